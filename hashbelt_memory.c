@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of the module.
+ *
+ * Everything that a belt allocates goes through here. It is charged twice: to
+ * the memory cgroup of the task that allocates (__GFP_ACCOUNT), and to one
+ * counter for the whole module, which has a limit. The counter is per CPU and
+ * exact: near the limit it is summed, and whoever is over it gives back what
+ * it took, so that the limit is never exceeded by what was granted.
+ *
+ * Small objects, the usual entries, come from slab caches in steps of 16 bytes:
+ * the kernel's own size classes would waste a third of an entry of 144 bytes.
+ */
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/percpu_counter.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "hashbelt_memory.h"
+
+#define STEP		16
+#define SMALLEST	80
+#define LARGEST		320
+#define CLASSES		((LARGEST - SMALLEST) / STEP + 1)
+
+/* What a CPU may hold back from the common count. */
+#define BATCH		(256 * 1024)
+
+static struct kmem_cache *classes[CLASSES];
+static struct percpu_counter used;
+static u64 limit = U64_MAX;
+
+/* The class of an object, or CLASSES for one that has none. */
+static unsigned int class_of(size_t size)
+{
+	if (size > LARGEST)
+		return CLASSES;
+	return size <= SMALLEST ? 0 : (size - SMALLEST + STEP - 1) / STEP;
+}
+
+static void destroy_classes(unsigned int n)
+{
+	while (n--)
+		kmem_cache_destroy(classes[n]);
+}
+
+/**
+ * hb_memory_init() - make the size classes, with no limit
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int hb_memory_init(void)
+{
+	unsigned int i;
+	char name[32];
+	int err;
+
+	err = percpu_counter_init(&used, 0, GFP_KERNEL);
+	if (err)
+		return err;
+	for (i = 0; i < CLASSES; i++) {
+		snprintf(name, sizeof(name), "hashbelt_entry_%u", SMALLEST + i * STEP);
+		classes[i] = kmem_cache_create(name, SMALLEST + i * STEP, 8,
+					       SLAB_ACCOUNT, NULL);
+		if (!classes[i]) {
+			destroy_classes(i);
+			percpu_counter_destroy(&used);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/**
+ * hb_memory_exit() - destroy the size classes; everything has been freed
+ */
+void hb_memory_exit(void)
+{
+	WARN_ON_ONCE(hb_memory_used());
+	destroy_classes(CLASSES);
+	percpu_counter_destroy(&used);
+}
+
+/**
+ * hb_memory_limit() - set the most that may be allocated from now on
+ * @bytes:	the limit. What is over it already stays
+ */
+void hb_memory_limit(u64 bytes)
+{
+	/* percpu_counter compares signed. */
+	WRITE_ONCE(limit, min_t(u64, bytes, S64_MAX));
+}
+
+/**
+ * hb_memory_used() - what the module holds
+ *
+ * Return: bytes, exact when nothing is going on.
+ */
+u64 hb_memory_used(void)
+{
+	return percpu_counter_sum_positive(&used);
+}
+
+static void uncharge(size_t size)
+{
+	percpu_counter_add_batch(&used, -(s64)size, BATCH);
+}
+
+static bool charge(size_t size)
+{
+	percpu_counter_add_batch(&used, size, BATCH);
+	if (likely(__percpu_counter_compare(&used, READ_ONCE(limit), BATCH) <= 0))
+		return true;
+	uncharge(size);
+	return false;
+}
+
+/**
+ * hb_zalloc() - memory for a table, zeroed
+ * @size:	bytes
+ *
+ * Context: may sleep.
+ *
+ * Return: the memory, owned by the caller, to be freed with hb_free(); NULL if
+ * there is none or the limit is reached.
+ */
+void *hb_zalloc(size_t size)
+{
+	void *p;
+
+	if (!charge(size))
+		return NULL;
+	p = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!p)
+		uncharge(size);
+	return p;
+}
+
+/**
+ * hb_free() - free what hb_zalloc() gave
+ * @p:		the memory, or NULL
+ * @size:	what hb_zalloc() was asked for
+ *
+ * Context: may sleep.
+ */
+void hb_free(void *p, size_t size)
+{
+	if (!p)
+		return;
+	kvfree(p);
+	uncharge(size);
+}
+
+/**
+ * hb_object_size() - what an object really takes
+ * @object:	from hb_object_alloc()
+ * @size:	what was asked for
+ *
+ * Return: bytes.
+ */
+size_t hb_object_size(const void *object, size_t size)
+{
+	unsigned int class = class_of(size);
+
+	if (class < CLASSES)
+		return SMALLEST + class * STEP;
+	return is_vmalloc_addr(object) ? PAGE_ALIGN(size) : ksize(object);
+}
+
+/**
+ * hb_object_alloc() - memory for an entry, not zeroed
+ * @size:	bytes
+ *
+ * Context: may sleep.
+ *
+ * Return: the object, owned by the caller, to be freed with hb_object_free();
+ * ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) when the module's limit is reached.
+ */
+void *hb_object_alloc(size_t size)
+{
+	unsigned int class = class_of(size);
+	void *object;
+
+	if (likely(class < CLASSES))
+		object = kmem_cache_alloc(classes[class], GFP_KERNEL | __GFP_NOWARN);
+	else
+		object = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!object)
+		return ERR_PTR(-ENOMEM);
+	if (likely(charge(hb_object_size(object, size))))
+		return object;
+	if (class < CLASSES)
+		kmem_cache_free(classes[class], object);
+	else
+		kvfree(object);
+	return ERR_PTR(-ENOSPC);
+}
+
+/**
+ * hb_object_free() - free an entry's memory
+ * @object:	from hb_object_alloc()
+ * @size:	what it was asked for
+ *
+ * Context: may sleep (a large object may be in vmalloc space).
+ */
+void hb_object_free(void *object, size_t size)
+{
+	unsigned int class = class_of(size);
+
+	uncharge(hb_object_size(object, size));
+	if (likely(class < CLASSES))
+		kmem_cache_free(classes[class], object);
+	else
+		kvfree(object);
+}
