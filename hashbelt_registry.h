@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The set of belts that /dev/hashbelt serves: their names, and who may what. */
+#ifndef _HASHBELT_REGISTRY_H
+#define _HASHBELT_REGISTRY_H
+
+#include <linux/rbtree.h>
+#include <linux/refcount.h>
+#include <linux/uidgid.h>
+
+#include "hashbelt_core.h"
+
+/**
+ * struct hb_listing - a belt with an owner and perhaps a name
+ * @node:	place in the tree of names, under the registry's lock
+ * @listed:	it has such a place, which is worth one reference; likewise
+ * @ref:	references; the belt is given up with the last one
+ * @belt:	the belt; constant
+ * @uid:	owner; constant
+ * @gid:	group; constant
+ * @mode:	permission bits; constant
+ * @name:	empty for a nameless belt; constant
+ * @rcu:	for freeing it
+ */
+struct hb_listing {
+	struct rb_node node;
+	bool listed;
+	refcount_t ref;
+	struct hashbelt_belt *belt;
+	kuid_t uid;
+	kgid_t gid;
+	umode_t mode;
+	char name[HASHBELT_NAME_SIZE];
+	struct rcu_head rcu;
+};
+
+struct hb_listing *hb_registry_create(const char *name, umode_t mode,
+				      const struct hashbelt_config *config);
+struct hb_listing *hb_registry_open(const char *name);
+struct hb_listing *hb_registry_next(const char *name);
+int hb_registry_destroy(const char *name);
+void hb_registry_exit(void);
+
+u32 hb_listing_access(const struct hb_listing *listing);
+void hb_listing_info(const struct hb_listing *listing, struct hashbelt_info *info);
+void hb_listing_put(struct hb_listing *listing);
+
+#endif /* _HASHBELT_REGISTRY_H */
