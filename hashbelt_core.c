@@ -1449,7 +1449,7 @@ EXPORT_SYMBOL_GPL(hashbelt_create);
  */
 int hb_core_init(void)
 {
-	int err = hb_memory_init();
+	int err = hb_memory_init(offsetof(struct hashbelt_entry, data));
 
 	if (err)
 		return err;

@@ -47,10 +47,12 @@ static void destroy_classes(unsigned int n)
 
 /**
  * hb_memory_init() - make the size classes, with no limit
+ * @payload:	offset of that part of an object that is copied from and to user
+ *		space
  *
  * Return: 0 or -ENOMEM.
  */
-int hb_memory_init(void)
+int hb_memory_init(size_t payload)
 {
 	unsigned int i;
 	char name[32];
@@ -61,8 +63,10 @@ int hb_memory_init(void)
 		return err;
 	for (i = 0; i < CLASSES; i++) {
 		snprintf(name, sizeof(name), "hashbelt_entry_%u", SMALLEST + i * STEP);
-		classes[i] = kmem_cache_create(name, SMALLEST + i * STEP, 8,
-					       SLAB_ACCOUNT, NULL);
+		classes[i] = kmem_cache_create_usercopy(name, SMALLEST + i * STEP, 8,
+							SLAB_ACCOUNT, payload,
+							SMALLEST + i * STEP - payload,
+							NULL);
 		if (!classes[i]) {
 			destroy_classes(i);
 			percpu_counter_destroy(&used);

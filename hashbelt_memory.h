@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-int hb_memory_init(void);
+int hb_memory_init(size_t payload);
 void hb_memory_exit(void);
 void hb_memory_limit(u64 bytes);
 u64 hb_memory_used(void);
