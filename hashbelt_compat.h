@@ -19,4 +19,14 @@ static inline void hb_hrtimer_setup(struct hrtimer *timer,
 #define hb_hrtimer_setup hrtimer_setup
 #endif
 
+/*
+ * A buffer on the stack that is written before it is read: kernels that zero
+ * all automatic variables need not zero it on every call.
+ */
+#if __has_attribute(__uninitialized__)
+#define HB_UNINITIALIZED __attribute__((__uninitialized__))
+#else
+#define HB_UNINITIALIZED
+#endif
+
 #endif /* _HASHBELT_COMPAT_H */

@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "hashbelt_compat.h"
 #include "hashbelt_memory.h"
 #include "hashbelt_registry.h"
 
@@ -326,7 +327,7 @@ static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
 static int do_item(struct binding *binding, struct hashbelt_item *item, u32 op)
 {
 	struct hashbelt_belt *belt = binding->listing->belt;
-	u64 key[HASHBELT_KEY_MAX / sizeof(u64)];
+	u64 key[HASHBELT_KEY_MAX / sizeof(u64)] HB_UNINITIALIZED;
 	int err = check_item(item, op, binding->access);
 
 	if (unlikely(err))
@@ -356,7 +357,7 @@ static bool returns_item(int err)
 static long ioctl_item(struct descriptor *descriptor,
 		       struct hashbelt_item __user *arg, u32 op)
 {
-	struct hashbelt_item item;
+	struct hashbelt_item item HB_UNINITIALIZED;
 	struct binding *binding;
 	int err;
 
@@ -377,7 +378,7 @@ static long ioctl_item(struct descriptor *descriptor,
 static u32 do_items(struct binding *binding, struct hashbelt_item __user *items,
 		    u32 count)
 {
-	struct hashbelt_item item;
+	struct hashbelt_item item HB_UNINITIALIZED;
 	u32 done;
 
 	for (done = 0; done < count && !signal_pending(current); done++) {
