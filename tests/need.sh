@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# need.sh PACKAGE... - see to it that these Debian packages are installed.
+#
+# Silent and quick when they are. Otherwise installs what is missing (as root)
+# and shows the package manager's own words only if that fails.
+set -eu
+
+have() {
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=
+for package; do
+	have "$package" || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+fail() {
+	echo "need.sh: $1" >&2
+	exit 1
+}
+
+command -v apt-get >/dev/null ||
+	fail "missing:$missing (no apt-get here: install them by hand)"
+[ "$(id -u)" = 0 ] ||
+	fail "missing:$missing (run as root, or: apt-get install$missing)"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+install() {
+	# shellcheck disable=SC2086 # a list of names, split on purpose
+	apt-get install -y -q --no-install-recommends $missing >>"$log" 2>&1
+}
+
+echo "installing:$missing" >&2
+# A package list that is out of date names versions that are gone: refresh and
+# try again before giving up.
+install || { apt-get update -q >>"$log" 2>&1 && install; } || true
+for package in $missing; do
+	have "$package" || {
+		tail -n 20 "$log" >&2
+		fail "cannot install $package"
+	}
+done

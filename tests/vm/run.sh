@@ -1,0 +1,338 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh [OPTION]... PAYLOAD COMMAND [ARGUMENT]...
+#
+# Boot a small guest, run COMMAND in it in a copy of the directory PAYLOAD, and
+# judge. The guest has busybox and the payload, nothing else: programs in the
+# payload have to be linked statically.
+#
+#   --timeout SECONDS      limit for the guest's whole life; 0: none (120)
+#   --memory MB            memory of the guest (1024)
+#   --cpus N               processors of the guest (2)
+#   --count-instructions   one processor, and one nanosecond of the guest's
+#                          clocks is one instruction: results repeat exactly
+#   --interactive          a prompt on this terminal, after COMMAND, which may
+#                          be left out; no limit unless one is given
+#   --append ARGUMENTS     more kernel arguments
+#   --keep DIRECTORY       leave kernel.log, output.log, qemu.log there
+#   --image FILE           another kernel, vmlinuz or vmlinux, than the stock one
+#   --accel kvm|tcg        do not try which of the two works
+#
+# Exit status: the command's own, if there is nothing else to say; 124 when the
+# limit was hit; 125 when the guest died without a verdict or the harness
+# failed; 126 when the kernel complained, whatever the command said. The reason
+# is on stderr. stdout has the command's stdout and stderr, live and unchanged.
+
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=$here/../../.cache/vm
+
+say() {
+	echo "run.sh: $1" >&2
+}
+
+fail() {
+	say "$1"
+	exit 125
+}
+
+usage() {
+	sed -n '/^# run.sh/,/^$/s/^# \{0,1\}//p' "$0"
+	exit 0
+}
+
+# What a kernel says when something is wrong with it. Lockdep, RCU, UBSAN and
+# kmemleak leave no taint behind: the log is the only witness.
+complaints='BUG:|WARNING:|Oops|Kernel panic|general protection|Internal error'
+complaints="$complaints|KASAN|KCSAN|KMSAN|KFENCE|UBSAN|ODEBUG:"
+complaints="$complaints|unreferenced object|suspected memory leak|refcount_t"
+complaints="$complaints|scheduling while atomic|sleeping function called"
+complaints="$complaints|suspicious RCU|Voluntary context switch within RCU"
+complaints="$complaints|possible (circular|recursive|irq)|inconsistent lock"
+complaints="$complaints|bad unlock balance|held lock freed|Invalid wait context"
+complaints="$complaints|non-static key|lock held when returning|still has locks"
+complaints="$complaints|nested lock was not taken|DEADLOCK"
+complaints="$complaints|rcu.*[ -]stall|detected stall|workqueue lockup"
+complaints="$complaints|(soft|hard) lockup|hard LOCKUP|hung task"
+complaints="$complaints|blocked for more than|list_(add|del) corruption"
+complaints="$complaints|slab error|Poison overwritten|Redzone|Object already free"
+complaints="$complaints|Bad page|bad usercopy|usercopy: Kernel memory"
+complaints="$complaints|messages dropped"
+
+# What a module like ours may taint the kernel with: out of tree (4096),
+# unsigned (8192), a test suite (262144).
+permitted=$((4096 | 8192 | 262144))
+
+timeout='' memory=1024 cpus=2 append='' keep='' image='' accel=''
+count='' interactive=''
+work='' guest='' reader='' terminal=''
+
+# Nothing may outlive us: not the guest, not the reader, not a raw terminal.
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	trap '' HUP INT TERM
+	for process in $guest $reader; do
+		kill "$process" 2>/dev/null || true
+		wait "$process" || true
+	done
+	[ -z "$terminal" ] || stty "$terminal" || true
+	[ -z "$work" ] || rm -rf "$work"
+}
+
+number() {
+	case $2 in
+	'' | *[!0-9]*) fail "$1: not a number: $2" ;;
+	esac
+}
+
+# set_option NAME VALUE
+set_option() {
+	case $1 in
+	--timeout) number "$@" && timeout=$2 ;;
+	--memory) number "$@" && memory=$2 ;;
+	--cpus) number "$@" && cpus=$2 ;;
+	--append) append=$2 ;;
+	--keep) keep=$2 ;;
+	--image) image=$2 ;;
+	--accel)
+		case $2 in
+		kvm | tcg) accel=$2 ;;
+		*) fail "$1: neither kvm nor tcg: $2" ;;
+		esac
+		;;
+	*) fail "no such option: $1 (see --help)" ;;
+	esac
+}
+
+# Each word on a line of its own, as a shell reads it back.
+quote() {
+	for word; do
+		printf '%s\n' "$word" |
+			sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/' \\\\/"
+	done
+}
+
+# task WORD... - what the guest's init reads. The nonce is handed over in there
+# and not on the kernel's command line, where the command could see it, and
+# where it would stir the kernel's random numbers and with them the counts of
+# instructions.
+task() {
+	echo "nonce=$nonce prompt=$interactive TERM=${TERM:-linux}"
+	echo "size='$(stty size 2>/dev/null | sed 's/ / cols /; s/^/rows /')'"
+	printf 'set -- %s\n' "\\"
+	quote "$@"
+	echo
+}
+
+# archive WORD... - the guest's file system. Not compressed: to unpack it costs
+# the guest more than to load it. Always the same for the same payload, so that
+# counted instructions repeat.
+archive() {
+	root=$work/root
+	mkdir -p "$root/bin" "$root/payload"
+	cp /bin/busybox "$root/bin/busybox"
+	cp "$here/init" "$root/init"
+	chmod 755 "$root/init"
+	cp -a "$payload/." "$root/payload/"
+	# Sorted behind the payload: init takes it as a sign of completeness.
+	task "$@" >"$root/task"
+	find "$root" -exec touch -h -d @0 {} +
+	(cd "$root" && find . -print0 | LC_ALL=C sort -z |
+		cpio -o -0 -H newc -R +0:+0 --reproducible --quiet) \
+		>"$work/initramfs"
+	rm -r "$root"
+}
+
+# A guest that opens /dev/kvm may still never get anywhere. Believe in it only
+# after a guest has been through, and remember for as long as this machine is
+# up. Failures other than a hang are quick, and not worth remembering.
+choose_accel() {
+	accel=tcg
+	[ -w /dev/kvm ] || return 0
+	answer=$cache/accel-$(cat /proc/sys/kernel/random/boot_id)
+	if [ ! -s "$answer" ]; then
+		mkdir "$work/empty"
+		"$0" --accel kvm --timeout 5 --image "$image" "$work/empty" \
+			true >/dev/null 2>&1 &
+		guest=$!
+		result=0
+		wait "$guest" || result=$?
+		guest=
+		rm -f "$cache"/accel-*
+		case $result in
+		0) echo kvm >"$work/answer" ;;
+		124) echo tcg >"$work/answer" ;;
+		*) return 0 ;;
+		esac
+		cp "$work/answer" "$answer.$$" && mv "$answer.$$" "$answer"
+	fi
+	read -r accel <"$answer"
+}
+
+# qemu ARGUMENT... - the limit is kept by timeout(1). The chain of death signals
+# takes qemu along even if this script is killed with no chance to clean up.
+qemu() {
+	exec setpriv --pdeathsig TERM \
+		timeout --foreground --kill-after=2 "$timeout" \
+		setpriv --pdeathsig KILL \
+		qemu-system-x86_64 -nodefaults -nic none -no-reboot \
+		-display none -m "$memory" -kernel "$image" \
+		-initrd "$work/initramfs" "$@" 2>"$logs/qemu.log"
+}
+
+# machine ARGUMENT... - what kind of machine. The processor that qemu emulates
+# gets cmpxchg16b wrong, which crashes kernels at random: hide it.
+machine() {
+	line="console=ttyS0 loglevel=7 panic=-1 oops=panic printk.devkmsg=on"
+	if [ "$count" ]; then
+		qemu "$@" -accel tcg,thread=single -smp 1 \
+			-cpu max,cx16=off,rdrand=off,rdseed=off \
+			-icount shift=0,sleep=off -seed 1 \
+			-rtc base=2026-01-01T00:00:00,clock=vm \
+			-append "$line nokaslr norandmaps $append"
+	elif [ "$accel" = kvm ]; then
+		qemu "$@" -accel kvm -smp "$cpus" -cpu host \
+			-append "$line $append"
+	else
+		qemu "$@" -accel tcg,thread=multi -smp "$cpus" \
+			-cpu max,cx16=off -append "$line $append"
+	fi
+}
+
+# boot - run the guest to its end; sets ended and lasted. The output goes
+# through a pipe of its own: qemu would make the caller's non-blocking.
+boot() {
+	set -- -serial file:"$logs/kernel.log"
+	if [ "$interactive" ]; then
+		set -- "$@" -chardev stdio,id=output,mux=on,signal=off
+		terminal=$(stty -g 2>/dev/null) || terminal=
+	else
+		mkfifo "$work/output"
+		tee ${keep:+"$keep/output.log"} <"$work/output" &
+		reader=$!
+		set -- "$@" -chardev file,id=output,path="$work/output"
+	fi
+	set -- "$@" -serial chardev:output -serial file:"$work/verdict"
+	ended=0 lasted=$(date +%s)
+	exec 3<&0
+	machine "$@" <&3 &
+	guest=$!
+	wait "$guest" || ended=$?
+	guest=
+	lasted=$(($(date +%s) - lasted))
+	[ -z "$reader" ] || wait "$reader" || true
+	reader=
+}
+
+# The log, from the task's beginning on: what the kernel had to say about its
+# own boot is not the task's fault. All of it if there was no beginning.
+log() {
+	tr -d '\r' <"$logs/kernel.log" >"$work/log"
+	if grep -q "task $nonce starts" "$work/log"; then
+		sed -n "/task $nonce starts/,\$p" "$work/log"
+	else
+		cat "$work/log"
+	fi
+}
+
+# died REASON - no verdict: show what there is.
+died() {
+	say "$1; the kernel's last words:"
+	tail -n 40 "$work/task.log" | sed 's/^/  /' >&2
+	# The first of its complaints may be further up.
+	grep -aE "$complaints" "$work/task.log" | head -n 5 | sed 's/^/! /' >&2
+	cat "$logs/qemu.log" >&2
+}
+
+# A verdict is one line, of the right shape, and nothing besides.
+valid() {
+	grep -aqxE "$nonce [0-9]+ [0-9]+ [0-9]+" "$work/verdict" &&
+		[ "$(wc -l <"$work/verdict")" = 1 ]
+}
+
+# judge - the exit status for all that has been seen. The guest is off by now,
+# so that nothing it says can come too late.
+judge() {
+	log >"$work/task.log"
+	if [ "$ended" != 0 ] && [ "$timeout" != 0 ] &&
+		[ "$lasted" -ge "$timeout" ]; then
+		died "time limit of $timeout s hit"
+		return 124
+	fi
+	[ "$ended" = 0 ] || {
+		died "qemu failed with status $ended"
+		return 125
+	}
+	valid || {
+		died "the guest ended without a verdict"
+		return 125
+	}
+	read -r _ status before after <"$work/verdict"
+	complain || return 126
+	return "$status"
+}
+
+logged() {
+	grep -aq "task $nonce starts" "$work/task.log" &&
+		grep -aq "task $nonce ends" "$work/task.log"
+}
+
+# complain - fail if the kernel has, or if it could not have.
+complain() {
+	if grep -aE "$complaints" "$work/task.log" >"$work/complaints"; then
+		say "the kernel complained (the command's status was $status):"
+		sed 's/^/! /' "$work/complaints" >&2
+		return 1
+	fi
+	logged || {
+		say "the kernel's log is incomplete: was the console silenced?"
+		return 1
+	}
+	[ $((after & ~before & ~permitted)) = 0 ] || {
+		say "the kernel is tainted: $before before, $after after"
+		return 1
+	}
+}
+
+while :; do
+	case ${1-} in
+	--help) usage ;;
+	--count-instructions) count=yes ;;
+	--interactive) interactive=yes ;;
+	--*)
+		[ $# -ge 2 ] || fail "$1: value missing, or no such option"
+		set_option "$1" "$2"
+		shift
+		;;
+	*) break ;;
+	esac
+	shift
+done
+[ $# -ge 2 ] || [ "$interactive$#" = yes1 ] ||
+	fail "usage: run.sh [OPTION]... PAYLOAD COMMAND... (see --help)"
+[ -d "$1" ] || fail "not a directory: $1"
+payload=$1
+shift
+: "${timeout:=$([ "$interactive" ] && echo 0 || echo 120)}"
+
+mkdir -p "$cache" ${keep:+"$keep"}
+flock "$cache/lock" "$here/../need.sh" qemu-system-x86 busybox-static cpio ||
+	exit 125
+[ "$image" ] || image=$("$here/kernel.sh" image) || exit 125
+[ -r "$image" ] || fail "no such kernel: $image"
+
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+work=$(mktemp -d)
+logs=${keep:-$work}
+nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+[ "$count$accel" ] || choose_accel
+archive "$@"
+boot
+result=0
+judge || result=$?
+exit "$result"

@@ -1,0 +1,167 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# selftest.sh - the harness can fail: plant every fault that run.sh promises to
+# notice, and see it noticed. Speaks TAP; fails if any case does.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d)
+running=
+trap 'kill $running 2>/dev/null; rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+payload=$scratch/payload
+mkdir "$payload"
+# Guests are told from those of others by their temporary files.
+export TMPDIR="$scratch"
+
+count=0 failures=0
+
+# result STATUS DESCRIPTION - one line of TAP.
+result() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		failures=$((failures + 1))
+		sed 's/^/# /' "$scratch/stderr"
+	fi
+}
+
+# guest [OPTION]... PAYLOAD COMMAND... - sets status; what comes out is left in
+# stdout and stderr.
+guest() {
+	"$here/run.sh" --timeout 40 "$@" >"$scratch/stdout" 2>"$scratch/stderr"
+	status=$?
+}
+
+# expect STATUS DESCRIPTION [PATTERN] - judge the last guest, by its status and
+# by the reason given for it.
+expect() {
+	[ "$status" = "$1" ] &&
+		{ [ $# = 2 ] || grep -q "$3" "$scratch/stderr"; }
+	result $? "$2 (status $status, meant to be $1)"
+}
+
+# every_byte - 64 KiB: all values, in order, again and again.
+every_byte() {
+	byte=0
+	while [ "$byte" -lt 256 ]; do
+		# shellcheck disable=SC2059 # an escape to be expanded
+		printf "\\$(printf %o "$byte")"
+		byte=$((byte + 1))
+	done >"$scratch/256"
+	for _ in 1 2 3 4; do
+		cat "$scratch/256" "$scratch/256" "$scratch/256" "$scratch/256" \
+			>"$scratch/more"
+		mv "$scratch/more" "$scratch/256"
+	done
+	mv "$scratch/256" "$payload/bytes"
+}
+
+statuses() {
+	guest "$payload" true
+	expect 0 'success is passed on'
+	guest "$payload" sh -c 'exit 3'
+	expect 3 'failure is passed on'
+	guest "$payload" no-such-command
+	expect 127 'a missing command fails'
+}
+
+deaths() {
+	guest --timeout 8 "$payload" sleep 1000
+	expect 124 'a hang hits the limit' 'time limit of 8 s'
+	guest "$payload" sh -c 'echo c >/proc/sysrq-trigger; sleep 30'
+	expect 125 'a panic is death' 'Kernel panic'
+	guest "$payload" poweroff -f
+	expect 125 'an end without a verdict is death' 'without a verdict'
+}
+
+complaints() {
+	guest "$payload" sh -c 'echo "WARNING: planted" >/dev/kmsg'
+	expect 126 'a warning in the log fails a good command' '! .*planted'
+	guest "$payload" sh -c 'echo 512 >/proc/sys/kernel/tainted'
+	expect 126 'taint fails a good command' 'tainted: 0 before, 512'
+	guest "$payload" dmesg -n 1
+	expect 126 'a silenced log fails a good command' 'incomplete'
+}
+
+transport() {
+	guest "$payload" cat bytes
+	cmp -s "$payload/bytes" "$scratch/stdout" && [ "$status" = 0 ]
+	result $? 'output arrives byte for byte'
+
+	head -c 20000000 /dev/urandom >"$payload/large"
+	guest "$payload" sha256sum large
+	(cd "$payload" && sha256sum large) | cmp -s - "$scratch/stdout"
+	result $? 'a large payload arrives whole'
+
+	cat "$payload/large" "$payload/large" >"$payload/larger"
+	guest --memory 160 "$payload" true
+	expect 125 'a payload beyond memory is refused' 'does not fit'
+	rm "$payload/large" "$payload/larger"
+
+	set -- '%s|' "it's" '' ' *  "y" \\ ' '-n' 'two
+lines
+'
+	guest "$payload" printf "$@"
+	# shellcheck disable=SC2059 # the format is among the arguments
+	printf "$@" | cmp -s - "$scratch/stdout"
+	result $? 'arguments arrive as they were'
+}
+
+forgeries() {
+	cat >"$payload/forge" <<'END'
+lie='00000000000000000000000000000000 0 0 0'
+for port in stdout console kmsg ttyS0; do
+	echo "$lie" >/dev/$port
+done
+exit 3
+END
+	ln -sf /proc/self/fd/1 "$payload/stdout"
+	guest "$payload" sh -c 'ln -s /proc/self/fd/1 /dev/stdout; . ./forge'
+	expect 3 'a verdict forged elsewhere is not heard'
+	guest "$payload" sh -c 'echo "0 0 0 0" >/dev/ttyS2; exit 3'
+	expect 125 'a verdict forged in its own place is no verdict'
+}
+
+# qemu's command line names its files. The bracket keeps grep from finding its
+# own.
+guests() {
+	grep -lsa "initrd.[/]${scratch#/}" /proc/[0-9]*/cmdline
+}
+
+# Killed with and without a chance to clean up.
+orphans() {
+	for signal in TERM INT KILL; do
+		# What a shell starts with & ignores SIGINT; a person's does not.
+		env --default-signal=INT "$here/run.sh" "$payload" \
+			sh -c 'echo up; sleep 1000' \
+			>"$scratch/stdout" 2>"$scratch/stderr" &
+		running=$!
+		until grep -q up "$scratch/stdout"; do
+			kill -0 "$running" || break
+			sleep 0.2
+		done
+		[ -n "$(guests)" ]
+		started=$?
+		kill -s "$signal" "$running"
+		wait "$running" 2>/dev/null
+		sleep 1
+		[ "$started" = 0 ] && [ -z "$(guests)" ]
+		result $? "no guest outlives SIG$signal"
+	done
+	running=
+}
+
+every_byte
+statuses
+deaths
+complaints
+transport
+forgeries
+orphans
+echo "1..$count"
+[ "$failures" = 0 ]
