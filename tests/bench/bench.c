@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bench - what an operation costs, as a multiple of an ioctl that returns at once.
+ *
+ *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME]
+ *
+ * Each operation is measured in slices of SLICE calls, in turn with slices of
+ * the floor (HASHBELT_IOC_ABI on the same descriptor), so that both see the same
+ * machine: times wander, the ratio does not. Keys of 16 bytes, values of 64,
+ * taken in an order that no cache foresees. With --unit the absolute figure is
+ * printed too: "ns", or "instructions" under an emulator that counts one of them
+ * a nanosecond.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hashbelt.h"
+
+#define SLICE		64
+#define VALUE_SIZE	64
+#define LARGE_SIZE	1024
+#define LARGE_KEYS	1024
+
+/**
+ * struct bench - a run
+ * @fd:		descriptor, bound to the belt that is measured
+ * @entries:	entries in the belt
+ * @rounds:	slices of each operation
+ * @unit:	name for absolute figures, NULL for none
+ * @next:	counts up: which key comes next
+ * @keys:	the keys of the slice
+ * @items:	its arguments, made before the clock is started
+ * @buffers:	room for what is read
+ */
+struct bench {
+	int fd;
+	uint64_t entries;
+	unsigned int rounds;
+	const char *unit;
+	uint64_t next;
+	uint64_t keys[SLICE][2];
+	struct hashbelt_item items[SLICE];
+	uint8_t buffers[SLICE][LARGE_SIZE];
+};
+
+/**
+ * struct operation - something to measure
+ * @name:	what it is called in the report
+ * @prepare:	fills the items of a slice
+ * @run:	carries them out; returns 0, or -1 with errno set
+ * @after:	puts things back as they were, outside of the clock; or NULL
+ */
+struct operation {
+	const char *name;
+	void (*prepare)(struct bench *b);
+	int (*run)(struct bench *b);
+	int (*after)(struct bench *b);
+};
+
+static uint8_t value[LARGE_SIZE];
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
+	exit(4);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection. */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+/* Makes item @i of the slice an operation on key number @number. */
+static void set_item(struct bench *b, unsigned int i, uint64_t number, uint32_t size)
+{
+	b->keys[i][0] = mix(number);
+	b->keys[i][1] = mix(~number);
+	b->items[i] = (struct hashbelt_item){
+		.key = (uintptr_t)b->keys[i],
+		.key_len = sizeof(b->keys[i]),
+		.value = (uintptr_t)b->buffers[i],
+		.value_len = size,
+	};
+}
+
+/* Items on keys that are there, in an order without neighbours. */
+static void prepare_there(struct bench *b)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		set_item(b, i, mix(b->next++) % b->entries, VALUE_SIZE);
+}
+
+static void prepare_absent(struct bench *b)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		set_item(b, i, (1ull << 40) + b->next++, VALUE_SIZE);
+}
+
+static void prepare_large(struct bench *b)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		set_item(b, i, (1ull << 50) + mix(b->next++) % LARGE_KEYS, LARGE_SIZE);
+}
+
+static void prepare_put(struct bench *b)
+{
+	prepare_there(b);
+	for (unsigned int i = 0; i < SLICE; i++)
+		b->items[i].value = (uintptr_t)value;
+}
+
+static void prepare_put_new(struct bench *b)
+{
+	prepare_absent(b);
+	for (unsigned int i = 0; i < SLICE; i++)
+		b->items[i].value = (uintptr_t)value;
+}
+
+static void set_ops(struct bench *b, uint32_t op)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		b->items[i].op = op;
+}
+
+static void prepare_batch_get(struct bench *b)
+{
+	prepare_there(b);
+	set_ops(b, HASHBELT_OP_GET);
+}
+
+static void prepare_batch_put(struct bench *b)
+{
+	prepare_put(b);
+	set_ops(b, HASHBELT_OP_PUT);
+}
+
+static int each(struct bench *b, unsigned long cmd)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		if (ioctl(b->fd, cmd, &b->items[i]))
+			return -1;
+	return 0;
+}
+
+static int run_floor(struct bench *b)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		if (ioctl(b->fd, HASHBELT_IOC_ABI) < 0)
+			return -1;
+	return 0;
+}
+
+static int run_get(struct bench *b)
+{
+	return each(b, HASHBELT_IOC_GET);
+}
+
+static int run_miss(struct bench *b)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		if (!ioctl(b->fd, HASHBELT_IOC_GET, &b->items[i]) || errno != ENOENT)
+			return -1;
+	return 0;
+}
+
+static int run_put(struct bench *b)
+{
+	return each(b, HASHBELT_IOC_PUT);
+}
+
+static int run_touch(struct bench *b)
+{
+	return each(b, HASHBELT_IOC_TOUCH);
+}
+
+static int run_remove(struct bench *b)
+{
+	return each(b, HASHBELT_IOC_REMOVE);
+}
+
+static int run_batch(struct bench *b)
+{
+	struct hashbelt_batch batch = {
+		.items = (uintptr_t)b->items,
+		.count = SLICE,
+	};
+
+	if (ioctl(b->fd, HASHBELT_IOC_BATCH, &batch))
+		return -1;
+	for (unsigned int i = 0; i < SLICE; i++)
+		if (b->items[i].result) {
+			errno = -b->items[i].result;
+			return -1;
+		}
+	return 0;
+}
+
+static int remove_again(struct bench *b)
+{
+	return run_remove(b);
+}
+
+/* What is removed was put before, outside of the clock. */
+static void prepare_remove(struct bench *b)
+{
+	prepare_put_new(b);
+	if (run_put(b))
+		die("put");
+}
+
+static const struct operation operations[] = {
+	{ "get hit", prepare_there, run_get, NULL },
+	{ "get miss", prepare_absent, run_miss, NULL },
+	{ "put new", prepare_put_new, run_put, remove_again },
+	{ "put replace", prepare_put, run_put, NULL },
+	{ "touch", prepare_there, run_touch, NULL },
+	{ "remove", prepare_remove, run_remove, NULL },
+	{ "get, 64 a call", prepare_batch_get, run_batch, NULL },
+	{ "put, 64 a call", prepare_batch_put, run_batch, NULL },
+	{ "get of 1 KiB", prepare_large, run_get, NULL },
+};
+
+static const struct operation refresh = {
+	"get hit, refresh", prepare_there, run_get, NULL
+};
+
+static void create(struct bench *b, uint32_t buckets, uint32_t policy)
+{
+	struct hashbelt_create create = {
+		.ttl_ms = 3600 * 1000,
+		.buckets = buckets,
+		.policy = policy,
+	};
+
+	if (ioctl(b->fd, HASHBELT_IOC_CREATE, &create))
+		die("create");
+}
+
+static void fill(struct bench *b)
+{
+	for (uint64_t n = 0; n < b->entries; n += SLICE) {
+		for (unsigned int i = 0; i < SLICE; i++) {
+			set_item(b, i, (n + i) % b->entries, VALUE_SIZE);
+			b->items[i].value = (uintptr_t)value;
+		}
+		set_ops(b, HASHBELT_OP_PUT);
+		if (run_batch(b))
+			die("put");
+	}
+	for (unsigned int n = 0; n < LARGE_KEYS; n += SLICE) {
+		for (unsigned int i = 0; i < SLICE; i++) {
+			set_item(b, i, (1ull << 50) + n + i, LARGE_SIZE);
+			b->items[i].value = (uintptr_t)value;
+		}
+		if (run_put(b))
+			die("put");
+	}
+}
+
+static uint64_t time_slice(struct bench *b, int (*run)(struct bench *b))
+{
+	uint64_t start = now_ns();
+
+	if (run(b))
+		die("measured call");
+	return now_ns() - start;
+}
+
+static void measure(struct bench *b, const struct operation *op)
+{
+	double calls = (double)b->rounds * SLICE, ratio;
+	uint64_t floor = 0, cost = 0;
+
+	for (unsigned int round = 0; round < b->rounds; round++) {
+		floor += time_slice(b, run_floor);
+		op->prepare(b);
+		cost += time_slice(b, op->run);
+		if (op->after && op->after(b))
+			die("undo");
+	}
+	ratio = (double)cost / floor;
+	printf("%-18s %6.2f", op->name, ratio);
+	if (b->unit)
+		printf("  %7.0f %s (floor %.0f)", cost / calls, b->unit, floor / calls);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void report_memory(struct bench *b)
+{
+	struct hashbelt_info info = {};
+
+	if (ioctl(b->fd, HASHBELT_IOC_INFO, &info))
+		die("info");
+	printf("%-18s %6.1f  bytes, index and wheels included\n", "an entry of 80",
+	       (double)info.bytes / info.entries);
+}
+
+static uint64_t number(int argc, char **argv, int i)
+{
+	char *end;
+	uint64_t n;
+
+	if (i >= argc || !(n = strtoull(argv[i], &end, 10)) || *end) {
+		fprintf(stderr, "bench: %s needs a number\n", argv[i - 1]);
+		exit(2);
+	}
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b = { .entries = 1000, .rounds = 2000 };
+	uint32_t buckets = 5;
+
+	for (int i = 1; i < argc; i += 2) {
+		if (!strcmp(argv[i], "--entries")) {
+			b.entries = number(argc, argv, i + 1);
+		} else if (!strcmp(argv[i], "--buckets")) {
+			buckets = number(argc, argv, i + 1);
+		} else if (!strcmp(argv[i], "--rounds")) {
+			b.rounds = number(argc, argv, i + 1);
+		} else if (!strcmp(argv[i], "--unit") && i + 1 < argc) {
+			b.unit = argv[i + 1];
+		} else {
+			fprintf(stderr, "usage: bench [--entries N] [--buckets N] [--rounds N] [--unit NAME]\n");
+			return 2;
+		}
+	}
+	memset(value, 'v', sizeof(value));
+	b.fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC);
+	if (b.fd < 0)
+		die(HASHBELT_DEVICE);
+	create(&b, buckets, 0);
+	fill(&b);
+	report_memory(&b);
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
+		measure(&b, &operations[i]);
+	create(&b, buckets, HASHBELT_REFRESH_ON_GET);
+	fill(&b);
+	measure(&b, &refresh);
+	return 0;
+}
