@@ -1053,12 +1053,13 @@ static u64 count_entries(struct hashbelt_belt *belt)
 	return entries;
 }
 
-/* Gives back an index that is far too large for what is left. */
-static void shrink(struct hashbelt_belt *belt)
+/* Gives the index another size if it is far too large, or crowded still. */
+static void fit_index(struct hashbelt_belt *belt)
 {
 	u64 entries = count_entries(belt);
+	u64 chains = 1ULL << READ_ONCE(belt->index.bits);
 
-	if (entries < (1ULL << READ_ONCE(belt->index.bits)) / 8)
+	if (entries < chains / 8 || entries > chains * 3 / 2)
 		hb_index_resize(&belt->index, bits_for(belt, entries));
 }
 
@@ -1075,7 +1076,7 @@ static void run(struct hashbelt_belt *belt)
 				break;
 			cond_resched();
 		}
-		shrink(belt);
+		fit_index(belt);
 	} while (hb_index_moving(&belt->index) != HB_INDEX_END &&
 		 !fatal_signal_pending(current));
 	for (shard = belt->shards; shard < shards_end(belt); shard++) {

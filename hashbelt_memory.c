@@ -29,7 +29,7 @@
 
 static struct kmem_cache *classes[CLASSES];
 static struct percpu_counter used;
-static u64 limit = U64_MAX;
+static u64 limit = S64_MAX;	/* percpu_counter compares signed */
 
 /* The class of an object, or CLASSES for one that has none. */
 static unsigned int class_of(size_t size)
@@ -92,7 +92,6 @@ void hb_memory_exit(void)
  */
 void hb_memory_limit(u64 bytes)
 {
-	/* percpu_counter compares signed. */
 	WRITE_ONCE(limit, min_t(u64, bytes, S64_MAX));
 }
 
