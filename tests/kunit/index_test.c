@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the index promises, one entry a hash. */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "hashbelt_index.h"
+#include "hashbelt_memory.h"
+
+#define ENTRIES	2000
+
+struct fixture {
+	struct hb_index index;
+	struct workqueue_struct *wq;
+	struct hashbelt_entry *entries[ENTRIES];
+};
+
+static int index_suite_init(struct kunit_suite *suite)
+{
+	return hb_memory_init(0);
+}
+
+static void index_suite_exit(struct kunit_suite *suite)
+{
+	hb_memory_exit();
+}
+
+static int index_init(struct kunit *test)
+{
+	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+	unsigned int i;
+
+	if (!f)
+		return -ENOMEM;
+	test->priv = f;
+	f->wq = alloc_workqueue("hashbelt_index_test", WQ_UNBOUND, 0);
+	if (!f->wq)
+		return -ENOMEM;
+	for (i = 0; i < ENTRIES; i++) {
+		struct hashbelt_entry *entry = kunit_kzalloc(test, sizeof(*entry) + 8,
+							     GFP_KERNEL);
+
+		if (!entry)
+			return -ENOMEM;
+		entry->key_len = sizeof(i);
+		memcpy(entry->data, &i, sizeof(i));
+		/* Spread over the whole range; every tenth hash is shared. */
+		entry->hash = (i - i % 10 / 9) * 2654435761u;
+		f->entries[i] = entry;
+	}
+	return hb_index_init(&f->index, HB_INDEX_BITS_MIN, f->wq);
+}
+
+static void index_exit(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	if (f->wq) {
+		/* Replaced tables are freed on it, after a grace period. */
+		rcu_barrier();
+		destroy_workqueue(f->wq);
+	}
+	hb_index_destroy(&f->index);
+}
+
+static struct hashbelt_entry *find(struct fixture *f, unsigned int i)
+{
+	struct hashbelt_entry *entry;
+
+	rcu_read_lock();
+	entry = hb_index_find(&f->index, f->entries[i]->hash, &i, sizeof(i));
+	rcu_read_unlock();
+	return entry;
+}
+
+static void insert_all(struct fixture *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES; i++)
+		hb_index_insert(&f->index, f->entries[i]);
+}
+
+static void expect_all(struct kunit *test, struct fixture *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_PTR_EQ(test, find(f, i), f->entries[i]);
+}
+
+static bool move_one(struct fixture *f)
+{
+	if (hb_index_moving(&f->index) == HB_INDEX_END)
+		return false;
+	hb_index_move(&f->index);
+	return true;
+}
+
+static void finds_by_the_whole_key(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned int stranger = ENTRIES;
+
+	insert_all(f);
+	expect_all(test, f);
+	rcu_read_lock();
+	KUNIT_EXPECT_NULL(test, hb_index_find(&f->index, f->entries[0]->hash,
+					      &stranger, sizeof(stranger)));
+	KUNIT_EXPECT_NULL(test, hb_index_find(&f->index, f->entries[7]->hash,
+					      f->entries[7]->data, 3));
+	rcu_read_unlock();
+}
+
+static void finds_everything_at_each_step_of_growing(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned int steps = 0;
+
+	insert_all(f);
+	hb_index_resize(&f->index, 6);
+	do
+		expect_all(test, f);
+	while (move_one(f) && ++steps);
+	KUNIT_EXPECT_EQ(test, steps, 1u << HB_INDEX_BITS_MIN);
+	KUNIT_EXPECT_EQ(test, f->index.bits, 6u);
+}
+
+static void finds_everything_at_each_step_of_shrinking(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned int steps = 0;
+
+	hb_index_resize(&f->index, 6);
+	while (move_one(f))
+		;
+	insert_all(f);
+	hb_index_resize(&f->index, 4);
+	do
+		expect_all(test, f);
+	while (move_one(f) && ++steps);
+	KUNIT_EXPECT_EQ(test, steps, 1u << 6);
+	KUNIT_EXPECT_EQ(test, f->index.bits, 4u);
+}
+
+static void entries_that_come_and_go_while_it_is_resized(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES / 2; i++)
+		hb_index_insert(&f->index, f->entries[i]);
+	hb_index_resize(&f->index, 10);
+	move_one(f);
+	for (; i < ENTRIES; i++)
+		hb_index_insert(&f->index, f->entries[i]);
+	move_one(f);
+	for (i = 0; i < ENTRIES; i += 2)
+		hlist_del_rcu(&f->entries[i]->chain);
+	while (move_one(f))
+		;
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_PTR_EQ(test, find(f, i), i % 2 ? f->entries[i] : NULL);
+}
+
+static void a_second_resize_waits_for_the_first(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	insert_all(f);
+	hb_index_resize(&f->index, 6);
+	hb_index_resize(&f->index, 9);
+	KUNIT_EXPECT_EQ(test, f->index.bits, 6u);
+	while (move_one(f))
+		;
+	hb_index_resize(&f->index, 9);
+	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
+	expect_all(test, f);
+}
+
+static void replaced_tables_are_freed(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u64 before = hb_memory_used();
+
+	insert_all(f);
+	hb_index_resize(&f->index, 12);
+	KUNIT_EXPECT_GT(test, hb_memory_used(), before);
+	while (move_one(f))
+		;
+	hb_index_resize(&f->index, HB_INDEX_BITS_MIN);
+	while (move_one(f))
+		;
+	rcu_barrier();
+	flush_workqueue(f->wq);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), before);
+	expect_all(test, f);
+}
+
+struct visits {
+	unsigned int seen[ENTRIES];
+};
+
+static void visit(struct hashbelt_entry *entry, void *arg)
+{
+	struct visits *visits = arg;
+	unsigned int i;
+
+	memcpy(&i, entry->data, sizeof(i));
+	visits->seen[i]++;
+}
+
+static void a_scan_sees_everything_once(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct visits *visits = kunit_kzalloc(test, sizeof(*visits), GFP_KERNEL);
+	u64 place = 0;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, visits);
+	insert_all(f);
+	while (place < HB_INDEX_END)
+		place = hb_index_scan(&f->index, place, visit, visits);
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_EQ(test, visits->seen[i], 1u);
+}
+
+static void a_scan_misses_nothing_while_it_is_resized(struct kunit *test)
+{
+	static const unsigned int sizes[] = { 7, 4, 11, 3, 9, 5, 12 };
+	struct fixture *f = test->priv;
+	struct visits *visits = kunit_kzalloc(test, sizeof(*visits), GFP_KERNEL);
+	unsigned int i, steps = 0;
+	u64 place = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, visits);
+	insert_all(f);
+	hb_index_resize(&f->index, 10);
+	while (place < HB_INDEX_END) {
+		place = hb_index_scan(&f->index, place, visit, visits);
+		for (i = 0; i < 30; i++)
+			if (!move_one(f))
+				hb_index_resize(&f->index,
+						sizes[steps++ % ARRAY_SIZE(sizes)]);
+	}
+	KUNIT_EXPECT_GT(test, steps, 3u);
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_GE(test, visits->seen[i], 1u);
+}
+
+static struct kunit_case index_test_cases[] = {
+	KUNIT_CASE(finds_by_the_whole_key),
+	KUNIT_CASE(finds_everything_at_each_step_of_growing),
+	KUNIT_CASE(finds_everything_at_each_step_of_shrinking),
+	KUNIT_CASE(entries_that_come_and_go_while_it_is_resized),
+	KUNIT_CASE(a_second_resize_waits_for_the_first),
+	KUNIT_CASE(replaced_tables_are_freed),
+	KUNIT_CASE(a_scan_sees_everything_once),
+	KUNIT_CASE(a_scan_misses_nothing_while_it_is_resized),
+	{}
+};
+
+static struct kunit_suite index_suite = {
+	.name = "hashbelt_index",
+	.suite_init = index_suite_init,
+	.suite_exit = index_suite_exit,
+	.init = index_init,
+	.exit = index_exit,
+	.test_cases = index_test_cases,
+};
+
+kunit_test_suites(&index_suite);

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the wheels promise; time is a number here. */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#include "hashbelt_clock.h"
+#include "hashbelt_memory.h"
+#include "hashbelt_wheel.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+#define SEC	((u64)NSEC_PER_SEC)
+#define HOUR	(3600 * SEC)
+#define YEAR	(8766 * HOUR)
+
+struct wheel_case {
+	const char *name;
+	u64 ttl;
+	u32 buckets;
+};
+
+static const struct wheel_case wheel_cases[] = {
+	{ "2 buckets", 10 * SEC, 2 },
+	{ "3 buckets", 300 * SEC, 3 },
+	{ "5 buckets", 240 * SEC, 5 },
+	{ "500 buckets", 499 * SEC, 500 },
+	{ "65536 buckets", 65535 * SEC, 65536 },
+	{ "ttl of 1 ms", MS, 2 },
+	{ "ttl of 100 years", 100 * YEAR, 3 },
+};
+
+static void wheel_case_name(const struct wheel_case *c, char *name)
+{
+	strscpy(name, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(wheel, wheel_cases, wheel_case_name);
+
+struct fixture {
+	struct hb_gauge gauge;
+	struct hb_wheel wheel;
+	struct rnd_state rnd;
+	u64 now;
+	unsigned int wakes;
+};
+
+static struct fixture *make(struct kunit *test, u64 ttl, u32 buckets)
+{
+	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	prandom_seed_state(&f->rnd, 20150517);
+	f->now = HOUR + 12345;
+	hb_gauge_init(&f->gauge, ttl, buckets);
+	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->gauge), 0);
+	test->priv = f;
+	return f;
+}
+
+static struct fixture *make_case(struct kunit *test)
+{
+	const struct wheel_case *c = test->param_value;
+
+	return make(test, c->ttl, c->buckets);
+}
+
+static int wheel_suite_init(struct kunit_suite *suite)
+{
+	return hb_memory_init(0);
+}
+
+static void wheel_suite_exit(struct kunit_suite *suite)
+{
+	hb_memory_exit();
+}
+
+static void wheel_exit(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	if (f)
+		hb_wheel_destroy(&f->wheel);
+}
+
+/* Puts a node on the wheel with all the levels that it needs. */
+static void add(struct kunit *test, struct fixture *f, struct hb_node *node, u64 deadline)
+{
+	unsigned int number;
+
+	while ((number = hb_wheel_wants(&f->wheel, f->now, deadline))) {
+		struct hb_level *level = hb_level_new(&f->gauge, number);
+
+		KUNIT_ASSERT_NOT_NULL(test, level);
+		hb_wheel_grow(&f->wheel, number, &level, f->now);
+		KUNIT_ASSERT_NULL(test, level);
+	}
+	atomic64_set(&node->deadline, deadline);
+	hb_wheel_add(&f->wheel, node, f->now);
+}
+
+/* Drains all that is due; returns how many expired, and leaves them claimed. */
+static unsigned int drain(struct fixture *f)
+{
+	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	unsigned int expired = 0;
+	struct list_head *at;
+
+	while (hb_wheel_drain(&f->wheel, f->now, 64, &fall))
+		;
+	list_for_each(at, &fall.expired)
+		expired++;
+	return expired;
+}
+
+static bool is_claimed(const struct hb_node *node)
+{
+	return atomic64_read(&node->deadline) == HB_CLAIMED;
+}
+
+/* Goes on to when the wheel wants to be looked at; false if never. */
+static bool wake(struct fixture *f)
+{
+	u64 next = hb_wheel_next(&f->wheel);
+
+	if (next == HB_NEVER)
+		return false;
+	f->now = max(f->now, next);
+	f->wakes++;
+	return true;
+}
+
+static void interval_is_ttl_by_buckets_less_one(struct kunit *test)
+{
+	struct hb_gauge gauge;
+
+	hb_gauge_init(&gauge, 240 * SEC, 5);
+	KUNIT_EXPECT_EQ(test, gauge.width[0], 60 * SEC);
+	KUNIT_EXPECT_EQ(test, gauge.size[0], 5u);
+	KUNIT_EXPECT_EQ(test, gauge.width[1], 300 * SEC);
+}
+
+static void levels_reach_the_longest_ttl(struct kunit *test)
+{
+	struct fixture *f = make_case(test);
+	unsigned int top = f->gauge.levels - 1;
+
+	KUNIT_EXPECT_LE(test, div64_u64(HB_TIME_MAX, f->gauge.width[top]),
+			(u64)f->gauge.size[top]);
+}
+
+/* A deadline somewhere: in the front wheel, further on, very far. */
+static u64 some_deadline(struct fixture *f, unsigned int i)
+{
+	u64 ttl = f->gauge.width[0] * (f->gauge.size[0] - 1);
+	u64 random = (u64)prandom_u32_state(&f->rnd) << 32 | prandom_u32_state(&f->rnd);
+
+	if (i % 3 == 1 && ttl < HB_TIME_MAX / 1000)
+		ttl *= 1000;
+	if (i % 3 == 2)
+		ttl = 100 * YEAR;
+	return f->now + 1 + random % ttl;
+}
+
+static void nothing_expires_early_or_an_interval_late(struct kunit *test)
+{
+	enum { NODES = 3000 };
+	struct fixture *f = make_case(test);
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
+	u64 *deadlines = kunit_kcalloc(test, NODES, sizeof(*deadlines), GFP_KERNEL);
+	unsigned int i, left = NODES;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	KUNIT_ASSERT_NOT_NULL(test, deadlines);
+	for (i = 0; i < NODES; i++) {
+		deadlines[i] = some_deadline(f, i);
+		add(test, f, &nodes[i], deadlines[i]);
+	}
+	while (wake(f)) {
+		if (!drain(f))
+			continue;
+		for (i = 0; i < NODES; i++) {
+			if (!deadlines[i] || !is_claimed(&nodes[i]))
+				continue;
+			KUNIT_ASSERT_GE(test, f->now, deadlines[i]);
+			KUNIT_ASSERT_LE(test, f->now, deadlines[i] + f->gauge.width[0]);
+			deadlines[i] = 0;
+			left--;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, left, 0u);
+	/* Each node wakes the worker once a level at most. */
+	KUNIT_EXPECT_LE(test, f->wakes, NODES * f->gauge.levels);
+}
+
+static void an_empty_wheel_wants_no_wakeup(struct kunit *test)
+{
+	struct fixture *f = make_case(test);
+	struct hb_node node, forever;
+
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
+	add(test, f, &forever, HB_NEVER);
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
+	add(test, f, &node, f->now + 10);
+	KUNIT_EXPECT_NE(test, hb_wheel_next(&f->wheel), HB_NEVER);
+	hb_wheel_del(&node);
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
+}
+
+static void the_worker_sleeps_until_the_first_non_empty_bucket(struct kunit *test)
+{
+	struct fixture *f = make(test, 240 * SEC, 5);
+	struct hb_node soon, late;
+
+	f->now = 600 * SEC;
+	add(test, f, &late, f->now + 200 * SEC);
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 840 * SEC);
+	add(test, f, &soon, f->now + 61 * SEC);
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 720 * SEC);
+	hb_wheel_del(&soon);
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 840 * SEC);
+	hb_wheel_del(&late);
+}
+
+static void a_refreshed_node_is_put_back_by_its_deadline(struct kunit *test)
+{
+	struct fixture *f = make(test, 240 * SEC, 5);
+	u64 deadline = f->now + 240 * SEC;
+	struct hb_node node;
+
+	add(test, f, &node, deadline);
+	f->now = deadline - 1;
+	KUNIT_EXPECT_EQ(test, hb_node_move(&node, f->now, deadline + 240 * SEC, false),
+			deadline + 240 * SEC);
+	KUNIT_ASSERT_TRUE(test, wake(f));
+	KUNIT_EXPECT_EQ(test, drain(f), 0u);
+	KUNIT_ASSERT_TRUE(test, wake(f));
+	KUNIT_EXPECT_GE(test, f->now, deadline + 240 * SEC);
+	KUNIT_EXPECT_EQ(test, drain(f), 1u);
+}
+
+static void a_refresh_at_the_deadline_comes_too_late(struct kunit *test)
+{
+	struct fixture *f = make(test, 240 * SEC, 5);
+	u64 deadline = f->now + 10 * SEC;
+	struct hb_node node;
+
+	add(test, f, &node, deadline);
+	KUNIT_EXPECT_EQ(test, hb_node_move(&node, deadline, deadline + SEC, false),
+			(u64)HB_CLAIMED);
+	KUNIT_EXPECT_FALSE(test, hb_node_claim_due(&node, deadline - 1));
+	KUNIT_EXPECT_TRUE(test, hb_node_claim_due(&node, deadline));
+	KUNIT_EXPECT_EQ(test, hb_node_move(&node, f->now, deadline + SEC, false),
+			(u64)HB_CLAIMED);
+	hb_wheel_del(&node);
+}
+
+static void a_node_waits_nearer_by_where_a_level_is_missing(struct kunit *test)
+{
+	struct fixture *f = make(test, 240 * SEC, 5);
+	u64 deadline = f->now + 24 * HOUR;
+	struct hb_node node;
+
+	/* As if there had been no memory for an overflow wheel. */
+	atomic64_set(&node.deadline, deadline);
+	hb_wheel_add(&f->wheel, &node, f->now);
+	while (wake(f))
+		if (drain(f))
+			break;
+	KUNIT_EXPECT_GE(test, f->now, deadline);
+	KUNIT_EXPECT_LE(test, f->now, deadline + f->gauge.width[0]);
+}
+
+static void overflow_wheels_are_made_when_first_needed(struct kunit *test)
+{
+	struct fixture *f = make(test, 240 * SEC, 5);
+	struct hb_node node;
+	u64 bytes = 0;
+
+	KUNIT_EXPECT_EQ(test, hb_wheel_wants(&f->wheel, f->now, f->now + 240 * SEC), 0u);
+	KUNIT_EXPECT_EQ(test, hb_wheel_wants(&f->wheel, f->now, HB_NEVER), 0u);
+	KUNIT_EXPECT_EQ(test, hb_wheel_wants(&f->wheel, f->now, f->now + HOUR), 1u);
+	add(test, f, &node, f->now + YEAR);
+	KUNIT_EXPECT_EQ(test, hb_wheel_levels(&f->wheel, &bytes), 4u);
+	hb_wheel_del(&node);
+}
+
+static void a_drain_stops_at_its_budget(struct kunit *test)
+{
+	enum { NODES = 1000 };
+	struct fixture *f = make(test, 240 * SEC, 5);
+	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
+	unsigned int i, calls = 0, expired;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	for (i = 0; i < NODES; i++)
+		add(test, f, &nodes[i], f->now + 100 * SEC);
+	f->now += 200 * SEC;
+	do {
+		INIT_LIST_HEAD(&fall.expired);
+		i = hb_wheel_drain(&f->wheel, f->now, 10, &fall);
+		expired = list_empty(&fall.expired) ? 0 : 1;
+		if (expired) {
+			struct list_head *at;
+
+			list_for_each(at, &fall.expired)
+				expired++;
+		}
+		KUNIT_ASSERT_LE(test, expired, 11u);
+		calls++;
+	} while (i);
+	KUNIT_EXPECT_GE(test, calls, NODES / 10u);
+	KUNIT_EXPECT_TRUE(test, is_claimed(&nodes[0]));
+	KUNIT_EXPECT_TRUE(test, is_claimed(&nodes[NODES - 1]));
+}
+
+static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
+{
+	struct fixture *f = make(test, 240 * SEC, 5);
+	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_node nodes[10];
+	unsigned int i, left = 0;
+
+	for (i = 0; i < ARRAY_SIZE(nodes); i++)
+		add(test, f, &nodes[i], f->now + 100 * SEC);
+	f->now += 200 * SEC;
+	/* One for the bucket, three nodes. */
+	KUNIT_EXPECT_TRUE(test, hb_wheel_drain(&f->wheel, f->now, 4, &fall));
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 0ULL);
+	for (i = 0; i < ARRAY_SIZE(nodes); i++) {
+		if (is_claimed(&nodes[i]))
+			continue;
+		hb_wheel_del(&nodes[i]);
+		left++;
+	}
+	KUNIT_EXPECT_EQ(test, left, 7u);
+	KUNIT_EXPECT_EQ(test, drain(f), 0u);
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
+}
+
+static void a_late_worker_finds_everything(struct kunit *test)
+{
+	enum { NODES = 300 };
+	struct fixture *f = make_case(test);
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
+	u64 width = f->gauge.width[0];
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	/* Nobody drains, while time goes on and nodes come in. */
+	for (i = 0; i < NODES && f->now < HB_TIME_MAX / 2; i++) {
+		add(test, f, &nodes[i], f->now + 1 + prandom_u32_state(&f->rnd) % width);
+		f->now += width / 2;
+	}
+	f->now += 2 * width;
+	KUNIT_EXPECT_EQ(test, drain(f), i);
+	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
+}
+
+static struct kunit_case wheel_test_cases[] = {
+	KUNIT_CASE(interval_is_ttl_by_buckets_less_one),
+	KUNIT_CASE_PARAM(levels_reach_the_longest_ttl, wheel_gen_params),
+	KUNIT_CASE_PARAM(nothing_expires_early_or_an_interval_late, wheel_gen_params),
+	KUNIT_CASE_PARAM(an_empty_wheel_wants_no_wakeup, wheel_gen_params),
+	KUNIT_CASE(the_worker_sleeps_until_the_first_non_empty_bucket),
+	KUNIT_CASE(a_refreshed_node_is_put_back_by_its_deadline),
+	KUNIT_CASE(a_refresh_at_the_deadline_comes_too_late),
+	KUNIT_CASE(a_node_waits_nearer_by_where_a_level_is_missing),
+	KUNIT_CASE(overflow_wheels_are_made_when_first_needed),
+	KUNIT_CASE(a_drain_stops_at_its_budget),
+	KUNIT_CASE(a_node_can_be_taken_off_between_two_batches),
+	KUNIT_CASE_PARAM(a_late_worker_finds_everything, wheel_gen_params),
+	{}
+};
+
+static struct kunit_suite wheel_suite = {
+	.name = "hashbelt_wheel",
+	.suite_init = wheel_suite_init,
+	.suite_exit = wheel_suite_exit,
+	.exit = wheel_exit,
+	.test_cases = wheel_test_cases,
+};
+
+kunit_test_suites(&wheel_suite);
+
+MODULE_DESCRIPTION("Tests of hashbelt without a device");
+MODULE_LICENSE("GPL");
