@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stress - everything at once on one belt, with an oracle.
+ *
+ *	stress [SEED [OPERATIONS]]
+ *
+ * Each key has one writer, who publishes before a put which sequence number it
+ * is going to write, and after it which one is there. A reader notes what has
+ * been published before and after his get: that bounds what he may be told.
+ *
+ *	value	whole: all of it from one put
+ *	hit	not older than the last put that had ended when the get began,
+ *		not newer than the last one begun when it ended
+ *	version	grows with the sequence number, for each reader
+ *	gone	what was there before a clear or a remove that had ended when the
+ *		get began does not come back
+ *	miss	only where the entry could be gone: keys of the steady belt never are
+ *	refresh	after a get that refreshed, the entry lives for its ttl of belt time
+ *
+ * Meanwhile belts of changing names are made, used and destroyed.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define KEYS		64	/* of each writer */
+#define WRITERS		2
+#define VALUE_MAX	600
+#define TTL_MS		1000
+
+/**
+ * struct slot - what the oracle knows of a key
+ * @begun:	sequence number of the last put that has begun
+ * @ended:	of the last put that has ended
+ * @gone:	all up to this one have been removed or cleared
+ * @ending:	removes and expires that have begun
+ */
+struct slot {
+	_Atomic uint64_t begun;
+	_Atomic uint64_t ended;
+	_Atomic uint64_t gone;
+	_Atomic uint64_t ending;
+};
+
+/**
+ * struct arena - a belt under stress
+ * @name:	its name
+ * @steady:	nothing in it expires, and nobody clears or removes
+ * @slots:	what is known of its keys
+ */
+struct arena {
+	const char *name;
+	int steady;
+	struct slot slots[WRITERS * KEYS];
+};
+
+struct value {
+	uint32_t key;
+	uint32_t size;
+	uint64_t sequence;
+	uint8_t filling[VALUE_MAX];
+};
+
+static struct arena steady = { .name = "stress-steady", .steady = 1 };
+static struct arena moving = { .name = "stress-moving" };
+static _Atomic uint64_t advanced_ms;	/* by which belt time has been moved, or will be */
+static _Atomic uint64_t clears;		/* that have begun */
+static _Atomic uint64_t proven;		/* refreshes of which something could be said */
+static _Atomic int failures;
+static _Atomic int writers_left;
+static uint64_t seed = 1, operations = 100000;
+
+static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
+{
+	va_list args;
+
+	if (atomic_fetch_add(&failures, 1) >= 10)
+		return;
+	va_start(args, format);
+	flockfile(stdout);
+	printf("# ");
+	vprintf(format, args);
+	putchar('\n');
+	funlockfile(stdout);
+	va_end(args);
+}
+
+/* xorshift64 (Marsaglia 2003). */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static uint64_t seed_of(unsigned int thread)
+{
+	return (seed * 2654435761u + thread) * 0x9e3779b97f4a7c15ull | 1;
+}
+
+static int open_arena(const struct arena *arena)
+{
+	int fd = hashbelt_open(NULL);
+	int err = fd < 0 ? fd : hashbelt_bind(fd, arena->name);
+
+	if (err) {
+		wrong("cannot open %s: %s", arena->name, strerror(-err));
+		exit(1);
+	}
+	return fd;
+}
+
+static uint8_t filling_of(uint32_t key, uint64_t sequence)
+{
+	return key * 31 + sequence * 7 + 1;
+}
+
+static void make_value(struct value *v, uint32_t key, uint64_t sequence, uint32_t size)
+{
+	v->key = key;
+	v->sequence = sequence;
+	v->size = size;
+	memset(v->filling, filling_of(key, sequence), size);
+}
+
+static int is_whole(const struct value *v, uint32_t key, uint32_t length)
+{
+	if (length < offsetof(struct value, filling) || v->key != key ||
+	    v->size != length - offsetof(struct value, filling))
+		return 0;
+	for (uint32_t i = 0; i < v->size; i++)
+		if (v->filling[i] != filling_of(key, v->sequence))
+			return 0;
+	return 1;
+}
+
+static void write_one(struct arena *arena, int fd, uint32_t key, uint64_t *random)
+{
+	struct slot *slot = &arena->slots[key];
+	uint64_t sequence = atomic_load(&slot->begun) + 1;
+	uint32_t size = next_random(random) % VALUE_MAX;
+	struct hashbelt_item item = {};
+	struct value v;
+	int err;
+
+	make_value(&v, key, sequence, size);
+	if (arena->steady)
+		item.ttl_ms = next_random(random) % 2 ? HASHBELT_TTL_NEVER : 1000000000;
+	else if (next_random(random) % 4 == 0)
+		item.ttl_ms = 1 + next_random(random) % (4 * TTL_MS);
+	atomic_store(&slot->begun, sequence);
+	err = hashbelt_put(fd, &key, sizeof(key), &v,
+			   offsetof(struct value, filling) + size, &item);
+	if (err)
+		wrong("put: %s", strerror(-err));
+	atomic_store(&slot->ended, sequence);
+}
+
+/* All puts up to @sequence are gone: the clearer and the writer both say so. */
+static void publish_gone(struct slot *slot, uint64_t sequence)
+{
+	uint64_t gone = atomic_load(&slot->gone);
+
+	while (gone < sequence && !atomic_compare_exchange_weak(&slot->gone, &gone, sequence))
+		;
+}
+
+static void remove_one(struct arena *arena, int fd, uint32_t key, int expire)
+{
+	struct slot *slot = &arena->slots[key];
+	struct hashbelt_item item = {};
+	int err;
+
+	atomic_fetch_add(&slot->ending, 1);
+	err = expire ? hashbelt_expire(fd, &key, sizeof(key)) :
+		       hashbelt_remove(fd, &key, sizeof(key), &item);
+	if (err && err != -ENOENT)
+		wrong("%s: %s", expire ? "expire" : "remove", strerror(-err));
+	publish_gone(slot, atomic_load(&slot->ended));
+}
+
+static void *writer(void *arg)
+{
+	uint32_t base = (uintptr_t)arg * KEYS;
+	uint64_t random = seed_of(10 + base);
+	int fds[2] = { open_arena(&steady), open_arena(&moving) };
+
+	for (uint64_t n = 0; n < operations; n++) {
+		uint64_t choice = next_random(&random);
+		uint32_t key = base + choice / 16 % KEYS;
+
+		switch (choice % 16) {
+		case 0:
+		case 1:
+			remove_one(&moving, fds[1], key, choice % 16);
+			break;
+		case 2 ... 8:
+			write_one(&steady, fds[0], key, &random);
+			break;
+		default:
+			write_one(&moving, fds[1], key, &random);
+		}
+	}
+	close(fds[0]);
+	close(fds[1]);
+	atomic_fetch_sub(&writers_left, 1);
+	return NULL;
+}
+
+/**
+ * struct memory - what a reader remembers of a key
+ * @sequence:	the newest that he has seen
+ * @version:	that it had
+ */
+struct memory {
+	uint64_t sequence;
+	uint64_t version;
+};
+
+static void check_hit(struct arena *arena, uint32_t key, const struct value *v,
+		      const struct hashbelt_item *item, struct memory *memory,
+		      uint64_t ended, uint64_t gone)
+{
+	uint64_t begun = atomic_load(&arena->slots[key].begun);
+
+	if (!is_whole(v, key, item->value_len)) {
+		wrong("%s: key %u: value is not of one put", arena->name, key);
+		return;
+	}
+	if (v->sequence < ended || v->sequence > begun)
+		wrong("%s: key %u: sequence %ju, put before %ju, begun %ju", arena->name,
+		      key, (uintmax_t)v->sequence, (uintmax_t)ended, (uintmax_t)begun);
+	if (v->sequence <= gone)
+		wrong("%s: key %u: sequence %ju came back, %ju were gone", arena->name,
+		      key, (uintmax_t)v->sequence, (uintmax_t)gone);
+	if (v->sequence < memory->sequence ||
+	    (v->sequence > memory->sequence) != (item->version > memory->version))
+		wrong("%s: key %u: sequence %ju version %ju after %ju %ju", arena->name,
+		      key, (uintmax_t)v->sequence, (uintmax_t)item->version,
+		      (uintmax_t)memory->sequence, (uintmax_t)memory->version);
+	memory->sequence = v->sequence;
+	memory->version = item->version;
+}
+
+static int read_one(struct arena *arena, int fd, uint32_t key, uint32_t how,
+		    struct memory *memory)
+{
+	struct slot *slot = &arena->slots[key];
+	uint64_t gone = atomic_load(&slot->gone), ended = atomic_load(&slot->ended);
+	struct hashbelt_item item = { .how = how };
+	struct value v;
+	int err = hashbelt_get(fd, &key, sizeof(key), &v, sizeof(v), &item);
+
+	if (!err)
+		check_hit(arena, key, &v, &item, memory, ended, gone);
+	else if (err != -ENOENT)
+		wrong("%s: get: %s", arena->name, strerror(-err));
+	else if (arena->steady && ended)
+		wrong("%s: key %u: lost", arena->name, key);
+	return !err;
+}
+
+/* What must not have changed for a refreshed entry to be there still. */
+struct witness {
+	uint64_t begun, ending, clears, advanced;
+};
+
+static struct witness look(const struct slot *slot)
+{
+	return (struct witness){
+		.begun = atomic_load(&slot->begun),
+		.ending = atomic_load(&slot->ending),
+		.clears = atomic_load(&clears),
+		.advanced = atomic_load(&advanced_ms),
+	};
+}
+
+/* After a refresh the entry lives on, unless somebody began to end its life. */
+static void read_twice(int fd, uint32_t key, struct memory *memory)
+{
+	struct slot *slot = &moving.slots[key];
+	struct witness before = look(slot), after;
+	int settled = atomic_load(&slot->ended) == before.begun;
+	int hit = read_one(&moving, fd, key, 0, memory);
+	int again = read_one(&moving, fd, key, HASHBELT_NO_REFRESH, memory);
+
+	after = look(slot);
+	if (!hit || !settled || after.begun != before.begun ||
+	    after.ending != before.ending || after.clears != before.clears ||
+	    after.advanced - before.advanced >= TTL_MS)
+		return;
+	atomic_fetch_add(&proven, 1);
+	if (!again)
+		wrong("key %u: refreshed, and gone before its time", key);
+}
+
+static void *reader(void *arg)
+{
+	static const uint32_t hows[] = { 0, HASHBELT_NO_REFRESH, 0, HASHBELT_NO_REFRESH };
+	uint64_t random = seed_of(100 + (uintptr_t)arg);
+	int fds[2] = { open_arena(&steady), open_arena(&moving) };
+	struct memory *memories = calloc(2 * WRITERS * KEYS, sizeof(*memories));
+
+	while (atomic_load(&writers_left)) {
+		uint64_t choice = next_random(&random);
+		uint32_t key = choice / 16 % (WRITERS * KEYS);
+
+		if (choice % 16 < 6)
+			read_one(&steady, fds[0], key, hows[choice % 4], &memories[key]);
+		else if (choice % 16 < 12)
+			read_one(&moving, fds[1], key, hows[choice % 4],
+				 &memories[WRITERS * KEYS + key]);
+		else
+			read_twice(fds[1], key, &memories[WRITERS * KEYS + key]);
+	}
+	free(memories);
+	close(fds[0]);
+	close(fds[1]);
+	return NULL;
+}
+
+static void clear_all(int fd)
+{
+	uint64_t ended[WRITERS * KEYS];
+	int err;
+
+	atomic_fetch_add(&clears, 1);
+	for (unsigned int i = 0; i < WRITERS * KEYS; i++)
+		ended[i] = atomic_load(&moving.slots[i].ended);
+	err = hashbelt_clear(fd);
+	if (err)
+		wrong("clear: %s", strerror(-err));
+	for (unsigned int i = 0; i < WRITERS * KEYS; i++)
+		publish_gone(&moving.slots[i], ended[i]);
+}
+
+/* Lets the worker have its turn: real time moves the belt, by who knows what. */
+static int run_free(int fd)
+{
+	int err;
+
+	atomic_fetch_add(&advanced_ms, 1000 * TTL_MS);
+	err = hashbelt_resume(fd);
+	usleep(3000);
+	return err ?: hashbelt_halt(fd);
+}
+
+static int advance(int fd, uint64_t ms)
+{
+	atomic_fetch_add(&advanced_ms, ms);
+	return hashbelt_advance(fd, ms);
+}
+
+static int rotate(int fd)
+{
+	atomic_fetch_add(&advanced_ms, TTL_MS / 2);
+	return hashbelt_rotate(fd);
+}
+
+/* Whoever is there throughout is in each scan: the steady belt's keys are. */
+static void scan_all(int fd)
+{
+	uint8_t seen[WRITERS * KEYS] = {}, there[WRITERS * KEYS];
+	const struct hashbelt_record *record;
+	struct hashbelt_scanner scanner;
+	uint32_t key;
+	int err;
+
+	for (key = 0; key < WRITERS * KEYS; key++)
+		there[key] = atomic_load(&steady.slots[key].ended) > 0;
+	err = hashbelt_scan_begin(&scanner, fd);
+	while (!err && (err = hashbelt_scan_next(&scanner, &record)) == 1) {
+		memcpy(&key, hashbelt_record_key(record), sizeof(key));
+		seen[key % (WRITERS * KEYS)] = 1;
+		err = 0;
+	}
+	hashbelt_scan_end(&scanner);
+	if (err)
+		wrong("scan: %s", strerror(-err));
+	for (key = 0; key < WRITERS * KEYS; key++)
+		if (there[key] && !seen[key])
+			wrong("scan: key %u was not reported", key);
+}
+
+static void *mover(void *arg)
+{
+	uint64_t random = seed_of(200);
+	int fds[2] = { open_arena(&steady), open_arena(&moving) };
+	int err = 0;
+
+	(void)arg;
+	while (atomic_load(&writers_left)) {
+		uint64_t choice = next_random(&random);
+
+		switch (choice % 32) {
+		case 0:
+			clear_all(fds[1]);
+			break;
+		case 1:
+			err = run_free(fds[1]);
+			break;
+		case 2 ... 5:
+			err = rotate(fds[1]);
+			break;
+		case 6:
+			scan_all(fds[0]);
+			break;
+		case 7:
+			err = hashbelt_rotate(fds[0]);
+			break;
+		default:
+			err = advance(fds[1], choice / 32 % (TTL_MS / 8));
+		}
+		if (err)
+			wrong("moving time: %s", strerror(-err));
+	}
+	close(fds[0]);
+	close(fds[1]);
+	return NULL;
+}
+
+static void use_belt(int fd, uint64_t random)
+{
+	struct hashbelt_item item = {};
+	uint64_t back;
+	int err;
+
+	for (unsigned int i = 0; i < 20; i++) {
+		uint64_t key = next_random(&random) % 16;
+
+		err = hashbelt_put(fd, &key, sizeof(key), &key, sizeof(key), &item);
+		if (err && err != -EIDRM)
+			wrong("churn: put: %s", strerror(-err));
+		err = hashbelt_get(fd, &key, sizeof(key), &back, sizeof(back), &item);
+		if (err && err != -EIDRM && err != -ENOENT)
+			wrong("churn: get: %s", strerror(-err));
+		if (!err && back != key)
+			wrong("churn: another key's value");
+		item = (struct hashbelt_item){ .ttl_ms = 1 + random % 3 };
+	}
+}
+
+/* Belts come and go; a descriptor is bound to one after the other. */
+static void *churn(void *arg)
+{
+	uint64_t random = seed_of(300 + (uintptr_t)arg);
+	struct hashbelt_create settings = { .mode = 0600, .buckets = 2 };
+	int fd = hashbelt_open(NULL), err;
+	char name[] = "churn-0";
+
+	while (atomic_load(&writers_left)) {
+		uint64_t choice = next_random(&random);
+
+		name[6] = '0' + choice / 8 % 4;
+		settings.ttl_ms = 1 + choice % 50;
+		if (choice % 8 == 0)
+			err = hashbelt_create(fd, "", &settings);
+		else if (choice % 8 < 4)
+			err = hashbelt_create(fd, name, &settings);
+		else if (choice % 8 < 6)
+			err = hashbelt_bind(fd, name);
+		else
+			err = hashbelt_destroy(fd, name);
+		if (err && err != -EEXIST && err != -ENOENT)
+			wrong("churn: %s", strerror(-err));
+		use_belt(fd, random);
+	}
+	for (name[6] = '0'; name[6] < '4'; name[6]++)
+		hashbelt_destroy(fd, name);
+	close(fd);
+	return NULL;
+}
+
+static void make_arena(struct arena *arena, uint32_t policy)
+{
+	struct hashbelt_create settings = {
+		.ttl_ms = TTL_MS, .buckets = 3, .mode = 0600, .policy = policy,
+	};
+	int fd = hashbelt_open(NULL), err;
+
+	err = fd < 0 ? fd : hashbelt_create(fd, arena->name, &settings);
+	if (!err)
+		err = hashbelt_halt(fd);
+	if (err) {
+		printf("Bail out! cannot make %s: %s\n", arena->name, strerror(-err));
+		exit(1);
+	}
+	close(fd);
+}
+
+/* When all is quiet, what the belt says it holds is what is in it. */
+static int adds_up(struct arena *arena)
+{
+	int fd = open_arena(arena), err;
+	const struct hashbelt_record *record;
+	struct hashbelt_scanner scanner;
+	struct hashbelt_info info = {};
+	uint64_t found = 0;
+
+	/* Far enough that nothing expired is waiting to be drained. */
+	err = hashbelt_advance(fd, 10 * TTL_MS) ?: hashbelt_scan_begin(&scanner, fd);
+	while (!err && hashbelt_scan_next(&scanner, &record) == 1)
+		found++;
+	hashbelt_scan_end(&scanner);
+	err = err ?: hashbelt_info(fd, &info);
+	if (err || info.entries != found)
+		wrong("%s: %ju entries counted, %ju found: %s", arena->name,
+		      (uintmax_t)info.entries, (uintmax_t)found, strerror(-err));
+	err = hashbelt_clear(fd) ?: hashbelt_info(fd, &info);
+	if (err || info.entries)
+		wrong("%s: %ju entries after clear", arena->name, (uintmax_t)info.entries);
+	hashbelt_destroy(fd, arena->name);
+	close(fd);
+	return atomic_load(&failures) == 0;
+}
+
+static int report(int number, int good, const char *what)
+{
+	printf("%sok %d - %s\n", good ? "" : "not ", number, what);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	static void *(*const others[])(void *) = { reader, reader, mover, churn, churn };
+	pthread_t threads[WRITERS + sizeof(others) / sizeof(*others)];
+	unsigned int n = 0;
+	int good;
+
+	if (argc > 1)
+		seed = strtoull(argv[1], NULL, 0);
+	if (argc > 2)
+		operations = strtoull(argv[2], NULL, 0);
+	printf("1..3\n# seed %ju, %ju operations of each writer\n", (uintmax_t)seed,
+	       (uintmax_t)operations);
+	make_arena(&steady, 0);
+	make_arena(&moving, HASHBELT_REFRESH_ON_GET);
+	atomic_store(&writers_left, WRITERS);
+	for (uintptr_t i = 0; i < WRITERS; i++)
+		pthread_create(&threads[n++], NULL, writer, (void *)i);
+	for (uintptr_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		pthread_create(&threads[n++], NULL, others[i], (void *)i);
+	while (n--)
+		pthread_join(threads[n], NULL);
+	good = report(1, !atomic_load(&failures), "no answer was impossible");
+	printf("# refreshes that had to hold: %ju\n", (uintmax_t)atomic_load(&proven));
+	good &= report(2, atomic_load(&proven) > 100, "refreshes were put to the test");
+	good &= report(3, adds_up(&steady) & adds_up(&moving), "the counters add up");
+	return !good;
+}
