@@ -839,11 +839,21 @@ static void counters_equal_what_is_there(struct kunit *test)
 		unsigned int key = prandom_u32_state(&f->rnd) % 500;
 
 		switch (prandom_u32_state(&f->rnd) % 8) {
-		case 0: take_out(belt, key); break;
-		case 1: hashbelt_expire(belt, &key, sizeof(key)); break;
-		case 2: if (i % 50 == 0) hashbelt_clear(belt); break;
-		case 3: hashbelt_advance(belt, SEC); break;
-		default: put(belt, key);
+		case 0:
+			take_out(belt, key);
+			break;
+		case 1:
+			hashbelt_expire(belt, &key, sizeof(key));
+			break;
+		case 2:
+			if (i % 50 == 0)
+				hashbelt_clear(belt);
+			break;
+		case 3:
+			hashbelt_advance(belt, SEC);
+			break;
+		default:
+			put(belt, key);
 		}
 	}
 	hashbelt_clear(belt);

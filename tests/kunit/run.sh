@@ -1,0 +1,316 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh [OPTION]... [MODULE_DIRECTORY]
+#
+# Build a KUnit module, run it in a User-Mode Linux guest, and judge.
+#
+# The directory (default: the one this script is in) has a Kbuild and sources,
+# which may include "../../x.h" and "../../x.c" of the directory two levels up.
+# Nothing is written there.
+#
+#   --timeout SECONDS  limit for the guest's whole life (120)
+#   --memory MB        memory of the guest (512)
+#   --no-kmemleak      do not look for leaks: allocation gets much faster
+#   --real-time        let time pass as it does outside; otherwise the clock
+#                      jumps to the next timer when the guest is idle, so that
+#                      sleeping takes no time
+#   --keep DIRECTORY   leave kernel.log there
+#
+# stdout is TAP, a line for each case or parameter of a case. The exit status is
+# 0 only if something ran, all of it passed, every module could be loaded and
+# unloaded, nothing leaked, the guest came to its end, and the kernel did not
+# complain. If not, the reason is on stderr.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+
+say() {
+	echo "run.sh: $1" >&2
+}
+
+fail() {
+	say "$1"
+	exit 1
+}
+
+usage() {
+	sed -n '/^# run.sh/,/^set/s/^# \{0,1\}//p' "$0"
+	exit 0
+}
+
+# What a kernel says when something is wrong with it. Lockdep, RCU, UBSAN and
+# kmemleak leave no taint behind: the log is the only witness.
+complaints='(^|[^A-Za-z_])BUG[: ]|WARNING:|Oops|Kernel panic|Internal error'
+complaints="$complaints|general protection|segfault at|Kernel mode fault"
+complaints="$complaints|KASAN|UBSAN|ODEBUG:|refcount_t|percpu ref"
+complaints="$complaints|unreferenced object|suspected memory leak"
+complaints="$complaints|kmemleak: (Cannot|Found|Freeing|Memory)"
+complaints="$complaints|scheduling while atomic|sleeping function called"
+complaints="$complaints|suspicious RCU|Voluntary context switch within RCU"
+complaints="$complaints|possible (circular|recursive|irq)|inconsistent lock"
+complaints="$complaints|bad unlock balance|held lock freed|Invalid wait context"
+complaints="$complaints|non-static key|lock held when returning|still has locks"
+complaints="$complaints|nested lock was not taken|DEADLOCK|bad contention"
+complaints="$complaints|rcu.*stall|lockup|hung task|blocked for more than"
+complaints="$complaints|list_(add|del) corruption|raw_local_irq_restore"
+complaints="$complaints|slab error|[Pp]oison overwritten|Redzone|already free"
+complaints="$complaints|Slab cache still has|Object(s)? remaining|Bad page"
+complaints="$complaints|bad usercopy|usercopy: Kernel memory|buffer overflow"
+complaints="$complaints|destroy_workqueue|Freeing .* with active|INFO: "
+complaints="$complaints|messages dropped"
+
+# What a test module may taint the kernel with: out of tree (4096), unsigned
+# (8192), a test suite (262144).
+permitted=$((4096 | 8192 | 262144))
+
+timeout=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep=''
+work='' guest=''
+
+# Nothing may outlive us: not even the guest's processes, since they die with
+# it (see uml.sh).
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	trap '' HUP INT TERM
+	[ -z "$guest" ] || {
+		kill -KILL "$guest" 2>/dev/null || true
+		wait "$guest" 2>/dev/null || true
+	}
+	[ -z "$work" ] || rm -rf "$work"
+}
+
+number() {
+	case $2 in
+	'' | *[!0-9]*) fail "$1: not a number: $2" ;;
+	esac
+}
+
+# mirror DIRECTORY - the sources, as links in a place where building does no
+# harm. The place of our own module is kept, so that only what has changed gets
+# built; links to sources that are gone must not be.
+mirror() {
+	mkdir -p "$build/tests/kunit"
+	find "$build" -type l -delete
+	for file in "$1"/../../*.[ch]; do
+		[ ! -f "$file" ] || ln -s "$file" "$build/"
+	done
+	for file in "$1"/Kbuild "$1"/*.[ch]; do
+		[ ! -f "$file" ] || ln -s "$file" "$build/tests/kunit/"
+	done
+}
+
+# build DIRECTORY - build its modules, into the guest's directory.
+build() {
+	mirror "$1"
+	rm -f "$build"/tests/kunit/*.ko
+	"$here/uml.sh" module "$build/tests/kunit" ||
+		fail "the module cannot be built"
+	cp "$build"/tests/kunit/*.ko "$root/modules/" ||
+		fail "no module in $1"
+}
+
+# prepare DIRECTORY - all that the guest will see of the host.
+prepare() {
+	for directory in bin dev modules proc report sys tmp; do
+		mkdir -p "$root/$directory"
+	done
+	cp /bin/busybox "$root/bin/busybox"
+	cp "$here/init" "$root/init"
+	chmod 755 "$root/init"
+	echo "nonce=$nonce kmemleak=$kmemleak" >"$root/task"
+	: >"$root/report/failures"
+	: >"$root/report/suites"
+	mkdir -p "$top/build/kunit"
+	exec 9>"$top/build/kunit/lock"
+	flock 9
+	build "$1" 9>&-
+	exec 9>&-
+}
+
+# guest - the chain of death signals takes it along even if this script is
+# killed with no chance to clean up. TMPDIR is for the guest's memory, a sparse
+# file; /dev/shm may be small, or refuse to have programs in it.
+guest() {
+	exec env -i PATH="$PATH" HOME="$work" TMPDIR="$work" \
+		setpriv --pdeathsig KILL \
+		timeout --foreground --signal=KILL "$timeout" \
+		setpriv --pdeathsig KILL prlimit --core=0 \
+		"$image" mem="${memory}M" uml_dir="$work" umid=guest \
+		root=none rootfstype=hostfs rootflags="$root" rw init=/init \
+		con=null con0=null,fd:1 ssl=null \
+		loglevel=7 printk.devkmsg=on panic=-1 \
+		kmemleak="$kmemleak" ${clock:+"$clock"}
+}
+
+# boot - run the guest to its end; sets ended and log. Sources are called in there
+# what they are called by us.
+boot() {
+	ended=0
+	guest </dev/null >"$work/console" 2>&1 &
+	guest=$!
+	wait "$guest" 2>/dev/null || ended=$?
+	guest=
+	log=${keep:-$work}/kernel.log
+	tr -d '\r' <"$work/console" | sed "s|$build/||g" >"$log"
+}
+
+# complaining - the lines of the log that complain. Except: at the start of the
+# very first process, User-Mode Linux of 6.1 walks the process's memory areas
+# without the lock that lib/maple_tree.c wants to see.
+complaining() {
+	awk -v pattern="$complaints" -v start="kunit: $nonce starts" '
+		index($0, start) { started = 1 }
+		!started && /WARNING: suspicious RCU usage/ {
+			held = $0
+			due = NR + 3
+			next
+		}
+		held != "" && NR == due {
+			if ($0 !~ /lib\/maple_tree\.c:[0-9]+ suspicious rcu_/)
+				print held
+			held = ""
+		}
+		$0 ~ pattern
+		END { if (held != "") print held }
+	' "$log"
+}
+
+# excerpt LINE - what the log has about a complaint.
+excerpt() {
+	awk -v line="$1" '
+		!left && $0 == line { left = 60 }
+		left && left-- { print "  " $0 }
+	' "$log" >&2
+}
+
+check_end() {
+	[ "$ended" != 137 ] || {
+		say "time limit of $timeout s hit"
+		return 1
+	}
+	said='' taint=0
+	[ ! -e "$root/report/verdict" ] ||
+		read -r said taint <"$root/report/verdict" || true
+	[ "$said-$ended" = "$nonce-0" ] || {
+		say "the guest did not come to its end (status $ended)"
+		return 1
+	}
+}
+
+check_modules() {
+	[ ! -s "$root/report/failures" ] || {
+		say "$(cat "$root/report/failures")"
+		return 1
+	}
+}
+
+# By the time of the report the module is gone. Its functions are found by their
+# addresses, which are of the same length.
+name_symbols() {
+	sort "$root/report/symbols" | awk '
+		FNR == NR { address[++n] = $1; name[n] = $3 " " $4; next }
+		match($0, /\[<[0-9a-f]+>\]/) {
+			at = substr($0, RSTART + 2, RLENGTH - 4)
+			for (i = n; i && address[i] > at; )
+				i--
+			if ($0 ~ /0x[0-9a-f]+$/ && i)
+				sub(/0x[0-9a-f]+$/, name[i])
+		}
+		{ print }
+	' - "$root/report/leaks"
+}
+
+check_leaks() {
+	[ "$kmemleak" = on ] || return 0
+	[ -e "$root/report/leaks" ] || {
+		say "the search for leaks did not finish"
+		return 1
+	}
+	[ ! -s "$root/report/leaks" ] || {
+		say "leaked:"
+		name_symbols | head -n 60 | sed 's/^/  /' >&2
+		return 1
+	}
+}
+
+check_log() {
+	complaining >"$work/complaints"
+	[ ! -s "$work/complaints" ] || {
+		say "the kernel complained:"
+		head -n 10 "$work/complaints" | sed 's/^/! /' >&2
+		excerpt "$(head -n 1 "$work/complaints")"
+		return 1
+	}
+}
+
+check_taint() {
+	[ $((taint & ~permitted)) = 0 ] || {
+		say "the kernel is tainted: $taint"
+		return 1
+	}
+}
+
+check_cases() {
+	awk -v nonce="$nonce" -f "$here/ktap.awk" \
+		"$root/report/suites" "$log" >"$work/tap" || {
+		say "not all cases passed, or none ran"
+		return 1
+	}
+}
+
+# judge - the exit status for all that has been seen. The guest is gone by now,
+# so that nothing it says can come too late. The log is looked at last, for it
+# has the long stories.
+judge() {
+	result=0
+	check_cases || result=1
+	cat "$work/tap"
+	check_end || result=1
+	check_modules || result=1
+	check_leaks || result=1
+	check_taint || result=1
+	check_log || result=1
+	return "$result"
+}
+
+directory=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--help) usage ;;
+	--no-kmemleak) kmemleak=off ;;
+	--real-time) clock='' ;;
+	--timeout | --memory | --keep)
+		[ $# -ge 2 ] || fail "$1: value missing"
+		[ "$1" = --keep ] || number "$1" "$2"
+		eval "${1#--}=\$2"
+		shift
+		;;
+	--*) fail "no such option: $1 (see --help)" ;;
+	*)
+		[ -z "$directory" ] || fail "one directory only (see --help)"
+		directory=$1
+		;;
+	esac
+	shift
+done
+
+"$here/../need.sh" busybox-static util-linux || exit 1
+: "${directory:=$here}"
+[ -f "$directory/Kbuild" ] || fail "no Kbuild in $directory"
+directory=$(cd "$directory" && pwd)
+[ -z "$keep" ] || { mkdir -p "$keep" && keep=$(cd "$keep" && pwd); }
+
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+work=$(mktemp -d)
+root=$work/root
+build=$work/build
+[ "$directory" != "$here" ] || build=$top/build/kunit
+nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+image=$("$here/uml.sh" image) || exit 1
+prepare "$directory"
+boot
+judge
