@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# tour.sh - shows what a belt does, on a web server's log. Runs in the guest of
+# "make run", beside hbctl, sessions and access.log; on a real machine it needs
+# the module loaded and those three in one folder.
+set -eu
+
+say() {
+	printf '\n%s\n' "$*"
+}
+
+# show COMMAND... - print a command and run it.
+show() {
+	echo "\$ $*"
+	"$@"
+}
+
+# miss COMMAND... - the same for one whose answer is to be "no".
+miss() {
+	echo "\$ $*"
+	"$@" && return 1
+	[ $? -eq 1 ]
+}
+
+if [ ! -e /dev/hashbelt ]; then
+	say "The module makes /dev/hashbelt, and a belt named \"default\"."
+	show insmod hashbelt.ko
+fi
+show hbctl belts
+
+say "An entry is there for every process of this machine, until its time is up."
+show hbctl put token:alice 51f0c2 --ttl 15m
+show hbctl get -v token:alice
+
+say "--- Two days of a web server's log, played on a belt in log time -----------"
+say "Each client's address is an entry that lives for 30 minutes and is refreshed
+by each request: a session. The belt is halted, and its time is moved by hand
+from request to request."
+show sessions access.log
+
+say "--- A bucket falls off -------------------------------------------------------"
+say "A belt of 4 buckets and 60 seconds moves on by one bucket every 20 seconds.
+Load the log's last page of each client, and move it by hand."
+awk '{ last[$1] = $7 } END { for (a in last) printf "%s\t%s\n", a, last[a] }' \
+	access.log >pages
+show hbctl create pages --ttl 60s --buckets 4
+show hbctl -b pages halt
+show hbctl -b pages load pages
+show hbctl -b pages info
+show hbctl -b pages get 192.0.2.1
+echo
+
+say "Two rotations later some clients come again (touch): their entries stay where
+they are in memory, only their deadline moves."
+show hbctl -b pages rotate
+show hbctl -b pages rotate
+for client in 192.0.2.1 192.0.2.2 192.0.2.3; do
+	show hbctl -b pages touch "$client"
+done
+show hbctl -b pages size
+
+say "One more, and all others have reached their deadline. They are gone for
+readers from that moment; the bucket falls off, and their memory is back, with
+the next one."
+show hbctl -b pages rotate
+miss hbctl -b pages get 192.0.2.4
+show hbctl -b pages rotate
+show hbctl -b pages size
+show hbctl -b pages keys
+show hbctl -b pages stat
+show hbctl destroy pages
+
+say "That was the tour. \"make shell\" gives you this machine with a prompt."
