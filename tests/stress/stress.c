@@ -21,6 +21,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -232,6 +233,7 @@ static void check_hit(struct arena *arena, uint32_t key, const struct value *v,
 		      uint64_t ended, uint64_t gone)
 {
 	uint64_t begun = atomic_load(&arena->slots[key].begun);
+	int newer, grown;
 
 	if (!is_whole(v, key, item->value_len)) {
 		wrong("%s: key %u: value is not of one put", arena->name, key);
@@ -243,8 +245,9 @@ static void check_hit(struct arena *arena, uint32_t key, const struct value *v,
 	if (v->sequence <= gone)
 		wrong("%s: key %u: sequence %ju came back, %ju were gone", arena->name,
 		      key, (uintmax_t)v->sequence, (uintmax_t)gone);
-	if (v->sequence < memory->sequence ||
-	    (v->sequence > memory->sequence) != (item->version > memory->version))
+	newer = v->sequence > memory->sequence;
+	grown = item->version > memory->version;
+	if (v->sequence < memory->sequence || newer != grown)
 		wrong("%s: key %u: sequence %ju version %ju after %ju %ju", arena->name,
 		      key, (uintmax_t)v->sequence, (uintmax_t)item->version,
 		      (uintmax_t)memory->sequence, (uintmax_t)memory->version);
@@ -291,9 +294,15 @@ static void read_twice(int fd, uint32_t key, struct memory *memory)
 	struct slot *slot = &moving.slots[key];
 	struct witness before = look(slot), after;
 	int settled = atomic_load(&slot->ended) == before.begun;
-	int hit = read_one(&moving, fd, key, 0, memory);
-	int again = read_one(&moving, fd, key, HASHBELT_NO_REFRESH, memory);
+	int hit = read_one(&moving, fd, key, 0, memory), again;
 
+	/* Long enough for its bucket to fall off, not for its deadline. */
+	for (unsigned int i = 0; i < 100; i++) {
+		if (atomic_load(&advanced_ms) - before.advanced > TTL_MS * 3 / 4)
+			break;
+		sched_yield();
+	}
+	again = read_one(&moving, fd, key, HASHBELT_NO_REFRESH, memory);
 	after = look(slot);
 	if (!hit || !settled || after.begun != before.begun ||
 	    after.ending != before.ending || after.clears != before.clears ||
@@ -554,7 +563,7 @@ int main(int argc, char **argv)
 		pthread_join(threads[n], NULL);
 	good = report(1, !atomic_load(&failures), "no answer was impossible");
 	printf("# refreshes that had to hold: %ju\n", (uintmax_t)atomic_load(&proven));
-	good &= report(2, atomic_load(&proven) > 100, "refreshes were put to the test");
+	good &= report(2, atomic_load(&proven) > 20, "refreshes were put to the test");
 	good &= report(3, adds_up(&steady) & adds_up(&moving), "the counters add up");
 	return !good;
 }
