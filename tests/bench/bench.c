@@ -316,10 +316,10 @@ static void report_memory(struct bench *b)
 
 static uint64_t number(int argc, char **argv, int i)
 {
-	char *end;
-	uint64_t n;
+	char *end = "";
+	uint64_t n = i < argc ? strtoull(argv[i], &end, 10) : 0;
 
-	if (i >= argc || !(n = strtoull(argv[i], &end, 10)) || *end) {
+	if (!n || *end) {
 		fprintf(stderr, "bench: %s needs a number\n", argv[i - 1]);
 		exit(2);
 	}
@@ -341,7 +341,8 @@ int main(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--unit") && i + 1 < argc) {
 			b.unit = argv[i + 1];
 		} else {
-			fprintf(stderr, "usage: bench [--entries N] [--buckets N] [--rounds N] [--unit NAME]\n");
+			fprintf(stderr, "usage: bench [--entries N] [--buckets N] %s\n",
+				"[--rounds N] [--unit NAME]");
 			return 2;
 		}
 	}
