@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Reads are exact: what a belt counts while a log is played on it is what a plain
+# count over the same log gives. A request opens a session when its client was
+# not seen in the 30 minutes before.
+set -u
+
+plain_count() {
+	awk '{
+		split(substr($4, 2), part, /[\/:]/)
+		month = (index("JanFebMarAprMayJunJulAugSepOctNovDec", part[2]) + 2) / 3
+		print mktime(part[3] " " month " " part[1] " " part[4] " " part[5] " " \
+			part[6]), NR, $1
+	}' "$1" | sort -n -k1,1 -k2,2 | awk '{
+		if (!($3 in last)) clients++
+		if (!($3 in last) || $1 - last[$3] >= 30 * 60) sessions++
+		last[$3] = $1
+	}
+	END { print "requests", NR, "clients", clients, "sessions", sessions }'
+}
+
+number=0
+failed=0
+check() {
+	number=$((number + 1))
+	if [ ! -f "$2" ]; then
+		echo "ok $number - $1 # SKIP there is no $2 here"
+		return
+	fi
+	on_belt=$(./sessions "$2" | tail -n 1)
+	plainly=$(plain_count "$2")
+	echo "# on the belt: $on_belt"
+	if [ "$on_belt" = "$plainly" ]; then
+		echo "ok $number - $1"
+	else
+		echo "# plainly:     $plainly"
+		echo "not ok $number - $1"
+		failed=1
+	fi
+}
+
+echo 1..2
+check "sessions of a made-up log" access.log
+check "sessions of a real log" real.log
+exit $failed

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh [SUITE]... - run tests and count. Without a name, all of them:
+#
+#	native	what needs no kernel: parsers, usage
+#	device	every ioctl, in 64 and 32 bits, and the module itself
+#	hbctl	the tool, against the module
+#	examples	what the examples count
+#	stress	everything at once on two processors
+#	cost	the cost of an operation does not depend on the size of a belt
+#	kunit	the core without a device, under User-Mode Linux
+#	harness	that the machine for the tests can fail
+#
+# What each suite said stays in build/test. Ends with "N passed, N failed,
+# N skipped"; exit status 0 only if none failed.
+set -u
+
+tests=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$tests/.." && pwd)
+payload=$top/build/payload
+logs=$top/build/test
+
+begin() {
+	echo "# begin $1"
+}
+
+end() {
+	echo "# end $1 $2"
+}
+
+# one NAME COMMAND... - a command that prints TAP.
+one() {
+	name=$1
+	shift
+	begin "$name"
+	"$@"
+	end "$name" $?
+}
+
+# fact NAME COMMAND... - a command whose exit status is the whole result.
+fact() {
+	name=$1
+	shift
+	begin "$name"
+	echo 1..1
+	if "$@" >"$logs/$name.log" 2>&1; then
+		echo "ok 1 - $name"
+	else
+		sed 's/^/# /' "$logs/$name.log" | tail -n 40
+		echo "not ok 1 - $name"
+	fi
+	end "$name" 0
+}
+
+# guest NAME OPTIONS PROGRAM... - run programs of the payload in a guest, and
+# say whether the guest came through that in good order.
+guest() {
+	guest_name=$1
+	options=$2
+	shift 2
+	# shellcheck disable=SC2086 # options, split on purpose
+	"$tests/vm/run.sh" --keep "$logs/$guest_name" $options "$payload" \
+		sh ./guest.sh "$@" 2>"$logs/$guest_name.err"
+	guest_status=$?
+	begin "guest-of-$guest_name"
+	echo 1..1
+	if [ $guest_status = 0 ]; then
+		echo "ok 1 - the kernel had nothing to complain about"
+	else
+		sed 's/^/# /' "$logs/$guest_name.err"
+		echo "not ok 1 - the guest ended in good order (status $guest_status)"
+	fi
+	end "guest-of-$guest_name" 0
+}
+
+suite_native() {
+	fact build-of-native make -s -C "$tests/hbctl" programs || return
+	one duration "$top/build/tests/hbctl/duration_test"
+	one encoding "$top/build/tests/hbctl/encoding_test"
+	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
+}
+
+suite_device() {
+	set --
+	for source in "$tests"/device/*.c; do
+		program=device/$(basename "$source" .c)
+		set -- "$@" "$program" "$program-32"
+	done
+	guest device "--timeout 300" "$@" tests/device/module.t
+}
+
+suite_hbctl() {
+	guest hbctl "--timeout 300" tests/hbctl/hbctl.t
+}
+
+suite_examples() {
+	guest examples "" tests/examples/sessions.t
+}
+
+suite_stress() {
+	guest stress "--timeout 300" "stress 1" "stress 2" "stress $(date +%s)"
+}
+
+suite_cost() {
+	one cost "$tests/bench/cost.t"
+}
+
+suite_kunit() {
+	one kunit "$tests/kunit/run.sh"
+}
+
+suite_harness() {
+	one harness "$tests/vm/selftest.sh"
+}
+
+[ $# -gt 0 ] || set -- native device hbctl examples stress cost kunit harness
+
+mkdir -p "$logs"
+make -s -C "$tests" payload >"$logs/build.log" 2>&1 || {
+	cat "$logs/build.log" >&2
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+}
+if [ -n "${ACCESS_LOG:-}" ]; then
+	gzip -dcf "$ACCESS_LOG" >"$payload/real.log"
+else
+	rm -f "$payload/real.log"
+fi
+for suite; do
+	echo "-- $suite" >&2
+	"suite_$suite" 2>"$logs/$suite.stderr" | tee "$logs/$suite.tap"
+done | awk -f "$tests/tally.awk"

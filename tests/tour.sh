@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# tour.sh - run the tour of examples/ in a guest.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+echo "Booting a machine of its own (some seconds) ..."
+exec "$top/tests/vm/run.sh" "$top/build/payload" sh ./tour.sh
