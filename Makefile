@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# hashbelt: what people call. Kbuild is what the kernel's build reads.
+
+VERSION := 0.1.0
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+O := $(CURDIR)/build
+
+# A web server's log, plain or gzipped, to count sessions in as a test.
+ACCESS_LOG ?= $(wildcard ../shared/data/access_log.gz)
+export VERSION ACCESS_LOG
+
+.PHONY: all module tools run shell test check bench load unload install clean help
+
+all: module tools ## module for the running kernel, and the tools
+
+module:
+	tests/module.sh $(KDIR) $(O)/module-$(KVER)
+
+tools:
+	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION)
+
+run: ## boot a machine of its own, load the module, show what a belt does
+	$(MAKE) -C tests payload
+	tests/tour.sh
+
+shell: ## the same machine, with a prompt
+	$(MAKE) -C tests payload
+	tests/vm/run.sh --interactive $(O)/payload insmod hashbelt.ko
+
+test: ## all tests, each on a machine of its own
+	tests/run.sh
+
+bench: ## what each operation costs, against an ioctl that returns at once
+	$(MAKE) -C tests payload
+	tests/bench/run.sh
+
+check: ## style and static analysis; silent if all is well
+	tests/check.sh
+
+load: module ## load the module into the running kernel
+	insmod $(O)/module-$(KVER)/hashbelt.ko
+
+unload: ## and take it out again
+	rmmod hashbelt
+
+install: tools ## module (DKMS where present), tools, manual, header
+	tools/install_module.sh $(VERSION) $(KVER) "$(DESTDIR)"
+	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) install
+
+clean: ## what was built; what was downloaded stays in .cache
+	rm -rf $(O)
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
