@@ -143,6 +143,7 @@ static __always_inline int copy_words(void *to, const void __user *from, size_t 
 		return copy_from_user(to, from, size) ? -EFAULT : 0;
 	if (!user_read_access_begin(from, size))
 		return -EFAULT;
+	#pragma GCC unroll 8
 	for (; size >= 8; to += 8, from += 8, size -= 8)
 		unsafe_get_user(*(u64 *)to, (const u64 __user *)from, fault);
 	if (size & 4) {
@@ -195,6 +196,9 @@ static int copy_value(void __user *to, const u8 *value, u32 size)
 
 	pagefault_disable();
 	if (user_write_access_begin(to, size)) {
+		#pragma GCC unroll 4
+		for (; size >= 8; to += 8, value += 8, size -= 8)
+			unsafe_put_user(*(u64 *)value, (u64 __user *)to, fault);
 		unsafe_copy_to_user(to, value, size, fault);
 		err = 0;
 fault:
