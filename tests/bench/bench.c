@@ -127,6 +127,14 @@ static void prepare_put(struct bench *b)
 		b->items[i].value = (uintptr_t)value;
 }
 
+/* A time-to-live that waits on an overflow wheel, several levels up. */
+static void prepare_put_year(struct bench *b)
+{
+	prepare_put(b);
+	for (unsigned int i = 0; i < SLICE; i++)
+		b->items[i].ttl_ms = 365ull * 24 * 3600 * 1000;
+}
+
 static void prepare_put_new(struct bench *b)
 {
 	prepare_absent(b);
@@ -231,6 +239,7 @@ static const struct operation operations[] = {
 	{ "get miss", prepare_absent, run_miss, NULL },
 	{ "put new", prepare_put_new, run_put, remove_again },
 	{ "put replace", prepare_put, run_put, NULL },
+	{ "put for a year", prepare_put_year, run_put, NULL },
 	{ "touch", prepare_there, run_touch, NULL },
 	{ "remove", prepare_remove, run_remove, NULL },
 	{ "get, 64 a call", prepare_batch_get, run_batch, NULL },
@@ -265,6 +274,10 @@ static void fill(struct bench *b)
 		if (run_batch(b))
 			die("put");
 	}
+}
+
+static void fill_large(struct bench *b)
+{
 	for (unsigned int n = 0; n < LARGE_KEYS; n += SLICE) {
 		for (unsigned int i = 0; i < SLICE; i++) {
 			set_item(b, i, (1ull << 50) + n + i, LARGE_SIZE);
@@ -353,6 +366,7 @@ int main(int argc, char **argv)
 	create(&b, buckets, 0);
 	fill(&b);
 	report_memory(&b);
+	fill_large(&b);
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
 		measure(&b, &operations[i]);
 	create(&b, buckets, HASHBELT_REFRESH_ON_GET);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # An operation costs the same whatever the belt is: with 2 buckets or 65,536, a
-# thousand entries or a hundred thousand. Counted in instructions, which knows
+# thousand entries or a hundred thousand, one level or several. Counted in instructions, which knows
 # nothing of caches and repeats exactly. The bound is 15 percent.
 set -u
 
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 measure() {
 	"$top/tests/vm/run.sh" --count-instructions --memory 1024 --timeout 300 \
 		"$top/build/payload" sh -c "sleep 3; insmod hashbelt.ko &&
-		./bench --entries $2 --buckets $3 --rounds 100 --unit instructions &&
+		./bench --entries $2 --buckets $3 --rounds 400 --unit instructions &&
 		rmmod hashbelt" >"$work/$1" || {
 		echo "Bail out! the guest failed"
 		exit 1
@@ -33,6 +33,7 @@ awk -v bound=15 '
 	cost = $0
 	sub(/ instructions.*/, "", cost)
 	sub(/.* /, "", cost)
+	cost += 0
 	file = FILENAME
 	sub(/.*\//, "", file)
 	if (file == "base") {
@@ -43,7 +44,7 @@ awk -v bound=15 '
 }
 END {
 	split("few many large", files, " ")
-	print "1.." n
+	print "1.." n + 1
 	for (i = 1; i <= n; i++) {
 		name = order[i]
 		line = base[name]
@@ -60,5 +61,10 @@ END {
 			bad = 1
 		print (good ? "ok " : "not ok ") i " - " name " costs the same everywhere"
 	}
+	levels = base["put for a year"] / base["put replace"]
+	good = levels > 1 - bound / 100 && levels < 1 + bound / 100
+	if (!good)
+		bad = 1
+	print (good ? "ok " : "not ok ") n + 1 " - a put several levels up costs the same"
 	exit bad || !n
 }' "$work/base" "$work/few" "$work/many" "$work/large"
