@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What durations and sizes are read as and written as. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "duration.h"
+#include "hashbelt.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define DAY	(24 * 60 * 60 * 1000ULL)
+
+static const struct parse_case {
+	const char *text;
+	int err;
+	__u64 ms;
+} parse_cases[] = {
+	{ "250ms", 0, 250 },
+	{ "30s", 0, 30000 },
+	{ "15m", 0, 15 * 60000 },
+	{ "2h", 0, 2 * 3600000 },
+	{ "7d", 0, 7 * DAY },
+	{ "1h30m", 0, 5400000 },
+	{ "1d2h3m4s5ms", 0, DAY + 2 * 3600000 + 3 * 60000 + 4005 },
+	{ "1m5ms", 0, 60005 },
+	{ "0.5h1s", 0, 1801000 },
+	{ "90", 0, 90000 },
+	{ "0.5", 0, 500 },
+	{ "1.001", 0, 1001 },
+	{ "0.0004", 0, 0 },
+	{ "0.0005", 0, 1 },
+	{ "0.00000000000000000000000000001", 0, 0 },
+	{ "0.9999", 0, 1000 },
+	{ "0.5d", 0, DAY / 2 },
+	{ "0.000000012d", 0, 1 },
+	{ "0", 0, 0 },
+	{ "0s", 0, 0 },
+	{ "007", 0, 7000 },
+	{ "4398046511104ms", 0, HASHBELT_TTL_MAX_MS },
+	{ "4398046511105ms", -ERANGE, 0 },
+	{ "4398046511103ms", 0, HASHBELT_TTL_MAX_MS - 1 },
+	{ "4398046511.104", 0, HASHBELT_TTL_MAX_MS },
+	{ "4398046511.105", -ERANGE, 0 },
+	{ "50904d", -ERANGE, 0 },
+	{ "50903d", 0, 50903 * DAY },
+	{ "4398046511s105ms", -ERANGE, 0 },
+	{ "18446744073709551617ms", -ERANGE, 0 },
+	{ "99999999999999999999999999d", -ERANGE, 0 },
+	{ "213503982335d", -ERANGE, 0 },
+	{ "", -EINVAL, 0 },
+	{ "s", -EINVAL, 0 },
+	{ "ms", -EINVAL, 0 },
+	{ "-1s", -EINVAL, 0 },
+	{ "+1s", -EINVAL, 0 },
+	{ " 1s", -EINVAL, 0 },
+	{ "1s ", -EINVAL, 0 },
+	{ "1 s", -EINVAL, 0 },
+	{ "1.s", -EINVAL, 0 },
+	{ ".5s", -EINVAL, 0 },
+	{ "1.5.5s", -EINVAL, 0 },
+	{ "1w", -EINVAL, 0 },
+	{ "1S", -EINVAL, 0 },
+	{ "1mss", -EINVAL, 0 },
+	{ "1m1", -EINVAL, 0 },
+	{ "30m1h", -EINVAL, 0 },
+	{ "1h1h", -EINVAL, 0 },
+	{ "0x10", -EINVAL, 0 },
+	{ "1e3", -EINVAL, 0 },
+	{ "never", -EINVAL, 0 },
+};
+
+static const struct format_case {
+	__u64 number;
+	const char *text;
+} duration_cases[] = {
+	{ 0, "0s" },
+	{ 1, "1ms" },
+	{ 999, "999ms" },
+	{ 1000, "1s" },
+	{ 1500, "1.5s" },
+	{ 1001, "1.001s" },
+	{ 59999, "59.999s" },
+	{ 60000, "1m" },
+	{ 60005, "1m0.005s" },
+	{ 100000, "1m40s" },
+	{ 299874, "4m59.874s" },
+	{ 5400000, "1h30m" },
+	{ 3600000 + 5000, "1h5s" },
+	{ 7 * DAY, "7d" },
+	{ DAY + 2 * 3600000 + 3 * 60000 + 4005, "1d2h3m4.005s" },
+	{ HASHBELT_TTL_MAX_MS, "50903d7h35m11.104s" },
+}, size_cases[] = {
+	{ 0, "0 B" },
+	{ 1023, "1023 B" },
+	{ 1024, "1.0 KiB" },
+	{ 1536, "1.5 KiB" },
+	{ 3456, "3.4 KiB" },
+	{ 1024 * 1024 - 1, "1.0 MiB" },
+	{ 1024 * 1024, "1.0 MiB" },
+	{ 5ULL << 30, "5.0 GiB" },
+	{ ~0ULL, "16.0 EiB" },
+};
+
+static int failures, count;
+
+static void result(int right, const char *what, const char *text)
+{
+	count++;
+	failures += !right;
+	printf("%sok %d - %s '%s'\n", right ? "" : "not ", count, what, text);
+}
+
+static void test_parse(const struct parse_case *test)
+{
+	__u64 ms = 0;
+	int err = duration_parse(test->text, &ms);
+
+	result(err == test->err && (err || ms == test->ms), "parse", test->text);
+	if (err != test->err || (!err && ms != test->ms))
+		printf("#   error %d, %llu ms; wanted %d, %llu ms\n", err, ms, test->err,
+		       test->ms);
+}
+
+static void test_format(const struct format_case *test, const char *what,
+			const char *(*format)(char *text, __u64 number))
+{
+	char text[DURATION_SIZE];
+
+	format(text, test->number);
+	result(!strcmp(text, test->text), what, test->text);
+	if (strcmp(text, test->text))
+		printf("#   is '%s'\n", text);
+}
+
+/* What is written is read as the same, over the whole range. */
+static void test_both_ways(void)
+{
+	char text[DURATION_SIZE];
+	__u64 ms, read;
+
+	for (ms = 1; ms <= HASHBELT_TTL_MAX_MS; ms += ms / 64 + 1) {
+		duration_format(text, ms);
+		if (!duration_parse(text, &read) && read == ms)
+			continue;
+		printf("#   %llu ms is written as %s\n", ms, text);
+		break;
+	}
+	result(ms > HASHBELT_TTL_MAX_MS, "read what was written", "1ms to 139 years");
+}
+
+int main(void)
+{
+	size_t i;
+
+	printf("1..%zu\n", ARRAY_SIZE(parse_cases) + ARRAY_SIZE(duration_cases) +
+			   ARRAY_SIZE(size_cases) + 1);
+	for (i = 0; i < ARRAY_SIZE(parse_cases); i++)
+		test_parse(&parse_cases[i]);
+	for (i = 0; i < ARRAY_SIZE(duration_cases); i++)
+		test_format(&duration_cases[i], "duration", duration_format);
+	for (i = 0; i < ARRAY_SIZE(size_cases); i++)
+		test_format(&size_cases[i], "size", size_format);
+	test_both_ways();
+	return failures ? 1 : 0;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Any bytes, escaped and back; what is UTF-8; base64. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "encoding.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Bytes from a string literal, which may have NULs in it. */
+#define BYTES(literal) { literal, sizeof(literal) - 1 }
+
+struct bytes {
+	const char *at;
+	size_t len;
+};
+
+static const struct escape_case {
+	struct bytes bytes;
+	const char *text;
+} escape_cases[] = {
+	{ BYTES(""), "" },
+	{ BYTES("plain text"), "plain text" },
+	{ BYTES("a\tb\nc\\d\0e"), "a\\tb\\nc\\\\d\\x00e" },
+	{ BYTES("\r\033[2J\177"), "\\x0d\\x1b[2J\\x7f" },
+	{ BYTES("\303\244\377\200"), "\303\244\377\200" },
+};
+
+static const struct unescape_case {
+	const char *text;
+	const char *bytes;
+	ssize_t len;
+} unescape_cases[] = {
+	{ "\\x41\\x7A\\x7a", "Azz", 3 },
+	{ "\\x00", "\0", 1 },
+	{ "\\xff", "\377", 1 },
+	{ "\\\\t", "\\t", 2 },
+	{ "\\", "", -1 },
+	{ "a\\", "", -1 },
+	{ "\\q", "", -1 },
+	{ "\\x", "", -1 },
+	{ "\\x4", "", -1 },
+	{ "\\x4g", "", -1 },
+	{ "\\xg4", "", -1 },
+	{ "\\X41", "", -1 },
+	{ "\\r", "", -1 },
+	{ "\\0", "", -1 },
+};
+
+static const struct utf8_case {
+	struct bytes bytes;
+	bool valid;
+} utf8_cases[] = {
+	{ BYTES(""), true },
+	{ BYTES("ascii\0\177"), true },
+	{ BYTES("\302\200"), true },
+	{ BYTES("\337\277"), true },
+	{ BYTES("\340\240\200"), true },
+	{ BYTES("\355\237\277"), true },
+	{ BYTES("\356\200\200"), true },
+	{ BYTES("\357\277\277"), true },
+	{ BYTES("\360\220\200\200"), true },
+	{ BYTES("\364\217\277\277"), true },
+	{ BYTES("\200"), false },
+	{ BYTES("a\277"), false },
+	{ BYTES("\300\200"), false },
+	{ BYTES("\301\277"), false },
+	{ BYTES("\302"), false },
+	{ BYTES("\302a"), false },
+	{ BYTES("\340\237\277"), false },
+	{ BYTES("\340\240"), false },
+	{ BYTES("\340\240a"), false },
+	{ BYTES("\355\240\200"), false },
+	{ BYTES("\355\277\277"), false },
+	{ BYTES("\360\217\277\277"), false },
+	{ BYTES("\364\220\200\200"), false },
+	{ BYTES("\365\200\200\200"), false },
+	{ BYTES("\360\220\200"), false },
+	{ BYTES("\377"), false },
+};
+
+static const struct escape_case base64_cases[] = {
+	{ BYTES(""), "" },
+	{ BYTES("f"), "Zg==" },
+	{ BYTES("fo"), "Zm8=" },
+	{ BYTES("foo"), "Zm9v" },
+	{ BYTES("foob"), "Zm9vYg==" },
+	{ BYTES("fooba"), "Zm9vYmE=" },
+	{ BYTES("foobar"), "Zm9vYmFy" },
+	{ BYTES("\0\377\376\373"), "AP/++w==" },
+};
+
+static int failures, count;
+
+static void result(int right, const char *what, size_t number)
+{
+	count++;
+	failures += !right;
+	printf("%sok %d - %s, case %zu\n", right ? "" : "not ", count, what, number);
+}
+
+static void test_escape(const struct escape_case *test, size_t number)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	ssize_t len;
+
+	escape_print(file, test->bytes.at, test->bytes.len);
+	fclose(file);
+	result(!strcmp(text, test->text), "escape", number);
+	len = unescape(text, size);
+	result(len == (ssize_t)test->bytes.len && !memcmp(text, test->bytes.at, len),
+	       "and back", number);
+	free(text);
+}
+
+static void test_unescape(const struct unescape_case *test, size_t number)
+{
+	char text[32];
+	ssize_t len;
+
+	strcpy(text, test->text);
+	len = unescape(text, strlen(text));
+	if (test->len < 0)
+		result(len < 0, "unescape", number);
+	else
+		result(len == test->len && !memcmp(text, test->bytes, len), "unescape",
+		       number);
+}
+
+static void test_utf8(const struct utf8_case *test, size_t number)
+{
+	bool valid = is_utf8(test->bytes.at, test->bytes.len);
+
+	result(valid == test->valid, "UTF-8", number);
+}
+
+static void test_base64(const struct escape_case *test, size_t number)
+{
+	char *text = base64_encode(test->bytes.at, test->bytes.len);
+
+	result(text && !strcmp(text, test->text), "base64", number);
+	free(text);
+}
+
+int main(void)
+{
+	size_t i;
+
+	printf("1..%zu\n", 2 * ARRAY_SIZE(escape_cases) + ARRAY_SIZE(unescape_cases) +
+			   ARRAY_SIZE(utf8_cases) + ARRAY_SIZE(base64_cases));
+	for (i = 0; i < ARRAY_SIZE(escape_cases); i++)
+		test_escape(&escape_cases[i], i);
+	for (i = 0; i < ARRAY_SIZE(unescape_cases); i++)
+		test_unescape(&unescape_cases[i], i);
+	for (i = 0; i < ARRAY_SIZE(utf8_cases); i++)
+		test_utf8(&utf8_cases[i], i);
+	for (i = 0; i < ARRAY_SIZE(base64_cases); i++)
+		test_base64(&base64_cases[i], i);
+	return failures ? 1 : 0;
+}

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+#
+# tap.sh - sourced by the tests of hbctl: each check is one line of TAP.
+#
+# hbctl is searched in PATH. The checks run a command with its stdin from the
+# file $input and compare exit status, stdout and stderr:
+#
+#   is NAME STATUS OUT ERR COMMAND...     stdout is OUT, to the letter
+#   like NAME STATUS OUT ERR COMMAND...   stdout matches the shell pattern OUT
+#   json NAME STATUS OUT ERR COMMAND...   as is, but for what differs each time:
+#                                         versions, belt time and memory are N
+#
+# ERR is a shell pattern; stderr must be one line that matches it, and begin
+# with "hbctl: ". Empty: no stderr at all. OUT comes without its last newline.
+
+count=0
+failures=0
+planned=
+temporary=$(mktemp -d)
+input=/dev/null
+
+# A test that ends early has failed, whatever it had to say before.
+# shellcheck disable=SC2317 # called by the trap
+leave() {
+	result=$?
+	rm -rf "$temporary"
+	[ "$planned" = 'done' ] || {
+		echo "Bail out! ended early, with status $result"
+		exit 1
+	}
+}
+trap leave EXIT
+
+# plan NUMBER - how many checks there will be.
+plan() {
+	planned=$1
+	echo "1..$1"
+}
+
+# finish - the last thing to call.
+finish() {
+	[ "$count" = "$planned" ] || {
+		echo "# planned $planned checks, but there were $count"
+		failures=$((failures + 1))
+	}
+	planned='done'
+	[ "$failures" = 0 ]
+	exit
+}
+
+# result NAME WRONG - report a check; WRONG says what is wrong, if anything.
+result() {
+	count=$((count + 1))
+	if [ -z "$2" ]; then
+		echo "ok $count - $1"
+	else
+		failures=$((failures + 1))
+		echo "not ok $count - $1"
+		echo "$2" | sed 's/^/#   /'
+	fi
+}
+
+# run COMMAND... - sets status, and stdout and stderr in files.
+run() {
+	status=0
+	"$@" <"$input" >"$temporary/out" 2>"$temporary/err" || status=$?
+}
+
+# judge_error PATTERN - prints what is wrong with stderr.
+judge_error() {
+	error=$(cat "$temporary/err")
+	if [ -z "$1" ]; then
+		[ ! -s "$temporary/err" ] || echo "stderr: $error"
+		return
+	fi
+	[ "$(wc -l <"$temporary/err")" = 1 ] || echo "stderr is not one line"
+	# shellcheck disable=SC2254 # a pattern
+	case $error in
+	"hbctl: "$1) ;;
+	*) echo "stderr: $error" && echo "wanted: hbctl: $1" ;;
+	esac
+}
+
+# judge_status STATUS - prints what is wrong with that.
+judge_status() {
+	[ "$status" = "$1" ] || echo "status: $status, wanted: $1"
+}
+
+# same - prints the difference between the files out and wanted.
+same() {
+	cmp -s "$temporary/wanted" "$temporary/out" ||
+		diff -u "$temporary/wanted" "$temporary/out"
+}
+
+want() {
+	: >"$temporary/wanted"
+	[ -z "$1" ] || printf '%s\n' "$1" >"$temporary/wanted"
+}
+
+is() {
+	name=$1 wanted_status=$2 error_pattern=$4
+	want "$3"
+	shift 4
+	run "$@"
+	result "$name" "$(judge_status "$wanted_status"; same
+		judge_error "$error_pattern")"
+}
+
+json() {
+	name=$1 wanted_status=$2 error_pattern=$4
+	want "$3"
+	shift 4
+	run "$@"
+	sed -i 's/"\(version\|bytes\|table\|now_ns\|wake_ns\)":[0-9][0-9]*/"\1":N/g' \
+		"$temporary/out"
+	result "$name" "$(judge_status "$wanted_status"; same
+		judge_error "$error_pattern")"
+}
+
+like() {
+	name=$1 wanted_status=$2 out_pattern=$3 error_pattern=$4
+	shift 4
+	run "$@"
+	out=$(cat "$temporary/out")
+	# shellcheck disable=SC2254 # a pattern
+	case $out in
+	$out_pattern) wrong= ;;
+	*) wrong=$(echo "stdout: $out" && echo "wanted: $out_pattern") ;;
+	esac
+	result "$name" "$wrong$(judge_status "$wanted_status"
+		judge_error "$error_pattern")"
+}
+
+# file NAME WANTED - the last stdout is, byte for byte, the file WANTED.
+file() {
+	wrong=
+	cmp "$2" "$temporary/out" >"$temporary/cmp" 2>&1 ||
+		wrong=$(cat "$temporary/cmp")
+	result "$1" "$wrong"
+}
+
+# text LENGTH - that many letters.
+text() {
+	head -c "$1" /dev/zero | tr '\0' k
+}

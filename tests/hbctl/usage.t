@@ -1,0 +1,207 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# usage.t - what hbctl does without a device: help, usage, completion.
+set -u
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+plan 235
+no=/nonexistent/hashbelt
+commands="put get touch has rm expire keys dump load size clear create destroy
+	belts info stat halt resume rotate advance help completion version"
+
+# operands COMMAND - right ones.
+operands() {
+	case $1 in
+	put) echo key value ;;
+	get | touch | has | rm | expire) echo key ;;
+	create | destroy) echo belt ;;
+	advance) echo 1s ;;
+	completion) echo bash ;;
+	esac
+}
+
+# Help goes to stdout, and is no error.
+like 'help' 0 'usage: hbctl *' '' hbctl help
+cp "$temporary/out" "$temporary/help"
+hbctl completion bash >"$temporary/completion"
+run hbctl --help
+file '--help is the same' "$temporary/help"
+run hbctl -h
+file '-h is the same' "$temporary/help"
+for command in $commands; do
+	result "help lists $command" \
+		"$(grep -q "^  $command " "$temporary/help" || echo missing)"
+	like "help $command" 0 "usage: hbctl *$command: *--device*" '' \
+		hbctl help "$command"
+	cp "$temporary/out" "$temporary/first"
+	run hbctl "$command" --help
+	file "$command --help is the same" "$temporary/first"
+	result "completion knows $command" \
+		"$(grep -q " ${command}[ \"]" "$temporary/completion" || echo missing)"
+done
+
+# Usage that is wrong for every command.
+is 'no command' 2 '' "a command is missing *" hbctl
+is 'an unknown command' 2 '' "there is no command 'grow' *" hbctl grow
+is 'an unknown option before it' 2 '' "there is no option '--foo' *" hbctl --foo
+is 'help on an unknown command' 2 '' "help: there is no command 'x' *" \
+	hbctl help x
+for command in $commands; do
+	# shellcheck disable=SC2046 # words
+	is "$command with an unknown option" 2 '' \
+		"$command: there is no option '--foo' (see 'hbctl help $command')" \
+		hbctl "$command" $(operands "$command") --foo
+	# shellcheck disable=SC2046 # words
+	is "$command with too many operands" 2 '' \
+		"$command: 'more' is one operand too many *" \
+		hbctl "$command" $(operands "$command") $(
+			case $command in
+			keys | load | info | help) echo help ;;
+			esac) more
+	[ -n "$(operands "$command")" ] || continue
+	is "$command without operands" 2 '' \
+		"$command: an operand is missing: $command *" hbctl "$command"
+done
+is 'an unknown letter' 2 '' "get: there is no option '-x' *" hbctl get k -x
+is 'no argument' 2 '' "put: --ttl needs an argument *" hbctl put k v --ttl
+is 'no argument to a letter' 2 '' "-b needs an argument *" hbctl -b
+is 'an argument too many' 2 '' "size: --json takes no argument *" \
+	hbctl size --json=1
+
+# Values of options and operands.
+d="is not a duration as 250ms, 30s or 1h30m *"
+b="is not from 1ms to 4398046511104ms (139 years) *"
+is 'ttl: no duration' 2 '' "put: --ttl: 'soon' $d" hbctl put k v --ttl soon
+is 'ttl: an unknown unit' 2 '' "put: --ttl: '3w' $d" hbctl put k v --ttl 3w
+is 'ttl: zero' 2 '' "put: --ttl: 0 $b" hbctl put k v --ttl 0
+is 'ttl: too long' 2 '' "put: --ttl: 4398046511105ms $b" \
+	hbctl put k v --ttl 4398046511105ms
+is 'touch: zero' 2 '' "touch: --ttl: 0s $b" hbctl touch k --ttl 0s
+is 'touch does not keep' 2 '' "touch: --ttl: 'keep' $d" hbctl touch k --ttl keep
+is 'get does not keep' 2 '' "get: --ttl: 'keep' $d" hbctl get k --ttl keep
+is 'create: ttl never' 2 '' "create: --ttl: 'never' $d" \
+	hbctl create x --ttl never
+is 'create: ttl zero' 2 '' "create: --ttl: 0 $b" hbctl create x --ttl 0
+is 'advance: no duration' 2 '' "advance: 'x' $d" hbctl advance x
+is 'advance: nowhere' 2 '' "advance: 0 $b" hbctl advance 0
+is 'buckets: too few' 2 '' 'create: --buckets: 1 is not from 2 to 65536 *' \
+	hbctl create x --buckets 1
+is 'buckets: too many' 2 '' 'create: --buckets: 65537 is not from *' \
+	hbctl create x --buckets 65537
+is 'buckets: negative' 2 '' "create: --buckets: '-3' is not a number *" \
+	hbctl create x --buckets -3
+is 'policy' 2 '' "create: --policy: 'lru' is none of 'standard', *" \
+	hbctl create x --policy lru
+is 'refresh-on-get' 2 '' \
+	"create: --refresh-on-get: 'maybe' is neither 'yes' nor 'no' *" \
+	hbctl create x --refresh-on-get maybe
+is 'on-put' 2 '' "create: --on-put: 'x' is neither 'keep' nor 'replace' *" \
+	hbctl create x --on-put x
+is 'mode: not octal' 2 '' "create: --mode: '0680' is not an octal number *" \
+	hbctl create x --mode 0680
+is 'mode: more than rw' 2 '' "create: --mode: '0777' is not an octal *" \
+	hbctl create x --mode 0777
+is 'if-version: no number' 2 '' "rm: --if-version: 'x' is not a number *" \
+	hbctl rm k --if-version x
+is 'if-version: too large' 2 '' \
+	'put: --if-version: 18446744073709551616 is not from 0 to *' \
+	hbctl put k v --if-version 18446744073709551616
+is 'flags: too large' 2 '' 'put: --flags: 4294967296 is not from 0 to *' \
+	hbctl put k v --flags 4294967296
+is 'conditions exclude each other' 2 '' 'put: --if-absent, --if-present *' \
+	hbctl put k v --if-absent --if-present
+is 'an empty key' 2 '' 'get: a key has 1 to 1024 bytes, not 0 *' hbctl get ''
+is 'a key of 1025 bytes' 2 '' 'put: a key has 1 to 1024 bytes, not 1025 *' \
+	hbctl put "$(text 1025)" v
+is 'a key of 1024 bytes is none' 3 '' 'there is no device *' \
+	hbctl -D "$no" put "$(text 1024)" v
+is 'an escape that is none' 2 '' "has: in 'a\\\\q' a backslash begins none *" \
+	hbctl has -e 'a\q'
+is 'an escaped key' 3 '' 'there is no device *' \
+	hbctl -D "$no" has -e "$(text 1023)\\x00"
+is 'an escaped key of 1025 bytes' 2 '' 'has: a key has 1 to 1024 bytes, not 1025 *' \
+	hbctl has -e "$(text 1024)\\x00"
+n="a belt's name has 1 to 63 bytes, without '/' and control characters *"
+is 'belt: empty' 2 '' "create: $n" hbctl create ''
+is 'belt: a slash' 2 '' "size: $n" hbctl -b a/b size
+is 'belt: a newline' 2 '' "destroy: $n" hbctl destroy 'a
+b'
+is 'belt: 64 bytes' 2 '' "info: $n" hbctl info "$(text 64)"
+is 'belt: 63 bytes' 3 '' "there is no device *" hbctl -D "$no" info "$(text 63)"
+is 'completion for another shell' 2 '' \
+	"completion: no completion for 'zsh', only for 'bash' *" \
+	hbctl completion zsh
+head -c 1048577 /dev/zero >"$temporary/big"
+input=$temporary/big
+is 'a value of more than 1 MiB' 2 '' 'put: a value has at most 1048576 bytes *' \
+	hbctl put k -
+input=/dev/null
+is 'a newline makes no second line' 2 '' "there is no command 'a?b' *" \
+	hbctl 'a
+b'
+
+# Options before, between and behind operands, and none behind --.
+is 'options first' 3 '' 'there is no device *' hbctl put -D "$no" --ttl 1s k v
+is 'options between' 3 '' 'there is no device *' hbctl put k -D "$no" --flags=1 v
+is 'options last' 3 '' 'there is no device *' hbctl put k v -D "$no" --json
+is 'options in POSIX order' 3 '' 'there is no device *' \
+	env POSIXLY_CORRECT=1 hbctl put k v -D "$no"
+is 'a key with a dash' 3 '' 'there is no device *' hbctl -D "$no" get -- -k
+is 'a key with a dash, but no --' 2 '' "get: there is no option '-k' *" \
+	hbctl -D "$no" get -k
+
+# Without a device.
+for command in $commands; do
+	case $command in
+	help | completion | version) continue ;;
+	esac
+	# shellcheck disable=SC2046 # words
+	is "$command without a device" 3 '' \
+		"there is no device $no: load the module with 'modprobe *" \
+		hbctl --json -D "$no" "$command" $(operands "$command")
+done
+is 'another device' 3 '' '/dev/null is not the device of hashbelt' \
+	hbctl -D /dev/null size
+is 'a directory' 3 '' 'cannot open /: *' hbctl -D / size
+
+# What is left.
+like 'version' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' hbctl version
+like 'version in JSON' 0 '{"version":"[0-9]*","interface":1}' '' \
+	hbctl version --json
+is 'load of no file' 4 '' 'cannot open /nonexistent: *' hbctl load /nonexistent
+# shellcheck disable=SC2016 # expanded by the inner shell
+is 'output that cannot be written' 4 '' 'cannot write the output: *' \
+	sh -c 'exec hbctl help >/dev/full'
+
+# shellcheck disable=SC2317 # called by is
+# complete WORD... - what bash would offer for the last word.
+complete() {
+	bash -c '
+		. "$0"
+		COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1))
+		_hbctl hbctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+		echo "${COMPREPLY[*]}"' "$temporary/completion" "$@"
+}
+
+if [ -x /bin/bash ]; then
+	is 'bash: commands' 0 'clear create completion' '' complete hbctl c
+	is 'bash: commands after options' 0 'halt' '' \
+		complete hbctl -b x --json hal
+	is 'bash: options' 0 '--if-absent --if-present --if-version' '' \
+		complete hbctl put k v --if
+	is 'bash: arguments' 0 'standard updating timecache' '' \
+		complete hbctl create --policy ''
+	is 'bash: operands' 0 'bash' '' complete hbctl completion ''
+	is 'bash: commands of help' 0 'rotate' '' complete hbctl help ro
+	is 'bash: files' 0 "$temporary/help" '' \
+		complete hbctl load "$temporary/he"
+else
+	for command in 1 2 3 4 5 6 7; do
+		result "bash: case $command # SKIP there is no bash" ''
+	done
+fi
+finish
