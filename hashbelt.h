@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #define HASHBELT_DEVICE		"/dev/hashbelt"
+#define HASHBELT_DEFAULT_BELT	"default"	/* made when the module is loaded */
 #define HASHBELT_ABI		1
 
 /* Bounds. */
@@ -65,7 +66,7 @@ enum hashbelt_op {
  *		Returned: the entry's version; with EEXIST and ESTALE the version
  *		that is there
  * @op:		in a batch: one of enum hashbelt_op. Else 0
- * @result:	in a batch, returned: 0 or a negative errno. Pass 0
+ * @result:	in a batch, returned: 0 or a negative errno
  * @reserved:	pass 0
  *
  * Of the fields that return something, those that an operation has no use for
@@ -284,7 +285,10 @@ struct hashbelt_record {
 #define HASHBELT_IOC_SCAN	_IOWR(HASHBELT_IOC_MAGIC, 0x07, struct hashbelt_scan)
 #define HASHBELT_IOC_CLEAR	_IO(HASHBELT_IOC_MAGIC, 0x08)
 
-/* On that belt as a whole. */
+/*
+ * On that belt as a whole. ROTATE and ADVANCE fail with EOVERFLOW if they would
+ * move belt time beyond some 146 years.
+ */
 #define HASHBELT_IOC_INFO	_IOWR(HASHBELT_IOC_MAGIC, 0x20, struct hashbelt_info)
 #define HASHBELT_IOC_STAT	_IOWR(HASHBELT_IOC_MAGIC, 0x21, struct hashbelt_stat)
 #define HASHBELT_IOC_HALT	_IO(HASHBELT_IOC_MAGIC, 0x22)
@@ -293,7 +297,11 @@ struct hashbelt_record {
 /* Points to the milliseconds. */
 #define HASHBELT_IOC_ADVANCE	_IOW(HASHBELT_IOC_MAGIC, 0x25, __u64)
 
-/* On the set of belts. */
+/*
+ * On the set of belts. OPEN fails with EACCES if the belt's mode leaves nothing
+ * to the caller, CREATE with EEXIST if the name is taken, the others with ENOENT
+ * if it is not.
+ */
 #define HASHBELT_IOC_CREATE	_IOW(HASHBELT_IOC_MAGIC, 0x40, struct hashbelt_create)
 #define HASHBELT_IOC_OPEN	_IOW(HASHBELT_IOC_MAGIC, 0x41, struct hashbelt_name)
 #define HASHBELT_IOC_DESTROY	_IOW(HASHBELT_IOC_MAGIC, 0x42, struct hashbelt_name)

@@ -23,8 +23,6 @@
 #include "hashbelt_memory.h"
 #include "hashbelt_registry.h"
 
-#define DEFAULT_BELT	"default"
-
 /* Up to this length a value is copied out under RCU, without a reference. */
 #define DIRECT_MAX	4096
 
@@ -95,6 +93,7 @@ static void binding_put(struct binding *binding)
 static struct binding *binding_get(struct descriptor *descriptor, u32 access)
 {
 	struct binding *binding;
+	int err;
 
 	rcu_read_lock();
 	do {
@@ -103,11 +102,14 @@ static struct binding *binding_get(struct descriptor *descriptor, u32 access)
 	rcu_read_unlock();
 	if (unlikely(!binding))
 		return ERR_PTR(-EIDRM);
-	if (unlikely((binding->access & access) != access)) {
-		binding_put(binding);
-		return ERR_PTR(-EPERM);
-	}
-	return binding;
+	if (unlikely((binding->access & access) != access))
+		err = -EPERM;
+	else if (unlikely(hashbelt_is_dead(binding->listing->belt)))
+		err = -EIDRM;
+	else
+		return binding;
+	binding_put(binding);
+	return ERR_PTR(err);
 }
 
 /* Binds a descriptor to a belt; takes over the reference to @listing. */
@@ -241,7 +243,7 @@ static int try_get(struct hashbelt_belt *belt, struct hashbelt_item *item,
 	rcu_read_lock();
 	entry = hashbelt_find(belt, key, item->key_len, now);
 	if (!entry) {
-		err = hashbelt_is_dead(belt) ? -EIDRM : -ENOENT;
+		err = -ENOENT;
 		hashbelt_miss(belt);
 	} else if (item->how & HASHBELT_NO_VALUE) {
 		if (hashbelt_hit(belt, entry, item, now))
@@ -321,7 +323,7 @@ static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
 	default:
 		return -EINVAL;
 	}
-	if (unlikely(item->how & ~how || item->result || item->reserved))
+	if (unlikely(item->how & ~how || item->reserved))
 		return -EINVAL;
 	if (unlikely((access & needs) != needs))
 		return -EPERM;
@@ -404,7 +406,7 @@ static long ioctl_batch(struct descriptor *descriptor,
 
 	if (copy_from_user(&batch, arg, sizeof(batch)))
 		return -EFAULT;
-	if (!batch.count || batch.flags || batch.done || batch.reserved)
+	if (!batch.count || batch.flags || batch.reserved)
 		return -EINVAL;
 	if (batch.count > HASHBELT_BATCH_MAX)
 		return -E2BIG;
@@ -441,7 +443,7 @@ static long ioctl_scan(struct descriptor *descriptor, struct hashbelt_scan __use
 
 	if (copy_from_user(&scan, arg, sizeof(scan)))
 		return -EFAULT;
-	if (scan.reserved || scan.count)
+	if (scan.reserved)
 		return -EINVAL;
 	if (scan.size > HASHBELT_SCAN_MAX)
 		return -E2BIG;
@@ -512,9 +514,7 @@ static long ioctl_control(struct descriptor *descriptor, unsigned int cmd,
 	if (IS_ERR(binding))
 		return PTR_ERR(binding);
 	belt = binding->listing->belt;
-	if (hashbelt_is_dead(belt))
-		err = -EIDRM;
-	else if (cmd == HASHBELT_IOC_CLEAR)
+	if (cmd == HASHBELT_IOC_CLEAR)
 		hashbelt_clear(belt);
 	else if (cmd == HASHBELT_IOC_HALT)
 		hashbelt_halt(belt);
@@ -671,7 +671,7 @@ static int hashbelt_open(struct inode *inode, struct file *file)
 	if (!descriptor)
 		return -ENOMEM;
 	file->private_data = descriptor;
-	listing = hb_registry_open(DEFAULT_BELT);
+	listing = hb_registry_open(HASHBELT_DEFAULT_BELT);
 	if (!IS_ERR(listing))
 		err = bind(file, listing, hb_listing_access(listing));
 	if (err)
@@ -726,7 +726,7 @@ static int __init check_parameters(void)
 
 static int __init create_default_belt(void)
 {
-	static const char name[HASHBELT_NAME_SIZE] __initconst = DEFAULT_BELT;
+	static const char name[HASHBELT_NAME_SIZE] __initconst = HASHBELT_DEFAULT_BELT;
 	struct hb_listing *listing;
 
 	listing = hb_registry_create(name, mode, &(struct hashbelt_config){
