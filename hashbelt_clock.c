@@ -89,7 +89,7 @@ void hb_clock_halt(struct hb_clock *clock)
 		u64 now = hb_clock_now(clock);
 
 		write_seqcount_begin(&clock->seq);
-		clock->halted = max_t(u64, now, 1);
+		clock->halted = max_t(u64, now, 2);
 		write_seqcount_end(&clock->seq);
 		/* Under the lock, or it might cancel what a resume has set. */
 		hrtimer_try_to_cancel(&clock->timer);

@@ -11,8 +11,8 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
-/* A moment of belt time that never comes. */
-#define HB_NEVER	((u64)S64_MAX)
+/* A moment of belt time that never comes. Even, as all moments are. */
+#define HB_NEVER	((u64)S64_MAX - 1)
 
 /* Belt time may not be moved by hand beyond this; leaves room for any ttl. */
 #define HB_TIME_MAX	BIT_ULL(62)
@@ -61,7 +61,8 @@ u64 hb_clock_wakeups(struct hb_clock *clock);
  *
  * Coarse (it moves with the tick) and cheap; counts suspend. Any context.
  *
- * Return: nanoseconds, never less than an earlier call returned.
+ * Return: nanoseconds, an even number (deadlines have a use for the last bit),
+ * never less than an earlier call returned.
  */
 static inline u64 hb_clock_now(const struct hb_clock *clock)
 {
@@ -74,7 +75,7 @@ static inline u64 hb_clock_now(const struct hb_clock *clock)
 		if (likely(!now))
 			now = ktime_get_coarse_boottime_ns() + clock->offset;
 	} while (read_seqcount_retry(&clock->seq, seq));
-	return now;
+	return now & ~1ULL;
 }
 
 /**

@@ -96,7 +96,7 @@ struct hb_stats {
  * struct hashbelt_belt - one cache
  * @index:	the entries by key
  * @seed:	of the hash; constant
- * @ttl:	nanoseconds; constant
+ * @ttl:	nanoseconds, even; constant
  * @floor:	versions up to this one are cleared; written under all shards'
  *		locks
  * @policy:	HASHBELT_REFRESH_ON_GET, HASHBELT_KEEP_ON_PUT; constant
@@ -380,7 +380,7 @@ static u64 ms_left(u64 deadline, u64 now)
 	return div_u64(deadline - now + NSEC_PER_MSEC - 1, NSEC_PER_MSEC);
 }
 
-/* When a time-to-live that begins @now ends. */
+/* When a time-to-live that begins @now ends. Even, as both are. */
 static u64 deadline_of(const struct hashbelt_belt *belt, u64 now, u64 ttl_ms)
 {
 	if (ttl_ms == HASHBELT_TTL_NEVER)
@@ -594,9 +594,11 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 		deadline = atomic64_read(&entry->node.deadline);
 		if (likely(deadline > (s64)now))
 			return entry;
-		if (deadline != HB_REPLACED)
+		if (deadline == HB_CLAIMED)
 			return NULL;
-		/* It was replaced first and claimed then: look again. */
+		if (deadline != HB_REPLACED && hb_node_seal(&entry->node, deadline))
+			return NULL;
+		/* Refreshed just now; or replaced first, and marked so then. */
 		smp_rmb();
 	}
 }
@@ -1053,14 +1055,18 @@ static u64 count_entries(struct hashbelt_belt *belt)
 	return entries;
 }
 
-/* Gives the index another size if it is far too large, or crowded still. */
-static void fit_index(struct hashbelt_belt *belt)
+/*
+ * Gives the index another size if it is far too large, or crowded still.
+ * Returns true if there are chains to be moved now.
+ */
+static bool fit_index(struct hashbelt_belt *belt)
 {
 	u64 entries = count_entries(belt);
 	u64 chains = 1ULL << READ_ONCE(belt->index.bits);
 
-	if (entries < chains / 8 || entries > chains * 3 / 2)
-		hb_index_resize(&belt->index, bits_for(belt, entries));
+	if (entries >= chains / 8 && entries <= chains * 3 / 2)
+		return false;
+	return hb_index_resize(&belt->index, bits_for(belt, entries));
 }
 
 /* Does all that is due, and sets the alarm for the next bucket. */
@@ -1071,14 +1077,9 @@ static void run(struct hashbelt_belt *belt)
 
 	hb_clock_reset_alarm(&belt->clock);
 	do {
-		while (step(belt)) {
-			if (fatal_signal_pending(current))
-				break;
+		while (step(belt) && !fatal_signal_pending(current))
 			cond_resched();
-		}
-		fit_index(belt);
-	} while (hb_index_moving(&belt->index) != HB_INDEX_END &&
-		 !fatal_signal_pending(current));
+	} while (fit_index(belt) && !fatal_signal_pending(current));
 	for (shard = belt->shards; shard < shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		next = min(next, hb_wheel_next(&shard->wheel));
@@ -1119,8 +1120,9 @@ EXPORT_SYMBOL_GPL(hashbelt_resume);
  * @belt:	the belt
  * @by:		nanoseconds
  *
- * When it returns, all that expired by this has been through the handler
- * (unless the caller is being killed: then the worker does the rest).
+ * When it returns, all buckets that fell off by this have been drained, and their
+ * expired entries have been through the handler (unless the caller is being
+ * killed: then the worker does the rest).
  *
  * Context: may sleep. Return: 0, or -EOVERFLOW if belt time would leave its
  * range of some 146 years.
@@ -1404,7 +1406,7 @@ static int belt_alloc(struct hashbelt_belt *belt)
  */
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 {
-	u64 ttl = config->ttl ?: HASHBELT_TTL_DEFAULT;
+	u64 ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, 2);
 	u32 buckets = config->buckets ?: HASHBELT_BUCKETS_DEFAULT;
 	unsigned int shard_bits = choose_shard_bits(buckets);
 	struct hashbelt_belt *belt;

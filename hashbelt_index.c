@@ -109,18 +109,18 @@ size_t hb_index_bytes(struct hb_index *index)
  * index works with longer chains. The caller sees to it that somebody calls
  * hb_index_move() until hb_index_moving() has nothing left.
  *
- * Context: may sleep.
+ * Context: may sleep. Return: true if it has begun.
  */
-void hb_index_resize(struct hb_index *index, unsigned int bits)
+bool hb_index_resize(struct hb_index *index, unsigned int bits)
 {
 	struct hb_table *table, *new;
 
 	if (bits < HB_INDEX_BITS_MIN || bits > HB_INDEX_BITS_MAX ||
 	    bits == READ_ONCE(index->bits))
-		return;
+		return false;
 	new = table_new(bits);
 	if (!new)
-		return;
+		return false;
 	rcu_read_lock();
 	table = rcu_dereference(index->table);
 	/* A table that has been replaced has a next one, and so loses this. */
@@ -132,6 +132,7 @@ void hb_index_resize(struct hb_index *index, unsigned int bits)
 	rcu_read_unlock();
 	if (new)
 		hb_free(new, table_size(bits));
+	return !new;
 }
 
 /**

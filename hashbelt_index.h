@@ -50,7 +50,7 @@ int hb_index_init(struct hb_index *index, unsigned int bits,
 		  struct workqueue_struct *wq);
 void hb_index_destroy(struct hb_index *index);
 size_t hb_index_bytes(struct hb_index *index);
-void hb_index_resize(struct hb_index *index, unsigned int bits);
+bool hb_index_resize(struct hb_index *index, unsigned int bits);
 u64 hb_index_moving(struct hb_index *index);
 void hb_index_move(struct hb_index *index);
 void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry);

@@ -18,13 +18,19 @@
 #define HB_CLAIMED	0
 #define HB_REPLACED	1
 
+/*
+ * Deadlines are even. A reader who finds one reached seals it, by taking 1 off,
+ * before he says so: after that nobody whose clock is behind can refresh it.
+ */
+#define HB_SEALED	1
+
 /**
  * struct hb_node - what a wheel knows of an entry
  * @slot:	place in a bucket, under the shard's lock; off the wheel it is
  *		the owner's to use
  * @queue:	likewise, for an owner that needs a queue
- * @deadline:	belt time at which it expires, HB_NEVER, HB_CLAIMED or
- *		HB_REPLACED. The atomic word of which docs/design.md speaks: who
+ * @deadline:	belt time at which it expires, perhaps sealed; HB_NEVER,
+ *		HB_CLAIMED or HB_REPLACED. The atomic word of which docs/design.md speaks: who
  *		claims it owns what happens next, who moves it to another
  *		deadline has refreshed the entry in time
  */
@@ -124,6 +130,8 @@ static inline u64 hb_node_claim(struct hb_node *node, u64 as)
  * @node:	the node
  * @now:	belt time
  *
+ * A sealed deadline is reached, even if @now was read before it was.
+ *
  * Context: as hb_node_claim().
  *
  * Return: true if claimed; false if the deadline is ahead (a refresh may just
@@ -134,17 +142,32 @@ static inline bool hb_node_claim_due(struct hb_node *node, u64 now)
 	s64 deadline = atomic64_read(&node->deadline);
 
 	do {
-		if (deadline > (s64)now)
+		if (deadline > (s64)now && !(deadline & HB_SEALED))
 			return false;
 	} while (!atomic64_try_cmpxchg(&node->deadline, &deadline, HB_CLAIMED));
 	return true;
 }
 
 /**
+ * hb_node_seal() - say for good that a deadline is reached
+ * @node:	the node
+ * @deadline:	what a reader found there and took for reached
+ *
+ * Context: any.
+ *
+ * Return: true; false if it has changed meanwhile.
+ */
+static inline bool hb_node_seal(struct hb_node *node, s64 deadline)
+{
+	return deadline & HB_SEALED ||
+	       atomic64_try_cmpxchg(&node->deadline, &deadline, deadline - HB_SEALED);
+}
+
+/**
  * hb_node_move() - set the deadline of a node that nobody has claimed
  * @node:	the node
  * @now:	belt time; a deadline that is reached is not moved any more
- * @to:		the new deadline
+ * @to:		the new deadline, even
  * @shorten:	whether @to may be earlier than the deadline is
  *
  * A caller that shortens holds the shard's lock and puts the node into its new
@@ -158,7 +181,7 @@ static inline u64 hb_node_move(struct hb_node *node, u64 now, u64 to, bool short
 	s64 deadline = atomic64_read(&node->deadline);
 
 	do {
-		if (deadline <= (s64)now)
+		if (deadline <= (s64)now || deadline & HB_SEALED)
 			return deadline == HB_REPLACED ? HB_REPLACED : HB_CLAIMED;
 		if (deadline == (s64)to || (deadline > (s64)to && !shorten))
 			return deadline;

@@ -495,6 +495,28 @@ static void a_reader_who_finds_a_replaced_entry_looks_again(struct kunit *test)
 	hashbelt_entry_put(entry);
 }
 
+static void a_miss_is_final_even_for_a_reader_who_was_slow(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	u64 before = hashbelt_now(belt);
+	struct hashbelt_item item = {};
+	struct hashbelt_entry *entry;
+	unsigned int key = 1;
+
+	put(belt, key);
+	rcu_read_lock();
+	entry = hashbelt_find(belt, &key, sizeof(key), before);
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, entry);
+	/* Nobody drains; but somebody has been told that it is gone. */
+	move_time_only(belt, 240 * SEC);
+	KUNIT_EXPECT_FALSE(test, has(belt, key));
+	KUNIT_EXPECT_FALSE(test, hashbelt_hit(belt, entry, &item, before));
+	item = (struct hashbelt_item){ .how = HASHBELT_AND_TOUCH };
+	KUNIT_EXPECT_FALSE(test, hashbelt_hit(belt, entry, &item, before));
+	KUNIT_EXPECT_FALSE(test, has(belt, key));
+}
+
 /* 9 */
 static void a_batch_is_bounded(struct kunit *test)
 {
@@ -896,6 +918,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(the_worker_comes_by_itself),
 	KUNIT_CASE(a_refresh_in_time_lives_on_and_one_too_late_is_a_miss),
 	KUNIT_CASE(a_reader_who_finds_a_replaced_entry_looks_again),
+	KUNIT_CASE(a_miss_is_final_even_for_a_reader_who_was_slow),
 	KUNIT_CASE(a_batch_is_bounded),
 	KUNIT_CASE(versions_grow_across_removal_expiry_and_clear),
 	KUNIT_CASE(versions_are_unique_within_the_belt),

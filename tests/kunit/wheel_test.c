@@ -50,7 +50,7 @@ static struct fixture *make(struct kunit *test, u64 ttl, u32 buckets)
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	prandom_seed_state(&f->rnd, 20150517);
-	f->now = HOUR + 12345;
+	f->now = HOUR + 12346;
 	hb_gauge_init(&f->gauge, ttl, buckets);
 	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->gauge), 0);
 	test->priv = f;
@@ -158,7 +158,7 @@ static u64 some_deadline(struct fixture *f, unsigned int i)
 		ttl *= 1000;
 	if (i % 3 == 2)
 		ttl = 100 * YEAR;
-	return f->now + 1 + random % ttl;
+	return (f->now + 2 + random % ttl) & ~1ULL;
 }
 
 static void nothing_expires_early_or_an_interval_late(struct kunit *test)
@@ -228,7 +228,7 @@ static void a_refreshed_node_is_put_back_by_its_deadline(struct kunit *test)
 	struct hb_node node;
 
 	add(test, f, &node, deadline);
-	f->now = deadline - 1;
+	f->now = deadline - 2;
 	KUNIT_EXPECT_EQ(test, hb_node_move(&node, f->now, deadline + 240 * SEC, false),
 			deadline + 240 * SEC);
 	KUNIT_ASSERT_TRUE(test, wake(f));
@@ -349,7 +349,7 @@ static void a_late_worker_finds_everything(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, nodes);
 	/* Nobody drains, while time goes on and nodes come in. */
 	for (i = 0; i < NODES && f->now < HB_TIME_MAX / 2; i++) {
-		add(test, f, &nodes[i], f->now + 1 + prandom_u32_state(&f->rnd) % width);
+		add(test, f, &nodes[i], f->now + 2 + prandom_u32_state(&f->rnd) % (width / 2) * 2);
 		f->now += width / 2;
 	}
 	f->now += 2 * width;
