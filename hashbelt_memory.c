@@ -8,9 +8,12 @@
  * exact: near the limit it is summed, and whoever is over it gives back what
  * it took, so that the limit is never exceeded by what was granted.
  *
- * Small objects, the usual entries, come from slab caches in steps of 16 bytes:
- * the kernel's own size classes would waste a third of an entry of 144 bytes.
+ * Objects, the entries, come from slab caches: in steps of 16 bytes up to 320,
+ * then four to each doubling. The kernel's own size classes would waste a third
+ * of an entry of 144 bytes, and nearly half of one with a value of 1 KiB. Larger
+ * ones take whole pages.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/percpu_counter.h>
@@ -21,8 +24,12 @@
 
 #define STEP		16
 #define SMALLEST	80
-#define LARGEST		320
-#define CLASSES		((LARGEST - SMALLEST) / STEP + 1)
+#define FINE_MAX	320
+#define LARGEST		4096
+
+/* Up to FINE_MAX, and then from 384 to LARGEST: three, and three times four. */
+#define FINE_CLASSES	((FINE_MAX - SMALLEST) / STEP + 1)
+#define CLASSES		(FINE_CLASSES + 15)
 
 /* What a CPU may hold back from the common count. */
 #define BATCH		(256 * 1024)
@@ -34,9 +41,29 @@ static u64 limit = S64_MAX;	/* percpu_counter compares signed */
 /* The class of an object, or CLASSES for one that has none. */
 static unsigned int class_of(size_t size)
 {
+	unsigned int bits;
+
+	if (size <= SMALLEST)
+		return 0;
+	if (size <= FINE_MAX)
+		return (size - SMALLEST + STEP - 1) / STEP;
 	if (size > LARGEST)
 		return CLASSES;
-	return size <= SMALLEST ? 0 : (size - SMALLEST + STEP - 1) / STEP;
+	/* The quarter between two powers of two in which it lies. */
+	bits = ilog2(size - 1);
+	return FINE_CLASSES - 1 + (bits - 8) * 4 + (((size - 1) >> (bits - 2)) & 3);
+}
+
+/* The size of the objects of a class. */
+static size_t class_size(unsigned int class)
+{
+	unsigned int quarters, bits;
+
+	if (class < FINE_CLASSES)
+		return SMALLEST + class * STEP;
+	quarters = class - (FINE_CLASSES - 1);
+	bits = 8 + quarters / 4;
+	return (5 + quarters % 4) << (bits - 2);
 }
 
 static void destroy_classes(unsigned int n)
@@ -62,11 +89,11 @@ int hb_memory_init(size_t payload)
 	if (err)
 		return err;
 	for (i = 0; i < CLASSES; i++) {
-		snprintf(name, sizeof(name), "hashbelt_entry_%u", SMALLEST + i * STEP);
-		classes[i] = kmem_cache_create_usercopy(name, SMALLEST + i * STEP, 8,
-							SLAB_ACCOUNT, payload,
-							SMALLEST + i * STEP - payload,
-							NULL);
+		size_t size = class_size(i);
+
+		snprintf(name, sizeof(name), "hashbelt_entry_%zu", size);
+		classes[i] = kmem_cache_create_usercopy(name, size, 8, SLAB_ACCOUNT,
+							payload, size - payload, NULL);
 		if (!classes[i]) {
 			destroy_classes(i);
 			percpu_counter_destroy(&used);
@@ -167,8 +194,18 @@ size_t hb_object_size(const void *object, size_t size)
 	unsigned int class = class_of(size);
 
 	if (class < CLASSES)
-		return SMALLEST + class * STEP;
+		return class_size(class);
 	return is_vmalloc_addr(object) ? PAGE_ALIGN(size) : ksize(object);
+}
+
+/* Whole pages: in one piece, unless too much of that would be wasted. */
+static void *pages_alloc(size_t size)
+{
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
+
+	if (roundup_pow_of_two(size) - size > size / 4)
+		return __vmalloc(size, gfp);
+	return kvmalloc(size, gfp);
 }
 
 /**
@@ -188,7 +225,7 @@ void *hb_object_alloc(size_t size)
 	if (likely(class < CLASSES))
 		object = kmem_cache_alloc(classes[class], GFP_KERNEL | __GFP_NOWARN);
 	else
-		object = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		object = pages_alloc(size);
 	if (!object)
 		return ERR_PTR(-ENOMEM);
 	if (likely(charge(hb_object_size(object, size))))
