@@ -30,7 +30,7 @@
 /* Values of a time-to-live beside a number of milliseconds. */
 #define HASHBELT_TTL_BELT	0ULL		/* the belt's own */
 #define HASHBELT_TTL_NEVER	(~0ULL)		/* does not expire */
-#define HASHBELT_TTL_KEEP	(~0ULL - 1)	/* put: what the entry has left */
+#define HASHBELT_TTL_KEEP	(~0ULL - 1)	/* put: what the entry has left, else the belt's */
 
 /* What an item asks for: the single calls below, or an item of a batch. */
 enum hashbelt_op {
@@ -73,7 +73,8 @@ enum hashbelt_op {
  * come back as they were. Errors: ENOENT (no such entry), EEXIST, ESTALE (the
  * condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the key's length),
  * EMSGSIZE (the value's length), ENOSPC (the module's memory limit), ENOMEM,
- * EPERM (this descriptor may not), EIDRM (the belt was destroyed).
+ * EPERM (this descriptor may not), EIDRM (the belt was destroyed). An operation
+ * whose item cannot be written to has been carried out when EFAULT says so.
  */
 struct hashbelt_item {
 	__u64 key;
@@ -110,7 +111,7 @@ struct hashbelt_batch {
 };
 
 /* How a belt behaves (@policy). Without any: put replaces, get leaves alone. */
-#define HASHBELT_REFRESH_ON_GET	0x01	/* a hit renews the belt's ttl */
+#define HASHBELT_REFRESH_ON_GET	0x01	/* a hit gives at least the belt's ttl again */
 #define HASHBELT_KEEP_ON_PUT	0x02	/* put: EEXIST if there */
 
 /* The names under which users know some policies. */
@@ -205,7 +206,7 @@ struct hashbelt_info {
 /* Counters of a belt since it was made, in the order of HASHBELT_IOC_STAT. */
 enum hashbelt_counter {
 	HASHBELT_STAT_HITS,		/* gets that returned a value */
-	HASHBELT_STAT_MISSES,		/* gets that did not */
+	HASHBELT_STAT_MISSES,		/* gets that found no entry */
 	HASHBELT_STAT_PUTS_NEW,		/* puts of a key that was not there */
 	HASHBELT_STAT_PUTS_REPLACED,	/* puts over an entry */
 	HASHBELT_STAT_REFUSED,		/* puts and removes whose condition failed */

@@ -59,6 +59,17 @@ static const struct kernel_param_ops max_bytes_ops = {
 module_param_cb(max_bytes, &max_bytes_ops, &max_bytes, 0644);
 MODULE_PARM_DESC(max_bytes, "most memory of all belts, as 512M or 2G (a quarter of the machine's)");
 
+static int get_used_bytes(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%llu\n", hb_memory_used());
+}
+
+static const struct kernel_param_ops used_bytes_ops = {
+	.get = get_used_bytes,
+};
+module_param_cb(used_bytes, &used_bytes_ops, NULL, 0444);
+MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
+
 /**
  * struct binding - what a descriptor is bound to
  * @listing:	the belt, with a reference; constant
@@ -112,16 +123,12 @@ static struct binding *binding_get(struct descriptor *descriptor, u32 access)
 	return ERR_PTR(err);
 }
 
-/* Binds a descriptor to a belt; takes over the reference to @listing. */
-static int bind(struct file *file, struct hb_listing *listing, u32 access)
+/* Binds a descriptor to a belt; takes over @binding and the reference to @listing. */
+static void bind(struct file *file, struct binding *binding, struct hb_listing *listing,
+		 u32 access)
 {
 	struct descriptor *descriptor = file->private_data;
-	struct binding *binding = kmalloc(sizeof(*binding), GFP_KERNEL_ACCOUNT);
 
-	if (!binding) {
-		hb_listing_put(listing);
-		return -ENOMEM;
-	}
 	if (!(file->f_mode & FMODE_READ))
 		access &= ~HASHBELT_MAY_READ;
 	if (!(file->f_mode & FMODE_WRITE))
@@ -132,7 +139,12 @@ static int bind(struct file *file, struct hb_listing *listing, u32 access)
 	binding = unrcu_pointer(xchg(&descriptor->binding, RCU_INITIALIZER(binding)));
 	if (binding)
 		binding_put(binding);
-	return 0;
+}
+
+/* What bind() needs, made first: binding is the step that must not fail. */
+static struct binding *binding_alloc(void)
+{
+	return kmalloc(sizeof(struct binding), GFP_KERNEL_ACCOUNT);
 }
 
 /*
@@ -542,10 +554,32 @@ static int check_name(const char *name)
 	return 0;
 }
 
+static long do_create(struct file *file, const struct hashbelt_create *create)
+{
+	struct binding *binding = binding_alloc();
+	struct hb_listing *listing;
+
+	if (!binding)
+		return -ENOMEM;
+	listing = hb_registry_create(create->name, create->mode,
+				     &(struct hashbelt_config){
+		.ttl = create->ttl_ms * NSEC_PER_MSEC,
+		.buckets = create->buckets,
+		.policy = create->policy,
+	});
+	if (IS_ERR(listing)) {
+		kfree(binding);
+		return PTR_ERR(listing);
+	}
+	/* Who has made a belt may use it, as with files, whatever its mode. */
+	bind(file, binding, listing,
+	     HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
+	return 0;
+}
+
 static long ioctl_create(struct file *file, const struct hashbelt_create __user *arg)
 {
 	struct hashbelt_create create;
-	struct hb_listing *listing;
 
 	if (copy_from_user(&create, arg, sizeof(create)))
 		return -EFAULT;
@@ -553,38 +587,46 @@ static long ioctl_create(struct file *file, const struct hashbelt_create __user 
 	    create.ttl_ms > HASHBELT_TTL_MAX_MS ||
 	    memchr_inv(create.reserved, 0, sizeof(create.reserved)))
 		return -EINVAL;
-	listing = hb_registry_create(create.name, create.mode,
-				     &(struct hashbelt_config){
-		.ttl = create.ttl_ms * NSEC_PER_MSEC,
-		.buckets = create.buckets,
-		.policy = create.policy,
-	});
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EPERM;
+	return do_create(file, &create);
+}
+
+/* Binds a descriptor to a belt by name; @powerless: even if it may do nothing. */
+static int do_open(struct file *file, const char *name, bool powerless)
+{
+	struct hb_listing *listing = hb_registry_open(name);
+	struct binding *binding;
+	u32 access;
+	int err;
+
 	if (IS_ERR(listing))
 		return PTR_ERR(listing);
-	/* Who has made a belt may use it, as with files, whatever its mode. */
-	return bind(file, listing, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE |
-				   HASHBELT_MAY_OWN);
+	err = -EACCES;
+	access = hb_listing_access(listing);
+	if (!access && !powerless)
+		goto err_listing;
+	err = -ENOMEM;
+	binding = binding_alloc();
+	if (!binding)
+		goto err_listing;
+	bind(file, binding, listing, access);
+	return 0;
+
+err_listing:
+	hb_listing_put(listing);
+	return err;
 }
 
 static long ioctl_open(struct file *file, const struct hashbelt_name __user *arg)
 {
-	struct hb_listing *listing;
 	struct hashbelt_name name;
-	u32 access;
 
 	if (copy_from_user(&name, arg, sizeof(name)))
 		return -EFAULT;
 	if (name.flags || name.reserved || check_name(name.name) || !*name.name)
 		return -EINVAL;
-	listing = hb_registry_open(name.name);
-	if (IS_ERR(listing))
-		return PTR_ERR(listing);
-	access = hb_listing_access(listing);
-	if (!access) {
-		hb_listing_put(listing);
-		return -EACCES;
-	}
-	return bind(file, listing, access);
+	return do_open(file, name.name, false);
 }
 
 static long ioctl_destroy(struct file *file, const struct hashbelt_name __user *arg)
@@ -665,17 +707,16 @@ static long hashbelt_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 static int hashbelt_open(struct inode *inode, struct file *file)
 {
 	struct descriptor *descriptor = kzalloc(sizeof(*descriptor), GFP_KERNEL_ACCOUNT);
-	struct hb_listing *listing;
-	int err = 0;
+	int err;
 
 	if (!descriptor)
 		return -ENOMEM;
 	file->private_data = descriptor;
-	listing = hb_registry_open(HASHBELT_DEFAULT_BELT);
-	if (!IS_ERR(listing))
-		err = bind(file, listing, hb_listing_access(listing));
-	if (err)
-		kfree(descriptor);
+	err = do_open(file, HASHBELT_DEFAULT_BELT, true);
+	/* Without that belt one may still bind to another. */
+	if (err != -ENOMEM)
+		return 0;
+	kfree(descriptor);
 	return err;
 }
 
@@ -717,8 +758,8 @@ static int __init check_parameters(void)
 		       HASHBELT_BUCKETS_MIN, HASHBELT_BUCKETS_MAX);
 		return -EINVAL;
 	}
-	if (mode & ~0666) {
-		pr_err("hashbelt: mode=0%o has more than rw-rw-rw- (0666)\n", mode);
+	if (!mode || mode & ~0666) {
+		pr_err("hashbelt: mode=0%o is not some of rw-rw-rw- (0666)\n", mode);
 		return -EINVAL;
 	}
 	return 0;
@@ -733,8 +774,11 @@ static int __init create_default_belt(void)
 		.ttl = (u64)ttl_ms * NSEC_PER_MSEC,
 		.buckets = buckets,
 	});
-	if (IS_ERR(listing))
+	if (IS_ERR(listing)) {
+		pr_err("hashbelt: cannot make the default belt: max_bytes=%llu, error %ld\n",
+		       max_bytes, PTR_ERR(listing));
 		return PTR_ERR(listing);
+	}
 	hb_listing_put(listing);	/* the registry holds it */
 	return 0;
 }
