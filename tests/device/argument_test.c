@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * argument_test - what the device refuses to be asked.
+ *
+ * Requests that do not exist, arguments at addresses that do not, lengths,
+ * flags, names and reserved fields out of their bounds: each has its error, and
+ * leaves the entry, the belt and the descriptor's binding as they were.
+ */
+#define _GNU_SOURCE
+#include "device.h"
+
+#define TESTS	126
+
+/* Every test looks at this entry of this belt, before and after. */
+#define KEY	"witness"
+#define TEXT	"as it was"
+
+static int belt;
+static struct sight before;
+
+static void start_over(void)
+{
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	put_text(belt, KEY, TEXT, 5000);
+	before = look(belt, KEY);
+}
+
+/* Nothing has changed: the entry, the belt, and what the descriptor is bound to. */
+static bool undisturbed(void)
+{
+	struct sight after = look(belt, KEY);
+
+	return !before.err && same_sight(&before, &after);
+}
+
+static bool refused(int got, int want, const char *promise)
+{
+	bool same = undisturbed();
+
+	if (ok(got == -want && same, "%s: %s", promise, error_name(want)))
+		return true;
+	note("got %s (%d)%s", error_name(got), got, same ? "" : ", and things changed");
+	return false;
+}
+
+/* The requests that take an argument, and those that do not. */
+static const struct request {
+	const char *name;
+	unsigned long number;
+} requests[] = {
+	{ "get", HASHBELT_IOC_GET },
+	{ "put", HASHBELT_IOC_PUT },
+	{ "touch", HASHBELT_IOC_TOUCH },
+	{ "remove", HASHBELT_IOC_REMOVE },
+	{ "expire", HASHBELT_IOC_EXPIRE },
+	{ "batch", HASHBELT_IOC_BATCH },
+	{ "scan", HASHBELT_IOC_SCAN },
+	{ "info", HASHBELT_IOC_INFO },
+	{ "stat", HASHBELT_IOC_STAT },
+	{ "advance", HASHBELT_IOC_ADVANCE },
+	{ "create", HASHBELT_IOC_CREATE },
+	{ "open", HASHBELT_IOC_OPEN },
+	{ "destroy", HASHBELT_IOC_DESTROY },
+	{ "next", HASHBELT_IOC_NEXT },
+};
+
+static const unsigned long plain_requests[] = {
+	HASHBELT_IOC_ABI, HASHBELT_IOC_CLEAR, HASHBELT_IOC_HALT, HASHBELT_IOC_RESUME,
+	HASHBELT_IOC_ROTATE,
+};
+
+static void test_pointer(const struct request *request)
+{
+	size_t size = _IOC_SIZE(request->number);
+	char promise[64];
+	/* All but the last byte is there. */
+	void *cut = (char *)before_hole(size) + 1;
+
+	memset(cut, 0, size - 1);
+	snprintf(promise, sizeof(promise), "%s without an argument", request->name);
+	refused(call(belt, request->number, NULL), EFAULT, promise);
+	snprintf(promise, sizeof(promise), "%s with nothing at the address", request->name);
+	refused(call(belt, request->number, unmapped()), EFAULT, promise);
+	snprintf(promise, sizeof(promise), "%s with an argument cut off", request->name);
+	refused(call(belt, request->number, cut), EFAULT, promise);
+}
+
+static bool is_known(unsigned long number)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		if (requests[i].number == number)
+			return true;
+	for (i = 0; i < ARRAY_SIZE(plain_requests); i++)
+		if (plain_requests[i] == number)
+			return true;
+	return false;
+}
+
+static void test_numbers(void)
+{
+	static const unsigned int sizes[] = {
+		0, 1, 4, 8, 16, 24, 32, 63, 64, 65, 72, 120, 128, 184, 192, 16383,
+	};
+	unsigned int number, dir, i, wrong = 0;
+	unsigned long request;
+	static char argument[16384];
+
+	for (number = 0; number < 256; number++) {
+		for (dir = 0; dir < 4; dir++) {
+			for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+				request = _IOC(dir, HASHBELT_IOC_MAGIC, number, sizes[i]);
+				if (!is_known(request) &&
+				    call(belt, request, argument) != -ENOTTY)
+					wrong++;
+			}
+		}
+	}
+	ok(!wrong && undisturbed(),
+	   "a request of another number, size or direction: ENOTTY");
+	refused(call(belt, _IO(HASHBELT_IOC_MAGIC + 1, 0x08), argument), ENOTTY,
+		"clear under another magic");
+	is_int(call(belt, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI, "the ABI has its number");
+	is_int(call(belt, HASHBELT_IOC_ABI, unmapped()), HASHBELT_ABI,
+	       "a request without an argument does not look at one");
+}
+
+/*
+ * Sets each bit of a field of @size bytes that is not in @allowed, one after the
+ * other, and expects an error each time.
+ */
+static void test_bits(unsigned long request, void *argument, void *field, size_t size,
+		      __u64 allowed, const char *promise)
+{
+	unsigned char *bytes = field;
+	unsigned int bit, wrong = 0;
+
+	for (bit = 0; bit < 8 * size; bit++) {
+		if (bit < 64 && allowed & 1ULL << bit)
+			continue;
+		bytes[bit / 8] ^= 1 << bit % 8;
+		if (call(belt, request, argument) != -EINVAL && !wrong++)
+			note("bit %u is accepted", bit);
+		bytes[bit / 8] ^= 1 << bit % 8;
+	}
+	ok(!wrong && undisturbed(), "%s: EINVAL for each bit", promise);
+}
+
+#define BITS(request, argument, field, allowed, promise) \
+	test_bits(request, &(argument), &(argument).field, sizeof((argument).field), \
+		  allowed, promise)
+
+static char buffer[64];
+
+/* An item that would do something, were it not for what a test does to it. */
+static struct hashbelt_item witness(void)
+{
+	struct hashbelt_item item = item_of(KEY);
+
+	item.value = address(buffer);
+	item.value_len = sizeof(buffer);
+	return item;
+}
+
+static void test_item(const char *name, unsigned long request, __u32 how)
+{
+	struct hashbelt_item item = witness();
+	char promise[64];
+
+	snprintf(promise, sizeof(promise), "%s with @how that it does not know", name);
+	BITS(request, item, how, how, promise);
+	snprintf(promise, sizeof(promise), "%s alone with @op", name);
+	BITS(request, item, op, 0, promise);
+	snprintf(promise, sizeof(promise), "%s with @reserved", name);
+	BITS(request, item, reserved, 0, promise);
+
+	snprintf(promise, sizeof(promise), "%s of no key", name);
+	item.key_len = 0;
+	refused(call(belt, request, &item), EINVAL, promise);
+	snprintf(promise, sizeof(promise), "%s of a key of 1025 bytes", name);
+	item.key_len = HASHBELT_KEY_MAX + 1;
+	refused(call(belt, request, &item), E2BIG, promise);
+	snprintf(promise, sizeof(promise), "%s of a key of 4 GiB less one byte", name);
+	item.key_len = ~0u;
+	refused(call(belt, request, &item), E2BIG, promise);
+}
+
+static void test_items(void)
+{
+	test_item("get", HASHBELT_IOC_GET,
+		  HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE);
+	test_item("put", HASHBELT_IOC_PUT,
+		  HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
+	test_item("touch", HASHBELT_IOC_TOUCH, 0);
+	test_item("remove", HASHBELT_IOC_REMOVE, HASHBELT_IF_VERSION);
+	test_item("expire", HASHBELT_IOC_EXPIRE, 0);
+}
+
+static void test_value_len(void)
+{
+	struct hashbelt_item item = witness();
+
+	item.value_len = HASHBELT_VALUE_MAX + 1;
+	refused(call(belt, HASHBELT_IOC_PUT, &item), EMSGSIZE,
+		"put of a value of 1 MiB and a byte");
+	item.value_len = ~0u;
+	refused(call(belt, HASHBELT_IOC_PUT, &item), EMSGSIZE,
+		"put of a value of 4 GiB less one byte");
+}
+
+static void test_ttl(const char *name, unsigned long request, __u32 how, bool keeps)
+{
+	static const __u64 ttls[] = {
+		HASHBELT_TTL_MAX_MS + 1, HASHBELT_TTL_MAX_MS * 2, 1ULL << 63,
+		HASHBELT_TTL_KEEP - 1, HASHBELT_TTL_KEEP,
+	};
+	struct hashbelt_item item = witness();
+	unsigned int i, wrong = 0, n = ARRAY_SIZE(ttls) - keeps;
+
+	item.how = how;
+	for (i = 0; i < n; i++) {
+		item.ttl_ms = ttls[i];
+		wrong += call(belt, request, &item) != -EINVAL;
+	}
+	ok(!wrong && undisturbed(), "%s of a time-to-live beyond the most%s: EINVAL", name,
+	   keeps ? "" : ", or of HASHBELT_TTL_KEEP");
+}
+
+static void test_contradictions(void)
+{
+	struct hashbelt_item item = witness();
+
+	item.how = HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT;
+	refused(call(belt, HASHBELT_IOC_PUT, &item), EINVAL,
+		"put of what shall be absent and present");
+	item.how = HASHBELT_IF_ABSENT | HASHBELT_IF_VERSION;
+	item.version = before.version;
+	refused(call(belt, HASHBELT_IOC_PUT, &item), EINVAL,
+		"put of what shall be absent and of a version");
+	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH;
+	refused(call(belt, HASHBELT_IOC_GET, &item), EINVAL,
+		"get that shall and shall not set the deadline");
+}
+
+static void test_batch(void)
+{
+	struct hashbelt_item items[2] = { witness(), witness() };
+	struct hashbelt_batch batch = { .items = address(items), .count = 2 };
+
+	items[0].op = HASHBELT_OP_REMOVE;
+	items[1].op = HASHBELT_OP_EXPIRE;
+	BITS(HASHBELT_IOC_BATCH, batch, flags, 0, "batch with @flags");
+	BITS(HASHBELT_IOC_BATCH, batch, reserved, 0, "batch with @reserved");
+	batch.count = 0;
+	refused(call(belt, HASHBELT_IOC_BATCH, &batch), EINVAL, "batch of nothing");
+	batch.count = HASHBELT_BATCH_MAX + 1;
+	refused(call(belt, HASHBELT_IOC_BATCH, &batch), E2BIG, "batch of 1025 items");
+	batch.count = ~0u;
+	refused(call(belt, HASHBELT_IOC_BATCH, &batch), E2BIG,
+		"batch of 2^32 - 1 items");
+}
+
+static void test_scan(void)
+{
+	static const __u64 cursors[] = { 1ULL << 32, 1ULL << 33, 1ULL << 63, ~0ULL };
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+	unsigned int i, wrong = 0;
+
+	BITS(HASHBELT_IOC_SCAN, scan, reserved, 0, "scan with @reserved");
+	for (i = 0; i < ARRAY_SIZE(cursors); i++) {
+		scan.cursor = cursors[i];
+		wrong += call(belt, HASHBELT_IOC_SCAN, &scan) != -EINVAL;
+	}
+	ok(!wrong && undisturbed(), "scan with a cursor that none has returned: EINVAL");
+	scan.cursor = 0;
+	scan.size = HASHBELT_SCAN_MAX + 1;
+	refused(call(belt, HASHBELT_IOC_SCAN, &scan), E2BIG,
+		"scan into 1 MiB and a byte");
+	scan.size = ~0u;
+	refused(call(belt, HASHBELT_IOC_SCAN, &scan), E2BIG,
+		"scan into 4 GiB less one byte");
+}
+
+static void test_figures(void)
+{
+	struct hashbelt_info info = {};
+	struct hashbelt_stat stat = {};
+	__u64 ms = HASHBELT_TTL_MAX_MS + 1;
+
+	BITS(HASHBELT_IOC_INFO, info, reserved, 0, "info with @reserved");
+	BITS(HASHBELT_IOC_NEXT, info, reserved, 0, "next with @reserved");
+	BITS(HASHBELT_IOC_STAT, stat, reserved, 0, "stat with @reserved");
+	stat.count = 1;
+	refused(call(belt, HASHBELT_IOC_STAT, &stat), EFAULT, "stat into nowhere");
+	refused(call(belt, HASHBELT_IOC_ADVANCE, &ms), EINVAL,
+		"advance by more than the longest time-to-live");
+	ms = ~0ULL;
+	refused(call(belt, HASHBELT_IOC_ADVANCE, &ms), EINVAL,
+		"advance by as much as fits");
+}
+
+static void test_create(void)
+{
+	struct hashbelt_create create = { .name = "never", .mode = 0600 };
+
+	BITS(HASHBELT_IOC_CREATE, create, flags, 0, "create with @flags");
+	BITS(HASHBELT_IOC_CREATE, create, reserved, 0, "create with @reserved");
+	BITS(HASHBELT_IOC_CREATE, create, mode, 0666, "create with @mode beyond 0666");
+	BITS(HASHBELT_IOC_CREATE, create, policy,
+	     HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT,
+	     "create with @policy that it does not know");
+	create.buckets = HASHBELT_BUCKETS_MIN - 1;
+	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL, "create of 1 bucket");
+	create.buckets = HASHBELT_BUCKETS_MAX + 1;
+	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
+		"create of 65537 buckets");
+	create.buckets = ~0u;
+	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
+		"create of 2^32 - 1 buckets");
+	create.buckets = 0;
+	create.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
+	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
+		"create with a time-to-live beyond the most");
+	create.ttl_ms = HASHBELT_TTL_NEVER;
+	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
+		"create with a time-to-live that does not end");
+	create = (struct hashbelt_create){ .name = "default", .mode = 0600 };
+	refused(call(belt, HASHBELT_IOC_CREATE, &create), EEXIST,
+		"create under a name that is taken");
+	refused(open_belt(belt, "never"), ENOENT,
+		"of all that was refused there is no belt");
+}
+
+/* A name's first bytes, and one byte behind its end. */
+struct bad_name {
+	const char *what;
+	char name[HASHBELT_NAME_SIZE];
+};
+
+static const struct bad_name bad_names[] = {
+	{ "with a slash", "a/b" },
+	{ "that is a slash", "/" },
+	{ "with a newline", "a\nb" },
+	{ "with a tab", "\ta" },
+	{ "with an escape", "a\033[1m" },
+	{ "with the byte 1", "\001" },
+	{ "with the byte 31", "a\037" },
+	{ "with a delete", "a\177" },
+	{ "with a byte behind the NUL", "a\0b" },
+	{ "with nothing but a byte behind the NUL", "\0b" },
+};
+
+static int try_name(unsigned long request, const char *name)
+{
+	struct hashbelt_create create = { .mode = 0600 };
+	struct hashbelt_info info = {};
+	struct hashbelt_name arg = {};
+
+	memcpy(create.name, name, HASHBELT_NAME_SIZE);
+	memcpy(info.name, name, HASHBELT_NAME_SIZE);
+	memcpy(arg.name, name, HASHBELT_NAME_SIZE);
+	if (request == HASHBELT_IOC_CREATE)
+		return call(belt, request, &create);
+	if (request == HASHBELT_IOC_NEXT)
+		return call(belt, request, &info);
+	return call(belt, request, &arg);
+}
+
+static void test_names(const char *verb, unsigned long request)
+{
+	char full[HASHBELT_NAME_SIZE], last[HASHBELT_NAME_SIZE] = "a";
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < ARRAY_SIZE(bad_names); i++)
+		if (try_name(request, bad_names[i].name) != -EINVAL && !wrong++)
+			note("a name %s is accepted", bad_names[i].what);
+	ok(!wrong && undisturbed(),
+	   "%s with a slash, a control character or a byte behind the NUL: EINVAL", verb);
+	memset(full, 'a', sizeof(full));
+	last[HASHBELT_NAME_SIZE - 1] = 'z';
+	ok(try_name(request, full) == -EINVAL && try_name(request, last) == -EINVAL &&
+	   undisturbed(), "%s with 64 bytes and no NUL, or the last byte set: EINVAL", verb);
+}
+
+static void test_set(void)
+{
+	struct hashbelt_name name = name_of("default");
+	static const char empty[HASHBELT_NAME_SIZE];
+
+	BITS(HASHBELT_IOC_OPEN, name, flags, 0, "open with @flags");
+	BITS(HASHBELT_IOC_OPEN, name, reserved, 0, "open with @reserved");
+	BITS(HASHBELT_IOC_DESTROY, name, flags, 0, "destroy with @flags");
+	BITS(HASHBELT_IOC_DESTROY, name, reserved, 0, "destroy with @reserved");
+	test_names("create", HASHBELT_IOC_CREATE);
+	test_names("open", HASHBELT_IOC_OPEN);
+	test_names("destroy", HASHBELT_IOC_DESTROY);
+	test_names("next", HASHBELT_IOC_NEXT);
+	refused(try_name(HASHBELT_IOC_OPEN, empty), EINVAL, "open without a name");
+	refused(try_name(HASHBELT_IOC_DESTROY, empty), EINVAL, "destroy without a name");
+	refused(open_belt(belt, "nobody"), ENOENT, "open of a name that no belt has");
+	refused(destroy_belt(belt, "nobody"), ENOENT, "destroy of a name that no belt has");
+}
+
+int main(void)
+{
+	size_t i;
+
+	plan(TESTS);
+	belt = new_belt(0);
+	start_over();
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		test_pointer(&requests[i]);
+	test_numbers();
+	test_items();
+	test_value_len();
+	test_ttl("put", HASHBELT_IOC_PUT, 0, true);
+	test_ttl("touch", HASHBELT_IOC_TOUCH, 0, false);
+	test_ttl("get and touch", HASHBELT_IOC_GET, HASHBELT_AND_TOUCH, false);
+	test_contradictions();
+	test_batch();
+	test_scan();
+	test_figures();
+	test_create();
+	test_set();
+	return done_testing();
+}

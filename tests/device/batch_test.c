@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * batch_test - many items in one call, in order, each for itself.
+ */
+#define _GNU_SOURCE
+#include "device.h"
+
+#define TESTS	69
+
+static char buffer[64];
+
+static struct hashbelt_item op_item(__u32 op, const char *key)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.op = op;
+	if (op == HASHBELT_OP_GET) {
+		item.value = address(buffer);
+		item.value_len = sizeof(buffer);
+	}
+	return item;
+}
+
+static struct hashbelt_item op_put(const char *key, const char *text)
+{
+	struct hashbelt_item item = text_item(key, text);
+
+	item.op = HASHBELT_OP_PUT;
+	return item;
+}
+
+/* Returns what the call does; @done says how far it came. */
+static int run(int belt, struct hashbelt_item *items, __u32 count, __u32 *done)
+{
+	struct hashbelt_batch batch = { .items = address(items), .count = count };
+	int err = call(belt, HASHBELT_IOC_BATCH, &batch);
+
+	if (done)
+		*done = batch.done;
+	return err;
+}
+
+static void test_order(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item items[] = {
+		op_item(HASHBELT_OP_GET, "key"), op_put("key", "value"),
+		op_item(HASHBELT_OP_GET, "key"), op_item(HASHBELT_OP_TOUCH, "key"),
+		op_put("key", "again"), op_item(HASHBELT_OP_EXPIRE, "key"),
+		op_item(HASHBELT_OP_EXPIRE, "key"), op_put("key", "third"),
+		op_item(HASHBELT_OP_REMOVE, "key"), op_item(HASHBELT_OP_TOUCH, "key"),
+	};
+	static const int results[] = {
+		-ENOENT, 0, 0, 0, 0, 0, -ENOENT, 0, 0, -ENOENT,
+	};
+	unsigned int i;
+	__u32 done = 0;
+
+	items[1].flags = 11;
+	items[1].ttl_ms = 22;
+	items[3].ttl_ms = 33;
+	is_errno(run(belt, items, ARRAY_SIZE(items), &done), 0, "a batch of all operations");
+	is_int(done, ARRAY_SIZE(items), "tries all of them");
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		is_errno(items[i].result, -results[i], "item %u has its result", i);
+	ok(!memcmp(buffer, "value", 5) && items[2].value_len == 5 &&
+	   items[2].flags == 11 && items[2].ttl_ms == 22 &&
+	   items[2].version == items[1].version, "a get finds what was put before it");
+	ok(items[3].ttl_ms == 33 && items[3].flags == 11, "a touch returns what it set");
+	ok(items[4].version > items[1].version && items[8].version == items[7].version,
+	   "versions come back");
+	is_int(info_of(belt).entries, 0, "and in the end nothing is left");
+	close(belt);
+}
+
+/* What is wrong with an item is that item's matter. */
+static void test_errors(void)
+{
+	static char large[8];
+	int belt = new_belt(0);
+	__u64 version = put_text(belt, "there", "value", 0);
+	struct hashbelt_item items[] = {
+		op_item(0, "there"), op_item(6, "there"), op_item(~0u, "there"),
+		op_put("", "value"), op_put("long", "value"), op_put("large", "value"),
+		op_put("nowhere", "value"), op_put("nothing", "value"),
+		op_put("there", "other"), op_put("there", "other"),
+		op_put("absent", "other"), op_item(HASHBELT_OP_GET, "there"),
+		op_item(HASHBELT_OP_GET, "there"), op_item(HASHBELT_OP_TOUCH, "there"),
+		op_put("there", "reserved"), op_put("there", "both"),
+		op_put("there", "how"), op_put("last", "value"),
+	};
+	static const int errors[] = {
+		EINVAL, EINVAL, EINVAL, EINVAL, E2BIG, EMSGSIZE, EFAULT, EFAULT, EEXIST,
+		ESTALE, ENOENT, ERANGE, EFAULT, EINVAL, EINVAL, EINVAL, EINVAL, 0,
+	};
+	unsigned int i;
+	__u32 done = 0;
+
+	items[4].key_len = HASHBELT_KEY_MAX + 1;
+	items[5].value = address(large);
+	items[5].value_len = HASHBELT_VALUE_MAX + 1;
+	items[6].key = address(unmapped());
+	items[7].value = address(unmapped());
+	items[8].how = HASHBELT_IF_ABSENT;
+	items[9].how = HASHBELT_IF_VERSION;
+	items[9].version = version + 1;
+	items[10].how = HASHBELT_IF_PRESENT;
+	items[11].value_len = 1;
+	items[12].value = address(unmapped());
+	items[13].ttl_ms = HASHBELT_TTL_KEEP;
+	items[14].reserved = 1;
+	items[15].how = HASHBELT_IF_ABSENT | HASHBELT_IF_VERSION;
+	items[16].how = HASHBELT_AND_TOUCH;
+	is_errno(run(belt, items, ARRAY_SIZE(items), &done), 0, "a batch of items that fail");
+	is_int(done, ARRAY_SIZE(items), "tries all of them");
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		is_errno(items[i].result, errors[i], "item %u has its error", i);
+	ok(items[8].version == version && items[9].version == version,
+	   "with EEXIST and ESTALE the version that is there");
+	is_int(items[11].value_len, 5, "with ERANGE the length");
+	ok(holds_text(belt, "there", "value") && holds_text(belt, "last", "value") &&
+	   info_of(belt).entries == 2, "and only the good ones had an effect");
+	close(belt);
+}
+
+static void test_most(void)
+{
+	static struct hashbelt_item items[HASHBELT_BATCH_MAX + 1];
+	static char keys[HASHBELT_BATCH_MAX + 1][8];
+	int belt = new_belt(0);
+	unsigned int i, wrong = 0;
+	__u32 done = 0;
+
+	for (i = 0; i < ARRAY_SIZE(items); i++) {
+		snprintf(keys[i], sizeof(keys[i]), "%u", i);
+		items[i] = op_put(keys[i], keys[i]);
+	}
+	is_errno(run(belt, items, ARRAY_SIZE(items), NULL), E2BIG, "1025 items are too many");
+	is_int(info_of(belt).entries, 0, "and none of them is carried out");
+	is_errno(run(belt, items, HASHBELT_BATCH_MAX, &done), 0, "1024 items are not");
+	is_int(done, HASHBELT_BATCH_MAX, "and all of them are tried");
+	is_int(info_of(belt).entries, HASHBELT_BATCH_MAX, "and carried out");
+	for (i = 0; i < HASHBELT_BATCH_MAX; i++)
+		wrong += !holds_text(belt, keys[i], keys[i]);
+	ok(!wrong, "each as it was asked");
+	is_errno(run(belt, items, 1, &done), 0, "a batch of one item");
+	is_int(done, 1, "is done after that");
+	close(belt);
+}
+
+/* The array of items leads into a hole. */
+static void test_hole(void)
+{
+	static const char *const keys[] = { "a", "b", "c", "d", "e" };
+	int belt = new_belt(0);
+	struct hashbelt_item items[5], *cut;
+	unsigned int i;
+	__u32 done = 0;
+
+	for (i = 0; i < 5; i++)
+		items[i] = op_put(keys[i], "value");
+	cut = copy_before_hole(items, 3 * sizeof(*items));
+	is_errno(run(belt, cut, 5, &done), 0, "a batch of 5 items, 3 of which can be read");
+	is_int(done, 3, "tries those 3");
+	ok(!cut[0].result && !cut[1].result && !cut[2].result && cut[2].version,
+	   "and has their results");
+	is_int(info_of(belt).entries, 3, "and their effects");
+
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	cut = before_hole(2 * sizeof(*items) + sizeof(*items) / 2);
+	memcpy(cut, items, 2 * sizeof(*items) + sizeof(*items) / 2);
+	done = 0;
+	is_errno(run(belt, cut, 5, &done), 0, "a batch whose third item is cut off");
+	is_int(done, 2, "tries 2");
+	is_int(info_of(belt).entries, 2, "and no part of the third");
+
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	is_errno(run(belt, unmapped(), 5, NULL), EFAULT, "a batch of items that are nowhere");
+	is_errno(run(belt, NULL, 5, NULL), EFAULT, "a batch of items at NULL");
+	is_errno(run(belt, (void *)((char *)unmapped() - 8), 1, NULL), EFAULT,
+		 "a batch whose only item is cut off");
+	is_int(info_of(belt).entries, 0, "have no effect");
+}
+
+static void test_readonly(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item items[] = {
+		op_put("key", "value"), op_item(HASHBELT_OP_TOUCH, "key"),
+	};
+	struct hashbelt_batch batch = { .count = 2 }, *frozen;
+	struct hashbelt_item *put = readonly_copy(items, sizeof(items));
+
+	is_errno(run(belt, put, 2, NULL), EFAULT, "a batch of items that may only be read");
+	ok(!memcmp(put, items, sizeof(items)), "leaves them as they are");
+	batch.items = address(items);
+	frozen = readonly_copy(&batch, sizeof(batch));
+	is_errno(call(belt, HASHBELT_IOC_BATCH, frozen), EFAULT,
+		 "a batch that cannot say what is done");
+	close(belt);
+}
+
+/* @done is returned: what stands there before means nothing. */
+static void test_again(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = op_put("key", "value");
+	struct hashbelt_batch batch = { .items = address(&item), .count = 1 };
+
+	must(belt, HASHBELT_IOC_BATCH, &batch);
+	is_errno(call(belt, HASHBELT_IOC_BATCH, &batch), 0,
+		 "a batch goes with the structure that the last one returned");
+	close(belt);
+}
+
+static void test_rights(void)
+{
+	int belt = open_device(O_RDWR), reader = open_device(O_RDONLY);
+	int writer = open_device(O_WRONLY);
+	struct hashbelt_item items[5] = {
+		op_item(HASHBELT_OP_GET, "key"), op_put("key", "other"),
+		op_item(HASHBELT_OP_TOUCH, "key"), op_item(HASHBELT_OP_REMOVE, "key"),
+		op_item(HASHBELT_OP_EXPIRE, "key"),
+	}, copy[5];
+	__u32 done = 0;
+
+	memcpy(copy, items, sizeof(items));
+	if (create_belt(belt, "batch", 0600) || open_belt(reader, "batch") ||
+	    open_belt(writer, "batch"))
+		bail_out("no belt");
+	put_text(belt, "key", "value", 0);
+	is_errno(run(reader, items, 5, &done), 0, "a batch by who may only read");
+	ok(done == 5 && !items[0].result && items[1].result == -EPERM &&
+	   items[2].result == -EPERM && items[3].result == -EPERM &&
+	   items[4].result == -EPERM, "reads, and does nothing else");
+	ok(holds_text(belt, "key", "value"), "so the entry is as it was");
+	is_errno(run(writer, copy, 3, &done), 0, "a batch by who may only write");
+	ok(done == 3 && copy[0].result == -EPERM && !copy[1].result && !copy[2].result,
+	   "writes, and does not read");
+	memset(items, 0, sizeof(items));
+	items[0] = op_item(HASHBELT_OP_GET, "key");
+	items[1] = op_put("key", "more");
+	destroy_belt(belt, "batch");
+	is_errno(run(belt, items, 2, &done), EIDRM, "a batch in a belt that was destroyed");
+	ok(!items[0].result && !items[1].result, "tries none of its items");
+	close(belt);
+	close(reader);
+	close(writer);
+}
+
+int main(void)
+{
+	plan(TESTS);
+	test_order();
+	test_errors();
+	test_most();
+	test_hole();
+	test_readonly();
+	test_again();
+	test_rights();
+	return done_testing();
+}

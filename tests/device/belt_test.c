@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * belt_test - belts as a whole: made, found, listed, described, moved, ended.
+ *
+ * Names and their bounds, what a new belt is like, belts without a name, the
+ * life of a belt beside that of its descriptors, belt time moved by hand, and
+ * the figures that a belt gives of itself.
+ */
+#define _GNU_SOURCE
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "device.h"
+
+#define TESTS	143
+
+static bool is_zero(const void *p, size_t size)
+{
+	const char *bytes = p;
+
+	while (size && !*bytes) {
+		bytes++;
+		size--;
+	}
+	return !size;
+}
+
+/* Names */
+
+struct good_name {
+	const char *what;
+	const char *name;
+};
+
+static const struct good_name good_names[] = {
+	{ "of one byte", "a" },
+	{ "of 63 bytes",
+	  "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk" },
+	{ "with spaces and signs", " a name, with: \"signs\" \\ $(and) *? " },
+	{ "that is a dot", "." },
+	{ "that is two dots", ".." },
+	{ "in UTF-8", "r\303\274benkraut \342\202\254 \360\237\214\261" },
+	{ "of bytes that are no UTF-8", "\377\376\200" },
+};
+
+static void test_good_name(const struct good_name *name)
+{
+	int belt = open_device(O_RDWR), other = open_device(O_RDWR);
+	struct hashbelt_info info;
+	int err = create_belt(belt, name->name, 0600);
+
+	is_errno(err, 0, "a belt with a name %s", name->what);
+	put_text(belt, "key", name->name, 0);
+	is_errno(open_belt(other, name->name), 0, "is found by it");
+	info = info_of(other);
+	ok(!strcmp(info.name, name->name) && look(other, "key").err == 0,
+	   "and is that belt");
+	is_errno(create_belt(other, name->name, 0600), EEXIST, "the name is taken then");
+	is_errno(destroy_belt(other, name->name), 0, "it can be destroyed by its name");
+	is_errno(open_belt(other, name->name), ENOENT, "and is not found any more");
+	close(belt);
+	close(other);
+}
+
+static void test_names_differ(void)
+{
+	static const char *const names[] = { "x", "xx", "X", "x ", "x.y" };
+	int belts[ARRAY_SIZE(names)], fd = open_device(O_RDWR);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		belts[i] = open_device(O_RDWR);
+		wrong += create_belt(belts[i], names[i], 0600) != 0;
+		put_text(belts[i], "key", names[i], 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		wrong += open_belt(fd, names[i]) || !holds_text(fd, "key", names[i]);
+	ok(!wrong, "names that differ in case, length or a space are different belts");
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		destroy_belt(fd, names[i]);
+		close(belts[i]);
+	}
+	close(fd);
+}
+
+/* What a new belt is like */
+
+static void test_defaults(void)
+{
+	int fd = open_device(O_RDWR), belt = open_device(O_RDWR);
+	struct hashbelt_create create = {};
+	struct hashbelt_info info;
+
+	info = info_of(fd);
+	ok(!strcmp(info.name, "default") && info.ttl_ms == 300000 && info.buckets == 3 &&
+	   info.mode == 0600 && !info.policy && !info.uid && !info.gid && !info.state &&
+	   info.interval_ns == 150000000000ULL, "a descriptor begins at the default belt");
+	must(belt, HASHBELT_IOC_CREATE, &create);
+	info = info_of(belt);
+	ok(info.ttl_ms == 300000 && info.buckets == 3, "0 is the default of ttl and buckets");
+	ok(!info.name[0] && info.state == HASHBELT_NAMELESS && !info.mode && !info.entries,
+	   "no name, no mode and no entry is what it begins with");
+	is_int(info.access, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
+	       "who has made it may do all with it");
+	close(fd);
+	close(belt);
+}
+
+struct shape {
+	__u64 ttl_ms;
+	__u32 buckets;
+	__u32 policy;
+	__u32 mode;
+};
+
+static const struct shape shapes[] = {
+	{ 1, 2, 0, 0 },
+	{ 1, 65536, HASHBELT_REFRESH_ON_GET, 0666 },
+	{ HASHBELT_TTL_MAX_MS, 2, HASHBELT_KEEP_ON_PUT, 0400 },
+	{ HASHBELT_TTL_MAX_MS, 65536, HASHBELT_KEEP_ON_PUT | HASHBELT_REFRESH_ON_GET, 0002 },
+	{ 60000, 61, 0, 0640 },
+};
+
+static void test_shape(const struct shape *shape)
+{
+	int belt = open_device(O_RDWR);
+	struct hashbelt_create create = {
+		.ttl_ms = shape->ttl_ms, .buckets = shape->buckets,
+		.policy = shape->policy, .mode = shape->mode,
+	};
+	struct hashbelt_info info;
+
+	must(belt, HASHBELT_IOC_CREATE, &create);
+	must(belt, HASHBELT_IOC_HALT, NULL);
+	info = info_of(belt);
+	ok(info.ttl_ms == shape->ttl_ms && info.buckets == shape->buckets &&
+	   info.policy == shape->policy && info.mode == shape->mode &&
+	   info.state == (HASHBELT_NAMELESS | HASHBELT_HALTED) && info.levels == 1 &&
+	   info.interval_ns && info.table && info.bytes && !info.entries &&
+	   is_zero(info.reserved, sizeof(info.reserved)),
+	   "a belt of %llu ms, %u buckets, policy %u and mode 0%o says so",
+	   shape->ttl_ms, shape->buckets, shape->policy, shape->mode);
+	put_text(belt, "key", "value", 0);
+	is_int(look(belt, "key").ttl_ms, shape->ttl_ms, "and keeps an entry for its time");
+	advance(belt, shape->ttl_ms);
+	is_errno(look(belt, "key").err, ENOENT, "and no longer");
+	close(belt);
+}
+
+/* A create binds; one that fails leaves the descriptor where it was. */
+static void test_binding(void)
+{
+	int fd = open_device(O_RDWR), other = open_device(O_RDWR);
+
+	if (create_belt(fd, "one", 0600) || create_belt(other, "two", 0600))
+		bail_out("create");
+	put_text(fd, "key", "one", 0);
+	put_text(other, "key", "two", 0);
+	ok(holds_text(fd, "key", "one") && holds_text(other, "key", "two"),
+	   "each descriptor has the belt that it has made");
+	is_errno(create_belt(fd, "two", 0600), EEXIST, "a name is taken once");
+	ok(holds_text(fd, "key", "one"), "and who was refused has the belt that it had");
+	is_errno(open_belt(fd, "two"), 0, "a descriptor is bound anew");
+	ok(holds_text(fd, "key", "two"), "to the belt that it named");
+	is_errno(open_belt(fd, "one"), 0, "and back");
+	ok(holds_text(fd, "key", "one"), "to a belt that nobody had open meanwhile");
+	close(fd);
+	close(other);
+	fd = open_device(O_RDWR);
+	ok(!open_belt(fd, "one") && holds_text(fd, "key", "one"),
+	   "a belt with a name outlives its descriptors");
+	destroy_belt(fd, "one");
+	destroy_belt(fd, "two");
+	close(fd);
+}
+
+/* Belts without a name */
+
+static int next_name(int fd, char *name)
+{
+	struct hashbelt_info info = {};
+	int err;
+
+	memcpy(info.name, name, sizeof(info.name));
+	err = call(fd, HASHBELT_IOC_NEXT, &info);
+	if (!err)
+		memcpy(name, info.name, sizeof(info.name));
+	return err;
+}
+
+static void test_nameless(void)
+{
+	int belt = new_belt(0), fd = open_device(O_RDWR), other = new_belt(0), status;
+	char name[HASHBELT_NAME_SIZE] = "";
+	unsigned int nameless = 0, copy;
+	pid_t child;
+
+	put_text(belt, "key", "value", 0);
+	while (!next_name(fd, name))
+		nameless += !name[0];
+	is_int(nameless, 0, "a belt without a name is not listed");
+	is_errno(open_belt(fd, ""), EINVAL, "and cannot be opened by having none");
+	is_errno(destroy_belt(fd, ""), EINVAL, "nor destroyed");
+	is_errno(look(other, "key").err, ENOENT, "and another one is another belt");
+	copy = dup(belt);
+	close(belt);
+	ok(holds_text(copy, "key", "value"), "it lives as long as a copy of its descriptor");
+	child = fork();
+	if (!child) {
+		close(other);
+		_exit(!holds_text(copy, "key", "value"));
+	}
+	close(copy);
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		bail_out("fork: %s", strerror(errno));
+	is_int(status, 0, "also if only a child has that");
+	close(fd);
+	close(other);
+}
+
+static void send_descriptor(int socket, int fd)
+{
+	char space[CMSG_SPACE(sizeof(fd))] = "", byte = 0;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = space, .msg_controllen = sizeof(space),
+	};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	if (sendmsg(socket, &message, 0) != 1)
+		bail_out("sendmsg: %s", strerror(errno));
+}
+
+static int receive_descriptor(int socket)
+{
+	char space[CMSG_SPACE(sizeof(int))] = "", byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = space, .msg_controllen = sizeof(space),
+	};
+	int fd = -1;
+
+	if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+static void test_passed(void)
+{
+	int sockets[2], belt = new_belt(0), status;
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		bail_out("socketpair: %s", strerror(errno));
+	put_text(belt, "key", "value", 0);
+	send_descriptor(sockets[0], belt);
+	close(belt);
+	/* Now the message is all that holds it. */
+	child = fork();
+	if (!child) {
+		belt = receive_descriptor(sockets[1]);
+		_exit(belt < 0 || !holds_text(belt, "key", "value"));
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		bail_out("fork: %s", strerror(errno));
+	is_int(status, 0, "a belt without a name lives in a message to another process");
+	close(sockets[0]);
+	close(sockets[1]);
+}
+
+/* The end of a belt */
+
+static void test_destroyed(void)
+{
+	static const struct { const char *name; unsigned long request; } requests[] = {
+		{ "clear", HASHBELT_IOC_CLEAR }, { "halt", HASHBELT_IOC_HALT },
+		{ "resume", HASHBELT_IOC_RESUME }, { "rotate", HASHBELT_IOC_ROTATE },
+		{ "advance", HASHBELT_IOC_ADVANCE }, { "info", HASHBELT_IOC_INFO },
+		{ "stat", HASHBELT_IOC_STAT },
+	};
+	static __u64 argument[64];
+	int belt = open_device(O_RDWR);
+	unsigned int i;
+
+	if (create_belt(belt, "doomed", 0600))
+		bail_out("create");
+	put_text(belt, "key", "value", 0);
+	is_errno(destroy_belt(belt, "doomed"), 0, "a belt is destroyed while it is in use");
+	is_errno(destroy_belt(belt, "doomed"), ENOENT, "but once");
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		is_errno(call(belt, requests[i].request, argument), EIDRM,
+			 "%s of a belt that was destroyed", requests[i].name);
+	is_errno(create_belt(belt, "doomed", 0600), 0, "its name is free");
+	is_int(info_of(belt).entries, 0, "for a belt that has nothing of it");
+	destroy_belt(belt, "doomed");
+	close(belt);
+}
+
+/* Every request that needs a belt, where there is none. */
+static void test_unbound(void)
+{
+	static const unsigned long requests[] = {
+		HASHBELT_IOC_GET, HASHBELT_IOC_PUT, HASHBELT_IOC_TOUCH,
+		HASHBELT_IOC_REMOVE, HASHBELT_IOC_EXPIRE, HASHBELT_IOC_BATCH,
+		HASHBELT_IOC_SCAN, HASHBELT_IOC_CLEAR, HASHBELT_IOC_INFO,
+		HASHBELT_IOC_STAT, HASHBELT_IOC_HALT, HASHBELT_IOC_RESUME,
+		HASHBELT_IOC_ROTATE, HASHBELT_IOC_ADVANCE,
+	};
+	struct hashbelt_create create = { .name = "default", .mode = 0600 };
+	struct hashbelt_batch batch = { .count = 1 };
+	static __u64 argument[64];
+	unsigned int i, wrong = 0;
+	int fd = open_device(O_RDWR), other;
+
+	is_errno(destroy_belt(fd, "default"), 0, "the default belt can be destroyed");
+	close(fd);
+	fd = open_device(O_RDWR);
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		const void *p = argument;
+
+		if (requests[i] == HASHBELT_IOC_BATCH)
+			p = &batch;
+		if (call(fd, requests[i], p) != -EIDRM && !wrong++)
+			note("request %#lx", requests[i]);
+	}
+	ok(!wrong, "without a default belt a descriptor can do nothing to a belt: EIDRM");
+	is_int(call(fd, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI, "but ask for the ABI");
+	is_errno(destroy_belt(fd, "default"), ENOENT, "and for belts by name");
+	is_errno(call(fd, HASHBELT_IOC_CREATE, &create), 0, "and make one");
+	put_text(fd, "key", "value", 0);
+	other = open_device(O_RDWR);
+	ok(holds_text(other, "key", "value"),
+	   "a belt made with the name is where descriptors begin");
+	must(fd, HASHBELT_IOC_CLEAR, NULL);
+	close(fd);
+	close(other);
+}
+
+/* The list */
+
+static void test_list(void)
+{
+	static const char *const names[] = { "b", "a", "ab", "B", "\303\251", "a b" };
+	static const char *const order[] = {
+		"B", "a", "a b", "ab", "b", "default", "\303\251",
+	};
+	char name[HASHBELT_NAME_SIZE] = "";
+	struct hashbelt_info info = { .name = "a" };
+	int fd = open_device(O_RDWR), err;
+	unsigned int i;
+	bool good = true;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (create_belt(fd, names[i], 0604))
+			bail_out("create");
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		good = good && !next_name(fd, name) && !strcmp(name, order[i]);
+	ok(good, "all belts are listed, in the order of their names' bytes");
+	is_errno(next_name(fd, name), ENOENT, "the list has an end");
+	ok(!strcmp(name, "\303\251"), "and what was asked stays as it was");
+	memset(name, 0, sizeof(name));
+	strcpy(name, "aa");
+	err = next_name(fd, name);
+	ok(!err && !strcmp(name, "ab"), "it goes on behind a name that no belt has");
+	memset(&info.ttl_ms, 0xff, offsetof(struct hashbelt_info, reserved) -
+	       offsetof(struct hashbelt_info, ttl_ms));
+	must(fd, HASHBELT_IOC_NEXT, &info);
+	ok(!strcmp(info.name, "a b") && info.ttl_ms == TTL && info.mode == 0604 &&
+	   info.buckets == 3 && !info.entries && !info.state &&
+	   info.access == (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN),
+	   "it describes each belt, whatever the structure held before");
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		destroy_belt(fd, names[i]);
+	close(fd);
+}
+
+/* Belt time */
+
+static void test_halt(void)
+{
+	int belt = open_device(O_RDWR);
+	struct hashbelt_create create = { .ttl_ms = TTL };
+	unsigned int looks = 0;
+	__u64 now;
+
+	must(belt, HASHBELT_IOC_CREATE, &create);
+	is_int(info_of(belt).state, HASHBELT_NAMELESS, "the time of a new belt runs");
+	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "a resume of one that runs");
+	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "a halt");
+	is_int(info_of(belt).state, HASHBELT_NAMELESS | HASHBELT_HALTED, "shows");
+	now = info_of(belt).now_ns;
+	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "a halt of one that stands");
+	is_int(info_of(belt).now_ns, now, "changes nothing");
+	put_text(belt, "key", "value", 1);
+	usleep(20000);	/* to give it a chance to be wrong */
+	ok(look(belt, "key").ttl_ms == 1 && info_of(belt).now_ns == now,
+	   "what has a millisecond left has it for as long as time stands");
+	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "a resume");
+	is_int(info_of(belt).state, HASHBELT_NAMELESS, "shows");
+	ok(info_of(belt).now_ns >= now, "and time goes on from where it stood");
+	while (!look(belt, "key").err && ++looks < 1000000)
+		;
+	is_errno(look(belt, "key").err, ENOENT, "until the millisecond is over");
+	close(belt);
+}
+
+static void test_advance(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_info was = info_of(belt);
+	__u64 ms = 0;
+
+	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), 0, "an advance by nothing");
+	is_int(info_of(belt).now_ns, was.now_ns, "moves nothing");
+	advance(belt, 1);
+	is_int(info_of(belt).now_ns, was.now_ns + 1000000, "an advance by 1 ms moves that");
+	must(belt, HASHBELT_IOC_ROTATE, NULL);
+	is_int(info_of(belt).now_ns, was.now_ns + 1000000 + was.interval_ns,
+	       "a rotate moves one interval");
+	was = info_of(belt);
+	advance(belt, HASHBELT_TTL_MAX_MS);
+	is_int(info_of(belt).now_ns, was.now_ns + HASHBELT_TTL_MAX_MS * 1000000,
+	       "an advance by 2^42 ms moves that");
+	was = info_of(belt);
+	ms = HASHBELT_TTL_MAX_MS;
+	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), EOVERFLOW,
+		 "an advance beyond what belt time can be");
+	is_int(info_of(belt).now_ns, was.now_ns, "moves nothing");
+	put_text(belt, "key", "value", HASHBELT_TTL_MAX_MS);
+	is_int(look(belt, "key").ttl_ms, HASHBELT_TTL_MAX_MS,
+	       "139 years on there is room for the longest time-to-live");
+	close(belt);
+}
+
+static void test_running(void)
+{
+	struct hashbelt_create create = { .ttl_ms = TTL };
+	int belt = open_device(O_RDWR);
+	__u64 now;
+
+	must(belt, HASHBELT_IOC_CREATE, &create);
+	put_text(belt, "key", "value", 3600000);
+	now = info_of(belt).now_ns;
+	advance(belt, 3600000);
+	ok(info_of(belt).now_ns >= now + 3600000000000ULL, "time that runs can be moved");
+	is_errno(look(belt, "key").err, ENOENT, "and what was due by then is gone");
+	is_int(info_of(belt).state, HASHBELT_NAMELESS, "and it runs on");
+	close(belt);
+}
+
+static void test_rotation(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_info info = info_of(belt);
+	unsigned int turns = 0;
+
+	put_text(belt, "key", "value", 0);
+	ok(info_of(belt).wake_ns <= info.now_ns + TTL * 1000000 + info.interval_ns,
+	   "the worker looks no later than an interval after the deadline");
+	while (!look(belt, "key").err && ++turns < 100)
+		must(belt, HASHBELT_IOC_ROTATE, NULL);
+	is_int(turns, info.buckets - 1, "the belt's time is all buckets but one");
+	must(belt, HASHBELT_IOC_ROTATE, NULL);
+	info = info_of(belt);
+	ok(!info.entries && counter(belt, HASHBELT_STAT_EXPIRED) == 1,
+	   "one turn later the entry is not counted any more, and counted as expired");
+	is_int(info.wake_ns, -1, "an empty belt does not wake the worker");
+	close(belt);
+}
+
+/* Clear, and figures */
+
+static void test_clear(void)
+{
+	int belt = new_belt(0);
+	char key[16];
+	unsigned int i;
+	__u64 version = 0;
+
+	for (i = 0; i < 1000; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		version = put_text(belt, key, "value", i % 2 ? HASHBELT_TTL_NEVER : 0);
+	}
+	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "a clear");
+	is_int(info_of(belt).entries, 0, "leaves no entry");
+	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1000, "and counts those that it dropped");
+	is_errno(look(belt, key).err, ENOENT, "they are gone at once");
+	ok(put_text(belt, key, "new", 0) > version && holds_text(belt, key, "new") &&
+	   info_of(belt).entries == 1, "what is put after it stays");
+	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "another clear");
+	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "of an empty belt as well");
+	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1001, "counts nothing twice");
+	close(belt);
+}
+
+static void test_entries(void)
+{
+	int belt = new_belt(0);
+	__u64 empty = info_of(belt).bytes, one;
+
+	put_text(belt, "a", "value", 0);
+	one = info_of(belt).bytes;
+	ok(one > empty && info_of(belt).entries == 1, "an entry counts, and takes memory");
+	put_text(belt, "a", "other", 0);
+	ok(info_of(belt).bytes == one && info_of(belt).entries == 1,
+	   "what replaces it takes its place");
+	put_text(belt, "far", "value", HASHBELT_TTL_MAX_MS);
+	ok(info_of(belt).levels > 1, "an entry far ahead needs another wheel");
+	ok(info_of(belt).bytes > one && info_of(belt).entries == 2, "which is counted");
+	close(belt);
+}
+
+static int one(int belt, unsigned long request, const char *key, __u32 how)
+{
+	static char buffer[64];
+	struct hashbelt_item item = item_of(key);
+
+	item.how = how;
+	item.value = address(buffer);
+	item.value_len = sizeof(buffer);
+	return call(belt, request, &item);
+}
+
+/* What each operation adds to which counter. */
+static void test_counters(void)
+{
+	static const __u64 want[HASHBELT_STAT_COUNT] = {
+		[HASHBELT_STAT_HITS] = 3, [HASHBELT_STAT_MISSES] = 2,
+		[HASHBELT_STAT_PUTS_NEW] = 4, [HASHBELT_STAT_PUTS_REPLACED] = 1,
+		[HASHBELT_STAT_REFUSED] = 3, [HASHBELT_STAT_TOUCHES] = 2,
+		[HASHBELT_STAT_REMOVES] = 1, [HASHBELT_STAT_EXPIRED] = 1,
+		[HASHBELT_STAT_CLEARED] = 2,
+	};
+	int belt = new_belt(0);
+	__u64 got[HASHBELT_STAT_COUNT + 2] = {};
+	struct hashbelt_stat stat = {
+		.counters = address(got), .count = HASHBELT_STAT_COUNT + 2,
+	};
+	unsigned int i, wrong = 0;
+
+	one(belt, HASHBELT_IOC_GET, "a", 0);			/* miss */
+	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* new */
+	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* replaced */
+	one(belt, HASHBELT_IOC_PUT, "a", HASHBELT_IF_ABSENT);	/* refused */
+	one(belt, HASHBELT_IOC_PUT, "b", HASHBELT_IF_PRESENT);	/* refused */
+	one(belt, HASHBELT_IOC_REMOVE, "a", HASHBELT_IF_VERSION); /* refused */
+	one(belt, HASHBELT_IOC_GET, "a", 0);			/* hit */
+	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_NO_VALUE);	/* hit */
+	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_AND_TOUCH);	/* hit, touch */
+	one(belt, HASHBELT_IOC_TOUCH, "a", 0);			/* touch */
+	one(belt, HASHBELT_IOC_TOUCH, "b", 0);			/* nothing */
+	one(belt, HASHBELT_IOC_REMOVE, "a", 0);			/* remove */
+	one(belt, HASHBELT_IOC_REMOVE, "a", 0);			/* nothing */
+	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* new */
+	one(belt, HASHBELT_IOC_EXPIRE, "a", 0);			/* expired */
+	one(belt, HASHBELT_IOC_GET, "a", 0);			/* miss */
+	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* new */
+	one(belt, HASHBELT_IOC_PUT, "b", 0);			/* new */
+	must(belt, HASHBELT_IOC_CLEAR, NULL);			/* 2 cleared */
+	got[HASHBELT_STAT_COUNT] = 42;
+	must(belt, HASHBELT_IOC_STAT, &stat);
+	for (i = 0; i < HASHBELT_STAT_CASCADED; i++) {
+		wrong += got[i] != want[i];
+		if (got[i] != want[i])
+			note("counter %u is %llu, expected %llu", i, got[i], want[i]);
+	}
+	ok(!wrong, "each operation adds to its counter, and to no other");
+	is_int(stat.count, HASHBELT_STAT_COUNT, "the kernel says how many counters it knows");
+	is_int(got[HASHBELT_STAT_COUNT], 42, "and writes no more than those");
+	memset(got, 0xff, sizeof(got));
+	stat.count = 2;
+	must(belt, HASHBELT_IOC_STAT, &stat);
+	ok(got[1] == 2 && got[2] == ~0ULL && stat.count == HASHBELT_STAT_COUNT,
+	   "nor more than there is room for");
+	stat = (struct hashbelt_stat){};
+	is_errno(call(belt, HASHBELT_IOC_STAT, &stat), 0, "no room for any is fine");
+	is_int(stat.count, HASHBELT_STAT_COUNT, "and says how much is needed");
+	close(belt);
+}
+
+int main(void)
+{
+	unsigned int i;
+
+	plan(TESTS);
+	for (i = 0; i < ARRAY_SIZE(good_names); i++)
+		test_good_name(&good_names[i]);
+	test_names_differ();
+	test_defaults();
+	for (i = 0; i < ARRAY_SIZE(shapes); i++)
+		test_shape(&shapes[i]);
+	test_binding();
+	test_nameless();
+	test_passed();
+	test_destroyed();
+	test_list();
+	test_halt();
+	test_advance();
+	test_running();
+	test_rotation();
+	test_clear();
+	test_entries();
+	test_counters();
+	test_unbound();
+	return done_testing();
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * device.h - short words for what all tests of the device do.
+ *
+ * Every call here is ioctl(2) itself. What is wanted to succeed and has nothing
+ * to do with the promise under test ends the program when it fails. Results are
+ * 0 or a negative errno.
+ */
+#ifndef _DEVICE_H
+#define _DEVICE_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hashbelt.h"
+#include "tap.h"
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+#define PAGE		4096UL
+#define MIB		(1024UL * 1024)
+#define TTL		10000ULL	/* of the belts here, milliseconds */
+
+static inline int call(int fd, unsigned long request, const void *arg)
+{
+	int result = ioctl(fd, request, arg);
+
+	return result < 0 ? -errno : result;
+}
+
+/* A call that has to succeed for the test to mean anything. */
+static inline void must(int fd, unsigned long request, const void *arg)
+{
+	int err = call(fd, request, arg);
+
+	if (err < 0)
+		bail_out("ioctl %#lx: %s", request, error_name(err));
+}
+
+static inline int open_device(int flags)
+{
+	int fd = open(HASHBELT_DEVICE, flags | O_CLOEXEC);
+
+	if (fd < 0)
+		bail_out("%s: %s", HASHBELT_DEVICE, strerror(errno));
+	return fd;
+}
+
+/* A descriptor with a nameless belt of its own, whose time stands still. */
+static inline int new_belt(__u32 policy)
+{
+	struct hashbelt_create create = { .ttl_ms = TTL, .policy = policy, .mode = 0600 };
+	int fd = open_device(O_RDWR);
+
+	must(fd, HASHBELT_IOC_CREATE, &create);
+	must(fd, HASHBELT_IOC_HALT, NULL);
+	return fd;
+}
+
+static inline __u64 address(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+static inline struct hashbelt_item item_of(const char *key)
+{
+	return (struct hashbelt_item){ .key = address(key), .key_len = strlen(key) };
+}
+
+/* What an item says of a value: a text to put. */
+static inline struct hashbelt_item text_item(const char *key, const char *text)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.value = address(text);
+	item.value_len = strlen(text);
+	return item;
+}
+
+/* Puts a text for good or for @ttl_ms; returns the entry's version. */
+static inline __u64 put_text(int fd, const char *key, const char *text, __u64 ttl_ms)
+{
+	struct hashbelt_item item = text_item(key, text);
+
+	item.ttl_ms = ttl_ms;
+	must(fd, HASHBELT_IOC_PUT, &item);
+	return item.version;
+}
+
+static inline void advance(int fd, __u64 ms)
+{
+	must(fd, HASHBELT_IOC_ADVANCE, &ms);
+}
+
+static inline struct hashbelt_info info_of(int fd)
+{
+	struct hashbelt_info info = {};
+
+	must(fd, HASHBELT_IOC_INFO, &info);
+	return info;
+}
+
+static inline __u64 counter(int fd, enum hashbelt_counter which)
+{
+	__u64 counters[HASHBELT_STAT_COUNT] = {};
+	struct hashbelt_stat stat = {
+		.counters = address(counters), .count = HASHBELT_STAT_COUNT,
+	};
+
+	must(fd, HASHBELT_IOC_STAT, &stat);
+	return counters[which];
+}
+
+/**
+ * struct sight - all that can be seen of a key, and of its belt
+ * @err:	of the get; the fields after it are 0 unless it is
+ */
+struct sight {
+	__u64 entries;
+	int err;
+	__u32 flags;
+	__u32 value_len;
+	__u64 ttl_ms;
+	__u64 version;
+	char value[64];
+};
+
+/* Looks at a key without a trace in its deadline. */
+static inline struct sight look(int fd, const char *key)
+{
+	struct sight sight = { .entries = info_of(fd).entries };
+	struct hashbelt_item item = item_of(key);
+
+	item.how = HASHBELT_NO_REFRESH;
+	item.value = address(sight.value);
+	item.value_len = sizeof(sight.value);
+	sight.err = call(fd, HASHBELT_IOC_GET, &item);
+	if (sight.err)
+		return sight;
+	sight.flags = item.flags;
+	sight.value_len = item.value_len;
+	sight.ttl_ms = item.ttl_ms;
+	sight.version = item.version;
+	return sight;
+}
+
+static inline bool same_sight(const struct sight *a, const struct sight *b)
+{
+	return a->entries == b->entries && a->err == b->err && a->flags == b->flags &&
+	       a->value_len == b->value_len && a->ttl_ms == b->ttl_ms &&
+	       a->version == b->version &&
+	       !memcmp(a->value, b->value, sizeof(a->value));
+}
+
+static inline bool holds_text(int fd, const char *key, const char *text)
+{
+	struct sight sight = look(fd, key);
+
+	return !sight.err && sight.value_len == strlen(text) &&
+	       !memcmp(sight.value, text, sight.value_len);
+}
+
+static inline struct hashbelt_name name_of(const char *name)
+{
+	struct hashbelt_name arg = {};
+
+	snprintf(arg.name, sizeof(arg.name), "%s", name);
+	return arg;
+}
+
+static inline int open_belt(int fd, const char *name)
+{
+	struct hashbelt_name arg = name_of(name);
+
+	return call(fd, HASHBELT_IOC_OPEN, &arg);
+}
+
+static inline int destroy_belt(int fd, const char *name)
+{
+	struct hashbelt_name arg = name_of(name);
+
+	return call(fd, HASHBELT_IOC_DESTROY, &arg);
+}
+
+static inline int create_belt(int fd, const char *name, __u32 mode)
+{
+	struct hashbelt_create create = { .ttl_ms = TTL, .mode = mode };
+
+	snprintf(create.name, sizeof(create.name), "%s", name);
+	return call(fd, HASHBELT_IOC_CREATE, &create);
+}
+
+/* Memory, and the lack of it */
+
+/* Fresh pages that nobody has touched, with a hole after them. */
+static inline unsigned char *fresh_pages(size_t size)
+{
+	size_t rounded = (size + PAGE - 1) & ~(PAGE - 1);
+	unsigned char *pages = mmap(NULL, rounded + PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		bail_out("mmap of %zu bytes: %s", rounded, strerror(errno));
+	if (mprotect(pages + rounded, PAGE, PROT_NONE))
+		bail_out("mprotect: %s", strerror(errno));
+	return pages;
+}
+
+/* A place whose first @size bytes may be used, and not one byte after them. */
+static inline void *before_hole(size_t size)
+{
+	size_t rounded = (size + PAGE - 1) & ~(PAGE - 1);
+
+	return fresh_pages(size) + rounded - size;
+}
+
+/* A copy of something at the very end of what may be used. */
+static inline void *copy_before_hole(const void *from, size_t size)
+{
+	return memcpy(before_hole(size), from, size);
+}
+
+/* A copy of something that may only be read. */
+static inline void *readonly_copy(const void *from, size_t size)
+{
+	unsigned char *pages = fresh_pages(size);
+
+	memcpy(pages, from, size);
+	if (mprotect(pages, size, PROT_READ))
+		bail_out("mprotect: %s", strerror(errno));
+	return pages;
+}
+
+/* An address that nothing is mapped at. */
+static inline void *unmapped(void)
+{
+	unsigned char *page = fresh_pages(PAGE);
+
+	if (munmap(page, 2 * PAGE))
+		bail_out("munmap: %s", strerror(errno));
+	return page;
+}
+
+#endif /* _DEVICE_H */

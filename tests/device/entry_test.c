@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * entry_test - get, put, touch, remove and expire do what they say.
+ *
+ * Conditions, versions, flag bits and times-to-live, in belts of all policies.
+ * Belt time stands and is moved by hand, so that every time left is exact.
+ */
+#define _GNU_SOURCE
+#include "device.h"
+
+#define TESTS	166
+
+static char buffer[64];
+
+static struct hashbelt_item reader(const char *key)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.value = address(buffer);
+	item.value_len = sizeof(buffer);
+	return item;
+}
+
+static int simple(int belt, unsigned long request, const char *key)
+{
+	struct hashbelt_item item = item_of(key);
+
+	return call(belt, request, &item);
+}
+
+static __u64 ttl_of(int belt, const char *key)
+{
+	struct sight sight = look(belt, key);
+
+	return sight.err ? 0 : sight.ttl_ms;
+}
+
+static void test_put_and_get(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = text_item("key", "value"), got = reader("key");
+	struct hashbelt_item asked;
+
+	item.flags = 0xdeadbeef;
+	item.ttl_ms = 1234;
+	asked = item;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "a put of a new key");
+	ok(item.version, "a put returns a version");
+	is_int(item.ttl_ms, 1234, "a put returns the time-to-live");
+	asked.version = item.version;
+	ok(!memcmp(&asked, &item, sizeof(item)), "a put returns nothing else");
+
+	memset(buffer, '-', sizeof(buffer));
+	asked = got;
+	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0, "a get of it");
+	ok(!memcmp(buffer, "value---", 8), "a get returns the value and not a byte more");
+	is_int(got.value_len, 5, "a get returns the value's length");
+	is_int(got.flags, 0xdeadbeef, "a get returns the flags that were put");
+	is_int(got.ttl_ms, 1234, "a get returns the time left");
+	is_int(got.version, item.version, "a get returns the version of the put");
+	asked.value_len = 5;
+	asked.flags = 0xdeadbeef;
+	asked.ttl_ms = 1234;
+	asked.version = item.version;
+	ok(!memcmp(&asked, &got, sizeof(got)), "a get returns nothing else");
+	close(belt);
+}
+
+static void test_absent(void)
+{
+	static const struct { const char *name; unsigned long request; } verbs[] = {
+		{ "get", HASHBELT_IOC_GET }, { "touch", HASHBELT_IOC_TOUCH },
+		{ "remove", HASHBELT_IOC_REMOVE }, { "expire", HASHBELT_IOC_EXPIRE },
+	};
+	int belt = new_belt(0);
+	struct hashbelt_item item, asked;
+	unsigned int i;
+
+	put_text(belt, "other", "value", 0);
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		item = reader("key");
+		item.flags = 7;
+		item.ttl_ms = 8;
+		item.version = 9;
+		asked = item;
+		is_errno(call(belt, verbs[i].request, &item), ENOENT,
+			 "%s of a key that is not there", verbs[i].name);
+		ok(!memcmp(&item, &asked, sizeof(item)),
+		   "%s of it changes nothing of its argument", verbs[i].name);
+	}
+	is_int(info_of(belt).entries, 1, "none of them makes or drops an entry");
+	close(belt);
+}
+
+static void test_keys(void)
+{
+	static char key[HASHBELT_KEY_MAX];
+	int belt = new_belt(0);
+	unsigned int len, wrong = 0;
+	struct hashbelt_item item;
+
+	for (len = 1; len <= HASHBELT_KEY_MAX; len++) {
+		item = (struct hashbelt_item){
+			.key = address(key), .key_len = len,
+			.value = address(&len), .value_len = sizeof(len),
+		};
+		wrong += call(belt, HASHBELT_IOC_PUT, &item) != 0;
+	}
+	is_int(info_of(belt).entries, HASHBELT_KEY_MAX,
+	       "keys of 1 to 1024 zero bytes are 1024 keys");
+	for (len = 1; len <= HASHBELT_KEY_MAX; len++) {
+		unsigned int value = 0;
+
+		item = (struct hashbelt_item){
+			.key = address(key), .key_len = len,
+			.value = address(&value), .value_len = sizeof(value),
+		};
+		wrong += call(belt, HASHBELT_IOC_GET, &item) != 0 || value != len;
+	}
+	ok(!wrong, "and each has a value of its own");
+	close(belt);
+}
+
+static void test_flag_bits(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = text_item("key", "value");
+	unsigned int bit, wrong = 0;
+
+	for (bit = 0; bit < 32; bit++) {
+		item = text_item("key", "value");
+		item.flags = 1u << bit;
+		must(belt, HASHBELT_IOC_PUT, &item);
+		wrong += look(belt, "key").flags != 1u << bit;
+		item = item_of("key");
+		must(belt, HASHBELT_IOC_TOUCH, &item);
+		wrong += item.flags != 1u << bit;
+	}
+	ok(!wrong, "get and touch return each of the 32 flag bits as it was put");
+	close(belt);
+}
+
+static void test_versions(void)
+{
+	int belt = new_belt(0);
+	__u64 seen[512], last = 0;
+	unsigned int i, k, wrong = 0;
+	char key[16];
+
+	for (i = 0; i < ARRAY_SIZE(seen); i++) {
+		snprintf(key, sizeof(key), "key %u", i);
+		seen[i] = put_text(belt, key, "value", 0);
+		for (k = 0; k < i; k++)
+			wrong += seen[k] == seen[i];
+	}
+	ok(!wrong, "no two entries of a belt have one version");
+	for (i = wrong = 0; i < 64; i++) {
+		if (i % 4 == 1)
+			must(belt, HASHBELT_IOC_CLEAR, NULL);
+		if (i % 4 == 2)
+			simple(belt, HASHBELT_IOC_REMOVE, "key");
+		if (i % 4 == 3)
+			advance(belt, TTL);
+		seen[0] = put_text(belt, "key", "value", 0);
+		wrong += seen[0] <= last;
+		last = seen[0];
+	}
+	ok(!wrong, "a key's versions grow, also past a clear, a remove and its expiry");
+	last = look(belt, "key").version;
+	simple(belt, HASHBELT_IOC_TOUCH, "key");
+	is_int(look(belt, "key").version, last, "a touch is not a new version");
+	close(belt);
+}
+
+/* Conditions of a put */
+
+enum state { ABSENT, THERE, EXPIRED };
+
+/**
+ * struct condition - a put in some state, and how it ends
+ * @right:	whether @version is the one that is there
+ * @want:	the error, for a belt without a policy
+ * @want_kept:	the same with HASHBELT_KEEP_ON_PUT
+ */
+struct condition {
+	enum state state;
+	__u32 how;
+	bool right;
+	int want;
+	int want_kept;
+};
+
+#define PRESENT	HASHBELT_IF_PRESENT
+#define VERSION	HASHBELT_IF_VERSION
+
+static const struct condition conditions[] = {
+	{ ABSENT, 0, false, 0, 0 },
+	{ ABSENT, HASHBELT_IF_ABSENT, false, 0, 0 },
+	{ ABSENT, PRESENT, false, ENOENT, ENOENT },
+	{ ABSENT, VERSION, false, ENOENT, ENOENT },
+	{ ABSENT, PRESENT | VERSION, false, ENOENT, ENOENT },
+	{ THERE, 0, false, 0, EEXIST },
+	{ THERE, HASHBELT_IF_ABSENT, false, EEXIST, EEXIST },
+	{ THERE, PRESENT, false, 0, 0 },
+	{ THERE, VERSION, true, 0, 0 },
+	{ THERE, VERSION, false, ESTALE, ESTALE },
+	{ THERE, PRESENT | VERSION, true, 0, 0 },
+	{ THERE, PRESENT | VERSION, false, ESTALE, ESTALE },
+	{ EXPIRED, 0, false, 0, 0 },
+	{ EXPIRED, HASHBELT_IF_ABSENT, false, 0, 0 },
+	{ EXPIRED, PRESENT, false, ENOENT, ENOENT },
+	{ EXPIRED, VERSION, true, ENOENT, ENOENT },
+	{ EXPIRED, PRESENT | VERSION, true, ENOENT, ENOENT },
+};
+
+static const char *const state_names[] = { "an absent", "a present", "an expired" };
+
+static const char *how_name(__u32 how)
+{
+	switch (how) {
+	case 0:
+		return "a put";
+	case HASHBELT_IF_ABSENT:
+		return "a put if absent";
+	case PRESENT:
+		return "a put if present";
+	case VERSION:
+		return "a put if of a version";
+	default:
+		return "a put if present and of a version";
+	}
+}
+
+static void test_condition(const struct condition *c, __u32 policy, int want)
+{
+	int belt = new_belt(policy);
+	struct hashbelt_item item = text_item("key", "new"), asked;
+	struct sight old, now;
+	__u64 version = 1, refused;
+	bool good;
+
+	if (c->state != ABSENT)
+		version = put_text(belt, "key", "old", 500);
+	if (c->state == EXPIRED)
+		advance(belt, 500);
+	old = look(belt, "key");
+	refused = counter(belt, HASHBELT_STAT_REFUSED);
+	item.how = c->how;
+	item.version = c->right ? version : version + 1;
+	item.ttl_ms = 700;
+	asked = item;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), want,
+		 "%s of %s key%s%s", how_name(c->how), state_names[c->state],
+		 c->how & VERSION ? c->right ? ", the right one" : ", a wrong one" : "",
+		 policy ? ", in a belt that keeps" : "");
+	now = look(belt, "key");
+	if (c->state == EXPIRED)
+		now.entries = old.entries;	/* one that expired may count a while */
+	if (want) {
+		if (want != ENOENT)
+			asked.version = version;
+		good = same_sight(&old, &now) && !memcmp(&item, &asked, sizeof(item)) &&
+		       counter(belt, HASHBELT_STAT_REFUSED) == refused + 1;
+		ok(good, "and it leaves all as it was%s",
+		   want == ENOENT ? "" : ", and says what version there is");
+	} else {
+		good = holds_text(belt, "key", "new") && now.version > version &&
+		       now.version == item.version && now.ttl_ms == 700;
+		ok(good || (c->state == ABSENT && now.ttl_ms == 700),
+		   "and value, version and time are the new ones");
+	}
+	close(belt);
+}
+
+static void test_conditions(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(conditions); i++) {
+		test_condition(&conditions[i], 0, conditions[i].want);
+		test_condition(&conditions[i], HASHBELT_KEEP_ON_PUT,
+			       conditions[i].want_kept);
+	}
+}
+
+/* Times */
+
+static void test_put_ttl(void)
+{
+	int belt = new_belt(0);
+
+	put_text(belt, "belt", "v", HASHBELT_TTL_BELT);
+	is_int(ttl_of(belt, "belt"), TTL, "a put of no time-to-live takes the belt's");
+	put_text(belt, "least", "v", 1);
+	is_int(ttl_of(belt, "least"), 1, "a put of a millisecond");
+	put_text(belt, "most", "v", HASHBELT_TTL_MAX_MS);
+	is_int(ttl_of(belt, "most"), HASHBELT_TTL_MAX_MS, "a put of 2^42 ms");
+	put_text(belt, "never", "v", HASHBELT_TTL_NEVER);
+	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER, "a put of never");
+
+	advance(belt, 1);
+	is_errno(look(belt, "least").err, ENOENT, "after 1 ms that of 1 ms is gone");
+	advance(belt, TTL - 2);
+	is_int(ttl_of(belt, "belt"), 1, "a millisecond before its time an entry is there");
+	advance(belt, 1);
+	is_errno(look(belt, "belt").err, ENOENT, "and gone when the time has come");
+	advance(belt, HASHBELT_TTL_MAX_MS - TTL - 1);
+	is_int(ttl_of(belt, "most"), 1, "so is that of 2^42 ms, 139 years later");
+	advance(belt, 1);
+	is_errno(look(belt, "most").err, ENOENT, "and then it is gone as well");
+	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER, "never has not come");
+	close(belt);
+}
+
+static void test_keep(void)
+{
+	int belt = new_belt(0);
+
+	put_text(belt, "key", "v", 600);
+	put_text(belt, "never", "v", HASHBELT_TTL_NEVER);
+	put_text(belt, "gone", "v", 100);
+	advance(belt, 200);
+	put_text(belt, "key", "w", HASHBELT_TTL_KEEP);
+	ok(holds_text(belt, "key", "w") && ttl_of(belt, "key") == 400,
+	   "a put that keeps the time leaves what the entry had left");
+	put_text(belt, "never", "w", HASHBELT_TTL_KEEP);
+	ok(holds_text(belt, "never", "w") && ttl_of(belt, "never") == HASHBELT_TTL_NEVER,
+	   "also if that is never");
+	put_text(belt, "new", "w", HASHBELT_TTL_KEEP);
+	is_int(ttl_of(belt, "new"), TTL, "with nothing to keep it takes the belt's");
+	put_text(belt, "gone", "w", HASHBELT_TTL_KEEP);
+	is_int(ttl_of(belt, "gone"), TTL, "also if what was there has expired");
+	advance(belt, 400);
+	is_errno(look(belt, "key").err, ENOENT, "what was kept comes to its end in time");
+	close(belt);
+}
+
+struct renewal {
+	const char *what;
+	__u64 from;
+	__u64 to;
+};
+
+static const struct renewal renewals[] = {
+	{ "a longer time", 500, 900 },
+	{ "a shorter time", 500, 100 },
+	{ "the time it has", 500, 500 },
+	{ "2^42 ms", 500, HASHBELT_TTL_MAX_MS },
+	{ "never", 500, HASHBELT_TTL_NEVER },
+	{ "a time, from never", HASHBELT_TTL_NEVER, 300 },
+	{ "the belt's", 500, HASHBELT_TTL_BELT },
+	{ "one millisecond", HASHBELT_TTL_MAX_MS, 1 },
+};
+
+/* The entry ends just when a touch said that it would. */
+static bool ends_in(int belt, const char *key, __u64 ttl)
+{
+	if (ttl_of(belt, key) != ttl)
+		return false;
+	if (ttl == HASHBELT_TTL_NEVER) {
+		advance(belt, HASHBELT_TTL_MAX_MS);
+		return ttl_of(belt, key) == ttl;
+	}
+	advance(belt, ttl - 1);
+	if (ttl_of(belt, key) != 1)
+		return false;
+	advance(belt, 1);
+	return look(belt, key).err == -ENOENT;
+}
+
+static void test_renewal(const struct renewal *r, unsigned long request, __u32 how,
+			 const char *verb)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = text_item("key", "value"), got = reader("key");
+	__u64 want = r->to ? r->to : TTL;
+	bool good;
+
+	item.flags = 42;
+	item.ttl_ms = r->from;
+	must(belt, HASHBELT_IOC_PUT, &item);
+	got.how = how;
+	got.ttl_ms = r->to;
+	good = !call(belt, request, &got) && got.ttl_ms == want && got.flags == 42 &&
+	       got.version == item.version;
+	good = good && holds_text(belt, "key", "value") && ends_in(belt, "key", want);
+	ok(good, "%s gives an entry %s", verb, r->what);
+	close(belt);
+}
+
+static void test_touch(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = reader("key");
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(renewals); i++)
+		test_renewal(&renewals[i], HASHBELT_IOC_TOUCH, 0, "touch");
+	for (i = 0; i < ARRAY_SIZE(renewals); i++)
+		test_renewal(&renewals[i], HASHBELT_IOC_GET, HASHBELT_AND_TOUCH,
+			     "get and touch");
+	put_text(belt, "key", "value", 100);
+	advance(belt, 100);
+	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), ENOENT,
+		 "a touch does not bring back what has expired");
+	item.how = HASHBELT_AND_TOUCH;
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), ENOENT, "nor does a get and touch");
+	close(belt);
+}
+
+/* Policies */
+
+static void test_refresh(void)
+{
+	int belt = new_belt(HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_item item = reader("key");
+
+	put_text(belt, "key", "value", 0);
+	put_text(belt, "never", "value", HASHBELT_TTL_NEVER);
+	advance(belt, 4000);
+	item.how = HASHBELT_NO_REFRESH;
+	must(belt, HASHBELT_IOC_GET, &item);
+	ok(item.ttl_ms == TTL - 4000 && ttl_of(belt, "key") == TTL - 4000,
+	   "a get without refresh leaves the deadline, in a belt that refreshes");
+	item = reader("key");
+	must(belt, HASHBELT_IOC_GET, &item);
+	ok(item.ttl_ms == TTL && ttl_of(belt, "key") == TTL,
+	   "a get renews the belt's time-to-live, and says so");
+	advance(belt, 4000);
+	item = item_of("key");
+	item.how = HASHBELT_NO_VALUE;
+	must(belt, HASHBELT_IOC_GET, &item);
+	is_int(ttl_of(belt, "key"), TTL, "so does a get without the value");
+	item = reader("key");
+	item.how = HASHBELT_AND_TOUCH;
+	item.ttl_ms = 70;
+	must(belt, HASHBELT_IOC_GET, &item);
+	is_int(ttl_of(belt, "key"), 70, "a get and touch sets the time that it names");
+	item = reader("never");
+	must(belt, HASHBELT_IOC_GET, &item);
+	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER,
+	       "a hit does not give an end to what has none");
+	item = reader("key");
+	item.value_len = 1;
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), ERANGE, "a get with too little room");
+	is_int(ttl_of(belt, "key"), 70, "renews nothing");
+	close(belt);
+
+	belt = new_belt(0);
+	put_text(belt, "key", "value", 0);
+	advance(belt, 4000);
+	item = reader("key");
+	must(belt, HASHBELT_IOC_GET, &item);
+	is_int(ttl_of(belt, "key"), TTL - 4000,
+	       "a get leaves the deadline, in a belt that does not refresh");
+	close(belt);
+}
+
+static void test_no_value(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = text_item("key", "value"), got = reader("key");
+
+	item.flags = 5;
+	must(belt, HASHBELT_IOC_PUT, &item);
+	memset(buffer, '-', sizeof(buffer));
+	got.how = HASHBELT_NO_VALUE;
+	must(belt, HASHBELT_IOC_GET, &got);
+	ok(got.value_len == 5 && got.flags == 5 && got.ttl_ms == TTL &&
+	   got.version == item.version, "a get without the value tells all about it");
+	is_int(buffer[0], '-', "and does not copy it");
+	got = item_of("key");
+	got.how = HASHBELT_NO_VALUE;
+	got.value = address(unmapped());
+	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0, "and needs no room for it");
+	got.how = HASHBELT_NO_VALUE | HASHBELT_AND_TOUCH;
+	got.ttl_ms = 30;
+	must(belt, HASHBELT_IOC_GET, &got);
+	is_int(ttl_of(belt, "key"), 30, "and may touch");
+	close(belt);
+}
+
+/* The ways out */
+
+static void test_remove(void)
+{
+	int belt = new_belt(0);
+	__u64 version = put_text(belt, "key", "value", 0);
+	struct hashbelt_item item = item_of("key");
+	struct sight was = look(belt, "key"), is;
+
+	item.how = HASHBELT_IF_VERSION;
+	item.version = version + 1;
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ESTALE,
+		 "a remove of a version that is not there");
+	is_int(item.version, version, "says which one is");
+	is = look(belt, "key");
+	ok(same_sight(&was, &is), "and leaves the entry");
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "a remove of that one");
+	is_errno(look(belt, "key").err, ENOENT, "takes it out");
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ENOENT,
+		 "a remove of a version, with nothing there");
+
+	version = put_text(belt, "key", "value", HASHBELT_TTL_NEVER);
+	item = item_of("key");
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "a remove of whatever is there");
+	is_int(item.version, version, "returns the version that it took out");
+	is_int(info_of(belt).entries, 0, "and nothing is left");
+	put_text(belt, "key", "value", 100);
+	advance(belt, 100);
+	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT,
+		 "what has expired cannot be removed");
+	is_int(counter(belt, HASHBELT_STAT_REMOVES), 2, "the removes are counted");
+	is_int(counter(belt, HASHBELT_STAT_REFUSED), 1, "and the one that was refused");
+	close(belt);
+}
+
+static void test_expire(void)
+{
+	int belt = new_belt(0);
+
+	put_text(belt, "key", "value", HASHBELT_TTL_NEVER);
+	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), 0, "an expire");
+	is_errno(look(belt, "key").err, ENOENT, "takes the entry out at once");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 1, "and counts it as expired");
+	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT, "but not twice");
+	put_text(belt, "key", "value", 100);
+	advance(belt, 100);
+	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT,
+		 "what has expired by itself cannot be made to");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 2, "and is counted once");
+	is_int(info_of(belt).entries, 0, "nothing is left");
+	close(belt);
+}
+
+/* What is refused once a belt is gone, or where there never was one. */
+static void test_destroyed(void)
+{
+	int belt = open_device(O_RDWR);
+	struct hashbelt_item item = reader("key");
+
+	if (create_belt(belt, "entries", 0600))
+		bail_out("create");
+	put_text(belt, "key", "value", 0);
+	if (destroy_belt(belt, "entries"))
+		bail_out("destroy");
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), EIDRM, "get in a destroyed belt");
+	item.how = HASHBELT_NO_VALUE;
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), EIDRM,
+		 "get without the value in a destroyed belt");
+	item = text_item("key", "value");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EIDRM, "put in a destroyed belt");
+	item.how = HASHBELT_IF_PRESENT;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EIDRM,
+		 "put if present in a destroyed belt");
+	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), EIDRM, "touch in a destroyed belt");
+	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), EIDRM,
+		 "remove in a destroyed belt");
+	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), EIDRM,
+		 "expire in a destroyed belt");
+	if (create_belt(belt, "entries", 0600))
+		bail_out("create again");
+	is_errno(look(belt, "key").err, ENOENT, "a new belt of that name has nothing of it");
+	destroy_belt(belt, "entries");
+	close(belt);
+}
+
+int main(void)
+{
+	plan(TESTS);
+	test_put_and_get();
+	test_absent();
+	test_keys();
+	test_flag_bits();
+	test_versions();
+	test_conditions();
+	test_put_ttl();
+	test_keep();
+	test_touch();
+	test_refresh();
+	test_no_value();
+	test_remove();
+	test_expire();
+	test_destroyed();
+	return done_testing();
+}

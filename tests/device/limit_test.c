@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * limit_test - the module never takes more memory than max_bytes.
+ *
+ * Puts fail with ENOSPC before the limit is passed, whatever the size of the
+ * values; what was there stays; and what is removed, expired, cleared or in a
+ * belt that is gone makes room again.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "device.h"
+
+#define TESTS	48
+
+#define PARAMETER	"/sys/module/hashbelt/parameters/max_bytes"
+#define LIMIT		(8 * MIB)
+
+static unsigned char value[MIB];
+static char original[32];
+
+static void set_limit(const char *text)
+{
+	int fd = open(PARAMETER, O_WRONLY);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		bail_out("%s: %s", PARAMETER, strerror(errno));
+	close(fd);
+}
+
+static void get_limit(char *text, size_t size)
+{
+	int fd = open(PARAMETER, O_RDONLY);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		bail_out("%s: %s", PARAMETER, strerror(errno));
+	text[len] = 0;
+	close(fd);
+}
+
+static int put_number(int belt, unsigned int number, __u32 value_len, __u64 ttl_ms)
+{
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.value = address(value), .value_len = value_len, .ttl_ms = ttl_ms,
+	};
+
+	return call(belt, HASHBELT_IOC_PUT, &item);
+}
+
+static int remove_number(int belt, unsigned int number)
+{
+	struct hashbelt_item item = { .key = address(&number), .key_len = sizeof(number) };
+
+	return call(belt, HASHBELT_IOC_REMOVE, &item);
+}
+
+/* Puts until one is refused, at once or again and again: what went in is added. */
+static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *odd)
+{
+	int err;
+
+	while (!(err = put_number(belt, *number, value_len, 0))) {
+		if (info_of(belt).bytes > LIMIT)
+			++*odd;
+		if (++*number > 1000000)
+			break;
+	}
+	return err;
+}
+
+/*
+ * Puts until the belt is full: returns how many went in. Memory of what went
+ * before, and of a table that a larger one has replaced, may still come back: it
+ * is full when it stays so.
+ */
+static unsigned int fill_up(int belt, __u32 value_len, unsigned int *odd)
+{
+	unsigned int number = 0, before, quiet = 0;
+
+	while (quiet < 100) {
+		before = number;
+		if (fill(belt, value_len, &number, odd) != -ENOSPC) {
+			++*odd;
+			break;
+		}
+		quiet = number == before ? quiet + 1 : 0;
+		usleep(1000);
+	}
+	return number;
+}
+
+/*
+ * What is freed takes a moment to be: after a grace period, by a worker. How
+ * long that is does not matter here, as long as it comes.
+ */
+static int put_at_last(int belt, unsigned int number, __u32 value_len)
+{
+	unsigned int tries;
+	int err = -ENOSPC;
+
+	for (tries = 0; err == -ENOSPC && tries < 10000; tries++) {
+		err = put_number(belt, number, value_len, 0);
+		usleep(1000);
+	}
+	return err;
+}
+
+/* A belt, as soon as what the one before it held has been freed. */
+static int belt_at_last(void)
+{
+	struct hashbelt_create create = { .ttl_ms = TTL, .mode = 0600 };
+	int belt = open_device(O_RDWR), err;
+	unsigned int tries = 0;
+
+	do {
+		err = call(belt, HASHBELT_IOC_CREATE, &create);
+		if (err && (++tries == 10000 || (err != -ENOSPC && err != -ENOMEM)))
+			bail_out("create: %s", error_name(err));
+		if (err)
+			usleep(1000);
+	} while (err);
+	must(belt, HASHBELT_IOC_HALT, NULL);
+	if (put_at_last(belt, 0, MIB) || remove_number(belt, 0))
+		bail_out("no room in a new belt");
+	return belt;
+}
+
+static void test_size(__u32 value_len, unsigned int least)
+{
+	int belt = belt_at_last();
+	unsigned int odd = 0, count, number, wrong = 0;
+	__u64 bytes;
+
+	count = fill_up(belt, value_len, &odd);
+	ok(!odd && count >= least,
+	   "values of %u bytes go in until ENOSPC, and never beyond the limit", value_len);
+	bytes = info_of(belt).bytes;
+	note("%u went in, %llu bytes", count, bytes);
+	is_int(info_of(belt).entries, count, "those that went in stay");
+	is_errno(put_number(belt, count, value_len, 0), ENOSPC, "one more does not");
+	is_errno(put_number(belt, 0, value_len, 0), ENOSPC, "nor does a new value for one");
+	is_int(info_of(belt).bytes, bytes, "and what is refused takes no memory");
+	is_errno(remove_number(belt, 0), 0, "after a remove");
+	is_errno(put_number(belt, count, value_len, 0), 0, "another one goes in at once");
+	for (number = 1; number <= count; number++)
+		wrong += remove_number(belt, number) != 0;
+	ok(!wrong && !info_of(belt).entries, "all can be removed");
+	number = fill_up(belt, value_len, &odd);
+	ok(number >= count - 1 - count / 100, "and as many go in again");
+	note("%u then, %u now", count, number);
+	close(belt);
+}
+
+/* Ways to make room that are done by the worker. */
+static void test_room(void)
+{
+	int belt = belt_at_last(), other = open_device(O_RDWR);
+	unsigned int odd = 0, count;
+
+	if (create_belt(other, "full", 0600))
+		bail_out("create");
+	count = fill_up(belt, 65536, &odd);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	is_errno(put_at_last(belt, count, 65536), 0, "a clear makes room");
+	fill_up(belt, 65536, &odd);
+	advance(belt, 2 * TTL);
+	is_errno(put_at_last(belt, count, 65536), 0, "time makes room");
+	fill_up(belt, 65536, &odd);
+	is_errno(put_number(other, 0, 65536, 0), ENOSPC, "the limit is for all belts together");
+	close(belt);
+	is_errno(put_at_last(other, 0, 65536), 0,
+		 "a belt without a name makes room when its last descriptor goes");
+	belt = belt_at_last();
+	fill_up(other, 65536, &odd);
+	destroy_belt(other, "full");
+	is_errno(put_at_last(belt, 0, 65536), 0,
+		 "a belt that is destroyed makes room while it is still open");
+	is_int(odd, 0, "all that time the limit held");
+	close(other);
+	close(belt);
+}
+
+/* The belt itself, and what it needs beside entries. */
+static void test_belts(void)
+{
+	struct hashbelt_create create = { .buckets = HASHBELT_BUCKETS_MAX };
+	int fds[64], err = 0;
+	unsigned int n;
+
+	close(belt_at_last());
+
+	for (n = 0; n < 64; n++) {
+		fds[n] = open_device(O_RDWR);
+		err = call(fds[n], HASHBELT_IOC_CREATE, &create);
+		if (err)
+			break;
+	}
+	ok(err == -ENOSPC || err == -ENOMEM, "belts count against the limit as well");
+	note("%u belts of 65536 buckets, then %s", n, error_name(err));
+	if (n < 64) {
+		ok(!strcmp(info_of(fds[n]).name, "default"),
+		   "who was refused one has the belt that it had");
+		close(fds[n]);
+	} else {
+		ok(false, "who was refused one has the belt that it had");
+	}
+	while (n--)
+		close(fds[n]);
+}
+
+static void test_parameter(void)
+{
+	static const char *const bad[] = { "0", "-1", "", "many", "1X", "8M8" };
+	char text[32];
+	unsigned int i, wrong = 0;
+	int fd = open(PARAMETER, O_WRONLY);
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		wrong += *bad[i] && write(fd, bad[i], strlen(bad[i])) >= 0;
+	ok(!wrong, "a limit that is no size is refused");
+	close(fd);
+	get_limit(text, sizeof(text));
+	is_int(strtoull(text, NULL, 10), LIMIT, "and the limit stays as it was");
+}
+
+int main(void)
+{
+	int belt;
+
+	plan(TESTS);
+	get_limit(original, sizeof(original));
+	set_limit("8M");
+	test_parameter();
+	test_size(16, 10000);
+	test_size(4000, 1000);
+	test_size(65536, 50);
+	test_size(MIB, 3);
+	test_room();
+	test_belts();
+	set_limit("4096");
+	belt = open_device(O_RDWR);
+	is_errno(put_number(belt, 0, 0, 0), ENOSPC, "a limit may be set below what is in use");
+	set_limit(original);
+	is_errno(put_number(belt, 0, 0, 0), 0, "and be lifted");
+	remove_number(belt, 0);
+	close(belt);
+	return done_testing();
+}

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memory_test - what is copied from and to a program's memory, and what is not.
+ *
+ * Values of all sizes where a way of copying begins or ends go in and come out
+ * byte for byte. Keys, values and arguments may lie wherever the program can
+ * read them, and end where its memory ends. A buffer may be a page that nobody
+ * has touched or that another process shares; one that cannot be written is an
+ * error that leaves the entry as it was.
+ */
+#define _GNU_SOURCE
+#include <sys/wait.h>
+
+#include "device.h"
+
+#define TESTS	173
+
+#define GUARD		32
+
+static const unsigned int sizes[] = {
+	0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129,
+	240, 241, 255, 256, 1023, 1024, 1025, 2048, 4000, 4095, 4096, 4097, 8192,
+	65535, 65536, 65537, 131072, MIB - 1, MIB,
+};
+
+/* The same bytes for the same seed, and others for another. */
+static void fill(unsigned char *p, size_t size, unsigned int seed)
+{
+	unsigned int state = seed * 2654435761u + 1;
+
+	while (size--) {
+		state = state * 1103515245 + 12345;
+		*p++ = state >> 16;
+	}
+}
+
+static bool is_filled(const unsigned char *p, size_t size, unsigned char with)
+{
+	while (size && *p == with) {
+		p++;
+		size--;
+	}
+	return !size;
+}
+
+static int put_bytes(int belt, const char *key, const void *value, __u32 len)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.value = address(value);
+	item.value_len = len;
+	return call(belt, HASHBELT_IOC_PUT, &item);
+}
+
+/* Expects the value's length to be @len. */
+static int get_bytes(int belt, const char *key, void *buffer, __u32 room, __u32 len)
+{
+	struct hashbelt_item item = item_of(key);
+	int err;
+
+	item.value = address(buffer);
+	item.value_len = room;
+	err = call(belt, HASHBELT_IOC_GET, &item);
+	if ((!err || err == -ERANGE) && item.value_len != len)
+		bail_out("length is %u, expected %u", item.value_len, len);
+	return err;
+}
+
+/* Puts a value of a size that only the seed knows. */
+static void put_filled(int belt, const char *key, unsigned int size)
+{
+	unsigned char *value = malloc(size + 1);
+
+	fill(value, size, size);
+	if (put_bytes(belt, key, value, size))
+		bail_out("put of %u bytes", size);
+	free(value);
+}
+
+static bool is_value(const unsigned char *buffer, unsigned int size)
+{
+	unsigned char *value = malloc(size + 1);
+	bool same;
+
+	fill(value, size, size);
+	same = !memcmp(value, buffer, size);
+	free(value);
+	return same;
+}
+
+/* Sizes */
+
+static unsigned char room[MIB + 2 * GUARD + 8];
+
+static void test_size(int belt, unsigned int size)
+{
+	unsigned char *buffer = room + GUARD;
+	bool good;
+	int err;
+
+	put_filled(belt, "key", size);
+	memset(room, 0xa5, sizeof(room));
+	err = get_bytes(belt, "key", buffer, size, size);
+	good = !err && is_value(buffer, size) && is_filled(room, GUARD, 0xa5) &&
+	       is_filled(buffer + size, GUARD, 0xa5);
+	ok(good, "%u bytes come back as they were put, and not a byte more", size);
+	memset(room, 0xa5, sizeof(room));
+	err = get_bytes(belt, "key", buffer, sizeof(room), size);
+	ok(!err && is_value(buffer, size) && is_filled(buffer + size, GUARD, 0xa5),
+	   "%u bytes into more room than they need", size);
+	if (!size)
+		return;
+	memset(room, 0xa5, sizeof(room));
+	err = get_bytes(belt, "key", buffer, size - 1, size);
+	ok(err == -ERANGE && is_filled(room, sizeof(room), 0xa5),
+	   "%u bytes do not go into %u: ERANGE, the length, and nothing is copied",
+	   size, size - 1);
+}
+
+static void test_sizes(void)
+{
+	int belt = new_belt(0);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		test_size(belt, sizes[i]);
+	put_filled(belt, "key", MIB);
+	is_errno(get_bytes(belt, "key", NULL, 0, MIB), ERANGE,
+		 "the length of 1 MiB may be asked for without a buffer");
+	is_errno(put_bytes(belt, "key", NULL, 0), 0, "a value of 0 bytes may be nowhere");
+	is_errno(get_bytes(belt, "key", NULL, 0, 0), 0, "and go nowhere");
+	is_errno(get_bytes(belt, "key", unmapped(), 4096, 0), 0,
+		 "and leaves a buffer alone that is not there");
+	close(belt);
+}
+
+static void test_alignment(void)
+{
+	static unsigned char value[256 + 8], keys[64 + 8], buffer[256 + 16];
+	int belt = new_belt(0);
+	struct hashbelt_item item;
+	unsigned int size, shift, wrong = 0;
+
+	for (size = 1; size <= 256; size++) {
+		for (shift = 0; shift < 8; shift++) {
+			fill(value + shift, size, size * 8 + shift);
+			fill(keys + shift, size % 64 + 1, size * 8 + shift);
+			item = (struct hashbelt_item){
+				.key = address(keys + shift), .key_len = size % 64 + 1,
+				.value = address(value + shift), .value_len = size,
+			};
+			must(belt, HASHBELT_IOC_PUT, &item);
+			memset(buffer, 0xa5, sizeof(buffer));
+			item.value = address(buffer + (shift ^ 5));
+			must(belt, HASHBELT_IOC_GET, &item);
+			wrong += memcmp(buffer + (shift ^ 5), value + shift, size) ||
+				 buffer[(shift ^ 5) + size] != 0xa5;
+		}
+	}
+	ok(!wrong, "all sizes to 256 at all alignments come back as they were put");
+	close(belt);
+}
+
+/* Where memory ends */
+
+static void test_ends(void)
+{
+	static unsigned char bytes[HASHBELT_KEY_MAX];
+	int belt = new_belt(0);
+	unsigned int len, wrong = 0, missing = 0;
+	struct hashbelt_item item = {}, *last;
+	unsigned char *end = (unsigned char *)before_hole(1) + 1;
+
+	fill(bytes, sizeof(bytes), 1);
+	for (len = 1; len <= sizeof(bytes); len++) {
+		memcpy(end - len, bytes, len);
+		item = (struct hashbelt_item){
+			.key = address(end - len), .key_len = len,
+			.value = address(end - len), .value_len = len,
+		};
+		last = copy_before_hole(&item, sizeof(item));
+		wrong += call(belt, HASHBELT_IOC_PUT, last) != 0;
+		memset(end - len, 0, len);
+		last->key = address(bytes);
+		missing += call(belt, HASHBELT_IOC_GET, last) != 0 ||
+			   memcmp(end - len, bytes, len);
+		munmap((void *)((uintptr_t)last & ~(PAGE - 1)), 2 * PAGE);
+	}
+	ok(!wrong, "keys, values and arguments of all lengths may end where memory ends");
+	ok(!missing, "and so may buffers");
+	item = item_of("key");
+	item.key_len = 100;
+	for (len = wrong = 0; len < 100; len++) {
+		item.key = address(end - len);
+		item.value = address(bytes);
+		item.value_len = 100;
+		wrong += call(belt, HASHBELT_IOC_PUT, &item) != -EFAULT;
+		wrong += call(belt, HASHBELT_IOC_GET, &item) != -EFAULT;
+		wrong += call(belt, HASHBELT_IOC_TOUCH, &item) != -EFAULT;
+		wrong += call(belt, HASHBELT_IOC_REMOVE, &item) != -EFAULT;
+		wrong += call(belt, HASHBELT_IOC_EXPIRE, &item) != -EFAULT;
+	}
+	ok(!wrong, "a key that goes on where memory ends: EFAULT from each operation");
+	is_int(info_of(belt).entries, HASHBELT_KEY_MAX, "and no entry comes of it");
+	close(belt);
+}
+
+struct bad_place {
+	const char *what;
+	__u64 (*make)(unsigned int size);
+};
+
+static __u64 null_place(unsigned int size)
+{
+	return size * 0;
+}
+
+static __u64 unmapped_place(unsigned int size)
+{
+	return address(unmapped()) + size * 0;
+}
+
+static __u64 kernel_place(unsigned int size)
+{
+	return 0xffff888000000000ULL + size * 0;
+}
+
+static __u64 last_place(unsigned int size)
+{
+	return ~0ULL - size / 2;
+}
+
+static __u64 beyond_place(unsigned int size)
+{
+	return 0x8000000000001000ULL + size * 0;
+}
+
+static __u64 straddling_place(unsigned int size)
+{
+	return address(before_hole(size)) + 1;
+}
+
+static __u64 forbidden_place(unsigned int size)
+{
+	void *pages = fresh_pages(size);
+
+	mprotect(pages, size, PROT_NONE);
+	return address(pages);
+}
+
+/* In a mapped file, but behind its end: bad in its own way, it raises SIGBUS. */
+static __u64 past_file_place(unsigned int size)
+{
+	int file = memfd_create("short", 0);
+	void *pages = mmap(NULL, size + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	if (file < 0 || pages == MAP_FAILED)
+		bail_out("no mapped file: %s", strerror(errno));
+	close(file);
+	return address(pages);
+}
+
+static __u64 readonly_place(unsigned int size)
+{
+	void *pages = fresh_pages(size);
+
+	memset(pages, 'r', size);
+	mprotect(pages, size, PROT_READ);
+	return address(pages);
+}
+
+static const struct bad_place bad_places[] = {
+	{ "at NULL", null_place },
+	{ "where nothing is mapped", unmapped_place },
+	{ "in the kernel's memory", kernel_place },
+	{ "across the end of all addresses", last_place },
+	{ "beyond all addresses", beyond_place },
+	{ "cut off by a hole", straddling_place },
+	{ "in memory that may not be used", forbidden_place },
+	{ "behind the end of a mapped file", past_file_place },
+	{ "in memory that may only be read", readonly_place },
+};
+
+#define READABLE	1	/* of them, the last ones: fine for a put */
+
+static void test_bad_value(const struct bad_place *place)
+{
+	static const unsigned int some[] = { 1, 8, 64, 4096, 4097, 65536, MIB };
+	int belt = new_belt(0);
+	unsigned int i, wrong = 0;
+	struct hashbelt_item item;
+	struct sight was, is;
+
+	put_text(belt, "key", "old", 500);
+	was = look(belt, "key");
+	for (i = 0; i < ARRAY_SIZE(some); i++) {
+		item = item_of("key");
+		item.value = place->make(some[i]);
+		item.value_len = some[i];
+		wrong += call(belt, HASHBELT_IOC_PUT, &item) != -EFAULT;
+	}
+	is = look(belt, "key");
+	ok(!wrong && same_sight(&was, &is),
+	   "put of a value %s: EFAULT, and the old one stays", place->what);
+	close(belt);
+}
+
+static bool get_into(int belt, __u32 how, __u64 to, unsigned int size)
+{
+	struct hashbelt_item item = item_of("key"), asked;
+	struct sight was = look(belt, "key"), is;
+
+	item.how = how;
+	item.value = to;
+	item.value_len = size;
+	asked = item;
+	if (call(belt, HASHBELT_IOC_GET, &item) != -EFAULT)
+		return false;
+	/* A value too large for a sight is told by length, version and time. */
+	is = look(belt, "key");
+	return same_sight(&was, &is) && !memcmp(&item, &asked, sizeof(item));
+}
+
+static void test_bad_buffer(const struct bad_place *place)
+{
+	static const unsigned int some[] = { 1, 8, 60, 64 };
+	static const unsigned int large[] = { 4096, 4097, 65536, MIB };
+	int belt = new_belt(HASHBELT_REFRESH_ON_GET);
+	unsigned int i, wrong = 0;
+	struct hashbelt_item item = item_of("key");
+	__u64 hits;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++) {
+		put_filled(belt, "key", some[i]);
+		advance(belt, 1000);
+		wrong += !get_into(belt, 0, place->make(some[i]), some[i]);
+		wrong += !get_into(belt, HASHBELT_AND_TOUCH, place->make(some[i]), some[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(large); i++) {
+		put_filled(belt, "key", large[i]);
+		advance(belt, 1000);
+		hits = counter(belt, HASHBELT_STAT_HITS);
+		item.how = 0;
+		item.value = place->make(large[i]);
+		item.value_len = large[i];
+		wrong += call(belt, HASHBELT_IOC_GET, &item) != -EFAULT;
+		wrong += counter(belt, HASHBELT_STAT_HITS) != hits;
+		item.how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
+		must(belt, HASHBELT_IOC_GET, &item);
+		wrong += item.ttl_ms != TTL - 1000;
+	}
+	ok(!wrong, "get into a buffer %s: EFAULT, no hit, and no new deadline", place->what);
+	close(belt);
+}
+
+static void test_bad_key(const struct bad_place *place)
+{
+	static const unsigned long requests[] = {
+		HASHBELT_IOC_GET, HASHBELT_IOC_PUT, HASHBELT_IOC_TOUCH,
+		HASHBELT_IOC_REMOVE, HASHBELT_IOC_EXPIRE,
+	};
+	static const unsigned int lens[] = { 1, 3, 8, 100, 1024 };
+	int belt = new_belt(0);
+	unsigned int i, k, wrong = 0;
+	struct hashbelt_item item;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		for (k = 0; k < ARRAY_SIZE(lens); k++) {
+			item = (struct hashbelt_item){
+				.key = place->make(lens[k]), .key_len = lens[k],
+			};
+			wrong += call(belt, requests[i], &item) != -EFAULT;
+		}
+	}
+	ok(!wrong && !info_of(belt).entries, "a key %s: EFAULT from each operation",
+	   place->what);
+	close(belt);
+}
+
+static void test_bad_places(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad_places); i++)
+		test_bad_buffer(&bad_places[i]);
+	for (i = 0; i < ARRAY_SIZE(bad_places) - READABLE; i++)
+		test_bad_value(&bad_places[i]);
+	for (i = 0; i < ARRAY_SIZE(bad_places) - READABLE; i++)
+		test_bad_key(&bad_places[i]);
+}
+
+/* Memory that is fine, but not ready */
+
+static void test_fresh_buffer(void)
+{
+	int belt = new_belt(HASHBELT_REFRESH_ON_GET);
+	unsigned int i, wrong = 0, late = 0;
+	unsigned char *buffer;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		put_filled(belt, "key", sizes[i]);
+		advance(belt, 1000);
+		buffer = fresh_pages(sizes[i] + 1);
+		wrong += get_bytes(belt, "key", buffer, sizes[i], sizes[i]) ||
+			 !is_value(buffer, sizes[i]);
+		late += look(belt, "key").err == 0 && look(belt, "key").ttl_ms != TTL;
+	}
+	ok(!wrong, "a get into pages that nobody has touched");
+	ok(!late, "renews the deadline as any other");
+	buffer = fresh_pages(2 * PAGE);
+	buffer[0] = 1;
+	put_filled(belt, "key", 64);
+	ok(!get_bytes(belt, "key", buffer + PAGE - 32, 64, 64) &&
+	   is_value(buffer + PAGE - 32, 64),
+	   "a get into a page that is there and one that is not yet");
+	close(belt);
+}
+
+static void test_fresh_source(void)
+{
+	static const unsigned char zeros[65536];
+	int belt = new_belt(0);
+	unsigned char *fresh = fresh_pages(sizeof(zeros));
+
+	is_errno(put_bytes(belt, "key", fresh, sizeof(zeros)), 0,
+		 "a put of pages that nobody has touched");
+	ok(!get_bytes(belt, "key", room, sizeof(zeros), sizeof(zeros)) &&
+	   !memcmp(room, zeros, sizeof(zeros)), "is one of zeros");
+	close(belt);
+}
+
+/* After a fork both processes share pages until one writes. */
+static void test_copy_on_write(unsigned int size)
+{
+	int belt = new_belt(0), status;
+	unsigned char *buffer = fresh_pages(size);
+	pid_t child;
+
+	memset(buffer, 0xa5, size);
+	put_filled(belt, "key", size);
+	child = fork();
+	if (!child) {
+		status = get_bytes(belt, "key", buffer, size, size) ||
+			 !is_value(buffer, size);
+		_exit(status);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		bail_out("fork: %s", strerror(errno));
+	is_int(status, 0, "a child gets %u bytes into pages that it shares with its parent",
+	       size);
+	ok(is_filled(buffer, size, 0xa5), "and the parent's copy is left alone");
+	close(belt);
+}
+
+static void test_shared_buffer(void)
+{
+	int belt = new_belt(0), status;
+	unsigned char *buffer = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	put_filled(belt, "key", 64);
+	child = fork();
+	if (!child)
+		_exit(!!get_bytes(belt, "key", buffer, 64, 64));
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		bail_out("fork: %s", strerror(errno));
+	ok(!status && is_value(buffer, 64), "a get into shared memory is seen by the others");
+	close(belt);
+}
+
+/* Read-only memory */
+
+static void test_readonly(void)
+{
+	static const char key[] = "a key in read-only memory";
+	int belt = new_belt(0);
+	struct hashbelt_item item = item_of(readonly_copy(key, sizeof(key)));
+	struct hashbelt_item *frozen;
+
+	fill(room, MIB, MIB);
+	item.value = address(readonly_copy(room, MIB));
+	item.value_len = MIB;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
+		 "a put of a key and a value that may only be read");
+	memset(room, 0, MIB);
+	ok(!get_bytes(belt, key, room, MIB, MIB) && is_value(room, MIB),
+	   "stores them as they are");
+	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "such a key can be touched");
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "and removed");
+
+	put_text(belt, "key", "value", 0);
+	item = item_of("key");
+	item.value = address(room);
+	item.value_len = MIB;
+	frozen = readonly_copy(&item, sizeof(item));
+	is_errno(call(belt, HASHBELT_IOC_GET, frozen), EFAULT,
+		 "a get whose argument may only be read");
+	ok(!memcmp(frozen, &item, sizeof(item)), "does not write into it");
+	close(belt);
+}
+
+/* Bits above a 32-bit program's pointers are not dropped, but lead nowhere. */
+static void test_wide_pointer(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = text_item("key", "value");
+
+	item.key |= 1ULL << 62;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EFAULT,
+		 "the upper bits of a key's address count");
+	item = text_item("key", "value");
+	item.value |= 1ULL << 62;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EFAULT,
+		 "the upper bits of a value's address count");
+	close(belt);
+}
+
+int main(void)
+{
+	plan(TESTS);
+	test_sizes();
+	test_alignment();
+	test_ends();
+	test_bad_places();
+	test_fresh_buffer();
+	test_fresh_source();
+	test_copy_on_write(64);
+	test_copy_on_write(4096);
+	test_copy_on_write(65536);
+	test_shared_buffer();
+	test_readonly();
+	test_wide_pointer();
+	return done_testing();
+}

@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# module.t - the module comes, listens to its parameters, and goes.
+#
+# Says in TAP what it found. For a guest whose modules it may load and remove,
+# as the superuser, in a directory with hashbelt.ko and device/parameter_test. One
+# that is loaded already is removed first; none is loaded afterwards.
+
+parameters=/sys/module/hashbelt/parameters
+tests=60 number=0 failed=0
+
+# ok PROMISE COMMAND [ARGUMENT]... - kept if the command succeeds
+ok() {
+	promise=$1
+	shift
+	number=$((number + 1))
+	if "$@" >output 2>&1; then
+		echo "ok $number - $promise"
+	else
+		echo "not ok $number - $promise"
+		sed 's/^/# /' output
+		failed=$((failed + 1))
+	fi
+}
+
+refused() {
+	! "$@"
+}
+
+loaded() {
+	[ -d /sys/module/hashbelt ]
+}
+
+absent() {
+	! loaded && [ ! -e /dev/hashbelt ]
+}
+
+unload() {
+	loaded || return 0
+	rmmod hashbelt
+}
+
+# load [PARAMETER]... - on its own, with an empty kernel log
+load() {
+	unload
+	dmesg -c >/dev/null
+	insmod ./hashbelt.ko "$@"
+}
+
+# named PARAMETER - the kernel log has a line about it since the last load
+named() {
+	dmesg | grep "hashbelt.*$1"
+}
+
+parameter() {
+	value=$(cat "$parameters/$1")
+	[ "$value" = "$2" ] || {
+		echo "$1 is $value, not $2"
+		false
+	}
+}
+
+# accepted PARAMETER VALUE TTL_MS BUCKETS MODE
+accepted() {
+	ok "$1=$2 is accepted" load "$1=$2"
+	shift 2
+	ok "and the default belt is so" ./device/parameter_test "$@"
+}
+
+# wrong PARAMETER VALUE
+wrong() {
+	ok "$1=$2 is refused" refused load "$1=$2"
+	ok "and named in the kernel log, and nothing is left" named_and_absent "$1"
+}
+
+named_and_absent() {
+	named "$1" && absent
+}
+
+# a quarter of the memory, give or take what the kernel has taken for itself
+is_quarter() {
+	limit=$(cat $parameters/max_bytes)
+	total=$(awk '/^MemTotal:/ { print $2 * 1024 }' /proc/meminfo)
+	percent=$((limit * 100 / total))
+	echo "max_bytes is $limit of $total: $percent %"
+	[ $percent -ge 23 ] && [ $percent -le 27 ]
+}
+
+again_and_again() {
+	turn=0
+	while [ $turn -lt 20 ]; do
+		load mode=0600 || return
+		./device/parameter_test || return
+		rmmod hashbelt || return
+		absent || return
+		turn=$((turn + 1))
+	done
+}
+
+set_parameter() {
+	echo "$2" >"$parameters/$1"
+}
+
+echo "1..$tests"
+cd "$(dirname "$0")/../.." || exit
+
+ok "the module is loaded" load
+ok "with the defaults that are promised" ./device/parameter_test
+ok "max_bytes is a quarter of the memory" is_quarter
+exec 3<>/dev/hashbelt
+ok "rmmod is refused while a descriptor is open" refused rmmod hashbelt
+ok "and the module works on" ./device/parameter_test
+exec 3>&-
+ok "rmmod works when it is closed" rmmod hashbelt
+ok "and the device is gone" absent
+
+accepted ttl_ms 1 1 3 0600
+accepted ttl_ms 4398046511104 4398046511104 3 0600
+accepted buckets 2 300000 2 0600
+accepted buckets 65536 300000 65536 0600
+accepted mode 0666 300000 3 0666
+accepted mode 0440 300000 3 0440
+ok "max_bytes=512M is accepted" load max_bytes=512M
+ok "and is 536870912" parameter max_bytes 536870912
+ok "max_bytes can be changed" set_parameter max_bytes 1G
+ok "and is 1073741824" parameter max_bytes 1073741824
+ok "but not to nothing" refused set_parameter max_bytes 0
+ok "nor to a word" refused set_parameter max_bytes many
+ok "and stays as it was" parameter max_bytes 1073741824
+ok "ttl_ms cannot be changed" refused set_parameter ttl_ms 1000
+ok "nor buckets" refused set_parameter buckets 4
+ok "nor mode" refused set_parameter mode 0666
+
+wrong ttl_ms 0
+wrong ttl_ms 4398046511105
+wrong ttl_ms -1
+wrong ttl_ms soon
+wrong buckets 0
+wrong buckets 1
+wrong buckets 65537
+wrong buckets -1
+wrong mode 0667
+wrong mode 01600
+wrong mode rw
+wrong max_bytes 0
+wrong max_bytes -1
+wrong max_bytes many
+wrong max_bytes 64
+
+ok "it comes and goes 20 times, with entries and belts in it" again_and_again
+unload
+rm -f output
+[ $failed = 0 ] || echo "# $failed of $number failed"
+[ $number = $tests ] || echo "# planned $tests tests, but ran $number"
+[ $failed = 0 ] && [ $number = $tests ]

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * parameter_test [TTL_MS BUCKETS MODE] - the default belt is as the module was
+ * told.
+ *
+ * Without arguments it expects what the module does when it is told nothing. It
+ * leaves things behind: an entry that is about to expire, one that never does,
+ * and a belt, so that the module has something to give up when it is removed.
+ */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "device.h"
+
+#define TESTS	5
+
+static unsigned long long argument(int argc, char **argv, int i, unsigned long long otherwise)
+{
+	return argc > i ? strtoull(argv[i], NULL, 0) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int mode = argument(argc, argv, 3, 0600);
+	int fd = open_device(O_RDWR);
+	struct hashbelt_info info = info_of(fd);
+	struct stat node;
+
+	plan(TESTS);
+	ok(!strcmp(info.name, "default"), "the default belt has its name");
+	is_int(info.ttl_ms, argument(argc, argv, 1, 300000), "its time-to-live");
+	is_int(info.buckets, argument(argc, argv, 2, 3), "its buckets");
+	is_int(info.mode, mode, "its mode");
+	if (stat(HASHBELT_DEVICE, &node))
+		bail_out("stat: %s", strerror(errno));
+	is_int(node.st_mode & 07777, mode, "which is that of the device as well");
+	put_text(fd, "soon", "value", 1000);
+	put_text(fd, "never", "value", HASHBELT_TTL_NEVER);
+	if (!create_belt(fd, "left behind", 0600))
+		put_text(fd, "soon", "value", 1000);
+	close(fd);
+	return done_testing();
+}

@@ -1,0 +1,732 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * race_test - what holds while others do something else at the same time.
+ *
+ * Threads bind a descriptor that others use, destroy belts that others open,
+ * change arguments while the kernel reads them, take buffers away while it
+ * writes to them, and compete for keys and names. How the threads interleave is
+ * left to chance; what is tested holds for every way they can.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+
+#include "device.h"
+
+#define TESTS	14
+
+#define ROUNDS		4000
+#define THREADS		3
+
+static int belt;			/* the descriptor that a test is about */
+static bool over;
+static unsigned int odd;		/* things that may not happen; atomic */
+static unsigned int good;		/* things that should; atomic */
+
+static void count(unsigned int *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+static bool going(void)
+{
+	return !__atomic_load_n(&over, __ATOMIC_RELAXED);
+}
+
+/* The others have not done enough yet for a round to mean something. */
+static bool early(void)
+{
+	return __atomic_load_n(&good, __ATOMIC_RELAXED) < 2000;
+}
+
+/* Changes a number that the kernel may be reading. */
+#define set(place, to)	__atomic_store_n(&(place), to, __ATOMIC_RELAXED)
+
+/*
+ * Runs @worker in @n threads and @leader in this one; when that is through,
+ * @over is true, and the others come to their end.
+ */
+static void compete(void *(*worker)(void *arg), unsigned int n, void (*leader)(void))
+{
+	pthread_t threads[THREADS];
+	unsigned int i;
+
+	over = false;
+	odd = 0;
+	good = 0;
+	for (i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, worker, (void *)(uintptr_t)i))
+			bail_out("no thread");
+	leader();
+	set(over, true);
+	for (i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static int get_text(int fd, const char *key, char *buffer, __u32 size)
+{
+	struct hashbelt_item item = item_of(key);
+	int err;
+
+	item.value = address(buffer);
+	item.value_len = size - 1;
+	err = call(fd, HASHBELT_IOC_GET, &item);
+	if (!err)
+		buffer[item.value_len] = 0;
+	return err;
+}
+
+/* Binding */
+
+static void *use_binding(void *arg)
+{
+	struct hashbelt_item item;
+	struct hashbelt_info info;
+	char text[16];
+	int err;
+
+	(void)arg;
+	while (going()) {
+		err = get_text(belt, "key", text, sizeof(text));
+		if (err ? err != -ENOENT : strcmp(text, "one") && strcmp(text, "two"))
+			count(&odd);
+		info = (struct hashbelt_info){};
+		if (call(belt, HASHBELT_IOC_INFO, &info) ||
+		    info.ttl_ms != (*info.name ? *info.name == 'o' ? 1000 : 2000 : 3000))
+			count(&odd);
+		item = text_item("other", "value");
+		if (call(belt, HASHBELT_IOC_PUT, &item))
+			count(&odd);
+		count(&good);
+	}
+	return NULL;
+}
+
+static void bind_anew(void)
+{
+	struct hashbelt_create create = { .ttl_ms = 3000 };
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS || early(); i++) {
+		if (open_belt(belt, "one") || open_belt(belt, "two"))
+			count(&odd);
+		if (i % 16 == 0 && call(belt, HASHBELT_IOC_CREATE, &create))
+			count(&odd);
+	}
+}
+
+static void test_binding(void)
+{
+	struct hashbelt_create create = { .name = "one", .ttl_ms = 1000 };
+
+	belt = open_device(O_RDWR);
+	must(belt, HASHBELT_IOC_CREATE, &create);
+	put_text(belt, "key", "one", HASHBELT_TTL_NEVER);
+	memcpy(create.name, "two", 3);
+	create.ttl_ms = 2000;
+	must(belt, HASHBELT_IOC_CREATE, &create);
+	put_text(belt, "key", "two", HASHBELT_TTL_NEVER);
+	compete(use_binding, THREADS, bind_anew);
+	is_int(odd, 0, "each call on a descriptor that is bound anew has one belt or the other");
+	destroy_belt(belt, "one");
+	destroy_belt(belt, "two");
+	close(belt);
+}
+
+static void *use_doomed(void *arg)
+{
+	struct hashbelt_item item;
+	int fd = open_device(O_RDWR), err;
+	char text[16];
+
+	(void)arg;
+	while (going()) {
+		err = open_belt(fd, "doomed");
+		if (err && err != -ENOENT)
+			count(&odd);
+		if (err)
+			continue;
+		item = text_item("key", "value");
+		err = call(fd, HASHBELT_IOC_PUT, &item);
+		if (err && err != -EIDRM)
+			count(&odd);
+		err = get_text(fd, "key", text, sizeof(text));
+		if (err && err != -EIDRM && err != -ENOENT)
+			count(&odd);
+		count(&good);
+	}
+	close(fd);
+	return NULL;
+}
+
+static void make_and_destroy(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS / 4 || early(); i++)
+		if (create_belt(belt, "doomed", 0600) || destroy_belt(belt, "doomed"))
+			count(&odd);
+}
+
+static void test_destroy(void)
+{
+	belt = open_device(O_RDWR);
+	compete(use_doomed, THREADS, make_and_destroy);
+	is_int(odd, 0, "who uses a belt while it is destroyed is told so, or that it is gone");
+	close(belt);
+}
+
+/* One name, one key, one version: one winner */
+
+static pthread_barrier_t barrier;
+static unsigned int winners[ROUNDS / 8];
+
+static void *make_one(void *arg)
+{
+	int fd = open_device(O_RDWR), err;
+	unsigned int round;
+
+	for (round = 0; round < ARRAY_SIZE(winners); round++) {
+		pthread_barrier_wait(&barrier);
+		err = create_belt(fd, "contested", 0600);
+		if (!err)
+			count(&winners[round]);
+		else if (err != -EEXIST)
+			count(&odd);
+		pthread_barrier_wait(&barrier);
+		if (!arg && destroy_belt(fd, "contested"))
+			count(&odd);
+	}
+	close(fd);
+	return NULL;
+}
+
+static void *put_one(void *arg)
+{
+	struct hashbelt_item item;
+	unsigned int round;
+	char key[16];
+	int err;
+
+	(void)arg;
+	for (round = 0; round < ARRAY_SIZE(winners); round++) {
+		snprintf(key, sizeof(key), "%u", round);
+		item = text_item(key, "value");
+		item.how = HASHBELT_IF_ABSENT;
+		pthread_barrier_wait(&barrier);
+		err = call(belt, HASHBELT_IOC_PUT, &item);
+		if (!err)
+			count(&winners[round]);
+		else if (err != -EEXIST)
+			count(&odd);
+	}
+	return NULL;
+}
+
+static void *remove_one(void *arg)
+{
+	struct hashbelt_item item;
+	unsigned int round;
+	char key[16];
+	int err;
+
+	(void)arg;
+	for (round = 0; round < ARRAY_SIZE(winners); round++) {
+		snprintf(key, sizeof(key), "%u", round);
+		item = item_of(key);
+		pthread_barrier_wait(&barrier);
+		err = call(belt, HASHBELT_IOC_REMOVE, &item);
+		if (!err)
+			count(&winners[round]);
+		else if (err != -ENOENT)
+			count(&odd);
+	}
+	return NULL;
+}
+
+static void nothing(void)
+{
+}
+
+static void test_winners(void *(*worker)(void *arg), const char *promise)
+{
+	unsigned int round, wrong = 0;
+
+	memset(winners, 0, sizeof(winners));
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	compete(worker, THREADS, nothing);
+	for (round = 0; round < ARRAY_SIZE(winners); round++)
+		wrong += winners[round] != 1;
+	ok(!wrong && !odd, "%s", promise);
+	if (wrong || odd)
+		note("%u rounds without one winner, %u strange errors", wrong, odd);
+}
+
+/* Adds one to a number, by version, until nobody came between. */
+static void increment(unsigned int *retries)
+{
+	struct hashbelt_item item;
+	__u32 number = 0;
+	int err;
+
+	do {
+		item = item_of("number");
+		item.value = address(&number);
+		item.value_len = sizeof(number);
+		must(belt, HASHBELT_IOC_GET, &item);
+		number++;
+		item.how = HASHBELT_IF_VERSION;
+		err = call(belt, HASHBELT_IOC_PUT, &item);
+		*retries += err == -ESTALE;
+	} while (err == -ESTALE);
+	if (err)
+		count(&odd);
+}
+
+static void *increment_all(void *arg)
+{
+	unsigned int i, retries = 0;
+
+	(void)arg;
+	for (i = 0; i < ROUNDS; i++)
+		increment(&retries);
+	__atomic_fetch_add(&good, retries, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void test_keys(void)
+{
+	struct hashbelt_item item;
+	__u32 number = 0;
+
+	test_winners(make_one, "of many who make a belt of one name one succeeds");
+	belt = new_belt(0);
+	test_winners(put_one, "of many who put a key if it is absent one succeeds");
+	test_winners(remove_one, "of many who remove a key one succeeds");
+	item = item_of("number");
+	item.value = address(&number);
+	item.value_len = sizeof(number);
+	must(belt, HASHBELT_IOC_PUT, &item);
+	compete(increment_all, THREADS, nothing);
+	item.how = 0;
+	must(belt, HASHBELT_IOC_GET, &item);
+	is_int(number, THREADS * ROUNDS, "no increment by version is lost");
+	note("%u tries came too late", good);
+	close(belt);
+}
+
+/* Values are whole */
+
+#define SMALL	64
+#define LARGE	5000
+
+static void *read_whole(void *arg)
+{
+	unsigned char buffer[LARGE];
+	struct hashbelt_item item;
+	unsigned int i;
+	int err;
+
+	(void)arg;
+	while (going()) {
+		item = item_of("key");
+		item.value = address(buffer);
+		item.value_len = sizeof(buffer);
+		err = call(belt, HASHBELT_IOC_GET, &item);
+		if (err || (item.value_len != SMALL && item.value_len != LARGE) ||
+		    item.flags != buffer[0])
+			count(&odd);
+		for (i = 0; !err && i < item.value_len; i++) {
+			if (buffer[i] != buffer[0]) {
+				count(&odd);
+				break;
+			}
+		}
+		count(&good);
+	}
+	return NULL;
+}
+
+static void put_whole(unsigned int number)
+{
+	static unsigned char value[LARGE];
+	struct hashbelt_item item = item_of("key");
+
+	memset(value, number, sizeof(value));
+	item.flags = value[0];
+	item.value = address(value);
+	item.value_len = number % 2 ? SMALL : LARGE;
+	must(belt, HASHBELT_IOC_PUT, &item);
+}
+
+static void replace_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2 * ROUNDS || early(); i++)
+		put_whole(i);
+}
+
+static void test_whole(__u32 policy, const char *promise)
+{
+	belt = new_belt(policy);
+	put_whole(0);
+	compete(read_whole, THREADS - 1, replace_all);
+	is_int(odd, 0, "%s", promise);
+	close(belt);
+}
+
+/* Arguments that change while they are read */
+
+static struct hashbelt_item shared_item;
+static char shared_key[16], shared_value[64];
+
+static void *flip_item(void *arg)
+{
+	struct hashbelt_item *item = &shared_item;
+	unsigned int i;
+
+	(void)arg;
+	for (i = 0; going(); i++) {
+		set(item->key_len, i % 2 ? 8 : 8 + 65536);
+		set(item->value_len, i % 3 ? 16 : 16 + 2 * MIB);
+		set(item->how, i % 5 ? 0 : 0x80);
+		set(item->reserved, i % 7 ? 0 : 1);
+		set(shared_key[i % 8], i / 8 % 2 ? 'a' : 'b');
+		count(&good);
+	}
+	return NULL;
+}
+
+static void put_shared(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < 5 * ROUNDS || early(); i++) {
+		err = call(belt, HASHBELT_IOC_PUT, &shared_item);
+		if (err && err != -EINVAL && err != -E2BIG && err != -EMSGSIZE)
+			count(&odd);
+	}
+}
+
+/* Every key that a scan reports is found, and is as long as one may be. */
+static unsigned int scan_and_get(unsigned int *entries)
+{
+	static char buffer[65536];
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+	const char *p = buffer;
+	unsigned int i, wrong = 0;
+
+	must(belt, HASHBELT_IOC_SCAN, &scan);
+	*entries = scan.count;
+	for (i = 0; i < scan.count; i++) {
+		const struct hashbelt_record *record = (const void *)p;
+		struct hashbelt_item item = {
+			.key = address(record + 1), .key_len = record->key_len,
+			.how = HASHBELT_NO_VALUE,
+		};
+
+		wrong += record->key_len != 8 || record->value_len != 16;
+		wrong += call(belt, HASHBELT_IOC_GET, &item) != 0;
+		p += record->size;
+	}
+	return wrong;
+}
+
+static void test_item_changes(void)
+{
+	unsigned int wrong, entries;
+
+	belt = new_belt(0);
+	memset(shared_key, 'a', sizeof(shared_key));
+	shared_item = (struct hashbelt_item){
+		.key = address(shared_key), .key_len = 8,
+		.value = address(shared_value), .value_len = 16,
+	};
+	compete(flip_item, 1, put_shared);
+	wrong = scan_and_get(&entries);
+	ok(!odd && !wrong && entries,
+	   "what of a put was checked is what is stored, though its argument changes");
+	note("%u entries, %u wrong, %u strange errors", entries, wrong, odd);
+	close(belt);
+}
+
+static struct hashbelt_create shared_create;
+
+static void *flip_create(void *arg)
+{
+	struct hashbelt_create *create = &shared_create;
+	unsigned int i;
+
+	(void)arg;
+	for (i = 0; going(); i++) {
+		set(create->name[2], i % 2 ? 'x' : '/');
+		set(create->name[10], i % 3 ? 0 : 'y');
+		set(create->mode, i % 5 ? 0600 : 07777);
+		set(create->ttl_ms, i % 7 ? 1000 : HASHBELT_TTL_NEVER);
+		set(create->buckets, i % 11 ? 4 : 1);
+		count(&good);
+	}
+	return NULL;
+}
+
+static void create_shared(void)
+{
+	struct hashbelt_info info;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ROUNDS || early(); i++) {
+		err = call(belt, HASHBELT_IOC_CREATE, &shared_create);
+		if (err && err != -EINVAL && err != -EEXIST)
+			count(&odd);
+		if (err)
+			continue;
+		info = info_of(belt);
+		/* A number that changes while it is copied may be neither. */
+		if (strcmp(info.name, "raxe") || info.mode & ~0666 ||
+		    info.ttl_ms > HASHBELT_TTL_MAX_MS || info.buckets < 2)
+			count(&odd);
+		if (destroy_belt(belt, info.name))
+			count(&odd);
+	}
+}
+
+static void test_create_changes(void)
+{
+	belt = open_device(O_RDWR);
+	shared_create = (struct hashbelt_create){
+		.name = "raxe", .mode = 0600, .ttl_ms = 1000, .buckets = 4,
+	};
+	compete(flip_create, 1, create_shared);
+	is_int(odd, 0, "a belt is made as it was checked, though the argument changes");
+	close(belt);
+}
+
+static struct hashbelt_item shared_items[64];
+
+static void *flip_items(void *arg)
+{
+	struct hashbelt_item *item;
+	unsigned int i;
+
+	(void)arg;
+	for (i = 0; going(); i++) {
+		item = &shared_items[i % ARRAY_SIZE(shared_items)];
+		set(item->op, i / 64 % 8);
+		set(item->key_len, i % 3 ? 8 : 8 + 65536);
+		set(item->value_len, i % 2 ? 16 : 16 + 2 * MIB);
+		set(item->how, i % 5);
+		set(item->result, 0);
+		count(&good);
+	}
+	return NULL;
+}
+
+static void batch_shared(void)
+{
+	struct hashbelt_batch batch;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS / 8 || early(); i++) {
+		batch = (struct hashbelt_batch){
+			.items = address(shared_items), .count = ARRAY_SIZE(shared_items),
+		};
+		if (call(belt, HASHBELT_IOC_BATCH, &batch) ||
+		    batch.done != ARRAY_SIZE(shared_items))
+			count(&odd);
+	}
+}
+
+static void test_batch_changes(void)
+{
+	unsigned int i, wrong, entries;
+
+	belt = new_belt(0);
+	for (i = 0; i < ARRAY_SIZE(shared_items); i++) {
+		shared_items[i] = (struct hashbelt_item){
+			.op = HASHBELT_OP_PUT,
+			.key = address(shared_key), .key_len = 8,
+			.value = address(shared_value), .value_len = 16,
+		};
+	}
+	compete(flip_items, 1, batch_shared);
+	wrong = scan_and_get(&entries);
+	ok(!odd && !wrong, "a batch goes to its end, though its items change");
+	close(belt);
+}
+
+/* Memory that comes and goes */
+
+static unsigned char *page;
+
+static void *take_away(void *arg)
+{
+	unsigned int i;
+
+	(void)arg;
+	for (i = 0; going(); i++) {
+		switch (i % 4) {
+		case 0:
+			mprotect(page, 2 * PAGE, PROT_NONE);
+			break;
+		case 1:
+			mprotect(page, 2 * PAGE, PROT_READ);
+			break;
+		case 2:
+			mprotect(page, 2 * PAGE, PROT_READ | PROT_WRITE);
+			break;
+		default:
+			madvise(page, 2 * PAGE, MADV_DONTNEED);
+		}
+		count(&good);
+	}
+	return NULL;
+}
+
+static void use_page(void)
+{
+	struct hashbelt_item item;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ROUNDS || early(); i++) {
+		item = item_of("key");
+		item.value = address(page + i % 64);
+		item.value_len = LARGE;
+		if (i % 2)
+			err = call(belt, HASHBELT_IOC_GET, &item);
+		else
+			err = call(belt, HASHBELT_IOC_PUT, &item);
+		if (err && err != -EFAULT)
+			count(&odd);
+		if (!err && item.value_len != LARGE)
+			count(&odd);
+	}
+}
+
+static void test_memory(void)
+{
+	belt = new_belt(0);
+	page = fresh_pages(2 * PAGE);
+	put_whole(0);
+	compete(take_away, 1, use_page);
+	is_int(odd, 0, "a buffer that comes and goes is used or refused: EFAULT");
+	close(belt);
+}
+
+/* A descriptor that is closed while it is used */
+
+static int victim;
+
+static void *use_victim(void *arg)
+{
+	char text[16];
+	int err;
+
+	(void)arg;
+	while (going()) {
+		err = get_text(victim, "key", text, sizeof(text));
+		if (err && err != -EBADF && err != -ENOENT)
+			count(&odd);
+		count(&good);
+	}
+	return NULL;
+}
+
+static void reopen(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS || early(); i++) {
+		/* The same number again and again: its belt is gone with it. */
+		if (dup2(belt, victim) < 0)
+			count(&odd);
+		if (i % 8 == 0) {
+			close(belt);
+			belt = new_belt(0);
+			put_text(belt, "key", "value", 0);
+		}
+		close(victim);
+	}
+}
+
+static void test_close(void)
+{
+	belt = new_belt(0);
+	victim = dup(belt);
+	compete(use_victim, THREADS, reopen);
+	is_int(odd, 0, "a descriptor may be closed while others use it");
+	close(belt);
+}
+
+/* Interrupted */
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* The items that were tried have a version, the others are as they were. */
+static bool is_cut_right(const struct hashbelt_item *items, __u32 done)
+{
+	unsigned int i;
+	bool tried;
+
+	for (i = 0; i < HASHBELT_BATCH_MAX; i++) {
+		tried = i < done;
+		if (items[i].result || !!items[i].version != tried)
+			return false;
+	}
+	return true;
+}
+
+static void test_signals(void)
+{
+	static struct hashbelt_item items[HASHBELT_BATCH_MAX];
+	struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = {};
+	struct sigaction action = { .sa_handler = on_alarm };
+	unsigned int i, k, wrong = 0, cut = 0;
+	struct hashbelt_batch batch;
+	int err;
+
+	belt = new_belt(0);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (i = 0; i < 100; i++) {
+		for (k = 0; k < ARRAY_SIZE(items); k++) {
+			items[k] = text_item("key", "value");
+			items[k].op = HASHBELT_OP_PUT;
+		}
+		batch = (struct hashbelt_batch){
+			.items = address(items), .count = ARRAY_SIZE(items),
+		};
+		err = call(belt, HASHBELT_IOC_BATCH, &batch);
+		wrong += err && err != -EINTR;
+		wrong += !is_cut_right(items, err ? 0 : batch.done);
+		cut += err || batch.done < ARRAY_SIZE(items);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	is_int(wrong, 0, "a batch that a signal interrupts says how far it came");
+	note("%u of 100 were interrupted", cut);
+	close(belt);
+}
+
+int main(void)
+{
+	plan(TESTS);
+	test_binding();
+	test_destroy();
+	test_keys();
+	test_whole(0, "a key that is replaced all the time is always there, and whole");
+	test_whole(HASHBELT_REFRESH_ON_GET, "also where each get renews it");
+	test_item_changes();
+	test_create_changes();
+	test_batch_changes();
+	test_memory();
+	test_close();
+	test_signals();
+	return done_testing();
+}

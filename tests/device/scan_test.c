@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * scan_test - a scan reports every entry that is there all the time.
+ *
+ * In pieces of any size, with records as they are described, and while others
+ * put and remove so much that the belt's index grows and shrinks meanwhile.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "device.h"
+
+#define TESTS	38
+
+#define ENTRIES	500
+#define CHURN	6000
+
+static unsigned char buffer[MIB];
+static unsigned int seen[ENTRIES];
+static unsigned int strange;	/* records that are not as they must be */
+
+/* A key's length depends on its number, so that records have all sizes. */
+static __u32 make_key(char *key, unsigned int number)
+{
+	__u32 len = 4 + number * 7 % 200;
+
+	memset(key, '.', len);
+	key[0] = 'k';
+	key[1] = '0' + number / 100;
+	key[2] = '0' + number / 10 % 10;
+	key[3] = '0' + number % 10;
+	return len;
+}
+
+static void put_entries(int belt)
+{
+	struct hashbelt_item item;
+	unsigned int i;
+	char key[256];
+
+	for (i = 0; i < ENTRIES; i++) {
+		item = (struct hashbelt_item){
+			.key = address(key), .key_len = make_key(key, i),
+			.value = address(buffer), .value_len = i, .flags = i * 3,
+			.ttl_ms = i % 2 ? HASHBELT_TTL_NEVER : 1000 + i,
+		};
+		must(belt, HASHBELT_IOC_PUT, &item);
+	}
+}
+
+/* Whether a record says of its entry what was put. */
+static bool is_right(const struct hashbelt_record *record, unsigned int number)
+{
+	const char *key = (const char *)(record + 1);
+	__u32 len = record->key_len, end;
+	char want[256];
+
+	if (len != make_key(want, number) || memcmp(key, want, len))
+		return false;
+	for (end = sizeof(*record) + len; end < record->size; end++)
+		if (((const char *)record)[end])
+			return false;
+	return record->size == ((sizeof(*record) + len + 7) & ~7u) &&
+	       record->value_len == number && record->flags == number * 3 &&
+	       record->version &&
+	       record->ttl_ms == (number % 2 ? HASHBELT_TTL_NEVER : 1000 + number);
+}
+
+static void read_records(const struct hashbelt_scan *scan)
+{
+	const unsigned char *p = buffer;
+	unsigned int i, number;
+
+	for (i = 0; i < scan->count; i++) {
+		const struct hashbelt_record *record = (const void *)p;
+		const char *key = (const char *)(record + 1);
+
+		p += record->size;
+		if (p > buffer + scan->size) {
+			strange++;
+			return;
+		}
+		if (key[0] != 'k')
+			continue;
+		number = (key[1] - '0') * 100 + (key[2] - '0') * 10 + key[3] - '0';
+		if (number < ENTRIES && is_right(record, number))
+			seen[number]++;
+		else
+			strange++;
+	}
+}
+
+/*
+ * A whole scan in pieces of @size bytes, or as many as it asks for. Returns the
+ * number of calls, or a negative errno.
+ */
+static int scan_all(int belt, __u32 size)
+{
+	struct hashbelt_scan scan = {};
+	int err, calls;
+
+	memset(seen, 0, sizeof(seen));
+	strange = 0;
+	for (calls = 1; calls < 1000000; calls++) {
+		__u64 cursor = scan.cursor;
+
+		scan = (struct hashbelt_scan){
+			.cursor = cursor, .buffer = address(buffer), .size = size,
+		};
+		err = call(belt, HASHBELT_IOC_SCAN, &scan);
+		if (err == -ERANGE && scan.size > size && scan.cursor == cursor) {
+			size = scan.size;
+			continue;
+		}
+		if (err)
+			return err;
+		read_records(&scan);
+		if (!scan.cursor)
+			return calls;
+	}
+	return -ELOOP;
+}
+
+static bool saw_all(unsigned int times)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES; i++)
+		if (!seen[i] || (times && seen[i] != times))
+			return false;
+	return true;
+}
+
+static void test_empty(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "a scan of an empty belt");
+	ok(!scan.cursor && !scan.count, "is at its end, and has no records");
+	scan = (struct hashbelt_scan){};
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "and needs no buffer");
+	close(belt);
+}
+
+static void test_sizes(void)
+{
+	static const __u32 sizes[] = {
+		0, 1, 31, 32, 40, 100, 239, 240, 512, 4096, 65536, MIB,
+	};
+	int belt = new_belt(0), calls;
+	unsigned int i;
+
+	put_entries(belt);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		calls = scan_all(belt, sizes[i]);
+		ok(calls > 0 && saw_all(1) && !strange,
+		   "a scan in pieces of %u bytes, or as many as it asks for, reports each entry",
+		   sizes[i]);
+		if (calls < 0)
+			note("%s", error_name(calls));
+	}
+	is_int(calls, 1, "1 MiB is enough for all of it at once");
+	close(belt);
+}
+
+static void test_too_small(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = 39 }, again;
+
+	put_text(belt, "key", "value", 0);
+	memset(buffer, 0xa5, sizeof(buffer));
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), ERANGE,
+		 "a scan with too little room for a record");
+	is_int(scan.size, 40, "says what it needs");
+	ok(!scan.cursor && !scan.count && buffer[0] == 0xa5 && buffer[38] == 0xa5,
+	   "and neither goes on nor writes");
+	again = (struct hashbelt_scan){ .buffer = address(buffer), .size = scan.size };
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &again), 0, "with that it has its record");
+	ok(again.count == 1 && buffer[39] != 0xa5 && buffer[40] == 0xa5,
+	   "and writes that and no more");
+	again = (struct hashbelt_scan){ .buffer = address(before_hole(40)), .size = 40 };
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &again), 0,
+		 "a buffer may end where memory ends");
+	is_int(again.count, 1, "and has the record");
+	close(belt);
+}
+
+static void test_bad_buffer(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_scan scan = { .size = 4096 }, asked;
+	struct hashbelt_scan *frozen;
+
+	put_text(belt, "key", "value", 0);
+	asked = scan;
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT, "a scan into NULL");
+	ok(!memcmp(&scan, &asked, sizeof(scan)), "returns nothing");
+	scan.buffer = address(unmapped());
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT, "a scan into nowhere");
+	scan.buffer = address(before_hole(39));
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT,
+		 "a scan into a buffer that is cut off");
+	scan.buffer = address(readonly_copy("", 1));
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT,
+		 "a scan into memory that may only be read");
+	scan.buffer = address(fresh_pages(4096));
+	frozen = readonly_copy(&scan, sizeof(scan));
+	is_errno(call(belt, HASHBELT_IOC_SCAN, frozen), EFAULT,
+		 "a scan that cannot say where to go on");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
+		 "a scan into pages that nobody has touched");
+	is_int(scan.count, 1, "has its record");
+	close(belt);
+}
+
+static void test_cursors(void)
+{
+	int belt = new_belt(0), err;
+	struct hashbelt_scan scan;
+	unsigned int i, wrong = 0;
+	__u64 cursor = 1;
+
+	put_entries(belt);
+	for (i = 0; i < 20000; i++) {
+		cursor = cursor * 6364136223846793005ULL + 1442695040888963407ULL;
+		scan = (struct hashbelt_scan){
+			.cursor = i % 2 ? cursor : cursor >> 32,
+			.buffer = address(buffer), .size = 1000,
+		};
+		err = call(belt, HASHBELT_IOC_SCAN, &scan);
+		wrong += err && err != -EINVAL && err != -ERANGE;
+		if (!err)
+			read_records(&scan);
+	}
+	ok(!wrong && !strange, "a cursor out of nowhere is refused or leads to entries");
+	close(belt);
+}
+
+static void test_gone(void)
+{
+	int belt = new_belt(0);
+
+	put_entries(belt);
+	advance(belt, 1000 + ENTRIES / 2);
+	scan_all(belt, MIB);
+	ok(!seen[0] && !seen[ENTRIES / 2] && !saw_all(1), "what has expired is not reported");
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	scan_all(belt, MIB);
+	ok(!seen[1] && !seen[ENTRIES - 1], "nor is what was cleared");
+	close(belt);
+}
+
+/* @count is returned: what stands there before means nothing. */
+static void test_again(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = 4096 };
+
+	put_entries(belt);
+	do
+		must(belt, HASHBELT_IOC_SCAN, &scan);
+	while (!scan.count);
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
+		 "a scan goes on with the structure that it returned");
+	close(belt);
+}
+
+static void test_destroyed(void)
+{
+	int belt = open_device(O_RDWR);
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+
+	if (create_belt(belt, "scan", 0600))
+		bail_out("create");
+	put_text(belt, "key", "value", 0);
+	destroy_belt(belt, "scan");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EIDRM,
+		 "a scan of a belt that was destroyed");
+	close(belt);
+}
+
+/* While others change it */
+
+struct churn {
+	int belt;
+	bool stop;
+	unsigned int rounds;
+};
+
+static void *churn(void *arg)
+{
+	struct churn *c = arg;
+	struct hashbelt_item item;
+	char key[16];
+	unsigned int i, round;
+
+	for (round = 0; !__atomic_load_n(&c->stop, __ATOMIC_RELAXED) || !round; round++) {
+		for (i = 0; i < 2 * CHURN; i++) {
+			snprintf(key, sizeof(key), "other %u", i % CHURN);
+			item = item_of(key);
+			call(c->belt, i < CHURN ? HASHBELT_IOC_PUT : HASHBELT_IOC_REMOVE,
+			     &item);
+		}
+		__atomic_fetch_add(&c->rounds, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void test_churn(__u32 size, unsigned int scans)
+{
+	struct churn c = { .belt = new_belt(0) };
+	unsigned int i, missing = 0, odd = 0;
+	pthread_t thread;
+
+	put_entries(c.belt);
+	if (pthread_create(&thread, NULL, churn, &c))
+		bail_out("no thread");
+	for (i = 0; i < scans || !__atomic_load_n(&c.rounds, __ATOMIC_RELAXED); i++) {
+		if (scan_all(c.belt, size) < 0 || !saw_all(0))
+			missing++;
+		odd += strange;
+	}
+	__atomic_store_n(&c.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	ok(!missing && !odd,
+	   "a scan in pieces of %u bytes misses nothing while the index grows and shrinks",
+	   size);
+	note("%u scans, %u rounds of change, %u missed", i, c.rounds, missing);
+	close(c.belt);
+}
+
+int main(void)
+{
+	plan(TESTS);
+	test_empty();
+	test_sizes();
+	test_too_small();
+	test_bad_buffer();
+	test_cursors();
+	test_gone();
+	test_again();
+	test_destroyed();
+	test_churn(MIB, 20);
+	test_churn(1000, 5);
+	return done_testing();
+}

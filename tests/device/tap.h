@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tap.h - say in TAP which promises were kept.
+ *
+ * A program says plan() first, then ok(), is_int() or is_errno() once for each
+ * promise, and returns done_testing() from main(): not 0 if a promise was broken
+ * or the number of them is not the planned one. Processes that it forks do not
+ * report themselves; they hand what they found to their parent.
+ */
+#ifndef _TAP_H
+#define _TAP_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define __printf(string, first)	__attribute__((format(printf, string, first)))
+
+static unsigned int tap_planned;
+static unsigned int tap_run;
+static unsigned int tap_failed;
+
+/* How many promises are going to be tested. */
+static inline void plan(unsigned int tests)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	tap_planned = tests;
+	printf("1..%u\n", tests);
+}
+
+/* A remark for people. */
+static inline __printf(1, 2) void note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	printf("# ");
+	vprintf(format, args);
+	printf("\n");
+	va_end(args);
+}
+
+/* The rest makes no sense: something that is not under test has failed. */
+static inline __printf(1, 2) _Noreturn void bail_out(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	printf("Bail out! ");
+	vprintf(format, args);
+	printf("\n");
+	va_end(args);
+	exit(255);
+}
+
+static inline bool tap_report(bool good, const char *format, va_list args)
+{
+	tap_run++;
+	tap_failed += !good;
+	printf("%sok %u - ", good ? "" : "not ", tap_run);
+	vprintf(format, args);
+	printf("\n");
+	return good;
+}
+
+static inline __printf(2, 3) bool ok(bool good, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tap_report(good, format, args);
+	va_end(args);
+	return good;
+}
+
+static inline __printf(3, 4) bool is_int(long long got, long long want, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!tap_report(got == want, format, args))
+		note("got %lld, expected %lld", got, want);
+	va_end(args);
+	return got == want;
+}
+
+/* The name of an error, given as a number or as that number's negative. */
+static inline const char *error_name(int error)
+{
+	const char *name = strerrorname_np(abs(error));
+
+	return error && name ? name : "no error";
+}
+
+/* @got: 0 or a negative errno; @want: 0 or an errno. */
+static inline __printf(3, 4) bool is_errno(int got, int want, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!tap_report(got == -want, format, args))
+		note("got %s (%d), expected %s", error_name(got), got, error_name(want));
+	va_end(args);
+	return got == -want;
+}
+
+static inline int done_testing(void)
+{
+	if (tap_run != tap_planned)
+		note("planned %u tests, but ran %u", tap_planned, tap_run);
+	if (tap_failed)
+		note("%u of %u failed", tap_failed, tap_run);
+	fflush(stdout);
+	return tap_failed || tap_run != tap_planned;
+}
+
+#endif /* _TAP_H */
