@@ -61,7 +61,7 @@ style LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/hashbelt_compat.h"
 # User space has neither the kernel's macros nor its string functions, and C11's
 # own words count as camel case.
 user=ARRAY_SIZE,PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,STRNCPY,CAMELCASE
-user=$user,EMBEDDED_FUNCTION_NAME,SSCANF_TO_KSTRTO,CONSIDER_KSTRTO,VOLATILE
+user=$user,MACRO_ARG_REUSE,STATIC_CONST,EMBEDDED_FUNCTION_NAME,SSCANF_TO_KSTRTO,CONSIDER_KSTRTO,VOLATILE
 # shellcheck disable=SC2046
 style "$user" $(files 'tests/*.c' 'tests/*.h' 'tools/*.c' 'tools/*.h' 'examples/*.c')
 complain checkpatch
