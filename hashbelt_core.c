@@ -199,7 +199,7 @@ EXPORT_SYMBOL_GPL(hashbelt_entry_put);
 static void limbo_leave(struct hb_shard *shard)
 {
 	lockdep_assert_held(&shard->lock);
-	shard->in_limbo = !hlist_empty(&shard->limbo);
+	WRITE_ONCE(shard->in_limbo, !hlist_empty(&shard->limbo));
 	if (!shard->in_limbo)
 		return;
 	hlist_move_list(&shard->limbo, &shard->leaving);
@@ -234,14 +234,27 @@ static void limbo_free(struct work_struct *work)
 	spin_unlock(&shard->lock);
 }
 
-/* Waits until what is in limbo now is freed. May sleep. */
-static void limbo_flush(struct hashbelt_belt *belt)
+static bool is_in_limbo(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
-	for (shard = belt->shards; shard < shards_end(belt); shard++) {
-		flush_rcu_work(&shard->free);	/* what was leaving */
-		flush_rcu_work(&shard->free);	/* what waited behind it */
+	for (shard = belt->shards; shard < shards_end(belt); shard++)
+		if (READ_ONCE(shard->in_limbo))
+			return true;
+	return false;
+}
+
+/* Waits until what is in limbo now is freed: what leaves, and who waits behind. */
+static void limbo_flush(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	unsigned int round;
+
+	for (round = 0; round < 2 && is_in_limbo(belt); round++) {
+		/* One for all shards, then each one's work is at least queued. */
+		rcu_barrier();
+		for (shard = belt->shards; shard < shards_end(belt); shard++)
+			flush_work(&shard->free.work);
 	}
 }
 
@@ -654,7 +667,8 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	if (unlikely(item->how & HASHBELT_AND_TOUCH)) {
 		deadline = set_deadline(belt, entry, now,
 					deadline_of(belt, now, item->ttl_ms));
-		count(belt, HASHBELT_STAT_TOUCHES);
+		if (deadline > now)
+			count(belt, HASHBELT_STAT_TOUCHES);
 	} else if (belt->policy & HASHBELT_REFRESH_ON_GET &&
 		   !(item->how & HASHBELT_NO_REFRESH)) {
 		deadline = hb_node_move(&entry->node, now, now + belt->ttl, false);
@@ -1320,9 +1334,9 @@ static void free_entries(struct hashbelt_belt *belt)
 
 	for (place = 0; place < HB_INDEX_END; cond_resched())
 		place = hb_index_scan(&belt->index, place, free_one, NULL);
+	while (is_in_limbo(belt))
+		limbo_flush(belt);
 	for (shard = belt->shards; shard < shards_end(belt); shard++) {
-		while (READ_ONCE(shard->in_limbo))
-			limbo_flush(belt);
 		list_for_each_entry_safe(entry, next, &shard->expired, node.queue)
 			hashbelt_entry_put(entry);
 	}

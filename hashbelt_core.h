@@ -24,6 +24,11 @@
 #include "hashbelt.h"
 #include "hashbelt_entry.h"
 
+/* Readers take versions, floors and alarms in one piece. */
+#if BITS_PER_LONG != 64
+#error "hashbelt needs a kernel of 64 bits; programs may have 32"
+#endif
+
 struct hashbelt_belt;
 
 #define HASHBELT_BUCKETS_DEFAULT	3
