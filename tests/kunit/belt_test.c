@@ -2,13 +2,14 @@
 /*
  * What a belt promises, numbered as the guarantees are in docs/design.md.
  *
- * Belt time is moved by hand and the worker is driven by the test; the core is
- * included so that a test can see when it would wake.
+ * Belt time is moved by hand and the worker is driven by the test; two of the
+ * belt's files are included so that a test can take the worker's single steps.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 
-#include "hashbelt_core.c"
+#include "hashbelt_belt.c"
+#include "hashbelt_worker.c"
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define SEC	((u64)NSEC_PER_SEC)
@@ -70,7 +71,7 @@ static void belt_exit(struct kunit *test)
 		hashbelt_destroy(f->belt);
 	wait_var_event(&belts, !atomic_read(&belts));
 	rcu_barrier();
-	flush_workqueue(belt_wq);
+	flush_workqueue(hb_belt_wq);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), 0ULL);
 }
 
@@ -376,16 +377,16 @@ static void memory_returns_after_one_grace_period(struct kunit *test)
 
 	for (i = 0; i < 100; i++)
 		put(belt, 1);
-	limbo_flush(belt);
+	hb_limbo_flush(belt);
 	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 80ULL);
 	take_out(belt, 1);
-	limbo_flush(belt);
+	hb_limbo_flush(belt);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 	put(belt, 1);
 	put(belt, 2);
 	hashbelt_clear(belt);
 	flush_work(&belt->work);
-	limbo_flush(belt);
+	hb_limbo_flush(belt);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 }
 
@@ -403,9 +404,9 @@ static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, take_out(belt, i), 0);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, belt->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
-	limbo_flush(belt);
+	hb_limbo_flush(belt);
 	rcu_barrier();
-	flush_workqueue(belt_wq);
+	flush_workqueue(hb_belt_wq);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 }
 
@@ -532,10 +533,10 @@ static void a_batch_is_bounded(struct kunit *test)
 		before = f->expired;
 		steps++;
 		i = step(belt);
-		KUNIT_ASSERT_LE(test, f->expired - before, BATCH << belt->shard_bits);
+		KUNIT_ASSERT_LE(test, f->expired - before, HB_BATCH << belt->shard_bits);
 	} while (i);
 	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
-	KUNIT_EXPECT_GE(test, steps, (5000u / BATCH) >> belt->shard_bits);
+	KUNIT_EXPECT_GE(test, steps, (5000u / HB_BATCH) >> belt->shard_bits);
 }
 
 /* 10 */
@@ -753,14 +754,14 @@ static void clear_is_one_event_for_readers(struct kunit *test)
 	for (i = 0; i < 3000; i++)
 		KUNIT_ASSERT_FALSE(test, has(belt, i));
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
-	KUNIT_EXPECT_EQ(test, count_entries(belt), 3000ULL);
+	KUNIT_EXPECT_EQ(test, hb_count_entries(belt), 3000ULL);
 	KUNIT_EXPECT_EQ(test, put(belt, 7), 0);
 	KUNIT_EXPECT_TRUE(test, has(belt, 7));
 	mutex_unlock(&belt->step_lock);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_TRUE(test, has(belt, 7));
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
-	KUNIT_EXPECT_EQ(test, count_entries(belt), 1ULL);
+	KUNIT_EXPECT_EQ(test, hb_count_entries(belt), 1ULL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_CLEARED), 3000ULL);
 }
 
@@ -880,7 +881,7 @@ static void counters_equal_what_is_there(struct kunit *test)
 	}
 	hashbelt_clear(belt);
 	flush_work(&belt->work);
-	for (shard = belt->shards; shard < shards_end(belt); shard++) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		KUNIT_EXPECT_EQ(test, shard->count, 0ULL);
 		KUNIT_EXPECT_EQ(test, shard->bytes, 0ULL);
 		KUNIT_EXPECT_EQ(test, shard->live, 0ULL);

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is done to a belt as a whole, and later: clearing, draining, handing out
+ * what expired, sweeping, resizing; and moving its time.
+ */
+#include <linux/export.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+
+#include "hashbelt_belt.h"
+
+/**
+ * hashbelt_now() - belt time
+ * @belt:	the belt
+ *
+ * Return: nanoseconds; moves with the kernel's tick.
+ */
+u64 hashbelt_now(struct hashbelt_belt *belt)
+{
+	return hb_clock_now(&belt->clock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_now);
+
+/* Sparse cannot follow locks that are taken in a loop: do not tell it. */
+static void lock_all(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		spin_lock_nest_lock(&shard->lock, &belt->clear_lock);
+		__release(&shard->lock);
+	}
+}
+
+static void unlock_all(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		__acquire(&shard->lock);
+		spin_unlock(&shard->lock);
+	}
+}
+
+/* Nothing that is in the belt now is there any more; @dead: nor will it be. */
+static void clear(struct hashbelt_belt *belt, bool dead)
+{
+	struct hb_shard *shard;
+	u64 versions = 0, cleared = 0;
+
+	mutex_lock(&belt->clear_lock);
+	lock_all(belt);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		versions = max(versions, shard->versions);
+	WRITE_ONCE(belt->floor, ((versions + 1) << belt->shard_bits) - 1);
+	WRITE_ONCE(belt->dead, belt->dead || dead);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		shard->versions = versions;
+		cleared += shard->live;
+		shard->live = 0;
+		shard->live_bytes = 0;
+	}
+	unlock_all(belt);
+	mutex_unlock(&belt->clear_lock);
+	hb_count_by(belt, HASHBELT_STAT_CLEARED, cleared);
+	hb_kick_worker(belt);
+}
+
+/**
+ * hashbelt_clear() - drop all entries, without the handler
+ * @belt:	the belt
+ *
+ * Readers see it at once and as one event; memory follows in batches.
+ *
+ * Context: may sleep.
+ */
+void hashbelt_clear(struct hashbelt_belt *belt)
+{
+	clear(belt, false);
+}
+EXPORT_SYMBOL_GPL(hashbelt_clear);
+
+/**
+ * hashbelt_kill() - end the use of a belt that others still hold
+ * @belt:	the belt
+ *
+ * Its entries are gone, and whoever uses it gets -EIDRM. Context: may sleep.
+ */
+void hashbelt_kill(struct hashbelt_belt *belt)
+{
+	clear(belt, true);
+}
+
+/**
+ * hashbelt_is_dead() - whether hashbelt_kill() was called
+ * @belt:	the belt
+ *
+ * Return: whether.
+ */
+bool hashbelt_is_dead(const struct hashbelt_belt *belt)
+{
+	return READ_ONCE(belt->dead);
+}
+
+/* Judges a batch of fallen nodes in a shard. Returns true if there are more. */
+static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard)
+{
+	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hashbelt_entry *entry, *next;
+	unsigned int expired = 0;
+	bool more;
+
+	spin_lock(&shard->lock);
+	more = hb_wheel_drain(&shard->wheel, hb_clock_now(&belt->clock), HB_BATCH, &fall);
+	list_for_each_entry_safe(entry, next, &fall.expired, node.queue) {
+		expired += !hb_is_cleared(belt, entry);
+		hb_retire(shard, entry);
+	}
+	spin_unlock(&shard->lock);
+
+	hb_count_by(belt, HASHBELT_STAT_EXPIRED, expired);
+	hb_count_by(belt, HASHBELT_STAT_CASCADED, fall.cascaded);
+	hb_count_by(belt, HASHBELT_STAT_DRAINED, fall.buckets);
+	return more;
+}
+
+/* Hands a batch of a shard's expired entries to the handler. */
+static bool handle_step(struct hashbelt_belt *belt, struct hb_shard *shard)
+{
+	struct hashbelt_entry *entry, *next;
+	unsigned int budget = HB_BATCH;
+	LIST_HEAD(batch);
+	bool more;
+
+	spin_lock(&shard->lock);
+	list_for_each_entry_safe(entry, next, &shard->expired, node.queue) {
+		if (!budget--)
+			break;
+		list_move_tail(&entry->node.queue, &batch);
+	}
+	more = !list_empty(&shard->expired);
+	spin_unlock(&shard->lock);
+
+	list_for_each_entry(entry, &batch, node.queue)
+		belt->expired(belt, entry, belt->arg);
+
+	spin_lock(&shard->lock);
+	list_for_each_entry_safe(entry, next, &batch, node.queue)
+		hb_limbo_enter(shard, entry);
+	spin_unlock(&shard->lock);
+	return more;
+}
+
+static void sweep_one(struct hashbelt_entry *entry, void *arg)
+{
+	struct hb_shard *shard = arg;
+
+	if (!hb_is_cleared(shard->belt, entry))
+		return;
+	hb_node_claim(&entry->node, HB_CLAIMED);
+	hb_wheel_del(&entry->node);
+	hb_discard(shard, entry);
+}
+
+static bool needs_sweep(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	bool needs = false;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		spin_lock(&shard->lock);
+		needs |= shard->count != shard->live;
+		spin_unlock(&shard->lock);
+	}
+	return needs;
+}
+
+/* Discards what was cleared in a few chains. Returns true if there is more. */
+static bool sweep_step(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	unsigned int chains;
+
+	if (!needs_sweep(belt))
+		return false;
+	for (chains = 0; chains < HB_BATCH; chains++) {
+		if (belt->sweep == HB_INDEX_END)
+			belt->sweep = 0;
+		shard = hb_shard_of(belt, belt->sweep);
+		spin_lock(&shard->lock);
+		belt->sweep = hb_index_scan(&belt->index, belt->sweep, sweep_one, shard);
+		spin_unlock(&shard->lock);
+	}
+	return true;
+}
+
+/* Moves a few chains of an index that is being resized. True if there are more. */
+static bool resize_step(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	unsigned int chains;
+	u64 hash;
+
+	for (chains = 0; chains < HB_BATCH; chains++) {
+		hash = hb_index_moving(&belt->index);
+		if (hash == HB_INDEX_END)
+			return false;
+		shard = hb_shard_of(belt, hash);
+		spin_lock(&shard->lock);
+		hb_index_move(&belt->index);
+		spin_unlock(&shard->lock);
+	}
+	return true;
+}
+
+/* A batch of everything that is to be done later. True if there is more. */
+static bool step(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	bool more;
+
+	mutex_lock(&belt->step_lock);
+	more = sweep_step(belt);
+	more |= resize_step(belt);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		more |= drain_step(belt, shard);
+		if (belt->expired)
+			more |= handle_step(belt, shard);
+	}
+	mutex_unlock(&belt->step_lock);
+	return more;
+}
+
+u64 hb_count_entries(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	u64 entries = 0;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		entries += READ_ONCE(shard->count);
+	return entries;
+}
+
+/* Log2 of the chains for @entries: between 3/4 and 3/2 of an entry each. */
+unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
+{
+	unsigned int bits = ilog2(max_t(u64, entries * 4 / 3, 1));
+
+	return clamp_t(unsigned int, bits,
+		       max_t(unsigned int, belt->shard_bits, HB_INDEX_BITS_MIN),
+		       HB_INDEX_BITS_MAX);
+}
+
+/*
+ * Gives the index another size if it is far too large, or crowded still.
+ * Returns true if there are chains to be moved now.
+ */
+static bool fit_index(struct hashbelt_belt *belt)
+{
+	u64 entries = hb_count_entries(belt);
+	u64 chains = 1ULL << READ_ONCE(belt->index.bits);
+
+	if (entries >= chains / 8 && entries <= chains * 3 / 2)
+		return false;
+	return hb_index_resize(&belt->index, hb_bits_for(belt, entries));
+}
+
+/* Does all that is due, and sets the alarm for the next bucket. */
+static void run(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	u64 next = HB_NEVER;
+
+	hb_clock_reset_alarm(&belt->clock);
+	do {
+		while (step(belt) && !fatal_signal_pending(current))
+			cond_resched();
+	} while (fit_index(belt) && !fatal_signal_pending(current));
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		spin_lock(&shard->lock);
+		next = min(next, hb_wheel_next(&shard->wheel));
+		spin_unlock(&shard->lock);
+	}
+	hb_clock_wake_at(&belt->clock, next);
+	if (fatal_signal_pending(current))
+		hb_kick_worker(belt);
+}
+
+void hb_belt_work(struct work_struct *work)
+{
+	run(container_of(work, struct hashbelt_belt, work));
+}
+
+/**
+ * hashbelt_halt() - stop belt time: nothing expires until hashbelt_resume()
+ * @belt:	the belt
+ */
+void hashbelt_halt(struct hashbelt_belt *belt)
+{
+	hb_clock_halt(&belt->clock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_halt);
+
+/**
+ * hashbelt_resume() - let belt time go on from where it stood
+ * @belt:	the belt
+ */
+void hashbelt_resume(struct hashbelt_belt *belt)
+{
+	hb_clock_resume(&belt->clock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_resume);
+
+/**
+ * hashbelt_advance() - move belt time on, halted or not
+ * @belt:	the belt
+ * @by:		nanoseconds
+ *
+ * When it returns, all buckets that fell off by this have been drained, and their
+ * expired entries have been through the handler (unless the caller is being
+ * killed: then the worker does the rest).
+ *
+ * Context: may sleep. Return: 0, or -EOVERFLOW if belt time would leave its
+ * range of some 146 years.
+ */
+int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
+{
+	int err = hb_clock_advance(&belt->clock, by);
+
+	if (!err)
+		run(belt);
+	return err;
+}
+EXPORT_SYMBOL_GPL(hashbelt_advance);
+
+/**
+ * hashbelt_rotate() - move belt time on by one interval
+ * @belt:	the belt
+ *
+ * Context: may sleep. Return: as hashbelt_advance().
+ */
+int hashbelt_rotate(struct hashbelt_belt *belt)
+{
+	return hashbelt_advance(belt, belt->gauge.width[0]);
+}
+EXPORT_SYMBOL_GPL(hashbelt_rotate);
+
