@@ -5,7 +5,7 @@
 VERSION := 0.1.0
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-O := $(CURDIR)/build
+O := $(CURDIR)/.cache/build
 
 # A web server's log, plain or gzipped, to count sessions in as a test.
 ACCESS_LOG ?= $(wildcard ../shared/data/access_log.gz)
@@ -49,7 +49,7 @@ install: tools ## module (DKMS where present), tools, manual, header
 	tools/install_module.sh $(VERSION) $(KVER) "$(DESTDIR)"
 	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) install
 
-clean: ## what was built; what was downloaded stays in .cache
+clean: ## what was built; downloads and the kernel for KUnit stay
 	rm -rf $(O)
 
 help: ## this list

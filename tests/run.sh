@@ -12,14 +12,14 @@
 #	kunit	the core without a device, under User-Mode Linux
 #	harness	that the machine for the tests can fail
 #
-# What each suite said stays in build/test. Ends with "N passed, N failed,
+# What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
-payload=$top/build/payload
-logs=$top/build/test
+payload=$top/.cache/build/payload
+logs=$top/.cache/build/test
 
 begin() {
 	echo "# begin $1"
@@ -60,8 +60,8 @@ guest() {
 }
 
 suite_native() {
-	one duration "$top/build/native/duration_test"
-	one encoding "$top/build/native/encoding_test"
+	one duration "$top/.cache/build/native/duration_test"
+	one encoding "$top/.cache/build/native/encoding_test"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 }
 
@@ -98,8 +98,6 @@ suite_harness() {
 	one harness "$tests/vm/selftest.sh"
 }
 
-[ $# -gt 0 ] || set -- native device hbctl examples stress cost kunit harness
-
 mkdir -p "$logs"
 make -s -C "$tests" payload native >"$logs/build.log" 2>&1 || {
 	cat "$logs/build.log" >&2
@@ -111,7 +109,21 @@ if [ -n "${ACCESS_LOG:-}" ]; then
 else
 	rm -f "$payload/real.log"
 fi
-for suite; do
-	echo "-- $suite" >&2
-	"suite_$suite" 2>"$logs/$suite.stderr" | tee "$logs/$suite.tap"
-done | awk -f "$tests/tally.awk"
+# lane SUITE... - one after the other. What a suite said is passed on as a whole,
+# so that lanes do not mix.
+lane() {
+	for suite; do
+		echo "-- $suite" >&2
+		"suite_$suite" >"$logs/$suite.tap" 2>"$logs/$suite.stderr"
+		flock "$logs/lock" cat "$logs/$suite.tap"
+	done
+}
+
+# Two at a time. Those that build a kernel or take long begin early.
+if [ $# -gt 0 ]; then
+	lane "$@"
+else
+	lane kunit cost harness &
+	lane native device hbctl examples stress
+	wait
+fi | awk -f "$tests/tally.awk"

@@ -5,4 +5,4 @@
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 echo "Booting a machine of its own (some seconds) ..."
-exec "$top/tests/vm/run.sh" "$top/build/payload" sh ./tour.sh
+exec "$top/tests/vm/run.sh" "$top/.cache/build/payload" sh ./tour.sh

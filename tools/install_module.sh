@@ -27,7 +27,7 @@ if [ -z "$destdir" ] && command -v dkms >/dev/null; then
 	dkms install "hashbelt/$version" -k "$kver"
 else
 	kdir=/lib/modules/$kver/build
-	"$top/tests/module.sh" "$kdir" "$top/build/module-$kver"
-	make -C "$kdir" M="$top/build/module-$kver" INSTALL_MOD_PATH="$destdir" \
+	"$top/tests/module.sh" "$kdir" "$top/.cache/build/module-$kver"
+	make -C "$kdir" M="$top/.cache/build/module-$kver" INSTALL_MOD_PATH="$destdir" \
 		modules_install
 fi

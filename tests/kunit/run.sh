@@ -121,8 +121,8 @@ prepare() {
 	echo "nonce=$nonce kmemleak=$kmemleak" >"$root/task"
 	: >"$root/report/failures"
 	: >"$root/report/suites"
-	mkdir -p "$top/build/kunit"
-	exec 9>"$top/build/kunit/lock"
+	mkdir -p "$top/.cache/build/kunit"
+	exec 9>"$top/.cache/build/kunit/lock"
 	flock 9
 	build "$1" 9>&-
 	exec 9>&-
@@ -308,7 +308,7 @@ trap 'exit 143' TERM
 work=$(mktemp -d)
 root=$work/root
 build=$work/build
-[ "$directory" != "$here" ] || build=$top/build/kunit
+[ "$directory" != "$here" ] || build=$top/.cache/build/kunit
 nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 image=$("$here/uml.sh" image) || exit 1
 prepare "$directory"
