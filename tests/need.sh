@@ -11,11 +11,16 @@ have() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-missing=
-for package; do
-	have "$package" || missing="$missing $package"
-done
-[ -n "$missing" ] || exit 0
+# look PACKAGE... - sets missing; succeeds if nothing is.
+look() {
+	missing=
+	for package; do
+		have "$package" || missing="$missing $package"
+	done
+	[ -z "$missing" ]
+}
+
+look "$@" && exit 0
 
 fail() {
 	echo "need.sh: $1" >&2
@@ -26,6 +31,11 @@ command -v apt-get >/dev/null ||
 	fail "missing:$missing (no apt-get here: install them by hand)"
 [ "$(id -u)" = 0 ] ||
 	fail "missing:$missing (run as root, or: apt-get install$missing)"
+
+# Several may find something missing at once, and apt-get would refuse the second.
+exec 9>/var/lock/hashbelt-need
+flock 9
+look "$@" && exit 0
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -39,9 +49,7 @@ echo "installing:$missing" >&2
 # A package list that is out of date names versions that are gone: refresh and
 # try again before giving up.
 install || { apt-get update -q >>"$log" 2>&1 && install; } || true
-for package in $missing; do
-	have "$package" || {
-		tail -n 20 "$log" >&2
-		fail "cannot install $package"
-	}
-done
+look "$@" || {
+	tail -n 20 "$log" >&2
+	fail "cannot install$missing"
+}
