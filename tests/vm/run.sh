@@ -120,7 +120,9 @@ quote() {
 # instructions.
 task() {
 	echo "nonce=$nonce prompt=$interactive TERM=${TERM:-linux}"
-	echo "size='$(stty size 2>/dev/null | sed 's/ / cols /; s/^/rows /')'"
+	# A terminal that does not know its size says 0 0.
+	size=$(stty size 2>/dev/null | sed -n '/^0/d; s/ / cols /; s/^/rows /p')
+	echo "size='$size'"
 	printf 'set -- %s\n' "\\"
 	quote "$@"
 	echo
