@@ -174,7 +174,7 @@ static size_t belt_size(unsigned int shard_bits)
 
 static unsigned int choose_shard_bits(u32 buckets)
 {
-	unsigned int bits = ilog2(roundup_pow_of_two(2 * num_possible_cpus()));
+	unsigned int bits = ilog2(roundup_pow_of_two(4 * num_possible_cpus()));
 
 	bits = clamp(bits, SHARD_BITS_MIN, SHARD_BITS_MAX);
 	while (bits > SHARD_BITS_MIN && (buckets << bits) > SLOTS_MAX)
