@@ -3,7 +3,9 @@
 #ifndef _HASHBELT_ENTRY_H
 #define _HASHBELT_ENTRY_H
 
+#include <linux/build_bug.h>
 #include <linux/refcount.h>
+#include <linux/stddef.h>
 
 #include "hashbelt_wheel.h"
 
@@ -35,6 +37,9 @@ struct hashbelt_entry {
 	refcount_t ref;
 	u8 data[];
 };
+
+/* One cache line: a reader who compares the hash has the key's length as well. */
+static_assert(offsetof(struct hashbelt_entry, data) == 64);
 
 static inline u8 *hashbelt_entry_value(struct hashbelt_entry *entry)
 {
