@@ -182,20 +182,36 @@ static unsigned int choose_shard_bits(u32 buckets)
 	return bits;
 }
 
-static void free_one(struct hashbelt_entry *entry, void *arg)
+/* Takes an entry out of index and wheel, for the list of those to be freed. */
+static void take_one(struct hashbelt_entry *entry, void *list)
 {
 	hlist_del(&entry->chain);
-	hashbelt_entry_put(entry);
+	hb_wheel_del(&entry->node);
+	hlist_add_head(&entry->node.slot, list);
+}
+
+static void free_list(struct hlist_head *list)
+{
+	struct hashbelt_entry *entry;
+	struct hlist_node *next;
+
+	hlist_for_each_entry_safe(entry, next, list, node.slot)
+		hashbelt_entry_put(entry);
+	INIT_HLIST_HEAD(list);
 }
 
 static void free_entries(struct hashbelt_belt *belt)
 {
 	struct hashbelt_entry *entry, *next;
 	struct hb_shard *shard;
+	HLIST_HEAD(list);
 	u64 place;
 
-	for (place = 0; place < HB_INDEX_END; cond_resched())
-		place = hb_index_scan(&belt->index, place, free_one, NULL);
+	for (place = 0; place < HB_INDEX_END; cond_resched()) {
+		place = hb_index_scan(&belt->index, place, take_one, &list);
+		/* Not in the scan: freeing a large one may sleep. */
+		free_list(&list);
+	}
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
