@@ -215,6 +215,8 @@ static void free_entries(struct hashbelt_belt *belt)
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		/* It may have said that it is done, and still hold the lock. */
+		flush_work(&shard->free.work);
 		list_for_each_entry_safe(entry, next, &shard->expired, node.queue)
 			hashbelt_entry_put(entry);
 	}
@@ -305,7 +307,7 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 	struct hb_shard *shard;
 	int err;
 
-	if (ttl > HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC ||
+	if (config->ttl > HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC ||
 	    buckets < HASHBELT_BUCKETS_MIN || buckets > HASHBELT_BUCKETS_MAX ||
 	    config->policy & ~(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT))
 		return ERR_PTR(-EINVAL);
