@@ -123,9 +123,12 @@ bool hb_index_resize(struct hb_index *index, unsigned int bits)
 		return false;
 	rcu_read_lock();
 	table = rcu_dereference(index->table);
-	/* A table that has been replaced has a next one, and so loses this. */
-	if (table->bits != bits &&
-	    !unrcu_pointer(cmpxchg(&table->next, NULL, RCU_INITIALIZER(new)))) {
+	if (table->bits == bits) {
+		/* Who resized before may have been held up, and noted it late. */
+		if (!rcu_access_pointer(table->next))
+			WRITE_ONCE(index->bits, bits);
+	} else if (!unrcu_pointer(cmpxchg(&table->next, NULL, RCU_INITIALIZER(new)))) {
+		/* A table that has been replaced has a next one, and loses here. */
 		WRITE_ONCE(index->bits, bits);
 		new = NULL;
 	}

@@ -177,6 +177,21 @@ static void a_second_resize_waits_for_the_first(struct kunit *test)
 	expect_all(test, f);
 }
 
+static void a_size_that_was_noted_late_is_put_right(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	insert_all(f);
+	hb_index_resize(&f->index, 9);
+	while (move_one(f))
+		;
+	/* As if a resizer had been held up since an earlier resize. */
+	f->index.bits = 6;
+	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
+	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
+	expect_all(test, f);
+}
+
 static void replaced_tables_are_freed(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -253,6 +268,7 @@ static struct kunit_case index_test_cases[] = {
 	KUNIT_CASE(finds_everything_at_each_step_of_shrinking),
 	KUNIT_CASE(entries_that_come_and_go_while_it_is_resized),
 	KUNIT_CASE(a_second_resize_waits_for_the_first),
+	KUNIT_CASE(a_size_that_was_noted_late_is_put_right),
 	KUNIT_CASE(replaced_tables_are_freed),
 	KUNIT_CASE(a_scan_sees_everything_once),
 	KUNIT_CASE(a_scan_misses_nothing_while_it_is_resized),
