@@ -26,6 +26,8 @@
 #define HASHBELT_TTL_MAX_MS	4398046511104ULL /* 2^42 ms, some 139 years */
 #define HASHBELT_BATCH_MAX	1024		/* items of one batch */
 #define HASHBELT_SCAN_MAX	(1024 * 1024)	/* bytes of one scan's buffer */
+#define HASHBELT_OWNER_MAX	64		/* bytes of a lock's owner; the least is 1 */
+#define HASHBELT_REQUEST_KEYS	16		/* keys of one request */
 
 /* Values of a time-to-live beside a number of milliseconds. */
 #define HASHBELT_TTL_BELT	0ULL		/* the belt's own */
@@ -39,6 +41,7 @@ enum hashbelt_op {
 	HASHBELT_OP_TOUCH	= 3,
 	HASHBELT_OP_REMOVE	= 4,
 	HASHBELT_OP_EXPIRE	= 5,
+	HASHBELT_OP_ADD		= 6,
 };
 
 /* Conditions and modifiers of an item (@how). */
@@ -48,20 +51,23 @@ enum hashbelt_op {
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
 #define HASHBELT_NO_REFRESH	0x10	/* get: leave the deadline alone */
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
+#define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor */
 
 /**
  * struct hashbelt_item - one operation on one key
  * @key:	pointer to the key's bytes
- * @value:	put: pointer to the value; get: pointer to the buffer
+ * @value:	put: pointer to the value; get: pointer to the buffer; add: pointer
+ *		to a struct hashbelt_sum
  * @key_len:	length of the key, 1 to HASHBELT_KEY_MAX bytes
  * @how:	HASHBELT_IF_*, HASHBELT_AND_TOUCH, HASHBELT_NO_*
  * @value_len:	put: length of the value. get: size of the buffer, replaced by
  *		the length of the value (with ERANGE as well: the buffer was too
- *		small and nothing was copied)
+ *		small and nothing was copied). add: size of the structure
  * @flags:	32 bits of the user's own: stored by put, returned by get
  * @ttl_ms:	put, touch, get with HASHBELT_AND_TOUCH: the time-to-live, or
- *		HASHBELT_TTL_*. Returned: the time left, HASHBELT_TTL_NEVER for
- *		an entry that does not expire
+ *		HASHBELT_TTL_*. add: that of an entry which was not there; one that
+ *		was keeps what it has left. Returned: the time left,
+ *		HASHBELT_TTL_NEVER for an entry that does not expire
  * @version:	with HASHBELT_IF_VERSION: the version that must be there.
  *		Returned: the entry's version; with EEXIST and ESTALE the version
  *		that is there
@@ -72,9 +78,15 @@ enum hashbelt_op {
  * Of the fields that return something, those that an operation has no use for
  * come back as they were. Errors: ENOENT (no such entry), EEXIST, ESTALE (the
  * condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the key's length),
- * EMSGSIZE (the value's length), ENOSPC (the module's memory limit), ENOMEM,
- * EPERM (this descriptor may not), EIDRM (the belt was destroyed). An operation
- * whose item cannot be written to has been carried out when EFAULT says so.
+ * EMSGSIZE (the value's length), ENOSPC (a limit of the belt or the module),
+ * EDQUOT (the memory limit of the belt's owner), ENOMEM, EPERM (this descriptor
+ * may not), EIDRM (the belt was destroyed), of add EBADMSG (what is there is no
+ * number) and EOVERFLOW. An operation whose item cannot be
+ * written to has been carried out when EFAULT says so.
+ *
+ * An entry that was put with HASHBELT_BOUND is removed when the last copy of the
+ * descriptor is closed, or it is bound to another belt; at the latest. A process that
+ * is killed closes its descriptors. A put over it without that flag ends this.
  */
 struct hashbelt_item {
 	__u64 key;
@@ -88,6 +100,21 @@ struct hashbelt_item {
 	__u32 op;
 	__s32 result;
 	__u64 reserved;
+};
+
+/**
+ * struct hashbelt_sum - an atomic addition
+ * @by:		what is added
+ * @value:	what an entry that is not there counts as. Returned: the sum
+ *
+ * The entry's value is the number in decimal, as a put may have left it there: an
+ * optional '-' and 1 to 19 digits. An addition is a put: it makes a new version, and
+ * ends a bond to a descriptor; but the user's flags stay. It needs HASHBELT_MAY_READ and
+ * HASHBELT_MAY_WRITE.
+ */
+struct hashbelt_sum {
+	__s64 by;
+	__s64 value;
 };
 
 /**
@@ -113,6 +140,9 @@ struct hashbelt_batch {
 /* How a belt behaves (@policy). Without any: put replaces, get leaves alone. */
 #define HASHBELT_REFRESH_ON_GET	0x01	/* a hit gives at least the belt's ttl again */
 #define HASHBELT_KEEP_ON_PUT	0x02	/* put: EEXIST if there */
+#define HASHBELT_EVICT		0x04	/* when full: see "Limits" below; else ENOSPC */
+#define HASHBELT_PINNED		0x08	/* the system short of memory takes nothing */
+#define HASHBELT_WIPE		0x10	/* keys and values are overwritten when freed */
 
 /* The names under which users know some policies. */
 #define HASHBELT_POLICY_STANDARD	HASHBELT_KEEP_ON_PUT
@@ -120,30 +150,125 @@ struct hashbelt_batch {
 #define HASHBELT_POLICY_TIMECACHE	0u
 
 /* What a descriptor may do with the belt that it is bound to (@access). */
-#define HASHBELT_MAY_READ	0x01	/* get, scan, info */
+#define HASHBELT_MAY_READ	0x01	/* get, scan, info, read events */
 #define HASHBELT_MAY_WRITE	0x02	/* put, touch, remove, expire, clear */
-#define HASHBELT_MAY_OWN	0x04	/* halt, resume, rotate, advance, destroy */
+#define HASHBELT_MAY_OWN	0x04	/* set, halt, resume, rotate, advance, destroy */
+
+/* What becomes of an entry that expires (@handler). */
+enum hashbelt_handler {
+	HASHBELT_DROP		= 0,	/* it is freed */
+	HASHBELT_NOTIFY		= 1,	/* it is reported, then freed */
+	HASHBELT_REINSERT	= 2,	/* it is reported, and has the belt's ttl again */
+};
+
+/*
+ * Why an entry has left the belt: what an event reports. Of HASHBELT_PRESSURE 1 MiB
+ * of events may wait; what goes beyond that is lost, and counted.
+ */
+enum hashbelt_reason {
+	HASHBELT_EXPIRED	= 1,	/* its deadline was reached, or EXPIRE said so */
+	HASHBELT_EVICTED	= 2,	/* it made room: the belt was full */
+	HASHBELT_REPLACED	= 3,	/* a put over it */
+	HASHBELT_REMOVED	= 4,
+	HASHBELT_CLEARED	= 5,
+	HASHBELT_PRESSURE	= 6,	/* the system was short of memory */
+	HASHBELT_RELEASED	= 7,	/* it was bound to a descriptor that is closed */
+};
+
+/* What has completed a request: what an event of one reports. */
+enum hashbelt_cause {
+	HASHBELT_BY_TIMEOUT	= 1,	/* its time-to-live is over */
+	HASHBELT_BY_EVICTION	= 2,	/* the belt was full */
+	HASHBELT_BY_PUT		= 3,	/* one of its keys was put */
+	HASHBELT_BY_COMPLETE	= 4,	/* HASHBELT_IOC_COMPLETE of one of its keys */
+	HASHBELT_BY_CLEAR	= 5,	/* the belt was cleared */
+	HASHBELT_BY_PRESSURE	= 6,	/* the system was short of memory */
+};
+
+/* What an event is about (@kind). */
+enum hashbelt_kind {
+	HASHBELT_ENTRY		= 0,
+	HASHBELT_LOCK		= 1,	/* the value is the owner */
+	HASHBELT_REQUEST	= 2,	/* see struct hashbelt_request */
+};
+
+/* Bits of @reasons: which of them are reported, where the handler reports. */
+#define HASHBELT_REPORT(reason)		(1u << (reason))
+#define HASHBELT_REPORT_DEFAULT		(HASHBELT_REPORT(HASHBELT_EXPIRED) | \
+					 HASHBELT_REPORT(HASHBELT_EVICTED) | \
+					 HASHBELT_REPORT(HASHBELT_PRESSURE))
+#define HASHBELT_REPORT_ALL		0xfeu
+
+#define HASHBELT_EVENTS_DEFAULT		(1024 * 1024)	/* @max_events */
+
+/* Which settings HASHBELT_IOC_SET is to change (@fields). */
+#define HASHBELT_SET_TTL		0x0001
+#define HASHBELT_SET_BUCKETS		0x0002
+#define HASHBELT_SET_POLICY		0x0004
+#define HASHBELT_SET_HANDLER		0x0008
+#define HASHBELT_SET_REASONS		0x0010
+#define HASHBELT_SET_MAX_ENTRIES	0x0020
+#define HASHBELT_SET_MAX_BYTES		0x0040
+#define HASHBELT_SET_MAX_EVENTS		0x0080
+#define HASHBELT_SET_MODE		0x0100
+#define HASHBELT_SET_GID		0x0200
+#define HASHBELT_SET_GRACE		0x0400
+#define HASHBELT_SET_ALL		0x07ff
 
 /**
- * struct hashbelt_create - make a belt and bind the descriptor to it
- * @name:	1 to 63 bytes without '/' and control characters, NUL to the
- *		end; empty: a belt that lives as long as a descriptor to it
- * @ttl_ms:	the belt's time-to-live, 1 to HASHBELT_TTL_MAX_MS; 0: the default
+ * struct hashbelt_settings - what a belt shall be
+ * @name:	CREATE: 1 to 63 bytes without '/' and control characters, NUL to the
+ *		end; empty: a belt that lives as long as a descriptor to it. SET:
+ *		pass zeros
+ * @ttl_ms:	the belt's time-to-live, 1 to HASHBELT_TTL_MAX_MS; 0: the default.
+ *		Entries that are there keep their deadlines
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0: the default
- * @policy:	HASHBELT_REFRESH_ON_GET, HASHBELT_KEEP_ON_PUT
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE
  * @mode:	who may read (r) and write (w): permission bits as of a file, at
  *		most 0666
- * @flags:	pass 0
+ * @fields:	SET: HASHBELT_SET_*, what is to be changed; the others are not
+ *		looked at. CREATE: HASHBELT_SET_GID or 0
+ * @handler:	one of enum hashbelt_handler
+ * @reasons:	HASHBELT_REPORT() bits; 0: HASHBELT_REPORT_DEFAULT
+ * @gid:	the belt's group, as seen in the caller's user namespace; CREATE
+ *		without HASHBELT_SET_GID: that of the caller. One that the caller
+ *		is no member of needs CAP_SYS_ADMIN (EPERM)
+ * @reserved32:	pass 0
+ * @max_entries: most entries; 0: no limit
+ * @max_bytes:	most bytes, everything that an entry costs included; 0: no limit
+ * @max_events:	most events that wait to be read or acknowledged; 0:
+ *		HASHBELT_EVENTS_DEFAULT
+ * @grace_ms:	how long an entry stays beyond its deadline, for
+ *		HASHBELT_IOC_FILL alone; it is handed to the handler after that.
+ *		At most HASHBELT_TTL_MAX_MS
  * @reserved:	pass 0
+ *
+ * Limits. An entry counts while it is in the belt, and on while it waits as an
+ * event that it expired or was removed. At a limit, a put of a new key takes
+ * the place of what has expired; else with HASHBELT_EVICT that of the entry
+ * nearest its deadline, and without it fails with ENOSPC. An event of another
+ * reason has given its place away: it counts against the queue's limits alone,
+ * which are @max_events, and again @max_bytes; they hold for what was read and not
+ * acknowledged as well. Where they are reached the oldest events that wait are
+ * dropped and counted. Lower limits than what is there make
+ * the belt full, no more.
  */
-struct hashbelt_create {
+struct hashbelt_settings {
 	char name[HASHBELT_NAME_SIZE];
 	__u64 ttl_ms;
 	__u32 buckets;
 	__u32 policy;
 	__u32 mode;
-	__u32 flags;
-	__u64 reserved[4];
+	__u32 fields;
+	__u32 handler;
+	__u32 reasons;
+	__u32 gid;
+	__u32 reserved32;
+	__u64 max_entries;
+	__u64 max_bytes;
+	__u64 max_events;
+	__u64 grace_ms;
+	__u64 reserved[3];
 };
 
 /**
@@ -175,12 +300,28 @@ struct hashbelt_name {
  * @table:	chains of the hash index
  * @buckets:	buckets of the front wheel
  * @levels:	wheels in use: 1, and one more for each overflow wheel
- * @policy:	as in struct hashbelt_create
- * @mode:	as in struct hashbelt_create
+ * @policy:	as in struct hashbelt_settings
+ * @mode:	as in struct hashbelt_settings
  * @uid:	owner, as seen in the caller's user namespace
  * @gid:	group, likewise
  * @state:	HASHBELT_HALTED, HASHBELT_NAMELESS
  * @access:	HASHBELT_MAY_*: what the caller may do
+ * @handler:	as in struct hashbelt_settings
+ * @reasons:	as in struct hashbelt_settings
+ * @max_entries: as in struct hashbelt_settings
+ * @max_bytes:	as in struct hashbelt_settings
+ * @max_events:	as in struct hashbelt_settings
+ * @used_entries: what counts against @max_entries
+ * @used_bytes:	what counts against @max_bytes
+ * @queued:	events that wait to be read
+ * @in_flight:	events that were read and not acknowledged yet
+ * @queued_bytes: memory that both take; that of an entry that was reinserted is
+ *		counted for each of its events
+ * @sequence:	number of the newest event; 0: none yet
+ * @id:		number of the belt, as trace points name it; not used again
+ * @grace_ms:	as in struct hashbelt_settings
+ * @locks:	locks that are held
+ * @requests:	requests that wait
  * @reserved:	pass 0; returned as 0
  */
 struct hashbelt_info {
@@ -200,13 +341,28 @@ struct hashbelt_info {
 	__u32 gid;
 	__u32 state;
 	__u32 access;
-	__u64 reserved[4];
+	__u32 handler;
+	__u32 reasons;
+	__u64 max_entries;
+	__u64 max_bytes;
+	__u64 max_events;
+	__u64 used_entries;
+	__u64 used_bytes;
+	__u64 queued;
+	__u64 in_flight;
+	__u64 queued_bytes;
+	__u64 sequence;
+	__u64 id;
+	__u64 grace_ms;
+	__u64 locks;
+	__u64 requests;
+	__u64 reserved[1];
 };
 
 /* Counters of a belt since it was made, in the order of HASHBELT_IOC_STAT. */
 enum hashbelt_counter {
 	HASHBELT_STAT_HITS,		/* gets that returned a value */
-	HASHBELT_STAT_MISSES,		/* gets that found no entry */
+	HASHBELT_STAT_MISSES,		/* gets that found no entry: all of them */
 	HASHBELT_STAT_PUTS_NEW,		/* puts of a key that was not there */
 	HASHBELT_STAT_PUTS_REPLACED,	/* puts over an entry */
 	HASHBELT_STAT_REFUSED,		/* puts and removes whose condition failed */
@@ -217,21 +373,120 @@ enum hashbelt_counter {
 	HASHBELT_STAT_CASCADED,		/* entries drained to a later bucket */
 	HASHBELT_STAT_DRAINED,		/* buckets drained */
 	HASHBELT_STAT_WAKEUPS,		/* times the worker woke by its timer */
+	HASHBELT_STAT_MISSES_EXPIRED,	/* misses of what expired not long ago */
+	HASHBELT_STAT_MISSES_EVICTED,	/* misses of what was evicted not long ago */
+	HASHBELT_STAT_REJECTED,		/* puts refused because the belt was full */
+	HASHBELT_STAT_EVICTED,		/* entries that made room in a full belt */
+	HASHBELT_STAT_PRESSURE,		/* entries given up when memory was short */
+	HASHBELT_STAT_REINSERTED,	/* entries that expired and live on */
+	HASHBELT_STAT_EVENTS,		/* events queued */
+	HASHBELT_STAT_EVENTS_LOST,	/* events dropped before they were read */
+	HASHBELT_STAT_EVENTS_READ,	/* events handed out, each time */
+	HASHBELT_STAT_EVENTS_RETURNED,	/* events not acknowledged, queued again */
+	HASHBELT_STAT_ROTATIONS,	/* intervals that have passed */
+	HASHBELT_STAT_ADDS,		/* additions */
+	HASHBELT_STAT_STALE,		/* values returned in their grace time */
+	HASHBELT_STAT_FILLS,		/* rights to fill given */
+	HASHBELT_STAT_LOCKS,		/* locks granted */
+	HASHBELT_STAT_LOCK_WAITS,	/* of those, to somebody who had waited */
+	HASHBELT_STAT_RELEASED,		/* entries and locks gone with a descriptor */
+	HASHBELT_STAT_REQUESTS,		/* requests registered */
+	HASHBELT_STAT_COMPLETED,	/* requests completed by a put or by hand */
+	HASHBELT_STAT_TIMED_OUT,	/* requests whose time was over */
 	HASHBELT_STAT_COUNT		/* their number; grows with the interface */
 };
+
+/*
+ * The lag of an expired entry is the time from its deadline to the moment at
+ * which the worker handed it over. Lag i counts those below 2^i milliseconds
+ * that are not in an earlier one; the last takes all others as well.
+ */
+#define HASHBELT_LAGS		24
 
 /**
  * struct hashbelt_stat - read the counters
  * @counters:	pointer to an array of __u64, by enum hashbelt_counter
- * @count:	in: its length; returned: how many the kernel knows. No more
- *		than the smaller of the two are written
- * @reserved:	pass 0
+ * @lags:	pointer to an array of __u64: the histogram of lags
+ * @count:	in: length of @counters; returned: how many the kernel knows. No
+ *		more than the smaller of the two are written
+ * @lag_count:	likewise for @lags
  */
 struct hashbelt_stat {
 	__u64 counters;
+	__u64 lags;
+	__u32 count;
+	__u32 lag_count;
+};
+
+/**
+ * struct hashbelt_buckets - count entries by the time that they have left
+ * @cursor:	0 to begin; returned: where to go on, 0 at the end
+ * @counts:	pointer to an array of __u64 that is filled in, for the part of the
+ *		belt that this call looked at: the caller adds up. Element i counts
+ *		the entries that expire in the i-th interval from now; the last
+ *		one all that expire later or never
+ * @count:	its length, 1 to HASHBELT_BUCKETS_MAX
+ * @reserved:	pass 0
+ */
+struct hashbelt_buckets {
+	__u64 cursor;
+	__u64 counts;
 	__u32 count;
 	__u32 reserved;
 };
+
+/* How a descriptor reads events (HASHBELT_IOC_WATCH). */
+#define HASHBELT_WATCH_ACK	0x01	/* what it reads is its own until ACK */
+#define HASHBELT_WATCH_REQUESTS	0x02	/* it reads of its own requests alone; without ACK */
+
+/**
+ * struct hashbelt_event - what read(2) returns, again and again
+ * @size:	bytes to the next event, a multiple of 8
+ * @reason:	one of enum hashbelt_reason; of a request, of enum hashbelt_cause
+ * @sequence:	number of the event: 1 for a belt's first, and then one more for
+ *		each. One that is read again has the number that it had. Of requests
+ *		each descriptor has a count of its own
+ * @lost:	events dropped before they were read, since read(2) last said so
+ * @deadline_ns: belt time at which the entry expired or would have;
+ *		~0: never
+ * @handed_ns:	belt time at which the event was queued
+ * @version:	the entry's version; the lock's token; the request's id
+ * @flags:	the user's flag bits
+ * @key_len:	length of the key that follows this structure; of a request, the
+ *		key that was put or completed, 0 if it was neither
+ * @value_len:	length of the value that follows the key
+ * @kind:	one of enum hashbelt_kind
+ *
+ * read(2) on a descriptor that is bound to a belt, with the right to read it,
+ * returns as many whole events as fit. It waits for the first, unless O_NONBLOCK
+ * is set (EAGAIN); poll(2) tells when there is one. Each event goes to one
+ * reader. Errors: EMSGSIZE, the buffer is too small for the next event, which
+ * HASHBELT_EVENT_MAX bytes never are; ENODATA, nothing is queued and the belt
+ * reports nothing; EIDRM, EPERM, EFAULT, EINTR.
+ *
+ * A descriptor with HASHBELT_WATCH_ACK owns what it has read until it
+ * acknowledges it: HASHBELT_IOC_ACK with the sequence of an event settles that
+ * one and all that it had read before (ENOENT: it has not read that one, or has
+ * settled it). What is left when it is closed or bound to another belt goes back to
+ * the head of the queue, in the order in which it was read; so does what could not
+ * be copied out. The mode ends with the binding.
+ */
+struct hashbelt_event {
+	__u32 size;
+	__u32 reason;
+	__u64 sequence;
+	__u64 lost;
+	__u64 deadline_ns;
+	__u64 handed_ns;
+	__u64 version;
+	__u32 flags;
+	__u32 key_len;
+	__u32 value_len;
+	__u32 kind;
+};
+
+/* The largest event that there can be. */
+#define HASHBELT_EVENT_MAX	(64 + HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX)
 
 /**
  * struct hashbelt_scan - read keys, a piece at a time
@@ -242,8 +497,8 @@ struct hashbelt_stat {
  * @count:	returned: records in the buffer (0 does not mean the end)
  * @reserved:	pass 0
  *
- * Every entry that is there from the first call to the last is reported once
- * or more. A record is a struct hashbelt_record, and the key after it.
+ * Every entry that is there from the first call to the last is reported once.
+ * A record is a struct hashbelt_record, and the key after it.
  */
 struct hashbelt_scan {
 	__u64 cursor;
@@ -271,6 +526,190 @@ struct hashbelt_record {
 	__u64 version;
 };
 
+/**
+ * struct hashbelt_lock - one lock, for one owner
+ * @key:	pointer to the lock's name
+ * @owner:	pointer to the owner's bytes: any, and up to the callers who is whose.
+ *		HOLDER: pointer to a buffer
+ * @key_len:	length of the name, 1 to HASHBELT_KEY_MAX bytes
+ * @owner_len:	length of the owner, 1 to HASHBELT_OWNER_MAX bytes. HOLDER: size of
+ *		the buffer, replaced by the length of the owner
+ * @how:	LOCK: 0 or HASHBELT_BOUND: unlocked when the last copy of the
+ *		descriptor is closed, at the latest; as it was first granted. Others: 0
+ * @reserved32:	pass 0
+ * @ttl_ms:	LOCK, RENEW: the lease, at most the belt's time-to-live; 0: just that.
+ *		Returned: the time left
+ * @wait_ms:	LOCK: how long to wait for it, by belt time; 0: not at all,
+ *		HASHBELT_TTL_NEVER: for ever. Others: 0
+ * @token:	returned: the fencing token, larger for each grant of this lock than
+ *		for any before, whatever has become of that
+ * @held_ms:	returned: how long the owner has had it
+ * @count:	returned by RELEASE: locks that were held
+ * @reserved:	pass 0
+ *
+ * Locks have names of their own: an entry of the same key is something else. They
+ * count as entries under the belt's limits.
+ *
+ * LOCK grants the lock if it is free. For the owner who has it already, it makes the
+ * lease longer (never shorter) and returns the token that he has. Who waits, also for
+ * the same owner as another, gets it in the order in which they came: it is given to the first of
+ * them when it is unlocked, expires, or its holder closes his descriptor. RENEW sets
+ * the lease, from now on. RELEASE unlocks all that an owner has, at a cost that
+ * depends on that alone.
+ *
+ * Errors: EBUSY (held by another, and @wait_ms is 0), ETIMEDOUT (still held after
+ * that time), EINTR (by a signal while waiting), ENOENT (UNLOCK, RENEW, HOLDER: not
+ * held), EACCES (UNLOCK, RENEW: held by another), EDOM (the lease is too long),
+ * EOPNOTSUPP (LOCK: the belt may take entries away: it is not pinned, or evicts),
+ * ERANGE (HOLDER: the buffer), E2BIG (a length), ENOSPC, EDQUOT, ENOMEM, EINVAL,
+ * EFAULT, EPERM, EIDRM. HOLDER and LOCKS need HASHBELT_MAY_READ, the others
+ * HASHBELT_MAY_WRITE.
+ */
+struct hashbelt_lock {
+	__u64 key;
+	__u64 owner;
+	__u32 key_len;
+	__u32 owner_len;
+	__u32 how;
+	__u32 reserved32;
+	__u64 ttl_ms;
+	__u64 wait_ms;
+	__u64 token;
+	__u64 held_ms;
+	__u64 count;
+	__u64 reserved[2];
+};
+
+/**
+ * struct hashbelt_locks - list the locks that are held, a piece at a time
+ * @cursor:	0 to begin; returned: where to go on, 0 at the end
+ * @owner:	pointer to the owner whose locks are listed
+ * @buffer:	pointer to space for records
+ * @owner_len:	length of the owner; 0: locks of all owners
+ * @size:	size of the buffer in bytes, at most HASHBELT_SCAN_MAX. ERANGE: too
+ *		small for the next piece, and @size says what that needs
+ * @count:	returned: records in the buffer (0 does not mean the end)
+ * @reserved:	pass 0
+ *
+ * A record is a struct hashbelt_lock_record. Those of one owner come in the order
+ * of their tokens, and cost no more than there are.
+ */
+struct hashbelt_locks {
+	__u64 cursor;
+	__u64 owner;
+	__u64 buffer;
+	__u32 owner_len;
+	__u32 size;
+	__u32 count;
+	__u32 reserved;
+};
+
+/**
+ * struct hashbelt_lock_record - a lock as LOCKS reports it
+ * @size:	bytes to the next record, a multiple of 8
+ * @key_len:	length of the name that follows this structure
+ * @owner_len:	length of the owner that follows the name
+ * @how:	HASHBELT_BOUND or 0
+ * @ttl_ms:	time left
+ * @held_ms:	time since it was granted
+ * @token:	the fencing token
+ */
+struct hashbelt_lock_record {
+	__u32 size;
+	__u32 key_len;
+	__u32 owner_len;
+	__u32 how;
+	__u64 ttl_ms;
+	__u64 held_ms;
+	__u64 token;
+};
+
+/* What to do besides, and what came of it (@how and @state of hashbelt_fill). */
+#define HASHBELT_STALE		0x100	/* how: an old value will do; state: it is one */
+#define HASHBELT_GIVE_UP	0x200	/* how: give the right back, nothing else */
+#define HASHBELT_GRANTED	0x01	/* state: the caller has the right to fill */
+#define HASHBELT_FILLING	0x02	/* state: somebody else has it */
+
+/**
+ * struct hashbelt_fill - get, or the right to fill
+ * @item:	as for a get
+ * @lease_ms:	how long the right lasts if nobody puts the key; 0: 10 seconds
+ * @wait_ms:	how long to wait, by belt time, for somebody else to put the key; 0:
+ *		not at all, HASHBELT_TTL_NEVER: for ever
+ * @ahead_ms:	ask for the right already when less than this is left of the entry's
+ *		life. One caller gets it while that life lasts, or @lease_ms if that is
+ *		longer
+ * @token:	returned with HASHBELT_GRANTED; passed with HASHBELT_GIVE_UP
+ * @how:	HASHBELT_BOUND: the right goes with the descriptor, if not before;
+ *		HASHBELT_STALE; HASHBELT_GIVE_UP
+ * @state:	returned: HASHBELT_GRANTED, HASHBELT_FILLING, HASHBELT_STALE
+ * @reserved:	pass 0
+ *
+ * A miss gives one caller the right to fill: to find out what the value is, and to put
+ * it. The others meanwhile learn that it is being filled, or wait, or take the old
+ * value. The right ends with the first put of the key, whoever does that, or at the
+ * end of its lease; then the first of those who wait has it. It counts as an entry
+ * under the belt's limits.
+ *
+ * Returns 0 with a value; ENOENT without one, and @state says who fills; ETIMEDOUT,
+ * nobody has put it in that time; EINTR; else the errors of a get, of a put, and
+ * with HASHBELT_GIVE_UP ENOENT if the caller does not have the right. Needs
+ * HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
+ */
+struct hashbelt_fill {
+	struct hashbelt_item item;
+	__u64 lease_ms;
+	__u64 wait_ms;
+	__u64 ahead_ms;
+	__u64 token;
+	__u32 how;
+	__u32 state;
+	__u64 reserved[2];
+};
+
+/**
+ * struct hashbelt_key - a key
+ * @key:	pointer to its bytes
+ * @key_len:	their number, 1 to HASHBELT_KEY_MAX
+ * @count:	pass 0. Returned by COMPLETE: requests completed
+ */
+struct hashbelt_key {
+	__u64 key;
+	__u32 key_len;
+	__u32 count;
+};
+
+/**
+ * struct hashbelt_request - wait for keys, without a thread
+ * @id:		a number of the caller's, by which it is told
+ * @keys:	pointer to an array of struct hashbelt_key
+ * @count:	its length, 1 to HASHBELT_REQUEST_KEYS
+ * @flags:	pass 0
+ * @ttl_ms:	when it times out: a number, 0 for the belt's time-to-live,
+ *		HASHBELT_TTL_NEVER for never; resolved like an entry's
+ * @reserved:	pass 0
+ *
+ * The request is completed once, by the first of: a put of one of its keys, a
+ * COMPLETE of one of them, its timeout; in need of room or memory, and by a clear, as
+ * an entry goes. The descriptor that registered it reads the event, in the mode
+ * HASHBELT_WATCH_REQUESTS; nobody else does. When that descriptor is closed or bound to
+ * another belt, requests that wait and events that were not read are gone.
+ *
+ * Until then a request counts as an entry under the belt's limits. Errors: EEXIST
+ * (the descriptor has a request of that id), E2BIG, EINVAL, EFAULT, ENOSPC, EDQUOT,
+ * ENOMEM, EPERM, EIDRM. CANCEL points to an id: ENOENT, there is none, or it has been
+ * completed. REQUEST needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE, for it takes room,
+ * CANCEL HASHBELT_MAY_READ, COMPLETE HASHBELT_MAY_WRITE.
+ */
+struct hashbelt_request {
+	__u64 id;
+	__u64 keys;
+	__u32 count;
+	__u32 flags;
+	__u64 ttl_ms;
+	__u64 reserved[2];
+};
+
 #define HASHBELT_IOC_MAGIC	0xBE
 
 /* Returns HASHBELT_ABI, and does nothing else. */
@@ -285,6 +724,8 @@ struct hashbelt_record {
 #define HASHBELT_IOC_BATCH	_IOWR(HASHBELT_IOC_MAGIC, 0x06, struct hashbelt_batch)
 #define HASHBELT_IOC_SCAN	_IOWR(HASHBELT_IOC_MAGIC, 0x07, struct hashbelt_scan)
 #define HASHBELT_IOC_CLEAR	_IO(HASHBELT_IOC_MAGIC, 0x08)
+#define HASHBELT_IOC_ADD	_IOWR(HASHBELT_IOC_MAGIC, 0x09, struct hashbelt_item)
+#define HASHBELT_IOC_FILL	_IOWR(HASHBELT_IOC_MAGIC, 0x0a, struct hashbelt_fill)
 
 /*
  * On that belt as a whole. ROTATE and ADVANCE fail with EOVERFLOW if they would
@@ -297,15 +738,36 @@ struct hashbelt_record {
 #define HASHBELT_IOC_ROTATE	_IO(HASHBELT_IOC_MAGIC, 0x24)
 /* Points to the milliseconds. */
 #define HASHBELT_IOC_ADVANCE	_IOW(HASHBELT_IOC_MAGIC, 0x25, __u64)
+#define HASHBELT_IOC_SET	_IOW(HASHBELT_IOC_MAGIC, 0x26, struct hashbelt_settings)
+#define HASHBELT_IOC_BUCKETS	_IOWR(HASHBELT_IOC_MAGIC, 0x27, struct hashbelt_buckets)
+
+/* On the events of that belt. They point to HASHBELT_WATCH_*, to a sequence. */
+#define HASHBELT_IOC_WATCH	_IOW(HASHBELT_IOC_MAGIC, 0x30, __u32)
+#define HASHBELT_IOC_ACK	_IOW(HASHBELT_IOC_MAGIC, 0x31, __u64)
+
+/* On the requests that wait in that belt. CANCEL points to an id. */
+#define HASHBELT_IOC_REQUEST	_IOW(HASHBELT_IOC_MAGIC, 0x32, struct hashbelt_request)
+#define HASHBELT_IOC_CANCEL	_IOW(HASHBELT_IOC_MAGIC, 0x33, __u64)
+#define HASHBELT_IOC_COMPLETE	_IOWR(HASHBELT_IOC_MAGIC, 0x34, struct hashbelt_key)
 
 /*
  * On the set of belts. OPEN fails with EACCES if the belt's mode leaves nothing
- * to the caller, CREATE with EEXIST if the name is taken, the others with ENOENT
- * if it is not.
+ * to the caller. CREATE fails with EEXIST if the name is taken, with ENOSPC or
+ * EDQUOT if there are as many belts as there may be, or as the caller may have.
+ * The others fail with ENOENT if there is no such name. NEXT passes over
+ * belts that the caller may neither read nor configure.
  */
-#define HASHBELT_IOC_CREATE	_IOW(HASHBELT_IOC_MAGIC, 0x40, struct hashbelt_create)
+#define HASHBELT_IOC_CREATE	_IOW(HASHBELT_IOC_MAGIC, 0x40, struct hashbelt_settings)
 #define HASHBELT_IOC_OPEN	_IOW(HASHBELT_IOC_MAGIC, 0x41, struct hashbelt_name)
 #define HASHBELT_IOC_DESTROY	_IOW(HASHBELT_IOC_MAGIC, 0x42, struct hashbelt_name)
 #define HASHBELT_IOC_NEXT	_IOWR(HASHBELT_IOC_MAGIC, 0x43, struct hashbelt_info)
+
+/* On the locks of the belt that the descriptor is bound to. */
+#define HASHBELT_IOC_LOCK	_IOWR(HASHBELT_IOC_MAGIC, 0x50, struct hashbelt_lock)
+#define HASHBELT_IOC_UNLOCK	_IOWR(HASHBELT_IOC_MAGIC, 0x51, struct hashbelt_lock)
+#define HASHBELT_IOC_RENEW	_IOWR(HASHBELT_IOC_MAGIC, 0x52, struct hashbelt_lock)
+#define HASHBELT_IOC_HOLDER	_IOWR(HASHBELT_IOC_MAGIC, 0x53, struct hashbelt_lock)
+#define HASHBELT_IOC_RELEASE	_IOWR(HASHBELT_IOC_MAGIC, 0x54, struct hashbelt_lock)
+#define HASHBELT_IOC_LOCKS	_IOWR(HASHBELT_IOC_MAGIC, 0x55, struct hashbelt_locks)
 
 #endif /* _UAPI_HASHBELT_H */

@@ -10,10 +10,6 @@
 #include <linux/wait_bit.h>
 
 #include "hashbelt_belt.h"
-#include "hashbelt_memory.h"
-
-/* Chains that one call of a scan looks at: it may find no entry in them. */
-#define SCAN_CHAINS	4096
 
 #define SHARD_BITS_MIN	1
 #define SHARD_BITS_MAX	6
@@ -26,6 +22,7 @@ struct workqueue_struct *hb_belt_wq;
 /* Frees belts, and so waits for what runs on the other. */
 static struct workqueue_struct *destroy_wq;
 static atomic_t belts = ATOMIC_INIT(0);
+static atomic64_t last_id = ATOMIC64_INIT(0);
 
 struct scan_buffer {
 	struct hashbelt_belt *belt;
@@ -40,10 +37,11 @@ static void scan_one(struct hashbelt_entry *entry, void *arg)
 {
 	struct scan_buffer *buffer = arg;
 	struct hashbelt_record *record = (void *)(buffer->bytes + buffer->used);
-	u64 deadline = atomic64_read(&entry->node.deadline);
+	s64 deadline = atomic64_read(&entry->node.deadline);
 	u32 size = ALIGN(sizeof(*record) + entry->key_len, 8);
 
-	if (hb_is_cleared(buffer->belt, entry) || deadline <= buffer->now)
+	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(buffer->belt, entry) ||
+	    deadline <= (s64)buffer->now)
 		return;
 	buffer->used += size;
 	buffer->count++;
@@ -87,7 +85,7 @@ int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan,
 	scan->count = 0;
 	if (place >= HB_INDEX_END)
 		return -EINVAL;
-	for (chains = 0; chains < SCAN_CHAINS && place < HB_INDEX_END; chains++) {
+	for (chains = 0; chains < HB_SCAN_CHAINS && place < HB_INDEX_END; chains++) {
 		struct hb_shard *shard = hb_shard_of(belt, place);
 		u64 next;
 
@@ -109,10 +107,149 @@ int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan,
 }
 EXPORT_SYMBOL_GPL(hashbelt_scan);
 
+struct bucket_counts {
+	struct hashbelt_belt *belt;
+	u64 *counts;
+	u64 now;
+	u64 width;
+	u32 last;
+};
+
+static void count_one(struct hashbelt_entry *entry, void *arg)
+{
+	struct bucket_counts *buckets = arg;
+	s64 deadline = atomic64_read(&entry->node.deadline);
+
+	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(buckets->belt, entry) ||
+	    deadline <= (s64)buckets->now)
+		return;
+	buckets->counts[min_t(u64, div64_u64(deadline - buckets->now, buckets->width),
+			      buckets->last)]++;
+}
+
+/* What is set under all shards' locks can be read under one. */
+u64 hb_interval(struct hashbelt_belt *belt)
+{
+	u64 interval;
+
+	spin_lock(&belt->shards->lock);
+	interval = belt->gauge->width[0];
+	spin_unlock(&belt->shards->lock);
+	return interval;
+}
+
+/**
+ * hashbelt_buckets() - count the entries of some chains by the time they have left
+ * @belt:	the belt
+ * @cursor:	0 to begin; returned: where to go on, 0 at the end
+ * @counts:	for each interval from now the entries that expire in it are added;
+ *		to the last one all that expire later
+ * @count:	their number, at least 1
+ *
+ * Context: may sleep. Return: 0; -EINVAL for a cursor that was not returned.
+ */
+int hashbelt_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 count)
+{
+	struct bucket_counts buckets = {
+		.belt = belt, .counts = counts, .last = count - 1,
+		.now = hb_clock_now(&belt->clock), .width = hb_interval(belt),
+	};
+	u64 place = *cursor;
+	unsigned int chains;
+
+	if (place >= HB_INDEX_END)
+		return -EINVAL;
+	for (chains = 0; chains < HB_SCAN_CHAINS && place < HB_INDEX_END; chains++) {
+		struct hb_shard *shard = hb_shard_of(belt, place);
+
+		spin_lock(&shard->lock);
+		place = hb_index_scan(&belt->index, place, count_one, &buckets);
+		spin_unlock(&shard->lock);
+	}
+	*cursor = place < HB_INDEX_END ? place : 0;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(hashbelt_buckets);
+
+/* When the worker looks next, also while it is looking and has set no alarm yet. */
+static u64 wake_of(struct hashbelt_belt *belt)
+{
+	u64 wake = READ_ONCE(belt->clock.wake);
+	struct hb_shard *shard;
+
+	if (wake != HB_NEVER)
+		return wake;
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		spin_lock(&shard->lock);
+		wake = min(wake, hb_wheel_next(&shard->wheel));
+		spin_unlock(&shard->lock);
+	}
+	return wake == HB_NEVER ? HASHBELT_TTL_NEVER : wake;
+}
+
+/**
+ * hashbelt_wipes() - whether no copy of a key or value may stay behind
+ * @belt:	the belt
+ *
+ * Return: whether.
+ */
+bool hashbelt_wipes(const struct hashbelt_belt *belt)
+{
+	return READ_ONCE(belt->policy) & HASHBELT_WIPE;
+}
+EXPORT_SYMBOL_GPL(hashbelt_wipes);
+
+static u64 limit_of(u64 most)
+{
+	return most == S64_MAX ? 0 : most;
+}
+
+/* What is set, and what time it is. */
+static void info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info)
+{
+	spin_lock(&belt->shards->lock);
+	info->ttl_ms = div_u64(belt->ttl, NSEC_PER_MSEC);
+	info->interval_ns = belt->gauge->width[0];
+	info->buckets = belt->gauge->size[0];
+	info->policy = belt->policy;
+	info->handler = belt->handler;
+	info->reasons = belt->reasons;
+	info->max_entries = limit_of(belt->usage.max_entries);
+	info->max_bytes = limit_of(belt->usage.max_bytes);
+	info->max_events = belt->queue.max_events;
+	info->grace_ms = div_u64(belt->grace, NSEC_PER_MSEC);
+	spin_unlock(&belt->shards->lock);
+	info->id = belt->id;
+	info->now_ns = hb_clock_now(&belt->clock);
+	info->state = hb_clock_is_halted(&belt->clock) ? HASHBELT_HALTED : 0;
+}
+
+/* What waits as an event, and what counts against the limits. */
+static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
+{
+	struct hb_queue *queue = &belt->queue;
+	struct hb_usage *usage = &belt->usage;
+
+	spin_lock(&queue->lock);
+	info->queued = queue->waiting.count;
+	info->queued_bytes = queue->bytes;
+	info->in_flight = queue->in_flight;
+	info->sequence = queue->sequence;
+	info->used_entries += queue->kept_entries;
+	info->used_bytes += queue->kept_bytes;
+	spin_lock(&usage->lock);
+	if (usage->limited) {
+		info->used_entries = usage->entries;
+		info->used_bytes = usage->bytes;
+	}
+	spin_unlock(&usage->lock);
+	spin_unlock(&queue->lock);
+}
+
 /**
  * hashbelt_info() - describe a belt
  * @belt:	the belt
- * @info:	filled in, but for its name, @mode, @uid, @gid and @access
+ * @info:	zeroed; filled in, but for its name, @mode, @uid, @gid and @access
  *
  * Context: may sleep.
  */
@@ -121,45 +258,69 @@ void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	struct hb_shard *shard;
 	unsigned int levels;
 
-	info->ttl_ms = div_u64(belt->ttl, NSEC_PER_MSEC);
-	info->interval_ns = belt->gauge.width[0];
-	info->now_ns = hb_clock_now(&belt->clock);
-	info->wake_ns = READ_ONCE(belt->clock.wake);
-	if (info->wake_ns == HB_NEVER)
-		info->wake_ns = HASHBELT_TTL_NEVER;
-	info->buckets = belt->gauge.size[0];
-	info->policy = belt->policy;
-	info->state = hb_clock_is_halted(&belt->clock) ? HASHBELT_HALTED : 0;
+	info_settings(belt, info);
+	info->wake_ns = wake_of(belt);
 	info->table = 1ULL << READ_ONCE(belt->index.bits);
-	info->entries = 0;
-	info->bytes = hb_index_bytes(&belt->index);
-	info->levels = 0;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		info->entries += shard->live;
 		info->bytes += shard->live_bytes;
+		info->locks += shard->locks;
+		info->requests += shard->requests;
+		spin_unlock(&shard->lock);
+	}
+	info->used_entries = info->entries;
+	info->used_bytes = info->bytes + info->entries * HB_INDEX_SHARE;
+	info_queue(belt, info);
+	info->bytes += hb_index_bytes(&belt->index);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		spin_lock(&shard->lock);
 		levels = hb_wheel_levels(&shard->wheel, &info->bytes);
+		hb_wheel_levels(&shard->old, &info->bytes);
 		spin_unlock(&shard->lock);
 		info->levels = max(info->levels, levels);
 	}
 }
 EXPORT_SYMBOL_GPL(hashbelt_info);
 
+/* Intervals that have passed since the belt was made. */
+static u64 rotations(struct hashbelt_belt *belt)
+{
+	u64 rotated, width;
+
+	spin_lock(&belt->shards->lock);
+	width = belt->gauge->width[0];
+	rotated = belt->rotated + div64_u64(hb_clock_now(&belt->clock), width) -
+		  div64_u64(belt->measured, width);
+	spin_unlock(&belt->shards->lock);
+	return rotated;
+}
+
 /**
  * hashbelt_stat() - sum the counters
  * @belt:	the belt
  * @counters:	HASHBELT_STAT_COUNT of them, filled in
+ * @lags:	HASHBELT_LAGS of them, filled in
+ *
+ * Context: may sleep.
  */
-void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters)
+void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags)
 {
 	unsigned int i;
 	int cpu;
 
 	memset(counters, 0, HASHBELT_STAT_COUNT * sizeof(*counters));
-	for_each_possible_cpu(cpu)
+	memset(lags, 0, HASHBELT_LAGS * sizeof(*lags));
+	for_each_possible_cpu(cpu) {
+		const struct hb_stats *stats = per_cpu_ptr(belt->stats, cpu);
+
 		for (i = 0; i < HASHBELT_STAT_COUNT; i++)
-			counters[i] += READ_ONCE(per_cpu_ptr(belt->stats, cpu)->count[i]);
+			counters[i] += READ_ONCE(stats->count[i]);
+		for (i = 0; i < HASHBELT_LAGS; i++)
+			lags[i] += READ_ONCE(stats->lags[i]);
+	}
 	counters[HASHBELT_STAT_WAKEUPS] = hb_clock_wakeups(&belt->clock);
+	counters[HASHBELT_STAT_ROTATIONS] = rotations(belt);
 }
 EXPORT_SYMBOL_GPL(hashbelt_stat);
 
@@ -187,51 +348,54 @@ static void take_one(struct hashbelt_entry *entry, void *list)
 {
 	hlist_del(&entry->chain);
 	hb_wheel_del(&entry->node);
-	hlist_add_head(&entry->node.slot, list);
+	list_add(&entry->node.slot, list);
 }
 
-static void free_list(struct hlist_head *list)
+static void free_list(struct hashbelt_belt *belt, struct list_head *list)
 {
-	struct hashbelt_entry *entry;
-	struct hlist_node *next;
+	struct hashbelt_entry *entry, *next;
 
-	hlist_for_each_entry_safe(entry, next, list, node.slot)
-		hashbelt_entry_put(entry);
-	INIT_HLIST_HEAD(list);
+	list_for_each_entry_safe(entry, next, list, node.slot)
+		hashbelt_entry_put(belt, entry);
+	INIT_LIST_HEAD(list);
 }
 
 static void free_entries(struct hashbelt_belt *belt)
 {
-	struct hashbelt_entry *entry, *next;
 	struct hb_shard *shard;
-	HLIST_HEAD(list);
+	LIST_HEAD(list);
 	u64 place;
 
+	/* They have watches in points yet. */
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		hb_requests_step(shard);
 	for (place = 0; place < HB_INDEX_END; cond_resched()) {
 		place = hb_index_scan(&belt->index, place, take_one, &list);
 		/* Not in the scan: freeing a large one may sleep. */
-		free_list(&list);
+		free_list(belt, &list);
 	}
+	hb_event_free_all(belt);
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		/* It may have said that it is done, and still hold the lock. */
 		flush_work(&shard->free.work);
-		list_for_each_entry_safe(entry, next, &shard->expired, node.queue)
-			hashbelt_entry_put(entry);
-	}
 }
 
 /* Frees what of a belt has been made; nobody uses it. */
 static void belt_free(struct hashbelt_belt *belt)
 {
+	struct hb_account *account = belt->account;
 	struct hb_shard *shard;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		hb_wheel_destroy(&shard->wheel);
+		hb_wheel_destroy(&shard->old);
+	}
 	hb_index_destroy(&belt->index);
 	free_percpu(belt->stats);
-	hb_free(belt, belt_size(belt->shard_bits));
+	hb_free(account, belt, belt_size(belt->shard_bits));
+	hb_account_put(account);
 	if (atomic_dec_and_test(&belts))
 		wake_up_var(&belts);
 }
@@ -250,13 +414,14 @@ static void belt_free_work(struct work_struct *work)
 /**
  * hashbelt_destroy() - give up a belt
  * @belt:	from hashbelt_create(). No operation on it may be going on but
- *		readers under RCU, who may still find entries. Expired entries
- *		that wait for the handler are dropped
+ *		readers under RCU, who may still find entries. Events that wait
+ *		are dropped
  *
  * The belt is freed after a grace period. Context: any.
  */
 void hashbelt_destroy(struct hashbelt_belt *belt)
 {
+	hb_limit_delist(belt);
 	queue_rcu_work(destroy_wq, &belt->free);
 }
 EXPORT_SYMBOL_GPL(hashbelt_destroy);
@@ -264,7 +429,12 @@ EXPORT_SYMBOL_GPL(hashbelt_destroy);
 static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 {
 	spin_lock_init(&shard->lock);
-	INIT_LIST_HEAD(&shard->expired);
+	INIT_LIST_HEAD(&shard->limbo);
+	INIT_LIST_HEAD(&shard->leaving);
+	INIT_LIST_HEAD(&shard->old.fallen);
+	INIT_LIST_HEAD(&shard->old.forever);
+	INIT_LIST_HEAD(&shard->done);
+	shard->nearest = HB_NOTHING;
 	INIT_RCU_WORK(&shard->free, hb_limbo_free);
 	shard->belt = belt;
 }
@@ -278,15 +448,52 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	belt->stats = alloc_percpu_gfp(struct hb_stats, GFP_KERNEL_ACCOUNT);
 	if (!belt->stats)
 		return -ENOMEM;
-	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), hb_belt_wq);
+	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), hb_belt_wq,
+			    belt->account);
 	if (err)
 		return err;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-		err = hb_wheel_init(&shard->wheel, &belt->gauge);
+		err = hb_wheel_init(&shard->wheel, belt->gauge, belt->account);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+/* Everything that needs no memory. */
+static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *config)
+{
+	struct hb_shard *shard;
+
+	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
+	belt->policy = config->policy;
+	belt->handler = config->handler;
+	belt->reasons = config->reasons ?: HASHBELT_REPORT_DEFAULT;
+	belt->event = config->event;
+	belt->arg = config->arg;
+	belt->account = hb_account_get(config->account);
+	belt->id = atomic64_inc_return(&last_id);
+	belt->sweep = HB_INDEX_END;
+	get_random_bytes(&belt->seed, sizeof(belt->seed));
+	mutex_init(&belt->set_lock);
+	mutex_init(&belt->step_lock);
+	mutex_init(&belt->clear_lock);
+	spin_lock_init(&belt->usage.lock);
+	spin_lock_init(&belt->desk.lock);
+	belt->desk.owners = RB_ROOT;
+	INIT_LIST_HEAD(&belt->desk.sleepers);
+	INIT_LIST_HEAD(&belt->desk.holders);
+	hb_queue_init(&belt->queue);
+	INIT_WORK(&belt->work, hb_belt_work);
+	INIT_RCU_WORK(&belt->free, belt_free_work);
+	hb_clock_init(&belt->clock, hb_belt_wq, &belt->work);
+	belt->measured = hb_clock_now(&belt->clock);
+	belt->gauge = &belt->gauges[0];
+	hb_gauge_init(belt->gauge, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT);
+	hb_set_grace(belt, belt->gauge, config->grace);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		shard_init(belt, shard);
+	hb_set_limits(belt, config, HASHBELT_SET_ALL);
 }
 
 /**
@@ -296,45 +503,29 @@ static int belt_alloc(struct hashbelt_belt *belt)
  * Context: may sleep.
  *
  * Return: the belt, owned by the caller, to be given up with
- * hashbelt_destroy(); ERR_PTR(-EINVAL) or ERR_PTR(-ENOMEM).
+ * hashbelt_destroy(); ERR_PTR(-EINVAL), ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) or
+ * ERR_PTR(-EDQUOT) if the module's or the account's memory limit is reached.
  */
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 {
-	u64 ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, 2);
-	u32 buckets = config->buckets ?: HASHBELT_BUCKETS_DEFAULT;
-	unsigned int shard_bits = choose_shard_bits(buckets);
+	unsigned int shard_bits = choose_shard_bits(config->buckets);
 	struct hashbelt_belt *belt;
-	struct hb_shard *shard;
-	int err;
+	int err = hb_check_config(config, HASHBELT_SET_ALL);
 
-	if (config->ttl > HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC ||
-	    buckets < HASHBELT_BUCKETS_MIN || buckets > HASHBELT_BUCKETS_MAX ||
-	    config->policy & ~(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT))
-		return ERR_PTR(-EINVAL);
-	belt = hb_zalloc(belt_size(shard_bits));
-	if (!belt)
-		return ERR_PTR(-ENOMEM);
+	if (err)
+		return ERR_PTR(err);
+	belt = hb_zalloc(config->account, belt_size(shard_bits));
+	if (IS_ERR(belt))
+		return belt;
 	atomic_inc(&belts);
 	belt->shard_bits = shard_bits;
-	belt->ttl = ttl;
-	belt->policy = config->policy;
-	belt->expired = config->expired;
-	belt->arg = config->arg;
-	belt->sweep = HB_INDEX_END;
-	get_random_bytes(&belt->seed, sizeof(belt->seed));
-	mutex_init(&belt->step_lock);
-	mutex_init(&belt->clear_lock);
-	INIT_WORK(&belt->work, hb_belt_work);
-	INIT_RCU_WORK(&belt->free, belt_free_work);
-	hb_clock_init(&belt->clock, hb_belt_wq, &belt->work);
-	hb_gauge_init(&belt->gauge, ttl, buckets);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		shard_init(belt, shard);
+	belt_init(belt, config);
 	err = belt_alloc(belt);
 	if (err) {
 		belt_free(belt);
 		return ERR_PTR(err);
 	}
+	hb_limit_enlist(belt);
 	return belt;
 }
 EXPORT_SYMBOL_GPL(hashbelt_create);
@@ -357,8 +548,13 @@ int hb_core_init(void)
 	destroy_wq = alloc_workqueue("hashbelt_destroy", WQ_UNBOUND, 0);
 	if (!destroy_wq)
 		goto err_belt_wq;
+	err = hb_limit_init();
+	if (err)
+		goto err_destroy_wq;
 	return 0;
 
+err_destroy_wq:
+	destroy_workqueue(destroy_wq);
 err_belt_wq:
 	destroy_workqueue(hb_belt_wq);
 err_memory:
@@ -373,6 +569,7 @@ err_memory:
  */
 void hb_core_exit(void)
 {
+	hb_limit_exit();
 	wait_var_event(&belts, !atomic_read(&belts));
 	destroy_workqueue(destroy_wq);
 	/* Tables of indexes that were resized wait for a grace period. */

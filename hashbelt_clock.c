@@ -89,7 +89,7 @@ void hb_clock_halt(struct hb_clock *clock)
 		u64 now = hb_clock_now(clock);
 
 		write_seqcount_begin(&clock->seq);
-		clock->halted = max_t(u64, now, 2);
+		clock->halted = max_t(u64, now, HB_GRAIN);
 		write_seqcount_end(&clock->seq);
 		/* Under the lock, or it might cancel what a resume has set. */
 		hrtimer_try_to_cancel(&clock->timer);
@@ -204,4 +204,29 @@ u64 hb_clock_wakeups(struct hb_clock *clock)
 	wakeups = clock->wakeups;
 	spin_unlock_irq(&clock->lock);
 	return wakeups;
+}
+
+/**
+ * hb_clock_arm() - set a timer of somebody else's
+ * @clock:	the clock
+ * @timer:	on CLOCK_BOOTTIME, absolute
+ * @when:	belt time; HB_NEVER for not at all
+ *
+ * It does not follow when belt time is moved by hand, and is not set while it stands:
+ * then it has to be set anew.
+ */
+void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when)
+{
+	unsigned long flags;
+	s64 at;
+
+	spin_lock_irqsave(&clock->lock, flags);
+	if (clock->stopped || clock->halted || when == HB_NEVER) {
+		hrtimer_try_to_cancel(timer);
+	} else {
+		/* As in program(). */
+		at = (s64)when - clock->offset + TICK_NSEC;
+		hrtimer_start(timer, ns_to_ktime(max_t(s64, at, 0)), HRTIMER_MODE_ABS);
+	}
+	spin_unlock_irqrestore(&clock->lock, flags);
 }

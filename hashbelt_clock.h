@@ -11,8 +11,11 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
-/* A moment of belt time that never comes. Even, as all moments are. */
-#define HB_NEVER	((u64)S64_MAX - 1)
+/* Moments of belt time are multiples of this: deadlines have a use for the bits. */
+#define HB_GRAIN	8ULL
+
+/* A moment of belt time that never comes. */
+#define HB_NEVER	((u64)S64_MAX & ~(HB_GRAIN - 1))
 
 /* Belt time may not be moved by hand beyond this; leaves room for any ttl. */
 #define HB_TIME_MAX	BIT_ULL(62)
@@ -54,6 +57,7 @@ void hb_clock_reset_alarm(struct hb_clock *clock);
 void hb_clock_set_alarm(struct hb_clock *clock, u64 when);
 bool hb_clock_is_halted(struct hb_clock *clock);
 u64 hb_clock_wakeups(struct hb_clock *clock);
+void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when);
 
 /**
  * hb_clock_now() - belt time
@@ -61,8 +65,8 @@ u64 hb_clock_wakeups(struct hb_clock *clock);
  *
  * Coarse (it moves with the tick) and cheap; counts suspend. Any context.
  *
- * Return: nanoseconds, an even number (deadlines have a use for the last bit),
- * never less than an earlier call returned.
+ * Return: nanoseconds, a multiple of HB_GRAIN, never less than an earlier call
+ * returned.
  */
 static inline u64 hb_clock_now(const struct hb_clock *clock)
 {
@@ -75,7 +79,7 @@ static inline u64 hb_clock_now(const struct hb_clock *clock)
 		if (likely(!now))
 			now = ktime_get_coarse_boottime_ns() + clock->offset;
 	} while (read_seqcount_retry(&clock->seq, seq));
-	return now & ~1ULL;
+	return now & ~(HB_GRAIN - 1);
 }
 
 /**

@@ -4,6 +4,8 @@
 #define _HASHBELT_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
 #include <linux/version.h>
 
 /* hrtimer_init() and a bare assignment became hrtimer_setup() in 6.13. */
@@ -15,8 +17,58 @@ static inline void hb_hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, clock, mode);
 	timer->function = fn;
 }
+
+static inline void hb_hrtimer_setup_on_stack(struct hrtimer *timer,
+					     enum hrtimer_restart (*fn)(struct hrtimer *),
+					     clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init_on_stack(timer, clock, mode);
+	timer->function = fn;
+}
 #else
 #define hb_hrtimer_setup hrtimer_setup
+#define hb_hrtimer_setup_on_stack hrtimer_setup_on_stack
+#endif
+
+/* A shrinker is allocated by the kernel since 6.7; before, it was the caller's. */
+typedef unsigned long hb_shrink_fn(struct shrinker *shrinker,
+				   struct shrink_control *control);
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn *scan)
+{
+	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker->seeks = DEFAULT_SEEKS;
+	if (!register_shrinker(shrinker, "hashbelt"))
+		return shrinker;
+	kfree(shrinker);
+	return NULL;
+}
+
+static inline void hb_shrinker_free(struct shrinker *shrinker)
+{
+	unregister_shrinker(shrinker);
+	kfree(shrinker);
+}
+#else
+static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn *scan)
+{
+	struct shrinker *shrinker = shrinker_alloc(0, "hashbelt");
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker_register(shrinker);
+	return shrinker;
+}
+
+#define hb_shrinker_free shrinker_free
 #endif
 
 /*

@@ -9,10 +9,11 @@
  *
  * The life of an entry: hashbelt_put() links it. It is unlinked, once, by
  * whoever claims its deadline: a put that replaces it, a remove, an expire, the
- * drain of its bucket, or the sweep after a clear. Then it goes to the handler
- * if it expired and the belt has one (shard->expired, in the order of claims:
- * an event of a key's next life comes later), and in the end to the shard's
- * limbo, where it waits for a grace period and for readers with a reference.
+ * drain of its bucket, an eviction, or the sweep after a clear. Then it goes to
+ * the belt's queue of events if the belt reports that (in the order of claims: an
+ * event of a key's next life comes later), and in the end to the shard's limbo,
+ * where it waits for a grace period and for readers with a reference. On a belt
+ * that reinserts, an entry that expires stays where it is and gets a new deadline.
  *
  * Versions come from a counter in each shard, its number in the lower bits:
  * unique in the belt, growing for each key, and no line is shared by all
@@ -24,21 +25,23 @@
  * entries, sweeps what was cleared and moves chains of a growing index, a batch
  * of each in turn, and no lock is held longer than a batch takes.
  *
- * Lock order: belt->step_lock, belt->clear_lock, shard->lock (all of them in
- * the order of their numbers for a clear), clock->lock.
+ * Lock order: belt->set_lock, belt->step_lock, belt->clear_lock, shard->lock
+ * (all of them, in the order of their numbers, for what is to happen to the
+ * whole belt at once), queue->lock, usage->lock; clock->lock inside of any.
  */
 #include <linux/export.h>
 
 #include "hashbelt_belt.h"
+#include "hashbelt_trace.h"
 
 /*
  * The entry of a key as a writer must see it: an entry that is cleared or has
  * expired is not there any more, and what remains to be done about it is done
- * here and now, so that it comes before whatever the writer does.
+ * here and now, so that it comes before whatever the writer does. On a belt that
+ * reinserts, an entry that has expired is there again.
  */
-static struct hashbelt_entry *find_live(struct hb_shard *shard, u32 hash,
-					const void *key, u32 key_len, u64 now,
-					bool *kick)
+struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
+				    u32 key_len, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	struct hashbelt_entry *entry;
@@ -49,59 +52,71 @@ static struct hashbelt_entry *find_live(struct hb_shard *shard, u32 hash,
 	rcu_read_unlock();
 	if (!entry)
 		return NULL;
-	if (hb_is_cleared(belt, entry)) {
-		hb_node_claim(&entry->node, HB_CLAIMED);
+	if (unlikely(hb_is_cleared(belt, entry))) {
+		hb_node_claim(&entry->node, HASHBELT_CLEARED);
 		hb_wheel_del(&entry->node);
-		hb_discard(shard, entry);
+		hb_leave(shard, entry, now);
 		return NULL;
 	}
-	if (hb_node_claim_due(&entry->node, now)) {
+	if (unlikely(hb_node_claim_due(&entry->node, now))) {
 		hb_wheel_del(&entry->node);
-		hb_count(belt, HASHBELT_STAT_EXPIRED);
-		*kick |= hb_retire(shard, entry);
-		return NULL;
+		hb_expire(shard, entry, now);
+		return hb_lives_on(belt, entry) ? entry : NULL;
 	}
 	return entry;
 }
 
-/* When a time-to-live that begins @now ends. Even, as both are. */
-static u64 deadline_of(const struct hashbelt_belt *belt, u64 now, u64 ttl_ms)
+/* When a time-to-live that begins @now ends. */
+u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 ttl_ms)
 {
 	if (ttl_ms == HASHBELT_TTL_NEVER)
 		return HB_NEVER;
 	if (ttl_ms == HASHBELT_TTL_BELT || ttl_ms == HASHBELT_TTL_KEEP)
-		return now + belt->ttl;
+		return now + READ_ONCE(belt->ttl);
 	return now + ttl_ms * NSEC_PER_MSEC;
 }
 
 /*
- * Makes the levels that a time-to-live needs. If there is no memory for one,
- * entries wait nearer by and are looked at more often: no error.
+ * Makes the levels that a time-to-live needs which is longer than the belt's. If
+ * there is no memory for one, entries wait nearer by and are looked at more often:
+ * no error.
  */
-static void make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
+void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hb_level *level;
+	struct hb_level *level = NULL;
 	unsigned int number;
 	u64 now;
 
+	u64 grace = READ_ONCE(belt->grace);
+
+	if (likely(!grace && (ttl_ms > HASHBELT_TTL_MAX_MS ||
+			      ttl_ms * NSEC_PER_MSEC <= READ_ONCE(belt->ttl))))
+		return;
+	if (ttl_ms == HASHBELT_TTL_NEVER)
+		return;
 	for (;;) {
+		struct hb_gauge gauge;
+
 		now = hb_clock_now(&belt->clock);
+		spin_lock(&shard->lock);
 		number = hb_wheel_wants(&shard->wheel, now,
-					deadline_of(belt, now, ttl_ms));
+					hb_deadline_of(belt, now, ttl_ms) + grace);
+		gauge = *belt->gauge;
+		spin_unlock(&shard->lock);
 		if (!number)
 			return;
-		level = hb_level_new(&belt->gauge, number);
-		if (!level)
+		level = hb_level_new(&gauge, number, belt->account);
+		if (IS_ERR(level))
 			return;
 		spin_lock(&shard->lock);
 		hb_wheel_grow(&shard->wheel, number, &level, now);
 		spin_unlock(&shard->lock);
-		hb_level_free(&belt->gauge, number, level);
+		hb_level_free(level, belt->account);
 	}
 }
 
-static bool ttl_is_plain(u64 ttl_ms)
+bool hb_ttl_is_plain(u64 ttl_ms)
 {
 	return ttl_ms <= HASHBELT_TTL_MAX_MS || ttl_ms == HASHBELT_TTL_NEVER;
 }
@@ -118,7 +133,7 @@ static int put_condition(const struct hashbelt_belt *belt,
 	if (demands & HASHBELT_IF_VERSION && old->version != item->version)
 		return -ESTALE;
 	if (item->how & HASHBELT_IF_ABSENT ||
-	    (!demands && belt->policy & HASHBELT_KEEP_ON_PUT))
+	    (!demands && READ_ONCE(belt->policy) & HASHBELT_KEEP_ON_PUT))
 		return -EEXIST;
 	return 0;
 }
@@ -130,56 +145,173 @@ static void replace(struct hb_shard *shard, struct hashbelt_entry *old,
 	u64 deadline;
 
 	if (keep_time)
-		atomic64_set(&new->node.deadline, atomic64_read(&old->node.deadline));
+		atomic64_set(&new->node.deadline,
+			     hb_deadline(atomic64_read(&old->node.deadline)));
 	hlist_replace_rcu(&old->chain, &new->chain);
 	/* Readers who find it claimed look again, and find the new one. */
-	deadline = hb_node_claim(&old->node, HB_REPLACED);
+	deadline = hb_node_claim(&old->node, HASHBELT_REPLACED);
 	if (keep_time)
-		hb_node_move(&new->node, now, deadline, false);
+		hb_node_move(&new->node, now, hb_deadline(deadline), false);
 	hb_wheel_del(&old->node);
-	hb_unlink(shard, old);
-	hb_limbo_enter(shard, old);
+	hb_leave_place(shard, old, now);
 }
 
-/* Puts @new into the belt; under the shard's lock. Returns when to look at it. */
-static u64 admit(struct hb_shard *shard, struct hashbelt_entry *old,
-		 struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
+/* Charges a put to the belt's limits. */
+static bool charge(struct hashbelt_belt *belt, const struct hashbelt_entry *old,
+		   const struct hashbelt_entry *new)
+{
+	if (likely(!belt->usage.limited))
+		return true;
+	return hb_usage_add(belt, !old, hb_cost(new) - (old ? hb_cost(old) : 0));
+}
+
+/* Why a key is not there: one of enum hashbelt_reason, 0 if that is not known. */
+static u32 why_gone(struct hashbelt_belt *belt, u32 hash)
+{
+	u16 ghost = READ_ONCE(*hb_ghost_slot(belt, hash));
+	enum hashbelt_reason reason = ghost & HB_REASON;
+
+	return ghost == hb_ghost(hash, reason) ? reason : 0;
+}
+
+/* A key that is put is missed no more. */
+static void lay_ghost(struct hashbelt_belt *belt, u32 hash)
+{
+	if (unlikely(why_gone(belt, hash)))
+		WRITE_ONCE(*hb_ghost_slot(belt, hash), 0);
+}
+
+/* Puts @new into the belt; under the shard's lock. */
+static void admit(struct hb_shard *shard, struct hashbelt_entry *old,
+		  struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 
-	new->version = ++shard->versions << belt->shard_bits | (shard - belt->shards);
-	atomic64_set(&new->node.deadline, deadline_of(belt, now, item->ttl_ms));
+	new->version = hb_version(shard);
+	atomic64_set(&new->node.deadline, hb_deadline_of(belt, now, item->ttl_ms));
 	if (old) {
 		replace(shard, old, new, now, item->ttl_ms == HASHBELT_TTL_KEEP);
 		hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
 	} else {
 		hb_index_insert(&belt->index, new);
+		lay_ghost(belt, new->hash);
 		hb_count(belt, HASHBELT_STAT_PUTS_NEW);
 	}
 	hb_link(shard, new);
+	trace_hashbelt_put(belt->id, new, 0);
 	item->version = new->version;
 	item->ttl_ms = hb_ms_left(atomic64_read(&new->node.deadline), now);
-	return hb_wheel_add(&shard->wheel, &new->node, now);
+	hb_clock_wake_at(&belt->clock, hb_wait(shard, new, now));
 }
 
+/* Whether a shard has too many entries for its chains. */
 static bool is_crowded(const struct hashbelt_belt *belt, const struct hb_shard *shard)
 {
 	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
 
-	return shard->count * 2 > 3ULL << bits;
-}
-
-static bool is_sparse(const struct hashbelt_belt *belt, const struct hb_shard *shard)
-{
-	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
-
-	return shard->count < (1ULL << bits) / 16;
+	return READ_ONCE(shard->count) * 2 > 3ULL << bits;
 }
 
 static void grow(struct hashbelt_belt *belt, u64 shard_count)
 {
 	hb_index_resize(&belt->index, hb_bits_for(belt, shard_count << belt->shard_bits));
 	hb_kick_worker(belt);
+}
+
+/* Gives the index another size if a shard has got too crowded. Context: may sleep. */
+void hb_fit(struct hashbelt_belt *belt, struct hb_shard *shard)
+{
+	if (unlikely(is_crowded(belt, shard)))
+		grow(belt, READ_ONCE(shard->count));
+}
+
+/**
+ * struct news - requests that a put has completed
+ * @claimed:	those of them that were claimed
+ * @entry:	what was put, with a reference, if there may be more; else NULL
+ * @stamp:	what waits since before this is completed
+ */
+struct news {
+	struct list_head claimed;
+	struct hashbelt_entry *entry;
+	u64 stamp;
+};
+
+/* Tells those who wait for the key of an entry that was put; under the shard's lock. */
+static void announce(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+		     struct news *news)
+{
+	struct hb_point *point;
+
+	point = hb_point_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
+	if (shard->fills)
+		hb_fill_end(shard, entry, point, now);
+	/* Who waited to fill may have been all there was. */
+	if (point)
+		point = hb_point_find(shard, entry->hash & HB_HASH, entry->data,
+				      entry->key_len);
+	if (!point)
+		return;
+	news->stamp = shard->versions;
+	if (hb_requests_claim(shard, point, HASHBELT_BY_PUT, news->stamp, &news->claimed)) {
+		refcount_inc(&entry->ref);
+		news->entry = entry;
+	}
+}
+
+/* The rest of what is to be done for them, with no lock. */
+static void spread(struct hashbelt_belt *belt, struct news *news)
+{
+	struct hashbelt_entry *entry = news->entry;
+
+	hb_requests_finish(belt, &news->claimed);
+	if (likely(!entry))
+		return;
+	hb_requests_complete(belt, entry->hash, entry->data, entry->key_len,
+			     HASHBELT_BY_PUT, news->stamp);
+	hashbelt_entry_put(belt, entry);
+}
+
+/* An entry with its condition fulfilled goes in, if there is room. */
+static __always_inline int let_in(struct hb_shard *shard, struct hashbelt_entry *old,
+				  struct hashbelt_entry *entry,
+				  struct hashbelt_item *item, u64 now,
+				  struct news *news)
+{
+	bool tailed = entry->hash & HB_TAILED;
+
+	if (unlikely(tailed) && !hb_tie(hb_tail(entry)))
+		return -EIDRM;
+	if (unlikely(!charge(shard->belt, old, entry))) {
+		if (tailed)
+			hb_untie_put(hb_tail(entry));
+		return -ENOSPC;
+	}
+	admit(shard, old, entry, item, now);
+	if (unlikely(shard->points || shard->fills))
+		announce(shard, entry, now, news);
+	return 0;
+}
+
+/* One try to put. -ENOSPC: there is no room under the belt's limits. */
+static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
+		   struct hashbelt_item *item, struct news *news)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	struct hashbelt_entry *old;
+	u64 now;
+	int err;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	old = hb_find_live(shard, entry->hash & HB_HASH, entry->data, entry->key_len, now);
+	err = belt->dead ? -EIDRM : put_condition(belt, old, item);
+	if (err && old)
+		item->version = old->version;
+	if (likely(!err))
+		err = let_in(shard, old, entry, item, now, news);
+	spin_unlock(&shard->lock);
+	return err;
 }
 
 /**
@@ -193,51 +325,181 @@ static void grow(struct hashbelt_belt *belt, u64 shard_count)
  * Context: may sleep.
  *
  * Return: 0; -EEXIST, -ENOENT or -ESTALE if the condition does not hold; -EINVAL
- * for a time-to-live that is too long; -EIDRM if the belt was destroyed.
+ * for a time-to-live that is too long; -ENOSPC if the belt is full, and does not
+ * evict or has nothing to evict; -EIDRM if the belt was destroyed.
  */
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item)
 {
-	struct hashbelt_entry *old;
+	struct news news = { .claimed = LIST_HEAD_INIT(news.claimed) };
 	struct hb_shard *shard;
-	bool kick = false, crowded = false;
-	u64 now, wake = HB_NEVER, shard_count;
 	int err;
 
-	if (!ttl_is_plain(item->ttl_ms) && item->ttl_ms != HASHBELT_TTL_KEEP) {
-		hashbelt_entry_put(entry);
+	if (!hb_ttl_is_plain(item->ttl_ms) && item->ttl_ms != HASHBELT_TTL_KEEP) {
+		hashbelt_entry_put(belt, entry);
 		return -EINVAL;
 	}
-	entry->hash = hb_hash(belt, entry->data, entry->key_len);
-	make_levels(belt, entry->hash, item->ttl_ms);
-
+	entry->hash |= hb_hash(belt, entry->data, entry->key_len);
+	hb_make_levels(belt, entry->hash, item->ttl_ms);
 	shard = hb_shard_of(belt, entry->hash);
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&belt->clock);
-	old = find_live(shard, entry->hash, entry->data, entry->key_len, now, &kick);
-	err = belt->dead ? -EIDRM : put_condition(belt, old, item);
-	if (!err) {
-		wake = admit(shard, old, entry, item, now);
-		crowded = is_crowded(belt, shard);
-	} else if (old) {
-		item->version = old->version;
+	do {
+		err = try_put(shard, entry, item, &news);
+	} while (unlikely(err == -ENOSPC) && hb_make_room(belt, hb_cost(entry)));
+	if (likely(!err)) {
+		if (unlikely(!list_empty(&news.claimed) || news.entry))
+			spread(belt, &news);
+		if (unlikely(is_crowded(belt, shard)))
+			grow(belt, READ_ONCE(shard->count));
+		return 0;
 	}
-	shard_count = shard->count;
-	spin_unlock(&shard->lock);
-
-	hb_clock_wake_at(&belt->clock, wake);
-	if (kick)
-		hb_kick_worker(belt);
-	if (unlikely(crowded))
-		grow(belt, shard_count);
-	if (err) {
-		if (err != -EIDRM)
-			hb_count(belt, HASHBELT_STAT_REFUSED);
-		hashbelt_entry_put(entry);
-	}
+	if (err != -EIDRM)
+		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED :
+						HASHBELT_STAT_REFUSED);
+	trace_hashbelt_put(belt->id, entry, err);
+	hashbelt_entry_put(belt, entry);
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_put);
+
+/* Numbers */
+
+/* Digits of a number in decimal, its sign included, that can be needed. */
+#define DIGITS_MAX	20
+
+/* Reads a number: '-' if it is negative, and 1 to 19 digits. -EBADMSG: it is none. */
+static int parse(const u8 *text, u32 len, s64 *number)
+{
+	bool negative = len && *text == '-';
+	u64 value = 0;
+	u32 i;
+
+	if (len <= negative || len - negative >= DIGITS_MAX)
+		return -EBADMSG;
+	for (i = negative; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return -EBADMSG;
+		value = value * 10 + (text[i] - '0');
+	}
+	if (value > (u64)S64_MAX + negative)
+		return -EBADMSG;
+	*number = negative ? -value : value;
+	return 0;
+}
+
+/* The number that an addition results in, as text in @text; its length, or an error. */
+static int add_up(struct hashbelt_entry *old, const struct hashbelt_sum *sum, s64 *result,
+		  char text[DIGITS_MAX + 1])
+{
+	s64 is = sum->value;
+	int err = 0;
+
+	if (old)
+		err = parse(hashbelt_entry_value(old), old->value_len, &is);
+	if (err)
+		return err;
+	if (check_add_overflow(is, sum->by, result))
+		return -EOVERFLOW;
+	return snprintf(text, DIGITS_MAX + 1, "%lld", *result);
+}
+
+/* One try to add; -EAGAIN: @entry should have a value of @len bytes. */
+static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry,
+		   struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len,
+		   struct news *news)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	struct hashbelt_item put = { .ttl_ms = item->ttl_ms };
+	struct hashbelt_entry *old;
+	char text[DIGITS_MAX + 1];
+	s64 result;
+	u64 now;
+	int err;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	old = hb_find_live(shard, entry->hash, entry->data, entry->key_len, now);
+	err = belt->dead ? -EIDRM : add_up(old, sum, &result, text);
+	if (err > 0 && err != entry->value_len) {
+		*len = err;
+		err = -EAGAIN;
+	} else if (err > 0) {
+		memcpy(hashbelt_entry_value(entry), text, err);
+		entry->flags = old ? old->flags : item->flags;
+		if (old)
+			put.ttl_ms = HASHBELT_TTL_KEEP;
+		err = let_in(shard, old, entry, &put, now, news);
+	}
+	spin_unlock(&shard->lock);
+	if (err)
+		return err;
+	sum->value = result;
+	item->version = put.version;
+	item->ttl_ms = put.ttl_ms;
+	return 0;
+}
+
+/* An addition with an entry whose value has @len bytes; as try_add(). */
+static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
+	       struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
+{
+	struct news news = { .claimed = LIST_HEAD_INIT(news.claimed) };
+	struct hashbelt_entry *entry;
+	struct hb_shard *shard;
+	int err;
+
+	entry = hashbelt_entry_alloc(belt, NULL, key_len, *len);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	memcpy(entry->data, key, key_len);
+	entry->hash = hb_hash(belt, key, key_len);
+	shard = hb_shard_of(belt, entry->hash);
+	do {
+		err = try_add(shard, entry, item, sum, len, &news);
+	} while (err == -ENOSPC && hb_make_room(belt, hb_cost(entry)));
+	if (err) {
+		hashbelt_entry_put(belt, entry);
+		return err;
+	}
+	spread(belt, &news);
+	hb_fit(belt, shard);
+	return 0;
+}
+
+/**
+ * hashbelt_add() - add to a number
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @item:	@ttl_ms and @flags of an entry that is not there. Returns @ttl_ms, @version
+ * @sum:	@by; @value of an entry that is not there. Returns @value
+ *
+ * An addition is a put: it takes the place of what was there.
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -EBADMSG: what is there is no number; -EOVERFLOW; -EINVAL for a
+ * time-to-live that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ */
+int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		 struct hashbelt_item *item, struct hashbelt_sum *sum)
+{
+	u32 len = 1;
+	int err;
+
+	if (!hb_ttl_is_plain(item->ttl_ms))
+		return -EINVAL;
+	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
+	/* How long the number is turns out under the lock. */
+	do {
+		err = add(belt, key, key_len, item, sum, &len);
+	} while (err == -EAGAIN);
+	if (!err)
+		hb_count(belt, HASHBELT_STAT_ADDS);
+	else if (err == -ENOSPC)
+		hb_count(belt, HASHBELT_STAT_REJECTED);
+	return err;
+}
+EXPORT_SYMBOL_GPL(hashbelt_add);
 
 /**
  * hashbelt_find() - find the entry of a key
@@ -245,6 +507,8 @@ EXPORT_SYMBOL_GPL(hashbelt_put);
  * @key:	the key
  * @key_len:	its length
  * @now:	hashbelt_now()
+ * @gone:	NULL; or returned where nothing is found, for hashbelt_miss(): why,
+ *		if the entry has left not long ago (enum hashbelt_reason); else 0
  *
  * Exact: no entry at or past its deadline is found, whether or not the worker
  * has come by. A get ends with hashbelt_hit() or hashbelt_miss().
@@ -255,28 +519,82 @@ EXPORT_SYMBOL_GPL(hashbelt_put);
  * Return: the entry, or NULL.
  */
 struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key,
-				     u32 key_len, u64 now)
+				     u32 key_len, u64 now, u32 *gone)
 {
-	u32 hash = hb_hash(belt, key, key_len);
+	u32 hash = hb_hash(belt, key, key_len), why = 0;
 	struct hashbelt_entry *entry;
-	s64 deadline;
+	s64 word;
 
 	for (;;) {
 		entry = hb_index_find(&belt->index, hash, key, key_len);
-		if (!entry || hb_is_cleared(belt, entry))
-			return NULL;
-		deadline = atomic64_read(&entry->node.deadline);
-		if (likely(deadline > (s64)now))
+		if (!entry || hb_is_cleared(belt, entry)) {
+			why = gone ? why_gone(belt, hash) : 0;
+			break;
+		}
+		word = atomic64_read(&entry->node.deadline);
+		if (likely(word > (s64)now))
 			return entry;
-		if (deadline == HB_CLAIMED)
-			return NULL;
-		if (deadline != HB_REPLACED && hb_node_seal(&entry->node, deadline))
-			return NULL;
+		why = word < 0 ? hb_reason(word) : HASHBELT_EXPIRED;
+		if (word < 0 && why != HASHBELT_REPLACED)
+			break;
+		if (word >= 0 && hb_node_seal(&entry->node, word))
+			break;
 		/* Refreshed just now; or replaced first, and marked so then. */
 		smp_rmb();
 	}
+	if (gone)
+		*gone = why;
+	return NULL;
 }
 EXPORT_SYMBOL_GPL(hashbelt_find);
+
+/**
+ * hashbelt_find_stale() - find an entry, also in its grace time
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @now:	hashbelt_now()
+ *
+ * Context: as hashbelt_find(). Return: the entry, to be given to hashbelt_hit_stale();
+ * or NULL.
+ */
+struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const void *key,
+					   u32 key_len, u64 now)
+{
+	struct hashbelt_entry *entry;
+	s64 word;
+
+	entry = hb_index_find(&belt->index, hb_hash(belt, key, key_len), key, key_len);
+	if (!entry || hb_is_cleared(belt, entry))
+		return NULL;
+	word = atomic64_read(&entry->node.deadline);
+	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now ? entry : NULL;
+}
+EXPORT_SYMBOL_GPL(hashbelt_find_stale);
+
+/**
+ * hashbelt_hit_stale() - complete a get that found an entry in its grace time
+ * @belt:	the belt
+ * @entry:	from hashbelt_find_stale()
+ * @item:	as for hashbelt_hit(); of an old value, returns 0 as @ttl_ms
+ * @now:	hashbelt_now() as it was for hashbelt_find_stale()
+ *
+ * Return: as hashbelt_hit().
+ */
+bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+			struct hashbelt_item *item, u64 now)
+{
+	/* It may have been put or refreshed just now. */
+	if (atomic64_read(&entry->node.deadline) > (s64)now)
+		return hashbelt_hit(belt, entry, item, now);
+	hb_count(belt, HASHBELT_STAT_STALE);
+	item->flags = entry->flags;
+	item->value_len = entry->value_len;
+	item->ttl_ms = 0;
+	item->version = entry->version;
+	return true;
+}
+EXPORT_SYMBOL_GPL(hashbelt_hit_stale);
 
 /*
  * Sets the deadline of an entry that was found under RCU. A later one is only
@@ -287,7 +605,7 @@ static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 			u64 now, u64 to)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
-	u64 wake = HB_NEVER, is;
+	u64 is;
 
 	is = hb_node_move(&entry->node, now, to, false);
 	if (is <= to)
@@ -296,10 +614,9 @@ static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	is = hb_node_move(&entry->node, now, to, true);
 	if (is == to) {
 		hb_wheel_del(&entry->node);
-		wake = hb_wheel_add(&shard->wheel, &entry->node, now);
+		hb_clock_wake_at(&belt->clock, hb_wait(shard, entry, now));
 	}
 	spin_unlock(&shard->lock);
-	hb_clock_wake_at(&belt->clock, wake);
 	return is;
 }
 
@@ -327,19 +644,21 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 
 	if (unlikely(item->how & HASHBELT_AND_TOUCH)) {
 		deadline = set_deadline(belt, entry, now,
-					deadline_of(belt, now, item->ttl_ms));
+					hb_deadline_of(belt, now, item->ttl_ms));
 		if (deadline > now)
 			hb_count(belt, HASHBELT_STAT_TOUCHES);
-	} else if (belt->policy & HASHBELT_REFRESH_ON_GET &&
+	} else if (READ_ONCE(belt->policy) & HASHBELT_REFRESH_ON_GET &&
 		   !(item->how & HASHBELT_NO_REFRESH)) {
-		deadline = hb_node_move(&entry->node, now, now + belt->ttl, false);
+		deadline = hb_node_move(&entry->node, now, now + READ_ONCE(belt->ttl),
+					false);
 	} else {
 		/* It was there @now: that somebody has claimed it since is later. */
-		deadline = max_t(u64, atomic64_read(&entry->node.deadline), now + 1);
+		deadline = max_t(s64, atomic64_read(&entry->node.deadline), now + 1);
 	}
 	if (unlikely(deadline <= now))
 		return false;
 	hb_count(belt, HASHBELT_STAT_HITS);
+	trace_hashbelt_get(belt->id, entry->data, entry->key_len, entry->version, 0);
 	item->flags = entry->flags;
 	item->value_len = entry->value_len;
 	item->ttl_ms = hb_ms_left(deadline, now);
@@ -351,10 +670,18 @@ EXPORT_SYMBOL_GPL(hashbelt_hit);
 /**
  * hashbelt_miss() - complete a get that found nothing
  * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @gone:	from hashbelt_find()
  */
-void hashbelt_miss(struct hashbelt_belt *belt)
+void hashbelt_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone)
 {
 	hb_count(belt, HASHBELT_STAT_MISSES);
+	trace_hashbelt_get(belt->id, key, key_len, 0, gone);
+	if (gone == HASHBELT_EXPIRED)
+		hb_count(belt, HASHBELT_STAT_MISSES_EXPIRED);
+	else if (gone == HASHBELT_EVICTED || gone == HASHBELT_PRESSURE)
+		hb_count(belt, HASHBELT_STAT_MISSES_EVICTED);
 }
 EXPORT_SYMBOL_GPL(hashbelt_miss);
 
@@ -372,9 +699,9 @@ int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_le
 {
 	if (likely(!(item->how & HASHBELT_AND_TOUCH)))
 		return 0;
-	if (!ttl_is_plain(item->ttl_ms) || item->how & HASHBELT_NO_REFRESH)
+	if (!hb_ttl_is_plain(item->ttl_ms) || item->how & HASHBELT_NO_REFRESH)
 		return -EINVAL;
-	make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
+	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(hashbelt_get_prepare);
@@ -396,16 +723,16 @@ int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	struct hashbelt_entry *entry;
 	u64 now, to, is;
 
-	if (!ttl_is_plain(item->ttl_ms))
+	if (!hb_ttl_is_plain(item->ttl_ms))
 		return -EINVAL;
-	make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
+	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
 	rcu_read_lock();
 	do {
 		now = hb_clock_now(&belt->clock);
-		to = deadline_of(belt, now, item->ttl_ms);
-		entry = hashbelt_find(belt, key, key_len, now);
-		is = entry ? set_deadline(belt, entry, now, to) : HB_CLAIMED;
-	} while (is == HB_REPLACED);
+		to = hb_deadline_of(belt, now, item->ttl_ms);
+		entry = hashbelt_find(belt, key, key_len, now, NULL);
+		is = entry ? set_deadline(belt, entry, now, to) : HB_GONE;
+	} while (is == HB_ELSEWHERE);
 	if (is > now) {
 		item->flags = entry->flags;
 		item->ttl_ms = hb_ms_left(is, now);
@@ -420,7 +747,7 @@ int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 EXPORT_SYMBOL_GPL(hashbelt_touch);
 
 /**
- * hashbelt_remove() - take an entry out, without the handler
+ * hashbelt_remove() - take an entry out
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
@@ -436,11 +763,12 @@ int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	u32 hash = hb_hash(belt, key, key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 	struct hashbelt_entry *entry;
-	bool kick = false;
 	int err = 0;
+	u64 now;
 
 	spin_lock(&shard->lock);
-	entry = find_live(shard, hash, key, key_len, hb_clock_now(&belt->clock), &kick);
+	now = hb_clock_now(&belt->clock);
+	entry = hb_find_live(shard, hash, key, key_len, now);
 	if (!entry) {
 		err = belt->dead ? -EIDRM : -ENOENT;
 	} else if (item->how & HASHBELT_IF_VERSION && entry->version != item->version) {
@@ -448,13 +776,12 @@ int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		err = -ESTALE;
 	} else {
 		item->version = entry->version;
-		hb_node_claim(&entry->node, HB_CLAIMED);
+		hb_node_claim(&entry->node, HASHBELT_REMOVED);
 		hb_wheel_del(&entry->node);
-		hb_discard(shard, entry);
-		kick |= is_sparse(belt, shard);
+		hb_leave(shard, entry, now);
 	}
 	spin_unlock(&shard->lock);
-	if (kick)
+	if (!err && hb_is_sparse(belt, shard))
 		hb_kick_worker(belt);
 	if (!err)
 		hb_count(belt, HASHBELT_STAT_REMOVES);
@@ -477,19 +804,17 @@ int hashbelt_expire(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	u32 hash = hb_hash(belt, key, key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 	struct hashbelt_entry *entry;
-	bool kick = false;
+	u64 now;
 
 	spin_lock(&shard->lock);
-	entry = find_live(shard, hash, key, key_len, hb_clock_now(&belt->clock), &kick);
+	now = hb_clock_now(&belt->clock);
+	entry = hb_find_live(shard, hash, key, key_len, now);
 	if (entry) {
-		hb_node_claim(&entry->node, HB_CLAIMED);
+		hb_node_claim(&entry->node, HASHBELT_EXPIRED);
 		hb_wheel_del(&entry->node);
-		hb_count(belt, HASHBELT_STAT_EXPIRED);
-		kick |= hb_retire(shard, entry);
+		hb_expire(shard, entry, now);
 	}
 	spin_unlock(&shard->lock);
-	if (kick)
-		hb_kick_worker(belt);
 	if (!entry)
 		return hashbelt_is_dead(belt) ? -EIDRM : -ENOENT;
 	return 0;

@@ -24,19 +24,26 @@ static size_t table_size(unsigned int bits)
 	return sizeof(struct hb_table) + (sizeof(struct hlist_head) << bits);
 }
 
-static void table_free_work(struct work_struct *work)
+static void table_free(struct hb_table *table)
 {
-	struct hb_table *table = container_of(to_rcu_work(work), struct hb_table, free);
+	struct hb_account *account = table->account;
 
-	hb_free(table, table_size(table->bits));
+	hb_free(account, table, table_size(table->bits));
+	hb_account_put(account);
 }
 
-static struct hb_table *table_new(unsigned int bits)
+static void table_free_work(struct work_struct *work)
 {
-	struct hb_table *table = hb_zalloc(table_size(bits));
+	table_free(container_of(to_rcu_work(work), struct hb_table, free));
+}
 
-	if (table) {
+static struct hb_table *table_new(unsigned int bits, struct hb_account *account)
+{
+	struct hb_table *table = hb_zalloc(account, table_size(bits));
+
+	if (!IS_ERR(table)) {
 		table->bits = bits;
+		table->account = hb_account_get(account);
 		INIT_RCU_WORK(&table->free, table_free_work);
 	}
 	return table;
@@ -47,17 +54,19 @@ static struct hb_table *table_new(unsigned int bits)
  * @index:	the index
  * @bits:	log2 of the chains to begin with, from HB_INDEX_BITS_MIN
  * @wq:		where old tables are freed; destroyed after an rcu_barrier()
+ * @account:	who is charged for the tables, or NULL; outlives the index
  *
- * Context: may sleep. Return: 0 or -ENOMEM.
+ * Context: may sleep. Return: 0; errors as hb_zalloc().
  */
 int hb_index_init(struct hb_index *index, unsigned int bits,
-		  struct workqueue_struct *wq)
+		  struct workqueue_struct *wq, struct hb_account *account)
 {
-	struct hb_table *table = table_new(bits);
+	struct hb_table *table = table_new(bits, account);
 
-	if (!table)
-		return -ENOMEM;
+	if (IS_ERR(table))
+		return PTR_ERR(table);
 	index->wq = wq;
+	index->account = account;
 	index->bits = bits;
 	RCU_INIT_POINTER(index->table, table);
 	return 0;
@@ -76,7 +85,7 @@ void hb_index_destroy(struct hb_index *index)
 	while (table) {
 		struct hb_table *next = rcu_dereference_protected(table->next, true);
 
-		hb_free(table, table_size(table->bits));
+		table_free(table);
 		table = next;
 	}
 }
@@ -118,8 +127,8 @@ bool hb_index_resize(struct hb_index *index, unsigned int bits)
 	if (bits < HB_INDEX_BITS_MIN || bits > HB_INDEX_BITS_MAX ||
 	    bits == READ_ONCE(index->bits))
 		return false;
-	new = table_new(bits);
-	if (!new)
+	new = table_new(bits, index->account);
+	if (IS_ERR(new))
 		return false;
 	rcu_read_lock();
 	table = rcu_dereference(index->table);
@@ -134,7 +143,7 @@ bool hb_index_resize(struct hb_index *index, unsigned int bits)
 	}
 	rcu_read_unlock();
 	if (new)
-		hb_free(new, table_size(bits));
+		table_free(new);
 	return !new;
 }
 
@@ -225,19 +234,24 @@ void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry)
 	rcu_read_unlock();
 }
 
-/* Visits the chains of a table for 1 << (32 - bits) hashes from @place on. */
+/*
+ * Visits the chains of a table for the 1 << (32 - bits) hashes around @place, but
+ * no entry whose hash is before it: a table that has shrunk has chains that reach
+ * back to where the scan has been.
+ */
 static void scan_table(struct hb_table *table, u64 place, unsigned int bits,
 		       void (*visit)(struct hashbelt_entry *entry, void *arg),
 		       void *arg)
 {
-	u32 chain = place >> (32 - table->bits);
 	u32 count = 1u << (table->bits - bits);
+	u32 chain = place >> (32 - bits) << (table->bits - bits);
 	struct hashbelt_entry *entry;
 	struct hlist_node *next;
 
 	while (count--)
 		hlist_for_each_entry_safe(entry, next, &table->chains[chain++], chain)
-			visit(entry, arg);
+			if (entry->hash >= place)
+				visit(entry, arg);
 }
 
 /**
@@ -248,7 +262,7 @@ static void scan_table(struct hb_table *table, u64 place, unsigned int bits,
  * @arg:	passed to it
  *
  * Whatever the index is resized to between two calls, an entry that is there
- * throughout is visited at least once.
+ * throughout is visited once.
  *
  * Context: the lock of @place.
  *
@@ -264,10 +278,9 @@ u64 hb_index_scan(struct hb_index *index, u64 place,
 	table = rcu_dereference(index->table);
 	next = rcu_dereference(table->next);
 	bits = next ? min(table->bits, next->bits) : table->bits;
-	place = place >> (32 - bits) << (32 - bits);
 	scan_table(table, place, bits, visit, arg);
 	if (next)
 		scan_table(next, place, bits, visit, arg);
 	rcu_read_unlock();
-	return place + (1ULL << (32 - bits));
+	return ((place >> (32 - bits)) + 1) << (32 - bits);
 }

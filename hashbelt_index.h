@@ -10,9 +10,11 @@
 
 #include "hashbelt_entry.h"
 
+struct hb_account;
+
 /* log2 of the chains that a table may have. */
 #define HB_INDEX_BITS_MIN	3
-#define HB_INDEX_BITS_MAX	31
+#define HB_INDEX_BITS_MAX	28	/* the others are the kind's */
 
 /* Behind the last place of a scan; and "no chain is to be moved". */
 #define HB_INDEX_END		BIT_ULL(32)
@@ -22,6 +24,7 @@
  * @next:	the table that is taking this one's place, while entries move
  * @moved:	chains that have been moved there; the resizer's
  * @bits:	log2 of the number of chains; constant
+ * @account:	who is charged, with a reference: a table outlives its index
  * @free:	frees it after a grace period
  * @chains:	that of a hash is chains[hash >> (32 - bits)], so that a chain
  *		stands for a range of hashes, whatever the size of the table
@@ -30,6 +33,7 @@ struct hb_table {
 	struct hb_table __rcu *next;
 	u32 moved;
 	unsigned int bits;
+	struct hb_account *account;
 	struct rcu_work free;
 	struct hlist_head chains[];
 };
@@ -39,15 +43,17 @@ struct hb_table {
  * @table:	where a search starts
  * @bits:	log2 of the chains, of the newest table
  * @wq:		where tables are freed
+ * @account:	who is charged for them, or NULL; outlives them
  */
 struct hb_index {
 	struct hb_table __rcu *table;
 	unsigned int bits;
 	struct workqueue_struct *wq;
+	struct hb_account *account;
 };
 
 int hb_index_init(struct hb_index *index, unsigned int bits,
-		  struct workqueue_struct *wq);
+		  struct workqueue_struct *wq, struct hb_account *account);
 void hb_index_destroy(struct hb_index *index);
 size_t hb_index_bytes(struct hb_index *index);
 bool hb_index_resize(struct hb_index *index, unsigned int bits);
@@ -65,7 +71,7 @@ static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
 /**
  * hb_index_find() - find an entry by its key
  * @index:	the index
- * @hash:	hash of the key
+ * @hash:	hash of the key, with the kind that is looked for
  * @key:	the key
  * @key_len:	its length
  *
@@ -87,7 +93,8 @@ hb_index_find(struct hb_index *index, u32 hash, const void *key, u32 key_len)
 
 	do {
 		hlist_for_each_entry_rcu(entry, hb_chain(table, hash), chain)
-			if (entry->hash == hash && entry->key_len == key_len &&
+			if (!((entry->hash ^ hash) & ~HB_TAILED) &&
+			    entry->key_len == key_len &&
 			    !memcmp(entry->data, key, key_len))
 				return entry;
 		/* Pairs with the release in move_last(). */

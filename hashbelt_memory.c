@@ -2,11 +2,15 @@
 /*
  * Memory of the module.
  *
- * Everything that a belt allocates goes through here. It is charged twice: to
- * the memory cgroup of the task that allocates (__GFP_ACCOUNT), and to one
- * counter for the whole module, which has a limit. The counter is per CPU and
- * exact: near the limit it is summed, and whoever is over it gives back what
- * it took, so that the limit is never exceeded by what was granted.
+ * Everything that a belt allocates goes through here. It is charged to the
+ * memory cgroup of the task that allocates (__GFP_ACCOUNT), to the account of
+ * the belt's owner, and to one counter for the whole module. Accounts and the
+ * module have a limit. Their counters are per CPU and exact: near the limit they
+ * are summed, and whoever is over it gives back what it took, so that no limit
+ * is ever exceeded by what was granted.
+ *
+ * A cache is no reason to kill anybody: what cannot be had without the OOM
+ * killer, the system's or a cgroup's, is not had (__GFP_RETRY_MAYFAIL).
  *
  * Objects, the entries, come from slab caches: in steps of 16 bytes up to 320,
  * then four to each doubling. The kernel's own size classes would waste a third
@@ -16,7 +20,6 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/percpu_counter.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -37,6 +40,7 @@
 static struct kmem_cache *classes[CLASSES];
 static struct percpu_counter used;
 static u64 limit = S64_MAX;	/* percpu_counter compares signed */
+static u64 account_limit = S64_MAX;
 
 /* The class of an object, or CLASSES for one that has none. */
 static unsigned int class_of(size_t size)
@@ -123,6 +127,15 @@ void hb_memory_limit(u64 bytes)
 }
 
 /**
+ * hb_memory_account_limit() - set the most that may be charged to an account
+ * @bytes:	the limit of each account
+ */
+void hb_memory_account_limit(u64 bytes)
+{
+	WRITE_ONCE(account_limit, min_t(u64, bytes, S64_MAX));
+}
+
+/**
  * hb_memory_used() - what the module holds
  *
  * Return: bytes, exact when nothing is going on.
@@ -132,54 +145,118 @@ u64 hb_memory_used(void)
 	return percpu_counter_sum_positive(&used);
 }
 
-static void uncharge(size_t size)
+/**
+ * hb_account_new() - open an account
+ *
+ * Context: may sleep. Return: the account, with a reference for the caller, or
+ * NULL.
+ */
+struct hb_account *hb_account_new(void)
 {
-	percpu_counter_add_batch(&used, -(s64)size, BATCH);
+	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL_ACCOUNT);
+
+	if (!account)
+		return NULL;
+	if (percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT)) {
+		kfree(account);
+		return NULL;
+	}
+	refcount_set(&account->ref, 1);
+	return account;
 }
 
-static bool charge(size_t size)
+/**
+ * hb_account_get() - take a reference
+ * @account:	the account, or NULL
+ *
+ * Return: @account.
+ */
+struct hb_account *hb_account_get(struct hb_account *account)
 {
-	percpu_counter_add_batch(&used, size, BATCH);
-	if (likely(__percpu_counter_compare(&used, READ_ONCE(limit), BATCH) <= 0))
+	if (account)
+		refcount_inc(&account->ref);
+	return account;
+}
+
+/**
+ * hb_account_put() - give up a reference
+ * @account:	the account, or NULL; closed with its last reference, when all
+ *		that was charged to it has been freed
+ */
+void hb_account_put(struct hb_account *account)
+{
+	if (!account || !refcount_dec_and_test(&account->ref))
+		return;
+	WARN_ON_ONCE(percpu_counter_sum(&account->used));
+	percpu_counter_destroy(&account->used);
+	kfree(account);
+}
+
+static bool charge_one(struct percpu_counter *counter, size_t size, u64 most)
+{
+	percpu_counter_add_batch(counter, size, BATCH);
+	if (likely(__percpu_counter_compare(counter, most, BATCH) <= 0))
 		return true;
-	uncharge(size);
+	percpu_counter_add_batch(counter, -(s64)size, BATCH);
 	return false;
+}
+
+static void uncharge(struct hb_account *account, size_t size)
+{
+	percpu_counter_add_batch(&used, -(s64)size, BATCH);
+	if (account)
+		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
+}
+
+static int charge(struct hb_account *account, size_t size)
+{
+	if (unlikely(!charge_one(&used, size, READ_ONCE(limit))))
+		return -ENOSPC;
+	if (!account || likely(charge_one(&account->used, size, READ_ONCE(account_limit))))
+		return 0;
+	uncharge(NULL, size);
+	return -EDQUOT;
 }
 
 /**
  * hb_zalloc() - memory for a table, zeroed
+ * @account:	whom to charge, or NULL
  * @size:	bytes
  *
  * Context: may sleep.
  *
- * Return: the memory, owned by the caller, to be freed with hb_free(); NULL if
- * there is none or the limit is reached.
+ * Return: the memory, owned by the caller, to be freed with hb_free();
+ * ERR_PTR(-ENOMEM), ERR_PTR(-ENOSPC) when the module's limit is reached, or
+ * ERR_PTR(-EDQUOT) when the account's is.
  */
-void *hb_zalloc(size_t size)
+void *hb_zalloc(struct hb_account *account, size_t size)
 {
+	int err = charge(account, size);
 	void *p;
 
-	if (!charge(size))
-		return NULL;
-	p = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!p)
-		uncharge(size);
-	return p;
+	if (err)
+		return ERR_PTR(err);
+	p = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	if (p)
+		return p;
+	uncharge(account, size);
+	return ERR_PTR(-ENOMEM);
 }
 
 /**
  * hb_free() - free what hb_zalloc() gave
+ * @account:	who was charged
  * @p:		the memory, or NULL
  * @size:	what hb_zalloc() was asked for
  *
  * Context: may sleep.
  */
-void hb_free(void *p, size_t size)
+void hb_free(struct hb_account *account, void *p, size_t size)
 {
 	if (!p)
 		return;
 	kvfree(p);
-	uncharge(size);
+	uncharge(account, size);
 }
 
 /**
@@ -199,58 +276,66 @@ size_t hb_object_size(const void *object, size_t size)
 }
 
 /* Whole pages: in one piece, unless too much of that would be wasted. */
-static void *pages_alloc(size_t size)
+static void *pages_alloc(size_t size, gfp_t gfp)
 {
-	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
-
+	if (!gfpflags_allow_blocking(gfp))
+		return NULL;
 	if (roundup_pow_of_two(size) - size > size / 4)
-		return __vmalloc(size, gfp);
-	return kvmalloc(size, gfp);
+		return __vmalloc(size, gfp | __GFP_ACCOUNT);
+	return kvmalloc(size, gfp | __GFP_ACCOUNT);
+}
+
+static void object_free(void *object, unsigned int class)
+{
+	if (likely(class < CLASSES))
+		kmem_cache_free(classes[class], object);
+	else
+		kvfree(object);
 }
 
 /**
  * hb_object_alloc() - memory for an entry, not zeroed
+ * @account:	whom to charge, or NULL
  * @size:	bytes
+ * @gfp:	GFP_KERNEL; or GFP_NOWAIT, for one that has a size class
  *
- * Context: may sleep.
+ * Context: as @gfp says.
  *
  * Return: the object, owned by the caller, to be freed with hb_object_free();
- * ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) when the module's limit is reached.
+ * errors as hb_zalloc().
  */
-void *hb_object_alloc(size_t size)
+void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp)
 {
 	unsigned int class = class_of(size);
 	void *object;
+	int err;
 
+	gfp |= __GFP_NOWARN;
+	if (gfpflags_allow_blocking(gfp))
+		gfp |= __GFP_RETRY_MAYFAIL;
 	if (likely(class < CLASSES))
-		object = kmem_cache_alloc(classes[class], GFP_KERNEL | __GFP_NOWARN);
+		object = kmem_cache_alloc(classes[class], gfp);
 	else
-		object = pages_alloc(size);
+		object = pages_alloc(size, gfp);
 	if (!object)
 		return ERR_PTR(-ENOMEM);
-	if (likely(charge(hb_object_size(object, size))))
+	err = charge(account, hb_object_size(object, size));
+	if (likely(!err))
 		return object;
-	if (class < CLASSES)
-		kmem_cache_free(classes[class], object);
-	else
-		kvfree(object);
-	return ERR_PTR(-ENOSPC);
+	object_free(object, class);
+	return ERR_PTR(err);
 }
 
 /**
  * hb_object_free() - free an entry's memory
+ * @account:	who was charged
  * @object:	from hb_object_alloc()
  * @size:	what it was asked for
  *
  * Context: may sleep (a large object may be in vmalloc space).
  */
-void hb_object_free(void *object, size_t size)
+void hb_object_free(struct hb_account *account, void *object, size_t size)
 {
-	unsigned int class = class_of(size);
-
-	uncharge(hb_object_size(object, size));
-	if (likely(class < CLASSES))
-		kmem_cache_free(classes[class], object);
-	else
-		kvfree(object);
+	uncharge(account, hb_object_size(object, size));
+	object_free(object, class_of(size));
 }

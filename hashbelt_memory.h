@@ -1,20 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory of the module: one limit on all of it, and size classes for entries. */
+/* Memory of the module: what is charged to whom, and size classes for entries. */
 #ifndef _HASHBELT_MEMORY_H
 #define _HASHBELT_MEMORY_H
 
+#include <linux/gfp.h>
+#include <linux/percpu_counter.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
+
+/**
+ * struct hb_account - what somebody's belts take
+ * @used:	bytes; exact when summed
+ * @ref:	one for whoever made it, one for each belt
+ */
+struct hb_account {
+	struct percpu_counter used;
+	refcount_t ref;
+};
 
 int hb_memory_init(size_t payload);
 void hb_memory_exit(void);
 void hb_memory_limit(u64 bytes);
+void hb_memory_account_limit(u64 bytes);
 u64 hb_memory_used(void);
 
-void *hb_zalloc(size_t size);
-void hb_free(void *p, size_t size);
+struct hb_account *hb_account_new(void);
+struct hb_account *hb_account_get(struct hb_account *account);
+void hb_account_put(struct hb_account *account);
 
-void *hb_object_alloc(size_t size);
-void hb_object_free(void *object, size_t size);
+void *hb_zalloc(struct hb_account *account, size_t size);
+void hb_free(struct hb_account *account, void *p, size_t size);
+
+void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp);
+void hb_object_free(struct hb_account *account, void *object, size_t size);
 size_t hb_object_size(const void *object, size_t size);
 
 #endif /* _HASHBELT_MEMORY_H */

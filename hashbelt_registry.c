@@ -8,6 +8,9 @@
  * takes it out of the tree and kills it: its entries go at once, and what is
  * left of it when the last descriptor goes.
  *
+ * Who owns belts is a user: the memory of all his belts is charged to one
+ * account. Root has none, and no limit.
+ *
  * Lock order: the registry's lock is taken before all locks of a belt.
  */
 #include <linux/capability.h>
@@ -17,10 +20,105 @@
 #include <linux/string.h>
 #include <linux/uidgid.h>
 
+#include "hashbelt_memory.h"
 #include "hashbelt_registry.h"
 
+/**
+ * struct hb_user - somebody who owns belts
+ * @node:	place in the tree of users; under the registry's lock
+ * @uid:	who; constant
+ * @belts:	his listings; under the registry's lock
+ * @account:	what their memory is charged to, NULL for root; constant
+ */
+struct hb_user {
+	struct rb_node node;
+	kuid_t uid;
+	unsigned int belts;
+	struct hb_account *account;
+};
+
+unsigned int hb_max_belts = 131072;
+unsigned int hb_user_max_belts = 1024;
+
 static struct rb_root names = RB_ROOT;
+static struct rb_root users = RB_ROOT;
+static unsigned int belts;		/* listings; under names_lock */
 static DEFINE_MUTEX(names_lock);
+
+static struct hb_user *user_of(const struct rb_node *node)
+{
+	return rb_entry(node, struct hb_user, node);
+}
+
+static int compare_uid(const void *uid, const struct rb_node *node)
+{
+	kuid_t a = *(const kuid_t *)uid, b = user_of(node)->uid;
+
+	return uid_eq(a, b) ? 0 : uid_lt(a, b) ? -1 : 1;
+}
+
+static bool user_before(struct rb_node *node, const struct rb_node *other)
+{
+	return compare_uid(&user_of(node)->uid, other) < 0;
+}
+
+static struct hb_user *user_new(kuid_t uid)
+{
+	struct hb_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	lockdep_assert_held(&names_lock);
+	if (!user)
+		return NULL;
+	if (!uid_eq(uid, GLOBAL_ROOT_UID))
+		user->account = hb_account_new();
+	if (!user->account && !uid_eq(uid, GLOBAL_ROOT_UID)) {
+		kfree(user);
+		return NULL;
+	}
+	user->uid = uid;
+	rb_add(&user->node, &users, user_before);
+	return user;
+}
+
+/* A user with one belt more; ERR_PTR() if he may have no more. */
+static struct hb_user *user_get(kuid_t uid)
+{
+	struct rb_node *node;
+	struct hb_user *user;
+
+	mutex_lock(&names_lock);
+	node = rb_find(&uid, &users, compare_uid);
+	user = node ? user_of(node) : NULL;
+	if (belts >= READ_ONCE(hb_max_belts))
+		user = ERR_PTR(-ENOSPC);
+	else if (!uid_eq(uid, GLOBAL_ROOT_UID) &&
+		 (user ? user->belts : 0) >= READ_ONCE(hb_user_max_belts))
+		user = ERR_PTR(-EDQUOT);
+	else if (!user)
+		user = user_new(uid) ?: ERR_PTR(-ENOMEM);
+	if (!IS_ERR(user)) {
+		user->belts++;
+		belts++;
+	}
+	mutex_unlock(&names_lock);
+	return user;
+}
+
+static void user_put(struct hb_user *user)
+{
+	bool last;
+
+	mutex_lock(&names_lock);
+	belts--;
+	last = !--user->belts;
+	if (last)
+		rb_erase(&user->node, &users);
+	mutex_unlock(&names_lock);
+	if (!last)
+		return;
+	hb_account_put(user->account);
+	kfree(user);
+}
 
 static struct hb_listing *listing_of(struct rb_node *node)
 {
@@ -72,13 +170,37 @@ static void unlist(struct hb_listing *listing)
 /**
  * hb_listing_put() - give up a reference to a listing
  * @listing:	the listing; with its last reference goes its belt
+ *
+ * Context: may sleep.
  */
 void hb_listing_put(struct hb_listing *listing)
 {
 	if (!refcount_dec_and_test(&listing->ref))
 		return;
 	hashbelt_destroy(listing->belt);
+	user_put(listing->user);
 	kfree_rcu(listing, rcu);
+}
+
+static bool is_admin(void)
+{
+	return ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+}
+
+/**
+ * hb_group() - a group that the current task may give to a belt
+ * @number:	the group, as seen in the task's user namespace
+ * @gid:	returned
+ *
+ * Return: 0; -EINVAL if there is no such group there; -EPERM if the task is no
+ * member of it, and has not CAP_SYS_ADMIN in the initial user namespace.
+ */
+int hb_group(u32 number, kgid_t *gid)
+{
+	*gid = make_kgid(current_user_ns(), number);
+	if (!gid_valid(*gid))
+		return -EINVAL;
+	return in_group_p(*gid) || is_admin() ? 0 : -EPERM;
 }
 
 /**
@@ -93,14 +215,14 @@ void hb_listing_put(struct hb_listing *listing)
 u32 hb_listing_access(const struct hb_listing *listing)
 {
 	u32 access = 0;
-	umode_t mode = listing->mode;
+	umode_t mode = READ_ONCE(listing->mode);
 
-	if (ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
+	if (is_admin())
 		return HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN;
 	if (uid_eq(current_fsuid(), listing->uid)) {
 		access = HASHBELT_MAY_OWN;
 		mode >>= 6;
-	} else if (in_group_p(listing->gid)) {
+	} else if (in_group_p(READ_ONCE(listing->gid))) {
 		mode >>= 3;
 	}
 	if (mode & 04)
@@ -122,12 +244,36 @@ void hb_listing_info(const struct hb_listing *listing, struct hashbelt_info *inf
 	memset(info, 0, sizeof(*info));
 	hashbelt_info(listing->belt, info);
 	memcpy(info->name, listing->name, sizeof(info->name));
-	info->mode = listing->mode;
+	info->mode = READ_ONCE(listing->mode);
 	info->uid = from_kuid_munged(current_user_ns(), listing->uid);
-	info->gid = from_kgid_munged(current_user_ns(), listing->gid);
+	info->gid = from_kgid_munged(current_user_ns(), READ_ONCE(listing->gid));
 	info->access = hb_listing_access(listing);
 	if (!*listing->name)
 		info->state |= HASHBELT_NAMELESS;
+}
+
+/**
+ * hb_listing_set_mode() - say anew who may do what
+ * @listing:	the belt
+ * @mode:	permission bits, at most 0666; those who are bound stay so
+ */
+void hb_listing_set_mode(struct hb_listing *listing, umode_t mode)
+{
+	mutex_lock(&names_lock);
+	WRITE_ONCE(listing->mode, mode);
+	mutex_unlock(&names_lock);
+}
+
+/**
+ * hb_listing_set_group() - give a belt to another group
+ * @listing:	the belt
+ * @gid:	from hb_group()
+ */
+void hb_listing_set_group(struct hb_listing *listing, kgid_t gid)
+{
+	mutex_lock(&names_lock);
+	WRITE_ONCE(listing->gid, gid);
+	mutex_unlock(&names_lock);
 }
 
 /* Gives a listing its place in the tree. */
@@ -146,33 +292,57 @@ static int enlist(struct hb_listing *listing)
 	return err;
 }
 
-/**
- * hb_registry_create() - make a belt that the current task owns
- * @name:	its name, HASHBELT_NAME_SIZE bytes; empty for none
- * @mode:	permission bits, at most 0666
- * @config:	what it shall be
- *
- * Context: may sleep.
- *
- * Return: the listing, with a reference for the caller; ERR_PTR(-EEXIST) if the
- * name is taken, ERR_PTR(-EINVAL) or ERR_PTR(-ENOMEM).
- */
-struct hb_listing *hb_registry_create(const char *name, umode_t mode,
+/* Makes a belt for a user, who has been counted with it. */
+static struct hb_listing *listing_new(struct hb_user *user,
 				      const struct hashbelt_config *config)
 {
 	struct hb_listing *listing = kzalloc(sizeof(*listing), GFP_KERNEL_ACCOUNT);
+	struct hashbelt_config charged = *config;
 	int err;
 
 	if (!listing)
 		return ERR_PTR(-ENOMEM);
-	listing->belt = hashbelt_create(config);
+	charged.account = user->account;
+	listing->belt = hashbelt_create(&charged);
 	if (IS_ERR(listing->belt)) {
 		err = PTR_ERR(listing->belt);
 		kfree(listing);
 		return ERR_PTR(err);
 	}
+	listing->user = user;
+	listing->uid = user->uid;
 	refcount_set(&listing->ref, 1);
-	current_fsuid_fsgid(&listing->uid, &listing->gid);
+	return listing;
+}
+
+/**
+ * hb_registry_create() - make a belt that the current task owns
+ * @name:	its name, HASHBELT_NAME_SIZE bytes; empty for none
+ * @gid:	its group
+ * @mode:	permission bits, at most 0666
+ * @config:	what it shall be; @account is not looked at
+ *
+ * Context: may sleep.
+ *
+ * Return: the listing, with a reference for the caller; ERR_PTR(-EEXIST) if the
+ * name is taken, ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) if there are, or the user
+ * has, as many belts as there may be; errors as hashbelt_create().
+ */
+struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
+				      const struct hashbelt_config *config)
+{
+	struct hb_user *user = user_get(current_fsuid());
+	struct hb_listing *listing;
+	int err;
+
+	if (IS_ERR(user))
+		return ERR_CAST(user);
+	listing = listing_new(user, config);
+	if (IS_ERR(listing)) {
+		user_put(user);
+		return listing;
+	}
+	listing->gid = gid;
 	listing->mode = mode;
 	memcpy(listing->name, name, sizeof(listing->name));
 	if (*name) {
@@ -207,7 +377,7 @@ struct hb_listing *hb_registry_open(const char *name)
 }
 
 /**
- * hb_registry_next() - the next belt that the current task may use at all
+ * hb_registry_next() - the next belt that the current task may know of
  * @name:	where to go on: behind this name; "" to begin
  *
  * Context: may sleep.
@@ -217,12 +387,13 @@ struct hb_listing *hb_registry_open(const char *name)
  */
 struct hb_listing *hb_registry_next(const char *name)
 {
+	const u32 known = HASHBELT_MAY_READ | HASHBELT_MAY_OWN;
 	struct hb_listing *listing;
 	struct rb_node *next;
 
 	mutex_lock(&names_lock);
 	listing = find_after(name);
-	while (listing && !hb_listing_access(listing)) {
+	while (listing && !(hb_listing_access(listing) & known)) {
 		next = rb_next(&listing->node);
 		listing = next ? listing_of(next) : NULL;
 	}
@@ -270,9 +441,8 @@ void hb_registry_exit(void)
 {
 	struct hb_listing *listing, *next;
 
-	mutex_lock(&names_lock);
+	/* Nobody else is left, and giving up a listing takes the lock. */
 	rbtree_postorder_for_each_entry_safe(listing, next, &names, node)
 		hb_listing_put(listing);
 	names = RB_ROOT;
-	mutex_unlock(&names_lock);
 }

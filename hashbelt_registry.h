@@ -9,6 +9,12 @@
 
 #include "hashbelt_core.h"
 
+struct hb_user;
+
+/* Most belts: in all, and of one user other than root. */
+extern unsigned int hb_max_belts;
+extern unsigned int hb_user_max_belts;
+
 /**
  * struct hb_listing - a belt with an owner and perhaps a name
  * @node:	place in the tree of names, under the registry's lock
@@ -16,8 +22,9 @@
  * @ref:	references; the belt is given up with the last one
  * @belt:	the belt; constant
  * @uid:	owner; constant
- * @gid:	group; constant
- * @mode:	permission bits; constant
+ * @user:	what that user has, the belt among it; constant
+ * @gid:	group; written under the registry's lock
+ * @mode:	permission bits; likewise
  * @name:	empty for a nameless belt; constant
  * @rcu:	for freeing it
  */
@@ -27,21 +34,25 @@ struct hb_listing {
 	refcount_t ref;
 	struct hashbelt_belt *belt;
 	kuid_t uid;
+	struct hb_user *user;
 	kgid_t gid;
 	umode_t mode;
 	char name[HASHBELT_NAME_SIZE];
 	struct rcu_head rcu;
 };
 
-struct hb_listing *hb_registry_create(const char *name, umode_t mode,
+struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
 				      const struct hashbelt_config *config);
 struct hb_listing *hb_registry_open(const char *name);
 struct hb_listing *hb_registry_next(const char *name);
 int hb_registry_destroy(const char *name);
 void hb_registry_exit(void);
 
+int hb_group(u32 number, kgid_t *gid);
 u32 hb_listing_access(const struct hb_listing *listing);
 void hb_listing_info(const struct hb_listing *listing, struct hashbelt_info *info);
+void hb_listing_set_mode(struct hb_listing *listing, umode_t mode);
+void hb_listing_set_group(struct hb_listing *listing, kgid_t gid);
 void hb_listing_put(struct hb_listing *listing);
 
 #endif /* _HASHBELT_REGISTRY_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What is done to a belt as a whole, and later: clearing, draining, handing out
- * what expired, sweeping, resizing; and moving its time.
+ * events, sweeping, resizing; and moving its time.
  */
 #include <linux/export.h>
 #include <linux/log2.h>
@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 
 #include "hashbelt_belt.h"
+#include "hashbelt_trace.h"
 
 /**
  * hashbelt_now() - belt time
@@ -23,7 +24,7 @@ u64 hashbelt_now(struct hashbelt_belt *belt)
 EXPORT_SYMBOL_GPL(hashbelt_now);
 
 /* Sparse cannot follow locks that are taken in a loop: do not tell it. */
-static void lock_all(struct hashbelt_belt *belt)
+void hb_lock_all(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
@@ -33,7 +34,7 @@ static void lock_all(struct hashbelt_belt *belt)
 	}
 }
 
-static void unlock_all(struct hashbelt_belt *belt)
+void hb_unlock_all(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
@@ -46,11 +47,11 @@ static void unlock_all(struct hashbelt_belt *belt)
 /* Nothing that is in the belt now is there any more; @dead: nor will it be. */
 static void clear(struct hashbelt_belt *belt, bool dead)
 {
+	u64 versions = 0, cleared = 0, bytes = 0;
 	struct hb_shard *shard;
-	u64 versions = 0, cleared = 0;
 
 	mutex_lock(&belt->clear_lock);
-	lock_all(belt);
+	hb_lock_all(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		versions = max(versions, shard->versions);
 	WRITE_ONCE(belt->floor, ((versions + 1) << belt->shard_bits) - 1);
@@ -58,20 +59,25 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		shard->versions = versions;
 		cleared += shard->live;
+		bytes += shard->live_bytes;
 		shard->live = 0;
 		shard->live_bytes = 0;
+		shard->locks = 0;
+		shard->requests = 0;
 	}
-	unlock_all(belt);
+	hb_usage_force(belt, -cleared, -(bytes + cleared * HB_INDEX_SHARE));
+	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 	hb_count_by(belt, HASHBELT_STAT_CLEARED, cleared);
 	hb_kick_worker(belt);
 }
 
 /**
- * hashbelt_clear() - drop all entries, without the handler
+ * hashbelt_clear() - drop all entries
  * @belt:	the belt
  *
- * Readers see it at once and as one event; memory follows in batches.
+ * Readers see it at once and as one act; memory, and events where the belt
+ * reports them, follow in batches. Events that wait already stay.
  *
  * Context: may sleep.
  */
@@ -85,11 +91,18 @@ EXPORT_SYMBOL_GPL(hashbelt_clear);
  * hashbelt_kill() - end the use of a belt that others still hold
  * @belt:	the belt
  *
- * Its entries are gone, and whoever uses it gets -EIDRM. Context: may sleep.
+ * Its entries and events are gone, and whoever uses it gets -EIDRM. Context: may
+ * sleep.
  */
 void hashbelt_kill(struct hashbelt_belt *belt)
 {
 	clear(belt, true);
+	wake_up_all(&belt->queue.wait);
+	hb_sleepers_wake(belt);
+	hb_holders_wake(belt);
+	/* Nobody can read them any more. */
+	while (hb_event_drop_oldest(belt))
+		cond_resched();
 }
 
 /**
@@ -108,47 +121,45 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard)
 {
 	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
 	struct hashbelt_entry *entry, *next;
-	unsigned int expired = 0;
+	unsigned int number = shard - belt->shards, expired = 0;
 	bool more;
+	u64 now;
 
 	spin_lock(&shard->lock);
-	more = hb_wheel_drain(&shard->wheel, hb_clock_now(&belt->clock), HB_BATCH, &fall);
-	list_for_each_entry_safe(entry, next, &fall.expired, node.queue) {
-		expired += !hb_is_cleared(belt, entry);
-		hb_retire(shard, entry);
+	now = hb_clock_now(&belt->clock);
+	more = hb_wheel_drain(&shard->wheel, now, HB_BATCH, &fall);
+	if (fall.buckets)
+		trace_hashbelt_rotate(belt->id, number, fall.buckets, now);
+	list_for_each_entry_safe(entry, next, &fall.expired, node.slot) {
+		/* Limbo and the queue have uses of their own for the words. */
+		hb_wheel_del(&entry->node);
+		hb_expire(shard, entry, now);
+		expired++;
 	}
 	spin_unlock(&shard->lock);
+	if (expired || fall.cascaded)
+		trace_hashbelt_drain(belt->id, number, expired, fall.cascaded);
 
-	hb_count_by(belt, HASHBELT_STAT_EXPIRED, expired);
 	hb_count_by(belt, HASHBELT_STAT_CASCADED, fall.cascaded);
 	hb_count_by(belt, HASHBELT_STAT_DRAINED, fall.buckets);
 	return more;
 }
 
-/* Hands a batch of a shard's expired entries to the handler. */
-static bool handle_step(struct hashbelt_belt *belt, struct hb_shard *shard)
+/* Unloads a few buckets of a wheel that has been replaced. True if there are more. */
+static bool unload_step(struct hb_shard *shard)
 {
-	struct hashbelt_entry *entry, *next;
-	unsigned int budget = HB_BATCH;
-	LIST_HEAD(batch);
+	struct hb_wheel done = {};
 	bool more;
 
 	spin_lock(&shard->lock);
-	list_for_each_entry_safe(entry, next, &shard->expired, node.queue) {
-		if (!budget--)
-			break;
-		list_move_tail(&entry->node.queue, &batch);
+	more = hb_wheel_unload(&shard->old, &shard->wheel, HB_BATCH);
+	if (!more) {
+		done.account = shard->old.account;
+		memcpy(done.level, shard->old.level, sizeof(done.level));
+		memset(shard->old.level, 0, sizeof(shard->old.level));
 	}
-	more = !list_empty(&shard->expired);
 	spin_unlock(&shard->lock);
-
-	list_for_each_entry(entry, &batch, node.queue)
-		belt->expired(belt, entry, belt->arg);
-
-	spin_lock(&shard->lock);
-	list_for_each_entry_safe(entry, next, &batch, node.queue)
-		hb_limbo_enter(shard, entry);
-	spin_unlock(&shard->lock);
+	hb_wheel_destroy(&done);
 	return more;
 }
 
@@ -158,9 +169,11 @@ static void sweep_one(struct hashbelt_entry *entry, void *arg)
 
 	if (!hb_is_cleared(shard->belt, entry))
 		return;
-	hb_node_claim(&entry->node, HB_CLAIMED);
+	/* A request may be completed at this moment. */
+	if (!hb_node_try_claim(&entry->node, HASHBELT_CLEARED))
+		return;
 	hb_wheel_del(&entry->node);
-	hb_discard(shard, entry);
+	hb_leave(shard, entry, hb_clock_now(&shard->belt->clock));
 }
 
 static bool needs_sweep(struct hashbelt_belt *belt)
@@ -170,7 +183,7 @@ static bool needs_sweep(struct hashbelt_belt *belt)
 
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
-		needs |= shard->count != shard->live;
+		needs |= shard->count != shard->live + shard->points;
 		spin_unlock(&shard->lock);
 	}
 	return needs;
@@ -215,7 +228,7 @@ static bool resize_step(struct hashbelt_belt *belt)
 }
 
 /* A batch of everything that is to be done later. True if there is more. */
-static bool step(struct hashbelt_belt *belt)
+bool hb_step(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	bool more;
@@ -224,10 +237,13 @@ static bool step(struct hashbelt_belt *belt)
 	more = sweep_step(belt);
 	more |= resize_step(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		if (READ_ONCE(shard->old.level[0]))
+			more |= unload_step(shard);
 		more |= drain_step(belt, shard);
-		if (belt->expired)
-			more |= handle_step(belt, shard);
+		if (!list_empty(&shard->done))
+			hb_requests_step(shard);
 	}
+	more |= hb_event_step(belt);
 	mutex_unlock(&belt->step_lock);
 	return more;
 }
@@ -274,7 +290,7 @@ static void run(struct hashbelt_belt *belt)
 
 	hb_clock_reset_alarm(&belt->clock);
 	do {
-		while (step(belt) && !fatal_signal_pending(current))
+		while (hb_step(belt) && !fatal_signal_pending(current))
 			cond_resched();
 	} while (fit_index(belt) && !fatal_signal_pending(current));
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
@@ -299,6 +315,7 @@ void hb_belt_work(struct work_struct *work)
 void hashbelt_halt(struct hashbelt_belt *belt)
 {
 	hb_clock_halt(&belt->clock);
+	hb_sleepers_wake(belt);
 }
 EXPORT_SYMBOL_GPL(hashbelt_halt);
 
@@ -309,6 +326,7 @@ EXPORT_SYMBOL_GPL(hashbelt_halt);
 void hashbelt_resume(struct hashbelt_belt *belt)
 {
 	hb_clock_resume(&belt->clock);
+	hb_sleepers_wake(belt);
 }
 EXPORT_SYMBOL_GPL(hashbelt_resume);
 
@@ -318,8 +336,9 @@ EXPORT_SYMBOL_GPL(hashbelt_resume);
  * @by:		nanoseconds
  *
  * When it returns, all buckets that fell off by this have been drained, and their
- * expired entries have been through the handler (unless the caller is being
- * killed: then the worker does the rest).
+ * expired entries are queued as events or freed, or the module that made the
+ * belt has been told (unless the caller is being killed: then the worker does the
+ * rest).
  *
  * Context: may sleep. Return: 0, or -EOVERFLOW if belt time would leave its
  * range of some 146 years.
@@ -328,9 +347,11 @@ int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 {
 	int err = hb_clock_advance(&belt->clock, by);
 
-	if (!err)
-		run(belt);
-	return err;
+	if (err)
+		return err;
+	hb_sleepers_wake(belt);
+	run(belt);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(hashbelt_advance);
 
@@ -342,7 +363,7 @@ EXPORT_SYMBOL_GPL(hashbelt_advance);
  */
 int hashbelt_rotate(struct hashbelt_belt *belt)
 {
-	return hashbelt_advance(belt, belt->gauge.width[0]);
+	return hashbelt_advance(belt, hb_interval(belt));
 }
 EXPORT_SYMBOL_GPL(hashbelt_rotate);
 

@@ -103,15 +103,16 @@ int hashbelt_bind(int fd, const char *name)
  * @fd:		the descriptor
  * @name:	the belt's name; NULL or "" for one that lives as long as a
  *		descriptor that is bound to it
- * @settings:	time-to-live, buckets, policy and mode, its name is not looked
- *		at; NULL for the defaults and mode 0600
+ * @settings:	what it shall be, its name is not looked at, and @fields says
+ *		whether @gid is; NULL for the defaults and mode 0600
  *
- * Return: 0; -EEXIST; -EINVAL for a setting or a name that cannot be;
- * -ENAMETOOLONG; -ENOMEM.
+ * Return: 0; -EEXIST; -EINVAL for a setting or a name that cannot be; -EPERM for
+ * the group of somebody else; -ENOSPC or -EDQUOT if there are as many belts as
+ * there may be, or as the caller may have; -ENAMETOOLONG; -ENOMEM.
  */
-int hashbelt_create(int fd, const char *name, const struct hashbelt_create *settings)
+int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *settings)
 {
-	struct hashbelt_create arg = { .mode = 0600 };
+	struct hashbelt_settings arg = { .mode = 0600 };
 	int err;
 
 	if (settings)
@@ -200,8 +201,8 @@ int hashbelt_get(int fd, const void *key, size_t key_len, void *buffer, size_t s
  *
  * Return: 0; -EEXIST, -ENOENT or -ESTALE if a condition does not hold; -EEXIST
  * also on a belt that keeps what is there; -E2BIG or -EINVAL for the key's
- * length, -EMSGSIZE for the value's; -ENOSPC at the module's memory limit;
- * -ENOMEM.
+ * length, -EMSGSIZE for the value's; -ENOSPC at a limit of the belt or the
+ * module; -EDQUOT at that of the belt's owner; -ENOMEM.
  */
 int hashbelt_put(int fd, const void *key, size_t key_len, const void *value,
 		 size_t value_len, struct hashbelt_item *item)
@@ -406,6 +407,72 @@ void hashbelt_scan_end(struct hashbelt_scanner *scanner)
 }
 
 /**
+ * hashbelt_watch() - say how a descriptor reads events
+ * @fd:		the descriptor
+ * @flags:	HASHBELT_WATCH_ACK: what it reads is its own until hashbelt_ack();
+ *		HASHBELT_WATCH_REQUESTS: what becomes of its own requests, and no events
+ *		of the belt; 0: events, which are done with when they are read
+ *
+ * Return: 0.
+ */
+int hashbelt_watch(int fd, __u32 flags)
+{
+	return call(fd, HASHBELT_IOC_WATCH, &flags);
+}
+
+/**
+ * hashbelt_read() - read events
+ * @fd:		the descriptor; it waits for the first event, unless it has
+ *		O_NONBLOCK. poll(2) tells when there is one
+ * @buffer:	space for them, aligned to 8 bytes as from malloc(3)
+ * @size:	its size, bytes
+ *
+ * Each event goes to one reader.
+ *
+ * Return: how many bytes of @buffer are for hashbelt_event_next(); -EAGAIN;
+ * -EINTR; -EMSGSIZE if the next event is larger, which it never is than
+ * HASHBELT_EVENT_MAX; -ENODATA if nothing is queued and the belt reports nothing.
+ */
+ssize_t hashbelt_read(int fd, void *buffer, size_t size)
+{
+	ssize_t len = read(fd, buffer, size);
+
+	return len < 0 ? -errno : len;
+}
+
+/**
+ * hashbelt_event_next() - the next of the events that were read
+ * @buffer:	the events
+ * @len:	what hashbelt_read() said
+ * @event:	the one before, NULL for the first
+ *
+ * Return: the event, valid as long as the buffer is, with its key at
+ * hashbelt_event_key() and its value at hashbelt_event_value(); NULL at the end.
+ */
+const struct hashbelt_event *hashbelt_event_next(const void *buffer, size_t len,
+						 const struct hashbelt_event *event)
+{
+	const char *next = event ? (const char *)event + event->size : buffer;
+
+	return next < (const char *)buffer + len ? (const void *)next : NULL;
+}
+
+/**
+ * hashbelt_ack() - be done with events that were read with HASHBELT_WATCH_ACK
+ * @fd:		the descriptor that has read them
+ * @sequence:	of the last of them: it, and all read before it, are settled
+ *
+ * What is not settled when the descriptor is closed or bound to another belt is
+ * read again, by whoever reads next.
+ *
+ * Return: 0; -ENOENT if the descriptor has not read that one, or has settled it.
+ */
+int hashbelt_ack(int fd, __u64 sequence)
+{
+	return call(fd, HASHBELT_IOC_ACK, &sequence);
+}
+
+/**
  * hashbelt_info() - what the belt is and holds
  * @fd:		the descriptor
  * @info:	returned
@@ -416,6 +483,25 @@ int hashbelt_info(int fd, struct hashbelt_info *info)
 {
 	memset(info, 0, sizeof(*info));
 	return call(fd, HASHBELT_IOC_INFO, info);
+}
+
+/**
+ * hashbelt_set() - change what a belt is set to
+ * @fd:		the descriptor
+ * @settings:	@fields says which settings, HASHBELT_SET_*; its name is not
+ *		looked at
+ *
+ * Entries that are there stay, with their deadlines.
+ *
+ * Return: 0; -EINVAL for a setting that cannot be; -EPERM also for the group of
+ * somebody else; -ENOMEM.
+ */
+int hashbelt_set(int fd, const struct hashbelt_settings *settings)
+{
+	struct hashbelt_settings arg = *settings;
+
+	memset(arg.name, 0, sizeof(arg.name));
+	return call(fd, HASHBELT_IOC_SET, &arg);
 }
 
 /**
@@ -436,6 +522,61 @@ int hashbelt_stat(int fd, __u64 *counters, unsigned int *count)
 
 	if (!err && stat.count < *count)
 		*count = stat.count;
+	return err;
+}
+
+/**
+ * hashbelt_lags() - how late the belt's entries were handed over
+ * @fd:		the descriptor
+ * @lags:	returned: element i counts the expired entries whose lag was below
+ *		2^i milliseconds, and in no earlier element; the last all others
+ * @count:	in: the length of @lags, best HASHBELT_LAGS. Returned: how many of
+ *		them are set
+ *
+ * Return: 0.
+ */
+int hashbelt_lags(int fd, __u64 *lags, unsigned int *count)
+{
+	struct hashbelt_stat stat = {
+		.lags = (uintptr_t)lags,
+		.lag_count = *count,
+	};
+	int err = call(fd, HASHBELT_IOC_STAT, &stat);
+
+	if (!err && stat.lag_count < *count)
+		*count = stat.lag_count;
+	return err;
+}
+
+/**
+ * hashbelt_buckets() - count entries by the time that they have left
+ * @fd:		the descriptor
+ * @counts:	returned: element i counts the entries that expire in the i-th
+ *		interval from now, the last one all that expire later or never
+ * @count:	its length, 1 to HASHBELT_BUCKETS_MAX
+ *
+ * Return: 0; -EINVAL for another length; -ENOMEM; -EINTR.
+ */
+int hashbelt_buckets(int fd, __u64 *counts, unsigned int count)
+{
+	struct hashbelt_buckets part = { .count = count };
+	__u64 *counted;
+	unsigned int i;
+	int err;
+
+	if (!count || count > HASHBELT_BUCKETS_MAX)
+		return -EINVAL;
+	counted = calloc(count, sizeof(*counted));
+	if (!counted)
+		return -ENOMEM;
+	memset(counts, 0, count * sizeof(*counts));
+	part.counts = (uintptr_t)counted;
+	do {
+		err = call(fd, HASHBELT_IOC_BUCKETS, &part);
+		for (i = 0; !err && i < count; i++)
+			counts[i] += counted[i];
+	} while (!err && part.cursor);
+	free(counted);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "hashbelt.h"
 
@@ -41,11 +42,37 @@ struct hashbelt_scanner {
 	const char *next;
 };
 
+/**
+ * struct hashbelt_lister - a walk over the locks of a belt
+ * @fd:		the descriptor
+ * @owner:	the owner whose locks are listed
+ * @owner_len:	its length, bytes; 0: of all owners
+ * @size:	size of @buffer, bytes
+ * @left:	records in @buffer that were not returned yet
+ * @ended:	@buffer holds the last piece
+ * @cursor:	where the kernel goes on
+ * @buffer:	the current piece
+ * @next:	the next record in it
+ *
+ * Private to hashbelt_locks_begin(), hashbelt_locks_next(), hashbelt_locks_end().
+ */
+struct hashbelt_lister {
+	int fd;
+	char owner[HASHBELT_OWNER_MAX];
+	__u32 owner_len;
+	__u32 size;
+	__u32 left;
+	int ended;
+	__u64 cursor;
+	char *buffer;
+	const char *next;
+};
+
 int hashbelt_open(const char *device);
 void hashbelt_close(int fd);
 
 int hashbelt_bind(int fd, const char *name);
-int hashbelt_create(int fd, const char *name, const struct hashbelt_create *settings);
+int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *settings);
 int hashbelt_destroy(int fd, const char *name);
 int hashbelt_next(int fd, struct hashbelt_info *info);
 
@@ -65,8 +92,44 @@ int hashbelt_scan_next(struct hashbelt_scanner *scanner,
 		       const struct hashbelt_record **record);
 void hashbelt_scan_end(struct hashbelt_scanner *scanner);
 
+int hashbelt_watch(int fd, __u32 flags);
+ssize_t hashbelt_read(int fd, void *buffer, size_t size);
+const struct hashbelt_event *hashbelt_event_next(const void *buffer, size_t len,
+						 const struct hashbelt_event *event);
+int hashbelt_ack(int fd, __u64 sequence);
+
+int hashbelt_add(int fd, const void *key, size_t key_len, __s64 by, __s64 initial,
+		 __u64 ttl_ms, __s64 *sum);
+int hashbelt_fill(int fd, const void *key, size_t key_len, void *buffer, size_t size,
+		  struct hashbelt_fill *fill);
+int hashbelt_give_up(int fd, const void *key, size_t key_len, __u64 token);
+
+int hashbelt_request(int fd, __u64 id, const struct hashbelt_key *keys, unsigned int count,
+		     __u64 ttl_ms);
+int hashbelt_cancel(int fd, __u64 id);
+int hashbelt_complete(int fd, const void *key, size_t key_len, unsigned int *count);
+
+int hashbelt_lock(int fd, const void *key, size_t key_len, const void *owner,
+		  size_t owner_len, struct hashbelt_lock *lock);
+int hashbelt_unlock(int fd, const void *key, size_t key_len, const void *owner,
+		    size_t owner_len);
+int hashbelt_renew(int fd, const void *key, size_t key_len, const void *owner,
+		   size_t owner_len, __u64 ttl_ms, struct hashbelt_lock *lock);
+int hashbelt_holder(int fd, const void *key, size_t key_len, void *owner,
+		    size_t *owner_len, struct hashbelt_lock *lock);
+int hashbelt_release(int fd, const void *owner, size_t owner_len, __u64 *count);
+
+int hashbelt_locks_begin(struct hashbelt_lister *lister, int fd, const void *owner,
+			 size_t owner_len);
+int hashbelt_locks_next(struct hashbelt_lister *lister,
+			const struct hashbelt_lock_record **record);
+void hashbelt_locks_end(struct hashbelt_lister *lister);
+
 int hashbelt_info(int fd, struct hashbelt_info *info);
+int hashbelt_set(int fd, const struct hashbelt_settings *settings);
 int hashbelt_stat(int fd, __u64 *counters, unsigned int *count);
+int hashbelt_lags(int fd, __u64 *lags, unsigned int *count);
+int hashbelt_buckets(int fd, __u64 *counts, unsigned int count);
 int hashbelt_clear(int fd);
 int hashbelt_halt(int fd);
 int hashbelt_resume(int fd);
@@ -105,6 +168,50 @@ static inline struct hashbelt_item hashbelt_item(enum hashbelt_op op, const void
 static inline const void *hashbelt_record_key(const struct hashbelt_record *record)
 {
 	return record + 1;
+}
+
+/**
+ * hashbelt_lock_key() - the name of a lock
+ * @record:	from hashbelt_locks_next()
+ *
+ * Return: its record->key_len bytes, valid as long as the record is.
+ */
+static inline const void *hashbelt_lock_key(const struct hashbelt_lock_record *record)
+{
+	return record + 1;
+}
+
+/**
+ * hashbelt_lock_owner() - who holds a lock
+ * @record:	from hashbelt_locks_next()
+ *
+ * Return: the owner's record->owner_len bytes, valid as long as the record is.
+ */
+static inline const void *hashbelt_lock_owner(const struct hashbelt_lock_record *record)
+{
+	return (const char *)(record + 1) + record->key_len;
+}
+
+/**
+ * hashbelt_event_key() - the key of an event
+ * @event:	from hashbelt_event_next()
+ *
+ * Return: its event->key_len bytes, valid as long as the event is.
+ */
+static inline const void *hashbelt_event_key(const struct hashbelt_event *event)
+{
+	return event + 1;
+}
+
+/**
+ * hashbelt_event_value() - the value of an event
+ * @event:	from hashbelt_event_next()
+ *
+ * Return: its event->value_len bytes, valid as long as the event is.
+ */
+static inline const void *hashbelt_event_value(const struct hashbelt_event *event)
+{
+	return (const char *)(event + 1) + event->key_len;
 }
 
 #endif /* HASHBELT_CLIENT_H */

@@ -7,15 +7,34 @@
 
 #include "command.h"
 #include "duration.h"
+#include "info.h"
 #include "output.h"
+#include "settings.h"
 
-/* Counters that are asked for: room for those of a later interface. */
-#define COUNTERS_MAX	64
+/* Who may use a belt that says nothing else: its owner. */
+#define MODE_DEFAULT	0600
 
 /* Takes a belt's name as the operand, where one was given. */
 static enum status take_belt(struct request *request)
 {
 	return request->count ? request_belt(request, request->operands[0]) : STATUS_DONE;
+}
+
+/*
+ * Describes the belt that the descriptor is bound to, also to an owner who has no
+ * right to read it: he finds it among all belts.
+ */
+static int find_belt(const struct request *request, struct hashbelt_info *info)
+{
+	int err = hashbelt_info(request->fd, info);
+
+	if (err != -EPERM)
+		return err;
+	memset(info, 0, sizeof(*info));
+	do {
+		err = hashbelt_next(request->fd, info);
+	} while (!err && strcmp(info->name, request->belt));
+	return err == -ENOENT ? -EPERM : err;
 }
 
 /* What a command answers that has nothing else to say. */
@@ -30,95 +49,41 @@ static void print_belt(const struct request *request)
 	json_print(object);
 }
 
-/* An option that is one of two words: -1 for neither, else the bit as it was. */
-static enum status take_bit(const struct request *request, const char *name,
-			    const char *on, const char *off, __u32 bit, __u32 *policy)
-{
-	const char *text = request_option(request, name);
-
-	if (!text)
-		return STATUS_DONE;
-	if (strcmp(text, on) && strcmp(text, off))
-		return fail_usage(request, "--%s: '%s' is neither '%s' nor '%s'", name, text,
-				  on, off);
-	*policy &= ~bit;
-	if (!strcmp(text, on))
-		*policy |= bit;
-	return STATUS_DONE;
-}
-
-static enum status take_policy(const struct request *request, __u32 *policy)
-{
-	const char *name = request_option(request, "policy");
-	enum status status;
-
-	if (!name || !strcmp(name, "timecache"))
-		*policy = HASHBELT_POLICY_TIMECACHE;
-	else if (!strcmp(name, "standard"))
-		*policy = HASHBELT_POLICY_STANDARD;
-	else if (!strcmp(name, "updating"))
-		*policy = HASHBELT_POLICY_UPDATING;
-	else
-		return fail_usage(request,
-				  "--policy: '%s' is none of 'standard', 'updating', 'timecache'",
-				  name);
-	status = take_bit(request, "refresh-on-get", "yes", "no", HASHBELT_REFRESH_ON_GET,
-			  policy);
-	if (status)
-		return status;
-	return take_bit(request, "on-put", "keep", "replace", HASHBELT_KEEP_ON_PUT, policy);
-}
-
-static enum status take_mode(const struct request *request, __u32 *mode)
-{
-	const char *text = request_option(request, "mode");
-	unsigned long bits;
-	char *end;
-
-	if (!text)
-		return STATUS_DONE;
-	bits = strtoul(text, &end, 8);
-	if (*text < '0' || *text > '7' || *end || bits & ~0666ul)
-		return fail_usage(request,
-				  "--mode: '%s' is not an octal number of r and w bits, 0 to 0666",
-				  text);
-	*mode = bits;
-	return STATUS_DONE;
-}
-
-static enum status take_settings(const struct request *request,
-				 struct hashbelt_create *settings)
-{
-	__u64 buckets = 0;
-	enum status status;
-
-	*settings = (struct hashbelt_create){ .mode = 0600 };
-	status = request_ttl(request, "", &settings->ttl_ms);
-	if (status)
-		return status;
-	status = request_number(request, "buckets", HASHBELT_BUCKETS_MIN,
-				HASHBELT_BUCKETS_MAX, &buckets);
-	if (status)
-		return status;
-	settings->buckets = buckets;
-	status = take_policy(request, &settings->policy);
-	if (status)
-		return status;
-	return take_mode(request, &settings->mode);
-}
-
-static enum status print_info(struct request *request)
+/* What a belt is now that it was made or set. */
+static enum status print_result(const struct request *request)
 {
 	struct hashbelt_info info;
-	int err = hashbelt_info(request->fd, &info);
+	int err;
 
+	if (!request->json)
+		return STATUS_DONE;
+	err = find_belt(request, &info);
 	if (err)
 		return fail_belt(request, err);
-	if (request->json)
-		info_print_json(&info);
-	else
-		info_print(&info);
+	info_print_json(&info, NULL);
 	return STATUS_DONE;
+}
+
+/* Why a belt was not made, or not set. */
+static enum status fail_settings(const struct request *request, int err)
+{
+	bool is_create = request->command->run == cmd_create;
+
+	if (err == -EPERM && request_option(request, "group"))
+		return fail(STATUS_REACH,
+			    "%s --group: belt '%s' must be yours, and you in that group, unless you are root",
+			    request->command->name, request->belt);
+	if (err == -EPERM && is_create)
+		return fail(STATUS_REACH,
+			    "no right to make belts: %s is open to you for reading only",
+			    request->device);
+	if (err == -ENOSPC && is_create)
+		return fail(STATUS_ERROR,
+			    "there are as many belts as there may be, or they hold as much: destroy one, or raise max_belts or max_bytes in /sys/module/hashbelt/parameters");
+	if (err == -EDQUOT && is_create)
+		return fail(STATUS_ERROR,
+			    "you have as many belts as a user may have, or they hold as much: destroy one, or let root raise user_max_belts or user_max_bytes in /sys/module/hashbelt/parameters");
+	return fail_belt(request, err);
 }
 
 /**
@@ -129,25 +94,57 @@ static enum status print_info(struct request *request)
  */
 enum status cmd_create(struct request *request)
 {
-	struct hashbelt_create settings;
+	struct settings settings;
 	enum status status;
 	int err;
 
 	status = take_belt(request);
 	if (!status)
-		status = take_settings(request, &settings);
+		status = settings_take(request, &settings);
 	if (!status)
 		status = request_open(request);
 	if (status)
 		return status;
-	err = hashbelt_create(request->fd, request->belt, &settings);
+	if (!(settings.belt.fields & HASHBELT_SET_MODE))
+		settings.belt.mode = MODE_DEFAULT;
+	settings.belt.fields &= HASHBELT_SET_GID;
+	err = hashbelt_create(request->fd, request->belt, &settings.belt);
 	if (err == -EEXIST)
 		return fail(STATUS_NO,
 			    "there is a belt '%s' already: choose another name, or destroy it first",
 			    request->belt);
+	return err ? fail_settings(request, err) : print_result(request);
+}
+
+/**
+ * cmd_set() - hbctl set
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_set(struct request *request)
+{
+	struct settings settings;
+	struct hashbelt_info info;
+	enum status status;
+	int err;
+
+	status = take_belt(request);
+	if (!status)
+		status = settings_take(request, &settings);
+	if (!status && !settings.belt.fields)
+		status = fail_usage(request, "no option says what to set");
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = find_belt(request, &info);
 	if (err)
 		return fail_belt(request, err);
-	return request->json ? print_info(request) : STATUS_DONE;
+	/* The kernel sets the policy as a whole. */
+	settings.belt.policy |= info.policy & ~settings.policy;
+	err = hashbelt_set(request->fd, &settings.belt);
+	return err ? fail_settings(request, err) : print_result(request);
 }
 
 /**
@@ -173,8 +170,16 @@ enum status cmd_destroy(struct request *request)
 	return STATUS_DONE;
 }
 
-/* Reads all belts there are; @infos is the caller's, whatever is returned. */
-static int read_belts(int fd, struct hashbelt_info **infos, size_t *count)
+/**
+ * belts_read() - describe all belts that the caller may use
+ * @fd:		the descriptor
+ * @infos:	NULL; returned, after an error as well: an array of them, to be freed
+ *		with free(3)
+ * @count:	returned: their number
+ *
+ * Return: 0 or a negative errno.
+ */
+int belts_read(int fd, struct hashbelt_info **infos, size_t *count)
 {
 	struct hashbelt_info info = { 0 }, *more;
 	size_t room = 0;
@@ -208,16 +213,28 @@ enum status cmd_belts(struct request *request)
 
 	if (status)
 		return status;
-	err = read_belts(request->fd, &infos, &count);
+	err = belts_read(request->fd, &infos, &count);
 	if (err)
 		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
 	else if (!request->json)
 		info_print_table(infos, count);
 	else
 		for (i = 0; i < count; i++)
-			info_print_json(&infos[i]);
+			info_print_json(&infos[i], NULL);
 	free(infos);
 	return status;
+}
+
+/* An element for each bucket, and one for what expires later or never. */
+static int read_buckets(int fd, const struct hashbelt_info *info, struct buckets *buckets)
+{
+	buckets->count = info->buckets + 1;
+	if (buckets->count > HASHBELT_BUCKETS_MAX)
+		buckets->count = HASHBELT_BUCKETS_MAX;
+	buckets->counts = calloc(buckets->count, sizeof(*buckets->counts));
+	if (!buckets->counts)
+		return -ENOMEM;
+	return hashbelt_buckets(fd, buckets->counts, buckets->count);
 }
 
 /**
@@ -229,10 +246,25 @@ enum status cmd_belts(struct request *request)
 enum status cmd_info(struct request *request)
 {
 	enum status status = take_belt(request);
+	struct buckets buckets = { 0 };
+	struct hashbelt_info info;
+	int err;
 
 	if (!status)
 		status = request_bind(request);
-	return status ? status : print_info(request);
+	if (status)
+		return status;
+	err = hashbelt_info(request->fd, &info);
+	if (!err)
+		err = read_buckets(request->fd, &info, &buckets);
+	if (err)
+		status = fail_belt(request, err);
+	else if (request->json)
+		info_print_json(&info, &buckets);
+	else
+		info_print(&info, &buckets);
+	free(buckets.counts);
+	return status;
 }
 
 /* Commands that are a call without an argument. */
@@ -350,69 +382,5 @@ enum status cmd_size(struct request *request)
 	json_add_number(object, "entries", info.entries);
 	json_add_number(object, "bytes", info.bytes);
 	json_print(object);
-	return STATUS_DONE;
-}
-
-/* The name of a counter; those that are newer than this program have a number. */
-static const char *counter_name(char *text, size_t size, unsigned int counter)
-{
-	static const char * const names[] = {
-		[HASHBELT_STAT_HITS] = "hits",
-		[HASHBELT_STAT_MISSES] = "misses",
-		[HASHBELT_STAT_PUTS_NEW] = "puts_new",
-		[HASHBELT_STAT_PUTS_REPLACED] = "puts_replaced",
-		[HASHBELT_STAT_REFUSED] = "refused",
-		[HASHBELT_STAT_TOUCHES] = "touches",
-		[HASHBELT_STAT_REMOVES] = "removes",
-		[HASHBELT_STAT_EXPIRED] = "expired",
-		[HASHBELT_STAT_CLEARED] = "cleared",
-		[HASHBELT_STAT_CASCADED] = "cascaded",
-		[HASHBELT_STAT_DRAINED] = "drained",
-		[HASHBELT_STAT_WAKEUPS] = "wakeups",
-	};
-
-	if (counter < ARRAY_SIZE(names) && names[counter])
-		return names[counter];
-	snprintf(text, size, "counter_%u", counter);
-	return text;
-}
-
-static void print_counters(bool json, const __u64 *counters, unsigned int count)
-{
-	struct json_object *object = json ? json_object_new_object() : NULL;
-	char text[32];
-	const char *name;
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		name = counter_name(text, sizeof(text), i);
-		if (json)
-			json_add_number(object, name, counters[i]);
-		else
-			printf("%s: %llu\n", name, counters[i]);
-	}
-	if (json)
-		json_print(object);
-}
-
-/**
- * cmd_stat() - hbctl stat
- * @request:	the request
- *
- * Return: the exit status.
- */
-enum status cmd_stat(struct request *request)
-{
-	enum status status = request_bind(request);
-	__u64 counters[COUNTERS_MAX];
-	unsigned int count = COUNTERS_MAX;
-	int err;
-
-	if (status)
-		return status;
-	err = hashbelt_stat(request->fd, counters, &count);
-	if (err)
-		return fail_belt(request, err);
-	print_counters(request->json, counters, count);
 	return STATUS_DONE;
 }

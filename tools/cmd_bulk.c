@@ -92,7 +92,7 @@ static int walk_key(struct request *request, const struct hashbelt_record *recor
  */
 enum status cmd_keys(struct request *request)
 {
-	struct key prefix = { 0 };
+	struct key prefix = { .bytes = "" };
 	enum status status = STATUS_DONE;
 
 	if (request->count && *request->operands[0])
@@ -163,7 +163,7 @@ static int walk_value(struct request *request, const struct hashbelt_record *rec
  */
 enum status cmd_dump(struct request *request)
 {
-	struct key prefix = { 0 };
+	struct key prefix = { .bytes = "" };
 	struct value value = { 0 };
 	enum status status;
 

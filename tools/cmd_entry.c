@@ -138,25 +138,65 @@ enum status cmd_put(struct request *request)
 	return status;
 }
 
-static enum status print_value(const struct request *request, const struct key *key,
-			       const struct value *value,
+/**
+ * entry_json() - an entry and its value for programs
+ * @key:	the key
+ * @value:	the value
+ * @item:	as a get or a put returned it
+ *
+ * Return: the object, for json_print().
+ */
+struct json_object *entry_json(const struct key *key, const struct value *value,
 			       const struct hashbelt_item *item)
 {
-	char text[DURATION_SIZE];
-	struct json_object *object;
+	struct json_object *object = entry_object(key, item);
 
-	if (request->json) {
-		object = entry_object(key, item);
-		json_add_number(object, "value_len", value->len);
-		json_add_bytes(object, "value", value->bytes, value->len);
-		json_print(object);
-		return STATUS_DONE;
-	}
+	json_add_number(object, "value_len", value->len);
+	json_add_bytes(object, "value", value->bytes, value->len);
+	return object;
+}
+
+/**
+ * entry_print() - print a value, and what else get has to say
+ * @request:	the request, of get
+ * @value:	the value
+ * @item:	as a get or a put returned it
+ */
+void entry_print(const struct request *request, const struct value *value,
+		 const struct hashbelt_item *item)
+{
+	char text[DURATION_SIZE];
+
 	fwrite(value->bytes, 1, value->len, stdout);
 	if (request_option(request, "verbose"))
 		fprintf(stderr, "version: %llu\nflags: %u\nttl: %s\n", item->version,
 			item->flags, ttl_text(text, item->ttl_ms));
-	return STATUS_DONE;
+}
+
+/* A get that does not fill. */
+static enum status get_plainly(struct request *request, const struct key *key)
+{
+	struct hashbelt_item item = { 0 };
+	struct value value = { 0 };
+	enum status status;
+	int err;
+
+	status = request_ttl(request, "never", &item.ttl_ms);
+	if (request_option(request, "ttl"))
+		item.how = HASHBELT_AND_TOUCH;
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = value_get(&value, request->fd, key->bytes, key->len, &item);
+	if (err)
+		status = fail_entry(request, err, key);
+	else if (request->json)
+		json_print(entry_json(key, &value, &item));
+	else
+		entry_print(request, &value, &item);
+	value_free(&value);
+	return status;
 }
 
 /**
@@ -167,28 +207,21 @@ static enum status print_value(const struct request *request, const struct key *
  */
 enum status cmd_get(struct request *request)
 {
-	struct hashbelt_item item = { 0 };
-	struct value value = { 0 };
+	static const char * const fill_options[] = { "lease", "wait", "ahead", "stale" };
+	bool fills = request_option(request, "fill");
 	enum status status;
 	struct key key;
-	int err;
+	size_t i;
 
 	status = request_key(request, 0, &key);
-	if (!status)
-		status = request_ttl(request, "never", &item.ttl_ms);
-	if (request_option(request, "ttl"))
-		item.how = HASHBELT_AND_TOUCH;
-	if (!status)
-		status = request_bind(request);
+	for (i = 0; !status && !fills && i < ARRAY_SIZE(fill_options); i++)
+		if (request_option(request, fill_options[i]))
+			status = fail_usage(request, "--%s needs --fill", fill_options[i]);
+	if (!status && !fills && request->command_line)
+		status = fail_usage(request, "a COMMAND needs --fill");
 	if (status)
 		return status;
-	err = value_get(&value, request->fd, key.bytes, key.len, &item);
-	if (err)
-		status = fail_entry(request, err, &key);
-	else
-		status = print_value(request, &key, &value, &item);
-	value_free(&value);
-	return status;
+	return fills ? get_filled(request, &key) : get_plainly(request, &key);
 }
 
 /**

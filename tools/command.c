@@ -67,6 +67,19 @@ static enum status fail_right(const struct request *request)
 		    right, request->belt);
 }
 
+/* A put found no room: in the belt, or in the module. */
+static enum status fail_full(const struct request *request)
+{
+	struct hashbelt_info info = { 0 };
+
+	if (hashbelt_info(request->fd, &info) || info.max_entries || info.max_bytes)
+		return fail(STATUS_ERROR,
+			    "belt '%s' is full: raise its limits or let it evict ('hbctl set'), unless it is the module that is (/sys/module/hashbelt/parameters/max_bytes)",
+			    request->belt);
+	return fail(STATUS_ERROR,
+		    "the module's memory limit is reached: remove entries or raise it (/sys/module/hashbelt/parameters/max_bytes)");
+}
+
 /**
  * fail_belt() - say why a belt could not do something
  * @request:	the request
@@ -89,8 +102,11 @@ enum status fail_belt(const struct request *request, int err)
 			    "belt '%s' was destroyed: 'hbctl belts' lists those there are",
 			    request->belt);
 	case -ENOSPC:
+		return fail_full(request);
+	case -EDQUOT:
 		return fail(STATUS_ERROR,
-			    "the module's memory limit is reached: remove entries or raise it (/sys/module/hashbelt/parameters/max_bytes)");
+			    "the belts of the owner of '%s' take as much memory as a user's may: remove entries, or let root raise /sys/module/hashbelt/parameters/user_max_bytes",
+			    request->belt);
 	case -EOVERFLOW:
 		return fail(STATUS_ERROR, "belt '%s' cannot be moved on that far",
 			    request->belt);
@@ -201,24 +217,27 @@ enum status request_number(const struct request *request, const char *name,
 }
 
 /**
- * request_ttl() - the option --ttl
+ * request_duration() - an option that is a duration
  * @request:	the request
- * @words:	words that it may be beside a duration: "", "never" or
+ * @name:	the option's name
+ * @words:	words that it may be beside a duration: "", "never", "forever" or
  *		"never|keep"
+ * @least:	the least that is allowed, 0 or 1 ms
  * @ms:		returned, milliseconds or HASHBELT_TTL_*; left alone if the option
  *		was not given
  *
  * Return: STATUS_DONE, or STATUS_USAGE after a line that says the bounds.
  */
-enum status request_ttl(const struct request *request, const char *words, __u64 *ms)
+enum status request_duration(const struct request *request, const char *name,
+			     const char *words, __u64 least, __u64 *ms)
 {
-	const char *text = request_option(request, "ttl");
+	const char *text = request_option(request, name);
 	__u64 given = 0;
 	int err;
 
 	if (!text)
 		return STATUS_DONE;
-	if (!strcmp(text, "never") && strstr(words, text)) {
+	if ((!strcmp(text, "never") || !strcmp(text, "forever")) && strstr(words, text)) {
 		*ms = HASHBELT_TTL_NEVER;
 		return STATUS_DONE;
 	}
@@ -228,13 +247,28 @@ enum status request_ttl(const struct request *request, const char *words, __u64 
 	}
 	err = duration_parse(text, &given);
 	if (err == -EINVAL)
-		return fail_usage(request, "--ttl: '%s' is not a duration as 250ms, 30s or 1h30m",
-				  text);
-	if (err || !given)
-		return fail_usage(request, "--ttl: %s is not from 1ms to %llums (139 years)",
-				  text, HASHBELT_TTL_MAX_MS);
+		return fail_usage(request,
+				  "--%s: '%s' is not a duration as 250ms, 30s or 1h30m",
+				  name, text);
+	if (err || given < least)
+		return fail_usage(request, "--%s: %s is not from %llums to %llums (139 years)",
+				  name, text, least, HASHBELT_TTL_MAX_MS);
 	*ms = given;
 	return STATUS_DONE;
+}
+
+/**
+ * request_ttl() - the option --ttl
+ * @request:	the request
+ * @words:	as for request_duration()
+ * @ms:		returned, milliseconds or HASHBELT_TTL_*; left alone if the option
+ *		was not given
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says the bounds.
+ */
+enum status request_ttl(const struct request *request, const char *words, __u64 *ms)
+{
+	return request_duration(request, "ttl", words, 1, ms);
 }
 
 /**

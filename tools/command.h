@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "client.h"
+#include "value.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -22,7 +23,13 @@
 #define __printf(format, first)	__attribute((__format__(__printf__, format, first)))
 
 /* Options that a request has room for, those of all commands included. */
-#define OPTIONS_MAX	16
+#define OPTIONS_MAX	32
+
+/* The argument of an option that is on or off. */
+#define YES_NO		"[yes|no]"
+
+/* A program that is run, and its arguments, behind a command's operands. */
+#define COMMAND_LINE	"[-- COMMAND ...]"
 
 /* Exit statuses. */
 enum status {
@@ -31,6 +38,7 @@ enum status {
 	STATUS_USAGE	= 2,	/* wrong usage */
 	STATUS_REACH	= 3,	/* no device, no belt or no right */
 	STATUS_ERROR	= 4,	/* anything else */
+	STATUS_BUSY	= 5,	/* somebody else fills the entry */
 };
 
 /**
@@ -38,7 +46,8 @@ enum status {
  * @name:	without the dashes; NULL ends a list
  * @letter:	its short form, 0 for none
  * @argument:	what its argument is called, NULL if it takes none. Words in
- *		lower case, separated by '|', are offered by completion
+ *		lower case, separated by '|', are offered by completion. YES_NO for
+ *		one that may be left out and is yes then
  * @help:	what it does, in a line
  */
 struct option_spec {
@@ -48,16 +57,19 @@ struct option_spec {
 	const char *help;
 };
 
+struct json_object;
 struct request;
 
 /**
  * struct command - one command
  * @name:	its name; NULL ends the table
  * @operands:	its operands as help shows them. BELT, FILE, COMMAND and words in
- *		lower case are offered by completion
+ *		lower case are offered by completion. What stands behind -- is taken
+ *		for a command line where they end in COMMAND_LINE, and the second of
+ *		them may be a number below 0 where it is [N]
  * @least:	number of operands that it needs
  * @most:	number of operands that it takes
- * @right:	what of a belt it needs: "read", "write", "own"
+ * @right:	what of a belt it needs: "read", "write", "read and write", "own"
  * @options:	its options, beside those of all commands; NULL for none
  * @summary:	what it does, in a line
  * @help:	all else there is to say, in lines of text
@@ -85,6 +97,8 @@ struct command {
  *		command's own: the argument, "" without one, NULL if not given
  * @operands:	the operands
  * @count:	their number
+ * @command_line: what stands behind them and a --, ended by NULL; NULL if nothing
+ *		does
  * @fd:		from request_open() or request_bind(); -1 before
  */
 struct request {
@@ -95,6 +109,7 @@ struct request {
 	const char *values[OPTIONS_MAX];
 	char **operands;
 	int count;
+	char **command_line;
 	int fd;
 };
 
@@ -116,6 +131,8 @@ enum status completion_bash(struct request *request);
 const char *request_option(const struct request *request, const char *name);
 enum status request_number(const struct request *request, const char *name,
 			   __u64 least, __u64 most, __u64 *number);
+enum status request_duration(const struct request *request, const char *name,
+			     const char *words, __u64 least, __u64 *ms);
 enum status request_ttl(const struct request *request, const char *words, __u64 *ms);
 enum status request_key(const struct request *request, int operand, struct key *key);
 enum status request_belt(struct request *request, const char *name);
@@ -130,7 +147,9 @@ enum status fail_belt(const struct request *request, int err);
 enum status fail_entry(const struct request *request, int err, const struct key *key);
 char *key_text(const struct key *key);
 
+int belts_read(int fd, struct hashbelt_info **infos, size_t *count);
 enum status cmd_create(struct request *request);
+enum status cmd_set(struct request *request);
 enum status cmd_destroy(struct request *request);
 enum status cmd_belts(struct request *request);
 enum status cmd_info(struct request *request);
@@ -140,7 +159,10 @@ enum status cmd_rotate(struct request *request);
 enum status cmd_advance(struct request *request);
 enum status cmd_clear(struct request *request);
 enum status cmd_size(struct request *request);
+
 enum status cmd_stat(struct request *request);
+enum status cmd_top(struct request *request);
+enum status cmd_events(struct request *request);
 
 enum status cmd_put(struct request *request);
 enum status cmd_get(struct request *request);
@@ -148,6 +170,21 @@ enum status cmd_touch(struct request *request);
 enum status cmd_has(struct request *request);
 enum status cmd_rm(struct request *request);
 enum status cmd_expire(struct request *request);
+enum status cmd_incr(struct request *request);
+enum status cmd_wait(struct request *request);
+enum status cmd_complete(struct request *request);
+
+enum status get_filled(struct request *request, const struct key *key);
+void entry_print(const struct request *request, const struct value *value,
+		 const struct hashbelt_item *item);
+struct json_object *entry_json(const struct key *key, const struct value *value,
+			       const struct hashbelt_item *item);
+
+enum status cmd_lock(struct request *request);
+enum status cmd_unlock(struct request *request);
+enum status cmd_renew(struct request *request);
+enum status cmd_locks(struct request *request);
+enum status cmd_release(struct request *request);
 
 enum status cmd_keys(struct request *request);
 enum status cmd_load(struct request *request);

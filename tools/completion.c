@@ -42,13 +42,13 @@ static const char tail[] =
 	"}\n"
 	"complete -F _hbctl hbctl";
 
-/* Prints those of the words, separated by '|', that are in lower case. */
+/* Prints those of the words, separated by '|' or in brackets, that are in lower case. */
 static void print_words(const char *words)
 {
 	size_t len;
 
 	for (; *words; words += len + !!words[len]) {
-		len = strcspn(words, "|");
+		len = strcspn(words, "|[]");
 		if (islower((unsigned char)*words))
 			printf(" %.*s", (int)len, words);
 	}
@@ -93,7 +93,7 @@ static void print_operands(const struct command *command)
 		return;
 	}
 	printf("\t\t\t%s:*) words=\"", command->name);
-	if (strstr(operands, "COMMAND"))
+	if (strstr(operands, "COMMAND") && !strstr(operands, COMMAND_LINE))
 		print_commands();
 	else if (strstr(operands, "BELT") && command->run != cmd_create)
 		printf("$(_hbctl_belts)");

@@ -152,6 +152,38 @@ const char *duration_format(char *text, __u64 ms)
 }
 
 /**
+ * size_parse() - read a size
+ * @text:	a number of bytes, or of powers of 1024 with one of k, M, G, T, P, E
+ *		behind it, small or large: 4096, 64k, 10M, 2G
+ * @bytes:	returned
+ *
+ * Return: 0; -EINVAL if that is no size; -ERANGE if it has more than 64 bits.
+ */
+int size_parse(const char *text, __u64 *bytes)
+{
+	static const char prefixes[] = "kmgtpe";
+	unsigned int shift = 0;
+	const char *prefix;
+
+	if (!is_digit(*text))
+		return -EINVAL;
+	for (*bytes = 0; is_digit(*text); text++)
+		if (__builtin_mul_overflow(*bytes, 10, bytes) ||
+		    __builtin_add_overflow(*bytes, *text - '0', bytes))
+			return -ERANGE;
+	if (*text) {
+		prefix = strchr(prefixes, *text | 0x20);
+		if (!prefix || text[1])
+			return -EINVAL;
+		shift = 10 * (prefix - prefixes + 1);
+	}
+	if (*bytes > ~0ULL >> shift)
+		return -ERANGE;
+	*bytes <<= shift;
+	return 0;
+}
+
+/**
  * size_format() - write a size for people
  * @text:	where, DURATION_SIZE bytes
  * @bytes:	the size

@@ -4,11 +4,14 @@
  *
  * The table of commands, and what is made of it: dispatch and help.
  */
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "output.h"
@@ -23,8 +26,15 @@
 #define DURATION_HELP \
 	"A duration D is 250ms, 30s, 15m, 2h, 7d, several as 1h30m, or a number of seconds."
 
+#define YES_NO_HELP \
+	"--pinned and --wipe alone mean yes."
+
 #define KEY_HELP \
 	"KEY is taken as it is; a key that begins with - must follow a --."
+
+#define LOCK_HELP \
+	"Locks are in belt 'locks' without -b; with --store, or HASHBELT_STORE in the\n" \
+	"environment, in a table that many machines share."
 
 /* -b stands in the same place of every request's values: see main(). */
 enum common_option {
@@ -51,13 +61,45 @@ static const struct option_spec no_options[] = { { 0 } };
 
 static const struct option_spec key_options[] = { ESCAPED, { 0 } };
 
-static const struct option_spec create_options[] = {
+/* Of create; set has the same. */
+static const struct option_spec settings_options[] = {
 	{ "ttl", 0, "D", "the belt's time-to-live (5m)" },
+	{ "grace", 0, "D|none", "keep what has expired for get --fill --stale (none)" },
 	{ "buckets", 0, "N", "buckets, 2 to 65536; an interval is ttl / (N - 1) (3)" },
 	{ "policy", 0, "standard|updating|timecache", "what get and put do (timecache)" },
 	{ "refresh-on-get", 0, "yes|no", "whether get renews the time-to-live" },
 	{ "on-put", 0, "replace|keep", "what put does about what is there" },
+	{ "on-expire", 0, "drop|notify|reinsert",
+	  "what becomes of what expires (drop)" },
+	{ "report", 0, "expired|evicted|replaced|removed|cleared|pressure|released|all",
+	  "reasons, with commas (expired,evicted,pressure)" },
+	{ "max-entries", 0, "N|none", "most entries (none)" },
+	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 2G (none)" },
+	{ "max-events", 0, "N|none", "most events that wait to be read (1048576)" },
+	{ "when-full", 0, "evict|reject", "what a put in a full belt does (reject)" },
+	{ "pinned", 0, YES_NO, "keep entries when the system is short of memory" },
+	{ "wipe", 0, YES_NO, "overwrite keys and values when they are freed" },
 	{ "mode", 0, "MODE", "who may read and write, as of a file (0600)" },
+	{ "group", 0, "GROUP", "the belt's group, name or number (yours)" },
+	{ 0 },
+};
+
+static const struct option_spec events_options[] = {
+	{ "follow", 'f', NULL, "wait for more, until a signal or --max" },
+	{ "max", 'n', "N", "end after N events; what comes behind stays queued" },
+	{ "ack", 0, NULL, "be done with an event when it is written, not before" },
+	{ 0 },
+};
+
+static const struct option_spec stat_options[] = {
+	{ "all", 'a', NULL, "of all belts that you may read" },
+	{ "prometheus", 0, NULL, "in the format that Prometheus reads" },
+	{ 0 },
+};
+
+static const struct option_spec top_options[] = {
+	{ "interval", 0, "D", "time between two looks, 10ms to 1d (1s)" },
+	{ "once", 0, NULL, "look twice, print what was seen as text, and end" },
 	{ 0 },
 };
 
@@ -73,6 +115,11 @@ static const struct option_spec put_options[] = {
 
 static const struct option_spec get_options[] = {
 	{ "ttl", 0, "D|never", "give the entry this time-to-live as well" },
+	{ "fill", 0, NULL, "ask for the right to fill what is missing" },
+	{ "lease", 0, "D", "--fill: how long that right lasts (10s)" },
+	{ "wait", 0, "D|forever", "--fill: how long to wait for somebody else's fill" },
+	{ "ahead", 0, "D|P%", "--fill: ask already when less than this is left" },
+	{ "stale", 0, NULL, "--fill: a value in the belt's grace time will do" },
 	{ "verbose", 'v', NULL, "print version, flags and time left on stderr" },
 	ESCAPED,
 	{ 0 },
@@ -87,6 +134,76 @@ static const struct option_spec touch_options[] = {
 static const struct option_spec rm_options[] = {
 	{ "if-version", 0, "V", "only if it has version V" },
 	ESCAPED,
+	{ 0 },
+};
+
+static const struct option_spec incr_options[] = {
+	{ "initial", 0, "V", "what an entry counts as that is not there (0)" },
+	{ "ttl", 0, "D|never", "its time-to-live then (the belt's)" },
+	ESCAPED,
+	{ 0 },
+};
+
+static const struct option_spec wait_options[] = {
+	{ "timeout", 0, "D|never", "when to give up (never)" },
+	ESCAPED,
+	{ 0 },
+};
+
+#define NAME_ESCAPED \
+	{ "escaped", 'e', NULL, "NAME is written as locks writes it: \\t \\n \\\\ \\xHH" }
+
+/* Of all commands on locks. */
+#define STORE \
+	{ "store", 0, "CONNINFO", "locks of many machines, in PostgreSQL: how to connect" }
+#define TABLE	{ "table", 0, "TABLE", "--store: the table (hashbelt_lock)" }
+#define TYPE	{ "type", 0, "TYPE", "--store: the type of what is locked (lock)" }
+
+static const struct option_spec lock_options[] = {
+	{ "owner", 0, "OWNER", "who is to have it, 1 to 64 bytes (made up)" },
+	{ "ttl", 0, "D", "the lease (1m)" },
+	{ "wait", 0, "D|forever", "how long to wait for it (not at all)" },
+	NAME_ESCAPED,
+	STORE,
+	TABLE,
+	TYPE,
+	{ "create-table", 0, NULL, "--store: make the table, unless it is there" },
+	{ 0 },
+};
+
+static const struct option_spec unlock_options[] = {
+	{ "owner", 0, "OWNER", "who has it" },
+	NAME_ESCAPED,
+	STORE,
+	TABLE,
+	TYPE,
+	{ 0 },
+};
+
+static const struct option_spec renew_options[] = {
+	{ "owner", 0, "OWNER", "who has it" },
+	{ "ttl", 0, "D", "the lease, from now on (1m)" },
+	NAME_ESCAPED,
+	STORE,
+	TABLE,
+	TYPE,
+	{ 0 },
+};
+
+static const struct option_spec locks_options[] = {
+	{ "owner", 0, "OWNER", "only those of this owner" },
+	STORE,
+	TABLE,
+	TYPE,
+	{ 0 },
+};
+
+static const struct option_spec release_options[] = {
+	{ "owner", 0, "OWNER", "whose locks" },
+	{ "aged", 0, NULL, "--store: those whose lease is over, whoever had them" },
+	STORE,
+	TABLE,
+	TYPE,
 	{ 0 },
 };
 
@@ -107,13 +224,18 @@ const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "Exit status 1: a condition does not hold, or the belt keeps what is there.",
 	  cmd_put },
-	{ "get", "KEY", 1, 1, "read", get_options,
+	{ "get", "KEY " COMMAND_LINE, 1, 1, "read", get_options,
 	  "print a value",
 	  "Prints the bytes of the value and nothing else.\n"
-	  "--ttl needs the right to write.\n"
+	  "--ttl and --fill need the right to write.\n"
+	  "--fill gives one caller the right to fill what is missing: to put it. With a\n"
+	  "COMMAND that is run for it: what it prints is put, with --ttl, and printed; the\n"
+	  "others wait. If it fails the right is given up; get ends with its status.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
-	  "Exit status 1: there is no such entry.",
+	  "P% is a share of the belt's time-to-live.\n"
+	  "Exit status 1: there is no such entry; with --fill: it is yours to fill;\n"
+	  "5: somebody else is filling it.",
 	  cmd_get },
 	{ "touch", "KEY", 1, 1, "write", touch_options,
 	  "give an entry a new time-to-live",
@@ -138,6 +260,65 @@ const struct command commands[] = {
 	  KEY_HELP "\n"
 	  "Exit status 1: there is no such entry.",
 	  cmd_expire },
+	{ "incr", "KEY [N]", 1, 2, "read and write", incr_options,
+	  "add to a number",
+	  "Adds N, 1 without one, to the number that is the entry's value, and prints the\n"
+	  "sum. What is there keeps the time that it has left. N may be negative.\n"
+	  KEY_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: what is there is no number, or the sum is too large.",
+	  cmd_incr },
+	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, "read and write", wait_options,
+	  "wait until one of several entries is there",
+	  "Prints the value, or, if there is more than one KEY, KEY<TAB>VALUE, escaped as by\n"
+	  "dump. What is there already is printed at once.\n"
+	  KEY_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: it timed out, or somebody has completed it.",
+	  cmd_wait },
+	{ "complete", "KEY", 1, 1, "write", key_options,
+	  "end all waits for a key",
+	  "Prints how many that were.\n"
+	  KEY_HELP "\n"
+	  "Exit status 1: none.",
+	  cmd_complete },
+	{ "lock", "NAME " COMMAND_LINE, 0, 1, "write", lock_options,
+	  "take a lock, and run a command under it",
+	  "With a COMMAND, the lock is renewed while that runs, and given back behind it; it\n"
+	  "goes as well when hbctl is killed. The exit status is the command's, 128 and the\n"
+	  "number of the signal that has ended it. If the lock is lost the command is sent\n"
+	  "SIGTERM, and the status is not 0. Without one the lock is held until its lease is\n"
+	  "over. Prints the fencing token, which the command finds in HASHBELT_LOCK_TOKEN; if\n"
+	  "no OWNER was named, TOKEN<TAB>OWNER. For the OWNER who has it already the lease is\n"
+	  "made longer.\n"
+	  LOCK_HELP "\n"
+	  "lock makes that belt if it is not there.\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: another has it, or it still had when the time to wait was over.",
+	  cmd_lock },
+	{ "unlock", "NAME", 1, 1, "write", unlock_options,
+	  "give a lock back",
+	  "Who has waited longest gets it.\n"
+	  LOCK_HELP "\n"
+	  "Exit status 1: nobody has it, or another.",
+	  cmd_unlock },
+	{ "renew", "NAME", 1, 1, "write", renew_options,
+	  "set the lease of a lock anew",
+	  LOCK_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: nobody has it, or another.",
+	  cmd_renew },
+	{ "locks", "", 0, 0, "read", locks_options,
+	  "list the locks that are held",
+	  "Prints the fencing token, for how long it has been held, how long the lease is\n"
+	  "still, the owner, and the name, escaped as by dump.\n"
+	  LOCK_HELP,
+	  cmd_locks },
+	{ "release", "", 0, 0, "write", release_options,
+	  "give back all locks of an owner",
+	  "Prints how many that were.\n"
+	  LOCK_HELP,
+	  cmd_release },
 	{ "keys", "[PREFIX]", 0, 1, "read", key_options,
 	  "list keys",
 	  "Prints a key in each line, in no order, only those that begin with PREFIX.\n"
@@ -166,30 +347,64 @@ const struct command commands[] = {
 	  "drop all entries of the belt",
 	  "They do not count as expired.",
 	  cmd_clear },
-	{ "create", "BELT", 1, 1, "own", create_options,
+	{ "create", "BELT", 1, 1, "own", settings_options,
 	  "make a belt",
 	  "standard: get does not renew the time-to-live, put keeps what is there.\n"
 	  "updating: get renews the time-to-live, put replaces.\n"
 	  "timecache: get does not renew the time-to-live, put replaces.\n"
+	  "notify: an entry that expires is an event; reinsert: it lives on as well.\n"
 	  DURATION_HELP "\n"
+	  YES_NO_HELP "\n"
 	  "Exit status 1: there is a belt of that name.",
 	  cmd_create },
+	{ "set", "BELT", 1, 1, "own", settings_options,
+	  "change what a belt is set to",
+	  "Changes what is named and nothing else; in parentheses is what create does.\n"
+	  "Entries stay, with their deadlines. At least one option must be given.\n"
+	  DURATION_HELP "\n"
+	  YES_NO_HELP,
+	  cmd_set },
 	{ "destroy", "BELT", 1, 1, "own", no_options,
 	  "destroy a belt and all that is in it",
 	  "Programs that use it are told that it was destroyed.",
 	  cmd_destroy },
 	{ "belts", "", 0, 0, "read", no_options,
 	  "list the belts that you may use",
-	  "Owners are shown as numbers, user:group.",
+	  "Owners are shown as numbers, user:group. EVENTS wait to be read; - stands for a\n"
+	  "belt that reports none.",
 	  cmd_belts },
 	{ "info", "[BELT]", 0, 1, "read", no_options,
 	  "describe a belt",
-	  "Says what the belt is set to, what it holds, and when its worker looks next.",
+	  "Says what the belt is set to, what it holds, and when its worker looks next, and\n"
+	  "draws how many entries have how much time left.",
 	  cmd_info },
-	{ "stat", "", 0, 0, "read", no_options,
+	{ "stat", "", 0, 0, "read", stat_options,
 	  "print the belt's counters",
-	  "They count from when the belt was made.",
+	  "They count from when the belt was made. Misses of what neither expired nor was\n"
+	  "evicted not long ago are cold. The lag is the time from an entry's deadline until\n"
+	  "it was handed over.",
 	  cmd_stat },
+	{ "top", "", 0, 0, "read", top_options,
+	  "watch all belts that you may read",
+	  "Needs a terminal; --once does not, nor --json, which means --once.\n"
+	  "LIM%    use of the belt's limit, the nearer one of two\n"
+	  "GET/S   gets a second since the last look, and HIT%, how many of them hit; in the\n"
+	  "        same way PUT/S, EXP/S expired, EVI/S evicted\n"
+	  "QUEUE   events that wait to be read\n"
+	  "LAG     99 % of all lags since the belt was made are less\n"
+	  "STATE   P pinned, H halted, F full: a put was refused or cost another entry\n"
+	  "Keys: q quits, s and S sort by the next column and the one before, arrows, j, k\n"
+	  "and page keys scroll, space pauses, h explains columns, ctrl-l draws anew.\n"
+	  DURATION_HELP,
+	  cmd_top },
+	{ "events", "", 0, 0, "read", events_options,
+	  "print what has left the belt, and why",
+	  "Prints SEQUENCE<TAB>REASON<TAB>KEY<TAB>VALUE for each event, escaped as by dump,\n"
+	  "and takes it off the queue. Without --follow: what is queued now. With --ack an\n"
+	  "event that could not be written is queued again, and one may come twice.\n"
+	  "A belt reports events where it was set to: hbctl set BELT --on-expire notify.\n"
+	  "Exit status 1: there was no event.",
+	  cmd_events },
 	{ "halt", "", 0, 0, "own", no_options,
 	  "stop belt time: nothing expires",
 	  "rotate and advance still move it.",
@@ -240,7 +455,7 @@ const struct command *command_find(const char *name)
 
 static void print_options(const struct option_spec *spec)
 {
-	char text[64], letter[] = "-x, ";
+	char text[96], letter[] = "-x, ";
 
 	for (; spec->name; spec++) {
 		letter[1] = spec->letter;
@@ -267,13 +482,14 @@ static void print_help(void)
 	     "Commands:");
 	for (command = commands; command->name; command++) {
 		snprintf(text, sizeof(text), "%s %s", command->name, command->operands);
-		printf("  %-18s  %s\n", text, command->summary);
+		printf("  %-26s  %s\n", text, command->summary);
 	}
 	puts("\nOptions of all commands:");
 	print_options(common_options);
 	puts("\n"
 	     "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 no device, no belt or\n"
-	     "no right; 4 any other error. 'hbctl help COMMAND' says more.");
+	     "no right; 4 any other error; 5 somebody else fills what is missing.\n"
+	     "'hbctl help COMMAND' says more.");
 }
 
 static void print_command_help(const struct command *command)
@@ -327,6 +543,11 @@ static enum status cmd_version(struct request *request)
 	return STATUS_DONE;
 }
 
+static bool may_be_left_out(const struct option_spec *spec)
+{
+	return spec->argument && !strcmp(spec->argument, YES_NO);
+}
+
 /**
  * struct parser - options as getopt_long(3) wants them
  * @specs:	by index: those of all commands, then the command's
@@ -349,7 +570,8 @@ static void add_options(struct parser *parser, const struct option_spec *spec)
 		parser->specs[parser->count] = spec;
 		parser->options[parser->count] = (struct option){
 			.name = spec->name,
-			.has_arg = spec->argument ? required_argument : no_argument,
+			.has_arg = may_be_left_out(spec) ? optional_argument :
+				   spec->argument ? required_argument : no_argument,
 			.val = OPTION_BASE + parser->count,
 		};
 		parser->count++;
@@ -391,13 +613,67 @@ static enum status fail_option(const struct request *request,
 }
 
 /*
+ * The argument of an option that getopt_long(3) found none for. It knows those
+ * that may be left out only behind a '=': --pinned=no. We take a word as well.
+ */
+static const char *take_argument(const struct option_spec *spec, int argc, char **argv)
+{
+	if (!may_be_left_out(spec))
+		return "";
+	if (optind < argc && (!strcmp(argv[optind], "yes") || !strcmp(argv[optind], "no")))
+		return argv[optind++];
+	return "yes";
+}
+
+/*
+ * Takes the next word if it is a number below 0 where the command takes one:
+ * getopt_long(3) would look for options in it.
+ */
+static bool take_negative(struct request *request, int argc, char **argv)
+{
+	const struct command *command = request->command;
+
+	if (!command || !strstr(command->operands, "[N]") || request->count != 1 ||
+	    optind >= argc)
+		return false;
+	if (argv[optind][0] != '-' || !isdigit((unsigned char)argv[optind][1]))
+		return false;
+	request->operands[request->count++] = argv[optind++];
+	return true;
+}
+
+/*
+ * Takes what stands behind a --: operands, and then perhaps a command line. If those
+ * operands that must be there stood before it, it has nothing but that. @dashed: there
+ * was one.
+ */
+static enum status take_rest(struct request *request, int argc, char **argv, bool dashed)
+{
+	bool has_line = strstr(request->command->operands, COMMAND_LINE);
+
+	/* Who leaves a variable empty does not mean the same without a command. */
+	if (has_line && dashed && optind == argc)
+		return fail_usage(request, "a command is missing behind the --");
+	if (has_line && request->count < request->command->least) {
+		while (optind < argc && strcmp(argv[optind], "--"))
+			request->operands[request->count++] = argv[optind++];
+		optind++;
+	}
+	if (has_line && optind < argc)
+		request->command_line = argv + optind;
+	while (!has_line && optind < argc)
+		request->operands[request->count++] = argv[optind++];
+	return STATUS_DONE;
+}
+
+/*
  * Reads options and operands of argv[1] on, up to the first operand if the
  * command is not known yet.
  */
 static enum status parse(struct request *request, int argc, char **argv)
 {
 	struct parser parser = { 0 };
-	int c, index;
+	int c, index, before;
 
 	strcpy(parser.letters, request->command ? "-:" : "+:");
 	add_options(&parser, common_options);
@@ -405,7 +681,13 @@ static enum status parse(struct request *request, int argc, char **argv)
 		add_options(&parser, request->command->options);
 	opterr = 0;
 	optind = 0;	/* start anew */
-	while ((c = getopt_long(argc, argv, parser.letters, parser.options, NULL)) != -1) {
+	for (;;) {
+		if (take_negative(request, argc, argv))
+			continue;
+		before = optind ? optind : 1;
+		c = getopt_long(argc, argv, parser.letters, parser.options, NULL);
+		if (c == -1)
+			break;
 		if (c == '?' || c == ':')
 			return fail_option(request, &parser, argv, c == ':');
 		if (c == 1) {
@@ -413,12 +695,12 @@ static enum status parse(struct request *request, int argc, char **argv)
 			continue;
 		}
 		index = c >= OPTION_BASE ? c - OPTION_BASE : index_of_letter(&parser, c);
-		request->values[index] = optarg ? optarg : "";
+		request->values[index] = optarg ? optarg :
+			take_argument(parser.specs[index], argc, argv);
 	}
-	if (request->command)
-		while (optind < argc)
-			request->operands[request->count++] = argv[optind++];
-	return STATUS_DONE;
+	if (!request->command)
+		return STATUS_DONE;
+	return take_rest(request, argc, argv, optind > before);
 }
 
 static enum status check_operands(const struct request *request)
@@ -491,6 +773,19 @@ static enum status close_stdout(enum status status)
 		    errno ? strerror(errno) : "an earlier write failed");
 }
 
+/*
+ * Those of stdin, stdout and stderr that our caller has closed. The device must
+ * not take their place, and be read from or written to as if it were one of them.
+ */
+static void replace_closed_files(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	struct request request = {
@@ -500,6 +795,7 @@ int main(int argc, char **argv)
 	};
 	enum status status;
 
+	replace_closed_files();
 	request.operands = calloc(argc + 1, sizeof(*request.operands));
 	if (!request.operands)
 		return fail(STATUS_ERROR, "out of memory");

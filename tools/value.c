@@ -102,6 +102,29 @@ int value_get(struct value *value, int fd, const void *key, size_t key_len,
 }
 
 /**
+ * value_fill() - get an entry's value, or the right to fill it
+ * @value:	the value; what was there is lost. After a miss it is empty
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, bytes
+ * @fill:	as for hashbelt_fill()
+ *
+ * Return: as hashbelt_fill(), but not -ERANGE; -ENOMEM.
+ */
+int value_fill(struct value *value, int fd, const void *key, size_t key_len,
+	       struct hashbelt_fill *fill)
+{
+	/* All that there may be: a second try would ask for the right again. */
+	int err = make_room(value, HASHBELT_VALUE_MAX);
+
+	if (err)
+		return err;
+	err = hashbelt_fill(fd, key, key_len, value->bytes, value->room, fill);
+	value->len = err ? 0 : fill->item.value_len;
+	return err;
+}
+
+/**
  * value_free() - free a value's memory
  * @value:	the value
  */

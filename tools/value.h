@@ -25,6 +25,8 @@ int value_copy(struct value *value, const void *bytes, size_t len);
 int value_read(struct value *value, int fd);
 int value_get(struct value *value, int fd, const void *key, size_t key_len,
 	      struct hashbelt_item *item);
+int value_fill(struct value *value, int fd, const void *key, size_t key_len,
+	       struct hashbelt_fill *fill);
 void value_free(struct value *value);
 
 #endif /* HBCTL_VALUE_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An open file of the device, for the files that serve it.
+ *
+ * A descriptor has a binding: a belt, and what it may do with it, decided when
+ * it was bound. Each call works with the binding that it found, under a
+ * reference of its own, so that another thread may bind anew at any time.
+ */
+#ifndef _HASHBELT_DEVICE_H
+#define _HASHBELT_DEVICE_H
+
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/rcupdate.h>
+
+#include "hashbelt_event.h"
+#include "hashbelt_holder.h"
+#include "hashbelt_registry.h"
+
+/**
+ * struct binding - what a descriptor is bound to
+ * @listing:	the belt, with a reference; constant
+ * @access:	HASHBELT_MAY_*; constant
+ * @ref:	one for the descriptor, one for each call that goes on
+ * @lock:	protects all below but @rcu
+ * @acks:	what is read stays in @in_flight until it is acknowledged
+ * @requests:	what is read is of its own requests
+ * @in_flight:	events that were read, and are owned by this binding
+ * @holder:	what is bound to the descriptor; made when that is first needed
+ * @watch:	wakes the descriptor's pollers when the belt has events
+ * @watching:	@watch is in the belt's wait queue
+ * @listen:	wakes them when requests are completed
+ * @listening:	@listen is in the holder's wait queue
+ * @left:	the descriptor is bound to another belt, or closed
+ * @rcu:	for freeing it
+ */
+struct binding {
+	struct hb_listing *listing;
+	u32 access;
+	refcount_t ref;
+	struct mutex lock;	/* taken outside of a belt's locks */
+	bool acks;
+	bool requests;
+	struct hb_fifo in_flight;
+	struct hb_holder *holder;
+	wait_queue_entry_t watch;
+	bool watching;
+	wait_queue_entry_t listen;
+	bool listening;
+	bool left;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct descriptor - an open file of the device
+ * @binding:	changed by xchg(); NULL where there was no default belt
+ * @wait:	pollers: these outlive a binding
+ */
+struct descriptor {
+	struct binding __rcu *binding;
+	wait_queue_head_t wait;
+};
+
+/* hashbelt_binding.c */
+struct binding *hb_binding_alloc(void);
+void hb_bind(struct file *file, struct binding *binding, struct hb_listing *listing,
+	     u32 access);
+void hb_binding_leave(struct binding *binding);
+void hb_binding_free(struct binding *binding);
+void hb_return_in_flight(struct binding *binding);
+struct hb_holder *hb_binding_holder(struct binding *binding);
+
+static inline void hb_binding_put(struct binding *binding)
+{
+	if (unlikely(refcount_dec_and_test(&binding->ref)))
+		hb_binding_free(binding);
+}
+
+/* The binding of a descriptor, with a reference, or an error. */
+static inline struct binding *hb_binding_get(struct descriptor *descriptor, u32 access)
+{
+	struct binding *binding;
+	int err;
+
+	rcu_read_lock();
+	do {
+		binding = rcu_dereference(descriptor->binding);
+	} while (binding && !refcount_inc_not_zero(&binding->ref));
+	rcu_read_unlock();
+	if (unlikely(!binding))
+		return ERR_PTR(-EIDRM);
+	if (unlikely((binding->access & access) != access))
+		err = -EPERM;
+	else if (unlikely(hashbelt_is_dead(binding->listing->belt)))
+		err = -EIDRM;
+	else
+		return binding;
+	hb_binding_put(binding);
+	return ERR_PTR(err);
+}
+
+/* hashbelt_item.c */
+long hb_ioctl_item(struct descriptor *descriptor, struct hashbelt_item __user *arg, u32 op);
+long hb_ioctl_batch(struct descriptor *descriptor, struct hashbelt_batch __user *arg);
+int hb_check_key(u32 key_len);
+int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key,
+	   bool stale);
+
+/* hashbelt_service.c */
+long hb_ioctl_fill(struct descriptor *descriptor, struct hashbelt_fill __user *arg);
+long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
+		   struct hashbelt_lock __user *arg);
+long hb_ioctl_locks(struct descriptor *descriptor, struct hashbelt_locks __user *arg);
+long hb_ioctl_request(struct descriptor *descriptor,
+		      const struct hashbelt_request __user *arg);
+long hb_ioctl_cancel(struct descriptor *descriptor, const u64 __user *arg);
+long hb_ioctl_complete(struct descriptor *descriptor, struct hashbelt_key __user *arg);
+
+/* hashbelt_reader.c */
+long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg);
+long hb_ioctl_ack(struct descriptor *descriptor, const u64 __user *arg);
+ssize_t hb_read(struct file *file, char __user *to, size_t size, loff_t *at);
+__poll_t hb_poll(struct file *file, poll_table *wait);
+
+#endif /* _HASHBELT_DEVICE_H */

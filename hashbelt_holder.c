@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Entries that are bound to a descriptor, and what it is told of its requests.
+ *
+ * A bond ties an entry to a holder, under the holder's lock, which is taken inside
+ * of the lock of the entry's shard. Who leaves first unties: the entry, when it is
+ * unlinked; or the holder, when its descriptor is closed: it says that nothing may be
+ * tied to it any more, and then takes out its entries one by one, each under the lock
+ * of its shard.
+ */
+#include <linux/export.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "hashbelt_belt.h"
+
+static atomic64_t last_id = ATOMIC64_INIT(0);
+
+/**
+ * hashbelt_holder_new() - make a holder for a descriptor
+ * @belt:	the belt that it is bound to
+ *
+ * Context: may sleep.
+ *
+ * Return: the holder, to be given up by hashbelt_holder_leave() and then
+ * hashbelt_holder_put(); NULL if there is no memory.
+ */
+struct hb_holder *hashbelt_holder_new(struct hashbelt_belt *belt)
+{
+	struct hb_holder *holder = kzalloc(sizeof(*holder), GFP_KERNEL_ACCOUNT);
+
+	if (!holder)
+		return NULL;
+	refcount_set(&holder->ref, 1);
+	holder->id = atomic64_inc_return(&last_id);
+	spin_lock_init(&holder->lock);
+	INIT_LIST_HEAD(&holder->entries);
+	init_waitqueue_head(&holder->wait);
+	spin_lock(&belt->desk.lock);
+	list_add(&holder->place, &belt->desk.holders);
+	spin_unlock(&belt->desk.lock);
+	return holder;
+}
+EXPORT_SYMBOL_GPL(hashbelt_holder_new);
+
+/**
+ * hashbelt_holder_put() - give up a reference to a holder
+ * @holder:	the holder, or NULL
+ *
+ * Context: any.
+ */
+void hashbelt_holder_put(struct hb_holder *holder)
+{
+	if (holder && refcount_dec_and_test(&holder->ref))
+		kfree_rcu(holder, rcu);
+}
+EXPORT_SYMBOL_GPL(hashbelt_holder_put);
+
+/*
+ * Ties an entry that is about to be linked to its holder; under the shard's lock.
+ * False if the descriptor is closed already.
+ */
+bool hb_tie(struct hb_bond *bond)
+{
+	struct hb_holder *holder = bond->holder;
+	bool tied;
+
+	if (!holder)
+		return true;
+	spin_lock(&holder->lock);
+	tied = !holder->gone;
+	if (tied) {
+		list_add_tail(&bond->held, &holder->entries);
+		refcount_inc(&holder->ref);
+	}
+	spin_unlock(&holder->lock);
+	return tied;
+}
+
+/* The entry is being unlinked; the reference to the holder stays the caller's. */
+void hb_untie(struct hb_bond *bond)
+{
+	struct hb_holder *holder = bond->holder;
+
+	if (!holder)
+		return;
+	spin_lock(&holder->lock);
+	list_del_init(&bond->held);
+	spin_unlock(&holder->lock);
+}
+
+/* The same, and that reference too. */
+void hb_untie_put(struct hb_bond *bond)
+{
+	hb_untie(bond);
+	hashbelt_holder_put(bond->holder);
+}
+
+static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
+{
+	struct hb_shard *shard = hb_shard_of(belt, request->hash);
+
+	spin_lock(&shard->lock);
+	hb_limbo_enter(shard, request);
+	spin_unlock(&shard->lock);
+}
+
+/* Tells the holder of a request that was completed, if it is still there. */
+void hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
+{
+	struct hb_request *tail = hb_tail(request);
+	struct hb_holder *holder = tail->bond.holder;
+	bool told;
+
+	spin_lock(&holder->lock);
+	told = !holder->gone;
+	if (told) {
+		request->node.handed = hb_clock_now(&belt->clock);
+		request->sequence = ++holder->sequence;
+		hb_fifo_add(&holder->completed, request);
+	}
+	spin_unlock(&holder->lock);
+	if (!told)
+		forget(belt, request);
+	else if (wq_has_sleeper(&holder->wait))
+		wake_up_interruptible_poll(&holder->wait, EPOLLIN | EPOLLRDNORM);
+	hashbelt_holder_put(holder);
+}
+
+/* Those who wait for completed requests look whether the belt is still there. */
+void hb_holders_wake(struct hashbelt_belt *belt)
+{
+	struct hb_holder *holder;
+
+	spin_lock(&belt->desk.lock);
+	list_for_each_entry(holder, &belt->desk.holders, place)
+		wake_up_all(&holder->wait);
+	spin_unlock(&belt->desk.lock);
+}
+
+/*
+ * Takes out an entry whose descriptor is closed, as whatever it is: it may have been
+ * cleared, have expired, or be gone. Under the shard's lock.
+ */
+static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	u64 now = hb_clock_now(&belt->clock);
+	bool cleared = hb_is_cleared(belt, entry);
+
+	if (!cleared && !hb_lives_on(belt, entry) && hb_node_claim_due(&entry->node, now)) {
+		hb_wheel_del(&entry->node);
+		hb_expire(shard, entry, now);
+	} else if (hb_node_try_claim(&entry->node, HASHBELT_RELEASED)) {
+		hb_wheel_del(&entry->node);
+		if (!cleared && hb_kind(entry) != HB_FILL)
+			hb_count(belt, HASHBELT_STAT_RELEASED);
+		hb_leave(shard, entry, now);
+	}
+}
+
+/* An entry goes with its descriptor. */
+static void release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+
+	if (hb_kind(entry) == HB_REQUEST) {
+		hb_request_release(belt, entry);
+		return;
+	}
+	spin_lock(&shard->lock);
+	take_out(shard, entry);
+	spin_unlock(&shard->lock);
+}
+
+/* The first entry that is bound, with a reference, at the end of the line now. */
+static struct hashbelt_entry *next_bound(struct hb_holder *holder)
+{
+	struct hashbelt_entry *entry = NULL;
+	struct hb_bond *bond;
+
+	spin_lock(&holder->lock);
+	bond = list_first_entry_or_null(&holder->entries, struct hb_bond, held);
+	if (bond) {
+		entry = bond->entry;
+		refcount_inc(&entry->ref);
+		list_move_tail(&bond->held, &holder->entries);
+	}
+	spin_unlock(&holder->lock);
+	return entry;
+}
+
+/**
+ * hashbelt_holder_leave() - a descriptor is closed
+ * @belt:	the belt
+ * @holder:	its holder; nothing can be bound to it any more
+ *
+ * What was bound to it is gone when this returns, and what it had not read.
+ *
+ * Context: may sleep.
+ */
+void hashbelt_holder_leave(struct hashbelt_belt *belt, struct hb_holder *holder)
+{
+	struct hb_fifo completed = {};
+	struct hashbelt_entry *entry;
+
+	spin_lock(&holder->lock);
+	WRITE_ONCE(holder->gone, true);
+	swap(completed, holder->completed);
+	spin_unlock(&holder->lock);
+	wake_up_all(&holder->wait);
+	while ((entry = hb_fifo_pop(&completed))) {
+		forget(belt, entry);
+		cond_resched();
+	}
+	while ((entry = next_bound(holder))) {
+		release(belt, entry);
+		hashbelt_entry_put(belt, entry);
+		cond_resched();
+	}
+	spin_lock(&belt->desk.lock);
+	list_del(&holder->place);
+	spin_unlock(&belt->desk.lock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_holder_leave);
+
+/**
+ * hashbelt_take_completed() - take requests of which a holder is to be told
+ * @holder:	the holder
+ * @events:	an empty row, which gets them; to be given to
+ *		hashbelt_settle_completed() or hashbelt_return_completed()
+ * @room:	bytes that their records may take in all
+ * @most:	most events to take
+ *
+ * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the first takes more than
+ * @room.
+ */
+int hashbelt_take_completed(struct hb_holder *holder, struct hb_fifo *events, size_t room,
+			    u64 most)
+{
+	struct hashbelt_entry *event;
+	struct hashbelt_event record;
+
+	spin_lock(&holder->lock);
+	while ((event = holder->completed.first) && events->count < most) {
+		hashbelt_describe_event(event, &record);
+		if (record.size > room)
+			break;
+		room -= record.size;
+		hb_fifo_add(events, hb_fifo_pop(&holder->completed));
+	}
+	spin_unlock(&holder->lock);
+	if (events->count)
+		return 0;
+	return event ? -EMSGSIZE : -EAGAIN;
+}
+EXPORT_SYMBOL_GPL(hashbelt_take_completed);
+
+/**
+ * hashbelt_return_completed() - put what was taken back to the head
+ * @belt:	the belt
+ * @holder:	the holder
+ * @events:	the events, in order; empty afterwards
+ */
+void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_holder *holder,
+			       struct hb_fifo *events)
+{
+	bool gone;
+
+	spin_lock(&holder->lock);
+	gone = holder->gone;
+	if (!gone) {
+		hb_fifo_append(events, &holder->completed);
+		swap(*events, holder->completed);
+	}
+	spin_unlock(&holder->lock);
+	if (gone)
+		hashbelt_settle_completed(belt, events);
+}
+EXPORT_SYMBOL_GPL(hashbelt_return_completed);
+
+/**
+ * hashbelt_settle_completed() - be done with requests that were taken
+ * @belt:	the belt
+ * @events:	the events; empty afterwards, and none of them is valid any more
+ */
+void hashbelt_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *events)
+{
+	struct hashbelt_entry *event;
+
+	while ((event = hb_fifo_pop(events)))
+		forget(belt, event);
+}
+EXPORT_SYMBOL_GPL(hashbelt_settle_completed);

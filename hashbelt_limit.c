@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Limits: what counts against them, and who goes when there is no room.
+ *
+ * The usage of a belt is kept up only where it has a limit, under one lock, so
+ * that it is exact: no put is granted above a limit, and none is refused, nor
+ * anything evicted, below it.
+ *
+ * The entry nearest its deadline goes first. Each shard has a lower bound of its
+ * deadlines; the shard with the least one is looked at, which makes its bound
+ * exact, until it is still the least: two shards for each eviction, mostly, and
+ * not all of them. Inside a shard the wheel knows (hb_wheel_nearest()).
+ *
+ * When the system is short of memory the shrinker does the same, to the belt
+ * whose next entry has the least time left, a few entries at a time, and passes
+ * over belts that are pinned. It may be called from any allocation, and so from
+ * one of our own: it takes shards' locks and those inside of them, which are
+ * never held where memory is allocated, and waits for none of our own work for
+ * longer than a moment.
+ */
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/rculist.h>
+#include <linux/sched/signal.h>
+
+#include "hashbelt_belt.h"
+#include "hashbelt_compat.h"
+#include "hashbelt_trace.h"
+
+/* Entries that the shrinker takes from a belt before it compares belts again. */
+#define SHRINK_BATCH	16
+
+/* For the shrinker: what an entry takes, about, of the memory that it could get. */
+#define SHRINK_UNIT	128
+
+/* Entries that direct reclaim takes before it waits, for how long, and until when. */
+#define LIMBO_MUCH	512
+#define LIMBO_WAIT	DIV_ROUND_UP(HZ, 50)
+#define LIMBO_LASTS	(HZ / 2)
+
+static LIST_HEAD(belts);
+static struct shrinker *shrinker;
+static DEFINE_SPINLOCK(belts_lock);	/* to change the list; readers are under RCU */
+
+static bool fits(const struct hb_usage *usage, s64 entries, s64 bytes)
+{
+	return (entries <= 0 || usage->entries + entries <= usage->max_entries) &&
+	       (bytes <= 0 || usage->bytes + bytes <= usage->max_bytes);
+}
+
+/* What a put adds to a belt with limits; false if it does not fit. Under a shard's lock. */
+bool hb_usage_add(struct hashbelt_belt *belt, s64 entries, s64 bytes)
+{
+	struct hb_usage *usage = &belt->usage;
+	bool granted;
+
+	spin_lock(&usage->lock);
+	granted = fits(usage, entries, bytes);
+	if (granted) {
+		usage->entries += entries;
+		usage->bytes += bytes;
+	}
+	spin_unlock(&usage->lock);
+	return granted;
+}
+
+/* Under a shard's lock or the queue's, so that no limit is set meanwhile. */
+void hb_usage_force(struct hashbelt_belt *belt, u64 entries, u64 bytes)
+{
+	struct hb_usage *usage = &belt->usage;
+
+	if (!usage->limited)
+		return;
+	spin_lock(&usage->lock);
+	usage->entries += entries;
+	usage->bytes += bytes;
+	spin_unlock(&usage->lock);
+}
+
+/* The shard whose bound is the least, and in @next the least one of the others. */
+static struct hb_shard *nearest_shard(struct hashbelt_belt *belt, u64 *next)
+{
+	struct hb_shard *shard, *best = belt->shards;
+	u64 least = HB_NOTHING;
+
+	*next = HB_NOTHING;
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		u64 nearest = READ_ONCE(shard->nearest);
+
+		if (nearest < least) {
+			*next = least;
+			least = nearest;
+			best = shard;
+		} else {
+			*next = min(*next, nearest);
+		}
+	}
+	return best;
+}
+
+static struct hashbelt_entry *nearest_entry(struct hb_shard *shard, u64 now)
+{
+	struct hb_node *node = hb_wheel_nearest(&shard->wheel, now), *old;
+
+	lockdep_assert_held(&shard->lock);
+	if (shard->old.level[0]) {
+		old = hb_wheel_nearest(&shard->old, now);
+		if (old && (!node || hb_deadline(atomic64_read(&old->deadline)) <
+				     hb_deadline(atomic64_read(&node->deadline))))
+			node = old;
+	}
+	return node ? container_of(node, struct hashbelt_entry, node) : NULL;
+}
+
+/*
+ * Takes out what nearest_entry() found, as whatever it is. One that has expired
+ * has expired; but where that gives it a new life it has to go all the same. A request
+ * may be completed at this moment, and is on its way out then.
+ */
+static void send_off(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+		     enum hashbelt_reason reason)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	bool cleared = hb_is_cleared(belt, entry);
+
+	if (!cleared && !hb_lives_on(belt, entry) &&
+	    hb_node_claim_due(&entry->node, now)) {
+		hb_wheel_del(&entry->node);
+		hb_expire(shard, entry, now);
+		return;
+	}
+	hb_wheel_del(&entry->node);
+	if (!hb_node_try_claim(&entry->node, cleared ? HASHBELT_CLEARED : reason))
+		return;
+	if (!cleared) {
+		trace_hashbelt_evict(belt->id, entry, reason,
+				     hb_deadline(atomic64_read(&entry->node.deadline)));
+		hb_count(belt, reason == HASHBELT_PRESSURE ? HASHBELT_STAT_PRESSURE :
+							     HASHBELT_STAT_EVICTED);
+	}
+	hb_leave(shard, entry, now);
+}
+
+/*
+ * Takes out the entry nearest its deadline, if that is not after @until. False
+ * if there is none.
+ */
+static bool evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason, u64 until)
+{
+	struct hashbelt_entry *entry;
+	struct hb_shard *shard;
+	u64 now, next, deadline;
+	bool done = false;
+
+	while (!done) {
+		shard = nearest_shard(belt, &next);
+		if (READ_ONCE(shard->nearest) > until)
+			return false;
+		spin_lock(&shard->lock);
+		now = hb_clock_now(&belt->clock);
+		entry = nearest_entry(shard, now);
+		deadline = entry ? hb_deadline(atomic64_read(&entry->node.deadline)) :
+				   HB_NOTHING;
+		WRITE_ONCE(shard->nearest, deadline);
+		done = entry && deadline <= next && deadline <= until;
+		if (done)
+			send_off(shard, entry, now, reason);
+		spin_unlock(&shard->lock);
+	}
+	return true;
+}
+
+/* Evicts up to @most entries, those nearest their deadlines first; how many. */
+unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason,
+		      unsigned int most)
+{
+	unsigned int done = 0;
+
+	while (done < most && evict_one(belt, reason, HB_NEVER))
+		done++;
+	return done;
+}
+
+/*
+ * Whether a belt has no room, and holds nothing that could make some. Without all
+ * shards' locks, one might see neither the entry that another put has just taken
+ * out, nor the one that it is about to put on the wheel in that place.
+ */
+static bool is_exhausted(struct hashbelt_belt *belt, u64 bytes)
+{
+	struct hb_shard *shard;
+	bool exhausted;
+
+	mutex_lock(&belt->clear_lock);
+	hb_lock_all(belt);
+	spin_lock(&belt->queue.lock);
+	exhausted = !belt->queue.waiting.first && !fits(&belt->usage, 1, bytes);
+	spin_unlock(&belt->queue.lock);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		exhausted &= shard->nearest == HB_NOTHING;
+	hb_unlock_all(belt);
+	mutex_unlock(&belt->clear_lock);
+	return exhausted;
+}
+
+/*
+ * Makes some room for a put that costs @bytes: takes out an entry that has
+ * expired; else, if the belt evicts, another one; else, if it evicts and holds
+ * nothing but events, the oldest of these. False if there is nothing to be had,
+ * or all there is would not do. Context: may sleep.
+ */
+bool hb_make_room(struct hashbelt_belt *belt, u64 bytes)
+{
+	if (bytes > READ_ONCE(belt->usage.max_bytes) || hashbelt_is_dead(belt))
+		return false;
+	/* Where what expires lives on, that makes no room. */
+	if (READ_ONCE(belt->handler) != HASHBELT_REINSERT &&
+	    evict_one(belt, HASHBELT_EVICTED, hb_clock_now(&belt->clock)))
+		return true;
+	if (!(READ_ONCE(belt->policy) & HASHBELT_EVICT))
+		return false;
+	return evict_one(belt, HASHBELT_EVICTED, HB_NEVER) || hb_event_drop_oldest(belt) ||
+	       !is_exhausted(belt, bytes);
+}
+
+/* What the shrinker might get, in entries. */
+static unsigned long shrink_count(struct shrinker *self, struct shrink_control *control)
+{
+	return div_u64(hb_memory_used(), SHRINK_UNIT) ?: SHRINK_EMPTY;
+}
+
+/*
+ * The belt whose next entry has the least time left, of those that have more than
+ * @after; its time left in @least. Under RCU.
+ */
+static struct hashbelt_belt *nearest_belt(s64 after, s64 *least)
+{
+	struct hashbelt_belt *belt, *best = NULL;
+	u64 nearest, next;
+	s64 left;
+
+	*least = S64_MAX;
+	list_for_each_entry_rcu(belt, &belts, place) {
+		if (READ_ONCE(belt->policy) & HASHBELT_PINNED)
+			continue;
+		nearest = READ_ONCE(nearest_shard(belt, &next)->nearest);
+		if (nearest == HB_NOTHING)
+			continue;
+		left = nearest - hb_clock_now(&belt->clock);
+		if (left > after && left < *least) {
+			*least = left;
+			best = belt;
+		}
+	}
+	return best;
+}
+
+/*
+ * What was taken is free only when a grace period is over and the worker has come
+ * by. Direct reclaim does not see that it will be, and would look for somebody to
+ * kill: it waits a moment, now and then while it takes much, and when it finds
+ * nothing more soon after. Not so the worker itself, and who is in no need.
+ */
+static void wait_for_limbo(unsigned int done)
+{
+	static atomic_t taken = ATOMIC_INIT(0);
+	static unsigned long last;
+
+	if (done)
+		WRITE_ONCE(last, jiffies);
+	else if (time_after(jiffies, READ_ONCE(last) + LIMBO_LASTS))
+		return;
+	if (!(current->flags & PF_MEMALLOC) || fatal_signal_pending(current) ||
+	    current->flags & (PF_KSWAPD | PF_WQ_WORKER))
+		return;
+	if (done && atomic_add_return(done, &taken) < LIMBO_MUCH)
+		return;
+	atomic_set(&taken, 0);
+	schedule_timeout_uninterruptible(LIMBO_WAIT);
+}
+
+static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *control)
+{
+	unsigned long left = control->nr_to_scan, freed = 0;
+	struct hashbelt_belt *belt;
+	s64 after = S64_MIN, least;
+	unsigned int done;
+
+	rcu_read_lock();
+	while (left && (belt = nearest_belt(after, &least))) {
+		done = hb_evict(belt, HASHBELT_PRESSURE, min_t(ulong, left, SHRINK_BATCH));
+		left -= done;
+		freed += done;
+		if (!done)
+			after = least;
+	}
+	rcu_read_unlock();
+	wait_for_limbo(freed);
+	return freed ?: SHRINK_STOP;
+}
+
+/**
+ * hb_limit_init() - let the system ask for memory back
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int hb_limit_init(void)
+{
+	shrinker = hb_shrinker_new(shrink_count, shrink_scan);
+	return shrinker ? 0 : -ENOMEM;
+}
+
+/**
+ * hb_limit_exit() - undo hb_limit_init()
+ *
+ * Context: may sleep.
+ */
+void hb_limit_exit(void)
+{
+	hb_shrinker_free(shrinker);
+}
+
+/* The shrinker may come to a belt from now on ... */
+void hb_limit_enlist(struct hashbelt_belt *belt)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&belts_lock, flags);
+	list_add_tail_rcu(&belt->place, &belts);
+	spin_unlock_irqrestore(&belts_lock, flags);
+}
+
+/* ... and not any more, after a grace period. */
+void hb_limit_delist(struct hashbelt_belt *belt)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&belts_lock, flags);
+	list_del_rcu(&belt->place);
+	spin_unlock_irqrestore(&belts_lock, flags);
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading events from a descriptor: read, poll, and acknowledging.
+ */
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "hashbelt_device.h"
+
+/* Events that a read takes from the queue at once. */
+#define EVENTS_MAX	64
+
+/* Says how a descriptor reads events. */
+long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg)
+{
+	struct binding *binding;
+	u32 flags;
+
+	if (get_user(flags, arg))
+		return -EFAULT;
+	if (flags & ~(HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS) ||
+	    flags == (HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS))
+		return -EINVAL;
+	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
+	if (IS_ERR(binding))
+		return PTR_ERR(binding);
+	mutex_lock(&binding->lock);
+	WRITE_ONCE(binding->acks, flags & HASHBELT_WATCH_ACK);
+	WRITE_ONCE(binding->requests, flags & HASHBELT_WATCH_REQUESTS);
+	mutex_unlock(&binding->lock);
+	/* Who polls may have something to read now. */
+	wake_up_all(&descriptor->wait);
+	hb_binding_put(binding);
+	return 0;
+}
+
+/* Takes the events up to @sequence out of those in flight; -ENOENT: it is not there. */
+static int take_acked(struct hb_fifo *in_flight, u64 sequence, struct hb_fifo *acked)
+{
+	struct hashbelt_entry *event;
+	struct hb_fifo rest = {};
+	bool found = false;
+
+	while (!found && (event = hb_fifo_pop(in_flight))) {
+		hb_fifo_add(acked, event);
+		found = event->sequence == sequence;
+	}
+	if (found)
+		return 0;
+	swap(*in_flight, rest);
+	hb_fifo_append(in_flight, acked);
+	return -ENOENT;
+}
+
+/* Acknowledges events. */
+long hb_ioctl_ack(struct descriptor *descriptor, const u64 __user *arg)
+{
+	struct hb_fifo acked = {};
+	struct binding *binding;
+	u64 sequence;
+	int err;
+
+	if (copy_from_user(&sequence, arg, sizeof(sequence)))
+		return -EFAULT;
+	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
+	if (IS_ERR(binding))
+		return PTR_ERR(binding);
+	mutex_lock(&binding->lock);
+	err = take_acked(&binding->in_flight, sequence, &acked);
+	mutex_unlock(&binding->lock);
+	hashbelt_settle_events(binding->listing->belt, &acked, true);
+	hb_binding_put(binding);
+	return err;
+}
+
+/*
+ * Copies events out, those that get there to @done. Returns the bytes; @lost is
+ * what the first one has to say, and is 0 once it was said.
+ */
+static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done,
+			   char __user *to, u64 *lost)
+{
+	static const u8 zeros[8];
+	struct hashbelt_event record;
+	struct hashbelt_entry *event;
+	ssize_t copied = 0;
+	u32 size, data;
+
+	while ((event = events->first)) {
+		hashbelt_describe_event(event, &record);
+		record.lost = *lost;
+		data = record.key_len + record.value_len;
+		size = sizeof(record) + data;
+		if (copy_to_user(to, &record, sizeof(record)) ||
+		    copy_to_user(to + sizeof(record), hashbelt_event_data(event), data) ||
+		    copy_to_user(to + size, zeros, record.size - size))
+			break;
+		hb_fifo_add(done, hb_fifo_pop(events));
+		*lost = 0;
+		to += record.size;
+		copied += record.size;
+		cond_resched();
+	}
+	return copied;
+}
+
+/* Some of a descriptor's own requests, likewise. */
+static ssize_t read_completed(struct binding *binding, char __user *to, size_t size)
+{
+	struct hb_holder *holder = hb_binding_holder(binding);
+	struct hashbelt_belt *belt = binding->listing->belt;
+	struct hb_fifo events = {}, done = {};
+	ssize_t copied;
+	u64 lost = 0;
+	int err;
+
+	if (IS_ERR(holder))
+		return PTR_ERR(holder);
+	err = hashbelt_take_completed(holder, &events, size, EVENTS_MAX);
+	if (err)
+		return err;
+	copied = copy_events(&events, &done, to, &lost);
+	hashbelt_settle_completed(belt, &done);
+	if (!events.count)
+		return copied;
+	hashbelt_return_completed(belt, holder, &events);
+	return copied ?: -EFAULT;
+}
+
+/* Some events, without waiting. Bytes, or -EAGAIN, -EMSGSIZE, -EFAULT. */
+static ssize_t read_some(struct binding *binding, char __user *to, size_t size)
+{
+	struct hashbelt_belt *belt = binding->listing->belt;
+	struct hb_fifo events = {}, done = {};
+	bool hold = READ_ONCE(binding->acks);
+	ssize_t copied;
+	u64 lost;
+	int err;
+
+	if (READ_ONCE(binding->requests))
+		return read_completed(binding, to, size);
+	err = hashbelt_take_events(belt, &events, size, EVENTS_MAX, hold, &lost);
+	if (err)
+		return err;
+	copied = copy_events(&events, &done, to, &lost);
+	if (hold) {
+		mutex_lock(&binding->lock);
+		hb_fifo_append(&binding->in_flight, &done);
+		/* Another thread may have bound the descriptor anew: nobody's now. */
+		if (binding->left)
+			hb_return_in_flight(binding);
+		mutex_unlock(&binding->lock);
+	}
+	hashbelt_settle_events(belt, &done, hold);
+	if (!events.count)
+		return copied;
+	hashbelt_return_events(belt, &events, hold, lost);
+	return copied ?: -EFAULT;
+}
+
+static int wait_for_completed(struct binding *binding)
+{
+	struct hb_holder *holder = hb_binding_holder(binding);
+	int err;
+
+	if (IS_ERR(holder))
+		return PTR_ERR(holder);
+	err = wait_event_interruptible_exclusive(holder->wait,
+						 READ_ONCE(holder->completed.first) ||
+						 READ_ONCE(holder->gone) ||
+						 !READ_ONCE(binding->requests) ||
+						 hashbelt_is_dead(binding->listing->belt));
+	/* Another thread has bound the descriptor anew. */
+	return err ?: READ_ONCE(holder->gone) ? -EIDRM : 0;
+}
+
+/* Waits until a read would not have to. */
+static int wait_for_events(struct binding *binding)
+{
+	struct hashbelt_belt *belt = binding->listing->belt;
+	int err;
+
+	if (READ_ONCE(binding->requests))
+		err = wait_for_completed(binding);
+	else
+		err = wait_event_interruptible_exclusive(*hashbelt_event_wait(belt),
+							 hashbelt_has_events(belt) ||
+							 !hashbelt_reports(belt) ||
+							 hashbelt_is_dead(belt));
+	if (!err && hashbelt_is_dead(belt))
+		err = -EIDRM;
+	return err;
+}
+
+static ssize_t read_events(struct file *file, struct binding *binding, char __user *to,
+			   size_t size)
+{
+	struct hashbelt_belt *belt = binding->listing->belt;
+	ssize_t copied = 0, more;
+	int err = 0;
+
+	while ((more = read_some(binding, to, size)) == -EAGAIN) {
+		if (!READ_ONCE(binding->requests) && !hashbelt_reports(belt))
+			return -ENODATA;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		err = wait_for_events(binding);
+		if (err)
+			return err;
+	}
+	while (more > 0) {
+		copied += more;
+		if (signal_pending(current))
+			break;
+		more = read_some(binding, to + copied, size - copied);
+	}
+	return copied ?: more;
+}
+
+/* read(2): events, as many whole ones as fit. */
+ssize_t hb_read(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	struct binding *binding = hb_binding_get(file->private_data, HASHBELT_MAY_READ);
+	ssize_t copied;
+
+	if (IS_ERR(binding))
+		return PTR_ERR(binding);
+	copied = read_events(file, binding, to, size);
+	hb_binding_put(binding);
+	return copied;
+}
+
+/*
+ * Passes a wakeup of the belt's queue on to those who poll the descriptor: news of
+ * an event (which has a key) to one of those who want it for themselves; that the
+ * belt has changed or ended, to all.
+ */
+static int pass_on(wait_queue_entry_t *watch, unsigned int mode, int flags, void *key)
+{
+	struct descriptor *descriptor = watch->private;
+
+	if (key)
+		wake_up_poll(&descriptor->wait, key_to_poll(key));
+	else
+		wake_up_all(&descriptor->wait);
+	return 0;
+}
+
+/* Likewise for requests, which are the descriptor's alone. */
+static void listen(struct descriptor *descriptor, struct binding *binding,
+		   struct hb_holder *holder)
+{
+	mutex_lock(&binding->lock);
+	if (!binding->listening && !binding->left) {
+		init_waitqueue_func_entry(&binding->listen, pass_on);
+		binding->listen.private = descriptor;
+		add_wait_queue(&holder->wait, &binding->listen);
+		binding->listening = true;
+	}
+	mutex_unlock(&binding->lock);
+}
+
+static void watch(struct descriptor *descriptor, struct binding *binding)
+{
+	mutex_lock(&binding->lock);
+	if (!binding->watching && !binding->left) {
+		init_waitqueue_func_entry(&binding->watch, pass_on);
+		binding->watch.private = descriptor;
+		add_wait_queue(hashbelt_event_wait(binding->listing->belt),
+			       &binding->watch);
+		binding->watching = true;
+	}
+	mutex_unlock(&binding->lock);
+}
+
+/* Whether a read would find something, and a wakeup when that changes. */
+static bool is_readable(struct descriptor *descriptor, struct binding *binding)
+{
+	struct hb_holder *holder;
+
+	watch(descriptor, binding);
+	if (!READ_ONCE(binding->requests))
+		return hashbelt_has_events(binding->listing->belt);
+	holder = hb_binding_holder(binding);
+	if (IS_ERR(holder))
+		return false;
+	listen(descriptor, binding, holder);
+	return READ_ONCE(holder->completed.first);
+}
+
+/* poll(2): whether there are events, or the belt has ended. */
+__poll_t hb_poll(struct file *file, poll_table *wait)
+{
+	struct descriptor *descriptor = file->private_data;
+	struct binding *binding;
+	__poll_t events = 0;
+
+	poll_wait(file, &descriptor->wait, wait);
+	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
+	if (IS_ERR(binding))
+		return EPOLLERR | (PTR_ERR(binding) == -EIDRM ? EPOLLHUP : 0);
+	if (is_readable(descriptor, binding))
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (hashbelt_is_dead(binding->listing->belt))
+		events |= EPOLLERR | EPOLLHUP;
+	hb_binding_put(binding);
+	return events;
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting for a key.
+ *
+ * Those who wait for something that has to do with a key meet at its point: an entry
+ * of a kind of its own in the index, made by the first and given up by the last of
+ * them. It stands in the key's shard, so a put, an unlock and an expiry see it under
+ * the lock that they hold.
+ *
+ * Tasks wait in lines, for the lock of that name and for the right to fill the key.
+ * A waiter brings along the entry that it wants to be. Whoever takes out the one that
+ * is there puts the first waiter's in its place, at once and under the same lock, and
+ * wakes that task alone: nobody can come in between, and nobody wakes in vain.
+ *
+ * The first in the line also looks when the lease of whoever has it is over, for the
+ * worker may come later. Its timer is set by whoever makes it the first, or changes
+ * the lease. A task that goes, for whatever reason, passes that on. Timers are in belt
+ * time: who moves that by hand wakes all sleepers of the belt, and they set theirs anew.
+ */
+#include <linux/hrtimer.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include "hashbelt_belt.h"
+#include "hashbelt_compat.h"
+
+/* Points */
+
+/*
+ * Memory for a point, in case there is none for a key yet; @hash is the key's. To be
+ * given to hb_point_get(), and freed if that leaves it. Context: may sleep.
+ */
+struct hashbelt_entry *hb_point_alloc(struct hashbelt_belt *belt, u32 hash,
+				      const void *key, u32 key_len)
+{
+	struct hashbelt_entry *entry;
+	struct hb_point *point;
+
+	entry = hb_entry_get_memory(belt, HB_POINT | HB_TAILED, 0, key_len, 0);
+	if (IS_ERR(entry))
+		return entry;
+	entry->hash |= hash;
+	entry->version = U64_MAX;	/* no clear reaches it */
+	atomic64_set(&entry->node.deadline, HB_NEVER);
+	memcpy(entry->data, key, key_len);
+	point = hb_tail(entry);
+	INIT_LIST_HEAD(&point->waiters[0]);
+	INIT_LIST_HEAD(&point->waiters[1]);
+	INIT_LIST_HEAD(&point->watches);
+	return entry;
+}
+
+/* The point of a key, or NULL; @hash is the key's. Under the shard's lock. */
+struct hb_point *hb_point_find(struct hb_shard *shard, u32 hash, const void *key,
+			       u32 key_len)
+{
+	struct hashbelt_entry *entry;
+
+	lockdep_assert_held(&shard->lock);
+	if (!shard->points)
+		return NULL;
+	rcu_read_lock();
+	entry = hb_index_find(&shard->belt->index, hash | HB_POINT, key, key_len);
+	rcu_read_unlock();
+	return entry ? hb_tail(entry) : NULL;
+}
+
+/*
+ * The point of the key that *@spare was made for; that becomes it, and NULL, if there
+ * is none. Under the shard's lock.
+ */
+struct hb_point *hb_point_get(struct hb_shard *shard, struct hashbelt_entry **spare)
+{
+	struct hashbelt_entry *entry = *spare;
+	struct hb_point *point;
+
+	point = hb_point_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
+	if (point)
+		return point;
+	hb_index_insert(&shard->belt->index, entry);
+	shard->points++;
+	shard->count++;
+	*spare = NULL;
+	return hb_tail(entry);
+}
+
+/* Gives a point up if nobody waits there any more. Under the shard's lock. */
+void hb_point_release(struct hb_shard *shard, struct hb_point *point)
+{
+	lockdep_assert_held(&shard->lock);
+	if (!list_empty(&point->waiters[0]) || !list_empty(&point->waiters[1]) ||
+	    !list_empty(&point->watches))
+		return;
+	shard->points--;
+	shard->count--;
+	hlist_del_rcu(&point->entry->chain);
+	hb_limbo_enter(shard, point->entry);
+}
+
+/* Lines */
+
+/* The line for what @hold is. */
+static struct list_head *line_of(struct hb_point *point, const struct hashbelt_entry *hold)
+{
+	return &point->waiters[hb_kind(hold) - HB_LOCK];
+}
+
+/* Wakes the task when its time is over or, if it is the first, at @lease. */
+static void arm(struct hb_waiter *waiter, u64 lease)
+{
+	struct list_head *line = line_of(waiter->point, waiter->hold);
+	u64 at = waiter->until;
+
+	if (list_is_first(&waiter->place, line))
+		at = min(at, lease);
+	hb_clock_arm(&waiter->belt->clock, &waiter->timer, at);
+}
+
+/* The first in a line has to look at @lease. */
+static void arm_first(struct list_head *line, u64 lease)
+{
+	struct hb_waiter *first = list_first_entry_or_null(line, struct hb_waiter, place);
+
+	if (first)
+		arm(first, lease);
+}
+
+static u64 lease_of(const struct hashbelt_entry *hold)
+{
+	return hold ? hb_deadline(atomic64_read(&hold->node.deadline)) : HB_NEVER;
+}
+
+/* A waiter leaves its line, with what has come of it. */
+static void leave_line(struct hb_waiter *waiter, int result)
+{
+	list_del_init(&waiter->place);
+	waiter->point = NULL;
+	waiter->result = result;
+}
+
+/*
+ * Gives what @left was to the first of those who wait for it. If there is no room for
+ * that one any more it learns that, and it is the next one's turn. Under the
+ * shard's lock; @left is out of the index.
+ */
+void hb_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now)
+{
+	struct list_head *line;
+	struct hb_waiter *first;
+	struct hb_point *point;
+	u64 lease = HB_NEVER;
+	int err = -ENOENT;
+
+	point = hb_point_find(shard, left->hash & HB_HASH, left->data, left->key_len);
+	if (!point)
+		return;
+	line = line_of(point, left);
+	while (err && (first = list_first_entry_or_null(line, struct hb_waiter, place))) {
+		err = hb_grant(shard, first->hold, first->lease, now);
+		if (!err) {
+			first->token = first->hold->version;
+			lease = lease_of(first->hold);
+			if (hb_kind(first->hold) == HB_LOCK)
+				hb_count(shard->belt, HASHBELT_STAT_LOCK_WAITS);
+		}
+		leave_line(first, err);
+		wake_up_process(first->task);
+	}
+	arm_first(line, lease);
+	hb_point_release(shard, point);
+}
+
+/* The lease of what somebody has is another one; under the shard's lock. */
+void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *hold)
+{
+	struct hb_point *point;
+
+	point = hb_point_find(shard, hold->hash & HB_HASH, hold->data, hold->key_len);
+	if (point)
+		arm_first(line_of(point, hold), lease_of(hold));
+}
+
+/* Those who wait for a key to be filled may look: it was put. Under the shard's lock. */
+void hb_filled(struct hb_point *point)
+{
+	struct list_head *line = &point->waiters[HB_FILL - HB_LOCK];
+	struct hb_waiter *waiter, *next;
+
+	list_for_each_entry_safe(waiter, next, line, place) {
+		leave_line(waiter, HB_FILLED);
+		wake_up_process(waiter->task);
+	}
+}
+
+/* Sleeping */
+
+static enum hrtimer_restart ring(struct hrtimer *timer)
+{
+	wake_up_process(container_of(timer, struct hb_waiter, timer)->task);
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * Prepares the current task to wait: @hold is what it wants to have, for @lease
+ * nanoseconds; it gives up at @until. Ended by hb_waiter_sleep(), or
+ * hb_waiter_end() if it does not come to that.
+ */
+void hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
+		    struct hashbelt_entry *hold, u64 lease, u64 until)
+{
+	*waiter = (struct hb_waiter){
+		.belt = belt, .task = current, .hold = hold, .lease = lease,
+		.until = until, .result = HB_WAITING,
+	};
+	INIT_LIST_HEAD(&waiter->place);
+	hb_hrtimer_setup_on_stack(&waiter->timer, ring, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+	spin_lock(&belt->desk.lock);
+	list_add_tail(&waiter->asleep, &belt->desk.sleepers);
+	spin_unlock(&belt->desk.lock);
+}
+
+/* The waiter is in no line. */
+void hb_waiter_end(struct hb_waiter *waiter)
+{
+	spin_lock(&waiter->belt->desk.lock);
+	list_del(&waiter->asleep);
+	spin_unlock(&waiter->belt->desk.lock);
+	hrtimer_cancel(&waiter->timer);
+	destroy_hrtimer_on_stack(&waiter->timer);
+}
+
+/* Goes to the end of the line; under the shard's lock. */
+void hb_waiter_line_up(struct hb_waiter *waiter, struct hb_point *point)
+{
+	waiter->point = point;
+	list_add_tail(&waiter->place, line_of(point, waiter->hold));
+}
+
+static int reason_to_go(const struct hb_waiter *waiter, u64 now)
+{
+	if (waiter->belt->dead)
+		return -EIDRM;
+	if (now >= waiter->until)
+		return -ETIMEDOUT;
+	return signal_pending(current) ? -EINTR : 0;
+}
+
+/* Looks whether there is a reason not to wait any more; under the shard's lock. */
+static void look(struct hb_shard *shard, struct hb_waiter *waiter)
+{
+	struct hashbelt_entry *want = waiter->hold, *hold;
+	u64 now = hb_clock_now(&waiter->belt->clock);
+	struct hb_point *point;
+	int err;
+
+	/* If the lease of that one is over, it is handed over now, to us perhaps. */
+	hold = hb_find_hold(shard, want->hash & ~HB_TAILED, want->data, want->key_len, now);
+	if (waiter->result != HB_WAITING)
+		return;
+	err = reason_to_go(waiter, now);
+	if (!err) {
+		arm(waiter, lease_of(hold));
+		return;
+	}
+	point = waiter->point;
+	leave_line(waiter, err);
+	arm_first(line_of(point, want), lease_of(hold));
+	hb_point_release(shard, point);
+}
+
+/*
+ * Sleeps until the waiter, which is in a line, has what it wants or a reason to go.
+ * Returns its @result.
+ */
+int hb_waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
+{
+	int result;
+
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		spin_lock(&shard->lock);
+		if (waiter->result == HB_WAITING)
+			look(shard, waiter);
+		result = waiter->result;
+		spin_unlock(&shard->lock);
+		if (result != HB_WAITING)
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	hb_waiter_end(waiter);
+	return result;
+}
+
+/* Belt time has been moved, or the belt has ended: all look, and set their timers. */
+void hb_sleepers_wake(struct hashbelt_belt *belt)
+{
+	struct hb_waiter *waiter;
+
+	spin_lock(&belt->desk.lock);
+	list_for_each_entry(waiter, &belt->desk.sleepers, asleep)
+		wake_up_process(waiter->task);
+	spin_unlock(&belt->desk.lock);
+}

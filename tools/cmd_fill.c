@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * get --fill: one miss, one fill. Who is granted the right finds out what the value
+ * is, by himself or by a command that is run for it; the others wait, or hear of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "output.h"
+
+/* Exit statuses as a shell has them: of what cannot be run, and what a signal ends. */
+#define NOT_RUNNABLE	126
+#define NOT_FOUND	127
+#define BY_SIGNAL	128
+
+/**
+ * struct filling - a get that may fill
+ * @request:	the request
+ * @key:	the key
+ * @fill:	what is asked for, and then what came of it
+ * @value:	the value that was there
+ * @has_value:	there was one
+ * @ahead_share: percents of the belt's time-to-live, in place of @fill.ahead_ms; 0 if
+ *		they were not given
+ * @ttl_ms:	the time-to-live of what a command fills in
+ */
+struct filling {
+	struct request *request;
+	const struct key *key;
+	struct hashbelt_fill fill;
+	struct value value;
+	bool has_value;
+	unsigned int ahead_share;
+	__u64 ttl_ms;
+};
+
+static enum status take_ahead(struct filling *filling)
+{
+	const char *text = request_option(filling->request, "ahead");
+	unsigned long share;
+	char *end;
+
+	if (!text || !strchr(text, '%'))
+		return request_duration(filling->request, "ahead", "", 1,
+					&filling->fill.ahead_ms);
+	share = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || strcmp(end, "%") || !share || share > 100)
+		return fail_usage(filling->request, "--ahead: '%s' is not from 1%% to 100%%",
+				  text);
+	filling->ahead_share = share;
+	return STATUS_DONE;
+}
+
+/* Who runs a command for it wants the value, and waits; his right goes with him. */
+static enum status take_options(struct filling *filling)
+{
+	struct request *request = filling->request;
+	struct hashbelt_fill *fill = &filling->fill;
+	enum status status;
+
+	if (request_option(request, "ttl") && !request->command_line)
+		return fail_usage(request,
+				  "with --fill, --ttl is for what a COMMAND fills in, and there is none");
+	if (request->command_line) {
+		fill->how |= HASHBELT_BOUND;
+		fill->wait_ms = HASHBELT_TTL_NEVER;
+	}
+	if (request_option(request, "stale"))
+		fill->how |= HASHBELT_STALE;
+	status = request_ttl(request, "never", &filling->ttl_ms);
+	if (!status)
+		status = request_duration(request, "lease", "", 1, &fill->lease_ms);
+	if (!status)
+		status = request_duration(request, "wait", "forever", 0, &fill->wait_ms);
+	return status ? status : take_ahead(filling);
+}
+
+static enum status fail_fill(const struct filling *filling, int err)
+{
+	if (err != -EPERM)
+		return fail_entry(filling->request, err, filling->key);
+	return fail(STATUS_REACH,
+		    "get --fill takes the right to read and to write belt '%s'",
+		    filling->request->belt);
+}
+
+/* Asks for the value or the right to fill it, until there is an answer. */
+static enum status ask(struct filling *filling)
+{
+	const struct key *key = filling->key;
+	struct hashbelt_info info;
+	struct hashbelt_fill fill;
+	int err = 0;
+
+	if (filling->ahead_share) {
+		err = hashbelt_info(filling->request->fd, &info);
+		filling->fill.ahead_ms = info.ttl_ms * filling->ahead_share / 100;
+	}
+	if (err)
+		return fail_fill(filling, err);
+	fill = filling->fill;
+	do {
+		filling->fill = fill;
+		err = value_fill(&filling->value, filling->request->fd, key->bytes,
+				 key->len, &filling->fill);
+	} while (err == -EINTR);
+	filling->has_value = !err;
+	return !err || err == -ENOENT || err == -ETIMEDOUT ? STATUS_DONE :
+	       fail_fill(filling, err);
+}
+
+/* What there is to say to programs; @value and @item are NULL after a miss. */
+static void print_json(const struct filling *filling, const struct value *value,
+		       const struct hashbelt_item *item)
+{
+	const struct hashbelt_fill *fill = &filling->fill;
+	bool is_granted = fill->state & HASHBELT_GRANTED;
+	const struct key *key = filling->key;
+	struct json_object *object;
+
+	object = value ? entry_json(key, value, item) : json_entry(key->bytes, key->len);
+	json_add_bool(object, "stale", item == &fill->item && fill->state & HASHBELT_STALE);
+	json_add_bool(object, "granted", is_granted);
+	if (is_granted)
+		json_add_number(object, "token", fill->token);
+	json_print(object);
+}
+
+static void print_found(const struct filling *filling, const struct value *value,
+			const struct hashbelt_item *item)
+{
+	if (filling->request->json)
+		print_json(filling, value, item);
+	else
+		entry_print(filling->request, value, item);
+}
+
+/* Tells the caller that it is his turn: by the status where there is no value. */
+static enum status hand_over(const struct filling *filling)
+{
+	enum status status = filling->has_value ? STATUS_DONE : STATUS_NO;
+	char *text = key_text(filling->key);
+
+	if (filling->has_value)
+		print_found(filling, &filling->value, &filling->fill.item);
+	else if (filling->request->json)
+		print_json(filling, NULL, NULL);
+	fail(status, "'%s' in belt '%s' is yours to fill (token %llu)", text,
+	     filling->request->belt, filling->fill.token);
+	free(text);
+	return status;
+}
+
+/* Nobody has put it yet, and somebody else is to. */
+static enum status fail_busy(const struct filling *filling)
+{
+	char *text = key_text(filling->key);
+
+	if (filling->request->json)
+		print_json(filling, NULL, NULL);
+	fail(STATUS_BUSY, "somebody else is filling '%s' in belt '%s'%s", text,
+	     filling->request->belt,
+	     filling->fill.wait_ms ? ", and took longer than one would wait" : "");
+	free(text);
+	return STATUS_BUSY;
+}
+
+/* In the child: becomes the command, which writes into the pipe, and ends with us. */
+static void become_command(char **line, int output, pid_t parent)
+{
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(STATUS_ERROR);
+	if (dup2(output, STDOUT_FILENO) >= 0)
+		execvp(line[0], line);
+	err = errno;
+	fail(STATUS_ERROR, "cannot run '%s': %s", line[0], strerror(err));
+	_exit(err == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
+}
+
+/* Its exit status, or what a shell makes of its end. */
+static int wait_for(pid_t child)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return NOT_RUNNABLE;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status);
+}
+
+/*
+ * Runs the command and takes what it writes for the value. The device is closed in
+ * it: if we are killed the right goes, whatever the command does.
+ */
+static enum status compute(const struct filling *filling, struct value *value)
+{
+	char **line = filling->request->command_line;
+	pid_t parent = getpid();
+	int pipes[2], err, status;
+	pid_t child;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return fail(STATUS_ERROR, "cannot make a pipe: %s", strerror(errno));
+	/* One whose end is ignored could not be waited for. */
+	signal(SIGCHLD, SIG_DFL);
+	child = fork();
+	if (!child)
+		become_command(line, pipes[1], parent);
+	close(pipes[1]);
+	if (child < 0) {
+		close(pipes[0]);
+		return fail(STATUS_ERROR, "cannot run '%s': %s", line[0], strerror(errno));
+	}
+	err = value_read(value, pipes[0]);
+	close(pipes[0]);
+	status = wait_for(child);
+	if (err == -EMSGSIZE)
+		return fail(STATUS_ERROR, "'%s' wrote more than %d bytes", line[0],
+			    HASHBELT_VALUE_MAX);
+	if (err)
+		return fail(STATUS_ERROR, "cannot read what '%s' writes: %s", line[0],
+			    strerror(-err));
+	return status ? fail(status, "'%s' ended with status %d", line[0], status) :
+	       STATUS_DONE;
+}
+
+/*
+ * Puts what was computed. A belt that keeps what is there keeps what somebody else
+ * was faster with, and then that is the value; but not what was to be replaced.
+ */
+static int put(const struct filling *filling, struct value *value,
+	       struct hashbelt_item *item)
+{
+	const struct key *key = filling->key;
+	int fd = filling->request->fd, err;
+
+	*item = (struct hashbelt_item){ .ttl_ms = filling->ttl_ms };
+	err = hashbelt_put(fd, key->bytes, key->len, value->bytes, value->len, item);
+	if (err == -EEXIST && item->version == filling->fill.item.version) {
+		item->how = HASHBELT_IF_VERSION;
+		item->ttl_ms = filling->ttl_ms;
+		err = hashbelt_put(fd, key->bytes, key->len, value->bytes, value->len,
+				   item);
+	}
+	if (err != -EEXIST && err != -ESTALE)
+		return err;
+	*item = (struct hashbelt_item){ 0 };
+	return value_get(value, fd, key->bytes, key->len, item);
+}
+
+/* What becomes of the right if there is nothing to put: an old value is better. */
+static enum status give_up(const struct filling *filling, enum status status)
+{
+	const struct key *key = filling->key;
+
+	hashbelt_give_up(filling->request->fd, key->bytes, key->len, filling->fill.token);
+	if (!filling->has_value)
+		return status;
+	print_found(filling, &filling->value, &filling->fill.item);
+	return STATUS_DONE;
+}
+
+/* Has the command compute the value, puts it and prints it, also if it is not kept. */
+static enum status fill_in(const struct filling *filling)
+{
+	struct value value = { 0 };
+	struct hashbelt_item item;
+	enum status status;
+	int err;
+
+	status = compute(filling, &value);
+	if (status) {
+		status = give_up(filling, status);
+	} else {
+		err = put(filling, &value, &item);
+		if (err != -ENOENT)
+			print_found(filling, &value, &item);
+		if (err)
+			status = fail_fill(filling, err);
+	}
+	value_free(&value);
+	return status;
+}
+
+/**
+ * get_filled() - hbctl get --fill
+ * @request:	the request
+ * @key:	the key
+ *
+ * Return: the exit status, or that of the command that was to fill.
+ */
+enum status get_filled(struct request *request, const struct key *key)
+{
+	struct filling filling = { .request = request, .key = key };
+	enum status status;
+
+	status = take_options(&filling);
+	if (!status)
+		status = request_bind(request);
+	if (!status)
+		status = ask(&filling);
+	if (status)
+		;	/* said already */
+	else if (filling.fill.state & HASHBELT_GRANTED)
+		status = request->command_line ? fill_in(&filling) : hand_over(&filling);
+	else if (filling.has_value)
+		print_found(&filling, &filling.value, &filling.fill.item);
+	else
+		status = fail_busy(&filling);
+	value_free(&filling.value);
+	return status;
+}

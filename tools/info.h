@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a belt is and holds, for people and for programs. */
+#ifndef HBCTL_INFO_H
+#define HBCTL_INFO_H
+
+#include <stddef.h>
+
+#include "client.h"
+
+/**
+ * struct buckets - the entries of a belt by the time that they have left
+ * @counts:	as from hashbelt_buckets(); NULL where nobody asked
+ * @count:	their number
+ */
+struct buckets {
+	__u64 *counts;
+	unsigned int count;
+};
+
+void info_print(const struct hashbelt_info *info, const struct buckets *buckets);
+void info_print_json(const struct hashbelt_info *info, const struct buckets *buckets);
+void info_print_table(const struct hashbelt_info *infos, size_t count);
+
+#endif /* HBCTL_INFO_H */

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What all places where locks are have in common: what is said when one says no. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "duration.h"
+#include "lock.h"
+
+/**
+ * clock_ms() - the time, for what must not be moved by hand
+ *
+ * Return: milliseconds since the machine was started, suspend included.
+ */
+__u64 clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+/**
+ * lock_patience() - how long an answer may take, for who would wait that long for a lock
+ * @wait_ms:	that wait, milliseconds
+ *
+ * Return: milliseconds.
+ */
+__u64 lock_patience(__u64 wait_ms)
+{
+	if (wait_ms > LOCK_PATIENCE_MAX_MS)
+		return LOCK_PATIENCE_MAX_MS;
+	return wait_ms < LOCK_PATIENCE_MIN_MS ? LOCK_PATIENCE_MIN_MS : wait_ms;
+}
+
+/* Who is in the way, as far as that can be told: it may be over by now. */
+static enum status fail_held(struct lock_place *place, const struct lock_ask *ask,
+			     int err, const char *name)
+{
+	const char *advice = err == -EBUSY ? ": --wait D waits for it" : "";
+	const char *still = err == -ETIMEDOUT ? "still " : "";
+	char since[DURATION_SIZE], left[DURATION_SIZE];
+	struct lock_held held;
+	struct key owner;
+	char *text;
+
+	if (place->ops->holder(place, &ask->name, &held))
+		return fail(STATUS_NO, "lock '%s' is %sheld by another%s", name, still,
+			    advice);
+	owner = (struct key){ .bytes = held.owner, .len = held.owner_len };
+	text = key_text(&owner);
+	fail(STATUS_NO, "lock '%s' is %sheld by '%s', for %s now and %s more%s", name,
+	     still, text, duration_format(since, held.held_ms),
+	     duration_format(left, held.ttl_ms), advice);
+	free(text);
+	return STATUS_NO;
+}
+
+/* It is somebody else's. */
+static enum status fail_owner(struct lock_place *place, const struct lock_ask *ask,
+			      const char *name)
+{
+	char *mine = key_text(&ask->owner), *text = NULL;
+	struct lock_held held;
+	struct key owner;
+
+	if (!place->ops->holder(place, &ask->name, &held)) {
+		owner = (struct key){ .bytes = held.owner, .len = held.owner_len };
+		text = key_text(&owner);
+	}
+	fail(STATUS_NO,
+	     "lock '%s' is held by %s%s%s, not by '%s': 'hbctl locks' lists who has what",
+	     name, text ? "'" : "", text ? text : "another", text ? "'" : "", mine);
+	free(text);
+	free(mine);
+	return STATUS_NO;
+}
+
+/**
+ * fail_lock() - say why an operation on a lock was not done
+ * @place:	where the lock is
+ * @ask:	what was asked
+ * @err:	what the place has returned
+ *
+ * Return: the exit status for it.
+ */
+enum status fail_lock(struct lock_place *place, const struct lock_ask *ask, int err)
+{
+	char *name = key_text(&ask->name);
+	enum status status = STATUS_NO;
+
+	switch (err) {
+	case -EBUSY:
+	case -ETIMEDOUT:
+		status = fail_held(place, ask, err, name);
+		break;
+	case -ENOENT:
+		fail(STATUS_NO,
+		     "nobody holds lock '%s': it was never taken, or its lease is over",
+		     name);
+		break;
+	case -EACCES:
+		status = fail_owner(place, ask, name);
+		break;
+	case -EINTR:
+		status = fail(STATUS_ERROR, "interrupted while waiting for lock '%s'",
+			      name);
+		break;
+	default:
+		status = place->ops->fail(place, err);
+	}
+	free(name);
+	return status;
+}
