@@ -123,7 +123,7 @@ static struct log read_log(FILE *file)
 /* A halted belt of one's own; an old one of an earlier run is destroyed. */
 static int make_belt(void)
 {
-	struct hashbelt_create settings = {
+	struct hashbelt_settings settings = {
 		.ttl_ms = TTL_MS,
 		.buckets = BUCKETS,
 		.policy = HASHBELT_POLICY_UPDATING,

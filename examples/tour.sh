@@ -71,4 +71,23 @@ show hbctl -b pages keys
 show hbctl -b pages stat
 show hbctl destroy pages
 
+say "--- What happens after -------------------------------------------------------"
+say "A belt can report what expires: each event goes to one reader, and to another
+one if that reader dies before he has acknowledged it."
+show hbctl create jobs --ttl 10m --on-expire notify
+show hbctl -b jobs halt
+show hbctl -b jobs put job:17 'send the reminder' --ttl 30s
+show hbctl -b jobs advance 10m
+show hbctl -b jobs events --ack
+show hbctl destroy jobs
+
+say "A full belt lets those go that are nearest their deadline, if it may."
+show hbctl create small --ttl 1h --max-entries 2 --when-full evict
+show hbctl -b small put soon 1 --ttl 1m
+show hbctl -b small put late 2
+show hbctl -b small put new 3
+show hbctl -b small keys
+show hbctl set small --max-entries 1000
+show hbctl destroy small
+
 say "That was the tour. \"make shell\" gives you this machine with a prompt."

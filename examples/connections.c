@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * connections - long connections that are closed when they have been silent.
+ *
+ *	connections [COUNT]
+ *
+ * Shows a manager of long connections as it is built on Netty's HashedWheelTimer: a
+ * connection has a minute; whatever comes over it gives it a minute again; the owner
+ * is told of each one whose minute is over. Here a connection is an entry, and its
+ * activity is a touch: one store to its deadline. It stays where it waits, and is put
+ * to the place of its new deadline when that bucket falls off, once in a lifetime and
+ * not once in an activity. Nobody waits behind anybody: those whose time is over in
+ * the same bucket are told, wherever the busy ones stand.
+ *
+ * All COUNT connections (100,000) are opened at once. One of ten is busy, each second
+ * for three minutes; the others say something once in the first 50 seconds. The first
+ * one of all is busy.
+ *
+ * Relies on: a touch is O(1), and takes no lock; no entry expires before the deadline
+ * that it was given last; HASHBELT_NOTIFY hands over each that expires exactly once,
+ * at most one interval (a second) after its deadline.
+ */
+#include "example.h"
+
+#define TIMEOUT_S	60
+#define BUSY_S		180	/* the busy ones, that long */
+#define ONCE_S		50	/* the others once, within that */
+#define END_S		(BUSY_S + TIMEOUT_S + 2)
+#define DEFAULT_COUNT	100000
+
+static const char usage[] =
+	"usage: connections [COUNT]\n"
+	"Closes silent connections after a minute. COUNT of them (100000).\n";
+
+/**
+ * struct connection - what its owner knows of it
+ * @active:	when something came over it last, s
+ * @closed:	when its timeout was told, s; 0: not yet
+ */
+struct connection {
+	unsigned int active;
+	unsigned int closed;
+};
+
+/**
+ * struct manager - all of them
+ * @fd:		the belt
+ * @now:	time, s
+ * @count:	how many connections there are
+ * @connections: them
+ * @refreshed:	activities
+ * @told:	timeouts told
+ * @least:	the least silence, s, after which one was told
+ * @most:	the most
+ */
+struct manager {
+	int fd;
+	unsigned int now;
+	unsigned int count;
+	struct connection *connections;
+	unsigned long refreshed;
+	unsigned int told;
+	unsigned int least;
+	unsigned int most;
+};
+
+static bool is_busy(unsigned int i)
+{
+	return i % 10 == 0;
+}
+
+static unsigned int count_busy(struct manager *manager)
+{
+	return (manager->count + 9) / 10;
+}
+
+static void open_connection(struct manager *manager, unsigned int i)
+{
+	must("put", hashbelt_put(manager->fd, &i, sizeof(i), NULL, 0, NULL));
+}
+
+/* Something has come over a connection. */
+static void refresh(struct manager *manager, unsigned int i)
+{
+	must("touch",
+	     hashbelt_touch(manager->fd, &i, sizeof(i), HASHBELT_TTL_BELT, NULL));
+	manager->connections[i].active = manager->now;
+	manager->refreshed++;
+}
+
+/* A connection has timed out: here its owner would close it. */
+static void close_connection(const struct hashbelt_event *event, void *arg)
+{
+	struct manager *manager = arg;
+	struct connection *connection;
+	unsigned int i, silent;
+
+	memcpy(&i, hashbelt_event_key(event), sizeof(i));
+	connection = &manager->connections[i];
+	promise(!connection->closed, "a timeout is told once");
+	connection->closed = manager->now;
+	silent = manager->now - connection->active;
+	promise(silent >= TIMEOUT_S, "no connection is closed before its time");
+	promise(silent <= TIMEOUT_S + 1, "a timeout is told at most one interval late");
+	if (!manager->told || silent < manager->least)
+		manager->least = silent;
+	if (silent > manager->most)
+		manager->most = silent;
+	manager->told++;
+}
+
+static void activity(struct manager *manager)
+{
+	unsigned int i;
+
+	for (i = 0; i < manager->count; i++)
+		if (is_busy(i) ? manager->now <= BUSY_S : i % ONCE_S == manager->now)
+			refresh(manager, i);
+}
+
+static void report(struct manager *manager)
+{
+	printf("%3u s  %llu open, %lu refreshed, %u timed out\n", manager->now,
+	       info_of(manager->fd).entries, manager->refreshed, manager->told);
+}
+
+static void play(struct manager *manager)
+{
+	unsigned int i, busy = count_busy(manager);
+
+	for (i = 0; i < manager->count; i++)
+		open_connection(manager, i);
+	report(manager);
+	while (manager->now < END_S) {
+		must("advance", hashbelt_advance(manager->fd, 1000));
+		manager->now++;
+		read_events(manager->fd, close_connection, manager);
+		activity(manager);
+		if (manager->now == BUSY_S)
+			promise(manager->told == manager->count - busy &&
+				info_of(manager->fd).entries == busy,
+				"a refreshed connection does not block those behind it");
+		if (manager->now % 30 == 0 || manager->now == END_S)
+			report(manager);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct manager manager = { .count = DEFAULT_COUNT };
+	__u64 moved;
+
+	arguments(argc, argv, 1, usage);
+	if (argc > 1)
+		manager.count = number(argv[1], "COUNT", 1, 10000000);
+	manager.connections = calloc(manager.count, sizeof(*manager.connections));
+	if (!manager.connections)
+		die("connections", -ENOMEM);
+	manager.fd = new_belt(NULL, (struct hashbelt_settings){
+		.ttl_ms = TIMEOUT_S * 1000,
+		.buckets = TIMEOUT_S + 1,
+		.handler = HASHBELT_NOTIFY,
+	});
+	play(&manager);
+	moved = counter_of(manager.fd, HASHBELT_STAT_CASCADED);
+	printf("connections %u refreshed %lu moved %llu told %u silent %u to %u\n",
+	       manager.count, manager.refreshed, moved, manager.told, manager.least,
+	       manager.most);
+	promise(manager.told == manager.count && !info_of(manager.fd).entries,
+		"the owner is told of each timeout");
+	/* A busy one is moved once in a timeout, the others once. */
+	promise(moved <= manager.count + count_busy(&manager) * (BUSY_S / TIMEOUT_S + 1),
+		"a refresh does not move the connection");
+	hashbelt_close(manager.fd);
+	free(manager.connections);
+	return verdict();
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * limiter - lets each client have 5 requests in 10 seconds.
+ *
+ *	limiter
+ *
+ * Shows a rate limiter with a fixed window, as it is built on memcached's incr or
+ * Redis's INCR and EXPIRE, in one call: the first request of a client makes a counter
+ * that lives as long as the window, the others add to it. What is over the limit is
+ * refused. When the counter expires the next request opens a new window.
+ *
+ * After that, four processes try as one client, at once: no addition is lost, so just
+ * as many pass as may.
+ *
+ * Relies on: hashbelt_add() is one step, also if the entry is not there; an addition
+ * leaves the deadline of an entry that is there as it is; nothing is read at or past
+ * its deadline.
+ */
+#include <sys/wait.h>
+
+#include "example.h"
+
+#define BELT		"example-limiter"
+#define WINDOW_S	10
+#define LIMIT		5
+#define END_S		25
+#define PROCESSES	4
+#define TRIES		1000	/* of each process */
+#define MANY_LIMIT	1500
+
+static const char usage[] =
+	"usage: limiter\n"
+	"At most 5 requests of a client in 10 seconds.\n";
+
+/* Whether a client may have one more request; @sum: which of its window it is. */
+static bool may_pass(int fd, const char *client, __s64 limit, __s64 *sum)
+{
+	must("add",
+	     hashbelt_add(fd, client, strlen(client), 1, 0, HASHBELT_TTL_BELT, sum));
+	return *sum <= limit;
+}
+
+static void request(int fd, const char *client, unsigned int now)
+{
+	__s64 sum;
+	bool passes = may_pass(fd, client, LIMIT, &sum);
+
+	printf("%2u s  %-5s  request %lld of the window %s\n", now, client, sum,
+	       passes ? "passes" : "is refused");
+}
+
+/* Ann asks each second, which is too often; Bob each third. */
+static void two_clients(int fd)
+{
+	unsigned int now;
+	__s64 sum;
+
+	for (now = 0; now < END_S; now++) {
+		request(fd, "ann", now);
+		if (now % 3 == 0)
+			request(fd, "bob", now);
+		must("advance", hashbelt_advance(fd, 1000));
+	}
+	/* The third window of Ann began at 20 s, and her next request is in it. */
+	promise(may_pass(fd, "ann", END_S % WINDOW_S + 1, &sum) &&
+		sum == END_S % WINDOW_S + 1, "a window ends when its time is over");
+	must("advance", hashbelt_advance(fd, 5000));
+	promise(may_pass(fd, "ann", 1, &sum) && sum == 1,
+		"refusals do not make a window longer");
+}
+
+/* One of many processes: tells how many of its requests have passed. */
+static void try_often(int pipe)
+{
+	unsigned int passed = 0, i;
+	int fd = open_belt(BELT);
+	__s64 sum;
+
+	for (i = 0; i < TRIES; i++)
+		passed += may_pass(fd, "shared", MANY_LIMIT, &sum);
+	_exit(write(pipe, &passed, sizeof(passed)) != sizeof(passed));
+}
+
+static void many_processes(int fd)
+{
+	unsigned int passed, total = 0, i;
+	__s64 sum;
+	int pipes[2];
+
+	if (pipe(pipes))
+		die("pipe", -errno);
+	fflush(stdout);
+	for (i = 0; i < PROCESSES; i++)
+		if (!fork())
+			try_often(pipes[1]);
+	close(pipes[1]);
+	while (read(pipes[0], &passed, sizeof(passed)) == sizeof(passed))
+		total += passed;
+	while (wait(NULL) > 0)
+		;
+	close(pipes[0]);
+	must("add", hashbelt_add(fd, "shared", 6, 0, 0, HASHBELT_TTL_BELT, &sum));
+	printf("processes %u tried %lld limit %u passed %u\n", PROCESSES, sum, MANY_LIMIT,
+	       total);
+	promise(sum == PROCESSES * TRIES, "no addition is lost");
+	promise(total == MANY_LIMIT, "just as many pass as may");
+}
+
+int main(int argc, char **argv)
+{
+	int fd;
+
+	arguments(argc, argv, 0, usage);
+	fd = new_belt(BELT, (struct hashbelt_settings){
+		.ttl_ms = WINDOW_S * 1000,
+		.buckets = WINDOW_S + 1,
+	});
+	two_clients(fd);
+	many_processes(fd);
+	must("destroy", hashbelt_destroy(fd, BELT));
+	return verdict();
+}

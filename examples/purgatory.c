@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * purgatory - requests that wait for one of several keys, or for their timeout.
+ *
+ *	purgatory [REQUESTS [TICK [SIZE]]]
+ *
+ * Shows Kafka's request purgatory, and the hierarchical timing wheels under it: wheels
+ * of SIZE buckets (20), the first with a tick of TICK milliseconds (1), and wider ones
+ * made when a timeout needs them. A request waits for several keys (partitions, say)
+ * and is completed by the first of: a put on one of them, somebody's word that a key
+ * is done, its timeout. Its owner is told of it once, with the cause.
+ *
+ * Six requests show that. Then REQUESTS (100,000) with a timeout of an hour are
+ * registered and completed early, at a steady rate. A completed one leaves the wheel
+ * and the list of each of its keys at once: nothing is left to purge, and memory
+ * stays what those that wait need.
+ *
+ * Relies on: a request is completed exactly once, whatever comes at the same time;
+ * the descriptor that registered it reads the event; a request that is completed or
+ * cancelled gives its memory back.
+ */
+#include "example.h"
+
+#define DEFAULT_REQUESTS 100000
+#define DEFAULT_TICK_MS	1
+#define DEFAULT_SIZE	20
+#define HOUR_MS		3600000
+#define DAY_MS		(24 * HOUR_MS)
+#define KEYS		3
+#define PARTITIONS	16
+#define MARKS		10
+#define WARM		1000
+
+static const char usage[] =
+	"usage: purgatory [REQUESTS [TICK [SIZE]]]\n"
+	"Requests that wait for keys. REQUESTS of them (100000), on wheels of SIZE\n"
+	"buckets (20) with a tick of TICK milliseconds (1).\n";
+
+/**
+ * struct request - one that waits
+ * @keys:	what for; NULL for less than three
+ * @timeout_ms:	how long at most
+ * @told:	how often its owner was told of it
+ */
+struct request {
+	const char *keys[KEYS];
+	__u64 timeout_ms;
+	unsigned int told;
+};
+
+/* The id of a request is its place here, and one more. */
+static struct request few[] = {
+	{ .keys = { "orders-0", "orders-1" }, .timeout_ms = 5000 },
+	{ .keys = { "orders-1", "payments-0" }, .timeout_ms = 5000 },
+	{ .keys = { "payments-0" }, .timeout_ms = 5000 },
+	{ .keys = { "orders-2" }, .timeout_ms = 2000 },
+	{ .keys = { "orders-2", "orders-3" }, .timeout_ms = 4000 },
+	{ .keys = { "audit-0" }, .timeout_ms = DAY_MS },
+};
+
+static void register_request(int fd, __u64 id, const char *const *keys, __u64 timeout_ms)
+{
+	struct hashbelt_key list[KEYS] = {};
+	unsigned int n;
+
+	for (n = 0; n < KEYS && keys[n]; n++) {
+		list[n].key = (uintptr_t)keys[n];
+		list[n].key_len = strlen(keys[n]);
+	}
+	must("request", hashbelt_request(fd, id, list, n, timeout_ms));
+}
+
+static const char *cause_name(__u32 cause)
+{
+	switch (cause) {
+	case HASHBELT_BY_TIMEOUT:
+		return "timed out";
+	case HASHBELT_BY_PUT:
+		return "by a put of";
+	case HASHBELT_BY_COMPLETE:
+		return "by hand, for";
+	default:
+		return "by something else";
+	}
+}
+
+/* The owner of the few is told. */
+static void told_of_few(const struct hashbelt_event *event, void *arg)
+{
+	unsigned int *count = arg;
+
+	printf("  request %llu: %s%s%.*s\n", event->version, cause_name(event->reason),
+	       event->key_len ? " " : "", (int)event->key_len,
+	       (const char *)hashbelt_event_key(event));
+	promise(event->kind == HASHBELT_REQUEST && event->version - 1 < ARRAY_SIZE(few),
+		"the owner is told of its own requests");
+	promise(!few[(event->version - 1) % ARRAY_SIZE(few)].told++,
+		"a request is completed once");
+	++*count;
+}
+
+/* Says what is done, and reads what comes of it: @wanted requests are completed. */
+static void outcome(int fd, const char *what, unsigned int wanted)
+{
+	unsigned int count = 0;
+
+	printf("%s\n", what);
+	read_events(fd, told_of_few, &count);
+	if (!count)
+		printf("  nobody\n");
+	promise(count == wanted, what);
+}
+
+static void put(int fd, const char *key)
+{
+	must("put", hashbelt_put(fd, key, strlen(key), "done", 4, NULL));
+}
+
+static void complete(int fd, const char *key, unsigned int wanted)
+{
+	unsigned int count;
+
+	must("complete", hashbelt_complete(fd, key, strlen(key), &count));
+	promise(count == wanted, "who completes a key learns how many waited for it");
+}
+
+static void play_few(int fd)
+{
+	unsigned int levels = info_of(fd).levels, i;
+
+	for (i = 0; i < ARRAY_SIZE(few); i++)
+		register_request(fd, i + 1, few[i].keys, few[i].timeout_ms);
+	printf("%llu requests wait, on %u wheel%s more than at first\n",
+	       info_of(fd).requests, info_of(fd).levels - levels,
+	       info_of(fd).levels - levels == 1 ? "" : "s");
+	promise(info_of(fd).levels > levels,
+		"wheels for long timeouts are made on demand");
+
+	put(fd, "orders-1");
+	outcome(fd, "a put of orders-1 completes all that wait for it", 2);
+	put(fd, "orders-1");
+	put(fd, "orders-0");
+	outcome(fd, "puts of orders-1 and orders-0 find nobody any more", 0);
+	complete(fd, "payments-0", 1);
+	outcome(fd, "payments-0 is completed by hand", 1);
+	must("advance", hashbelt_advance(fd, 3000));
+	outcome(fd, "three seconds: a timeout of two seconds is over", 1);
+	put(fd, "orders-2");
+	outcome(fd, "a put of orders-2 is in time for the other one", 1);
+	must("advance", hashbelt_advance(fd, 7000));
+	outcome(fd, "seven seconds: no timeout of what was completed", 0);
+	must("cancel", hashbelt_cancel(fd, 6));
+	promise(hashbelt_cancel(fd, 6) == -ENOENT,
+		"what was cancelled is not there any more");
+	put(fd, "audit-0");
+	outcome(fd, "the last one is cancelled, a put of its key finds nobody", 0);
+	promise(!info_of(fd).requests, "nothing waits any more");
+}
+
+/**
+ * struct load - the many
+ * @fd:		the belt
+ * @tick_ms:	of its first wheel
+ * @count:	how many requests there are
+ * @first:	id of the first
+ * @told:	for each, how often its owner was told
+ * @completed:	how many were told
+ */
+struct load {
+	int fd;
+	__u64 tick_ms;
+	unsigned int count;
+	__u64 first;
+	unsigned char *told;
+	unsigned int completed;
+};
+
+static void told_of_many(const struct hashbelt_event *event, void *arg)
+{
+	struct load *load = arg;
+	__u64 i = event->version - load->first;
+
+	promise(i < load->count && !load->told[i % load->count]++,
+		"each of many is completed once");
+	promise(event->reason == (i % 2 ? HASHBELT_BY_PUT : HASHBELT_BY_COMPLETE),
+		"each of many is completed by the first that came");
+	load->completed++;
+}
+
+/* One key is its own, the others it shares with all that wait. */
+static void begin_one(struct load *load, unsigned int i)
+{
+	const char *keys[KEYS];
+	char own[32], partition[32];
+
+	snprintf(own, sizeof(own), "batch-%u", i);
+	snprintf(partition, sizeof(partition), "partition-%u", i % PARTITIONS);
+	keys[0] = "leader";
+	keys[1] = partition;
+	keys[2] = own;
+	register_request(load->fd, load->first + i, keys, HOUR_MS);
+}
+
+/* Every second one by a put, whose value is gone with the next tick. */
+static void end_one(struct load *load, unsigned int i)
+{
+	struct hashbelt_item item = { .ttl_ms = load->tick_ms };
+	char own[32];
+
+	snprintf(own, sizeof(own), "batch-%u", i);
+	if (i % 2)
+		must("put", hashbelt_put(load->fd, own, strlen(own), NULL, 0, &item));
+	else
+		complete(load->fd, own, 1);
+}
+
+/*
+ * A wheel that was made stays, and each part of a belt has its own. So that they are
+ * not taken for memory of the requests: make them before that is measured.
+ */
+static struct hashbelt_info warm_up(int fd)
+{
+	const char *keys[KEYS] = {};
+	char key[32];
+	__u64 id;
+
+	for (id = 1; id <= WARM; id++) {
+		snprintf(key, sizeof(key), "warm-%llu", id);
+		keys[0] = key;
+		register_request(fd, id, keys, HOUR_MS);
+	}
+	for (id = 1; id <= WARM; id++)
+		must("cancel", hashbelt_cancel(fd, id));
+	must("advance", hashbelt_advance(fd, 1000));
+	return info_of(fd);
+}
+
+/* Lets a tick pass, and reads what there is. */
+static void pass_tick(struct load *load)
+{
+	must("advance", hashbelt_advance(load->fd, load->tick_ms));
+	read_events(load->fd, told_of_many, load);
+}
+
+static void play_many(struct load *load)
+{
+	unsigned int window = load->count / 100 ?: 1, mark = load->count / MARKS ?: 1, i;
+	struct hashbelt_info info;
+	__u64 least = ~0ULL, most = 0;
+
+	for (i = 0; i < load->count + window; i++) {
+		if (i < load->count)
+			begin_one(load, i);
+		if (i >= window)
+			end_one(load, i - window);
+		if (i % 50 == 0 || i % mark == 0)
+			pass_tick(load);
+		if (i < load->count && i >= window && i % mark == 0) {
+			info = info_of(load->fd);
+			printf("%8u registered, %llu wait, %llu bytes\n", i,
+			       info.requests, info.bytes);
+			least = info.bytes < least ? info.bytes : least;
+			most = info.bytes > most ? info.bytes : most;
+		}
+	}
+	pass_tick(load);
+	pass_tick(load);
+	promise(load->completed == load->count, "each of many is completed");
+	promise(most <= least + least / 5, "memory stays flat");
+}
+
+int main(int argc, char **argv)
+{
+	struct load load = {
+		.tick_ms = DEFAULT_TICK_MS, .count = DEFAULT_REQUESTS, .first = 1000,
+	};
+	struct hashbelt_info before, after;
+	unsigned int size = DEFAULT_SIZE;
+
+	arguments(argc, argv, 3, usage);
+	if (argc > 1)
+		load.count = number(argv[1], "REQUESTS", 1, 10000000);
+	if (argc > 2)
+		load.tick_ms = number(argv[2], "TICK", 1, 1000);
+	if (argc > 3)
+		size = number(argv[3], "SIZE", HASHBELT_BUCKETS_MIN,
+			      HASHBELT_BUCKETS_MAX);
+	load.told = calloc(load.count, 1);
+	if (!load.told)
+		die("requests", -ENOMEM);
+	load.fd = new_belt(NULL, (struct hashbelt_settings){
+		.ttl_ms = load.tick_ms * (size - 1),
+		.buckets = size,
+	});
+	must("watch", hashbelt_watch(load.fd, HASHBELT_WATCH_REQUESTS));
+	printf("a wheel of %u buckets, a tick of %llu ns\n", info_of(load.fd).buckets,
+	       info_of(load.fd).interval_ns);
+	play_few(load.fd);
+	before = warm_up(load.fd);
+	play_many(&load);
+	after = info_of(load.fd);
+	printf("requests %u completed %llu timed out %llu bytes before %llu after %llu\n",
+	       load.count, counter_of(load.fd, HASHBELT_STAT_COMPLETED),
+	       counter_of(load.fd, HASHBELT_STAT_TIMED_OUT), before.bytes, after.bytes);
+	promise(!after.requests && !after.entries && after.bytes <= before.bytes,
+		"memory is back when all are completed");
+	hashbelt_close(load.fd);
+	free(load.told);
+	return verdict();
+}
