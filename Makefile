@@ -11,7 +11,7 @@ O := $(CURDIR)/.cache/build
 ACCESS_LOG ?= $(wildcard ../shared/data/access_log.gz)
 export VERSION ACCESS_LOG
 
-.PHONY: all module tools run shell test check bench load unload install clean help
+.PHONY: all module tools run shell test test-models check bench load unload install clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -21,9 +21,13 @@ module:
 tools:
 	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION)
 
-run: ## boot a machine of its own, load the module, show what a belt does
+run: ## boot a machine of its own, load the module, show what a belt does; or EXAMPLE=NAME
+ifeq ($(EXAMPLE),)
 	$(MAKE) -C tests payload
 	tests/tour.sh
+else
+	tests/example.sh $(EXAMPLE)
+endif
 
 shell: ## the same machine, with a prompt
 	$(MAKE) -C tests payload
@@ -31,6 +35,9 @@ shell: ## the same machine, with a prompt
 
 test: ## all tests, each on a machine of its own
 	tests/run.sh
+
+test-models: ## what races, in docs/races.md, checked by spin and herd7
+	tests/run.sh models
 
 bench: ## what each operation costs, against an ioctl that returns at once
 	$(MAKE) -C tests payload
@@ -53,4 +60,4 @@ clean: ## what was built; downloads and the kernel for KUnit stay
 	rm -rf $(O)
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14

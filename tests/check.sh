@@ -55,9 +55,11 @@ style() {
 : >"$work/checkpatch"
 # shellcheck disable=SC2046 # names without spaces
 style NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-	-e hashbelt_compat.h)
+	-e hashbelt_compat.h -e hashbelt_trace.h)
 # The one place where versions of the kernel may be told apart.
 style LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/hashbelt_compat.h"
+# Trace points have a form of their own.
+style OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/hashbelt_trace.h"
 # User space has neither the kernel's macros nor its string functions, and C11's
 # own words count as camel case.
 user=ARRAY_SIZE,PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,STRNCPY,CAMELCASE

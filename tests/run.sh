@@ -5,12 +5,15 @@
 #
 #	native	what needs no kernel: parsers, usage
 #	device	every ioctl, in 64 and 32 bits, and the module itself
+#	memory	what the module takes and gives back: much of it, and little
 #	hbctl	the tool, against the module
-#	examples	what the examples count
+#	store	its locks in a PostgreSQL, which is started for that
+#	examples	what the programs of examples/ promise, and that people can run them
 #	stress	everything at once on two processors
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
 #	harness	that the machine for the tests can fail
+#	models	docs/races.md by machine; by name only
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
@@ -62,7 +65,9 @@ guest() {
 suite_native() {
 	one duration "$top/.cache/build/native/duration_test"
 	one encoding "$top/.cache/build/native/encoding_test"
+	one top "$top/.cache/build/native/top_test"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
+	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
 }
 
 suite_device() {
@@ -71,19 +76,43 @@ suite_device() {
 		program=device/$(basename "$source" .c)
 		set -- "$@" "$program" "$program-32"
 	done
-	guest device "--timeout 300" "$@" tests/device/module.t
+	guest device "--timeout 900" "$@" tests/device/trace.t tests/device/module.t
+}
+
+# Much memory, as little as a guest can live with, and time that is not the machine's.
+suite_memory() {
+	guest memory "--timeout 600 --memory 2048" memory/cgroup_test \
+		memory/pressure_test memory/drain_test
+	guest squeeze "--timeout 300 --memory 320" memory/squeeze_test memory/wipe_test
+	guest lag "--timeout 600 --count-instructions" memory/lag_test memory/purgatory_test
 }
 
 suite_hbctl() {
-	guest hbctl "--timeout 300" client_test tests/hbctl/hbctl.t
+	guest hbctl "--timeout 300" client_test tests/hbctl/hbctl.t \
+		tests/hbctl/settings.t tests/hbctl/events.t tests/hbctl/top.t tests/hbctl/lock.t
+	guest hbctl-waits "--timeout 300" tests/hbctl/incr.t tests/hbctl/wait.t \
+		tests/hbctl/fill.t
+}
+
+suite_store() {
+	make -s -C "$tests" store >"$logs/store.log" 2>&1
+	for test in lock hold reach example; do
+		PATH=$top/.cache/build/tools:$PATH one "store-$test" "$tests/store/$test.t"
+	done
 }
 
 suite_examples() {
-	guest examples "" tests/examples/sessions.t
+	set --
+	for source in "$tests"/examples/*.t; do
+		set -- "$@" "tests/examples/$(basename "$source")"
+	done
+	guest examples "--timeout 300" "$@"
+	one example "$tests/example.t"
 }
 
 suite_stress() {
-	guest stress "--timeout 300" "stress 1" "stress 2" "stress $(date +%s)"
+	guest stress "--timeout 360" "stress 1" "stress 2" "stress $(date +%s)" \
+		"churn 1" "churn $(date +%s)" "lockstress 1" "lockstress $(date +%s)"
 }
 
 suite_cost() {
@@ -96,6 +125,12 @@ suite_kunit() {
 
 suite_harness() {
 	one harness "$tests/vm/selftest.sh"
+}
+
+suite_models() {
+	for model in entry request queue litmus; do
+		one "model-$model" "$tests/models/run.sh" "$model"
+	done
 }
 
 mkdir -p "$logs"
@@ -119,11 +154,13 @@ lane() {
 	done
 }
 
-# Two at a time. Those that build a kernel or take long begin early.
+# Two at a time. Those that build a kernel or take long begin early; what measures
+# latencies comes when the others are through.
 if [ $# -gt 0 ]; then
 	lane "$@"
 else
-	lane kunit cost harness &
+	lane kunit cost harness store &
 	lane native device hbctl examples stress
 	wait
+	lane memory
 fi | awk -f "$tests/tally.awk"

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "device.h"
 
-#define TESTS	126
+#define TESTS	168
 
 /* Every test looks at this entry of this belt, before and after. */
 #define KEY	"witness"
@@ -58,6 +58,10 @@ static const struct request {
 	{ "info", HASHBELT_IOC_INFO },
 	{ "stat", HASHBELT_IOC_STAT },
 	{ "advance", HASHBELT_IOC_ADVANCE },
+	{ "set", HASHBELT_IOC_SET },
+	{ "buckets", HASHBELT_IOC_BUCKETS },
+	{ "watch", HASHBELT_IOC_WATCH },
+	{ "ack", HASHBELT_IOC_ACK },
 	{ "create", HASHBELT_IOC_CREATE },
 	{ "open", HASHBELT_IOC_OPEN },
 	{ "destroy", HASHBELT_IOC_DESTROY },
@@ -67,6 +71,13 @@ static const struct request {
 static const unsigned long plain_requests[] = {
 	HASHBELT_IOC_ABI, HASHBELT_IOC_CLEAR, HASHBELT_IOC_HALT, HASHBELT_IOC_RESUME,
 	HASHBELT_IOC_ROTATE,
+};
+
+/* Those that service_test asks. */
+static const unsigned long services[] = {
+	HASHBELT_IOC_ADD, HASHBELT_IOC_FILL, HASHBELT_IOC_REQUEST, HASHBELT_IOC_CANCEL,
+	HASHBELT_IOC_COMPLETE, HASHBELT_IOC_LOCK, HASHBELT_IOC_UNLOCK, HASHBELT_IOC_RENEW,
+	HASHBELT_IOC_HOLDER, HASHBELT_IOC_RELEASE, HASHBELT_IOC_LOCKS,
 };
 
 static void test_pointer(const struct request *request)
@@ -79,7 +90,8 @@ static void test_pointer(const struct request *request)
 	memset(cut, 0, size - 1);
 	snprintf(promise, sizeof(promise), "%s without an argument", request->name);
 	refused(call(belt, request->number, NULL), EFAULT, promise);
-	snprintf(promise, sizeof(promise), "%s with nothing at the address", request->name);
+	snprintf(promise, sizeof(promise),
+		 "%s with nothing at the address", request->name);
 	refused(call(belt, request->number, unmapped()), EFAULT, promise);
 	snprintf(promise, sizeof(promise), "%s with an argument cut off", request->name);
 	refused(call(belt, request->number, cut), EFAULT, promise);
@@ -95,13 +107,17 @@ static bool is_known(unsigned long number)
 	for (i = 0; i < ARRAY_SIZE(plain_requests); i++)
 		if (plain_requests[i] == number)
 			return true;
+	for (i = 0; i < ARRAY_SIZE(services); i++)
+		if (services[i] == number)
+			return true;
 	return false;
 }
 
 static void test_numbers(void)
 {
 	static const unsigned int sizes[] = {
-		0, 1, 4, 8, 16, 24, 32, 63, 64, 65, 72, 120, 128, 184, 192, 16383,
+		0, 1, 4, 8, 16, 24, 32, 40, 48, 63, 64, 65, 72, 88, 120, 128, 160, 184,
+		192, 272, 16383,
 	};
 	unsigned int number, dir, i, wrong = 0;
 	unsigned long request;
@@ -121,7 +137,8 @@ static void test_numbers(void)
 	   "a request of another number, size or direction: ENOTTY");
 	refused(call(belt, _IO(HASHBELT_IOC_MAGIC + 1, 0x08), argument), ENOTTY,
 		"clear under another magic");
-	is_int(call(belt, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI, "the ABI has its number");
+	is_int(call(belt, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI,
+	       "the ABI has its number");
 	is_int(call(belt, HASHBELT_IOC_ABI, unmapped()), HASHBELT_ABI,
 	       "a request without an argument does not look at one");
 }
@@ -191,7 +208,8 @@ static void test_items(void)
 	test_item("get", HASHBELT_IOC_GET,
 		  HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE);
 	test_item("put", HASHBELT_IOC_PUT,
-		  HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
+		  HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION |
+		  HASHBELT_BOUND);
 	test_item("touch", HASHBELT_IOC_TOUCH, 0);
 	test_item("remove", HASHBELT_IOC_REMOVE, HASHBELT_IF_VERSION);
 	test_item("expire", HASHBELT_IOC_EXPIRE, 0);
@@ -223,7 +241,8 @@ static void test_ttl(const char *name, unsigned long request, __u32 how, bool ke
 		item.ttl_ms = ttls[i];
 		wrong += call(belt, request, &item) != -EINVAL;
 	}
-	ok(!wrong && undisturbed(), "%s of a time-to-live beyond the most%s: EINVAL", name,
+	ok(!wrong && undisturbed(),
+	   "%s of a time-to-live beyond the most%s: EINVAL", name,
 	   keeps ? "" : ", or of HASHBELT_TTL_KEEP");
 }
 
@@ -290,9 +309,12 @@ static void test_figures(void)
 
 	BITS(HASHBELT_IOC_INFO, info, reserved, 0, "info with @reserved");
 	BITS(HASHBELT_IOC_NEXT, info, reserved, 0, "next with @reserved");
-	BITS(HASHBELT_IOC_STAT, stat, reserved, 0, "stat with @reserved");
 	stat.count = 1;
 	refused(call(belt, HASHBELT_IOC_STAT, &stat), EFAULT, "stat into nowhere");
+	stat.count = 0;
+	stat.lag_count = 1;
+	refused(call(belt, HASHBELT_IOC_STAT, &stat), EFAULT,
+		"stat of lags into nowhere");
 	refused(call(belt, HASHBELT_IOC_ADVANCE, &ms), EINVAL,
 		"advance by more than the longest time-to-live");
 	ms = ~0ULL;
@@ -300,32 +322,106 @@ static void test_figures(void)
 		"advance by as much as fits");
 }
 
+static void test_buckets(void)
+{
+	static __u64 counts[16];
+	struct hashbelt_buckets buckets = { .counts = address(counts), .count = 16 };
+	static const __u64 cursors[] = { 1ULL << 32, 1ULL << 33, 1ULL << 63, ~0ULL };
+	unsigned int i, wrong = 0;
+
+	BITS(HASHBELT_IOC_BUCKETS, buckets, reserved, 0, "buckets with @reserved");
+	for (i = 0; i < ARRAY_SIZE(cursors); i++) {
+		buckets.cursor = cursors[i];
+		wrong += call(belt, HASHBELT_IOC_BUCKETS, &buckets) != -EINVAL;
+	}
+	ok(!wrong && undisturbed(),
+	   "buckets with a cursor that none has returned: EINVAL");
+	buckets.cursor = 0;
+	buckets.counts = address(unmapped());
+	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), EFAULT,
+		"buckets into nowhere");
+	buckets.counts = address(counts);
+	buckets.count = 0;
+	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), EINVAL,
+		"buckets of no length");
+	buckets.count = HASHBELT_BUCKETS_MAX + 1;
+	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), E2BIG, "buckets of 65537");
+	buckets.count = ~0u;
+	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), E2BIG, "buckets of 2^32 - 1");
+}
+
+static void test_watch(void)
+{
+	__u32 flags = 0;
+	__u64 sequence = 0;
+
+	test_bits(HASHBELT_IOC_WATCH, &flags, &flags, sizeof(flags),
+		  HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS,
+		  "watch with flags that it does not know");
+	refused(call(belt, HASHBELT_IOC_ACK, &sequence), ENOENT,
+		"ack of what was never read");
+}
+
+/* What a setting may be is the same where a belt is made and where it is changed. */
+static void test_settings(const char *verb, unsigned long request, __u32 fields)
+{
+	struct hashbelt_settings settings = {
+		.name = "never", .mode = 0600, .fields = fields, .gid = getegid(),
+	};
+	char promise[80];
+
+#define PROMISE(what)	(snprintf(promise, sizeof(promise), "%s with %s", verb, what), \
+			 promise)
+	if (request == HASHBELT_IOC_SET)
+		memset(settings.name, 0, sizeof(settings.name));
+	BITS(request, settings, fields,
+	     request == HASHBELT_IOC_SET ? HASHBELT_SET_ALL : HASHBELT_SET_GID,
+	     PROMISE("@fields that it does not know"));
+	BITS(request, settings, reserved32, 0, PROMISE("@reserved32"));
+	BITS(request, settings, reserved, 0, PROMISE("@reserved"));
+	BITS(request, settings, mode, 0666, PROMISE("@mode beyond 0666"));
+	BITS(request, settings, policy, 0x1f, PROMISE("@policy that it does not know"));
+	BITS(request, settings, reasons, HASHBELT_REPORT_ALL,
+	     PROMISE("@reasons that it does not know"));
+	BITS(request, settings, handler, 0x03, PROMISE("@handler that it does not know"));
+	settings.handler = 3;
+	refused(call(belt, request, &settings), EINVAL, PROMISE("the handler 3"));
+	settings.handler = 0;
+	settings.buckets = HASHBELT_BUCKETS_MIN - 1;
+	refused(call(belt, request, &settings), EINVAL, PROMISE("1 bucket"));
+	settings.buckets = HASHBELT_BUCKETS_MAX + 1;
+	refused(call(belt, request, &settings), EINVAL, PROMISE("65537 buckets"));
+	settings.buckets = ~0u;
+	refused(call(belt, request, &settings), EINVAL, PROMISE("2^32 - 1 buckets"));
+	settings.buckets = 0;
+	settings.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
+	refused(call(belt, request, &settings), EINVAL,
+		PROMISE("a time-to-live beyond the most"));
+	settings.ttl_ms = HASHBELT_TTL_NEVER;
+	refused(call(belt, request, &settings), EINVAL,
+		PROMISE("a time-to-live without end"));
+	settings.ttl_ms = 0;
+	settings.grace_ms = HASHBELT_TTL_MAX_MS + 1;
+	refused(call(belt, request, &settings), EINVAL,
+		PROMISE("a grace time beyond the most"));
+	settings.grace_ms = 0;
+	settings.fields |= HASHBELT_SET_GID;
+	settings.gid = ~0u;
+	refused(call(belt, request, &settings), EINVAL, PROMISE("a group that is none"));
+#undef PROMISE
+}
+
+static void test_set_name(void)
+{
+	struct hashbelt_settings settings = {};
+
+	BITS(HASHBELT_IOC_SET, settings, name, 0, "set with a name");
+}
+
 static void test_create(void)
 {
-	struct hashbelt_create create = { .name = "never", .mode = 0600 };
+	struct hashbelt_settings create = { .name = "default", .mode = 0600 };
 
-	BITS(HASHBELT_IOC_CREATE, create, flags, 0, "create with @flags");
-	BITS(HASHBELT_IOC_CREATE, create, reserved, 0, "create with @reserved");
-	BITS(HASHBELT_IOC_CREATE, create, mode, 0666, "create with @mode beyond 0666");
-	BITS(HASHBELT_IOC_CREATE, create, policy,
-	     HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT,
-	     "create with @policy that it does not know");
-	create.buckets = HASHBELT_BUCKETS_MIN - 1;
-	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL, "create of 1 bucket");
-	create.buckets = HASHBELT_BUCKETS_MAX + 1;
-	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
-		"create of 65537 buckets");
-	create.buckets = ~0u;
-	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
-		"create of 2^32 - 1 buckets");
-	create.buckets = 0;
-	create.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
-	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
-		"create with a time-to-live beyond the most");
-	create.ttl_ms = HASHBELT_TTL_NEVER;
-	refused(call(belt, HASHBELT_IOC_CREATE, &create), EINVAL,
-		"create with a time-to-live that does not end");
-	create = (struct hashbelt_create){ .name = "default", .mode = 0600 };
 	refused(call(belt, HASHBELT_IOC_CREATE, &create), EEXIST,
 		"create under a name that is taken");
 	refused(open_belt(belt, "never"), ENOENT,
@@ -353,7 +449,7 @@ static const struct bad_name bad_names[] = {
 
 static int try_name(unsigned long request, const char *name)
 {
-	struct hashbelt_create create = { .mode = 0600 };
+	struct hashbelt_settings create = { .mode = 0600 };
 	struct hashbelt_info info = {};
 	struct hashbelt_name arg = {};
 
@@ -380,10 +476,11 @@ static void test_names(const char *verb, unsigned long request)
 	memset(full, 'a', sizeof(full));
 	last[HASHBELT_NAME_SIZE - 1] = 'z';
 	ok(try_name(request, full) == -EINVAL && try_name(request, last) == -EINVAL &&
-	   undisturbed(), "%s with 64 bytes and no NUL, or the last byte set: EINVAL", verb);
+	   undisturbed(),
+	   "%s with 64 bytes and no NUL, or the last byte set: EINVAL", verb);
 }
 
-static void test_set(void)
+static void test_names_of_belts(void)
 {
 	struct hashbelt_name name = name_of("default");
 	static const char empty[HASHBELT_NAME_SIZE];
@@ -399,7 +496,8 @@ static void test_set(void)
 	refused(try_name(HASHBELT_IOC_OPEN, empty), EINVAL, "open without a name");
 	refused(try_name(HASHBELT_IOC_DESTROY, empty), EINVAL, "destroy without a name");
 	refused(open_belt(belt, "nobody"), ENOENT, "open of a name that no belt has");
-	refused(destroy_belt(belt, "nobody"), ENOENT, "destroy of a name that no belt has");
+	refused(destroy_belt(belt, "nobody"), ENOENT,
+		"destroy of a name that no belt has");
 }
 
 int main(void)
@@ -421,7 +519,12 @@ int main(void)
 	test_batch();
 	test_scan();
 	test_figures();
+	test_buckets();
+	test_watch();
+	test_settings("create", HASHBELT_IOC_CREATE, 0);
+	test_settings("set", HASHBELT_IOC_SET, HASHBELT_SET_ALL);
+	test_set_name();
 	test_create();
-	test_set();
+	test_names_of_belts();
 	return done_testing();
 }

@@ -80,7 +80,7 @@ static void test_errors(void)
 	int belt = new_belt(0);
 	__u64 version = put_text(belt, "there", "value", 0);
 	struct hashbelt_item items[] = {
-		op_item(0, "there"), op_item(6, "there"), op_item(~0u, "there"),
+		op_item(0, "there"), op_item(7, "there"), op_item(~0u, "there"),
 		op_put("", "value"), op_put("long", "value"), op_put("large", "value"),
 		op_put("nowhere", "value"), op_put("nothing", "value"),
 		op_put("there", "other"), op_put("there", "other"),

@@ -7,12 +7,9 @@
  * the figures that a belt gives of itself.
  */
 #define _GNU_SOURCE
-#include <sys/socket.h>
-#include <sys/wait.h>
+#include "process.h"
 
-#include "device.h"
-
-#define TESTS	143
+#define TESTS	165
 
 static bool is_zero(const void *p, size_t size)
 {
@@ -88,16 +85,18 @@ static void test_names_differ(void)
 static void test_defaults(void)
 {
 	int fd = open_device(O_RDWR), belt = open_device(O_RDWR);
-	struct hashbelt_create create = {};
+	struct hashbelt_settings create = {};
 	struct hashbelt_info info;
 
 	info = info_of(fd);
 	ok(!strcmp(info.name, "default") && info.ttl_ms == 300000 && info.buckets == 3 &&
 	   info.mode == 0600 && !info.policy && !info.uid && !info.gid && !info.state &&
-	   info.interval_ns == 150000000000ULL, "a descriptor begins at the default belt");
+	   info.interval_ns == 150000000000ULL,
+	   "a descriptor begins at the default belt");
 	must(belt, HASHBELT_IOC_CREATE, &create);
 	info = info_of(belt);
-	ok(info.ttl_ms == 300000 && info.buckets == 3, "0 is the default of ttl and buckets");
+	ok(info.ttl_ms == 300000 && info.buckets == 3,
+	   "0 is the default of ttl and buckets");
 	ok(!info.name[0] && info.state == HASHBELT_NAMELESS && !info.mode && !info.entries,
 	   "no name, no mode and no entry is what it begins with");
 	is_int(info.access, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
@@ -124,7 +123,7 @@ static const struct shape shapes[] = {
 static void test_shape(const struct shape *shape)
 {
 	int belt = open_device(O_RDWR);
-	struct hashbelt_create create = {
+	struct hashbelt_settings create = {
 		.ttl_ms = shape->ttl_ms, .buckets = shape->buckets,
 		.policy = shape->policy, .mode = shape->mode,
 	};
@@ -141,7 +140,8 @@ static void test_shape(const struct shape *shape)
 	   "a belt of %llu ms, %u buckets, policy %u and mode 0%o says so",
 	   shape->ttl_ms, shape->buckets, shape->policy, shape->mode);
 	put_text(belt, "key", "value", 0);
-	is_int(look(belt, "key").ttl_ms, shape->ttl_ms, "and keeps an entry for its time");
+	is_int(look(belt, "key").ttl_ms, shape->ttl_ms,
+	       "and keeps an entry for its time");
 	advance(belt, shape->ttl_ms);
 	is_errno(look(belt, "key").err, ENOENT, "and no longer");
 	close(belt);
@@ -204,7 +204,8 @@ static void test_nameless(void)
 	is_errno(look(other, "key").err, ENOENT, "and another one is another belt");
 	copy = dup(belt);
 	close(belt);
-	ok(holds_text(copy, "key", "value"), "it lives as long as a copy of its descriptor");
+	ok(holds_text(copy, "key", "value"),
+	   "it lives as long as a copy of its descriptor");
 	child = fork();
 	if (!child) {
 		close(other);
@@ -216,39 +217,6 @@ static void test_nameless(void)
 	is_int(status, 0, "also if only a child has that");
 	close(fd);
 	close(other);
-}
-
-static void send_descriptor(int socket, int fd)
-{
-	char space[CMSG_SPACE(sizeof(fd))] = "", byte = 0;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr message = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = space, .msg_controllen = sizeof(space),
-	};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-	if (sendmsg(socket, &message, 0) != 1)
-		bail_out("sendmsg: %s", strerror(errno));
-}
-
-static int receive_descriptor(int socket)
-{
-	char space[CMSG_SPACE(sizeof(int))] = "", byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr message = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = space, .msg_controllen = sizeof(space),
-	};
-	int fd = -1;
-
-	if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-	return fd;
 }
 
 static void test_passed(void)
@@ -282,8 +250,10 @@ static void test_destroyed(void)
 		{ "clear", HASHBELT_IOC_CLEAR }, { "halt", HASHBELT_IOC_HALT },
 		{ "resume", HASHBELT_IOC_RESUME }, { "rotate", HASHBELT_IOC_ROTATE },
 		{ "advance", HASHBELT_IOC_ADVANCE }, { "info", HASHBELT_IOC_INFO },
-		{ "stat", HASHBELT_IOC_STAT },
+		{ "stat", HASHBELT_IOC_STAT }, { "watch", HASHBELT_IOC_WATCH },
+		{ "ack", HASHBELT_IOC_ACK },
 	};
+	static const struct hashbelt_settings settings = { .fields = HASHBELT_SET_TTL };
 	static __u64 argument[64];
 	int belt = open_device(O_RDWR);
 	unsigned int i;
@@ -291,11 +261,13 @@ static void test_destroyed(void)
 	if (create_belt(belt, "doomed", 0600))
 		bail_out("create");
 	put_text(belt, "key", "value", 0);
-	is_errno(destroy_belt(belt, "doomed"), 0, "a belt is destroyed while it is in use");
+	is_errno(destroy_belt(belt, "doomed"), 0,
+		 "a belt is destroyed while it is in use");
 	is_errno(destroy_belt(belt, "doomed"), ENOENT, "but once");
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		is_errno(call(belt, requests[i].request, argument), EIDRM,
 			 "%s of a belt that was destroyed", requests[i].name);
+	is_errno(set_belt(belt, settings), EIDRM, "set of a belt that was destroyed");
 	is_errno(create_belt(belt, "doomed", 0600), 0, "its name is free");
 	is_int(info_of(belt).entries, 0, "for a belt that has nothing of it");
 	destroy_belt(belt, "doomed");
@@ -310,9 +282,10 @@ static void test_unbound(void)
 		HASHBELT_IOC_REMOVE, HASHBELT_IOC_EXPIRE, HASHBELT_IOC_BATCH,
 		HASHBELT_IOC_SCAN, HASHBELT_IOC_CLEAR, HASHBELT_IOC_INFO,
 		HASHBELT_IOC_STAT, HASHBELT_IOC_HALT, HASHBELT_IOC_RESUME,
-		HASHBELT_IOC_ROTATE, HASHBELT_IOC_ADVANCE,
+		HASHBELT_IOC_ROTATE, HASHBELT_IOC_ADVANCE, HASHBELT_IOC_WATCH,
+		HASHBELT_IOC_ACK,
 	};
-	struct hashbelt_create create = { .name = "default", .mode = 0600 };
+	struct hashbelt_settings create = { .name = "default", .mode = 0600 };
 	struct hashbelt_batch batch = { .count = 1 };
 	static __u64 argument[64];
 	unsigned int i, wrong = 0;
@@ -385,7 +358,7 @@ static void test_list(void)
 static void test_halt(void)
 {
 	int belt = open_device(O_RDWR);
-	struct hashbelt_create create = { .ttl_ms = TTL };
+	struct hashbelt_settings create = { .ttl_ms = TTL };
 	unsigned int looks = 0;
 	__u64 now;
 
@@ -419,7 +392,8 @@ static void test_advance(void)
 	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), 0, "an advance by nothing");
 	is_int(info_of(belt).now_ns, was.now_ns, "moves nothing");
 	advance(belt, 1);
-	is_int(info_of(belt).now_ns, was.now_ns + 1000000, "an advance by 1 ms moves that");
+	is_int(info_of(belt).now_ns, was.now_ns + 1000000,
+	       "an advance by 1 ms moves that");
 	must(belt, HASHBELT_IOC_ROTATE, NULL);
 	is_int(info_of(belt).now_ns, was.now_ns + 1000000 + was.interval_ns,
 	       "a rotate moves one interval");
@@ -440,7 +414,7 @@ static void test_advance(void)
 
 static void test_running(void)
 {
-	struct hashbelt_create create = { .ttl_ms = TTL };
+	struct hashbelt_settings create = { .ttl_ms = TTL };
 	int belt = open_device(O_RDWR);
 	__u64 now;
 
@@ -489,7 +463,8 @@ static void test_clear(void)
 	}
 	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "a clear");
 	is_int(info_of(belt).entries, 0, "leaves no entry");
-	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1000, "and counts those that it dropped");
+	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1000,
+	       "and counts those that it dropped");
 	is_errno(look(belt, key).err, ENOENT, "they are gone at once");
 	ok(put_text(belt, key, "new", 0) > version && holds_text(belt, key, "new") &&
 	   info_of(belt).entries == 1, "what is put after it stays");
@@ -506,7 +481,8 @@ static void test_entries(void)
 
 	put_text(belt, "a", "value", 0);
 	one = info_of(belt).bytes;
-	ok(one > empty && info_of(belt).entries == 1, "an entry counts, and takes memory");
+	ok(one > empty && info_of(belt).entries == 1,
+	   "an entry counts, and takes memory");
 	put_text(belt, "a", "other", 0);
 	ok(info_of(belt).bytes == one && info_of(belt).entries == 1,
 	   "what replaces it takes its place");
@@ -535,7 +511,7 @@ static void test_counters(void)
 		[HASHBELT_STAT_PUTS_NEW] = 4, [HASHBELT_STAT_PUTS_REPLACED] = 1,
 		[HASHBELT_STAT_REFUSED] = 3, [HASHBELT_STAT_TOUCHES] = 2,
 		[HASHBELT_STAT_REMOVES] = 1, [HASHBELT_STAT_EXPIRED] = 1,
-		[HASHBELT_STAT_CLEARED] = 2,
+		[HASHBELT_STAT_CLEARED] = 2, [HASHBELT_STAT_MISSES_EXPIRED] = 1,
 	};
 	int belt = new_belt(0);
 	__u64 got[HASHBELT_STAT_COUNT + 2] = {};
@@ -565,22 +541,189 @@ static void test_counters(void)
 	must(belt, HASHBELT_IOC_CLEAR, NULL);			/* 2 cleared */
 	got[HASHBELT_STAT_COUNT] = 42;
 	must(belt, HASHBELT_IOC_STAT, &stat);
-	for (i = 0; i < HASHBELT_STAT_CASCADED; i++) {
+	for (i = 0; i < HASHBELT_STAT_COUNT; i++) {
+		/* What the worker does by the way is not for here. */
+		if (i >= HASHBELT_STAT_CASCADED && i <= HASHBELT_STAT_WAKEUPS)
+			continue;
 		wrong += got[i] != want[i];
 		if (got[i] != want[i])
 			note("counter %u is %llu, expected %llu", i, got[i], want[i]);
 	}
 	ok(!wrong, "each operation adds to its counter, and to no other");
-	is_int(stat.count, HASHBELT_STAT_COUNT, "the kernel says how many counters it knows");
+	is_int(stat.count, HASHBELT_STAT_COUNT,
+	       "the kernel says how many counters it knows");
 	is_int(got[HASHBELT_STAT_COUNT], 42, "and writes no more than those");
 	memset(got, 0xff, sizeof(got));
 	stat.count = 2;
+	stat.lag_count = 0;
 	must(belt, HASHBELT_IOC_STAT, &stat);
 	ok(got[1] == 2 && got[2] == ~0ULL && stat.count == HASHBELT_STAT_COUNT,
 	   "nor more than there is room for");
 	stat = (struct hashbelt_stat){};
 	is_errno(call(belt, HASHBELT_IOC_STAT, &stat), 0, "no room for any is fine");
 	is_int(stat.count, HASHBELT_STAT_COUNT, "and says how much is needed");
+	close(belt);
+}
+
+/* Each belt has a number that no other one gets. */
+static void test_ids(void)
+{
+	__u64 last = 0, id;
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < 100; i++) {
+		int belt = new_belt(0);
+
+		id = info_of(belt).id;
+		wrong += id <= last;
+		last = id;
+		close(belt);
+	}
+	ok(!wrong, "each belt has a number that no belt before it had");
+}
+
+/* Why a key is not there, where that is known. */
+static void test_misses(void)
+{
+	struct hashbelt_settings settings = {
+		.max_entries = 2, .policy = HASHBELT_EVICT,
+	};
+	int belt = belt_of(settings);
+
+	put_text(belt, "expired", "value", 1);
+	advance(belt, 2);
+	one(belt, HASHBELT_IOC_GET, "expired", 0);
+	is_int(counter(belt, HASHBELT_STAT_MISSES_EXPIRED), 1,
+	       "a miss of what has just expired is counted so");
+	advance(belt, 2 * TTL);
+	one(belt, HASHBELT_IOC_GET, "expired", 0);
+	is_int(counter(belt, HASHBELT_STAT_MISSES_EXPIRED), 2, "also when it is drained");
+	put_text(belt, "evicted", "value", 1000);
+	put_text(belt, "a", "value", 2000);
+	put_text(belt, "b", "value", 2000);
+	one(belt, HASHBELT_IOC_GET, "evicted", 0);
+	is_int(counter(belt, HASHBELT_STAT_MISSES_EVICTED), 1,
+	       "one of what was evicted likewise");
+	one(belt, HASHBELT_IOC_GET, "never", 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, "b");
+	one(belt, HASHBELT_IOC_GET, "b", 0);
+	ok(counter(belt, HASHBELT_STAT_MISSES) == 5 &&
+	   counter(belt, HASHBELT_STAT_MISSES_EXPIRED) == 2 &&
+	   counter(belt, HASHBELT_STAT_MISSES_EVICTED) == 1,
+	   "all are misses, and others are nothing else");
+	close(belt);
+}
+
+static void test_rotations(void)
+{
+	int belt = new_belt(0);
+	unsigned int i;
+
+	for (i = 0; i < 7; i++)
+		must(belt, HASHBELT_IOC_ROTATE, NULL);
+	is_int(counter(belt, HASHBELT_STAT_ROTATIONS), 7, "rotations are counted");
+	advance(belt, TTL);
+	is_int(counter(belt, HASHBELT_STAT_ROTATIONS), 9, "also those of an advance");
+	close(belt);
+}
+
+/* Lags: an entry is handed over when time is moved beyond its deadline. */
+static void test_lags(void)
+{
+	static const struct { __u64 late_ms; unsigned int lag; } lags[] = {
+		{ 3, 2 }, { 6, 3 }, { 1000, 10 }, { 1050, 11 }, { 3ULL << 20, 22 },
+		{ 5ULL << 20, 23 }, { 1ULL << 40, 23 },
+	};
+	static const struct hashbelt_settings settings = { .ttl_ms = 1, .buckets = 2 };
+	__u64 got[HASHBELT_LAGS + 1] = {}, want[HASHBELT_LAGS + 1] = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lags); i++) {
+		int belt = belt_of(settings);
+		struct hashbelt_stat stat = {
+			.lags = address(got), .lag_count = HASHBELT_LAGS + 1,
+		};
+
+		put_text(belt, "key", "value", 5);
+		advance(belt, 5 + lags[i].late_ms);
+		must(belt, HASHBELT_IOC_STAT, &stat);
+		memset(want, 0, sizeof(want));
+		want[lags[i].lag] = 1;
+		ok(!memcmp(got, want, sizeof(got)) && stat.lag_count == HASHBELT_LAGS,
+		   "an entry that is handed over %llu ms late has lag %u",
+		   lags[i].late_ms, lags[i].lag);
+		close(belt);
+	}
+}
+
+/* How many entries expire in which interval; as many intervals as there is room. */
+static unsigned int count_left(int belt, __u64 *counts, __u32 count)
+{
+	struct hashbelt_buckets buckets = { .count = count };
+	__u64 *part = calloc(count, sizeof(*part));
+	unsigned int i, calls = 0;
+
+	memset(counts, 0, count * sizeof(*counts));
+	buckets.counts = address(part);
+	do {
+		memset(part, 0xff, count * sizeof(*part));
+		must(belt, HASHBELT_IOC_BUCKETS, &buckets);
+		for (i = 0; i < count; i++)
+			counts[i] += part[i];
+	} while (buckets.cursor && ++calls < 100000);
+	free(part);
+	return calls;
+}
+
+/* Many entries take many calls, and each is counted once. */
+static void test_left_many(void)
+{
+	enum { ENTRIES = 50000 };
+	int belt = belt_of((struct hashbelt_settings){ .ttl_ms = 60000, .buckets = 61 });
+	__u64 *counts = malloc(HASHBELT_BUCKETS_MAX * sizeof(*counts)), sum = 0;
+	unsigned int i, calls;
+
+	for (i = 0; i < ENTRIES; i += 1000)
+		put_numbers(belt, i, 1000, 1 + i);
+	calls = count_left(belt, counts, HASHBELT_BUCKETS_MAX);
+	for (i = 0; i < HASHBELT_BUCKETS_MAX; i++)
+		sum += counts[i];
+	ok(sum == ENTRIES && calls, "50000 entries are counted in many calls, each once");
+	free(counts);
+	close(belt);
+}
+
+static void test_left(void)
+{
+	int belt = belt_of((struct hashbelt_settings){ .ttl_ms = 10000, .buckets = 11 });
+	unsigned int i, wrong = 0, calls;
+	__u64 counts[16], want[16] = {};
+	char key[16];
+
+	/* Intervals of a second: i entries that have i seconds and a half. */
+	for (i = 0; i < 20 * 21; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_text(belt, key, "value", i % 20 * 1000 + 500);
+		want[i % 20 < 15 ? i % 20 : 15]++;
+	}
+	put_text(belt, "never", "value", HASHBELT_TTL_NEVER);
+	put_text(belt, "year", "value", 365ULL * 86400000);
+	want[15] += 2;
+	count_left(belt, counts, 16);
+	ok(!memcmp(counts, want, sizeof(want)),
+	   "entries are counted by the time that they have left");
+	advance(belt, 3000);
+	count_left(belt, counts, 16);
+	for (i = 0; i < 15; i++)
+		wrong += counts[i] != (i < 12 ? want[i + 3] : 21);
+	ok(!wrong, "which gets less for all of them");
+	calls = count_left(belt, counts, 1);
+	is_int(counts[0], 20 * 21 + 2 - 3 * 21,
+	       "with one place it counts all that are there");
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	count_left(belt, counts, 2);
+	ok(!counts[0] && !counts[1], "and none where none is");
+	note("%u calls more than one", calls);
 	close(belt);
 }
 
@@ -607,6 +750,12 @@ int main(void)
 	test_clear();
 	test_entries();
 	test_counters();
+	test_misses();
+	test_rotations();
+	test_lags();
+	test_left();
+	test_left_many();
+	test_ids();
 	test_unbound();
 	return done_testing();
 }

@@ -50,16 +50,36 @@ static inline int open_device(int flags)
 	return fd;
 }
 
-/* A descriptor with a nameless belt of its own, whose time stands still. */
-static inline int new_belt(__u32 policy)
+/*
+ * A descriptor with a belt of its own as the settings say, whose time stands
+ * still. Without a time-to-live it has that of the belts here.
+ */
+static inline int belt_of(struct hashbelt_settings settings)
 {
-	struct hashbelt_create create = { .ttl_ms = TTL, .policy = policy, .mode = 0600 };
 	int fd = open_device(O_RDWR);
 
-	must(fd, HASHBELT_IOC_CREATE, &create);
+	if (!settings.ttl_ms)
+		settings.ttl_ms = TTL;
+	must(fd, HASHBELT_IOC_CREATE, &settings);
 	must(fd, HASHBELT_IOC_HALT, NULL);
 	return fd;
 }
+
+/* A descriptor with a nameless belt of its own, whose time stands still. */
+static inline int new_belt(__u32 policy)
+{
+	return belt_of((struct hashbelt_settings){ .policy = policy, .mode = 0600 });
+}
+
+/* Changes one or more settings; 0 or a negative errno. */
+static inline int set_belt(int fd, struct hashbelt_settings settings)
+{
+	return call(fd, HASHBELT_IOC_SET, &settings);
+}
+
+/* The same, where it has to succeed. */
+#define SET(fd, ...) \
+	must(fd, HASHBELT_IOC_SET, &(struct hashbelt_settings){ __VA_ARGS__ })
 
 static inline __u64 address(const void *p)
 {
@@ -89,6 +109,47 @@ static inline __u64 put_text(int fd, const char *key, const char *text, __u64 tt
 	item.ttl_ms = ttl_ms;
 	must(fd, HASHBELT_IOC_PUT, &item);
 	return item.version;
+}
+
+/* A request that needs nothing but a key. */
+static inline int on_key(int fd, unsigned long request, const char *key)
+{
+	struct hashbelt_item item = item_of(key);
+
+	return call(fd, request, &item);
+}
+
+static inline bool is_there(int fd, const char *key)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
+	return !call(fd, HASHBELT_IOC_GET, &item);
+}
+
+/* Puts keys of 16 bytes, numbers from @from on, with values of 64: many in a call. */
+static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u64 ttl_ms)
+{
+	static struct hashbelt_item items[1000];
+	static struct { __u64 number, zero; } keys[1000];
+	static unsigned char value[64];
+	struct hashbelt_batch batch = { .items = address(items) };
+	unsigned int i, k;
+
+	for (i = 0; i < n; i += k) {
+		for (k = 0; k < ARRAY_SIZE(items) && i + k < n; k++) {
+			keys[k].number = from + i + k;
+			items[k] = (struct hashbelt_item){
+				.op = HASHBELT_OP_PUT, .ttl_ms = ttl_ms,
+				.key = address(&keys[k]), .key_len = sizeof(keys[k]),
+				.value = address(value), .value_len = sizeof(value),
+			};
+		}
+		batch.count = k;
+		must(belt, HASHBELT_IOC_BATCH, &batch);
+		if (batch.done != k || items[k - 1].result)
+			bail_out("put: %s", error_name(items[k - 1].result));
+	}
 }
 
 static inline void advance(int fd, __u64 ms)
@@ -188,10 +249,88 @@ static inline int destroy_belt(int fd, const char *name)
 
 static inline int create_belt(int fd, const char *name, __u32 mode)
 {
-	struct hashbelt_create create = { .ttl_ms = TTL, .mode = mode };
+	struct hashbelt_settings create = { .ttl_ms = TTL, .mode = mode };
 
 	snprintf(create.name, sizeof(create.name), "%s", name);
 	return call(fd, HASHBELT_IOC_CREATE, &create);
+}
+
+/* Parameters of the module */
+
+#define PARAMETERS	"/sys/module/hashbelt/parameters/"
+
+/* 0 or a negative errno. */
+static inline int set_parameter(const char *name, const char *text)
+{
+	char path[128];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		bail_out("%s: %s", path, strerror(errno));
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Any error ends the program: the test relies on the new value. */
+static inline void set_number(const char *name, __u64 value)
+{
+	char text[32];
+	int err;
+
+	snprintf(text, sizeof(text), "%llu", value);
+	err = set_parameter(name, text);
+	if (err)
+		bail_out("%s=%s: %s", name, text, error_name(err));
+}
+
+static inline __u64 get_parameter(const char *name)
+{
+	char path[128], text[32];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (len < 0)
+		bail_out("%s: %s", path, strerror(errno));
+	text[len] = 0;
+	close(fd);
+	return strtoull(text, NULL, 10);
+}
+
+/*
+ * What is freed takes a moment to be: a grace period, and then a worker. How
+ * long does not matter, as long as it comes.
+ */
+static inline bool at_last(bool (*is_so)(void *arg), void *arg)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 10000; tries++) {
+		if (is_so(arg))
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static inline bool is_used_at_most(void *arg)
+{
+	return get_parameter("used_bytes") <= *(__u64 *)arg;
+}
+
+/* Whether the module comes to hold no more than so much. */
+static inline bool used_at_last(__u64 bytes)
+{
+	if (at_last(is_used_at_most, &bytes))
+		return true;
+	note("used_bytes is %llu, not %llu or less", get_parameter("used_bytes"), bytes);
+	return false;
 }
 
 /* Memory, and the lack of it */

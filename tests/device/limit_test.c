@@ -13,31 +13,9 @@
 
 #define TESTS	48
 
-#define PARAMETER	"/sys/module/hashbelt/parameters/max_bytes"
 #define LIMIT		(8 * MIB)
 
 static unsigned char value[MIB];
-static char original[32];
-
-static void set_limit(const char *text)
-{
-	int fd = open(PARAMETER, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		bail_out("%s: %s", PARAMETER, strerror(errno));
-	close(fd);
-}
-
-static void get_limit(char *text, size_t size)
-{
-	int fd = open(PARAMETER, O_RDONLY);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (len < 0)
-		bail_out("%s: %s", PARAMETER, strerror(errno));
-	text[len] = 0;
-	close(fd);
-}
 
 static int put_number(int belt, unsigned int number, __u32 value_len, __u64 ttl_ms)
 {
@@ -110,7 +88,7 @@ static int put_at_last(int belt, unsigned int number, __u32 value_len)
 /* A belt, as soon as what the one before it held has been freed. */
 static int belt_at_last(void)
 {
-	struct hashbelt_create create = { .ttl_ms = TTL, .mode = 0600 };
+	struct hashbelt_settings create = { .ttl_ms = TTL, .mode = 0600 };
 	int belt = open_device(O_RDWR), err;
 	unsigned int tries = 0;
 
@@ -185,7 +163,7 @@ static void test_room(void)
 /* The belt itself, and what it needs beside entries. */
 static void test_belts(void)
 {
-	struct hashbelt_create create = { .buckets = HASHBELT_BUCKETS_MAX };
+	struct hashbelt_settings create = { .buckets = HASHBELT_BUCKETS_MAX };
 	int fds[64], err = 0;
 	unsigned int n;
 
@@ -212,26 +190,22 @@ static void test_belts(void)
 
 static void test_parameter(void)
 {
-	static const char *const bad[] = { "0", "-1", "", "many", "1X", "8M8" };
-	char text[32];
+	static const char *const bad[] = { "0", "-1", "many", "1X", "8M8" };
 	unsigned int i, wrong = 0;
-	int fd = open(PARAMETER, O_WRONLY);
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		wrong += *bad[i] && write(fd, bad[i], strlen(bad[i])) >= 0;
+		wrong += set_parameter("max_bytes", bad[i]) >= 0;
 	ok(!wrong, "a limit that is no size is refused");
-	close(fd);
-	get_limit(text, sizeof(text));
-	is_int(strtoull(text, NULL, 10), LIMIT, "and the limit stays as it was");
+	is_int(get_parameter("max_bytes"), LIMIT, "and the limit stays as it was");
 }
 
 int main(void)
 {
+	__u64 original = get_parameter("max_bytes");
 	int belt;
 
 	plan(TESTS);
-	get_limit(original, sizeof(original));
-	set_limit("8M");
+	set_parameter("max_bytes", "8M");
 	test_parameter();
 	test_size(16, 10000);
 	test_size(4000, 1000);
@@ -239,10 +213,10 @@ int main(void)
 	test_size(MIB, 3);
 	test_room();
 	test_belts();
-	set_limit("4096");
+	set_number("max_bytes", 4096);
 	belt = open_device(O_RDWR);
 	is_errno(put_number(belt, 0, 0, 0), ENOSPC, "a limit may be set below what is in use");
-	set_limit(original);
+	set_number("max_bytes", original);
 	is_errno(put_number(belt, 0, 0, 0), 0, "and be lifted");
 	remove_number(belt, 0);
 	close(belt);

@@ -105,7 +105,7 @@ static void *use_binding(void *arg)
 
 static void bind_anew(void)
 {
-	struct hashbelt_create create = { .ttl_ms = 3000 };
+	struct hashbelt_settings create = { .ttl_ms = 3000 };
 	unsigned int i;
 
 	for (i = 0; i < ROUNDS || early(); i++) {
@@ -118,7 +118,7 @@ static void bind_anew(void)
 
 static void test_binding(void)
 {
-	struct hashbelt_create create = { .name = "one", .ttl_ms = 1000 };
+	struct hashbelt_settings create = { .name = "one", .ttl_ms = 1000 };
 
 	belt = open_device(O_RDWR);
 	must(belt, HASHBELT_IOC_CREATE, &create);
@@ -453,11 +453,11 @@ static void test_item_changes(void)
 	close(belt);
 }
 
-static struct hashbelt_create shared_create;
+static struct hashbelt_settings shared_create;
 
 static void *flip_create(void *arg)
 {
-	struct hashbelt_create *create = &shared_create;
+	struct hashbelt_settings *create = &shared_create;
 	unsigned int i;
 
 	(void)arg;
@@ -497,7 +497,7 @@ static void create_shared(void)
 static void test_create_changes(void)
 {
 	belt = open_device(O_RDWR);
-	shared_create = (struct hashbelt_create){
+	shared_create = (struct hashbelt_settings){
 		.name = "raxe", .mode = 0600, .ttl_ms = 1000, .buckets = 4,
 	};
 	compete(flip_create, 1, create_shared);

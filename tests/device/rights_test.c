@@ -7,14 +7,11 @@
  * What may not be done fails with EPERM and does nothing, all else succeeds.
  */
 #define _GNU_SOURCE
-#include <grp.h>
-#include <sched.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include "device.h"
+#include "process.h"
 
-#define TESTS	68
+#define TESTS	95
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -23,16 +20,18 @@
 
 /* What is tried, as bits of a mask. The order is that of the tries. */
 enum deed {
-	GET, PEEK, SCAN, INFO, STAT, GET_AND_TOUCH, PUT, TOUCH, EXPIRE, REMOVE, CLEAR,
-	HALT, RESUME, ROTATE, ADVANCE, DESTROY,
+	GET, PEEK, SCAN, INFO, STAT, BUCKETS, WATCH, ACK, EVENTS, GET_AND_TOUCH, PUT,
+	TOUCH, EXPIRE, REMOVE, CLEAR, HALT, RESUME, ROTATE, ADVANCE, SETTINGS, DESTROY,
 	ODD = 30,	/* something was neither done nor refused with EPERM */
 };
 
 #define BIT(n)	(1u << (n))
-#define READS	(BIT(GET) | BIT(PEEK) | BIT(SCAN) | BIT(INFO) | BIT(STAT))
+#define READS	(BIT(GET) | BIT(PEEK) | BIT(SCAN) | BIT(INFO) | BIT(STAT) | \
+		 BIT(BUCKETS) | BIT(WATCH) | BIT(ACK) | BIT(EVENTS))
 #define WRITES	(BIT(PUT) | BIT(TOUCH) | BIT(EXPIRE) | BIT(REMOVE) | BIT(CLEAR))
 #define BOTH	(READS | WRITES | BIT(GET_AND_TOUCH))
-#define OWNS	(BIT(HALT) | BIT(RESUME) | BIT(ROTATE) | BIT(ADVANCE) | BIT(DESTROY))
+#define OWNS	(BIT(HALT) | BIT(RESUME) | BIT(ROTATE) | BIT(ADVANCE) | BIT(SETTINGS) | \
+		 BIT(DESTROY))
 #define CLOSED	BIT(29)		/* no access at all: the belt cannot be opened */
 
 struct row {
@@ -74,39 +73,6 @@ static const struct row rows[] = {
 	{ "the superuser, 0000, writing only", 0, 0, 0, O_WRONLY, 0000, WRITES | OWNS },
 };
 
-static void become(uid_t uid, gid_t gid, gid_t group)
-{
-	if (!uid)
-		return;
-	if (setgroups(!!group, &group) || setresgid(gid, gid, gid) ||
-	    setresuid(uid, uid, uid))
-		_exit(99);
-}
-
-/* Runs @work in a process of its own, as somebody; returns what it returns. */
-static unsigned int as(uid_t uid, gid_t gid, gid_t group,
-		       unsigned int (*work)(const void *arg), const void *arg)
-{
-	unsigned int result = BIT(ODD);
-	int pipes[2], status;
-	pid_t child;
-
-	if (pipe(pipes))
-		bail_out("pipe: %s", strerror(errno));
-	child = fork();
-	if (!child) {
-		become(uid, gid, group);
-		result = work(arg);
-		_exit(write(pipes[1], &result, sizeof(result)) != sizeof(result));
-	}
-	close(pipes[1]);
-	if (child < 0 || read(pipes[0], &result, sizeof(result)) != sizeof(result))
-		result = BIT(ODD);
-	waitpid(child, &status, 0);
-	close(pipes[0]);
-	return result;
-}
-
 static unsigned int deed(enum deed which, int err)
 {
 	if (!err)
@@ -127,12 +93,32 @@ static int one(int fd, unsigned long request, __u32 how)
 	return call(fd, request, &item);
 }
 
+/* A descriptor that is open for writing only cannot be read at all. */
+static unsigned int try_events(int fd)
+{
+	static char buffer[4096];
+	__u64 sequence = ~0ULL;
+	unsigned int done;
+	int err;
+
+	err = call(fd, HASHBELT_IOC_ACK, &sequence);
+	done = deed(ACK, err == -ENOENT ? 0 : err);
+	err = read(fd, buffer, sizeof(buffer)) < 0 ? -errno : 0;
+	if (err == -EBADF && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+		err = -EPERM;
+	/* The default belt reports nothing. */
+	return done | deed(EVENTS, err == -ENODATA || err == -EAGAIN ? 0 : err);
+}
+
 static unsigned int try_reading(int fd)
 {
 	static char buffer[4096];
 	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+	static __u64 counts[3];
+	struct hashbelt_buckets buckets = { .counts = address(counts), .count = 3 };
 	struct hashbelt_info info = {};
 	struct hashbelt_stat stat = {};
+	__u32 flags = HASHBELT_WATCH_ACK;
 	unsigned int done;
 
 	done = deed(GET, one(fd, HASHBELT_IOC_GET, 0));
@@ -140,7 +126,9 @@ static unsigned int try_reading(int fd)
 	done |= deed(SCAN, call(fd, HASHBELT_IOC_SCAN, &scan));
 	done |= deed(INFO, call(fd, HASHBELT_IOC_INFO, &info));
 	done |= deed(STAT, call(fd, HASHBELT_IOC_STAT, &stat));
-	return done;
+	done |= deed(BUCKETS, call(fd, HASHBELT_IOC_BUCKETS, &buckets));
+	done |= deed(WATCH, call(fd, HASHBELT_IOC_WATCH, &flags));
+	return done | try_events(fd);
 }
 
 static unsigned int try_writing(int fd)
@@ -157,6 +145,27 @@ static unsigned int try_writing(int fd)
 	return done;
 }
 
+/* Each setting, to a value that is fine; all are done or none is. */
+static int try_set(int fd)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = TTL, .buckets = 3, .reasons = HASHBELT_REPORT_ALL, .mode = 0600,
+		.gid = getegid(),
+	};
+	int err = 0, first = 0;
+	__u32 field;
+
+	for (field = 1; field <= HASHBELT_SET_ALL; field *= 2) {
+		settings.fields = field;
+		err = call(fd, HASHBELT_IOC_SET, &settings);
+		if (field == 1)
+			first = err;
+		if (err != first)
+			return -ENOTRECOVERABLE;
+	}
+	return err;
+}
+
 static unsigned int try_owning(int fd)
 {
 	unsigned int done;
@@ -166,6 +175,7 @@ static unsigned int try_owning(int fd)
 	done |= deed(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
 	done |= deed(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
 	done |= deed(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &ms));
+	done |= deed(SETTINGS, try_set(fd));
 	done |= deed(DESTROY, destroy_belt(fd, NAME));
 	return done;
 }
@@ -173,7 +183,7 @@ static unsigned int try_owning(int fd)
 static unsigned int try_all(const void *arg)
 {
 	const struct row *row = arg;
-	int fd = open(HASHBELT_DEVICE, row->flags), err;
+	int fd = open(HASHBELT_DEVICE, row->flags | O_NONBLOCK), err;
 	unsigned int done;
 
 	if (fd < 0)
@@ -188,14 +198,19 @@ static unsigned int try_all(const void *arg)
 	return try_reading(fd) | try_writing(fd) | try_owning(fd);
 }
 
-/* OWNER, of GROUP, makes the belt. */
+/* OWNER, of GROUP, makes the belt: with an entry, and an event to be read. */
 static unsigned int make(const void *arg)
 {
+	struct hashbelt_settings settings = {
+		.name = NAME, .ttl_ms = TTL, .mode = *(const __u32 *)arg,
+		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
+	};
 	int fd = open(HASHBELT_DEVICE, O_RDWR);
 
-	if (fd < 0 || create_belt(fd, NAME, *(const __u32 *)arg))
+	if (fd < 0 || call(fd, HASHBELT_IOC_CREATE, &settings))
 		return 1;
 	must(fd, HASHBELT_IOC_HALT, NULL);
+	put_text(fd, "key", "old", 0);
 	put_text(fd, "key", "value", 0);
 	return 0;
 }
@@ -217,8 +232,10 @@ static void end_belt(void)
 static int unchanged(int fd, const struct sight *was)
 {
 	struct sight is = look(fd, "key");
+	struct hashbelt_info info = info_of(fd);
 
-	return same_sight(was, &is);
+	return same_sight(was, &is) && info.queued == 1 && info.sequence == 1 &&
+	       info.ttl_ms == TTL && info.gid == GROUP;
 }
 
 static void test_row(const struct row *row)
@@ -262,7 +279,8 @@ static void test_access(void)
 	is_int(as(OWNER, GROUP, 0, access_of, &read_only), HASHBELT_MAY_READ,
 	       "but through a descriptor for reading it may only read");
 	is_int(as(OTHER, GROUP, 0, access_of, &read_write),
-	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE, "the group, that it may read and write");
+	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE,
+	       "the group, that it may read and write");
 	is_int(as(OTHER, OTHER, 0, access_of, &read_write), HASHBELT_MAY_READ,
 	       "another, that it may read");
 	end_belt();
@@ -271,7 +289,7 @@ static void test_access(void)
 /* A belt's maker may use it through the descriptor that made it. */
 static unsigned int make_and_use(const void *arg)
 {
-	struct hashbelt_create create = { .mode = *(const __u32 *)arg };
+	struct hashbelt_settings create = { .mode = *(const __u32 *)arg };
 	int fd = open(HASHBELT_DEVICE, O_RDWR);
 	unsigned int done;
 
@@ -282,6 +300,7 @@ static unsigned int make_and_use(const void *arg)
 	done |= deed(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
 	done |= deed(RESUME, call(fd, HASHBELT_IOC_RESUME, NULL));
 	done |= deed(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
+	done |= deed(SETTINGS, try_set(fd));
 	return done | deed(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &(__u64){ 1 }));
 }
 
@@ -301,6 +320,12 @@ static unsigned int destroy_others(const void *arg)
 	return -destroy_belt(fd, NAME);
 }
 
+static unsigned int open_again(const void *arg)
+{
+	(void)arg;
+	return -open_belt(inherited, NAME);
+}
+
 static void test_holders(void)
 {
 	const __u32 none = 0;
@@ -308,7 +333,7 @@ static void test_holders(void)
 	is_int(as(OTHER, OTHER, 0, make_and_use, &none), BOTH | OWNS,
 	       "who has made a belt may use it, whatever its mode");
 	make_belt(0600);
-	inherited = open_device(O_RDWR);
+	inherited = open_device(O_RDWR | O_NONBLOCK);
 	if (open_belt(inherited, NAME))
 		bail_out("open");
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
@@ -374,6 +399,14 @@ static unsigned int list(const void *arg)
 	return found;
 }
 
+static unsigned int make_unreadable(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR);
+
+	(void)arg;
+	return create_belt(fd, "named i", 0000);
+}
+
 static void test_list(void)
 {
 	static const __u32 modes[] = { 0600, 0604, 0602, 0660, 0000 };
@@ -386,16 +419,258 @@ static void test_list(void)
 		if (create_belt(fd, name, modes[i]))
 			bail_out("create");
 	}
-	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1) | BIT(2),
-	       "names of belts that one may not use are not listed");
-	is_int(as(OTHER, OTHER, 1, list, NULL), BIT(1) | BIT(2),
+	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1),
+	       "names of belts that one may neither read nor configure are not listed");
+	is_int(as(OTHER, OTHER, 1, list, NULL), BIT(1),
 	       "a group of no belt does not matter");
 	is_int(as(0, 0, 0, list, NULL), 31 | BIT(10), "the superuser sees all");
+	as(OTHER, OTHER, 0, make_unreadable, NULL);
+	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1) | BIT(8),
+	       "one's own are listed, though one may not read them");
+	is_int(as(OWNER, OTHER, 0, list, NULL), BIT(1), "to others they are not");
+	destroy_belt(fd, "named i");
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
 		name[6] = 'a' + i;
 		destroy_belt(fd, name);
 	}
 	close(fd);
+}
+
+/* Groups, as the owner changes them */
+
+#define CLUB	2500	/* the owner may be of it */
+#define ELSE	2600	/* nobody is */
+
+/* What is to be set of the belt, and by whom it is opened. */
+struct change {
+	__u32 fields;
+	gid_t gid;
+	__u32 mode;
+};
+
+static int apply(int fd, const struct change *change)
+{
+	return set_belt(fd, (struct hashbelt_settings){
+		.fields = change->fields, .gid = change->gid, .mode = change->mode,
+		.ttl_ms = 77,
+	});
+}
+
+/* A negative errno, the sign left off. */
+static unsigned int change_belt(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR);
+
+	if (fd < 0 || open_belt(fd, NAME))
+		return NO_RESULT;
+	return -apply(fd, arg);
+}
+
+static unsigned int create_of_group(const void *arg)
+{
+	struct hashbelt_settings settings = {
+		.fields = HASHBELT_SET_GID, .gid = *(const gid_t *)arg,
+	};
+	int fd = open(HASHBELT_DEVICE, O_RDWR), err;
+
+	err = call(fd, HASHBELT_IOC_CREATE, &settings);
+	if (!err && info_of(fd).gid != settings.gid)
+		return NO_RESULT;
+	return -err;
+}
+
+static void test_group(void)
+{
+	static const struct row row = { .flags = O_RDWR };
+	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_MODE, CLUB, 0660 };
+
+	make_belt(0660);
+	is_int(as(OWNER, GROUP, 0, change_belt, &change), EPERM,
+	       "the owner cannot give a belt to a group that it is not of");
+	is_int(as(OTHER, GROUP, 0, try_all, &row), BOTH,
+	       "so it has the group that it had");
+	end_belt();
+	make_belt(0600);
+	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0,
+	       "but to one that it is of");
+	is_int(as(OTHER, GROUP, 0, try_all, &row), CLOSED, "the old group is out then");
+	is_int(as(OTHER, OTHER, CLUB, try_all, &row), BOTH, "and the new one is in");
+	end_belt();
+	make_belt(0600);
+	change.mode = 0640;
+	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0, "a mode for reading");
+	is_int(as(OTHER, OTHER, CLUB, try_all, &row), READS, "is one for reading");
+	end_belt();
+}
+
+static void test_group_limits(void)
+{
+	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_TTL, ELSE, 0 };
+	static const gid_t group = GROUP, club = CLUB;
+	int fd = open_device(O_RDWR);
+
+	make_belt(0600);
+	if (open_belt(fd, NAME))
+		bail_out("open");
+	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), EPERM,
+	       "a call that asks for a group too many");
+	ok(info_of(fd).gid == GROUP && info_of(fd).ttl_ms == TTL,
+	   "changes nothing else either");
+	change.gid = GROUP;
+	is_int(as(OTHER, GROUP, 0, change_belt, &change), NO_RESULT,
+	       "a belt that one may not open cannot be changed");
+	SET(fd, .fields = HASHBELT_SET_MODE, .mode = 0666);
+	is_int(as(OTHER, GROUP, 0, change_belt, &change), EPERM,
+	       "one that is another's cannot be changed, though one may write");
+	is_errno(apply(fd, &(struct change){ HASHBELT_SET_GID, ELSE, 0 }), 0,
+		 "the superuser gives a belt to any group");
+	ok(info_of(fd).gid == ELSE && info_of(fd).uid == OWNER,
+	   "which leaves it its owner");
+	is_int(as(OTHER, GROUP, 0, create_of_group, &group), 0,
+	       "a belt can be made of one's group");
+	is_int(as(OTHER, GROUP, CLUB, create_of_group, &club), 0,
+	       "of any that one is of");
+	is_int(as(OTHER, GROUP, 0, create_of_group, &club), EPERM, "and of no other");
+	close(fd);
+	end_belt();
+}
+
+/* Rights are decided when a descriptor is bound. */
+static void test_bound(void)
+{
+	int fd = open_device(O_RDWR);
+
+	make_belt(0666);
+	inherited = open_device(O_RDWR | O_NONBLOCK);
+	if (open_belt(fd, NAME) || open_belt(inherited, NAME))
+		bail_out("open");
+	SET(fd, .fields = HASHBELT_SET_MODE, .mode = 0);
+	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
+	       "what a descriptor was bound for it may do, whatever becomes of the mode");
+	is_int(as(OTHER, OTHER, 0, open_again, NULL), EACCES,
+	       "but it cannot be bound anew");
+	close(inherited);
+	close(fd);
+	end_belt();
+}
+
+/* A user namespace in which one is superuser, and is oneself outside */
+
+static unsigned int own_in_namespace(const void *arg)
+{
+	struct hashbelt_settings create = {
+		.name = "inside", .ttl_ms = TTL, .mode = 0640,
+	};
+	struct change change = { HASHBELT_SET_GID, 0, 0 };
+	int fd = open(HASHBELT_DEVICE, O_RDWR);
+	struct hashbelt_info info;
+	unsigned int odd = 0;
+
+	(void)arg;
+	if (fd < 0 || call(fd, HASHBELT_IOC_CREATE, &create) || !enter_namespace())
+		return NO_RESULT;
+	info = info_of(fd);
+	odd |= info.uid || info.gid ? BIT(0) : 0;
+	if (open_belt(fd, "inside") || info_of(fd).access != 7)
+		odd |= BIT(1);
+	if (apply(fd, &change))
+		odd |= BIT(2);
+	change.gid = 5;
+	if (apply(fd, &change) != -EINVAL)
+		odd |= BIT(3);
+	/* What it is outside is no number in here. */
+	change.gid = OTHER;
+	if (apply(fd, &change) != -EINVAL)
+		odd |= BIT(4);
+	change.gid = ~0u;
+	if (apply(fd, &change) != -EINVAL)
+		odd |= BIT(5);
+	create.name[0] = 'I';
+	create.fields = HASHBELT_SET_GID;
+	create.gid = 5;
+	if (call(fd, HASHBELT_IOC_CREATE, &create) != -EINVAL)
+		odd |= BIT(6);
+	create.gid = 0;
+	if (call(fd, HASHBELT_IOC_CREATE, &create) || info_of(fd).gid)
+		odd |= BIT(7);
+	return odd;
+}
+
+static unsigned int others_in_namespace(const void *arg)
+{
+	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_MODE, 0, 0666 };
+	unsigned int odd = 0;
+	int fd;
+
+	(void)arg;
+	if (!enter_namespace() || getuid())
+		return NO_RESULT;
+	fd = open(HASHBELT_DEVICE, O_RDWR);
+	if (open_belt(fd, NAME))
+		return NO_RESULT;
+	/* Its mode is 0666, and that is all that counts. */
+	if (info_of(fd).access != (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE))
+		odd |= BIT(0);
+	if (info_of(fd).uid != 65534 || info_of(fd).gid != 65534)
+		odd |= BIT(1);
+	if (apply(fd, &change) != -EPERM || call(fd, HASHBELT_IOC_HALT, NULL) != -EPERM)
+		odd |= BIT(2);
+	if (destroy_belt(fd, NAME) != -EPERM)
+		odd |= BIT(3);
+	return odd;
+}
+
+static void test_mapped(void)
+{
+	int fd = open_device(O_RDWR);
+	struct hashbelt_info info;
+
+	is_int(as(OTHER, OTHER, 0, own_in_namespace, NULL), 0,
+	       "in a user namespace one owns what is one's own, by the numbers in there");
+	if (open_belt(fd, "inside"))
+		bail_out("no belt");
+	info = info_of(fd);
+	ok(info.uid == OTHER && info.gid == OTHER, "which are the old ones outside");
+	destroy_belt(fd, "inside");
+	if (open_belt(fd, "Inside"))
+		bail_out("no belt");
+	info = info_of(fd);
+	ok(info.uid == OTHER && info.gid == OTHER,
+	   "also of a belt that was made in there");
+	destroy_belt(fd, "Inside");
+	make_belt(0666);
+	is_int(as(OTHER, OTHER, 0, others_in_namespace, NULL), 0,
+	       "to be superuser in there is nothing to a belt of somebody else");
+	end_belt();
+	close(fd);
+}
+
+/* A belt without a name is whose descriptor one has. */
+static unsigned int use_received(const void *arg)
+{
+	inherited = receive_descriptor(*(const int *)arg);
+	if (inherited < 0)
+		return NO_RESULT;
+	return try_reading(inherited) | try_writing(inherited);
+}
+
+static void test_nameless(void)
+{
+	int sockets[2], belt = belt_of((struct hashbelt_settings){});
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		bail_out("socketpair: %s", strerror(errno));
+	put_text(belt, "key", "value", 0);
+	inherited = belt;
+	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
+	       "a belt without a name is used by a child, whoever that becomes");
+	send_descriptor(sockets[0], belt);
+	close(belt);
+	is_int(as(OTHER, OTHER, 0, use_received, &sockets[1]), BOTH,
+	       "and by who receives its descriptor");
+	is_int(as(OTHER, OTHER, 0, list, NULL) & ~BIT(10), 0, "but is in nobody's list");
+	close(sockets[0]);
+	close(sockets[1]);
 }
 
 static unsigned int open_node(const void *arg)
@@ -410,7 +685,8 @@ static unsigned int use_default(const void *arg)
 	int fd = open(HASHBELT_DEVICE, O_RDWR);
 
 	(void)arg;
-	return try_reading(fd) | try_writing(fd) | deed(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
+	return try_reading(fd) | try_writing(fd) |
+	       deed(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
 }
 
 /* The node's own permissions come first; it is open to all in other tests. */
@@ -423,7 +699,8 @@ static void test_node(void)
 		bail_out("stat: %s", strerror(errno));
 	ok(S_ISCHR(node.st_mode) && (node.st_mode & 0777) == 0600 && !node.st_uid,
 	   "the node is the superuser's alone, to begin with");
-	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES, "so another cannot open it");
+	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES,
+	       "so another cannot open it");
 	chmod(HASHBELT_DEVICE, 0604);
 	is_int(as(OTHER, OTHER, 0, open_node, &read_only), 0, "unless it may read it");
 	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES, "but then not write");
@@ -445,6 +722,11 @@ int main(void)
 	test_access();
 	test_holders();
 	test_namespace();
+	test_mapped();
+	test_group();
+	test_group_limits();
+	test_bound();
+	test_nameless();
 	test_list();
 	chmod(HASHBELT_DEVICE, 0600);
 	return done_testing();

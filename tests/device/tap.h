@@ -2,8 +2,8 @@
 /*
  * tap.h - say in TAP which promises were kept.
  *
- * A program says plan() first, then ok(), is_int() or is_errno() once for each
- * promise, and returns done_testing() from main(): not 0 if a promise was broken
+ * A program says plan() first, then ok(), is_int(), is_errno() or skip() once for
+ * each promise, and returns done_testing() from main(): not 0 if a promise was broken
  * or the number of them is not the planned one. Processes that it forks do not
  * report themselves; they hand what they found to their parent.
  */
@@ -105,6 +105,20 @@ static inline __printf(3, 4) bool is_errno(int got, int want, const char *format
 		note("got %s (%d), expected %s", error_name(got), got, error_name(want));
 	va_end(args);
 	return got == -want;
+}
+
+/* @tests promises that cannot be tested here, and why. */
+static inline __printf(2, 3) void skip(unsigned int tests, const char *format, ...)
+{
+	va_list args;
+
+	while (tests--) {
+		printf("ok %u # SKIP ", ++tap_run);
+		va_start(args, format);
+		vprintf(format, args);
+		va_end(args);
+		printf("\n");
+	}
 }
 
 static inline int done_testing(void)

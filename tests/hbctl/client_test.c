@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What hbctl does not use of the client library, on /dev/hashbelt. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,14 @@
 
 /* More than two calls of the kernel. */
 #define ITEMS	(2 * HASHBELT_BATCH_MAX + 10)
+
+/* More than one call of the kernel looks at; by 4. */
+#define MANY	40000
+
+/* Locks of one owner: more than the first buffer of a list has room for. */
+#define LOCKS	500
+
+#define PLANNED	94
 
 static int failures, count;
 
@@ -42,7 +51,7 @@ static void test_names(int fd)
 /* Leaves the descriptor with a belt that nobody else can reach. */
 static void test_nameless(int fd)
 {
-	struct hashbelt_create settings = { .name = "ignored", .ttl_ms = 60000 };
+	struct hashbelt_settings settings = { .name = "ignored", .ttl_ms = 60000 };
 	struct hashbelt_info info;
 
 	result(!hashbelt_create(fd, NULL, &settings), "create: without a name");
@@ -142,11 +151,375 @@ static void test_stat(int fd)
 	       counters[HASHBELT_STAT_REMOVES] == 1, "stat: all there are");
 }
 
+static void put_text(int fd, const char *key, const char *value, __u64 ttl_ms)
+{
+	struct hashbelt_item item = { .ttl_ms = ttl_ms, .flags = 7 };
+
+	if (hashbelt_put(fd, key, strlen(key), value, strlen(value), &item))
+		printf("# cannot put %s\n", key);
+}
+
+/* Halts the belt: an interval of 10 seconds, and 5 buckets. */
+static void test_buckets(int fd)
+{
+	struct hashbelt_settings settings = {
+		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
+		.ttl_ms = 40000, .buckets = 5, .name = "not looked at",
+	};
+	struct hashbelt_info info;
+	__u64 counts[5];
+
+	result(!hashbelt_set(fd, &settings) && !hashbelt_info(fd, &info) &&
+	       info.ttl_ms == 40000 && info.buckets == 5 && info.entries == ITEMS,
+	       "set: what is named, and no entry is lost");
+	settings.fields = HASHBELT_SET_BUCKETS;
+	settings.buckets = 1;
+	result(hashbelt_set(fd, &settings) == -EINVAL, "set: EINVAL");
+	if (hashbelt_halt(fd) || hashbelt_clear(fd))
+		printf("# cannot halt or clear\n");
+	put_text(fd, "now", "", 1);
+	put_text(fd, "next", "", 10000);
+	put_text(fd, "next too", "", 19999);
+	put_text(fd, "last", "", 40000);
+	put_text(fd, "never", "", HASHBELT_TTL_NEVER);
+	memset(counts, 0xff, sizeof(counts));
+	result(!hashbelt_buckets(fd, counts, 5) && counts[0] == 1 && counts[1] == 2 &&
+	       !counts[2] && !counts[3] && counts[4] == 2, "buckets: by time left");
+	result(!hashbelt_buckets(fd, counts, 1) && counts[0] == 5, "buckets: one");
+	result(hashbelt_buckets(fd, counts, 0) == -EINVAL &&
+	       hashbelt_buckets(fd, counts, HASHBELT_BUCKETS_MAX + 1) == -EINVAL,
+	       "buckets: EINVAL");
+	if (hashbelt_clear(fd))
+		printf("# cannot clear\n");
+}
+
+/* What was counted in more than one piece adds up. */
+static void test_many_buckets(int fd)
+{
+	static __u64 counts[HASHBELT_BUCKETS_MAX];
+	__u64 sum = 0;
+	char key[32];
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_text(fd, key, "", 5000 + i % 4 * 10000);
+	}
+	if (hashbelt_buckets(fd, counts, HASHBELT_BUCKETS_MAX))
+		printf("# cannot count\n");
+	for (i = 0; i < HASHBELT_BUCKETS_MAX; i++)
+		sum += counts[i];
+	result(sum == MANY && counts[0] == MANY / 4 && counts[3] == MANY / 4,
+	       "buckets: of many entries");
+	if (hashbelt_clear(fd))
+		printf("# cannot clear\n");
+}
+
+static void test_lags(int fd)
+{
+	__u64 lags[HASHBELT_LAGS + 1];
+	unsigned int few = 2, more = HASHBELT_LAGS + 1;
+
+	put_text(fd, "late", "", 1000);
+	if (hashbelt_advance(fd, 100000))
+		printf("# cannot advance\n");
+	memset(lags, 0xff, sizeof(lags));
+	result(!hashbelt_lags(fd, lags, &few) && few == 2 && !lags[0] && !lags[1] &&
+	       lags[2] == ~0ULL, "lags: fewer than there are");
+	/* 99 seconds are less than 2^17 ms, and not less than 2^16. */
+	result(!hashbelt_lags(fd, lags, &more) && more == HASHBELT_LAGS &&
+	       lags[17] == 1 && lags[HASHBELT_LAGS] == ~0ULL, "lags: all there are");
+}
+
+static bool is_event(const struct hashbelt_event *event, __u32 reason, const char *key,
+		     const char *value)
+{
+	return event && event->reason == reason && event->flags == 7 &&
+	       event->key_len == strlen(key) && event->value_len == strlen(value) &&
+	       !memcmp(hashbelt_event_key(event), key, strlen(key)) &&
+	       !memcmp(hashbelt_event_value(event), value, strlen(value));
+}
+
+/* Three events: two of 72 bytes and one of 80, as their sizes are rounded up. */
+static void test_events(int fd)
+{
+	struct hashbelt_settings settings = {
+		.fields = HASHBELT_SET_HANDLER | HASHBELT_SET_REASONS,
+		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
+	};
+	const struct hashbelt_event *first, *second, *third;
+	__u64 buffer[64];
+	ssize_t len;
+
+	if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK))
+		printf("# cannot set O_NONBLOCK\n");
+	result(hashbelt_read(fd, buffer, sizeof(buffer)) == -ENODATA, "read: ENODATA");
+	result(!hashbelt_set(fd, &settings) &&
+	       hashbelt_read(fd, buffer, sizeof(buffer)) == -EAGAIN, "read: EAGAIN");
+	put_text(fd, "a", "value", 0);
+	put_text(fd, "a", "other", 0);
+	put_text(fd, "key", "long value", 0);
+	hashbelt_remove(fd, "key", 3, NULL);
+	hashbelt_expire(fd, "a", 1);
+	result(hashbelt_read(fd, buffer, 64) == -EMSGSIZE, "read: EMSGSIZE");
+	result(!hashbelt_watch(fd, HASHBELT_WATCH_ACK), "watch");
+	result(hashbelt_watch(fd, ~0U) == -EINVAL, "watch: EINVAL");
+	len = hashbelt_read(fd, buffer, sizeof(buffer));
+	first = hashbelt_event_next(buffer, len, NULL);
+	second = hashbelt_event_next(buffer, len, first);
+	third = hashbelt_event_next(buffer, len, second);
+	result(len == 72 + 80 + 72 &&
+	       is_event(first, HASHBELT_REPLACED, "a", "value") &&
+	       is_event(second, HASHBELT_REMOVED, "key", "long value") &&
+	       is_event(third, HASHBELT_EXPIRED, "a", "other") &&
+	       !hashbelt_event_next(buffer, len, third), "read: all of them, in order");
+	result(!hashbelt_event_next(buffer, 0, NULL), "events: none of them");
+	result(!hashbelt_ack(fd, second->sequence) &&
+	       hashbelt_ack(fd, first->sequence) == -ENOENT &&
+	       !hashbelt_ack(fd, third->sequence) &&
+	       hashbelt_ack(fd, third->sequence) == -ENOENT, "ack: each once");
+}
+
+static void test_add(int fd)
+{
+	static char large[HASHBELT_KEY_MAX + 1];
+	char text[32] = "";
+	__s64 sum = 0;
+
+	result(!hashbelt_add(fd, "sum", 3, 5, 100, 0, &sum) && sum == 105,
+	       "add: to what it begins with");
+	result(!hashbelt_add(fd, "sum", 3, -205, 7, 0, &sum) && sum == -100,
+	       "add: to what is there");
+	result(!hashbelt_add(fd, "sum", 3, 1, 0, 0, NULL) &&
+	       !hashbelt_get(fd, "sum", 3, text, sizeof(text), NULL) &&
+	       !strcmp(text, "-99"), "add: the sum is the value");
+	sum = 3;
+	result(hashbelt_add(fd, "sum", 3, INT64_MIN, 0, 0, &sum) == -EOVERFLOW && sum == 3,
+	       "add: EOVERFLOW");
+	put_text(fd, "sum", "word", 0);
+	result(hashbelt_add(fd, "sum", 3, 1, 0, 0, &sum) == -EBADMSG && sum == 3,
+	       "add: EBADMSG");
+	result(hashbelt_add(fd, large, sizeof(large), 1, 0, 0, NULL) == -E2BIG &&
+	       hashbelt_add(fd, large, 0, 1, 0, 0, NULL) == -EINVAL, "add: E2BIG, EINVAL");
+}
+
+static void advance(int fd, __u64 ms)
+{
+	if (hashbelt_advance(fd, ms))
+		printf("# cannot advance\n");
+}
+
+static void test_fill(int fd)
+{
+	struct hashbelt_fill first = { .lease_ms = 1000000 }, second = { 0 };
+	static char large[HASHBELT_KEY_MAX + 1];
+	char text[32] = "";
+
+	result(hashbelt_fill(fd, "f", 1, text, sizeof(text), &first) == -ENOENT &&
+	       first.state == HASHBELT_GRANTED && first.token, "fill: granted");
+	result(hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) == -ENOENT &&
+	       second.state == HASHBELT_FILLING, "fill: somebody else has it");
+	result(hashbelt_give_up(fd, "f", 1, first.token + 1) == -ENOENT &&
+	       !hashbelt_give_up(fd, "f", 1, first.token) &&
+	       hashbelt_give_up(fd, "f", 1, first.token) == -ENOENT,
+	       "give up: once, and by the token");
+	second = (struct hashbelt_fill){ 0 };
+	result(hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) == -ENOENT &&
+	       second.state == HASHBELT_GRANTED && second.token > first.token,
+	       "fill: the next one has it");
+	put_text(fd, "f", "value", 0);
+	second = (struct hashbelt_fill){ 0 };
+	result(!hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) &&
+	       second.item.value_len == 5 && !strcmp(text, "value") && !second.state &&
+	       second.item.flags == 7, "fill: what is there");
+	second = (struct hashbelt_fill){ 0 };
+	result(hashbelt_fill(fd, "f", 1, text, 4, &second) == -ERANGE &&
+	       second.item.value_len == 5, "fill: ERANGE says how long");
+	result(hashbelt_fill(fd, large, sizeof(large), text, 1, &second) == -E2BIG,
+	       "fill: E2BIG");
+}
+
+/* The next event of a request, or NULL. One read may have returned several. */
+static const struct hashbelt_event *next_request(int fd)
+{
+	static __u64 buffer[(sizeof(struct hashbelt_event) + HASHBELT_KEY_MAX) / 8];
+	static const struct hashbelt_event *event;
+	static ssize_t len;
+
+	if (event)
+		event = hashbelt_event_next(buffer, len, event);
+	if (!event) {
+		len = hashbelt_read(fd, buffer, sizeof(buffer));
+		event = len > 0 ? hashbelt_event_next(buffer, len, NULL) : NULL;
+	}
+	return event;
+}
+
+static bool is_completion(const struct hashbelt_event *event, __u64 id, __u32 cause,
+			  const char *key)
+{
+	return event && event->kind == HASHBELT_REQUEST && event->version == id &&
+	       event->reason == cause && event->key_len == strlen(key) &&
+	       !event->value_len &&
+	       !memcmp(hashbelt_event_key(event), key, event->key_len);
+}
+
+static void test_request(int fd)
+{
+	const struct hashbelt_key keys[] = {
+		{ .key = (uintptr_t)"one", .key_len = 3 },
+		{ .key = (uintptr_t)"other", .key_len = 5 },
+	};
+	static char large[HASHBELT_KEY_MAX + 1];
+	unsigned int done = 7;
+
+	result(!hashbelt_watch(fd, HASHBELT_WATCH_REQUESTS) && !next_request(fd),
+	       "watch: requests alone");
+	result(!hashbelt_request(fd, 1, keys, 2, 0) &&
+	       !hashbelt_request(fd, 2, keys + 1, 1, HASHBELT_TTL_NEVER) &&
+	       !hashbelt_request(fd, 3, keys, 1, 1000), "request");
+	result(hashbelt_request(fd, 2, keys, 1, 0) == -EEXIST, "request: EEXIST");
+	result(hashbelt_request(fd, 4, keys, 0, 0) == -EINVAL &&
+	       hashbelt_request(fd, 4, keys, HASHBELT_REQUEST_KEYS + 1, 0) < 0,
+	       "request: too few keys and too many");
+	result(!next_request(fd), "request: they wait");
+	put_text(fd, "other", "", 0);
+	result(is_completion(next_request(fd), 1, HASHBELT_BY_PUT, "other") &&
+	       is_completion(next_request(fd), 2, HASHBELT_BY_PUT, "other") &&
+	       !next_request(fd), "request: a put completes those that wait for it");
+	result(!hashbelt_request(fd, 2, keys + 1, 1, 0), "request: the id is free again");
+	result(!hashbelt_complete(fd, "other", 5, &done) && done == 1 &&
+	       is_completion(next_request(fd), 2, HASHBELT_BY_COMPLETE, "other"),
+	       "complete");
+	result(!hashbelt_complete(fd, "other", 5, &done) && !done &&
+	       !hashbelt_complete(fd, "other", 5, NULL), "complete: none");
+	result(hashbelt_complete(fd, large, sizeof(large), NULL) == -E2BIG &&
+	       hashbelt_complete(fd, large, 0, NULL) == -EINVAL, "complete: E2BIG, EINVAL");
+	advance(fd, 1000000);
+	result(is_completion(next_request(fd), 3, HASHBELT_BY_TIMEOUT, ""),
+	       "request: it times out");
+	result(!hashbelt_request(fd, 5, keys, 1, 0) && !hashbelt_cancel(fd, 5) &&
+	       hashbelt_cancel(fd, 5) == -ENOENT, "cancel: once");
+	put_text(fd, "one", "", 0);
+	result(!next_request(fd), "cancel: it is not heard of again");
+}
+
+/* Locks are for belts that lose nothing. */
+static void test_lock(int fd)
+{
+	struct hashbelt_settings settings = { .fields = HASHBELT_SET_POLICY };
+	struct hashbelt_lock lock = { .ttl_ms = 5000 };
+	char owner[HASHBELT_OWNER_MAX];
+	size_t len = 2;
+
+	result(hashbelt_lock(fd, "l", 1, "me", 2, NULL) == -EOPNOTSUPP, "lock: EOPNOTSUPP");
+	settings.policy = HASHBELT_PINNED;
+	result(!hashbelt_set(fd, &settings) && !hashbelt_lock(fd, "l", 1, "me", 2, &lock) &&
+	       lock.token && lock.ttl_ms == 5000 && !lock.held_ms, "lock");
+	result(hashbelt_lock(fd, "l", 1, "you", 3, NULL) == -EBUSY, "lock: EBUSY");
+	result(!hashbelt_lock(fd, "l", 1, "me", 2, NULL), "lock: the same owner again");
+	lock.wait_ms = 0;
+	lock.ttl_ms = 40001;
+	result(hashbelt_lock(fd, "l", 1, "me", 2, &lock) == -EDOM, "lock: EDOM");
+	advance(fd, 3000);
+	result(!hashbelt_holder(fd, "l", 1, owner, &len, &lock) && len == 2 &&
+	       !memcmp(owner, "me", 2) && lock.held_ms == 3000 && lock.ttl_ms == 37000,
+	       "holder");
+	len = 1;
+	result(hashbelt_holder(fd, "l", 1, owner, &len, NULL) == -ERANGE && len == 2,
+	       "holder: ERANGE says how long");
+	result(hashbelt_holder(fd, "m", 1, owner, &len, NULL) == -ENOENT, "holder: ENOENT");
+	result(!hashbelt_renew(fd, "l", 1, "me", 2, 7000, &lock) && lock.ttl_ms == 7000 &&
+	       !hashbelt_renew(fd, "l", 1, "me", 2, 0, NULL), "renew");
+	result(hashbelt_renew(fd, "l", 1, "you", 3, 0, NULL) == -EACCES &&
+	       hashbelt_renew(fd, "m", 1, "me", 2, 0, NULL) == -ENOENT &&
+	       hashbelt_renew(fd, "l", 1, "me", 2, 40001, NULL) == -EDOM,
+	       "renew: EACCES, ENOENT, EDOM");
+	result(hashbelt_unlock(fd, "l", 1, "you", 3) == -EACCES &&
+	       !hashbelt_unlock(fd, "l", 1, "me", 2) &&
+	       hashbelt_unlock(fd, "l", 1, "me", 2) == -ENOENT, "unlock: once, by its owner");
+}
+
+static void test_lock_sizes(int fd)
+{
+	static char large[HASHBELT_KEY_MAX + 1];
+	char owner[HASHBELT_OWNER_MAX + 1] = "";
+	__u64 released = 7;
+	size_t len;
+
+	result(!hashbelt_lock(fd, large, HASHBELT_KEY_MAX, owner, HASHBELT_OWNER_MAX, NULL),
+	       "lock: the longest name and owner");
+	len = ~(size_t)0;
+	result(!hashbelt_holder(fd, large, HASHBELT_KEY_MAX, owner, &len, NULL) &&
+	       len == HASHBELT_OWNER_MAX, "holder: any size");
+	result(hashbelt_lock(fd, large, sizeof(large), "me", 2, NULL) == -E2BIG &&
+	       hashbelt_lock(fd, "l", 1, owner, sizeof(owner), NULL) == -E2BIG &&
+	       hashbelt_lock(fd, "", 0, "me", 2, NULL) == -EINVAL &&
+	       hashbelt_lock(fd, "l", 1, "", 0, NULL) == -EINVAL, "lock: E2BIG, EINVAL");
+	result(!hashbelt_release(fd, owner, HASHBELT_OWNER_MAX, &released) &&
+	       released == 1 &&
+	       !hashbelt_release(fd, owner, HASHBELT_OWNER_MAX, &released) &&
+	       !released && !hashbelt_release(fd, "me", 2, NULL),
+	       "release: what there is");
+	result(hashbelt_release(fd, owner, sizeof(owner), &released) == -E2BIG,
+	       "release: E2BIG");
+}
+
+/* A walk over the locks of @owner, or all: how many; -1 if one is not as it was taken. */
+static int count_locks(int fd, const char *owner)
+{
+	const struct hashbelt_lock_record *record;
+	struct hashbelt_lister lister;
+	int more, locks = 0;
+	__u64 token = 0;
+
+	if (hashbelt_locks_begin(&lister, fd, owner, owner ? strlen(owner) : 0))
+		return -1;
+	while ((more = hashbelt_locks_next(&lister, &record)) > 0) {
+		if (record->key_len < 100 || record->owner_len != 3 || !record->token ||
+		    record->ttl_ms != 40000 || record->held_ms || record->how)
+			locks = -1;
+		if (owner && (record->token <= token ||
+			      memcmp(hashbelt_lock_owner(record), owner, 3)))
+			locks = -1;
+		if (locks < 0)
+			break;
+		token = record->token;
+		locks++;
+	}
+	hashbelt_locks_end(&lister);
+	return more < 0 ? -1 : locks;
+}
+
+static void test_locks(int fd)
+{
+	char name[128], owner[HASHBELT_OWNER_MAX + 1] = "";
+	struct hashbelt_lister lister;
+	unsigned int i, right = 0;
+	__u64 released = 0;
+
+	for (i = 0; i < LOCKS; i++) {
+		snprintf(name, sizeof(name), "%0100u", i);
+		right += !hashbelt_lock(fd, name, strlen(name), "all", 3, NULL);
+	}
+	snprintf(name, sizeof(name), "%0101u", 1);
+	right += !hashbelt_lock(fd, name, strlen(name), "few", 3, NULL);
+	result(right == LOCKS + 1, "locks: taken");
+	result(count_locks(fd, "all") == LOCKS, "locks: of one owner, in order");
+	result(count_locks(fd, "few") == 1, "locks: of another");
+	result(!count_locks(fd, "not"), "locks: of nobody");
+	result(count_locks(fd, NULL) == LOCKS + 1, "locks: of all");
+	result(hashbelt_locks_begin(&lister, fd, owner, sizeof(owner)) == -E2BIG,
+	       "locks: E2BIG");
+	result(!hashbelt_release(fd, "all", 3, &released) && released == LOCKS &&
+	       count_locks(fd, NULL) == 1, "release: all of one owner");
+}
+
 int main(void)
 {
 	int fd = hashbelt_open(NULL);
 
-	printf("1..29\n");
+	printf("1..%d\n", PLANNED);
 	if (fd < 0) {
 		printf("Bail out! cannot open the device: %s\n", strerror(-fd));
 		return 1;
@@ -158,6 +531,16 @@ int main(void)
 	test_batch(fd);
 	test_scan(fd);
 	test_stat(fd);
+	test_buckets(fd);
+	test_many_buckets(fd);
+	test_lags(fd);
+	test_events(fd);
+	test_add(fd);
+	test_fill(fd);
+	test_request(fd);
+	test_lock(fd);
+	test_lock_sizes(fd);
+	test_locks(fd);
 	hashbelt_close(fd);
-	return failures || count != 29;
+	return failures || count != PLANNED;
 }

@@ -101,6 +101,52 @@ static const struct format_case {
 	{ ~0ULL, "16.0 EiB" },
 };
 
+static const struct size_case {
+	const char *text;
+	int err;
+	__u64 bytes;
+} size_parse_cases[] = {
+	{ "0", 0, 0 },
+	{ "1", 0, 1 },
+	{ "4096", 0, 4096 },
+	{ "007", 0, 7 },
+	{ "64k", 0, 65536 },
+	{ "64K", 0, 65536 },
+	{ "10M", 0, 10485760 },
+	{ "10m", 0, 10485760 },
+	{ "2G", 0, 2147483648 },
+	{ "3t", 0, 3298534883328 },
+	{ "5P", 0, 5629499534213120 },
+	{ "15E", 0, 17293822569102704640ULL },
+	{ "0E", 0, 0 },
+	{ "18446744073709551615", 0, ~0ULL },
+	{ "18446744073709551616", -ERANGE, 0 },
+	{ "18446744073709551625", -ERANGE, 0 },
+	{ "99999999999999999999999", -ERANGE, 0 },
+	{ "18014398509481983k", 0, 18446744073709550592ULL },
+	{ "18014398509481984k", -ERANGE, 0 },
+	{ "16E", -ERANGE, 0 },
+	{ "17179869184G", -ERANGE, 0 },
+	{ "17179869183G", 0, 18446744072635809792ULL },
+	{ "", -EINVAL, 0 },
+	{ "k", -EINVAL, 0 },
+	{ "-1", -EINVAL, 0 },
+	{ "+1", -EINVAL, 0 },
+	{ " 1", -EINVAL, 0 },
+	{ "1 ", -EINVAL, 0 },
+	{ "1 k", -EINVAL, 0 },
+	{ "1kk", -EINVAL, 0 },
+	{ "1kB", -EINVAL, 0 },
+	{ "1KiB", -EINVAL, 0 },
+	{ "1.5G", -EINVAL, 0 },
+	{ "1,5", -EINVAL, 0 },
+	{ "0x10", -EINVAL, 0 },
+	{ "1e3", -EINVAL, 0 },
+	{ "1B", -EINVAL, 0 },
+	{ "1+", -EINVAL, 0 },
+	{ "none", -EINVAL, 0 },
+};
+
 static int failures, count;
 
 static void result(int right, const char *what, const char *text)
@@ -119,6 +165,18 @@ static void test_parse(const struct parse_case *test)
 	if (err != test->err || (!err && ms != test->ms))
 		printf("#   error %d, %llu ms; wanted %d, %llu ms\n", err, ms, test->err,
 		       test->ms);
+}
+
+static void test_size(const struct size_case *test)
+{
+	__u64 bytes = 0;
+	int err = size_parse(test->text, &bytes);
+	int right = err == test->err && (err || bytes == test->bytes);
+
+	result(right, "parse a size", test->text);
+	if (!right)
+		printf("#   error %d, %llu; wanted %d, %llu\n", err, bytes, test->err,
+		       test->bytes);
 }
 
 static void test_format(const struct format_case *test, const char *what,
@@ -153,13 +211,15 @@ int main(void)
 	size_t i;
 
 	printf("1..%zu\n", ARRAY_SIZE(parse_cases) + ARRAY_SIZE(duration_cases) +
-			   ARRAY_SIZE(size_cases) + 1);
+			   ARRAY_SIZE(size_cases) + ARRAY_SIZE(size_parse_cases) + 1);
 	for (i = 0; i < ARRAY_SIZE(parse_cases); i++)
 		test_parse(&parse_cases[i]);
 	for (i = 0; i < ARRAY_SIZE(duration_cases); i++)
 		test_format(&duration_cases[i], "duration", duration_format);
 	for (i = 0; i < ARRAY_SIZE(size_cases); i++)
 		test_format(&size_cases[i], "size", size_format);
+	for (i = 0; i < ARRAY_SIZE(size_parse_cases); i++)
+		test_size(&size_parse_cases[i]);
 	test_both_ways();
 	return failures ? 1 : 0;
 }

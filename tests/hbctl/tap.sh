@@ -9,7 +9,7 @@
 #   is NAME STATUS OUT ERR COMMAND...     stdout is OUT, to the letter
 #   like NAME STATUS OUT ERR COMMAND...   stdout matches the shell pattern OUT
 #   json NAME STATUS OUT ERR COMMAND...   as is, but for what differs each time:
-#                                         versions, belt time and memory are N
+#                                         versions, belt time, memory and numbers of belts are N
 #
 # ERR is a shell pattern; stderr must be one line that matches it, and begin
 # with "hbctl: ". Empty: no stderr at all. OUT comes without its last newline.
@@ -107,13 +107,18 @@ is() {
 		judge_error "$error_pattern")"
 }
 
+# normalize FILE - make what differs each time the same.
+normalize() {
+	sed -i 's/"\(version\|bytes\|table\|id\|\(now\|wake\|deadline\|handed\)_ns\)":[0-9][0-9]*/"\1":N/g' \
+		"$1"
+}
+
 json() {
 	name=$1 wanted_status=$2 error_pattern=$4
 	want "$3"
 	shift 4
 	run "$@"
-	sed -i 's/"\(version\|bytes\|table\|now_ns\|wake_ns\)":[0-9][0-9]*/"\1":N/g' \
-		"$temporary/out"
+	normalize "$temporary/out"
 	result "$name" "$(judge_status "$wanted_status"; same
 		judge_error "$error_pattern")"
 }

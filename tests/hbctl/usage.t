@@ -7,17 +7,18 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 235
+plan 347
 no=/nonexistent/hashbelt
-commands="put get touch has rm expire keys dump load size clear create destroy
-	belts info stat halt resume rotate advance help completion version"
+commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
+	belts info stat top events halt resume rotate advance help completion version"
 
 # operands COMMAND - right ones.
 operands() {
 	case $1 in
 	put) echo key value ;;
-	get | touch | has | rm | expire) echo key ;;
+	get | touch | has | rm | expire | incr | wait | complete) echo key ;;
 	create | destroy) echo belt ;;
+	set) echo belt --pinned ;;
 	advance) echo 1s ;;
 	completion) echo bash ;;
 	esac
@@ -59,7 +60,8 @@ for command in $commands; do
 		"$command: 'more' is one operand too many *" \
 		hbctl "$command" $(operands "$command") $(
 			case $command in
-			keys | load | info | help) echo help ;;
+			keys | load | info | help | incr) echo help ;;
+			wait) seq 2 16 ;;
 			esac) more
 	[ -n "$(operands "$command")" ] || continue
 	is "$command without operands" 2 '' \
@@ -104,6 +106,55 @@ is 'mode: not octal' 2 '' "create: --mode: '0680' is not an octal number *" \
 	hbctl create x --mode 0680
 is 'mode: more than rw' 2 '' "create: --mode: '0777' is not an octal *" \
 	hbctl create x --mode 0777
+is 'on-expire' 2 '' \
+	"create: --on-expire: 'x' is none of 'drop', 'notify', 'reinsert' *" \
+	hbctl create x --on-expire x
+r="is none of 'expired', 'evicted', 'replaced', 'removed', 'cleared', 'pressure', 'released', 'all' *"
+is 'report' 2 '' "set: --report: 'x' $r" hbctl set x --report expired,x,evicted
+is 'report: nothing' 2 '' "set: --report: '' $r" hbctl set x --report ''
+is 'report: a comma too many' 2 '' "set: --report: '' $r" hbctl set x --report expired,
+is 'when-full' 2 '' "create: --when-full: 'x' is neither 'evict' nor 'reject' *" \
+	hbctl create x --when-full x
+is 'pinned' 2 '' "create: --pinned: 'maybe' is neither 'yes' nor 'no' *" \
+	hbctl create x --pinned=maybe
+is 'pinned: another word is an operand' 2 '' "create: 'maybe' is one operand too many *" \
+	hbctl create x --pinned maybe
+is 'pinned: not twice' 2 '' "create: 'no' is one operand too many *" \
+	hbctl create x --pinned yes no
+is 'pinned: the name is taken for a word' 2 '' 'create: an operand is missing: *' \
+	hbctl create --pinned yes
+is 'pinned: a word' 3 '' 'there is no device *' hbctl -D "$no" create --pinned no x
+is 'wipe' 2 '' "set: --wipe: '' is neither 'yes' nor 'no' *" hbctl set x --wipe=
+is 'max-entries: no number' 2 '' "create: --max-entries: '10k' is not a number *" \
+	hbctl create x --max-entries 10k
+is 'max-entries: too large' 2 '' \
+	'create: --max-entries: 18446744073709551616 is not from 0 to *' \
+	hbctl create x --max-entries 18446744073709551616
+is 'max-events: no number' 2 '' "create: --max-events: 'all' is not a number *" \
+	hbctl create x --max-events all
+s="is neither a size as 4096, 64k, 10M, 2G, nor 'none' *"
+is 'max-bytes: no size' 2 '' "create: --max-bytes: 'much' $s" \
+	hbctl create x --max-bytes much
+is 'max-bytes: an unknown unit' 2 '' "set: --max-bytes: '1x' $s" \
+	hbctl set x --max-bytes 1x
+is 'max-bytes: negative' 2 '' "set: --max-bytes: '-1' $s" hbctl set x --max-bytes -1
+is 'max-bytes: too large' 2 '' 'set: --max-bytes: 16E is more than 64 bits can count *' \
+	hbctl set x --max-bytes 16E
+is 'group: unknown' 2 '' "set: --group: there is no group 'no such' in /etc/group: *" \
+	hbctl set x --group 'no such'
+is 'group: empty' 2 '' "set: --group: there is no group '' in *" hbctl set x --group ''
+is 'group: too large' 2 '' 'set: --group: 4294967295 is not from 0 to 4294967294 *' \
+	hbctl set x --group 4294967295
+is 'group: a name' 3 '' 'there is no device *' hbctl -D "$no" set x --group root
+is 'set: nothing' 2 '' 'set: no option says what to set *' hbctl set x
+is 'grace: no duration' 2 '' "set: --grace: 'soon' $d" hbctl set x --grace soon
+is 'grace: too long' 2 '' "create: --grace: 4398046511105ms is not from 0ms to *" \
+	hbctl create x --grace 4398046511105ms
+is 'set: ttl never' 2 '' "set: --ttl: 'never' $d" hbctl set x --ttl never
+is 'stat: two formats' 2 '' 'stat: --json and --prometheus exclude each other *' \
+	hbctl stat --json --prometheus
+is 'events: none of them' 2 '' 'events: --max: 0 is not from 1 to *' hbctl events --max 0
+is 'events: no number' 2 '' "events: --max: 'x' is not a number *" hbctl events --max x
 is 'if-version: no number' 2 '' "rm: --if-version: 'x' is not a number *" \
 	hbctl rm k --if-version x
 is 'if-version: too large' 2 '' \
@@ -142,6 +193,63 @@ input=/dev/null
 is 'a newline makes no second line' 2 '' "there is no command 'a?b' *" \
 	hbctl 'a
 b'
+
+# What is added, waited for and filled.
+is 'incr: no number' 2 '' "incr: N: '5x' is not a number *" hbctl incr k 5x
+is 'incr: a dash is no number' 2 '' "incr: N: '-' is not a number *" hbctl incr k -
+is 'incr: nothing is no number' 2 '' "incr: N: '' is not a number *" hbctl incr k ''
+is 'incr: a sign that is not written' 2 '' "incr: N: '+5' is not a number *" \
+	hbctl incr k +5
+is 'incr: too large' 2 '' 'incr: N: 9223372036854775808 is more than 64 bits can hold *' \
+	hbctl incr k 9223372036854775808
+is 'incr: too small' 2 '' 'incr: N: -9223372036854775809 is more than *' \
+	hbctl incr k -9223372036854775809
+is 'incr: no initial number' 2 '' "incr: --initial: 'x' is not a number *" \
+	hbctl incr k --initial x
+is 'incr: a negative number' 3 '' 'there is no device *' hbctl -D "$no" incr k -5
+is 'incr: one before an option' 3 '' 'there is no device *' \
+	hbctl incr k -15 -D "$no" --ttl 1s --initial -7
+is 'incr: one behind --' 3 '' 'there is no device *' hbctl -D "$no" incr k -- -5
+is 'incr: a key is no number' 2 '' "incr: there is no option '-5' *" hbctl incr -5
+is 'incr: two numbers' 2 '' "incr: there is no option '-6' *" hbctl incr k -5 -6
+is 'no negative number elsewhere' 2 '' "put: there is no option '-5' *" hbctl put k -5
+is 'wait: not at all' 2 '' "wait: --timeout: 0 is not from 1ms to *" \
+	hbctl wait k --timeout 0
+is 'wait: forever is never' 2 '' "wait: --timeout: 'forever' $d" \
+	hbctl wait k --timeout forever
+is 'wait: an empty key among others' 2 '' 'wait: a key has 1 to 1024 bytes, not 0 *' \
+	hbctl wait a '' b
+is 'get: a lease of nothing' 2 '' 'get: --lease needs --fill *' hbctl get k --lease 1s
+is 'get: a wait for nothing' 2 '' 'get: --wait needs --fill *' hbctl get k --wait 1s
+is 'get: ahead of nothing' 2 '' 'get: --ahead needs --fill *' hbctl get k --ahead 1s
+is 'get: stale for nothing' 2 '' 'get: --stale needs --fill *' hbctl get k --stale
+is 'get: a command for nothing' 2 '' 'get: a COMMAND needs --fill *' hbctl get k -- echo
+is 'get --fill: no command for --ttl' 2 '' 'get: with --fill, --ttl is for *' \
+	hbctl get k --fill --ttl 1s
+is 'get --fill: no lease' 2 '' 'get: --lease: 0 is not from 1ms to *' \
+	hbctl get k --fill --lease 0
+is 'get --fill: not to wait' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --fill --wait 0
+is 'get --fill: to wait forever' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --fill --wait forever
+is 'get --fill: ahead of nothing' 2 '' "get: --ahead: '0%' is not from 1% to 100% *" \
+	hbctl get k --fill --ahead 0%
+is 'get --fill: ahead of all' 2 '' "get: --ahead: '101%' is not from 1% to 100% *" \
+	hbctl get k --fill --ahead 101%
+is 'get --fill: ahead of what' 2 '' "get: --ahead: '%' is not from 1% to 100% *" \
+	hbctl get k --fill --ahead %
+is 'get --fill: ahead, half a percent' 2 '' "get: --ahead: '0.5%' is not from *" \
+	hbctl get k --fill --ahead 0.5%
+is 'get --fill: ahead by time' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --fill --ahead 10s
+is 'get --fill: options of the command' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --fill -- ls --foo -l
+is 'get --fill: a key behind --, and a command' 3 '' 'there is no device *' \
+	hbctl -D "$no" get --fill -- -k -- ls -l
+is 'get --fill: a key behind --, and no command' 2 '' \
+	"get: 'ls' is one operand too many *" hbctl get --fill -- -k ls
+is 'get --fill: no key' 2 '' 'get: an operand is missing: get *' \
+	hbctl get --fill -- -- ls
 
 # Options before, between and behind operands, and none behind --.
 is 'options first' 3 '' 'there is no device *' hbctl put -D "$no" --ttl 1s k v
@@ -188,19 +296,22 @@ complete() {
 }
 
 if [ -x /bin/bash ]; then
-	is 'bash: commands' 0 'clear create completion' '' complete hbctl c
+	is 'bash: commands' 0 'complete clear create completion' '' complete hbctl c
 	is 'bash: commands after options' 0 'halt' '' \
 		complete hbctl -b x --json hal
 	is 'bash: options' 0 '--if-absent --if-present --if-version' '' \
 		complete hbctl put k v --if
 	is 'bash: arguments' 0 'standard updating timecache' '' \
 		complete hbctl create --policy ''
+	is 'bash: what is on or off' 0 'yes no' '' complete hbctl create x --pinned ''
+	is 'bash: reasons' 0 'expired evicted' '' complete hbctl set x --report e
+	is 'bash: options of events' 0 '--follow' '' complete hbctl events --f
 	is 'bash: operands' 0 'bash' '' complete hbctl completion ''
 	is 'bash: commands of help' 0 'rotate' '' complete hbctl help ro
 	is 'bash: files' 0 "$temporary/help" '' \
 		complete hbctl load "$temporary/he"
 else
-	for command in 1 2 3 4 5 6 7; do
+	for command in 1 2 3 4 5 6 7 8 9 10; do
 		result "bash: case $command # SKIP there is no bash" ''
 	done
 fi

@@ -10,25 +10,28 @@
 
 #include "hashbelt_belt.c"
 #include "hashbelt_worker.c"
-
-#define MS	((u64)NSEC_PER_MSEC)
-#define SEC	((u64)NSEC_PER_SEC)
+#include "belt.h"
 
 struct fixture {
 	struct hashbelt_belt *belt;
 	struct rnd_state rnd;
-	unsigned int expired;		/* calls of the handler */
+	struct hashbelt_event last;	/* what the handler was called with */
+	unsigned int expired;		/* its calls for expired entries */
 	unsigned int expired_of[1000];	/* and by key, where keys are numbers */
 	u64 last_version;		/* of the entry it was called for last */
 	u64 lateness;			/* the most, nanoseconds */
 	u64 deadlines[1000];		/* what a test knows of the keys */
 };
 
-static void on_expired(struct hashbelt_belt *belt, struct hashbelt_entry *entry, void *arg)
+static void on_event(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		     const struct hashbelt_event *event, void *arg)
 {
 	struct fixture *f = arg;
 	unsigned int i;
 
+	f->last = *event;
+	if (event->reason != HASHBELT_EXPIRED)
+		return;
 	f->expired++;
 	f->last_version = entry->version;
 	if (entry->key_len != sizeof(i))
@@ -52,7 +55,7 @@ static void belt_suite_exit(struct kunit_suite *suite)
 	hb_core_exit();
 }
 
-static int belt_init(struct kunit *test)
+static int fixture_init(struct kunit *test)
 {
 	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 
@@ -63,7 +66,7 @@ static int belt_init(struct kunit *test)
 	return 0;
 }
 
-static void belt_exit(struct kunit *test)
+static void fixture_exit(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 
@@ -82,106 +85,11 @@ static struct hashbelt_belt *make(struct kunit *test, u32 policy)
 
 	f->belt = hashbelt_create(&(struct hashbelt_config){
 		.ttl = 240 * SEC, .buckets = 5, .policy = policy,
-		.expired = on_expired, .arg = f,
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f,
 	});
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->belt));
 	hashbelt_halt(f->belt);
 	return f->belt;
-}
-
-static int put_bytes(struct hashbelt_belt *belt, const void *key, u32 key_len,
-		     const void *value, u32 value_len, struct hashbelt_item *item)
-{
-	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, key_len, value_len);
-
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-	memcpy(entry->data, key, key_len);
-	memcpy(hashbelt_entry_value(entry), value, value_len);
-	entry->flags = item->flags;
-	return hashbelt_put(belt, entry, item);
-}
-
-static int put_ttl(struct hashbelt_belt *belt, unsigned int key, u64 ttl_ms)
-{
-	return put_bytes(belt, &key, sizeof(key), &key, sizeof(key),
-			 &(struct hashbelt_item){ .ttl_ms = ttl_ms });
-}
-
-static int put(struct hashbelt_belt *belt, unsigned int key)
-{
-	return put_ttl(belt, key, 0);
-}
-
-static int get_item(struct hashbelt_belt *belt, unsigned int key, struct hashbelt_item *item)
-{
-	u64 now = hashbelt_now(belt);
-	struct hashbelt_entry *entry;
-	int err = -ENOENT;
-
-	rcu_read_lock();
-	entry = hashbelt_find(belt, &key, sizeof(key), now);
-	if (entry && hashbelt_hit(belt, entry, item, now))
-		err = 0;
-	rcu_read_unlock();
-	return err;
-}
-
-static bool has(struct hashbelt_belt *belt, unsigned int key)
-{
-	return !get_item(belt, key, &(struct hashbelt_item){ .how = HASHBELT_NO_REFRESH });
-}
-
-static bool get(struct hashbelt_belt *belt, unsigned int key)
-{
-	return !get_item(belt, key, &(struct hashbelt_item){});
-}
-
-static u64 version_of(struct hashbelt_belt *belt, unsigned int key)
-{
-	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH };
-
-	return get_item(belt, key, &item) ? 0 : item.version;
-}
-
-static u64 left_of(struct hashbelt_belt *belt, unsigned int key)
-{
-	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH };
-
-	return get_item(belt, key, &item) ? 0 : item.ttl_ms;
-}
-
-static int take_out(struct hashbelt_belt *belt, unsigned int key)
-{
-	return hashbelt_remove(belt, &key, sizeof(key), &(struct hashbelt_item){});
-}
-
-static int touch(struct hashbelt_belt *belt, unsigned int key, u64 ttl_ms)
-{
-	return hashbelt_touch(belt, &key, sizeof(key),
-			      &(struct hashbelt_item){ .ttl_ms = ttl_ms });
-}
-
-static u64 entries_of(struct hashbelt_belt *belt)
-{
-	struct hashbelt_info info;
-
-	hashbelt_info(belt, &info);
-	return info.entries;
-}
-
-static u64 stat_of(struct hashbelt_belt *belt, enum hashbelt_counter counter)
-{
-	u64 counters[HASHBELT_STAT_COUNT];
-
-	hashbelt_stat(belt, counters);
-	return counters[counter];
-}
-
-/* Moves belt time without anybody draining: as if the worker were late. */
-static void move_time_only(struct hashbelt_belt *belt, u64 by)
-{
-	hb_clock_advance(&belt->clock, by);
 }
 
 /* 1 */
@@ -206,9 +114,10 @@ static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test
 
 		KUNIT_EXPECT_EQ(test, 0, put_bytes(belt, bytes, sizes[i].key_len, value,
 						   sizes[i].value_len, &item));
-		move_time_only(belt, 240 * SEC - 1);
+		move_time_only(belt, 240 * SEC - HB_GRAIN);
 		rcu_read_lock();
-		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt));
+		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt),
+				      NULL);
 		if (entry) {
 			KUNIT_EXPECT_EQ(test, entry->flags, 0xfffffff0 + i);
 			KUNIT_EXPECT_EQ(test, (u32)entry->value_len, sizes[i].value_len);
@@ -217,9 +126,10 @@ static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test
 		}
 		rcu_read_unlock();
 		KUNIT_EXPECT_NOT_NULL(test, entry);
-		move_time_only(belt, 1);
+		move_time_only(belt, HB_GRAIN);
 		rcu_read_lock();
-		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt));
+		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt),
+				      NULL);
 		rcu_read_unlock();
 		KUNIT_EXPECT_NULL(test, entry);
 	}
@@ -235,7 +145,8 @@ static void exact_reads_and_timely_handlers(struct kunit *test, u32 buckets)
 	struct hashbelt_belt *belt;
 
 	f->belt = hashbelt_create(&(struct hashbelt_config){
-		.ttl = 240 * SEC, .buckets = buckets, .expired = on_expired, .arg = f,
+		.ttl = 240 * SEC, .buckets = buckets,
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f,
 	});
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->belt));
 	belt = f->belt;
@@ -447,7 +358,8 @@ static void the_worker_comes_by_itself(struct kunit *test)
 	unsigned int tries;
 
 	f->belt = hashbelt_create(&(struct hashbelt_config){
-		.ttl = 20 * MS, .buckets = 3, .expired = on_expired, .arg = f,
+		.ttl = 20 * MS, .buckets = 3,
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f,
 	});
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->belt));
 	put(f->belt, 1);
@@ -466,7 +378,7 @@ static void a_refresh_in_time_lives_on_and_one_too_late_is_a_miss(struct kunit *
 
 	put(belt, 1);
 	put(belt, 2);
-	hashbelt_advance(belt, 240 * SEC - 1);
+	hashbelt_advance(belt, 240 * SEC - HB_GRAIN);
 	KUNIT_EXPECT_TRUE(test, get(belt, 1));
 	hashbelt_advance(belt, 60 * SEC);
 	KUNIT_EXPECT_TRUE(test, get(belt, 1));
@@ -486,14 +398,14 @@ static void a_reader_who_finds_a_replaced_entry_looks_again(struct kunit *test)
 
 	put(belt, key);
 	rcu_read_lock();
-	entry = hashbelt_find(belt, &key, sizeof(key), now);
+	entry = hashbelt_find(belt, &key, sizeof(key), now, NULL);
 	rcu_read_unlock();
 	/* Without preemption nothing is freed until this case gives way. */
 	refcount_inc(&entry->ref);
 	put(belt, key);
 	KUNIT_EXPECT_FALSE(test, hashbelt_hit(belt, entry, &item, now));
 	KUNIT_EXPECT_TRUE(test, get(belt, key));
-	hashbelt_entry_put(entry);
+	hashbelt_entry_put(belt, entry);
 }
 
 static void a_miss_is_final_even_for_a_reader_who_was_slow(struct kunit *test)
@@ -506,7 +418,7 @@ static void a_miss_is_final_even_for_a_reader_who_was_slow(struct kunit *test)
 
 	put(belt, key);
 	rcu_read_lock();
-	entry = hashbelt_find(belt, &key, sizeof(key), before);
+	entry = hashbelt_find(belt, &key, sizeof(key), before, NULL);
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	/* Nobody drains; but somebody has been told that it is gone. */
@@ -532,7 +444,7 @@ static void a_batch_is_bounded(struct kunit *test)
 	do {
 		before = f->expired;
 		steps++;
-		i = step(belt);
+		i = hb_step(belt);
 		KUNIT_ASSERT_LE(test, f->expired - before, HB_BATCH << belt->shard_bits);
 	} while (i);
 	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
@@ -883,7 +795,6 @@ static void counters_equal_what_is_there(struct kunit *test)
 	flush_work(&belt->work);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		KUNIT_EXPECT_EQ(test, shard->count, 0ULL);
-		KUNIT_EXPECT_EQ(test, shard->bytes, 0ULL);
 		KUNIT_EXPECT_EQ(test, shard->live, 0ULL);
 		KUNIT_EXPECT_EQ(test, shard->live_bytes, 0ULL);
 	}
@@ -896,6 +807,10 @@ static void a_belt_refuses_what_it_cannot_be(struct kunit *test)
 		{ .buckets = HASHBELT_BUCKETS_MAX + 1 },
 		{ .ttl = (HASHBELT_TTL_MAX_MS + 1) * MS },
 		{ .policy = 0x80 },
+		{ .handler = HASHBELT_REINSERT + 1 },
+		{ .reasons = 1 },
+		{ .reasons = 0x100 },
+		{ .grace = (HASHBELT_TTL_MAX_MS + 1) * MS },
 	};
 	unsigned int i;
 
@@ -947,8 +862,8 @@ static struct kunit_suite belt_suite = {
 	.name = "hashbelt_belt",
 	.suite_init = belt_suite_init,
 	.suite_exit = belt_suite_exit,
-	.init = belt_init,
-	.exit = belt_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
 	.test_cases = belt_test_cases,
 };
 

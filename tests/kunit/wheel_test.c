@@ -50,9 +50,9 @@ static struct fixture *make(struct kunit *test, u64 ttl, u32 buckets)
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	prandom_seed_state(&f->rnd, 20150517);
-	f->now = HOUR + 12346;
+	f->now = HOUR + 12344;
 	hb_gauge_init(&f->gauge, ttl, buckets);
-	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->gauge), 0);
+	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->gauge, NULL), 0);
 	test->priv = f;
 	return f;
 }
@@ -88,9 +88,9 @@ static void add(struct kunit *test, struct fixture *f, struct hb_node *node, u64
 	unsigned int number;
 
 	while ((number = hb_wheel_wants(&f->wheel, f->now, deadline))) {
-		struct hb_level *level = hb_level_new(&f->gauge, number);
+		struct hb_level *level = hb_level_new(&f->gauge, number, NULL);
 
-		KUNIT_ASSERT_NOT_NULL(test, level);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(level));
 		hb_wheel_grow(&f->wheel, number, &level, f->now);
 		KUNIT_ASSERT_NULL(test, level);
 	}
@@ -114,7 +114,7 @@ static unsigned int drain(struct fixture *f)
 
 static bool is_claimed(const struct hb_node *node)
 {
-	return atomic64_read(&node->deadline) == HB_CLAIMED;
+	return atomic64_read(&node->deadline) < 0;
 }
 
 /* Goes on to when the wheel wants to be looked at; false if never. */
@@ -158,7 +158,7 @@ static u64 some_deadline(struct fixture *f, unsigned int i)
 		ttl *= 1000;
 	if (i % 3 == 2)
 		ttl = 100 * YEAR;
-	return (f->now + 2 + random % ttl) & ~1ULL;
+	return (f->now + HB_GRAIN + random % ttl) & ~(HB_GRAIN - 1);
 }
 
 static void nothing_expires_early_or_an_interval_late(struct kunit *test)
@@ -195,12 +195,13 @@ static void nothing_expires_early_or_an_interval_late(struct kunit *test)
 static void an_empty_wheel_wants_no_wakeup(struct kunit *test)
 {
 	struct fixture *f = make_case(test);
-	struct hb_node node, forever;
+	struct hb_node node, forever, always;
 
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 	add(test, f, &forever, HB_NEVER);
+	add(test, f, &always, HB_NEVER);
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
-	add(test, f, &node, f->now + 10);
+	add(test, f, &node, f->now + 16);
 	KUNIT_EXPECT_NE(test, hb_wheel_next(&f->wheel), HB_NEVER);
 	hb_wheel_del(&node);
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
@@ -246,11 +247,11 @@ static void a_refresh_at_the_deadline_comes_too_late(struct kunit *test)
 
 	add(test, f, &node, deadline);
 	KUNIT_EXPECT_EQ(test, hb_node_move(&node, deadline, deadline + SEC, false),
-			(u64)HB_CLAIMED);
+			(u64)HB_GONE);
 	KUNIT_EXPECT_FALSE(test, hb_node_claim_due(&node, deadline - 1));
 	KUNIT_EXPECT_TRUE(test, hb_node_claim_due(&node, deadline));
 	KUNIT_EXPECT_EQ(test, hb_node_move(&node, f->now, deadline + SEC, false),
-			(u64)HB_CLAIMED);
+			(u64)HB_GONE);
 	hb_wheel_del(&node);
 }
 
@@ -349,7 +350,8 @@ static void a_late_worker_finds_everything(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, nodes);
 	/* Nobody drains, while time goes on and nodes come in. */
 	for (i = 0; i < NODES && f->now < HB_TIME_MAX / 2; i++) {
-		add(test, f, &nodes[i], f->now + 2 + prandom_u32_state(&f->rnd) % (width / 2) * 2);
+		add(test, f, &nodes[i], (f->now + HB_GRAIN + prandom_u32_state(&f->rnd) % width) &
+				       ~(HB_GRAIN - 1));
 		f->now += width / 2;
 	}
 	f->now += 2 * width;

@@ -505,7 +505,7 @@ static void use_belt(int fd, uint64_t random)
 static void *churn(void *arg)
 {
 	uint64_t random = seed_of(300 + (uintptr_t)arg);
-	struct hashbelt_create settings = { .mode = 0600, .buckets = 2 };
+	struct hashbelt_settings settings = { .mode = 0600, .buckets = 2 };
 	int fd = hashbelt_open(NULL), err;
 	char name[] = "churn-0";
 
@@ -534,7 +534,7 @@ static void *churn(void *arg)
 
 static void make_arena(struct arena *arena, uint32_t policy)
 {
-	struct hashbelt_create settings = {
+	struct hashbelt_settings settings = {
 		.ttl_ms = TTL_MS, .buckets = 3, .mode = 0600, .policy = policy,
 	};
 	int fd = hashbelt_open(NULL), err;

@@ -1,0 +1,807 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bound_test - what is bound to a descriptor goes with it, and not before.
+ *
+ * Entries that were put, and locks that were taken, with HASHBELT_BOUND: whoever
+ * closes the last copy of the descriptor, and also if nobody does because the process
+ * was killed. What has gone before, or is somebody else's by then, stays out of it.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "lock.h"
+
+#define TESTS	137
+
+#define NAME	"bound"
+#define MANY	5000
+
+/* A belt of locks and entries, which reports why they go. */
+static int bound_belt(void)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = TTL, .mode = 0600, .policy = HASHBELT_PINNED,
+		.handler = HASHBELT_NOTIFY, .reasons = REPORT_ALL, .name = NAME,
+	};
+	int belt = open_device(O_RDWR | O_NONBLOCK);
+
+	must(belt, HASHBELT_IOC_CREATE, &settings);
+	must(belt, HASHBELT_IOC_HALT, NULL);
+	return belt;
+}
+
+static int put_bound(int fd, const char *key, const char *text, __u64 ttl_ms)
+{
+	struct hashbelt_item item = text_item(key, text);
+
+	item.how = HASHBELT_BOUND;
+	item.ttl_ms = ttl_ms;
+	return call(fd, HASHBELT_IOC_PUT, &item);
+}
+
+/* A descriptor to which an entry and a lock are bound, both of the name "key". */
+static int open_bound(void)
+{
+	int fd = open_named(NAME), err = put_bound(fd, "key", "value", 0);
+
+	if (err)
+		bail_out("put: %s", error_name(err));
+	must_bind(fd, "key", "owner", 0);
+	return fd;
+}
+
+static __u64 released(int belt)
+{
+	return counter(belt, HASHBELT_STAT_RELEASED);
+}
+
+/* Whether both are there. */
+static bool both_there(int belt)
+{
+	return holds_text(belt, "key", "value") && is_held_by(belt, "key", "owner");
+}
+
+static bool both_gone(int belt)
+{
+	return look(belt, "key").err == -ENOENT && is_free(belt, "key") &&
+	       !locks_held(belt) && !info_of(belt).entries;
+}
+
+/* The last close */
+
+static void test_close(void)
+{
+	int belt = bound_belt(), fd = open_bound();
+	struct sight sight;
+
+	sight = look(belt, "key");
+	ok(!sight.err && sight.ttl_ms == TTL && sight.version,
+	   "an entry that is bound is an entry like others");
+	ok(both_there(belt) && locks_held(belt) == 1, "and a lock a lock");
+	is_int(released(belt), 0, "while the descriptor is open none is released");
+	close(fd);
+	ok(both_gone(belt), "when it is closed both are gone");
+	is_int(released(belt), 2, "which is counted");
+	fd = open_bound();
+	put_text(fd, "stays", "value", 0);
+	must_take(fd, "stays", "owner", 0);
+	close(fd);
+	ok(holds_text(belt, "stays", "value") && is_held_by(belt, "stays", "owner"),
+	   "what was put without the flag stays, by the same descriptor");
+	is_int(locks_held(belt), 1, "and nothing else");
+	end_locks(belt, NAME);
+}
+
+static void test_dup(void)
+{
+	int belt = bound_belt(), fd = open_bound(), copy = dup(fd);
+
+	close(fd);
+	ok(both_there(belt), "while a copy of the descriptor is open they stay");
+	is_errno(put_bound(copy, "more", "value", 0), 0, "more can be bound by that");
+	close(copy);
+	ok(both_gone(belt), "and go with the last one");
+	is_int(released(belt), 3, "all three");
+	end_locks(belt, NAME);
+}
+
+static int sleep_for_good(void *arg)
+{
+	(void)arg;
+	while (pause())
+		;
+	return 0;
+}
+
+static void test_fork(void)
+{
+	int belt = bound_belt(), fd = open_bound();
+	pid_t child = start(sleep_for_good, NULL);
+
+	close(fd);
+	ok(both_there(belt), "a child that has the descriptor is enough");
+	kill_and_wait(child);
+	ok(both_gone(belt), "when it is killed they go");
+	end_locks(belt, NAME);
+}
+
+static bool is_all_gone(void *belt)
+{
+	return both_gone(*(int *)belt);
+}
+
+static void test_message(void)
+{
+	int belt = bound_belt(), fd = open_bound(), sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		bail_out("socketpair: %s", strerror(errno));
+	send_descriptor(sockets[0], fd);
+	close(fd);
+	ok(both_there(belt), "a descriptor in a message holds what is bound to it");
+	fd = receive_descriptor(sockets[1]);
+	ok(fd >= 0 && both_there(belt), "who receives it has it");
+	close(fd);
+	ok(both_gone(belt), "and when he closes it they go");
+	fd = open_bound();
+	send_descriptor(sockets[0], fd);
+	close(fd);
+	close(sockets[0]);
+	close(sockets[1]);
+	/* Descriptors in a socket that is gone are closed by a worker. */
+	ok(at_last(is_all_gone, &belt), "so they do with a message that nobody receives");
+	end_locks(belt, NAME);
+}
+
+/* A process that ends closes what it has, however it ends. */
+enum end { EXITS, CRASHES, IS_KILLED, EXECS, ENDS };
+
+static const char *const end_names[ENDS] = {
+	"exits", "crashes", "is killed by kill -9", "executes another program",
+};
+
+static int bind_and_end(void *arg)
+{
+	enum end end = *(enum end *)arg;
+
+	open_bound();
+	if (end == EXITS)
+		return 0;
+	if (end == CRASHES)
+		abort();
+	if (end == IS_KILLED)
+		raise(SIGKILL);
+	/* The descriptor is closed by that, see open_device(). */
+	execl("/proc/self/exe", "bound_test", "pause", NULL);
+	return 1;
+}
+
+static void test_ends(enum end end)
+{
+	int belt = bound_belt();
+	pid_t child = start(bind_and_end, &end);
+
+	if (end == EXECS) {
+		await_sleep(child, __NR_pause);
+		ok(both_gone(belt), "when a process %s, what was bound goes", end_names[end]);
+		kill_and_wait(child);
+	} else {
+		waitpid(child, NULL, 0);
+		ok(both_gone(belt), "when a process %s, what was bound goes", end_names[end]);
+	}
+	is_int(released(belt), 2, "when a process %s: both", end_names[end]);
+	end_locks(belt, NAME);
+}
+
+/* Bound to another belt */
+
+static void test_rebound(void)
+{
+	struct hashbelt_settings nameless = { .ttl_ms = TTL };
+	int belt = bound_belt(), other = named_locks("another"), fd = open_bound();
+
+	is_errno(open_belt(fd, "nobody"), ENOENT, "an open that fails");
+	is_errno(create_belt(fd, "another", 0600), EEXIST, "and a create that fails");
+	ok(both_there(belt), "leave what is bound where it is");
+	is_errno(open_belt(fd, "another"), 0, "when the descriptor is bound to another belt");
+	ok(both_gone(belt), "what was bound to it goes");
+	put_bound(fd, "key", "value", 0);
+	must_bind(fd, "key", "owner", 0);
+	is_errno(open_belt(fd, "another"), 0, "also when it is the same again");
+	ok(both_gone(other), "which is a binding anew");
+	put_bound(fd, "key", "value", 0);
+	must_bind(fd, "key", "owner", 0);
+	must(fd, HASHBELT_IOC_CREATE, &nameless);
+	ok(both_gone(other), "or a new one without a name");
+	close(fd);
+	is_int(released(belt), 2, "each is counted");
+	is_int(released(other), 4, "in its belt");
+	end_locks(other, "another");
+	end_locks(belt, NAME);
+}
+
+static void test_destroyed(__u64 base)
+{
+	int belt, fd;
+	__u64 empty;
+
+	if (!used_at_last(base))
+		bail_out("the belts before this one are not freed");
+	belt = bound_belt();
+	empty = get_parameter("used_bytes");
+	fd = open_bound();
+	put_numbers(fd, 0, 100, 0);
+	if (destroy_belt(belt, NAME))
+		bail_out("destroy");
+	is_errno(put_bound(fd, "more", "value", 0), EIDRM,
+		 "nothing can be bound in a belt that is destroyed");
+	close(belt);
+	ok(used_at_last(empty), "what was bound goes with it, and its memory");
+	close(fd);
+	ok(used_at_last(base), "the descriptor has nothing to add");
+}
+
+/* Put over, and gone before */
+
+static void test_replaced(void)
+{
+	int belt = bound_belt(), fd = open_bound(), second = open_named(NAME);
+
+	put_text(belt, "key", "other", 0);
+	close(fd);
+	ok(holds_text(belt, "key", "other"),
+	   "a put over it without the flag ends the bond");
+	ok(is_free(belt, "key"), "of the entry, not of the lock");
+	is_int(released(belt), 1, "which is counted");
+	fd = open_named(NAME);
+	put_bound(fd, "key", "value", 0);
+	put_text(fd, "key", "other", 0);
+	close(fd);
+	ok(holds_text(belt, "key", "other"), "also one by the same descriptor");
+	fd = open_named(NAME);
+	put_bound(fd, "key", "value", 0);
+	ok(holds_text(belt, "key", "value"), "a put with the flag over one without");
+	close(fd);
+	is_errno(look(belt, "key").err, ENOENT, "makes it bound");
+	fd = open_named(NAME);
+	put_bound(fd, "key", "value", 0);
+	put_bound(second, "key", "second", 0);
+	close(fd);
+	ok(holds_text(belt, "key", "second"), "by another descriptor it is bound to that one");
+	close(second);
+	is_errno(look(belt, "key").err, ENOENT, "and goes with it");
+	is_int(released(belt), 3, "three have gone so");
+	end_locks(belt, NAME);
+}
+
+/* What of the other calls makes no difference. */
+static void test_other_calls(void)
+{
+	int belt = bound_belt(), fd = open_bound();
+	struct hashbelt_item item = text_item("key", "other");
+
+	item.how = HASHBELT_IF_ABSENT | HASHBELT_BOUND;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
+		 "a put that is refused changes no bond");
+	item = item_of("key");
+	item.ttl_ms = 500;
+	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "a touch");
+	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_VALUE;
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), 0, "or a get with one");
+	is_errno(take(belt, "key", "owner", 0), 0, "a lock that its owner takes again");
+	is_errno(renew(belt, "key", "owner", 0), 0, "or renews");
+	ok(both_there(belt), "is where it was");
+	close(fd);
+	ok(both_gone(belt), "and all goes with the descriptor that it was bound to");
+	put_text(belt, "key", "value", 0);
+	must_take(belt, "key", "owner", 0);
+	fd = open_named(NAME);
+	item = text_item("key", "other");
+	item.how = HASHBELT_IF_ABSENT | HASHBELT_BOUND;
+	call(fd, HASHBELT_IOC_PUT, &item);
+	must_bind(fd, "key", "owner", 0);
+	close(fd);
+	ok(both_there(belt), "nor does any of that bind what was not");
+	end_locks(belt, NAME);
+}
+
+static void test_batch(void)
+{
+	static const char *const keys[] = { "a", "b", "c" };
+	int belt = bound_belt(), fd = open_named(NAME);
+	struct hashbelt_item items[3];
+	struct hashbelt_batch batch = { .items = address(items), .count = 3 };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		items[i] = text_item(keys[i], "value");
+		items[i].op = HASHBELT_OP_PUT;
+		items[i].how = i == 1 ? 0 : HASHBELT_BOUND;
+	}
+	must(fd, HASHBELT_IOC_BATCH, &batch);
+	ok(!items[0].result && !items[1].result && !items[2].result,
+	   "items of a batch can be bound");
+	close(fd);
+	ok(!is_there(belt, "a") && is_there(belt, "b") && !is_there(belt, "c"),
+	   "those go that were");
+	end_locks(belt, NAME);
+}
+
+/* What has gone in other ways is not there to go, nor is what came after it. */
+enum loss { EXPIRES, IS_REMOVED, IS_CLEARED, IS_DRAINED, LOSSES };
+
+static const char *const loss_names[LOSSES] = {
+	"has expired", "was removed", "was cleared", "has expired and was drained",
+};
+
+static void lose(int belt, enum loss loss)
+{
+	if (loss == EXPIRES) {
+		advance(belt, TTL);
+	} else if (loss == IS_REMOVED) {
+		on_key(belt, HASHBELT_IOC_REMOVE, "key");
+		unlock(belt, "key", "owner");
+	} else if (loss == IS_CLEARED) {
+		must(belt, HASHBELT_IOC_CLEAR, NULL);
+	} else {
+		advance(belt, 3 * TTL);
+	}
+}
+
+static void test_lost(enum loss loss)
+{
+	int belt = bound_belt(), fd = open_bound();
+
+	lose(belt, loss);
+	ok(!is_there(belt, "key") && is_free(belt, "key"), "bound, it %s", loss_names[loss]);
+	put_text(belt, "key", "value", 0);
+	must_take(belt, "key", "owner", 0);
+	close(fd);
+	ok(both_there(belt), "%s: who has come after it stays", loss_names[loss]);
+	is_int(released(belt), 0, "%s: and nothing is released", loss_names[loss]);
+	end_locks(belt, NAME);
+}
+
+/* The same with nobody after it. */
+static void test_lost_alone(enum loss loss, __u64 base)
+{
+	int belt = bound_belt(), fd = open_bound();
+
+	lose(belt, loss);
+	close(fd);
+	ok(both_gone(belt), "%s: nothing is left", loss_names[loss]);
+	is_int(released(belt), 0, "%s: and nothing is released twice", loss_names[loss]);
+	end_locks(belt, NAME);
+	ok(used_at_last(base), "%s: the memory is back", loss_names[loss]);
+}
+
+/* A lock is bound as it was first granted. */
+static void test_locks(void)
+{
+	int belt = bound_belt(), fd = open_named(NAME), other = open_named(NAME);
+	__u64 token;
+
+	must_bind(fd, "key", "owner", 0);
+	must_bind(other, "key", "owner", 0);
+	close(other);
+	ok(is_held_by(belt, "key", "owner"),
+	   "a lock that its owner takes again elsewhere is bound where it was");
+	close(fd);
+	ok(is_free(belt, "key"), "and goes with that");
+	fd = open_named(NAME);
+	token = must_bind(fd, "key", "owner", 0).token;
+	is_errno(unlock(belt, "key", "owner"), 0, "it can be unlocked by any descriptor");
+	ok(must_take(belt, "key", "next", 0).token > token, "then it is the next one's");
+	close(fd);
+	ok(is_held_by(belt, "key", "next"), "whom the close does not concern");
+	fd = open_named(NAME);
+	unlock(belt, "key", "next");
+	must_bind(fd, "key", "owner", 0);
+	is_int(release(belt, "owner"), 1, "or be released with all that he has");
+	must_take(belt, "key", "owner", 0);
+	close(fd);
+	ok(is_held_by(belt, "key", "owner"), "and taken again, not bound");
+	end_locks(belt, NAME);
+}
+
+/* Events */
+
+static bool is_told(struct stream *stream, enum hashbelt_kind kind, const char *value,
+		    __u64 version)
+{
+	const struct hashbelt_event *event = next_event(stream);
+
+	if (!event) {
+		note("no event: %s", error_name(stream->err));
+		return false;
+	}
+	return event->reason == HASHBELT_RELEASED && event->kind == kind &&
+	       event->version == version && has_key(event, "key") &&
+	       event->value_len == strlen(value) &&
+	       !memcmp(event_value(event), value, event->value_len);
+}
+
+static void test_events(void)
+{
+	int belt = bound_belt(), fd = open_named(NAME);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	struct hashbelt_item item = text_item("key", "value");
+	__u64 token;
+
+	item.how = HASHBELT_BOUND;
+	must(fd, HASHBELT_IOC_PUT, &item);
+	token = must_bind(fd, "key", "owner", 0).token;
+	close(fd);
+	ok(is_told(&stream, HASHBELT_ENTRY, "value", item.version),
+	   "an entry that is released is told of: with its value");
+	ok(is_told(&stream, HASHBELT_LOCK, "owner", token), "and a lock, with its owner");
+	ok(!next_event(&stream), "in the order in which they were bound, once each");
+	SET(belt, .fields = HASHBELT_SET_REASONS,
+	    .reasons = HASHBELT_REPORT(HASHBELT_EXPIRED));
+	fd = open_bound();
+	close(fd);
+	ok(!next_event(&stream) && both_gone(belt),
+	   "or is not, where the belt does not report that reason");
+	is_int(released(belt), 4, "but counted it is");
+	free(stream.buffer);
+	end_locks(belt, NAME);
+}
+
+/* Where entries that expire are reinserted, the bond lives on with them. */
+static void test_reinserted(void)
+{
+	int belt = bound_belt(), fd;
+
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_REINSERT);
+	fd = open_bound();
+	advance(belt, 3 * TTL);
+	ok(is_there(belt, "key") && is_free(belt, "key"),
+	   "a bound entry may be reinserted, a lock is not");
+	close(fd);
+	is_errno(look(belt, "key").err, ENOENT, "it is still bound");
+	is_int(released(belt), 1, "and released");
+	end_locks(belt, NAME);
+}
+
+static void test_limits(void)
+{
+	int belt = bound_belt(), fd = open_named(NAME);
+
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_HANDLER,
+	    .max_entries = 2, .handler = HASHBELT_DROP);
+	is_errno(put_bound(fd, "key", "value", 0), 0, "what is bound counts");
+	must_bind(fd, "key", "owner", 0);
+	is_errno(put_bound(fd, "more", "value", 0), ENOSPC, "under the belt's limit");
+	close(fd);
+	is_int(info_of(belt).used_entries, 0, "and when it goes does not");
+	fd = open_named(NAME);
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
+	put_bound(fd, "a", "value", 100);
+	put_bound(fd, "b", "value", 200);
+	put_text(belt, "c", "value", 300);
+	ok(!is_there(belt, "a") && is_there(belt, "b"), "what is bound may be evicted");
+	close(fd);
+	ok(!is_there(belt, "b") && is_there(belt, "c"), "and the rest goes in its time");
+	is_int(info_of(belt).used_entries, 1, "what is left counts");
+	end_locks(belt, NAME);
+}
+
+/* Many */
+
+/* Entries and locks of the numbers from @from on, bound to a descriptor. */
+static void bind_numbers(int fd, unsigned int from, unsigned int n)
+{
+	char key[16];
+	unsigned int i;
+
+	for (i = from; i < from + n; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		if (put_bound(fd, key, "value", 0))
+			bail_out("put of %s", key);
+		must_bind(fd, key, "owner", 0);
+	}
+}
+
+static void test_many(__u64 base)
+{
+	int belt = bound_belt(), fd = open_named(NAME), other = open_named(NAME);
+	unsigned int i;
+
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
+	bind_numbers(fd, 0, MANY);
+	bind_numbers(other, MANY, 1000);
+	for (i = 0; i < 500; i++) {
+		char key[16];
+
+		snprintf(key, sizeof(key), "%u", i);
+		on_key(belt, HASHBELT_IOC_REMOVE, key);
+		unlock(belt, key, "owner");
+	}
+	is_int(locks_held(belt), MANY + 500, "thousands are bound to one descriptor");
+	close(fd);
+	is_int(released(belt), 2 * (MANY - 500), "the close releases those that are left");
+	is_int(locks_held(belt), 1000, "not the locks of another");
+	is_int(info_of(belt).entries, 2000, "nor its entries");
+	close(other);
+	is_int(released(belt), 2 * (MANY + 500), "which go with theirs");
+	ok(!info_of(belt).entries && !locks_held(belt), "then nothing is left");
+	is_int(counter(belt, HASHBELT_STAT_REMOVES), 500, "what was removed is counted so");
+	end_locks(belt, NAME);
+	ok(used_at_last(base), "and the memory is what it was");
+}
+
+/* As many descriptors with one entry each. */
+static void test_many_descriptors(__u64 base)
+{
+	static int fds[900];
+	int belt = bound_belt();
+	unsigned int i, wrong = 0;
+
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
+	for (i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = open_named(NAME);
+		bind_numbers(fds[i], i, 1);
+	}
+	for (i = 0; i < ARRAY_SIZE(fds); i++) {
+		close(fds[i]);
+		wrong += locks_held(belt) != ARRAY_SIZE(fds) - i - 1 ||
+			 released(belt) != 2 * (i + 1);
+	}
+	ok(!wrong, "of 900 descriptors, each takes with it what is its own");
+	end_locks(belt, NAME);
+	ok(used_at_last(base), "and no memory is lost");
+}
+
+/* At the same time */
+
+/**
+ * struct shared - what two threads do to one descriptor
+ * @fd:		it
+ * @stop:	they are to end
+ * @bound:	what was bound
+ * @tid:	the one that waits, once it has begun
+ */
+struct shared {
+	int fd;
+	unsigned int stop;
+	unsigned int bound;
+	pid_t tid;
+};
+
+static void *bind_on(void *arg)
+{
+	struct shared *shared = arg;
+	struct hashbelt_lock lock;
+	char key[16];
+
+	for (; !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED); shared->bound++) {
+		snprintf(key, sizeof(key), "%u", shared->bound % 64);
+		put_bound(shared->fd, key, "value", 0);
+		lock = lock_of(key, "owner");
+		lock.how = HASHBELT_BOUND;
+		call(shared->fd, HASHBELT_IOC_LOCK, &lock);
+	}
+	return NULL;
+}
+
+static void test_rebound_meanwhile(void)
+{
+	struct shared shared = { .fd = open_device(O_RDWR) };
+	int belt = bound_belt(), other = named_locks("another");
+	unsigned int round, wrong = 0;
+	pthread_t thread;
+
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
+	if (open_belt(shared.fd, NAME) ||
+	    pthread_create(&thread, NULL, bind_on, &shared))
+		bail_out("no thread");
+	for (round = 0; round < 2000; round++)
+		wrong += open_belt(shared.fd, round % 2 ? NAME : "another") != 0;
+	__atomic_store_n(&shared.stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	close(shared.fd);
+	ok(!wrong && shared.bound,
+	   "a descriptor is bound anew while another thread binds to it");
+	note("%u times", shared.bound);
+	ok(!info_of(belt).entries && !locks_held(belt), "nothing is left in the one belt");
+	ok(!info_of(other).entries && !locks_held(other), "nor in the other");
+	end_locks(other, "another");
+	end_locks(belt, NAME);
+}
+
+static void *wait_for_lock(void *arg)
+{
+	struct shared *shared = arg;
+	struct hashbelt_lock lock = lock_of("key", "owner");
+
+	lock.how = HASHBELT_BOUND;
+	lock.wait_ms = FOR_EVER;
+	__atomic_store_n(&shared->tid, gettid(), __ATOMIC_RELAXED);
+	return (void *)(intptr_t)call(shared->fd, HASHBELT_IOC_LOCK, &lock);
+}
+
+static bool is_asleep(void *arg)
+{
+	pid_t tid = __atomic_load_n(&((struct shared *)arg)->tid, __ATOMIC_RELAXED);
+
+	return tid && sleeps_in(tid, __NR_ioctl);
+}
+
+/* Who waits for a lock that shall be bound to what is bound elsewhere meanwhile. */
+static void test_rebound_while_waiting(void)
+{
+	struct shared shared = { .fd = open_device(O_RDWR) };
+	int belt = bound_belt(), other = named_locks("another");
+	pthread_t thread;
+	void *result;
+
+	must_take(belt, "key", "alice", 0);
+	if (open_belt(shared.fd, NAME) ||
+	    pthread_create(&thread, NULL, wait_for_lock, &shared))
+		bail_out("no thread");
+	if (!at_last(is_asleep, &shared))
+		bail_out("it does not wait");
+	if (open_belt(shared.fd, "another"))
+		bail_out("open");
+	unlock(belt, "key", "alice");
+	pthread_join(thread, &result);
+	note("the waiter got %s", error_name((intptr_t)result));
+	ok(is_free(belt, "key") && !locks_held(belt),
+	   "a lock is not given for good to a binding that is gone");
+	is_int(locks_held(other), 0, "nor in the belt that is bound instead");
+	close(shared.fd);
+	end_locks(other, "another");
+	end_locks(belt, NAME);
+}
+
+/* Death, at every point */
+
+enum point { OPENED, HAS_PUT, HAS_LOCKED, HAS_PUT_OVER, HAS_REMOVED, HAS_DUPED, POINTS };
+
+static const char *const point_names[POINTS] = {
+	"before it binds anything", "after a put", "after a lock", "after a put over it",
+	"after a remove and an unlock", "with two copies",
+};
+
+/**
+ * struct victim - a process that will be killed
+ * @point:	when
+ * @pipe:	it says here that it has come so far
+ */
+struct victim {
+	enum point point;
+	int pipe;
+};
+
+static int be_victim(void *arg)
+{
+	struct victim *victim = arg;
+	int fd = open_named(NAME);
+	char byte = 0;
+
+	if (victim->point >= HAS_PUT)
+		put_bound(fd, "key", "value", 0);
+	if (victim->point >= HAS_LOCKED)
+		must_bind(fd, "key", "owner", 0);
+	if (victim->point >= HAS_PUT_OVER)
+		put_bound(fd, "key", "other", 0);
+	if (victim->point == HAS_REMOVED) {
+		on_key(fd, HASHBELT_IOC_REMOVE, "key");
+		unlock(fd, "key", "owner");
+	}
+	if (victim->point == HAS_DUPED)
+		fcntl(fd, F_DUPFD, 10);
+	if (write(victim->pipe, &byte, 1) != 1)
+		return 1;
+	return sleep_for_good(NULL);
+}
+
+static void test_killed_at(enum point point)
+{
+	static const unsigned int want[POINTS] = { 0, 1, 2, 2, 0, 2 };
+	int belt = bound_belt(), pipes[2];
+	struct victim victim = { .point = point };
+	pid_t child;
+	char byte;
+
+	if (pipe(pipes))
+		bail_out("pipe: %s", strerror(errno));
+	victim.pipe = pipes[1];
+	child = start(be_victim, &victim);
+	if (!readable_at_last(pipes[0]) || read(pipes[0], &byte, 1) != 1)
+		bail_out("the victim does not come so far");
+	is_int(info_of(belt).entries, want[point], "%s there is what was put",
+	       point_names[point]);
+	kill_and_wait(child);
+	ok(both_gone(belt), "killed %s: nothing is left", point_names[point]);
+	is_int(released(belt), want[point], "killed %s: and all that was is counted",
+	       point_names[point]);
+	close(pipes[0]);
+	close(pipes[1]);
+	end_locks(belt, NAME);
+}
+
+static int bind_without_end(void *arg)
+{
+	int fd = open_named(NAME);
+	unsigned int i;
+	char key[16];
+
+	(void)arg;
+	for (i = 0; i < ~0u; i++) {
+		snprintf(key, sizeof(key), "%u", i % 50);
+		put_bound(fd, key, "value", 0);
+		if (i % 2)
+			take(fd, key, "another", 0);
+		else
+			must_bind(fd, key, "owner", 0);
+		unlock(fd, key, i % 2 ? "another" : "owner");
+		must_bind(fd, key, "owner", 0);
+	}
+	return 0;
+}
+
+static bool is_at_work(void *belt)
+{
+	return info_of(*(int *)belt).entries > 0;
+}
+
+/* At moments that nobody can name. Of its locks, one at most is not bound. */
+static void test_killed_any_time(__u64 base)
+{
+	int belt = bound_belt();
+	unsigned int round, left = 0;
+	pid_t child;
+
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
+	for (round = 0; round < 50; round++) {
+		child = start(bind_without_end, NULL);
+		if (!at_last(is_at_work, &belt))
+			bail_out("it does not begin");
+		usleep(round * 37 % 1000);
+		kill_and_wait(child);
+		left += release(belt, "another") > 1;
+		left += info_of(belt).entries != 0 || locks_held(belt) != 0;
+	}
+	is_int(left, 0, "killed at any time, nothing is left that was bound");
+	end_locks(belt, NAME);
+	ok(used_at_last(base), "and no memory");
+}
+
+int main(int argc, char **argv)
+{
+	__u64 base;
+	unsigned int i;
+
+	if (argc > 1 && !strcmp(argv[1], "pause"))
+		return sleep_for_good(NULL);
+	base = get_parameter("used_bytes");
+	plan(TESTS);
+	test_close();
+	test_dup();
+	test_fork();
+	test_message();
+	for (i = 0; i < ENDS; i++)
+		test_ends(i);
+	test_rebound();
+	test_destroyed(base);
+	test_replaced();
+	test_other_calls();
+	test_batch();
+	for (i = 0; i < LOSSES; i++) {
+		test_lost(i);
+		test_lost_alone(i, base);
+	}
+	test_locks();
+	test_events();
+	test_reinserted();
+	test_limits();
+	test_many(base);
+	test_many_descriptors(base);
+	test_rebound_meanwhile();
+	test_rebound_while_waiting();
+	for (i = 0; i < POINTS; i++)
+		test_killed_at(i);
+	test_killed_any_time(base);
+	return done_testing();
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * events.h - short words for tests that read events.
+ *
+ * Whatever a test is about, each event that it reads is looked at: it is whole,
+ * has the size that it says, and no byte in it comes from nowhere. One that is
+ * not ends the program.
+ */
+#ifndef _EVENTS_H
+#define _EVENTS_H
+
+#include <linux/userfaultfd.h>
+
+#include "device.h"
+#include "process.h"
+
+#define REPORT_ALL	HASHBELT_REPORT_ALL
+
+/**
+ * struct stream - events as they are read from a descriptor
+ * @fd:		the descriptor
+ * @buffer:	what the last read(2) returned
+ * @size:	size of @buffer
+ * @len:	bytes in it
+ * @at:		where the next event is
+ * @err:	why there was no next event: a negative errno
+ * @lost:	sum of what the events said was lost
+ * @count:	events so far
+ */
+struct stream {
+	int fd;
+	unsigned char *buffer;
+	size_t size;
+	size_t len;
+	size_t at;
+	int err;
+	__u64 lost;
+	__u64 count;
+};
+
+static inline struct stream stream_of(int fd, size_t size)
+{
+	struct stream stream = { .fd = fd, .buffer = malloc(size), .size = size };
+
+	if (!stream.buffer)
+		bail_out("no memory");
+	return stream;
+}
+
+/* Bytes, or a negative errno. */
+static inline ssize_t read_into(int fd, void *buffer, size_t size)
+{
+	ssize_t len = read(fd, buffer, size);
+
+	return len < 0 ? -errno : len;
+}
+
+static inline const unsigned char *event_key(const struct hashbelt_event *event)
+{
+	return (const unsigned char *)(event + 1);
+}
+
+static inline const unsigned char *event_value(const struct hashbelt_event *event)
+{
+	return event_key(event) + event->key_len;
+}
+
+static inline bool has_key(const struct hashbelt_event *event, const char *key)
+{
+	return event->key_len == strlen(key) &&
+	       !memcmp(event_key(event), key, event->key_len);
+}
+
+/* The size that an event has to have. */
+static inline size_t event_size(size_t key_len, size_t value_len)
+{
+	return (sizeof(struct hashbelt_event) + key_len + value_len + 7) & ~7UL;
+}
+
+/* Whether what an event says of itself fits together. */
+static inline bool can_be(const struct hashbelt_event *event)
+{
+	bool names_key = event->reason == HASHBELT_BY_PUT ||
+			 event->reason == HASHBELT_BY_COMPLETE;
+
+	if (event->key_len > HASHBELT_KEY_MAX)
+		return false;
+	if (event->kind == HASHBELT_REQUEST)
+		return event->reason >= HASHBELT_BY_TIMEOUT &&
+		       event->reason <= HASHBELT_BY_PRESSURE &&
+		       names_key == !!event->key_len && !event->value_len && !event->flags;
+	return event->kind <= HASHBELT_LOCK && event->key_len &&
+	       event->value_len <= HASHBELT_VALUE_MAX &&
+	       event->reason >= HASHBELT_EXPIRED && event->reason <= HASHBELT_RELEASED;
+}
+
+/* Ends the program unless there is a whole event, with zeros where nothing is. */
+static inline void check_event(const struct hashbelt_event *event, size_t room)
+{
+	const unsigned char *bytes = (const void *)event;
+	size_t end = sizeof(*event) + event->key_len + event->value_len;
+
+	if (room < sizeof(*event) || event->size > room)
+		bail_out("an event of %zu bytes was split", room);
+	if (event->size != event_size(event->key_len, event->value_len))
+		bail_out("an event's size is %u, with %u of key and %u of value",
+			 event->size, event->key_len, event->value_len);
+	if (!can_be(event))
+		bail_out("an event cannot be: kind %u, reason %u, key %u, value %u",
+			 event->kind, event->reason, event->key_len, event->value_len);
+	for (; end < event->size; end++)
+		if (bytes[end])
+			bail_out("an event is padded with %#x", bytes[end]);
+}
+
+/* Ends the program unless @len bytes are whole events; returns their number. */
+static inline unsigned int check_events(const unsigned char *buffer, size_t len)
+{
+	const struct hashbelt_event *event;
+	unsigned int count = 0;
+	size_t at = 0;
+
+	while (at < len) {
+		event = (const void *)(buffer + at);
+		check_event(event, len - at);
+		at += event->size;
+		count++;
+	}
+	return count;
+}
+
+/* The next event, from a new read(2) if need be; NULL: stream->err says why. */
+static inline const struct hashbelt_event *next_event(struct stream *stream)
+{
+	const struct hashbelt_event *event;
+	ssize_t len;
+
+	if (stream->at == stream->len) {
+		len = read_into(stream->fd, stream->buffer, stream->size);
+		stream->at = 0;
+		stream->len = len < 0 ? 0 : len;
+		stream->err = len < 0 ? len : 0;
+		if (!len)
+			bail_out("read(2) of events returns 0");
+		if (len < 0)
+			return NULL;
+		check_events(stream->buffer, len);
+	}
+	event = (const void *)(stream->buffer + stream->at);
+	stream->at += event->size;
+	stream->count++;
+	stream->lost += event->lost;
+	return event;
+}
+
+static inline void set_blocking(int fd, bool blocking)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	flags = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+	if (fcntl(fd, F_SETFL, flags))
+		bail_out("fcntl: %s", strerror(errno));
+}
+
+/* A nameless belt that reports; read(2) from it does not wait. Its time stands. */
+static inline int reporting_belt(__u32 handler, __u32 reasons)
+{
+	struct hashbelt_settings settings = { .handler = handler, .reasons = reasons };
+	int belt = belt_of(settings);
+
+	set_blocking(belt, false);
+	return belt;
+}
+
+/* Another descriptor to a belt with a name; read(2) from it does not wait. */
+static inline int open_named(const char *name)
+{
+	int fd = open_device(O_RDWR | O_NONBLOCK), err = open_belt(fd, name);
+
+	if (err)
+		bail_out("open of belt %s: %s", name, error_name(err));
+	return fd;
+}
+
+/* A belt with a name that reports all; read(2) from it does not wait. */
+static inline int named_belt(const char *name, __u32 reasons)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = TTL, .mode = 0600, .handler = HASHBELT_NOTIFY,
+		.reasons = reasons,
+	};
+	int fd = open_device(O_RDWR | O_NONBLOCK);
+
+	snprintf(settings.name, sizeof(settings.name), "%s", name);
+	must(fd, HASHBELT_IOC_CREATE, &settings);
+	must(fd, HASHBELT_IOC_HALT, NULL);
+	return fd;
+}
+
+static inline void watch(int fd, __u32 flags)
+{
+	must(fd, HASHBELT_IOC_WATCH, &flags);
+}
+
+static inline int ack(int fd, __u64 sequence)
+{
+	return call(fd, HASHBELT_IOC_ACK, &sequence);
+}
+
+/* An entry that is put, and expires at once by hand. */
+static inline void put_and_expire(int fd, const char *key, const char *text)
+{
+	put_text(fd, key, text, 0);
+	if (on_key(fd, HASHBELT_IOC_EXPIRE, key))
+		bail_out("no expire of %s", key);
+}
+
+/* Events of the keys "0" to "@n - 1", in this order. */
+static inline void queue_events(int fd, unsigned int n)
+{
+	char key[16];
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_and_expire(fd, key, key);
+	}
+}
+
+/* Reads all that is queued now; returns how many events. */
+static inline unsigned int discard_events(int fd)
+{
+	struct stream stream = stream_of(fd, HASHBELT_EVENT_MAX);
+
+	while (next_event(&stream))
+		;
+	free(stream.buffer);
+	return stream.count;
+}
+
+/*
+ * Reads all that is queued: events of the sequences @first to @last, in this
+ * order and nothing else.
+ */
+static inline bool has_events(int fd, __u64 first, __u64 last)
+{
+	struct stream stream = stream_of(fd, HASHBELT_EVENT_MAX);
+	const struct hashbelt_event *event;
+	__u64 want = first;
+	bool good = true;
+
+	while ((event = next_event(&stream))) {
+		if (event->sequence != want && good)
+			note("sequence %llu where %llu was due", event->sequence, want);
+		good = good && event->sequence == want++;
+	}
+	free(stream.buffer);
+	if (want != last + 1)
+		note("the last one is %llu, expected %llu", want - 1, last);
+	return good && want == last + 1;
+}
+
+/**
+ * struct waiter - a process that waits in one read(2)
+ * @pid:	the process
+ * @pipe:	here comes its result: bytes, or a negative errno
+ * @fd:		what it reads; it waits there until the result was taken
+ */
+struct waiter {
+	pid_t pid;
+	int pipe;
+	int fd;
+};
+
+static inline void on_signal(int number)
+{
+	(void)number;
+}
+
+/* Starts one with a handler for SIGUSR1. */
+static inline struct waiter launch_waiter(int fd, int signal_flags)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = signal_flags };
+	struct waiter waiter;
+	int pipes[2], other;
+	ssize_t len;
+
+	if (pipe(pipes))
+		bail_out("pipe: %s", strerror(errno));
+	/* It is the open file that has this flag, for both processes. */
+	set_blocking(fd, true);
+	fflush(stdout);
+	waiter.pid = fork();
+	waiter.pipe = pipes[0];
+	waiter.fd = fd;
+	if (waiter.pid < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!waiter.pid) {
+		/* What the parent closes shall be closed. */
+		for (other = 3; other < 64; other++)
+			if (other != fd && other != pipes[1])
+				close(other);
+		sigaction(SIGUSR1, &action, NULL);
+		len = read_into(fd, malloc(HASHBELT_EVENT_MAX), HASHBELT_EVENT_MAX);
+		_exit(write(pipes[1], &len, sizeof(len)) != sizeof(len));
+	}
+	close(pipes[1]);
+	return waiter;
+}
+
+/* The same, and returns when it sleeps in read(2). */
+static inline struct waiter start_waiter(int fd, int signal_flags)
+{
+	struct waiter waiter = launch_waiter(fd, signal_flags);
+
+	await_sleep(waiter.pid, __NR_read);
+	return waiter;
+}
+
+/* Its result; -ETIME if it has none when anything would have had one. */
+static inline int waiter_result(struct waiter *waiter)
+{
+	ssize_t len = -ETIME;
+
+	if (readable_at_last(waiter->pipe) &&
+	    read(waiter->pipe, &len, sizeof(len)) != sizeof(len))
+		len = -ECHILD;
+	close(waiter->pipe);
+	kill_and_wait(waiter->pid);
+	set_blocking(waiter->fd, false);
+	return len;
+}
+
+/* A buffer of pages that a fault waits at for ever; NULL where that is not possible. */
+static inline void *sticky_pages(size_t size)
+{
+	void *pages = fresh_pages(size);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = {
+		.range = { .start = address(pages), .len = size },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		return NULL;
+	return pages;
+}
+
+/* Starts a process that is stuck in the middle of a read; 0: not possible here. */
+static inline pid_t start_stuck(int fd)
+{
+	size_t size = 4 * PAGE;
+	void *pages;
+	pid_t child;
+
+	if (!sticky_pages(size))
+		return 0;
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!child) {
+		pages = sticky_pages(size);
+		_exit(read_into(fd, pages, size) < 0);
+	}
+	await_sleep(child, __NR_read);
+	return child;
+}
+
+#endif /* _EVENTS_H */

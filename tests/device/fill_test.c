@@ -1,0 +1,1091 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fill_test - one miss, one fill.
+ *
+ * Of all who miss a key one is granted the right to fill it; the others are told
+ * so, or wait, or take the old value. The right ends with a put, its lease, a word,
+ * and with the descriptor it is bound to; then the first of those who wait has it.
+ * Who asks ahead of time is told once. A value in its grace time is there for who
+ * asks for one, and for nobody else.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "events.h"
+
+#define TESTS	134
+
+#define NAME	"filled"
+#define KEY	"key"
+#define LEASE	10000ULL	/* if none is named, milliseconds */
+
+/**
+ * struct answer - what a FILL has said
+ * @err:	0 or a negative errno
+ * @state:	HASHBELT_GRANTED and so on
+ * @token:	with HASHBELT_GRANTED
+ * @ttl_ms:	with a value, as a get says it; likewise the others
+ */
+struct answer {
+	int err;
+	__u32 state;
+	__u64 token;
+	__u64 ttl_ms;
+	__u64 version;
+	__u32 flags;
+	char value[64];
+};
+
+static struct answer ask(int fd, const char *key, struct hashbelt_fill fill)
+{
+	struct answer answer = {};
+
+	fill.item.key = address(key);
+	fill.item.key_len = strlen(key);
+	fill.item.value = address(answer.value);
+	fill.item.value_len = sizeof(answer.value) - 1;
+	answer.err = call(fd, HASHBELT_IOC_FILL, &fill);
+	answer.state = fill.state;
+	answer.token = fill.token;
+	answer.ttl_ms = fill.item.ttl_ms;
+	answer.version = fill.item.version;
+	answer.flags = fill.item.flags;
+	return answer;
+}
+
+#define ASK(fd, key, ...)	ask(fd, key, (struct hashbelt_fill){ __VA_ARGS__ })
+
+static bool same_answer(const struct answer *answer, int err, __u32 state,
+			const char *value)
+{
+	if (answer->err == -err && answer->state == state &&
+	    !strcmp(answer->value, value))
+		return true;
+	note("got %s, state %#x, '%s'; expected %s, %#x, '%s'",
+	     error_name(answer->err), answer->state, answer->value, error_name(err),
+	     state, value);
+	return false;
+}
+
+static bool is_granted(struct answer answer)
+{
+	return same_answer(&answer, ENOENT, HASHBELT_GRANTED, "") && answer.token;
+}
+
+static bool is_filling(struct answer answer)
+{
+	return same_answer(&answer, ENOENT, HASHBELT_FILLING, "") && !answer.token;
+}
+
+static bool is_value(struct answer answer, const char *value)
+{
+	return same_answer(&answer, 0, 0, value) && !answer.token;
+}
+
+static int give_up(int fd, const char *key, __u64 token)
+{
+	return ASK(fd, key, .how = HASHBELT_GIVE_UP, .token = token).err;
+}
+
+/* The right, which has to be free. */
+static struct answer take(int fd, const char *key)
+{
+	struct answer answer = ASK(fd, key, .lease_ms = 0);
+
+	if (!is_granted(answer))
+		bail_out("no right to fill %s", key);
+	return answer;
+}
+
+/* Who has the right */
+
+static void test_right(void)
+{
+	int belt = named_belt(NAME, 0), fd = open_named(NAME);
+	struct answer first = take(belt, KEY);
+
+	ok(is_filling(ASK(fd, KEY)), "of two who miss a key the second is told that it is filled");
+	ok(is_filling(ASK(belt, KEY)), "and so is the first when it asks again");
+	is_errno(on_key(fd, HASHBELT_IOC_GET, KEY), ENOENT, "a get is a miss as ever");
+	ok(is_granted(ASK(fd, "other")), "another key is another right");
+	put_text(belt, KEY, "value", 1234);
+	ok(is_value(ASK(fd, KEY), "value"), "a put ends the right: all have the value");
+	is_errno(give_up(belt, KEY, first.token), ENOENT, "which nobody has any more");
+	is_int(ASK(fd, KEY).ttl_ms, 1234, "with its time, as a get would say it");
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	ok(is_granted(ASK(fd, KEY)), "when it is gone the next who misses it has the right");
+	put_text(belt, KEY, "again", 1000);
+	ok(is_value(ASK(fd, KEY), "again"), "until the next put, whoever does that");
+	advance(belt, 999);
+	ok(is_value(ASK(fd, KEY), "again"), "to its deadline the value is there");
+	advance(belt, 1);
+	ok(is_granted(ASK(fd, KEY)), "and then missed");
+	is_int(counter(fd, HASHBELT_STAT_FILLS), 4, "each right is counted");
+	destroy_belt(belt, NAME);
+	close(fd);
+	close(belt);
+}
+
+static void test_ended_by(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_sum sum = { .by = 1, .value = 41 };
+	struct hashbelt_item item = text_item(KEY, "value");
+	struct hashbelt_batch batch = { .items = address(&item), .count = 1 };
+	struct answer answer = take(belt, KEY);
+
+	item.how = HASHBELT_IF_PRESENT;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT, "a put that is refused");
+	ok(is_filling(ASK(belt, KEY)), "ends no right");
+	item.how = 0;
+	item.op = HASHBELT_OP_PUT;
+	must(belt, HASHBELT_IOC_BATCH, &batch);
+	ok(is_value(ASK(belt, KEY), "value"), "a put in a batch does");
+	is_errno(give_up(belt, KEY, answer.token), ENOENT, "so that there is none");
+	take(belt, "sum");
+	item = item_of("sum");
+	item.value = address(&sum);
+	item.value_len = sizeof(sum);
+	must(belt, HASHBELT_IOC_ADD, &item);
+	ok(is_value(ASK(belt, "sum"), "42"), "and so does an add");
+	close(belt);
+}
+
+/* What a get can ask for. */
+static void test_item(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = text_item(KEY, "value");
+	struct hashbelt_fill fill = { .item = item_of(KEY) };
+	struct answer answer;
+	char small[4];
+
+	item.flags = 77;
+	must(belt, HASHBELT_IOC_PUT, &item);
+	answer = ASK(belt, KEY);
+	ok(answer.version == item.version && answer.flags == 77,
+	   "a value comes with its version and flags");
+	answer = ASK(belt, KEY, .item = { .how = HASHBELT_NO_VALUE });
+	ok(is_value(answer, "") && answer.flags == 77, "one can do without the bytes");
+	ASK(belt, KEY, .item = { .how = HASHBELT_AND_TOUCH, .ttl_ms = 4321 });
+	is_int(look(belt, KEY).ttl_ms, 4321, "and set the deadline");
+	is_int(counter(belt, HASHBELT_STAT_HITS), 4, "they count as gets");
+	fill.item.value = address(small);
+	fill.item.value_len = sizeof(small);
+	is_errno(call(belt, HASHBELT_IOC_FILL, &fill), ERANGE, "a buffer may be too small");
+	is_int(fill.item.value_len, 5, "and then one learns what is needed");
+	is_int(fill.state, 0, "but has no right to fill");
+	close(belt);
+}
+
+/* Leases */
+
+static void test_lease(void)
+{
+	int belt = new_belt(0);
+	struct answer first, second;
+
+	first = ASK(belt, KEY, .lease_ms = 1000);
+	advance(belt, 999);
+	ok(is_granted(first) && is_filling(ASK(belt, KEY)),
+	   "to the end of its lease the right is taken");
+	advance(belt, 1);
+	second = ASK(belt, KEY);
+	ok(is_granted(second), "and then it is the next one's");
+	ok(second.token != first.token, "who has a token of his own");
+	is_errno(give_up(belt, KEY, first.token), ENOENT,
+		 "he who had it has nothing to give up");
+	advance(belt, LEASE - 1);
+	ok(is_filling(ASK(belt, KEY)), "a lease that is not named is one of 10 seconds");
+	advance(belt, 1);
+	ok(is_granted(ASK(belt, KEY)), "and not more");
+	put_text(belt, KEY, "late", 0);
+	ok(is_value(ASK(belt, KEY), "late"), "also who is late may put");
+	close(belt);
+}
+
+static void test_give_up(void)
+{
+	int belt = new_belt(0);
+	struct answer answer = take(belt, KEY);
+	__u64 token = answer.token;
+
+	ok(give_up(belt, KEY, token + 1) == -ENOENT && give_up(belt, KEY, 0) == -ENOENT &&
+	   give_up(belt, KEY, ~0ULL) == -ENOENT,
+	   "nobody gives up what he does not have: another token");
+	is_errno(give_up(belt, "other", token), ENOENT, "or another key");
+	ok(is_filling(ASK(belt, KEY)), "which changes nothing");
+	is_errno(give_up(belt, KEY, token), 0, "who has the right can give it up");
+	is_errno(give_up(belt, KEY, token), ENOENT, "once");
+	answer = ASK(belt, KEY);
+	ok(is_granted(answer) && answer.token != token, "then it is free for the next");
+	is_errno(give_up(belt, KEY, token), ENOENT, "an old token is worth nothing");
+	put_text(belt, KEY, "value", 0);
+	is_errno(give_up(belt, KEY, answer.token), ENOENT, "nor one of what was filled");
+	ok(is_value(ASK(belt, KEY), "value"), "and the value stays");
+	close(belt);
+}
+
+/* Others that wait */
+
+/**
+ * struct caller - a process that asks, with a descriptor of its own
+ * @pid:	the process; when it was answered it stays until it is killed
+ * @pipe:	here comes the answer
+ */
+struct caller {
+	pid_t pid;
+	int pipe;
+};
+
+static struct caller start_caller(struct hashbelt_fill fill)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct caller caller;
+	struct answer answer;
+	int pipes[2], fd;
+
+	if (pipe(pipes))
+		bail_out("pipe: %s", strerror(errno));
+	fflush(stdout);
+	caller.pid = fork();
+	caller.pipe = pipes[0];
+	if (caller.pid < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!caller.pid) {
+		sigaction(SIGUSR1, &action, NULL);
+		fd = open_named(NAME);
+		answer = ask(fd, KEY, fill);
+		if (write(pipes[1], &answer, sizeof(answer)) != sizeof(answer))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(pipes[1]);
+	return caller;
+}
+
+/* The same, and returns when it sleeps. */
+static struct caller start_sleeper(struct hashbelt_fill fill)
+{
+	struct caller caller;
+
+	if (!fill.wait_ms)
+		fill.wait_ms = HASHBELT_TTL_NEVER;
+	caller = start_caller(fill);
+	await_sleep(caller.pid, __NR_ioctl);
+	return caller;
+}
+
+#define SLEEPER(...)	start_sleeper((struct hashbelt_fill){ __VA_ARGS__ })
+
+/* Its answer; -ETIME if it has none when anything would have had one. */
+static struct answer answer_of(const struct caller *caller)
+{
+	struct answer answer = { .err = -ETIME };
+
+	if (readable_at_last(caller->pipe) &&
+	    read(caller->pipe, &answer, sizeof(answer)) != sizeof(answer))
+		answer.err = -ECHILD;
+	return answer;
+}
+
+static void end_caller(struct caller *caller)
+{
+	close(caller->pipe);
+	kill_and_wait(caller->pid);
+}
+
+/* Whether it was not answered yet, and sleeps: if it was woken, it sleeps again. */
+static bool still_sleeps(const struct caller *caller)
+{
+	struct pollfd pollfd = { .fd = caller->pipe, .events = POLLIN };
+
+	while (!poll(&pollfd, 1, 0)) {
+		if (sleeps_in(caller->pid, __NR_ioctl))
+			return !poll(&pollfd, 1, 0);
+		usleep(1000);
+	}
+	return false;
+}
+
+#define WAITERS	4
+
+static void test_waiting(void)
+{
+	int belt = named_belt(NAME, 0);
+	struct caller callers[WAITERS];
+	unsigned int i, good = 0;
+
+	take(belt, KEY);
+	for (i = 0; i < WAITERS; i++)
+		callers[i] = SLEEPER(.lease_ms = 1000);
+	put_text(belt, "other", "value", 0);
+	for (i = 0; i < WAITERS; i++)
+		good += still_sleeps(&callers[i]);
+	is_int(good, WAITERS, "who waits for a key is not woken by a put of another");
+	put_text(belt, KEY, "value", 0);
+	for (i = good = 0; i < WAITERS; i++) {
+		good += is_value(answer_of(&callers[i]), "value");
+		end_caller(&callers[i]);
+	}
+	is_int(good, WAITERS, "all who wait have the value when it is put");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "and one right was given");
+	ok(is_value(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER), "value"),
+	   "nobody waits for what is there");
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	ok(is_granted(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER)),
+	   "nor for a right that is free");
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+static void test_no_longer(void)
+{
+	int belt = named_belt(NAME, 0);
+	struct caller caller;
+
+	take(belt, KEY);
+	caller = SLEEPER(.wait_ms = 1000);
+	advance(belt, 999);
+	ok(still_sleeps(&caller), "who waits for a time");
+	advance(belt, 1);
+	is_errno(answer_of(&caller).err, ETIMEDOUT, "waits that long, and no longer");
+	end_caller(&caller);
+	caller = SLEEPER(.wait_ms = 1000);
+	kill(caller.pid, SIGUSR1);
+	is_errno(answer_of(&caller).err, EINTR, "a signal ends the waiting");
+	end_caller(&caller);
+	caller = SLEEPER();
+	kill_and_wait(caller.pid);
+	ok(is_filling(ASK(belt, KEY)), "who is killed while it waits leaves all as it was");
+	close(caller.pipe);
+	caller = SLEEPER();
+	destroy_belt(belt, NAME);
+	is_errno(answer_of(&caller).err, EIDRM, "and the end of the belt ends it");
+	end_caller(&caller);
+	close(belt);
+	belt = named_belt(NAME, 0);
+	take(belt, KEY);
+	caller = SLEEPER(.wait_ms = 20);
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	is_errno(answer_of(&caller).err, ETIMEDOUT, "time itself ends it");
+	end_caller(&caller);
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* The right goes from one to the next, in the order in which they came. */
+static void test_passed_on(void)
+{
+	int belt = named_belt(NAME, 0);
+	struct answer answer = ASK(belt, KEY, .lease_ms = 1000);
+	struct caller callers[WAITERS];
+	unsigned int i, sleep, good = 0;
+
+	for (i = 0; i < WAITERS; i++)
+		callers[i] = SLEEPER(.lease_ms = 2000);
+	give_up(belt, KEY, answer.token);
+	ok(is_granted(answer_of(&callers[0])),
+	   "a right that is given up goes to the first of those who wait");
+	for (i = 1, sleep = 0; i < WAITERS; i++)
+		sleep += still_sleeps(&callers[i]);
+	is_int(sleep, WAITERS - 1, "and to nobody else");
+	advance(belt, 1999);
+	ok(still_sleeps(&callers[1]), "his lease is the one that he asked for");
+	advance(belt, 1);
+	ok(is_granted(answer_of(&callers[1])), "when it ends the next one has it");
+	sleep = still_sleeps(&callers[2]) && still_sleeps(&callers[3]);
+	ok(sleep && is_filling(ASK(belt, KEY)),
+	   "before any who comes later, and again he alone");
+	put_text(belt, KEY, "value", 0);
+	for (i = 2; i < WAITERS; i++)
+		good += is_value(answer_of(&callers[i]), "value");
+	is_int(good, 2, "when it is put those who still wait have the value");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 3, "three rights were given");
+	for (i = 0; i < WAITERS; i++)
+		end_caller(&callers[i]);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	ASK(belt, KEY, .lease_ms = 20);
+	callers[0] = SLEEPER();
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	ok(is_granted(answer_of(&callers[0])), "time itself passes it on");
+	end_caller(&callers[0]);
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* Who is gone from among those who wait is passed over. */
+static void test_gone(void)
+{
+	int belt = named_belt(NAME, 0);
+	struct answer answer = take(belt, KEY);
+	struct caller callers[WAITERS];
+	unsigned int i;
+
+	for (i = 0; i < WAITERS; i++)
+		callers[i] = SLEEPER(.wait_ms = i == 2 ? 500 : 0);
+	kill_and_wait(callers[0].pid);
+	kill(callers[1].pid, SIGUSR1);
+	is_errno(answer_of(&callers[1]).err, EINTR,
+		 "of those who wait one was killed, one interrupted");
+	advance(belt, 500);
+	is_errno(answer_of(&callers[2]).err, ETIMEDOUT, "and one has waited long enough");
+	give_up(belt, KEY, answer.token);
+	ok(is_granted(answer_of(&callers[3])), "the right goes to who is still there");
+	close(callers[0].pipe);
+	for (i = 1; i < WAITERS; i++)
+		end_caller(&callers[i]);
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* Rights that go with a descriptor */
+
+static void test_bound(void)
+{
+	int belt = named_belt(NAME, 0), fd = open_named(NAME), copy;
+	struct answer answer = ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
+
+	ok(is_granted(answer), "a right can be bound to a descriptor");
+	copy = dup(fd);
+	close(fd);
+	ok(is_filling(ASK(belt, KEY)), "it is kept while there is a copy of that");
+	close(copy);
+	answer = ASK(belt, KEY);
+	ok(is_granted(answer), "and goes with the last one");
+	give_up(belt, KEY, answer.token);
+	fd = open_named(NAME);
+	ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
+	if (open_belt(fd, HASHBELT_DEFAULT_BELT))
+		bail_out("open");
+	answer = ASK(belt, KEY);
+	ok(is_granted(answer), "or when it is bound elsewhere");
+	give_up(belt, KEY, answer.token);
+	close(fd);
+	fd = open_named(NAME);
+	ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
+	advance(belt, 5000);
+	answer = ASK(belt, KEY);
+	ok(is_granted(answer), "or with its lease");
+	close(fd);
+	ok(is_filling(ASK(belt, KEY)), "after which the descriptor's end means nothing");
+	give_up(belt, KEY, answer.token);
+	fd = open_named(NAME);
+	take(fd, KEY);
+	close(fd);
+	ok(is_filling(ASK(belt, KEY)), "one that is not bound stays for its lease");
+	put_text(belt, KEY, "value", 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	fd = open_named(NAME);
+	ASK(fd, KEY, .how = HASHBELT_BOUND);
+	put_text(fd, KEY, "value", 0);
+	close(fd);
+	ok(is_value(ASK(belt, KEY), "value"), "what was put under a bound right is not bound");
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* Who has the right dies, and the others are served. */
+static void test_killed(void)
+{
+	enum { ROUNDS = 20 };
+	int belt = named_belt(NAME, 0);
+	unsigned int round, i, passed = 0, slept = 0, served = 0;
+	struct caller filler, callers[WAITERS];
+	struct answer answer;
+
+	for (round = 0; round < ROUNDS; round++) {
+		filler = start_caller((struct hashbelt_fill){ .how = HASHBELT_BOUND });
+		if (!is_granted(answer_of(&filler)))
+			bail_out("no right");
+		for (i = 0; i < WAITERS; i++)
+			callers[i] = SLEEPER(.how = HASHBELT_BOUND);
+		end_caller(&filler);
+		answer = answer_of(&callers[0]);
+		passed += is_granted(answer);
+		for (i = 1; i < WAITERS; i++)
+			slept += still_sleeps(&callers[i]);
+		/* In every other round he who has it now is killed as well. */
+		if (round % 2) {
+			end_caller(&callers[0]);
+			answer = answer_of(&callers[1]);
+			passed += is_granted(answer);
+		}
+		put_text(belt, KEY, "value", 0);
+		for (i = 1 + round % 2; i < WAITERS; i++)
+			served += is_value(answer_of(&callers[i]), "value");
+		for (i = round % 2; i < WAITERS; i++)
+			end_caller(&callers[i]);
+		on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	}
+	is_int(passed, ROUNDS + ROUNDS / 2,
+	       "when who fills is killed the right goes to the first of those who wait");
+	is_int(slept, ROUNDS * (WAITERS - 1), "and wakes nobody else");
+	is_int(served, ROUNDS * (WAITERS - 1) - ROUNDS / 2,
+	       "who have the value when it is put at last");
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+#define WORKERS	4
+#define KILLS	60
+
+/**
+ * struct shift - what processes that fill one key after the other share; atomic
+ * @inside:	who has the right, a worker's number and 1; 0: nobody
+ * @doomed:	workers that may be dead already
+ * @rounds:	rights that were used
+ * @newest:	the newest token of them
+ * @odd:	two had the right at once, or a call failed
+ */
+static struct shift {
+	unsigned int inside;
+	bool doomed[WORKERS];
+	unsigned int rounds;
+	unsigned int newest;
+	unsigned int odd;
+} *shift;
+
+static void note_odd(void)
+{
+	__atomic_fetch_add(&shift->odd, 1, __ATOMIC_RELAXED);
+}
+
+/* Fills the key, takes it away, and waits until it may fill it again; for ever. */
+static int fill_on(void *arg)
+{
+	unsigned int number = *(unsigned int *)arg, was;
+	int fd = open_named(NAME);
+	struct answer answer;
+
+	for (;;) {
+		answer = ASK(fd, KEY, .how = HASHBELT_BOUND, .wait_ms = HASHBELT_TTL_NEVER);
+		if (!answer.err) {
+			/* Who put it may be dead. */
+			on_key(fd, HASHBELT_IOC_REMOVE, KEY);
+			continue;
+		}
+		if (!is_granted(answer)) {
+			note_odd();
+			return 1;
+		}
+		was = __atomic_exchange_n(&shift->inside, number + 1, __ATOMIC_SEQ_CST);
+		if (was && !__atomic_load_n(&shift->doomed[was - 1], __ATOMIC_SEQ_CST))
+			note_odd();
+		__atomic_fetch_add(&shift->rounds, 1, __ATOMIC_SEQ_CST);
+		sched_yield();
+		__atomic_store_n(&shift->inside, 0, __ATOMIC_SEQ_CST);
+		put_text(fd, KEY, "value", 0);
+		on_key(fd, HASHBELT_IOC_REMOVE, KEY);
+	}
+}
+
+static bool is_rounds(void *arg)
+{
+	return __atomic_load_n(&shift->rounds, __ATOMIC_SEQ_CST) >= *(unsigned int *)arg;
+}
+
+static void kill_worker(pid_t child, unsigned int number)
+{
+	unsigned int dead = number + 1;
+
+	__atomic_store_n(&shift->doomed[number], true, __ATOMIC_SEQ_CST);
+	kill_and_wait(child);
+	/* Unless somebody else is inside by now. */
+	__atomic_compare_exchange_n(&shift->inside, &dead, 0, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shift->doomed[number], false, __ATOMIC_SEQ_CST);
+}
+
+/* Workers are killed wherever they are: waiting, filling, or between. */
+static void test_killed_anywhere(void)
+{
+	int belt = named_belt(NAME, 0);
+	unsigned int numbers[WORKERS], i, want;
+	pid_t children[WORKERS];
+
+	shift = shared_memory(sizeof(*shift));
+	for (i = 0; i < WORKERS; i++) {
+		numbers[i] = i;
+		children[i] = start(fill_on, &numbers[i]);
+	}
+	for (i = 0; i < KILLS; i++) {
+		want = shift->rounds + 1 + i % 7;
+		if (!at_last(is_rounds, &want))
+			break;
+		kill_worker(children[i % WORKERS], i % WORKERS);
+		children[i % WORKERS] = start(fill_on, &numbers[i % WORKERS]);
+	}
+	is_int(i, KILLS, "processes that fill are killed anywhere, and the others go on");
+	for (i = 0; i < WORKERS; i++)
+		kill_worker(children[i], i);
+	is_int(shift->odd, 0, "at no time have two the right");
+	note("%u rights were used", shift->rounds);
+	put_text(belt, KEY, "value", 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	ok(is_granted(ASK(belt, KEY)), "and in the end nobody has it");
+	munmap(shift, sizeof(*shift));
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+#define GRANTS	3000
+
+/* Notes the newest token, and returns it. Those of a new belt fit into an int. */
+static unsigned int newest_token(unsigned int token)
+{
+	unsigned int newest = __atomic_load_n(&shift->newest, __ATOMIC_SEQ_CST);
+
+	while (newest < token)
+		if (__atomic_compare_exchange_n(&shift->newest, &newest, token, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return token;
+	return newest;
+}
+
+/*
+ * Takes rights whose lease ends about when they are given up; half of the workers
+ * wait for them, half come by. Who can give his right up had it until then: nobody
+ * else may have been granted one since.
+ */
+static int fill_in_time(void *arg)
+{
+	unsigned int number = *(unsigned int *)arg, state = number, newest;
+	__u64 wait_ms = number % 2 ? HASHBELT_TTL_NEVER : 0;
+	int fd = open_named(NAME);
+	struct answer answer;
+
+	while (__atomic_load_n(&shift->rounds, __ATOMIC_SEQ_CST) < GRANTS) {
+		answer = ASK(fd, KEY, .lease_ms = 2, .wait_ms = wait_ms);
+		if (answer.state != HASHBELT_GRANTED)
+			continue;
+		__atomic_fetch_add(&shift->rounds, 1, __ATOMIC_SEQ_CST);
+		newest_token(answer.token);
+		state = state * 1103515245 + 12345;
+		if (state >> 16 & 1)
+			usleep((state >> 17) % 6000);
+		newest = newest_token(0);
+		if (!give_up(fd, KEY, answer.token) && newest != answer.token)
+			note_odd();
+	}
+	return 0;
+}
+
+static void test_in_time(void)
+{
+	int belt = named_belt(NAME, 0), wrong = 0;
+	unsigned int numbers[WORKERS], i;
+	pid_t children[WORKERS];
+
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	shift = shared_memory(sizeof(*shift));
+	for (i = 0; i < WORKERS; i++) {
+		numbers[i] = i;
+		children[i] = start(fill_in_time, &numbers[i]);
+	}
+	for (i = 0; i < WORKERS; i++)
+		wrong += finish(children[i]);
+	is_int(wrong, 0, "rights are taken, given up, and end by time, all at once");
+	is_int(shift->odd, 0, "and nobody has one while another has it still");
+	munmap(shift, sizeof(*shift));
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* Ahead of time */
+
+static void test_ahead(void)
+{
+	int belt = new_belt(0);
+	struct answer answer;
+	__u64 token;
+
+	put_text(belt, KEY, "old", 1000);
+	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
+	   "who asks ahead of time has the value, and is told nothing early in its life");
+	advance(belt, 800);
+	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"), "nor when just that is left");
+	advance(belt, 1);
+	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
+	token = answer.token;
+	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old") && token,
+	   "when less is left one is told to fill, and has the value as well");
+	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
+	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) &&
+	   !strcmp(answer.value, "old"), "the others have the value");
+	advance(belt, 198);
+	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
+	ok(!answer.err && !(answer.state & HASHBELT_GRANTED),
+	   "to the end of its life, longer than the lease");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "for one was told, once");
+	answer = ASK(belt, KEY);
+	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) &&
+	   !strcmp(answer.value, "old"), "also who asks for nothing ahead");
+	put_text(belt, KEY, "new", 1000);
+	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "new"), "a put ends that");
+	is_errno(give_up(belt, KEY, token), ENOENT, "and the right");
+	answer = ASK(belt, KEY, .ahead_ms = 1001);
+	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "new"), "the new life has its own");
+	put_text(belt, KEY, "for ever", HASHBELT_TTL_NEVER);
+	ok(is_value(ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_MAX_MS), "for ever"),
+	   "what does not expire is never to be filled");
+	close(belt);
+}
+
+static void test_ahead_late(void)
+{
+	int belt = new_belt(0);
+	struct answer answer;
+
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 900);
+	answer = ASK(belt, KEY, .ahead_ms = 500, .lease_ms = 10);
+	advance(belt, 100);
+	ok(answer.state == HASHBELT_GRANTED && is_granted(ASK(belt, KEY)),
+	   "if he who was told does not fill, the next who misses it is");
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 900);
+	answer = ASK(belt, KEY, .ahead_ms = 500, .lease_ms = 300);
+	advance(belt, 299);
+	ok(answer.state == HASHBELT_GRANTED && is_filling(ASK(belt, KEY)),
+	   "but not within his lease");
+	advance(belt, 1);
+	ok(is_granted(ASK(belt, KEY)), "only then");
+	put_text(belt, KEY, "old", 1000);
+	answer = ASK(belt, KEY, .ahead_ms = 2000);
+	is_errno(give_up(belt, KEY, answer.token), 0, "he may give it up");
+	answer = ASK(belt, KEY, .ahead_ms = 2000);
+	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old"), "and then another is told");
+	close(belt);
+}
+
+/* Grace */
+
+#define GRACE	5000ULL
+
+static int graceful_belt(__u32 handler)
+{
+	int belt = belt_of((struct hashbelt_settings){
+		.buckets = 101, .handler = handler, .grace_ms = GRACE,
+		.reasons = REPORT_ALL });
+
+	set_blocking(belt, false);
+	return belt;
+}
+
+#define STALE(belt)	ASK(belt, KEY, .how = HASHBELT_STALE)
+
+static void test_grace(void)
+{
+	int belt = graceful_belt(HASHBELT_DROP);
+	struct answer answer;
+
+	is_int(info_of(belt).grace_ms, GRACE, "a belt has a grace time");
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 999);
+	ok(is_value(STALE(belt), "old"), "before its deadline a value is none of grace");
+	advance(belt, 1);
+	is_errno(on_key(belt, HASHBELT_IOC_GET, KEY), ENOENT, "at its deadline a get misses it");
+	answer = STALE(belt);
+	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "old"),
+	   "who takes an old value has it, and the first of them the right to fill");
+	answer = STALE(belt);
+	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
+	   "the next the value alone");
+	ok(is_filling(ASK(belt, KEY)), "who does not take one has none");
+	is_int(counter(belt, HASHBELT_STAT_STALE), 2, "old values that were taken are counted");
+	advance(belt, GRACE - 1);
+	answer = STALE(belt);
+	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
+	   "it is there to the end of the grace time");
+	advance(belt, 1);
+	answer = STALE(belt);
+	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""), "and no longer");
+	advance(belt, 2 * TTL);
+	is_int(info_of(belt).entries, 0, "then it is gone");
+	close(belt);
+}
+
+/* But for who takes it, what is in its grace time is not there. */
+static void test_grace_others(void)
+{
+	int belt = graceful_belt(HASHBELT_DROP);
+	struct hashbelt_item item = text_item(KEY, "new");
+	struct answer answer;
+
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 1500);
+	is_errno(on_key(belt, HASHBELT_IOC_TOUCH, KEY), ENOENT, "touch misses it as well");
+	item.how = HASHBELT_IF_PRESENT;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT, "it is not present");
+	item.how = HASHBELT_IF_ABSENT;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "but absent");
+	ok(is_value(STALE(belt), "new"), "and a put ends its grace time");
+	advance(belt, TTL + GRACE - 1);
+	answer = STALE(belt);
+	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "new"),
+	   "the new value has one of its own");
+	advance(belt, 1);
+	ok(STALE(belt).err == -ENOENT, "and no longer either");
+	close(belt);
+}
+
+static void test_grace_handler(void)
+{
+	int belt = graceful_belt(HASHBELT_NOTIFY);
+	__u64 version = put_text(belt, KEY, "old", 1000);
+	__u64 deadline = info_of(belt).now_ns + 1000000000ULL;
+	struct stream stream = stream_of(belt, PAGE);
+	const struct hashbelt_event *event;
+
+	advance(belt, 1000 + GRACE - 1);
+	ok(!next_event(&stream) && stream.err == -EAGAIN && !info_of(belt).sequence,
+	   "in its grace time an entry is not handed over");
+	advance(belt, 1 + 2 * TTL / 100);
+	event = next_event(&stream);
+	ok(event && event->reason == HASHBELT_EXPIRED && event->version == version &&
+	   !next_event(&stream), "but after that, and once");
+	event = (const void *)stream.buffer;
+	ok(event->deadline_ns - deadline + 16 <= 32, "as one that expired at its deadline");
+	ok(event->handed_ns >= deadline + GRACE * 1000000, "and was handed over later");
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 1500);
+	put_text(belt, KEY, "new", HASHBELT_TTL_NEVER);
+	advance(belt, 3 * TTL);
+	event = next_event(&stream);
+	ok(event && event->value_len == 3 && !memcmp(event_value(event), "old", 3) &&
+	   !next_event(&stream), "what is put over in its grace time is reported once");
+	free(stream.buffer);
+	close(belt);
+}
+
+static void test_no_grace(void)
+{
+	int belt = new_belt(0);
+
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 1000);
+	ok(is_granted(STALE(belt)), "a belt without a grace time has no old values");
+	ok(is_filling(STALE(belt)), "for anybody");
+	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = 1000);
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 1000);
+	ok(STALE(belt).state == (HASHBELT_STALE | HASHBELT_GRANTED),
+	   "it can be given one");
+	SET(belt, .fields = HASHBELT_SET_GRACE);
+	is_int(info_of(belt).grace_ms, 0, "and lose it again");
+	close(belt);
+}
+
+/* Who may wait and takes an old value does not wait. */
+static void test_stale_or_wait(void)
+{
+	int belt = graceful_belt(HASHBELT_DROP);
+	struct answer answer;
+
+	put_text(belt, KEY, "old", 1000);
+	advance(belt, 1000);
+	take(belt, KEY);
+	answer = ASK(belt, KEY, .how = HASHBELT_STALE, .wait_ms = HASHBELT_TTL_NEVER);
+	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
+	   "who takes an old value does not wait for a new one");
+	close(belt);
+}
+
+/* Limits */
+
+static void test_limits(void)
+{
+	int belt = belt_of((struct hashbelt_settings){ .max_entries = 10 });
+	struct answer answer;
+	unsigned int granted = 0;
+	char key[16];
+
+	do {
+		snprintf(key, sizeof(key), "%u", granted);
+		answer = ASK(belt, key, .lease_ms = 1000);
+	} while (answer.state == HASHBELT_GRANTED && ++granted < 20);
+	is_int(granted, 10, "rights count as entries under the belt's limits");
+	is_errno(answer.err, ENOSPC, "and where it is full no more are given");
+	advance(belt, 1000);
+	ok(is_granted(ASK(belt, "more")), "before a lease is over");
+	close(belt);
+}
+
+static void test_memory(void)
+{
+	__u64 used = get_parameter("used_bytes"), limit = get_parameter("max_bytes");
+	int belt = new_belt(0);
+	__u64 most = get_parameter("used_bytes") + 2 * MIB, now;
+	struct answer answer;
+	unsigned int i;
+	char key[16];
+
+	set_number("max_bytes", most);
+	for (i = 0; i < 100000; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		answer = ASK(belt, key);
+		if (answer.state != HASHBELT_GRANTED)
+			break;
+	}
+	now = get_parameter("used_bytes");
+	ok(answer.err == -ENOSPC || answer.err == -ENOMEM,
+	   "rights that nobody uses count against the module's limit");
+	ok(now <= most, "which is not exceeded");
+	note("%u rights, %llu bytes: %s", i, now, error_name(answer.err));
+	set_number("max_bytes", limit);
+	advance(belt, 2 * LEASE);
+	is_int(info_of(belt).entries, 0, "when their leases are over nothing is left");
+	close(belt);
+	ok(used_at_last(used), "and the memory is back");
+}
+
+/* A thousand at once */
+
+#define PROCESSES	20
+#define THREADS		50
+#define KEYS		5
+
+/**
+ * struct crowd - what a thousand callers share; counters atomic
+ * @barrier:	where all begin
+ * @computed:	how often a key was computed
+ * @old:	old values that were taken
+ * @odd:	answers that may not be
+ * @last:	the last of them
+ * @how:	how they ask
+ */
+static struct crowd {
+	pthread_barrier_t barrier;
+	unsigned int computed[KEYS];
+	unsigned int old;
+	unsigned int odd;
+	struct answer last;
+	__u32 how;
+} *crowd;
+
+/* Whether a caller who was not granted the right has a value, as it asked. */
+static bool is_served(const struct answer *answer)
+{
+	if (answer->err)
+		return false;
+	if (!(answer->state & HASHBELT_STALE))
+		return !strcmp(answer->value, "new");
+	__atomic_fetch_add(&crowd->old, 1, __ATOMIC_RELAXED);
+	return !strcmp(answer->value, "old");
+}
+
+static void *be_one(void *arg)
+{
+	int fd = *(int *)arg;
+	struct answer answer;
+	unsigned int i;
+	char key[16];
+
+	for (i = 0; i < KEYS; i++) {
+		snprintf(key, sizeof(key), "key %u", i);
+		pthread_barrier_wait(&crowd->barrier);
+		answer = ask(fd, key, (struct hashbelt_fill){
+			.wait_ms = HASHBELT_TTL_NEVER, .how = crowd->how });
+		if (answer.state & HASHBELT_GRANTED) {
+			__atomic_fetch_add(&crowd->computed[i], 1, __ATOMIC_RELAXED);
+			usleep(1000);
+			put_text(fd, key, "new", 0);
+		} else if (!is_served(&answer)) {
+			__atomic_fetch_add(&crowd->odd, 1, __ATOMIC_RELAXED);
+			crowd->last = answer;
+		}
+	}
+	return NULL;
+}
+
+/* Half of the processes share a descriptor, the others have one of their own. */
+static int be_many(void *arg)
+{
+	int fd = *(int *)arg >= 0 ? *(int *)arg : open_named(NAME);
+	pthread_t threads[THREADS];
+	pthread_attr_t attr;
+	unsigned int i;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], &attr, be_one, &fd))
+			return 1;
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static void test_thousand(__u32 how, const char *what)
+{
+	int belt = named_belt(NAME, 0), none = -1, wrong = 0;
+	unsigned int i, once = 0;
+	pthread_barrierattr_t attr;
+	pid_t children[PROCESSES];
+	char key[16];
+
+	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = GRACE);
+	for (i = 0; i < KEYS; i++) {
+		snprintf(key, sizeof(key), "key %u", i);
+		put_text(belt, key, "old", 1000);
+	}
+	advance(belt, 1000);
+	crowd = shared_memory(sizeof(*crowd));
+	crowd->how = how;
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&crowd->barrier, &attr, PROCESSES * THREADS);
+	for (i = 0; i < PROCESSES; i++)
+		children[i] = start(be_many, i % 2 ? &belt : &none);
+	for (i = 0; i < PROCESSES; i++)
+		wrong += finish(children[i]);
+	for (i = 0; i < KEYS; i++)
+		once += crowd->computed[i] == 1;
+	is_int(once, KEYS, "%s: what a thousand miss at once is computed once", what);
+	is_int(wrong + crowd->odd, 0, "%s: and all have a value", what);
+	ok(how ? crowd->old > 0 : !crowd->old, "%s: an old one only who takes old ones",
+	   what);
+	note("%u old values were taken", crowd->old);
+	if (crowd->odd)
+		note("%u odd answers: %s, state %#x, '%s'", crowd->odd,
+		     error_name(crowd->last.err), crowd->last.state, crowd->last.value);
+	munmap(crowd, sizeof(*crowd));
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(600);
+	test_right();
+	test_ended_by();
+	test_item();
+	test_lease();
+	test_give_up();
+	test_waiting();
+	test_no_longer();
+	test_passed_on();
+	test_gone();
+	test_bound();
+	test_killed();
+	test_killed_anywhere();
+	test_in_time();
+	test_ahead();
+	test_ahead_late();
+	test_grace();
+	test_grace_others();
+	test_grace_handler();
+	test_no_grace();
+	test_stale_or_wait();
+	test_limits();
+	test_memory();
+	test_thousand(0, "waiting");
+	test_thousand(HASHBELT_STALE, "taking old values");
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * full_test - what a belt does at its own limits.
+ *
+ * As many entries and bytes go in as was said, and not one more, whoever puts and
+ * however many at once; what expired makes room; a belt that evicts gives up what
+ * is nearest its deadline and nothing else. What is refused changes nothing. The
+ * limits of the module are in limit_test, those of users in quota_test.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "events.h"
+
+#define TESTS	116
+
+static unsigned char value[MIB];
+
+static int put_sized(int belt, unsigned int number, __u32 len, __u64 ttl_ms)
+{
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.value = address(value), .value_len = len, .ttl_ms = ttl_ms,
+	};
+
+	return call(belt, HASHBELT_IOC_PUT, &item);
+}
+
+static int remove_number(int belt, unsigned int number)
+{
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+	};
+
+	return call(belt, HASHBELT_IOC_REMOVE, &item);
+}
+
+static bool has_number(int belt, unsigned int number)
+{
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH,
+	};
+
+	return !call(belt, HASHBELT_IOC_GET, &item);
+}
+
+/* Puts the numbers 0 to @n - 1; returns how many could be put. */
+static unsigned int put_first(int belt, unsigned int n, __u32 len)
+{
+	unsigned int i, good = 0;
+
+	for (i = 0; i < n; i++)
+		good += !put_sized(belt, i, len, 0);
+	return good;
+}
+
+static int limited_belt(__u64 max_entries, __u64 max_bytes, __u32 policy)
+{
+	return belt_of((struct hashbelt_settings){
+		.max_entries = max_entries, .max_bytes = max_bytes, .policy = policy });
+}
+
+static __u64 used_entries(int belt)
+{
+	return info_of(belt).used_entries;
+}
+
+static __u64 used_bytes(int belt)
+{
+	return info_of(belt).used_bytes;
+}
+
+/* Exactness */
+
+static void test_entries(unsigned int n)
+{
+	int belt = limited_belt(n, 0, 0);
+
+	is_int(put_first(belt, n, 10), n, "with room for %u entries %u go in", n, n);
+	is_errno(put_sized(belt, n, 0, 0), ENOSPC, "and not one more");
+	ok(used_entries(belt) == n && info_of(belt).entries == n &&
+	   counter(belt, HASHBELT_STAT_REJECTED) == 1 && !has_number(belt, n),
+	   "which is counted, and leaves no trace");
+	is_int(put_first(belt, n, 11), n, "each of them can be replaced");
+	remove_number(belt, 0);
+	ok(!put_sized(belt, n, 0, 0) && put_sized(belt, n + 1, 0, 0) == -ENOSPC,
+	   "one that is removed makes room for one");
+	close(belt);
+}
+
+/* What an entry costs in a belt that has room. */
+static __u64 cost_of(__u32 len)
+{
+	int belt = limited_belt(0, 0, 0);
+	__u64 cost;
+
+	put_sized(belt, 0, len, 0);
+	cost = used_bytes(belt);
+	put_sized(belt, 1, len, 0);
+	cost = used_bytes(belt) - cost;
+	close(belt);
+	return cost;
+}
+
+static void test_bytes(__u32 len, unsigned int n)
+{
+	__u64 cost = cost_of(len);
+	int belt = limited_belt(0, n * cost, 0);
+
+	ok(cost >= len + sizeof(n) && cost < 2 * len + 256,
+	   "an entry of %u bytes costs what it takes, and not much more", len);
+	note("%llu bytes", cost);
+	is_int(put_first(belt, n, len), n, "with room for the bytes of %u they go in", n);
+	is_errno(put_sized(belt, n, len, 0), ENOSPC, "and one more does not");
+	is_int(used_bytes(belt), n * cost, "the limit is reached to the byte");
+	is_int(put_first(belt, n, len), n, "each of them can be replaced by its like");
+	is_errno(put_sized(belt, 0, 2 * len + 300, 0), ENOSPC, "not by a larger one");
+	is_int(used_bytes(belt), n * cost, "which changes nothing");
+	close(belt);
+	belt = limited_belt(0, n * cost - 1, 0);
+	is_int(put_first(belt, n, len), n - 1, "a byte less is room for one less");
+	close(belt);
+}
+
+/* What is refused */
+
+static void test_refused(__u32 policy, const char *name)
+{
+	int belt = limited_belt(4, 70000, policy);
+	struct hashbelt_item item = text_item("key", "value");
+	unsigned int wrong = 0;
+
+	put_text(belt, "key", "value", 0);
+	put_first(belt, 3, 10000);
+	is_errno(put_sized(belt, 9, 70000, 0), ENOSPC,
+		 "%s: a value that the belt could never hold is refused", name);
+	item.value = address(value);
+	item.value_len = 70000;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC,
+		 "%s: also for a key that is there",
+		 name);
+	item.value = address(unmapped());
+	item.value_len = 10;
+	item.key = address("new");
+	wrong += call(belt, HASHBELT_IOC_PUT, &item) != -EFAULT;
+	item = text_item("new", "value");
+	item.how = HASHBELT_IF_PRESENT;
+	wrong += call(belt, HASHBELT_IOC_PUT, &item) != -ENOENT;
+	item = text_item("key", "other");
+	item.how = HASHBELT_IF_ABSENT;
+	wrong += call(belt, HASHBELT_IOC_PUT, &item) != -EEXIST;
+	item.how = HASHBELT_IF_VERSION;
+	item.version--;
+	wrong += call(belt, HASHBELT_IOC_PUT, &item) != -ESTALE;
+	ok(!wrong,
+	   "%s: where a put fails for another reason, that is what it says", name);
+	ok(holds_text(belt, "key", "value") && info_of(belt).entries == 4 &&
+	   !counter(belt, HASHBELT_STAT_EVICTED),
+	   "%s: and nothing has made room for it", name);
+	close(belt);
+}
+
+/* Eviction */
+
+static void test_evict_one(void)
+{
+	int belt = limited_belt(3, 0, HASHBELT_EVICT);
+
+	put_text(belt, "a", "value", 3000);
+	put_text(belt, "b", "value", 1000);
+	put_text(belt, "c", "value", 2000);
+	put_text(belt, "a", "other", 3000);
+	is_int(counter(belt, HASHBELT_STAT_EVICTED), 0,
+	       "a put over an entry evicts nothing");
+	put_text(belt, "d", "value", 4000);
+	ok(!is_there(belt, "b") && is_there(belt, "a") && is_there(belt, "c") &&
+	   is_there(belt, "d"),
+	   "a put of a new key evicts the entry nearest its deadline");
+	ok(counter(belt, HASHBELT_STAT_EVICTED) == 1 && used_entries(belt) == 3 &&
+	   !counter(belt, HASHBELT_STAT_REJECTED), "and no other");
+	put_text(belt, "e", "value", 1);
+	ok(is_there(belt, "e") && info_of(belt).entries == 3,
+	   "one that is nearer than all others takes a place as well");
+	close(belt);
+}
+
+#define ORDERED	48
+
+/* The order in which entries of @ttls go, by the events; all others live longer. */
+static void test_evict_order(void)
+{
+	struct hashbelt_settings settings = {
+		.policy = HASHBELT_EVICT, .max_entries = ORDERED,
+		.handler = HASHBELT_NOTIFY,
+	};
+	int belt = belt_of(settings);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	const struct hashbelt_event *event;
+	unsigned int i, wrong = 0, never = 0;
+	__u64 last = 0, ttl_ms;
+
+	set_blocking(belt, false);
+	for (i = 0; i < ORDERED; i++) {
+		ttl_ms = 1 + i * 7919ULL % 4001 * (i % 3 * 97 + 1);
+		put_sized(belt, i, 10, i % 12 == 11 ? HASHBELT_TTL_NEVER : ttl_ms);
+	}
+	for (i = 0; i < ORDERED; i++)
+		put_sized(belt, ORDERED + i, 10, HASHBELT_TTL_NEVER);
+	while ((event = next_event(&stream))) {
+		wrong += event->reason != HASHBELT_EVICTED || event->deadline_ns < last;
+		last = event->deadline_ns;
+		never += last == ~0ULL;
+	}
+	ok(!wrong, "entries are evicted in the order of their deadlines, on all wheels");
+	is_int(never, ORDERED / 12, "those without one in the end");
+	is_int(stream.count, ORDERED, "one for each that comes");
+	free(stream.buffer);
+	close(belt);
+}
+
+/* A later deadline counts, though the entry waits where it stood. */
+static void test_evict_touched(void)
+{
+	struct hashbelt_item item;
+	unsigned int i, wrong = 0;
+	char a[16], b[16];
+
+	for (i = 0; i < 50; i++) {
+		int belt = limited_belt(2, 0, HASHBELT_EVICT);
+
+		snprintf(a, sizeof(a), "a%u", i);
+		snprintf(b, sizeof(b), "b%u", i);
+		put_text(belt, a, "value", 1000);
+		put_text(belt, b, "value", 20000);
+		item = item_of(a);
+		item.ttl_ms = 60000;
+		must(belt, HASHBELT_IOC_TOUCH, &item);
+		put_text(belt, "new", "value", HASHBELT_TTL_NEVER);
+		wrong += !is_there(belt, a) || is_there(belt, b);
+		close(belt);
+	}
+	is_int(wrong, 0,
+	       "an entry that was touched is evicted by the deadline that it has now");
+}
+
+static void test_evict_bytes(void)
+{
+	__u64 cost = cost_of(1000);
+	int belt = limited_belt(0, 100 * cost, HASHBELT_EVICT);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < 1000; i++)
+		wrong += put_sized(belt, i, 1000, 1000 + i) ||
+			 used_bytes(belt) > 100 * cost;
+	ok(!wrong && used_entries(belt) == 100,
+	   "a belt that evicts takes all, and holds its bytes");
+	is_int(counter(belt, HASHBELT_STAT_EVICTED), 900, "what goes is counted");
+	is_errno(put_sized(belt, 5000, 50 * cost, 5000), 0, "a large value");
+	ok(has_number(belt, 5000) && used_bytes(belt) <= 100 * cost &&
+	   used_entries(belt) >= 45 && has_number(belt, 999),
+	   "takes the place of as many small ones as it needs");
+	is_errno(put_sized(belt, 999, 50 * cost, 5000), 0, "so does one that grows");
+	ok(has_number(belt, 999) && used_bytes(belt) <= 100 * cost, "in its own place");
+	close(belt);
+}
+
+/* What has expired */
+
+static void test_expired_room(__u32 policy, const char *name)
+{
+	int belt = limited_belt(40, 0, policy);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < 40; i++)
+		wrong += put_sized(belt, i, 10, i < 20 ? 1 : HASHBELT_TTL_NEVER) != 0;
+	advance(belt, 2);
+	is_int(info_of(belt).entries, 40,
+	       "%s: what has just expired is not drained yet", name);
+	for (i = 40; i < 60; i++)
+		wrong += put_sized(belt, i, 10, HASHBELT_TTL_NEVER) != 0;
+	is_int(wrong, 0, "%s: but gives its place away", name);
+	for (i = 20; i < 60; i++)
+		wrong += !has_number(belt, i);
+	is_int(wrong, 0, "%s: before anything that is alive", name);
+	ok(counter(belt, HASHBELT_STAT_EXPIRED) == 20 &&
+	   !counter(belt, HASHBELT_STAT_EVICTED),
+	   "%s: and counts as expired", name);
+	is_errno(put_sized(belt, 60, 10, 0), policy ? 0 : ENOSPC,
+		 "%s: after that it is full", name);
+	close(belt);
+}
+
+static void test_expired_bytes(void)
+{
+	__u64 cost = cost_of(100);
+	int belt = limited_belt(0, 40 * cost, 0);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < 40; i++)
+		wrong += put_sized(belt, i, 100, i % 2 ? 1 : HASHBELT_TTL_NEVER) != 0;
+	advance(belt, 2);
+	wrong += put_sized(belt, 100, 15 * cost, 0) != 0;
+	ok(!wrong && used_bytes(belt) <= 40 * cost,
+	   "many small ones that have expired make room for a large one");
+	close(belt);
+}
+
+/* The key itself has expired, and its belt is full. */
+static void test_expired_self(void)
+{
+	int belt = limited_belt(1, 0, 0);
+
+	put_text(belt, "key", "old", 1);
+	advance(belt, 2);
+	put_text(belt, "key", "new", 1000);
+	ok(holds_text(belt, "key", "new") && used_entries(belt) == 1,
+	   "a key that has expired can be put again where it was the only one");
+	close(belt);
+}
+
+/* Back to nothing */
+
+struct usage {
+	int belt;
+	__u64 bytes;
+};
+
+static bool is_empty(void *arg)
+{
+	struct usage *usage = arg;
+	struct hashbelt_info info = info_of(usage->belt);
+
+	return !info.used_entries && info.used_bytes == usage->bytes && !info.entries;
+}
+
+static void test_back_to_nothing(__u32 handler, const char *name)
+{
+	struct hashbelt_settings settings = {
+		.handler = handler, .reasons = REPORT_ALL, .max_entries = 100,
+		.max_bytes = MIB,
+	};
+	struct usage usage = { .belt = belt_of(settings) };
+	unsigned int i;
+
+	usage.bytes = info_of(usage.belt).used_bytes;
+	set_blocking(usage.belt, false);
+	put_first(usage.belt, 100, 500);
+	must(usage.belt, HASHBELT_IOC_CLEAR, NULL);
+	is_int(put_first(usage.belt, 100, 500), 100,
+	       "%s: a belt that was cleared is empty at once",
+	       name);
+	must(usage.belt, HASHBELT_IOC_CLEAR, NULL);
+	ok(at_last(is_empty, &usage), "%s: a clear gives all back", name);
+	put_first(usage.belt, 100, 500);
+	for (i = 0; i < 100; i++)
+		remove_number(usage.belt, i);
+	discard_events(usage.belt);
+	ok(is_empty(&usage), "%s: so do removes, at once", name);
+	put_first(usage.belt, 100, 500);
+	advance(usage.belt, 3 * TTL);
+	discard_events(usage.belt);
+	ok(is_empty(&usage), "%s: and time", name);
+	put_first(usage.belt, 100, 500);
+	put_first(usage.belt, 100, 50);
+	for (i = 0; i < 100; i++)
+		remove_number(usage.belt, i);
+	discard_events(usage.belt);
+	ok(is_empty(&usage), "%s: and what was replaced before", name);
+	close(usage.belt);
+}
+
+/* Changed limits */
+
+static void test_lowered(void)
+{
+	int belt = limited_belt(0, 0, 0);
+	unsigned int i, there = 0;
+
+	put_first(belt, 100, 100);
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 10);
+	for (i = 0; i < 100; i++)
+		there += has_number(belt, i);
+	ok(there == 100 && used_entries(belt) == 100,
+	   "a limit below what is there takes nothing");
+	is_errno(put_sized(belt, 100, 100, 0), ENOSPC, "but nothing goes in");
+	is_errno(put_sized(belt, 50, 100, 0), 0, "an entry can be replaced");
+	for (i = 0; i < 90; i++)
+		remove_number(belt, i);
+	is_errno(put_sized(belt, 100, 100, 0), ENOSPC,
+		 "until there are fewer than the limit");
+	remove_number(belt, 90);
+	is_errno(put_sized(belt, 100, 100, 0), 0, "and then");
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES,
+	    .max_bytes = 1);
+	is_errno(put_sized(belt, 101, 100, 0), ENOSPC, "a limit of bytes likewise");
+	SET(belt, .fields = HASHBELT_SET_MAX_BYTES);
+	is_int(put_first(belt, 90, 100), 90, "0 is no limit");
+	close(belt);
+}
+
+static void test_lowered_evicting(void)
+{
+	int belt = limited_belt(0, 0, HASHBELT_EVICT);
+	__u64 before, after;
+
+	put_first(belt, 100, 100);
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 10);
+	is_int(used_entries(belt), 100,
+	       "where it evicts, a lower limit takes nothing by itself");
+	before = used_entries(belt);
+	is_errno(put_sized(belt, 1000, 100, HASHBELT_TTL_NEVER), 0, "a put goes in");
+	after = used_entries(belt);
+	ok(after <= before && has_number(belt, 1000), "in the place of another");
+	note("%llu entries, then %llu", before, after);
+	is_errno(put_sized(belt, 1000, 100, HASHBELT_TTL_NEVER), 0,
+		 "a put over it as well");
+	close(belt);
+}
+
+/* A batch finds the limit in its middle. */
+static void test_batch(void)
+{
+	struct hashbelt_item items[8];
+	struct hashbelt_batch batch = { .items = address(items), .count = 8 };
+	static const char *const keys[] = { "a", "b", "c", "d", "e", "a", "f", "b" };
+	static const int want[] = { 0, 0, 0, -ENOSPC, -ENOSPC, 0, -ENOSPC, 0 };
+	int belt = limited_belt(3, 0, 0);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < 8; i++) {
+		items[i] = text_item(keys[i], "value");
+		items[i].op = HASHBELT_OP_PUT;
+	}
+	must(belt, HASHBELT_IOC_BATCH, &batch);
+	for (i = 0; i < 8; i++)
+		wrong += items[i].result != want[i];
+	ok(!wrong && batch.done == 8,
+	   "in a batch each put has the limit's answer for itself");
+	close(belt);
+}
+
+/* Many at once */
+
+#define PUTTERS		4
+#define PUTS		3000
+#define ROOM		1000
+
+/**
+ * struct crowd - a belt that many put into; shared
+ * @belt:	the belt, for all of them
+ * @go:		from here on
+ * @end:	all have put
+ * @good:	puts that succeeded; atomic
+ * @refused:	those that did not, for want of room; atomic
+ * @odd:	other errors, and limits that did not hold; atomic
+ * @looks:	times that somebody looked
+ */
+struct crowd {
+	int belt;
+	bool go;
+	bool end;
+	unsigned int good;
+	unsigned int refused;
+	unsigned int odd;
+	unsigned int looks;
+};
+
+static struct crowd *crowd;
+
+static void add(unsigned int *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_set(bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+static void set(bool *flag)
+{
+	__atomic_store_n(flag, true, __ATOMIC_RELEASE);
+}
+
+static int put_many(void *arg)
+{
+	unsigned int first = (uintptr_t)arg * PUTS, i;
+	int err;
+
+	while (!is_set(&crowd->go))
+		sched_yield();
+	for (i = 0; i < PUTS; i++) {
+		err = put_sized(crowd->belt, first + i, 100, 1000 + i);
+		if (!err)
+			add(&crowd->good);
+		else
+			add(err == -ENOSPC ? &crowd->refused : &crowd->odd);
+	}
+	return 0;
+}
+
+/* Removes what others put: room that is taken again at once. */
+static int remove_many(void *arg)
+{
+	unsigned int i;
+
+	(void)arg;
+	for (i = 0; !is_set(&crowd->end); i++)
+		remove_number(crowd->belt, i * 7919 % (PUTTERS * PUTS));
+	return 0;
+}
+
+static int watch_limits(void *arg)
+{
+	__u64 max_bytes = *(__u64 *)arg;
+	struct hashbelt_info info;
+
+	while (!is_set(&crowd->end)) {
+		info = info_of(crowd->belt);
+		if (info.used_entries > ROOM || info.used_bytes > max_bytes)
+			add(&crowd->odd);
+		crowd->looks++;
+	}
+	return 0;
+}
+
+/* All put at once, while one looks on, and one removes if @removing. */
+static void run_crowd(struct hashbelt_settings settings, bool removing)
+{
+	pid_t putters[PUTTERS], watcher, remover = 0;
+	uintptr_t i;
+
+	memset(crowd, 0, sizeof(*crowd));
+	crowd->belt = belt_of(settings);
+	for (i = 0; i < PUTTERS; i++)
+		putters[i] = start(put_many, (void *)i);
+	watcher = start(watch_limits, &settings.max_bytes);
+	if (removing)
+		remover = start(remove_many, NULL);
+	set(&crowd->go);
+	for (i = 0; i < PUTTERS; i++)
+		finish(putters[i]);
+	set(&crowd->end);
+	finish(watcher);
+	if (remover)
+		finish(remover);
+}
+
+static void test_crowd(void)
+{
+	struct hashbelt_settings settings = {
+		.max_entries = ROOM, .max_bytes = 2 * ROOM * cost_of(100),
+	};
+	unsigned int i, there = 0;
+
+	run_crowd(settings, false);
+	ok(!crowd->odd && crowd->looks,
+	   "many put at once, and the limit holds all the time");
+	is_int(crowd->good, ROOM, "as many puts succeed as there is room");
+	is_int(used_entries(crowd->belt), ROOM, "and so many entries count");
+	for (i = 0; i < PUTTERS * PUTS; i++)
+		there += has_number(crowd->belt, i);
+	is_int(there, ROOM, "and are there");
+	note("%u puts were refused, the limit was looked at %u times", crowd->refused,
+	     crowd->looks);
+	close(crowd->belt);
+
+	run_crowd(settings, true);
+	ok(!crowd->odd && crowd->good >= ROOM, "also while others remove");
+	is_int(used_entries(crowd->belt), info_of(crowd->belt).entries,
+	       "what is counted is there");
+	close(crowd->belt);
+}
+
+static void test_crowd_evicting(void)
+{
+	struct hashbelt_settings settings = {
+		.max_entries = ROOM, .max_bytes = 2 * ROOM * cost_of(100),
+		.policy = HASHBELT_EVICT,
+	};
+
+	run_crowd(settings, false);
+	ok(!crowd->odd && crowd->looks,
+	   "many put where it evicts, and the limit holds all the time");
+	is_int(crowd->refused, 0, "no put is refused");
+	is_int(used_entries(crowd->belt), ROOM, "in the end it is full");
+	is_int(counter(crowd->belt, HASHBELT_STAT_EVICTED), PUTTERS * PUTS - ROOM,
+	       "and no more has gone than had to");
+	close(crowd->belt);
+
+	settings.max_entries = 2 * ROOM;
+	settings.max_bytes = ROOM * cost_of(100);
+	run_crowd(settings, false);
+	ok(!crowd->odd && !crowd->refused, "many put where it evicts by bytes");
+	is_int(used_entries(crowd->belt), ROOM,
+	       "and as many are there as there are bytes for");
+	close(crowd->belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(600);
+	crowd = shared_memory(sizeof(*crowd));
+	test_entries(1);
+	test_entries(2);
+	test_entries(1000);
+	test_bytes(0, 10);
+	test_bytes(64, 500);
+	test_bytes(5000, 20);
+	test_bytes(200000, 4);
+	test_refused(0, "reject");
+	test_refused(HASHBELT_EVICT, "evict");
+	test_evict_one();
+	test_evict_order();
+	test_evict_touched();
+	test_evict_bytes();
+	test_expired_room(0, "reject");
+	test_expired_room(HASHBELT_EVICT, "evict");
+	test_expired_bytes();
+	test_expired_self();
+	test_back_to_nothing(HASHBELT_DROP, "drop");
+	test_back_to_nothing(HASHBELT_NOTIFY, "notify");
+	test_lowered();
+	test_lowered_evicting();
+	test_batch();
+	test_crowd();
+	test_crowd_evicting();
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * lock.h - short words for tests of locks.
+ *
+ * Names and owners are texts here. A locker is another process, with a descriptor of
+ * its own, that takes one lock and then does as it is told.
+ */
+#ifndef _LOCK_H
+#define _LOCK_H
+
+#include "events.h"
+
+#define FOR_EVER	HASHBELT_TTL_NEVER
+
+/* A nameless belt of locks, whose time stands still. */
+static inline int lock_belt(void)
+{
+	return new_belt(HASHBELT_PINNED);
+}
+
+/* A belt of locks with a name. */
+static inline int named_locks(const char *name)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = TTL, .mode = 0600, .policy = HASHBELT_PINNED,
+	};
+	int fd = open_device(O_RDWR);
+
+	snprintf(settings.name, sizeof(settings.name), "%s", name);
+	must(fd, HASHBELT_IOC_CREATE, &settings);
+	must(fd, HASHBELT_IOC_HALT, NULL);
+	return fd;
+}
+
+static inline void end_locks(int fd, const char *name)
+{
+	if (destroy_belt(fd, name))
+		bail_out("destroy of %s", name);
+	close(fd);
+}
+
+static inline struct hashbelt_lock lock_of(const char *key, const char *owner)
+{
+	return (struct hashbelt_lock){
+		.key = address(key), .key_len = strlen(key),
+		.owner = address(owner), .owner_len = strlen(owner),
+	};
+}
+
+/* Takes a lock without waiting; 0 or a negative errno. */
+static inline int take(int fd, const char *key, const char *owner, __u64 ttl_ms)
+{
+	struct hashbelt_lock lock = lock_of(key, owner);
+
+	lock.ttl_ms = ttl_ms;
+	return call(fd, HASHBELT_IOC_LOCK, &lock);
+}
+
+/* One that has to be granted, for the longest lease or for @ttl_ms. */
+static inline struct hashbelt_lock must_take(int fd, const char *key, const char *owner,
+					     __u64 ttl_ms)
+{
+	struct hashbelt_lock lock = lock_of(key, owner);
+
+	lock.ttl_ms = ttl_ms;
+	must(fd, HASHBELT_IOC_LOCK, &lock);
+	return lock;
+}
+
+/* The same, bound to the descriptor. */
+static inline struct hashbelt_lock must_bind(int fd, const char *key, const char *owner,
+					     __u64 ttl_ms)
+{
+	struct hashbelt_lock lock = lock_of(key, owner);
+
+	lock.ttl_ms = ttl_ms;
+	lock.how = HASHBELT_BOUND;
+	must(fd, HASHBELT_IOC_LOCK, &lock);
+	return lock;
+}
+
+static inline int unlock(int fd, const char *key, const char *owner)
+{
+	struct hashbelt_lock lock = lock_of(key, owner);
+
+	return call(fd, HASHBELT_IOC_UNLOCK, &lock);
+}
+
+static inline int renew(int fd, const char *key, const char *owner, __u64 ttl_ms)
+{
+	struct hashbelt_lock lock = lock_of(key, owner);
+
+	lock.ttl_ms = ttl_ms;
+	return call(fd, HASHBELT_IOC_RENEW, &lock);
+}
+
+/* How many locks that has unlocked, or a negative errno. */
+static inline int release(int fd, const char *owner)
+{
+	struct hashbelt_lock lock = lock_of("", owner);
+	int err;
+
+	lock.key = 0;
+	err = call(fd, HASHBELT_IOC_RELEASE, &lock);
+	return err ? err : (int)lock.count;
+}
+
+/**
+ * struct holder - what can be seen of a lock
+ * @err:	0, somebody has it; else -ENOENT, and the rest is 0
+ * @owner:	who, as a text
+ * @token:	his token
+ * @ttl_ms:	how long he still has it
+ * @held_ms:	how long he has had it
+ */
+struct holder {
+	int err;
+	char owner[HASHBELT_OWNER_MAX + 1];
+	__u64 token;
+	__u64 ttl_ms;
+	__u64 held_ms;
+};
+
+static inline struct holder holder_of(int fd, const char *key)
+{
+	struct holder holder = {};
+	struct hashbelt_lock lock = lock_of(key, "");
+
+	lock.owner = address(holder.owner);
+	lock.owner_len = HASHBELT_OWNER_MAX;
+	holder.err = call(fd, HASHBELT_IOC_HOLDER, &lock);
+	if (holder.err)
+		return holder;
+	holder.token = lock.token;
+	holder.ttl_ms = lock.ttl_ms;
+	holder.held_ms = lock.held_ms;
+	return holder;
+}
+
+static inline bool is_free(int fd, const char *key)
+{
+	return holder_of(fd, key).err == -ENOENT;
+}
+
+static inline bool is_held_by(int fd, const char *key, const char *owner)
+{
+	struct holder holder = holder_of(fd, key);
+
+	return !holder.err && !strcmp(holder.owner, owner);
+}
+
+static inline __u64 locks_held(int fd)
+{
+	return info_of(fd).locks;
+}
+
+/**
+ * struct locker - a process that takes a lock
+ * @pid:	the process
+ * @answers:	here come its results, one struct answer each
+ * @words:	here it is told what to do next, one letter each:
+ *		'u' unlock, 'l' lock again, 'c' close the descriptor. The end of this
+ *		is its own
+ */
+struct locker {
+	pid_t pid;
+	int answers;
+	int words;
+};
+
+/**
+ * struct answer - what has come of one call
+ * @err:	its result
+ * @token:	of the lock that was taken
+ * @ttl_ms:	how long it is held
+ * @held_ms:	since when
+ * @now_ns:	belt time afterwards; 0 if the belt is gone
+ */
+struct answer {
+	int err;
+	__u64 token;
+	__u64 ttl_ms;
+	__u64 held_ms;
+	__u64 now_ns;
+};
+
+/**
+ * struct errand - what a locker is to do first
+ * @belt:	name of the belt
+ * @key:	name of the lock
+ * @owner:	for whom
+ * @ttl_ms:	the lease
+ * @wait_ms:	how long to wait for it
+ * @how:	0 or HASHBELT_BOUND
+ * @signal_flags: of the handler for SIGUSR1
+ */
+struct errand {
+	const char *belt;
+	const char *key;
+	const char *owner;
+	__u64 ttl_ms;
+	__u64 wait_ms;
+	__u32 how;
+	int signal_flags;
+};
+
+static inline struct answer run_word(int fd, const struct errand *errand, char word)
+{
+	struct hashbelt_lock lock = lock_of(errand->key, errand->owner);
+	struct hashbelt_info info = {};
+	struct answer answer = {};
+
+	if (word == 'l') {
+		lock.ttl_ms = errand->ttl_ms;
+		lock.wait_ms = errand->wait_ms;
+		lock.how = errand->how;
+		answer.err = call(fd, HASHBELT_IOC_LOCK, &lock);
+	} else if (word == 'u') {
+		answer.err = call(fd, HASHBELT_IOC_UNLOCK, &lock);
+	} else {
+		answer.err = close(fd) ? -errno : 0;
+	}
+	if (!answer.err && word == 'l') {
+		answer.token = lock.token;
+		answer.ttl_ms = lock.ttl_ms;
+		answer.held_ms = lock.held_ms;
+	}
+	if (!call(fd, HASHBELT_IOC_INFO, &info))
+		answer.now_ns = info.now_ns;
+	return answer;
+}
+
+/* Whether there is a next word; a signal is none. */
+static inline bool next_word(int fd, char *word)
+{
+	ssize_t len;
+
+	do
+		len = read(fd, word, 1);
+	while (len < 0 && errno == EINTR);
+	return len == 1;
+}
+
+/* All that such a process does. It has nothing open but what it is to have. */
+static inline _Noreturn void be_locker(const struct errand *errand, int words,
+				       int answers)
+{
+	struct sigaction action = {
+		.sa_handler = on_signal, .sa_flags = errand->signal_flags,
+	};
+	struct answer answer;
+	char word = 'l';
+	int fd;
+
+	/* It shall not outlive the test that it is part of. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (dup2(words, 3) != 3 || dup2(answers, 4) != 4 || close_range(5, ~0u, 0))
+		_exit(98);
+	sigaction(SIGUSR1, &action, NULL);
+	fd = open_device(O_RDWR);
+	if (open_belt(fd, errand->belt))
+		_exit(97);
+	do {
+		answer = run_word(fd, errand, word);
+		if (write(4, &answer, sizeof(answer)) != sizeof(answer))
+			_exit(96);
+	} while (next_word(3, &word));
+	_exit(0);
+}
+
+/* A descriptor above those that such a process uses for itself. */
+static inline void high_pipe(int *pipes)
+{
+	int low[2];
+
+	if (pipe(low))
+		bail_out("pipe: %s", strerror(errno));
+	pipes[0] = fcntl(low[0], F_DUPFD_CLOEXEC, 10);
+	pipes[1] = fcntl(low[1], F_DUPFD_CLOEXEC, 10);
+	if (pipes[0] < 0 || pipes[1] < 0)
+		bail_out("dup: %s", strerror(errno));
+	close(low[0]);
+	close(low[1]);
+}
+
+static inline struct locker launch(struct errand errand)
+{
+	int words[2], answers[2];
+	struct locker locker;
+
+	high_pipe(words);
+	high_pipe(answers);
+	fflush(stdout);
+	locker.pid = fork();
+	if (locker.pid < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!locker.pid)
+		be_locker(&errand, words[0], answers[1]);
+	close(words[0]);
+	close(answers[1]);
+	locker.words = words[1];
+	locker.answers = answers[0];
+	return locker;
+}
+
+/* The same, and returns when it sleeps in its call. */
+static inline struct locker launch_asleep(struct errand errand)
+{
+	struct locker locker = launch(errand);
+
+	await_sleep(locker.pid, __NR_ioctl);
+	return locker;
+}
+
+/* Its next result; -ETIME if it has none when anything would have had one. */
+static inline struct answer answer_of(const struct locker *locker)
+{
+	struct answer answer = { .err = -ETIME };
+
+	if (readable_at_last(locker->answers) &&
+	    read(locker->answers, &answer, sizeof(answer)) != sizeof(answer))
+		answer.err = -ECHILD;
+	return answer;
+}
+
+/* Whether it has no result yet. To find the one that it may not have takes a moment. */
+static inline bool still_waits(const struct locker *locker)
+{
+	struct pollfd pollfd = { .fd = locker->answers, .events = POLLIN };
+
+	return poll(&pollfd, 1, 20) == 0 && sleeps_in(locker->pid, __NR_ioctl);
+}
+
+static inline void say(const struct locker *locker, char word)
+{
+	if (write(locker->words, &word, 1) != 1)
+		bail_out("a locker is gone: %s", strerror(errno));
+}
+
+/* Tells it to do something, and what has come of it. */
+static inline struct answer tell(const struct locker *locker, char word)
+{
+	say(locker, word);
+	return answer_of(locker);
+}
+
+/* When this returns the kernel has closed its descriptor. */
+static inline void end_locker(const struct locker *locker)
+{
+	kill_and_wait(locker->pid);
+	close(locker->words);
+	close(locker->answers);
+}
+
+/* A locker that has got its lock, or the program ends. */
+static inline struct locker launch_holder(struct errand errand)
+{
+	struct locker locker = launch(errand);
+	struct answer answer = answer_of(&locker);
+
+	if (answer.err)
+		bail_out("no lock for %s: %s", errand.owner, error_name(answer.err));
+	return locker;
+}
+
+#endif /* _LOCK_H */

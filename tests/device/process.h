@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * process.h - what tests do with other processes: be somebody else there, hand
+ * descriptors over, wait until one sleeps where it shall.
+ */
+#ifndef _PROCESS_H
+#define _PROCESS_H
+
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include "device.h"
+
+/* What as() returns when the process came to no result. */
+#define NO_RESULT	0x40000000u
+
+static inline void become(uid_t uid, gid_t gid, gid_t group)
+{
+	if (!uid)
+		return;
+	if (setgroups(!!group, &group) || setresgid(gid, gid, gid) ||
+	    setresuid(uid, uid, uid))
+		_exit(99);
+	/* Without this its files in /proc are still the superuser's. */
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* Runs @work in a process of its own, as somebody; returns what it returns. */
+static inline unsigned int as(uid_t uid, gid_t gid, gid_t group,
+			      unsigned int (*work)(const void *arg), const void *arg)
+{
+	unsigned int result = NO_RESULT;
+	int pipes[2], status;
+	pid_t child;
+
+	if (pipe(pipes))
+		bail_out("pipe: %s", strerror(errno));
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		become(uid, gid, group);
+		result = work(arg);
+		_exit(write(pipes[1], &result, sizeof(result)) != sizeof(result));
+	}
+	close(pipes[1]);
+	if (child < 0 || read(pipes[0], &result, sizeof(result)) != sizeof(result))
+		result = NO_RESULT;
+	waitpid(child, &status, 0);
+	close(pipes[0]);
+	return result;
+}
+
+/* Writes a line into a file of /proc; false if that may not be. */
+static inline bool write_line(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* Moves into a user namespace of one's own, as its superuser: oneself outside. */
+static inline bool enter_namespace(void)
+{
+	char uid_map[32], gid_map[32];
+
+	snprintf(uid_map, sizeof(uid_map), "0 %u 1", getuid());
+	snprintf(gid_map, sizeof(gid_map), "0 %u 1", getgid());
+	return !unshare(CLONE_NEWUSER) && write_line("/proc/self/uid_map", uid_map) &&
+	       write_line("/proc/self/setgroups", "deny") &&
+	       write_line("/proc/self/gid_map", gid_map);
+}
+
+/* Runs @work in a process of its own; it reports by its exit status alone. */
+static inline pid_t start(int (*work)(void *arg), void *arg)
+{
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!child)
+		_exit(work(arg));
+	return child;
+}
+
+/* When this returns the kernel has closed all that the process had open. */
+static inline void kill_and_wait(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/*
+ * Waits for a process: its exit status, or 256 if it had none. One that does not
+ * come to an end when anything would have is killed: 257.
+ */
+static inline int finish(pid_t child)
+{
+	unsigned int tries;
+	int status;
+	pid_t ended;
+
+	for (tries = 0; tries < 60000; tries++) {
+		ended = waitpid(child, &status, WNOHANG);
+		if (ended < 0)
+			bail_out("waitpid: %s", strerror(errno));
+		if (ended)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 256;
+		usleep(1000);
+	}
+	kill_and_wait(child);
+	return 257;
+}
+
+static inline void send_descriptor(int socket, int fd)
+{
+	char space[CMSG_SPACE(sizeof(fd))] = "", byte = 0;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = space, .msg_controllen = sizeof(space),
+	};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	if (sendmsg(socket, &message, 0) != 1)
+		bail_out("sendmsg: %s", strerror(errno));
+}
+
+static inline int receive_descriptor(int socket)
+{
+	char space[CMSG_SPACE(sizeof(int))] = "", byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = space, .msg_controllen = sizeof(space),
+	};
+	int fd = -1;
+
+	if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+/* Whether a thread sleeps in the system call of this number. */
+static inline bool sleeps_in(pid_t thread, long number)
+{
+	char path[64], text[128] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", thread);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	return text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) == number;
+}
+
+/* Waits until it does; ends the program if that never comes. */
+static inline void await_sleep(pid_t thread, long number)
+{
+	unsigned int tries = 0;
+
+	while (!sleeps_in(thread, number)) {
+		if (++tries > 20000)
+			bail_out("process %d never slept in system call %ld", thread,
+				 number);
+		usleep(1000);
+	}
+}
+
+/* Whether there is something to read within what is long enough for anything. */
+static inline bool readable_at_last(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pollfd, 1, 20000) == 1;
+}
+
+/* Memory that processes share. */
+static inline void *shared_memory(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		bail_out("mmap of %zu bytes: %s", size, strerror(errno));
+	return p;
+}
+
+#endif /* _PROCESS_H */

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_test - the queue of events: its limits, and its order.
+ *
+ * How many events wait and what becomes of more, what an event that waits counts
+ * against, and that the lives of a key are told in the order in which they were
+ * lived, whatever ends them and however many write.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "events.h"
+
+#define TESTS	60
+
+/* Limits of the queue */
+
+static void test_max_events(void)
+{
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .max_events = 10,
+	};
+	int belt = belt_of(settings);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	const struct hashbelt_event *event;
+	unsigned int wrong = 0;
+
+	set_blocking(belt, false);
+	queue_events(belt, 25);
+	is_int(info_of(belt).queued, 10, "no more events wait than @max_events");
+	is_int(info_of(belt).sequence, 25, "all have a number");
+	event = next_event(&stream);
+	ok(event && event->lost == 15 && event->sequence == 16 && has_key(event, "15"),
+	   "the oldest are dropped: the first that is read says how many");
+	while ((event = next_event(&stream)))
+		wrong += event->lost || event->sequence != 15 + stream.count;
+	ok(!wrong && stream.count == 10, "the next ones follow without a gap or a loss");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS), 25,
+	       "the belt counts what was queued");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 15, "what was lost");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 10, "and what was read");
+	queue_events(belt, 9);
+	event = next_event(&stream);
+	ok(event && !event->lost && event->sequence == 26, "a loss is told once");
+	queue_events(belt, 10);
+	while ((event = next_event(&stream)))
+		;
+	is_int(stream.lost, 15, "events that were read make room for as many others");
+	is_int(stream.count + stream.lost, info_of(belt).sequence,
+	       "what was read and what was lost is all there was");
+	free(stream.buffer);
+	close(belt);
+}
+
+/* Losses while a reader reads on: numbers and losses agree all the time. */
+static void test_losses(void)
+{
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .max_events = 7,
+	};
+	int belt = belt_of(settings);
+	struct stream stream = stream_of(belt, 3 * event_size(2, 2));
+	const struct hashbelt_event *event;
+	unsigned int round, wrong = 0;
+	__u64 last = 0;
+
+	set_blocking(belt, false);
+	for (round = 0; round < 300; round++) {
+		queue_events(belt, round % 11);
+		event = next_event(&stream);
+		if (!event)
+			continue;
+		wrong += event->sequence != last + event->lost + 1;
+		last = event->sequence;
+	}
+	while ((event = next_event(&stream))) {
+		wrong += event->sequence != last + event->lost + 1;
+		last = event->sequence;
+	}
+	ok(!wrong && stream.lost,
+	   "each gap in the numbers is what the event after it says was lost");
+	is_int(last, info_of(belt).sequence, "to the end");
+	is_int(stream.lost, counter(belt, HASHBELT_STAT_EVENTS_LOST),
+	       "and in sum what was counted");
+	free(stream.buffer);
+	close(belt);
+}
+
+/* An event of an entry that was replaced counts against the queue's bytes alone. */
+static void test_queue_bytes(void)
+{
+	static unsigned char value[4000];
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .reasons = REPORT_ALL, .max_bytes = 65536,
+	};
+	struct hashbelt_item item = item_of("key");
+	int belt = belt_of(settings);
+	struct stream stream = stream_of(belt, MIB);
+	unsigned int i, wrong = 0;
+
+	set_blocking(belt, false);
+	item.value = address(value);
+	item.value_len = sizeof(value);
+	for (i = 0; i < 100; i++) {
+		wrong += call(belt, HASHBELT_IOC_PUT, &item) != 0;
+		wrong += info_of(belt).queued_bytes > 65536;
+		wrong += info_of(belt).used_entries != 1;
+	}
+	ok(!wrong,
+	   "events of replaced entries take no more than @max_bytes, and no place");
+	ok(info_of(belt).queued >= 8 && info_of(belt).queued < 17,
+	   "but as much as there is");
+	while (next_event(&stream))
+		;
+	ok(stream.lost && stream.count + stream.lost == 99,
+	   "the others are dropped and counted");
+	free(stream.buffer);
+	close(belt);
+}
+
+/* What could not be said, as there was no place to say it, is said later. */
+static void test_untold(void)
+{
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .max_events = 10,
+	};
+	int belt = belt_of(settings);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	const struct hashbelt_event *event;
+
+	set_blocking(belt, false);
+	queue_events(belt, 25);
+	is_errno(read_into(belt, unmapped(), 4096), EFAULT, "a read that fails");
+	is_errno(read_into(belt, stream.buffer, 70), EMSGSIZE, "and another");
+	event = next_event(&stream);
+	ok(event && event->lost == 15 && event->sequence == 16,
+	   "have not told the loss to anybody: the next one does");
+	free(stream.buffer);
+	close(belt);
+}
+
+static bool holds_no_more(void *arg)
+{
+	return get_parameter("used_bytes") < *(__u64 *)arg;
+}
+
+/*
+ * The event of an entry that lives on shows it as it was, also when it has been
+ * replaced since. What that holds counts against the queue's bytes.
+ */
+static void test_held_memory(void)
+{
+	static unsigned char value[100000];
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_REINSERT, .max_bytes = MIB, .policy = HASHBELT_EVICT,
+	};
+	struct hashbelt_item item = item_of("key");
+	int belt = belt_of(settings);
+	__u64 most = get_parameter("used_bytes") + 3 * MIB;
+	unsigned int i, wrong = 0;
+
+	item.value = address(value);
+	for (i = 0; i < 200; i++) {
+		item.value_len = sizeof(value) - i;
+		wrong += call(belt, HASHBELT_IOC_PUT, &item) != 0;
+		wrong += on_key(belt, HASHBELT_IOC_EXPIRE, "key") != 0;
+	}
+	ok(!wrong && at_last(holds_no_more, &most),
+	   "events of entries that live on hold no more than @max_bytes either");
+	note("%lld bytes below the most",
+	     (long long)(most - get_parameter("used_bytes")));
+	close(belt);
+}
+
+/* Limits of the belt */
+
+static int try_put(int belt, const char *key)
+{
+	return on_key(belt, HASHBELT_IOC_PUT, key);
+}
+
+static void test_counts(enum hashbelt_reason reason, const char *name)
+{
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .reasons = REPORT_ALL, .max_entries = 3,
+	};
+	unsigned long request = reason == HASHBELT_REMOVED ? HASHBELT_IOC_REMOVE :
+							     HASHBELT_IOC_EXPIRE;
+	static const char *const keys[] = { "a", "b", "c" };
+	int belt = belt_of(settings);
+	unsigned int i;
+
+	set_blocking(belt, false);
+	for (i = 0; i < 3; i++) {
+		put_text(belt, keys[i], "value", 0);
+		on_key(belt, request, keys[i]);
+	}
+	ok(!info_of(belt).entries && info_of(belt).used_entries == 3,
+	   "entries that were %s are not there, and count until they are read", name);
+	is_errno(try_put(belt, "d"), ENOSPC, "so there is no room for another");
+	is_errno(try_put(belt, "a"), ENOSPC, "nor for one of them again");
+	is_int(counter(belt, HASHBELT_STAT_REJECTED), 2, "which is counted");
+	read_into(belt, malloc(PAGE), event_size(1, 5));
+	is_int(info_of(belt).used_entries, 2, "when one event was read");
+	is_errno(try_put(belt, "d"), 0, "one more goes in");
+	is_errno(try_put(belt, "e"), ENOSPC, "and not two");
+	is_int(info_of(belt).queued, 2, "all that time no event was dropped");
+	close(belt);
+}
+
+/* A read that fails takes nothing, and gives no place away either. */
+static void test_failed_read(__u32 flags, const char *mode)
+{
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .max_entries = 3, .max_bytes = MIB,
+	};
+	int belt = belt_of(settings);
+	__u64 bytes;
+	unsigned int i;
+
+	set_blocking(belt, false);
+	watch(belt, flags);
+	queue_events(belt, 3);
+	bytes = info_of(belt).used_bytes;
+	for (i = 0; i < 10; i++)
+		read_into(belt, i % 2 ? unmapped() : before_hole(100), 4096);
+	/* Those that got out at the first try are read; the others are not. */
+	discard_events(belt);
+	if (flags)
+		ack(belt, 3);
+	ok(!info_of(belt).used_entries && !info_of(belt).used_bytes && bytes,
+	   "%s: after reads that failed nothing counts that is not there", mode);
+	queue_events(belt, 3);
+	read_into(belt, unmapped(), 4096);
+	is_int(info_of(belt).used_entries, 3, "%s: what could not be read counts", mode);
+	is_errno(try_put(belt, "d"), ENOSPC, "%s: so there is no room", mode);
+	close(belt);
+}
+
+static void test_evicting(void)
+{
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .max_entries = 3, .policy = HASHBELT_EVICT,
+	};
+	int belt = belt_of(settings);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	unsigned int i, wrong = 0;
+	char key[16];
+
+	set_blocking(belt, false);
+	for (i = 0; i < 100; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		wrong += try_put(belt, key) != 0 || info_of(belt).used_entries > 3;
+		if (i % 2)
+			wrong += on_key(belt, HASHBELT_IOC_EXPIRE, key) != 0;
+	}
+	is_int(wrong, 0,
+	       "a belt that evicts takes puts though its limit is full of events");
+	while (next_event(&stream))
+		;
+	is_int(stream.count + stream.lost + info_of(belt).entries, 100,
+	       "each entry is there, told, or counted as lost");
+	free(stream.buffer);
+	close(belt);
+}
+
+static bool has_three(void *arg)
+{
+	return info_of(*(int *)arg).queued == 3;
+}
+
+static void test_no_place(void)
+{
+	struct hashbelt_settings settings = {
+		.handler = HASHBELT_NOTIFY, .reasons = REPORT_ALL, .max_entries = 1,
+		.policy = HASHBELT_EVICT,
+	};
+	int belt = belt_of(settings);
+
+	set_blocking(belt, false);
+	put_text(belt, "a", "value", 0);
+	put_text(belt, "a", "value", 0);
+	ok(info_of(belt).used_entries == 1 && info_of(belt).queued == 1,
+	   "the event of a replaced entry takes no place in the belt");
+	put_text(belt, "b", "value", 0);
+	ok(info_of(belt).used_entries == 1 && info_of(belt).queued == 2,
+	   "nor does that of an evicted one");
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	put_text(belt, "c", "value", 0);
+	ok(is_there(belt, "c") && at_last(has_three, &belt) &&
+	   info_of(belt).used_entries == 1,
+	   "nor does that of a cleared one");
+	close(belt);
+}
+
+/* One key */
+
+#define KEYS	50
+#define AT_ONCE	512	/* bytes that the reader takes */
+
+static int racing_belt;
+static bool over;
+static unsigned int succeeded;		/* puts; atomic */
+static unsigned int refused;		/* puts; atomic */
+
+static void put_short(const char *key, __u64 ttl_ms)
+{
+	struct hashbelt_item item = text_item(key, key);
+	int err;
+
+	item.ttl_ms = ttl_ms;
+	err = call(racing_belt, HASHBELT_IOC_PUT, &item);
+	if (err)
+		note("put: %s", error_name(err));
+	__atomic_fetch_add(err ? &refused : &succeeded, 1, __ATOMIC_RELAXED);
+}
+
+static void *write_keys(void *arg)
+{
+	unsigned int state = (uintptr_t)arg + 1, i;
+	char key[] = "A";
+
+	for (i = 0; i < 15000; i++) {
+		state = state * 1103515245 + 12345;
+		key[0] = 'A' + (state >> 16) % KEYS;
+		switch ((state >> 20) % 8) {
+		case 0:
+			on_key(racing_belt, HASHBELT_IOC_REMOVE, key);
+			break;
+		case 1:
+			on_key(racing_belt, HASHBELT_IOC_EXPIRE, key);
+			break;
+		case 2:
+			advance(racing_belt, 1);
+			break;
+		case 3:
+			if (state >> 28 == 0)
+				must(racing_belt, HASHBELT_IOC_CLEAR, NULL);
+			break;
+		default:
+			put_short(key, 1 + (state >> 24) % 5);
+		}
+	}
+	return NULL;
+}
+
+/* Reads until it is over and nothing is left. */
+static unsigned int read_in_order(struct stream *stream)
+{
+	const struct hashbelt_event *event;
+	__u64 versions[KEYS] = {}, last = 0;
+	unsigned int wrong = 0, key;
+	bool done;
+
+	do {
+		done = __atomic_load_n(&over, __ATOMIC_ACQUIRE);
+		while ((event = next_event(stream))) {
+			key = event_key(event)[0] - 'A';
+			wrong += key >= KEYS || event->version <= versions[key % KEYS];
+			versions[key % KEYS] = event->version;
+			wrong += event->sequence != last + event->lost + 1;
+			last = event->sequence;
+		}
+	} while (!done);
+	return wrong;
+}
+
+static void *read_keys(void *arg)
+{
+	return (void *)(uintptr_t)read_in_order(arg);
+}
+
+/* Two writers and a reader at once: the lives of each key are told in order. */
+static void test_order(struct hashbelt_settings settings, const char *promise)
+{
+	struct stream stream;
+	pthread_t writers[2], reader;
+	void *wrong;
+	unsigned int i;
+
+	settings.handler = HASHBELT_NOTIFY;
+	settings.reasons = REPORT_ALL;
+	settings.ttl_ms = 5;
+	racing_belt = belt_of(settings);
+	set_blocking(racing_belt, false);
+	stream = stream_of(racing_belt, AT_ONCE);
+	succeeded = 0;
+	refused = 0;
+	over = false;
+	pthread_create(&reader, NULL, read_keys, &stream);
+	for (i = 0; i < 2; i++)
+		pthread_create(&writers[i], NULL, write_keys, (void *)(uintptr_t)i);
+	for (i = 0; i < 2; i++)
+		pthread_join(writers[i], NULL);
+	must(racing_belt, HASHBELT_IOC_CLEAR, NULL);
+	/* What a clear drops is reported when it is swept. */
+	for (i = 0; i < 10000 && info_of(racing_belt).sequence < succeeded; i++)
+		usleep(1000);
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	pthread_join(reader, &wrong);
+	is_int((uintptr_t)wrong, 0,
+	       "%s: the lives of a key are told in their order", promise);
+	is_int(stream.count + stream.lost, succeeded,
+	       "%s: each is told or lost, once", promise);
+	is_int(refused, 0, "%s: all puts succeed", promise);
+	note("%u puts, %llu told, %llu lost", succeeded, stream.count, stream.lost);
+	free(stream.buffer);
+	close(racing_belt);
+}
+
+/* Many cleared at once are each reported once. */
+static void test_clear(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, REPORT_ALL);
+	struct stream stream = stream_of(belt, MIB);
+	const struct hashbelt_event *event;
+	unsigned int i, wrong = 0, tries = 0;
+	char key[16];
+
+	for (i = 0; i < 5000; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_text(belt, key, key, 0);
+	}
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	for (i = 0; i < 100; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_text(belt, key, "new", 0);
+	}
+	while (stream.count < 5000 && ++tries < 10000) {
+		while ((event = next_event(&stream)))
+			wrong += event->reason != HASHBELT_CLEARED;
+		usleep(1000);
+	}
+	while ((event = next_event(&stream)))
+		wrong++;
+	is_int(stream.count, 5000, "each entry that a clear drops is reported, once");
+	is_int(wrong, 0, "as cleared, also where the key was put again at once");
+	is_int(info_of(belt).entries, 100, "and none that came after it");
+	free(stream.buffer);
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(600);
+	test_max_events();
+	test_losses();
+	test_queue_bytes();
+	test_untold();
+	test_held_memory();
+	test_counts(HASHBELT_EXPIRED, "expired");
+	test_counts(HASHBELT_REMOVED, "removed");
+	test_failed_read(0, "without acknowledging");
+	test_failed_read(HASHBELT_WATCH_ACK, "acknowledging");
+	test_evicting();
+	test_no_place();
+	test_order((struct hashbelt_settings){}, "without limits");
+	test_order((struct hashbelt_settings){ .max_events = 20 }, "with a short queue");
+	test_order((struct hashbelt_settings){
+		.max_entries = 30, .policy = HASHBELT_EVICT }, "evicting");
+	test_clear();
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * quota_test - what one user may take, and how many belts there may be.
+ *
+ * The belts that a user owns share one limit of memory and one of number,
+ * whoever puts into them and from whatever user namespace; the superuser has
+ * none; and what is given up counts no more. Leaves all parameters as they were.
+ */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "events.h"
+
+#define TESTS	30
+
+#define ALICE	1000
+#define BOB	1001
+#define SHARE	(4 * MIB)	/* of memory, for each of them */
+#define HOUR	3600000ULL	/* the belts' time-to-live here, milliseconds */
+
+static unsigned char value[65536];
+
+/* Puts until one is refused: the error. Never more than should be possible. */
+static int fill_up(int belt, __u32 len, unsigned int *count)
+{
+	unsigned int number;
+	int err = 0;
+
+	for (number = 0; !err && number < 100000; number++) {
+		struct hashbelt_item item = {
+			.key = address(&number), .key_len = sizeof(number),
+			.value = address(value), .value_len = len,
+		};
+
+		err = call(belt, HASHBELT_IOC_PUT, &item);
+	}
+	*count = number - 1;
+	return err;
+}
+
+/* The same, until it stays refused: what was freed meanwhile is used as well. */
+static int fill_for_good(int belt, __u32 len, __u64 *bytes)
+{
+	unsigned int count, round;
+	int err = 0;
+
+	for (round = 0; round < 50; round++) {
+		err = fill_up(belt, len, &count);
+		usleep(1000);
+	}
+	*bytes = info_of(belt).bytes;
+	return err;
+}
+
+static int new_plain(void)
+{
+	struct hashbelt_settings settings = { .ttl_ms = HOUR };
+	int fd = open(HASHBELT_DEVICE, O_RDWR), err;
+
+	if (fd < 0)
+		return -1;
+	err = call(fd, HASHBELT_IOC_CREATE, &settings);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Work of others: each returns 0, or a number that says where it went wrong. */
+
+static unsigned int fill_share(const void *arg)
+{
+	__u64 bytes, more;
+	unsigned int count;
+	int belt = new_plain(), other;
+
+	if (belt < 0)
+		return 1;
+	other = new_plain();
+	if (other < 0)
+		return 2;
+	if (fill_for_good(belt, *(const __u32 *)arg, &bytes) != -EDQUOT)
+		return 3;
+	if (bytes > SHARE)
+		return 4;
+	if (bytes <= SHARE / 2)
+		return 5;
+	/* There may be room for less than that. */
+	if (fill_for_good(other, *(const __u32 *)arg, &more) != -EDQUOT)
+		return 6;
+	if (bytes + more > SHARE)
+		return 7;
+	if (fill_up(belt, *(const __u32 *)arg, &count) != -EDQUOT)
+		return 8;
+	close(other);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	return 0;
+}
+
+static bool can_put(void *arg)
+{
+	struct hashbelt_item item = text_item("key", "value");
+
+	return !call(*(int *)arg, HASHBELT_IOC_PUT, &item);
+}
+
+static unsigned int free_share(const void *arg)
+{
+	int belt = new_plain(), other = new_plain();
+	__u64 bytes;
+
+	(void)arg;
+	if (belt < 0 || other < 0)
+		return 1;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 2;
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	if (!at_last(can_put, &other))
+		return 3;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 4;
+	advance(belt, 3 * HOUR);
+	if (!at_last(can_put, &other))
+		return 5;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 6;
+	close(belt);
+	if (!at_last(can_put, &other))
+		return 7;
+	return 0;
+}
+
+static unsigned int fill_in_namespace(const void *arg)
+{
+	if (!enter_namespace())
+		return 20;
+	return fill_share(arg);
+}
+
+/* The superuser has no share. */
+static unsigned int fill_more(const void *arg)
+{
+	unsigned int count;
+	int belt = new_plain();
+
+	(void)arg;
+	if (belt < 0)
+		return 1;
+	for (count = 0; count < 3 * SHARE / sizeof(value); count++) {
+		struct hashbelt_item item = {
+			.key = address(&count), .key_len = sizeof(count),
+			.value = address(value), .value_len = sizeof(value),
+		};
+
+		if (call(belt, HASHBELT_IOC_PUT, &item))
+			return 2;
+	}
+	if (info_of(belt).bytes <= 3 * SHARE)
+		return 3;
+	return 0;
+}
+
+static void test_memory(void)
+{
+	static const __u32 lens[] = { 16, 4000, 65536 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		is_int(as(ALICE, ALICE, 0, fill_share, &lens[i]), 0,
+		       "a user's belts take no more than his share: EDQUOT, values of %u",
+		       lens[i]);
+	is_int(as(ALICE, ALICE, 0, free_share, NULL), 0,
+	       "what he clears, what expires and what he closes is his again");
+	is_int(as(ALICE, ALICE, 0, fill_in_namespace, &lens[1]), 0,
+	       "in a user namespace of his own he has no more");
+	is_int(as(0, 0, 0, fill_more, NULL), 0, "the superuser has as much as there is");
+}
+
+/* Others' belts */
+
+static unsigned int make_open(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR);
+
+	if (fd < 0 || create_belt(fd, arg, 0666))
+		return 1;
+	return 0;
+}
+
+static unsigned int fill_named(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR);
+	unsigned int count;
+
+	if (fd < 0 || open_belt(fd, arg))
+		return 1;
+	return -fill_up(fd, 4000, &count);
+}
+
+static unsigned int put_in_own(const void *arg)
+{
+	int belt = new_plain();
+
+	(void)arg;
+	if (belt < 0)
+		return 1;
+	return !can_put(&belt);
+}
+
+static void test_owner(void)
+{
+	int fd = open_device(O_RDWR);
+	unsigned int count;
+
+	if (as(ALICE, ALICE, 0, make_open, "alice") || open_belt(fd, "alice"))
+		bail_out("no belt");
+	is_int(as(BOB, BOB, 0, fill_named, "alice"), EDQUOT,
+	       "what others put into a belt counts against its owner");
+	is_errno(fill_up(fd, 4000, &count), EDQUOT, "also what the superuser puts");
+	is_int(as(BOB, BOB, 0, put_in_own, NULL), 0, "and not against who puts");
+	ok(as(ALICE, ALICE, 0, put_in_own, NULL) != 0, "so the owner has nothing left");
+	set_number("user_max_bytes", 2 * SHARE);
+	is_errno(fill_up(fd, 4000, &count), EDQUOT, "a larger share");
+	ok(info_of(fd).bytes > SHARE && info_of(fd).bytes <= 2 * SHARE,
+	   "takes effect at once");
+	set_number("user_max_bytes", SHARE);
+	is_errno(fill_up(fd, 0, &count), EDQUOT,
+		 "a share below what is there is used up");
+	must(fd, HASHBELT_IOC_CLEAR, NULL);
+	ok(at_last(can_put, &fd), "until enough is given up");
+	destroy_belt(fd, "alice");
+	if (as(0, 0, 0, make_open, "root") || open_belt(fd, "root"))
+		bail_out("no belt");
+	set_number("user_max_bytes", 65536);
+	set_number("max_bytes", get_parameter("used_bytes") + 3 * SHARE);
+	is_int(as(BOB, BOB, 0, fill_named, "root"), ENOSPC,
+	       "in a belt of the superuser there is room to the module's limit");
+	set_number("user_max_bytes", SHARE);
+	destroy_belt(fd, "root");
+	close(fd);
+}
+
+/* The number of belts */
+
+static unsigned int count_names(void)
+{
+	struct hashbelt_info info = {};
+	int fd = open_device(O_RDWR);
+	unsigned int n = 0;
+
+	while (!call(fd, HASHBELT_IOC_NEXT, &info))
+		n++;
+	close(fd);
+	return n;
+}
+
+/* Makes belts until one is refused, at most 20; returns how many, and the error. */
+static unsigned int make_many(const void *arg)
+{
+	const char *prefix = arg;
+	unsigned int n;
+	int err = 0;
+
+	for (n = 0; n < 20; n++) {
+		int fd = open(HASHBELT_DEVICE, O_RDWR);
+		struct hashbelt_settings settings = { .ttl_ms = HOUR };
+
+		if (fd < 0)
+			return NO_RESULT;
+		/* Some with a name, some without: those end with this process. */
+		if (n % 2)
+			snprintf(settings.name, sizeof(settings.name),
+				 "%s %u", prefix, n);
+		err = call(fd, HASHBELT_IOC_CREATE, &settings);
+		if (err)
+			break;
+	}
+	return n << 16 | -err;
+}
+
+static unsigned int destroy_many(const void *arg)
+{
+	const char *prefix = arg;
+	char name[HASHBELT_NAME_SIZE];
+	int fd = open(HASHBELT_DEVICE, O_RDWR);
+	unsigned int n;
+
+	for (n = 1; n < 20; n += 2) {
+		snprintf(name, sizeof(name), "%s %u", prefix, n);
+		destroy_belt(fd, name);
+	}
+	return 0;
+}
+
+static bool is_made(unsigned int result, unsigned int n, int err, const char *promise)
+{
+	if (ok(result == (n << 16 | err), "%s", promise))
+		return true;
+	note("%u belts, then %s", result >> 16, error_name(result & 0xffff));
+	return false;
+}
+
+static unsigned int make_in_namespace(const void *arg)
+{
+	if (!enter_namespace())
+		return 1;
+	return make_many(arg);
+}
+
+/* Makes one, as soon as those that went before are gone. */
+static bool can_make(void *arg)
+{
+	int fd = new_plain();
+
+	(void)arg;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void test_user_belts(void)
+{
+	set_number("user_max_belts", 6);
+	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
+		"a user has as many belts as he may, with names and without: EDQUOT");
+	is_made(as(BOB, BOB, 0, make_many, "bob"), 6, EDQUOT, "and another as many");
+	is_made(as(0, 0, 0, make_many, "root"), 20, 0, "the superuser more");
+	as(ALICE, ALICE, 0, destroy_many, "alice");
+	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
+		"who destroys some, or closes those without a name, may make others");
+	is_made(as(ALICE, ALICE, 0, make_in_namespace, "more"), 3, EDQUOT,
+		"in a user namespace of his own a user has no more");
+	as(ALICE, ALICE, 0, destroy_many, "more");
+	as(ALICE, ALICE, 0, destroy_many, "alice");
+	as(BOB, BOB, 0, destroy_many, "bob");
+	as(0, 0, 0, destroy_many, "root");
+}
+
+/* All at once: they share a page that says when to begin. */
+static unsigned int make_at_once(const void *arg)
+{
+	unsigned int *counts = (unsigned int *)arg, i;
+	pid_t children[4];
+	int fds[100];
+
+	for (i = 0; i < 4; i++) {
+		children[i] = fork();
+		if (children[i])
+			continue;
+		for (i = 0; i < 100; i++) {
+			fds[i] = new_plain();
+			__atomic_fetch_add(&counts[fds[i] >= 0], 1, __ATOMIC_RELAXED);
+		}
+		/* None is closed before the last has tried. */
+		while (counts[0] + counts[1] < 400)
+			usleep(1000);
+		_exit(0);
+	}
+	for (i = 0; i < 4; i++)
+		waitpid(children[i], NULL, 0);
+	return counts[1];
+}
+
+static void test_at_once(void)
+{
+	unsigned int *counts = shared_memory(2 * sizeof(*counts));
+
+	set_number("user_max_belts", 57);
+	is_int(as(ALICE, ALICE, 0, make_at_once, counts), 57,
+	       "four processes of a user that make belts at once make as many as he may");
+}
+
+static void test_belts(void)
+{
+	unsigned int names = count_names();
+
+	set_number("max_belts", names);
+	is_int(new_plain(), -ENOSPC, "there are as many belts as there may be: ENOSPC");
+	set_number("max_belts", names + 4);
+	at_last(can_make, NULL);
+	is_made(as(0, 0, 0, make_many, "root"), 4, ENOSPC,
+		"more, and there is room for so many");
+	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 2, ENOSPC,
+		"what is left may be anybody's");
+	as(0, 0, 0, destroy_many, "root");
+	as(ALICE, ALICE, 0, destroy_many, "alice");
+	is_int(count_names(), names, "then all are gone");
+	set_number("max_belts", names - 1);
+	is_int(new_plain(), -ENOSPC, "fewer than there are is a limit too");
+}
+
+int main(void)
+{
+	static const char *const names[] = {
+		"max_bytes", "user_max_bytes", "max_belts", "user_max_belts",
+	};
+	__u64 before = get_parameter("used_bytes"), was[ARRAY_SIZE(names)];
+	unsigned int i;
+
+	plan(TESTS);
+	alarm(600);
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		was[i] = get_parameter(names[i]);
+	is_int(was[2], 131072, "by default there may be 131072 belts");
+	is_int(was[3], 1024, "of one user 1024");
+	ok(was[1] && was[1] <= was[0], "and one user's share is no more than there is");
+	chmod(HASHBELT_DEVICE, 0666);
+	set_number("user_max_bytes", SHARE);
+	test_memory();
+	test_owner();
+	set_number("max_bytes", was[0]);
+	set_number("user_max_bytes", was[1]);
+	test_user_belts();
+	test_at_once();
+	set_number("user_max_belts", was[3]);
+	test_belts();
+	set_number("max_belts", was[2]);
+	chmod(HASHBELT_DEVICE, 0600);
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,885 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * request_test - a request that waits is completed once, and told once to whom
+ * it belongs.
+ *
+ * By whatever comes first: a put of one of its keys, a word, its timeout, want of
+ * room or memory, a clear. What becomes of it with its descriptor, what it counts
+ * as while it waits, and that afterwards nothing of it is left. How it is waited
+ * for, and threads that do all this at once, are in request_wait_test.
+ */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "request.h"
+
+#define TESTS	157
+
+#define NAME	"asked"
+#define NONE	((struct hashbelt_settings){})
+
+/* What completes a request */
+
+static const char *const sixteen[HASHBELT_REQUEST_KEYS] = {
+	"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "f",
+};
+
+/* Of a request of @count keys the one of number @i is put. */
+static bool is_completed_by(int belt, unsigned int count, unsigned int i)
+{
+	__u64 id = count * 100 + i;
+	unsigned int k;
+	bool good;
+
+	if (ask_keys(belt, id, 0, sixteen, count) || !silent(belt) || waiting(belt) != 1)
+		return false;
+	put_text(belt, sixteen[i], "value", 0);
+	good = !waiting(belt) && heard(belt, id, HASHBELT_BY_PUT, sixteen[i]);
+	for (k = 0; k < HASHBELT_REQUEST_KEYS; k++)
+		put_text(belt, sixteen[k], "again", 0);
+	return good && silent(belt);
+}
+
+static void test_keys(void)
+{
+	int belt = asking_belt(NONE);
+	unsigned int count, i, wrong = 0;
+
+	for (count = 1; count <= HASHBELT_REQUEST_KEYS; count++)
+		for (i = 0; i < count; i++)
+			wrong += !is_completed_by(belt, count, i);
+	is_int(wrong, 0,
+	       "of 1 to 16 keys any one that is put completes a request, once");
+	is_int(counter(belt, HASHBELT_STAT_REQUESTS), 136, "each request is counted");
+	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 136, "and that it was completed");
+	close(belt);
+}
+
+static void fill(unsigned char *p, size_t size, unsigned int seed)
+{
+	unsigned int state = seed * 2654435761u + 1;
+
+	while (size--) {
+		state = state * 1103515245 + 12345;
+		*p++ = state >> 16;
+	}
+}
+
+/* A key of any bytes is told as it is, and nothing but the event is written. */
+static bool is_told_whole(int belt, __u32 key_len)
+{
+	static unsigned char key[HASHBELT_KEY_MAX];
+	static __u64 buffer[HASHBELT_EVENT_MAX / sizeof(__u64)];
+	struct hashbelt_key keys = { .key = address(key), .key_len = key_len };
+	struct hashbelt_request request = {
+		.id = ~0ULL - key_len, .keys = address(&keys), .count = 1,
+	};
+	struct hashbelt_item item = { .key = address(key), .key_len = key_len };
+	const struct hashbelt_event *event = (const void *)buffer;
+	size_t size = event_size(key_len, 0);
+	ssize_t len;
+
+	fill(key, key_len, key_len);
+	must(belt, HASHBELT_IOC_REQUEST, &request);
+	memset(buffer, 0xa5, sizeof(buffer));
+	must(belt, HASHBELT_IOC_PUT, &item);
+	len = read_into(belt, buffer, sizeof(buffer));
+	if (len != (ssize_t)size)
+		return false;
+	check_event(event, len);
+	return event->kind == HASHBELT_REQUEST && event->version == request.id &&
+	       event->key_len == key_len && !memcmp(event_key(event), key, key_len) &&
+	       ((unsigned char *)buffer)[size] == 0xa5;
+}
+
+static void test_key_bytes(void)
+{
+	int belt = asking_belt(NONE);
+	unsigned int i, wrong = 0;
+
+	for (i = 1; i <= HASHBELT_KEY_MAX; i += i < 70 || i > 1000 ? 1 : 13)
+		wrong += !is_told_whole(belt, i);
+	is_int(wrong, 0, "keys of 1 to 1024 bytes are told byte for byte");
+	close(belt);
+}
+
+static int put_if(int fd, const char *key, __u32 how, __u64 version)
+{
+	struct hashbelt_item item = text_item(key, "value");
+
+	item.how = how;
+	item.version = version;
+	return call(fd, HASHBELT_IOC_PUT, &item);
+}
+
+static int add_to(int fd, const char *key)
+{
+	struct hashbelt_sum sum = { .by = 1 };
+	struct hashbelt_item item = item_of(key);
+
+	item.value = address(&sum);
+	item.value_len = sizeof(sum);
+	return call(fd, HASHBELT_IOC_ADD, &item);
+}
+
+static void test_puts(void)
+{
+	int belt = asking_belt(NONE);
+	struct hashbelt_item items[2];
+	struct hashbelt_batch batch = { .items = address(items), .count = 2 };
+	__u64 version = put_text(belt, "key", "value", 0);
+
+	must_ask(belt, 1, "key");
+	ok(silent(belt) && waiting(belt) == 1,
+	   "what was put before completes no request: it waits for the next put");
+	put_text(belt, "key", "other", 0);
+	ok(heard(belt, 1, HASHBELT_BY_PUT, "key"), "a put over an entry completes it");
+	must_ask(belt, 2, "key");
+	ok(put_if(belt, "key", HASHBELT_IF_ABSENT, 0) == -EEXIST &&
+	   put_if(belt, "key", HASHBELT_IF_VERSION, version) == -ESTALE &&
+	   silent(belt), "a put that is refused does not");
+	ok(!put_if(belt, "key", HASHBELT_IF_VERSION, look(belt, "key").version) &&
+	   heard(belt, 2, HASHBELT_BY_PUT, "key"), "one whose condition is met does");
+	must_ask(belt, 3, "new");
+	ok(put_if(belt, "new", HASHBELT_IF_PRESENT, 0) == -ENOENT && silent(belt),
+	   "a put of what is not there and should be does not");
+	ok(!add_to(belt, "new") && heard(belt, 3, HASHBELT_BY_PUT, "new"),
+	   "an add of what was not there is a put");
+	must_ask(belt, 4, "new");
+	ok(!add_to(belt, "new") && heard(belt, 4, HASHBELT_BY_PUT, "new"),
+	   "and so is one of what was");
+	must_ask(belt, 5, "key");
+	ok(add_to(belt, "key") == -EBADMSG && silent(belt), "one that fails is not");
+	items[0] = text_item("none", "value");
+	items[1] = text_item("key", "value");
+	items[0].op = HASHBELT_OP_PUT;
+	items[1].op = HASHBELT_OP_PUT;
+	must(belt, HASHBELT_IOC_BATCH, &batch);
+	ok(heard(belt, 5, HASHBELT_BY_PUT, "key") && silent(belt),
+	   "a put in a batch completes it");
+	must_ask(belt, 6, "short");
+	put_text(belt, "short", "value", 1);
+	ok(heard(belt, 6, HASHBELT_BY_PUT, "short"), "and a put for a millisecond");
+	close(belt);
+}
+
+/* Neither reading nor taking away is a put, nor what has names of its own. */
+static void test_others(void)
+{
+	int belt = asking_belt((struct hashbelt_settings){
+		.policy = HASHBELT_KEEP_ON_PUT | HASHBELT_PINNED });
+	struct hashbelt_lock lock = {
+		.key = address("key"), .key_len = 3, .owner = address("me"),
+		.owner_len = 2,
+	};
+	struct hashbelt_fill fill = { .item = item_of("absent") };
+
+	put_text(belt, "key", "value", 0);
+	if (ASK(belt, 1, 0, "key", "absent"))
+		bail_out("no request");
+	ok(put_if(belt, "key", 0, 0) == -EEXIST && silent(belt),
+	   "where a put keeps what is there, it completes nothing");
+	must(belt, HASHBELT_IOC_LOCK, &lock);
+	must(belt, HASHBELT_IOC_UNLOCK, &lock);
+	ok(silent(belt), "a lock of that name is something else");
+	ok(call(belt, HASHBELT_IOC_FILL, &fill) == -ENOENT && silent(belt),
+	   "who is granted the right to fill has put nothing");
+	on_key(belt, HASHBELT_IOC_GET, "key");
+	on_key(belt, HASHBELT_IOC_TOUCH, "key");
+	on_key(belt, HASHBELT_IOC_REMOVE, "key");
+	put_text(belt, "key", "value", 0);
+	ok(heard(belt, 1, HASHBELT_BY_PUT, "key"),
+	   "get, touch and remove complete nothing, the next put does");
+	must_ask(belt, 2, "key");
+	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
+	ok(silent(belt), "nor does an expire");
+	is_errno(cancel(belt, 2), 0, "all that time the request waits");
+	close(belt);
+}
+
+/* A request is no entry: its keys are not there because somebody waits for them. */
+static void test_unseen(void)
+{
+	unsigned char buffer[256];
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+	int belt = asking_belt(NONE);
+	unsigned int records = 0;
+
+	if (ASK(belt, 1, 0, "one", "two"))
+		bail_out("no request");
+	ok(look(belt, "one").err == -ENOENT &&
+	   on_key(belt, HASHBELT_IOC_REMOVE, "two") == -ENOENT &&
+	   on_key(belt, HASHBELT_IOC_TOUCH, "two") == -ENOENT &&
+	   on_key(belt, HASHBELT_IOC_EXPIRE, "two") == -ENOENT,
+	   "a key that is waited for is not there");
+	do {
+		scan.size = sizeof(buffer);
+		must(belt, HASHBELT_IOC_SCAN, &scan);
+		records += scan.count;
+	} while (scan.cursor);
+	is_int(records, 0, "and no scan finds it");
+	is_int(waiting(belt), 1, "for all that the request waits on");
+	close(belt);
+}
+
+static void test_complete(void)
+{
+	int belt = asking_belt(NONE);
+	unsigned int i, good = 0;
+
+	is_int(complete(belt, "key"), 0, "where nobody waits a word completes nothing");
+	for (i = 0; i < 100; i++)
+		if (ASK(belt, i, 0, i % 2 ? "odd" : "even", "all"))
+			bail_out("no request");
+	is_int(complete(belt, "odd"), 50, "a word completes all that wait for a key");
+	for (i = 0; i < 50; i++) {
+		struct told told = hear(belt);
+
+		good += !told.err && told.cause == HASHBELT_BY_COMPLETE &&
+			!strcmp(told.key, "odd") && told.id % 2 &&
+			told.sequence == i + 1;
+	}
+	ok(good == 50 && silent(belt), "each is told, and no other");
+	is_int(complete(belt, "odd"), 0, "which happens once");
+	is_int(complete(belt, "all"), 50, "those that are left wait on for their keys");
+	ok(!look(belt, "all").entries && look(belt, "all").err,
+	   "what is said to be complete is not there for that");
+	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 100, "both are counted");
+	close(belt);
+}
+
+static void test_same_key(void)
+{
+	int belt = asking_belt(NONE);
+
+	is_errno(ASK(belt, 1, 0, "key", "key", "other", "key"), 0,
+		 "a request may name a key more than once");
+	put_text(belt, "key", "value", 0);
+	ok(heard(belt, 1, HASHBELT_BY_PUT, "key") && silent(belt) && !waiting(belt),
+	   "and is completed once for all that");
+	is_errno(ASK(belt, 2, 0, "key", "key"), 0, "another");
+	is_int(complete(belt, "key"), 1, "counts once");
+	ok(heard(belt, 2, HASHBELT_BY_COMPLETE, "key") && silent(belt), "and is told once");
+	is_errno(ASK(belt, 3, 0, "key", "key"), 0, "one that is taken back");
+	ok(!cancel(belt, 3) && !complete(belt, "key") && silent(belt),
+	   "is gone from that key altogether");
+	close(belt);
+}
+
+/* Timeouts */
+
+#define INTERVAL_MS	100
+
+static int ticking_belt(void)
+{
+	return asking_belt((struct hashbelt_settings){ .buckets = 1 + TTL / INTERVAL_MS });
+}
+
+/* Times are even numbers of nanoseconds, or one less. */
+static bool is_near(__u64 a, __u64 b)
+{
+	return a - b + 16 <= 32;
+}
+
+static bool times_out(int belt, __u64 ttl_ms)
+{
+	__u64 begin = info_of(belt).now_ns, deadline = begin + ttl_ms * 1000000;
+	struct told told;
+
+	if (ASK(belt, ttl_ms, ttl_ms, "key"))
+		return false;
+	advance(belt, ttl_ms - 1);
+	if (!silent(belt))
+		return false;
+	advance(belt, 1 + 2 * ttl_ms / TTL * INTERVAL_MS + 2 * INTERVAL_MS);
+	told = hear(belt);
+	if (!told.err && told.id == ttl_ms && told.cause == HASHBELT_BY_TIMEOUT &&
+	    !told.key[0] && is_near(told.deadline_ns, deadline) &&
+	    told.handed_ns >= deadline)
+		return silent(belt) && !complete(belt, "key");
+	note("%llu ms: %s, cause %u, at %llu, handed over at %llu, expected %llu", ttl_ms,
+	     error_name(told.err), told.cause, told.deadline_ns, told.handed_ns, deadline);
+	return false;
+}
+
+static void test_timeouts(void)
+{
+	static const __u64 ttls[] = {
+		1, 2, 99, 100, 101, 1000, TTL - 1, TTL, TTL + 1, 5 * TTL, 100 * TTL,
+	};
+	int belt = ticking_belt();
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < ARRAY_SIZE(ttls); i++)
+		wrong += !times_out(belt, ttls[i]);
+	is_int(wrong, 0, "a request times out at its time: not before, and soon after");
+	is_int(counter(belt, HASHBELT_STAT_TIMED_OUT), ARRAY_SIZE(ttls),
+	       "timeouts are counted");
+	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 0, "as such and nothing else");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 0, "for no entry has expired");
+	must_ask(belt, 1, "key");
+	advance(belt, TTL - 1);
+	ok(silent(belt) && waiting(belt) == 1, "without a time it waits the belt's");
+	advance(belt, 2 * INTERVAL_MS);
+	ok(heard(belt, 1, HASHBELT_BY_TIMEOUT, ""), "and no longer");
+	if (ASK(belt, 2, HASHBELT_TTL_NEVER, "key"))
+		bail_out("no request");
+	advance(belt, HASHBELT_TTL_MAX_MS);
+	ok(silent(belt) && waiting(belt) == 1, "one that never times out does not");
+	put_text(belt, "key", "value", 0);
+	ok(heard(belt, 2, HASHBELT_BY_PUT, "key"), "but is completed like any other");
+	close(belt);
+}
+
+/* Thousands of them, all with times of their own, among entries of the same. */
+static void test_many_timeouts(void)
+{
+	enum { MANY = 3000 };
+	int belt = ticking_belt();
+	__u64 now = info_of(belt).now_ns, late = 0, early = 0, lag;
+	static unsigned char seen[MANY];
+	unsigned int i, told = 0;
+	struct told event;
+	char key[16];
+	__u64 ttl_ms;
+
+	for (i = 0; i < MANY; i++) {
+		snprintf(key, sizeof(key), "entry %u", i);
+		ttl_ms = 1 + i * 7919ULL % (3 * TTL);
+		put_text(belt, key, "value", ttl_ms);
+		if (ASK(belt, i, ttl_ms, sixteen[i % 16]))
+			bail_out("no request");
+	}
+	for (i = 0; i < 3 * TTL / INTERVAL_MS + 3; i++) {
+		advance(belt, INTERVAL_MS);
+		while (!(event = hear(belt)).err) {
+			if (event.id >= MANY || seen[event.id]++)
+				continue;
+			told += event.cause == HASHBELT_BY_TIMEOUT && !event.key[0];
+			now = info_of(belt).now_ns;
+			lag = (event.deadline_ns - event.deadline_ns % 2) / 1000000;
+			early += now / 1000000 + 1 < lag;
+			late += now / 1000000 > lag + 2 * INTERVAL_MS + 1;
+		}
+	}
+	is_int(told, MANY, "of 3000 requests each times out once");
+	is_int(early, 0, "none too early");
+	is_int(late, 0, "and none later than an interval and what time was moved by");
+	is_int(waiting(belt) + info_of(belt).entries, 0, "and nothing is left");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), MANY, "of the entries neither");
+	close(belt);
+}
+
+/* Requests time out as such, whatever the belt does with entries that expire. */
+static void test_handlers(__u32 handler, const char *name)
+{
+	int belt = reporting_belt(handler, REPORT_ALL);
+
+	must_ask(belt, 1, "key");
+	advance(belt, 3 * TTL);
+	ok(!waiting(belt) && !info_of(belt).sequence, "%s: a timeout is not an expiry", name);
+	is_errno(read_into(belt, malloc(PAGE), PAGE),
+		 handler == HASHBELT_DROP ? ENODATA : EAGAIN,
+		 "%s: who reads of entries hears nothing of it", name);
+	listen_to(belt);
+	ok(heard(belt, 1, HASHBELT_BY_TIMEOUT, ""),
+	   "%s: who reads of requests does, also when he begins later", name);
+	advance(belt, 3 * TTL);
+	ok(silent(belt), "%s: once", name);
+	close(belt);
+}
+
+/* Ids */
+
+static void test_ids(void)
+{
+	int belt = named_belt(NAME, 0), fd = open_asking(NAME), other = open_asking(NAME);
+
+	ok(!ASK(fd, 0, 0, "key") && !ASK(fd, ~0ULL, 0, "key"), "an id is any number");
+	is_errno(ASK(fd, 0, 0, "other"), EEXIST, "and is taken while the request waits");
+	is_errno(ASK(other, 0, 0, "key"), 0, "but each descriptor has its own");
+	is_int(waiting(fd), 3, "one that is refused does not wait");
+	is_errno(cancel(fd, 1), ENOENT, "there is nothing to cancel under another id");
+	put_text(belt, "other", "value", 0);
+	ok(silent(fd), "and no key of it is waited for");
+	put_text(belt, "key", "value", 0);
+	is_errno(ASK(fd, 0, 0, "key"), 0,
+		 "once the request is completed, if not told yet, its id is free again");
+	is_errno(cancel(other, 0), ENOENT, "what is completed is not to be cancelled");
+	is_errno(cancel(fd, 0), 0, "the new request is");
+	ok(heard(other, 0, HASHBELT_BY_PUT, "key") && silent(other),
+	   "and what was completed is told all the same");
+	is_int(hear(fd).err + hear(fd).err, 0, "to each who asked");
+	ok(silent(fd), "but nothing of the new one");
+	is_errno(ASK(fd, 0, 0, "key"), 0, "what was cancelled leaves its id free");
+	advance(belt, 3 * TTL);
+	is_errno(ASK(fd, 0, 0, "key"), 0, "and so does what has timed out");
+	destroy_belt(belt, NAME);
+	close(other);
+	close(fd);
+	close(belt);
+}
+
+static void test_cancel(void)
+{
+	int belt = named_belt(NAME, 0), fd = open_asking(NAME), other = open_asking(NAME);
+
+	if (ASK(fd, 7, 1000, "a", "b", "c"))
+		bail_out("no request");
+	is_errno(cancel(other, 7), ENOENT, "nobody cancels what another asked");
+	is_errno(cancel(belt, 7), ENOENT, "whoever it is");
+	is_errno(cancel(fd, 7), 0, "who asked may cancel");
+	is_errno(cancel(fd, 7), ENOENT, "once");
+	is_int(waiting(fd), 0, "and then it does not wait");
+	put_text(belt, "b", "value", 0);
+	is_int(complete(belt, "a") + complete(belt, "c"), 0, "on any of its keys");
+	advance(belt, 3 * TTL);
+	ok(silent(fd) && silent(other), "nor for its time: it is never heard of again");
+	ok(counter(fd, HASHBELT_STAT_REQUESTS) == 1 &&
+	   !counter(fd, HASHBELT_STAT_COMPLETED) &&
+	   !counter(fd, HASHBELT_STAT_TIMED_OUT), "and counts as registered alone");
+	must_ask(fd, 8, "d");
+	put_text(belt, "d", "value", 0);
+	is_errno(cancel(fd, 8), ENOENT, "what is completed cannot be cancelled");
+	ok(heard(fd, 8, HASHBELT_BY_PUT, "d"), "and is told");
+	is_errno(cancel(fd, 8), ENOENT, "nor after that");
+	destroy_belt(belt, NAME);
+	close(other);
+	close(fd);
+	close(belt);
+}
+
+/* Descriptors */
+
+static void test_own(void)
+{
+	int belt = named_belt(NAME, 0), fds[4], i, good = 0;
+	struct told told;
+
+	for (i = 0; i < 4; i++) {
+		fds[i] = open_asking(NAME);
+		must_ask(fds[i], 100 + i, "key");
+		must_ask(fds[i], 200, i % 2 ? "odd" : "even");
+	}
+	put_text(belt, "key", "value", 0);
+	complete(belt, "odd");
+	for (i = 3; i >= 0; i--) {
+		told = hear(fds[i]);
+		good += !told.err && told.id == 100u + i && told.sequence == 1;
+		if (i % 2) {
+			told = hear(fds[i]);
+			good += !told.err && told.id == 200 && told.sequence == 2;
+		}
+		good += silent(fds[i]);
+	}
+	is_int(good, 10,
+	       "of requests for one key each descriptor is told its own, in a count of its own");
+	is_errno(read_into(belt, malloc(PAGE), PAGE), EAGAIN, "and others nothing");
+	is_int(waiting(belt), 2, "what nobody has completed waits on");
+	destroy_belt(belt, NAME);
+	for (i = 0; i < 4; i++)
+		close(fds[i]);
+	close(belt);
+}
+
+/* Who reads of requests reads of nothing else, and others read of no request. */
+static void test_modes(void)
+{
+	int belt = named_belt(NAME, REPORT_ALL), fd = open_asking(NAME);
+	struct stream stream = stream_of(belt, PAGE);
+	const struct hashbelt_event *event;
+
+	must_ask(fd, 1, "key");
+	put_text(belt, "key", "first", 0);
+	put_text(belt, "key", "second", 0);
+	ok(heard(fd, 1, HASHBELT_BY_PUT, "key") && silent(fd),
+	   "who reads of requests is not told of an entry that was replaced");
+	event = next_event(&stream);
+	ok(event && event->kind == HASHBELT_ENTRY && event->reason == HASHBELT_REPLACED &&
+	   !next_event(&stream) && stream.err == -EAGAIN,
+	   "who reads of entries is, and of no request");
+	must_ask(fd, 2, "key");
+	put_text(belt, "key", "third", 0);
+	watch(fd, 0);
+	stream.fd = fd;
+	event = next_event(&stream);
+	ok(event && event->kind == HASHBELT_ENTRY && event->reason == HASHBELT_REPLACED &&
+	   !next_event(&stream),
+	   "a descriptor that goes back reads of entries");
+	must_ask(fd, 3, "key");
+	put_text(belt, "key", "fourth", 0);
+	ok(discard_events(belt) == 1 && waiting(belt) == 0,
+	   "it may ask whatever it reads");
+	listen_to(fd);
+	ok(heard(fd, 2, HASHBELT_BY_PUT, "key") && heard(fd, 3, HASHBELT_BY_PUT, "key") &&
+	   silent(fd), "and hears of it when it reads of requests again");
+	is_errno(ack(fd, 3), ENOENT, "of requests there is nothing to acknowledge");
+	free(stream.buffer);
+	destroy_belt(belt, NAME);
+	close(fd);
+	close(belt);
+}
+
+/* A descriptor with 100 requests that wait, and 100 events that nobody has read. */
+static int laden(void)
+{
+	int fd = open_asking(NAME);
+	unsigned int i;
+
+	for (i = 0; i < 200; i++)
+		if (ASK(fd, i, 0, i < 100 ? "told" : "waits", "both"))
+			bail_out("no request");
+	if (complete(fd, "told") != 100 || waiting(fd) != 100)
+		bail_out("not told");
+	return fd;
+}
+
+static int laden_process(void *arg)
+{
+	laden();
+	/* Tells that it is ready. */
+	if (write(*(int *)arg, "", 1) != 1)
+		return 1;
+	pause();
+	return 0;
+}
+
+static bool is_forgotten(int belt, __u64 before)
+{
+	return !waiting(belt) && !complete(belt, "waits") && !complete(belt, "both") &&
+	       used_at_last(before);
+}
+
+static void test_ends(void)
+{
+	int belt = named_belt(NAME, 0), fd, copy, other, pipes[2];
+	struct hashbelt_settings create = { .ttl_ms = TTL };
+	__u64 before;
+	pid_t child;
+	char byte;
+
+	close(laden());		/* which leaves the index as large as it becomes */
+	ok(!waiting(belt), "a descriptor that is closed takes its requests with it");
+	before = get_parameter("used_bytes");
+	close(laden());
+	ok(is_forgotten(belt, before), "from all keys, and events and memory too");
+	fd = laden();
+	copy = dup(fd);
+	close(fd);
+	is_int(waiting(belt), 100, "not while there is a copy of it");
+	ok(hear(copy).id < 100, "which reads of them");
+	close(copy);
+	ok(is_forgotten(belt, before), "but with the last one");
+	if (pipe(pipes))
+		bail_out("pipe: %s", strerror(errno));
+	child = start(laden_process, &pipes[1]);
+	if (read(pipes[0], &byte, 1) != 1)
+		bail_out("no child");
+	is_int(waiting(belt), 100, "a process");
+	kill_and_wait(child);
+	ok(is_forgotten(belt, before), "that is killed takes all that it asked with it");
+	fd = laden();
+	must(fd, HASHBELT_IOC_CREATE, &create);
+	ok(is_forgotten(belt, ~0ULL), "and so does a descriptor that is bound elsewhere");
+	must_ask(fd, 1, "key");
+	put_text(fd, "key", "value", 0);
+	is_errno(read_into(fd, malloc(PAGE), PAGE), ENODATA, "where it reads of entries first");
+	listen_to(fd);
+	ok(heard(fd, 1, HASHBELT_BY_PUT, "key") && silent(fd),
+	   "and is told nothing of what it asked before");
+	close(fd);
+	ok(is_forgotten(belt, before), "of which nothing is left");
+	fd = laden();
+	other = open_asking(NAME);
+	must_ask(other, 1, "waits");
+	close(fd);
+	is_int(complete(belt, "waits"), 1, "what others asked is still there");
+	ok(heard(other, 1, HASHBELT_BY_COMPLETE, "waits"), "and is told");
+	close(other);
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* What a belt does to all that is in it */
+
+static void test_clear(void)
+{
+	int belt = asking_belt(NONE);
+	struct told told;
+
+	if (ASK(belt, 1, 0, "one", "two"))
+		bail_out("no request");
+	put_text(belt, "one more", "value", 0);
+	must_ask(belt, 2, "one more");
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	must_ask(belt, 3, "one");
+	readable_at_last(belt);
+	told = hear(belt);
+	ok(told.cause == HASHBELT_BY_CLEAR && told.id + 1 <= 3 && !told.key[0],
+	   "a clear completes a request without a key");
+	readable_at_last(belt);
+	ok(heard(belt, 3 - told.id, HASHBELT_BY_CLEAR, ""), "and each");
+	ok(silent(belt) && waiting(belt) == 1, "but none that comes after it");
+	is_int(complete(belt, "one") + complete(belt, "two"), 1, "of the others no key is left");
+	ok(heard(belt, 3, HASHBELT_BY_COMPLETE, "one") && silent(belt), "nor told again");
+	close(belt);
+}
+
+static void test_destroy(void)
+{
+	int belt = named_belt(NAME, 0), fd = laden();
+	__u64 before = get_parameter("used_bytes");
+	struct waiter waiter;
+
+	is_errno(destroy_belt(belt, NAME), 0, "a belt with requests can be destroyed");
+	is_errno(ASK(fd, 1000, 0, "key"), EIDRM, "then nobody asks there");
+	is_errno(cancel(fd, 150), EIDRM, "nor cancels");
+	is_errno(complete(fd, "both"), EIDRM, "nor completes");
+	is_errno(read_into(fd, malloc(PAGE), PAGE), EIDRM, "nor is told");
+	ok(used_at_last(before), "and it gives their memory back");
+	close(fd);
+	close(belt);
+	belt = named_belt(NAME, 0);
+	fd = open_asking(NAME);
+	must_ask(fd, 1, "key");
+	waiter = start_waiter(fd, 0);
+	destroy_belt(belt, NAME);
+	is_errno(waiter_result(&waiter), EIDRM, "who waits to be told is woken by the end");
+	close(fd);
+	close(belt);
+}
+
+/* A request takes the place of an entry, and gives it back when it is completed. */
+static void test_full(void)
+{
+	int belt = asking_belt((struct hashbelt_settings){ .max_entries = 3 });
+	struct hashbelt_item item = text_item("more", "value");
+
+	must_ask(belt, 1, "one");
+	must_ask(belt, 2, "two");
+	is_int(info_of(belt).used_entries, 2, "a request counts as an entry");
+	put_text(belt, "entry", "value", 0);
+	is_errno(ASK(belt, 3, 0, "three"), ENOSPC, "where a belt is full none is taken");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC, "and no entry for it");
+	ok(waiting(belt) == 2 && silent(belt), "what is there stays and waits");
+	complete(belt, "one");
+	is_int(info_of(belt).used_entries, 2,
+	       "what is completed does not count, if it was told or not");
+	is_errno(ASK(belt, 3, 0, "three"), 0, "and leaves its place to another");
+	cancel(belt, 3);
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "and so does what is cancelled");
+	put_text(belt, "entry", "value", 0);
+	advance(belt, 3 * TTL);
+	is_int(info_of(belt).used_entries, 0, "and in the end all of them");
+	close(belt);
+}
+
+static void test_bytes(void)
+{
+	int belt = asking_belt((struct hashbelt_settings){ .max_bytes = 65536 });
+	static char text[16][HASHBELT_KEY_MAX + 1];
+	const char *keys[16];
+	unsigned int i, n;
+	__u64 used;
+	int err;
+
+	for (i = 0; i < 16; i++) {
+		memset(text[i], 'a' + i, HASHBELT_KEY_MAX);
+		keys[i] = text[i];
+	}
+	for (n = 0; !(err = ask_keys(belt, n, 0, keys, 16)) && n < 10; n++)
+		;
+	used = info_of(belt).used_bytes;
+	ok(err == -ENOSPC && n > 0 && n <= 4 && used <= 65536 &&
+	   used >= n * 16 * HASHBELT_KEY_MAX,
+	   "16 keys of 1024 bytes count as the bytes that they are");
+	note("%u requests, %llu bytes", n, used);
+	for (i = 0; i < n; i++)
+		cancel(belt, i);
+	is_int(info_of(belt).used_bytes, 0, "and for nothing when they are cancelled");
+	close(belt);
+}
+
+static void test_eviction(void)
+{
+	int belt = asking_belt((struct hashbelt_settings){
+		.max_entries = 3, .policy = HASHBELT_EVICT });
+
+	if (ASK(belt, 1, 1000, "one", "all") || ASK(belt, 2, 3000, "two", "all"))
+		bail_out("no request");
+	put_text(belt, "entry", "value", 2000);
+	put_text(belt, "other", "value", 0);
+	readable_at_last(belt);
+	ok(heard(belt, 1, HASHBELT_BY_EVICTION, ""),
+	   "where a belt evicts, the request nearest its time makes room and is told so");
+	must_ask(belt, 3, "three");
+	ok(!is_there(belt, "entry") && silent(belt),
+	   "and an entry that is nearer makes room for a request");
+	must_ask(belt, 4, "four");
+	readable_at_last(belt);
+	ok(heard(belt, 2, HASHBELT_BY_EVICTION, ""), "or another request");
+	is_int(complete(belt, "all") + complete(belt, "one") + complete(belt, "two"), 0,
+	       "who has made room waits for no key");
+	ok(waiting(belt) == 2 && silent(belt), "and is told once");
+	close(belt);
+}
+
+static void drop_caches(void)
+{
+	if (!write_line("/proc/sys/vm/drop_caches", "2"))
+		bail_out("drop_caches: %s", strerror(errno));
+}
+
+static void test_pressure(void)
+{
+	int belt = asking_belt(NONE);
+
+	if (ASK(belt, 1, 0, "one", "two"))
+		bail_out("no request");
+	drop_caches();
+	readable_at_last(belt);
+	ok(heard(belt, 1, HASHBELT_BY_PRESSURE, "") && silent(belt) && !waiting(belt),
+	   "a system that is short of memory takes requests, and they are told so");
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_PINNED);
+	must_ask(belt, 2, "one");
+	drop_caches();
+	ok(silent(belt) && waiting(belt) == 1, "but none of a belt that is pinned");
+	close(belt);
+}
+
+/* Who never reads fills his own account, and not the machine. */
+static void test_unread(void)
+{
+	__u64 used = get_parameter("used_bytes"), limit = get_parameter("max_bytes");
+	int belt = asking_belt(NONE), err = 0, n;
+	__u64 most = get_parameter("used_bytes") + 2 * MIB, now = 0;
+
+	set_number("max_bytes", most);
+	for (n = 0; !err && n < 100000; n++) {
+		err = ASK(belt, n, 0, "key");
+		if (!err)
+			complete(belt, "key");
+	}
+	now = get_parameter("used_bytes");
+	ok(err == -ENOSPC || err == -ENOMEM,
+	   "events of requests that nobody reads count against the module's limit");
+	ok(now <= most, "which is not exceeded");
+	note("%d requests, %llu bytes: %s", n, now, error_name(err));
+	for (n--; n > 0 && !hear(belt).err; n--)
+		;
+	ok(!n && silent(belt), "all of them are told");
+	set_number("max_bytes", limit);
+	close(belt);
+	ok(used_at_last(used), "and then cost nothing");
+}
+
+/* Asks until it may not any more; @arg: whether all is completed, and never read. */
+static unsigned int ask_for_ever(const void *arg)
+{
+	const bool *completes = arg;
+	int belt = asking_belt(NONE), err;
+	__u64 id = 0;
+
+	do {
+		err = ASK(belt, id++, HASHBELT_TTL_NEVER, "key", "other");
+		if (*completes)
+			complete(belt, "key");
+	} while (!err && id < 100000);
+	return -err;
+}
+
+static void test_account(void)
+{
+	static const bool waits = false, completes = true;
+	__u64 limit = get_parameter("user_max_bytes"), used = get_parameter("used_bytes");
+
+	if (chmod(HASHBELT_DEVICE, 0666))
+		bail_out("chmod: %s", strerror(errno));
+	set_number("user_max_bytes", MIB);
+	is_int(as(1000, 1000, 0, ask_for_ever, &waits), EDQUOT,
+	       "requests count against the account of the belt's owner");
+	is_int(as(1000, 1000, 0, ask_for_ever, &completes), EDQUOT,
+	       "also those that were completed, until they are read");
+	set_number("user_max_bytes", limit);
+	chmod(HASHBELT_DEVICE, 0600);
+	ok(used_at_last(used), "which is empty when he has gone");
+}
+
+/* What it costs */
+
+static bool takes_no_more(void *arg)
+{
+	struct hashbelt_info *info = arg;
+
+	return info_of(info->id).bytes <= info->bytes;
+}
+
+/* @nothing: what the module holds without this */
+static void test_costs(__u64 nothing)
+{
+	bool settled = used_at_last(nothing);
+	int belt = named_belt(NAME, 0), fd = open_asking(NAME);
+	__u64 used = get_parameter("used_bytes"), bytes = info_of(fd).bytes;
+	char key[16];
+	unsigned int i;
+
+	for (i = 0; i < 200; i++) {
+		snprintf(key, sizeof(key), "key %u", i % 50);
+		if (ASK(fd, i, 0, key, "all", i % 2 ? "odd" : "even"))
+			bail_out("no request");
+	}
+	is_int(waiting(fd), 200, "a belt says how many requests wait");
+	ok(settled && get_parameter("used_bytes") > used && info_of(fd).bytes > bytes,
+	   "they cost memory, which it says as well");
+	is_int(complete(fd, "odd"), 100, "half of them are completed");
+	is_int(waiting(fd), 100, "and do not wait any more");
+	is_int(complete(fd, "all"), 100, "and then the others");
+	for (i = 0; i < 200 && !hear(fd).err; i++)
+		;
+	ok(i == 200 && silent(fd) && !waiting(fd), "all are told");
+	is_int(info_of(fd).entries, 0, "the belt holds as much as before");
+	ok(used_at_last(used), "and so does the module");
+	ok(at_last(takes_no_more, &(struct hashbelt_info){ .bytes = bytes, .id = fd }),
+	   "and says so");
+	is_int(counter(fd, HASHBELT_STAT_REQUESTS), 200, "each was counted, once");
+	is_int(counter(fd, HASHBELT_STAT_COMPLETED), 200, "and once more when completed");
+	destroy_belt(belt, NAME);
+	close(fd);
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(600);
+	test_keys();
+	test_key_bytes();
+	test_puts();
+	test_others();
+	test_unseen();
+	test_complete();
+	test_same_key();
+	test_timeouts();
+	test_many_timeouts();
+	test_handlers(HASHBELT_DROP, "drop");
+	test_handlers(HASHBELT_NOTIFY, "notify");
+	test_handlers(HASHBELT_REINSERT, "reinsert");
+	test_ids();
+	test_cancel();
+	test_own();
+	test_modes();
+	test_ends();
+	test_clear();
+	test_destroy();
+	test_full();
+	test_bytes();
+	test_eviction();
+	test_pressure();
+	test_unread();
+	test_account();
+	test_costs(before);
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,735 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * request_wait_test - who asked is told, however he waits and whoever interferes.
+ *
+ * By read(2), poll(2) and epoll(7); into buffers that are too small, or bad; and
+ * while threads put, complete, cancel and time out the same requests at once, open
+ * and close descriptors, clear and destroy belts. A request is told once, or was
+ * cancelled, or has gone with its descriptor.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include "request.h"
+
+#define TESTS	60
+
+#define NAME	"asked"
+#define NONE	((struct hashbelt_settings){})
+
+/* Reading */
+
+static void test_too_small(void)
+{
+	int belt = asking_belt(NONE);
+	__u64 buffer[64];
+	unsigned int size, wrong = 0;
+
+	must_ask(belt, 1, "a key");
+	must_ask(belt, 2, "a key");
+	complete(belt, "a key");
+	for (size = 0; size < event_size(5, 0); size++)
+		wrong += read_into(belt, buffer, size) != -EMSGSIZE;
+	is_int(wrong, 0, "a buffer that is too small for an event: EMSGSIZE");
+	is_int(read_into(belt, buffer, event_size(5, 0) + 8), event_size(5, 0),
+	       "one with room for one of two is filled with one");
+	ok(((struct hashbelt_event *)buffer)->sequence == 1 && hear(belt).sequence == 2 &&
+	   silent(belt), "and no event is lost by that");
+	must_ask(belt, 1, "a key");
+	must_ask(belt, 2, "a key");
+	complete(belt, "a key");
+	is_int(read_into(belt, buffer, sizeof(buffer)), 2 * event_size(5, 0),
+	       "as many are read as there is room for");
+	is_int(check_events((void *)buffer, 2 * event_size(5, 0)), 2, "in whole");
+	close(belt);
+}
+
+/* Whether a buffer that ends early takes whole events, and leaves the others. */
+static bool is_cut_right(int belt, size_t room)
+{
+	unsigned char *buffer = before_hole(room);
+	unsigned int n = 0, i;
+	struct told told;
+	__u64 first;
+	ssize_t len;
+
+	for (i = 0; i < 4; i++)
+		must_ask(belt, i, "key");
+	complete(belt, "key");
+	len = read_into(belt, buffer, 65536);
+	if (len > 0)
+		n = check_events(buffer, len);
+	else if (len != -EFAULT)
+		return false;
+	first = n ? ((struct hashbelt_event *)buffer)->sequence : 0;
+	for (i = n; i < 4; i++) {
+		told = hear(belt);
+		if (!first)
+			first = told.sequence;
+		if (told.err || told.sequence != first + i)
+			return false;
+	}
+	return silent(belt) && len <= (ssize_t)room;
+}
+
+static void test_bad_buffer(void)
+{
+	static const char nothing[PAGE];
+	int belt = asking_belt(NONE);
+	unsigned int room, wrong = 0;
+
+	must_ask(belt, 1, "key");
+	must_ask(belt, 2, "key");
+	complete(belt, "key");
+	is_errno(read_into(belt, unmapped(), PAGE), EFAULT,
+		 "a read into a buffer that is not there");
+	is_errno(read_into(belt, readonly_copy(nothing, PAGE), PAGE), EFAULT,
+		 "or may not be written to");
+	is_errno(read_into(belt, NULL, PAGE), EFAULT, "or is none");
+	ok(hear(belt).sequence == 1 && hear(belt).sequence == 2 && silent(belt),
+	   "loses nothing, and tells nothing twice");
+	for (room = 0; room < 4 * event_size(3, 0); room += 5)
+		wrong += !is_cut_right(belt, room);
+	is_int(wrong, 0, "nor one into a buffer that ends within an event");
+	close(belt);
+}
+
+static void test_wakers(void)
+{
+	int belt = named_belt(NAME, 0), fd = open_asking(NAME), size = event_size(3, 0);
+	struct waiter waiter;
+
+	must_ask(fd, 1, "key");
+	waiter = start_waiter(fd, 0);
+	put_text(belt, "key", "value", 0);
+	is_int(waiter_result(&waiter), size, "who waits to be told is woken by a put");
+	must_ask(fd, 1, "key");
+	waiter = start_waiter(fd, 0);
+	complete(belt, "key");
+	is_int(waiter_result(&waiter), size, "by a word");
+	must_ask(fd, 1, "key");
+	waiter = start_waiter(fd, 0);
+	advance(belt, 3 * TTL);
+	is_int(waiter_result(&waiter), event_size(0, 0), "by its timeout");
+	must_ask(fd, 1, "key");
+	waiter = start_waiter(fd, 0);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	is_int(waiter_result(&waiter), event_size(0, 0), "by a clear");
+	if (ASK(fd, 1, 1, "key"))
+		bail_out("no request");
+	waiter = start_waiter(fd, 0);
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	is_int(waiter_result(&waiter), event_size(0, 0), "and by time itself");
+	must(belt, HASHBELT_IOC_HALT, NULL);
+	must_ask(fd, 1, "key");
+	waiter = start_waiter(fd, 0);
+	put_and_expire(belt, "other", "value");
+	kill(waiter.pid, SIGUSR1);
+	is_errno(waiter_result(&waiter), EINTR,
+		 "not by what becomes of entries, but by a signal");
+	is_int(waiting(belt), 1, "after which the request waits on");
+	put_text(belt, "key", "value", 0);
+	ok(heard(fd, 1, HASHBELT_BY_PUT, "key"), "and is told");
+	destroy_belt(belt, NAME);
+	close(fd);
+	close(belt);
+}
+
+static int poll_now(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN | POLLPRI };
+
+	if (poll(&pollfd, 1, 0) < 0)
+		bail_out("poll: %s", strerror(errno));
+	return pollfd.revents;
+}
+
+static int poll_for_good(void *arg)
+{
+	struct pollfd pollfd = { .fd = *(int *)arg, .events = POLLIN };
+
+	return poll(&pollfd, 1, -1) == 1 ? pollfd.revents : 255;
+}
+
+static void test_poll(void)
+{
+	int belt = named_belt(NAME, 0), fd = open_asking(NAME), other = open_asking(NAME);
+	pid_t child;
+
+	must_ask(fd, 1, "key");
+	must_ask(other, 1, "other");
+	put_and_expire(belt, "entry", "value");
+	is_int(poll_now(fd), 0, "poll: nothing while a request waits");
+	is_int(poll_now(belt), POLLIN, "whatever there is for those who read of entries");
+	put_text(belt, "key", "value", 0);
+	is_int(poll_now(fd), POLLIN, "POLLIN when it is completed");
+	is_int(poll_now(fd), POLLIN, "for as long as it is not told");
+	is_int(poll_now(other), 0, "and only for who asked");
+	watch(fd, 0);
+	discard_events(belt);
+	is_int(poll_now(fd), 0, "who reads of entries is not told of requests by poll");
+	listen_to(fd);
+	is_int(poll_now(fd), POLLIN, "but when he reads of them");
+	hear(fd);
+	is_int(poll_now(fd), 0, "nothing when it was told");
+	child = start(poll_for_good, &other);
+	await_sleep(child, __NR_poll);
+	advance(belt, 3 * TTL);
+	is_int(finish(child), POLLIN, "who waits in poll is woken by a timeout");
+	destroy_belt(belt, NAME);
+	ok(poll_now(fd) & (POLLERR | POLLHUP), "and poll tells the end of the belt");
+	close(other);
+	close(fd);
+	close(belt);
+}
+
+static int new_epoll(int fd, __u32 events)
+{
+	struct epoll_event event = { .events = events };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		bail_out("epoll: %s", strerror(errno));
+	return epoll;
+}
+
+/* What is ready: the events of the one descriptor, or 0. */
+static int epoll_now(int epoll)
+{
+	struct epoll_event event;
+
+	return epoll_wait(epoll, &event, 1, 0) == 1 ? (int)event.events : 0;
+}
+
+static void test_epoll(void)
+{
+	int belt = named_belt(NAME, 0), fd = open_asking(NAME);
+	int level = new_epoll(fd, EPOLLIN), edge = new_epoll(fd, EPOLLIN | EPOLLET);
+
+	must_ask(fd, 1, "one");
+	must_ask(fd, 2, "two");
+	ok(!epoll_now(level) && !epoll_now(edge), "epoll: nothing while requests wait");
+	complete(belt, "one");
+	ok(epoll_now(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
+	   "by level, one that is completed is told of until it was read");
+	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "by edge, when it comes");
+	complete(belt, "two");
+	is_int(epoll_now(edge), EPOLLIN, "and the next one is an edge as well");
+	ok(!hear(fd).err && epoll_now(level) == EPOLLIN,
+	   "while one of two is left the level tells it");
+	ok(!hear(fd).err && !epoll_now(level), "and nothing when none is left");
+	destroy_belt(belt, NAME);
+	ok(epoll_now(level) & (EPOLLERR | EPOLLHUP) &&
+	   epoll_now(edge) & (EPOLLERR | EPOLLHUP), "the end of the belt is told by both");
+	close(level);
+	close(edge);
+	close(fd);
+	close(belt);
+}
+
+/* Many at once */
+
+#define REQUESTS	4000
+#define STEP		20	/* requests between two moments at which all wait for all */
+
+static pthread_barrier_t barrier;
+static unsigned int odd;		/* things that may not happen; atomic */
+static int shared_fd;
+
+static void count(unsigned int *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* Each of these threads does one thing to each request, by a key of its own. */
+enum deed { PUT, PUT_TOO, COMPLETE, CANCEL, ADVANCE, DEEDS };
+
+/**
+ * struct fate - what has become of a request
+ * @told:	events of it
+ * @cause:	of the last of them
+ * @cancelled:	CANCEL has returned 0
+ * @completed:	COMPLETE has counted it
+ */
+static struct fate {
+	unsigned char told;
+	unsigned char cause;
+	unsigned char cancelled;
+	unsigned char completed;
+} fates[REQUESTS];
+
+static void key_of(char *key, size_t size, unsigned int id, enum deed deed)
+{
+	snprintf(key, size, "%u by %u", id, deed);
+}
+
+static void interfere(enum deed deed, unsigned int id)
+{
+	char key[32];
+	int err;
+
+	key_of(key, sizeof(key), id, deed);
+	switch (deed) {
+	case PUT:
+	case PUT_TOO:
+		put_text(shared_fd, key, "value", 1);
+		return;
+	case COMPLETE:
+		err = complete(shared_fd, key);
+		if (err < 0 || err > 1)
+			count(&odd);
+		else
+			fates[id].completed = err;
+		return;
+	case CANCEL:
+		err = cancel(shared_fd, id);
+		if (err && err != -ENOENT)
+			count(&odd);
+		fates[id].cancelled = !err;
+		return;
+	default:
+		if (id % STEP == STEP / 2)
+			advance(shared_fd, 1);
+	}
+}
+
+/* They go through the requests together, and each in an order of its own. */
+static void *interfere_with_all(void *arg)
+{
+	enum deed deed = (uintptr_t)arg;
+	unsigned int id, i;
+
+	for (id = 0; id < REQUESTS; id += STEP) {
+		pthread_barrier_wait(&barrier);
+		for (i = 0; i < STEP; i++)
+			interfere(deed, id + (deed % 2 ? i : STEP - 1 - i));
+	}
+	return NULL;
+}
+
+/*
+ * With timeouts half of them are due when the others come to them: which half is a
+ * matter of where in a millisecond the belt's time began.
+ */
+static void ask_all(bool timeouts)
+{
+	char text[DEEDS][32];
+	const char *keys[DEEDS];
+	unsigned int id, k;
+	__u64 ttl_ms;
+
+	for (id = 0; id < REQUESTS; id++) {
+		for (k = 0; k < DEEDS; k++) {
+			key_of(text[k], sizeof(text[k]), id, k);
+			keys[k] = text[k];
+		}
+		ttl_ms = id / STEP + id % 2 ?: 1;
+		if (ask_keys(shared_fd, id, timeouts ? ttl_ms : 0, keys, DEEDS))
+			bail_out("no request");
+	}
+}
+
+/* Whether the key goes with the cause. */
+static bool is_due(const struct told *told)
+{
+	char key[32] = "", too[32] = "";
+
+	if (told->cause == HASHBELT_BY_PUT) {
+		key_of(key, sizeof(key), told->id, PUT);
+		key_of(too, sizeof(too), told->id, PUT_TOO);
+	} else if (told->cause == HASHBELT_BY_COMPLETE) {
+		key_of(key, sizeof(key), told->id, COMPLETE);
+	}
+	return !strcmp(told->key, key) || (*too && !strcmp(told->key, too));
+}
+
+static void hear_all(void)
+{
+	struct told told;
+
+	while (!(told = hear(shared_fd)).err) {
+		if (told.id >= REQUESTS || !is_due(&told)) {
+			count(&odd);
+			continue;
+		}
+		fates[told.id].told++;
+		fates[told.id].cause = told.cause;
+	}
+}
+
+/* Each was told once or cancelled once, and who did it knows. */
+static unsigned int wrong_fates(unsigned int *causes)
+{
+	unsigned int id, wrong = 0;
+	bool completed;
+
+	for (id = 0; id < REQUESTS; id++) {
+		completed = fates[id].cause == HASHBELT_BY_COMPLETE;
+		wrong += fates[id].told + fates[id].cancelled != 1 ||
+			 fates[id].completed != completed;
+		causes[fates[id].cause]++;
+	}
+	return wrong;
+}
+
+static void test_first(bool timeouts, const char *what)
+{
+	unsigned int causes[HASHBELT_BY_PRESSURE + 1] = {}, i;
+	pthread_t threads[DEEDS];
+
+	shared_fd = asking_belt((struct hashbelt_settings){
+		.ttl_ms = 1000, .buckets = 1001, .max_entries = timeouts ? 0 : 1000000 });
+	memset(fates, 0, sizeof(fates));
+	odd = 0;
+	ask_all(timeouts);
+	pthread_barrier_init(&barrier, NULL, DEEDS);
+	for (i = 0; i < DEEDS; i++)
+		if (pthread_create(&threads[i], NULL, interfere_with_all,
+				   (void *)(uintptr_t)i))
+			bail_out("no thread");
+	while (waiting(shared_fd))
+		hear_all();
+	for (i = 0; i < DEEDS; i++)
+		pthread_join(threads[i], NULL);
+	hear_all();
+	is_int(wrong_fates(causes) + odd, 0,
+	       "%s: of all that completes a request the first does, and it is told once", what);
+	note("%u by put, %u by complete, %u by timeout, %u cancelled",
+	     causes[HASHBELT_BY_PUT], causes[HASHBELT_BY_COMPLETE],
+	     causes[HASHBELT_BY_TIMEOUT], causes[0]);
+	is_int(counter(shared_fd, HASHBELT_STAT_COMPLETED) +
+	       counter(shared_fd, HASHBELT_STAT_TIMED_OUT) + causes[0], REQUESTS,
+	       "%s: and counted once", what);
+	ok(!waiting(shared_fd), "%s: none is left", what);
+	pthread_barrier_destroy(&barrier);
+	close(shared_fd);
+}
+
+/* One id, many who ask */
+
+#define IDS		1000
+#define ASKERS		3
+
+static unsigned char takers[IDS];
+
+static void *ask_same(void *arg)
+{
+	unsigned int id;
+	int err;
+
+	for (id = 0; id < IDS; id++) {
+		if (id % STEP == 0)
+			pthread_barrier_wait(&barrier);
+		err = ASK(shared_fd, id, 0, "key");
+		if (!err)
+			__atomic_fetch_add(&takers[id], 1, __ATOMIC_RELAXED);
+		else if (err != -EEXIST)
+			count(&odd);
+	}
+	return arg;
+}
+
+static void test_one_id(void)
+{
+	unsigned int id, i, wrong = 0;
+	pthread_t threads[ASKERS];
+
+	shared_fd = asking_belt(NONE);
+	odd = 0;
+	pthread_barrier_init(&barrier, NULL, ASKERS);
+	for (i = 0; i < ASKERS; i++)
+		pthread_create(&threads[i], NULL, ask_same, NULL);
+	for (i = 0; i < ASKERS; i++)
+		pthread_join(threads[i], NULL);
+	for (id = 0; id < IDS; id++)
+		wrong += takers[id] != 1;
+	is_int(wrong + odd, 0, "of many who ask under one id at once one succeeds");
+	is_int(waiting(shared_fd), IDS, "and no more requests wait than there are ids");
+	is_int(complete(shared_fd, "key"), IDS, "on the key");
+	pthread_barrier_destroy(&barrier);
+	close(shared_fd);
+}
+
+/* Many who read on one descriptor */
+
+static unsigned char read_of[REQUESTS];
+static unsigned int reads;
+
+static void *read_to_the_end(void *arg)
+{
+	struct stream stream = stream_of(shared_fd, 512);
+	const struct hashbelt_event *event;
+
+	while ((event = next_event(&stream))) {
+		if (event->kind != HASHBELT_REQUEST || event->version >= REQUESTS)
+			count(&odd);
+		else
+			__atomic_fetch_add(&read_of[event->version], 1, __ATOMIC_RELAXED);
+		count(&reads);
+	}
+	if (stream.err != -EIDRM)
+		count(&odd);
+	free(stream.buffer);
+	return arg;
+}
+
+static bool all_read(void *arg)
+{
+	(void)arg;
+	return __atomic_load_n(&reads, __ATOMIC_ACQUIRE) >= REQUESTS;
+}
+
+static void test_readers(void)
+{
+	int belt = named_belt(NAME, 0);
+	unsigned int id, i, wrong = 0;
+	pthread_t threads[ASKERS];
+	char key[16];
+
+	shared_fd = open_asking(NAME);
+	set_blocking(shared_fd, true);
+	odd = 0;
+	for (i = 0; i < ASKERS; i++)
+		pthread_create(&threads[i], NULL, read_to_the_end, NULL);
+	for (id = 0; id < REQUESTS; id++) {
+		snprintf(key, sizeof(key), "%u", id / 4);
+		must_ask(shared_fd, id, key);
+		if (id % 4 == 3)
+			put_text(belt, key, "value", 0);
+	}
+	at_last(all_read, NULL);
+	destroy_belt(belt, NAME);
+	for (i = 0; i < ASKERS; i++)
+		pthread_join(threads[i], NULL);
+	for (id = 0; id < REQUESTS; id++)
+		wrong += read_of[id] != 1;
+	is_int(wrong + odd, 0, "of many who read on one descriptor each event goes to one");
+	close(shared_fd);
+	close(belt);
+}
+
+/* Many processes that wait for the same key */
+
+#define WAITERS		4
+#define ROUNDS		300
+
+static unsigned int *asked;		/* requests registered; shared, atomic */
+
+/* Asks, sleeps until told, and asks again. */
+static int ask_and_sleep(void *arg)
+{
+	int fd = open_asking(NAME);
+	unsigned int round;
+
+	(void)arg;
+	set_blocking(fd, true);
+	for (round = 0; round < ROUNDS; round++) {
+		if (ASK(fd, round, 0, "key", "other"))
+			return 1;
+		count(asked);
+		if (!heard(fd, round, HASHBELT_BY_PUT, "key"))
+			return 1;
+	}
+	return 0;
+}
+
+static bool all_have_asked(void *arg)
+{
+	return __atomic_load_n(asked, __ATOMIC_SEQ_CST) == *(unsigned int *)arg;
+}
+
+static void test_processes(void)
+{
+	int belt = named_belt(NAME, 0), wrong = 0;
+	unsigned int i, want = WAITERS;
+	pid_t children[WAITERS];
+
+	asked = shared_memory(sizeof(*asked));
+	for (i = 0; i < WAITERS; i++)
+		children[i] = start(ask_and_sleep, NULL);
+	for (i = 0; i < ROUNDS && at_last(all_have_asked, &want); i++, want += WAITERS)
+		put_text(belt, "key", "value", 0);
+	is_int(i, ROUNDS, "processes that wait for one key are told of each put, all of them");
+	for (i = 0; i < WAITERS; i++)
+		wrong += finish(children[i]);
+	is_int(wrong, 0, "and of nothing else");
+	is_int(waiting(belt), 0, "and leave nothing");
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* Processes that are killed while they ask, wait, and are told. */
+
+#define KILLS		60
+
+static int ask_on(void *arg)
+{
+	int fd = open_asking(NAME);
+	__u64 id = 0;
+
+	(void)arg;
+	set_blocking(fd, true);
+	do {
+		must_ask(fd, 2 * id, "key");
+		must_ask(fd, 2 * id + 1, "other");
+	} while (id++ % 2 || !hear(fd).err);
+	return 1;
+}
+
+static void test_killed(void)
+{
+	__u64 before = get_parameter("used_bytes"), want;
+	int belt = named_belt(NAME, 0);
+	unsigned int i, k;
+	pid_t child;
+
+	for (i = 0; i < KILLS; i++) {
+		child = start(ask_on, NULL);
+		want = counter(belt, HASHBELT_STAT_REQUESTS) + 1 + i % 9;
+		for (k = 0; counter(belt, HASHBELT_STAT_REQUESTS) < want; k++)
+			put_text(belt, k % 3 ? "key" : "other", "value", 0);
+		if (i % 3)
+			complete(belt, "other");
+		kill_and_wait(child);
+		if (waiting(belt))
+			break;
+	}
+	is_int(i, KILLS, "processes that ask are killed anywhere, and nothing of them waits");
+	is_int(complete(belt, "key") + complete(belt, "other"), 0, "on any key");
+	destroy_belt(belt, NAME);
+	close(belt);
+	ok(used_at_last(before), "nor takes memory");
+}
+
+/* Descriptors that come and go */
+
+static bool over;
+
+static bool going(void)
+{
+	return !__atomic_load_n(&over, __ATOMIC_RELAXED);
+}
+
+static const char *const common[] = { "a", "b", "c", "d" };
+
+/* Asks for all keys, and goes: by closing, or by binding to another belt. */
+static void *come_and_go(void *arg)
+{
+	struct hashbelt_settings create = { .ttl_ms = 10 };
+	unsigned int i;
+	int fd, err;
+
+	while (going()) {
+		fd = open_device(O_RDWR | O_NONBLOCK);
+		err = open_belt(fd, NAME);
+		for (i = 0; i < 20 && !err; i++)
+			err = ask_keys(fd, i, 1 + i % 3, common + i % 4, 4 - i % 4);
+		if (err && err != -ENOENT && err != -EIDRM)
+			count(&odd);
+		if (i % 2 == (uintptr_t)arg % 2)
+			must(fd, HASHBELT_IOC_CREATE, &create);
+		close(fd);
+		count(&reads);
+	}
+	return NULL;
+}
+
+static void *complete_all(void *arg)
+{
+	int fd = open_device(O_RDWR), err;
+	struct hashbelt_item item;
+	__u64 ms = 1;
+	unsigned int i;
+
+	while (going()) {
+		err = open_belt(fd, NAME);
+		for (i = 0; i < 200 && !err; i++) {
+			item = text_item(common[i % 4], "value");
+			item.ttl_ms = 1;
+			err = call(fd, HASHBELT_IOC_PUT, &item);
+			if (!err && i % 7 == 0)
+				err = complete(fd, common[i % 3]);
+			if (err >= 0 && i % 50 == 0)
+				err = call(fd, HASHBELT_IOC_ADVANCE, &ms);
+			if (err >= 0 && i % 90 == 0)
+				err = call(fd, HASHBELT_IOC_CLEAR, NULL);
+			err = err > 0 ? 0 : err;
+		}
+		if (err && err != -ENOENT && err != -EIDRM)
+			count(&odd);
+	}
+	close(fd);
+	return arg;
+}
+
+static bool are_enough(void *arg)
+{
+	return __atomic_load_n(&reads, __ATOMIC_RELAXED) >= *(unsigned int *)arg;
+}
+
+static void come_and_go_for(unsigned int times, bool destroys)
+{
+	unsigned int i, want;
+	pthread_t threads[4];
+	int fd;
+
+	over = false;
+	odd = 0;
+	reads = 0;
+	for (i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, i < 2 ? come_and_go : complete_all,
+			       (void *)(uintptr_t)i);
+	for (want = 0; want < times; want += times / 20) {
+		at_last(are_enough, &want);
+		if (!destroys)
+			continue;
+		fd = open_named(NAME);
+		destroy_belt(fd, NAME);
+		if (create_belt(fd, NAME, 0600))
+			bail_out("create");
+		close(fd);
+	}
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	for (i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void test_coming(bool destroys, const char *what)
+{
+	__u64 before = get_parameter("used_bytes");
+	int belt = named_belt(NAME, 0);
+
+	come_and_go_for(2000, destroys);
+	is_int(odd, 0, "%s: descriptors that come and go while all is completed", what);
+	close(belt);
+	belt = open_named(NAME);
+	is_int(waiting(belt), 0, "%s: leave no request", what);
+	is_int(complete(belt, "a"), 0, "%s: on any key", what);
+	destroy_belt(belt, NAME);
+	close(belt);
+	ok(used_at_last(before), "%s: and no memory", what);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(600);
+	test_too_small();
+	test_bad_buffer();
+	test_wakers();
+	test_poll();
+	test_epoll();
+	test_first(false, "all at once");
+	test_first(true, "and time");
+	test_one_id();
+	test_readers();
+	test_processes();
+	test_killed();
+	test_coming(false, "one belt");
+	test_coming(true, "belts that come and go as well");
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

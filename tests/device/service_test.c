@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * service_test - what the calls on locks, fills, requests and sums refuse.
+ *
+ * Arguments at addresses that do not exist, lengths, flags, times and reserved
+ * fields out of their bounds, rights that a descriptor does not have, belts that do
+ * not hold locks or are no more: each has its error, and leaves the entry, the lock
+ * and the request that were there as they were. Other arguments of the device are
+ * in argument_test.
+ */
+#define _GNU_SOURCE
+#include "request.h"
+
+#define TESTS	186
+
+#define NAME	"served"
+#define KEY	"witness"
+#define TEXT	"1234"
+#define OWNER	"owner of it"
+#define OWNER_LEN	11
+
+static int belt;
+static struct sight before;
+static __u64 token;
+
+/* What a lock needs: name and owner. */
+static struct hashbelt_lock lock_of(const char *key, const char *owner)
+{
+	return (struct hashbelt_lock){
+		.key = address(key), .key_len = strlen(key),
+		.owner = address(owner), .owner_len = strlen(owner),
+	};
+}
+
+/* An entry, a lock and a request of the same name. */
+static void start_over(void)
+{
+	struct hashbelt_settings settings = {
+		.name = NAME, .mode = 0600, .policy = HASHBELT_PINNED,
+	};
+	struct hashbelt_lock lock = lock_of(KEY, OWNER);
+
+	belt = belt_of(settings);
+	set_blocking(belt, false);
+	put_text(belt, KEY, TEXT, 5000);
+	must(belt, HASHBELT_IOC_LOCK, &lock);
+	token = lock.token;
+	if (ASK(belt, 1, 0, KEY, "absent"))
+		bail_out("no request");
+	listen_to(belt);
+	before = look(belt, KEY);
+}
+
+static bool undisturbed(void)
+{
+	char owner[HASHBELT_OWNER_MAX];
+	struct sight after = look(belt, KEY);
+	struct hashbelt_lock lock = lock_of(KEY, OWNER);
+	struct hashbelt_info info = info_of(belt);
+
+	lock.owner = address(owner);
+	lock.owner_len = sizeof(owner);
+	return !before.err && same_sight(&before, &after) && info.locks == 1 &&
+	       info.requests == 1 && hear(belt).err == -EAGAIN &&
+	       !call(belt, HASHBELT_IOC_HOLDER, &lock) && lock.token == token &&
+	       lock.ttl_ms == TTL && lock.owner_len == OWNER_LEN &&
+	       !memcmp(owner, OWNER, OWNER_LEN);
+}
+
+static bool refused(int got, int want, const char *promise)
+{
+	bool same = undisturbed();
+
+	if (ok(got == -want && same, "%s: %s", promise, error_name(want)))
+		return true;
+	note("got %s (%d)%s", error_name(got), got, same ? "" : ", and things changed");
+	return false;
+}
+
+static char line[128];
+
+#define PROMISE(...)	(snprintf(line, sizeof(line), __VA_ARGS__), line)
+
+/*
+ * Sets each bit of a field of @size bytes that is not in @allowed, one after the
+ * other, and expects an error each time.
+ */
+static void test_bits(unsigned long request, void *argument, void *field, size_t size,
+		      __u64 allowed, const char *promise)
+{
+	unsigned char *bytes = field;
+	unsigned int bit, wrong = 0;
+	int err;
+
+	for (bit = 0; bit < 8 * size; bit++) {
+		if (bit < 64 && allowed & 1ULL << bit)
+			continue;
+		bytes[bit / 8] ^= 1 << bit % 8;
+		err = call(belt, request, argument);
+		if (err != -EINVAL && !wrong++)
+			note("bit %u: %s", bit, error_name(err));
+		bytes[bit / 8] ^= 1 << bit % 8;
+	}
+	ok(!wrong && undisturbed(), "%s: EINVAL for each bit", promise);
+}
+
+#define BITS(request, argument, field, allowed, ...) \
+	test_bits(request, &(argument), &(argument).field, sizeof((argument).field), \
+		  allowed, PROMISE(__VA_ARGS__))
+
+/* Structures */
+
+static const struct request {
+	const char *name;
+	unsigned long number;
+} requests[] = {
+	{ "lock", HASHBELT_IOC_LOCK },
+	{ "unlock", HASHBELT_IOC_UNLOCK },
+	{ "renew", HASHBELT_IOC_RENEW },
+	{ "holder", HASHBELT_IOC_HOLDER },
+	{ "release", HASHBELT_IOC_RELEASE },
+	{ "locks", HASHBELT_IOC_LOCKS },
+	{ "fill", HASHBELT_IOC_FILL },
+	{ "request", HASHBELT_IOC_REQUEST },
+	{ "cancel", HASHBELT_IOC_CANCEL },
+	{ "complete", HASHBELT_IOC_COMPLETE },
+	{ "add", HASHBELT_IOC_ADD },
+};
+
+static void test_pointer(const struct request *request)
+{
+	size_t size = _IOC_SIZE(request->number);
+	/* All but the last byte is there. */
+	void *cut = (char *)before_hole(size) + 1;
+
+	memset(cut, 0, size - 1);
+	refused(call(belt, request->number, NULL), EFAULT,
+		PROMISE("%s without an argument", request->name));
+	refused(call(belt, request->number, unmapped()), EFAULT,
+		PROMISE("%s with nothing at the address", request->name));
+	refused(call(belt, request->number, cut), EFAULT,
+		PROMISE("%s with an argument cut off", request->name));
+}
+
+/* What a call returns cannot be written: then it has been carried out. */
+static void test_readonly(void)
+{
+	struct hashbelt_lock lock = lock_of("other", OWNER);
+	struct hashbelt_sum sum = { .by = 1 };
+	struct hashbelt_item item = item_of("sum");
+	struct hashbelt_key key = { .key = address(KEY), .key_len = strlen(KEY) };
+
+	is_errno(call(belt, HASHBELT_IOC_LOCK, readonly_copy(&lock, sizeof(lock))), EFAULT,
+		 "a lock whose result cannot be written");
+	is_errno(call(belt, HASHBELT_IOC_UNLOCK, &lock), 0, "is held");
+	item.value = address(readonly_copy(&sum, sizeof(sum)));
+	item.value_len = sizeof(sum);
+	is_errno(call(belt, HASHBELT_IOC_ADD, &item), EFAULT,
+		 "a sum that cannot be written");
+	ok(holds_text(belt, "sum", "1"), "was made");
+	on_key(belt, HASHBELT_IOC_REMOVE, "sum");
+	is_errno(call(belt, HASHBELT_IOC_COMPLETE, readonly_copy(&key, sizeof(key))), EFAULT,
+		 "a number of requests that cannot be written");
+	ok(heard(belt, 1, HASHBELT_BY_COMPLETE, KEY), "was completed");
+	if (ASK(belt, 1, 0, KEY, "absent"))
+		bail_out("no request");
+}
+
+/* Keys and owners */
+
+/* @key_len and @key are those of @argument, which is that of @request. */
+static void test_key(const char *name, unsigned long request, void *argument,
+		     __u64 *key, __u32 *key_len)
+{
+	static char text[HASHBELT_KEY_MAX + 1];
+	__u64 old_key = *key;
+	__u32 old_len = *key_len;
+
+	memset(text, 'a', sizeof(text));
+	*key_len = 0;
+	refused(call(belt, request, argument), EINVAL, PROMISE("%s of no key", name));
+	*key = address(text);
+	*key_len = HASHBELT_KEY_MAX + 1;
+	refused(call(belt, request, argument), E2BIG,
+		PROMISE("%s of a key of 1025 bytes", name));
+	*key_len = ~0u;
+	refused(call(belt, request, argument), E2BIG,
+		PROMISE("%s of a key of 4 GiB less one byte", name));
+	*key_len = old_len;
+	*key = address(unmapped());
+	refused(call(belt, request, argument), EFAULT,
+		PROMISE("%s of a key that is not there", name));
+	*key = address((char *)before_hole(old_len) + 1);
+	refused(call(belt, request, argument), EFAULT,
+		PROMISE("%s of a key cut off", name));
+	*key = old_key;
+}
+
+static void test_owner(const char *name, unsigned long request)
+{
+	struct hashbelt_lock lock = lock_of(KEY, OWNER);
+
+	if (request == HASHBELT_IOC_RELEASE)
+		lock.key_len = 0;
+	lock.owner_len = 0;
+	refused(call(belt, request, &lock), EINVAL, PROMISE("%s for no owner", name));
+	lock.owner_len = HASHBELT_OWNER_MAX + 1;
+	lock.owner = address(before_hole(lock.owner_len));
+	refused(call(belt, request, &lock), E2BIG,
+		PROMISE("%s for an owner of 65 bytes", name));
+	lock.owner_len = ~0u;
+	refused(call(belt, request, &lock), E2BIG,
+		PROMISE("%s for an owner of 4 GiB less one byte", name));
+	lock.owner_len = OWNER_LEN;
+	lock.owner = address(unmapped());
+	refused(call(belt, request, &lock), EFAULT,
+		PROMISE("%s for an owner that is not there", name));
+	lock.owner = address((char *)before_hole(OWNER_LEN) + 1);
+	refused(call(belt, request, &lock), EFAULT,
+		PROMISE("%s for an owner cut off", name));
+}
+
+static void test_lock(const char *name, unsigned long request)
+{
+	struct hashbelt_lock lock = lock_of(KEY, OWNER);
+	bool holder = request == HASHBELT_IOC_HOLDER;
+	char space[HASHBELT_OWNER_MAX];
+
+	if (request == HASHBELT_IOC_RELEASE)
+		lock.key_len = 0;
+	if (holder) {
+		lock.owner = address(space);
+		lock.owner_len = sizeof(space);
+	}
+	BITS(request, lock, how, request == HASHBELT_IOC_LOCK ? HASHBELT_BOUND : 0,
+	     "%s with @how that it does not know", name);
+	BITS(request, lock, reserved32, 0, "%s with @reserved32", name);
+	BITS(request, lock, reserved, 0, "%s with @reserved", name);
+	if (request != HASHBELT_IOC_LOCK)
+		BITS(request, lock, wait_ms, 0, "%s with @wait_ms", name);
+	if (request != HASHBELT_IOC_RELEASE)
+		test_key(name, request, &lock, &lock.key, &lock.key_len);
+	if (!holder)
+		test_owner(name, request);
+}
+
+static void test_holder(void)
+{
+	struct hashbelt_lock lock = lock_of(KEY, OWNER);
+
+	lock.owner = address(before_hole(OWNER_LEN - 1));
+	lock.owner_len = OWNER_LEN - 1;
+	refused(call(belt, HASHBELT_IOC_HOLDER, &lock), ERANGE,
+		"holder with a buffer that is too small");
+	is_int(lock.owner_len, OWNER_LEN, "is told what it needs");
+	lock.owner = address(unmapped());
+	refused(call(belt, HASHBELT_IOC_HOLDER, &lock), EFAULT, "holder into nowhere");
+}
+
+/* Times */
+
+static const __u64 too_long[] = {
+	HASHBELT_TTL_MAX_MS + 1, HASHBELT_TTL_MAX_MS * 2, 1ULL << 63, HASHBELT_TTL_KEEP - 1,
+};
+
+static void test_times(const char *name, unsigned long request, void *argument,
+		       __u64 *ms, int want, bool keep, bool never)
+{
+	unsigned int i, wrong = 0;
+	__u64 old = *ms;
+
+	for (i = 0; i < ARRAY_SIZE(too_long); i++) {
+		*ms = too_long[i];
+		wrong += call(belt, request, argument) != -want;
+	}
+	*ms = HASHBELT_TTL_KEEP;
+	wrong += keep && call(belt, request, argument) != -want;
+	*ms = HASHBELT_TTL_NEVER;
+	wrong += never && call(belt, request, argument) != -want;
+	*ms = old;
+	ok(!wrong && undisturbed(), "%s: %s", name, error_name(want));
+}
+
+static void test_all_times(void)
+{
+	struct hashbelt_lock lock = lock_of(KEY, OWNER), other = lock_of(KEY, "other");
+	struct hashbelt_fill fill = { .item = item_of("absent") };
+	struct hashbelt_key key = { .key = address(KEY), .key_len = strlen(KEY) };
+	struct hashbelt_request request = {
+		.id = 2, .keys = address(&key), .count = 1,
+	};
+	struct hashbelt_sum sum = { .by = 1 };
+	struct hashbelt_item item = item_of(KEY);
+
+	item.value = address(&sum);
+	item.value_len = sizeof(sum);
+	lock.ttl_ms = TTL + 1;
+	refused(call(belt, HASHBELT_IOC_LOCK, &lock), EDOM,
+		"lock for longer than the belt's time-to-live");
+	refused(call(belt, HASHBELT_IOC_RENEW, &lock), EDOM, "renew for longer than that");
+	test_times("lock for longer than can be", HASHBELT_IOC_LOCK, &lock, &lock.ttl_ms,
+		   EDOM, true, true);
+	test_times("renew for longer than can be", HASHBELT_IOC_RENEW, &lock, &lock.ttl_ms,
+		   EDOM, true, true);
+	test_times("lock with a wait for longer than can be", HASHBELT_IOC_LOCK, &other,
+		   &other.wait_ms, EINVAL, true, false);
+	test_times("fill with a lease for longer than can be", HASHBELT_IOC_FILL, &fill,
+		   &fill.lease_ms, EINVAL, true, true);
+	test_times("fill with a wait for longer than can be", HASHBELT_IOC_FILL, &fill,
+		   &fill.wait_ms, EINVAL, true, false);
+	test_times("request for longer than can be", HASHBELT_IOC_REQUEST, &request,
+		   &request.ttl_ms, EINVAL, true, false);
+	test_times("add for longer than can be", HASHBELT_IOC_ADD, &item, &item.ttl_ms,
+		   EINVAL, false, false);
+}
+
+/* The others */
+
+static void test_locks(void)
+{
+	static char buffer[HASHBELT_SCAN_MAX + 1];
+	struct hashbelt_locks locks = { .buffer = address(buffer), .size = PAGE };
+
+	BITS(HASHBELT_IOC_LOCKS, locks, reserved, 0, "locks with @reserved");
+	locks.owner = address(before_hole(HASHBELT_OWNER_MAX + 1));
+	locks.owner_len = HASHBELT_OWNER_MAX + 1;
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
+		"locks of an owner of 65 bytes");
+	locks.owner_len = ~0u;
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
+		"locks of an owner of 4 GiB less one byte");
+	locks.owner = address(unmapped());
+	locks.owner_len = OWNER_LEN;
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), EFAULT,
+		"locks of an owner that is not there");
+	locks.owner_len = 0;
+	locks.size = sizeof(buffer);
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
+		"locks into 1 MiB and a byte");
+	locks.size = ~0u;
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
+		"locks into 4 GiB less one byte");
+	locks.size = 8;
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), ERANGE,
+		"locks into what is too small");
+	ok(locks.size >= sizeof(struct hashbelt_lock_record) + strlen(KEY) + OWNER_LEN &&
+	   locks.size < PAGE && !call(belt, HASHBELT_IOC_LOCKS, &locks) && locks.count == 1,
+	   "are told what that needs");
+	locks = (struct hashbelt_locks){ .buffer = address(unmapped()), .size = PAGE };
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), EFAULT, "locks into nowhere");
+}
+
+static void test_fill(void)
+{
+	struct hashbelt_fill fill = { .item = item_of("absent") };
+
+	BITS(HASHBELT_IOC_FILL, fill, how,
+	     HASHBELT_BOUND | HASHBELT_STALE | HASHBELT_GIVE_UP,
+	     "fill with @how that it does not know");
+	BITS(HASHBELT_IOC_FILL, fill, reserved, 0, "fill with @reserved");
+	BITS(HASHBELT_IOC_FILL, fill, item.how,
+	     HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE,
+	     "fill with an item's @how that get does not know");
+	BITS(HASHBELT_IOC_FILL, fill, item.op, 0, "fill with @op");
+	BITS(HASHBELT_IOC_FILL, fill, item.reserved, 0, "fill with an item's @reserved");
+	fill.item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH;
+	refused(call(belt, HASHBELT_IOC_FILL, &fill), EINVAL,
+		"fill that shall and shall not set the deadline");
+	fill.item.how = 0;
+	test_key("fill", HASHBELT_IOC_FILL, &fill, &fill.item.key, &fill.item.key_len);
+	fill.how = HASHBELT_GIVE_UP;
+	refused(call(belt, HASHBELT_IOC_FILL, &fill), ENOENT,
+		"fill that gives up what it never had");
+	fill = (struct hashbelt_fill){ .item = item_of(KEY) };
+	fill.item.value = address(unmapped());
+	fill.item.value_len = 64;
+	refused(call(belt, HASHBELT_IOC_FILL, &fill), EFAULT, "fill into nowhere");
+	fill.item.value_len = 1;
+	refused(call(belt, HASHBELT_IOC_FILL, &fill), ERANGE,
+		"fill into what is too small");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 0, "of all that no right was given");
+}
+
+static void test_request(void)
+{
+	struct hashbelt_key keys[HASHBELT_REQUEST_KEYS + 1];
+	struct hashbelt_request request = {
+		.id = 2, .keys = address(keys), .count = HASHBELT_REQUEST_KEYS,
+	};
+	unsigned int i, wrong = 0;
+	char name[32];
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		keys[i] = (struct hashbelt_key){ .key = address(KEY), .key_len = 1 + i % 7 };
+	BITS(HASHBELT_IOC_REQUEST, request, flags, 0, "request with @flags");
+	BITS(HASHBELT_IOC_REQUEST, request, reserved, 0, "request with @reserved");
+	request.count = 0;
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EINVAL, "request of no keys");
+	request.count = HASHBELT_REQUEST_KEYS + 1;
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), E2BIG, "request of 17 keys");
+	request.count = ~0u;
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), E2BIG,
+		"request of 2^32 - 1 keys");
+	request.count = HASHBELT_REQUEST_KEYS;
+	request.keys = address(unmapped());
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EFAULT,
+		"request whose keys are not there");
+	request.keys = address(before_hole(request.count * sizeof(*keys) - 1));
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EFAULT,
+		"request whose keys are cut off");
+	request.keys = address(keys);
+	for (i = 0; i < HASHBELT_REQUEST_KEYS; i++) {
+		keys[i].count = 1;
+		wrong += call(belt, HASHBELT_IOC_REQUEST, &request) != -EINVAL;
+		keys[i].count = 0;
+	}
+	ok(!wrong && undisturbed(), "request with @count of any key: EINVAL");
+	/* The first, one in the middle, the last. */
+	for (i = 0; i < HASHBELT_REQUEST_KEYS; i += i ? 8 : 7) {
+		snprintf(name, sizeof(name), "request, number %u", i + 1);
+		test_key(name, HASHBELT_IOC_REQUEST, &request, &keys[i].key,
+			 &keys[i].key_len);
+	}
+	request.id = 1;
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EEXIST,
+		"request under an id that is taken");
+}
+
+static void test_cancel_and_complete(void)
+{
+	struct hashbelt_key key = { .key = address(KEY), .key_len = strlen(KEY) };
+	__u64 id = 2;
+
+	refused(call(belt, HASHBELT_IOC_CANCEL, &id), ENOENT,
+		"cancel of an id that there is not");
+	BITS(HASHBELT_IOC_COMPLETE, key, count, 0, "complete with @count");
+	test_key("complete", HASHBELT_IOC_COMPLETE, &key, &key.key, &key.key_len);
+}
+
+static void test_add(void)
+{
+	static char sums[64];
+	struct hashbelt_item item = item_of(KEY);
+	unsigned int len, wrong = 0;
+
+	item.value = address(sums);
+	item.value_len = sizeof(struct hashbelt_sum);
+	BITS(HASHBELT_IOC_ADD, item, how, 0, "add with @how");
+	BITS(HASHBELT_IOC_ADD, item, op, 0, "add alone with @op");
+	BITS(HASHBELT_IOC_ADD, item, reserved, 0, "add with @reserved");
+	test_key("add", HASHBELT_IOC_ADD, &item, &item.key, &item.key_len);
+	for (len = 0; len < sizeof(sums); len++) {
+		item.value_len = len;
+		if (len != sizeof(struct hashbelt_sum))
+			wrong += call(belt, HASHBELT_IOC_ADD, &item) != -EINVAL;
+	}
+	item.value_len = ~0u;
+	wrong += call(belt, HASHBELT_IOC_ADD, &item) != -EINVAL;
+	ok(!wrong && undisturbed(), "add with a structure of another size: EINVAL");
+	item.value_len = sizeof(struct hashbelt_sum);
+	item.value = address(unmapped());
+	refused(call(belt, HASHBELT_IOC_ADD, &item), EFAULT, "add of what is not there");
+	item.value = address((char *)before_hole(item.value_len) + 1);
+	refused(call(belt, HASHBELT_IOC_ADD, &item), EFAULT, "add of what is cut off");
+}
+
+/* Rights */
+
+/* Each of them once on a descriptor, as it would succeed on an empty belt. */
+static int try_one(int fd, unsigned long number)
+{
+	static char buffer[PAGE];
+	struct hashbelt_lock lock = lock_of("tried", "me");
+	struct hashbelt_locks locks = { .buffer = address(buffer), .size = sizeof(buffer) };
+	struct hashbelt_fill fill = { .item = item_of("tried") };
+	struct hashbelt_key key = { .key = address("tried"), .key_len = 5 };
+	struct hashbelt_request request = { .keys = address(&key), .count = 1 };
+	struct hashbelt_sum sum = {};
+	struct hashbelt_item item = item_of("sum");
+	__u64 id = 0;
+
+	item.value = address(&sum);
+	item.value_len = sizeof(sum);
+	switch (number) {
+	case HASHBELT_IOC_LOCKS:
+		return call(fd, number, &locks);
+	case HASHBELT_IOC_FILL:
+		return call(fd, number, &fill);
+	case HASHBELT_IOC_REQUEST:
+		return call(fd, number, &request);
+	case HASHBELT_IOC_CANCEL:
+		return call(fd, number, &id);
+	case HASHBELT_IOC_COMPLETE:
+		return call(fd, number, &key);
+	case HASHBELT_IOC_ADD:
+		return call(fd, number, &item);
+	case HASHBELT_IOC_HOLDER:
+		lock.owner = address(buffer);
+		lock.owner_len = HASHBELT_OWNER_MAX;
+		return call(fd, number, &lock);
+	case HASHBELT_IOC_RELEASE:
+		lock.key_len = 0;
+		return call(fd, number, &lock);
+	default:
+		return call(fd, number, &lock);
+	}
+}
+
+static bool needs(unsigned long number, __u32 access)
+{
+	switch (number) {
+	case HASHBELT_IOC_HOLDER:
+	case HASHBELT_IOC_LOCKS:
+	case HASHBELT_IOC_CANCEL:
+		return access == HASHBELT_MAY_READ;
+	/* It takes room that others' entries have. */
+	case HASHBELT_IOC_REQUEST:
+	case HASHBELT_IOC_FILL:
+	/* A sum tells what was there. */
+	case HASHBELT_IOC_ADD:
+		return true;
+	default:
+		return access == HASHBELT_MAY_WRITE;
+	}
+}
+
+static void test_rights(int flags, __u32 lacks, const char *how)
+{
+	int fd = open_device(flags | O_NONBLOCK), err;
+	unsigned int i, wrong = 0;
+
+	if (open_belt(fd, NAME))
+		bail_out("open");
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		err = try_one(fd, requests[i].number);
+		if ((err == -EPERM) == (lacks && needs(requests[i].number, lacks)))
+			continue;
+		note("%s: %s", requests[i].name, error_name(err));
+		wrong++;
+	}
+	is_int(wrong, 0, "a descriptor that is open for %s may do what that is, only", how);
+	close(fd);
+}
+
+/* A right to fill, a lock and a sum that were tried before go again. */
+static void clean_up(void)
+{
+	struct hashbelt_lock lock = lock_of("tried", "me");
+
+	call(belt, HASHBELT_IOC_UNLOCK, &lock);
+	on_key(belt, HASHBELT_IOC_REMOVE, "sum");
+	put_text(belt, "tried", "value", 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, "tried");
+}
+
+/* Belts */
+
+static void test_unsuited(__u32 policy, const char *what)
+{
+	struct hashbelt_lock lock = lock_of("key", "me");
+	int fd = new_belt(policy);
+
+	is_errno(call(fd, HASHBELT_IOC_LOCK, &lock), EOPNOTSUPP, "a lock on a belt %s", what);
+	is_int(info_of(fd).entries + info_of(fd).locks, 0, "is not made");
+	close(fd);
+}
+
+static void test_destroyed(void)
+{
+	unsigned int i, wrong = 0;
+
+	destroy_belt(belt, NAME);
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		wrong += try_one(belt, requests[i].number) != -EIDRM;
+	is_int(wrong, 0, "on a belt that was destroyed: EIDRM for each");
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 used = get_parameter("used_bytes");
+	size_t i;
+
+	plan(TESTS);
+	start_over();
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		test_pointer(&requests[i]);
+	for (i = 0; requests[i].number != HASHBELT_IOC_LOCKS; i++)
+		test_lock(requests[i].name, requests[i].number);
+	test_holder();
+	test_all_times();
+	test_locks();
+	test_fill();
+	test_request();
+	test_cancel_and_complete();
+	test_add();
+	test_readonly();
+	test_rights(O_RDONLY, HASHBELT_MAY_WRITE, "reading");
+	test_rights(O_WRONLY, HASHBELT_MAY_READ, "writing");
+	test_rights(O_RDWR, 0, "both");
+	clean_up();
+	ok(undisturbed(), "all that time nothing has changed");
+	test_unsuited(0, "that is not pinned");
+	test_unsuited(HASHBELT_PINNED | HASHBELT_EVICT, "that evicts");
+	test_destroyed();
+	ok(used_at_last(used), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * set_test - a belt that lives is given other settings.
+ *
+ * Each setting alone changes what it says, and nothing else: no entry, no
+ * deadline, no event. What is wrong changes nothing at all. While time-to-live
+ * and buckets go from one extreme to the other and others use the belt, every
+ * entry is found to its deadline and none after it.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "events.h"
+
+#define TESTS	105
+
+/* What a belt is told of itself, but for what counts on. */
+struct shape {
+	__u64 ttl_ms;
+	__u64 max_entries;
+	__u64 max_bytes;
+	__u64 max_events;
+	__u64 grace_ms;
+	__u32 buckets;
+	__u32 policy;
+	__u32 mode;
+	__u32 handler;
+	__u32 reasons;
+	__u32 gid;
+};
+
+static struct shape shape_of(int belt)
+{
+	struct hashbelt_info info = info_of(belt);
+	struct shape shape;
+
+	memset(&shape, 0, sizeof(shape));
+	shape.ttl_ms = info.ttl_ms;
+	shape.max_entries = info.max_entries;
+	shape.max_bytes = info.max_bytes;
+	shape.max_events = info.max_events;
+	shape.grace_ms = info.grace_ms;
+	shape.buckets = info.buckets;
+	shape.policy = info.policy;
+	shape.mode = info.mode;
+	shape.handler = info.handler;
+	shape.reasons = info.reasons;
+	shape.gid = info.gid;
+	return shape;
+}
+
+/* All of them; what is expected of a belt that was given them is beside it. */
+static const struct hashbelt_settings others = {
+	.ttl_ms = 77000, .buckets = 11, .policy = HASHBELT_EVICT | HASHBELT_PINNED,
+	.mode = 0640, .handler = HASHBELT_REINSERT, .gid = 4242,
+	.reasons = HASHBELT_REPORT(HASHBELT_CLEARED), .max_entries = 1234567,
+	.max_bytes = 765432100, .max_events = 4321, .grace_ms = 54321,
+};
+
+static struct shape changed(struct shape shape, __u32 field)
+{
+	switch (field) {
+	case HASHBELT_SET_TTL:
+		shape.ttl_ms = others.ttl_ms;
+		break;
+	case HASHBELT_SET_BUCKETS:
+		shape.buckets = others.buckets;
+		break;
+	case HASHBELT_SET_POLICY:
+		shape.policy = others.policy;
+		break;
+	case HASHBELT_SET_HANDLER:
+		shape.handler = others.handler;
+		break;
+	case HASHBELT_SET_REASONS:
+		shape.reasons = others.reasons;
+		break;
+	case HASHBELT_SET_MAX_ENTRIES:
+		shape.max_entries = others.max_entries;
+		break;
+	case HASHBELT_SET_MAX_BYTES:
+		shape.max_bytes = others.max_bytes;
+		break;
+	case HASHBELT_SET_MAX_EVENTS:
+		shape.max_events = others.max_events;
+		break;
+	case HASHBELT_SET_MODE:
+		shape.mode = others.mode;
+		break;
+	case HASHBELT_SET_GID:
+		shape.gid = others.gid;
+		break;
+	case HASHBELT_SET_GRACE:
+		shape.grace_ms = others.grace_ms;
+		break;
+	}
+	return shape;
+}
+
+static const struct { const char *name; __u32 field; } fields[] = {
+	{ "ttl", HASHBELT_SET_TTL }, { "buckets", HASHBELT_SET_BUCKETS },
+	{ "policy", HASHBELT_SET_POLICY }, { "handler", HASHBELT_SET_HANDLER },
+	{ "reasons", HASHBELT_SET_REASONS }, { "max_entries", HASHBELT_SET_MAX_ENTRIES },
+	{ "max_bytes", HASHBELT_SET_MAX_BYTES },
+	{ "max_events", HASHBELT_SET_MAX_EVENTS }, { "mode", HASHBELT_SET_MODE },
+	{ "gid", HASHBELT_SET_GID }, { "grace", HASHBELT_SET_GRACE },
+};
+
+#define ENTRIES	300
+#define EVENTS	50
+
+static const __u64 ttls[] = {
+	5000, 1, 50, TTL, 100 * TTL, HASHBELT_TTL_NEVER, 1ULL << 40,
+};
+
+static __u64 ttl_of(unsigned int number)
+{
+	return ttls[number % ARRAY_SIZE(ttls)];
+}
+
+/* A belt with events in its queue, and entries near and far. */
+static int full_belt(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	unsigned int i;
+	char key[16];
+
+	queue_events(belt, EVENTS);
+	for (i = 0; i < ENTRIES; i++) {
+		snprintf(key, sizeof(key), "k%u", i);
+		put_text(belt, key, key, ttl_of(i));
+	}
+	return belt;
+}
+
+/* Entries that are not there with the time that they had left, less @gone. */
+static unsigned int wrong_entries(int belt, __u64 gone)
+{
+	unsigned int i, wrong = 0;
+	struct sight sight;
+	__u64 left;
+	char key[16];
+
+	for (i = 0; i < ENTRIES; i++) {
+		snprintf(key, sizeof(key), "k%u", i);
+		sight = look(belt, key);
+		left = ttl_of(i) == HASHBELT_TTL_NEVER ? ttl_of(i) : ttl_of(i) - gone;
+		if (ttl_of(i) <= gone)
+			wrong += sight.err != -ENOENT;
+		else
+			wrong += sight.err || sight.ttl_ms != left;
+	}
+	return wrong;
+}
+
+static void test_field(const char *name, __u32 field)
+{
+	struct hashbelt_settings settings = others;
+	int belt = full_belt();
+	struct shape was = shape_of(belt), want = changed(was, field), is;
+
+	settings.fields = field;
+	is_errno(set_belt(belt, settings), 0,
+		 "set of %s on a belt that is full of things", name);
+	is = shape_of(belt);
+	ok(!memcmp(&is, &want, sizeof(is)), "changes that and no other setting");
+	/* A place that was given to those that are there is not taken. */
+	is_int(wrong_entries(belt, 0), 0, "nor an entry or its deadline");
+	ok(has_events(belt, 1, EVENTS), "nor an event");
+	/* What a belt reinserts has a new deadline: that is another test. */
+	if (field == HASHBELT_SET_HANDLER)
+		SET(belt, .fields = field, .handler = HASHBELT_NOTIFY);
+	advance(belt, 49);
+	is_int(wrong_entries(belt, 49), 0, "each deadline is kept, early ones");
+	advance(belt, TTL - 50);
+	is_int(wrong_entries(belt, TTL - 1), 0, "and late ones");
+	close(belt);
+}
+
+/* Values that may not be: alone, and beside one that may. */
+static void test_wrong(void)
+{
+	static const struct hashbelt_settings bad[] = {
+		{ .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_MAX_MS + 1 },
+		{ .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_NEVER },
+		{ .fields = HASHBELT_SET_BUCKETS, .buckets = 1 },
+		{ .fields = HASHBELT_SET_BUCKETS, .buckets = 65537 },
+		{ .fields = HASHBELT_SET_POLICY, .policy = 0x20 },
+		{ .fields = HASHBELT_SET_HANDLER, .handler = 3 },
+		{ .fields = HASHBELT_SET_REASONS, .reasons = 1 },
+		{ .fields = HASHBELT_SET_REASONS, .reasons = 0x100 },
+		{ .fields = HASHBELT_SET_MODE, .mode = 01000 },
+		{ .fields = HASHBELT_SET_MODE, .mode = 0111 },
+		{ .fields = HASHBELT_SET_GID, .gid = ~0u },
+		{ .fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS + 1 },
+		{ .fields = 0x800 },
+		{ .reserved32 = 1 },
+		{ .reserved = { 0, 0, 1 } },
+		{ .name = "name" },
+	};
+	int belt = full_belt();
+	struct shape was = shape_of(belt), is;
+	struct hashbelt_settings settings;
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		wrong += set_belt(belt, bad[i]) != -EINVAL;
+		settings = bad[i];
+		settings.fields |= HASHBELT_SET_MAX_EVENTS;
+		settings.max_events = 3;
+		wrong += set_belt(belt, settings) != -EINVAL;
+	}
+	is = shape_of(belt);
+	ok(!wrong && !memcmp(&was, &is, sizeof(is)) && !wrong_entries(belt, 0),
+	   "a value that may not be is refused, and then nothing is changed: EINVAL");
+	memset(&settings, 0xff, sizeof(settings));
+	memset(settings.name, 0, sizeof(settings.name));
+	memset(settings.reserved, 0, sizeof(settings.reserved));
+	settings.reserved32 = 0;
+	settings.fields = HASHBELT_SET_TTL;
+	settings.ttl_ms = was.ttl_ms;
+	is_errno(set_belt(belt, settings), 0, "what is not named is not looked at");
+	is = shape_of(belt);
+	ok(!memcmp(&was, &is, sizeof(is)) && has_events(belt, 1, EVENTS),
+	   "and changes nothing");
+	close(belt);
+}
+
+static void test_defaults(void)
+{
+	struct hashbelt_settings settings = others;
+	int belt = full_belt();
+	struct shape is;
+
+	settings.fields = HASHBELT_SET_ALL;
+	is_errno(set_belt(belt, settings), 0, "all settings at once");
+	is = shape_of(belt);
+	ok(is.ttl_ms == others.ttl_ms && is.gid == others.gid && is.mode == others.mode &&
+	   is.max_events == others.max_events && is.buckets == others.buckets &&
+	   is.grace_ms == others.grace_ms,
+	   "are changed all");
+	SET(belt, .fields = HASHBELT_SET_ALL);
+	is = shape_of(belt);
+	ok(is.ttl_ms == 300000 && is.buckets == 3 && !is.max_entries && !is.max_bytes &&
+	   is.max_events == HASHBELT_EVENTS_DEFAULT &&
+	   is.reasons == HASHBELT_REPORT_DEFAULT && !is.policy && !is.handler &&
+	   !is.mode && !is.gid && !is.grace_ms, "0 is the default of each");
+	close(belt);
+}
+
+/* The new time-to-live is that of what is put from then on. */
+static void test_ttl(void)
+{
+	int belt = new_belt(HASHBELT_REFRESH_ON_GET);
+
+	put_text(belt, "old", "value", 0);
+	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = 500);
+	is_int(look(belt, "old").ttl_ms, TTL, "an entry keeps the time that it has");
+	put_text(belt, "new", "value", 0);
+	is_int(look(belt, "new").ttl_ms, 500, "a new one has that of the belt now");
+	is_int(info_of(belt).interval_ns, 250000000, "and the interval follows");
+	advance(belt, 499);
+	ok(is_there(belt, "new"), "it is there to the end of it");
+	advance(belt, 1);
+	ok(!is_there(belt, "new") && is_there(belt, "old"), "and not after it");
+	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_MAX_MS);
+	on_key(belt, HASHBELT_IOC_TOUCH, "old");
+	is_int(look(belt, "old").ttl_ms, HASHBELT_TTL_MAX_MS,
+	       "a touch gives what the belt has now");
+	close(belt);
+}
+
+/* After a change of the interval memory comes back at most one of it late. */
+static void test_intervals(void)
+{
+	int belt = belt_of((struct hashbelt_settings){ .ttl_ms = 1ULL << 40 });
+
+	put_text(belt, "key", "value", 1000);
+	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS, .ttl_ms = 1000,
+	    .buckets = 11);
+	advance(belt, 2000);
+	is_int(info_of(belt).entries, 0,
+	       "an entry from the time of a long interval is drained by the short one");
+	put_text(belt, "key", "value", 1000);
+	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS, .ttl_ms = 1ULL << 40,
+	    .buckets = 2);
+	advance(belt, 1000);
+	ok(!is_there(belt, "key"),
+	   "one from the time of a short interval expires as it would");
+	close(belt);
+}
+
+/* Handlers */
+
+static void test_handlers(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	unsigned char buffer[256];
+
+	queue_events(belt, 3);
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
+	is_int(info_of(belt).queued, 3,
+	       "events stay when a belt is told to report no more");
+	put_text(belt, "dropped", "value", 0);
+	on_key(belt, HASHBELT_IOC_EXPIRE, "dropped");
+	ok(has_events(belt, 1, 3), "they can be read, and no other comes to them");
+	is_errno(read_into(belt, buffer, sizeof(buffer)), ENODATA,
+		 "then there is nothing to wait for");
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
+	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
+		 "until it reports again");
+	queue_events(belt, 1);
+	ok(has_events(belt, 4, 4), "under the next number");
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_REINSERT);
+	queue_events(belt, 1);
+	ok(has_events(belt, 5, 5) && is_there(belt, "0"), "and from then on reinserts");
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
+	advance(belt, 3 * TTL);
+	ok(has_events(belt, 6, 6) && !is_there(belt, "0"), "or does not");
+	close(belt);
+}
+
+/* A change while an acknowledging reader holds events. */
+static void test_held(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+
+	watch(belt, HASHBELT_WATCH_ACK);
+	queue_events(belt, 4);
+	discard_events(belt);
+	SET(belt, .fields = HASHBELT_SET_HANDLER | HASHBELT_SET_MAX_EVENTS,
+	    .handler = HASHBELT_DROP, .max_events = 1);
+	is_int(info_of(belt).in_flight, 4,
+	       "what a reader holds it holds, whatever is set");
+	is_errno(ack(belt, 4), 0, "and can acknowledge");
+	ok(!info_of(belt).in_flight && !info_of(belt).used_entries,
+	   "and then it is over");
+	close(belt);
+}
+
+static void test_reasons(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+
+	put_text(belt, "key", "value", 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, "key");
+	SET(belt, .fields = HASHBELT_SET_REASONS,
+	    .reasons = HASHBELT_REPORT(HASHBELT_REMOVED));
+	put_text(belt, "key", "value", 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, "key");
+	put_text(belt, "key", "value", 0);
+	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
+	ok(has_events(belt, 1, 1) && counter(belt, HASHBELT_STAT_REMOVES) == 2 &&
+	   !info_of(belt).used_entries,
+	   "other reasons are those that are reported from then on");
+	close(belt);
+}
+
+static void test_max_events(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+
+	queue_events(belt, 20);
+	SET(belt, .fields = HASHBELT_SET_MAX_EVENTS, .max_events = 5);
+	queue_events(belt, 1);
+	while (next_event(&stream))
+		;
+	ok(stream.count == 5 && stream.lost == 16,
+	   "a shorter queue holds the newest, and says what was lost");
+	free(stream.buffer);
+	close(belt);
+}
+
+/* Policies */
+
+static void test_policies(void)
+{
+	struct hashbelt_item item = text_item("key", "other");
+	int belt = new_belt(0);
+
+	put_text(belt, "key", "value", 1000);
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_KEEP_ON_PUT);
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
+		 "a belt may be told to keep");
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_REFRESH_ON_GET);
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "or to replace");
+	put_text(belt, "key", "value", 1000);
+	item = item_of("key");
+	item.how = HASHBELT_NO_VALUE;
+	must(belt, HASHBELT_IOC_GET, &item);
+	is_int(look(belt, "key").ttl_ms, TTL, "to refresh");
+	SET(belt, .fields = HASHBELT_SET_POLICY);
+	put_text(belt, "key", "value", 1000);
+	must(belt, HASHBELT_IOC_GET, &item);
+	is_int(look(belt, "key").ttl_ms, 1000, "or not to");
+	SET(belt, .fields = HASHBELT_SET_POLICY | HASHBELT_SET_MAX_ENTRIES,
+	    .max_entries = 1, .policy = HASHBELT_EVICT);
+	put_text(belt, "new", "value", 0);
+	ok(is_there(belt, "new") && !is_there(belt, "key"), "to evict");
+	SET(belt, .fields = HASHBELT_SET_POLICY);
+	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC, "or to refuse");
+	close(belt);
+}
+
+/* While others use it */
+
+#define CROWD		100000
+#define CHURNERS	2
+#define HOUR		3600000ULL
+
+/**
+ * struct churn - a belt that is changed while it is used; shared
+ * @belt:	the belt, for all
+ * @end:	they may stop
+ * @wrong:	entries that were missing, or there too long; atomic
+ * @done:	operations; atomic
+ */
+struct churn {
+	int belt;
+	bool end;
+	unsigned int wrong;
+	unsigned int done;
+};
+
+static struct churn *churn;
+
+/*
+ * Number n of the crowd lives for n hours and one, or for good. The first half is
+ * only read. The others are put and touched again, with the same time from now,
+ * and time moves by less than an hour in all.
+ */
+static struct hashbelt_item crowd_item(const unsigned int *number)
+{
+	return (struct hashbelt_item){
+		.key = address(number), .key_len = sizeof(*number),
+		.value = address(number), .value_len = sizeof(*number),
+		.ttl_ms = *number % 10 ? (*number + 2) * HOUR : HASHBELT_TTL_NEVER,
+	};
+}
+
+static bool is_in_crowd(int belt, unsigned int number)
+{
+	struct hashbelt_item item = crowd_item(&number);
+	unsigned int got = 0;
+
+	item.value = address(&got);
+	item.how = HASHBELT_NO_REFRESH;
+	item.ttl_ms = 0;
+	if (call(belt, HASHBELT_IOC_GET, &item) || got != number)
+		return false;
+	return number % 10 ? item.ttl_ms <= (number + 2) * HOUR &&
+			     item.ttl_ms > (number + 1) * HOUR :
+			     item.ttl_ms == HASHBELT_TTL_NEVER;
+}
+
+static int use_crowd(void *arg)
+{
+	unsigned int state = (uintptr_t)arg + 1, number;
+	struct hashbelt_item item;
+
+	while (!__atomic_load_n(&churn->end, __ATOMIC_ACQUIRE)) {
+		state = state * 1103515245 + 12345;
+		number = (state >> 8) % CROWD;
+		item = crowd_item(&number);
+		if (!is_in_crowd(churn->belt, number))
+			__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
+		if (number >= CROWD / 2 && state >> 30)
+			must(churn->belt, HASHBELT_IOC_TOUCH, &item);
+		else if (number >= CROWD / 2)
+			must(churn->belt, HASHBELT_IOC_PUT, &item);
+		__atomic_fetch_add(&churn->done, 1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+/* Puts what is about to expire, and sees that it is there before and not after. */
+static int use_short(void *arg)
+{
+	struct hashbelt_item item;
+	unsigned int number = CROWD;
+	__u64 deadline, before, after;
+	int err;
+
+	(void)arg;
+	while (!__atomic_load_n(&churn->end, __ATOMIC_ACQUIRE)) {
+		number++;
+		item = crowd_item(&number);
+		item.ttl_ms = 20;
+		before = info_of(churn->belt).now_ns;
+		must(churn->belt, HASHBELT_IOC_PUT, &item);
+		deadline = info_of(churn->belt).now_ns + 20 * 1000000ULL;
+		do {
+			item = crowd_item(&number);
+			item.how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
+			after = info_of(churn->belt).now_ns;
+			err = call(churn->belt, HASHBELT_IOC_GET, &item);
+			if (!err && after > deadline)
+				__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
+			after = info_of(churn->belt).now_ns;
+			if (err && after + 1 < before + 20 * 1000000ULL)
+				__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
+		} while (!err);
+	}
+	return 0;
+}
+
+static const struct { __u64 ttl_ms; __u32 buckets; } extremes[] = {
+	{ 1, 2 }, { 1, 65536 }, { HASHBELT_TTL_MAX_MS, 2 },
+	{ HASHBELT_TTL_MAX_MS, 65536 }, { TTL, 3 }, { 400 * HOUR, 1000 }, { 1, 2 },
+	{ 60 * 365 * 24 * HOUR, 3 }, { TTL, 65536 },
+};
+
+static unsigned int missing_in_crowd(void)
+{
+	unsigned int number, missing = 0;
+
+	for (number = 0; number < CROWD; number++)
+		missing += !is_in_crowd(churn->belt, number);
+	return missing;
+}
+
+/* Goes through all shapes, and gives the others time to use the belt in each. */
+static void change_shapes(unsigned int rounds)
+{
+	unsigned int i, until;
+
+	for (i = 0; i < rounds * ARRAY_SIZE(extremes); i++) {
+		SET(churn->belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
+		    .ttl_ms = extremes[i % ARRAY_SIZE(extremes)].ttl_ms,
+		    .buckets = extremes[i % ARRAY_SIZE(extremes)].buckets);
+		until = __atomic_load_n(&churn->done, __ATOMIC_RELAXED) + 2000;
+		while (__atomic_load_n(&churn->done, __ATOMIC_RELAXED) < until)
+			advance(churn->belt, 7);
+	}
+}
+
+static void test_crowd(void)
+{
+	struct hashbelt_settings settings = { .ttl_ms = TTL };
+	pid_t children[CHURNERS + 1];
+	unsigned int number, left;
+	uintptr_t i;
+
+	/* Time runs, so that the worker works. */
+	churn->belt = open_device(O_RDWR);
+	must(churn->belt, HASHBELT_IOC_CREATE, &settings);
+	for (number = 0; number < CROWD; number++) {
+		struct hashbelt_item item = crowd_item(&number);
+
+		must(churn->belt, HASHBELT_IOC_PUT, &item);
+	}
+	for (i = 0; i < CHURNERS; i++)
+		children[i] = start(use_crowd, (void *)i);
+	children[i] = start(use_short, NULL);
+	change_shapes(2);
+	__atomic_store_n(&churn->end, true, __ATOMIC_RELEASE);
+	for (i = 0; i <= CHURNERS; i++)
+		is_int(finish(children[i]), 0,
+		       "who uses a belt while it is changed comes to an end");
+	is_int(churn->wrong, 0,
+	       "all that time each entry is there to its deadline and not after it");
+	is_int(missing_in_crowd(), 0,
+	       "and in the end none of 100000 is missing, or has another time");
+	note("%u operations meanwhile", churn->done);
+	advance(churn->belt, (CROWD / 2) * HOUR);
+	for (number = left = 0; number < CROWD; number++)
+		left += number % 10 == 0 || number + 2 > CROWD / 2;
+	is_int(info_of(churn->belt).entries, left,
+	       "what expires then is what was to expire");
+	close(churn->belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+	unsigned int i;
+
+	plan(TESTS);
+	alarm(900);
+	churn = shared_memory(sizeof(*churn));
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		test_field(fields[i].name, fields[i].field);
+	test_wrong();
+	test_defaults();
+	test_ttl();
+	test_intervals();
+	test_handlers();
+	test_held();
+	test_reasons();
+	test_max_events();
+	test_policies();
+	test_crowd();
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * storm_test - readers, handlers and settings, all at once and against each other.
+ *
+ * Readers are killed, interrupted and bound anew while others read and write;
+ * belts are destroyed while somebody holds their events; settings change while
+ * everything goes on. How it interleaves is left to chance: what is tested holds
+ * for every way. In the end nothing is lost that nobody has settled, and all memory
+ * is back.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "events.h"
+
+#define TESTS	17
+
+#define EVENTS	6000
+#define READERS	3
+
+static unsigned int random_number(unsigned int *state)
+{
+	*state = *state * 1103515245 + 12345;
+	return *state >> 8;
+}
+
+/* Readers that are killed, several at a time */
+
+enum state { UNREAD, ACKING, ACKED };
+
+/**
+ * struct ledger - shared by all
+ * @state:	of each event, by sequence: what a reader was about to do, and did
+ * @again:	events that were read though they had been acknowledged; atomic
+ * @over:	nothing is left
+ */
+static struct ledger {
+	unsigned char state[EVENTS + 1];
+	unsigned int again;
+	bool over;
+} *ledger;
+
+static void note_state(__u64 sequence, enum state state)
+{
+	__atomic_store_n(&ledger->state[sequence], state, __ATOMIC_SEQ_CST);
+}
+
+/* Reads, and acknowledges each event by itself. */
+static int read_and_ack(void *arg)
+{
+	int fd = open_named("storm");
+	struct stream stream = stream_of(fd, 2000);
+	const struct hashbelt_event *event;
+
+	(void)arg;
+	watch(fd, HASHBELT_WATCH_ACK);
+	for (;;) {
+		event = next_event(&stream);
+		if (!event && stream.err != -EAGAIN)
+			return 1;
+		if (!event && __atomic_load_n(&ledger->over, __ATOMIC_ACQUIRE))
+			return 0;
+		if (!event)
+			continue;
+		if (ledger->state[event->sequence] == ACKED)
+			__atomic_fetch_add(&ledger->again, 1, __ATOMIC_RELAXED);
+		note_state(event->sequence, ACKING);
+		if (ack(fd, event->sequence))
+			return 2;
+		note_state(event->sequence, ACKED);
+	}
+}
+
+/* Half of them are there to begin with, the others come while readers die. */
+static int make_events(void *arg)
+{
+	int fd = open_named("storm");
+	unsigned int i, from = (uintptr_t)arg;
+	char key[16];
+
+	for (i = from; i < from + EVENTS / 2; i++) {
+		snprintf(key, sizeof(key), "%u", i % 500);
+		put_and_expire(fd, key, key);
+		if (from && i % 20 == 0)
+			usleep(500);
+	}
+	close(fd);
+	return 0;
+}
+
+static bool is_all_settled(int belt)
+{
+	struct hashbelt_info info = info_of(belt);
+
+	return info.sequence == EVENTS && !info.queued && !info.in_flight;
+}
+
+static void test_killed(void)
+{
+	int belt = named_belt("storm", 0);
+	pid_t readers[READERS], maker;
+	unsigned int state = 1, kills = 0, i, unsettled = 0;
+
+	make_events((void *)0);
+	for (i = 0; i < READERS; i++)
+		readers[i] = start(read_and_ack, NULL);
+	maker = start(make_events, (void *)(uintptr_t)(EVENTS / 2));
+	while (!is_all_settled(belt) && kills < 3000) {
+		usleep(random_number(&state) % (1000 + 20 * kills));
+		i = random_number(&state) % READERS;
+		kill_and_wait(readers[i]);
+		readers[i] = start(read_and_ack, NULL);
+		kills++;
+	}
+	__atomic_store_n(&ledger->over, true, __ATOMIC_RELEASE);
+	for (i = 0; i < READERS; i++)
+		is_int(finish(readers[i]), 0,
+		       "a reader that others are killed beside reads to the end");
+	finish(maker);
+	ok(is_all_settled(belt), "and then all is settled");
+	for (i = 1; i <= EVENTS; i++)
+		unsettled += ledger->state[i] == UNREAD;
+	is_int(unsettled, 0, "each event by somebody who had read it");
+	is_int(ledger->again, 0, "and none was read again after that");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0, "nor lost");
+	note("%u readers were killed", kills);
+	destroy_belt(belt, "storm");
+	close(belt);
+}
+
+/* Two who wait, of whom nobody else has the descriptor. */
+static void start_two(struct waiter *waiters, int belt, __u32 flags)
+{
+	int fd, i;
+
+	for (i = 0; i < 2; i++) {
+		fd = open_named("woken");
+		watch(fd, flags);
+		waiters[i] = start_waiter(fd, 0);
+		close(fd);
+		waiters[i].fd = belt;
+	}
+}
+
+/*
+ * One of two who wait gets a signal at the moment at which an event comes. Whether
+ * one of them has got the event then, or the queue has it again.
+ */
+static bool is_woken(int belt, unsigned int round, int number)
+{
+	__u32 flags = number == SIGKILL ? HASHBELT_WATCH_ACK : 0;
+	struct waiter waiters[2], *victim = &waiters[round / 2 % 2];
+	struct waiter *other = &waiters[1 - round / 2 % 2];
+	int taken = 0, got;
+
+	start_two(waiters, belt, flags);
+	if (round % 2)
+		put_and_expire(belt, "key", "value");
+	kill(victim->pid, number);
+	if (round % 2 == 0)
+		put_and_expire(belt, "key", "value");
+	if (number == SIGKILL) {
+		kill_and_wait(victim->pid);
+		close(victim->pipe);
+	} else {
+		taken = waiter_result(victim) > 0;
+	}
+	if (taken)
+		kill(other->pid, SIGUSR1);
+	got = waiter_result(other) > 0;
+	/* Who has not acknowledged gives back, when he has come to his end. */
+	return taken + got == 1 && discard_events(belt) == !!flags;
+}
+
+static void test_woken(int number, const char *promise)
+{
+	int belt = named_belt("woken", 0);
+	unsigned int round;
+	bool good = true;
+
+	for (round = 0; round < 400 && good; round++)
+		good = is_woken(belt, round, number);
+	ok(good, "%s", promise);
+	destroy_belt(belt, "woken");
+	close(belt);
+}
+
+/* One descriptor, many threads */
+
+static bool over;
+static int shared_fd;
+static unsigned int odd;	/* errors that may not be; atomic */
+
+static bool going(void)
+{
+	return !__atomic_load_n(&over, __ATOMIC_RELAXED);
+}
+
+static void expect(int err, int a, int b, int c)
+{
+	if (err < 0 && err != -a && err != -b && err != -c)
+		__atomic_fetch_add(&odd, 1, __ATOMIC_RELAXED);
+}
+
+static void *hold_events(void *arg)
+{
+	unsigned char *buffer = malloc(4000);
+	struct hashbelt_event *first = (void *)buffer;
+	unsigned int state = (uintptr_t)arg + 1;
+	ssize_t len;
+
+	while (going()) {
+		watch(shared_fd, random_number(&state) % 4 ? HASHBELT_WATCH_ACK : 0);
+		len = read_into(shared_fd, buffer, 100 + random_number(&state) % 3900);
+		expect(len, EAGAIN, EMSGSIZE, ENODATA);
+		if (len > 0)
+			check_events(buffer, len);
+		if (len > 0 && random_number(&state) % 2)
+			expect(ack(shared_fd, first->sequence), ENOENT, 0, 0);
+	}
+	free(buffer);
+	return NULL;
+}
+
+static void *bind_anew(void *arg)
+{
+	unsigned int state = 77;
+
+	while (going()) {
+		expect(open_belt(shared_fd, random_number(&state) % 2 ? "one" : "two"),
+		       0, 0, 0);
+		usleep(random_number(&state) % 2000);
+	}
+	return arg;
+}
+
+static void *fill_both(void *arg)
+{
+	unsigned int state = 99, i = 0;
+	int fds[] = { open_named("one"), open_named("two") };
+	char key[16];
+
+	while (going()) {
+		snprintf(key, sizeof(key), "%u", ++i % 100);
+		put_text(fds[i % 2], key, key, 0);
+		if (random_number(&state) % 3)
+			on_key(fds[i % 2], HASHBELT_IOC_EXPIRE, key);
+		if (i % 300 == 0)
+			must(fds[i / 300 % 2], HASHBELT_IOC_CLEAR, NULL);
+		if (i % 500 == 0)
+			SET(fds[i / 500 % 2], .fields = HASHBELT_SET_HANDLER,
+			    .handler = i / 1000 % 3);
+	}
+	close(fds[0]);
+	close(fds[1]);
+	return arg;
+}
+
+static bool is_quiet(void *arg)
+{
+	discard_events(*(int *)arg);
+	return !info_of(*(int *)arg).queued && !info_of(*(int *)arg).queued_bytes;
+}
+
+static void test_threads(void)
+{
+	int one = named_belt("one", REPORT_ALL), two = named_belt("two", REPORT_ALL);
+	pthread_t threads[5];
+	unsigned int i;
+
+	shared_fd = open_named("one");
+	for (i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, hold_events, (void *)(uintptr_t)i);
+	pthread_create(&threads[3], NULL, bind_anew, NULL);
+	pthread_create(&threads[4], NULL, fill_both, NULL);
+	while (info_of(one).sequence + info_of(two).sequence < 60000)
+		usleep(10000);
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	for (i = 0; i < 5; i++)
+		pthread_join(threads[i], NULL);
+	close(shared_fd);
+	is_int(odd, 0,
+	       "threads hold, settle and bind one descriptor anew, and all is as it must be");
+	is_int(info_of(one).in_flight + info_of(two).in_flight, 0, "in the end nothing is held");
+	must(one, HASHBELT_IOC_CLEAR, NULL);
+	must(two, HASHBELT_IOC_CLEAR, NULL);
+	ok(at_last(is_quiet, &one) && at_last(is_quiet, &two), "nor left");
+	ok(!info_of(one).used_entries && !info_of(two).used_entries, "nor counted");
+	destroy_belt(one, "one");
+	destroy_belt(two, "two");
+	close(one);
+	close(two);
+}
+
+/* Belts that end */
+
+static int use_until_gone(void *arg)
+{
+	unsigned char *buffer = malloc(4000);
+	unsigned int state = (uintptr_t)arg;
+	__u32 flags = HASHBELT_WATCH_ACK;
+	int fd = open_device(O_RDWR);
+	ssize_t len;
+
+	if (random_number(&state) % 2)
+		set_blocking(fd, false);
+	if (open_belt(fd, "ending"))
+		return 0;
+	if (random_number(&state) % 2)
+		expect(call(fd, HASHBELT_IOC_WATCH, &flags), EIDRM, 0, 0);
+	do {
+		len = read_into(fd, buffer, 4000);
+		if (len > 0 && random_number(&state) % 3 == 0)
+			ack(fd, ((struct hashbelt_event *)buffer)->sequence);
+	} while (len != -EIDRM && (len > 0 || len == -EAGAIN));
+	return len != -EIDRM;
+}
+
+static void test_ending(void)
+{
+	unsigned int round, i, wrong = 0;
+	pid_t children[4];
+
+	for (round = 0; round < 150; round++) {
+		struct hashbelt_settings settings = {
+			.name = "ending", .ttl_ms = 1 + round % 3,
+			.handler = 1 + round % 2,
+		};
+		int belt = open_device(O_RDWR);
+		char key[16];
+
+		must(belt, HASHBELT_IOC_CREATE, &settings);
+		for (i = 0; i < ARRAY_SIZE(children); i++)
+			children[i] = start(use_until_gone,
+					    (void *)(uintptr_t)(round * 7 + i));
+		for (i = 0; i < 200; i++) {
+			snprintf(key, sizeof(key), "%u", i % 30);
+			put_text(belt, key, key, i % 5);
+		}
+		wrong += destroy_belt(belt, "ending") != 0;
+		for (i = 0; i < ARRAY_SIZE(children); i++)
+			wrong += finish(children[i]) != 0;
+		close(belt);
+	}
+	is_int(wrong, 0,
+	       "who reads, waits for or holds events of a belt that is destroyed is told so");
+}
+
+/* Settings */
+
+#define KEPT	2000	/* entries that nobody touches, and no rotation reaches */
+
+#define FIELDS		HASHBELT_SET_ALL
+/* All but HASHBELT_KEEP_ON_PUT, with which puts would fail. */
+#define POLICIES	(HASHBELT_REFRESH_ON_GET | HASHBELT_EVICT | HASHBELT_PINNED | \
+			 HASHBELT_WIPE)
+
+static void *change_settings(void *arg)
+{
+	unsigned int state = (uintptr_t)arg + 5;
+	int fd = open_named("changing");
+
+	while (going()) {
+		struct hashbelt_settings settings = {
+			.fields = random_number(&state) & FIELDS,
+			.ttl_ms = 1ULL << random_number(&state) % 30,
+			.buckets = 2 + random_number(&state) % 300,
+			.policy = random_number(&state) & POLICIES,
+			.handler = random_number(&state) % 3,
+			.reasons = random_number(&state) & REPORT_ALL, .mode = 0600,
+			.max_entries = 1000000 + random_number(&state) % 2,
+			.max_events = 1 + random_number(&state) % 1000,
+			.grace_ms = random_number(&state) % 3 * 1000,
+		};
+
+		expect(set_belt(fd, settings), settings.fields ? 0 : EINVAL, 0, 0);
+	}
+	close(fd);
+	return NULL;
+}
+
+static void *use_changing(void *arg)
+{
+	unsigned int state = (uintptr_t)arg + 55, i = 0;
+	int fd = open_named("changing");
+	char key[16];
+
+	while (going()) {
+		snprintf(key, sizeof(key), "%u", ++i % 200);
+		put_text(fd, key, key, 1 + random_number(&state) % 3000);
+		on_key(fd, random_number(&state) % 2 ? HASHBELT_IOC_TOUCH :
+						       HASHBELT_IOC_EXPIRE, key);
+		if (i % 10 == 0)
+			advance(fd, random_number(&state) % 500);
+		if (i % 100 == 0)
+			must(fd, HASHBELT_IOC_ROTATE, NULL);
+		if (i % 50 == 0)
+			discard_events(fd);
+	}
+	close(fd);
+	return NULL;
+}
+
+static void test_settings(void)
+{
+	int belt = named_belt("changing", 0);
+	unsigned int i, missing = 0;
+	pthread_t threads[4];
+	char key[16];
+
+	for (i = 0; i < KEPT; i++) {
+		snprintf(key, sizeof(key), "kept %u", i);
+		put_text(belt, key, key, HASHBELT_TTL_MAX_MS / 2 + i);
+	}
+	over = false;
+	odd = 0;
+	for (i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, i % 2 ? change_settings : use_changing,
+			       (void *)(uintptr_t)i);
+	while (counter(belt, HASHBELT_STAT_PUTS_NEW) < 40000)
+		usleep(10000);
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	for (i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	is_int(odd, 0,
+	       "all settings change from two sides, and a belt is used by two others");
+	for (i = 0; i < KEPT; i++) {
+		snprintf(key, sizeof(key), "kept %u", i);
+		missing += !holds_text(belt, key, key);
+	}
+	is_int(missing, 0, "and what is not due is there in the end");
+	destroy_belt(belt, "changing");
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(600);
+	ledger = shared_memory(sizeof(*ledger));
+	test_killed();
+	test_woken(SIGKILL,
+		   "an event that comes as one of two readers is killed goes to the other");
+	test_woken(SIGUSR1, "or as one is interrupted, to one of them");
+	test_threads();
+	test_ending();
+	test_settings();
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# trace.t - the trace points say what docs/design.md says that they do.
+#
+# Says in TAP what it found. For a guest with the module loaded and tracefs, as
+# the superuser, in a directory with hbctl.
+
+tracing=/sys/kernel/tracing
+number=0 failed=0
+
+# traced PROMISE PATTERN - kept if a line of the trace is like PATTERN
+traced() {
+	number=$((number + 1))
+	if grep -q "$2" lines; then
+		echo "ok $number - $1"
+	else
+		echo "not ok $number - $1"
+		echo "# no line is like: $2"
+		sed 's/^/# /' lines
+		failed=$((failed + 1))
+	fi
+}
+
+# watch COMMAND... - runs it, and leaves in the file "lines" what was traced
+watch() {
+	echo >$tracing/trace
+	"$@" >/dev/null 2>&1
+	grep hashbelt_ $tracing/trace >lines
+}
+
+belt() {
+	./hbctl -b traced "$@"
+}
+
+[ -d $tracing/events ] || mount -t tracefs tracefs $tracing || exit 1
+echo 1..14
+./hbctl create traced --ttl 1m --max-entries 2 --when-full evict || exit 1
+belt halt
+id=$(./hbctl --json info traced | sed 's/.*"id": *\([0-9]*\).*/\1/')
+echo 1 >$tracing/events/hashbelt/enable
+
+# Keys are in hexadecimal: a is 61, b is 62, c is 63.
+watch belt put a 12345
+traced "a put" "hashbelt_put: belt=$id key=61 value_len=5 version=[1-9][0-9]* err=0"
+watch belt put a 1 --if-absent
+traced "a put that is refused" "hashbelt_put: belt=$id key=61 value_len=1 version=0 err=-17"
+watch belt get a
+traced "a hit" "hashbelt_get: belt=$id key=61 hit=1 version=[1-9][0-9]* gone=0"
+watch belt get nothere
+traced "a miss" "hashbelt_get: belt=$id key=6e6f7468657265 hit=0 version=0 gone=0"
+belt put b 2 --ttl 1h
+watch belt put c 3
+traced "an eviction" "hashbelt_evict: belt=$id key=61 version=[1-9][0-9]* deadline_ns=[1-9][0-9]* reason=2"
+watch belt advance 2m
+traced "an expiry, and how late it is" "hashbelt_expire: belt=$id key=63 version=[1-9][0-9]* late_ns=60000000000"
+traced "a rotation" "hashbelt_rotate: belt=$id shard=[0-9]* buckets=1 now_ns=[1-9][0-9]*"
+traced "a drain" "hashbelt_drain: belt=$id shard=[0-9]* expired=1 cascaded=0"
+watch belt expire b
+traced "an expiry before its time" "hashbelt_expire: belt=$id key=62 version=[1-9][0-9]* late_ns=-[1-9][0-9]*"
+
+for event in put get expire evict rotate; do
+	cat $tracing/events/hashbelt/hashbelt_$event/format >lines
+	traced "hashbelt_$event has a format for perf and bpftrace" "field:u64 belt;"
+done
+
+echo 0 >$tracing/events/hashbelt/enable
+./hbctl destroy traced
+rm -f lines
+[ $failed = 0 ]

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wait_test - who waits for events is woken, and each event goes to one reader.
+ *
+ * By read(2), poll(2) and epoll(7) in all its ways; by whatever ends the waiting;
+ * and with many readers at once, on one descriptor and on many. A reader that is
+ * stuck in memory of its own holds up nobody else.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include "events.h"
+
+#define TESTS	72
+
+/* read(2) */
+
+static void test_no_wait(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	unsigned char buffer[256];
+
+	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
+		 "with O_NONBLOCK a read of nothing does not wait");
+	put_text(belt, "key", "value", 0);
+	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
+		 "nor for an entry that is still there");
+	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
+	ok(read_into(belt, buffer, sizeof(buffer)) > 0, "but returns what there is");
+	set_blocking(belt, true);
+	put_and_expire(belt, "key", "value");
+	ok(read_into(belt, buffer, sizeof(buffer)) > 0,
+	   "without it a read of what there is does not wait either");
+	close(belt);
+}
+
+static void test_wakers(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, REPORT_ALL);
+	int size = event_size(3, 5);
+	struct waiter waiter;
+
+	waiter = start_waiter(belt, 0);
+	put_and_expire(belt, "key", "value");
+	is_int(waiter_result(&waiter), size,
+	       "a read that waits is woken by an expire by hand");
+	put_text(belt, "key", "value", 0);
+	waiter = start_waiter(belt, 0);
+	advance(belt, 2 * TTL);
+	is_int(waiter_result(&waiter), size, "by an advance");
+	put_text(belt, "key", "value", 0);
+	waiter = start_waiter(belt, 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, "key");
+	is_int(waiter_result(&waiter), size, "by a remove");
+	put_text(belt, "key", "value", 0);
+	waiter = start_waiter(belt, 0);
+	put_text(belt, "key", "other", 0);
+	is_int(waiter_result(&waiter), size, "by a put over an entry");
+	waiter = start_waiter(belt, 0);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	is_int(waiter_result(&waiter), size, "by a clear");
+	put_text(belt, "key", "value", 1);
+	waiter = start_waiter(belt, 0);
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	is_int(waiter_result(&waiter), size, "and by time itself");
+	close(belt);
+}
+
+static void test_enders(void)
+{
+	int belt = named_belt("waited for", 0), other = open_named("waited for");
+	struct waiter waiter;
+
+	waiter = start_waiter(belt, 0);
+	kill(waiter.pid, SIGUSR1);
+	is_errno(waiter_result(&waiter), EINTR, "a signal ends a read that waits");
+	waiter = start_waiter(belt, SA_RESTART);
+	kill(waiter.pid, SIGUSR1);
+	await_sleep(waiter.pid, __NR_read);
+	put_and_expire(other, "key", "value");
+	is_int(waiter_result(&waiter), event_size(3, 5),
+	       "or does not, where the program wants it to go on");
+	waiter = start_waiter(belt, 0);
+	kill_and_wait(waiter.pid);
+	put_and_expire(other, "key", "value");
+	ok(has_events(other, 2, 2),
+	   "who is killed while it waits takes no event with it");
+	waiter = start_waiter(belt, 0);
+	SET(other, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
+	is_errno(waiter_result(&waiter), ENODATA,
+		 "a read that waits ends when the belt is told to report no more");
+	SET(other, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
+	waiter = start_waiter(belt, 0);
+	destroy_belt(other, "waited for");
+	is_errno(waiter_result(&waiter), EIDRM, "and when it is destroyed");
+	close(belt);
+	close(other);
+}
+
+/* A binding that is replaced while somebody waits on it is not his any more. */
+static void test_rebound(void)
+{
+	int belt = named_belt("left", 0), other = named_belt("taken", 0);
+	struct waiter waiter = start_waiter(belt, 0);
+	int result;
+
+	if (open_belt(belt, "taken"))
+		bail_out("open");
+	put_and_expire(other, "key", "value");
+	if (open_belt(other, "left"))
+		bail_out("open");
+	put_and_expire(other, "left", "value");
+	result = waiter_result(&waiter);
+	ok(result == (int)event_size(4, 5) || result == (int)event_size(3, 5) ||
+	   result == -EIDRM,
+	   "a descriptor that is bound anew leaves nobody waiting for ever");
+	note("it got %d", result);
+	destroy_belt(belt, "left");
+	destroy_belt(belt, "taken");
+	close(belt);
+	close(other);
+}
+
+/* poll(2) */
+
+static int poll_now(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN | POLLPRI };
+
+	if (poll(&pollfd, 1, 0) < 0)
+		bail_out("poll: %s", strerror(errno));
+	return pollfd.revents;
+}
+
+static int poll_for_good(void *arg)
+{
+	struct pollfd pollfd = { .fd = *(int *)arg, .events = POLLIN };
+
+	return poll(&pollfd, 1, -1) == 1 ? pollfd.revents : 255;
+}
+
+static void test_poll(void)
+{
+	int belt = named_belt("polled", 0), other = open_named("polled");
+	int ended = POLLERR | POLLHUP;
+	pid_t child;
+
+	is_int(poll_now(belt), 0, "poll: nothing where there is nothing");
+	put_and_expire(other, "key", "value");
+	is_int(poll_now(belt), POLLIN, "POLLIN where an event waits");
+	is_int(poll_now(belt), POLLIN, "for as long as it waits");
+	is_int(poll_now(other), POLLIN, "for each descriptor");
+	discard_events(other);
+	is_int(poll_now(belt), 0, "nothing when another has read it");
+	child = start(poll_for_good, &belt);
+	await_sleep(child, __NR_poll);
+	put_and_expire(other, "key", "value");
+	is_int(finish(child), POLLIN, "who waits in poll is woken by an event");
+	discard_events(other);
+	child = start(poll_for_good, &belt);
+	await_sleep(child, __NR_poll);
+	destroy_belt(other, "polled");
+	ok(finish(child) & ended, "and by the end of the belt");
+	ok(poll_now(belt) & ended, "which poll tells from then on");
+	close(belt);
+	close(other);
+}
+
+/* epoll(7) */
+
+static int new_epoll(int fd, __u32 events)
+{
+	struct epoll_event event = { .events = events };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		bail_out("epoll: %s", strerror(errno));
+	return epoll;
+}
+
+/* What is ready: the events of the one descriptor, or 0. */
+static int epoll_now(int epoll)
+{
+	struct epoll_event event;
+
+	return epoll_wait(epoll, &event, 1, 0) == 1 ? (int)event.events : 0;
+}
+
+static void test_epoll(void)
+{
+	int belt = named_belt("epolled", 0), other = open_named("epolled");
+	int level = new_epoll(belt, EPOLLIN), edge = new_epoll(belt, EPOLLIN | EPOLLET);
+	int once = new_epoll(belt, EPOLLIN | EPOLLONESHOT), ended = EPOLLERR | EPOLLHUP;
+	unsigned char small[80];
+
+	ok(!epoll_now(level) && !epoll_now(edge),
+	   "epoll: nothing where there is nothing");
+	queue_events(other, 2);
+	ok(epoll_now(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
+	   "by level, an event is told for as long as it waits");
+	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "by edge, when it comes");
+	ok(epoll_now(once) == EPOLLIN && !epoll_now(once),
+	   "once, when once was asked for");
+	ok(read_into(other, small, sizeof(small)) > 0 && epoll_now(level) == EPOLLIN,
+	   "while one of two is left, the level tells it");
+	discard_events(other);
+	is_int(epoll_now(level), 0, "and nothing when none is left");
+	put_and_expire(other, "key", "value");
+	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "each new event is an edge");
+	put_and_expire(other, "key", "value");
+	is_int(epoll_now(edge), EPOLLIN, "also while others wait");
+	ok(!epoll_now(once), "but not what was asked for once");
+	destroy_belt(other, "epolled");
+	ok(epoll_now(level) & ended && epoll_now(edge) & ended,
+	   "the end of the belt is told by level and by edge");
+	close(level);
+	close(edge);
+	close(once);
+	close(belt);
+	close(other);
+}
+
+static int epoll_for_good(void *arg)
+{
+	struct epoll_event event;
+
+	return epoll_wait(*(int *)arg, &event, 1, -1) == 1 ? (int)event.events : 255;
+}
+
+/* Who waits on a descriptor waits for the belt that it is bound to now. */
+static void test_epoll_rebound(__u32 flags, const char *how)
+{
+	int belt = named_belt("left", 0), other = named_belt("taken", 0);
+	int epoll = new_epoll(belt, EPOLLIN | flags);
+	pid_t child = start(epoll_for_good, &epoll);
+
+	await_sleep(child, __NR_epoll_wait);
+	if (open_belt(belt, "taken"))
+		bail_out("open");
+	put_and_expire(other, "key", "value");
+	is_int(finish(child), EPOLLIN,
+	       "epoll %s: who waits is told of the belt bound to now", how);
+	discard_events(other);
+	if (open_belt(other, "left"))
+		bail_out("open");
+	put_and_expire(other, "key", "value");
+	is_int(epoll_now(epoll), 0, "epoll %s: and of the other no more", how);
+	destroy_belt(belt, "left");
+	destroy_belt(belt, "taken");
+	close(epoll);
+	close(belt);
+	close(other);
+}
+
+/* An event that goes back to the queue is news for who waits. */
+static void test_returned(void)
+{
+	int belt = named_belt("returned", 0), holder = open_named("returned");
+	int edge = new_epoll(belt, EPOLLIN | EPOLLET);
+	struct waiter waiter;
+
+	put_and_expire(belt, "key", "value");
+	watch(holder, HASHBELT_WATCH_ACK);
+	discard_events(holder);
+	epoll_now(edge);
+	is_int(poll_now(belt), 0, "what another holds is not there for poll");
+	close(holder);
+	is_int(epoll_now(edge), EPOLLIN, "that it gives an event back is an edge");
+	holder = open_named("returned");
+	watch(holder, HASHBELT_WATCH_ACK);
+	discard_events(holder);
+	waiter = start_waiter(belt, 0);
+	close(holder);
+	is_int(waiter_result(&waiter), event_size(3, 5), "and wakes who waits");
+	destroy_belt(belt, "returned");
+	close(edge);
+	close(belt);
+}
+
+/* Many readers */
+
+#define READERS		4
+#define EVENTS		20000
+#define HANDED		500	/* one by one */
+
+/**
+ * struct ledger - what all readers together have seen; shared, counters atomic
+ * @seen:	how often each sequence was read
+ * @read:	events in all
+ * @odd:	things that may not be
+ */
+struct ledger {
+	unsigned int read;
+	unsigned int odd;
+	unsigned char seen[EVENTS + 1];
+};
+
+static struct ledger *ledger;
+
+static unsigned int events_read(void)
+{
+	return __atomic_load_n(&ledger->read, __ATOMIC_ACQUIRE);
+}
+
+static void note_event(const struct hashbelt_event *event, __u64 *last)
+{
+	if (event->sequence > EVENTS || event->lost ||
+	    __atomic_fetch_add(&ledger->seen[event->sequence], 1, __ATOMIC_RELAXED) ||
+	    event->sequence <= *last)
+		__atomic_fetch_add(&ledger->odd, 1, __ATOMIC_RELAXED);
+	*last = event->sequence;
+	__atomic_fetch_add(&ledger->read, 1, __ATOMIC_RELEASE);
+}
+
+/* Reads, waiting, until the belt is destroyed. */
+static int read_to_the_end(void *arg)
+{
+	struct stream stream = stream_of(*(int *)arg, 1024);
+	const struct hashbelt_event *event;
+	__u64 last = 0;
+
+	while ((event = next_event(&stream)))
+		note_event(event, &last);
+	return stream.err != -EIDRM;
+}
+
+static void *read_in_thread(void *arg)
+{
+	return (void *)(intptr_t)read_to_the_end(arg);
+}
+
+static bool all_read(void *arg)
+{
+	return events_read() >= *(unsigned int *)arg;
+}
+
+static void check_ledger(unsigned int events, const char *who)
+{
+	unsigned int i, once = 0;
+
+	for (i = 1; i <= events; i++)
+		once += ledger->seen[i] == 1;
+	is_int(once, events, "%s: each event is read, by one", who);
+	ok(!ledger->odd && events_read() == events,
+	   "%s: each reader reads in order, and nothing that is not", who);
+	memset(ledger, 0, sizeof(*ledger));
+}
+
+/* Some expire by hand, others by time, while all read. */
+static void make_events(int belt)
+{
+	unsigned int i, want = EVENTS;
+	char key[16];
+
+	for (i = 0; i < EVENTS / 2; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_text(belt, key, key, 0);
+	}
+	advance(belt, 2 * TTL);
+	for (; i < EVENTS; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_and_expire(belt, key, key);
+	}
+	at_last(all_read, &want);
+}
+
+static void test_processes(void)
+{
+	int belt = named_belt("shared", 0), fds[READERS], i, wrong = 0;
+	pid_t children[READERS];
+
+	for (i = 0; i < READERS; i++) {
+		/* Two with a descriptor of their own, two share one. */
+		fds[i] = i < 3 ? open_named("shared") : fds[2];
+		set_blocking(fds[i], true);
+		children[i] = start(read_to_the_end, &fds[i]);
+	}
+	make_events(belt);
+	destroy_belt(belt, "shared");
+	for (i = 0; i < READERS; i++)
+		wrong += finish(children[i]);
+	is_int(wrong, 0, "processes read until the belt is destroyed");
+	check_ledger(EVENTS, "processes");
+	for (i = 0; i < 3; i++)
+		close(fds[i]);
+	close(belt);
+}
+
+static void test_threads(void)
+{
+	int belt = named_belt("shared", 0), fds[READERS], i;
+	intptr_t wrong = 0;
+	pthread_t threads[READERS];
+	void *result;
+
+	for (i = 0; i < READERS; i++) {
+		fds[i] = i < 2 ? open_named("shared") : fds[1];
+		set_blocking(fds[i], true);
+		pthread_create(&threads[i], NULL, read_in_thread, &fds[i]);
+	}
+	make_events(belt);
+	destroy_belt(belt, "shared");
+	for (i = 0; i < READERS; i++) {
+		pthread_join(threads[i], &result);
+		wrong += (intptr_t)result;
+	}
+	is_int(wrong, 0, "threads read until the belt is destroyed");
+	check_ledger(EVENTS, "threads");
+	close(fds[0]);
+	close(fds[1]);
+	close(belt);
+}
+
+/**
+ * struct poller - who waits in epoll_wait(2), then reads what there is
+ * @fd:		the descriptor; does not block
+ * @flags:	of the epoll
+ */
+struct poller {
+	int fd;
+	__u32 flags;
+};
+
+static int epoll_to_the_end(void *arg)
+{
+	struct poller *poller = arg;
+	struct stream stream = stream_of(poller->fd, 1024);
+	int epoll = new_epoll(poller->fd, EPOLLIN | poller->flags);
+	const struct hashbelt_event *event;
+	struct epoll_event ready;
+	__u64 last = 0;
+
+	while (stream.err != -EIDRM) {
+		if (epoll_wait(epoll, &ready, 1, -1) < 0 && errno != EINTR)
+			return 1;
+		while ((event = next_event(&stream)))
+			note_event(event, &last);
+	}
+	return 0;
+}
+
+/* One event at a time, so that each has to wake somebody. */
+static void test_epollers(__u32 flags, const char *name)
+{
+	int belt = named_belt("shared", 0), i, wrong = 0, late = 0;
+	struct poller poller = { .fd = open_named("shared"), .flags = flags };
+	pid_t children[READERS];
+	unsigned int n;
+
+	for (i = 0; i < READERS; i++) {
+		children[i] = start(epoll_to_the_end, &poller);
+		await_sleep(children[i], __NR_epoll_wait);
+	}
+	for (n = 1; n <= HANDED && !late; n++) {
+		put_and_expire(belt, "key", "value");
+		late += !at_last(all_read, &n);
+	}
+	is_int(late, 0, "%s: each event wakes a reader", name);
+	destroy_belt(belt, "shared");
+	for (i = 0; i < READERS; i++) {
+		if (wrong)
+			kill_and_wait(children[i]);
+		else
+			wrong += finish(children[i]);
+	}
+	is_int(wrong, 0, "%s: and the end of the belt wakes all", name);
+	check_ledger(HANDED, name);
+	close(poller.fd);
+	close(belt);
+}
+
+/* A reader that is stuck */
+
+static void test_stuck(__u32 flags, const char *mode)
+{
+	int belt = named_belt("stuck", 0), fd = open_named("stuck");
+	struct waiter waiter;
+	pid_t child;
+
+	watch(fd, flags);
+	put_and_expire(belt, "key", "first");
+	child = start_stuck(fd);
+	if (!child) {
+		skip(3, "this kernel has no userfaultfd");
+		return;
+	}
+	put_and_expire(belt, "key", "other");
+	ok(true, "%s: events are queued while a reader is stuck in its buffer", mode);
+	waiter = launch_waiter(belt, 0);
+	is_int(waiter_result(&waiter), event_size(3, 5),
+	       "%s: and another reader reads on", mode);
+	kill_and_wait(child);
+	close(fd);
+	discard_events(belt);
+	waiter = start_waiter(belt, 0);
+	kill(waiter.pid, SIGUSR1);
+	is_errno(waiter_result(&waiter), EINTR, "%s: also when it has been killed", mode);
+	destroy_belt(belt, "stuck");
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(600);
+	ledger = shared_memory(sizeof(*ledger));
+	test_no_wait();
+	test_wakers();
+	test_enders();
+	test_rebound();
+	test_poll();
+	test_epoll();
+	test_epoll_rebound(0, "by level");
+	test_epoll_rebound(EPOLLET, "by edge");
+	test_epoll_rebound(EPOLLEXCLUSIVE, "exclusively");
+	test_returned();
+	test_processes();
+	test_threads();
+	test_epollers(0, "by level");
+	test_epollers(EPOLLET, "by edge");
+	test_epollers(EPOLLEXCLUSIVE, "exclusively");
+	test_epollers(EPOLLET | EPOLLEXCLUSIVE, "exclusively, by edge");
+	test_stuck(0, "without acknowledging");
+	test_stuck(HASHBELT_WATCH_ACK, "acknowledging");
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

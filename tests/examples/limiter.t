@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# limiter.t - a rate limiter with a fixed window.
+# shellcheck disable=SC2016 # programs of awk
+set -u
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/../hbctl/tap.sh"
+# shellcheck source=tests/examples/example.sh
+. "$(dirname "$0")/example.sh"
+
+plan 7
+usage limiter
+example limiter
+said "5 requests of a window pass, and no more" \
+	" 0 s  ann    request 1 of the window passes" \
+	" 4 s  ann    request 5 of the window passes" \
+	" 5 s  ann    request 6 of the window is refused" \
+	" 9 s  ann    request 10 of the window is refused"
+said "a window is over after 10 seconds, whatever was refused in it" \
+	" 9 s  ann    request 10 of the window is refused" \
+	"10 s  ann    request 1 of the window passes" \
+	"20 s  ann    request 1 of the window passes"
+holds "in no 10 seconds of a window more than 5 pass" '
+	/ passes$/ {
+		seen = 1
+		if ($5 == 1)
+			began[$3] = $1
+		if ($5 > 5 || $1 - began[$3] >= 10)
+			print
+	}'
+lines "who does not ask too often always passes" 9 ' bob    request [1-4] of the window passes$'
+said "many at once: no addition is lost, and just as many pass as may" \
+	"processes 4 tried 4000 limit 1500 passed 1500"
+finish

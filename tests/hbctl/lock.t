@@ -1,0 +1,387 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# lock.t - the commands on locks, in belts: who gets what, what is said, and what runs
+# under a lock.
+set -u
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+plan 80
+# shellcheck source=tests/hbctl/belt.sh
+. "$(dirname "$0")/belt.sh"
+
+# field NAME COMMAND... - a number of what that prints as JSON.
+field() {
+	field=$1
+	shift
+	"$@" --json | sed "s/.*\"$field\":\([0-9]*\).*/\1/"
+}
+
+# tokens NAME STATUS OUT ERR COMMAND... - as is, with T for each token.
+tokens() {
+	name=$1 wanted_status=$2 error_pattern=$4
+	want "$3"
+	shift 4
+	run "$@"
+	sed -i 's/"token":[1-9][0-9]*/"token":T/; s/^[1-9][0-9]* */T /' "$temporary/out"
+	result "$name" "$(judge_status "$wanted_status"; same
+		judge_error "$error_pattern")"
+}
+
+# later NAME COMMAND... - run that in the background; its pid is $pid, and its output,
+# messages and status are in files of that name.
+later() {
+	later=$temporary/$1
+	shift
+	rm -f "$later.status"
+	(
+		"$@" >"$later.out" 2>"$later.err" </dev/null &
+		echo $! >"$later.pid"
+		wait $!
+		echo $? >"$later.status"
+	) &
+	at_last test -s "$later.pid"
+	pid=$(cat "$later.pid")
+	rm "$later.pid"
+}
+
+# ended NAME WANTED STATUS OUT ERR - what ran in the background has ended so.
+ended() {
+	at_last test -s "$temporary/$2.status"
+	cp "$temporary/$2.out" "$temporary/out"
+	cp "$temporary/$2.err" "$temporary/err"
+	status=$(cat "$temporary/$2.status")
+	want "$4"
+	result "$1" "$(judge_status "$3"; same; judge_error "$5")"
+}
+
+# has_ended NAME
+has_ended() {
+	[ -s "$temporary/$1.status" ]
+}
+
+# shellcheck disable=SC2317 # called by at_last
+# is_waiting PID - it is in an ioctl, which has number 16.
+is_waiting() {
+	grep -q '^16 ' "/proc/$1/syscall" 2>/dev/null
+}
+
+# is_held NAME OWNER - as far as the list knows.
+is_held() {
+	hbctl locks --owner "$2" --json | grep -q "\"key\":\"$1\""
+}
+
+is_free() {
+	! hbctl locks --json | grep -q "\"key\":\"$1\""
+}
+
+# A process that nobody has waited for yet is there still, and does nothing.
+is_gone() {
+	! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
+}
+
+# advance_until D COMMAND... - move the time of the locks until that is so.
+advance_until() {
+	step=$1
+	shift
+	tries=0
+	until "$@"; do
+		hbctl -b locks advance "$step"
+		tries=$((tries + 1))
+		[ $tries -lt 3000 ] || return 1
+		sleep 0.01
+	done
+}
+
+# The belt
+none="there is no belt 'locks': *"
+is 'unlock makes no belt' 3 '' "$none" hbctl unlock x --owner a
+is 'renew makes no belt' 3 '' "$none" hbctl renew x --owner a
+is 'locks makes no belt' 3 '' "$none" hbctl locks
+is 'release makes no belt' 3 '' "$none" hbctl release --owner a
+is 'lock makes none that was named' 3 '' "there is no belt 'mine': *" \
+	hbctl -b mine lock x
+for i in 1 2 3 4; do
+	hbctl lock "first$i" --owner first >/dev/null 2>>"$temporary/made" ||
+		echo "status $?" >>"$temporary/made" &
+done
+wait
+result 'lock makes the belt, whoever is first' "$(cat "$temporary/made")"
+is 'release of an owner' 0 4 '' hbctl release --owner first
+result 'the belt keeps locks, of a day at most, for its owner' "$(
+	info=$(hbctl -b locks info --json)
+	for part in '"pinned":true' '"ttl_ms":86400000' '"mode":"0600"' '"max_entries":null'; do
+		case $info in
+		*"$part"*) ;;
+		*) echo "no $part: $info" ;;
+		esac
+	done)"
+hbctl -b locks halt
+
+# lock, unlock, renew
+like 'lock prints the token' 0 '[1-9]*' '' hbctl lock x --owner a
+first=$(cat "$temporary/out")
+is 'the same owner gets the same token' 0 "$first" '' hbctl lock x --owner a --ttl 1s
+is 'who takes it again does not make the lease shorter' 0 \
+	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":60000,\"held_ms\":0,\"bound\":false}" \
+	'' hbctl locks --json
+hbctl -b locks advance 2500ms
+is 'held by another' 1 '' \
+	"lock 'x' is held by 'a', for 2.5s now and 57.5s more: --wait D waits for it" \
+	hbctl lock x --owner b
+is 'who takes it again makes the lease longer' 0 \
+	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":7200000,\"held_ms\":2500}" '' \
+	hbctl lock x --owner a --ttl 2h --json
+is 'unlock by another' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
+	hbctl unlock x --owner b
+is 'renew by another' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
+	hbctl renew x --owner b
+is 'renew sets the lease' 0 \
+	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":600000,\"held_ms\":2500}" '' \
+	hbctl renew x --owner a --ttl 10m --json
+is 'renew without a word' 0 '' '' hbctl renew x --owner a
+is 'is a minute' 0 60000 '' field ttl_ms hbctl locks
+tokens 'locks' 0 'T HELD          LEFT          OWNER                         NAME
+T 2.5s          1m            a                             x' '' sh -c \
+	'hbctl locks | sed "s/^TOKEN/1/"'
+hbctl lock 'a	b' --owner b >/dev/null
+tokens 'locks of an owner' 0 \
+	'{"key":"a\tb","owner":"b","token":T,"ttl_ms":60000,"held_ms":0,"bound":false}' '' \
+	hbctl locks --owner b --json
+is 'unlock by the escaped name' 0 '' '' hbctl unlock -e 'a\tb' --owner b
+is 'locks of nobody' 0 '' '' hbctl locks --owner nobody
+is 'unlock' 0 '{"key":"x","owner":"a"}' '' hbctl unlock x --owner a --json
+nobody="nobody holds lock 'x': it was never taken, or its lease is over"
+is 'unlock what is not held' 1 '' "$nobody" hbctl unlock x --owner a
+is 'renew what is not held' 1 '' "$nobody" hbctl renew x --owner a
+like 'who names no owner is told' 0 "[1-9]*	*:*:*" '' hbctl lock x
+owner=$(cut -f 2 "$temporary/out")
+is 'another one without a name is another' 1 '' "lock 'x' is held by '$owner', *" \
+	hbctl lock x
+is 'unlock by that owner' 0 '' '' hbctl unlock x --owner "$owner"
+long=$(text 1024)
+like 'the longest name and owner' 0 '[1-9]*' '' hbctl lock "$long" --owner "$(text 64)"
+is 'release of that owner' 0 '{"released":1}' '' hbctl release --owner "$(text 64)" --json
+is 'release of nothing' 0 0 '' hbctl release --owner "$(text 64)"
+
+# Tokens
+last=$first
+wrong=
+for what in 'unlock x --owner a' 'release --owner a' 'advance 2m' clear; do
+	token=$(hbctl -b locks lock x --owner a)
+	[ "$token" -gt "$last" ] || wrong="$token after $last, before $what"
+	last=$token
+	# shellcheck disable=SC2086 # words
+	hbctl -b locks $what >/dev/null
+done
+token=$(hbctl lock x --owner a)
+[ "$token" -gt "$last" ] || wrong="$token after $last"
+result 'tokens grow, whatever has become of the lock' "$wrong"
+hbctl unlock x --owner a
+
+# Leases and belts
+is 'a lease that is too long' 2 '' "lock: --ttl: the longest lease in belt 'locks' is 1d *" \
+	hbctl lock x --owner a --ttl 25h
+hbctl lock x --owner a >/dev/null
+is 'renewed for too long' 2 '' "renew: --ttl: the longest lease in belt 'locks' is 1d *" \
+	hbctl renew x --owner a --ttl 25h
+hbctl unlock x --owner a
+belt plain
+is 'a belt that is not pinned' 4 '' \
+	"belt 'plain' may drop locks: 'hbctl set plain --pinned --when-full reject' makes *" \
+	on lock x --owner a
+belt full --pinned --max-entries 2 --when-full evict
+is 'a belt that evicts' 4 '' "belt 'full' may drop locks: *" on lock x --owner a
+on set full --when-full reject
+on lock x --owner a >/dev/null
+on lock y --owner a >/dev/null
+is 'a belt that is full' 4 '' "belt 'full' is full: *" on lock z --owner b
+is 'a belt that is full, for who has it' 0 '{"released":2}' '' on release --owner a --json
+belt short --pinned --ttl 10s
+is 'a lease is no longer than the belt allows, if nothing is said' 0 10000 '' \
+	field ttl_ms on lock x --owner a
+is 'nor is a renewed one' 0 10000 '' field ttl_ms on renew x --owner a
+is 'another belt has its own locks' 1 '' "$nobody" hbctl unlock x --owner a
+mode=$(stat -c %a /dev/hashbelt)
+chmod 666 /dev/hashbelt
+is 'a belt of somebody else' 3 '' "no right to write belt 'locks': *" nobody lock x
+is 'nor may he list' 3 '' "no right to read belt 'locks': *" nobody locks
+chmod "$mode" /dev/hashbelt
+
+# Waiting
+hbctl lock x --owner a --ttl 1h >/dev/null
+is 'no wait is no wait' 1 '' "lock 'x' is held by 'a', *" hbctl lock x --owner b --wait 0
+later b hbctl lock x --owner b --wait 5s
+at_last is_waiting "$pid"
+hbctl -b locks advance 6s
+ended 'who waits in vain is told' b 1 '' \
+	"lock 'x' is still held by 'a', for 6s now and 59m54s more"
+for owner in b c d; do
+	later $owner hbctl lock x --owner $owner --ttl 30s --wait forever
+	at_last is_waiting "$pid"
+done
+hbctl unlock x --owner a
+at_last has_ended b
+result 'unlock gives it to who came first' "$(is_held x b || hbctl locks)"
+result 'and to nobody else' "$(has_ended c && echo c; has_ended d && echo d)"
+advance_until 31s has_ended c
+result 'the end of a lease gives it to the next' "$(is_held x c || hbctl locks)"
+hbctl release --owner c >/dev/null
+at_last has_ended d
+result 'release gives it to the last' "$(is_held x d || hbctl locks)"
+result 'with larger tokens' "$(
+	cat "$temporary/b.out" "$temporary/c.out" "$temporary/d.out" >"$temporary/order"
+	sort -n -u "$temporary/order" | cmp - "$temporary/order" 2>&1)"
+for number in 1 15; do # SIGHUP, SIGTERM
+	later b hbctl lock x --owner b --wait forever
+	at_last is_waiting "$pid"
+	kill -$number "$pid"
+	ended "signal $number ends a wait" b $((128 + number)) '' "interrupted while waiting for lock 'x'"
+done
+hbctl unlock x --owner d
+result 'and he does not get the lock' "$(is_free x || hbctl locks)"
+
+# A command. Its lease is belt time, which stands still.
+# shellcheck disable=SC2016 # for the command's shell
+tokens 'a bound lock' 0 \
+	'{"key":"x","owner":"a","token":T,"ttl_ms":60000,"held_ms":0,"bound":true}' '' \
+	hbctl lock x --owner a -- hbctl locks --json
+# shellcheck disable=SC2016
+run hbctl lock x --owner a -- sh -c \
+	'echo "$HASHBELT_LOCK_TOKEN $*"; hbctl locks --json' sh 1 -2 --json
+result 'the command is told the token' "$(
+	read -r token words <"$temporary/out"
+	[ "$words" = '1 -2 --json' ] || echo "arguments: $words"
+	grep -q "\"owner\":\"a\",\"token\":$token," "$temporary/out" || cat "$temporary/out"
+	judge_status 0
+	judge_error '')"
+is 'the lock is given back' 0 '' '' hbctl locks
+is 'the status is that of the command' 7 '' '' hbctl lock x -- sh -c 'exit 7'
+# shellcheck disable=SC2016
+is 'a signal is a status' 137 '' '' hbctl lock x -- sh -c 'kill -9 $$'
+is 'there is no such command' 127 '' "cannot run '/nonexistent': No such file *" \
+	hbctl lock x -- /nonexistent
+is 'no command at all' 126 '' "cannot run '/': Permission denied" hbctl lock x -- /
+is 'the lock is given back all the same' 0 '' '' hbctl locks
+is 'a name with a dash' 0 ran '' hbctl lock -- -x -- echo ran
+echo words >"$temporary/words"
+input=$temporary/words
+is 'the command has our stdin' 0 words '' hbctl lock x -- cat
+input=/dev/null
+hbctl lock y --owner a >/dev/null
+is 'without the lock it is not run' 1 '' "lock 'y' is held by 'a', *" \
+	hbctl lock y -- touch "$temporary/run"
+result 'indeed not' "$([ ! -e "$temporary/run" ] || echo 'it was')"
+hbctl unlock y --owner a
+# shellcheck disable=SC2016
+later holder hbctl lock x --owner a -- sh -c \
+	'trap "exit 8" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/ready"
+at_last test -e "$temporary/ready"
+kill -s TERM "$pid"
+ended 'SIGTERM goes to the command' holder 8 '' ''
+# shellcheck disable=SC2016
+later holder hbctl lock x --owner a -- \
+	sh -c 'echo $$ >"$0"; exec sleep 1000' "$temporary/child"
+at_last test -s "$temporary/child"
+later waiter hbctl lock x --owner b --wait forever -- echo mine
+at_last is_waiting "$pid"
+kill -s HUP "$(cat "$temporary/child")"
+rm "$temporary/child"
+ended 'the command has died of a signal' holder 129 '' ''
+ended 'the end of a command lets the next one run' waiter 0 mine ''
+
+# A holder that is killed
+# shellcheck disable=SC2016
+later holder hbctl lock x --owner a --ttl 1d -- \
+	sh -c 'echo $$ >"$0"; exec sleep 1000' "$temporary/child"
+at_last test -s "$temporary/child"
+killed=$pid
+later waiter hbctl lock x --owner b --wait forever
+at_last is_waiting "$pid"
+kill -s KILL "$killed"
+at_last has_ended waiter
+result 'the lock of who was killed goes to who waits' "$(is_held x b || hbctl locks)"
+at_last is_gone "$(cat "$temporary/child")"
+result 'a command does not outlive hbctl' "$(is_gone "$(cat "$temporary/child")" ||
+	echo 'it does')"
+hbctl unlock x --owner b
+
+# Renewal: belt time is moved by less than the lease, again and again.
+later holder hbctl lock x --owner a --ttl 900ms -- sleep 1000
+at_last is_held x a
+token=$(field token hbctl locks)
+# shellcheck disable=SC2317 # called by at_last
+is_renewed() {
+	[ "$(field ttl_ms hbctl locks)" = 900 ]
+}
+for _ in 1 2 3 4 5; do
+	hbctl -b locks advance 800ms
+	at_last is_renewed
+done
+is 'the lock is renewed while the command runs' 0 \
+	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$token,\"ttl_ms\":900,\"held_ms\":4000,\"bound\":true}" \
+	'' hbctl locks --json
+hbctl -b locks advance 1s
+ended 'a lock that is lost ends the command' holder 143 '' \
+	"lock 'x' is lost (its lease was over): the command is asked to end (SIGTERM)"
+later holder hbctl lock x --owner a --ttl 900ms -- sleep 1000
+at_last is_held x a
+later waiter hbctl lock x --owner thief --wait forever
+at_last is_waiting "$pid"
+hbctl release --owner a >/dev/null
+ended 'a lock that another has got ends the command' holder 143 '' \
+	"lock 'x' is lost (another has it): *"
+hbctl release --owner thief >/dev/null
+# shellcheck disable=SC2016
+later holder hbctl lock x --owner a --ttl 900ms -- \
+	sh -c 'trap "exit 0" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/there"
+at_last test -e "$temporary/there"
+hbctl release --owner a >/dev/null
+ended 'a command that ends well without its lock has not' holder 4 '' "lock 'x' is lost *"
+mkfifo "$temporary/fifo"
+# shellcheck disable=SC2016
+later holder hbctl lock x --owner a --ttl 1d -- sh -c ': >"$0"; cat "$1"' \
+	"$temporary/begun" "$temporary/fifo"
+at_last test -e "$temporary/begun"
+hbctl release --owner a >/dev/null
+: >"$temporary/fifo"
+ended 'what is lost and not noticed is noticed in the end' holder 4 '' \
+	"lock 'x' is lost (its lease was over)"
+belt gone --pinned
+later holder hbctl -b gone lock x --owner a --ttl 900ms -- sleep 1000
+at_last sh -c 'hbctl -b gone locks --json | grep -q x'
+hbctl destroy gone
+ended 'a belt that is destroyed ends the command' holder 143 '' \
+	"lock 'x' is lost (its belt was destroyed): *"
+
+# Many at once. The counter is a plain file: who reads it before another has written
+# loses what that one has counted.
+echo 0 >"$temporary/counter"
+: >"$temporary/order"
+# shellcheck disable=SC2016
+count_up='read -r n <"$0/counter"; echo $((n + 1)) >"$0/counter"
+	echo "$HASHBELT_LOCK_TOKEN" >>"$0/order"'
+children=
+for _ in 1 2 3 4 5; do
+	(
+		for _ in 1 2 3 4 5 6 7 8 9 10; do
+			hbctl lock counter --wait forever -- sh -c "$count_up" "$temporary" ||
+				echo "status $?"
+		done
+	) >>"$temporary/wrong" 2>&1 &
+	children="$children $!"
+done
+# shellcheck disable=SC2086 # a list
+wait $children
+result 'all had their turn' "$(cat "$temporary/wrong")"
+result 'no count is lost' "$(grep -v '^50$' "$temporary/counter")"
+result 'tokens grow in the order of the grants' "$(sort -n -u "$temporary/order" |
+	cmp - "$temporary/order" 2>&1)"
+
+# A store
+is 'this hbctl knows no stores' 3 '' '--store: this hbctl was built without libpq: *' \
+	hbctl lock x --store dbname=x
+
+finish

@@ -1,0 +1,349 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# settings.t - what a belt is set to, when it is made and while it is used; and
+# what info and stat say of that.
+set -u
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+plan 113
+# shellcheck source=tests/hbctl/belt.sh
+. "$(dirname "$0")/belt.sh"
+
+# create, with all there is
+json 'create with all options' 0 '{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' '' \
+	hbctl create all --ttl 1m --buckets 7 --policy updating --mode 0660 \
+	--on-expire reinsert --report removed,expired --max-entries 5 --max-bytes 64k \
+	--max-events 7 --grace 90s --when-full evict --pinned --wipe --group nogroup --json
+
+# made NAME PATTERN OPTION... - a belt that is made like that has this in its JSON.
+made() {
+	made_name=$1 made_pattern=$2
+	shift 2
+	like "create: $made_name" 0 "*$made_pattern*" '' hbctl create made "$@" --json
+	hbctl destroy made
+}
+
+made 'drop' '"on_expire":"drop"' --on-expire drop
+made 'notify' '"on_expire":"notify","report":\["expired","evicted","pressure"\]' \
+	--on-expire notify
+made 'report one' '"report":\["cleared"\]' --report cleared
+made 'report all' \
+	'"report":\["expired","evicted","replaced","removed","cleared","pressure","released"\]' \
+	--report all
+made 'report released' '"report":\["released"\]' --report released
+made 'grace' '"grace_ms":90000,' --grace 1m30s
+made 'the longest grace' '"grace_ms":4398046511104,' --grace 4398046511104ms
+made 'no grace' '"grace_ms":0,' --grace none
+made 'grace of 0 is none' '"grace_ms":0,' --grace 0
+made 'report some twice' '"report":\["evicted","pressure"\]' \
+	--report pressure,evicted,pressure
+made 'no limits' '"max_entries":null,"max_bytes":null,"max_events":null' \
+	--max-entries none --max-bytes none --max-events none
+made 'limits of 0 are none' '"max_entries":null,"max_bytes":null,"max_events":null' \
+	--max-entries 0 --max-bytes 0 --max-events 0
+made 'bytes' '"max_bytes":4096' --max-bytes 4096
+made 'mebibytes' '"max_bytes":10485760' --max-bytes 10M
+made 'gibibytes' '"max_bytes":2147483648' --max-bytes 2g
+made 'pinned, in words' '"pinned":true,"wipe":false' --pinned yes --wipe no
+made 'pinned, with =' '"pinned":false,"wipe":true' --pinned=no --wipe=yes
+made 'pinned, then another option' '"pinned":true,"wipe":true' --pinned --wipe
+made 'the last one counts' '"pinned":false' --pinned --pinned=no
+made 'a group by number' '"gid":12345,' --group 12345
+made 'the largest group' '"gid":4294967294,' --group 4294967294
+made 'the first group' '"gid":0,' --group root
+is 'create: a name behind --' 0 '' '' hbctl create --pinned -- yes
+is 'create: a name before it' 0 '' '' hbctl create no --pinned
+is 'destroy it' 0 '' '' hbctl destroy yes
+
+# set: one thing at a time
+hbctl create set --ttl 1m --buckets 7
+hbctl -b set halt
+# sets NAME SCRIPT OPTION... - set changes the belt's JSON as sed's script does.
+sets() {
+	name=$1
+	hbctl info set --json | sed 's/,"bucket_entries".*/}/' >"$temporary/before"
+	sed "$2" "$temporary/before" >"$temporary/wanted"
+	normalize "$temporary/wanted"
+	shift 2
+	run hbctl set set "$@" --json
+	normalize "$temporary/out"
+	normalize "$temporary/before"
+	result "set: $name" "$(judge_status 0; judge_error ''; same
+		! cmp -s "$temporary/before" "$temporary/wanted" ||
+			echo 'the script changes nothing')"
+}
+
+sets ttl 's/60000,"interval_ns":1/120000,"interval_ns":2/' --ttl 2m
+sets grace 's/"grace_ms":0/"grace_ms":1500/' --grace 1.5s
+sets 'no grace' 's/"grace_ms":1500/"grace_ms":0/' --grace none
+sets buckets 's/20000000000,"buckets":7/40000000000,"buckets":4/' --buckets 4
+sets policy 's/"timecache"/"standard"/; s/put":false/put":true/' --policy standard
+sets 'one half of it' 's/"standard"/"mixed"/; s/get":false/get":true/' \
+	--refresh-on-get yes
+sets 'the other half' 's/"mixed"/"updating"/; s/put":true/put":false/' --on-put replace
+sets when-full 's/"reject"/"evict"/' --when-full evict
+sets pinned 's/"pinned":false/"pinned":true/' --pinned
+sets wipe 's/"wipe":false/"wipe":true/' --wipe yes
+sets 'not pinned' 's/"pinned":true/"pinned":false/' --pinned no
+sets on-expire 's/"drop"/"notify"/' --on-expire notify
+sets report 's/\["expired","evicted",/["expired","evicted","cleared",/' \
+	--report expired,evicted,cleared,pressure
+sets max-entries 's/"max_entries":null/"max_entries":10/' --max-entries 10
+sets max-bytes 's/"max_bytes":null/"max_bytes":1048576/' --max-bytes 1M
+sets max-events 's/"max_events":1048576/"max_events":3/' --max-events 3
+sets 'no limit' 's/"max_entries":10/"max_entries":null/' --max-entries none
+sets mode 's/"0600"/"0640"/' --mode 0640
+sets group 's/"gid":0/"gid":65534/' --group nogroup
+sets 'two things' 's/"evict",/"reject",/; s/"notify"/"drop"/' --when-full reject \
+	--on-expire drop
+is 'set, without JSON' 0 '' '' hbctl set set --wipe=no
+is 'set an unknown belt' 3 '' "there is no belt 'nosuch': *" \
+	hbctl set nosuch --pinned
+
+# A belt in use keeps its entries, and their deadlines.
+belt live --ttl 1m
+awk 'BEGIN {
+	for (i = 0; i < 3000; i++)
+		printf "k%d\tv%d\t%dms\t%d\n", i, i, 1000 + i * i, i + 1
+}' >"$temporary/lines"
+on load "$temporary/lines"
+sort "$temporary/lines" >"$temporary/wanted"
+for options in '--ttl 1s --buckets 2' '--ttl 30d --buckets 1000' '--ttl 1m --buckets 60' \
+	'--policy updating --pinned --wipe' '--on-expire reinsert --max-entries 10'; do
+	# shellcheck disable=SC2086 # words
+	hbctl set live $options
+	on dump --values | sort >"$temporary/out"
+	result "entries stay with $options" "$(same)"
+done
+is 'as many as there were' 0 3000 '' on size
+hbctl create busy --ttl 1h
+(
+	for buckets in 2 3 5 8 13 21 34 55 89 144 233 377 610 987; do
+		hbctl set busy --buckets $buckets --ttl ${buckets}h
+	done
+) &
+awk 'BEGIN { for (i = 0; i < 50000; i++) printf "k%d\tv\n", i }' >"$temporary/many"
+is 'load while it is set' 0 '' '' hbctl -b busy load "$temporary/many"
+wait
+is 'none was lost' 0 50000 '' hbctl -b busy size
+hbctl destroy busy
+
+# Full belts
+belt full --max-entries 2
+on put a 1
+on put b 2
+is 'reject' 4 '' "belt 'full' is full: *" on put c 3
+is 'reject, load' 4 '' "belt 'full' is full: *" on load "$temporary/lines"
+is 'replaced all the same' 0 '' '' on put b 4
+hbctl set full --when-full evict
+is 'evict' 0 '' '' on put c 3
+is 'as many as before' 0 2 '' on size
+like 'info says how full' 0 '*max entries:  2, 2 used
+max bytes:    none, * used
+when full:    evict: *' '' on info
+belt tight --max-bytes 4k
+is 'reject by bytes' 4 '' "belt 'tight' is full: *" on put a "$(text 5000)"
+is 'room for less' 0 '' '' on put a "$(text 500)"
+like 'info says how much' 0 '*max bytes:    4.0 KiB, [5-9]?? B used*' '' on info
+
+# Rights
+chmod 666 /dev/hashbelt
+hbctl create shown --mode 0644
+is 'nobody: set of another'\''s belt' 3 '' \
+	"set is for the owner of belt 'shown', and for root" nobody set shown --pinned
+is 'nobody: set of a hidden belt' 3 '' "set is for the owner of belt 'full', *" \
+	nobody set full --pinned
+hbctl create given --mode 0622
+is 'nobody: set of a belt that he may write' 3 '' \
+	"set is for the owner of belt 'given', *" nobody set given --pinned
+is 'nobody: create for a group of others' 3 '' \
+	"create --group: belt 'own' must be yours, and you in that group, *" \
+	nobody create own --group root
+is 'nobody: create for a group of his' 0 '' '' nobody create own --group nogroup
+is 'nobody: set to a group of others' 3 '' "set --group: belt 'own' must be yours, *" \
+	nobody set own --group 0
+is 'nobody: set to a group of his' 0 '' '' nobody set own --group 65534 --mode 0
+like 'nobody: set without a right to read' 0 '*"mode":"0000",*"pinned":true,*' '' \
+	nobody set own --pinned --json
+chmod 644 /dev/hashbelt
+is 'a device that is for reading: create' 3 '' \
+	'no right to make belts: /dev/hashbelt is open to you for reading only' \
+	nobody create more
+is 'a device that is for reading: set' 3 '' "set is for the owner of belt 'own', *" \
+	nobody set own --pinned
+chmod 600 /dev/hashbelt
+
+# As many belts as there may be
+limit=/sys/module/hashbelt/parameters
+before=$(cat $limit/max_belts)
+echo 1 >$limit/max_belts
+is 'too many belts' 4 '' 'there are as many belts as there may be, *' \
+	hbctl create more
+echo "$before" >$limit/max_belts
+before=$(cat $limit/user_max_belts)
+echo 1 >$limit/user_max_belts
+chmod 666 /dev/hashbelt
+is 'too many belts of one user' 4 '' 'you have as many belts as a user may have, *' \
+	nobody create more
+echo "$before" >$limit/user_max_belts
+before=$(cat $limit/user_max_bytes)
+hbctl set own --mode 0600
+echo 4k >$limit/user_max_bytes
+is 'too much memory of one user' 4 '' "the belts of the owner of 'own' take *" \
+	nobody -b own put a "$(text 5000)"
+echo "$before" >$limit/user_max_bytes
+is 'and then not' 0 '' '' nobody -b own put a "$(text 5000)"
+chmod 600 /dev/hashbelt
+
+# The belt is drawn: 10 buckets of 10 seconds, and what is later
+belt drawn --ttl 90s --buckets 10
+for entry in a:1s b:9.999s c:11s d:12s e:13s f:14s g:35s h:90s; do
+	on put ${entry%:*} x --ttl ${entry#*:}
+done
+on put never x --ttl never
+like 'info --json has the buckets' 0 '*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
+	on info --json
+
+# drawing NAME WIDTH LOCALE - what info draws is the file wanted.
+drawing() {
+	COLUMNS=$2 LC_ALL=$3 hbctl info drawn >"$temporary/info"
+	sed -n '/^entries by/,$p' "$temporary/info" >"$temporary/out"
+	result "$1" "$(same)"
+}
+cat >"$temporary/wanted" <<'.'
+entries by the time that they have left:
+       0s to 10s  2  #####
+      10s to 20s  4  ##########
+      20s to 30s  0
+      30s to 40s  1  ###
+      40s to 50s  0
+       50s to 1m  0
+     1m to 1m10s  0
+  1m10s to 1m20s  0
+  1m20s to 1m30s  0
+  1m30s to 1m40s  1  ###
+   1m40s or more  1  ###
+.
+drawing 'info draws' 31 C
+cp "$temporary/wanted" "$temporary/drawing"
+sed -i 's/##########/########/; s/  #####$/  ####/; s/  ###$/  ##/' "$temporary/wanted"
+drawing 'info draws, however narrow' 1 POSIX
+sed 's/##########/██████████/; s/#####/█████/; s/###/██▌/' "$temporary/drawing" \
+	>"$temporary/wanted"
+drawing 'info draws in UTF-8' 31 C.UTF-8
+drawing 'info draws in utf8' 31 de_DE.utf8
+like 'info draws 80 wide' 0 "*
+      10s to 20s  4  $(printf '%059d' 0 | tr 0 '#')
+*" '' on info
+hbctl set drawn --buckets 1000
+COLUMNS=40 hbctl info drawn | sed '1,/^entries by/d' >"$temporary/drawing"
+awk '{
+	sum += $4
+	if (length($0) > 40)
+		print "a line is too long: " $0
+}
+END {
+	if (NR > 20 || NR < 10)
+		print NR " lines"
+	if (sum != 9)
+		print sum " entries, of 9"
+}' "$temporary/drawing" >"$temporary/wrong"
+result 'info joins many buckets' "$(cat "$temporary/wrong")"
+on clear
+on info >"$temporary/out"
+result 'info does not draw an empty belt' "$(grep 'entries by' "$temporary/out")"
+
+# stat. The time is moved to where a bucket has just fallen off.
+belt late --ttl 90s --buckets 10
+on advance "$(on info --json | sed 's/.*"now_ns":\([0-9]*\).*/\1/' |
+	awk '{ print 10000 - int($1 / 1000000) % 10000 }')ms"
+on put a 1 --ttl 1s
+on put b 1 --ttl 40s
+on advance 2s
+on get a 2>/dev/null
+on get x 2>/dev/null
+like 'stat: misses' 0 '*
+misses: 2
+*
+misses_expired: 1
+*
+misses_cold: 1*' '' on stat
+on advance 48s
+like 'stat: lags' 0 '*
+misses_cold: 1
+lag of expired entries:
+   below 16.384s  1  ####*
+   below 32.768s  0
+  below 1m5.536s  1  ####*' '' on stat
+like 'stat: lags, JSON' 0 \
+	'{"name":"late",*"lags":\[0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,1,0,0,0,0,0,0,0\]}' '' \
+	on stat --json
+valid 'stat --all --json' hbctl stat --all --json
+valid 'info --json' hbctl info late --json
+valid 'belts --json' hbctl belts --json
+hbctl stat --all >"$temporary/stat"
+hbctl belts --json | sed 's/{"name":"\([^"]*\)",.*/belt: \1/' >"$temporary/wanted"
+grep '^belt: ' "$temporary/stat" >"$temporary/out"
+result 'stat --all: all belts' "$(same)"
+
+# judge_prometheus - prints what is wrong with the last output.
+judge_prometheus() {
+	judge_status 0
+	judge_error ''
+	[ "$(tail -c 1 "$temporary/out" | od -An -c | tr -d ' ')" = '\n' ] ||
+		echo 'no newline at the end'
+	awk -f "$(dirname "$0")/prometheus.awk" "$temporary/out" 2>&1
+}
+
+# sample NAME LINE - the last output has it, once.
+sample() {
+	found=$(grep -cFx -- "$2" "$temporary/out")
+	result "$1" "$([ "$found" = 1 ] || echo "$found times: $2")"
+}
+
+hbctl create 'a"b\c'
+hbctl create "$(printf 'x\377')"
+hbctl create 'grün'
+run hbctl stat --all --prometheus
+result 'stat --prometheus --all' "$(judge_prometheus)"
+sample 'prometheus: a counter' 'hashbelt_misses_expired_total{belt="late"} 1'
+sample 'prometheus: its type' '# TYPE hashbelt_misses_expired_total counter'
+sample 'prometheus: a gauge' 'hashbelt_max_entries{belt="full"} 2'
+sample 'prometheus: no limit' 'hashbelt_max_entries{belt="late"} +Inf'
+sample 'prometheus: a lag' \
+	'hashbelt_expired_lag_entries_total{belt="late",le_ms="8192"} 0'
+sample 'prometheus: lags add up' \
+	'hashbelt_expired_lag_entries_total{belt="late",le_ms="16384"} 1'
+sample 'prometheus: all lags' \
+	'hashbelt_expired_lag_entries_total{belt="late",le_ms="+Inf"} 2'
+sample 'prometheus: a name that is escaped' 'hashbelt_entries{belt="a\"b\\c"} 0'
+sample 'prometheus: a name in UTF-8' 'hashbelt_entries{belt="grün"} 0'
+sample 'prometheus: a name that is not' 'hashbelt_entries{belt_base64="eP8="} 0'
+cp "$temporary/out" "$temporary/good"
+run hbctl -b late stat --prometheus
+result 'stat --prometheus' "$(judge_prometheus)"
+result 'stat --prometheus: one belt' "$(grep 'belt="' "$temporary/out" |
+	grep -v '{belt="late"')"
+
+# refuses NAME SCRIPT - the judge finds fault with what sed has made of it.
+refuses() {
+	sed "$2" "$temporary/good" >"$temporary/out"
+	result "the judge finds $1" "$([ -n "$(judge_prometheus)" ] || echo 'all is well')"
+}
+refuses 'a sample twice' '/^hashbelt_hits_total{belt="late"}/p'
+refuses 'a type that is missing' '/^# TYPE hashbelt_hits_total/d'
+refuses 'a label that is not escaped' 's/a\\"b/a"b/'
+refuses 'a value that is none' 's/^\(hashbelt_entries{belt="late"}\) .*/\1 many/'
+
+chmod 666 /dev/hashbelt
+run nobody stat --all --prometheus
+result 'nobody: stat --prometheus --all' "$(judge_prometheus)"
+sed -n 's/^.*{belt="\([^"]*\)".*/\1/p' "$temporary/out" | sort -u >"$temporary/names"
+mv "$temporary/names" "$temporary/out"
+printf '%s\n' all own set shown >"$temporary/wanted"
+result 'nobody: all belts that he may read, and no other' "$(same)"
+chmod 600 /dev/hashbelt
+finish

@@ -1,0 +1,307 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# top.t - hbctl top, on a terminal of its own and without one.
+#
+# The module is loaded anew: then there are only the belts of this test. They are
+# looked at when a key says so, not because time has passed.
+set -u
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+if ! rmmod hashbelt || ! insmod hashbelt.ko; then
+	echo "Bail out! cannot load the module anew"
+	exit 1
+fi
+# shellcheck source=tests/hbctl/belt.sh
+. "$(dirname "$0")/belt.sh"
+
+plan 47
+TERMINFO=$(cd "$(dirname "$0")/../.." && pwd)/terminfo
+export TERMINFO TERM=vt100
+unset COLUMNS LINES
+
+# entries NUMBER - put so many.
+entries() {
+	seq "$1" | sed 's/$/\tvalue/' | on load 2>/dev/null
+}
+
+# shellcheck disable=SC2317 # called by top and once
+# still FILE - with N for what differs each time: the time of day, and memory.
+still() {
+	sed 's/ [0-9][0-9]:[0-9][0-9]:[0-9][0-9] / N /
+		s/\(entr[a-z]*, \)[0-9.]*[BkM]; the .*)/\1N/
+		s/^\([^ ]* *[0-9][0-9]*\) *[0-9.]*[BkM] /\1 N /' "$1"
+}
+
+# shellcheck disable=SC2317 # called by is
+# top STEP... - what hbctl top shows, which looks again only when it is told to.
+top() {
+	top_status=0
+	screen "$@" -- hbctl top --interval 1h >"$temporary/screen" || top_status=$?
+	still "$temporary/screen"
+	return "$top_status"
+}
+
+# shellcheck disable=SC2317 # called by is
+# belts STEP... - the same, but only the names of the belts, in lines.
+belts() {
+	top "$@" >"$temporary/top" || return
+	sed '1,3d; /^$/d; /^q quit/d; /^modes/d; s/ .*//' "$temporary/top"
+}
+
+# shellcheck disable=SC2317 # called by is
+# once OPTION... - as still as that, but without a terminal.
+once() {
+	hbctl top --once --interval 10ms "$@" >"$temporary/once" || return
+	still "$temporary/once"
+}
+
+# table WIDTH RATE - headings and belts, names in so many columns.
+table() {
+	printf "%-$1.$1s %s\n" \
+		NAME    'ENTRIES BYTES LIM% GET/S HIT% PUT/S EXP/S EVI/S QUEUE   LAG STATE' \
+		alpha   "     30 N 75.0     $2    -     $2     $2     $2     0     - H" \
+		default "      0 N    -     $2    -     $2     $2     $2     0     -" \
+		events  "      0 N    -     $2    -     $2     $2     $2     3    1m H" \
+		full    "      2 N  100     $2    -     $2     $2     $2     0     - HF" \
+		"$long" "      0 N    -     $2    -     $2     $2     $2     0     - PH" \
+		'odd\xff' "      1 N    -     $2    -     $2     $2     $2     0     - H" |
+		sed 's/^\(k\{13\}\)k /\1~ /'
+}
+
+# words - the table with states in words.
+words() {
+	sed 's/ PH$/ pinned,halted/; s/ HF$/ halted,full/; s/ H$/ halted/'
+}
+
+# page WIDTH LINES LAST - a screen of so many lines.
+page() {
+	echo "hbctl top  N  every 1h, by NAME"
+	echo "6 belts, 33 entries, N"
+	table "$1" -
+	yes '' | head -n $(($2 - 10))
+	echo "$3"
+}
+
+belt alpha --max-entries 40
+entries 30
+belt events --on-expire notify --ttl 10s
+entries 3
+on advance 1m
+belt full --max-entries 2
+entries 2
+long=$(text 63)
+belt "$long" --pinned
+odd=$(printf 'odd\377')
+belt "$odd"
+entries 1
+
+# 80 columns and 24 lines
+ready='q quit  s sort'
+keys="$ready  arrows scroll  space pause  h columns"
+legend='LIM% of the limit  LAG of 99%  STATE Pinned Halted Full  h keys'
+left='modes as before, cursor visible'
+is 'all belts' 0 "$(page 14 24 "$keys")
+$left" '' top see "$ready" print type q end
+like 'the memory of the module' 0 \
+	'*6 belts, 33 entries, [1-9]*; the module uses [1-9]* of [1-9]* ([0-9]*.[0-9]%)*' '' \
+	screen see "$ready" print type q end -- hbctl top --interval 1h
+is 'columns explained' 0 "$(page 14 24 "$legend")
+$(page 14 24 "$keys")
+$left" '' top see "$ready" type h see 'h keys' print type '?' see "$ready" print type q end
+ctrl_l=$(printf '\f')
+is 'drawn anew' 0 "$(page 14 24 "$keys")
+$left" '' top see "$ready" type "${ctrl_l}h" see 'h keys' type h see "$ready" print type q end
+
+# other terminals and sizes
+TERM=linux
+is 'a Linux console' 0 "$(page 14 24 "$keys")
+$left" '' top see "$ready" print type q end
+is 'larger' 0 "$(page 63 50 "$keys")
+$left" '' top see "$ready" size 132x50 see "$long" print type q end
+TERM=vt100
+is 'larger, on another terminal' 0 "$(page 63 50 "$keys")
+$left" '' top see "$ready" size 132x50 see "$long" print type q end
+is 'larger from the beginning' 0 "$(page 63 50 "$keys")
+$left" '' top size 132x50 see "$ready" print type q end
+is 'back again' 0 "$(page 14 24 "$keys")
+$left" '' top size 132x50 see "$long" size 80x24 see 'kkk~ ' print type q end
+is 'so large that states are words' 0 "$(page 63 24 "$keys" | words)
+$left" '' top size 142x24 see "$ready" print type q end
+like 'small' 0 "hbctl top  *~
+6 belts, 33 entries, ?*~
+NAME     ENTRIES BYTES ~
+alpha         30 *~
+q quit  s sort  arrows ~
+$left" '' top see "$ready" size 24x5 see 'arrows ~' print type q end
+is 'hardly there' 0 "$left" '' \
+	top see "$ready" size 5x4 see 'q qu~' size 2x1 see 'q~' type q end
+
+# how it ends
+ctrl_c=$(printf '\003')
+is 'ctrl-c' 0 "$left" '' top see "$ready" type "$ctrl_c" end
+is 'SIGTERM' 0 "$left" '' top see "$ready" signal 15 end
+is 'SIGHUP' 0 "$left" '' top see "$ready" signal 1 end
+is 'the terminal goes away' 0 '' '' top see "$ready" hangup
+trap '' HUP
+is 'the terminal goes away, which is ignored' 0 '' '' top see "$ready" hangup
+trap - HUP
+is 'Q' 0 "$left" '' top see "$ready" type Q end
+
+# order
+is 'by entries' 0 'alpha
+full
+odd\xff
+default
+events
+kkkkkkkkkkkkk~' '' belts see "$ready" type s see 'by ENTRIES' print type q end
+is 'by the use of the limit' 0 'full
+alpha
+default
+events
+kkkkkkkkkkkkk~
+odd\xff' '' belts see "$ready" type sss see 'by LIM%' print type q end
+is 'by what is queued' 0 'events
+alpha
+default
+full
+kkkkkkkkkkkkk~
+odd\xff' '' belts see "$ready" type SSS see 'by QUEUE' print type q end
+is 'by name again' 0 'alpha
+default
+events
+full
+kkkkkkkkkkkkk~
+odd\xff' '' belts see "$ready" type S see 'by STATE' type s see 'by NAME' print type q end
+
+# what happens meanwhile
+cat >"$temporary/gets" <<'END'
+for key in 1 2 3; do
+	hbctl -b alpha get $key || exit
+done >/dev/null
+! hbctl -b alpha get none 2>/dev/null
+END
+belt=alpha
+like 'rates' 0 "*alpha  *[0-9] N 75.0  *[0-9] 75.0     0     0     0     0     - H*" '' \
+	top see "$ready" type ' ' see ', paused' run "sh $temporary/gets" \
+	type ' ' lose ', paused' print type q end
+like 'puts, and a full belt that is full no more' 0 \
+	"*alpha *31 N 77.5     0    -  *[0-9]     0     0     0     - H*full *1 N 50.0     0 *" '' \
+	top see "$ready" type ' ' see ', paused' \
+	run 'hbctl -b alpha put x 1 && hbctl -b full rm 1' \
+	type ' ' lose ', paused' print type q end
+is 'belts come and go' 0 'alpha
+default
+events
+full
+kkkkkkkkkkkkk~
+new' '' belts see "$ready" type ' ' see ', paused' \
+	run "hbctl destroy '$odd' && hbctl create new" type ' ' see new print type q end
+is 'what has gone is gone' 0 'alpha
+default
+events
+full
+kkkkkkkkkkkkk~' '' belts see "$ready" type ' ' see ', paused' run 'hbctl destroy new' \
+	type ' ' lose new print type q end
+
+# more belts than lines
+for number in $(seq -w 1 30); do
+	belt "b$number"
+done
+# names FIRST LAST - of these belts.
+names() {
+	seq -w "$1" "$2" | sed 's/^/b/'
+}
+is 'the first of them' 0 "alpha
+$(names 01 19)" '' belts see '  1-20' print type q end
+is 'down' 0 "$(names 03 22)" '' \
+	belts see '  1-20' type j see '  2-21' type jj see '  4-23' print type q end
+up=$(printf '\033OA') down=$(printf '\033OB')
+is 'arrows' 0 "$(names 02 21)" '' belts see '  1-20' type "$down$down$down" see '  4-23' \
+	type "$up" see '  3-22' print type q end
+is 'no further than the end' 0 "$(names 15 30)
+default
+events
+full
+kkkkkkkkkkkkk~" '' belts see '  1-20' type jjjjjjjjjjjjjjjjjjjjjjjjjj see '  16-35' print type q end
+is 'no further than the beginning' 0 "alpha
+$(names 01 19)" '' belts see '  1-20' type jjj see '  4-23' type kkkkk see '  1-20' print \
+	type q end
+page_down=$(printf '\033[6~') page_up=$(printf '\033[5~')
+TERM=linux
+is 'a page down' 0 "$(names 15 30)
+default
+events
+full
+kkkkkkkkkkkkk~" '' belts see '  1-20' type "$page_down" see '  16-35' print type q end
+is 'a page up' 0 "alpha
+$(names 01 19)" '' \
+	belts see '  1-20' type "$page_down" see '  16-35' type "$page_up" see '  1-20' print \
+	type q end
+is 'belts that go, while others are looked at' 0 "alpha
+$(names 01 14)
+default
+events
+full
+kkkkkkkkkkkkk~" '' belts see '  1-20' type "$page_down" see '  16-35' type ' ' see ', paused' \
+	run "seq 15 30 | sed s/^/b/ | xargs -n 1 hbctl destroy" \
+	type ' ' lose '  16' print type q end
+TERM=vt100
+for number in $(seq -w 1 14); do
+	hbctl destroy "b$number"
+done
+
+# terminals that will not do
+is 'an unknown terminal' 4 "$left" "cannot use the terminal 'vt999': set TERM, or use --once" \
+	env TERM=vt999 screen end -- hbctl top
+is 'one that cannot be drawn on' 4 "$left" \
+	"cannot use the terminal 'dumb': set TERM, or use --once" \
+	env TERM=dumb screen end -- hbctl top
+is 'no TERM' 4 "$left" 'TERM is not set: set it, or use --once' \
+	env -u TERM screen end -- hbctl top
+is 'an empty TERM' 4 "$left" 'TERM is not set: set it, or use --once' \
+	env TERM= screen end -- hbctl top
+is 'no terminal at all' 2 '' 'top: stdin or stdout is no terminal: use --once *' hbctl top
+is 'no device' 3 "$left" 'there is no device /nonexistent: *' \
+	screen end -- hbctl -D /nonexistent top
+is 'the interval: no duration' 2 '' "top: --interval: 'x' is not a duration as *" \
+	hbctl top --once --interval x
+is 'the interval: too short' 2 '' 'top: --interval: 9ms is not from 10ms to 1d *' \
+	hbctl top --once --interval 9ms
+is 'the interval: too long' 2 '' 'top: --interval: 25h is not from 10ms to 1d *' \
+	hbctl top --once --interval 25h
+
+# without a terminal
+belt "$odd"
+entries 1
+on halt
+hbctl -b full put 1 value
+TERM=vt999
+is 'once' 0 "hbctl top  N  every 10ms, by NAME
+6 belts, 34 entries, N
+$(table 63 0 | sed 's/30 N 75.0/31 N 77.5/' | words)" '' once
+rates='"gets_per_second":0,"hit_percent":null,"puts_per_second":0'
+rates=$rates',"expired_per_second":0,"evicted_per_second":0'
+# object NAME ENTRIES LIMIT QUEUED LAG PINNED HALTED FULL - what JSON has of a belt.
+object() {
+	echo "{$1,\"entries\":$2,\"bytes\":N,\"limit_percent\":$3,$rates,\"queued\":$4," \
+		"\"lag_ms\":$5,\"pinned\":$6,\"halted\":$7,\"full\":$8}" | tr -d ' '
+}
+json 'in JSON' 0 "$(object '"name":"alpha"' 31 77.5 0 null false true false
+	object '"name":"default"' 0 null 0 null false false false
+	object '"name":"events"' 0 null 3 65536 false true false
+	object '"name":"full"' 2 100 0 null false true true
+	object "\"name\":\"$long\"" 0 null 0 null true true false
+	object '"name_base64":"b2Rk/w=="' 1 null 0 null false true false)" '' \
+	hbctl --json top --interval 10ms
+valid 'which is valid' hbctl top --json --interval 10ms
+chmod 666 /dev/hashbelt
+belt readable --mode 0604
+belt writable --mode 0602
+like 'what somebody else may read' 0 '*
+1 belt, 0 entries, *
+NAME *
+readable *0 *' '' nobody top --once --interval 10ms
+finish

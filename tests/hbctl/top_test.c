@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The model of hbctl top: rates from two looks, sorting, and how it is written. */
+#include <locale.h>
+#include <wchar.h>
+
+#include "../device/tap.h"
+#include "top.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define SECOND	1000000000ULL
+/* Numbers that are nearer than this are the same. */
+#define EPSILON	0.000000001
+
+static struct top_samples before, now;
+static struct top_row rows[8];
+
+static bool is_text(const char *got, const char *want, const char *what)
+{
+	if (ok(!strcmp(got, want), "%s: '%s'", what, want))
+		return true;
+	note("is '%s'", got);
+	return false;
+}
+
+/* A belt as it is seen at one of the two moments. */
+static struct top_sample *belt(struct top_samples *samples, const char *name, __u64 id)
+{
+	struct top_sample *sample = top_samples_add(samples);
+
+	if (!sample)
+		bail_out("out of memory");
+	memcpy(sample->info.name, name, strlen(name));
+	sample->info.id = id;
+	sample->when_ns = 1000 * SECOND;
+	return sample;
+}
+
+/* Forgets all belts. */
+static void anew(void)
+{
+	before.count = 0;
+	now.count = 0;
+}
+
+/* A belt that was seen before, @seconds ago. */
+static struct top_sample *seen_belt(const char *name, __u64 id, double seconds)
+{
+	struct top_sample *sample;
+
+	belt(&before, name, id);
+	sample = belt(&now, name, id);
+	sample->when_ns += seconds * SECOND;
+	return sample;
+}
+
+static bool is_near(double got, double want, const char *what)
+{
+	if (ok(got > want - EPSILON && got < want + EPSILON, "%s: %g", what, want))
+		return true;
+	note("is %.12g", got);
+	return false;
+}
+
+static void test_rates(void)
+{
+	struct top_sample *sample;
+	double *values = rows[0].values;
+
+	anew();
+	sample = seen_belt("a", 1, 2.5);
+	before.belts[0].counters[HASHBELT_STAT_HITS] = 1000;
+	before.belts[0].counters[HASHBELT_STAT_EXPIRED] = 7;
+	sample->counters[HASHBELT_STAT_HITS] = 1030;
+	sample->counters[HASHBELT_STAT_MISSES] = 10;
+	sample->counters[HASHBELT_STAT_MISSES_EXPIRED] = 4;
+	sample->counters[HASHBELT_STAT_PUTS_NEW] = 3;
+	sample->counters[HASHBELT_STAT_PUTS_REPLACED] = 2;
+	sample->counters[HASHBELT_STAT_EXPIRED] = 8;
+	sample->counters[HASHBELT_STAT_EVICTED] = 15;
+	sample->counters[HASHBELT_STAT_PRESSURE] = 5;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_GETS], 16, "gets a second");
+	is_near(values[TOP_HITS], 75, "hits, percent of these gets");
+	is_near(values[TOP_PUTS], 2, "puts a second, new ones and others");
+	is_near(values[TOP_EXPIRED], 0.4, "expired a second");
+	is_near(values[TOP_EVICTED], 8, "evicted a second, for whatever reason");
+	top_rows(rows, &now, &now);
+	is_near(values[TOP_GETS], -1, "no rate without time between");
+	is_near(values[TOP_HITS], -1, "no hits without gets");
+}
+
+/* Belts come and go, and are made anew with an old name. */
+static void test_identity(void)
+{
+	anew();
+	belt(&before, "same", 7)->counters[HASHBELT_STAT_HITS] = 5;
+	belt(&before, "anew", 3)->counters[HASHBELT_STAT_HITS] = 5;
+	belt(&before, "gone", 9)->counters[HASHBELT_STAT_HITS] = 5;
+	belt(&now, "same", 7)->when_ns += SECOND;
+	now.belts[0].counters[HASHBELT_STAT_HITS] = 6;
+	belt(&now, "anew", 11)->counters[HASHBELT_STAT_HITS] = 9;
+	belt(&now, "new", 10)->counters[HASHBELT_STAT_HITS] = 9;
+	top_rows(rows, &now, &before);
+	is_near(rows[0].values[TOP_GETS], 1, "a belt is known again, gets a second");
+	is_near(rows[0].values[TOP_HITS], 100, "and its hits");
+	is_near(rows[1].values[TOP_GETS], -1, "one made anew has no rate yet");
+	is_near(rows[1].values[TOP_HITS], -1, "nor hits");
+	is_near(rows[2].values[TOP_GETS], -1, "nor has a new one");
+	is_text(rows[2].name, "new", "one that has gone takes no row");
+	before.count = 0;
+	top_rows(rows, &now, &before);
+	is_near(rows[0].values[TOP_GETS], -1, "nor has any at the first look");
+}
+
+static void test_limits(void)
+{
+	struct hashbelt_info *info;
+	double *values = rows[0].values;
+
+	anew();
+	info = &seen_belt("a", 1, 1)->info;
+	info->entries = 12345;
+	info->bytes = 54321;
+	info->queued = 77;
+	info->used_entries = 30;
+	info->used_bytes = 500;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_ENTRIES], 12345, "entries");
+	is_near(values[TOP_BYTES], 54321, "bytes");
+	is_near(values[TOP_QUEUED], 77, "queued");
+	is_near(values[TOP_LIMIT], -1, "no limit");
+	info->max_entries = 40;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_LIMIT], 75, "use of the limit of entries");
+	info->max_bytes = 625;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_LIMIT], 80, "use of the nearer limit");
+	is_near(values[TOP_STATE], 0, "nothing to say of the state");
+	info->state = HASHBELT_HALTED;
+	info->policy = HASHBELT_PINNED | HASHBELT_EVICT;
+	info->used_entries = 40;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED | TOP_FULL, "all of the state");
+	info->used_entries = 39;
+	now.belts[0].counters[HASHBELT_STAT_REJECTED] = 1;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED | TOP_FULL,
+		"full is a belt that has refused something");
+	before.belts[0].counters[HASHBELT_STAT_REJECTED] = 1;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED, "and not for ever");
+}
+
+static const struct lag_case {
+	__u64 lags[HASHBELT_LAGS];
+	double bound;
+	const char *text;
+} lag_cases[] = {
+	{ { 0 }, -1, "-" },
+	{ { 1 }, 1, "1ms" },
+	{ { 99, 0, 0, 1 }, 1, "1ms" },
+	{ { 98, 0, 0, 2 }, 8, "8ms" },
+	{ { 989, 0, 11 }, 4, "4ms" },
+	{ { 990, 0, 10 }, 1, "1ms" },
+	{ { [9] = 1 }, 512, "512ms" },
+	{ { [10] = 1 }, 1024, "1s" },
+	{ { [15] = 1 }, 32768, "33s" },
+	{ { [16] = 1 }, 65536, "1m" },
+	{ { [22] = 1 }, 4194304, "70m" },
+	{ { [23] = 1 }, 8388608, ">70m" },
+	{ { 1ULL << 60, [23] = 1ULL << 60 }, 8388608, ">70m" },
+};
+
+/* What the line of a belt says in a column, other than the name. */
+static const char *cell(const struct top_row *row, enum top_column column)
+{
+	static char line[TOP_LINE_SIZE];
+	int widths[TOP_COLUMNS], i;
+	char *word, *rest = line;
+
+	top_layout(widths, row, 1, TOP_WIDTH);
+	top_line(line, row, widths);
+	word = strtok_r(NULL, " ", &rest);
+	for (i = 0; word && i < (int)column; i++)
+		word = strtok_r(NULL, " ", &rest);
+	return word ? word : "";
+}
+
+static void test_lags(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lag_cases); i++) {
+		anew();
+		memcpy(belt(&now, "a", 1)->lags, lag_cases[i].lags,
+		       sizeof(lag_cases[i].lags));
+		top_rows(rows, &now, &before);
+		is_near(rows[0].values[TOP_LAG], lag_cases[i].bound, "99 % of lags");
+		is_text(cell(rows, TOP_LAG), lag_cases[i].text, "written");
+	}
+}
+
+static const struct number_case {
+	enum top_column column;
+	double value;
+	const char *text;
+} number_cases[] = {
+	{ TOP_ENTRIES, 0, "0" },
+	{ TOP_ENTRIES, 9999999, "9999999" },
+	{ TOP_ENTRIES, 10000000, "10.0M" },
+	{ TOP_ENTRIES, 18446744073709551615.0, "18.4E" },
+	{ TOP_BYTES, 0, "0B" },
+	{ TOP_BYTES, 999, "999B" },
+	{ TOP_BYTES, 1000, "0.98k" },
+	{ TOP_BYTES, 1024, "1.00k" },
+	{ TOP_BYTES, 10234, "9.99k" },
+	{ TOP_BYTES, 10240, "10.0k" },
+	{ TOP_BYTES, 102348, "99.9k" },
+	{ TOP_BYTES, 1023 * 1024, "1.00M" },
+	{ TOP_BYTES, 18446744073709551615.0, "16.0E" },
+	{ TOP_LIMIT, -1, "-" },
+	{ TOP_LIMIT, 0, "0.0" },
+	{ TOP_LIMIT, 29.3, "29.3" },
+	{ TOP_LIMIT, 99.99, "99.9" },
+	{ TOP_LIMIT, 100, "100" },
+	{ TOP_LIMIT, 999.9, "999" },
+	{ TOP_LIMIT, 1e9, "999+" },
+	{ TOP_HITS, 99.9999, "99.9" },
+	{ TOP_GETS, 0, "0" },
+	{ TOP_GETS, 0.04, "0.0" },
+	{ TOP_GETS, 9.94, "9.9" },
+	{ TOP_GETS, 9.96, "10" },
+	{ TOP_GETS, 99999.4, "99999" },
+	{ TOP_GETS, 99999.6, "100k" },
+	{ TOP_GETS, 1234567, "1.23M" },
+	{ TOP_GETS, 999499, "999k" },
+	{ TOP_GETS, 999501, "1.00M" },
+	{ TOP_QUEUED, 99999, "99999" },
+	{ TOP_QUEUED, 1048576, "1.05M" },
+	{ TOP_STATE, 0, "" },
+	{ TOP_STATE, TOP_PINNED | TOP_HALTED | TOP_FULL, "PHF" },
+	{ TOP_STATE, TOP_HALTED, "H" },
+};
+
+static void test_numbers(void)
+{
+	struct top_row row;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(number_cases); i++) {
+		row = (struct top_row){ .name = "a" };
+		row.values[number_cases[i].column] = number_cases[i].value;
+		is_text(cell(&row, number_cases[i].column), number_cases[i].text,
+			top_heading(number_cases[i].column));
+	}
+}
+
+static const char *order(void)
+{
+	static char text[8];
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		text[i] = rows[i].name[0];
+	return text;
+}
+
+static void test_sort(void)
+{
+	static const struct top_row unsorted[] = {
+		{ "d", { [TOP_ENTRIES] = 5, [TOP_LIMIT] = -1, [TOP_STATE] = TOP_HALTED } },
+		{ "b", { [TOP_ENTRIES] = 5, [TOP_LIMIT] = 0, [TOP_STATE] = 0 } },
+		{ "c", { [TOP_ENTRIES] = 50, [TOP_LIMIT] = 99, [TOP_STATE] = TOP_FULL } },
+		{ "a", { [TOP_ENTRIES] = 7, [TOP_LIMIT] = -1, [TOP_STATE] = TOP_PINNED } },
+	};
+
+	memcpy(rows, unsorted, sizeof(unsorted));
+	top_sort(rows, 4, TOP_NAME);
+	is_text(order(), "abcd", "by name");
+	top_sort(rows, 4, TOP_ENTRIES);
+	is_text(order(), "cabd", "by a number, from the largest, then by name");
+	top_sort(rows, 4, TOP_LIMIT);
+	is_text(order(), "cbad", "what is not known is last");
+	top_sort(rows, 4, TOP_STATE);
+	is_text(order(), "cdab", "full belts first");
+	top_sort(rows, 0, TOP_NAME);
+}
+
+/* Columns that a line takes. */
+static int width_of(const char *line)
+{
+	wchar_t wide[TOP_LINE_SIZE];
+	size_t count = mbstowcs(wide, line, TOP_LINE_SIZE);
+
+	return count == (size_t)-1 ? -1 : wcswidth(wide, count);
+}
+
+/* The widest that each column can be. */
+static struct top_row widest(void)
+{
+	struct top_row row;
+	int i;
+
+	for (i = 0; i < TOP_COLUMNS; i++)
+		row.values[i] = 99999;
+	row.values[TOP_ENTRIES] = 9999999;
+	row.values[TOP_BYTES] = 12.3 * 1024;
+	row.values[TOP_LAG] = 512;
+	row.values[TOP_STATE] = TOP_PINNED | TOP_HALTED | TOP_FULL;
+	memset(row.name, 'n', 63);
+	row.name[63] = '\0';
+	return row;
+}
+
+static const char headings[] =
+	"NAME           ENTRIES BYTES LIM% GET/S HIT% PUT/S EXP/S EVI/S QUEUE   LAG STATE";
+static const char full_row[] =
+	"nnnnnnnnnnnnn~ 9999999 12.3k 999+ 99999 999+ 99999 99999 99999 99999 512ms PHF";
+
+static void test_layout(void)
+{
+	struct top_row row = widest();
+	int widths[TOP_COLUMNS];
+	char line[TOP_LINE_SIZE];
+
+	top_layout(widths, &row, 1, 80);
+	top_line(line, NULL, widths);
+	is_text(line, headings, "headings");
+	top_line(line, &row, widths);
+	is_text(line, full_row, "a row");
+	top_layout(widths, &row, 1, 66 + 63 - 1);
+	top_line(line, &row, widths);
+	ok(!!strstr(line, "nnn~ "), "more columns: more of a name");
+	top_layout(widths, &row, 1, 66 + 63);
+	top_line(line, &row, widths);
+	ok(!strncmp(line, row.name, 63) && strstr(line, " PHF"), "and all of it");
+	top_layout(widths, &row, 1, 0);
+	top_line(line, &row, widths);
+	ok(!strncmp(line, row.name, 63), "no bound: the whole name");
+	ok(!!strstr(line, " pinned,halted,full"), "and the state in words");
+	is_int(width_of(line), 66 + 63 + 13, "and nothing more");
+	row.name[9] = '\0';
+	top_layout(widths, &row, 1, 80);
+	is_int(widths[TOP_NAME], 9, "a short name leaves space");
+	top_layout(widths, &row, 1, 66 + 9 + 12);
+	is_int(widths[TOP_STATE], 5, "not enough for words");
+	top_layout(widths, &row, 1, 66 + 9 + 13);
+	is_int(widths[TOP_STATE], 18, "enough for words");
+	top_layout(widths, &row, 1, 20);
+	is_int(widths[TOP_NAME], 8, "a narrow terminal: something of the name");
+	top_layout(widths, NULL, 0, 80);
+	top_line(line, NULL, widths);
+	ok(width_of(line) <= 80, "no belts at all: headings of %d columns", width_of(line));
+}
+
+static void test_summary(void)
+{
+	struct top_row row = { "a", { [TOP_ENTRIES] = 1, [TOP_BYTES] = 100 } };
+	char line[TOP_LINE_SIZE];
+
+	top_summary(line, &row, 1, -1, -1);
+	is_text(line, "1 belt, 1 entry, 100B", "one");
+	top_summary(line, NULL, 0, 5, 1 << 20);
+	is_text(line, "0 belts, 0 entries, 0B; the module uses 5B of 1.00M (0.0%)", "none");
+	rows[0] = widest();
+	rows[1] = widest();
+	top_summary(line, rows, 2, 999 * 1024, 12.3 * (1 << 30));
+	is_text(line, "2 belts, 20.0M entries, 24.6k; the module uses 999k of 12.3G (0.0%)",
+		"the sum");
+	ok(strlen(line) + strlen("131072") < TOP_WIDTH, "which has room for more belts");
+}
+
+static const struct name_case {
+	const char *name, *text, *ascii;
+} name_cases[] = {
+	{ "plain-1.x", "plain-1.x", "plain-1.x" },
+	{ "a b", "a b", "a b" },
+	{ "back\\slash", "back\\\\slash", "back\\\\slash" },
+	{ "\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9", "\\xc3\\xa9t\\xc3\\xa9" },
+	{ "\xe4\xb8\xad", "\xe4\xb8\xad", "\\xe4\\xb8\\xad" },
+	{ "bad\xff!", "bad\\xff!", "bad\\xff!" },
+	{ "short\xe4\xb8", "short\\xe4\\xb8", "short\\xe4\\xb8" },
+	{ "csi\xc2\x9bK", "csi\\xc2\\x9bK", "csi\\xc2\\x9bK" },
+	{ "rtl\xe2\x80\xae", "rtl\\xe2\\x80\\xae", "rtl\\xe2\\x80\\xae" },
+	{ "esc\x1b[2J", "esc\\x1b[2J", "esc\\x1b[2J" },
+};
+
+static void test_names(bool utf8)
+{
+	char name[HASHBELT_NAME_SIZE];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(name_cases); i++) {
+		anew();
+		belt(&now, name_cases[i].name, 1);
+		top_rows(rows, &now, &before);
+		is_text(rows[0].name, utf8 ? name_cases[i].text : name_cases[i].ascii,
+			utf8 ? "UTF-8 name" : "name");
+	}
+	anew();
+	memset(name, 0xff, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	belt(&now, name, 1);
+	top_rows(rows, &now, &before);
+	is_int(strlen(rows[0].name), 63 * 4, "a name that is all escapes");
+}
+
+static const struct cut_case {
+	const char *text;
+	int width;
+	const char *cut;
+} cut_cases[] = {
+	{ "abc", 3, "abc" },
+	{ "abcd", 3, "ab~" },
+	{ "abcd", 1, "~" },
+	{ "abcd", 0, "" },
+	{ "", 0, "" },
+	{ "\xc3\xa9t\xc3\xa9", 3, "\xc3\xa9t\xc3\xa9" },
+	{ "\xc3\xa9t\xc3\xa9", 2, "\xc3\xa9~" },
+	{ "\xe4\xb8\xad\xe6\x96\x87", 4, "\xe4\xb8\xad\xe6\x96\x87" },
+	{ "\xe4\xb8\xad\xe6\x96\x87", 3, "\xe4\xb8\xad~" },
+	{ "\xe4\xb8\xad\xe6\x96\x87", 2, "~" },
+};
+
+static void test_cut(void)
+{
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cut_cases); i++) {
+		strcpy(text, cut_cases[i].text);
+		top_cut(text, cut_cases[i].width);
+		is_text(text, cut_cases[i].cut, "cut");
+	}
+}
+
+int main(void)
+{
+	plan(7 + 7 + 10 + 2 * ARRAY_SIZE(lag_cases) + ARRAY_SIZE(number_cases) + 4 + 12 + 4 +
+	     2 * (ARRAY_SIZE(name_cases) + 1) + ARRAY_SIZE(cut_cases));
+	test_rates();
+	test_identity();
+	test_limits();
+	test_lags();
+	test_numbers();
+	test_sort();
+	test_layout();
+	test_summary();
+	test_names(false);
+	if (setlocale(LC_CTYPE, "C.UTF-8")) {
+		test_names(true);
+		test_cut();
+	} else {
+		skip(ARRAY_SIZE(name_cases) + 1 + ARRAY_SIZE(cut_cases),
+		     "there is no locale C.UTF-8");
+	}
+	top_samples_free(&before);
+	top_samples_free(&now);
+	return done_testing();
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What happens after: the queue of events, and handlers. */
+#include <kunit/test.h>
+
+#include "belt.h"
+
+static struct hashbelt_belt *make(struct kunit *test, struct hashbelt_config config)
+{
+	struct hashbelt_belt *belt;
+
+	config.ttl = 240 * SEC;
+	config.buckets = 5;
+	belt = hashbelt_create(&config);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(belt));
+	hashbelt_halt(belt);
+	test->priv = belt;
+	return belt;
+}
+
+static struct hashbelt_belt *make_notifying(struct kunit *test, u32 reasons)
+{
+	return make(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .reasons = reasons,
+	});
+}
+
+static struct hashbelt_belt *make_reinserting(struct kunit *test)
+{
+	return make(test, (struct hashbelt_config){ .handler = HASHBELT_REINSERT });
+}
+
+static int event_init(struct kunit *test)
+{
+	return hb_core_init();
+}
+
+/* That all memory has been given back is for hb_memory_exit() to say. */
+static void event_exit(struct kunit *test)
+{
+	if (test->priv)
+		hashbelt_destroy(test->priv);
+	hb_core_exit();
+}
+
+/* Takes one event and settles it; the record says 0 if there is none. */
+static struct hashbelt_event take(struct hashbelt_belt *belt, unsigned int *key)
+{
+	struct hashbelt_event record = {};
+	struct hb_fifo events = {};
+	u64 lost;
+
+	if (hashbelt_take_events(belt, &events, SIZE_MAX, 1, false, &lost))
+		return record;
+	hashbelt_describe_event(events.first, &record);
+	record.lost = lost;
+	memcpy(key, hashbelt_event_entry(events.first)->data, sizeof(*key));
+	hashbelt_settle_events(belt, &events, false);
+	return record;
+}
+
+static void expect(struct kunit *test, unsigned int key, enum hashbelt_reason reason)
+{
+	struct hashbelt_event event;
+	unsigned int is = ~0;
+
+	event = take(test->priv, &is);
+	KUNIT_EXPECT_EQ(test, event.reason, (u32)reason);
+	KUNIT_EXPECT_EQ(test, is, key);
+}
+
+static void expect_none(struct kunit *test)
+{
+	unsigned int key;
+
+	KUNIT_EXPECT_EQ(test, take(test->priv, &key).reason, 0u);
+}
+
+/* Until the index has grown or shrunk, and its old table is gone. */
+static void settle_down(struct hashbelt_belt *belt)
+{
+	flush_work(&belt->work);
+	rcu_barrier();
+	flush_workqueue(hb_belt_wq);
+}
+
+static void an_expired_entry_is_the_event(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	unsigned int i, key;
+	u64 used;
+
+	for (i = 0; i < 100; i++)
+		put(belt, i);
+	settle_down(belt);
+	used = hb_memory_used();
+	hashbelt_advance(belt, 300 * SEC);
+	settle_down(belt);
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 100ULL);
+	KUNIT_EXPECT_LE(test, hb_memory_used(), used);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, take(belt, &key).reason, (u32)HASHBELT_EXPIRED);
+	expect_none(test);
+	hb_limbo_flush(belt);
+	KUNIT_EXPECT_LE(test, hb_memory_used(), used - 100 * 80);
+}
+
+static void a_record_says_what_there_was(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	struct hashbelt_item item = { .flags = 77, .ttl_ms = 1000 };
+	u64 now = hashbelt_now(belt);
+	struct hashbelt_event event;
+	unsigned int key = 5;
+
+	put_bytes(belt, &key, sizeof(key), "value", 5, &item);
+	hashbelt_advance(belt, 100 * SEC);
+	event = take(belt, &key);
+	KUNIT_EXPECT_EQ(test, event.size, 80u);
+	KUNIT_EXPECT_EQ(test, event.reason, (u32)HASHBELT_EXPIRED);
+	KUNIT_EXPECT_EQ(test, event.sequence, 1ULL);
+	KUNIT_EXPECT_EQ(test, event.lost, 0ULL);
+	KUNIT_EXPECT_EQ(test, event.deadline_ns, now + SEC);
+	KUNIT_EXPECT_EQ(test, event.handed_ns, now + 100 * SEC);
+	KUNIT_EXPECT_EQ(test, event.version, item.version);
+	KUNIT_EXPECT_EQ(test, event.flags, 77u);
+	KUNIT_EXPECT_EQ(test, event.key_len, 4u);
+	KUNIT_EXPECT_EQ(test, event.value_len, 5u);
+	put_ttl(belt, 6, HASHBELT_TTL_NEVER);
+	key = 6;
+	hashbelt_expire(belt, &key, sizeof(key));
+	KUNIT_EXPECT_EQ(test, take(belt, &key).deadline_ns, HASHBELT_TTL_NEVER);
+}
+
+/* The deadline is told as it was, though a reader had sealed it. */
+static void a_sealed_deadline_is_told_as_it_was(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	u64 now = hashbelt_now(belt);
+	unsigned int key;
+
+	put(belt, 1);
+	move_time_only(belt, 240 * SEC);
+	KUNIT_EXPECT_FALSE(test, has(belt, 1));
+	hashbelt_advance(belt, 60 * SEC);
+	KUNIT_EXPECT_EQ(test, take(belt, &key).deadline_ns, now + 240 * SEC);
+}
+
+static void sequences_have_no_gaps(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
+	unsigned int key, i;
+
+	for (key = 0; key < 500; key++) {
+		put_ttl(belt, key, 1000 * (1 + key % 200));
+		if (key % 5 == 0)
+			take_out(belt, key);
+		if (key % 5 == 1)
+			put(belt, key);
+	}
+	hashbelt_advance(belt, 1000 * SEC);
+	for (i = 1; i <= 600; i++)
+		KUNIT_ASSERT_EQ(test, take(belt, &key).sequence, (u64)i);
+	expect_none(test);
+}
+
+static void a_belt_reports_the_reasons_that_are_wanted(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	enum hashbelt_reason reason;
+	unsigned int key = 1;
+
+	for (reason = HASHBELT_EXPIRED; reason <= HASHBELT_PRESSURE; reason++) {
+		struct hashbelt_config config = {
+			.reasons = HASHBELT_REPORT(reason),
+			.policy = HASHBELT_EVICT, .max_entries = 2,
+		};
+
+		hashbelt_set(belt, &config, HASHBELT_SET_REASONS | HASHBELT_SET_POLICY |
+			     HASHBELT_SET_MAX_ENTRIES);
+		put_ttl(belt, 2, 1000);
+		put(belt, key);				/* 1 */
+		put(belt, key);				/* 1 is replaced */
+		put(belt, 3);				/* 2 is evicted */
+		take_out(belt, key);			/* 1 is removed */
+		config.max_entries = 0;
+		hashbelt_set(belt, &config, HASHBELT_SET_MAX_ENTRIES);
+		hashbelt_advance(belt, 300 * SEC);	/* 3 expires */
+		put(belt, 4);
+		hb_evict(belt, HASHBELT_PRESSURE, 1);
+		put(belt, 5);
+		hashbelt_clear(belt);
+		flush_work(&belt->work);
+		switch (reason) {
+		case HASHBELT_EXPIRED:
+			expect(test, 3, reason);
+			break;
+		case HASHBELT_EVICTED:
+			expect(test, 2, reason);
+			break;
+		case HASHBELT_REPLACED:
+		case HASHBELT_REMOVED:
+			expect(test, 1, reason);
+			break;
+		case HASHBELT_PRESSURE:
+			expect(test, 4, reason);
+			break;
+		case HASHBELT_CLEARED:
+			expect(test, 5, reason);
+			break;
+		case HASHBELT_RELEASED:	/* needs a descriptor */
+			break;
+		}
+		expect_none(test);
+	}
+}
+
+/* 4 */
+static void events_of_a_key_come_in_their_order(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
+
+	put(belt, 1);
+	move_time_only(belt, 300 * SEC);
+	put(belt, 1);			/* the first expired before this */
+	put(belt, 1);
+	take_out(belt, 1);
+	put(belt, 1);
+	hashbelt_clear(belt);
+	put(belt, 1);			/* and this life was cleared before that */
+	hashbelt_advance(belt, 300 * SEC);
+	expect(test, 1, HASHBELT_EXPIRED);
+	expect(test, 1, HASHBELT_REPLACED);
+	expect(test, 1, HASHBELT_REMOVED);
+	expect(test, 1, HASHBELT_CLEARED);
+	expect(test, 1, HASHBELT_EXPIRED);
+	expect_none(test);
+}
+
+static void a_full_queue_drops_the_oldest_and_says_so(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .max_events = 10,
+	});
+	struct hashbelt_event event;
+	unsigned int key;
+
+	for (key = 0; key < 25; key++) {
+		put(belt, key);
+		hashbelt_expire(belt, &key, sizeof(key));
+	}
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 10ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 10ULL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVENTS_LOST), 15ULL);
+	event = take(belt, &key);
+	KUNIT_EXPECT_EQ(test, event.lost, 15ULL);
+	KUNIT_EXPECT_EQ(test, event.sequence, 16ULL);
+	KUNIT_EXPECT_EQ(test, key, 15u);
+	event = take(belt, &key);
+	KUNIT_EXPECT_EQ(test, event.lost, 0ULL);
+	KUNIT_EXPECT_EQ(test, event.sequence, 17ULL);
+}
+
+static void returned_events_come_first_again_and_by_their_numbers(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	struct hb_fifo held = {};
+	unsigned int key;
+	u64 lost;
+
+	for (key = 1; key <= 6; key++) {
+		put(belt, key);
+		hashbelt_expire(belt, &key, sizeof(key));
+	}
+	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &held, SIZE_MAX, 4, true, &lost), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 2ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 4ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 6ULL);
+	hashbelt_return_events(belt, &held, true, 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 0ULL);
+	for (key = 1; key <= 6; key++)
+		expect(test, key, HASHBELT_EXPIRED);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 0ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 0ULL);
+}
+
+static void whole_events_are_taken_that_fit(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	struct hb_fifo events = {};
+	unsigned int key;
+	u64 lost;
+
+	for (key = 1; key <= 3; key++) {
+		put(belt, key);		/* 64 + 4 + 4 bytes */
+		hashbelt_expire(belt, &key, sizeof(key));
+	}
+	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, 71, 9, false, &lost), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, 215, 9, false, &lost), 0);
+	KUNIT_EXPECT_EQ(test, events.count, 2ULL);
+	hashbelt_settle_events(belt, &events, false);
+	expect(test, 3, HASHBELT_EXPIRED);
+	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, 1000, 9, false, &lost), -EAGAIN);
+}
+
+static void a_reinserted_entry_is_reported_and_lives_on(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_reinserting(test);
+	u64 version, round;
+
+	put_ttl(belt, 1, 1000);
+	version = version_of(belt, 1);
+	hashbelt_advance(belt, 61 * SEC);
+	for (round = 1; round <= 5; round++) {
+		KUNIT_EXPECT_EQ(test, version_of(belt, 1), version);
+		KUNIT_EXPECT_EQ(test, left_of(belt, 1), 240000ULL);
+		KUNIT_EXPECT_EQ(test, info_of(belt).queued, round);
+		hashbelt_advance(belt, 300 * SEC);
+	}
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REINSERTED), 6ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
+	for (round = 1; round <= 6; round++)
+		expect(test, 1, HASHBELT_EXPIRED);
+	expect_none(test);
+	KUNIT_EXPECT_TRUE(test, has(belt, 1));
+}
+
+static void writers_find_a_due_entry_reinserted(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_reinserting(test);
+	unsigned int key;
+
+	for (key = 1; key <= 3; key++)
+		put(belt, key);
+	move_time_only(belt, 240 * SEC);
+	KUNIT_EXPECT_FALSE(test, has(belt, 1));
+	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_PUTS_REPLACED), 1ULL);
+	KUNIT_EXPECT_EQ(test, take_out(belt, 2), 0);
+	key = 3;
+	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), 0);
+	KUNIT_EXPECT_TRUE(test, has(belt, 3));
+	expect(test, 1, HASHBELT_EXPIRED);
+	expect(test, 2, HASHBELT_EXPIRED);
+	expect(test, 3, HASHBELT_EXPIRED);	/* it was due ... */
+	expect(test, 3, HASHBELT_EXPIRED);	/* ... and let expire once more */
+	expect_none(test);
+}
+
+static void a_report_outlives_its_entry(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_reinserting(test);
+
+	put(belt, 1);
+	hashbelt_advance(belt, 300 * SEC);
+	take_out(belt, 1);
+	hb_limbo_flush(belt);
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
+	expect(test, 1, HASHBELT_EXPIRED);
+	put(belt, 2);
+	hashbelt_advance(belt, 300 * SEC);
+	hashbelt_clear(belt);
+	/* What waits when a belt is destroyed goes with it. */
+}
+
+static void lags_are_counted_by_their_powers_of_two(struct kunit *test)
+{
+	u64 counters[HASHBELT_STAT_COUNT], lags[HASHBELT_LAGS];
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	unsigned int key = 4;
+
+	put_ttl(belt, 1, 60000 - 59000);
+	move_time_only(belt, SEC);
+	put(belt, 1);			/* at its deadline: no lag */
+	put_ttl(belt, 2, 1000);
+	move_time_only(belt, SEC + 5 * MS);
+	put(belt, 2);			/* 5 ms: below 8 */
+	put_ttl(belt, 3, 1000);
+	move_time_only(belt, 1000000000 * SEC);
+	put(belt, 3);			/* beyond all */
+	put(belt, 4);
+	hashbelt_expire(belt, &key, sizeof(key));	/* none: it was not due */
+	hashbelt_stat(belt, counters, lags);
+	KUNIT_EXPECT_EQ(test, lags[0], 1ULL);
+	KUNIT_EXPECT_EQ(test, lags[3], 1ULL);
+	/* The first two keys were put again, and expired in that time as well. */
+	KUNIT_EXPECT_EQ(test, lags[HASHBELT_LAGS - 1], 1ULL);
+	KUNIT_EXPECT_EQ(test, counters[HASHBELT_STAT_EXPIRED], 4ULL);
+}
+
+static struct kunit_case event_test_cases[] = {
+	KUNIT_CASE(an_expired_entry_is_the_event),
+	KUNIT_CASE(a_record_says_what_there_was),
+	KUNIT_CASE(a_sealed_deadline_is_told_as_it_was),
+	KUNIT_CASE(sequences_have_no_gaps),
+	KUNIT_CASE(a_belt_reports_the_reasons_that_are_wanted),
+	KUNIT_CASE(events_of_a_key_come_in_their_order),
+	KUNIT_CASE(a_full_queue_drops_the_oldest_and_says_so),
+	KUNIT_CASE(returned_events_come_first_again_and_by_their_numbers),
+	KUNIT_CASE(whole_events_are_taken_that_fit),
+	KUNIT_CASE(a_reinserted_entry_is_reported_and_lives_on),
+	KUNIT_CASE(writers_find_a_due_entry_reinserted),
+	KUNIT_CASE(a_report_outlives_its_entry),
+	KUNIT_CASE(lags_are_counted_by_their_powers_of_two),
+	{}
+};
+
+static struct kunit_suite event_suite = {
+	.name = "hashbelt_event",
+	.init = event_init,
+	.exit = event_exit,
+	.test_cases = event_test_cases,
+};
+
+kunit_test_suites(&event_suite);

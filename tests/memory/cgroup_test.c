@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cgroup_test - the memory of entries is charged to the cgroup of who puts them.
+ *
+ * At the cgroup's limit a put fails, and that is all: nobody is killed, others put
+ * on, the belt works. Needs the superuser and a cgroup of version 2.
+ */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "process.h"
+
+#define TESTS	23
+
+#define ROOT		"/sys/fs/cgroup/"
+#define GROUP		ROOT "hashbelt-test/"
+#define LIMIT		(24 * MIB)
+
+static unsigned char value[MIB];
+
+static bool set_file(const char *name, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s%s", GROUP, name);
+	return write_line(path, text);
+}
+
+/* A number from a file of the group, or behind a word in it. */
+static long long group_number(const char *name, const char *word)
+{
+	char path[128], line[128];
+	long long number = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s%s", GROUP, name);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!word)
+			number = strtoll(line, NULL, 10);
+		else if (!strncmp(line, word, strlen(word)) && line[strlen(word)] == ' ')
+			number = strtoll(line + strlen(word), NULL, 10);
+	}
+	if (file)
+		fclose(file);
+	return number;
+}
+
+static bool make_group(void)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", LIMIT);
+	return write_line(ROOT "cgroup.subtree_control", "+memory") &&
+	       (!mkdir(GROUP, 0755) || errno == EEXIST) && set_file("memory.max", text);
+}
+
+static int put_number(int belt, unsigned int number, __u32 len)
+{
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.value = address(value), .value_len = len, .ttl_ms = HASHBELT_TTL_NEVER,
+	};
+
+	return call(belt, HASHBELT_IOC_PUT, &item);
+}
+
+static bool has_number(int belt, unsigned int number)
+{
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.value = address(value), .value_len = sizeof(value),
+	};
+
+	return !call(belt, HASHBELT_IOC_GET, &item);
+}
+
+/**
+ * struct putter - who puts, in the group; shared
+ * @belt:	the belt
+ * @len:	length of the values
+ * @most:	puts at most
+ * @count:	those that succeeded
+ * @err:	why the last one did not
+ * @again:	what a put returns after one entry was removed
+ */
+struct putter {
+	int belt;
+	__u32 len;
+	unsigned int most;
+	unsigned int count;
+	int err;
+	int again;
+};
+
+static int put_in_group(void *arg)
+{
+	struct putter *putter = arg;
+	unsigned int number = 0;
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+	};
+
+	if (!set_file("cgroup.procs", "0"))
+		return 1;
+	while (putter->count < putter->most && !putter->err) {
+		putter->err = put_number(putter->belt, putter->count, putter->len);
+		putter->count += !putter->err;
+	}
+	/* More than one, as a page of small ones is charged as a whole. */
+	for (; number < putter->count / 2; number++)
+		call(putter->belt, HASHBELT_IOC_REMOVE, &item);
+	usleep(200000);
+	putter->again = put_number(putter->belt, 0, putter->len);
+	return 0;
+}
+
+static bool group_is_small(void *arg)
+{
+	(void)arg;
+	return group_number("memory.current", NULL) < (long long)LIMIT / 4;
+}
+
+static void test_limit(struct putter *putter, __u32 len, __u32 policy)
+{
+	struct hashbelt_settings settings = { .policy = policy };
+
+	memset(putter, 0, sizeof(*putter));
+	putter->len = len;
+	putter->most = 4 * LIMIT / (len + 64);
+	putter->belt = belt_of(settings);
+	is_int(finish(start(put_in_group, putter)), 0,
+	       "who puts values of %u bytes in a cgroup comes to an end himself", len);
+	is_errno(putter->err, ENOMEM, "at its limit a put fails");
+	ok(putter->count * (unsigned long long)len < LIMIT &&
+	   putter->count * (unsigned long long)len > LIMIT / 3,
+	   "which is where the limit is, and not before");
+	note("%u puts", putter->count);
+	ok(!group_number("memory.events", "oom_kill"), "nobody is killed");
+	is_errno(putter->again, 0, "when some are removed there is room again");
+	ok(has_number(putter->belt, putter->count - 1) &&
+	   !put_number(putter->belt, putter->most + 1, len) &&
+	   has_number(putter->belt, putter->most + 1), "others get and put all the time");
+	close(putter->belt);
+	ok(at_last(group_is_small, NULL), "when the belt is gone so is the charge");
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+	struct putter *putter = shared_memory(sizeof(*putter));
+
+	if (!make_group()) {
+		printf("1..0 # SKIP there is no cgroup with memory here: %s\n",
+		       strerror(errno));
+		return 0;
+	}
+	plan(TESTS);
+	alarm(300);
+	test_limit(putter, 100, HASHBELT_PINNED);
+	test_limit(putter, 3000, HASHBELT_PINNED);
+	test_limit(putter, 65536, HASHBELT_PINNED);
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(!rmdir(GROUP), "and the cgroup can be removed");
+	return done_testing();
+}

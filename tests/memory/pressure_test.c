@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pressure_test - belts give memory back when the system asks for it.
+ *
+ * By hand, which is exact: drop_caches asks for all there is.
+ */
+#define _GNU_SOURCE
+#include "events.h"
+
+#define TESTS	19
+
+#define ENTRIES	48
+#define MANY	20000
+
+static void drop_caches(void)
+{
+	if (!write_line("/proc/sys/vm/drop_caches", "2"))
+		bail_out("drop_caches: %s", strerror(errno));
+}
+
+static void put_many(int belt, unsigned int n)
+{
+	static unsigned char value[200];
+	struct hashbelt_item item;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		item = (struct hashbelt_item){
+			.key = address(&i), .key_len = sizeof(i),
+			.value = address(value), .value_len = sizeof(value),
+			.ttl_ms = 1000 + i * 7919ULL % 600000,
+		};
+		if (i % 16 == 15)
+			item.ttl_ms = HASHBELT_TTL_NEVER;
+		must(belt, HASHBELT_IOC_PUT, &item);
+	}
+}
+
+static bool is_empty(void *arg)
+{
+	if (!info_of(*(int *)arg).entries)
+		return true;
+	drop_caches();
+	return false;
+}
+
+static void test_asked(void)
+{
+	__u64 before = get_parameter("used_bytes"), full, after;
+	int belt = new_belt(0), evicting = new_belt(HASHBELT_EVICT), pinned;
+
+	pinned = new_belt(HASHBELT_PINNED);
+	put_many(belt, MANY);
+	put_many(evicting, MANY);
+	put_many(pinned, MANY);
+	full = get_parameter("used_bytes");
+	drop_caches();
+	note("of %u entries %llu are left, and %llu where it evicts", MANY,
+	     info_of(belt).entries, info_of(evicting).entries);
+	ok(info_of(belt).entries < MANY / 2,
+	   "when the system asks, a belt gives up entries");
+	is_int(info_of(belt).entries + counter(belt, HASHBELT_STAT_PRESSURE), MANY,
+	       "which are counted as that");
+	is_int(counter(belt, HASHBELT_STAT_EVICTED), 0, "and as nothing else");
+	ok(at_last(is_empty, &belt) && at_last(is_empty, &evicting),
+	   "again and again, until it has none");
+	is_int(info_of(pinned).entries, MANY, "a belt that is pinned gives up nothing");
+	used_at_last(before + (full - before) / 2);
+	after = get_parameter("used_bytes");
+	ok(after - before <= (full - before) / 2, "and the memory is back");
+	note("%llu bytes before, %llu full, %llu after", before, full, after);
+	put_text(belt, "key", "value", 0);
+	ok(holds_text(belt, "key", "value"), "and belts go on as if nothing had been");
+	SET(pinned, .fields = HASHBELT_SET_POLICY);
+	ok(at_last(is_empty, &pinned), "one that is not pinned any more gives as well");
+	put_text(pinned, "key", "value", 0);
+	at_last(is_empty, &pinned);
+	is_errno(look(pinned, "key").err, ENOENT, "what was given up is gone");
+	is_int(counter(pinned, HASHBELT_STAT_MISSES_EVICTED), 1, "which a miss knows");
+	close(belt);
+	close(evicting);
+	close(pinned);
+}
+
+static void test_order(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	const struct hashbelt_event *event;
+	unsigned int wrong = 0, never = 0;
+	__u64 last = 0;
+
+	put_many(belt, ENTRIES);
+	at_last(is_empty, &belt);
+	while ((event = next_event(&stream))) {
+		wrong += event->reason != HASHBELT_PRESSURE || event->deadline_ns < last;
+		last = event->deadline_ns;
+		never += last == ~0ULL;
+	}
+	is_int(wrong, 0, "what is nearest its deadline goes first, and is reported");
+	ok(never == ENTRIES / 16 && stream.count == ENTRIES,
+	   "what does not expire goes last");
+	is_int(info_of(belt).used_entries, 0, "and nothing counts any more");
+	free(stream.buffer);
+	close(belt);
+}
+
+/* Events hold memory as well: of those of this reason there is a bound. */
+static void test_bound(void)
+{
+	__u64 before = get_parameter("used_bytes"), full;
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	const struct hashbelt_event *event;
+	unsigned int expired = 0;
+
+	queue_events(belt, 1000);
+	put_many(belt, MANY);
+	full = get_parameter("used_bytes") - before;
+	at_last(is_empty, &belt);
+	used_at_last(before + full / 2);
+	ok(info_of(belt).queued > 1000 && get_parameter("used_bytes") < before + full / 2,
+	   "events of what was given up are there, and the memory of most is back");
+	while ((event = next_event(&stream)))
+		expired += event->reason == HASHBELT_EXPIRED;
+	is_int(stream.count + stream.lost, 1000 + MANY, "each is told, or counted as lost");
+	is_int(expired, 1000, "and what waited for another reason is not lost for it");
+	note("%llu told, %llu lost", stream.count, stream.lost);
+	free(stream.buffer);
+	close(belt);
+}
+
+/* What has expired is not reported as anything else. */
+static void test_expired(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+
+	put_text(belt, "expired", "value", 1);
+	advance(belt, 2);
+	at_last(is_empty, &belt);
+	ok(counter(belt, HASHBELT_STAT_EXPIRED) == 1 &&
+	   !counter(belt, HASHBELT_STAT_PRESSURE) && has_events(belt, 1, 1),
+	   "what has expired has expired, though memory is asked for");
+	close(belt);
+}
+
+/* The memory of events is asked for in vain, and they are not lost. */
+static void test_events(void)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+
+	queue_events(belt, 1000);
+	drop_caches();
+	drop_caches();
+	ok(has_events(belt, 1, 1000), "events wait until they are read");
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(300);
+	test_asked();
+	test_order();
+	test_bound();
+	test_expired();
+	test_events();
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * purgatory_test - requests that were completed cost nothing any more.
+ *
+ * A hundred thousand requests that would time out in an hour are completed early,
+ * at a steady rate: so many wait at any time, and no more. What was completed is
+ * not kept until its time, nor purged from anywhere: memory stays flat, and the last
+ * request costs what the first one did. In a guest whose time is the number of
+ * instructions that it has executed, these costs are exact.
+ */
+#define _GNU_SOURCE
+#include <time.h>
+
+#include "request.h"
+
+#define TESTS	15
+
+#define REQUESTS	100000u
+#define WAITING		1000u	/* at any time */
+#define TENTH		(REQUESTS / 10)
+#define KEYS		4u	/* of each request */
+#define HOUR_MS		3600000ULL
+
+static __u64 wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/* What completes a request, in turn. */
+enum end { BY_PUT, BY_COMPLETE, BY_CANCEL, ENDS };
+
+/**
+ * struct course - what was measured while requests came and went
+ * @cost:	nanoseconds of each: to ask, to complete, to be told
+ * @most_used:	most that the module has held, once so many waited
+ * @most_bytes:	most that the belt has
+ * @most_waiting: most that have waited
+ * @wrong:	requests that were not told as they should
+ */
+static struct course {
+	__u32 cost[REQUESTS];
+	__u64 most_used;
+	__u64 most_bytes;
+	__u64 most_waiting;
+	unsigned int wrong;
+} course;
+
+static void ask_number(int belt, unsigned int number, bool shared)
+{
+	char text[KEYS][24];
+	const char *keys[KEYS];
+	unsigned int i;
+
+	for (i = 0; i < KEYS; i++) {
+		/* Shared: each key has many requests on its list at any time. */
+		snprintf(text[i], sizeof(text[i]), "%u of %u", i, number);
+		if (shared && i)
+			snprintf(text[i], sizeof(text[i]), "shared %u", i);
+		keys[i] = text[i];
+	}
+	if (ask_keys(belt, number, HOUR_MS + number % 1000, keys, KEYS))
+		bail_out("no request %u", number);
+}
+
+/* Ends one, by its first key, and has it told. */
+static void end_number(int belt, unsigned int number)
+{
+	enum end end = number % ENDS;
+	char key[24];
+
+	snprintf(key, sizeof(key), "0 of %u", number);
+	if (end == BY_CANCEL) {
+		course.wrong += cancel(belt, number) != 0;
+		return;
+	}
+	if (end == BY_PUT)
+		put_text(belt, key, "value", 0);
+	else
+		course.wrong += complete(belt, key) != 1;
+	course.wrong += !heard(belt, number, end == BY_PUT ? HASHBELT_BY_PUT :
+							     HASHBELT_BY_COMPLETE, key);
+	if (end == BY_PUT)
+		on_key(belt, HASHBELT_IOC_REMOVE, key);
+}
+
+static void take_stock(int belt, unsigned int number)
+{
+	struct hashbelt_info info;
+	__u64 used;
+
+	if (number % 100 || number < WAITING)
+		return;
+	info = info_of(belt);
+	used = get_parameter("used_bytes");
+	if (used > course.most_used)
+		course.most_used = used;
+	if (info.bytes > course.most_bytes)
+		course.most_bytes = info.bytes;
+	if (info.requests > course.most_waiting)
+		course.most_waiting = info.requests;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const __u32 *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of a tenth of the requests, by number. */
+static __u32 median(unsigned int tenth)
+{
+	__u32 *costs = course.cost + tenth * TENTH;
+
+	qsort(costs, TENTH, sizeof(*costs), compare);
+	return costs[TENTH / 2];
+}
+
+/* The same; if something is done now and then for all of them, this shows it. */
+static __u32 mean(unsigned int tenth)
+{
+	__u64 sum = 0;
+	unsigned int i;
+
+	for (i = tenth * TENTH; i < (tenth + 1) * TENTH; i++)
+		sum += course.cost[i];
+	return sum / TENTH;
+}
+
+/* Returns what the belt said of itself when so many waited for the first time. */
+static struct hashbelt_info run_course(int belt, bool shared, __u64 *used)
+{
+	struct hashbelt_info full = {};
+	unsigned int i;
+	__u64 begin;
+
+	memset(&course, 0, sizeof(course));
+	for (i = 0; i < REQUESTS; i++) {
+		begin = wall_ns();
+		ask_number(belt, i, shared);
+		if (i >= WAITING)
+			end_number(belt, i - WAITING);
+		course.cost[i] = wall_ns() - begin;
+		if (i == WAITING - 1) {
+			full = info_of(belt);
+			*used = get_parameter("used_bytes");
+		}
+		/* Time goes on, in all for less than the hour. */
+		if (i % 100 == 0)
+			advance(belt, 1000);
+		take_stock(belt, i);
+	}
+	for (i = REQUESTS - WAITING; i < REQUESTS; i++)
+		end_number(belt, i);
+	return full;
+}
+
+static void test_course(bool shared, const char *what)
+{
+	__u64 before = get_parameter("used_bytes"), used = 0;
+	int belt = asking_belt((struct hashbelt_settings){});
+	__u64 empty = info_of(belt).bytes, held = get_parameter("used_bytes");
+	struct hashbelt_info full = run_course(belt, shared, &used);
+	__u32 first, last;
+
+	is_int(course.wrong, 0, "%s: 100,000 requests are completed or cancelled, each told once",
+	       what);
+	is_int(course.most_waiting, WAITING, "%s: no more wait than are not completed", what);
+	/* What is freed a moment later is allowed for: twice as much. */
+	ok(course.most_bytes - empty <= 2 * (full.bytes - empty),
+	   "%s: the belt does not grow with those that are", what);
+	ok(course.most_used - held <= 2 * (used - held) + MIB / 2,
+	   "%s: nor does the module", what);
+	note("belt: %llu bytes empty, %llu with 1000 requests, most %llu", empty, full.bytes,
+	     course.most_bytes);
+	note("module: %llu bytes empty, %llu with 1000 requests, most %llu", held, used,
+	     course.most_used);
+	first = median(0);
+	last = median(9);
+	ok(last <= first + first / 4,
+	   "%s: the last ones cost what the first ones did", what);
+	note("median of the first tenth %u ns, of the last %u ns", first, last);
+	first = mean(0);
+	last = mean(9);
+	ok(last <= first + first / 2, "%s: all together as well", what);
+	note("mean of the first tenth %u ns, of the last %u ns", first, last);
+	ok(!waiting(belt) && !info_of(belt).entries, "%s: in the end nothing is left", what);
+	close(belt);
+	used_at_last(before);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+
+	plan(TESTS);
+	alarm(900);
+	test_course(false, "keys of their own");
+	test_course(true, "keys that many wait for");
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

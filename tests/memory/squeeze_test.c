@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * squeeze_test - a belt takes far more than there is, and others need memory too.
+ *
+ * For a guest with little memory. One process fills a belt that does not evict,
+ * with a limit near all the memory there is; another takes memory, uses it and
+ * gives it back, again and again. The belt has to give way: nobody is killed.
+ */
+#define _GNU_SOURCE
+#include "process.h"
+
+#define TESTS	18
+
+#define ROUNDS	10
+
+/* A number from /proc/meminfo, in bytes, or from /proc/vmstat. */
+static unsigned long long proc_number(const char *path, const char *word)
+{
+	unsigned long long number = 0;
+	char line[128];
+	FILE *file = fopen(path, "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, word, strlen(word)))
+			number = strtoull(line + strlen(word), NULL, 10);
+	if (file)
+		fclose(file);
+	return number;
+}
+
+/**
+ * struct squeeze - shared by all
+ * @belt:	what is filled
+ * @end:	the filling is to stop
+ * @good:	puts that succeeded
+ * @refused:	that did not, for want of memory
+ * @odd:	that failed for another reason, or values that were wrong
+ * @hits:	values that were read back
+ */
+struct squeeze {
+	int belt;
+	bool end;
+	unsigned long long good;
+	unsigned long long refused;
+	unsigned long long odd;
+	unsigned long long hits;
+};
+
+static struct squeeze *squeeze;
+
+static const __u32 lens[] = { 100, 1000, 4000, 20000, 100 };
+
+/* The number is at both ends of its value. */
+static void fill(unsigned char *value, unsigned long long number, __u32 len)
+{
+	memcpy(value, &number, sizeof(number));
+	memcpy(value + len - sizeof(number), &number, sizeof(number));
+}
+
+static void check(unsigned long long number)
+{
+	static unsigned char buffer[20000], want[20000];
+	__u32 len = lens[number % ARRAY_SIZE(lens)];
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.value = address(buffer), .value_len = sizeof(buffer),
+	};
+	int err = call(squeeze->belt, HASHBELT_IOC_GET, &item);
+
+	if (err == -ENOENT)
+		return;
+	memset(want, 0, sizeof(want));
+	fill(want, number, len);
+	if (err || item.value_len != len || memcmp(buffer, want, len))
+		squeeze->odd++;
+	else
+		squeeze->hits++;
+}
+
+static int fill_belt(void *arg)
+{
+	static unsigned char value[20000];
+	unsigned long long number;
+	int err;
+
+	(void)arg;
+	for (number = 0; !__atomic_load_n(&squeeze->end, __ATOMIC_ACQUIRE); number++) {
+		struct hashbelt_item item = {
+			.key = address(&number), .key_len = sizeof(number),
+			.value = address(value),
+			.value_len = lens[number % ARRAY_SIZE(lens)],
+			.ttl_ms = 3600000 + number,
+		};
+
+		memset(value, 0, item.value_len);
+		fill(value, number, item.value_len);
+		err = call(squeeze->belt, HASHBELT_IOC_PUT, &item);
+		squeeze->good += !err;
+		squeeze->refused += err == -ENOMEM || err == -ENOSPC;
+		squeeze->odd += err && err != -ENOMEM && err != -ENOSPC;
+		check(number / 2);
+	}
+	return 0;
+}
+
+/* Takes some memory, writes to all of it, gives it back. */
+static int take_memory(void *arg)
+{
+	size_t size = *(size_t *)arg, at;
+	unsigned int round;
+	unsigned char *p;
+
+	for (round = 0; round < ROUNDS; round++) {
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return 1;
+		for (at = 0; at < size; at += PAGE)
+			p[at] = round;
+		for (at = 0; at < size; at += PAGE)
+			if (p[at] != (unsigned char)round)
+				return 2;
+		munmap(p, size);
+	}
+	return 0;
+}
+
+static bool belt_is_large(void *arg)
+{
+	return get_parameter("used_bytes") > *(__u64 *)arg;
+}
+
+static void test_squeeze(__u32 handler, const char *name)
+{
+	struct hashbelt_settings settings = { .handler = handler };
+	unsigned long long total = 1024 * proc_number("/proc/meminfo", "MemTotal:");
+	unsigned long long available =
+		1024 * proc_number("/proc/meminfo", "MemAvailable:");
+	unsigned long long kills = proc_number("/proc/vmstat", "oom_kill ");
+	__u64 half = available / 2;
+	size_t size = available / 2;
+	pid_t filler;
+
+	memset(squeeze, 0, sizeof(*squeeze));
+	squeeze->belt = belt_of(settings);
+	note("%llu MiB of memory, %llu available", total >> 20, available >> 20);
+	set_number("max_bytes", available - available / 16);
+	filler = start(fill_belt, NULL);
+	ok(at_last(belt_is_large, &half), "%s: a belt fills half of the memory", name);
+	is_int(finish(start(take_memory, &size)), 0,
+	       "%s: others have half of it all the same", name);
+	__atomic_store_n(&squeeze->end, true, __ATOMIC_RELEASE);
+	is_int(finish(filler), 0, "%s: who puts comes to an end himself", name);
+	is_int(proc_number("/proc/vmstat", "oom_kill ") - kills, 0,
+	       "%s: nobody is killed", name);
+	ok(counter(squeeze->belt, HASHBELT_STAT_PRESSURE) > 0,
+	   "%s: the belt has given way", name);
+	is_int(squeeze->odd, 0,
+	       "%s: puts fail for want of memory only, and values are right", name);
+	ok(squeeze->hits > 0, "%s: some are found", name);
+	note("%llu puts, %llu refused, %llu given up, %llu found", squeeze->good,
+	     squeeze->refused, counter(squeeze->belt, HASHBELT_STAT_PRESSURE),
+	     squeeze->hits);
+	/* It may be as full as the module lets it be. */
+	must(squeeze->belt, HASHBELT_IOC_CLEAR, NULL);
+	put_text(squeeze->belt, "key", "value", 0);
+	ok(holds_text(squeeze->belt, "key", "value"), "%s: and the belt works on", name);
+	close(squeeze->belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes"), limit = get_parameter("max_bytes");
+
+	plan(TESTS);
+	alarm(300);
+	squeeze = shared_memory(sizeof(*squeeze));
+	test_squeeze(HASHBELT_DROP, "drop");
+	/* What is free counts: the first belt must have given back all that it had. */
+	ok(used_at_last(before), "drop: in the end all memory is back");
+	test_squeeze(HASHBELT_NOTIFY, "notify");
+	set_number("max_bytes", limit);
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

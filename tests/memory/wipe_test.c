@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wipe_test - what was in a belt that wipes is nowhere in memory any more.
+ *
+ * Values with a marker of 64 random bytes go into a belt and leave it in every
+ * way that there is; then all memory is searched for them, through /proc/kcore.
+ * A belt that does not wipe is searched for likewise, and has to be found: else
+ * the search is worth nothing. This program itself keeps its markers only with
+ * their bits flipped, and clears each buffer in which one has been.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <sys/random.h>
+
+#include "events.h"
+
+#define TESTS	17
+
+#define MARKER	64
+#define WORDS	(MARKER / 8)
+#define CHUNK	MIB
+
+static __u64 hidden[WORDS];	/* the marker's words, flipped; [1] is its number */
+static unsigned char *buffer;	/* for what goes in and comes out */
+
+#define ROOM	(256 * 1024)
+
+static void clear_buffer(void)
+{
+	explicit_bzero(buffer, ROOM);
+}
+
+/*
+ * Writes marker @number to @where, a word at a time: no copy in a register of the
+ * kind that is saved to memory as a whole.
+ */
+static void show_marker(unsigned char *where, unsigned int number)
+{
+	volatile __u64 *words = (volatile __u64 *)where;
+	unsigned int i;
+
+	for (i = 0; i < WORDS; i++)
+		words[i] = ~hidden[i];
+	words[1] = number;
+}
+
+/* Searching */
+
+/* Counts the markers in @len bytes at @words, by number. */
+static void search(const __u64 *words, size_t len, unsigned int *found,
+		   unsigned int numbers)
+{
+	size_t i, k;
+
+	for (i = 0; i + WORDS <= len / 8; i++) {
+		if (~words[i] != hidden[0] || words[i + 1] >= numbers)
+			continue;
+		for (k = 2; k < WORDS && ~words[i + k] == hidden[k]; k++)
+			;
+		if (k == WORDS)
+			found[words[i + 1]]++;
+	}
+}
+
+static void search_segment(int file, const Elf64_Phdr *segment, unsigned int *found,
+			   unsigned int numbers)
+{
+	static unsigned char chunk[CHUNK] __attribute__((aligned(4096)));
+	__u64 at;
+	ssize_t len;
+
+	/* Pieces overlap, so that a marker is in one of them as a whole. */
+	for (at = 0; at < segment->p_memsz; at += CHUNK - MARKER) {
+		size_t want = segment->p_memsz - at;
+
+		if (want > CHUNK)
+			want = CHUNK;
+		len = pread(file, chunk, want, segment->p_offset + at);
+		if (len > 0)
+			search((const __u64 *)chunk, len, found, numbers);
+		explicit_bzero(chunk, sizeof(chunk));
+	}
+}
+
+/* All memory, as it is mapped from end to end; returns its bytes. */
+static __u64 search_memory(unsigned int *found, unsigned int numbers)
+{
+	int file = open("/proc/kcore", O_RDONLY);
+	Elf64_Phdr segments[64];
+	Elf64_Ehdr header;
+	__u64 bytes = 0;
+	unsigned int i;
+
+	memset(found, 0, numbers * sizeof(*found));
+	if (file < 0 || pread(file, &header, sizeof(header), 0) != sizeof(header) ||
+	    header.e_phnum > ARRAY_SIZE(segments) ||
+	    pread(file, segments, header.e_phnum * sizeof(*segments), header.e_phoff) < 0)
+		bail_out("/proc/kcore: %s", strerror(errno));
+	for (i = 0; i < header.e_phnum; i++) {
+		/* No memory has no physical address; the kernel's text is last. */
+		if (segments[i].p_type != PT_LOAD || segments[i].p_paddr == ~0ULL ||
+		    segments[i].p_vaddr >= 0xffffffff80000000ULL)
+			continue;
+		search_segment(file, &segments[i], found, numbers);
+		bytes += segments[i].p_memsz;
+	}
+	close(file);
+	return bytes;
+}
+
+/* Ways to leave a belt */
+
+/* Of 8 bytes, so that a value's words are where words are looked for. */
+#define KEY	"the key!"
+
+static struct hashbelt_item marked_item(unsigned int number, __u32 value_len)
+{
+	struct hashbelt_item item = item_of(KEY);
+
+	memset(buffer, '.', value_len);
+	show_marker(buffer + value_len - MARKER, number);
+	item.value = address(buffer);
+	item.value_len = value_len;
+	return item;
+}
+
+static void put_marked(int belt, unsigned int number, __u32 value_len)
+{
+	struct hashbelt_item item = marked_item(number, value_len);
+
+	must(belt, HASHBELT_IOC_PUT, &item);
+	clear_buffer();
+}
+
+static void remove_it(int belt, unsigned int number)
+{
+	put_marked(belt, number, 200);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+}
+
+static void remove_larger(int belt, unsigned int number)
+{
+	put_marked(belt, number, 3000);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+}
+
+static void remove_pages(int belt, unsigned int number)
+{
+	put_marked(belt, number, 100000);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+}
+
+static void read_and_remove(int belt, unsigned int number)
+{
+	struct hashbelt_item item = item_of(KEY);
+
+	put_marked(belt, number, 200);
+	item.value = address(buffer);
+	item.value_len = ROOM;
+	must(belt, HASHBELT_IOC_GET, &item);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	clear_buffer();
+}
+
+static void replace(int belt, unsigned int number)
+{
+	put_marked(belt, number, 200);
+	put_text(belt, KEY, "other", 0);
+}
+
+static void expire(int belt, unsigned int number)
+{
+	put_marked(belt, number, 200);
+	advance(belt, 2 * TTL);
+}
+
+static void clear(int belt, unsigned int number)
+{
+	put_marked(belt, number, 200);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+}
+
+static void evict(int belt, unsigned int number)
+{
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 1);
+	put_marked(belt, number, 200);
+	put_text(belt, "new", "value", 0);
+}
+
+static void report(int belt, unsigned int number)
+{
+	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
+	put_marked(belt, number, 200);
+	on_key(belt, HASHBELT_IOC_EXPIRE, KEY);
+	if (read_into(belt, buffer, ROOM) < 0)
+		bail_out("no event");
+	clear_buffer();
+}
+
+/* An event that is lost before anybody has read it. */
+static void lose(int belt, unsigned int number)
+{
+	SET(belt, .fields = HASHBELT_SET_HANDLER | HASHBELT_SET_MAX_EVENTS,
+	    .handler = HASHBELT_NOTIFY, .max_events = 1);
+	put_marked(belt, number, 200);
+	on_key(belt, HASHBELT_IOC_EXPIRE, KEY);
+	put_and_expire(belt, "other", "value");
+}
+
+static void refuse(int belt, unsigned int number)
+{
+	struct hashbelt_item item;
+
+	put_text(belt, KEY, "value", 0);
+	item = marked_item(number, 200);
+	item.how = HASHBELT_IF_ABSENT;
+	if (call(belt, HASHBELT_IOC_PUT, &item) != -EEXIST)
+		bail_out("put of what is there");
+	clear_buffer();
+}
+
+static void close_belt(int belt, unsigned int number)
+{
+	put_marked(belt, number, 200);
+}
+
+/* The key is what shall be gone; the allocator may write to the middle of an entry. */
+static void remove_key(int belt, unsigned int number)
+{
+	struct hashbelt_item item = { .key = address(buffer), .key_len = 200 };
+
+	show_marker(buffer + 200 - MARKER, number);
+	must(belt, HASHBELT_IOC_PUT, &item);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	clear_buffer();
+}
+
+/* A key that was also looked for, and so was in other places. */
+static void look_for_key(int belt, unsigned int number)
+{
+	struct hashbelt_item item = { .key = address(buffer), .key_len = 200 };
+
+	show_marker(buffer + 200 - MARKER, number);
+	must(belt, HASHBELT_IOC_PUT, &item);
+	must(belt, HASHBELT_IOC_GET, &item);
+	must(belt, HASHBELT_IOC_TOUCH, &item);
+	must(belt, HASHBELT_IOC_REMOVE, &item);
+	clear_buffer();
+}
+
+static const struct {
+	const char *what;
+	void (*leave)(int belt, unsigned int number);
+} ways[] = {
+	{ "was removed", remove_it },
+	{ "was removed, of 3000 bytes", remove_larger },
+	{ "was removed, of 100000 bytes", remove_pages },
+	{ "was read and removed", read_and_remove },
+	{ "was replaced", replace },
+	{ "has expired", expire },
+	{ "was cleared", clear },
+	{ "was evicted", evict },
+	{ "was reported and read", report },
+	{ "was reported and lost", lose },
+	{ "was refused", refuse },
+	{ "went with its belt", close_belt },
+	{ "was a key", remove_key },
+	{ "was a key, and looked for", look_for_key },
+};
+
+#define WAYS	ARRAY_SIZE(ways)
+
+/* In a process of its own: what is on its kernel stack goes with it. */
+static int leave_all(void *arg)
+{
+	__u32 policy = *(__u32 *)arg;
+	unsigned int i;
+	int belt;
+
+	for (i = 0; i < WAYS; i++) {
+		belt = new_belt(policy);
+		ways[i].leave(belt, i);
+		close(belt);
+	}
+	return 0;
+}
+
+static void go_through(__u32 policy, unsigned int *found)
+{
+	__u64 before = get_parameter("used_bytes"), bytes;
+
+	if (getrandom(hidden, sizeof(hidden), 0) != sizeof(hidden))
+		bail_out("getrandom: %s", strerror(errno));
+	if (finish(start(leave_all, &policy)))
+		bail_out("not all was done");
+	if (!used_at_last(before))
+		bail_out("not all was freed");
+	bytes = search_memory(found, WAYS);
+	note("%llu MiB were searched", bytes >> 20);
+}
+
+/* The search finds what is there: a marker in this program's own memory. */
+static void test_search(void)
+{
+	unsigned int found[1];
+
+	if (getrandom(hidden, sizeof(hidden), 0) != sizeof(hidden))
+		bail_out("getrandom: %s", strerror(errno));
+	search_memory(found, 1);
+	is_int(found[0], 0, "a marker that was never shown is not found");
+	show_marker(buffer, 0);
+	search_memory(found, 1);
+	ok(found[0] > 0, "one that is in a buffer is found");
+	clear_buffer();
+}
+
+int main(void)
+{
+	unsigned int found[WAYS], i, sum = 0;
+
+	plan(TESTS);
+	alarm(600);
+	buffer = fresh_pages(ROOM);
+	test_search();
+	go_through(HASHBELT_WIPE | HASHBELT_EVICT, found);
+	for (i = 0; i < WAYS; i++)
+		is_int(found[i], 0,
+		       "in a belt that wipes: a value that %s is nowhere", ways[i].what);
+	go_through(HASHBELT_EVICT, found);
+	for (i = 0; i < WAYS; i++) {
+		note("without: a value that %s is found %u times", ways[i].what,
+		     found[i]);
+		sum += found[i] > 0;
+	}
+	ok(sum >= WAYS / 2, "in a belt that does not wipe most of them are found");
+	return done_testing();
+}

@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# herd.sh TEST.litmus - ask herd7 about a litmus test, in the Linux kernel's memory model.
+#
+# herd7 is Debian's herdtools7: the machine's own, if it has one; otherwise that of
+# unstable, taken out of a system of its own (as root, once, about a minute) with the
+# libraries that it needs. The model is in the kernel's source. Both are kept in
+# .cache/models, and made anew when this script or the kernel's source has changed.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=$here/../../.cache/models
+source=linux-source-6.1
+key='' work=''
+
+fail() {
+	echo "herd.sh: $1" >&2
+	exit 1
+}
+
+trap '[ -z "$work" ] || rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fingerprint() {
+	{
+		cat "$here/herd.sh"
+		dpkg-query -W "$source"
+	} | sha256sum | cut -c 1-16
+}
+
+# The first mirror of Debian itself that apt is told to use.
+mirror() {
+	# shellcheck disable=SC2016 # for apt-get to expand
+	apt-get indextargets --format '$(SITE)' 'Created-By: Packages' |
+		sed -n 's|/*$||; /\/debian$/p' | sort -u | head -n 1
+}
+
+# system DIRECTORY - a small system of unstable that has herd7. To this machine's clock its
+# package lists may look as if they were out of date.
+system() {
+	"$here/../need.sh" mmdebstrap || exit 1
+	[ "$(id -u)" = 0 ] || fail "no herd7 here, and not root to get one from unstable"
+	site=$(mirror)
+	[ -n "$site" ] || fail "no herd7 here, and apt knows no mirror of Debian"
+	mmdebstrap --variant=apt --components=main --include=herdtools7 \
+		--aptopt='APT::Install-Recommends "false"' \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		unstable "$1" "$site" >"$work/log" 2>&1 || {
+		tail -n 20 "$work/log" >&2
+		fail "cannot get herdtools7 from $site unstable"
+	}
+}
+
+# take DIRECTORY - herd7 of that system and what it needs to run here.
+take() {
+	chroot "$1" ldd /usr/bin/herd7 | awk '$3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' |
+		while read -r library; do
+			cp -L "$1$library" "$work/kept/lib/"
+		done
+	cp "$1/usr/bin/herd7" "$work/kept/"
+	cp -RL "$1/usr/share/herdtools7/herd" "$work/kept/herd"
+	cat >"$work/kept/run" <<-'END'
+		#!/bin/sh
+		at=$(cd "$(dirname "$0")" && pwd)
+		exec "$at"/lib/ld-*.so.* --library-path "$at/lib" "$at/herd7" -set-libdir "$at/herd" "$@"
+	END
+	chmod 755 "$work/kept/run"
+}
+
+# The model, as it came with the kernel.
+model() {
+	tar -xf "/usr/src/$source.tar.xz" -C "$work/kept/model" --strip-components=3 \
+		--wildcards '*/tools/memory-model/linux-kernel.*' \
+		'*/tools/memory-model/lock.cat' || fail "no memory model in $source"
+}
+
+# make_ready - it gets its name in the cache by a rename: nobody sees half of it.
+make_ready() {
+	work=$(mktemp -d "$cache/work.XXXXXX")
+	mkdir -p "$work/kept/lib" "$work/kept/model"
+	model
+	if command -v herd7 >/dev/null; then
+		# shellcheck disable=SC2016
+		printf '#!/bin/sh\nexec herd7 "$@"\n' >"$work/kept/run"
+		chmod 755 "$work/kept/run"
+	else
+		echo "herd.sh: getting herd7 from Debian unstable (once)" >&2
+		system "$work/system"
+		take "$work/system"
+	fi
+	mv "$work/kept" "$cache/$key"
+	rm -rf "$work"
+	work=
+	find "$cache" -mindepth 1 -maxdepth 1 -type d ! -name "$key" -exec rm -rf {} +
+}
+
+[ $# = 1 ] || fail "a litmus test, please"
+test=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+"$here/../need.sh" "$source" xz-utils || exit 1
+mkdir -p "$cache"
+key=$(fingerprint)
+exec 9>"$cache/lock"
+flock 9
+[ -x "$cache/$key/run" ] || make_ready
+exec 9>&-
+cd "$cache/$key/model"
+exec ../run -conf linux-kernel.cfg "$test"

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One request that waits for two keys: registered by one task, while puts of its keys, its
+ * timeout, a clear, a cancel and the end of its holder's descriptor each try to end it.
+ * docs/races.md says what is shown here and what is not.
+ *
+ * Each key and the request have a shard of their own, with its lock: the case in which
+ * least is ordered. A critical section that does not look at the word twice is one step, as
+ * is what happens under the holder's lock, which is taken inside of these. Names are those
+ * of hashbelt_request.c and hashbelt_holder.c.
+ *
+ * What is freed is freed at once, without a grace period: so nobody may rely on one.
+ *
+ * -DBREAK_...: the protocol without one of its parts; each must be found.
+ */
+#include "word.pml"
+
+#define KEYS		2
+#define SHARD		2	/* of the request; those of the keys are 0 and 1 */
+#define DEADLINE	8
+
+/* Where a watch stands. */
+#define NOWHERE		0
+#define AT_POINT	1	/* in the list of its key */
+#define CLAIMED		2	/* in that of the put that has claimed the request */
+
+bit lock[3];
+byte clock;
+
+/* The request. */
+byte word = DEADLINE;
+bit linking, done;	/* under the lock of its shard */
+bit indexed, on_wheel, in_done;
+byte watch[KEYS];	/* each under the lock of its key's shard */
+byte refs = 1;
+bit freed;
+
+/* Its holder. */
+bit gone, tied, queued;
+byte holder_refs = 1;
+
+/* What only the assertions look at. */
+bit registered;		/* the caller was told that it is */
+bit enlisted;
+bit closed;		/* the holder's descriptor is */
+byte told;		/* the holder was told */
+byte dropped;		/* it was not any more there to be told */
+byte settled;
+
+inline acquire(shard)
+{
+	atomic {
+		lock[shard] == 0 -> lock[shard] = 1
+	}
+}
+
+/* Whoever looks at the request in any way. */
+inline look()
+{
+	assert(!freed)
+}
+
+/* hashbelt_entry_put() */
+inline drop()
+{
+	atomic {
+		look();
+		assert(refs > 0);
+		refs--;
+		if
+		:: refs == 0 ->
+			/* Nothing leads to it any more. */
+			assert(!indexed && !on_wheel && !tied && !in_done && !queued);
+			assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
+			freed = 1
+		:: else
+		fi
+	}
+}
+
+inline holder_put()
+{
+	atomic {
+		assert(holder_refs > 0);
+		holder_refs--
+	}
+}
+
+/* hb_node_try_claim() */
+inline try_claim(why, was, won)
+{
+	atomic {
+		look();
+		was = word
+	};
+	do
+#ifndef BREAK_TEST
+	:: IS_CLAIMED(was) -> won = 0; break
+	:: !IS_CLAIMED(was) ->
+#else
+	::
+#endif
+		atomic {
+			look();
+			if
+			:: word == was -> word = AS_CLAIMED(was, why); won = 1
+			:: else -> was = word; won = 0
+			fi
+		};
+		if
+		:: won -> break
+		:: else
+		fi
+	od
+}
+
+/* hb_node_claim_due() */
+inline claim_due(was, won)
+{
+	atomic {
+		look();
+		was = word
+	};
+	do
+	:: !IS_DUE(was, clock) -> won = 0; break
+	:: IS_DUE(was, clock) ->
+		atomic {
+			look();
+			if
+			:: word == was -> word = AS_CLAIMED(was, EXPIRED); won = 1
+			:: else -> was = word; won = 0
+			fi
+		};
+		if
+		:: won -> break
+		:: else
+		fi
+	od
+}
+
+/* Under the lock of the request's shard. */
+inline detach()
+{
+	atomic {
+		look();
+		assert(indexed);
+		on_wheel = 0;
+		indexed = 0;
+		tied = 0;
+		done = 1
+	}
+}
+
+inline unwatch(key)
+{
+	atomic {
+		!lock[key] -> look();
+		if
+		:: watch[key] == AT_POINT -> watch[key] = NOWHERE
+		:: else
+		fi
+	}
+}
+
+/* hb_holder_tell(), and what settle() does for one that was taken back */
+inline tell()
+{
+	atomic {
+		look();
+		assert(IS_CLAIMED(word));
+		assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
+		assert(!indexed && !on_wheel && !tied);
+		assert(holder_refs > 0);
+		settled++;
+		/* Number 19: once. */
+		assert(settled == 1);
+		if
+		:: REASON_OF(word) == RELEASED -> drop()
+#ifdef BREAK_GONE
+		:: else -> told++; queued = 1
+#else
+		:: REASON_OF(word) != RELEASED && !gone -> told++; queued = 1
+		:: REASON_OF(word) != RELEASED && gone -> dropped++; drop()
+#endif
+		fi
+	};
+	holder_put()
+}
+
+inline settle()
+{
+#ifndef BREAK_UNWATCH
+	unwatch(0);
+	unwatch(1);
+#endif
+	tell()
+}
+
+inline finish(flag)
+{
+	atomic {
+		!lock[SHARD] -> look();
+		if
+		:: !done -> detach()
+		:: else
+		fi;
+#ifdef BREAK_LINKING
+		flag = 0
+#else
+		flag = linking
+#endif
+	};
+	if
+	:: !flag -> settle()
+	:: else
+	fi
+}
+
+/* hashbelt_request() */
+proctype register()
+{
+	byte was, key;
+	bit won, flag, err;
+
+	/* enlist() */
+	atomic {
+		!lock[SHARD] -> linking = 1;
+		if
+#ifdef BREAK_TIE
+		:: true ->
+#else
+		:: gone -> err = 1
+		:: else ->
+#endif
+			/* Number 18: what is bound to it is gone by then. */
+			assert(!closed);
+			tied = 1;
+			holder_refs++;
+			indexed = 1;
+			enlisted = 1
+		fi
+	};
+	if
+	:: err -> drop()
+	:: else ->
+		/* link_watches(): there may be no memory */
+		do
+		:: key < KEYS && !err ->
+			if
+			:: err = 1
+			:: atomic {
+				!lock[key] -> look();
+				watch[key] = AT_POINT
+			}
+			fi;
+			key++
+		:: else -> break
+		od;
+		if
+		:: err ->
+			try_claim(RELEASED, was, won);
+			if
+			:: won -> finish(flag)
+			:: else -> err = 0
+			fi
+		:: else
+		fi;
+		registered = !err;
+		/* go() */
+		atomic {
+			!lock[SHARD] -> look();
+			linking = 0;
+#ifdef BREAK_DONE
+			flag = 0;
+#else
+			flag = done;
+#endif
+			if
+#ifdef BREAK_RECHECK
+			:: true -> on_wheel = 1
+#else
+			:: !IS_CLAIMED(word) -> on_wheel = 1
+			:: else
+#endif
+			fi
+		};
+		if
+		:: flag -> settle()
+		:: else
+		fi
+	fi
+}
+
+/* announce() and spread(): a put of a key, with requests claimed under its lock */
+proctype put(byte key)
+{
+	byte was;
+	bit won, flag;
+
+	acquire(key);
+	if
+	:: atomic {
+		watch[key] == AT_POINT ->
+		look();
+		watch[key] = NOWHERE
+	};
+		claim_due(was, won);
+		if
+		:: !won -> try_claim(REPLACED, was, won)
+		:: else
+		fi;
+		if
+		:: won -> watch[key] = CLAIMED
+		:: else
+		fi
+	:: else
+	fi;
+	lock[key] = 0;
+	if
+	:: won ->
+		/* hb_requests_finish() */
+		atomic {
+			look();
+			watch[key] = NOWHERE
+		};
+		finish(flag)
+	:: else
+	fi
+}
+
+/* hb_request_leave(), under the lock of the request's shard, and that given up */
+inline leave()
+{
+	detach();
+	atomic {
+		if
+		:: !linking -> in_done = 1
+		:: else
+		fi
+	}
+}
+
+/* The drain, the sweep after a clear, and hb_requests_step(). */
+proctype worker()
+{
+	byte was;
+	bit won, cleared;
+
+	do
+	:: on_wheel && clock >= DEADLINE ->
+		acquire(SHARD);
+		if
+		:: on_wheel ->
+			claim_due(was, won);
+			if
+			:: won -> leave()
+			:: else
+			fi
+		:: else
+		fi;
+		lock[SHARD] = 0
+	:: !cleared ->
+		cleared = 1;
+		acquire(SHARD);
+		if
+		:: indexed ->
+			try_claim(CLEARED, was, won);
+			if
+			:: won -> leave()
+			:: else
+			fi
+		:: else
+		fi;
+		lock[SHARD] = 0
+	:: in_done ->
+		atomic {
+			!lock[SHARD] -> in_done = 0
+		};
+		settle()
+	:: timeout -> break
+	od
+}
+
+/* hashbelt_cancel() */
+proctype cancel()
+{
+	byte was;
+	bit won, flag, found;
+
+	atomic {
+		!lock[SHARD] ->
+		if
+		:: indexed ->
+			found = 1;
+#ifndef BREAK_REF
+			refs++
+#endif
+		:: else
+		fi
+	};
+	if
+	:: found ->
+		claim_due(was, won);
+		if
+		:: !won -> try_claim(RELEASED, was, won)
+		:: else
+		fi;
+		if
+		:: won -> finish(flag)
+		:: else
+		fi;
+#ifndef BREAK_REF
+		drop()
+#endif
+	:: else
+	fi
+}
+
+/* Whoever reads the events, and then hashbelt_holder_leave(). */
+proctype holder()
+{
+	byte was;
+	bit won, flag;
+
+	if
+	:: atomic {
+		queued -> queued = 0;
+		drop()
+	}
+	:: true
+	fi;
+	atomic {
+		gone = 1;
+		if
+		:: queued -> queued = 0; drop()
+		:: else
+		fi
+	};
+	do
+	:: atomic {
+		/* next_bound(); who finds it claimed comes back until it is untied. */
+		tied && !IS_CLAIMED(word) ->
+		look();
+		refs++
+	};
+		try_claim(RELEASED, was, won);
+		if
+		:: won -> finish(flag)
+		:: else
+		fi;
+		drop()
+	:: !tied -> break
+	od;
+	closed = 1;
+	holder_put()
+}
+
+proctype ticking()
+{
+	clock = DEADLINE
+}
+
+init {
+	atomic {
+		run register();
+		run put(0);
+		run put(1);
+		run worker();
+		run cancel();
+		run holder();
+		run ticking()
+	};
+	_nr_pr == 1;
+	assert(!indexed && !tied && !on_wheel && !in_done);
+	assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
+	assert(!queued);
+	assert(refs == 0 && freed);
+	assert(holder_refs == 0);
+	assert(settled == enlisted);
+	assert(told + dropped == (enlisted && REASON_OF(word) != RELEASED));
+	/* A request that was refused is never told of. */
+	assert(registered || !told)
+}

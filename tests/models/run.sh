@@ -1,0 +1,179 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh [NAME]... - check the models of docs/races.md by machine: entry, request, queue,
+# litmus; without a name, all. Speaks TAP; fails if any case does.
+#
+# A model must be found good in all its states, and bad with each of its -DBREAK_...:
+# then the last state before is shown by
+#
+#	spin -t -p -DBREAK_... tests/models/MODEL.pml
+#
+# with the trail that is left in .cache/build/models. A case takes seconds, and up to
+# 1 GB of memory.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+out=$here/../../.cache/build/models
+limit=300	# seconds for a case
+count=0 failures=0
+
+# result STATUS DESCRIPTION LOG - one line of TAP.
+result() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		failures=$((failures + 1))
+		tail -n 20 "$3" | sed 's/^/# /'
+	fi
+}
+
+# search NAME MODEL FLAG... - look at all states; what comes out is left in
+# $out/NAME/log, and a trail if there is an error.
+search() {
+	work=$out/$1
+	source=$here/$2.pml
+	shift 2
+	rm -rf "$work"
+	mkdir -p "$work"
+	(
+		cd "$work" || exit
+		cp "$here/word.pml" "$source" .
+		spin -a "$@" "$(basename "$source")" || exit
+		gcc -w -O1 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=1000 -o pan pan.c ||
+			exit
+		timeout "$limit" ./pan -m100000
+		echo "status $?"
+		rm -f pan pan.?
+	) >"$work/log" 2>&1
+}
+
+# ended LOG - whether the search came to its end, and was not held up by a limit.
+ended() {
+	grep -qx 'status 0' "$1" &&
+		! grep -Eq 'Search not completed|out of memory|too small' "$1"
+}
+
+# good NAME MODEL DESCRIPTION FLAG... - no error in any state.
+good() {
+	log=$out/$1/log
+	name=$1 model=$2 what=$3
+	shift 3
+	search "$name" "$model" "$@"
+	ended "$log" && grep -q 'errors: 0$' "$log"
+	result $? "$model: $what" "$log"
+}
+
+# bad FLAG MODEL DESCRIPTION FLAG... - an assertion does not hold, or something stands
+# still for ever.
+bad() {
+	log=$out/$1/log
+	name=$1 model=$2 what=$3
+	shift 3
+	search "$name" "$model" "-D$name" "$@"
+	grep -q 'errors: 1$' "$log" &&
+		grep -Eq 'assertion violated|invalid end state \(' "$log" &&
+		[ -s "$out/$name/$model.pml.trail" ]
+	result $? "$model: $what" "$log"
+}
+
+entry() {
+	two="-DREADERS=2 -DWRITES=1 -DTICKS=2"
+	one="-DREADERS=1 -DWRITES=2 -DTICKS=3"
+	# shellcheck disable=SC2086 # lists of flags, split on purpose
+	{
+		good entry-readers entry "two readers, one writer" $two
+		good entry-writes entry "one reader, two writes" $one
+		good entry-reinsert-readers entry "the same where entries are reinserted" \
+			-DREINSERT $two
+		good entry-reinsert-writes entry "and with two writes" -DREINSERT $one
+		bad BREAK_SEAL entry "found: a reader does not seal" $two
+		bad BREAK_STORE entry "found: a refresh stores without comparing" $two
+		bad BREAK_DRAIN entry "found: the drain stores without comparing" $two
+		bad BREAK_COMPARE entry "found: a reader does not compare the deadline" $two
+		bad BREAK_LOOK entry "found: a reader does not look again" $two
+		bad BREAK_ORDER entry "found: the old entry is claimed before the new one is in" \
+			$two
+		bad BREAK_KEEP entry "found: a put that keeps the time loses a refresh" $one
+		bad BREAK_SHORTEN entry "found: an earlier deadline, in the same bucket" $one
+		bad BREAK_LATE entry "found: the handler runs when the lock is given up" $one
+		bad BREAK_FIND_LIVE entry "found: a writer does not look at the deadline" $one
+		bad STRICT_PUT entry "known: a put that its entry's deadline overtakes" $two
+		bad STRICT_KEEP entry "known: the same with a refresh, keeping the time" $two
+	}
+}
+
+request() {
+	good request request "puts, timeout, clear, cancel and close against registering"
+	bad BREAK_TEST request "found: claimed without a test"
+	bad BREAK_LINKING request "found: finished while it is being linked"
+	bad BREAK_DONE request "found: who links it does not look whether it is done"
+	bad BREAK_RECHECK request "found: on the wheel though it is claimed"
+	bad BREAK_UNWATCH request "found: watches stay in their lists"
+	bad BREAK_REF request "found: a cancel holds no reference"
+	bad BREAK_GONE request "found: told to a holder that has gone"
+	bad BREAK_TIE request "found: tied to a holder that has gone"
+}
+
+queue() {
+	good queue queue "unlock, lease, renewal, timeouts and sleep of three tasks"
+	bad BREAK_STATE queue "found: a task says that it sleeps after it has looked"
+	bad BREAK_WAKE queue "found: who is given the lock is not woken"
+	bad BREAK_ARM queue "found: a hand-over sets no timer for the next"
+	bad BREAK_PASS queue "found: who gives up sets no timer for the next"
+	bad BREAK_RENEW queue "found: another lease sets no timer"
+	bad BREAK_HAND queue "found: the first is woken to try again"
+	bad BREAK_RESULT queue "found: a timeout does not look whether it has the lock"
+}
+
+# never NAME DESCRIPTION - what the test asks for cannot be.
+never() {
+	log=$out/$1.log
+	"$here/herd.sh" "$here/$1.litmus" >"$log" 2>&1 &&
+		grep -q "^Observation $1 Never" "$log" && ! grep -q '^Flag' "$log"
+	result $? "litmus $1: $2" "$log"
+}
+
+# reachable NAME SCRIPT DESCRIPTION - with a line edited by sed, it can be.
+reachable() {
+	log=$out/$1-broken.log
+	sed "$2" "$here/$1.litmus" >"$out/$1-broken.litmus"
+	! cmp -s "$here/$1.litmus" "$out/$1-broken.litmus" &&
+		"$here/herd.sh" "$out/$1-broken.litmus" >"$log" 2>&1 &&
+		grep -q "^Observation $1 Sometimes" "$log"
+	result $? "litmus $1: found: $3" "$log"
+}
+
+litmus() {
+	mkdir -p "$out"
+	never content "who finds a new entry finds all of it"
+	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' "stored plainly"
+	never replace "who looks again finds another entry"
+	reachable replace '/smp_rmb/d' "no barrier before the second look"
+	reachable replace \
+		's/atomic_cmpxchg/atomic_cmpxchg_relaxed/; s/rcu_assign_pointer/WRITE_ONCE/' \
+		"the claim is not ordered behind the replacing"
+	never move "an entry that is moved is never in neither chain"
+	reachable move '/smp_rmb/d' "no barrier between the chains"
+	reachable move 's/smp_store_release(old/WRITE_ONCE(*old/' "taken out by a plain store"
+	never table "behind an empty chain there is the next table"
+	reachable table '/smp_rmb/d' "no barrier before the next table"
+	never limbo "nothing is freed while a reader may look at it"
+	reachable limbo '/synchronize_rcu/d' "no grace period"
+}
+
+"$here/../need.sh" spin gcc libc6-dev || exit 1
+[ $# -gt 0 ] || set -- entry request queue litmus
+for suite; do
+	case $suite in
+	entry | request | queue | litmus) "$suite" ;;
+	*)
+		echo "run.sh: no such model: $suite" >&2
+		exit 1
+		;;
+	esac
+done
+echo "1..$count"
+[ "$failures" = 0 ]

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# example.sh - run examples/offline_locks.sh on a PostgreSQL of its own, here.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+make -s -C "$top/tests" store
+temporary=$(mktemp -d)
+
+# shellcheck disable=SC2317 # called by the trap of server.sh
+leave() {
+	ended=$?
+	rm -rf "$temporary"
+	exit $ended
+}
+# shellcheck source=tests/store/server.sh
+. "$here/server.sh"
+# shellcheck disable=SC2154 # server.sh's
+PATH=$top/.cache/build/tools:$PATH "$top/examples/offline_locks.sh" "$store"

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# example.t - examples/offline_locks.sh: the offline lock manager.
+set -u
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/../hbctl/tap.sh"
+# shellcheck source=tests/examples/example.sh
+. "$(dirname "$0")/../examples/example.sh"
+
+PATH=$(dirname "$0")/../../examples:$PATH
+plan 9
+usage offline_locks.sh
+# shellcheck source=tests/store/server.sh
+. "$(dirname "$0")/server.sh"
+
+# shellcheck disable=SC2154 # server.sh's
+export HASHBELT_STORE="$store"
+example offline_locks.sh
+said "a lock is refused while another has it, and granted again to who has it" \
+	"\$ hbctl lock invoice:17 --owner ann --ttl 10m" \
+	"\$ hbctl lock invoice:17 --owner bob" \
+	"(no)" \
+	"\$ hbctl lock invoice:17 --owner ann --ttl 10m"
+said "only the holder unlocks" \
+	"\$ hbctl unlock invoice:17 --owner bob" \
+	"(no)" \
+	"All locks of one owner are released in one call."
+said "all locks of one owner are released" \
+	"\$ hbctl release --owner ann" \
+	"3"
+said "an aged lock is free, and the late write is refused" \
+	"\$ hbctl lock invoice:17 --owner bob --ttl 1s" \
+	"bob writes: stored" \
+	"\$ hbctl lock invoice:17 --owner ann --wait 1m" \
+	"ann writes: stored" \
+	"bob writes: refused, the token is old"
+said "a command runs under a lock, and not without it" \
+	"\$ hbctl lock invoice:17 --owner bob -- echo not run" \
+	"(no)" \
+	"\$ hbctl lock invoice:17 --owner bob -- echo run under the lock" \
+	"run under the lock"
+lines "not even once" 0 '^not run$'
+is "and the lock is given back behind it" 0 0 '' sql "SELECT count(*) FROM hashbelt_example"
+finish

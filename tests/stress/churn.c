@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * churn - everything that ends an entry's life at once, and a ledger.
+ *
+ *	churn [SEED [OPERATIONS]]
+ *
+ * On one belt every entry that leaves is reported. So what was put is either
+ * there, or has been read as an event once, or was lost, and that was told:
+ *
+ *	puts		= entries + events
+ *	events		= numbers 1 to the last, each settled by one reader, or lost
+ *	lost		= what the readers were told
+ *	used		<= the limit, whenever one looks
+ *
+ * It is full all the time, its measures change, it is cleared, the system asks it
+ * for memory, and of its readers one acknowledges some of what it reads and
+ * leaves. On the other belt all settings change all the time; what it has to show
+ * is that in the end everything is given back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define BUFFER		65536
+#define ENTRIES_MAX	500
+#define KEYS		2000
+#define WRITERS		2
+
+static unsigned char *settled;		/* by sequence: how often */
+static uint64_t settled_max;
+static _Atomic uint64_t told_lost;
+static _Atomic int failures;
+static _Atomic int writers_left = WRITERS;
+static uint64_t seed = 1, operations = 100000;
+
+static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
+{
+	va_list args;
+
+	if (atomic_fetch_add(&failures, 1) >= 10)
+		return;
+	va_start(args, format);
+	flockfile(stdout);
+	printf("# ");
+	vprintf(format, args);
+	putchar('\n');
+	funlockfile(stdout);
+	va_end(args);
+}
+
+/* xorshift64 (Marsaglia 2003). */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static uint64_t seed_of(unsigned int thread)
+{
+	return (seed * 2654435761u + thread) * 0x9e3779b97f4a7c15ull | 1;
+}
+
+static int open_belt(const char *name)
+{
+	int fd = hashbelt_open(NULL);
+	int err = fd < 0 ? fd : hashbelt_bind(fd, name);
+
+	if (err) {
+		wrong("cannot open %s: %s", name, strerror(-err));
+		exit(1);
+	}
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+static void settle(uint64_t sequence)
+{
+	if (!sequence || sequence > settled_max)
+		wrong("an event has the number %llu", (unsigned long long)sequence);
+	else if (__atomic_fetch_add(&settled[sequence], 1, __ATOMIC_RELAXED))
+		wrong("event %llu was settled twice", (unsigned long long)sequence);
+}
+
+/* Reads some events; @settles: they are the reader's for good. The last number. */
+static uint64_t read_some(int fd, char *buffer, int settles, uint64_t *first)
+{
+	const struct hashbelt_event *event = NULL;
+	ssize_t len = hashbelt_read(fd, buffer, BUFFER);
+	uint64_t last = 0;
+
+	if (len < 0 && len != -EAGAIN && len != -ENODATA && len != -EIDRM)
+		wrong("read: %s", strerror(-len));
+	*first = 0;
+	while (len > 0 && (event = hashbelt_event_next(buffer, len, event))) {
+		atomic_fetch_add(&told_lost, event->lost);
+		last = event->sequence;
+		if (!*first)
+			*first = last;
+		if (settles)
+			settle(last);
+	}
+	return last;
+}
+
+static void *read_plainly(void *name)
+{
+	char *buffer = malloc(BUFFER);
+	struct hashbelt_info info = { 0 };
+	int fd = open_belt(name);
+	uint64_t first;
+
+	while (atomic_load(&writers_left)) {
+		if (!read_some(fd, buffer, 1, &first))
+			usleep(1000);
+		if (!hashbelt_info(fd, &info) && info.used_entries > ENTRIES_MAX)
+			wrong("%llu entries count, and %d may",
+			      (unsigned long long)info.used_entries, ENTRIES_MAX);
+	}
+	hashbelt_close(fd);
+	free(buffer);
+	return NULL;
+}
+
+/* Acknowledges what it reads, or its first event, or nothing, and leaves. */
+static void *read_and_leave(void *name)
+{
+	char *buffer = malloc(BUFFER);
+	uint64_t random = seed_of(100), first, last;
+	const struct hashbelt_event *event;
+	int fd = open_belt(name), err;
+	ssize_t len;
+
+	hashbelt_watch(fd, HASHBELT_WATCH_ACK);
+	while (atomic_load(&writers_left)) {
+		len = hashbelt_read(fd, buffer, 200 + next_random(&random) % 10000);
+		if (len <= 0) {
+			usleep(1000);
+			continue;
+		}
+		first = 0;
+		last = 0;
+		for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); ) {
+			atomic_fetch_add(&told_lost, event->lost);
+			last = event->sequence;
+			if (!first)
+				first = last;
+		}
+		if (next_random(&random) % 4) {
+			err = hashbelt_ack(fd, next_random(&random) % 2 ? last : first);
+			if (err)
+				wrong("ack: %s", strerror(-err));
+			/* What was read before the one that was named goes with it. */
+			hashbelt_ack(fd, last);
+			for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); )
+				settle(event->sequence);
+		} else {
+			hashbelt_close(fd);
+			fd = open_belt(name);
+			hashbelt_watch(fd, HASHBELT_WATCH_ACK);
+		}
+	}
+	hashbelt_close(fd);
+	free(buffer);
+	return NULL;
+}
+
+/* One operation on a random key. */
+static void operate(int fd, uint64_t random)
+{
+	static const char value[300];
+	struct hashbelt_item item = { .ttl_ms = random >> 20 & 1023 };
+	unsigned int key = (random >> 32) % KEYS;
+	char buffer[300];
+	int err = 0;
+
+	switch (random % 16) {
+	case 0:
+		err = hashbelt_remove(fd, &key, sizeof(key), &item);
+		break;
+	case 1:
+		err = hashbelt_expire(fd, &key, sizeof(key));
+		break;
+	case 2:
+		err = hashbelt_touch(fd, &key, sizeof(key), item.ttl_ms, &item);
+		break;
+	case 3:
+	case 4:
+		err = hashbelt_get(fd, &key, sizeof(key), buffer, sizeof(buffer), &item);
+		break;
+	default:
+		err = hashbelt_put(fd, &key, sizeof(key), value, (random >> 8) % sizeof(value),
+				   &item);
+	}
+	if (err && err != -ENOENT && err != -ENOSPC && err != -EEXIST)
+		wrong("operation %u: %s", (unsigned int)(random % 16), strerror(-err));
+}
+
+static void *write_all(void *arg)
+{
+	unsigned int thread = (uintptr_t)arg;
+	uint64_t random = seed_of(thread), i;
+	int ledger = open_belt("churn-ledger"), wild = open_belt("churn-wild");
+
+	for (i = 0; i < operations; i++) {
+		operate(ledger, next_random(&random));
+		operate(wild, next_random(&random));
+		if (next_random(&random) % 2000 == 0)
+			hashbelt_clear(next_random(&random) % 2 ? ledger : wild);
+	}
+	hashbelt_close(ledger);
+	hashbelt_close(wild);
+	atomic_fetch_sub(&writers_left, 1);
+	return NULL;
+}
+
+static void set(int fd, struct hashbelt_settings *settings)
+{
+	int err = hashbelt_set(fd, settings);
+
+	if (err)
+		wrong("set: %s", strerror(-err));
+}
+
+static void change_measures(int fd, uint64_t random)
+{
+	set(fd, &(struct hashbelt_settings){
+		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
+		.ttl_ms = 1 + (random >> 8) % 2000, .buckets = 2 + (random >> 32) % 300,
+	});
+}
+
+static void change_all(int fd, uint64_t random)
+{
+	set(fd, &(struct hashbelt_settings){
+		.fields = random & HASHBELT_SET_ALL & ~(HASHBELT_SET_GID | HASHBELT_SET_MODE) ?:
+			  HASHBELT_SET_POLICY,
+		.ttl_ms = 1 + (random >> 8) % 2000, .buckets = 2 + (random >> 16) % 300,
+		.policy = (random >> 24) & 0x1f, .handler = (random >> 32) % 3,
+		.reasons = (random >> 36) & HASHBELT_REPORT_ALL,
+		.max_entries = random >> 40 & 1 ? (random >> 41) % 1000 : 0,
+		.max_bytes = random >> 50 & 1 ? (random >> 51) % 4096 * 64 : 0,
+		.max_events = (random >> 56) * 4,
+		.grace_ms = random >> 48 & 1 ? (random >> 20) % 200 : 0,
+	});
+}
+
+/* Changes settings, moves time, and is the system that is short of memory. */
+static void *meddle(void *arg)
+{
+	int ledger = open_belt("churn-ledger"), wild = open_belt("churn-wild");
+	int drop = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+	uint64_t random = seed_of(200), round;
+
+	(void)arg;
+	for (round = 0; atomic_load(&writers_left); round++) {
+		change_all(wild, next_random(&random));
+		if (round % 4 == 0)
+			change_measures(ledger, next_random(&random));
+		hashbelt_advance(round % 2 ? ledger : wild, next_random(&random) % 100);
+		if (round % 64 == 0 && drop >= 0 && write(drop, "2\n", 2) != 2)
+			wrong("drop_caches: %s", strerror(errno));
+		usleep(2000);
+	}
+	close(drop);
+	hashbelt_close(ledger);
+	hashbelt_close(wild);
+	return NULL;
+}
+
+static void discard_all(int fd)
+{
+	char *buffer = malloc(BUFFER);
+
+	while (hashbelt_read(fd, buffer, BUFFER) > 0)
+		;
+	free(buffer);
+}
+
+static int report(int *number, int good, const char *promise)
+{
+	printf("%sok %d - %s\n", good ? "" : "not ", ++*number, promise);
+	return !good;
+}
+
+/* Everything is read; then the books are closed. */
+static int close_the_books(int fd)
+{
+	uint64_t first, i, once = 0;
+	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
+	unsigned int count = HASHBELT_STAT_COUNT;
+	char *buffer = malloc(BUFFER);
+	struct hashbelt_info info;
+	int number = 0, failed = 0;
+
+	hashbelt_halt(fd);
+	/* One more event, to tell what was lost last. */
+	hashbelt_put(fd, "end", 3, "", 0, &(struct hashbelt_item){ 0 });
+	hashbelt_expire(fd, "end", 3);
+	while (read_some(fd, buffer, 1, &first))
+		;
+	hashbelt_info(fd, &info);
+	hashbelt_stat(fd, counters, &count);
+	for (i = 1; i <= info.sequence; i++)
+		once += settled[i] == 1;
+	printf("# %llu events, %llu lost, %llu returned, %llu evicted, %llu under pressure\n",
+	       info.sequence, counters[HASHBELT_STAT_EVENTS_LOST],
+	       counters[HASHBELT_STAT_EVENTS_RETURNED], counters[HASHBELT_STAT_EVICTED],
+	       counters[HASHBELT_STAT_PRESSURE]);
+	failed += report(&number, counters[HASHBELT_STAT_PUTS_NEW] +
+			 counters[HASHBELT_STAT_PUTS_REPLACED] == info.sequence + info.entries,
+			 "what was put is there or was an event");
+	failed += report(&number, once + counters[HASHBELT_STAT_EVENTS_LOST] == info.sequence,
+			 "each event was settled once, or lost");
+	failed += report(&number, told_lost == counters[HASHBELT_STAT_EVENTS_LOST],
+			 "what was lost was told");
+	failed += report(&number, counters[HASHBELT_STAT_EVICTED] &&
+			 counters[HASHBELT_STAT_PRESSURE] &&
+			 counters[HASHBELT_STAT_EVENTS_RETURNED],
+			 "all of this was put to the test");
+	failed += report(&number, !info.in_flight && !info.queued &&
+			 info.used_entries == info.entries, "and nothing else counts");
+	free(buffer);
+	return failed;
+}
+
+/* Makes a belt; the descriptor is its. */
+static int make_belt(const char *name, const struct hashbelt_settings *settings)
+{
+	int fd = hashbelt_open(NULL);
+	int err = fd < 0 ? fd : hashbelt_create(fd, name, settings);
+
+	if (!err) {
+		fcntl(fd, F_SETFL, O_NONBLOCK);
+		return fd;
+	}
+	printf("Bail out! cannot make %s: %s\n", name, strerror(-err));
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t writers[WRITERS], others[4];
+	struct hashbelt_info info;
+	int ledger, wild, failed, i;
+
+	if (argc > 1)
+		seed = strtoull(argv[1], NULL, 0);
+	if (argc > 2)
+		operations = strtoull(argv[2], NULL, 0);
+	printf("1..7\n# seed %llu, %llu operations of each writer\n",
+	       (unsigned long long)seed, (unsigned long long)operations);
+	/* Each operation ends two lives at most, and evicts for one more. */
+	settled_max = operations * WRITERS * 3 + 1000000;
+	settled = calloc(settled_max + 1, 1);
+	ledger = make_belt("churn-ledger", &(struct hashbelt_settings){
+		.ttl_ms = 1000, .handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
+		.policy = HASHBELT_EVICT, .max_entries = ENTRIES_MAX, .max_events = 3000,
+		.mode = 0600,
+	});
+	wild = make_belt("churn-wild", &(struct hashbelt_settings){ .mode = 0600 });
+	pthread_create(&others[0], NULL, read_plainly, "churn-ledger");
+	pthread_create(&others[1], NULL, read_and_leave, "churn-ledger");
+	pthread_create(&others[2], NULL, meddle, NULL);
+	for (i = 0; i < WRITERS; i++)
+		pthread_create(&writers[i], NULL, write_all, (void *)(uintptr_t)(i + 1));
+	for (i = 0; i < WRITERS; i++)
+		pthread_join(writers[i], NULL);
+	for (i = 0; i < 3; i++)
+		pthread_join(others[i], NULL);
+	failed = close_the_books(ledger);
+	set(wild, &(struct hashbelt_settings){ .fields = HASHBELT_SET_HANDLER });
+	hashbelt_clear(wild);
+	discard_all(wild);
+	hashbelt_info(wild, &info);
+	i = 5;
+	failed += report(&i, !info.entries && !info.used_entries && !info.used_bytes &&
+			 !info.queued_bytes, "a belt that is clear and read has nothing left");
+	failed += report(&i, !atomic_load(&failures), "no answer was impossible");
+	hashbelt_destroy(ledger, "churn-ledger");
+	hashbelt_destroy(wild, "churn-wild");
+	free(settled);
+	return failed != 0;
+}

@@ -1,0 +1,830 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lockstress - locks, held and waited for by processes that are killed all the time.
+ *
+ *	lockstress [SEED [GRANTS]]
+ *
+ * Three parts, one after the other, of about so many grants each:
+ *
+ * count	Processes add to a plain variable under a lock that is bound and, as belt
+ *		time is halted, does not expire. They are killed at each point that has a
+ *		name and at many that have none. Each notes beforehand what it is about to
+ *		do, so it is known of the dead, too, whether they did it: none is lost.
+ * fence	Leases that are over before their holders know. A store takes a write if
+ *		no larger token has been seen, on reading or writing. So nothing is
+ *		written late, and what it holds is the number of writes that it took.
+ * race		Unlock, expiry, close, release, clear, renewal, waiting, death, all at
+ *		once; then the books. Each grant has ended once, and nobody sleeps.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define WORKERS		5
+#define LIVES		400		/* that the workers of a part may have in all */
+#define NAMES		6		/* locks that are raced for */
+#define TTL		10000
+#define PATIENCE	120		/* seconds, for what takes one or two */
+#define BUFFER		65536
+
+#define COUNT_BELT	"lockstress-count"
+#define FENCE_BELT	"lockstress-fence"
+#define RACE_BELT	"lockstress-race"
+
+/* Where a worker is killed, or kills itself. */
+enum point {
+	ANYWHERE, BEFORE_LOCK, LOCKED, NOTED, ADDED, BEFORE_UNLOCK, UNLOCKED, POINTS,
+};
+
+/**
+ * struct life - one process that adds
+ * @point:	where it killed itself
+ * @at:		the value that it is about to replace, and
+ * @token:	with which token, once
+ * @begun:	is one more than
+ * @done:	its additions
+ */
+struct life {
+	volatile uint32_t point;
+	volatile uint64_t at;
+	volatile uint64_t token;
+	volatile uint64_t begun;
+	volatile uint64_t done;
+};
+
+/**
+ * struct store - what is written under a lock that may be lost
+ * @mutex:	protects all below
+ * @highest:	token, of those who have read
+ * @value:	what is stored
+ * @accepted:	writes
+ * @rejected:	reads and writes that came too late
+ * @last:	token of the last write
+ * @disorder:	writes that came with a token not larger than the last
+ */
+struct store {
+	pthread_mutex_t mutex;
+	uint64_t highest;
+	uint64_t value;
+	uint64_t accepted;
+	uint64_t rejected;
+	uint64_t last;
+	uint64_t disorder;
+};
+
+/**
+ * struct shared - what all processes see
+ * @wrong:	things that cannot be
+ * @stop:	they are to end
+ * @grants:	of the race, so far
+ * @seen:	of the race, for each lock the largest token that somebody has got
+ * @value:	the plain variable
+ * @lives:	those who add to it
+ * @store:	of the fence
+ * @journal:	of the plain variable: for each value, with which token it was replaced
+ */
+struct shared {
+	uint32_t wrong;
+	uint32_t stop;
+	uint64_t grants;
+	uint64_t seen[NAMES];
+	volatile uint64_t value;
+	struct life lives[LIVES];
+	struct store store;
+	volatile uint64_t journal[];
+};
+
+static struct shared *shared;
+static uint64_t seed = 1, grants = 6000;
+static int promise;
+
+static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
+{
+	va_list args;
+
+	if (__atomic_fetch_add(&shared->wrong, 1, __ATOMIC_RELAXED) >= 10)
+		return;
+	va_start(args, format);
+	printf("# ");
+	vprintf(format, args);
+	putchar('\n');
+	va_end(args);
+}
+
+/* xorshift64 (Marsaglia 2003). */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static uint64_t seed_of(unsigned int process)
+{
+	return (seed * 2654435761u + process) * 0x9e3779b97f4a7c15ull | 1;
+}
+
+static int report(int good, const char *what)
+{
+	printf("%sok %d - %s\n", good ? "" : "not ", ++promise, what);
+	return !good;
+}
+
+static int open_belt(const char *name)
+{
+	int fd = hashbelt_open(NULL);
+	int err = fd < 0 ? fd : hashbelt_bind(fd, name);
+
+	if (err) {
+		wrong("cannot open %s: %s", name, strerror(-err));
+		_exit(1);
+	}
+	return fd;
+}
+
+/* Makes a belt of locks whose time stands still; the descriptor is its. */
+static int make_belt(const char *name, struct hashbelt_settings settings)
+{
+	int fd = hashbelt_open(NULL), err;
+
+	settings.ttl_ms = TTL;
+	settings.policy = HASHBELT_PINNED;
+	settings.mode = 0600;
+	err = fd < 0 ? fd : hashbelt_create(fd, name, &settings);
+	if (!err)
+		err = hashbelt_halt(fd);
+	if (!err)
+		return fd;
+	printf("Bail out! cannot make %s: %s\n", name, strerror(-err));
+	exit(1);
+}
+
+/* The end of a belt; what it says of itself before that. */
+static struct hashbelt_info end_belt(int fd, const char *name)
+{
+	struct hashbelt_info info = { 0 };
+
+	hashbelt_info(fd, &info);
+	hashbelt_destroy(fd, name);
+	hashbelt_close(fd);
+	return info;
+}
+
+static uint64_t used_bytes(void)
+{
+	FILE *file = fopen("/sys/module/hashbelt/parameters/used_bytes", "r");
+	unsigned long long bytes = 0;
+
+	if (!file || fscanf(file, "%llu", &bytes) != 1)
+		wrong("used_bytes cannot be read");
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+/* Passes some time, in one way or the other, or none. */
+static void dawdle(uint64_t random)
+{
+	if (random % 4 == 0)
+		sched_yield();
+	else if (random % 64 == 1)
+		usleep(random >> 32 & 1023);
+}
+
+/* Processes */
+
+static pid_t pids[WORKERS];
+static unsigned int lives;
+
+/* Starts a process that does @work as the next life, in the place of worker @i. */
+static void be_born(unsigned int i, void (*work)(unsigned int life))
+{
+	unsigned int life = lives++;
+	pid_t parent = getpid();
+
+	fflush(stdout);
+	pids[i] = fork();
+	if (pids[i] < 0) {
+		wrong("fork: %s", strerror(errno));
+		exit(1);
+	}
+	if (pids[i])
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	work(life);
+	_exit(0);
+}
+
+static unsigned int alive(void)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < WORKERS; i++)
+		count += pids[i] > 0;
+	return count;
+}
+
+/* Buries the dead. Who was killed is born again, if @work says as what. */
+static void bury(void (*work)(unsigned int life))
+{
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < WORKERS; i++) {
+		if (pids[i] <= 0 || waitpid(pids[i], &status, WNOHANG) != pids[i])
+			continue;
+		pids[i] = 0;
+		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+			wrong("a worker died by signal %d", WTERMSIG(status));
+		if (WIFSIGNALED(status) && work && lives < LIVES)
+			be_born(i, work);
+	}
+}
+
+/* The last lives are spared, to finish. */
+static void kill_one(uint64_t random)
+{
+	pid_t pid = pids[random % WORKERS];
+
+	if (pid > 0 && lives < LIVES - WORKERS)
+		kill(pid, SIGKILL);
+}
+
+/* Those who are still there are asleep for ever. Their number. */
+static unsigned int kill_all(void)
+{
+	unsigned int i, count = alive();
+
+	for (i = 0; i < WORKERS; i++) {
+		if (pids[i] <= 0)
+			continue;
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+		pids[i] = 0;
+	}
+	return count;
+}
+
+static void begin(void (*work)(unsigned int life))
+{
+	unsigned int i;
+
+	lives = 0;
+	for (i = 0; i < WORKERS; i++)
+		be_born(i, work);
+}
+
+/* count: a plain variable */
+
+/* Now and then a worker dies here; but not the last ones. */
+static void pass(unsigned int life, enum point point, uint64_t random)
+{
+	if (life >= LIVES - WORKERS || random % 128)
+		return;
+	shared->lives[life].point = point;
+	raise(SIGKILL);
+}
+
+/* One addition, under the lock. */
+static void add(unsigned int life, uint64_t token, uint64_t *random)
+{
+	struct life *mine = &shared->lives[life];
+	uint64_t value = shared->value;
+
+	pass(life, LOCKED, next_random(random));
+	dawdle(next_random(random));
+	mine->at = value;
+	mine->token = token;
+	mine->begun = mine->done + 1;
+	shared->journal[value] = token;
+	pass(life, NOTED, next_random(random));
+	dawdle(next_random(random));
+	shared->value = value + 1;
+	pass(life, ADDED, next_random(random));
+	mine->done = mine->begun;
+	pass(life, BEFORE_UNLOCK, next_random(random));
+}
+
+static void count_work(unsigned int life)
+{
+	uint64_t random = seed_of(life);
+	int fd = open_belt(COUNT_BELT), more = 1, err;
+	struct hashbelt_lock lock;
+
+	while (more) {
+		pass(life, BEFORE_LOCK, next_random(&random));
+		lock = (struct hashbelt_lock){
+			.how = HASHBELT_BOUND, .wait_ms = HASHBELT_TTL_NEVER,
+		};
+		err = hashbelt_lock(fd, "variable", 8, &life, sizeof(life), &lock);
+		if (err)
+			wrong("lock: %s", strerror(-err));
+		more = !err && shared->value < grants;
+		if (more)
+			add(life, lock.token, &random);
+		err = hashbelt_unlock(fd, "variable", 8, &life, sizeof(life));
+		if (err)
+			wrong("unlock: %s", strerror(-err));
+		pass(life, UNLOCKED, next_random(&random));
+	}
+	hashbelt_close(fd);
+}
+
+/* The additions of all lives: the last one of the dead by the journal. */
+static uint64_t additions(void)
+{
+	const struct life *life;
+	uint64_t sum = 0;
+
+	for (life = shared->lives; life < shared->lives + LIVES; life++) {
+		sum += life->done;
+		if (life->begun != life->done && life->at < shared->value &&
+		    shared->journal[life->at] == life->token)
+			sum++;
+	}
+	return sum;
+}
+
+static int killed_everywhere(void)
+{
+	unsigned int counts[POINTS] = { 0 }, i, everywhere = 1;
+
+	for (i = 0; i < lives; i++)
+		counts[shared->lives[i].point]++;
+	for (i = BEFORE_LOCK; i < POINTS; i++)
+		everywhere = everywhere && counts[i];
+	printf("# of %u lives ended before a lock %u, with it %u, %u, %u, %u, after it %u\n",
+	       lives, counts[BEFORE_LOCK], counts[LOCKED], counts[NOTED], counts[ADDED],
+	       counts[BEFORE_UNLOCK], counts[UNLOCKED]);
+	return everywhere;
+}
+
+static int count_part(void)
+{
+	int fd = make_belt(COUNT_BELT, (struct hashbelt_settings){ 0 }), failed;
+	uint64_t random = seed_of(1000), i, disorder = 0;
+	time_t end = time(NULL) + PATIENCE;
+	struct hashbelt_info info;
+
+	begin(count_work);
+	while (alive() && time(NULL) < end) {
+		bury(count_work);
+		usleep(next_random(&random) % 3000);
+		if (next_random(&random) % 2)
+			kill_one(next_random(&random));
+	}
+	failed = report(!kill_all(), "count: nobody sleeps for ever");
+	for (i = 1; i < grants; i++)
+		disorder += shared->journal[i] <= shared->journal[i - 1];
+	printf("# counted to %llu, by %llu additions\n",
+	       (unsigned long long)shared->value, (unsigned long long)additions());
+	failed += report(shared->value == grants && additions() == grants,
+			 "count: no addition is lost, and none is done twice");
+	failed += report(!disorder, "count: each has a larger token than the one before");
+	failed += report(killed_everywhere(), "count: holders were killed at every point");
+	info = end_belt(fd, COUNT_BELT);
+	return failed + report(!info.locks && !info.entries, "count: no lock is left");
+}
+
+/* fence: leases that are over */
+
+/* Whether what comes with this token comes in time. */
+static int store_read(uint64_t token, uint64_t *value)
+{
+	struct store *store = &shared->store;
+	int good;
+
+	pthread_mutex_lock(&store->mutex);
+	good = token >= store->highest;
+	if (good)
+		store->highest = token;
+	store->rejected += !good;
+	*value = store->value;
+	pthread_mutex_unlock(&store->mutex);
+	return good;
+}
+
+static int store_write(uint64_t token, uint64_t value)
+{
+	struct store *store = &shared->store;
+	int good;
+
+	pthread_mutex_lock(&store->mutex);
+	good = token >= store->highest;
+	if (good) {
+		store->value = value;
+		store->accepted++;
+		store->disorder += token <= store->last;
+		store->last = token;
+	}
+	store->rejected += !good;
+	pthread_mutex_unlock(&store->mutex);
+	return good;
+}
+
+/* Nobody is turned away as long as the lock is his. */
+static void check_rejected(int fd, unsigned int life, uint64_t token)
+{
+	struct hashbelt_lock lock = { 0 };
+	unsigned int owner = ~0u;
+	size_t len = sizeof(owner);
+	int err = hashbelt_holder(fd, "variable", 8, &owner, &len, &lock);
+
+	if (!err && owner == life && lock.token == token)
+		wrong("the holder was turned away, with token %llu",
+		      (unsigned long long)token);
+}
+
+/* A slow writer; sometimes so slow that another has come. */
+static void think(uint64_t token, uint64_t random)
+{
+	unsigned int tries;
+
+	dawdle(random);
+	if (random >> 16 & 7)
+		return;
+	for (tries = 0; tries < 200; tries++) {
+		if (__atomic_load_n(&shared->store.highest, __ATOMIC_RELAXED) > token)
+			return;
+		usleep(100);
+	}
+}
+
+static void fence_work(unsigned int life)
+{
+	uint64_t random = seed_of(2000 + life), last = 0, value, i;
+	struct hashbelt_lock lock;
+	int fd = open_belt(FENCE_BELT), err;
+
+	for (i = 0; i < grants / WORKERS / 4; i++) {
+		lock = (struct hashbelt_lock){
+			.ttl_ms = 1 + next_random(&random) % 5,
+			.wait_ms = HASHBELT_TTL_NEVER,
+		};
+		err = hashbelt_lock(fd, "variable", 8, &life, sizeof(life), &lock);
+		if (err || lock.token <= last)
+			wrong("lock: %s, token %llu after %llu", strerror(-err),
+			      lock.token, (unsigned long long)last);
+		last = lock.token;
+		if (store_read(last, &value)) {
+			think(last, next_random(&random));
+			if (!store_write(last, value + 1))
+				check_rejected(fd, life, last);
+		} else {
+			check_rejected(fd, life, last);
+		}
+		err = hashbelt_unlock(fd, "variable", 8, &life, sizeof(life));
+		if (err && err != -ENOENT && err != -EACCES)
+			wrong("unlock: %s", strerror(-err));
+	}
+	hashbelt_close(fd);
+}
+
+static void make_mutex(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static int fence_part(void)
+{
+	int fd = make_belt(FENCE_BELT, (struct hashbelt_settings){ 0 }), failed;
+	const struct store *store = &shared->store;
+	uint64_t random = seed_of(3000);
+	time_t end = time(NULL) + PATIENCE;
+	struct hashbelt_info info;
+
+	make_mutex(&shared->store.mutex);
+	begin(fence_work);
+	while (alive() && time(NULL) < end) {
+		bury(NULL);
+		hashbelt_advance(fd, next_random(&random) % 4);
+		usleep(next_random(&random) % 500);
+	}
+	failed = report(!kill_all(), "fence: nobody sleeps for ever");
+	printf("# %llu writes, %llu turned away\n", (unsigned long long)store->accepted,
+	       (unsigned long long)store->rejected);
+	failed += report(store->accepted && store->rejected > grants / 100,
+			 "fence: many came too late");
+	failed += report(store->value == store->accepted,
+			 "fence: no write that was taken is lost to a late one");
+	failed += report(!store->disorder, "fence: writes are in the order of their tokens");
+	hashbelt_advance(fd, 2 * TTL);
+	info = end_belt(fd, FENCE_BELT);
+	return failed + report(!info.locks && !info.entries, "fence: no lock is left");
+}
+
+/* race: everything at once */
+
+/* Takes a lock, or does not. A token may not be smaller than one that was seen. */
+static void race_lock(int fd, uint32_t name, uint32_t owner, uint64_t random)
+{
+	static const uint64_t waits[] = { 0, 0, 5, 50, HASHBELT_TTL_NEVER };
+	uint64_t *seen = &shared->seen[name];
+	uint64_t before = __atomic_load_n(seen, __ATOMIC_SEQ_CST), now;
+	struct hashbelt_lock lock = {
+		.how = random & 1 ? HASHBELT_BOUND : 0,
+		.ttl_ms = 1 + (random >> 8) % 60,
+		.wait_ms = waits[(random >> 16) % 5],
+	};
+	int err = hashbelt_lock(fd, &name, sizeof(name), &owner, sizeof(owner), &lock);
+
+	if (err && err != -EBUSY && err != -ETIMEDOUT)
+		wrong("lock: %s", strerror(-err));
+	if (err)
+		return;
+	if (lock.token < before)
+		wrong("token %llu after %llu", lock.token, (unsigned long long)before);
+	now = before;
+	while (now < lock.token &&
+	       !__atomic_compare_exchange_n(seen, &now, lock.token, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST))
+		;
+	__atomic_fetch_add(&shared->grants, 1, __ATOMIC_RELAXED);
+}
+
+static void race_list(int fd, uint32_t owner)
+{
+	const struct hashbelt_lock_record *record;
+	struct hashbelt_lister lister;
+	unsigned int count = 0;
+	int more = hashbelt_locks_begin(&lister, fd, &owner, owner % 2 ? 0 : sizeof(owner));
+
+	if (more) {
+		wrong("list: %s", strerror(-more));
+		return;
+	}
+	while ((more = hashbelt_locks_next(&lister, &record)) > 0) {
+		if (record->key_len != sizeof(uint32_t) || ++count > 1000)
+			wrong("a list has a name of %u bytes, or no end", record->key_len);
+	}
+	if (more)
+		wrong("list: %s", strerror(-more));
+	hashbelt_locks_end(&lister);
+}
+
+/* One deed, on one of the locks; the descriptor may be another one after it. */
+static int race_once(int fd, uint32_t owner, uint64_t random)
+{
+	uint32_t name = (random >> 40) % NAMES, other = ~0u;
+	struct hashbelt_lock lock = { 0 };
+	size_t len = sizeof(other);
+	__u64 count;
+	int err = 0;
+
+	switch (random >> 48 & 15) {
+	case 0:
+	case 1:
+	case 2:
+		err = hashbelt_unlock(fd, &name, sizeof(name), &owner, sizeof(owner));
+		break;
+	case 3:
+	case 4:
+		err = hashbelt_renew(fd, &name, sizeof(name), &owner, sizeof(owner),
+				     1 + (random >> 8) % 100, &lock);
+		break;
+	case 5:
+		err = hashbelt_release(fd, &owner, sizeof(owner), &count);
+		break;
+	case 6:
+		err = hashbelt_holder(fd, &name, sizeof(name), &other, &len, &lock);
+		break;
+	case 7:
+		race_list(fd, owner);
+		break;
+	case 8:
+		hashbelt_close(fd);
+		return open_belt(RACE_BELT);
+	case 9:
+		err = hashbelt_bind(fd, RACE_BELT);
+		break;
+	default:
+		race_lock(fd, name, owner, random);
+	}
+	if (err && err != -ENOENT && err != -EACCES)
+		wrong("deed %u: %s", (unsigned int)(random >> 48 & 15), strerror(-err));
+	return fd;
+}
+
+static void race_work(unsigned int life)
+{
+	uint64_t random = seed_of(4000 + life);
+	uint32_t owner = life % WORKERS;
+	int fd = open_belt(RACE_BELT);
+
+	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED)) {
+		fd = race_once(fd, owner, next_random(&random));
+		dawdle(next_random(&random));
+	}
+	hashbelt_close(fd);
+}
+
+/**
+ * struct ledger - what the events say of how grants have ended
+ * @ends:	their number
+ * @released:	those that went with a descriptor
+ * @disorder:	those that came after one of the same lock with a larger token
+ * @lost:	events that nobody has seen
+ * @last:	for each lock, the token of the last one
+ */
+struct ledger {
+	uint64_t ends;
+	uint64_t released;
+	uint64_t disorder;
+	uint64_t lost;
+	uint64_t last[NAMES];
+};
+
+static void read_ends(int fd, struct ledger *ledger)
+{
+	static uint64_t buffer[BUFFER / 8];
+	const struct hashbelt_event *event = NULL;
+	uint32_t name = 0;
+	ssize_t len = hashbelt_read(fd, buffer, sizeof(buffer));
+
+	while (len > 0 && (event = hashbelt_event_next(buffer, len, event))) {
+		if (event->kind != HASHBELT_LOCK || event->key_len != sizeof(name)) {
+			wrong("an event of kind %u", event->kind);
+			continue;
+		}
+		memcpy(&name, hashbelt_event_key(event), sizeof(name));
+		ledger->ends++;
+		ledger->lost += event->lost;
+		ledger->released += event->reason == HASHBELT_RELEASED;
+		ledger->disorder += event->version <= ledger->last[name % NAMES];
+		ledger->last[name % NAMES] = event->version;
+	}
+}
+
+/* What happens to all of them. */
+static void meddle(int fd, uint64_t random)
+{
+	uint32_t owner = (random >> 32) % WORKERS;
+	__u64 count;
+	int err = 0;
+
+	switch (random % 32) {
+	case 0:
+		err = hashbelt_clear(fd);
+		break;
+	case 1:
+		err = hashbelt_rotate(fd);
+		break;
+	case 2:
+		err = hashbelt_set(fd, &(struct hashbelt_settings){
+			.fields = HASHBELT_SET_BUCKETS, .buckets = 2 + (random >> 8) % 500,
+		});
+		break;
+	case 3:
+		err = hashbelt_release(fd, &owner, sizeof(owner), &count);
+		break;
+	case 4:
+	case 5:
+		kill_one(random >> 16);
+		break;
+	case 6:
+		err = random & 64 ? hashbelt_resume(fd) : hashbelt_halt(fd);
+		break;
+	default:
+		err = hashbelt_advance(fd, (random >> 8) % 20);
+	}
+	if (err)
+		wrong("meddling %u: %s", (unsigned int)(random % 32), strerror(-err));
+}
+
+/* All leases end, and all that is told of that is read. */
+static void settle(int fd, struct ledger *ledger)
+{
+	struct hashbelt_info info = { 0 };
+	unsigned int tries;
+
+	hashbelt_halt(fd);
+	for (tries = 0; tries < 10000; tries++) {
+		hashbelt_advance(fd, TTL);
+		read_ends(fd, ledger);
+		if (!hashbelt_info(fd, &info) && !info.queued && !info.entries && tries > 3)
+			return;
+		usleep(1000);
+	}
+}
+
+static int close_the_books(int fd, const struct ledger *ledger)
+{
+	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
+	unsigned int count = HASHBELT_STAT_COUNT;
+	struct hashbelt_info info;
+	int failed;
+
+	hashbelt_stat(fd, counters, &count);
+	info = end_belt(fd, RACE_BELT);
+	printf("# %llu grants, %llu after a wait, %llu ends, %llu with a descriptor, %u lives\n",
+	       counters[HASHBELT_STAT_LOCKS], counters[HASHBELT_STAT_LOCK_WAITS],
+	       (unsigned long long)ledger->ends, counters[HASHBELT_STAT_RELEASED], lives);
+	failed = report(!info.locks && !info.entries, "race: no lock is left");
+	failed += report(!info.used_entries && !info.used_bytes && !info.queued_bytes,
+			 "race: and nothing counts against the limits");
+	failed += report(ledger->ends == counters[HASHBELT_STAT_LOCKS] && !ledger->lost,
+			 "race: each grant has ended once, and this was told");
+	failed += report(ledger->released == counters[HASHBELT_STAT_RELEASED],
+			 "race: each that went with a descriptor was counted");
+	failed += report(!ledger->disorder,
+			 "race: the ends of a lock are in the order of its tokens");
+	return failed + report(counters[HASHBELT_STAT_LOCK_WAITS] && ledger->released &&
+			       shared->grants >= grants && lives > WORKERS,
+			       "race: all of this was put to the test");
+}
+
+static int race_part(void)
+{
+	struct ledger ledger = { 0 };
+	uint64_t random = seed_of(5000);
+	time_t end = time(NULL) + PATIENCE;
+	int fd, failed;
+
+	fd = make_belt(RACE_BELT, (struct hashbelt_settings){
+		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
+		.max_bytes = 256ull << 20, .max_events = 1000000,
+	});
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	begin(race_work);
+	while (shared->grants < grants && time(NULL) < end) {
+		bury(race_work);
+		meddle(fd, next_random(&random));
+		read_ends(fd, &ledger);
+		usleep(next_random(&random) % 500);
+	}
+	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
+	/* Nobody is killed any more. Who waits gets what the others have left. */
+	end = time(NULL) + PATIENCE;
+	while (alive() && time(NULL) < end) {
+		bury(NULL);
+		hashbelt_advance(fd, 10);
+		read_ends(fd, &ledger);
+		usleep(500);
+	}
+	failed = report(!kill_all(), "race: nobody sleeps for ever");
+	settle(fd, &ledger);
+	return failed + close_the_books(fd, &ledger);
+}
+
+/* What is freed takes a moment to be. */
+static int is_used_at_last(uint64_t bytes)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 10000; tries++) {
+		if (used_bytes() <= bytes)
+			return 1;
+		usleep(1000);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	size_t size;
+	uint64_t before;
+	int failed;
+
+	if (argc > 1)
+		seed = strtoull(argv[1], NULL, 0);
+	if (argc > 2)
+		grants = strtoull(argv[2], NULL, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("1..19\n# seed %llu, %llu grants of each part\n", (unsigned long long)seed,
+	       (unsigned long long)grants);
+	size = sizeof(*shared) + (grants + 1) * sizeof(shared->journal[0]);
+	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED) {
+		printf("Bail out! no memory\n");
+		return 1;
+	}
+	before = used_bytes();
+	failed = count_part();
+	failed += fence_part();
+	failed += race_part();
+	failed += report(is_used_at_last(before), "the module holds what it held before");
+	failed += report(!shared->wrong, "no answer was impossible");
+	return failed != 0;
+}
