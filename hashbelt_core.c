@@ -138,22 +138,32 @@ static int put_condition(const struct hashbelt_belt *belt,
 	return 0;
 }
 
-/* Gives @new the place of @old; under the shard's lock. */
-static void replace(struct hb_shard *shard, struct hashbelt_entry *old,
+/*
+ * Gives @new the place of @old; under the shard's lock. @new stands behind @old before
+ * that is claimed: readers who find it claimed go on from there, and those who come before
+ * get no further than @old.
+ *
+ * Return: false if a reader was told meanwhile that @old has expired. Then nobody has
+ * found @new, but readers may stand on it until the end of a grace period.
+ */
+static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 		    struct hashbelt_entry *new, u64 now, bool keep_time)
 {
-	u64 deadline;
-
-	if (keep_time)
-		atomic64_set(&new->node.deadline,
-			     hb_deadline(atomic64_read(&old->node.deadline)));
-	hlist_replace_rcu(&old->chain, &new->chain);
-	/* Readers who find it claimed look again, and find the new one. */
-	deadline = hb_node_claim(&old->node, HASHBELT_REPLACED);
-	if (keep_time)
-		hb_node_move(&new->node, now, hb_deadline(deadline), false);
+	hlist_add_behind_rcu(&new->chain, &old->chain);
+	if (unlikely(!hb_node_supersede(&old->node, &new->node, keep_time))) {
+		hlist_del_rcu(&new->chain);
+		return false;
+	}
+	hlist_del_rcu(&old->chain);
 	hb_wheel_del(&old->node);
 	hb_leave_place(shard, old, now);
+	return true;
+}
+
+/* What a put adds to what counts against the belt's limits, bytes. */
+static s64 cost_of_put(const struct hashbelt_entry *old, const struct hashbelt_entry *new)
+{
+	return hb_cost(new) - (old ? hb_cost(old) : 0);
 }
 
 /* Charges a put to the belt's limits. */
@@ -162,7 +172,7 @@ static bool charge(struct hashbelt_belt *belt, const struct hashbelt_entry *old,
 {
 	if (likely(!belt->usage.limited))
 		return true;
-	return hb_usage_add(belt, !old, hb_cost(new) - (old ? hb_cost(old) : 0));
+	return hb_usage_add(belt, !old, cost_of_put(old, new));
 }
 
 /* Why a key is not there: one of enum hashbelt_reason, 0 if that is not known. */
@@ -181,8 +191,8 @@ static void lay_ghost(struct hashbelt_belt *belt, u32 hash)
 		WRITE_ONCE(*hb_ghost_slot(belt, hash), 0);
 }
 
-/* Puts @new into the belt; under the shard's lock. */
-static void admit(struct hb_shard *shard, struct hashbelt_entry *old,
+/* Puts @new into the belt; under the shard's lock. Return: as replace(). */
+static bool admit(struct hb_shard *shard, struct hashbelt_entry *old,
 		  struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -190,7 +200,9 @@ static void admit(struct hb_shard *shard, struct hashbelt_entry *old,
 	new->version = hb_version(shard);
 	atomic64_set(&new->node.deadline, hb_deadline_of(belt, now, item->ttl_ms));
 	if (old) {
-		replace(shard, old, new, now, item->ttl_ms == HASHBELT_TTL_KEEP);
+		if (unlikely(!replace(shard, old, new, now,
+				      item->ttl_ms == HASHBELT_TTL_KEEP)))
+			return false;
 		hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
 	} else {
 		hb_index_insert(&belt->index, new);
@@ -202,6 +214,7 @@ static void admit(struct hb_shard *shard, struct hashbelt_entry *old,
 	item->version = new->version;
 	item->ttl_ms = hb_ms_left(atomic64_read(&new->node.deadline), now);
 	hb_clock_wake_at(&belt->clock, hb_wait(shard, new, now));
+	return true;
 }
 
 /* Whether a shard has too many entries for its chains. */
@@ -272,7 +285,20 @@ static void spread(struct hashbelt_belt *belt, struct news *news)
 	hashbelt_entry_put(belt, entry);
 }
 
-/* An entry with its condition fulfilled goes in, if there is room. */
+/* Takes back what was done for an entry that does not go in. */
+static void let_go(struct hashbelt_belt *belt, struct hashbelt_entry *old,
+		   struct hashbelt_entry *entry)
+{
+	if (belt->usage.limited)
+		hb_usage_force(belt, -!old, -cost_of_put(old, entry));
+	if (entry->hash & HB_TAILED)
+		hb_untie_put(hb_tail(entry));
+}
+
+/*
+ * An entry with its condition fulfilled goes in, if there is room. -ETIME: what it was to
+ * replace has expired in the middle of it; then as after -ENOSPC, see try_again().
+ */
 static __always_inline int let_in(struct hb_shard *shard, struct hashbelt_entry *old,
 				  struct hashbelt_entry *entry,
 				  struct hashbelt_item *item, u64 now,
@@ -287,13 +313,28 @@ static __always_inline int let_in(struct hb_shard *shard, struct hashbelt_entry 
 			hb_untie_put(hb_tail(entry));
 		return -ENOSPC;
 	}
-	admit(shard, old, entry, item, now);
+	if (unlikely(!admit(shard, old, entry, item, now))) {
+		let_go(shard->belt, old, entry);
+		return -ETIME;
+	}
 	if (unlikely(shard->points || shard->fills))
 		announce(shard, entry, now, news);
 	return 0;
 }
 
-/* One try to put. -ENOSPC: there is no room under the belt's limits. */
+/* Whether to try a put anew that failed. Context: may sleep. */
+static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int err)
+{
+	if (err == -ENOSPC)
+		return hb_make_room(belt, hb_cost(entry));
+	if (err != -ETIME)
+		return false;
+	/* It goes to another place, from where readers who stand on it would go on. */
+	synchronize_rcu();
+	return true;
+}
+
+/* One try to put. -ENOSPC, -ETIME: see let_in(). */
 static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 		   struct hashbelt_item *item, struct news *news)
 {
@@ -344,7 +385,7 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	shard = hb_shard_of(belt, entry->hash);
 	do {
 		err = try_put(shard, entry, item, &news);
-	} while (unlikely(err == -ENOSPC) && hb_make_room(belt, hb_cost(entry)));
+	} while (unlikely(err) && try_again(belt, entry, err));
 	if (likely(!err)) {
 		if (unlikely(!list_empty(&news.claimed) || news.entry))
 			spread(belt, &news);
@@ -455,7 +496,7 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	shard = hb_shard_of(belt, entry->hash);
 	do {
 		err = try_add(shard, entry, item, sum, len, &news);
-	} while (err == -ENOSPC && hb_make_room(belt, hb_cost(entry)));
+	} while (err && try_again(belt, entry, err));
 	if (err) {
 		hashbelt_entry_put(belt, entry);
 		return err;
@@ -525,8 +566,8 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 	struct hashbelt_entry *entry;
 	s64 word;
 
+	entry = hb_index_find(&belt->index, hash, key, key_len);
 	for (;;) {
-		entry = hb_index_find(&belt->index, hash, key, key_len);
 		if (!entry || hb_is_cleared(belt, entry)) {
 			why = gone ? why_gone(belt, hash) : 0;
 			break;
@@ -535,12 +576,11 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 		if (likely(word > (s64)now))
 			return entry;
 		why = word < 0 ? hb_reason(word) : HASHBELT_EXPIRED;
-		if (word < 0 && why != HASHBELT_REPLACED)
+		if (word < 0 && why == HASHBELT_REPLACED)
+			entry = hb_index_successor(entry);
+		else if (word < 0 || hb_node_seal(&entry->node, word))
 			break;
-		if (word >= 0 && hb_node_seal(&entry->node, word))
-			break;
-		/* Refreshed just now; or replaced first, and marked so then. */
-		smp_rmb();
+		/* Otherwise it has changed just now. */
 	}
 	if (gone)
 		*gone = why;

@@ -104,4 +104,23 @@ hb_index_find(struct hb_index *index, u32 hash, const void *key, u32 key_len)
 	return NULL;
 }
 
+/**
+ * hb_index_successor() - the entry that has taken another one's place
+ * @entry:	an entry that was claimed as replaced
+ *
+ * It was put behind @entry, and then @entry was claimed and taken out. What is behind
+ * an entry that was taken out does not change any more.
+ *
+ * Context: rcu_read_lock(), since before @entry was found.
+ *
+ * Return: the entry of the same key.
+ */
+static inline struct hashbelt_entry *hb_index_successor(struct hashbelt_entry *entry)
+{
+	/* Pairs with the exchange in hb_node_supersede(). */
+	smp_rmb();
+	return hlist_entry(rcu_dereference(hlist_next_rcu(&entry->chain)),
+			   struct hashbelt_entry, chain);
+}
+
 #endif /* _HASHBELT_INDEX_H */

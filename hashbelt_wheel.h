@@ -168,7 +168,7 @@ static inline enum hashbelt_reason hb_reason(u64 word)
 /**
  * hb_node_claim() - make a node one's own, whatever its deadline
  * @node:	the node
- * @reason:	why; HASHBELT_REPLACED once the index has the new one
+ * @reason:	why; not HASHBELT_REPLACED, for which there is hb_node_supersede()
  *
  * Context: the shard's lock, under which alone nodes are claimed; a reader may
  * refresh the node at the same time, and one of the two comes first.
@@ -203,6 +203,33 @@ static inline bool hb_node_try_claim(struct hb_node *node, enum hashbelt_reason 
 			return false;
 	} while (!atomic64_try_cmpxchg(&node->deadline, &word,
 				       HB_CLAIMED | hb_deadline(word) | reason));
+	return true;
+}
+
+/**
+ * hb_node_supersede() - make a node one's own because another one takes its place
+ * @node:	the node
+ * @by:		the other one
+ * @keep:	whether @by is to have the deadline of @node, refreshes up to now included
+ *
+ * Who finds @node claimed finds @by. That is why one that is sealed is not claimed: a
+ * reader was told that it has expired, and must not be told that it was replaced before.
+ *
+ * Context: as hb_node_claim(). @by is in the index already, behind @node.
+ *
+ * Return: false if @node is sealed.
+ */
+static inline bool hb_node_supersede(struct hb_node *node, struct hb_node *by, bool keep)
+{
+	s64 word = atomic64_read(&node->deadline);
+
+	do {
+		if (word & HB_SEALED)
+			return false;
+		if (keep)
+			atomic64_set(&by->deadline, word);
+	} while (!atomic64_try_cmpxchg(&node->deadline, &word,
+				       HB_CLAIMED | word | HASHBELT_REPLACED));
 	return true;
 }
 

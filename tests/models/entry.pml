@@ -11,7 +11,6 @@
  * hb_leave(), set_deadline().
  *
  * -DREINSERT: what expires is reported and lives once more.
- * -DSTRICT_...: also that of which docs/races.md says that it does not hold.
  * -DBREAK_...: the protocol without one of its parts; each must be found.
  */
 #include "word.pml"
@@ -35,7 +34,8 @@
 /* What the code has. Each put has an entry of its own, so nothing is used again. */
 byte word[ENTRIES];
 byte bucket[ENTRIES];	/* tick at which it falls off; 0: on no wheel */
-byte index = NONE;	/* the entry of the key */
+byte index = NONE;	/* the entry of the key that a walk comes to first */
+byte behind[ENTRIES];	/* the next one in the chain */
 byte made;		/* entries so far; the version of an entry is its number + 1 */
 byte floor;		/* versions up to this are cleared */
 byte clock;
@@ -54,10 +54,14 @@ byte over;		/* readers and the writer that are through */
 #define IS_CLEARED(entry)	((entry) + 1 <= floor)
 
 /* Whether the key has a value at this moment. */
+#define IS_VALUE(entry) \
+	(!IS_CLEARED(entry) && !IS_CLAIMED(word[entry]) && DEADLINE_OF(word[entry]) > clock)
+#define IS_REPLACED(entry) \
+	(IS_CLAIMED(word[entry]) && REASON_OF(word[entry]) == REPLACED)
 #define HAS_VALUE \
-	(index != NONE && !IS_CLEARED(index) && \
-	 (IS_CLAIMED(word[index]) -> REASON_OF(word[index]) == REPLACED : \
-				     DEADLINE_OF(word[index]) > clock))
+	(index != NONE && \
+	 (IS_REPLACED(index) -> behind[index] != NONE && IS_VALUE(behind[index]) : \
+				IS_VALUE(index)))
 
 /* To be called in the same step as whatever may end a value. */
 inline note()
@@ -310,7 +314,7 @@ inline outlive(node, was, time)
 
 proctype reader(byte me)
 {
-	byte now, entry, last, is, result, gets;
+	byte now, entry, is, result, gets;
 	bit refresh, done;
 
 	do
@@ -322,7 +326,6 @@ proctype reader(byte me)
 			:: me == 0 -> refresh = 1
 			:: me == READERS - 1 -> refresh = 0
 			fi;
-			last = NONE;
 			now = clock;
 			began[me] = told;
 			absent = absent & ~BIT(me);
@@ -334,8 +337,7 @@ find:
 		:: entry == NONE -> goto miss
 		:: else
 		fi;
-		/* Who was sent back finds another entry: nobody waits for a writer. */
-		assert(entry != last);
+look:
 		if
 		:: IS_CLEARED(entry) -> goto miss
 		:: else
@@ -357,8 +359,10 @@ find:
 #ifdef BREAK_LOOK
 			goto miss
 #else
-			last = entry;
-			goto find
+			entry = behind[entry];
+			/* Number 9: there is another one; nobody waits for a writer. */
+			assert(entry != NONE);
+			goto look
 #endif
 		:: IS_CLAIMED(is) && REASON_OF(is) != REPLACED -> goto miss
 		:: !IS_CLAIMED(is) && is <= now ->
@@ -368,7 +372,7 @@ find:
 			seal(entry, is, done);
 			if
 			:: done -> goto miss
-			:: else -> goto find
+			:: else -> goto look
 			fi
 #endif
 		fi;
@@ -378,7 +382,6 @@ found:
 			move(entry, now, now + TTL * HB_GRAIN, is, result, done);
 			if
 			:: result <= ELSEWHERE ->
-				last = (result == ELSEWHERE -> entry : NONE);
 				now = clock;
 				goto find
 			:: else
@@ -396,7 +399,6 @@ next:
 		atomic {
 			now = 0;
 			entry = 0;
-			last = 0;
 			is = 0;
 			result = 0;
 			refresh = 0;
@@ -437,14 +439,25 @@ inline release_lock()
 	now = 0
 }
 
-/* The end of a put with HASHBELT_TTL_KEEP: what the old one was given last. */
-inline keep_time(node, time, want, was, ok)
+/*
+ * hb_node_supersede(); was: what the word was. With -DBREAK_REFUSE also one that is sealed.
+ */
+inline supersede(node, by, keep, was, ok)
 {
 	was = word[node];
 	do
-	:: was <= time || was & HB_SEALED || was >= want -> break
+#ifndef BREAK_REFUSE
+	:: was & HB_SEALED -> ok = 0; break
+#endif
 	:: else ->
-		exchange(node, was, want, ok);
+#ifndef BREAK_KEEP
+		/* Nobody sees it yet. */
+		if
+		:: keep -> word[by] = DEADLINE_OF(was)
+		:: else
+		fi;
+#endif
+		exchange(node, was, AS_CLAIMED(was, REPLACED), ok);
 		if
 		:: ok -> break
 		:: else
@@ -452,63 +465,61 @@ inline keep_time(node, time, want, was, ok)
 	od
 }
 
-/*
- * The time ended in the middle of a put that keeps it, and one reader was told so while
- * another refreshed the old entry: see "What is left" in docs/races.md.
- */
-#ifdef STRICT_KEEP
-#define MISSED(entry)	false
-#else
-#define MISSED(entry)	(told & BIT(entry))
+/* A new entry beside the old one: admit() and replace(); done: whether it got its place */
+inline replace(keep)
+{
+	atomic {
+		word[entry] = (keep -> DEADLINE_OF(word[old]) : now + TTL * HB_GRAIN);
+#ifndef BREAK_ORDER
+		behind[old] = entry
 #endif
+	};
+	supersede(old, entry, keep, is, done);
+#ifdef BREAK_ORDER
+	behind[old] = entry;
+#endif
+	if
+	:: done ->
+		/* Number 4: nobody was told that it has expired, for it has not. */
+		assert(!(told & BIT(old)));
+		/* Number 2: a refresh of the old one just before is not lost. */
+		assert(!keep || DEADLINE_OF(word[entry]) >= promised[old]);
+		atomic {
+			assert(DEADLINE_OF(is) > now);
+			index = entry;
+			leave(old)
+		}
+	:: else -> behind[old] = NONE
+	fi
+}
 
-/* admit() and replace(); keep: HASHBELT_TTL_KEEP */
-inline put(keep)
+/* hashbelt_put(); keep: HASHBELT_TTL_KEEP, present: HASHBELT_IF_PRESENT */
+inline put(keep, present)
 {
 	find_live(old, now, is, done, owed);
-	atomic {
-		entry = made;
-		made++;
-		/* Number 4: what expired before was handled before the key's next life. */
-		assert(!(expired & ~handled));
-		if
-		:: keep && old != NONE -> word[entry] = DEADLINE_OF(word[old])
-		:: else -> word[entry] = now + TTL * HB_GRAIN
-		fi;
-		bucket[entry] = DEADLINE_OF(word[entry]) / HB_GRAIN
-	};
 	if
-	:: old == NONE -> index = entry
-	:: else ->
-#ifdef BREAK_ORDER
-		is = word[old];
-		claim(old, REPLACED, is, done);
-		index = entry;
-#else
+	:: old == NONE && present
+	:: old == NONE && !present ->
 		atomic {
-			index = entry;
-			is = word[old]
+			entry = made;
+			made++;
+			/* Number 4: what expired before was handled before the next life. */
+			assert(!(expired & ~handled));
+			word[entry] = now + TTL * HB_GRAIN;
+			bucket[entry] = now / HB_GRAIN + TTL;
+			index = entry
+		}
+	:: old != NONE ->
+		atomic {
+			assert(!(expired & ~handled));
+			entry = made;
+			made++
 		};
-		claim(old, REPLACED, is, done);
-#endif
-#ifdef STRICT_PUT
-		/* Its time ended in the middle of the put, and a reader was told so. */
-		assert(!(told & BIT(old)));
-#endif
+		replace(keep);
 		if
-		:: keep ->
-#ifndef BREAK_KEEP
-			until = DEADLINE_OF(is);
-			keep_time(entry, now, until, was, done);
-			was = 0;
-			until = 0;
-#endif
-			/* Number 2: a refresh of the old one just before is not lost. */
-			assert(DEADLINE_OF(word[entry]) >= promised[old] || MISSED(entry))
-		:: else
-		fi;
-		outlive(old, is, now);
-		bucket[entry] = DEADLINE_OF(word[entry]) / HB_GRAIN
+		:: done -> bucket[entry] = DEADLINE_OF(word[entry]) / HB_GRAIN
+		:: else -> made--; refused = 1
+		fi
 	fi
 }
 
@@ -566,21 +577,25 @@ inline shorten()
 
 proctype writer()
 {
-	byte now, old, entry, is, was, until, looked, writes, owed = NONE;
-	bit done;
+	byte now, old, entry, is, looked, writes, owed = NONE;
+	bit done, refused;
 
 	do
 	:: writes < WRITES ->
 		writes++;
 		enter();
+		/* A put that was refused comes back. */
 		if
-		:: put(0)
-		:: put(1)
+		:: put(0, 0)
+		:: put(1, 0)
+		:: put(0, 1)
 		:: remove()
 		:: clear()
 		:: shorten()
 		fi;
+		writes = (refused -> writes - 1 : writes);
 		old = 0;
+		refused = 0;
 		release_lock()
 	:: else -> break
 	od;
@@ -689,6 +704,9 @@ init {
 	byte i;
 
 	atomic {
+		behind[0] = NONE;
+		behind[1] = NONE;
+		behind[2] = NONE;
 		word[0] = TTL * HB_GRAIN;
 		bucket[0] = TTL;
 		promised[0] = 0;

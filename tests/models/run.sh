@@ -100,8 +100,7 @@ entry() {
 		bad BREAK_SHORTEN entry "found: an earlier deadline, in the same bucket" $one
 		bad BREAK_LATE entry "found: the handler runs when the lock is given up" $one
 		bad BREAK_FIND_LIVE entry "found: a writer does not look at the deadline" $one
-		bad STRICT_PUT entry "known: a put that its entry's deadline overtakes" $two
-		bad STRICT_KEEP entry "known: the same with a refresh, keeping the time" $two
+		bad BREAK_REFUSE entry "found: a put replaces what somebody was told is gone" $two
 	}
 }
 
@@ -150,11 +149,11 @@ litmus() {
 	mkdir -p "$out"
 	never content "who finds a new entry finds all of it"
 	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' "stored plainly"
-	never replace "who looks again finds another entry"
-	reachable replace '/smp_rmb/d' "no barrier before the second look"
+	never replace "behind what was replaced there is the new entry"
+	reachable replace '/smp_rmb/d' "no barrier before the look behind it"
 	reachable replace \
 		's/atomic_cmpxchg/atomic_cmpxchg_relaxed/; s/rcu_assign_pointer/WRITE_ONCE/' \
-		"the claim is not ordered behind the replacing"
+		"the claim is not ordered behind the linking"
 	never move "an entry that is moved is never in neither chain"
 	reachable move '/smp_rmb/d' "no barrier between the chains"
 	reachable move 's/smp_store_release(old/WRITE_ONCE(*old/' "taken out by a plain store"
