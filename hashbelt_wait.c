@@ -278,7 +278,8 @@ int hb_waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 	int result;
 
 	for (;;) {
-		set_current_state(TASK_INTERRUPTIBLE);
+		/* A system that suspends lets us sleep on: to wake us would look like a signal. */
+		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
 		spin_lock(&shard->lock);
 		if (waiter->result == HB_WAITING)
 			look(shard, waiter);
