@@ -321,22 +321,29 @@ static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
 	return entry;
 }
 
-/* Into the index, where others may find it; the wheel comes last. */
+/*
+ * Into the index, where others may find it; the wheel comes last. -EAGAIN: one of that id
+ * was in the way that had ended.
+ */
 static int enlist(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms)
 {
 	struct hb_request *request = hb_tail(entry);
 	struct hashbelt_belt *belt = shard->belt;
+	struct hashbelt_entry *other;
+	int err = -EEXIST;
 	u64 now;
-	int err;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
 	request->linking = true;
-	if (find_request(shard, entry->hash, (const struct name *)entry->data))
-		err = -EEXIST;
-	else
+	other = find_request(shard, entry->hash, (const struct name *)entry->data);
+	if (!other)
 		err = hb_admit(shard, entry, hb_deadline_of(belt, now, ttl_ms), now);
+	else if (claim_ended(belt, other))
+		err = -EAGAIN;
 	spin_unlock(&shard->lock);
+	if (err == -EAGAIN)
+		finish(belt, other);
 	return err;
 }
 
@@ -414,7 +421,8 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 		hb_make_levels(belt, entry->hash, ttl_ms);
 		do {
 			err = enlist(shard, entry, ttl_ms);
-		} while (err == -ENOSPC && hb_make_room(belt, hb_cost(entry)));
+		} while (err == -EAGAIN ||
+			 (err == -ENOSPC && hb_make_room(belt, hb_cost(entry))));
 	}
 	if (err) {
 		hashbelt_entry_put(belt, entry);
