@@ -251,8 +251,9 @@ enum hashbelt_kind {
  * which are @max_events, and again @max_bytes; they hold for what was read and not
  * acknowledged as well. Where they are reached the oldest events that wait are
  * dropped and counted. Lower limits than what is there make
- * the belt full, no more. Where entries have a grace time, a lock, a right to fill or a
- * request that has ended may keep its place until the interval of its deadline is over.
+ * the belt full, no more. Where entries have a grace time or are reinserted, a lock, a
+ * right to fill or a request that has ended may keep its place until the interval of
+ * its deadline is over.
  */
 struct hashbelt_settings {
 	char name[HASHBELT_NAME_SIZE];
