@@ -11,7 +11,10 @@ O := $(CURDIR)/.cache/build
 ACCESS_LOG ?= $(wildcard ../shared/data/access_log.gz)
 export VERSION ACCESS_LOG
 
-.PHONY: all module tools run shell test test-models check bench load unload install clean help
+# How long to soak, seconds.
+SOAK ?= 3600
+
+.PHONY: all module tools run shell test test-models soak check bench load unload install clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -38,6 +41,11 @@ test: ## all tests, each on a machine of its own
 
 test-models: ## what races, in docs/races.md, checked by spin and herd7
 	tests/run.sh models
+
+soak: ## histories against the model, for SOAK seconds
+	$(MAKE) -C tests payload
+	tests/vm/run.sh --timeout $$(($(SOAK) + 300)) $(O)/payload sh ./guest.sh \
+		"history $$(date +%s) $(SOAK)s"
 
 bench: ## what each operation costs, against an ioctl that returns at once
 	$(MAKE) -C tests payload

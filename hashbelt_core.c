@@ -693,7 +693,7 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 					false);
 	} else {
 		/* It was there @now: that somebody has claimed it since is later. */
-		deadline = max_t(s64, atomic64_read(&entry->node.deadline), now + 1);
+		deadline = max(hb_deadline(atomic64_read(&entry->node.deadline)), now + 1);
 	}
 	if (unlikely(deadline <= now))
 		return false;

@@ -560,7 +560,7 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 {
 	struct hb_level *level = wheel->level[number];
 	unsigned int samples = SAMPLES, passed = PASSED_MAX;
-	u64 tick = level_first(level);
+	u64 tick = level_first(level), due;
 	struct list_head *bucket;
 	struct hb_node *node;
 
@@ -571,8 +571,8 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 			tick = passed-- ? level_from(level, tick + 1) : 0;
 			continue;
 		}
-		if (!samples-- || hb_deadline(atomic64_read(&node->deadline)) <
-				  (tick + !!number) * level->width)
+		due = due_at(wheel->gauge, node, hb_deadline(atomic64_read(&node->deadline)));
+		if (!samples-- || due < (tick + !!number) * level->width)
 			return node;
 		relocate(wheel, bucket, now);
 		tick = level_first(level);

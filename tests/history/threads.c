@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * threads - what threads do to the same keys at the same time can be put in an order.
+ *
+ *	threads [SEED [SECONDS]]	so many for each of four tests
+ *
+ * Two threads on two processors, and four of them. In rounds: each thread does a few
+ * operations on the keys of that round, the first one also moves belt time; then the
+ * history of each key is checked. All that threads have in common is a counter, which tells
+ * what was before what.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "device.h"
+#include "linear.h"
+
+#define THREADS_MAX	4
+#define ALL_ACTS		60	/* of all threads in a round; ACTS_MAX at most */
+#define KEYS		2	/* of a round; as many threads check one each */
+#define BELT_TTL	3	/* milliseconds */
+
+/**
+ * struct note - what a thread has done
+ * @act:	to what end
+ * @key:	to which key; KEYS for all of them: the clock
+ */
+struct note {
+	struct act act;
+	unsigned int key;
+};
+
+static struct note notes[THREADS_MAX][ALL_ACTS];
+static unsigned int threads, acts_each;
+static _Atomic uint64_t moment;
+static pthread_barrier_t barrier;
+static _Atomic uint64_t ready;	/* threads that were, in all rounds */
+static _Atomic bool over;
+static _Atomic int failed;
+static uint64_t histories, round_number, overlaps, hits, misses, demands, until;
+static uint64_t seed = 1;
+static bool refreshing;
+
+struct worker {
+	unsigned int number;
+	int fd;
+	uint64_t random;
+	uint64_t seen[KEYS];	/* the version that it saw last */
+};
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state >> 8;
+}
+
+static uint64_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* Operations */
+
+static enum act_kind any_kind(struct worker *worker)
+{
+	static const enum act_kind kinds[] = {
+		ACT_GET, ACT_GET, ACT_GET, ACT_REFRESH, ACT_PUT, ACT_PUT, ACT_PUT, ACT_PUT,
+		ACT_TOUCH, ACT_REMOVE, ACT_EXPIRE, ACT_ADD,
+	};
+
+	if (!worker->number && !(next_random(&worker->random) % 3))
+		return ACT_ADVANCE;
+	return kinds[next_random(&worker->random) % ARRAY_SIZE(kinds)];
+}
+
+static void plan_act(struct worker *worker, struct note *note)
+{
+	uint64_t random = next_random(&worker->random);
+	struct act *act = &note->act;
+
+	*note = (struct note){ .key = random % KEYS };
+	act->kind = any_kind(worker);
+	act->ms = 1 + random / 8 % (2 * BELT_TTL);
+	act->value = random % 1000;
+	act->by = random % 7;
+	if (act->kind == ACT_GET || act->kind >= ACT_REMOVE)
+		act->ms = 0;
+	if (act->kind == ACT_ADVANCE) {
+		note->key = KEYS;
+		act->ms = 1 + random / 8 % 2;
+	}
+	if (act->kind != ACT_PUT)
+		return;
+	if (!(random / 64 % 4))
+		act->ms = KEEP_TIME;
+	act->condition = random / 256 % 6;
+	if (act->condition > IF_VERSION)
+		act->condition = random / 2048 % 2 ? IF_VERSION : ALWAYS;
+}
+
+/* Numbers as text, so that they can be added to. */
+static struct hashbelt_item item_for(const struct act *act, char *text)
+{
+	static const __u32 conditions[] = {
+		[IF_ABSENT] = HASHBELT_IF_ABSENT, [IF_PRESENT] = HASHBELT_IF_PRESENT,
+		[IF_VERSION] = HASHBELT_IF_VERSION,
+	};
+	struct hashbelt_item item = {
+		.value = address(text), .how = conditions[act->condition],
+		.version = act->wants, .value_len = 32,
+		.ttl_ms = act->ms == KEEP_TIME ? HASHBELT_TTL_KEEP : act->ms,
+	};
+	struct hashbelt_sum sum = { .by = act->by };
+
+	if (act->kind == ACT_REFRESH)
+		item.how = HASHBELT_AND_TOUCH;
+	if (act->kind == ACT_PUT)
+		item.value_len = sprintf(text, "%lld", (long long)act->value);
+	if (act->kind == ACT_ADD) {
+		memcpy(text, &sum, sizeof(sum));
+		item.value_len = sizeof(sum);
+	}
+	return item;
+}
+
+static void conclude(struct act *act, const struct hashbelt_item *item, char *text)
+{
+	struct hashbelt_sum sum;
+
+	if (act->kind == ACT_ADD) {
+		memcpy(&sum, text, sizeof(sum));
+		act->value = sum.value;
+	} else if (act->kind <= ACT_REFRESH && !act->err) {
+		text[item->value_len] = 0;
+		act->value = strtoll(text, NULL, 10);
+	}
+	act->version = item->version;
+	act->left_ms = item->ttl_ms;
+}
+
+static void do_act(struct worker *worker, struct note *note)
+{
+	static const unsigned long requests[] = {
+		[ACT_GET] = HASHBELT_IOC_GET, [ACT_REFRESH] = HASHBELT_IOC_GET,
+		[ACT_PUT] = HASHBELT_IOC_PUT, [ACT_TOUCH] = HASHBELT_IOC_TOUCH,
+		[ACT_REMOVE] = HASHBELT_IOC_REMOVE, [ACT_EXPIRE] = HASHBELT_IOC_EXPIRE,
+		[ACT_ADD] = HASHBELT_IOC_ADD, [ACT_ADVANCE] = HASHBELT_IOC_ADVANCE,
+	};
+	struct { uint64_t round; uint64_t key; } key = { round_number, note->key };
+	struct act *act = &note->act;
+	char text[40] __attribute__((aligned(8)));
+	struct hashbelt_item item;
+	const void *arg = act->kind == ACT_ADVANCE ? (const void *)&act->ms : &item;
+
+	if (act->condition == IF_VERSION)
+		act->wants = worker->seen[note->key];
+	item = item_for(act, text);
+	item.key = address(&key);
+	item.key_len = sizeof(key);
+	act->begin = atomic_fetch_add(&moment, 1);
+	act->err = call(worker->fd, requests[act->kind], arg);
+	act->end = atomic_fetch_add(&moment, 1);
+	if (act->kind == ACT_ADVANCE)
+		return;
+	conclude(act, &item, text);
+	if (act->kind != ACT_EXPIRE && (!act->err || act->err == -ESTALE || act->err == -EEXIST))
+		worker->seen[note->key] = act->version;
+}
+
+/* Checking */
+
+static unsigned int history_of(unsigned int key, struct act *acts)
+{
+	unsigned int thread, i, count = 0;
+
+	for (thread = 0; thread < threads; thread++)
+		for (i = 0; i < acts_each; i++)
+			if (notes[thread][i].key == key || notes[thread][i].key == KEYS)
+				acts[count++] = notes[thread][i].act;
+	return count;
+}
+
+/* What changes nothing can be left out, if the rest is enough to show what is wrong. */
+static unsigned int shorten(struct act *acts, unsigned int count, const struct terms *terms)
+{
+	struct act fewer[ACTS_MAX];
+	unsigned int i;
+
+	for (i = count; i--;) {
+		bool changes = !acts[i].err && (acts[i].kind != ACT_GET || terms->refresh);
+
+		memcpy(fewer, acts, sizeof(fewer));
+		memmove(&fewer[i], &fewer[i + 1], (count - i - 1) * sizeof(fewer[0]));
+		if (changes || count == 1 || is_linear(fewer, count - 1, terms))
+			continue;
+		memcpy(acts, fewer, sizeof(fewer));
+		count--;
+	}
+	return count;
+}
+
+static int earlier(const void *a, const void *b)
+{
+	const struct act *first = a, *second = b;
+
+	return first->begin < second->begin ? -1 : first->begin > second->begin;
+}
+
+static void check(unsigned int key)
+{
+	const struct terms terms = { .ttl_ms = BELT_TTL, .refresh = refreshing };
+	struct act acts[ACTS_MAX] = {};
+	unsigned int count = history_of(key, acts), i;
+
+	if (!count || is_linear(acts, count, &terms) || atomic_fetch_add(&failed, 1))
+		return;
+	note("there is no order of this (begin-end operation), seed %llu, belt's ttl %u ms%s:",
+	     (unsigned long long)seed, BELT_TTL, refreshing ? ", refreshed by get" : "");
+	count = shorten(acts, count, &terms);
+	qsort(acts, count, sizeof(acts[0]), earlier);
+	for (i = 0; i < count; i++) {
+		acts[i].end -= acts[0].begin * !!i;
+		acts[i].begin -= acts[0].begin * !!i;
+	}
+	acts[0].end -= acts[0].begin;
+	acts[0].begin = 0;
+	for (i = 0; i < count; i++)
+		print_act(&acts[i]);
+}
+
+/* Whether there was something to be found at all. */
+static void count_round(void)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < acts_each; i++) {
+		hits += notes[1][i].act.kind == ACT_GET && !notes[1][i].act.err;
+		demands += notes[1][i].act.condition == IF_VERSION && !notes[1][i].act.err;
+		misses += notes[1][i].act.kind == ACT_GET && notes[1][i].act.err;
+		for (j = 0; j < acts_each; j++)
+			overlaps += notes[0][i].act.begin < notes[1][j].act.end &&
+				    notes[1][j].act.begin < notes[0][i].act.end;
+	}
+	histories += KEYS;
+	round_number++;
+	over = seconds() >= until || atomic_load(&failed);
+}
+
+/* From here all go on at the same moment. Nobody sleeps, where each has a processor. */
+static void start_together(void)
+{
+	uint64_t all = (round_number + 1) * threads;
+
+	if (threads > 2) {
+		pthread_barrier_wait(&barrier);
+		return;
+	}
+	atomic_fetch_add(&ready, 1);
+	while (atomic_load(&ready) < all)
+		sched_yield();
+}
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	unsigned int i;
+
+	while (!atomic_load(&over)) {
+		memset(worker->seen, 0, sizeof(worker->seen));
+		for (i = 0; i < acts_each; i++)
+			plan_act(worker, &notes[worker->number][i]);
+		start_together();
+		for (i = 0; i < acts_each; i++)
+			do_act(worker, &notes[worker->number][i]);
+		pthread_barrier_wait(&barrier);
+		if (worker->number < KEYS)
+			check(worker->number);
+		if (!worker->number)
+			count_round();
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+static void run(uint64_t duration)
+{
+	struct hashbelt_settings settings = {
+		.name = "threads", .ttl_ms = BELT_TTL, .buckets = 4, .mode = 0600,
+		.policy = refreshing ? HASHBELT_REFRESH_ON_GET : 0,
+	};
+	struct worker workers[THREADS_MAX];
+	pthread_t ids[THREADS_MAX];
+	unsigned int i;
+
+	atomic_store(&over, false);
+	until = seconds() + duration;
+	pthread_barrier_init(&barrier, NULL, threads);
+	round_number = 0;
+	ready = 0;
+	for (i = 0; i < threads; i++) {
+		workers[i] = (struct worker){
+			.number = i, .fd = open_device(O_RDWR),
+			.random = (seed * 4 + i + 1) * 0x9e3779b97f4a7c15ULL | 1,
+		};
+		if (!i) {
+			must(workers[i].fd, HASHBELT_IOC_CREATE, &settings);
+			must(workers[i].fd, HASHBELT_IOC_HALT, NULL);
+		} else if (open_belt(workers[i].fd, "threads")) {
+			bail_out("no belt");
+		}
+		if (pthread_create(&ids[i], NULL, work, &workers[i]))
+			bail_out("no thread");
+	}
+	for (i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	destroy_belt(workers[0].fd, "threads");
+	for (i = 0; i < threads; i++)
+		close(workers[i].fd);
+}
+
+static void test(uint64_t duration, unsigned int count, bool refresh, const char *what)
+{
+	threads = count;
+	acts_each = ALL_ACTS / count;
+	refreshing = refresh;
+	histories = 0;
+	overlaps = 0;
+	hits = 0;
+	misses = 0;
+	demands = 0;
+	run(duration);
+	ok(!atomic_load(&failed) && histories, "%s: what threads do has an order", what);
+	note("%llu histories, %llu overlaps, %llu hits, %llu misses, %llu versions met",
+	     (unsigned long long)histories, (unsigned long long)overlaps,
+	     (unsigned long long)hits, (unsigned long long)misses,
+	     (unsigned long long)demands);
+	ok((overlaps && hits && misses && demands) || atomic_load(&failed),
+	   "%s: and much of it was done at the same time", what);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t duration = 15;
+
+	plan(8);
+	if (argc > 1)
+		seed = strtoull(argv[1], NULL, 10);
+	if (argc > 2)
+		duration = strtoull(argv[2], NULL, 10);
+	test(duration, 2, false, "two threads");
+	test(duration, 2, true, "two threads, and a belt that refreshes");
+	test(duration, 4, false, "four threads");
+	test(duration, 4, true, "four threads, and a belt that refreshes");
+	return done_testing();
+}
