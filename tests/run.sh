@@ -10,10 +10,13 @@
 #	store	its locks in a PostgreSQL, which is started for that
 #	examples	what the programs of examples/ promise, and that people can run them
 #	stress	everything at once on two processors
+#	history	long histories against a model; an order for what threads do
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
 #	harness	that the machine for the tests can fail
 #	models	docs/races.md by machine; by name only
+#
+# With ONLY="NAME..." in the environment the suite device runs those of its programs alone.
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
@@ -66,17 +69,30 @@ suite_native() {
 	one duration "$top/.cache/build/native/duration_test"
 	one encoding "$top/.cache/build/native/encoding_test"
 	one top "$top/.cache/build/native/top_test"
+	one linear "$top/.cache/build/native/linear_test"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
+}
+
+# chosen NAME - whether ONLY has it, or names none.
+chosen() {
+	case " ${ONLY:-$1} " in
+	*" $1 "*) ;;
+	*) false ;;
+	esac
 }
 
 suite_device() {
 	set --
 	for source in "$tests"/device/*.c; do
-		program=device/$(basename "$source" .c)
-		set -- "$@" "$program" "$program-32"
+		program=$(basename "$source" .c)
+		chosen "$program" || continue
+		set -- "$@" "device/$program" "device/$program-32"
 	done
-	guest device "--timeout 900" "$@" tests/device/trace.t tests/device/module.t
+	for script in trace.t module.t; do
+		chosen "$script" && set -- "$@" "tests/device/$script"
+	done
+	guest device "--timeout 900" "$@"
 }
 
 # Much memory, as little as a guest can live with, and time that is not the machine's.
@@ -113,6 +129,12 @@ suite_examples() {
 suite_stress() {
 	guest stress "--timeout 360" "stress 1" "stress 2" "stress $(date +%s)" \
 		"churn 1" "churn $(date +%s)" "lockstress 1" "lockstress $(date +%s)"
+}
+
+# Each history is made from a number; those from the time's on were never seen before.
+suite_history() {
+	guest history "--timeout 600" "history 1 1" "history $(date +%s) 60s" \
+		"threads $(date +%s) 10"
 }
 
 suite_cost() {
@@ -160,7 +182,7 @@ if [ $# -gt 0 ]; then
 	lane "$@"
 else
 	lane kunit cost harness store &
-	lane native device hbctl examples stress
+	lane native device hbctl examples stress history
 	wait
 	lane memory
 fi | awk -f "$tests/tally.awk"

@@ -1,27 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# uml.sh VERB - the User-Mode Linux kernel that the KUnit suite runs in.
+# kernel.sh NAME VERB - kernels that find what the stock one does not.
 #
-#   image             print the path of the kernel, a program to be executed
-#   build             print what a module is built against (make -C, ARCH=um)
+#   uml        User-Mode Linux with every checker it has, for the KUnit suite
+#   debug      memory, locks, lives of objects, leaks; failures to order
+#   kcsan      races on data
+#   coverage   counts how often each line of a module runs
+#
+#   image             print the path of the kernel
+#   build             print what a module is built against (make -C)
 #   module DIRECTORY  build the module in there
 #
-# It is built from the distribution's source with uml.config, kept in
-# .cache/uml, and built anew when the source, the compiler, uml.config or this
-# script has changed. That takes two or three minutes; with a warm ccache, half
+# They are built from the distribution's source with NAME.config (and x86.config but for
+# uml), kept in .cache/kernel, and built anew when the source, the compiler, a .config or
+# this script has changed. That takes two to four minutes; with a warm ccache, half
 # a minute.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache=$here/../../.cache/uml
+cache=$here/../../.cache/kernel
 source=linux-source-6.1
 compiler=gcc-12
 jobs=2
 job='' key='' log=''
 
 say() {
-	echo "uml.sh: $1" >&2
+	echo "kernel.sh: $1" >&2
 }
 
 fail() {
@@ -38,7 +43,7 @@ broken() {
 # What the kernel depends on. Another version of any of these is another kernel.
 fingerprint() {
 	{
-		cat "$here/uml.config" "$here/uml.sh"
+		cat "$config" "$here/kernel.sh"
 		dpkg-query -W "$source" "$compiler"
 	} | sha256sum | cut -c 1-16
 }
@@ -54,7 +59,7 @@ kernel_make() {
 		CCACHE_DIR="${CCACHE_DIR:-$cache/ccache}" \
 		KBUILD_BUILD_USER=hashbelt KBUILD_BUILD_HOST=hashbelt \
 		KBUILD_BUILD_TIMESTAMP=1970-01-01 \
-		make -C "$directory" -j "$jobs" ARCH=um SUBARCH=x86_64 \
+		make -C "$directory" -j "$jobs" ARCH="$arch" SUBARCH=x86_64 \
 		HOSTCC="$compiler" CC="$wrapper$compiler" "$@"
 }
 
@@ -64,15 +69,17 @@ unpack() {
 	xz -dc -T "$jobs" "/usr/src/$source.tar.xz" |
 		tar -x -C "$work/source" --strip-components=1 \
 			--exclude='drivers/gpu/*.[ch]' \
-			--exclude='drivers/net/*.[ch]' \
+			--exclude='drivers/net/*/*.[ch]' \
 			--exclude='sound/*.[ch]' --exclude='arch/*/dts'
+	[ "$name" = uml ] || return 0
+	mend
 }
 
 # edit FILE SCRIPT - and notice if there was nothing to be edited.
 edit() {
-	sed "$2" "$1" >"$1.new"
-	! cmp -s "$1" "$1.new" || fail "$source has changed: $1: $2"
-	mv "$1.new" "$1"
+	sed "$2" "$work/source/$1" >"$work/edited"
+	! cmp -s "$work/source/$1" "$work/edited" || fail "$source has changed: $1: $2"
+	mv "$work/edited" "$work/source/$1"
 }
 
 mend() {
@@ -89,11 +96,11 @@ mend() {
 # A line that cannot be had (renamed, or something it needs is missing) is
 # dropped by kconfig without a word.
 configure() {
-	(kernel_make . KCONFIG_ALLCONFIG="$here/uml.config" allnoconfig) \
+	(kernel_make . KCONFIG_ALLCONFIG="$config" allnoconfig) \
 		>>"$log" 2>&1 || broken "configuring"
-	lost=$(grep '^CONFIG_' "$here/uml.config" | grep -vxFf .config) ||
+	lost=$(grep '^CONFIG_' "$config" | grep -vxFf .config) ||
 		return 0
-	fail "lines of uml.config that did not make it:
+	fail "lines of the configuration of $name that did not make it:
 $lost"
 }
 
@@ -105,7 +112,8 @@ stop() {
 # compile - in the background, so that a signal is heard, and there can be
 # something to look at.
 compile() {
-	kernel_make . >>"$log" 2>&1 &
+	# shellcheck disable=SC2086 # targets, split on purpose
+	kernel_make . $targets >>"$log" 2>&1 &
 	job=$!
 	while [ -t 2 ] && kill -0 "$job" 2>/dev/null; do
 		printf '\r%s files compiled ' \
@@ -119,32 +127,32 @@ compile() {
 
 # What a module is built with, and the kernel itself: a small part of it all.
 keep() {
-	find Makefile .config Module.symvers linux include scripts \
-		arch/um/Makefile* arch/um/include \
-		arch/x86/Makefile* arch/x86/include arch/x86/um \
+	# shellcheck disable=SC2086 # files, split on purpose
+	find Makefile .config Module.symvers include scripts arch/x86/Makefile* \
+		arch/x86/include $kept \
 		-name dt-bindings -prune -o -type f ! -name '*.[aco]' \
 		! -name '*.cmd' -print0 |
 		tar -c --null -T - | tar -x -C "$work/kept"
+	ln -f "$work/kept/$image" "$work/kept/image"
 }
 
 # Kernels of other fingerprints are of no use any more.
 clear_out() {
 	rm -rf "$work"
 	find "$cache" -mindepth 1 -maxdepth 1 -type d \
-		! -name ccache ! -name "$key" -exec rm -rf {} +
+		-name "$name-*" ! -name "$key" -exec rm -rf {} +
 }
 
 # build - get the kernel into the cache. It gets its name there by a rename, so
 # nobody ever sees half of one.
 build() {
-	say "building a User-Mode Linux kernel (once; takes some minutes)"
-	work=$cache/work
+	say "building the kernel $name (once; takes some minutes)"
+	work=$cache/work-$name
 	rm -rf "$work"
 	mkdir -p "$work/source" "$work/kept"
 	: >"$log"
 	unpack 2>>"$log" || broken "unpacking"
 	cd "$work/source"
-	mend
 	configure
 	compile
 	keep
@@ -155,40 +163,69 @@ build() {
 
 provide() {
 	"$here/../need.sh" "$source" "$compiler" libc6-dev make bison flex bc \
-		xz-utils || exit 1
-	key=$(fingerprint)
-	[ ! -x "$cache/$key/linux" ] || return 0
+		libelf-dev xz-utils || exit 1
+	key=$name-$(fingerprint)
+	[ ! -e "$cache/$key/image" ] || return 0
 	build
 }
 
-# module DIRECTORY - UBSAN would leave modules alone if not told otherwise.
+# module DIRECTORY - UBSAN, KCOV and gcov would leave modules alone if not told otherwise.
 module() {
-	kernel_make "$cache/$key" -s M="$1" UBSAN_SANITIZE=y modules >&2
+	kernel_make "$cache/$key" -s M="$1" UBSAN_SANITIZE=y KCOV_INSTRUMENT=y \
+		GCOV_PROFILE=y modules >&2
 }
 
-case ${1-}$# in
-image1 | build1) ;;
-module2) directory=$(cd "$2" && pwd) ;;
-*) fail "usage: uml.sh image|build|module DIRECTORY" ;;
+usage() {
+	fail "usage: kernel.sh uml|debug|kcsan|coverage image|build|module DIRECTORY"
+}
+
+case ${2-}$# in
+image2 | build2) ;;
+module3) directory=$(cd "$3" && pwd) ;;
+*) usage ;;
+esac
+
+name=$1
+case $name in
+uml)
+	arch=um
+	image=linux
+	targets=''
+	kept='linux arch/um/Makefile* arch/um/include arch/x86/um'
+	set -- "$2" "$here/uml.config"
+	;;
+debug | kcsan | coverage)
+	arch=x86
+	# Not vmlinux: where it is entered by an emulator nothing is ready for checkers.
+	image=arch/x86/boot/bzImage
+	targets='bzImage modules'
+	kept="$image tools/objtool/objtool"
+	set -- "$2" "$here/x86.config" "$here/$name.config"
+	;;
+*) usage ;;
 esac
 
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
-log=$cache/log
+log=$cache/$name.log
 wrapper=$(! command -v ccache >/dev/null || echo 'ccache ')
-trap stop EXIT
+config=$(mktemp)
+trap 'stop; rm -f "$config"' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+verb=$1
+shift
+cat "$@" >"$config"
 # One at a time. The lock is not for what is started here: a daemon left over
 # would hold it.
-exec 9>"$cache/lock"
+exec 9>"$cache/$name.lock"
 flock 9
 provide 9>&-
 exec 9>&-
 
-case $1 in
-image) echo "$cache/$key/linux" ;;
+case $verb in
+image) echo "$cache/$key/image" ;;
 build) echo "$cache/$key" ;;
 module) module "$directory" ;;
 esac

@@ -69,7 +69,7 @@ timeout=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep=''
 work='' guest=''
 
 # Nothing may outlive us: not even the guest's processes, since they die with
-# it (see uml.sh).
+# it (see tests/kernel/kernel.sh).
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	trap '' HUP INT TERM
@@ -104,7 +104,7 @@ mirror() {
 build() {
 	mirror "$1"
 	rm -f "$build"/tests/kunit/*.ko
-	"$here/uml.sh" module "$build/tests/kunit" ||
+	"$here/../kernel/kernel.sh" uml module "$build/tests/kunit" ||
 		fail "the module cannot be built"
 	cp "$build"/tests/kunit/*.ko "$root/modules/" ||
 		fail "no module in $1"
@@ -310,7 +310,7 @@ root=$work/root
 build=$work/build
 [ "$directory" != "$here" ] || build=$top/.cache/build/kunit
 nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-image=$("$here/uml.sh" image) || exit 1
+image=$("$here/../kernel/kernel.sh" uml image) || exit 1
 prepare "$directory"
 boot
 judge

@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# mutants.sh [NAME]... - the tests can fail: plant a bug in a copy of the sources, run a
+# suite there, and demand that it finds just that. Without a name, all of them. Speaks TAP;
+# fails if a bug was not found.
+#
+# The copy is .cache/mutants/tree; what a suite said of a bug stays beside it, in NAME.log.
+set -u
+
+tests=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$tests/.." && pwd)
+home=$top/.cache/mutants
+tree=$home/tree
+wanted=" $* "
+count=0 failures=0
+
+# result STATUS DESCRIPTION LOG - one line of TAP.
+result() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		failures=$((failures + 1))
+		tail -n 20 "$3" | sed 's/^/# /'
+	fi
+}
+
+# The sources anew, and what was built of them before; kernels are those that are there.
+prepare() {
+	mkdir -p "$tree/.cache" "$top/.cache/vm" "$top/.cache/kernel"
+	find "$tree" -mindepth 1 -maxdepth 1 ! -name .cache -exec rm -rf {} +
+	# What is in the index and was deleted cannot be read.
+	(cd "$top" && git ls-files -z --cached --others --exclude-standard |
+		tar -c --ignore-failed-read --null -T - 2>/dev/null) | tar -x -C "$tree"
+	ln -sfn "$top/.cache/vm" "$tree/.cache/vm"
+	ln -sfn "$top/.cache/kernel" "$tree/.cache/kernel"
+}
+
+# run SUITE ONLY LOG - a suite of the copy, or some programs of it.
+run() {
+	ONLY=$2 ACCESS_LOG='' "$tree/tests/run.sh" "$1" >"$3" 2>&1
+}
+
+# clean SUITE ONLY - without a bug nothing is found.
+clean() {
+	case $wanted in
+	"  ") ;;
+	*) return ;;
+	esac
+	log=$home/clean-$1.log
+	run "$1" "$2" "$log"
+	result $? "$1 finds nothing where nothing is planted" "$log"
+}
+
+# mutant NAME FILE SCRIPT SUITE ONLY PATTERN DESCRIPTION - a bug that sed plants must make
+# the suite fail, and PATTERN stand in what it says.
+mutant() {
+	case $wanted in
+	"  " | *" $1 "*) ;;
+	*) return ;;
+	esac
+	log=$home/$1.log
+	sed "$3" "$top/$2" >"$tree/$2"
+	if cmp -s "$top/$2" "$tree/$2"; then
+		echo "there is nothing in $2 to plant it" >"$log"
+		result 1 "$1: $7" "$log"
+		return
+	fi
+	! run "$4" "$5" "$log" && grep -Eq "$6" "$log"
+	result $? "$1: $7" "$log"
+	cp "$top/$2" "$tree/$2"
+}
+
+prepare
+clean kunit ''
+clean device 'entry_test rights_test argument_test memory_test'
+
+mutant due hashbelt_wheel.h \
+	's/word < 0 || (word > (s64)now && !(word & HB_SEALED))/word < 0/' \
+	kunit '' '^not ok' 'the drain does not look whether the deadline is ahead'
+mutant interval hashbelt_wheel.c \
+	's/gauge->width\[number\]) + !number;/gauge->width[number]) + !number + 1;/' \
+	kunit '' '^not ok .*late' 'what expires is handed over an interval late'
+mutant compare hashbelt_core.c \
+	's/if (likely(word > (s64)now))/if (likely(word >= (s64)now))/' \
+	kunit '' '^not ok' 'a value is read at its deadline'
+mutant right hashbelt_registry.c \
+	's/return ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);/return true;/' \
+	device rights_test '^not ok' 'everybody may do everything'
+mutant size hashbelt_item.c \
+	'/value_len > HASHBELT_VALUE_MAX/s/if (/if (false \&\& /' \
+	device argument_test '^not ok|kernel complained' 'a value of any size is let in'
+mutant free hashbelt_shard.c \
+	'/node.slot) {$/,/}/s/hashbelt_entry_put(shard->belt, entry);//' \
+	device entry_test '^not ok|kernel complained' 'what has left is never freed'
+mutant unlock hashbelt_core.c \
+	'/^int hashbelt_expire/,/^}/s/spin_unlock(&shard->lock);//' \
+	kunit '' '^not ok|lock' 'a lock is not given up'
+mutant version hashbelt_core.c \
+	's/old->version != item->version)$/false)/' \
+	device entry_test '^not ok' 'a condition is not looked at'
+
+echo "1..$count"
+[ "$failures" = 0 ]
