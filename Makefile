@@ -14,7 +14,7 @@ export VERSION ACCESS_LOG
 # How long to soak, seconds.
 SOAK ?= 3600
 
-.PHONY: all module tools run shell test test-models soak check bench load unload install clean help
+.PHONY: all module tools run shell test test-models test-kernels soak check bench load unload install clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -41,6 +41,9 @@ test: ## all tests, each on a machine of its own
 
 test-models: ## what races, in docs/races.md, checked by spin and herd7
 	tests/run.sh models
+
+test-kernels: ## every ioctl, on the kernels of Debian stable and unstable
+	tests/run.sh kernels
 
 soak: ## histories against the model, for SOAK seconds
 	$(MAKE) -C tests payload

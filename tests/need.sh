@@ -40,9 +40,10 @@ look "$@" && exit 0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
+# What others need must not go for it: packages may be at odds with each other.
 install() {
 	# shellcheck disable=SC2086 # a list of names, split on purpose
-	apt-get install -y -q --no-install-recommends $missing >>"$log" 2>&1
+	apt-get install -y -q --no-remove --no-install-recommends $missing >>"$log" 2>&1
 }
 
 echo "installing:$missing" >&2

@@ -14,9 +14,12 @@
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
 #	harness	that the machine for the tests can fail
+#	build	for 32 bits, other processors, C++; the module with all warnings on
 #	models	docs/races.md by machine; by name only
+#	kernels	as device, on the kernels of Debian stable and unstable; by name only
 #
-# With ONLY="NAME..." in the environment the suite device runs those of its programs alone.
+# With ONLY="NAME..." in the environment the suites device and kernels run those of
+# their programs alone.
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
@@ -82,8 +85,10 @@ chosen() {
 	esac
 }
 
-suite_device() {
-	set --
+# on_device NAME OPTIONS [PROGRAM]... - the tests of the interface, after PROGRAMs.
+on_device() {
+	guest_of=$1 limits=$2
+	shift 2
 	for source in "$tests"/device/*.c; do
 		program=$(basename "$source" .c)
 		chosen "$program" || continue
@@ -92,7 +97,11 @@ suite_device() {
 	for script in trace.t module.t; do
 		chosen "$script" && set -- "$@" "tests/device/$script"
 	done
-	guest device "--timeout 900" "$@"
+	guest "$guest_of" "$limits" "$@"
+}
+
+suite_device() {
+	on_device device "--timeout 900"
 }
 
 # Much memory, as little as a guest can live with, and time that is not the machine's.
@@ -149,6 +158,35 @@ suite_harness() {
 	one harness "$tests/vm/selftest.sh"
 }
 
+suite_build() {
+	one build "$tests/build/build.t"
+}
+
+# matrix SUITE - the interface on the kernel of another suite of Debian.
+matrix() {
+	kernel=$tests/matrix/kernel.sh
+	build=$top/.cache/build/module-$1
+	one "module-$1" "$tests/matrix/module.t" "$1" "$build"
+	[ -s "$build/hashbelt.ko" ] || return
+	stock=$payload
+	payload=$stock-$1
+	rm -rf "$payload"
+	cp -a "$stock" "$payload"
+	cp "$build/hashbelt.ko" "$payload"
+	cp "$tests/matrix/guest.t" "$payload/tests"
+	on_device "device-$1" \
+		"--timeout 1500 --append maxcpus=1 --image $("$kernel" "$1" image)" \
+		"tests/guest.t $("$kernel" "$1" release)"
+}
+
+# Two guests at a time, each in a shell of its own.
+suite_kernels() {
+	(matrix trixie) >"$logs/kernels-trixie.tap" &
+	(matrix sid)
+	wait
+	cat "$logs/kernels-trixie.tap"
+}
+
 suite_models() {
 	for model in entry request queue litmus; do
 		one "model-$model" "$tests/models/run.sh" "$model"
@@ -182,7 +220,7 @@ if [ $# -gt 0 ]; then
 	lane "$@"
 else
 	lane kunit cost harness store &
-	lane native device hbctl examples stress history
+	lane native build device hbctl examples stress history
 	wait
 	lane memory
 fi | awk -f "$tests/tally.awk"

@@ -530,18 +530,19 @@ static void test_killed(void)
 
 #define WORKERS	4
 #define KILLS	60
+#define LIVES	(WORKERS + KILLS)
 
 /**
  * struct shift - what processes that fill one key after the other share; atomic
  * @inside:	who has the right, a worker's number and 1; 0: nobody
- * @doomed:	workers that may be dead already
+ * @doomed:	workers that may be dead already; they stay so, however late a reader is
  * @rounds:	rights that were used
  * @newest:	the newest token of them
  * @odd:	two had the right at once, or a call failed
  */
 static struct shift {
 	unsigned int inside;
-	bool doomed[WORKERS];
+	bool doomed[LIVES];
 	unsigned int rounds;
 	unsigned int newest;
 	unsigned int odd;
@@ -588,37 +589,31 @@ static bool is_rounds(void *arg)
 
 static void kill_worker(pid_t child, unsigned int number)
 {
-	unsigned int dead = number + 1;
-
 	__atomic_store_n(&shift->doomed[number], true, __ATOMIC_SEQ_CST);
 	kill_and_wait(child);
-	/* Unless somebody else is inside by now. */
-	__atomic_compare_exchange_n(&shift->inside, &dead, 0, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	__atomic_store_n(&shift->doomed[number], false, __ATOMIC_SEQ_CST);
 }
 
 /* Workers are killed wherever they are: waiting, filling, or between. */
 static void test_killed_anywhere(void)
 {
 	int belt = named_belt(NAME, 0);
-	unsigned int numbers[WORKERS], i, want;
-	pid_t children[WORKERS];
+	unsigned int numbers[LIVES], i, want;
+	pid_t children[LIVES];
 
 	shift = shared_memory(sizeof(*shift));
-	for (i = 0; i < WORKERS; i++) {
+	for (i = 0; i < LIVES; i++)
 		numbers[i] = i;
+	for (i = 0; i < WORKERS; i++)
 		children[i] = start(fill_on, &numbers[i]);
-	}
 	for (i = 0; i < KILLS; i++) {
 		want = shift->rounds + 1 + i % 7;
 		if (!at_last(is_rounds, &want))
 			break;
-		kill_worker(children[i % WORKERS], i % WORKERS);
-		children[i % WORKERS] = start(fill_on, &numbers[i % WORKERS]);
+		kill_worker(children[i], i);
+		children[i + WORKERS] = start(fill_on, &numbers[i + WORKERS]);
 	}
 	is_int(i, KILLS, "processes that fill are killed anywhere, and the others go on");
-	for (i = 0; i < WORKERS; i++)
+	for (want = i + WORKERS; i < want; i++)
 		kill_worker(children[i], i);
 	is_int(shift->odd, 0, "at no time have two the right");
 	note("%u rights were used", shift->rounds);

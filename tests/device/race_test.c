@@ -411,8 +411,11 @@ static void put_shared(void)
 	}
 }
 
-/* Every key that a scan reports is found, and is as long as one may be. */
-static unsigned int scan_and_get(unsigned int *entries)
+/*
+ * Every key that a scan reports is found, and is as long as one may be. So is its value,
+ * as it was put or, with @sums, a number.
+ */
+static unsigned int scan_and_get(unsigned int *entries, bool sums)
 {
 	static char buffer[65536];
 	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
@@ -428,7 +431,9 @@ static unsigned int scan_and_get(unsigned int *entries)
 			.how = HASHBELT_NO_VALUE,
 		};
 
-		wrong += record->key_len != 8 || record->value_len != 16;
+		wrong += record->key_len != 8;
+		wrong += record->value_len != 16 &&
+			 !(sums && record->value_len && record->value_len <= 20);
 		wrong += call(belt, HASHBELT_IOC_GET, &item) != 0;
 		p += record->size;
 	}
@@ -446,7 +451,7 @@ static void test_item_changes(void)
 		.value = address(shared_value), .value_len = 16,
 	};
 	compete(flip_item, 1, put_shared);
-	wrong = scan_and_get(&entries);
+	wrong = scan_and_get(&entries, false);
 	ok(!odd && !wrong && entries,
 	   "what of a put was checked is what is stored, though its argument changes");
 	note("%u entries, %u wrong, %u strange errors", entries, wrong, odd);
@@ -553,8 +558,10 @@ static void test_batch_changes(void)
 		};
 	}
 	compete(flip_items, 1, batch_shared);
-	wrong = scan_and_get(&entries);
+	/* What came last may have been an addition to nothing. */
+	wrong = scan_and_get(&entries, true);
 	ok(!odd && !wrong, "a batch goes to its end, though its items change");
+	note("%u entries, %u wrong, %u strange batches", entries, wrong, odd);
 	close(belt);
 }
 

@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# kernel.sh SUITE VERB - the stock kernel of another suite of Debian (trixie, sid).
+#
+#   release            print its release, as in 6.12.107+deb13-amd64
+#   image              print the path of what to boot
+#   module DIRECTORY   build the module in there; all warnings are asked for
+#
+# The headers of a newer kernel do not work with this machine's compiler and C
+# library. So they come with their own, in a root directory of that suite, and
+# the module is built in there. Directory and image are kept in .cache/matrix and
+# never asked for again; to follow the suite to a newer kernel, remove them. The
+# first call takes a minute; all need root.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+cache=$top/.cache/matrix
+work=''
+
+fail() {
+	echo "kernel.sh: $1" >&2
+	exit 1
+}
+
+# Where this machine gets Debian from, the suite apart.
+mirror() {
+	# shellcheck disable=SC2016 # apt-get expands it
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n 's/^Debian //p' | head -n 1
+}
+
+# unpack RELEASE - get the image out of its package, which is not installed:
+# that would want an initramfs. Of late it is in a package of its own.
+unpack() {
+	for package in "linux-binary-$1" "linux-image-$1"; do
+		apt-get download -q "$package" && break
+	done
+	dpkg-deb --fsys-tarfile ./*.deb |
+		tar -x -O --wildcards '*/vmlinuz*' >vmlinuz && [ -s vmlinuz ]
+}
+
+# Called by mmdebstrap while its package lists are still there.
+get_image() {
+	cd "$1/.."
+	ls root/lib/modules >release
+	export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"
+	unpack "$(cat release)"
+	rm -- *.deb
+}
+
+# The archive of unstable is often older than its own promise.
+bootstrap() {
+	mmdebstrap --variant=apt --components=main \
+		--include=make,gcc,perl,linux-headers-amd64 \
+		--aptopt='APT::Install-Recommends "false"' \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' \
+		--dpkgopt='path-exclude=/usr/share/man/*' \
+		--customize-hook="'$here/kernel.sh' '$suite' complete \"\$1\"" \
+		"$suite" "$work/root" "$(mirror)"
+}
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	[ -z "$work" ] || rm -rf "$work"
+}
+
+# fetch - get the kernel into the cache. It gets its name there by a rename, so
+# nobody ever sees half of one. Those of other versions of this script go.
+fetch() {
+	"$here/../need.sh" mmdebstrap || exit 1
+	work=$cache/work-$suite
+	rm -rf "$work"
+	mkdir "$work"
+	bootstrap >"$cache/log-$suite" 2>&1 || {
+		tail -n 20 "$cache/log-$suite" >&2
+		fail "cannot get the kernel of $suite"
+	}
+	rm -rf "$cache/$suite"-*
+	mv "$work" "$kernel"
+	work=
+}
+
+# One at a time. The lock is not for what is started here.
+provide() {
+	mkdir -p "$cache"
+	kernel=$cache/$suite-$(sha256sum <"$here/kernel.sh" | cut -c 1-16)
+	exec 9>"$cache/lock-$suite"
+	flock 9
+	[ -d "$kernel" ] || fetch 9>&-
+	exec 9>&-
+}
+
+# module DIRECTORY - the mounts are nobody else's, and gone when we are.
+# The kernel's objtool wants /proc.
+module() {
+	mkdir -p "$kernel/root/source" "$kernel/root/module"
+	export kernel top
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	exec unshare --mount sh -ec '
+		mount -t proc proc "$kernel/root/proc"
+		mount --bind "$top" "$kernel/root/source"
+		mount --bind "$1" "$kernel/root/module"
+		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
+			chroot "$kernel/root" /source/tests/module.sh \
+			"/lib/modules/$(cat "$kernel/release")/build" /module W=1' sh "$1"
+}
+
+suite=${1-}
+case ${2-}$# in
+complete3)
+	get_image "$3"
+	exit
+	;;
+release2 | image2) ;;
+module3)
+	mkdir -p "$3"
+	directory=$(cd "$3" && pwd)
+	;;
+*) fail "usage: kernel.sh SUITE release|image|module DIRECTORY" ;;
+esac
+[ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
+
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+provide
+
+case $2 in
+release) cat "$kernel/release" ;;
+image) echo "$kernel/vmlinuz" ;;
+module) module "$directory" ;;
+esac
