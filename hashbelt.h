@@ -743,7 +743,10 @@ struct hashbelt_request {
 #define HASHBELT_IOC_SET	_IOW(HASHBELT_IOC_MAGIC, 0x26, struct hashbelt_settings)
 #define HASHBELT_IOC_BUCKETS	_IOWR(HASHBELT_IOC_MAGIC, 0x27, struct hashbelt_buckets)
 
-/* On the events of that belt. They point to HASHBELT_WATCH_*, to a sequence. */
+/*
+ * On the events of that belt. They point to HASHBELT_WATCH_*, to a sequence. WATCH with
+ * HASHBELT_WATCH_REQUESTS takes some memory: ENOMEM.
+ */
 #define HASHBELT_IOC_WATCH	_IOW(HASHBELT_IOC_MAGIC, 0x30, __u32)
 #define HASHBELT_IOC_ACK	_IOW(HASHBELT_IOC_MAGIC, 0x31, __u64)
 

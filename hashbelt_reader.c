@@ -13,6 +13,7 @@
 /* Says how a descriptor reads events. */
 long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg)
 {
+	struct hb_holder *holder = NULL;
 	struct binding *binding;
 	u32 flags;
 
@@ -24,14 +25,19 @@ long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg)
 	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
 	if (IS_ERR(binding))
 		return PTR_ERR(binding);
-	mutex_lock(&binding->lock);
-	WRITE_ONCE(binding->acks, flags & HASHBELT_WATCH_ACK);
-	WRITE_ONCE(binding->requests, flags & HASHBELT_WATCH_REQUESTS);
-	mutex_unlock(&binding->lock);
-	/* Who polls may have something to read now. */
-	wake_up_all(&descriptor->wait);
+	/* Made here, where that may fail: who polls could not be told, nor be woken later. */
+	if (flags & HASHBELT_WATCH_REQUESTS)
+		holder = hb_binding_holder(binding);
+	if (!IS_ERR(holder)) {
+		mutex_lock(&binding->lock);
+		WRITE_ONCE(binding->acks, flags & HASHBELT_WATCH_ACK);
+		WRITE_ONCE(binding->requests, flags & HASHBELT_WATCH_REQUESTS);
+		mutex_unlock(&binding->lock);
+		/* Who polls may have something to read now. */
+		wake_up_all(&descriptor->wait);
+	}
 	hb_binding_put(binding);
-	return 0;
+	return PTR_ERR_OR_ZERO(holder);
 }
 
 /* Takes the events up to @sequence out of those in flight; -ENOENT: it is not there. */
