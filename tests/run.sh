@@ -6,6 +6,7 @@
 #	native	what needs no kernel: parsers, usage
 #	device	every ioctl, in 64 and 32 bits, and the module itself
 #	memory	what the module takes and gives back: much of it, and little
+#	life	that it comes and goes, and lives through what happens to a machine
 #	hbctl	the tool, against the module
 #	store	its locks in a PostgreSQL, which is started for that
 #	examples	what the programs of examples/ promise, and that people can run them
@@ -110,6 +111,17 @@ suite_memory() {
 		memory/pressure_test memory/drain_test
 	guest squeeze "--timeout 300 --memory 320" memory/squeeze_test memory/wipe_test
 	guest lag "--timeout 600 --count-instructions" memory/lag_test memory/purgatory_test
+}
+
+# What happens to a machine: to be short of memory, or of time; to sleep; to have much of
+# everything. LIFE_ENTRIES and LIFE_BELTS say how much.
+suite_life() {
+	guest life "--timeout 600" life/module_test life/jump_test life/starve_test \
+		life/suspend_test
+	guest life-oom "--timeout 600 --memory 320" life/oom_test
+	guest life-many "--timeout 900 --memory 4096" "life/many_test ${LIFE_ENTRIES:-10000000}"
+	guest life-belts "--timeout 600 --memory 2560 --count-instructions" \
+		"life/belts_test ${LIFE_BELTS:-100000}"
 }
 
 suite_hbctl() {

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "events.h"
+#include "stock.h"
 
 #define TESTS	4
 
@@ -181,38 +182,19 @@ struct memory {
 
 static __u64 slab_bytes(void)
 {
-	unsigned long long slabs, pages, sum = 0;
-	FILE *file = fopen("/proc/slabinfo", "r");
-	char line[512], *data;
-	unsigned int found = 0;
+	__u64 bytes;
 
-	while (file && fgets(line, sizeof(line), file)) {
-		data = strstr(line, ": slabdata");
-		if (!data || sscanf(data, ": slabdata %*u %llu", &slabs) != 1 ||
-		    sscanf(line, "hashbelt_entry%*s %*u %*u %*u %*u %llu", &pages) != 1)
-			continue;
-		sum += slabs * pages * PAGE;
-		found++;
-	}
-	if (!found)
+	if (!slab_caches(&bytes))
 		bail_out("no slab caches of entries in /proc/slabinfo");
-	fclose(file);
-	return sum;
+	return bytes;
 }
 
 static struct memory take_stock(void)
 {
 	struct memory memory = {
 		.used = get_parameter("used_bytes"), .slabs = slab_bytes(),
+		.available = memory_number("MemAvailable:"),
 	};
-	FILE *file = fopen("/proc/meminfo", "r");
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, "MemAvailable:", 13))
-			memory.available = 1024 * strtoull(line + 13, NULL, 10);
-	if (file)
-		fclose(file);
 	return memory;
 }
 

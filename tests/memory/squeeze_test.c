@@ -8,25 +8,11 @@
  */
 #define _GNU_SOURCE
 #include "process.h"
+#include "stock.h"
 
 #define TESTS	18
 
 #define ROUNDS	10
-
-/* A number from /proc/meminfo, in bytes, or from /proc/vmstat. */
-static unsigned long long proc_number(const char *path, const char *word)
-{
-	unsigned long long number = 0;
-	char line[128];
-	FILE *file = fopen(path, "r");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, word, strlen(word)))
-			number = strtoull(line + strlen(word), NULL, 10);
-	if (file)
-		fclose(file);
-	return number;
-}
 
 /**
  * struct squeeze - shared by all
@@ -133,9 +119,8 @@ static bool belt_is_large(void *arg)
 static void test_squeeze(__u32 handler, const char *name)
 {
 	struct hashbelt_settings settings = { .handler = handler };
-	unsigned long long total = 1024 * proc_number("/proc/meminfo", "MemTotal:");
-	unsigned long long available =
-		1024 * proc_number("/proc/meminfo", "MemAvailable:");
+	unsigned long long total = memory_number("MemTotal:");
+	unsigned long long available = memory_number("MemAvailable:");
 	unsigned long long kills = proc_number("/proc/vmstat", "oom_kill ");
 	__u64 half = available / 2;
 	size_t size = available / 2;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stock.h - how much there is of something, as the kernel has it.
+ */
+#ifndef _STOCK_H
+#define _STOCK_H
+
+#include "device.h"
+
+/* The number behind a word at the beginning of a line of a file, in that file's unit. */
+static inline unsigned long long proc_number(const char *path, const char *word)
+{
+	unsigned long long number = 0;
+	char line[128];
+	FILE *file = fopen(path, "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, word, strlen(word)))
+			number = strtoull(line + strlen(word), NULL, 10);
+	if (file)
+		fclose(file);
+	return number;
+}
+
+/* A number of /proc/meminfo, in bytes. */
+static inline __u64 memory_number(const char *word)
+{
+	return 1024 * proc_number("/proc/meminfo", word);
+}
+
+/* Slab caches of entries; @bytes: what their slabs take. */
+static inline unsigned int slab_caches(__u64 *bytes)
+{
+	unsigned long long slabs, pages;
+	FILE *file = fopen("/proc/slabinfo", "r");
+	char line[512], *data;
+	unsigned int found = 0;
+
+	*bytes = 0;
+	while (file && fgets(line, sizeof(line), file)) {
+		data = strstr(line, ": slabdata");
+		if (!data || sscanf(data, ": slabdata %*u %llu", &slabs) != 1 ||
+		    sscanf(line, "hashbelt_entry%*s %*u %*u %*u %*u %llu", &pages) != 1)
+			continue;
+		*bytes += slabs * pages * PAGE;
+		found++;
+	}
+	if (!file)
+		bail_out("/proc/slabinfo: %s", strerror(errno));
+	fclose(file);
+	return found;
+}
+
+#endif /* _STOCK_H */

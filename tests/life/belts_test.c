@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * belts_test - a hundred thousand belts are made, used, and gone.
+ *
+ *	belts_test [BELTS]
+ *
+ * Half of them have names, the others a descriptor each. The last ones cost what the
+ * first ones did. For a guest whose time is the number of instructions that it has
+ * executed. Needs the superuser.
+ */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+#include <time.h>
+
+#include "process.h"
+#include "stock.h"
+
+#define TESTS	12
+
+#define BELTS		100000u
+#define CHUNK		500u		/* belts that are counted together */
+#define CHUNKS		10u		/* of which the least counts, at each end */
+
+/* At most: a tree of names is some levels deeper. */
+#define GROWTH		1.1
+
+static unsigned int belts = BELTS;
+static int *descriptors;		/* of belts without a name */
+static int named;			/* bound to one after the other */
+
+/* Even ones have a name, and odd ones a descriptor. */
+static int descriptor_of(unsigned int number)
+{
+	char name[HASHBELT_NAME_SIZE];
+	int err;
+
+	if (number % 2)
+		return descriptors[number / 2];
+	snprintf(name, sizeof(name), "belt-%u", number);
+	err = open_belt(named, name);
+	if (err)
+		bail_out("open of %s: %s", name, error_name(err));
+	return named;
+}
+
+static int make_belt(unsigned int number)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = 60, .mode = 0600, .buckets = 2 + number % 60,
+	};
+	int fd = named;
+
+	if (number % 2) {
+		fd = open_device(O_RDWR);
+		descriptors[number / 2] = fd;
+	} else {
+		snprintf(settings.name, sizeof(settings.name), "belt-%u", number);
+	}
+	return call(fd, HASHBELT_IOC_CREATE, &settings);
+}
+
+static void key_of(char key[16], unsigned int number)
+{
+	snprintf(key, 16, "key-%u", number);
+}
+
+/* An entry that stays, and one that is due before long: each belt has its worker. */
+static bool make_and_put(unsigned int number)
+{
+	char key[16];
+	int fd;
+
+	if (make_belt(number))
+		return false;
+	fd = number % 2 ? descriptors[number / 2] : named;
+	key_of(key, number);
+	put_text(fd, key, key, HASHBELT_TTL_NEVER);
+	put_text(fd, "short", "value", 1);
+	return true;
+}
+
+static bool is_one(void *arg)
+{
+	return info_of(*(int *)arg).entries == 1;
+}
+
+static bool find(unsigned int number)
+{
+	int fd = descriptor_of(number);
+	char key[16];
+
+	key_of(key, number);
+	return holds_text(fd, key, key) && at_last(is_one, &fd) &&
+	       counter(fd, HASHBELT_STAT_EXPIRED) == 1;
+}
+
+static bool end(unsigned int number)
+{
+	char name[HASHBELT_NAME_SIZE];
+
+	if (number % 2)
+		return !close(descriptors[number / 2]);
+	snprintf(name, sizeof(name), "belt-%u", number);
+	return !destroy_belt(named, name);
+}
+
+static __u64 wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/**
+ * struct cost - what something costs for each belt
+ * @first:	nanoseconds for one of the first
+ * @last:	and for one of the last
+ */
+struct cost {
+	__u64 first;
+	__u64 last;
+};
+
+/* Does something to all belts; returns with how many it succeeded. */
+static unsigned int all(bool (*act)(unsigned int number), struct cost *cost)
+{
+	unsigned int number, chunk, good = 0;
+	__u64 began = 0, took;
+
+	*cost = (struct cost){ ~0ULL, ~0ULL };
+	for (number = 0; number < belts; number++) {
+		chunk = number / CHUNK;
+		if (number % CHUNK == 0)
+			began = wall_ns();
+		good += act(number);
+		if (number % CHUNK < CHUNK - 1)
+			continue;
+		took = (wall_ns() - began) / CHUNK;
+		if (chunk < CHUNKS && took < cost->first)
+			cost->first = took;
+		if (chunk + CHUNKS >= belts / CHUNK && took < cost->last)
+			cost->last = took;
+	}
+	return good;
+}
+
+/* More belts than that would be no different, and are not to be had. */
+static void test_limit(void)
+{
+	struct hashbelt_settings settings = { .ttl_ms = 60, .mode = 0600 };
+	int fd = open_device(O_RDWR);
+
+	is_errno(call(fd, HASHBELT_IOC_CREATE, &settings), ENOSPC,
+		 "one more than max_belts is refused");
+	close(fd);
+}
+
+static unsigned int count_names(void)
+{
+	struct hashbelt_info info = {};
+	unsigned int count = 0;
+
+	while (!call(named, HASHBELT_IOC_NEXT, &info))
+		count++;
+	return count;
+}
+
+static bool memory_is_back(void *arg)
+{
+	const __u64 *before = arg;
+
+	return memory_number("MemAvailable:") + 64 * MIB > *before;
+}
+
+static void check_cost(const struct cost *cost, const char *what)
+{
+	ok(cost->last <= cost->first * GROWTH, "%s the last costs what the first did", what);
+	note("%llu ns, and %llu ns", cost->first, cost->last);
+}
+
+static void test_make(__u64 used)
+{
+	struct cost cost;
+
+	is_int(all(make_and_put, &cost), belts, "%u belts are made, with entries", belts);
+	check_cost(&cost, "to make");
+	note("%llu bytes each", (get_parameter("used_bytes") - used) / belts);
+	test_limit();
+	is_int(count_names(), belts / 2 + 1, "those that have names are listed");
+}
+
+static void test_use(void)
+{
+	struct cost cost;
+
+	is_int(all(find, &cost), belts, "each has its entry, and has expired the other");
+	is_int(all(find, &cost), belts, "again and again");
+	check_cost(&cost, "to use");
+}
+
+static void test_end(void)
+{
+	struct cost cost;
+
+	is_int(all(end, &cost), belts, "each can be ended");
+	check_cost(&cost, "to end");
+	is_int(count_names(), 1, "none is listed any more");
+}
+
+int main(int argc, char **argv)
+{
+	__u64 used = get_parameter("used_bytes"), limit = get_parameter("max_bytes");
+	__u64 most = get_parameter("max_belts"), before;
+	struct rlimit files;
+
+	if (argc > 1)
+		belts = strtoul(argv[1], NULL, 10) / CHUNK * CHUNK;
+	plan(TESTS);
+	alarm(1200);
+	files.rlim_cur = belts;
+	files.rlim_max = belts;
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		bail_out("setrlimit: %s", strerror(errno));
+	descriptors = calloc(belts / 2, sizeof(*descriptors));
+	named = open_device(O_RDWR);
+	before = memory_number("MemAvailable:");
+	set_number("max_bytes", 1ULL << 40);
+	/* And the default belt. */
+	set_number("max_belts", belts + 1);
+	test_make(used);
+	test_use();
+	test_end();
+	set_number("max_belts", most);
+	close(named);
+	ok(used_at_last(used), "the module holds what it held before");
+	ok(at_last(memory_is_back, &before), "and the system has its memory back");
+	note("%llu MiB available before, %llu after", before >> 20,
+	     memory_number("MemAvailable:") >> 20);
+	set_number("max_bytes", limit);
+	return done_testing();
+}

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * module_test - the module comes and goes: two hundred times, and while it is used.
+ *
+ * For a guest whose modules it may load and remove, as the superuser, in a directory
+ * with hashbelt.ko. It is loaded in the end, as it was.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+
+#include "events.h"
+#include "lock.h"
+#include "request.h"
+#include "stock.h"
+
+#define static void test_cycles(void)
+{
+	static struct stocks before;
+	unsigned int turn, good = 0;
+	int err;
+
+	open_shrinkers();
+	/* The first ones leave what the kernel keeps for the next. */
+	for (turn = 0; turn < CYCLES / 10; turn++)
+		come_and_go(turn);
+	before = take_stock();
+	for (turn = 0; turn < CYCLES; turn++) {
+		err = come_and_go(turn);
+		if (err)
+			note("turn %u: %s", turn, error_name(err));
+		good += !err;
+	}
+	is_int(good, CYCLES,
+	       "the module comes, is used, and goes with all that is left in it");
+	check_stock(&before);
+}
+S	14
+
+#define CYCLES	200
+#define USERS	4
+#define CLEAN	20	/* removals under load that shall succeed */
+#define TRIES	100000	/* and how often that is tried at most */
+
+static int load(void)
+{
+	int fd = open("hashbelt.ko", O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		bail_out("hashbelt.ko: %s", strerror(errno));
+	if (syscall(__NR_finit_module, fd, "", 0))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int unload(void)
+{
+	return syscall(__NR_delete_module, "hashbelt", O_NONBLOCK) ? -errno : 0;
+}
+
+/* Nothing of it is to be seen: no device, no parameters, no caches. */
+static bool is_absent(void)
+{
+	__u64 bytes;
+
+	return access(HASHBELT_DEVICE, F_OK) && access("/sys/module/hashbelt", F_OK) &&
+	       !slab_caches(&bytes);
+}
+
+/* Two hundred times */
+
+/* A running belt with a name, whose entries expire all the time: now, and later on. */
+static void leave_running(void)
+{
+	struct hashbelt_settings settings = {
+		.name = "running", .ttl_ms = 10, .buckets = 11, .mode = 0600,
+	};
+	int fd = open_device(O_RDWR);
+	unsigned int i;
+
+	must(fd, HASHBELT_IOC_CREATE, &settings);
+	for (i = 0; i < 100; i++)
+		put_numbers(fd, i, 1, 1 + i / 4);
+	put_numbers(fd, 100, 100, 3600000);
+	close(fd);
+}
+
+/* One whose events nobody reads, with locks and entries on all levels. */
+static void leave_events(void)
+{
+	int fd = named_belt("events", REPORT_ALL);
+	unsigned int i;
+
+	SET(fd, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_PINNED);
+	queue_events(fd, 50);
+	for (i = 0; i < 40; i++)
+		put_numbers(fd, i, 1, 1ULL << i);
+	must_take(fd, "lock", "owner", TTL);
+	close(fd);
+}
+
+/* One that is cleared, has other measures, and is moved on: there is a lot to do yet. */
+static void leave_work(void)
+{
+	int fd = open_device(O_RDWR);
+
+	must(fd, HASHBELT_IOC_CREATE, &(struct hashbelt_settings){
+		.name = "work", .ttl_ms = TTL, .mode = 0600 });
+	put_numbers(fd, 0, 2000, 0);
+	must(fd, HASHBELT_IOC_CLEAR, NULL);
+	put_numbers(fd, 0, 1000, 0);
+	SET(fd, .fields = HASHBELT_SET_BUCKETS, .buckets = 100);
+	close(fd);
+}
+
+/* Some that nobody can reach any more, of which the last is just being freed. */
+static void leave_nameless(void)
+{
+	int fd = new_belt(0);
+
+	put_numbers(fd, 0, 1000, 0);
+	must_ask(fd, 1, "key");
+	close(fd);
+	fd = open_device(O_RDWR);
+	must(fd, HASHBELT_IOC_CREATE, &(struct hashbelt_settings){
+		.name = "destroyed", .ttl_ms = TTL, .mode = 0600 });
+	put_numbers(fd, 0, 1000, 0);
+	destroy_belt(fd, "destroyed");
+	close(fd);
+}
+
+static int come_and_go(unsigned int turn)
+{
+	int err = load();
+
+	if (err)
+		return err;
+	leave_running();
+	if (turn % 2)
+		leave_events();
+	if (turn % 3)
+		leave_work();
+	leave_nameless();
+	err = unload();
+	return err ?: is_absent() ? 0 : -EEXIST;
+}
+
+/*
+ * Files by which slab caches give up what they hold back, so that it can be counted. They
+ * stay open: to open one leaves something that is freed seconds later.
+ */
+static int shrinkers[512];
+static unsigned int shrinker_count;
+
+static void open_shrinkers(void)
+{
+	DIR *directory = opendir("/sys/kernel/slab");
+	struct dirent *entry;
+	char path[512];
+	int fd;
+
+	while (directory && (entry = readdir(directory)) &&
+	       shrinker_count < ARRAY_SIZE(shrinkers)) {
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", entry->d_name);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd >= 0)
+			shrinkers[shrinker_count++] = fd;
+	}
+	if (!shrinker_count)
+		bail_out("/sys/kernel/slab: %s", strerror(errno));
+	closedir(directory);
+}
+
+static void shrink_caches(void)
+{
+	unsigned int i;
+
+	if (!write_line("/proc/sys/vm/drop_caches", "3"))
+		bail_out("drop_caches: %s", strerror(errno));
+	for (i = 0; i < shrinker_count; i++)
+		if (pwrite(shrinkers[i], "1", 1, 0) != 1)
+			bail_out("shrink: %s", strerror(errno));
+}
+
+/**
+ * struct stocks - what the kernel holds
+ * @names:	slab caches
+ * @objects:	what is in use of each
+ * @count:	how many caches
+ * @available:	free memory, and what can be had at once
+ * @mapped:	memory of modules and large tables
+ * @percpu:	memory for each processor
+ */
+struct stocks {
+	char names[512][32];
+	unsigned long long objects[512];
+	unsigned int count;
+	__u64 available;
+	__u64 mapped;
+	__u64 percpu;
+};
+
+static struct stocks take_stock(void)
+{
+	struct stocks stocks = {};
+	FILE *file;
+	char line[512];
+
+	shrink_caches();
+	file = fopen("/proc/slabinfo", "r");
+	while (file && fgets(line, sizeof(line), file) &&
+	       stocks.count < ARRAY_SIZE(stocks.names)) {
+		if (sscanf(line, "%31s %llu", stocks.names[stocks.count],
+			   &stocks.objects[stocks.count]) == 2)
+			stocks.count++;
+	}
+	if (file)
+		fclose(file);
+	stocks.available = memory_number("MemAvailable:");
+	stocks.mapped = memory_number("VmallocUsed:");
+	stocks.percpu = memory_number("Percpu:");
+	return stocks;
+}
+
+/* The caches that have grown by an object for each second cycle, or more; @tell: name them. */
+static unsigned int grown_caches(const struct stocks *before, const struct stocks *after,
+				 bool tell)
+{
+	unsigned int i, k, grown = 0;
+	unsigned long long was;
+
+	for (i = 0; i < after->count; i++) {
+		for (k = 0; k < before->count; k++)
+			if (!strcmp(before->names[k], after->names[i]))
+				break;
+		was = k < before->count ? before->objects[k] : 0;
+		if (after->objects[i] < was + CYCLES / 2)
+			continue;
+		grown++;
+		if (tell)
+			note("%s: %llu objects, %llu before", after->names[i],
+			     after->objects[i], was);
+	}
+	return grown;
+}
+
+static bool pages_are_back(const struct stocks *before, const struct stocks *after)
+{
+	return after->available + 4 * CYCLES * PAGE > before->available &&
+	       after->mapped < before->mapped + CYCLES * PAGE &&
+	       after->percpu < before->percpu + 16 * PAGE;
+}
+
+/* What has been freed takes some seconds to be, for some of it. */
+static void check_stock(const struct stocks *before)
+{
+	static struct stocks after;
+	unsigned int tries;
+
+	for (tries = 0; tries < 40; tries++) {
+		after = take_stock();
+		if (!grown_caches(before, &after, false) && pages_are_back(before, &after))
+			break;
+		usleep(250000);
+	}
+	is_int(grown_caches(before, &after, true), 0, "no slab cache of the kernel has grown");
+	ok(pages_are_back(before, &after), "and all pages are back");
+	note("available %llu and then %llu, mapped %llu and %llu, percpu %llu and %llu",
+	     before->available, after.available, before->mapped, after.mapped,
+	     before->percpu, after.percpu);
+}
+
+TEST
+/* While it is used */
+
+/**
+ * struct users - processes that use the module while it comes and goes; shared
+ * @end:	they shall end
+ * @used:	how often each of them has used it
+ * @absent:	how often it was not there
+ * @wrong:	how often something was not as it has to be
+ */
+struct users {
+	bool end;
+	unsigned long long used[USERS];
+	unsigned long long absent[USERS];
+	unsigned long long wrong[USERS];
+};
+
+static struct users *users;
+
+static bool put_and_find(int fd)
+{
+	struct hashbelt_item item = text_item("key", "value");
+
+	return !call(fd, HASHBELT_IOC_PUT, &item) && holds_text(fd, "key", "value");
+}
+
+/* A belt without a name, whose entries are expiring while it goes. */
+static bool use_nameless(int fd)
+{
+	struct hashbelt_settings settings = { .ttl_ms = 1, .buckets = 2 };
+	bool good;
+
+	if (call(fd, HASHBELT_IOC_CREATE, &settings))
+		return false;
+	put_numbers(fd, 0, 200, 0);
+	put_numbers(fd, 0, 200, 1000);
+	good = info_of(fd).entries >= 200;
+	return good;
+}
+
+/* A belt with a name, which stays; it may be there, or not. */
+static bool use_named(int fd)
+{
+	struct hashbelt_settings settings = {
+		.name = "named", .ttl_ms = TTL, .mode = 0600, .handler = HASHBELT_NOTIFY,
+	};
+	int err = call(fd, HASHBELT_IOC_CREATE, &settings);
+
+	if (err == -EEXIST)
+		err = open_belt(fd, "named");
+	return !err && put_and_find(fd) && !on_key(fd, HASHBELT_IOC_EXPIRE, "key");
+}
+
+/* Whatever goes with a descriptor. */
+static bool use_bonds(int fd)
+{
+	struct hashbelt_settings settings = { .ttl_ms = TTL, .policy = HASHBELT_PINNED };
+	struct hashbelt_item item = text_item("key", "value");
+
+	item.how = HASHBELT_BOUND;
+	if (call(fd, HASHBELT_IOC_CREATE, &settings) || call(fd, HASHBELT_IOC_PUT, &item))
+		return false;
+	must_ask(fd, 1, "other");
+	must_bind(fd, "lock", "owner", 0);
+	return locks_held(fd) == 1 && is_there(fd, "key");
+}
+
+/* The default belt, and the parameters. */
+static bool use_default(int fd)
+{
+	return get_parameter("used_bytes") > 0 && put_and_find(fd);
+}
+
+static bool (*const uses[USERS])(int fd) = {
+	use_nameless, use_named, use_bonds, use_default,
+};
+
+static int use_on(void *arg)
+{
+	unsigned int user = *(unsigned int *)arg, pause = user;
+	int fd;
+
+	while (!__atomic_load_n(&users->end, __ATOMIC_ACQUIRE)) {
+		fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC);
+		if (fd >= 0) {
+			users->used[user]++;
+			users->wrong[user] += !uses[user](fd);
+			close(fd);
+		} else {
+			users->absent[user]++;
+			users->wrong[user] += errno != ENOENT && errno != ENXIO &&
+					      errno != ENODEV;
+		}
+		/* So that nobody has it open now and then. */
+		pause = pause * 1103515245 + 12345;
+		usleep(pause / 65536 % 8192);
+	}
+	return 0;
+}
+
+/**
+ * struct removals - what came of trying to remove the module
+ * @clean:	it was gone, with all that is seen of it, and came back
+ * @refused:	it was in use
+ * @wrong:	anything else
+ */
+struct removals {
+	unsigned int clean;
+	unsigned int refused;
+	unsigned int wrong;
+};
+
+static struct removals remove_it(void)
+{
+	struct removals removals = {};
+	unsigned int tries;
+	int err;
+
+	for (tries = 0; tries < TRIES && removals.clean < CLEAN; tries++) {
+		err = unload();
+		if (err == -EWOULDBLOCK) {
+			removals.refused++;
+			/* Or nobody else would come to anything. */
+			usleep(tries % 1000);
+		} else if (err) {
+			note("removal: %s", error_name(err));
+			removals.wrong++;
+		} else {
+			removals.clean += is_absent();
+			removals.wrong += !is_absent() + !!load();
+		}
+	}
+	return removals;
+}
+
+static void test_users(void)
+{
+	unsigned long long used = 0, absent = 0, wrong = 0;
+	unsigned int user, bad = 0, idle = 0;
+	struct removals removals;
+	pid_t pids[USERS];
+
+	for (user = 0; user < USERS; user++)
+		pids[user] = start(use_on, &user);
+	removals = remove_it();
+	__atomic_store_n(&users->end, true, __ATOMIC_RELEASE);
+	for (user = 0; user < USERS; user++) {
+		bad += finish(pids[user]) != 0;
+		idle += !users->used[user];
+		used += users->used[user];
+		absent += users->absent[user];
+		wrong += users->wrong[user];
+	}
+	is_int(removals.clean, CLEAN, "under load, when nobody has it open, it goes as a whole");
+	ok(removals.refused > 0, "and else is refused to");
+	is_int(removals.wrong, 0, "there is nothing in between");
+	is_int(bad + idle, 0, "all that time others use it, each in a way of his own");
+	is_int(wrong, 0, "and find it as it has to be, or find that it is not there");
+	note("%u removed, %u refused; used %llu times, and %llu times not there",
+	     removals.clean, removals.refused, used, absent);
+	is_errno(unload(), 0, "when they are gone it can be removed");
+	ok(is_absent(), "and is");
+}
+
+/* One descriptor is enough, whatever it is bound to. */
+static void test_open(void)
+{
+	int fd = open_device(O_RDONLY), belt = new_belt(0);
+
+	is_errno(unload(), EWOULDBLOCK, "while a descriptor is open it is not removed");
+	close(fd);
+	is_errno(unload(), EWOULDBLOCK, "nor while one is bound to a belt without a name");
+	put_text(belt, "key", "value", 0);
+	ok(holds_text(belt, "key", "value"), "which works as before");
+	close(belt);
+}
+
+int main(void)
+{
+	plan(TESTS);
+	alarm(600);
+	users = shared_memory(sizeof(*users));
+	test_open();
+	is_errno(unload(), 0, "but when all are closed");
+	test_cycles();
+	if (load())
+		bail_out("the module cannot be loaded");
+	test_users();
+	if (load())
+		bail_out("the module cannot be loaded");
+	return done_testing();
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * starve_test - the worker gets next to no processor: what is due is late, not lost.
+ *
+ * On every processor a thread that goes before all others reads without an end, so that
+ * ordinary work has what real-time throttling leaves to it: 50 ms of each second. The
+ * worker is confined to one processor besides. Meanwhile entries become due.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+
+#include "events.h"
+
+#define TESTS	15
+
+#define ENTRIES		20000u
+#define DUE_MS		4000u		/* the first is due after 1 ms, the last then */
+#define INTERVAL_MS	50
+#define MOMENT_MS	5000		/* more than it takes to hand all of them over */
+#define CPUMASK		"/sys/devices/virtual/workqueue/cpumask"
+#define THROTTLE	"/proc/sys/kernel/sched_rt_"
+
+/**
+ * struct spinner - a thread that has a processor for itself, and reads there
+ * @thread:	it
+ * @cpu:	which
+ * @reads:	gets
+ * @hits:	of those that found something
+ * @stale:	that found what was past its deadline
+ * @lost:	that did not find what was before it
+ */
+struct spinner {
+	pthread_t thread;
+	int cpu;
+	unsigned long long reads;
+	unsigned long long hits;
+	unsigned long long stale;
+	unsigned long long lost;
+};
+
+static int belt;
+static __u64 base_ns;		/* belt time at which all were put */
+static bool end;
+
+static __u64 now_ns(void)
+{
+	return info_of(belt).now_ns;
+}
+
+/* When a number is due, in milliseconds from the beginning. */
+static __u64 due_ms(unsigned int number)
+{
+	return 1 + (__u64)number * DUE_MS / ENTRIES;
+}
+
+/* One get, between two looks at the clock. */
+static void read_one(struct spinner *spinner, unsigned int number)
+{
+	struct { __u64 number, zero; } key = { number, 0 };
+	struct hashbelt_item item = {
+		.key = address(&key), .key_len = sizeof(key), .how = HASHBELT_NO_VALUE,
+	};
+	__u64 due = base_ns + due_ms(number) * 1000000, before = now_ns();
+	bool hit = !call(belt, HASHBELT_IOC_GET, &item);
+
+	spinner->reads++;
+	spinner->hits += hit;
+	spinner->stale += hit && before >= due;
+	spinner->lost += !hit && now_ns() < due;
+}
+
+static void *spin(void *arg)
+{
+	struct sched_param param = { .sched_priority = 50 };
+	struct spinner *spinner = arg;
+	unsigned int number = 0;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(spinner->cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) ||
+	    sched_setscheduler(0, SCHED_FIFO, &param))
+		bail_out("no place for a spinner: %s", strerror(errno));
+	while (!__atomic_load_n(&end, __ATOMIC_ACQUIRE)) {
+		number = (number + 7919) % ENTRIES;
+		read_one(spinner, number);
+	}
+	return NULL;
+}
+
+/* All that is due while they spin: belt time says when to end. */
+static unsigned int starve(struct spinner *spinners)
+{
+	unsigned int cpus = sysconf(_SC_NPROCESSORS_ONLN), i;
+
+	for (i = 0; i < cpus; i++) {
+		spinners[i].cpu = i;
+		pthread_create(&spinners[i].thread, NULL, spin, &spinners[i]);
+	}
+	while (now_ns() < base_ns + (DUE_MS + 500) * 1000000ULL)
+		usleep(1000);
+	__atomic_store_n(&end, true, __ATOMIC_RELEASE);
+	for (i = 0; i < cpus; i++)
+		pthread_join(spinners[i].thread, NULL);
+	return cpus;
+}
+
+/* Which lag counts so many milliseconds. */
+static unsigned int lag_of(__u64 n)
+{
+	unsigned int bits = n ? 64 - __builtin_clzll(n) : 0;
+
+	return bits < HASHBELT_LAGS ? bits : HASHBELT_LAGS - 1;
+}
+
+/**
+ * struct tally - what the events say
+ * @lags:	how late they were, counted as the belt does
+ * @longest:	the longest of that, milliseconds
+ * @last:	belt time at which the last was handed over
+ * @good:	whether all are what they have to be
+ */
+struct tally {
+	__u64 lags[HASHBELT_LAGS];
+	__u64 longest;
+	__u64 last;
+	bool good;
+};
+
+static void read_events(struct stream *stream, struct tally *tally)
+{
+	static unsigned char told[ENTRIES];
+	const struct hashbelt_event *event;
+	__u64 lag, number;
+
+	while (stream->count < ENTRIES &&
+	       (stream->at < stream->len || readable_at_last(belt))) {
+		event = next_event(stream);
+		if (!event)
+			break;
+		memcpy(&number, event_key(event), sizeof(number));
+		tally->good = tally->good && number < ENTRIES && !told[number]++ &&
+			      event->reason == HASHBELT_EXPIRED &&
+			      event->handed_ns >= event->deadline_ns;
+		lag = (event->handed_ns - event->deadline_ns) / 1000000;
+		tally->lags[lag_of(lag)]++;
+		tally->longest = lag > tally->longest ? lag : tally->longest;
+		tally->last = event->handed_ns;
+	}
+}
+
+static bool same_lags(const __u64 *lags)
+{
+	__u64 counted[HASHBELT_LAGS] = {};
+	struct hashbelt_stat stat = {
+		.lags = address(counted), .lag_count = HASHBELT_LAGS,
+	};
+	unsigned int i;
+
+	must(belt, HASHBELT_IOC_STAT, &stat);
+	for (i = 0; i < HASHBELT_LAGS; i++)
+		if (lags[i] || counted[i])
+			note("below %u ms: %llu, counted %llu", 1u << i, lags[i], counted[i]);
+	return !memcmp(lags, counted, sizeof(counted));
+}
+
+static void check_reads(const struct spinner *spinners, unsigned int n)
+{
+	struct spinner sum = {};
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		sum.reads += spinners[i].reads;
+		sum.hits += spinners[i].hits;
+		sum.stale += spinners[i].stale;
+		sum.lost += spinners[i].lost;
+	}
+	note("%llu reads, %llu hits", sum.reads, sum.hits);
+	ok(sum.hits > 0 && sum.hits < sum.reads, "reads find some entries and others not");
+	is_int(sum.stale, 0, "but none at or past its deadline, however late the worker is");
+	is_int(sum.lost, 0, "and each before it");
+}
+
+static void check_told(__u64 ended_ns)
+{
+	struct stream stream = stream_of(belt, 65536);
+	struct tally tally = { .good = true };
+
+	read_events(&stream, &tally);
+	is_int(stream.count, ENTRIES, "each entry is reported");
+	ok(tally.good, "as expired, once, and not before its time");
+	is_int(stream.lost, 0, "no event is lost");
+	ok(tally.longest > 2 * INTERVAL_MS,
+	   "some are late: there was no processor for the worker");
+	ok(tally.last < ended_ns + (INTERVAL_MS + MOMENT_MS) * 1000000ULL,
+	   "the last is handed over as soon as there is one");
+	note("the latest was late by %llu ms, the last came %lld ms after the end",
+	     tally.longest, ((long long)tally.last - (long long)ended_ns) / 1000000);
+	ok(same_lags(tally.lags), "the belt has counted how late they were");
+	free(stream.buffer);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes"), ended_ns;
+	static struct spinner spinners[64];
+	unsigned int cpus, i;
+	char mask[32] = "";
+	FILE *file;
+
+	plan(TESTS);
+	alarm(300);
+	ok(write_line(THROTTLE "period_us", "1000000") &&
+	   write_line(THROTTLE "runtime_us", "950000"), "real-time threads may have 95 %%");
+	file = fopen(CPUMASK, "r");
+	ok(file && fgets(mask, sizeof(mask), file), "workers may run somewhere");
+	ok(write_line(CPUMASK, "1"), "now on the first processor alone");
+	belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
+	    .ttl_ms = 100 * INTERVAL_MS, .buckets = 101);
+	base_ns = now_ns();
+	for (i = 0; i < ENTRIES; i++)
+		put_numbers(belt, i, 1, due_ms(i));
+	is_int(info_of(belt).entries, ENTRIES, "there are %u entries", ENTRIES);
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	cpus = starve(spinners);
+	ended_ns = now_ns();
+	check_reads(spinners, cpus);
+	check_told(ended_ns);
+	is_int(info_of(belt).entries, 0, "in the end none is there");
+	ok(write_line(CPUMASK, mask), "workers run where they did");
+	close(belt);
+	if (!used_at_last(before))
+		bail_out("memory is not back");
+	return done_testing();
+}

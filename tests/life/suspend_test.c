@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * suspend_test - the machine sleeps, and belt time goes on.
+ *
+ * With the kernel's own tests of suspend: "core" stops all processes, devices, the
+ * second processor and timekeeping, and starts them again seconds later, as after a
+ * real sleep: CLOCK_MONOTONIC has stood still, CLOCK_BOOTTIME has gone on, by whole
+ * seconds of the battery's clock. "freezer" stops the processes alone. Needs the
+ * superuser.
+ */
+#define _GNU_SOURCE
+#include <time.h>
+
+#include "events.h"
+#include "lock.h"
+
+#define TESTS	24
+
+#define SHORT		100	/* entries that are due while the machine sleeps */
+#define HOUR		3600000ULL
+
+/* Much longer than anything takes here, and much shorter than what it is told from. */
+#define MOMENT_MS	60000
+
+#define SUSPEND_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
+
+/**
+ * struct sleep - a way to sleep
+ * @how:	its name
+ * @seconds:	for how long
+ * @due_ms:	time-to-live of what is due before it ends
+ */
+static const struct sleep {
+	const char *how;
+	const char *seconds;
+	__u64 due_ms;
+} sleeps[] = {
+	{ "core", "5", 2000 },
+	{ "freezer", "1", 200 },
+};
+
+static __s64 clock_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void go_to_sleep(const struct sleep *sleep)
+{
+	if (!write_line(SUSPEND_DELAY, sleep->seconds) ||
+	    !write_line("/sys/power/pm_test", sleep->how) ||
+	    !write_line("/sys/power/state", "mem") ||
+	    !write_line("/sys/power/pm_test", "none"))
+		bail_out("cannot suspend by %s: %s", sleep->how, strerror(errno));
+}
+
+static bool about(__s64 got, __s64 want)
+{
+	if (got >= want - MOMENT_MS && got <= want + MOMENT_MS)
+		return true;
+	note("got %lld ms, expected about %lld", got, want);
+	return false;
+}
+
+/* A running belt that reports, with entries that are due soon, and one that is not. */
+static int start_belt(__u64 due_ms)
+{
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
+	char key[16];
+	unsigned int i;
+
+	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
+	    .ttl_ms = 1000, .buckets = 11);
+	put_text(belt, "long", "value", HOUR);
+	for (i = 0; i < SHORT; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		put_text(belt, key, "value", due_ms);
+	}
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	return belt;
+}
+
+static unsigned int count_short(int belt)
+{
+	unsigned int i, there = 0;
+	char key[16];
+
+	for (i = 0; i < SHORT; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		there += is_there(belt, key);
+	}
+	return there;
+}
+
+/* What was due is told by nobody's hand, and not before its time. */
+static void check_told(int belt, const char *how)
+{
+	struct stream stream = stream_of(belt, 65536);
+	const struct hashbelt_event *event;
+	unsigned int early = 0;
+
+	while (stream.count < SHORT && (stream.at < stream.len || readable_at_last(belt))) {
+		event = next_event(&stream);
+		if (!event)
+			break;
+		early += event->handed_ns < event->deadline_ns;
+	}
+	is_int(stream.count, SHORT, "%s: all that is reported without a hand", how);
+	is_int(early, 0, "%s: and nothing before its time", how);
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), SHORT, "%s: nor anything else", how);
+	free(stream.buffer);
+}
+
+/* Entries. */
+static void test_entries(const struct sleep *sleep)
+{
+	int belt = start_belt(sleep->due_ms);
+	__s64 boottime = clock_ms(CLOCK_BOOTTIME), monotonic = clock_ms(CLOCK_MONOTONIC);
+	__s64 time = info_of(belt).now_ns / 1000000;
+	__s64 slept;
+
+	is_int(count_short(belt), SHORT, "%s: before it sleeps all is there", sleep->how);
+	go_to_sleep(sleep);
+	is_int(count_short(belt), 0, "%s: afterwards nothing is found that was due then",
+	       sleep->how);
+	boottime = clock_ms(CLOCK_BOOTTIME) - boottime;
+	slept = boottime - (clock_ms(CLOCK_MONOTONIC) - monotonic);
+	note("%s: %lld ms have passed, %lld of them with time at rest", sleep->how, boottime,
+	     slept);
+	if (!strcmp(sleep->how, "core"))
+		ok(slept > (__s64)sleep->due_ms, "core: the kernel's time was at rest");
+	ok(about(info_of(belt).now_ns / 1000000 - time, boottime) &&
+	   info_of(belt).now_ns / 1000000 - time >= sleep->due_ms,
+	   "%s: belt time has gone on like CLOCK_BOOTTIME", sleep->how);
+	ok(about(look(belt, "long").ttl_ms, HOUR - boottime) &&
+	   look(belt, "long").ttl_ms <= HOUR - sleep->due_ms,
+	   "%s: what lives for an hour lives on, for what is left of it", sleep->how);
+	check_told(belt, sleep->how);
+	close(belt);
+}
+
+/* Those who wait: for a lock whose lease ends meanwhile, for another, for an event. */
+static void test_waiters(const struct sleep *sleep)
+{
+	struct errand errand = {
+		.belt = "locks", .owner = "waiter", .ttl_ms = HOUR,
+		.wait_ms = HASHBELT_TTL_NEVER,
+	};
+	int belt = reporting_belt(HASHBELT_NOTIFY, 0), locks = named_locks("locks");
+	struct locker heir, patient;
+	struct waiter reader;
+
+	SET(locks, .fields = HASHBELT_SET_TTL, .ttl_ms = HOUR);
+	must_take(locks, "short", "owner", sleep->due_ms);
+	must_take(locks, "long", "owner", HOUR);
+	errand.key = "short";
+	heir = launch_asleep(errand);
+	errand.key = "long";
+	patient = launch_asleep(errand);
+	reader = start_waiter(belt, 0);
+	must(locks, HASHBELT_IOC_RESUME, NULL);
+	go_to_sleep(sleep);
+	is_errno(answer_of(&heir).err, 0,
+		 "%s: who waits for a lock whose lease ends meanwhile gets it", sleep->how);
+	ok(still_waits(&patient), "%s: who waits for another waits on", sleep->how);
+	unlock(locks, "long", "owner");
+	is_errno(answer_of(&patient).err, 0, "%s: and gets it when it is free", sleep->how);
+	put_and_expire(belt, "key", "value");
+	ok(waiter_result(&reader) > 0, "%s: who waits for an event reads it", sleep->how);
+	end_locker(&heir);
+	end_locker(&patient);
+	end_locks(locks, "locks");
+	close(belt);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes");
+	unsigned int i;
+
+	if (!write_line("/sys/power/pm_test", "none")) {
+		printf("1..0 # SKIP this kernel cannot try to suspend: %s\n", strerror(errno));
+		return 0;
+	}
+	plan(TESTS);
+	alarm(300);
+	for (i = 0; i < ARRAY_SIZE(sleeps); i++) {
+		test_entries(&sleeps[i]);
+		test_waiters(&sleeps[i]);
+	}
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}
