@@ -13,28 +13,7 @@
 #include "request.h"
 #include "stock.h"
 
-#define static void test_cycles(void)
-{
-	static struct stocks before;
-	unsigned int turn, good = 0;
-	int err;
-
-	open_shrinkers();
-	/* The first ones leave what the kernel keeps for the next. */
-	for (turn = 0; turn < CYCLES / 10; turn++)
-		come_and_go(turn);
-	before = take_stock();
-	for (turn = 0; turn < CYCLES; turn++) {
-		err = come_and_go(turn);
-		if (err)
-			note("turn %u: %s", turn, error_name(err));
-		good += !err;
-	}
-	is_int(good, CYCLES,
-	       "the module comes, is used, and goes with all that is left in it");
-	check_stock(&before);
-}
-S	14
+#define TESTS	14
 
 #define CYCLES	200
 #define USERS	4
@@ -159,6 +138,9 @@ static void open_shrinkers(void)
 	char path[512];
 	int fd;
 
+	/* Pages that processors keep for themselves do not count as free: few, then. */
+	if (!write_line("/proc/sys/vm/percpu_pagelist_high_fraction", "100000"))
+		bail_out("percpu_pagelist_high_fraction: %s", strerror(errno));
 	while (directory && (entry = readdir(directory)) &&
 	       shrinker_count < ARRAY_SIZE(shrinkers)) {
 		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", entry->d_name);
@@ -244,9 +226,10 @@ static unsigned int grown_caches(const struct stocks *before, const struct stock
 	return grown;
 }
 
+/* Free pages come and go by some megabytes of their own: 80 KiB for each cycle would be seen. */
 static bool pages_are_back(const struct stocks *before, const struct stocks *after)
 {
-	return after->available + 4 * CYCLES * PAGE > before->available &&
+	return after->available + CYCLES * 20 * PAGE > before->available &&
 	       after->mapped < before->mapped + CYCLES * PAGE &&
 	       after->percpu < before->percpu + 16 * PAGE;
 }
@@ -270,7 +253,28 @@ static void check_stock(const struct stocks *before)
 	     before->percpu, after.percpu);
 }
 
-TEST
+static void test_cycles(void)
+{
+	static struct stocks before;
+	unsigned int turn, good = 0;
+	int err;
+
+	open_shrinkers();
+	/* The first ones leave what the kernel keeps for the next. */
+	for (turn = 0; turn < CYCLES / 10; turn++)
+		come_and_go(turn);
+	before = take_stock();
+	for (turn = 0; turn < CYCLES; turn++) {
+		err = come_and_go(turn);
+		if (err)
+			note("turn %u: %s", turn, error_name(err));
+		good += !err;
+	}
+	is_int(good, CYCLES,
+	       "the module comes, is used, and goes with all that is left in it");
+	check_stock(&before);
+}
+
 /* While it is used */
 
 /**
