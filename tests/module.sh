@@ -1,28 +1,39 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# module.sh KDIR DIRECTORY [ARGUMENT]... - build hashbelt.ko for the kernel whose
-# build folder is KDIR, in a folder of its own, so that one tree serves several
-# kernels. More arguments are for make.
+# module.sh KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in a folder of its own, so
+# that one tree serves several kernels. KERNEL is a kernel's build folder, and more
+# arguments are for make; or it is the name of one of ours (see kernel/kernel.sh).
 set -eu
 
-kdir=$1
+kernel=$1
 directory=$2
-shift 2
 top=$(cd "$(dirname "$0")/.." && pwd)
+shift 2
 
-[ -e "$kdir/Makefile" ] || {
-	echo "module.sh: $kdir is not a kernel's build folder;" \
-		"install the kernel's headers, or say KDIR=..." >&2
-	exit 1
+build() {
+	case $kernel in
+	*/*) make -C "$kernel" M="$directory" "$@" modules ;;
+	*) "$top/tests/kernel/kernel.sh" "$kernel" module "$directory" ;;
+	esac
 }
+
+case $kernel in
+*/*)
+	[ -e "$kernel/Makefile" ] || {
+		echo "module.sh: $kernel is not a kernel's build folder;" \
+			"install the kernel's headers, or say KDIR=..." >&2
+		exit 1
+	}
+	;;
+esac
 mkdir -p "$directory"
 # Only what changed is copied, so that only that is compiled again.
 for file in "$top"/Kbuild "$top"/*.c "$top"/*.h; do
 	cmp -s "$file" "$directory/${file##*/}" || cp "$file" "$directory"
 done
 log=$directory/build.log
-make -C "$kdir" M="$directory" "$@" modules >"$log" 2>&1 || {
+build "$@" >"$log" 2>&1 || {
 	cat "$log" >&2
 	exit 1
 }

@@ -15,20 +15,28 @@
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
 #	harness	that the machine for the tests can fail
+#	debug	much of this on a kernel that checks memory, locks, contexts and leaks
+#	fault	each allocation and each copy of user memory fails, on that kernel
+#	fuzz	random calls, steered by what they reach, on that kernel; and random
+#		input for hbctl. FUZZ_SECONDS says how long (150 and 60)
 #	build	for 32 bits, other processors, C++; the module with all warnings on
-#	models	docs/races.md by machine; by name only
-#	kernels	as device, on the kernels of Debian stable and unstable; by name only
+#	models	docs/races.md by machine
+#	kernels	as device, on the kernels of Debian stable and unstable
+#	kcsan	as debug, on a kernel that sees races on data; by name only
 #
 # With ONLY="NAME..." in the environment the suites device and kernels run those of
 # their programs alone.
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
+# A suite that has another kernel has a shell of its own.
+# shellcheck disable=SC2030,SC2031
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
 payload=$top/.cache/build/payload
+image=''	# what guests boot, if that is not the stock kernel
 logs=$top/.cache/build/test
 
 begin() {
@@ -55,8 +63,8 @@ guest() {
 	options=$2
 	shift 2
 	# shellcheck disable=SC2086 # options, split on purpose
-	"$tests/vm/run.sh" --keep "$logs/$guest_name" $options "$payload" \
-		sh ./guest.sh "$@" 2>"$logs/$guest_name.err"
+	"$tests/vm/run.sh" --keep "$logs/$guest_name" ${image:+--image "$image"} $options \
+		"$payload" sh ./guest.sh "$@" 2>"$logs/$guest_name.err"
 	guest_status=$?
 	begin "guest-of-$guest_name"
 	echo 1..1
@@ -158,6 +166,58 @@ suite_history() {
 		"threads $(date +%s) 10"
 }
 
+# use_kernel NAME - the guests that follow run on a kernel of our own.
+use_kernel() {
+	image=$("$tests/kernel/kernel.sh" "$1" image 2>"$logs/$1.build") &&
+		make -s -C "$tests" "payload-$1" >>"$logs/$1.build" 2>&1 && {
+		payload=$payload-$1
+		return
+	}
+	begin "kernel-$1"
+	sed 's/^/# /' "$logs/$1.build"
+	echo "Bail out! no kernel $1, or no module for it"
+	end "kernel-$1" 1
+	return 1
+}
+
+# Checks at each access take time: so there is less to be done. SCALE is what remains of the
+# tests' sizes, in percent; what stands after a program of tests/stress is its seed and its
+# operations.
+on_checked() {
+	on_device "$1-device" "--timeout 1200 $2" SCALE=5 client_test
+	guest "$1-stress" "--timeout 600 $2" "stress $(date +%s) 20000" \
+		"churn $(date +%s) 20000" "lockstress $(date +%s) 2000"
+}
+
+suite_debug() (
+	use_kernel debug || exit
+	on_checked debug "--memory 2048 --append kmemleak=off"
+	suite_examples
+)
+
+suite_kcsan() (
+	use_kernel kcsan || exit
+	on_checked kcsan "--memory 2048"
+)
+
+suite_fault() (
+	image=$("$tests/kernel/kernel.sh" debug image 2>"$logs/debug.build") &&
+		build=$("$tests/kernel/kernel.sh" debug build) &&
+		payload=$("$tests/fault/payload.sh" "$build" 2>>"$logs/debug.build") ||
+		image=missing
+	guest fault "--timeout 900" fault_test
+)
+
+suite_fuzz() (
+	one syzlang "$tests/fuzz/syzlang.t"
+	one parsers "$tests/fuzz/parsers.sh" "${FUZZ_SECONDS:-60}"
+	use_kernel debug || exit
+	seconds=${FUZZ_SECONDS:-150}
+	# Leaks are looked for elsewhere: here that would cost most of the time.
+	guest fuzz "--timeout $((seconds * 3 + 300)) --memory 2048 --append kmemleak=off" \
+		"fuzz --cover --seconds $seconds"
+)
+
 suite_cost() {
 	one cost "$tests/bench/cost.t"
 }
@@ -186,8 +246,8 @@ matrix() {
 	cp -a "$stock" "$payload"
 	cp "$build/hashbelt.ko" "$payload"
 	cp "$tests/matrix/guest.t" "$payload/tests"
-	on_device "device-$1" \
-		"--timeout 1500 --append maxcpus=1 --image $("$kernel" "$1" image)" \
+	image=$("$kernel" "$1" image)
+	on_device "device-$1" "--timeout 1500 --append maxcpus=1" \
 		"tests/guest.t $("$kernel" "$1" release)"
 }
 
@@ -226,13 +286,13 @@ lane() {
 	done
 }
 
-# Two at a time. Those that build a kernel or take long begin early; what measures
-# latencies comes when the others are through.
+# Two at a time, what fails fastest first. Those that build a kernel or take long begin
+# early; what measures latencies comes when the others are through.
 if [ $# -gt 0 ]; then
 	lane "$@"
 else
-	lane kunit cost harness store &
-	lane native build device hbctl examples stress history
+	lane store kunit cost harness models fault kernels &
+	lane native build device hbctl examples stress history fuzz debug
 	wait
-	lane memory
+	lane life memory
 fi | awk -f "$tests/tally.awk"

@@ -444,7 +444,7 @@ static void test_killed_at(enum point point)
 
 /* At random */
 
-#define EVENTS	3000
+#define EVENTS	scaled(3000)
 
 /**
  * struct ledger - what a reader that may be killed has left; shared

@@ -383,7 +383,7 @@ static void test_batch(void)
 
 #define NAME		"counted"
 #define ADDERS		4
-#define ADDS		20000
+#define ADDS		scaled(20000)
 
 static int shared_fd;
 

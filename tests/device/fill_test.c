@@ -625,7 +625,7 @@ static void test_killed_anywhere(void)
 	close(belt);
 }
 
-#define GRANTS	3000
+#define GRANTS	scaled(3000)
 
 /* Notes the newest token, and returns it. Those of a new belt fit into an int. */
 static unsigned int newest_token(unsigned int token)

@@ -16,7 +16,8 @@
 
 #define TESTS	14
 
-#define ROUNDS		4000
+#define ROUNDS_MAX	4000
+#define ROUNDS		scaled(ROUNDS_MAX)
 #define THREADS		3
 
 static int belt;			/* the descriptor that a test is about */
@@ -180,7 +181,7 @@ static void test_destroy(void)
 /* One name, one key, one version: one winner */
 
 static pthread_barrier_t barrier;
-static unsigned int winners[ROUNDS / 8];
+static unsigned int winners[ROUNDS_MAX / 8];
 
 static void *make_one(void *arg)
 {

@@ -230,7 +230,8 @@ static void test_epoll(void)
 
 /* Many at once */
 
-#define REQUESTS	4000
+#define REQUESTS_MAX	4000
+#define REQUESTS	scaled(REQUESTS_MAX)
 #define STEP		20	/* requests between two moments at which all wait for all */
 
 static pthread_barrier_t barrier;
@@ -257,7 +258,7 @@ static struct fate {
 	unsigned char cause;
 	unsigned char cancelled;
 	unsigned char completed;
-} fates[REQUESTS];
+} fates[REQUESTS_MAX];
 
 static void key_of(char *key, size_t size, unsigned int id, enum deed deed)
 {
@@ -453,7 +454,7 @@ static void test_one_id(void)
 
 /* Many who read on one descriptor */
 
-static unsigned char read_of[REQUESTS];
+static unsigned char read_of[REQUESTS_MAX];
 static unsigned int reads;
 
 static void *read_to_the_end(void *arg)
@@ -512,7 +513,7 @@ static void test_readers(void)
 /* Many processes that wait for the same key */
 
 #define WAITERS		4
-#define ROUNDS		300
+#define ROUNDS		scaled(300)
 
 static unsigned int *asked;		/* requests registered; shared, atomic */
 

@@ -13,7 +13,7 @@
 #define TESTS	38
 
 #define ENTRIES	500
-#define CHURN	6000
+#define CHURN	scaled(6000)
 
 static unsigned char buffer[MIB];
 static unsigned int seen[ENTRIES];

@@ -405,7 +405,7 @@ static void test_policies(void)
 
 /* While others use it */
 
-#define CROWD		100000
+#define CROWD		scaled(100000)
 #define CHURNERS	2
 #define HOUR		3600000ULL
 

@@ -15,7 +15,8 @@
 
 #define TESTS	17
 
-#define EVENTS	6000
+#define EVENTS_MAX	6000
+#define EVENTS	scaled(EVENTS_MAX)
 #define READERS	3
 
 static unsigned int random_number(unsigned int *state)
@@ -35,7 +36,7 @@ enum state { UNREAD, ACKING, ACKED };
  * @over:	nothing is left
  */
 static struct ledger {
-	unsigned char state[EVENTS + 1];
+	unsigned char state[EVENTS_MAX + 1];
 	unsigned int again;
 	bool over;
 } *ledger;

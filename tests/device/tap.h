@@ -23,6 +23,26 @@ static unsigned int tap_planned;
 static unsigned int tap_run;
 static unsigned int tap_failed;
 
+/*
+ * How many times something is done that is usually done @usual times: on a kernel that
+ * checks each access it takes too long. SCALE in the environment is in percent.
+ */
+static inline unsigned int scaled(unsigned int usual)
+{
+	static unsigned int percent;
+	const char *text;
+
+	if (!percent) {
+		text = getenv("SCALE");
+		percent = text ? atoi(text) : 100;
+		if (percent < 1 || percent > 100) {
+			printf("Bail out! SCALE is from 1 to 100\n");
+			exit(255);
+		}
+	}
+	return usual * percent / 100 ? usual * percent / 100 : 1;
+}
+
 /* How many promises are going to be tested. */
 static inline void plan(unsigned int tests)
 {

@@ -281,7 +281,8 @@ static void test_returned(void)
 /* Many readers */
 
 #define READERS		4
-#define EVENTS		20000
+#define EVENTS_MAX	20000
+#define EVENTS		scaled(EVENTS_MAX)
 #define HANDED		500	/* one by one */
 
 /**
@@ -293,7 +294,7 @@ static void test_returned(void)
 struct ledger {
 	unsigned int read;
 	unsigned int odd;
-	unsigned char seen[EVENTS + 1];
+	unsigned char seen[EVENTS_MAX + 1];
 };
 
 static struct ledger *ledger;

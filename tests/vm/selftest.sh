@@ -79,9 +79,31 @@ deaths() {
 	expect 125 'an end without a verdict is death' 'without a verdict'
 }
 
+# A report as KCSAN makes it, of a race with a module, with none, or unfinished.
+race_report() {
+	cat >"$payload/race" <<'END'
+say() {
+	echo "$1" >/dev/kmsg
+}
+say ==================================================================
+say "BUG: KCSAN: data-race in $1 / here"
+say " $1+0x1/0x2"
+[ "$1" != ours ] || say " there+0x3/0x4 [a_module]"
+[ "$1" = cut ] ||
+	say ==================================================================
+END
+}
+
 complaints() {
+	race_report
 	guest "$payload" sh -c 'echo "WARNING: planted" >/dev/kmsg'
 	expect 126 'a warning in the log fails a good command' '! .*planted'
+	guest "$payload" sh ./race foreign
+	expect 0 'a data race of the kernel with itself is its own affair'
+	guest "$payload" sh ./race ours
+	expect 126 'a data race with a module in it is not' 'data-race in ours'
+	guest "$payload" sh ./race cut
+	expect 126 'nor is one whose report was cut short' 'data-race in cut'
 	guest "$payload" sh -c 'echo 512 >/proc/sys/kernel/tainted'
 	expect 126 'taint fails a good command' 'tainted: 0 before, 512'
 	guest "$payload" dmesg -n 1

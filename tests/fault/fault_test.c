@@ -1,0 +1,1323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fault_test - each allocation and each copy of user memory fails, one after the other.
+ *
+ * A call is made in a belt of its own, again and again: its first point fails, then
+ * its second, until it comes through without a fault; and likewise all memory from
+ * its first allocation on, from its second ... Whenever a fault ends it, the error is
+ * the right one, the belt is as it was, and the same call made anew does what it does
+ * without a fault. What cannot be copied out has been done all the same: then the belt
+ * is as after a success. What one fault does not prevent has been done as well.
+ *
+ * In the end each belt runs empty: whatever the index has, the wheels have. The module
+ * holds no more memory than before, and it was loaded under faults, too.
+ */
+#define _GNU_SOURCE
+#include <sys/epoll.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <dirent.h>
+
+#include "fault.h"
+
+#define NAME	"faulty"
+#define USER	1000
+#define LONG	(5000 * TTL)		/* waits on an overflow wheel */
+#define NUMBERS	300U
+#define NUMBERS_LEFT	100U
+#define LARGE	7000			/* larger than any size class */
+#define HUGE	(100 * 1024)
+
+/* How a call differs from others. */
+#define UNDONE	1	/* what cannot be copied out is not done */
+#define LOOSE	2	/* it may succeed without having done all */
+#define TAKES	4	/* it may take entries when memory is short */
+#define RUNS	8	/* belt time runs */
+#define STAYS	16	/* entries live on when they expire */
+#define SAFE	32	/* nothing of it can fail */
+#define MISSES	64	/* it has been a miss, whatever comes then */
+#define LOSES	128	/* it may succeed, and lose an event */
+
+/**
+ * struct scene - where a call is made
+ * @belt:	what is looked at
+ * @other:	another descriptor, or -1
+ * @token:	of a right, where there is one
+ * @fresh:	a page that nobody has touched, or NULL
+ */
+struct scene {
+	int belt;
+	int other;
+	__u64 token;
+	void *fresh;
+};
+
+/**
+ * struct fault_case - one call
+ * @name:	what it is
+ * @set:	sets the scene
+ * @act:	makes the call; its result, or a negative errno
+ * @want:	its result without a fault
+ * @how:	UNDONE and so on
+ */
+struct fault_case {
+	const char *name;
+	void (*set)(struct scene *scene);
+	int (*act)(struct scene *scene);
+	int want;
+	unsigned int how;
+};
+
+static unsigned char bytes[HASHBELT_VALUE_MAX];
+
+/* Scenes */
+
+static bool is_wide(void *arg)
+{
+	return info_of(*(int *)arg).table >= 256;
+}
+
+static void remove_numbers(int fd, unsigned int n)
+{
+	static struct hashbelt_item items[NUMBERS];
+	static struct { __u64 number, zero; } keys[NUMBERS];
+	struct hashbelt_batch batch = { .items = address(items), .count = n };
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		keys[i].number = i;
+		items[i] = (struct hashbelt_item){
+			.op = HASHBELT_OP_REMOVE,
+			.key = address(&keys[i]), .key_len = sizeof(keys[i]),
+		};
+	}
+	must(fd, HASHBELT_IOC_BATCH, &batch);
+}
+
+/*
+ * A belt whose index is so wide that it neither grows nor shrinks by the way: that
+ * depends on hashes, and a call shall have the same points in each of its trials.
+ */
+static void set_belt_of(struct scene *scene, struct hashbelt_settings settings)
+{
+	settings.mode = 0600;
+	scene->belt = belt_of(settings);
+	set_blocking(scene->belt, false);
+	put_numbers(scene->belt, 0, NUMBERS, 0);
+	if (!at_last(is_wide, &scene->belt))
+		bail_out("the index does not grow");
+	remove_numbers(scene->belt, NUMBERS - NUMBERS_LEFT);
+}
+
+static void put_sized(int fd, const char *key, __u32 size)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.value = address(bytes);
+	item.value_len = size;
+	must(fd, HASHBELT_IOC_PUT, &item);
+}
+
+static void fill_up(int fd)
+{
+	put_text(fd, "small", "a value", 0);
+	put_text(fd, "number", "9", 0);
+	put_sized(fd, "large", LARGE);
+}
+
+static void set_plain(struct scene *scene)
+{
+	set_belt_of(scene, (struct hashbelt_settings){});
+	fill_up(scene->belt);
+}
+
+static void set_fresh(struct scene *scene)
+{
+	set_plain(scene);
+	scene->fresh = fresh_pages(PAGE);
+}
+
+static void set_refreshing(struct scene *scene)
+{
+	set_belt_of(scene, (struct hashbelt_settings){
+		.policy = HASHBELT_REFRESH_ON_GET | HASHBELT_WIPE,
+	});
+	fill_up(scene->belt);
+	advance(scene->belt, TTL / 2);
+}
+
+static void set_evicting(struct scene *scene)
+{
+	set_plain(scene);
+	SET(scene->belt, .fields = HASHBELT_SET_POLICY | HASHBELT_SET_MAX_ENTRIES,
+	    .policy = HASHBELT_EVICT, .max_entries = info_of(scene->belt).used_entries);
+}
+
+static void set_reporting(struct scene *scene)
+{
+	set_plain(scene);
+	SET(scene->belt, .fields = HASHBELT_SET_HANDLER | HASHBELT_SET_REASONS |
+	    HASHBELT_SET_MAX_ENTRIES, .handler = HASHBELT_NOTIFY, .reasons = REPORT_ALL,
+	    .max_entries = 10 * NUMBERS);
+}
+
+static void set_reinserting(struct scene *scene)
+{
+	set_plain(scene);
+	SET(scene->belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_REINSERT);
+}
+
+static void set_events(struct scene *scene)
+{
+	set_reporting(scene);
+	queue_events(scene->belt, 3);
+}
+
+static void set_acking(struct scene *scene)
+{
+	set_events(scene);
+	watch(scene->belt, HASHBELT_WATCH_ACK);
+}
+
+static void set_in_flight(struct scene *scene)
+{
+	static char buffer[4096];
+
+	set_acking(scene);
+	if (read_into(scene->belt, buffer, sizeof(buffer)) <= 0)
+		bail_out("no events");
+}
+
+static void set_graceful(struct scene *scene)
+{
+	set_belt_of(scene, (struct hashbelt_settings){ .grace_ms = 10 * TTL });
+	fill_up(scene->belt);
+	advance(scene->belt, TTL + 1);
+}
+
+static void set_many(struct scene *scene)
+{
+	set_plain(scene);
+	put_numbers(scene->belt, NUMBERS, 20, LONG);
+}
+
+static void set_locks(struct scene *scene)
+{
+	set_belt_of(scene, (struct hashbelt_settings){
+		.policy = HASHBELT_PINNED | HASHBELT_WIPE,
+	});
+	SET(scene->belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
+	must_take(scene->belt, "taken", "me", 0);
+	must_take(scene->belt, "another", "me", 0);
+}
+
+/* Where time runs, and all leases are longer than a test takes. */
+static void set_running(struct scene *scene)
+{
+	set_belt_of(scene, (struct hashbelt_settings){
+		.policy = HASHBELT_PINNED, .ttl_ms = 1000 * TTL,
+	});
+	must_take(scene->belt, "taken", "me", 0);
+	must(scene->belt, HASHBELT_IOC_RESUME, NULL);
+}
+
+static int fill(struct scene *scene, const char *key, struct hashbelt_fill fill)
+{
+	static char buffer[64];
+	int err;
+
+	fill.item.key = address(key);
+	fill.item.key_len = strlen(key);
+	fill.item.value = address(buffer);
+	fill.item.value_len = sizeof(buffer);
+	err = call(scene->belt, HASHBELT_IOC_FILL, &fill);
+	scene->token = fill.token;
+	return err;
+}
+
+#define FILL(scene, key, ...)	fill(scene, key, (struct hashbelt_fill){ __VA_ARGS__ })
+
+static void set_filling(struct scene *scene)
+{
+	set_plain(scene);
+	FILL(scene, "missing", .how = 0);
+}
+
+static void set_filling_running(struct scene *scene)
+{
+	set_running(scene);
+	FILL(scene, "missing", .lease_ms = 1000 * TTL);
+}
+
+static void set_asking(struct scene *scene)
+{
+	set_reporting(scene);
+	watch(scene->belt, HASHBELT_WATCH_REQUESTS);
+}
+
+static void set_asked(struct scene *scene)
+{
+	set_asking(scene);
+	must_ask(scene->belt, 1, "small");
+	must_ask(scene->belt, 2, "awaited");
+}
+
+static void set_answered(struct scene *scene)
+{
+	set_asked(scene);
+	put_text(scene->belt, "small", "new", 0);
+	put_text(scene->belt, "awaited", "new", 0);
+}
+
+/* A belt with a name beside the one that is looked at. */
+static void set_named(struct scene *scene)
+{
+	set_plain(scene);
+	scene->other = named_belt(NAME, REPORT_ALL);
+	put_text(scene->other, "there", "value", 0);
+}
+
+/* Another descriptor to the belt, with all that can be bound to one. */
+static void set_bound(struct scene *scene)
+{
+	struct hashbelt_item item = text_item("bound", "value");
+	char buffer[ONE_EVENT];
+
+	item.how = HASHBELT_BOUND;
+	scene->belt = named_belt(NAME, REPORT_ALL);
+	SET(scene->belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_PINNED);
+	scene->other = open_named(NAME);
+	fill_up(scene->belt);
+	queue_events(scene->belt, 2);
+	must(scene->other, HASHBELT_IOC_PUT, &item);
+	must_bind(scene->other, "lock", "me", 0);
+	must_ask(scene->other, 1, "awaited");
+	watch(scene->other, HASHBELT_WATCH_ACK);
+	if (read_into(scene->other, buffer, sizeof(buffer)) <= 0)
+		bail_out("no event");
+}
+
+/* There may be just one more belt: none may be left over from a call that failed. */
+static void set_last_belt(struct scene *scene)
+{
+	set_plain(scene);
+	set_number("max_belts", 3);
+	set_number("user_max_belts", 1);
+}
+
+/* A user of his own has an account of his own. */
+static void set_user(struct scene *scene)
+{
+	set_last_belt(scene);
+	setfsuid(USER);
+}
+
+/* Events that wait, or were read, count as entries. */
+static void empty(int fd)
+{
+	struct hashbelt_info info;
+
+	discard_events(fd);
+	info = info_of(fd);
+	if (info.in_flight)
+		ack(fd, info.sequence);
+	watch(fd, 0);
+	discard_events(fd);
+}
+
+static bool is_run_out(void *arg)
+{
+	return !info_of(*(int *)arg).entries;
+}
+
+static bool is_empty(void *arg)
+{
+	struct hashbelt_info info = info_of(*(int *)arg);
+
+	return !info.entries && !info.used_entries && !info.used_bytes;
+}
+
+/* Ends a scene. Whether all went out by the wheels, and nothing is left. */
+static bool end_scene(const struct fault_case *test, struct scene *scene)
+{
+	bool good = true;
+
+	setfsuid(0);
+	if (scene->fresh)
+		munmap(scene->fresh, 2 * PAGE);
+	if (scene->other >= 0)
+		close(scene->other);
+	advance(scene->belt, 2 * LONG);
+	if (!(test->how & STAYS) && !at_last(is_run_out, &scene->belt)) {
+		note("  %llu entries do not expire", info_of(scene->belt).entries);
+		good = false;
+	}
+	empty(scene->belt);
+	must(scene->belt, HASHBELT_IOC_CLEAR, NULL);
+	empty(scene->belt);
+	if (!at_last(is_empty, &scene->belt)) {
+		note("  %llu entries and %llu bytes are left when all is cleared",
+		     info_of(scene->belt).used_entries, info_of(scene->belt).used_bytes);
+		good = false;
+	}
+	destroy_belt(scene->belt, NAME);
+	close(scene->belt);
+	set_number("max_belts", 131072);
+	set_number("user_max_belts", 1024);
+	return good;
+}
+
+/* Calls on entries */
+
+static int get(struct scene *scene, const char *key, struct hashbelt_item like)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.how = like.how;
+	item.ttl_ms = like.ttl_ms;
+	item.value = like.value ? like.value : address(bytes);
+	item.value_len = like.value_len ? like.value_len : sizeof(bytes);
+	return call(scene->belt, HASHBELT_IOC_GET, &item);
+}
+
+#define GET(scene, key, ...)	get(scene, key, (struct hashbelt_item){ __VA_ARGS__ })
+
+static int get_small(struct scene *scene)
+{
+	return GET(scene, "small");
+}
+
+static int get_large(struct scene *scene)
+{
+	return GET(scene, "large");
+}
+
+/* Into memory that is not there yet: it cannot be copied at once. */
+static int get_into_fresh(struct scene *scene)
+{
+	return GET(scene, "small", .value = address(scene->fresh), .value_len = PAGE);
+}
+
+static int get_and_touch(struct scene *scene)
+{
+	return GET(scene, "small", .how = HASHBELT_AND_TOUCH, .ttl_ms = 50 * TTL);
+}
+
+static int get_too_large(struct scene *scene)
+{
+	return GET(scene, "small", .value_len = 1);
+}
+
+static int get_length(struct scene *scene)
+{
+	return GET(scene, "large", .how = HASHBELT_NO_VALUE);
+}
+
+static int get_none(struct scene *scene)
+{
+	return GET(scene, "none");
+}
+
+static int put(struct scene *scene, const char *key, struct hashbelt_item like)
+{
+	struct hashbelt_item item = like;
+
+	item.key = address(key);
+	item.key_len = strlen(key);
+	item.value = address(bytes);
+	return call(scene->belt, HASHBELT_IOC_PUT, &item);
+}
+
+#define PUT(scene, key, ...)	put(scene, key, (struct hashbelt_item){ __VA_ARGS__ })
+
+static int put_new(struct scene *scene)
+{
+	return PUT(scene, "new", .value_len = 10);
+}
+
+static int put_over(struct scene *scene)
+{
+	return PUT(scene, "small", .value_len = 10, .flags = 5);
+}
+
+static int put_large(struct scene *scene)
+{
+	return PUT(scene, "new", .value_len = LARGE);
+}
+
+static int put_huge(struct scene *scene)
+{
+	return PUT(scene, "new", .value_len = HUGE);
+}
+
+static int put_long(struct scene *scene)
+{
+	return PUT(scene, "new", .value_len = 10, .ttl_ms = 40 * LONG / 100);
+}
+
+static int put_bound(struct scene *scene)
+{
+	return PUT(scene, "new", .value_len = 10, .how = HASHBELT_BOUND);
+}
+
+static int put_stale(struct scene *scene)
+{
+	return PUT(scene, "small", .how = HASHBELT_IF_VERSION, .version = 1ULL << 60);
+}
+
+static int put_absent(struct scene *scene)
+{
+	return PUT(scene, "small", .how = HASHBELT_IF_ABSENT);
+}
+
+static int put_awaited(struct scene *scene)
+{
+	return PUT(scene, "awaited", .value_len = 10);
+}
+
+static int touch(struct scene *scene)
+{
+	struct hashbelt_item item = item_of("small");
+
+	item.ttl_ms = 50 * TTL;
+	return call(scene->belt, HASHBELT_IOC_TOUCH, &item);
+}
+
+static int remove_small(struct scene *scene)
+{
+	return on_key(scene->belt, HASHBELT_IOC_REMOVE, "small");
+}
+
+static int expire_small(struct scene *scene)
+{
+	return on_key(scene->belt, HASHBELT_IOC_EXPIRE, "small");
+}
+
+static int add(struct scene *scene, const char *key, __u64 ttl_ms)
+{
+	struct hashbelt_sum sum = { .by = 7 };
+	struct hashbelt_item item = item_of(key);
+
+	item.value = address(&sum);
+	item.value_len = sizeof(sum);
+	item.ttl_ms = ttl_ms;
+	return call(scene->belt, HASHBELT_IOC_ADD, &item);
+}
+
+static int add_new(struct scene *scene)
+{
+	return add(scene, "new", 50 * TTL);
+}
+
+/* The sum has one digit more than there was. */
+static int add_longer(struct scene *scene)
+{
+	return add(scene, "number", 0);
+}
+
+/* Calls on the belt */
+
+static int scan(struct scene *scene)
+{
+	static __u64 buffer[4096];
+	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+
+	return call(scene->belt, HASHBELT_IOC_SCAN, &scan);
+}
+
+static int scan_short(struct scene *scene)
+{
+	struct hashbelt_scan scan = { .buffer = address(bytes), .size = 8 };
+
+	return call(scene->belt, HASHBELT_IOC_SCAN, &scan);
+}
+
+static int info(struct scene *scene)
+{
+	struct hashbelt_info info = {};
+
+	return call(scene->belt, HASHBELT_IOC_INFO, &info);
+}
+
+static int stat_all(struct scene *scene)
+{
+	__u64 counters[HASHBELT_STAT_COUNT], lags[HASHBELT_LAGS];
+	struct hashbelt_stat stat = {
+		.counters = address(counters), .count = HASHBELT_STAT_COUNT,
+		.lags = address(lags), .lag_count = HASHBELT_LAGS,
+	};
+
+	return call(scene->belt, HASHBELT_IOC_STAT, &stat);
+}
+
+static int buckets(struct scene *scene)
+{
+	static __u64 counts[4096];
+	struct hashbelt_buckets buckets = {
+		.counts = address(counts), .count = ARRAY_SIZE(counts),
+	};
+
+	return call(scene->belt, HASHBELT_IOC_BUCKETS, &buckets);
+}
+
+static int clear(struct scene *scene)
+{
+	return call(scene->belt, HASHBELT_IOC_CLEAR, NULL);
+}
+
+static int halt(struct scene *scene)
+{
+	return call(scene->belt, HASHBELT_IOC_HALT, NULL);
+}
+
+static int resume(struct scene *scene)
+{
+	int err = call(scene->belt, HASHBELT_IOC_RESUME, NULL);
+
+	/* What is looked at afterwards shall stand still. */
+	must(scene->belt, HASHBELT_IOC_HALT, NULL);
+	return err;
+}
+
+static int rotate(struct scene *scene)
+{
+	return call(scene->belt, HASHBELT_IOC_ROTATE, NULL);
+}
+
+static int advance_some(struct scene *scene)
+{
+	__u64 ms = TTL / 2;
+
+	return call(scene->belt, HASHBELT_IOC_ADVANCE, &ms);
+}
+
+static int set_limits(struct scene *scene)
+{
+	return set_belt(scene->belt, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES |
+			  HASHBELT_SET_MODE | HASHBELT_SET_GID | HASHBELT_SET_POLICY,
+		.max_entries = 1000, .max_bytes = MIB, .mode = 0640, .gid = 0,
+		.policy = HASHBELT_EVICT,
+	});
+}
+
+static int set_measures(struct scene *scene)
+{
+	return set_belt(scene->belt, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE,
+		.ttl_ms = 3 * TTL, .buckets = 4096, .grace_ms = TTL,
+	});
+}
+
+/* Calls on events */
+
+static int watch_acks(struct scene *scene)
+{
+	__u32 flags = HASHBELT_WATCH_ACK;
+
+	return call(scene->belt, HASHBELT_IOC_WATCH, &flags);
+}
+
+static int watch_requests(struct scene *scene)
+{
+	__u32 flags = HASHBELT_WATCH_REQUESTS;
+
+	return call(scene->belt, HASHBELT_IOC_WATCH, &flags);
+}
+
+static int ack_two(struct scene *scene)
+{
+	return ack(scene->belt, 2);
+}
+
+/* How many events, or a negative errno. */
+static int read_all(struct scene *scene)
+{
+	static __u64 buffer[4096];
+	ssize_t len = read_into(scene->belt, buffer, sizeof(buffer));
+
+	return len < 0 ? len : (int)check_events((unsigned char *)buffer, len);
+}
+
+static int poll_once(struct scene *scene)
+{
+	struct pollfd pollfd = { .fd = scene->belt, .events = POLLIN };
+	int n = poll(&pollfd, 1, 0);
+
+	return n < 0 ? -errno : pollfd.revents;
+}
+
+/* Requests */
+
+static int ask_one(struct scene *scene)
+{
+	return ASK(scene->belt, 5, 50 * TTL, "one");
+}
+
+static int ask_many(struct scene *scene)
+{
+	return ASK(scene->belt, 5, 0, "one", "two", "three", "small", "awaited", "four");
+}
+
+static int cancel_one(struct scene *scene)
+{
+	return cancel(scene->belt, 1);
+}
+
+static int cancel_none(struct scene *scene)
+{
+	return cancel(scene->belt, 77);
+}
+
+static int complete_one(struct scene *scene)
+{
+	return complete(scene->belt, "small");
+}
+
+/* Belts */
+
+static int create(struct scene *scene, struct hashbelt_settings settings)
+{
+	settings.ttl_ms = TTL;
+	settings.mode = 0600;
+	return call(scene->belt, HASHBELT_IOC_CREATE, &settings);
+}
+
+static int create_nameless(struct scene *scene)
+{
+	return create(scene, (struct hashbelt_settings){ .buckets = 16 });
+}
+
+static int create_named(struct scene *scene)
+{
+	return create(scene, (struct hashbelt_settings){
+		.name = NAME, .fields = HASHBELT_SET_GID,
+	});
+}
+
+static int open_other(struct scene *scene)
+{
+	return open_belt(scene->belt, NAME);
+}
+
+static int destroy_other(struct scene *scene)
+{
+	return destroy_belt(scene->belt, NAME);
+}
+
+static int next_belt(struct scene *scene)
+{
+	struct hashbelt_info info = {};
+
+	return call(scene->belt, HASHBELT_IOC_NEXT, &info);
+}
+
+static int open_anew(struct scene *scene)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+	(void)scene;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int close_other(struct scene *scene)
+{
+	int err = close(scene->other) ? -errno : 0;
+
+	scene->other = -1;
+	return err;
+}
+
+/* Locks */
+
+static int lock(struct scene *scene, const char *key, const char *owner, __u32 how,
+		__u64 wait_ms)
+{
+	struct hashbelt_lock lock = lock_of(key, owner);
+
+	lock.how = how;
+	lock.wait_ms = wait_ms;
+	return call(scene->belt, HASHBELT_IOC_LOCK, &lock);
+}
+
+static int lock_new(struct scene *scene)
+{
+	return lock(scene, "free", "me", 0, 0);
+}
+
+static int lock_bound(struct scene *scene)
+{
+	return lock(scene, "free", "me", HASHBELT_BOUND, 0);
+}
+
+static int lock_again(struct scene *scene)
+{
+	return lock(scene, "taken", "me", 0, 0);
+}
+
+static int lock_taken(struct scene *scene)
+{
+	return lock(scene, "taken", "you", 0, 0);
+}
+
+static int lock_waiting(struct scene *scene)
+{
+	return lock(scene, "taken", "you", 0, 1);
+}
+
+static int unlock_one(struct scene *scene)
+{
+	return unlock(scene->belt, "taken", "me");
+}
+
+static int renew_one(struct scene *scene)
+{
+	return renew(scene->belt, "taken", "me", TTL / 2);
+}
+
+static int query(struct scene *scene)
+{
+	return holder_of(scene->belt, "taken").err;
+}
+
+static int release_all(struct scene *scene)
+{
+	return release(scene->belt, "me");
+}
+
+static int list_locks(struct scene *scene)
+{
+	static __u64 buffer[4096];
+	struct hashbelt_locks locks = {
+		.owner = address("me"), .owner_len = 2,
+		.buffer = address(buffer), .size = sizeof(buffer),
+	};
+
+	return call(scene->belt, HASHBELT_IOC_LOCKS, &locks);
+}
+
+/* Rights to fill */
+
+static int fill_hit(struct scene *scene)
+{
+	return FILL(scene, "small", .how = 0);
+}
+
+static int fill_miss(struct scene *scene)
+{
+	return FILL(scene, "missing", .lease_ms = 50 * TTL);
+}
+
+static int fill_bound(struct scene *scene)
+{
+	return FILL(scene, "missing", .how = HASHBELT_BOUND);
+}
+
+static int fill_ahead(struct scene *scene)
+{
+	return FILL(scene, "small", .ahead_ms = 2 * TTL);
+}
+
+static int fill_stale(struct scene *scene)
+{
+	return FILL(scene, "small", .how = HASHBELT_STALE);
+}
+
+static int fill_waiting(struct scene *scene)
+{
+	return FILL(scene, "missing", .wait_ms = 1);
+}
+
+static int give_up(struct scene *scene)
+{
+	return FILL(scene, "missing", .how = HASHBELT_GIVE_UP, .token = scene->token);
+}
+
+#define CASE(what, scene, call, ...) \
+	{ .name = what, .set = scene, .act = call, __VA_ARGS__ }
+
+static const struct fault_case cases[] = {
+	CASE("get", set_plain, get_small),
+	CASE("get of a large value", set_plain, get_large),
+	CASE("get into memory that is not there yet", set_fresh, get_into_fresh),
+	CASE("get that refreshes", set_refreshing, get_small),
+	CASE("get that touches", set_plain, get_and_touch),
+	CASE("get into too small a buffer", set_plain, get_too_large, .want = -ERANGE),
+	CASE("get of a length", set_plain, get_length),
+	CASE("get of nothing", set_plain, get_none, .want = -ENOENT),
+	CASE("put", set_plain, put_new),
+	CASE("put over an entry", set_plain, put_over),
+	CASE("put over one that is reported", set_reporting, put_over),
+	CASE("put of a large value", set_plain, put_large),
+	CASE("put of a huge value", set_plain, put_huge),
+	CASE("put for long", set_plain, put_long),
+	CASE("put of what is bound", set_plain, put_bound),
+	CASE("put of another version", set_plain, put_stale, .want = -ESTALE),
+	CASE("put of what is there", set_plain, put_absent, .want = -EEXIST),
+	CASE("put that evicts", set_evicting, put_new, .how = TAKES),
+	CASE("put for a request", set_asked, put_awaited),
+	CASE("put with a grace", set_graceful, put_over),
+	CASE("touch", set_plain, touch),
+	CASE("remove", set_plain, remove_small),
+	CASE("remove that is reported", set_reporting, remove_small),
+	CASE("expire", set_plain, expire_small),
+	CASE("expire that is reported", set_reporting, expire_small),
+	CASE("expire that reinserts", set_reinserting, expire_small, .how = LOSES | STAYS),
+	CASE("add to nothing", set_plain, add_new),
+	CASE("add that makes it longer", set_plain, add_longer),
+	CASE("scan", set_many, scan),
+	CASE("scan into too small a buffer", set_many, scan_short, .want = -ERANGE),
+	CASE("info", set_plain, info),
+	CASE("stat", set_plain, stat_all),
+	CASE("buckets", set_many, buckets),
+	CASE("clear", set_many, clear, .how = SAFE),
+	CASE("halt", set_plain, halt, .how = SAFE),
+	CASE("resume", set_plain, resume, .how = RUNS | SAFE),
+	CASE("rotate", set_plain, rotate, .how = SAFE),
+	CASE("advance", set_plain, advance_some),
+	CASE("set of limits", set_plain, set_limits),
+	CASE("set of measures", set_many, set_measures),
+	CASE("watch with acknowledgement", set_events, watch_acks),
+	CASE("watch of requests", set_reporting, watch_requests),
+	CASE("read", set_events, read_all, .want = 3, .how = UNDONE),
+	CASE("read with acknowledgement", set_acking, read_all, .want = 3, .how = UNDONE),
+	CASE("read of completed requests", set_answered, read_all, .want = 2, .how = UNDONE),
+	CASE("read of requests where none is", set_asking, read_all, .want = -EAGAIN, .how = SAFE),
+	CASE("ack", set_in_flight, ack_two),
+	CASE("poll", set_events, poll_once, .want = POLLIN),
+	CASE("poll of requests", set_answered, poll_once, .want = POLLIN),
+	CASE("request of one key", set_asking, ask_one),
+	CASE("request of many keys", set_asking, ask_many),
+	CASE("cancel", set_asked, cancel_one),
+	CASE("cancel of nothing", set_reporting, cancel_none, .want = -ENOENT),
+	CASE("complete", set_asked, complete_one, .want = 1),
+	CASE("create without a name", set_last_belt, create_nameless),
+	CASE("create with a name", set_last_belt, create_named),
+	CASE("create by a user", set_user, create_named),
+	CASE("open of a belt", set_named, open_other),
+	CASE("destroy", set_named, destroy_other),
+	CASE("next", set_named, next_belt),
+	CASE("open of the device", set_plain, open_anew),
+	CASE("close", set_bound, close_other, .how = SAFE),
+	CASE("lock", set_locks, lock_new),
+	CASE("lock that is bound", set_locks, lock_bound),
+	CASE("lock of one's own", set_locks, lock_again),
+	CASE("lock of another's", set_locks, lock_taken, .want = -EBUSY),
+	CASE("lock and wait", set_running, lock_waiting, .want = -ETIMEDOUT, .how = RUNS),
+	CASE("unlock", set_locks, unlock_one),
+	CASE("renew", set_locks, renew_one),
+	CASE("holder", set_locks, query),
+	CASE("release", set_locks, release_all, .want = 2),
+	CASE("locks", set_locks, list_locks),
+	CASE("fill of what is there", set_plain, fill_hit),
+	CASE("fill of a miss", set_plain, fill_miss, .want = -ENOENT, .how = MISSES),
+	CASE("fill that is bound", set_plain, fill_bound, .want = -ENOENT, .how = MISSES),
+	CASE("fill ahead of time", set_plain, fill_ahead, .how = LOOSE),
+	CASE("fill with an old value", set_graceful, fill_stale, .how = LOOSE),
+	CASE("fill and wait", set_filling_running, fill_waiting, .want = -ETIMEDOUT,
+	     .how = RUNS | MISSES),
+	CASE("fill that is given up", set_filling, give_up),
+};
+
+/* Judging */
+
+/**
+ * struct trial - what came of a call
+ * @point:	what has failed
+ * @result:	of the call
+ * @before:	the belt before it
+ * @after:	the belt after it
+ */
+struct trial {
+	struct point point;
+	int result;
+	struct belt_sight before;
+	struct belt_sight after;
+};
+
+static unsigned int care(const struct fault_case *test, unsigned int how)
+{
+	if (test->how & (UNDONE | LOOSE | TAKES))
+		how &= ~WITH_COUNTERS;
+	return test->how & (RUNS | TAKES) ? how : how | WITH_CONTENT;
+}
+
+/* What is seen of a belt, but for what a call may count in any case. */
+static struct belt_sight see_for(const struct fault_case *test, int belt)
+{
+	struct belt_sight sight = see(belt);
+
+	if (test->how & MISSES)
+		sight.counters[HASHBELT_STAT_MISSES] = 0;
+	return sight;
+}
+
+/* Whether one event was lost, and counted as such, where @done has it queued. */
+static bool lost_one(const struct belt_sight *after, const struct belt_sight *done)
+{
+	__u64 lost = after->counters[HASHBELT_STAT_EVENTS_LOST];
+
+	return lost == 1 && after->words[QUEUED] + lost == done->words[QUEUED] &&
+	       after->words[SEQUENCE] == done->words[SEQUENCE] &&
+	       after->scanned == done->scanned && after->content == done->content;
+}
+
+/* The error that a fault may end a call with. */
+static bool may_say(const struct point *point, int result)
+{
+	if (!point->known)
+		return result == -ENOMEM || result == -EFAULT || result == -ENFILE;
+	return result == (point->memory ? -ENOMEM : -EFAULT);
+}
+
+/* Makes the call anew, without a fault: it does what it does. */
+static bool goes_on(const struct fault_case *test, struct scene *scene,
+		    const struct belt_sight *done, unsigned int how)
+{
+	int result = test->act(scene);
+	struct belt_sight sight = see_for(test, scene->belt);
+
+	if (result != test->want) {
+		note("  made anew it says %s (%d)", error_name(result), result);
+		return false;
+	}
+	return same_belt(&sight, done, how);
+}
+
+/* Whether a call left what it may leave. */
+static bool is_right(const struct fault_case *test, struct scene *scene,
+		     const struct trial *trial, const struct belt_sight *done)
+{
+	bool late = trial->point.writes && !(test->how & UNDONE);
+	unsigned int how = care(test, WITH_COUNTERS);
+
+	if (trial->result == test->want && test->how & LOOSE)
+		return !trial->point.fired || goes_on(test, scene, done, 0);
+	if (trial->result == test->want && test->how & LOSES &&
+	    lost_one(&trial->after, done))
+		return trial->point.fired;
+	if (trial->result == test->want)
+		return same_belt(&trial->after, done, how);
+	if (!trial->point.fired || !may_say(&trial->point, trial->result))
+		return differs("result", trial->result, test->want) && false;
+	if (late)
+		return same_belt(&trial->after, done, how);
+	if (test->how & TAKES)
+		return test->act(scene) == test->want;
+	return same_belt(&trial->after, &trial->before, care(test, how | WITH_VERSIONS)) &&
+	       goes_on(test, scene, done, how);
+}
+
+static struct trial act(const struct fault_case *test, struct scene *scene,
+			enum mode mode, unsigned int n)
+{
+	struct trial trial = { .before = see_for(test, scene->belt) };
+
+	if (n)
+		arm(mode, n);
+	trial.result = test->act(scene);
+	if (n)
+		trial.point = fired(mode);
+	trial.after = see_for(test, scene->belt);
+	return trial;
+}
+
+static struct scene scene_of(const struct fault_case *test)
+{
+	struct scene scene = { .other = -1 };
+
+	test->set(&scene);
+	return scene;
+}
+
+/* One trial of a call; whether it was right. *@fired: whether there was a fault. */
+static bool try(const struct fault_case *test, enum mode mode, unsigned int n,
+		const struct belt_sight *done, bool *fired)
+{
+	struct scene scene = scene_of(test);
+	struct trial trial = act(test, &scene, mode, n);
+	bool good = is_right(test, &scene, &trial, done);
+
+	good &= end_scene(test, &scene);
+	if (!good)
+		note("%s, %s %u, fault %s, result %s (%d)", test->name,
+		     mode == ONE ? "point" : "memory from", n, trial.point.site,
+		     error_name(trial.result), trial.result);
+	*fired = trial.point.fired;
+	return good;
+}
+
+/* What a belt is like when the call has come through. */
+static struct belt_sight reference(const struct fault_case *test)
+{
+	struct scene scene = scene_of(test);
+	struct trial trial = act(test, &scene, ONE, 0);
+
+	if (trial.result != test->want)
+		bail_out("%s: %s (%d), expected %d", test->name,
+			 error_name(trial.result), trial.result, test->want);
+	if (!end_scene(test, &scene))
+		bail_out("%s: wrong without a fault", test->name);
+	return trial.after;
+}
+
+static void sweep(const struct fault_case *test)
+{
+	__u64 used = get_parameter("used_bytes");
+	struct belt_sight done = reference(test);
+	unsigned int wrong = 0, n, points[2] = {};
+	enum mode mode;
+	bool fired;
+
+	for (mode = ONE; mode <= MEMORY; mode++) {
+		fired = true;
+		for (n = 1; fired && n < POINTS_MAX && wrong < 5; n++) {
+			wrong += !try(test, mode, n, &done, &fired);
+			points[mode] += fired;
+		}
+	}
+	if (!used_at_last(used))
+		wrong++;
+	if (!points[ONE] != !!(test->how & SAFE)) {
+		note("%s: %u points", test->name, points[ONE]);
+		wrong++;
+	}
+	ok(!wrong && !fired, "%s: %u points, %u allocations", test->name, points[ONE],
+	   points[MEMORY]);
+}
+
+/* Calls of another kind */
+
+#define BATCH	3
+
+/*
+ * Puts in one call. Those that say so have been done; one that cannot be read or
+ * written ends it, and has been done or not; none after that one has.
+ */
+static bool try_batch(enum mode mode, unsigned int n, bool *fired_then)
+{
+	static const char *const keys[BATCH] = { "one", "two", "three" };
+	struct hashbelt_item items[BATCH];
+	struct hashbelt_batch batch = { .items = address(items), .count = BATCH };
+	static const struct fault_case test = { .name = "batch" };
+	struct scene scene = scene_of(&(struct fault_case){ .set = set_plain });
+	unsigned int i, wrong = 0;
+	struct point point;
+	bool there;
+	int err;
+
+	for (i = 0; i < BATCH; i++) {
+		items[i] = text_item(keys[i], "a value");
+		items[i].op = HASHBELT_OP_PUT;
+		items[i].result = 1;
+	}
+	arm(mode, n);
+	err = call(scene.belt, HASHBELT_IOC_BATCH, &batch);
+	point = fired(mode);
+	*fired_then = point.fired;
+	if (err)
+		wrong += !point.fired || err != -EFAULT;
+	else if (!point.fired)
+		wrong += batch.done != BATCH;
+	/* Nothing has said how many there were: each item says it. */
+	for (i = 0; i < BATCH; i++) {
+		there = is_there(scene.belt, keys[i]);
+		if (!items[i].result)
+			wrong += !there;
+		else if (items[i].result < 0)
+			wrong += there || !may_say(&point, items[i].result);
+		else
+			wrong += there && !point.writes;
+		wrong += !err && i < batch.done && items[i].result > 0;
+		wrong += !err && i >= batch.done && items[i].result <= 0;
+	}
+	if (wrong)
+		note("batch: point %u, %s, %s, done %u", n, point.site, error_name(err),
+		     batch.done);
+	return end_scene(&test, &scene) && !wrong;
+}
+
+static void test_batch(void)
+{
+	unsigned int n, wrong = 0, points = 0;
+	enum mode mode;
+	bool fired;
+
+	for (mode = ONE; mode <= MEMORY; mode++) {
+		fired = true;
+		for (n = 1; fired && n < POINTS_MAX && wrong < 5; n++) {
+			wrong += !try_batch(mode, n, &fired);
+			points += fired;
+		}
+	}
+	ok(!wrong && points > 3 * BATCH, "batch: %u points", points);
+}
+
+/* An index that cannot grow works on, and grows when it can. */
+static void test_growth(void)
+{
+	int belt = new_belt(0);
+	unsigned int i, wrong = 0, refused = 0;
+	__u64 table = info_of(belt).table;
+	struct point point;
+	char key[16];
+
+	for (i = 0; i < 100; i++) {
+		struct hashbelt_item item;
+
+		snprintf(key, sizeof(key), "%u", i);
+		item = text_item(key, "a value");
+		/* The entry is allocated first. */
+		arm(MEMORY, 2);
+		wrong += call(belt, HASHBELT_IOC_PUT, &item) != 0;
+		point = fired(MEMORY);
+		refused += point.fired;
+		wrong += !holds_text(belt, key, "a value");
+	}
+	ok(!wrong && refused, "an index that cannot grow %u times has %u entries", refused, i);
+	note("chains: %llu, then %llu", table, info_of(belt).table);
+	put_numbers(belt, 0, NUMBERS, 0);
+	ok(at_last(is_wide, &belt), "and grows when there is memory");
+	close(belt);
+}
+
+/*
+ * Who begins to wait for requests while there is no memory is told of that, or is
+ * woken later as anybody.
+ */
+static void test_epoll(void)
+{
+	struct scene scene = { .belt = new_belt(0) };
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	arm(MEMORY, 1);
+	if (!watch_requests(&scene))
+		note("watching allocates nothing");
+	fired(MEMORY);
+	watch(scene.belt, HASHBELT_WATCH_REQUESTS);
+	arm(MEMORY, 1);
+	if (epoll_ctl(fd, EPOLL_CTL_ADD, scene.belt, &event))
+		bail_out("epoll_ctl: %s", strerror(errno));
+	fired(MEMORY);
+	must_ask(scene.belt, 1, "awaited");
+	if (complete(scene.belt, "awaited") != 1)
+		bail_out("the request is not completed");
+	is_int(epoll_wait(fd, &event, 1, 10000), 1,
+	       "who has begun to poll without memory is woken by a request");
+	close(fd);
+	close(scene.belt);
+}
+
+/* Loading */
+
+static int module = -1;
+
+static int load(void)
+{
+	return syscall(SYS_finit_module, module, "", 0) ? -errno : 0;
+}
+
+static void unload(void)
+{
+	if (syscall(SYS_delete_module, "hashbelt", 0))
+		bail_out("rmmod: %s", strerror(errno));
+}
+
+/* Whether a directory has a name that begins with ours, or a process of it is called so. */
+static bool names_us(const char *directory, bool processes)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	char path[300], name[64];
+	bool found = false;
+	FILE *file;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		snprintf(name, sizeof(name), "%.60s", entry->d_name);
+		if (processes) {
+			snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+			file = entry->d_name[0] > '9' ? NULL : fopen(path, "r");
+			if (!file || !fgets(name, sizeof(name), file))
+				name[0] = 0;
+			if (file)
+				fclose(file);
+		}
+		found = !strncmp(name, "hashbelt", 8);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* The device, the module, its slab caches, the threads of its queues. */
+static bool is_gone(void *arg)
+{
+	(void)arg;
+	return access(HASHBELT_DEVICE, F_OK) && access("/sys/module/hashbelt", F_OK) &&
+	       !names_us("/sys/kernel/slab", false) && !names_us("/sys/kernel/debug/slab", false) &&
+	       !names_us("/proc", true);
+}
+
+/* Loads the module with a fault. Whether it was refused as a whole, or is there. */
+static bool try_load(enum mode mode, unsigned int n, struct point *point)
+{
+	int err;
+
+	arm(mode, n);
+	err = load();
+	*point = fired(mode);
+	if (!err && (!point->fired || mode == STARTED)) {
+		unload();
+		return at_last(is_gone, NULL);
+	}
+	if (err && point->fired && (!point->known || err == -ENOMEM) &&
+	    at_last(is_gone, NULL))
+		return true;
+	note("load, mode %d, point %u: %s, fault %s", mode, n, error_name(err), point->site);
+	return false;
+}
+
+/* Of the points in what makes caches and queues, which are many, every so many-th. */
+#define STRIDE	41
+
+static void test_load(void)
+{
+	struct point point = { .fired = true };
+	unsigned int n, wrong = 0;
+
+	for (n = 1; point.fired && n < POINTS_MAX && wrong < 5; n++)
+		wrong += !try_load(MEMORY, n, &point);
+	ok(!wrong && n > 30, "what is not loaded for want of memory leaves nothing: %u times",
+	   n - 2);
+	for (n = 1, point.fired = true; point.fired && n < POINTS_MAX && wrong < 5; n += STRIDE)
+		wrong += !try_load(STARTED, n, &point);
+	ok(!wrong && n > STRIDE, "nor by one of %u points beneath", n - STRIDE);
+	is_int(load(), 0, "and then it is loaded");
+}
+
+int main(void)
+{
+	__u64 used;
+	unsigned int i;
+
+	plan(ARRAY_SIZE(cases) + 11);
+	begin_faults();
+	module = open("hashbelt.ko", O_RDONLY | O_CLOEXEC);
+	if (module < 0)
+		bail_out("hashbelt.ko: %s", strerror(errno));
+	unload();
+	test_load();
+	used = get_parameter("used_bytes");
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		sweep(&cases[i]);
+	test_batch();
+	test_growth();
+	test_epoll();
+	ok(used_at_last(used), "the module holds no more memory than before");
+	judge_sites();
+	return done_testing();
+}

@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz - random calls of the device, from several processes, for as long as one likes.
+ *
+ *	fuzz [--seed N] [--seconds N] [--cover] [--replay FILE [--rounds N]]
+ *
+ * A program (see program.h) is made up, or is one that was kept and is changed a little.
+ * Kept are those that reach places of the module that none has reached before: with
+ * --cover, which needs a kernel with KCOV and a module that is built for it. Without, it
+ * is chance alone.
+ *
+ * One of the processes is root's, the others are not. Now and then one is killed, with
+ * all that it has open. After each stretch nobody is left, and then nothing may be left
+ * of what they did: no event in flight, no request, in the end no memory.
+ *
+ * Before it is carried out, a program is written to the kernel's log at a level that the
+ * console does not show, but a panic does. What was seen of a complaint can be given to
+ * --replay: each process does again, in order, what its number has in that file.
+ */
+#include <getopt.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "device.h"
+#include "execution.h"
+
+#define WORKERS		3
+#define KEPT_MAX	2048	/* programs that are kept */
+#define RECENT		8	/* programs of each process that are shown */
+#define STRETCH_MS	15000
+#define KILL_MS		1500	/* from one kill to the next */
+#define STUCK_MS	60000	/* no program takes that long */
+#define KMSG_MAX	900	/* bytes that a line of the kernel's log surely takes */
+#define REPLAY_MAX	4096	/* programs of one process */
+
+/* What belts may take: less than the machine has, so that the limits are met. */
+#define MAX_BYTES	(48 * MIB)
+#define USER_MAX_BYTES	(12 * MIB)
+#define MAX_BELTS	48
+#define USER_MAX_BELTS	12
+
+/**
+ * struct worker - what is known of a process
+ * @began_ms:	when it began what it does
+ * @programs:	how many it has carried out
+ * @pid:	its number, and its group's
+ * @recent:	the last of them, by that number
+ */
+struct worker {
+	_Atomic __u64 began_ms;
+	_Atomic __u64 programs;
+	pid_t pid;
+	struct program recent[RECENT];
+};
+
+/* What all processes share. */
+static struct shared {
+	_Atomic unsigned int kept;
+	_Atomic __u64 longest_ms;
+	_Atomic bool is_kept[KEPT_MAX];
+	struct program keep[KEPT_MAX];
+	struct worker workers[WORKERS];
+	struct tally tally;
+} *shared;
+
+/* What is to be done again, if anything is. */
+static struct {
+	struct program *programs;
+	unsigned int count;
+} replays[WORKERS];
+static unsigned int rounds = 20;
+static bool is_replay;
+
+static __u64 seed, seconds = 60;
+static bool cover;
+static int log_fd;
+static __u64 births, begun_ms;
+
+/* What was found out. */
+static unsigned int complaints, stuck, leftovers;
+
+static __u64 now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+/* In a process that executes */
+
+/* Writes a program to the log, in as many lines as it takes. */
+static void write_down(unsigned int index, char *text)
+{
+	char line[KMSG_MAX + 32], *end;
+	const char *mark = ":";
+	size_t len;
+	int used;
+
+	while (*text) {
+		len = strlen(text);
+		if (len > KMSG_MAX) {
+			for (end = text + KMSG_MAX; *end != ';'; end--)
+				;
+			len = end + 1 - text;
+		}
+		used = snprintf(line, sizeof(line), "<7>fuzz %u%s %.*s", index, mark, (int)len,
+				text);
+		if (write(log_fd, line, used) < 0)
+			return;
+		text += len;
+		mark = "+";
+	}
+}
+
+static void run_program(unsigned int index, const struct program *program)
+{
+	struct worker *worker = &shared->workers[index];
+	char text[PROGRAM_TEXT];
+	unsigned int at;
+	__u64 took;
+
+	worker->recent[worker->programs % RECENT] = *program;
+	write_down(index, program_print(program, text));
+	atomic_store(&worker->began_ms, now_ms());
+	if (execution_run(program) && !is_replay) {
+		at = atomic_fetch_add(&shared->kept, 1) % KEPT_MAX;
+		shared->keep[at] = *program;
+		atomic_store(&shared->is_kept[at], true);
+	}
+	took = now_ms() - worker->began_ms;
+	if (took > shared->longest_ms)
+		shared->longest_ms = took;
+	atomic_fetch_add(&worker->programs, 1);
+}
+
+/* One that was kept; the newer half is looked at as often as all. NULL if there is none. */
+static const struct program *pick_kept(uint64_t *random)
+{
+	unsigned int kept = shared->kept < KEPT_MAX ? shared->kept : KEPT_MAX, at;
+
+	if (!kept)
+		return NULL;
+	at = random_below(random, kept);
+	if (random_below(random, 2))
+		at = kept / 2 + at / 2;
+	return shared->is_kept[at] ? &shared->keep[at] : NULL;
+}
+
+static void next_program(struct program *program, uint64_t *random)
+{
+	const struct program *kept = pick_kept(random), *other = pick_kept(random);
+
+	if (!kept || !random_below(random, 4)) {
+		program_make(program, random);
+		return;
+	}
+	*program = *kept;
+	program_change(program, other ? other : kept, random);
+}
+
+/* Who a process is: root, or somebody without rights. */
+static void become(unsigned int index)
+{
+	static const unsigned int ids[WORKERS] = { 0, 65534, 1000 };
+
+	if (!ids[index])
+		return;
+	if (setgroups(0, NULL) || setgid(ids[index]) || setuid(ids[index]))
+		_exit(3);
+}
+
+static _Noreturn void work(unsigned int index, uint64_t random)
+{
+	struct program program;
+	unsigned int i, k;
+
+	setpgid(0, 0);
+	if (cover && !cover_begin())
+		_exit(2);
+	become(index);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!execution_begin(&shared->tally))
+		_exit(4);
+	for (i = 0; is_replay && i < rounds; i++)
+		for (k = 0; k < replays[index].count; k++)
+			run_program(index, &replays[index].programs[k]);
+	while (!is_replay) {
+		next_program(&program, &random);
+		run_program(index, &program);
+	}
+	_exit(0);
+}
+
+/* In the one that looks after them */
+
+static void begin_worker(unsigned int index)
+{
+	struct worker *worker = &shared->workers[index];
+	uint64_t random = seed + ++births * 0x1000003;
+	pid_t pid;
+
+	worker->began_ms = now_ms();
+	/* Not by way of what they share: both would write there. */
+	pid = fork();
+	if (pid < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!pid)
+		work(index, random);
+	setpgid(pid, pid);
+	worker->pid = pid;
+}
+
+/* Kills a process and its children. It may take its time, but must end. */
+static void end_worker(unsigned int index)
+{
+	struct worker *worker = &shared->workers[index];
+	__u64 until = now_ms() + STUCK_MS;
+
+	if (!worker->pid)
+		return;
+	kill(-worker->pid, SIGKILL);
+	while (waitpid(-worker->pid, NULL, WNOHANG) >= 0) {
+		usleep(1000);
+		if (now_ms() < until)
+			continue;
+		note("process %d does not end", worker->pid);
+		stuck++;
+		break;
+	}
+	worker->pid = 0;
+}
+
+static void show_recent(void)
+{
+	char text[PROGRAM_TEXT];
+	unsigned int i;
+	__u64 n, k;
+
+	note("what was done last, to be given to --replay:");
+	for (i = 0; i < WORKERS; i++) {
+		n = shared->workers[i].programs + 1;
+		for (k = n > RECENT ? n - RECENT : 0; k < n; k++)
+			note("fuzz %u: %s", i,
+			     program_print(&shared->workers[i].recent[k % RECENT], text));
+	}
+}
+
+/* Looks through what the kernel has said since the last time. */
+static void read_log(int log)
+{
+	static const char * const words[] = {
+		"BUG:", "WARNING:", "KASAN", "UBSAN", "ODEBUG", "Oops", "general protection",
+		"suspicious RCU", "possible circular", "possible recursive", "refcount_t",
+		"list_add corruption", "list_del corruption", "blocked for more than",
+		"scheduling while atomic", "inconsistent lock",
+	};
+	char line[8192];
+	ssize_t len;
+	size_t i;
+
+	while ((len = read(log, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+		line[len > 0 ? len : 0] = '\0';
+		/* Lost, or our own. */
+		if (len <= 0 || strstr(line, ";fuzz "))
+			continue;
+		for (i = 0; i < ARRAY_SIZE(words); i++) {
+			if (!strstr(line, words[i]))
+				continue;
+			complaints++;
+			note("after %llu s the kernel complained", (now_ms() - begun_ms) / 1000);
+			note("%.*s", (int)strcspn(strchr(line, ';') + 1, "\n"),
+			     strchr(line, ';') + 1);
+		}
+	}
+}
+
+static bool all_well(void)
+{
+	return !complaints && !stuck;
+}
+
+static void look_for_stuck(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < WORKERS; i++) {
+		if (!shared->workers[i].pid ||
+		    now_ms() < shared->workers[i].began_ms + STUCK_MS)
+			continue;
+		note("process %u does not come to an end", i);
+		stuck++;
+	}
+}
+
+/* Waits for those that end by themselves; others are begun anew if they have ended. */
+static bool look_for_ended(void)
+{
+	unsigned int i, left = 0;
+	int status;
+
+	for (i = 0; i < WORKERS; i++) {
+		if (!shared->workers[i].pid)
+			continue;
+		if (waitpid(shared->workers[i].pid, &status, WNOHANG) <= 0) {
+			left++;
+			continue;
+		}
+		if (WIFEXITED(status) && WEXITSTATUS(status))
+			bail_out("process %u cannot begin (%d)", i, WEXITSTATUS(status));
+		end_worker(i);
+		if (!is_replay)
+			begin_worker(i);
+	}
+	return left;
+}
+
+static void stretch(int log)
+{
+	__u64 now = now_ms(), until = now + STRETCH_MS, kill_at = now + KILL_MS;
+	uint64_t random = seed + now;
+	unsigned int i;
+
+	for (i = 0; i < WORKERS; i++)
+		begin_worker(i);
+	while (all_well() && (is_replay || now_ms() < until)) {
+		usleep(50000);
+		read_log(log);
+		look_for_stuck();
+		if (!look_for_ended() && is_replay)
+			break;
+		if (is_replay || now_ms() < kill_at)
+			continue;
+		i = random_below(&random, WORKERS);
+		end_worker(i);
+		begin_worker(i);
+		kill_at = now_ms() + KILL_MS;
+	}
+	if (!all_well())
+		show_recent();
+	for (i = 0; i < WORKERS; i++)
+		end_worker(i);
+	read_log(log);
+}
+
+/* What must be so when there is nobody */
+
+static bool is_empty(void *arg)
+{
+	struct hashbelt_info info = info_of(*(int *)arg);
+
+	return !info.entries && !info.locks && !info.requests && !info.queued &&
+	       !info.used_entries && !info.used_bytes;
+}
+
+static void leftover(const char *name, const char *what, __u64 count)
+{
+	if (!count)
+		return;
+	note("belt '%s': %s: %llu", name, what, count);
+	leftovers++;
+}
+
+/* A belt that nobody has open, but we. */
+static void check_belt(const char *name)
+{
+	static char events[HASHBELT_EVENT_MAX];
+	int fd = open_device(O_RDWR | O_NONBLOCK);
+	struct hashbelt_info info;
+
+	if (open_belt(fd, name))
+		bail_out("belt '%s' cannot be opened", name);
+	info = info_of(fd);
+	leftover(name, "events in flight", info.in_flight);
+	leftover(name, "requests", info.requests);
+	must(fd, HASHBELT_IOC_CLEAR, NULL);
+	while (read(fd, events, sizeof(events)) > 0)
+		;
+	if (!at_last(is_empty, &fd)) {
+		info = info_of(fd);
+		note("%llu entries, %llu locks, %llu queued, %llu used, %llu bytes",
+		     info.entries, info.locks, info.queued, info.used_entries,
+		     info.used_bytes);
+		leftover(name, "not empty", 1);
+	}
+	if (destroy_belt(fd, name))
+		bail_out("belt '%s' cannot be destroyed", name);
+	close(fd);
+}
+
+static void check_belts(void)
+{
+	int fd = open_device(O_RDWR);
+	struct hashbelt_info info = {};
+
+	while (!call(fd, HASHBELT_IOC_NEXT, &info))
+		check_belt(info.name);
+	close(fd);
+}
+
+/* A belt that everybody may use, for who opens the device without more ado. */
+static void make_default(void)
+{
+	int fd = open_device(O_RDWR);
+
+	if (create_belt(fd, HASHBELT_DEFAULT_BELT, 0666))
+		bail_out("the default belt cannot be made");
+	close(fd);
+}
+
+static void prepare(void)
+{
+	int log;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		bail_out("mmap: %s", strerror(errno));
+	if (cover && !cover_find())
+		bail_out("no KCOV, or no module: cannot --cover");
+	log_fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	if (log_fd < 0 || chmod(HASHBELT_DEVICE, 0666))
+		bail_out("cannot get ready: %s", strerror(errno));
+	/* Should the kernel panic, it shows its log from the beginning. */
+	log = open("/proc/sys/kernel/panic_print", O_WRONLY | O_CLOEXEC);
+	if (log < 0 || write(log, "32", 2) != 2)
+		note("a panic will not show what was done last");
+	close(log);
+	/* Killed processes leave their children to us. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	set_number("max_bytes", MAX_BYTES);
+	set_number("user_max_bytes", USER_MAX_BYTES);
+	set_number("max_belts", MAX_BELTS);
+	set_number("user_max_belts", USER_MAX_BELTS);
+}
+
+/* Replaying */
+
+static void read_replay(const char *path)
+{
+	static char last[WORKERS][4 * PROGRAM_TEXT];
+	char *line = NULL, *text, mark;
+	FILE *file = fopen(path, "re");
+	unsigned int index, i;
+	size_t room = 0;
+	int used;
+
+	if (!file)
+		bail_out("%s: %s", path, strerror(errno));
+	for (i = 0; i < WORKERS; i++)
+		replays[i].programs = calloc(REPLAY_MAX, sizeof(struct program));
+	while (getline(&line, &room, file) > 0) {
+		text = strstr(line, "fuzz ");
+		if (!text || sscanf(text, "fuzz %u%c %n", &index, &mark, &used) != 2 ||
+		    index >= WORKERS || replays[index].count == REPLAY_MAX)
+			continue;
+		text += used;
+		/* A line that goes on: the program is read anew. */
+		if (mark == '+' && replays[index].count)
+			replays[index].count--;
+		else
+			*last[index] = '\0';
+		strncat(last[index], text, strcspn(text, "\r\n"));
+		text = strdup(last[index]);
+		if (!program_parse(&replays[index].programs[replays[index].count++], text))
+			replays[index].count--;
+		free(text);
+	}
+	free(line);
+	fclose(file);
+}
+
+/* The report */
+
+static bool has_succeeded(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < call_count; i++)
+		if (!strcmp(calls[i].name, name))
+			return shared->tally.results[i][0];
+	return false;
+}
+
+/* Results of a call, by errno. */
+static char *results_of(unsigned int index, char *text)
+{
+	char *end = text;
+	unsigned int error;
+	__u64 n;
+
+	for (error = 1; error < ERRORS_MAX; error++) {
+		n = shared->tally.results[index][error];
+		if (n)
+			end += sprintf(end, ", %s %llu", error_name(error), n);
+	}
+	*end = '\0';
+	return text;
+}
+
+static void report(void)
+{
+	char text[4096];
+	unsigned int i, error;
+	__u64 total = 0;
+
+	for (i = 0; i < call_count; i++) {
+		for (error = 0; error < ERRORS_MAX; error++)
+			total += shared->tally.results[i][error];
+		if (calls[i].act == IOCTL)
+			ok(has_succeeded(calls[i].name), "%s: done %llu%s", calls[i].name,
+			   (__u64)shared->tally.results[i][0], results_of(i, text));
+		else
+			note("%s: done %llu%s", calls[i].name,
+			     (__u64)shared->tally.results[i][0], results_of(i, text));
+	}
+	note("seed %llu: %llu calls, %llu processes, the longest program %llu ms", seed, total,
+	     births, (__u64)shared->longest_ms);
+	if (cover)
+		ok(shared->tally.points, "%u places of the module were reached, by %u programs",
+		   shared->tally.points, shared->kept);
+}
+
+static unsigned int ioctls(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < call_count; i++)
+		n += calls[i].act == IOCTL;
+	return n;
+}
+
+static void take_options(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 'n' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "cover", no_argument, NULL, 'c' },
+		{ "replay", required_argument, NULL, 'r' },
+		{ "rounds", required_argument, NULL, 'R' },
+		{}
+	};
+	int option;
+
+	seed = time(NULL) * 1000003ull + getpid();
+	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		switch (option) {
+		case 'n':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 's':
+			seconds = strtoull(optarg, NULL, 0);
+			break;
+		case 'c':
+			cover = true;
+			break;
+		case 'r':
+			read_replay(optarg);
+			is_replay = true;
+			break;
+		case 'R':
+			rounds = strtoul(optarg, NULL, 0);
+			break;
+		default:
+			bail_out("usage: fuzz [--seed N] [--seconds N] [--cover] [--replay FILE]");
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int stretches = 0;
+	__u64 end, base;
+	int log;
+
+	take_options(argc, argv);
+	if (is_replay)
+		note("%u, %u and %u programs, %u times", replays[0].count, replays[1].count,
+		     replays[2].count, rounds);
+	else
+		note("seed %llu, %llu seconds", seed, seconds);
+	prepare();
+	plan(3 + (is_replay ? 0 : ioctls() + cover));
+	log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	lseek(log, 0, SEEK_END);
+	check_belts();
+	/* Whatever it is that is there without a belt. */
+	usleep(200000);
+	base = get_parameter("used_bytes");
+	begun_ms = now_ms();
+	end = begun_ms + seconds * 1000;
+	do {
+		make_default();
+		stretch(log);
+		check_belts();
+		if (!used_at_last(base))
+			leftovers++;
+		stretches++;
+	} while (!is_replay && all_well() && !leftovers && now_ms() < end);
+	is_int(complaints, 0, "the kernel has nothing to complain about");
+	is_int(stuck, 0, "no call waits for ever");
+	is_int(leftovers, 0, "nothing is left of %u stretches when nobody is", stretches);
+	if (!is_replay)
+		report();
+	return done_testing();
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hbctl_fuzz - what hbctl reads of its user, for libFuzzer.
+ *
+ * The first byte of an input says what the rest is:
+ *
+ *	d	a duration: what is understood is written so that it means the same
+ *	s	a size: exact, or refused
+ *	e	bytes: escaped and back; and as an escaped text
+ *	b	bytes: as base64 and back
+ *	l	a line of a file to be loaded: printed as a dump would, it means the same
+ *	u	a command line, a word a line; after an empty line, what is in any file
+ *		that it reads. What the device is then asked for must be sound
+ *
+ * hbctl is built with the calls at the end of this file in the place of the system's.
+ */
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "../../tools/hbctl.c"
+#include "../../tools/cmd_bulk.c"
+
+#define WORDS_MAX	24
+
+static const char *content = "";	/* of files */
+static size_t content_len;
+static unsigned char answer;	/* of the device */
+static bool may_wait;		/* the command would, for ever: there is no device for it */
+
+static void must_be(bool good, const char *what)
+{
+	if (good)
+		return;
+	dprintf(STDERR_FILENO, "not so: %s\n", what);
+	abort();
+}
+
+/* A text of its own size: nothing may be read beyond it. */
+static char *text_of(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	memcpy(text, data, size);
+	text[size] = '\0';
+	return text;
+}
+
+static void try_duration(const uint8_t *data, size_t size)
+{
+	char *text = text_of(data, size), written[DURATION_SIZE];
+	__u64 ms = 0, again = 0, digits = strspn(text, "0123456789");
+	int err = duration_parse(text, &ms);
+
+	if (!err) {
+		must_be(ms <= HASHBELT_TTL_MAX_MS, "a duration is within its bounds");
+		must_be(!duration_parse(duration_format(written, ms), &again) && again == ms,
+			"a duration is written as it is read");
+	}
+	if (digits == strlen(text) && digits && digits < 19) {
+		__u64 seconds = strtoull(text, NULL, 10);
+
+		if (seconds <= HASHBELT_TTL_MAX_MS / 1000)
+			must_be(!err && ms == seconds * 1000, "a number is seconds");
+		else
+			must_be(err == -ERANGE, "too long is too long");
+	}
+	free(text);
+}
+
+static void try_size(const uint8_t *data, size_t size)
+{
+	unsigned __int128 exact = 0;
+	static const char units[] = "kmgtpe";
+	char *text = text_of(data, size), written[DURATION_SIZE];
+	const char *p = text, *unit;
+	__u64 bytes = 0;
+	int err = size_parse(text, &bytes);
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (!(exact >> 100))
+			exact = exact * 10 + (*p - '0');
+	unit = *p ? strchr(units, tolower((unsigned char)*p)) : NULL;
+	if (p == text || (*p && (!unit || p[1])))
+		must_be(err == -EINVAL || err == -ERANGE, "what is no size is refused");
+	else if (unit && exact >> 64)
+		must_be(err == -ERANGE, "too large is too large");
+	else if ((exact << (unit ? 10 * (unit - units + 1) : 0)) >> 64)
+		must_be(err == -ERANGE, "too large is too large");
+	else
+		must_be(!err && bytes == exact << (unit ? 10 * (unit - units + 1) : 0),
+			"a size is exact");
+	if (!err)
+		must_be(strlen(size_format(written, bytes)) < DURATION_SIZE, "sizes fit");
+	free(text);
+}
+
+static char *escaped(const void *bytes, size_t len, size_t *size)
+{
+	char *text = NULL;
+	FILE *file = open_memstream(&text, size);
+
+	escape_print(file, bytes, len);
+	fclose(file);
+	return text;
+}
+
+static void try_escapes(const uint8_t *data, size_t size)
+{
+	size_t len, i;
+	char *text = escaped(data, size, &len), *copy;
+	ssize_t got;
+
+	for (i = 0; i < len; i++)
+		must_be((unsigned char)text[i] >= ' ' && text[i] != 0x7f,
+			"nothing that is printed steers a terminal");
+	must_be(unescape(text, len) == (ssize_t)size && !memcmp(text, data, size),
+		"what was escaped is there again");
+	free(text);
+	/* Not a byte more than there is. */
+	copy = malloc(size ? size : 1);
+	memcpy(copy, data, size);
+	got = unescape(copy, size);
+	must_be(got == -EINVAL || (got >= 0 && (size_t)got <= size), "it gets no longer");
+	is_utf8(data, size);
+	free(copy);
+}
+
+static int base64_digit(char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	must_be(at, "base64 has 64 digits");
+	return at - digits;
+}
+
+static void try_base64(const uint8_t *data, size_t size)
+{
+	char *text = base64_encode(data, size);
+	size_t i, len = strlen(text);
+	unsigned int bits;
+
+	must_be(len == (size + 2) / 3 * 4, "base64 has the length that it has to");
+	for (i = 0; i < size; i++) {
+		bits = base64_digit(text[i / 3 * 4 + i % 3]) << 6 |
+		       base64_digit(text[i / 3 * 4 + i % 3 + 1]);
+		must_be((uint8_t)(bits >> (4 - 2 * (i % 3))) == data[i], "base64 is exact");
+	}
+	for (i = 0; i < len - (size * 4 + 2) / 3; i++)
+		must_be(text[len - 1 - i] == '=', "base64 is padded");
+	free(text);
+}
+
+/* As dump prints it. */
+static char *printed(const struct hashbelt_item *item, size_t *size)
+{
+	struct { struct hashbelt_record record; char key[HASHBELT_KEY_MAX]; } entry = {
+		.record = { .key_len = item->key_len },
+	};
+	struct value value = { .bytes = (void *)(uintptr_t)item->value, .len = item->value_len };
+	struct hashbelt_item shown = *item;
+	FILE *was = stdout;
+	char *text = NULL;
+
+	memcpy(entry.key, (void *)(uintptr_t)item->key, item->key_len);
+	/* What a line leaves to the belt, a dump never does. */
+	if (shown.ttl_ms == HASHBELT_TTL_BELT)
+		shown.ttl_ms = HASHBELT_TTL_NEVER;
+	stdout = open_memstream(&text, size);
+	print_line(&entry.record, &value, &shown);
+	fclose(stdout);
+	stdout = was;
+	return text;
+}
+
+static void try_line(const uint8_t *data, size_t size)
+{
+	struct hashbelt_item item, again;
+	char *line = text_of(data, size), *text;
+	size_t len;
+
+	if (!parse_line(line, size, &item)) {
+		text = printed(&item, &len);
+		must_be(text[len - 1] == '\n' && !memchr(text, '\n', len - 1),
+			"a line is a line");
+		text[len - 1] = '\0';
+		must_be(!parse_line(text, len - 1, &again), "what is dumped can be loaded");
+		must_be(again.key_len == item.key_len && again.value_len == item.value_len &&
+			again.flags == item.flags &&
+			!memcmp((void *)(uintptr_t)again.key, (void *)(uintptr_t)item.key,
+				item.key_len) &&
+			!memcmp((void *)(uintptr_t)again.value, (void *)(uintptr_t)item.value,
+				item.value_len), "and is the same");
+		must_be(again.ttl_ms == item.ttl_ms || item.ttl_ms == HASHBELT_TTL_BELT,
+			"for the same time");
+		free(text);
+	}
+	free(line);
+}
+
+/* Cuts the words off; what is behind an empty line is content. */
+static int cut_words(char *text, size_t size, char **words)
+{
+	char *end = text + size, *line = text, *next;
+	int count = 1;
+
+	words[0] = "hbctl";
+	content = "";
+	content_len = 0;
+	for (; line < end; line = next) {
+		next = memchr(line, '\n', end - line);
+		next = next ? next + 1 : end + 1;
+		next[-1] = '\0';
+		if (!*line && next < end) {
+			content = next;
+			content_len = end - next;
+			break;
+		}
+		if (*line && count < WORDS_MAX)
+			words[count++] = line;
+	}
+	words[count] = NULL;
+	return count;
+}
+
+static bool is_patient(char **words)
+{
+	for (; *words; words++)
+		if (!strcmp(*words, "top") || !strcmp(*words, "events") ||
+		    !strcmp(*words, "wait"))
+			return true;
+	return false;
+}
+
+static void try_usage(const uint8_t *data, size_t size)
+{
+	struct request request = {
+		.device = HASHBELT_DEVICE, .belt = HASHBELT_DEFAULT_BELT, .fd = -1,
+	};
+	char *words[WORDS_MAX + 1], *text;
+	int count;
+
+	if (!size)
+		return;
+	answer = *data;
+	text = text_of(data + 1, size - 1);
+	count = cut_words(text, size - 1, words);
+	may_wait = is_patient(words);
+	request.operands = calloc(count + 1, sizeof(*request.operands));
+	run(&request, count, words);
+	free(request.operands);
+	free(text);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	/* What hbctl has to say. The fuzzer itself has the descriptor for that. */
+	stdout = fopen("/dev/null", "w");
+	stderr = fopen("/dev/null", "w");
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	switch (*data) {
+	case 'd':
+		try_duration(data + 1, size - 1);
+		break;
+	case 's':
+		try_size(data + 1, size - 1);
+		break;
+	case 'e':
+		try_escapes(data + 1, size - 1);
+		break;
+	case 'b':
+		try_base64(data + 1, size - 1);
+		break;
+	case 'l':
+		try_line(data + 1, size - 1);
+		break;
+	case 'u':
+		try_usage(data + 1, size - 1);
+		break;
+	}
+	return 0;
+}
+
+/* What the system is to hbctl here. A device that looks at what it is asked for. */
+
+static bool is_ttl(__u64 ms, bool may_keep)
+{
+	return ms <= HASHBELT_TTL_MAX_MS || ms == HASHBELT_TTL_NEVER ||
+	       (may_keep && ms == HASHBELT_TTL_KEEP);
+}
+
+static void check_put(const struct hashbelt_item *item)
+{
+	__u32 conditions = item->how & (HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT |
+					HASHBELT_IF_VERSION);
+
+	must_be(!(conditions & (conditions - 1)) && conditions == item->how,
+		"conditions of a put");
+	must_be(item->value_len <= HASHBELT_VALUE_MAX, "a value's length");
+	must_be(is_ttl(item->ttl_ms, true), "a put's time-to-live");
+}
+
+static void check_item(const struct hashbelt_item *item, unsigned long request)
+{
+	must_be(item->key_len && item->key_len <= HASHBELT_KEY_MAX, "a key's length");
+	must_be(!item->reserved, "an item's reserved word");
+	if (request == HASHBELT_IOC_PUT)
+		check_put(item);
+	else if (request == HASHBELT_IOC_REMOVE)
+		must_be(!(item->how & ~HASHBELT_IF_VERSION), "an rm's condition");
+	else if (request == HASHBELT_IOC_TOUCH || request == HASHBELT_IOC_ADD ||
+		 item->how & HASHBELT_AND_TOUCH)
+		must_be(is_ttl(item->ttl_ms, false), "a time-to-live");
+}
+
+static void check_name(const char *name, bool may_be_none)
+{
+	size_t len = strnlen(name, HASHBELT_NAME_SIZE), i;
+
+	must_be(len < HASHBELT_NAME_SIZE && (len || may_be_none), "a name's length");
+	for (i = 0; i < len; i++)
+		must_be((unsigned char)name[i] >= ' ' && name[i] != '/' && name[i] != 0x7f,
+			"a name's bytes");
+	for (; i < HASHBELT_NAME_SIZE; i++)
+		must_be(!name[i], "a name's end");
+}
+
+static void check_settings(const struct hashbelt_settings *settings)
+{
+	must_be(settings->ttl_ms <= HASHBELT_TTL_MAX_MS &&
+		settings->grace_ms <= HASHBELT_TTL_MAX_MS, "a belt's times");
+	must_be(!settings->buckets || (settings->buckets >= HASHBELT_BUCKETS_MIN &&
+				       settings->buckets <= HASHBELT_BUCKETS_MAX), "buckets");
+	must_be(!(settings->policy & ~0x1f) && !(settings->mode & ~0666) &&
+		!(settings->fields & ~HASHBELT_SET_ALL) &&
+		settings->handler <= HASHBELT_REINSERT &&
+		!(settings->reasons & ~HASHBELT_REPORT_ALL) && !settings->reserved32 &&
+		!settings->reserved[0], "a belt's settings");
+	check_name(settings->name, true);
+}
+
+static void check(unsigned long request, void *arg)
+{
+	struct hashbelt_batch *batch = arg;
+	struct hashbelt_item *items;
+	unsigned int i;
+
+	switch (request) {
+	case HASHBELT_IOC_GET:
+	case HASHBELT_IOC_PUT:
+	case HASHBELT_IOC_TOUCH:
+	case HASHBELT_IOC_REMOVE:
+	case HASHBELT_IOC_EXPIRE:
+	case HASHBELT_IOC_ADD:
+		check_item(arg, request);
+		break;
+	case HASHBELT_IOC_BATCH:
+		must_be(batch->count && batch->count <= HASHBELT_BATCH_MAX, "a batch's length");
+		items = (void *)(uintptr_t)batch->items;
+		for (i = 0; i < batch->count; i++)
+			check_item(&items[i], HASHBELT_IOC_PUT);
+		batch->done = batch->count;
+		break;
+	case HASHBELT_IOC_CREATE:
+	case HASHBELT_IOC_SET:
+		check_settings(arg);
+		break;
+	case HASHBELT_IOC_OPEN:
+	case HASHBELT_IOC_DESTROY:
+		check_name(arg, false);
+		break;
+	case HASHBELT_IOC_ADVANCE:
+		must_be(*(__u64 *)arg <= HASHBELT_TTL_MAX_MS, "how far to advance");
+		break;
+	}
+}
+
+int fuzz_ioctl(int fd, unsigned long request, ...)
+{
+	static const int errors[] = {
+		0, 0, 0, ENOENT, EEXIST, ESTALE, EPERM, EIDRM, ENOSPC, EOVERFLOW, EDQUOT,
+	};
+	struct hashbelt_item *item;
+	va_list args;
+	void *arg;
+
+	(void)fd;
+	if (request == HASHBELT_IOC_ABI)
+		return HASHBELT_ABI;
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	check(request, arg);
+	errno = errors[answer % ARRAY_SIZE(errors)];
+	if (request == HASHBELT_IOC_NEXT || request == HASHBELT_IOC_LOCK ||
+	    request == HASHBELT_IOC_FILL)
+		errno = EPERM;
+	if (request == HASHBELT_IOC_OPEN || request == HASHBELT_IOC_BATCH ||
+	    request == HASHBELT_IOC_SCAN)
+		errno = 0;
+	if (errno)
+		return -1;
+	if (request == HASHBELT_IOC_GET) {
+		item = arg;
+		item->value_len = item->value_len < answer ? item->value_len : answer;
+		if (item->value_len)
+			memset((void *)(uintptr_t)item->value, answer, item->value_len);
+	}
+	return 0;
+}
+
+int fuzz_open(const char *path, int flags, ...)
+{
+	(void)path;
+	(void)flags;
+	errno = ENOENT;
+	return answer & 128 || may_wait ? -1 : memfd_create("device", MFD_CLOEXEC);
+}
+
+FILE *fuzz_fopen(const char *path, const char *mode)
+{
+	(void)mode;
+	errno = ENOENT;
+	return *path == '/' && answer & 64 ? NULL : fmemopen((void *)content, content_len, "r");
+}
+
+ssize_t fuzz_read(int fd, void *to, size_t size)
+{
+	(void)fd;
+	if (size > content_len)
+		size = content_len;
+	if (size)
+		memcpy(to, content, size);
+	content += size;
+	content_len -= size;
+	return size;
+}
+
+pid_t fuzz_fork(void)
+{
+	must_be(false, "nothing is run without a lock or a right to fill");
+	return -1;
+}

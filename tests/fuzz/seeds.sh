@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# seeds.sh HBCTL DIRECTORY - what hbctl_fuzz begins with: a few inputs, from these lines
+# and from what hbctl says of itself; and DIRECTORY.words, a dictionary of its options.
+set -eu
+
+hbctl=$1
+directory=$2
+mkdir -p "$directory"
+
+number=0
+# seed TEXT - as printf(1) takes it.
+seed() {
+	number=$((number + 1))
+	# shellcheck disable=SC2059 # a format on purpose
+	printf "$1" >"$directory/seed-$number"
+}
+
+for text in 1h30m 250ms 0.5s 7d 1.0000000001s 4398046511104ms 50903d 4398046511 0; do
+	seed "d$text"
+done
+for text in 4096 64k 10M 2G 16383P 15E 16E 18446744073709551615 0x10; do
+	seed "s$text"
+done
+seed 'ea\\tb\\nc\\\\d\\x00\\xfF\tz'
+seed 'e\342\202\254 \355\240\200 \360\237\230\200'
+seed 'b\001\002\003\004'
+seed 'lkey\tvalue\t30s\t7'
+seed 'la\\tb\tc\\x00d\tnever'
+seed 'u\000load\nfile\n\nkey\tvalue\t30s\nother\\n\tv\tnever\t1\n'
+seed 'u\000create\n--ttl\n1h\n--buckets\n5\n--max-bytes\n10M\n--mode\n0640\n--group\nusers\nname\n\nusers:x:100:\n'
+seed 'u\000set\n--belt=b\n--on-expire\nnotify\n--report\nexpired,evicted\n--grace=2s\n'
+seed 'u\000put\n-e\nk\\\\x41\n-\n--if-version\n7\n\nthe value'
+seed 'u\000incr\nkey\n-5\n--initial\n100\n'
+seed 'u\001lock\nname\n--owner\nme\n--ttl\n1m\n--\ntrue\n'
+
+commands=$("$hbctl" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+for command in $commands; do
+	seed "u\\000$command\\nkey\\nvalue\\n"
+	"$hbctl" help "$command" | sed -n 's/^.*\(--[a-z-]*\)[ =].*/\1/p' >>"$directory.words.new"
+	echo "$command" >>"$directory.words.new"
+done
+sort -u "$directory.words.new" | sed 's/.*/"&"/' >"$directory.words"
+rm "$directory.words.new"

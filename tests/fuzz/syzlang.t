@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# syzlang.t [--constants] - whether hashbelt.txt says all that hashbelt.h does: each ioctl,
+# each structure with its members in their order, each constant. With --constants prints
+# hashbelt.txt.const anew.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+header=$top/hashbelt.h
+text=$here/hashbelt.txt
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Names of all constants that are numbers: macros without arguments, and of enums.
+names() {
+	sed -n 's/^#define[ \t]*\(HASHBELT_[A-Z0-9_]*\)[ \t].*/\1/p
+		s/^\t\(HASHBELT_[A-Z0-9_]*\)[ \t,=].*/\1/p' "$header" |
+		grep -vxE 'HASHBELT_(DEVICE|DEFAULT_BELT)' | sort -u
+}
+
+# The file of constants. Who asks for a constant from openat(2) gets it as well.
+constants() {
+	cat >"$work/constants.c" <<-'END'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include "hashbelt.h"
+		#define SAY(name) printf("%s = %llu\n", #name, (unsigned long long)(name));
+		int main(void)
+		{
+	END
+	for name in $(names) AT_FDCWD O_CLOEXEC O_NONBLOCK O_RDONLY O_RDWR O_WRONLY; do
+		echo "SAY($name)"
+	done >>"$work/constants.c"
+	echo 'return 0; }' >>"$work/constants.c"
+	cc -I"$top" -o "$work/constants" "$work/constants.c"
+	echo '# SPDX-License-Identifier: GPL-2.0'
+	echo '# From hashbelt.h, by syzlang.t --constants.'
+	echo 'arches = amd64'
+	"$work/constants"
+	echo '__NR_ioctl = 16'
+	echo '__NR_openat = 257'
+	echo '__NR_read = 0'
+}
+
+# Structures of the header or of the description, one a line, with their members.
+structures() {
+	awk '
+		/^struct hashbelt_[a-z_]* \{/ { line = $2; next }
+		/^(type )?hashbelt_[a-z_]*(\[[A-Z, ]*\])? \{/ {
+			line = $1 == "type" ? $2 : $1
+			sub(/\[.*/, "", line)
+			next
+		}
+		/^\}/ { if (line) print line; line = "" }
+		line && NF {
+			member = FILENAME ~ /\.h$/ ? $NF : $1
+			if (FILENAME ~ /\.h$/)
+				sub(/(\[.*\])?;$/, "", member)
+			line = line " " member
+		}
+	' "$1" | sort
+}
+
+# told NUMBER PROMISE - ok if nothing is missing.
+told() {
+	if [ -s "$work/missing" ]; then
+		sed 's/^/# /' "$work/missing"
+		echo "not ok $1 - $2"
+		failed=1
+	else
+		echo "ok $1 - $2"
+	fi
+}
+
+if [ "${1-}" = --constants ]; then
+	constants
+	exit
+fi
+
+failed=0
+echo 1..4
+for name in $(names | grep '^HASHBELT_IOC_' | grep -v _MAGIC); do
+	grep -q "^ioctl\$$name(fd fd_hashbelt, cmd const\[$name\]" "$text" || echo "$name"
+done >"$work/missing"
+told 1 "each of $(names | grep -c '^HASHBELT_IOC_[^M]') ioctls is described"
+
+structures "$header" >"$work/header"
+structures "$text" >"$work/text"
+comm -23 "$work/header" "$work/text" >"$work/missing"
+[ "$(wc -l <"$work/header")" -gt 15 ] || echo "no structures were found" >>"$work/missing"
+told 2 "each of $(wc -l <"$work/header") structures has the members that it has"
+
+# Those that are no part of any argument: counters, the number of the interface.
+sed '/^#/d' "$text" >"$work/plain"
+for name in $(names | grep -vxE 'HASHBELT_(ABI|IOC_MAGIC|STAT_[A-Z_]*)'); do
+	grep -qw "$name" "$work/plain" || echo "$name"
+done >"$work/missing"
+told 3 "each constant is named"
+
+constants | diff - "$text.const" >"$work/missing" || :
+told 4 "constants have the values that they have"
+exit $failed
