@@ -14,7 +14,7 @@ export VERSION ACCESS_LOG
 # How long to soak, seconds.
 SOAK ?= 3600
 
-.PHONY: all module tools run shell test test-models test-kernels soak check bench load unload install clean help
+.PHONY: all module tools run shell test test-models test-kernels test-mutants soak check bench load unload install clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -45,10 +45,14 @@ test-models: ## what races, in docs/races.md, checked by spin and herd7
 test-kernels: ## every ioctl, on the kernels of Debian stable and unstable
 	tests/run.sh kernels
 
-soak: ## histories against the model, for SOAK seconds
+test-mutants: ## bugs that are planted in a copy, and must be found
+	tests/mutants.sh
+
+soak: ## histories against the model, for SOAK seconds, then random calls for as long
 	$(MAKE) -C tests payload
 	tests/vm/run.sh --timeout $$(($(SOAK) + 300)) $(O)/payload sh ./guest.sh \
 		"history $$(date +%s) $(SOAK)s"
+	FUZZ_SECONDS=$(SOAK) tests/run.sh fuzz
 
 bench: ## what each operation costs, against an ioctl that returns at once
 	$(MAKE) -C tests payload

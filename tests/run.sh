@@ -36,6 +36,7 @@ set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
 payload=$top/.cache/build/payload
+bits='64 32'	# what tests of the interface are run in
 image=''	# what guests boot, if that is not the stock kernel
 logs=$top/.cache/build/test
 
@@ -101,7 +102,8 @@ on_device() {
 	for source in "$tests"/device/*.c; do
 		program=$(basename "$source" .c)
 		chosen "$program" || continue
-		set -- "$@" "device/$program" "device/$program-32"
+		set -- "$@" "device/$program"
+		[ "$bits" = 64 ] || set -- "$@" "device/$program-32"
 	done
 	for script in trace.t module.t; do
 		chosen "$script" && set -- "$@" "tests/device/$script"
@@ -146,12 +148,18 @@ suite_store() {
 	done
 }
 
-suite_examples() {
+# on_examples NAME OPTIONS - what the programs of examples/ promise.
+on_examples() {
+	guest_of=$1 limits=$2
 	set --
 	for source in "$tests"/examples/*.t; do
 		set -- "$@" "tests/examples/$(basename "$source")"
 	done
-	guest examples "--timeout 300" "$@"
+	guest "$guest_of" "$limits" "$@"
+}
+
+suite_examples() {
+	on_examples examples "--timeout 300"
 	one example "$tests/example.t"
 }
 
@@ -180,19 +188,24 @@ use_kernel() {
 	return 1
 }
 
-# Checks at each access take time: so there is less to be done. SCALE is what remains of the
-# tests' sizes, in percent; what stands after a program of tests/stress is its seed and its
-# operations.
+# Checks at each access take time: so there is less to be done, and in 64 bits alone. SCALE
+# is what remains of the tests' sizes, in percent; what stands after a program of
+# tests/stress is its seed and its operations.
 on_checked() {
+	bits=64
 	on_device "$1-device" "--timeout 1200 $2" SCALE=5 client_test
 	guest "$1-stress" "--timeout 600 $2" "stress $(date +%s) 20000" \
 		"churn $(date +%s) 20000" "lockstress $(date +%s) 2000"
+	on_examples "$1-examples" "--timeout 600 $2"
 }
 
+# Looking for leaks makes an allocation six times as long: that is for a few.
 suite_debug() (
 	use_kernel debug || exit
 	on_checked debug "--memory 2048 --append kmemleak=off"
-	suite_examples
+	guest debug-leaks "--timeout 900 --memory 2048" SCALE=5 device/batch_test \
+		device/entry_test device/lock_test device/request_test \
+		"stress $(date +%s) 2000" "churn $(date +%s) 2000"
 )
 
 suite_kcsan() (
