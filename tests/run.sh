@@ -218,7 +218,7 @@ suite_fault() (
 		build=$("$tests/kernel/kernel.sh" debug build) &&
 		payload=$("$tests/fault/payload.sh" "$build" 2>>"$logs/debug.build") ||
 		image=missing
-	guest fault "--timeout 900" fault_test
+	guest fault "--timeout 900 --append kmemleak=off" fault_test
 )
 
 suite_fuzz() (

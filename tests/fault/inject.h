@@ -72,7 +72,7 @@ static inline bool hb_fails(const char *site, bool allocates)
 	hb_start();
 	if (!(allocates && hb_lacks()) && !should_fail(&hb_fault, 1))
 		return false;
-	printk(KERN_NOTICE "hashbelt: fault at %s\n", site);
+	pr_notice("hashbelt: fault at %s\n", site);
 	return true;
 }
 
@@ -80,7 +80,7 @@ static inline bool hb_fails(const char *site, bool allocates)
 static inline void hb_look_back(const char *site, unsigned int left)
 {
 	if (in_task() && left && !READ_ONCE(current->fail_nth))
-		printk(KERN_NOTICE "hashbelt: fault inside of %s, %u\n", site, left);
+		pr_notice("hashbelt: fault inside of %s, %u\n", site, left);
 }
 
 #define HB_SITE(what)							\
