@@ -33,7 +33,7 @@ result() {
 # guest [OPTION]... PAYLOAD COMMAND... - sets status; what comes out is left in
 # stdout and stderr.
 guest() {
-	"$here/run.sh" --timeout 40 "$@" >"$scratch/stdout" 2>"$scratch/stderr"
+	"$here/run.sh" --timeout 120 "$@" >"$scratch/stdout" 2>"$scratch/stderr"
 	status=$?
 }
 
@@ -155,6 +155,14 @@ guests() {
 	grep -lsa "initrd.[/]${scratch#/}" /proc/[0-9]*/cmdline
 }
 
+# gone - dying takes a guest a moment, and on a busy machine some seconds.
+gone() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 1
+		[ -n "$(guests)" ] || break
+	done
+}
+
 # Killed with and without a chance to clean up.
 orphans() {
 	for signal in TERM INT KILL; do
@@ -171,7 +179,7 @@ orphans() {
 		started=$?
 		kill -s "$signal" "$running"
 		wait "$running" 2>/dev/null
-		sleep 1
+		gone
 		[ "$started" = 0 ] && [ -z "$(guests)" ]
 		result $? "no guest outlives SIG$signal"
 	done
