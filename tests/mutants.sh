@@ -79,28 +79,28 @@ clean device 'entry_test rights_test argument_test memory_test'
 
 mutant due hashbelt_wheel.h \
 	's/word < 0 || (word > (s64)now && !(word & HB_SEALED))/word < 0/' \
-	kunit '' '^not ok' 'the drain does not look whether the deadline is ahead'
+	kunit '' 'not ok' 'the drain does not look whether the deadline is ahead'
 mutant interval hashbelt_wheel.c \
 	's/gauge->width\[number\]) + !number;/gauge->width[number]) + !number + 1;/' \
-	kunit '' '^not ok .*late' 'what expires is handed over an interval late'
+	kunit '' 'not ok .*late'
 mutant compare hashbelt_core.c \
 	's/if (likely(word > (s64)now))/if (likely(word >= (s64)now))/' \
-	kunit '' '^not ok' 'a value is read at its deadline'
+	kunit '' 'not ok' 'a value is read at its deadline'
 mutant right hashbelt_registry.c \
 	's/return ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);/return true;/' \
-	device rights_test '^not ok' 'everybody may do everything'
+	device rights_test 'not ok' 'everybody may do everything'
 mutant size hashbelt_item.c \
 	'/value_len > HASHBELT_VALUE_MAX/s/if (/if (false \&\& /' \
-	device argument_test '^not ok|kernel complained' 'a value of any size is let in'
+	device argument_test 'not ok|kernel complained' 'a value of any size is let in'
 mutant free hashbelt_shard.c \
 	'/node.slot) {$/,/}/s/hashbelt_entry_put(shard->belt, entry);//' \
-	device entry_test '^not ok|kernel complained' 'what has left is never freed'
+	device entry_test 'not ok|kernel complained' 'what has left is never freed'
 mutant unlock hashbelt_core.c \
 	'/^int hashbelt_expire/,/^}/s/spin_unlock(&shard->lock);//' \
-	kunit '' '^not ok|lock' 'a lock is not given up'
+	kunit '' 'not ok|lock' 'a lock is not given up'
 mutant version hashbelt_core.c \
 	's/old->version != item->version)$/false)/' \
-	device entry_test '^not ok' 'a condition is not looked at'
+	device entry_test 'not ok' 'a condition is not looked at'
 
 echo "1..$count"
 [ "$failures" = 0 ]

@@ -170,11 +170,11 @@ static void drop_report(struct row *row, unsigned int at)
 		(row->count - at) * sizeof(row->reports[0]));
 }
 
-/* Events that may be in the queue, and of things that are reached. */
+/* Events that may be in the queue or are held, and of things that are reached. */
 static unsigned int queue_most(const struct model *model)
 {
 	const struct thing *thing = model->things;
-	unsigned int i, most = model->events.count;
+	unsigned int i, most = model->events.count + model->held.count;
 
 	for (i = 0; i < 2 * KEYS_MAX; i++, thing++)
 		most += thing->there && thing->reached;
@@ -191,6 +191,9 @@ static void forget_some(struct model *model)
 	model->lost_most += most;
 	for (i = 0; i < model->events.count; i++)
 		model->events.reports[i].maybe = true;
+	/* The handler may have had it, and that may be what was lost. */
+	for (i = 0; i < 2 * KEYS_MAX; i++)
+		model->things[i].doubt |= model->things[i].there && model->things[i].reached;
 }
 
 /* Something leaves for a reason, now. */

@@ -37,7 +37,8 @@ struct blob {
  * @since:	when a lock was granted
  * @reached:	the step at which its deadline was; 0: it is ahead
  * @due:	when the handler may have it
- * @doubt:	the settings have changed since: its event may be there or not
+ * @doubt:	the settings have changed since, or events were lost: its own may be there
+ *		or not
  * @keys:	of a request
  */
 struct thing {
