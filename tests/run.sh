@@ -15,20 +15,25 @@
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
 #	harness	that the machine for the tests can fail
-#	debug	much of this on a kernel that checks memory, locks, contexts and leaks
-#	fault	each allocation and each copy of user memory fails, on that kernel
-#	fuzz	random calls, steered by what they reach, on that kernel; and random
-#		input for hbctl. FUZZ_SECONDS says how long (150 and 60)
+#	fault	each allocation and each copy of user memory fails, on the debug kernel
+#	fuzz	random calls, steered by what they reach, on that kernel as well; and
+#		random input for hbctl. FUZZ_SECONDS says how long (150 and 60)
 #	build	for 32 bits, other processors, C++; the module with all warnings on
 #	models	docs/races.md by machine
+#
+# By name only:
+#
 #	kernels	as device, on the kernels of Debian stable and unstable
-#	kcsan	as debug, on a kernel that sees races on data; by name only
+#	debug	much of this on a kernel that checks memory, locks, contexts and leaks
+#	kcsan	as debug, on a kernel that sees races on data
+#	coverage	which lines of the module all of that runs
 #
 # With ONLY="NAME..." in the environment the suites device and kernels run those of
 # their programs alone.
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
+#
 # A suite that has another kernel has a shell of its own.
 # shellcheck disable=SC2030,SC2031
 set -u
@@ -212,6 +217,14 @@ suite_kcsan() (
 	on_checked kcsan "--memory 2048"
 )
 
+suite_coverage() (
+	use_kernel coverage || exit
+	on_device coverage "--timeout 900 --memory 2048" SCALE=20 client_test \
+		"stress 1 20000" "churn 1 20000" "lockstress 1 2000" memory/pressure_test
+	one lines "$tests/coverage.sh" "$logs/coverage/output.log" \
+		"$top/.cache/build/module-coverage" "$logs/coverage.txt"
+)
+
 suite_fault() (
 	image=$("$tests/kernel/kernel.sh" debug image 2>"$logs/debug.build") &&
 		build=$("$tests/kernel/kernel.sh" debug build) &&
@@ -303,8 +316,8 @@ lane() {
 if [ $# -gt 0 ]; then
 	lane "$@"
 else
-	lane store kunit cost harness models fault kernels &
-	lane native build device hbctl examples stress history fuzz debug
+	lane store kunit cost harness models fault &
+	lane native build device hbctl examples stress history fuzz
 	wait
 	lane life memory
 fi | awk -f "$tests/tally.awk"
