@@ -164,13 +164,16 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 static void release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	struct hb_bond *bond = hb_tail(entry);
 
 	if (hb_kind(entry) == HB_REQUEST) {
 		hb_request_release(belt, entry);
 		return;
 	}
 	spin_lock(&shard->lock);
-	take_out(shard, entry);
+	/* A put that found no room has untied it again: then it was never in the belt. */
+	if (!list_empty(&bond->held))
+		take_out(shard, entry);
 	spin_unlock(&shard->lock);
 }
 

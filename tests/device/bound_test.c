@@ -11,7 +11,7 @@
 
 #include "lock.h"
 
-#define TESTS	137
+#define TESTS	140
 
 #define NAME	"bound"
 #define MANY	5000
@@ -584,7 +584,18 @@ static void *bind_on(void *arg)
 	return NULL;
 }
 
-static void test_rebound_meanwhile(void)
+/* A belt that has no room for more than the one entry that is there. */
+static void fill_up(int belt)
+{
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 1);
+	put_text(belt, "there", "value", 0);
+}
+
+/*
+ * With @full no put succeeds: what was tied to the descriptor already, when there turns
+ * out to be no room, is none of those that go with it.
+ */
+static void test_rebound_meanwhile(bool full)
 {
 	struct shared shared = { .fd = open_device(O_RDWR) };
 	int belt = bound_belt(), other = named_locks("another");
@@ -592,6 +603,10 @@ static void test_rebound_meanwhile(void)
 	pthread_t thread;
 
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
+	if (full) {
+		fill_up(belt);
+		fill_up(other);
+	}
 	if (open_belt(shared.fd, NAME) ||
 	    pthread_create(&thread, NULL, bind_on, &shared))
 		bail_out("no thread");
@@ -601,10 +616,12 @@ static void test_rebound_meanwhile(void)
 	pthread_join(thread, NULL);
 	close(shared.fd);
 	ok(!wrong && shared.bound,
-	   "a descriptor is bound anew while another thread binds to it");
+	   "a descriptor is bound anew while another thread binds to it%s",
+	   full ? ", for which there is no room" : "");
 	note("%u times", shared.bound);
-	ok(!info_of(belt).entries && !locks_held(belt), "nothing is left in the one belt");
-	ok(!info_of(other).entries && !locks_held(other), "nor in the other");
+	ok(info_of(belt).entries == full && !locks_held(belt),
+	   "nothing is left in the one belt");
+	ok(info_of(other).entries == full && !locks_held(other), "nor in the other");
 	end_locks(other, "another");
 	end_locks(belt, NAME);
 }
@@ -798,7 +815,8 @@ int main(int argc, char **argv)
 	test_limits();
 	test_many(base);
 	test_many_descriptors(base);
-	test_rebound_meanwhile();
+	test_rebound_meanwhile(false);
+	test_rebound_meanwhile(true);
 	test_rebound_while_waiting();
 	for (i = 0; i < POINTS; i++)
 		test_killed_at(i);
