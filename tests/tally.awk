@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Reads TAP of many programs, each between "# begin NAME" and "# end NAME STATUS",
-# prints a line for each program and all that failed, and in the end
-# "N passed, N failed, N skipped". A program fails as a whole, beside its own
+# prints a line for each program and all that failed, and in the end what failed once
+# more and "N passed, N failed, N skipped". A program fails as a whole, beside its own
 # tests, if it did not run as many tests as it planned, or none, or ended badly.
 # Exit status 0 only if nothing failed.
 
+# What is said of a failure is said again at the end, where a long run is read first.
+function complain(line) {
+	print line
+	if (complaints++ < 60)
+		complained = complained line "\n"
+}
+
 function fault(what) {
-	print "not ok - " name ": " what
+	complain("not ok - " name ": " what)
 	failed++
 	bad++
 }
@@ -66,7 +73,7 @@ function finish() {
 	} else {
 		passed++
 	}
-	held = ""
+	remarks = 0
 	next
 }
 
@@ -74,10 +81,10 @@ function finish() {
 	seen++
 	failed++
 	bad++
-	print name ": " $0
-	if (held != "")
-		printf "%s", held
-	held = ""
+	complain(name ": " $0)
+	for (i = 1; i <= remarks; i++)
+		complain(held[i])
+	remarks = 0
 	next
 }
 
@@ -89,14 +96,16 @@ function finish() {
 # Remarks may come before the result that they explain, or after it.
 /^#/ {
 	if (bad)
-		print "  " $0
-	held = held "  " $0 "\n"
-	if (length(held) > 4000)
-		held = ""
+		complain("  " $0)
+	if (remarks == 60)
+		remarks = 0
+	held[++remarks] = "  " $0
 }
 
 END {
 	finish()
+	if (failed)
+		printf "-- what failed\n%s", complained
 	printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
 	exit failed != 0 || passed == 0
 }
