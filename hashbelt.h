@@ -564,7 +564,8 @@ struct hashbelt_record {
  * held), EACCES (UNLOCK, RENEW: held by another), EDOM (the lease is too long),
  * EOPNOTSUPP (LOCK: the belt may take entries away: it is not pinned, or evicts),
  * ERANGE (HOLDER: the buffer), E2BIG (a length), ENOSPC, EDQUOT, ENOMEM, EINVAL,
- * EFAULT, EPERM, EIDRM. HOLDER and LOCKS need HASHBELT_MAY_READ, the others
+ * EFAULT, EPERM, EIDRM. A call whose structure cannot be written to has been carried
+ * out when EFAULT says so. HOLDER and LOCKS need HASHBELT_MAY_READ, the others
  * HASHBELT_MAY_WRITE.
  */
 struct hashbelt_lock {
@@ -639,8 +640,8 @@ struct hashbelt_lock_record {
  * @wait_ms:	how long to wait, by belt time, for somebody else to put the key; 0:
  *		not at all, HASHBELT_TTL_NEVER: for ever
  * @ahead_ms:	ask for the right already when less than this is left of the entry's
- *		life. One caller gets it while that life lasts, or @lease_ms if that is
- *		longer
+ *		life. One caller gets it while that life lasts, or for @lease_ms if that
+ *		is longer; a @lease_ms of 0 adds nothing then
  * @token:	returned with HASHBELT_GRANTED; passed with HASHBELT_GIVE_UP
  * @how:	HASHBELT_BOUND: the right goes with the descriptor, if not before;
  *		HASHBELT_STALE; HASHBELT_GIVE_UP
@@ -655,7 +656,8 @@ struct hashbelt_lock_record {
  *
  * Returns 0 with a value; ENOENT without one, and @state says who fills; ETIMEDOUT,
  * nobody has put it in that time; EINTR; else the errors of a get, of a put, and
- * with HASHBELT_GIVE_UP ENOENT if the caller does not have the right. Needs
+ * with HASHBELT_GIVE_UP ENOENT if the caller does not have the right. A right may have
+ * been granted when EFAULT says that this structure cannot be written to. Needs
  * HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
  */
 struct hashbelt_fill {
@@ -700,7 +702,8 @@ struct hashbelt_key {
  * Until then a request counts as an entry under the belt's limits. Errors: EEXIST
  * (the descriptor has a request of that id), E2BIG, EINVAL, EFAULT, ENOSPC, EDQUOT,
  * ENOMEM, EPERM, EIDRM. CANCEL points to an id: ENOENT, there is none, or it has been
- * completed. REQUEST needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE, for it takes room,
+ * completed. A COMPLETE that cannot write @count has been carried out when EFAULT says
+ * so. REQUEST needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE, for it takes room,
  * CANCEL HASHBELT_MAY_READ, COMPLETE HASHBELT_MAY_WRITE.
  */
 struct hashbelt_request {

@@ -239,6 +239,22 @@ static inline u64 hb_version(struct hb_shard *shard)
 	return ++shard->versions << shard->belt->shard_bits | (shard - shard->belt->shards);
 }
 
+/* @count is read without the lock as well, to guess what size the index should have. */
+static inline void hb_shard_count(struct hb_shard *shard, s64 by)
+{
+	lockdep_assert_held(&shard->lock);
+	WRITE_ONCE(shard->count, shard->count + by);
+}
+
+/*
+ * Whether the wheel that was replaced has not been emptied. A look without the lock races
+ * with whoever replaces or empties it, which is meant: it will be looked at again.
+ */
+static inline bool hb_is_unloading(const struct hb_shard *shard)
+{
+	return data_race(shard->old.level[0]);
+}
+
 /* Whether a shard has far too many chains for its entries. */
 static inline bool hb_is_sparse(const struct hashbelt_belt *belt,
 				const struct hb_shard *shard)

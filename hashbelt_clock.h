@@ -71,13 +71,19 @@ void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when);
 static inline u64 hb_clock_now(const struct hb_clock *clock)
 {
 	unsigned int seq;
+	s64 offset;
 	u64 now;
 
 	do {
 		seq = read_seqcount_begin(&clock->seq);
+		/*
+		 * Both before the time is asked for: that has a seqcount of its own, whose end
+		 * KCSAN would take for the end of this one.
+		 */
+		offset = clock->offset;
 		now = clock->halted;
 		if (likely(!now))
-			now = ktime_get_coarse_boottime_ns() + clock->offset;
+			now = ktime_get_coarse_boottime_ns() + offset;
 	} while (read_seqcount_retry(&clock->seq, seq));
 	return now & ~(HB_GRAIN - 1);
 }

@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/version.h>
 
-/* hrtimer_init() and a bare assignment became hrtimer_setup() in 6.13. */
+/* hrtimer_init() and a bare assignment became hrtimer_setup() in 6.13. No macro tells. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 static inline void hb_hrtimer_setup(struct hrtimer *timer,
 				    enum hrtimer_restart (*fn)(struct hrtimer *),
@@ -30,11 +30,11 @@ static inline void hb_hrtimer_setup_on_stack(struct hrtimer *timer,
 #define hb_hrtimer_setup_on_stack hrtimer_setup_on_stack
 #endif
 
-/* A shrinker is allocated by the kernel since 6.7; before, it was the caller's. */
+/* A shrinker is allocated by the kernel since 6.7, with a flag; before, it was the caller's. */
 typedef unsigned long hb_shrink_fn(struct shrinker *shrinker,
 				   struct shrink_control *control);
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#ifndef SHRINKER_ALLOCATED
 static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn *scan)
 {
 	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);

@@ -500,6 +500,8 @@ static int hashbelt_open(struct inode *inode, struct file *file)
 
 	if (!descriptor)
 		return -ENOMEM;
+	/* What is read has no position, and several may read at once. */
+	stream_open(inode, file);
 	init_waitqueue_head(&descriptor->wait);
 	file->private_data = descriptor;
 	err = do_open(file, HASHBELT_DEFAULT_BELT, true);
@@ -529,7 +531,6 @@ static const struct file_operations hashbelt_fops = {
 	.poll		= hb_poll,
 	.unlocked_ioctl	= hashbelt_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
-	.llseek		= noop_llseek,
 };
 
 static struct miscdevice hashbelt_device = {

@@ -195,7 +195,11 @@ void hb_account_put(struct hb_account *account)
 static bool charge_one(struct percpu_counter *counter, size_t size, u64 most)
 {
 	percpu_counter_add_batch(counter, size, BATCH);
-	if (likely(__percpu_counter_compare(counter, most, BATCH) <= 0))
+	/*
+	 * A look at the common count without its lock, which is meant: where the CPUs' shares
+	 * could make a difference they are summed under the lock.
+	 */
+	if (likely(data_race(__percpu_counter_compare(counter, most, BATCH)) <= 0))
 		return true;
 	percpu_counter_add_batch(counter, -(s64)size, BATCH);
 	return false;

@@ -159,7 +159,7 @@ static bool is_unloading(struct hashbelt_belt *belt)
 	struct hb_shard *shard;
 
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		if (READ_ONCE(shard->old.level[0]))
+		if (hb_is_unloading(shard))
 			return true;
 	return false;
 }

@@ -212,7 +212,7 @@ static void count_kind(struct hb_shard *shard, struct hashbelt_entry *entry, int
 void hb_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);
-	shard->count++;
+	hb_shard_count(shard, 1);
 	shard->live++;
 	shard->live_bytes += hb_entry_size(entry);
 	if (likely(!(entry->hash & HB_KIND)))
@@ -242,7 +242,7 @@ void hb_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 	bool cleared = hb_is_cleared(shard->belt, entry);
 
 	lockdep_assert_held(&shard->lock);
-	shard->count--;
+	hb_shard_count(shard, -1);
 	if (!cleared) {
 		shard->live--;
 		shard->live_bytes -= hb_entry_size(entry);

@@ -80,7 +80,7 @@ struct hb_point *hb_point_get(struct hb_shard *shard, struct hashbelt_entry **sp
 		return point;
 	hb_index_insert(&shard->belt->index, entry);
 	shard->points++;
-	shard->count++;
+	hb_shard_count(shard, 1);
 	*spare = NULL;
 	return hb_tail(entry);
 }
@@ -93,7 +93,7 @@ void hb_point_release(struct hb_shard *shard, struct hb_point *point)
 	    !list_empty(&point->watches))
 		return;
 	shard->points--;
-	shard->count--;
+	hb_shard_count(shard, -1);
 	hlist_del_rcu(&point->entry->chain);
 	hb_limbo_enter(shard, point->entry);
 }

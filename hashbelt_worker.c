@@ -237,7 +237,7 @@ bool hb_step(struct hashbelt_belt *belt)
 	more = sweep_step(belt);
 	more |= resize_step(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-		if (READ_ONCE(shard->old.level[0]))
+		if (hb_is_unloading(shard))
 			more |= unload_step(shard);
 		more |= drain_step(belt, shard);
 		if (!list_empty(&shard->done))

@@ -24,9 +24,9 @@
 # By name only:
 #
 #	kernels	as device, on the kernels of Debian stable and unstable
-#	debug	much of this on a kernel that checks memory, locks, contexts and leaks
+#	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
+#		how many lines of the module that runs
 #	kcsan	as debug, on a kernel that sees races on data
-#	coverage	which lines of the module all of that runs
 #
 # With ONLY="NAME..." in the environment the suites device and kernels run those of
 # their programs alone.
@@ -210,19 +210,16 @@ suite_debug() (
 	guest debug-leaks "--timeout 900 --memory 2048" SCALE=5 device/batch_test \
 		device/entry_test device/lock_test device/request_test \
 		"stress $(date +%s) 2000" "churn $(date +%s) 2000"
+	set --
+	for guest in debug-device debug-stress debug-examples debug-leaks; do
+		set -- "$@" "$top/.cache/build/module-debug" "$logs/$guest/output.log"
+	done
+	one lines "$tests/coverage.sh" "$logs/lines.txt" "$@"
 )
 
 suite_kcsan() (
 	use_kernel kcsan || exit
 	on_checked kcsan "--memory 2048"
-)
-
-suite_coverage() (
-	use_kernel coverage || exit
-	on_device coverage "--timeout 900 --memory 2048" SCALE=20 client_test \
-		"stress 1 20000" "churn 1 20000" "lockstress 1 2000" memory/pressure_test
-	one lines "$tests/coverage.sh" "$logs/coverage/output.log" \
-		"$top/.cache/build/module-coverage" "$logs/coverage.txt"
 )
 
 suite_fault() (

@@ -93,6 +93,9 @@ function finish() {
 	next
 }
 
+# Counts of lines that were run, for coverage.sh.
+/^# gcda / { next }
+
 # Remarks may come before the result that they explain, or after it.
 /^#/ {
 	if (bad)

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#define TESTS	78
+#define TESTS	80
 
 /* Reasons and masks */
 
@@ -695,6 +695,16 @@ static void test_destroyed(void)
 	close(belt);
 }
 
+/* Events come one after the other: there is nowhere to go back to. */
+static void test_no_position(void)
+{
+	int fd = open_device(O_RDWR);
+
+	ok(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "what is read has no position to move");
+	ok(pread(fd, record, sizeof(record), 0) < 0 && errno == ESPIPE, "nor one to read at");
+	close(fd);
+}
+
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
@@ -705,6 +715,7 @@ int main(void)
 	test_masks("notify", HASHBELT_NOTIFY);
 	test_masks("reinsert", HASHBELT_REINSERT);
 	test_contents();
+	test_no_position();
 	test_times();
 	test_sequences();
 	test_many();

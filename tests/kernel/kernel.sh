@@ -4,9 +4,9 @@
 # kernel.sh NAME VERB - kernels that find what the stock one does not.
 #
 #   uml        User-Mode Linux with every checker it has, for the KUnit suite
-#   debug      memory, locks, lives of objects, leaks; failures to order
+#   debug      memory, locks, lives of objects, leaks; failures to order; counts how
+#              often each line of a module runs
 #   kcsan      races on data
-#   coverage   counts how often each line of a module runs
 #
 #   image             print the path of the kernel
 #   build             print what a module is built against (make -C)
@@ -176,7 +176,7 @@ module() {
 }
 
 usage() {
-	fail "usage: kernel.sh uml|debug|kcsan|coverage image|build|module DIRECTORY"
+	fail "usage: kernel.sh uml|debug|kcsan image|build|module DIRECTORY"
 }
 
 case ${2-}$# in
@@ -194,7 +194,7 @@ uml)
 	kept='linux arch/um/Makefile* arch/um/include arch/x86/um'
 	set -- "$2" "$here/uml.config"
 	;;
-debug | kcsan | coverage)
+debug | kcsan)
 	arch=x86
 	# Not vmlinux: where it is entered by an emulator nothing is ready for checkers.
 	image=arch/x86/boot/bzImage
