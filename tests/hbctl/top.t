@@ -247,7 +247,7 @@ events
 full
 kkkkkkkkkkkkk~" '' belts see '  1-20' type "$page_down" see '  16-35' type ' ' see ', paused' \
 	run "seq 15 30 | sed s/^/b/ | xargs -n 1 hbctl destroy" \
-	type ' ' lose '  16' print type q end
+	type ' ' lose '  16-35' print type q end
 TERM=vt100
 for number in $(seq -w 1 14); do
 	hbctl destroy "b$number"
