@@ -246,12 +246,10 @@ static inline void hb_shard_count(struct hb_shard *shard, s64 by)
 	WRITE_ONCE(shard->count, shard->count + by);
 }
 
-/*
- * Whether the wheel that was replaced has not been emptied. A look without the lock races
- * with whoever replaces or empties it, which is meant: it will be looked at again.
- */
+/* Whether the wheel that was replaced has not been emptied yet. */
 static inline bool hb_is_unloading(const struct hb_shard *shard)
 {
+	/* Races with who replaces or empties it: it will be looked at again, under the lock. */
 	return data_race(shard->old.level[0]);
 }
 

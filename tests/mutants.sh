@@ -9,23 +9,12 @@
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/result.sh
+. "$tests/result.sh"
 top=$(cd "$tests/.." && pwd)
 home=$top/.cache/mutants
 tree=$home/tree
 wanted=" $* "
-count=0 failures=0
-
-# result STATUS DESCRIPTION LOG - one line of TAP.
-result() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		failures=$((failures + 1))
-		tail -n 20 "$3" | sed 's/^/# /'
-	fi
-}
 
 # The sources anew, and what was built of them before; kernels are those that are there.
 prepare() {
@@ -102,5 +91,4 @@ mutant version hashbelt_core.c \
 	's/old->version != item->version)$/false)/' \
 	device entry_test 'not ok' 'a condition is not looked at'
 
-echo "1..$count"
-[ "$failures" = 0 ]
+finish

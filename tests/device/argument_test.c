@@ -7,16 +7,13 @@
  * leaves the entry, the belt and the descriptor's binding as they were.
  */
 #define _GNU_SOURCE
-#include "device.h"
+#include "refusal.h"
 
 #define TESTS	168
 
 /* Every test looks at this entry of this belt, before and after. */
 #define KEY	"witness"
 #define TEXT	"as it was"
-
-static int belt;
-static struct sight before;
 
 static void start_over(void)
 {
@@ -33,21 +30,8 @@ static bool undisturbed(void)
 	return !before.err && same_sight(&before, &after);
 }
 
-static bool refused(int got, int want, const char *promise)
-{
-	bool same = undisturbed();
-
-	if (ok(got == -want && same, "%s: %s", promise, error_name(want)))
-		return true;
-	note("got %s (%d)%s", error_name(got), got, same ? "" : ", and things changed");
-	return false;
-}
-
 /* The requests that take an argument, and those that do not. */
-static const struct request {
-	const char *name;
-	unsigned long number;
-} requests[] = {
+static const struct request requests[] = {
 	{ "get", HASHBELT_IOC_GET },
 	{ "put", HASHBELT_IOC_PUT },
 	{ "touch", HASHBELT_IOC_TOUCH },
@@ -79,23 +63,6 @@ static const unsigned long services[] = {
 	HASHBELT_IOC_COMPLETE, HASHBELT_IOC_LOCK, HASHBELT_IOC_UNLOCK, HASHBELT_IOC_RENEW,
 	HASHBELT_IOC_HOLDER, HASHBELT_IOC_RELEASE, HASHBELT_IOC_LOCKS,
 };
-
-static void test_pointer(const struct request *request)
-{
-	size_t size = _IOC_SIZE(request->number);
-	char promise[64];
-	/* All but the last byte is there. */
-	void *cut = (char *)before_hole(size) + 1;
-
-	memset(cut, 0, size - 1);
-	snprintf(promise, sizeof(promise), "%s without an argument", request->name);
-	refused(call(belt, request->number, NULL), EFAULT, promise);
-	snprintf(promise, sizeof(promise),
-		 "%s with nothing at the address", request->name);
-	refused(call(belt, request->number, unmapped()), EFAULT, promise);
-	snprintf(promise, sizeof(promise), "%s with an argument cut off", request->name);
-	refused(call(belt, request->number, cut), EFAULT, promise);
-}
 
 static bool is_known(unsigned long number)
 {
@@ -143,31 +110,6 @@ static void test_numbers(void)
 	       "a request without an argument does not look at one");
 }
 
-/*
- * Sets each bit of a field of @size bytes that is not in @allowed, one after the
- * other, and expects an error each time.
- */
-static void test_bits(unsigned long request, void *argument, void *field, size_t size,
-		      __u64 allowed, const char *promise)
-{
-	unsigned char *bytes = field;
-	unsigned int bit, wrong = 0;
-
-	for (bit = 0; bit < 8 * size; bit++) {
-		if (bit < 64 && allowed & 1ULL << bit)
-			continue;
-		bytes[bit / 8] ^= 1 << bit % 8;
-		if (call(belt, request, argument) != -EINVAL && !wrong++)
-			note("bit %u is accepted", bit);
-		bytes[bit / 8] ^= 1 << bit % 8;
-	}
-	ok(!wrong && undisturbed(), "%s: EINVAL for each bit", promise);
-}
-
-#define BITS(request, argument, field, allowed, promise) \
-	test_bits(request, &(argument), &(argument).field, sizeof((argument).field), \
-		  allowed, promise)
-
 static char buffer[64];
 
 /* An item that would do something, were it not for what a test does to it. */
@@ -183,24 +125,11 @@ static struct hashbelt_item witness(void)
 static void test_item(const char *name, unsigned long request, __u32 how)
 {
 	struct hashbelt_item item = witness();
-	char promise[64];
 
-	snprintf(promise, sizeof(promise), "%s with @how that it does not know", name);
-	BITS(request, item, how, how, promise);
-	snprintf(promise, sizeof(promise), "%s alone with @op", name);
-	BITS(request, item, op, 0, promise);
-	snprintf(promise, sizeof(promise), "%s with @reserved", name);
-	BITS(request, item, reserved, 0, promise);
-
-	snprintf(promise, sizeof(promise), "%s of no key", name);
-	item.key_len = 0;
-	refused(call(belt, request, &item), EINVAL, promise);
-	snprintf(promise, sizeof(promise), "%s of a key of 1025 bytes", name);
-	item.key_len = HASHBELT_KEY_MAX + 1;
-	refused(call(belt, request, &item), E2BIG, promise);
-	snprintf(promise, sizeof(promise), "%s of a key of 4 GiB less one byte", name);
-	item.key_len = ~0u;
-	refused(call(belt, request, &item), E2BIG, promise);
+	BITS(request, item, how, how, "%s with @how that it does not know", name);
+	BITS(request, item, op, 0, "%s alone with @op", name);
+	BITS(request, item, reserved, 0, "%s with @reserved", name);
+	test_key_len(name, request, &item, &item.key, &item.key_len);
 }
 
 static void test_items(void)
@@ -368,47 +297,44 @@ static void test_settings(const char *verb, unsigned long request, __u32 fields)
 	struct hashbelt_settings settings = {
 		.name = "never", .mode = 0600, .fields = fields, .gid = getegid(),
 	};
-	char promise[80];
 
-#define PROMISE(what)	(snprintf(promise, sizeof(promise), "%s with %s", verb, what), \
-			 promise)
 	if (request == HASHBELT_IOC_SET)
 		memset(settings.name, 0, sizeof(settings.name));
 	BITS(request, settings, fields,
 	     request == HASHBELT_IOC_SET ? HASHBELT_SET_ALL : HASHBELT_SET_GID,
-	     PROMISE("@fields that it does not know"));
-	BITS(request, settings, reserved32, 0, PROMISE("@reserved32"));
-	BITS(request, settings, reserved, 0, PROMISE("@reserved"));
-	BITS(request, settings, mode, 0666, PROMISE("@mode beyond 0666"));
-	BITS(request, settings, policy, 0x1f, PROMISE("@policy that it does not know"));
+	     "%s with @fields that it does not know", verb);
+	BITS(request, settings, reserved32, 0, "%s with @reserved32", verb);
+	BITS(request, settings, reserved, 0, "%s with @reserved", verb);
+	BITS(request, settings, mode, 0666, "%s with @mode beyond 0666", verb);
+	BITS(request, settings, policy, 0x1f, "%s with @policy that it does not know", verb);
 	BITS(request, settings, reasons, HASHBELT_REPORT_ALL,
-	     PROMISE("@reasons that it does not know"));
-	BITS(request, settings, handler, 0x03, PROMISE("@handler that it does not know"));
+	     "%s with @reasons that it does not know", verb);
+	BITS(request, settings, handler, 0x03, "%s with @handler that it does not know", verb);
 	settings.handler = 3;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("the handler 3"));
+	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with the handler 3", verb));
 	settings.handler = 0;
 	settings.buckets = HASHBELT_BUCKETS_MIN - 1;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("1 bucket"));
+	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with 1 bucket", verb));
 	settings.buckets = HASHBELT_BUCKETS_MAX + 1;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("65537 buckets"));
+	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with 65537 buckets", verb));
 	settings.buckets = ~0u;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("2^32 - 1 buckets"));
+	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with 2^32 - 1 buckets", verb));
 	settings.buckets = 0;
 	settings.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("a time-to-live beyond the most"));
+		PROMISE("%s with a time-to-live beyond the most", verb));
 	settings.ttl_ms = HASHBELT_TTL_NEVER;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("a time-to-live without end"));
+		PROMISE("%s with a time-to-live without end", verb));
 	settings.ttl_ms = 0;
 	settings.grace_ms = HASHBELT_TTL_MAX_MS + 1;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("a grace time beyond the most"));
+		PROMISE("%s with a grace time beyond the most", verb));
 	settings.grace_ms = 0;
 	settings.fields |= HASHBELT_SET_GID;
 	settings.gid = ~0u;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("a group that is none"));
-#undef PROMISE
+	refused(call(belt, request, &settings), EINVAL,
+		PROMISE("%s with a group that is none", verb));
 }
 
 static void test_set_name(void)

@@ -152,6 +152,25 @@ static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u6
 	}
 }
 
+/* Puts a value of @len zeros under a number; 0 or a negative errno. */
+static inline int put_zeros(int belt, unsigned int number, __u32 len, __u64 ttl_ms)
+{
+	static unsigned char zeros[HASHBELT_VALUE_MAX];
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.value = address(zeros), .value_len = len, .ttl_ms = ttl_ms,
+	};
+
+	return call(belt, HASHBELT_IOC_PUT, &item);
+}
+
+static inline int remove_number(int belt, unsigned int number)
+{
+	struct hashbelt_item item = { .key = address(&number), .key_len = sizeof(number) };
+
+	return call(belt, HASHBELT_IOC_REMOVE, &item);
+}
+
 static inline void advance(int fd, __u64 ms)
 {
 	must(fd, HASHBELT_IOC_ADVANCE, &ms);

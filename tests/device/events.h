@@ -10,6 +10,7 @@
 #define _EVENTS_H
 
 #include <linux/userfaultfd.h>
+#include <sys/epoll.h>
 
 #include "device.h"
 #include "process.h"
@@ -329,6 +330,43 @@ static inline int waiter_result(struct waiter *waiter)
 	kill_and_wait(waiter->pid);
 	set_blocking(waiter->fd, false);
 	return len;
+}
+
+/* poll(2) and epoll(7) */
+
+static inline int poll_now(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN | POLLPRI };
+
+	if (poll(&pollfd, 1, 0) < 0)
+		bail_out("poll: %s", strerror(errno));
+	return pollfd.revents;
+}
+
+/* For start(); @arg: a descriptor. */
+static inline int poll_for_good(void *arg)
+{
+	struct pollfd pollfd = { .fd = *(int *)arg, .events = POLLIN };
+
+	return poll(&pollfd, 1, -1) == 1 ? pollfd.revents : 255;
+}
+
+static inline int new_epoll(int fd, __u32 events)
+{
+	struct epoll_event event = { .events = events };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		bail_out("epoll: %s", strerror(errno));
+	return epoll;
+}
+
+/* What is ready: the events of the one descriptor, or 0. */
+static inline int epoll_now(int epoll)
+{
+	struct epoll_event event;
+
+	return epoll_wait(epoll, &event, 1, 0) == 1 ? (int)event.events : 0;
 }
 
 /* A buffer of pages that a fault waits at for ever; NULL where that is not possible. */

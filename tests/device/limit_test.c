@@ -15,31 +15,12 @@
 
 #define LIMIT		(8 * MIB)
 
-static unsigned char value[MIB];
-
-static int put_number(int belt, unsigned int number, __u32 value_len, __u64 ttl_ms)
-{
-	struct hashbelt_item item = {
-		.key = address(&number), .key_len = sizeof(number),
-		.value = address(value), .value_len = value_len, .ttl_ms = ttl_ms,
-	};
-
-	return call(belt, HASHBELT_IOC_PUT, &item);
-}
-
-static int remove_number(int belt, unsigned int number)
-{
-	struct hashbelt_item item = { .key = address(&number), .key_len = sizeof(number) };
-
-	return call(belt, HASHBELT_IOC_REMOVE, &item);
-}
-
 /* Puts until one is refused, at once or again and again: what went in is added. */
 static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *odd)
 {
 	int err;
 
-	while (!(err = put_number(belt, *number, value_len, 0))) {
+	while (!(err = put_zeros(belt, *number, value_len, 0))) {
 		if (info_of(belt).bytes > LIMIT)
 			++*odd;
 		if (++*number > 1000000)
@@ -79,7 +60,7 @@ static int put_at_last(int belt, unsigned int number, __u32 value_len)
 	int err = -ENOSPC;
 
 	for (tries = 0; err == -ENOSPC && tries < 10000; tries++) {
-		err = put_number(belt, number, value_len, 0);
+		err = put_zeros(belt, number, value_len, 0);
 		usleep(1000);
 	}
 	return err;
@@ -117,11 +98,11 @@ static void test_size(__u32 value_len, unsigned int least)
 	bytes = info_of(belt).bytes;
 	note("%u went in, %llu bytes", count, bytes);
 	is_int(info_of(belt).entries, count, "those that went in stay");
-	is_errno(put_number(belt, count, value_len, 0), ENOSPC, "one more does not");
-	is_errno(put_number(belt, 0, value_len, 0), ENOSPC, "nor does a new value for one");
+	is_errno(put_zeros(belt, count, value_len, 0), ENOSPC, "one more does not");
+	is_errno(put_zeros(belt, 0, value_len, 0), ENOSPC, "nor does a new value for one");
 	is_int(info_of(belt).bytes, bytes, "and what is refused takes no memory");
 	is_errno(remove_number(belt, 0), 0, "after a remove");
-	is_errno(put_number(belt, count, value_len, 0), 0, "another one goes in at once");
+	is_errno(put_zeros(belt, count, value_len, 0), 0, "another one goes in at once");
 	for (number = 1; number <= count; number++)
 		wrong += remove_number(belt, number) != 0;
 	ok(!wrong && !info_of(belt).entries, "all can be removed");
@@ -146,7 +127,7 @@ static void test_room(void)
 	advance(belt, 2 * TTL);
 	is_errno(put_at_last(belt, count, 65536), 0, "time makes room");
 	fill_up(belt, 65536, &odd);
-	is_errno(put_number(other, 0, 65536, 0), ENOSPC, "the limit is for all belts together");
+	is_errno(put_zeros(other, 0, 65536, 0), ENOSPC, "the limit is for all belts together");
 	close(belt);
 	is_errno(put_at_last(other, 0, 65536), 0,
 		 "a belt without a name makes room when its last descriptor goes");
@@ -215,9 +196,9 @@ int main(void)
 	test_belts();
 	set_number("max_bytes", 4096);
 	belt = open_device(O_RDWR);
-	is_errno(put_number(belt, 0, 0, 0), ENOSPC, "a limit may be set below what is in use");
+	is_errno(put_zeros(belt, 0, 0, 0), ENOSPC, "a limit may be set below what is in use");
 	set_number("max_bytes", original);
-	is_errno(put_number(belt, 0, 0, 0), 0, "and be lifted");
+	is_errno(put_zeros(belt, 0, 0, 0), 0, "and be lifted");
 	remove_number(belt, 0);
 	close(belt);
 	return done_testing();

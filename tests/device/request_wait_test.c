@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sys/epoll.h>
 
 #include "request.h"
 
@@ -136,22 +135,6 @@ static void test_wakers(void)
 	close(belt);
 }
 
-static int poll_now(int fd)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN | POLLPRI };
-
-	if (poll(&pollfd, 1, 0) < 0)
-		bail_out("poll: %s", strerror(errno));
-	return pollfd.revents;
-}
-
-static int poll_for_good(void *arg)
-{
-	struct pollfd pollfd = { .fd = *(int *)arg, .events = POLLIN };
-
-	return poll(&pollfd, 1, -1) == 1 ? pollfd.revents : 255;
-}
-
 static void test_poll(void)
 {
 	int belt = named_belt(NAME, 0), fd = open_asking(NAME), other = open_asking(NAME);
@@ -182,24 +165,6 @@ static void test_poll(void)
 	close(other);
 	close(fd);
 	close(belt);
-}
-
-static int new_epoll(int fd, __u32 events)
-{
-	struct epoll_event event = { .events = events };
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
-
-	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
-		bail_out("epoll: %s", strerror(errno));
-	return epoll;
-}
-
-/* What is ready: the events of the one descriptor, or 0. */
-static int epoll_now(int epoll)
-{
-	struct epoll_event event;
-
-	return epoll_wait(epoll, &event, 1, 0) == 1 ? (int)event.events : 0;
 }
 
 static void test_epoll(void)

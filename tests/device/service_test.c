@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "request.h"
+#include "refusal.h"
 
 #define TESTS	186
 
@@ -19,8 +20,6 @@
 #define OWNER	"owner of it"
 #define OWNER_LEN	11
 
-static int belt;
-static struct sight before;
 static __u64 token;
 
 /* What a lock needs: name and owner. */
@@ -67,53 +66,9 @@ static bool undisturbed(void)
 	       !memcmp(owner, OWNER, OWNER_LEN);
 }
 
-static bool refused(int got, int want, const char *promise)
-{
-	bool same = undisturbed();
-
-	if (ok(got == -want && same, "%s: %s", promise, error_name(want)))
-		return true;
-	note("got %s (%d)%s", error_name(got), got, same ? "" : ", and things changed");
-	return false;
-}
-
-static char line[128];
-
-#define PROMISE(...)	(snprintf(line, sizeof(line), __VA_ARGS__), line)
-
-/*
- * Sets each bit of a field of @size bytes that is not in @allowed, one after the
- * other, and expects an error each time.
- */
-static void test_bits(unsigned long request, void *argument, void *field, size_t size,
-		      __u64 allowed, const char *promise)
-{
-	unsigned char *bytes = field;
-	unsigned int bit, wrong = 0;
-	int err;
-
-	for (bit = 0; bit < 8 * size; bit++) {
-		if (bit < 64 && allowed & 1ULL << bit)
-			continue;
-		bytes[bit / 8] ^= 1 << bit % 8;
-		err = call(belt, request, argument);
-		if (err != -EINVAL && !wrong++)
-			note("bit %u: %s", bit, error_name(err));
-		bytes[bit / 8] ^= 1 << bit % 8;
-	}
-	ok(!wrong && undisturbed(), "%s: EINVAL for each bit", promise);
-}
-
-#define BITS(request, argument, field, allowed, ...) \
-	test_bits(request, &(argument), &(argument).field, sizeof((argument).field), \
-		  allowed, PROMISE(__VA_ARGS__))
-
 /* Structures */
 
-static const struct request {
-	const char *name;
-	unsigned long number;
-} requests[] = {
+static const struct request requests[] = {
 	{ "lock", HASHBELT_IOC_LOCK },
 	{ "unlock", HASHBELT_IOC_UNLOCK },
 	{ "renew", HASHBELT_IOC_RENEW },
@@ -126,21 +81,6 @@ static const struct request {
 	{ "complete", HASHBELT_IOC_COMPLETE },
 	{ "add", HASHBELT_IOC_ADD },
 };
-
-static void test_pointer(const struct request *request)
-{
-	size_t size = _IOC_SIZE(request->number);
-	/* All but the last byte is there. */
-	void *cut = (char *)before_hole(size) + 1;
-
-	memset(cut, 0, size - 1);
-	refused(call(belt, request->number, NULL), EFAULT,
-		PROMISE("%s without an argument", request->name));
-	refused(call(belt, request->number, unmapped()), EFAULT,
-		PROMISE("%s with nothing at the address", request->name));
-	refused(call(belt, request->number, cut), EFAULT,
-		PROMISE("%s with an argument cut off", request->name));
-}
 
 /* What a call returns cannot be written: then it has been carried out. */
 static void test_readonly(void)
@@ -172,25 +112,13 @@ static void test_readonly(void)
 static void test_key(const char *name, unsigned long request, void *argument,
 		     __u64 *key, __u32 *key_len)
 {
-	static char text[HASHBELT_KEY_MAX + 1];
 	__u64 old_key = *key;
-	__u32 old_len = *key_len;
 
-	memset(text, 'a', sizeof(text));
-	*key_len = 0;
-	refused(call(belt, request, argument), EINVAL, PROMISE("%s of no key", name));
-	*key = address(text);
-	*key_len = HASHBELT_KEY_MAX + 1;
-	refused(call(belt, request, argument), E2BIG,
-		PROMISE("%s of a key of 1025 bytes", name));
-	*key_len = ~0u;
-	refused(call(belt, request, argument), E2BIG,
-		PROMISE("%s of a key of 4 GiB less one byte", name));
-	*key_len = old_len;
+	test_key_len(name, request, argument, key, key_len);
 	*key = address(unmapped());
 	refused(call(belt, request, argument), EFAULT,
 		PROMISE("%s of a key that is not there", name));
-	*key = address((char *)before_hole(old_len) + 1);
+	*key = address((char *)before_hole(*key_len) + 1);
 	refused(call(belt, request, argument), EFAULT,
 		PROMISE("%s of a key cut off", name));
 	*key = old_key;

@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sys/epoll.h>
 
 #include "events.h"
 
@@ -124,22 +123,6 @@ static void test_rebound(void)
 
 /* poll(2) */
 
-static int poll_now(int fd)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN | POLLPRI };
-
-	if (poll(&pollfd, 1, 0) < 0)
-		bail_out("poll: %s", strerror(errno));
-	return pollfd.revents;
-}
-
-static int poll_for_good(void *arg)
-{
-	struct pollfd pollfd = { .fd = *(int *)arg, .events = POLLIN };
-
-	return poll(&pollfd, 1, -1) == 1 ? pollfd.revents : 255;
-}
-
 static void test_poll(void)
 {
 	int belt = named_belt("polled", 0), other = open_named("polled");
@@ -168,24 +151,6 @@ static void test_poll(void)
 }
 
 /* epoll(7) */
-
-static int new_epoll(int fd, __u32 events)
-{
-	struct epoll_event event = { .events = events };
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
-
-	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
-		bail_out("epoll: %s", strerror(errno));
-	return epoll;
-}
-
-/* What is ready: the events of the one descriptor, or 0. */
-static int epoll_now(int epoll)
-{
-	struct epoll_event event;
-
-	return epoll_wait(epoll, &event, 1, 0) == 1 ? (int)event.events : 0;
-}
 
 static void test_epoll(void)
 {

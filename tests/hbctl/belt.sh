@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
-# shellcheck disable=SC2154 # $temporary is tap.sh's
+# shellcheck disable=SC2154,SC2034 # $temporary and $status are tap.sh's
 #
 # belt.sh - sourced after tap.sh by the tests that work on belts, as root.
 #
@@ -55,13 +55,17 @@ valid() {
 		awk -f "$(dirname "$0")/json.awk" "$temporary/out" 2>&1)"
 }
 
-# at_last COMMAND... - wait for what comes without being waited for; not forever.
-at_last() {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || return 1
-		sleep 0.01
+# asleep PID - it is in an ioctl, which has number 16.
+asleep() {
+	grep -q '^16 ' "/proc/$1/syscall" 2>/dev/null
+}
+
+# end PID... - when this returns each has ended, or was made to; sets status.
+end() {
+	for pid; do
+		at_last is_gone "$pid" || kill -KILL "$pid"
+		status=0
+		wait "$pid" || status=$?
 	done
 }
 

@@ -54,16 +54,8 @@ arrives() {
 
 # ends NAME STATUS ERR - the one in the background does, or is made to.
 ends() {
-	at_last gone || kill -KILL "$follower"
-	status=0
-	wait "$follower" || status=$?
+	end "$follower"
 	result "$1" "$(judge_status "$2"; judge_error "$3")"
-}
-
-# Whether the one in the background has ended, or waits only to be asked about.
-# shellcheck disable=SC2317 # called by at_last
-gone() {
-	! kill -0 "$follower" 2>/dev/null || grep -q '^State:.Z' "/proc/$follower/status" 2>/dev/null
 }
 
 # holds_all FIELD NUMBER... - prints what is there if it is something else.

@@ -35,12 +35,6 @@ begin() {
 	last=$!
 }
 
-# Whether it sleeps in an ioctl.
-# shellcheck disable=SC2317 # called by at_last
-asleep() {
-	grep -q '^16 ' "/proc/$1/syscall"
-}
-
 # Whether so many of the processes in $pids do.
 # shellcheck disable=SC2317 # called by at_last
 waiting() {
@@ -55,24 +49,9 @@ lines() {
 	[ -e "$1" ] && [ "$(wc -l <"$1")" = "$2" ]
 }
 
-# Whether a process has ended, or waits only to be asked about.
-# shellcheck disable=SC2317 # called by at_last
-gone() {
-	! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
-}
-
-# end PID... - each of them has ended when this returns.
-end() {
-	for pid; do
-		at_last gone "$pid" || kill -KILL "$pid"
-	done
-}
-
 # ends NAME PID OUTPUT STATUS OUT ERR - it does, and has printed OUT.
 ends() {
 	end "$2"
-	status=0
-	wait "$2" || status=$?
 	cp "$temporary/$3.out" "$temporary/out"
 	cp "$temporary/$3.err" "$temporary/err"
 	want "$5"
@@ -138,7 +117,6 @@ waiter=$last
 at_last asleep "$waiter"
 on put k filled
 end "$waiter"
-wait "$waiter"
 printf filled >"$temporary/wanted"
 cp "$temporary/a.out" "$temporary/out"
 result 'who waits has what is put' "$(same)"
@@ -274,7 +252,6 @@ result 'ninety-nine wait for one' "$(at_last waiting 99 || echo 'they do not')"
 touch "$go"
 # shellcheck disable=SC2086 # words
 end $pids
-wait
 cat "$temporary"/many.* | sort | uniq -c | sed 's/^ *//' >"$temporary/out"
 echo '100 once' >"$temporary/wanted"
 result 'a hundred at once have the value' "$(same)"
@@ -322,7 +299,6 @@ result 'who takes longer than his lease loses the right' \
 	"$(at_last lines "$log" 2 || cat "$log")"
 touch "$go"
 end "$first" "$second"
-wait "$first" "$second"
 sort "$temporary/first.out" "$temporary/second.out" >"$temporary/out"
 printf '%s\n' first second >"$temporary/wanted"
 result 'but has his value all the same' "$(same)"

@@ -11,13 +11,8 @@ set -u
 plan 80
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
-
-# field NAME COMMAND... - a number of what that prints as JSON.
-field() {
-	field=$1
-	shift
-	"$@" --json | sed "s/.*\"$field\":\([0-9]*\).*/\1/"
-}
+# shellcheck source=tests/hbctl/locks.sh
+. "$(dirname "$0")/locks.sh"
 
 # tokens NAME STATUS OUT ERR COMMAND... - as is, with T for each token.
 tokens() {
@@ -30,44 +25,6 @@ tokens() {
 		judge_error "$error_pattern")"
 }
 
-# later NAME COMMAND... - run that in the background; its pid is $pid, and its output,
-# messages and status are in files of that name.
-later() {
-	later=$temporary/$1
-	shift
-	rm -f "$later.status"
-	(
-		"$@" >"$later.out" 2>"$later.err" </dev/null &
-		echo $! >"$later.pid"
-		wait $!
-		echo $? >"$later.status"
-	) &
-	at_last test -s "$later.pid"
-	pid=$(cat "$later.pid")
-	rm "$later.pid"
-}
-
-# ended NAME WANTED STATUS OUT ERR - what ran in the background has ended so.
-ended() {
-	at_last test -s "$temporary/$2.status"
-	cp "$temporary/$2.out" "$temporary/out"
-	cp "$temporary/$2.err" "$temporary/err"
-	status=$(cat "$temporary/$2.status")
-	want "$4"
-	result "$1" "$(judge_status "$3"; same; judge_error "$5")"
-}
-
-# has_ended NAME
-has_ended() {
-	[ -s "$temporary/$1.status" ]
-}
-
-# shellcheck disable=SC2317 # called by at_last
-# is_waiting PID - it is in an ioctl, which has number 16.
-is_waiting() {
-	grep -q '^16 ' "/proc/$1/syscall" 2>/dev/null
-}
-
 # is_held NAME OWNER - as far as the list knows.
 is_held() {
 	hbctl locks --owner "$2" --json | grep -q "\"key\":\"$1\""
@@ -75,11 +32,6 @@ is_held() {
 
 is_free() {
 	! hbctl locks --json | grep -q "\"key\":\"$1\""
-}
-
-# A process that nobody has waited for yet is there still, and does nothing.
-is_gone() {
-	! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
 # advance_until D COMMAND... - move the time of the locks until that is so.
@@ -214,13 +166,13 @@ chmod "$mode" /dev/hashbelt
 hbctl lock x --owner a --ttl 1h >/dev/null
 is 'no wait is no wait' 1 '' "lock 'x' is held by 'a', *" hbctl lock x --owner b --wait 0
 later b hbctl lock x --owner b --wait 5s
-at_last is_waiting "$pid"
+at_last asleep "$pid"
 hbctl -b locks advance 6s
 ended 'who waits in vain is told' b 1 '' \
 	"lock 'x' is still held by 'a', for 6s now and 59m54s more"
 for owner in b c d; do
 	later $owner hbctl lock x --owner $owner --ttl 30s --wait forever
-	at_last is_waiting "$pid"
+	at_last asleep "$pid"
 done
 hbctl unlock x --owner a
 at_last has_ended b
@@ -236,7 +188,7 @@ result 'with larger tokens' "$(
 	sort -n -u "$temporary/order" | cmp - "$temporary/order" 2>&1)"
 for number in 1 15; do # SIGHUP, SIGTERM
 	later b hbctl lock x --owner b --wait forever
-	at_last is_waiting "$pid"
+	at_last asleep "$pid"
 	kill -$number "$pid"
 	ended "signal $number ends a wait" b $((128 + number)) '' "interrupted while waiting for lock 'x'"
 done
@@ -244,37 +196,11 @@ hbctl unlock x --owner d
 result 'and he does not get the lock' "$(is_free x || hbctl locks)"
 
 # A command. Its lease is belt time, which stands still.
-# shellcheck disable=SC2016 # for the command's shell
 tokens 'a bound lock' 0 \
 	'{"key":"x","owner":"a","token":T,"ttl_ms":60000,"held_ms":0,"bound":true}' '' \
 	hbctl lock x --owner a -- hbctl locks --json
-# shellcheck disable=SC2016
-run hbctl lock x --owner a -- sh -c \
-	'echo "$HASHBELT_LOCK_TOKEN $*"; hbctl locks --json' sh 1 -2 --json
-result 'the command is told the token' "$(
-	read -r token words <"$temporary/out"
-	[ "$words" = '1 -2 --json' ] || echo "arguments: $words"
-	grep -q "\"owner\":\"a\",\"token\":$token," "$temporary/out" || cat "$temporary/out"
-	judge_status 0
-	judge_error '')"
-is 'the lock is given back' 0 '' '' hbctl locks
-is 'the status is that of the command' 7 '' '' hbctl lock x -- sh -c 'exit 7'
-# shellcheck disable=SC2016
-is 'a signal is a status' 137 '' '' hbctl lock x -- sh -c 'kill -9 $$'
-is 'there is no such command' 127 '' "cannot run '/nonexistent': No such file *" \
-	hbctl lock x -- /nonexistent
-is 'no command at all' 126 '' "cannot run '/': Permission denied" hbctl lock x -- /
-is 'the lock is given back all the same' 0 '' '' hbctl locks
+check_command hbctl 'hbctl locks'
 is 'a name with a dash' 0 ran '' hbctl lock -- -x -- echo ran
-echo words >"$temporary/words"
-input=$temporary/words
-is 'the command has our stdin' 0 words '' hbctl lock x -- cat
-input=/dev/null
-hbctl lock y --owner a >/dev/null
-is 'without the lock it is not run' 1 '' "lock 'y' is held by 'a', *" \
-	hbctl lock y -- touch "$temporary/run"
-result 'indeed not' "$([ ! -e "$temporary/run" ] || echo 'it was')"
-hbctl unlock y --owner a
 # shellcheck disable=SC2016
 later holder hbctl lock x --owner a -- sh -c \
 	'trap "exit 8" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/ready"
@@ -286,7 +212,7 @@ later holder hbctl lock x --owner a -- \
 	sh -c 'echo $$ >"$0"; exec sleep 1000' "$temporary/child"
 at_last test -s "$temporary/child"
 later waiter hbctl lock x --owner b --wait forever -- echo mine
-at_last is_waiting "$pid"
+at_last asleep "$pid"
 kill -s HUP "$(cat "$temporary/child")"
 rm "$temporary/child"
 ended 'the command has died of a signal' holder 129 '' ''
@@ -299,7 +225,7 @@ later holder hbctl lock x --owner a --ttl 1d -- \
 at_last test -s "$temporary/child"
 killed=$pid
 later waiter hbctl lock x --owner b --wait forever
-at_last is_waiting "$pid"
+at_last asleep "$pid"
 kill -s KILL "$killed"
 at_last has_ended waiter
 result 'the lock of who was killed goes to who waits' "$(is_held x b || hbctl locks)"
@@ -329,7 +255,7 @@ ended 'a lock that is lost ends the command' holder 143 '' \
 later holder hbctl lock x --owner a --ttl 900ms -- sleep 1000
 at_last is_held x a
 later waiter hbctl lock x --owner thief --wait forever
-at_last is_waiting "$pid"
+at_last asleep "$pid"
 hbctl release --owner a >/dev/null
 ended 'a lock that another has got ends the command' holder 143 '' \
 	"lock 'x' is lost (another has it): *"
@@ -356,29 +282,8 @@ hbctl destroy gone
 ended 'a belt that is destroyed ends the command' holder 143 '' \
 	"lock 'x' is lost (its belt was destroyed): *"
 
-# Many at once. The counter is a plain file: who reads it before another has written
-# loses what that one has counted.
-echo 0 >"$temporary/counter"
-: >"$temporary/order"
-# shellcheck disable=SC2016
-count_up='read -r n <"$0/counter"; echo $((n + 1)) >"$0/counter"
-	echo "$HASHBELT_LOCK_TOKEN" >>"$0/order"'
-children=
-for _ in 1 2 3 4 5; do
-	(
-		for _ in 1 2 3 4 5 6 7 8 9 10; do
-			hbctl lock counter --wait forever -- sh -c "$count_up" "$temporary" ||
-				echo "status $?"
-		done
-	) >>"$temporary/wrong" 2>&1 &
-	children="$children $!"
-done
-# shellcheck disable=SC2086 # a list
-wait $children
-result 'all had their turn' "$(cat "$temporary/wrong")"
-result 'no count is lost' "$(grep -v '^50$' "$temporary/counter")"
-result 'tokens grow in the order of the grants' "$(sort -n -u "$temporary/order" |
-	cmp - "$temporary/order" 2>&1)"
+# Many at once
+count_up '' 5 10 hbctl lock counter --wait forever --
 
 # A store
 is 'this hbctl knows no stores' 3 '' '--store: this hbctl was built without libpq: *' \

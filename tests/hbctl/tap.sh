@@ -61,6 +61,22 @@ result() {
 	fi
 }
 
+# at_last COMMAND... - wait for what comes without being waited for; not forever.
+at_last() {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		[ $tries -lt 3000 ] || return 1
+		sleep 0.01
+	done
+}
+
+# is_gone PID - it has ended. One that nobody has waited for yet is there still, and does
+# nothing.
+is_gone() {
+	! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
+}
+
 # run COMMAND... - sets status, and stdout and stderr in files.
 run() {
 	status=0

@@ -21,19 +21,10 @@ begin() {
 	at_last holds requests 1 || echo "Bail out! nothing waits"
 }
 
-# Whether the one in the background has ended, or waits only to be asked about.
-# shellcheck disable=SC2317 # called by at_last
-gone() {
-	! kill -0 "$waiter" 2>/dev/null ||
-		grep -q '^State:.Z' "/proc/$waiter/status" 2>/dev/null
-}
-
 # ends NAME STATUS OUT ERR - it does, and has printed OUT; without a newline at the end
 # if OUT has none.
 ends() {
-	at_last gone || kill -KILL "$waiter"
-	status=0
-	wait "$waiter" || status=$?
+	end "$waiter"
 	cp "$temporary/waited" "$temporary/out"
 	cp "$temporary/waited.err" "$temporary/err"
 	printf '%s' "$3" >"$temporary/wanted"
@@ -42,7 +33,7 @@ ends() {
 
 # goes_on NAME - it waits as before.
 goes_on() {
-	result "$1" "$(gone && echo 'it has ended'; holds requests 1 || on info --json)"
+	result "$1" "$(is_gone "$waiter" && echo 'it has ended'; holds requests 1 || on info --json)"
 }
 
 # counts FIELD NUMBER - whether stat says so.
@@ -98,7 +89,7 @@ ends 'the last one of sixteen' 0 "16${tab}last
 " ''
 begin a --json
 on put a 5 --flags 3
-at_last gone
+at_last is_gone "$waiter"
 normalize "$temporary/waited"
 ends 'JSON of what was put' 0 \
 	'{"key":"a","version":N,"flags":3,"ttl_ms":60000,"value_len":1,"value":"5"}
@@ -227,14 +218,14 @@ belt counted
 for key in a b c; do
 	begin $key
 	on put $key 1
-	at_last gone
+	at_last is_gone "$waiter"
 done
 begin d
 on complete d >/dev/null
-at_last gone
+at_last is_gone "$waiter"
 begin e --timeout 1h
 on advance 2h
-at_last gone
+at_last is_gone "$waiter"
 like 'stat: requests' 0 '*
 requests: 5
 completed: 4

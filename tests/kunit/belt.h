@@ -5,6 +5,7 @@
 
 #include <kunit/test.h>
 #include <linux/kthread.h>
+#include <linux/prandom.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
@@ -12,6 +13,50 @@
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define SEC	((u64)NSEC_PER_SEC)
+
+#define TTL		(240 * SEC)
+#define INTERVAL	(60 * SEC)
+
+/*
+ * A belt that stands still: unless @config says otherwise, of TTL in 5 buckets, so with
+ * INTERVAL between them.
+ */
+static inline struct hashbelt_belt *still_belt(struct kunit *test, struct hashbelt_config config)
+{
+	struct hashbelt_belt *belt;
+
+	config.ttl = config.ttl ?: TTL;
+	config.buckets = config.buckets ?: 5;
+	belt = hashbelt_create(&config);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(belt));
+	hashbelt_halt(belt);
+	return belt;
+}
+
+/* For suites whose cases have one belt each, test->priv */
+
+static inline int one_belt_init(struct kunit *test)
+{
+	return hb_core_init();
+}
+
+/* That all memory has been given back is for hb_memory_exit() to say. */
+static inline void one_belt_exit(struct kunit *test)
+{
+	if (test->priv)
+		hashbelt_destroy(test->priv);
+	hb_core_exit();
+}
+
+static inline struct hashbelt_belt *one_belt(struct kunit *test, struct hashbelt_config config)
+{
+	struct hashbelt_belt *belt = still_belt(test, config);
+
+	test->priv = belt;
+	return belt;
+}
+
+/* Entries */
 
 static inline int put_bytes(struct hashbelt_belt *belt, const void *key, u32 key_len,
 			    const void *value, u32 value_len, struct hashbelt_item *item)
@@ -114,6 +159,48 @@ static inline struct hashbelt_info info_of(struct hashbelt_belt *belt)
 static inline void move_time_only(struct hashbelt_belt *belt, u64 by)
 {
 	hb_clock_advance(&belt->clock, by);
+}
+
+/* Puts a thousand keys, each for a random time; says when that will be over. */
+static inline void put_thousand(struct kunit *test, struct hashbelt_belt *belt,
+				struct rnd_state *rnd, u64 *deadlines)
+{
+	unsigned int key;
+
+	for (key = 0; key < 1000; key++) {
+		u64 ttl = 1 + prandom_u32_state(rnd) % 2000000;
+
+		deadlines[key] = hashbelt_now(belt) + ttl * MS;
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, ttl), 0);
+	}
+}
+
+/* As the worker does: sleep until the alarm, and look. */
+static inline int advance_to_alarm(struct hashbelt_belt *belt)
+{
+	return hashbelt_advance(belt, belt->clock.wake - hashbelt_now(belt));
+}
+
+/* Ends entries in one of four ways, where @clears one of all; false: @way is another. */
+static inline bool end_some(struct hashbelt_belt *belt, unsigned int key, u32 way, bool clears)
+{
+	switch (way) {
+	case 0:
+		take_out(belt, key);
+		return true;
+	case 1:
+		hashbelt_expire(belt, &key, sizeof(key));
+		return true;
+	case 2:
+		if (clears)
+			hashbelt_clear(belt);
+		return true;
+	case 3:
+		hashbelt_advance(belt, SEC);
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Until the worker has done what it was asked for, and what has left is free. */

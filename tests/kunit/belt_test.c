@@ -6,7 +6,6 @@
  * belt's files are included so that a test can take the worker's single steps.
  */
 #include <kunit/test.h>
-#include <linux/prandom.h>
 
 #include "hashbelt_belt.c"
 #include "hashbelt_worker.c"
@@ -78,18 +77,20 @@ static void fixture_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), 0ULL);
 }
 
-/* A belt that stands still: 240 s in 5 buckets, an interval of 60 s. */
-static struct hashbelt_belt *make(struct kunit *test, u32 policy)
+static struct hashbelt_belt *make_with(struct kunit *test, u32 policy, u32 buckets)
 {
 	struct fixture *f = test->priv;
 
-	f->belt = hashbelt_create(&(struct hashbelt_config){
-		.ttl = 240 * SEC, .buckets = 5, .policy = policy,
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.policy = policy, .buckets = buckets,
 		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f,
 	});
-	KUNIT_ASSERT_FALSE(test, IS_ERR(f->belt));
-	hashbelt_halt(f->belt);
 	return f->belt;
+}
+
+static struct hashbelt_belt *make(struct kunit *test, u32 policy)
+{
+	return make_with(test, policy, 0);
 }
 
 /* 1 */
@@ -140,17 +141,10 @@ static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test
 static void exact_reads_and_timely_handlers(struct kunit *test, u32 buckets)
 {
 	enum { KEYS = 200, ROUNDS = 4000 };
+	struct hashbelt_belt *belt = make_with(test, 0, buckets);
 	struct fixture *f = test->priv;
 	unsigned int round, key, lives = 0;
-	struct hashbelt_belt *belt;
 
-	f->belt = hashbelt_create(&(struct hashbelt_config){
-		.ttl = 240 * SEC, .buckets = buckets,
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f,
-	});
-	KUNIT_ASSERT_FALSE(test, IS_ERR(f->belt));
-	belt = f->belt;
-	hashbelt_halt(belt);
 	for (round = 0; round < ROUNDS; round++) {
 		u64 ttl = 1 + prandom_u32_state(&f->rnd) % (round % 7 ? 240000 : 90000000);
 		u64 now = hashbelt_now(belt);
@@ -215,18 +209,9 @@ static void the_handler_runs_once_and_at_most_an_interval_late(struct kunit *tes
 	struct fixture *f = test->priv;
 	unsigned int key;
 
-	for (key = 0; key < 1000; key++) {
-		u64 ttl = 1 + prandom_u32_state(&f->rnd) % 2000000;
-
-		f->deadlines[key] = hashbelt_now(belt) + ttl * MS;
-		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, ttl), 0);
-	}
-	/* As the worker does: sleep until the alarm, and look. */
-	while (belt->clock.wake != HB_NEVER) {
-		u64 now = hashbelt_now(belt);
-
-		KUNIT_ASSERT_EQ(test, 0, hashbelt_advance(belt, belt->clock.wake - now));
-	}
+	put_thousand(test, belt, &f->rnd, f->deadlines);
+	while (belt->clock.wake != HB_NEVER)
+		KUNIT_ASSERT_EQ(test, advance_to_alarm(belt), 0);
 	for (key = 0; key < 1000; key++)
 		KUNIT_ASSERT_EQ(test, f->expired_of[key], 1u);
 	KUNIT_EXPECT_LE(test, f->lateness, 60 * SEC);
@@ -773,23 +758,8 @@ static void counters_equal_what_is_there(struct kunit *test)
 	for (i = 0; i < 20000; i++) {
 		unsigned int key = prandom_u32_state(&f->rnd) % 500;
 
-		switch (prandom_u32_state(&f->rnd) % 8) {
-		case 0:
-			take_out(belt, key);
-			break;
-		case 1:
-			hashbelt_expire(belt, &key, sizeof(key));
-			break;
-		case 2:
-			if (i % 50 == 0)
-				hashbelt_clear(belt);
-			break;
-		case 3:
-			hashbelt_advance(belt, SEC);
-			break;
-		default:
+		if (!end_some(belt, key, prandom_u32_state(&f->rnd) % 8, i % 50 == 0))
 			put(belt, key);
-		}
 	}
 	hashbelt_clear(belt);
 	flush_work(&belt->work);

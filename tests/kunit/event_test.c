@@ -4,42 +4,16 @@
 
 #include "belt.h"
 
-static struct hashbelt_belt *make(struct kunit *test, struct hashbelt_config config)
-{
-	struct hashbelt_belt *belt;
-
-	config.ttl = 240 * SEC;
-	config.buckets = 5;
-	belt = hashbelt_create(&config);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(belt));
-	hashbelt_halt(belt);
-	test->priv = belt;
-	return belt;
-}
-
 static struct hashbelt_belt *make_notifying(struct kunit *test, u32 reasons)
 {
-	return make(test, (struct hashbelt_config){
+	return one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY, .reasons = reasons,
 	});
 }
 
 static struct hashbelt_belt *make_reinserting(struct kunit *test)
 {
-	return make(test, (struct hashbelt_config){ .handler = HASHBELT_REINSERT });
-}
-
-static int event_init(struct kunit *test)
-{
-	return hb_core_init();
-}
-
-/* That all memory has been given back is for hb_memory_exit() to say. */
-static void event_exit(struct kunit *test)
-{
-	if (test->priv)
-		hashbelt_destroy(test->priv);
-	hb_core_exit();
+	return one_belt(test, (struct hashbelt_config){ .handler = HASHBELT_REINSERT });
 }
 
 /* Takes one event and settles it; the record says 0 if there is none. */
@@ -239,7 +213,7 @@ static void events_of_a_key_come_in_their_order(struct kunit *test)
 
 static void a_full_queue_drops_the_oldest_and_says_so(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY, .max_events = 10,
 	});
 	struct hashbelt_event event;
@@ -409,8 +383,8 @@ static struct kunit_case event_test_cases[] = {
 
 static struct kunit_suite event_suite = {
 	.name = "hashbelt_event",
-	.init = event_init,
-	.exit = event_exit,
+	.init = one_belt_init,
+	.exit = one_belt_exit,
 	.test_cases = event_test_cases,
 };
 

@@ -5,27 +5,13 @@
  * included so that a test can be the system that is short of memory.
  */
 #include <kunit/test.h>
-#include <linux/prandom.h>
 
 #include "hashbelt_limit.c"
 #include "belt.h"
 
-static struct hashbelt_belt *make(struct kunit *test, struct hashbelt_config config)
-{
-	struct hashbelt_belt *belt;
-
-	config.ttl = config.ttl ?: 240 * SEC;
-	config.buckets = config.buckets ?: 5;
-	belt = hashbelt_create(&config);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(belt));
-	hashbelt_halt(belt);
-	test->priv = belt;
-	return belt;
-}
-
 static struct hashbelt_belt *make_full(struct kunit *test, u32 policy, unsigned int entries)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.policy = policy, .max_entries = entries,
 	});
 	unsigned int key;
@@ -33,19 +19,6 @@ static struct hashbelt_belt *make_full(struct kunit *test, u32 policy, unsigned 
 	for (key = 0; key < entries; key++)
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
 	return belt;
-}
-
-static int limit_init(struct kunit *test)
-{
-	return hb_core_init();
-}
-
-/* That all memory has been given back is for hb_memory_exit() to say. */
-static void limit_exit(struct kunit *test)
-{
-	if (test->priv)
-		hashbelt_destroy(test->priv);
-	hb_core_exit();
 }
 
 /* The sum over what is there, counted by looking at each. */
@@ -117,7 +90,7 @@ static void change_something(struct hashbelt_belt *belt, u32 random)
 
 static void the_account_is_the_sum_over_what_is_there(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
 		.policy = HASHBELT_EVICT, .max_entries = 100, .max_events = 50,
 	});
@@ -132,19 +105,6 @@ static void the_account_is_the_sum_over_what_is_there(struct kunit *test)
 		struct stock stock;
 
 		switch (random % 16) {
-		case 0:
-			take_out(belt, key);
-			break;
-		case 1:
-			hashbelt_expire(belt, &key, sizeof(key));
-			break;
-		case 2:
-			if (i % 50 == 0)
-				hashbelt_clear(belt);
-			break;
-		case 3:
-			hashbelt_advance(belt, SEC);
-			break;
 		case 4:
 			move_time_only(belt, SEC);
 			break;
@@ -156,7 +116,8 @@ static void the_account_is_the_sum_over_what_is_there(struct kunit *test)
 				change_something(belt, prandom_u32_state(&rnd));
 			break;
 		default:
-			put_ttl(belt, key, 1 + random / 16 % 400000);
+			if (!end_some(belt, key, random % 16, i % 50 == 0))
+				put_ttl(belt, key, 1 + random / 16 % 400000);
 		}
 		if (i % 100)
 			continue;
@@ -216,7 +177,7 @@ KUNIT_ARRAY_PARAM(bucket, bucket_cases, bucket_case_name);
 static void the_nearest_to_its_deadline_goes_first(struct kunit *test)
 {
 	enum { ENTRIES = 16 };
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.policy = HASHBELT_EVICT, .max_entries = ENTRIES,
 		.buckets = *(const u32 *)test->param_value,
 	});
@@ -273,7 +234,7 @@ static void a_refresh_keeps_an_entry_from_going_first(struct kunit *test)
 
 static void what_cannot_fit_is_refused_and_costs_nobody_his_place(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.policy = HASHBELT_EVICT, .max_bytes = 10000,
 	});
 	unsigned int key;
@@ -297,7 +258,7 @@ static void what_cannot_fit_is_refused_and_costs_nobody_his_place(struct kunit *
 static void what_is_queued_counts_and_the_oldest_event_goes_last(struct kunit *test)
 {
 	struct hashbelt_config config = { .policy = HASHBELT_EVICT };
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY, .max_entries = 3,
 	});
 	unsigned int key;
@@ -322,7 +283,7 @@ static void what_is_queued_counts_and_the_oldest_event_goes_last(struct kunit *t
 
 static void what_lives_on_makes_no_room_by_expiring(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_REINSERT, .max_entries = 3,
 	});
 	unsigned int key;
@@ -362,7 +323,7 @@ static void an_account_has_a_limit_of_its_own(struct kunit *test)
 	int err = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, account);
-	belt = make(test, (struct hashbelt_config){ .account = account });
+	belt = one_belt(test, (struct hashbelt_config){ .account = account });
 	other = hashbelt_create(&(struct hashbelt_config){ });
 	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
 	hb_memory_account_limit(percpu_counter_sum(&account->used) + 8000);
@@ -384,7 +345,7 @@ static void an_account_has_a_limit_of_its_own(struct kunit *test)
 static void the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones(struct kunit *test)
 {
 	struct shrink_control control = { .nr_to_scan = 100 };
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){}), *late, *pinned;
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){}), *late, *pinned;
 	unsigned int key;
 
 	late = hashbelt_create(&(struct hashbelt_config){});
@@ -416,7 +377,7 @@ static void the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones(struct k
 
 static void pressure_takes_memory_from_a_belt_that_reports_it_too(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY,
 	});
 	u8 *value = kunit_kzalloc(test, 3000, GFP_KERNEL);
@@ -443,7 +404,7 @@ static void other_measures_lose_no_entry_and_keep_all_deadlines(struct kunit *te
 		{ SEC, 2 }, { 86400 * SEC, 2 }, { MS, 2 }, { 240 * SEC, 65536 },
 		{ HASHBELT_TTL_MAX_MS * MS, 3 }, { 10 * SEC, 500 },
 	};
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	unsigned int key, i;
 
 	for (key = 0; key < 3000; key++)
@@ -470,7 +431,7 @@ static void other_measures_lose_no_entry_and_keep_all_deadlines(struct kunit *te
 
 static void what_cannot_be_set_changes_nothing(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	u64 used = hb_memory_used();
 
 	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
@@ -519,7 +480,7 @@ static void a_miss_knows_why_where_that_is_not_long_ago(struct kunit *test)
 
 static void rotations_are_counted_across_measures(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	u64 before = stat_of(belt, HASHBELT_STAT_ROTATIONS);
 	unsigned int i;
 
@@ -555,8 +516,8 @@ static struct kunit_case limit_test_cases[] = {
 
 static struct kunit_suite limit_suite = {
 	.name = "hashbelt_limit",
-	.init = limit_init,
-	.exit = limit_exit,
+	.init = one_belt_init,
+	.exit = one_belt_exit,
 	.test_cases = limit_test_cases,
 };
 

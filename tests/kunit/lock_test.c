@@ -9,9 +9,8 @@
  */
 #include <kunit/test.h>
 #include <linux/log2.h>
-#include <linux/prandom.h>
 
-#include "belt.h"
+#include "fixture.h"
 
 static unsigned int comparisons;
 
@@ -24,80 +23,6 @@ static int counted_memcmp(const void *a, const void *b, size_t len)
 #define memcmp counted_memcmp
 #include "hashbelt_lock.c"
 #undef memcmp
-
-#define TTL	(240 * SEC)
-#define WAITERS	12
-
-struct fixture {
-	struct hashbelt_belt *belt;
-	struct hb_holder *holders[4];
-	struct waiter waiters[WAITERS];
-	unsigned int turn;
-	u64 besides;		/* memory of the empty belt itself */
-	u64 list[256];		/* a piece of a list */
-	struct rnd_state rnd;
-};
-
-static int lock_init(struct kunit *test)
-{
-	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
-
-	if (!f)
-		return -ENOMEM;
-	prandom_seed_state(&f->rnd, 20150517);
-	test->priv = f;
-	return hb_core_init();
-}
-
-static void drop_holder(struct fixture *f, unsigned int i)
-{
-	if (!f->holders[i])
-		return;
-	/* A case may have let it go already. */
-	if (!f->holders[i]->gone)
-		hashbelt_holder_leave(f->belt, f->holders[i]);
-	hashbelt_holder_put(f->holders[i]);
-	f->holders[i] = NULL;
-}
-
-/* That all memory has been given back is for hb_memory_exit() to say. */
-static void lock_exit(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-	unsigned int i;
-
-	if (f->belt) {
-		/* Nobody waits on, whatever a case has left. */
-		hashbelt_kill(f->belt);
-		for (i = 0; i < WAITERS; i++)
-			waiter_stop(&f->waiters[i]);
-		for (i = 0; i < ARRAY_SIZE(f->holders); i++)
-			drop_holder(f, i);
-		hashbelt_destroy(f->belt);
-	}
-	hb_core_exit();
-}
-
-/* A belt that stands still: 240 s in 5 buckets, an interval of 60 s. */
-static struct hashbelt_belt *make(struct kunit *test, struct hashbelt_config config)
-{
-	struct fixture *f = test->priv;
-	struct hashbelt_belt *belt;
-	unsigned int i;
-
-	config.ttl = TTL;
-	config.buckets = 5;
-	belt = hashbelt_create(&config);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(belt));
-	f->belt = belt;
-	hashbelt_halt(belt);
-	for (i = 0; i < ARRAY_SIZE(f->holders); i++) {
-		f->holders[i] = hashbelt_holder_new(belt);
-		KUNIT_ASSERT_NOT_NULL(test, f->holders[i]);
-	}
-	f->besides = memory_besides(belt);
-	return belt;
-}
 
 static struct hashbelt_belt *make_plain(struct kunit *test)
 {
@@ -119,18 +44,6 @@ static unsigned int evict_some(struct hashbelt_belt *belt, unsigned int most)
 	done = hb_evict(belt, HASHBELT_EVICTED, most);
 	set_policy(belt, HASHBELT_PINNED);
 	return done;
-}
-
-/* That the belt is empty, and everything that was in it is free. */
-static void expect_empty(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-
-	come_to_rest(f->belt);
-	check_books(test, f->belt);
-	KUNIT_EXPECT_EQ(test, hb_count_entries(f->belt), 0ULL);
-	KUNIT_EXPECT_EQ(test, memory_besides(f->belt), f->besides);
-	KUNIT_EXPECT_TRUE(test, list_empty(&f->belt->desk.sleepers));
 }
 
 /* Granting and giving back */
@@ -285,7 +198,7 @@ static void some_way_to_end_them(struct kunit *test, u32 random)
 
 	switch (random % 8) {
 	case 0:
-		hashbelt_advance(f->belt, TTL + 60 * SEC);
+		hashbelt_advance(f->belt, TTL + INTERVAL);
 		break;
 	case 1:
 		move_time_only(f->belt, TTL);
@@ -550,6 +463,7 @@ static void one_step(struct kunit *test, struct model *model, u32 op, u32 random
 /* A list of an owner's locks, or of all: the sum of the tokens, and how many. */
 static u64 list_all(struct kunit *test, char owner, u64 *count)
 {
+	static u64 list[256];	/* a piece of it */
 	struct hashbelt_locks locks = { .owner_len = !!owner };
 	struct fixture *f = test->priv;
 	u64 sum = 0, last = 0;
@@ -558,11 +472,10 @@ static u64 list_all(struct kunit *test, char owner, u64 *count)
 	*count = 0;
 	do {
 		/* Those of a chain come at once, those of an owner one by one. */
-		locks.size = owner ? 256 : sizeof(f->list);
-		KUNIT_ASSERT_EQ(test, hashbelt_locks(f->belt, &owner, &locks, f->list, &used),
-				0);
+		locks.size = owner ? 256 : sizeof(list);
+		KUNIT_ASSERT_EQ(test, hashbelt_locks(f->belt, &owner, &locks, list, &used), 0);
 		for (at = 0; at < used; ) {
-			struct hashbelt_lock_record *record = (void *)f->list + at;
+			struct hashbelt_lock_record *record = (void *)list + at;
 
 			if (owner)
 				KUNIT_ASSERT_GT(test, record->token, last);
@@ -895,7 +808,7 @@ static void by_eviction(struct fixture *f)
 
 static void by_the_drain(struct fixture *f)
 {
-	hashbelt_advance(f->belt, TTL + 60 * SEC);
+	hashbelt_advance(f->belt, TTL + INTERVAL);
 }
 
 static void by_the_end_of_the_lease(struct fixture *f)
@@ -1685,7 +1598,7 @@ static void bond_ends_by_expire(struct fixture *f)
 
 static void bond_ends_by_the_drain(struct fixture *f)
 {
-	hashbelt_advance(f->belt, TTL + 60 * SEC);
+	hashbelt_advance(f->belt, TTL + INTERVAL);
 }
 
 static void bond_ends_by_eviction(struct fixture *f)
@@ -1850,8 +1763,8 @@ static struct kunit_case lock_test_cases[] = {
 
 static struct kunit_suite lock_suite = {
 	.name = "hashbelt_lock",
-	.init = lock_init,
-	.exit = lock_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
 	.test_cases = lock_test_cases,
 };
 

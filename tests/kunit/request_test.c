@@ -7,111 +7,35 @@
  * between the steps in which a request is made and completed.
  */
 #include <kunit/test.h>
-#include <linux/prandom.h>
 
 #include "hashbelt_request.c"
-#include "belt.h"
+#include "fixture.h"
 
-#define TTL		(240 * SEC)
-#define INTERVAL	(60 * SEC)
-#define NO_KEY		(~0u)
+#define NO_KEY	(~0u)
 
-struct fixture {
-	struct hashbelt_belt *belt;
-	struct hb_holder *holders[4];
-	struct waiter waiters[4];
-	unsigned int turn;
-	u64 besides;		/* memory of the empty belt itself */
-	struct rnd_state rnd;
-	u64 deadlines[1000];	/* what a case knows of the keys */
+/**
+ * struct lives - what a case knows of the keys, and what the handler was told
+ * @deadlines:	of each key
+ * @over:	of each key: its grace time has ended, too
+ * @expired:	as the handler was told
+ * @wrong:	of them early, late, or with another deadline
+ */
+static struct lives {
+	u64 deadlines[1000];
 	bool over[1000];
-	unsigned int expired;	/* as the handler was told */
-	unsigned int wrong;	/* of them early, late, or with another deadline */
-};
+	unsigned int expired;
+	unsigned int wrong;
+} lives;
 
 static int request_init(struct kunit *test)
 {
-	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
-
-	if (!f)
-		return -ENOMEM;
-	prandom_seed_state(&f->rnd, 20150517);
-	test->priv = f;
-	return hb_core_init();
-}
-
-static void drop_holder(struct fixture *f, unsigned int i)
-{
-	if (!f->holders[i])
-		return;
-	/* A case may have let it go already. */
-	if (!f->holders[i]->gone)
-		hashbelt_holder_leave(f->belt, f->holders[i]);
-	hashbelt_holder_put(f->holders[i]);
-	f->holders[i] = NULL;
-}
-
-static void drop_all(struct fixture *f)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(f->waiters); i++)
-		waiter_stop(&f->waiters[i]);
-	for (i = 0; i < ARRAY_SIZE(f->holders); i++)
-		drop_holder(f, i);
-	hashbelt_destroy(f->belt);
-	f->belt = NULL;
-}
-
-/* That all memory has been given back is for hb_memory_exit() to say. */
-static void request_exit(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-
-	if (f->belt) {
-		/* Nobody waits on, whatever a case has left. */
-		hashbelt_kill(f->belt);
-		drop_all(f);
-	}
-	hb_core_exit();
-}
-
-/* A belt that stands still: 240 s in 5 buckets, an interval of 60 s. */
-static struct hashbelt_belt *make(struct kunit *test, struct hashbelt_config config)
-{
-	struct fixture *f = test->priv;
-	struct hashbelt_belt *belt;
-	unsigned int i;
-
-	config.ttl = config.ttl ?: TTL;
-	config.buckets = config.buckets ?: 5;
-	belt = hashbelt_create(&config);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(belt));
-	f->belt = belt;
-	hashbelt_halt(belt);
-	for (i = 0; i < ARRAY_SIZE(f->holders); i++) {
-		f->holders[i] = hashbelt_holder_new(belt);
-		KUNIT_ASSERT_NOT_NULL(test, f->holders[i]);
-	}
-	f->besides = memory_besides(belt);
-	return belt;
+	memset(&lives, 0, sizeof(lives));
+	return fixture_init(test);
 }
 
 static struct hashbelt_belt *make_plain(struct kunit *test)
 {
 	return make(test, (struct hashbelt_config){});
-}
-
-/* That the belt is empty, and everything that was in it is free. */
-static void expect_empty(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-
-	come_to_rest(f->belt);
-	check_books(test, f->belt);
-	KUNIT_EXPECT_EQ(test, hb_count_entries(f->belt), 0ULL);
-	KUNIT_EXPECT_EQ(test, memory_besides(f->belt), f->besides);
-	KUNIT_EXPECT_TRUE(test, list_empty(&f->belt->desk.sleepers));
 }
 
 /* Requests */
@@ -1407,24 +1331,22 @@ static bool is_stale(struct hashbelt_belt *belt, unsigned int key)
 static void on_event(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		     const struct hashbelt_event *event, void *arg)
 {
-	struct fixture *f = arg;
 	unsigned int key;
 	u64 due;
 
 	if (event->reason != HASHBELT_EXPIRED || event->kind != HASHBELT_ENTRY)
 		return;
 	memcpy(&key, entry->data, sizeof(key));
-	due = f->deadlines[key] + belt->grace;
-	f->wrong += event->deadline_ns != f->deadlines[key] || event->handed_ns < due ||
+	due = lives.deadlines[key] + belt->grace;
+	lives.wrong += event->deadline_ns != lives.deadlines[key] || event->handed_ns < due ||
 		    event->handed_ns > due + INTERVAL;
-	f->expired++;
+	lives.expired++;
 }
 
 static struct hashbelt_belt *make_graceful(struct kunit *test, u64 grace)
 {
 	struct hashbelt_config config = {
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = test->priv,
-		.grace = grace,
+		.handler = HASHBELT_NOTIFY, .event = on_event, .grace = grace,
 	};
 
 	return make(test, config);
@@ -1467,24 +1389,15 @@ static void the_handler_runs_after_the_grace_and_at_most_an_interval_late(struct
 {
 	struct hashbelt_belt *belt = make_graceful(test, 100 * SEC + 12345 * MS);
 	struct fixture *f = test->priv;
-	unsigned int key;
 
-	for (key = 0; key < 1000; key++) {
-		u64 ttl = 1 + prandom_u32_state(&f->rnd) % 2000000;
-
-		f->deadlines[key] = hashbelt_now(belt) + ttl * MS;
-		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, ttl), 0);
-	}
-	/* As the worker does: sleep until the alarm, and look. */
+	put_thousand(test, belt, &f->rnd, lives.deadlines);
 	while (belt->clock.wake != HB_NEVER) {
-		u64 now = hashbelt_now(belt);
-
-		KUNIT_ASSERT_EQ(test, 0, hashbelt_advance(belt, belt->clock.wake - now));
+		KUNIT_ASSERT_EQ(test, advance_to_alarm(belt), 0);
 		/* Some are sealed on the way. */
 		has(belt, prandom_u32_state(&f->rnd) % 1000);
 	}
-	KUNIT_EXPECT_EQ(test, f->expired, 1000u);
-	KUNIT_EXPECT_EQ(test, f->wrong, 0u);
+	KUNIT_EXPECT_EQ(test, lives.expired, 1000u);
+	KUNIT_EXPECT_EQ(test, lives.wrong, 0u);
 	expect_empty(test);
 }
 
@@ -1493,7 +1406,6 @@ static void a_sealed_entry_is_not_drained_early(struct kunit *test)
 {
 	static const u64 graces[] = { 1000, 60000, 61000, 120000, 600000, 86400000 };
 	struct hashbelt_belt *belt = make_graceful(test, SEC);
-	struct fixture *f = test->priv;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(graces); i++) {
@@ -1504,21 +1416,21 @@ static void a_sealed_entry_is_not_drained_early(struct kunit *test)
 		/* Onto the border of a bucket, and then off it. */
 		now = hashbelt_now(belt);
 		hashbelt_advance(belt, INTERVAL - now % INTERVAL + (i % 2 ? 7 * MS : 0));
-		f->deadlines[1] = hashbelt_now(belt) + 120 * SEC;
+		lives.deadlines[1] = hashbelt_now(belt) + 120 * SEC;
 		put_ttl(belt, 1, 120000);
 		hashbelt_advance(belt, 120 * SEC);
 		KUNIT_EXPECT_FALSE(test, has(belt, 1));
 		for (now = 0; now < grace - HB_GRAIN; now += min(grace - HB_GRAIN - now,
 								 INTERVAL / 2)) {
-			KUNIT_ASSERT_EQ(test, f->expired, i);
+			KUNIT_ASSERT_EQ(test, lives.expired, i);
 			KUNIT_ASSERT_TRUE(test, is_stale(belt, 1));
 			hashbelt_advance(belt, min(grace - HB_GRAIN - now, INTERVAL / 2));
 		}
 		KUNIT_EXPECT_TRUE(test, is_stale(belt, 1));
-		KUNIT_EXPECT_EQ(test, f->expired, i);
+		KUNIT_EXPECT_EQ(test, lives.expired, i);
 		hashbelt_advance(belt, HB_GRAIN + INTERVAL);
-		KUNIT_EXPECT_EQ(test, f->expired, i + 1);
-		KUNIT_EXPECT_EQ(test, f->wrong, 0u);
+		KUNIT_EXPECT_EQ(test, lives.expired, i + 1);
+		KUNIT_EXPECT_EQ(test, lives.wrong, 0u);
 	}
 	expect_empty(test);
 }
@@ -1528,7 +1440,6 @@ static void writers_find_an_entry_in_its_grace_time_expired(struct kunit *test)
 	struct hashbelt_belt *belt = make_graceful(test, 100 * SEC);
 	struct hashbelt_sum sum = { .by = 1, .value = 41 };
 	struct hashbelt_item item = { .how = HASHBELT_IF_PRESENT };
-	struct fixture *f = test->priv;
 	unsigned int key;
 
 	for (key = 1; key <= 5; key++)
@@ -1546,7 +1457,7 @@ static void writers_find_an_entry_in_its_grace_time_expired(struct kunit *test)
 	put(belt, 5);
 	flush_work(&belt->work);
 	/* Those that a writer came to were handed over before he did what he wanted. */
-	KUNIT_EXPECT_EQ(test, f->expired, 4u);
+	KUNIT_EXPECT_EQ(test, lives.expired, 4u);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 4ULL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_PUTS_REPLACED), 0ULL);
 	KUNIT_EXPECT_TRUE(test, has(belt, 5));
@@ -1574,12 +1485,11 @@ static void another_grace_time_loses_no_entry(struct kunit *test)
 		100 * SEC, 0, 1000 * SEC, 10 * SEC, HASHBELT_TTL_MAX_MS * MS, 30 * SEC, MS,
 	};
 	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
 	unsigned int key, step;
 	u64 grace = 0, now;
 
 	for (key = 0; key < 900; key++) {
-		f->deadlines[key] = hashbelt_now(belt) + (1 + key) * SEC;
+		lives.deadlines[key] = hashbelt_now(belt) + (1 + key) * SEC;
 		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1000 * (1 + key)), 0);
 	}
 	for (step = 0; step < 4 * ARRAY_SIZE(graces); step++) {
@@ -1591,13 +1501,13 @@ static void another_grace_time_loses_no_entry(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, info_of(belt).grace_ms, grace / MS);
 		for (now = 0; now < 2; now++) {
 			for (key = 0; key < 900; key++) {
-				u64 is = hashbelt_now(belt), end = f->deadlines[key];
+				u64 is = hashbelt_now(belt), end = lives.deadlines[key];
 
-				f->over[key] |= end + grace <= is;
+				lives.over[key] |= end + grace <= is;
 				KUNIT_ASSERT_EQ(test, has(belt, key), end > is);
 				if (end + grace <= is)
 					KUNIT_ASSERT_FALSE(test, is_stale(belt, key));
-				else if (!f->over[key])
+				else if (!lives.over[key])
 					KUNIT_ASSERT_TRUE(test, is_stale(belt, key));
 			}
 			if (!now)
@@ -1613,20 +1523,19 @@ static void another_grace_time_loses_no_entry(struct kunit *test)
 static void the_longest_life_and_grace_fit(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_graceful(test, HASHBELT_TTL_MAX_MS * MS);
-	struct fixture *f = test->priv;
 
-	f->deadlines[1] = hashbelt_now(belt) + HASHBELT_TTL_MAX_MS * MS;
+	lives.deadlines[1] = hashbelt_now(belt) + HASHBELT_TTL_MAX_MS * MS;
 	KUNIT_EXPECT_EQ(test, put_ttl(belt, 1, HASHBELT_TTL_MAX_MS), 0);
 	KUNIT_EXPECT_EQ(test, put_ttl(belt, 2, HASHBELT_TTL_NEVER), 0);
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, HASHBELT_TTL_MAX_MS * MS), 0);
 	KUNIT_EXPECT_FALSE(test, has(belt, 1));
 	KUNIT_EXPECT_TRUE(test, is_stale(belt, 1));
 	KUNIT_EXPECT_TRUE(test, has(belt, 2));
-	KUNIT_EXPECT_EQ(test, f->expired, 0u);
+	KUNIT_EXPECT_EQ(test, lives.expired, 0u);
 	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .grace = 0 },
 					   HASHBELT_SET_GRACE), 0);
 	hashbelt_advance(belt, INTERVAL);
-	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+	KUNIT_EXPECT_EQ(test, lives.expired, 1u);
 }
 
 static void only_entries_have_a_grace_time(struct kunit *test)
@@ -2050,7 +1959,7 @@ static struct kunit_case request_test_cases[] = {
 static struct kunit_suite request_suite = {
 	.name = "hashbelt_request",
 	.init = request_init,
-	.exit = request_exit,
+	.exit = fixture_exit,
 	.test_cases = request_test_cases,
 };
 

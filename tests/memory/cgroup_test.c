@@ -55,16 +55,6 @@ static bool make_group(void)
 	       (!mkdir(GROUP, 0755) || errno == EEXIST) && set_file("memory.max", text);
 }
 
-static int put_number(int belt, unsigned int number, __u32 len)
-{
-	struct hashbelt_item item = {
-		.key = address(&number), .key_len = sizeof(number),
-		.value = address(value), .value_len = len, .ttl_ms = HASHBELT_TTL_NEVER,
-	};
-
-	return call(belt, HASHBELT_IOC_PUT, &item);
-}
-
 static bool has_number(int belt, unsigned int number)
 {
 	struct hashbelt_item item = {
@@ -104,14 +94,15 @@ static int put_in_group(void *arg)
 	if (!set_file("cgroup.procs", "0"))
 		return 1;
 	while (putter->count < putter->most && !putter->err) {
-		putter->err = put_number(putter->belt, putter->count, putter->len);
+		putter->err = put_zeros(putter->belt, putter->count, putter->len,
+					HASHBELT_TTL_NEVER);
 		putter->count += !putter->err;
 	}
 	/* More than one, as a page of small ones is charged as a whole. */
 	for (; number < putter->count / 2; number++)
 		call(putter->belt, HASHBELT_IOC_REMOVE, &item);
 	usleep(200000);
-	putter->again = put_number(putter->belt, 0, putter->len);
+	putter->again = put_zeros(putter->belt, 0, putter->len, HASHBELT_TTL_NEVER);
 	return 0;
 }
 
@@ -139,7 +130,7 @@ static void test_limit(struct putter *putter, __u32 len, __u32 policy)
 	ok(!group_number("memory.events", "oom_kill"), "nobody is killed");
 	is_errno(putter->again, 0, "when some are removed there is room again");
 	ok(has_number(putter->belt, putter->count - 1) &&
-	   !put_number(putter->belt, putter->most + 1, len) &&
+	   !put_zeros(putter->belt, putter->most + 1, len, HASHBELT_TTL_NEVER) &&
 	   has_number(putter->belt, putter->most + 1), "others get and put all the time");
 	close(putter->belt);
 	ok(at_last(group_is_small, NULL), "when the belt is gone so is the charge");

@@ -14,21 +14,10 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/result.sh
+. "$here/../result.sh"
 out=$here/../../.cache/build/models
 limit=300	# seconds for a case
-count=0 failures=0
-
-# result STATUS DESCRIPTION LOG - one line of TAP.
-result() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		failures=$((failures + 1))
-		tail -n 20 "$3" | sed 's/^/# /'
-	fi
-}
 
 # search NAME MODEL FLAG... - look at all states; what comes out is left in
 # $out/NAME/log, and a trail if there is an error.
@@ -174,5 +163,4 @@ for suite; do
 		;;
 	esac
 done
-echo "1..$count"
-[ "$failures" = 0 ]
+finish

@@ -11,13 +11,8 @@ set -u
 plan 86
 # shellcheck source=tests/store/server.sh
 . "$(dirname "$0")/server.sh"
-
-# field NAME COMMAND... - a number of what that prints as JSON.
-field() {
-	field=$1
-	shift
-	"$@" --json | sed "s/.*\"$field\":\([0-9]*\).*/\1/"
-}
+# shellcheck source=tests/hbctl/locks.sh
+. "$(dirname "$0")/../hbctl/locks.sh"
 
 # token_of OWNER - of his only lock.
 token_of() {

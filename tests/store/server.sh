@@ -78,16 +78,6 @@ in_store() {
 	hbctl "$command" --store "$store" "$@"
 }
 
-# at_last COMMAND... - wait for what comes without being waited for; not forever.
-at_last() {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || return 1
-		sleep 0.01
-	done
-}
-
 # is_sql WANTED STATEMENT - whether the database says that.
 is_sql() {
 	[ "$(sql "$2")" = "$1" ]

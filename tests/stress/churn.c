@@ -17,18 +17,10 @@
  * leaves. On the other belt all settings change all the time; what it has to show
  * is that in the end everything is given back.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "client.h"
+#include "stress.h"
 
 #define BUFFER		65536
 #define ENTRIES_MAX	500
@@ -38,50 +30,18 @@
 static unsigned char *settled;		/* by sequence: how often */
 static uint64_t settled_max;
 static _Atomic uint64_t told_lost;
-static _Atomic int failures;
 static _Atomic int writers_left = WRITERS;
-static uint64_t seed = 1, operations = 100000;
+static uint64_t operations = 100000;
 
-static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
+static int nonblocking(int fd)
 {
-	va_list args;
-
-	if (atomic_fetch_add(&failures, 1) >= 10)
-		return;
-	va_start(args, format);
-	flockfile(stdout);
-	printf("# ");
-	vprintf(format, args);
-	putchar('\n');
-	funlockfile(stdout);
-	va_end(args);
-}
-
-/* xorshift64 (Marsaglia 2003). */
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-static uint64_t seed_of(unsigned int thread)
-{
-	return (seed * 2654435761u + thread) * 0x9e3779b97f4a7c15ull | 1;
-}
-
-static int open_belt(const char *name)
-{
-	int fd = hashbelt_open(NULL);
-	int err = fd < 0 ? fd : hashbelt_bind(fd, name);
-
-	if (err) {
-		wrong("cannot open %s: %s", name, strerror(-err));
-		exit(1);
-	}
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	return fd;
+}
+
+static int open_nonblocking(const char *name)
+{
+	return nonblocking(open_belt(name));
 }
 
 static void settle(uint64_t sequence)
@@ -117,7 +77,7 @@ static void *read_plainly(void *name)
 {
 	char *buffer = malloc(BUFFER);
 	struct hashbelt_info info = { 0 };
-	int fd = open_belt(name);
+	int fd = open_nonblocking(name);
 	uint64_t first;
 
 	while (atomic_load(&writers_left)) {
@@ -138,7 +98,7 @@ static void *read_and_leave(void *name)
 	char *buffer = malloc(BUFFER);
 	uint64_t random = seed_of(100), first, last;
 	const struct hashbelt_event *event;
-	int fd = open_belt(name), err;
+	int fd = open_nonblocking(name), err;
 	ssize_t len;
 
 	hashbelt_watch(fd, HASHBELT_WATCH_ACK);
@@ -166,7 +126,7 @@ static void *read_and_leave(void *name)
 				settle(event->sequence);
 		} else {
 			hashbelt_close(fd);
-			fd = open_belt(name);
+			fd = open_nonblocking(name);
 			hashbelt_watch(fd, HASHBELT_WATCH_ACK);
 		}
 	}
@@ -210,7 +170,7 @@ static void *write_all(void *arg)
 {
 	unsigned int thread = (uintptr_t)arg;
 	uint64_t random = seed_of(thread), i;
-	int ledger = open_belt("churn-ledger"), wild = open_belt("churn-wild");
+	int ledger = open_nonblocking("churn-ledger"), wild = open_nonblocking("churn-wild");
 
 	for (i = 0; i < operations; i++) {
 		operate(ledger, next_random(&random));
@@ -258,7 +218,7 @@ static void change_all(int fd, uint64_t random)
 /* Changes settings, moves time, and is the system that is short of memory. */
 static void *meddle(void *arg)
 {
-	int ledger = open_belt("churn-ledger"), wild = open_belt("churn-wild");
+	int ledger = open_nonblocking("churn-ledger"), wild = open_nonblocking("churn-wild");
 	int drop = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
 	uint64_t random = seed_of(200), round;
 
@@ -287,12 +247,6 @@ static void discard_all(int fd)
 	free(buffer);
 }
 
-static int report(int *number, int good, const char *promise)
-{
-	printf("%sok %d - %s\n", good ? "" : "not ", ++*number, promise);
-	return !good;
-}
-
 /* Everything is read; then the books are closed. */
 static int close_the_books(int fd)
 {
@@ -301,7 +255,7 @@ static int close_the_books(int fd)
 	unsigned int count = HASHBELT_STAT_COUNT;
 	char *buffer = malloc(BUFFER);
 	struct hashbelt_info info;
-	int number = 0, failed = 0;
+	int failed = 0;
 
 	hashbelt_halt(fd);
 	/* One more event, to tell what was lost last. */
@@ -317,35 +271,21 @@ static int close_the_books(int fd)
 	       info.sequence, counters[HASHBELT_STAT_EVENTS_LOST],
 	       counters[HASHBELT_STAT_EVENTS_RETURNED], counters[HASHBELT_STAT_EVICTED],
 	       counters[HASHBELT_STAT_PRESSURE]);
-	failed += report(&number, counters[HASHBELT_STAT_PUTS_NEW] +
+	failed += report(counters[HASHBELT_STAT_PUTS_NEW] +
 			 counters[HASHBELT_STAT_PUTS_REPLACED] == info.sequence + info.entries,
 			 "what was put is there or was an event");
-	failed += report(&number, once + counters[HASHBELT_STAT_EVENTS_LOST] == info.sequence,
+	failed += report(once + counters[HASHBELT_STAT_EVENTS_LOST] == info.sequence,
 			 "each event was settled once, or lost");
-	failed += report(&number, told_lost == counters[HASHBELT_STAT_EVENTS_LOST],
+	failed += report(told_lost == counters[HASHBELT_STAT_EVENTS_LOST],
 			 "what was lost was told");
-	failed += report(&number, counters[HASHBELT_STAT_EVICTED] &&
+	failed += report(counters[HASHBELT_STAT_EVICTED] &&
 			 counters[HASHBELT_STAT_PRESSURE] &&
 			 counters[HASHBELT_STAT_EVENTS_RETURNED],
 			 "all of this was put to the test");
-	failed += report(&number, !info.in_flight && !info.queued &&
+	failed += report(!info.in_flight && !info.queued &&
 			 info.used_entries == info.entries, "and nothing else counts");
 	free(buffer);
 	return failed;
-}
-
-/* Makes a belt; the descriptor is its. */
-static int make_belt(const char *name, const struct hashbelt_settings *settings)
-{
-	int fd = hashbelt_open(NULL);
-	int err = fd < 0 ? fd : hashbelt_create(fd, name, settings);
-
-	if (!err) {
-		fcntl(fd, F_SETFL, O_NONBLOCK);
-		return fd;
-	}
-	printf("Bail out! cannot make %s: %s\n", name, strerror(-err));
-	exit(1);
 }
 
 int main(int argc, char **argv)
@@ -354,21 +294,17 @@ int main(int argc, char **argv)
 	struct hashbelt_info info;
 	int ledger, wild, failed, i;
 
-	if (argc > 1)
-		seed = strtoull(argv[1], NULL, 0);
-	if (argc > 2)
-		operations = strtoull(argv[2], NULL, 0);
+	read_arguments(argc, argv, &operations);
 	printf("1..7\n# seed %llu, %llu operations of each writer\n",
 	       (unsigned long long)seed, (unsigned long long)operations);
 	/* Each operation ends two lives at most, and evicts for one more. */
 	settled_max = operations * WRITERS * 3 + 1000000;
 	settled = calloc(settled_max + 1, 1);
-	ledger = make_belt("churn-ledger", &(struct hashbelt_settings){
+	ledger = nonblocking(make_belt("churn-ledger", (struct hashbelt_settings){
 		.ttl_ms = 1000, .handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
 		.policy = HASHBELT_EVICT, .max_entries = ENTRIES_MAX, .max_events = 3000,
-		.mode = 0600,
-	});
-	wild = make_belt("churn-wild", &(struct hashbelt_settings){ .mode = 0600 });
+	}, 0));
+	wild = nonblocking(make_belt("churn-wild", (struct hashbelt_settings){ 0 }, 0));
 	pthread_create(&others[0], NULL, read_plainly, "churn-ledger");
 	pthread_create(&others[1], NULL, read_and_leave, "churn-ledger");
 	pthread_create(&others[2], NULL, meddle, NULL);
@@ -383,10 +319,9 @@ int main(int argc, char **argv)
 	hashbelt_clear(wild);
 	discard_all(wild);
 	hashbelt_info(wild, &info);
-	i = 5;
-	failed += report(&i, !info.entries && !info.used_entries && !info.used_bytes &&
+	failed += report(!info.entries && !info.used_entries && !info.used_bytes &&
 			 !info.queued_bytes, "a belt that is clear and read has nothing left");
-	failed += report(&i, !atomic_load(&failures), "no answer was impossible");
+	failed += report(!atomic_load(failures), "no answer was impossible");
 	hashbelt_destroy(ledger, "churn-ledger");
 	hashbelt_destroy(wild, "churn-wild");
 	free(settled);

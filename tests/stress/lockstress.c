@@ -16,23 +16,16 @@
  * race		Unlock, expiry, close, release, clear, renewal, waiting, death, all at
  *		once; then the books. Each grant has ended once, and nobody sleeps.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "client.h"
+#include "stress.h"
 
 #define WORKERS		5
 #define LIVES		400		/* that the workers of a part may have in all */
@@ -98,7 +91,7 @@ struct store {
  * @journal:	of the plain variable: for each value, with which token it was replaced
  */
 struct shared {
-	uint32_t wrong;
+	_Atomic unsigned int wrong;
 	uint32_t stop;
 	uint64_t grants;
 	uint64_t seen[NAMES];
@@ -109,69 +102,14 @@ struct shared {
 };
 
 static struct shared *shared;
-static uint64_t seed = 1, grants = 6000;
-static int promise;
-
-static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
-{
-	va_list args;
-
-	if (__atomic_fetch_add(&shared->wrong, 1, __ATOMIC_RELAXED) >= 10)
-		return;
-	va_start(args, format);
-	printf("# ");
-	vprintf(format, args);
-	putchar('\n');
-	va_end(args);
-}
-
-/* xorshift64 (Marsaglia 2003). */
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-static uint64_t seed_of(unsigned int process)
-{
-	return (seed * 2654435761u + process) * 0x9e3779b97f4a7c15ull | 1;
-}
-
-static int report(int good, const char *what)
-{
-	printf("%sok %d - %s\n", good ? "" : "not ", ++promise, what);
-	return !good;
-}
-
-static int open_belt(const char *name)
-{
-	int fd = hashbelt_open(NULL);
-	int err = fd < 0 ? fd : hashbelt_bind(fd, name);
-
-	if (err) {
-		wrong("cannot open %s: %s", name, strerror(-err));
-		_exit(1);
-	}
-	return fd;
-}
+static uint64_t grants = 6000;
 
 /* Makes a belt of locks whose time stands still; the descriptor is its. */
-static int make_belt(const char *name, struct hashbelt_settings settings)
+static int make_locks(const char *name, struct hashbelt_settings settings)
 {
-	int fd = hashbelt_open(NULL), err;
-
 	settings.ttl_ms = TTL;
 	settings.policy = HASHBELT_PINNED;
-	settings.mode = 0600;
-	err = fd < 0 ? fd : hashbelt_create(fd, name, &settings);
-	if (!err)
-		err = hashbelt_halt(fd);
-	if (!err)
-		return fd;
-	printf("Bail out! cannot make %s: %s\n", name, strerror(-err));
-	exit(1);
+	return make_belt(name, settings, 1);
 }
 
 /* The end of a belt; what it says of itself before that. */
@@ -378,7 +316,7 @@ static int killed_everywhere(void)
 
 static int count_part(void)
 {
-	int fd = make_belt(COUNT_BELT, (struct hashbelt_settings){ 0 }), failed;
+	int fd = make_locks(COUNT_BELT, (struct hashbelt_settings){ 0 }), failed;
 	uint64_t random = seed_of(1000), i, disorder = 0;
 	time_t end = time(NULL) + PATIENCE;
 	struct hashbelt_info info;
@@ -509,7 +447,7 @@ static void make_mutex(pthread_mutex_t *mutex)
 
 static int fence_part(void)
 {
-	int fd = make_belt(FENCE_BELT, (struct hashbelt_settings){ 0 }), failed;
+	int fd = make_locks(FENCE_BELT, (struct hashbelt_settings){ 0 }), failed;
 	const struct store *store = &shared->store;
 	uint64_t random = seed_of(3000);
 	time_t end = time(NULL) + PATIENCE;
@@ -762,7 +700,7 @@ static int race_part(void)
 	time_t end = time(NULL) + PATIENCE;
 	int fd, failed;
 
-	fd = make_belt(RACE_BELT, (struct hashbelt_settings){
+	fd = make_locks(RACE_BELT, (struct hashbelt_settings){
 		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
 		.max_bytes = 256ull << 20, .max_events = 1000000,
 	});
@@ -807,10 +745,7 @@ int main(int argc, char **argv)
 	uint64_t before;
 	int failed;
 
-	if (argc > 1)
-		seed = strtoull(argv[1], NULL, 0);
-	if (argc > 2)
-		grants = strtoull(argv[2], NULL, 0);
+	read_arguments(argc, argv, &grants);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..19\n# seed %llu, %llu grants of each part\n", (unsigned long long)seed,
 	       (unsigned long long)grants);
@@ -820,6 +755,7 @@ int main(int argc, char **argv)
 		printf("Bail out! no memory\n");
 		return 1;
 	}
+	failures = &shared->wrong;
 	before = used_bytes();
 	failed = count_part();
 	failed += fence_part();

@@ -6,6 +6,8 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/result.sh
+. "$here/../result.sh"
 scratch=$(mktemp -d)
 running=
 trap 'kill $running 2>/dev/null; rm -rf "$scratch"' EXIT
@@ -15,20 +17,6 @@ payload=$scratch/payload
 mkdir "$payload"
 # Guests are told from those of others by their temporary files.
 export TMPDIR="$scratch"
-
-count=0 failures=0
-
-# result STATUS DESCRIPTION - one line of TAP.
-result() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		failures=$((failures + 1))
-		sed 's/^/# /' "$scratch/stderr"
-	fi
-}
 
 # guest [OPTION]... PAYLOAD COMMAND... - sets status; what comes out is left in
 # stdout and stderr.
@@ -42,7 +30,7 @@ guest() {
 expect() {
 	[ "$status" = "$1" ] &&
 		{ [ $# = 2 ] || grep -q "$3" "$scratch/stderr"; }
-	result $? "$2 (status $status, meant to be $1)"
+	result $? "$2 (status $status, meant to be $1)" "$scratch/stderr"
 }
 
 # every_byte - 64 KiB: all values, in order, again and again.
@@ -113,12 +101,12 @@ complaints() {
 transport() {
 	guest "$payload" cat bytes
 	cmp -s "$payload/bytes" "$scratch/stdout" && [ "$status" = 0 ]
-	result $? 'output arrives byte for byte'
+	result $? 'output arrives byte for byte' "$scratch/stderr"
 
 	head -c 20000000 /dev/urandom >"$payload/large"
 	guest "$payload" sha256sum large
 	(cd "$payload" && sha256sum large) | cmp -s - "$scratch/stdout"
-	result $? 'a large payload arrives whole'
+	result $? 'a large payload arrives whole' "$scratch/stderr"
 
 	cat "$payload/large" "$payload/large" >"$payload/larger"
 	guest --memory 160 "$payload" true
@@ -131,7 +119,7 @@ lines
 	guest "$payload" printf "$@"
 	# shellcheck disable=SC2059 # the format is among the arguments
 	printf "$@" | cmp -s - "$scratch/stdout"
-	result $? 'arguments arrive as they were'
+	result $? 'arguments arrive as they were' "$scratch/stderr"
 }
 
 forgeries() {
@@ -181,7 +169,7 @@ orphans() {
 		wait "$running" 2>/dev/null
 		gone
 		[ "$started" = 0 ] && [ -z "$(guests)" ]
-		result $? "no guest outlives SIG$signal"
+		result $? "no guest outlives SIG$signal" "$scratch/stderr"
 	done
 	running=
 }
@@ -193,5 +181,4 @@ complaints
 transport
 forgeries
 orphans
-echo "1..$count"
-[ "$failures" = 0 ]
+finish

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+# shellcheck disable=SC2154,SC2034 # $temporary and $status are tap.sh's, $pid and $i for others
+#
+# locks.sh - sourced after tap.sh by the tests of locks, be they in a belt or in a store.
+
+# field NAME COMMAND... - a number of what that prints as JSON.
+field() {
+	field=$1
+	shift
+	"$@" --json | sed "s/.*\"$field\":\([0-9]*\).*/\1/"
+}
+
+# later NAME COMMAND... - run that in the background; its pid is $pid, and its output,
+# messages and status are in files of that name.
+later() {
+	later=$temporary/$1
+	shift
+	rm -f "$later.status"
+	(
+		"$@" >"$later.out" 2>"$later.err" </dev/null &
+		echo $! >"$later.pid"
+		wait $!
+		echo $? >"$later.status"
+	) &
+	at_last test -s "$later.pid"
+	pid=$(cat "$later.pid")
+	rm "$later.pid"
+}
+
+# has_ended NAME
+has_ended() {
+	[ -s "$temporary/$1.status" ]
+}
+
+# ended NAME WANTED STATUS OUT ERR - what ran in the background has ended so.
+ended() {
+	at_last has_ended "$2"
+	cp "$temporary/$2.out" "$temporary/out"
+	cp "$temporary/$2.err" "$temporary/err"
+	status=$(cat "$temporary/$2.status")
+	want "$4"
+	result "$1" "$(judge_status "$3"; same; judge_error "$5")"
+}
+
+# check_command HBCTL LIST - ten checks of a command that runs under a lock: HBCTL is
+# what has verbs, LIST what a shell calls to list the locks.
+check_command() {
+	hbctl=$1
+	# shellcheck disable=SC2016 # for the command's shell
+	run "$hbctl" lock x --owner a -- sh -c \
+		'echo "$HASHBELT_LOCK_TOKEN $*"; eval "$0 --json"' "$2" 1 -2 --json
+	result 'the command is told the token' "$(
+		read -r token words <"$temporary/out"
+		[ "$words" = '1 -2 --json' ] || echo "arguments: $words"
+		grep -q "\"owner\":\"a\",\"token\":$token," "$temporary/out" || cat "$temporary/out"
+		judge_status 0
+		judge_error '')"
+	is 'the lock is given back' 0 '' '' "$hbctl" locks
+	is 'the status is that of the command' 7 '' '' "$hbctl" lock x -- sh -c 'exit 7'
+	# shellcheck disable=SC2016
+	is 'a signal is a status' 137 '' '' "$hbctl" lock x -- sh -c 'kill -9 $$'
+	is 'there is no such command' 127 '' "cannot run '/nonexistent': No such file *" \
+		"$hbctl" lock x -- /nonexistent
+	is 'no command at all' 126 '' "cannot run '/': Permission denied" "$hbctl" lock x -- /
+	is 'the lock is given back all the same' 0 '' '' "$hbctl" locks
+	input=$temporary/words
+	echo words >"$input"
+	is 'the command has our stdin' 0 words '' "$hbctl" lock x -- cat
+	input=/dev/null
+	"$hbctl" lock y --owner a >/dev/null
+	is 'without the lock it is not run' 1 '' "lock 'y' is held by 'a', *" \
+		"$hbctl" lock y -- touch "$temporary/run"
+	result 'indeed not' "$([ ! -e "$temporary/run" ] || echo 'it was')"
+	"$hbctl" unlock y --owner a
+}
+
+# count_up HOW MANY TIMES COMMAND... - three checks: so many processes at once run, so
+# many times each, what COMMAND runs under a lock. The counter is a plain file: who reads
+# it before another has written loses what that one has counted.
+count_up() {
+	how=$1 many=$2 times=$3
+	shift 3
+	echo 0 >"$temporary/counter"
+	: >"$temporary/order"
+	: >"$temporary/wrong"
+	children=
+	for i in $(seq "$many"); do
+		for _ in $(seq "$times"); do
+			# shellcheck disable=SC2016 # for the command's shell
+			"$@" sh -c 'read -r n <"$0/counter"; echo $((n + 1)) >"$0/counter"
+				echo "$HASHBELT_LOCK_TOKEN" >>"$0/order"' "$temporary" ||
+				echo "status $?"
+		done >>"$temporary/wrong" 2>&1 &
+		children="$children $!"
+	done
+	# shellcheck disable=SC2086 # a list
+	wait $children
+	result "all had their turn$how" "$(cat "$temporary/wrong")"
+	result "no count is lost$how" "$(grep -vx "$((many * times))" "$temporary/counter")"
+	result "tokens grow in the order of the grants$how" "$(
+		sort -n -u "$temporary/order" | cmp - "$temporary/order" 2>&1)"
+}

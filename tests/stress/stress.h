@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stress.h - what the programs here have in common: random numbers that a seed decides,
+ * belts, and what they say.
+ *
+ *	PROGRAM [SEED [AMOUNT]]
+ */
+#ifndef _STRESS_H
+#define _STRESS_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+
+static uint64_t seed = 1;
+
+/* Answers that were impossible. Who has processes has them count elsewhere. */
+static _Atomic unsigned int own_failures, *failures = &own_failures;
+
+static inline void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
+{
+	va_list args;
+
+	if (atomic_fetch_add(failures, 1) >= 10)
+		return;
+	va_start(args, format);
+	flockfile(stdout);
+	printf("# ");
+	vprintf(format, args);
+	putchar('\n');
+	funlockfile(stdout);
+	va_end(args);
+}
+
+/* One line of TAP; 1 if that is not good. */
+static inline int report(int good, const char *promise)
+{
+	static int number;
+
+	printf("%sok %d - %s\n", good ? "" : "not ", ++number, promise);
+	return !good;
+}
+
+static inline void read_arguments(int argc, char **argv, uint64_t *amount)
+{
+	if (argc > 1)
+		seed = strtoull(argv[1], NULL, 0);
+	if (argc > 2)
+		*amount = strtoull(argv[2], NULL, 0);
+}
+
+/* xorshift64 (Marsaglia 2003). */
+static inline uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* Where the random numbers of a thread, or process, begin. */
+static inline uint64_t seed_of(unsigned int thread)
+{
+	return (seed * 2654435761u + thread) * 0x9e3779b97f4a7c15ull | 1;
+}
+
+static inline int open_belt(const char *name)
+{
+	int fd = hashbelt_open(NULL);
+	int err = fd < 0 ? fd : hashbelt_bind(fd, name);
+
+	if (err) {
+		wrong("cannot open %s: %s", name, strerror(-err));
+		exit(1);
+	}
+	return fd;
+}
+
+/* Makes a belt, whose time stands still if @halted; the descriptor is its. */
+static inline int make_belt(const char *name, struct hashbelt_settings settings, int halted)
+{
+	int fd = hashbelt_open(NULL), err;
+
+	settings.mode = 0600;
+	err = fd < 0 ? fd : hashbelt_create(fd, name, &settings);
+	if (!err && halted)
+		err = hashbelt_halt(fd);
+	if (!err)
+		return fd;
+	printf("Bail out! cannot make %s: %s\n", name, strerror(-err));
+	exit(1);
+}
+
+#endif /* _STRESS_H */
