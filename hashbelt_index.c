@@ -204,7 +204,8 @@ static void move_last(struct hlist_head *from, struct hb_table *to)
 void hb_index_move(struct hb_index *index)
 {
 	struct hb_table *table = rcu_dereference_protected(index->table, true);
-	struct hb_table *next = rcu_dereference_protected(table->next, true);
+	/* Read in one piece: who would resize as well is at it, and loses. */
+	struct hb_table *next = rcu_dereference_raw(table->next);
 	struct hlist_head *chain = &table->chains[table->moved];
 
 	while (!hlist_empty(chain))

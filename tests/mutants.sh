@@ -23,13 +23,19 @@ prepare() {
 	# What is in the index and was deleted cannot be read.
 	(cd "$top" && git ls-files -z --cached --others --exclude-standard |
 		tar -c --ignore-failed-read --null -T - 2>/dev/null) | tar -x -C "$tree"
+	# check.sh asks git which files there are.
+	git init -q "$tree"
 	ln -sfn "$top/.cache/vm" "$tree/.cache/vm"
 	ln -sfn "$top/.cache/kernel" "$tree/.cache/kernel"
 }
 
-# run SUITE ONLY LOG - a suite of the copy, or some programs of it.
+# run SUITE ONLY LOG - a suite of the copy, or some programs of it; or what looks at the
+# sources alone.
 run() {
-	ONLY=$2 ACCESS_LOG='' "$tree/tests/run.sh" "$1" >"$3" 2>&1
+	case $1 in
+	check) "$tree/tests/check.sh" ;;
+	*) ONLY=$2 ACCESS_LOG='' "$tree/tests/run.sh" "$1" ;;
+	esac >"$3" 2>&1
 }
 
 # clean SUITE ONLY - without a bug nothing is found.
@@ -90,5 +96,11 @@ mutant unlock hashbelt_core.c \
 mutant version hashbelt_core.c \
 	's/old->version != item->version)$/false)/' \
 	device entry_test 'not ok' 'a condition is not looked at'
+mutant barrier hashbelt_index.c \
+	's/rcu_assign_pointer(index->table, next)/index->table = next/' \
+	check '' 'address space' 'a new table is published without a barrier'
+mutant race hashbelt_belt.h \
+	's/WRITE_ONCE(shard->count, shard->count + by)/shard->count += by/' \
+	kcsan stress 'KCSAN: data-race in .*hb_link' 'a count that others read is written plainly'
 
 finish

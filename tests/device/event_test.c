@@ -306,22 +306,21 @@ static void test_sequences(void)
 
 static void test_many(void)
 {
-	enum { ENTRIES = 100000 };
+	const unsigned int entries = scaled(100000);
 	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
 	struct stream stream = stream_of(belt, MIB);
 	const struct hashbelt_event *event;
 	unsigned int i;
 	__u64 sum = 0;
 
-	put_numbers(belt, 0, ENTRIES, 0);
+	put_numbers(belt, 0, entries, 0);
 	advance(belt, 2 * TTL);
 	while ((event = next_event(&stream))) {
 		memcpy(&i, event_key(event), sizeof(i));
 		sum += i;
 	}
-	is_int(stream.count, ENTRIES,
-	       "all of 100000 entries that expire at once are read");
-	is_int(sum, ENTRIES * (ENTRIES - 1ULL) / 2, "each of them once");
+	is_int(stream.count, entries, "all of %u entries that expire at once are read", entries);
+	is_int(sum, entries * (entries - 1ULL) / 2, "each of them once");
 	free(stream.buffer);
 	close(belt);
 }

@@ -21,7 +21,7 @@ static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *o
 	int err;
 
 	while (!(err = put_zeros(belt, *number, value_len, 0))) {
-		if (info_of(belt).bytes > LIMIT)
+		if (*number % (100 / scaled(100)) == 0 && info_of(belt).bytes > LIMIT)
 			++*odd;
 		if (++*number > 1000000)
 			break;

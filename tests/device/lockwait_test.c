@@ -760,7 +760,7 @@ static void test_killed_meanwhile(void)
 	struct locker victim, next;
 
 	errand.how = HASHBELT_BOUND;
-	for (round = 0; round < 100; round++) {
+	for (round = 0; round < scaled(100); round++) {
 		must_take(belt, KEY, "alice", 0);
 		victim = launch_asleep(errand);
 		next = wait_as("next");
@@ -789,7 +789,7 @@ static void test_signal_meanwhile(void)
 	struct locker first, next;
 	struct answer answer;
 
-	for (round = 0; round < 100; round++) {
+	for (round = 0; round < scaled(100); round++) {
 		must_take(belt, KEY, "alice", 0);
 		first = wait_as("first");
 		next = wait_as("next");
@@ -810,7 +810,7 @@ static void test_signal_meanwhile(void)
 		release(belt, "next");
 	}
 	is_int(wrong, 0, "who gets a signal as he gets the lock has the one or the other");
-	note("%u of 100 had the lock", got);
+	note("%u of %u had the lock", got, scaled(100));
 	end_locks(belt, NAME);
 }
 

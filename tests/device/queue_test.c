@@ -320,7 +320,7 @@ static void *write_keys(void *arg)
 	unsigned int state = (uintptr_t)arg + 1, i;
 	char key[] = "A";
 
-	for (i = 0; i < 15000; i++) {
+	for (i = 0; i < scaled(15000); i++) {
 		state = state * 1103515245 + 12345;
 		key[0] = 'A' + (state >> 16) % KEYS;
 		switch ((state >> 20) % 8) {

@@ -666,7 +666,7 @@ static void test_coming(bool destroys, const char *what)
 	__u64 before = get_parameter("used_bytes");
 	int belt = named_belt(NAME, 0);
 
-	come_and_go_for(2000, destroys);
+	come_and_go_for(scaled(2000), destroys);
 	is_int(odd, 0, "%s: descriptors that come and go while all is completed", what);
 	close(belt);
 	belt = open_named(NAME);

@@ -179,7 +179,7 @@ static void test_woken(int number, const char *promise)
 	unsigned int round;
 	bool good = true;
 
-	for (round = 0; round < 400 && good; round++)
+	for (round = 0; round < scaled(400) && good; round++)
 		good = is_woken(belt, round, number);
 	ok(good, "%s", promise);
 	destroy_belt(belt, "woken");
@@ -274,7 +274,7 @@ static void test_threads(void)
 		pthread_create(&threads[i], NULL, hold_events, (void *)(uintptr_t)i);
 	pthread_create(&threads[3], NULL, bind_anew, NULL);
 	pthread_create(&threads[4], NULL, fill_both, NULL);
-	while (info_of(one).sequence + info_of(two).sequence < 60000)
+	while (info_of(one).sequence + info_of(two).sequence < scaled(60000))
 		usleep(10000);
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	for (i = 0; i < 5; i++)
@@ -322,7 +322,7 @@ static void test_ending(void)
 	unsigned int round, i, wrong = 0;
 	pid_t children[4];
 
-	for (round = 0; round < 150; round++) {
+	for (round = 0; round < scaled(150); round++) {
 		struct hashbelt_settings settings = {
 			.name = "ending", .ttl_ms = 1 + round % 3,
 			.handler = 1 + round % 2,
@@ -418,7 +418,7 @@ static void test_settings(void)
 	for (i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, i % 2 ? change_settings : use_changing,
 			       (void *)(uintptr_t)i);
-	while (counter(belt, HASHBELT_STAT_PUTS_NEW) < 40000)
+	while (counter(belt, HASHBELT_STAT_PUTS_NEW) < scaled(40000))
 		usleep(10000);
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	for (i = 0; i < 4; i++)

@@ -10,32 +10,36 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
+# SCALE is in percent of what is usual.
+count=$((1000 * ${SCALE:-100}))
+tenth=$((count / 10))
+
 plan 10
 usage connections
-example connections
-said "100000 connections are open at once" \
-	"  0 s  100000 open, 0 refreshed, 0 timed out"
+example connections ${SCALE:+"$count"}
+said "$count connections are open at once" \
+	"  0 s  $count open, 0 refreshed, 0 timed out"
 said "nobody times out before a minute of silence" \
-	" 60 s  100000 open, 690000 refreshed, 0 timed out"
+	" 60 s  $count open, $((69 * tenth)) refreshed, 0 timed out"
 said "a refreshed connection does not block the others behind it" \
-	"120 s  10000 open, 1290000 refreshed, 90000 timed out"
+	"120 s  $tenth open, $((129 * tenth)) refreshed, $((9 * tenth)) timed out"
 said "a busy connection does not time out" \
-	"180 s  10000 open, 1890000 refreshed, 90000 timed out" \
-	"240 s  10000 open, 1890000 refreshed, 90000 timed out"
+	"180 s  $tenth open, $((189 * tenth)) refreshed, $((9 * tenth)) timed out" \
+	"240 s  $tenth open, $((189 * tenth)) refreshed, $((9 * tenth)) timed out"
 said "and does when it falls silent" \
-	"242 s  0 open, 1890000 refreshed, 100000 timed out"
+	"242 s  0 open, $((189 * tenth)) refreshed, $count timed out"
 holds "a refresh is O(1): it does not move the connection on the wheel" '
 	$1 == "connections" {
 		seen = 1
 		# Each moves once in a timeout at most, and is told or moved then.
-		if ($4 != 1890000 || $6 > 100000 + 4 * 10000)
+		if ($4 != 189 * tenth || $6 > 14 * tenth)
 			print
-	}'
+	}' tenth="$tenth"
 holds "the owner is told of each timeout, at most an interval late" '
 	$1 == "connections" {
 		seen = 1
-		if ($8 != 100000 || $10 < 60 || $12 > 61)
+		if ($8 != 10 * tenth || $10 < 60 || $12 > 61)
 			print
-	}'
+	}' tenth="$tenth"
 example connections 1
 finish
