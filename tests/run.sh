@@ -21,12 +21,13 @@
 #	build	for 32 bits, other processors, C++; the module with all warnings on
 #	models	docs/races.md by machine
 #
-# By name only:
-#
-#	kernels	as device, on the kernels of Debian stable and unstable
 #	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
 #		how many lines of the module that runs
 #	kcsan	as debug, on a kernel that sees races on data
+#
+# By name only:
+#
+#	kernels	as device, on the kernels of Debian stable and unstable
 #
 # With ONLY="NAME..." in the environment the suites device and kernels run those of
 # their programs alone, and so does kcsan, of which "stress" and "examples" are parts too.
@@ -313,8 +314,8 @@ lane() {
 if [ $# -gt 0 ]; then
 	lane "$@"
 else
-	lane store kunit cost harness models fault &
-	lane native build device hbctl examples stress history fuzz
+	lane store kunit cost harness models fault debug &
+	lane native build device hbctl examples stress history fuzz kcsan
 	wait
 	lane life memory
 fi | awk -f "$tests/tally.awk"

@@ -11,23 +11,23 @@ set -u
 . "$(dirname "$0")/example.sh"
 
 # SCALE is in percent of what is usual.
-count=$((1000 * ${SCALE:-100}))
-tenth=$((count / 10))
+many=$((1000 * ${SCALE:-100}))
+tenth=$((many / 10))
 
 plan 10
 usage connections
-example connections ${SCALE:+"$count"}
-said "$count connections are open at once" \
-	"  0 s  $count open, 0 refreshed, 0 timed out"
+example connections ${SCALE:+"$many"}
+said "$many connections are open at once" \
+	"  0 s  $many open, 0 refreshed, 0 timed out"
 said "nobody times out before a minute of silence" \
-	" 60 s  $count open, $((69 * tenth)) refreshed, 0 timed out"
+	" 60 s  $many open, $((69 * tenth)) refreshed, 0 timed out"
 said "a refreshed connection does not block the others behind it" \
 	"120 s  $tenth open, $((129 * tenth)) refreshed, $((9 * tenth)) timed out"
 said "a busy connection does not time out" \
 	"180 s  $tenth open, $((189 * tenth)) refreshed, $((9 * tenth)) timed out" \
 	"240 s  $tenth open, $((189 * tenth)) refreshed, $((9 * tenth)) timed out"
 said "and does when it falls silent" \
-	"242 s  0 open, $((189 * tenth)) refreshed, $count timed out"
+	"242 s  0 open, $((189 * tenth)) refreshed, $many timed out"
 holds "a refresh is O(1): it does not move the connection on the wheel" '
 	$1 == "connections" {
 		seen = 1

@@ -38,11 +38,11 @@ steady() {
 }
 
 # SCALE is in percent of what is usual.
-count=$((1000 * ${SCALE:-100}))
+many=$((1000 * ${SCALE:-100}))
 
 plan 24
 usage purgatory
-example purgatory ${SCALE:+"$count"}
+example purgatory ${SCALE:+"$many"}
 said "tick and wheel size are parameters: 1 ms and 20 unless one says" \
 	"a wheel of 20 buckets, a tick of 1000000 ns"
 holds "overflow wheels are made on demand" '
@@ -75,7 +75,7 @@ said "a completed request leaves the timer" \
 	"  nobody"
 lines "each request is told of once" 5 '^  request [1-5]: '
 holds "exactly once" '/^  request/ { seen = 1; if (told[$2]++) print }'
-steady "$count"
+steady "$many"
 
 example purgatory 10000 10 64
 said "a tick of 10 ms, a wheel of 64" \

@@ -23,7 +23,7 @@
 #include "stress.h"
 
 #define BUFFER		65536
-#define ENTRIES_MAX	500
+#define ENTRIES_MAX	100
 #define KEYS		2000
 #define WRITERS		2
 
