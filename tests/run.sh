@@ -210,7 +210,7 @@ suite_debug() (
 	on_checked debug "--memory 2048 --append kmemleak=off"
 	guest debug-leaks "--timeout 900 --memory 2048" SCALE=5 device/batch_test \
 		device/entry_test device/lock_test device/request_test \
-		"stress $(date +%s) 5000" "churn $(date +%s) 10000"
+		"stress $(date +%s) 2000" "churn $(date +%s) 4000"
 	set --
 	for guest in debug-device debug-stress debug-examples debug-leaks; do
 		set -- "$@" "$top/.cache/build/module-debug" "$logs/$guest/output.log"
