@@ -696,8 +696,10 @@ struct hashbelt_key {
  * The request is completed once, by the first of: a put of one of its keys, a
  * COMPLETE of one of them, its timeout; in need of room or memory, and by a clear, as
  * an entry goes. The descriptor that registered it reads the event, in the mode
- * HASHBELT_WATCH_REQUESTS; nobody else does. When that descriptor is closed or bound to
- * another belt, requests that wait and events that were not read are gone.
+ * HASHBELT_WATCH_REQUESTS; nobody else does. Events come in the order in which requests
+ * ended, and may come before REQUEST has returned in another thread. When that descriptor
+ * is closed or bound to another belt, requests that wait and events that were not read
+ * are gone.
  *
  * Until then a request counts as an entry under the belt's limits. Errors: EEXIST
  * (the descriptor has a request of that id), E2BIG, EINVAL, EFAULT, ENOSPC, EDQUOT,

@@ -38,7 +38,8 @@
  * @fills:	rights to fill
  * @locks:	locks above the belt's floor
  * @requests:	requests above the belt's floor
- * @done:	requests that are out of the belt, until somebody finishes them
+ * @done:	requests that are out of the belt, by their bonds, until somebody takes
+ *		their watches out
  * @nearest:	no entry has an earlier deadline, as far as the last look at the
  *		wheel could tell; HB_NOTHING if there is none. Read without @lock
  *		as a hint
@@ -392,7 +393,7 @@ void hb_fit(struct hashbelt_belt *belt, struct hb_shard *shard);
 bool hb_tie(struct hb_bond *bond);
 void hb_untie(struct hb_bond *bond);
 void hb_untie_put(struct hb_bond *bond);
-void hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request);
+bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request);
 void hb_holders_wake(struct hashbelt_belt *belt);
 
 /* hashbelt_wait.c */

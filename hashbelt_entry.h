@@ -92,7 +92,8 @@ static inline enum hb_kind hb_kind(const struct hashbelt_entry *entry)
  * struct hb_bond - what ties an entry to a descriptor; the tail of it, or its head
  * @entry:	the entry; constant
  * @holder:	the descriptor, with a reference once the entry is tied; or NULL
- * @held:	place in @holder->entries, under @holder->lock
+ * @held:	place in @holder->entries, under @holder->lock; of a request that has left
+ *		the belt, its shard's @done, under the shard's lock
  */
 struct hb_bond {
 	struct hashbelt_entry *entry;
@@ -148,8 +149,9 @@ struct hb_watch {
 /**
  * struct hb_request - tail of a request
  * @bond:	to the descriptor that is told
- * @linking:	it is being made: who does that finishes it; under the shard's lock
- * @done:	it was completed; likewise
+ * @linking:	it is being made: who does that takes its watches out; under the shard's
+ *		lock
+ * @done:	it was completed, and its holder told; likewise
  * @which:	the watch that completed it, or the number of them; for who has
  *		claimed it
  * @watches:	one for each key

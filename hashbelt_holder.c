@@ -97,17 +97,11 @@ void hb_untie_put(struct hb_bond *bond)
 	hashbelt_holder_put(bond->holder);
 }
 
-static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
-{
-	struct hb_shard *shard = hb_shard_of(belt, request->hash);
-
-	spin_lock(&shard->lock);
-	hb_limbo_enter(shard, request);
-	spin_unlock(&shard->lock);
-}
-
-/* Tells the holder of a request that was completed, if it is still there. */
-void hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
+/*
+ * Tells the holder of a request that was completed; under the lock of its shard. False if
+ * its descriptor is closed: then the request is the caller's still.
+ */
+bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
 	struct hb_request *tail = hb_tail(request);
 	struct hb_holder *holder = tail->bond.holder;
@@ -121,11 +115,9 @@ void hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 		hb_fifo_add(&holder->completed, request);
 	}
 	spin_unlock(&holder->lock);
-	if (!told)
-		forget(belt, request);
-	else if (wq_has_sleeper(&holder->wait))
+	if (told && wq_has_sleeper(&holder->wait))
 		wake_up_interruptible_poll(&holder->wait, EPOLLIN | EPOLLRDNORM);
-	hashbelt_holder_put(holder);
+	return told;
 }
 
 /* Those who wait for completed requests look whether the belt is still there. */
@@ -192,6 +184,15 @@ static struct hashbelt_entry *next_bound(struct hb_holder *holder)
 	}
 	spin_unlock(&holder->lock);
 	return entry;
+}
+
+static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
+{
+	struct hb_shard *shard = hb_shard_of(belt, request->hash);
+
+	spin_lock(&shard->lock);
+	hb_limbo_enter(shard, request);
+	spin_unlock(&shard->lock);
 }
 
 /**

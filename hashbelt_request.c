@@ -9,11 +9,14 @@
  *
  * It is completed by whoever claims its deadline: a put of one of its keys, under the
  * lock of that key's shard; the drain or a cancel, under the lock of its own. Who has
- * claimed it takes it out of the index, off its wheel and its account, takes its watches
- * out of their lists, each under the lock of its shard and none of them searched for, and
- * then hands it to its holder. No two of those locks are held at once.
+ * claimed it takes it out of the index, off its wheel and its account, and hands it to
+ * its holder, all at once under the lock of its shard: when its id is free, its end has
+ * been told. Then he takes its watches out of their lists, each under the lock of its
+ * shard and none of them searched for. No two of those locks are held at once; a
+ * reference keeps it until then, though its holder may be through with it.
  *
- * While it is being made it may be completed already. Then who makes it finishes it.
+ * While it is being made it may be completed already. Then who makes it takes its watches
+ * out.
  */
 #include <linux/export.h>
 #include <linux/sched/signal.h>
@@ -83,10 +86,15 @@ EXPORT_SYMBOL_GPL(hashbelt_request_key);
 
 /* Leaving */
 
-/* A request that is claimed leaves the belt; under the lock of its shard. */
+/*
+ * A request that is claimed leaves the belt, and its holder is told, unless he does not
+ * want it any more; under the lock of its shard. Its watches stay, with a reference.
+ */
 static void detach(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
+	u64 reason = hb_reason(atomic64_read(&entry->node.deadline));
 	struct hb_request *request = hb_tail(entry);
+	struct hb_holder *holder = request->bond.holder;
 
 	hb_wheel_del(&entry->node);
 	hlist_del_rcu(&entry->chain);
@@ -94,6 +102,10 @@ static void detach(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_uncharge(shard->belt, entry);
 	hb_unlink(shard, entry);
 	request->done = true;
+	refcount_inc(&entry->ref);
+	if (reason == HASHBELT_RELEASED || !hb_holder_tell(shard->belt, entry))
+		hb_limbo_enter(shard, entry);
+	hashbelt_holder_put(holder);
 }
 
 static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
@@ -111,23 +123,15 @@ static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
 	spin_unlock(&shard->lock);
 }
 
-/* A request that has left is in nobody's way any more, and its holder is told. */
+/* A request that has left waits for nothing any more. */
 static void settle(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
-	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
 	u32 i;
 
 	for (i = 0; i < entry->flags; i++)
 		unwatch(belt, &request->watches[i]);
-	if (hb_reason(atomic64_read(&entry->node.deadline)) != HASHBELT_RELEASED) {
-		hb_holder_tell(belt, entry);
-		return;
-	}
-	hashbelt_holder_put(request->bond.holder);
-	spin_lock(&shard->lock);
-	hb_limbo_enter(shard, entry);
-	spin_unlock(&shard->lock);
+	hashbelt_entry_put(belt, entry);
 }
 
 /* The same for one that was claimed and may be in the belt still. */
@@ -148,31 +152,34 @@ static void finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 
 /*
  * A request that was claimed under the lock of its shard, which is held: the worker does
- * the rest.
+ * the rest. What was cleared had its end then, whatever it was claimed for.
  */
 void hb_request_leave(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
+	u64 word = atomic64_read(&entry->node.deadline);
 
 	lockdep_assert_held(&shard->lock);
+	if (hb_is_cleared(shard->belt, entry))
+		atomic64_set(&entry->node.deadline, (word & ~HB_REASON) | HASHBELT_CLEARED);
 	detach(shard, entry);
 	if (request->linking)
 		return;
-	list_add_tail(&entry->node.slot, &shard->done);
+	list_add_tail(&request->bond.held, &shard->done);
 	hb_kick_worker(shard->belt);
 }
 
 /* Does the rest for those of a shard. */
 void hb_requests_step(struct hb_shard *shard)
 {
-	struct hashbelt_entry *entry, *next;
+	struct hb_bond *bond, *next;
 	LIST_HEAD(done);
 
 	spin_lock(&shard->lock);
 	list_splice_init(&shard->done, &done);
 	spin_unlock(&shard->lock);
-	list_for_each_entry_safe(entry, next, &done, node.slot) {
-		settle(shard->belt, entry);
+	list_for_each_entry_safe(bond, next, &done, held) {
+		settle(shard->belt, bond->entry);
 		cond_resched();
 	}
 }

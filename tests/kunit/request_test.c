@@ -380,6 +380,71 @@ static void who_takes_entries_away_tells_the_cause(struct kunit *test)
 	expect_empty(test);
 }
 
+/* The sweep has not come by when the time is over as well: its end was the clearing. */
+static void what_was_cleared_is_told_so_past_its_timeout(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_event record;
+	unsigned int i, key, told_of = 0;
+	u32 cause;
+
+	for (i = 0; i < 4000; i++)
+		put(belt, 1000 + i);
+	/* The index has grown: the sweep takes many steps. */
+	come_to_rest(belt);
+	for (i = 0; i < 200; i++)
+		KUNIT_EXPECT_EQ(test, ask(f, i, i, 1000), 0);
+	mutex_lock(&belt->step_lock);
+	hashbelt_clear(belt);
+	KUNIT_EXPECT_EQ(test, hb_clock_advance(&belt->clock, SEC + 2 * INTERVAL), 0);
+	mutex_unlock(&belt->step_lock);
+	come_to_rest(belt);
+	while ((cause = told(f, 0, &record, &key))) {
+		KUNIT_EXPECT_EQ(test, cause, (u32)HASHBELT_BY_CLEAR);
+		told_of++;
+	}
+	KUNIT_EXPECT_EQ(test, told_of, 200u);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TIMED_OUT), 0ULL);
+	expect_empty(test);
+}
+
+/* A request leaves as the drain lets it: claimed under the lock of its shard. */
+static void let_leave(struct kunit *test, u64 id)
+{
+	struct fixture *f = test->priv;
+	struct name name = { .holder = f->holders[0]->id, .id = id };
+	u32 hash = hb_hash(f->belt, &name, sizeof(name));
+	struct hb_shard *shard = hb_shard_of(f->belt, hash);
+	struct hashbelt_entry *entry;
+
+	spin_lock(&shard->lock);
+	entry = find_request(shard, hash, &name);
+	if (entry && hb_node_try_claim(&entry->node, HASHBELT_EXPIRED)) {
+		hb_wheel_del(&entry->node);
+		hb_leave(shard, entry, hashbelt_now(f->belt));
+	}
+	spin_unlock(&shard->lock);
+	KUNIT_EXPECT_NOT_NULL(test, entry);
+}
+
+/* Its id is free at once, so its end must have been told before that of the next. */
+static void of_one_id_the_earlier_end_is_told_first(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, ask(f, 7, 1, 1000), 0);
+	let_leave(test, 7);
+	KUNIT_EXPECT_EQ(test, ask(f, 7, 2, 1000), 0);
+	put(belt, 2);
+	expect_told(test, 7, HASHBELT_BY_TIMEOUT, NO_KEY);
+	expect_told(test, 7, HASHBELT_BY_PUT, 2);
+	expect_nothing_told(test);
+	take_out(belt, 2);
+	expect_empty(test);
+}
+
 static void requests_go_with_their_holder_and_what_it_had_not_read(struct kunit *test)
 {
 	static const unsigned int keys[] = { 1, 2, 3, 4, 5 };
@@ -951,9 +1016,9 @@ static void the_belt_gives_all_up(struct fixture *f)
 struct middle {
 	const char *name;
 	void (*act)(struct fixture *f);
-	enum hashbelt_cause cause;	/* that is told when it is made; 0: none */
+	enum hashbelt_cause cause;	/* that is told; 0: none */
 	unsigned int key;
-	bool stays;			/* until then, and until it is completed by hand */
+	bool stays;			/* until it is made, and until it is completed by hand */
 };
 
 static const struct middle middles[] = {
@@ -986,18 +1051,20 @@ static void what_comes_while_it_is_made_completes_it_once(struct kunit *test)
 
 	request = hb_tail(entry);
 	middle->act(f);
-	/* Who makes it finishes it. */
-	KUNIT_EXPECT_EQ(test, f->holders[0]->completed.count, 0ULL);
+	/* It is told at once, and who makes it takes it apart, though it was read. */
+	if (middle->cause && !middle->stays)
+		expect_told(test, 1, middle->cause, middle->key);
+	expect_nothing_told(test);
+	come_to_rest(belt);
 	KUNIT_EXPECT_EQ(test, info_of(belt).requests, middle->stays ? 1ULL : 0ULL);
 	KUNIT_ASSERT_EQ(test, link_watch(belt, entry, &request->watches[1]), 0);
 	go(shard, entry);
 	check_books(test, belt);
-	if (middle->stays)
+	if (middle->stays) {
 		KUNIT_EXPECT_EQ(test, complete_key(belt, 2), middle->cause ? 0u : 1u);
-	if (middle->cause)
-		expect_told(test, 1, middle->cause, middle->key);
-	else if (middle->stays)
-		expect_told(test, 1, HASHBELT_BY_COMPLETE, 2);
+		expect_told(test, 1, middle->cause ?: HASHBELT_BY_COMPLETE,
+			    middle->cause ? middle->key : 2);
+	}
 	expect_nothing_told(test);
 	if (f->holders[0]->gone)
 		drop_holder(f, 0);
@@ -1918,6 +1985,8 @@ static struct kunit_case request_test_cases[] = {
 	KUNIT_CASE(what_is_there_already_completes_nothing),
 	KUNIT_CASE(an_addition_is_a_put),
 	KUNIT_CASE(who_takes_entries_away_tells_the_cause),
+	KUNIT_CASE(what_was_cleared_is_told_so_past_its_timeout),
+	KUNIT_CASE(of_one_id_the_earlier_end_is_told_first),
 	KUNIT_CASE(requests_go_with_their_holder_and_what_it_had_not_read),
 	KUNIT_CASE(one_put_completes_all_and_in_their_order),
 	KUNIT_CASE(what_begins_to_wait_after_a_put_is_not_completed_by_it),

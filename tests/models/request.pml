@@ -45,7 +45,7 @@ bit enlisted;
 bit closed;		/* the holder's descriptor is */
 byte told;		/* the holder was told */
 byte dropped;		/* it was not any more there to be told */
-byte settled;
+byte ended;		/* it left */
 
 inline acquire(shard)
 {
@@ -75,14 +75,6 @@ inline drop()
 			freed = 1
 		:: else
 		fi
-	}
-}
-
-inline holder_put()
-{
-	atomic {
-		assert(holder_refs > 0);
-		holder_refs--
 	}
 }
 
@@ -138,16 +130,34 @@ inline claim_due(was, won)
 	od
 }
 
-/* Under the lock of the request's shard. */
+/* Under the lock of the request's shard; with hb_holder_tell(). */
 inline detach()
 {
 	atomic {
 		look();
+		assert(IS_CLAIMED(word));
 		assert(indexed);
+		assert(holder_refs > 0);
 		on_wheel = 0;
 		indexed = 0;
 		tied = 0;
-		done = 1
+		done = 1;
+		ended++;
+		/* Number 19: once. */
+		assert(ended == 1);
+#ifndef BREAK_WATCHED
+		refs++;
+#endif
+		if
+		:: REASON_OF(word) == RELEASED -> drop()
+#ifdef BREAK_GONE
+		:: else -> told++; queued = 1
+#else
+		:: REASON_OF(word) != RELEASED && !gone -> told++; queued = 1
+		:: REASON_OF(word) != RELEASED && gone -> dropped++; drop()
+#endif
+		fi;
+		holder_refs--
 	}
 }
 
@@ -162,38 +172,18 @@ inline unwatch(key)
 	}
 }
 
-/* hb_holder_tell(), and what settle() does for one that was taken back */
-inline tell()
-{
-	atomic {
-		look();
-		assert(IS_CLAIMED(word));
-		assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
-		assert(!indexed && !on_wheel && !tied);
-		assert(holder_refs > 0);
-		settled++;
-		/* Number 19: once. */
-		assert(settled == 1);
-		if
-		:: REASON_OF(word) == RELEASED -> drop()
-#ifdef BREAK_GONE
-		:: else -> told++; queued = 1
-#else
-		:: REASON_OF(word) != RELEASED && !gone -> told++; queued = 1
-		:: REASON_OF(word) != RELEASED && gone -> dropped++; drop()
-#endif
-		fi
-	};
-	holder_put()
-}
-
 inline settle()
 {
 #ifndef BREAK_UNWATCH
 	unwatch(0);
 	unwatch(1);
 #endif
-	tell()
+	atomic {
+		/* Number 19: it is in no list when what has ended it returns. */
+		assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
+		assert(!indexed && !on_wheel && !tied);
+		drop()
+	}
 }
 
 inline finish(flag)
@@ -452,7 +442,10 @@ proctype holder()
 	:: !tied -> break
 	od;
 	closed = 1;
-	holder_put()
+	atomic {
+		assert(holder_refs > 0);
+		holder_refs--
+	}
 }
 
 proctype ticking()
@@ -476,7 +469,7 @@ init {
 	assert(!queued);
 	assert(refs == 0 && freed);
 	assert(holder_refs == 0);
-	assert(settled == enlisted);
+	assert(ended == enlisted);
 	assert(told + dropped == (enlisted && REASON_OF(word) != RELEASED));
 	/* A request that was refused is never told of. */
 	assert(registered || !told)

@@ -101,6 +101,7 @@ request() {
 	bad BREAK_RECHECK request "found: on the wheel though it is claimed"
 	bad BREAK_UNWATCH request "found: watches stay in their lists"
 	bad BREAK_REF request "found: a cancel holds no reference"
+	bad BREAK_WATCHED request "found: nobody keeps it until its watches are out"
 	bad BREAK_GONE request "found: told to a holder that has gone"
 	bad BREAK_TIE request "found: tied to a holder that has gone"
 }
