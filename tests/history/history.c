@@ -28,7 +28,6 @@ struct common {
 	_Atomic __u64 operations;
 	_Atomic __u64 histories;
 	_Atomic int failed;
-	_Atomic int unexplained;
 	_Atomic __u64 succeeded[OPERATION_KINDS];
 	_Atomic __u64 errors[256];
 };
@@ -770,41 +769,21 @@ static void print_history(const struct history *history)
 	}
 }
 
-/*
- * A history has failed: the same again, as short as can be. False if it does not fail
- * again.
- */
-static bool explain(struct history *history)
+/* A history has failed: the same again, as short as can be. */
+static void explain(struct history *history)
 {
 	counting = false;
 	note("seed %llu, operation %u: %s", history->seed, run.at + 1, model->complaint);
 	note("again: history -r %llu", history->seed);
 	if (!fails(history)) {
 		note("it did not show itself again, in %u tries", tries);
-		return false;
+		return;
 	}
 	shrink(history);
 	if (!fails(history))
 		note("the shorter history fails at times only");
 	print_history(history);
 	note("then: %s", complaint);
-	return true;
-}
-
-/*
- * What happens once in a million operations, and not when they are done again, may be a
- * flaw of the belt or of the model; it is said, and one of them is no failure.
- */
-static bool is_let_pass(struct history *history)
-{
-	bool was_counting = counting;
-
-	if (explain(history) || atomic_fetch_add(&common->unexplained, 1))
-		return false;
-	note("UNEXPLAINED: the next one like this is a failure");
-	counting = was_counting;
-	fflush(stdout);
-	return true;
 }
 
 /* Many of them */
@@ -844,8 +823,9 @@ static int work(const struct plan *task, unsigned int number)
 
 	for (seed = task->seed + number; !is_enough(task); seed += WORKERS) {
 		generate(&history, seed);
-		if (!holds(&history) && !is_let_pass(&history)) {
-			atomic_fetch_add(&common->failed, 1);
+		if (!holds(&history)) {
+			if (!atomic_fetch_add(&common->failed, 1))
+				explain(&history);
 			fflush(stdout);
 			return 1;
 		}
