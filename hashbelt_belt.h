@@ -140,6 +140,7 @@ struct hb_desk {
  * @place:	in the list of all belts
  * @work:	the worker
  * @set_lock:	one at a time changes the settings
+ * @round_lock:	one at a time says what is due, and does it
  * @step_lock:	one at a time drains, hands out, sweeps and resizes
  * @sweep:	where the sweep goes on; under @step_lock
  * @clear_lock:	makes way through all shards' locks for one at a time
@@ -176,9 +177,10 @@ struct hashbelt_belt {
 	struct list_head place;
 	struct work_struct work;
 	struct mutex set_lock;		/* the first in the lock order */
-	struct mutex step_lock;		/* the second */
+	struct mutex round_lock;	/* the second */
+	struct mutex step_lock;		/* the third */
 	u64 sweep;
-	struct mutex clear_lock;	/* the third */
+	struct mutex clear_lock;	/* the fourth */
 	struct rcu_work free;
 	u16 ghosts[1 << HB_GHOST_BITS];
 	struct hb_shard shards[];
@@ -342,6 +344,10 @@ struct hb_waiter {
 #define HB_WAITING	1	/* in the line */
 #define HB_FILLED	2	/* somebody has put the key */
 
+/* What hb_step() has left. */
+#define HB_MORE_FALLEN	0x1	/* nodes that are to be judged */
+#define HB_MORE_WORK	0x2	/* anything else */
+
 /* Chains of the index that one call of a scan looks at: it may find nothing in them. */
 #define HB_SCAN_CHAINS	4096
 
@@ -472,7 +478,7 @@ void hb_limit_delist(struct hashbelt_belt *belt);
 /* hashbelt_worker.c */
 void hb_lock_all(struct hashbelt_belt *belt);
 void hb_unlock_all(struct hashbelt_belt *belt);
-bool hb_step(struct hashbelt_belt *belt);
+unsigned int hb_step(struct hashbelt_belt *belt, u64 until);
 void hb_belt_work(struct work_struct *work);
 unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries);
 u64 hb_count_entries(struct hashbelt_belt *belt);

@@ -25,9 +25,9 @@
  * entries, sweeps what was cleared and moves chains of a growing index, a batch
  * of each in turn, and no lock is held longer than a batch takes.
  *
- * Lock order: belt->set_lock, belt->step_lock, belt->clear_lock, shard->lock
- * (all of them, in the order of their numbers, for what is to happen to the
- * whole belt at once), queue->lock, usage->lock; clock->lock inside of any.
+ * Lock order: belt->set_lock, belt->round_lock, belt->step_lock, belt->clear_lock,
+ * shard->lock (all of them, in the order of their numbers, for what is to happen to
+ * the whole belt at once), queue->lock, usage->lock; clock->lock inside of any.
  */
 #include <linux/export.h>
 

@@ -560,12 +560,12 @@ bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 	return dropped;
 }
 
-/* Frees a batch of what was dropped. True if there is more. */
+/* Frees some of what was dropped, a batch for each shard's batch. True if there is more. */
 static bool drop_step(struct hashbelt_belt *belt)
 {
+	unsigned int budget = HB_BATCH << belt->shard_bits;
 	struct hb_queue *queue = &belt->queue;
 	struct hashbelt_entry *event;
-	unsigned int budget = HB_BATCH;
 
 	while (budget--) {
 		spin_lock(&queue->lock);

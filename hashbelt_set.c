@@ -180,7 +180,7 @@ static int measure(struct hashbelt_belt *belt, const struct hashbelt_config *con
 	while (is_unloading(belt)) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		hb_step(belt);
+		hb_step(belt, 0);
 		cond_resched();
 	}
 	to->gauge = belt->gauge == belt->gauges ? belt->gauges + 1 : belt->gauges;
@@ -298,7 +298,7 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 	mutex_unlock(&belt->set_lock);
 	/* Of a small belt one batch is all; but the worker has to set its alarm. */
 	if (!err)
-		hb_step(belt);
+		hb_step(belt, 0);
 	hb_kick_worker(belt);
 	/* Readers who wait for what is not reported any more find out. */
 	wake_up_all(&belt->queue.wait);

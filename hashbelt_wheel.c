@@ -372,8 +372,20 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 	}
 }
 
-/* Takes one bucket off the belt, the first that is due; false if none is. */
-static bool rotate(struct hb_wheel *wheel, u64 now)
+/*
+ * A ring that is behind by more than its length: each of its buckets stands for many ticks,
+ * but needs to fall off for one of them only. From the same bucket on, for the order's sake.
+ */
+static void skip_laps(struct hb_level *level, u32 size, u64 reached)
+{
+	u64 laps = div_u64(reached - level->done, size);
+
+	if (unlikely(laps > 1))
+		level->done += (laps - 1) * size;
+}
+
+/* Takes one bucket off the belt, the first that is due at a moment; false if none is. */
+static bool rotate(struct hb_wheel *wheel, u64 until)
 {
 	const struct hb_gauge *gauge = wheel->gauge;
 	unsigned int i;
@@ -381,11 +393,12 @@ static bool rotate(struct hb_wheel *wheel, u64 now)
 	for (i = 0; i < gauge->levels && wheel->level[i]; i++) {
 		struct hb_level *level = wheel->level[i];
 		u32 size = gauge->size[i];
-		u64 reached = div64_u64(now, gauge->width[i]);
+		u64 reached = div64_u64(until, gauge->width[i]);
 		u32 slot;
 
 		if (level->done >= reached)
 			continue;
+		skip_laps(level, size, reached);
 		catch_up(level, size, reached);
 		if (level->done == reached)
 			continue;
@@ -422,21 +435,25 @@ static void judge(struct hb_wheel *wheel, struct hb_node *node, u64 now,
 /**
  * hb_wheel_drain() - judge the nodes of the buckets that have fallen off
  * @wheel:	the wheel
+ * @until:	belt time up to which buckets fall off, not after @now; 0: no more do
  * @now:	belt time
  * @budget:	most nodes and empty buckets to look at before the lock should be
  *		given up
  * @fall:	what came of it, initialised by the caller
  *
+ * What is put back is ahead of @now. So with one @until there is an end to it, however
+ * short the lives are.
+ *
  * Context: the shard's lock. What was not judged yet stays on the wheel.
  *
  * Return: true if there is more to do.
  */
-bool hb_wheel_drain(struct hb_wheel *wheel, u64 now, unsigned int budget,
+bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
 		    struct hb_fall *fall)
 {
 	while (budget--) {
 		if (list_empty(&wheel->fallen)) {
-			if (!rotate(wheel, now))
+			if (!rotate(wheel, until))
 				return false;
 			fall->buckets++;
 		} else {

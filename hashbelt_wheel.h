@@ -120,7 +120,7 @@ void hb_level_free(struct hb_level *level, struct hb_account *account);
 void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number,
 		   struct hb_level **level, u64 now);
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now);
-bool hb_wheel_drain(struct hb_wheel *wheel, u64 now, unsigned int budget,
+bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
 		    struct hb_fall *fall);
 struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now);
 u64 hb_wheel_next(struct hb_wheel *wheel);

@@ -116,8 +116,8 @@ bool hashbelt_is_dead(const struct hashbelt_belt *belt)
 	return READ_ONCE(belt->dead);
 }
 
-/* Judges a batch of fallen nodes in a shard. Returns true if there are more. */
-static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard)
+/* Judges a batch of a shard's nodes that fell off by a moment. True if there are more. */
+static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 until)
 {
 	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
 	struct hashbelt_entry *entry, *next;
@@ -127,7 +127,7 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard)
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	more = hb_wheel_drain(&shard->wheel, now, HB_BATCH, &fall);
+	more = hb_wheel_drain(&shard->wheel, until, now, HB_BATCH, &fall);
 	if (fall.buckets)
 		trace_hashbelt_rotate(belt->id, number, fall.buckets, now);
 	list_for_each_entry_safe(entry, next, &fall.expired, node.slot) {
@@ -227,25 +227,28 @@ static bool resize_step(struct hashbelt_belt *belt)
 	return true;
 }
 
-/* A batch of everything that is to be done later. True if there is more. */
-bool hb_step(struct hashbelt_belt *belt)
+/*
+ * A batch of everything that is to be done later; buckets fall off up to belt time @until.
+ * HB_MORE_FALLEN and HB_MORE_WORK for what there is more of.
+ */
+unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 {
+	bool fallen = false, work;
 	struct hb_shard *shard;
-	bool more;
 
 	mutex_lock(&belt->step_lock);
-	more = sweep_step(belt);
-	more |= resize_step(belt);
+	work = sweep_step(belt);
+	work |= resize_step(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		if (hb_is_unloading(shard))
-			more |= unload_step(shard);
-		more |= drain_step(belt, shard);
+			fallen |= unload_step(shard);
+		fallen |= drain_step(belt, shard, until);
 		if (!list_empty(&shard->done))
 			hb_requests_step(shard);
 	}
-	more |= hb_event_step(belt);
+	work |= hb_event_step(belt);
 	mutex_unlock(&belt->step_lock);
-	return more;
+	return (fallen ? HB_MORE_FALLEN : 0) | (work ? HB_MORE_WORK : 0);
 }
 
 u64 hb_count_entries(struct hashbelt_belt *belt)
@@ -282,24 +285,63 @@ static bool fit_index(struct hashbelt_belt *belt)
 	return hb_index_resize(&belt->index, hb_bits_for(belt, entries));
 }
 
-/* Does all that is due, and sets the alarm for the next bucket. */
+/* Steps in which what there is to do besides draining is done, whatever is added to it. */
+static u64 steps_ahead(struct hashbelt_belt *belt)
+{
+	u64 most = hb_index_bytes(&belt->index) / sizeof(struct hlist_head);
+
+	spin_lock(&belt->queue.lock);
+	most = max3(most, belt->queue.waiting.count, belt->queue.dropped.count);
+	spin_unlock(&belt->queue.lock);
+	return most / HB_BATCH + 1;
+}
+
+/*
+ * All that is due when this begins, and all other work that there is after that. There is
+ * an end to it, whatever is added meanwhile: by others, by entries that come back and live
+ * for less time than this takes, or by what the module does that is told of them. One at a
+ * time, for two would keep each other busy with what they let fall. True if there is more.
+ */
+static bool do_round(struct hashbelt_belt *belt)
+{
+	unsigned int more;
+	u64 until, steps;
+
+	if (mutex_lock_killable(&belt->round_lock))
+		return true;
+	until = hb_clock_now(&belt->clock);
+	do {
+		more = hb_step(belt, until);
+		cond_resched();
+	} while (more & HB_MORE_FALLEN && !fatal_signal_pending(current));
+	for (steps = steps_ahead(belt); more && steps; steps--) {
+		if (fatal_signal_pending(current))
+			break;
+		more = hb_step(belt, until);
+		cond_resched();
+	}
+	mutex_unlock(&belt->round_lock);
+	return more;
+}
+
+/* Does what is due now, and sets the alarm for the next bucket. */
 static void run(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	u64 next = HB_NEVER;
+	bool more;
 
 	hb_clock_reset_alarm(&belt->clock);
 	do {
-		while (hb_step(belt) && !fatal_signal_pending(current))
-			cond_resched();
-	} while (fit_index(belt) && !fatal_signal_pending(current));
+		more = do_round(belt);
+	} while (!fatal_signal_pending(current) && fit_index(belt));
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		next = min(next, hb_wheel_next(&shard->wheel));
 		spin_unlock(&shard->lock);
 	}
 	hb_clock_wake_at(&belt->clock, next);
-	if (fatal_signal_pending(current))
+	if (more)
 		hb_kick_worker(belt);
 }
 

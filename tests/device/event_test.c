@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#define TESTS	80
+#define TESTS	81
 
 /* Reasons and masks */
 
@@ -643,6 +643,39 @@ static void test_reinsert_far(void)
 	close(belt);
 }
 
+static int advance_once(void *arg)
+{
+	advance(*(int *)arg, 1);
+	return 0;
+}
+
+static bool has_ended(void *arg)
+{
+	siginfo_t info = {};
+
+	return !waitid(P_PID, *(pid_t *)arg, &info, WEXITED | WNOWAIT | WNOHANG) &&
+	       info.si_pid;
+}
+
+/* Entries that come round sooner than all of them can be looked at. */
+static void test_reinsert_always(void)
+{
+	struct hashbelt_settings create = {
+		.ttl_ms = 1, .handler = HASHBELT_REINSERT, .max_events = 1000,
+	};
+	int belt = open_device(O_RDWR);
+	pid_t child;
+	bool ended;
+
+	must(belt, HASHBELT_IOC_CREATE, &create);
+	put_numbers(belt, 0, 20000, 0);
+	child = start(advance_once, &belt);
+	ended = at_last(has_ended, &child);
+	kill_and_wait(child);
+	ok(ended, "who moves time on is not held up by what comes round again and again");
+	close(belt);
+}
+
 /* Between its deadline and the worker a writer finds an entry of such a belt. */
 static void test_due(void)
 {
@@ -729,6 +762,7 @@ int main(void)
 	test_reinsert();
 	test_reinsert_past();
 	test_reinsert_far();
+	test_reinsert_always();
 	test_due();
 	test_destroyed();
 	ok(used_at_last(before), "in the end the module holds what it held before");

@@ -105,7 +105,7 @@ static unsigned int drain(struct fixture *f)
 	unsigned int expired = 0;
 	struct list_head *at;
 
-	while (hb_wheel_drain(&f->wheel, f->now, 64, &fall))
+	while (hb_wheel_drain(&f->wheel, f->now, f->now, 64, &fall))
 		;
 	list_for_each(at, &fall.expired)
 		expired++;
@@ -299,7 +299,7 @@ static void a_drain_stops_at_its_budget(struct kunit *test)
 	f->now += 200 * SEC;
 	do {
 		INIT_LIST_HEAD(&fall.expired);
-		i = hb_wheel_drain(&f->wheel, f->now, 10, &fall);
+		i = hb_wheel_drain(&f->wheel, f->now, f->now, 10, &fall);
 		expired = list_empty(&fall.expired) ? 0 : 1;
 		if (expired) {
 			struct list_head *at;
@@ -326,7 +326,7 @@ static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 		add(test, f, &nodes[i], f->now + 100 * SEC);
 	f->now += 200 * SEC;
 	/* One for the bucket, three nodes. */
-	KUNIT_EXPECT_TRUE(test, hb_wheel_drain(&f->wheel, f->now, 4, &fall));
+	KUNIT_EXPECT_TRUE(test, hb_wheel_drain(&f->wheel, f->now, f->now, 4, &fall));
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 0ULL);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++) {
 		if (is_claimed(&nodes[i]))
@@ -337,6 +337,50 @@ static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, left, 7u);
 	KUNIT_EXPECT_EQ(test, drain(f), 0u);
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
+}
+
+/* Gives what has expired a new life; returns how many they were. */
+static unsigned int revive(struct kunit *test, struct fixture *f, struct hb_fall *fall,
+			   u64 life)
+{
+	struct hb_node *node, *next;
+	unsigned int expired = 0;
+
+	list_for_each_entry_safe(node, next, &fall->expired, slot) {
+		hb_wheel_del(node);
+		add(test, f, node, f->now + life);
+		expired++;
+	}
+	return expired;
+}
+
+/* However short the new lives are, however many buckets are behind, and time goes on. */
+static void what_comes_back_while_it_is_drained_does_not_fall_again(struct kunit *test)
+{
+	enum { NODES = 1000 };
+	struct fixture *f = make(test, SEC, 3);
+	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
+	unsigned int i, expired = 0;
+	u64 until;
+	bool more;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	for (i = 0; i < NODES; i++)
+		add(test, f, &nodes[i], f->now + SEC);
+	f->now += 10000 * SEC;
+	until = f->now;
+	do {
+		more = hb_wheel_drain(&f->wheel, until, f->now, 64, &fall);
+		expired += revive(test, f, &fall, SEC / 2);
+		f->now += 5 * SEC;
+		/* Some come by two buckets that each stand for many. */
+		KUNIT_ASSERT_LE(test, expired, 3u * NODES);
+	} while (more);
+	KUNIT_EXPECT_GE(test, expired, (unsigned int)NODES);
+	KUNIT_EXPECT_LE(test, hb_wheel_next(&f->wheel), f->now + SEC);
+	f->now += 2 * SEC;
+	KUNIT_EXPECT_EQ(test, drain(f), (unsigned int)NODES);
 }
 
 static void a_late_worker_finds_everything(struct kunit *test)
@@ -371,6 +415,7 @@ static struct kunit_case wheel_test_cases[] = {
 	KUNIT_CASE(overflow_wheels_are_made_when_first_needed),
 	KUNIT_CASE(a_drain_stops_at_its_budget),
 	KUNIT_CASE(a_node_can_be_taken_off_between_two_batches),
+	KUNIT_CASE(what_comes_back_while_it_is_drained_does_not_fall_again),
 	KUNIT_CASE_PARAM(a_late_worker_finds_everything, wheel_gen_params),
 	{}
 };
