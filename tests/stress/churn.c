@@ -205,8 +205,7 @@ static void change_all(int fd, uint64_t random)
 	set(fd, &(struct hashbelt_settings){
 		.fields = random & HASHBELT_SET_ALL & ~(HASHBELT_SET_GID | HASHBELT_SET_MODE) ?:
 			  HASHBELT_SET_POLICY,
-		/* Who moves time would wait for ever where lives are shorter than a round. */
-		.ttl_ms = 500 + (random >> 8) % 2000, .buckets = 2 + (random >> 16) % 300,
+		.ttl_ms = 1 + (random >> 8) % 2000, .buckets = 2 + (random >> 16) % 300,
 		.policy = (random >> 24) & 0x1f, .handler = (random >> 32) % 3,
 		.reasons = (random >> 36) & HASHBELT_REPORT_ALL,
 		.max_entries = random >> 40 & 1 ? (random >> 41) % 1000 : 0,
