@@ -166,12 +166,25 @@ static unsigned int count_names(void)
 	return count;
 }
 
-/* But for what the kernel's caches keep of their own: much more than that was taken. */
 static bool memory_is_back(void *arg)
 {
 	const __u64 *before = arg;
 
-	return memory_number("MemAvailable:") + 128 * MIB > *before;
+	return memory_number("MemAvailable:") + 64 * MIB > *before;
+}
+
+/*
+ * The memory for counters of each processor, some 50 MiB of it, is given back by a worker
+ * of the kernel's that comes to it when it likes: within seconds, or ten and more.
+ */
+static bool memory_is_back_at_last(__u64 before)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 6; tries++)
+		if (at_last(memory_is_back, &before))
+			return true;
+	return false;
 }
 
 static void check_cost(const struct cost *cost, const char *what)
@@ -235,7 +248,7 @@ int main(int argc, char **argv)
 	set_number("max_belts", most);
 	close(named);
 	ok(used_at_last(used), "the module holds what it held before");
-	ok(at_last(memory_is_back, &before), "and the system has its memory back");
+	ok(memory_is_back_at_last(before), "and the system has its memory back");
 	note("%llu MiB available before, %llu after", before >> 20,
 	     memory_number("MemAvailable:") >> 20);
 	set_number("max_bytes", limit);
