@@ -66,7 +66,9 @@ enum hashbelt_op {
  * @flags:	32 bits of the user's own: stored by put, returned by get
  * @ttl_ms:	put, touch, get with HASHBELT_AND_TOUCH: the time-to-live, or
  *		HASHBELT_TTL_*. add: that of an entry which was not there; one that
- *		was keeps what it has left. Returned: the time left,
+ *		was keeps what it has left. Returned: the time left, as of a moment
+ *		during the call, and rounded up to whole milliseconds: added to a time
+ *		that was taken before the call it is at most that rounding too long.
  *		HASHBELT_TTL_NEVER for an entry that does not expire
  * @version:	with HASHBELT_IF_VERSION: the version that must be there.
  *		Returned: the entry's version; with EEXIST and ESTALE the version

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <time.h>
 
 #include "events.h"
 
@@ -415,15 +416,29 @@ static void test_policies(void)
  * @end:	they may stop
  * @wrong:	entries that were missing, or there too long; atomic
  * @done:	operations; atomic
+ * @moves:	how often time was moved, or is being; atomic
+ * @moved:	how often it has been; atomic
  */
 struct churn {
 	int belt;
 	bool end;
 	unsigned int wrong;
 	unsigned int done;
+	unsigned int moves;
+	unsigned int moved;
 };
 
+#define MOVE_MS	7
+
 static struct churn *churn;
+
+/* Says what of a key is not as it should be: an error, or a time. */
+static bool complain(unsigned int number, const char *what, long long is)
+{
+	__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
+	note("key %u: %s %lld", number, what, is);
+	return false;
+}
 
 /*
  * Number n of the crowd lives for n hours and one, or for good. The first half is
@@ -439,19 +454,40 @@ static struct hashbelt_item crowd_item(const unsigned int *number)
 	};
 }
 
+/* Belt time but for a constant, nanoseconds: the kernel's coarse clock, and so many moves. */
+static __u64 time_after(const unsigned int *moves)
+{
+	__u64 moved = __atomic_load_n(moves, __ATOMIC_ACQUIRE) * MOVE_MS * 1000000ULL;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec + moved;
+}
+
 static bool is_in_crowd(int belt, unsigned int number)
 {
 	struct hashbelt_item item = crowd_item(&number);
+	__u64 most = item.ttl_ms, least = most, before = time_after(&churn->moved);
 	unsigned int got = 0;
+	int err;
 
 	item.value = address(&got);
 	item.how = HASHBELT_NO_REFRESH;
 	item.ttl_ms = 0;
-	if (call(belt, HASHBELT_IOC_GET, &item) || got != number)
-		return false;
-	return number % 10 ? item.ttl_ms <= (number + 2) * HOUR &&
-			     item.ttl_ms > (number + 1) * HOUR :
-			     item.ttl_ms == HASHBELT_TTL_NEVER;
+	err = call(belt, HASHBELT_IOC_GET, &item);
+	if (err)
+		return complain(number, "error", err);
+	if (got != number)
+		return complain(number, "value", got);
+	if (number % 10) {
+		/* It may have been given its time during the call, of which it is a part. */
+		most += (time_after(&churn->moves) - before) / 1000000 + 1;
+		least -= HOUR - 1;
+	}
+	if (item.ttl_ms > most || item.ttl_ms < least)
+		return complain(number, "milliseconds left, less those it was given",
+				item.ttl_ms - most);
+	return true;
 }
 
 static int use_crowd(void *arg)
@@ -463,8 +499,7 @@ static int use_crowd(void *arg)
 		state = state * 1103515245 + 12345;
 		number = (state >> 8) % CROWD;
 		item = crowd_item(&number);
-		if (!is_in_crowd(churn->belt, number))
-			__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
+		is_in_crowd(churn->belt, number);
 		if (number >= CROWD / 2 && state >> 30)
 			must(churn->belt, HASHBELT_IOC_TOUCH, &item);
 		else if (number >= CROWD / 2)
@@ -496,10 +531,11 @@ static int use_short(void *arg)
 			after = info_of(churn->belt).now_ns;
 			err = call(churn->belt, HASHBELT_IOC_GET, &item);
 			if (!err && after > deadline)
-				__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
+				complain(number, "nanoseconds late", after - deadline);
 			after = info_of(churn->belt).now_ns;
 			if (err && after + 1 < before + 20 * 1000000ULL)
-				__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
+				complain(number, "nanoseconds after it was put, error",
+					 after - before);
 		} while (!err);
 	}
 	return 0;
@@ -530,8 +566,11 @@ static void change_shapes(unsigned int rounds)
 		    .ttl_ms = extremes[i % ARRAY_SIZE(extremes)].ttl_ms,
 		    .buckets = extremes[i % ARRAY_SIZE(extremes)].buckets);
 		until = __atomic_load_n(&churn->done, __ATOMIC_RELAXED) + 2000;
-		while (__atomic_load_n(&churn->done, __ATOMIC_RELAXED) < until)
-			advance(churn->belt, 7);
+		while (__atomic_load_n(&churn->done, __ATOMIC_RELAXED) < until) {
+			__atomic_fetch_add(&churn->moves, 1, __ATOMIC_SEQ_CST);
+			advance(churn->belt, MOVE_MS);
+			__atomic_fetch_add(&churn->moved, 1, __ATOMIC_SEQ_CST);
+		}
 	}
 }
 
