@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#define TESTS	84
+#define TESTS	85
 
 #define NAME	"acknowledged"
 
@@ -342,6 +342,10 @@ static void test_limits(void)
 	is_int(info_of(belt).used_entries, 3,
 	       "what is in flight counts against the belt's limit");
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC, "so there is no room");
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
+	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC,
+		 "and none that a belt could make by evicting");
+	SET(belt, .fields = HASHBELT_SET_POLICY);
 	ack(fd, 1);
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), 0,
 		 "an acknowledgment makes some");
