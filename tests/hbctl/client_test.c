@@ -80,7 +80,7 @@ static void test_plain(int fd)
 	result(hashbelt_put(fd, "k", 1, large, sizeof(large), NULL) == -EMSGSIZE,
 	       "put: EMSGSIZE");
 	result(hashbelt_get(fd, "", 0, buffer, 4, NULL) == -EINVAL, "get: EINVAL");
-	result(!hashbelt_touch(fd, "k", 1, 5, NULL), "touch: no item");
+	result(!hashbelt_touch(fd, "k", 1, 3600000, NULL), "touch: no item");
 	result(!hashbelt_remove(fd, "k", 1, NULL), "remove: no item");
 	result(hashbelt_expire(fd, "k", 1) == -ENOENT, "expire: ENOENT");
 }

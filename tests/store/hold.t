@@ -21,9 +21,9 @@ under='env'
 lock_later() {
 	name=$1
 	shift
-	# What runs in the background of a script would ignore SIGINT.
+	# What runs in the background of a script would ignore SIGINT, and SIGHUP under nohup.
 	# shellcheck disable=SC2016 # for perl
-	later "$name" perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
+	later "$name" perl -e '$SIG{INT} = $SIG{HUP} = "DEFAULT"; exec @ARGV' \
 		"$under" hbctl lock --store "$store" "$@"
 }
 
