@@ -21,12 +21,13 @@
 #	build	for 32 bits, other processors, C++; the module with all warnings on
 #	models	docs/races.md by machine
 #
-# By name only:
-#
-#	kernels	as device, on the kernels of Debian stable and unstable
 #	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
 #		how many lines of the module that runs
 #	kcsan	as debug, on a kernel that sees races on data
+#
+# By name only:
+#
+#	kernels	as device, on the kernels of Debian stable and unstable
 #
 # With ONLY="NAME..." in the environment the suites device and kernels run those of
 # their programs alone, and so does kcsan, of which "stress" and "examples" are parts too.
@@ -209,7 +210,7 @@ suite_debug() (
 	on_checked debug "--memory 2048 --append kmemleak=off"
 	guest debug-leaks "--timeout 900 --memory 2048" SCALE=5 device/batch_test \
 		device/entry_test device/lock_test device/request_test \
-		"stress $(date +%s) 2000"
+		"stress $(date +%s) 2000" "churn $(date +%s) 4000"
 	set --
 	for guest in debug-device debug-stress debug-examples debug-leaks; do
 		set -- "$@" "$top/.cache/build/module-debug" "$logs/$guest/output.log"
@@ -313,8 +314,8 @@ lane() {
 if [ $# -gt 0 ]; then
 	lane "$@"
 else
-	lane store kunit cost harness models fault &
-	lane native build device hbctl examples stress history fuzz
+	lane store kunit cost harness models fault debug &
+	lane native build device hbctl examples stress history fuzz kcsan
 	wait
 	lane life memory
 fi | awk -f "$tests/tally.awk"
