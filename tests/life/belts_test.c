@@ -174,8 +174,8 @@ static bool memory_is_back(void *arg)
 }
 
 /*
- * The memory for counters of each processor, some 50 MiB of it, is given back by a worker
- * of the kernel's that comes to it when it likes: within seconds, or ten and more.
+ * The memory for counters of each processor is given back by a worker of the kernel's,
+ * which comes to it when it likes: that may be longer than one wait.
  */
 static bool memory_is_back_at_last(__u64 before)
 {
