@@ -142,7 +142,8 @@ void hb_memory_account_limit(u64 bytes)
  */
 u64 hb_memory_used(void)
 {
-	return percpu_counter_sum_positive(&used);
+	/* What the other CPUs add meanwhile may be in the sum or not: who looks has to bear it. */
+	return data_race(percpu_counter_sum_positive(&used));
 }
 
 /**
