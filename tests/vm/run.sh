@@ -277,17 +277,21 @@ judge() {
 }
 
 # complaining - the lines of the log that complain. Except: KCSAN watches all of the
-# kernel, but a race with no module anywhere in its report is not the task's. A report
-# ends with a line of equal signs.
+# kernel, but a race with no module in either of its stacks is not the task's. A stack is
+# read from the access down, to where an interrupt came in: what that interrupted only
+# happened to run, whosever it is. A report ends with a line of equal signs.
 complaining() {
 	awk -v pattern="$complaints" '
 		/BUG: KCSAN:/ {
 			if (held != "")
 				print held
 			held = $0
+			interrupted = 0
 			next
 		}
-		held != "" && /\[[a-z0-9_]+\]$/ {
+		held != "" && / of [0-9]+ bytes by / { interrupted = 0 }
+		held != "" && / asm_(sysvec_|common_interrupt)/ { interrupted = 1 }
+		held != "" && !interrupted && /\[[a-z0-9_]+\]$/ {
 			print held
 			held = ""
 		}

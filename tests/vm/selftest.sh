@@ -67,7 +67,9 @@ deaths() {
 	expect 125 'an end without a verdict is death' 'without a verdict'
 }
 
-# A report as KCSAN makes it, of a race with a module, with none, or unfinished.
+# A report as KCSAN makes it, of a race with a module, with none, or unfinished; of an
+# interrupt's, of which the module was what it came in between, or the one that it called;
+# or of the module with such an interrupt.
 race_report() {
 	cat >"$payload/race" <<'END'
 say() {
@@ -77,6 +79,21 @@ say ==================================================================
 say "BUG: KCSAN: data-race in $1 / here"
 say " $1+0x1/0x2"
 [ "$1" != ours ] || say " there+0x3/0x4 [a_module]"
+interrupt() {
+	say "read to 0xffff888078c1e288 of 8 bytes by interrupt on cpu 1:"
+	say " $1"
+	say " asm_sysvec_apic_timer_interrupt+0x16/0x20"
+	say " between+0x5/0x6 [a_module]"
+}
+case $1 in
+between) interrupt tick+0x7/0x8 ;;
+calling) interrupt 'ring+0x9/0xa [a_module]' ;;
+against)
+	interrupt tick+0x7/0x8
+	say "write to 0xffff888078c1e288 of 8 bytes by task 7 on cpu 0:"
+	say " there+0x3/0x4 [a_module]"
+	;;
+esac
 [ "$1" = cut ] ||
 	say ==================================================================
 END
@@ -90,6 +107,12 @@ complaints() {
 	expect 0 'a data race of the kernel with itself is its own affair'
 	guest "$payload" sh ./race ours
 	expect 126 'a data race with a module in it is not' 'data-race in ours'
+	guest "$payload" sh ./race between
+	expect 0 'nor is an interrupt in the middle of a module the module'
+	guest "$payload" sh ./race calling
+	expect 126 'but what the interrupt calls is' 'data-race in calling'
+	guest "$payload" sh ./race against
+	expect 126 'and so is what it races with' 'data-race in against'
 	guest "$payload" sh ./race cut
 	expect 126 'nor is one whose report was cut short' 'data-race in cut'
 	guest "$payload" sh -c 'echo 512 >/proc/sys/kernel/tainted'
