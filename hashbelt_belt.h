@@ -225,7 +225,7 @@ static inline bool hb_is_cleared(const struct hashbelt_belt *belt,
 
 static inline void hb_kick_worker(struct hashbelt_belt *belt)
 {
-	queue_work(hb_belt_wq, &belt->work);
+	hb_clock_wake(&belt->clock);
 }
 
 static inline u64 hb_ms_left(u64 deadline, u64 now)

@@ -38,7 +38,7 @@ static enum hrtimer_restart ring(struct hrtimer *timer)
 	spin_lock_irqsave(&clock->lock, flags);
 	clock->wakeups++;
 	if (!clock->stopped)
-		queue_work(clock->wq, clock->work);
+		hb_clock_wake(clock);
 	spin_unlock_irqrestore(&clock->lock, flags);
 	return HRTIMER_NORESTART;
 }

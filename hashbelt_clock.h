@@ -4,6 +4,7 @@
 #define _HASHBELT_CLOCK_H
 
 #include <linux/bits.h>
+#include <linux/compiler.h>
 #include <linux/hrtimer.h>
 #include <linux/limits.h>
 #include <linux/seqlock.h>
@@ -86,6 +87,21 @@ static inline u64 hb_clock_now(const struct hb_clock *clock)
 			now = ktime_get_coarse_boottime_ns() + offset;
 	} while (read_seqcount_retry(&clock->seq, seq));
 	return now & ~(HB_GRAIN - 1);
+}
+
+/**
+ * hb_clock_wake() - have the worker look now
+ * @clock:	the clock
+ *
+ * Any context, whether or not it is at work already.
+ */
+static inline void hb_clock_wake(const struct hb_clock *clock)
+{
+	/*
+	 * Who is about to begin the work reads its state plainly, and of that another bit
+	 * than the one that is set here: the workqueue's own affair.
+	 */
+	data_race(queue_work(clock->wq, clock->work));
 }
 
 /**
