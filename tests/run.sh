@@ -24,9 +24,6 @@
 #	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
 #		how many lines of the module that runs
 #	kcsan	as debug, on a kernel that sees races on data
-#
-# By name only:
-#
 #	kernels	as device, on the kernels of Debian stable and unstable
 #
 # With ONLY="NAME..." in the environment the suites device and kernels run those of
@@ -193,15 +190,21 @@ use_kernel() {
 	return 1
 }
 
-# Checks at each access take time: so there is less to be done, and in 64 bits alone. SCALE
-# is what remains of the tests' sizes, in percent; what stands after a program of
-# tests/stress is its seed and its operations.
+# Checks at each access take time: so there is less to be done, and in 32 bits that alone
+# which has every call, and every way to say it wrong. SCALE is what remains of the tests'
+# sizes, in percent; what stands after a program of tests/stress is its seed and its
+# operations.
 on_checked() {
 	bits=64
-	on_device "$1-device" "--timeout 1200 $2" SCALE=5 client_test
-	! chosen stress || guest "$1-stress" "--timeout 600 $2" "stress $(date +%s) 20000" \
-		"churn $(date +%s) 20000" "lockstress $(date +%s) 2000"
-	! chosen examples || on_examples "$1-examples" "--timeout 600 $2" SCALE=5
+	checked=$1 size=$2
+	set -- SCALE=5
+	! chosen client_test || set -- "$@" client_test
+	! chosen argument_test || set -- "$@" device/argument_test-32
+	on_device "$checked-device" "--timeout 1200 $size" "$@"
+	! chosen stress || guest "$checked-stress" "--timeout 600 $size" \
+		"stress $(date +%s) 20000" "churn $(date +%s) 20000" \
+		"lockstress $(date +%s) 2000"
+	! chosen examples || on_examples "$checked-examples" "--timeout 600 $size" SCALE=5
 }
 
 # Looking for leaks makes an allocation six times as long: that is for a few.
@@ -304,7 +307,9 @@ fi
 lane() {
 	for suite; do
 		echo "-- $suite" >&2
+		since=$(date +%s)
 		"suite_$suite" >"$logs/$suite.tap" 2>"$logs/$suite.stderr"
+		echo "-- $suite ended after $(($(date +%s) - since)) s" >&2
 		flock "$logs/lock" cat "$logs/$suite.tap"
 	done
 }
@@ -314,7 +319,7 @@ lane() {
 if [ $# -gt 0 ]; then
 	lane "$@"
 else
-	lane store kunit cost harness models fault debug &
+	lane store kunit cost harness models fault debug kernels &
 	lane native build device hbctl examples stress history fuzz kcsan
 	wait
 	lane life memory
