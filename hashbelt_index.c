@@ -109,6 +109,16 @@ size_t hb_index_bytes(struct hb_index *index)
 	return bytes;
 }
 
+static bool is_moving(struct hb_index *index)
+{
+	bool moving;
+
+	rcu_read_lock();
+	moving = rcu_access_pointer(rcu_dereference(index->table)->next);
+	rcu_read_unlock();
+	return moving;
+}
+
 /**
  * hb_index_resize() - begin to give the index another size
  * @index:	the index
@@ -125,7 +135,7 @@ bool hb_index_resize(struct hb_index *index, unsigned int bits)
 	struct hb_table *table, *new;
 
 	if (bits < HB_INDEX_BITS_MIN || bits > HB_INDEX_BITS_MAX ||
-	    bits == READ_ONCE(index->bits))
+	    bits == READ_ONCE(index->bits) || is_moving(index))
 		return false;
 	new = table_new(bits, index->account);
 	if (IS_ERR(new))
@@ -169,21 +179,34 @@ u64 hb_index_moving(struct hb_index *index)
 	return hash;
 }
 
+static struct hlist_node *last_of(struct hlist_head *chain)
+{
+	struct hlist_node *node = chain->first;
+
+	while (node && node->next)
+		node = node->next;
+	return node;
+}
+
+/* The node before another one of a chain, or NULL. */
+static struct hlist_node *before(struct hlist_head *chain, struct hlist_node *node)
+{
+	return node->pprev == &chain->first ? NULL :
+	       container_of(node->pprev, struct hlist_node, next);
+}
+
 /*
  * Moves the last entry of a chain into the new table. Only the last: a reader
  * who stands on it is carried over into the new chain, and what he has not seen
  * of the old one is nothing. The entry is in the new chain before it leaves the
  * old one, so it can be found at any moment.
  */
-static void move_last(struct hlist_head *from, struct hb_table *to)
+static void move_last(struct hlist_node *node, struct hb_table *to)
 {
-	struct hlist_node *node = from->first, **pprev, *first;
+	struct hlist_node **pprev = node->pprev, *first;
 	struct hlist_head *head;
 
-	while (node->next)
-		node = node->next;
 	head = hb_chain(to, hlist_entry(node, struct hashbelt_entry, chain)->hash);
-	pprev = node->pprev;
 	first = head->first;
 
 	WRITE_ONCE(node->next, first);
@@ -196,8 +219,11 @@ static void move_last(struct hlist_head *from, struct hb_table *to)
 }
 
 /**
- * hb_index_move() - move the chain that hb_index_moving() named
+ * hb_index_move() - move the chain that hb_index_moving() named, or the end of it
  * @index:	the index
+ *
+ * A chain may be as long as entries could be put while there was no memory for a larger
+ * table. It takes one walk along it, and HB_INDEX_MOVES at most.
  *
  * Context: the lock of that chain; one resizer at a time.
  */
@@ -207,10 +233,15 @@ void hb_index_move(struct hb_index *index)
 	/* Read in one piece: who would resize as well is at it, and loses. */
 	struct hb_table *next = rcu_dereference_raw(table->next);
 	struct hlist_head *chain = &table->chains[table->moved];
+	struct hlist_node *node = last_of(chain), *ahead;
+	unsigned int moves;
 
-	while (!hlist_empty(chain))
-		move_last(chain, next);
-	if (!(++table->moved >> table->bits))
+	for (moves = 0; node && moves < HB_INDEX_MOVES; moves++) {
+		ahead = before(chain, node);
+		move_last(node, next);
+		node = ahead;
+	}
+	if (node || !(++table->moved >> table->bits))
 		return;
 	rcu_assign_pointer(index->table, next);
 	queue_rcu_work(index->wq, &table->free);

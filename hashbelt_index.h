@@ -19,6 +19,9 @@ struct hb_account;
 /* Behind the last place of a scan; and "no chain is to be moved". */
 #define HB_INDEX_END		BIT_ULL(32)
 
+/* Entries that hb_index_move() moves at most. */
+#define HB_INDEX_MOVES		64
+
 /**
  * struct hb_table - one generation of the index
  * @next:	the table that is taking this one's place, while entries move
