@@ -348,7 +348,7 @@ static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 {
 	const struct hb_gauge *gauge = wheel->gauge;
-	u64 deadline = due_at(gauge, node, atomic64_read(&node->deadline));
+	u64 deadline = due_at(gauge, node, hb_deadline(atomic64_read(&node->deadline)));
 	u64 reached, tick;
 	unsigned int i;
 
@@ -687,6 +687,8 @@ bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int 
 			list_splice_tail_init(&level->slots[slot], &wheel->fallen);
 		}
 	}
+	/* What looked for the nearest there meanwhile may have put some aside. */
+	list_splice_tail_init(&old->forever, &wheel->forever);
 	return false;
 }
 

@@ -98,18 +98,50 @@ static void add(struct kunit *test, struct fixture *f, struct hb_node *node, u64
 	hb_wheel_add(&f->wheel, node, f->now);
 }
 
+static unsigned int count(const struct list_head *list)
+{
+	unsigned int nodes = 0;
+	struct list_head *at;
+
+	list_for_each(at, list)
+		nodes++;
+	return nodes;
+}
+
 /* Drains all that is due; returns how many expired, and leaves them claimed. */
 static unsigned int drain(struct fixture *f)
 {
 	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
-	unsigned int expired = 0;
-	struct list_head *at;
 
 	while (hb_wheel_drain(&f->wheel, f->now, f->now, 64, &fall))
 		;
-	list_for_each(at, &fall.expired)
-		expired++;
-	return expired;
+	return count(&fall.expired);
+}
+
+/* Who looks for the nearest node meanwhile puts aside those that do not expire any more. */
+static void a_wheel_that_is_replaced_leaves_nothing_behind(struct kunit *test)
+{
+	struct fixture *f = make(test, 10 * SEC, 5);
+	struct hb_wheel old = {};
+	struct hb_node nodes[3];
+	struct hb_gauge gauge;
+	unsigned int i;
+
+	INIT_LIST_HEAD(&old.fallen);
+	INIT_LIST_HEAD(&old.forever);
+	for (i = 0; i < ARRAY_SIZE(nodes); i++)
+		add(test, f, &nodes[i], f->now + SEC);
+	hb_gauge_init(&gauge, SEC, 50);
+	hb_wheel_regauge(&f->wheel, &gauge, hb_level_new(&gauge, 0, NULL), &old, f->now);
+	for (i = 0; i < ARRAY_SIZE(nodes); i++)
+		atomic64_set(&nodes[i].deadline, HB_NEVER);
+	hb_wheel_nearest(&old, f->now);
+	while (hb_wheel_unload(&old, &f->wheel, 64))
+		;
+	KUNIT_EXPECT_EQ(test, count(&old.forever), 0u);
+	KUNIT_EXPECT_EQ(test, drain(f), 0u);
+	KUNIT_EXPECT_EQ(test, count(&f->wheel.forever), 3u);
+	hb_wheel_destroy(&old);
 }
 
 static bool is_claimed(const struct hb_node *node)
@@ -413,6 +445,7 @@ static struct kunit_case wheel_test_cases[] = {
 	KUNIT_CASE(a_refresh_at_the_deadline_comes_too_late),
 	KUNIT_CASE(a_node_waits_nearer_by_where_a_level_is_missing),
 	KUNIT_CASE(overflow_wheels_are_made_when_first_needed),
+	KUNIT_CASE(a_wheel_that_is_replaced_leaves_nothing_behind),
 	KUNIT_CASE(a_drain_stops_at_its_budget),
 	KUNIT_CASE(a_node_can_be_taken_off_between_two_batches),
 	KUNIT_CASE(what_comes_back_while_it_is_drained_does_not_fall_again),
