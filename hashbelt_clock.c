@@ -78,6 +78,13 @@ void hb_clock_stop(struct hb_clock *clock)
 	hrtimer_cancel(&clock->timer);
 }
 
+/* Belt time of a clock that runs, for who is about to change it. */
+static u64 raw_now(const struct hb_clock *clock)
+{
+	lockdep_assert_held(&clock->lock);
+	return (ktime_get_coarse_boottime_ns() + clock->offset) & ~(HB_GRAIN - 1);
+}
+
 /**
  * hb_clock_halt() - belt time stands still from now on
  * @clock:	the clock; nothing happens if it stands already
@@ -86,10 +93,10 @@ void hb_clock_halt(struct hb_clock *clock)
 {
 	spin_lock_irq(&clock->lock);
 	if (!clock->halted) {
-		u64 now = hb_clock_now(clock);
-
 		write_seqcount_begin(&clock->seq);
-		clock->halted = max_t(u64, now, HB_GRAIN);
+		/* Who has read a later time than the one that it stands at has to read anew. */
+		smp_mb();
+		clock->halted = max_t(u64, raw_now(clock), HB_GRAIN);
 		write_seqcount_end(&clock->seq);
 		/* Under the lock, or it might cancel what a resume has set. */
 		hrtimer_try_to_cancel(&clock->timer);
