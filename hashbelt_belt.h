@@ -98,16 +98,21 @@ struct hb_usage {
 
 /**
  * struct hb_desk - who wants something of a belt
- * @lock:	protects all below; taken inside of shards' locks, nothing in it
+ * @lock:	protects what follows, up to @holders; taken inside of shards' locks,
+ *		nothing in it
  * @owners:	locks, by owner and then by version
  * @sleepers:	tasks that wait, by struct hb_waiter
  * @holders:	descriptors to which entries are bound
+ * @told:	completed requests that nobody has read yet; atomic
+ * @told_bytes:	what they take; atomic
  */
 struct hb_desk {
 	spinlock_t lock;		/* taken inside of shards' locks */
 	struct rb_root owners;
 	struct list_head sleepers;
 	struct list_head holders;
+	atomic64_t told;
+	atomic64_t told_bytes;
 };
 
 /**
@@ -141,6 +146,7 @@ struct hb_desk {
  * @work:	the worker
  * @set_lock:	one at a time changes the settings
  * @round_lock:	one at a time says what is due, and does it
+ * @missed:	the worker found it taken, and has to be woken
  * @step_lock:	one at a time drains, hands out, sweeps and resizes
  * @sweep:	where the sweep goes on; under @step_lock
  * @clear_lock:	makes way through all shards' locks for one at a time
@@ -178,6 +184,7 @@ struct hashbelt_belt {
 	struct work_struct work;
 	struct mutex set_lock;		/* the first in the lock order */
 	struct mutex round_lock;	/* the second */
+	bool missed;
 	struct mutex step_lock;		/* the third */
 	u64 sweep;
 	struct mutex clear_lock;	/* the fourth */

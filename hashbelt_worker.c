@@ -299,17 +299,14 @@ static u64 steps_ahead(struct hashbelt_belt *belt)
 /*
  * All that is due when this begins, and all other work that there is after that. There is
  * an end to it, whatever is added meanwhile: by others, by entries that come back and live
- * for less time than this takes, or by what the module does that is told of them. One at a
- * time, for two would keep each other busy with what they let fall. True if there is more.
+ * for less time than this takes, or by what the module does that is told of them. True if
+ * there is more.
  */
 static bool do_round(struct hashbelt_belt *belt)
 {
+	u64 until = hb_clock_now(&belt->clock), steps;
 	unsigned int more;
-	u64 until, steps;
 
-	if (mutex_lock_killable(&belt->round_lock))
-		return true;
-	until = hb_clock_now(&belt->clock);
 	do {
 		more = hb_step(belt, until);
 		cond_resched();
@@ -320,11 +317,10 @@ static bool do_round(struct hashbelt_belt *belt)
 		more = hb_step(belt, until);
 		cond_resched();
 	}
-	mutex_unlock(&belt->round_lock);
 	return more;
 }
 
-/* Does what is due now, and sets the alarm for the next bucket. */
+/* Does what is due now, and sets the alarm for the next bucket; under belt->round_lock. */
 static void run(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
@@ -345,9 +341,39 @@ static void run(struct hashbelt_belt *belt)
 		hb_kick_worker(belt);
 }
 
+/*
+ * Rounds are made one at a time, for two would keep each other busy with what they let fall.
+ * The worker does not wait for who is at it, who may be kept from going on by his priority
+ * for as long as he likes: while the others that it works for would have to wait as well. It
+ * is woken again when that round is over.
+ */
+static bool begin_round(struct hashbelt_belt *belt)
+{
+	if (mutex_trylock(&belt->round_lock))
+		return true;
+	WRITE_ONCE(belt->missed, true);
+	/* Pairs with that in end_round(): it sees this, or the lock is free by now. */
+	smp_mb();
+	return mutex_trylock(&belt->round_lock);
+}
+
+static void end_round(struct hashbelt_belt *belt)
+{
+	mutex_unlock(&belt->round_lock);
+	/* Pairs with that in begin_round(). */
+	smp_mb();
+	if (READ_ONCE(belt->missed) && xchg(&belt->missed, false))
+		hb_kick_worker(belt);
+}
+
 void hb_belt_work(struct work_struct *work)
 {
-	run(container_of(work, struct hashbelt_belt, work));
+	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, work);
+
+	if (!begin_round(belt))
+		return;
+	run(belt);
+	end_round(belt);
 }
 
 /**
@@ -392,7 +418,12 @@ int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 	if (err)
 		return err;
 	hb_sleepers_wake(belt);
+	if (mutex_lock_killable(&belt->round_lock)) {
+		hb_kick_worker(belt);
+		return 0;
+	}
 	run(belt);
+	end_round(belt);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(hashbelt_advance);

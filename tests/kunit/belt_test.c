@@ -28,6 +28,7 @@ static void on_event(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	struct fixture *f = arg;
 	unsigned int i;
 
+	might_sleep();
 	f->last = *event;
 	if (event->reason != HASHBELT_EXPIRED)
 		return;
@@ -215,6 +216,23 @@ static void the_handler_runs_once_and_at_most_an_interval_late(struct kunit *tes
 	for (key = 0; key < 1000; key++)
 		KUNIT_ASSERT_EQ(test, f->expired_of[key], 1u);
 	KUNIT_EXPECT_LE(test, f->lateness, 60 * SEC);
+}
+
+static void the_handler_hears_of_what_comes_back(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned int lives;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_REINSERT, .event = on_event, .arg = f,
+	});
+	put(f->belt, 1);
+	for (lives = 1; lives < 4; lives++) {
+		hashbelt_advance(f->belt, 360 * SEC);
+		KUNIT_EXPECT_EQ(test, f->expired_of[1], lives);
+		KUNIT_EXPECT_TRUE(test, get(f->belt, 1));
+	}
+	KUNIT_EXPECT_EQ(test, stat_of(f->belt, HASHBELT_STAT_REINSERTED), 3ULL);
 }
 
 static void a_put_over_an_expired_entry_reports_it_first(struct kunit *test)
@@ -424,6 +442,8 @@ static void a_batch_is_bounded(struct kunit *test)
 
 	for (i = 0; i < 5000; i++)
 		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	/* The worker would be at it. */
+	mutex_lock(&belt->round_lock);
 	flush_work(&belt->work);
 	move_time_only(belt, 300 * SEC);
 	do {
@@ -432,8 +452,26 @@ static void a_batch_is_bounded(struct kunit *test)
 		i = hb_step(belt, hb_clock_now(&belt->clock));
 		KUNIT_ASSERT_LE(test, f->expired - before, HB_BATCH << belt->shard_bits);
 	} while (i);
+	mutex_unlock(&belt->round_lock);
 	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
 	KUNIT_EXPECT_GE(test, steps, (5000u / HB_BATCH) >> belt->shard_bits);
+}
+
+static void the_worker_waits_for_nobody_who_makes_a_round(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct fixture *f = test->priv;
+
+	put(belt, 1);
+	/* As if somebody who moves the belt's time were kept from going on. */
+	mutex_lock(&belt->round_lock);
+	move_time_only(belt, 300 * SEC);
+	hb_kick_worker(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 0u);
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
 }
 
 /* 10 */
@@ -794,6 +832,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(exact_reads_and_timely_handlers_500_buckets),
 	KUNIT_CASE(no_read_returns_an_expired_entry_however_late_the_worker),
 	KUNIT_CASE(the_handler_runs_once_and_at_most_an_interval_late),
+	KUNIT_CASE(the_handler_hears_of_what_comes_back),
 	KUNIT_CASE(a_put_over_an_expired_entry_reports_it_first),
 	KUNIT_CASE(expire_goes_through_the_handler),
 	KUNIT_CASE(removed_replaced_and_cleared_entries_do_not_expire),
@@ -806,6 +845,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(a_reader_who_finds_a_replaced_entry_looks_again),
 	KUNIT_CASE(a_miss_is_final_even_for_a_reader_who_was_slow),
 	KUNIT_CASE(a_batch_is_bounded),
+	KUNIT_CASE(the_worker_waits_for_nobody_who_makes_a_round),
 	KUNIT_CASE(versions_grow_across_removal_expiry_and_clear),
 	KUNIT_CASE(versions_are_unique_within_the_belt),
 	KUNIT_CASE(touch_makes_no_version),
