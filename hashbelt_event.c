@@ -207,6 +207,22 @@ static void announce(struct hashbelt_belt *belt, bool worker)
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 }
 
+/*
+ * Drops what is too much, oldest first: as many bytes as an event has brought, and a batch.
+ * The worker drops the rest, if the limits were lowered. True if it has something to do.
+ */
+static bool make_way(struct hashbelt_belt *belt, size_t brought)
+{
+	struct hb_queue *queue = &belt->queue;
+	u64 before = queue->bytes;
+	unsigned int drops = 0;
+
+	while (is_too_long(queue) && (drops < HB_BATCH || before - queue->bytes < brought) &&
+	       drop_oldest(belt))
+		drops++;
+	return drops;
+}
+
 /* Whether an event must be lost, for its memory's sake. */
 static bool is_pressed_out(const struct hb_queue *queue, struct hashbelt_entry *event)
 {
@@ -237,7 +253,7 @@ static void queue_event(struct hashbelt_belt *belt, struct hashbelt_entry *event
 bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now)
 {
 	struct hb_queue *queue = &belt->queue;
-	bool dropped = false, queued;
+	bool dropped, queued;
 	u64 sequence;
 
 	spin_lock(&queue->lock);
@@ -249,8 +265,7 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 	} else {
 		lose(belt);
 	}
-	while (is_too_long(queue) && drop_oldest(belt))
-		dropped = true;
+	dropped = make_way(belt, queued ? memory_of(event) : 0);
 	spin_unlock(&queue->lock);
 	hb_count(belt, HASHBELT_STAT_EVENTS);
 	announce(belt, dropped);
@@ -444,7 +459,8 @@ static void return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
  * @held:	as hashbelt_take_events() was told
  * @lost:	what hashbelt_take_events() said, if nobody was told; else 0
  *
- * In batches, and the last ones first, so that the lock is not held for long.
+ * In batches, and the last ones first, so that the lock is not held for long. Context: may
+ * sleep.
  */
 void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
 			    u64 lost)
@@ -456,14 +472,17 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	spin_lock(&belt->queue.lock);
 	belt->queue.lost += lost;
 	spin_unlock(&belt->queue.lock);
-	while ((event = hb_fifo_pop(events)))
+	while ((event = hb_fifo_pop(events))) {
 		hb_fifo_push(&reversed, event);
+		cond_resched();
+	}
 	while (reversed.count) {
 		struct hb_fifo batch = {};
 
 		while (batch.count < HB_BATCH && (event = hb_fifo_pop(&reversed)))
 			hb_fifo_add(&batch, event);
 		return_batch(belt, &batch, held);
+		cond_resched();
 	}
 	announce(belt, false);
 }
@@ -505,6 +524,7 @@ void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 			give_up_place(belt, event);
 		spin_unlock(&queue->lock);
 		give_up(belt, event);
+		cond_resched();
 	}
 }
 EXPORT_SYMBOL_GPL(hashbelt_settle_events);
@@ -560,7 +580,10 @@ bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 	return dropped;
 }
 
-/* Frees some of what was dropped, a batch for each shard's batch. True if there is more. */
+/*
+ * Drops and frees some of what is too much, a batch for each shard's batch. True if there is
+ * more.
+ */
 static bool drop_step(struct hashbelt_belt *belt)
 {
 	unsigned int budget = HB_BATCH << belt->shard_bits;
@@ -569,6 +592,8 @@ static bool drop_step(struct hashbelt_belt *belt)
 
 	while (budget--) {
 		spin_lock(&queue->lock);
+		if (is_too_long(queue))
+			drop_oldest(belt);
 		event = hb_fifo_pop(&queue->dropped);
 		spin_unlock(&queue->lock);
 		if (!event)

@@ -97,6 +97,13 @@ void hb_untie_put(struct hb_bond *bond)
 	hashbelt_holder_put(bond->holder);
 }
 
+/* Wakes one of those who wait for completed requests, and who polls. */
+static void announce(struct hb_holder *holder)
+{
+	if (wq_has_sleeper(&holder->wait))
+		wake_up_interruptible_poll(&holder->wait, EPOLLIN | EPOLLRDNORM);
+}
+
 /*
  * Tells the holder of a request that was completed; under the lock of its shard. False if
  * its descriptor is closed: then the request is the caller's still.
@@ -113,10 +120,12 @@ bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 		request->node.handed = hb_clock_now(&belt->clock);
 		request->sequence = ++holder->sequence;
 		hb_fifo_add(&holder->completed, request);
+		atomic64_inc(&belt->desk.told);
+		atomic64_add(hb_entry_size(request), &belt->desk.told_bytes);
 	}
 	spin_unlock(&holder->lock);
-	if (told && wq_has_sleeper(&holder->wait))
-		wake_up_interruptible_poll(&holder->wait, EPOLLIN | EPOLLRDNORM);
+	if (told)
+		announce(holder);
 	return told;
 }
 
@@ -186,10 +195,13 @@ static struct hashbelt_entry *next_bound(struct hb_holder *holder)
 	return entry;
 }
 
+/* A request of which its holder was told is freed. */
 static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
 	struct hb_shard *shard = hb_shard_of(belt, request->hash);
 
+	atomic64_dec(&belt->desk.told);
+	atomic64_sub(hb_entry_size(request), &belt->desk.told_bytes);
 	spin_lock(&shard->lock);
 	hb_limbo_enter(shard, request);
 	spin_unlock(&shard->lock);
@@ -255,6 +267,9 @@ int hashbelt_take_completed(struct hb_holder *holder, struct hb_fifo *events, si
 		hb_fifo_add(events, hb_fifo_pop(&holder->completed));
 	}
 	spin_unlock(&holder->lock);
+	/* Who was woken for one may have left others: wake the next. */
+	if (event)
+		announce(holder);
 	if (events->count)
 		return 0;
 	return event ? -EMSGSIZE : -EAGAIN;
@@ -281,6 +296,8 @@ void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_holder *hol
 	spin_unlock(&holder->lock);
 	if (gone)
 		hashbelt_settle_completed(belt, events);
+	else
+		announce(holder);
 }
 EXPORT_SYMBOL_GPL(hashbelt_return_completed);
 

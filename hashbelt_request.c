@@ -329,6 +329,16 @@ static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
 }
 
 /*
+ * What was completed counts no more as an entry, and would be without a limit where nobody
+ * reads it: then there are no new ones.
+ */
+static bool is_unheard(const struct hashbelt_belt *belt)
+{
+	return atomic64_read(&belt->desk.told) >= READ_ONCE(belt->queue.max_events) ||
+	       atomic64_read(&belt->desk.told_bytes) > READ_ONCE(belt->queue.max_bytes);
+}
+
+/*
  * Into the index, where others may find it; the wheel comes last. -EAGAIN: one of that id
  * was in the way that had ended.
  */
@@ -424,7 +434,9 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
 	int err = -EINVAL;
 
-	if (hb_ttl_is_plain(ttl_ms)) {
+	if (is_unheard(belt)) {
+		err = -ENOSPC;
+	} else if (hb_ttl_is_plain(ttl_ms)) {
 		hb_make_levels(belt, entry->hash, ttl_ms);
 		do {
 			err = enlist(shard, entry, ttl_ms);

@@ -87,9 +87,9 @@ void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *con
 
 	spin_lock(&queue->lock);
 	if (fields & HASHBELT_SET_MAX_EVENTS)
-		queue->max_events = config->max_events ?: HASHBELT_EVENTS_DEFAULT;
+		WRITE_ONCE(queue->max_events, config->max_events ?: HASHBELT_EVENTS_DEFAULT);
 	if (fields & HASHBELT_SET_MAX_BYTES)
-		queue->max_bytes = limit_of(config->max_bytes);
+		WRITE_ONCE(queue->max_bytes, limit_of(config->max_bytes));
 	spin_lock(&usage->lock);
 	if (fields & HASHBELT_SET_MAX_ENTRIES)
 		usage->max_entries = limit_of(config->max_entries);

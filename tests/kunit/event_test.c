@@ -120,6 +120,55 @@ static void a_sealed_deadline_is_told_as_it_was(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(belt, &key).deadline_ns, now + 240 * SEC);
 }
 
+/* Who lowers a limit, or pushes the next event, does not do all the work for that. */
+static void a_queue_that_is_too_long_is_cut_in_batches(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	u64 most = HB_BATCH << belt->shard_bits, queued;
+	unsigned int key, more;
+
+	for (key = 0; key < 3000; key++)
+		put(belt, key);
+	hashbelt_advance(belt, 300 * SEC);
+	settle_down(belt);
+	/* The worker would be at it. A change of settings makes one step by itself. */
+	mutex_lock(&belt->round_lock);
+	hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 10 },
+		     HASHBELT_SET_MAX_EVENTS);
+	put(belt, 1);
+	hashbelt_expire(belt, &(unsigned int){ 1 }, sizeof(key));
+	queued = belt->queue.waiting.count;
+	KUNIT_EXPECT_EQ(test, queued, 3001 - most - HB_BATCH);
+	do {
+		more = hb_step(belt, hb_clock_now(&belt->clock));
+		KUNIT_ASSERT_GE(test, belt->queue.waiting.count + most, queued);
+		queued = belt->queue.waiting.count;
+	} while (more);
+	mutex_unlock(&belt->round_lock);
+	KUNIT_EXPECT_EQ(test, queued, 10ULL);
+	KUNIT_EXPECT_EQ(test, take(belt, &key).lost, 2991ULL);
+}
+
+/* An event that is large pushes out as much as it takes. */
+static void a_large_event_pushes_out_what_it_takes(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
+	unsigned int key;
+	u8 *value = kvzalloc(100000, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, value);
+	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
+		     HASHBELT_SET_MAX_BYTES);
+	/* Replaced ones keep no place, so these fill the queue alone. */
+	for (key = 0; key < 5000; key++)
+		put(belt, 1);
+	key = 2;
+	put_bytes(belt, &key, sizeof(key), value, 100000, &(struct hashbelt_item){});
+	put_bytes(belt, &key, sizeof(key), value, 1, &(struct hashbelt_item){});
+	KUNIT_EXPECT_LE(test, belt->queue.bytes, 300000ULL);
+	kvfree(value);
+}
+
 static void sequences_have_no_gaps(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
@@ -368,6 +417,8 @@ static struct kunit_case event_test_cases[] = {
 	KUNIT_CASE(an_expired_entry_is_the_event),
 	KUNIT_CASE(a_record_says_what_there_was),
 	KUNIT_CASE(a_sealed_deadline_is_told_as_it_was),
+	KUNIT_CASE(a_queue_that_is_too_long_is_cut_in_batches),
+	KUNIT_CASE(a_large_event_pushes_out_what_it_takes),
 	KUNIT_CASE(sequences_have_no_gaps),
 	KUNIT_CASE(a_belt_reports_the_reasons_that_are_wanted),
 	KUNIT_CASE(events_of_a_key_come_in_their_order),

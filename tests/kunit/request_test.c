@@ -120,6 +120,27 @@ static void expect_nothing_told(struct kunit *test)
 
 /* 19 */
 
+static void where_nobody_reads_there_are_no_new_requests(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_events = 10 });
+	struct fixture *f = test->priv;
+	struct hashbelt_event record;
+	unsigned int key, id;
+
+	for (id = 0; id < 10; id++) {
+		KUNIT_ASSERT_EQ(test, ask(f, id, 1, 0), 0);
+		complete_key(belt, 1);
+	}
+	KUNIT_EXPECT_EQ(test, ask(f, id, 1, 0), -ENOSPC);
+	KUNIT_EXPECT_NE(test, told(f, 0, &record, &key), 0u);
+	KUNIT_EXPECT_EQ(test, ask(f, id, 1, 0), 0);
+	complete_key(belt, 1);
+	for (id = 1; id <= 10; id++)
+		expect_told(test, id, HASHBELT_BY_COMPLETE, 1);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&belt->desk.told), 0LL);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&belt->desk.told_bytes), 0LL);
+}
+
 static void a_put_completes_what_waits_for_its_key(struct kunit *test)
 {
 	static const unsigned int keys[] = { 1, 2, 3 };
@@ -1974,6 +1995,7 @@ static void a_belt_ends_with_requests_that_are_not_settled(struct kunit *test)
 }
 
 static struct kunit_case request_test_cases[] = {
+	KUNIT_CASE(where_nobody_reads_there_are_no_new_requests),
 	KUNIT_CASE(a_put_completes_what_waits_for_its_key),
 	KUNIT_CASE(others_are_told_of_their_own),
 	KUNIT_CASE(an_event_says_what_there_was),
