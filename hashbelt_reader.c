@@ -10,6 +10,26 @@
 /* Events that a read takes from the queue at once. */
 #define EVENTS_MAX	64
 
+/*
+ * Who polls may have something to read now; and who waits in a read, for what is not wanted
+ * any more, may not take the wakeup of somebody else.
+ */
+static void set_watch(struct descriptor *descriptor, struct binding *binding, u32 flags)
+{
+	bool requests = flags & HASHBELT_WATCH_REQUESTS, other;
+
+	mutex_lock(&binding->lock);
+	other = binding->requests != requests;
+	WRITE_ONCE(binding->acks, flags & HASHBELT_WATCH_ACK);
+	WRITE_ONCE(binding->requests, requests);
+	if (other && binding->holder)
+		wake_up_all(&binding->holder->wait);
+	mutex_unlock(&binding->lock);
+	if (other)
+		wake_up_all(hashbelt_event_wait(binding->listing->belt));
+	wake_up_all(&descriptor->wait);
+}
+
 /* Says how a descriptor reads events. */
 long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg)
 {
@@ -28,14 +48,8 @@ long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg)
 	/* Made here, where that may fail: who polls could not be told, nor be woken later. */
 	if (flags & HASHBELT_WATCH_REQUESTS)
 		holder = hb_binding_holder(binding);
-	if (!IS_ERR(holder)) {
-		mutex_lock(&binding->lock);
-		WRITE_ONCE(binding->acks, flags & HASHBELT_WATCH_ACK);
-		WRITE_ONCE(binding->requests, flags & HASHBELT_WATCH_REQUESTS);
-		mutex_unlock(&binding->lock);
-		/* Who polls may have something to read now. */
-		wake_up_all(&descriptor->wait);
-	}
+	if (!IS_ERR(holder))
+		set_watch(descriptor, binding, flags);
 	hb_binding_put(binding);
 	return PTR_ERR_OR_ZERO(holder);
 }
@@ -50,6 +64,7 @@ static int take_acked(struct hb_fifo *in_flight, u64 sequence, struct hb_fifo *a
 	while (!found && (event = hb_fifo_pop(in_flight))) {
 		hb_fifo_add(acked, event);
 		found = event->sequence == sequence;
+		cond_resched();
 	}
 	if (found)
 		return 0;
@@ -140,6 +155,7 @@ static ssize_t read_some(struct binding *binding, char __user *to, size_t size)
 	struct hb_fifo events = {}, done = {};
 	bool hold = READ_ONCE(binding->acks);
 	ssize_t copied;
+	bool faulted;
 	u64 lost;
 	int err;
 
@@ -149,6 +165,9 @@ static ssize_t read_some(struct binding *binding, char __user *to, size_t size)
 	if (err)
 		return err;
 	copied = copy_events(&events, &done, to, &lost);
+	faulted = events.count;
+	if (faulted)
+		hashbelt_return_events(belt, &events, hold, lost);
 	if (hold) {
 		mutex_lock(&binding->lock);
 		hb_fifo_append(&binding->in_flight, &done);
@@ -158,10 +177,7 @@ static ssize_t read_some(struct binding *binding, char __user *to, size_t size)
 		mutex_unlock(&binding->lock);
 	}
 	hashbelt_settle_events(belt, &done, hold);
-	if (!events.count)
-		return copied;
-	hashbelt_return_events(belt, &events, hold, lost);
-	return copied ?: -EFAULT;
+	return faulted && !copied ? -EFAULT : copied;
 }
 
 static int wait_for_completed(struct binding *binding)
@@ -191,6 +207,7 @@ static int wait_for_events(struct binding *binding)
 	else
 		err = wait_event_interruptible_exclusive(*hashbelt_event_wait(belt),
 							 hashbelt_has_events(belt) ||
+							 READ_ONCE(binding->requests) ||
 							 !hashbelt_reports(belt) ||
 							 hashbelt_is_dead(belt));
 	if (!err && hashbelt_is_dead(belt))
@@ -262,6 +279,8 @@ static void listen(struct descriptor *descriptor, struct binding *binding,
 		binding->listen.private = descriptor;
 		add_wait_queue(&holder->wait, &binding->listen);
 		binding->listening = true;
+		/* Before it is looked at: pairs with the barrier in wq_has_sleeper(). */
+		smp_mb();
 	}
 	mutex_unlock(&binding->lock);
 }
@@ -275,6 +294,8 @@ static void watch(struct descriptor *descriptor, struct binding *binding)
 		add_wait_queue(hashbelt_event_wait(binding->listing->belt),
 			       &binding->watch);
 		binding->watching = true;
+		/* Before it is looked at: pairs with the barrier in wq_has_sleeper(). */
+		smp_mb();
 	}
 	mutex_unlock(&binding->lock);
 }

@@ -12,7 +12,7 @@
 
 #include "request.h"
 
-#define TESTS	60
+#define TESTS	61
 
 #define NAME	"asked"
 #define NONE	((struct hashbelt_settings){})
@@ -677,6 +677,25 @@ static void test_coming(bool destroys, const char *what)
 	ok(used_at_last(before), "%s: and no memory", what);
 }
 
+/* What a reader has taken and cannot have, because it is killed, is for the next one. */
+static void test_stuck(void)
+{
+	int belt = asking_belt(NONE);
+	struct waiter waiter;
+	pid_t child;
+
+	must_ask(belt, 1, "key");
+	complete(belt, "key");
+	child = start_stuck(belt);
+	if (!child)
+		bail_out("this kernel has no userfaultfd");
+	waiter = start_waiter(belt, 0);
+	kill_and_wait(child);
+	is_int(waiter_result(&waiter), event_size(3, 0),
+	       "what a reader that was killed could not have wakes the next one");
+	close(belt);
+}
+
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
@@ -694,6 +713,7 @@ int main(void)
 	test_readers();
 	test_processes();
 	test_killed();
+	test_stuck();
 	test_coming(false, "one belt");
 	test_coming(true, "belts that come and go as well");
 	ok(used_at_last(before), "in the end the module holds what it held before");

@@ -11,7 +11,7 @@
 
 #include "events.h"
 
-#define TESTS	72
+#define TESTS	74
 
 /* read(2) */
 
@@ -452,7 +452,8 @@ static void test_stuck(__u32 flags, const char *mode)
 		return;
 	}
 	put_and_expire(belt, "key", "other");
-	ok(true, "%s: events are queued while a reader is stuck in its buffer", mode);
+	ok(info_of(belt).queued, "%s: events are queued while a reader is stuck in its buffer",
+	   mode);
 	waiter = launch_waiter(belt, 0);
 	is_int(waiter_result(&waiter), event_size(3, 5),
 	       "%s: and another reader reads on", mode);
@@ -463,6 +464,27 @@ static void test_stuck(__u32 flags, const char *mode)
 	kill(waiter.pid, SIGUSR1);
 	is_errno(waiter_result(&waiter), EINTR, "%s: also when it has been killed", mode);
 	destroy_belt(belt, "stuck");
+	close(belt);
+}
+
+/* A reader who is told to read something else takes no event's wakeup from others. */
+static void test_watch(void)
+{
+	int belt = named_belt("watched", 0), fd = open_named("watched");
+	int other = open_named("watched");
+	struct waiter waiter = start_waiter(fd, 0), next = start_waiter(other, 0);
+
+	watch(fd, HASHBELT_WATCH_REQUESTS);
+	put_and_expire(belt, "key", "value");
+	is_int(waiter_result(&next), event_size(3, 5),
+	       "an event is not for who waits for requests since");
+	watch(fd, 0);
+	put_and_expire(belt, "key", "value");
+	is_int(waiter_result(&waiter), event_size(3, 5),
+	       "but for who waited for requests, and waits for events since");
+	destroy_belt(belt, "watched");
+	close(fd);
+	close(other);
 	close(belt);
 }
 
@@ -491,6 +513,7 @@ int main(void)
 	test_epollers(EPOLLET | EPOLLEXCLUSIVE, "exclusively, by edge");
 	test_stuck(0, "without acknowledging");
 	test_stuck(HASHBELT_WATCH_ACK, "acknowledging");
+	test_watch();
 	ok(used_at_last(before), "in the end the module holds what it held before");
 	return done_testing();
 }
