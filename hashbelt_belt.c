@@ -564,6 +564,17 @@ err_memory:
 }
 
 /**
+ * hb_core_flush() - wait until the belts that have been given up are freed
+ *
+ * Context: may sleep.
+ */
+void hb_core_flush(void)
+{
+	rcu_barrier();
+	flush_workqueue(destroy_wq);
+}
+
+/**
  * hb_core_exit() - undo hb_core_init(), when all belts have been given up
  *
  * Context: may sleep: waits for the last belt to be freed.

@@ -77,6 +77,7 @@ struct hashbelt_config {
 
 int hb_core_init(void);
 void hb_core_exit(void);
+void hb_core_flush(void);
 
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config);
 int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config,

@@ -101,6 +101,15 @@ static inline struct binding *hb_binding_get(struct descriptor *descriptor, u32 
 	return ERR_PTR(err);
 }
 
+/* Frees a buffer that has keys of a belt in it. */
+static inline void hb_buffer_free(const struct hashbelt_belt *belt, void *buffer, u32 size)
+{
+	if (hashbelt_wipes(belt))
+		kvfree_sensitive(buffer, size);
+	else
+		kvfree(buffer);
+}
+
 /* hashbelt_item.c */
 long hb_ioctl_item(struct descriptor *descriptor, struct hashbelt_item __user *arg, u32 op);
 long hb_ioctl_batch(struct descriptor *descriptor, struct hashbelt_batch __user *arg);

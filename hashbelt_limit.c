@@ -31,6 +31,9 @@
 /* Entries that the shrinker takes from a belt before it compares belts again. */
 #define SHRINK_BATCH	16
 
+/* Belts that turned out to have nothing, after which the shrinker gives up: next time. */
+#define SHRINK_MISSES	32
+
 /* For the shrinker: what an entry takes, about, of the memory that it could get. */
 #define SHRINK_UNIT	128
 
@@ -208,11 +211,12 @@ static bool is_exhausted(struct hashbelt_belt *belt, u64 bytes)
  * Makes some room for a put that costs @bytes: takes out an entry that has
  * expired; else, if the belt evicts, another one; else, if it evicts and holds
  * nothing but events, the oldest of these. False if there is nothing to be had,
- * or all there is would not do. Context: may sleep.
+ * all there is would not do, or the caller is being killed. Context: may sleep.
  */
 bool hb_make_room(struct hashbelt_belt *belt, u64 bytes)
 {
-	if (bytes > READ_ONCE(belt->usage.max_bytes) || hashbelt_is_dead(belt))
+	if (bytes > READ_ONCE(belt->usage.max_bytes) || hashbelt_is_dead(belt) ||
+	    fatal_signal_pending(current))
 		return false;
 	/* Where what expires lives on, that makes no room. */
 	if (READ_ONCE(belt->handler) != HASHBELT_REINSERT &&
@@ -284,16 +288,18 @@ static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *c
 {
 	unsigned long left = control->nr_to_scan, freed = 0;
 	struct hashbelt_belt *belt;
+	unsigned int done, misses = 0;
 	s64 after = S64_MIN, least;
-	unsigned int done;
 
 	rcu_read_lock();
-	while (left && (belt = nearest_belt(after, &least))) {
+	while (left && misses < SHRINK_MISSES && (belt = nearest_belt(after, &least))) {
 		done = hb_evict(belt, HASHBELT_PRESSURE, min_t(ulong, left, SHRINK_BATCH));
 		left -= done;
 		freed += done;
-		if (!done)
+		if (!done) {
 			after = least;
+			misses++;
+		}
 	}
 	rcu_read_unlock();
 	wait_for_limbo(freed);

@@ -94,8 +94,8 @@ MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
 
 static long do_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan)
 {
-	u32 room = scan->size, used;
-	void *buffer = kvmalloc(max_t(u32, room, 8), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	u32 room = max_t(u32, scan->size, 8), used;
+	void *buffer = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	int err;
 
 	if (!buffer)
@@ -103,7 +103,7 @@ static long do_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan)
 	err = hashbelt_scan(belt, scan, buffer, &used);
 	if (!err && copy_to_user(u64_to_user_ptr(scan->buffer), buffer, used))
 		err = -EFAULT;
-	kvfree(buffer);
+	hb_buffer_free(belt, buffer, room);
 	return err;
 }
 
@@ -318,6 +318,7 @@ static int do_set(struct hb_listing *listing, const struct hashbelt_settings *se
 {
 	struct hashbelt_config config = config_of(settings);
 	u32 fields = settings->fields;
+	umode_t mode = settings->mode;
 	kgid_t gid;
 	int err = 0;
 
@@ -327,10 +328,8 @@ static int do_set(struct hb_listing *listing, const struct hashbelt_settings *se
 		err = hashbelt_set(listing->belt, &config, fields);
 	if (err)
 		return err;
-	if (fields & HASHBELT_SET_GID)
-		hb_listing_set_group(listing, gid);
-	if (fields & HASHBELT_SET_MODE)
-		hb_listing_set_mode(listing, settings->mode);
+	hb_listing_set_rights(listing, fields & HASHBELT_SET_GID ? &gid : NULL,
+			      fields & HASHBELT_SET_MODE ? &mode : NULL);
 	return 0;
 }
 

@@ -147,23 +147,19 @@ u64 hb_memory_used(void)
 }
 
 /**
- * hb_account_new() - open an account
+ * hb_account_init() - open an account
+ * @account:	the account, which gets a reference for the caller
+ * @release:	what frees it in the end; called where the last reference is given up, in
+ *		a context that may sleep
  *
- * Context: may sleep. Return: the account, with a reference for the caller, or
- * NULL.
+ * Context: may sleep. Return: 0 or -ENOMEM.
  */
-struct hb_account *hb_account_new(void)
+int hb_account_init(struct hb_account *account,
+		    void (*release)(struct hb_account *account))
 {
-	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL_ACCOUNT);
-
-	if (!account)
-		return NULL;
-	if (percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT)) {
-		kfree(account);
-		return NULL;
-	}
 	refcount_set(&account->ref, 1);
-	return account;
+	account->release = release;
+	return percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT);
 }
 
 /**
@@ -190,7 +186,7 @@ void hb_account_put(struct hb_account *account)
 		return;
 	WARN_ON_ONCE(percpu_counter_sum(&account->used));
 	percpu_counter_destroy(&account->used);
-	kfree(account);
+	account->release(account);
 }
 
 static bool charge_one(struct percpu_counter *counter, size_t size, u64 most)

@@ -12,10 +12,12 @@
  * struct hb_account - what somebody's belts take
  * @used:	bytes; exact when summed
  * @ref:	one for whoever made it, one for each belt
+ * @release:	called when the last one is given up, and nothing is charged any more
  */
 struct hb_account {
 	struct percpu_counter used;
 	refcount_t ref;
+	void (*release)(struct hb_account *account);
 };
 
 int hb_memory_init(size_t payload);
@@ -24,7 +26,8 @@ void hb_memory_limit(u64 bytes);
 void hb_memory_account_limit(u64 bytes);
 u64 hb_memory_used(void);
 
-struct hb_account *hb_account_new(void);
+int hb_account_init(struct hb_account *account,
+		    void (*release)(struct hb_account *account));
 struct hb_account *hb_account_get(struct hb_account *account);
 void hb_account_put(struct hb_account *account);
 

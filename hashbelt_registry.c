@@ -28,13 +28,15 @@
  * @node:	place in the tree of users; under the registry's lock
  * @uid:	who; constant
  * @belts:	his listings; under the registry's lock
- * @account:	what their memory is charged to, NULL for root; constant
+ * @account:	what their memory is charged to, but for root's; with a reference for each
+ *		listing. With its last one goes the user: as long as anything of him is
+ *		there he is found, and it counts
  */
 struct hb_user {
 	struct rb_node node;
 	kuid_t uid;
 	unsigned int belts;
-	struct hb_account *account;
+	struct hb_account account;
 };
 
 unsigned int hb_max_belts = 131072;
@@ -62,62 +64,88 @@ static bool user_before(struct rb_node *node, const struct rb_node *other)
 	return compare_uid(&user_of(node)->uid, other) < 0;
 }
 
+/* He has no belts, and none of what was charged to him is there any more. */
+static void user_release(struct hb_account *account)
+{
+	struct hb_user *user = container_of(account, struct hb_user, account);
+
+	mutex_lock(&names_lock);
+	if (!RB_EMPTY_NODE(&user->node))
+		rb_erase(&user->node, &users);
+	mutex_unlock(&names_lock);
+	kfree(user);
+}
+
 static struct hb_user *user_new(kuid_t uid)
 {
 	struct hb_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 
 	lockdep_assert_held(&names_lock);
 	if (!user)
-		return NULL;
-	if (!uid_eq(uid, GLOBAL_ROOT_UID))
-		user->account = hb_account_new();
-	if (!user->account && !uid_eq(uid, GLOBAL_ROOT_UID)) {
+		return ERR_PTR(-ENOMEM);
+	if (hb_account_init(&user->account, user_release)) {
 		kfree(user);
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	}
 	user->uid = uid;
 	rb_add(&user->node, &users, user_before);
 	return user;
 }
 
+/* A user who has belts, or had, with a reference to his account; NULL: there is none. */
+static struct hb_user *user_find(kuid_t uid)
+{
+	struct rb_node *node = rb_find(&uid, &users, compare_uid);
+	struct hb_user *user = node ? user_of(node) : NULL;
+
+	lockdep_assert_held(&names_lock);
+	if (!user || refcount_inc_not_zero(&user->account.ref))
+		return user;
+	/* It is about to be released: another takes its place. */
+	rb_erase(&user->node, &users);
+	RB_CLEAR_NODE(&user->node);
+	return NULL;
+}
+
+/* Whether a user may have one belt more. */
+static int may_add(const struct hb_user *user)
+{
+	if (belts >= READ_ONCE(hb_max_belts))
+		return -ENOSPC;
+	if (!uid_eq(user->uid, GLOBAL_ROOT_UID) &&
+	    user->belts >= READ_ONCE(hb_user_max_belts))
+		return -EDQUOT;
+	return 0;
+}
+
 /* A user with one belt more; ERR_PTR() if he may have no more. */
 static struct hb_user *user_get(kuid_t uid)
 {
-	struct rb_node *node;
 	struct hb_user *user;
+	int err;
 
 	mutex_lock(&names_lock);
-	node = rb_find(&uid, &users, compare_uid);
-	user = node ? user_of(node) : NULL;
-	if (belts >= READ_ONCE(hb_max_belts))
-		user = ERR_PTR(-ENOSPC);
-	else if (!uid_eq(uid, GLOBAL_ROOT_UID) &&
-		 (user ? user->belts : 0) >= READ_ONCE(hb_user_max_belts))
-		user = ERR_PTR(-EDQUOT);
-	else if (!user)
-		user = user_new(uid) ?: ERR_PTR(-ENOMEM);
-	if (!IS_ERR(user)) {
+	user = user_find(uid) ?: user_new(uid);
+	err = PTR_ERR_OR_ZERO(user) ?: may_add(user);
+	if (!err) {
 		user->belts++;
 		belts++;
 	}
 	mutex_unlock(&names_lock);
-	return user;
+	if (!err)
+		return user;
+	if (!IS_ERR(user))
+		hb_account_put(&user->account);
+	return ERR_PTR(err);
 }
 
 static void user_put(struct hb_user *user)
 {
-	bool last;
-
 	mutex_lock(&names_lock);
 	belts--;
-	last = !--user->belts;
-	if (last)
-		rb_erase(&user->node, &users);
+	user->belts--;
 	mutex_unlock(&names_lock);
-	if (!last)
-		return;
-	hb_account_put(user->account);
-	kfree(user);
+	hb_account_put(&user->account);
 }
 
 static struct hb_listing *listing_of(struct rb_node *node)
@@ -182,6 +210,21 @@ void hb_listing_put(struct hb_listing *listing)
 	kfree_rcu(listing, rcu);
 }
 
+static u64 pack_rights(kgid_t gid, umode_t mode)
+{
+	return (u64)__kgid_val(gid) << 32 | mode;
+}
+
+static kgid_t gid_of(u64 rights)
+{
+	return KGIDT_INIT(rights >> 32);
+}
+
+static umode_t mode_of(u64 rights)
+{
+	return rights & 0666;
+}
+
 static bool is_admin(void)
 {
 	return ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
@@ -214,15 +257,16 @@ int hb_group(u32 number, kgid_t *gid)
  */
 u32 hb_listing_access(const struct hb_listing *listing)
 {
+	u64 rights = READ_ONCE(listing->rights);
+	umode_t mode = mode_of(rights);
 	u32 access = 0;
-	umode_t mode = READ_ONCE(listing->mode);
 
 	if (is_admin())
 		return HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN;
 	if (uid_eq(current_fsuid(), listing->uid)) {
 		access = HASHBELT_MAY_OWN;
 		mode >>= 6;
-	} else if (in_group_p(READ_ONCE(listing->gid))) {
+	} else if (in_group_p(gid_of(rights))) {
 		mode >>= 3;
 	}
 	if (mode & 04)
@@ -241,38 +285,34 @@ u32 hb_listing_access(const struct hb_listing *listing)
  */
 void hb_listing_info(const struct hb_listing *listing, struct hashbelt_info *info)
 {
+	u64 rights = READ_ONCE(listing->rights);
+
 	memset(info, 0, sizeof(*info));
 	hashbelt_info(listing->belt, info);
 	memcpy(info->name, listing->name, sizeof(info->name));
-	info->mode = READ_ONCE(listing->mode);
+	info->mode = mode_of(rights);
 	info->uid = from_kuid_munged(current_user_ns(), listing->uid);
-	info->gid = from_kgid_munged(current_user_ns(), READ_ONCE(listing->gid));
+	info->gid = from_kgid_munged(current_user_ns(), gid_of(rights));
 	info->access = hb_listing_access(listing);
 	if (!*listing->name)
 		info->state |= HASHBELT_NAMELESS;
 }
 
 /**
- * hb_listing_set_mode() - say anew who may do what
+ * hb_listing_set_rights() - say anew who may do what, in one step
  * @listing:	the belt
- * @mode:	permission bits, at most 0666; those who are bound stay so
+ * @gid:	its group, from hb_group(); NULL: as it was
+ * @mode:	permission bits, at most 0666; NULL: as they were
+ *
+ * Those who are bound stay so. Context: may sleep.
  */
-void hb_listing_set_mode(struct hb_listing *listing, umode_t mode)
+void hb_listing_set_rights(struct hb_listing *listing, const kgid_t *gid,
+			   const umode_t *mode)
 {
 	mutex_lock(&names_lock);
-	WRITE_ONCE(listing->mode, mode);
-	mutex_unlock(&names_lock);
-}
-
-/**
- * hb_listing_set_group() - give a belt to another group
- * @listing:	the belt
- * @gid:	from hb_group()
- */
-void hb_listing_set_group(struct hb_listing *listing, kgid_t gid)
-{
-	mutex_lock(&names_lock);
-	WRITE_ONCE(listing->gid, gid);
+	WRITE_ONCE(listing->rights,
+		   pack_rights(gid ? *gid : gid_of(listing->rights),
+			       mode ? *mode : mode_of(listing->rights)));
 	mutex_unlock(&names_lock);
 }
 
@@ -302,8 +342,14 @@ static struct hb_listing *listing_new(struct hb_user *user,
 
 	if (!listing)
 		return ERR_PTR(-ENOMEM);
-	charged.account = user->account;
+	charged.account = uid_eq(user->uid, GLOBAL_ROOT_UID) ? NULL : &user->account;
 	listing->belt = hashbelt_create(&charged);
+	err = PTR_ERR_OR_ZERO(listing->belt);
+	/* What was given up lately may be all that is missing. */
+	if (err == -EDQUOT || err == -ENOSPC) {
+		hb_core_flush();
+		listing->belt = hashbelt_create(&charged);
+	}
 	if (IS_ERR(listing->belt)) {
 		err = PTR_ERR(listing->belt);
 		kfree(listing);
@@ -342,8 +388,7 @@ struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode
 		user_put(user);
 		return listing;
 	}
-	listing->gid = gid;
-	listing->mode = mode;
+	listing->rights = pack_rights(gid, mode);
 	memcpy(listing->name, name, sizeof(listing->name));
 	if (*name) {
 		err = enlist(listing);

@@ -23,8 +23,8 @@ extern unsigned int hb_user_max_belts;
  * @belt:	the belt; constant
  * @uid:	owner; constant
  * @user:	what that user has, the belt among it; constant
- * @gid:	group; written under the registry's lock
- * @mode:	permission bits; likewise
+ * @rights:	group and permission bits in one word, so that nobody sees the one as it
+ *		is and the other as it was; written under the registry's lock
  * @name:	empty for a nameless belt; constant
  * @rcu:	for freeing it
  */
@@ -35,8 +35,7 @@ struct hb_listing {
 	struct hashbelt_belt *belt;
 	kuid_t uid;
 	struct hb_user *user;
-	kgid_t gid;
-	umode_t mode;
+	u64 rights;
 	char name[HASHBELT_NAME_SIZE];
 	struct rcu_head rcu;
 };
@@ -51,8 +50,8 @@ void hb_registry_exit(void);
 int hb_group(u32 number, kgid_t *gid);
 u32 hb_listing_access(const struct hb_listing *listing);
 void hb_listing_info(const struct hb_listing *listing, struct hashbelt_info *info);
-void hb_listing_set_mode(struct hb_listing *listing, umode_t mode);
-void hb_listing_set_group(struct hb_listing *listing, kgid_t gid);
+void hb_listing_set_rights(struct hb_listing *listing, const kgid_t *gid,
+			   const umode_t *mode);
 void hb_listing_put(struct hb_listing *listing);
 
 #endif /* _HASHBELT_REGISTRY_H */

@@ -294,19 +294,19 @@ long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
 static long do_locks(struct hashbelt_belt *belt, struct hashbelt_locks *locks)
 {
 	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
+	u32 size = max_t(u32, locks->size, 8), used;
 	void *buffer;
-	u32 used;
 	int err;
 
 	if (copy_from_user(owner, u64_to_user_ptr(locks->owner), locks->owner_len))
 		return -EFAULT;
-	buffer = kvmalloc(max_t(u32, locks->size, 8), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	buffer = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!buffer)
 		return -ENOMEM;
 	err = hashbelt_locks(belt, owner, locks, buffer, &used);
 	if (!err && copy_to_user(u64_to_user_ptr(locks->buffer), buffer, used))
 		err = -EFAULT;
-	kvfree(buffer);
+	hb_buffer_free(belt, buffer, size);
 	return err;
 }
 

@@ -243,6 +243,9 @@ void hb_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 
 	lockdep_assert_held(&shard->lock);
 	hb_shard_count(shard, -1);
+	/* Who looks for something to evict need not come here. */
+	if (unlikely(!shard->count))
+		WRITE_ONCE(shard->nearest, HB_NOTHING);
 	if (!cleared) {
 		shard->live--;
 		shard->live_bytes -= hb_entry_size(entry);
@@ -282,7 +285,8 @@ int hb_admit(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline,
 /* Puts an entry on the wheel. Returns when the worker must look at it. */
 u64 hb_wait(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
-	u64 deadline = atomic64_read(&entry->node.deadline);
+	/* A request may be claimed at any moment, and has its deadline still. */
+	u64 deadline = hb_deadline(atomic64_read(&entry->node.deadline));
 
 	lockdep_assert_held(&shard->lock);
 	if (deadline < shard->nearest)

@@ -315,14 +315,24 @@ static void a_lower_limit_makes_a_belt_full_and_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 10ULL);
 }
 
+static unsigned int released;
+
+static void account_release(struct hb_account *account)
+{
+	released++;
+	kfree(account);
+}
+
 static void an_account_has_a_limit_of_its_own(struct kunit *test)
 {
-	struct hb_account *account = hb_account_new();
+	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL);
 	struct hashbelt_belt *belt, *other;
 	unsigned int key;
 	int err = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_EQ(test, hb_account_init(account, account_release), 0);
+	released = 0;
 	belt = one_belt(test, (struct hashbelt_config){ .account = account });
 	other = hashbelt_create(&(struct hashbelt_config){ });
 	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
@@ -340,6 +350,8 @@ static void an_account_has_a_limit_of_its_own(struct kunit *test)
 	hb_memory_account_limit(U64_MAX);
 	hashbelt_destroy(other);
 	hb_account_put(account);
+	/* The belt keeps it. */
+	KUNIT_EXPECT_EQ(test, released, 0u);
 }
 
 static void the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones(struct kunit *test)
@@ -429,6 +441,91 @@ static void other_measures_lose_no_entry_and_keep_all_deadlines(struct kunit *te
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
 }
 
+static u64 nearest_of(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	u64 nearest = HB_NOTHING;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		nearest = min(nearest, shard->nearest);
+	return nearest;
+}
+
+static void a_belt_that_is_empty_has_nothing_to_evict(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	unsigned int key;
+
+	for (key = 0; key < 100; key++)
+		put(belt, key);
+	KUNIT_EXPECT_LE(test, nearest_of(belt), HB_NEVER);
+	for (key = 0; key < 100; key++)
+		take_out(belt, key);
+	KUNIT_EXPECT_EQ(test, nearest_of(belt), HB_NOTHING);
+}
+
+/* As a request may be, by who completes it before it is on the wheel. */
+static void the_bound_of_a_claimed_entry_is_its_deadline(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	unsigned int key = 1;
+	struct hashbelt_entry *entry;
+	struct hb_shard *shard;
+	s64 word;
+
+	put(belt, key);
+	rcu_read_lock();
+	entry = hashbelt_find(belt, &key, sizeof(key), hashbelt_now(belt), NULL);
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, entry);
+	shard = hb_shard_of(belt, entry->hash);
+	word = atomic64_read(&entry->node.deadline);
+	spin_lock(&shard->lock);
+	hb_wheel_del(&entry->node);
+	shard->nearest = HB_NOTHING;
+	KUNIT_EXPECT_TRUE(test, hb_node_try_claim(&entry->node, HASHBELT_REMOVED));
+	hb_wait(shard, entry, hashbelt_now(belt));
+	KUNIT_EXPECT_EQ(test, shard->nearest, (u64)word);
+	atomic64_set(&entry->node.deadline, word);
+	spin_unlock(&shard->lock);
+}
+
+static u64 left_to_judge(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	struct list_head *node;
+	u64 left = 0;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		list_for_each(node, &shard->wheel.fallen)
+			left++;
+	return left;
+}
+
+static void other_measures_are_taken_in_batches(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	u64 most = HB_BATCH << belt->shard_bits, left;
+	unsigned int key, more;
+
+	for (key = 0; key < 5000; key++)
+		put(belt, key);
+	flush_work(&belt->work);
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+		.buckets = 500 }, HASHBELT_SET_BUCKETS), 0);
+	/* All were in one bucket, which the first step takes off. The worker may come in. */
+	hb_step(belt, hb_clock_now(&belt->clock));
+	left = left_to_judge(belt);
+	KUNIT_EXPECT_GE(test, left, 5000ULL / 2);
+	do {
+		more = hb_step(belt, hb_clock_now(&belt->clock));
+		KUNIT_ASSERT_GE(test, left_to_judge(belt) + most, left);
+		left = left_to_judge(belt);
+	} while (more);
+	KUNIT_EXPECT_EQ(test, left, 0ULL);
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 5000ULL);
+}
+
 static void what_cannot_be_set_changes_nothing(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
@@ -508,6 +605,9 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones),
 	KUNIT_CASE(pressure_takes_memory_from_a_belt_that_reports_it_too),
 	KUNIT_CASE(other_measures_lose_no_entry_and_keep_all_deadlines),
+	KUNIT_CASE(a_belt_that_is_empty_has_nothing_to_evict),
+	KUNIT_CASE(the_bound_of_a_claimed_entry_is_its_deadline),
+	KUNIT_CASE(other_measures_are_taken_in_batches),
 	KUNIT_CASE(what_cannot_be_set_changes_nothing),
 	KUNIT_CASE(a_miss_knows_why_where_that_is_not_long_ago),
 	KUNIT_CASE(rotations_are_counted_across_measures),
