@@ -162,9 +162,11 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 
 	if (unlikely(err))
 		return err;
-	while (unlikely((err = try_get(belt, item, key, stale)) == -EAGAIN))
+	while (unlikely((err = try_get(belt, item, key, stale)) == -EAGAIN)) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
+		cond_resched();
+	}
 	return err;
 }
 
@@ -281,6 +283,7 @@ static int do_item(struct binding *binding, struct hashbelt_item *item, u32 op)
 	struct hashbelt_belt *belt = binding->listing->belt;
 	u64 key[HASHBELT_KEY_MAX / sizeof(u64)] HB_UNINITIALIZED;
 	int err = check_item(item, op, binding->access);
+	u32 flags;
 
 	if (unlikely(err))
 		return err;
@@ -288,7 +291,11 @@ static int do_item(struct binding *binding, struct hashbelt_item *item, u32 op)
 		return put(binding, item);
 	if (unlikely(copy_words(key, u64_to_user_ptr(item->key), item->key_len)))
 		return -EFAULT;
+	flags = item->flags;
 	err = do_key(belt, item, op, key);
+	/* A touch tells who may not read nothing of what others have put. */
+	if (unlikely(op == HASHBELT_OP_TOUCH && !(binding->access & HASHBELT_MAY_READ)))
+		item->flags = flags;
 	/* No copy of a key stays behind on the stack either. */
 	if (unlikely(hashbelt_wipes(belt)))
 		memzero_explicit(key, item->key_len);

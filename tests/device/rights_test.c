@@ -11,7 +11,7 @@
 
 #include "process.h"
 
-#define TESTS	95
+#define TESTS	96
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -710,6 +710,25 @@ static void test_node(void)
 	       "and then may do nothing with a default belt that is not its own");
 }
 
+/* What others have put is told to readers only. */
+static void test_write_only(void)
+{
+	struct hashbelt_item item = text_item("key", "value");
+	int belt = open_device(O_RDWR), fd = open_device(O_WRONLY);
+
+	if (create_belt(belt, "written", 0600) || open_belt(fd, "written"))
+		bail_out("no belt");
+	item.flags = 7;
+	must(belt, HASHBELT_IOC_PUT, &item);
+	item = item_of("key");
+	item.flags = 1;
+	must(fd, HASHBELT_IOC_TOUCH, &item);
+	is_int(item.flags, 1, "a touch tells who may not read nothing of what is there");
+	destroy_belt(belt, "written");
+	close(fd);
+	close(belt);
+}
+
 int main(void)
 {
 	unsigned int i;
@@ -729,5 +748,6 @@ int main(void)
 	test_nameless();
 	test_list();
 	chmod(HASHBELT_DEVICE, 0600);
+	test_write_only();
 	return done_testing();
 }
