@@ -63,7 +63,8 @@ enum hashbelt_op {
  * @value_len:	put: length of the value. get: size of the buffer, replaced by
  *		the length of the value (with ERANGE as well: the buffer was too
  *		small and nothing was copied). add: size of the structure
- * @flags:	32 bits of the user's own: stored by put, returned by get
+ * @flags:	32 bits of the user's own: stored by put, returned by get, and by touch
+ *		to who may read
  * @ttl_ms:	put, touch, get with HASHBELT_AND_TOUCH: the time-to-live, or
  *		HASHBELT_TTL_*. add: that of an entry which was not there; one that
  *		was keeps what it has left. Returned: the time left, as of a moment
@@ -252,10 +253,10 @@ enum hashbelt_kind {
  * reason has given its place away: it counts against the queue's limits alone,
  * which are @max_events, and again @max_bytes; they hold for what was read and not
  * acknowledged as well. Where they are reached the oldest events that wait are
- * dropped and counted. Lower limits than what is there make
- * the belt full, no more. Where entries have a grace time or are reinserted, a lock, a
- * right to fill or a request that has ended may keep its place until the interval of
- * its deadline is over.
+ * dropped and counted. Lower limits than what is there make the belt full, no more;
+ * events that are too many then are dropped. Where entries have a grace time or are
+ * reinserted, a lock, a right to fill or a request that has ended may keep its place
+ * until the interval of its deadline is over.
  */
 struct hashbelt_settings {
 	char name[HASHBELT_NAME_SIZE];
@@ -473,7 +474,8 @@ struct hashbelt_buckets {
  * one and all that it had read before (ENOENT: it has not read that one, or has
  * settled it). What is left when it is closed or bound to another belt goes back to
  * the head of the queue, in the order in which it was read; so does what could not
- * be copied out. The mode ends with the binding.
+ * be copied out. What several descriptors or threads give back stands in the order in
+ * which they do; the sequence tells the other. The mode ends with the binding.
  */
 struct hashbelt_event {
 	__u32 size;
@@ -703,7 +705,9 @@ struct hashbelt_key {
  * is closed or bound to another belt, requests that wait and events that were not read
  * are gone.
  *
- * Until then a request counts as an entry under the belt's limits. Errors: EEXIST
+ * Until it has ended a request counts as an entry under the belt's limits. Those that
+ * have, and were not read, are under the limits of the belt's queue, once more: beyond
+ * these there are no new ones (ENOSPC). Errors: EEXIST
  * (the descriptor has a request of that id), E2BIG, EINVAL, EFAULT, ENOSPC, EDQUOT,
  * ENOMEM, EPERM, EIDRM. CANCEL points to an id: ENOENT, there is none, or it has been
  * completed. A COMPLETE that cannot write @count has been carried out when EFAULT says
