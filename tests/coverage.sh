@@ -48,7 +48,7 @@ done
 find "$work" -name 'hashbelt*.gcov' | awk -F / '{ print $NF, $0 }' | sort |
 	cut -d ' ' -f 2 | xargs awk -v enough="$enough" -f "$here/coverage.awk" >"$table"
 echo 1..1
-sed 's/^/# /' "$table"
+sed 's/^/# figure: /' "$table"
 tail -n 1 "$table" | awk -v enough="$enough" '
 	{ percent = $NF + 0 }
 	END {

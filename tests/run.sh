@@ -26,8 +26,8 @@
 #	kcsan	as debug, on a kernel that sees races on data
 #	kernels	as device, on the kernels of Debian stable and unstable
 #
-# With ONLY="NAME..." in the environment the suites device and kernels run those of
-# their programs alone, and so does kcsan, of which "stress" and "examples" are parts too.
+# With ONLY="NAME..." in the environment guests run those of their programs alone:
+# "rights_test churn trace.t".
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
@@ -60,12 +60,36 @@ one() {
 	end "$name" $?
 }
 
-# guest NAME OPTIONS PROGRAM... - run programs of the payload in a guest, and
-# say whether the guest came through that in good order.
+# chosen PROGRAM - whether ONLY has its name, in any of its sizes, or is empty.
+chosen() {
+	chosen=${1%% *}
+	chosen=${chosen##*/}
+	chosen=${chosen%-32}
+	case " ${ONLY:-$chosen} " in
+	*" $chosen "*) ;;
+	*) false ;;
+	esac
+}
+
+# guest NAME OPTIONS [SETTING=VALUE]... PROGRAM... - run programs of the payload in a
+# guest, and say whether the guest came through that in good order.
 guest() {
 	guest_name=$1
 	options=$2
 	shift 2
+	programs=0
+	for argument; do
+		shift
+		case $argument in
+		[A-Z]*=*) ;;
+		*)
+			chosen "$argument" || continue
+			programs=$((programs + 1))
+			;;
+		esac
+		set -- "$@" "$argument"
+	done
+	[ $programs != 0 ] || return 0
 	# shellcheck disable=SC2086 # options, split on purpose
 	"$tests/vm/run.sh" --keep "$logs/$guest_name" ${image:+--image "$image"} $options \
 		"$payload" sh ./guest.sh "$@" 2>"$logs/$guest_name.err"
@@ -90,28 +114,16 @@ suite_native() {
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
 }
 
-# chosen NAME - whether ONLY has it, or names none.
-chosen() {
-	case " ${ONLY:-$1} " in
-	*" $1 "*) ;;
-	*) false ;;
-	esac
-}
-
 # on_device NAME OPTIONS [PROGRAM]... - the tests of the interface, after PROGRAMs.
 on_device() {
 	guest_of=$1 limits=$2
 	shift 2
 	for source in "$tests"/device/*.c; do
 		program=$(basename "$source" .c)
-		chosen "$program" || continue
 		set -- "$@" "device/$program"
 		[ "$bits" = 64 ] || set -- "$@" "device/$program-32"
 	done
-	for script in trace.t module.t; do
-		chosen "$script" && set -- "$@" "tests/device/$script"
-	done
-	guest "$guest_of" "$limits" "$@"
+	guest "$guest_of" "$limits" "$@" tests/device/trace.t tests/device/module.t
 }
 
 suite_device() {
@@ -197,28 +209,28 @@ use_kernel() {
 on_checked() {
 	bits=64
 	checked=$1 size=$2
-	set -- SCALE=5
-	! chosen client_test || set -- "$@" client_test
-	! chosen argument_test || set -- "$@" device/argument_test-32
-	on_device "$checked-device" "--timeout 1200 $size" "$@"
-	! chosen stress || guest "$checked-stress" "--timeout 600 $size" \
-		"stress $(date +%s) 20000" "churn $(date +%s) 20000" \
-		"lockstress $(date +%s) 2000"
-	! chosen examples || on_examples "$checked-examples" "--timeout 600 $size" SCALE=5
+	on_device "$checked-device" "--timeout 1200 $size" SCALE=5 client_test \
+		device/argument_test-32
+	guest "$checked-stress" "--timeout 600 $size" "stress $(date +%s) 20000" \
+		"churn $(date +%s) 20000" "lockstress $(date +%s) 2000"
+	on_examples "$checked-examples" "--timeout 600 $size" SCALE=5
 }
 
 # Looking for leaks makes an allocation six times as long: that is for a few.
 suite_debug() (
 	use_kernel debug || exit
 	on_checked debug "--memory 2048 --append kmemleak=off"
-	guest debug-leaks "--timeout 900 --memory 2048" SCALE=5 device/batch_test \
-		device/entry_test device/lock_test device/request_test \
-		"stress $(date +%s) 2000" "churn $(date +%s) 4000"
+	guest debug-leaks "--timeout 900 --memory 2048" LEAKS=yes SCALE=5 device/ack_test \
+		device/batch_test device/bound_test device/entry_test device/fill_test \
+		device/lock_test device/lockwait_test device/request_test \
+		device/request_wait_test device/service_test device/set_test \
+		"stress $(date +%s) 2000" "churn $(date +%s) 4000" \
+		"lockstress $(date +%s) 200" tests/examples/session_keys.t
 	set --
 	for guest in debug-device debug-stress debug-examples debug-leaks; do
 		set -- "$@" "$top/.cache/build/module-debug" "$logs/$guest/output.log"
 	done
-	one lines "$tests/coverage.sh" "$logs/lines.txt" "$@"
+	[ -n "${ONLY:-}" ] || one lines "$tests/coverage.sh" "$logs/lines.txt" "$@"
 )
 
 suite_kcsan() (
@@ -248,8 +260,16 @@ suite_cost() {
 	one cost "$tests/bench/cost.t"
 }
 
+# What it says beside the tests may be why it failed.
+kunit() {
+	"$tests/kunit/run.sh" 2>"$logs/kunit.err"
+	kunit_status=$?
+	sed 's/^/# /' "$logs/kunit.err"
+	return $kunit_status
+}
+
 suite_kunit() {
-	one kunit "$tests/kunit/run.sh"
+	one kunit kunit
 }
 
 suite_harness() {
@@ -314,7 +334,7 @@ lane() {
 	done
 }
 
-# Two at a time, what fails fastest first. Those that build a kernel or take long begin
+# Two suites at a time, what fails fastest first. Those that build a kernel or take long begin
 # early; what measures latencies comes when the others are through.
 if [ $# -gt 0 ]; then
 	lane "$@"

@@ -4,7 +4,9 @@
 # prints a line for each program and all that failed, and in the end what failed once
 # more and "N passed, N failed, N skipped". A program fails as a whole, beside its own
 # tests, if it did not run as many tests as it planned, or none, or ended badly.
-# Exit status 0 only if nothing failed.
+# What a program says behind "# figure:" is printed also if all went well.
+# Exit status 0 only if nothing failed, and nothing was skipped: these machines have all
+# that is asked for.
 
 # What is said of a failure is said again at the end, where a long run is read first.
 function complain(line) {
@@ -13,8 +15,11 @@ function complain(line) {
 		complained = complained line "\n"
 }
 
-function fault(what) {
+# The last @said remarks may say why.
+function fault(what, said,	i) {
 	complain("not ok - " name ": " what)
+	for (i = 1; i <= said; i++)
+		complain(held[i])
 	failed++
 	bad++
 }
@@ -25,7 +30,7 @@ function finish() {
 	if (!ended)
 		fault("did not end")
 	else if (status != 0 && !bad)
-		fault("ended with status " status)
+		fault("ended with status " status, remarks)
 	if (planned < 0)
 		fault("announced no plan")
 	else if (planned != seen)
@@ -34,6 +39,8 @@ function finish() {
 		fault("ran no test")
 	if (!bad)
 		printf "ok   %-30s %4d\n", name, seen
+	printf "%s", figures
+	figures = ""
 	name = ""
 	fflush()
 }
@@ -44,7 +51,7 @@ function finish() {
 	finish()
 	name = $3
 	planned = -1
-	seen = bad = status = ended = skipall = 0
+	seen = bad = status = ended = skipall = remarks = 0
 	next
 }
 
@@ -93,6 +100,11 @@ function finish() {
 	next
 }
 
+/^# figure: / {
+	figures = figures "  " substr($0, 11) "\n"
+	next
+}
+
 # Counts of lines that were run, for coverage.sh.
 /^# gcda / { next }
 
@@ -110,5 +122,5 @@ END {
 	if (failed)
 		printf "-- what failed\n%s", complained
 	printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
-	exit failed != 0 || passed == 0
+	exit failed != 0 || skipped != 0 || passed == 0
 }

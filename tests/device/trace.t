@@ -34,7 +34,7 @@ belt() {
 }
 
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing || exit 1
-echo 1..14
+echo 1..15
 ./hbctl create traced --ttl 1m --max-entries 2 --when-full evict || exit 1
 belt halt
 id=$(./hbctl --json info traced | sed 's/.*"id": *\([0-9]*\).*/\1/')
@@ -59,7 +59,7 @@ traced "a drain" "hashbelt_drain: belt=$id shard=[0-9]* expired=1 cascaded=0"
 watch belt expire b
 traced "an expiry before its time" "hashbelt_expire: belt=$id key=62 version=[1-9][0-9]* late_ns=-[1-9][0-9]*"
 
-for event in put get expire evict rotate; do
+for event in put get expire evict rotate drain; do
 	cat $tracing/events/hashbelt/hashbelt_$event/format >lines
 	traced "hashbelt_$event has a format for perf and bpftrace" "field:u64 belt;"
 done

@@ -24,10 +24,6 @@ number=0
 failed=0
 check() {
 	number=$((number + 1))
-	if [ ! -f "$2" ]; then
-		echo "ok $number - $1 # SKIP there is no $2 here"
-		return
-	fi
 	on_belt=$(./sessions "$2" | tail -n 1)
 	plainly=$(plain_count "$2")
 	echo "# on the belt: $on_belt"
@@ -40,7 +36,8 @@ check() {
 	fi
 }
 
-echo 1..2
+# Who has a log of his own says so by ACCESS_LOG.
+echo "1..$([ -f real.log ] && echo 2 || echo 1)"
 check "sessions of a made-up log" access.log
-check "sessions of a real log" real.log
+[ ! -f real.log ] || check "sessions of a real log" real.log
 exit $failed

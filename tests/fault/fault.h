@@ -424,7 +424,7 @@ static inline void judge_sites(void)
 	if (!sites)
 		bail_out("%s: no sites", SITES);
 	fclose(file);
-	note("%lu faults at %u different points; %u sites in the module", faults,
+	note("figure: %lu faults at %u different points; %u sites in the module", faults,
 	     reached_count, sites);
 	is_int(missed, 0, "every call of the module that can fail has failed");
 	is_int(idle, 0, "none that needs no excuse has one");

@@ -59,7 +59,7 @@ complaints="$complaints|(soft|hard) lockup|hard LOCKUP|hung task"
 complaints="$complaints|blocked for more than|list_(add|del) corruption"
 complaints="$complaints|slab error|Poison overwritten|Redzone|Object already free"
 complaints="$complaints|Bad page|bad usercopy|usercopy: Kernel memory"
-complaints="$complaints|messages dropped"
+complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 
 # What a module like ours may taint the kernel with: out of tree (4096),
 # unsigned (8192), a test suite (262144).
