@@ -339,8 +339,8 @@ lane() {
 if [ $# -gt 0 ]; then
 	lane "$@"
 else
-	lane store kunit cost harness models fault debug kernels &
-	lane native build device hbctl examples stress history fuzz kcsan
+	lane store kunit cost harness models fault debug life &
+	lane native build device hbctl examples stress history fuzz kcsan kernels
 	wait
-	lane life memory
+	lane memory
 fi | awk -f "$tests/tally.awk"
