@@ -706,8 +706,8 @@ struct hashbelt_key {
  * are gone.
  *
  * Until it has ended a request counts as an entry under the belt's limits. Those that
- * have, and were not read, are under the limits of the belt's queue, once more: beyond
- * these there are no new ones (ENOSPC). Errors: EEXIST
+ * have, and were not read, may take @max_bytes once more: beyond that there are no new
+ * ones (ENOSPC). Errors: EEXIST
  * (the descriptor has a request of that id), E2BIG, EINVAL, EFAULT, ENOSPC, EDQUOT,
  * ENOMEM, EPERM, EIDRM. CANCEL points to an id: ENOENT, there is none, or it has been
  * completed. A COMPLETE that cannot write @count has been carried out when EFAULT says

@@ -103,15 +103,13 @@ struct hb_usage {
  * @owners:	locks, by owner and then by version
  * @sleepers:	tasks that wait, by struct hb_waiter
  * @holders:	descriptors to which entries are bound
- * @told:	completed requests that nobody has read yet; atomic
- * @told_bytes:	what they take; atomic
+ * @told_bytes:	what completed requests take that nobody has read yet; atomic
  */
 struct hb_desk {
 	spinlock_t lock;		/* taken inside of shards' locks */
 	struct rb_root owners;
 	struct list_head sleepers;
 	struct list_head holders;
-	atomic64_t told;
 	atomic64_t told_bytes;
 };
 

@@ -120,7 +120,6 @@ bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 		request->node.handed = hb_clock_now(&belt->clock);
 		request->sequence = ++holder->sequence;
 		hb_fifo_add(&holder->completed, request);
-		atomic64_inc(&belt->desk.told);
 		atomic64_add(hb_entry_size(request), &belt->desk.told_bytes);
 	}
 	spin_unlock(&holder->lock);
@@ -200,7 +199,6 @@ static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
 	struct hb_shard *shard = hb_shard_of(belt, request->hash);
 
-	atomic64_dec(&belt->desk.told);
 	atomic64_sub(hb_entry_size(request), &belt->desk.told_bytes);
 	spin_lock(&shard->lock);
 	hb_limbo_enter(shard, request);

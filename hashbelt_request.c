@@ -334,8 +334,7 @@ static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
  */
 static bool is_unheard(const struct hashbelt_belt *belt)
 {
-	return atomic64_read(&belt->desk.told) >= READ_ONCE(belt->queue.max_events) ||
-	       atomic64_read(&belt->desk.told_bytes) > READ_ONCE(belt->queue.max_bytes);
+	return atomic64_read(&belt->desk.told_bytes) > READ_ONCE(belt->queue.max_bytes);
 }
 
 /*

@@ -87,7 +87,7 @@ void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *con
 
 	spin_lock(&queue->lock);
 	if (fields & HASHBELT_SET_MAX_EVENTS)
-		WRITE_ONCE(queue->max_events, config->max_events ?: HASHBELT_EVENTS_DEFAULT);
+		queue->max_events = config->max_events ?: HASHBELT_EVENTS_DEFAULT;
 	if (fields & HASHBELT_SET_MAX_BYTES)
 		WRITE_ONCE(queue->max_bytes, limit_of(config->max_bytes));
 	spin_lock(&usage->lock);
