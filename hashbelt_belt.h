@@ -144,7 +144,8 @@ struct hb_desk {
  * @work:	the worker
  * @set_lock:	one at a time changes the settings
  * @round_lock:	one at a time says what is due, and does it
- * @missed:	the worker found it taken, and has to be woken
+ * @movers:	tasks that want it, to move time; the worker does not compete with them
+ * @missed:	the worker found it taken, or wanted, and has to be woken
  * @step_lock:	one at a time drains, hands out, sweeps and resizes
  * @sweep:	where the sweep goes on; under @step_lock
  * @clear_lock:	makes way through all shards' locks for one at a time
@@ -182,6 +183,7 @@ struct hashbelt_belt {
 	struct work_struct work;
 	struct mutex set_lock;		/* the first in the lock order */
 	struct mutex round_lock;	/* the second */
+	atomic_t movers;
 	bool missed;
 	struct mutex step_lock;		/* the third */
 	u64 sweep;

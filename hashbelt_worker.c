@@ -341,20 +341,25 @@ static void run(struct hashbelt_belt *belt)
 		hb_kick_worker(belt);
 }
 
+static bool try_round(struct hashbelt_belt *belt)
+{
+	return !atomic_read(&belt->movers) && mutex_trylock(&belt->round_lock);
+}
+
 /*
  * Rounds are made one at a time, for two would keep each other busy with what they let fall.
- * The worker does not wait for who is at it, who may be kept from going on by his priority
- * for as long as he likes: while the others that it works for would have to wait as well. It
- * is woken again when that round is over.
+ * The worker gives way to who moves the belt's time, who does the same work. It does not wait
+ * for him: he may be kept from going on by his priority for as long as he likes, and others
+ * that it works for would have to wait as well. It is woken again when that round is over.
  */
 static bool begin_round(struct hashbelt_belt *belt)
 {
-	if (mutex_trylock(&belt->round_lock))
+	if (try_round(belt))
 		return true;
 	WRITE_ONCE(belt->missed, true);
-	/* Pairs with that in end_round(): it sees this, or the lock is free by now. */
+	/* Pairs with that in end_round(): it sees this, or there is nobody any more. */
 	smp_mb();
-	return mutex_trylock(&belt->round_lock);
+	return try_round(belt);
 }
 
 static void end_round(struct hashbelt_belt *belt)
@@ -418,7 +423,10 @@ int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 	if (err)
 		return err;
 	hb_sleepers_wake(belt);
-	if (mutex_lock_killable(&belt->round_lock)) {
+	atomic_inc(&belt->movers);
+	err = mutex_lock_killable(&belt->round_lock);
+	atomic_dec(&belt->movers);
+	if (err) {
 		hb_kick_worker(belt);
 		return 0;
 	}

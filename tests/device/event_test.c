@@ -668,7 +668,7 @@ static void test_reinsert_always(void)
 	bool ended;
 
 	must(belt, HASHBELT_IOC_CREATE, &create);
-	put_numbers(belt, 0, 20000, 0);
+	put_numbers(belt, 0, scaled(20000), 0);
 	child = start(advance_once, &belt);
 	ended = at_last(has_ended, &child);
 	kill_and_wait(child);
