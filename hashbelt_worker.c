@@ -223,6 +223,8 @@ static bool resize_step(struct hashbelt_belt *belt)
 		spin_lock(&shard->lock);
 		hb_index_move(&belt->index);
 		spin_unlock(&shard->lock);
+		/* A chain may be long. */
+		cond_resched();
 	}
 	return true;
 }
