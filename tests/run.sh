@@ -24,9 +24,6 @@
 #	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
 #		how many lines of the module that runs
 #	kcsan	as debug, on a kernel that sees races on data
-#
-# By name only:
-#
 #	kernels	as device, on the kernels of Debian stable and unstable
 #
 # With ONLY="NAME..." in the environment guests run those of their programs alone:
@@ -44,6 +41,7 @@ top=$(cd "$tests/.." && pwd)
 payload=$top/.cache/build/payload
 bits='64 32'	# what tests of the interface are run in
 image=''	# what guests boot, if that is not the stock kernel
+elsewhere=''	# tests of the interface that another guest has
 logs=$top/.cache/build/test
 
 begin() {
@@ -123,6 +121,7 @@ on_device() {
 	shift 2
 	for source in "$tests"/device/*.c; do
 		program=$(basename "$source" .c)
+		case " $elsewhere " in *" $program "*) continue ;; esac
 		set -- "$@" "device/$program"
 		[ "$bits" = 64 ] || set -- "$@" "device/$program-32"
 	done
@@ -144,8 +143,8 @@ suite_memory() {
 # What happens to a machine: to be short of memory, or of time; to sleep; to have much of
 # everything. LIFE_ENTRIES and LIFE_BELTS say how much.
 suite_life() {
-	guest life "--timeout 600" life/module_test life/jump_test life/starve_test \
-		life/suspend_test
+	guest life-module "--timeout 600 --append slub_debug=F" life/module_test
+	guest life "--timeout 600" life/jump_test life/starve_test life/suspend_test
 	guest life-oom "--timeout 600 --memory 320" life/oom_test
 	guest life-many "--timeout 900 --memory 4096" "life/many_test ${LIFE_ENTRIES:-10000000}"
 	guest life-belts "--timeout 600 --memory 2560 --count-instructions" \
@@ -219,15 +218,16 @@ on_checked() {
 	on_examples "$checked-examples" "--timeout 600 $size" SCALE=5
 }
 
-# Looking for leaks makes an allocation six times as long: that is for a few.
+# Looking for leaks makes an allocation six times as long: that is for those who allocate
+# few things of many kinds, in a guest of their own.
 suite_debug() (
 	use_kernel debug || exit
+	elsewhere="ack_test batch_test bound_test entry_test fill_test lock_test lockwait_test"
+	elsewhere="$elsewhere request_test request_wait_test service_test set_test"
 	on_checked debug "--memory 2048 --append kmemleak=off"
-	guest debug-leaks "--timeout 900 --memory 2048" LEAKS=yes SCALE=5 device/ack_test \
-		device/batch_test device/bound_test device/entry_test device/fill_test \
-		device/lock_test device/lockwait_test device/request_test \
-		device/request_wait_test device/service_test device/set_test \
-		"stress $(date +%s) 2000" "churn $(date +%s) 4000" \
+	# shellcheck disable=SC2086 # programs, split on purpose
+	guest debug-leaks "--timeout 900 --memory 2048" LEAKS=yes SCALE=5 \
+		$(printf 'device/%s ' $elsewhere) "stress $(date +%s) 2000" "churn $(date +%s) 4000" \
 		"lockstress $(date +%s) 2000" tests/examples/session_keys.t
 	set --
 	for guest in debug-device debug-stress debug-examples debug-leaks; do
@@ -343,7 +343,7 @@ if [ $# -gt 0 ]; then
 	lane "$@"
 else
 	lane store kunit cost harness models fault debug life &
-	lane native build device hbctl examples stress history fuzz kcsan
+	lane native build device hbctl examples stress history fuzz kcsan kernels
 	wait
 	lane memory
 fi | awk -f "$tests/tally.awk"

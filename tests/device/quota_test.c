@@ -22,16 +22,20 @@ static unsigned char value[65536];
 
 /*
  * Puts until one is refused: the error. Never more than should be possible. Each has a key
- * of its own: one that took another's place at the limit would have to wait until that is
- * free.
+ * of its own, whatever process puts it: one that took another's place at the limit would
+ * have to wait until that is free.
  */
 static int fill_up(int belt, __u32 len, unsigned int *count)
 {
-	static unsigned int key;
+	static struct {
+		pid_t pid;
+		unsigned int number;
+	} key;
 	unsigned int number;
 	int err = 0;
 
-	for (number = 0; !err && number < 100000; number++, key++) {
+	key.pid = getpid();
+	for (number = 0; !err && number < 100000; number++, key.number++) {
 		struct hashbelt_item item = {
 			.key = address(&key), .key_len = sizeof(key),
 			.value = address(value), .value_len = len,
@@ -186,22 +190,31 @@ static unsigned int fill_more(const void *arg)
 	return 0;
 }
 
+/* As ALICE, with all of her share: what she had before counts until it is freed. */
+static unsigned int as_alice(__u64 before, unsigned int (*work)(const void *arg),
+			     const void *arg)
+{
+	used_at_last(before);
+	return as(ALICE, ALICE, 0, work, arg);
+}
+
 static void test_memory(__u64 before)
 {
 	static const __u32 lens[] = { 16, 4000, 65536 };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
-		is_int(as(ALICE, ALICE, 0, fill_share, &lens[i]), 0,
+		is_int(as_alice(before, fill_share, &lens[i]), 0,
 		       "a user's belts take no more than his share: EDQUOT, values of %u",
 		       lens[i]);
-	is_int(as(ALICE, ALICE, 0, free_share, NULL), 0,
+	is_int(as_alice(before, free_share, NULL), 0,
 	       "what he clears, what expires and what he closes is his again");
-	is_int(as(ALICE, ALICE, 0, fill_again, &before), 0,
+	is_int(as_alice(before, fill_again, &before), 0,
 	       "and as long as it is not free yet it counts");
-	is_int(as(ALICE, ALICE, 0, fill_in_namespace, &lens[1]), 0,
+	is_int(as_alice(before, fill_in_namespace, &lens[1]), 0,
 	       "in a user namespace of his own he has no more");
 	is_int(as(0, 0, 0, fill_more, NULL), 0, "the superuser has as much as there is");
+	used_at_last(before);
 }
 
 /* Others' belts */

@@ -223,7 +223,7 @@ static void test_cursors(void)
 	__u64 cursor = 1;
 
 	put_entries(belt);
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < scaled(20000); i++) {
 		cursor = cursor * 6364136223846793005ULL + 1442695040888963407ULL;
 		scan = (struct hashbelt_scan){
 			.cursor = i % 2 ? cursor : cursor >> 32,
