@@ -7,8 +7,8 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 O := $(CURDIR)/.cache/build
 
-# A web server's log, plain or gzipped, to count sessions in as a test.
-ACCESS_LOG ?= $(wildcard ../shared/data/access_log.gz)
+# A web server's log, plain or gzipped, to count sessions in as one more test.
+ACCESS_LOG ?=
 export VERSION ACCESS_LOG
 
 # How long to soak, seconds.

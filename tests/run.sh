@@ -144,10 +144,10 @@ suite_memory() {
 # everything. LIFE_ENTRIES and LIFE_BELTS say how much.
 suite_life() {
 	guest life-module "--timeout 600 --append slub_debug=F" life/module_test
-	guest life "--timeout 600" life/jump_test life/starve_test life/suspend_test
+	guest life "--timeout 600" life/starve_test life/suspend_test
 	guest life-oom "--timeout 600 --memory 320" life/oom_test
 	guest life-many "--timeout 900 --memory 4096" "life/many_test ${LIFE_ENTRIES:-10000000}"
-	guest life-belts "--timeout 600 --memory 2560 --count-instructions" \
+	guest life-belts "--timeout 600 --memory 2560 --count-instructions" life/jump_test \
 		"life/belts_test ${LIFE_BELTS:-100000}"
 }
 
@@ -225,7 +225,7 @@ suite_debug() (
 	elsewhere="ack_test batch_test bound_test entry_test fill_test lock_test lockwait_test"
 	elsewhere="$elsewhere request_test request_wait_test service_test set_test"
 	on_checked debug "--memory 2048 --append kmemleak=off"
-	# shellcheck disable=SC2086 # programs, split on purpose
+	# shellcheck disable=SC2046,SC2086 # programs, split on purpose
 	guest debug-leaks "--timeout 900 --memory 2048" LEAKS=yes SCALE=5 \
 		$(printf 'device/%s ' $elsewhere) "stress $(date +%s) 2000" "churn $(date +%s) 4000" \
 		"lockstress $(date +%s) 2000" tests/examples/session_keys.t

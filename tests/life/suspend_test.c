@@ -14,13 +14,14 @@
 #include "events.h"
 #include "lock.h"
 
-#define TESTS	24
+#define TESTS	26
 
 #define SHORT		100	/* entries that are due while the machine sleeps */
 #define HOUR		3600000ULL
 
-/* Much longer than anything takes here, and much shorter than what it is told from. */
-#define MOMENT_MS	60000
+/* Longer than anything takes here, and shorter than the machine sleeps. */
+#define MOMENT_MS	1500
+#define INTERVAL_MS	100
 
 #define SUSPEND_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 
@@ -94,21 +95,24 @@ static unsigned int count_short(int belt)
 	return there;
 }
 
-/* What was due is told by nobody's hand, and not before its time. */
-static void check_told(int belt, const char *how)
+/* What was due is told by nobody's hand, not before its time, and soon after @woke_ns. */
+static void check_told(int belt, const char *how, __u64 woke_ns)
 {
+	__u64 latest = woke_ns + (INTERVAL_MS + MOMENT_MS) * 1000000ULL;
 	struct stream stream = stream_of(belt, 65536);
 	const struct hashbelt_event *event;
-	unsigned int early = 0;
+	unsigned int early = 0, late = 0;
 
 	while (stream.count < SHORT && (stream.at < stream.len || readable_at_last(belt))) {
 		event = next_event(&stream);
 		if (!event)
 			break;
 		early += event->handed_ns < event->deadline_ns;
+		late += event->handed_ns > latest;
 	}
 	is_int(stream.count, SHORT, "%s: all that is reported without a hand", how);
 	is_int(early, 0, "%s: and nothing before its time", how);
+	is_int(late, 0, "%s: nor later than it has to be, now that the machine is awake", how);
 	is_int(counter(belt, HASHBELT_STAT_EXPIRED), SHORT, "%s: nor anything else", how);
 	free(stream.buffer);
 }
@@ -119,10 +123,12 @@ static void test_entries(const struct sleep *sleep)
 	int belt = start_belt(sleep->due_ms);
 	__s64 boottime = clock_ms(CLOCK_BOOTTIME), monotonic = clock_ms(CLOCK_MONOTONIC);
 	__s64 time = info_of(belt).now_ns / 1000000;
+	__u64 woke_ns;
 	__s64 slept;
 
 	is_int(count_short(belt), SHORT, "%s: before it sleeps all is there", sleep->how);
 	go_to_sleep(sleep);
+	woke_ns = info_of(belt).now_ns;
 	is_int(count_short(belt), 0, "%s: afterwards nothing is found that was due then",
 	       sleep->how);
 	boottime = clock_ms(CLOCK_BOOTTIME) - boottime;
@@ -137,7 +143,7 @@ static void test_entries(const struct sleep *sleep)
 	ok(about(look(belt, "long").ttl_ms, HOUR - boottime) &&
 	   look(belt, "long").ttl_ms <= HOUR - sleep->due_ms,
 	   "%s: what lives for an hour lives on, for what is left of it", sleep->how);
-	check_told(belt, sleep->how);
+	check_told(belt, sleep->how, woke_ns);
 	close(belt);
 }
 
