@@ -200,6 +200,38 @@ static void the_nearest_to_its_deadline_goes_first(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has(belt, 200));
 }
 
+/* Lives of all lengths, in no order: who goes is of the first bucket that holds anybody. */
+static void among_many_nobody_goes_an_interval_before_his_turn(struct kunit *test)
+{
+	enum { ENTRIES = 10000, ROUND = 1000 };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_entries = ENTRIES,
+		.buckets = *(const u32 *)test->param_value,
+	});
+	u64 interval = hb_interval(belt), deadline, gone, there;
+	unsigned int key, put = 0, present;
+
+	for (key = 0; key < ENTRIES; key++)
+		put_ttl(belt, key, (1 + key * 7919 % ENTRIES) * (TTL / ENTRIES / MS));
+	while (put < ENTRIES) {
+		for (key = 0; key < ROUND; key++, put++)
+			put_ttl(belt, ENTRIES + put, HASHBELT_TTL_NEVER);
+		gone = 0;
+		there = HB_NEVER;
+		present = 0;
+		for (key = 0; key < ENTRIES; key++) {
+			deadline = (1 + key * 7919 % ENTRIES) * (TTL / ENTRIES);
+			if (has(belt, key))
+				there = min(there, deadline);
+			else
+				gone = max(gone, deadline);
+			present += has(belt, key);
+		}
+		KUNIT_EXPECT_EQ(test, present, ENTRIES - put);
+		KUNIT_EXPECT_LT(test, gone, there + interval);
+	}
+}
+
 /* With one time-to-live for all, a shard's first is its nearest at any size. */
 static void the_oldest_goes_first_where_all_live_as_long(struct kunit *test)
 {
@@ -595,6 +627,7 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(nothing_is_evicted_before_the_limit),
 	KUNIT_CASE(a_belt_that_does_not_evict_rejects),
 	KUNIT_CASE_PARAM(the_nearest_to_its_deadline_goes_first, bucket_gen_params),
+	KUNIT_CASE_PARAM(among_many_nobody_goes_an_interval_before_his_turn, bucket_gen_params),
 	KUNIT_CASE(the_oldest_goes_first_where_all_live_as_long),
 	KUNIT_CASE(a_refresh_keeps_an_entry_from_going_first),
 	KUNIT_CASE(what_cannot_fit_is_refused_and_costs_nobody_his_place),
