@@ -417,7 +417,8 @@ static void belt_free_work(struct work_struct *work)
  *		readers under RCU, who may still find entries. Events that wait
  *		are dropped
  *
- * The belt is freed after a grace period. Context: any.
+ * The belt is freed after a grace period, and until then its callback may be called: see
+ * hashbelt_flush(). Context: any.
  */
 void hashbelt_destroy(struct hashbelt_belt *belt)
 {
@@ -564,15 +565,19 @@ err_memory:
 }
 
 /**
- * hb_core_flush() - wait until the belts that have been given up are freed
+ * hashbelt_flush() - wait until the belts that have been given up are freed
  *
- * Context: may sleep.
+ * A module whose belts have a callback calls this after the last hashbelt_destroy() and
+ * before it goes: until then it may be called.
+ *
+ * Context: may sleep; not from a callback.
  */
-void hb_core_flush(void)
+void hashbelt_flush(void)
 {
 	rcu_barrier();
 	flush_workqueue(destroy_wq);
 }
+EXPORT_SYMBOL_GPL(hashbelt_flush);
 
 /**
  * hb_core_exit() - undo hb_core_init(), when all belts have been given up

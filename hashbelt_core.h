@@ -17,6 +17,9 @@
  *	rcu_read_unlock();
  *	...
  *	hashbelt_destroy(belt);
+ *
+ * One whose belts call it back waits for that to be over by hashbelt_flush() before it
+ * goes. tests/user/hashbelt_user.c is such a module.
  */
 #ifndef _HASHBELT_CORE_H
 #define _HASHBELT_CORE_H
@@ -77,12 +80,12 @@ struct hashbelt_config {
 
 int hb_core_init(void);
 void hb_core_exit(void);
-void hb_core_flush(void);
 
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config);
 int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config,
 		 u32 fields);
 void hashbelt_destroy(struct hashbelt_belt *belt);
+void hashbelt_flush(void);
 void hashbelt_kill(struct hashbelt_belt *belt);
 bool hashbelt_is_dead(const struct hashbelt_belt *belt);
 bool hashbelt_wipes(const struct hashbelt_belt *belt);

@@ -347,7 +347,7 @@ static struct hb_listing *listing_new(struct hb_user *user,
 	err = PTR_ERR_OR_ZERO(listing->belt);
 	/* What was given up lately may be all that is missing. */
 	if (err == -EDQUOT || err == -ENOSPC) {
-		hb_core_flush();
+		hashbelt_flush();
 		listing->belt = hashbelt_create(&charged);
 	}
 	if (IS_ERR(listing->belt)) {

@@ -1,21 +1,48 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# module.sh KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in a folder of its own, so
-# that one tree serves several kernels. KERNEL is a kernel's build folder, and more
-# arguments are for make; or it is the name of one of ours (see kernel/kernel.sh).
+# module.sh [--user] KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in a folder of its
+# own, so that one tree serves several kernels; and with --user a module that uses it
+# (tests/user), in DIRECTORY/user. KERNEL is a kernel's build folder, and more arguments are
+# for make; or it is the name of one of ours (see kernel/kernel.sh).
 set -eu
 
+user=''
+[ "$1" != --user ] || {
+	user=yes
+	shift
+}
 kernel=$1
 directory=$2
 top=$(cd "$(dirname "$0")/.." && pwd)
 shift 2
 
-build() {
+compile() {
+	where=$1
+	shift
 	case $kernel in
-	*/*) make -C "$kernel" M="$directory" "$@" modules ;;
-	*) "$top/tests/kernel/kernel.sh" "$kernel" module "$directory" ;;
+	*/*) make -C "$kernel" M="$where" "$@" modules ;;
+	*) "$top/tests/kernel/kernel.sh" "$kernel" module "$where" ;;
 	esac
+}
+
+# build SOURCES DIRECTORY [ARGUMENT]...
+build() {
+	sources=$1
+	there=$2
+	shift 2
+	mkdir -p "$there"
+	# Only what changed is copied, so that only that is compiled again.
+	for file in "$sources"/Kbuild "$sources"/*.[ch]; do
+		[ ! -e "$file" ] || cmp -s "$file" "$there/${file##*/}" || cp "$file" "$there"
+	done
+	log=$there/build.log
+	compile "$there" "$@" >"$log" 2>&1 || {
+		cat "$log" >&2
+		exit 1
+	}
+	# What the compiler thinks of it is shown, not fatal: compilers differ.
+	grep -E 'warning:|WARNING:|error:' "$log" >&2 || true
 }
 
 case $kernel in
@@ -27,15 +54,5 @@ case $kernel in
 	}
 	;;
 esac
-mkdir -p "$directory"
-# Only what changed is copied, so that only that is compiled again.
-for file in "$top"/Kbuild "$top"/*.c "$top"/*.h; do
-	cmp -s "$file" "$directory/${file##*/}" || cp "$file" "$directory"
-done
-log=$directory/build.log
-build "$@" >"$log" 2>&1 || {
-	cat "$log" >&2
-	exit 1
-}
-# What the compiler thinks of it is shown, not fatal: compilers differ.
-grep -E 'warning:|WARNING:|error:' "$log" >&2 || true
+build "$top" "$directory" "$@"
+[ -z "$user" ] || build "$top/tests/user" "$directory/user" "$@"

@@ -293,7 +293,7 @@ matrix() {
 	payload=$stock-$1
 	rm -rf "$payload"
 	cp -a "$stock" "$payload"
-	cp "$build/hashbelt.ko" "$payload"
+	cp "$build/hashbelt.ko" "$build/user/hashbelt_user.ko" "$payload"
 	cp "$tests/matrix/guest.t" "$payload/tests"
 	image=$("$kernel" "$1" image)
 	on_device "device-$1" "--timeout 1500 --append maxcpus=1" \

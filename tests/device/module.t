@@ -3,12 +3,12 @@
 #
 # module.t - the module comes, listens to its parameters, and goes.
 #
-# Says in TAP what it found. For a guest whose modules it may load and remove,
-# as the superuser, in a directory with hashbelt.ko and device/parameter_test. One
-# that is loaded already is removed first; none is loaded afterwards.
+# Says in TAP what it found. For a guest whose modules it may load and remove, as the
+# superuser, in a directory with hashbelt.ko, hashbelt_user.ko and device/parameter_test.
+# One that is loaded already is removed first; none is loaded afterwards.
 
 parameters=/sys/module/hashbelt/parameters
-tests=60 number=0 failed=0
+tests=66 number=0 failed=0
 
 # ok PROMISE COMMAND [ARGUMENT]... - kept if the command succeeds
 ok() {
@@ -87,6 +87,16 @@ is_quarter() {
 	[ $percent -ge 23 ] && [ $percent -le 27 ]
 }
 
+# Another module, whose belt calls it back all the time: twenty times as well.
+used_and_left() {
+	turn=0
+	while [ $turn -lt 20 ]; do
+		insmod ./hashbelt_user.ko || return
+		rmmod hashbelt_user || return
+		turn=$((turn + 1))
+	done
+}
+
 again_and_again() {
 	turn=0
 	while [ $turn -lt 20 ]; do
@@ -96,6 +106,13 @@ again_and_again() {
 		absent || return
 		turn=$((turn + 1))
 	done
+}
+
+use() {
+	insmod ./hashbelt_user.ko || {
+		dmesg | grep hashbelt_user
+		false
+	}
 }
 
 set_parameter() {
@@ -148,6 +165,12 @@ wrong max_bytes -1
 wrong max_bytes many
 wrong max_bytes 64
 
+ok "with the defaults again" load
+ok "another module has belts, and all that it does there is as promised" use
+ok "while that is loaded this one stays" refused rmmod hashbelt
+ok "and works on" ./device/parameter_test
+ok "that module goes while its belt calls it back" rmmod hashbelt_user
+ok "and again, 20 times" used_and_left
 ok "it comes and goes 20 times, with entries and belts in it" again_and_again
 unload
 rm -f output

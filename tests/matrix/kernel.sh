@@ -5,7 +5,8 @@
 #
 #   release            print its release, as in 6.12.107+deb13-amd64
 #   image              print the path of what to boot
-#   module DIRECTORY   build the module in there; all warnings are asked for
+#   module DIRECTORY   build the module in there, and the one that uses it; all
+#                      warnings are asked for
 #
 # The headers of a newer kernel do not work with this machine's compiler and C
 # library. So they come with their own, in a root directory of that suite, and
@@ -105,7 +106,7 @@ module() {
 		mount --bind "$top" "$kernel/root/source"
 		mount --bind "$1" "$kernel/root/module"
 		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
-			chroot "$kernel/root" /source/tests/module.sh \
+			chroot "$kernel/root" /source/tests/module.sh --user \
 			"/lib/modules/$(cat "$kernel/release")/build" /module W=1' sh "$1"
 }
 

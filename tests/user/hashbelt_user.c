@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hashbelt_user - another module that has belts of its own.
+ *
+ * It puts entries and finds them under RCU, is called back as they expire, takes locks,
+ * fills what is missing, and waits for keys, by what hashbelt_core.h offers. All that is
+ * done while it is loaded; what was not as promised stands in the kernel's log, and then
+ * it is not loaded. It keeps a running belt until it is removed.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "hashbelt_core.h"
+#include "hashbelt_event.h"
+
+#define ENTRIES		100u
+#define ROUNDS		3
+#define PATIENCE	(60 * HZ)
+
+static unsigned int wrong;
+
+/* One promise: what is not so is counted, and named in the log. */
+#define is_so(condition)						\
+do {									\
+	if (!(condition)) {						\
+		pr_err("line %d: not so: %s\n", __LINE__, #condition);	\
+		wrong++;						\
+	}								\
+} while (0)
+
+static struct hashbelt_belt *belt_of(struct hashbelt_config config)
+{
+	struct hashbelt_belt *belt = hashbelt_create(&config);
+
+	is_so(!IS_ERR(belt));
+	return belt;
+}
+
+/* An entry whose value is its key. */
+static int put(struct hashbelt_belt *belt, u32 key, u32 how, u64 ttl_ms)
+{
+	struct hashbelt_item item = { .how = how, .ttl_ms = ttl_ms };
+	struct hashbelt_entry *entry;
+
+	entry = hashbelt_entry_alloc(belt, NULL, sizeof(key), sizeof(key));
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	memcpy(entry->data, &key, sizeof(key));
+	memcpy(hashbelt_entry_value(entry), &key, sizeof(key));
+	return hashbelt_put(belt, entry, &item);
+}
+
+/* Whether a key is there, with its value. */
+static bool get(struct hashbelt_belt *belt, u32 key)
+{
+	u64 now = hashbelt_now(belt);
+	struct hashbelt_item item = {};
+	struct hashbelt_entry *entry;
+	bool found = false;
+	u32 gone;
+
+	rcu_read_lock();
+	entry = hashbelt_find(belt, &key, sizeof(key), now, &gone);
+	if (!entry)
+		hashbelt_miss(belt, &key, sizeof(key), gone);
+	else
+		found = hashbelt_hit(belt, entry, &item, now) &&
+			item.value_len == sizeof(key) &&
+			!memcmp(hashbelt_entry_value(entry), &key, sizeof(key));
+	rcu_read_unlock();
+	return found;
+}
+
+static void use_entries(void)
+{
+	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){ .ttl = NSEC_PER_SEC });
+	struct hashbelt_item item = {};
+	struct hashbelt_info info;
+	struct hashbelt_sum sum = { .by = 2, .value = 40 };
+	u32 key;
+
+	if (IS_ERR(belt))
+		return;
+	hashbelt_halt(belt);
+	for (key = 0; key < ENTRIES; key++)
+		is_so(!put(belt, key, 0, 0));
+	is_so(put(belt, 0, HASHBELT_IF_ABSENT, 0) == -EEXIST);
+	key = 1;
+	is_so(!hashbelt_remove(belt, &key, sizeof(key), &item) && !get(belt, key));
+	key = 2;
+	is_so(!hashbelt_expire(belt, &key, sizeof(key)) && !get(belt, key));
+	key = 3;
+	is_so(!hashbelt_advance(belt, NSEC_PER_SEC - 1) && get(belt, key));
+	item.ttl_ms = 5000;
+	is_so(!hashbelt_touch(belt, &key, sizeof(key), &item));
+	is_so(!hashbelt_advance(belt, NSEC_PER_SEC) && get(belt, key));
+	is_so(!get(belt, 4));
+	hashbelt_info(belt, &info);
+	is_so(info.entries == 1);
+	is_so(!hashbelt_add(belt, "sum", 3, &item, &sum) && sum.value == 42);
+	hashbelt_clear(belt);
+	is_so(!get(belt, key));
+	hashbelt_destroy(belt);
+}
+
+/**
+ * struct told - what a belt has said of its entries
+ * @belt:	which
+ * @count:	how often one of them has expired
+ * @sequence:	number of the last event
+ * @rounds:	all have expired, and come round again
+ * @leaving:	the belt is to be given up: whoever is called back now takes his time
+ * @inside:	he is about to
+ *
+ * @count and @sequence are for the belt's callback alone, which is called once at a time.
+ */
+static struct told {
+	struct hashbelt_belt *belt;
+	unsigned int count;
+	u64 sequence;
+	struct completion rounds;
+	bool leaving;
+	struct completion inside;
+} told;
+
+/* Called by the belt, for each entry that has expired: it may sleep. */
+static void tell(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		 const struct hashbelt_event *event, void *arg)
+{
+	struct told *to = arg;
+
+	might_sleep();
+	is_so(event->reason == HASHBELT_EXPIRED && event->key_len == sizeof(u32));
+	is_so(event->handed_ns >= event->deadline_ns);
+	is_so(event->sequence == to->sequence + 1);
+	is_so(!memcmp(entry->data, hashbelt_entry_value(entry), sizeof(u32)));
+	to->sequence = event->sequence;
+	if (++to->count == ROUNDS * ENTRIES)
+		complete(&to->rounds);
+	if (READ_ONCE(to->leaving) && !completion_done(&to->inside)) {
+		complete_all(&to->inside);
+		msleep(100);
+	}
+}
+
+/* In its own time, and on and on. */
+static void be_called_back(void)
+{
+	u32 key;
+
+	init_completion(&told.rounds);
+	init_completion(&told.inside);
+	told.belt = belt_of((struct hashbelt_config){
+		.ttl = 50 * NSEC_PER_MSEC, .handler = HASHBELT_REINSERT,
+		.event = tell, .arg = &told,
+	});
+	if (IS_ERR(told.belt))
+		return;
+	for (key = 0; key < ENTRIES; key++)
+		is_so(!put(told.belt, key, 0, 0));
+	is_so(wait_for_completion_timeout(&told.rounds, PATIENCE));
+}
+
+static void use_locks(void)
+{
+	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){
+		.policy = HASHBELT_PINNED });
+	struct hashbelt_lock lock = { .key_len = 4, .owner_len = 5, .ttl_ms = 1000 };
+	char owner[HASHBELT_OWNER_MAX];
+	u64 token;
+
+	if (IS_ERR(belt))
+		return;
+	hashbelt_halt(belt);
+	is_so(!hashbelt_lock(belt, NULL, "lock", "alice", &lock));
+	token = lock.token;
+	is_so(!hashbelt_query(belt, "lock", owner, &lock) && lock.owner_len == 5 &&
+	      !memcmp(owner, "alice", 5));
+	is_so(hashbelt_lock(belt, NULL, "lock", "carol", &lock) == -EBUSY);
+	is_so(!hashbelt_renew(belt, "lock", "alice", &lock));
+	is_so(!hashbelt_unlock(belt, "lock", "alice", &lock));
+	is_so(!hashbelt_lock(belt, NULL, "lock", "carol", &lock) && lock.token > token);
+	is_so(!hashbelt_release_owner(belt, "carol", &lock) && lock.count == 1);
+	is_so(hashbelt_query(belt, "lock", owner, &lock) == -ENOENT);
+	hashbelt_destroy(belt);
+}
+
+/* Asks for a key by a request, which a put completes. */
+static void wait_for_key(struct hashbelt_belt *belt, struct hb_holder *holder, u32 key)
+{
+	struct hashbelt_entry *request;
+	struct hashbelt_event record;
+	struct hb_fifo events = {};
+
+	request = hashbelt_request_alloc(belt, holder, 7, 1, sizeof(key));
+	is_so(!IS_ERR(request));
+	if (IS_ERR(request))
+		return;
+	memcpy(hashbelt_request_key(request, 0, 0, sizeof(key)), &key, sizeof(key));
+	is_so(!hashbelt_request(belt, request, 1000));
+	is_so(hashbelt_take_completed(holder, &events, SIZE_MAX, 1) == -EAGAIN);
+	is_so(!put(belt, key, 0, 0));
+	is_so(!hashbelt_take_completed(holder, &events, SIZE_MAX, 1));
+	if (!events.count)
+		return;
+	hashbelt_describe_event(events.first, &record);
+	is_so(record.reason == HASHBELT_BY_PUT && record.version == 7);
+	hashbelt_settle_completed(belt, &events);
+}
+
+/* One caller gets the right to fill; a put ends it. */
+static void fill_key(struct hashbelt_belt *belt, u32 key)
+{
+	struct hashbelt_fill fill = {}, other = {};
+
+	is_so(!hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, false));
+	is_so(hashbelt_fill(belt, NULL, &key, sizeof(key), &other, false) == -EBUSY);
+	is_so(!put(belt, key, 0, 0) && get(belt, key));
+	is_so(hashbelt_fill(belt, NULL, &key, sizeof(key), &other, false) == -EAGAIN);
+	is_so(hashbelt_give_up(belt, &key, sizeof(key), fill.token) == -ENOENT);
+}
+
+static void wait_and_fill(void)
+{
+	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){});
+	struct hb_holder *holder;
+
+	if (IS_ERR(belt))
+		return;
+	hashbelt_halt(belt);
+	holder = hashbelt_holder_new(belt);
+	is_so(holder);
+	if (holder) {
+		wait_for_key(belt, holder, 1);
+		hashbelt_holder_leave(belt, holder);
+		hashbelt_holder_put(holder);
+	}
+	fill_key(belt, 2);
+	hashbelt_destroy(belt);
+}
+
+/*
+ * Nobody calls back any more when this is over: not even who does as it begins, and is
+ * slow.
+ */
+static void give_up(void)
+{
+	if (IS_ERR_OR_NULL(told.belt))
+		return;
+	WRITE_ONCE(told.leaving, true);
+	wait_for_completion_timeout(&told.inside, PATIENCE);
+	hashbelt_destroy(told.belt);
+	hashbelt_flush();
+}
+
+static int __init hashbelt_user_init(void)
+{
+	use_entries();
+	be_called_back();
+	use_locks();
+	wait_and_fill();
+	if (!wrong)
+		return 0;
+	give_up();
+	return -EIO;
+}
+module_init(hashbelt_user_init);
+
+static void __exit hashbelt_user_exit(void)
+{
+	give_up();
+}
+module_exit(hashbelt_user_exit);
+
+MODULE_DESCRIPTION("A module that has belts of its own");
+MODULE_LICENSE("GPL");
