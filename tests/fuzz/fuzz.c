@@ -350,10 +350,16 @@ static void stretch(int log)
 
 /* What must be so when there is nobody */
 
+/* What is cleared is reported by the worker, sooner or later. */
 static bool is_empty(void *arg)
 {
-	struct hashbelt_info info = info_of(*(int *)arg);
+	static char events[HASHBELT_EVENT_MAX];
+	struct hashbelt_info info;
+	int fd = *(int *)arg;
 
+	while (read(fd, events, sizeof(events)) > 0)
+		;
+	info = info_of(fd);
 	return !info.entries && !info.locks && !info.requests && !info.queued &&
 	       !info.used_entries && !info.used_bytes;
 }
@@ -369,7 +375,6 @@ static void leftover(const char *name, const char *what, __u64 count)
 /* A belt that nobody has open, but we. */
 static void check_belt(const char *name)
 {
-	static char events[HASHBELT_EVENT_MAX];
 	int fd = open_device(O_RDWR | O_NONBLOCK);
 	struct hashbelt_info info;
 
@@ -379,8 +384,6 @@ static void check_belt(const char *name)
 	leftover(name, "events in flight", info.in_flight);
 	leftover(name, "requests", info.requests);
 	must(fd, HASHBELT_IOC_CLEAR, NULL);
-	while (read(fd, events, sizeof(events)) > 0)
-		;
 	if (!at_last(is_empty, &fd)) {
 		info = info_of(fd);
 		note("%llu entries, %llu locks, %llu queued, %llu used, %llu bytes",

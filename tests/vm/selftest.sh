@@ -166,17 +166,21 @@ guests() {
 	grep -lsa "initrd.[/]${scratch#/}" /proc/[0-9]*/cmdline
 }
 
-# gone - dying takes a guest a moment, and on a busy machine some seconds.
+# gone - dying takes a guest a moment, and on a busy machine many seconds.
 gone() {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq 60); do
 		sleep 1
-		[ -n "$(guests)" ] || break
+		[ -n "$(guests)" ] || return
 	done
+	echo "still there: $(guests)" >>"$scratch/stderr"
+	false
 }
 
 # Killed with and without a chance to clean up.
 orphans() {
 	for signal in TERM INT KILL; do
+		# Not what the one before has said.
+		: >"$scratch/stdout"
 		# What a shell starts with & ignores SIGINT; a person's does not.
 		env --default-signal=INT "$here/run.sh" "$payload" \
 			sh -c 'echo up; sleep 1000' \
@@ -186,12 +190,11 @@ orphans() {
 			kill -0 "$running" || break
 			sleep 0.2
 		done
-		[ -n "$(guests)" ]
-		started=$?
+		started=$(guests)
+		[ "$started" ] || echo "there was none" >>"$scratch/stderr"
 		kill -s "$signal" "$running"
 		wait "$running" 2>/dev/null
-		gone
-		[ "$started" = 0 ] && [ -z "$(guests)" ]
+		gone && [ "$started" ]
 		result $? "no guest outlives SIG$signal" "$scratch/stderr"
 	done
 	running=
