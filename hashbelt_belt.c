@@ -19,8 +19,8 @@
 
 struct workqueue_struct *hb_belt_wq;
 
-/* Frees belts, and so waits for what runs on the other. */
-static struct workqueue_struct *destroy_wq;
+/* Frees belts, and so waits for what runs on the other; and tables that were outgrown. */
+static struct workqueue_struct *free_wq;
 static atomic_t belts = ATOMIC_INIT(0);
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
@@ -423,7 +423,7 @@ static void belt_free_work(struct work_struct *work)
 void hashbelt_destroy(struct hashbelt_belt *belt)
 {
 	hb_limit_delist(belt);
-	queue_rcu_work(destroy_wq, &belt->free);
+	queue_rcu_work(free_wq, &belt->free);
 }
 EXPORT_SYMBOL_GPL(hashbelt_destroy);
 
@@ -449,8 +449,7 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	belt->stats = alloc_percpu_gfp(struct hb_stats, GFP_KERNEL_ACCOUNT);
 	if (!belt->stats)
 		return -ENOMEM;
-	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), hb_belt_wq,
-			    belt->account);
+	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), free_wq, belt->account);
 	if (err)
 		return err;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
@@ -547,16 +546,16 @@ int hb_core_init(void)
 	hb_belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!hb_belt_wq)
 		goto err_memory;
-	destroy_wq = alloc_workqueue("hashbelt_destroy", WQ_UNBOUND, 0);
-	if (!destroy_wq)
+	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND, 0);
+	if (!free_wq)
 		goto err_belt_wq;
 	err = hb_limit_init();
 	if (err)
-		goto err_destroy_wq;
+		goto err_free_wq;
 	return 0;
 
-err_destroy_wq:
-	destroy_workqueue(destroy_wq);
+err_free_wq:
+	destroy_workqueue(free_wq);
 err_belt_wq:
 	destroy_workqueue(hb_belt_wq);
 err_memory:
@@ -567,15 +566,15 @@ err_memory:
 /**
  * hashbelt_flush() - wait until the belts that have been given up are freed
  *
- * A module whose belts have a callback calls this after the last hashbelt_destroy() and
- * before it goes: until then it may be called.
+ * And the tables that indexes have outgrown. A module whose belts have a callback calls
+ * this after the last hashbelt_destroy() and before it goes: until then it may be called.
  *
  * Context: may sleep; not from a callback.
  */
 void hashbelt_flush(void)
 {
 	rcu_barrier();
-	flush_workqueue(destroy_wq);
+	flush_workqueue(free_wq);
 }
 EXPORT_SYMBOL_GPL(hashbelt_flush);
 
@@ -588,9 +587,9 @@ void hb_core_exit(void)
 {
 	hb_limit_exit();
 	wait_var_event(&belts, !atomic_read(&belts));
-	destroy_workqueue(destroy_wq);
 	/* Tables of indexes that were resized wait for a grace period. */
 	rcu_barrier();
+	destroy_workqueue(free_wq);
 	destroy_workqueue(hb_belt_wq);
 	hb_memory_exit();
 }

@@ -184,7 +184,7 @@ struct hashbelt_belt {
 	struct mutex set_lock;		/* the first in the lock order */
 	struct mutex round_lock;	/* the second */
 	atomic_t movers;
-	bool missed;
+	int missed;
 	struct mutex step_lock;		/* the third */
 	u64 sweep;
 	struct mutex clear_lock;	/* the fourth */

@@ -436,11 +436,15 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
 }
 EXPORT_SYMBOL_GPL(hashbelt_take_events);
 
-/* Puts a few events, the last one first, before all that wait. */
-static void return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool held)
+/*
+ * Puts a few events, the last one first, before all that wait. True if they are too many
+ * now, for limits that were lowered meanwhile.
+ */
+static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool held)
 {
 	struct hb_queue *queue = &belt->queue;
 	struct hashbelt_entry *event;
+	bool too_long;
 
 	spin_lock(&queue->lock);
 	queue->in_flight -= batch->count;
@@ -449,7 +453,9 @@ static void return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 			retake_place(belt, event);
 		hb_fifo_push(&queue->waiting, event);
 	}
+	too_long = is_too_long(queue);
 	spin_unlock(&queue->lock);
+	return too_long;
 }
 
 /**
@@ -467,6 +473,7 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 {
 	struct hb_fifo reversed = {};
 	struct hashbelt_entry *event;
+	bool too_long = false;
 
 	hb_count_by(belt, HASHBELT_STAT_EVENTS_RETURNED, events->count);
 	spin_lock(&belt->queue.lock);
@@ -481,10 +488,10 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 
 		while (batch.count < HB_BATCH && (event = hb_fifo_pop(&reversed)))
 			hb_fifo_add(&batch, event);
-		return_batch(belt, &batch, held);
+		too_long = return_batch(belt, &batch, held);
 		cond_resched();
 	}
-	announce(belt, false);
+	announce(belt, too_long);
 }
 EXPORT_SYMBOL_GPL(hashbelt_return_events);
 

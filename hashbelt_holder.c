@@ -160,21 +160,20 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 	}
 }
 
-/* An entry goes with its descriptor. */
-static void release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+/* An entry goes with its descriptor; false if that is for somebody else, who is about to. */
+static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
 	struct hb_bond *bond = hb_tail(entry);
 
-	if (hb_kind(entry) == HB_REQUEST) {
-		hb_request_release(belt, entry);
-		return;
-	}
+	if (hb_kind(entry) == HB_REQUEST)
+		return hb_request_release(belt, entry);
 	spin_lock(&shard->lock);
 	/* A put that found no room has untied it again: then it was never in the belt. */
 	if (!list_empty(&bond->held))
 		take_out(shard, entry);
 	spin_unlock(&shard->lock);
+	return true;
 }
 
 /* The first entry that is bound, with a reference, at the end of the line now. */
@@ -229,7 +228,9 @@ void hashbelt_holder_leave(struct hashbelt_belt *belt, struct hb_holder *holder)
 		cond_resched();
 	}
 	while ((entry = next_bound(holder))) {
-		release(belt, entry);
+		/* He may be waiting for this very processor. */
+		if (!release(belt, entry))
+			schedule_timeout_uninterruptible(1);
 		hashbelt_entry_put(belt, entry);
 		cond_resched();
 	}

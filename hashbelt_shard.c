@@ -271,12 +271,13 @@ int hb_admit(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline,
 		return -EIDRM;
 	if (!hb_charge(belt, entry))
 		return -ENOSPC;
+	/* Once it is tied who closes the descriptor may claim a request, without this lock. */
+	atomic64_set(&entry->node.deadline, deadline);
 	if (!hb_tie(hb_tail(entry))) {
 		hb_uncharge(belt, entry);
 		return -EIDRM;
 	}
 	entry->version = hb_version(shard);
-	atomic64_set(&entry->node.deadline, deadline);
 	hb_index_insert(&belt->index, entry);
 	hb_link(shard, entry);
 	return 0;

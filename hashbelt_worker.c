@@ -358,7 +358,7 @@ static bool begin_round(struct hashbelt_belt *belt)
 {
 	if (try_round(belt))
 		return true;
-	WRITE_ONCE(belt->missed, true);
+	WRITE_ONCE(belt->missed, 1);
 	/* Pairs with that in end_round(): it sees this, or there is nobody any more. */
 	smp_mb();
 	return try_round(belt);
@@ -369,7 +369,7 @@ static void end_round(struct hashbelt_belt *belt)
 	mutex_unlock(&belt->round_lock);
 	/* Pairs with that in begin_round(). */
 	smp_mb();
-	if (READ_ONCE(belt->missed) && xchg(&belt->missed, false))
+	if (READ_ONCE(belt->missed) && xchg(&belt->missed, 0))
 		hb_kick_worker(belt);
 }
 

@@ -149,6 +149,27 @@ static void a_queue_that_is_too_long_is_cut_in_batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(belt, &key).lost, 2991ULL);
 }
 
+/* What a reader gives back is too much when the limit was lowered meanwhile. */
+static void what_comes_back_is_under_the_limit_too(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	struct hb_fifo events = {};
+	unsigned int key;
+	u64 lost;
+
+	for (key = 0; key < 1000; key++)
+		put(belt, key);
+	hashbelt_advance(belt, 300 * SEC);
+	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1000, true, &lost), 0);
+	hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 10 },
+		     HASHBELT_SET_MAX_EVENTS);
+	settle_down(belt);
+	hashbelt_return_events(belt, &events, true, 0);
+	settle_down(belt);
+	KUNIT_EXPECT_EQ(test, belt->queue.waiting.count, 10ULL);
+	KUNIT_EXPECT_EQ(test, take(belt, &key).lost, 990ULL);
+}
+
 /* An event that is large pushes out as much as it takes. */
 static void a_large_event_pushes_out_what_it_takes(struct kunit *test)
 {
@@ -418,6 +439,7 @@ static struct kunit_case event_test_cases[] = {
 	KUNIT_CASE(a_record_says_what_there_was),
 	KUNIT_CASE(a_sealed_deadline_is_told_as_it_was),
 	KUNIT_CASE(a_queue_that_is_too_long_is_cut_in_batches),
+	KUNIT_CASE(what_comes_back_is_under_the_limit_too),
 	KUNIT_CASE(a_large_event_pushes_out_what_it_takes),
 	KUNIT_CASE(sequences_have_no_gaps),
 	KUNIT_CASE(a_belt_reports_the_reasons_that_are_wanted),

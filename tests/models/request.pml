@@ -27,8 +27,8 @@
 bit lock[3];
 byte clock;
 
-/* The request. */
-byte word = DEADLINE;
+/* The request. Before it is enlisted its word is whatever the memory held. */
+byte word;
 bit linking, done;	/* under the lock of its shard */
 bit indexed, on_wheel, in_done;
 byte watch[KEYS];	/* each under the lock of its key's shard */
@@ -212,9 +212,13 @@ proctype register()
 	byte was, key;
 	bit won, flag, err;
 
-	/* enlist() */
+	/* enlist(), with hb_admit(); hb_tie() is what happens under the holder's lock */
+	acquire(SHARD);
+	linking = 1;
+#ifndef BREAK_UNSET
+	word = DEADLINE;
+#endif
 	atomic {
-		!lock[SHARD] -> linking = 1;
 		if
 #ifdef BREAK_TIE
 		:: true ->
@@ -225,11 +229,20 @@ proctype register()
 			/* Number 18: what is bound to it is gone by then. */
 			assert(!closed);
 			tied = 1;
-			holder_refs++;
-			indexed = 1;
-			enlisted = 1
+			holder_refs++
 		fi
 	};
+#ifdef BREAK_UNSET
+	word = DEADLINE;
+#endif
+	if
+	:: !err -> atomic {
+		indexed = 1;
+		enlisted = 1
+	}
+	:: else
+	fi;
+	lock[SHARD] = 0;
 	if
 	:: err -> drop()
 	:: else ->

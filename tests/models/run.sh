@@ -103,6 +103,7 @@ request() {
 	bad BREAK_REF request "found: a cancel holds no reference"
 	bad BREAK_WATCHED request "found: nobody keeps it until its watches are out"
 	bad BREAK_GONE request "found: told to a holder that has gone"
+	bad BREAK_UNSET request "found: tied before its deadline is set"
 	bad BREAK_TIE request "found: tied to a holder that has gone"
 }
 
