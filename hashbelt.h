@@ -768,8 +768,11 @@ struct hashbelt_request {
 
 /*
  * On the set of belts. OPEN fails with EACCES if the belt's mode leaves nothing
- * to the caller. CREATE fails with EEXIST if the name is taken, with ENOSPC or
- * EDQUOT if there are as many belts as there may be, or as the caller may have.
+ * to the caller. CREATE fails with EEXIST if the name is taken; with ENOSPC or
+ * EDQUOT if there are as many belts as there may be, or as the caller may have, or
+ * they hold as much memory: where that is what is missing it first waits for belts
+ * that were given up to be freed; with ENOMEM; and with EACCES if the name is
+ * HASHBELT_DEFAULT_BELT and the caller has not CAP_SYS_ADMIN.
  * The others fail with ENOENT if there is no such name. NEXT passes over
  * belts that the caller may neither read nor configure.
  */

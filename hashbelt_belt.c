@@ -477,7 +477,6 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	get_random_bytes(&belt->seed, sizeof(belt->seed));
 	mutex_init(&belt->set_lock);
 	mutex_init(&belt->round_lock);
-	mutex_init(&belt->step_lock);
 	mutex_init(&belt->clear_lock);
 	spin_lock_init(&belt->usage.lock);
 	spin_lock_init(&belt->desk.lock);

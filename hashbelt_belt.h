@@ -143,11 +143,10 @@ struct hb_desk {
  * @place:	in the list of all belts
  * @work:	the worker
  * @set_lock:	one at a time changes the settings
- * @round_lock:	one at a time says what is due, and does it
- * @movers:	tasks that want it, to move time; the worker does not compete with them
+ * @round_lock:	one at a time says what is due, drains, hands out, sweeps and resizes
+ * @movers:	tasks that want it; the worker does not compete with them
  * @missed:	the worker found it taken, or wanted, and has to be woken
- * @step_lock:	one at a time drains, hands out, sweeps and resizes
- * @sweep:	where the sweep goes on; under @step_lock
+ * @sweep:	where the sweep goes on; under @round_lock
  * @clear_lock:	makes way through all shards' locks for one at a time
  * @free:	frees the belt when its last readers are gone
  * @ghosts:	for misses: of the keys that expired or were evicted of late, by the
@@ -185,9 +184,8 @@ struct hashbelt_belt {
 	struct mutex round_lock;	/* the second */
 	atomic_t movers;
 	int missed;
-	struct mutex step_lock;		/* the third */
 	u64 sweep;
-	struct mutex clear_lock;	/* the fourth */
+	struct mutex clear_lock;	/* the third */
 	struct rcu_work free;
 	u16 ghosts[1 << HB_GHOST_BITS];
 	struct hb_shard shards[];
@@ -486,6 +484,7 @@ void hb_limit_delist(struct hashbelt_belt *belt);
 void hb_lock_all(struct hashbelt_belt *belt);
 void hb_unlock_all(struct hashbelt_belt *belt);
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until);
+bool hb_step_once(struct hashbelt_belt *belt);
 void hb_belt_work(struct work_struct *work);
 unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries);
 u64 hb_count_entries(struct hashbelt_belt *belt);

@@ -25,9 +25,10 @@
  * entries, sweeps what was cleared and moves chains of a growing index, a batch
  * of each in turn, and no lock is held longer than a batch takes.
  *
- * Lock order: belt->set_lock, belt->round_lock, belt->step_lock, belt->clear_lock,
- * shard->lock (all of them, in the order of their numbers, for what is to happen to
- * the whole belt at once), queue->lock, usage->lock; clock->lock inside of any.
+ * Lock order: belt->set_lock, belt->round_lock, belt->clear_lock, shard->lock (all of
+ * them, in the order of their numbers, for what is to happen to the whole belt at
+ * once), queue->lock and in it usage->lock, or holder->lock, or desk->lock;
+ * clock->lock inside of any.
  */
 #include <linux/export.h>
 
@@ -755,7 +756,7 @@ EXPORT_SYMBOL_GPL(hashbelt_get_prepare);
  *
  * Context: may sleep.
  *
- * Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long.
+ * Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -EIDRM.
  */
 int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		   struct hashbelt_item *item)
@@ -795,7 +796,7 @@ EXPORT_SYMBOL_GPL(hashbelt_touch);
  *
  * Context: may sleep.
  *
- * Return: 0; -ENOENT; -ESTALE if the version is another.
+ * Return: 0; -ENOENT; -ESTALE if the version is another; -EIDRM.
  */
 int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		    struct hashbelt_item *item)
@@ -837,7 +838,7 @@ EXPORT_SYMBOL_GPL(hashbelt_remove);
  * @key:	the key
  * @key_len:	its length
  *
- * Context: may sleep. Return: 0 or -ENOENT.
+ * Context: may sleep. Return: 0, -ENOENT or -EIDRM.
  */
 int hashbelt_expire(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {

@@ -632,7 +632,7 @@ static bool hand_step(struct hashbelt_belt *belt)
 	return hashbelt_has_events(belt);
 }
 
-/* What the worker has to do about events; under belt->step_lock. */
+/* What the worker has to do about events; under belt->round_lock. */
 bool hb_event_step(struct hashbelt_belt *belt)
 {
 	bool more = drop_step(belt);

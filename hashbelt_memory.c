@@ -2,7 +2,8 @@
 /*
  * Memory of the module.
  *
- * Everything that a belt allocates goes through here. It is charged to the
+ * What a belt allocates goes through here, but for its counters, one set for each
+ * processor, which only a memory cgroup is charged with. It is charged to the
  * memory cgroup of the task that allocates (__GFP_ACCOUNT), to the account of
  * the belt's owner, and to one counter for the whole module. Accounts and the
  * module have a limit. Their counters are per CPU and exact: near the limit they
@@ -211,12 +212,14 @@ static void uncharge(struct hb_account *account, size_t size)
 
 static int charge(struct hb_account *account, size_t size)
 {
-	if (unlikely(!charge_one(&used, size, READ_ONCE(limit))))
-		return -ENOSPC;
-	if (!account || likely(charge_one(&account->used, size, READ_ONCE(account_limit))))
+	/* His own first: who is beyond it takes nothing from others, not even for a moment. */
+	if (account && unlikely(!charge_one(&account->used, size, READ_ONCE(account_limit))))
+		return -EDQUOT;
+	if (likely(charge_one(&used, size, READ_ONCE(limit))))
 		return 0;
-	uncharge(NULL, size);
-	return -EDQUOT;
+	if (account)
+		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
+	return -ENOSPC;
 }
 
 /**

@@ -76,20 +76,19 @@ static void user_release(struct hb_account *account)
 	kfree(user);
 }
 
+/* One who is not in the tree. Not under names_lock: memory may take long to be had. */
 static struct hb_user *user_new(kuid_t uid)
 {
 	struct hb_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 
-	lockdep_assert_held(&names_lock);
 	if (!user)
-		return ERR_PTR(-ENOMEM);
-	if (hb_account_init(&user->account, user_release)) {
-		kfree(user);
-		return ERR_PTR(-ENOMEM);
-	}
+		return NULL;
+	RB_CLEAR_NODE(&user->node);
 	user->uid = uid;
-	rb_add(&user->node, &users, user_before);
-	return user;
+	if (!hb_account_init(&user->account, user_release))
+		return user;
+	kfree(user);
+	return NULL;
 }
 
 /* A user who has belts, or had, with a reference to his account; NULL: there is none. */
@@ -118,6 +117,28 @@ static int may_add(const struct hb_user *user)
 	return 0;
 }
 
+/* The user, made if need be, with a reference to his account; NULL: no memory for that. */
+static struct hb_user *user_find_or_add(kuid_t uid)
+{
+	struct hb_user *user = user_find(uid), *spare;
+
+	if (user)
+		return user;
+	mutex_unlock(&names_lock);
+	spare = user_new(uid);
+	mutex_lock(&names_lock);
+	user = user_find(uid);
+	if (!user && spare) {
+		rb_add(&spare->node, &users, user_before);
+		return spare;
+	}
+	mutex_unlock(&names_lock);
+	if (spare)
+		hb_account_put(&spare->account);
+	mutex_lock(&names_lock);
+	return user;
+}
+
 /* A user with one belt more; ERR_PTR() if he may have no more. */
 static struct hb_user *user_get(kuid_t uid)
 {
@@ -125,8 +146,8 @@ static struct hb_user *user_get(kuid_t uid)
 	int err;
 
 	mutex_lock(&names_lock);
-	user = user_find(uid) ?: user_new(uid);
-	err = PTR_ERR_OR_ZERO(user) ?: may_add(user);
+	user = user_find_or_add(uid);
+	err = user ? may_add(user) : -ENOMEM;
 	if (!err) {
 		user->belts++;
 		belts++;
@@ -134,7 +155,7 @@ static struct hb_user *user_get(kuid_t uid)
 	mutex_unlock(&names_lock);
 	if (!err)
 		return user;
-	if (!IS_ERR(user))
+	if (user)
 		hb_account_put(&user->account);
 	return ERR_PTR(err);
 }
@@ -192,7 +213,6 @@ static void unlist(struct hb_listing *listing)
 {
 	lockdep_assert_held(&names_lock);
 	rb_erase(&listing->node, &names);
-	listing->listed = false;
 }
 
 /**
@@ -322,12 +342,10 @@ static int enlist(struct hb_listing *listing)
 	int err = 0;
 
 	mutex_lock(&names_lock);
-	if (rb_find_add(&listing->node, &names, compare_nodes)) {
+	if (rb_find_add(&listing->node, &names, compare_nodes))
 		err = -EEXIST;
-	} else {
-		listing->listed = true;
+	else
 		refcount_inc(&listing->ref);
-	}
 	mutex_unlock(&names_lock);
 	return err;
 }
@@ -371,16 +389,22 @@ static struct hb_listing *listing_new(struct hb_user *user,
  * Context: may sleep.
  *
  * Return: the listing, with a reference for the caller; ERR_PTR(-EEXIST) if the
- * name is taken, ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) if there are, or the user
- * has, as many belts as there may be; errors as hashbelt_create().
+ * name is taken, ERR_PTR(-EACCES) if it is that of the belt to which descriptors are bound
+ * unasked and the task has not CAP_SYS_ADMIN in the initial user namespace,
+ * ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) if there are, or the user has, as many belts as
+ * there may be; errors as hashbelt_create().
  */
 struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
 				      const struct hashbelt_config *config)
 {
-	struct hb_user *user = user_get(current_fsuid());
 	struct hb_listing *listing;
+	struct hb_user *user;
 	int err;
 
+	/* Whoever had it would be given what others think is put into root's. */
+	if (!strcmp(name, HASHBELT_DEFAULT_BELT) && !is_admin())
+		return ERR_PTR(-EACCES);
+	user = user_get(current_fsuid());
 	if (IS_ERR(user))
 		return ERR_CAST(user);
 	listing = listing_new(user, config);

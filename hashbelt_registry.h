@@ -17,8 +17,8 @@ extern unsigned int hb_user_max_belts;
 
 /**
  * struct hb_listing - a belt with an owner and perhaps a name
- * @node:	place in the tree of names, under the registry's lock
- * @listed:	it has such a place, which is worth one reference; likewise
+ * @node:	place in the tree of names, which is worth one reference; under the
+ *		registry's lock
  * @ref:	references; the belt is given up with the last one
  * @belt:	the belt; constant
  * @uid:	owner; constant
@@ -30,7 +30,6 @@ extern unsigned int hb_user_max_belts;
  */
 struct hb_listing {
 	struct rb_node node;
-	bool listed;
 	refcount_t ref;
 	struct hashbelt_belt *belt;
 	kuid_t uid;

@@ -178,9 +178,8 @@ static int measure(struct hashbelt_belt *belt, const struct hashbelt_config *con
 	if (fields & HASHBELT_SET_BUCKETS)
 		buckets = config->buckets ?: HASHBELT_BUCKETS_DEFAULT;
 	while (is_unloading(belt)) {
-		if (fatal_signal_pending(current))
+		if (!hb_step_once(belt) || fatal_signal_pending(current))
 			return -EINTR;
-		hb_step(belt, 0);
 		cond_resched();
 	}
 	to->gauge = belt->gauge == belt->gauges ? belt->gauges + 1 : belt->gauges;
@@ -298,7 +297,7 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 	mutex_unlock(&belt->set_lock);
 	/* Of a small belt one batch is all; but the worker has to set its alarm. */
 	if (!err)
-		hb_step(belt, 0);
+		hb_step_once(belt);
 	hb_kick_worker(belt);
 	/* Readers who wait for what is not reported any more find out. */
 	wake_up_all(&belt->queue.wait);

@@ -231,14 +231,14 @@ static bool resize_step(struct hashbelt_belt *belt)
 
 /*
  * A batch of everything that is to be done later; buckets fall off up to belt time @until.
- * HB_MORE_FALLEN and HB_MORE_WORK for what there is more of.
+ * HB_MORE_FALLEN and HB_MORE_WORK for what there is more of. Under belt->round_lock.
  */
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 {
 	bool fallen = false, work;
 	struct hb_shard *shard;
 
-	mutex_lock(&belt->step_lock);
+	lockdep_assert_held(&belt->round_lock);
 	work = sweep_step(belt);
 	work |= resize_step(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
@@ -249,7 +249,6 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 			hb_requests_step(shard);
 	}
 	work |= hb_event_step(belt);
-	mutex_unlock(&belt->step_lock);
 	return (fallen ? HB_MORE_FALLEN : 0) | (work ? HB_MORE_WORK : 0);
 }
 
@@ -350,7 +349,7 @@ static bool try_round(struct hashbelt_belt *belt)
 
 /*
  * Rounds are made one at a time, for two would keep each other busy with what they let fall.
- * The worker gives way to who moves the belt's time, who does the same work. It does not wait
+ * The worker gives way to tasks that do the same work, to move the belt's time. It does not wait
  * for him: he may be kept from going on by his priority for as long as he likes, and others
  * that it works for would have to wait as well. It is woken again when that round is over.
  */
@@ -371,6 +370,32 @@ static void end_round(struct hashbelt_belt *belt)
 	smp_mb();
 	if (READ_ONCE(belt->missed) && xchg(&belt->missed, 0))
 		hb_kick_worker(belt);
+}
+
+/*
+ * The same for a task, to which the worker gives way. False: it is being killed, and the
+ * worker does what there is to do.
+ */
+static bool enter_round(struct hashbelt_belt *belt)
+{
+	int err;
+
+	atomic_inc(&belt->movers);
+	err = mutex_lock_killable(&belt->round_lock);
+	atomic_dec(&belt->movers);
+	if (err)
+		hb_kick_worker(belt);
+	return !err;
+}
+
+/* A batch, for a task that changes the settings; false as enter_round(). */
+bool hb_step_once(struct hashbelt_belt *belt)
+{
+	if (!enter_round(belt))
+		return false;
+	hb_step(belt, 0);
+	end_round(belt);
+	return true;
 }
 
 void hb_belt_work(struct work_struct *work)
@@ -425,15 +450,10 @@ int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 	if (err)
 		return err;
 	hb_sleepers_wake(belt);
-	atomic_inc(&belt->movers);
-	err = mutex_lock_killable(&belt->round_lock);
-	atomic_dec(&belt->movers);
-	if (err) {
-		hb_kick_worker(belt);
-		return 0;
+	if (enter_round(belt)) {
+		run(belt);
+		end_round(belt);
 	}
-	run(belt);
-	end_round(belt);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(hashbelt_advance);

@@ -107,8 +107,9 @@ int hashbelt_bind(int fd, const char *name)
  *		whether @gid is; NULL for the defaults and mode 0600
  *
  * Return: 0; -EEXIST; -EINVAL for a setting or a name that cannot be; -EPERM for
- * the group of somebody else; -ENOSPC or -EDQUOT if there are as many belts as
- * there may be, or as the caller may have; -ENAMETOOLONG; -ENOMEM.
+ * the group of somebody else; -EACCES for the name HASHBELT_DEFAULT_BELT, which is
+ * root's to give; -ENOSPC or -EDQUOT if there are as many belts as there may be, or as
+ * the caller may have; -ENAMETOOLONG; -ENOMEM.
  */
 int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *settings)
 {

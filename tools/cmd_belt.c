@@ -77,6 +77,9 @@ static enum status fail_settings(const struct request *request, int err)
 		return fail(STATUS_REACH,
 			    "no right to make belts: %s is open to you for reading only",
 			    request->device);
+	if (err == -EACCES && is_create)
+		return fail(STATUS_REACH, "only root can make a belt of the name '%s'",
+			    request->belt);
 	if (err == -ENOSPC && is_create)
 		return fail(STATUS_ERROR,
 			    "there are as many belts as there may be, or they hold as much: destroy one, or raise max_belts or max_bytes in /sys/module/hashbelt/parameters");

@@ -11,7 +11,7 @@
 
 #include "process.h"
 
-#define TESTS	96
+#define TESTS	98
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -407,6 +407,22 @@ static unsigned int make_unreadable(const void *arg)
 	return create_belt(fd, "named i", 0000);
 }
 
+static unsigned int make_default(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR);
+
+	(void)arg;
+	return -create_belt(fd, HASHBELT_DEFAULT_BELT, 0666);
+}
+
+/* The belt to which all descriptors are bound unasked. */
+static void test_default(void)
+{
+	is_int(as(OTHER, OTHER, 0, make_default, NULL), EACCES,
+	       "the name of the default belt is not anybody's to give");
+	is_int(as(0, 0, 0, make_default, NULL), EEXIST, "but root's");
+}
+
 static void test_list(void)
 {
 	static const __u32 modes[] = { 0600, 0604, 0602, 0660, 0000 };
@@ -747,6 +763,7 @@ int main(void)
 	test_bound();
 	test_nameless();
 	test_list();
+	test_default();
 	chmod(HASHBELT_DEVICE, 0600);
 	test_write_only();
 	return done_testing();

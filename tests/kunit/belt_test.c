@@ -684,7 +684,7 @@ static void clear_is_one_event_for_readers(struct kunit *test)
 
 	for (i = 0; i < 3000; i++)
 		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
-	mutex_lock(&belt->step_lock);	/* the sweep has to wait */
+	mutex_lock(&belt->round_lock);	/* the sweep has to wait */
 	hashbelt_clear(belt);
 	for (i = 0; i < 3000; i++)
 		KUNIT_ASSERT_FALSE(test, has(belt, i));
@@ -692,7 +692,7 @@ static void clear_is_one_event_for_readers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_count_entries(belt), 3000ULL);
 	KUNIT_EXPECT_EQ(test, put(belt, 7), 0);
 	KUNIT_EXPECT_TRUE(test, has(belt, 7));
-	mutex_unlock(&belt->step_lock);
+	end_round(belt);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_TRUE(test, has(belt, 7));
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);

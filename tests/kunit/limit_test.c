@@ -545,7 +545,8 @@ static void other_measures_are_taken_in_batches(struct kunit *test)
 	flush_work(&belt->work);
 	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
 		.buckets = 500 }, HASHBELT_SET_BUCKETS), 0);
-	/* All were in one bucket, which the first step takes off. The worker may come in. */
+	/* All were in one bucket, which the first step takes off. */
+	mutex_lock(&belt->round_lock);
 	hb_step(belt, hb_clock_now(&belt->clock));
 	left = left_to_judge(belt);
 	KUNIT_EXPECT_GE(test, left, 5000ULL / 2);
@@ -554,6 +555,7 @@ static void other_measures_are_taken_in_batches(struct kunit *test)
 		KUNIT_ASSERT_GE(test, left_to_judge(belt) + most, left);
 		left = left_to_judge(belt);
 	} while (more);
+	mutex_unlock(&belt->round_lock);
 	KUNIT_EXPECT_EQ(test, left, 0ULL);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 5000ULL);
 }

@@ -415,10 +415,11 @@ static void what_was_cleared_is_told_so_past_its_timeout(struct kunit *test)
 	come_to_rest(belt);
 	for (i = 0; i < 200; i++)
 		KUNIT_EXPECT_EQ(test, ask(f, i, i, 1000), 0);
-	mutex_lock(&belt->step_lock);
+	mutex_lock(&belt->round_lock);
 	hashbelt_clear(belt);
 	KUNIT_EXPECT_EQ(test, hb_clock_advance(&belt->clock, SEC + 2 * INTERVAL), 0);
-	mutex_unlock(&belt->step_lock);
+	mutex_unlock(&belt->round_lock);
+	hb_kick_worker(belt);
 	come_to_rest(belt);
 	while ((cause = told(f, 0, &record, &key))) {
 		KUNIT_EXPECT_EQ(test, cause, (u32)HASHBELT_BY_CLEAR);
