@@ -487,6 +487,7 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until);
 bool hb_step_once(struct hashbelt_belt *belt);
 void hb_belt_work(struct work_struct *work);
 unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries);
+bool hb_resize(struct hashbelt_belt *belt, u64 entries);
 u64 hb_count_entries(struct hashbelt_belt *belt);
 
 /* hashbelt_set.c */

@@ -228,7 +228,7 @@ static bool is_crowded(const struct hashbelt_belt *belt, const struct hb_shard *
 
 static void grow(struct hashbelt_belt *belt, u64 shard_count)
 {
-	hb_index_resize(&belt->index, hb_bits_for(belt, shard_count << belt->shard_bits));
+	hb_resize(belt, shard_count << belt->shard_bits);
 	hb_kick_worker(belt);
 }
 

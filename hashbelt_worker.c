@@ -11,6 +11,9 @@
 #include "hashbelt_belt.h"
 #include "hashbelt_trace.h"
 
+/* By how much an index is resized at once, as a power of two. */
+#define RESIZE_MOST	6u
+
 /**
  * hashbelt_now() - belt time
  * @belt:	the belt
@@ -273,6 +276,20 @@ unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
 }
 
 /*
+ * Begins to give the index the size for so many entries, or goes as far towards that as one
+ * step may: what stands in one chain of the smaller table is looked at in one go. False if
+ * there is nothing to do, or no memory.
+ */
+bool hb_resize(struct hashbelt_belt *belt, u64 entries)
+{
+	unsigned int is = READ_ONCE(belt->index.bits);
+
+	return hb_index_resize(&belt->index,
+			       clamp(hb_bits_for(belt, entries),
+				     is - min(is, RESIZE_MOST), is + RESIZE_MOST));
+}
+
+/*
  * Gives the index another size if it is far too large, or crowded still.
  * Returns true if there are chains to be moved now.
  */
@@ -283,7 +300,7 @@ static bool fit_index(struct hashbelt_belt *belt)
 
 	if (entries >= chains / 8 && entries <= chains * 3 / 2)
 		return false;
-	return hb_index_resize(&belt->index, hb_bits_for(belt, entries));
+	return hb_resize(belt, entries);
 }
 
 /* Steps in which what there is to do besides draining is done, whatever is added to it. */
@@ -349,9 +366,9 @@ static bool try_round(struct hashbelt_belt *belt)
 
 /*
  * Rounds are made one at a time, for two would keep each other busy with what they let fall.
- * The worker gives way to tasks that do the same work, to move the belt's time. It does not wait
- * for him: he may be kept from going on by his priority for as long as he likes, and others
- * that it works for would have to wait as well. It is woken again when that round is over.
+ * The worker gives way to tasks that do the same work, and does not wait for them: one may be
+ * kept from going on by his priority for as long as he likes, and others that it works for
+ * would have to wait as well. It is woken again when that round is over.
  */
 static bool begin_round(struct hashbelt_belt *belt)
 {

@@ -457,6 +457,29 @@ static void a_batch_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_GE(test, steps, (5000u / HB_BATCH) >> belt->shard_bits);
 }
 
+static void an_index_is_resized_in_steps(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	unsigned int i, is;
+	bool more;
+
+	for (i = 0; i < 20000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	KUNIT_ASSERT_GT(test, belt->index.bits, hb_bits_for(belt, 0) + RESIZE_MOST);
+	hashbelt_clear(belt);
+	do {
+		while (hb_step(belt, 0))
+			;
+		is = belt->index.bits;
+		more = fit_index(belt);
+		KUNIT_EXPECT_LE(test, is, belt->index.bits + RESIZE_MOST);
+	} while (more);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, hb_bits_for(belt, 0));
+	end_round(belt);
+}
+
 static void the_worker_waits_for_nobody_who_makes_a_round(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 0);
@@ -845,6 +868,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(a_reader_who_finds_a_replaced_entry_looks_again),
 	KUNIT_CASE(a_miss_is_final_even_for_a_reader_who_was_slow),
 	KUNIT_CASE(a_batch_is_bounded),
+	KUNIT_CASE(an_index_is_resized_in_steps),
 	KUNIT_CASE(the_worker_waits_for_nobody_who_makes_a_round),
 	KUNIT_CASE(versions_grow_across_removal_expiry_and_clear),
 	KUNIT_CASE(versions_are_unique_within_the_belt),
