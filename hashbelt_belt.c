@@ -17,9 +17,12 @@
 /* Shards times buckets: many buckets make room for fewer shards. */
 #define SLOTS_MAX	BIT(18)
 
-struct workqueue_struct *hb_belt_wq;
+struct workqueue_struct *hb_limbo_wq;
 
-/* Frees belts, and so waits for what runs on the other; and tables that were outgrown. */
+/* Drains and sweeps. That may take long where much is due: so others' memory is not behind it. */
+static struct workqueue_struct *belt_wq;
+
+/* Frees belts, and so waits for what runs on the others; and tables that were outgrown. */
 static struct workqueue_struct *free_wq;
 static atomic_t belts = ATOMIC_INIT(0);
 static atomic64_t last_id = ATOMIC64_INIT(0);
@@ -486,7 +489,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	hb_queue_init(&belt->queue);
 	INIT_WORK(&belt->work, hb_belt_work);
 	INIT_RCU_WORK(&belt->free, belt_free_work);
-	hb_clock_init(&belt->clock, hb_belt_wq, &belt->work);
+	hb_clock_init(&belt->clock, belt_wq, &belt->work);
 	belt->measured = hb_clock_now(&belt->clock);
 	belt->gauge = &belt->gauges[0];
 	hb_gauge_init(belt->gauge, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT);
@@ -542,9 +545,12 @@ int hb_core_init(void)
 	if (err)
 		return err;
 	err = -ENOMEM;
-	hb_belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!hb_belt_wq)
+	hb_limbo_wq = alloc_workqueue("hashbelt_limbo", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!hb_limbo_wq)
 		goto err_memory;
+	belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!belt_wq)
+		goto err_limbo_wq;
 	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND, 0);
 	if (!free_wq)
 		goto err_belt_wq;
@@ -556,7 +562,9 @@ int hb_core_init(void)
 err_free_wq:
 	destroy_workqueue(free_wq);
 err_belt_wq:
-	destroy_workqueue(hb_belt_wq);
+	destroy_workqueue(belt_wq);
+err_limbo_wq:
+	destroy_workqueue(hb_limbo_wq);
 err_memory:
 	hb_memory_exit();
 	return err;
@@ -589,6 +597,7 @@ void hb_core_exit(void)
 	/* Tables of indexes that were resized wait for a grace period. */
 	rcu_barrier();
 	destroy_workqueue(free_wq);
-	destroy_workqueue(hb_belt_wq);
+	destroy_workqueue(belt_wq);
+	destroy_workqueue(hb_limbo_wq);
 	hb_memory_exit();
 }

@@ -191,8 +191,8 @@ struct hashbelt_belt {
 	struct hb_shard shards[];
 };
 
-/* Drains, sweeps, and frees what left. */
-extern struct workqueue_struct *hb_belt_wq;
+/* Frees what has left. */
+extern struct workqueue_struct *hb_limbo_wq;
 
 static inline void hb_count_by(struct hashbelt_belt *belt,
 			       enum hashbelt_counter counter, u64 n)

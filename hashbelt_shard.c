@@ -49,7 +49,7 @@ static void limbo_leave(struct hb_shard *shard)
 	if (!shard->in_limbo)
 		return;
 	list_splice_init(&shard->limbo, &shard->leaving);
-	queue_rcu_work(hb_belt_wq, &shard->free);
+	queue_rcu_work(hb_limbo_wq, &shard->free);
 }
 
 /* Frees an unlinked entry, when no reader can be looking at it any more. */

@@ -210,8 +210,7 @@ static inline void come_to_rest(struct hashbelt_belt *belt)
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
 	/* Tables of an index that was resized. */
-	rcu_barrier();
-	flush_workqueue(hb_belt_wq);
+	hashbelt_flush();
 }
 
 /* Locks, for owners of one letter */

@@ -73,8 +73,7 @@ static void fixture_exit(struct kunit *test)
 	if (!IS_ERR_OR_NULL(f->belt))
 		hashbelt_destroy(f->belt);
 	wait_var_event(&belts, !atomic_read(&belts));
-	rcu_barrier();
-	flush_workqueue(hb_belt_wq);
+	hashbelt_flush();
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), 0ULL);
 }
 
@@ -319,8 +318,7 @@ static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, belt->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
 	hb_limbo_flush(belt);
-	rcu_barrier();
-	flush_workqueue(hb_belt_wq);
+	hashbelt_flush();
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 }
 

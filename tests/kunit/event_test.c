@@ -53,8 +53,7 @@ static void expect_none(struct kunit *test)
 static void settle_down(struct hashbelt_belt *belt)
 {
 	flush_work(&belt->work);
-	rcu_barrier();
-	flush_workqueue(hb_belt_wq);
+	hashbelt_flush();
 }
 
 static void an_expired_entry_is_the_event(struct kunit *test)
