@@ -263,11 +263,13 @@ suite_cost() {
 	one cost "$tests/bench/cost.t"
 }
 
-# What it says beside the tests may be why it failed.
+# What it says beside the tests may be why it failed: the complaints last, for the last
+# lines are said again.
 kunit() {
 	"$tests/kunit/run.sh" 2>"$logs/kunit.err"
 	kunit_status=$?
-	sed 's/^/# /' "$logs/kunit.err"
+	grep -v '^!' "$logs/kunit.err" | sed 's/^/# /'
+	grep '^!' "$logs/kunit.err" | sed 's/^/# /'
 	return $kunit_status
 }
 
