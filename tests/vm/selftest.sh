@@ -170,7 +170,7 @@ guests() {
 gone() {
 	for _ in $(seq 60); do
 		sleep 1
-		[ -n "$(guests)" ] || return
+		[ -n "$(guests)" ] || return 0
 	done
 	echo "still there: $(guests)" >>"$scratch/stderr"
 	false
