@@ -24,9 +24,6 @@
 #	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
 #		how many lines of the module that runs
 #	kcsan	as debug, on a kernel that sees races on data
-#
-# By name only:
-#
 #	kernels	as device, on the kernels of Debian stable and unstable
 #
 # With ONLY="NAME..." in the environment guests run those of their programs alone:
@@ -348,7 +345,7 @@ if [ $# -gt 0 ]; then
 	lane "$@"
 else
 	lane store kunit cost harness models fault debug life &
-	lane native build device hbctl examples stress history fuzz kcsan
+	lane native build device hbctl examples stress history fuzz kcsan kernels
 	wait
 	lane memory
 fi | awk -f "$tests/tally.awk"
