@@ -36,6 +36,10 @@ build() {
 	for file in "$sources"/Kbuild "$sources"/*.[ch]; do
 		[ ! -e "$file" ] || cmp -s "$file" "$there/${file##*/}" || cp "$file" "$there"
 	done
+	for file in "$there"/*.[ch]; do
+		case $file in *.mod.c) continue ;; esac
+		[ -e "$sources/${file##*/}" ] || rm -f "$file"
+	done
 	log=$there/build.log
 	compile "$there" "$@" >"$log" 2>&1 || {
 		cat "$log" >&2
