@@ -6,7 +6,6 @@
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/wait_bit.h>
 
 #include "hashbelt_belt.h"

@@ -101,6 +101,9 @@ static inline struct binding *hb_binding_get(struct descriptor *descriptor, u32 
 	return ERR_PTR(err);
 }
 
+/* For buffers in which a call puts together what it lists: no OOM killer for these. */
+#define HB_BUFFER_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
+
 /* Frees a buffer that has keys of a belt in it. */
 static inline void hb_buffer_free(const struct hashbelt_belt *belt, void *buffer, u32 size)
 {

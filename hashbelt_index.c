@@ -14,8 +14,6 @@
  * lock; behind the last one the new table takes the old one's place, and the
  * old one is freed after a grace period.
  */
-#include <linux/slab.h>
-
 #include "hashbelt_index.h"
 #include "hashbelt_memory.h"
 

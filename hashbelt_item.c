@@ -4,7 +4,6 @@
  * calls the belt, copies results out. What user space passes is copied once;
  * nothing is read from it again after it was checked.
  */
-#include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
@@ -70,15 +69,19 @@ fault:
 	return -EFAULT;
 }
 
-/* Copies a value out under RCU, where a page fault may not be waited for. */
+/*
+ * Copies a value out under RCU, where a page fault may not be waited for. Values
+ * begin where their keys end.
+ */
 static int copy_value(void __user *to, const u8 *value, u32 size)
 {
+	const bool words = IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS);
 	int err = -EFAULT;
 
 	pagefault_disable();
 	if (user_write_access_begin(to, size)) {
 		#pragma GCC unroll 4
-		for (; size >= 8; to += 8, value += 8, size -= 8)
+		for (; words && size >= 8; to += 8, value += 8, size -= 8)
 			unsafe_put_user(*(u64 *)value, (u64 __user *)to, fault);
 		unsafe_copy_to_user(to, value, size, fault);
 		err = 0;

@@ -95,7 +95,7 @@ MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
 static long do_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan)
 {
 	u32 room = max_t(u32, scan->size, 8), used;
-	void *buffer = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	void *buffer = kvmalloc(room, HB_BUFFER_GFP);
 	int err;
 
 	if (!buffer)
@@ -188,7 +188,7 @@ static long ioctl_buckets(struct descriptor *descriptor,
 	if (IS_ERR(binding))
 		return PTR_ERR(binding);
 	err = -ENOMEM;
-	counts = kvcalloc(buckets.count, sizeof(*counts), GFP_KERNEL_ACCOUNT);
+	counts = kvcalloc(buckets.count, sizeof(*counts), HB_BUFFER_GFP);
 	if (counts)
 		err = hashbelt_buckets(binding->listing->belt, &buckets.cursor, counts,
 				       buckets.count);

@@ -19,7 +19,7 @@
  * out.
  */
 #include <linux/export.h>
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 
 #include "hashbelt_belt.h"
 

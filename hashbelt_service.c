@@ -300,7 +300,7 @@ static long do_locks(struct hashbelt_belt *belt, struct hashbelt_locks *locks)
 
 	if (copy_from_user(owner, u64_to_user_ptr(locks->owner), locks->owner_len))
 		return -EFAULT;
-	buffer = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	buffer = kvmalloc(size, HB_BUFFER_GFP);
 	if (!buffer)
 		return -ENOMEM;
 	err = hashbelt_locks(belt, owner, locks, buffer, &used);

@@ -3,8 +3,6 @@
  * A shard: how entries come into being, are linked and counted, and leave.
  */
 #include <linux/export.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
 
 #include "hashbelt_belt.h"
 #include "hashbelt_trace.h"
