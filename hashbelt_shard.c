@@ -129,10 +129,14 @@ struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 
 	return entry;
 }
 
-/* Whether evicting entries of a belt gives memory back, and may be done. */
-static bool may_evict(const struct hashbelt_belt *belt)
+/*
+ * Whether evicting entries of a belt helps after an allocation has failed, and may be done.
+ * It does under the limits of an account or the module. Where the system or a cgroup has no
+ * memory, what there is may be somebody else's: that is for the shrinker.
+ */
+static bool may_evict(const struct hashbelt_belt *belt, int err)
 {
-	return READ_ONCE(belt->policy) & HASHBELT_EVICT &&
+	return err != -ENOMEM && READ_ONCE(belt->policy) & HASHBELT_EVICT &&
 	       !hb_reports(belt, HASHBELT_EVICTED);
 }
 
@@ -146,7 +150,8 @@ struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind,
 	entry = hb_entry_alloc(belt, kind, flags, key_len, value_len, GFP_KERNEL);
 	for (tries = 0; IS_ERR(entry) && tries < ALLOC_TRIES; tries++) {
 		/* What the belt let go of lately may be all that is missing. */
-		if (tries && !(may_evict(belt) && hb_evict(belt, HASHBELT_EVICTED, HB_BATCH)))
+		if (tries && !(may_evict(belt, PTR_ERR(entry)) &&
+			       hb_evict(belt, HASHBELT_EVICTED, HB_BATCH)))
 			break;
 		hb_limbo_flush(belt);
 		entry = hb_entry_alloc(belt, kind, flags, key_len, value_len, GFP_KERNEL);

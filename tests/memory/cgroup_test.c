@@ -10,7 +10,7 @@
 
 #include "process.h"
 
-#define TESTS	23
+#define TESTS	27
 
 #define ROOT		"/sys/fs/cgroup/"
 #define GROUP		ROOT "hashbelt-test/"
@@ -136,6 +136,29 @@ static void test_limit(struct putter *putter, __u32 len, __u32 policy)
 	ok(at_last(group_is_small, NULL), "when the belt is gone so is the charge");
 }
 
+#define OTHERS	100
+#define NOBODYS	(1u << 30)	/* numbers that no putter comes to */
+
+/* What could be evicted is not the group's: that would not help it. */
+static void test_others(struct putter *putter)
+{
+	unsigned int i, there = 0;
+
+	memset(putter, 0, sizeof(*putter));
+	putter->len = 65536;
+	putter->most = 4 * LIMIT / putter->len;
+	putter->belt = belt_of((struct hashbelt_settings){ .policy = HASHBELT_EVICT });
+	for (i = 0; i < OTHERS; i++)
+		put_zeros(putter->belt, NOBODYS + i, 100, 1 + i);
+	is_int(finish(start(put_in_group, putter)), 0, "on a belt that evicts");
+	is_errno(putter->err, ENOMEM, "a put fails at the group's limit as well");
+	for (i = 0; i < OTHERS; i++)
+		there += has_number(putter->belt, NOBODYS + i);
+	is_int(there, OTHERS, "and what others have put stays there, however near its end");
+	is_int(counter(putter->belt, HASHBELT_STAT_EVICTED), 0, "nothing is evicted");
+	close(putter->belt);
+}
+
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
@@ -151,6 +174,7 @@ int main(void)
 	test_limit(putter, 100, HASHBELT_PINNED);
 	test_limit(putter, 3000, HASHBELT_PINNED);
 	test_limit(putter, 65536, HASHBELT_PINNED);
+	test_others(putter);
 	ok(used_at_last(before), "in the end the module holds what it held before");
 	ok(!rmdir(GROUP), "and the cgroup can be removed");
 	return done_testing();
