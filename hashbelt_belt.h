@@ -31,7 +31,8 @@
  * struct hb_shard - a share of a belt's entries, by the upper bits of the hash
  * @lock:	protects all below, and the chains of the shard's hashes
  * @versions:	versions given
- * @count:	entries linked, points among them
+ * @count:	entries linked, points among them. Read without @lock by who asks
+ *		whether the chains are too long: the next put asks again
  * @live:	those of them above the belt's floor, but for points
  * @live_bytes:	memory that those take, without their share of the index
  * @points:	points
@@ -47,7 +48,8 @@
  * @old:	a wheel of other measures, while it is being unloaded
  * @limbo:	entries that wait for a grace period to begin
  * @leaving:	entries whose grace period has begun
- * @in_limbo:	@free is queued, or its grace period goes on
+ * @in_limbo:	@free is queued, or its grace period goes on. Read without @lock by
+ *		who waits for what went in before
  * @free:	frees @leaving
  * @belt:	the belt; constant
  */
@@ -85,7 +87,8 @@ struct hb_stats {
  * @entries:	entries that are there, or wait as events with their place kept
  * @bytes:	what they cost
  * @max_entries: most entries, S64_MAX for no limit
- * @max_bytes:	most bytes, likewise
+ * @max_bytes:	most bytes, likewise; read without @lock by who finds no room, and
+ *		is told so by the one limit or the other
  */
 struct hb_usage {
 	spinlock_t lock;		/* taken inside of shards' locks and the queue's */
@@ -152,6 +155,9 @@ struct hb_desk {
  * @ghosts:	for misses: of the keys that expired or were evicted of late, by the
  *		upper bits of the hash, some of the lower ones and the reason
  * @shards:	the shards
+ *
+ * What is written under all shards' locks is constant under any of them. Who has none
+ * reads a word of it by READ_ONCE(), and does what was right a moment ago.
  */
 struct hashbelt_belt {
 	struct hb_index index;
@@ -393,6 +399,8 @@ void hb_limbo_flush(struct hashbelt_belt *belt);
 bool hb_is_in_limbo(struct hashbelt_belt *belt);
 
 /* hashbelt_core.c */
+struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
+			       u64 now);
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now);
 void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms);
@@ -472,7 +480,7 @@ static inline void hb_uncharge(struct hashbelt_belt *belt,
 		hb_usage_force(belt, -1, -hb_cost(entry));
 }
 
-bool hb_make_room(struct hashbelt_belt *belt, u64 bytes);
+bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put);
 unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 		      unsigned int most);
 int hb_limit_init(void);

@@ -67,6 +67,22 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 	return entry;
 }
 
+/* The entry of a key, if it has a value; all is left as it is if not. */
+struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
+			       u64 now)
+{
+	struct hashbelt_entry *entry;
+
+	lockdep_assert_held(&shard->lock);
+	rcu_read_lock();
+	entry = hb_index_find(&shard->belt->index, hash, key, key_len);
+	rcu_read_unlock();
+	if (!entry || hb_is_cleared(shard->belt, entry) ||
+	    atomic64_read(&entry->node.deadline) <= (s64)now)
+		return NULL;
+	return entry;
+}
+
 /* When a time-to-live that begins @now ends. */
 u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 ttl_ms)
 {
@@ -327,7 +343,7 @@ static __always_inline int let_in(struct hb_shard *shard, struct hashbelt_entry 
 static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int err)
 {
 	if (err == -ENOSPC)
-		return hb_make_room(belt, hb_cost(entry));
+		return hb_make_room(belt, entry);
 	if (err != -ETIME)
 		return false;
 	/* It goes to another place, from where readers who stand on it would go on. */
@@ -499,6 +515,8 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		err = try_add(shard, entry, item, sum, len, &news);
 	} while (err && try_again(belt, entry, err));
 	if (err) {
+		if (err != -EAGAIN)
+			trace_hashbelt_put(belt->id, entry, err);
 		hashbelt_entry_put(belt, entry);
 		return err;
 	}

@@ -14,22 +14,22 @@
 /* How long a right lasts that nobody gave a lease. */
 #define LEASE_MS	10000
 
-/* Whether a key has a value; under the shard's lock. It is left as it is if not. */
-static bool has_value(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
-		      u64 now)
+/*
+ * Whether a key has a value that lives for so long, at least; under the shard's lock. It is
+ * left as it is if not.
+ */
+static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_entry *hold,
+		      u64 now, u64 least_ms)
 {
-	struct hashbelt_entry *entry;
+	struct hashbelt_entry *entry = hb_peek(shard, hash, hold->data, hold->key_len, now);
 
-	rcu_read_lock();
-	entry = hb_index_find(&shard->belt->index, hash, key, key_len);
-	rcu_read_unlock();
-	return entry && !hb_is_cleared(shard->belt, entry) &&
-	       atomic64_read(&entry->node.deadline) > (s64)now;
+	return entry &&
+	       hb_ms_left(hb_deadline(atomic64_read(&entry->node.deadline)), now) >= least_ms;
 }
 
-/* One try: as hb_take(); -EAGAIN: there is a value. */
+/* One try: as hb_take(); -EAGAIN: there is a value, for @ahead_ms more. */
 static int try_fill(struct hb_shard *shard, struct hashbelt_entry *hold, u64 lease,
-		    bool ahead, struct hb_waiter *waiter, struct hashbelt_entry **spare,
+		    u64 ahead_ms, struct hb_waiter *waiter, struct hashbelt_entry **spare,
 		    u64 *token)
 {
 	u32 hash = hold->hash & ~HB_TAILED;
@@ -39,7 +39,7 @@ static int try_fill(struct hb_shard *shard, struct hashbelt_entry *hold, u64 lea
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&shard->belt->clock);
-	if (ahead || !has_value(shard, hash & HB_HASH, hold->data, hold->key_len, now)) {
+	if (!has_value(shard, hash & HB_HASH, hold, now, ahead_ms)) {
 		other = hb_find_hold(shard, hash, hold->data, hold->key_len, now);
 		err = hb_take(shard, other, hold, lease, now, waiter, spare);
 		if (!err)
@@ -60,7 +60,7 @@ static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 	if (IS_ERR(spare))
 		return PTR_ERR(spare);
 	hb_waiter_init(&waiter, belt, hold, lease, hb_until(belt, fill->wait_ms));
-	err = try_fill(shard, hold, lease, false, &waiter, &spare, &fill->token);
+	err = try_fill(shard, hold, lease, 0, &waiter, &spare, &fill->token);
 	if (spare)
 		hashbelt_entry_put(belt, spare);
 	if (err != -EINPROGRESS) {
@@ -79,8 +79,8 @@ static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * @holder:	the descriptor that it is to be bound to, or NULL
  * @key:	the key
  * @key_len:	its length
- * @fill:	@lease_ms; @wait_ms. Returns @token
- * @ahead:	also if the key has a value
+ * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token
+ * @ahead:	also if the key has a value, for less than @ahead_ms
  *
  * Context: may sleep.
  *
@@ -106,8 +106,9 @@ int hashbelt_fill(struct hashbelt_belt *belt, struct hb_holder *holder, const vo
 	hb_make_levels(belt, hold->hash, lease_ms);
 	shard = hb_shard_of(belt, hold->hash);
 	do {
-		err = try_fill(shard, hold, lease, ahead, NULL, NULL, &fill->token);
-	} while (err == -ENOSPC && hb_make_room(belt, hb_cost(hold)));
+		err = try_fill(shard, hold, lease, ahead ? fill->ahead_ms : 0, NULL, NULL,
+			       &fill->token);
+	} while (err == -ENOSPC && hb_make_room(belt, hold));
 	if (err == -EBUSY && fill->wait_ms && !ahead)
 		err = fill_and_wait(belt, shard, hold, fill, lease);
 	if (err)

@@ -16,7 +16,8 @@
  * @id:		unique; constant
  * @place:	in belt->desk.holders, under belt->desk.lock
  * @lock:	protects all below but @wait and @rcu; taken inside of shards' locks
- * @gone:	the descriptor is closed: nothing is bound to it any more
+ * @gone:	the descriptor is closed: nothing is bound to it any more. Who waits
+ *		reads this and @completed without @lock, and is woken when they change
  * @entries:	entries that are bound, and requests, by their bonds
  * @completed:	requests that were completed and not read
  * @sequence:	number of the newest of those

@@ -81,25 +81,43 @@ void hb_usage_force(struct hashbelt_belt *belt, u64 entries, u64 bytes)
 	spin_unlock(&usage->lock);
 }
 
-/* The shard whose bound is the least, and in @next the least one of the others. */
-static struct hb_shard *nearest_shard(struct hashbelt_belt *belt, u64 *next)
-{
-	struct hb_shard *shard, *best = belt->shards;
-	u64 least = HB_NOTHING;
+/**
+ * struct search - for the entry nearest its deadline
+ * @put:	what there is to be room for: what has its key now is spared; or NULL
+ * @home:	its shard
+ * @others:	lower bound of the deadlines there, that of its key apart
+ * @shard:	returned: the shard whose bound is the least
+ * @least:	returned: that, or HB_NOTHING
+ * @next:	returned: the least one of the other shards
+ */
+struct search {
+	const struct hashbelt_entry *put;
+	const struct hb_shard *home;
+	u64 others;
+	struct hb_shard *shard;
+	u64 least;
+	u64 next;
+};
 
-	*next = HB_NOTHING;
+static void find_shard(struct hashbelt_belt *belt, struct search *search)
+{
+	struct hb_shard *shard;
+
+	search->least = HB_NOTHING;
+	search->next = HB_NOTHING;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		u64 nearest = READ_ONCE(shard->nearest);
 
-		if (nearest < least) {
-			*next = least;
-			least = nearest;
-			best = shard;
+		if (shard == search->home)
+			nearest = max(nearest, search->others);
+		if (nearest < search->least) {
+			search->next = search->least;
+			search->least = nearest;
+			search->shard = shard;
 		} else {
-			*next = min(*next, nearest);
+			search->next = min(search->next, nearest);
 		}
 	}
-	return best;
 }
 
 static struct hashbelt_entry *nearest_entry(struct hb_shard *shard, u64 now)
@@ -116,8 +134,42 @@ static struct hashbelt_entry *nearest_entry(struct hb_shard *shard, u64 now)
 	return node ? container_of(node, struct hashbelt_entry, node) : NULL;
 }
 
+static u64 deadline_of(const struct hashbelt_entry *entry)
+{
+	return entry ? hb_deadline(atomic64_read(&entry->node.deadline)) : HB_NOTHING;
+}
+
+/* What has the key of what is put, if it is in this shard and has not expired. */
+static struct hashbelt_entry *find_spared(struct hb_shard *shard, const struct search *search,
+					  u64 now)
+{
+	const struct hashbelt_entry *put = search->put;
+
+	if (shard != search->home)
+		return NULL;
+	return hb_peek(shard, put->hash & ~HB_TAILED, put->data, put->key_len, now);
+}
+
+/* The entry of a shard that may go first; the shard's bound is exact then. */
+static struct hashbelt_entry *find_nearest(struct hb_shard *shard, struct search *search,
+					   u64 now)
+{
+	struct hashbelt_entry *entry = nearest_entry(shard, now);
+	struct hashbelt_entry *spared = find_spared(shard, search, now);
+
+	WRITE_ONCE(shard->nearest, deadline_of(entry));
+	if (unlikely(spared && entry == spared)) {
+		hb_wheel_del(&spared->node);
+		entry = nearest_entry(shard, now);
+		hb_wheel_add(&shard->wheel, &spared->node, now);
+	}
+	if (shard == search->home)
+		search->others = deadline_of(entry);
+	return entry;
+}
+
 /*
- * Takes out what nearest_entry() found, as whatever it is. One that has expired
+ * Takes out what find_nearest() found, as whatever it is. One that has expired
  * has expired; but where that gives it a new life it has to go all the same. A request
  * may be completed at this moment, and is on its way out then.
  */
@@ -146,30 +198,31 @@ static void send_off(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 }
 
 /*
- * Takes out the entry nearest its deadline, if that is not after @until. False
- * if there is none.
+ * Takes out the entry nearest its deadline, if that is not after @until, and not the one
+ * that @put is to replace. False if there is none.
  */
-static bool evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason, u64 until)
+static bool evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason, u64 until,
+		      const struct hashbelt_entry *put)
 {
+	struct search search = {
+		.put = put, .home = put ? hb_shard_of(belt, put->hash) : NULL,
+	};
 	struct hashbelt_entry *entry;
-	struct hb_shard *shard;
-	u64 now, next, deadline;
+	u64 now, deadline;
 	bool done = false;
 
 	while (!done) {
-		shard = nearest_shard(belt, &next);
-		if (READ_ONCE(shard->nearest) > until)
+		find_shard(belt, &search);
+		if (search.least > until)
 			return false;
-		spin_lock(&shard->lock);
+		spin_lock(&search.shard->lock);
 		now = hb_clock_now(&belt->clock);
-		entry = nearest_entry(shard, now);
-		deadline = entry ? hb_deadline(atomic64_read(&entry->node.deadline)) :
-				   HB_NOTHING;
-		WRITE_ONCE(shard->nearest, deadline);
-		done = entry && deadline <= next && deadline <= until;
+		entry = find_nearest(search.shard, &search, now);
+		deadline = deadline_of(entry);
+		done = entry && deadline <= search.next && deadline <= until;
 		if (done)
-			send_off(shard, entry, now, reason);
-		spin_unlock(&shard->lock);
+			send_off(search.shard, entry, now, reason);
+		spin_unlock(&search.shard->lock);
 	}
 	return true;
 }
@@ -180,52 +233,62 @@ unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 {
 	unsigned int done = 0;
 
-	while (done < most && evict_one(belt, reason, HB_NEVER))
+	while (done < most && evict_one(belt, reason, HB_NEVER, NULL))
 		done++;
 	return done;
 }
 
 /*
- * Whether a belt has no room, and holds nothing that could make some. Without all
- * shards' locks, one might see neither the entry that another put has just taken
- * out, nor the one that it is about to put on the wheel in that place.
+ * Whether a belt has no room for what is put, and holds nothing that could make some.
+ * Without all shards' locks, one might see neither the entry that another put has just
+ * taken out, nor the one that it is about to put on the wheel in that place.
  */
-static bool is_exhausted(struct hashbelt_belt *belt, u64 bytes)
+static bool is_exhausted(struct hashbelt_belt *belt, const struct hashbelt_entry *put)
 {
+	struct search search = { .put = put, .home = hb_shard_of(belt, put->hash) };
+	struct hashbelt_entry *spared;
 	struct hb_shard *shard;
 	bool exhausted;
+	u64 now;
 
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
+	now = hb_clock_now(&belt->clock);
+	spared = find_spared(hb_shard_of(belt, put->hash), &search, now);
 	spin_lock(&belt->queue.lock);
-	exhausted = !belt->queue.waiting.first && !fits(&belt->usage, 1, bytes);
+	exhausted = !belt->queue.waiting.first &&
+		    !fits(&belt->usage, !spared,
+			  hb_cost(put) - (spared ? hb_cost(spared) : 0));
 	spin_unlock(&belt->queue.lock);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		exhausted &= shard->nearest == HB_NOTHING;
+		exhausted &= shard->nearest == HB_NOTHING ||
+			     (spared && shard == search.home &&
+			      !find_nearest(shard, &search, now));
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 	return exhausted;
 }
 
 /*
- * Makes some room for a put that costs @bytes: takes out an entry that has
- * expired; else, if the belt evicts, another one; else, if it evicts and holds
- * nothing but events, the oldest of these. False if there is nothing to be had,
- * all there is would not do, or the caller is being killed. Context: may sleep.
+ * Makes some room for what is being put: takes out an entry that has expired; else, if
+ * the belt evicts, another one, but not what has the same key: that is replaced, or stays;
+ * else, if it evicts and holds nothing but events, the oldest of these. False if there is
+ * nothing to be had, all there is would not do, or the caller is being killed. Context:
+ * may sleep.
  */
-bool hb_make_room(struct hashbelt_belt *belt, u64 bytes)
+bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put)
 {
-	if (bytes > READ_ONCE(belt->usage.max_bytes) || hashbelt_is_dead(belt) ||
+	if (hb_cost(put) > READ_ONCE(belt->usage.max_bytes) || hashbelt_is_dead(belt) ||
 	    fatal_signal_pending(current))
 		return false;
 	/* Where what expires lives on, that makes no room. */
 	if (READ_ONCE(belt->handler) != HASHBELT_REINSERT &&
-	    evict_one(belt, HASHBELT_EVICTED, hb_clock_now(&belt->clock)))
+	    evict_one(belt, HASHBELT_EVICTED, hb_clock_now(&belt->clock), put))
 		return true;
 	if (!(READ_ONCE(belt->policy) & HASHBELT_EVICT))
 		return false;
-	return evict_one(belt, HASHBELT_EVICTED, HB_NEVER) || hb_event_drop_oldest(belt) ||
-	       !is_exhausted(belt, bytes);
+	return evict_one(belt, HASHBELT_EVICTED, HB_NEVER, put) ||
+	       hb_event_drop_oldest(belt) || !is_exhausted(belt, put);
 }
 
 /* What the shrinker might get, in entries. */
@@ -241,17 +304,17 @@ static unsigned long shrink_count(struct shrinker *self, struct shrink_control *
 static struct hashbelt_belt *nearest_belt(s64 after, s64 *least)
 {
 	struct hashbelt_belt *belt, *best = NULL;
-	u64 nearest, next;
+	struct search search = {};
 	s64 left;
 
 	*least = S64_MAX;
 	list_for_each_entry_rcu(belt, &belts, place) {
 		if (READ_ONCE(belt->policy) & HASHBELT_PINNED)
 			continue;
-		nearest = READ_ONCE(nearest_shard(belt, &next)->nearest);
-		if (nearest == HB_NOTHING)
+		find_shard(belt, &search);
+		if (search.least == HB_NOTHING)
 			continue;
-		left = nearest - hb_clock_now(&belt->clock);
+		left = search.least - hb_clock_now(&belt->clock);
 		if (left > after && left < *least) {
 			*least = left;
 			best = belt;
@@ -269,7 +332,7 @@ static struct hashbelt_belt *nearest_belt(s64 after, s64 *least)
 static void wait_for_limbo(unsigned int done)
 {
 	static atomic_t taken = ATOMIC_INIT(0);
-	static unsigned long last;
+	static unsigned long last;	/* no lock: who sees an old one waits once more, or less */
 
 	if (done)
 		WRITE_ONCE(last, jiffies);

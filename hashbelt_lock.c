@@ -297,7 +297,7 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_holder *holder, const vo
 	shard = hb_shard_of(belt, hold->hash);
 	do {
 		err = try_lock(shard, hold, lock, lease, NULL, NULL);
-	} while (err == -ENOSPC && hb_make_room(belt, hb_cost(hold)));
+	} while (err == -ENOSPC && hb_make_room(belt, hold));
 	if (err == -EBUSY && lock->wait_ms)
 		err = lock_and_wait(belt, shard, hold, lock, lease);
 	if (err)

@@ -440,7 +440,7 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 		do {
 			err = enlist(shard, entry, ttl_ms);
 		} while (err == -EAGAIN ||
-			 (err == -ENOSPC && hb_make_room(belt, hb_cost(entry))));
+			 (err == -ENOSPC && hb_make_room(belt, entry)));
 	}
 	if (err) {
 		hashbelt_entry_put(belt, entry);

@@ -285,6 +285,7 @@ long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
 	if (!err)
 		err = do_lock(binding, &names, &lock, cmd);
 	wipe(binding, names.key, sizeof(names.key));
+	wipe(binding, names.owner, sizeof(names.owner));
 	hb_binding_put(binding);
 	if ((!err || err == -ERANGE) && copy_to_user(arg, &lock, sizeof(lock)))
 		return -EFAULT;

@@ -12,7 +12,7 @@
 
 #include "events.h"
 
-#define TESTS	116
+#define TESTS	117
 
 static bool has_number(int belt, unsigned int number)
 {
@@ -228,6 +228,8 @@ static void test_evict_bytes(void)
 {
 	__u64 cost = cost_of(1000);
 	int belt = limited_belt(0, 100 * cost, HASHBELT_EVICT);
+	static unsigned char large[HASHBELT_VALUE_MAX];
+	struct hashbelt_item item;
 	unsigned int i, wrong = 0;
 
 	for (i = 0; i < 1000; i++)
@@ -242,6 +244,13 @@ static void test_evict_bytes(void)
 	   "takes the place of as many small ones as it needs");
 	is_errno(put_zeros(belt, 999, 50 * cost, 5000), 0, "so does one that grows");
 	ok(has_number(belt, 999) && used_bytes(belt) <= 100 * cost, "in its own place");
+	put_text(belt, "nearest", "value", 1);
+	item = text_item("nearest", "");
+	item.value = address(large);
+	item.value_len = 50 * cost;
+	item.how = HASHBELT_IF_PRESENT;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
+	       "one that is nearest its deadline does not go before it grows");
 	close(belt);
 }
 

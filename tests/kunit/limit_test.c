@@ -287,6 +287,88 @@ static void what_cannot_fit_is_refused_and_costs_nobody_his_place(struct kunit *
 	KUNIT_EXPECT_GE(test, entries_of(belt), 70ULL);
 }
 
+static int put_larger(struct hashbelt_belt *belt, unsigned int key, u32 len,
+		      struct hashbelt_item *item)
+{
+	static const u8 value[4000];
+
+	return put_bytes(belt, &key, sizeof(key), value, len, item);
+}
+
+/* Its condition holds, and there is room when others go: the nearest of these. */
+static void a_put_that_grows_does_not_evict_what_it_replaces(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_bytes = 10000,
+	});
+	struct hashbelt_item item, was;
+	unsigned int key;
+
+	for (key = 0; key < 1000; key++) {
+		item = (struct hashbelt_item){ .ttl_ms = 1000 + key };
+		KUNIT_ASSERT_EQ(test, 0, put_larger(belt, key, 10, &item));
+		was = item;
+		put(belt, key + 100000);
+		item.how = HASHBELT_IF_VERSION;
+		item.ttl_ms = HASHBELT_TTL_KEEP;
+		KUNIT_ASSERT_EQ(test, 0, put_larger(belt, key, 300 + key, &item));
+		KUNIT_ASSERT_EQ(test, item.ttl_ms, was.ttl_ms);
+		KUNIT_ASSERT_GT(test, item.version, was.version);
+		KUNIT_ASSERT_TRUE(test, has(belt, key));
+		KUNIT_ASSERT_LE(test, info_of(belt).used_bytes, 10000ULL);
+	}
+	/* It may be all that there is in the end; beyond that it stays as it was. */
+	key = 0;
+	put_ttl(belt, key, 1);
+	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, key, 4000, &(struct hashbelt_item){}));
+	hashbelt_clear(belt);
+	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, key, 100, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, key, 4000, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
+}
+
+static void a_number_that_grows_is_not_evicted_to_make_room_for_itself(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_bytes = 10000,
+	});
+	struct hashbelt_item item = { .ttl_ms = 1000 };
+	struct hashbelt_sum sum = { .by = 1 };
+	unsigned int key;
+
+	KUNIT_ASSERT_EQ(test, 0, hashbelt_add(belt, "n", 1, &item, &sum));
+	for (key = 0; stat_of(belt, HASHBELT_STAT_EVICTED) < 10; key++) {
+		KUNIT_ASSERT_EQ(test, 0, put_ttl(belt, key, 1 + key));
+		hashbelt_touch(belt, "n", 1, &(struct hashbelt_item){ .ttl_ms = 2000 });
+	}
+	/* Now it is the nearest, and needs more room. */
+	item.ttl_ms = 1;
+	KUNIT_ASSERT_EQ(test, 0, hashbelt_touch(belt, "n", 1, &item));
+	sum.by = 1000000000000000000;
+	KUNIT_EXPECT_EQ(test, 0, hashbelt_add(belt, "n", 1, &item, &sum));
+	KUNIT_EXPECT_EQ(test, sum.value, 1000000000000000001);
+}
+
+/* What is held counts, and nothing but the entry itself could make room. */
+static void what_it_replaces_stays_where_a_put_does_not_fit(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_bytes = 1000, .handler = HASHBELT_NOTIFY,
+	});
+	struct hb_fifo events = {};
+	unsigned int key = 1;
+	u64 lost;
+
+	KUNIT_ASSERT_EQ(test, 0, put_larger(belt, key, 600, &(struct hashbelt_item){}));
+	hashbelt_expire(belt, &key, sizeof(key));
+	KUNIT_ASSERT_EQ(test, 0, hashbelt_take_events(belt, &events, SIZE_MAX, 1, true, &lost));
+	KUNIT_ASSERT_EQ(test, 0, put(belt, 2));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, put_larger(belt, 2, 700, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_TRUE(test, has(belt, 2));
+	hashbelt_settle_events(belt, &events, true);
+	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, 2, 700, &(struct hashbelt_item){}));
+}
+
 static void what_is_queued_counts_and_the_oldest_event_goes_last(struct kunit *test)
 {
 	struct hashbelt_config config = { .policy = HASHBELT_EVICT };
@@ -633,6 +715,9 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(the_oldest_goes_first_where_all_live_as_long),
 	KUNIT_CASE(a_refresh_keeps_an_entry_from_going_first),
 	KUNIT_CASE(what_cannot_fit_is_refused_and_costs_nobody_his_place),
+	KUNIT_CASE(a_put_that_grows_does_not_evict_what_it_replaces),
+	KUNIT_CASE(a_number_that_grows_is_not_evicted_to_make_room_for_itself),
+	KUNIT_CASE(what_it_replaces_stays_where_a_put_does_not_fit),
 	KUNIT_CASE(what_is_queued_counts_and_the_oldest_event_goes_last),
 	KUNIT_CASE(what_lives_on_makes_no_room_by_expiring),
 	KUNIT_CASE(a_lower_limit_makes_a_belt_full_and_no_more),

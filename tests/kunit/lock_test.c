@@ -1473,6 +1473,24 @@ static void a_lock_has_one_owner_at_a_time(struct kunit *test)
 	expect_empty(test);
 }
 
+static void a_right_ahead_is_for_what_is_near_its_end_when_it_is_given(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct hashbelt_fill fill = { .ahead_ms = 500 };
+	unsigned int key = 1;
+
+	put_ttl(belt, key, 1000);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
+	move_time_only(belt, 600 * MS);
+	KUNIT_EXPECT_EQ(test, 0, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
+	KUNIT_EXPECT_EQ(test, -EBUSY, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
+	/* Who looked before this put asks behind it. */
+	put_ttl(belt, key, 1000);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
+	take_out(belt, key);
+	expect_empty(test);
+}
+
 /* 18 */
 
 static int put_bound(struct hashbelt_belt *belt, struct hb_holder *holder, unsigned int key,
@@ -1752,6 +1770,7 @@ static struct kunit_case lock_test_cases[] = {
 	KUNIT_CASE(a_lock_that_was_waited_for_is_bound_as_it_was_asked_for),
 	KUNIT_CASE(nobody_waits_for_a_lock_that_is_free_in_any_history),
 	KUNIT_CASE(a_lock_has_one_owner_at_a_time),
+	KUNIT_CASE(a_right_ahead_is_for_what_is_near_its_end_when_it_is_given),
 	KUNIT_CASE(what_is_bound_goes_with_its_holder_and_not_before),
 	KUNIT_CASE(a_holder_that_is_gone_takes_nothing_more),
 	KUNIT_CASE_PARAM(what_has_left_is_not_tied_any_more, unbinding_gen_params),
