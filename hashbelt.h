@@ -474,8 +474,9 @@ struct hashbelt_buckets {
  * one and all that it had read before (ENOENT: it has not read that one, or has
  * settled it). What is left when it is closed or bound to another belt goes back to
  * the head of the queue, in the order in which it was read; so does what could not
- * be copied out. What several descriptors or threads give back stands in the order in
- * which they do; the sequence tells the other. The mode ends with the binding.
+ * be copied out. What that said was @lost is said again. What several descriptors or
+ * threads give back stands in the order in which they do; the sequence tells the other.
+ * The mode ends with the binding.
  */
 struct hashbelt_event {
 	__u32 size;

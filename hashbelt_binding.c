@@ -6,12 +6,14 @@
 
 #include "hashbelt_device.h"
 
-/* What was read and not acknowledged goes back; under binding->lock. */
+/* What was read and not acknowledged, or said of it, goes back; under binding->lock. */
 void hb_return_in_flight(struct binding *binding)
 {
 	lockdep_assert_held(&binding->lock);
 	if (binding->in_flight.count)
-		hashbelt_return_events(binding->listing->belt, &binding->in_flight, true, 0);
+		hashbelt_return_events(binding->listing->belt, &binding->in_flight, true,
+				       binding->lost);
+	binding->lost = 0;
 }
 
 /* The last reference to a binding is gone. */

@@ -25,9 +25,13 @@
  * @access:	HASHBELT_MAY_*; constant
  * @ref:	one for the descriptor, one for each call that goes on
  * @lock:	protects all below but @rcu
- * @acks:	what is read stays in @in_flight until it is acknowledged
- * @requests:	what is read is of its own requests
+ * @acks:	what is read stays in @in_flight until it is acknowledged; readers see
+ *		the mode as of their call, without @lock
+ * @requests:	what is read is of its own requests; likewise, but who waits is woken
+ *		when it changes
  * @in_flight:	events that were read, and are owned by this binding
+ * @lost:	what their records said was lost ...
+ * @told:	... the last of them in that of this sequence number
  * @holder:	what is bound to the descriptor; made when that is first needed
  * @watch:	wakes the descriptor's pollers when the belt has events
  * @watching:	@watch is in the belt's wait queue
@@ -44,6 +48,8 @@ struct binding {
 	bool acks;
 	bool requests;
 	struct hb_fifo in_flight;
+	u64 lost;
+	u64 told;
 	struct hb_holder *holder;
 	wait_queue_entry_t watch;
 	bool watching;

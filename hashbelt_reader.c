@@ -54,23 +54,28 @@ long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg)
 	return PTR_ERR_OR_ZERO(holder);
 }
 
-/* Takes the events up to @sequence out of those in flight; -ENOENT: it is not there. */
-static int take_acked(struct hb_fifo *in_flight, u64 sequence, struct hb_fifo *acked)
+/*
+ * Takes the events up to @sequence out of those in flight; -ENOENT: it is not there. Under
+ * binding->lock.
+ */
+static int take_acked(struct binding *binding, u64 sequence, struct hb_fifo *acked)
 {
 	struct hashbelt_entry *event;
-	struct hb_fifo rest = {};
-	bool found = false;
+	bool found = false, told = false;
 
-	while (!found && (event = hb_fifo_pop(in_flight))) {
+	while (!found && (event = hb_fifo_pop(&binding->in_flight))) {
 		hb_fifo_add(acked, event);
 		found = event->sequence == sequence;
+		told |= event->sequence == binding->told;
 		cond_resched();
 	}
-	if (found)
-		return 0;
-	swap(*in_flight, rest);
-	hb_fifo_append(in_flight, acked);
-	return -ENOENT;
+	if (!found) {
+		swap(binding->in_flight, *acked);
+		return -ENOENT;
+	}
+	if (told)
+		binding->lost = 0;
+	return 0;
 }
 
 /* Acknowledges events. */
@@ -87,7 +92,7 @@ long hb_ioctl_ack(struct descriptor *descriptor, const u64 __user *arg)
 	if (IS_ERR(binding))
 		return PTR_ERR(binding);
 	mutex_lock(&binding->lock);
-	err = take_acked(&binding->in_flight, sequence, &acked);
+	err = take_acked(binding, sequence, &acked);
 	mutex_unlock(&binding->lock);
 	hashbelt_settle_events(binding->listing->belt, &acked, true);
 	hb_binding_put(binding);
@@ -148,6 +153,24 @@ static ssize_t read_completed(struct binding *binding, char __user *to, size_t s
 	return copied ?: -EFAULT;
 }
 
+/*
+ * What was read stays with the descriptor until it is acknowledged, and so does what was
+ * said to be @lost.
+ */
+static void keep_in_flight(struct binding *binding, struct hb_fifo *done, u64 lost)
+{
+	mutex_lock(&binding->lock);
+	if (lost) {
+		binding->lost += lost;
+		binding->told = done->first->sequence;
+	}
+	hb_fifo_append(&binding->in_flight, done);
+	/* Another thread may have bound the descriptor anew: nobody's now. */
+	if (binding->left)
+		hb_return_in_flight(binding);
+	mutex_unlock(&binding->lock);
+}
+
 /* Some events, without waiting. Bytes, or -EAGAIN, -EMSGSIZE, -EFAULT. */
 static ssize_t read_some(struct binding *binding, char __user *to, size_t size)
 {
@@ -155,8 +178,8 @@ static ssize_t read_some(struct binding *binding, char __user *to, size_t size)
 	struct hb_fifo events = {}, done = {};
 	bool hold = READ_ONCE(binding->acks);
 	ssize_t copied;
+	u64 lost, untold;
 	bool faulted;
-	u64 lost;
 	int err;
 
 	if (READ_ONCE(binding->requests))
@@ -164,18 +187,13 @@ static ssize_t read_some(struct binding *binding, char __user *to, size_t size)
 	err = hashbelt_take_events(belt, &events, size, EVENTS_MAX, hold, &lost);
 	if (err)
 		return err;
-	copied = copy_events(&events, &done, to, &lost);
+	untold = lost;
+	copied = copy_events(&events, &done, to, &untold);
 	faulted = events.count;
 	if (faulted)
-		hashbelt_return_events(belt, &events, hold, lost);
-	if (hold) {
-		mutex_lock(&binding->lock);
-		hb_fifo_append(&binding->in_flight, &done);
-		/* Another thread may have bound the descriptor anew: nobody's now. */
-		if (binding->left)
-			hb_return_in_flight(binding);
-		mutex_unlock(&binding->lock);
-	}
+		hashbelt_return_events(belt, &events, hold, untold);
+	if (hold)
+		keep_in_flight(binding, &done, lost - untold);
 	hashbelt_settle_events(belt, &done, hold);
 	return faulted && !copied ? -EFAULT : copied;
 }

@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#define TESTS	85
+#define TESTS	89
 
 #define NAME	"acknowledged"
 
@@ -113,6 +113,36 @@ static void test_settled(void)
 	is_errno(ack(fd, 3), ENOENT,
 		 "a number from before another reader's ack is none of his");
 	is_errno(ack(fd, 5), 0, "but his own is");
+	close(fd);
+	end_belt(belt);
+}
+
+/* That something was lost is not lost either. */
+static void test_losses(void)
+{
+	int belt = named_belt(NAME, 0), fd;
+	const struct hashbelt_event *event;
+	struct stream stream;
+
+	SET(belt, .fields = HASHBELT_SET_MAX_EVENTS, .max_events = 5);
+	queue_events(belt, 20);
+	close(hold(1));
+	fd = open_named(NAME);
+	stream = stream_of(fd, event_size(2, 2));
+	watch(fd, HASHBELT_WATCH_ACK);
+	event = next_event(&stream);
+	ok(event && event->lost == 15 && event->sequence == 16,
+	   "of what was lost the next reader is told, if the first did not acknowledge it");
+	event = next_event(&stream);
+	ok(event && !event->lost, "and once");
+	is_errno(ack(fd, 16), 0, "when that is acknowledged");
+	close(fd);
+	free(stream.buffer);
+	fd = open_named(NAME);
+	stream = stream_of(fd, event_size(2, 2));
+	event = next_event(&stream);
+	ok(event && !event->lost && event->sequence == 17, "nobody is told again");
+	free(stream.buffer);
 	close(fd);
 	end_belt(belt);
 }
@@ -574,6 +604,7 @@ int main(void)
 	test_flags();
 	test_partly();
 	test_settled();
+	test_losses();
 	test_modes();
 	test_others();
 	test_return_order();

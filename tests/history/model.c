@@ -943,6 +943,8 @@ static void return_held(struct model *model)
 	row->count += model->held.count;
 	model->stat[HASHBELT_STAT_EVENTS_RETURNED] += model->held.count;
 	model->held.count = 0;
+	model->owed += model->held_lost;
+	model->held_lost = 0;
 }
 
 void model_close(struct model *model, int fd)
@@ -1333,16 +1335,29 @@ static bool was_handled(struct model *model, const struct hashbelt_event *event,
 	return true;
 }
 
+/* What a record says was lost: what was said and not acknowledged is said again. */
+static void hear_lost(struct model *model, const struct hashbelt_event *event, bool holds)
+{
+	if (event->lost < model->owed)
+		differ(model, "of %llu events was said before that they were lost, now of %llu",
+		       model->owed, event->lost);
+	model->lost += event->lost - model->owed;
+	model->owed = 0;
+	if (model->lost > model->lost_most)
+		differ(model, "%llu events were lost, for no reason", event->lost);
+	if (!holds || !event->lost)
+		return;
+	model->held_lost += event->lost;
+	model->held_told = event->sequence;
+}
+
 /* The number of an event that was read for the first time. */
 static void number(struct model *model, const struct hashbelt_event *event)
 {
-	model->lost += event->lost;
 	if (!model->lost_most || !model->stat[HASHBELT_STAT_EVENTS_RETURNED])
 		same(model, "sequence", event->sequence, model->sequence + 1 + event->lost);
 	else if (event->sequence <= model->sequence)
 		differ(model, "sequence %llu after %llu", event->sequence, model->sequence);
-	if (model->lost > model->lost_most)
-		differ(model, "%llu events were lost, for no reason", event->lost);
 	model->sequence = event->sequence;
 }
 
@@ -1374,6 +1389,7 @@ void model_read(struct model *model, const struct hashbelt_event *event, unsigne
 	} else {
 		number(model, event);
 	}
+	hear_lost(model, event, holds);
 	found->sequence = event->sequence;
 	found->handed = event->handed_ns;
 	found->reasons = BIT(event->reason);
@@ -1434,7 +1450,7 @@ void model_heard_all(struct model *model)
 
 void model_ack(struct model *model, __u64 sequence, int err)
 {
-	unsigned int i;
+	unsigned int i, told;
 
 	for (i = 0; i < model->held.count; i++)
 		if (model->held.reports[i].sequence == sequence)
@@ -1444,6 +1460,9 @@ void model_ack(struct model *model, __u64 sequence, int err)
 		return;
 	}
 	came_to(model, err, 0);
+	for (told = 0; told <= i; told++)
+		if (model->held.reports[told].sequence == model->held_told)
+			model->held_lost = 0;
 	memmove(model->held.reports, &model->held.reports[i + 1],
 		(model->held.count - i - 1) * sizeof(model->held.reports[0]));
 	model->held.count -= i + 1;
@@ -1553,6 +1572,9 @@ void model_begin(struct model *model, const struct history *history, __u64 now,
 	model->told_sequence = 0;
 	model->lost = 0;
 	model->lost_most = 0;
+	model->owed = 0;
+	model->held_lost = 0;
+	model->held_told = 0;
 	model->evict_least = 0;
 	model->evict_most = 0;
 	model->look = false;

@@ -114,6 +114,9 @@ struct row {
  * @told_sequence: likewise, of requests
  * @lost_most:	so many events may have been lost at most
  * @lost:	so many have been said to be
+ * @owed:	so many of these must be said again, with the next event that is read
+ * @held_lost:	so many were said to be with events that are held ...
+ * @held_told:	... the last of them with that of this number
  * @stat:	counters that are certain
  * @slack:	what may come on top
  * @evict_least: so many entries went when the last put made room
@@ -142,6 +145,9 @@ struct model {
 	__u64 told_sequence;
 	__u64 lost_most;
 	__u64 lost;
+	__u64 owed;
+	__u64 held_lost;
+	__u64 held_told;
 	__u64 stat[HASHBELT_STAT_COUNT];
 	__u64 slack[HASHBELT_STAT_COUNT];
 	unsigned int evict_least;
