@@ -370,7 +370,7 @@ enum hashbelt_counter {
 	HASHBELT_STAT_MISSES,		/* gets that found no entry: all of them */
 	HASHBELT_STAT_PUTS_NEW,		/* puts of a key that was not there */
 	HASHBELT_STAT_PUTS_REPLACED,	/* puts over an entry */
-	HASHBELT_STAT_REFUSED,		/* puts and removes whose condition failed */
+	HASHBELT_STAT_REFUSED,		/* puts whose condition failed */
 	HASHBELT_STAT_TOUCHES,		/* touches, alone or with a get */
 	HASHBELT_STAT_REMOVES,		/* entries removed by name */
 	HASHBELT_STAT_EXPIRED,		/* entries whose deadline was reached */
@@ -398,6 +398,7 @@ enum hashbelt_counter {
 	HASHBELT_STAT_REQUESTS,		/* requests registered */
 	HASHBELT_STAT_COMPLETED,	/* requests completed by a put or by hand */
 	HASHBELT_STAT_TIMED_OUT,	/* requests whose time was over */
+	HASHBELT_STAT_REMOVES_REFUSED,	/* removes whose condition failed */
 	HASHBELT_STAT_COUNT		/* their number; grows with the interface */
 };
 

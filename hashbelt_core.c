@@ -845,7 +845,7 @@ int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	if (!err)
 		hb_count(belt, HASHBELT_STAT_REMOVES);
 	else if (err == -ESTALE)
-		hb_count(belt, HASHBELT_STAT_REFUSED);
+		hb_count(belt, HASHBELT_STAT_REMOVES_REFUSED);
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_remove);

@@ -511,7 +511,8 @@ static void test_remove(void)
 	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT,
 		 "what has expired cannot be removed");
 	is_int(counter(belt, HASHBELT_STAT_REMOVES), 2, "the removes are counted");
-	is_int(counter(belt, HASHBELT_STAT_REFUSED), 1, "and the one that was refused");
+	is_int(counter(belt, HASHBELT_STAT_REMOVES_REFUSED), 1,
+	       "and the one that was refused");
 	close(belt);
 }
 

@@ -628,7 +628,7 @@ static void take_out(struct model *model, const struct asked *asked)
 		came_to(model, asked->err, -ENOENT);
 	} else if (asked->sent.how & HASHBELT_IF_VERSION &&
 		   asked->sent.version != entry->version) {
-		count(model, HASHBELT_STAT_REFUSED);
+		count(model, HASHBELT_STAT_REMOVES_REFUSED);
 		if (came_to(model, asked->err, -ESTALE))
 			same(model, "version", asked->got.version, entry->version);
 	} else if (came_to(model, asked->err, 0)) {
@@ -1503,7 +1503,7 @@ static void check_stat(struct model *model, const __u64 *stat)
 		HASHBELT_STAT_EVENTS_RETURNED, HASHBELT_STAT_ADDS, HASHBELT_STAT_STALE,
 		HASHBELT_STAT_FILLS, HASHBELT_STAT_LOCKS, HASHBELT_STAT_LOCK_WAITS,
 		HASHBELT_STAT_RELEASED, HASHBELT_STAT_REQUESTS, HASHBELT_STAT_COMPLETED,
-		HASHBELT_STAT_TIMED_OUT,
+		HASHBELT_STAT_TIMED_OUT, HASHBELT_STAT_REMOVES_REFUSED,
 	};
 	__u64 width = model_interval(model), open = 0;
 	unsigned int i;
