@@ -327,28 +327,6 @@ static void a_put_that_grows_does_not_evict_what_it_replaces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
 }
 
-static void a_number_that_grows_is_not_evicted_to_make_room_for_itself(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_bytes = 10000,
-	});
-	struct hashbelt_item item = { .ttl_ms = 1000 };
-	struct hashbelt_sum sum = { .by = 1 };
-	unsigned int key;
-
-	KUNIT_ASSERT_EQ(test, 0, hashbelt_add(belt, "n", 1, &item, &sum));
-	for (key = 0; stat_of(belt, HASHBELT_STAT_EVICTED) < 10; key++) {
-		KUNIT_ASSERT_EQ(test, 0, put_ttl(belt, key, 1 + key));
-		hashbelt_touch(belt, "n", 1, &(struct hashbelt_item){ .ttl_ms = 2000 });
-	}
-	/* Now it is the nearest, and needs more room. */
-	item.ttl_ms = 1;
-	KUNIT_ASSERT_EQ(test, 0, hashbelt_touch(belt, "n", 1, &item));
-	sum.by = 1000000000000000000;
-	KUNIT_EXPECT_EQ(test, 0, hashbelt_add(belt, "n", 1, &item, &sum));
-	KUNIT_EXPECT_EQ(test, sum.value, 1000000000000000001);
-}
-
 /* What is held counts, and nothing but the entry itself could make room. */
 static void what_it_replaces_stays_where_a_put_does_not_fit(struct kunit *test)
 {
@@ -716,7 +694,6 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(a_refresh_keeps_an_entry_from_going_first),
 	KUNIT_CASE(what_cannot_fit_is_refused_and_costs_nobody_his_place),
 	KUNIT_CASE(a_put_that_grows_does_not_evict_what_it_replaces),
-	KUNIT_CASE(a_number_that_grows_is_not_evicted_to_make_room_for_itself),
 	KUNIT_CASE(what_it_replaces_stays_where_a_put_does_not_fit),
 	KUNIT_CASE(what_is_queued_counts_and_the_oldest_event_goes_last),
 	KUNIT_CASE(what_lives_on_makes_no_room_by_expiring),
