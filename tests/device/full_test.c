@@ -250,7 +250,7 @@ static void test_evict_bytes(void)
 	item.value_len = 50 * cost;
 	item.how = HASHBELT_IF_PRESENT;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-	       "one that is nearest its deadline does not go before it grows");
+		 "one that is nearest its deadline does not go before it grows");
 	close(belt);
 }
 

@@ -137,7 +137,7 @@ static void test_limit(struct putter *putter, __u32 len, __u32 policy)
 }
 
 #define OTHERS	100
-#define NOBODYS	(1u << 30)	/* numbers that no putter comes to */
+#define NOBODYS	1000000	/* numbers that no putter comes to */
 
 /* What could be evicted is not the group's: that would not help it. */
 static void test_others(struct putter *putter)
