@@ -64,7 +64,7 @@ static enum status fail_timeout(const struct wait *wait)
 		    wait->request->belt);
 }
 
-/* One key: the value and nothing else, as get does. More: which it is, as dump does. */
+/* Which key it was, and its value, as dump does. */
 static void print_found(const struct wait *wait, const struct key *key,
 			const struct hashbelt_item *item)
 {
@@ -72,8 +72,6 @@ static void print_found(const struct wait *wait, const struct key *key,
 
 	if (wait->request->json) {
 		json_print(entry_json(key, value, item));
-	} else if (wait->count == 1) {
-		fwrite(value->bytes, 1, value->len, stdout);
 	} else {
 		escape_print(stdout, key->bytes, key->len);
 		putchar('\t');

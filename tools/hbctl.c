@@ -270,8 +270,7 @@ const struct command commands[] = {
 	  cmd_incr },
 	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, "read and write", wait_options,
 	  "wait until one of several entries is there",
-	  "Prints the value, or, if there is more than one KEY, KEY<TAB>VALUE, escaped as by\n"
-	  "dump. What is there already is printed at once.\n"
+	  "Prints KEY<TAB>VALUE, escaped as by dump. What is there already is printed at once.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: it timed out, or somebody has completed it.",

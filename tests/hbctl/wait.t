@@ -21,13 +21,12 @@ begin() {
 	at_last holds requests 1 || echo "Bail out! nothing waits"
 }
 
-# ends NAME STATUS OUT ERR - it does, and has printed OUT; without a newline at the end
-# if OUT has none.
+# ends NAME STATUS OUT ERR - it does, and has printed OUT.
 ends() {
 	end "$waiter"
 	cp "$temporary/waited" "$temporary/out"
 	cp "$temporary/waited.err" "$temporary/err"
-	printf '%s' "$3" >"$temporary/wanted"
+	want "$3"
 	result "$1" "$(judge_status "$2"; same; judge_error "$4")"
 }
 
@@ -46,8 +45,8 @@ belt main --ttl 1m --buckets 7
 
 # What is there already
 on put a 1
-value 'what is there is printed at once' 1 on wait a
-value 'and is not waited for' 1 on wait a --timeout 1ms
+is 'what is there is printed at once' 0 "a${tab}1" '' on wait a
+is 'and is not waited for' 0 "a${tab}1" '' on wait a --timeout 1ms
 is 'of several' 0 "a${tab}1" '' on wait x a y
 on put b 2
 is 'one alone is printed' 0 "b${tab}2" '' on wait x b a
@@ -57,57 +56,55 @@ json 'JSON of several' 0 \
 	'{"key":"b","version":N,"flags":0,"ttl_ms":60000,"value_len":1,"value":"2"}' \
 	'' on wait b x --json
 on put empty ''
-value 'a value of no bytes' '' on wait empty
+is 'a value of no bytes' 0 "empty${tab}" '' on wait empty
 on put "$(printf 'x\ty')" "$(printf '1\n2')"
-value 'a value as it is' "$(printf '1\n2')" on wait -e 'x\ty'
-is 'of several, escaped' 0 "x\\ty${tab}1\\n2" '' on wait z "$(printf 'x\ty')"
+is 'both are escaped' 0 "x\\ty${tab}1\\n2" '' on wait -e 'x\ty'
+is 'of several as well' 0 "x\\ty${tab}1\\n2" '' on wait z "$(printf 'x\ty')"
 head -c 1000000 /dev/urandom >"$temporary/random"
 on put big - <"$temporary/random"
+on dump --values | sed -n '/^big/p' | cut -f 1,2 >"$temporary/wanted"
 run on wait big
-file 'a large value' "$temporary/random"
+result 'a large value' "$(judge_status 0; judge_error ''
+	cmp "$temporary/wanted" "$temporary/out" 2>&1)"
 result 'nothing is left of it' "$(holds requests 0 || on info --json)"
 on clear
 
 # What is put
 begin a
 on put a 1
-ends 'a put ends it' 0 1 ''
+ends 'a put ends it' 0 "a${tab}1" ''
 begin b
 on put c 1
 goes_on 'a put of another key does not'
 on put b 2
-ends 'a put of its own does' 0 2 ''
+ends 'a put of its own does' 0 "b${tab}2" ''
 on clear
 begin a b c
 on put b 'the second'
-ends 'any one of several' 0 "b${tab}the second
-" ''
+ends 'any one of several' 0 "b${tab}the second" ''
 on clear
 begin 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
 on put 16 last
-ends 'the last one of sixteen' 0 "16${tab}last
-" ''
+ends 'the last one of sixteen' 0 "16${tab}last" ''
 begin a --json
 on put a 5 --flags 3
 at_last is_gone "$waiter"
 normalize "$temporary/waited"
 ends 'JSON of what was put' 0 \
-	'{"key":"a","version":N,"flags":3,"ttl_ms":60000,"value_len":1,"value":"5"}
-' ''
+	'{"key":"a","version":N,"flags":3,"ttl_ms":60000,"value_len":1,"value":"5"}' ''
 begin count
 on incr count >/dev/null
-ends 'an addition is a put' 0 1 ''
+ends 'an addition is a put' 0 "count${tab}1" ''
 begin -e '\xff'
 on put "$(printf '\377')" 1
-ends 'an escaped key' 0 1 ''
+ends 'an escaped key' 0 "$(printf '\377')${tab}1" ''
 begin loaded
 printf 'loaded\tyes\n' | on load >/dev/null 2>&1
-ends 'a load puts' 0 yes ''
+ends 'a load puts' 0 "loaded${tab}yes" ''
 on clear
 begin a a
 on put a 1
-ends 'the same key twice' 0 "a${tab}1
-" ''
+ends 'the same key twice' 0 "a${tab}1" ''
 on rm a
 begin a
 kill -STOP "$waiter"
@@ -117,7 +114,7 @@ kill -CONT "$waiter"
 at_last holds requests 1
 goes_on 'what is gone again is waited for again'
 on put a 2
-ends 'until it stays' 0 2 ''
+ends 'until it stays' 0 "a${tab}2" ''
 on clear
 begin a
 before=$(on stat | sed -n 's/^requests: //p')
@@ -126,7 +123,7 @@ at_last counts requests $((before + 1))
 at_last holds requests 1
 goes_on 'a clear does not end it'
 on put a 3
-ends 'a put after it does' 0 3 ''
+ends 'a put after it does' 0 "a${tab}3" ''
 on clear
 
 # How long
@@ -134,13 +131,13 @@ begin a
 on advance 30d
 goes_on 'it does not time out'
 on put a 1
-ends 'it waits until there is something' 0 1 ''
+ends 'it waits until there is something' 0 "a${tab}1" ''
 on clear
 begin a --timeout never
 on advance 30d
 goes_on 'nor with --timeout never'
 on put a 1
-ends 'but until there is something' 0 1 ''
+ends 'but until there is something' 0 "a${tab}1" ''
 on clear
 begin a --timeout 1h
 on advance 59m
@@ -175,7 +172,7 @@ begin a
 is 'complete another' 1 0 "nobody waits for 'b' in belt 'main'" on complete b
 goes_on 'it is not for that'
 on put a 1
-ends 'but for its own' 0 1 ''
+ends 'but for its own' 0 "a${tab}1" ''
 on clear
 
 # What else
@@ -194,7 +191,7 @@ ends 'the belt is destroyed' 3 '' "belt 'gone' was destroyed: *"
 belt full --max-entries 1
 on put a 1
 is 'no room to wait' 4 '' "belt 'full' is full: *" on wait b
-value 'what is there needs none' 1 on wait a
+is 'what is there needs none' 0 "a${tab}1" '' on wait a
 belt evicts --max-entries 1 --when-full evict
 begin a
 on put b 1
@@ -203,7 +200,7 @@ chmod 666 /dev/hashbelt
 hbctl create shown --mode 0644
 hbctl -b shown put a 1
 hbctl create hidden --mode 0600
-value 'nobody: who may read sees what is there' 1 nobody -b shown wait a
+is 'nobody: who may read sees what is there' 0 "a${tab}1" '' nobody -b shown wait a
 is 'nobody: but does not wait' 3 '' "no right to read and write belt 'shown': *" \
 	nobody -b shown wait b
 is 'nobody: but not complete' 3 '' "no right to write belt 'shown': *" \
@@ -244,7 +241,7 @@ result 'stat --prometheus: what waits' "$(
 	grep -qx 'hashbelt_waiting_requests{belt="counted"} 1' "$temporary/out" ||
 		cat "$temporary/out")"
 on put f 1
-ends 'it has waited' 0 1 ''
+ends 'it has waited' 0 "f${tab}1" ''
 
 # Many
 belt many
@@ -271,9 +268,8 @@ done
 wait
 for round in $(seq 60); do
 	cat "$temporary/race.$round"
-	echo
 done >"$temporary/out"
-seq 60 >"$temporary/wanted"
+seq 60 | sed "s/.*/race.&${tab}&/" >"$temporary/wanted"
 result 'no put is missed' "$(same)"
 result 'nothing is left of all that' "$(holds requests 0 || on info --json)"
 finish
