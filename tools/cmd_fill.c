@@ -28,8 +28,8 @@
  * @fill:	what is asked for, and then what came of it
  * @value:	the value that was there
  * @has_value:	there was one
- * @ahead_share: percents of the belt's time-to-live, in place of @fill.ahead_ms; 0 if
- *		they were not given
+ * @ahead_share: percents of the life of what is filled in, in place of @fill.ahead_ms;
+ *		0 if they were not given
  * @ttl_ms:	the time-to-live of what a command fills in
  */
 struct filling {
@@ -54,6 +54,10 @@ static enum status take_ahead(struct filling *filling)
 	share = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || strcmp(end, "%") || !share || share > 100)
 		return fail_usage(filling->request, "--ahead: '%s' is not from 1%% to 100%%",
+				  text);
+	if (filling->ttl_ms == HASHBELT_TTL_NEVER)
+		return fail_usage(filling->request,
+				  "--ahead: there is no %s of a life without an end: give a duration, or another --ttl",
 				  text);
 	filling->ahead_share = share;
 	return STATUS_DONE;
@@ -92,18 +96,32 @@ static enum status fail_fill(const struct filling *filling, int err)
 		    filling->request->belt);
 }
 
+/* How far ahead a share is: of the life that is given to what is filled in. */
+static int set_ahead(struct filling *filling)
+{
+	__u64 life = filling->ttl_ms;
+	struct hashbelt_info info;
+	int err;
+
+	if (life == HASHBELT_TTL_BELT) {
+		err = hashbelt_info(filling->request->fd, &info);
+		if (err)
+			return err;
+		life = info.ttl_ms;
+	}
+	filling->fill.ahead_ms = life * filling->ahead_share / 100;
+	return 0;
+}
+
 /* Asks for the value or the right to fill it, until there is an answer. */
 static enum status ask(struct filling *filling)
 {
 	const struct key *key = filling->key;
-	struct hashbelt_info info;
 	struct hashbelt_fill fill;
 	int err = 0;
 
-	if (filling->ahead_share) {
-		err = hashbelt_info(filling->request->fd, &info);
-		filling->fill.ahead_ms = info.ttl_ms * filling->ahead_share / 100;
-	}
+	if (filling->ahead_share)
+		err = set_ahead(filling);
 	if (err)
 		return fail_fill(filling, err);
 	fill = filling->fill;

@@ -233,7 +233,7 @@ const struct command commands[] = {
 	  "others wait. If it fails the right is given up; get ends with its status.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
-	  "P% is a share of the belt's time-to-live.\n"
+	  "P% is a share of the life of what is filled in: of --ttl, or of the belt's.\n"
 	  "Exit status 1: there is no such entry; with --fill: it is yours to fill;\n"
 	  "5: somebody else is filling it.",
 	  cmd_get },

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 78
+plan 85
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -229,6 +229,22 @@ run on get k --fill --stale -- false
 printf new >"$temporary/wanted"
 result 'it fails, and the old value will do' "$(judge_status 0; same
 	judge_error "'false' ended with status 1")"
+
+# Ahead by a share of the life that is given to what is filled in
+belt shares --ttl 5m
+value 'a life of its own' 1 on get k --fill --ttl 1m --ahead 25% -- printf 1
+value 'its share is its own as well' 1 on get k --fill --ttl 1m --ahead 25% -- printf 2
+on advance 44s
+value 'to the last moment' 1 on get k --fill --ttl 1m --ahead 25% -- printf 2
+on advance 2s
+value 'and then it is put anew' 2 on get k --fill --ttl 1m --ahead 25% -- printf 2
+value 'which gives it all of its life' 2 \
+	on get k --fill --ttl 1m --ahead 25% -- printf 3
+on put l 1
+on advance 224s
+value 'a share of the belt'\''s' 1 on get l --fill --ahead 25% -- printf 2
+on advance 2s
+value 'less is left' 2 on get l --fill --ahead 25% -- printf 2
 
 # Belts that keep what is there
 belt keeps --policy standard --ttl 100s --buckets 11

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 347
+plan 348
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance help completion version"
@@ -240,6 +240,9 @@ is 'get --fill: ahead of what' 2 '' "get: --ahead: '%' is not from 1% to 100% *"
 	hbctl get k --fill --ahead %
 is 'get --fill: ahead, half a percent' 2 '' "get: --ahead: '0.5%' is not from *" \
 	hbctl get k --fill --ahead 0.5%
+is 'get --fill: ahead by a share of what does not end' 2 '' \
+	"get: --ahead: there is no 25% of a life without an end: *" \
+	hbctl get k --fill --ttl never --ahead 25% -- true
 is 'get --fill: ahead by time' 3 '' 'there is no device *' \
 	hbctl -D "$no" get k --fill --ahead 10s
 is 'get --fill: options of the command' 3 '' 'there is no device *' \
