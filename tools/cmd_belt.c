@@ -228,18 +228,6 @@ enum status cmd_belts(struct request *request)
 	return status;
 }
 
-/* An element for each bucket, and one for what expires later or never. */
-static int read_buckets(int fd, const struct hashbelt_info *info, struct buckets *buckets)
-{
-	buckets->count = info->buckets + 1;
-	if (buckets->count > HASHBELT_BUCKETS_MAX)
-		buckets->count = HASHBELT_BUCKETS_MAX;
-	buckets->counts = calloc(buckets->count, sizeof(*buckets->counts));
-	if (!buckets->counts)
-		return -ENOMEM;
-	return hashbelt_buckets(fd, buckets->counts, buckets->count);
-}
-
 /**
  * cmd_info() - hbctl info
  * @request:	the request
@@ -259,14 +247,14 @@ enum status cmd_info(struct request *request)
 		return status;
 	err = hashbelt_info(request->fd, &info);
 	if (!err)
-		err = read_buckets(request->fd, &info, &buckets);
+		err = buckets_read(&buckets, request->fd, &info);
 	if (err)
 		status = fail_belt(request, err);
 	else if (request->json)
 		info_print_json(&info, &buckets);
 	else
 		info_print(&info, &buckets);
-	free(buckets.counts);
+	buckets_free(&buckets);
 	return status;
 }
 

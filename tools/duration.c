@@ -152,6 +152,18 @@ const char *duration_format(char *text, __u64 ms)
 }
 
 /**
+ * duration_format_ns() - the same, of nanoseconds
+ * @text:	where, DURATION_SIZE bytes
+ * @ns:		nanoseconds; a millisecond that has begun counts
+ *
+ * Return: @text.
+ */
+const char *duration_format_ns(char *text, __u64 ns)
+{
+	return duration_format(text, (ns + 999999) / 1000000);
+}
+
+/**
  * size_parse() - read a size
  * @text:	a number of bytes, or of powers of 1024 with one of k, M, G, T, P, E
  *		behind it, small or large: 4096, 64k, 10M, 2G

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bar.h"
 #include "command.h"
 #include "duration.h"
 #include "encoding.h"
@@ -17,15 +16,6 @@
 
 /* Space for what stands behind a field's name. */
 #define LINE_SIZE	160
-
-/* Rows of the drawn belt: buckets are joined until there are no more than this. */
-#define ROWS		20
-
-/* Nanoseconds as the milliseconds that they are part of. */
-static const char *ns_text(char *text, __u64 ns)
-{
-	return duration_format(text, (ns + 999999) / 1000000);
-}
 
 static void print_field(const char *name, const char *value)
 {
@@ -61,7 +51,7 @@ static void print_worker(const struct hashbelt_info *info)
 		print_field("worker", "looks now");
 		return;
 	}
-	ns_text(text, info->wake_ns - info->now_ns);
+	duration_format_ns(text, info->wake_ns - info->now_ns);
 	snprintf(line, sizeof(line), "looks in %s of belt time", text);
 	print_field("worker", line);
 }
@@ -166,34 +156,6 @@ static void print_queue(const struct hashbelt_info *info)
 	print_field("max events", info->max_events == ~0ULL ? "none" : line);
 }
 
-/* Time left, in intervals from now. */
-static const char *time_text(char *text, const struct hashbelt_info *info,
-			     __u64 intervals)
-{
-	return ns_text(text, intervals * info->interval_ns);
-}
-
-/* Draws the belt: what expires next is at the top. */
-static void print_buckets(const struct hashbelt_info *info, const struct buckets *buckets)
-{
-	unsigned int last = buckets->count - 1, joined, from, i;
-	char begin[DURATION_SIZE], end[DURATION_SIZE];
-	struct bar bars[ROWS] = { 0 };
-	size_t rows = 0;
-
-	joined = (last + ROWS - 2) / (ROWS - 1);
-	for (from = 0; from < last; from += joined, rows++) {
-		for (i = from; i < from + joined && i < last; i++)
-			bars[rows].count += buckets->counts[i];
-		snprintf(bars[rows].label, LABEL_SIZE, "%s to %s",
-			 time_text(begin, info, from), time_text(end, info, i));
-	}
-	snprintf(bars[rows].label, LABEL_SIZE, "%s or more", time_text(begin, info, last));
-	bars[rows++].count = buckets->counts[last];
-	puts("entries by the time that they have left:");
-	bars_print(bars, rows);
-}
-
 /**
  * info_print() - describe a belt to people
  * @info:	the belt
@@ -211,20 +173,20 @@ void info_print(const struct hashbelt_info *info, const struct buckets *buckets)
 	print_memory(info);
 	print_field("ttl", duration_format(text, info->ttl_ms));
 	print_field("grace", info->grace_ms ? duration_format(text, info->grace_ms) : "none");
-	print_field("interval", ns_text(text, info->interval_ns));
+	print_field("interval", duration_format_ns(text, info->interval_ns));
 	print_number("buckets", info->buckets);
 	print_number("levels", info->levels);
 	print_policy(info);
 	print_limits(info);
 	print_handler(info);
 	print_queue(info);
-	print_field("belt time", ns_text(text, info->now_ns));
+	print_field("belt time", duration_format_ns(text, info->now_ns));
 	print_field("clock", info->state & HASHBELT_HALTED ? "halted" : "running");
 	print_worker(info);
 	print_index(info);
 	print_rights(info);
-	if (buckets && info->entries)
-		print_buckets(info, buckets);
+	if (buckets)
+		buckets_print(buckets, info);
 }
 
 static void json_add_access(struct json_object *object, __u32 access)

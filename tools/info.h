@@ -5,17 +5,8 @@
 
 #include <stddef.h>
 
+#include "buckets.h"
 #include "client.h"
-
-/**
- * struct buckets - the entries of a belt by the time that they have left
- * @counts:	as from hashbelt_buckets(); NULL where nobody asked
- * @count:	their number
- */
-struct buckets {
-	__u64 *counts;
-	unsigned int count;
-};
 
 void info_print(const struct hashbelt_info *info, const struct buckets *buckets);
 void info_print_json(const struct hashbelt_info *info, const struct buckets *buckets);

@@ -89,6 +89,13 @@ static const struct format_case {
 	{ 7 * DAY, "7d" },
 	{ DAY + 2 * 3600000 + 3 * 60000 + 4005, "1d2h3m4.005s" },
 	{ HASHBELT_TTL_MAX_MS, "50903d7h35m11.104s" },
+}, ns_cases[] = {
+	{ 0, "0s" },
+	{ 1, "1ms" },
+	{ 1000000, "1ms" },
+	{ 1000001, "2ms" },
+	{ 1500000000, "1.5s" },
+	{ 60000 * 1000000ULL, "1m" },
 }, size_cases[] = {
 	{ 0, "0 B" },
 	{ 1023, "1023 B" },
@@ -211,11 +218,14 @@ int main(void)
 	size_t i;
 
 	printf("1..%zu\n", ARRAY_SIZE(parse_cases) + ARRAY_SIZE(duration_cases) +
-			   ARRAY_SIZE(size_cases) + ARRAY_SIZE(size_parse_cases) + 1);
+			   ARRAY_SIZE(ns_cases) + ARRAY_SIZE(size_cases) +
+			   ARRAY_SIZE(size_parse_cases) + 1);
 	for (i = 0; i < ARRAY_SIZE(parse_cases); i++)
 		test_parse(&parse_cases[i]);
 	for (i = 0; i < ARRAY_SIZE(duration_cases); i++)
 		test_format(&duration_cases[i], "duration", duration_format);
+	for (i = 0; i < ARRAY_SIZE(ns_cases); i++)
+		test_format(&ns_cases[i], "duration of ns", duration_format_ns);
 	for (i = 0; i < ARRAY_SIZE(size_cases); i++)
 		test_format(&size_cases[i], "size", size_format);
 	for (i = 0; i < ARRAY_SIZE(size_parse_cases); i++)
