@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The command stat: counters, for people, programs and Prometheus. */
+/* The command stat: what there is to count, for people, programs and Prometheus. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static const struct counter {
 	[HASHBELT_STAT_TIMED_OUT] = { "timed_out", "Requests whose time was over" },
 };
 
-/* What is not a counter. @unlimited is the number that means there is no limit. */
+/* What goes up and down. @unlimited is the number that means there is no limit. */
 static const struct gauge {
 	const char *name;
 	const char *help;
@@ -171,6 +171,16 @@ static void print_lags(const __u64 *lags)
 	bars_print(bars + first, last - first);
 }
 
+static void print_gauge(const struct gauge *gauge, const struct hashbelt_info *info)
+{
+	__u64 value = gauge_value(gauge, info);
+
+	if (value == gauge->unlimited)
+		printf("%s: none\n", gauge->name);
+	else
+		printf("%s: %llu\n", gauge->name, value);
+}
+
 static void print_text(const struct statistics *statistics)
 {
 	char text[32];
@@ -180,21 +190,26 @@ static void print_text(const struct statistics *statistics)
 		printf("%s: %llu\n", counter_name(text, sizeof(text), i),
 		       statistics->counters[i]);
 	printf("misses_cold: %llu\n", cold_misses(statistics));
+	for (i = 0; i < ARRAY_SIZE(gauges); i++)
+		print_gauge(&gauges[i], &statistics->info);
 	print_lags(statistics->lags);
 }
 
 static void print_json(const struct statistics *statistics)
 {
+	const struct hashbelt_info *info = &statistics->info;
 	struct json_object *object = json_begin();
-	const char *name = statistics->info.name;
 	char text[32];
 	unsigned int i;
 
-	json_add_bytes(object, "name", name, strnlen(name, HASHBELT_NAME_SIZE));
+	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
 	for (i = 0; i < statistics->count; i++)
 		json_add_number(object, counter_name(text, sizeof(text), i),
 				statistics->counters[i]);
 	json_add_number(object, "misses_cold", cold_misses(statistics));
+	for (i = 0; i < ARRAY_SIZE(gauges); i++)
+		json_add_unless(object, gauges[i].name, gauge_value(&gauges[i], info),
+				gauges[i].unlimited);
 	json_add_numbers(object, "lags", statistics->lags, HASHBELT_LAGS);
 	json_print(object);
 }

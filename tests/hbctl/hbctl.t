@@ -368,9 +368,23 @@ requests: 0
 completed: 0
 timed_out: 0
 misses_cold: 1'
-like 'stat' 0 "$counters*" '' on stat
-counters=$(echo "$counters" | sed 's/\(.*\): \(.*\)/"\1":\2/' | tr '\n' ',')
-like 'stat, JSON' 0 "{\"name\":\"stat\",${counters%,},\"lags\":[[]*]}" '' on stat --json
+gauges='entries: 0
+bytes: [1-9]*
+used_entries: 0
+max_entries: none
+used_bytes: [0-9]*
+max_bytes: none
+queued_events: 0
+queued_bytes: 0
+max_events: 1048576
+in_flight_events: 0
+held_locks: 0
+waiting_requests: 0'
+like 'stat' 0 "$counters
+$gauges*" '' on stat
+fields=$(printf '%s\n' "$counters" "$gauges" |
+	sed 's/none$/null/; s/\(.*\): \(.*\)/"\1":\2/' | tr '\n' ',')
+like 'stat, JSON' 0 "{\"name\":\"stat\",${fields}\"lags\":[[]*]}" '' on stat --json
 
 # create, with all that can be set; info, belts
 belt set --ttl 90s --buckets 10 --policy standard --mode 0640

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 113
+plan 116
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -273,7 +273,7 @@ misses_expired: 1
 misses_cold: 1*' '' on stat
 on advance 48s
 like 'stat: lags' 0 '*
-misses_cold: 1
+waiting_requests: 0
 lag of expired entries:
    below 16.384s  1  ####*
    below 32.768s  0
@@ -281,6 +281,26 @@ lag of expired entries:
 like 'stat: lags, JSON' 0 \
 	'{"name":"late",*"lags":\[0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,1,0,0,0,0,0,0,0\]}' '' \
 	on stat --json
+belt used --max-entries 7 --max-bytes 1M --max-events none --on-expire notify
+on put a 1
+on put b 2 --ttl 1s
+on advance 1h
+on put c 3
+like 'stat: what there is' 0 '*
+entries: 1
+bytes: [1-9]*
+used_entries: 3
+max_entries: 7
+used_bytes: [1-9]*
+max_bytes: 1048576
+queued_events: 2
+queued_bytes: [1-9]*
+max_events: none
+in_flight_events: 0
+held_locks: 0
+waiting_requests: 0*' '' on stat
+like 'stat: what there is, JSON' 0 '*,"entries":1,"bytes":[1-9]*,"used_entries":3,"max_entries":7,"used_bytes":[1-9]*,"max_bytes":1048576,"queued_events":2,"queued_bytes":[1-9]*,"max_events":null,"in_flight_events":0,"held_locks":0,"waiting_requests":0,*' \
+	'' on stat --json
 valid 'stat --all --json' hbctl stat --all --json
 valid 'info --json' hbctl info late --json
 valid 'belts --json' hbctl belts --json
@@ -312,6 +332,7 @@ result 'stat --prometheus --all' "$(judge_prometheus)"
 sample 'prometheus: a counter' 'hashbelt_misses_expired_total{belt="late"} 1'
 sample 'prometheus: its type' '# TYPE hashbelt_misses_expired_total counter'
 sample 'prometheus: a gauge' 'hashbelt_max_entries{belt="full"} 2'
+sample 'prometheus: a gauge that stat has as well' 'hashbelt_queued_events{belt="used"} 2'
 sample 'prometheus: no limit' 'hashbelt_max_entries{belt="late"} +Inf'
 sample 'prometheus: a lag' \
 	'hashbelt_expired_lag_entries_total{belt="late",le_ms="8192"} 0'
