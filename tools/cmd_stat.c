@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bar.h"
+#include "buckets.h"
 #include "command.h"
 #include "duration.h"
 #include "encoding.h"
@@ -16,18 +17,23 @@
 
 #define NO_LIMIT	~0ULL
 
+/* Samples of a belt's buckets: they are joined until there are no more than this. */
+#define BUCKET_SAMPLES	100
+
 /**
  * struct statistics - what there is to count of a belt
  * @info:	the belt
  * @counters:	by enum hashbelt_counter
  * @count:	how many of them the kernel knows
  * @lags:	as from hashbelt_lags()
+ * @buckets:	as from buckets_read()
  */
 struct statistics {
 	struct hashbelt_info info;
 	__u64 counters[COUNTERS_MAX];
 	unsigned int count;
 	__u64 lags[HASHBELT_LAGS];
+	struct buckets buckets;
 };
 
 static const struct counter {
@@ -135,7 +141,7 @@ static __u64 cold_misses(const struct statistics *statistics)
 	return all > warm ? all - warm : 0;
 }
 
-/* Of the belt that the descriptor is bound to. */
+/* Of the belt that the descriptor is bound to; the buckets are the caller's to free. */
 static int read_statistics(int fd, struct statistics *statistics)
 {
 	unsigned int lags = HASHBELT_LAGS;
@@ -145,7 +151,9 @@ static int read_statistics(int fd, struct statistics *statistics)
 	err = hashbelt_info(fd, &statistics->info);
 	if (!err)
 		err = hashbelt_stat(fd, statistics->counters, &statistics->count);
-	return err ? err : hashbelt_lags(fd, statistics->lags, &lags);
+	if (!err)
+		err = hashbelt_lags(fd, statistics->lags, &lags);
+	return err ? err : buckets_read(&statistics->buckets, fd, &statistics->info);
 }
 
 /* The lags that there were, and those in between. */
@@ -192,6 +200,7 @@ static void print_text(const struct statistics *statistics)
 	printf("misses_cold: %llu\n", cold_misses(statistics));
 	for (i = 0; i < ARRAY_SIZE(gauges); i++)
 		print_gauge(&gauges[i], &statistics->info);
+	buckets_print(&statistics->buckets, &statistics->info);
 	print_lags(statistics->lags);
 }
 
@@ -211,6 +220,8 @@ static void print_json(const struct statistics *statistics)
 		json_add_unless(object, gauges[i].name, gauge_value(&gauges[i], info),
 				gauges[i].unlimited);
 	json_add_numbers(object, "lags", statistics->lags, HASHBELT_LAGS);
+	json_add_numbers(object, "bucket_entries", statistics->buckets.counts,
+			 statistics->buckets.count);
 	json_print(object);
 }
 
@@ -294,6 +305,25 @@ static void print_gauge_family(const struct statistics *statistics, size_t count
 	}
 }
 
+static void print_bucket_family(const struct statistics *statistics, size_t count)
+{
+	static const char family[] = "hashbelt_bucket_entries";
+	unsigned int samples, joined, last, sample;
+	__u64 sums[BUCKET_SAMPLES];
+	size_t i;
+
+	begin_family(family, "Entries by the intervals that they have left", "gauge");
+	for (i = 0; i < count; i++) {
+		last = statistics[i].buckets.count - 1;
+		samples = buckets_join(&statistics[i].buckets, sums, BUCKET_SAMPLES, &joined);
+		for (sample = 0; sample < samples; sample++) {
+			begin_sample(family, &statistics[i].info);
+			printf(",bucket=\"%u\"} %llu\n",
+			       sample < samples - 1 ? sample * joined : last, sums[sample]);
+		}
+	}
+}
+
 /*
  * A histogram, but not of that type: that would need the sum of all lags, which
  * nobody knows.
@@ -329,6 +359,7 @@ static void print_prometheus(const struct statistics *statistics, size_t count)
 		print_counter_family(statistics, count, i);
 	for (i = 0; i < ARRAY_SIZE(gauges); i++)
 		print_gauge_family(statistics, count, &gauges[i]);
+	print_bucket_family(statistics, count);
 	print_lag_family(statistics, count);
 }
 
@@ -394,6 +425,8 @@ static enum status stat_all(struct request *request)
 		status = read_all(request, infos, belts, statistics, &count);
 	if (!status)
 		print_all(request, statistics, count);
+	while (count)
+		buckets_free(&statistics[--count].buckets);
 	free(statistics);
 	free(infos);
 	return status;
@@ -416,6 +449,7 @@ static enum status stat_one(struct request *request)
 		print_json(&statistics);
 	else
 		print_text(&statistics);
+	buckets_free(&statistics.buckets);
 	return STATUS_DONE;
 }
 

@@ -380,8 +380,9 @@ const struct command commands[] = {
 	{ "stat", "", 0, 0, "read", stat_options,
 	  "print the belt's counters, and what it holds",
 	  "Counters count from when the belt was made. Misses of what neither expired nor was\n"
-	  "evicted not long ago are cold. Behind them stand what the belt holds now, and its\n"
-	  "limits. The lag is the time from an entry's deadline until it was handed over.",
+	  "evicted not long ago are cold. Behind them stand what the belt holds now, its limits,\n"
+	  "and how many entries have how much time left. The lag is the time from an entry's\n"
+	  "deadline until it was handed over.",
 	  cmd_stat },
 	{ "top", "", 0, 0, "read", top_options,
 	  "watch all belts that you may read",

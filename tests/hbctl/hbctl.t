@@ -384,7 +384,7 @@ like 'stat' 0 "$counters
 $gauges*" '' on stat
 fields=$(printf '%s\n' "$counters" "$gauges" |
 	sed 's/none$/null/; s/\(.*\): \(.*\)/"\1":\2/' | tr '\n' ',')
-like 'stat, JSON' 0 "{\"name\":\"stat\",${fields}\"lags\":[[]*]}" '' on stat --json
+like 'stat, JSON' 0 "{\"name\":\"stat\",${fields}\"lags\":[[]*],\"bucket_entries\":[[]0,0,0,0]}" '' on stat --json
 
 # create, with all that can be set; info, belts
 belt set --ttl 90s --buckets 10 --policy standard --mode 0640

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 116
+plan 123
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -206,10 +206,12 @@ done
 on put never x --ttl never
 like 'info --json has the buckets' 0 '*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
 	on info --json
+like 'stat --json has them too' 0 '*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
+	on stat --json
 
-# drawing NAME WIDTH LOCALE - what info draws is the file wanted.
+# drawing NAME WIDTH LOCALE [COMMAND] - what that draws, info if not, is the file wanted.
 drawing() {
-	COLUMNS=$2 LC_ALL=$3 hbctl info drawn >"$temporary/info"
+	COLUMNS=$2 LC_ALL=$3 on "${4:-info}" >"$temporary/info"
 	sed -n '/^entries by/,$p' "$temporary/info" >"$temporary/out"
 	result "$1" "$(same)"
 }
@@ -228,6 +230,7 @@ entries by the time that they have left:
    1m40s or more  1  ###
 .
 drawing 'info draws' 31 C
+drawing 'stat draws the same' 31 C stat
 cp "$temporary/wanted" "$temporary/drawing"
 sed -i 's/##########/########/; s/  #####$/  ####/; s/  ###$/  ##/' "$temporary/wanted"
 drawing 'info draws, however narrow' 1 POSIX
@@ -254,7 +257,8 @@ END {
 result 'info joins many buckets' "$(cat "$temporary/wrong")"
 on clear
 on info >"$temporary/out"
-result 'info does not draw an empty belt' "$(grep 'entries by' "$temporary/out")"
+on stat >>"$temporary/out"
+result 'nobody draws an empty belt' "$(grep 'entries by' "$temporary/out")"
 
 # stat. The time is moved to where a bucket has just fallen off.
 belt late --ttl 90s --buckets 10
@@ -279,7 +283,7 @@ lag of expired entries:
    below 32.768s  0
   below 1m5.536s  1  ####*' '' on stat
 like 'stat: lags, JSON' 0 \
-	'{"name":"late",*"lags":\[0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,1,0,0,0,0,0,0,0\]}' '' \
+	'{"name":"late",*"lags":\[0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,1,0,0,0,0,0,0,0\],*' '' \
 	on stat --json
 belt used --max-entries 7 --max-bytes 1M --max-events none --on-expire notify
 on put a 1
@@ -327,6 +331,15 @@ sample() {
 hbctl create 'a"b\c'
 hbctl create "$(printf 'x\377')"
 hbctl create 'grün'
+belt spread --ttl 90s --buckets 10
+on put a x --ttl 1s
+on put b x --ttl 11s
+on put c x --ttl never
+on put d x --ttl 2h
+belt fine --ttl 1h --buckets 1000
+for ttl in 1s 1m 2m 30m 59m 1h 2h never; do
+	on put $ttl x --ttl $ttl
+done
 run hbctl stat --all --prometheus
 result 'stat --prometheus --all' "$(judge_prometheus)"
 sample 'prometheus: a counter' 'hashbelt_misses_expired_total{belt="late"} 1'
@@ -334,6 +347,23 @@ sample 'prometheus: its type' '# TYPE hashbelt_misses_expired_total counter'
 sample 'prometheus: a gauge' 'hashbelt_max_entries{belt="full"} 2'
 sample 'prometheus: a gauge that stat has as well' 'hashbelt_queued_events{belt="used"} 2'
 sample 'prometheus: no limit' 'hashbelt_max_entries{belt="late"} +Inf'
+sample 'prometheus: a bucket' 'hashbelt_bucket_entries{belt="spread",bucket="1"} 1'
+sample 'prometheus: an empty one' 'hashbelt_bucket_entries{belt="spread",bucket="2"} 0'
+sample 'prometheus: what expires later' \
+	'hashbelt_bucket_entries{belt="spread",bucket="10"} 2'
+sample 'prometheus: later than many buckets' \
+	'hashbelt_bucket_entries{belt="fine",bucket="1000"} 2'
+sed -n 's/^hashbelt_bucket_entries{belt="fine",bucket="\([0-9]*\)"}/\1/p' \
+	"$temporary/out" | awk '
+	NR > 2 && $1 < 1000 && $1 - last != step { print "from " last " to " $1 }
+	{ step = $1 - last; last = $1; sum += $2 }
+	END {
+		if (NR > 100 || NR < 50)
+			print NR " samples"
+		if (sum != 8)
+			print sum " entries, of 8"
+	}' >"$temporary/wrong"
+result 'prometheus: many buckets are joined' "$(cat "$temporary/wrong")"
 sample 'prometheus: a lag' \
 	'hashbelt_expired_lag_entries_total{belt="late",le_ms="8192"} 0'
 sample 'prometheus: lags add up' \
