@@ -293,7 +293,8 @@ const struct command commands[] = {
 	  LOCK_HELP "\n"
 	  "lock makes that belt if it is not there.\n"
 	  DURATION_HELP "\n"
-	  "Exit status 1: another has it, or it still had when the time to wait was over.",
+	  "Exit status 1: another has it, or it still had when the time to wait was over; with\n"
+	  "a COMMAND, the OWNER has it already: a command takes a lock of its own.",
 	  cmd_lock },
 	{ "unlock", "NAME", 1, 1, "write", unlock_options,
 	  "give a lock back",

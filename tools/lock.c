@@ -2,6 +2,7 @@
 /* What all places where locks are have in common: what is said when one says no. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "duration.h"
@@ -31,6 +32,19 @@ __u64 lock_patience(__u64 wait_ms)
 	if (wait_ms > LOCK_PATIENCE_MAX_MS)
 		return LOCK_PATIENCE_MAX_MS;
 	return wait_ms < LOCK_PATIENCE_MIN_MS ? LOCK_PATIENCE_MIN_MS : wait_ms;
+}
+
+/**
+ * lock_is_own() - whether a lock is held by who asks for it
+ * @ask:	what is asked
+ * @held:	the lock
+ *
+ * Return: whether it is.
+ */
+bool lock_is_own(const struct lock_ask *ask, const struct lock_held *held)
+{
+	return held->owner_len == ask->owner.len &&
+	       !memcmp(held->owner, ask->owner.bytes, held->owner_len);
 }
 
 /* Who is in the way, as far as that can be told: it may be over by now. */
@@ -76,6 +90,18 @@ static enum status fail_owner(struct lock_place *place, const struct lock_ask *a
 	return STATUS_NO;
 }
 
+/* The owner has it, and a command would have to share it with him. */
+static enum status fail_own(const struct lock_ask *ask, const char *name)
+{
+	char *owner = key_text(&ask->owner);
+
+	fail(STATUS_NO,
+	     "lock '%s' is held by '%s' already, and a command takes one of its own: 'hbctl unlock' it first, or run the command without 'hbctl lock'",
+	     name, owner);
+	free(owner);
+	return STATUS_NO;
+}
+
 /**
  * fail_lock() - say why an operation on a lock was not done
  * @place:	where the lock is
@@ -93,6 +119,9 @@ enum status fail_lock(struct lock_place *place, const struct lock_ask *ask, int 
 	case -EBUSY:
 	case -ETIMEDOUT:
 		status = fail_held(place, ask, err, name);
+		break;
+	case -EALREADY:
+		status = fail_own(ask, name);
 		break;
 	case -ENOENT:
 		fail(STATUS_NO,

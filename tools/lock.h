@@ -56,14 +56,16 @@ struct lock_place;
 
 /**
  * struct lock_ops - what a place can do
- * @lock:	as HASHBELT_IOC_LOCK. -EINTR: @signals of the place caught one
+ * @lock:	as HASHBELT_IOC_LOCK. -EINTR: @signals of the place caught one. -EALREADY: the
+ *		lock was to be bound, and the owner has it already; it stays as it is
  * @unlock:	as HASHBELT_IOC_UNLOCK
  * @renew:	as HASHBELT_IOC_RENEW
  * @holder:	as HASHBELT_IOC_HOLDER
  * @list:	calls @each for each lock that is held, of an owner or, with NULL, of all
  * @release:	unlocks all that an owner has; with NULL, all whose lease is over
  * @fail:	says what went wrong, with an error that is none of those that all places
- *		share: EBUSY, ETIMEDOUT, EINTR, ENOENT, EACCES. Returns the exit status
+ *		share: EBUSY, EALREADY, ETIMEDOUT, EINTR, ENOENT, EACCES. Returns the exit
+ *		status
  * @reason:	the same as a few words, for a line of somebody else's; until the next
  *		call
  * @close:	frees the place
@@ -127,6 +129,7 @@ enum status lock_store_open(struct request *request, const struct store_spec *sp
 			    struct lock_place **place);
 enum status lock_store_create(struct lock_place *place);
 
+bool lock_is_own(const struct lock_ask *ask, const struct lock_held *held);
 enum status fail_lock(struct lock_place *place, const struct lock_ask *ask, int err);
 int lock_run(struct lock_place *place, const struct lock_ask *ask, char **command);
 

@@ -23,7 +23,43 @@ static __u64 wait_left(__u64 wait_ms, __u64 start)
 	return wait_ms > passed ? wait_ms - passed : 0;
 }
 
-/* Takes the lock, with that lease. */
+static void fill_held(struct lock_held *held, const struct hashbelt_lock *lock)
+{
+	held->ttl_ms = lock->ttl_ms;
+	held->held_ms = lock->held_ms;
+	held->token = lock->token;
+}
+
+static int device_holder(struct lock_place *place, const struct key *name,
+			 struct lock_held *held)
+{
+	struct hashbelt_lock lock;
+	int err;
+
+	held->owner_len = sizeof(held->owner);
+	err = hashbelt_holder(place->request->fd, name->bytes, name->len, held->owner,
+			      &held->owner_len, &lock);
+	if (!err)
+		fill_held(held, &lock);
+	return err;
+}
+
+/*
+ * Whether the owner has the lock already. To the kernel who asks again is the same who
+ * has it, and what he has stays as it is: bound to another or to none.
+ */
+static bool has_already(struct lock_place *place, const struct lock_ask *ask)
+{
+	struct lock_held held;
+
+	return !device_holder(place, &ask->name, &held) && lock_is_own(ask, &held);
+}
+
+/*
+ * Takes the lock, with that lease. One that is to be bound is refused to its owner. He is
+ * looked for before the call; who has got it in between is known by the time for which he
+ * has had it, unless that was within the same tick.
+ */
 static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
 		     struct hashbelt_lock *lock)
 {
@@ -37,6 +73,8 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 			.ttl_ms = ttl_ms,
 			.wait_ms = wait_left(ask->wait_ms, start),
 		};
+		if (ask->bound && has_already(place, ask))
+			return -EALREADY;
 		if (signals)
 			signals_let_in(signals);
 		err = hashbelt_lock(place->request->fd, ask->name.bytes, ask->name.len,
@@ -45,14 +83,7 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 			signals_keep_out(signals);
 	/* One that did not ask us to end, as SIGCONT, may interrupt as well. */
 	} while (err == -EINTR && signals && !signals->caught);
-	return err;
-}
-
-static void fill_held(struct lock_held *held, const struct hashbelt_lock *lock)
-{
-	held->ttl_ms = lock->ttl_ms;
-	held->held_ms = lock->held_ms;
-	held->token = lock->token;
+	return !err && ask->bound && lock->held_ms ? -EALREADY : err;
 }
 
 static int device_lock(struct lock_place *place, const struct lock_ask *ask,
@@ -93,20 +124,6 @@ static int device_renew(struct lock_place *place, const struct lock_ask *ask,
 	err = renew_once(place, ask, ask->ttl_ms ? ask->ttl_ms : LOCK_LEASE_MS, &lock);
 	if (err == -EDOM && !ask->ttl_ms)
 		err = renew_once(place, ask, 0, &lock);
-	if (!err)
-		fill_held(held, &lock);
-	return err;
-}
-
-static int device_holder(struct lock_place *place, const struct key *name,
-			 struct lock_held *held)
-{
-	struct hashbelt_lock lock;
-	int err;
-
-	held->owner_len = sizeof(held->owner);
-	err = hashbelt_holder(place->request->fd, name->bytes, name->len, held->owner,
-			      &held->owner_len, &lock);
 	if (!err)
 		fill_held(held, &lock);
 	return err;

@@ -88,8 +88,8 @@ struct store {
 /*
  * The guard makes grants of one lock wait for each other, from before the token is
  * taken until the row can be seen: tokens grow in the order of the grants. The time is
- * taken behind it. The row of another whose lease is not over is left alone, and then
- * there is no result.
+ * taken behind it. The row of another whose lease is not over is left alone, and if a
+ * lock of his own is wanted ($6) that of the same owner as well; then there is no result.
  */
 static const char lock_sql[] =
 	"WITH guard AS MATERIALIZED (\n"
@@ -107,7 +107,8 @@ static const char lock_sql[] =
 	"THEN greatest(held.lease, excluded.lease) ELSE excluded.lease END,\n"
 	"token = CASE WHEN held.lease > excluded.obtained\n"
 	"THEN held.token ELSE excluded.token END\n"
-	"WHERE held.owner = excluded.owner OR held.lease <= excluded.obtained\n"
+	"WHERE (held.owner = excluded.owner AND NOT $6::boolean)\n"
+	"OR held.lease <= excluded.obtained\n"
 	"RETURNING owner, " MS_LEFT ", " MS_HELD ", token";
 
 static const char unlock_sql[] =
@@ -594,7 +595,8 @@ static int attempt(struct store *store, const struct lock_ask *ask,
 {
 	struct words words;
 	const char * const values[] = {
-		store->spec.type, words.name, words.owner, words.ttl, store->sequence
+		store->spec.type, words.name, words.owner, words.ttl, store->sequence,
+		ask->bound ? "t" : "f"
 	};
 	PGresult *result;
 	int err;
@@ -612,6 +614,21 @@ static int attempt(struct store *store, const struct lock_ask *ask,
 	if (!err && store->interrupted)
 		store_unlock(&store->place, ask);
 	return store->interrupted ? -EINTR : err;
+}
+
+/* Tries to take the lock. If somebody has it, @held tells who: -EBUSY or -EALREADY. */
+static int attempt_or_tell(struct store *store, const struct lock_ask *ask,
+			   struct lock_held *held)
+{
+	int err = attempt(store, ask, held);
+
+	if (err != -EBUSY)
+		return err;
+	*held = (struct lock_held){ 0 };
+	err = store_holder(&store->place, &ask->name, held);
+	if (err && err != -ENOENT)
+		return err;
+	return ask->bound && lock_is_own(ask, held) ? -EALREADY : -EBUSY;
 }
 
 /* Has the server tell us when a lock is given back. */
@@ -694,16 +711,11 @@ static int wait_for(struct store *store, const struct lock_ask *ask, __u64 end,
 		store->place.patience_ms = lock_patience(now < end ? end - now : 0);
 		err = listen_store(store);
 		if (!err)
-			err = attempt(store, ask, held);
+			err = attempt_or_tell(store, ask, held);
 		if (err != -EBUSY)
 			return err;
 		if (clock_ms() >= end)
 			return -ETIMEDOUT;
-		err = store_holder(&store->place, &ask->name, held);
-		if (err == -ENOENT)
-			held->ttl_ms = 0;
-		else if (err)
-			return err;
 		err = pause_until(store, words.name, next_look(held, end));
 	}
 	return err;
@@ -714,7 +726,7 @@ static int store_lock(struct lock_place *place, const struct lock_ask *ask,
 {
 	struct store *store = to_store(place);
 	__u64 end = clock_ms() + ask->wait_ms;
-	int err = attempt(store, ask, held);
+	int err = attempt_or_tell(store, ask, held);
 
 	if (err != -EBUSY || !ask->wait_ms)
 		return err;

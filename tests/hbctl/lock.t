@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 80
+plan 86
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 # shellcheck source=tests/hbctl/locks.sh
@@ -200,6 +200,12 @@ tokens 'a bound lock' 0 \
 	'{"key":"x","owner":"a","token":T,"ttl_ms":60000,"held_ms":0,"bound":true}' '' \
 	hbctl lock x --owner a -- hbctl locks --json
 check_command hbctl 'hbctl locks'
+token=$(hbctl lock x --owner a)
+run hbctl lock x --owner a --ttl 2h -- true
+is 'a lock that is refused to a command stays as it is' 0 \
+	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$token,\"ttl_ms\":60000,\"held_ms\":0,\"bound\":false}" \
+	'' hbctl locks --json
+hbctl unlock x --owner a
 is 'a name with a dash' 0 ran '' hbctl lock -- -x -- echo ran
 # shellcheck disable=SC2016
 later holder hbctl lock x --owner a -- sh -c \

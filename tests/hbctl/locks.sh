@@ -43,7 +43,7 @@ ended() {
 	result "$1" "$(judge_status "$3"; same; judge_error "$5")"
 }
 
-# check_command HBCTL LIST - ten checks of a command that runs under a lock: HBCTL is
+# check_command HBCTL LIST - fifteen checks of a command that runs under a lock: HBCTL is
 # what has verbs, LIST what a shell calls to list the locks.
 check_command() {
 	hbctl=$1
@@ -71,8 +71,16 @@ check_command() {
 	"$hbctl" lock y --owner a >/dev/null
 	is 'without the lock it is not run' 1 '' "lock 'y' is held by 'a', *" \
 		"$hbctl" lock y -- touch "$temporary/run"
+	own="lock 'y' is held by 'a' already, and a command takes one of its own: *"
+	is 'nor where its owner has it already' 1 '' "$own" \
+		"$hbctl" lock y --owner a --ttl 2h -- touch "$temporary/run"
+	is 'for himself he does not wait' 1 '' "$own" \
+		"$hbctl" lock y --owner a --wait forever -- touch "$temporary/run"
+	is 'he has it still' 0 '' '' "$hbctl" unlock y --owner a
+	is 'nor where another command of his has it' 1 '' "$own" "$hbctl" lock y --owner a -- \
+		sh -c "${2%%locks*}lock${2#*locks} y --owner a -- touch '$temporary/run'"
 	result 'indeed not' "$([ ! -e "$temporary/run" ] || echo 'it was')"
-	"$hbctl" unlock y --owner a
+	is 'which gives it back in the end' 0 '' '' "$hbctl" locks
 }
 
 # count_up HOW MANY TIMES COMMAND... - three checks: so many processes at once run, so

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/../hbctl/tap.sh"
 
-plan 48
+plan 53
 # shellcheck source=tests/store/server.sh
 . "$(dirname "$0")/server.sh"
 # shellcheck source=tests/hbctl/locks.sh
