@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 86
+plan 90
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 # shellcheck source=tests/hbctl/locks.sh
@@ -151,6 +151,15 @@ on lock x --owner a >/dev/null
 on lock y --owner a >/dev/null
 is 'a belt that is full' 4 '' "belt 'full' is full: *" on lock z --owner b
 is 'a belt that is full, for who has it' 0 '{"released":2}' '' on release --owner a --json
+belt loose --pinned --max-entries 2
+on lock x --owner a >/dev/null
+is 'a belt that has locks may be unpinned' 0 '' '' \
+	hbctl set loose --pinned no --when-full evict
+is 'it grants no more' 4 '' "belt 'loose' may drop locks: *" on lock y --owner b
+is 'those that are held can be renewed' 0 '' '' on renew x --owner a
+on put 1 1
+on put 2 2
+is 'and may be evicted' 1 '' "$nobody" on unlock x --owner a
 belt short --pinned --ttl 10s
 is 'a lease is no longer than the belt allows, if nothing is said' 0 10000 '' \
 	field ttl_ms on lock x --owner a
