@@ -67,7 +67,7 @@ load: module ## load the module into the running kernel
 unload: ## and take it out again
 	rmmod hashbelt
 
-install: tools ## module (DKMS where present), tools, manual, header
+install: tools ## module (DKMS where present), tools, manual, header, udev rule
 	tools/install_module.sh $(VERSION) $(KVER) "$(DESTDIR)"
 	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) install
 

@@ -3,8 +3,8 @@
 #
 # build.t - what is built for others than this machine: programs of 32 bits, of other
 # processors and the other byte order, of C++ and of older C; and what sparse thinks of
-# the module. That something compiles without a word is the proof. Runs where the
-# sources are.
+# the module; that something compiles without a word is the proof. And what make install
+# puts where. Runs where the sources are.
 # shellcheck disable=SC2317 # what is checked is called by silent
 set -u
 
@@ -74,6 +74,19 @@ module() {
 		W=1 C=2 CF=-D__CHECK_ENDIAN__
 }
 
+# install_tools OPTION... - what make install puts where, in a place of its own.
+install_tools() {
+	rm -rf "$temporary/root"
+	make -s -C "$top/tools" O="$temporary/tools" DESTDIR="$temporary/root" "$@" install &&
+		(cd "$temporary/root" && find . -type f | LC_ALL=C sort)
+}
+
+# What does not look like a line of udev's.
+rules() {
+	word='[A-Z]+(\{[^}]+\})?(==|!=|=|\+=|-=|:=)"[^"]*"'
+	grep -nEv "^#|^\$|^$word(, $word)*\$" "$top/tools/60-hashbelt.rules" || true
+}
+
 # cross PROCESSOR CHECK - clang compiles for all processors. (The other gcc would be at
 # odds with gcc-multilib, which the tests need.)
 cross() {
@@ -83,7 +96,7 @@ cross() {
 "$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev \
 	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
 
-plan 13
+plan 16
 silent "the headers are C99" language gcc c99 c hashbelt.h client.h
 silent "and C11" language gcc c11 c hashbelt.h client.h
 silent "and C17" language gcc c17 c hashbelt.h client.h
@@ -97,4 +110,19 @@ silent "the library builds for arm64" cross aarch64 library
 silent "the layout is the same on s390x, with the other byte order" cross s390x layout
 silent "the library builds for that" cross s390x library
 silent "the module builds for the stock kernel with all warnings on, and sparse's" module
+is "make install puts all in its place" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
+./usr/local/bin/hbctl
+./usr/local/include/hashbelt/client.h
+./usr/local/include/hashbelt/hashbelt.h
+./usr/local/lib/libhashbelt.a
+./usr/local/share/bash-completion/completions/hbctl
+./usr/local/share/man/man1/hbctl.1' '' install_tools
+is "or where it is told to" 0 './opt/bin/hbctl
+./opt/include/hashbelt/client.h
+./opt/include/hashbelt/hashbelt.h
+./opt/lib/libhashbelt.a
+./opt/share/bash-completion/completions/hbctl
+./opt/share/man/man1/hbctl.1
+./rules/60-hashbelt.rules' '' install_tools PREFIX=/opt RULES=/rules
+silent "udev's rule has the form of one" rules
 finish
