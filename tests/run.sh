@@ -187,7 +187,7 @@ suite_stress() {
 
 # Each history is made from a number. These are always the same: new ones are for soaking.
 suite_history() {
-	guest history "--timeout 600" "history 1 1" "history 2 60s" "threads $(date +%s) 10"
+	guest history "--timeout 600" "history 1 1" "history 2 2" "threads $(date +%s) 10"
 }
 
 # use_kernel NAME - the guests that follow run on a kernel of our own.
