@@ -38,11 +38,29 @@ set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
+# Two suites at a time, what fails fastest first. Those that build a kernel or take long begin
+# early; what measures latencies comes when the others are through.
+one_lane='store kunit cost harness models fault debug life'
+other_lane='native build device hbctl examples stress history fuzz kcsan kernels'
+behind=memory
+by_name=soak
 payload=$top/.cache/build/payload
 bits='64 32'	# what tests of the interface are run in
 image=''	# what guests boot, if that is not the stock kernel
 elsewhere=''	# tests of the interface that another guest has
 logs=$top/.cache/build/test
+
+# check_names SUITE... - whether there are such suites.
+check_names() {
+	for suite; do
+		# shellcheck disable=SC2086 # lists of names, split on purpose
+		printf '%s\n' $one_lane $other_lane $behind $by_name | grep -Fqx -e "$suite" || {
+			echo "run.sh: no such suite: $suite; there are:" \
+				$one_lane $other_lane $behind $by_name >&2
+			return 1
+		}
+	done
+}
 
 begin() {
 	echo "# begin $1"
@@ -59,6 +77,14 @@ one() {
 	begin "$name"
 	"$@"
 	end "$name" $?
+}
+
+# bail_out NAME LOG REASON - what others need could not be made.
+bail_out() {
+	begin "$1"
+	sed 's/^/# /' "$2"
+	echo "Bail out! $3"
+	end "$1" 1
 }
 
 # chosen PROGRAM - whether ONLY has its name, in any of its sizes, or is empty.
@@ -159,7 +185,10 @@ suite_hbctl() {
 }
 
 suite_store() {
-	make -s -C "$tests" store >"$logs/store.log" 2>&1
+	make -s -C "$tests" store >"$logs/store.log" 2>&1 || {
+		bail_out store "$logs/store.log" "hbctl for a store was not built"
+		return
+	}
 	for test in lock hold reach example; do
 		PATH=$top/.cache/build/tools:$PATH one "store-$test" "$tests/store/$test.t"
 	done
@@ -197,10 +226,7 @@ use_kernel() {
 		payload=$payload-$1
 		return
 	}
-	begin "kernel-$1"
-	sed 's/^/# /' "$logs/$1.build"
-	echo "Bail out! no kernel $1, or no module for it"
-	end "kernel-$1" 1
+	bail_out "kernel-$1" "$logs/$1.build" "no kernel $1, or no module for it"
 	return 1
 }
 
@@ -306,8 +332,10 @@ matrix() {
 suite_kernels() {
 	(matrix trixie) >"$logs/kernels-trixie.tap" &
 	(matrix sid)
-	wait
-	cat "$logs/kernels-trixie.tap"
+	sid=$?
+	wait $!
+	trixie=$?
+	cat "$logs/kernels-trixie.tap" && [ "$sid $trixie" = "0 0" ]
 }
 
 suite_models() {
@@ -316,6 +344,21 @@ suite_models() {
 	done
 }
 
+# lane SUITE... - one after the other. What a suite said is passed on as a whole, so that
+# lanes do not mix; and in the end, that it has come to its end.
+lane() {
+	for suite; do
+		echo "-- $suite" >&2
+		since=$(date +%s)
+		"suite_$suite" >"$logs/$suite.tap" 2>"$logs/$suite.stderr"
+		echo "# suite $suite $?" >>"$logs/$suite.tap"
+		echo "-- $suite ended after $(($(date +%s) - since)) s" >&2
+		flock "$logs/lock" cat "$logs/$suite.tap"
+	done
+}
+
+check_names "$@" || exit 1
+began=$(date +%s)
 mkdir -p "$logs"
 make -s -C "$tests" payload native >"$logs/build.log" 2>&1 || {
 	cat "$logs/build.log" >&2
@@ -327,25 +370,15 @@ if [ -n "${ACCESS_LOG:-}" ]; then
 else
 	rm -f "$payload/real.log"
 fi
-# lane SUITE... - one after the other. What a suite said is passed on as a whole,
-# so that lanes do not mix.
-lane() {
-	for suite; do
-		echo "-- $suite" >&2
-		since=$(date +%s)
-		"suite_$suite" >"$logs/$suite.tap" 2>"$logs/$suite.stderr"
-		echo "-- $suite ended after $(($(date +%s) - since)) s" >&2
-		flock "$logs/lock" cat "$logs/$suite.tap"
-	done
-}
-
-# Two suites at a time, what fails fastest first. Those that build a kernel or take long begin
-# early; what measures latencies comes when the others are through.
-if [ $# -gt 0 ]; then
-	lane "$@"
-else
-	lane store kunit cost harness models fault debug life &
-	lane native build device hbctl examples stress history fuzz kcsan kernels
-	wait
-	lane memory
-fi | awk -f "$tests/tally.awk"
+# shellcheck disable=SC2086 # lists of names, split on purpose
+{
+	if [ $# -gt 0 ]; then
+		lane "$@"
+	else
+		lane $one_lane &
+		lane $other_lane
+		wait
+		lane $behind
+	fi
+	echo "-- all ended after $(($(date +%s) - began)) s" >&2
+} | awk -v suites="${*:-$one_lane $other_lane $behind}" -f "$tests/tally.awk"

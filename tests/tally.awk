@@ -5,6 +5,10 @@
 # more and "N passed, N failed, N skipped". A program fails as a whole, beside its own
 # tests, if it did not run as many tests as it planned, or none, or ended badly.
 # What a program says behind "# figure:" is printed also if all went well.
+#
+# "# suite NAME STATUS" says that a suite has come to its end. Each of those in the variable
+# suites must have: one whose shell was killed would only count less.
+#
 # Exit status 0 only if nothing failed, and nothing was skipped: these machines have all
 # that is asked for.
 
@@ -22,6 +26,12 @@ function fault(what, said,	i) {
 		complain(held[i])
 	failed++
 	bad++
+}
+
+# What is wrong with a suite, beside what it has said itself.
+function blame(suite, what) {
+	complain("not ok - suite " suite ": " what)
+	failed++
 }
 
 function finish() {
@@ -59,6 +69,15 @@ function finish() {
 	ended = 1
 	status = $4
 	finish()
+	next
+}
+
+/^# suite / {
+	finish()
+	ended_suites[$3] = 1
+	if ($4 != 0 && failed == blamed)
+		blame($3, "ended with status " $4)
+	blamed = failed
 	next
 }
 
@@ -119,6 +138,10 @@ function finish() {
 
 END {
 	finish()
+	n = split(suites, awaited, " ")
+	for (i = 1; i <= n; i++)
+		if (!(awaited[i] in ended_suites))
+			blame(awaited[i], "did not come to its end")
 	if (failed)
 		printf "-- what failed\n%s", complained
 	printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
