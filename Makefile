@@ -9,10 +9,10 @@ O := $(CURDIR)/.cache/build
 
 # A web server's log, plain or gzipped, to count sessions in as one more test.
 ACCESS_LOG ?=
-export VERSION ACCESS_LOG
 
 # How long to soak, seconds.
 SOAK ?= 3600
+export VERSION ACCESS_LOG SOAK
 
 .PHONY: all module tools run shell test test-models test-kernels test-mutants soak check bench load unload install clean help
 
@@ -49,10 +49,7 @@ test-mutants: ## bugs that are planted in a copy, and must be found
 	tests/mutants.sh
 
 soak: ## histories against the model, for SOAK seconds, then random calls for as long
-	$(MAKE) -C tests payload
-	tests/vm/run.sh --timeout $$(($(SOAK) + 300)) $(O)/payload sh ./guest.sh \
-		"history $$(date +%s) $(SOAK)s"
-	FUZZ_SECONDS=$(SOAK) tests/run.sh fuzz
+	tests/run.sh soak
 
 bench: ## what each operation costs, against an ioctl that returns at once
 	$(MAKE) -C tests payload

@@ -26,8 +26,12 @@
 #	kcsan	as debug, on a kernel that sees races on data
 #	kernels	as device, on the kernels of Debian stable and unstable
 #
-# With ONLY="NAME..." in the environment guests run those of their programs alone:
-# "rights_test churn trace.t".
+# And by name only:
+#
+#	soak	histories of a new seed for SOAK seconds, then fuzz for as long
+#
+# With ONLY="NAME..." in the environment guests run those of their programs alone,
+# "rights_test churn trace.t", and of the models those are looked at.
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
@@ -284,6 +288,12 @@ suite_fuzz() (
 	guest fuzz "--timeout $((seconds * 3 + 300)) --memory 2048 --append kmemleak=off" \
 		"fuzz --cover --seconds $seconds"
 )
+
+suite_soak() {
+	FUZZ_SECONDS=${SOAK:-3600}
+	guest soak "--timeout $((FUZZ_SECONDS + 300))" "history $(date +%s) ${FUZZ_SECONDS}s"
+	suite_fuzz
+}
 
 suite_cost() {
 	one cost "$tests/bench/cost.t"
