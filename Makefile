@@ -42,8 +42,8 @@ test: ## all tests, each on a machine of its own
 test-models: ## what races, in docs/races.md, checked by spin and herd7
 	tests/run.sh models
 
-test-kernels: ## every ioctl, on the kernels of Debian stable and unstable
-	tests/run.sh kernels
+test-kernels: ## every ioctl, on 6.1 and on the kernels of Debian stable and unstable
+	tests/run.sh build device kernels
 
 test-mutants: ## bugs that are planted in a copy, and must be found
 	tests/mutants.sh
