@@ -4,6 +4,9 @@
 # run.sh [NAME]... - check the models of docs/races.md by machine: entry, request, queue,
 # litmus; without a name, all. Speaks TAP; fails if any case does.
 #
+# What a litmus test relies on is looked up in the sources as well: so a barrier that somebody
+# takes out there is missed.
+#
 # A model must be found good in all its states, and bad with each of its -DBREAK_...:
 # then the last state before is shown by
 #
@@ -16,7 +19,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh
 . "$here/../result.sh"
-out=$here/../../.cache/build/models
+top=$here/../..
+out=$top/.cache/build/models
 limit=300	# seconds for a case
 
 # search NAME MODEL FLAG... - look at all states; what comes out is left in
@@ -136,8 +140,45 @@ reachable() {
 	result $? "litmus $1: found: $3" "$log"
 }
 
+# anchored FILE FUNCTION TEXT... - the function has these, one behind the other, and not in
+# comments.
+anchored() {
+	file=$1 function=$2
+	shift 2
+	log=$out/$function.log
+	sed -n "/^\(.*[ *]\)\{0,1\}$function(/,/^}/p" "$top/$file" |
+		texts=$(printf '%s\n' "$@") awk '
+			BEGIN { n = split(ENVIRON["texts"], text, "\n") }
+			/^[ \t]*\/?\*/ { next }
+			{ print }
+			at < n && index($0, text[at + 1]) { at++ }
+			END {
+				if (at < n)
+					print "missing: " text[at + 1]
+				exit at < n
+			}' >"$log"
+	result $? "$function() has what the litmus tests rely on" "$log"
+}
+
+anchors() {
+	anchored hashbelt_core.c admit 'atomic64_set(&new->node.deadline' 'hb_index_insert('
+	anchored hashbelt_index.c hb_index_insert 'hlist_add_head_rcu('
+	anchored hashbelt_core.c replace 'hlist_add_behind_rcu(' 'hb_node_supersede(' \
+		'hlist_del_rcu(&old->chain)'
+	anchored hashbelt_wheel.h hb_node_supersede 'atomic64_try_cmpxchg('
+	anchored hashbelt_index.h hb_index_successor 'smp_rmb(' 'rcu_dereference('
+	anchored hashbelt_index.c move_last 'rcu_assign_pointer(hlist_first_rcu(head), node)' \
+		'smp_store_release(pprev, NULL)'
+	anchored hashbelt_index.h hb_index_find 'hlist_for_each_entry_rcu(' 'smp_rmb(' \
+		'rcu_dereference(table->next)'
+	anchored hashbelt_index.c hb_index_resize 'cmpxchg(&table->next'
+	anchored hashbelt_index.c hb_index_move 'rcu_assign_pointer(index->table' 'queue_rcu_work('
+	anchored hashbelt_shard.c limbo_leave 'queue_rcu_work('
+}
+
 litmus() {
 	mkdir -p "$out"
+	anchors
 	never content "who finds a new entry finds all of it"
 	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' "stored plainly"
 	never replace "behind what was replaced there is the new entry"
