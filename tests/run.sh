@@ -14,7 +14,7 @@
 #	history	long histories against a model; an order for what threads do
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
-#	harness	that the machine for the tests can fail
+#	harness	that the machine for the tests can fail, and who counts what they say
 #	fault	each allocation and each copy of user memory fails, on the debug kernel
 #	fuzz	random calls, steered by what they reach, on that kernel as well; and
 #		random input for hbctl. FUZZ_SECONDS says how long (150 and 60)
@@ -314,6 +314,7 @@ suite_kunit() {
 }
 
 suite_harness() {
+	one tally "$tests/tally.t"
 	one harness "$tests/vm/selftest.sh"
 }
 
