@@ -131,35 +131,39 @@ inline check()
 	assert(AWAKE(0) && AWAKE(1) && AWAKE(2))
 }
 
-/* look() */
+/* look(), which who still waits calls */
 inline look_around(me)
 {
-	find_hold();
 	if
-#ifdef BREAK_RESULT
-	:: result[me] != WAITING && until[me] <= clock -> result[me] = TIMED_OUT
-	:: result[me] != WAITING && until[me] > clock
-#else
-	:: result[me] != WAITING
-#endif
-	:: result[me] == WAITING && until[me] <= clock ->
-		result[me] = TIMED_OUT;
-		place = 0;
-		do
-		:: line[place] == me -> break
-		:: else -> place++
-		od;
-		leave_line(place);
-		place = 0;
-#ifndef BREAK_PASS
-		arm_first()
-#endif
-	:: result[me] == WAITING && until[me] > clock ->
-		/* arm() */
+	:: result[me] == WAITING ->
+		find_hold();
 		if
-		:: line[0] == me && lease < until[me] -> timer[me] = lease
-		:: else -> timer[me] = until[me]
+#ifdef BREAK_RESULT
+		:: result[me] != WAITING && until[me] <= clock -> result[me] = TIMED_OUT
+		:: result[me] != WAITING && until[me] > clock
+#else
+		:: result[me] != WAITING
+#endif
+		:: result[me] == WAITING && until[me] <= clock ->
+			result[me] = TIMED_OUT;
+			place = 0;
+			do
+			:: line[place] == me -> break
+			:: else -> place++
+			od;
+			leave_line(place);
+			place = 0;
+#ifndef BREAK_PASS
+			arm_first()
+#endif
+		:: result[me] == WAITING && until[me] > clock ->
+			/* arm() */
+			if
+			:: line[0] == me && lease < until[me] -> timer[me] = lease
+			:: else -> timer[me] = until[me]
+			fi
 		fi
+	:: else
 	fi
 }
 
