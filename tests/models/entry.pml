@@ -545,21 +545,37 @@ inline clear()
 	}
 }
 
-/* The second half of set_deadline(): to one tick from now. */
-inline shorten()
+/*
+ * The first half of hashbelt_touch(): without the lock it takes the time, and then an entry
+ * that has a value as of then.
+ */
+inline find_to_touch()
 {
+	now = clock;
 	atomic {
 		entry = index;
 		if
-		:: entry != NONE -> is = word[entry]
+		:: entry != NONE && (IS_CLEARED(entry) || IS_REACHED(word[entry], now)) ->
+			entry = NONE
 		:: else
 		fi
-	};
+	}
+}
+
+/*
+ * The second half of set_deadline(): to one tick from then, under the lock. What was found
+ * may have gone or have been cleared meanwhile, and that deadline may be reached.
+ */
+inline shorten()
+{
 	do
-	:: entry == NONE || IS_CLEARED(entry) -> break
-	:: entry != NONE && !IS_CLEARED(entry) &&
-	   (IS_REACHED(is, now) || is & HB_SEALED || is == now + HB_GRAIN) -> break
-	:: else ->
+	:: entry == NONE -> break
+	:: entry != NONE ->
+		is = word[entry];
+		if
+		:: IS_REACHED(is, now) || is & HB_SEALED || is == now + HB_GRAIN -> break
+		:: else
+		fi;
 		atomic {
 			exchange(entry, is, now + HB_GRAIN, done);
 			if
@@ -583,15 +599,19 @@ proctype writer()
 	do
 	:: writes < WRITES ->
 		writes++;
-		enter();
-		/* A put that was refused comes back. */
 		if
-		:: put(0, 0)
-		:: put(1, 0)
-		:: put(0, 1)
-		:: remove()
-		:: clear()
-		:: shorten()
+		:: enter();
+			/* A put that was refused comes back. */
+			if
+			:: put(0, 0)
+			:: put(1, 0)
+			:: put(0, 1)
+			:: remove()
+			:: clear()
+			fi
+		:: find_to_touch();
+			atomic { lock == 0 -> lock = 1 };
+			shorten()
 		fi;
 		writes = (refused -> writes - 1 : writes);
 		old = 0;
