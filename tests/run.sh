@@ -276,6 +276,7 @@ suite_fault() (
 		build=$("$tests/kernel/kernel.sh" debug build) &&
 		payload=$("$tests/fault/payload.sh" "$build" 2>>"$logs/debug.build") ||
 		image=missing
+	# The kernel loses the names of slab caches itself when it cannot show them.
 	guest fault "--timeout 900 --append kmemleak=off" fault_test
 )
 
