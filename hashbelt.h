@@ -45,7 +45,7 @@ enum hashbelt_op {
 };
 
 /* Conditions and modifiers of an item (@how). */
-#define HASHBELT_IF_ABSENT	0x01	/* put: EEXIST if there */
+#define HASHBELT_IF_ABSENT	0x01	/* put: EEXIST if there; lock: EALREADY */
 #define HASHBELT_IF_PRESENT	0x02	/* put: ENOENT if not there */
 #define HASHBELT_IF_VERSION	0x04	/* put, remove: ESTALE if other */
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
@@ -542,8 +542,9 @@ struct hashbelt_record {
  * @key_len:	length of the name, 1 to HASHBELT_KEY_MAX bytes
  * @owner_len:	length of the owner, 1 to HASHBELT_OWNER_MAX bytes. HOLDER: size of
  *		the buffer, replaced by the length of the owner
- * @how:	LOCK: 0 or HASHBELT_BOUND: unlocked when the last copy of the
- *		descriptor is closed, at the latest; as it was first granted. Others: 0
+ * @how:	LOCK: HASHBELT_BOUND: unlocked when the last copy of the descriptor is
+ *		closed, at the latest; as it was first granted. HASHBELT_IF_ABSENT: not
+ *		for the owner who has it. Others: 0
  * @reserved32:	pass 0
  * @ttl_ms:	LOCK, RENEW: the lease, at most the belt's time-to-live; 0: just that.
  *		Returned: the time left
@@ -565,7 +566,8 @@ struct hashbelt_record {
  * the lease, from now on. RELEASE unlocks all that an owner has, at a cost that
  * depends on that alone.
  *
- * Errors: EBUSY (held by another, and @wait_ms is 0), ETIMEDOUT (still held after
+ * Errors: EBUSY (held by another, and @wait_ms is 0), EALREADY (LOCK with
+ * HASHBELT_IF_ABSENT: held by this owner; nothing has changed), ETIMEDOUT (still held after
  * that time), EINTR (by a signal while waiting), ENOENT (UNLOCK, RENEW, HOLDER: not
  * held), EACCES (UNLOCK, RENEW: held by another), EDOM (the lease is too long),
  * EOPNOTSUPP (LOCK: the belt may take entries away: it is not pinned, or evicts),

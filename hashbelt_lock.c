@@ -210,7 +210,10 @@ static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 
 	hb_lease_changed(shard, entry);
 }
 
-/* One try: as hb_take(); -EALREADY: the owner has it, and now for longer. */
+/*
+ * One try: as hb_take(); -EALREADY: the owner has it, and now for longer, unless that was
+ * not wanted.
+ */
 static int try_lock(struct hb_shard *shard, struct hashbelt_entry *hold,
 		    struct hashbelt_lock *lock, u64 lease, struct hb_waiter *waiter,
 		    struct hashbelt_entry **spare)
@@ -224,9 +227,11 @@ static int try_lock(struct hb_shard *shard, struct hashbelt_entry *hold,
 	now = hb_clock_now(&shard->belt->clock);
 	other = hb_find_hold(shard, hash, hold->data, hold->key_len, now);
 	if (other && is_owner(other, hashbelt_entry_value(hold), lock)) {
-		set_lease(shard, other, lease, now, false);
-		describe(other, lock, now);
 		err = -EALREADY;
+		if (!(lock->how & HASHBELT_IF_ABSENT)) {
+			set_lease(shard, other, lease, now, false);
+			describe(other, lock, now);
+		}
 	} else {
 		err = hb_take(shard, other, hold, lease, now, waiter, spare);
 		if (!err)
@@ -269,12 +274,13 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * @holder:	the descriptor that it is to be bound to, or NULL
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	for whom, @lock->owner_len bytes
- * @lock:	@ttl_ms, @wait_ms. Returns @token, @ttl_ms, @held_ms
+ * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms,
+ *		@held_ms
  *
  * Context: may sleep.
  *
- * Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another has it; -EDOM: the lease is too
- * long; -EOPNOTSUPP: the belt may take entries away; -ENOSPC, -EDQUOT, -ENOMEM;
+ * Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another has it; -EALREADY: the owner has it,
+ * with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may take entries away; -ENOSPC, -EDQUOT, -ENOMEM;
  * -EIDRM.
  */
 int hashbelt_lock(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
@@ -304,7 +310,7 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_holder *holder, const vo
 		hashbelt_entry_put(belt, hold);
 	else
 		hb_fit(belt, shard);
-	return err == -EALREADY ? 0 : err;
+	return err == -EALREADY && !(lock->how & HASHBELT_IF_ABSENT) ? 0 : err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_lock);
 

@@ -196,7 +196,7 @@ struct names {
 /* What a call allows, and what it needs of the binding. */
 static int check_lock(const struct hashbelt_lock *lock, unsigned int cmd, u32 *needs)
 {
-	u32 how = cmd == HASHBELT_IOC_LOCK ? HASHBELT_BOUND : 0;
+	u32 how = cmd == HASHBELT_IOC_LOCK ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0;
 
 	*needs = cmd == HASHBELT_IOC_HOLDER ? HASHBELT_MAY_READ : HASHBELT_MAY_WRITE;
 	if (lock->how & ~how || lock->reserved32 ||

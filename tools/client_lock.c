@@ -37,10 +37,12 @@ static int call_lock(int fd, unsigned long request, const void *key, size_t key_
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @owner:	for whom
  * @owner_len:	its length, 1 to HASHBELT_OWNER_MAX bytes
- * @lock:	in: @ttl_ms, the lease; @wait_ms; @how, 0 or HASHBELT_BOUND. Returned:
- *		@token, @ttl_ms, @held_ms. NULL: the belt's lease, without waiting
+ * @lock:	in: @ttl_ms, the lease; @wait_ms; @how, HASHBELT_BOUND and
+ *		HASHBELT_IF_ABSENT. Returned: @token, @ttl_ms, @held_ms. NULL: the belt's
+ *		lease, without waiting
  *
- * Return: 0; -EBUSY if another has it and one does not wait; -ETIMEDOUT; -EINTR;
+ * Return: 0; -EBUSY if another has it and one does not wait; -EALREADY if the owner has
+ * it, with HASHBELT_IF_ABSENT; -ETIMEDOUT; -EINTR;
  * -EDOM if the lease is longer than the belt's time-to-live; -EOPNOTSUPP if the belt
  * is not pinned, or evicts; -ENOSPC or -EDQUOT at a limit; -E2BIG or -EINVAL for a
  * length; -ENOMEM.

@@ -45,7 +45,7 @@ static const struct counter {
 	[HASHBELT_STAT_PUTS_NEW] = { "puts_new", "Puts of a key that was not there" },
 	[HASHBELT_STAT_PUTS_REPLACED] = { "puts_replaced", "Puts over an entry" },
 	[HASHBELT_STAT_REFUSED] = {
-		"refused", "Puts and removes whose condition failed" },
+		"refused", "Puts whose condition failed" },
 	[HASHBELT_STAT_TOUCHES] = { "touches", "Touches, alone or with a get" },
 	[HASHBELT_STAT_REMOVES] = { "removes", "Entries removed by name" },
 	[HASHBELT_STAT_EXPIRED] = { "expired", "Entries whose deadline was reached" },
@@ -85,6 +85,8 @@ static const struct counter {
 	[HASHBELT_STAT_COMPLETED] = {
 		"completed", "Requests completed by a put or by hand" },
 	[HASHBELT_STAT_TIMED_OUT] = { "timed_out", "Requests whose time was over" },
+	[HASHBELT_STAT_REMOVES_REFUSED] = {
+		"removes_refused", "Removes whose condition failed" },
 };
 
 /* What goes up and down. @unlimited is the number that means there is no limit. */

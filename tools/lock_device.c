@@ -44,22 +44,7 @@ static int device_holder(struct lock_place *place, const struct key *name,
 	return err;
 }
 
-/*
- * Whether the owner has the lock already. To the kernel who asks again is the same who
- * has it, and what he has stays as it is: bound to another or to none.
- */
-static bool has_already(struct lock_place *place, const struct lock_ask *ask)
-{
-	struct lock_held held;
-
-	return !device_holder(place, &ask->name, &held) && lock_is_own(ask, &held);
-}
-
-/*
- * Takes the lock, with that lease. One that is to be bound is refused to its owner. He is
- * looked for before the call; who has got it in between is known by the time for which he
- * has had it, unless that was within the same tick.
- */
+/* Takes the lock, with that lease. One that is to be bound is refused to its owner. */
 static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
 		     struct hashbelt_lock *lock)
 {
@@ -69,12 +54,10 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 
 	do {
 		*lock = (struct hashbelt_lock){
-			.how = ask->bound ? HASHBELT_BOUND : 0,
+			.how = ask->bound ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0,
 			.ttl_ms = ttl_ms,
 			.wait_ms = wait_left(ask->wait_ms, start),
 		};
-		if (ask->bound && has_already(place, ask))
-			return -EALREADY;
 		if (signals)
 			signals_let_in(signals);
 		err = hashbelt_lock(place->request->fd, ask->name.bytes, ask->name.len,
@@ -83,7 +66,7 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 			signals_keep_out(signals);
 	/* One that did not ask us to end, as SIGCONT, may interrupt as well. */
 	} while (err == -EINTR && signals && !signals->caught);
-	return !err && ask->bound && lock->held_ms ? -EALREADY : err;
+	return err;
 }
 
 static int device_lock(struct lock_place *place, const struct lock_ask *ask,

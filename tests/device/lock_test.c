@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "lock.h"
 
-#define TESTS	222
+#define TESTS	225
 
 #define MANY	10000
 
@@ -47,7 +47,7 @@ static void test_grant(void)
 static void test_reentrance(void)
 {
 	int belt = lock_belt();
-	struct hashbelt_lock first = must_take(belt, "door", "alice", 1000), again;
+	struct hashbelt_lock first = must_take(belt, "door", "alice", 1000), again, lock;
 
 	advance(belt, 400);
 	again = must_take(belt, "door", "alice", 2000);
@@ -68,6 +68,17 @@ static void test_reentrance(void)
 	must_take(belt, "gate", "alice", 0);
 	is_errno(unlock(belt, "gate", "alice"), 0, "however often it was taken");
 	ok(is_free(belt, "gate"), "one unlock frees it");
+	lock = lock_of("gate", "alice");
+	lock.how = HASHBELT_IF_ABSENT;
+	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), 0, "who wants one of his own");
+	lock = lock_of("gate", "alice");
+	lock.how = HASHBELT_IF_ABSENT;
+	lock.ttl_ms = TTL;
+	lock.wait_ms = HASHBELT_TTL_NEVER;
+	advance(belt, 1);
+	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), EALREADY,
+		 "has it once: he does not wait for himself");
+	is_int(holder_of(belt, "gate").ttl_ms, TTL - 1, "and what he has stays as it is");
 	close(belt);
 }
 

@@ -160,7 +160,8 @@ static void test_lock(const char *name, unsigned long request)
 		lock.owner = address(space);
 		lock.owner_len = sizeof(space);
 	}
-	BITS(request, lock, how, request == HASHBELT_IOC_LOCK ? HASHBELT_BOUND : 0,
+	BITS(request, lock, how, request == HASHBELT_IOC_LOCK ?
+	     HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0,
 	     "%s with @how that it does not know", name);
 	BITS(request, lock, reserved32, 0, "%s with @reserved32", name);
 	BITS(request, lock, reserved, 0, "%s with @reserved", name);

@@ -167,7 +167,7 @@ static const struct field complete_fields[] = {
 	FIELD(hashbelt_lock, token, TOKEN, 0), \
 	FIELD(hashbelt_lock, reserved, ZERO, 0), {} }
 
-static const struct field lock_fields[] = LOCK(OWNER, HASHBELT_BOUND, WAIT);
+static const struct field lock_fields[] = LOCK(OWNER, HASHBELT_BOUND | HASHBELT_IF_ABSENT, WAIT);
 static const struct field unlock_fields[] = LOCK(OWNER, 0, ZERO);
 static const struct field holder_fields[] = LOCK(BUFFER, 0, ZERO);
 

@@ -367,6 +367,7 @@ released: 0
 requests: 0
 completed: 0
 timed_out: 0
+removes_refused: 0
 misses_cold: 1'
 gauges='entries: 0
 bytes: [1-9]*

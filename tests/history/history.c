@@ -862,7 +862,7 @@ static void test_all(const struct plan *task)
 {
 	static const int errors[] = {
 		ENOENT, EEXIST, ESTALE, EINVAL, ERANGE, ENOSPC, EBADMSG, EOVERFLOW, EBUSY,
-		EACCES, EDOM, EOPNOTSUPP,
+		EALREADY, EACCES, EDOM, EOPNOTSUPP,
 	};
 	unsigned int i, missing = 0;
 	bool good;

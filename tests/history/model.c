@@ -995,6 +995,8 @@ static int take(struct model *model, unsigned int key, unsigned int owner, int f
 	if (lock && (lock->value.len != name.len ||
 		     memcmp(lock->value.bytes, name.bytes, name.len)))
 		return -EBUSY;
+	if (lock && sent->how & HASHBELT_IF_ABSENT)
+		return -EALREADY;
 	if (lock) {
 		if (deadline > lock->deadline)
 			set_deadline(lock, deadline);

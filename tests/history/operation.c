@@ -219,7 +219,9 @@ static void fill_in(const struct history *history, struct operation *operation)
 		break;
 	case LOCK:
 	case RENEW:
-		operation->how = operation->kind == LOCK && one_in(4) ? HASHBELT_BOUND : 0;
+		if (operation->kind == LOCK)
+			operation->how = (one_in(4) ? HASHBELT_BOUND : 0) |
+					 (one_in(5) ? HASHBELT_IF_ABSENT : 0);
 		operation->ms = one_in(3) ? 0 : 1 + below(history->settings.ttl_ms +
 							  one_in(20));
 		operation->number = below(OWNERS);
