@@ -280,8 +280,8 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * Context: may sleep.
  *
  * Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another has it; -EALREADY: the owner has it,
- * with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may take entries away; -ENOSPC, -EDQUOT, -ENOMEM;
- * -EIDRM.
+ * with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may take
+ * entries away; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_lock(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
 		  const void *owner, struct hashbelt_lock *lock)
