@@ -50,8 +50,8 @@ find_leaks() {
 	report $? leaks "nothing has leaked" /tmp/leaks
 }
 
-# Lockdep switches itself off for good when it has found something, or has run out of memory
-# of its own.
+# Lockdep switches itself off for good when it has found something, when it has run out of
+# memory of its own, and when something else is so wrong that it cannot be trusted any more.
 check_locks() {
 	grep -q '^ debug_locks: *1$' $locks
 	report $? locks "locks were checked to the end" $locks
