@@ -121,7 +121,7 @@ mutant wipe hashbelt_shard.c \
 	memory wipe_test 'not ok .*in a belt that wipes: .* is nowhere' 'what has to be wiped is not'
 mutant unwind hashbelt_memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \
-	fault '' 'not ok .*the module holds no more memory than before' 'what could not be allocated stays charged'
+	fault '' 'not ok .*put for long: .* allocations' 'what could not be allocated stays charged'
 mutant crowd hashbelt_worker.c \
 	'/^unsigned int hb_bits_for/,/^}/s/HB_INDEX_BITS_MAX/HB_INDEX_BITS_MIN + 5/' \
 	cost '' 'not ok .*get hit costs the same everywhere' 'the index does not grow with the belt'
