@@ -53,10 +53,10 @@ clean() {
 	result $? "$1${2:+, $2}: nothing is found where nothing is planted" "$log"
 }
 
-# carried_out LOG - what failed is the suite, and not what it needs: a kernel, a guest that
-# comes to its end, a program that can do its work.
+# carried_out LOG - what failed is the suite, and not what it needs: what is built, a kernel, a
+# guest that comes to its end.
 carried_out() {
-	! grep -Eq 'Bail out!|no such kernel|the guest ended in good order \(status 12[45]\)' "$1"
+	! grep -Eq 'Bail out! (no kernel|.* was not built)|no such kernel|good order \(status 12[45]\)' "$1"
 }
 
 # mutant NAME FILE SCRIPT SUITE ONLY PATTERN DESCRIPTION - a bug that sed plants must make
