@@ -43,6 +43,7 @@ static void make_step(struct step *step, uint8_t call, uint64_t *random)
 /* What belongs together; the rest may be found by chance. JOIN is CREATE or OPEN. */
 static const char * const recipes[] = {
 	"open JOIN WATCH PUT EXPIRE read ACK",
+	"open CREATE WATCH PUT EXPIRE read ACK",
 	"open JOIN LOCK RENEW HOLDER LOCKS UNLOCK RELEASE",
 	"open JOIN FILL GIVE_UP FILL PUT",
 	"open JOIN REQUEST CANCEL REQUEST WATCH COMPLETE read",
