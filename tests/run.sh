@@ -248,7 +248,7 @@ on_checked() {
 	on_examples "$checked-examples" "--timeout 600 $size" SCALE=5
 }
 
-# Looking for leaks makes an allocation six times as long: the tests of the interface that put
+# Looking for leaks makes an allocation several times as long: the tests of the interface that put
 # most entries are run without, and less of what is not the interface's.
 suite_debug() (
 	use_kernel debug || exit
