@@ -81,9 +81,22 @@ MODULE_PARM_DESC(max_belts, "most belts in all (131072)");
 module_param_named(user_max_belts, hb_user_max_belts, uint, 0644);
 MODULE_PARM_DESC(user_max_belts, "most belts of one user but root (1024)");
 
+/*
+ * Whether there is anything to count: parameters can be read before the module is initialized,
+ * and after it has cleaned up. Under the lock of the module's parameters.
+ */
+static bool counting;
+
+static void set_counting(bool value)
+{
+	kernel_param_lock(THIS_MODULE);
+	counting = value;
+	kernel_param_unlock(THIS_MODULE);
+}
+
 static int get_used_bytes(char *text, const struct kernel_param *param)
 {
-	return sysfs_emit(text, "%llu\n", hb_memory_used());
+	return sysfs_emit(text, "%llu\n", counting ? hb_memory_used() : 0);
 }
 
 static const struct kernel_param_ops used_bytes_ops = {
@@ -588,6 +601,7 @@ static int __init hashbelt_init(void)
 	err = hb_core_init();
 	if (err)
 		return err;
+	set_counting(true);
 	hb_memory_limit(max_bytes);
 	hb_memory_account_limit(user_max_bytes);
 	err = create_default_belt();
@@ -602,6 +616,7 @@ static int __init hashbelt_init(void)
 err_registry:
 	hb_registry_exit();
 err_core:
+	set_counting(false);
 	hb_core_exit();
 	return err;
 }
@@ -611,6 +626,7 @@ static void __exit hashbelt_exit(void)
 {
 	misc_deregister(&hashbelt_device);
 	hb_registry_exit();
+	set_counting(false);
 	hb_core_exit();
 }
 

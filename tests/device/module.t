@@ -8,7 +8,7 @@
 # One that is loaded already is removed first; none is loaded afterwards.
 
 parameters=/sys/module/hashbelt/parameters
-tests=66 number=0 failed=0
+tests=67 number=0 failed=0
 
 # ok PROMISE COMMAND [ARGUMENT]... - kept if the command succeeds
 ok() {
@@ -108,6 +108,19 @@ again_and_again() {
 	done
 }
 
+# The same while somebody reads all the time how much memory is in use.
+read_all_the_time() {
+	while :; do
+		read -r used <$parameters/used_bytes && echo "$used" >used
+	done 2>/dev/null &
+	reader=$!
+	again_and_again
+	again=$?
+	kill $reader
+	wait $reader
+	[ $again = 0 ] && grep '^[0-9][0-9]*$' used
+}
+
 use() {
 	insmod ./hashbelt_user.ko || {
 		dmesg | grep hashbelt_user
@@ -176,6 +189,7 @@ ok "and works on" ./device/parameter_test
 ok "that module goes while its belt calls it back" leave
 ok "and again, 20 times" used_and_left
 ok "it comes and goes 20 times, with entries and belts in it" again_and_again
+ok "and while somebody reads all the time how much memory they take" read_all_the_time
 unload
 rm -f output
 [ $failed = 0 ] || echo "# $failed of $number failed"
