@@ -242,6 +242,8 @@ void hb_index_move(struct hb_index *index)
 	if (node || !(++table->moved >> table->bits))
 		return;
 	rcu_assign_pointer(index->table, next);
+	/* What is noted may be what somebody was held up with who resized before. */
+	WRITE_ONCE(index->bits, next->bits);
 	queue_rcu_work(index->wq, &table->free);
 }
 

@@ -191,6 +191,12 @@ static void a_size_that_was_noted_late_is_put_right(struct kunit *test)
 	f->index.bits = 6;
 	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
 	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
+	/* Or until after the next one has begun: then nobody need ask for a size again. */
+	hb_index_resize(&f->index, 7);
+	f->index.bits = 9;
+	while (move_one(f))
+		;
+	KUNIT_EXPECT_EQ(test, f->index.bits, 7u);
 	expect_all(test, f);
 }
 
