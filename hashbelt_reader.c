@@ -214,20 +214,29 @@ static int wait_for_completed(struct binding *binding)
 	return err ?: READ_ONCE(holder->gone) ? -EIDRM : 0;
 }
 
+static int wait_for_event(struct binding *binding)
+{
+	struct hashbelt_belt *belt = binding->listing->belt;
+	wait_queue_head_t *wait = hashbelt_event_wait(belt);
+	int err;
+
+	err = wait_event_interruptible_exclusive(*wait, hashbelt_has_events(belt) ||
+						 READ_ONCE(binding->requests) ||
+						 !hashbelt_reports(belt) ||
+						 hashbelt_is_dead(belt));
+	/* Who will read requests now, and came too late to be told, may have an event's wakeup. */
+	if (!err && READ_ONCE(binding->requests) && hashbelt_has_events(belt))
+		wake_up_interruptible_poll(wait, EPOLLIN | EPOLLRDNORM);
+	return err;
+}
+
 /* Waits until a read would not have to. */
 static int wait_for_events(struct binding *binding)
 {
 	struct hashbelt_belt *belt = binding->listing->belt;
-	int err;
+	int err = READ_ONCE(binding->requests) ? wait_for_completed(binding) :
+						 wait_for_event(binding);
 
-	if (READ_ONCE(binding->requests))
-		err = wait_for_completed(binding);
-	else
-		err = wait_event_interruptible_exclusive(*hashbelt_event_wait(belt),
-							 hashbelt_has_events(belt) ||
-							 READ_ONCE(binding->requests) ||
-							 !hashbelt_reports(belt) ||
-							 hashbelt_is_dead(belt));
 	if (!err && hashbelt_is_dead(belt))
 		err = -EIDRM;
 	return err;
