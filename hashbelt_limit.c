@@ -34,6 +34,9 @@
 /* Belts that turned out to have nothing, after which the shrinker gives up: next time. */
 #define SHRINK_MISSES	32
 
+/* How long it goes on, once it has something: with many belts each comparison takes long. */
+#define SHRINK_LASTS	DIV_ROUND_UP(HZ, 50)
+
 /* For the shrinker: what an entry takes, about, of the memory that it could get. */
 #define SHRINK_UNIT	128
 
@@ -349,13 +352,14 @@ static void wait_for_limbo(unsigned int done)
 
 static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *control)
 {
-	unsigned long left = control->nr_to_scan, freed = 0;
+	unsigned long left = control->nr_to_scan, freed = 0, until = jiffies + SHRINK_LASTS;
 	struct hashbelt_belt *belt;
 	unsigned int done, misses = 0;
 	s64 after = S64_MIN, least;
 
 	rcu_read_lock();
-	while (left && misses < SHRINK_MISSES && (belt = nearest_belt(after, &least))) {
+	while (left && misses < SHRINK_MISSES && (!freed || time_before(jiffies, until)) &&
+	       (belt = nearest_belt(after, &least))) {
 		done = hb_evict(belt, HASHBELT_PRESSURE, min_t(ulong, left, SHRINK_BATCH));
 		left -= done;
 		freed += done;
