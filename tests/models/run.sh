@@ -22,6 +22,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 out=$top/.cache/build/models
 limit=300	# seconds for a case
+errors=1	# after which a search ends; 0: it finds them all
 
 # search NAME MODEL FLAG... - look at all states; what comes out is left in
 # $out/NAME/log, and a trail if there is an error.
@@ -37,7 +38,7 @@ search() {
 		spin -a "$@" "$(basename "$source")" || exit
 		gcc -w -O1 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=1000 -o pan pan.c ||
 			exit
-		timeout "$limit" ./pan -m100000
+		timeout "$limit" ./pan -m100000 "-c$errors"
 		echo "status $?"
 		rm -f pan pan.?
 	) >"$work/log" 2>&1
@@ -59,16 +60,32 @@ good() {
 	result $? "$model: $what" "$log"
 }
 
-# bad FLAG MODEL DESCRIPTION FLAG... - an assertion does not hold, or something stands
-# still for ever.
+# found LOG ERROR - the error is among those that were found, in the words of pan.
+found() {
+	grep -E '^pan:[0-9]+: (assertion violated|invalid end state)' "$1" | grep -Fq -- "$2"
+}
+
+# bad FLAG ERROR MODEL DESCRIPTION FLAG... - an assertion does not hold, or something stands
+# still for ever: that which ERROR names is found before others.
 bad() {
 	log=$out/$1/log
-	name=$1 model=$2 what=$3
-	shift 3
+	name=$1 error=$2 model=$3 what=$4
+	shift 4
 	search "$name" "$model" "-D$name" "$@"
-	grep -q 'errors: 1$' "$log" &&
-		grep -Eq 'assertion violated|invalid end state \(' "$log" &&
+	grep -q 'errors: 1$' "$log" && found "$log" "$error" &&
 		[ -s "$out/$name/$model.pml.trail" ]
+	result $? "$model: $what" "$log"
+}
+
+# also FLAG ERROR MODEL DESCRIPTION FLAG... - that is among the others.
+also() {
+	log=$out/$1-all/log
+	name=$1 error=$2 model=$3 what=$4
+	shift 4
+	errors=0
+	search "$name-all" "$model" "-D$name" "$@"
+	errors=1
+	ended "$log" && found "$log" "$error"
 	result $? "$model: $what" "$log"
 }
 
@@ -82,44 +99,45 @@ entry() {
 		good entry-reinsert-readers entry "the same where entries are reinserted" \
 			-DREINSERT $two
 		good entry-reinsert-writes entry "and with two writes" -DREINSERT $one
-		bad BREAK_SEAL entry "found: a reader does not seal" $two
-		bad BREAK_STORE entry "found: a refresh stores without comparing" $two
-		bad BREAK_DRAIN entry "found: the drain stores without comparing" $two
-		bad BREAK_COMPARE entry "found: a reader does not compare the deadline" $two
-		bad BREAK_LOOK entry "found: a reader does not look again" $two
-		bad BREAK_ORDER entry "found: the old entry is claimed before the new one is in" \
+		bad BREAK_SEAL 'told&(1<<old)' entry "found: a reader does not seal" $two
+		also BREAK_SEAL 'told&(1<<entry)' entry "and what somebody missed is refreshed" $two
+		bad BREAK_STORE 'promised[1]<=clock' entry "found: a refresh stores without comparing" $two
+		bad BREAK_DRAIN 'promised[1]<=clock' entry "found: the drain stores without comparing" $two
+		bad BREAK_COMPARE '>now)||(result>now)' entry "found: a reader does not compare the deadline" $two
+		bad BREAK_LOOK '(absent&' entry "found: a reader does not look again" $two
+		bad BREAK_ORDER '(entry!=255)' entry "found: the old entry is claimed before the new one is in" \
 			$two
-		bad BREAK_KEEP entry "found: a put that keeps the time loses a refresh" $one
-		bad BREAK_SHORTEN entry "found: an earlier deadline, in the same bucket" $one
-		bad BREAK_LATE entry "found: the handler runs when the lock is given up" $one
-		bad BREAK_FIND_LIVE entry "found: a writer does not look at the deadline" $one
-		bad BREAK_REFUSE entry "found: a put replaces what somebody was told is gone" $two
+		bad BREAK_KEEP '>=promised[old]' entry "found: a put that keeps the time loses a refresh" $one
+		bad BREAK_SHORTEN '&120)>clock)' entry "found: an earlier deadline, in the same bucket" $one
+		bad BREAK_LATE 'expired& ~(handled)' entry "found: the handler runs when the lock is given up" $one
+		bad BREAK_FIND_LIVE '&120)>now)' entry "found: a writer does not look at the deadline" $one
+		bad BREAK_REFUSE 'told&(1<<old)' entry "found: a put replaces what somebody was told is gone" $two
 	}
 }
 
 request() {
 	good request request "puts, timeout, clear, cancel and close against registering"
-	bad BREAK_TEST request "found: claimed without a test"
-	bad BREAK_LINKING request "found: finished while it is being linked"
-	bad BREAK_DONE request "found: who links it does not look whether it is done"
-	bad BREAK_RECHECK request "found: on the wheel though it is claimed"
-	bad BREAK_UNWATCH request "found: watches stay in their lists"
-	bad BREAK_REF request "found: a cancel holds no reference"
-	bad BREAK_WATCHED request "found: nobody keeps it until its watches are out"
-	bad BREAK_GONE request "found: told to a holder that has gone"
-	bad BREAK_UNSET request "found: tied before its deadline is set"
-	bad BREAK_TIE request "found: tied to a holder that has gone"
+	bad BREAK_TEST '!(freed)' request "found: claimed without a test"
+	bad BREAK_LINKING '!(freed)' request "found: finished while it is being linked"
+	bad BREAK_DONE '(refs==0)&&freed' request "found: who links it does not look whether it is done"
+	bad BREAK_RECHECK '!(on_wheel))&& !(tied))' request "found: on the wheel though it is claimed"
+	bad BREAK_UNWATCH '(watch[0]==0)' request "found: watches stay in their lists"
+	bad BREAK_REF '!(freed)' request "found: a cancel holds no reference"
+	bad BREAK_WATCHED '!(freed)' request "found: nobody keeps it until its watches are out"
+	bad BREAK_GONE '!(queued)' request "found: told to a holder that has gone"
+	bad BREAK_UNSET '(word>=128)' request "found: tied before its deadline is set"
+	bad BREAK_TIE '!(closed)' request "found: tied to a holder that has gone"
 }
 
 queue() {
 	good queue queue "unlock, lease, renewal, timeouts and sleep of three tasks"
-	bad BREAK_STATE queue "found: a task says that it sleeps after it has looked"
-	bad BREAK_WAKE queue "found: who is given the lock is not woken"
-	bad BREAK_ARM queue "found: a hand-over sets no timer for the next"
-	bad BREAK_PASS queue "found: who gives up sets no timer for the next"
-	bad BREAK_RENEW queue "found: another lease sets no timer"
-	bad BREAK_HAND queue "found: the first is woken to try again"
-	bad BREAK_RESULT queue "found: a timeout does not look whether it has the lock"
+	bad BREAK_STATE 'invalid end state' queue "found: a task says that it sleeps after it has looked"
+	bad BREAK_WAKE 'asleep[me]' queue "found: who is given the lock is not woken"
+	bad BREAK_ARM 'timer[line[0]]<=lease' queue "found: a hand-over sets no timer for the next"
+	bad BREAK_PASS 'timer[line[0]]<=lease' queue "found: who gives up sets no timer for the next"
+	bad BREAK_RENEW 'timer[line[0]]<=lease' queue "found: another lease sets no timer"
+	bad BREAK_HAND '!(length)' queue "found: the first is woken to try again"
+	bad BREAK_RESULT '(owner!=me)' queue "found: a timeout does not look whether it has the lock"
 }
 
 # never NAME DESCRIPTION - what the test asks for cannot be.
