@@ -772,11 +772,15 @@ static void print_history(const struct history *history)
 /* A history has failed: the same again, as short as can be. */
 static void explain(struct history *history)
 {
+	unsigned int length = run.at < history->length ? run.at + 1 : history->length;
+
 	counting = false;
 	note("seed %llu, operation %u: %s", history->seed, run.at + 1, model->complaint);
 	note("again: history -r %llu", history->seed);
 	if (!fails(history)) {
-		note("it did not show itself again, in %u tries", tries);
+		note("it did not show itself again, in %u tries; as it was:", tries);
+		history->length = length;
+		print_history(history);
 		return;
 	}
 	shrink(history);

@@ -21,6 +21,7 @@
 #define ALL_ACTS		60	/* of all threads in a round; ACTS_MAX at most */
 #define KEYS		2	/* of a round; as many threads check one each */
 #define BELT_TTL	3	/* milliseconds */
+#define SELDOM		100	/* one history in so many has each kind of meeting, at least */
 
 /**
  * struct note - what a thread has done
@@ -327,6 +328,8 @@ static void run(uint64_t duration)
 
 static void test(uint64_t duration, unsigned int count, bool refresh, const char *what)
 {
+	uint64_t few;
+
 	threads = count;
 	acts_each = ALL_ACTS / count;
 	refreshing = refresh;
@@ -336,12 +339,13 @@ static void test(uint64_t duration, unsigned int count, bool refresh, const char
 	misses = 0;
 	demands = 0;
 	run(duration);
+	few = histories / SELDOM;
 	ok(!atomic_load(&failed) && histories, "%s: what threads do has an order", what);
 	note("%llu histories, %llu overlaps, %llu hits, %llu misses, %llu versions met",
 	     (unsigned long long)histories, (unsigned long long)overlaps,
 	     (unsigned long long)hits, (unsigned long long)misses,
 	     (unsigned long long)demands);
-	ok((overlaps && hits && misses && demands) || atomic_load(&failed),
+	ok((overlaps > few && hits > few && misses > few && demands > few) || atomic_load(&failed),
 	   "%s: and much of it was done at the same time", what);
 }
 
