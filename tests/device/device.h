@@ -195,6 +195,20 @@ static inline __u64 counter(int fd, enum hashbelt_counter which)
 	return counters[which];
 }
 
+/* How many entries were handed over 2^@bits milliseconds after their deadline, or later. */
+static inline __u64 later_than(int fd, unsigned int bits)
+{
+	__u64 lags[HASHBELT_LAGS] = {}, count = 0;
+	struct hashbelt_stat stat = {
+		.lags = address(lags), .lag_count = HASHBELT_LAGS,
+	};
+
+	must(fd, HASHBELT_IOC_STAT, &stat);
+	while (++bits < HASHBELT_LAGS)
+		count += lags[bits];
+	return count;
+}
+
 /**
  * struct sight - all that can be seen of a key, and of its belt
  * @err:	of the get; the fields after it are 0 unless it is

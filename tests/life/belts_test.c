@@ -21,6 +21,9 @@
 #define CHUNK		500u		/* belts that are counted together */
 #define CHUNKS		10u		/* of which the least counts, at each end */
 
+/* 256 ms: the longest interval is 60, and a hundred more are promised. */
+#define LATE_BITS	8
+
 /* At most: a tree of names is some levels deeper. */
 #define GROWTH		1.1
 
@@ -91,7 +94,7 @@ static bool find(unsigned int number)
 
 	key_of(key, number);
 	return holds_text(fd, key, key) && at_last(is_one, &fd) &&
-	       counter(fd, HASHBELT_STAT_EXPIRED) == 1;
+	       counter(fd, HASHBELT_STAT_EXPIRED) == 1 && !later_than(fd, LATE_BITS);
 }
 
 static bool end(unsigned int number)

@@ -14,7 +14,7 @@
 #include "events.h"
 #include "lock.h"
 
-#define TESTS	94
+#define TESTS	96
 
 #define SECOND		1000LL
 #define HOUR		(3600 * SECOND)
@@ -346,6 +346,8 @@ static void test_millisecond(__u32 buckets)
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	ok(at_last(has_expired, &belt) && !info_of(belt).entries,
 	   "%u buckets for a millisecond: entries come and go", buckets);
+	/* A power of two: an interval of a millisecond, and the hundred that are promised. */
+	is_int(later_than(belt, 7), 0, "%u buckets for a millisecond: and none too late", buckets);
 	close(belt);
 }
 
