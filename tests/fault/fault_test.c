@@ -4,7 +4,8 @@
  *
  * A call is made in a belt of its own, again and again: its first point fails, then
  * its second, until it comes through without a fault; and likewise all memory from
- * its first allocation on, from its second ... Whenever a fault ends it, the error is
+ * its first allocation on, from its second ...; and the first of the module's own calls
+ * that can fail, the second ... Whenever a fault ends it, the error is
  * the right one, the belt is as it was, and the same call made anew does what it does
  * without a fault. What cannot be copied out has been done all the same: then the belt
  * is as after a success. What one fault does not prevent has been done as well.
@@ -338,12 +339,25 @@ static bool is_empty(void *arg)
 	return !info.entries && !info.used_entries && !info.used_bytes;
 }
 
-/* Ends a scene. Whether all went out by the wheels, and nothing is left. */
+/* Whether the next call works, whatever came before. */
+static bool works(int fd)
+{
+	static const char key[] = "another call";
+	struct hashbelt_item item = item_of(key);
+
+	put_text(fd, key, "works", 0);
+	return holds_text(fd, key, "works") && !call(fd, HASHBELT_IOC_REMOVE, &item);
+}
+
+/* Ends a scene. Whether the belt works, all goes out by the wheels, and nothing is left. */
 static bool end_scene(const struct fault_case *test, struct scene *scene)
 {
-	bool good = true;
+	bool good;
 
 	setfsuid(0);
+	good = works(scene->belt);
+	if (!good)
+		note("  the next call does not work");
 	if (scene->fresh)
 		munmap(scene->fresh, 2 * PAGE);
 	if (scene->other >= 0)
@@ -1044,7 +1058,8 @@ static bool try(const struct fault_case *test, enum mode mode, unsigned int n,
 	good &= end_scene(test, &scene);
 	if (!good)
 		note("%s, %s %u, fault %s, result %s (%d)", test->name,
-		     mode == ONE ? "point" : "memory from", n, trial.point.site,
+		     mode == ONE ? "point" : mode == SITE ? "site" : "memory from", n,
+		     trial.point.site,
 		     error_name(trial.result), trial.result);
 	*fired = trial.point.fired;
 	return good;
@@ -1068,11 +1083,12 @@ static void sweep(const struct fault_case *test)
 {
 	__u64 used = get_parameter("used_bytes");
 	struct belt_sight done = reference(test);
-	unsigned int wrong = 0, n, points[2] = {};
+	unsigned int wrong = 0, n, points[SITE + 1] = {};
 	enum mode mode;
 	bool fired;
 
-	for (mode = ONE; mode <= MEMORY; mode++) {
+	begin_case(test->name);
+	for (mode = ONE; mode <= SITE; mode++) {
 		fired = true;
 		for (n = 1; fired && n < POINTS_MAX && wrong < 5; n++) {
 			wrong += !try(test, mode, n, &done, &fired);
@@ -1085,75 +1101,172 @@ static void sweep(const struct fault_case *test)
 		note("%s: %u points", test->name, points[ONE]);
 		wrong++;
 	}
-	ok(!wrong && !fired, "%s: %u points, %u allocations", test->name, points[ONE],
-	   points[MEMORY]);
+	ok(!wrong && !fired, "%s: %u points, %u allocations, %u sites", test->name, points[ONE],
+	   points[MEMORY], points[SITE]);
 }
 
 /* Calls of another kind */
 
 #define BATCH	3
 
-/*
- * Puts in one call. Those that say so have been done; one that cannot be read or
- * written ends it, and has been done or not; none after that one has.
+/**
+ * struct batch_case - one operation on three keys, in one call
+ * @name:	what it is
+ * @op:		the operation
+ * @before:	what the keys hold before, or NULL
+ * @after:	what they hold when it is done, or NULL
  */
-static bool try_batch(enum mode mode, unsigned int n, bool *fired_then)
-{
-	static const char *const keys[BATCH] = { "one", "two", "three" };
+struct batch_case {
+	const char *name;
+	__u32 op;
+	const char *before;
+	const char *after;
+};
+
+static const struct batch_case batches[] = {
+	{ "get", HASHBELT_OP_GET, "9", "9" },
+	{ "put", HASHBELT_OP_PUT, NULL, "a value" },
+	{ "touch", HASHBELT_OP_TOUCH, "9", "9" },
+	{ "remove", HASHBELT_OP_REMOVE, "9", NULL },
+	{ "expire", HASHBELT_OP_EXPIRE, "9", NULL },
+	{ "add", HASHBELT_OP_ADD, "9", "10" },
+};
+
+/**
+ * struct batch_items - what is handed over
+ * @items:	one for each key
+ * @sums:	of additions
+ * @values:	where values are copied to
+ */
+struct batch_items {
 	struct hashbelt_item items[BATCH];
-	struct hashbelt_batch batch = { .items = address(items), .count = BATCH };
-	static const struct fault_case test = { .name = "batch" };
+	struct hashbelt_sum sums[BATCH];
+	char values[BATCH][8];
+};
+
+static const char *const batch_keys[BATCH] = { "one", "two", "three" };
+
+static struct hashbelt_item batch_item(const struct batch_case *test, struct batch_items *batch,
+				       unsigned int i)
+{
+	struct hashbelt_item item = item_of(batch_keys[i]);
+
+	if (test->op == HASHBELT_OP_PUT)
+		item = text_item(batch_keys[i], test->after);
+	item.op = test->op;
+	item.result = 1;
+	if (test->op == HASHBELT_OP_GET) {
+		item.value = address(batch->values[i]);
+		item.value_len = sizeof(batch->values[i]);
+	}
+	if (test->op == HASHBELT_OP_TOUCH)
+		item.ttl_ms = LONG;
+	if (test->op == HASHBELT_OP_ADD) {
+		batch->sums[i].by = 1;
+		item.value = address(&batch->sums[i]);
+		item.value_len = sizeof(batch->sums[i]);
+	}
+	return item;
+}
+
+static void set_items(const struct batch_case *test, struct batch_items *batch)
+{
+	unsigned int i;
+
+	memset(batch, 0, sizeof(*batch));
+	for (i = 0; i < BATCH; i++)
+		batch->items[i] = batch_item(test, batch, i);
+}
+
+static __u64 time_left(int fd, const char *key)
+{
+	struct hashbelt_item item = item_of(key);
+
+	item.how = HASHBELT_NO_VALUE;
+	must(fd, HASHBELT_IOC_GET, &item);
+	return item.ttl_ms;
+}
+
+static bool item_is_done(const struct batch_case *test, int fd, const struct batch_items *batch,
+			 unsigned int i)
+{
+	if (test->op == HASHBELT_OP_GET)
+		return !strcmp(batch->values[i], test->after);
+	if (test->op == HASHBELT_OP_TOUCH)
+		return time_left(fd, batch_keys[i]) == LONG;
+	return test->after ? holds_text(fd, batch_keys[i], test->after) :
+			     !is_there(fd, batch_keys[i]);
+}
+
+/* Whether an item says what has become of it, which is @done or not. */
+static bool item_is_right(const struct hashbelt_item *item, const struct point *point, bool done)
+{
+	if (!item->result)
+		return done;
+	if (item->result < 0 && !may_say(point, item->result))
+		return false;
+	return !done || point->writes;
+}
+
+/*
+ * Three in one call. Those that say so have been done; one that cannot be read or
+ * written ends it, and has been done or not; none after that one has. The call works anew.
+ */
+static bool try_batch(const struct batch_case *test, enum mode mode, unsigned int n,
+		      bool *fired_then)
+{
+	static const struct fault_case end = { .name = "batch" };
 	struct scene scene = scene_of(&(struct fault_case){ .set = set_plain });
-	unsigned int i, wrong = 0;
+	struct batch_items given;
+	struct hashbelt_batch batch = { .items = address(given.items), .count = BATCH };
 	struct point point;
-	bool there;
+	unsigned int i;
+	bool good;
 	int err;
 
-	for (i = 0; i < BATCH; i++) {
-		items[i] = text_item(keys[i], "a value");
-		items[i].op = HASHBELT_OP_PUT;
-		items[i].result = 1;
-	}
+	for (i = 0; test->before && i < BATCH; i++)
+		put_text(scene.belt, batch_keys[i], test->before, 0);
+	set_items(test, &given);
 	arm(mode, n);
 	err = call(scene.belt, HASHBELT_IOC_BATCH, &batch);
 	point = fired(mode);
 	*fired_then = point.fired;
 	if (err)
-		wrong += !point.fired || err != -EFAULT;
-	else if (!point.fired)
-		wrong += batch.done != BATCH;
+		good = point.fired && err == -EFAULT;
+	else
+		good = point.fired || batch.done == BATCH;
 	/* Nothing has said how many there were: each item says it. */
 	for (i = 0; i < BATCH; i++) {
-		there = is_there(scene.belt, keys[i]);
-		if (!items[i].result)
-			wrong += !there;
-		else if (items[i].result < 0)
-			wrong += there || !may_say(&point, items[i].result);
-		else
-			wrong += there && !point.writes;
-		wrong += !err && i < batch.done && items[i].result > 0;
-		wrong += !err && i >= batch.done && items[i].result <= 0;
+		good &= item_is_right(&given.items[i], &point,
+				      item_is_done(test, scene.belt, &given, i));
+		good &= err || (i < batch.done) == (given.items[i].result <= 0);
 	}
-	if (wrong)
-		note("batch: point %u, %s, %s, done %u", n, point.site, error_name(err),
-		     batch.done);
-	return end_scene(&test, &scene) && !wrong;
+	if (!good)
+		note("batch of %s: point %u, %s, %s, done %u", test->name, n, point.site,
+		     error_name(err), batch.done);
+	set_items(test, &given);
+	must(scene.belt, HASHBELT_IOC_BATCH, &batch);
+	good &= batch.done == BATCH;
+	return end_scene(&end, &scene) && good;
 }
 
-static void test_batch(void)
+static void test_batch(const struct batch_case *test)
 {
 	unsigned int n, wrong = 0, points = 0;
 	enum mode mode;
+	char name[32];
 	bool fired;
 
-	for (mode = ONE; mode <= MEMORY; mode++) {
+	snprintf(name, sizeof(name), "batch of %s", test->name);
+	begin_case(name);
+	for (mode = ONE; mode <= SITE; mode++) {
 		fired = true;
 		for (n = 1; fired && n < POINTS_MAX && wrong < 5; n++) {
-			wrong += !try_batch(mode, n, &fired);
+			wrong += !try_batch(test, mode, n, &fired);
 			points += fired;
 		}
 	}
-	ok(!wrong && points > 3 * BATCH, "batch: %u points", points);
+	ok(!wrong && points > 3 * BATCH, "%s: %u points", name, points);
 }
 
 /* An index that cannot grow works on, and grows when it can. */
@@ -1165,6 +1278,7 @@ static void test_growth(void)
 	struct point point;
 	char key[16];
 
+	begin_case("growth");
 	for (i = 0; i < 100; i++) {
 		struct hashbelt_item item;
 
@@ -1289,6 +1403,7 @@ static void test_load(void)
 	struct point point = { .fired = true };
 	unsigned int n, wrong = 0;
 
+	begin_case("load");
 	for (n = 1; point.fired && n < POINTS_MAX && wrong < 5; n++)
 		wrong += !try_load(MEMORY, n, &point);
 	ok(!wrong && n > 30, "what is not loaded for want of memory leaves nothing: %u times",
@@ -1304,7 +1419,7 @@ int main(void)
 	__u64 used;
 	unsigned int i;
 
-	plan(ARRAY_SIZE(cases) + 11);
+	plan(ARRAY_SIZE(cases) + ARRAY_SIZE(batches) + 10);
 	begin_faults();
 	module = open("hashbelt.ko", O_RDONLY | O_CLOEXEC);
 	if (module < 0)
@@ -1314,7 +1429,8 @@ int main(void)
 	used = get_parameter("used_bytes");
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		sweep(&cases[i]);
-	test_batch();
+	for (i = 0; i < ARRAY_SIZE(batches); i++)
+		test_batch(&batches[i]);
 	test_growth();
 	test_epoll();
 	ok(used_at_last(used), "the module holds no more memory than before");

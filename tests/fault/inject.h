@@ -12,9 +12,10 @@
  *
  * Both go by /proc/PID/fail-nth. Below HB_STEP that is the number of the one point, site
  * or hook of the kernel, that fails. From HB_LACK on it counts in steps: all sites that
- * allocate fail, from the n-th on. From HB_START on it counts in steps as well: the n-th
- * point fails, counted from the first site that is come to. The kernel counts down by
- * one for each hook that it passes, which is why a step is so long.
+ * allocate fail, from the n-th on. From HB_SITES on the n-th site fails, whatever the kernel
+ * passes in between. From HB_START on it counts in steps as well: the n-th point fails,
+ * counted from the first site that is come to. The kernel counts down by one for each hook
+ * that it passes, which is why a step is so long.
  *
  * All sites that were compiled are in the section hb_sites.
  */
@@ -38,6 +39,7 @@
 #define HB_STEP		0x10000u
 #define HB_LACK		0x40000000u
 #define HB_LACKING	(HB_LACK - HB_STEP)
+#define HB_SITES	0x60000000u
 #define HB_START	0x80000000u
 
 static struct fault_attr hb_fault __maybe_unused;
@@ -56,6 +58,22 @@ static inline bool hb_lacks(void)
 	return left <= HB_LACK;
 }
 
+static inline bool hb_counts_sites(void)
+{
+	unsigned int left = READ_ONCE(current->fail_nth);
+
+	return left >= HB_SITES && left < HB_START;
+}
+
+/* Whether this site is the one. */
+static inline bool hb_is_turn(void)
+{
+	unsigned int left = round_up(READ_ONCE(current->fail_nth), HB_STEP) - HB_STEP;
+
+	WRITE_ONCE(current->fail_nth, left > HB_SITES ? left : 0);
+	return left <= HB_SITES;
+}
+
 /* Begins to count if that was to wait for the first site. */
 static inline void hb_start(void)
 {
@@ -65,12 +83,20 @@ static inline void hb_start(void)
 		WRITE_ONCE(current->fail_nth, (left - HB_START + HB_STEP - 1) / HB_STEP);
 }
 
+/* Whether a fault is to be here. */
+static inline bool hb_strikes(bool allocates)
+{
+	if (hb_counts_sites())
+		return hb_is_turn();
+	hb_start();
+	return (allocates && hb_lacks()) || should_fail(&hb_fault, 1);
+}
+
 static inline bool hb_fails(const char *site, bool allocates)
 {
 	if (!in_task() || !READ_ONCE(current->fail_nth))
 		return false;
-	hb_start();
-	if (!(allocates && hb_lacks()) && !should_fail(&hb_fault, 1))
+	if (!hb_strikes(allocates))
 		return false;
 	pr_notice("hashbelt: fault at %s\n", site);
 	return true;
