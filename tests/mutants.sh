@@ -20,7 +20,7 @@ cleaned=''
 # The sources anew, and newer than what was built of them before, which may have been with a bug;
 # kernels are those that are there.
 prepare() {
-	mkdir -p "$tree/.cache" "$top/.cache/vm" "$top/.cache/kernel"
+	mkdir -p "$tree/.cache" "$top/.cache/vm" "$top/.cache/kernel" "$top/.cache/matrix"
 	find "$tree" -mindepth 1 -maxdepth 1 ! -name .cache -exec rm -rf {} +
 	# What is in the index and was deleted cannot be read.
 	(cd "$top" && git ls-files -z --cached --others --exclude-standard |
@@ -29,6 +29,7 @@ prepare() {
 	git init -q "$tree"
 	ln -sfn "$top/.cache/vm" "$tree/.cache/vm"
 	ln -sfn "$top/.cache/kernel" "$tree/.cache/kernel"
+	ln -sfn "$top/.cache/matrix" "$tree/.cache/matrix"
 }
 
 # run SUITE ONLY LOG - a suite of the copy, or some programs of it; or what looks at the
@@ -162,5 +163,12 @@ mutant leak hashbelt_main.c \
 mutant blind tests/guest.sh \
 	's|^insmod|echo off >/sys/kernel/debug/kcsan\n&|' \
 	kcsan rights_test 'not ok .*races were looked for to the end' 'nobody looks for races'
+mutant reach hashbelt_main.c \
+	'/^static long ioctl_buckets/,/^}/{s/^\tkvfree(counts);//;s/^\thb_binding_put(binding);/&\n\tkvfree(counts);/}' \
+	fuzz fuzz 'KASAN: .*use-after-free' 'random calls come by a buffer that is read when it is free'
+mutant unit tools/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
+	fuzz parsers 'not ok .*an input breaks hbctl' 'who looks for a unit looks behind the last one'
+mutant newer hashbelt_compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \
+	kernels entry_test 'not ok .*the module builds on sid' 'what is for newer kernels does not build there'
 
 finish
