@@ -48,7 +48,7 @@ test-kernels: ## every ioctl, on 6.1 and on the kernels of Debian stable and uns
 test-mutants: ## bugs that are planted in a copy, and must be found
 	tests/mutants.sh
 
-soak: ## histories against the model, for SOAK seconds, then random calls for as long
+soak: ## histories against the model for SOAK seconds, then random input and calls for as long each
 	tests/run.sh soak
 
 bench: ## what each operation costs, against an ioctl that returns at once

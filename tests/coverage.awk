@@ -6,8 +6,7 @@
 # The last line is the total.
 #
 # A line of a .gcov is COUNT:NUMBER:TEXT. What was compiled more than once, as functions
-# in headers are, comes again for each time, and so does what more than one guest has run:
-# a line has run if it ever has.
+# in headers are, comes again for each time: a line has run if it ever has.
 
 function report(	i, covered, lines, first, last, ranges) {
 	for (i = 1; i <= highest; i++) {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# coverage.sh TABLE DIRECTORY OUTPUT [DIRECTORY OUTPUT]... - which lines of the module some
-# guests have run.
+# coverage.sh TABLE DIRECTORY OUTPUT - which lines of the module a guest has run. Where that
+# are fewer than there should be, tests/uncovered has to say why, "FILE: WHY".
 #
 #   TABLE      a file to be written: for each of the module's files the lines of code,
 #              those that were run, and where much was not, which
@@ -14,8 +14,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 enough=90
-table=$1
-shift
+table=$1 directory=$2 output=$3
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,27 +26,18 @@ fail() {
 	exit 1
 }
 
-# count NUMBER DIRECTORY OUTPUT - what gcov makes of it, in a folder of its own. Without
-# counts a file was never run; gcov takes that for what it is.
+# What gcov makes of it. Without counts a file was never run; gcov takes that for what it is.
 count() {
-	mkdir "$work/$1"
-	cp "$2"/hashbelt*.gcno "$work/$1"
-	rm -f "$work/$1"/hashbelt.mod.gcno
-	sed -n 's/^# gcda //p' "$3" | tr -d '\r' | base64 -d | tar -xz -C "$work/$1"
-	(cd "$work/$1" && gcov-12 ./*.gcno)
+	cp "$directory"/hashbelt*.gcno "$work"
+	rm -f "$work"/hashbelt.mod.gcno
+	sed -n 's/^# gcda //p' "$output" | tr -d '\r' | base64 -d | tar -xz -C "$work"
+	(cd "$work" && gcov-12 ./*.gcno)
 }
 
 "$here/need.sh" gcc-12
-guests=0
-while [ $# -gt 0 ]; do
-	guests=$((guests + 1))
-	count "$guests" "$1" "$2" >"$work/log" 2>&1 || fail "$2 has counts that can be read"
-	shift 2
-done
-# All that is about one file, one after the other.
-find "$work" -name 'hashbelt*.gcov' | awk -F / '{ print $NF, $0 }' | sort |
-	cut -d ' ' -f 2 | xargs awk -v enough="$enough" -f "$here/coverage.awk" >"$table"
-echo 1..1
+count >"$work/log" 2>&1 || fail "$output has counts that can be read"
+awk -v enough="$enough" -f "$here/coverage.awk" "$work"/hashbelt*.gcov >"$table"
+echo 1..2
 sed 's/^/# figure: /' "$table"
 tail -n 1 "$table" | awk -v enough="$enough" '
 	{ percent = $NF + 0 }
@@ -57,3 +47,15 @@ tail -n 1 "$table" | awk -v enough="$enough" '
 			good ? "" : "not ", percent, enough
 		exit !good
 	}'
+# One reason for each file that has too few, and none for another.
+awk -v enough="$enough" '
+	FNR == NR && /^#/ { next }
+	FNR == NR { why[$1] = $0; next }
+	!/^hashbelt_/ { next }
+	$NF + 0 >= enough && $1 ":" in why { print "it has enough, and a reason: " $1; bad = 1 }
+	$NF + 0 >= enough { next }
+	$1 ":" in why { print why[$1 ":"]; next }
+	{ print "too few lines of " $1 ", and no reason"; bad = 1 }
+	END { exit bad }' "$here/uncovered" "$table" >"$work/why" && good='' || good='not '
+sed 's/^/# figure: /' "$work/why"
+echo "${good}ok 2 - where a file has fewer there is a reason"

@@ -28,7 +28,7 @@
 #
 # And by name only:
 #
-#	soak	histories of a new seed for SOAK seconds, then fuzz for as long
+#	soak	histories of a new seed for SOAK seconds, then the two of fuzz for as long each
 #
 # With ONLY="NAME..." in the environment guests run those of their programs alone,
 # "rights_test churn trace.t", and of the models those are looked at.
@@ -44,14 +44,14 @@ tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
 # Two suites at a time, what fails fastest first. Those that build a kernel or take long begin
 # early; what measures latencies comes when the others are through.
-one_lane='store kunit cost harness models fault debug life'
-other_lane='native build device hbctl examples stress history fuzz kcsan kernels'
+one_lane='store kunit cost models fault debug life'
+other_lane='native build device harness hbctl examples stress history fuzz kcsan kernels'
 behind=memory
 by_name=soak
 payload=$top/.cache/build/payload
+examples=$(cd "$top" && echo tests/examples/*.t)	# what the programs of examples/ promise
 bits='64 32'	# what tests of the interface are run in
 image=''	# what guests boot, if that is not the stock kernel
-elsewhere=''	# tests of the interface that another guest has
 logs=$top/.cache/build/test
 
 # check_names SUITE... - whether there are such suites.
@@ -151,7 +151,6 @@ on_device() {
 	shift 2
 	for source in "$tests"/device/*.c; do
 		program=$(basename "$source" .c)
-		case " $elsewhere " in *" $program "*) continue ;; esac
 		set -- "$@" "device/$program"
 		[ "$bits" = 64 ] || set -- "$@" "device/$program-32"
 	done
@@ -198,18 +197,9 @@ suite_store() {
 	done
 }
 
-# on_examples NAME OPTIONS [SETTING]... - what the programs of examples/ promise.
-on_examples() {
-	guest_of=$1 limits=$2
-	shift 2
-	for source in "$tests"/examples/*.t; do
-		set -- "$@" "tests/examples/$(basename "$source")"
-	done
-	guest "$guest_of" "$limits" "$@"
-}
-
 suite_examples() {
-	on_examples examples "--timeout 300"
+	# shellcheck disable=SC2086 # names, split on purpose
+	guest examples "--timeout 300" $examples
 	one example "$tests/example.t"
 }
 
@@ -223,52 +213,50 @@ suite_history() {
 	guest history "--timeout 600" "history 1 1" "history 2 2" "threads $(date +%s) 10"
 }
 
-# use_kernel NAME - the guests that follow run on a kernel of our own.
+# use_modules SUITE DIRECTORY - the guests that follow have the modules of DIRECTORY, in a
+# payload of the suite's own: another may be looking at another one.
+use_modules() {
+	rm -rf "$payload-$1.new" && cp -al "$payload" "$payload-$1.new" &&
+		cp --remove-destination "$2/hashbelt.ko" "$2/user/hashbelt_user.ko" "$payload-$1.new" &&
+		rm -rf "$payload-$1" && mv "$payload-$1.new" "$payload-$1" && payload=$payload-$1
+}
+
+# use_kernel SUITE NAME - the guests that follow run on a kernel of our own.
 use_kernel() {
-	image=$("$tests/kernel/kernel.sh" "$1" image 2>"$logs/$1.build") &&
-		make -s -C "$tests" "payload-$1" >>"$logs/$1.build" 2>&1 && {
-		payload=$payload-$1
-		return
-	}
-	bail_out "kernel-$1" "$logs/$1.build" "no kernel $1, or no module for it"
+	module=$top/.cache/build/module-$2
+	log=$logs/$1.build
+	image=$("$tests/kernel/kernel.sh" "$2" image 2>"$log") &&
+		flock "$logs/$2.lock" "$tests/module.sh" --user "$2" "$module" >>"$log" 2>&1 &&
+		use_modules "$1" "$module" >>"$log" 2>&1 && return
+	bail_out "kernel-$2" "$log" "no kernel $2, or no module for it"
 	return 1
 }
 
-# Checks at each access take time: so there is less to be done, and in 32 bits that alone
-# which has every call, and every way to say it wrong. SCALE is what remains of the tests'
-# sizes, in percent; what stands after a program of tests/stress is its seed and its
-# operations.
+# on_checked NAME [SETTING]... - the examples, the stress and the tests of the interface on a
+# kernel that checks. Checks at each access take time: so there is less to be done, and in 32
+# bits those two that between them have every call, and every way to say it wrong. SCALE is what
+# remains of the tests' sizes, in percent; what stands after a program of tests/stress is its seed
+# and its operations.
 on_checked() {
 	bits=64
-	checked=$1 size=$2
-	on_device "$checked-device" "--timeout 1200 $size" SCALE=5 client_test \
-		device/argument_test-32
-	guest "$checked-stress" "--timeout 600 $size" "stress $(date +%s) 20000" \
-		"churn $(date +%s) 20000" "lockstress $(date +%s) 2000"
-	on_examples "$checked-examples" "--timeout 600 $size" SCALE=5
+	checked=$1
+	shift
+	# shellcheck disable=SC2086 # names, split on purpose
+	on_device "$checked" "--timeout 2400 --memory 2048" SCALE=5 "$@" $examples \
+		"stress $(date +%s) 20000" "churn $(date +%s) 20000" "lockstress $(date +%s) 2000" \
+		client_test device/argument_test-32 device/service_test-32
 }
 
-# Looking for leaks makes an allocation several times as long: the tests of the interface that put
-# most entries are run without, and less of what is not the interface's.
 suite_debug() (
-	use_kernel debug || exit
-	elsewhere=$(basename -s .c "$tests"/device/*.c |
-		grep -vxE '(event|full|limit|storm)_test' | tr '\n' ' ')
-	on_checked debug "--memory 2048 --append kmemleak=off"
-	# shellcheck disable=SC2046,SC2086 # programs, split on purpose
-	guest debug-leaks "--timeout 1200 --memory 2048" LEAKS=yes SCALE=5 \
-		$(printf 'device/%s ' $elsewhere) "stress $(date +%s) 2000" "churn $(date +%s) 4000" \
-		"lockstress $(date +%s) 2000" tests/examples/session_keys.t
-	set --
-	for guest in debug-device debug-stress debug-examples debug-leaks; do
-		set -- "$@" "$top/.cache/build/module-debug" "$logs/$guest/output.log"
-	done
-	[ -n "${ONLY:-}" ] || one lines "$tests/coverage.sh" "$logs/lines.txt" "$@"
+	use_kernel debug debug || exit
+	on_checked debug LEAKS=yes
+	[ -n "${ONLY:-}" ] || one lines "$tests/coverage.sh" "$logs/lines.txt" "$module" \
+		"$logs/debug/output.log"
 )
 
 suite_kcsan() (
-	use_kernel kcsan || exit
-	on_checked kcsan "--memory 2048"
+	use_kernel kcsan kcsan || exit
+	on_checked kcsan
 )
 
 suite_fault() (
@@ -281,9 +269,9 @@ suite_fault() (
 )
 
 suite_fuzz() (
-	one syzlang "$tests/fuzz/syzlang.t"
-	one parsers "$tests/fuzz/parsers.sh" "${FUZZ_SECONDS:-60}"
-	use_kernel debug || exit
+	! chosen syzlang || one syzlang "$tests/fuzz/syzlang.t"
+	! chosen parsers || one parsers "$tests/fuzz/parsers.sh" "${FUZZ_SECONDS:-60}"
+	use_kernel fuzz debug || exit
 	seconds=${FUZZ_SECONDS:-150}
 	# Leaks are looked for elsewhere: here that would cost most of the time.
 	guest fuzz "--timeout $((seconds * 3 + 300)) --memory 2048 --append kmemleak=off" \
@@ -329,12 +317,8 @@ matrix() {
 	build=$top/.cache/build/module-$1
 	one "module-$1" "$tests/matrix/module.t" "$1" "$build"
 	[ -s "$build/hashbelt.ko" ] || return
-	stock=$payload
-	payload=$stock-$1
-	rm -rf "$payload"
-	cp -a "$stock" "$payload"
-	cp "$build/hashbelt.ko" "$build/user/hashbelt_user.ko" "$payload"
-	cp "$tests/matrix/guest.t" "$payload/tests"
+	use_modules "$1" "$build" || return
+	cp "$tests/matrix/guest.t" "$payload/tests" || return
 	image=$("$kernel" "$1" image)
 	on_device "device-$1" "--timeout 1500 --append maxcpus=1" \
 		"tests/guest.t $("$kernel" "$1" release)"
