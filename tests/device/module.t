@@ -108,10 +108,12 @@ again_and_again() {
 	done
 }
 
-# The same while somebody reads all the time how much memory is in use.
+# The same while somebody reads all the time how much memory is in use. What was read first is
+# written down: when the reader is killed a file that is written again and again may be empty.
 read_all_the_time() {
+	rm -f used
 	while :; do
-		read -r used <$parameters/used_bytes && echo "$used" >used
+		read -r used <$parameters/used_bytes && { [ -s used ] || echo "$used" >used; }
 	done 2>/dev/null &
 	reader=$!
 	again_and_again
