@@ -241,9 +241,12 @@ void hb_index_move(struct hb_index *index)
 	}
 	if (node || !(++table->moved >> table->bits))
 		return;
-	rcu_assign_pointer(index->table, next);
-	/* What is noted may be what somebody was held up with who resized before. */
+	/*
+	 * What is noted may be what somebody was held up with who resized before. While there is
+	 * a table to move to nobody can begin to resize, and note what he has begun.
+	 */
 	WRITE_ONCE(index->bits, next->bits);
+	rcu_assign_pointer(index->table, next);
 	queue_rcu_work(index->wq, &table->free);
 }
 
