@@ -13,7 +13,9 @@
 #	spin -t -p -DBREAK_... tests/models/MODEL.pml
 #
 # with the trail that is left in .cache/build/models. A case takes seconds, and up to
-# 1 GB of memory.
+# 1 GB of memory. What comes out of a search is always the same: it is kept there as well, and
+# the search not made again until the model, its flags, spin, the compiler or this script has
+# changed. What is kept is judged like what is new.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,13 +25,30 @@ top=$here/../..
 out=$top/.cache/build/models
 limit=300	# seconds for a case
 errors=1	# after which a search ends; 0: it finds them all
+kept=0		# searches that were not made again
+
+# fingerprint SOURCE FLAG... - what comes out of a search depends on.
+fingerprint() {
+	{
+		cat "$here/run.sh" "$here/word.pml" "$1"
+		shift
+		echo "$errors $*"
+		spin -V
+		gcc --version
+	} | sha256sum
+}
 
 # search NAME MODEL FLAG... - look at all states; what comes out is left in
-# $out/NAME/log, and a trail if there is an error.
+# $out/NAME/log, and a trail if there is an error. It is kept if it came to its end.
 search() {
 	work=$out/$1
 	source=$here/$2.pml
 	shift 2
+	key=$(fingerprint "$source" "$@")
+	if [ -e "$work/key" ] && [ "$(cat "$work/key")" = "$key" ]; then
+		kept=$((kept + 1))
+		return
+	fi
 	rm -rf "$work"
 	mkdir -p "$work"
 	(
@@ -42,6 +61,7 @@ search() {
 		echo "status $?"
 		rm -f pan pan.?
 	) >"$work/log" 2>&1
+	! grep -qx 'status 0' "$work/log" || echo "$key" >"$work/key"
 }
 
 # ended LOG - whether the search came to its end, and was not held up by a limit.
@@ -224,4 +244,5 @@ for suite; do
 		;;
 	esac
 done
+[ $kept = 0 ] || echo "# $kept searches are those of before: nothing they depend on has changed"
 finish
