@@ -232,31 +232,32 @@ use_kernel() {
 	return 1
 }
 
-# on_checked NAME [SETTING]... - the examples, the stress and the tests of the interface on a
-# kernel that checks. Checks at each access take time: so there is less to be done, and in 32
-# bits those two that between them have every call, and every way to say it wrong. SCALE is what
-# remains of the tests' sizes, in percent; what stands after a program of tests/stress is its seed
-# and its operations.
+# on_checked NAME OPERATIONS [SETTING]... - the examples, the stress and the tests of the
+# interface on a kernel that checks. Checks at each access take time: so there is less to be done,
+# and in 32 bits those two that between them have every call, and every way to say it wrong. SCALE
+# is what remains of the tests' sizes, in percent. What stands after a program of tests/stress is
+# its seed and its OPERATIONS: more where races on data are looked for, at one access in so many.
 on_checked() {
 	bits=64
-	checked=$1
-	shift
+	checked=$1 operations=$2
+	shift 2
 	# shellcheck disable=SC2086 # names, split on purpose
 	on_device "$checked" "--timeout 2400 --memory 2048" SCALE=5 "$@" $examples \
-		"stress $(date +%s) 20000" "churn $(date +%s) 20000" "lockstress $(date +%s) 2000" \
-		client_test device/argument_test-32 device/service_test-32
+		"stress $(date +%s) $operations" "churn $(date +%s) $operations" \
+		"lockstress $(date +%s) 2000" client_test \
+		device/argument_test-32 device/service_test-32
 }
 
 suite_debug() (
 	use_kernel debug debug || exit
-	on_checked debug LEAKS=yes
+	on_checked debug 8000 LEAKS=yes
 	[ -n "${ONLY:-}" ] || one lines "$tests/coverage.sh" "$logs/lines.txt" "$module" \
 		"$logs/debug/output.log"
 )
 
 suite_kcsan() (
 	use_kernel kcsan kcsan || exit
-	on_checked kcsan
+	on_checked kcsan 20000
 )
 
 suite_fault() (

@@ -432,8 +432,8 @@ static void test_batch(void)
 /* Many at once */
 
 #define PUTTERS		4
-#define PUTS		3000
-#define ROOM		1000
+#define PUTS		scaled_from(600, 3000)
+#define ROOM		(PUTS / 3)
 
 /**
  * struct crowd - a belt that many put into; shared

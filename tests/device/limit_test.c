@@ -15,13 +15,21 @@
 
 #define LIMIT		(8 * MIB)
 
+static __u64 limit = LIMIT;	/* of the module, in bytes */
+
+static void set_limit(__u64 bytes)
+{
+	limit = bytes;
+	set_number("max_bytes", limit);
+}
+
 /* Puts until one is refused, at once or again and again: what went in is added. */
 static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *odd)
 {
 	int err;
 
 	while (!(err = put_zeros(belt, *number, value_len, 0))) {
-		if (*number % (100 / scaled(100)) == 0 && info_of(belt).bytes > LIMIT)
+		if (*number % (100 / scaled(100)) == 0 && info_of(belt).bytes > limit)
 			++*odd;
 		if (++*number > 1000000)
 			break;
@@ -81,17 +89,20 @@ static int belt_at_last(void)
 			usleep(1000);
 	} while (err);
 	must(belt, HASHBELT_IOC_HALT, NULL);
-	if (put_at_last(belt, 0, MIB) || remove_number(belt, 0))
+	if (put_at_last(belt, 0, limit / 8) || remove_number(belt, 0))
 		bail_out("no room in a new belt");
 	return belt;
 }
 
-static void test_size(__u32 value_len, unsigned int least)
+/* @least: how many values at least there has to be room for in @room bytes. */
+static void test_size(__u32 value_len, unsigned int least, __u64 room)
 {
-	int belt = belt_at_last();
 	unsigned int odd = 0, count, number, wrong = 0;
 	__u64 bytes;
+	int belt;
 
+	set_limit(room);
+	belt = belt_at_last();
 	count = fill_up(belt, value_len, &odd);
 	ok(!odd && count >= least,
 	   "values of %u bytes go in until ENOSPC, and never beyond the limit", value_len);
@@ -182,16 +193,16 @@ static void test_parameter(void)
 
 int main(void)
 {
-	__u64 original = get_parameter("max_bytes");
+	__u64 original = get_parameter("max_bytes"), few = scaled_from(1, 8);
 	int belt;
 
 	plan(TESTS);
-	set_parameter("max_bytes", "8M");
+	set_limit(LIMIT);
 	test_parameter();
-	test_size(16, 10000);
-	test_size(4000, 1000);
-	test_size(65536, 50);
-	test_size(MIB, 3);
+	test_size(16, 1250 * few, few * MIB);
+	test_size(4000, 125 * few, few * MIB);
+	test_size(65536, 50, LIMIT);
+	test_size(MIB, 3, LIMIT);
 	test_room();
 	test_belts();
 	set_number("max_bytes", 4096);

@@ -13,7 +13,8 @@
 
 #define NAME	"waited for"
 #define KEY	"door"
-#define CROWD	200
+#define CROWD_MAX	200
+#define CROWD		scaled_from(50, CROWD_MAX)
 
 /* Who waits for that lock, for ever if nothing else is said. */
 static struct errand errand_of(const char *owner)
@@ -601,9 +602,9 @@ static unsigned long switches_of(pid_t pid)
 
 static void test_crowd(void)
 {
-	static struct locker lockers[CROWD];
-	static unsigned long before[CROWD];
-	static char owners[CROWD][8];
+	static struct locker lockers[CROWD_MAX];
+	static unsigned long before[CROWD_MAX];
+	static char owners[CROWD_MAX][8];
 	int belt = named_locks(NAME);
 	unsigned int i, k, woken = 0, wrong = 0;
 

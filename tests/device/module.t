@@ -9,6 +9,9 @@
 
 parameters=/sys/module/hashbelt/parameters
 tests=67 number=0 failed=0
+# How often something is done again: SCALE is in percent of what is usual.
+turns=$((20 * ${SCALE:-100} / 100))
+[ $turns -ge 5 ] || turns=5
 
 # ok PROMISE COMMAND [ARGUMENT]... - kept if the command succeeds
 ok() {
@@ -87,10 +90,10 @@ is_quarter() {
 	[ $percent -ge 23 ] && [ $percent -le 27 ]
 }
 
-# Another module, whose belt calls it back all the time: twenty times as well.
+# Another module, whose belt calls it back all the time: as often as well.
 used_and_left() {
 	turn=0
-	while [ $turn -lt 20 ]; do
+	while [ $turn -lt $turns ]; do
 		insmod ./hashbelt_user.ko || return
 		rmmod hashbelt_user || return
 		turn=$((turn + 1))
@@ -99,7 +102,7 @@ used_and_left() {
 
 again_and_again() {
 	turn=0
-	while [ $turn -lt 20 ]; do
+	while [ $turn -lt $turns ]; do
 		load mode=0600 || return
 		./device/parameter_test || return
 		rmmod hashbelt || return
@@ -189,8 +192,8 @@ ok "another module has belts, and all that it does there is as promised" use
 ok "while that is loaded this one stays" refused rmmod hashbelt
 ok "and works on" ./device/parameter_test
 ok "that module goes while its belt calls it back" leave
-ok "and again, 20 times" used_and_left
-ok "it comes and goes 20 times, with entries and belts in it" again_and_again
+ok "and again, $turns times" used_and_left
+ok "it comes and goes $turns times, with entries and belts in it" again_and_again
 ok "and while somebody reads all the time how much memory they take" read_all_the_time
 unload
 rm -f output

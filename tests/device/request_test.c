@@ -752,7 +752,7 @@ static void test_unread(void)
 {
 	__u64 used = get_parameter("used_bytes"), limit = get_parameter("max_bytes");
 	int belt = asking_belt(NONE), err = 0, n;
-	__u64 most = get_parameter("used_bytes") + 2 * MIB, now = 0;
+	__u64 most = get_parameter("used_bytes") + scaled_from(MIB / 2, 2 * MIB), now = 0;
 
 	set_number("max_bytes", most);
 	for (n = 0; !err && n < 100000; n++) {
@@ -795,7 +795,7 @@ static void test_account(void)
 
 	if (chmod(HASHBELT_DEVICE, 0666))
 		bail_out("chmod: %s", strerror(errno));
-	set_number("user_max_bytes", MIB);
+	set_number("user_max_bytes", scaled_from(MIB / 4, MIB));
 	is_int(as(1000, 1000, 0, ask_for_ever, &waits), EDQUOT,
 	       "requests count against the account of the belt's owner");
 	is_int(as(1000, 1000, 0, ask_for_ever, &completes), EDQUOT,

@@ -527,7 +527,7 @@ static void test_processes(void)
 
 /* Processes that are killed while they ask, wait, and are told. */
 
-#define KILLS		60
+#define KILLS		scaled_from(18, 60)
 
 static int ask_on(void *arg)
 {

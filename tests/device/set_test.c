@@ -565,7 +565,7 @@ static void change_shapes(unsigned int rounds)
 		SET(churn->belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
 		    .ttl_ms = extremes[i % ARRAY_SIZE(extremes)].ttl_ms,
 		    .buckets = extremes[i % ARRAY_SIZE(extremes)].buckets);
-		until = __atomic_load_n(&churn->done, __ATOMIC_RELAXED) + 2000;
+		until = __atomic_load_n(&churn->done, __ATOMIC_RELAXED) + scaled_from(200, 2000);
 		while (__atomic_load_n(&churn->done, __ATOMIC_RELAXED) < until) {
 			__atomic_fetch_add(&churn->moves, 1, __ATOMIC_SEQ_CST);
 			advance(churn->belt, MOVE_MS);

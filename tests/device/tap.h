@@ -43,6 +43,14 @@ static inline unsigned int scaled(unsigned int usual)
 	return usual * percent / 100 ? usual * percent / 100 : 1;
 }
 
+/* As scaled(), but no fewer than @least, which the promise needs to mean something. */
+static inline unsigned int scaled_from(unsigned int least, unsigned int usual)
+{
+	unsigned int number = scaled(usual);
+
+	return number > least ? number : least;
+}
+
 /* How many promises are going to be tested. */
 static inline void plan(unsigned int tests)
 {

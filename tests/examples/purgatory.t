@@ -39,6 +39,8 @@ steady() {
 
 # SCALE is in percent of what is usual.
 many=$((1000 * ${SCALE:-100}))
+some=$((many / 10))
+[ $some -ge 2000 ] || some=2000
 
 plan 24
 usage purgatory
@@ -77,10 +79,10 @@ lines "each request is told of once" 5 '^  request [1-5]: '
 holds "exactly once" '/^  request/ { seen = 1; if (told[$2]++) print }'
 steady "$many"
 
-example purgatory 10000 10 64
+example purgatory $some 10 64
 said "a tick of 10 ms, a wheel of 64" \
 	"a wheel of 64 buckets, a tick of 10000000 ns"
-steady 10000
+steady $some
 example purgatory 100 1 2
 run purgatory 100 1 1
 result "a wheel of one bucket is refused" "$([ "$status" = 2 ] || echo "status $status")"
