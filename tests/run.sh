@@ -44,8 +44,8 @@ tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
 # Two suites at a time, what fails fastest first. Those that build a kernel or take long begin
 # early; what measures latencies comes when the others are through.
-one_lane='kunit models fault debug life'
-other_lane='native store build cost device harness hbctl examples stress history fuzz kcsan kernels'
+one_lane='kunit models fault debug fuzz life'
+other_lane='native store build cost device harness hbctl examples stress history kcsan kernels'
 behind=memory
 by_name=soak
 payload=$top/.cache/build/payload
