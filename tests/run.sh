@@ -42,12 +42,13 @@ set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
-# Two suites at a time, what fails fastest first. Those that build a kernel or take long begin
-# early; what measures latencies comes when the others are through.
-one_lane='kunit models fault debug fuzz life'
-other_lane='native store build cost device harness hbctl examples stress history kcsan kernels'
+# Two suites at a time, in this order: what fails fastest first, then what takes long, then what
+# fills up the rest. What measures latencies comes when the others are through.
+together='native build kunit store cost device hbctl harness examples
+	debug kcsan kernels fault fuzz life models history stress'
 behind=memory
 by_name=soak
+last=''
 payload=$top/.cache/build/payload
 examples=$(cd "$top" && echo tests/examples/*.t)	# what the programs of examples/ promise
 bits='64 32'	# what tests of the interface are run in
@@ -58,9 +59,9 @@ logs=$top/.cache/build/test
 check_names() {
 	for suite; do
 		# shellcheck disable=SC2086 # lists of names, split on purpose
-		printf '%s\n' $one_lane $other_lane $behind $by_name | grep -Fqx -e "$suite" || {
+		printf '%s\n' $together $behind $by_name | grep -Fqx -e "$suite" || {
 			echo "run.sh: no such suite: $suite; there are:" \
-				$one_lane $other_lane $behind $by_name >&2
+				$together $behind $by_name >&2
 			return 1
 		}
 	done
@@ -342,16 +343,27 @@ suite_models() {
 	done
 }
 
-# lane SUITE... - one after the other. What a suite said is passed on as a whole, so that
-# lanes do not mix; and in the end, that it has come to its end.
-lane() {
-	for suite; do
-		echo "-- $suite" >&2
-		since=$(date +%s)
-		"suite_$suite" >"$logs/$suite.tap" 2>"$logs/$suite.stderr"
-		echo "# suite $suite $?" >>"$logs/$suite.tap"
-		echo "-- $suite ended after $(($(date +%s) - since)) s" >&2
-		flock "$logs/lock" cat "$logs/$suite.tap"
+# suite NAME - what it said is passed on as a whole, so that two do not mix; and in the end, that
+# it has come to its end.
+suite() {
+	echo "-- $1" >&2
+	since=$(date +%s)
+	"suite_$1" >"$logs/$1.tap" 2>"$logs/$1.stderr"
+	echo "# suite $1 $?" >>"$logs/$1.tap"
+	echo "-- $1 ended after $(($(date +%s) - since)) s" >&2
+	flock "$logs/lock" cat "$logs/$1.tap"
+}
+
+# take - the name of the suite that is next, of those that come by descriptor 8.
+take() {
+	# shellcheck disable=SC2016 # for that shell to expand
+	flock "$logs/lock" sh -c 'read -r next <&8 && echo "$next"'
+}
+
+# work - suites that nobody else has taken, until there are no more.
+work() {
+	while next=$(take); do
+		suite "$next" 8<&-
 	done
 }
 
@@ -368,15 +380,18 @@ if [ -n "${ACCESS_LOG:-}" ]; then
 else
 	rm -f "$payload/real.log"
 fi
-# shellcheck disable=SC2086 # lists of names, split on purpose
-{
-	if [ $# -gt 0 ]; then
-		lane "$@"
-	else
-		lane $one_lane &
-		lane $other_lane
-		wait
-		lane $behind
-	fi
+workers=1
+[ $# -gt 0 ] || {
+	# shellcheck disable=SC2086 # a list of names, split on purpose
+	set -- $together
+	workers=2
+	last=$behind
+}
+printf '%s\n' "$@" | {
+	exec 8<&0 </dev/null
+	[ $workers = 1 ] || work &
+	work
+	wait
+	[ -z "$last" ] || suite "$last"
 	echo "-- all ended after $(($(date +%s) - began)) s" >&2
-} | awk -v suites="${*:-$one_lane $other_lane $behind}" -f "$tests/tally.awk"
+} | awk -v suites="$* $last" -f "$tests/tally.awk"
