@@ -509,7 +509,7 @@ static int watch_limits(void *arg)
 		info = info_of(crowd->belt);
 		if (info.used_entries > ROOM || info.used_bytes > max_bytes)
 			add(&crowd->odd);
-		crowd->looks++;
+		add(&crowd->looks);
 	}
 	return 0;
 }
@@ -527,6 +527,9 @@ static void run_crowd(struct hashbelt_settings settings, bool removing)
 	watcher = start(watch_limits, &settings.max_bytes);
 	if (removing)
 		remover = start(remove_many, NULL);
+	/* On one processor he may not have had a turn yet. */
+	while (!__atomic_load_n(&crowd->looks, __ATOMIC_RELAXED))
+		sched_yield();
 	set(&crowd->go);
 	for (i = 0; i < PUTTERS; i++)
 		finish(putters[i]);
