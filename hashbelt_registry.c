@@ -247,7 +247,11 @@ static umode_t mode_of(u64 rights)
 
 static bool is_admin(void)
 {
-	return ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+	/*
+	 * That a task has made use of its rights is noted in its flags, which others read plainly
+	 * (in /proc): the kernel's own affair.
+	 */
+	return data_race(ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN));
 }
 
 /**
