@@ -157,7 +157,8 @@ mutant again tools/lock_store.c \
 mutant exit hashbelt_belt.c \
 	'/^void hb_core_exit/,/^}/s/destroy_workqueue(free_wq);//' \
 	life module_test 'not ok .*no slab cache of the kernel has grown' 'the module leaves something behind'
-mutant early hashbelt_main.c "$freed_early" debug belt_test 'KASAN: .*use-after-free' 'a buffer is read when it is free'
+mutant early hashbelt_main.c "$freed_early" \
+	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read when it is free'
 mutant order hashbelt_wait.c \
 	'/^void hb_waiter_init/,/^}/s/^\tlist_add_tail(.*/&\n\tspin_lock(\&belt->shards[0].lock);\n\tspin_unlock(\&belt->shards[0].lock);/' \
 	debug lockwait_test 'not ok .*locks were checked to the end' 'locks are taken in the wrong order'
@@ -167,7 +168,8 @@ mutant leak hashbelt_main.c \
 mutant blind tests/guest.sh \
 	's|^insmod|echo off >/sys/kernel/debug/kcsan\n&|' \
 	kcsan rights_test 'not ok .*races were looked for to the end' 'nobody looks for races'
-mutant reach hashbelt_main.c "$freed_early" fuzz fuzz 'KASAN: .*use-after-free' 'random calls come by a buffer that is read when it is free'
+mutant reach hashbelt_main.c "$freed_early" \
+	fuzz fuzz 'KASAN: .*use-after-free' 'random calls come by a buffer that is read when it is free'
 mutant unit tools/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
 	fuzz parsers 'not ok .*an input breaks hbctl' 'who looks for a unit looks behind the last one'
 mutant newer hashbelt_compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \
