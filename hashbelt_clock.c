@@ -75,7 +75,7 @@ void hb_clock_stop(struct hb_clock *clock)
 	spin_lock_irq(&clock->lock);
 	clock->stopped = true;
 	spin_unlock_irq(&clock->lock);
-	hrtimer_cancel(&clock->timer);
+	hb_timer_cancel(&clock->timer);
 }
 
 /* Belt time of a clock that runs, for who is about to change it. */
@@ -99,7 +99,7 @@ void hb_clock_halt(struct hb_clock *clock)
 		clock->halted = max_t(u64, raw_now(clock), HB_GRAIN);
 		write_seqcount_end(&clock->seq);
 		/* Under the lock, or it might cancel what a resume has set. */
-		hrtimer_try_to_cancel(&clock->timer);
+		hb_timer_try_to_cancel(&clock->timer);
 	}
 	spin_unlock_irq(&clock->lock);
 }
@@ -160,7 +160,7 @@ void hb_clock_reset_alarm(struct hb_clock *clock)
 {
 	spin_lock_irq(&clock->lock);
 	WRITE_ONCE(clock->wake, HB_NEVER);
-	hrtimer_try_to_cancel(&clock->timer);
+	hb_timer_try_to_cancel(&clock->timer);
 	spin_unlock_irq(&clock->lock);
 }
 
@@ -229,7 +229,7 @@ void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when)
 
 	spin_lock_irqsave(&clock->lock, flags);
 	if (clock->stopped || clock->halted || when == HB_NEVER) {
-		hrtimer_try_to_cancel(timer);
+		hb_timer_try_to_cancel(timer);
 	} else {
 		/* As in program(). */
 		at = (s64)when - clock->offset + TICK_NSEC;

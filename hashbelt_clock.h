@@ -105,6 +105,33 @@ static inline void hb_clock_wake(const struct hb_clock *clock)
 }
 
 /**
+ * hb_timer_cancel() - a timer does not ring any more, and is not ringing
+ * @timer:	the timer
+ *
+ * Context: without a lock that its function takes.
+ */
+static inline void hb_timer_cancel(struct hrtimer *timer)
+{
+	/*
+	 * Whether it is ringing is looked up plainly while another processor notes what rings
+	 * there, and is looked up again if that has changed: the timers' own affair.
+	 */
+	data_race(hrtimer_cancel(timer));
+}
+
+/**
+ * hb_timer_try_to_cancel() - a timer does not ring any more, unless it is ringing
+ * @timer:	the timer
+ *
+ * Any context.
+ */
+static inline void hb_timer_try_to_cancel(struct hrtimer *timer)
+{
+	/* As in hb_timer_cancel(). */
+	data_race(hrtimer_try_to_cancel(timer));
+}
+
+/**
  * hb_clock_wake_at() - have the worker look no later than a moment
  * @clock:	the clock
  * @when:	that moment, in belt time

@@ -226,7 +226,7 @@ void hb_waiter_end(struct hb_waiter *waiter)
 	spin_lock(&waiter->belt->desk.lock);
 	list_del(&waiter->asleep);
 	spin_unlock(&waiter->belt->desk.lock);
-	hrtimer_cancel(&waiter->timer);
+	hb_timer_cancel(&waiter->timer);
 	destroy_hrtimer_on_stack(&waiter->timer);
 }
 
