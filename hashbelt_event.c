@@ -117,7 +117,8 @@ void hb_fifo_append(struct hb_fifo *fifo, struct hb_fifo *more)
 		WRITE_ONCE(fifo->first, more->first);
 	fifo->last = more->last;
 	fifo->count += more->count;
-	*more = (struct hb_fifo){};
+	WRITE_ONCE(more->first, NULL);
+	more->count = 0;
 }
 
 /**

@@ -220,7 +220,7 @@ void hashbelt_holder_leave(struct hashbelt_belt *belt, struct hb_holder *holder)
 
 	spin_lock(&holder->lock);
 	WRITE_ONCE(holder->gone, true);
-	swap(completed, holder->completed);
+	hb_fifo_append(&completed, &holder->completed);
 	spin_unlock(&holder->lock);
 	wake_up_all(&holder->wait);
 	while ((entry = hb_fifo_pop(&completed))) {
@@ -290,7 +290,7 @@ void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_holder *hol
 	gone = holder->gone;
 	if (!gone) {
 		hb_fifo_append(events, &holder->completed);
-		swap(*events, holder->completed);
+		hb_fifo_append(&holder->completed, events);
 	}
 	spin_unlock(&holder->lock);
 	if (gone)
