@@ -76,7 +76,7 @@ void hb_bind(struct file *file, struct binding *binding, struct hb_listing *list
 		return;
 	hb_binding_leave(binding);
 	/* Pollers have another belt to look at. */
-	wake_up_all(&descriptor->wait);
+	hb_wake_pollers(descriptor, NULL);
 }
 
 /* What hb_bind() needs, made first: binding is the step that must not fail. */

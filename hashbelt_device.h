@@ -107,6 +107,21 @@ static inline struct binding *hb_binding_get(struct descriptor *descriptor, u32 
 	return ERR_PTR(err);
 }
 
+/*
+ * Wakes those who poll a descriptor: for news (which have a key) one of those who want it for
+ * themselves, else all.
+ */
+static inline void hb_wake_pollers(struct descriptor *descriptor, void *news)
+{
+	wait_queue_head_t *wait = &descriptor->wait;
+
+	/*
+	 * Who polls looks without a lock at what a wakeup changes, and then again with it: poll's
+	 * and epoll's own affair.
+	 */
+	data_race((news ? wake_up_poll(wait, key_to_poll(news)) : wake_up_all(wait), 0));
+}
+
 /* For buffers in which a call puts together what it lists: no OOM killer for these. */
 #define HB_BUFFER_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 

@@ -27,7 +27,7 @@ static void set_watch(struct descriptor *descriptor, struct binding *binding, u3
 	mutex_unlock(&binding->lock);
 	if (other)
 		wake_up_all(hashbelt_event_wait(binding->listing->belt));
-	wake_up_all(&descriptor->wait);
+	hb_wake_pollers(descriptor, NULL);
 }
 
 /* Says how a descriptor reads events. */
@@ -252,7 +252,8 @@ static ssize_t read_events(struct file *file, struct binding *binding, char __us
 	while ((more = read_some(binding, to, size)) == -EAGAIN) {
 		if (!READ_ONCE(binding->requests) && !hashbelt_reports(belt))
 			return -ENODATA;
-		if (file->f_flags & O_NONBLOCK)
+		/* Another thread may change it at any moment; the kernel writes it plainly. */
+		if (data_race(file->f_flags) & O_NONBLOCK)
 			return -EAGAIN;
 		err = wait_for_events(binding);
 		if (err)
@@ -282,17 +283,11 @@ ssize_t hb_read(struct file *file, char __user *to, size_t size, loff_t *at)
 
 /*
  * Passes a wakeup of the belt's queue on to those who poll the descriptor: news of
- * an event (which has a key) to one of those who want it for themselves; that the
- * belt has changed or ended, to all.
+ * an event has a key; that the belt has changed or ended has none.
  */
 static int pass_on(wait_queue_entry_t *watch, unsigned int mode, int flags, void *key)
 {
-	struct descriptor *descriptor = watch->private;
-
-	if (key)
-		wake_up_poll(&descriptor->wait, key_to_poll(key));
-	else
-		wake_up_all(&descriptor->wait);
+	hb_wake_pollers(watch->private, key);
 	return 0;
 }
 
