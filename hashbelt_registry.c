@@ -109,10 +109,13 @@ static struct hb_user *user_find(kuid_t uid)
 /* Whether a user may have one belt more. */
 static int may_add(const struct hb_user *user)
 {
-	if (belts >= READ_ONCE(hb_max_belts))
+	/* Parameters of the module: the kernel sets them by plain writes. */
+	unsigned int most = data_race(READ_ONCE(hb_max_belts));
+	unsigned int most_of_user = data_race(READ_ONCE(hb_user_max_belts)); /* likewise */
+
+	if (belts >= most)
 		return -ENOSPC;
-	if (!uid_eq(user->uid, GLOBAL_ROOT_UID) &&
-	    user->belts >= READ_ONCE(hb_user_max_belts))
+	if (!uid_eq(user->uid, GLOBAL_ROOT_UID) && user->belts >= most_of_user)
 		return -EDQUOT;
 	return 0;
 }
