@@ -395,7 +395,8 @@ static void belt_free(struct hashbelt_belt *belt)
 		hb_wheel_destroy(&shard->old);
 	}
 	hb_index_destroy(&belt->index);
-	free_percpu(belt->stats);
+	/* Marked as in hb_account_init(). */
+	data_race((free_percpu(belt->stats), 0));
 	hb_free(account, belt, belt_size(belt->shard_bits));
 	hb_account_put(account);
 	if (atomic_dec_and_test(&belts))
@@ -448,7 +449,8 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	struct hb_shard *shard;
 	int err;
 
-	belt->stats = alloc_percpu_gfp(struct hb_stats, GFP_KERNEL_ACCOUNT);
+	/* Marked as in hb_account_init(). */
+	belt->stats = data_race(alloc_percpu_gfp(struct hb_stats, GFP_KERNEL_ACCOUNT));
 	if (!belt->stats)
 		return -ENOMEM;
 	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), free_wq, belt->account);

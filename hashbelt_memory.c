@@ -160,7 +160,11 @@ int hb_account_init(struct hb_account *account,
 {
 	refcount_set(&account->ref, 1);
 	account->release = release;
-	return percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT);
+	/*
+	 * How much memory the processors have in store is noted under a lock, and looked at
+	 * without it to see whether there should be more: the kernel's own affair.
+	 */
+	return data_race(percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT));
 }
 
 /**
@@ -186,7 +190,8 @@ void hb_account_put(struct hb_account *account)
 	if (!account || !refcount_dec_and_test(&account->ref))
 		return;
 	WARN_ON_ONCE(percpu_counter_sum(&account->used));
-	percpu_counter_destroy(&account->used);
+	/* As in hb_account_init(). */
+	data_race((percpu_counter_destroy(&account->used), 0));
 	account->release(account);
 }
 
