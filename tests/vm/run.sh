@@ -278,8 +278,9 @@ judge() {
 
 # complaining - the lines of the log that complain. Except: KCSAN watches all of the
 # kernel, but a race with no module in either of its stacks is not the task's. A stack is
-# read from the access down, to where an interrupt came in: what that interrupted only
-# happened to run, whosever it is. A report ends with a line of equal signs.
+# read from the access down, to where an interrupt or a page fault came in: what that
+# interrupted only happened to run, whosever it is. What a module copies from or to a page is
+# looked at by the copy, not by the fault. A report ends with a line of equal signs.
 complaining() {
 	awk -v pattern="$complaints" '
 		/BUG: KCSAN:/ {
@@ -290,7 +291,7 @@ complaining() {
 			next
 		}
 		held != "" && / of [0-9]+ bytes by / { interrupted = 0 }
-		held != "" && / asm_(sysvec_|common_interrupt)/ { interrupted = 1 }
+		held != "" && / asm_(sysvec_|common_interrupt|exc_page_fault)/ { interrupted = 1 }
 		held != "" && !interrupted && /\[[a-z0-9_]+\]$/ {
 			print held
 			held = ""

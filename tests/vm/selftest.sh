@@ -69,7 +69,7 @@ deaths() {
 
 # A report as KCSAN makes it, of a race with a module, with none, or unfinished; of an
 # interrupt's, of which the module was what it came in between, or the one that it called;
-# or of the module with such an interrupt.
+# of the module with such an interrupt; or of what a page needs that the module touched.
 race_report() {
 	cat >"$payload/race" <<'END'
 say() {
@@ -82,12 +82,13 @@ say " $1+0x1/0x2"
 interrupt() {
 	say "read to 0xffff888078c1e288 of 8 bytes by interrupt on cpu 1:"
 	say " $1"
-	say " asm_sysvec_apic_timer_interrupt+0x16/0x20"
+	say " asm_${2:-sysvec_apic_timer_interrupt}+0x16/0x20"
 	say " between+0x5/0x6 [a_module]"
 }
 case $1 in
 between) interrupt tick+0x7/0x8 ;;
 calling) interrupt 'ring+0x9/0xa [a_module]' ;;
+touching) interrupt handle_mm_fault+0xb/0xc exc_page_fault ;;
 against)
 	interrupt tick+0x7/0x8
 	say "write to 0xffff888078c1e288 of 8 bytes by task 7 on cpu 0:"
@@ -109,6 +110,8 @@ complaints() {
 	expect 126 'a data race with a module in it is not' 'data-race in ours'
 	guest "$payload" sh ./race between
 	expect 0 'nor is an interrupt in the middle of a module the module'
+	guest "$payload" sh ./race touching
+	expect 0 'nor what is done to have a page that a module touched'
 	guest "$payload" sh ./race calling
 	expect 126 'but what the interrupt calls is' 'data-race in calling'
 	guest "$payload" sh ./race against
