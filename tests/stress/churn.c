@@ -97,7 +97,7 @@ static void *read_plainly(void *name)
 static void *read_and_leave(void *name)
 {
 	char *buffer = malloc(BUFFER);
-	uint64_t random = seed_of(100), first, last;
+	uint64_t random = seed_of(100), first, last, lost;
 	const struct hashbelt_event *event;
 	int fd = open_nonblocking(name), err;
 	ssize_t len;
@@ -111,8 +111,9 @@ static void *read_and_leave(void *name)
 		}
 		first = 0;
 		last = 0;
+		lost = 0;
 		for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); ) {
-			atomic_fetch_add(&told_lost, event->lost);
+			lost += event->lost;
 			last = event->sequence;
 			if (!first)
 				first = last;
@@ -123,6 +124,8 @@ static void *read_and_leave(void *name)
 				wrong("ack: %s", strerror(-err));
 			/* What was read before the one that was named goes with it. */
 			hashbelt_ack(fd, last);
+			/* What is not acknowledged will be said again. */
+			atomic_fetch_add(&told_lost, lost);
 			for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); )
 				settle(event->sequence);
 		} else {
@@ -277,6 +280,8 @@ static int close_the_books(int fd)
 	int failed = 0;
 
 	hashbelt_halt(fd);
+	/* The worker may have begun before: this waits for its round. */
+	hashbelt_advance(fd, 0);
 	/* One more event, to tell what was lost last. */
 	hashbelt_put(fd, "end", 3, "", 0, &(struct hashbelt_item){ 0 });
 	hashbelt_expire(fd, "end", 3);
