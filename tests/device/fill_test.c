@@ -296,17 +296,9 @@ static void end_caller(struct caller *caller)
 	kill_and_wait(caller->pid);
 }
 
-/* Whether it was not answered yet, and sleeps: if it was woken, it sleeps again. */
 static bool still_sleeps(const struct caller *caller)
 {
-	struct pollfd pollfd = { .fd = caller->pipe, .events = POLLIN };
-
-	while (!poll(&pollfd, 1, 0)) {
-		if (sleeps_in(caller->pid, __NR_ioctl))
-			return !poll(&pollfd, 1, 0);
-		usleep(1000);
-	}
-	return false;
+	return sleeps_on(caller->pid, caller->pipe);
 }
 
 #define WAITERS	4

@@ -328,7 +328,7 @@ static inline bool still_waits(const struct locker *locker)
 {
 	struct pollfd pollfd = { .fd = locker->answers, .events = POLLIN };
 
-	return poll(&pollfd, 1, 20) == 0 && sleeps_in(locker->pid, __NR_ioctl);
+	return poll(&pollfd, 1, 20) == 0 && sleeps_on(locker->pid, locker->answers);
 }
 
 static inline void say(const struct locker *locker, char word)

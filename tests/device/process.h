@@ -185,6 +185,23 @@ static inline void await_sleep(pid_t thread, long number)
 	}
 }
 
+/*
+ * Whether a process that slept in an ioctl has said nothing by descriptor @answers: if it was
+ * woken, it sleeps again.
+ */
+static inline bool sleeps_on(pid_t pid, int answers)
+{
+	struct pollfd pollfd = { .fd = answers, .events = POLLIN };
+	unsigned int tries;
+
+	for (tries = 0; tries < 20000 && !poll(&pollfd, 1, 0); tries++) {
+		if (sleeps_in(pid, __NR_ioctl))
+			return !poll(&pollfd, 1, 0);
+		usleep(1000);
+	}
+	return false;
+}
+
 /* Whether there is something to read within what is long enough for anything. */
 static inline bool readable_at_last(int fd)
 {
