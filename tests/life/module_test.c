@@ -326,7 +326,7 @@ static bool use_nameless(int fd)
 	if (call(fd, HASHBELT_IOC_CREATE, &settings))
 		return false;
 	put_numbers(fd, 0, 200, 0);
-	put_numbers(fd, 0, 200, 1000);
+	put_numbers(fd, 200, 200, TTL);
 	good = info_of(fd).entries >= 200;
 	return good;
 }

@@ -65,8 +65,8 @@ static bool about(__s64 got, __s64 want)
 	return false;
 }
 
-/* A running belt that reports, with entries that are due soon, and one that is not. */
-static int start_belt(__u64 due_ms)
+/* A belt that reports, halted, with entries that are due soon, and one that is not. */
+static int fill_belt(__u64 due_ms)
 {
 	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
 	char key[16];
@@ -79,7 +79,6 @@ static int start_belt(__u64 due_ms)
 		snprintf(key, sizeof(key), "%u", i);
 		put_text(belt, key, "value", due_ms);
 	}
-	must(belt, HASHBELT_IOC_RESUME, NULL);
 	return belt;
 }
 
@@ -120,13 +119,15 @@ static void check_told(int belt, const char *how, __u64 woke_ns)
 /* Entries. */
 static void test_entries(const struct sleep *sleep)
 {
-	int belt = start_belt(sleep->due_ms);
-	__s64 boottime = clock_ms(CLOCK_BOOTTIME), monotonic = clock_ms(CLOCK_MONOTONIC);
-	__s64 time = info_of(belt).now_ns / 1000000;
+	int belt = fill_belt(sleep->due_ms);
+	__s64 boottime, monotonic, time, slept;
 	__u64 woke_ns;
-	__s64 slept;
 
 	is_int(count_short(belt), SHORT, "%s: before it sleeps all is there", sleep->how);
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	boottime = clock_ms(CLOCK_BOOTTIME);
+	monotonic = clock_ms(CLOCK_MONOTONIC);
+	time = info_of(belt).now_ns / 1000000;
 	go_to_sleep(sleep);
 	woke_ns = info_of(belt).now_ns;
 	is_int(count_short(belt), 0, "%s: afterwards nothing is found that was due then",
