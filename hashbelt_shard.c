@@ -96,9 +96,10 @@ void hb_limbo_flush(struct hashbelt_belt *belt)
 	for (round = 0; round < 2 && hb_is_in_limbo(belt); round++) {
 		/* One for all shards, then each one's work is at least queued. */
 		rcu_barrier();
-		for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 			/* Where it is queued is looked up anew under the lock: its own affair. */
 			data_race(flush_work(&shard->free.work));
+		}
 	}
 }
 
