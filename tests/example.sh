@@ -27,5 +27,5 @@ make -s -C "$top/tests" payload
 [ "$*" != sessions ] || set -- sessions access.log
 echo "Booting a machine of its own (some seconds) ..."
 # shellcheck disable=SC2016 # expanded in the guest
-exec "$top/tests/vm/run.sh" --timeout 600 "$top/.cache/build/payload" \
+exec "$top/tests/vm/run.sh" "$top/.cache/build/payload" \
 	sh -c 'insmod hashbelt.ko && exec "./$@"' sh "$@"

@@ -17,19 +17,15 @@ tree=$home/tree
 wanted=" $* "
 cleaned=''
 
-# The sources anew, and newer than what was built of them before, which may have been with a bug;
-# kernels are those that are there.
+# The sources anew, and newer than what was built of them before, which may have been with a bug.
 prepare() {
-	mkdir -p "$tree/.cache" "$top/.cache/vm" "$top/.cache/kernel" "$top/.cache/matrix"
+	mkdir -p "$tree/.cache"
 	find "$tree" -mindepth 1 -maxdepth 1 ! -name .cache -exec rm -rf {} +
 	# What is in the index and was deleted cannot be read.
 	(cd "$top" && git ls-files -z --cached --others --exclude-standard |
 		tar -c --ignore-failed-read --null -T - 2>/dev/null) | tar -x -m -C "$tree"
 	# check.sh asks git which files there are.
 	git init -q "$tree"
-	ln -sfn "$top/.cache/vm" "$tree/.cache/vm"
-	ln -sfn "$top/.cache/kernel" "$tree/.cache/kernel"
-	ln -sfn "$top/.cache/matrix" "$tree/.cache/matrix"
 }
 
 # run SUITE ONLY LOG - a suite of the copy, or some programs of it; or what looks at the

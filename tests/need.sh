@@ -3,8 +3,9 @@
 #
 # need.sh PACKAGE... - see to it that these Debian packages are installed.
 #
-# Silent and quick when they are. Otherwise installs what is missing (as root)
-# and shows the package manager's own words only if that fails.
+# Silent and quick when they are. Otherwise installs what is missing (as root), says so on a
+# terminal only, for what a caller prints may have to be empty, and shows the package manager's
+# own words only if that fails.
 set -eu
 
 have() {
@@ -46,7 +47,7 @@ install() {
 	apt-get install -y -q --no-remove --no-install-recommends $missing >>"$log" 2>&1
 }
 
-echo "installing:$missing" >&2
+[ ! -t 2 ] || echo "installing:$missing" >&2
 # A package list that is out of date names versions that are gone: refresh and
 # try again before giving up.
 install || { apt-get update -q >>"$log" 2>&1 && install; } || true

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# run.sh [SUITE]... - run tests and count. Without a name, all of them:
+# run.sh [--all | SUITE...] - run tests and count. Without an argument, the suites that a
+# change has to pass; with --all those that take hours as well:
 #
 #	native	what needs no kernel: parsers, usage
-#	device	every ioctl, in 64 and 32 bits, and the module itself
+#	device	every ioctl, and the module itself
 #	memory	what the module takes and gives back: much of it, and little
 #	life	that it comes and goes, and lives through what happens to a machine
 #	hbctl	the tool, against the module
@@ -17,18 +18,24 @@
 #	harness	that the machine for the tests can fail, and who counts what they say
 #	fault	each allocation and each copy of user memory fails, on the debug kernel
 #	fuzz	random calls, steered by what they reach, on that kernel as well; and
-#		random input for hbctl. FUZZ_SECONDS says how long (150 and 60)
+#		random input for hbctl. FUZZ_SECONDS says how long
 #	build	for 32 bits, other processors, C++; the module with all warnings on
 #	models	docs/races.md by machine
-#
 #	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
 #		how many lines of the module that runs
 #	kcsan	as debug, on a kernel that sees races on data
-#	kernels	as device, on the kernels of Debian stable and unstable
+#	kernels	what differs between kernels, on those of Debian stable and unstable
+#
+# Only with --all, or by name:
+#
+#	device-full	device in 64 and 32 bits at full size, on all three kernels
+#	checked-full	debug and kcsan with ten times the operations
+#	life-full	10,000,000 entries and 100,000 belts
+#	soak	histories of a new seed for SOAK seconds, then the two of fuzz for as long each
 #
 # And by name only:
 #
-#	soak	histories of a new seed for SOAK seconds, then the two of fuzz for as long each
+#	quick	what shows most mistakes within two minutes: see docs/testing.md
 #
 # With ONLY="NAME..." in the environment guests run those of their programs alone,
 # "rights_test churn trace.t", and of the models those are looked at.
@@ -42,16 +49,19 @@ set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
-# Two suites at a time, in this order: what fails fastest first, then what takes long, then what
-# fills up the rest. What measures latencies comes when the others are through.
-together='native build kunit store cost device hbctl harness examples
-	debug kcsan kernels fault fuzz life models history stress'
+# Two suites at a time, in this order: what fails fastest first, then what takes longest, then
+# what fills up the rest. What measures latencies comes when the others are through.
+together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
+	store cost history models examples'
 behind=memory
-by_name=soak
+long='device-full checked-full life-full soak'
+by_name=quick
 last=''
 payload=$top/.cache/build/payload
 examples=$(cd "$top" && echo tests/examples/*.t)	# what the programs of examples/ promise
-bits='64 32'	# what tests of the interface are run in
+# What tests of the interface are run in 32 bits: those that depend on the size of a word, and
+# those two that between them have every call, and every way to say it wrong.
+narrow=$(sed -n 's|^narrow := ||p' "$tests/Makefile")
 image=''	# what guests boot, if that is not the stock kernel
 logs=$top/.cache/build/test
 
@@ -59,9 +69,9 @@ logs=$top/.cache/build/test
 check_names() {
 	for suite; do
 		# shellcheck disable=SC2086 # lists of names, split on purpose
-		printf '%s\n' $together $behind $by_name | grep -Fqx -e "$suite" || {
+		printf '%s\n' $together $behind $long $by_name | grep -Fqx -e "$suite" || {
 			echo "run.sh: no such suite: $suite; there are:" \
-				$together $behind $by_name >&2
+				$together $behind $long $by_name >&2
 			return 1
 		}
 	done
@@ -146,45 +156,58 @@ suite_native() {
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
 }
 
-# on_device NAME OPTIONS [PROGRAM]... - the tests of the interface, after PROGRAMs.
+# programs SUFFIX [NAME]... - the tests of the interface, or those that are named.
+programs() {
+	suffix=$1
+	shift
+	# shellcheck disable=SC2046 # names without spaces
+	[ $# -gt 0 ] || set -- $(cd "$tests/device" && basename -s .c -- *.c)
+	printf "device/%s$suffix\n" "$@"
+}
+
+# on_device NAME OPTIONS PROGRAM... - tests of the interface, and what a person sees of the
+# module.
 on_device() {
-	guest_of=$1 limits=$2
-	shift 2
-	for source in "$tests"/device/*.c; do
-		program=$(basename "$source" .c)
-		set -- "$@" "device/$program"
-		[ "$bits" = 64 ] || set -- "$@" "device/$program-32"
-	done
-	guest "$guest_of" "$limits" "$@" tests/device/trace.t tests/device/module.t
+	guest "$@" tests/device/trace.t tests/device/module.t
 }
 
 suite_device() {
-	on_device device "--timeout 900"
+	# shellcheck disable=SC2046,SC2086 # lists of names, split on purpose
+	on_device device "" $(programs "") $(programs -32 $narrow)
 }
 
 # Much memory, as little as a guest can live with, and time that is not the machine's.
 suite_memory() {
-	guest memory "--timeout 600 --memory 2048" memory/cgroup_test \
+	guest memory "--memory 2048" memory/cgroup_test \
 		memory/pressure_test memory/drain_test
-	guest squeeze "--timeout 300 --memory 320" memory/squeeze_test memory/wipe_test
-	guest lag "--timeout 600 --count-instructions" memory/lag_test memory/purgatory_test
+	guest squeeze "--memory 320" memory/squeeze_test memory/wipe_test
+	guest lag "--count-instructions" memory/lag_test memory/purgatory_test
+}
+
+# much NAME ENTRIES BELTS - a machine that has so many entries, and one that has so many belts.
+much() {
+	guest "$1-entries" "--memory 4096" "life/many_test $2"
+	guest "$1-belts" "--memory 2560 --count-instructions" life/jump_test \
+		"life/belts_test $3"
 }
 
 # What happens to a machine: to be short of memory, or of time; to sleep; to have much of
-# everything. LIFE_ENTRIES and LIFE_BELTS say how much.
+# everything.
 suite_life() {
-	guest life-module "--timeout 600 --append slub_debug=F" life/module_test
-	guest life "--timeout 600" life/starve_test life/suspend_test
-	guest life-oom "--timeout 600 --memory 320" life/oom_test
-	guest life-many "--timeout 900 --memory 4096" "life/many_test ${LIFE_ENTRIES:-10000000}"
-	guest life-belts "--timeout 600 --memory 2560 --count-instructions" life/jump_test \
-		"life/belts_test ${LIFE_BELTS:-100000}"
+	guest life-module "--append slub_debug=F" life/module_test
+	guest life "" life/starve_test life/suspend_test
+	guest life-oom "--memory 320" life/oom_test
+	much life 1000000 10000
+}
+
+suite_life_full() {
+	much life-full 10000000 100000
 }
 
 suite_hbctl() {
-	guest hbctl "--timeout 300" client_test tests/hbctl/hbctl.t \
+	guest hbctl "" client_test tests/hbctl/hbctl.t \
 		tests/hbctl/settings.t tests/hbctl/events.t tests/hbctl/top.t tests/hbctl/lock.t
-	guest hbctl-waits "--timeout 300" tests/hbctl/incr.t tests/hbctl/wait.t \
+	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
 		tests/hbctl/fill.t
 }
 
@@ -200,18 +223,18 @@ suite_store() {
 
 suite_examples() {
 	# shellcheck disable=SC2086 # names, split on purpose
-	guest examples "--timeout 300" $examples
+	guest examples "" $examples
 	one example "$tests/example.t"
 }
 
 suite_stress() {
-	guest stress "--timeout 360" "stress 1" "stress 2" "stress $(date +%s)" \
+	guest stress "" "stress 1" "stress 2" "stress $(date +%s)" \
 		"churn 1" "churn $(date +%s)" "lockstress 1" "lockstress $(date +%s)"
 }
 
 # Each history is made from a number. These are always the same: new ones are for soaking.
 suite_history() {
-	guest history "--timeout 600" "history 1 1" "history 2 2" "threads $(date +%s) 10"
+	guest history "" "history 1 1" "history 2 2" "threads $(date +%s) 10"
 }
 
 # use_modules SUITE DIRECTORY - the guests that follow have the modules of DIRECTORY, in a
@@ -239,14 +262,13 @@ use_kernel() {
 # is what remains of the tests' sizes, in percent. What stands after a program of tests/stress is
 # its seed and its OPERATIONS: more where races on data are looked for, at one access in so many.
 on_checked() {
-	bits=64
 	checked=$1 operations=$2
 	shift 2
-	# shellcheck disable=SC2086 # names, split on purpose
-	on_device "$checked" "--timeout 2400 --memory 2048" SCALE=5 "$@" $examples \
+	# shellcheck disable=SC2046,SC2086 # names, split on purpose
+	on_device "$checked" "--memory 2048" SCALE=5 "$@" $examples \
 		"stress $(date +%s) $operations" "churn $(date +%s) $operations" \
-		"lockstress $(date +%s) 2000" client_test \
-		device/argument_test-32 device/service_test-32
+		"lockstress $(date +%s) $((operations / 4))" client_test \
+		$(programs "") $(programs -32 argument_test service_test)
 }
 
 suite_debug() (
@@ -258,8 +280,13 @@ suite_debug() (
 
 suite_kcsan() (
 	use_kernel kcsan kcsan || exit
-	on_checked kcsan 20000
+	on_checked kcsan 8000
 )
+
+suite_checked_full() {
+	(use_kernel debug-full debug && on_checked debug-full 80000 LEAKS=yes)
+	(use_kernel kcsan-full kcsan && on_checked kcsan-full 200000)
+}
 
 suite_fault() (
 	image=$("$tests/kernel/kernel.sh" debug image 2>"$logs/debug.build") &&
@@ -267,7 +294,7 @@ suite_fault() (
 		payload=$("$tests/fault/payload.sh" "$build" 2>>"$logs/debug.build") ||
 		image=missing
 	# The kernel loses the names of slab caches itself when it cannot show them.
-	guest fault "--timeout 900 --append kmemleak=off" fault_test
+	guest fault "--append kmemleak=off" fault_test
 )
 
 suite_fuzz() (
@@ -276,13 +303,13 @@ suite_fuzz() (
 	use_kernel fuzz debug || exit
 	seconds=${FUZZ_SECONDS:-150}
 	# Leaks are looked for elsewhere: here that would cost most of the time.
-	guest fuzz "--timeout $((seconds * 3 + 300)) --memory 2048 --append kmemleak=off" \
+	guest fuzz "--memory 2048 --append kmemleak=off" \
 		"fuzz --cover --seconds $seconds"
 )
 
 suite_soak() {
 	FUZZ_SECONDS=${SOAK:-3600}
-	guest soak "--timeout $((FUZZ_SECONDS + 300))" "history $(date +%s) ${FUZZ_SECONDS}s"
+	guest soak "" "history $(date +%s) ${FUZZ_SECONDS}s"
 	suite_fuzz
 }
 
@@ -313,27 +340,42 @@ suite_build() {
 	one build "$tests/build/build.t"
 }
 
-# matrix SUITE - the interface on the kernel of another suite of Debian.
-matrix() {
+# What differs between kernels, as far as programs can see: the shrinker and accounting, timers,
+# waiting, files and their polling, copies of user memory, trace points.
+differing='entry_test memory_test storm_test belt_test event_test lockwait_test argument_test'
+
+# matrix SUITE PROGRAM... - some of the interface on the kernel of another suite of Debian.
+matrix() (
 	kernel=$tests/matrix/kernel.sh
 	build=$top/.cache/build/module-$1
-	one "module-$1" "$tests/matrix/module.t" "$1" "$build"
+	debian=$1
+	shift
+	one "module-$debian" "$tests/matrix/module.t" "$debian" "$build"
 	[ -s "$build/hashbelt.ko" ] || return
-	use_modules "$1" "$build" || return
+	use_modules "$debian" "$build" || return
 	cp "$tests/matrix/guest.t" "$payload/tests" || return
-	image=$("$kernel" "$1" image)
-	on_device "device-$1" "--timeout 1500 --append maxcpus=1" \
-		"tests/guest.t $("$kernel" "$1" release)"
+	image=$("$kernel" "$debian" image)
+	on_device "device-$debian" "--append maxcpus=1" \
+		"tests/guest.t $("$kernel" "$debian" release)" "$@"
+)
+
+suite_kernels() {
+	for debian in trixie sid; do
+		# shellcheck disable=SC2046,SC2086 # lists of names, split on purpose
+		matrix $debian $(programs "" $differing) $(programs -32 service_test)
+	done
 }
 
-# Two guests at a time, each in a shell of its own.
-suite_kernels() {
-	(matrix trixie) >"$logs/kernels-trixie.tap" &
-	(matrix sid)
-	sid=$?
-	wait $!
-	trixie=$?
-	cat "$logs/kernels-trixie.tap" && [ "$sid $trixie" = "0 0" ]
+suite_device_full() {
+	# shellcheck disable=SC2046 # lists of names, split on purpose
+	set -- $(programs "") $(programs -32)
+	make -s -C "$tests" narrow >"$logs/narrow.log" 2>&1 || {
+		bail_out narrow "$logs/narrow.log" "not all programs were built in 32 bits"
+		return
+	}
+	on_device device-full "" "$@"
+	matrix trixie "$@"
+	matrix sid "$@"
 }
 
 suite_models() {
@@ -343,14 +385,44 @@ suite_models() {
 	done
 }
 
+# note_spent NAME - what processor time the children of this shell have had so far, user and
+# system, for say_spent. Not to be called in a subshell, which begins with none.
+note_spent() {
+	times >"$logs/$1.times"
+}
+
+# say_spent NAME SINCE [PART]... - how long that took from SINCE on, and its processor time;
+# with that of parts that another shell has noted.
+say_spent() {
+	what=$1 since=$2
+	shift 2
+	(cd "$logs" && for part in "$what" "$@"; do tail -n 1 "$part.times"; done) |
+		awk -v what="$what" -v wall="$(($(date +%s) - since))" '{
+			gsub(/s/, "")
+			split($1, user, "m")
+			split($2, sys, "m")
+			spent += (user[1] + sys[1]) * 60 + user[2] + sys[2]
+		}
+		END { printf "-- %s ended after %d s, %d s of processor time\n", what, wall, spent + 0.5 }' >&2
+}
+
+# carry_out SUITE - in a shell of its own, whose children's time is the suite's.
+carry_out() (
+	"suite_$(echo "$1" | tr - _)"
+	status=$?
+	note_spent "$1"
+	exit $status
+)
+
 # suite NAME - what it said is passed on as a whole, so that two do not mix; and in the end, that
 # it has come to its end.
 suite() {
 	echo "-- $1" >&2
-	since=$(date +%s)
-	"suite_$1" >"$logs/$1.tap" 2>"$logs/$1.stderr"
+	began_suite=$(date +%s)
+	echo "0m0s 0m0s" >"$logs/$1.times"
+	carry_out "$1" >"$logs/$1.tap" 2>"$logs/$1.stderr"
 	echo "# suite $1 $?" >>"$logs/$1.tap"
-	echo "-- $1 ended after $(($(date +%s) - since)) s" >&2
+	say_spent "$1" "$began_suite"
 	flock "$logs/lock" cat "$logs/$1.tap"
 }
 
@@ -367,31 +439,68 @@ work() {
 	done
 }
 
+# kernels_of SUITE... - the kernels of our own that these need.
+kernels_of() {
+	for suite; do
+		case $suite in
+		kunit) echo uml ;;
+		debug | fault | fuzz | soak) echo debug ;;
+		kcsan) echo kcsan ;;
+		checked-full) printf '%s\n' debug kcsan ;;
+		esac
+	done | sort -u
+}
+
+# make_kernels SUITE... - those that the suites need, one after the other: each takes all
+# processors. What cannot be made is said by the suite that needs it.
+make_kernels() {
+	began_kernels=$(date +%s)
+	for kernel in $(kernels_of "$@"); do
+		"$tests/kernel/kernel.sh" "$kernel" image
+	done >"$logs/kernels.log" 2>&1
+	note_spent kernels
+	say_spent kernels "$began_kernels"
+}
+
+# make_payload - what guests and this machine run.
+make_payload() {
+	make -s -j "$(nproc)" -C "$tests" payload native >"$logs/build.log" 2>&1 || {
+		cat "$logs/build.log" >&2
+		echo "0 passed, 1 failed, 0 skipped"
+		exit 1
+	}
+	if [ -n "${ACCESS_LOG:-}" ]; then
+		gzip -dcf "$ACCESS_LOG" >"$payload/real.log"
+	else
+		rm -f "$payload/real.log"
+	fi
+	note_spent payload
+	say_spent payload "$began"
+}
+
+workers=1
+case "$*" in
+'' | --all)
+	[ "$*" = --all ] || long=''
+	# shellcheck disable=SC2086 # lists of names, split on purpose
+	set -- $together $long
+	workers=2
+	last=$behind
+	;;
+esac
+
 check_names "$@" || exit 1
 began=$(date +%s)
 mkdir -p "$logs"
-make -s -C "$tests" payload native >"$logs/build.log" 2>&1 || {
-	cat "$logs/build.log" >&2
-	echo "0 passed, 1 failed, 0 skipped"
-	exit 1
-}
-if [ -n "${ACCESS_LOG:-}" ]; then
-	gzip -dcf "$ACCESS_LOG" >"$payload/real.log"
-else
-	rm -f "$payload/real.log"
-fi
-workers=1
-[ $# -gt 0 ] || {
-	# shellcheck disable=SC2086 # a list of names, split on purpose
-	set -- $together
-	workers=2
-	last=$behind
-}
+[ "${CACHE-}" != none ] || rm -rf "$top/.cache/cold"
+make_payload
 printf '%s\n' "$@" | {
 	exec 8<&0 </dev/null
+	make_kernels "$@" 8<&-
 	[ $workers = 1 ] || work &
 	work
 	wait
 	[ -z "$last" ] || suite "$last"
-	echo "-- all ended after $(($(date +%s) - began)) s" >&2
+	note_spent all
+	say_spent all "$began" payload
 } | awk -v suites="$* $last" -f "$tests/tally.awk"

@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 # measure NAME ENTRIES BUCKETS
 measure() {
-	"$top/tests/vm/run.sh" --count-instructions --memory 1024 --timeout 300 \
+	"$top/tests/vm/run.sh" --count-instructions --memory 1024 \
 		"$top/.cache/build/payload" sh -c "sleep 3; insmod hashbelt.ko &&
 		./bench --entries $2 --buckets $3 --rounds 400 --unit instructions &&
 		rmmod hashbelt" >"$work/$1" || {

@@ -6,7 +6,7 @@
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck disable=SC2016 # for the guest's shell to expand
-exec "$top/tests/vm/run.sh" --timeout 600 --memory 2048 "$top/.cache/build/payload" sh -c '
+exec "$top/tests/vm/run.sh" --memory 2048 "$top/.cache/build/payload" sh -c '
 	insmod hashbelt.ko
 	for entries in 1000 100000 1000000; do
 		for buckets in 5 500; do

@@ -13,13 +13,13 @@
 #   module DIRECTORY  build the module in there
 #
 # They are built from the distribution's source with NAME.config (and x86.config but for
-# uml), kept in .cache/kernel, and built anew when the source, the compiler, a .config or
+# uml), kept by cache.sh, and built anew when the source, the compiler, a .config or
 # this script has changed. That takes two to four minutes; with a warm ccache, half
 # a minute.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache=$here/../../.cache/kernel
+cache=$("$here/../cache.sh" kernel)
 source=linux-source-6.1
 compiler=gcc-12
 jobs=2
@@ -60,7 +60,7 @@ kernel_make() {
 		KBUILD_BUILD_USER=hashbelt KBUILD_BUILD_HOST=hashbelt \
 		KBUILD_BUILD_TIMESTAMP=1970-01-01 \
 		make -C "$directory" -j "$jobs" ARCH="$arch" SUBARCH=x86_64 \
-		HOSTCC="$compiler" CC="$wrapper$compiler" "$@"
+		HOSTCC="$compiler" CC="ccache $compiler" "$@"
 }
 
 # The sources of large parts that this kernel has none of are left out: that
@@ -136,11 +136,12 @@ keep() {
 	ln -f "$work/kept/$image" "$work/kept/image"
 }
 
-# Kernels of other fingerprints are of no use any more.
+# Another clone may use a kernel of another fingerprint: one that nobody has asked for in
+# a month goes.
 clear_out() {
 	rm -rf "$work"
 	find "$cache" -mindepth 1 -maxdepth 1 -type d \
-		-name "$name-*" ! -name "$key" -exec rm -rf {} +
+		-name "$name-*" -mtime +30 -exec rm -rf {} +
 }
 
 # build - get the kernel into the cache. It gets its name there by a rename, so
@@ -163,10 +164,10 @@ build() {
 
 provide() {
 	"$here/../need.sh" "$source" "$compiler" libc6-dev make bison flex bc \
-		libelf-dev xz-utils || exit 1
+		libelf-dev xz-utils ccache || exit 1
 	key=$name-$(fingerprint)
-	[ ! -e "$cache/$key/image" ] || return 0
-	build
+	[ -e "$cache/$key/image" ] || build
+	touch "$cache/$key"
 }
 
 # module DIRECTORY - UBSAN, KCOV and gcov would leave modules alone if not told otherwise.
@@ -205,10 +206,7 @@ debug | kcsan)
 *) usage ;;
 esac
 
-mkdir -p "$cache"
-cache=$(cd "$cache" && pwd)
 log=$cache/$name.log
-wrapper=$(! command -v ccache >/dev/null || echo 'ccache ')
 config=$(mktemp)
 trap 'stop; rm -f "$config"' EXIT
 trap 'exit 129' HUP

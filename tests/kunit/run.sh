@@ -9,7 +9,7 @@
 # which may include "../../x.h" and "../../x.c" of the directory two levels up.
 # Nothing is written there.
 #
-#   --timeout SECONDS  limit for the guest's whole life (120)
+#   --silence SECONDS  end a guest that prints nothing for so long (120)
 #   --memory MB        memory of the guest (512)
 #   --no-kmemleak      do not look for leaks: allocation gets much faster
 #   --real-time        let time pass as it does outside; otherwise the clock
@@ -65,7 +65,7 @@ complaints="$complaints|messages dropped"
 # (8192), a test suite (262144).
 permitted=$((4096 | 8192 | 262144))
 
-timeout=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep=''
+silence=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep=''
 work='' guest=''
 
 # Nothing may outlive us: not even the guest's processes, since they die with
@@ -74,7 +74,7 @@ work='' guest=''
 cleanup() {
 	trap '' HUP INT TERM
 	[ -z "$guest" ] || {
-		kill -KILL "$guest" 2>/dev/null || true
+		kill "$guest" 2>/dev/null || true
 		wait "$guest" 2>/dev/null || true
 	}
 	[ -z "$work" ] || rm -rf "$work"
@@ -133,9 +133,8 @@ prepare() {
 # file; /dev/shm may be small, or refuse to have programs in it.
 guest() {
 	exec env -i PATH="$PATH" HOME="$work" TMPDIR="$work" \
-		setpriv --pdeathsig KILL \
-		timeout --foreground --signal=KILL "$timeout" \
-		setpriv --pdeathsig KILL prlimit --core=0 \
+		setpriv --pdeathsig TERM \
+		"$here/../silence.sh" "$silence" "$work/console" -- prlimit --core=0 \
 		"$image" mem="${memory}M" uml_dir="$work" umid=guest \
 		root=none rootfstype=hostfs rootflags="$root" rw init=/init \
 		con=null con0=null,fd:1 ssl=null \
@@ -185,8 +184,8 @@ excerpt() {
 }
 
 check_end() {
-	[ "$ended" != 137 ] || {
-		say "time limit of $timeout s hit"
+	[ "$ended" != 124 ] || {
+		say "nothing was printed for $silence s"
 		return 1
 	}
 	said='' taint=0
@@ -280,7 +279,7 @@ while [ $# -gt 0 ]; do
 	--help) usage ;;
 	--no-kmemleak) kmemleak=off ;;
 	--real-time) clock='' ;;
-	--timeout | --memory | --keep)
+	--silence | --memory | --keep)
 		[ $# -ge 2 ] || fail "$1: value missing"
 		[ "$1" = --keep ] || number "$1" "$2"
 		eval "${1#--}=\$2"

@@ -10,14 +10,14 @@
 #
 # The headers of a newer kernel do not work with this machine's compiler and C
 # library. So they come with their own, in a root directory of that suite, and
-# the module is built in there. Directory and image are kept in .cache/matrix and
+# the module is built in there. Directory and image are kept by cache.sh and
 # never asked for again; to follow the suite to a newer kernel, remove them. The
 # first call takes a minute; all need root.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-cache=$top/.cache/matrix
+cache=$("$here/../cache.sh" matrix)
 work=''
 
 fail() {
@@ -70,7 +70,8 @@ cleanup() {
 }
 
 # fetch - get the kernel into the cache. It gets its name there by a rename, so
-# nobody ever sees half of one. Those of other versions of this script go.
+# nobody ever sees half of one. Those of other versions of this script go when no clone
+# has asked for them in a month.
 fetch() {
 	"$here/../need.sh" mmdebstrap || exit 1
 	work=$cache/work-$suite
@@ -80,18 +81,19 @@ fetch() {
 		tail -n 20 "$cache/log-$suite" >&2
 		fail "cannot get the kernel of $suite"
 	}
-	rm -rf "$cache/$suite"-*
+	find "$cache" -mindepth 1 -maxdepth 1 -type d \
+		-name "$suite-*" -mtime +30 -exec rm -rf {} +
 	mv "$work" "$kernel"
 	work=
 }
 
 # One at a time. The lock is not for what is started here.
 provide() {
-	mkdir -p "$cache"
 	kernel=$cache/$suite-$(sha256sum <"$here/kernel.sh" | cut -c 1-16)
 	exec 9>"$cache/lock-$suite"
 	flock 9
 	[ -d "$kernel" ] || fetch 9>&-
+	touch "$kernel"
 	exec 9>&-
 }
 

@@ -5,12 +5,12 @@
 #
 # herd7 is Debian's herdtools7: the machine's own, if it has one; otherwise that of
 # unstable, taken out of a system of its own (as root, once, about a minute) with the
-# libraries that it needs. The model is in the kernel's source. Both are kept in
-# .cache/models, and made anew when this script or the kernel's source has changed.
+# libraries that it needs. The model is in the kernel's source. Both are kept
+# by cache.sh, and made anew when this script or the kernel's source has changed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache=$here/../../.cache/models
+cache=$("$here/../cache.sh" models)
 source=linux-source-6.1
 key='' work=''
 
@@ -93,17 +93,17 @@ make_ready() {
 	mv "$work/kept" "$cache/$key"
 	rm -rf "$work"
 	work=
-	find "$cache" -mindepth 1 -maxdepth 1 -type d ! -name "$key" -exec rm -rf {} +
+	find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
 }
 
 [ $# = 1 ] || fail "a litmus test, please"
 test=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 "$here/../need.sh" "$source" xz-utils || exit 1
-mkdir -p "$cache"
 key=$(fingerprint)
 exec 9>"$cache/lock"
 flock 9
 [ -x "$cache/$key/run" ] || make_ready
+touch "$cache/$key"
 exec 9>&-
 cd "$cache/$key/model"
 exec ../run -conf linux-kernel.cfg "$test"

@@ -23,7 +23,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../result.sh"
 top=$here/../..
 out=$top/.cache/build/models
-limit=300	# seconds for a case
+limit=300	# seconds of processor time for a case
 errors=1	# after which a search ends; 0: it finds them all
 kept=0		# searches that were not made again
 
@@ -57,7 +57,7 @@ search() {
 		spin -a "$@" "$(basename "$source")" || exit
 		gcc -w -O1 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=1000 -o pan pan.c ||
 			exit
-		timeout "$limit" ./pan -m100000 "-c$errors"
+		prlimit --cpu="$limit" ./pan -m100000 "-c$errors"
 		echo "status $?"
 		rm -f pan pan.?
 	) >"$work/log" 2>&1

@@ -8,12 +8,12 @@
 #   image     what to boot: its vmlinux
 #
 # The headers are installed. The image is not: installing a kernel would change
-# what this machine boots. It is taken out of its package and kept in .cache/vm,
+# what this machine boots. It is taken out of its package and kept by cache.sh,
 # so that only the first call takes longer than a moment.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache=$here/../../.cache/vm
+cache=$("$here/../cache.sh" vm)
 meta=linux-headers-amd64
 
 fail() {
@@ -98,8 +98,6 @@ version | headers | image) ;;
 *) fail "usage: kernel.sh version|headers|image" ;;
 esac
 
-mkdir -p "$cache"
-cache=$(cd "$cache" && pwd)
 if ! ready; then
 	log=$(mktemp)
 	trap 'rm -f "$log"' EXIT

@@ -7,27 +7,27 @@
 # judge. The guest has busybox and the payload, nothing else: programs in the
 # payload have to be linked statically.
 #
-#   --timeout SECONDS      limit for the guest's whole life; 0: none (120)
+#   --silence SECONDS      end a guest that prints nothing for so long; 0: never (300)
 #   --memory MB            memory of the guest (1024)
 #   --cpus N               processors of the guest (2)
 #   --count-instructions   one processor, and one nanosecond of the guest's
 #                          clocks is one instruction: results repeat exactly
 #   --interactive          a prompt on this terminal, after COMMAND, which may
-#                          be left out; no limit unless one is given
+#                          be left out; it may be silent for ever
 #   --append ARGUMENTS     more kernel arguments
 #   --keep DIRECTORY       leave kernel.log, output.log, qemu.log there
 #   --image FILE           another kernel, vmlinuz or vmlinux, than the stock one
 #   --accel kvm|tcg        do not try which of the two works
 #
 # Exit status: the command's own, if there is nothing else to say; 124 when the
-# limit was hit; 125 when the guest died without a verdict or the harness
+# guest was silent for too long; 125 when the guest died without a verdict or the harness
 # failed; 126 when the kernel complained, whatever the command said. The reason
 # is on stderr. stdout has the command's stdout and stderr, live and unchanged.
 
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache=$here/../../.cache/vm
+cache=$("$here/../cache.sh" vm)
 
 say() {
 	echo "run.sh: $1" >&2
@@ -65,7 +65,7 @@ complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 # unsigned (8192), a test suite (262144).
 permitted=$((4096 | 8192 | 262144))
 
-timeout='' memory=1024 cpus=2 append='' keep='' image='' accel=''
+silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
 count='' interactive=''
 work='' guest='' reader='' terminal=''
 
@@ -90,7 +90,7 @@ number() {
 # set_option NAME VALUE
 set_option() {
 	case $1 in
-	--timeout) number "$@" && timeout=$2 ;;
+	--silence) number "$@" && silence=$2 ;;
 	--memory) number "$@" && memory=$2 ;;
 	--cpus) number "$@" && cpus=$2 ;;
 	--append) append=$2 ;;
@@ -156,7 +156,7 @@ choose_accel() {
 	answer=$cache/accel-$(cat /proc/sys/kernel/random/boot_id)
 	if [ ! -s "$answer" ]; then
 		mkdir "$work/empty"
-		"$0" --accel kvm --timeout 5 --image "$image" "$work/empty" \
+		"$0" --accel kvm --silence 5 --image "$image" "$work/empty" \
 			true >/dev/null 2>&1 &
 		guest=$!
 		result=0
@@ -173,12 +173,11 @@ choose_accel() {
 	read -r accel <"$answer"
 }
 
-# qemu ARGUMENT... - the limit is kept by timeout(1). The chain of death signals
-# takes qemu along even if this script is killed with no chance to clean up.
+# qemu ARGUMENT... - the chain of death signals takes qemu along even if this script is
+# killed with no chance to clean up.
 qemu() {
 	exec setpriv --pdeathsig TERM \
-		timeout --foreground --kill-after=2 "$timeout" \
-		setpriv --pdeathsig KILL \
+		"$here/../silence.sh" "$silence" "$logs/kernel.log" "$logs/output.log" -- \
 		qemu-system-x86_64 -nodefaults -nic none -no-reboot \
 		-display none -m "$memory" -kernel "$image" \
 		-initrd "$work/initramfs" "$@" 2>"$logs/qemu.log"
@@ -203,27 +202,27 @@ machine() {
 	fi
 }
 
-# boot - run the guest to its end; sets ended and lasted. The output goes
+# boot - run the guest to its end; sets ended. The output goes
 # through a pipe of its own: qemu would make the caller's non-blocking.
 boot() {
+	rm -f "$logs/kernel.log" "$logs/output.log"
 	set -- -serial file:"$logs/kernel.log"
 	if [ "$interactive" ]; then
 		set -- "$@" -chardev stdio,id=output,mux=on,signal=off
 		terminal=$(stty -g 2>/dev/null) || terminal=
 	else
 		mkfifo "$work/output"
-		tee ${keep:+"$keep/output.log"} <"$work/output" &
+		tee "$logs/output.log" <"$work/output" &
 		reader=$!
 		set -- "$@" -chardev file,id=output,path="$work/output"
 	fi
 	set -- "$@" -serial chardev:output -serial file:"$work/verdict"
-	ended=0 lasted=$(date +%s)
+	ended=0
 	exec 3<&0
 	machine "$@" <&3 &
 	guest=$!
 	wait "$guest" || ended=$?
 	guest=
-	lasted=$(($(date +%s) - lasted))
 	[ -z "$reader" ] || wait "$reader" || true
 	reader=
 }
@@ -258,9 +257,8 @@ valid() {
 # so that nothing it says can come too late.
 judge() {
 	log >"$work/task.log"
-	if [ "$ended" != 0 ] && [ "$timeout" != 0 ] &&
-		[ "$lasted" -ge "$timeout" ]; then
-		died "time limit of $timeout s hit"
+	if [ "$ended" = 124 ]; then
+		died "nothing was printed for $silence s"
 		return 124
 	fi
 	[ "$ended" = 0 ] || {
@@ -347,7 +345,7 @@ done
 [ -d "$1" ] || fail "not a directory: $1"
 payload=$1
 shift
-: "${timeout:=$([ "$interactive" ] && echo 0 || echo 120)}"
+: "${silence:=$([ "$interactive" ] && echo 0 || echo 300)}"
 
 mkdir -p "$cache" ${keep:+"$keep"}
 flock "$cache/lock" "$here/../need.sh" qemu-system-x86 busybox-static cpio ||
