@@ -7,21 +7,24 @@
 #   debug      memory, locks, lives of objects, leaks; failures to order; counts how
 #              often each line of a module runs
 #   kcsan      races on data
+#   strict     grace periods as short as they can be, and poison in all memory that is free
+#   kmsan      memory that is used, or copied to user space, before it is written
 #
 #   image             print the path of the kernel
 #   build             print what a module is built against (make -C)
 #   module DIRECTORY  build the module in there
 #
 # They are built from the distribution's source with NAME.config (and x86.config but for
-# uml), kept by cache.sh, and built anew when the source, the compiler, a .config or
-# this script has changed. That takes two to four minutes; with a warm ccache, half
-# a minute.
+# uml), kept by cache.sh, and built anew when the source, the compiler, a line of a
+# .config or a function here that makes them has changed. That takes two to four minutes;
+# with a warm ccache, half a minute.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" kernel)
 source=linux-source-6.1
 compiler=gcc-12
+hostcompiler=gcc-12
 jobs=2
 job='' key='' log=''
 
@@ -40,11 +43,24 @@ broken() {
 	fail "$1 failed; all of its output is in $log"
 }
 
-# What the kernel depends on. Another version of any of these is another kernel.
+# recipe - the text of the functions that decide what this kernel becomes.
+recipe() {
+	set -- kernel_make unpack configure keep
+	[ "$name" != uml ] || set -- "$@" edit mend
+	for function; do
+		sed -n "/^$function() {/,/^}/p" "$here/kernel.sh"
+	done
+}
+
+# What the kernel depends on. Another version of any of these is another kernel. Comments and
+# the order of lines are left out, and so is what is here for other kernels: a new one must
+# not have all others built again.
 fingerprint() {
 	{
-		cat "$config" "$here/kernel.sh"
-		dpkg-query -W "$source" "$compiler"
+		grep '^CONFIG_' "$config" | LC_ALL=C sort
+		printf '%s\n' "$arch" "$image" "$targets" "$kept"
+		recipe
+		dpkg-query -W "$source" "$compiler" "$hostcompiler"
 	} | sha256sum | cut -c 1-16
 }
 
@@ -60,7 +76,7 @@ kernel_make() {
 		KBUILD_BUILD_USER=hashbelt KBUILD_BUILD_HOST=hashbelt \
 		KBUILD_BUILD_TIMESTAMP=1970-01-01 \
 		make -C "$directory" -j "$jobs" ARCH="$arch" SUBARCH=x86_64 \
-		HOSTCC="$compiler" CC="ccache $compiler" "$@"
+		HOSTCC="$hostcompiler" CC="ccache $compiler" "$@"
 }
 
 # The sources of large parts that this kernel has none of are left out: that
@@ -163,7 +179,7 @@ build() {
 }
 
 provide() {
-	"$here/../need.sh" "$source" "$compiler" libc6-dev make bison flex bc \
+	"$here/../need.sh" "$source" "$compiler" "$hostcompiler" libc6-dev make bison flex bc \
 		libelf-dev xz-utils ccache || exit 1
 	key=$name-$(fingerprint)
 	[ -e "$cache/$key/image" ] || build
@@ -177,7 +193,7 @@ module() {
 }
 
 usage() {
-	fail "usage: kernel.sh uml|debug|kcsan image|build|module DIRECTORY"
+	fail "usage: kernel.sh uml|debug|kcsan|strict|kmsan image|build|module DIRECTORY"
 }
 
 case ${2-}$# in
@@ -195,12 +211,14 @@ uml)
 	kept='linux arch/um/Makefile* arch/um/include arch/x86/um'
 	set -- "$2" "$here/uml.config"
 	;;
-debug | kcsan)
+debug | kcsan | strict | kmsan)
 	arch=x86
 	# Not vmlinux: where it is entered by an emulator nothing is ready for checkers.
 	image=arch/x86/boot/bzImage
 	targets='bzImage modules'
 	kept="$image tools/objtool/objtool"
+	# The only compiler that puts in what KMSAN needs.
+	[ "$name" != kmsan ] || compiler=clang-14
 	set -- "$2" "$here/x86.config" "$here/$name.config"
 	;;
 *) usage ;;
