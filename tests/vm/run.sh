@@ -12,6 +12,8 @@
 #   --cpus N               processors of the guest (2)
 #   --count-instructions   one processor, and one nanosecond of the guest's
 #                          clocks is one instruction: results repeat exactly
+#   --shift N              with that, 2^N nanoseconds are one instruction (0)
+#   --numa                 two nodes, each with half of processors and memory
 #   --interactive          a prompt on this terminal, after COMMAND, which may
 #                          be left out; it may be silent for ever
 #   --append ARGUMENTS     more kernel arguments
@@ -66,7 +68,7 @@ complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 permitted=$((4096 | 8192 | 262144))
 
 silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
-count='' interactive=''
+count='' shift=0 numa='' interactive=''
 work='' guest='' reader='' terminal=''
 
 # Nothing may outlive us: not the guest, not the reader, not a raw terminal.
@@ -93,6 +95,7 @@ set_option() {
 	--silence) number "$@" && silence=$2 ;;
 	--memory) number "$@" && memory=$2 ;;
 	--cpus) number "$@" && cpus=$2 ;;
+	--shift) number "$@" && shift=$2 ;;
 	--append) append=$2 ;;
 	--keep) keep=$2 ;;
 	--image) image=$2 ;;
@@ -183,14 +186,38 @@ qemu() {
 		-initrd "$work/initramfs" "$@" 2>"$logs/qemu.log"
 }
 
+# tsc - arguments that tell the guest how fast its TSC is: as fast as the host's, which is half
+# of that one's bogomips. A guest that measures it beside busy neighbours was wrong by a
+# factor of seven, and by another factor for each further processor: sleeps of a second
+# took 128 ms, and the scheduler's clock, by which lockups are judged, was as wrong. As
+# the emulator does not call its TSC constant the kernel would not trust it either, and
+# read the HPET, which takes a lock of the emulator's. (Jiffies are of 4 ms.)
+tsc() {
+	awk '/^bogomips/ {
+		printf "tsc=reliable tsc_early_khz=%d lpj=%d", $3 * 500, $3 * 2000
+		exit
+	}' /proc/cpuinfo
+}
+
+# nodes - the processors and the memory, in halves.
+nodes() {
+	half=$((cpus / 2))
+	echo "-object memory-backend-ram,id=a,size=$((memory / 2))M" \
+		"-object memory-backend-ram,id=b,size=$((memory - memory / 2))M" \
+		"-numa node,memdev=a,cpus=0-$((half - 1))" \
+		"-numa node,memdev=b,cpus=$half-$((cpus - 1))"
+}
+
 # machine ARGUMENT... - what kind of machine. The processor that qemu emulates
 # gets cmpxchg16b wrong, which crashes kernels at random: hide it.
 machine() {
 	line="console=ttyS0 loglevel=7 panic=-1 oops=panic printk.devkmsg=on"
+	# shellcheck disable=SC2046 # arguments, split on purpose
+	[ ! "$numa" ] || set -- "$@" $(nodes)
 	if [ "$count" ]; then
 		qemu "$@" -accel tcg,thread=single -smp 1 \
 			-cpu max,cx16=off,rdrand=off,rdseed=off \
-			-icount shift=0,sleep=off -seed 1 \
+			-icount "shift=$shift,sleep=off" -seed 1 \
 			-rtc base=2026-01-01T00:00:00,clock=vm \
 			-append "$line nokaslr norandmaps $append"
 	elif [ "$accel" = kvm ]; then
@@ -198,7 +225,7 @@ machine() {
 			-append "$line $append"
 	else
 		qemu "$@" -accel tcg,thread=multi -smp "$cpus" \
-			-cpu max,cx16=off -append "$line $append"
+			-cpu max,cx16=off -append "$line $(tsc) $append"
 	fi
 }
 
@@ -330,6 +357,7 @@ while :; do
 	case ${1-} in
 	--help) usage ;;
 	--count-instructions) count=yes ;;
+	--numa) numa=yes ;;
 	--interactive) interactive=yes ;;
 	--*)
 		[ $# -ge 2 ] || fail "$1: value missing, or no such option"
