@@ -38,7 +38,8 @@
 #	quick	what shows most mistakes within two minutes: see docs/testing.md
 #
 # With ONLY="NAME..." in the environment guests run those of their programs alone,
-# "rights_test churn trace.t", and of the models those are looked at.
+# "rights_test churn trace.t", of the models those are looked at, and KUnit runs the cases and
+# suites of these names, "hashbelt_wheel touch_makes_no_version".
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
@@ -320,7 +321,7 @@ suite_cost() {
 # What it says beside the tests may be why it failed: the complaints last, for the last
 # lines are said again.
 kunit() {
-	"$tests/kunit/run.sh" 2>"$logs/kunit.err"
+	"$tests/kunit/run.sh" ${ONLY:+--only "$ONLY"} 2>"$logs/kunit.err"
 	kunit_status=$?
 	grep -v '^!' "$logs/kunit.err" | sed 's/^/# /'
 	grep '^!' "$logs/kunit.err" | sed 's/^/# /'

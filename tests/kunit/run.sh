@@ -11,6 +11,10 @@
 #
 #   --silence SECONDS  end a guest that prints nothing for so long (120)
 #   --memory MB        memory of the guest (512)
+#   --only PATTERNS    run the cases that one of PATTERNS matches, which stand between
+#                      blanks or commas. A pattern may have * and ?, and is compared
+#                      with "suite.case", with the suite and with the case. A pattern
+#                      that matches nothing is a failure
 #   --no-kmemleak      do not look for leaks: allocation gets much faster
 #   --real-time        let time pass as it does outside; otherwise the clock
 #                      jumps to the next timer when the guest is idle, so that
@@ -65,7 +69,7 @@ complaints="$complaints|messages dropped"
 # (8192), a test suite (262144).
 permitted=$((4096 | 8192 | 262144))
 
-silence=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep=''
+silence=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep='' only=''
 work='' guest=''
 
 # Nothing may outlive us: not even the guest's processes, since they die with
@@ -83,6 +87,12 @@ cleanup() {
 number() {
 	case $2 in
 	'' | *[!0-9]*) fail "$1: not a number: $2" ;;
+	esac
+}
+
+patterns() {
+	case $1 in
+	*[!A-Za-z0-9_.,\ *?]* | '') fail "--only: not a list of patterns: $1" ;;
 	esac
 }
 
@@ -110,6 +120,18 @@ build() {
 		fail "no module in $1"
 }
 
+# build_select - the module that chooses cases. It depends on the kernel alone.
+build_select() {
+	select=$top/.cache/build/kunit-select
+	mkdir -p "$select"
+	for file in Kbuild kunit_select.c; do
+		ln -sf "$here/select/$file" "$select/"
+	done
+	"$here/../kernel/kernel.sh" uml module "$select" ||
+		fail "the module that chooses cases cannot be built"
+	cp "$select/kunit_select.ko" "$root/select.ko"
+}
+
 # prepare DIRECTORY - all that the guest will see of the host.
 prepare() {
 	for directory in bin dev modules proc report sys tmp; do
@@ -118,13 +140,14 @@ prepare() {
 	cp /bin/busybox "$root/bin/busybox"
 	cp "$here/init" "$root/init"
 	chmod 755 "$root/init"
-	echo "nonce=$nonce kmemleak=$kmemleak" >"$root/task"
+	echo "nonce=$nonce kmemleak=$kmemleak only='$only'" >"$root/task"
 	: >"$root/report/failures"
 	: >"$root/report/suites"
 	mkdir -p "$top/.cache/build/kunit"
 	exec 9>"$top/.cache/build/kunit/lock"
 	flock 9
 	build "$1" 9>&-
+	[ -z "$only" ] || build_select 9>&-
 	exec 9>&-
 }
 
@@ -279,9 +302,12 @@ while [ $# -gt 0 ]; do
 	--help) usage ;;
 	--no-kmemleak) kmemleak=off ;;
 	--real-time) clock='' ;;
-	--silence | --memory | --keep)
+	--silence | --memory | --keep | --only)
 		[ $# -ge 2 ] || fail "$1: value missing"
-		[ "$1" = --keep ] || number "$1" "$2"
+		case $1 in
+		--silence | --memory) number "$1" "$2" ;;
+		--only) patterns "$2" ;;
+		esac
 		eval "${1#--}=\$2"
 		shift
 		;;
@@ -298,6 +324,7 @@ done
 : "${directory:=$here}"
 [ -f "$directory/Kbuild" ] || fail "no Kbuild in $directory"
 directory=$(cd "$directory" && pwd)
+only=$(printf '%s' "$only" | tr -s ' ,' ',' | sed 's/^,//; s/,$//')
 [ -z "$keep" ] || { mkdir -p "$keep" && keep=$(cd "$keep" && pwd); }
 
 trap cleanup EXIT
