@@ -14,7 +14,7 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell test test-models test-kernels test-mutants soak check bench load unload install clean help
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench load unload install clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -36,8 +36,17 @@ shell: ## the same machine, with a prompt
 	$(MAKE) -C tests payload
 	tests/vm/run.sh --interactive $(O)/payload insmod hashbelt.ko
 
-test: ## all tests, each on a machine of its own
+quick: ## what shows most mistakes, within two minutes of an edit
+	tests/run.sh --quick
+
+test: ## all that a change has to pass, each on a machine of its own
 	tests/run.sh
+
+test-all: ## everything, at full size and with random seeds: hours
+	SEED=random tests/run.sh --all
+
+test-bare: ## run, check and test in a fresh Debian 12 with nothing installed and no cache
+	tests/bare.sh
 
 test-models: ## what races, in docs/races.md, checked by spin and herd7
 	tests/run.sh models

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# run.sh [--all | SUITE...] - run tests and count. Without an argument, the suites that a
-# change has to pass; with --all those that take hours as well:
+# run.sh [--quick | --all | SUITE...] - run tests and count. Without an argument, the suites
+# that a change has to pass; with --all those that take hours as well; with --quick what shows
+# most mistakes within two minutes of an edit: native, sparse, and kunit and device in short.
 #
 #	native	what needs no kernel: parsers, usage
 #	device	every ioctl, and the module itself
@@ -18,7 +19,7 @@
 #	harness	that the machine for the tests can fail, and who counts what they say
 #	fault	each allocation and each copy of user memory fails, on the debug kernel
 #	fuzz	random calls, steered by what they reach, on that kernel as well; and
-#		random input for hbctl. FUZZ_SECONDS says how long
+#		random input for hbctl
 #	build	for 32 bits, other processors, C++; the module with all warnings on
 #	models	docs/races.md by machine
 #	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
@@ -35,7 +36,7 @@
 #
 # And by name only:
 #
-#	quick	what shows most mistakes within two minutes: see docs/testing.md
+#	sparse	what sparse and the compiler say of the files that have changed
 #
 # With ONLY="NAME..." in the environment guests run those of their programs alone,
 # "rights_test churn trace.t", of the models those are looked at, and KUnit runs the cases and
@@ -56,7 +57,8 @@ together='native build kunit debug kcsan fuzz kernels device life fault stress h
 	store cost history models examples'
 behind=memory
 long='device-full checked-full life-full soak'
-by_name=quick
+by_name=sparse
+quick=''
 last=''
 payload=$top/.cache/build/payload
 examples=$(cd "$top" && echo tests/examples/*.t)	# what the programs of examples/ promise
@@ -172,9 +174,16 @@ on_device() {
 	guest "$@" tests/device/trace.t tests/device/module.t
 }
 
+# What --quick takes of them, at small sizes, unless ONLY says what is wanted.
+brief='entry_test event_test belt_test lock_test request_test set_test scan_test full_test race_test'
+
 suite_device() {
 	# shellcheck disable=SC2046,SC2086 # lists of names, split on purpose
-	on_device device "" $(programs "") $(programs -32 $narrow)
+	if [ "$quick" ] && [ ! "${ONLY-}" ]; then
+		guest device "" SCALE=5 $(programs "" $brief)
+	else
+		on_device device "" $(programs "") $(programs -32 $narrow)
+	fi
 }
 
 # Much memory, as little as a guest can live with, and time that is not the machine's.
@@ -298,21 +307,27 @@ suite_fault() (
 	guest fault "--append kmemleak=off" fault_test
 )
 
+# fuzz NAME [OPTION]... - random calls. Leaks are looked for elsewhere: here that would cost most
+# of the time.
+fuzz() {
+	fuzzed=$1
+	shift
+	guest "$fuzzed" "--memory 2048 --append kmemleak=off" "fuzz --cover $*"
+}
+
 suite_fuzz() (
 	! chosen syzlang || one syzlang "$tests/fuzz/syzlang.t"
-	! chosen parsers || one parsers "$tests/fuzz/parsers.sh" "${FUZZ_SECONDS:-60}"
+	! chosen parsers || one parsers "$tests/fuzz/parsers.sh" -seed=1 -runs=150000
 	use_kernel fuzz debug || exit
-	seconds=${FUZZ_SECONDS:-150}
-	# Leaks are looked for elsewhere: here that would cost most of the time.
-	guest fuzz "--memory 2048 --append kmemleak=off" \
-		"fuzz --cover --seconds $seconds"
+	fuzz fuzz --seed 1 --calls 50000
 )
 
-suite_soak() {
-	FUZZ_SECONDS=${SOAK:-3600}
-	guest soak "" "history $(date +%s) ${FUZZ_SECONDS}s"
-	suite_fuzz
-}
+suite_soak() (
+	guest soak "" "history $(date +%s) ${SOAK:-3600}s"
+	one parsers "$tests/fuzz/parsers.sh" "-max_total_time=${SOAK:-3600}"
+	use_kernel soak debug || exit
+	fuzz soak-fuzz --seconds "${SOAK:-3600}"
+)
 
 suite_cost() {
 	one cost "$tests/bench/cost.t"
@@ -321,7 +336,8 @@ suite_cost() {
 # What it says beside the tests may be why it failed: the complaints last, for the last
 # lines are said again.
 kunit() {
-	"$tests/kunit/run.sh" ${ONLY:+--only "$ONLY"} 2>"$logs/kunit.err"
+	"$tests/kunit/run.sh" ${quick:+--no-kmemleak} ${ONLY:+--only "$ONLY"} \
+		2>"$logs/kunit.err"
 	kunit_status=$?
 	grep -v '^!' "$logs/kunit.err" | sed 's/^/# /'
 	grep '^!' "$logs/kunit.err" | sed 's/^/# /'
@@ -330,6 +346,27 @@ kunit() {
 
 suite_kunit() {
 	one kunit kunit
+}
+
+# Only what has changed is compiled, and looked at. What gave a warning is looked at again.
+sparse() {
+	echo 1..1
+	"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$top/.cache/build/module-sparse" \
+		W=1 C=1 CF=-D__CHECK_ENDIAN__ >"$logs/sparse.log" 2>&1
+	sparse_status=$?
+	if [ $sparse_status = 0 ] && [ ! -s "$logs/sparse.log" ]; then
+		echo "ok 1 - the module compiles without a warning of gcc or sparse"
+		return
+	fi
+	rm -rf "$top/.cache/build/module-sparse"
+	sed 's/^/# /' "$logs/sparse.log"
+	echo "not ok 1 - the module compiles without a warning of gcc or sparse"
+	return 1
+}
+
+suite_sparse() {
+	"$tests/need.sh" sparse
+	one sparse sparse
 }
 
 suite_harness() {
@@ -481,6 +518,10 @@ make_payload() {
 
 workers=1
 case "$*" in
+--quick)
+	quick=yes workers=2
+	set -- kunit device native sparse
+	;;
 '' | --all)
 	[ "$*" = --all ] || long=''
 	# shellcheck disable=SC2086 # lists of names, split on purpose

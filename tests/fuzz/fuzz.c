@@ -2,7 +2,7 @@
 /*
  * fuzz - random calls of the device, from several processes, for as long as one likes.
  *
- *	fuzz [--seed N] [--seconds N] [--cover] [--replay FILE [--rounds N]]
+ *	fuzz [--seed N] [--seconds N | --calls N] [--cover] [--replay FILE [--rounds N]]
  *
  * A program (see program.h) is made up, or is one that was kept and is changed a little.
  * Kept are those that reach places of the module that none has reached before: with
@@ -78,7 +78,7 @@ static struct {
 static unsigned int rounds = 20;
 static bool is_replay;
 
-static __u64 seed, seconds = 60;
+static __u64 seed, seconds = 60, calls_wanted;
 static bool cover;
 static int log_fd;
 static __u64 births, begun_ms;
@@ -524,15 +524,37 @@ static bool is_enough(void)
 	return !cover || reaches_enough();
 }
 
-static void report(void)
+static __u64 calls_made(void)
 {
-	char text[4096];
 	unsigned int i, error;
 	__u64 total = 0;
 
-	for (i = 0; i < call_count; i++) {
+	for (i = 0; i < call_count; i++)
 		for (error = 0; error < ERRORS_MAX; error++)
 			total += shared->tally.results[i][error];
+	return total;
+}
+
+/*
+ * Whether it may end: after so many seconds, or, however long they take, so many calls. What
+ * random programs have to reach by then may take them twice the seconds, or ten times the calls.
+ */
+static bool is_over(void)
+{
+	__u64 made, since = now_ms() - begun_ms;
+
+	if (!calls_wanted)
+		return since >= (is_enough() ? 1 : 2) * seconds * 1000;
+	made = calls_made();
+	return made >= (is_enough() ? 1 : 10) * calls_wanted;
+}
+
+static void report(void)
+{
+	char text[4096];
+	unsigned int i;
+
+	for (i = 0; i < call_count; i++) {
 		if (calls[i].act == IOCTL)
 			ok(has_succeeded(calls[i].name), "%s: done %llu%s", calls[i].name,
 			   (__u64)shared->tally.results[i][0], results_of(i, text));
@@ -540,8 +562,9 @@ static void report(void)
 			note("%s: done %llu%s", calls[i].name,
 			     (__u64)shared->tally.results[i][0], results_of(i, text));
 	}
-	note("seed %llu: %llu calls, %llu processes, the longest program %llu ms", seed, total,
-	     births, (__u64)shared->longest_ms);
+	note("figure: fuzz: seed %llu: %llu calls in %llu s, %llu processes, the longest program %llu ms",
+	     seed, calls_made(), (now_ms() - begun_ms) / 1000, births,
+	     (__u64)shared->longest_ms);
 	if (cover)
 		ok(reaches_enough(),
 		   "%u places of the module were reached, by %u programs",
@@ -562,6 +585,7 @@ static void take_options(int argc, char **argv)
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 'n' },
 		{ "seconds", required_argument, NULL, 's' },
+		{ "calls", required_argument, NULL, 'C' },
 		{ "cover", no_argument, NULL, 'c' },
 		{ "replay", required_argument, NULL, 'r' },
 		{ "rounds", required_argument, NULL, 'R' },
@@ -578,6 +602,9 @@ static void take_options(int argc, char **argv)
 		case 's':
 			seconds = strtoull(optarg, NULL, 0);
 			break;
+		case 'C':
+			calls_wanted = strtoull(optarg, NULL, 0);
+			break;
 		case 'c':
 			cover = true;
 			break;
@@ -589,7 +616,7 @@ static void take_options(int argc, char **argv)
 			rounds = strtoul(optarg, NULL, 0);
 			break;
 		default:
-			bail_out("usage: fuzz [--seed N] [--seconds N] [--cover] [--replay FILE]");
+			bail_out("usage: fuzz [--seed N] [--seconds N | --calls N] [--cover] [--replay FILE]");
 		}
 	}
 }
@@ -597,7 +624,7 @@ static void take_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	unsigned int stretches = 0;
-	__u64 end, base;
+	__u64 base;
 	int log;
 
 	take_options(argc, argv);
@@ -605,7 +632,8 @@ int main(int argc, char **argv)
 		note("%u, %u and %u programs, %u times", replays[0].count, replays[1].count,
 		     replays[2].count, rounds);
 	else
-		note("seed %llu, %llu seconds", seed, seconds);
+		note("seed %llu, %llu %s", seed, calls_wanted ? calls_wanted : seconds,
+		     calls_wanted ? "calls" : "seconds");
 	prepare();
 	plan(3 + (is_replay ? 0 : ioctls() + cover));
 	log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -615,7 +643,6 @@ int main(int argc, char **argv)
 	usleep(200000);
 	base = get_parameter("used_bytes");
 	begun_ms = now_ms();
-	end = begun_ms + seconds * 1000;
 	do {
 		make_default();
 		stretch(log);
@@ -623,10 +650,7 @@ int main(int argc, char **argv)
 		if (!used_at_last(base))
 			leftovers++;
 		stretches++;
-		/* What a random program has to come upon may take twice the time. */
-		if (now_ms() >= end && !is_enough())
-			end = begun_ms + 2 * seconds * 1000;
-	} while (!is_replay && all_well() && !leftovers && now_ms() < end);
+	} while (!is_replay && all_well() && !leftovers && !is_over());
 	is_int(complaints, 0, "the kernel has nothing to complain about");
 	is_int(stuck, 0, "no call waits for ever");
 	is_int(leftovers, 0, "nothing is left of %u stretches when nobody is", stretches);

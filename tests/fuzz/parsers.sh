@@ -1,19 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# parsers.sh [SECONDS] - what hbctl reads of its user, with inputs that nobody would think
-# of, for so many seconds (60). What was found to reach something new is kept, and the
-# next run goes on from there. An input that breaks something is kept as well:
+# parsers.sh [OPTION]... - what hbctl reads of its user, with inputs that nobody would think
+# of. The options are libFuzzer's: -runs=N or -max_total_time=SECONDS, -seed=N. Without a seed
+# a run goes on from what the ones before found to reach something new. An input that breaks
+# something is kept:
 #
 #	.cache/build/fuzz/hbctl_fuzz .cache/fuzz/crash-...
 set -eu
 
-seconds=${1:-60}
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)
 cache=$top/.cache/fuzz
 log=$cache/parsers.log
-mkdir -p "$cache/kept"
+kept=$cache/kept
+case " $* " in
+*" -seed="*)
+	kept=$cache/fresh
+	rm -rf "$kept"
+	;;
+esac
+mkdir -p "$kept"
 make -s -C "$tests" parsers hbctl
 "$tests/fuzz/seeds.sh" "$top/.cache/build/payload/hbctl" "$cache/seeds"
 
@@ -21,8 +28,8 @@ echo 1..2
 status=0
 # The program ends where it would clean up: that is no leak.
 (cd "$cache" && ASAN_OPTIONS=detect_leaks=0 "$top/.cache/build/fuzz/hbctl_fuzz" \
-	-max_total_time="$seconds" -max_len=4096 -timeout=60 -rss_limit_mb=2048 \
-	-dict="$cache/seeds.words" -artifact_prefix="$cache/" kept seeds) \
+	"$@" -max_len=4096 -timeout=60 -rss_limit_mb=2048 \
+	-dict="$cache/seeds.words" -artifact_prefix="$cache/" "$kept" seeds) \
 	>"$log" 2>&1 || status=$?
 if [ $status = 0 ]; then
 	echo "ok 1 - whatever hbctl is given, it reads it right or says that it cannot"
@@ -30,8 +37,11 @@ else
 	tail -n 40 "$log" | sed 's/[^[:print:][:space:]]/?/g; s/^/# /'
 	echo "not ok 1 - an input breaks hbctl"
 fi
-# One that has not been going at all breaks nothing either.
+# One that has not been going at all breaks nothing either. So many are done in a second of a
+# slow machine.
 runs=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log")
-[ "${runs:-0}" -ge $((seconds * 100)) ] || { status=1 && printf 'not '; }
+seconds=$(printf '%s\n' "$@" | sed -n 's/^-max_total_time=//p')
+wanted=$(printf '%s\n' "$@" | sed -n 's/^-runs=//p')
+[ "${runs:-0}" -ge "${wanted:-$((${seconds:-60} * 100))}" ] || { status=1 && printf 'not '; }
 echo "ok 2 - ${runs:-0} inputs were tried"
 exit $status

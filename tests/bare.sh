@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# bare.sh [COMMAND...] - run commands as a newcomer would: in a fresh root directory of Debian
+# 12 in which nothing but make is installed, on a fresh clone of what is committed, with no
+# cache. Without a command: "make run", "make check" and "make test". A package that this
+# machine happens to have cannot hide there that an install step is missing or noisy.
+#
+# Each COMMAND is one word for a shell. Needs root. The root directory is removed at the end;
+# with KEEP=DIRECTORY it is made there and stays. Exit status: that of the first command that
+# fails.
+set -eu
+
+tests=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$tests/.." && pwd)
+release=bookworm
+
+fail() {
+	echo "bare.sh: $1" >&2
+	exit 1
+}
+
+# sources - where this machine gets that release from, in the words of sources.list. The key
+# ring comes with the root directory itself.
+sources() {
+	# shellcheck disable=SC2016 # apt-get expands it
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+		awk -v release="$release" '$2 ~ "^" release { print "deb", $1, $2, $3 }' | sort -u
+}
+
+# make_root - small, and with the settings that apt has here for the way to its mirror.
+make_root() {
+	mkdir -p "$root"
+	sources >"$work/sources"
+	[ -s "$work/sources" ] || fail "apt knows no source of Debian $release here"
+	mmdebstrap --variant=minbase --include=make,ca-certificates \
+		"$release" "$root" - <"$work/sources" >"$work/log" 2>&1 || {
+		tail -n 20 "$work/log" >&2
+		fail "cannot make a root directory of Debian $release"
+	}
+	cp /etc/resolv.conf "$root/etc/resolv.conf"
+	apt-config dump --no-empty Acquire |
+		grep -i proxy >"$root/etc/apt/apt.conf.d/99mirror" || true
+}
+
+# enter COMMAND - run it in the clone in there. The mounts are nobody else's, and gone when the
+# last process is; so is each process that a command has left behind.
+enter() {
+	export root
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount --pid --fork --kill-child sh -ec '
+		mount --bind "$root" "$root"
+		mount -t proc proc "$root/proc"
+		mount -t sysfs sysfs "$root/sys"
+		mount --rbind /dev "$root/dev"
+		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM="${TERM:-dumb}" \
+			chroot "$root" sh -c "cd /root/hashbelt && $1"' sh "$1" </dev/null
+}
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	rm -rf "$work"
+	[ "${KEEP-}" ] || rm -rf --one-file-system "$root"
+}
+
+[ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
+[ $# -gt 0 ] || set -- "make run" "make check" "make test"
+"$tests/need.sh" mmdebstrap git
+work=$(mktemp -d)
+root=${KEEP:-$top/.cache/bare}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+rm -rf --one-file-system "$root"
+make_root
+git clone -q --no-local "$top" "$root/root/hashbelt"
+for command; do
+	echo "-- $command, on a bare machine" >&2
+	enter "$command"
+done
