@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Reads what gcov wrote about some files, a .gcov each, and prints a table: file, lines
-# of code, lines run, percent. After files with less than "enough" percent come the
-# lines that were not run, as ranges: blank lines and comments do not interrupt them.
-# The last line is the total.
+# of code, lines run, percent; branches, branches taken at least once, percent. After files with
+# less than "each" percent of their lines come the lines that were not run, as ranges: blank lines
+# and comments do not interrupt them. The last line is the total.
 #
-# A line of a .gcov is COUNT:NUMBER:TEXT. What was compiled more than once, as functions
-# in headers are, comes again for each time: a line has run if it ever has.
+# A line of a .gcov is COUNT:NUMBER:TEXT, and its branches follow it, one a line. What was compiled
+# more than once, as functions in headers are, comes again for each time: a line has run if it
+# ever has, and the same branch of the same line was taken if it ever was.
 
-function report(	i, covered, lines, first, last, ranges) {
+function report(	i, covered, lines, first, last, ranges, branch, branches, taken) {
 	for (i = 1; i <= highest; i++) {
 		if (!(i in run))
 			continue
@@ -25,23 +26,36 @@ function report(	i, covered, lines, first, last, ranges) {
 	}
 	if (first)
 		ranges = ranges " " first (last > first ? "-" last : "")
+	for (branch in went) {
+		branches++
+		taken += went[branch]
+	}
 	if (lines)
-		row(file, lines, covered, ranges)
+		row(file, lines, covered, branches, taken, ranges)
 	all += lines
 	all_covered += covered
+	all_branches += branches
+	all_taken += taken
 	highest = 0
 	split("", run)
+	split("", went)
 }
 
-function row(name, lines, covered, ranges) {
-	printf "%-22s %6d %6d %6.1f\n", name, lines, covered, 100 * covered / lines
-	if (100 * covered / lines < enough && ranges != "")
+function percent(part, whole) {
+	return whole ? 100 * part / whole : 0
+}
+
+function row(name, lines, covered, branches, taken, ranges) {
+	printf "%-22s %6d %6d %6.1f %8d %6d %6.1f\n", name, lines, covered,
+		percent(covered, lines), branches, taken, percent(taken, branches)
+	if (percent(covered, lines) < each && ranges != "")
 		print "    not run:" ranges
 }
 
 BEGIN {
 	FS = ":"
-	printf "%-22s %6s %6s %6s\n", "file", "lines", "run", "%"
+	printf "%-22s %6s %6s %6s %8s %6s %6s\n", "file", "lines", "run", "%", "branches",
+		"taken", "%"
 }
 
 FNR == 1 {
@@ -51,6 +65,14 @@ FNR == 1 {
 	if (file != "" && name != file)
 		report()
 	file = name
+}
+
+# branch  0 taken 12 (fallthrough)
+/^branch +[0-9]/ {
+	split($0, words, " ")
+	branch = number " " words[2]
+	went[branch] = went[branch] || (words[3] == "taken" && words[4] > 0)
+	next
 }
 
 {
@@ -67,5 +89,5 @@ NF >= 3 && number && count ~ /^([0-9]+|#####|=====)$/ {
 
 END {
 	report()
-	row("total", all, all_covered, "")
+	row("total", all, all_covered, all_branches, all_taken, "")
 }

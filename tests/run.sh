@@ -285,7 +285,7 @@ suite_debug() (
 	use_kernel debug debug || exit
 	on_checked debug 8000 LEAKS=yes
 	[ -n "${ONLY:-}" ] || one lines "$tests/coverage.sh" "$logs/lines.txt" "$module" \
-		"$logs/debug/output.log"
+		"$logs/debug/output.log" "$guest_status"
 )
 
 suite_kcsan() (
