@@ -4,8 +4,8 @@
 # run.sh [NAME]... - check the models of docs/races.md by machine: entry, request, queue,
 # litmus; without a name, all. Speaks TAP; fails if any case does.
 #
-# What a litmus test relies on is looked up in the sources as well: so a barrier that somebody
-# takes out there is missed.
+# A model is written by hand after the code. So each function that it copies must be as it was
+# when the model was last compared with it: see review.sh.
 #
 # A model must be found good in all its states, and bad with each of its -DBREAK_...:
 # then the last state before is shown by
@@ -110,6 +110,7 @@ also() {
 }
 
 entry() {
+	reviewed entry
 	two="-DREADERS=2 -DWRITES=1 -DTICKS=2"
 	one="-DREADERS=1 -DWRITES=2 -DTICKS=3"
 	# shellcheck disable=SC2086 # lists of flags, split on purpose
@@ -136,6 +137,7 @@ entry() {
 }
 
 request() {
+	reviewed request
 	good request request "puts, timeout, clear, cancel and close against registering"
 	bad BREAK_TEST '!(freed)' request "found: claimed without a test"
 	bad BREAK_LINKING '!(freed)' request "found: finished while it is being linked"
@@ -150,6 +152,7 @@ request() {
 }
 
 queue() {
+	reviewed queue
 	good queue queue "unlock, lease, renewal, timeouts and sleep of three tasks"
 	bad BREAK_STATE 'invalid end state' queue "found: a task says that it sleeps after it has looked"
 	bad BREAK_WAKE 'asleep[me]' queue "found: who is given the lock is not woken"
@@ -178,45 +181,25 @@ reachable() {
 	result $? "litmus $1: found: $3" "$log"
 }
 
-# anchored FILE FUNCTION TEXT... - the function has these, one behind the other, and not in
-# comments.
-anchored() {
-	file=$1 function=$2
-	shift 2
-	log=$out/$function.log
-	sed -n "/^\(.*[ *]\)\{0,1\}$function(/,/^}/p" "$top/$file" |
-		texts=$(printf '%s\n' "$@") awk '
-			BEGIN { n = split(ENVIRON["texts"], text, "\n") }
-			/^[ \t]*\/?\*/ { next }
-			{ print }
-			at < n && index($0, text[at + 1]) { at++ }
-			END {
-				if (at < n)
-					print "missing: " text[at + 1]
-				exit at < n
-			}' >"$log"
-	result $? "$function() has what the litmus tests rely on" "$log"
-}
-
-anchors() {
-	anchored hashbelt_core.c admit 'atomic64_set(&new->node.deadline' 'hb_index_insert('
-	anchored hashbelt_index.c hb_index_insert 'hlist_add_head_rcu('
-	anchored hashbelt_core.c replace 'hlist_add_behind_rcu(' 'hb_node_supersede(' \
-		'hlist_del_rcu(&old->chain)'
-	anchored hashbelt_wheel.h hb_node_supersede 'atomic64_try_cmpxchg('
-	anchored hashbelt_index.h hb_index_successor 'smp_rmb(' 'rcu_dereference('
-	anchored hashbelt_index.c move_last 'rcu_assign_pointer(hlist_first_rcu(head), node)' \
-		'smp_store_release(pprev, NULL)'
-	anchored hashbelt_index.h hb_index_find 'hlist_for_each_entry_rcu(' 'smp_rmb(' \
-		'rcu_dereference(table->next)'
-	anchored hashbelt_index.c hb_index_resize 'cmpxchg(&table->next'
-	anchored hashbelt_index.c hb_index_move 'rcu_assign_pointer(index->table' 'queue_rcu_work('
-	anchored hashbelt_shard.c limbo_leave 'queue_rcu_work('
+# reviewed MODEL - each function that the model copies is as it was when that was written.
+reviewed() {
+	log=$out/$1.review
+	"$here/review.sh" --names "$1" >"$log" 2>&1
+	result $? "$1: all functions that it names stand in tests/models/functions" "$log"
+	awk -v model="$1" '$1 == model' "$here/functions" >"$out/$1.functions"
+	[ -s "$out/$1.functions" ] || echo "$1 - - -" >"$out/$1.functions"
+	while read -r model file name hash; do
+		"$here/review.sh" --check "$model" "$file" "$name" "$hash" >"$log" 2>&1
+		result $? "$1: $name in $file is what the model was compared with" "$log"
+	done <"$out/$1.functions"
 }
 
 litmus() {
-	mkdir -p "$out"
-	anchors
+	reviewed content
+	reviewed replace
+	reviewed move
+	reviewed table
+	reviewed limbo
 	never content "who finds a new entry finds all of it"
 	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' "stored plainly"
 	never replace "behind what was replaced there is the new entry"
@@ -234,6 +217,7 @@ litmus() {
 }
 
 "$here/../need.sh" spin gcc libc6-dev || exit 1
+mkdir -p "$out"
 [ $# -gt 0 ] || set -- entry request queue litmus
 for suite; do
 	case $suite in
