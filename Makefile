@@ -58,7 +58,7 @@ test-mutants: ## bugs that are planted in a copy, and must be found
 	tests/mutants.sh
 
 soak: ## histories against the model for SOAK seconds, then random input and calls for as long each
-	tests/run.sh soak
+	SEED=$${SEED:-random} tests/run.sh soak
 
 bench: ## what each operation costs, against an ioctl that returns at once
 	$(MAKE) -C tests payload

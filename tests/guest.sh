@@ -21,7 +21,7 @@ seconds() {
 
 # report STATUS NAME DESCRIPTION FILE - a test of what the kernel says in FILE.
 report() {
-	echo "# begin $2"
+	echo "# begin-check $2"
 	echo 1..1
 	if [ "$1" = 0 ]; then
 		echo "ok 1 - $3"
@@ -88,7 +88,7 @@ forget_leaks && looking=yes || looking=
 [ ! -e $races ] || before=$(watched)
 insmod hashbelt.ko || exit 1
 for program; do
-	echo "# begin ${program%% *}"
+	echo "# begin $program"
 	began=$(seconds)
 	# shellcheck disable=SC2086 # arguments, split on purpose
 	./$program

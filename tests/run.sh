@@ -32,15 +32,19 @@
 #	device-full	device in 64 and 32 bits at full size, on all three kernels
 #	checked-full	debug and kcsan with ten times the operations
 #	life-full	10,000,000 entries and 100,000 belts
-#	soak	histories of a new seed for SOAK seconds, then the two of fuzz for as long each
+#	soak	histories for SOAK seconds, then the two of fuzz for as long each
 #
 # And by name only:
 #
 #	sparse	what sparse and the compiler say of the files that have changed
 #
-# With ONLY="NAME..." in the environment guests run those of their programs alone,
-# "rights_test churn trace.t", of the models those are looked at, and KUnit runs the cases and
-# suites of these names, "hashbelt_wheel touch_makes_no_version".
+# ONLY="NAME..." in the environment selects programs of the suites, "rights_test churn trace.t", and
+# cases and suites of KUnit, "hashbelt_wheel touch_makes_no_version". A name stands for the program
+# with any arguments, in 64 and 32 bits; "stress:2:8000" and "rights_test-32" stand for one of
+# these. For each program that failed, the end of the output has the command that runs it again.
+#
+# SEED is the first of the numbers that random tests start from: 1, or "random" for a new one, as
+# with --all.
 #
 # What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
 # N skipped"; exit status 0 only if none failed.
@@ -80,38 +84,56 @@ check_names() {
 	done
 }
 
+# begin NAME - a program that ONLY can select.
 begin() {
 	echo "# begin $1"
+}
+
+# begin_check NAME - a check of what programs have in common: the suite has to run again.
+begin_check() {
+	echo "# begin-check $1"
 }
 
 end() {
 	echo "# end $1 $2"
 }
 
-# one NAME COMMAND... - a command that prints TAP.
+# one NAME COMMAND... - a command that prints TAP, if it is chosen.
 one() {
 	name=$1
 	shift
+	chosen "$name" || return 0
 	begin "$name"
+	"$@"
+	end "$name" $?
+}
+
+# check NAME COMMAND... - a command that prints TAP and that others depend on.
+check() {
+	name=$1
+	shift
+	begin_check "$name"
 	"$@"
 	end "$name" $?
 }
 
 # bail_out NAME LOG REASON - what others need could not be made.
 bail_out() {
-	begin "$1"
+	begin_check "$1"
 	sed 's/^/# /' "$2"
 	echo "Bail out! $3"
 	end "$1" 1
 }
 
-# chosen PROGRAM - whether ONLY has its name, in any of its sizes, or is empty.
+# chosen PROGRAM [ARGUMENT]... - whether ONLY is empty, has the program's name, or has this one
+# with its arguments. tally.awk prints the latter.
 chosen() {
 	chosen=${1%% *}
 	chosen=${chosen##*/}
 	chosen=${chosen%-32}
+	exact=$(echo "$1" | sed 's|^[^ ]*/||; s/ /:/g')
 	case " ${ONLY:-$chosen} " in
-	*" $chosen "*) ;;
+	*" $chosen "* | *" $exact "*) ;;
 	*) false ;;
 	esac
 }
@@ -139,7 +161,7 @@ guest() {
 	"$tests/vm/run.sh" --keep "$logs/$guest_name" ${image:+--image "$image"} $options \
 		"$payload" sh ./guest.sh "$@" 2>"$logs/$guest_name.err"
 	guest_status=$?
-	begin "guest-of-$guest_name"
+	begin_check "guest-of-$guest_name"
 	echo 1..1
 	if [ $guest_status = 0 ]; then
 		echo "ok 1 - the kernel had nothing to complain about"
@@ -227,7 +249,7 @@ suite_store() {
 		return
 	}
 	for test in lock hold reach example; do
-		PATH=$top/.cache/build/tools:$PATH one "store-$test" "$tests/store/$test.t"
+		PATH=$top/.cache/build/tools:$PATH one "store/$test" "$tests/store/$test.t"
 	done
 }
 
@@ -238,13 +260,13 @@ suite_examples() {
 }
 
 suite_stress() {
-	guest stress "" "stress 1" "stress 2" "stress $(date +%s)" \
-		"churn 1" "churn $(date +%s)" "lockstress 1" "lockstress $(date +%s)"
+	guest stress "" "stress $SEED" "stress $((SEED + 1))" "stress $((SEED + 2))" \
+		"churn $SEED" "churn $((SEED + 1))" \
+		"lockstress $SEED" "lockstress $((SEED + 1))"
 }
 
-# Each history is made from a number. These are always the same: new ones are for soaking.
 suite_history() {
-	guest history "" "history 1 1" "history 2 2" "threads $(date +%s) 10"
+	guest history "" "history $SEED 1" "history $((SEED + 1)) 2" "threads $SEED 10"
 }
 
 # use_modules SUITE DIRECTORY - the guests that follow have the modules of DIRECTORY, in a
@@ -276,15 +298,15 @@ on_checked() {
 	shift 2
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	on_device "$checked" "--memory 2048" SCALE=5 "$@" $examples \
-		"stress $(date +%s) $operations" "churn $(date +%s) $operations" \
-		"lockstress $(date +%s) $((operations / 4))" client_test \
+		"stress $SEED $operations" "churn $SEED $operations" \
+		"lockstress $SEED $((operations / 4))" client_test \
 		$(programs "") $(programs -32 argument_test service_test)
 }
 
 suite_debug() (
 	use_kernel debug debug || exit
 	on_checked debug 8000 LEAKS=yes
-	[ -n "${ONLY:-}" ] || one lines "$tests/coverage.sh" "$logs/lines.txt" "$module" \
+	[ -n "${ONLY:-}" ] || check lines "$tests/coverage.sh" "$logs/lines.txt" "$module" \
 		"$logs/debug/output.log" "$guest_status"
 )
 
@@ -316,17 +338,17 @@ fuzz() {
 }
 
 suite_fuzz() (
-	! chosen syzlang || one syzlang "$tests/fuzz/syzlang.t"
-	! chosen parsers || one parsers "$tests/fuzz/parsers.sh" -seed=1 -runs=150000
+	one syzlang "$tests/fuzz/syzlang.t"
+	one parsers "$tests/fuzz/parsers.sh" "-seed=$SEED" -runs=150000
 	use_kernel fuzz debug || exit
-	fuzz fuzz --seed 1 --calls 50000
+	fuzz fuzz --seed "$SEED" --calls 50000
 )
 
 suite_soak() (
-	guest soak "" "history $(date +%s) ${SOAK:-3600}s"
+	guest soak "" "history $SEED ${SOAK:-3600}s"
 	one parsers "$tests/fuzz/parsers.sh" "-max_total_time=${SOAK:-3600}"
 	use_kernel soak debug || exit
-	fuzz soak-fuzz --seconds "${SOAK:-3600}"
+	fuzz soak-fuzz --seed "$SEED" --seconds "${SOAK:-3600}"
 )
 
 suite_cost() {
@@ -345,7 +367,9 @@ kunit() {
 }
 
 suite_kunit() {
-	one kunit kunit
+	echo "# begin-cases kunit"
+	kunit
+	end kunit $?
 }
 
 # Only what has changed is compiled, and looked at. What gave a warning is looked at again.
@@ -388,7 +412,7 @@ matrix() (
 	build=$top/.cache/build/module-$1
 	debian=$1
 	shift
-	one "module-$debian" "$tests/matrix/module.t" "$debian" "$build"
+	check "module-$debian" "$tests/matrix/module.t" "$debian" "$build"
 	[ -s "$build/hashbelt.ko" ] || return
 	use_modules "$debian" "$build" || return
 	cp "$tests/matrix/guest.t" "$payload/tests" || return
@@ -418,8 +442,7 @@ suite_device_full() {
 
 suite_models() {
 	for model in entry request queue litmus; do
-		chosen "$model" || continue
-		one "model-$model" "$tests/models/run.sh" "$model"
+		one "models/$model" "$tests/models/run.sh" "$model"
 	done
 }
 
@@ -456,9 +479,10 @@ carry_out() (
 # it has come to its end.
 suite() {
 	echo "-- $1" >&2
+	echo "# suite-begin $1" >"$logs/$1.tap"
 	began_suite=$(date +%s)
 	echo "0m0s 0m0s" >"$logs/$1.times"
-	carry_out "$1" >"$logs/$1.tap" 2>"$logs/$1.stderr"
+	carry_out "$1" >>"$logs/$1.tap" 2>"$logs/$1.stderr"
 	echo "# suite $1 $?" >>"$logs/$1.tap"
 	say_spent "$1" "$began_suite"
 	flock "$logs/lock" cat "$logs/$1.tap"
@@ -516,6 +540,24 @@ make_payload() {
 	say_spent payload "$began"
 }
 
+# choose_seed - sets SEED, which has to be a number that a shell can add to.
+choose_seed() {
+	case ${SEED:-1} in
+	random) SEED=$(date +%s) ;;
+	*[!0-9]* | 0* | ??????????????????*)
+		echo "run.sh: SEED is a number from 1 on, or random: $SEED" >&2
+		return 1
+		;;
+	*) SEED=${SEED:-1} ;;
+	esac
+}
+
+# settings - what of the environment decides what tests do, to be given again.
+settings() {
+	echo "SEED=$SEED"
+	env | grep -E '^(SOAK|ACCESS_LOG)=[[:graph:]]+$'
+}
+
 workers=1
 case "$*" in
 --quick)
@@ -523,7 +565,7 @@ case "$*" in
 	set -- kunit device native sparse
 	;;
 '' | --all)
-	[ "$*" = --all ] || long=''
+	[ "$*" = --all ] && SEED=${SEED:-random} || long=''
 	# shellcheck disable=SC2086 # lists of names, split on purpose
 	set -- $together $long
 	workers=2
@@ -531,7 +573,7 @@ case "$*" in
 	;;
 esac
 
-check_names "$@" || exit 1
+check_names "$@" && choose_seed || exit 1
 began=$(date +%s)
 mkdir -p "$logs"
 [ "${CACHE-}" != none ] || rm -rf "$top/.cache/cold"
@@ -545,4 +587,4 @@ printf '%s\n' "$@" | {
 	[ -z "$last" ] || suite "$last"
 	note_spent all
 	say_spent all "$began" payload
-} | awk -v suites="$* $last" -f "$tests/tally.awk"
+} | awk -v suites="$* $last" -v settings="$(settings | tr '\n' ' ')" -f "$tests/tally.awk"

@@ -1,29 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Reads TAP of many programs, each between "# begin NAME" and "# end NAME STATUS",
+# Reads TAP of many programs, each between "# begin NAME [ARGUMENT]..." and "# end NAME STATUS",
 # prints a line for each program and all that failed, and in the end what failed once
-# more and "N passed, N failed, N skipped". A program fails as a whole, beside its own
-# tests, if it did not run as many tests as it planned, or none, or ended badly.
+# more, how to run it again, and "N passed, N failed, N skipped". A program fails as a whole,
+# beside its own tests, if it did not run as many tests as it planned, or none, or ended badly.
 # What a program says behind "# figure:" is printed also if all went well.
 #
-# "# suite NAME STATUS" says that a suite has come to its end. Each of those in the variable
-# suites must have: one whose shell was killed would only count less.
+# "# begin-check NAME" takes the place of "# begin" where run.sh cannot run NAME alone: it is a check
+# of a guest, or of what was built for one. "# begin-cases NAME" does where run.sh can run each test
+# of the program alone, by the name that stands before the first colon of its line.
+#
+# "# suite-begin NAME" and "# suite NAME STATUS" stand around what a suite says. Each of those in
+# the variable suites must have come to its end: one whose shell was killed would only count less.
+# The variable settings has what decides the tests, "SEED=1".
 #
 # Exit status 0 only if nothing failed, and nothing was skipped: these machines have all
 # that is asked for.
 
+BEGIN {
+	# Remarks of one failure, and lines of remarks in the summary: a guest that dies
+	# has more to say than anybody reads.
+	most = 60
+	enough = 400
+}
+
 # What is said of a failure is said again at the end, where a long run is read first.
 function complain(line) {
 	print line
-	if (complaints++ < 60)
+	complained = complained line "\n"
+}
+
+function remark(line) {
+	print line
+	if (remarked++ < enough)
 		complained = complained line "\n"
 }
 
-# The last @said remarks may say why.
-function fault(what, said,	i) {
+# The last remarks before a failure, oldest first.
+function explain(	i) {
+	for (i = remarks > most ? remarks - most : 0; i < remarks; i++)
+		remark(held[i % most])
+	remarks = 0
+}
+
+function fault(what) {
 	complain("not ok - " name ": " what)
-	for (i = 1; i <= said; i++)
-		complain(held[i])
 	failed++
 	bad++
 }
@@ -31,7 +52,35 @@ function fault(what, said,	i) {
 # What is wrong with a suite, beside what it has said itself.
 function blame(suite, what) {
 	complain("not ok - suite " suite ": " what)
+	again(suite, "")
 	failed++
+}
+
+# The command that runs a program of a suite again, or all of the suite.
+function again(suite, program) {
+	complain("  again: " settings (program == "" ? "" : "ONLY=\"" program "\" ") \
+		"tests/run.sh " suite)
+}
+
+# "device/stress 2 8000" is "stress:2:8000" for run.sh's ONLY.
+function only(command) {
+	sub(/^[^ ]*\//, "", command)
+	gsub(/ /, ":", command)
+	return command
+}
+
+# "not ok 3 - hashbelt_wheel.expires: wide" is of the case "hashbelt_wheel.expires".
+function case_of(line) {
+	sub(/^not ok [0-9]+ - /, "", line)
+	sub(/:.*/, "", line)
+	return line
+}
+
+# A list of words with another one, unless it has that already.
+function join(list, word) {
+	if (list == "" || list == word)
+		return word
+	return index(" " list " ", " " word " ") ? list : list " " word
 }
 
 function finish() {
@@ -40,7 +89,9 @@ function finish() {
 	if (!ended)
 		fault("did not end")
 	else if (status != 0 && !bad)
-		fault("ended with status " status, remarks)
+		fault("ended with status " status)
+	if (bad)
+		explain()
 	if (planned < 0)
 		fault("announced no plan")
 	else if (planned != seen)
@@ -49,19 +100,39 @@ function finish() {
 		fault("ran no test")
 	if (!bad)
 		printf "ok   %-30s %4d\n", name, seen
+	else
+		again(running, command)
 	printf "%s", figures
 	figures = ""
 	name = ""
 	fflush()
 }
 
+function start(what) {
+	finish()
+	name = what
+	command = ""
+	cases = 0
+	planned = -1
+	seen = bad = status = ended = skipall = remarks = telling = 0
+}
+
 { sub(/\r$/, "") }
 
 /^# begin / {
-	finish()
-	name = $3
-	planned = -1
-	seen = bad = status = ended = skipall = remarks = 0
+	start($3)
+	command = only(substr($0, 9))
+	next
+}
+
+/^# begin-check / {
+	start($3)
+	next
+}
+
+/^# begin-cases / {
+	start($3)
+	cases = 1
 	next
 }
 
@@ -69,6 +140,12 @@ function finish() {
 	ended = 1
 	status = $4
 	finish()
+	next
+}
+
+/^# suite-begin / {
+	finish()
+	running = $3
 	next
 }
 
@@ -99,7 +176,7 @@ function finish() {
 	} else {
 		passed++
 	}
-	remarks = 0
+	remarks = telling = 0
 	next
 }
 
@@ -107,15 +184,17 @@ function finish() {
 	seen++
 	failed++
 	bad++
+	if (cases)
+		command = join(command, case_of($0))
 	complain(name ": " $0)
-	for (i = 1; i <= remarks; i++)
-		complain(held[i])
-	remarks = 0
+	explain()
+	telling = most
 	next
 }
 
 /^Bail out!/ {
 	fault($0)
+	explain()
 	next
 }
 
@@ -127,13 +206,14 @@ function finish() {
 # Counts of lines that were run, for coverage.sh.
 /^# gcda / { next }
 
-# Remarks may come before the result that they explain, or after it.
+# Remarks come before the result that they explain, or between it and the next one.
 /^#/ {
-	if (bad)
-		complain("  " $0)
-	if (remarks == 60)
-		remarks = 0
-	held[++remarks] = "  " $0
+	if (telling) {
+		telling--
+		remark("  " $0)
+	} else {
+		held[remarks++ % most] = "  " $0
+	}
 }
 
 END {
@@ -144,6 +224,8 @@ END {
 			blame(awaited[i], "did not come to its end")
 	if (failed)
 		printf "-- what failed\n%s", complained
+	if (settings != "")
+		printf "with %s\n", settings
 	printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
 	exit failed != 0 || skipped != 0 || passed == 0
 }

@@ -8,22 +8,26 @@ tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh
 . "$tests/result.sh"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.all"' EXIT
 
 # a suite that is as it has to be
-good='# begin a
+good='# suite-begin good
+# begin a
 1..2
 ok 1 - one
 ok 2 - two
 # end a 0
 # suite good 0'
 
-# tallied STATUS PATTERN DESCRIPTION SUITES TEXT - what comes of TEXT, where SUITES were to
-# come.
+# tallied STATUS PATTERN DESCRIPTION SUITES TEXT - TEXT, where SUITES have to come, makes the
+# tally end with STATUS, and PATTERN stands in its summary if there is one.
 tallied() {
-	echo "$5" | awk -v suites="$4" -f "$tests/tally.awk" >"$log" 2>&1
-	[ $? = "$1" ] && grep -q "$2" "$log"
-	result $? "$3" "$log"
+	echo "$5" | awk -v suites="$4" -v settings='SEED=7 ' -f "$tests/tally.awk" >"$log.all" 2>&1
+	status=$?
+	sed '1,/^-- what failed/d' "$log.all" >"$log"
+	[ -s "$log" ] || cp "$log.all" "$log"
+	[ $status = "$1" ] && grep -q "$2" "$log"
+	result $? "$3" "$log.all"
 }
 
 # program LINE... - what is wrong with a program fails the whole.
@@ -31,22 +35,65 @@ program() {
 	pattern=$1 what=$2
 	shift 2
 	tallied 1 "$pattern" "$what" 'good bad' "$good
-# begin b
+# suite-begin bad
+# begin ${begun:-b}
 $(printf '%s\n' "$@")
 # suite bad 0"
 }
 
-tallied 0 '^2 passed, 0 failed, 0 skipped$' 'what is good is counted' good "$good"
-program 'b: not ok 2 - two' 'a test that fails' 1..2 'ok 1 - one' 'not ok 2 - two' '# end b 1'
-program 'b: 2 tests planned, 1 run' 'one that was not run' 1..2 'ok 1 - one' '# end b 0'
-program 'b: announced no plan' 'no plan' 'ok 1 - one' '# end b 0'
-program 'b: ran no test' 'no test' 1..0 '# end b 0'
-program 'b: ended with status 3' 'a status' 1..1 'ok 1 - one' '# end b 3'
-program 'b: did not end' 'no end' 1..1 'ok 1 - one'
-program 'b: Bail out! no' 'a program that gives up' 1..1 'ok 1 - one' 'Bail out! no' '# end b 1'
-program '0 failed, 1 skipped' 'a test that is skipped' 1..1 'ok 1 # SKIP no' '# end b 0'
-tallied 1 'suite late: did not come' 'a suite that does not come' 'good late' "$good"
-tallied 1 'suite late: ended with status 143' 'one that was killed' 'good late' "$good
+tallied 0 '^2 passed, 0 failed, 0 skipped$' 'tests that pass are counted' good "$good"
+tallied 0 '^with SEED=7' 'the seed is printed where all is well' good "$good"
+program 'b: not ok 2 - two' 'a test that fails is counted' \
+	1..2 'ok 1 - one' 'not ok 2 - two' '# end b 1'
+program 'b: 2 tests planned, 1 run' 'a planned test that did not run is a failure' \
+	1..2 'ok 1 - one' '# end b 0'
+program 'b: announced no plan' 'a program without a plan fails' 'ok 1 - one' '# end b 0'
+program 'b: ran no test' 'a program without a test fails' 1..0 '# end b 0'
+program 'b: ended with status 3' 'a program that exits with 3 fails' 1..1 'ok 1 - one' '# end b 3'
+program 'b: did not end' 'a program without an end fails' 1..1 'ok 1 - one'
+program 'b: Bail out! no' 'a program that bails out fails' \
+	1..1 'ok 1 - one' 'Bail out! no' '# end b 1'
+program '0 failed, 1 skipped' 'a skipped test makes the tally fail' 1..1 'ok 1 # SKIP no' '# end b 0'
+tallied 1 'suite late: did not come' 'a suite that does not come is a failure' 'good late' "$good"
+tallied 1 'suite late: ended with status 143' 'a suite that was killed is a failure' 'good late' "$good
 # suite late 143"
-tallied 1 '0 passed' 'nothing at all' '' ''
+tallied 1 '0 passed' 'no result at all is a failure' '' ''
+
+# What the summary says of a failure
+program '^  # b.c:5: before' 'a remark before a failure is in the summary' \
+	1..2 'ok 1 - one' '# b.c:5: before' 'not ok 2 - two' '# end b 1'
+program '^  # b.c:5: after' 'a remark after a failure is in the summary' \
+	1..2 'not ok 1 - one' '# b.c:5: after' 'ok 2 - two' '# end b 1'
+program '^  # the last word' 'the last remarks of a program that failed are in the summary' \
+	1..2 'not ok 1 - one' 'ok 2 - two' '# the last word' '# end b 1'
+program '^  # 99$' 'of 99 remarks before a failure the last is in the summary' \
+	1..1 "$(seq 99 | sed 's/^/# /')" 'not ok 1 - one' '# end b 1'
+program 'b: not ok 3' 'a test fails between others that remark' \
+	1..4 '# another' 'ok 1 - one' 'ok 2 - two' 'not ok 3 - three' 'ok 4 - four' '# end b 1'
+! grep -q another "$log"
+result $? 'a remark on a test that passed is not in the summary' "$log"
+program '^  again: SEED=7 ONLY="b" tests/run.sh bad$' 'the summary says how to run a program again' \
+	1..1 'not ok 1 - one' '# end b 1'
+begun='device/b-32 8 9'
+program '^  again: SEED=7 ONLY="b-32:8:9" tests/run.sh bad$' \
+	'the command that runs a program again has its arguments' 1..1 'not ok 1 - one' '# end b 1'
+tallied 1 '^  again: SEED=7 ONLY="a.two b.four" tests/run.sh bad$' \
+	'where cases can be run alone, those that failed are run again' bad "# suite-begin bad
+# begin-cases cases
+1..5
+ok 1 - a.one
+not ok 2 - a.two: first
+not ok 3 - a.two: second
+ok 4 - b.three
+not ok 5 - b.four
+# end cases 1
+# suite bad 0"
+tallied 1 '^  again: SEED=7 tests/run.sh bad$' \
+	'where a check of a whole guest failed, the suite is run again' bad "# suite-begin bad
+# begin-check guest-of-bad
+1..1
+not ok 1 - one
+# end guest-of-bad 1
+# suite bad 0"
+tallied 1 '^  again: SEED=7 tests/run.sh late$' 'a suite that did not come is run again' late "$good"
 finish
