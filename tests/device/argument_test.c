@@ -284,7 +284,7 @@ static void test_watch(void)
 	__u32 flags = 0;
 	__u64 sequence = 0;
 
-	test_bits(HASHBELT_IOC_WATCH, &flags, &flags, sizeof(flags),
+	test_bits(TAP_HERE, HASHBELT_IOC_WATCH, &flags, &flags, sizeof(flags),
 		  HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS,
 		  "watch with flags that it does not know");
 	refused(call(belt, HASHBELT_IOC_ACK, &sequence), ENOENT,

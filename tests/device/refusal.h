@@ -19,22 +19,28 @@ static char line[128];
 
 #define PROMISE(...)	(snprintf(line, sizeof(line), __VA_ARGS__), line)
 
-static inline bool refused(int got, int want, const char *promise)
+static inline bool refused_at(struct tap_place place, const char *expression, int got, int want,
+			      const char *promise)
 {
 	bool same = undisturbed();
 
-	if (ok(got == -want && same, "%s: %s", promise, error_name(want)))
+	if (tap_ok(place, "the error, and everything as it was", got == -want && same, "%s: %s",
+		   promise, error_name(want)))
 		return true;
-	note("got %s (%d)%s", error_name(got), got, same ? "" : ", and things changed");
+	note("expected %s from %s, found %s (%d)%s", error_name(want), expression,
+	     error_name(got), got, same ? "" : ", and what was there before has changed");
 	return false;
 }
+
+/* refused(GOT, WANT, PROMISE): a call has failed with the errno WANT, and changed nothing. */
+#define refused(got, want, promise)	refused_at(TAP_HERE, #got, got, want, promise)
 
 /*
  * Sets each bit of a field of @size bytes that is not in @allowed, one after the
  * other, and expects an error each time.
  */
-static inline void test_bits(unsigned long request, void *argument, void *field, size_t size,
-			     __u64 allowed, const char *promise)
+static inline void test_bits(struct tap_place place, unsigned long request, void *argument,
+			     void *field, size_t size, __u64 allowed, const char *promise)
 {
 	unsigned char *bytes = field;
 	unsigned int bit, wrong = 0;
@@ -46,14 +52,15 @@ static inline void test_bits(unsigned long request, void *argument, void *field,
 		bytes[bit / 8] ^= 1 << bit % 8;
 		err = call(belt, request, argument);
 		if (err != -EINVAL && !wrong++)
-			note("bit %u: %s", bit, error_name(err));
+			note("expected EINVAL for bit %u, found %s", bit, error_name(err));
 		bytes[bit / 8] ^= 1 << bit % 8;
 	}
-	ok(!wrong && undisturbed(), "%s: EINVAL for each bit", promise);
+	tap_ok(place, "EINVAL for each bit, and everything as it was", !wrong && undisturbed(),
+	       "%s: EINVAL for each bit", promise);
 }
 
 #define BITS(request, argument, field, allowed, ...) \
-	test_bits(request, &(argument), &(argument).field, sizeof((argument).field), \
+	test_bits(TAP_HERE, request, &(argument), &(argument).field, sizeof((argument).field), \
 		  allowed, PROMISE(__VA_ARGS__))
 
 /* A request that takes an argument. */

@@ -5,7 +5,8 @@
  * A program says plan() first, then ok(), is_int(), is_errno() or skip() once for
  * each promise, and returns done_testing() from main(): not 0 if a promise was broken
  * or the number of them is not the planned one. Processes that it forks do not
- * report themselves; they hand what they found to their parent.
+ * report themselves; they hand what they found to their parent. A promise that is broken
+ * is followed by a remark with the place, what was expected there, and what was found.
  */
 #ifndef _TAP_H
 #define _TAP_H
@@ -84,6 +85,14 @@ static inline __printf(1, 2) _Noreturn void bail_out(const char *format, ...)
 	exit(255);
 }
 
+/* Where a promise is tested. */
+struct tap_place {
+	const char *file;
+	int line;
+};
+
+#define TAP_HERE	((struct tap_place){ __FILE__, __LINE__ })
+
 static inline bool tap_report(bool good, const char *format, va_list args)
 {
 	tap_run++;
@@ -94,27 +103,6 @@ static inline bool tap_report(bool good, const char *format, va_list args)
 	return good;
 }
 
-static inline __printf(2, 3) bool ok(bool good, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	tap_report(good, format, args);
-	va_end(args);
-	return good;
-}
-
-static inline __printf(3, 4) bool is_int(long long got, long long want, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (!tap_report(got == want, format, args))
-		note("got %lld, expected %lld", got, want);
-	va_end(args);
-	return got == want;
-}
-
 /* The name of an error, given as a number or as that number's negative. */
 static inline const char *error_name(int error)
 {
@@ -123,17 +111,53 @@ static inline const char *error_name(int error)
 	return error && name ? name : "no error";
 }
 
-/* @got: 0 or a negative errno; @want: 0 or an errno. */
-static inline __printf(3, 4) bool is_errno(int got, int want, const char *format, ...)
+static inline __printf(4, 5) bool tap_ok(struct tap_place place, const char *condition, bool good,
+					 const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!tap_report(good, format, args))
+		printf("# %s:%d: expected %s, found that it is false\n", place.file, place.line,
+		       condition);
+	va_end(args);
+	return good;
+}
+
+static inline __printf(5, 6) bool tap_int(struct tap_place place, const char *expression,
+					  long long got, long long want, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!tap_report(got == want, format, args))
+		printf("# %s:%d: expected %s to be %lld, found %lld\n", place.file, place.line,
+		       expression, want, got);
+	va_end(args);
+	return got == want;
+}
+
+static inline __printf(5, 6) bool tap_errno(struct tap_place place, const char *expression,
+					    int got, int want, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	if (!tap_report(got == -want, format, args))
-		note("got %s (%d), expected %s", error_name(got), got, error_name(want));
+		printf("# %s:%d: expected %s from %s, found %s (%d)\n", place.file, place.line,
+		       error_name(want), expression, error_name(got), got);
 	va_end(args);
 	return got == -want;
 }
+
+/* ok(CONDITION, FORMAT...): a promise is kept if CONDITION is true. */
+#define ok(good, ...)	tap_ok(TAP_HERE, #good, good, __VA_ARGS__)
+
+/* is_int(GOT, WANT, FORMAT...): it is kept if these numbers are the same. */
+#define is_int(got, want, ...)	tap_int(TAP_HERE, #got, got, want, __VA_ARGS__)
+
+/* is_errno(GOT, WANT, FORMAT...): GOT is 0 or a negative errno, WANT 0 or an errno. */
+#define is_errno(got, want, ...)	tap_errno(TAP_HERE, #got, got, want, __VA_ARGS__)
 
 /* @tests promises that cannot be tested here, and why. */
 static inline __printf(2, 3) void skip(unsigned int tests, const char *format, ...)

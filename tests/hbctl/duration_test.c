@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../device/tap.h"
 #include "duration.h"
 #include "hashbelt.h"
 
@@ -154,36 +155,26 @@ static const struct size_case {
 	{ "none", -EINVAL, 0 },
 };
 
-static int failures, count;
-
-static void result(int right, const char *what, const char *text)
-{
-	count++;
-	failures += !right;
-	printf("%sok %d - %s '%s'\n", right ? "" : "not ", count, what, text);
-}
-
 static void test_parse(const struct parse_case *test)
 {
 	__u64 ms = 0;
 	int err = duration_parse(test->text, &ms);
 
-	result(err == test->err && (err || ms == test->ms), "parse", test->text);
-	if (err != test->err || (!err && ms != test->ms))
-		printf("#   error %d, %llu ms; wanted %d, %llu ms\n", err, ms, test->err,
-		       test->ms);
+	if (!ok(err == test->err && (err || ms == test->ms), "duration_parse() %s '%s'",
+		test->err ? "refuses" : "reads", test->text))
+		note("expected %s, %llu ms, found %s, %llu ms", error_name(test->err), test->ms,
+		     error_name(err), ms);
 }
 
 static void test_size(const struct size_case *test)
 {
 	__u64 bytes = 0;
 	int err = size_parse(test->text, &bytes);
-	int right = err == test->err && (err || bytes == test->bytes);
 
-	result(right, "parse a size", test->text);
-	if (!right)
-		printf("#   error %d, %llu; wanted %d, %llu\n", err, bytes, test->err,
-		       test->bytes);
+	if (!ok(err == test->err && (err || bytes == test->bytes), "size_parse() %s '%s'",
+		test->err ? "refuses" : "reads", test->text))
+		note("expected %s, %llu bytes, found %s, %llu bytes", error_name(test->err),
+		     test->bytes, error_name(err), bytes);
 }
 
 static void test_format(const struct format_case *test, const char *what,
@@ -192,9 +183,9 @@ static void test_format(const struct format_case *test, const char *what,
 	char text[DURATION_SIZE];
 
 	format(text, test->number);
-	result(!strcmp(text, test->text), what, test->text);
-	if (strcmp(text, test->text))
-		printf("#   is '%s'\n", text);
+	if (!ok(!strcmp(text, test->text), "%s writes %llu as '%s'", what, test->number,
+		test->text))
+		note("expected '%s', found '%s'", test->text, text);
 }
 
 /* What is written is read as the same, over the whole range. */
@@ -207,29 +198,29 @@ static void test_both_ways(void)
 		duration_format(text, ms);
 		if (!duration_parse(text, &read) && read == ms)
 			continue;
-		printf("#   %llu ms is written as %s\n", ms, text);
+		note("%llu ms is written as %s", ms, text);
 		break;
 	}
-	result(ms > HASHBELT_TTL_MAX_MS, "read what was written", "1ms to 139 years");
+	ok(ms > HASHBELT_TTL_MAX_MS,
+	   "duration_parse() reads what duration_format() wrote, from 1ms to 139 years");
 }
 
 int main(void)
 {
 	size_t i;
 
-	printf("1..%zu\n", ARRAY_SIZE(parse_cases) + ARRAY_SIZE(duration_cases) +
-			   ARRAY_SIZE(ns_cases) + ARRAY_SIZE(size_cases) +
-			   ARRAY_SIZE(size_parse_cases) + 1);
+	plan(ARRAY_SIZE(parse_cases) + ARRAY_SIZE(duration_cases) + ARRAY_SIZE(ns_cases) +
+	     ARRAY_SIZE(size_cases) + ARRAY_SIZE(size_parse_cases) + 1);
 	for (i = 0; i < ARRAY_SIZE(parse_cases); i++)
 		test_parse(&parse_cases[i]);
 	for (i = 0; i < ARRAY_SIZE(duration_cases); i++)
-		test_format(&duration_cases[i], "duration", duration_format);
+		test_format(&duration_cases[i], "duration_format()", duration_format);
 	for (i = 0; i < ARRAY_SIZE(ns_cases); i++)
-		test_format(&ns_cases[i], "duration of ns", duration_format_ns);
+		test_format(&ns_cases[i], "duration_format_ns()", duration_format_ns);
 	for (i = 0; i < ARRAY_SIZE(size_cases); i++)
-		test_format(&size_cases[i], "size", size_format);
+		test_format(&size_cases[i], "size_format()", size_format);
 	for (i = 0; i < ARRAY_SIZE(size_parse_cases); i++)
 		test_size(&size_parse_cases[i]);
 	test_both_ways();
-	return failures ? 1 : 0;
+	return done_testing();
 }

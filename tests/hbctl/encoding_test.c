@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../device/tap.h"
 #include "encoding.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -91,15 +92,6 @@ static const struct escape_case base64_cases[] = {
 	{ BYTES("\0\377\376\373"), "AP/++w==" },
 };
 
-static int failures, count;
-
-static void result(int right, const char *what, size_t number)
-{
-	count++;
-	failures += !right;
-	printf("%sok %d - %s, case %zu\n", right ? "" : "not ", count, what, number);
-}
-
 static void test_escape(const struct escape_case *test, size_t number)
 {
 	char *text = NULL;
@@ -109,10 +101,11 @@ static void test_escape(const struct escape_case *test, size_t number)
 
 	escape_print(file, test->bytes.at, test->bytes.len);
 	fclose(file);
-	result(!strcmp(text, test->text), "escape", number);
+	if (!ok(!strcmp(text, test->text), "escape_cases[%zu] is escaped", number))
+		note("expected '%s', found '%s'", test->text, text);
 	len = unescape(text, size);
-	result(len == (ssize_t)test->bytes.len && !memcmp(text, test->bytes.at, len),
-	       "and back", number);
+	ok(len == (ssize_t)test->bytes.len && !memcmp(text, test->bytes.at, len),
+	   "escape_cases[%zu] is itself again when it is unescaped", number);
 	free(text);
 }
 
@@ -124,24 +117,26 @@ static void test_unescape(const struct unescape_case *test, size_t number)
 	strcpy(text, test->text);
 	len = unescape(text, strlen(text));
 	if (test->len < 0)
-		result(len < 0, "unescape", number);
+		is_errno(len, EINVAL, "unescape_cases[%zu] is refused: '%s'", number, test->text);
 	else
-		result(len == test->len && !memcmp(text, test->bytes, len), "unescape",
-		       number);
+		ok(len == test->len && !memcmp(text, test->bytes, len),
+		   "unescape_cases[%zu] is unescaped: '%s'", number, test->text);
 }
 
 static void test_utf8(const struct utf8_case *test, size_t number)
 {
 	bool valid = is_utf8(test->bytes.at, test->bytes.len);
 
-	result(valid == test->valid, "UTF-8", number);
+	is_int(valid, test->valid, "utf8_cases[%zu] is %sUTF-8", number, test->valid ? "" : "not ");
 }
 
 static void test_base64(const struct escape_case *test, size_t number)
 {
 	char *text = base64_encode(test->bytes.at, test->bytes.len);
 
-	result(text && !strcmp(text, test->text), "base64", number);
+	if (!ok(text && !strcmp(text, test->text), "base64_cases[%zu] is encoded as '%s'", number,
+		test->text))
+		note("expected '%s', found '%s'", test->text, text ? text : "nothing");
 	free(text);
 }
 
@@ -149,8 +144,8 @@ int main(void)
 {
 	size_t i;
 
-	printf("1..%zu\n", 2 * ARRAY_SIZE(escape_cases) + ARRAY_SIZE(unescape_cases) +
-			   ARRAY_SIZE(utf8_cases) + ARRAY_SIZE(base64_cases));
+	plan(2 * ARRAY_SIZE(escape_cases) + ARRAY_SIZE(unescape_cases) + ARRAY_SIZE(utf8_cases) +
+	     ARRAY_SIZE(base64_cases));
 	for (i = 0; i < ARRAY_SIZE(escape_cases); i++)
 		test_escape(&escape_cases[i], i);
 	for (i = 0; i < ARRAY_SIZE(unescape_cases); i++)
@@ -159,5 +154,5 @@ int main(void)
 		test_utf8(&utf8_cases[i], i);
 	for (i = 0; i < ARRAY_SIZE(base64_cases); i++)
 		test_base64(&base64_cases[i], i);
-	return failures ? 1 : 0;
+	return done_testing();
 }

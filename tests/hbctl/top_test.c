@@ -14,13 +14,15 @@
 static struct top_samples before, now;
 static struct top_row rows[8];
 
-static bool is_text(const char *got, const char *want, const char *what)
+static bool is_text_at(struct tap_place place, const char *got, const char *want, const char *what)
 {
-	if (ok(!strcmp(got, want), "%s: '%s'", what, want))
+	if (tap_ok(place, what, !strcmp(got, want), "%s: '%s'", what, want))
 		return true;
-	note("is '%s'", got);
+	note("expected '%s', found '%s'", want, got);
 	return false;
 }
+
+#define is_text(...)	is_text_at(TAP_HERE, __VA_ARGS__)
 
 /* A belt as it is seen at one of the two moments. */
 static struct top_sample *belt(struct top_samples *samples, const char *name, __u64 id)
@@ -53,13 +55,15 @@ static struct top_sample *seen_belt(const char *name, __u64 id, double seconds)
 	return sample;
 }
 
-static bool is_near(double got, double want, const char *what)
+static bool is_near_at(struct tap_place place, double got, double want, const char *what)
 {
-	if (ok(got > want - EPSILON && got < want + EPSILON, "%s: %g", what, want))
+	if (tap_ok(place, what, got > want - EPSILON && got < want + EPSILON, "%s: %g", what, want))
 		return true;
-	note("is %.12g", got);
+	note("expected %.12g, found %.12g", want, got);
 	return false;
 }
+
+#define is_near(...)	is_near_at(TAP_HERE, __VA_ARGS__)
 
 static void test_rates(void)
 {

@@ -39,14 +39,19 @@ static inline void __attribute__((format(printf, 1, 2))) wrong(const char *forma
 	va_end(args);
 }
 
-/* One line of TAP; 1 if that is not good. */
-static inline int report(int good, const char *promise)
+/* One line of TAP, and if that is not good one with the place; then it returns 1. */
+static inline int report_at(const char *file, int line, const char *condition, int good,
+			    const char *promise)
 {
 	static int number;
 
 	printf("%sok %d - %s\n", good ? "" : "not ", ++number, promise);
+	if (!good)
+		printf("# %s:%d: expected %s, found that it is false\n", file, line, condition);
 	return !good;
 }
+
+#define report(good, promise)	report_at(__FILE__, __LINE__, #good, good, promise)
 
 static inline void read_arguments(int argc, char **argv, uint64_t *amount)
 {
