@@ -74,6 +74,11 @@ module() {
 		W=1 C=2 CF=-D__CHECK_ENDIAN__
 }
 
+# cross_module PROCESSOR - the module for Debian's kernel of that processor.
+cross_module() {
+	"$tests/cross/kernel.sh" "$1" module "$temporary/module-$1" W=1
+}
+
 # install_tools OPTION... - what make install puts where, in a place of its own.
 install_tools() {
 	rm -rf "$temporary/root"
@@ -87,16 +92,20 @@ rules() {
 	grep -nEv "^#|^\$|^$word(, $word)*\$" "$top/tools/60-hashbelt.rules" || true
 }
 
-# cross PROCESSOR CHECK - clang compiles for all processors. (The other gcc would be at
-# odds with gcc-multilib, which the tests need.)
+# cross PROCESSOR CHECK - clang compiles for all processors. (The packages of the other gcc
+# conflict with gcc-multilib, which the tests need; cross/kernel.sh unpacks them apart.)
 cross() {
 	"$2" clang --target="$1-linux-gnu" -isystem "/usr/$1-linux-gnu/include"
 }
 
 "$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev \
 	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
+# What has to be installed or fetched says so now, and not where silence is the proof.
+for processor in arm64 s390x; do
+	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
+done
 
-plan 16
+plan 18
 silent "the headers are C99" language gcc c99 c hashbelt.h client.h
 silent "and C11" language gcc c11 c hashbelt.h client.h
 silent "and C17" language gcc c17 c hashbelt.h client.h
@@ -110,6 +119,8 @@ silent "the library builds for arm64" cross aarch64 library
 silent "the layout is the same on s390x, with the other byte order" cross s390x layout
 silent "the library builds for that" cross s390x library
 silent "the module builds for the stock kernel with all warnings on, and sparse's" module
+silent "the module builds for arm64 without a warning" cross_module arm64
+silent "the module builds for s390x without a warning" cross_module s390x
 is "make install puts all in its place" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h

@@ -1,0 +1,196 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# kernel.sh PROCESSOR VERB - Debian's stock kernel for another processor, arm64 or s390x,
+# and the compiler that Debian builds it with.
+#
+#   release       print its release, as in 6.1.0-56-cloud-arm64
+#   compiler      print the path of a gcc for that processor
+#   image         print the path of what to boot (arm64 only)
+#   busybox       print the path of a busybox linked statically (arm64 only)
+#   module [--user] DIRECTORY [ARGUMENT]...
+#                 build the module in there, and with --user the one that uses it;
+#                 ARGUMENTs are for make
+#
+# The packages of the cross compilers conflict with gcc-multilib, which the tests need as
+# well. So this script unpacks them, the headers and the image into the cache and installs
+# none of them. Compiler and headers find their other parts (binutils, C library, kbuild) at
+# links to this machine's own. The first call downloads 55 MB; later calls never ask again: to
+# follow Debian to a newer kernel, remove the cached directory.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+tests=$(cd "$here/.." && pwd)
+cache=$("$tests/cache.sh" cross)
+work=''
+
+fail() {
+	echo "kernel.sh: $1" >&2
+	exit 1
+}
+
+# sources - Debian's own package sources of this machine.
+sources() {
+	# shellcheck disable=SC2016 # apt-get expands it
+	apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) main #$(LABEL)' \
+		'Created-By: Packages' 'Component: main' |
+		sed -n 's/ #Debian\(-Security\)\{0,1\}$//p' | sort -u
+}
+
+# apt PROGRAM ARGUMENT... - with package lists apart from this machine's, which need not
+# know of another architecture.
+apt() {
+	program=$1
+	shift
+	"$program" -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- \
+		-o Dir::State::lists="$work/lists" -o Dir::State::status=/dev/null \
+		-o Dir::Cache="$work/cache" -o APT::Sandbox::User=root \
+		-o Acquire::Languages=none -o APT::Architectures="$host,$processor" "$@"
+}
+
+# unpack PATTERN DIRECTORY [TAR-ARGUMENT]... - the files of the packages PATTERN.
+unpack() {
+	packages=$1
+	there=$2
+	shift 2
+	mkdir -p "$there"
+	for package in "$work"/packages/$packages; do
+		dpkg-deb --fsys-tarfile "$package" | tar -x -C "$there" "$@"
+	done
+}
+
+# The headers of all processors come as one package, those of this one as another.
+download() {
+	mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/packages"
+	sources >"$work/sources.list"
+	apt apt-get update
+	release=$(apt apt-cache depends "linux-headers-$flavour:$processor" |
+		sed -n 's/.*Depends: linux-headers-\([^:]*\).*/\1/p')
+	set -- "gcc-12-$triple" "cpp-12-$triple" "libgcc-12-dev-$processor-cross" \
+		"linux-headers-${release%"-$flavour"}-common" "linux-headers-$release:$processor"
+	[ ! "$bootable" ] || set -- "$@" "linux-image-$release:$processor" \
+		"busybox-static:$processor"
+	(cd "$work/packages" && apt apt-get download "$@")
+	echo "$release" >"$work/release"
+}
+
+# What is in the toolchain looks for its other parts in ../TRIPLE.
+compiler() {
+	unpack '*gcc-12-*' "$work/toolchain" --strip-components=2 \
+		--exclude=./usr/share --exclude='*/lto*' --exclude='*/plugin' --exclude='*san*'
+	unpack 'cpp-12-*' "$work/toolchain" --strip-components=2 --exclude=./usr/share
+	ln -s "/usr/$triple" "$work/toolchain/$triple"
+}
+
+# The headers' Makefile has an absolute path in it, their links are relative ones.
+headers() {
+	unpack 'linux-headers-*' "$work/headers" ./usr/src
+	ln -s /usr/lib "$work/headers/usr/lib"
+	sed -i "s:/usr/src:$kernel/headers/usr/src:" \
+		"$work/headers/usr/src/linux-headers-$release/Makefile"
+}
+
+# An image for arm64 is not compressed.
+guest() {
+	unpack 'linux-image-*' "$work/image.new" --strip-components=2 --wildcards './boot/vmlinuz-*'
+	mv "$work"/image.new/vmlinuz-* "$work/image"
+	unpack 'busybox-*' "$work/busybox.new" --strip-components=2 ./bin/busybox
+	mv "$work/busybox.new/busybox" "$work/busybox"
+	rmdir "$work/image.new" "$work/busybox.new"
+}
+
+assemble() {
+	download
+	compiler
+	headers
+	[ ! "$bootable" ] || guest
+	rm -r "$work/packages" "$work/lists" "$work/cache"
+}
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	[ -z "$work" ] || rm -rf "$work"
+}
+
+# fetch - get all of it into the cache. It gets its name there by a rename, so nobody ever
+# sees half of it. Those of other versions of this script go when no clone has asked for them
+# in a month.
+fetch() {
+	work=$cache/work-$processor
+	rm -rf "$work"
+	mkdir "$work"
+	# In the background: on the left of || the shell would go on after a failure.
+	assemble >"$cache/log-$processor" 2>&1 &
+	wait $! || {
+		tail -n 20 "$cache/log-$processor" >&2
+		fail "cannot get the kernel for $processor"
+	}
+	find "$cache" -mindepth 1 -maxdepth 1 -type d \
+		-name "$processor-*" -mtime +30 -exec rm -rf {} +
+	mv "$work" "$kernel"
+	work=
+}
+
+# One at a time. The lock is not for what is started here.
+provide() {
+	"$tests/need.sh" "binutils-$triple" "libc6-dev-$processor-cross" linux-kbuild-6.1 \
+		gcc-12 libc6-dev make ccache || exit 1
+	kernel=$cache/$processor-$(sha256sum <"$here/kernel.sh" | cut -c 1-16)
+	exec 9>"$cache/lock-$processor"
+	flock 9
+	[ -d "$kernel" ] || fetch 9>&-
+	touch "$kernel"
+	exec 9>&-
+}
+
+# module DIRECTORY [ARGUMENT]... - with nothing of the caller's environment, and without
+# debugging information, which would cost time. The compiler's cache keeps warnings too.
+module() {
+	directory=$1
+	shift
+	# shellcheck disable=SC2086 # one word or none
+	exec env -i PATH="$kernel/toolchain/bin:$PATH" LC_ALL=C \
+		CCACHE_DIR="${CCACHE_DIR:-$cache/ccache}" CCACHE_BASEDIR="$directory" \
+		DEBIAN_KERNEL_USE_CCACHE=yes "$tests/module.sh" $user \
+		"$kernel/headers/usr/src/linux-headers-$(cat "$kernel/release")" "$directory" \
+		DEB_BUILD_ARCH="$host" DEB_HOST_ARCH="$processor" DEB_HOST_GNU_TYPE="$triple" \
+		CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
+}
+
+processor=${1-} bootable='' user=''
+case $processor in
+arm64) triple=aarch64-linux-gnu flavour=cloud-arm64 bootable=yes ;;
+s390x) triple=s390x-linux-gnu flavour=s390x ;;
+*) fail "neither arm64 nor s390x: $processor" ;;
+esac
+verb=${2-}
+case $verb$# in
+release2 | compiler2) ;;
+image2 | busybox2) [ "$bootable" ] || fail "no guest for $processor" ;;
+module[3-9])
+	[ "$3" != --user ] || {
+		user=--user
+		shift
+	}
+	mkdir -p "$3"
+	directory=$(cd "$3" && pwd)
+	;;
+*) fail "usage: kernel.sh PROCESSOR release|compiler|image|busybox|module DIRECTORY" ;;
+esac
+
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+host=$(dpkg --print-architecture)
+provide
+
+case $verb in
+release) cat "$kernel/release" ;;
+compiler) echo "$kernel/toolchain/bin/$triple-gcc-12" ;;
+image | busybox) echo "$kernel/$verb" ;;
+module)
+	shift 3
+	module "$directory" "$@"
+	;;
+esac
