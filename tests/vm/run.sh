@@ -19,6 +19,7 @@
 #   --append ARGUMENTS     more kernel arguments
 #   --keep DIRECTORY       leave kernel.log, output.log, qemu.log there
 #   --image FILE           another kernel, vmlinuz or vmlinux, than the stock one
+#   --machine pc|arm64     the processor; arm64 is always emulated (pc)
 #   --accel kvm|tcg        do not try which of the two works
 #
 # Exit status: the command's own, if there is nothing else to say; 124 when the
@@ -68,7 +69,7 @@ complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 permitted=$((4096 | 8192 | 262144))
 
 silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
-count='' shift=0 numa='' interactive=''
+count='' shift=0 numa='' interactive='' machine=pc emulator=qemu-system-x86_64
 work='' guest='' reader='' terminal=''
 
 # Nothing may outlive us: not the guest, not the reader, not a raw terminal.
@@ -105,6 +106,14 @@ set_option() {
 		*) fail "$1: neither kvm nor tcg: $2" ;;
 		esac
 		;;
+	--machine)
+		case $2 in
+		pc) ;;
+		arm64) emulator=qemu-system-aarch64 accel=tcg ;;
+		*) fail "$1: neither pc nor arm64: $2" ;;
+		esac
+		machine=$2
+		;;
 	*) fail "no such option: $1 (see --help)" ;;
 	esac
 }
@@ -137,7 +146,7 @@ task() {
 archive() {
 	root=$work/root
 	mkdir -p "$root/bin" "$root/payload"
-	cp /bin/busybox "$root/bin/busybox"
+	cp "$busybox" "$root/bin/busybox"
 	cp "$here/init" "$root/init"
 	chmod 755 "$root/init"
 	cp -a "$payload/." "$root/payload/"
@@ -181,7 +190,7 @@ choose_accel() {
 qemu() {
 	exec setpriv --pdeathsig TERM \
 		"$here/../silence.sh" "$silence" "$logs/kernel.log" "$logs/output.log" -- \
-		qemu-system-x86_64 -nodefaults -nic none -no-reboot \
+		"$emulator" -nodefaults -nic none -no-reboot \
 		-display none -m "$memory" -kernel "$image" \
 		-initrd "$work/initramfs" "$@" 2>"$logs/qemu.log"
 }
@@ -214,7 +223,11 @@ machine() {
 	line="console=ttyS0 loglevel=7 panic=-1 oops=panic printk.devkmsg=on"
 	# shellcheck disable=SC2046 # arguments, split on purpose
 	[ ! "$numa" ] || set -- "$@" $(nodes)
-	if [ "$count" ]; then
+	if [ "$machine" = arm64 ]; then
+		# The algorithm of pointer authentication that costs an emulator least.
+		qemu "$@" -machine virt,gic-version=3 -accel tcg,thread=multi \
+			-smp "$cpus" -cpu max,pauth-impdef=on -append "$line $append"
+	elif [ "$count" ]; then
 		qemu "$@" -accel tcg,thread=single -smp 1 \
 			-cpu max,cx16=off,rdrand=off,rdseed=off \
 			-icount "shift=$shift,sleep=off" -seed 1 \
@@ -229,11 +242,24 @@ machine() {
 	fi
 }
 
+# attach CHARDEV... - sets ports: these are the guest's serial ports ttyS0, ttyS1 and so on.
+# Only a PC has so many of its own.
+attach() {
+	ports=
+	for chardev; do
+		case $machine in
+		pc) ports="$ports -serial chardev:$chardev" ;;
+		*) ports="$ports -device pci-serial,chardev=$chardev" ;;
+		esac
+	done
+}
+
 # boot - run the guest to its end; sets ended. The output goes
 # through a pipe of its own: qemu would make the caller's non-blocking.
 boot() {
 	rm -f "$logs/kernel.log" "$logs/output.log"
-	set -- -serial file:"$logs/kernel.log"
+	set -- -chardev file,id=log,path="$logs/kernel.log" \
+		-chardev file,id=verdict,path="$work/verdict"
 	if [ "$interactive" ]; then
 		set -- "$@" -chardev stdio,id=output,mux=on,signal=off
 		terminal=$(stty -g 2>/dev/null) || terminal=
@@ -243,7 +269,9 @@ boot() {
 		reader=$!
 		set -- "$@" -chardev file,id=output,path="$work/output"
 	fi
-	set -- "$@" -serial chardev:output -serial file:"$work/verdict"
+	attach log output verdict
+	# shellcheck disable=SC2086 # options, split on purpose
+	set -- "$@" $ports
 	ended=0
 	exec 3<&0
 	machine "$@" <&3 &
@@ -353,6 +381,22 @@ complain() {
 	}
 }
 
+# provide - the emulator, and what the guest is made of: sets busybox, and image unless given.
+provide() {
+	case $machine in
+	pc)
+		flock "$cache/lock" "$here/../need.sh" qemu-system-x86 busybox-static cpio &&
+			busybox=/bin/busybox &&
+			image=${image:-$("$here/kernel.sh" image)}
+		;;
+	arm64)
+		flock "$cache/lock" "$here/../need.sh" qemu-system-arm cpio &&
+			busybox=$("$here/../cross/kernel.sh" arm64 busybox) &&
+			image=${image:-$("$here/../cross/kernel.sh" arm64 image)}
+		;;
+	esac
+}
+
 while :; do
 	case ${1-} in
 	--help) usage ;;
@@ -375,10 +419,9 @@ payload=$1
 shift
 : "${silence:=$([ "$interactive" ] && echo 0 || echo 300)}"
 
+[ "$count$machine" != yesarm64 ] || fail "--count-instructions is for the machine pc only"
 mkdir -p "$cache" ${keep:+"$keep"}
-flock "$cache/lock" "$here/../need.sh" qemu-system-x86 busybox-static cpio ||
-	exit 125
-[ "$image" ] || image=$("$here/kernel.sh" image) || exit 125
+provide || exit 125
 [ -r "$image" ] || fail "no such kernel: $image"
 
 trap cleanup EXIT
