@@ -182,7 +182,7 @@ static void test_ends(enum end end)
 	pid_t child = start(bind_and_end, &end);
 
 	if (end == EXECS) {
-		await_sleep(child, __NR_pause);
+		await_sleep(child, CALL_PAUSE);
 		ok(both_gone(belt), "when a process %s, what was bound goes", end_names[end]);
 		kill_and_wait(child);
 	} else {

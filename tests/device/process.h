@@ -156,6 +156,20 @@ static inline int receive_descriptor(int socket)
 	return fd;
 }
 
+/*
+ * What the C library calls for poll(), epoll_wait() and pause(). A processor that Linux has
+ * learnt lately, such as arm64, has the newer calls alone.
+ */
+#ifdef __NR_poll
+#define CALL_POLL __NR_poll
+#define CALL_EPOLL_WAIT __NR_epoll_wait
+#define CALL_PAUSE __NR_pause
+#else
+#define CALL_POLL __NR_ppoll
+#define CALL_EPOLL_WAIT __NR_epoll_pwait
+#define CALL_PAUSE __NR_ppoll
+#endif
+
 /* Whether a thread sleeps in the system call of this number. */
 static inline bool sleeps_in(pid_t thread, long number)
 {

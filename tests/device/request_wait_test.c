@@ -157,7 +157,7 @@ static void test_poll(void)
 	hear(fd);
 	is_int(poll_now(fd), 0, "nothing when it was told");
 	child = start(poll_for_good, &other);
-	await_sleep(child, __NR_poll);
+	await_sleep(child, CALL_POLL);
 	advance(belt, 3 * TTL);
 	is_int(finish(child), POLLIN, "who waits in poll is woken by a timeout");
 	destroy_belt(belt, NAME);

@@ -137,12 +137,12 @@ static void test_poll(void)
 	discard_events(other);
 	is_int(poll_now(belt), 0, "nothing when another has read it");
 	child = start(poll_for_good, &belt);
-	await_sleep(child, __NR_poll);
+	await_sleep(child, CALL_POLL);
 	put_and_expire(other, "key", "value");
 	is_int(finish(child), POLLIN, "who waits in poll is woken by an event");
 	discard_events(other);
 	child = start(poll_for_good, &belt);
-	await_sleep(child, __NR_poll);
+	await_sleep(child, CALL_POLL);
 	destroy_belt(other, "polled");
 	ok(finish(child) & ended, "and by the end of the belt");
 	ok(poll_now(belt) & ended, "which poll tells from then on");
@@ -200,7 +200,7 @@ static void test_epoll_rebound(__u32 flags, const char *how)
 	int epoll = new_epoll(belt, EPOLLIN | flags);
 	pid_t child = start(epoll_for_good, &epoll);
 
-	await_sleep(child, __NR_epoll_wait);
+	await_sleep(child, CALL_EPOLL_WAIT);
 	if (open_belt(belt, "taken"))
 		bail_out("open");
 	put_and_expire(other, "key", "value");
@@ -416,7 +416,7 @@ static void test_epollers(__u32 flags, const char *name)
 
 	for (i = 0; i < READERS; i++) {
 		children[i] = start(epoll_to_the_end, &poller);
-		await_sleep(children[i], __NR_epoll_wait);
+		await_sleep(children[i], CALL_EPOLL_WAIT);
 	}
 	for (n = 1; n <= HANDED && !late; n++) {
 		put_and_expire(belt, "key", "value");
