@@ -13,9 +13,9 @@
 #	spin -t -p -DBREAK_... tests/models/MODEL.pml
 #
 # with the trail that is left in .cache/build/models. A case takes seconds, and up to
-# 1 GB of memory. What comes out of a search is always the same: it is kept there as well, and
-# the search not made again until the model, its flags, spin, the compiler or this script has
-# changed. What is kept is judged like what is new.
+# 1 GB of memory. The outcome of a search is always the same: tests/cache.sh keeps it for all
+# clones, and the search is not made again until the model, its flags, spin, the compiler or
+# search() has changed. An outcome that was kept is judged like a new one.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,44 +24,56 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 out=$top/.cache/build/models
 limit=300	# seconds of processor time for a case
+store=$("$here/../cache.sh" searches) || exit
 errors=1	# after which a search ends; 0: it finds them all
 kept=0		# searches that were not made again
 
-# fingerprint SOURCE FLAG... - what comes out of a search depends on.
+# fingerprint SOURCE FLAG... - what the outcome of a search depends on.
 fingerprint() {
 	{
-		cat "$here/run.sh" "$here/word.pml" "$1"
+		sed -n '/^search() {/,/^}/p' "$here/run.sh"
+		cat "$here/word.pml" "$1"
 		shift
 		echo "$errors $*"
 		spin -V
 		gcc --version
-	} | sha256sum
+	} | sha256sum | cut -c 1-32
 }
 
-# search NAME MODEL FLAG... - look at all states; what comes out is left in
-# $out/NAME/log, and a trail if there is an error. It is kept if it came to its end.
+# search DIRECTORY SOURCE FLAG... - look at all states; leaves a log in the directory, and a
+# trail if there is an error.
 search() {
-	work=$out/$1
-	source=$here/$2.pml
+	cp "$here/word.pml" "$2" "$1" && cd "$1" || return
+	source=$(basename "$2")
 	shift 2
-	key=$(fingerprint "$source" "$@")
-	if [ -e "$work/key" ] && [ "$(cat "$work/key")" = "$key" ]; then
-		kept=$((kept + 1))
-		return
-	fi
+	spin -a "$@" "$source" || return
+	gcc -w -O1 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=1000 -o pan pan.c || return
+	prlimit --cpu="$limit" ./pan -m100000 "-c$errors"
+	echo "status $?"
+	rm -f pan pan.?
+}
+
+# outcome NAME MODEL FLAG... - of a search, in $out/NAME. It is kept if the search came to its
+# end; it gets its name in the store by a rename.
+outcome() {
+	work=$out/$1
+	model_source=$here/$2.pml
+	shift 2
+	key=$(fingerprint "$model_source" "$@")
 	rm -rf "$work"
 	mkdir -p "$work"
-	(
-		cd "$work" || exit
-		cp "$here/word.pml" "$source" .
-		spin -a "$@" "$(basename "$source")" || exit
-		gcc -w -O1 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=1000 -o pan pan.c ||
-			exit
-		prlimit --cpu="$limit" ./pan -m100000 "-c$errors"
-		echo "status $?"
-		rm -f pan pan.?
-	) >"$work/log" 2>&1
-	! grep -qx 'status 0' "$work/log" || echo "$key" >"$work/key"
+	if [ -d "$store/$key" ]; then
+		kept=$((kept + 1))
+		touch "$store/$key"
+		cp "$store/$key"/* "$work"
+		return
+	fi
+	(search "$work" "$model_source" "$@") >"$work/log" 2>&1
+	grep -qx 'status 0' "$work/log" || return
+	rm -rf "$store/$key.$$"
+	cp -r "$work" "$store/$key.$$" && mv -T "$store/$key.$$" "$store/$key" 2>/dev/null ||
+		rm -rf "$store/$key.$$"
+	find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
 }
 
 # ended LOG - whether the search came to its end, and was not held up by a limit.
@@ -75,7 +87,7 @@ good() {
 	log=$out/$1/log
 	name=$1 model=$2 what=$3
 	shift 3
-	search "$name" "$model" "$@"
+	outcome "$name" "$model" "$@"
 	ended "$log" && grep -q 'errors: 0$' "$log"
 	result $? "$model: $what" "$log"
 }
@@ -91,7 +103,7 @@ bad() {
 	log=$out/$1/log
 	name=$1 error=$2 model=$3 what=$4
 	shift 4
-	search "$name" "$model" "-D$name" "$@"
+	outcome "$name" "$model" "-D$name" "$@"
 	grep -q 'errors: 1$' "$log" && found "$log" "$error" &&
 		[ -s "$out/$name/$model.pml.trail" ]
 	result $? "$model: $what" "$log"
@@ -103,7 +115,7 @@ also() {
 	name=$1 error=$2 model=$3 what=$4
 	shift 4
 	errors=0
-	search "$name-all" "$model" "-D$name" "$@"
+	outcome "$name-all" "$model" "-D$name" "$@"
 	errors=1
 	ended "$log" && found "$log" "$error"
 	result $? "$model: $what" "$log"
