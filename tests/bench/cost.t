@@ -57,14 +57,19 @@ END {
 				good = 0
 		}
 		print "# " name ": " line " instructions"
-		if (!good)
+		if (!good) {
 			bad = 1
+			print "# tests/bench/cost.t: expected all within " bound " % of the first"
+		}
 		print (good ? "ok " : "not ok ") i " - " name " costs the same everywhere"
 	}
 	levels = base["put for a year"] / base["put replace"]
 	good = levels > 1 - bound / 100 && levels < 1 + bound / 100
-	if (!good)
+	if (!good) {
 		bad = 1
+		print "# tests/bench/cost.t: expected a put for a year within " bound \
+			" % of one for an hour, found " levels " times that"
+	}
 	print (good ? "ok " : "not ok ") n + 1 " - a put several levels up costs the same"
 	exit bad || !n
 }' "$work/base" "$work/few" "$work/many" "$work/large"

@@ -7,6 +7,9 @@
 # superuser, in a directory with hashbelt.ko, hashbelt_user.ko and device/parameter_test.
 # One that is loaded already is removed first; none is loaded afterwards.
 
+# shellcheck source=tests/where.sh
+. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
+
 parameters=/sys/module/hashbelt/parameters
 tests=67 number=0 failed=0
 # How often something is done again: SCALE is in percent of what is usual.
@@ -22,6 +25,7 @@ ok() {
 		echo "ok $number - $promise"
 	else
 		echo "not ok $number - $promise"
+		echo "# $(place "$promise"): expected success of: $*; found:"
 		sed 's/^/# /' output
 		failed=$((failed + 1))
 	fi

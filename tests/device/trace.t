@@ -6,6 +6,9 @@
 # Says in TAP what it found. For a guest with the module loaded and tracefs, as
 # the superuser, in a directory with hbctl.
 
+# shellcheck source=tests/where.sh
+. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
+
 tracing=/sys/kernel/tracing
 number=0 failed=0
 
@@ -16,7 +19,7 @@ traced() {
 		echo "ok $number - $1"
 	else
 		echo "not ok $number - $1"
-		echo "# no line is like: $2"
+		echo "# $(place "$1"): expected a line like: $2; found:"
 		sed 's/^/# /' lines
 		failed=$((failed + 1))
 	fi

@@ -26,7 +26,7 @@ said() {
 		FILENAME != last { file++; last = FILENAME }
 		file == 1 { wanted[++n] = $0; next }
 		$0 == wanted[i + 1] { i++ }
-		END { if (i < n) print "not said, or not there: " wanted[i + 1] }
+		END { if (i < n) print "expected in its place, and not found: " wanted[i + 1] }
 	' "$temporary/wanted" "$temporary/out")"
 }
 
@@ -34,7 +34,7 @@ said() {
 lines() {
 	found=$(grep -cE -e "$3" "$temporary/out")
 	wrong=
-	[ "$found" = "$2" ] || wrong="$found lines match '$3', wanted $2"
+	[ "$found" = "$2" ] || wrong="expected $2 lines that match '$3', found $found"
 	result "$1" "$wrong"
 }
 

@@ -6,6 +6,9 @@
 # not seen in the 30 minutes before.
 set -u
 
+# shellcheck source=tests/where.sh
+. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
+
 plain_count() {
 	awk '{
 		split(substr($4, 2), part, /[\/:]/)
@@ -26,11 +29,10 @@ check() {
 	number=$((number + 1))
 	on_belt=$(./sessions "$2" | tail -n 1)
 	plainly=$(plain_count "$2")
-	echo "# on the belt: $on_belt"
 	if [ "$on_belt" = "$plainly" ]; then
 		echo "ok $number - $1"
 	else
-		echo "# plainly:     $plainly"
+		echo "# $(place "$1"): expected $plainly, found $on_belt"
 		echo "not ok $number - $1"
 		failed=1
 	fi

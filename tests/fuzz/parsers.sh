@@ -34,6 +34,7 @@ status=0
 if [ $status = 0 ]; then
 	echo "ok 1 - whatever hbctl is given, it reads it right or says that it cannot"
 else
+	echo "# tests/fuzz/parsers.sh: expected status 0 of hbctl_fuzz, found $status:"
 	tail -n 40 "$log" | sed 's/[^[:print:][:space:]]/?/g; s/^/# /'
 	echo "not ok 1 - an input breaks hbctl"
 fi

@@ -5,6 +5,8 @@
 # each structure with its members in their order, each constant. With --constants prints
 # hashbelt.txt.const anew.
 set -eu
+# shellcheck source=tests/where.sh
+. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -67,6 +69,7 @@ structures() {
 # told NUMBER PROMISE - ok if nothing is missing.
 told() {
 	if [ -s "$work/missing" ]; then
+		echo "# $(place "$2"): expected nothing to be missing, found:"
 		sed 's/^/# /' "$work/missing"
 		echo "not ok $1 - $2"
 		failed=1

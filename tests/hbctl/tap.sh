@@ -14,6 +14,9 @@
 # ERR is a shell pattern; stderr must be one line that matches it, and begin
 # with "hbctl: ". Empty: no stderr at all. OUT comes without its last newline.
 
+# shellcheck source=tests/where.sh
+. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
+
 count=0
 failures=0
 planned=
@@ -57,6 +60,7 @@ result() {
 	else
 		failures=$((failures + 1))
 		echo "not ok $count - $1"
+		echo "# $(place "$1"):"
 		echo "$2" | sed 's/^/#   /'
 	fi
 }
@@ -87,26 +91,26 @@ run() {
 judge_error() {
 	error=$(cat "$temporary/err")
 	if [ -z "$1" ]; then
-		[ ! -s "$temporary/err" ] || echo "stderr: $error"
+		[ ! -s "$temporary/err" ] || echo "expected nothing on stderr, found: $error"
 		return
 	fi
-	[ "$(wc -l <"$temporary/err")" = 1 ] || echo "stderr is not one line"
+	[ "$(wc -l <"$temporary/err")" = 1 ] || echo "expected one line on stderr"
 	# shellcheck disable=SC2254 # a pattern
 	case $error in
 	"hbctl: "$1) ;;
-	*) echo "stderr: $error" && echo "wanted: hbctl: $1" ;;
+	*) echo "expected on stderr: hbctl: $1" && echo "found: $error" ;;
 	esac
 }
 
 # judge_status STATUS - prints what is wrong with that.
 judge_status() {
-	[ "$status" = "$1" ] || echo "status: $status, wanted: $1"
+	[ "$status" = "$1" ] || echo "expected status $1, found $status"
 }
 
 # same - prints the difference between the files out and wanted.
 same() {
 	cmp -s "$temporary/wanted" "$temporary/out" ||
-		diff -u "$temporary/wanted" "$temporary/out"
+		diff -u -L expected -L found "$temporary/wanted" "$temporary/out"
 }
 
 want() {
@@ -147,7 +151,7 @@ like() {
 	# shellcheck disable=SC2254 # a pattern
 	case $out in
 	$out_pattern) wrong= ;;
-	*) wrong=$(echo "stdout: $out" && echo "wanted: $out_pattern") ;;
+	*) wrong=$(echo "expected on stdout: $out_pattern" && echo "found: $out") ;;
 	esac
 	result "$name" "$wrong$(judge_status "$wanted_status"
 		judge_error "$error_pattern")"

@@ -5,6 +5,9 @@
 # started with one (maxcpus=1): newer kernels patch their own code while they boot, and
 # the emulated second processor may stumble over that.
 
+# shellcheck source=tests/where.sh
+. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
+
 processors=/sys/devices/system/cpu
 number=0 failed=0
 
@@ -16,6 +19,7 @@ ok() {
 		echo "ok $number - $promise"
 	else
 		echo "not ok $number - $promise"
+		echo "# $(place "$promise"): expected success of: $*"
 		failed=1
 	fi
 }

@@ -5,6 +5,8 @@
 # Debian, with all warnings on and none given; it is left in DIRECTORY. Says so in TAP.
 set -u
 
+# shellcheck source=tests/where.sh
+. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -21,6 +23,7 @@ if [ ! -s "$log" ] && [ -s "$2/hashbelt.ko" ]; then
 	echo "ok 1 - the module builds on $1 without a warning"
 else
 	echo "not ok 1 - the module builds on $1 without a warning"
+	echo "# $(place 'the module builds on'): expected no word, and hashbelt.ko; found:"
 	sed 's/^/# /' "$log"
 	exit 1
 fi

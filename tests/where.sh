@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+#
+# where.sh - sourced by scripts that speak TAP: where a check stands that failed.
+
+script=$(cd "$(dirname "$0")" && pwd)/${0##*/}
+
+# place DESCRIPTION - "FILE:LINE" of the check with that description. A shell does not know the line
+# that called a function: it is the first that has the most words of the description. A word that
+# is made up at run time is not in the file.
+place() {
+	awk -v description="$1" -v file="tests/${script##*/tests/}" '
+		BEGIN { count = split(description, words, " ") }
+		/^[[:space:]]*#/ { next }
+		{
+			found = 100 * (index($0, description) > 0)
+			for (i = 1; i <= count; i++)
+				found += index($0, words[i]) > 0
+		}
+		found > most { most = found; line = FNR }
+		END { print file ":" line }
+	' "$script"
+}
