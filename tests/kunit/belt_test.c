@@ -495,6 +495,253 @@ static void the_worker_waits_for_nobody_who_makes_a_round(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->expired, 1u);
 }
 
+/* A task that is killed */
+
+/**
+ * struct victim - a task that is killed, before it does something or while it waits
+ * @f:		has the belt
+ * @act:	what it does
+ * @at_once:	it is killed first
+ * @err:	what it was told
+ * @expired:	entries that had expired when it was told
+ * @done:	it has ended
+ * @task:	the task, with a reference
+ */
+struct victim {
+	struct fixture *f;
+	int (*act)(struct hashbelt_belt *belt);
+	bool at_once;
+	int err;
+	u64 expired;
+	struct completion done;
+	struct task_struct *task;
+};
+
+static int victim_main(void *arg)
+{
+	struct victim *victim = arg;
+
+	allow_signal(SIGKILL);
+	if (victim->at_once)
+		send_sig(SIGKILL, current, 1);
+	victim->err = victim->act(victim->f->belt);
+	victim->expired = stat_of(victim->f->belt, HASHBELT_STAT_EXPIRED);
+	complete_all(&victim->done);
+	return 0;
+}
+
+static void victim_start(struct kunit *test, struct victim *victim)
+{
+	victim->f = test->priv;
+	init_completion(&victim->done);
+	victim->task = kthread_create(victim_main, victim, "hashbelt_victim");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(victim->task));
+	get_task_struct(victim->task);
+	wake_up_process(victim->task);
+}
+
+static void victim_end(struct kunit *test, struct victim *victim)
+{
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&victim->done, HZ), 0UL);
+	put_task_struct(victim->task);
+}
+
+/* Kills a task that waits until the round is over which the case makes. */
+static void kill_in_line(struct kunit *test, struct victim *victim, int movers)
+{
+	struct hashbelt_belt *belt = ((struct fixture *)test->priv)->belt;
+	unsigned int tries;
+
+	victim_start(test, victim);
+	for (tries = 0; tries < 100 && atomic_read(&belt->movers) != movers + 1; tries++)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&belt->movers), movers + 1);
+	KUNIT_EXPECT_FALSE(test, completion_done(&victim->done));
+	send_sig(SIGKILL, victim->task, 1);
+	victim_end(test, victim);
+	/* The round goes on, and the task counts no more among those that want one. */
+	KUNIT_EXPECT_TRUE(test, mutex_is_locked(&belt->round_lock));
+	KUNIT_EXPECT_EQ(test, atomic_read(&belt->movers), movers);
+}
+
+static int advance_300(struct hashbelt_belt *belt)
+{
+	return hashbelt_advance(belt, 300 * SEC);
+}
+
+static int set_7_buckets(struct hashbelt_belt *belt)
+{
+	return hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 7 },
+			    HASHBELT_SET_BUCKETS);
+}
+
+static int set_one_event(struct hashbelt_belt *belt)
+{
+	return hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 1 },
+			    HASHBELT_SET_MAX_EVENTS);
+}
+
+/* The time has moved; what is due is for the worker, once the round of another is over. */
+static void a_task_killed_in_line_for_a_round_leaves_it_to_the_worker(struct kunit *test)
+{
+	struct victim victim = { .act = advance_300 };
+	struct hashbelt_belt *belt = make(test, 0);
+	struct fixture *f = test->priv;
+	u64 now = hashbelt_now(belt);
+
+	put(belt, 1);
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	kill_in_line(test, &victim, 0);
+	KUNIT_EXPECT_EQ(test, victim.err, 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_now(belt), now + 300 * SEC);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 0u);
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->round_lock));
+	/* The next caller finds all in order. */
+	put(belt, 2);
+	KUNIT_EXPECT_EQ(test, advance_300(belt), 0);
+	KUNIT_EXPECT_EQ(test, f->expired, 2u);
+}
+
+/* It makes one step, and the worker all others: also where no event calls it, nor an alarm. */
+static void a_task_killed_in_a_round_does_not_stay_for_the_end(struct kunit *test)
+{
+	struct victim victim = { .act = advance_300, .at_once = true };
+	struct fixture *f = test->priv;
+	struct hashbelt_belt *belt;
+	unsigned int i;
+
+	belt = still_belt(test, (struct hashbelt_config){});
+	f->belt = belt;
+	for (i = 0; i < 5000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, 0);
+	KUNIT_EXPECT_LE(test, victim.expired, (u64)HB_BATCH << belt->shard_bits);
+	KUNIT_EXPECT_EQ(test, atomic_read(&belt->movers), 0);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 5000ULL);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->round_lock));
+	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
+}
+
+/* Fills more buckets than are unloaded in one step, and gives the belt other ones. */
+static void begin_to_unload(struct kunit *test, struct hashbelt_belt *belt)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5000; i++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, i, 1 + i * 40), 0);
+	flush_work(&belt->work);
+	/* As if somebody moved the belt's time: the worker gives way. */
+	atomic_inc(&belt->movers);
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 400 },
+					   HASHBELT_SET_BUCKETS), 0);
+	KUNIT_ASSERT_TRUE(test, hb_is_unloading(belt->shards));
+}
+
+/* To set measures anew is to wait until the old wheels are empty. */
+static void a_task_killed_while_it_sets_measures_changes_nothing(struct kunit *test)
+{
+	struct victim victim = { .act = set_7_buckets };
+	struct hashbelt_belt *belt = make_with(test, 0, 500);
+	struct fixture *f = test->priv;
+	u64 used;
+
+	begin_to_unload(test, belt);
+	hb_limbo_flush(belt);
+	mutex_lock(&belt->round_lock);
+	used = hb_memory_used();
+	kill_in_line(test, &victim, 1);
+	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
+	KUNIT_EXPECT_EQ(test, belt->gauge->size[0], 400u);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->clear_lock));
+	atomic_dec(&belt->movers);
+	end_round(belt);
+	KUNIT_EXPECT_EQ(test, set_7_buckets(belt), 0);
+	KUNIT_EXPECT_EQ(test, belt->gauge->size[0], 7u);
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 5000ULL);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 250 * SEC), 0);
+	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
+}
+
+/* One that is killed behind a round that it makes itself has changed nothing either. */
+static void a_killed_task_does_not_empty_old_wheels(struct kunit *test)
+{
+	struct victim victim = { .act = set_7_buckets, .at_once = true };
+	struct hashbelt_belt *belt = make_with(test, 0, 500);
+	u64 bytes = info_of(belt).bytes;
+
+	begin_to_unload(test, belt);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
+	KUNIT_EXPECT_EQ(test, belt->gauge->size[0], 400u);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->round_lock));
+	atomic_dec(&belt->movers);
+	hb_kick_worker(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_FALSE(test, hb_is_unloading(belt->shards));
+	KUNIT_EXPECT_GT(test, info_of(belt).bytes, bytes);
+}
+
+/* What was set is in force; the step that makes room at once is left to the worker. */
+static void a_task_killed_after_it_has_set_something_has_set_it(struct kunit *test)
+{
+	struct victim victim = { .act = set_one_event };
+	struct fixture *f = test->priv;
+	struct hashbelt_belt *belt;
+	unsigned int key;
+
+	belt = still_belt(test, (struct hashbelt_config){ .handler = HASHBELT_NOTIFY });
+	f->belt = belt;
+	for (key = 0; key < 10; key++) {
+		put(belt, key);
+		hashbelt_expire(belt, &key, sizeof(key));
+	}
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	kill_in_line(test, &victim, 0);
+	KUNIT_EXPECT_EQ(test, victim.err, 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).max_events, 1ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 10ULL);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
+	flush_work(&belt->work);
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 1ULL);
+}
+
+static int put_key_2(struct hashbelt_belt *belt)
+{
+	return put(belt, 2);
+}
+
+static void a_killed_task_evicts_nothing(struct kunit *test)
+{
+	struct victim victim = { .act = put_key_2, .at_once = true };
+	struct fixture *f = test->priv;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_entries = 1 });
+	put(f->belt, 1);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, -ENOSPC);
+	KUNIT_EXPECT_TRUE(test, has(f->belt, 1));
+	KUNIT_EXPECT_EQ(test, put_key_2(f->belt), 0);
+	KUNIT_EXPECT_FALSE(test, has(f->belt, 1));
+}
+
 /* 10 */
 static void versions_grow_across_removal_expiry_and_clear(struct kunit *test)
 {
@@ -869,6 +1116,12 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(a_batch_is_bounded),
 	KUNIT_CASE(an_index_is_resized_in_steps),
 	KUNIT_CASE(the_worker_waits_for_nobody_who_makes_a_round),
+	KUNIT_CASE(a_task_killed_in_line_for_a_round_leaves_it_to_the_worker),
+	KUNIT_CASE(a_task_killed_in_a_round_does_not_stay_for_the_end),
+	KUNIT_CASE(a_task_killed_while_it_sets_measures_changes_nothing),
+	KUNIT_CASE(a_killed_task_does_not_empty_old_wheels),
+	KUNIT_CASE(a_task_killed_after_it_has_set_something_has_set_it),
+	KUNIT_CASE(a_killed_task_evicts_nothing),
 	KUNIT_CASE(versions_grow_across_removal_expiry_and_clear),
 	KUNIT_CASE(versions_are_unique_within_the_belt),
 	KUNIT_CASE(touch_makes_no_version),
