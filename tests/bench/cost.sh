@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# cost.sh --update - count the instructions of each operation anew, and write them to
+# tests/bench/instructions, which the suite cost holds the module to.
+#
+# cost.sh --reference KERNEL-AND-COMPILER - what the suite compares with: the counts of that
+# file. If they were made with another kernel or compiler, a change of the count may not be the
+# module's. Then the module as it was in the commit that last wrote the file is built and counted
+# with those of today.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$here/../..
+file=$here/instructions
+entries=1000 buckets=5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "cost.sh: $1" >&2
+	exit 1
+}
+
+# Counts that do not repeat are of no use to compare with.
+update() {
+	make -s -C "$top/tests" payload
+	"$here/count.sh" $entries $buckets >"$work/first"
+	"$here/count.sh" $entries $buckets >"$work/second"
+	cmp -s "$work/first" "$work/second" || {
+		diff "$work/first" "$work/second" >&2 || true
+		fail "two guests counted differently: $file is left as it was"
+	}
+	{
+		sed '/^# kernel:/,$d' "$file"
+		cat "$work/first"
+	} >"$work/file"
+	cp "$work/file" "$file"
+	echo "$file is written: commit it with the change that it belongs to"
+}
+
+# The module of the commit that last wrote the counts, built with today's kernel and compiler.
+rebuild() {
+	cd "$top" || exit
+	commit=$(git log -1 --format=%H -- tests/bench/instructions 2>/dev/null) || commit=''
+	[ "$commit" ] || fail "$1; no history to count the module anew that they are of:
+run tests/bench/cost.sh --update on sources that are known to be good"
+	mkdir "$work/source"
+	git archive "$commit" | tar -x -C "$work/source"
+	"$work/source/tests/module.sh" "$("$top/tests/vm/kernel.sh" headers)" "$work/module" >&2
+	echo "# $1: compared with the module of commit $commit"
+	"$here/count.sh" $entries $buckets "$work/module/hashbelt.ko" | grep -v '^#'
+}
+
+reference() {
+	if [ "$(grep -E '^# (kernel|compiler):' "$file")" = "$1" ]; then
+		grep -v '^#' "$file"
+	else
+		rebuild "tests/bench/instructions was counted with another kernel or compiler"
+	fi
+}
+
+case ${1-}$# in
+--update1) update ;;
+--reference2) reference "$2" ;;
+*) fail "usage: cost.sh --update | --reference KERNEL-AND-COMPILER" ;;
+esac
