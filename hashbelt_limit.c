@@ -284,6 +284,8 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put)
 	if (hb_cost(put) > READ_ONCE(belt->usage.max_bytes) || hashbelt_is_dead(belt) ||
 	    fatal_signal_pending(current))
 		return false;
+	/* A limit that was lowered may leave a million entries for one put to evict. */
+	cond_resched();
 	/* Where what expires lives on, that makes no room. */
 	if (READ_ONCE(belt->handler) != HASHBELT_REINSERT &&
 	    evict_one(belt, HASHBELT_EVICTED, hb_clock_now(&belt->clock), put))
