@@ -16,7 +16,7 @@
 #   --numa                 two nodes, each with half of processors and memory
 #   --interactive          a prompt on this terminal, after COMMAND, which may
 #                          be left out; it may be silent for ever
-#   --append ARGUMENTS     more kernel arguments
+#   --append ARGUMENTS     more kernel arguments; may be given several times
 #   --keep DIRECTORY       leave kernel.log, output.log, qemu.log there
 #   --image FILE           another kernel, vmlinuz or vmlinux, than the stock one
 #   --machine pc|arm64     the processor; arm64 is always emulated (pc)
@@ -97,7 +97,7 @@ set_option() {
 	--memory) number "$@" && memory=$2 ;;
 	--cpus) number "$@" && cpus=$2 ;;
 	--shift) number "$@" && shift=$2 ;;
-	--append) append=$2 ;;
+	--append) append="$append $2" ;;
 	--keep) keep=$2 ;;
 	--image) image=$2 ;;
 	--accel)
