@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hotplug_test - processors go offline and come back; nothing is lost with them.
+ *
+ *	hotplug_test [SEED]
+ *
+ * Counters and memory accounts have a part for each processor, and an alarm stands on the
+ * processor that set it. First one processor after the other, with exact sums; then all of
+ * them in turn, beside two threads with a ledger, churn, and a thread that reads statistics.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+
+#include "events.h"
+
+#define TESTS		11
+
+#define OPERATIONS	50u	/* of a kind, on each processor */
+#define ALARM_MS	500u	/* longer than a processor takes to go, mostly */
+#define CYCLES		20u	/* a processor goes and comes back: at least so often */
+#define THREADS		2u
+#define KEYS		500u
+#define CHURN_LOG	"/tmp/hotplug-churn.log"
+
+static unsigned int cpus;
+static unsigned long long seed = 1;
+
+static void bail_out_if(bool bad, const char *what)
+{
+	if (bad)
+		bail_out("%s: %s", what, strerror(errno));
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+	unsigned int i;
+
+	CPU_ZERO(&set);
+	for (i = 0; i < cpus; i++)
+		if (cpu < 0 || i == (unsigned int)cpu)
+			CPU_SET(i, &set);
+	bail_out_if(sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity");
+}
+
+static void set_online(unsigned int cpu, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
+	bail_out_if(!write_line(path, online ? "1" : "0"), path);
+}
+
+static int on_number(int belt, unsigned long request, __u64 number, __u64 ttl_ms)
+{
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number), .ttl_ms = ttl_ms,
+	};
+
+	return call(belt, request, &item);
+}
+
+static void get_counters(int belt, __u64 *counters)
+{
+	struct hashbelt_stat stat = {
+		.counters = address(counters), .count = HASHBELT_STAT_COUNT,
+	};
+
+	must(belt, HASHBELT_IOC_STAT, &stat);
+}
+
+/* Sums */
+
+/* New entries, hits and misses on one processor. */
+static void count_on(int belt, unsigned int cpu)
+{
+	__u64 from = cpu * 1000u;
+	unsigned int i;
+
+	pin(cpu);
+	for (i = 0; i < OPERATIONS; i++) {
+		bail_out_if(on_number(belt, HASHBELT_IOC_PUT, from + i, 0), "put");
+		bail_out_if(on_number(belt, HASHBELT_IOC_GET, from + i, 0), "get");
+		bail_out_if(!on_number(belt, HASHBELT_IOC_GET, from + 500 + i, 0), "miss");
+	}
+	pin(-1);
+}
+
+static bool sums_are(int belt, __u64 sum)
+{
+	__u64 counters[HASHBELT_STAT_COUNT] = {};
+
+	get_counters(belt, counters);
+	if (counters[HASHBELT_STAT_PUTS_NEW] == sum && counters[HASHBELT_STAT_HITS] == sum &&
+	    counters[HASHBELT_STAT_MISSES] == sum)
+		return true;
+	note("%llu puts, %llu hits, %llu misses, not %llu", counters[HASHBELT_STAT_PUTS_NEW],
+	     counters[HASHBELT_STAT_HITS], counters[HASHBELT_STAT_MISSES], sum);
+	return false;
+}
+
+static void test_sums(void)
+{
+	unsigned int cpu, offline = 0, online = 0;
+	int belt = new_belt(0);
+	__u64 sum = 0;
+
+	for (cpu = 1; cpu < cpus; cpu++) {
+		count_on(belt, cpu);
+		sum += OPERATIONS;
+		set_online(cpu, false);
+		offline += sums_are(belt, sum);
+		set_online(cpu, true);
+		online += sums_are(belt, sum);
+	}
+	is_int(offline, cpus - 1, "counters keep what an offline processor has counted");
+	is_int(online, cpus - 1, "counters are the same when the processor is back");
+	close(belt);
+}
+
+/* Alarms */
+
+static void test_alarms(void)
+{
+	unsigned int cpu, rung = 0, pending = 0;
+	struct hashbelt_event event[2];
+	int belt;
+
+	for (cpu = 1; cpu < cpus; cpu++) {
+		belt = belt_of((struct hashbelt_settings){
+			.ttl_ms = ALARM_MS, .handler = HASHBELT_NOTIFY, .buckets = 2,
+		});
+		must(belt, HASHBELT_IOC_RESUME, NULL);
+		pin(cpu);
+		bail_out_if(on_number(belt, HASHBELT_IOC_PUT, cpu, 0), "put");
+		pin(-1);
+		set_online(cpu, false);
+		pending += info_of(belt).entries;
+		rung += read(belt, event, sizeof(event)) > 0;
+		set_online(cpu, true);
+		close(belt);
+	}
+	is_int(rung, cpus - 1, "an entry expires whose alarm was set on an offline processor");
+	note("%u of %u alarms had not rung when the processor was offline", pending, cpus - 1);
+}
+
+/* All at once */
+
+/**
+ * struct worker - a thread that uses the belt, and counts what it does
+ * @thread:	it
+ * @belt:	its own descriptor
+ * @random:	state of its random numbers
+ * @puts:	that succeeded
+ * @gets:	with a value or without
+ */
+struct worker {
+	pthread_t thread;
+	int belt;
+	__u64 random;
+	__u64 puts;
+	__u64 gets;
+};
+
+static bool over;
+
+static bool is_over(void)
+{
+	return __atomic_load_n(&over, __ATOMIC_ACQUIRE);
+}
+
+/* xorshift64 (Marsaglia 2003). */
+static __u64 next_random(__u64 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	__u64 random;
+
+	while (!is_over()) {
+		random = next_random(&worker->random);
+		if (random >> 40 & 1) {
+			worker->puts += !on_number(worker->belt, HASHBELT_IOC_PUT,
+						   random % KEYS, 1 + (random >> 41) % 50);
+		} else {
+			on_number(worker->belt, HASHBELT_IOC_GET, random % KEYS, 0);
+			worker->gets++;
+		}
+	}
+	return NULL;
+}
+
+/**
+ * struct watch - a belt whose counters are read again and again
+ * @name:	its name
+ * @fd:		a descriptor of it, or -1: it is not there yet, or not any more
+ * @last:	its counters
+ * @looks:	how often they were read
+ * @back:	how often one of them was less than before
+ */
+struct watch {
+	const char *name;
+	int fd;
+	__u64 last[HASHBELT_STAT_COUNT];
+	__u64 looks;
+	unsigned int back;
+};
+
+static void look_again(struct watch *watch)
+{
+	__u64 counters[HASHBELT_STAT_COUNT] = {};
+	struct hashbelt_stat stat = {
+		.counters = address(counters), .count = HASHBELT_STAT_COUNT,
+	};
+	unsigned int i;
+
+	if (watch->fd < 0) {
+		watch->fd = open_device(O_RDWR);
+		if (!open_belt(watch->fd, watch->name))
+			return;
+	} else if (!call(watch->fd, HASHBELT_IOC_STAT, &stat)) {
+		for (i = 0; i < HASHBELT_STAT_COUNT; i++) {
+			if (counters[i] >= watch->last[i])
+				continue;
+			if (!watch->back++)
+				note("%s: counter %u went from %llu back to %llu",
+				     watch->name, i, watch->last[i], counters[i]);
+		}
+		memcpy(watch->last, counters, sizeof(counters));
+		watch->looks++;
+		return;
+	}
+	close(watch->fd);
+	watch->fd = -1;
+}
+
+static struct watch watches[] = {
+	{ .name = "hotplug", .fd = -1 },
+	{ .name = "churn-ledger", .fd = -1 },
+	{ .name = "churn-wild", .fd = -1 },
+};
+
+static void *watch_all(void *arg)
+{
+	unsigned int i;
+
+	while (!is_over())
+		for (i = 0; i < ARRAY_SIZE(watches); i++)
+			look_again(&watches[i]);
+	return arg;
+}
+
+static pid_t start_churn(void)
+{
+	char text[32];
+	pid_t child;
+
+	snprintf(text, sizeof(text), "%llu", seed);
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		if (freopen(CHURN_LOG, "w", stdout))
+			execl("./churn", "churn", text, "3000", NULL);
+		_exit(99);
+	}
+	return child;
+}
+
+static void show_log(void)
+{
+	FILE *file = fopen(CHURN_LOG, "r");
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		note("churn: %s", line);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* One goes and comes back; in each eighth cycle all but the first go. */
+static void cycle(unsigned int number, __u64 *random)
+{
+	unsigned int first = 1 + next_random(random) % (cpus - 1), last = first, cpu;
+
+	if (number % 8 == 0) {
+		first = 1;
+		last = cpus - 1;
+	}
+	for (cpu = first; cpu <= last; cpu++)
+		set_online(cpu, false);
+	for (cpu = first; cpu <= last; cpu++)
+		set_online(cpu, true);
+}
+
+static void start_workers(struct worker *workers, int belt)
+{
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){ .belt = belt, .random = seed * 4096 + i + 1 };
+		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+	}
+}
+
+static void check_ledger(int belt, struct worker *workers)
+{
+	__u64 counters[HASHBELT_STAT_COUNT] = {}, puts = 0, gets = 0;
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(workers[i].thread, NULL);
+		puts += workers[i].puts;
+		gets += workers[i].gets;
+	}
+	must(belt, HASHBELT_IOC_HALT, NULL);
+	advance(belt, 10 * TTL);
+	get_counters(belt, counters);
+	note("%llu puts, %llu gets", puts, gets);
+	is_int(counters[HASHBELT_STAT_PUTS_NEW] + counters[HASHBELT_STAT_PUTS_REPLACED], puts,
+	       "each put is counted once");
+	is_int(counters[HASHBELT_STAT_HITS] + counters[HASHBELT_STAT_MISSES], gets,
+	       "each get is counted once");
+	/* Churn has the system ask for memory, of this belt as well. */
+	is_int(counters[HASHBELT_STAT_EXPIRED] + counters[HASHBELT_STAT_PRESSURE],
+	       counters[HASHBELT_STAT_PUTS_NEW],
+	       "each new entry expires or is given up under pressure, and is counted once");
+}
+
+static void test_load(void)
+{
+	unsigned int cycles = 0, i, back = 0;
+	__u64 random = seed * 2654435761u | 1;
+	struct worker workers[THREADS];
+	bool churning = true;
+	pthread_t watcher;
+	int status = -1;
+	pid_t churn;
+	int belt;
+
+	belt = open_device(O_RDWR);
+	bail_out_if(create_belt(belt, "hotplug", 0600), "create");
+	start_workers(workers, belt);
+	pthread_create(&watcher, NULL, watch_all, NULL);
+	churn = start_churn();
+	for (; churning || cycles < CYCLES; cycles++) {
+		cycle(cycles, &random);
+		if (churning && waitpid(churn, &status, WNOHANG) == churn)
+			churning = false;
+	}
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	pthread_join(watcher, NULL);
+	note("%u cycles", cycles);
+	check_ledger(belt, workers);
+	is_int(status, 0, "churn keeps its promises while processors come and go");
+	if (status)
+		show_log();
+	for (i = 0; i < ARRAY_SIZE(watches); i++) {
+		note("%s: statistics were read %llu times", watches[i].name, watches[i].looks);
+		back += watches[i].back;
+	}
+	ok(watches[0].looks && watches[1].looks, "statistics are read all the time");
+	is_int(back, 0, "no counter of any belt goes back");
+	bail_out_if(destroy_belt(belt, "hotplug"), "destroy");
+	close(belt);
+}
+
+int main(int argc, char **argv)
+{
+	__u64 before = get_parameter("used_bytes");
+	unsigned int i;
+
+	cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	if (argc > 1)
+		seed = strtoull(argv[1], NULL, 0);
+	plan(TESTS);
+	note("seed %llu", seed);
+	is_int(cpus >= 2, 1, "there is a processor that can go offline");
+	if (cpus < 2)
+		bail_out("one processor");
+	test_sums();
+	test_alarms();
+	test_load();
+	for (i = 0; i < ARRAY_SIZE(watches); i++)
+		if (watches[i].fd >= 0)
+			close(watches[i].fd);
+	ok(used_at_last(before), "in the end the module holds what it held before");
+	return done_testing();
+}

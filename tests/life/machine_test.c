@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * machine_test - the guest has the processors, nodes and preemption that its suite asked for,
+ * and a belt the shards that go with them.
+ *
+ *	machine_test PROCESSORS [NODES [PREEMPTION]]
+ *
+ * With up to two processors the smallest index has a chain for each shard in any case.
+ * With more, shards outnumber the chains of the smallest index: an index that
+ * gets smaller has to stop in time.
+ */
+#define _GNU_SOURCE
+#include "process.h"
+
+#define TESTS		9
+
+#define PREEMPTION	"/sys/kernel/debug/sched/preempt"
+
+#define SHARDS_MAX	64u
+#define CHAINS_MIN	8u	/* of an index, whatever the shards */
+#define NUMBERS		4000u	/* enough for each shard to have one */
+#define KEPT		4u	/* few: an index for them alone is smaller than the shards */
+
+static unsigned int shards;
+
+/* The numbers in a list such as "0-3,5" that a file has; 0 without the file. */
+static unsigned int list_length(const char *path)
+{
+	unsigned int length = 0;
+	char text[128], *at = text;
+	FILE *file = fopen(path, "r");
+	unsigned long first, last;
+
+	if (!file || !fgets(text, sizeof(text), file))
+		text[0] = 0;
+	if (file)
+		fclose(file);
+	while (*at >= '0' && *at <= '9') {
+		first = strtoul(at, &at, 10);
+		last = *at == '-' ? strtoul(at + 1, &at, 10) : first;
+		length += last - first + 1;
+		at += *at == ',';
+	}
+	return length;
+}
+
+static unsigned int shards_for(unsigned int cpus)
+{
+	unsigned int n = 1;
+
+	while (n < 4 * cpus && n < SHARDS_MAX)
+		n *= 2;
+	return n;
+}
+
+static __u64 put_number(int belt, __u64 number)
+{
+	struct hashbelt_item item = { .key = address(&number), .key_len = sizeof(number) };
+
+	must(belt, HASHBELT_IOC_PUT, &item);
+	return item.version;
+}
+
+static unsigned int found(int belt, __u64 from, unsigned int n)
+{
+	struct hashbelt_item item = { .key_len = sizeof(from), .how = HASHBELT_NO_VALUE };
+	unsigned int i, hits = 0;
+
+	for (i = 0; i < n; i++, from++) {
+		item.key = address(&from);
+		hits += !call(belt, HASHBELT_IOC_GET, &item);
+	}
+	return hits;
+}
+
+/*
+ * A version is the count of the shard's puts, and the shard's number in as many bits as that
+ * needs: the first one of shard 0 is the number of shards.
+ */
+static void test_shards(void)
+{
+	__u64 versions[NUMBERS], least = ~0ULL;
+	unsigned char seen[SHARDS_MAX] = {};
+	unsigned int i, count = 0;
+	int belt = new_belt(0);
+
+	ok(info_of(belt).table >= shards, "a new belt has a chain for each shard");
+	for (i = 0; i < NUMBERS; i++) {
+		versions[i] = put_number(belt, i);
+		least = versions[i] < least ? versions[i] : least;
+	}
+	is_int(least, shards, "the first version of the first shard says how many there are");
+	for (i = 0; i < NUMBERS; i++)
+		seen[versions[i] % shards] = 1;
+	for (i = 0; i < shards; i++)
+		count += seen[i];
+	is_int(count, shards, "each of %u shards has entries", shards);
+	close(belt);
+}
+
+static bool is_smallest(void *arg)
+{
+	return info_of(*(int *)arg).table == (shards > CHAINS_MIN ? shards : CHAINS_MIN);
+}
+
+static void test_index(void)
+{
+	int belt = new_belt(0);
+	unsigned int i;
+
+	for (i = 0; i < KEPT; i++)
+		put_number(belt, i);
+	put_numbers(belt, KEPT, NUMBERS, 1);
+	/* More than an interval later: all the others have fallen off. */
+	advance(belt, TTL - 1000);
+	is_int(info_of(belt).entries, KEPT, "all but %u entries expire", KEPT);
+	ok(at_last(is_smallest, &belt), "the index shrinks to a chain for each shard");
+	note("%llu chains", info_of(belt).table);
+	is_int(found(belt, 0, KEPT), KEPT, "the entries that are left are found");
+	for (i = 0; i < NUMBERS; i++)
+		put_number(belt, i);
+	is_int(found(belt, 0, NUMBERS), NUMBERS, "%u entries are found as it grows", NUMBERS);
+	close(belt);
+}
+
+/* Whether the kernel says so: the one that is in use stands in brackets. */
+static bool preempts(const char *how)
+{
+	char text[64] = "", wanted[32];
+	FILE *file = fopen(PREEMPTION, "r");
+
+	if (!file || !fgets(text, sizeof(text), file))
+		note("%s: %s", PREEMPTION, strerror(errno));
+	if (file)
+		fclose(file);
+	snprintf(wanted, sizeof(wanted), "(%s)", how);
+	text[strcspn(text, "\n")] = 0;
+	note("preemption: %s", text);
+	return strstr(text, wanted);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int cpus = argc > 1 ? atoi(argv[1]) : 0, nodes = argc > 2 ? atoi(argv[2]) : 1;
+
+	if (!cpus)
+		bail_out("usage: machine_test PROCESSORS [NODES [PREEMPTION]]");
+	plan(TESTS + (argc > 3));
+	shards = shards_for(cpus);
+	is_int(list_length("/sys/devices/system/cpu/possible"), cpus,
+	       "the guest has %u processors", cpus);
+	if (nodes > 1)
+		is_int(list_length("/sys/devices/system/node/has_memory"), nodes,
+		       "%u nodes have memory", nodes);
+	else
+		is_int(list_length("/sys/devices/system/cpu/online"), cpus, "all are online");
+	if (argc > 3)
+		ok(preempts(argv[3]), "the kernel's preemption is %s", argv[3]);
+	test_shards();
+	test_index();
+	return done_testing();
+}
