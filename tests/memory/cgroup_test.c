@@ -3,18 +3,42 @@
  * cgroup_test - the memory of entries is charged to the cgroup of who puts them.
  *
  * At the cgroup's limit a put fails, and that is all: nobody is killed, others put
- * on, the belt works. Needs the superuser and a cgroup of version 2.
+ * on, the belt works. Needs the superuser.
+ *
+ *	cgroup_test [1]
+ *
+ * With an argument in a cgroup of version 1, else of version 2.
  */
 #define _GNU_SOURCE
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "process.h"
 
 #define TESTS	27
 
-#define ROOT		"/sys/fs/cgroup/"
-#define GROUP		ROOT "hashbelt-test/"
 #define LIMIT		(24 * MIB)
+
+/**
+ * struct version - where a version of cgroups has what is needed here
+ * @root:	where its file system is
+ * @group:	directory of the group
+ * @limit:	file in there with the most memory, bytes
+ * @usage:	file with the memory that is charged, bytes
+ * @events:	file with the number of processes killed, behind "oom_kill"
+ */
+static const struct version {
+	const char *root;
+	const char *group;
+	const char *limit;
+	const char *usage;
+	const char *events;
+} versions[] = {
+	{ "/tmp/cgroup1/", "/tmp/cgroup1/hashbelt-test/", "memory.limit_in_bytes",
+	  "memory.usage_in_bytes", "memory.oom_control" },
+	{ "/sys/fs/cgroup/", "/sys/fs/cgroup/hashbelt-test/", "memory.max",
+	  "memory.current", "memory.events" },
+}, *version = &versions[1];
 
 static unsigned char value[MIB];
 
@@ -22,7 +46,7 @@ static bool set_file(const char *name, const char *text)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s%s", GROUP, name);
+	snprintf(path, sizeof(path), "%s%s", version->group, name);
 	return write_line(path, text);
 }
 
@@ -33,7 +57,7 @@ static long long group_number(const char *name, const char *word)
 	long long number = -1;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s%s", GROUP, name);
+	snprintf(path, sizeof(path), "%s%s", version->group, name);
 	file = fopen(path, "r");
 	while (file && fgets(line, sizeof(line), file)) {
 		if (!word)
@@ -51,8 +75,18 @@ static bool make_group(void)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lu", LIMIT);
-	return write_line(ROOT "cgroup.subtree_control", "+memory") &&
-	       (!mkdir(GROUP, 0755) || errno == EEXIST) && set_file("memory.max", text);
+	return (!mkdir(version->group, 0755) || errno == EEXIST) &&
+	       set_file(version->limit, text);
+}
+
+/* Gives the memory controller to the version. */
+static bool choose_version(bool first)
+{
+	if (!first)
+		return write_line("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	version = &versions[0];
+	return !mkdir(version->root, 0755) &&
+	       !mount("cgroup", version->root, "cgroup", 0, "memory");
 }
 
 static bool has_number(int belt, unsigned int number)
@@ -109,7 +143,7 @@ static int put_in_group(void *arg)
 static bool group_is_small(void *arg)
 {
 	(void)arg;
-	return group_number("memory.current", NULL) < (long long)LIMIT / 4;
+	return group_number(version->usage, NULL) < (long long)LIMIT / 4;
 }
 
 static void test_limit(struct putter *putter, __u32 len, __u32 policy)
@@ -127,7 +161,7 @@ static void test_limit(struct putter *putter, __u32 len, __u32 policy)
 	   putter->count * (unsigned long long)len > LIMIT / 3,
 	   "which is where the limit is, and not before");
 	note("%u puts", putter->count);
-	ok(!group_number("memory.events", "oom_kill"), "nobody is killed");
+	ok(!group_number(version->events, "oom_kill"), "nobody is killed");
 	is_errno(putter->again, 0, "when some are removed there is room again");
 	ok(has_number(putter->belt, putter->count - 1) &&
 	   !put_zeros(putter->belt, putter->most + 1, len, HASHBELT_TTL_NEVER) &&
@@ -159,12 +193,13 @@ static void test_others(struct putter *putter)
 	close(putter->belt);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	bool first = argc > 1 && !strcmp(argv[1], "1");
 	__u64 before = get_parameter("used_bytes");
 	struct putter *putter = shared_memory(sizeof(*putter));
 
-	if (!make_group()) {
+	if (!choose_version(first) || !make_group()) {
 		printf("1..0 # SKIP there is no cgroup with memory here: %s\n",
 		       strerror(errno));
 		return 0;
@@ -176,6 +211,6 @@ int main(void)
 	test_limit(putter, 65536, HASHBELT_PINNED);
 	test_others(putter);
 	ok(used_at_last(before), "in the end the module holds what it held before");
-	ok(!rmdir(GROUP), "and the cgroup can be removed");
+	ok(!rmdir(version->group), "and the cgroup can be removed");
 	return done_testing();
 }
