@@ -292,14 +292,14 @@ static int do_item(struct binding *binding, struct hashbelt_item *item, u32 op)
 		return err;
 	if (op == HASHBELT_OP_PUT)
 		return put(binding, item);
-	if (unlikely(copy_words(key, u64_to_user_ptr(item->key), item->key_len)))
-		return -EFAULT;
 	flags = item->flags;
-	err = do_key(belt, item, op, key);
+	err = copy_words(key, u64_to_user_ptr(item->key), item->key_len);
+	if (likely(!err))
+		err = do_key(belt, item, op, key);
 	/* A touch tells who may not read nothing of what others have put. */
 	if (unlikely(op == HASHBELT_OP_TOUCH && !(binding->access & HASHBELT_MAY_READ)))
 		item->flags = flags;
-	/* No copy of a key stays behind on the stack either. */
+	/* No copy of a key stays behind on the stack, not even of half of one. */
 	if (unlikely(hashbelt_wipes(belt)))
 		memzero_explicit(key, item->key_len);
 	return err;

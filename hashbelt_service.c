@@ -292,22 +292,33 @@ long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
 	return err;
 }
 
-static long do_locks(struct hashbelt_belt *belt, struct hashbelt_locks *locks)
+/* Lists them by way of a buffer of the kernel's. */
+static long list_locks(struct hashbelt_belt *belt, const void *owner,
+		       struct hashbelt_locks *locks)
 {
-	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
 	u32 size = max_t(u32, locks->size, 8), used;
-	void *buffer;
+	void *buffer = kvmalloc(size, HB_BUFFER_GFP);
 	int err;
 
-	if (copy_from_user(owner, u64_to_user_ptr(locks->owner), locks->owner_len))
-		return -EFAULT;
-	buffer = kvmalloc(size, HB_BUFFER_GFP);
 	if (!buffer)
 		return -ENOMEM;
 	err = hashbelt_locks(belt, owner, locks, buffer, &used);
 	if (!err && copy_to_user(u64_to_user_ptr(locks->buffer), buffer, used))
 		err = -EFAULT;
 	hb_buffer_free(belt, buffer, size);
+	return err;
+}
+
+static long do_locks(struct binding *binding, struct hashbelt_locks *locks)
+{
+	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
+	long err;
+
+	if (copy_from_user(owner, u64_to_user_ptr(locks->owner), locks->owner_len))
+		err = -EFAULT;
+	else
+		err = list_locks(binding->listing->belt, owner, locks);
+	wipe(binding, owner, locks->owner_len);
 	return err;
 }
 
@@ -327,7 +338,7 @@ long hb_ioctl_locks(struct descriptor *descriptor, struct hashbelt_locks __user 
 	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
 	if (IS_ERR(binding))
 		return PTR_ERR(binding);
-	err = do_locks(binding->listing->belt, &locks);
+	err = do_locks(binding, &locks);
 	hb_binding_put(binding);
 	if ((!err || err == -ERANGE) && copy_to_user(arg, &locks, sizeof(locks)))
 		return -EFAULT;
