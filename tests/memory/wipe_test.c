@@ -13,8 +13,9 @@
 #include <sys/random.h>
 
 #include "events.h"
+#include "process.h"
 
-#define TESTS	17
+#define TESTS	27
 
 #define MARKER	64
 #define WORDS	(MARKER / 8)
@@ -182,7 +183,8 @@ static void clear(int belt, unsigned int number)
 
 static void evict(int belt, unsigned int number)
 {
-	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 1);
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_POLICY, .max_entries = 1,
+	    .policy = info_of(belt).policy | HASHBELT_EVICT);
 	put_marked(belt, number, 200);
 	put_text(belt, "new", "value", 0);
 }
@@ -248,6 +250,176 @@ static void look_for_key(int belt, unsigned int number)
 	clear_buffer();
 }
 
+/* Buffers beside entries */
+
+#define KEY_LEN		200
+#define LIST		(buffer + 65536)	/* where what is listed goes */
+#define LIST_SIZE	65536
+
+static struct hashbelt_item marked_key(unsigned int number)
+{
+	memset(buffer, '.', KEY_LEN);
+	show_marker(buffer + KEY_LEN - MARKER, number);
+	return (struct hashbelt_item){ .key = address(buffer), .key_len = KEY_LEN };
+}
+
+static struct hashbelt_lock marked_lock(unsigned int number)
+{
+	marked_key(number);
+	return (struct hashbelt_lock){
+		.key = address(buffer), .key_len = KEY_LEN,
+		.owner = address("an owner"), .owner_len = 8, .ttl_ms = TTL,
+	};
+}
+
+/* An owner has as many bytes as a marker. */
+static struct hashbelt_lock marked_owner(unsigned int number)
+{
+	show_marker(buffer, number);
+	/* Long, as the allocator may write to the middle of an entry. */
+	memset(LIST, '.', KEY_LEN);
+	return (struct hashbelt_lock){
+		.key = address(LIST), .key_len = KEY_LEN,
+		.owner = address(buffer), .owner_len = MARKER, .ttl_ms = TTL,
+	};
+}
+
+/* Locks are for belts whose entries the system cannot have back. */
+static void pin(int belt)
+{
+	SET(belt, .fields = HASHBELT_SET_POLICY,
+	    .policy = info_of(belt).policy | HASHBELT_PINNED);
+}
+
+static void scan_keys(int belt, unsigned int number)
+{
+	struct hashbelt_item item = marked_key(number);
+	struct hashbelt_scan scan = { .buffer = address(LIST), .size = LIST_SIZE };
+
+	must(belt, HASHBELT_IOC_PUT, &item);
+	must(belt, HASHBELT_IOC_SCAN, &scan);
+	must(belt, HASHBELT_IOC_REMOVE, &item);
+	clear_buffer();
+}
+
+static void list_locks(int belt, unsigned int number)
+{
+	struct hashbelt_lock lock = marked_lock(number);
+	struct hashbelt_locks locks = { .buffer = address(LIST), .size = LIST_SIZE };
+
+	pin(belt);
+	must(belt, HASHBELT_IOC_LOCK, &lock);
+	must(belt, HASHBELT_IOC_LOCKS, &locks);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	clear_buffer();
+}
+
+static void hold_lock(int belt, unsigned int number)
+{
+	struct hashbelt_lock lock = marked_owner(number);
+
+	pin(belt);
+	must(belt, HASHBELT_IOC_LOCK, &lock);
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	clear_buffer();
+}
+
+static void give_up_fill(int belt, unsigned int number)
+{
+	struct hashbelt_fill fill = { .item = marked_key(number), .lease_ms = TTL };
+
+	if (call(belt, HASHBELT_IOC_FILL, &fill) != -ENOENT)
+		bail_out("fill of what is not there");
+	must(belt, HASHBELT_IOC_CLEAR, NULL);
+	clear_buffer();
+}
+
+static void cancel_request(int belt, unsigned int number)
+{
+	struct hashbelt_key key = { .key_len = KEY_LEN, .key = address(buffer) };
+	struct hashbelt_request request = {
+		.id = 1, .keys = address(&key), .count = 1, .ttl_ms = TTL,
+	};
+
+	marked_key(number);
+	must(belt, HASHBELT_IOC_REQUEST, &request);
+	must(belt, HASHBELT_IOC_CANCEL, &request.id);
+	clear_buffer();
+}
+
+/*
+ * What a call leaves on its kernel stack. Each of these is the last call of its process before
+ * it waits, as near the top of the stack as a process can.
+ */
+
+/* The last eight bytes of a key are in a page that is not there. */
+static void fault_on_key(int belt, unsigned int number)
+{
+	unsigned char *end = buffer + ROOM;
+	struct hashbelt_item item = {
+		.key = address(end + 8 - HASHBELT_KEY_MAX), .key_len = HASHBELT_KEY_MAX,
+	};
+	unsigned int i;
+
+	for (i = 1; i < HASHBELT_KEY_MAX / MARKER; i++)
+		show_marker(end - i * MARKER, number);
+	if (call(belt, HASHBELT_IOC_TOUCH, &item) != -EFAULT)
+		bail_out("a key that is not there as a whole");
+	clear_buffer();
+}
+
+/* A key of full length that is all markers. */
+static void show_markers(unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < HASHBELT_KEY_MAX / MARKER; i++)
+		show_marker(buffer + i * MARKER, number);
+}
+
+static void touch_nothing(int belt, unsigned int number)
+{
+	struct hashbelt_item item = {
+		.key = address(buffer), .key_len = HASHBELT_KEY_MAX,
+	};
+
+	show_markers(number);
+	if (call(belt, HASHBELT_IOC_TOUCH, &item) != -ENOENT)
+		bail_out("touch of what is not there");
+	clear_buffer();
+}
+
+static void query_nothing(int belt, unsigned int number)
+{
+	struct hashbelt_lock lock = marked_lock(number);
+
+	lock.key_len = HASHBELT_KEY_MAX;
+	show_markers(number);
+	call(belt, HASHBELT_IOC_HOLDER, &lock);
+	clear_buffer();
+}
+
+static void complete_nothing(int belt, unsigned int number)
+{
+	struct hashbelt_key key = { .key_len = HASHBELT_KEY_MAX, .key = address(buffer) };
+
+	show_markers(number);
+	must(belt, HASHBELT_IOC_COMPLETE, &key);
+	clear_buffer();
+}
+
+static void fill_nothing(int belt, unsigned int number)
+{
+	struct hashbelt_fill fill = {
+		.how = HASHBELT_GIVE_UP,
+		.item = { .key_len = HASHBELT_KEY_MAX, .key = address(buffer) },
+	};
+
+	show_markers(number);
+	call(belt, HASHBELT_IOC_FILL, &fill);
+	clear_buffer();
+}
+
 static const struct {
 	const char *what;
 	void (*leave)(int belt, unsigned int number);
@@ -266,7 +438,20 @@ static const struct {
 	{ "went with its belt", close_belt },
 	{ "was a key", remove_key },
 	{ "was a key, and looked for", look_for_key },
+	{ "was a key, and listed by a scan", scan_keys },
+	{ "was the name of a lock, and listed", list_locks },
+	{ "was the owner of a lock", hold_lock },
+	{ "was the key of a fill lease", give_up_fill },
+	{ "was the key of a request", cancel_request },
+	/* From here on, stacks. */
+	{ "was a key, not all of which could be read", fault_on_key },
+	{ "was a key, and touched", touch_nothing },
+	{ "was the name of a lock in a call for its holder", query_nothing },
+	{ "was the key of a completion", complete_nothing },
+	{ "was the key of a lease to give up", fill_nothing },
 };
+
+#define FIRST_ON_STACK	19
 
 #define WAYS	ARRAY_SIZE(ways)
 
@@ -277,7 +462,7 @@ static int leave_all(void *arg)
 	unsigned int i;
 	int belt;
 
-	for (i = 0; i < WAYS; i++) {
+	for (i = 0; i < FIRST_ON_STACK; i++) {
 		belt = new_belt(policy);
 		ways[i].leave(belt, i);
 		close(belt);
@@ -285,9 +470,43 @@ static int leave_all(void *arg)
 	return 0;
 }
 
+/**
+ * struct stay - a process that makes one call and waits
+ * @policy:	of its belt
+ * @way:	the call
+ */
+struct stay {
+	__u32 policy;
+	unsigned int way;
+};
+
+static int leave_and_stay(void *arg)
+{
+	const struct stay *stay = arg;
+	int belt = new_belt(stay->policy);
+
+	ways[stay->way].leave(belt, stay->way);
+	syscall(CALL_PAUSE, 0, 0, 0, 0);
+	return 1;
+}
+
+static void start_all(__u32 policy, pid_t *pids)
+{
+	struct stay stay = { .policy = policy };
+	unsigned int i;
+
+	for (i = FIRST_ON_STACK; i < WAYS; i++) {
+		stay.way = i;
+		pids[i] = start(leave_and_stay, &stay);
+		await_sleep(pids[i], CALL_PAUSE);
+	}
+}
+
 static void go_through(__u32 policy, unsigned int *found)
 {
 	__u64 before = get_parameter("used_bytes"), bytes;
+	pid_t pids[WAYS];
+	unsigned int i;
 
 	if (getrandom(hidden, sizeof(hidden), 0) != sizeof(hidden))
 		bail_out("getrandom: %s", strerror(errno));
@@ -295,7 +514,10 @@ static void go_through(__u32 policy, unsigned int *found)
 		bail_out("not all was done");
 	if (!used_at_last(before))
 		bail_out("not all was freed");
+	start_all(policy, pids);
 	bytes = search_memory(found, WAYS);
+	for (i = FIRST_ON_STACK; i < WAYS; i++)
+		kill_and_wait(pids[i]);
 	note("%llu MiB were searched", bytes >> 20);
 }
 
@@ -320,13 +542,15 @@ int main(void)
 
 	plan(TESTS);
 	alarm(600);
-	buffer = fresh_pages(ROOM);
+	/* Behind it there is nothing. */
+	buffer = fresh_pages(ROOM + PAGE);
+	munmap(buffer + ROOM, PAGE);
 	test_search();
-	go_through(HASHBELT_WIPE | HASHBELT_EVICT, found);
+	go_through(HASHBELT_WIPE, found);
 	for (i = 0; i < WAYS; i++)
 		is_int(found[i], 0,
 		       "in a belt that wipes: a value that %s is nowhere", ways[i].what);
-	go_through(HASHBELT_EVICT, found);
+	go_through(0, found);
 	for (i = 0; i < WAYS; i++) {
 		note("without: a value that %s is found %u times", ways[i].what,
 		     found[i]);
