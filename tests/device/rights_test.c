@@ -7,11 +7,12 @@
  * What may not be done fails with EPERM and does nothing, all else succeeds.
  */
 #define _GNU_SOURCE
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 
 #include "process.h"
 
-#define TESTS	98
+#define TESTS	105
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -302,6 +303,86 @@ static unsigned int make_and_use(const void *arg)
 	done |= deed(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
 	done |= deed(SETTINGS, try_set(fd));
 	return done | deed(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &(__u64){ 1 }));
+}
+
+/*
+ * As with files, what counts is the user and the group for file systems, setfsuid(2), and not
+ * those that a process is known by. It starts with two of each, so that it may choose.
+ */
+static const struct split {
+	const char *what;
+	uid_t uid;
+	gid_t gid;
+	uid_t fsuid;
+	gid_t fsgid;
+	__u32 mode;
+	unsigned int want;
+} splits[] = {
+	{ "a process of another user whose fsuid is the owner's, 0600",
+	  OTHER, GROUP, OWNER, GROUP, 0600, BOTH | OWNS },
+	{ "a process of the owner whose fsuid is another user's, 0600",
+	  OWNER, OTHER, OTHER, OTHER, 0600, CLOSED },
+	{ "a process of the owner whose fsuid is another user's, 0604",
+	  OWNER, OTHER, OTHER, OTHER, 0604, READS },
+	{ "a process of another group whose fsgid is the belt's, 0660",
+	  OTHER, OTHER, OTHER, GROUP, 0660, BOTH },
+	{ "a process of the belt's group whose fsgid is another, 0660",
+	  OTHER, GROUP, OTHER, OTHER, 0660, CLOSED },
+};
+
+static bool become_split(const struct split *split)
+{
+	if (setgroups(0, NULL) || setresgid(split->gid, split->gid, split->fsgid) ||
+	    setresuid(split->uid, split->uid, split->fsuid))
+		return false;
+	setfsgid(split->fsgid);
+	setfsuid(split->fsuid);
+	return (uid_t)setfsuid(-1) == split->fsuid && (gid_t)setfsgid(-1) == split->fsgid;
+}
+
+static unsigned int try_split(const void *arg)
+{
+	const struct split *split = arg;
+	struct row row = { .flags = O_RDWR };
+
+	return become_split(split) ? try_all(&row) : BIT(28);
+}
+
+/* Who owns what such a process makes. */
+static unsigned int make_split(const void *arg)
+{
+	const struct split *split = arg;
+	int fd = become_split(split) ? open(HASHBELT_DEVICE, O_RDWR) : -1;
+
+	return fd < 0 ? NO_RESULT : (unsigned int)-create_belt(fd, "split", 0600);
+}
+
+static void test_splits(void)
+{
+	static const struct split split = { .uid = OTHER, .gid = OTHER, .fsuid = OWNER,
+					    .fsgid = GROUP };
+	struct hashbelt_info info;
+	unsigned int i, done;
+	int fd = open_device(O_RDWR);
+
+	for (i = 0; i < ARRAY_SIZE(splits); i++) {
+		make_belt(splits[i].mode);
+		done = as(0, 0, 0, try_split, &splits[i]);
+		if (!ok(done == splits[i].want, "%s: may do what is granted, and nothing else",
+			splits[i].what))
+			note("done %#x, expected %#x", done, splits[i].want);
+		end_belt();
+	}
+	is_int(as(0, 0, 0, make_split, &split), 0,
+	       "a process whose fsuid differs from its uid can create a belt");
+	if (open_belt(fd, "split"))
+		bail_out("open");
+	info = info_of(fd);
+	ok(info.uid == OWNER && info.gid == GROUP,
+	   "a new belt belongs to the fsuid and the fsgid of the process: %u, %u", info.uid,
+	   info.gid);
+	destroy_belt(fd, "split");
+	close(fd);
 }
 
 static int inherited;
@@ -755,6 +836,7 @@ int main(void)
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		test_row(&rows[i]);
 	test_access();
+	test_splits();
 	test_holders();
 	test_namespace();
 	test_mapped();
