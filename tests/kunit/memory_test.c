@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What everything costs. The bytes expected here are written down, or come from sizes of the
+ * kernel's own structures: no case asks the module what something takes in order to compare
+ * that with what the module charges for it.
+ */
+#include <kunit/test.h>
+
+#include "fixture.h"
+
+/* What a case's belts may not share with others: the sizes below are of this machine. */
+#define SHARDS	4
+
+/* Objects of these sizes have a slab cache; larger ones take pages. */
+static const u32 slab_sizes[] = {
+	80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 272, 288, 304, 320,
+	384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096,
+};
+
+/*
+ * Objects that take pages. Up to a quarter of what is asked for may be wasted in order to
+ * have one piece of a power of two pages; what would waste more is put together of single
+ * pages.
+ */
+static const struct pages_case {
+	u32 span;
+	u32 bytes;
+} pages_cases[] = {
+	{ 4097, 8192 },		/* single pages, as to 6553 */
+	{ 6554, 8192 },		/* one piece */
+	{ 8192, 8192 },
+	{ 8193, 12288 },	/* single pages, as to 13107 */
+	{ 12288, 12288 },
+	{ 12289, 16384 },
+	{ 13108, 16384 },	/* one piece */
+	{ 16384, 16384 },
+	{ 16385, 20480 },
+	{ 26214, 28672 },	/* the last of single pages */
+	{ 26215, 32768 },	/* the first in one piece */
+	{ 32768, 32768 },
+	{ 52428, 53248 },
+	{ 52429, 65536 },
+	{ 65537, 69632 },
+	{ 104857, 106496 },
+	{ 104858, 131072 },
+	{ 1048576, 1048576 },
+	{ 1048577, 1052672 },
+	{ 1049664, 1052672 },	/* the largest key and value */
+};
+
+/* What an object of @span bytes with a slab cache takes; 0: it has none. */
+static u32 slab_bytes(u32 span)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(slab_sizes); i++)
+		if (span <= slab_sizes[i])
+			return slab_sizes[i];
+	return 0;
+}
+
+/* That an entry of @span bytes, its header of 64 among them, is charged with @bytes. */
+static void expect_entry(struct kunit *test, struct hashbelt_belt *belt, u32 span, u32 bytes)
+{
+	u32 key_len = min_t(u32, span - 64, HASHBELT_KEY_MAX);
+	u64 used = hb_memory_used();
+	struct hashbelt_entry *entry;
+
+	entry = hashbelt_entry_alloc(belt, NULL, key_len, span - 64 - key_len);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
+	KUNIT_EXPECT_EQ_MSG(test, hb_memory_used() - used, (u64)bytes, "of %u", span);
+	hashbelt_entry_put(belt, entry);
+	KUNIT_EXPECT_EQ_MSG(test, hb_memory_used(), used, "of %u", span);
+}
+
+static void an_entry_of_each_size_takes_its_slab_class(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	u32 span;
+
+	for (span = 65; span <= 4096; span++)
+		expect_entry(test, belt, span, slab_bytes(span));
+}
+
+static void a_large_entry_takes_whole_pages(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(pages_cases); i++)
+		expect_entry(test, belt, pages_cases[i].span, pages_cases[i].bytes);
+}
+
+static int put_span(struct hashbelt_belt *belt, unsigned int key, u32 span)
+{
+	struct hashbelt_entry *entry;
+
+	entry = hashbelt_entry_alloc(belt, NULL, sizeof(key), span - 64 - sizeof(key));
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	memcpy(entry->data, &key, sizeof(key));
+	return hashbelt_put(belt, entry, &(struct hashbelt_item){});
+}
+
+/* The cost under the limits is the memory and 16 bytes of the index; an event has it still. */
+static void an_entry_costs_its_memory_and_16_bytes(struct kunit *test)
+{
+	static const struct pages_case sizes[] = {
+		{ 68, 80 }, { 80, 80 }, { 81, 96 }, { 320, 320 }, { 321, 384 }, { 1025, 1280 },
+		{ 4096, 4096 }, { 5000, 8192 }, { 26214, 28672 }, { 26215, 32768 },
+		{ 1048644, 1052672 },
+	};
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .max_bytes = 4 << 20,
+	});
+	u64 empty = hb_memory_used(), bytes = info_of(belt).bytes, lost;
+	struct hb_fifo events = {};
+	unsigned int key = 1, i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		KUNIT_ASSERT_EQ(test, put_span(belt, key, sizes[i].span), 0);
+		come_to_rest(belt);
+		KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
+		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, sizes[i].bytes + 16ULL);
+		KUNIT_EXPECT_EQ(test, info_of(belt).bytes - bytes, (u64)sizes[i].bytes);
+		KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, (u64)sizes[i].bytes);
+	}
+	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).entries, 0ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 1052688ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 1052672ULL);
+	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1, true, &lost), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 1052688ULL);
+	hashbelt_settle_events(belt, &events, true);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 0ULL);
+	come_to_rest(belt);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
+}
+
+/* A belt's limits are the sum of such costs, to the byte. */
+static void a_put_fits_a_limit_to_the_byte(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 287 });
+
+	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 3), -ENOSPC);
+	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 288 }, HASHBELT_SET_MAX_BYTES);
+	KUNIT_EXPECT_EQ(test, put(belt, 3), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 288ULL);
+	/* Only what it grows by has to fit, and what it shrinks by is free. */
+	KUNIT_EXPECT_EQ(test, put_span(belt, 3, 81), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, take_out(belt, 1), 0);
+	KUNIT_EXPECT_EQ(test, put_span(belt, 3, 176), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 96ULL + 192);
+	KUNIT_EXPECT_EQ(test, put_span(belt, 3, 80), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 96ULL + 96);
+	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 4), -ENOSPC);
+}
+
+/* Tables, levels, and the belt itself */
+
+/* An index of @chains: two words, the account, what frees it later, a pointer for each. */
+static u64 table_bytes(u64 chains)
+{
+	return 8 + 4 + 4 + 8 + sizeof(struct rcu_work) + 8 * chains;
+}
+
+/* A level of @size: 32 bytes, a bitmap of words, a list for each bucket. */
+static u64 level_bytes(u64 size)
+{
+	return 32 + (size + 63) / 64 * 8 + 16 * size;
+}
+
+static void a_belt_takes_its_shards_a_table_and_a_level_for_each(struct kunit *test)
+{
+	static const u32 buckets[] = { 2, 3, 5, 63, 64, 65, 500, 65536 };
+	u64 shells = sizeof(struct hashbelt_belt) + SHARDS * sizeof(struct hb_shard);
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	unsigned int i;
+	u64 used;
+
+	come_to_rest(belt);
+	used = hb_memory_used();
+	KUNIT_EXPECT_EQ(test, used, shells + table_bytes(8) + SHARDS * level_bytes(5));
+	KUNIT_EXPECT_EQ(test, info_of(belt).bytes, table_bytes(8) + SHARDS * level_bytes(5));
+	for (i = 0; i < ARRAY_SIZE(buckets); i++) {
+		struct hashbelt_belt *other = hashbelt_create(&(struct hashbelt_config){
+			.buckets = buckets[i] });
+
+		KUNIT_ASSERT_FALSE(test, IS_ERR(other));
+		KUNIT_EXPECT_EQ(test, hb_memory_used() - used,
+				shells + table_bytes(8) + SHARDS * level_bytes(buckets[i]));
+		hashbelt_destroy(other);
+		hashbelt_flush();
+		KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+	}
+}
+
+/*
+ * The front wheel is 300 s long, and each further level 64 times as long as the one before;
+ * it is made in the shard that needs it, and reaches as far as all its buckets but one.
+ */
+static void a_long_life_takes_the_levels_that_it_needs(struct kunit *test)
+{
+	static const struct { u64 ttl_ms; u32 levels; } lives[] = {
+		{ 240000, 1 }, { 240001, 2 }, { 300ULL * 63 * 1000, 2 },
+		{ 300ULL * 63 * 1000 + 1, 3 }, { 19200ULL * 63 * 1000, 3 },
+		{ 19200ULL * 63 * 1000 + 1, 4 }, { 1228800ULL * 63 * 1000 + 1, 5 },
+		{ HASHBELT_TTL_NEVER, 1 },
+	};
+	struct hashbelt_belt *belt;
+	unsigned int i;
+	u64 used;
+
+	for (i = 0; i < ARRAY_SIZE(lives); i++) {
+		belt = still_belt(test, (struct hashbelt_config){});
+		used = hb_memory_used();
+		KUNIT_EXPECT_EQ(test, put_ttl(belt, 1, lives[i].ttl_ms), 0);
+		KUNIT_EXPECT_EQ(test, info_of(belt).levels, lives[i].levels);
+		KUNIT_EXPECT_EQ(test, hb_memory_used() - used,
+				80 + (lives[i].levels - 1) * level_bytes(64));
+		hashbelt_destroy(belt);
+	}
+}
+
+/* A table has between 3/4 and 3/2 of an entry for a chain. */
+static void an_index_takes_a_pointer_per_chain(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	u64 empty = hb_memory_used() - table_bytes(8), chains;
+	unsigned int key;
+
+	/* Which shard is crowded first, and when, is the same in each run. */
+	memset(&belt->seed, 0, sizeof(belt->seed));
+	for (key = 0; key < 20000; key++) {
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		if ((key + 1) % 1000)
+			continue;
+		come_to_rest(belt);
+		chains = info_of(belt).table;
+		KUNIT_EXPECT_EQ(test, chains & (chains - 1), 0ULL);
+		/* It grows as soon as one shard is crowded. */
+		KUNIT_EXPECT_LE(test, (key + 1) * 2ULL, chains * 3);
+		KUNIT_EXPECT_GE(test, (key + 1) * 2ULL, chains * 5 / 4);
+		KUNIT_EXPECT_EQ(test, hb_memory_used(),
+				empty + table_bytes(chains) + 80 * (key + 1ULL));
+	}
+}
+
+/* Other kinds: header, key and value, up to a multiple of 8; and then a tail */
+
+static void a_lock_costs_160_bytes_and_one_who_waits_as_much_and_a_point(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED, .max_bytes = 10000,
+	});
+	struct fixture *f = test->priv;
+	u64 empty = hb_memory_used();
+
+	/* 64 + 4 + 1 -> 72; and a bond of 32, a node of a tree of 24, 8. */
+	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 144ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 160ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
+	f->waiters[0] = (struct waiter){
+		.belt = belt, .key = 1, .owner = "C", .turn = &f->turn,
+		.lock = { .owner_len = 1, .wait_ms = HASHBELT_TTL_NEVER },
+	};
+	KUNIT_ASSERT_TRUE(test, waiter_start(&f->waiters[0]));
+	/* What it brings along is charged to the belt's memory; so is the point: 68 -> 72, 56. */
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 144ULL + 144 + 128);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 160ULL);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
+	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));
+	come_to_rest(belt);
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 144ULL);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'C'), 0);
+	expect_empty(test);
+}
+
+static void a_right_to_fill_and_a_bound_entry_cost_128_bytes(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 10000 });
+	struct fixture *f = test->priv;
+	u64 empty = hb_memory_used();
+	struct hashbelt_entry *entry;
+	unsigned int key = 1;
+
+	/* 64 + 4 -> 72; and a bond of 32. */
+	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, NULL, &key, sizeof(key),
+					    &(struct hashbelt_fill){}, false), 0);
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 112ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 128ULL);
+	entry = hashbelt_entry_alloc(belt, f->holders[0], sizeof(key), 4);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
+	memcpy(entry->data, &key, sizeof(key));
+	KUNIT_EXPECT_EQ(test, hashbelt_put(belt, entry, &(struct hashbelt_item){}), 0);
+	/* The put has ended the right. */
+	come_to_rest(belt);
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 112ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 128ULL);
+	drop_holder(f, 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
+	expect_empty(test);
+}
+
+/* 64, holder and id of 16, @keys of 4 each -> a multiple of 8; 40, and a watch of 56 for each. */
+static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
+{
+	static const struct { u32 keys, bytes; } requests[] = {
+		{ 1, 192 },	/* 88 + 96 */
+		{ 2, 240 },	/* 88 + 152 */
+		{ 16, 1280 },	/* 144 + 936 */
+	};
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 10000 });
+	struct fixture *f = test->priv;
+	u64 empty = hb_memory_used();
+	struct hashbelt_entry *entry;
+	unsigned int i, n, key = 1;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		entry = hashbelt_request_alloc(belt, f->holders[0], i, requests[i].keys,
+					       requests[i].keys * sizeof(key));
+		KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
+		for (n = 0; n < requests[i].keys; n++)
+			memcpy(hashbelt_request_key(entry, n, n * sizeof(key), sizeof(key)),
+			       &key, sizeof(key));
+		KUNIT_ASSERT_EQ(test, hashbelt_request(belt, entry, 0), 0);
+		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, requests[i].bytes + 16ULL);
+		/* And a point: all its keys are one, or the index would grow. */
+		KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, requests[i].bytes + 128ULL);
+		KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], i), 0);
+		come_to_rest(belt);
+		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
+		KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
+	}
+}
+
+static void the_event_of_an_entry_that_lives_on_takes_80_bytes(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.handler = HASHBELT_REINSERT, .max_bytes = 10000,
+	});
+	u64 empty = hb_memory_used(), lost;
+	struct hb_fifo events = {};
+
+	KUNIT_EXPECT_EQ(test, put_span(belt, 1, 1000), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 5 * INTERVAL), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 1ULL);
+	/* It keeps the entry, and so the queue's own limit counts both. */
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 80ULL + 1024);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 1040ULL);
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 1024ULL + 80);
+	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1, false, &lost), 0);
+	hashbelt_settle_events(belt, &events, false);
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 1024ULL);
+}
+
+/* Limits of accounts and of the module, to the byte */
+
+static unsigned int released;
+
+static void account_release(struct hb_account *account)
+{
+	released++;
+	kfree(account);
+}
+
+static struct hb_account *open_account(struct kunit *test)
+{
+	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_EQ(test, hb_account_init(account, account_release), 0);
+	return account;
+}
+
+static u64 charged_to(struct hb_account *account)
+{
+	return percpu_counter_sum(&account->used);
+}
+
+/* Each kind of memory: whether all of it is charged to the account as to the module. */
+static void an_account_is_charged_with_all_that_its_belts_take(struct kunit *test)
+{
+	struct hb_account *account = open_account(test);
+	u64 others = hb_memory_used();
+	struct hashbelt_belt *belt;
+	unsigned int key;
+
+	released = 0;
+	belt = still_belt(test, (struct hashbelt_config){
+		.account = account, .handler = HASHBELT_REINSERT });
+	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
+	for (key = 0; key < 1000; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1000 * key + 1), 0);
+	KUNIT_EXPECT_EQ(test, put_span(belt, 1000, 30000), 0);
+	KUNIT_EXPECT_EQ(test, put_span(belt, 1001, 20000), 0);
+	come_to_rest(belt);
+	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 500 * SEC), 0);
+	KUNIT_EXPECT_GT(test, info_of(belt).queued, 500ULL);
+	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
+	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 700 },
+					   HASHBELT_SET_BUCKETS), 0);
+	come_to_rest(belt);
+	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
+	hashbelt_clear(belt);
+	come_to_rest(belt);
+	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
+	hashbelt_destroy(belt);
+	hashbelt_flush();
+	KUNIT_EXPECT_EQ(test, charged_to(account), 0ULL);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), others);
+	KUNIT_EXPECT_EQ(test, released, 0u);
+	hb_account_put(account);
+	KUNIT_EXPECT_EQ(test, released, 1u);
+}
+
+static void limits_of_account_and_module_hold_to_the_byte(struct kunit *test)
+{
+	struct hb_account *account = open_account(test);
+	struct hashbelt_belt *belt = still_belt(test, (struct hashbelt_config){
+		.account = account });
+	u64 charged = charged_to(account), used = hb_memory_used();
+
+	hb_memory_account_limit(charged + 79);
+	KUNIT_EXPECT_EQ(test, put(belt, 1), -EDQUOT);
+	hb_memory_account_limit(charged + 80);
+	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 2), -EDQUOT);
+	hb_memory_limit(used + 159);
+	/* Both are exceeded: the account's comes first. */
+	KUNIT_EXPECT_EQ(test, put(belt, 2), -EDQUOT);
+	hb_memory_account_limit(U64_MAX);
+	KUNIT_EXPECT_EQ(test, put(belt, 2), -ENOSPC);
+	/* What is refused is charged to nobody. */
+	KUNIT_EXPECT_EQ(test, charged_to(account), charged + 80);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used + 80);
+	hb_memory_limit(used + 160);
+	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
+	KUNIT_EXPECT_EQ(test, charged_to(account), charged + 160);
+	hb_memory_limit(U64_MAX);
+	hashbelt_destroy(belt);
+	hashbelt_flush();
+	hb_account_put(account);
+}
+
+static struct kunit_case memory_test_cases[] = {
+	KUNIT_CASE(an_entry_of_each_size_takes_its_slab_class),
+	KUNIT_CASE(a_large_entry_takes_whole_pages),
+	KUNIT_CASE(an_entry_costs_its_memory_and_16_bytes),
+	KUNIT_CASE(a_put_fits_a_limit_to_the_byte),
+	KUNIT_CASE(a_belt_takes_its_shards_a_table_and_a_level_for_each),
+	KUNIT_CASE(a_long_life_takes_the_levels_that_it_needs),
+	KUNIT_CASE(an_index_takes_a_pointer_per_chain),
+	KUNIT_CASE(a_lock_costs_160_bytes_and_one_who_waits_as_much_and_a_point),
+	KUNIT_CASE(a_right_to_fill_and_a_bound_entry_cost_128_bytes),
+	KUNIT_CASE(a_request_costs_its_keys_and_a_watch_for_each),
+	KUNIT_CASE(the_event_of_an_entry_that_lives_on_takes_80_bytes),
+	KUNIT_CASE(an_account_is_charged_with_all_that_its_belts_take),
+	KUNIT_CASE(limits_of_account_and_module_hold_to_the_byte),
+	{}
+};
+
+static struct kunit_suite memory_suite = {
+	.name = "hashbelt_memory",
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = memory_test_cases,
+};
+
+kunit_test_suites(&memory_suite);
