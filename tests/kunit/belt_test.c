@@ -892,6 +892,17 @@ static void belt_time_cannot_leave_its_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, left_of(belt, 2), HASHBELT_TTL_MAX_MS);
 }
 
+static void belt_time_reaches_the_last_moment_of_its_range(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	u64 left = HB_TIME_MAX - hashbelt_now(belt);
+
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, left), -EOVERFLOW);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, left - HB_GRAIN), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_now(belt), HB_TIME_MAX - HB_GRAIN);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, HB_GRAIN), -EOVERFLOW);
+}
+
 /* Conditions */
 static int put_if(struct hashbelt_belt *belt, unsigned int key, u32 how, u64 *version)
 {
@@ -1132,6 +1143,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(nothing_expires_while_the_belt_is_halted),
 	KUNIT_CASE(rotate_moves_time_by_an_interval),
 	KUNIT_CASE(belt_time_cannot_leave_its_range),
+	KUNIT_CASE(belt_time_reaches_the_last_moment_of_its_range),
 	KUNIT_CASE(conditions_of_put_and_remove),
 	KUNIT_CASE(a_keeping_belt_keeps_what_is_there),
 	KUNIT_CASE(clear_is_one_event_for_readers),

@@ -682,6 +682,31 @@ static void rotations_are_counted_across_measures(struct kunit *test)
 		     HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS);
 	hashbelt_advance(belt, SEC);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
+	hashbelt_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
+	hashbelt_advance(belt, SEC);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 25ULL);
+}
+
+/* Without them what is far ahead would be looked at far more often. */
+static void new_wheels_have_the_levels_that_the_old_ones_had(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+
+	put_ttl(belt, 1, 1000000000);
+	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
+	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .ttl = TTL },
+					   HASHBELT_SET_TTL), 0);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
+}
+
+static void the_shrinker_knows_when_there_is_nothing(struct kunit *test)
+{
+	struct shrink_control control = { .nr_to_scan = 100 };
+
+	KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), SHRINK_EMPTY);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
 }
 
 static struct kunit_case limit_test_cases[] = {
@@ -708,6 +733,8 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(what_cannot_be_set_changes_nothing),
 	KUNIT_CASE(a_miss_knows_why_where_that_is_not_long_ago),
 	KUNIT_CASE(rotations_are_counted_across_measures),
+	KUNIT_CASE(new_wheels_have_the_levels_that_the_old_ones_had),
+	KUNIT_CASE(the_shrinker_knows_when_there_is_nothing),
 	{}
 };
 

@@ -169,6 +169,12 @@ static void interval_is_ttl_by_buckets_less_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, gauge.width[0], 60 * SEC);
 	KUNIT_EXPECT_EQ(test, gauge.size[0], 5u);
 	KUNIT_EXPECT_EQ(test, gauge.width[1], 300 * SEC);
+	/* The front wheel must not be shorter than the time-to-live. */
+	hb_gauge_init(&gauge, 10 * SEC + 1, 5);
+	KUNIT_EXPECT_EQ(test, gauge.width[0], 2500000001ULL);
+	/* Nor may a bucket be finer than the clock. */
+	hb_gauge_init(&gauge, MS, 500);
+	KUNIT_EXPECT_EQ(test, gauge.width[0], MS);
 }
 
 static void levels_reach_the_longest_ttl(struct kunit *test)
