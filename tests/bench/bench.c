@@ -10,8 +10,8 @@
  * taken in an order that no cache foresees. With --unit the absolute figure is
  * printed too: "ns", or "instructions" under an emulator that counts one of them
  * a nanosecond. That figure is of the cheapest slice: what the kernel does now and then on its
- * own account, such as freeing, takes as long as many calls, and while RCU waits for this
- * processor calls take some hundred instructions more.
+ * own account, such as freeing, takes as long as many calls, and leaves it in a state in which
+ * calls take more for a while.
  *
  * The kernel also frees what an operation has replaced or removed on its own account, some
  * milliseconds later and in bursts. Operations whose name ends in "freed" are measured as one
