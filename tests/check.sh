@@ -8,11 +8,107 @@
 #	sparse, W=1	the kernel side
 #	shell scripts	all, by shellcheck
 #	SPDX	every file
+#
+# They run side by side. A file that checkpatch has found clean is remembered by its content, and
+# not looked at again: checkpatch sees nothing but the file.
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
 cd "$top" || exit 1
+
+checkpatch=$("$tests/cache.sh" checkpatch) || exit 1
+clean=$checkpatch/clean
+
+files() {
+	git ls-files --cached --others --exclude-standard -- "$@" | sed "s|^|$top/|"
+}
+
+# style IGNORED FILE... - to be run in a directory of its own, where checkpatch leaves a file.
+# Prints complaints; files without any are remembered in $clean.
+style() {
+	ignored=$1
+	shift
+	perl "$checkpatch/checkpatch.pl" --no-tree --root="$work" --strict --quiet --terse \
+		--no-summary --ignore "$ignored" --file "$@" >complaints 2>&1 ||
+		[ -s complaints ] || echo "checkpatch failed on $*" >complaints
+	if [ -s complaints ]; then
+		cat complaints
+		return
+	fi
+	for file; do
+		: >"$clean/$(key "$ignored" "$file")"
+	done
+}
+
+# key IGNORED FILE - what checkpatch's verdict on a file depends on.
+key() {
+	{
+		echo "$1 ${2#"$top"/}"
+		cat "$work/tool" "$2"
+	} | sha256sum | cut -c 1-32
+}
+
+# styles IGNORED FILE... - those that are not known to be clean, a few at a time.
+styles() {
+	ignored=$1
+	shift
+	for file; do
+		[ -e "$clean/$(key "$ignored" "$file")" ] || echo "$file"
+	done | xargs -r -n 6 -P "$(nproc)" "$tests/check.sh" --style "$work" "$ignored"
+}
+
+check_style() {
+	# shellcheck disable=SC2046 # names without spaces
+	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
+		-e hashbelt_compat.h -e hashbelt_trace.h)
+	# The one place where versions of the kernel may be told apart.
+	styles LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/hashbelt_compat.h"
+	# Trace points have a form of their own.
+	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/hashbelt_trace.h"
+	# User space has neither the kernel's macros nor its string functions, and C11's
+	# own words count as camel case.
+	user=ARRAY_SIZE,PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,STRNCPY
+	user=$user,CAMELCASE,MACRO_ARG_REUSE,STATIC_CONST,EMBEDDED_FUNCTION_NAME
+	user=$user,SSCANF_TO_KSTRTO,CONSIDER_KSTRTO,VOLATILE
+	# shellcheck disable=SC2046
+	styles "$user" $(files 'tests/*.c' 'tests/*.h' 'tools/*.c' 'tools/*.h' 'examples/*.c')
+}
+
+check_comments() {
+	# shellcheck disable=SC2046
+	perl /usr/lib/linux-kbuild-6.1/scripts/kernel-doc -none -Werror \
+		$(files 'hashbelt*.c' 'hashbelt*.h')
+}
+
+check_module() {
+	mkdir "$work/module"
+	cp Kbuild hashbelt*.[ch] "$work/module"
+	make -C "$kdir" M="$work/module" W=1 C=2 modules >"$work/build" 2>&1 ||
+		echo "the module does not build"
+	grep -E 'warning:|error:' "$work/build"
+}
+
+# Scripts say by their first line what they are.
+check_scripts() {
+	# shellcheck disable=SC2046
+	shellcheck -x $(files | xargs grep -lE '^#!/bin/sh|^# shellcheck shell')
+}
+
+check_spdx() {
+	files | while read -r file; do
+		head -n 3 "$file" | grep -q SPDX-License-Identifier ||
+			echo "$file: no SPDX line"
+	done
+}
+
+# One of the processes that styles() starts: check.sh --style WORK IGNORED FILE...
+if [ "${1-}" = --style ]; then
+	work=$2
+	shift 2
+	cd "$(mktemp -d -p "$work")" && style "$@"
+	exit
+fi
 
 "$tests/need.sh" gcc make sparse shellcheck perl linux-source-6.1 linux-kbuild-6.1 ||
 	exit 1
@@ -20,22 +116,8 @@ kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)
 mkdir "$work/include" # where checkpatch looks for names in camel case
 trap 'rm -rf "$work"' EXIT
-status=0
-
-files() {
-	git ls-files --cached --others --exclude-standard -- "$@" | sed "s|^|$top/|"
-}
-
-# complain NAME - passes complaints on and remembers that there were some.
-complain() {
-	if [ -s "$work/$1" ]; then
-		cat "$work/$1" >&2
-		status=1
-	fi
-}
-
+mkdir -p "$clean"
 # checkpatch stands in the kernel's source only, and works alone.
-checkpatch=$top/.cache/checkpatch
 if [ ! -f "$checkpatch/checkpatch.pl" ]; then
 	mkdir -p "$checkpatch"
 	tar -xf /usr/src/linux-source-6.1.tar.xz -C "$checkpatch" --strip-components=2 \
@@ -43,53 +125,15 @@ if [ ! -f "$checkpatch/checkpatch.pl" ]; then
 		'*/scripts/const_structs.checkpatch' || exit 1
 fi
 
-# style IGNORED FILE...
-style() {
-	ignored=$1
-	shift
-	# It leaves a file where it runs.
-	(cd "$work" && perl "$checkpatch/checkpatch.pl" --no-tree --root="$work" --strict --quiet --terse \
-		--no-summary --ignore "$ignored" --file "$@") >>"$work/checkpatch" 2>&1
-}
+sha256sum "$checkpatch"/*.* >"$work/tool"
+find "$clean" -type f -mtime +30 -delete
 
-: >"$work/checkpatch"
-# shellcheck disable=SC2046 # names without spaces
-style NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-	-e hashbelt_compat.h -e hashbelt_trace.h)
-# The one place where versions of the kernel may be told apart.
-style LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/hashbelt_compat.h"
-# Trace points have a form of their own.
-style OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/hashbelt_trace.h"
-# User space has neither the kernel's macros nor its string functions, and C11's
-# own words count as camel case.
-user=ARRAY_SIZE,PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,STRNCPY,CAMELCASE
-user=$user,MACRO_ARG_REUSE,STATIC_CONST,EMBEDDED_FUNCTION_NAME,SSCANF_TO_KSTRTO,CONSIDER_KSTRTO,VOLATILE
-# shellcheck disable=SC2046
-style "$user" $(files 'tests/*.c' 'tests/*.h' 'tools/*.c' 'tools/*.h' 'examples/*.c')
-complain checkpatch
-
-# shellcheck disable=SC2046
-perl /usr/lib/linux-kbuild-6.1/scripts/kernel-doc -none -Werror \
-	$(files 'hashbelt*.c' 'hashbelt*.h') >"$work/kernel-doc" 2>&1
-complain kernel-doc
-
-mkdir "$work/module"
-cp Kbuild hashbelt*.[ch] "$work/module"
-make -C "$kdir" M="$work/module" W=1 C=2 modules >"$work/build" 2>&1 ||
-	echo "the module does not build" >"$work/sparse"
-grep -E 'warning:|error:' "$work/build" >>"$work/sparse"
-complain sparse
-
-# Scripts say by their first line what they are.
-# shellcheck disable=SC2046
-shellcheck -x $(files | xargs grep -lE '^#!/bin/sh|^# shellcheck shell') \
-	>"$work/shellcheck" 2>&1
-complain shellcheck
-
-files | while read -r file; do
-	head -n 3 "$file" | grep -q SPDX-License-Identifier ||
-		echo "$file: no SPDX line"
-done >"$work/spdx"
-complain spdx
-
-exit $status
+check_style >"$work/style.log" 2>&1 &
+check_comments >"$work/comments.log" 2>&1 &
+check_module >"$work/module.log" 2>&1 &
+check_scripts >"$work/scripts.log" 2>&1 &
+check_spdx >"$work/spdx.log" 2>&1 &
+wait
+cat "$work"/*.log >"$work/complaints"
+cat "$work/complaints" >&2
+[ ! -s "$work/complaints" ]
