@@ -21,7 +21,7 @@
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
-#define PAGE		4096UL
+#define PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
 #define MIB		(1024UL * 1024)
 #define TTL		10000ULL	/* of the belts here, milliseconds */
 

@@ -74,7 +74,7 @@ static bool is_cut_right(int belt, size_t room)
 
 static void test_bad_buffer(void)
 {
-	static const char nothing[PAGE];
+	static const char nothing[4096];
 	int belt = asking_belt(NONE);
 	unsigned int room, wrong = 0;
 
@@ -83,7 +83,7 @@ static void test_bad_buffer(void)
 	complete(belt, "key");
 	is_errno(read_into(belt, unmapped(), PAGE), EFAULT,
 		 "a read into a buffer that is not there");
-	is_errno(read_into(belt, readonly_copy(nothing, PAGE), PAGE), EFAULT,
+	is_errno(read_into(belt, readonly_copy(nothing, sizeof(nothing)), PAGE), EFAULT,
 		 "or may not be written to");
 	is_errno(read_into(belt, NULL, PAGE), EFAULT, "or is none");
 	ok(hear(belt).sequence == 1 && hear(belt).sequence == 2 && silent(belt),

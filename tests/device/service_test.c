@@ -398,7 +398,7 @@ static void test_add(void)
 /* Each of them once on a descriptor, as it would succeed on an empty belt. */
 static int try_one(int fd, unsigned long number)
 {
-	static char buffer[PAGE];
+	static char buffer[4096];
 	struct hashbelt_lock lock = lock_of("tried", "me");
 	struct hashbelt_locks locks = { .buffer = address(buffer), .size = sizeof(buffer) };
 	struct hashbelt_fill fill = { .item = item_of("tried") };
