@@ -9,13 +9,14 @@
 #   kcsan      races on data
 #   strict     grace periods as short as they can be, and poison in all memory that is free
 #   kmsan      memory that is used, or copied to user space, before it is written
+#   arm64      another processor, with pages of 64 KiB
 #
 #   image             print the path of the kernel
 #   build             print what a module is built against (make -C)
 #   module DIRECTORY  build the module in there
 #
-# They are built from the distribution's source with NAME.config (and x86.config but for
-# uml), kept by cache.sh, and built anew when the source, the compiler, a line of a
+# They are built from the distribution's source with NAME.config (and guest.config but
+# for uml, and x86.config but for arm64), kept by cache.sh, and built anew when the source, the compiler, a line of a
 # .config or a function here that makes them has changed. That takes two to four minutes;
 # with a warm ccache, half a minute.
 set -eu
@@ -26,7 +27,7 @@ source=linux-source-6.1
 compiler=gcc-12
 hostcompiler=gcc-12
 jobs=2
-job='' key='' log=''
+job='' key='' log='' cross='' package=''
 
 say() {
 	echo "kernel.sh: $1" >&2
@@ -49,7 +50,7 @@ recipe() {
 	[ "$name" != uml ] || set -- "$@" edit mend
 	for function; do
 		sed -n "/^$function() {/,/^}/p" "$here/kernel.sh"
-	done
+	done | if [ "$cross" ]; then cat; else grep -v '{cross:+'; fi
 }
 
 # What the kernel depends on. Another version of any of these is another kernel. Comments and
@@ -60,7 +61,7 @@ fingerprint() {
 		grep '^CONFIG_' "$config" | LC_ALL=C sort
 		printf '%s\n' "$arch" "$image" "$targets" "$kept"
 		recipe
-		dpkg-query -W "$source" "$compiler" "$hostcompiler"
+		dpkg-query -W "$source" "$package" "$hostcompiler"
 	} | sha256sum | cut -c 1-16
 }
 
@@ -76,6 +77,7 @@ kernel_make() {
 		KBUILD_BUILD_USER=hashbelt KBUILD_BUILD_HOST=hashbelt \
 		KBUILD_BUILD_TIMESTAMP=1970-01-01 \
 		make -C "$directory" -j "$jobs" ARCH="$arch" SUBARCH=x86_64 \
+		${cross:+CROSS_COMPILE="$cross"} \
 		HOSTCC="$hostcompiler" CC="ccache $compiler" "$@"
 }
 
@@ -179,7 +181,7 @@ build() {
 }
 
 provide() {
-	"$here/../need.sh" "$source" "$compiler" "$hostcompiler" libc6-dev make bison flex bc \
+	"$here/../need.sh" "$source" "$package" "$hostcompiler" libc6-dev make bison flex bc \
 		libelf-dev xz-utils ccache || exit 1
 	key=$name-$(fingerprint)
 	[ -e "$cache/$key/image" ] || build
@@ -193,7 +195,7 @@ module() {
 }
 
 usage() {
-	fail "usage: kernel.sh uml|debug|kcsan|strict|kmsan image|build|module DIRECTORY"
+	fail "usage: kernel.sh NAME image|build|module DIRECTORY"
 }
 
 case ${2-}$# in
@@ -219,11 +221,22 @@ debug | kcsan | strict | kmsan)
 	kept="$image tools/objtool/objtool"
 	# The only compiler that puts in what KMSAN needs.
 	[ "$name" != kmsan ] || compiler=clang-14
-	set -- "$2" "$here/x86.config" "$here/$name.config"
+	set -- "$2" "$here/guest.config" "$here/x86.config" "$here/$name.config"
+	;;
+arm64)
+	arch=arm64
+	image=arch/arm64/boot/Image
+	targets='Image modules'
+	kept="$image arch/arm64/Makefile arch/arm64/include"
+	# That of cross/kernel.sh, with the binutils that it has installed.
+	compiler=$("$here/../cross/kernel.sh" arm64 compiler)
+	package=binutils-aarch64-linux-gnu cross=aarch64-linux-gnu-
+	set -- "$2" "$here/guest.config" "$here/arm64.config"
 	;;
 *) usage ;;
 esac
 
+package=${package:-$compiler}
 log=$cache/$name.log
 config=$(mktemp)
 trap 'stop; rm -f "$config"' EXIT
