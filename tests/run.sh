@@ -12,7 +12,7 @@
 #	hbctl	the tool, against the module
 #	store	its locks in a PostgreSQL, which is started for that
 #	examples	what the programs of examples/ promise, and that people can run them
-#	stress	everything at once on two processors
+#	stress	everything at once on four processors, which come and go
 #	history	long histories against a model; an order for what threads do
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
@@ -32,6 +32,9 @@
 #	device-full	device in 64 and 32 bits at full size, on all three kernels
 #	checked-full	debug and kcsan with ten times the operations
 #	life-full	10,000,000 entries and 100,000 belts
+#	machines	eight processors, two nodes of memory, other preemption, cgroups of version 1
+#	strict	on a kernel whose grace periods are short, and whose free memory is poisoned
+#	kmsan	on a kernel that reports memory that is used before it is written
 #	soak	histories for SOAK seconds, then the two of fuzz for as long each
 #
 # And by name only:
@@ -60,7 +63,7 @@ top=$(cd "$tests/.." && pwd)
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
 	store cost history models examples'
 behind=memory
-long='device-full checked-full life-full soak'
+long='device-full checked-full life-full machines strict kmsan soak'
 by_name=sparse
 quick=''
 last=''
@@ -223,12 +226,22 @@ much() {
 		"life/belts_test $3"
 }
 
+# lockup NAME [OPTION]... - the watch for soft lockups, where two seconds are 8,000,000
+# instructions.
+lockup() {
+	locking=$1
+	shift
+	guest "$locking" "--count-instructions --shift 8 --append nosoftlockup $*" \
+		"life/lockup_test 100000"
+}
+
 # What happens to a machine: to be short of memory, or of time; to sleep; to have much of
 # everything.
 suite_life() {
 	guest life-module "--append slub_debug=F" life/module_test
 	guest life "" life/starve_test life/suspend_test
 	guest life-oom "--memory 320" life/oom_test
+	lockup life-lockup
 	much life 1000000 10000
 }
 
@@ -259,11 +272,47 @@ suite_examples() {
 	one example "$tests/example.t"
 }
 
-suite_stress() {
-	guest stress "" "stress $SEED" "stress $((SEED + 1))" "stress $((SEED + 2))" \
-		"churn $SEED" "churn $((SEED + 1))" \
-		"lockstress $SEED" "lockstress $((SEED + 1))"
+# crowd NAME PROCESSORS "OPTION..." "ARGUMENT..." [PROGRAM]... - what several do at once, on so
+# many processors. With more than two a belt has more shards than the smallest index has chains;
+# that it has them, and that the rest of the machine is as it shall be, machine_test looks at, with
+# the ARGUMENTs.
+crowd() {
+	crowded=$1 processors=$2 crowd_options=$3 expected=$4
+	shift 4
+	guest "$crowded" "--cpus $processors $crowd_options" \
+		"life/machine_test $processors $expected" "life/hotplug_test $SEED" \
+		"stress $SEED" "churn $SEED" "lockstress $SEED" "threads $SEED 2" \
+		device/race_test device/bound_test "$@"
 }
+
+suite_stress() {
+	crowd stress 4 "" "" "stress $((SEED + 1))" "stress $((SEED + 2))" \
+		"churn $((SEED + 1))" "lockstress $((SEED + 1))"
+}
+
+suite_machines() {
+	crowd processors 8 "" ""
+	for preemption in none full; do
+		crowd "preempt-$preemption" 4 "--append preempt=$preemption" "1 $preemption"
+	done
+	lockup preempt-lockup --append preempt=none
+	crowd numa 4 "--numa --memory 2048" 2 memory/cgroup_test memory/pressure_test
+	guest cgroup1 "--memory 2048" "memory/cgroup_test 1"
+}
+
+# It has four processors at most.
+suite_strict() (
+	use_kernel strict strict || exit
+	poisoned="--memory 2048 --append page_poison=1"
+	crowd strict 4 "$poisoned" ""
+	# shellcheck disable=SC2046 # names without spaces
+	guest strict-device "$poisoned" SCALE=20 $(programs "") client_test
+)
+
+suite_kmsan() (
+	use_kernel kmsan kmsan || exit
+	on_checked kmsan 8000
+)
 
 suite_history() {
 	guest history "" "history $SEED 1" "history $((SEED + 1)) 2" "threads $SEED 10"
@@ -515,7 +564,7 @@ kernels_of() {
 		case $suite in
 		kunit) echo uml ;;
 		debug | fault | fuzz | soak) echo debug ;;
-		kcsan) echo kcsan ;;
+		kcsan | strict | kmsan) echo "$suite" ;;
 		checked-full) printf '%s\n' debug kcsan ;;
 		esac
 	done | sort -u
