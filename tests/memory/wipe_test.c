@@ -254,7 +254,9 @@ static void look_for_key(int belt, unsigned int number)
 
 #define KEY_LEN		200
 #define LIST		(buffer + 65536)	/* where what is listed goes */
-#define LIST_SIZE	65536
+/* Of two slabs: pages soon have another use, and so has the other's buffer. */
+#define SCAN_SIZE	1024
+#define LIST_SIZE	2048
 
 static struct hashbelt_item marked_key(unsigned int number)
 {
@@ -294,7 +296,7 @@ static void pin(int belt)
 static void scan_keys(int belt, unsigned int number)
 {
 	struct hashbelt_item item = marked_key(number);
-	struct hashbelt_scan scan = { .buffer = address(LIST), .size = LIST_SIZE };
+	struct hashbelt_scan scan = { .buffer = address(LIST), .size = SCAN_SIZE };
 
 	must(belt, HASHBELT_IOC_PUT, &item);
 	must(belt, HASHBELT_IOC_SCAN, &scan);
