@@ -110,7 +110,7 @@ if [ "${1-}" = --style ]; then
 	exit
 fi
 
-"$tests/need.sh" gcc make sparse shellcheck perl linux-source-6.1 linux-kbuild-6.1 ||
+"$tests/need.sh" gcc make git sparse shellcheck perl linux-source-6.1 linux-kbuild-6.1 ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)

@@ -41,6 +41,7 @@ update() {
 
 # The module of the commit that last wrote the counts, built with today's kernel and compiler.
 rebuild() {
+	"$top/tests/need.sh" git
 	cd "$top" || exit
 	commit=$(git log -1 --format=%H -- tests/bench/instructions 2>/dev/null) || commit=''
 	[ "$commit" ] || fail "$1; no history to count the module anew that they are of:
