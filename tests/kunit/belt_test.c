@@ -371,6 +371,23 @@ static void the_worker_comes_by_itself(struct kunit *test)
 	KUNIT_EXPECT_GE(test, stat_of(f->belt, HASHBELT_STAT_WAKEUPS), 1ULL);
 }
 
+static void a_get_takes_no_lock(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hb_shard *shard;
+
+	put(belt, 1);
+	put_ttl(belt, 2, 1);
+	hashbelt_advance(belt, SEC);
+	shard = hb_shard_of(belt, 0);
+	/* Lockdep reports a second lock of the same class. */
+	spin_lock(&shard->lock);
+	KUNIT_EXPECT_TRUE(test, get(belt, 1));
+	KUNIT_EXPECT_FALSE(test, get(belt, 2));
+	KUNIT_EXPECT_FALSE(test, get(belt, 3));
+	spin_unlock(&shard->lock);
+}
+
 /* 8; the race itself is for the stress on two CPUs */
 static void a_refresh_in_time_lives_on_and_one_too_late_is_a_miss(struct kunit *test)
 {
@@ -1121,6 +1138,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(a_belt_on_which_nothing_is_due_sets_no_timer),
 	KUNIT_CASE(the_alarm_is_set_for_the_first_non_empty_bucket),
 	KUNIT_CASE(the_worker_comes_by_itself),
+	KUNIT_CASE(a_get_takes_no_lock),
 	KUNIT_CASE(a_refresh_in_time_lives_on_and_one_too_late_is_a_miss),
 	KUNIT_CASE(a_reader_who_finds_a_replaced_entry_looks_again),
 	KUNIT_CASE(a_miss_is_final_even_for_a_reader_who_was_slow),
