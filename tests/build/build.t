@@ -107,13 +107,13 @@ done
 
 plan 18
 silent "the headers are C99" language gcc c99 c hashbelt.h client.h
-silent "and C11" language gcc c11 c hashbelt.h client.h
-silent "and C17" language gcc c17 c hashbelt.h client.h
+silent "the headers are C11" language gcc c11 c hashbelt.h client.h
+silent "the headers are C17" language gcc c17 c hashbelt.h client.h
 silent "the interface is C++11 as well" language g++ c++11 cc hashbelt.h
-silent "and C++20" language g++ c++20 cc hashbelt.h
+silent "the interface is C++20" language g++ c++20 cc hashbelt.h
 silent "the layout is the same for 32 bits" layout gcc -m32
 silent "the library builds for 32 bits" library gcc -m32
-silent "and so does hbctl" program gcc -m32
+silent "hbctl builds for 32 bits" program gcc -m32
 silent "the layout is the same on arm64" cross aarch64 layout
 silent "the library builds for arm64" cross aarch64 library
 silent "the layout is the same on s390x, with the other byte order" cross s390x layout
@@ -128,7 +128,7 @@ is "make install puts all in its place" 0 './usr/lib/udev/rules.d/60-hashbelt.ru
 ./usr/local/lib/libhashbelt.a
 ./usr/local/share/bash-completion/completions/hbctl
 ./usr/local/share/man/man1/hbctl.1' '' install_tools
-is "or where it is told to" 0 './opt/bin/hbctl
+is "make install puts all where PREFIX and RULES say" 0 './opt/bin/hbctl
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/hashbelt.h
 ./opt/lib/libhashbelt.a

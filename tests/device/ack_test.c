@@ -65,7 +65,7 @@ static void test_flags(void)
 	discard_events(belt);
 	is_int(info_of(belt).in_flight, 0,
 	       "without the flag nobody owes an acknowledgment");
-	is_errno(ack(belt, 1), ENOENT, "and there is nothing to acknowledge");
+	is_errno(ack(belt, 1), ENOENT, "ack without HASHBELT_WATCH_ACK returns ENOENT");
 	end_belt(belt);
 }
 
@@ -77,23 +77,27 @@ static void test_partly(void)
 	ok(info.in_flight == 5 && info.queued == 1,
 	   "what is held is in flight, not in the queue");
 	is_errno(ack(fd, 6), ENOENT, "what was not read cannot be acknowledged");
-	is_errno(ack(fd, 0), ENOENT, "nor what never was");
-	is_errno(ack(fd, ~0ULL), ENOENT, "nor what will never be");
-	is_errno(ack(belt, 1), ENOENT, "nor what another has read");
-	is_int(info_of(belt).in_flight, 5, "and all that settles nothing");
+	is_errno(ack(fd, 0), ENOENT, "ack of 0 returns ENOENT");
+	is_errno(ack(fd, ~0ULL), ENOENT, "ack of the largest number returns ENOENT");
+	is_errno(ack(belt, 1), ENOENT,
+		 "ack of an event that another descriptor has read returns ENOENT");
+	is_int(info_of(belt).in_flight, 5, "a failed ack leaves all events in flight");
 	is_errno(ack(fd, 3), 0, "an acknowledgment");
 	is_int(info_of(belt).in_flight, 2, "settles all up to that one");
-	is_errno(ack(fd, 3), ENOENT, "but once");
-	is_errno(ack(fd, 2), ENOENT, "also those before it");
+	is_errno(ack(fd, 3), ENOENT, "a second ack of the same event returns ENOENT");
+	is_errno(ack(fd, 2), ENOENT, "ack of an event before the settled one returns ENOENT");
 	is_errno(ack(fd, 4), 0, "the next one can be settled alone");
 	close(fd);
 	is_int(info_of(belt).in_flight, 0, "when the reader closes nothing is in flight");
 	queue_events(belt, 1);
 	ok(has_events(belt, 5, 7),
 	   "what it had not settled is at the head of the queue, under its number");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_RETURNED), 1, "which is counted");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 8, "and each read of it");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS), 7, "but it was queued once");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_RETURNED), 1,
+	       "a returned event is counted as returned");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 8,
+	       "each read of an event is counted, also of one that was returned");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS), 7,
+	       "an event that was returned is counted as queued once");
 	end_belt(belt);
 }
 
@@ -102,7 +106,8 @@ static void test_settled(void)
 	int belt = full_belt(3), fd = hold(3);
 
 	is_errno(ack(fd, 3), 0, "all can be acknowledged in one call");
-	is_int(info_of(belt).used_entries, 0, "and then count against nothing");
+	is_int(info_of(belt).used_entries, 0,
+	       "acknowledged events do not count under the belt's limit");
 	close(fd);
 	is_errno(read_into(belt, malloc(PAGE), PAGE), EAGAIN,
 		 "a close has nothing to give back");
@@ -112,7 +117,7 @@ static void test_settled(void)
 	discard_events(fd);
 	is_errno(ack(fd, 3), ENOENT,
 		 "a number from before another reader's ack is none of his");
-	is_errno(ack(fd, 5), 0, "but his own is");
+	is_errno(ack(fd, 5), 0, "ack of an event that the descriptor has read itself succeeds");
 	close(fd);
 	end_belt(belt);
 }
@@ -134,7 +139,7 @@ static void test_losses(void)
 	ok(event && event->lost == 15 && event->sequence == 16,
 	   "of what was lost the next reader is told, if the first did not acknowledge it");
 	event = next_event(&stream);
-	ok(event && !event->lost, "and once");
+	ok(event && !event->lost, "a loss is told once to the second reader");
 	is_errno(ack(fd, 16), 0, "when that is acknowledged");
 	close(fd);
 	free(stream.buffer);
@@ -167,7 +172,8 @@ static void test_modes(void)
 	   ((struct hashbelt_event *)small)->sequence == 2,
 	   "one may go back to reading without");
 	close(fd);
-	is_int(discard_events(belt), 4, "and what was held is not lost by that");
+	is_int(discard_events(belt), 4,
+	       "events that were held while acknowledgments were on are read without them");
 	end_belt(belt);
 }
 
@@ -178,10 +184,10 @@ static void test_others(void)
 	int belt = full_belt(9), a = hold(3), b = hold(3);
 
 	ok(has_events(belt, 7, 9), "each reader gets what the others do not hold");
-	is_errno(ack(a, 6), ENOENT, "and cannot settle what another holds");
+	is_errno(ack(a, 6), ENOENT, "ack of an event that another reader holds returns ENOENT");
 	is_errno(ack(b, 3), ENOENT, "neither of them");
 	is_errno(ack(b, 5), 0, "an acknowledgment settles what one holds oneself");
-	is_int(info_of(belt).in_flight, 4, "and nothing of the others");
+	is_int(info_of(belt).in_flight, 4, "an ack settles nothing that another reader holds");
 	close(a);
 	close(b);
 	queue_events(belt, 1);
@@ -245,7 +251,8 @@ static void test_rebound(void)
 	is_int(info_of(belt).in_flight, 3, "give nothing back");
 	is_errno(open_belt(fd, "another"), 0, "an open of another belt");
 	is_errno(ack(fd, 3), ENOENT, "leaves nothing to acknowledge");
-	ok(has_events(belt, 1, 4), "and gives all back");
+	ok(has_events(belt, 1, 4),
+	   "a descriptor that is bound to another belt gives its events back");
 	close(fd);
 	queue_events(belt, 4);
 	fd = hold(3);
@@ -256,7 +263,8 @@ static void test_rebound(void)
 	fd = hold(3);
 	is_errno(open_belt(fd, NAME), 0, "an open of the same belt");
 	is_int(info_of(belt).in_flight, 0, "is a binding anew");
-	ok(has_events(belt, 9, 12), "and gives all back as well");
+	ok(has_events(belt, 9, 12),
+	   "a descriptor that is bound to the same belt again gives its events back");
 	close(fd);
 	destroy_belt(other, "another");
 	close(other);
@@ -275,7 +283,8 @@ static void test_rebound_mode(void)
 	read_into(fd, small, sizeof(small));
 	is_errno(ack(fd, 1), 0, "a descriptor that is bound anew can watch anew");
 	close(fd);
-	ok(has_events(belt, 2, 2), "and what it settled is settled");
+	ok(has_events(belt, 2, 2),
+	   "events that were acknowledged before a new binding stay acknowledged");
 	end_belt(belt);
 }
 
@@ -289,9 +298,10 @@ static void test_destroyed(void)
 		 "when the belt is destroyed there is nothing to acknowledge");
 	close(belt);
 	ok(used_at_last(before),
-	   "and what was held is freed, though the reader is there");
+	   "a destroyed belt frees the events that a reader holds while the reader lives");
 	close(fd);
-	ok(used_at_last(before), "and when he is not");
+	ok(used_at_last(before),
+	   "used_bytes is what it was when the reader of a destroyed belt has closed");
 }
 
 /* Shared descriptors */
@@ -311,7 +321,8 @@ static void test_shared(void)
 	close(fd);
 	is_int(info_of(belt).in_flight, 3,
 	       "while a copy of the descriptor is open nothing goes back");
-	is_errno(ack(copy, 1), 0, "and the copy can acknowledge");
+	is_errno(ack(copy, 1), 0,
+		 "a copy of a descriptor can acknowledge what the original has read");
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
 	child = start(wait_for_end, &pipes[0]);
@@ -319,7 +330,8 @@ static void test_shared(void)
 	is_int(info_of(belt).in_flight, 2, "a child that has it is enough");
 	kill_and_wait(child);
 	is_int(info_of(belt).in_flight, 0, "when the child is killed it is over");
-	ok(has_events(belt, 2, 4), "and what was not settled is there");
+	ok(has_events(belt, 2, 4),
+	   "events that a killed child has not acknowledged are queued again");
 	close(pipes[0]);
 	close(pipes[1]);
 	end_belt(belt);
@@ -345,7 +357,8 @@ static void test_passed(void)
 	       "a descriptor in a message holds what it has read");
 	child = start(receive_and_ack, &sockets[1]);
 	is_int(finish(child), 0, "who receives it can acknowledge");
-	ok(has_events(belt, 3, 4), "and when he ends the rest goes back");
+	ok(has_events(belt, 3, 4),
+	   "events that the receiver of a descriptor has not acknowledged are queued again");
 	fd = hold(0);
 	queue_events(belt, 2);
 	discard_events(fd);
@@ -371,10 +384,11 @@ static void test_limits(void)
 	must(belt, HASHBELT_IOC_SET, &settings);
 	is_int(info_of(belt).used_entries, 3,
 	       "what is in flight counts against the belt's limit");
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC, "so there is no room");
+	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC,
+		 "put returns ENOSPC where events in flight have used up max_entries");
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC,
-		 "and none that a belt could make by evicting");
+		 "a belt that evicts cannot evict events in flight: ENOSPC");
 	SET(belt, .fields = HASHBELT_SET_POLICY);
 	ack(fd, 1);
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), 0,
@@ -397,12 +411,14 @@ static void test_overfull(void)
 	ok(info.in_flight == 10 && info.queued == 2,
 	   "what is held and what waits is no more than may wait");
 	close(fd);
-	is_int(info_of(belt).queued, 12, "so there is room for what goes back");
+	is_int(info_of(belt).queued, 12,
+	       "max_events leaves room for all events in flight to be queued again");
 	while (next_event(&stream))
 		;
-	is_int(stream.count, 12, "and all of it is read");
+	is_int(stream.count, 12, "events that were queued again over a full queue are all read");
 	is_int(stream.lost, 6, "the others are said to be lost");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 6, "and counted");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 6,
+	       "events that the full queue dropped are counted as lost");
 	free(stream.buffer);
 	end_belt(belt);
 }
@@ -470,7 +486,7 @@ static void test_killed_at(enum point point)
 	is_int(info_of(belt).in_flight, 0, "a reader is killed %s: nothing is in flight",
 	       point_names[point]);
 	ok(has_events(belt, point == HAS_ACKED ? 2 : 1, 3),
-	   "and all that it has not settled is there");
+	   "after a reader was killed all events that it has not settled are queued");
 	close(pipes[0]);
 	close(pipes[1]);
 	end_belt(belt);
@@ -586,9 +602,10 @@ static void test_killed(void)
 	}
 	is_int(wrong, 0,
 	       "a reader that is killed anywhere leaves all that it has not settled");
-	is_int(next, 0, "and in the end all is settled");
+	is_int(next, 0, "after readers were killed at random each event is settled once");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0, "nothing was lost");
-	is_int(info_of(belt).in_flight + info_of(belt).queued, 0, "and nothing is left");
+	is_int(info_of(belt).in_flight + info_of(belt).queued, 0,
+	       "after readers were killed at random no event is in flight or queued");
 	note("%u readers were killed", kills);
 	end_belt(belt);
 }

@@ -75,21 +75,21 @@ static void test_sums(void)
 	ok(gives(belt, 1, 0, 1), "what is not there counts as what is said, and is made");
 	ok(gives(belt, 1, 1000, 2), "what is there counts as what it is");
 	ok(gives(belt, 0, 0, 2), "nothing can be added");
-	ok(gives(belt, -5, 0, -3), "and less than nothing");
+	ok(gives(belt, -5, 0, -3), "a negative number can be added");
 	ok(gives(belt, 3, 0, 0), "to nothing");
 	version = look(belt, KEY).version;
-	ok(gives(belt, 1234567890123LL, 0, 1234567890123LL), "and more than 32 bits hold");
+	ok(gives(belt, 1234567890123LL, 0, 1234567890123LL), "a sum of more than 32 bits is exact");
 	ok(look(belt, KEY).version > version, "each addition makes a new version");
 	version = add(belt, KEY, 0, 0, 0).version;
-	is_int(look(belt, KEY).version, version, "and says which");
+	is_int(look(belt, KEY).version, version, "an addition returns the version that it made");
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	ok(gives(belt, -1, -41, -42), "the first one may be negative");
 	put_text(belt, KEY, "100", 0);
 	ok(gives(belt, 11, 0, 111), "what a put has left is added to");
 	put_text(belt, KEY, "-100", 0);
-	ok(gives(belt, 11, 0, -89), "and may be negative too");
+	ok(gives(belt, 11, 0, -89), "a sum may be negative");
 	is_int(counter(belt, HASHBELT_STAT_ADDS), 10, "additions are counted");
-	is_int(info_of(belt).entries, 1, "and all were of one entry");
+	is_int(info_of(belt).entries, 1, "additions to one key make one entry");
 	close(belt);
 }
 
@@ -114,8 +114,10 @@ static void test_time(void)
 	is_int(add(belt, "never", 1, 0, HASHBELT_TTL_NEVER).ttl_ms, HASHBELT_TTL_NEVER,
 	       "one may never expire");
 	advance(belt, HASHBELT_TTL_MAX_MS / 2);
-	is_int(add(belt, "never", 1, 0, 1000).sum, 2, "and does not");
-	is_int(look(belt, "never").ttl_ms, HASHBELT_TTL_NEVER, "then or later");
+	is_int(add(belt, "never", 1, 0, 1000).sum, 2,
+	       "an addition to a number without a deadline keeps it without one");
+	is_int(look(belt, "never").ttl_ms, HASHBELT_TTL_NEVER,
+	       "an addition with a time-to-live leaves a number without a deadline");
 	close(belt);
 }
 
@@ -202,12 +204,12 @@ static void test_limits(void)
 	int belt = new_belt(0);
 
 	ok(is_sum(belt, MOST - 1, 1, MOST), "the largest number there is can be reached");
-	ok(is_sum(belt, LEAST + 1, -1, LEAST), "and the smallest");
+	ok(is_sum(belt, LEAST + 1, -1, LEAST), "the smallest number can be reached");
 	ok(is_sum(belt, LEAST, MOST, -1), "from one end to the other");
-	ok(is_sum(belt, MOST, LEAST, -1), "and back");
+	ok(is_sum(belt, MOST, LEAST, -1), "an addition may go from the largest number to -1");
 	ok(is_sum(belt, MOST, 0, MOST) && is_sum(belt, LEAST, 0, LEAST), "nothing is no step");
 	ok(overflows(belt, MOST, 1), "beyond the largest: EOVERFLOW, and nothing changes");
-	ok(overflows(belt, LEAST, -1), "nor beyond the smallest");
+	ok(overflows(belt, LEAST, -1), "a sum below the smallest number is refused with EOVERFLOW");
 	ok(overflows(belt, MOST, MOST), "by much");
 	ok(overflows(belt, LEAST, LEAST), "to either side");
 	ok(overflows(belt, 1, MOST), "from wherever");
@@ -288,7 +290,7 @@ static void test_texts(void)
 	item.value = address(large);
 	item.value_len = sizeof(large);
 	must(belt, HASHBELT_IOC_PUT, &item);
-	is_errno(add(belt, KEY, 1, 0, 0).err, EBADMSG, "nor are a million digits");
+	is_errno(add(belt, KEY, 1, 0, 0).err, EBADMSG, "a million digits are no number: EBADMSG");
 	close(belt);
 }
 
@@ -328,7 +330,7 @@ static void test_told(void)
 	listen_to(belt);
 	must_ask(belt, 7, KEY);
 	add(belt, KEY, 1, 0, 0);
-	ok(heard(belt, 7, HASHBELT_BY_PUT, KEY), "and completes requests like one");
+	ok(heard(belt, 7, HASHBELT_BY_PUT, KEY), "an addition completes requests like a put");
 	free(stream.buffer);
 	close(belt);
 }
@@ -339,7 +341,7 @@ static void test_full(void)
 
 	ok(gives(belt, 1, 0, 1), "in a belt of one place");
 	is_errno(add(belt, "other", 1, 0, 0).err, ENOSPC, "there is none for another number");
-	ok(gives(belt, MOST - 1, 0, MOST), "but the one that is there has all the room it needs");
+	ok(gives(belt, MOST - 1, 0, MOST), "an addition to a number that is there needs no room");
 	close(belt);
 }
 
@@ -371,9 +373,11 @@ static void test_batch(void)
 	   "additions in a batch");
 	ok(sums[0].value == 11 && sums[1].value == 13 && sums[3].value == 10,
 	   "each have their sum");
-	is_errno(items[2].result, EOVERFLOW, "or their error");
+	is_errno(items[2].result, EOVERFLOW,
+		 "an addition in a batch that overflows has the result EOVERFLOW");
 	is_errno(items[4].result, EINVAL, "each their own");
-	ok(items[5].value_len == 2 && !memcmp(text, "10", 2), "and come in order");
+	ok(items[5].value_len == 2 && !memcmp(text, "10", 2),
+	   "additions of a batch are done in order");
 	ok(items[3].version > items[1].version && items[1].version > items[0].version,
 	   "with versions that grow");
 	close(belt);
@@ -448,7 +452,8 @@ static void test_lost(void)
 	for (i = 0; i < ADDERS; i++)
 		wrong += finish(children[i]);
 	is_int(wrong, 0, "processes that add ones to one number: each sum is a new one");
-	is_int(add(shared_fd, KEY, 0, 0, 0).sum, ADDERS * ADDS, "and none is lost");
+	is_int(add(shared_fd, KEY, 0, 0, 0).sum, ADDERS * ADDS,
+	       "no addition of concurrent processes is lost");
 	for (i = 0; i < ADDERS; i++)
 		pthread_create(&threads[i], NULL, add_in_thread,
 			       i % 2 ? &threads[i] : NULL);

@@ -69,7 +69,7 @@ static void test_order(void)
 	ok(items[3].ttl_ms == 33 && items[3].flags == 11, "a touch returns what it set");
 	ok(items[4].version > items[1].version && items[8].version == items[7].version,
 	   "versions come back");
-	is_int(info_of(belt).entries, 0, "and in the end nothing is left");
+	is_int(info_of(belt).entries, 0, "a batch whose last item removes the entry leaves none");
 	close(belt);
 }
 
@@ -119,7 +119,8 @@ static void test_errors(void)
 	   "with EEXIST and ESTALE the version that is there");
 	is_int(items[11].value_len, 5, "with ERANGE the length");
 	ok(holds_text(belt, "there", "value") && holds_text(belt, "last", "value") &&
-	   info_of(belt).entries == 2, "and only the good ones had an effect");
+	   info_of(belt).entries == 2,
+	   "the items of a batch that succeeded had their effect, the others none");
 	close(belt);
 }
 
@@ -136,10 +137,10 @@ static void test_most(void)
 		items[i] = op_put(keys[i], keys[i]);
 	}
 	is_errno(run(belt, items, ARRAY_SIZE(items), NULL), E2BIG, "1025 items are too many");
-	is_int(info_of(belt).entries, 0, "and none of them is carried out");
+	is_int(info_of(belt).entries, 0, "no item of a batch with too many is carried out");
 	is_errno(run(belt, items, HASHBELT_BATCH_MAX, &done), 0, "1024 items are not");
-	is_int(done, HASHBELT_BATCH_MAX, "and all of them are tried");
-	is_int(info_of(belt).entries, HASHBELT_BATCH_MAX, "and carried out");
+	is_int(done, HASHBELT_BATCH_MAX, "all of 1024 items are tried");
+	is_int(info_of(belt).entries, HASHBELT_BATCH_MAX, "all of 1024 items are carried out");
 	for (i = 0; i < HASHBELT_BATCH_MAX; i++)
 		wrong += !holds_text(belt, keys[i], keys[i]);
 	ok(!wrong, "each as it was asked");
@@ -163,8 +164,8 @@ static void test_hole(void)
 	is_errno(run(belt, cut, 5, &done), 0, "a batch of 5 items, 3 of which can be read");
 	is_int(done, 3, "tries those 3");
 	ok(!cut[0].result && !cut[1].result && !cut[2].result && cut[2].version,
-	   "and has their results");
-	is_int(info_of(belt).entries, 3, "and their effects");
+	   "the items before the hole have their results");
+	is_int(info_of(belt).entries, 3, "the items before the hole have their effects");
 
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	cut = before_hole(2 * sizeof(*items) + sizeof(*items) / 2);
@@ -172,7 +173,7 @@ static void test_hole(void)
 	done = 0;
 	is_errno(run(belt, cut, 5, &done), 0, "a batch whose third item is cut off");
 	is_int(done, 2, "tries 2");
-	is_int(info_of(belt).entries, 2, "and no part of the third");
+	is_int(info_of(belt).entries, 2, "the item that lies in the hole has no effect");
 
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	is_errno(run(belt, unmapped(), 5, NULL), EFAULT, "a batch of items that are nowhere");
@@ -233,7 +234,8 @@ static void test_rights(void)
 	ok(done == 5 && !items[0].result && items[1].result == -EPERM &&
 	   items[2].result == -EPERM && items[3].result == -EPERM &&
 	   items[4].result == -EPERM, "reads, and does nothing else");
-	ok(holds_text(belt, "key", "value"), "so the entry is as it was");
+	ok(holds_text(belt, "key", "value"),
+	   "a batch that may not write leaves the entry as it was");
 	is_errno(run(writer, copy, 3, &done), 0, "a batch by who may only write");
 	ok(done == 3 && copy[0].result == -EPERM && !copy[1].result && !copy[2].result,
 	   "writes, and does not read");

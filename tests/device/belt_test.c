@@ -51,10 +51,10 @@ static void test_good_name(const struct good_name *name)
 	is_errno(open_belt(other, name->name), 0, "is found by it");
 	info = info_of(other);
 	ok(!strcmp(info.name, name->name) && look(other, "key").err == 0,
-	   "and is that belt");
+	   "a descriptor that opened a belt by its name sees its entries");
 	is_errno(create_belt(other, name->name, 0600), EEXIST, "the name is taken then");
 	is_errno(destroy_belt(other, name->name), 0, "it can be destroyed by its name");
-	is_errno(open_belt(other, name->name), ENOENT, "and is not found any more");
+	is_errno(open_belt(other, name->name), ENOENT, "a destroyed belt is not found by its name");
 	close(belt);
 	close(other);
 }
@@ -141,9 +141,10 @@ static void test_shape(const struct shape *shape)
 	   shape->ttl_ms, shape->buckets, shape->policy, shape->mode);
 	put_text(belt, "key", "value", 0);
 	is_int(look(belt, "key").ttl_ms, shape->ttl_ms,
-	       "and keeps an entry for its time");
+	       "a new belt gives an entry its time-to-live");
 	advance(belt, shape->ttl_ms);
-	is_errno(look(belt, "key").err, ENOENT, "and no longer");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "a new belt's entry expires after its time-to-live");
 	close(belt);
 }
 
@@ -159,10 +160,11 @@ static void test_binding(void)
 	ok(holds_text(fd, "key", "one") && holds_text(other, "key", "two"),
 	   "each descriptor has the belt that it has made");
 	is_errno(create_belt(fd, "two", 0600), EEXIST, "a name is taken once");
-	ok(holds_text(fd, "key", "one"), "and who was refused has the belt that it had");
+	ok(holds_text(fd, "key", "one"),
+	   "a create that fails with EEXIST leaves the descriptor with its belt");
 	is_errno(open_belt(fd, "two"), 0, "a descriptor is bound anew");
 	ok(holds_text(fd, "key", "two"), "to the belt that it named");
-	is_errno(open_belt(fd, "one"), 0, "and back");
+	is_errno(open_belt(fd, "one"), 0, "a descriptor can be bound to its first belt again");
 	ok(holds_text(fd, "key", "one"), "to a belt that nobody had open meanwhile");
 	close(fd);
 	close(other);
@@ -199,9 +201,9 @@ static void test_nameless(void)
 	while (!next_name(fd, name))
 		nameless += !name[0];
 	is_int(nameless, 0, "a belt without a name is not listed");
-	is_errno(open_belt(fd, ""), EINVAL, "and cannot be opened by having none");
-	is_errno(destroy_belt(fd, ""), EINVAL, "nor destroyed");
-	is_errno(look(other, "key").err, ENOENT, "and another one is another belt");
+	is_errno(open_belt(fd, ""), EINVAL, "open of an empty name returns EINVAL");
+	is_errno(destroy_belt(fd, ""), EINVAL, "destroy of an empty name returns EINVAL");
+	is_errno(look(other, "key").err, ENOENT, "two belts without a name are two belts");
 	copy = dup(belt);
 	close(belt);
 	ok(holds_text(copy, "key", "value"),
@@ -214,7 +216,7 @@ static void test_nameless(void)
 	close(copy);
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		bail_out("fork: %s", strerror(errno));
-	is_int(status, 0, "also if only a child has that");
+	is_int(status, 0, "a belt without a name lives as long as a child has its descriptor");
 	close(fd);
 	close(other);
 }
@@ -263,7 +265,7 @@ static void test_destroyed(void)
 	put_text(belt, "key", "value", 0);
 	is_errno(destroy_belt(belt, "doomed"), 0,
 		 "a belt is destroyed while it is in use");
-	is_errno(destroy_belt(belt, "doomed"), ENOENT, "but once");
+	is_errno(destroy_belt(belt, "doomed"), ENOENT, "a second destroy of a belt returns ENOENT");
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		is_errno(call(belt, requests[i].request, argument), EIDRM,
 			 "%s of a belt that was destroyed", requests[i].name);
@@ -303,9 +305,12 @@ static void test_unbound(void)
 			note("request %#lx", requests[i]);
 	}
 	ok(!wrong, "without a default belt a descriptor can do nothing to a belt: EIDRM");
-	is_int(call(fd, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI, "but ask for the ABI");
-	is_errno(destroy_belt(fd, "default"), ENOENT, "and for belts by name");
-	is_errno(call(fd, HASHBELT_IOC_CREATE, &create), 0, "and make one");
+	is_int(call(fd, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI,
+	       "without a default belt a descriptor can ask for the ABI");
+	is_errno(destroy_belt(fd, "default"), ENOENT,
+		 "without a default belt a descriptor can destroy belts by name");
+	is_errno(call(fd, HASHBELT_IOC_CREATE, &create), 0,
+		 "without a default belt a descriptor can create a belt");
 	put_text(fd, "key", "value", 0);
 	other = open_device(O_RDWR);
 	ok(holds_text(other, "key", "value"),
@@ -336,7 +341,8 @@ static void test_list(void)
 		good = good && !next_name(fd, name) && !strcmp(name, order[i]);
 	ok(good, "all belts are listed, in the order of their names' bytes");
 	is_errno(next_name(fd, name), ENOENT, "the list has an end");
-	ok(!strcmp(name, "\303\251"), "and what was asked stays as it was");
+	ok(!strcmp(name, "\303\251"),
+	   "the end of the list of belts leaves the caller's name as it was");
 	memset(name, 0, sizeof(name));
 	strcpy(name, "aa");
 	err = next_name(fd, name);
@@ -376,7 +382,7 @@ static void test_halt(void)
 	   "what has a millisecond left has it for as long as time stands");
 	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "a resume");
 	is_int(info_of(belt).state, HASHBELT_NAMELESS, "shows");
-	ok(info_of(belt).now_ns >= now, "and time goes on from where it stood");
+	ok(info_of(belt).now_ns >= now, "time goes on from where it was halted");
 	while (!look(belt, "key").err && ++looks < 1000000)
 		;
 	is_errno(look(belt, "key").err, ENOENT, "until the millisecond is over");
@@ -423,8 +429,10 @@ static void test_running(void)
 	now = info_of(belt).now_ns;
 	advance(belt, 3600000);
 	ok(info_of(belt).now_ns >= now + 3600000000000ULL, "time that runs can be moved");
-	is_errno(look(belt, "key").err, ENOENT, "and what was due by then is gone");
-	is_int(info_of(belt).state, HASHBELT_NAMELESS, "and it runs on");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "an entry that was due by the time that was advanced to is missed");
+	is_int(info_of(belt).state, HASHBELT_NAMELESS,
+	       "a belt that runs goes on to run after advance");
 	close(belt);
 }
 
@@ -464,7 +472,7 @@ static void test_clear(void)
 	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "a clear");
 	is_int(info_of(belt).entries, 0, "leaves no entry");
 	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1000,
-	       "and counts those that it dropped");
+	       "clear counts the entries that it drops");
 	is_errno(look(belt, key).err, ENOENT, "they are gone at once");
 	ok(put_text(belt, key, "new", 0) > version && holds_text(belt, key, "new") &&
 	   info_of(belt).entries == 1, "what is put after it stays");
@@ -488,7 +496,8 @@ static void test_entries(void)
 	   "what replaces it takes its place");
 	put_text(belt, "far", "value", HASHBELT_TTL_MAX_MS);
 	ok(info_of(belt).levels > 1, "an entry far ahead needs another wheel");
-	ok(info_of(belt).bytes > one && info_of(belt).entries == 2, "which is counted");
+	ok(info_of(belt).bytes > one && info_of(belt).entries == 2,
+	   "an entry far ahead counts in the belt's entries and bytes");
 	close(belt);
 }
 
@@ -555,16 +564,17 @@ static void test_counters(void)
 	ok(!wrong, "each operation adds to its counter, and to no other");
 	is_int(stat.count, HASHBELT_STAT_COUNT,
 	       "the kernel says how many counters it knows");
-	is_int(got[HASHBELT_STAT_COUNT], 42, "and writes no more than those");
+	is_int(got[HASHBELT_STAT_COUNT], 42, "stat writes no more counters than the kernel knows");
 	memset(got, 0xff, sizeof(got));
 	stat.count = 2;
 	stat.lag_count = 0;
 	must(belt, HASHBELT_IOC_STAT, &stat);
 	ok(got[1] == 2 && got[2] == ~0ULL && stat.count == HASHBELT_STAT_COUNT,
-	   "nor more than there is room for");
+	   "stat writes no more counters than there is room for");
 	stat = (struct hashbelt_stat){};
 	is_errno(call(belt, HASHBELT_IOC_STAT, &stat), 0, "no room for any is fine");
-	is_int(stat.count, HASHBELT_STAT_COUNT, "and says how much is needed");
+	is_int(stat.count, HASHBELT_STAT_COUNT,
+	       "stat without room returns how many counters there are");
 	close(belt);
 }
 
@@ -600,7 +610,8 @@ static void test_misses(void)
 	       "a miss of what has just expired is counted so");
 	advance(belt, 2 * TTL);
 	one(belt, HASHBELT_IOC_GET, "expired", 0);
-	is_int(counter(belt, HASHBELT_STAT_MISSES_EXPIRED), 2, "also when it is drained");
+	is_int(counter(belt, HASHBELT_STAT_MISSES_EXPIRED), 2,
+	       "a miss of an expired entry is counted as expired after the drain too");
 	put_text(belt, "evicted", "value", 1000);
 	put_text(belt, "a", "value", 2000);
 	put_text(belt, "b", "value", 2000);
@@ -629,7 +640,7 @@ static void test_rotations(void)
 	is_int(counter(belt, HASHBELT_STAT_ROTATIONS) - before, 7, "rotations are counted");
 	advance(belt, TTL);
 	is_int(counter(belt, HASHBELT_STAT_ROTATIONS) - before, 9,
-	       "also those of an advance");
+	       "advance counts the rotations that it makes");
 	close(belt);
 }
 
@@ -730,13 +741,13 @@ static void test_left(void)
 	count_left(belt, counts, 16);
 	for (i = 0; i < 15; i++)
 		wrong += counts[i] != (i < 12 ? want[i + 3] : 21);
-	ok(!wrong, "which gets less for all of them");
+	ok(!wrong, "each entry's time left gets less as time goes on");
 	calls = count_left(belt, counts, 1);
 	is_int(counts[0], 20 * 21 + 2 - 3 * 21,
 	       "with one place it counts all that are there");
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	count_left(belt, counts, 2);
-	ok(!counts[0] && !counts[1], "and none where none is");
+	ok(!counts[0] && !counts[1], "a place of the distribution in which no entry is due is 0");
 	note("%u calls more than one", calls);
 	close(belt);
 }

@@ -77,18 +77,20 @@ static void test_close(void)
 	sight = look(belt, "key");
 	ok(!sight.err && sight.ttl_ms == TTL && sight.version,
 	   "an entry that is bound is an entry like others");
-	ok(both_there(belt) && locks_held(belt) == 1, "and a lock a lock");
+	ok(both_there(belt) && locks_held(belt) == 1, "a lock that is bound is a lock like others");
 	is_int(released(belt), 0, "while the descriptor is open none is released");
 	close(fd);
 	ok(both_gone(belt), "when it is closed both are gone");
-	is_int(released(belt), 2, "which is counted");
+	is_int(released(belt), 2,
+	       "entries and locks that go with a descriptor are counted as released");
 	fd = open_bound();
 	put_text(fd, "stays", "value", 0);
 	must_take(fd, "stays", "owner", 0);
 	close(fd);
 	ok(holds_text(belt, "stays", "value") && is_held_by(belt, "stays", "owner"),
 	   "what was put without the flag stays, by the same descriptor");
-	is_int(locks_held(belt), 1, "and nothing else");
+	is_int(locks_held(belt), 1,
+	       "closing a descriptor keeps the lock that was taken without the flag");
 	end_locks(belt, NAME);
 }
 
@@ -100,7 +102,7 @@ static void test_dup(void)
 	ok(both_there(belt), "while a copy of the descriptor is open they stay");
 	is_errno(put_bound(copy, "more", "value", 0), 0, "more can be bound by that");
 	close(copy);
-	ok(both_gone(belt), "and go with the last one");
+	ok(both_gone(belt), "entries bound by two copies of a descriptor go with the last copy");
 	is_int(released(belt), 3, "all three");
 	end_locks(belt, NAME);
 }
@@ -142,14 +144,14 @@ static void test_message(void)
 	fd = receive_descriptor(sockets[1]);
 	ok(fd >= 0 && both_there(belt), "who receives it has it");
 	close(fd);
-	ok(both_gone(belt), "and when he closes it they go");
+	ok(both_gone(belt), "what is bound goes when the receiver of the descriptor closes it");
 	fd = open_bound();
 	send_descriptor(sockets[0], fd);
 	close(fd);
 	close(sockets[0]);
 	close(sockets[1]);
 	/* Descriptors in a socket that is gone are closed by a worker. */
-	ok(at_last(is_all_gone, &belt), "so they do with a message that nobody receives");
+	ok(at_last(is_all_gone, &belt), "what is bound goes with a message that nobody receives");
 	end_locks(belt, NAME);
 }
 
@@ -201,18 +203,22 @@ static void test_rebound(void)
 	int belt = bound_belt(), other = named_locks("another"), fd = open_bound();
 
 	is_errno(open_belt(fd, "nobody"), ENOENT, "an open that fails");
-	is_errno(create_belt(fd, "another", 0600), EEXIST, "and a create that fails");
+	is_errno(create_belt(fd, "another", 0600), EEXIST,
+		 "a create that fails with EEXIST leaves the binding as it was");
 	ok(both_there(belt), "leave what is bound where it is");
 	is_errno(open_belt(fd, "another"), 0, "when the descriptor is bound to another belt");
 	ok(both_gone(belt), "what was bound to it goes");
 	put_bound(fd, "key", "value", 0);
 	must_bind(fd, "key", "owner", 0);
-	is_errno(open_belt(fd, "another"), 0, "also when it is the same again");
-	ok(both_gone(other), "which is a binding anew");
+	is_errno(open_belt(fd, "another"), 0,
+		 "a descriptor can be bound to the belt that it is bound to");
+	ok(both_gone(other),
+	   "what is bound goes when its descriptor is bound to the same belt again");
 	put_bound(fd, "key", "value", 0);
 	must_bind(fd, "key", "owner", 0);
 	must(fd, HASHBELT_IOC_CREATE, &nameless);
-	ok(both_gone(other), "or a new one without a name");
+	ok(both_gone(other),
+	   "what is bound goes when its descriptor creates a belt without a name");
 	close(fd);
 	is_int(released(belt), 2, "each is counted");
 	is_int(released(other), 4, "in its belt");
@@ -252,12 +258,14 @@ static void test_replaced(void)
 	ok(holds_text(belt, "key", "other"),
 	   "a put over it without the flag ends the bond");
 	ok(is_free(belt, "key"), "of the entry, not of the lock");
-	is_int(released(belt), 1, "which is counted");
+	is_int(released(belt), 1,
+	       "a released entry is counted as released, and the lock of its name is not");
 	fd = open_named(NAME);
 	put_bound(fd, "key", "value", 0);
 	put_text(fd, "key", "other", 0);
 	close(fd);
-	ok(holds_text(belt, "key", "other"), "also one by the same descriptor");
+	ok(holds_text(belt, "key", "other"),
+	   "a put without the flag by the same descriptor replaces a bound entry");
 	fd = open_named(NAME);
 	put_bound(fd, "key", "value", 0);
 	ok(holds_text(belt, "key", "value"), "a put with the flag over one without");
@@ -269,7 +277,8 @@ static void test_replaced(void)
 	close(fd);
 	ok(holds_text(belt, "key", "second"), "by another descriptor it is bound to that one");
 	close(second);
-	is_errno(look(belt, "key").err, ENOENT, "and goes with it");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "an entry that another descriptor has put goes with that descriptor");
 	is_int(released(belt), 3, "three have gone so");
 	end_locks(belt, NAME);
 }
@@ -287,12 +296,14 @@ static void test_other_calls(void)
 	item.ttl_ms = 500;
 	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "a touch");
 	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_VALUE;
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), 0, "or a get with one");
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), 0,
+		 "get with a time-to-live works on a bound entry");
 	is_errno(take(belt, "key", "owner", 0), 0, "a lock that its owner takes again");
-	is_errno(renew(belt, "key", "owner", 0), 0, "or renews");
+	is_errno(renew(belt, "key", "owner", 0), 0, "renew works on a bound lock");
 	ok(both_there(belt), "is where it was");
 	close(fd);
-	ok(both_gone(belt), "and all goes with the descriptor that it was bound to");
+	ok(both_gone(belt),
+	   "touched and renewed entries and locks go with the descriptor they are bound to");
 	put_text(belt, "key", "value", 0);
 	must_take(belt, "key", "owner", 0);
 	fd = open_named(NAME);
@@ -301,7 +312,7 @@ static void test_other_calls(void)
 	call(fd, HASHBELT_IOC_PUT, &item);
 	must_bind(fd, "key", "owner", 0);
 	close(fd);
-	ok(both_there(belt), "nor does any of that bind what was not");
+	ok(both_there(belt), "touch, get, take again and renew bind nothing that was not bound");
 	end_locks(belt, NAME);
 }
 
@@ -387,20 +398,23 @@ static void test_locks(void)
 	ok(is_held_by(belt, "key", "owner"),
 	   "a lock that its owner takes again elsewhere is bound where it was");
 	close(fd);
-	ok(is_free(belt, "key"), "and goes with that");
+	ok(is_free(belt, "key"),
+	   "a lock that was taken again elsewhere goes with its first descriptor");
 	fd = open_named(NAME);
 	token = must_bind(fd, "key", "owner", 0).token;
 	is_errno(unlock(belt, "key", "owner"), 0, "it can be unlocked by any descriptor");
-	ok(must_take(belt, "key", "next", 0).token > token, "then it is the next one's");
+	ok(must_take(belt, "key", "next", 0).token > token,
+	   "a bound lock that was unlocked goes to the next owner, with a larger token");
 	close(fd);
 	ok(is_held_by(belt, "key", "next"), "whom the close does not concern");
 	fd = open_named(NAME);
 	unlock(belt, "key", "next");
 	must_bind(fd, "key", "owner", 0);
-	is_int(release(belt, "owner"), 1, "or be released with all that he has");
+	is_int(release(belt, "owner"), 1, "release of an owner releases its bound lock");
 	must_take(belt, "key", "owner", 0);
 	close(fd);
-	ok(is_held_by(belt, "key", "owner"), "and taken again, not bound");
+	ok(is_held_by(belt, "key", "owner"),
+	   "a lock that was released and taken again without the flag is not bound");
 	end_locks(belt, NAME);
 }
 
@@ -434,15 +448,16 @@ static void test_events(void)
 	close(fd);
 	ok(is_told(&stream, HASHBELT_ENTRY, "value", item.version),
 	   "an entry that is released is told of: with its value");
-	ok(is_told(&stream, HASHBELT_LOCK, "owner", token), "and a lock, with its owner");
+	ok(is_told(&stream, HASHBELT_LOCK, "owner", token),
+	   "a released lock is reported with its owner and token");
 	ok(!next_event(&stream), "in the order in which they were bound, once each");
 	SET(belt, .fields = HASHBELT_SET_REASONS,
 	    .reasons = HASHBELT_REPORT(HASHBELT_EXPIRED));
 	fd = open_bound();
 	close(fd);
 	ok(!next_event(&stream) && both_gone(belt),
-	   "or is not, where the belt does not report that reason");
-	is_int(released(belt), 4, "but counted it is");
+	   "a belt that does not report releases reports none");
+	is_int(released(belt), 4, "releases that are not reported are counted");
 	free(stream.buffer);
 	end_locks(belt, NAME);
 }
@@ -459,7 +474,7 @@ static void test_reinserted(void)
 	   "a bound entry may be reinserted, a lock is not");
 	close(fd);
 	is_errno(look(belt, "key").err, ENOENT, "it is still bound");
-	is_int(released(belt), 1, "and released");
+	is_int(released(belt), 1, "an entry that was reinserted is released with its descriptor");
 	end_locks(belt, NAME);
 }
 
@@ -473,7 +488,8 @@ static void test_limits(void)
 	must_bind(fd, "key", "owner", 0);
 	is_errno(put_bound(fd, "more", "value", 0), ENOSPC, "under the belt's limit");
 	close(fd);
-	is_int(info_of(belt).used_entries, 0, "and when it goes does not");
+	is_int(info_of(belt).used_entries, 0,
+	       "bound entries that are gone do not count under max_entries");
 	fd = open_named(NAME);
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
 	put_bound(fd, "a", "value", 100);
@@ -481,7 +497,8 @@ static void test_limits(void)
 	put_text(belt, "c", "value", 300);
 	ok(!is_there(belt, "a") && is_there(belt, "b"), "what is bound may be evicted");
 	close(fd);
-	ok(!is_there(belt, "b") && is_there(belt, "c"), "and the rest goes in its time");
+	ok(!is_there(belt, "b") && is_there(belt, "c"),
+	   "a bound entry that was not evicted goes with its descriptor");
 	is_int(info_of(belt).used_entries, 1, "what is left counts");
 	end_locks(belt, NAME);
 }
@@ -521,13 +538,14 @@ static void test_many(__u64 base)
 	close(fd);
 	is_int(released(belt), 2 * (MANY - 500), "the close releases those that are left");
 	is_int(locks_held(belt), 1000, "not the locks of another");
-	is_int(info_of(belt).entries, 2000, "nor its entries");
+	is_int(info_of(belt).entries, 2000, "closing a descriptor keeps the entries of another");
 	close(other);
-	is_int(released(belt), 2 * (MANY + 500), "which go with theirs");
-	ok(!info_of(belt).entries && !locks_held(belt), "then nothing is left");
+	is_int(released(belt), 2 * (MANY + 500), "entries and locks go with their own descriptor");
+	ok(!info_of(belt).entries && !locks_held(belt),
+	   "after both descriptors are closed no entry and no lock is left");
 	is_int(counter(belt, HASHBELT_STAT_REMOVES), 500, "what was removed is counted so");
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "and the memory is what it was");
+	ok(used_at_last(base), "used_bytes is what it was before thousands of bound entries");
 }
 
 /* As many descriptors with one entry each. */
@@ -549,7 +567,7 @@ static void test_many_descriptors(__u64 base)
 	}
 	ok(!wrong, "of 900 descriptors, each takes with it what is its own");
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "and no memory is lost");
+	ok(used_at_last(base), "used_bytes is what it was before 900 descriptors");
 }
 
 /* At the same time */
@@ -629,7 +647,8 @@ static void test_rebound_meanwhile(bool full)
 	note("%u times", shared.bound);
 	ok(info_of(belt).entries == full && !locks_held(belt),
 	   "nothing is left in the one belt");
-	ok(info_of(other).entries == full && !locks_held(other), "nor in the other");
+	ok(info_of(other).entries == full && !locks_held(other),
+	   "threads that bind a descriptor to another belt leave nothing in the second belt");
 	end_locks(other, "another");
 	end_locks(belt, NAME);
 }
@@ -673,7 +692,8 @@ static void test_rebound_while_waiting(void)
 	note("the waiter got %s", error_name((intptr_t)result));
 	ok(is_free(belt, "key") && !locks_held(belt),
 	   "a lock is not given for good to a binding that is gone");
-	is_int(locks_held(other), 0, "nor in the belt that is bound instead");
+	is_int(locks_held(other), 0,
+	       "a wait for a lock ends without a lock in the belt that is bound instead");
 	close(shared.fd);
 	end_locks(other, "another");
 	end_locks(belt, NAME);
@@ -790,7 +810,8 @@ static void test_killed_any_time(__u64 base)
 	}
 	is_int(left, 0, "killed at any time, nothing is left that was bound");
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "and no memory");
+	ok(used_at_last(base),
+	   "used_bytes is what it was before processes with bound entries were killed");
 }
 
 int main(int argc, char **argv)

@@ -117,7 +117,7 @@ static void test_keys(void)
 		};
 		wrong += call(belt, HASHBELT_IOC_GET, &item) != 0 || value != len;
 	}
-	ok(!wrong, "and each has a value of its own");
+	ok(!wrong, "each key of 1 to 1024 zero bytes has a value of its own");
 	close(belt);
 }
 
@@ -267,7 +267,7 @@ static void test_condition(const struct condition *c, __u32 policy, int want)
 		good = holds_text(belt, "key", "new") && now.version > version &&
 		       now.version == item.version && now.ttl_ms == 700;
 		ok(good || (c->state == ABSENT && now.ttl_ms == 700),
-		   "and value, version and time are the new ones");
+		   "a put whose condition holds sets value, version and time");
 	}
 	close(belt);
 }
@@ -303,11 +303,12 @@ static void test_put_ttl(void)
 	advance(belt, TTL - 2);
 	is_int(ttl_of(belt, "belt"), 1, "a millisecond before its time an entry is there");
 	advance(belt, 1);
-	is_errno(look(belt, "belt").err, ENOENT, "and gone when the time has come");
+	is_errno(look(belt, "belt").err, ENOENT, "an entry is missed when its time has come");
 	advance(belt, HASHBELT_TTL_MAX_MS - TTL - 1);
 	is_int(ttl_of(belt, "most"), 1, "so is that of 2^42 ms, 139 years later");
 	advance(belt, 1);
-	is_errno(look(belt, "most").err, ENOENT, "and then it is gone as well");
+	is_errno(look(belt, "most").err, ENOENT,
+		 "an entry for 2^42 ms is missed when its time has come");
 	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER, "never has not come");
 	close(belt);
 }
@@ -325,11 +326,12 @@ static void test_keep(void)
 	   "a put that keeps the time leaves what the entry had left");
 	put_text(belt, "never", "w", HASHBELT_TTL_KEEP);
 	ok(holds_text(belt, "never", "w") && ttl_of(belt, "never") == HASHBELT_TTL_NEVER,
-	   "also if that is never");
+	   "a put that keeps the time leaves an entry without a deadline without one");
 	put_text(belt, "new", "w", HASHBELT_TTL_KEEP);
 	is_int(ttl_of(belt, "new"), TTL, "with nothing to keep it takes the belt's");
 	put_text(belt, "gone", "w", HASHBELT_TTL_KEEP);
-	is_int(ttl_of(belt, "gone"), TTL, "also if what was there has expired");
+	is_int(ttl_of(belt, "gone"), TTL,
+	       "a put that keeps the time takes the belt's where the old entry has expired");
 	advance(belt, 400);
 	is_errno(look(belt, "key").err, ENOENT, "what was kept comes to its end in time");
 	close(belt);
@@ -404,7 +406,8 @@ static void test_touch(void)
 	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), ENOENT,
 		 "a touch does not bring back what has expired");
 	item.how = HASHBELT_AND_TOUCH;
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), ENOENT, "nor does a get and touch");
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), ENOENT,
+		 "a get with a time-to-live does not bring back what has expired");
 	close(belt);
 }
 
@@ -430,7 +433,8 @@ static void test_refresh(void)
 	item = item_of("key");
 	item.how = HASHBELT_NO_VALUE;
 	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(ttl_of(belt, "key"), TTL, "so does a get without the value");
+	is_int(ttl_of(belt, "key"), TTL,
+	       "a get without the value renews the belt's time-to-live in a belt that refreshes");
 	item = reader("key");
 	item.how = HASHBELT_AND_TOUCH;
 	item.ttl_ms = 70;
@@ -468,15 +472,15 @@ static void test_no_value(void)
 	must(belt, HASHBELT_IOC_GET, &got);
 	ok(got.value_len == 5 && got.flags == 5 && got.ttl_ms == TTL &&
 	   got.version == item.version, "a get without the value tells all about it");
-	is_int(buffer[0], '-', "and does not copy it");
+	is_int(buffer[0], '-', "a get without the value does not write to the buffer");
 	got = item_of("key");
 	got.how = HASHBELT_NO_VALUE;
 	got.value = address(unmapped());
-	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0, "and needs no room for it");
+	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0, "a get without the value needs no buffer");
 	got.how = HASHBELT_NO_VALUE | HASHBELT_AND_TOUCH;
 	got.ttl_ms = 30;
 	must(belt, HASHBELT_IOC_GET, &got);
-	is_int(ttl_of(belt, "key"), 30, "and may touch");
+	is_int(ttl_of(belt, "key"), 30, "a get without the value may set the time-to-live");
 	close(belt);
 }
 
@@ -495,7 +499,7 @@ static void test_remove(void)
 		 "a remove of a version that is not there");
 	is_int(item.version, version, "says which one is");
 	is = look(belt, "key");
-	ok(same_sight(&was, &is), "and leaves the entry");
+	ok(same_sight(&was, &is), "a remove of another version leaves the entry");
 	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "a remove of that one");
 	is_errno(look(belt, "key").err, ENOENT, "takes it out");
 	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ENOENT,
@@ -505,14 +509,14 @@ static void test_remove(void)
 	item = item_of("key");
 	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "a remove of whatever is there");
 	is_int(item.version, version, "returns the version that it took out");
-	is_int(info_of(belt).entries, 0, "and nothing is left");
+	is_int(info_of(belt).entries, 0, "after the removes no entry is left");
 	put_text(belt, "key", "value", 100);
 	advance(belt, 100);
 	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT,
 		 "what has expired cannot be removed");
 	is_int(counter(belt, HASHBELT_STAT_REMOVES), 2, "the removes are counted");
 	is_int(counter(belt, HASHBELT_STAT_REMOVES_REFUSED), 1,
-	       "and the one that was refused");
+	       "a remove of another version is counted as refused");
 	close(belt);
 }
 
@@ -523,13 +527,15 @@ static void test_expire(void)
 	put_text(belt, "key", "value", HASHBELT_TTL_NEVER);
 	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), 0, "an expire");
 	is_errno(look(belt, "key").err, ENOENT, "takes the entry out at once");
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 1, "and counts it as expired");
-	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT, "but not twice");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 1, "expire counts the entry as expired");
+	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT,
+		 "a second expire of the same key returns ENOENT");
 	put_text(belt, "key", "value", 100);
 	advance(belt, 100);
 	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT,
 		 "what has expired by itself cannot be made to");
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 2, "and is counted once");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 2,
+	       "an entry that has expired by itself is counted as expired once");
 	is_int(info_of(belt).entries, 0, "nothing is left");
 	close(belt);
 }

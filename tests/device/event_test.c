@@ -213,7 +213,7 @@ static void test_contents(void)
 	for (i = 0; i < 256; i++)
 		wrong += !is_reported(belt, i % 40 + 1, i);
 	ok(!wrong,
-	   "so are small ones: padding is zero, and nothing is written behind it");
+	   "events of small keys and values have zero padding, and nothing is written behind them");
 	close(belt);
 }
 
@@ -286,7 +286,7 @@ static void test_sequences(void)
 	advance(belt, 2 * TTL);
 	is_int(info_of(belt).sequence, ENTRIES,
 	       "the belt tells the number of the newest event");
-	is_int(info_of(belt).queued, ENTRIES, "and how many wait");
+	is_int(info_of(belt).queued, ENTRIES, "info returns how many events wait");
 	while ((event = next_event(&stream))) {
 		wrong += event->sequence != stream.count;
 		memcpy(&i, event_key(event), sizeof(i));
@@ -299,7 +299,7 @@ static void test_sequences(void)
 	is_int(twice, 0, "no entry is reported twice");
 	ok(!info_of(belt).queued && !info_of(belt).queued_bytes &&
 	   !info_of(belt).used_entries,
-	   "and nothing waits or is counted any more");
+	   "events that were read do not count as queued or used");
 	free(stream.buffer);
 	close(belt);
 }
@@ -380,7 +380,7 @@ static void test_fit(void)
 	watch(fd, HASHBELT_WATCH_ACK);
 	is_int(read_into(fd, all, sizeof(all)), total,
 	       "a large buffer takes all events at once");
-	is_int(check_events(all, total), SIZES, "which are whole");
+	is_int(check_events(all, total), SIZES, "events that one large read returns are whole");
 	close(fd);
 	for (size = 1; size <= total + 8; size++)
 		if (!fits_right(size, all, total) && !wrong++)
@@ -406,9 +406,9 @@ static void test_too_small(void)
 	       "the largest event has the size that is promised");
 	is_errno(read_into(belt, buffer, HASHBELT_EVENT_MAX - 1), EMSGSIZE,
 		 "it does not go into one byte less");
-	is_errno(read_into(belt, buffer, 1), EMSGSIZE, "nor into one byte");
+	is_errno(read_into(belt, buffer, 1), EMSGSIZE, "read into one byte returns EMSGSIZE");
 	is_int(read_into(belt, buffer, HASHBELT_EVENT_MAX), HASHBELT_EVENT_MAX,
-	       "but into its size");
+	       "read into a buffer of the event's size returns the event");
 	put_and_expire(belt, "one", "small");
 	item = item_of("two");
 	item.value = address(buffer);
@@ -418,8 +418,9 @@ static void test_too_small(void)
 	is_int(read_into(belt, buffer, size), event_size(3, 5),
 	       "a small one is read alone if the next does not fit beside it");
 	is_errno(read_into(belt, buffer, size - 1), EMSGSIZE,
-		 "which is the next one's trouble");
-	is_int(read_into(belt, buffer, size), size, "and is read when there is room");
+		 "a buffer that is too small for the next event returns EMSGSIZE");
+	is_int(read_into(belt, buffer, size), size,
+	       "an event that did not fit is read into a larger buffer");
 	free(buffer);
 	close(belt);
 }
@@ -543,7 +544,7 @@ static void test_drop(void)
 		 "a belt that reports nothing has no events");
 	set_blocking(belt, true);
 	is_errno(read_into(belt, record, sizeof(record)), ENODATA,
-		 "and nobody waits for them");
+		 "a blocking read of a belt that reports nothing returns ENODATA");
 	ok(!info_of(belt).sequence && !info_of(belt).used_entries,
 	   "what expires is gone");
 	close(belt);
@@ -566,7 +567,8 @@ static void test_notify(void)
 	ok(event.version == first && !memcmp(record + sizeof(event), "keyfirst", 8),
 	   "the first life is told first");
 	event = only_event(belt);
-	ok(event.version == second && event.value_len == 6, "then the second");
+	ok(event.version == second && event.value_len == 6,
+	   "the second life of a key is reported after the first");
 	close(belt);
 }
 
@@ -582,9 +584,10 @@ static void test_reinsert(void)
 	ok(event.reason == HASHBELT_EXPIRED && event.version == version,
 	   "a belt that reinserts reports an entry that expires");
 	ok(holds_text(belt, "key", "value") && look(belt, "key").version == version,
-	   "which lives on, of the same version");
+	   "an entry that is reinserted lives on with the same version");
 	is_int(look(belt, "key").ttl_ms, TTL, "for all of the belt's time-to-live");
-	is_int(counter(belt, HASHBELT_STAT_REINSERTED), 1, "and is counted");
+	is_int(counter(belt, HASHBELT_STAT_REINSERTED), 1,
+	       "a reinserted entry is counted as reinserted");
 	deadline = event.deadline_ns;
 	for (i = 0; i < 20; i++) {
 		advance(belt, 2 * TTL);
@@ -593,14 +596,14 @@ static void test_reinsert(void)
 			 event.sequence != i + 2 || !holds_text(belt, "key", "value");
 		deadline = event.deadline_ns;
 	}
-	ok(!wrong, "and again each time that it expires");
+	ok(!wrong, "an entry is reinserted each time that it expires");
 	put_text(belt, "never", "value", HASHBELT_TTL_NEVER);
 	on_key(belt, HASHBELT_IOC_EXPIRE, "never");
 	ok(only_event(belt).value_len == 5 && look(belt, "never").ttl_ms == TTL,
-	   "also by hand, and from then on with the belt's time-to-live");
+	   "an entry that never expires is reinserted by expire, with the belt's time-to-live");
 	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), 0, "it can be removed");
 	advance(belt, 2 * TTL);
-	is_int(discard_events(belt), 1, "and is not reported any more, but the other is");
+	is_int(discard_events(belt), 1, "a removed entry is not reported, and others are");
 	close(belt);
 }
 
@@ -621,10 +624,11 @@ static void test_reinsert_past(void)
 	   "an event that waits tells what was then");
 	event = next_event(&stream);
 	ok(event && event->reason == HASHBELT_REPLACED && event->version == first,
-	   "then the entry was replaced");
+	   "the replacement of a reinserted entry is reported after its expiry");
 	event = next_event(&stream);
 	ok(event && event->reason == HASHBELT_REMOVED && event->version == second &&
-	   !memcmp(event_value(event), "other", 5), "and the new one removed");
+	   !memcmp(event_value(event), "other", 5),
+	   "the removal of the new entry is reported last");
 	free(stream.buffer);
 	close(belt);
 }
@@ -688,13 +692,15 @@ static void test_due(void)
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
 		 "an entry that is due and will be reinserted is there for a put");
 	item.how = HASHBELT_IF_PRESENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "which replaces it");
-	ok(holds_text(belt, "key", "other"), "and is found");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
+		 "put with HASHBELT_IF_PRESENT replaces an entry that is about to be reinserted");
+	ok(holds_text(belt, "key", "other"), "the entry that replaced a due one is found");
 	discard_events(belt);
 	put_text(belt, "key", "value", 1);
 	discard_events(belt);
 	advance(belt, 2);
-	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), 0, "and a remove removes it");
+	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), 0,
+		 "remove removes an entry that is due and will be reinserted");
 	advance(belt, 2 * TTL);
 	ok(!is_there(belt, "key") && !info_of(belt).entries, "for good");
 	close(belt);
@@ -715,11 +721,11 @@ static void test_destroyed(void)
 	}
 	is_errno(destroy_belt(belt, "ends"), 0, "a belt with events can be destroyed");
 	is_errno(read_into(belt, record, sizeof(record)), EIDRM,
-		 "which ends its events too");
+		 "read of events of a destroyed belt returns EIDRM");
 	set_blocking(belt, true);
 	is_errno(read_into(belt, record, sizeof(record)), EIDRM,
-		 "and nobody waits there");
-	ok(used_at_last(before), "and gives their memory back");
+		 "a blocking read of events of a destroyed belt returns EIDRM");
+	ok(used_at_last(before), "the memory of a destroyed belt's events comes back");
 	close(belt);
 	belt = open_device(O_WRONLY);
 	is_errno(read_into(belt, record, sizeof(record)), EBADF,
@@ -733,7 +739,8 @@ static void test_no_position(void)
 	int fd = open_device(O_RDWR);
 
 	ok(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "what is read has no position to move");
-	ok(pread(fd, record, sizeof(record), 0) < 0 && errno == ESPIPE, "nor one to read at");
+	ok(pread(fd, record, sizeof(record), 0) < 0 && errno == ESPIPE,
+	   "pread of the device fails with ESPIPE");
 	close(fd);
 }
 

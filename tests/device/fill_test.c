@@ -105,12 +105,14 @@ static void test_right(void)
 	struct answer first = take(belt, KEY);
 
 	ok(is_filling(ASK(fd, KEY)), "of two who miss a key the second is told that it is filled");
-	ok(is_filling(ASK(belt, KEY)), "and so is the first when it asks again");
+	ok(is_filling(ASK(belt, KEY)),
+	   "the client with the lease is told that the key is being filled when it asks again");
 	is_errno(on_key(fd, HASHBELT_IOC_GET, KEY), ENOENT, "a get is a miss as ever");
 	ok(is_granted(ASK(fd, "other")), "another key is another right");
 	put_text(belt, KEY, "value", 1234);
 	ok(is_value(ASK(fd, KEY), "value"), "a put ends the right: all have the value");
-	is_errno(give_up(belt, KEY, first.token), ENOENT, "which nobody has any more");
+	is_errno(give_up(belt, KEY, first.token), ENOENT,
+		 "give_up of a fill lease that a put has ended returns ENOENT");
 	is_int(ASK(fd, KEY).ttl_ms, 1234, "with its time, as a get would say it");
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	ok(is_granted(ASK(fd, KEY)), "when it is gone the next who misses it has the right");
@@ -119,7 +121,7 @@ static void test_right(void)
 	advance(belt, 999);
 	ok(is_value(ASK(fd, KEY), "again"), "to its deadline the value is there");
 	advance(belt, 1);
-	ok(is_granted(ASK(fd, KEY)), "and then missed");
+	ok(is_granted(ASK(fd, KEY)), "a fill of an expired key grants a new lease");
 	is_int(counter(fd, HASHBELT_STAT_FILLS), 4, "each right is counted");
 	destroy_belt(belt, NAME);
 	close(fd);
@@ -141,13 +143,14 @@ static void test_ended_by(void)
 	item.op = HASHBELT_OP_PUT;
 	must(belt, HASHBELT_IOC_BATCH, &batch);
 	ok(is_value(ASK(belt, KEY), "value"), "a put in a batch does");
-	is_errno(give_up(belt, KEY, answer.token), ENOENT, "so that there is none");
+	is_errno(give_up(belt, KEY, answer.token), ENOENT,
+		 "give_up of a fill lease that a batch has ended returns ENOENT");
 	take(belt, "sum");
 	item = item_of("sum");
 	item.value = address(&sum);
 	item.value_len = sizeof(sum);
 	must(belt, HASHBELT_IOC_ADD, &item);
-	ok(is_value(ASK(belt, "sum"), "42"), "and so does an add");
+	ok(is_value(ASK(belt, "sum"), "42"), "an add ends a fill lease");
 	close(belt);
 }
 
@@ -168,13 +171,14 @@ static void test_item(void)
 	answer = ASK(belt, KEY, .item = { .how = HASHBELT_NO_VALUE });
 	ok(is_value(answer, "") && answer.flags == 77, "one can do without the bytes");
 	ASK(belt, KEY, .item = { .how = HASHBELT_AND_TOUCH, .ttl_ms = 4321 });
-	is_int(look(belt, KEY).ttl_ms, 4321, "and set the deadline");
+	is_int(look(belt, KEY).ttl_ms, 4321, "a fill of a key that is there may set its deadline");
 	is_int(counter(belt, HASHBELT_STAT_HITS), 4, "they count as gets");
 	fill.item.value = address(small);
 	fill.item.value_len = sizeof(small);
 	is_errno(call(belt, HASHBELT_IOC_FILL, &fill), ERANGE, "a buffer may be too small");
-	is_int(fill.item.value_len, 5, "and then one learns what is needed");
-	is_int(fill.state, 0, "but has no right to fill");
+	is_int(fill.item.value_len, 5,
+	       "a fill whose buffer is too small returns the length of the value");
+	is_int(fill.state, 0, "a fill whose buffer is too small grants no lease");
 	close(belt);
 }
 
@@ -191,16 +195,16 @@ static void test_lease(void)
 	   "to the end of its lease the right is taken");
 	advance(belt, 1);
 	second = ASK(belt, KEY);
-	ok(is_granted(second), "and then it is the next one's");
+	ok(is_granted(second), "a fill lease goes to the next client when it ends");
 	ok(second.token != first.token, "who has a token of his own");
 	is_errno(give_up(belt, KEY, first.token), ENOENT,
 		 "he who had it has nothing to give up");
 	advance(belt, LEASE - 1);
 	ok(is_filling(ASK(belt, KEY)), "a lease that is not named is one of 10 seconds");
 	advance(belt, 1);
-	ok(is_granted(ASK(belt, KEY)), "and not more");
+	ok(is_granted(ASK(belt, KEY)), "a default fill lease ends after 10 seconds");
 	put_text(belt, KEY, "late", 0);
-	ok(is_value(ASK(belt, KEY), "late"), "also who is late may put");
+	ok(is_value(ASK(belt, KEY), "late"), "a client whose fill lease has ended may still put");
 	close(belt);
 }
 
@@ -213,16 +217,18 @@ static void test_give_up(void)
 	ok(give_up(belt, KEY, token + 1) == -ENOENT && give_up(belt, KEY, 0) == -ENOENT &&
 	   give_up(belt, KEY, ~0ULL) == -ENOENT,
 	   "nobody gives up what he does not have: another token");
-	is_errno(give_up(belt, "other", token), ENOENT, "or another key");
-	ok(is_filling(ASK(belt, KEY)), "which changes nothing");
+	is_errno(give_up(belt, "other", token), ENOENT, "give_up of another key returns ENOENT");
+	ok(is_filling(ASK(belt, KEY)), "a failed give_up leaves the fill lease as it was");
 	is_errno(give_up(belt, KEY, token), 0, "who has the right can give it up");
 	is_errno(give_up(belt, KEY, token), ENOENT, "once");
 	answer = ASK(belt, KEY);
-	ok(is_granted(answer) && answer.token != token, "then it is free for the next");
+	ok(is_granted(answer) && answer.token != token,
+	   "a fill lease that was given up is granted to the next client, with a new token");
 	is_errno(give_up(belt, KEY, token), ENOENT, "an old token is worth nothing");
 	put_text(belt, KEY, "value", 0);
-	is_errno(give_up(belt, KEY, answer.token), ENOENT, "nor one of what was filled");
-	ok(is_value(ASK(belt, KEY), "value"), "and the value stays");
+	is_errno(give_up(belt, KEY, answer.token), ENOENT,
+		 "give_up with the token of a lease that a put has ended returns ENOENT");
+	ok(is_value(ASK(belt, KEY), "value"), "a failed give_up leaves the value as it was");
 	close(belt);
 }
 
@@ -322,12 +328,12 @@ static void test_waiting(void)
 		end_caller(&callers[i]);
 	}
 	is_int(good, WAITERS, "all who wait have the value when it is put");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "and one right was given");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "one fill lease is counted for all waiters");
 	ok(is_value(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER), "value"),
 	   "nobody waits for what is there");
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	ok(is_granted(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER)),
-	   "nor for a right that is free");
+	   "a fill with a wait time gets a lease that is free");
 	destroy_belt(belt, NAME);
 	close(belt);
 }
@@ -354,7 +360,8 @@ static void test_no_longer(void)
 	close(caller.pipe);
 	caller = SLEEPER();
 	destroy_belt(belt, NAME);
-	is_errno(answer_of(&caller).err, EIDRM, "and the end of the belt ends it");
+	is_errno(answer_of(&caller).err, EIDRM,
+		 "destroying the belt ends the wait for a fill lease: EIDRM");
 	end_caller(&caller);
 	close(belt);
 	belt = named_belt(NAME, 0);
@@ -382,7 +389,7 @@ static void test_passed_on(void)
 	   "a right that is given up goes to the first of those who wait");
 	for (i = 1, sleep = 0; i < WAITERS; i++)
 		sleep += still_sleeps(&callers[i]);
-	is_int(sleep, WAITERS - 1, "and to nobody else");
+	is_int(sleep, WAITERS - 1, "a fill lease that is given up wakes only the first waiter");
 	advance(belt, 1999);
 	ok(still_sleeps(&callers[1]), "his lease is the one that he asked for");
 	advance(belt, 1);
@@ -422,7 +429,8 @@ static void test_gone(void)
 	is_errno(answer_of(&callers[1]).err, EINTR,
 		 "of those who wait one was killed, one interrupted");
 	advance(belt, 500);
-	is_errno(answer_of(&callers[2]).err, ETIMEDOUT, "and one has waited long enough");
+	is_errno(answer_of(&callers[2]).err, ETIMEDOUT,
+		 "a fill with a wait time returns ETIMEDOUT after that time");
 	give_up(belt, KEY, answer.token);
 	ok(is_granted(answer_of(&callers[3])), "the right goes to who is still there");
 	close(callers[0].pipe);
@@ -445,21 +453,21 @@ static void test_bound(void)
 	ok(is_filling(ASK(belt, KEY)), "it is kept while there is a copy of that");
 	close(copy);
 	answer = ASK(belt, KEY);
-	ok(is_granted(answer), "and goes with the last one");
+	ok(is_granted(answer), "a fill lease ends with the last copy of its descriptor");
 	give_up(belt, KEY, answer.token);
 	fd = open_named(NAME);
 	ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
 	if (open_belt(fd, HASHBELT_DEFAULT_BELT))
 		bail_out("open");
 	answer = ASK(belt, KEY);
-	ok(is_granted(answer), "or when it is bound elsewhere");
+	ok(is_granted(answer), "a fill lease ends when its descriptor is bound to another belt");
 	give_up(belt, KEY, answer.token);
 	close(fd);
 	fd = open_named(NAME);
 	ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
 	advance(belt, 5000);
 	answer = ASK(belt, KEY);
-	ok(is_granted(answer), "or with its lease");
+	ok(is_granted(answer), "a fill lease that is bound to a descriptor ends by time");
 	close(fd);
 	ok(is_filling(ASK(belt, KEY)), "after which the descriptor's end means nothing");
 	give_up(belt, KEY, answer.token);
@@ -513,7 +521,8 @@ static void test_killed(void)
 	}
 	is_int(passed, ROUNDS + ROUNDS / 2,
 	       "when who fills is killed the right goes to the first of those who wait");
-	is_int(slept, ROUNDS * (WAITERS - 1), "and wakes nobody else");
+	is_int(slept, ROUNDS * (WAITERS - 1),
+	       "killing a client that fills wakes only the first waiter");
 	is_int(served, ROUNDS * (WAITERS - 1) - ROUNDS / 2,
 	       "who have the value when it is put at last");
 	destroy_belt(belt, NAME);
@@ -611,7 +620,7 @@ static void test_killed_anywhere(void)
 	note("%u rights were used", shift->rounds);
 	put_text(belt, KEY, "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ok(is_granted(ASK(belt, KEY)), "and in the end nobody has it");
+	ok(is_granted(ASK(belt, KEY)), "after clients were killed at random no fill lease is left");
 	munmap(shift, sizeof(*shift));
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -674,7 +683,7 @@ static void test_in_time(void)
 	for (i = 0; i < WORKERS; i++)
 		wrong += finish(children[i]);
 	is_int(wrong, 0, "rights are taken, given up, and end by time, all at once");
-	is_int(shift->odd, 0, "and nobody has one while another has it still");
+	is_int(shift->odd, 0, "fill leases that end by time never overlap");
 	munmap(shift, sizeof(*shift));
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -692,7 +701,8 @@ static void test_ahead(void)
 	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
 	   "who asks ahead of time has the value, and is told nothing early in its life");
 	advance(belt, 800);
-	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"), "nor when just that is left");
+	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
+	   "a fill ahead of time grants nothing when exactly that time is left");
 	advance(belt, 1);
 	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
 	token = answer.token;
@@ -708,10 +718,11 @@ static void test_ahead(void)
 	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "for one was told, once");
 	answer = ASK(belt, KEY);
 	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) &&
-	   !strcmp(answer.value, "old"), "also who asks for nothing ahead");
+	   !strcmp(answer.value, "old"),
+	   "a fill without ahead_ms returns the value alone, near its deadline too");
 	put_text(belt, KEY, "new", 1000);
 	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "new"), "a put ends that");
-	is_errno(give_up(belt, KEY, token), ENOENT, "and the right");
+	is_errno(give_up(belt, KEY, token), ENOENT, "a put ends the lease of a fill ahead of time");
 	answer = ASK(belt, KEY, .ahead_ms = 1001);
 	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "new"), "the new life has its own");
 	put_text(belt, KEY, "for ever", HASHBELT_TTL_NEVER);
@@ -736,14 +747,15 @@ static void test_ahead_late(void)
 	answer = ASK(belt, KEY, .ahead_ms = 500, .lease_ms = 300);
 	advance(belt, 299);
 	ok(answer.state == HASHBELT_GRANTED && is_filling(ASK(belt, KEY)),
-	   "but not within his lease");
+	   "a second client is told to fill only when the lease of the first has ended");
 	advance(belt, 1);
 	ok(is_granted(ASK(belt, KEY)), "only then");
 	put_text(belt, KEY, "old", 1000);
 	answer = ASK(belt, KEY, .ahead_ms = 2000);
 	is_errno(give_up(belt, KEY, answer.token), 0, "he may give it up");
 	answer = ASK(belt, KEY, .ahead_ms = 2000);
-	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old"), "and then another is told");
+	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old"),
+	   "a fill lease ahead of time that was given up goes to another client");
 	close(belt);
 }
 
@@ -788,9 +800,10 @@ static void test_grace(void)
 	   "it is there to the end of the grace time");
 	advance(belt, 1);
 	answer = STALE(belt);
-	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""), "and no longer");
+	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""),
+	   "a value is missed after its grace time");
 	advance(belt, 2 * TTL);
-	is_int(info_of(belt).entries, 0, "then it is gone");
+	is_int(info_of(belt).entries, 0, "an entry that is over its grace time is removed");
 	close(belt);
 }
 
@@ -807,14 +820,15 @@ static void test_grace_others(void)
 	item.how = HASHBELT_IF_PRESENT;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT, "it is not present");
 	item.how = HASHBELT_IF_ABSENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "but absent");
-	ok(is_value(STALE(belt), "new"), "and a put ends its grace time");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
+		 "put with HASHBELT_IF_ABSENT succeeds in the grace time");
+	ok(is_value(STALE(belt), "new"), "a put ends the grace time of the entry that it replaces");
 	advance(belt, TTL + GRACE - 1);
 	answer = STALE(belt);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "new"),
 	   "the new value has one of its own");
 	advance(belt, 1);
-	ok(STALE(belt).err == -ENOENT, "and no longer either");
+	ok(STALE(belt).err == -ENOENT, "the grace time of a new value ends as well");
 	close(belt);
 }
 
@@ -832,10 +846,11 @@ static void test_grace_handler(void)
 	advance(belt, 1 + 2 * TTL / 100);
 	event = next_event(&stream);
 	ok(event && event->reason == HASHBELT_EXPIRED && event->version == version &&
-	   !next_event(&stream), "but after that, and once");
+	   !next_event(&stream), "an entry is handed over once, after its grace time");
 	event = (const void *)stream.buffer;
 	ok(event->deadline_ns - deadline + 16 <= 32, "as one that expired at its deadline");
-	ok(event->handed_ns >= deadline + GRACE * 1000000, "and was handed over later");
+	ok(event->handed_ns >= deadline + GRACE * 1000000,
+	   "an entry with a grace time is handed over after that time");
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 1500);
 	put_text(belt, KEY, "new", HASHBELT_TTL_NEVER);
@@ -861,7 +876,7 @@ static void test_no_grace(void)
 	ok(STALE(belt).state == (HASHBELT_STALE | HASHBELT_GRANTED),
 	   "it can be given one");
 	SET(belt, .fields = HASHBELT_SET_GRACE);
-	is_int(info_of(belt).grace_ms, 0, "and lose it again");
+	is_int(info_of(belt).grace_ms, 0, "a belt's grace time can be set to 0");
 	close(belt);
 }
 
@@ -894,7 +909,7 @@ static void test_limits(void)
 		answer = ASK(belt, key, .lease_ms = 1000);
 	} while (answer.state == HASHBELT_GRANTED && ++granted < 20);
 	is_int(granted, 10, "rights count as entries under the belt's limits");
-	is_errno(answer.err, ENOSPC, "and where it is full no more are given");
+	is_errno(answer.err, ENOSPC, "a fill returns ENOSPC where leases have used up max_entries");
 	advance(belt, 1000);
 	ok(is_granted(ASK(belt, "more")), "before a lease is over");
 	close(belt);
@@ -919,13 +934,13 @@ static void test_memory(void)
 	now = get_parameter("used_bytes");
 	ok(answer.err == -ENOSPC || answer.err == -ENOMEM,
 	   "rights that nobody uses count against the module's limit");
-	ok(now <= most, "which is not exceeded");
+	ok(now <= most, "fill leases keep the module within max_bytes");
 	note("%u rights, %llu bytes: %s", i, now, error_name(answer.err));
 	set_number("max_bytes", limit);
 	advance(belt, 2 * LEASE);
 	is_int(info_of(belt).entries, 0, "when their leases are over nothing is left");
 	close(belt);
-	ok(used_at_last(used), "and the memory is back");
+	ok(used_at_last(used), "the memory of fill leases comes back after they end");
 }
 
 /* A thousand at once, or as many as there is time for */

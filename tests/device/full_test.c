@@ -57,10 +57,10 @@ static void test_entries(unsigned int n)
 	int belt = limited_belt(n, 0, 0);
 
 	is_int(put_first(belt, n, 10), n, "with room for %u entries %u go in", n, n);
-	is_errno(put_zeros(belt, n, 0, 0), ENOSPC, "and not one more");
+	is_errno(put_zeros(belt, n, 0, 0), ENOSPC, "a put beyond max_entries returns ENOSPC");
 	ok(used_entries(belt) == n && info_of(belt).entries == n &&
 	   counter(belt, HASHBELT_STAT_REJECTED) == 1 && !has_number(belt, n),
-	   "which is counted, and leaves no trace");
+	   "a refused put is counted as rejected and leaves no entry");
 	is_int(put_first(belt, n, 11), n, "each of them can be replaced");
 	remove_number(belt, 0);
 	ok(!put_zeros(belt, n, 0, 0) && put_zeros(belt, n + 1, 0, 0) == -ENOSPC,
@@ -91,11 +91,12 @@ static void test_bytes(__u32 len, unsigned int n)
 	   "an entry of %u bytes costs what it takes, and not much more", len);
 	note("%llu bytes", cost);
 	is_int(put_first(belt, n, len), n, "with room for the bytes of %u they go in", n);
-	is_errno(put_zeros(belt, n, len, 0), ENOSPC, "and one more does not");
+	is_errno(put_zeros(belt, n, len, 0), ENOSPC, "a put beyond max_bytes returns ENOSPC");
 	is_int(used_bytes(belt), n * cost, "the limit is reached to the byte");
 	is_int(put_first(belt, n, len), n, "each of them can be replaced by its like");
 	is_errno(put_zeros(belt, 0, 2 * len + 300, 0), ENOSPC, "not by a larger one");
-	is_int(used_bytes(belt), n * cost, "which changes nothing");
+	is_int(used_bytes(belt), n * cost,
+	       "a replacement that was refused leaves used_bytes as it was");
 	close(belt);
 	belt = limited_belt(0, n * cost - 1, 0);
 	is_int(put_first(belt, n, len), n - 1, "a byte less is room for one less");
@@ -158,7 +159,7 @@ static void test_evict_one(void)
 	   is_there(belt, "d"),
 	   "a put of a new key evicts the entry nearest its deadline");
 	ok(counter(belt, HASHBELT_STAT_EVICTED) == 1 && used_entries(belt) == 3 &&
-	   !counter(belt, HASHBELT_STAT_REJECTED), "and no other");
+	   !counter(belt, HASHBELT_STAT_REJECTED), "an eviction is counted, and evicts one entry");
 	put_text(belt, "e", "value", 1);
 	ok(is_there(belt, "e") && info_of(belt).entries == 3,
 	   "one that is nearer than all others takes a place as well");
@@ -242,7 +243,8 @@ static void test_evict_bytes(void)
 	ok(has_number(belt, 5000) && used_bytes(belt) <= 100 * cost &&
 	   used_entries(belt) >= 45 && has_number(belt, 999),
 	   "takes the place of as many small ones as it needs");
-	is_errno(put_zeros(belt, 999, 50 * cost, 5000), 0, "so does one that grows");
+	is_errno(put_zeros(belt, 999, 50 * cost, 5000), 0,
+		 "an entry that grows evicts as many small ones as it needs");
 	ok(has_number(belt, 999) && used_bytes(belt) <= 100 * cost, "in its own place");
 	put_text(belt, "nearest", "value", 1);
 	item = text_item("nearest", "");
@@ -372,14 +374,16 @@ static void test_lowered(void)
 		there += has_number(belt, i);
 	ok(there == 100 && used_entries(belt) == 100,
 	   "a limit below what is there takes nothing");
-	is_errno(put_zeros(belt, 100, 100, 0), ENOSPC, "but nothing goes in");
+	is_errno(put_zeros(belt, 100, 100, 0), ENOSPC,
+		 "put returns ENOSPC in a belt above its lowered limit");
 	is_errno(put_zeros(belt, 50, 100, 0), 0, "an entry can be replaced");
 	for (i = 0; i < 90; i++)
 		remove_number(belt, i);
 	is_errno(put_zeros(belt, 100, 100, 0), ENOSPC,
 		 "until there are fewer than the limit");
 	remove_number(belt, 90);
-	is_errno(put_zeros(belt, 100, 100, 0), 0, "and then");
+	is_errno(put_zeros(belt, 100, 100, 0), 0,
+		 "put succeeds when fewer entries are there than the lowered limit");
 	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES,
 	    .max_bytes = 1);
 	is_errno(put_zeros(belt, 101, 100, 0), ENOSPC, "a limit of bytes likewise");
@@ -550,16 +554,18 @@ static void test_crowd(void)
 	ok(!crowd->odd && crowd->looks,
 	   "many put at once, and the limit holds all the time");
 	is_int(crowd->good, ROOM, "as many puts succeed as there is room");
-	is_int(used_entries(crowd->belt), ROOM, "and so many entries count");
+	is_int(used_entries(crowd->belt), ROOM,
+	       "concurrent puts count as many entries as there is room for");
 	for (i = 0; i < PUTTERS * PUTS; i++)
 		there += has_number(crowd->belt, i);
-	is_int(there, ROOM, "and are there");
+	is_int(there, ROOM, "all entries of concurrent puts are there");
 	note("%u puts were refused, the limit was looked at %u times", crowd->refused,
 	     crowd->looks);
 	close(crowd->belt);
 
 	run_crowd(settings, true);
-	ok(!crowd->odd && crowd->good >= ROOM, "also while others remove");
+	ok(!crowd->odd && crowd->good >= ROOM,
+	   "the limit holds while other processes remove entries");
 	is_int(used_entries(crowd->belt), info_of(crowd->belt).entries,
 	       "what is counted is there");
 	close(crowd->belt);
@@ -578,7 +584,7 @@ static void test_crowd_evicting(void)
 	is_int(crowd->refused, 0, "no put is refused");
 	is_int(used_entries(crowd->belt), ROOM, "in the end it is full");
 	is_int(counter(crowd->belt, HASHBELT_STAT_EVICTED), PUTTERS * PUTS - ROOM,
-	       "and no more has gone than had to");
+	       "concurrent puts evict no more entries than they have to");
 	close(crowd->belt);
 
 	settings.max_entries = 2 * ROOM;
@@ -586,7 +592,7 @@ static void test_crowd_evicting(void)
 	run_crowd(settings, false);
 	ok(!crowd->odd && !crowd->refused, "many put where it evicts by bytes");
 	is_int(used_entries(crowd->belt), ROOM,
-	       "and as many are there as there are bytes for");
+	       "concurrent puts that evict by bytes leave as many entries as there are bytes for");
 	close(crowd->belt);
 }
 

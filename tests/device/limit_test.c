@@ -110,15 +110,16 @@ static void test_size(__u32 value_len, unsigned int least, __u64 room)
 	note("%u went in, %llu bytes", count, bytes);
 	is_int(info_of(belt).entries, count, "those that went in stay");
 	is_errno(put_zeros(belt, count, value_len, 0), ENOSPC, "one more does not");
-	is_errno(put_zeros(belt, 0, value_len, 0), ENOSPC, "nor does a new value for one");
-	is_int(info_of(belt).bytes, bytes, "and what is refused takes no memory");
+	is_errno(put_zeros(belt, 0, value_len, 0), ENOSPC,
+		 "a new value for an entry is refused where max_bytes is used up");
+	is_int(info_of(belt).bytes, bytes, "a refused put takes no memory");
 	is_errno(remove_number(belt, 0), 0, "after a remove");
 	is_errno(put_zeros(belt, count, value_len, 0), 0, "another one goes in at once");
 	for (number = 1; number <= count; number++)
 		wrong += remove_number(belt, number) != 0;
 	ok(!wrong && !info_of(belt).entries, "all can be removed");
 	number = fill_up(belt, value_len, &odd);
-	ok(number >= count - 1 - count / 100, "and as many go in again");
+	ok(number >= count - 1 - count / 100, "as many entries go in after all were removed");
 	note("%u then, %u now", count, number);
 	close(belt);
 }
@@ -188,7 +189,8 @@ static void test_parameter(void)
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		wrong += set_parameter("max_bytes", bad[i]) >= 0;
 	ok(!wrong, "a limit that is no size is refused");
-	is_int(get_parameter("max_bytes"), LIMIT, "and the limit stays as it was");
+	is_int(get_parameter("max_bytes"), LIMIT,
+	       "a refused value of max_bytes leaves the limit as it was");
 }
 
 int main(void)
@@ -209,7 +211,7 @@ int main(void)
 	belt = open_device(O_RDWR);
 	is_errno(put_zeros(belt, 0, 0, 0), ENOSPC, "a limit may be set below what is in use");
 	set_number("max_bytes", original);
-	is_errno(put_zeros(belt, 0, 0, 0), 0, "and be lifted");
+	is_errno(put_zeros(belt, 0, 0, 0), 0, "a limit that is raised lets puts in again");
 	remove_number(belt, 0);
 	close(belt);
 	return done_testing();

@@ -23,22 +23,23 @@ static void test_grant(void)
 
 	ok(lock.token && lock.ttl_ms == 700 && !lock.held_ms,
 	   "a free lock is granted: with a token, for the lease that was asked for");
-	is_int(locks_held(belt), 1, "and one lock is held");
+	is_int(locks_held(belt), 1, "a granted lock counts as one lock of the belt");
 	advance(belt, 300);
 	holder = holder_of(belt, "door");
 	ok(!holder.err && !strcmp(holder.owner, "alice") && holder.token == lock.token,
 	   "anybody can see who has it, and his token");
 	ok(holder.held_ms == 300 && holder.ttl_ms == 400, "since when, and how long still");
 	holder = holder_of(belt, "door");
-	is_int(holder.ttl_ms, 400, "and looking changes nothing");
+	is_int(holder.ttl_ms, 400, "a look at the holder does not shorten the lease");
 	is_errno(take(belt, "door", "bob", 0), EBUSY, "another is refused");
 	holder = holder_of(belt, "door");
 	ok(!strcmp(holder.owner, "alice") && holder.ttl_ms == 400,
-	   "which changes nothing either");
+	   "a refused lock request leaves the holder and the lease as they were");
 	lock = must_take(belt, "gate", "bob", 0);
 	is_int(lock.ttl_ms, TTL, "a lease of 0 is the belt's time-to-live");
 	is_errno(unlock(belt, "door", "alice"), 0, "the holder gives it back");
-	ok(is_free(belt, "door") && locks_held(belt) == 1, "and it is free");
+	ok(is_free(belt, "door") && locks_held(belt) == 1,
+	   "an unlocked lock is free, and another lock of the belt is still held");
 	is_errno(take(belt, "door", "bob", 0), 0, "for another");
 	is_int(counter(belt, HASHBELT_STAT_LOCKS), 3, "three grants are counted");
 	close(belt);
@@ -52,18 +53,21 @@ static void test_reentrance(void)
 	advance(belt, 400);
 	again = must_take(belt, "door", "alice", 2000);
 	is_int(again.token, first.token, "who has a lock may take it again: the same token");
-	is_int(again.ttl_ms, 2000, "and a longer lease");
-	is_int(again.held_ms, 400, "which he has had since he first took it");
+	is_int(again.ttl_ms, 2000, "an owner that takes its lock again gets the longer lease");
+	is_int(again.held_ms, 400,
+	       "an owner that takes its lock again has held it since the first grant");
 	again = must_take(belt, "door", "alice", 100);
 	ok(again.ttl_ms == 2000 && again.token == first.token,
 	   "a shorter lease does not shorten what he has");
 	is_int(holder_of(belt, "door").ttl_ms, 2000, "as others see it, too");
 	is_int(locks_held(belt), 1, "it is one lock still");
-	is_int(counter(belt, HASHBELT_STAT_LOCKS), 1, "and was granted once");
+	is_int(counter(belt, HASHBELT_STAT_LOCKS), 1,
+	       "a lock that its owner takes again counts as one grant");
 	advance(belt, 1999);
 	is_errno(take(belt, "door", "bob", 0), EBUSY, "it lasts to the end of that lease");
 	advance(belt, 1);
-	is_errno(take(belt, "door", "bob", 0), 0, "and no longer");
+	is_errno(take(belt, "door", "bob", 0), 0,
+		 "a lock is free for another owner when the longest lease has ended");
 	must_take(belt, "gate", "alice", 0);
 	must_take(belt, "gate", "alice", 0);
 	is_errno(unlock(belt, "gate", "alice"), 0, "however often it was taken");
@@ -78,7 +82,8 @@ static void test_reentrance(void)
 	advance(belt, 1);
 	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), EALREADY,
 		 "has it once: he does not wait for himself");
-	is_int(holder_of(belt, "gate").ttl_ms, TTL - 1, "and what he has stays as it is");
+	is_int(holder_of(belt, "gate").ttl_ms, TTL - 1,
+	       "a lock request that fails with EALREADY leaves the owner's other lock as it was");
 	close(belt);
 }
 
@@ -92,18 +97,20 @@ static void test_renew(void)
 	lock.ttl_ms = 3000;
 	is_errno(call(belt, HASHBELT_IOC_RENEW, &lock), 0, "the holder renews his lease");
 	ok(lock.ttl_ms == 3000 && lock.token == first.token && lock.held_ms == 600,
-	   "and is told what he has");
+	   "a renewal returns the new lease, the token and how long the lock was held");
 	is_int(holder_of(belt, "door").ttl_ms, 3000, "longer, from now on");
-	is_errno(renew(belt, "door", "alice", 200), 0, "or shorter");
+	is_errno(renew(belt, "door", "alice", 200), 0, "a renewal may shorten the lease");
 	is_int(holder_of(belt, "door").ttl_ms, 200, "from now on, as well");
-	is_errno(renew(belt, "door", "alice", 0), 0, "or for the belt's time-to-live");
-	is_int(holder_of(belt, "door").ttl_ms, TTL, "which is 0");
+	is_errno(renew(belt, "door", "alice", 0), 0, "a renewal for 0 ms is accepted");
+	is_int(holder_of(belt, "door").ttl_ms, TTL,
+	       "a renewal for 0 ms gives the lock the belt's time-to-live");
 	renew(belt, "door", "alice", 200);
 	advance(belt, 199);
 	is_errno(take(belt, "door", "bob", 0), EBUSY, "a lease made shorter");
 	advance(belt, 1);
 	ok(is_free(belt, "door"), "ends when it says");
-	is_errno(renew(belt, "door", "alice", 0), ENOENT, "and cannot be renewed then");
+	is_errno(renew(belt, "door", "alice", 0), ENOENT,
+		 "renew of a lock whose lease has ended returns ENOENT");
 	is_int(counter(belt, HASHBELT_STAT_LOCKS), 1, "a renewal is no grant");
 	close(belt);
 }
@@ -126,7 +133,8 @@ static void test_expiry(void)
 	is_int(release(belt, "alice"), 0, "not one");
 	next = must_take(belt, "door", "bob", 0);
 	ok(next.token > first.token, "another gets it, with a larger token");
-	is_errno(unlock(belt, "door", "alice"), EACCES, "and to him it belongs");
+	is_errno(unlock(belt, "door", "alice"), EACCES,
+		 "unlock by the former holder returns EACCES when another has the lock");
 	advance(belt, 2 * TTL);
 	is_int(locks_held(belt), 0, "in the end nothing is held");
 	next = must_take(belt, "door", "alice", 100);
@@ -161,22 +169,31 @@ static void test_refused(void)
 	int belt = lock_belt();
 
 	is_errno(unlock(belt, "door", "alice"), ENOENT, "what nobody has is not unlocked");
-	is_errno(renew(belt, "door", "alice", 0), ENOENT, "nor renewed");
-	is_errno(holder_of(belt, "door").err, ENOENT, "and has no holder");
+	is_errno(renew(belt, "door", "alice", 0), ENOENT,
+		 "renew of a lock that nobody holds returns ENOENT");
+	is_errno(holder_of(belt, "door").err, ENOENT,
+		 "holder of a lock that nobody holds returns ENOENT");
 	is_int(release(belt, "alice"), 0, "who has nothing releases nothing");
 	must_take(belt, "door", "alice", 0);
 	is_errno(unlock(belt, "door", "bob"), EACCES, "what another has is not unlocked");
-	is_errno(renew(belt, "door", "bob", 0), EACCES, "nor renewed");
-	is_int(release(belt, "bob"), 0, "nor released");
-	ok(is_held_by(belt, "door", "alice"), "and is still his");
+	is_errno(renew(belt, "door", "bob", 0), EACCES,
+		 "renew of another owner's lock returns EACCES");
+	is_int(release(belt, "bob"), 0,
+	       "release of an owner does not release another owner's lock");
+	ok(is_held_by(belt, "door", "alice"),
+	   "a lock that another failed to unlock, renew and release is still held");
 	is_errno(take(belt, "gate", "bob", TTL), 0, "a lease may be as long as the belt's");
-	is_errno(take(belt, "hall", "bob", TTL + 1), EDOM, "but not longer");
+	is_errno(take(belt, "hall", "bob", TTL + 1), EDOM,
+		 "a lease longer than the belt's time-to-live is refused with EDOM");
 	is_errno(take(belt, "hall", "bob", HASHBELT_TTL_NEVER), EDOM, "not without end");
-	is_errno(take(belt, "hall", "bob", HASHBELT_TTL_KEEP), EDOM, "nor of any other kind");
-	is_errno(renew(belt, "gate", "bob", TTL + 1), EDOM, "nor by a renewal");
-	is_errno(take(belt, "gate", "bob", TTL + 1), EDOM, "or when he has it already");
-	is_int(holder_of(belt, "gate").ttl_ms, TTL, "which leaves it as it was");
-	ok(is_free(belt, "hall") && locks_held(belt) == 2, "and grants nothing");
+	is_errno(take(belt, "hall", "bob", HASHBELT_TTL_KEEP), EDOM,
+		 "a lease of HASHBELT_TTL_KEEP is refused with EDOM");
+	is_errno(renew(belt, "gate", "bob", TTL + 1), EDOM,
+		 "a renewal longer than the belt's time-to-live is refused with EDOM");
+	is_errno(take(belt, "gate", "bob", TTL + 1), EDOM,
+		 "the holder cannot take its lock again for longer than the belt's time-to-live");
+	is_int(holder_of(belt, "gate").ttl_ms, TTL, "a refused renewal leaves the lease as it was");
+	ok(is_free(belt, "hall") && locks_held(belt) == 2, "a refused lock request grants no lock");
 	close(belt);
 }
 
@@ -205,7 +222,7 @@ static void test_lengths(void)
 	err = take_lengths(belt, 0, 1);
 	ok(err == -EINVAL || err == -E2BIG, "no name at all is refused");
 	err = take_lengths(belt, 2, 0);
-	ok(err == -EINVAL || err == -E2BIG, "and no owner");
+	ok(err == -EINVAL || err == -E2BIG, "a lock request without an owner is refused");
 	is_int(locks_held(belt), 2, "two of these are held");
 	close(belt);
 }
@@ -266,13 +283,15 @@ static void test_bytes(void)
 	is_errno(take_bytes(belt, "ab", 2, "y", 1), 0, "a longer one too");
 	is_errno(take_bytes(belt, "a", 1, "x\0", 2), EBUSY, "an owner with a NUL is another");
 	is_errno(take_bytes(belt, "a", 1, "xx", 2), EBUSY, "as is a longer one");
-	is_errno(take_bytes(belt, "a", 1, "X", 1), EBUSY, "and one in capitals");
+	is_errno(take_bytes(belt, "a", 1, "X", 1), EBUSY,
+		 "a lock's owner in capitals is another owner");
 	is_errno(take_bytes(belt, "abc", 3, "d", 1), 0, "where a name ends");
-	is_errno(take_bytes(belt, "ab", 2, "cd", 2), EBUSY, "and an owner begins");
+	is_errno(take_bytes(belt, "ab", 2, "cd", 2), EBUSY,
+		 "a name \"ab\" of owner \"cd\" is not the name \"abc\" of owner \"d\"");
 	is_errno(take_bytes(belt, "abcd", 4, "d", 1), 0, "is not a matter of their bytes");
 	is_int(locks_held(belt), 5, "five names are held");
 	is_int(release(belt, "y"), 2, "two of them by one owner");
-	is_int(release(belt, "x"), 1, "and one by another");
+	is_int(release(belt, "x"), 1, "release of an owner releases its one lock");
 	is_int(release(belt, "xx"), 0, "none by one that is like him");
 	close(belt);
 }
@@ -297,7 +316,7 @@ static void test_holder(void)
 	is_int(lock.owner_len, sizeof(owner), "says how much it needs");
 	for (i = 0; i < sizeof(buffer) && buffer[i] == 'x'; i++)
 		;
-	is_int(i, sizeof(buffer), "and gets nothing");
+	is_int(i, sizeof(buffer), "a holder call whose buffer is too small writes nothing to it");
 	is_errno(call(belt, HASHBELT_IOC_HOLDER, &lock), 0, "one of that size");
 	ok(!memcmp(buffer, owner, sizeof(owner)) && buffer[sizeof(owner)] == 'x',
 	   "gets all of its bytes, and no more");
@@ -306,7 +325,8 @@ static void test_holder(void)
 	lock.owner_len = PAGE;
 	is_errno(call(belt, HASHBELT_IOC_HOLDER, &lock), 0,
 		 "of a larger one only that much is written");
-	is_int(lock.owner_len, sizeof(owner), "and it says how much that was");
+	is_int(lock.owner_len, sizeof(owner),
+	       "a holder call whose buffer is too large returns the owner's length");
 	lock = lock_of("door", "");
 	lock.owner = address(unmapped());
 	lock.owner_len = sizeof(owner);
@@ -352,15 +372,16 @@ static void test_lock_unseen(void)
 	must_take(belt, "key", "alice", 700);
 	before = holder_of(belt, "key");
 	is_errno(on_key(belt, HASHBELT_IOC_GET, "key"), ENOENT, "a lock is no entry for a get");
-	is_errno(on_key(belt, HASHBELT_IOC_TOUCH, "key"), ENOENT, "nor for a touch");
+	is_errno(on_key(belt, HASHBELT_IOC_TOUCH, "key"), ENOENT, "touch does not find a lock");
 	is_errno(on_key(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT, "an expire");
-	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT, "or a remove");
+	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT, "remove does not find a lock");
 	item.op = HASHBELT_OP_REMOVE;
 	must(belt, HASHBELT_IOC_BATCH, &batch);
-	is_errno(item.result, ENOENT, "or one of a batch");
+	is_errno(item.result, ENOENT, "a batch does not find a lock");
 	is_int(scan_count(belt), 0, "a scan does not see it");
 	is_errno(add_one(belt, "key"), 0, "an addition begins anew");
-	ok(holds_text(belt, "key", "1"), "and not from the owner");
+	ok(holds_text(belt, "key", "1"),
+	   "an addition to a key that is locked begins at 0, not at the owner");
 	put_text(belt, "key", "value", 0);
 	ok(holds_text(belt, "key", "value"), "an entry has the key to itself");
 	is_int(scan_count(belt), 1, "a scan sees that one");
@@ -368,8 +389,9 @@ static void test_lock_unseen(void)
 	put_text(belt, "key", "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
 	after = holder_of(belt, "key");
-	ok(!memcmp(&before, &after, sizeof(before)), "and none of all that touches the lock");
-	is_int(locks_held(belt), 1, "which is held");
+	ok(!memcmp(&before, &after, sizeof(before)),
+	   "entry calls on a lock's key leave the lock as it was");
+	is_int(locks_held(belt), 1, "a lock whose key entry calls have used is still held");
 	close(belt);
 }
 
@@ -380,9 +402,10 @@ static void test_entry_unseen(void)
 
 	put_text(belt, "key", "value", 800);
 	ok(is_free(belt, "key"), "an entry is no lock");
-	is_errno(unlock(belt, "key", "value"), ENOENT, "which nobody unlocks");
-	is_errno(renew(belt, "key", "value", 0), ENOENT, "or renews");
-	is_int(release(belt, "value"), 0, "or releases, whatever its value is");
+	is_errno(unlock(belt, "key", "value"), ENOENT, "unlock of an entry's key returns ENOENT");
+	is_errno(renew(belt, "key", "value", 0), ENOENT, "renew of an entry's key returns ENOENT");
+	is_int(release(belt, "value"), 0,
+	       "release of an owner does not remove an entry with the owner's name as value");
 	before = look(belt, "key");
 	is_errno(take(belt, "key", "alice", 0), 0, "its key is free to be locked");
 	renew(belt, "key", "alice", 1);
@@ -394,7 +417,7 @@ static void test_entry_unseen(void)
 	after = look(belt, "key");
 	before.ttl_ms -= 1;
 	before.entries = after.entries;
-	ok(same_sight(&before, &after), "and none of that touches the entry");
+	ok(same_sight(&before, &after), "lock calls on an entry's key leave the entry as it was");
 	close(belt);
 }
 
@@ -436,7 +459,7 @@ static void test_tokens(void)
 	last = token;
 	end_locker(&locker);
 	token = must_take(belt, "door", "bob", 100).token;
-	ok(token > last, "and after that was killed");
+	ok(token > last, "a lock taken after its holder was killed has a larger token");
 	last = token;
 	SET(belt, .fields = HASHBELT_SET_BUCKETS | HASHBELT_SET_TTL, .buckets = 9,
 	    .ttl_ms = 2 * TTL);
@@ -605,7 +628,8 @@ static void test_record(void)
 	   !memcmp(record + 1, "dooralice", 9), "with its name and its owner");
 	ok(record->ttl_ms == 700 && record->held_ms == 200 && record->token == lock.token,
 	   "how long still, since when, and the token");
-	is_int(record->how, HASHBELT_BOUND, "and that it is bound");
+	is_int(record->how, HASHBELT_BOUND,
+	       "a listed lock that is bound has the flag HASHBELT_BOUND");
 	must_take(belt, "gate", "bob", 0);
 	locks = (struct hashbelt_locks){
 		.buffer = address(list_buffer), .size = PAGE, .owner = address("bob"),
@@ -631,14 +655,14 @@ static void test_lists(void)
 	take_numbers(belt, 300, 500, "bob");
 	ok(has_listed(list(belt, "", MIB), 0, 800), "a list of all has them all, once each");
 	listing = list(belt, "", 0);
-	ok(has_listed(listing, 0, 800), "also in the smallest pieces");
-	ok(listing->largest > 0, "which had to be asked for");
+	ok(has_listed(listing, 0, 800), "a list read in the smallest pieces has each lock once");
+	ok(listing->largest > 0, "a list call with too small a buffer says how much it needs");
 	listing = list(belt, "bob", MIB);
 	ok(has_listed(listing, 300, 500) && !listing->unordered,
 	   "a list of one owner has his, in the order of their tokens");
 	listing = list(belt, "bob", 0);
 	ok(has_listed(listing, 300, 500) && !listing->unordered,
-	   "also one by one");
+	   "a list of one owner, read one by one, has its locks in the order of tokens");
 	is_int(listing->largest, sizeof(struct hashbelt_lock_record) + 8,
 	       "with room for just one");
 	ok(!list(belt, "carol", MIB)->count, "who has none has an empty list");
@@ -691,14 +715,16 @@ static void test_release(void)
 	ok(has_listed(listing, 6000, 3) && listing->calls <= 2,
 	   "to list the three of one owner does not take a walk past all");
 	is_int(release(belt, "alice"), 3, "to release one owner unlocks what he has");
-	is_int(locks_held(belt), MANY - 3, "which is counted");
-	is_int(release(belt, "alice"), 0, "and then he has none");
+	is_int(locks_held(belt), MANY - 3,
+	       "released locks are subtracted from the belt's number of locks");
+	is_int(release(belt, "alice"), 0, "a second release of the same owner finds no lock");
 	ok(has_listed(list(belt, "others", MIB), 0, 6000),
 	   "the others have what they had");
 	is_int(release(belt, "many"), MANY - 6003, "to release many unlocks them all");
-	is_int(locks_held(belt), 6000, "and nothing else");
+	is_int(locks_held(belt), 6000, "release of one owner keeps the locks of others");
 	is_errno(take(belt, "6001", "bob", 0), 0, "what was released is free");
-	is_errno(take(belt, "17", "bob", 0), EBUSY, "and what was not is not");
+	is_errno(take(belt, "17", "bob", 0), EBUSY,
+		 "a lock that was not released is still refused to others");
 	close(belt);
 }
 
@@ -712,7 +738,7 @@ static void test_release_mixed(void)
 	advance(belt, 100);
 	is_int(release(belt, "alice"), 2, "a release counts what was held, bound or not");
 	ok(is_free(belt, "short") && is_free(belt, "long") && is_free(belt, "bound"),
-	   "and then all is free");
+	   "after a release bound locks and others are free");
 	close(belt);
 }
 
@@ -731,16 +757,18 @@ static void test_descriptors(void)
 	ok(is_held_by(belt, "door", "alice"),
 	   "a lock that is not bound outlives the descriptor by which it was taken");
 	other = open_named("shared");
-	is_errno(unlock(other, "door", "alice"), 0, "and is unlocked by another");
+	is_errno(unlock(other, "door", "alice"), 0,
+		 "unlock works through another descriptor than the one that took the lock");
 	must_take(belt, "door", "alice", 0);
 	if (destroy_belt(belt, "shared"))
 		bail_out("destroy");
 	is_errno(take(other, "door", "alice", 0), EIDRM,
 		 "in a belt that is destroyed nothing can be locked");
-	is_errno(unlock(other, "door", "alice"), EIDRM, "or unlocked");
-	is_errno(renew(other, "door", "alice", 0), EIDRM, "or renewed");
-	is_errno(holder_of(other, "door").err, EIDRM, "or seen");
-	is_errno(release(other, "alice"), EIDRM, "or released");
+	is_errno(unlock(other, "door", "alice"), EIDRM, "unlock in a destroyed belt returns EIDRM");
+	is_errno(renew(other, "door", "alice", 0), EIDRM,
+		 "renew in a destroyed belt returns EIDRM");
+	is_errno(holder_of(other, "door").err, EIDRM, "holder in a destroyed belt returns EIDRM");
+	is_errno(release(other, "alice"), EIDRM, "release in a destroyed belt returns EIDRM");
 	close(belt);
 	close(other);
 }
@@ -767,18 +795,25 @@ static void test_rights(void)
 	if (open_belt(reader, "rights") || open_belt(writer, "rights"))
 		bail_out("open");
 	is_errno(holder_errno(reader), 0, "who may read may see who has a lock");
-	is_errno(list_errno(reader), 0, "and list what is held");
-	is_errno(take(reader, "gate", "bob", 0), EPERM, "but not take a lock");
+	is_errno(list_errno(reader), 0, "a descriptor that may only read may list locks");
+	is_errno(take(reader, "gate", "bob", 0), EPERM,
+		 "a descriptor that may only read cannot take a lock: EPERM");
 	is_errno(take(reader, "door", "alice", 0), EPERM, "not even again");
-	is_errno(unlock(reader, "door", "alice"), EPERM, "nor unlock one");
-	is_errno(renew(reader, "door", "alice", 0), EPERM, "nor renew one");
-	is_errno(release(reader, "alice"), EPERM, "nor release them");
+	is_errno(unlock(reader, "door", "alice"), EPERM,
+		 "a descriptor that may only read cannot unlock: EPERM");
+	is_errno(renew(reader, "door", "alice", 0), EPERM,
+		 "a descriptor that may only read cannot renew: EPERM");
+	is_errno(release(reader, "alice"), EPERM,
+		 "a descriptor that may only read cannot release an owner's locks: EPERM");
 	is_errno(holder_errno(writer), EPERM, "who may write may not see who has a lock");
-	is_errno(list_errno(writer), EPERM, "or list what is held");
-	is_errno(take(writer, "gate", "bob", 0), 0, "but take one");
+	is_errno(list_errno(writer), EPERM,
+		 "a descriptor that may only write cannot list locks: EPERM");
+	is_errno(take(writer, "gate", "bob", 0), 0,
+		 "a descriptor that may only write may take a lock");
 	is_errno(renew(writer, "gate", "bob", 1), 0, "renew it");
 	is_errno(unlock(writer, "gate", "bob"), 0, "unlock it");
-	is_int(release(writer, "alice"), 1, "and release them");
+	is_int(release(writer, "alice"), 1,
+	       "a descriptor that may only write may release an owner's locks");
 	close(reader);
 	close(writer);
 	end_locks(belt, "rights");
@@ -798,16 +833,19 @@ static void test_limits(void)
 	must_take(belt, "b", "alice", 500);
 	is_int(info_of(belt).used_entries, 3, "locks count as entries under the limit");
 	is_errno(take(belt, "c", "alice", 0), ENOSPC, "beyond it none is granted");
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC, "and no entry goes in");
+	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC,
+		 "put returns ENOSPC where locks have used up max_entries");
 	is_errno(take(belt, "a", "bob", 0), EBUSY, "what is held is held");
 	is_errno(take(belt, "a", "alice", 0), 0, "who has a lock can take it again");
-	is_errno(renew(belt, "a", "alice", 0), 0, "and renew it");
+	is_errno(renew(belt, "a", "alice", 0), 0,
+		 "renew works where locks have used up max_entries");
 	is_errno(unlock(belt, "a", "alice"), 0, "an unlock");
 	is_errno(take(belt, "c", "alice", 0), 0, "makes room for another lock");
 	on_key(belt, HASHBELT_IOC_REMOVE, "entry");
-	is_errno(take(belt, "d", "alice", 0), 0, "so does a remove of an entry");
+	is_errno(take(belt, "d", "alice", 0), 0, "removing an entry makes room for another lock");
 	advance(belt, 500);
-	is_errno(take(belt, "e", "alice", 0), 0, "and a lock whose lease is over");
+	is_errno(take(belt, "e", "alice", 0), 0,
+		 "a lock whose lease has ended makes room for another lock");
 	is_int(release(belt, "alice"), 3, "a release");
 	is_int(info_of(belt).used_entries, 0, "leaves nothing that counts");
 	ok(!info_of(belt).used_bytes && !locks_held(belt), "in any way");
@@ -830,7 +868,7 @@ static void test_max_bytes(void)
 	}
 	is_errno(err, ENOSPC, "locks are granted until the bytes are used up");
 	ok(info_of(belt).used_bytes <= settings.max_bytes && count > 100,
-	   "and no further (%u)", count);
+	   "locks use no more bytes than max_bytes (%u locks)", count);
 	is_int(release(belt, "alice"), count, "when they are released");
 	is_int(info_of(belt).used_bytes, 0, "no byte is used");
 	close(belt);
@@ -858,7 +896,8 @@ static void test_memory(void)
 		take(belt, "0", "bob", 0);
 	release(belt, "alice");
 	close(belt);
-	ok(used_at_last(before), "which comes back, however they go");
+	ok(used_at_last(before),
+	   "the memory of 2000 locks comes back after release, expiry, clear and close");
 }
 
 /* Events */
@@ -920,7 +959,8 @@ static void test_events(void)
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	/* The sweep is the worker's. */
 	ok(readable_at_last(belt) &&
-	   is_event(&stream, "door", "bob", HASHBELT_CLEARED, lock.token), "and a clear");
+	   is_event(&stream, "door", "bob", HASHBELT_CLEARED, lock.token),
+	   "a clear reports each lock that it drops, with owner and token");
 	lock = must_take(belt, "key", "bob", 100);
 	put_text(belt, "key", "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
@@ -939,7 +979,7 @@ static void test_events(void)
 	    .reasons = HASHBELT_REPORT(HASHBELT_EXPIRED));
 	unlock(belt, "gate", "bob");
 	ok(!next_event(&stream) && stream.err == -EAGAIN,
-	   "and are told for the reasons that the belt reports");
+	   "a lock is reported only for the reasons that the belt reports");
 	free(stream.buffer);
 	close(belt);
 }
@@ -987,15 +1027,17 @@ static void test_settings(void)
 	holder = holder_of(belt, "door");
 	ok(locks_held(belt) == 501 && holder.ttl_ms == 9000 && holder.token == lock.token,
 	   "another time-to-live changes no lease");
-	is_errno(take(belt, "gate", "bob", 1001), EDOM, "but is the most for those to come");
-	is_errno(renew(belt, "door", "bob", 1001), EDOM, "and for renewals");
+	is_errno(take(belt, "gate", "bob", 1001), EDOM,
+		 "a shorter time-to-live of the belt bounds the leases of new locks: EDOM");
+	is_errno(renew(belt, "door", "bob", 1001), EDOM,
+		 "a shorter time-to-live of the belt bounds renewals: EDOM");
 	is_errno(take(belt, "door", "bob", 1000), 0, "who has more");
 	is_int(holder_of(belt, "door").ttl_ms, 9000, "keeps it when he takes it again");
 	SET(belt, .fields = HASHBELT_SET_HANDLER | HASHBELT_SET_MAX_ENTRIES,
 	    .handler = HASHBELT_NOTIFY, .max_entries = 10);
 	ok(has_listed(list(belt, "alice", MIB), 0, 500), "other settings lose none either");
 	advance(belt, 9000);
-	ok(is_free(belt, "door"), "and leases end when they would have");
+	ok(is_free(belt, "door"), "leases end on time after the belt's settings have changed");
 	close(belt);
 }
 

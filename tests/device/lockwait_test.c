@@ -52,7 +52,7 @@ static void test_timeout(void)
 	is_int(answer.now_ns - start, 3000 * 1000000LL, "to the moment");
 	ok(is_held_by(belt, KEY, "alice"), "the holder has what he had");
 	unlock(belt, KEY, "alice");
-	ok(is_free(belt, KEY), "and who has given up is not given anything");
+	ok(is_free(belt, KEY), "a waiter that has timed out is not granted the lock later");
 	end_locker(&locker);
 	must_take(belt, KEY, "alice", 0);
 	errand.wait_ms = 20;
@@ -83,7 +83,8 @@ static void test_timeouts(void)
 	ok(still_waits(&lockers[0]) && still_waits(&lockers[1]), "the others wait on");
 	advance(belt, 1000);
 	is_errno(answer_of(&lockers[1]).err, ETIMEDOUT, "each for his own time");
-	ok(still_waits(&lockers[0]), "and the first");
+	ok(still_waits(&lockers[0]),
+	   "a waiter with a long time still waits when others have timed out");
 	unlock(belt, KEY, "alice");
 	is_errno(answer_of(&lockers[0]).err, 0, "has not lost his turn");
 	for (i = 0; i < 3; i++)
@@ -109,11 +110,13 @@ static void test_lease_begins(void)
 	ok(!answer.err && answer.ttl_ms == 700 && !answer.held_ms,
 	   "his lease begins when he gets it");
 	ok(answer.token > token, "with a larger token");
-	is_int(holder_of(belt, KEY).token, answer.token, "which others see");
+	is_int(holder_of(belt, KEY).token, answer.token,
+	       "the holder call returns the token of the waiter that was granted the lock");
 	advance(belt, 699);
 	ok(is_held_by(belt, KEY, "bob"), "it lasts as long as he asked for");
 	advance(belt, 1);
-	ok(is_free(belt, KEY), "and no longer");
+	ok(is_free(belt, KEY),
+	   "the lease of a waiter that was granted the lock ends after its own time");
 	is_int(counter(belt, HASHBELT_STAT_LOCKS), 2, "his was a grant");
 	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 1, "after a wait, which is counted");
 	end_locker(&locker);
@@ -126,8 +129,10 @@ static void test_free_at_once(void)
 	struct locker locker = launch(errand_of("bob"));
 
 	is_errno(answer_of(&locker).err, 0, "who is ready to wait need not if it is free");
-	is_errno(tell(&locker, 'l').err, 0, "or if he has it already");
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 0, "which is no wait");
+	is_errno(tell(&locker, 'l').err, 0,
+		 "a lock request with a wait time by the holder returns at once");
+	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 0,
+	       "a lock request that returns at once is not counted as a wait");
 	end_locker(&locker);
 	end_locks(belt, NAME);
 }
@@ -231,16 +236,18 @@ static void test_woken_by_close(void)
 	locker = wait_as("bob");
 	if (open_belt(fd, "other"))
 		bail_out("open");
-	is_errno(answer_of(&locker).err, 0, "and its binding to another belt");
+	is_errno(answer_of(&locker).err, 0,
+		 "binding the holder's descriptor to another belt grants the lock to the waiter");
 	end_locker(&locker);
 	unlock(belt, KEY, "bob");
 	holder = launch_holder(errand);
 	locker = wait_as("bob");
 	kill(holder.pid, SIGKILL);
-	is_errno(answer_of(&locker).err, 0, "and the death of the process by kill -9");
+	is_errno(answer_of(&locker).err, 0,
+		 "killing the holder with SIGKILL grants the lock to the waiter");
 	ok(is_held_by(belt, KEY, "bob"), "the lock is his then");
 	end_locker(&holder);
-	ok(is_held_by(belt, KEY, "bob"), "and remains so");
+	ok(is_held_by(belt, KEY, "bob"), "a waiter that was granted the lock keeps it");
 	end_locker(&locker);
 	close(fd);
 	end_locks(other, "other");
@@ -310,6 +317,9 @@ struct loss {
 	__u64 wait_ms;
 };
 
+/* How often in all cases together the first waiter may be lost too late. */
+#define LATE_MAX	10
+
 /* What comes of it for the next one; -EAGAIN if the first had the lock before he was lost. */
 static int lose_first(const struct loss *loss)
 {
@@ -344,19 +354,18 @@ static void test_next_looks(void)
 		{ "gets a signal", let_signal, FOR_EVER },
 		{ "does not want to wait any more", let_time_out, 5 },
 	};
-	unsigned int i, tries;
+	unsigned int i, late = 0;
 	int err;
 
 	for (i = 0; i < ARRAY_SIZE(losses); i++) {
-		/* A slow machine may be too late to lose him. */
-		for (tries = 0; tries < 10; tries++) {
-			err = lose_first(&losses[i]);
-			if (err != -EAGAIN)
-				break;
-		}
+		/* On a slow machine the lease may end before the first waiter is lost. */
+		while ((err = lose_first(&losses[i])) == -EAGAIN && late < LATE_MAX)
+			late++;
 		is_errno(err, 0, "when the first %s, the next one gets it as the lease ends",
 			 losses[i].what);
 	}
+	note("figure: the first waiter was lost too late %u times, of %u that are allowed", late,
+	     LATE_MAX);
 }
 
 static void test_woken_by_end(void)
@@ -401,9 +410,11 @@ static void test_not_woken(void)
 	ok(still_waits(&locker), "not the end of a lease that was renewed");
 	must_take(belt, KEY, "alice", 10000);
 	advance(belt, 4000);
-	ok(still_waits(&locker), "nor of one that the holder made longer by taking it again");
+	ok(still_waits(&locker),
+	   "a waiter waits on when a lease ends that its holder had extended by taking it again");
 	advance(belt, 6000);
-	is_errno(answer_of(&locker).err, 0, "but the end of that");
+	is_errno(answer_of(&locker).err, 0,
+		 "the end of the extended lease grants the lock to the waiter");
 	end_locker(&locker);
 	end_locks(belt, NAME);
 }
@@ -459,7 +470,7 @@ static void test_line(void)
 	}
 	ok(!wrong, "who waits gets it in the order in which they came");
 	ok(!early, "one after the other");
-	ok(is_free(belt, KEY), "and when the last one is through it is free");
+	ok(is_free(belt, KEY), "the lock is free when the last waiter has unlocked");
 	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), n, "each of these is counted");
 	for (i = 0; i < n; i++)
 		end_locker(&lockers[i]);
@@ -494,7 +505,7 @@ static void test_line_of_leases(void)
 	}
 	ok(!wrong, "where nobody unlocks, each has it for his lease");
 	advance(belt, 1000);
-	ok(is_free(belt, KEY), "and then it is free");
+	ok(is_free(belt, KEY), "the lock is free when the lease of the last waiter has ended");
 	for (i = 0; i < ARRAY_SIZE(lockers); i++)
 		end_locker(&lockers[i]);
 	end_locks(belt, NAME);
@@ -522,7 +533,7 @@ static void test_newcomer(void)
 		release(belt, "carol");
 	}
 	ok(!overtook, "what was unlocked is the first waiter's before anybody can ask for it");
-	ok(!wrong, "and who comes later waits behind him");
+	ok(!wrong, "a newcomer waits behind the waiters that came before it");
 	end_locks(belt, NAME);
 }
 
@@ -563,12 +574,13 @@ static void test_reentrance(void)
 
 	ok(again.token == token && again.ttl_ms == 5000,
 	   "who has the lock may take it again while others wait");
-	is_errno(renew(belt, KEY, "alice", 6000), 0, "and renew it");
+	is_errno(renew(belt, KEY, "alice", 6000), 0,
+		 "the holder may renew its lock while others wait");
 	ok(still_waits(&locker), "they wait on");
 	is_errno(renew(belt, KEY, "bob", 6000), EACCES, "who waits has nothing to renew");
-	is_errno(unlock(belt, KEY, "bob"), EACCES, "or to unlock");
-	is_int(release(belt, "bob"), 0, "or to release");
-	ok(still_waits(&locker), "which leaves him where he is");
+	is_errno(unlock(belt, KEY, "bob"), EACCES, "unlock by a waiter returns EACCES");
+	is_int(release(belt, "bob"), 0, "release of a waiting owner releases no lock");
+	ok(still_waits(&locker), "failed calls of a waiting owner leave it in the queue");
 	unlock(belt, KEY, "alice");
 	is_errno(answer_of(&locker).err, 0, "until it is his turn");
 	end_locker(&locker);
@@ -650,7 +662,7 @@ static void test_crowd(void)
 	ok(is_free(belt, KEY), "in the end it is free");
 	for (i = 0; i < CROWD; i++)
 		end_locker(&lockers[i]);
-	is_int(info_of(belt).entries, 0, "and nothing is left in the belt");
+	is_int(info_of(belt).entries, 0, "a crowd that has passed a lock around leaves no entry");
 	end_locks(belt, NAME);
 }
 
@@ -677,7 +689,7 @@ static void test_crowd_of_leases(void)
 	must(belt, HASHBELT_IOC_HALT, NULL);
 	for (i = 1; i < ARRAY_SIZE(lockers); i++)
 		woken += switches_of(lockers[i].pid) > before[i] + 2;
-	is_int(woken, 0, "and does not wake the others again and again");
+	is_int(woken, 0, "the end of one lease does not wake the other waiters");
 	for (i = 0; i < ARRAY_SIZE(lockers); i++)
 		end_locker(&lockers[i]);
 	end_locks(belt, NAME);
@@ -800,7 +812,7 @@ static void test_killed_meanwhile(void)
 		end_locker(&next);
 	}
 	is_int(stuck, 0, "who is killed as he gets the lock passes it on");
-	is_int(left, 0, "and keeps nothing");
+	is_int(left, 0, "a waiter that is killed as it gets the lock keeps nothing");
 	end_locks(belt, NAME);
 }
 
@@ -851,9 +863,10 @@ static void test_limit(void)
 	second = wait_as("carol");
 	unlock(belt, KEY, "alice");
 	is_errno(answer_of(&locker).err, 0, "he gets the lock, in the place of the other's");
-	is_int(info_of(belt).used_entries, 1, "which then counts as his");
+	is_int(info_of(belt).used_entries, 1, "a lock that went to a waiter counts as one entry");
 	is_errno(tell(&locker, 'u').err, 0, "he unlocks");
-	is_errno(answer_of(&second).err, 0, "and so does the next one");
+	is_errno(answer_of(&second).err, 0,
+		 "in a full belt an unlock grants the lock to the second waiter");
 	end_locker(&locker);
 	end_locker(&second);
 	release(belt, "carol");
@@ -885,7 +898,7 @@ static void test_memory(__u64 base)
 	unlock(belt, KEY, "alice");
 	is_int(info_of(belt).entries, 0, "who has waited in vain leaves nothing in the belt");
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "and after all this the module holds what it held before");
+	ok(used_at_last(base), "in the end used_bytes is what it was before");
 }
 
 int main(void)

@@ -128,9 +128,10 @@ static void test_sizes(void)
 	is_errno(get_bytes(belt, "key", NULL, 0, MIB), ERANGE,
 		 "the length of 1 MiB may be asked for without a buffer");
 	is_errno(put_bytes(belt, "key", NULL, 0), 0, "a value of 0 bytes may be nowhere");
-	is_errno(get_bytes(belt, "key", NULL, 0, 0), 0, "and go nowhere");
+	is_errno(get_bytes(belt, "key", NULL, 0, 0), 0,
+		 "get of a value of 0 bytes needs no buffer");
 	is_errno(get_bytes(belt, "key", unmapped(), 4096, 0), 0,
-		 "and leaves a buffer alone that is not there");
+		 "get of a value of 0 bytes does not touch a buffer that is not mapped");
 	close(belt);
 }
 
@@ -187,7 +188,7 @@ static void test_ends(void)
 		munmap((void *)((uintptr_t)last & ~(PAGE - 1)), 2 * PAGE);
 	}
 	ok(!wrong, "keys, values and arguments of all lengths may end where memory ends");
-	ok(!missing, "and so may buffers");
+	ok(!missing, "buffers of all lengths may end where memory ends");
 	item = item_of("key");
 	item.key_len = 100;
 	for (len = wrong = 0; len < 100; len++) {
@@ -201,7 +202,8 @@ static void test_ends(void)
 		wrong += call(belt, HASHBELT_IOC_EXPIRE, &item) != -EFAULT;
 	}
 	ok(!wrong, "a key that goes on where memory ends: EFAULT from each operation");
-	is_int(info_of(belt).entries, HASHBELT_KEY_MAX, "and no entry comes of it");
+	is_int(info_of(belt).entries, HASHBELT_KEY_MAX,
+	       "a key that goes on where memory ends makes no entry");
 	close(belt);
 }
 
@@ -448,7 +450,8 @@ static void test_copy_on_write(unsigned int size)
 		bail_out("fork: %s", strerror(errno));
 	is_int(status, 0, "a child gets %u bytes into pages that it shares with its parent",
 	       size);
-	ok(is_filled(buffer, size, 0xa5), "and the parent's copy is left alone");
+	ok(is_filled(buffer, size, 0xa5),
+	   "a get of a value by a child leaves the parent's copy alone");
 	close(belt);
 }
 
@@ -487,7 +490,8 @@ static void test_readonly(void)
 	ok(!get_bytes(belt, key, room, MIB, MIB) && is_value(room, MIB),
 	   "stores them as they are");
 	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "such a key can be touched");
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "and removed");
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
+		 "a key in read-only memory can be removed");
 
 	put_text(belt, "key", "value", 0);
 	item = item_of("key");

@@ -72,13 +72,13 @@ parameter() {
 accepted() {
 	ok "$1=$2 is accepted" load "$1=$2"
 	shift 2
-	ok "and the default belt is so" ./device/parameter_test "$@"
+	ok "the default belt is as the accepted parameter says" ./device/parameter_test "$@"
 }
 
 # wrong PARAMETER VALUE
 wrong() {
 	ok "$1=$2 is refused" refused load "$1=$2"
-	ok "and named in the kernel log, and nothing is left" named_and_absent "$1"
+	ok "a refused $1 is named in the kernel log, and nothing is left" named_and_absent "$1"
 }
 
 named_and_absent() {
@@ -153,10 +153,10 @@ ok "with the defaults that are promised" ./device/parameter_test
 ok "max_bytes is a quarter of the memory" is_quarter
 exec 3<>/dev/hashbelt
 ok "rmmod is refused while a descriptor is open" refused rmmod hashbelt
-ok "and the module works on" ./device/parameter_test
+ok "the module works after its removal was refused" ./device/parameter_test
 exec 3>&-
 ok "rmmod works when it is closed" rmmod hashbelt
-ok "and the device is gone" absent
+ok "the device is gone with the module" absent
 
 accepted ttl_ms 1 1 3 0600
 accepted ttl_ms 4398046511104 4398046511104 3 0600
@@ -165,15 +165,15 @@ accepted buckets 65536 300000 65536 0600
 accepted mode 0666 300000 3 0666
 accepted mode 0440 300000 3 0440
 ok "max_bytes=512M is accepted" load max_bytes=512M
-ok "and is 536870912" parameter max_bytes 536870912
+ok "max_bytes=512M is 536870912" parameter max_bytes 536870912
 ok "max_bytes can be changed" set_parameter max_bytes 1G
-ok "and is 1073741824" parameter max_bytes 1073741824
-ok "but not to nothing" refused set_parameter max_bytes 0
-ok "nor to a word" refused set_parameter max_bytes many
-ok "and stays as it was" parameter max_bytes 1073741824
+ok "max_bytes of 1G is 1073741824" parameter max_bytes 1073741824
+ok "max_bytes cannot be set to 0" refused set_parameter max_bytes 0
+ok "max_bytes cannot be set to a word" refused set_parameter max_bytes many
+ok "a refused max_bytes leaves the limit as it was" parameter max_bytes 1073741824
 ok "ttl_ms cannot be changed" refused set_parameter ttl_ms 1000
-ok "nor buckets" refused set_parameter buckets 4
-ok "nor mode" refused set_parameter mode 0666
+ok "buckets cannot be changed while the module is loaded" refused set_parameter buckets 4
+ok "mode cannot be changed while the module is loaded" refused set_parameter mode 0666
 
 wrong ttl_ms 0
 wrong ttl_ms 4398046511105
@@ -194,11 +194,11 @@ wrong max_bytes 64
 ok "with the defaults again" load
 ok "another module has belts, and all that it does there is as promised" use
 ok "while that is loaded this one stays" refused rmmod hashbelt
-ok "and works on" ./device/parameter_test
+ok "the module works on while another module uses it" ./device/parameter_test
 ok "that module goes while its belt calls it back" leave
-ok "and again, $turns times" used_and_left
+ok "another module uses and leaves hashbelt $turns times" used_and_left
 ok "it comes and goes $turns times, with entries and belts in it" again_and_again
-ok "and while somebody reads all the time how much memory they take" read_all_the_time
+ok "the module comes and goes while used_bytes is read all the time" read_all_the_time
 unload
 rm -f output
 [ $failed = 0 ] || echo "# $failed of $number failed"

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	is_int(info.mode, mode, "its mode");
 	if (stat(HASHBELT_DEVICE, &node))
 		bail_out("stat: %s", strerror(errno));
-	is_int(node.st_mode & 07777, mode, "which is that of the device as well");
+	is_int(node.st_mode & 07777, mode, "the mode of the device is the parameter's");
 	put_text(fd, "soon", "value", 1000);
 	put_text(fd, "never", "value", HASHBELT_TTL_NEVER);
 	if (!create_belt(fd, "left behind", 0600))

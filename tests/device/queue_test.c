@@ -38,7 +38,7 @@ static void test_max_events(void)
 	is_int(counter(belt, HASHBELT_STAT_EVENTS), 25,
 	       "the belt counts what was queued");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 15, "what was lost");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 10, "and what was read");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 10, "events that were read are counted");
 	queue_events(belt, 9);
 	event = next_event(&stream);
 	ok(event && !event->lost && event->sequence == 26, "a loss is told once");
@@ -81,7 +81,7 @@ static void test_losses(void)
 	   "each gap in the numbers is what the event after it says was lost");
 	is_int(last, info_of(belt).sequence, "to the end");
 	is_int(stream.lost, counter(belt, HASHBELT_STAT_EVENTS_LOST),
-	       "and in sum what was counted");
+	       "the losses that were read add up to the counter");
 	free(stream.buffer);
 	close(belt);
 }
@@ -109,7 +109,7 @@ static void test_queue_bytes(void)
 	ok(!wrong,
 	   "events of replaced entries take no more than @max_bytes, and no place");
 	ok(info_of(belt).queued >= 8 && info_of(belt).queued < 17,
-	   "but as much as there is");
+	   "events of replaced entries are kept as long as max_bytes has room");
 	while (next_event(&stream))
 		;
 	ok(stream.lost && stream.count + stream.lost == 99,
@@ -131,7 +131,8 @@ static void test_untold(void)
 	set_blocking(belt, false);
 	queue_events(belt, 25);
 	is_errno(read_into(belt, unmapped(), 4096), EFAULT, "a read that fails");
-	is_errno(read_into(belt, stream.buffer, 70), EMSGSIZE, "and another");
+	is_errno(read_into(belt, stream.buffer, 70), EMSGSIZE,
+		 "a read into a buffer that is too small returns EMSGSIZE");
 	event = next_event(&stream);
 	ok(event && event->lost == 15 && event->sequence == 16,
 	   "have not told the loss to anybody: the next one does");
@@ -197,13 +198,17 @@ static void test_counts(enum hashbelt_reason reason, const char *name)
 	}
 	ok(!info_of(belt).entries && info_of(belt).used_entries == 3,
 	   "entries that were %s are not there, and count until they are read", name);
-	is_errno(try_put(belt, "d"), ENOSPC, "so there is no room for another");
-	is_errno(try_put(belt, "a"), ENOSPC, "nor for one of them again");
-	is_int(counter(belt, HASHBELT_STAT_REJECTED), 2, "which is counted");
+	is_errno(try_put(belt, "d"), ENOSPC,
+		 "put of another key returns ENOSPC where queued events have used up max_entries");
+	is_errno(try_put(belt, "a"), ENOSPC,
+		 "put of a reported key returns ENOSPC where events have used up max_entries");
+	is_int(counter(belt, HASHBELT_STAT_REJECTED), 2,
+	       "puts refused for queued events are counted as rejected");
 	read_into(belt, malloc(PAGE), event_size(1, 5));
 	is_int(info_of(belt).used_entries, 2, "when one event was read");
 	is_errno(try_put(belt, "d"), 0, "one more goes in");
-	is_errno(try_put(belt, "e"), ENOSPC, "and not two");
+	is_errno(try_put(belt, "e"), ENOSPC,
+		 "one event that was read makes room for one entry only");
 	is_int(info_of(belt).queued, 2, "all that time no event was dropped");
 	close(belt);
 }
@@ -284,12 +289,12 @@ static void test_no_place(void)
 	   "the event of a replaced entry takes no place in the belt");
 	put_text(belt, "b", "value", 0);
 	ok(info_of(belt).used_entries == 1 && info_of(belt).queued == 2,
-	   "nor does that of an evicted one");
+	   "the event of an evicted entry takes no place in the belt");
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	put_text(belt, "c", "value", 0);
 	ok(is_there(belt, "c") && at_last(has_three, &belt) &&
 	   info_of(belt).used_entries == 1,
-	   "nor does that of a cleared one");
+	   "the event of a cleared entry takes no place in the belt");
 	close(belt);
 }
 
@@ -435,7 +440,7 @@ static void test_clear(void)
 		wrong++;
 	is_int(stream.count, 5000, "each entry that a clear drops is reported, once");
 	is_int(wrong, 0, "as cleared, also where the key was put again at once");
-	is_int(info_of(belt).entries, 100, "and none that came after it");
+	is_int(info_of(belt).entries, 100, "entries put after a clear are not cleared");
 	free(stream.buffer);
 	close(belt);
 }

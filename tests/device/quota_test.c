@@ -210,7 +210,7 @@ static void test_memory(__u64 before)
 	is_int(as_alice(before, free_share, NULL), 0,
 	       "what he clears, what expires and what he closes is his again");
 	is_int(as_alice(before, fill_again, &before), 0,
-	       "and as long as it is not free yet it counts");
+	       "memory counts against its user until it is free");
 	is_int(as_alice(before, fill_in_namespace, &lens[1]), 0,
 	       "in a user namespace of his own he has no more");
 	is_int(as(0, 0, 0, fill_more, NULL), 0, "the superuser has as much as there is");
@@ -275,9 +275,11 @@ static void test_owner(void)
 		bail_out("no belt");
 	is_int(as(BOB, BOB, 0, fill_named, "alice"), EDQUOT,
 	       "what others put into a belt counts against its owner");
-	is_errno(fill_up(fd, 4000, &count), EDQUOT, "also what the superuser puts");
-	is_int(as(BOB, BOB, 0, put_in_own, NULL), 0, "and not against who puts");
-	ok(is_used_up(fd), "so the owner has nothing left");
+	is_errno(fill_up(fd, 4000, &count), EDQUOT,
+		 "what the superuser puts into a user's belt counts against the user");
+	is_int(as(BOB, BOB, 0, put_in_own, NULL), 0,
+	       "what a user puts into another's belt does not count against itself");
+	ok(is_used_up(fd), "the owner of a belt that others filled has nothing left");
 	set_number("user_max_bytes", 2 * SHARE);
 	is_errno(fill_up(fd, 4000, &count), EDQUOT, "a larger share");
 	ok(info_of(fd).bytes > SHARE && info_of(fd).bytes <= 2 * SHARE,
@@ -443,7 +445,7 @@ static void test_belts(void)
 		"what is left may be anybody's");
 	as(0, 0, 0, destroy_many, "root");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
-	is_int(count_names(), names, "then all are gone");
+	is_int(count_names(), names, "the belts of a process that ended are gone");
 	set_number("max_belts", names - 1);
 	is_int(new_plain(), -ENOSPC, "fewer than there are is a limit too");
 }
@@ -462,7 +464,7 @@ int main(void)
 		was[i] = get_parameter(names[i]);
 	is_int(was[2], 131072, "by default there may be 131072 belts");
 	is_int(was[3], 1024, "of one user 1024");
-	ok(was[1] && was[1] <= was[0], "and one user's share is no more than there is");
+	ok(was[1] && was[1] <= was[0], "one user's share of the memory is no more than there is");
 	chmod(HASHBELT_DEVICE, 0666);
 	set_number("user_max_bytes", SHARE);
 	test_memory(before);

@@ -51,7 +51,8 @@ static void test_keys(void)
 	is_int(wrong, 0,
 	       "of 1 to 16 keys any one that is put completes a request, once");
 	is_int(counter(belt, HASHBELT_STAT_REQUESTS), 136, "each request is counted");
-	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 136, "and that it was completed");
+	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 136,
+	       "each completed request is counted as completed");
 	close(belt);
 }
 
@@ -147,7 +148,7 @@ static void test_puts(void)
 	   "an add of what was not there is a put");
 	must_ask(belt, 4, "new");
 	ok(!add_to(belt, "new") && heard(belt, 4, HASHBELT_BY_PUT, "new"),
-	   "and so is one of what was");
+	   "an add to an entry that is there completes a request with the cause put");
 	must_ask(belt, 5, "key");
 	ok(add_to(belt, "key") == -EBADMSG && silent(belt), "one that fails is not");
 	items[0] = text_item("none", "value");
@@ -159,7 +160,7 @@ static void test_puts(void)
 	   "a put in a batch completes it");
 	must_ask(belt, 6, "short");
 	put_text(belt, "short", "value", 1);
-	ok(heard(belt, 6, HASHBELT_BY_PUT, "short"), "and a put for a millisecond");
+	ok(heard(belt, 6, HASHBELT_BY_PUT, "short"), "a put for a millisecond completes a request");
 	close(belt);
 }
 
@@ -192,7 +193,7 @@ static void test_others(void)
 	   "get, touch and remove complete nothing, the next put does");
 	must_ask(belt, 2, "key");
 	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
-	ok(silent(belt), "nor does an expire");
+	ok(silent(belt), "expire of a key that is waited for completes nothing");
 	is_errno(cancel(belt, 2), 0, "all that time the request waits");
 	close(belt);
 }
@@ -217,7 +218,7 @@ static void test_unseen(void)
 		must(belt, HASHBELT_IOC_SCAN, &scan);
 		records += scan.count;
 	} while (scan.cursor);
-	is_int(records, 0, "and no scan finds it");
+	is_int(records, 0, "a scan does not find keys that are waited for");
 	is_int(waiting(belt), 1, "for all that the request waits on");
 	close(belt);
 }
@@ -240,7 +241,7 @@ static void test_complete(void)
 			told.sequence == i + 1;
 	}
 	ok(good == 50 && silent(belt), "each is told, and no other");
-	is_int(complete(belt, "odd"), 0, "which happens once");
+	is_int(complete(belt, "odd"), 0, "a second complete of the same key completes no request");
 	is_int(complete(belt, "all"), 50, "those that are left wait on for their keys");
 	ok(!look(belt, "all").entries && look(belt, "all").err,
 	   "what is said to be complete is not there for that");
@@ -256,10 +257,11 @@ static void test_same_key(void)
 		 "a request may name a key more than once");
 	put_text(belt, "key", "value", 0);
 	ok(heard(belt, 1, HASHBELT_BY_PUT, "key") && silent(belt) && !waiting(belt),
-	   "and is completed once for all that");
+	   "a request that names a key twice is completed once");
 	is_errno(ASK(belt, 2, 0, "key", "key"), 0, "another");
 	is_int(complete(belt, "key"), 1, "counts once");
-	ok(heard(belt, 2, HASHBELT_BY_COMPLETE, "key") && silent(belt), "and is told once");
+	ok(heard(belt, 2, HASHBELT_BY_COMPLETE, "key") && silent(belt),
+	   "a request that names a key twice is told once");
 	is_errno(ASK(belt, 3, 0, "key", "key"), 0, "one that is taken back");
 	ok(!cancel(belt, 3) && !complete(belt, "key") && silent(belt),
 	   "is gone from that key altogether");
@@ -321,13 +323,15 @@ static void test_timeouts(void)
 	advance(belt, TTL - 1);
 	ok(silent(belt) && waiting(belt) == 1, "without a time it waits the belt's");
 	advance(belt, 2 * INTERVAL_MS);
-	ok(heard(belt, 1, HASHBELT_BY_TIMEOUT, ""), "and no longer");
+	ok(heard(belt, 1, HASHBELT_BY_TIMEOUT, ""),
+	   "a request without a time of its own times out after the belt's time-to-live");
 	if (ASK(belt, 2, HASHBELT_TTL_NEVER, "key"))
 		bail_out("no request");
 	advance(belt, HASHBELT_TTL_MAX_MS);
 	ok(silent(belt) && waiting(belt) == 1, "one that never times out does not");
 	put_text(belt, "key", "value", 0);
-	ok(heard(belt, 2, HASHBELT_BY_PUT, "key"), "but is completed like any other");
+	ok(heard(belt, 2, HASHBELT_BY_PUT, "key"),
+	   "a request that never times out is completed by a put");
 	close(belt);
 }
 
@@ -364,8 +368,10 @@ static void test_many_timeouts(void)
 	}
 	is_int(told, MANY, "of 3000 requests each times out once");
 	is_int(early, 0, "none too early");
-	is_int(late, 0, "and none later than an interval and what time was moved by");
-	is_int(waiting(belt) + info_of(belt).entries, 0, "and nothing is left");
+	is_int(late, 0,
+	       "no request times out later than an interval and a step of time after it is due");
+	is_int(waiting(belt) + info_of(belt).entries, 0,
+	       "requests that have timed out leave neither waiters nor entries");
 	is_int(counter(belt, HASHBELT_STAT_EXPIRED), MANY, "of the entries neither");
 	close(belt);
 }
@@ -396,24 +402,25 @@ static void test_ids(void)
 	int belt = named_belt(NAME, 0), fd = open_asking(NAME), other = open_asking(NAME);
 
 	ok(!ASK(fd, 0, 0, "key") && !ASK(fd, ~0ULL, 0, "key"), "an id is any number");
-	is_errno(ASK(fd, 0, 0, "other"), EEXIST, "and is taken while the request waits");
-	is_errno(ASK(other, 0, 0, "key"), 0, "but each descriptor has its own");
+	is_errno(ASK(fd, 0, 0, "other"), EEXIST,
+		 "ask returns EEXIST while a request of the same id waits");
+	is_errno(ASK(other, 0, 0, "key"), 0, "another descriptor may use the same request id");
 	is_int(waiting(fd), 3, "one that is refused does not wait");
 	is_errno(cancel(fd, 1), ENOENT, "there is nothing to cancel under another id");
 	put_text(belt, "other", "value", 0);
-	ok(silent(fd), "and no key of it is waited for");
+	ok(silent(fd), "an ask that failed with EEXIST waits for no key");
 	put_text(belt, "key", "value", 0);
 	is_errno(ASK(fd, 0, 0, "key"), 0,
 		 "once the request is completed, if not told yet, its id is free again");
 	is_errno(cancel(other, 0), ENOENT, "what is completed is not to be cancelled");
 	is_errno(cancel(fd, 0), 0, "the new request is");
 	ok(heard(other, 0, HASHBELT_BY_PUT, "key") && silent(other),
-	   "and what was completed is told all the same");
+	   "a completed request is told, though a new one has its id");
 	is_int(hear(fd).err + hear(fd).err, 0, "to each who asked");
-	ok(silent(fd), "but nothing of the new one");
+	ok(silent(fd), "a new request with the id of a completed one is still waiting");
 	is_errno(ASK(fd, 0, 0, "key"), 0, "what was cancelled leaves its id free");
 	advance(belt, 3 * TTL);
-	is_errno(ASK(fd, 0, 0, "key"), 0, "and so does what has timed out");
+	is_errno(ASK(fd, 0, 0, "key"), 0, "the id of a request that timed out can be used again");
 	destroy_belt(belt, NAME);
 	close(other);
 	close(fd);
@@ -430,19 +437,22 @@ static void test_cancel(void)
 	is_errno(cancel(belt, 7), ENOENT, "whoever it is");
 	is_errno(cancel(fd, 7), 0, "who asked may cancel");
 	is_errno(cancel(fd, 7), ENOENT, "once");
-	is_int(waiting(fd), 0, "and then it does not wait");
+	is_int(waiting(fd), 0, "a cancelled request does not count as waiting");
 	put_text(belt, "b", "value", 0);
 	is_int(complete(belt, "a") + complete(belt, "c"), 0, "on any of its keys");
 	advance(belt, 3 * TTL);
-	ok(silent(fd) && silent(other), "nor for its time: it is never heard of again");
+	ok(silent(fd) && silent(other),
+	   "a cancelled request does not time out either: it is not heard of again");
 	ok(counter(fd, HASHBELT_STAT_REQUESTS) == 1 &&
 	   !counter(fd, HASHBELT_STAT_COMPLETED) &&
-	   !counter(fd, HASHBELT_STAT_TIMED_OUT), "and counts as registered alone");
+	   !counter(fd, HASHBELT_STAT_TIMED_OUT),
+	   "a cancelled request counts as registered, not as completed or timed out");
 	must_ask(fd, 8, "d");
 	put_text(belt, "d", "value", 0);
 	is_errno(cancel(fd, 8), ENOENT, "what is completed cannot be cancelled");
-	ok(heard(fd, 8, HASHBELT_BY_PUT, "d"), "and is told");
-	is_errno(cancel(fd, 8), ENOENT, "nor after that");
+	ok(heard(fd, 8, HASHBELT_BY_PUT, "d"),
+	   "a request that was completed before cancel is told");
+	is_errno(cancel(fd, 8), ENOENT, "cancel returns ENOENT for a request that was told");
 	destroy_belt(belt, NAME);
 	close(other);
 	close(fd);
@@ -474,7 +484,8 @@ static void test_own(void)
 	}
 	is_int(good, 10,
 	       "of requests for one key each descriptor is told its own, in a count of its own");
-	is_errno(read_into(belt, malloc(PAGE), PAGE), EAGAIN, "and others nothing");
+	is_errno(read_into(belt, malloc(PAGE), PAGE), EAGAIN,
+		 "a descriptor that asked nothing reads no completion: EAGAIN");
 	is_int(waiting(belt), 2, "what nobody has completed waits on");
 	destroy_belt(belt, NAME);
 	for (i = 0; i < 4; i++)
@@ -512,7 +523,8 @@ static void test_modes(void)
 	   "it may ask whatever it reads");
 	listen_to(fd);
 	ok(heard(fd, 2, HASHBELT_BY_PUT, "key") && heard(fd, 3, HASHBELT_BY_PUT, "key") &&
-	   silent(fd), "and hears of it when it reads of requests again");
+	   silent(fd),
+	   "a descriptor that watched events hears of its requests when it reads requests again");
 	is_errno(ack(fd, 3), ENOENT, "of requests there is nothing to acknowledge");
 	free(stream.buffer);
 	destroy_belt(belt, NAME);
@@ -567,9 +579,11 @@ static void test_ends(void)
 	copy = dup(fd);
 	close(fd);
 	is_int(waiting(belt), 100, "not while there is a copy of it");
-	ok(hear(copy).id < 100, "which reads of them");
+	ok(hear(copy).id < 100,
+	   "a copy of a closed descriptor reads the completions of its requests");
 	close(copy);
-	ok(is_forgotten(belt, before), "but with the last one");
+	ok(is_forgotten(belt, before),
+	   "closing the last copy of a descriptor forgets its requests");
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
 	child = start(laden_process, &pipes[1]);
@@ -580,13 +594,13 @@ static void test_ends(void)
 	ok(is_forgotten(belt, before), "that is killed takes all that it asked with it");
 	fd = laden();
 	must(fd, HASHBELT_IOC_CREATE, &create);
-	ok(is_forgotten(belt, ~0ULL), "and so does a descriptor that is bound elsewhere");
+	ok(is_forgotten(belt, ~0ULL), "binding a descriptor to another belt forgets its requests");
 	must_ask(fd, 1, "key");
 	put_text(fd, "key", "value", 0);
 	is_errno(read_into(fd, malloc(PAGE), PAGE), ENODATA, "where it reads of entries first");
 	listen_to(fd);
 	ok(heard(fd, 1, HASHBELT_BY_PUT, "key") && silent(fd),
-	   "and is told nothing of what it asked before");
+	   "a descriptor that was bound elsewhere is told nothing of what it asked before");
 	close(fd);
 	ok(is_forgotten(belt, before), "of which nothing is left");
 	fd = laden();
@@ -594,7 +608,8 @@ static void test_ends(void)
 	must_ask(other, 1, "waits");
 	close(fd);
 	is_int(complete(belt, "waits"), 1, "what others asked is still there");
-	ok(heard(other, 1, HASHBELT_BY_COMPLETE, "waits"), "and is told");
+	ok(heard(other, 1, HASHBELT_BY_COMPLETE, "waits"),
+	   "requests of other descriptors are told after one descriptor was closed");
 	close(other);
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -618,10 +633,13 @@ static void test_clear(void)
 	ok(told.cause == HASHBELT_BY_CLEAR && told.id + 1 <= 3 && !told.key[0],
 	   "a clear completes a request without a key");
 	readable_at_last(belt);
-	ok(heard(belt, 3 - told.id, HASHBELT_BY_CLEAR, ""), "and each");
-	ok(silent(belt) && waiting(belt) == 1, "but none that comes after it");
+	ok(heard(belt, 3 - told.id, HASHBELT_BY_CLEAR, ""),
+	   "a clear completes each request that waited");
+	ok(silent(belt) && waiting(belt) == 1,
+	   "a request made after a clear is not completed by it");
 	is_int(complete(belt, "one") + complete(belt, "two"), 1, "of the others no key is left");
-	ok(heard(belt, 3, HASHBELT_BY_COMPLETE, "one") && silent(belt), "nor told again");
+	ok(heard(belt, 3, HASHBELT_BY_COMPLETE, "one") && silent(belt),
+	   "requests that a clear completed are not told again");
 	close(belt);
 }
 
@@ -632,11 +650,12 @@ static void test_destroy(void)
 	struct waiter waiter;
 
 	is_errno(destroy_belt(belt, NAME), 0, "a belt with requests can be destroyed");
-	is_errno(ASK(fd, 1000, 0, "key"), EIDRM, "then nobody asks there");
-	is_errno(cancel(fd, 150), EIDRM, "nor cancels");
-	is_errno(complete(fd, "both"), EIDRM, "nor completes");
-	is_errno(read_into(fd, malloc(PAGE), PAGE), EIDRM, "nor is told");
-	ok(used_at_last(before), "and it gives their memory back");
+	is_errno(ASK(fd, 1000, 0, "key"), EIDRM, "ask in a destroyed belt returns EIDRM");
+	is_errno(cancel(fd, 150), EIDRM, "cancel in a destroyed belt returns EIDRM");
+	is_errno(complete(fd, "both"), EIDRM, "complete in a destroyed belt returns EIDRM");
+	is_errno(read_into(fd, malloc(PAGE), PAGE), EIDRM,
+		 "read of completions in a destroyed belt returns EIDRM");
+	ok(used_at_last(before), "the memory of a destroyed belt's requests comes back");
 	close(fd);
 	close(belt);
 	belt = named_belt(NAME, 0);
@@ -660,17 +679,21 @@ static void test_full(void)
 	is_int(info_of(belt).used_entries, 2, "a request counts as an entry");
 	put_text(belt, "entry", "value", 0);
 	is_errno(ASK(belt, 3, 0, "three"), ENOSPC, "where a belt is full none is taken");
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC, "and no entry for it");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC,
+		 "put returns ENOSPC where requests have used up max_entries");
 	ok(waiting(belt) == 2 && silent(belt), "what is there stays and waits");
 	complete(belt, "one");
 	is_int(info_of(belt).used_entries, 2,
 	       "what is completed does not count, if it was told or not");
-	is_errno(ASK(belt, 3, 0, "three"), 0, "and leaves its place to another");
+	is_errno(ASK(belt, 3, 0, "three"), 0,
+		 "a completed request leaves its place to another request");
 	cancel(belt, 3);
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "and so does what is cancelled");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
+		 "a cancelled request leaves its place to an entry");
 	put_text(belt, "entry", "value", 0);
 	advance(belt, 3 * TTL);
-	is_int(info_of(belt).used_entries, 0, "and in the end all of them");
+	is_int(info_of(belt).used_entries, 0,
+	       "after all requests have ended none counts under the belt's limit");
 	close(belt);
 }
 
@@ -696,7 +719,7 @@ static void test_bytes(void)
 	note("%u requests, %llu bytes", n, used);
 	for (i = 0; i < n; i++)
 		cancel(belt, i);
-	is_int(info_of(belt).used_bytes, 0, "and for nothing when they are cancelled");
+	is_int(info_of(belt).used_bytes, 0, "cancelled requests count for no bytes");
 	close(belt);
 }
 
@@ -714,13 +737,14 @@ static void test_eviction(void)
 	   "where a belt evicts, the request nearest its time makes room and is told so");
 	must_ask(belt, 3, "three");
 	ok(!is_there(belt, "entry") && silent(belt),
-	   "and an entry that is nearer makes room for a request");
+	   "an entry that is nearer its deadline is evicted for a request");
 	must_ask(belt, 4, "four");
 	readable_at_last(belt);
-	ok(heard(belt, 2, HASHBELT_BY_EVICTION, ""), "or another request");
+	ok(heard(belt, 2, HASHBELT_BY_EVICTION, ""),
+	   "a request that is nearer its deadline is evicted for another request");
 	is_int(complete(belt, "all") + complete(belt, "one") + complete(belt, "two"), 0,
 	       "who has made room waits for no key");
-	ok(waiting(belt) == 2 && silent(belt), "and is told once");
+	ok(waiting(belt) == 2 && silent(belt), "a request that was evicted is told once");
 	close(belt);
 }
 
@@ -743,7 +767,8 @@ static void test_pressure(void)
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_PINNED);
 	must_ask(belt, 2, "one");
 	drop_caches();
-	ok(silent(belt) && waiting(belt) == 1, "but none of a belt that is pinned");
+	ok(silent(belt) && waiting(belt) == 1,
+	   "memory pressure takes no request of a belt that is pinned");
 	close(belt);
 }
 
@@ -763,14 +788,14 @@ static void test_unread(void)
 	now = get_parameter("used_bytes");
 	ok(err == -ENOSPC || err == -ENOMEM,
 	   "events of requests that nobody reads count against the module's limit");
-	ok(now <= most, "which is not exceeded");
+	ok(now <= most, "unread completions keep the module within max_bytes");
 	note("%d requests, %llu bytes: %s", n, now, error_name(err));
 	for (n--; n > 0 && !hear(belt).err; n--)
 		;
 	ok(!n && silent(belt), "all of them are told");
 	set_number("max_bytes", limit);
 	close(belt);
-	ok(used_at_last(used), "and then cost nothing");
+	ok(used_at_last(used), "completions that were read use no memory");
 }
 
 /* Asks until it may not any more; @arg: whether all is completed, and never read. */
@@ -799,10 +824,10 @@ static void test_account(void)
 	is_int(as(1000, 1000, 0, ask_for_ever, &waits), EDQUOT,
 	       "requests count against the account of the belt's owner");
 	is_int(as(1000, 1000, 0, ask_for_ever, &completes), EDQUOT,
-	       "also those that were completed, until they are read");
+	       "a user's unread completions count against its quota");
 	set_number("user_max_bytes", limit);
 	chmod(HASHBELT_DEVICE, 0600);
-	ok(used_at_last(used), "which is empty when he has gone");
+	ok(used_at_last(used), "a user's account is empty when it has gone");
 }
 
 /* What it costs */
@@ -832,19 +857,21 @@ static void test_costs(__u64 nothing)
 	ok(settled && get_parameter("used_bytes") > used && info_of(fd).bytes > bytes,
 	   "they cost memory, which it says as well");
 	is_int(complete(fd, "odd"), 100, "half of them are completed");
-	is_int(waiting(fd), 100, "and do not wait any more");
-	is_int(complete(fd, "all"), 100, "and then the others");
+	is_int(waiting(fd), 100, "completed requests are not counted as waiting");
+	is_int(complete(fd, "all"), 100,
+	       "a complete of the other key completes the other requests");
 	for (i = 0; i < 200 && !hear(fd).err; i++)
 		;
 	ok(i == 200 && silent(fd) && !waiting(fd), "all are told");
 	is_int(info_of(fd).entries, 0, "the belt holds as much as before");
 	/* The worker may have seen the index when it was small, but not empty yet. */
 	must(fd, HASHBELT_IOC_ROTATE, NULL);
-	ok(used_at_last(used), "and so does the module");
+	ok(used_at_last(used), "used_bytes is what it was before 200 requests");
 	ok(at_last(takes_no_more, &(struct hashbelt_info){ .bytes = bytes, .id = fd }),
-	   "and says so");
+	   "the belt's own bytes are what they were before 200 requests");
 	is_int(counter(fd, HASHBELT_STAT_REQUESTS), 200, "each was counted, once");
-	is_int(counter(fd, HASHBELT_STAT_COMPLETED), 200, "and once more when completed");
+	is_int(counter(fd, HASHBELT_STAT_COMPLETED), 200,
+	       "200 completed requests are counted once each");
 	destroy_belt(belt, NAME);
 	close(fd);
 	close(belt);

@@ -34,7 +34,7 @@ static void test_too_small(void)
 	is_int(read_into(belt, buffer, event_size(5, 0) + 8), event_size(5, 0),
 	       "one with room for one of two is filled with one");
 	ok(((struct hashbelt_event *)buffer)->sequence == 1 && hear(belt).sequence == 2 &&
-	   silent(belt), "and no event is lost by that");
+	   silent(belt), "a read with room for one of two events loses neither");
 	must_ask(belt, 1, "a key");
 	must_ask(belt, 2, "a key");
 	complete(belt, "a key");
@@ -82,15 +82,15 @@ static void test_bad_buffer(void)
 	must_ask(belt, 2, "key");
 	complete(belt, "key");
 	is_errno(read_into(belt, unmapped(), PAGE), EFAULT,
-		 "a read into a buffer that is not there");
+		 "a read into a buffer that is not there returns EFAULT");
 	is_errno(read_into(belt, readonly_copy(nothing, sizeof(nothing)), PAGE), EFAULT,
-		 "or may not be written to");
-	is_errno(read_into(belt, NULL, PAGE), EFAULT, "or is none");
+		 "a read into a buffer that may not be written to returns EFAULT");
+	is_errno(read_into(belt, NULL, PAGE), EFAULT, "a read into a null buffer returns EFAULT");
 	ok(hear(belt).sequence == 1 && hear(belt).sequence == 2 && silent(belt),
-	   "loses nothing, and tells nothing twice");
+	   "reads that failed with EFAULT lose no event, and tell none twice");
 	for (room = 0; room < 4 * event_size(3, 0); room += 5)
 		wrong += !is_cut_right(belt, room);
-	is_int(wrong, 0, "nor one into a buffer that ends within an event");
+	is_int(wrong, 0, "a read into a buffer that ends within an event loses nothing");
 	close(belt);
 }
 
@@ -119,7 +119,8 @@ static void test_wakers(void)
 		bail_out("no request");
 	waiter = start_waiter(fd, 0);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_int(waiter_result(&waiter), event_size(0, 0), "and by time itself");
+	is_int(waiter_result(&waiter), event_size(0, 0),
+	       "a timeout wakes a reader that waits for completions");
 	must(belt, HASHBELT_IOC_HALT, NULL);
 	must_ask(fd, 1, "key");
 	waiter = start_waiter(fd, 0);
@@ -129,7 +130,8 @@ static void test_wakers(void)
 		 "not by what becomes of entries, but by a signal");
 	is_int(waiting(belt), 1, "after which the request waits on");
 	put_text(belt, "key", "value", 0);
-	ok(heard(fd, 1, HASHBELT_BY_PUT, "key"), "and is told");
+	ok(heard(fd, 1, HASHBELT_BY_PUT, "key"),
+	   "a request that outlived a reader's signal is told");
 	destroy_belt(belt, NAME);
 	close(fd);
 	close(belt);
@@ -148,12 +150,13 @@ static void test_poll(void)
 	put_text(belt, "key", "value", 0);
 	is_int(poll_now(fd), POLLIN, "POLLIN when it is completed");
 	is_int(poll_now(fd), POLLIN, "for as long as it is not told");
-	is_int(poll_now(other), 0, "and only for who asked");
+	is_int(poll_now(other), 0, "poll reports completions only to the descriptor that asked");
 	watch(fd, 0);
 	discard_events(belt);
 	is_int(poll_now(fd), 0, "who reads of entries is not told of requests by poll");
 	listen_to(fd);
-	is_int(poll_now(fd), POLLIN, "but when he reads of them");
+	is_int(poll_now(fd), POLLIN,
+	       "poll reports completions to a descriptor that watches requests");
 	hear(fd);
 	is_int(poll_now(fd), 0, "nothing when it was told");
 	child = start(poll_for_good, &other);
@@ -161,7 +164,7 @@ static void test_poll(void)
 	advance(belt, 3 * TTL);
 	is_int(finish(child), POLLIN, "who waits in poll is woken by a timeout");
 	destroy_belt(belt, NAME);
-	ok(poll_now(fd) & (POLLERR | POLLHUP), "and poll tells the end of the belt");
+	ok(poll_now(fd) & (POLLERR | POLLHUP), "poll reports the end of the belt");
 	close(other);
 	close(fd);
 	close(belt);
@@ -180,10 +183,11 @@ static void test_epoll(void)
 	   "by level, one that is completed is told of until it was read");
 	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "by edge, when it comes");
 	complete(belt, "two");
-	is_int(epoll_now(edge), EPOLLIN, "and the next one is an edge as well");
+	is_int(epoll_now(edge), EPOLLIN, "each further completion is an edge for epoll");
 	ok(!hear(fd).err && epoll_now(level) == EPOLLIN,
 	   "while one of two is left the level tells it");
-	ok(!hear(fd).err && !epoll_now(level), "and nothing when none is left");
+	ok(!hear(fd).err && !epoll_now(level),
+	   "epoll reports no level when all completions are read");
 	destroy_belt(belt, NAME);
 	ok(epoll_now(level) & (EPOLLERR | EPOLLHUP) &&
 	   epoll_now(edge) & (EPOLLERR | EPOLLHUP), "the end of the belt is told by both");
@@ -411,7 +415,7 @@ static void test_one_id(void)
 	for (id = 0; id < IDS; id++)
 		wrong += takers[id] != 1;
 	is_int(wrong + odd, 0, "of many who ask under one id at once one succeeds");
-	is_int(waiting(shared_fd), IDS, "and no more requests wait than there are ids");
+	is_int(waiting(shared_fd), IDS, "no more requests wait than there are ids");
 	is_int(complete(shared_fd, "key"), IDS, "on the key");
 	pthread_barrier_destroy(&barrier);
 	close(shared_fd);
@@ -519,8 +523,8 @@ static void test_processes(void)
 	is_int(i, ROUNDS, "processes that wait for one key are told of each put, all of them");
 	for (i = 0; i < WAITERS; i++)
 		wrong += finish(children[i]);
-	is_int(wrong, 0, "and of nothing else");
-	is_int(waiting(belt), 0, "and leave nothing");
+	is_int(wrong, 0, "processes that wait for one key are told of nothing but its puts");
+	is_int(waiting(belt), 0, "processes that were told leave no request waiting");
 	destroy_belt(belt, NAME);
 	close(belt);
 }
@@ -565,7 +569,8 @@ static void test_killed(void)
 	is_int(complete(belt, "key") + complete(belt, "other"), 0, "on any key");
 	destroy_belt(belt, NAME);
 	close(belt);
-	ok(used_at_last(before), "nor takes memory");
+	ok(used_at_last(before),
+	   "used_bytes is what it was before processes that waited were killed");
 }
 
 /* Descriptors that come and go */

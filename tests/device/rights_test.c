@@ -278,7 +278,7 @@ static void test_access(void)
 	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
 	       "the owner is told that it may do all");
 	is_int(as(OWNER, GROUP, 0, access_of, &read_only), HASHBELT_MAY_READ,
-	       "but through a descriptor for reading it may only read");
+	       "through a descriptor for reading the owner may only read");
 	is_int(as(OTHER, GROUP, 0, access_of, &read_write),
 	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE,
 	       "the group, that it may read and write");
@@ -420,8 +420,9 @@ static void test_holders(void)
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
 	       "who was given a descriptor may do what it was bound for");
 	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), EPERM,
-	       "but by name may not destroy what is not its own");
-	ok(holds_text(inherited, "key", "value"), "so the belt is still there");
+	       "a client cannot destroy another user's belt by name: EPERM");
+	ok(holds_text(inherited, "key", "value"),
+	   "a belt that another user failed to destroy still has its entry");
 	close(inherited);
 	end_belt();
 }
@@ -501,7 +502,8 @@ static void test_default(void)
 {
 	is_int(as(OTHER, OTHER, 0, make_default, NULL), EACCES,
 	       "the name of the default belt is not anybody's to give");
-	is_int(as(0, 0, 0, make_default, NULL), EEXIST, "but root's");
+	is_int(as(0, 0, 0, make_default, NULL), EEXIST,
+	       "the superuser may use the name of the default belt: EEXIST");
 }
 
 static void test_list(void)
@@ -585,13 +587,14 @@ static void test_group(void)
 	is_int(as(OWNER, GROUP, 0, change_belt, &change), EPERM,
 	       "the owner cannot give a belt to a group that it is not of");
 	is_int(as(OTHER, GROUP, 0, try_all, &row), BOTH,
-	       "so it has the group that it had");
+	       "a belt that was not given away keeps its group");
 	end_belt();
 	make_belt(0600);
 	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0,
-	       "but to one that it is of");
+	       "the owner may give a belt to a group that it is of");
 	is_int(as(OTHER, GROUP, 0, try_all, &row), CLOSED, "the old group is out then");
-	is_int(as(OTHER, OTHER, CLUB, try_all, &row), BOTH, "and the new one is in");
+	is_int(as(OTHER, OTHER, CLUB, try_all, &row), BOTH,
+	       "members of a belt's new group have its rights");
 	end_belt();
 	make_belt(0600);
 	change.mode = 0640;
@@ -622,12 +625,13 @@ static void test_group_limits(void)
 	is_errno(apply(fd, &(struct change){ HASHBELT_SET_GID, ELSE, 0 }), 0,
 		 "the superuser gives a belt to any group");
 	ok(info_of(fd).gid == ELSE && info_of(fd).uid == OWNER,
-	   "which leaves it its owner");
+	   "the superuser's change of the group leaves the owner");
 	is_int(as(OTHER, GROUP, 0, create_of_group, &group), 0,
 	       "a belt can be made of one's group");
 	is_int(as(OTHER, GROUP, CLUB, create_of_group, &club), 0,
 	       "of any that one is of");
-	is_int(as(OTHER, GROUP, 0, create_of_group, &club), EPERM, "and of no other");
+	is_int(as(OTHER, GROUP, 0, create_of_group, &club), EPERM,
+	       "a belt cannot be created for a group that the caller is not of: EPERM");
 	close(fd);
 	end_belt();
 }
@@ -645,7 +649,7 @@ static void test_bound(void)
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
 	       "what a descriptor was bound for it may do, whatever becomes of the mode");
 	is_int(as(OTHER, OTHER, 0, open_again, NULL), EACCES,
-	       "but it cannot be bound anew");
+	       "a descriptor cannot be bound again after its rights were taken: EACCES");
 	close(inherited);
 	close(fd);
 	end_belt();
@@ -727,13 +731,14 @@ static void test_mapped(void)
 	if (open_belt(fd, "inside"))
 		bail_out("no belt");
 	info = info_of(fd);
-	ok(info.uid == OTHER && info.gid == OTHER, "which are the old ones outside");
+	ok(info.uid == OTHER && info.gid == OTHER,
+	   "a belt owned from within a user namespace has the outer user and group");
 	destroy_belt(fd, "inside");
 	if (open_belt(fd, "Inside"))
 		bail_out("no belt");
 	info = info_of(fd);
 	ok(info.uid == OTHER && info.gid == OTHER,
-	   "also of a belt that was made in there");
+	   "a belt created in a user namespace has the outer user and group");
 	destroy_belt(fd, "Inside");
 	make_belt(0666);
 	is_int(as(OTHER, OTHER, 0, others_in_namespace, NULL), 0,
@@ -764,8 +769,9 @@ static void test_nameless(void)
 	send_descriptor(sockets[0], belt);
 	close(belt);
 	is_int(as(OTHER, OTHER, 0, use_received, &sockets[1]), BOTH,
-	       "and by who receives its descriptor");
-	is_int(as(OTHER, OTHER, 0, list, NULL) & ~BIT(10), 0, "but is in nobody's list");
+	       "a belt without a name can be used by the receiver of its descriptor");
+	is_int(as(OTHER, OTHER, 0, list, NULL) & ~BIT(10), 0,
+	       "a belt without a name is in nobody's list");
 	close(sockets[0]);
 	close(sockets[1]);
 }
@@ -797,14 +803,16 @@ static void test_node(void)
 	ok(S_ISCHR(node.st_mode) && (node.st_mode & 0777) == 0600 && !node.st_uid,
 	   "the node is the superuser's alone, to begin with");
 	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES,
-	       "so another cannot open it");
+	       "a user without rights on the device cannot open it for writing: EACCES");
 	chmod(HASHBELT_DEVICE, 0604);
 	is_int(as(OTHER, OTHER, 0, open_node, &read_only), 0, "unless it may read it");
-	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES, "but then not write");
+	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES,
+	       "a user that may read the device cannot open it for writing: EACCES");
 	chmod(HASHBELT_DEVICE, 0666);
-	is_int(as(OTHER, OTHER, 0, open_node, &read_write), 0, "or both");
+	is_int(as(OTHER, OTHER, 0, open_node, &read_write), 0,
+	       "a user that may read and write the device can open it for both");
 	is_int(as(OTHER, OTHER, 0, use_default, NULL), 0,
-	       "and then may do nothing with a default belt that is not its own");
+	       "a user that may open the device can do nothing with another's default belt");
 }
 
 /* What others have put is told to readers only. */

@@ -139,7 +139,8 @@ static void test_empty(void)
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "a scan of an empty belt");
 	ok(!scan.cursor && !scan.count, "is at its end, and has no records");
 	scan = (struct hashbelt_scan){};
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "and needs no buffer");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
+		 "a scan of an empty belt needs no buffer");
 	close(belt);
 }
 
@@ -175,15 +176,15 @@ static void test_too_small(void)
 		 "a scan with too little room for a record");
 	is_int(scan.size, 40, "says what it needs");
 	ok(!scan.cursor && !scan.count && buffer[0] == 0xa5 && buffer[38] == 0xa5,
-	   "and neither goes on nor writes");
+	   "a scan whose buffer is too small neither goes on nor writes");
 	again = (struct hashbelt_scan){ .buffer = address(buffer), .size = scan.size };
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &again), 0, "with that it has its record");
 	ok(again.count == 1 && buffer[39] != 0xa5 && buffer[40] == 0xa5,
-	   "and writes that and no more");
+	   "a scan writes no more than its record");
 	again = (struct hashbelt_scan){ .buffer = address(before_hole(40)), .size = 40 };
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &again), 0,
 		 "a buffer may end where memory ends");
-	is_int(again.count, 1, "and has the record");
+	is_int(again.count, 1, "a scan into a buffer that ends where memory ends has the record");
 	close(belt);
 }
 
@@ -248,7 +249,7 @@ static void test_gone(void)
 	ok(!seen[0] && !seen[ENTRIES / 2] && !saw_all(1), "what has expired is not reported");
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	scan_all(belt, MIB);
-	ok(!seen[1] && !seen[ENTRIES - 1], "nor is what was cleared");
+	ok(!seen[1] && !seen[ENTRIES - 1], "what was cleared is not reported by a scan");
 	close(belt);
 }
 

@@ -166,15 +166,16 @@ static void test_field(const char *name, __u32 field)
 	is = shape_of(belt);
 	ok(!memcmp(&is, &want, sizeof(is)), "changes that and no other setting");
 	/* A place that was given to those that are there is not taken. */
-	is_int(wrong_entries(belt, 0), 0, "nor an entry or its deadline");
-	ok(has_events(belt, 1, EVENTS), "nor an event");
+	is_int(wrong_entries(belt, 0), 0,
+	       "a change of one setting leaves all entries and deadlines");
+	ok(has_events(belt, 1, EVENTS), "a change of one setting leaves all queued events");
 	/* What a belt reinserts has a new deadline: that is another test. */
 	if (field == HASHBELT_SET_HANDLER)
 		SET(belt, .fields = field, .handler = HASHBELT_NOTIFY);
 	advance(belt, 49);
 	is_int(wrong_entries(belt, 49), 0, "each deadline is kept, early ones");
 	advance(belt, TTL - 50);
-	is_int(wrong_entries(belt, TTL - 1), 0, "and late ones");
+	is_int(wrong_entries(belt, TTL - 1), 0, "late deadlines are kept when settings change");
 	close(belt);
 }
 
@@ -223,7 +224,7 @@ static void test_wrong(void)
 	is_errno(set_belt(belt, settings), 0, "what is not named is not looked at");
 	is = shape_of(belt);
 	ok(!memcmp(&was, &is, sizeof(is)) && has_events(belt, 1, EVENTS),
-	   "and changes nothing");
+	   "a set call that names no field changes nothing");
 	close(belt);
 }
 
@@ -259,11 +260,13 @@ static void test_ttl(void)
 	is_int(look(belt, "old").ttl_ms, TTL, "an entry keeps the time that it has");
 	put_text(belt, "new", "value", 0);
 	is_int(look(belt, "new").ttl_ms, 500, "a new one has that of the belt now");
-	is_int(info_of(belt).interval_ns, 250000000, "and the interval follows");
+	is_int(info_of(belt).interval_ns, 250000000,
+	       "the interval follows the belt's new time-to-live");
 	advance(belt, 499);
 	ok(is_there(belt, "new"), "it is there to the end of it");
 	advance(belt, 1);
-	ok(!is_there(belt, "new") && is_there(belt, "old"), "and not after it");
+	ok(!is_there(belt, "new") && is_there(belt, "old"),
+	   "an entry put after the change expires after the new time-to-live, others do not");
 	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_MAX_MS);
 	on_key(belt, HASHBELT_IOC_TOUCH, "old");
 	is_int(look(belt, "old").ttl_ms, HASHBELT_TTL_MAX_MS,
@@ -306,7 +309,7 @@ static void test_handlers(void)
 	on_key(belt, HASHBELT_IOC_EXPIRE, "dropped");
 	ok(has_events(belt, 1, 3), "they can be read, and no other comes to them");
 	is_errno(read_into(belt, buffer, sizeof(buffer)), ENODATA,
-		 "then there is nothing to wait for");
+		 "a blocking read returns ENODATA when the belt reports nothing");
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
 	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
 		 "until it reports again");
@@ -314,10 +317,12 @@ static void test_handlers(void)
 	ok(has_events(belt, 4, 4), "under the next number");
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_REINSERT);
 	queue_events(belt, 1);
-	ok(has_events(belt, 5, 5) && is_there(belt, "0"), "and from then on reinserts");
+	ok(has_events(belt, 5, 5) && is_there(belt, "0"),
+	   "a belt that was told to reinsert does so");
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
 	advance(belt, 3 * TTL);
-	ok(has_events(belt, 6, 6) && !is_there(belt, "0"), "or does not");
+	ok(has_events(belt, 6, 6) && !is_there(belt, "0"),
+	   "a belt that was told to notify does not reinsert");
 	close(belt);
 }
 
@@ -333,9 +338,10 @@ static void test_held(void)
 	    .handler = HASHBELT_DROP, .max_events = 1);
 	is_int(info_of(belt).in_flight, 4,
 	       "what a reader holds it holds, whatever is set");
-	is_errno(ack(belt, 4), 0, "and can acknowledge");
+	is_errno(ack(belt, 4), 0,
+		 "a reader can acknowledge what it holds after the belt reports nothing");
 	ok(!info_of(belt).in_flight && !info_of(belt).used_entries,
-	   "and then it is over");
+	   "acknowledged events are not in flight and do not count");
 	close(belt);
 }
 
@@ -385,7 +391,8 @@ static void test_policies(void)
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
 		 "a belt may be told to keep");
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_REFRESH_ON_GET);
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "or to replace");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
+		 "a belt that was told to replace lets a put replace an entry");
 	put_text(belt, "key", "value", 1000);
 	item = item_of("key");
 	item.how = HASHBELT_NO_VALUE;
@@ -394,13 +401,15 @@ static void test_policies(void)
 	SET(belt, .fields = HASHBELT_SET_POLICY);
 	put_text(belt, "key", "value", 1000);
 	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(look(belt, "key").ttl_ms, 1000, "or not to");
+	is_int(look(belt, "key").ttl_ms, 1000,
+	       "a belt that was told not to refresh leaves the time of an entry that is read");
 	SET(belt, .fields = HASHBELT_SET_POLICY | HASHBELT_SET_MAX_ENTRIES,
 	    .max_entries = 1, .policy = HASHBELT_EVICT);
 	put_text(belt, "new", "value", 0);
 	ok(is_there(belt, "new") && !is_there(belt, "key"), "to evict");
 	SET(belt, .fields = HASHBELT_SET_POLICY);
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC, "or to refuse");
+	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC,
+		 "a belt that was told not to evict refuses a put: ENOSPC");
 	close(belt);
 }
 
@@ -600,7 +609,7 @@ static void test_crowd(void)
 	is_int(churn->wrong, 0,
 	       "all that time each entry is there to its deadline and not after it");
 	is_int(missing_in_crowd(), 0,
-	       "and in the end none of 100000 is missing, or has another time");
+	       "after changes under load each of 100000 entries is there, its deadline kept");
 	note("%u operations meanwhile", churn->done);
 	advance(churn->belt, (CROWD / 2) * HOUR);
 	for (number = left = 0; number < CROWD; number++)

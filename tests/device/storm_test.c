@@ -118,12 +118,13 @@ static void test_killed(void)
 		is_int(finish(readers[i]), 0,
 		       "a reader that others are killed beside reads to the end");
 	finish(maker);
-	ok(is_all_settled(belt), "and then all is settled");
+	ok(is_all_settled(belt), "after readers were killed all events are settled");
 	for (i = 1; i <= EVENTS; i++)
 		unsettled += ledger->state[i] == UNREAD;
 	is_int(unsettled, 0, "each event by somebody who had read it");
-	is_int(ledger->again, 0, "and none was read again after that");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0, "nor lost");
+	is_int(ledger->again, 0, "no event was read again after it was settled");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0,
+	       "no event was lost when readers were killed");
 	note("%u readers were killed", kills);
 	destroy_belt(belt, "storm");
 	close(belt);
@@ -285,8 +286,10 @@ static void test_threads(void)
 	is_int(info_of(one).in_flight + info_of(two).in_flight, 0, "in the end nothing is held");
 	must(one, HASHBELT_IOC_CLEAR, NULL);
 	must(two, HASHBELT_IOC_CLEAR, NULL);
-	ok(at_last(is_quiet, &one) && at_last(is_quiet, &two), "nor left");
-	ok(!info_of(one).used_entries && !info_of(two).used_entries, "nor counted");
+	ok(at_last(is_quiet, &one) && at_last(is_quiet, &two),
+	   "in the end nothing is queued in either belt");
+	ok(!info_of(one).used_entries && !info_of(two).used_entries,
+	   "in the end nothing counts in either belt");
 	destroy_belt(one, "one");
 	destroy_belt(two, "two");
 	close(one);
@@ -429,7 +432,8 @@ static void test_settings(void)
 		snprintf(key, sizeof(key), "kept %u", i);
 		missing += !holds_text(belt, key, key);
 	}
-	is_int(missing, 0, "and what is not due is there in the end");
+	is_int(missing, 0,
+	       "entries that are not due are there after settings changed from two sides");
 	destroy_belt(belt, "changing");
 	close(belt);
 }

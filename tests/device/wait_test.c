@@ -24,9 +24,10 @@ static void test_no_wait(void)
 		 "with O_NONBLOCK a read of nothing does not wait");
 	put_text(belt, "key", "value", 0);
 	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
-		 "nor for an entry that is still there");
+		 "with O_NONBLOCK a read does not wait for an entry to expire");
 	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
-	ok(read_into(belt, buffer, sizeof(buffer)) > 0, "but returns what there is");
+	ok(read_into(belt, buffer, sizeof(buffer)) > 0,
+	   "with O_NONBLOCK a read returns the events that there are");
 	set_blocking(belt, true);
 	put_and_expire(belt, "key", "value");
 	ok(read_into(belt, buffer, sizeof(buffer)) > 0,
@@ -62,7 +63,7 @@ static void test_wakers(void)
 	put_text(belt, "key", "value", 1);
 	waiter = start_waiter(belt, 0);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_int(waiter_result(&waiter), size, "and by time itself");
+	is_int(waiter_result(&waiter), size, "an expiry wakes a reader that waits for events");
 	close(belt);
 }
 
@@ -79,7 +80,7 @@ static void test_enders(void)
 	await_sleep(waiter.pid, __NR_read);
 	put_and_expire(other, "key", "value");
 	is_int(waiter_result(&waiter), event_size(3, 5),
-	       "or does not, where the program wants it to go on");
+	       "a read that waits goes on after a signal with SA_RESTART");
 	waiter = start_waiter(belt, 0);
 	kill_and_wait(waiter.pid);
 	put_and_expire(other, "key", "value");
@@ -92,7 +93,8 @@ static void test_enders(void)
 	SET(other, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
 	waiter = start_waiter(belt, 0);
 	destroy_belt(other, "waited for");
-	is_errno(waiter_result(&waiter), EIDRM, "and when it is destroyed");
+	is_errno(waiter_result(&waiter), EIDRM,
+		 "a read that waits ends when the belt is destroyed: EIDRM");
 	close(belt);
 	close(other);
 }
@@ -144,8 +146,8 @@ static void test_poll(void)
 	child = start(poll_for_good, &belt);
 	await_sleep(child, CALL_POLL);
 	destroy_belt(other, "polled");
-	ok(finish(child) & ended, "and by the end of the belt");
-	ok(poll_now(belt) & ended, "which poll tells from then on");
+	ok(finish(child) & ended, "poll is woken by the end of the belt");
+	ok(poll_now(belt) & ended, "poll reports the end of the belt from then on");
 	close(belt);
 	close(other);
 }
@@ -170,12 +172,12 @@ static void test_epoll(void)
 	ok(read_into(other, small, sizeof(small)) > 0 && epoll_now(level) == EPOLLIN,
 	   "while one of two is left, the level tells it");
 	discard_events(other);
-	is_int(epoll_now(level), 0, "and nothing when none is left");
+	is_int(epoll_now(level), 0, "epoll reports no level when all events are read");
 	put_and_expire(other, "key", "value");
 	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "each new event is an edge");
 	put_and_expire(other, "key", "value");
-	is_int(epoll_now(edge), EPOLLIN, "also while others wait");
-	ok(!epoll_now(once), "but not what was asked for once");
+	is_int(epoll_now(edge), EPOLLIN, "each new event is an edge for epoll while others wait");
+	ok(!epoll_now(once), "EPOLLONESHOT reports no second event");
 	destroy_belt(other, "epolled");
 	ok(epoll_now(level) & ended && epoll_now(edge) & ended,
 	   "the end of the belt is told by level and by edge");
@@ -237,7 +239,8 @@ static void test_returned(void)
 	discard_events(holder);
 	waiter = start_waiter(belt, 0);
 	close(holder);
-	is_int(waiter_result(&waiter), event_size(3, 5), "and wakes who waits");
+	is_int(waiter_result(&waiter), event_size(3, 5),
+	       "an event that is given back wakes a reader that waits");
 	destroy_belt(belt, "returned");
 	close(edge);
 	close(belt);
@@ -481,7 +484,7 @@ static void test_watch(void)
 	watch(fd, 0);
 	put_and_expire(belt, "key", "value");
 	is_int(waiter_result(&waiter), event_size(3, 5),
-	       "but for who waited for requests, and waits for events since");
+	       "an event wakes a reader that waited for completions and watches events since");
 	destroy_belt(belt, "watched");
 	close(fd);
 	close(other);

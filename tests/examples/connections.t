@@ -26,7 +26,7 @@ said "a refreshed connection does not block the others behind it" \
 said "a busy connection does not time out" \
 	"180 s  $tenth open, $((189 * tenth)) refreshed, $((9 * tenth)) timed out" \
 	"240 s  $tenth open, $((189 * tenth)) refreshed, $((9 * tenth)) timed out"
-said "and does when it falls silent" \
+said "a silent connection is closed" \
 	"242 s  0 open, $((189 * tenth)) refreshed, $many timed out"
 holds "a refresh is O(1): it does not move the connection on the wheel" '
 	$1 == "connections" {

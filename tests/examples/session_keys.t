@@ -26,12 +26,12 @@ said "the recorder is killed after a read, in a line, and before it acknowledges
 	"recorder: 1 lines written, 0 were there, killed in the middle of a line" \
 	"recorder: 2 lines written, 0 were there, killed before an acknowledgment" \
 	"recorder: 5 lines written, 1 were there, done"
-said "and all is recorded in the end" "sessions 8 killed 3 recorded 8"
+said "each session is recorded in the end" "sessions 8 killed 3 recorded 8"
 
 # The rest is about the file itself.
 cp "$ends" "$temporary/out"
 lines "each end is a line of the file" 8 '^[1-8] session-[0-7] (timed|logged) out$'
-result "and there is no other line" "$(grep -vE '^[1-8] session-[0-7] (timed|logged) out$' "$ends")"
+result "session ends print no other line" "$(grep -vE '^[1-8] session-[0-7] (timed|logged) out$' "$ends")"
 holds "each end is recorded exactly once" '
 	{ seen++ }
 	told[$2]++ { print }

@@ -32,5 +32,5 @@ said "a push has the prices of its interval" \
 holds "who has left is not called any more" '
 	/ carol leaves$/ { seen = 1 }
 	seen && / push to carol:/ { print }'
-lines "and was called until then" 2 ' push to carol: ACME '
+lines "carol was called until she left" 2 ' push to carol: ACME '
 finish

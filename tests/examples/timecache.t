@@ -29,7 +29,7 @@ lives() {
 				print
 		}' ttl="$1" n="$2"
 	lines "the callback is called for each entry that expires: T $1, N $2" 7 '^[0-9.]+ s: expired'
-	holds "and once: T $1, N $2" '
+	holds "the value is put once: T $1, N $2" '
 		$3 == "expired" && told[$4]++ { print }
 		$3 == "expired" { seen = 1 }'
 }

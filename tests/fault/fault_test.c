@@ -1301,7 +1301,7 @@ static void test_growth(void)
 	ok(!wrong && refused, "an index that cannot grow %u times has %u entries", refused, i);
 	note("chains: %llu, then %llu", table, info_of(belt).table);
 	put_numbers(belt, 0, NUMBERS, 0);
-	ok(at_last(is_wide, &belt), "and grows when there is memory");
+	ok(at_last(is_wide, &belt), "an index that could not grow grows when there is memory");
 	close(belt);
 }
 
@@ -1418,8 +1418,9 @@ static void test_load(void)
 	   n - 2);
 	for (n = 1, point.fired = true; point.fired && n < POINTS_MAX && wrong < 5; n += STRIDE)
 		wrong += !try_load(STARTED, n, &point);
-	ok(!wrong && n > STRIDE, "nor by one of %u points beneath", n - STRIDE);
-	is_int(load(), 0, "and then it is loaded");
+	ok(!wrong && n > STRIDE,
+	   "loading that fails at one of %u points beneath a call leaves nothing", n - STRIDE);
+	is_int(load(), 0, "the module is loaded when nothing fails");
 }
 
 int main(void)

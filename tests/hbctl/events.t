@@ -211,7 +211,7 @@ is_queued '--max, --ack takes no more than it prints' 2
 is '--max, --follow' 0 "$(line 4 expired d v)" '' on events --max 1 --follow
 is_queued '--max, --follow takes no more than it prints' 1
 is '--max of more than there are' 0 "$(line 5 expired e v)" '' on events --max 9
-is 'and then there is none' 1 '' 'there is no event *' on events --max 9
+is 'events --max finds no event when all were read' 1 '' 'there is no event *' on events --max 9
 
 # Lost ones
 belt lost --on-expire notify --max-events 2

@@ -102,12 +102,12 @@ result 'with a larger token' "$([ "$(token)" -gt "$first" ] || token)"
 on advance 9s
 is 'it lasts ten seconds' 5 '' 'somebody else *' on get m --fill
 on advance 2s
-is 'and no longer' 1 '' "'m' in belt 'f' is yours *" on get m --fill --lease 1h
+is 'a fill lease is free after its default of ten seconds' 1 '' "'m' in belt 'f' is yours *" on get m --fill --lease 1h
 on advance 50m
-is 'or as long as the lease says' 5 '' 'somebody else *' on get m --fill
+is 'a fill lease lasts as long as --lease says' 5 '' 'somebody else *' on get m --fill
 is 'not to wait' 5 '' "somebody else is filling 'm' in belt 'f'" on get m --fill --wait 0
 on advance 11m
-is 'and no longer than that' 1 '' "'m' in belt 'f' is yours *" on get m --fill
+is 'a fill lease ends when --lease says' 1 '' "'m' in belt 'f' is yours *" on get m --fill
 
 # Who waits
 belt w --ttl 100s --buckets 11
@@ -148,7 +148,7 @@ result 'one is asked to put it anew' "$(judge_status 0; same
 	judge_error "'k' in belt 'ahead' is yours *")"
 value 'all have the value' 1 on get k --fill --ahead 30s
 on put k 2
-value 'then it has its whole life again' 2 on get k --fill --ahead 30%
+value 'a value put ahead of time has its whole life again' 2 on get k --fill --ahead 30%
 on advance 80s
 is_json 'one is asked, in percents, JSON' 0 '{"key":"k","version":N,"flags":0,"ttl_ms":20000,"value_len":1,"value":"2","stale":false,"granted":true,"token":N}' \
 	"'k' in belt 'ahead' is yours *" on get k --fill --ahead 30% --json
@@ -166,7 +166,7 @@ result 'one is to fill, and has the old value' "$(judge_status 0; same
 value 'the others take the old value' before on get k --fill --stale
 is_json 'they are told that it is one' 0 '{"key":"k","version":N,"flags":0,"ttl_ms":0,"value_len":6,"value":"before","stale":true,"granted":false}' \
 	'' on get k --fill --stale --json
-is 'or do not take it' 5 '' 'somebody else *' on get k --fill
+is 'get --fill without --stale does not take the old value' 5 '' 'somebody else *' on get k --fill
 on put k after
 value 'they have the new one when it is put' after on get k --fill --stale
 on rm k
@@ -196,13 +196,13 @@ head -c 1048576 /dev/urandom >"$temporary/random"
 run on get large --fill -- cat "$temporary/random"
 file 'it writes 1 MiB' "$temporary/random"
 run on get large
-file 'which is there' "$temporary/random"
+file 'a filled value of 1 MiB is in the belt' "$temporary/random"
 printf x >>"$temporary/random"
 is 'it writes a byte more' 4 '' "'cat' wrote more than 1048576 bytes" \
 	on get larger --fill -- cat "$temporary/random"
 value 'it writes nothing' '' on get nothing --fill -- true
 is 'it fails' 7 '' "'sh' ended with status 7" on get x --fill -- sh -c 'echo half; exit 7'
-is 'and has filled nothing' 1 '' "there is no entry 'x' in belt 'c'" on get x
+is 'a command that failed has filled nothing' 1 '' "there is no entry 'x' in belt 'c'" on get x
 value 'the right is the next one'\''s' next on get x --fill --wait 0 -- printf next
 # shellcheck disable=SC2016 # expanded by the command
 is 'a signal ends it' 143 '' "'sh' ended with status 143" \
@@ -237,8 +237,8 @@ value 'its share is its own as well' 1 on get k --fill --ttl 1m --ahead 25% -- p
 on advance 44s
 value 'to the last moment' 1 on get k --fill --ttl 1m --ahead 25% -- printf 2
 on advance 2s
-value 'and then it is put anew' 2 on get k --fill --ttl 1m --ahead 25% -- printf 2
-value 'which gives it all of its life' 2 \
+value 'a command ahead of time puts the value anew' 2 on get k --fill --ttl 1m --ahead 25% -- printf 2
+value 'a value put anew by a command has all of its life' 2 \
 	on get k --fill --ttl 1m --ahead 25% -- printf 3
 on put l 1
 on advance 224s
@@ -250,7 +250,7 @@ value 'less is left' 2 on get l --fill --ahead 25% -- printf 2
 belt keeps --policy standard --ttl 100s --buckets 11
 value 'it fills a belt that keeps' 1 on get k --fill -- printf 1
 on advance 80s
-value 'and puts anew what is about to end' 2 on get k --fill --ahead 30s -- printf 2
+value 'a command puts a value anew that is about to end' 2 on get k --fill --ahead 30s -- printf 2
 value 'for all' 2 on get k
 value 'who was faster has put the value' fast \
 	on get l --fill -- sh -c 'hbctl -b keeps put l fast; printf slow'
@@ -273,7 +273,7 @@ echo '100 once' >"$temporary/wanted"
 result 'a hundred at once have the value' "$(same)"
 echo run >"$temporary/wanted"
 cp "$log" "$temporary/out"
-result 'and one has computed it' "$(same)"
+result 'one of the clients has computed the value' "$(same)"
 like 'stat: fills' 0 '*
 fills: 1
 *' '' on stat
@@ -317,7 +317,7 @@ touch "$go"
 end "$first" "$second"
 sort "$temporary/first.out" "$temporary/second.out" >"$temporary/out"
 printf '%s\n' first second >"$temporary/wanted"
-result 'but has his value all the same' "$(same)"
+result 'a client that lost its fill lease prints its own value' "$(same)"
 
 # What is in the way
 belt full --max-entries 1

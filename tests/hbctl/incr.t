@@ -24,7 +24,7 @@ belt main --ttl 5m --buckets 6
 
 # What is added
 is 'what is not there counts as 0' 0 1 '' on incr k
-is 'and then as what it is' 0 2 '' on incr k
+is 'a second incr adds to the first' 0 2 '' on incr k
 value 'the value is the sum in decimal' 2 on get k
 is 'a number is added' 0 44 '' on incr k 42
 is 'a negative number' 0 39 '' on incr k -5
@@ -51,7 +51,7 @@ is 'one with zeros in front' 0 8 '' on incr k
 for text in '' - x 1x ' 1' '1 ' +1 0x10 1.5 --1 -x 12345678901234567890; do
 	printf '%s' "$text" | on put k -
 	is "'$text' is no number" 1 '' "entry 'k' in belt 'main' is not a number" on incr k
-	value 'and stays' "$text" on get k
+	value "'$text' stays when incr fails" "$text" on get k
 done
 
 # Bounds
@@ -70,7 +70,7 @@ is 'makes no entry' 1 '' "there is no entry 'none' in belt 'main'" on get none
 
 # What it begins with
 is 'it begins with --initial' 0 101 '' on incr i --initial 100
-is 'but only if it is not there' 0 102 '' on incr i --initial 100
+is '--initial does nothing where the key is there' 0 102 '' on incr i --initial 100
 is 'it begins below 0' 0 -8 '' on incr j -3 --initial -5
 
 # How long it lasts

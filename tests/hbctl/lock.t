@@ -146,16 +146,16 @@ is 'it grants no more' 4 '' "belt 'loose' may drop locks: *" on lock y --owner b
 is 'those that are held can be renewed' 0 '' '' on renew x --owner a
 on put 1 1
 on put 2 2
-is 'and may be evicted' 1 '' "$nobody" on unlock x --owner a
+is 'a lock may be evicted where its belt evicts' 1 '' "$nobody" on unlock x --owner a
 belt short --pinned --ttl 10s
 is 'a lease is no longer than the belt allows, if nothing is said' 0 10000 '' \
 	field ttl_ms on lock x --owner a
-is 'nor is a renewed one' 0 10000 '' field ttl_ms on renew x --owner a
+is 'a renewed lease is no longer than the belt allows' 0 10000 '' field ttl_ms on renew x --owner a
 is 'another belt has its own locks' 1 '' "$nobody" hbctl unlock x --owner a
 mode=$(stat -c %a /dev/hashbelt)
 chmod 666 /dev/hashbelt
 is 'a belt of somebody else' 3 '' "no right to write belt 'locks': *" nobody lock x
-is 'nor may he list' 3 '' "no right to read belt 'locks': *" nobody locks
+is 'a user without the right to read cannot list locks' 3 '' "no right to read belt 'locks': *" nobody locks
 chmod "$mode" /dev/hashbelt
 
 # Waiting
@@ -173,7 +173,7 @@ done
 hbctl unlock x --owner a
 at_last has_ended b
 result 'unlock gives it to who came first' "$(is_held x b || hbctl locks)"
-result 'and to nobody else' "$(has_ended c && echo c; has_ended d && echo d)"
+result 'a lock goes to one waiter' "$(has_ended c && echo c; has_ended d && echo d)"
 hbctl -b locks advance 31s
 at_last has_ended c
 result 'the end of a lease gives it to the next' "$(is_held x c || hbctl locks)"
@@ -190,7 +190,7 @@ for number in 1 15; do # SIGHUP, SIGTERM
 	ended "signal $number ends a wait" b $((128 + number)) '' "interrupted while waiting for lock 'x'"
 done
 hbctl unlock x --owner d
-result 'and he does not get the lock' "$(is_free x || hbctl locks)"
+result 'a waiter that a signal ended does not get the lock' "$(is_free x || hbctl locks)"
 
 # A command. Its lease is belt time, which stands still.
 tokens 'a bound lock' 0 \

@@ -72,15 +72,15 @@ check_command() {
 	is 'without the lock it is not run' 1 '' "lock 'y' is held by 'a', *" \
 		"$hbctl" lock y -- touch "$temporary/run"
 	own="lock 'y' is held by 'a' already, and a command takes one of its own: *"
-	is 'nor where its owner has it already' 1 '' "$own" \
+	is 'a command is not run where its owner has the lock already' 1 '' "$own" \
 		"$hbctl" lock y --owner a --ttl 2h -- touch "$temporary/run"
 	is 'for himself he does not wait' 1 '' "$own" \
 		"$hbctl" lock y --owner a --wait forever -- touch "$temporary/run"
 	is 'he has it still' 0 '' '' "$hbctl" unlock y --owner a
-	is 'nor where another command of his has it' 1 '' "$own" "$hbctl" lock y --owner a -- \
+	is 'a command is not run where another command of its owner has the lock' 1 '' "$own" "$hbctl" lock y --owner a -- \
 		sh -c "${2%%locks*}lock${2#*locks} y --owner a -- touch '$temporary/run'"
 	result 'indeed not' "$([ ! -e "$temporary/run" ] || echo 'it was')"
-	is 'which gives it back in the end' 0 '' '' "$hbctl" locks
+	is "a command's lock is unlocked when it ends" 0 '' '' "$hbctl" locks
 }
 
 # count_up HOW MANY TIMES COMMAND... - three checks: so many processes at once run, so

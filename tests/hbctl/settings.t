@@ -195,7 +195,7 @@ echo 4k >$limit/user_max_bytes
 is 'too much memory of one user' 4 '' "the belts of the owner of 'own' take *" \
 	nobody -b own put a "$(text 5000)"
 echo "$before" >$limit/user_max_bytes
-is 'and then not' 0 '' '' nobody -b own put a "$(text 5000)"
+is 'a user may put again when user_max_bytes is raised' 0 '' '' nobody -b own put a "$(text 5000)"
 chmod 600 /dev/hashbelt
 
 # The belt is drawn: 10 buckets of 10 seconds, and what is later

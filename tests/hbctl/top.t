@@ -128,7 +128,7 @@ is 'larger from the beginning' 0 "$(page 63 50 "$keys")
 $left" '' top size 132x50 see "$ready" print type q end
 is 'back again' 0 "$(page 14 24 "$keys")
 $left" '' top size 132x50 see "$long" size 80x24 see 'kkk~ ' print type q end
-is 'so large that states are words' 0 "$(page 63 24 "$keys" | words)
+is 'a terminal of 142 columns shows states as words' 0 "$(page 63 24 "$keys" | words)
 $left" '' top size 142x24 see "$ready" print type q end
 like 'small' 0 "hbctl top  *~
 6 belts, 33 entries, ?*~
@@ -296,7 +296,7 @@ json 'in JSON' 0 "$(object '"name":"alpha"' 31 77.5 0 null false true false
 	object "\"name\":\"$long\"" 0 null 0 null true true false
 	object '"name_base64":"b2Rk/w=="' 1 null 0 null false true false)" '' \
 	hbctl --json top --interval 10ms
-valid 'which is valid' hbctl top --json --interval 10ms
+valid 'top --json prints valid JSON' hbctl top --json --interval 10ms
 chmod 666 /dev/hashbelt
 belt readable --mode 0604
 belt writable --mode 0602

@@ -46,7 +46,7 @@ belt main --ttl 1m --buckets 7
 # What is there already
 on put a 1
 is 'what is there is printed at once' 0 "a${tab}1" '' on wait a
-is 'and is not waited for' 0 "a${tab}1" '' on wait a --timeout 1ms
+is 'a wait for a key that is there does not time out' 0 "a${tab}1" '' on wait a --timeout 1ms
 is 'of several' 0 "a${tab}1" '' on wait x a y
 on put b 2
 is 'one alone is printed' 0 "b${tab}2" '' on wait x b a
@@ -183,7 +183,7 @@ result 'who is killed waits no more' "$(at_last holds requests 0 || on info --js
 begin a
 kill "$waiter"
 ends 'who is asked to end does' 143 '' ''
-result 'and nothing is left' "$(at_last holds requests 0 || on info --json)"
+result 'no request is left when all waiters have ended' "$(at_last holds requests 0 || on info --json)"
 belt gone
 begin a
 hbctl destroy gone

@@ -251,7 +251,8 @@ int main(int argc, char **argv)
 	set_number("max_belts", most);
 	close(named);
 	ok(used_at_last(used), "the module holds what it held before");
-	ok(memory_is_back_at_last(before), "and the system has its memory back");
+	ok(memory_is_back_at_last(before),
+	   "the memory of all belts is available to the system again");
 	note("%llu MiB available before, %llu after", before >> 20,
 	     memory_number("MemAvailable:") >> 20);
 	set_number("max_bytes", limit);

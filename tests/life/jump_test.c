@@ -296,12 +296,14 @@ static void test_end(void)
 	now = info_of(belt).now_ns;
 	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), EOVERFLOW,
 		 "belt time does not go on for ever");
-	is_int(info_of(belt).now_ns, now, "and stays where it was then");
+	is_int(info_of(belt).now_ns, now,
+	       "an advance that fails with EOVERFLOW leaves belt time as it was");
 	put_text(belt, "key", "other", 1000);
 	ok(holds_text(belt, "key", "other"), "after 139 years entries come");
 	advance(belt, 1000);
-	is_errno(look(belt, "key").err, ENOENT, "and go");
-	ok(holds_text(belt, "never", "value"), "or stay");
+	is_errno(look(belt, "key").err, ENOENT, "after 139 years an entry expires");
+	ok(holds_text(belt, "never", "value"),
+	   "after 139 years an entry without a deadline is still there");
 	close(belt);
 }
 
@@ -321,13 +323,14 @@ static void test_measure(__u64 ttl_ms, const char *what, __u32 buckets)
 	ok(holds_text(belt, "key", "value"), "%u buckets for %s: it is there until its end",
 	   buckets, what);
 	advance(belt, 1);
-	is_errno(look(belt, "key").err, ENOENT, "and then not");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "a belt of any geometry misses the entry at its end");
 	/* Two buckets for a hundred years: what is the next would be beyond all time. */
 	if (ttl_ms + interval_ms <= HASHBELT_TTL_MAX_MS)
 		advance(belt, interval_ms);
 	else
 		on_key(belt, HASHBELT_IOC_EXPIRE, "key");
-	is_int(discard_events(belt), 1, "and was reported");
+	is_int(discard_events(belt), 1, "a belt of any geometry reports the entry at its end");
 	close(belt);
 }
 
@@ -365,7 +368,7 @@ static void test_refused(void)
 	settings = (struct hashbelt_settings){ .fields = HASHBELT_SET_BUCKETS, .buckets = 1 };
 	is_errno(set_belt(belt, settings), EINVAL, "a single bucket is too few");
 	settings.buckets = HASHBELT_BUCKETS_MAX + 1;
-	is_errno(set_belt(belt, settings), EINVAL, "and 65537 are too many");
+	is_errno(set_belt(belt, settings), EINVAL, "65537 buckets are refused: EINVAL");
 	close(belt);
 }
 

@@ -101,7 +101,8 @@ static void test_fill(int belt)
 	is_int(all(belt, HASHBELT_OP_PUT), entries, "%u entries are put", entries);
 	note("put in %u s", seconds());
 	ok(info_of(belt).entries == entries &&
-	   counter(belt, HASHBELT_STAT_PUTS_NEW) == entries, "so many are there");
+	   counter(belt, HASHBELT_STAT_PUTS_NEW) == entries,
+	   "the belt counts as many entries as were put");
 	ok(at_last(index_fits, &belt), "the index has grown with them");
 	bytes = (get_parameter("used_bytes") - used) / entries;
 	ok(bytes <= MOST_BYTES, "each takes %u bytes at most", MOST_BYTES);
@@ -121,14 +122,16 @@ static void test_expire(int belt)
 	advance(belt, 1 + info_of(belt).interval_ns / 1000000);
 	note("half of them expired in %u s", seconds());
 	is_int(counter(belt, HASHBELT_STAT_EXPIRED), half, "an interval later half has expired");
-	is_int(info_of(belt).entries, half, "which counts them out");
-	is_int(all(belt, HASHBELT_OP_GET), half, "and the other half is found, each of it");
+	is_int(info_of(belt).entries, half, "expired entries do not count as entries");
+	is_int(all(belt, HASHBELT_OP_GET), half, "each entry of the other half is found");
 	note("found in %u s", seconds());
 	advance(belt, HOUR + info_of(belt).interval_ns / 1000000);
 	note("the others expired in %u s", seconds());
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), entries, "then that goes as well");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), entries,
+	       "an interval after the second deadline all have expired");
 	is_int(info_of(belt).entries, 0, "to the last");
-	is_int(batch(belt, HASHBELT_OP_GET, entries - BATCH, BATCH), 0, "and is not found");
+	is_int(batch(belt, HASHBELT_OP_GET, entries - BATCH, BATCH), 0,
+	       "expired entries are not found");
 	ok(at_last(index_is_small, &belt), "the index shrinks again");
 }
 
@@ -150,7 +153,8 @@ int main(int argc, char **argv)
 	test_expire(belt);
 	close(belt);
 	ok(used_at_last(used), "the module holds what it held before");
-	ok(at_last(memory_is_back, before), "and the system has its memory back");
+	ok(at_last(memory_is_back, before),
+	   "the memory of all entries is available to the system again");
 	note("given back in %u s: %llu MiB available before, %llu after", seconds(),
 	     before[0] >> 20, memory_number("MemAvailable:") >> 20);
 	set_number("max_bytes", limit);

@@ -262,7 +262,7 @@ static void check_stock(const struct stocks *before)
 		usleep(250000);
 	}
 	is_int(grown_caches(before, &after, true), 0, "no slab cache of the kernel has grown");
-	ok(pages_are_back(before, &after), "and all pages are back");
+	ok(pages_are_back(before, &after), "all pages of the module are back");
 	note("available %llu and then %llu, mapped %llu and %llu, percpu %llu and %llu",
 	     before->available, after.available, before->mapped, after.mapped,
 	     before->percpu, after.percpu);
@@ -445,14 +445,14 @@ static void test_users(void)
 		wrong += users->wrong[user];
 	}
 	is_int(removals.clean, CLEAN, "under load, when nobody has it open, it goes as a whole");
-	ok(removals.refused > 0, "and else is refused to");
+	ok(removals.refused > 0, "removal is refused while the device is open");
 	is_int(removals.wrong, 0, "there is nothing in between");
 	is_int(bad + idle, 0, "all that time others use it, each in a way of his own");
-	is_int(wrong, 0, "and find it as it has to be, or find that it is not there");
+	is_int(wrong, 0, "users of a module that comes and goes find it right or absent");
 	note("%u removed, %u refused; used %llu times, and %llu times not there",
 	     removals.clean, removals.refused, used, absent);
 	is_errno(unload(), 0, "when they are gone it can be removed");
-	ok(is_absent(), "and is");
+	ok(is_absent(), "the removed module and its device are gone");
 }
 
 /* One descriptor is enough, whatever it is bound to. */
@@ -462,9 +462,10 @@ static void test_open(void)
 
 	is_errno(unload(), EWOULDBLOCK, "while a descriptor is open it is not removed");
 	close(fd);
-	is_errno(unload(), EWOULDBLOCK, "nor while one is bound to a belt without a name");
+	is_errno(unload(), EWOULDBLOCK,
+		 "a descriptor bound to a belt without a name keeps the module from removal");
 	put_text(belt, "key", "value", 0);
-	ok(holds_text(belt, "key", "value"), "which works as before");
+	ok(holds_text(belt, "key", "value"), "a belt works after a removal was refused");
 	close(belt);
 }
 
@@ -474,7 +475,7 @@ int main(void)
 	alarm(600);
 	users = shared_memory(sizeof(*users));
 	test_open();
-	is_errno(unload(), 0, "but when all are closed");
+	is_errno(unload(), 0, "the module can be removed when all descriptors are closed");
 	test_cycles();
 	if (load())
 		bail_out("the module cannot be loaded");

@@ -390,7 +390,7 @@ static void test_group(void)
 	    mkdir(GROUP, 0755) || !write_line(GROUP "memory.max", "48M"))
 		bail_out("cgroup: %s", strerror(errno));
 	test_putters("half of a cgroup is killed", true);
-	is_int(rmdir(GROUP), 0, "and the cgroup can be removed");
+	is_int(rmdir(GROUP), 0, "the cgroup can be removed");
 }
 
 int main(void)

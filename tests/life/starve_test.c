@@ -178,8 +178,9 @@ static void check_reads(const struct spinner *spinners, unsigned int n)
 	}
 	note("%llu reads, %llu hits", sum.reads, sum.hits);
 	ok(sum.hits > 0 && sum.hits < sum.reads, "reads find some entries and others not");
-	is_int(sum.stale, 0, "but none at or past its deadline, however late the worker is");
-	is_int(sum.lost, 0, "and each before it");
+	is_int(sum.stale, 0,
+	       "no get finds an entry at or past its deadline, however late the worker is");
+	is_int(sum.lost, 0, "each get finds an entry before its deadline");
 }
 
 static void check_told(__u64 ended_ns)

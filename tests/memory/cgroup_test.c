@@ -159,7 +159,7 @@ static void test_limit(struct putter *putter, __u32 len, __u32 policy)
 	is_errno(putter->err, ENOMEM, "at its limit a put fails");
 	ok(putter->count * (unsigned long long)len < LIMIT &&
 	   putter->count * (unsigned long long)len > LIMIT / 3,
-	   "which is where the limit is, and not before");
+	   "a put fails where the cgroup's limit is, and not before");
 	note("%u puts", putter->count);
 	ok(!group_number(version->events, "oom_kill"), "nobody is killed");
 	is_errno(putter->again, 0, "when some are removed there is room again");
@@ -188,7 +188,7 @@ static void test_others(struct putter *putter)
 	is_errno(putter->err, ENOMEM, "a put fails at the group's limit as well");
 	for (i = 0; i < OTHERS; i++)
 		there += has_number(putter->belt, NOBODYS + i);
-	is_int(there, OTHERS, "and what others have put stays there, however near its end");
+	is_int(there, OTHERS, "entries of other cgroups stay when one is at its limit");
 	is_int(counter(putter->belt, HASHBELT_STAT_EVICTED), 0, "nothing is evicted");
 	close(putter->belt);
 }
@@ -211,6 +211,6 @@ int main(int argc, char **argv)
 	test_limit(putter, 65536, HASHBELT_PINNED);
 	test_others(putter);
 	ok(used_at_last(before), "in the end the module holds what it held before");
-	ok(!rmdir(version->group), "and the cgroup can be removed");
+	ok(!rmdir(version->group), "the cgroup can be removed");
 	return done_testing();
 }

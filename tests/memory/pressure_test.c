@@ -60,23 +60,26 @@ static void test_asked(void)
 	ok(info_of(belt).entries < MANY / 2,
 	   "when the system asks, a belt gives up entries");
 	is_int(info_of(belt).entries + counter(belt, HASHBELT_STAT_PRESSURE), MANY,
-	       "which are counted as that");
-	is_int(counter(belt, HASHBELT_STAT_EVICTED), 0, "and as nothing else");
+	       "entries given up under memory pressure are counted as that");
+	is_int(counter(belt, HASHBELT_STAT_EVICTED), 0,
+	       "entries given up under memory pressure are not counted as evicted");
 	ok(at_last(is_empty, &belt) && at_last(is_empty, &evicting),
 	   "again and again, until it has none");
 	is_int(info_of(pinned).entries, MANY, "a belt that is pinned gives up nothing");
 	used_at_last(before + (full - before) / 2);
 	after = get_parameter("used_bytes");
-	ok(after - before <= (full - before) / 2, "and the memory is back");
+	ok(after - before <= (full - before) / 2,
+	   "the memory of entries that were given up is back");
 	note("%llu bytes before, %llu full, %llu after", before, full, after);
 	put_text(belt, "key", "value", 0);
-	ok(holds_text(belt, "key", "value"), "and belts go on as if nothing had been");
+	ok(holds_text(belt, "key", "value"), "a belt that gave up its entries takes new ones");
 	SET(pinned, .fields = HASHBELT_SET_POLICY);
 	ok(at_last(is_empty, &pinned), "one that is not pinned any more gives as well");
 	put_text(pinned, "key", "value", 0);
 	at_last(is_empty, &pinned);
 	is_errno(look(pinned, "key").err, ENOENT, "what was given up is gone");
-	is_int(counter(pinned, HASHBELT_STAT_MISSES_EVICTED), 1, "which a miss knows");
+	is_int(counter(pinned, HASHBELT_STAT_MISSES_EVICTED), 1,
+	       "a miss of an entry that was given up is counted as a miss of an evicted one");
 	close(belt);
 	close(evicting);
 	close(pinned);
@@ -100,7 +103,7 @@ static void test_order(void)
 	is_int(wrong, 0, "what is nearest its deadline goes first, and is reported");
 	ok(never == ENTRIES / 16 && stream.count == ENTRIES,
 	   "what does not expire goes last");
-	is_int(info_of(belt).used_entries, 0, "and nothing counts any more");
+	is_int(info_of(belt).used_entries, 0, "after memory pressure no entry counts");
 	free(stream.buffer);
 	close(belt);
 }
@@ -124,7 +127,7 @@ static void test_bound(void)
 	while ((event = next_event(&stream)))
 		expired += event->reason == HASHBELT_EXPIRED;
 	is_int(stream.count + stream.lost, 1000 + MANY, "each is told, or counted as lost");
-	is_int(expired, 1000, "and what waited for another reason is not lost for it");
+	is_int(expired, 1000, "events of entries that expired are not lost to memory pressure");
 	note("%llu told, %llu lost", stream.count, stream.lost);
 	free(stream.buffer);
 	close(belt);

@@ -42,5 +42,5 @@ said "a command runs under a lock, and not without it" \
 	"\$ hbctl lock invoice:17 --owner bob -- echo run under the lock" \
 	"run under the lock"
 lines "not even once" 0 '^not run$'
-is "and the lock is given back behind it" 0 0 '' sql "SELECT count(*) FROM hashbelt_example"
+is "the example's lock is unlocked when it has ended" 0 0 '' sql "SELECT count(*) FROM hashbelt_example"
 finish

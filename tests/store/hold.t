@@ -56,7 +56,7 @@ in_store unlock x --owner a
 at_last has_ended waiter
 result 'unlock wakes who waits' "$(
 	[ "$(cat "$temporary/waiter.out")" -gt "$token" ] || cat "$temporary/waiter.out" "$temporary/waiter.err")"
-result 'and the lock is his' "$(is_sql "b" 'SELECT owner FROM hashbelt_lock' ||
+result 'a waiter that unlock has woken has the lock' "$(is_sql "b" 'SELECT owner FROM hashbelt_lock' ||
 	lock_row x)"
 lock_later waiter x --owner c --wait 1h
 at_last is_waiting 1
@@ -76,7 +76,7 @@ for number in 1 2 15; do # SIGHUP, SIGINT, SIGTERM
 	ended "signal $number ends a wait" waiter $((128 + number)) '' \
 		"interrupted while waiting for lock 'x'"
 done
-result 'and he does not get the lock' "$(is_sql d 'SELECT owner FROM hashbelt_lock' ||
+result 'a waiter that a signal ended does not get the lock' "$(is_sql d 'SELECT owner FROM hashbelt_lock' ||
 	lock_row x)"
 under='nohup'
 lock_later waiter x --owner e --wait forever
@@ -117,7 +117,7 @@ for _ in 1 2 3 4; do
 	at_last is_renewed x "$lease"
 done
 is 'the lock is renewed while the command runs' 0 "$row" '' lock_row x
-result 'and held all the time' "$(in_store locks --json | grep -q '"owner":"a"' ||
+result 'a renewed lock is held all the time' "$(in_store locks --json | grep -q '"owner":"a"' ||
 	echo 'it is not')"
 sql 'DELETE FROM hashbelt_lock'
 ended 'a lock that is lost ends the command' holder 143 '' \

@@ -179,12 +179,12 @@ age x
 result 'who had it gets a larger token as well' "$(
 	token=$(in_store lock x --owner b)
 	[ "$token" -gt "$last" ] || echo "$token after $last")"
-result 'and holds it since now' "$(
+result 'an owner that takes its aged lock again holds it since now' "$(
 	held=$(field held_ms in_store locks)
 	[ "$held" -lt 60000 ] || echo "$held ms")"
 age x
 is 'to unlock an aged lock is too late' 1 '' "$nobody" in_store unlock x --owner b
-is 'but it is gone' 0 '' '' lock_row x
+is 'unlock of an aged lock removes its row' 0 '' '' lock_row x
 for i in 1 2 3; do
 	in_store lock "aged$i" --owner a
 	age "aged$i"

@@ -105,19 +105,19 @@ complaints() {
 	guest "$payload" sh -c 'echo "WARNING: planted" >/dev/kmsg'
 	expect 126 'a warning in the log fails a good command' '! .*planted'
 	guest "$payload" sh ./race foreign
-	expect 0 'a data race of the kernel with itself is its own affair'
+	expect 0 'a data race of the kernel with itself does not fail a good command'
 	guest "$payload" sh ./race ours
-	expect 126 'a data race with a module in it is not' 'data-race in ours'
+	expect 126 'a data race with a module in it fails a good command' 'data-race in ours'
 	guest "$payload" sh ./race between
-	expect 0 'nor is an interrupt in the middle of a module the module'
+	expect 0 'a race in an interrupt in the middle of a module does not fail a good command'
 	guest "$payload" sh ./race touching
-	expect 0 'nor what is done to have a page that a module touched'
+	expect 0 'a race in a page fault under a module does not fail a good command'
 	guest "$payload" sh ./race calling
-	expect 126 'but what the interrupt calls is' 'data-race in calling'
+	expect 126 'a race in what an interrupt calls in a module fails a good command' 'data-race in calling'
 	guest "$payload" sh ./race against
-	expect 126 'and so is what it races with' 'data-race in against'
+	expect 126 'a race of a module with an interrupt fails a good command' 'data-race in against'
 	guest "$payload" sh ./race cut
-	expect 126 'nor is one whose report was cut short' 'data-race in cut'
+	expect 126 'a race whose report was cut short fails a good command' 'data-race in cut'
 	guest "$payload" sh -c 'echo 512 >/proc/sys/kernel/tainted'
 	expect 126 'taint fails a good command' 'tainted: 0 before, 512'
 	guest "$payload" dmesg -n 1
