@@ -348,7 +348,7 @@ static unsigned int try_split(const void *arg)
 	return become_split(split) ? try_all(&row) : BIT(28);
 }
 
-/* Who owns what such a process makes. */
+/* The owner of a belt that such a process makes. */
 static unsigned int make_split(const void *arg)
 {
 	const struct split *split = arg;
