@@ -35,6 +35,9 @@
 #	machines	eight processors, two nodes of memory, other preemption, cgroups of version 1
 #	strict	on a kernel whose grace periods are short, and whose free memory is poisoned
 #	kmsan	on a kernel that reports memory that is used before it is written
+#	rt	device and stress in short, on Debian's kernel with PREEMPT_RT
+#	arm64	the same on Debian's kernel for arm64
+#	arm64-pages	the same with pages of 64 KiB
 #	soak	histories for SOAK seconds, then the two of fuzz for as long each
 #
 # And by name only:
@@ -63,7 +66,7 @@ top=$(cd "$tests/.." && pwd)
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
 	store cost history models examples'
 behind=memory
-long='device-full checked-full life-full machines strict kmsan soak'
+long='device-full checked-full life-full machines strict kmsan rt arm64 arm64-pages soak'
 by_name=sparse
 quick=''
 last=''
@@ -470,7 +473,9 @@ matrix() (
 	build=$top/.cache/build/module-$1
 	debian=$1
 	shift
-	check "module-$debian" "$tests/matrix/module.t" "$debian" "$build"
+	"$kernel" "$debian" release >/dev/null
+	check "module-$debian" "$tests/matrix/module.t" "Debian $debian" "$build" \
+		"$kernel" "$debian" module "$build"
 	[ -s "$build/hashbelt.ko" ] || return
 	use_modules "$debian" "$build" || return
 	cp "$tests/matrix/guest.t" "$payload/tests" || return
@@ -497,6 +502,57 @@ suite_device_full() {
 	matrix trixie "$@"
 	matrix sid "$@"
 }
+
+# on_other NAME OPTIONS PROCESSOR KIB PREEMPTION - the tests of the interface at a fifth of their
+# sizes, and what processors do at once, on a machine of a kind that no other suite has.
+on_other() {
+	# shellcheck disable=SC2046 # names without spaces
+	guest "$1" "$2" SCALE=20 "tests/device/machine.t $3 $4 $5" $(programs "") client_test \
+		"stress $SEED 8000" "churn $SEED 8000" "lockstress $SEED 2000" \
+		"history $SEED 1" "threads $SEED 2" tests/device/module.t
+}
+
+# use_build SUITE KERNEL COMMAND... - the guests that follow have the modules that the command
+# builds without a warning. The command is given a directory and arguments for make.
+use_build() {
+	suite=$1 kernel=$2
+	shift 2
+	build=$top/.cache/build/module-$suite
+	check "module-$suite" "$tests/matrix/module.t" "$kernel" "$build" "$@" "$build" W=1
+	[ -s "$build/hashbelt.ko" ] && use_modules "$suite" "$build"
+}
+
+suite_rt() (
+	if ! headers=$("$tests/vm/kernel.sh" headers rt 2>"$logs/rt.build"); then
+		bail_out kernel-rt "$logs/rt.build" "no kernel with PREEMPT_RT"
+		return
+	fi
+	image=$("$tests/vm/kernel.sh" image rt)
+	use_build rt "Debian's kernel with PREEMPT_RT" "$tests/module.sh" --user "$headers" &&
+		on_other rt "" x86_64 4 PREEMPT_RT
+)
+
+# use_arm64 SUITE - the guests that follow have programs for arm64.
+use_arm64() {
+	log=$logs/$1.programs
+	compiler=$("$tests/cross/kernel.sh" arm64 compiler 2>"$log") &&
+		flock "$logs/arm64.lock" make -s -C "$tests" programs \
+			O="$top/.cache/build/arm64" CC="$compiler" >>"$log" 2>&1 &&
+		payload=$top/.cache/build/arm64/payload && return
+	bail_out "programs-$1" "$log" "no programs for arm64"
+	return 1
+}
+
+suite_arm64() (
+	use_arm64 arm64 &&
+		use_build arm64 "arm64" "$tests/cross/kernel.sh" arm64 module --user &&
+		on_other arm64 "--machine arm64" aarch64 4 none
+)
+
+suite_arm64_pages() (
+	use_arm64 arm64-pages && use_kernel arm64-pages arm64 &&
+		on_other arm64-pages "--machine arm64 --memory 2048" aarch64 64 PREEMPT
+)
 
 suite_models() {
 	for model in entry request queue litmus; do

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kernel.sh FACT - the distribution's stock kernel, to build for and to boot.
+# kernel.sh FACT [rt] - the distribution's stock kernel, to build for and to boot; or the one
+# that it builds with PREEMPT_RT.
 #
 #   version   its release, as in 6.1.0-56-amd64
 #   headers   the directory a module is built against (make -C)
@@ -14,7 +15,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" vm)
-meta=linux-headers-amd64
+meta=linux-headers-${2:+$2-}amd64
 
 fail() {
 	echo "kernel.sh: $1" >&2
@@ -93,9 +94,9 @@ ready() {
 		[ -s "$cache/vmlinux-$release" ]
 }
 
-case ${1-} in
-version | headers | image) ;;
-*) fail "usage: kernel.sh version|headers|image" ;;
+case ${1-}-${2-rt} in
+version-rt | headers-rt | image-rt) ;;
+*) fail "usage: kernel.sh version|headers|image [rt]" ;;
 esac
 
 if ! ready; then
