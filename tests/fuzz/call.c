@@ -261,7 +261,7 @@ unsigned int random_below(uint64_t *state, unsigned int bound)
 
 /* Numbers at which something ends, or one beside. */
 static const uint64_t edges[] = {
-	0, 1, 2, 8, 16, 64, HASHBELT_REQUEST_KEYS, HASHBELT_KEY_MAX, PAGE, HASHBELT_BUCKETS_MAX,
+	0, 1, 2, 8, 16, 64, HASHBELT_REQUEST_KEYS, HASHBELT_KEY_MAX, PIECE, HASHBELT_BUCKETS_MAX,
 	HASHBELT_SCAN_MAX, 0x7fffffff, 0xffffffff, 1ull << 32, HASHBELT_TTL_MAX_MS,
 	~0ull >> 1, 1ull << 63, ~0ull / 1000000, ~0ull,
 };
@@ -330,9 +330,9 @@ static unsigned long key_at(unsigned int key)
 }
 
 /* Some digits, for values that can be added to. */
-#define DIGITS_AT	(KEYS_AT + 10 * PAGE)
-#define SUM_AT		(KEYS_AT + 11 * PAGE)
-#define OWNERS_AT	(KEYS_AT + 12 * PAGE)
+#define DIGITS_AT	(KEYS_AT + 10 * PIECE)
+#define SUM_AT		(KEYS_AT + 11 * PIECE)
+#define OWNERS_AT	(KEYS_AT + 12 * PIECE)
 
 static bool map(unsigned long at, size_t size, int protection)
 {
@@ -350,8 +350,8 @@ bool arena_map(void)
 	    !map(ARRAY_AT, ARRAY_LENGTH, PROT_READ | PROT_WRITE) ||
 	    !map(VALUE_AT, VALUE_SIZE, PROT_READ | PROT_WRITE) ||
 	    !map(ARGUMENT_AT, ARGUMENT_SIZE, PROT_READ | PROT_WRITE) ||
-	    !map(READONLY_AT, PAGE, PROT_READ | PROT_WRITE) ||
-	    !map(HOLE_AT, PAGE, PROT_NONE))
+	    !map(READONLY_AT, PIECE, PROT_READ | PROT_WRITE) ||
+	    !map(HOLE_AT, PIECE, PROT_NONE))
 		return false;
 	for (i = 0; i < KEY_COUNT; i++)
 		memset((void *)key_at(i), 'a' + i, key_length(i));

@@ -15,20 +15,20 @@
 #include "hashbelt.h"
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
-#define PAGE		4096UL
+#define PIECE		4096UL
 
 /*
  * The arena. Behind each of its areas there is a hole, and what stands in an area ends
  * at that hole where it can: who reads or writes too much fails.
  */
 #define KEYS_AT		0x20000000ul
-#define KEYS_SIZE	(16 * PAGE)
+#define KEYS_SIZE	(16 * PIECE)
 #define ARRAY_AT	0x20100000ul	/* arrays of items and of keys */
-#define ARRAY_LENGTH	(32 * PAGE)
+#define ARRAY_LENGTH	(32 * PIECE)
 #define VALUE_AT	0x20200000ul
-#define VALUE_SIZE	(HASHBELT_VALUE_MAX + 2 * PAGE)
+#define VALUE_SIZE	(HASHBELT_VALUE_MAX + 2 * PIECE)
 #define ARGUMENT_AT	0x20500000ul
-#define ARGUMENT_SIZE	(2 * PAGE)
+#define ARGUMENT_SIZE	(2 * PIECE)
 #define READONLY_AT	0x20600000ul
 #define HOLE_AT		0x20700000ul
 

@@ -214,9 +214,9 @@ static unsigned char *some_word(const struct step *step, unsigned char *at)
 static void *some_page(uint64_t *random)
 {
 	static const unsigned long pages[] = {
-		KEYS_AT, ARRAY_AT + ARRAY_LENGTH - PAGE, VALUE_AT + VALUE_SIZE - PAGE,
-		VALUE_AT + VALUE_SIZE - 2 * PAGE, ARGUMENT_AT + ARGUMENT_SIZE - PAGE,
-		KEYS_AT + 10 * PAGE,
+		KEYS_AT, ARRAY_AT + ARRAY_LENGTH - PIECE, VALUE_AT + VALUE_SIZE - PIECE,
+		VALUE_AT + VALUE_SIZE - 2 * PIECE, ARGUMENT_AT + ARGUMENT_SIZE - PIECE,
+		KEYS_AT + 10 * PIECE,
 	};
 
 	return (void *)pages[random_below(random, ARRAY_SIZE(pages))];
@@ -227,13 +227,13 @@ static void take_page(enum meddle how, uint64_t *random)
 	void *page = some_page(random);
 
 	if (how == FORGET) {
-		madvise(page, PAGE, MADV_DONTNEED);
+		madvise(page, PIECE, MADV_DONTNEED);
 	} else if (how == PROTECT) {
-		mprotect(page, PAGE, random_below(random, 2) ? PROT_READ : PROT_NONE);
-		mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+		mprotect(page, PIECE, random_below(random, 2) ? PROT_READ : PROT_NONE);
+		mprotect(page, PIECE, PROT_READ | PROT_WRITE);
 	} else {
-		munmap(page, PAGE);
-		mmap(page, PAGE, PROT_READ | PROT_WRITE,
+		munmap(page, PIECE);
+		mmap(page, PIECE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	}
 }
@@ -292,7 +292,7 @@ static void meddle(uint64_t *random)
 		break;
 	case ARRAY:
 		change_word((uint32_t *)(ARRAY_AT + ARRAY_LENGTH) - 1 -
-			    random_below(random, PAGE / 16), random);
+			    random_below(random, PIECE / 16), random);
 		break;
 	case PROTECT:
 	case UNMAP:
@@ -508,8 +508,8 @@ static void do_other(const struct step *step, int fd)
 		count(step, lseek(fd, step->seed, SEEK_SET));
 		break;
 	case 2:
-		page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
-		count(step, page == MAP_FAILED ? -1 : munmap(page, PAGE));
+		page = mmap(NULL, PIECE, PROT_READ, MAP_SHARED, fd, 0);
+		count(step, page == MAP_FAILED ? -1 : munmap(page, PIECE));
 		break;
 	case 3:
 		count(step, fcntl(fd, F_SETFL, step->seed & 8 ? O_NONBLOCK : 0));
