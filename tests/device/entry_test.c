@@ -305,7 +305,8 @@ static void test_put_ttl(void)
 	advance(belt, 1);
 	is_errno(look(belt, "belt").err, ENOENT, "an entry is missed when its time has come");
 	advance(belt, HASHBELT_TTL_MAX_MS - TTL - 1);
-	is_int(ttl_of(belt, "most"), 1, "so is that of 2^42 ms, 139 years later");
+	is_int(ttl_of(belt, "most"), 1,
+	       "an entry for 2^42 ms is there a millisecond before its time, 139 years later");
 	advance(belt, 1);
 	is_errno(look(belt, "most").err, ENOENT,
 		 "an entry for 2^42 ms is missed when its time has come");

@@ -384,8 +384,10 @@ static void test_user_belts(void)
 	set_number("user_max_belts", 6);
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
 		"a user has as many belts as he may, with names and without: EDQUOT");
-	is_made(as(BOB, BOB, 0, make_many, "bob"), 6, EDQUOT, "and another as many");
-	is_made(as(0, 0, 0, make_many, "root"), 20, 0, "the superuser more");
+	is_made(as(BOB, BOB, 0, make_many, "bob"), 6, EDQUOT,
+		"another user has as many belts as it may");
+	is_made(as(0, 0, 0, make_many, "root"), 20, 0,
+		"the superuser may have more belts than a user");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
 		"who destroys some, or closes those without a name, may make others");

@@ -751,7 +751,8 @@ int main(void)
 	test_destroy();
 	test_keys();
 	test_whole(0, "a key that is replaced all the time is always there, and whole");
-	test_whole(HASHBELT_REFRESH_ON_GET, "also where each get renews it");
+	test_whole(HASHBELT_REFRESH_ON_GET,
+		   "a key that is replaced and renewed all the time is always there, and whole");
 	test_item_changes();
 	test_create_changes();
 	test_batch_changes();

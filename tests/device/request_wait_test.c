@@ -370,8 +370,8 @@ static void test_first(bool timeouts, const char *what)
 	     causes[HASHBELT_BY_TIMEOUT], causes[0]);
 	is_int(counter(shared_fd, HASHBELT_STAT_COMPLETED) +
 	       counter(shared_fd, HASHBELT_STAT_TIMED_OUT) + causes[0], REQUESTS,
-	       "%s: and counted once", what);
-	ok(!waiting(shared_fd), "%s: none is left", what);
+	       "%s: each completion is counted once", what);
+	ok(!waiting(shared_fd), "%s: no request is left", what);
 	pthread_barrier_destroy(&barrier);
 	close(shared_fd);
 }
@@ -713,7 +713,7 @@ int main(void)
 	test_poll();
 	test_epoll();
 	test_first(false, "all at once");
-	test_first(true, "and time");
+	test_first(true, "all at once, and timeouts");
 	test_one_id();
 	test_readers();
 	test_processes();

@@ -448,7 +448,8 @@ int main(void)
 	test_killed();
 	test_woken(SIGKILL,
 		   "an event that comes as one of two readers is killed goes to the other");
-	test_woken(SIGUSR1, "or as one is interrupted, to one of them");
+	test_woken(SIGUSR1,
+		   "an event that comes as one of two readers is interrupted goes to one of them");
 	test_threads();
 	test_ending();
 	test_settings();

@@ -109,7 +109,7 @@ static __u32 percentile(enum phase phase, unsigned int share)
 static void sort_samples(enum phase phase, const char *name)
 {
 	qsort(reading.samples[phase], reading.count[phase], sizeof(__u32), compare);
-	note("figure: %s: %u gets, median %u instructions, 99th percentile %u, 99.9th %u, most %u",
+	note("figure: %s: %u gets, half within %u instructions, 99 %% %u, 99.9 %% %u, most %u",
 	     name, reading.count[phase], percentile(phase, 500), percentile(phase, 990),
 	     percentile(phase, 999), percentile(phase, 1000));
 }
