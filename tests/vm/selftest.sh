@@ -49,6 +49,23 @@ every_byte() {
 	mv "$scratch/256" "$payload/bytes"
 }
 
+# A limit of 8 seconds, and 12 that are not silent.
+silence() {
+	: >"$scratch/progress"
+	# shellcheck disable=SC2016 # for that shell to expand
+	"$here/../silence.sh" 8 "$scratch/progress" -- sh -c '
+		for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+			echo "$i" >>"$1"
+			sleep 1
+		done
+		exit 3' sh "$scratch/progress" 2>"$scratch/stderr"
+	status=$?
+	expect 3 'a command that makes progress is not ended, however long it takes'
+	"$here/../silence.sh" 2 "$scratch/progress" -- sleep 1000 2>"$scratch/stderr"
+	status=$?
+	expect 124 'a command that makes no progress is ended'
+}
+
 statuses() {
 	guest "$payload" true
 	expect 0 'success is passed on'
@@ -204,6 +221,7 @@ orphans() {
 }
 
 every_byte
+silence
 statuses
 deaths
 complaints
