@@ -284,12 +284,15 @@ size_t hb_object_size(const void *object, size_t size)
 	return is_vmalloc_addr(object) ? PAGE_ALIGN(size) : ksize(object);
 }
 
-/* Whole pages: in one piece, unless too much of that would be wasted. */
+/*
+ * Whole pages: in one piece, unless too much of that would be wasted. Within a page the
+ * kernel's own size classes waste less than a page does, which may be of 64 KiB.
+ */
 static void *pages_alloc(size_t size, gfp_t gfp)
 {
 	if (!gfpflags_allow_blocking(gfp))
 		return NULL;
-	if (roundup_pow_of_two(size) - size > size / 4)
+	if (size > PAGE_SIZE && roundup_pow_of_two(size) - size > size / 4)
 		return __vmalloc(size, gfp | __GFP_ACCOUNT);
 	return kvmalloc(size, gfp | __GFP_ACCOUNT);
 }

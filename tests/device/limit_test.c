@@ -11,7 +11,7 @@
 
 #include "device.h"
 
-#define TESTS	48
+#define TESTS	57
 
 #define LIMIT		(8 * MIB)
 
@@ -203,6 +203,8 @@ int main(void)
 	test_parameter();
 	test_size(16, 1250 * few, few * MIB);
 	test_size(4000, 125 * few, few * MIB);
+	/* Of pages of any size, a value has twice its own length at most. */
+	test_size(5000, 100 * few, few * MIB);
 	test_size(65536, 50, LIMIT);
 	test_size(MIB, 3, LIMIT);
 	test_room();
