@@ -348,7 +348,7 @@ on_checked() {
 	checked=$1 operations=$2 options=$3
 	shift 3
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
-	on_device "$checked" "--memory 2048 $options" SCALE=5 "$@" $examples \
+	on_device "$checked" "--memory 2048 $options" SCALE=5 "$@" "life/machine_test 2" $examples \
 		"stress $SEED $operations" "churn $SEED $operations" \
 		"lockstress $SEED $((operations / 4))" client_test \
 		$(programs "") $(programs -32 argument_test service_test)
@@ -372,7 +372,7 @@ racing='ack_test belt_test bound_test event_test limit_test lockwait_test memory
 suite_kcsan() (
 	use_kernel kcsan kcsan || exit
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
-	guest kcsan "--memory 2048" SCALE=5 "stress $SEED 8000" "churn $SEED 8000" \
+	guest kcsan "--memory 2048" SCALE=5 "life/machine_test 2" "stress $SEED 8000" "churn $SEED 8000" \
 		"lockstress $SEED 2000" $(programs "" $racing)
 )
 

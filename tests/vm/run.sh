@@ -220,14 +220,17 @@ nodes() {
 # machine ARGUMENT... - what kind of machine. The processor that qemu emulates
 # gets cmpxchg16b wrong, which crashes kernels at random: hide it. A kernel panics
 # when its first ticks are late (no_timer_check), as they are beside busy neighbours.
+# Each processor has a socket of its own: the BIOS's tables, which a kernel without ACPI
+# reads, name one processor for each socket.
 machine() {
+	sockets="$cpus,sockets=$cpus,cores=1,threads=1"
 	line="console=ttyS0 loglevel=7 panic=-1 oops=panic printk.devkmsg=on"
 	# shellcheck disable=SC2046 # arguments, split on purpose
 	[ ! "$numa" ] || set -- "$@" $(nodes)
 	if [ "$machine" = arm64 ]; then
 		# The algorithm of pointer authentication that costs an emulator least.
 		qemu "$@" -machine virt,gic-version=3 -accel tcg,thread=multi \
-			-smp "$cpus" -cpu max,pauth-impdef=on -append "$line $append"
+			-smp "$sockets" -cpu max,pauth-impdef=on -append "$line $append"
 	elif [ "$count" ]; then
 		qemu "$@" -accel tcg,thread=single -smp 1 \
 			-cpu max,cx16=off,rdrand=off,rdseed=off \
@@ -235,10 +238,10 @@ machine() {
 			-rtc base=2026-01-01T00:00:00,clock=vm \
 			-append "$line nokaslr norandmaps $append"
 	elif [ "$accel" = kvm ]; then
-		qemu "$@" -accel kvm -smp "$cpus" -cpu host \
+		qemu "$@" -accel kvm -smp "$sockets" -cpu host \
 			-append "$line $append"
 	else
-		qemu "$@" -accel tcg,thread=multi -smp "$cpus" \
+		qemu "$@" -accel tcg,thread=multi -smp "$sockets" \
 			-cpu max,cx16=off -append "$line no_timer_check $(tsc) $append"
 	fi
 }
