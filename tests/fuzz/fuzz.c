@@ -562,9 +562,9 @@ static void report(void)
 			note("%s: done %llu%s", calls[i].name,
 			     (__u64)shared->tally.results[i][0], results_of(i, text));
 	}
-	note("figure: fuzz: seed %llu: %llu calls in %llu s, %llu processes, the longest program %llu ms",
-	     seed, calls_made(), (now_ms() - begun_ms) / 1000, births,
-	     (__u64)shared->longest_ms);
+	note("figure: fuzz: seed %llu: %llu calls in %llu s, %llu processes", seed,
+	     calls_made(), (now_ms() - begun_ms) / 1000, births);
+	note("figure: fuzz: the longest program took %llu ms", (__u64)shared->longest_ms);
 	if (cover)
 		ok(reaches_enough(),
 		   "%u places of the module were reached, by %u programs",
@@ -616,7 +616,7 @@ static void take_options(int argc, char **argv)
 			rounds = strtoul(optarg, NULL, 0);
 			break;
 		default:
-			bail_out("usage: fuzz [--seed N] [--seconds N | --calls N] [--cover] [--replay FILE]");
+			bail_out("usage: fuzz [--seed N] [--seconds N|--calls N] [--replay FILE]");
 		}
 	}
 }

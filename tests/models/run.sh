@@ -71,8 +71,10 @@ outcome() {
 	(search "$work" "$model_source" "$@") >"$work/log" 2>&1
 	grep -qx 'status 0' "$work/log" || return
 	rm -rf "$store/$key.$$"
-	cp -r "$work" "$store/$key.$$" && mv -T "$store/$key.$$" "$store/$key" 2>/dev/null ||
-		rm -rf "$store/$key.$$"
+	cp -r "$work" "$store/$key.$$"
+	# Another clone may have been first.
+	mv -T "$store/$key.$$" "$store/$key" 2>/dev/null
+	rm -rf "$store/$key.$$"
 	find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
 }
 
