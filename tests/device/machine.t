@@ -24,7 +24,8 @@ is() {
 preemption=$(uname -v | grep -o 'PREEMPT[A-Z_]*')
 echo 1..3
 is "the processor" "$(uname -m)" "$1"
-is "the size of a page in KiB" "$(sed -n 's/^KernelPageSize: *\([0-9]*\) kB/\1/p' /proc/self/smaps |
-	head -n 1)" "$2"
+# Of the words in pairs, what is behind AT_PAGESZ, 6.
+is "the size of a page in KiB" "$(od -An -tu8 -w16 /proc/self/auxv |
+	awk '$1 == 6 { print $2 / 1024 }')" "$2"
 is "the model of preemption" "${preemption:-none}" "$3"
 exit $failed
