@@ -218,6 +218,7 @@ suite_device() {
 suite_memory() {
 	guest memory "--memory 2048" memory/cgroup_test \
 		memory/pressure_test
+	guest shrink "--cpus 4" memory/shrink_test
 	guest squeeze "--memory 320" memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
 		memory/drain_test
@@ -350,7 +351,7 @@ on_checked() {
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	on_device "$checked" "--memory 2048 $options" SCALE=5 "$@" "life/machine_test 2" $examples \
 		"stress $SEED $operations" "churn $SEED $operations" \
-		"lockstress $SEED $((operations / 4))" client_test \
+		"lockstress $SEED $((operations / 4))" "memory/shrink_test 100" client_test \
 		$(programs "") $(programs -32 argument_test service_test)
 }
 
