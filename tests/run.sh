@@ -217,7 +217,7 @@ suite_device() {
 # Much memory, as little as a guest can live with, and time that is not the machine's.
 suite_memory() {
 	guest memory "--memory 2048" memory/cgroup_test \
-		memory/pressure_test
+		memory/pressure_test memory/charge_test
 	guest shrink "--cpus 4" memory/shrink_test
 	guest squeeze "--memory 320" memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
