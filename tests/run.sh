@@ -351,7 +351,7 @@ on_checked() {
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	on_device "$checked" "--memory 2048 $options" SCALE=5 "$@" "life/machine_test 2" $examples \
 		"stress $SEED $operations" "churn $SEED $operations" \
-		"lockstress $SEED $((operations / 4))" "memory/shrink_test 100" client_test \
+		"lockstress $SEED $((operations / 4))" client_test \
 		$(programs "") $(programs -32 argument_test service_test)
 }
 

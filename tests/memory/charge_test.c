@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * charge_test - entries, descriptors and bindings are charged to the memory cgroup of the
- * task that makes them.
+ * charge_test - entries, descriptors, bindings, and belts with their tables and counters
+ * are charged to the memory cgroup of the task that makes them.
  *
  * The test moves itself into a cgroup of version 2 and compares memory.stat before and
  * after it makes many objects of one kind. Lower bounds come from the sizes that the test
@@ -14,10 +14,11 @@
 
 #include "process.h"
 
-#define TESTS	12
+#define TESTS	19
 
 #define GROUP	"/sys/fs/cgroup/hashbelt-charge/"
 #define MANY	1000
+#define BELTS	100
 #define NOISE	(128 * 1024LL)	/* what each processor may hold back, and other objects */
 
 struct charge {
@@ -30,19 +31,35 @@ struct charge {
 static struct charge charged(void)
 {
 	struct charge charge = {};
-	char line[128];
+	long long bytes;
+	char name[64];
 	FILE *file = fopen(GROUP "memory.stat", "r");
 
 	if (!file)
 		bail_out("memory.stat: %s", strerror(errno));
-	while (fgets(line, sizeof(line), file)) {
-		sscanf(line, "slab %lld", &charge.slab);
-		sscanf(line, "percpu %lld", &charge.percpu);
-		sscanf(line, "vmalloc %lld", &charge.vmalloc);
-		sscanf(line, "kernel %lld", &charge.kernel);
+	while (fscanf(file, "%63s %lld", name, &bytes) == 2) {
+		if (!strcmp(name, "slab"))
+			charge.slab = bytes;
+		else if (!strcmp(name, "percpu"))
+			charge.percpu = bytes;
+		else if (!strcmp(name, "vmalloc"))
+			charge.vmalloc = bytes;
+		else if (!strcmp(name, "kernel"))
+			charge.kernel = bytes;
 	}
 	fclose(file);
 	return charge;
+}
+
+static long long current(void)
+{
+	long long bytes = -1;
+	FILE *file = fopen(GROUP "memory.current", "r");
+
+	if (!file || fscanf(file, "%lld", &bytes) != 1)
+		bail_out("memory.current: %s", strerror(errno));
+	fclose(file);
+	return bytes;
 }
 
 static struct charge charged_since(struct charge before)
@@ -134,7 +151,76 @@ static void test_descriptors(void)
 	null = charged_since(before).slab;
 	note("a binding: %lld bytes", null / MANY);
 	ok(null >= 48LL * MANY, "a binding to a belt is charged to the cgroup");
+	/* Cancelling looks for requests of the descriptor, and makes what would have them. */
+	before = charged();
+	for (i = 0; i < MANY; i++)
+		if (call(fds[i], HASHBELT_IOC_CANCEL, &(__u64){ 1 }) != -ENOENT)
+			bail_out("cancel of no request");
+	null = charged_since(before).slab;
+	note("what requests are bound to: %lld bytes", null / MANY);
+	ok(null >= 48LL * MANY, "what the requests of a descriptor are bound to is charged");
 	destroy_belt(owner, "charge");
+}
+
+/* Buffers that live for a call: there is room for none of them below the group's limit. */
+static void test_buffers(void)
+{
+	static char space[HASHBELT_SCAN_MAX];
+	struct hashbelt_scan scan = { .buffer = address(space), .size = sizeof(space) };
+	struct hashbelt_locks locks = { .buffer = address(space), .size = sizeof(space) };
+	int belt = new_belt(HASHBELT_PINNED);
+	char limit[32];
+
+	memset(space, 1, sizeof(space));
+	snprintf(limit, sizeof(limit), "%lld", current() + HASHBELT_SCAN_MAX / 4);
+	if (!write_line(GROUP "memory.max", limit))
+		bail_out("memory.max");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), ENOMEM,
+		 "the buffer of a scan is charged to the cgroup");
+	is_errno(call(belt, HASHBELT_IOC_LOCKS, &locks), ENOMEM,
+		 "the buffer of a list of locks is charged to the cgroup");
+	if (!write_line(GROUP "memory.max", "max"))
+		bail_out("memory.max");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
+		 "a scan has its buffer when the cgroup has room");
+}
+
+/* Makes BELTS belts, each by its own user or all by one; returns what they charge. */
+static struct charge make_belts(bool each, __u32 buckets)
+{
+	struct hashbelt_settings settings = { .ttl_ms = TTL, .mode = 0600, .buckets = buckets };
+	struct charge before;
+	unsigned int i;
+
+	slab_of_open(HASHBELT_DEVICE);
+	before = charged();
+	for (i = 0; i < BELTS; i++) {
+		if (seteuid(each ? 1000 + i : 1000))
+			bail_out("seteuid: %s", strerror(errno));
+		must(fds[i], HASHBELT_IOC_CREATE, &settings);
+		if (seteuid(0))
+			bail_out("seteuid: %s", strerror(errno));
+	}
+	usleep(200000);	/* credentials are freed after a grace period */
+	return charged_since(before);
+}
+
+static void test_belts(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	long long stats = 8LL * HASHBELT_STAT_COUNT * cpus * BELTS;
+	struct charge small, users, large;
+
+	small = make_belts(false, 0);
+	users = make_belts(true, 0);
+	large = make_belts(false, 4096);
+	note("per belt: slab %lld, percpu %lld", small.slab / BELTS, small.percpu / BELTS);
+	note("per belt and user: slab %lld, percpu %lld", users.slab / BELTS, users.percpu / BELTS);
+	ok(small.percpu >= stats, "the counters of belts are charged to the cgroup as percpu");
+	ok(users.percpu - small.percpu >= (BELTS - 1) * 4LL * cpus,
+	   "the counter of an account is charged to the cgroup as percpu");
+	ok(large.kernel - small.kernel >= 8LL * 3840 * BELTS,
+	   "the tables of belts with 4096 buckets are charged to the cgroup");
 }
 
 int main(void)
@@ -162,5 +248,7 @@ int main(void)
 	test_pages(65536 - 256, false);
 	test_pages(65536 + 256, true);
 	test_descriptors();
+	test_belts();
+	test_buffers();
 	return done_testing();
 }
