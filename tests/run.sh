@@ -38,6 +38,7 @@
 #	rt	device and stress in short, on Debian's kernel with PREEMPT_RT
 #	arm64	the same on Debian's kernel for arm64
 #	arm64-pages	the same with pages of 64 KiB
+#	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories for SOAK seconds, then the two of fuzz for as long each
 #
 # And by name only:
@@ -66,7 +67,8 @@ top=$(cd "$tests/.." && pwd)
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
 	store cost history models examples'
 behind=memory
-long='device-full checked-full life-full machines strict kmsan rt arm64 arm64-pages soak'
+long='device-full checked-full life-full machines strict kmsan rt arm64 arm64-pages
+	fuzz-faults soak'
 by_name=sparse
 quick=''
 last=''
@@ -407,6 +409,11 @@ suite_fuzz() (
 	fuzz fuzz --seed "$SEED" --calls 50000
 )
 
+suite_fuzz_faults() (
+	use_kernel fuzz-faults debug || exit
+	fuzz fuzz-faults --faults --seed "$SEED" --calls 100000
+)
+
 suite_soak() (
 	guest soak "" "history $SEED ${SOAK:-3600}s"
 	one parsers "$tests/fuzz/parsers.sh" "-max_total_time=${SOAK:-3600}"
@@ -622,7 +629,7 @@ kernels_of() {
 	for suite; do
 		case $suite in
 		kunit) echo uml ;;
-		debug | fault | fuzz | soak) echo debug ;;
+		debug | fault | fuzz | fuzz-faults | soak) echo debug ;;
 		kcsan | strict | kmsan) echo "$suite" ;;
 		checked-full) printf '%s\n' debug kcsan ;;
 		esac

@@ -87,6 +87,42 @@ static unsigned int cover_collect(void)
 	return news;
 }
 
+/* Faults */
+
+static int fail_nth = -1;
+
+/* Opens what orders faults of this thread. The rights to that may be given up afterwards. */
+bool fail_begin(void)
+{
+	fail_nth = open("/proc/self/fail-nth", O_WRONLY | O_CLOEXEC);
+	return fail_nth >= 0;
+}
+
+/* A child has its parent's descriptor, which orders faults of the parent. */
+static void fail_arm(const struct step *step)
+{
+	char text[8];
+	int len = snprintf(text, sizeof(text), "%u", step->fail);
+
+	if (step->fail && fail_nth >= 0 && !is_child && pwrite(fail_nth, text, len, 0) != len)
+		abort();
+}
+
+/*
+ * Ends what fail_arm() began; returns the call's result, and keeps errno. The point that is left
+ * may be the copy of this very text: then none is left.
+ */
+static long fail_disarm(const struct step *step, long result)
+{
+	int error = errno;
+
+	if (step->fail && fail_nth >= 0 && !is_child && pwrite(fail_nth, "0", 1, 0) != 1 &&
+	    errno != EFAULT)
+		abort();
+	errno = error;
+	return result;
+}
+
 static long count(const struct step *step, long result)
 {
 	unsigned int error = result < 0 ? errno : 0;
@@ -418,7 +454,8 @@ static void do_ioctl(const struct step *step, int fd)
 		/* Not where the page may be gone: we would die of it. */
 		if (writable && !pages)
 			memcpy(at, argument, call->size);
-		count(step, ioctl(fd, call->request, at));
+		fail_arm(step);
+		count(step, fail_disarm(step, ioctl(fd, call->request, at)));
 	}
 	if (meddled)
 		meddle_end(step);
@@ -438,7 +475,9 @@ static void do_read(const struct step *step, int fd)
 	bool meddled = meddle_begin(step, fd, NULL, none);
 	ssize_t got;
 
-	got = count(step, read(fd, step->place > CUT ? place_of(step, size) : to, size));
+	fail_arm(step);
+	got = read(fd, step->place > CUT ? place_of(step, size) : to, size);
+	got = count(step, fail_disarm(step, got));
 	if (meddled)
 		meddle_end(step);
 	if (got < (ssize_t)sizeof(*event) || step->place > CUT || meddled)
@@ -454,7 +493,8 @@ static void do_poll(const struct step *step, int fd)
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 
 	if (step->seed & 1) {
-		count(step, poll(&pollfd, 1, step->seed % 4));
+		fail_arm(step);
+		count(step, fail_disarm(step, poll(&pollfd, 1, step->seed % 4)));
 		return;
 	}
 	if (epoll_fd < 0)
@@ -470,8 +510,9 @@ static void do_open(const struct step *step)
 
 	if (fds[step->slot] >= 0)
 		close(fds[step->slot]);
-	fds[step->slot] = open(HASHBELT_DEVICE,
-			       mode | O_CLOEXEC | (step->seed & 32 ? O_NONBLOCK : 0));
+	mode |= O_CLOEXEC | (step->seed & 32 ? O_NONBLOCK : 0);
+	fail_arm(step);
+	fds[step->slot] = fail_disarm(step, open(HASHBELT_DEVICE, mode));
 	count(step, fds[step->slot]);
 }
 
@@ -556,7 +597,8 @@ static void do_step(const struct step *step)
 		break;
 	case CLOSE:
 		fds[step->slot] = -1;
-		count(step, close(fd));
+		fail_arm(step);
+		count(step, fail_disarm(step, close(fd)));
 		break;
 	case DUP:
 		do_dup(step, fd);

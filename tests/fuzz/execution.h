@@ -27,6 +27,7 @@ struct tally {
 
 bool cover_find(void);
 bool cover_begin(void);
+bool fail_begin(void);
 bool execution_begin(struct tally *tally);
 unsigned int execution_run(const struct program *program);
 

@@ -2,12 +2,16 @@
 /*
  * fuzz - random calls of the device, from several processes, for as long as one likes.
  *
- *	fuzz [--seed N] [--seconds N | --calls N] [--cover] [--replay FILE [--rounds N]]
+ *	fuzz [--seed N] [--seconds N | --calls N] [--cover] [--faults]
+ *	     [--replay FILE [--rounds N]]
  *
  * A program (see program.h) is made up, or is one that was kept and is changed a little.
  * Kept are those that reach places of the module that none has reached before: with
  * --cover, which needs a kernel with KCOV and a module that is built for it. Without, it
  * is chance alone.
+ *
+ * With --faults, which needs a kernel that injects them, an allocation or a copy of user memory
+ * fails in every third call: the program says which. --replay needs --faults for that as well.
  *
  * One of the processes is root's, the others are not. Now and then one is killed, with
  * all that it has open. After each stretch nobody is left, and then nothing may be left
@@ -79,7 +83,7 @@ static unsigned int rounds = 20;
 static bool is_replay;
 
 static __u64 seed, seconds = 60, calls_wanted;
-static bool cover;
+static bool cover, faults;
 static int log_fd;
 static __u64 births, begun_ms;
 
@@ -185,6 +189,8 @@ static _Noreturn void work(unsigned int index, uint64_t random)
 	setpgid(0, 0);
 	if (cover && !cover_begin())
 		_exit(2);
+	if (faults && !fail_begin())
+		_exit(5);
 	become(index);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!execution_begin(&shared->tally))
@@ -418,6 +424,32 @@ static void make_default(void)
 	close(fd);
 }
 
+static bool write_setting(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	close(fd);
+	return good;
+}
+
+/* Allocations that may sleep fail as well, and no fault is a line in the log. */
+static void prepare_faults(void)
+{
+	static const char *const kinds[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+	char path[128];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s/verbose", kinds[i]);
+		if (!write_setting(path, "0"))
+			bail_out("%s: the kernel cannot inject faults", path);
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s/ignore-gfp-wait", kinds[i]);
+		if (!access(path, W_OK) && !write_setting(path, "N"))
+			bail_out("%s: cannot write", path);
+	}
+}
+
 static void prepare(void)
 {
 	int log;
@@ -428,6 +460,8 @@ static void prepare(void)
 		bail_out("mmap: %s", strerror(errno));
 	if (cover && !cover_find())
 		bail_out("no KCOV, or no module: cannot --cover");
+	if (faults)
+		prepare_faults();
 	log_fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	if (log_fd < 0 || chmod(HASHBELT_DEVICE, 0666))
 		bail_out("cannot get ready: %s", strerror(errno));
@@ -587,6 +621,7 @@ static void take_options(int argc, char **argv)
 		{ "seconds", required_argument, NULL, 's' },
 		{ "calls", required_argument, NULL, 'C' },
 		{ "cover", no_argument, NULL, 'c' },
+		{ "faults", no_argument, NULL, 'f' },
 		{ "replay", required_argument, NULL, 'r' },
 		{ "rounds", required_argument, NULL, 'R' },
 		{}
@@ -608,6 +643,10 @@ static void take_options(int argc, char **argv)
 		case 'c':
 			cover = true;
 			break;
+		case 'f':
+			faults = true;
+			program_faults = true;
+			break;
 		case 'r':
 			read_replay(optarg);
 			is_replay = true;
@@ -616,7 +655,7 @@ static void take_options(int argc, char **argv)
 			rounds = strtoul(optarg, NULL, 0);
 			break;
 		default:
-			bail_out("usage: fuzz [--seed N] [--seconds N|--calls N] [--replay FILE]");
+			bail_out("usage: fuzz [--seed N] [--cover] [--faults] [--replay FILE] ...");
 		}
 	}
 }

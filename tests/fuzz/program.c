@@ -5,6 +5,8 @@
 
 #include "program.h"
 
+bool program_faults;
+
 static uint8_t pick_call(uint64_t *random)
 {
 	unsigned int total = 0, i, at;
@@ -26,6 +28,13 @@ static uint8_t find_call(const char *name)
 	return i;
 }
 
+/* Every third call has one. Without faults no random number is drawn. */
+static void choose_fault(struct step *step, uint64_t *random)
+{
+	if (program_faults)
+		step->fail = random_below(random, 3) ? 0 : 1 + random_below(random, FAIL_MAX);
+}
+
 static void make_step(struct step *step, uint8_t call, uint64_t *random)
 {
 	*step = (struct step){
@@ -38,6 +47,7 @@ static void make_step(struct step *step, uint8_t call, uint64_t *random)
 	if (!random_below(random, 10))
 		step->meddle = random_below(random, 2) ? ARGUMENT :
 							 random_below(random, MEDDLES);
+	choose_fault(step, random);
 }
 
 /* What belongs together; the rest may be found by chance. JOIN is CREATE or OPEN. */
@@ -71,6 +81,7 @@ static void follow(struct program *program, const char *recipe, uint64_t *random
 	make_step(&step, 0, random);
 	for (; sscanf(recipe, "%15s %n", name, &used) == 1; recipe += used) {
 		step.call = find_word(name, random);
+		choose_fault(&step, random);
 		program->steps[program->count++] = step;
 		if (!recipe[used])
 			break;
@@ -105,6 +116,7 @@ static void add_twist(struct step *step, uint64_t *random)
 
 static void change_step(struct step *step, uint64_t *random)
 {
+	choose_fault(step, random);
 	switch (random_below(random, 8)) {
 	case 0:
 		step->slot = random_below(random, SLOTS);
@@ -193,6 +205,8 @@ static char *print_step(const struct step *step, char *text)
 
 	text += sprintf(text, "%s %x %x %x %x", call->name, step->slot, step->seed,
 			step->place, step->meddle);
+	if (step->fail)
+		text += sprintf(text, " fail=%x", step->fail);
 	for (i = 0; i < step->twists; i++)
 		text += sprintf(text, " %s=%llx", call_field(call, step->twist[i].field)->name,
 				(unsigned long long)step->twist[i].value);
@@ -217,13 +231,17 @@ static bool parse_twist(struct step *step, char *text)
 	struct twist *twist;
 	unsigned int i;
 
-	if (!value || step->twists == TWISTS_MAX)
+	if (!value)
 		return false;
 	*value++ = '\0';
+	if (!strcmp(text, "fail")) {
+		step->fail = strtoul(value, NULL, 16);
+		return step->fail;
+	}
 	for (i = 0; i < call_fields(call); i++)
 		if (!strcmp(call_field(call, i)->name, text))
 			break;
-	if (i == call_fields(call))
+	if (i == call_fields(call) || step->twists == TWISTS_MAX)
 		return false;
 	twist = &step->twist[step->twists++];
 	twist->field = i;

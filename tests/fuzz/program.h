@@ -2,7 +2,7 @@
 /*
  * program.h - a sequence of calls: made up, changed, written as a line and read again.
  *
- *	CALL SLOT SEED PLACE MEDDLE [FIELD=VALUE]...; CALL ...
+ *	CALL SLOT SEED PLACE MEDDLE [fail=N] [FIELD=VALUE]...; CALL ...
  *
  * Numbers are hexadecimal. Such a line is all that there is to a program: who runs it
  * makes the same calls with the same arguments.
@@ -15,6 +15,7 @@
 #define STEPS_MAX	12
 #define TWISTS_MAX	3
 #define SLOTS		6
+#define FAIL_MAX	24	/* few calls come by more points that can fail */
 
 /* What a program takes as a line at most, bytes. */
 #define PROGRAM_TEXT	(STEPS_MAX * 160)
@@ -64,6 +65,7 @@ struct twist {
  * @slot:	the descriptor
  * @place:	enum place
  * @meddle:	enum meddle
+ * @fail:	which of its allocations and copies of user memory fails, from 1; 0: none
  * @twists:	how many there are
  * @twist:	changes to the argument
  */
@@ -73,6 +75,7 @@ struct step {
 	uint8_t slot;
 	uint8_t place;
 	uint8_t meddle;
+	uint8_t fail;
 	uint8_t twists;
 	struct twist twist[TWISTS_MAX];
 };
@@ -81,6 +84,9 @@ struct program {
 	unsigned int count;
 	struct step steps[STEPS_MAX];
 };
+
+/* Whether programs are made up in which calls fail. */
+extern bool program_faults;
 
 void program_make(struct program *program, uint64_t *random);
 void program_change(struct program *program, const struct program *other, uint64_t *random);
