@@ -62,8 +62,8 @@ set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
-# Two suites at a time, in this order: what fails fastest first, then what takes longest, then
-# what fills up the rest. What measures latencies comes when the others are through.
+# Two suites at a time, in this order: the quickest to fail come first, then the longest, then the
+# rest. The suite that measures latencies runs alone, at the end.
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
 	store cost history models examples'
 behind=memory

@@ -7,7 +7,7 @@
 # - It costs the same whatever the belt is: with 2 buckets or 65,536, a thousand entries or a
 #   hundred thousand, one level or several. The bound is 15 percent.
 # - It costs what tests/bench/instructions says. The bound is 3 percent, in both directions:
-#   what has become cheaper must not become dearer again unnoticed.
+#   the file must follow a fall, or a later rise up to the old count would go unnoticed.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -54,7 +54,7 @@ function check_flat(name, 	f, line, good) {
 	report(good, name " costs the same everywhere")
 }
 
-# What is wrong with a count, "" for nothing.
+# The complaint about a count; "" if it is right.
 function complaint(cost, was) {
 	if (was == "")
 		return "it has none: run tests/bench/cost.sh --update"

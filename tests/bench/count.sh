@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/payload"
 cp "${3:-$payload/hashbelt.ko}" "$work/payload/hashbelt.ko"
 cp "$payload/bench" "$work/payload"
-# What the kernel still does for its own start in the first seconds would be counted.
+# The guest sleeps first: the kernel is still busy with its own start, and that would be counted.
 "$top/tests/vm/run.sh" --count-instructions --memory 1024 "$work/payload" \
 	sh -c "echo kernel: \$(uname -rv); sleep 3; insmod hashbelt.ko &&
 	./bench --entries $1 --buckets $2 --rounds 400 --unit instructions &&

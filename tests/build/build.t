@@ -100,7 +100,7 @@ cross() {
 
 "$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev \
 	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
-# What has to be installed or fetched says so now, and not where silence is the proof.
+# Installing and fetching come first: the checks that follow must print nothing.
 for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done

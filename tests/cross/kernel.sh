@@ -74,7 +74,7 @@ download() {
 	echo "$release" >"$work/release"
 }
 
-# What is in the toolchain looks for its other parts in ../TRIPLE.
+# The programs of the toolchain look for its other parts in ../TRIPLE.
 compiler() {
 	unpack '*gcc-12-*' "$work/toolchain" --strip-components=2 \
 		--exclude=./usr/share --exclude='*/lto*' --exclude='*/plugin' --exclude='*san*'

@@ -213,7 +213,7 @@ static void touches_and_removes_that_succeed_are_counted(struct kunit *test)
 		      [HASHBELT_STAT_REMOVES] = 1, [HASHBELT_STAT_REMOVES_REFUSED] = 1);
 }
 
-/* An entry that is cleared is counted as that alone, whoever finds it afterwards. */
+/* An entry that is cleared is counted as cleared only, even if the drain finds it later. */
 static void cleared_entries_are_counted_by_the_clear_alone(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
