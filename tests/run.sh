@@ -40,6 +40,7 @@
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories for SOAK seconds, then the two of fuzz for as long each
+#	mutation	ten edits of one token of the module, drawn by SEED: a test has to notice
 #
 # And by name only:
 #
@@ -68,7 +69,7 @@ together='native build kunit debug kcsan fuzz kernels device life fault stress h
 	store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan rt arm64 arm64-pages
-	fuzz-faults soak'
+	fuzz-faults soak mutation'
 by_name=sparse
 quick=''
 last=''
@@ -425,6 +426,11 @@ suite_soak() (
 	fuzz soak-fuzz --seed "$SEED" --seconds "${SOAK:-3600}"
 )
 
+# Where nine of ten mutants are found in all, four or more of ten survive once in eighty times.
+suite_mutation() {
+	one mutation "$tests/mutation/run.sh" --sample 10 --seed "$SEED" --goal 70
+}
+
 suite_cost() {
 	one cost "$tests/bench/cost.t"
 }
@@ -634,6 +640,7 @@ kernels_of() {
 		case $suite in
 		kunit) echo uml ;;
 		debug | fault | fuzz | fuzz-faults | soak) echo debug ;;
+		mutation) printf '%s\n' uml debug ;;
 		kcsan | strict | kmsan) echo "$suite" ;;
 		checked-full) printf '%s\n' debug kcsan ;;
 		esac

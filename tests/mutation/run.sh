@@ -1,0 +1,358 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh [OPTION]... [FILE]... - plant mutants of the module in a copy of the tree, one at a time,
+# and see whether a test fails. FILE is a source of the module; without one, all of them.
+#
+#	--sample N	stop when N mutants have been judged (all of them)
+#	--seed S	the order that they are drawn in: a number, or "random" (1)
+#	--goal PERCENT	how many of those that count have to be found (90)
+#	--only ID	this one; may be given several times
+#	--list		print the mutants, and run nothing
+#	--thorough	another stage, of some minutes: the suite "fault"
+#	--keep-going	say which of the stages find a mutant, not only the first
+#
+# mutants.awk makes the mutants. Each goes through these stages until one finds it:
+#
+#	compile	the module for the stock kernel, without a warning. What does not compile is stillborn,
+#		and does not count
+#	sparse	for what concerns RCU, barriers and locks
+#	models	for RCU and barriers: a function that a model copies has changed
+#	near	the suites of KUnit that "programs" has for the file, on a kernel with KASAN and lockdep
+#	guest	the programs that it has for the file, on the stock kernel
+#	kunit	all of KUnit
+#	debug	the guest's programs again and some stress, with KASAN, lockdep and kmemleak
+#
+# A guest that prints nothing for SILENCE seconds hangs, which is found, too.
+#
+# A mutant that changes nothing that anybody could observe stands in "equivalent", with the reason,
+# and does not count either. Speaks TAP: fails if less than PERCENT of those that count are found,
+# or if "equivalent" has what is no mutant. What the stages said is in .cache/mutation/log.
+set -u
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=tests/result.sh
+. "$tests/result.sh"
+top=$(cd "$tests/.." && pwd)
+here=$tests/mutation
+home=$top/.cache/mutation
+tree=$home/tree
+goal=90
+silence=60
+sample=0 seed=1 only='' list='' keep_going='' thorough='' planted=''
+
+usage() {
+	sed -n '/^# run.sh/,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
+	exit "$1"
+}
+
+fail() {
+	echo "run.sh: $1" >&2
+	exit 1
+}
+
+# The copy
+
+# prepare - the copy gets what has changed, and loses what is gone: the rest need not be built again.
+prepare() {
+	mkdir -p "$tree/.cache" "$home/log"
+	(cd "$top" && git ls-files --cached --others --exclude-standard) | sort -u >"$home/files"
+	while read -r file; do
+		# What is in the index and was deleted is not there.
+		if [ -f "$top/$file" ] && ! cmp -s "$top/$file" "$tree/$file"; then
+			mkdir -p "$(dirname "$tree/$file")"
+			cp "$top/$file" "$tree/$file"
+		fi
+	done <"$home/files"
+	(cd "$tree" && find . -path ./.cache -prune -o -type f -print | sed 's|^\./||' | sort) |
+		comm -23 - "$home/files" | sed "s|^|$tree/|" | xargs -r rm -f
+}
+
+# restore - the copy of a file that a mutant stands in.
+restore() {
+	[ -z "$planted" ] || cp "$top/$planted" "$tree/$planted"
+	planted=''
+}
+
+# plant ID FILE
+plant() {
+	planted=$2
+	awk -v plant="$1" -f "$here/mutants.awk" "$top/$2" >"$home/mutant" ||
+		fail "cannot plant $1"
+	cp "$home/mutant" "$tree/$2"
+}
+
+# Stages. Each is true if it came through, and says in the log what it found.
+
+# table FILE - sets suites, programs, and checked: those of them that the debug kernel runs.
+table() {
+	line=$(sed -n "s|^$1: *||p" "$here/programs")
+	[ "$line" ] || fail "tests/mutation/programs has no line for $1"
+	suites=$(echo "${line%%/*}" | sed 's/[a-z]*[^ ]/hashbelt_&/g')
+	programs=${line#*/ }
+	checked=$(echo "$programs" | tr ' ' '\n' | grep -v stress | head -n 3)
+}
+
+stage_compile() {
+	"$tree/tests/module.sh" "$headers" "$tree/.cache/build/module-stock" >"$log" 2>&1 &&
+		[ ! -s "$log" ]
+}
+
+stage_sparse() {
+	case $operator:$before in
+	rcu:* | barrier:* | delete:*lock*) ;;
+	*) return 0 ;;
+	esac
+	"$tree/tests/module.sh" "$headers" "$tree/.cache/build/module-sparse" \
+		W=1 C=1 CF=-D__CHECK_ENDIAN__ >"$log" 2>&1 && [ ! -s "$log" ]
+}
+
+stage_models() {
+	case $operator in
+	rcu | barrier) ;;
+	*) return 0 ;;
+	esac
+	while read -r model where function hash; do
+		[ "$where $function" = "$file $named" ] || continue
+		"$tree/tests/models/review.sh" --check "$model" "$where" "$function" "$hash" \
+			>>"$log" 2>&1 || return
+	done <"$top/tests/models/functions"
+}
+
+# kunit [PATTERN]... - without kmemleak, which the debug kernel has.
+kunit() {
+	"$tree/tests/kunit/run.sh" --no-kmemleak --silence "$silence" ${1:+--only "$*"} \
+		>"$log" 2>&1
+}
+
+stage_near() {
+	[ ! "$suites" ] || kunit "$suites"
+}
+
+stage_kunit() {
+	[ ! "$suites" ] || kunit
+}
+
+# payload DIRECTORY PROGRAM... - just these, which makes a guest start sooner.
+payload() {
+	built=$tree/.cache/build/payload
+	module=$1
+	shift
+	rm -rf "$home/payload"
+	mkdir -p "$home/payload/device" "$home/payload/memory"
+	cp "$module/hashbelt.ko" "$tree/tests/guest.sh" "$home/payload"
+	for program; do
+		program=${program%%:*}
+		cp -l "$built/$program" "$home/payload/$program"
+	done
+}
+
+# guest OPTIONS MODULE_DIRECTORY SETTINGS PROGRAM... - whether programs and kernel are content.
+guest() {
+	options=$1 directory=$2 settings=$3
+	shift 3
+	payload "$directory" "$@"
+	for program; do
+		shift
+		set -- "$@" "$(echo "$program" | tr : ' ')"
+	done
+	# shellcheck disable=SC2086 # options and settings, split on purpose
+	"$tree/tests/vm/run.sh" --silence "$silence" $options "$home/payload" \
+		sh ./guest.sh $settings "$@" >"$log" 2>&1 &&
+		! grep -Eq '^not ok|^Bail out|^# end [^ ]* [1-9]' "$log"
+}
+
+# places PROGRAM... - where they are in the payload.
+places() {
+	for program; do
+		case $program in
+		*_test) [ ! -e "$tree/tests/device/$program.c" ] || program=device/$program ;;
+		esac
+		echo "$program"
+	done
+}
+
+stage_guest() {
+	# shellcheck disable=SC2046,SC2086 # names, split on purpose
+	guest "--memory 512" "$tree/.cache/build/module-stock" SCALE=5 $(places $programs)
+}
+
+stage_debug() {
+	"$tree/tests/module.sh" debug "$tree/.cache/build/module-debug" >"$log" 2>&1 || return
+	# shellcheck disable=SC2046,SC2086 # names, split on purpose
+	guest "--memory 1536 --image $debug" "$tree/.cache/build/module-debug" "SCALE=1 LEAKS=yes" \
+		stress:1:1000 churn:1:1000 $(places $checked)
+}
+
+# Each allocation and each copy fails: what undoes things then is run nowhere else.
+stage_fault() {
+	ONLY=fault_test "$tree/tests/run.sh" fault >"$log" 2>&1
+}
+
+# finder - which test it was, or what else happened.
+finder() {
+	{
+		sed -n 's/^not ok [0-9]* - //p' "$log"
+		grep -aE '^! |review model|error:|warning:' "$log"
+		grep -aE '^run.sh: ' "$log" | tail -n 1
+		sed -n 's/^# end \([^ ]* [1-9].*\)/\1/p' "$log"
+		tail -n 1 "$log"
+	} | tr -d '\r' | head -n 1 | cut -c 1-110
+}
+
+# pass - through all stages; sets found to the first that found something, and finders to all that
+# were asked and did.
+pass() {
+	found='' finders=''
+	for stage in compile sparse models near guest kunit debug ${thorough:+fault}; do
+		log=$home/log/$(echo "$id" | tr / -).$stage
+		: >"$log"
+		"stage_$stage" && continue
+		found=${found:-$stage: $(finder)}
+		finders="$finders $stage"
+		[ "$keep_going" ] || break
+		[ "$stage" != compile ] || break
+	done
+}
+
+# clean - without a mutant no stage finds anything: else each would count as one that is found. Once
+# for each tree, with all that the table has.
+clean() {
+	key=$( (cd "$top" && xargs sha256sum <"$home/files" 2>/dev/null) | sha256sum | cut -c 1-16)
+	[ ! -e "$home/clean-$key" ] || return 0
+	id=clean operator=rcu before='' file='' named='' suites=''
+	programs=$(sed -n 's|^hashbelt.*/ ||p' "$here/programs" | tr ' ' '\n' | sort -u | tr '\n' ' ')
+	checked=$programs
+	log=$home/log/clean.all
+	kunit || fail "without a mutant KUnit fails: $(finder)"
+	pass
+	[ ! "$found" ] || fail "without a mutant there is a failure: $found, see $log"
+	rm -f "$home"/clean-*
+	: >"$home/clean-$key"
+}
+
+# build - what all mutants need.
+build() {
+	"$tests/need.sh" sparse || exit 1
+	headers=$("$tests/vm/kernel.sh" headers) || exit 1
+	debug=$("$tests/kernel/kernel.sh" debug image) || exit 1
+	make -s -C "$tree/tests" payload || fail "cannot build without a mutant"
+}
+
+# sources [FILE]... - those that have mutants. What is in no file of the list is the interface, or for
+# other kernels, or trace points.
+sources() {
+	# shellcheck disable=SC2046 # names without blanks
+	[ $# -gt 0 ] || set -- $(sed -n 's/^\(hashbelt[^:]*\):.*/\1/p' "$here/programs")
+	for name; do
+		echo "$top/${name##*/}"
+	done
+}
+
+# mutants [FILE]...
+mutants() {
+	# shellcheck disable=SC2046 # names without blanks
+	awk -f "$here/mutants.awk" $(sources "$@")
+}
+
+# judge - one mutant; counts it.
+judge() {
+	if [ "$state" = equivalent ]; then
+		echo "# equivalent $id"
+		equivalents=$((equivalents + 1))
+		return
+	fi
+	table "$file"
+	plant "$id" "$file"
+	pass
+	restore
+	case $found in
+	compile*)
+		echo "# stillborn $id: ${found#compile: }"
+		stillborn=$((stillborn + 1))
+		return
+		;;
+	'')
+		survived=$((survived + 1))
+		verdict=survived
+		note="$before => $after"
+		;;
+	*)
+		killed=$((killed + 1))
+		verdict=killed
+		note=$finders:${found#*:}
+		;;
+	esac
+	echo "# $((killed + survived))${total:+/$total} $verdict $id: $note"
+}
+
+# judge_all LIST - until there are enough.
+judge_all() {
+	killed=0 survived=0 stillborn=0 equivalents=0
+	total=$sample
+	[ "$sample" != 0 ] || total=''
+	while IFS='	' read -r state id file line operator before after <&3; do
+		[ "$state" != unknown ] || continue
+		named=${id#*/}
+		named=${named%/*}
+		judge
+		[ $((killed + survived)) != "$sample" ] || break
+	done 3<"$1"
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--help) usage 0 ;;
+	--list) list=yes ;;
+	--keep-going) keep_going=yes ;;
+	--thorough) thorough=yes ;;
+	--sample | --seed | --goal | --only)
+		[ $# -ge 2 ] || usage 1 >&2
+		case $1 in
+		--goal) goal=$2 ;;
+		--sample) sample=$2 ;;
+		--seed) seed=$2 ;;
+		--only) only="$only $2" ;;
+		esac
+		shift
+		;;
+	--*) usage 1 >&2 ;;
+	*) break ;;
+	esac
+	shift
+done
+[ "$seed" != random ] || seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+case $sample$seed$goal in
+*[!0-9]*) fail "--sample, --seed and --goal are numbers" ;;
+esac
+if [ "$list" ]; then
+	mutants "$@"
+	exit
+fi
+
+exec 9>"$top/.cache/mutation.lock"
+flock 9
+mkdir -p "$home"
+trap restore EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+prepare
+mutants "$@" >"$home/list"
+awk -v seed="$seed" -v only="$only" -f "$here/select.awk" "$here/equivalent" "$home/list" \
+	>"$home/selected"
+grep -q '^live' "$home/selected" || fail "no such mutant"
+build 9>&-
+clean 9>&-
+echo "# $(wc -l <"$home/list") mutants; seed $seed"
+judge_all "$home/selected" 9>&-
+judged=$((killed + survived))
+echo "# $killed killed, $survived survived, $equivalents equivalent, $stillborn stillborn"
+[ $((killed * 100)) -ge $((judged * goal)) ] && [ $judged -gt 0 ]
+result $? "$((killed * 100 / (judged + !judged))) percent of $judged mutants are found, of which $goal are needed" \
+	/dev/null
+grep '^unknown' "$home/selected" >"$home/unknown"
+[ $# -gt 0 ] || {
+	[ ! -s "$home/unknown" ]
+	result $? "tests/mutation/equivalent has no mutant that is not there" "$home/unknown"
+}
+finish
