@@ -339,7 +339,8 @@ function mutate_number(k,   digits, suffix) {
 	digits = suffix = token[k]
 	sub(/[UL]+$/, "", digits)
 	sub(/^[0-9]+/, "", suffix)
-	mutant("constant", k, k, (digits + 1) suffix)
+	# An octal number stays one.
+	mutant("constant", k, k, (digits ~ /^0./ ? "0" : "") (digits + 1) suffix)
 }
 
 function mutate_name(k,   t, after) {
