@@ -38,7 +38,7 @@ here=$tests/mutation
 home=$top/.cache/mutation
 tree=$home/tree
 goal=90
-silence=60
+silence=300
 sample=0 seed=1 only='' list='' keep_going='' thorough='' planted=''
 
 usage() {
