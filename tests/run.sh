@@ -654,8 +654,8 @@ make_kernels() {
 	for kernel in $(kernels_of "$@"); do
 		"$tests/kernel/kernel.sh" "$kernel" image
 	done >"$logs/kernels.log" 2>&1
-	note_spent kernels
-	say_spent kernels "$began_kernels"
+	note_spent own-kernels
+	say_spent own-kernels "$began_kernels"
 }
 
 # make_payload - what guests and this machine run.
