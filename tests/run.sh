@@ -31,7 +31,7 @@
 #
 #	device-full	device in 64 and 32 bits at full size, on all three kernels
 #	checked-full	debug and kcsan with ten times the operations
-#	life-full	10,000,000 entries and 100,000 belts
+#	life-full	10,000,000 entries
 #	machines	eight processors, two nodes of memory, other preemption, cgroups of version 1
 #	strict	on a kernel whose grace periods are short, and whose free memory is poisoned
 #	kmsan	on a kernel that reports memory that is used before it is written
@@ -227,13 +227,6 @@ suite_memory() {
 		memory/drain_test
 }
 
-# much NAME ENTRIES BELTS - a machine that has so many entries, and one that has so many belts.
-much() {
-	guest "$1-entries" "--memory 4096" "life/many_test $2"
-	guest "$1-belts" "--memory 2560 --count-instructions" life/jump_test \
-		"life/belts_test $3"
-}
-
 # lockup NAME [OPTION]... - the watch for soft lockups, where two seconds are 8,000,000
 # instructions.
 lockup() {
@@ -250,11 +243,13 @@ suite_life() {
 	guest life "" life/starve_test life/suspend_test
 	guest life-oom "--memory 320" life/oom_test
 	lockup life-lockup
-	much life 1000000 10000
+	guest life-entries "--memory 4096" "life/many_test 1000000"
+	guest life-belts "--memory 2560 --count-instructions" life/jump_test \
+		"life/belts_test 100000"
 }
 
 suite_life_full() {
-	much life-full 10000000 100000
+	guest life-full "--memory 4096" "life/many_test 10000000"
 }
 
 suite_hbctl() {

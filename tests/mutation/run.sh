@@ -58,7 +58,7 @@ prepare() {
 	mkdir -p "$tree/.cache" "$home/log"
 	(cd "$top" && git ls-files --cached --others --exclude-standard) | sort -u >"$home/files"
 	while read -r file; do
-		# What is in the index and was deleted is not there.
+		# The index may still have a file that was deleted.
 		if [ -f "$top/$file" ] && ! cmp -s "$top/$file" "$tree/$file"; then
 			mkdir -p "$(dirname "$tree/$file")"
 			cp "$top/$file" "$tree/$file"
