@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "refusal.h"
 
-#define TESTS	168
+#define TESTS	169
 
 /* Every test looks at this entry of this belt, before and after. */
 #define KEY	"witness"
@@ -212,6 +212,7 @@ static void test_batch(void)
 static void test_scan(void)
 {
 	static const __u64 cursors[] = { 1ULL << 32, 1ULL << 33, 1ULL << 63, ~0ULL };
+	static char largest[HASHBELT_SCAN_MAX];
 	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
 	unsigned int i, wrong = 0;
 
@@ -222,6 +223,9 @@ static void test_scan(void)
 	}
 	ok(!wrong && undisturbed(), "scan with a cursor that none has returned: EINVAL");
 	scan.cursor = 0;
+	scan.buffer = address(largest);
+	scan.size = sizeof(largest);
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "scan into 1 MiB succeeds");
 	scan.size = HASHBELT_SCAN_MAX + 1;
 	refused(call(belt, HASHBELT_IOC_SCAN, &scan), E2BIG,
 		"scan into 1 MiB and a byte");

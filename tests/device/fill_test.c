@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	134
+#define TESTS	135
 
 #define NAME	"filled"
 #define KEY	"key"
@@ -205,6 +205,8 @@ static void test_lease(void)
 	ok(is_granted(ASK(belt, KEY)), "a default fill lease ends after 10 seconds");
 	put_text(belt, KEY, "late", 0);
 	ok(is_value(ASK(belt, KEY), "late"), "a client whose fill lease has ended may still put");
+	ok(is_granted(ASK(belt, "longest", .lease_ms = HASHBELT_TTL_MAX_MS)),
+	   "a fill lease of 2^42 ms is granted");
 	close(belt);
 }
 

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "lock.h"
 
-#define TESTS	225
+#define TESTS	227
 
 #define MANY	10000
 
@@ -224,6 +224,18 @@ static void test_lengths(void)
 	err = take_lengths(belt, 2, 0);
 	ok(err == -EINVAL || err == -E2BIG, "a lock request without an owner is refused");
 	is_int(locks_held(belt), 2, "two of these are held");
+	close(belt);
+}
+
+static void test_longest_lease(void)
+{
+	int belt = belt_of((struct hashbelt_settings){
+		.ttl_ms = HASHBELT_TTL_MAX_MS, .policy = HASHBELT_PINNED,
+	});
+
+	is_errno(take(belt, "gate", "A", HASHBELT_TTL_MAX_MS), 0, "a lease of 2^42 ms is granted");
+	is_int(holder_of(belt, "gate").ttl_ms, HASHBELT_TTL_MAX_MS,
+	       "a lease of 2^42 ms has that time left");
 	close(belt);
 }
 
@@ -1051,6 +1063,7 @@ int main(void)
 	test_time();
 	test_refused();
 	test_lengths();
+	test_longest_lease();
 	test_policies();
 	test_bytes();
 	test_holder();

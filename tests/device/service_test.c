@@ -12,7 +12,7 @@
 #include "request.h"
 #include "refusal.h"
 
-#define TESTS	186
+#define TESTS	187
 
 #define NAME	"served"
 #define KEY	"witness"
@@ -251,6 +251,12 @@ static void test_locks(void)
 	struct hashbelt_locks locks = { .buffer = address(buffer), .size = PAGE };
 
 	BITS(HASHBELT_IOC_LOCKS, locks, reserved, 0, "locks with @reserved");
+	locks.size = HASHBELT_SCAN_MAX;
+	locks.owner = address(buffer);
+	locks.owner_len = HASHBELT_OWNER_MAX;
+	is_errno(call(belt, HASHBELT_IOC_LOCKS, &locks), 0,
+		 "locks into 1 MiB, of an owner of 64 bytes, succeeds");
+	locks.size = PAGE;
 	locks.owner = address(before_hole(HASHBELT_OWNER_MAX + 1));
 	locks.owner_len = HASHBELT_OWNER_MAX + 1;
 	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,

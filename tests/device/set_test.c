@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	105
+#define TESTS	106
 
 /* What a belt is told of itself, but for what counts on. */
 struct shape {
@@ -271,6 +271,9 @@ static void test_ttl(void)
 	on_key(belt, HASHBELT_IOC_TOUCH, "old");
 	is_int(look(belt, "old").ttl_ms, HASHBELT_TTL_MAX_MS,
 	       "a touch gives what the belt has now");
+	is_errno(set_belt(belt, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS,
+	}), 0, "a belt may have a grace time of 2^42 ms");
 	close(belt);
 }
 
