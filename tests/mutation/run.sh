@@ -330,9 +330,9 @@ if [ "$list" ]; then
 	exit
 fi
 
+mkdir -p "$home"
 exec 9>"$top/.cache/mutation.lock"
 flock 9
-mkdir -p "$home"
 trap restore EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
