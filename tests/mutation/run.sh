@@ -84,13 +84,19 @@ plant() {
 
 # Stages. Each is true if it came through, and says in the log what it found.
 
+# check_first PROGRAM... - those of a file's programs that the debug kernel runs.
+check_first() {
+	printf '%s\n' "$@" | grep -v stress | head -n 3
+}
+
 # table FILE - sets suites, programs, and checked: those of them that the debug kernel runs.
 table() {
 	line=$(sed -n "s|^$1: *||p" "$here/programs")
 	[ "$line" ] || fail "tests/mutation/programs has no line for $1"
 	suites=$(echo "${line%%/*}" | sed 's/[a-z]*[^ ]/hashbelt_&/g')
 	programs=${line#*/ }
-	checked=$(echo "$programs" | tr ' ' '\n' | grep -v stress | head -n 3)
+	# shellcheck disable=SC2086 # names, split on purpose
+	checked=$(check_first $programs)
 }
 
 stage_compile() {
@@ -223,7 +229,9 @@ clean() {
 	[ ! -e "$home/clean-$key" ] || return 0
 	id=clean operator=rcu before='' file='' named='' suites=''
 	programs=$(sed -n 's|^hashbelt.*/ ||p' "$here/programs" | tr ' ' '\n' | sort -u | tr '\n' ' ')
-	checked=$programs
+	# shellcheck disable=SC2046,SC2086 # names, split on purpose
+	checked=$(sed -n 's|^hashbelt.*/ ||p' "$here/programs" |
+		while read -r line; do check_first $line; done | sort -u)
 	log=$home/log/clean.all
 	kunit || fail "without a mutant KUnit fails: $(finder)"
 	pass
