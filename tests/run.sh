@@ -314,7 +314,7 @@ suite_strict() (
 
 suite_kmsan() (
 	use_kernel kmsan kmsan || exit
-	on_checked kmsan 8000
+	on_checked kmsan 8000 ""
 )
 
 suite_history() {
