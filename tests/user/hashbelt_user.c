@@ -110,6 +110,28 @@ static void use_entries(void)
 	hashbelt_destroy(belt);
 }
 
+/*
+ * A reader under RCU may use an entry and its belt, though the belt is destroyed meanwhile. The
+ * entry's bytes are overwritten when it is freed, which another processor would do during the delay.
+ */
+static void read_while_destroyed(void)
+{
+	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){ .policy = HASHBELT_WIPE });
+	struct hashbelt_entry *entry;
+	u32 key = 1;
+
+	if (IS_ERR(belt))
+		return;
+	is_so(!put(belt, key, 0, 0));
+	rcu_read_lock();
+	entry = hashbelt_find(belt, &key, sizeof(key), hashbelt_now(belt), NULL);
+	hashbelt_destroy(belt);
+	mdelay(50);
+	is_so(entry && !memcmp(entry->data, &key, sizeof(key)));
+	is_so(hashbelt_wipes(belt));
+	rcu_read_unlock();
+}
+
 /**
  * struct told - what a belt has said of its entries
  * @belt:	which
@@ -263,6 +285,7 @@ static void give_up(void)
 static int __init hashbelt_user_init(void)
 {
 	use_entries();
+	read_while_destroyed();
 	be_called_back();
 	use_locks();
 	wait_and_fill();
