@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "hashbelt_core.h"
 #include "hashbelt_event.h"
@@ -110,26 +111,69 @@ static void use_entries(void)
 	hashbelt_destroy(belt);
 }
 
-/*
- * A reader under RCU may use an entry and its belt, though the belt is destroyed meanwhile. The
- * entry's bytes are overwritten when it is freed, which another processor would do during the delay.
+/**
+ * struct leaver - what takes an entry away while it is read
+ * @work:	on another processor
+ * @belt:	the entry's belt
+ * @destroy:	destroys the belt, which has only that entry; or else removes the entry
  */
-static void read_while_destroyed(void)
+struct leaver {
+	struct work_struct work;
+	struct hashbelt_belt *belt;
+	bool destroy;
+};
+
+static const u32 read_key = 1;
+
+static void take_away(struct work_struct *work)
+{
+	struct leaver *leaver = container_of(work, struct leaver, work);
+	struct hashbelt_item item = {};
+
+	if (leaver->destroy)
+		hashbelt_destroy(leaver->belt);
+	else
+		is_so(!hashbelt_remove(leaver->belt, &read_key, sizeof(read_key), &item));
+}
+
+/*
+ * A reader under RCU may use an entry and its belt, though the entry is removed meanwhile, or
+ * the belt destroyed. The belt overwrites the bytes of an entry when it frees it, and the delay
+ * is long enough for that.
+ */
+static void read_while_leaving(struct workqueue_struct *workers, bool destroy)
 {
 	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){ .policy = HASHBELT_WIPE });
+	struct leaver leaver = { .belt = belt, .destroy = destroy };
 	struct hashbelt_entry *entry;
-	u32 key = 1;
 
 	if (IS_ERR(belt))
 		return;
-	is_so(!put(belt, key, 0, 0));
+	INIT_WORK_ONSTACK(&leaver.work, take_away);
+	is_so(!put(belt, read_key, 0, 0));
 	rcu_read_lock();
-	entry = hashbelt_find(belt, &key, sizeof(key), hashbelt_now(belt), NULL);
-	hashbelt_destroy(belt);
+	entry = hashbelt_find(belt, &read_key, sizeof(read_key), hashbelt_now(belt), NULL);
+	queue_work(workers, &leaver.work);
 	mdelay(50);
-	is_so(entry && !memcmp(entry->data, &key, sizeof(key)));
+	is_so(entry && !memcmp(entry->data, &read_key, sizeof(read_key)));
 	is_so(hashbelt_wipes(belt));
 	rcu_read_unlock();
+	flush_work(&leaver.work);
+	destroy_work_on_stack(&leaver.work);
+	if (!destroy)
+		hashbelt_destroy(belt);
+}
+
+static void read_under_rcu(void)
+{
+	struct workqueue_struct *workers = alloc_workqueue("hashbelt_user", WQ_UNBOUND, 0);
+
+	is_so(workers);
+	if (!workers)
+		return;
+	read_while_leaving(workers, false);
+	read_while_leaving(workers, true);
+	destroy_workqueue(workers);
 }
 
 /**
@@ -285,7 +329,7 @@ static void give_up(void)
 static int __init hashbelt_user_init(void)
 {
 	use_entries();
-	read_while_destroyed();
+	read_under_rcu();
 	be_called_back();
 	use_locks();
 	wait_and_fill();
