@@ -234,6 +234,36 @@ static void the_handler_hears_of_what_comes_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stat_of(f->belt, HASHBELT_STAT_REINSERTED), 3ULL);
 }
 
+#define AGAIN	5000
+
+/* Expires another entry for each one that expires. */
+static void expire_another(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+			   const struct hashbelt_event *event, void *arg)
+{
+	struct fixture *f = arg;
+	unsigned int key = 1;
+
+	if (++f->expired >= AGAIN)
+		return;
+	put(belt, key);
+	hashbelt_expire(belt, &key, sizeof(key));
+}
+
+static void a_round_ends_though_its_events_cause_others(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = expire_another, .arg = f,
+	});
+	put(f->belt, 1);
+	hashbelt_advance(f->belt, 300 * SEC);
+	KUNIT_EXPECT_GT(test, f->expired, 0u);
+	KUNIT_EXPECT_LT(test, f->expired, (unsigned int)AGAIN);
+	while (f->expired < AGAIN)
+		flush_work(&f->belt->work);
+}
+
 static void a_put_over_an_expired_entry_reports_it_first(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 0);
@@ -303,6 +333,21 @@ static void memory_returns_after_one_grace_period(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 }
 
+/* Removes the entries of keys below @keys until each shard has @count. */
+static void thin_out(struct kunit *test, struct hashbelt_belt *belt, unsigned int keys,
+		     unsigned int count)
+{
+	struct hb_shard *shard;
+	unsigned int key;
+
+	for (key = 0; key < keys; key++) {
+		shard = hb_shard_of(belt, hb_hash(belt, &key, sizeof(key)));
+		if (has(belt, key) && shard->count > count)
+			KUNIT_ASSERT_EQ(test, take_out(belt, key), 0);
+	}
+}
+
+/* A shard asks for fewer chains when it has less than one entry for 16: here it has 4096. */
 static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 0);
@@ -313,8 +358,14 @@ static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, belt->index.bits, 14u);
-	for (i = 0; i < 20000; i++)
-		KUNIT_ASSERT_EQ(test, take_out(belt, i), 0);
+	KUNIT_ASSERT_EQ(test, belt->shard_bits, 2u);
+	thin_out(test, belt, 20000, 256);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, 14u);
+	thin_out(test, belt, 20000, 255);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_LT(test, belt->index.bits, 14u);
+	thin_out(test, belt, 20000, 0);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, belt->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
 	hb_limbo_flush(belt);
@@ -1130,6 +1181,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(no_read_returns_an_expired_entry_however_late_the_worker),
 	KUNIT_CASE(the_handler_runs_once_and_at_most_an_interval_late),
 	KUNIT_CASE(the_handler_hears_of_what_comes_back),
+	KUNIT_CASE(a_round_ends_though_its_events_cause_others),
 	KUNIT_CASE(a_put_over_an_expired_entry_reports_it_first),
 	KUNIT_CASE(expire_goes_through_the_handler),
 	KUNIT_CASE(removed_replaced_and_cleared_entries_do_not_expire),
