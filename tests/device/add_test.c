@@ -72,23 +72,27 @@ static void test_sums(void)
 	int belt = new_belt(0);
 	__u64 version;
 
-	ok(gives(belt, 1, 0, 1), "what is not there counts as what is said, and is made");
-	ok(gives(belt, 1, 1000, 2), "what is there counts as what it is");
-	ok(gives(belt, 0, 0, 2), "nothing can be added");
-	ok(gives(belt, -5, 0, -3), "a negative number can be added");
-	ok(gives(belt, 3, 0, 0), "to nothing");
+	ok(gives(belt, 1, 0, 1),
+	   "an addition to an absent key starts at the initial value and makes the entry");
+	ok(gives(belt, 1, 1000, 2), "an addition to a present key ignores the initial value");
+	ok(gives(belt, 0, 0, 2), "an addition of 0 leaves the number as it is");
+	ok(gives(belt, -5, 0, -3), "an addition of a negative number is subtracted");
+	ok(gives(belt, 3, 0, 0), "an addition to a negative number can give 0");
 	version = look(belt, KEY).version;
 	ok(gives(belt, 1234567890123LL, 0, 1234567890123LL), "a sum of more than 32 bits is exact");
-	ok(look(belt, KEY).version > version, "each addition makes a new version");
+	ok(look(belt, KEY).version > version, "an addition makes a new version");
 	version = add(belt, KEY, 0, 0, 0).version;
 	is_int(look(belt, KEY).version, version, "an addition returns the version that it made");
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ok(gives(belt, -1, -41, -42), "the first one may be negative");
+	ok(gives(belt, -1, -41, -42),
+	   "an addition to an absent key may start at a negative initial value");
 	put_text(belt, KEY, "100", 0);
-	ok(gives(belt, 11, 0, 111), "what a put has left is added to");
+	ok(gives(belt, 11, 0, 111), "an addition to a number that put has stored gives the sum");
 	put_text(belt, KEY, "-100", 0);
-	ok(gives(belt, 11, 0, -89), "a sum may be negative");
-	is_int(counter(belt, HASHBELT_STAT_ADDS), 10, "additions are counted");
+	ok(gives(belt, 11, 0, -89),
+	   "an addition to a negative number that put has stored gives the sum");
+	is_int(counter(belt, HASHBELT_STAT_ADDS), 10,
+	       "the counter of adds counts each of ten additions");
 	is_int(info_of(belt).entries, 1, "additions to one key make one entry");
 	close(belt);
 }
@@ -100,24 +104,25 @@ static void test_time(void)
 	int belt = new_belt(0);
 
 	is_int(add(belt, KEY, 1, 0, 5000).ttl_ms, 5000,
-	       "an addition to what is not there gives it a time to live");
+	       "an addition to an absent key gives the entry its time-to-live");
 	advance(belt, 1000);
 	is_int(add(belt, KEY, 1, 0, 5000).ttl_ms, 4000,
-	       "one to what is there leaves it what it has left");
-	is_int(add(belt, KEY, 1, 0, HASHBELT_TTL_NEVER).ttl_ms, 4000, "whatever it says");
+	       "an addition to a present key leaves its deadline");
+	is_int(add(belt, KEY, 1, 0, HASHBELT_TTL_NEVER).ttl_ms, 4000,
+	       "an addition with HASHBELT_TTL_NEVER to a present key leaves its deadline");
 	advance(belt, 3999);
-	ok(gives(belt, 1, 0, 4), "to its deadline");
+	ok(gives(belt, 1, 0, 4), "an addition 1 ms before the deadline adds to the number");
 	advance(belt, 1);
 	ok(look(belt, KEY).err == -ENOENT && gives(belt, 1, 0, 1),
-	   "at which it begins anew: a fixed window");
-	is_int(look(belt, KEY).ttl_ms, TTL, "without a time it has the belt's");
+	   "an addition at the deadline starts a new number: a fixed window");
+	is_int(look(belt, KEY).ttl_ms, TTL, "an addition without a time-to-live takes the belt's");
 	is_int(add(belt, "never", 1, 0, HASHBELT_TTL_NEVER).ttl_ms, HASHBELT_TTL_NEVER,
-	       "one may never expire");
+	       "an addition with HASHBELT_TTL_NEVER to an absent key sets no deadline");
 	advance(belt, HASHBELT_TTL_MAX_MS / 2);
 	is_int(add(belt, "never", 1, 0, 1000).sum, 2,
-	       "an addition to a number without a deadline keeps it without one");
+	       "an addition to a number without a deadline adds after half of 2^42 ms");
 	is_int(look(belt, "never").ttl_ms, HASHBELT_TTL_NEVER,
-	       "an addition with a time-to-live leaves a number without a deadline");
+	       "an addition with a time-to-live gives no deadline to a number without one");
 	close(belt);
 }
 
@@ -135,7 +140,7 @@ static void test_window(void)
 		advance(belt, 50);
 	}
 	ok(allowed == 30 && windows[0] == 10 && windows[1] == 10 && windows[2] == 10,
-	   "60 calls in 3 seconds, 10 a second allowed: 10 pass in each");
+	   "a rate limit of 10 a second by additions lets 10 of 20 calls a second pass");
 	close(belt);
 }
 
@@ -146,17 +151,17 @@ static void test_policies(void)
 	struct hashbelt_item item = text_item(KEY, "5");
 
 	ok(gives(belt, 1, 5, 6) && gives(belt, 1, 5, 7),
-	   "where a put keeps what is there an addition adds all the same");
+	   "an addition adds in a belt with HASHBELT_KEEP_ON_PUT");
 	close(belt);
 	belt = new_belt(HASHBELT_REFRESH_ON_GET);
 	add(belt, KEY, 1, 0, 5000);
 	advance(belt, 1000);
 	is_int(add(belt, KEY, 1, 0, 0).ttl_ms, 4000,
-	       "where a get refreshes an addition does not");
+	       "an addition does not refresh the deadline in a belt that refreshes on get");
 	item.flags = 0xabcd;
 	must(belt, HASHBELT_IOC_PUT, &item);
 	add(belt, KEY, 1, 0, 0);
-	is_int(look(belt, KEY).flags, 0xabcd, "the user's flags stay as they are");
+	is_int(look(belt, KEY).flags, 0xabcd, "an addition leaves the user's flags as they are");
 	close(belt);
 }
 
@@ -166,7 +171,7 @@ static void test_grace(void)
 
 	add(belt, KEY, 41, 0, 1000);
 	advance(belt, 1000);
-	ok(gives(belt, 1, 0, 1), "what is in its grace time is not there for an addition");
+	ok(gives(belt, 1, 0, 1), "an addition to an entry in its grace time starts a new number");
 	close(belt);
 }
 
@@ -203,20 +208,28 @@ static void test_limits(void)
 {
 	int belt = new_belt(0);
 
-	ok(is_sum(belt, MOST - 1, 1, MOST), "the largest number there is can be reached");
-	ok(is_sum(belt, LEAST + 1, -1, LEAST), "the smallest number can be reached");
-	ok(is_sum(belt, LEAST, MOST, -1), "from one end to the other");
-	ok(is_sum(belt, MOST, LEAST, -1), "an addition may go from the largest number to -1");
-	ok(is_sum(belt, MOST, 0, MOST) && is_sum(belt, LEAST, 0, LEAST), "nothing is no step");
-	ok(overflows(belt, MOST, 1), "beyond the largest: EOVERFLOW, and nothing changes");
-	ok(overflows(belt, LEAST, -1), "a sum below the smallest number is refused with EOVERFLOW");
-	ok(overflows(belt, MOST, MOST), "by much");
-	ok(overflows(belt, LEAST, LEAST), "to either side");
-	ok(overflows(belt, 1, MOST), "from wherever");
+	ok(is_sum(belt, MOST - 1, 1, MOST), "an addition may reach the largest number");
+	ok(is_sum(belt, LEAST + 1, -1, LEAST), "an addition may reach the smallest number");
+	ok(is_sum(belt, LEAST, MOST, -1),
+	   "an addition of the largest number to the smallest gives -1");
+	ok(is_sum(belt, MOST, LEAST, -1),
+	   "an addition of the smallest number to the largest gives -1");
+	ok(is_sum(belt, MOST, 0, MOST) && is_sum(belt, LEAST, 0, LEAST),
+	   "an addition of 0 to the largest and the smallest number succeeds");
+	ok(overflows(belt, MOST, 1),
+	   "an addition of 1 to the largest number returns EOVERFLOW and changes nothing");
+	ok(overflows(belt, LEAST, -1),
+	   "an addition of -1 to the smallest number returns EOVERFLOW");
+	ok(overflows(belt, MOST, MOST),
+	   "an addition of the largest number to itself returns EOVERFLOW");
+	ok(overflows(belt, LEAST, LEAST),
+	   "an addition of the smallest number to itself returns EOVERFLOW");
+	ok(overflows(belt, 1, MOST), "an addition of the largest number to 1 returns EOVERFLOW");
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	ok(add(belt, KEY, 1, MOST, 0).err == -EOVERFLOW && !is_there(belt, KEY),
-	   "an entry that is not there is not made for that");
-	ok(gives(belt, 0, LEAST, LEAST), "it may begin with the smallest");
+	   "an addition to an absent key that returns EOVERFLOW makes no entry");
+	ok(gives(belt, 0, LEAST, LEAST),
+	   "an addition to an absent key may start at the smallest number");
 	close(belt);
 }
 
@@ -233,7 +246,7 @@ static const struct { const char *text; __s64 value; } numbers[] = {
 };
 
 static const struct { const char *what; const char *text; size_t len; } others[] = {
-	{ "nothing", "", 0 },
+	{ "no bytes", "", 0 },
 	{ "a sign alone", "-", 1 },
 	{ "two signs", "--1", 3 },
 	{ "a plus sign", "+1", 2 },
@@ -251,8 +264,8 @@ static const struct { const char *what; const char *text; size_t len; } others[]
 	{ "an exponent", "1e3", 3 },
 	{ "a comma", "1,000", 5 },
 	{ "a sign behind", "1-", 2 },
-	{ "what comes behind '9'", "1:", 2 },
-	{ "what comes before '0'", "1/", 2 },
+	{ "the character after '9'", "1:", 2 },
+	{ "the character before '0'", "1/", 2 },
 	{ "digits of another script", "\331\241", 2 },
 	{ "20 digits", "00000000000000000001", 20 },
 	{ "20 digits of a large number", "10000000000000000000", 20 },
@@ -273,7 +286,8 @@ static void test_texts(void)
 
 	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 		put_text(belt, KEY, numbers[i].text, 0);
-		ok(gives(belt, 1, 0, numbers[i].value + 1), "'%s' is a number",
+		ok(gives(belt, 1, 0, numbers[i].value + 1),
+		   "an addition of 1 to the text '%s' gives the next number",
 		   numbers[i].text);
 	}
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
@@ -284,13 +298,14 @@ static void test_texts(void)
 		err = add(belt, KEY, 1, 0, 0).err;
 		is = look(belt, KEY);
 		ok(err == -EBADMSG && same_sight(&was, &is),
-		   "%s: no number, EBADMSG, and it stays", others[i].what);
+		   "an addition to a text that is no number (%s) returns EBADMSG", others[i].what);
 	}
 	memset(large, '0', sizeof(large));
 	item.value = address(large);
 	item.value_len = sizeof(large);
 	must(belt, HASHBELT_IOC_PUT, &item);
-	is_errno(add(belt, KEY, 1, 0, 0).err, EBADMSG, "a million digits are no number: EBADMSG");
+	is_errno(add(belt, KEY, 1, 0, 0).err, EBADMSG,
+		 "an addition to a value of a million digits returns EBADMSG");
 	close(belt);
 }
 
@@ -309,7 +324,7 @@ static void test_growing(void)
 		wrong += !gives(belt, -1, 0, -nines - 1);
 		wrong += !gives(belt, 1 + nines, 0, 0);
 	}
-	is_int(wrong, 0, "a number grows and shrinks by a digit, to 19 of them");
+	is_int(wrong, 0, "additions grow and shrink a number digit by digit, up to 19 digits");
 	close(belt);
 }
 
@@ -326,7 +341,7 @@ static void test_told(void)
 	event = next_event(&stream);
 	ok(event && event->reason == HASHBELT_REPLACED && event->value_len == 1 &&
 	   *event_value(event) == '1' && !next_event(&stream),
-	   "an addition is reported as the put that it is");
+	   "an addition that changes an entry reports a replaced entry with the old value");
 	listen_to(belt);
 	must_ask(belt, 7, KEY);
 	add(belt, KEY, 1, 0, 0);
@@ -339,9 +354,11 @@ static void test_full(void)
 {
 	int belt = belt_of((struct hashbelt_settings){ .max_entries = 1 });
 
-	ok(gives(belt, 1, 0, 1), "in a belt of one place");
-	is_errno(add(belt, "other", 1, 0, 0).err, ENOSPC, "there is none for another number");
-	ok(gives(belt, MOST - 1, 0, MOST), "an addition to a number that is there needs no room");
+	ok(gives(belt, 1, 0, 1), "an addition makes an entry in a belt with room for one");
+	is_errno(add(belt, "other", 1, 0, 0).err, ENOSPC,
+		 "an addition to an absent key returns ENOSPC in a full belt");
+	ok(gives(belt, MOST - 1, 0, MOST),
+	   "an addition to a present key needs no room in a full belt");
 	close(belt);
 }
 
@@ -370,16 +387,17 @@ static void test_batch(void)
 	items[5].value_len = sizeof(text);
 	must(belt, HASHBELT_IOC_BATCH, &batch);
 	ok(batch.done == 6 && !items[0].result && !items[1].result && !items[3].result,
-	   "additions in a batch");
+	   "each addition in a batch that fits has the result 0");
 	ok(sums[0].value == 11 && sums[1].value == 13 && sums[3].value == 10,
-	   "each have their sum");
+	   "each addition in a batch returns its own sum");
 	is_errno(items[2].result, EOVERFLOW,
 		 "an addition in a batch that overflows has the result EOVERFLOW");
-	is_errno(items[4].result, EINVAL, "each their own");
+	is_errno(items[4].result, EINVAL,
+		 "an addition in a batch with a short value_len has the result EINVAL");
 	ok(items[5].value_len == 2 && !memcmp(text, "10", 2),
-	   "additions of a batch are done in order");
+	   "a get in a batch returns the sum of the additions before it");
 	ok(items[3].version > items[1].version && items[1].version > items[0].version,
-	   "with versions that grow");
+	   "additions in a batch return versions that grow");
 	close(belt);
 }
 
@@ -451,7 +469,7 @@ static void test_lost(void)
 		children[i] = start(add_many, i % 2 ? &i : NULL);
 	for (i = 0; i < ADDERS; i++)
 		wrong += finish(children[i]);
-	is_int(wrong, 0, "processes that add ones to one number: each sum is a new one");
+	is_int(wrong, 0, "concurrent processes get growing sums when they add to one number");
 	is_int(add(shared_fd, KEY, 0, 0, 0).sum, ADDERS * ADDS,
 	       "no addition of concurrent processes is lost");
 	for (i = 0; i < ADDERS; i++)
@@ -461,8 +479,9 @@ static void test_lost(void)
 		pthread_join(threads[i], &result);
 		wrong += (intptr_t)result;
 	}
-	is_int(wrong, 0, "threads that do so: the same");
-	is_int(add(shared_fd, KEY, 0, 0, 0).sum, 2 * ADDERS * ADDS, "none is lost");
+	is_int(wrong, 0, "concurrent threads get growing sums when they add to one number");
+	is_int(add(shared_fd, KEY, 0, 0, 0).sum, 2 * ADDERS * ADDS,
+	       "no addition of concurrent threads is lost");
 	for (i = 0; i < ADDERS; i++)
 		pthread_create(&threads[i], NULL, i % 2 ? add_in_batches : add_in_thread,
 			       NULL);
@@ -470,11 +489,11 @@ static void test_lost(void)
 		pthread_join(threads[i], &result);
 		wrong += i % 2 ? (intptr_t)result : 0;
 	}
-	is_int(wrong, 0, "batches that add and take away, beside others: each is done");
+	is_int(wrong, 0, "each item of batches that add beside single additions has the result 0");
 	/* A batch of 64 adds 16 times the sum of its four steps, which is 1. */
 	is_int(add(shared_fd, KEY, 0, 0, 0).sum,
 	       2 * ADDERS * ADDS + ADDERS / 2 * ADDS + ADDERS / 2 * ((ADDS + 63) / 64) * 16,
-	       "none is lost");
+	       "no addition of concurrent batches and single additions is lost");
 	destroy_belt(shared_fd, NAME);
 	close(shared_fd);
 }
@@ -523,7 +542,7 @@ static void test_removed(void)
 	pthread_join(remover, NULL);
 	left = add(shared_fd, KEY, 0, 0, 0).sum;
 	is_int(removed_sum + left, 2 * ((ADDS + 63) / 64) * 16,
-	       "what is removed and made anew meanwhile loses nothing either");
+	       "no addition is lost when the number is removed and made anew meanwhile");
 	close(shared_fd);
 }
 
@@ -546,6 +565,7 @@ int main(void)
 	test_batch();
 	test_lost();
 	test_removed();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before),
+	   "used_bytes of the module is what it was when all numbers are gone");
 	return done_testing();
 }

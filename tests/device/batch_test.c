@@ -59,17 +59,22 @@ static void test_order(void)
 	items[1].flags = 11;
 	items[1].ttl_ms = 22;
 	items[3].ttl_ms = 33;
-	is_errno(run(belt, items, ARRAY_SIZE(items), &done), 0, "a batch of all operations");
-	is_int(done, ARRAY_SIZE(items), "tries all of them");
+	is_errno(run(belt, items, ARRAY_SIZE(items), &done), 0,
+		 "a batch of ten items with all operations succeeds");
+	is_int(done, ARRAY_SIZE(items), "a batch of all operations tries each of ten items");
 	for (i = 0; i < ARRAY_SIZE(items); i++)
-		is_errno(items[i].result, -results[i], "item %u has its result", i);
+		is_errno(items[i].result, -results[i],
+			 "item %u of a batch of all operations has its own result", i);
 	ok(!memcmp(buffer, "value", 5) && items[2].value_len == 5 &&
 	   items[2].flags == 11 && items[2].ttl_ms == 22 &&
-	   items[2].version == items[1].version, "a get finds what was put before it");
-	ok(items[3].ttl_ms == 33 && items[3].flags == 11, "a touch returns what it set");
+	   items[2].version == items[1].version,
+	   "a get in a batch returns what a put before it in the batch has stored");
+	ok(items[3].ttl_ms == 33 && items[3].flags == 11,
+	   "a touch in a batch returns the time-to-live that it set and the flags");
 	ok(items[4].version > items[1].version && items[8].version == items[7].version,
-	   "versions come back");
-	is_int(info_of(belt).entries, 0, "a batch whose last item removes the entry leaves none");
+	   "a put and a remove in a batch return the versions of the entry");
+	is_int(info_of(belt).entries, 0,
+	       "a batch whose last item removes the entry leaves no entry");
 	close(belt);
 }
 
@@ -111,16 +116,19 @@ static void test_errors(void)
 	items[14].reserved = 1;
 	items[15].how = HASHBELT_IF_ABSENT | HASHBELT_IF_VERSION;
 	items[16].how = HASHBELT_AND_TOUCH;
-	is_errno(run(belt, items, ARRAY_SIZE(items), &done), 0, "a batch of items that fail");
-	is_int(done, ARRAY_SIZE(items), "tries all of them");
+	is_errno(run(belt, items, ARRAY_SIZE(items), &done), 0,
+		 "a batch of items that fail succeeds itself");
+	is_int(done, ARRAY_SIZE(items), "a batch of items that fail tries each of them");
 	for (i = 0; i < ARRAY_SIZE(items); i++)
-		is_errno(items[i].result, errors[i], "item %u has its error", i);
+		is_errno(items[i].result, errors[i],
+			 "item %u of a batch of items that fail has its own error", i);
 	ok(items[8].version == version && items[9].version == version,
-	   "with EEXIST and ESTALE the version that is there");
-	is_int(items[11].value_len, 5, "with ERANGE the length");
+	   "items that fail with EEXIST and ESTALE return the version of the entry");
+	is_int(items[11].value_len, 5,
+	       "an item that fails with ERANGE returns the length of the value");
 	ok(holds_text(belt, "there", "value") && holds_text(belt, "last", "value") &&
 	   info_of(belt).entries == 2,
-	   "the items of a batch that succeeded had their effect, the others none");
+	   "failed items of a batch have no effect, and the others have theirs");
 	close(belt);
 }
 
@@ -136,16 +144,18 @@ static void test_most(void)
 		snprintf(keys[i], sizeof(keys[i]), "%u", i);
 		items[i] = op_put(keys[i], keys[i]);
 	}
-	is_errno(run(belt, items, ARRAY_SIZE(items), NULL), E2BIG, "1025 items are too many");
-	is_int(info_of(belt).entries, 0, "no item of a batch with too many is carried out");
-	is_errno(run(belt, items, HASHBELT_BATCH_MAX, &done), 0, "1024 items are not");
-	is_int(done, HASHBELT_BATCH_MAX, "all of 1024 items are tried");
-	is_int(info_of(belt).entries, HASHBELT_BATCH_MAX, "all of 1024 items are carried out");
+	is_errno(run(belt, items, ARRAY_SIZE(items), NULL), E2BIG,
+		 "a batch of 1025 items returns E2BIG");
+	is_int(info_of(belt).entries, 0, "a batch of 1025 items has no effect");
+	is_errno(run(belt, items, HASHBELT_BATCH_MAX, &done), 0, "a batch of 1024 items succeeds");
+	is_int(done, HASHBELT_BATCH_MAX, "a batch of 1024 items tries each of them");
+	is_int(info_of(belt).entries, HASHBELT_BATCH_MAX,
+	       "a batch of 1024 puts makes 1024 entries");
 	for (i = 0; i < HASHBELT_BATCH_MAX; i++)
 		wrong += !holds_text(belt, keys[i], keys[i]);
-	ok(!wrong, "each as it was asked");
-	is_errno(run(belt, items, 1, &done), 0, "a batch of one item");
-	is_int(done, 1, "is done after that");
+	ok(!wrong, "each put in a batch of 1024 stores its own value");
+	is_errno(run(belt, items, 1, &done), 0, "a batch of one item succeeds");
+	is_int(done, 1, "a batch of one item tries that item");
 	close(belt);
 }
 
@@ -161,26 +171,28 @@ static void test_hole(void)
 	for (i = 0; i < 5; i++)
 		items[i] = op_put(keys[i], "value");
 	cut = copy_before_hole(items, 3 * sizeof(*items));
-	is_errno(run(belt, cut, 5, &done), 0, "a batch of 5 items, 3 of which can be read");
-	is_int(done, 3, "tries those 3");
+	is_errno(run(belt, cut, 5, &done), 0,
+		 "a batch of 5 items, 3 of which can be read, succeeds");
+	is_int(done, 3, "a batch of 5 items, 3 of which can be read, tries those 3");
 	ok(!cut[0].result && !cut[1].result && !cut[2].result && cut[2].version,
-	   "the items before the hole have their results");
-	is_int(info_of(belt).entries, 3, "the items before the hole have their effects");
+	   "the items before unmapped ones have their results");
+	is_int(info_of(belt).entries, 3, "the items before unmapped ones have their effects");
 
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	cut = before_hole(2 * sizeof(*items) + sizeof(*items) / 2);
 	memcpy(cut, items, 2 * sizeof(*items) + sizeof(*items) / 2);
 	done = 0;
-	is_errno(run(belt, cut, 5, &done), 0, "a batch whose third item is cut off");
-	is_int(done, 2, "tries 2");
-	is_int(info_of(belt).entries, 2, "the item that lies in the hole has no effect");
+	is_errno(run(belt, cut, 5, &done), 0, "a batch whose third item is half unmapped succeeds");
+	is_int(done, 2, "a batch whose third item is half unmapped tries the two before it");
+	is_int(info_of(belt).entries, 2, "an item that is half unmapped has no effect");
 
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	is_errno(run(belt, unmapped(), 5, NULL), EFAULT, "a batch of items that are nowhere");
-	is_errno(run(belt, NULL, 5, NULL), EFAULT, "a batch of items at NULL");
+	is_errno(run(belt, unmapped(), 5, NULL), EFAULT,
+		 "a batch with an unmapped array of items returns EFAULT");
+	is_errno(run(belt, NULL, 5, NULL), EFAULT, "a batch with items at NULL returns EFAULT");
 	is_errno(run(belt, (void *)((char *)unmapped() - 8), 1, NULL), EFAULT,
-		 "a batch whose only item is cut off");
-	is_int(info_of(belt).entries, 0, "have no effect");
+		 "a batch whose only item is half unmapped returns EFAULT");
+	is_int(info_of(belt).entries, 0, "batches that return EFAULT have no effect");
 }
 
 static void test_readonly(void)
@@ -192,12 +204,14 @@ static void test_readonly(void)
 	struct hashbelt_batch batch = { .count = 2 }, *frozen;
 	struct hashbelt_item *put = readonly_copy(items, sizeof(items));
 
-	is_errno(run(belt, put, 2, NULL), EFAULT, "a batch of items that may only be read");
-	ok(!memcmp(put, items, sizeof(items)), "leaves them as they are");
+	is_errno(run(belt, put, 2, NULL), EFAULT,
+		 "a batch with a read-only array of items returns EFAULT");
+	ok(!memcmp(put, items, sizeof(items)),
+	   "a batch with a read-only array of items leaves the array as it was");
 	batch.items = address(items);
 	frozen = readonly_copy(&batch, sizeof(batch));
 	is_errno(call(belt, HASHBELT_IOC_BATCH, frozen), EFAULT,
-		 "a batch that cannot say what is done");
+		 "a batch in a read-only structure returns EFAULT");
 	close(belt);
 }
 
@@ -210,7 +224,7 @@ static void test_again(void)
 
 	must(belt, HASHBELT_IOC_BATCH, &batch);
 	is_errno(call(belt, HASHBELT_IOC_BATCH, &batch), 0,
-		 "a batch goes with the structure that the last one returned");
+		 "a batch with the structure that a batch before it returned succeeds");
 	close(belt);
 }
 
@@ -230,21 +244,25 @@ static void test_rights(void)
 	    open_belt(writer, "batch"))
 		bail_out("no belt");
 	put_text(belt, "key", "value", 0);
-	is_errno(run(reader, items, 5, &done), 0, "a batch by who may only read");
+	is_errno(run(reader, items, 5, &done), 0,
+		 "a batch through a read-only descriptor succeeds");
 	ok(done == 5 && !items[0].result && items[1].result == -EPERM &&
 	   items[2].result == -EPERM && items[3].result == -EPERM &&
-	   items[4].result == -EPERM, "reads, and does nothing else");
+	   items[4].result == -EPERM,
+	   "writing items of a batch through a read-only descriptor fail with EPERM");
 	ok(holds_text(belt, "key", "value"),
-	   "a batch that may not write leaves the entry as it was");
-	is_errno(run(writer, copy, 3, &done), 0, "a batch by who may only write");
+	   "a batch through a read-only descriptor leaves the entry as it was");
+	is_errno(run(writer, copy, 3, &done), 0,
+		 "a batch through a write-only descriptor succeeds");
 	ok(done == 3 && copy[0].result == -EPERM && !copy[1].result && !copy[2].result,
-	   "writes, and does not read");
+	   "reading items of a batch through a write-only descriptor fail with EPERM");
 	memset(items, 0, sizeof(items));
 	items[0] = op_item(HASHBELT_OP_GET, "key");
 	items[1] = op_put("key", "more");
 	destroy_belt(belt, "batch");
-	is_errno(run(belt, items, 2, &done), EIDRM, "a batch in a belt that was destroyed");
-	ok(!items[0].result && !items[1].result, "tries none of its items");
+	is_errno(run(belt, items, 2, &done), EIDRM, "a batch in a destroyed belt returns EIDRM");
+	ok(!items[0].result && !items[1].result,
+	   "a batch in a destroyed belt tries none of its items");
 	close(belt);
 	close(reader);
 	close(writer);

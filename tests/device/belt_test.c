@@ -46,15 +46,17 @@ static void test_good_name(const struct good_name *name)
 	struct hashbelt_info info;
 	int err = create_belt(belt, name->name, 0600);
 
-	is_errno(err, 0, "a belt with a name %s", name->what);
+	is_errno(err, 0, "create of a belt with a name %s succeeds", name->what);
 	put_text(belt, "key", name->name, 0);
-	is_errno(open_belt(other, name->name), 0, "is found by it");
+	is_errno(open_belt(other, name->name), 0, "open of a created belt by its name succeeds");
 	info = info_of(other);
 	ok(!strcmp(info.name, name->name) && look(other, "key").err == 0,
 	   "a descriptor that opened a belt by its name sees its entries");
-	is_errno(create_belt(other, name->name, 0600), EEXIST, "the name is taken then");
-	is_errno(destroy_belt(other, name->name), 0, "it can be destroyed by its name");
-	is_errno(open_belt(other, name->name), ENOENT, "a destroyed belt is not found by its name");
+	is_errno(create_belt(other, name->name, 0600), EEXIST,
+		 "create with the name of a present belt returns EEXIST");
+	is_errno(destroy_belt(other, name->name), 0, "destroy of a belt by its name succeeds");
+	is_errno(open_belt(other, name->name), ENOENT,
+		 "open of a destroyed belt by its name returns ENOENT");
 	close(belt);
 	close(other);
 }
@@ -72,7 +74,7 @@ static void test_names_differ(void)
 	}
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		wrong += open_belt(fd, names[i]) || !holds_text(fd, "key", names[i]);
-	ok(!wrong, "names that differ in case, length or a space are different belts");
+	ok(!wrong, "names that differ in case, length or a space name different belts");
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		destroy_belt(fd, names[i]);
 		close(belts[i]);
@@ -92,15 +94,15 @@ static void test_defaults(void)
 	ok(!strcmp(info.name, "default") && info.ttl_ms == 300000 && info.buckets == 3 &&
 	   info.mode == 0600 && !info.policy && !info.uid && !info.gid && !info.state &&
 	   info.interval_ns == 150000000000ULL,
-	   "a descriptor begins at the default belt");
+	   "a new descriptor is bound to the default belt with its default settings");
 	must(belt, HASHBELT_IOC_CREATE, &create);
 	info = info_of(belt);
 	ok(info.ttl_ms == 300000 && info.buckets == 3,
-	   "0 is the default of ttl and buckets");
+	   "create with 0 for ttl_ms and buckets takes 300000 ms and 3 buckets");
 	ok(!info.name[0] && info.state == HASHBELT_NAMELESS && !info.mode && !info.entries,
-	   "no name, no mode and no entry is what it begins with");
+	   "a belt created without a name has no name, no mode and no entries");
 	is_int(info.access, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
-	       "who has made it may do all with it");
+	       "the creator of a belt may read, write and own it");
 	close(fd);
 	close(belt);
 }
@@ -137,14 +139,14 @@ static void test_shape(const struct shape *shape)
 	   info.state == (HASHBELT_NAMELESS | HASHBELT_HALTED) && info.levels == 1 &&
 	   info.interval_ns && info.table && info.bytes && !info.entries &&
 	   is_zero(info.reserved, sizeof(info.reserved)),
-	   "a belt of %llu ms, %u buckets, policy %u and mode 0%o says so",
+	   "info of a belt of %llu ms, %u buckets, policy %u, mode 0%o returns these",
 	   shape->ttl_ms, shape->buckets, shape->policy, shape->mode);
 	put_text(belt, "key", "value", 0);
 	is_int(look(belt, "key").ttl_ms, shape->ttl_ms,
-	       "a new belt gives an entry its time-to-live");
+	       "an entry of a new belt gets the belt's time-to-live");
 	advance(belt, shape->ttl_ms);
 	is_errno(look(belt, "key").err, ENOENT,
-		 "a new belt's entry expires after its time-to-live");
+		 "an entry of a new belt is missed after the belt's time-to-live");
 	close(belt);
 }
 
@@ -158,19 +160,22 @@ static void test_binding(void)
 	put_text(fd, "key", "one", 0);
 	put_text(other, "key", "two", 0);
 	ok(holds_text(fd, "key", "one") && holds_text(other, "key", "two"),
-	   "each descriptor has the belt that it has made");
-	is_errno(create_belt(fd, "two", 0600), EEXIST, "a name is taken once");
+	   "a descriptor that creates a belt is bound to it");
+	is_errno(create_belt(fd, "two", 0600), EEXIST,
+		 "create with the name of another descriptor's belt returns EEXIST");
 	ok(holds_text(fd, "key", "one"),
-	   "a create that fails with EEXIST leaves the descriptor with its belt");
-	is_errno(open_belt(fd, "two"), 0, "a descriptor is bound anew");
-	ok(holds_text(fd, "key", "two"), "to the belt that it named");
-	is_errno(open_belt(fd, "one"), 0, "a descriptor can be bound to its first belt again");
-	ok(holds_text(fd, "key", "one"), "to a belt that nobody had open meanwhile");
+	   "create that fails with EEXIST leaves the descriptor bound to its belt");
+	is_errno(open_belt(fd, "two"), 0,
+		 "open by name of another belt succeeds on a bound descriptor");
+	ok(holds_text(fd, "key", "two"), "open by name binds the descriptor to that belt");
+	is_errno(open_belt(fd, "one"), 0, "open by name of the descriptor's first belt succeeds");
+	ok(holds_text(fd, "key", "one"),
+	   "a belt keeps its entries while no descriptor is bound to it");
 	close(fd);
 	close(other);
 	fd = open_device(O_RDWR);
 	ok(!open_belt(fd, "one") && holds_text(fd, "key", "one"),
-	   "a belt with a name outlives its descriptors");
+	   "a belt with a name keeps its entries after the close of all descriptors");
 	destroy_belt(fd, "one");
 	destroy_belt(fd, "two");
 	close(fd);
@@ -200,14 +205,15 @@ static void test_nameless(void)
 	put_text(belt, "key", "value", 0);
 	while (!next_name(fd, name))
 		nameless += !name[0];
-	is_int(nameless, 0, "a belt without a name is not listed");
-	is_errno(open_belt(fd, ""), EINVAL, "open of an empty name returns EINVAL");
-	is_errno(destroy_belt(fd, ""), EINVAL, "destroy of an empty name returns EINVAL");
-	is_errno(look(other, "key").err, ENOENT, "two belts without a name are two belts");
+	is_int(nameless, 0, "next lists no belt without a name");
+	is_errno(open_belt(fd, ""), EINVAL, "open with an empty name returns EINVAL");
+	is_errno(destroy_belt(fd, ""), EINVAL, "destroy with an empty name returns EINVAL");
+	is_errno(look(other, "key").err, ENOENT,
+		 "an entry of a belt without a name is missed in another such belt");
 	copy = dup(belt);
 	close(belt);
 	ok(holds_text(copy, "key", "value"),
-	   "it lives as long as a copy of its descriptor");
+	   "a belt without a name lives as long as a copy of its descriptor");
 	child = fork();
 	if (!child) {
 		close(other);
@@ -216,7 +222,8 @@ static void test_nameless(void)
 	close(copy);
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		bail_out("fork: %s", strerror(errno));
-	is_int(status, 0, "a belt without a name lives as long as a child has its descriptor");
+	is_int(status, 0,
+	       "a belt without a name lives as long as a child process has its descriptor");
 	close(fd);
 	close(other);
 }
@@ -239,7 +246,7 @@ static void test_passed(void)
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		bail_out("fork: %s", strerror(errno));
-	is_int(status, 0, "a belt without a name lives in a message to another process");
+	is_int(status, 0, "a belt without a name lives in a message that carries its descriptor");
 	close(sockets[0]);
 	close(sockets[1]);
 }
@@ -264,14 +271,15 @@ static void test_destroyed(void)
 		bail_out("create");
 	put_text(belt, "key", "value", 0);
 	is_errno(destroy_belt(belt, "doomed"), 0,
-		 "a belt is destroyed while it is in use");
+		 "destroy of a belt that a descriptor is bound to succeeds");
 	is_errno(destroy_belt(belt, "doomed"), ENOENT, "a second destroy of a belt returns ENOENT");
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		is_errno(call(belt, requests[i].request, argument), EIDRM,
-			 "%s of a belt that was destroyed", requests[i].name);
-	is_errno(set_belt(belt, settings), EIDRM, "set of a belt that was destroyed");
-	is_errno(create_belt(belt, "doomed", 0600), 0, "its name is free");
-	is_int(info_of(belt).entries, 0, "for a belt that has nothing of it");
+			 "%s of a destroyed belt returns EIDRM", requests[i].name);
+	is_errno(set_belt(belt, settings), EIDRM, "set of a destroyed belt returns EIDRM");
+	is_errno(create_belt(belt, "doomed", 0600), 0,
+		 "create with the name of a destroyed belt succeeds");
+	is_int(info_of(belt).entries, 0, "a belt with the name of a destroyed one has no entries");
 	destroy_belt(belt, "doomed");
 	close(belt);
 }
@@ -293,7 +301,7 @@ static void test_unbound(void)
 	unsigned int i, wrong = 0;
 	int fd = open_device(O_RDWR), other;
 
-	is_errno(destroy_belt(fd, "default"), 0, "the default belt can be destroyed");
+	is_errno(destroy_belt(fd, "default"), 0, "destroy of the default belt succeeds");
 	close(fd);
 	fd = open_device(O_RDWR);
 	for (i = 0; i < ARRAY_SIZE(requests); i++) {
@@ -304,17 +312,17 @@ static void test_unbound(void)
 		if (call(fd, requests[i], p) != -EIDRM && !wrong++)
 			note("request %#lx", requests[i]);
 	}
-	ok(!wrong, "without a default belt a descriptor can do nothing to a belt: EIDRM");
+	ok(!wrong, "requests through a new descriptor return EIDRM without a default belt");
 	is_int(call(fd, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI,
-	       "without a default belt a descriptor can ask for the ABI");
+	       "a descriptor returns the ABI without a default belt");
 	is_errno(destroy_belt(fd, "default"), ENOENT,
-		 "without a default belt a descriptor can destroy belts by name");
+		 "destroy through a descriptor without a belt returns ENOENT for its name");
 	is_errno(call(fd, HASHBELT_IOC_CREATE, &create), 0,
-		 "without a default belt a descriptor can create a belt");
+		 "create through a descriptor without a belt succeeds");
 	put_text(fd, "key", "value", 0);
 	other = open_device(O_RDWR);
 	ok(holds_text(other, "key", "value"),
-	   "a belt made with the name is where descriptors begin");
+	   "a new descriptor is bound to a belt that was created with the name default");
 	must(fd, HASHBELT_IOC_CLEAR, NULL);
 	close(fd);
 	close(other);
@@ -339,21 +347,22 @@ static void test_list(void)
 			bail_out("create");
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		good = good && !next_name(fd, name) && !strcmp(name, order[i]);
-	ok(good, "all belts are listed, in the order of their names' bytes");
-	is_errno(next_name(fd, name), ENOENT, "the list has an end");
+	ok(good, "next lists all belts in the order of the bytes of their names");
+	is_errno(next_name(fd, name), ENOENT, "next after the last belt returns ENOENT");
 	ok(!strcmp(name, "\303\251"),
-	   "the end of the list of belts leaves the caller's name as it was");
+	   "next after the last belt leaves the caller's name as it was");
 	memset(name, 0, sizeof(name));
 	strcpy(name, "aa");
 	err = next_name(fd, name);
-	ok(!err && !strcmp(name, "ab"), "it goes on behind a name that no belt has");
+	ok(!err && !strcmp(name, "ab"),
+	   "next of a name that no belt has returns the belt behind it");
 	memset(&info.ttl_ms, 0xff, offsetof(struct hashbelt_info, reserved) -
 	       offsetof(struct hashbelt_info, ttl_ms));
 	must(fd, HASHBELT_IOC_NEXT, &info);
 	ok(!strcmp(info.name, "a b") && info.ttl_ms == TTL && info.mode == 0604 &&
 	   info.buckets == 3 && !info.entries && !info.state &&
 	   info.access == (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN),
-	   "it describes each belt, whatever the structure held before");
+	   "next describes a belt whatever the structure held before");
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		destroy_belt(fd, names[i]);
 	close(fd);
@@ -369,23 +378,27 @@ static void test_halt(void)
 	__u64 now;
 
 	must(belt, HASHBELT_IOC_CREATE, &create);
-	is_int(info_of(belt).state, HASHBELT_NAMELESS, "the time of a new belt runs");
-	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "a resume of one that runs");
-	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "a halt");
-	is_int(info_of(belt).state, HASHBELT_NAMELESS | HASHBELT_HALTED, "shows");
+	is_int(info_of(belt).state, HASHBELT_NAMELESS, "belt time of a new belt runs");
+	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0,
+		 "resume of a belt whose time runs succeeds");
+	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "halt of a belt whose time runs succeeds");
+	is_int(info_of(belt).state, HASHBELT_NAMELESS | HASHBELT_HALTED,
+	       "info returns HASHBELT_HALTED after halt");
 	now = info_of(belt).now_ns;
-	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "a halt of one that stands");
-	is_int(info_of(belt).now_ns, now, "changes nothing");
+	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "halt of a halted belt succeeds");
+	is_int(info_of(belt).now_ns, now, "a second halt leaves belt time where it was");
 	put_text(belt, "key", "value", 1);
 	usleep(20000);	/* to give it a chance to be wrong */
 	ok(look(belt, "key").ttl_ms == 1 && info_of(belt).now_ns == now,
-	   "what has a millisecond left has it for as long as time stands");
-	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "a resume");
-	is_int(info_of(belt).state, HASHBELT_NAMELESS, "shows");
-	ok(info_of(belt).now_ns >= now, "time goes on from where it was halted");
+	   "a halted belt keeps its time and the 1 ms that an entry has left");
+	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "resume of a halted belt succeeds");
+	is_int(info_of(belt).state, HASHBELT_NAMELESS,
+	       "info returns no HASHBELT_HALTED after resume");
+	ok(info_of(belt).now_ns >= now, "belt time runs on from the halt after resume");
 	while (!look(belt, "key").err && ++looks < 1000000)
 		;
-	is_errno(look(belt, "key").err, ENOENT, "until the millisecond is over");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "an entry of 1 ms is missed some time after resume");
 	close(belt);
 }
 
@@ -395,26 +408,27 @@ static void test_advance(void)
 	struct hashbelt_info was = info_of(belt);
 	__u64 ms = 0;
 
-	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), 0, "an advance by nothing");
-	is_int(info_of(belt).now_ns, was.now_ns, "moves nothing");
+	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), 0, "advance by 0 ms succeeds");
+	is_int(info_of(belt).now_ns, was.now_ns, "advance by 0 ms leaves belt time where it was");
 	advance(belt, 1);
 	is_int(info_of(belt).now_ns, was.now_ns + 1000000,
-	       "an advance by 1 ms moves that");
+	       "advance by 1 ms moves belt time by 1 ms");
 	must(belt, HASHBELT_IOC_ROTATE, NULL);
 	is_int(info_of(belt).now_ns, was.now_ns + 1000000 + was.interval_ns,
-	       "a rotate moves one interval");
+	       "rotate moves belt time by one interval");
 	was = info_of(belt);
 	advance(belt, HASHBELT_TTL_MAX_MS);
 	is_int(info_of(belt).now_ns, was.now_ns + HASHBELT_TTL_MAX_MS * 1000000,
-	       "an advance by 2^42 ms moves that");
+	       "advance by 2^42 ms moves belt time by 2^42 ms");
 	was = info_of(belt);
 	ms = HASHBELT_TTL_MAX_MS;
 	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), EOVERFLOW,
-		 "an advance beyond what belt time can be");
-	is_int(info_of(belt).now_ns, was.now_ns, "moves nothing");
+		 "advance beyond the largest belt time returns EOVERFLOW");
+	is_int(info_of(belt).now_ns, was.now_ns,
+	       "advance that returns EOVERFLOW leaves belt time where it was");
 	put_text(belt, "key", "value", HASHBELT_TTL_MAX_MS);
 	is_int(look(belt, "key").ttl_ms, HASHBELT_TTL_MAX_MS,
-	       "139 years on there is room for the longest time-to-live");
+	       "an entry gets 2^42 ms to live in a belt advanced by 139 years");
 	close(belt);
 }
 
@@ -428,11 +442,12 @@ static void test_running(void)
 	put_text(belt, "key", "value", 3600000);
 	now = info_of(belt).now_ns;
 	advance(belt, 3600000);
-	ok(info_of(belt).now_ns >= now + 3600000000000ULL, "time that runs can be moved");
+	ok(info_of(belt).now_ns >= now + 3600000000000ULL,
+	   "advance by an hour moves a belt whose time runs by at least an hour");
 	is_errno(look(belt, "key").err, ENOENT,
-		 "an entry that was due by the time that was advanced to is missed");
+		 "an entry is missed when advance moves belt time to its deadline");
 	is_int(info_of(belt).state, HASHBELT_NAMELESS,
-	       "a belt that runs goes on to run after advance");
+	       "belt time runs on after advance");
 	close(belt);
 }
 
@@ -444,15 +459,16 @@ static void test_rotation(void)
 
 	put_text(belt, "key", "value", 0);
 	ok(info_of(belt).wake_ns <= info.now_ns + TTL * 1000000 + info.interval_ns,
-	   "the worker looks no later than an interval after the deadline");
+	   "the worker wakes at most one interval after an entry's deadline");
 	while (!look(belt, "key").err && ++turns < 100)
 		must(belt, HASHBELT_IOC_ROTATE, NULL);
-	is_int(turns, info.buckets - 1, "the belt's time is all buckets but one");
+	is_int(turns, info.buckets - 1,
+	       "an entry with the belt's time-to-live is missed after all buckets but one");
 	must(belt, HASHBELT_IOC_ROTATE, NULL);
 	info = info_of(belt);
 	ok(!info.entries && counter(belt, HASHBELT_STAT_EXPIRED) == 1,
-	   "one turn later the entry is not counted any more, and counted as expired");
-	is_int(info.wake_ns, -1, "an empty belt does not wake the worker");
+	   "a rotate after the deadline drops the entry and counts it as expired");
+	is_int(info.wake_ns, -1, "the worker of an empty belt has no time to wake");
 	close(belt);
 }
 
@@ -469,16 +485,18 @@ static void test_clear(void)
 		snprintf(key, sizeof(key), "%u", i);
 		version = put_text(belt, key, "value", i % 2 ? HASHBELT_TTL_NEVER : 0);
 	}
-	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "a clear");
-	is_int(info_of(belt).entries, 0, "leaves no entry");
+	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "clear of a belt with entries succeeds");
+	is_int(info_of(belt).entries, 0, "clear leaves no entries in the belt's count");
 	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1000,
-	       "clear counts the entries that it drops");
-	is_errno(look(belt, key).err, ENOENT, "they are gone at once");
+	       "clear counts each of the entries that it drops");
+	is_errno(look(belt, key).err, ENOENT, "a cleared entry is missed at once");
 	ok(put_text(belt, key, "new", 0) > version && holds_text(belt, key, "new") &&
-	   info_of(belt).entries == 1, "what is put after it stays");
-	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "another clear");
-	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "of an empty belt as well");
-	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1001, "counts nothing twice");
+	   info_of(belt).entries == 1, "an entry put after clear is found with a larger version");
+	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0,
+		 "clear of a belt with one entry succeeds");
+	is_errno(call(belt, HASHBELT_IOC_CLEAR, NULL), 0, "clear of an empty belt succeeds");
+	is_int(counter(belt, HASHBELT_STAT_CLEARED), 1001,
+	       "clear of an empty belt counts no entry");
 	close(belt);
 }
 
@@ -490,14 +508,14 @@ static void test_entries(void)
 	put_text(belt, "a", "value", 0);
 	one = info_of(belt).bytes;
 	ok(one > empty && info_of(belt).entries == 1,
-	   "an entry counts, and takes memory");
+	   "an entry raises the belt's number of entries and bytes");
 	put_text(belt, "a", "other", 0);
 	ok(info_of(belt).bytes == one && info_of(belt).entries == 1,
-	   "what replaces it takes its place");
+	   "a put of the same length over an entry leaves the number and the bytes");
 	put_text(belt, "far", "value", HASHBELT_TTL_MAX_MS);
-	ok(info_of(belt).levels > 1, "an entry far ahead needs another wheel");
+	ok(info_of(belt).levels > 1, "an entry 2^42 ms ahead adds a level to the wheel");
 	ok(info_of(belt).bytes > one && info_of(belt).entries == 2,
-	   "an entry far ahead counts in the belt's entries and bytes");
+	   "an entry 2^42 ms ahead counts in the belt's entries and bytes");
 	close(belt);
 }
 
@@ -561,9 +579,9 @@ static void test_counters(void)
 		if (got[i] != want[i])
 			note("counter %u is %llu, expected %llu", i, got[i], want[i]);
 	}
-	ok(!wrong, "each operation adds to its counter, and to no other");
+	ok(!wrong, "each operation adds to its own counters and to no other");
 	is_int(stat.count, HASHBELT_STAT_COUNT,
-	       "the kernel says how many counters it knows");
+	       "stat returns the number of counters that the kernel knows");
 	is_int(got[HASHBELT_STAT_COUNT], 42, "stat writes no more counters than the kernel knows");
 	memset(got, 0xff, sizeof(got));
 	stat.count = 2;
@@ -572,9 +590,10 @@ static void test_counters(void)
 	ok(got[1] == 2 && got[2] == ~0ULL && stat.count == HASHBELT_STAT_COUNT,
 	   "stat writes no more counters than there is room for");
 	stat = (struct hashbelt_stat){};
-	is_errno(call(belt, HASHBELT_IOC_STAT, &stat), 0, "no room for any is fine");
+	is_errno(call(belt, HASHBELT_IOC_STAT, &stat), 0,
+		 "stat without room for counters succeeds");
 	is_int(stat.count, HASHBELT_STAT_COUNT,
-	       "stat without room returns how many counters there are");
+	       "stat without room for counters returns how many there are");
 	close(belt);
 }
 
@@ -592,7 +611,7 @@ static void test_ids(void)
 		last = id;
 		close(belt);
 	}
-	ok(!wrong, "each belt has a number that no belt before it had");
+	ok(!wrong, "a belt has a larger id than the belts before it");
 }
 
 /* Why a key is not there, where that is known. */
@@ -607,24 +626,24 @@ static void test_misses(void)
 	advance(belt, 2);
 	one(belt, HASHBELT_IOC_GET, "expired", 0);
 	is_int(counter(belt, HASHBELT_STAT_MISSES_EXPIRED), 1,
-	       "a miss of what has just expired is counted so");
+	       "a miss of an entry that has just expired counts as expired");
 	advance(belt, 2 * TTL);
 	one(belt, HASHBELT_IOC_GET, "expired", 0);
 	is_int(counter(belt, HASHBELT_STAT_MISSES_EXPIRED), 2,
-	       "a miss of an expired entry is counted as expired after the drain too");
+	       "a miss of an expired entry counts as expired after the drain");
 	put_text(belt, "evicted", "value", 1000);
 	put_text(belt, "a", "value", 2000);
 	put_text(belt, "b", "value", 2000);
 	one(belt, HASHBELT_IOC_GET, "evicted", 0);
 	is_int(counter(belt, HASHBELT_STAT_MISSES_EVICTED), 1,
-	       "one of what was evicted likewise");
+	       "a miss of an evicted entry counts as evicted");
 	one(belt, HASHBELT_IOC_GET, "never", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, "b");
 	one(belt, HASHBELT_IOC_GET, "b", 0);
 	ok(counter(belt, HASHBELT_STAT_MISSES) == 5 &&
 	   counter(belt, HASHBELT_STAT_MISSES_EXPIRED) == 2 &&
 	   counter(belt, HASHBELT_STAT_MISSES_EVICTED) == 1,
-	   "all are misses, and others are nothing else");
+	   "a miss of an absent or removed key counts as neither expired nor evicted");
 	close(belt);
 }
 
@@ -637,10 +656,11 @@ static void test_rotations(void)
 
 	for (i = 0; i < 7; i++)
 		must(belt, HASHBELT_IOC_ROTATE, NULL);
-	is_int(counter(belt, HASHBELT_STAT_ROTATIONS) - before, 7, "rotations are counted");
+	is_int(counter(belt, HASHBELT_STAT_ROTATIONS) - before, 7,
+	       "the counter of rotations counts each of seven rotates");
 	advance(belt, TTL);
 	is_int(counter(belt, HASHBELT_STAT_ROTATIONS) - before, 9,
-	       "advance counts the rotations that it makes");
+	       "the counter of rotations counts the rotations that advance makes");
 	close(belt);
 }
 
@@ -713,7 +733,8 @@ static void test_left_many(void)
 	calls = count_left(belt, counts, HASHBELT_BUCKETS_MAX);
 	for (i = 0; i < HASHBELT_BUCKETS_MAX; i++)
 		sum += counts[i];
-	ok(sum == ENTRIES && calls, "50000 entries are counted in many calls, each once");
+	ok(sum == ENTRIES && calls,
+	   "buckets counts each of 50000 entries once over more than one call");
 	free(counts);
 	close(belt);
 }
@@ -736,18 +757,18 @@ static void test_left(void)
 	want[15] += 2;
 	count_left(belt, counts, 16);
 	ok(!memcmp(counts, want, sizeof(want)),
-	   "entries are counted by the time that they have left");
+	   "buckets counts entries by the time that they have left");
 	advance(belt, 3000);
 	count_left(belt, counts, 16);
 	for (i = 0; i < 15; i++)
 		wrong += counts[i] != (i < 12 ? want[i + 3] : 21);
-	ok(!wrong, "each entry's time left gets less as time goes on");
+	ok(!wrong, "buckets counts less time left for each entry after advance");
 	calls = count_left(belt, counts, 1);
 	is_int(counts[0], 20 * 21 + 2 - 3 * 21,
-	       "with one place it counts all that are there");
+	       "buckets with room for one count returns all entries that have not expired");
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	count_left(belt, counts, 2);
-	ok(!counts[0] && !counts[1], "a place of the distribution in which no entry is due is 0");
+	ok(!counts[0] && !counts[1], "buckets returns 0 for an interval in which no entry expires");
 	note("%u calls more than one", calls);
 	close(belt);
 }

@@ -44,25 +44,25 @@ static void test_put_and_get(void)
 	item.flags = 0xdeadbeef;
 	item.ttl_ms = 1234;
 	asked = item;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "a put of a new key");
-	ok(item.version, "a put returns a version");
-	is_int(item.ttl_ms, 1234, "a put returns the time-to-live");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0, "put of a new key succeeds");
+	ok(item.version, "put of a new key returns a version");
+	is_int(item.ttl_ms, 1234, "put returns the time-to-live that was set");
 	asked.version = item.version;
-	ok(!memcmp(&asked, &item, sizeof(item)), "a put returns nothing else");
+	ok(!memcmp(&asked, &item, sizeof(item)), "put changes nothing else in its argument");
 
 	memset(buffer, '-', sizeof(buffer));
 	asked = got;
-	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0, "a get of it");
-	ok(!memcmp(buffer, "value---", 8), "a get returns the value and not a byte more");
-	is_int(got.value_len, 5, "a get returns the value's length");
-	is_int(got.flags, 0xdeadbeef, "a get returns the flags that were put");
-	is_int(got.ttl_ms, 1234, "a get returns the time left");
-	is_int(got.version, item.version, "a get returns the version of the put");
+	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0, "get of a key that was put succeeds");
+	ok(!memcmp(buffer, "value---", 8), "get returns the value and writes no byte after it");
+	is_int(got.value_len, 5, "get returns the value's length");
+	is_int(got.flags, 0xdeadbeef, "get returns the flags that were put");
+	is_int(got.ttl_ms, 1234, "get returns the time left");
+	is_int(got.version, item.version, "get returns the version of the put");
 	asked.value_len = 5;
 	asked.flags = 0xdeadbeef;
 	asked.ttl_ms = 1234;
 	asked.version = item.version;
-	ok(!memcmp(&asked, &got, sizeof(got)), "a get returns nothing else");
+	ok(!memcmp(&asked, &got, sizeof(got)), "get changes nothing else in its argument");
 	close(belt);
 }
 
@@ -84,11 +84,12 @@ static void test_absent(void)
 		item.version = 9;
 		asked = item;
 		is_errno(call(belt, verbs[i].request, &item), ENOENT,
-			 "%s of a key that is not there", verbs[i].name);
+			 "%s of an absent key returns ENOENT", verbs[i].name);
 		ok(!memcmp(&item, &asked, sizeof(item)),
-		   "%s of it changes nothing of its argument", verbs[i].name);
+		   "%s of an absent key changes nothing in its argument", verbs[i].name);
 	}
-	is_int(info_of(belt).entries, 1, "none of them makes or drops an entry");
+	is_int(info_of(belt).entries, 1,
+	       "get, touch, remove and expire of an absent key leave the number of entries");
 	close(belt);
 }
 
@@ -107,7 +108,7 @@ static void test_keys(void)
 		wrong += call(belt, HASHBELT_IOC_PUT, &item) != 0;
 	}
 	is_int(info_of(belt).entries, HASHBELT_KEY_MAX,
-	       "keys of 1 to 1024 zero bytes are 1024 keys");
+	       "keys of 1 to 1024 zero bytes are 1024 different keys");
 	for (len = 1; len <= HASHBELT_KEY_MAX; len++) {
 		unsigned int value = 0;
 
@@ -153,7 +154,7 @@ static void test_versions(void)
 		for (k = 0; k < i; k++)
 			wrong += seen[k] == seen[i];
 	}
-	ok(!wrong, "no two entries of a belt have one version");
+	ok(!wrong, "each of 512 entries of a belt has a version of its own");
 	for (i = wrong = 0; i < 64; i++) {
 		if (i % 4 == 1)
 			must(belt, HASHBELT_IOC_CLEAR, NULL);
@@ -165,10 +166,10 @@ static void test_versions(void)
 		wrong += seen[0] <= last;
 		last = seen[0];
 	}
-	ok(!wrong, "a key's versions grow, also past a clear, a remove and its expiry");
+	ok(!wrong, "versions of a key grow over a clear, a remove and its expiry");
 	last = look(belt, "key").version;
 	simple(belt, HASHBELT_IOC_TOUCH, "key");
-	is_int(look(belt, "key").version, last, "a touch is not a new version");
+	is_int(look(belt, "key").version, last, "touch makes no new version");
 	close(belt);
 }
 
@@ -219,15 +220,15 @@ static const char *how_name(__u32 how)
 {
 	switch (how) {
 	case 0:
-		return "a put";
+		return "put";
 	case HASHBELT_IF_ABSENT:
-		return "a put if absent";
+		return "put with IF_ABSENT";
 	case PRESENT:
-		return "a put if present";
+		return "put with IF_PRESENT";
 	case VERSION:
-		return "a put if of a version";
+		return "put with IF_VERSION";
 	default:
-		return "a put if present and of a version";
+		return "put with IF_PRESENT and IF_VERSION";
 	}
 }
 
@@ -250,9 +251,9 @@ static void test_condition(const struct condition *c, __u32 policy, int want)
 	item.ttl_ms = 700;
 	asked = item;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), want,
-		 "%s of %s key%s%s", how_name(c->how), state_names[c->state],
-		 c->how & VERSION ? c->right ? ", the right one" : ", a wrong one" : "",
-		 policy ? ", in a belt that keeps" : "");
+		 "%s of %s key%s%s: %s", how_name(c->how), state_names[c->state],
+		 c->how & VERSION ? c->right ? " (right version)" : " (wrong version)" : "",
+		 policy ? ", under KEEP_ON_PUT" : "", error_name(want));
 	now = look(belt, "key");
 	if (c->state == EXPIRED)
 		now.entries = old.entries;	/* one that expired may count a while */
@@ -261,13 +262,13 @@ static void test_condition(const struct condition *c, __u32 policy, int want)
 			asked.version = version;
 		good = same_sight(&old, &now) && !memcmp(&item, &asked, sizeof(item)) &&
 		       counter(belt, HASHBELT_STAT_REFUSED) == refused + 1;
-		ok(good, "and it leaves all as it was%s",
-		   want == ENOENT ? "" : ", and says what version there is");
+		ok(good, "a refused put changes no entry and is counted as refused%s",
+		   want == ENOENT ? "" : ", and returns the version");
 	} else {
 		good = holds_text(belt, "key", "new") && now.version > version &&
 		       now.version == item.version && now.ttl_ms == 700;
 		ok(good || (c->state == ABSENT && now.ttl_ms == 700),
-		   "a put whose condition holds sets value, version and time");
+		   "put whose condition holds sets value, version and time-to-live");
 	}
 	close(belt);
 }
@@ -290,27 +291,31 @@ static void test_put_ttl(void)
 	int belt = new_belt(0);
 
 	put_text(belt, "belt", "v", HASHBELT_TTL_BELT);
-	is_int(ttl_of(belt, "belt"), TTL, "a put of no time-to-live takes the belt's");
+	is_int(ttl_of(belt, "belt"), TTL, "put without a time-to-live takes the belt's");
 	put_text(belt, "least", "v", 1);
-	is_int(ttl_of(belt, "least"), 1, "a put of a millisecond");
+	is_int(ttl_of(belt, "least"), 1, "put with a time-to-live of 1 ms has that time left");
 	put_text(belt, "most", "v", HASHBELT_TTL_MAX_MS);
-	is_int(ttl_of(belt, "most"), HASHBELT_TTL_MAX_MS, "a put of 2^42 ms");
+	is_int(ttl_of(belt, "most"), HASHBELT_TTL_MAX_MS,
+	       "put with a time-to-live of 2^42 ms has that time left");
 	put_text(belt, "never", "v", HASHBELT_TTL_NEVER);
-	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER, "a put of never");
+	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER,
+	       "put with HASHBELT_TTL_NEVER has no deadline");
 
 	advance(belt, 1);
-	is_errno(look(belt, "least").err, ENOENT, "after 1 ms that of 1 ms is gone");
+	is_errno(look(belt, "least").err, ENOENT,
+		 "an entry with a time-to-live of 1 ms is missed after 1 ms");
 	advance(belt, TTL - 2);
-	is_int(ttl_of(belt, "belt"), 1, "a millisecond before its time an entry is there");
+	is_int(ttl_of(belt, "belt"), 1, "an entry has 1 ms left 1 ms before its deadline");
 	advance(belt, 1);
-	is_errno(look(belt, "belt").err, ENOENT, "an entry is missed when its time has come");
+	is_errno(look(belt, "belt").err, ENOENT, "an entry is missed at its deadline");
 	advance(belt, HASHBELT_TTL_MAX_MS - TTL - 1);
 	is_int(ttl_of(belt, "most"), 1,
-	       "an entry for 2^42 ms is there a millisecond before its time, 139 years later");
+	       "an entry with a time-to-live of 2^42 ms has 1 ms left after 139 years");
 	advance(belt, 1);
 	is_errno(look(belt, "most").err, ENOENT,
-		 "an entry for 2^42 ms is missed when its time has come");
-	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER, "never has not come");
+		 "an entry with a time-to-live of 2^42 ms is missed at its deadline");
+	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER,
+	       "an entry with HASHBELT_TTL_NEVER has no deadline after 2^42 ms");
 	close(belt);
 }
 
@@ -324,17 +329,19 @@ static void test_keep(void)
 	advance(belt, 200);
 	put_text(belt, "key", "w", HASHBELT_TTL_KEEP);
 	ok(holds_text(belt, "key", "w") && ttl_of(belt, "key") == 400,
-	   "a put that keeps the time leaves what the entry had left");
+	   "put with HASHBELT_TTL_KEEP leaves the entry its deadline");
 	put_text(belt, "never", "w", HASHBELT_TTL_KEEP);
 	ok(holds_text(belt, "never", "w") && ttl_of(belt, "never") == HASHBELT_TTL_NEVER,
-	   "a put that keeps the time leaves an entry without a deadline without one");
+	   "put with HASHBELT_TTL_KEEP leaves an entry without deadline without one");
 	put_text(belt, "new", "w", HASHBELT_TTL_KEEP);
-	is_int(ttl_of(belt, "new"), TTL, "with nothing to keep it takes the belt's");
+	is_int(ttl_of(belt, "new"), TTL,
+	       "put with HASHBELT_TTL_KEEP of a new key takes the belt's time-to-live");
 	put_text(belt, "gone", "w", HASHBELT_TTL_KEEP);
 	is_int(ttl_of(belt, "gone"), TTL,
-	       "a put that keeps the time takes the belt's where the old entry has expired");
+	       "put with HASHBELT_TTL_KEEP of an expired key takes the belt's time-to-live");
 	advance(belt, 400);
-	is_errno(look(belt, "key").err, ENOENT, "what was kept comes to its end in time");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "an entry put with HASHBELT_TTL_KEEP is missed at its old deadline");
 	close(belt);
 }
 
@@ -347,12 +354,12 @@ struct renewal {
 static const struct renewal renewals[] = {
 	{ "a longer time", 500, 900 },
 	{ "a shorter time", 500, 100 },
-	{ "the time it has", 500, 500 },
+	{ "the time that it has", 500, 500 },
 	{ "2^42 ms", 500, HASHBELT_TTL_MAX_MS },
-	{ "never", 500, HASHBELT_TTL_NEVER },
-	{ "a time, from never", HASHBELT_TTL_NEVER, 300 },
-	{ "the belt's", 500, HASHBELT_TTL_BELT },
-	{ "one millisecond", HASHBELT_TTL_MAX_MS, 1 },
+	{ "no deadline", 500, HASHBELT_TTL_NEVER },
+	{ "a deadline in place of none", HASHBELT_TTL_NEVER, 300 },
+	{ "the belt's time-to-live", 500, HASHBELT_TTL_BELT },
+	{ "a deadline of one millisecond", HASHBELT_TTL_MAX_MS, 1 },
 };
 
 /* The entry ends just when a touch said that it would. */
@@ -401,14 +408,14 @@ static void test_touch(void)
 		test_renewal(&renewals[i], HASHBELT_IOC_TOUCH, 0, "touch");
 	for (i = 0; i < ARRAY_SIZE(renewals); i++)
 		test_renewal(&renewals[i], HASHBELT_IOC_GET, HASHBELT_AND_TOUCH,
-			     "get and touch");
+			     "get with HASHBELT_AND_TOUCH");
 	put_text(belt, "key", "value", 100);
 	advance(belt, 100);
 	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), ENOENT,
-		 "a touch does not bring back what has expired");
+		 "touch of an expired key returns ENOENT");
 	item.how = HASHBELT_AND_TOUCH;
 	is_errno(call(belt, HASHBELT_IOC_GET, &item), ENOENT,
-		 "a get with a time-to-live does not bring back what has expired");
+		 "get with HASHBELT_AND_TOUCH of an expired key returns ENOENT");
 	close(belt);
 }
 
@@ -425,30 +432,33 @@ static void test_refresh(void)
 	item.how = HASHBELT_NO_REFRESH;
 	must(belt, HASHBELT_IOC_GET, &item);
 	ok(item.ttl_ms == TTL - 4000 && ttl_of(belt, "key") == TTL - 4000,
-	   "a get without refresh leaves the deadline, in a belt that refreshes");
+	   "get with HASHBELT_NO_REFRESH leaves the deadline in a belt that refreshes");
 	item = reader("key");
 	must(belt, HASHBELT_IOC_GET, &item);
 	ok(item.ttl_ms == TTL && ttl_of(belt, "key") == TTL,
-	   "a get renews the belt's time-to-live, and says so");
+	   "get sets the belt's time-to-live in a belt that refreshes, and returns it");
 	advance(belt, 4000);
 	item = item_of("key");
 	item.how = HASHBELT_NO_VALUE;
 	must(belt, HASHBELT_IOC_GET, &item);
 	is_int(ttl_of(belt, "key"), TTL,
-	       "a get without the value renews the belt's time-to-live in a belt that refreshes");
+	       "get with HASHBELT_NO_VALUE sets the time-to-live in a belt that refreshes");
 	item = reader("key");
 	item.how = HASHBELT_AND_TOUCH;
 	item.ttl_ms = 70;
 	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(ttl_of(belt, "key"), 70, "a get and touch sets the time that it names");
+	is_int(ttl_of(belt, "key"), 70,
+	       "get with HASHBELT_AND_TOUCH sets its time-to-live in a belt that refreshes");
 	item = reader("never");
 	must(belt, HASHBELT_IOC_GET, &item);
 	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER,
-	       "a hit does not give an end to what has none");
+	       "get leaves an entry without deadline without one in a belt that refreshes");
 	item = reader("key");
 	item.value_len = 1;
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), ERANGE, "a get with too little room");
-	is_int(ttl_of(belt, "key"), 70, "renews nothing");
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), ERANGE,
+		 "get with too small a buffer returns ERANGE");
+	is_int(ttl_of(belt, "key"), 70,
+	       "get with too small a buffer leaves the deadline in a belt that refreshes");
 	close(belt);
 
 	belt = new_belt(0);
@@ -457,7 +467,7 @@ static void test_refresh(void)
 	item = reader("key");
 	must(belt, HASHBELT_IOC_GET, &item);
 	is_int(ttl_of(belt, "key"), TTL - 4000,
-	       "a get leaves the deadline, in a belt that does not refresh");
+	       "get leaves the deadline in a belt that does not refresh");
 	close(belt);
 }
 
@@ -472,16 +482,19 @@ static void test_no_value(void)
 	got.how = HASHBELT_NO_VALUE;
 	must(belt, HASHBELT_IOC_GET, &got);
 	ok(got.value_len == 5 && got.flags == 5 && got.ttl_ms == TTL &&
-	   got.version == item.version, "a get without the value tells all about it");
-	is_int(buffer[0], '-', "a get without the value does not write to the buffer");
+	   got.version == item.version,
+	   "get with HASHBELT_NO_VALUE returns length, flags, time left and version");
+	is_int(buffer[0], '-', "get with HASHBELT_NO_VALUE does not write to the buffer");
 	got = item_of("key");
 	got.how = HASHBELT_NO_VALUE;
 	got.value = address(unmapped());
-	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0, "a get without the value needs no buffer");
+	is_errno(call(belt, HASHBELT_IOC_GET, &got), 0,
+		 "get with HASHBELT_NO_VALUE succeeds with an unmapped buffer");
 	got.how = HASHBELT_NO_VALUE | HASHBELT_AND_TOUCH;
 	got.ttl_ms = 30;
 	must(belt, HASHBELT_IOC_GET, &got);
-	is_int(ttl_of(belt, "key"), 30, "a get without the value may set the time-to-live");
+	is_int(ttl_of(belt, "key"), 30,
+	       "get with HASHBELT_NO_VALUE and HASHBELT_AND_TOUCH sets the time-to-live");
 	close(belt);
 }
 
@@ -497,27 +510,32 @@ static void test_remove(void)
 	item.how = HASHBELT_IF_VERSION;
 	item.version = version + 1;
 	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ESTALE,
-		 "a remove of a version that is not there");
-	is_int(item.version, version, "says which one is");
+		 "remove with HASHBELT_IF_VERSION of another version returns ESTALE");
+	is_int(item.version, version,
+	       "remove with HASHBELT_IF_VERSION returns the version of the entry");
 	is = look(belt, "key");
-	ok(same_sight(&was, &is), "a remove of another version leaves the entry");
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "a remove of that one");
-	is_errno(look(belt, "key").err, ENOENT, "takes it out");
+	ok(same_sight(&was, &is),
+	   "remove with HASHBELT_IF_VERSION of another version leaves the entry");
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
+		 "remove with HASHBELT_IF_VERSION of the entry's version succeeds");
+	is_errno(look(belt, "key").err, ENOENT, "a removed entry is missed");
 	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ENOENT,
-		 "a remove of a version, with nothing there");
+		 "remove with HASHBELT_IF_VERSION of an absent key returns ENOENT");
 
 	version = put_text(belt, "key", "value", HASHBELT_TTL_NEVER);
 	item = item_of("key");
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0, "a remove of whatever is there");
-	is_int(item.version, version, "returns the version that it took out");
-	is_int(info_of(belt).entries, 0, "after the removes no entry is left");
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
+		 "remove of a present key without a condition succeeds");
+	is_int(item.version, version, "remove returns the version of the entry that it removed");
+	is_int(info_of(belt).entries, 0, "a belt counts no entry after each was removed");
 	put_text(belt, "key", "value", 100);
 	advance(belt, 100);
 	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT,
-		 "what has expired cannot be removed");
-	is_int(counter(belt, HASHBELT_STAT_REMOVES), 2, "the removes are counted");
+		 "remove of an expired key returns ENOENT");
+	is_int(counter(belt, HASHBELT_STAT_REMOVES), 2,
+	       "the counter of removes counts each of two removed entries");
 	is_int(counter(belt, HASHBELT_STAT_REMOVES_REFUSED), 1,
-	       "a remove of another version is counted as refused");
+	       "remove with HASHBELT_IF_VERSION of another version is counted as refused");
 	close(belt);
 }
 
@@ -526,18 +544,18 @@ static void test_expire(void)
 	int belt = new_belt(0);
 
 	put_text(belt, "key", "value", HASHBELT_TTL_NEVER);
-	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), 0, "an expire");
-	is_errno(look(belt, "key").err, ENOENT, "takes the entry out at once");
+	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), 0, "expire of a present key succeeds");
+	is_errno(look(belt, "key").err, ENOENT, "an entry is missed after expire");
 	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 1, "expire counts the entry as expired");
 	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT,
-		 "a second expire of the same key returns ENOENT");
+		 "a second expire of a key returns ENOENT");
 	put_text(belt, "key", "value", 100);
 	advance(belt, 100);
 	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT,
-		 "what has expired by itself cannot be made to");
+		 "expire of a key that has expired by itself returns ENOENT");
 	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 2,
 	       "an entry that has expired by itself is counted as expired once");
-	is_int(info_of(belt).entries, 0, "nothing is left");
+	is_int(info_of(belt).entries, 0, "a belt counts no entry after each has expired");
 	close(belt);
 }
 
@@ -552,23 +570,27 @@ static void test_destroyed(void)
 	put_text(belt, "key", "value", 0);
 	if (destroy_belt(belt, "entries"))
 		bail_out("destroy");
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), EIDRM, "get in a destroyed belt");
+	is_errno(call(belt, HASHBELT_IOC_GET, &item), EIDRM,
+		 "get in a destroyed belt returns EIDRM");
 	item.how = HASHBELT_NO_VALUE;
 	is_errno(call(belt, HASHBELT_IOC_GET, &item), EIDRM,
-		 "get without the value in a destroyed belt");
+		 "get with HASHBELT_NO_VALUE in a destroyed belt returns EIDRM");
 	item = text_item("key", "value");
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EIDRM, "put in a destroyed belt");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EIDRM,
+		 "put in a destroyed belt returns EIDRM");
 	item.how = HASHBELT_IF_PRESENT;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EIDRM,
-		 "put if present in a destroyed belt");
-	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), EIDRM, "touch in a destroyed belt");
+		 "put with HASHBELT_IF_PRESENT in a destroyed belt returns EIDRM");
+	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), EIDRM,
+		 "touch in a destroyed belt returns EIDRM");
 	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), EIDRM,
-		 "remove in a destroyed belt");
+		 "remove in a destroyed belt returns EIDRM");
 	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), EIDRM,
-		 "expire in a destroyed belt");
+		 "expire in a destroyed belt returns EIDRM");
 	if (create_belt(belt, "entries", 0600))
 		bail_out("create again");
-	is_errno(look(belt, "key").err, ENOENT, "a new belt of that name has nothing of it");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "a new belt with the name of a destroyed one has none of its entries");
 	destroy_belt(belt, "entries");
 	close(belt);
 }

@@ -104,25 +104,34 @@ static void test_right(void)
 	int belt = named_belt(NAME, 0), fd = open_named(NAME);
 	struct answer first = take(belt, KEY);
 
-	ok(is_filling(ASK(fd, KEY)), "of two who miss a key the second is told that it is filled");
+	ok(is_filling(ASK(fd, KEY)),
+	   "a second client that misses a key is told that the key is being filled");
 	ok(is_filling(ASK(belt, KEY)),
 	   "the client with the lease is told that the key is being filled when it asks again");
-	is_errno(on_key(fd, HASHBELT_IOC_GET, KEY), ENOENT, "a get is a miss as ever");
-	ok(is_granted(ASK(fd, "other")), "another key is another right");
+	is_errno(on_key(fd, HASHBELT_IOC_GET, KEY), ENOENT,
+		 "get of a key that is being filled returns ENOENT");
+	ok(is_granted(ASK(fd, "other")),
+	   "a fill lease is granted for a key while another key is being filled");
 	put_text(belt, KEY, "value", 1234);
-	ok(is_value(ASK(fd, KEY), "value"), "a put ends the right: all have the value");
+	ok(is_value(ASK(fd, KEY), "value"),
+	   "a put ends the fill lease: a second client gets the value");
 	is_errno(give_up(belt, KEY, first.token), ENOENT,
 		 "give_up of a fill lease that a put has ended returns ENOENT");
-	is_int(ASK(fd, KEY).ttl_ms, 1234, "with its time, as a get would say it");
+	is_int(ASK(fd, KEY).ttl_ms, 1234,
+	       "a fill of a present key returns the time left, as get does");
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ok(is_granted(ASK(fd, KEY)), "when it is gone the next who misses it has the right");
+	ok(is_granted(ASK(fd, KEY)),
+	   "a client that misses a removed key is granted the fill lease");
 	put_text(belt, KEY, "again", 1000);
-	ok(is_value(ASK(fd, KEY), "again"), "until the next put, whoever does that");
+	ok(is_value(ASK(fd, KEY), "again"),
+	   "a put by a client without the fill lease ends that lease");
 	advance(belt, 999);
-	ok(is_value(ASK(fd, KEY), "again"), "to its deadline the value is there");
+	ok(is_value(ASK(fd, KEY), "again"),
+	   "a fill returns the value until 1 ms before its deadline");
 	advance(belt, 1);
 	ok(is_granted(ASK(fd, KEY)), "a fill of an expired key grants a new lease");
-	is_int(counter(fd, HASHBELT_STAT_FILLS), 4, "each right is counted");
+	is_int(counter(fd, HASHBELT_STAT_FILLS), 4,
+	       "the counter of fills counts each of four fill leases");
 	destroy_belt(belt, NAME);
 	close(fd);
 	close(belt);
@@ -137,12 +146,13 @@ static void test_ended_by(void)
 	struct answer answer = take(belt, KEY);
 
 	item.how = HASHBELT_IF_PRESENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT, "a put that is refused");
-	ok(is_filling(ASK(belt, KEY)), "ends no right");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT,
+		 "put with HASHBELT_IF_PRESENT of a key that is being filled returns ENOENT");
+	ok(is_filling(ASK(belt, KEY)), "a put that is refused does not end the fill lease");
 	item.how = 0;
 	item.op = HASHBELT_OP_PUT;
 	must(belt, HASHBELT_IOC_BATCH, &batch);
-	ok(is_value(ASK(belt, KEY), "value"), "a put in a batch does");
+	ok(is_value(ASK(belt, KEY), "value"), "a put in a batch ends the fill lease");
 	is_errno(give_up(belt, KEY, answer.token), ENOENT,
 		 "give_up of a fill lease that a batch has ended returns ENOENT");
 	take(belt, "sum");
@@ -167,15 +177,18 @@ static void test_item(void)
 	must(belt, HASHBELT_IOC_PUT, &item);
 	answer = ASK(belt, KEY);
 	ok(answer.version == item.version && answer.flags == 77,
-	   "a value comes with its version and flags");
+	   "a fill of a present key returns the version and flags of the value");
 	answer = ASK(belt, KEY, .item = { .how = HASHBELT_NO_VALUE });
-	ok(is_value(answer, "") && answer.flags == 77, "one can do without the bytes");
+	ok(is_value(answer, "") && answer.flags == 77,
+	   "a fill with HASHBELT_NO_VALUE returns the flags and no value");
 	ASK(belt, KEY, .item = { .how = HASHBELT_AND_TOUCH, .ttl_ms = 4321 });
 	is_int(look(belt, KEY).ttl_ms, 4321, "a fill of a key that is there may set its deadline");
-	is_int(counter(belt, HASHBELT_STAT_HITS), 4, "they count as gets");
+	is_int(counter(belt, HASHBELT_STAT_HITS), 4,
+	       "fills that return a value count as hits, as a get does");
 	fill.item.value = address(small);
 	fill.item.value_len = sizeof(small);
-	is_errno(call(belt, HASHBELT_IOC_FILL, &fill), ERANGE, "a buffer may be too small");
+	is_errno(call(belt, HASHBELT_IOC_FILL, &fill), ERANGE,
+		 "a fill whose buffer is too small returns ERANGE");
 	is_int(fill.item.value_len, 5,
 	       "a fill whose buffer is too small returns the length of the value");
 	is_int(fill.state, 0, "a fill whose buffer is too small grants no lease");
@@ -192,15 +205,17 @@ static void test_lease(void)
 	first = ASK(belt, KEY, .lease_ms = 1000);
 	advance(belt, 999);
 	ok(is_granted(first) && is_filling(ASK(belt, KEY)),
-	   "to the end of its lease the right is taken");
+	   "a fill lease is held until 1 ms before its end");
 	advance(belt, 1);
 	second = ASK(belt, KEY);
 	ok(is_granted(second), "a fill lease goes to the next client when it ends");
-	ok(second.token != first.token, "who has a token of his own");
+	ok(second.token != first.token,
+	   "a fill lease granted after the end of another has a new token");
 	is_errno(give_up(belt, KEY, first.token), ENOENT,
-		 "he who had it has nothing to give up");
+		 "give_up by the former owner of a fill lease returns ENOENT");
 	advance(belt, LEASE - 1);
-	ok(is_filling(ASK(belt, KEY)), "a lease that is not named is one of 10 seconds");
+	ok(is_filling(ASK(belt, KEY)),
+	   "a fill lease without a given time is held until 1 ms before 10 seconds");
 	advance(belt, 1);
 	ok(is_granted(ASK(belt, KEY)), "a default fill lease ends after 10 seconds");
 	put_text(belt, KEY, "late", 0);
@@ -218,15 +233,17 @@ static void test_give_up(void)
 
 	ok(give_up(belt, KEY, token + 1) == -ENOENT && give_up(belt, KEY, 0) == -ENOENT &&
 	   give_up(belt, KEY, ~0ULL) == -ENOENT,
-	   "nobody gives up what he does not have: another token");
+	   "give_up with a token of no lease returns ENOENT");
 	is_errno(give_up(belt, "other", token), ENOENT, "give_up of another key returns ENOENT");
 	ok(is_filling(ASK(belt, KEY)), "a failed give_up leaves the fill lease as it was");
-	is_errno(give_up(belt, KEY, token), 0, "who has the right can give it up");
-	is_errno(give_up(belt, KEY, token), ENOENT, "once");
+	is_errno(give_up(belt, KEY, token), 0, "give_up by the owner of the fill lease succeeds");
+	is_errno(give_up(belt, KEY, token), ENOENT,
+		 "a second give_up of the same fill lease returns ENOENT");
 	answer = ASK(belt, KEY);
 	ok(is_granted(answer) && answer.token != token,
 	   "a fill lease that was given up is granted to the next client, with a new token");
-	is_errno(give_up(belt, KEY, token), ENOENT, "an old token is worth nothing");
+	is_errno(give_up(belt, KEY, token), ENOENT,
+		 "give_up with the token of a lease given up before returns ENOENT");
 	put_text(belt, KEY, "value", 0);
 	is_errno(give_up(belt, KEY, answer.token), ENOENT,
 		 "give_up with the token of a lease that a put has ended returns ENOENT");
@@ -323,16 +340,16 @@ static void test_waiting(void)
 	put_text(belt, "other", "value", 0);
 	for (i = 0; i < WAITERS; i++)
 		good += still_sleeps(&callers[i]);
-	is_int(good, WAITERS, "who waits for a key is not woken by a put of another");
+	is_int(good, WAITERS, "a put of another key does not wake the waiters of a key");
 	put_text(belt, KEY, "value", 0);
 	for (i = good = 0; i < WAITERS; i++) {
 		good += is_value(answer_of(&callers[i]), "value");
 		end_caller(&callers[i]);
 	}
-	is_int(good, WAITERS, "all who wait have the value when it is put");
+	is_int(good, WAITERS, "a put of the key gives its value to each waiter");
 	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "one fill lease is counted for all waiters");
 	ok(is_value(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER), "value"),
-	   "nobody waits for what is there");
+	   "a fill with a wait time returns a present value at once");
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	ok(is_granted(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER)),
 	   "a fill with a wait time gets a lease that is free");
@@ -348,17 +365,18 @@ static void test_no_longer(void)
 	take(belt, KEY);
 	caller = SLEEPER(.wait_ms = 1000);
 	advance(belt, 999);
-	ok(still_sleeps(&caller), "who waits for a time");
+	ok(still_sleeps(&caller), "a fill waits until 1 ms before its wait time ends");
 	advance(belt, 1);
-	is_errno(answer_of(&caller).err, ETIMEDOUT, "waits that long, and no longer");
+	is_errno(answer_of(&caller).err, ETIMEDOUT,
+		 "a fill returns ETIMEDOUT at the end of its wait time");
 	end_caller(&caller);
 	caller = SLEEPER(.wait_ms = 1000);
 	kill(caller.pid, SIGUSR1);
-	is_errno(answer_of(&caller).err, EINTR, "a signal ends the waiting");
+	is_errno(answer_of(&caller).err, EINTR, "a signal ends the wait for a fill lease: EINTR");
 	end_caller(&caller);
 	caller = SLEEPER();
 	kill_and_wait(caller.pid);
-	ok(is_filling(ASK(belt, KEY)), "who is killed while it waits leaves all as it was");
+	ok(is_filling(ASK(belt, KEY)), "killing a waiter leaves the fill lease as it was");
 	close(caller.pipe);
 	caller = SLEEPER();
 	destroy_belt(belt, NAME);
@@ -370,7 +388,8 @@ static void test_no_longer(void)
 	take(belt, KEY);
 	caller = SLEEPER(.wait_ms = 20);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_errno(answer_of(&caller).err, ETIMEDOUT, "time itself ends it");
+	is_errno(answer_of(&caller).err, ETIMEDOUT,
+		 "a fill returns ETIMEDOUT while belt time runs by itself");
 	end_caller(&caller);
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -388,29 +407,33 @@ static void test_passed_on(void)
 		callers[i] = SLEEPER(.lease_ms = 2000);
 	give_up(belt, KEY, answer.token);
 	ok(is_granted(answer_of(&callers[0])),
-	   "a right that is given up goes to the first of those who wait");
+	   "a fill lease that is given up goes to the first waiter");
 	for (i = 1, sleep = 0; i < WAITERS; i++)
 		sleep += still_sleeps(&callers[i]);
 	is_int(sleep, WAITERS - 1, "a fill lease that is given up wakes only the first waiter");
 	advance(belt, 1999);
-	ok(still_sleeps(&callers[1]), "his lease is the one that he asked for");
+	ok(still_sleeps(&callers[1]),
+	   "a fill lease passed to a waiter is held until 1 ms before its own end");
 	advance(belt, 1);
-	ok(is_granted(answer_of(&callers[1])), "when it ends the next one has it");
+	ok(is_granted(answer_of(&callers[1])),
+	   "the next waiter gets the fill lease when the lease of the first ends");
 	sleep = still_sleeps(&callers[2]) && still_sleeps(&callers[3]);
 	ok(sleep && is_filling(ASK(belt, KEY)),
-	   "before any who comes later, and again he alone");
+	   "the second waiter alone gets the lease; the waiters behind it sleep on");
 	put_text(belt, KEY, "value", 0);
 	for (i = 2; i < WAITERS; i++)
 		good += is_value(answer_of(&callers[i]), "value");
-	is_int(good, 2, "when it is put those who still wait have the value");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 3, "three rights were given");
+	is_int(good, 2, "a put gives its value to the two waiters that still wait");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 3,
+	       "the counter of fills counts the lease of each of three clients");
 	for (i = 0; i < WAITERS; i++)
 		end_caller(&callers[i]);
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	ASK(belt, KEY, .lease_ms = 20);
 	callers[0] = SLEEPER();
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	ok(is_granted(answer_of(&callers[0])), "time itself passes it on");
+	ok(is_granted(answer_of(&callers[0])),
+	   "a lease that ends while belt time runs by itself goes to the waiter");
 	end_caller(&callers[0]);
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -429,12 +452,13 @@ static void test_gone(void)
 	kill_and_wait(callers[0].pid);
 	kill(callers[1].pid, SIGUSR1);
 	is_errno(answer_of(&callers[1]).err, EINTR,
-		 "of those who wait one was killed, one interrupted");
+		 "a signal ends one of several waits for a fill lease: EINTR");
 	advance(belt, 500);
 	is_errno(answer_of(&callers[2]).err, ETIMEDOUT,
 		 "a fill with a wait time returns ETIMEDOUT after that time");
 	give_up(belt, KEY, answer.token);
-	ok(is_granted(answer_of(&callers[3])), "the right goes to who is still there");
+	ok(is_granted(answer_of(&callers[3])),
+	   "give_up grants the lease to the one waiter that is left of four");
 	close(callers[0].pipe);
 	for (i = 1; i < WAITERS; i++)
 		end_caller(&callers[i]);
@@ -449,10 +473,11 @@ static void test_bound(void)
 	int belt = named_belt(NAME, 0), fd = open_named(NAME), copy;
 	struct answer answer = ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
 
-	ok(is_granted(answer), "a right can be bound to a descriptor");
+	ok(is_granted(answer), "a fill lease can be bound to a descriptor");
 	copy = dup(fd);
 	close(fd);
-	ok(is_filling(ASK(belt, KEY)), "it is kept while there is a copy of that");
+	ok(is_filling(ASK(belt, KEY)),
+	   "a bound fill lease is held while a copy of its descriptor is open");
 	close(copy);
 	answer = ASK(belt, KEY);
 	ok(is_granted(answer), "a fill lease ends with the last copy of its descriptor");
@@ -471,19 +496,22 @@ static void test_bound(void)
 	answer = ASK(belt, KEY);
 	ok(is_granted(answer), "a fill lease that is bound to a descriptor ends by time");
 	close(fd);
-	ok(is_filling(ASK(belt, KEY)), "after which the descriptor's end means nothing");
+	ok(is_filling(ASK(belt, KEY)),
+	   "close of a descriptor whose bound lease has ended leaves the new lease");
 	give_up(belt, KEY, answer.token);
 	fd = open_named(NAME);
 	take(fd, KEY);
 	close(fd);
-	ok(is_filling(ASK(belt, KEY)), "one that is not bound stays for its lease");
+	ok(is_filling(ASK(belt, KEY)),
+	   "a fill lease that is not bound outlives the close of its descriptor");
 	put_text(belt, KEY, "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	fd = open_named(NAME);
 	ASK(fd, KEY, .how = HASHBELT_BOUND);
 	put_text(fd, KEY, "value", 0);
 	close(fd);
-	ok(is_value(ASK(belt, KEY), "value"), "what was put under a bound right is not bound");
+	ok(is_value(ASK(belt, KEY), "value"),
+	   "a value put under a bound fill lease outlives the close of the descriptor");
 	destroy_belt(belt, NAME);
 	close(belt);
 }
@@ -522,11 +550,11 @@ static void test_killed(void)
 		on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	}
 	is_int(passed, ROUNDS + ROUNDS / 2,
-	       "when who fills is killed the right goes to the first of those who wait");
+	       "killing the client that fills passes the lease to the first waiter");
 	is_int(slept, ROUNDS * (WAITERS - 1),
 	       "killing a client that fills wakes only the first waiter");
 	is_int(served, ROUNDS * (WAITERS - 1) - ROUNDS / 2,
-	       "who have the value when it is put at last");
+	       "the remaining waiters get the value when it is put after the kills");
 	destroy_belt(belt, NAME);
 	close(belt);
 }
@@ -615,10 +643,11 @@ static void test_killed_anywhere(void)
 		kill_worker(children[i], i);
 		children[i + WORKERS] = start(fill_on, &numbers[i + WORKERS]);
 	}
-	is_int(i, KILLS, "processes that fill are killed anywhere, and the others go on");
+	is_int(i, KILLS,
+	       "clients that are killed at any point while filling leave the others going");
 	for (want = i + WORKERS; i < want; i++)
 		kill_worker(children[i], i);
-	is_int(shift->odd, 0, "at no time have two the right");
+	is_int(shift->odd, 0, "two clients never hold the fill lease of one key at once");
 	note("%u rights were used", shift->rounds);
 	put_text(belt, KEY, "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
@@ -684,8 +713,8 @@ static void test_in_time(void)
 	}
 	for (i = 0; i < WORKERS; i++)
 		wrong += finish(children[i]);
-	is_int(wrong, 0, "rights are taken, given up, and end by time, all at once");
-	is_int(shift->odd, 0, "fill leases that end by time never overlap");
+	is_int(wrong, 0, "fill leases are taken, given up and ended by time without an error");
+	is_int(shift->odd, 0, "give_up succeeds only with the newest token of a key");
 	munmap(shift, sizeof(*shift));
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -701,35 +730,39 @@ static void test_ahead(void)
 
 	put_text(belt, KEY, "old", 1000);
 	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
-	   "who asks ahead of time has the value, and is told nothing early in its life");
+	   "a fill with ahead_ms returns the value alone early in its life");
 	advance(belt, 800);
 	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
-	   "a fill ahead of time grants nothing when exactly that time is left");
+	   "a fill with ahead_ms grants no lease when exactly ahead_ms is left");
 	advance(belt, 1);
 	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
 	token = answer.token;
 	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old") && token,
-	   "when less is left one is told to fill, and has the value as well");
+	   "a fill with ahead_ms returns the value and a lease when less is left");
 	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
 	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) &&
-	   !strcmp(answer.value, "old"), "the others have the value");
+	   !strcmp(answer.value, "old"),
+	   "a second fill with ahead_ms returns the value and no lease");
 	advance(belt, 198);
 	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
 	ok(!answer.err && !(answer.state & HASHBELT_GRANTED),
-	   "to the end of its life, longer than the lease");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "for one was told, once");
+	   "a lease ahead of the deadline is granted once, even when it has ended");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 1,
+	       "the counter of fills counts the one lease ahead of the deadline");
 	answer = ASK(belt, KEY);
 	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) &&
 	   !strcmp(answer.value, "old"),
-	   "a fill without ahead_ms returns the value alone, near its deadline too");
+	   "a fill without ahead_ms returns the value alone near the deadline");
 	put_text(belt, KEY, "new", 1000);
-	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "new"), "a put ends that");
+	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "new"),
+	   "a fill with ahead_ms grants no lease early in the life of a new value");
 	is_errno(give_up(belt, KEY, token), ENOENT, "a put ends the lease of a fill ahead of time");
 	answer = ASK(belt, KEY, .ahead_ms = 1001);
-	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "new"), "the new life has its own");
+	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "new"),
+	   "a fill ahead of the deadline of a new value is granted a lease of its own");
 	put_text(belt, KEY, "for ever", HASHBELT_TTL_NEVER);
 	ok(is_value(ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_MAX_MS), "for ever"),
-	   "what does not expire is never to be filled");
+	   "a fill with ahead_ms grants no lease for a value without deadline");
 	close(belt);
 }
 
@@ -743,18 +776,20 @@ static void test_ahead_late(void)
 	answer = ASK(belt, KEY, .ahead_ms = 500, .lease_ms = 10);
 	advance(belt, 100);
 	ok(answer.state == HASHBELT_GRANTED && is_granted(ASK(belt, KEY)),
-	   "if he who was told does not fill, the next who misses it is");
+	   "a miss is granted the lease that the client ahead of the deadline let end");
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 900);
 	answer = ASK(belt, KEY, .ahead_ms = 500, .lease_ms = 300);
 	advance(belt, 299);
 	ok(answer.state == HASHBELT_GRANTED && is_filling(ASK(belt, KEY)),
-	   "a second client is told to fill only when the lease of the first has ended");
+	   "a miss waits for the lease that was granted ahead of the deadline to end");
 	advance(belt, 1);
-	ok(is_granted(ASK(belt, KEY)), "only then");
+	ok(is_granted(ASK(belt, KEY)),
+	   "a miss is granted a lease when the lease granted ahead of the deadline ends");
 	put_text(belt, KEY, "old", 1000);
 	answer = ASK(belt, KEY, .ahead_ms = 2000);
-	is_errno(give_up(belt, KEY, answer.token), 0, "he may give it up");
+	is_errno(give_up(belt, KEY, answer.token), 0,
+		 "give_up of a fill lease granted ahead of the deadline succeeds");
 	answer = ASK(belt, KEY, .ahead_ms = 2000);
 	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old"),
 	   "a fill lease ahead of time that was given up goes to another client");
@@ -782,30 +817,34 @@ static void test_grace(void)
 	int belt = graceful_belt(HASHBELT_DROP);
 	struct answer answer;
 
-	is_int(info_of(belt).grace_ms, GRACE, "a belt has a grace time");
+	is_int(info_of(belt).grace_ms, GRACE, "a belt reports its grace time");
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 999);
-	ok(is_value(STALE(belt), "old"), "before its deadline a value is none of grace");
+	ok(is_value(STALE(belt), "old"),
+	   "a fill with HASHBELT_STALE before the deadline returns no stale flag");
 	advance(belt, 1);
-	is_errno(on_key(belt, HASHBELT_IOC_GET, KEY), ENOENT, "at its deadline a get misses it");
+	is_errno(on_key(belt, HASHBELT_IOC_GET, KEY), ENOENT,
+		 "get of a key in its grace time returns ENOENT");
 	answer = STALE(belt);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "old"),
-	   "who takes an old value has it, and the first of them the right to fill");
+	   "the first fill with HASHBELT_STALE returns the stale value and the lease");
 	answer = STALE(belt);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
-	   "the next the value alone");
-	ok(is_filling(ASK(belt, KEY)), "who does not take one has none");
-	is_int(counter(belt, HASHBELT_STAT_STALE), 2, "old values that were taken are counted");
+	   "the second fill with HASHBELT_STALE returns the stale value and no lease");
+	ok(is_filling(ASK(belt, KEY)),
+	   "a fill without HASHBELT_STALE in the grace time returns no value");
+	is_int(counter(belt, HASHBELT_STAT_STALE), 2,
+	       "the counter of stale counts each stale value that was returned");
 	advance(belt, GRACE - 1);
 	answer = STALE(belt);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
-	   "it is there to the end of the grace time");
+	   "a fill with HASHBELT_STALE returns the value until 1 ms before the grace end");
 	advance(belt, 1);
 	answer = STALE(belt);
 	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""),
-	   "a value is missed after its grace time");
+	   "a fill with HASHBELT_STALE returns ENOENT after the grace time");
 	advance(belt, 2 * TTL);
-	is_int(info_of(belt).entries, 0, "an entry that is over its grace time is removed");
+	is_int(info_of(belt).entries, 0, "an entry whose grace time has ended is removed");
 	close(belt);
 }
 
@@ -818,9 +857,11 @@ static void test_grace_others(void)
 
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 1500);
-	is_errno(on_key(belt, HASHBELT_IOC_TOUCH, KEY), ENOENT, "touch misses it as well");
+	is_errno(on_key(belt, HASHBELT_IOC_TOUCH, KEY), ENOENT,
+		 "touch of a key in its grace time returns ENOENT");
 	item.how = HASHBELT_IF_PRESENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT, "it is not present");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT,
+		 "put with HASHBELT_IF_PRESENT of a key in its grace time returns ENOENT");
 	item.how = HASHBELT_IF_ABSENT;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
 		 "put with HASHBELT_IF_ABSENT succeeds in the grace time");
@@ -828,9 +869,9 @@ static void test_grace_others(void)
 	advance(belt, TTL + GRACE - 1);
 	answer = STALE(belt);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "new"),
-	   "the new value has one of its own");
+	   "a value put in the grace time of another has a grace time of its own");
 	advance(belt, 1);
-	ok(STALE(belt).err == -ENOENT, "the grace time of a new value ends as well");
+	ok(STALE(belt).err == -ENOENT, "the grace time of the new value ends after the same time");
 	close(belt);
 }
 
@@ -844,22 +885,23 @@ static void test_grace_handler(void)
 
 	advance(belt, 1000 + GRACE - 1);
 	ok(!next_event(&stream) && stream.err == -EAGAIN && !info_of(belt).sequence,
-	   "in its grace time an entry is not handed over");
+	   "an entry is not handed over in its grace time");
 	advance(belt, 1 + 2 * TTL / 100);
 	event = next_event(&stream);
 	ok(event && event->reason == HASHBELT_EXPIRED && event->version == version &&
-	   !next_event(&stream), "an entry is handed over once, after its grace time");
+	   !next_event(&stream), "an entry is handed over once after its grace time");
 	event = (const void *)stream.buffer;
-	ok(event->deadline_ns - deadline + 16 <= 32, "as one that expired at its deadline");
+	ok(event->deadline_ns - deadline + 16 <= 32,
+	   "the event of an entry with a grace time reports its own deadline");
 	ok(event->handed_ns >= deadline + GRACE * 1000000,
-	   "an entry with a grace time is handed over after that time");
+	   "the event of an entry with a grace time is handed over after that time");
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 1500);
 	put_text(belt, KEY, "new", HASHBELT_TTL_NEVER);
 	advance(belt, 3 * TTL);
 	event = next_event(&stream);
 	ok(event && event->value_len == 3 && !memcmp(event_value(event), "old", 3) &&
-	   !next_event(&stream), "what is put over in its grace time is reported once");
+	   !next_event(&stream), "an entry replaced in its grace time is reported once");
 	free(stream.buffer);
 	close(belt);
 }
@@ -870,13 +912,14 @@ static void test_no_grace(void)
 
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 1000);
-	ok(is_granted(STALE(belt)), "a belt without a grace time has no old values");
-	ok(is_filling(STALE(belt)), "for anybody");
+	ok(is_granted(STALE(belt)), "a fill in a belt without a grace time returns no stale value");
+	ok(is_filling(STALE(belt)),
+	   "a second fill in a belt without a grace time is told of the first");
 	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = 1000);
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 1000);
 	ok(STALE(belt).state == (HASHBELT_STALE | HASHBELT_GRANTED),
-	   "it can be given one");
+	   "a grace time that is set applies to a value that is put");
 	SET(belt, .fields = HASHBELT_SET_GRACE);
 	is_int(info_of(belt).grace_ms, 0, "a belt's grace time can be set to 0");
 	close(belt);
@@ -893,7 +936,7 @@ static void test_stale_or_wait(void)
 	take(belt, KEY);
 	answer = ASK(belt, KEY, .how = HASHBELT_STALE, .wait_ms = HASHBELT_TTL_NEVER);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
-	   "who takes an old value does not wait for a new one");
+	   "a fill with HASHBELT_STALE and a wait time returns the stale value at once");
 	close(belt);
 }
 
@@ -910,10 +953,11 @@ static void test_limits(void)
 		snprintf(key, sizeof(key), "%u", granted);
 		answer = ASK(belt, key, .lease_ms = 1000);
 	} while (answer.state == HASHBELT_GRANTED && ++granted < 20);
-	is_int(granted, 10, "rights count as entries under the belt's limits");
+	is_int(granted, 10, "fill leases count as entries under max_entries");
 	is_errno(answer.err, ENOSPC, "a fill returns ENOSPC where leases have used up max_entries");
 	advance(belt, 1000);
-	ok(is_granted(ASK(belt, "more")), "before a lease is over");
+	ok(is_granted(ASK(belt, "more")),
+	   "a fill lease that ends makes room for another under max_entries");
 	close(belt);
 }
 
@@ -935,12 +979,12 @@ static void test_memory(void)
 	}
 	now = get_parameter("used_bytes");
 	ok(answer.err == -ENOSPC || answer.err == -ENOMEM,
-	   "rights that nobody uses count against the module's limit");
+	   "fill leases that are not used fail with ENOSPC or ENOMEM at max_bytes");
 	ok(now <= most, "fill leases keep the module within max_bytes");
 	note("%u rights, %llu bytes: %s", i, now, error_name(answer.err));
 	set_number("max_bytes", limit);
 	advance(belt, 2 * LEASE);
-	is_int(info_of(belt).entries, 0, "when their leases are over nothing is left");
+	is_int(info_of(belt).entries, 0, "no entry is left when unused fill leases have ended");
 	close(belt);
 	ok(used_at_last(used), "the memory of fill leases comes back after they end");
 }
@@ -1048,10 +1092,10 @@ static void test_thousand(__u32 how, const char *what)
 		wrong += finish(children[i]);
 	for (i = 0; i < KEYS; i++)
 		once += crowd->computed[i] == 1;
-	is_int(once, KEYS, "%s: what %u miss at once is computed once", what,
+	is_int(once, KEYS, "%s: one of %u clients that miss a key at once fills it", what,
 	       PROCESSES * THREADS);
-	is_int(wrong + crowd->odd, 0, "%s: and all have a value", what);
-	ok(how ? crowd->old > 0 : !crowd->old, "%s: an old one only who takes old ones",
+	is_int(wrong + crowd->odd, 0, "%s: each client gets a value", what);
+	ok(how ? crowd->old > 0 : !crowd->old, "%s: stale values go only to clients that take them",
 	   what);
 	note("%u old values were taken", crowd->old);
 	if (crowd->odd)
@@ -1090,8 +1134,9 @@ int main(void)
 	test_stale_or_wait();
 	test_limits();
 	test_memory();
-	test_thousand(0, "waiting");
-	test_thousand(HASHBELT_STALE, "taking old values");
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	test_thousand(0, "clients that wait");
+	test_thousand(HASHBELT_STALE, "clients that take stale values");
+	ok(used_at_last(before),
+	   "used_bytes of the module is what it was when all filled belts are destroyed");
 	return done_testing();
 }

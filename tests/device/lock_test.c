@@ -22,26 +22,30 @@ static void test_grant(void)
 	struct holder holder;
 
 	ok(lock.token && lock.ttl_ms == 700 && !lock.held_ms,
-	   "a free lock is granted: with a token, for the lease that was asked for");
+	   "a granted lock has a token and the lease that was asked for");
 	is_int(locks_held(belt), 1, "a granted lock counts as one lock of the belt");
 	advance(belt, 300);
 	holder = holder_of(belt, "door");
 	ok(!holder.err && !strcmp(holder.owner, "alice") && holder.token == lock.token,
-	   "anybody can see who has it, and his token");
-	ok(holder.held_ms == 300 && holder.ttl_ms == 400, "since when, and how long still");
+	   "the holder call returns the owner and the token of a lock");
+	ok(holder.held_ms == 300 && holder.ttl_ms == 400,
+	   "the holder call returns how long a lock is held and how much lease is left");
 	holder = holder_of(belt, "door");
-	is_int(holder.ttl_ms, 400, "a look at the holder does not shorten the lease");
-	is_errno(take(belt, "door", "bob", 0), EBUSY, "another is refused");
+	is_int(holder.ttl_ms, 400, "a holder call does not shorten the lease");
+	is_errno(take(belt, "door", "bob", 0), EBUSY,
+		 "a lock request for another owner's lock returns EBUSY");
 	holder = holder_of(belt, "door");
 	ok(!strcmp(holder.owner, "alice") && holder.ttl_ms == 400,
 	   "a refused lock request leaves the holder and the lease as they were");
 	lock = must_take(belt, "gate", "bob", 0);
-	is_int(lock.ttl_ms, TTL, "a lease of 0 is the belt's time-to-live");
-	is_errno(unlock(belt, "door", "alice"), 0, "the holder gives it back");
+	is_int(lock.ttl_ms, TTL,
+	       "a lock request with a lease of 0 is granted the belt's time-to-live");
+	is_errno(unlock(belt, "door", "alice"), 0, "unlock by the holder succeeds");
 	ok(is_free(belt, "door") && locks_held(belt) == 1,
 	   "an unlocked lock is free, and another lock of the belt is still held");
-	is_errno(take(belt, "door", "bob", 0), 0, "for another");
-	is_int(counter(belt, HASHBELT_STAT_LOCKS), 3, "three grants are counted");
+	is_errno(take(belt, "door", "bob", 0), 0, "an unlocked lock is granted to another owner");
+	is_int(counter(belt, HASHBELT_STAT_LOCKS), 3,
+	       "the counter of locks counts each of three grants");
 	close(belt);
 }
 
@@ -52,38 +56,43 @@ static void test_reentrance(void)
 
 	advance(belt, 400);
 	again = must_take(belt, "door", "alice", 2000);
-	is_int(again.token, first.token, "who has a lock may take it again: the same token");
+	is_int(again.token, first.token, "an owner that takes its lock again gets the same token");
 	is_int(again.ttl_ms, 2000, "an owner that takes its lock again gets the longer lease");
 	is_int(again.held_ms, 400,
 	       "an owner that takes its lock again has held it since the first grant");
 	again = must_take(belt, "door", "alice", 100);
 	ok(again.ttl_ms == 2000 && again.token == first.token,
-	   "a shorter lease does not shorten what he has");
-	is_int(holder_of(belt, "door").ttl_ms, 2000, "as others see it, too");
-	is_int(locks_held(belt), 1, "it is one lock still");
+	   "an owner that takes its lock again for a shorter time keeps its lease and token");
+	is_int(holder_of(belt, "door").ttl_ms, 2000,
+	       "the holder call shows the longer lease after a request for a shorter one");
+	is_int(locks_held(belt), 1,
+	       "a lock that its owner takes again counts as one lock of the belt");
 	is_int(counter(belt, HASHBELT_STAT_LOCKS), 1,
 	       "a lock that its owner takes again counts as one grant");
 	advance(belt, 1999);
-	is_errno(take(belt, "door", "bob", 0), EBUSY, "it lasts to the end of that lease");
+	is_errno(take(belt, "door", "bob", 0), EBUSY,
+		 "another owner gets EBUSY 1 ms before the longest lease of the holder ends");
 	advance(belt, 1);
 	is_errno(take(belt, "door", "bob", 0), 0,
 		 "a lock is free for another owner when the longest lease has ended");
 	must_take(belt, "gate", "alice", 0);
 	must_take(belt, "gate", "alice", 0);
-	is_errno(unlock(belt, "gate", "alice"), 0, "however often it was taken");
-	ok(is_free(belt, "gate"), "one unlock frees it");
+	is_errno(unlock(belt, "gate", "alice"), 0,
+		 "unlock of a lock that was taken twice succeeds");
+	ok(is_free(belt, "gate"), "one unlock frees a lock that was taken twice");
 	lock = lock_of("gate", "alice");
 	lock.how = HASHBELT_IF_ABSENT;
-	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), 0, "who wants one of his own");
+	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), 0,
+		 "a lock request with HASHBELT_IF_ABSENT is granted a free lock");
 	lock = lock_of("gate", "alice");
 	lock.how = HASHBELT_IF_ABSENT;
 	lock.ttl_ms = TTL;
 	lock.wait_ms = HASHBELT_TTL_NEVER;
 	advance(belt, 1);
 	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), EALREADY,
-		 "has it once: he does not wait for himself");
+		 "HASHBELT_IF_ABSENT returns EALREADY for the owner's own lock, without a wait");
 	is_int(holder_of(belt, "gate").ttl_ms, TTL - 1,
-	       "a lock request that fails with EALREADY leaves the owner's other lock as it was");
+	       "a lock request that fails with EALREADY leaves the owner's lock as it was");
 	close(belt);
 }
 
@@ -95,23 +104,27 @@ static void test_renew(void)
 
 	advance(belt, 600);
 	lock.ttl_ms = 3000;
-	is_errno(call(belt, HASHBELT_IOC_RENEW, &lock), 0, "the holder renews his lease");
+	is_errno(call(belt, HASHBELT_IOC_RENEW, &lock), 0, "the holder renews its lease");
 	ok(lock.ttl_ms == 3000 && lock.token == first.token && lock.held_ms == 600,
 	   "a renewal returns the new lease, the token and how long the lock was held");
-	is_int(holder_of(belt, "door").ttl_ms, 3000, "longer, from now on");
-	is_errno(renew(belt, "door", "alice", 200), 0, "a renewal may shorten the lease");
-	is_int(holder_of(belt, "door").ttl_ms, 200, "from now on, as well");
+	is_int(holder_of(belt, "door").ttl_ms, 3000,
+	       "the holder call returns the longer lease after a renewal");
+	is_errno(renew(belt, "door", "alice", 200), 0,
+		 "the holder renews its lease for a shorter time");
+	is_int(holder_of(belt, "door").ttl_ms, 200,
+	       "the holder call returns the shorter lease after a renewal");
 	is_errno(renew(belt, "door", "alice", 0), 0, "a renewal for 0 ms is accepted");
 	is_int(holder_of(belt, "door").ttl_ms, TTL,
 	       "a renewal for 0 ms gives the lock the belt's time-to-live");
 	renew(belt, "door", "alice", 200);
 	advance(belt, 199);
-	is_errno(take(belt, "door", "bob", 0), EBUSY, "a lease made shorter");
+	is_errno(take(belt, "door", "bob", 0), EBUSY,
+		 "a renewed lock is refused to others until 1 ms before its shorter lease ends");
 	advance(belt, 1);
-	ok(is_free(belt, "door"), "ends when it says");
+	ok(is_free(belt, "door"), "a lock is free when the lease ends that a renewal made shorter");
 	is_errno(renew(belt, "door", "alice", 0), ENOENT,
 		 "renew of a lock whose lease has ended returns ENOENT");
-	is_int(counter(belt, HASHBELT_STAT_LOCKS), 1, "a renewal is no grant");
+	is_int(counter(belt, HASHBELT_STAT_LOCKS), 1, "a renewal does not count as a grant");
 	close(belt);
 }
 
@@ -125,21 +138,25 @@ static void test_expiry(void)
 	must_take(belt, "gate", "alice", 100);
 	advance(belt, 99);
 	holder = holder_of(belt, "door");
-	ok(!holder.err && holder.ttl_ms == 1, "to the last moment it is held");
+	ok(!holder.err && holder.ttl_ms == 1, "a lock is held until 1 ms before its lease ends");
 	advance(belt, 1);
-	ok(is_free(belt, "door"), "at the end of its lease it is free");
-	is_errno(unlock(belt, "door", "alice"), ENOENT, "who had it has not");
-	is_errno(renew(belt, "door", "alice", 0), ENOENT, "in no way");
-	is_int(release(belt, "alice"), 0, "not one");
+	ok(is_free(belt, "door"), "a lock is free when its lease ends");
+	is_errno(unlock(belt, "door", "alice"), ENOENT,
+		 "unlock of a lock whose lease has ended returns ENOENT");
+	is_errno(renew(belt, "door", "alice", 0), ENOENT,
+		 "renew by the former holder returns ENOENT when the lease has ended");
+	is_int(release(belt, "alice"), 0,
+	       "release of an owner does not count a lock whose lease has ended");
 	next = must_take(belt, "door", "bob", 0);
-	ok(next.token > first.token, "another gets it, with a larger token");
+	ok(next.token > first.token,
+	   "the next owner of a lock whose lease has ended gets a larger token");
 	is_errno(unlock(belt, "door", "alice"), EACCES,
 		 "unlock by the former holder returns EACCES when another has the lock");
 	advance(belt, 2 * TTL);
-	is_int(locks_held(belt), 0, "in the end nothing is held");
+	is_int(locks_held(belt), 0, "a belt holds no lock when all leases have ended");
 	next = must_take(belt, "door", "alice", 100);
 	must(belt, HASHBELT_IOC_ROTATE, NULL);
-	ok(is_free(belt, "door"), "a rotation moves time for locks, too");
+	ok(is_free(belt, "door"), "a rotation of the belt ends leases");
 	close(belt);
 }
 
@@ -158,7 +175,7 @@ static void test_time(void)
 
 	must_take(belt, "gate", "alice", 1);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	ok(at_last(is_gate_free, &belt), "a lease ends by time itself");
+	ok(at_last(is_gate_free, &belt), "a lease ends while belt time runs by itself");
 	close(belt);
 }
 
@@ -168,30 +185,34 @@ static void test_refused(void)
 {
 	int belt = lock_belt();
 
-	is_errno(unlock(belt, "door", "alice"), ENOENT, "what nobody has is not unlocked");
+	is_errno(unlock(belt, "door", "alice"), ENOENT,
+		 "unlock of a lock that has no holder returns ENOENT");
 	is_errno(renew(belt, "door", "alice", 0), ENOENT,
-		 "renew of a lock that nobody holds returns ENOENT");
+		 "renew of a lock that has no holder returns ENOENT");
 	is_errno(holder_of(belt, "door").err, ENOENT,
-		 "holder of a lock that nobody holds returns ENOENT");
-	is_int(release(belt, "alice"), 0, "who has nothing releases nothing");
+		 "holder of a lock that has no holder returns ENOENT");
+	is_int(release(belt, "alice"), 0, "release of an owner without locks releases none");
 	must_take(belt, "door", "alice", 0);
-	is_errno(unlock(belt, "door", "bob"), EACCES, "what another has is not unlocked");
+	is_errno(unlock(belt, "door", "bob"), EACCES,
+		 "unlock of another owner's lock returns EACCES");
 	is_errno(renew(belt, "door", "bob", 0), EACCES,
 		 "renew of another owner's lock returns EACCES");
 	is_int(release(belt, "bob"), 0,
 	       "release of an owner does not release another owner's lock");
 	ok(is_held_by(belt, "door", "alice"),
-	   "a lock that another failed to unlock, renew and release is still held");
-	is_errno(take(belt, "gate", "bob", TTL), 0, "a lease may be as long as the belt's");
+	   "an owner keeps its lock when another fails to unlock, renew and release it");
+	is_errno(take(belt, "gate", "bob", TTL), 0,
+		 "a lease as long as the belt's time-to-live is granted");
 	is_errno(take(belt, "hall", "bob", TTL + 1), EDOM,
 		 "a lease longer than the belt's time-to-live is refused with EDOM");
-	is_errno(take(belt, "hall", "bob", HASHBELT_TTL_NEVER), EDOM, "not without end");
+	is_errno(take(belt, "hall", "bob", HASHBELT_TTL_NEVER), EDOM,
+		 "a lease of HASHBELT_TTL_NEVER is refused with EDOM");
 	is_errno(take(belt, "hall", "bob", HASHBELT_TTL_KEEP), EDOM,
 		 "a lease of HASHBELT_TTL_KEEP is refused with EDOM");
 	is_errno(renew(belt, "gate", "bob", TTL + 1), EDOM,
 		 "a renewal longer than the belt's time-to-live is refused with EDOM");
 	is_errno(take(belt, "gate", "bob", TTL + 1), EDOM,
-		 "the holder cannot take its lock again for longer than the belt's time-to-live");
+		 "the holder's request for a lease longer than the time-to-live returns EDOM");
 	is_int(holder_of(belt, "gate").ttl_ms, TTL, "a refused renewal leaves the lease as it was");
 	ok(is_free(belt, "hall") && locks_held(belt) == 2, "a refused lock request grants no lock");
 	close(belt);
@@ -212,18 +233,22 @@ static void test_lengths(void)
 {
 	int belt = lock_belt(), err;
 
-	is_errno(take_lengths(belt, 1, 1), 0, "a name and an owner of one byte");
+	is_errno(take_lengths(belt, 1, 1), 0,
+		 "a lock with a name and an owner of one byte is granted");
 	is_errno(take_lengths(belt, HASHBELT_KEY_MAX, HASHBELT_OWNER_MAX), 0,
-		 "a name of %u and an owner of %u", HASHBELT_KEY_MAX, HASHBELT_OWNER_MAX);
-	is_errno(take_lengths(belt, HASHBELT_KEY_MAX + 1, 1), E2BIG, "a longer name");
-	is_errno(take_lengths(belt, 2, HASHBELT_OWNER_MAX + 1), E2BIG, "a longer owner");
-	is_errno(take_lengths(belt, ~0u, 1), E2BIG, "the longest name that one can say");
-	is_errno(take_lengths(belt, 2, ~0u), E2BIG, "the longest owner");
+		 "a lock with a name of %u bytes and an owner of %u is granted",
+		 HASHBELT_KEY_MAX, HASHBELT_OWNER_MAX);
+	is_errno(take_lengths(belt, HASHBELT_KEY_MAX + 1, 1), E2BIG,
+		 "a name one byte longer than HASHBELT_KEY_MAX returns E2BIG");
+	is_errno(take_lengths(belt, 2, HASHBELT_OWNER_MAX + 1), E2BIG,
+		 "an owner one byte longer than HASHBELT_OWNER_MAX returns E2BIG");
+	is_errno(take_lengths(belt, ~0u, 1), E2BIG, "a name of 2^32 - 1 bytes returns E2BIG");
+	is_errno(take_lengths(belt, 2, ~0u), E2BIG, "an owner of 2^32 - 1 bytes returns E2BIG");
 	err = take_lengths(belt, 0, 1);
-	ok(err == -EINVAL || err == -E2BIG, "no name at all is refused");
+	ok(err == -EINVAL || err == -E2BIG, "a lock request without a name is refused");
 	err = take_lengths(belt, 2, 0);
 	ok(err == -EINVAL || err == -E2BIG, "a lock request without an owner is refused");
-	is_int(locks_held(belt), 2, "two of these are held");
+	is_int(locks_held(belt), 2, "lock requests with invalid lengths grant no lock");
 	close(belt);
 }
 
@@ -260,8 +285,10 @@ static void test_policies(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		belt = new_belt(cases[i].policy);
 		is_errno(take(belt, "door", "alice", 0), cases[i].err,
-			 "policy %#x: a lock", cases[i].policy);
-		is_int(locks_held(belt), !cases[i].err, "policy %#x: what is held",
+			 "policy %#x: a lock is granted only if PINNED is set and EVICT is not",
+			 cases[i].policy);
+		is_int(locks_held(belt), !cases[i].err,
+		       "policy %#x: the belt holds one lock if one was granted, else none",
 		       cases[i].policy);
 		close(belt);
 	}
@@ -269,7 +296,8 @@ static void test_policies(void)
 	must_take(belt, "door", "alice", 1000);
 	advance(belt, 500);
 	holder_of(belt, "door");
-	is_int(holder_of(belt, "door").ttl_ms, 500, "what a get refreshes, a look does not");
+	is_int(holder_of(belt, "door").ttl_ms, 500,
+	       "a holder call does not refresh the lease under HASHBELT_REFRESH_ON_GET");
 	close(belt);
 }
 
@@ -291,20 +319,28 @@ static void test_bytes(void)
 	int belt = lock_belt();
 
 	must_take(belt, "a", "x", 0);
-	is_errno(take_bytes(belt, "a\0", 2, "y", 1), 0, "a name with a NUL is another name");
-	is_errno(take_bytes(belt, "ab", 2, "y", 1), 0, "a longer one too");
-	is_errno(take_bytes(belt, "a", 1, "x\0", 2), EBUSY, "an owner with a NUL is another");
-	is_errno(take_bytes(belt, "a", 1, "xx", 2), EBUSY, "as is a longer one");
+	is_errno(take_bytes(belt, "a\0", 2, "y", 1), 0,
+		 "a name with a NUL appended names another lock");
+	is_errno(take_bytes(belt, "ab", 2, "y", 1), 0,
+		 "a name with a letter appended names another lock");
+	is_errno(take_bytes(belt, "a", 1, "x\0", 2), EBUSY,
+		 "an owner with a NUL appended is another owner");
+	is_errno(take_bytes(belt, "a", 1, "xx", 2), EBUSY,
+		 "an owner with a letter appended is another owner");
 	is_errno(take_bytes(belt, "a", 1, "X", 1), EBUSY,
-		 "a lock's owner in capitals is another owner");
-	is_errno(take_bytes(belt, "abc", 3, "d", 1), 0, "where a name ends");
+		 "an owner in capitals is another owner");
+	is_errno(take_bytes(belt, "abc", 3, "d", 1), 0,
+		 "a name of three bytes and its prefix of two name different locks");
 	is_errno(take_bytes(belt, "ab", 2, "cd", 2), EBUSY,
-		 "a name \"ab\" of owner \"cd\" is not the name \"abc\" of owner \"d\"");
-	is_errno(take_bytes(belt, "abcd", 4, "d", 1), 0, "is not a matter of their bytes");
-	is_int(locks_held(belt), 5, "five names are held");
-	is_int(release(belt, "y"), 2, "two of them by one owner");
+		 "owner \"cd\" of \"ab\" is not taken for owner \"d\" of \"abc\"");
+	is_errno(take_bytes(belt, "abcd", 4, "d", 1), 0,
+		 "a name that ends with the bytes of another lock's owner names another lock");
+	is_int(locks_held(belt), 5, "a belt holds each of five locks with similar names");
+	is_int(release(belt, "y"), 2,
+	       "release of an owner releases its two locks with similar names");
 	is_int(release(belt, "x"), 1, "release of an owner releases its one lock");
-	is_int(release(belt, "xx"), 0, "none by one that is like him");
+	is_int(release(belt, "xx"), 0,
+	       "release of an owner without locks releases none of an owner with a similar name");
 	close(belt);
 }
 
@@ -324,26 +360,28 @@ static void test_holder(void)
 	lock.owner = address(buffer);
 	lock.owner_len = sizeof(owner) - 1;
 	is_errno(call(belt, HASHBELT_IOC_HOLDER, &lock), ERANGE,
-		 "a buffer that is too small for the owner");
-	is_int(lock.owner_len, sizeof(owner), "says how much it needs");
+		 "a holder call whose buffer is too small for the owner returns ERANGE");
+	is_int(lock.owner_len, sizeof(owner),
+	       "a holder call whose buffer is too small returns the size that it needs");
 	for (i = 0; i < sizeof(buffer) && buffer[i] == 'x'; i++)
 		;
 	is_int(i, sizeof(buffer), "a holder call whose buffer is too small writes nothing to it");
-	is_errno(call(belt, HASHBELT_IOC_HOLDER, &lock), 0, "one of that size");
+	is_errno(call(belt, HASHBELT_IOC_HOLDER, &lock), 0,
+		 "a holder call with a buffer of the owner's size succeeds");
 	ok(!memcmp(buffer, owner, sizeof(owner)) && buffer[sizeof(owner)] == 'x',
-	   "gets all of its bytes, and no more");
+	   "a holder call writes all bytes of the owner and none after them");
 	lock = lock_of("door", "");
 	lock.owner = address(before_hole(sizeof(owner)));
 	lock.owner_len = PAGE;
 	is_errno(call(belt, HASHBELT_IOC_HOLDER, &lock), 0,
-		 "of a larger one only that much is written");
+		 "a holder call writes no byte of a larger buffer after the owner");
 	is_int(lock.owner_len, sizeof(owner),
 	       "a holder call whose buffer is too large returns the owner's length");
 	lock = lock_of("door", "");
 	lock.owner = address(unmapped());
 	lock.owner_len = sizeof(owner);
 	is_errno(call(belt, HASHBELT_IOC_HOLDER, &lock), EFAULT,
-		 "one that is not there is refused");
+		 "a holder call with an unmapped buffer returns EFAULT");
 	close(belt);
 }
 
@@ -383,27 +421,27 @@ static void test_lock_unseen(void)
 
 	must_take(belt, "key", "alice", 700);
 	before = holder_of(belt, "key");
-	is_errno(on_key(belt, HASHBELT_IOC_GET, "key"), ENOENT, "a lock is no entry for a get");
+	is_errno(on_key(belt, HASHBELT_IOC_GET, "key"), ENOENT, "get does not find a lock");
 	is_errno(on_key(belt, HASHBELT_IOC_TOUCH, "key"), ENOENT, "touch does not find a lock");
-	is_errno(on_key(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT, "an expire");
+	is_errno(on_key(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT, "expire does not find a lock");
 	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT, "remove does not find a lock");
 	item.op = HASHBELT_OP_REMOVE;
 	must(belt, HASHBELT_IOC_BATCH, &batch);
 	is_errno(item.result, ENOENT, "a batch does not find a lock");
-	is_int(scan_count(belt), 0, "a scan does not see it");
-	is_errno(add_one(belt, "key"), 0, "an addition begins anew");
+	is_int(scan_count(belt), 0, "scan does not find a lock");
+	is_errno(add_one(belt, "key"), 0, "add to the key of a lock succeeds");
 	ok(holds_text(belt, "key", "1"),
-	   "an addition to a key that is locked begins at 0, not at the owner");
+	   "add to the key of a lock begins at 0, not at the owner");
 	put_text(belt, "key", "value", 0);
-	ok(holds_text(belt, "key", "value"), "an entry has the key to itself");
-	is_int(scan_count(belt), 1, "a scan sees that one");
+	ok(holds_text(belt, "key", "value"), "put on the key of a lock stores an entry");
+	is_int(scan_count(belt), 1, "scan finds the entry under the key of a lock, and no lock");
 	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
 	put_text(belt, "key", "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
 	after = holder_of(belt, "key");
 	ok(!memcmp(&before, &after, sizeof(before)),
-	   "entry calls on a lock's key leave the lock as it was");
-	is_int(locks_held(belt), 1, "a lock whose key entry calls have used is still held");
+	   "entry calls on the key of a lock leave the lock as it was");
+	is_int(locks_held(belt), 1, "a lock is held after entry calls on its key");
 	close(belt);
 }
 
@@ -413,13 +451,13 @@ static void test_entry_unseen(void)
 	struct sight before, after;
 
 	put_text(belt, "key", "value", 800);
-	ok(is_free(belt, "key"), "an entry is no lock");
+	ok(is_free(belt, "key"), "holder of an entry's key returns ENOENT");
 	is_errno(unlock(belt, "key", "value"), ENOENT, "unlock of an entry's key returns ENOENT");
 	is_errno(renew(belt, "key", "value", 0), ENOENT, "renew of an entry's key returns ENOENT");
 	is_int(release(belt, "value"), 0,
-	       "release of an owner does not remove an entry with the owner's name as value");
+	       "release of an owner does not remove an entry whose value is the owner's name");
 	before = look(belt, "key");
-	is_errno(take(belt, "key", "alice", 0), 0, "its key is free to be locked");
+	is_errno(take(belt, "key", "alice", 0), 0, "a lock is granted on the key of an entry");
 	renew(belt, "key", "alice", 1);
 	unlock(belt, "key", "alice");
 	take(belt, "key", "bob", 0);
@@ -446,38 +484,38 @@ static void test_tokens(void)
 
 	unlock(belt, "door", "alice");
 	token = must_take(belt, "door", "alice", 100).token;
-	ok(token > last, "each grant of a lock has a larger token: after an unlock");
+	ok(token > last, "a lock gets a larger token after an unlock");
 	last = token;
 	advance(belt, 100);
 	token = must_take(belt, "door", "alice", 100).token;
-	ok(token > last, "after its lease was over");
+	ok(token > last, "a lock gets a larger token after the end of its lease");
 	last = token;
 	advance(belt, 3 * TTL);
 	token = must_take(belt, "door", "alice", 100).token;
-	ok(token > last, "after all trace of it was gone");
+	ok(token > last, "a lock gets a larger token after the belt has dropped all trace of it");
 	last = token;
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	token = must_take(belt, "door", "bob", 100).token;
-	ok(token > last, "after the belt was cleared");
+	ok(token > last, "a lock gets a larger token after a clear of the belt");
 	last = token;
 	release(belt, "bob");
 	token = must_take(belt, "door", "bob", 100).token;
-	ok(token > last, "after its holder released all that he had");
+	ok(token > last, "a lock gets a larger token after a release of its owner");
 	last = token;
 	unlock(belt, "door", "bob");
 	locker = launch_holder(errand);
 	token = holder_of(belt, "door").token;
-	ok(token > last, "for another process");
+	ok(token > last, "a lock gets a larger token when another process takes it");
 	last = token;
 	end_locker(&locker);
 	token = must_take(belt, "door", "bob", 100).token;
-	ok(token > last, "a lock taken after its holder was killed has a larger token");
+	ok(token > last, "a lock gets a larger token after the kill of the process that held it");
 	last = token;
 	SET(belt, .fields = HASHBELT_SET_BUCKETS | HASHBELT_SET_TTL, .buckets = 9,
 	    .ttl_ms = 2 * TTL);
 	unlock(belt, "door", "bob");
 	token = must_take(belt, "door", "bob", 100).token;
-	ok(token > last, "after the belt was set");
+	ok(token > last, "a lock gets a larger token after a change of the belt's settings");
 	end_locks(belt, "tokens");
 }
 
@@ -506,7 +544,7 @@ static void test_many_tokens(void)
 		else
 			advance(belt, 50);
 	}
-	ok(!wrong, "tokens grow in 12,800 grants of 64 locks");
+	ok(!wrong, "tokens of a lock grow with each grant, in 12,800 grants of 64 locks");
 	close(belt);
 }
 
@@ -635,13 +673,13 @@ static void test_record(void)
 
 	advance(belt, 200);
 	must(belt, HASHBELT_IOC_LOCKS, &locks);
-	ok(locks.count == 1 && !locks.cursor, "a list of all has the one that is held");
+	ok(locks.count == 1 && !locks.cursor, "list returns the one lock that is held");
 	ok(record->key_len == 4 && record->owner_len == 5 &&
-	   !memcmp(record + 1, "dooralice", 9), "with its name and its owner");
+	   !memcmp(record + 1, "dooralice", 9), "list returns the name and the owner of a lock");
 	ok(record->ttl_ms == 700 && record->held_ms == 200 && record->token == lock.token,
-	   "how long still, since when, and the token");
+	   "list returns the lease left, the time held and the token of a lock");
 	is_int(record->how, HASHBELT_BOUND,
-	       "a listed lock that is bound has the flag HASHBELT_BOUND");
+	       "list returns HASHBELT_BOUND for a bound lock");
 	must_take(belt, "gate", "bob", 0);
 	locks = (struct hashbelt_locks){
 		.buffer = address(list_buffer), .size = PAGE, .owner = address("bob"),
@@ -649,10 +687,10 @@ static void test_record(void)
 	};
 	must(belt, HASHBELT_IOC_LOCKS, &locks);
 	ok(locks.count == 1 && !memcmp(record + 1, "gatebob", 7) && !record->how,
-	   "a list of an owner has his, which is not");
+	   "list of one owner returns its lock alone, which is not bound");
 	advance(belt, 700);
 	ok(list(belt, "", PAGE)->count == 1 && !list(belt, "alice", PAGE)->count,
-	   "what is over is not listed");
+	   "list returns no lock whose lease has ended");
 	close(belt);
 }
 
@@ -662,26 +700,30 @@ static void test_lists(void)
 	const struct listing *listing;
 
 	ok(!list(belt, "", 0)->count && !list(belt, "alice", 0)->count,
-	   "where nothing is held a list is empty, and needs no buffer");
+	   "list of a belt without locks is empty and needs no buffer");
 	take_numbers(belt, 0, 300, "alice");
 	take_numbers(belt, 300, 500, "bob");
-	ok(has_listed(list(belt, "", MIB), 0, 800), "a list of all has them all, once each");
+	ok(has_listed(list(belt, "", MIB), 0, 800),
+	   "list of all owners returns each of 800 locks once");
 	listing = list(belt, "", 0);
-	ok(has_listed(listing, 0, 800), "a list read in the smallest pieces has each lock once");
-	ok(listing->largest > 0, "a list call with too small a buffer says how much it needs");
+	ok(has_listed(listing, 0, 800),
+	   "list in the smallest pieces returns each of 800 locks once");
+	ok(listing->largest > 0, "list with too small a buffer returns the size that it needs");
 	listing = list(belt, "bob", MIB);
 	ok(has_listed(listing, 300, 500) && !listing->unordered,
-	   "a list of one owner has his, in the order of their tokens");
+	   "list of one owner returns its locks in the order of their tokens");
 	listing = list(belt, "bob", 0);
 	ok(has_listed(listing, 300, 500) && !listing->unordered,
-	   "a list of one owner, read one by one, has its locks in the order of tokens");
+	   "list of one owner, one by one, returns its locks in the order of their tokens");
 	is_int(listing->largest, sizeof(struct hashbelt_lock_record) + 8,
-	       "with room for just one");
-	ok(!list(belt, "carol", MIB)->count, "who has none has an empty list");
-	ok(!list(belt, "bo", MIB)->count, "though another begins like him");
+	       "list of one owner needs room for one record");
+	ok(!list(belt, "carol", MIB)->count, "list of an owner without locks is empty");
+	ok(!list(belt, "bo", MIB)->count,
+	   "list of an owner has no locks of an owner with a longer name");
 	must_take(belt, "first", "bob", 0);
 	listing = list(belt, "bob", MIB);
-	ok(listing->count == 501 && !listing->unordered, "a new one comes at the end");
+	ok(listing->count == 501 && !listing->unordered,
+	   "list of one owner returns its newest lock last");
 	close(belt);
 }
 
@@ -706,8 +748,8 @@ static void test_list_meanwhile(const char *owner)
 	for (i = 0; i < 200; i++)
 		wrong += listing->seen[i] != 1;
 	ok(!wrong && !listing->strange && !locks.cursor,
-	   "%s: while others come and go, what stays is listed once",
-	   owner[0] ? "of one owner" : "of all");
+	   "list %s: each lock held all the time is listed once while locks come and go",
+	   owner[0] ? "of one owner" : "of all owners");
 	free(listing);
 	close(belt);
 }
@@ -722,21 +764,23 @@ static void test_release(void)
 	take_numbers(belt, 0, 6000, "others");
 	take_numbers(belt, 6000, 3, "alice");
 	take_numbers(belt, 6003, MANY - 6003, "many");
-	is_int(locks_held(belt), MANY, "%u locks are held", MANY);
+	is_int(locks_held(belt), MANY, "a belt holds %u locks", MANY);
 	listing = list(belt, "alice", 3 * (sizeof(struct hashbelt_lock_record) + 16));
 	ok(has_listed(listing, 6000, 3) && listing->calls <= 2,
-	   "to list the three of one owner does not take a walk past all");
-	is_int(release(belt, "alice"), 3, "to release one owner unlocks what he has");
+	   "list of three locks of one owner takes at most two calls among 10,000 locks");
+	is_int(release(belt, "alice"), 3, "release of an owner counts its three locks");
 	is_int(locks_held(belt), MANY - 3,
-	       "released locks are subtracted from the belt's number of locks");
+	       "a release lowers the belt's number of locks");
 	is_int(release(belt, "alice"), 0, "a second release of the same owner finds no lock");
 	ok(has_listed(list(belt, "others", MIB), 0, 6000),
-	   "the others have what they had");
-	is_int(release(belt, "many"), MANY - 6003, "to release many unlocks them all");
-	is_int(locks_held(belt), 6000, "release of one owner keeps the locks of others");
-	is_errno(take(belt, "6001", "bob", 0), 0, "what was released is free");
+	   "release of one owner leaves the locks of another as they were");
+	is_int(release(belt, "many"), MANY - 6003,
+	       "release of an owner with thousands of locks counts each of them");
+	is_int(locks_held(belt), 6000,
+	       "release of thousands of locks keeps the 6000 of another owner");
+	is_errno(take(belt, "6001", "bob", 0), 0, "a released lock is granted to another owner");
 	is_errno(take(belt, "17", "bob", 0), EBUSY,
-		 "a lock that was not released is still refused to others");
+		 "a lock of an owner that was not released is refused to others");
 	close(belt);
 }
 
@@ -748,9 +792,10 @@ static void test_release_mixed(void)
 	must_take(belt, "long", "alice", 1000);
 	must_bind(belt, "bound", "alice", 1000);
 	advance(belt, 100);
-	is_int(release(belt, "alice"), 2, "a release counts what was held, bound or not");
+	is_int(release(belt, "alice"), 2,
+	       "release counts locks that are held, bound or not, and none that has expired");
 	ok(is_free(belt, "short") && is_free(belt, "long") && is_free(belt, "bound"),
-	   "after a release bound locks and others are free");
+	   "release frees bound locks and locks that are not bound");
 	close(belt);
 }
 
@@ -762,20 +807,21 @@ static void test_descriptors(void)
 
 	must_take(other, "door", "alice", 0);
 	is_errno(take(belt, "door", "alice", 0), 0,
-		 "the owner is who says so, on whatever descriptor");
-	is_errno(unlock(belt, "door", "alice"), 0, "who may also unlock");
+		 "an owner takes its lock again through another descriptor");
+	is_errno(unlock(belt, "door", "alice"), 0,
+		 "an owner unlocks its lock through another descriptor than the lock's");
 	must_take(other, "door", "alice", 0);
 	close(other);
 	ok(is_held_by(belt, "door", "alice"),
-	   "a lock that is not bound outlives the descriptor by which it was taken");
+	   "a lock that is not bound outlives the descriptor that took it");
 	other = open_named("shared");
 	is_errno(unlock(other, "door", "alice"), 0,
-		 "unlock works through another descriptor than the one that took the lock");
+		 "an owner unlocks its lock after the close of the descriptor that took it");
 	must_take(belt, "door", "alice", 0);
 	if (destroy_belt(belt, "shared"))
 		bail_out("destroy");
 	is_errno(take(other, "door", "alice", 0), EIDRM,
-		 "in a belt that is destroyed nothing can be locked");
+		 "lock in a destroyed belt returns EIDRM");
 	is_errno(unlock(other, "door", "alice"), EIDRM, "unlock in a destroyed belt returns EIDRM");
 	is_errno(renew(other, "door", "alice", 0), EIDRM,
 		 "renew in a destroyed belt returns EIDRM");
@@ -806,26 +852,29 @@ static void test_rights(void)
 	writer = open_device(O_WRONLY);
 	if (open_belt(reader, "rights") || open_belt(writer, "rights"))
 		bail_out("open");
-	is_errno(holder_errno(reader), 0, "who may read may see who has a lock");
-	is_errno(list_errno(reader), 0, "a descriptor that may only read may list locks");
+	is_errno(holder_errno(reader), 0,
+		 "a read-only descriptor may ask for the holder of a lock");
+	is_errno(list_errno(reader), 0, "a read-only descriptor may list locks");
 	is_errno(take(reader, "gate", "bob", 0), EPERM,
-		 "a descriptor that may only read cannot take a lock: EPERM");
-	is_errno(take(reader, "door", "alice", 0), EPERM, "not even again");
+		 "lock through a read-only descriptor returns EPERM");
+	is_errno(take(reader, "door", "alice", 0), EPERM,
+		 "lock by the holder through a read-only descriptor returns EPERM");
 	is_errno(unlock(reader, "door", "alice"), EPERM,
-		 "a descriptor that may only read cannot unlock: EPERM");
+		 "unlock through a read-only descriptor returns EPERM");
 	is_errno(renew(reader, "door", "alice", 0), EPERM,
-		 "a descriptor that may only read cannot renew: EPERM");
+		 "renew through a read-only descriptor returns EPERM");
 	is_errno(release(reader, "alice"), EPERM,
-		 "a descriptor that may only read cannot release an owner's locks: EPERM");
-	is_errno(holder_errno(writer), EPERM, "who may write may not see who has a lock");
+		 "release through a read-only descriptor returns EPERM");
+	is_errno(holder_errno(writer), EPERM,
+		 "holder through a write-only descriptor returns EPERM");
 	is_errno(list_errno(writer), EPERM,
-		 "a descriptor that may only write cannot list locks: EPERM");
+		 "list through a write-only descriptor returns EPERM");
 	is_errno(take(writer, "gate", "bob", 0), 0,
-		 "a descriptor that may only write may take a lock");
-	is_errno(renew(writer, "gate", "bob", 1), 0, "renew it");
-	is_errno(unlock(writer, "gate", "bob"), 0, "unlock it");
+		 "a write-only descriptor may take a lock");
+	is_errno(renew(writer, "gate", "bob", 1), 0, "a write-only descriptor may renew a lock");
+	is_errno(unlock(writer, "gate", "bob"), 0, "a write-only descriptor may unlock a lock");
 	is_int(release(writer, "alice"), 1,
-	       "a descriptor that may only write may release an owner's locks");
+	       "a write-only descriptor may release an owner's locks");
 	close(reader);
 	close(writer);
 	end_locks(belt, "rights");
@@ -843,24 +892,29 @@ static void test_limits(void)
 	put_text(belt, "entry", "value", 0);
 	must_take(belt, "a", "alice", 0);
 	must_take(belt, "b", "alice", 500);
-	is_int(info_of(belt).used_entries, 3, "locks count as entries under the limit");
-	is_errno(take(belt, "c", "alice", 0), ENOSPC, "beyond it none is granted");
+	is_int(info_of(belt).used_entries, 3, "locks count as entries in used_entries");
+	is_errno(take(belt, "c", "alice", 0), ENOSPC,
+		 "lock returns ENOSPC where locks have used up max_entries");
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC,
 		 "put returns ENOSPC where locks have used up max_entries");
-	is_errno(take(belt, "a", "bob", 0), EBUSY, "what is held is held");
-	is_errno(take(belt, "a", "alice", 0), 0, "who has a lock can take it again");
+	is_errno(take(belt, "a", "bob", 0), EBUSY,
+		 "a held lock is refused with EBUSY, not ENOSPC, in a full belt");
+	is_errno(take(belt, "a", "alice", 0), 0, "the holder takes its lock again in a full belt");
 	is_errno(renew(belt, "a", "alice", 0), 0,
-		 "renew works where locks have used up max_entries");
-	is_errno(unlock(belt, "a", "alice"), 0, "an unlock");
-	is_errno(take(belt, "c", "alice", 0), 0, "makes room for another lock");
+		 "the holder renews its lease in a full belt");
+	is_errno(unlock(belt, "a", "alice"), 0, "the holder unlocks its lock in a full belt");
+	is_errno(take(belt, "c", "alice", 0), 0,
+		 "an unlock makes room for another lock under max_entries");
 	on_key(belt, HASHBELT_IOC_REMOVE, "entry");
-	is_errno(take(belt, "d", "alice", 0), 0, "removing an entry makes room for another lock");
+	is_errno(take(belt, "d", "alice", 0), 0,
+		 "removal of an entry makes room for a lock under max_entries");
 	advance(belt, 500);
 	is_errno(take(belt, "e", "alice", 0), 0,
-		 "a lock whose lease has ended makes room for another lock");
-	is_int(release(belt, "alice"), 3, "a release");
-	is_int(info_of(belt).used_entries, 0, "leaves nothing that counts");
-	ok(!info_of(belt).used_bytes && !locks_held(belt), "in any way");
+		 "the end of a lease makes room for another lock under max_entries");
+	is_int(release(belt, "alice"), 3, "release in a full belt counts the owner's three locks");
+	is_int(info_of(belt).used_entries, 0, "used_entries is 0 after a release of all locks");
+	ok(!info_of(belt).used_bytes && !locks_held(belt),
+	   "used_bytes and the number of locks are 0 after a release of all locks");
 	close(belt);
 }
 
@@ -878,11 +932,13 @@ static void test_max_bytes(void)
 		err = take(belt, key, "alice", 0);
 		count += !err;
 	}
-	is_errno(err, ENOSPC, "locks are granted until the bytes are used up");
+	is_errno(err, ENOSPC, "lock returns ENOSPC where locks have used up max_bytes");
 	ok(info_of(belt).used_bytes <= settings.max_bytes && count > 100,
 	   "locks use no more bytes than max_bytes (%u locks)", count);
-	is_int(release(belt, "alice"), count, "when they are released");
-	is_int(info_of(belt).used_bytes, 0, "no byte is used");
+	is_int(release(belt, "alice"), count,
+	       "release in a belt that is full by bytes counts each lock");
+	is_int(info_of(belt).used_bytes, 0,
+	       "used_bytes is 0 after a release of all locks under max_bytes");
 	close(belt);
 }
 
@@ -903,7 +959,7 @@ static void test_memory(void)
 		else if (i == 2)
 			must(belt, HASHBELT_IOC_CLEAR, NULL);
 	}
-	ok(info_of(belt).bytes > 2000 * 64, "2000 locks take memory");
+	ok(info_of(belt).bytes > 2000 * 64, "2000 locks count in the belt's bytes");
 	for (i = 0; i < 2000; i++)
 		take(belt, "0", "bob", 0);
 	release(belt, "alice");
@@ -956,29 +1012,30 @@ static void test_events(void)
 	must_take(belt, "door", "alice", 200);
 	renew(belt, "door", "alice", 100);
 	ok(!next_event(&stream) && stream.err == -EAGAIN,
-	   "what a holder does with his lock is no event");
+	   "taking a lock, taking it again and renewing it report no event");
 	unlock(belt, "door", "alice");
 	ok(is_event(&stream, "door", "alice", HASHBELT_REMOVED, lock.token),
-	   "an unlock is: of a lock, with its owner and token");
+	   "an unlock reports the lock with its owner and token");
 	lock = must_take(belt, "door", "alice", 100);
 	advance(belt, 2 * TTL);
 	ok(is_event(&stream, "door", "alice", HASHBELT_EXPIRED, lock.token),
-	   "the end of a lease");
+	   "the end of a lease reports the lock with its owner and token");
 	lock = must_take(belt, "door", "bob", 100);
 	release(belt, "bob");
-	ok(is_event(&stream, "door", "bob", HASHBELT_REMOVED, lock.token), "a release");
+	ok(is_event(&stream, "door", "bob", HASHBELT_REMOVED, lock.token),
+	   "a release reports the lock with its owner and token");
 	lock = must_take(belt, "door", "bob", 100);
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	/* The sweep is the worker's. */
 	ok(readable_at_last(belt) &&
 	   is_event(&stream, "door", "bob", HASHBELT_CLEARED, lock.token),
-	   "a clear reports each lock that it drops, with owner and token");
+	   "a clear reports the lock with its owner and token");
 	lock = must_take(belt, "key", "bob", 100);
 	put_text(belt, "key", "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
 	event = next_event(&stream);
 	ok(event && event->kind == HASHBELT_ENTRY && event->reason == HASHBELT_REMOVED,
-	   "an entry's events are an entry's");
+	   "removal of an entry on the key of a lock reports the entry");
 	first = must_take(belt, "gate", "bob", 100);
 	advance(belt, 100);
 	lock = must_take(belt, "gate", "carol", 100);
@@ -1004,7 +1061,7 @@ static void test_reinserting(void)
 	must_take(belt, "door", "alice", 100);
 	advance(belt, 3 * TTL);
 	ok(is_free(belt, "door") && !locks_held(belt),
-	   "where entries are reinserted, locks still end");
+	   "a lease ends in a belt that reinserts its entries");
 	close(belt);
 }
 
@@ -1017,9 +1074,11 @@ static void test_grace(void)
 
 	must_take(belt, "door", "alice", 100);
 	advance(belt, 100);
-	ok(is_free(belt, "door"), "a time of grace is not for locks");
-	is_errno(take(belt, "door", "bob", 0), 0, "the next one gets it");
-	ok(is_held_by(belt, "door", "bob"), "at once");
+	ok(is_free(belt, "door"), "a lock has no grace time: it is free at the end of its lease");
+	is_errno(take(belt, "door", "bob", 0), 0,
+		 "a lock whose lease has ended in a belt with a grace time is granted");
+	ok(is_held_by(belt, "door", "bob"),
+	   "the next owner holds a lock in a belt with a grace time");
 	close(belt);
 }
 
@@ -1034,22 +1093,26 @@ static void test_settings(void)
 	take_numbers(belt, 0, 500, "alice");
 	lock = must_take(belt, "door", "bob", 9000);
 	SET(belt, .fields = HASHBELT_SET_BUCKETS, .buckets = 257);
-	is_int(locks_held(belt), 501, "with another number of buckets all locks are held");
+	is_int(locks_held(belt), 501,
+	       "a belt keeps its locks when the number of buckets is changed");
 	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = 1000);
 	holder = holder_of(belt, "door");
 	ok(locks_held(belt) == 501 && holder.ttl_ms == 9000 && holder.token == lock.token,
-	   "another time-to-live changes no lease");
+	   "a belt's new time-to-live changes no lease that was granted");
 	is_errno(take(belt, "gate", "bob", 1001), EDOM,
-		 "a shorter time-to-live of the belt bounds the leases of new locks: EDOM");
+		 "lock for longer than the belt's new time-to-live returns EDOM");
 	is_errno(renew(belt, "door", "bob", 1001), EDOM,
-		 "a shorter time-to-live of the belt bounds renewals: EDOM");
-	is_errno(take(belt, "door", "bob", 1000), 0, "who has more");
-	is_int(holder_of(belt, "door").ttl_ms, 9000, "keeps it when he takes it again");
+		 "renew for longer than the belt's new time-to-live returns EDOM");
+	is_errno(take(belt, "door", "bob", 1000), 0,
+		 "the holder of a longer lease takes its lock again under a new time-to-live");
+	is_int(holder_of(belt, "door").ttl_ms, 9000,
+	       "the holder keeps its longer lease when it takes its lock again");
 	SET(belt, .fields = HASHBELT_SET_HANDLER | HASHBELT_SET_MAX_ENTRIES,
 	    .handler = HASHBELT_NOTIFY, .max_entries = 10);
-	ok(has_listed(list(belt, "alice", MIB), 0, 500), "other settings lose none either");
+	ok(has_listed(list(belt, "alice", MIB), 0, 500),
+	   "a belt keeps its locks when its handler and max_entries are changed");
 	advance(belt, 9000);
-	ok(is_free(belt, "door"), "leases end on time after the belt's settings have changed");
+	ok(is_free(belt, "door"), "a lease ends on time after changes of the belt's settings");
 	close(belt);
 }
 

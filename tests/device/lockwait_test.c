@@ -40,17 +40,21 @@ static void test_timeout(void)
 	__u64 start;
 
 	must_take(belt, KEY, "alice", 0);
-	is_errno(take(belt, KEY, "bob", 0), EBUSY, "who does not want to wait is refused");
+	is_errno(take(belt, KEY, "bob", 0), EBUSY,
+		 "lock without a wait time returns EBUSY for another owner's lock");
 	errand.wait_ms = 3000;
 	start = info_of(belt).now_ns;
 	locker = launch_asleep(errand);
 	advance(belt, 2999);
-	ok(still_waits(&locker), "who waits does so by belt time");
+	ok(still_waits(&locker),
+	   "a waiter waits until 1 ms before its wait time ends by belt time");
 	advance(belt, 1);
 	answer = answer_of(&locker);
-	is_errno(answer.err, ETIMEDOUT, "until his time is over");
-	is_int(answer.now_ns - start, 3000 * 1000000LL, "to the moment");
-	ok(is_held_by(belt, KEY, "alice"), "the holder has what he had");
+	is_errno(answer.err, ETIMEDOUT,
+		 "lock returns ETIMEDOUT to a waiter at the end of its wait time");
+	is_int(answer.now_ns - start, 3000 * 1000000LL,
+	       "a waiter times out exactly at its wait time by belt time");
+	ok(is_held_by(belt, KEY, "alice"), "a waiter's timeout leaves the holder its lock");
 	unlock(belt, KEY, "alice");
 	ok(is_free(belt, KEY), "a waiter that has timed out is not granted the lock later");
 	end_locker(&locker);
@@ -58,10 +62,12 @@ static void test_timeout(void)
 	errand.wait_ms = 20;
 	locker = launch_asleep(errand);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_errno(answer_of(&locker).err, ETIMEDOUT, "time itself ends the waiting, too");
+	is_errno(answer_of(&locker).err, ETIMEDOUT,
+		 "a waiter times out while belt time runs by itself");
 	must(belt, HASHBELT_IOC_HALT, NULL);
 	end_locker(&locker);
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 0, "no wait has led to a grant");
+	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 0,
+	       "a wait that times out is not counted in lock_waits");
 	end_locks(belt, NAME);
 }
 
@@ -79,14 +85,18 @@ static void test_timeouts(void)
 		lockers[i] = launch_asleep(errand);
 	}
 	advance(belt, 1000);
-	is_errno(answer_of(&lockers[2]).err, ETIMEDOUT, "the last may be the first to go");
-	ok(still_waits(&lockers[0]) && still_waits(&lockers[1]), "the others wait on");
+	is_errno(answer_of(&lockers[2]).err, ETIMEDOUT,
+		 "the last of three waiters times out first if its wait time is the shortest");
+	ok(still_waits(&lockers[0]) && still_waits(&lockers[1]),
+	   "waiters with longer wait times wait on when another times out");
 	advance(belt, 1000);
-	is_errno(answer_of(&lockers[1]).err, ETIMEDOUT, "each for his own time");
+	is_errno(answer_of(&lockers[1]).err, ETIMEDOUT,
+		 "the second of three waiters times out at its own wait time");
 	ok(still_waits(&lockers[0]),
 	   "a waiter with a long time still waits when others have timed out");
 	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&lockers[0]).err, 0, "has not lost his turn");
+	is_errno(answer_of(&lockers[0]).err, 0,
+		 "the first waiter gets the lock after later waiters have timed out");
 	for (i = 0; i < 3; i++)
 		end_locker(&lockers[i]);
 	end_locks(belt, NAME);
@@ -108,17 +118,18 @@ static void test_lease_begins(void)
 	unlock(belt, KEY, "alice");
 	answer = answer_of(&locker);
 	ok(!answer.err && answer.ttl_ms == 700 && !answer.held_ms,
-	   "his lease begins when he gets it");
-	ok(answer.token > token, "with a larger token");
+	   "a waiter's lease and time held begin when it gets the lock");
+	ok(answer.token > token, "a waiter gets a larger token than the holder before it");
 	is_int(holder_of(belt, KEY).token, answer.token,
-	       "the holder call returns the token of the waiter that was granted the lock");
+	       "the holder call returns the token of the waiter that got the lock");
 	advance(belt, 699);
-	ok(is_held_by(belt, KEY, "bob"), "it lasts as long as he asked for");
+	ok(is_held_by(belt, KEY, "bob"),
+	   "a waiter that got the lock holds it until 1 ms before its own lease ends");
 	advance(belt, 1);
 	ok(is_free(belt, KEY),
-	   "the lease of a waiter that was granted the lock ends after its own time");
-	is_int(counter(belt, HASHBELT_STAT_LOCKS), 2, "his was a grant");
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 1, "after a wait, which is counted");
+	   "the lease of a waiter that got the lock ends after its own time");
+	is_int(counter(belt, HASHBELT_STAT_LOCKS), 2, "a grant to a waiter counts as a grant");
+	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 1, "a grant to a waiter counts as a wait");
 	end_locker(&locker);
 	end_locks(belt, NAME);
 }
@@ -128,7 +139,8 @@ static void test_free_at_once(void)
 	int belt = named_locks(NAME);
 	struct locker locker = launch(errand_of("bob"));
 
-	is_errno(answer_of(&locker).err, 0, "who is ready to wait need not if it is free");
+	is_errno(answer_of(&locker).err, 0,
+		 "a lock request with a wait time gets a free lock at once");
 	is_errno(tell(&locker, 'l').err, 0,
 		 "a lock request with a wait time by the holder returns at once");
 	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 0,
@@ -191,7 +203,7 @@ static void test_woken(void)
 		{ "the end of the lease by a rotation", do_rotate },
 		{ "the end of a lease that was made shorter", do_renew },
 		{ "the end of the lease by time itself", do_resume },
-		{ "a release of all that the holder has", do_release },
+		{ "a release of the holder's locks", do_release },
 		{ "a clear of the belt", do_clear },
 	};
 	struct locker locker;
@@ -206,11 +218,12 @@ static void test_woken(void)
 		locker = wait_as("bob");
 		cases[i].act(belt);
 		answer = answer_of(&locker);
-		is_errno(answer.err, 0, "%s lets in who waits", cases[i].what);
-		ok(answer.token > token, "%s: with a larger token", cases[i].what);
+		is_errno(answer.err, 0, "%s grants the lock to the waiter", cases[i].what);
+		ok(answer.token > token,
+		   "%s gives the waiter a larger token than the holder's", cases[i].what);
 		must(belt, HASHBELT_IOC_HALT, NULL);
 		ok(is_held_by(belt, KEY, "bob") && locks_held(belt) == 1,
-		   "%s: and it is his alone", cases[i].what);
+		   "%s leaves the waiter's lock as the only one in the belt", cases[i].what);
 		end_locker(&locker);
 		end_locks(belt, NAME);
 	}
@@ -228,7 +241,7 @@ static void test_woken_by_close(void)
 	locker = wait_as("bob");
 	close(fd);
 	is_errno(answer_of(&locker).err, 0,
-		 "the close of the descriptor that it is bound to lets in who waits");
+		 "close of the descriptor of a bound lock grants the lock to the waiter");
 	end_locker(&locker);
 	unlock(belt, KEY, "bob");
 	fd = open_named(NAME);
@@ -245,9 +258,11 @@ static void test_woken_by_close(void)
 	kill(holder.pid, SIGKILL);
 	is_errno(answer_of(&locker).err, 0,
 		 "killing the holder with SIGKILL grants the lock to the waiter");
-	ok(is_held_by(belt, KEY, "bob"), "the lock is his then");
+	ok(is_held_by(belt, KEY, "bob"),
+	   "the waiter holds the lock after the holder is killed with SIGKILL");
 	end_locker(&holder);
-	ok(is_held_by(belt, KEY, "bob"), "a waiter that was granted the lock keeps it");
+	ok(is_held_by(belt, KEY, "bob"),
+	   "the waiter keeps the lock after the killed holder is reaped");
 	end_locker(&locker);
 	close(fd);
 	end_locks(other, "other");
@@ -347,12 +362,12 @@ static int lose_first(const struct loss *loss)
 static void test_next_looks(void)
 {
 	static const struct loss losses[] = {
-		{ "is killed before the lease is made shorter", let_kill, FOR_EVER },
-		{ "is killed after it", let_killed_late, FOR_EVER },
-		{ "is killed while time stands still", let_stand, FOR_EVER },
-		{ "is killed before time is moved on", let_advance, FOR_EVER },
-		{ "gets a signal", let_signal, FOR_EVER },
-		{ "does not want to wait any more", let_time_out, 5 },
+		{ "is killed before the lease is shortened", let_kill, FOR_EVER },
+		{ "is killed after the lease was shortened", let_killed_late, FOR_EVER },
+		{ "is killed while belt time is halted", let_stand, FOR_EVER },
+		{ "is killed before an advance of belt time", let_advance, FOR_EVER },
+		{ "is interrupted by a signal", let_signal, FOR_EVER },
+		{ "times out", let_time_out, 5 },
 	};
 	unsigned int i, late = 0;
 	int err;
@@ -361,7 +376,7 @@ static void test_next_looks(void)
 		/* On a slow machine the lease may end before the first waiter is lost. */
 		while ((err = lose_first(&losses[i])) == -EAGAIN && late < LATE_MAX)
 			late++;
-		is_errno(err, 0, "when the first %s, the next one gets it as the lease ends",
+		is_errno(err, 0, "if waiter 1 %s, waiter 2 gets the lock as the lease ends",
 			 losses[i].what);
 	}
 	note("figure: the first waiter was lost too late %u times, of %u that are allowed", late,
@@ -381,7 +396,7 @@ static void test_woken_by_end(void)
 		bail_out("destroy");
 	for (i = 0; i < 3; i++) {
 		is_errno(answer_of(&lockers[i]).err, EIDRM,
-			 "when the belt is destroyed, waiter %u learns that", i);
+			 "destroying the belt ends the wait of waiter %u with EIDRM", i);
 		end_locker(&lockers[i]);
 	}
 	close(belt);
@@ -403,18 +418,20 @@ static void test_not_woken(void)
 	unlock(belt, "gate", "alice");
 	take(belt, KEY, "carol", 0);
 	SET(belt, .fields = HASHBELT_SET_BUCKETS, .buckets = 100);
-	ok(still_waits(&locker), "nothing but the end of that lock wakes who waits for it");
+	ok(still_waits(&locker),
+	   "entry calls, other locks and refused requests do not wake a waiter");
 	if (renew(belt, KEY, "alice", 9000))
 		bail_out("renew");
 	advance(belt, 5000);
-	ok(still_waits(&locker), "not the end of a lease that was renewed");
+	ok(still_waits(&locker),
+	   "a waiter waits on at the end of a lease that its holder has renewed");
 	must_take(belt, KEY, "alice", 10000);
 	advance(belt, 4000);
 	ok(still_waits(&locker),
-	   "a waiter waits on when a lease ends that its holder had extended by taking it again");
+	   "a waiter waits on at the end of a lease that a second lock call extended");
 	advance(belt, 6000);
 	is_errno(answer_of(&locker).err, 0,
-		 "the end of the extended lease grants the lock to the waiter");
+		 "a waiter gets the lock at the end of a lease that a second lock call extended");
 	end_locker(&locker);
 	end_locks(belt, NAME);
 }
@@ -432,15 +449,18 @@ static void test_signals(int flags, const char *how)
 	first = launch_asleep(errand);
 	second = wait_as("carol");
 	kill(first.pid, SIGUSR1);
-	is_errno(answer_of(&first).err, EINTR, "%s: a signal ends the waiting", how);
+	is_errno(answer_of(&first).err, EINTR, "%s ends the wait for a lock: EINTR", how);
 	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&second).err, 0, "%s: his place in the line is the next one's",
+	is_errno(answer_of(&second).err, 0,
+		 "%s ends the first wait: the second waiter gets the lock",
 		 how);
-	ok(is_held_by(belt, KEY, "carol"), "%s: and the lock", how);
+	ok(is_held_by(belt, KEY, "carol"),
+	   "%s ends the first wait: the second waiter holds the lock", how);
 	say(&first, 'l');
 	await_sleep(first.pid, __NR_ioctl);
 	tell(&second, 'u');
-	is_errno(answer_of(&first).err, 0, "%s: who waits anew gets it in his turn", how);
+	is_errno(answer_of(&first).err, 0,
+		 "%s ends a wait: a second wait gets the lock in its turn", how);
 	end_locker(&first);
 	end_locker(&second);
 	end_locks(belt, NAME);
@@ -468,10 +488,11 @@ static void test_line(void)
 		early += i + 1 < n && !still_waits(&lockers[i + 1]);
 		wrong += tell(&lockers[i], 'u').err != 0;
 	}
-	ok(!wrong, "who waits gets it in the order in which they came");
-	ok(!early, "one after the other");
+	ok(!wrong, "eight waiters get the lock in FIFO order with growing tokens");
+	ok(!early, "a waiter waits until the waiter before it has unlocked");
 	ok(is_free(belt, KEY), "the lock is free when the last waiter has unlocked");
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), n, "each of these is counted");
+	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), n,
+	       "each of eight grants to waiters counts as a wait");
 	for (i = 0; i < n; i++)
 		end_locker(&lockers[i]);
 	end_locks(belt, NAME);
@@ -503,7 +524,7 @@ static void test_line_of_leases(void)
 		wrong += answer.err || answer.now_ns - start != (i + 1) * 1000000000ULL ||
 			 !is_held_by(belt, KEY, owner);
 	}
-	ok(!wrong, "where nobody unlocks, each has it for his lease");
+	ok(!wrong, "each waiter gets the lock when the lease of the one before it ends");
 	advance(belt, 1000);
 	ok(is_free(belt, KEY), "the lock is free when the lease of the last waiter has ended");
 	for (i = 0; i < ARRAY_SIZE(lockers); i++)
@@ -532,7 +553,7 @@ static void test_newcomer(void)
 		end_locker(&late);
 		release(belt, "carol");
 	}
-	ok(!overtook, "what was unlocked is the first waiter's before anybody can ask for it");
+	ok(!overtook, "lock returns EBUSY right after an unlock while another owner waits");
 	ok(!wrong, "a newcomer waits behind the waiters that came before it");
 	end_locks(belt, NAME);
 }
@@ -560,7 +581,8 @@ static void test_impatient(void)
 		end_locker(&waiter);
 		must(belt, HASHBELT_IOC_CLEAR, NULL);
 	}
-	ok(!overtook && !wrong, "what is over is the first waiter's before anybody else's");
+	ok(!overtook && !wrong,
+	   "lock by a newcomer never overtakes a waiter at the end of a lease");
 	note("asked %u times", asked);
 	end_locks(belt, NAME);
 }
@@ -573,16 +595,18 @@ static void test_reentrance(void)
 	struct hashbelt_lock again = must_take(belt, KEY, "alice", 5000);
 
 	ok(again.token == token && again.ttl_ms == 5000,
-	   "who has the lock may take it again while others wait");
+	   "the holder takes its lock again while another owner waits");
 	is_errno(renew(belt, KEY, "alice", 6000), 0,
-		 "the holder may renew its lock while others wait");
-	ok(still_waits(&locker), "they wait on");
-	is_errno(renew(belt, KEY, "bob", 6000), EACCES, "who waits has nothing to renew");
+		 "the holder renews its lease while another owner waits");
+	ok(still_waits(&locker),
+	   "a waiter waits on when the holder takes its lock again and renews it");
+	is_errno(renew(belt, KEY, "bob", 6000), EACCES, "renew by a waiter returns EACCES");
 	is_errno(unlock(belt, KEY, "bob"), EACCES, "unlock by a waiter returns EACCES");
 	is_int(release(belt, "bob"), 0, "release of a waiting owner releases no lock");
 	ok(still_waits(&locker), "failed calls of a waiting owner leave it in the queue");
 	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&locker).err, 0, "until it is his turn");
+	is_errno(answer_of(&locker).err, 0,
+		 "a waiter gets the lock at an unlock after its renew and unlock have failed");
 	end_locker(&locker);
 	end_locks(belt, NAME);
 }
@@ -607,8 +631,9 @@ static void test_many_lines(void)
 		for (k = 0; k < i; k++)
 			wrong += !still_waits(&lockers[k]);
 	}
-	ok(!wrong, "each lock has a line of its own");
-	is_int(release(belt, "bob"), ARRAY_SIZE(keys), "all of them are bob's then");
+	ok(!wrong, "an unlock of one of five locks wakes the waiter of that lock alone");
+	is_int(release(belt, "bob"), ARRAY_SIZE(keys),
+	       "release counts the locks that five former waiters of one owner hold");
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		end_locker(&lockers[i]);
 	end_locks(belt, NAME);
@@ -657,12 +682,12 @@ static void test_crowd(void)
 				woken += switches_of(lockers[k].pid) != before[k];
 		wrong += tell(&lockers[i], 'u').err != 0;
 	}
-	ok(!wrong, "%u who wait get it one by one, in the order in which they came", CROWD);
-	is_int(woken, 0, "an unlock wakes one of them, and the others sleep on");
-	ok(is_free(belt, KEY), "in the end it is free");
+	ok(!wrong, "%u waiters get the lock one by one in FIFO order", CROWD);
+	is_int(woken, 0, "an unlock wakes one of many waiters, and no other");
+	ok(is_free(belt, KEY), "the lock is free when each of many waiters has unlocked");
 	for (i = 0; i < CROWD; i++)
 		end_locker(&lockers[i]);
-	is_int(info_of(belt).entries, 0, "a crowd that has passed a lock around leaves no entry");
+	is_int(info_of(belt).entries, 0, "a lock that many waiters have held leaves no entry");
 	end_locks(belt, NAME);
 }
 
@@ -685,11 +710,12 @@ static void test_crowd_of_leases(void)
 	/* Those who are told that time goes on again look at the clock, once. */
 	for (i = 0; i < ARRAY_SIZE(lockers); i++)
 		before[i] = switches_of(lockers[i].pid);
-	is_errno(answer_of(&lockers[0]).err, 0, "the end of a lease lets in the first");
+	is_errno(answer_of(&lockers[0]).err, 0,
+		 "the end of a lease grants the lock to the first of 20 waiters");
 	must(belt, HASHBELT_IOC_HALT, NULL);
 	for (i = 1; i < ARRAY_SIZE(lockers); i++)
 		woken += switches_of(lockers[i].pid) > before[i] + 2;
-	is_int(woken, 0, "the end of one lease does not wake the other waiters");
+	is_int(woken, 0, "the end of a lease does not wake the 19 waiters behind the first");
 	for (i = 0; i < ARRAY_SIZE(lockers); i++)
 		end_locker(&lockers[i]);
 	end_locks(belt, NAME);
@@ -717,9 +743,11 @@ static void test_killed_waiter(unsigned int victim)
 		tell(&lockers[i], 'u');
 		end_locker(&lockers[i]);
 	}
-	ok(!wrong, "when the one in place %u is killed, the others get it in their order",
+	ok(!wrong, "when waiter %u of three is killed, the others get the lock in FIFO order",
 	   victim + 1);
-	ok(is_free(belt, KEY) && !locks_held(belt), "place %u: and he does not", victim + 1);
+	ok(is_free(belt, KEY) && !locks_held(belt),
+	   "the lock is free after waiter %u of three was killed and the others unlocked",
+	   victim + 1);
 	end_locks(belt, NAME);
 }
 
@@ -729,8 +757,8 @@ enum point {
 };
 
 static const char *const point_names[POINTS] = {
-	"before it takes a lock", "while it waits", "while it has the lock",
-	"after it has taken it again", "after it has unlocked", "after it has closed",
+	"before it takes the lock", "while it waits", "while it holds the lock",
+	"after it took the lock again", "after it unlocked", "after it closed the belt",
 };
 
 /* Brings a process to that point; the lock was alice's and is not any more. */
@@ -775,10 +803,10 @@ static void test_killed_at(enum point point)
 	end_locker(&victim);
 	if (point == WAITING)
 		unlock(belt, KEY, "alice");
-	is_errno(answer_of(&next).err, 0, "killed %s: the next one gets it",
+	is_errno(answer_of(&next).err, 0, "kill of a process %s: the next client gets the lock",
 		 point_names[point]);
 	ok(is_held_by(belt, KEY, "next") && locks_held(belt) == 1,
-	   "killed %s: and nothing else is held", point_names[point]);
+	   "kill of a process %s: only the next client's lock is held", point_names[point]);
 	end_locker(&next);
 	end_locks(belt, NAME);
 }
@@ -811,8 +839,9 @@ static void test_killed_meanwhile(void)
 		left += locks_held(belt) != 0;
 		end_locker(&next);
 	}
-	is_int(stuck, 0, "who is killed as he gets the lock passes it on");
-	is_int(left, 0, "a waiter that is killed as it gets the lock keeps nothing");
+	is_int(stuck, 0,
+	       "a bound waiter killed as it gets the lock passes it on to the next waiter");
+	is_int(left, 0, "a bound waiter killed as it gets the lock holds nothing");
 	end_locks(belt, NAME);
 }
 
@@ -844,7 +873,7 @@ static void test_signal_meanwhile(void)
 		end_locker(&next);
 		release(belt, "next");
 	}
-	is_int(wrong, 0, "who gets a signal as he gets the lock has the one or the other");
+	is_int(wrong, 0, "a waiter signalled as it gets the lock holds it or returns EINTR");
 	note("%u of %u had the lock", got, scaled(100));
 	end_locks(belt, NAME);
 }
@@ -859,19 +888,21 @@ static void test_limit(void)
 	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 1);
 	must_take(belt, KEY, "alice", 0);
 	locker = wait_as("bob");
-	is_int(info_of(belt).used_entries, 1, "who waits does not count under the limit");
+	is_int(info_of(belt).used_entries, 1, "a waiter does not count in used_entries");
 	second = wait_as("carol");
 	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&locker).err, 0, "he gets the lock, in the place of the other's");
-	is_int(info_of(belt).used_entries, 1, "a lock that went to a waiter counts as one entry");
-	is_errno(tell(&locker, 'u').err, 0, "he unlocks");
+	is_errno(answer_of(&locker).err, 0,
+		 "a waiter gets the lock in a belt that the holder's lock had filled");
+	is_int(info_of(belt).used_entries, 1,
+	       "the lock of a former waiter counts as one entry in used_entries");
+	is_errno(tell(&locker, 'u').err, 0, "a former waiter unlocks its lock in a full belt");
 	is_errno(answer_of(&second).err, 0,
-		 "in a full belt an unlock grants the lock to the second waiter");
+		 "an unlock in a full belt grants the lock to the second waiter");
 	end_locker(&locker);
 	end_locker(&second);
 	release(belt, "carol");
 	is_int(info_of(belt).used_entries + info_of(belt).used_bytes, 0,
-	       "in the end nothing counts");
+	       "used_entries and used_bytes are 0 after a release of all locks");
 	end_locks(belt, NAME);
 }
 
@@ -896,9 +927,11 @@ static void test_memory(__u64 base)
 		end_locker(&lockers[i]);
 	}
 	unlock(belt, KEY, "alice");
-	is_int(info_of(belt).entries, 0, "who has waited in vain leaves nothing in the belt");
+	is_int(info_of(belt).entries, 0,
+	       "waiters that were killed or timed out leave no entry in the belt");
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "in the end used_bytes is what it was before");
+	ok(used_at_last(base),
+	   "used_bytes of the module is what it was when all lock belts are destroyed");
 }
 
 int main(void)
@@ -918,7 +951,7 @@ int main(void)
 	test_woken_by_end();
 	test_not_woken();
 	test_signals(0, "a signal");
-	test_signals(SA_RESTART, "a signal whose handler restarts calls");
+	test_signals(SA_RESTART, "a signal with SA_RESTART");
 	test_line();
 	test_line_of_leases();
 	test_newcomer();

@@ -205,15 +205,15 @@ static void test_memory(__u64 before)
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
 		is_int(as_alice(before, fill_share, &lens[i]), 0,
-		       "a user's belts take no more than his share: EDQUOT, values of %u",
+		       "a user's belts use no more than user_max_bytes: EDQUOT, values of %u",
 		       lens[i]);
 	is_int(as_alice(before, free_share, NULL), 0,
-	       "what he clears, what expires and what he closes is his again");
+	       "a user gets back its share after a clear, after expiry and after a close");
 	is_int(as_alice(before, fill_again, &before), 0,
-	       "memory counts against its user until it is free");
+	       "a user's closed belts count in its share until their memory is free");
 	is_int(as_alice(before, fill_in_namespace, &lens[1]), 0,
-	       "in a user namespace of his own he has no more");
-	is_int(as(0, 0, 0, fill_more, NULL), 0, "the superuser has as much as there is");
+	       "a user gets no larger share in a user namespace of its own");
+	is_int(as(0, 0, 0, fill_more, NULL), 0, "the superuser may use more than user_max_bytes");
 	used_at_last(before);
 }
 
@@ -274,28 +274,31 @@ static void test_owner(void)
 	if (as(ALICE, ALICE, 0, make_open, "alice") || open_belt(fd, "alice"))
 		bail_out("no belt");
 	is_int(as(BOB, BOB, 0, fill_named, "alice"), EDQUOT,
-	       "what others put into a belt counts against its owner");
+	       "put by a second user in a full share of the belt's owner returns EDQUOT");
 	is_errno(fill_up(fd, 4000, &count), EDQUOT,
-		 "what the superuser puts into a user's belt counts against the user");
+		 "put by the superuser in a full share of the belt's owner returns EDQUOT");
 	is_int(as(BOB, BOB, 0, put_in_own, NULL), 0,
-	       "what a user puts into another's belt does not count against itself");
-	ok(is_used_up(fd), "the owner of a belt that others filled has nothing left");
+	       "put by a user that filled another user's belt succeeds in its own belt");
+	ok(is_used_up(fd),
+	   "an owner whose belt others have filled can put nothing into a new belt");
 	set_number("user_max_bytes", 2 * SHARE);
-	is_errno(fill_up(fd, 4000, &count), EDQUOT, "a larger share");
+	is_errno(fill_up(fd, 4000, &count), EDQUOT,
+		 "put returns EDQUOT at a user_max_bytes that was doubled");
 	ok(info_of(fd).bytes > SHARE && info_of(fd).bytes <= 2 * SHARE,
-	   "takes effect at once");
+	   "a user fills its doubled user_max_bytes beyond the former share");
 	set_number("user_max_bytes", SHARE);
 	is_errno(fill_up(fd, 0, &count), EDQUOT,
-		 "a share below what is there is used up");
+		 "put returns EDQUOT where user_max_bytes is set below what is used");
 	must(fd, HASHBELT_IOC_CLEAR, NULL);
-	ok(at_last(can_put, &fd), "until enough is given up");
+	ok(at_last(can_put, &fd),
+	   "put succeeds after clear in a belt over its owner's user_max_bytes");
 	destroy_belt(fd, "alice");
 	if (as(0, 0, 0, make_open, "root") || open_belt(fd, "root"))
 		bail_out("no belt");
 	set_number("user_max_bytes", 65536);
 	set_number("max_bytes", get_parameter("used_bytes") + 3 * SHARE);
 	is_int(as(BOB, BOB, 0, fill_named, "root"), ENOSPC,
-	       "in a belt of the superuser there is room to the module's limit");
+	       "put in the superuser's belt returns ENOSPC at max_bytes, not EDQUOT");
 	set_number("user_max_bytes", SHARE);
 	destroy_belt(fd, "root");
 	close(fd);
@@ -383,16 +386,16 @@ static void test_user_belts(void)
 {
 	set_number("user_max_belts", 6);
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
-		"a user has as many belts as he may, with names and without: EDQUOT");
+		"a user makes user_max_belts belts, with names and without: EDQUOT");
 	is_made(as(BOB, BOB, 0, make_many, "bob"), 6, EDQUOT,
-		"another user has as many belts as it may");
+		"another user makes user_max_belts belts beside those of the first: EDQUOT");
 	is_made(as(0, 0, 0, make_many, "root"), 20, 0,
-		"the superuser may have more belts than a user");
+		"the superuser makes more belts than user_max_belts");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
-		"who destroys some, or closes those without a name, may make others");
+		"a user makes belts in place of those that it has destroyed and closed");
 	is_made(as(ALICE, ALICE, 0, make_in_namespace, "more"), 3, EDQUOT,
-		"in a user namespace of his own a user has no more");
+		"a user in a user namespace of its own makes no more belts: EDQUOT");
 	as(ALICE, ALICE, 0, destroy_many, "more");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
 	as(BOB, BOB, 0, destroy_many, "bob");
@@ -430,7 +433,7 @@ static void test_at_once(void)
 
 	set_number("user_max_belts", 57);
 	is_int(as(ALICE, ALICE, 0, make_at_once, counts), 57,
-	       "four processes of a user that make belts at once make as many as he may");
+	       "four processes of a user make user_max_belts belts at once and no more");
 }
 
 static void test_belts(void)
@@ -438,18 +441,19 @@ static void test_belts(void)
 	unsigned int names = count_names();
 
 	set_number("max_belts", names);
-	is_int(new_plain(), -ENOSPC, "there are as many belts as there may be: ENOSPC");
+	is_int(new_plain(), -ENOSPC, "create returns ENOSPC when there are max_belts belts");
 	set_number("max_belts", names + 4);
 	at_last(can_make, NULL);
 	is_made(as(0, 0, 0, make_many, "root"), 4, ENOSPC,
-		"more, and there is room for so many");
+		"create makes belts up to a max_belts that was raised by four: ENOSPC");
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 2, ENOSPC,
-		"what is left may be anybody's");
+		"a user makes the belts that the superuser has left of max_belts: ENOSPC");
 	as(0, 0, 0, destroy_many, "root");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
 	is_int(count_names(), names, "the belts of a process that ended are gone");
 	set_number("max_belts", names - 1);
-	is_int(new_plain(), -ENOSPC, "fewer than there are is a limit too");
+	is_int(new_plain(), -ENOSPC,
+	       "create returns ENOSPC when max_belts is set below the number of belts");
 }
 
 int main(void)
@@ -464,9 +468,10 @@ int main(void)
 	alarm(600);
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		was[i] = get_parameter(names[i]);
-	is_int(was[2], 131072, "by default there may be 131072 belts");
-	is_int(was[3], 1024, "of one user 1024");
-	ok(was[1] && was[1] <= was[0], "one user's share of the memory is no more than there is");
+	is_int(was[2], 131072, "max_belts is 131072 by default");
+	is_int(was[3], 1024, "user_max_belts is 1024 by default");
+	ok(was[1] && was[1] <= was[0],
+	   "user_max_bytes is set and no larger than max_bytes by default");
 	chmod(HASHBELT_DEVICE, 0666);
 	set_number("user_max_bytes", SHARE);
 	test_memory(before);
@@ -479,6 +484,7 @@ int main(void)
 	test_belts();
 	set_number("max_belts", was[2]);
 	chmod(HASHBELT_DEVICE, 0600);
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before),
+	   "used_bytes of the module is what it was when all belts are destroyed");
 	return done_testing();
 }

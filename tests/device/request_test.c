@@ -49,10 +49,11 @@ static void test_keys(void)
 		for (i = 0; i < count; i++)
 			wrong += !is_completed_by(belt, count, i);
 	is_int(wrong, 0,
-	       "of 1 to 16 keys any one that is put completes a request, once");
-	is_int(counter(belt, HASHBELT_STAT_REQUESTS), 136, "each request is counted");
+	       "a put of any one of a request's 1 to 16 keys completes it once");
+	is_int(counter(belt, HASHBELT_STAT_REQUESTS), 136,
+	       "the counter of requests counts each of 136 requests");
 	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 136,
-	       "each completed request is counted as completed");
+	       "the counter of completed requests counts each of 136 completions");
 	close(belt);
 }
 
@@ -100,7 +101,7 @@ static void test_key_bytes(void)
 
 	for (i = 1; i <= HASHBELT_KEY_MAX; i += i < 70 || i > 1000 ? 1 : 13)
 		wrong += !is_told_whole(belt, i);
-	is_int(wrong, 0, "keys of 1 to 1024 bytes are told byte for byte");
+	is_int(wrong, 0, "the event of a request returns its key of 1 to 1024 bytes byte for byte");
 	close(belt);
 }
 
@@ -132,35 +133,39 @@ static void test_puts(void)
 
 	must_ask(belt, 1, "key");
 	ok(silent(belt) && waiting(belt) == 1,
-	   "what was put before completes no request: it waits for the next put");
+	   "a request waits on when its key was put before the request");
 	put_text(belt, "key", "other", 0);
-	ok(heard(belt, 1, HASHBELT_BY_PUT, "key"), "a put over an entry completes it");
+	ok(heard(belt, 1, HASHBELT_BY_PUT, "key"),
+	   "a put over an entry completes the request for its key");
 	must_ask(belt, 2, "key");
 	ok(put_if(belt, "key", HASHBELT_IF_ABSENT, 0) == -EEXIST &&
 	   put_if(belt, "key", HASHBELT_IF_VERSION, version) == -ESTALE &&
-	   silent(belt), "a put that is refused does not");
+	   silent(belt), "a put refused with EEXIST or ESTALE does not complete a request");
 	ok(!put_if(belt, "key", HASHBELT_IF_VERSION, look(belt, "key").version) &&
-	   heard(belt, 2, HASHBELT_BY_PUT, "key"), "one whose condition is met does");
+	   heard(belt, 2, HASHBELT_BY_PUT, "key"),
+	   "a put whose version condition holds completes a request");
 	must_ask(belt, 3, "new");
 	ok(put_if(belt, "new", HASHBELT_IF_PRESENT, 0) == -ENOENT && silent(belt),
-	   "a put of what is not there and should be does not");
+	   "a put refused with ENOENT does not complete a request");
 	ok(!add_to(belt, "new") && heard(belt, 3, HASHBELT_BY_PUT, "new"),
-	   "an add of what was not there is a put");
+	   "an add to an absent key completes a request with the cause put");
 	must_ask(belt, 4, "new");
 	ok(!add_to(belt, "new") && heard(belt, 4, HASHBELT_BY_PUT, "new"),
-	   "an add to an entry that is there completes a request with the cause put");
+	   "an add to a present key completes a request with the cause put");
 	must_ask(belt, 5, "key");
-	ok(add_to(belt, "key") == -EBADMSG && silent(belt), "one that fails is not");
+	ok(add_to(belt, "key") == -EBADMSG && silent(belt),
+	   "an add that returns EBADMSG does not complete a request");
 	items[0] = text_item("none", "value");
 	items[1] = text_item("key", "value");
 	items[0].op = HASHBELT_OP_PUT;
 	items[1].op = HASHBELT_OP_PUT;
 	must(belt, HASHBELT_IOC_BATCH, &batch);
 	ok(heard(belt, 5, HASHBELT_BY_PUT, "key") && silent(belt),
-	   "a put in a batch completes it");
+	   "a put in a batch completes a request");
 	must_ask(belt, 6, "short");
 	put_text(belt, "short", "value", 1);
-	ok(heard(belt, 6, HASHBELT_BY_PUT, "short"), "a put for a millisecond completes a request");
+	ok(heard(belt, 6, HASHBELT_BY_PUT, "short"),
+	   "a put with a time-to-live of 1 ms completes a request");
 	close(belt);
 }
 
@@ -179,22 +184,22 @@ static void test_others(void)
 	if (ASK(belt, 1, 0, "key", "absent"))
 		bail_out("no request");
 	ok(put_if(belt, "key", 0, 0) == -EEXIST && silent(belt),
-	   "where a put keeps what is there, it completes nothing");
+	   "a put refused in a belt with HASHBELT_KEEP_ON_PUT completes no request");
 	must(belt, HASHBELT_IOC_LOCK, &lock);
 	must(belt, HASHBELT_IOC_UNLOCK, &lock);
-	ok(silent(belt), "a lock of that name is something else");
+	ok(silent(belt), "lock and unlock of a request's key complete no request");
 	ok(call(belt, HASHBELT_IOC_FILL, &fill) == -ENOENT && silent(belt),
-	   "who is granted the right to fill has put nothing");
+	   "the grant of a fill lease for a request's key completes no request");
 	on_key(belt, HASHBELT_IOC_GET, "key");
 	on_key(belt, HASHBELT_IOC_TOUCH, "key");
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
 	put_text(belt, "key", "value", 0);
 	ok(heard(belt, 1, HASHBELT_BY_PUT, "key"),
-	   "get, touch and remove complete nothing, the next put does");
+	   "get, touch and remove complete no request; the next put completes it");
 	must_ask(belt, 2, "key");
 	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
-	ok(silent(belt), "expire of a key that is waited for completes nothing");
-	is_errno(cancel(belt, 2), 0, "all that time the request waits");
+	ok(silent(belt), "expire of a request's key completes no request");
+	is_errno(cancel(belt, 2), 0, "cancel of a request succeeds after expire of its key");
 	close(belt);
 }
 
@@ -212,14 +217,15 @@ static void test_unseen(void)
 	   on_key(belt, HASHBELT_IOC_REMOVE, "two") == -ENOENT &&
 	   on_key(belt, HASHBELT_IOC_TOUCH, "two") == -ENOENT &&
 	   on_key(belt, HASHBELT_IOC_EXPIRE, "two") == -ENOENT,
-	   "a key that is waited for is not there");
+	   "get, remove, touch and expire of a request's key return ENOENT");
 	do {
 		scan.size = sizeof(buffer);
 		must(belt, HASHBELT_IOC_SCAN, &scan);
 		records += scan.count;
 	} while (scan.cursor);
-	is_int(records, 0, "a scan does not find keys that are waited for");
-	is_int(waiting(belt), 1, "for all that the request waits on");
+	is_int(records, 0, "scan does not find the keys of a request");
+	is_int(waiting(belt), 1,
+	       "a request waits on after get, remove, touch, expire and scan of its keys");
 	close(belt);
 }
 
@@ -228,11 +234,12 @@ static void test_complete(void)
 	int belt = asking_belt(NONE);
 	unsigned int i, good = 0;
 
-	is_int(complete(belt, "key"), 0, "where nobody waits a word completes nothing");
+	is_int(complete(belt, "key"), 0, "complete of a key without requests completes none");
 	for (i = 0; i < 100; i++)
 		if (ASK(belt, i, 0, i % 2 ? "odd" : "even", "all"))
 			bail_out("no request");
-	is_int(complete(belt, "odd"), 50, "a word completes all that wait for a key");
+	is_int(complete(belt, "odd"), 50,
+	       "complete of a key completes each of the 50 requests for it");
 	for (i = 0; i < 50; i++) {
 		struct told told = hear(belt);
 
@@ -240,12 +247,15 @@ static void test_complete(void)
 			!strcmp(told.key, "odd") && told.id % 2 &&
 			told.sequence == i + 1;
 	}
-	ok(good == 50 && silent(belt), "each is told, and no other");
-	is_int(complete(belt, "odd"), 0, "a second complete of the same key completes no request");
-	is_int(complete(belt, "all"), 50, "those that are left wait on for their keys");
+	ok(good == 50 && silent(belt),
+	   "complete tells each of the 50 requests for the key once, in order");
+	is_int(complete(belt, "odd"), 0, "a second complete of a key completes no request");
+	is_int(complete(belt, "all"), 50,
+	       "complete of another key completes the 50 requests that wait on");
 	ok(!look(belt, "all").entries && look(belt, "all").err,
-	   "what is said to be complete is not there for that");
-	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 100, "both are counted");
+	   "complete of a key makes no entry");
+	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 100,
+	       "the counter of completed requests counts the requests of both completes");
 	close(belt);
 }
 
@@ -254,17 +264,19 @@ static void test_same_key(void)
 	int belt = asking_belt(NONE);
 
 	is_errno(ASK(belt, 1, 0, "key", "key", "other", "key"), 0,
-		 "a request may name a key more than once");
+		 "a request that names one key three times is accepted");
 	put_text(belt, "key", "value", 0);
 	ok(heard(belt, 1, HASHBELT_BY_PUT, "key") && silent(belt) && !waiting(belt),
-	   "a request that names a key twice is completed once");
-	is_errno(ASK(belt, 2, 0, "key", "key"), 0, "another");
-	is_int(complete(belt, "key"), 1, "counts once");
+	   "a put of a key that a request names three times completes it once");
+	is_errno(ASK(belt, 2, 0, "key", "key"), 0,
+		 "a request that names one key twice is accepted");
+	is_int(complete(belt, "key"), 1, "complete counts a request that names the key twice once");
 	ok(heard(belt, 2, HASHBELT_BY_COMPLETE, "key") && silent(belt),
-	   "a request that names a key twice is told once");
-	is_errno(ASK(belt, 3, 0, "key", "key"), 0, "one that is taken back");
+	   "a request that names one key twice is told once by complete");
+	is_errno(ASK(belt, 3, 0, "key", "key"), 0,
+		 "a second request that names one key twice is accepted");
 	ok(!cancel(belt, 3) && !complete(belt, "key") && silent(belt),
-	   "is gone from that key altogether");
+	   "a cancelled request that named one key twice is completed by no call");
 	close(belt);
 }
 
@@ -314,24 +326,28 @@ static void test_timeouts(void)
 
 	for (i = 0; i < ARRAY_SIZE(ttls); i++)
 		wrong += !times_out(belt, ttls[i]);
-	is_int(wrong, 0, "a request times out at its time: not before, and soon after");
+	is_int(wrong, 0, "a request times out at its own time, not before and soon after");
 	is_int(counter(belt, HASHBELT_STAT_TIMED_OUT), ARRAY_SIZE(ttls),
-	       "timeouts are counted");
-	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 0, "as such and nothing else");
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 0, "for no entry has expired");
+	       "the counter of timeouts counts each request that timed out");
+	is_int(counter(belt, HASHBELT_STAT_COMPLETED), 0,
+	       "a timeout does not count as a completion of a request");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 0,
+	       "a timeout of a request does not count as an expiry of an entry");
 	must_ask(belt, 1, "key");
 	advance(belt, TTL - 1);
-	ok(silent(belt) && waiting(belt) == 1, "without a time it waits the belt's");
+	ok(silent(belt) && waiting(belt) == 1,
+	   "a request without a time waits until 1 ms before the belt's time-to-live");
 	advance(belt, 2 * INTERVAL_MS);
 	ok(heard(belt, 1, HASHBELT_BY_TIMEOUT, ""),
-	   "a request without a time of its own times out after the belt's time-to-live");
+	   "a request without a time times out after the belt's time-to-live");
 	if (ASK(belt, 2, HASHBELT_TTL_NEVER, "key"))
 		bail_out("no request");
 	advance(belt, HASHBELT_TTL_MAX_MS);
-	ok(silent(belt) && waiting(belt) == 1, "one that never times out does not");
+	ok(silent(belt) && waiting(belt) == 1,
+	   "a request with HASHBELT_TTL_NEVER waits on after 2^42 ms");
 	put_text(belt, "key", "value", 0);
 	ok(heard(belt, 2, HASHBELT_BY_PUT, "key"),
-	   "a request that never times out is completed by a put");
+	   "a request with HASHBELT_TTL_NEVER is completed by a put");
 	close(belt);
 }
 
@@ -366,13 +382,14 @@ static void test_many_timeouts(void)
 			late += now / 1000000 > lag + 2 * INTERVAL_MS + 1;
 		}
 	}
-	is_int(told, MANY, "of 3000 requests each times out once");
-	is_int(early, 0, "none too early");
+	is_int(told, MANY, "each of 3000 requests with different deadlines times out once");
+	is_int(early, 0, "no request of 3000 times out before its deadline");
 	is_int(late, 0,
-	       "no request times out later than an interval and a step of time after it is due");
+	       "no request of 3000 times out more than two intervals after its deadline");
 	is_int(waiting(belt) + info_of(belt).entries, 0,
-	       "requests that have timed out leave neither waiters nor entries");
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), MANY, "of the entries neither");
+	       "timed-out requests leave no waiters and no entries");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), MANY,
+	       "each of 3000 entries with different deadlines expires once");
 	close(belt);
 }
 
@@ -383,15 +400,16 @@ static void test_handlers(__u32 handler, const char *name)
 
 	must_ask(belt, 1, "key");
 	advance(belt, 3 * TTL);
-	ok(!waiting(belt) && !info_of(belt).sequence, "%s: a timeout is not an expiry", name);
+	ok(!waiting(belt) && !info_of(belt).sequence,
+	   "%s: the timeout of a request ends it and reports no event of an entry", name);
 	is_errno(read_into(belt, malloc(PAGE), PAGE),
 		 handler == HASHBELT_DROP ? ENODATA : EAGAIN,
-		 "%s: who reads of entries hears nothing of it", name);
+		 "%s: a read of entries returns no event for a request's timeout", name);
 	listen_to(belt);
 	ok(heard(belt, 1, HASHBELT_BY_TIMEOUT, ""),
-	   "%s: who reads of requests does, also when he begins later", name);
+	   "%s: a descriptor that watches requests after a timeout reads its event", name);
 	advance(belt, 3 * TTL);
-	ok(silent(belt), "%s: once", name);
+	ok(silent(belt), "%s: the timeout of a request is told once", name);
 	close(belt);
 }
 
@@ -401,26 +419,30 @@ static void test_ids(void)
 {
 	int belt = named_belt(NAME, 0), fd = open_asking(NAME), other = open_asking(NAME);
 
-	ok(!ASK(fd, 0, 0, "key") && !ASK(fd, ~0ULL, 0, "key"), "an id is any number");
+	ok(!ASK(fd, 0, 0, "key") && !ASK(fd, ~0ULL, 0, "key"),
+	   "ask accepts the lowest and the highest 64-bit number as an id");
 	is_errno(ASK(fd, 0, 0, "other"), EEXIST,
 		 "ask returns EEXIST while a request of the same id waits");
-	is_errno(ASK(other, 0, 0, "key"), 0, "another descriptor may use the same request id");
-	is_int(waiting(fd), 3, "one that is refused does not wait");
-	is_errno(cancel(fd, 1), ENOENT, "there is nothing to cancel under another id");
+	is_errno(ASK(other, 0, 0, "key"), 0,
+		 "another descriptor may use the id of a request that waits");
+	is_int(waiting(fd), 3, "an ask that failed with EEXIST does not add a waiting request");
+	is_errno(cancel(fd, 1), ENOENT, "cancel of an id without a request returns ENOENT");
 	put_text(belt, "other", "value", 0);
 	ok(silent(fd), "an ask that failed with EEXIST waits for no key");
 	put_text(belt, "key", "value", 0);
 	is_errno(ASK(fd, 0, 0, "key"), 0,
-		 "once the request is completed, if not told yet, its id is free again");
-	is_errno(cancel(other, 0), ENOENT, "what is completed is not to be cancelled");
-	is_errno(cancel(fd, 0), 0, "the new request is");
+		 "ask succeeds with the id of a completed request that is not told yet");
+	is_errno(cancel(other, 0), ENOENT, "cancel of a completed request returns ENOENT");
+	is_errno(cancel(fd, 0), 0,
+		 "cancel of a new request with the id of a completed one succeeds");
 	ok(heard(other, 0, HASHBELT_BY_PUT, "key") && silent(other),
-	   "a completed request is told, though a new one has its id");
-	is_int(hear(fd).err + hear(fd).err, 0, "to each who asked");
-	ok(silent(fd), "a new request with the id of a completed one is still waiting");
-	is_errno(ASK(fd, 0, 0, "key"), 0, "what was cancelled leaves its id free");
+	   "a descriptor reads its completed request once");
+	is_int(hear(fd).err + hear(fd).err, 0,
+	       "a descriptor reads the events of both of its completed requests");
+	ok(silent(fd), "a cancelled request with the id of a completed one is not told");
+	is_errno(ASK(fd, 0, 0, "key"), 0, "ask succeeds with the id of a cancelled request");
 	advance(belt, 3 * TTL);
-	is_errno(ASK(fd, 0, 0, "key"), 0, "the id of a request that timed out can be used again");
+	is_errno(ASK(fd, 0, 0, "key"), 0, "ask succeeds with the id of a request that timed out");
 	destroy_belt(belt, NAME);
 	close(other);
 	close(fd);
@@ -433,26 +455,29 @@ static void test_cancel(void)
 
 	if (ASK(fd, 7, 1000, "a", "b", "c"))
 		bail_out("no request");
-	is_errno(cancel(other, 7), ENOENT, "nobody cancels what another asked");
-	is_errno(cancel(belt, 7), ENOENT, "whoever it is");
-	is_errno(cancel(fd, 7), 0, "who asked may cancel");
-	is_errno(cancel(fd, 7), ENOENT, "once");
+	is_errno(cancel(other, 7), ENOENT, "cancel of another descriptor's request returns ENOENT");
+	is_errno(cancel(belt, 7), ENOENT,
+		 "cancel through a descriptor without requests returns ENOENT");
+	is_errno(cancel(fd, 7), 0, "cancel of a descriptor's own request succeeds");
+	is_errno(cancel(fd, 7), ENOENT, "a second cancel of a request returns ENOENT");
 	is_int(waiting(fd), 0, "a cancelled request does not count as waiting");
 	put_text(belt, "b", "value", 0);
-	is_int(complete(belt, "a") + complete(belt, "c"), 0, "on any of its keys");
+	is_int(complete(belt, "a") + complete(belt, "c"), 0,
+	       "complete of the keys of a cancelled request completes none");
 	advance(belt, 3 * TTL);
 	ok(silent(fd) && silent(other),
-	   "a cancelled request does not time out either: it is not heard of again");
+	   "a cancelled request has no event after its time");
 	ok(counter(fd, HASHBELT_STAT_REQUESTS) == 1 &&
 	   !counter(fd, HASHBELT_STAT_COMPLETED) &&
 	   !counter(fd, HASHBELT_STAT_TIMED_OUT),
 	   "a cancelled request counts as registered, not as completed or timed out");
 	must_ask(fd, 8, "d");
 	put_text(belt, "d", "value", 0);
-	is_errno(cancel(fd, 8), ENOENT, "what is completed cannot be cancelled");
+	is_errno(cancel(fd, 8), ENOENT,
+		 "cancel of a request that a put has completed returns ENOENT");
 	ok(heard(fd, 8, HASHBELT_BY_PUT, "d"),
 	   "a request that was completed before cancel is told");
-	is_errno(cancel(fd, 8), ENOENT, "cancel returns ENOENT for a request that was told");
+	is_errno(cancel(fd, 8), ENOENT, "cancel of a request that was told returns ENOENT");
 	destroy_belt(belt, NAME);
 	close(other);
 	close(fd);
@@ -483,10 +508,10 @@ static void test_own(void)
 		good += silent(fds[i]);
 	}
 	is_int(good, 10,
-	       "of requests for one key each descriptor is told its own, in a count of its own");
+	       "each descriptor reads its own requests for a shared key, numbered from 1");
 	is_errno(read_into(belt, malloc(PAGE), PAGE), EAGAIN,
-		 "a descriptor that asked nothing reads no completion: EAGAIN");
-	is_int(waiting(belt), 2, "what nobody has completed waits on");
+		 "read through a descriptor without requests returns EAGAIN");
+	is_int(waiting(belt), 2, "two requests whose key was not put or completed wait on");
 	destroy_belt(belt, NAME);
 	for (i = 0; i < 4; i++)
 		close(fds[i]);
@@ -504,11 +529,11 @@ static void test_modes(void)
 	put_text(belt, "key", "first", 0);
 	put_text(belt, "key", "second", 0);
 	ok(heard(fd, 1, HASHBELT_BY_PUT, "key") && silent(fd),
-	   "who reads of requests is not told of an entry that was replaced");
+	   "a descriptor that watches requests reads no event of a replaced entry");
 	event = next_event(&stream);
 	ok(event && event->kind == HASHBELT_ENTRY && event->reason == HASHBELT_REPLACED &&
 	   !next_event(&stream) && stream.err == -EAGAIN,
-	   "who reads of entries is, and of no request");
+	   "a descriptor that watches entries reads no event of a request");
 	must_ask(fd, 2, "key");
 	put_text(belt, "key", "third", 0);
 	watch(fd, 0);
@@ -516,16 +541,17 @@ static void test_modes(void)
 	event = next_event(&stream);
 	ok(event && event->kind == HASHBELT_ENTRY && event->reason == HASHBELT_REPLACED &&
 	   !next_event(&stream),
-	   "a descriptor that goes back reads of entries");
+	   "a descriptor that watches entries again reads an entry's event");
 	must_ask(fd, 3, "key");
 	put_text(belt, "key", "fourth", 0);
 	ok(discard_events(belt) == 1 && waiting(belt) == 0,
-	   "it may ask whatever it reads");
+	   "a request by a descriptor that watches entries is completed by a put");
 	listen_to(fd);
 	ok(heard(fd, 2, HASHBELT_BY_PUT, "key") && heard(fd, 3, HASHBELT_BY_PUT, "key") &&
 	   silent(fd),
-	   "a descriptor that watched events hears of its requests when it reads requests again");
-	is_errno(ack(fd, 3), ENOENT, "of requests there is nothing to acknowledge");
+	   "a descriptor that watches requests again reads its completed requests");
+	is_errno(ack(fd, 3), ENOENT,
+		 "ack through a descriptor that watches requests returns ENOENT");
 	free(stream.buffer);
 	destroy_belt(belt, NAME);
 	close(fd);
@@ -571,45 +597,49 @@ static void test_ends(void)
 	char byte;
 
 	close(laden());		/* which leaves the index as large as it becomes */
-	ok(!waiting(belt), "a descriptor that is closed takes its requests with it");
+	ok(!waiting(belt), "close of a descriptor ends its 100 waiting requests");
 	before = get_parameter("used_bytes");
 	close(laden());
-	ok(is_forgotten(belt, before), "from all keys, and events and memory too");
+	ok(is_forgotten(belt, before),
+	   "close of a descriptor gives back the memory of requests and events");
 	fd = laden();
 	copy = dup(fd);
 	close(fd);
-	is_int(waiting(belt), 100, "not while there is a copy of it");
+	is_int(waiting(belt), 100, "a copy of a closed descriptor keeps its 100 requests waiting");
 	ok(hear(copy).id < 100,
-	   "a copy of a closed descriptor reads the completions of its requests");
+	   "a copy of a closed descriptor reads the events of its requests");
 	close(copy);
 	ok(is_forgotten(belt, before),
-	   "closing the last copy of a descriptor forgets its requests");
+	   "close of the last copy of a descriptor ends its requests");
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
 	child = start(laden_process, &pipes[1]);
 	if (read(pipes[0], &byte, 1) != 1)
 		bail_out("no child");
-	is_int(waiting(belt), 100, "a process");
+	is_int(waiting(belt), 100, "100 requests of a child process wait");
 	kill_and_wait(child);
-	ok(is_forgotten(belt, before), "that is killed takes all that it asked with it");
+	ok(is_forgotten(belt, before), "kill of a process with SIGKILL ends all of its requests");
 	fd = laden();
 	must(fd, HASHBELT_IOC_CREATE, &create);
-	ok(is_forgotten(belt, ~0ULL), "binding a descriptor to another belt forgets its requests");
+	ok(is_forgotten(belt, ~0ULL), "binding a descriptor to another belt ends its requests");
 	must_ask(fd, 1, "key");
 	put_text(fd, "key", "value", 0);
-	is_errno(read_into(fd, malloc(PAGE), PAGE), ENODATA, "where it reads of entries first");
+	is_errno(read_into(fd, malloc(PAGE), PAGE), ENODATA,
+		 "read through a descriptor that was bound to another belt returns ENODATA");
 	listen_to(fd);
 	ok(heard(fd, 1, HASHBELT_BY_PUT, "key") && silent(fd),
-	   "a descriptor that was bound elsewhere is told nothing of what it asked before");
+	   "a descriptor bound to another belt reads none of its earlier requests");
 	close(fd);
-	ok(is_forgotten(belt, before), "of which nothing is left");
+	ok(is_forgotten(belt, before),
+	   "the close of a descriptor bound to another belt leaves no memory of requests");
 	fd = laden();
 	other = open_asking(NAME);
 	must_ask(other, 1, "waits");
 	close(fd);
-	is_int(complete(belt, "waits"), 1, "what others asked is still there");
+	is_int(complete(belt, "waits"), 1,
+	       "complete of a key counts a request of another descriptor after a close");
 	ok(heard(other, 1, HASHBELT_BY_COMPLETE, "waits"),
-	   "requests of other descriptors are told after one descriptor was closed");
+	   "a request of another descriptor is told after the close of a descriptor");
 	close(other);
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -631,15 +661,16 @@ static void test_clear(void)
 	readable_at_last(belt);
 	told = hear(belt);
 	ok(told.cause == HASHBELT_BY_CLEAR && told.id + 1 <= 3 && !told.key[0],
-	   "a clear completes a request without a key");
+	   "a clear completes a request and returns no key");
 	readable_at_last(belt);
 	ok(heard(belt, 3 - told.id, HASHBELT_BY_CLEAR, ""),
-	   "a clear completes each request that waited");
+	   "a clear completes each of two waiting requests");
 	ok(silent(belt) && waiting(belt) == 1,
 	   "a request made after a clear is not completed by it");
-	is_int(complete(belt, "one") + complete(belt, "two"), 1, "of the others no key is left");
+	is_int(complete(belt, "one") + complete(belt, "two"), 1,
+	       "a clear leaves none of the keys of the completed requests");
 	ok(heard(belt, 3, HASHBELT_BY_COMPLETE, "one") && silent(belt),
-	   "requests that a clear completed are not told again");
+	   "a request that a clear completed is told once");
 	close(belt);
 }
 
@@ -649,7 +680,7 @@ static void test_destroy(void)
 	__u64 before = get_parameter("used_bytes");
 	struct waiter waiter;
 
-	is_errno(destroy_belt(belt, NAME), 0, "a belt with requests can be destroyed");
+	is_errno(destroy_belt(belt, NAME), 0, "destroy of a belt with waiting requests succeeds");
 	is_errno(ASK(fd, 1000, 0, "key"), EIDRM, "ask in a destroyed belt returns EIDRM");
 	is_errno(cancel(fd, 150), EIDRM, "cancel in a destroyed belt returns EIDRM");
 	is_errno(complete(fd, "both"), EIDRM, "complete in a destroyed belt returns EIDRM");
@@ -663,7 +694,7 @@ static void test_destroy(void)
 	must_ask(fd, 1, "key");
 	waiter = start_waiter(fd, 0);
 	destroy_belt(belt, NAME);
-	is_errno(waiter_result(&waiter), EIDRM, "who waits to be told is woken by the end");
+	is_errno(waiter_result(&waiter), EIDRM, "destroy of a belt wakes a waiting reader: EIDRM");
 	close(fd);
 	close(belt);
 }
@@ -676,24 +707,26 @@ static void test_full(void)
 
 	must_ask(belt, 1, "one");
 	must_ask(belt, 2, "two");
-	is_int(info_of(belt).used_entries, 2, "a request counts as an entry");
+	is_int(info_of(belt).used_entries, 2,
+	       "a waiting request counts as an entry in used_entries");
 	put_text(belt, "entry", "value", 0);
-	is_errno(ASK(belt, 3, 0, "three"), ENOSPC, "where a belt is full none is taken");
+	is_errno(ASK(belt, 3, 0, "three"), ENOSPC, "ask returns ENOSPC in a full belt");
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC,
 		 "put returns ENOSPC where requests have used up max_entries");
-	ok(waiting(belt) == 2 && silent(belt), "what is there stays and waits");
+	ok(waiting(belt) == 2 && silent(belt),
+	   "requests of a full belt wait on when ask and put return ENOSPC");
 	complete(belt, "one");
 	is_int(info_of(belt).used_entries, 2,
-	       "what is completed does not count, if it was told or not");
+	       "a completed request does not count in used_entries before it is told");
 	is_errno(ASK(belt, 3, 0, "three"), 0,
-		 "a completed request leaves its place to another request");
+		 "ask succeeds in the place of a completed request in a full belt");
 	cancel(belt, 3);
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-		 "a cancelled request leaves its place to an entry");
+		 "put succeeds in the place of a cancelled request in a full belt");
 	put_text(belt, "entry", "value", 0);
 	advance(belt, 3 * TTL);
 	is_int(info_of(belt).used_entries, 0,
-	       "after all requests have ended none counts under the belt's limit");
+	       "used_entries is 0 after all requests and entries have ended");
 	close(belt);
 }
 
@@ -715,11 +748,11 @@ static void test_bytes(void)
 	used = info_of(belt).used_bytes;
 	ok(err == -ENOSPC && n > 0 && n <= 4 && used <= 65536 &&
 	   used >= n * 16 * HASHBELT_KEY_MAX,
-	   "16 keys of 1024 bytes count as the bytes that they are");
+	   "a request counts at least the bytes of its 16 keys of 1024 bytes");
 	note("%u requests, %llu bytes", n, used);
 	for (i = 0; i < n; i++)
 		cancel(belt, i);
-	is_int(info_of(belt).used_bytes, 0, "cancelled requests count for no bytes");
+	is_int(info_of(belt).used_bytes, 0, "used_bytes is 0 after all requests are cancelled");
 	close(belt);
 }
 
@@ -734,17 +767,17 @@ static void test_eviction(void)
 	put_text(belt, "other", "value", 0);
 	readable_at_last(belt);
 	ok(heard(belt, 1, HASHBELT_BY_EVICTION, ""),
-	   "where a belt evicts, the request nearest its time makes room and is told so");
+	   "the request nearest its deadline is evicted for an entry in a full belt");
 	must_ask(belt, 3, "three");
 	ok(!is_there(belt, "entry") && silent(belt),
-	   "an entry that is nearer its deadline is evicted for a request");
+	   "an entry nearer its deadline is evicted for a request in a full belt");
 	must_ask(belt, 4, "four");
 	readable_at_last(belt);
 	ok(heard(belt, 2, HASHBELT_BY_EVICTION, ""),
-	   "a request that is nearer its deadline is evicted for another request");
+	   "a request nearer its deadline is evicted for another in a full belt");
 	is_int(complete(belt, "all") + complete(belt, "one") + complete(belt, "two"), 0,
-	       "who has made room waits for no key");
-	ok(waiting(belt) == 2 && silent(belt), "a request that was evicted is told once");
+	       "an evicted request leaves none of its keys waiting");
+	ok(waiting(belt) == 2 && silent(belt), "an evicted request is told once");
 	close(belt);
 }
 
@@ -763,12 +796,12 @@ static void test_pressure(void)
 	drop_caches();
 	readable_at_last(belt);
 	ok(heard(belt, 1, HASHBELT_BY_PRESSURE, "") && silent(belt) && !waiting(belt),
-	   "a system that is short of memory takes requests, and they are told so");
+	   "memory pressure ends a request and tells it");
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_PINNED);
 	must_ask(belt, 2, "one");
 	drop_caches();
 	ok(silent(belt) && waiting(belt) == 1,
-	   "memory pressure takes no request of a belt that is pinned");
+	   "memory pressure ends no request of a pinned belt");
 	close(belt);
 }
 
@@ -787,15 +820,15 @@ static void test_unread(void)
 	}
 	now = get_parameter("used_bytes");
 	ok(err == -ENOSPC || err == -ENOMEM,
-	   "events of requests that nobody reads count against the module's limit");
-	ok(now <= most, "unread completions keep the module within max_bytes");
+	   "unread events of requests count against the module's limit");
+	ok(now <= most, "unread events of requests keep the module within max_bytes");
 	note("%d requests, %llu bytes: %s", n, now, error_name(err));
 	for (n--; n > 0 && !hear(belt).err; n--)
 		;
-	ok(!n && silent(belt), "all of them are told");
+	ok(!n && silent(belt), "each unread event of a request can be read at the module's limit");
 	set_number("max_bytes", limit);
 	close(belt);
-	ok(used_at_last(used), "completions that were read use no memory");
+	ok(used_at_last(used), "events of requests that were read use no memory");
 }
 
 /* Asks until it may not any more; @arg: whether all is completed, and never read. */
@@ -822,12 +855,12 @@ static void test_account(void)
 		bail_out("chmod: %s", strerror(errno));
 	set_number("user_max_bytes", scaled_from(MIB / 4, MIB));
 	is_int(as(1000, 1000, 0, ask_for_ever, &waits), EDQUOT,
-	       "requests count against the account of the belt's owner");
+	       "waiting requests of a user count against its quota: EDQUOT");
 	is_int(as(1000, 1000, 0, ask_for_ever, &completes), EDQUOT,
-	       "a user's unread completions count against its quota");
+	       "unread events of a user's requests count against its quota: EDQUOT");
 	set_number("user_max_bytes", limit);
 	chmod(HASHBELT_DEVICE, 0600);
-	ok(used_at_last(used), "a user's account is empty when it has gone");
+	ok(used_at_last(used), "the memory of a user's requests comes back after its process ends");
 }
 
 /* What it costs */
@@ -853,25 +886,26 @@ static void test_costs(__u64 nothing)
 		if (ASK(fd, i, 0, key, "all", i % 2 ? "odd" : "even"))
 			bail_out("no request");
 	}
-	is_int(waiting(fd), 200, "a belt says how many requests wait");
+	is_int(waiting(fd), 200, "the number of waiting requests of a belt is 200 after 200 asks");
 	ok(settled && get_parameter("used_bytes") > used && info_of(fd).bytes > bytes,
-	   "they cost memory, which it says as well");
-	is_int(complete(fd, "odd"), 100, "half of them are completed");
+	   "200 waiting requests raise used_bytes and the belt's bytes");
+	is_int(complete(fd, "odd"), 100, "complete of a key completes each of 100 requests for it");
 	is_int(waiting(fd), 100, "completed requests are not counted as waiting");
 	is_int(complete(fd, "all"), 100,
-	       "a complete of the other key completes the other requests");
+	       "complete of a second key completes each of 100 remaining requests");
 	for (i = 0; i < 200 && !hear(fd).err; i++)
 		;
-	ok(i == 200 && silent(fd) && !waiting(fd), "all are told");
-	is_int(info_of(fd).entries, 0, "the belt holds as much as before");
+	ok(i == 200 && silent(fd) && !waiting(fd), "each of 200 completed requests is told once");
+	is_int(info_of(fd).entries, 0, "a belt has no entries after 200 requests were completed");
 	/* The worker may have seen the index when it was small, but not empty yet. */
 	must(fd, HASHBELT_IOC_ROTATE, NULL);
 	ok(used_at_last(used), "used_bytes is what it was before 200 requests");
 	ok(at_last(takes_no_more, &(struct hashbelt_info){ .bytes = bytes, .id = fd }),
 	   "the belt's own bytes are what they were before 200 requests");
-	is_int(counter(fd, HASHBELT_STAT_REQUESTS), 200, "each was counted, once");
+	is_int(counter(fd, HASHBELT_STAT_REQUESTS), 200,
+	       "the counter of requests counts each of 200 requests once");
 	is_int(counter(fd, HASHBELT_STAT_COMPLETED), 200,
-	       "200 completed requests are counted once each");
+	       "the counter of completed requests counts each of 200 requests once");
 	destroy_belt(belt, NAME);
 	close(fd);
 	close(belt);
@@ -909,6 +943,6 @@ int main(void)
 	test_unread();
 	test_account();
 	test_costs(before);
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes of the module is what it was before the requests");
 	return done_testing();
 }

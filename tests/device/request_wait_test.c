@@ -30,17 +30,18 @@ static void test_too_small(void)
 	complete(belt, "a key");
 	for (size = 0; size < event_size(5, 0); size++)
 		wrong += read_into(belt, buffer, size) != -EMSGSIZE;
-	is_int(wrong, 0, "a buffer that is too small for an event: EMSGSIZE");
+	is_int(wrong, 0, "a read with a buffer smaller than an event returns EMSGSIZE");
 	is_int(read_into(belt, buffer, event_size(5, 0) + 8), event_size(5, 0),
-	       "one with room for one of two is filled with one");
+	       "a read with room for one of two events returns one");
 	ok(((struct hashbelt_event *)buffer)->sequence == 1 && hear(belt).sequence == 2 &&
-	   silent(belt), "a read with room for one of two events loses neither");
+	   silent(belt), "a read with room for one of two events leaves the other to be read");
 	must_ask(belt, 1, "a key");
 	must_ask(belt, 2, "a key");
 	complete(belt, "a key");
 	is_int(read_into(belt, buffer, sizeof(buffer)), 2 * event_size(5, 0),
-	       "as many are read as there is room for");
-	is_int(check_events((void *)buffer, 2 * event_size(5, 0)), 2, "in whole");
+	       "a read with room for two events returns both");
+	is_int(check_events((void *)buffer, 2 * event_size(5, 0)), 2,
+	       "a read with room for two events returns each of them complete");
 	close(belt);
 }
 
@@ -82,15 +83,15 @@ static void test_bad_buffer(void)
 	must_ask(belt, 2, "key");
 	complete(belt, "key");
 	is_errno(read_into(belt, unmapped(), PAGE), EFAULT,
-		 "a read into a buffer that is not there returns EFAULT");
+		 "a read into an unmapped buffer returns EFAULT");
 	is_errno(read_into(belt, readonly_copy(nothing, sizeof(nothing)), PAGE), EFAULT,
-		 "a read into a buffer that may not be written to returns EFAULT");
+		 "a read into a read-only buffer returns EFAULT");
 	is_errno(read_into(belt, NULL, PAGE), EFAULT, "a read into a null buffer returns EFAULT");
 	ok(hear(belt).sequence == 1 && hear(belt).sequence == 2 && silent(belt),
-	   "reads that failed with EFAULT lose no event, and tell none twice");
+	   "reads that failed with EFAULT leave each event to be read once");
 	for (room = 0; room < 4 * event_size(3, 0); room += 5)
 		wrong += !is_cut_right(belt, room);
-	is_int(wrong, 0, "a read into a buffer that ends within an event loses nothing");
+	is_int(wrong, 0, "a read into a buffer that ends within an event loses no event");
 	close(belt);
 }
 
@@ -102,36 +103,41 @@ static void test_wakers(void)
 	must_ask(fd, 1, "key");
 	waiter = start_waiter(fd, 0);
 	put_text(belt, "key", "value", 0);
-	is_int(waiter_result(&waiter), size, "who waits to be told is woken by a put");
+	is_int(waiter_result(&waiter), size,
+	       "a put wakes a reader that waits for the event of its request");
 	must_ask(fd, 1, "key");
 	waiter = start_waiter(fd, 0);
 	complete(belt, "key");
-	is_int(waiter_result(&waiter), size, "by a word");
+	is_int(waiter_result(&waiter), size,
+	       "complete wakes a reader that waits for the event of its request");
 	must_ask(fd, 1, "key");
 	waiter = start_waiter(fd, 0);
 	advance(belt, 3 * TTL);
-	is_int(waiter_result(&waiter), event_size(0, 0), "by its timeout");
+	is_int(waiter_result(&waiter), event_size(0, 0),
+	       "a timeout by advance wakes a reader that waits for an event");
 	must_ask(fd, 1, "key");
 	waiter = start_waiter(fd, 0);
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	is_int(waiter_result(&waiter), event_size(0, 0), "by a clear");
+	is_int(waiter_result(&waiter), event_size(0, 0),
+	       "a clear wakes a reader that waits for the event of its request");
 	if (ASK(fd, 1, 1, "key"))
 		bail_out("no request");
 	waiter = start_waiter(fd, 0);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	is_int(waiter_result(&waiter), event_size(0, 0),
-	       "a timeout wakes a reader that waits for completions");
+	       "a timeout by belt time that runs wakes a reader that waits for an event");
 	must(belt, HASHBELT_IOC_HALT, NULL);
 	must_ask(fd, 1, "key");
 	waiter = start_waiter(fd, 0);
 	put_and_expire(belt, "other", "value");
 	kill(waiter.pid, SIGUSR1);
 	is_errno(waiter_result(&waiter), EINTR,
-		 "not by what becomes of entries, but by a signal");
-	is_int(waiting(belt), 1, "after which the request waits on");
+		 "entry events do not wake a reader of requests, and a signal does: EINTR");
+	is_int(waiting(belt), 1,
+	       "a request waits on after a signal has ended the read of its descriptor");
 	put_text(belt, "key", "value", 0);
 	ok(heard(fd, 1, HASHBELT_BY_PUT, "key"),
-	   "a request that outlived a reader's signal is told");
+	   "a request is told after a signal has ended the read of its descriptor");
 	destroy_belt(belt, NAME);
 	close(fd);
 	close(belt);
@@ -145,26 +151,30 @@ static void test_poll(void)
 	must_ask(fd, 1, "key");
 	must_ask(other, 1, "other");
 	put_and_expire(belt, "entry", "value");
-	is_int(poll_now(fd), 0, "poll: nothing while a request waits");
-	is_int(poll_now(belt), POLLIN, "whatever there is for those who read of entries");
+	is_int(poll_now(fd), 0, "poll returns no event while a request waits");
+	is_int(poll_now(belt), POLLIN,
+	       "poll of a descriptor that watches entries returns POLLIN for an entry's event");
 	put_text(belt, "key", "value", 0);
-	is_int(poll_now(fd), POLLIN, "POLLIN when it is completed");
-	is_int(poll_now(fd), POLLIN, "for as long as it is not told");
-	is_int(poll_now(other), 0, "poll reports completions only to the descriptor that asked");
+	is_int(poll_now(fd), POLLIN, "poll returns POLLIN for a completed request");
+	is_int(poll_now(fd), POLLIN, "a second poll returns POLLIN for a request that is not read");
+	is_int(poll_now(other), 0,
+	       "poll of a descriptor returns no event for another descriptor's request");
 	watch(fd, 0);
 	discard_events(belt);
-	is_int(poll_now(fd), 0, "who reads of entries is not told of requests by poll");
+	is_int(poll_now(fd), 0,
+	       "poll of a descriptor that watches entries returns no event for its request");
 	listen_to(fd);
 	is_int(poll_now(fd), POLLIN,
-	       "poll reports completions to a descriptor that watches requests");
+	       "poll returns POLLIN when a descriptor watches requests again");
 	hear(fd);
-	is_int(poll_now(fd), 0, "nothing when it was told");
+	is_int(poll_now(fd), 0, "poll returns no event when the request's event was read");
 	child = start(poll_for_good, &other);
 	await_sleep(child, CALL_POLL);
 	advance(belt, 3 * TTL);
-	is_int(finish(child), POLLIN, "who waits in poll is woken by a timeout");
+	is_int(finish(child), POLLIN, "a timeout of a request wakes a caller that waits in poll");
 	destroy_belt(belt, NAME);
-	ok(poll_now(fd) & (POLLERR | POLLHUP), "poll reports the end of the belt");
+	ok(poll_now(fd) & (POLLERR | POLLHUP),
+	   "poll returns POLLERR or POLLHUP after destroy of the belt");
 	close(other);
 	close(fd);
 	close(belt);
@@ -177,20 +187,23 @@ static void test_epoll(void)
 
 	must_ask(fd, 1, "one");
 	must_ask(fd, 2, "two");
-	ok(!epoll_now(level) && !epoll_now(edge), "epoll: nothing while requests wait");
+	ok(!epoll_now(level) && !epoll_now(edge), "epoll returns no event while requests wait");
 	complete(belt, "one");
 	ok(epoll_now(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
-	   "by level, one that is completed is told of until it was read");
-	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "by edge, when it comes");
+	   "level-triggered epoll reports a completed request until it is read");
+	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge),
+	   "edge-triggered epoll reports a completed request once");
 	complete(belt, "two");
-	is_int(epoll_now(edge), EPOLLIN, "each further completion is an edge for epoll");
+	is_int(epoll_now(edge), EPOLLIN,
+	       "edge-triggered epoll reports a further completed request");
 	ok(!hear(fd).err && epoll_now(level) == EPOLLIN,
-	   "while one of two is left the level tells it");
+	   "level-triggered epoll reports the second of two requests after one is read");
 	ok(!hear(fd).err && !epoll_now(level),
-	   "epoll reports no level when all completions are read");
+	   "level-triggered epoll reports nothing when all completions are read");
 	destroy_belt(belt, NAME);
 	ok(epoll_now(level) & (EPOLLERR | EPOLLHUP) &&
-	   epoll_now(edge) & (EPOLLERR | EPOLLHUP), "the end of the belt is told by both");
+	   epoll_now(edge) & (EPOLLERR | EPOLLHUP),
+	   "epoll reports the destroyed belt, level-triggered and edge-triggered");
 	close(level);
 	close(edge);
 	close(fd);
@@ -364,14 +377,14 @@ static void test_first(bool timeouts, const char *what)
 		pthread_join(threads[i], NULL);
 	hear_all();
 	is_int(wrong_fates(causes) + odd, 0,
-	       "%s: of all that completes a request the first does, and it is told once", what);
+	       "%s: each request is told or cancelled once, for its first cause", what);
 	note("%u by put, %u by complete, %u by timeout, %u cancelled",
 	     causes[HASHBELT_BY_PUT], causes[HASHBELT_BY_COMPLETE],
 	     causes[HASHBELT_BY_TIMEOUT], causes[0]);
 	is_int(counter(shared_fd, HASHBELT_STAT_COMPLETED) +
 	       counter(shared_fd, HASHBELT_STAT_TIMED_OUT) + causes[0], REQUESTS,
-	       "%s: each completion is counted once", what);
-	ok(!waiting(shared_fd), "%s: no request is left", what);
+	       "%s: completions, timeouts and cancels add up to the number of requests", what);
+	ok(!waiting(shared_fd), "%s: no request waits after each was completed", what);
 	pthread_barrier_destroy(&barrier);
 	close(shared_fd);
 }
@@ -414,9 +427,11 @@ static void test_one_id(void)
 		pthread_join(threads[i], NULL);
 	for (id = 0; id < IDS; id++)
 		wrong += takers[id] != 1;
-	is_int(wrong + odd, 0, "of many who ask under one id at once one succeeds");
-	is_int(waiting(shared_fd), IDS, "no more requests wait than there are ids");
-	is_int(complete(shared_fd, "key"), IDS, "on the key");
+	is_int(wrong + odd, 0, "one of three threads that ask for the same id at once succeeds");
+	is_int(waiting(shared_fd), IDS,
+	       "1000 ids asked for by three threads make 1000 waiting requests");
+	is_int(complete(shared_fd, "key"), IDS,
+	       "complete of a key completes each of 1000 requests asked for at once");
 	pthread_barrier_destroy(&barrier);
 	close(shared_fd);
 }
@@ -474,7 +489,7 @@ static void test_readers(void)
 		pthread_join(threads[i], NULL);
 	for (id = 0; id < REQUESTS; id++)
 		wrong += read_of[id] != 1;
-	is_int(wrong + odd, 0, "of many who read on one descriptor each event goes to one");
+	is_int(wrong + odd, 0, "each event goes to one of three threads that read one descriptor");
 	close(shared_fd);
 	close(belt);
 }
@@ -520,10 +535,10 @@ static void test_processes(void)
 		children[i] = start(ask_and_sleep, NULL);
 	for (i = 0; i < ROUNDS && at_last(all_have_asked, &want); i++, want += WAITERS)
 		put_text(belt, "key", "value", 0);
-	is_int(i, ROUNDS, "processes that wait for one key are told of each put, all of them");
+	is_int(i, ROUNDS, "each of four processes is told of each put of a key that it asks for");
 	for (i = 0; i < WAITERS; i++)
 		wrong += finish(children[i]);
-	is_int(wrong, 0, "processes that wait for one key are told of nothing but its puts");
+	is_int(wrong, 0, "each of four processes is told of puts of its key and of nothing else");
 	is_int(waiting(belt), 0, "processes that were told leave no request waiting");
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -565,12 +580,13 @@ static void test_killed(void)
 		if (waiting(belt))
 			break;
 	}
-	is_int(i, KILLS, "processes that ask are killed anywhere, and nothing of them waits");
-	is_int(complete(belt, "key") + complete(belt, "other"), 0, "on any key");
+	is_int(i, KILLS, "a process killed while it asks leaves no waiting request");
+	is_int(complete(belt, "key") + complete(belt, "other"), 0,
+	       "processes killed while they ask leave no request for any key");
 	destroy_belt(belt, NAME);
 	close(belt);
 	ok(used_at_last(before),
-	   "used_bytes is what it was before processes that waited were killed");
+	   "used_bytes is what it was before processes that asked were killed");
 }
 
 /* Descriptors that come and go */
@@ -672,14 +688,17 @@ static void test_coming(bool destroys, const char *what)
 	int belt = named_belt(NAME, 0);
 
 	come_and_go_for(scaled(2000), destroys);
-	is_int(odd, 0, "%s: descriptors that come and go while all is completed", what);
+	is_int(odd, 0,
+	       "%s: calls beside closing descriptors fail with EIDRM or ENOENT only", what);
 	close(belt);
 	belt = open_named(NAME);
-	is_int(waiting(belt), 0, "%s: leave no request", what);
-	is_int(complete(belt, "a"), 0, "%s: on any key", what);
+	is_int(waiting(belt), 0, "%s: no request waits after all descriptors were closed", what);
+	is_int(complete(belt, "a"), 0,
+	       "%s: complete of a key completes none after all descriptors were closed", what);
 	destroy_belt(belt, NAME);
 	close(belt);
-	ok(used_at_last(before), "%s: and no memory", what);
+	ok(used_at_last(before),
+	   "%s: used_bytes is what it was before descriptors were opened and closed", what);
 }
 
 /* What a reader has taken and cannot have, because it is killed, is for the next one. */
@@ -697,7 +716,7 @@ static void test_stuck(void)
 	waiter = start_waiter(belt, 0);
 	kill_and_wait(child);
 	is_int(waiter_result(&waiter), event_size(3, 0),
-	       "what a reader that was killed could not have wakes the next one");
+	       "an event that a killed reader had taken wakes the next reader");
 	close(belt);
 }
 
@@ -712,15 +731,16 @@ int main(void)
 	test_wakers();
 	test_poll();
 	test_epoll();
-	test_first(false, "all at once");
-	test_first(true, "all at once, and timeouts");
+	test_first(false, "threads without timeouts");
+	test_first(true, "threads and timeouts");
 	test_one_id();
 	test_readers();
 	test_processes();
 	test_killed();
 	test_stuck();
 	test_coming(false, "one belt");
-	test_coming(true, "belts that come and go as well");
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	test_coming(true, "belts that are destroyed");
+	ok(used_at_last(before),
+	   "used_bytes of the module is what it was when all readers have ended");
 	return done_testing();
 }

@@ -47,31 +47,31 @@ struct row {
 
 static const struct row rows[] = {
 	{ "the owner, 0600", OWNER, GROUP, 0, O_RDWR, 0600, BOTH | OWNS },
-	{ "the owner, 0600, reading only", OWNER, GROUP, 0, O_RDONLY, 0600, READS },
-	{ "the owner, 0600, writing only", OWNER, GROUP, 0, O_WRONLY, 0600, WRITES | OWNS },
+	{ "the owner, 0600, O_RDONLY", OWNER, GROUP, 0, O_RDONLY, 0600, READS },
+	{ "the owner, 0600, O_WRONLY", OWNER, GROUP, 0, O_WRONLY, 0600, WRITES | OWNS },
 	{ "the owner, 0400", OWNER, GROUP, 0, O_RDWR, 0400, READS | OWNS },
 	{ "the owner, 0200", OWNER, GROUP, 0, O_RDWR, 0200, WRITES | OWNS },
 	{ "the owner, 0066", OWNER, GROUP, 0, O_RDWR, 0066, OWNS },
-	{ "the owner, 0000, reading only", OWNER, GROUP, 0, O_RDONLY, 0,
+	{ "the owner, 0000, O_RDONLY", OWNER, GROUP, 0, O_RDONLY, 0,
 	  0 },
-	{ "the group, 0660", OTHER, GROUP, 0, O_RDWR, 0660, BOTH },
-	{ "the group, 0640", OTHER, GROUP, 0, O_RDWR, 0640, READS },
-	{ "the group, 0620", OTHER, GROUP, 0, O_RDWR, 0620, WRITES },
-	{ "the group, 0606", OTHER, GROUP, 0, O_RDWR, 0606, CLOSED },
-	{ "one of the group by the way, 0660", OTHER, OTHER, GROUP, O_RDWR, 0660, BOTH },
-	{ "one of the group by the way, 0606", OTHER, OTHER, GROUP, O_RDWR, 0606, CLOSED },
-	{ "another, 0600", OTHER, OTHER, 0, O_RDWR, 0600, CLOSED },
-	{ "another, 0660", OTHER, OTHER, 0, O_RDWR, 0660, CLOSED },
-	{ "another, 0604", OTHER, OTHER, 0, O_RDWR, 0604, READS },
-	{ "another, 0602", OTHER, OTHER, 0, O_RDWR, 0602, WRITES },
-	{ "another, 0606", OTHER, OTHER, 0, O_RDWR, 0606, BOTH },
-	{ "another, 0666, reading only", OTHER, OTHER, 0, O_RDONLY, 0666, READS },
-	{ "another, 0666, writing only", OTHER, OTHER, 0, O_WRONLY, 0666, WRITES },
-	{ "another, 0006", OTHER, OTHER, 0, O_RDWR, 0006, BOTH },
+	{ "a group member, 0660", OTHER, GROUP, 0, O_RDWR, 0660, BOTH },
+	{ "a group member, 0640", OTHER, GROUP, 0, O_RDWR, 0640, READS },
+	{ "a group member, 0620", OTHER, GROUP, 0, O_RDWR, 0620, WRITES },
+	{ "a group member, 0606", OTHER, GROUP, 0, O_RDWR, 0606, CLOSED },
+	{ "a member by supplementary group, 0660", OTHER, OTHER, GROUP, O_RDWR, 0660, BOTH },
+	{ "a member by supplementary group, 0606", OTHER, OTHER, GROUP, O_RDWR, 0606, CLOSED },
+	{ "another user, 0600", OTHER, OTHER, 0, O_RDWR, 0600, CLOSED },
+	{ "another user, 0660", OTHER, OTHER, 0, O_RDWR, 0660, CLOSED },
+	{ "another user, 0604", OTHER, OTHER, 0, O_RDWR, 0604, READS },
+	{ "another user, 0602", OTHER, OTHER, 0, O_RDWR, 0602, WRITES },
+	{ "another user, 0606", OTHER, OTHER, 0, O_RDWR, 0606, BOTH },
+	{ "another user, 0666, O_RDONLY", OTHER, OTHER, 0, O_RDONLY, 0666, READS },
+	{ "another user, 0666, O_WRONLY", OTHER, OTHER, 0, O_WRONLY, 0666, WRITES },
+	{ "another user, 0006", OTHER, OTHER, 0, O_RDWR, 0006, BOTH },
 	{ "the superuser, 0600", 0, 0, 0, O_RDWR, 0600, BOTH | OWNS },
 	{ "the superuser, 0000", 0, 0, 0, O_RDWR, 0000, BOTH | OWNS },
-	{ "the superuser, 0000, reading only", 0, 0, 0, O_RDONLY, 0000, READS },
-	{ "the superuser, 0000, writing only", 0, 0, 0, O_WRONLY, 0000, WRITES | OWNS },
+	{ "the superuser, 0000, O_RDONLY", 0, 0, 0, O_RDONLY, 0000, READS },
+	{ "the superuser, 0000, O_WRONLY", 0, 0, 0, O_WRONLY, 0000, WRITES | OWNS },
 };
 
 static unsigned int deed(enum deed which, int err)
@@ -250,11 +250,11 @@ static void test_row(const struct row *row)
 		bail_out("open");
 	was = look(fd, "key");
 	done = as(row->uid, row->gid, row->group, try_all, row);
-	if (!ok(done == want, "%s: may do what is granted, and nothing else", row->what))
+	if (!ok(done == want, "%s: each request succeeds or fails as the mode says", row->what))
 		note("done %#x, expected %#x", done, want);
 	/* Who may write may leave anything; others must leave nothing. */
 	ok(want & (WRITES | OWNS) || unchanged(fd, &was),
-	   "%s: what may not be written stays as it was", row->what);
+	   "%s: a user without write access changes nothing", row->what);
 	close(fd);
 	end_belt();
 }
@@ -276,14 +276,14 @@ static void test_access(void)
 	make_belt(0664);
 	is_int(as(OWNER, GROUP, 0, access_of, &read_write),
 	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
-	       "the owner is told that it may do all");
+	       "info tells the owner of a belt that it may read, write and own");
 	is_int(as(OWNER, GROUP, 0, access_of, &read_only), HASHBELT_MAY_READ,
-	       "through a descriptor for reading the owner may only read");
+	       "info through a read-only descriptor tells the owner that it may read");
 	is_int(as(OTHER, GROUP, 0, access_of, &read_write),
 	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE,
-	       "the group, that it may read and write");
+	       "info tells a member of the belt's group that it may read and write");
 	is_int(as(OTHER, OTHER, 0, access_of, &read_write), HASHBELT_MAY_READ,
-	       "another, that it may read");
+	       "info tells another user of a belt of mode 0664 that it may read");
 	end_belt();
 }
 
@@ -368,13 +368,14 @@ static void test_splits(void)
 	for (i = 0; i < ARRAY_SIZE(splits); i++) {
 		make_belt(splits[i].mode);
 		done = as(0, 0, 0, try_split, &splits[i]);
-		if (!ok(done == splits[i].want, "%s: may do what is granted, and nothing else",
+		if (!ok(done == splits[i].want,
+			"%s: fsuid and fsgid decide each request",
 			splits[i].what))
 			note("done %#x, expected %#x", done, splits[i].want);
 		end_belt();
 	}
 	is_int(as(0, 0, 0, make_split, &split), 0,
-	       "a process whose fsuid differs from its uid can create a belt");
+	       "create by a process whose fsuid differs from its uid succeeds");
 	if (open_belt(fd, "split"))
 		bail_out("open");
 	info = info_of(fd);
@@ -412,15 +413,15 @@ static void test_holders(void)
 	const __u32 none = 0;
 
 	is_int(as(OTHER, OTHER, 0, make_and_use, &none), BOTH | OWNS,
-	       "who has made a belt may use it, whatever its mode");
+	       "the creator of a belt of mode 0000 may read, write and configure it");
 	make_belt(0600);
 	inherited = open_device(O_RDWR | O_NONBLOCK);
 	if (open_belt(inherited, NAME))
 		bail_out("open");
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
-	       "who was given a descriptor may do what it was bound for");
+	       "a process of another user may read through an inherited descriptor");
 	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), EPERM,
-	       "a client cannot destroy another user's belt by name: EPERM");
+	       "destroy of another user's belt by name returns EPERM");
 	ok(holds_text(inherited, "key", "value"),
 	   "a belt that another user failed to destroy still has its entry");
 	close(inherited);
@@ -459,7 +460,7 @@ static void test_namespace(void)
 		bail_out("create");
 	make_belt(0600);
 	is_int(as(OTHER, OTHER, 0, from_namespace, &row), 0,
-	       "all power in a user namespace of one's own is none over another's belt");
+	       "a user in a namespace of its own gets no rights to another user's belt");
 	end_belt();
 	destroy_belt(fd, "open to all");
 	close(fd);
@@ -501,9 +502,9 @@ static unsigned int make_default(const void *arg)
 static void test_default(void)
 {
 	is_int(as(OTHER, OTHER, 0, make_default, NULL), EACCES,
-	       "the name of the default belt is not anybody's to give");
+	       "create with the name of the default belt returns EACCES for a user");
 	is_int(as(0, 0, 0, make_default, NULL), EEXIST,
-	       "the superuser may use the name of the default belt: EEXIST");
+	       "create with the name of the default belt returns EEXIST for the superuser");
 }
 
 static void test_list(void)
@@ -519,14 +520,15 @@ static void test_list(void)
 			bail_out("create");
 	}
 	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1),
-	       "names of belts that one may neither read nor configure are not listed");
+	       "next lists for a user the one belt that it may read");
 	is_int(as(OTHER, OTHER, 1, list, NULL), BIT(1),
-	       "a group of no belt does not matter");
-	is_int(as(0, 0, 0, list, NULL), 31 | BIT(10), "the superuser sees all");
+	       "next lists no more belts for a user with a supplementary group of no belt");
+	is_int(as(0, 0, 0, list, NULL), 31 | BIT(10), "next lists all belts for the superuser");
 	as(OTHER, OTHER, 0, make_unreadable, NULL);
 	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1) | BIT(8),
-	       "one's own are listed, though one may not read them");
-	is_int(as(OWNER, OTHER, 0, list, NULL), BIT(1), "to others they are not");
+	       "next lists for a user its own belt of mode 0000");
+	is_int(as(OWNER, OTHER, 0, list, NULL), BIT(1),
+	       "next does not list a belt of mode 0000 for another user");
 	destroy_belt(fd, "named i");
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
 		name[6] = 'a' + i;
@@ -585,21 +587,24 @@ static void test_group(void)
 
 	make_belt(0660);
 	is_int(as(OWNER, GROUP, 0, change_belt, &change), EPERM,
-	       "the owner cannot give a belt to a group that it is not of");
+	       "the owner's change to a group that it is not a member of returns EPERM");
 	is_int(as(OTHER, GROUP, 0, try_all, &row), BOTH,
-	       "a belt that was not given away keeps its group");
+	       "a belt keeps its group and mode when the change of its group fails");
 	end_belt();
 	make_belt(0600);
 	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0,
-	       "the owner may give a belt to a group that it is of");
-	is_int(as(OTHER, GROUP, 0, try_all, &row), CLOSED, "the old group is out then");
+	       "the owner's change to a supplementary group of its own succeeds");
+	is_int(as(OTHER, GROUP, 0, try_all, &row), CLOSED,
+	       "a member of a belt's former group cannot open the belt");
 	is_int(as(OTHER, OTHER, CLUB, try_all, &row), BOTH,
-	       "members of a belt's new group have its rights");
+	       "a member of a belt's new group may read and write the belt");
 	end_belt();
 	make_belt(0600);
 	change.mode = 0640;
-	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0, "a mode for reading");
-	is_int(as(OTHER, OTHER, CLUB, try_all, &row), READS, "is one for reading");
+	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0,
+	       "the owner's change to another group with mode 0640 succeeds");
+	is_int(as(OTHER, OTHER, CLUB, try_all, &row), READS,
+	       "a member of a belt's new group with mode 0640 may only read");
 	end_belt();
 }
 
@@ -613,25 +618,25 @@ static void test_group_limits(void)
 	if (open_belt(fd, NAME))
 		bail_out("open");
 	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), EPERM,
-	       "a call that asks for a group too many");
+	       "a change of group and ttl_ms returns EPERM for a group not of the owner");
 	ok(info_of(fd).gid == GROUP && info_of(fd).ttl_ms == TTL,
-	   "changes nothing else either");
+	   "a change of group and ttl_ms that returns EPERM changes neither");
 	change.gid = GROUP;
 	is_int(as(OTHER, GROUP, 0, change_belt, &change), NO_RESULT,
-	       "a belt that one may not open cannot be changed");
+	       "a change of a belt that a user may not open fails at its open");
 	SET(fd, .fields = HASHBELT_SET_MODE, .mode = 0666);
 	is_int(as(OTHER, GROUP, 0, change_belt, &change), EPERM,
-	       "one that is another's cannot be changed, though one may write");
+	       "a change of another user's belt returns EPERM where the user may write");
 	is_errno(apply(fd, &(struct change){ HASHBELT_SET_GID, ELSE, 0 }), 0,
-		 "the superuser gives a belt to any group");
+		 "the superuser's change to any group succeeds");
 	ok(info_of(fd).gid == ELSE && info_of(fd).uid == OWNER,
 	   "the superuser's change of the group leaves the owner");
 	is_int(as(OTHER, GROUP, 0, create_of_group, &group), 0,
-	       "a belt can be made of one's group");
+	       "create with the caller's own group succeeds");
 	is_int(as(OTHER, GROUP, CLUB, create_of_group, &club), 0,
-	       "of any that one is of");
+	       "create with a supplementary group of the caller succeeds");
 	is_int(as(OTHER, GROUP, 0, create_of_group, &club), EPERM,
-	       "a belt cannot be created for a group that the caller is not of: EPERM");
+	       "create with a group that the caller is not a member of returns EPERM");
 	close(fd);
 	end_belt();
 }
@@ -647,9 +652,9 @@ static void test_bound(void)
 		bail_out("open");
 	SET(fd, .fields = HASHBELT_SET_MODE, .mode = 0);
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
-	       "what a descriptor was bound for it may do, whatever becomes of the mode");
+	       "a descriptor keeps its rights when the mode of its belt is set to 0");
 	is_int(as(OTHER, OTHER, 0, open_again, NULL), EACCES,
-	       "a descriptor cannot be bound again after its rights were taken: EACCES");
+	       "open of a belt of mode 0 returns EACCES for a descriptor bound to it");
 	close(inherited);
 	close(fd);
 	end_belt();
@@ -727,12 +732,12 @@ static void test_mapped(void)
 	struct hashbelt_info info;
 
 	is_int(as(OTHER, OTHER, 0, own_in_namespace, NULL), 0,
-	       "in a user namespace one owns what is one's own, by the numbers in there");
+	       "a user in a user namespace owns its belts, by the ids of the namespace");
 	if (open_belt(fd, "inside"))
 		bail_out("no belt");
 	info = info_of(fd);
 	ok(info.uid == OTHER && info.gid == OTHER,
-	   "a belt owned from within a user namespace has the outer user and group");
+	   "a belt made before its owner entered a user namespace has the outer ids");
 	destroy_belt(fd, "inside");
 	if (open_belt(fd, "Inside"))
 		bail_out("no belt");
@@ -742,7 +747,7 @@ static void test_mapped(void)
 	destroy_belt(fd, "Inside");
 	make_belt(0666);
 	is_int(as(OTHER, OTHER, 0, others_in_namespace, NULL), 0,
-	       "to be superuser in there is nothing to a belt of somebody else");
+	       "the superuser of a user namespace has no rights but the mode to a belt");
 	end_belt();
 	close(fd);
 }
@@ -765,13 +770,13 @@ static void test_nameless(void)
 	put_text(belt, "key", "value", 0);
 	inherited = belt;
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
-	       "a belt without a name is used by a child, whoever that becomes");
+	       "a child process of another user may read a belt without a name");
 	send_descriptor(sockets[0], belt);
 	close(belt);
 	is_int(as(OTHER, OTHER, 0, use_received, &sockets[1]), BOTH,
-	       "a belt without a name can be used by the receiver of its descriptor");
+	       "a process that receives the descriptor may read and write a nameless belt");
 	is_int(as(OTHER, OTHER, 0, list, NULL) & ~BIT(10), 0,
-	       "a belt without a name is in nobody's list");
+	       "next lists no belt without a name for another user");
 	close(sockets[0]);
 	close(sockets[1]);
 }
@@ -801,18 +806,19 @@ static void test_node(void)
 	if (stat(HASHBELT_DEVICE, &node))
 		bail_out("stat: %s", strerror(errno));
 	ok(S_ISCHR(node.st_mode) && (node.st_mode & 0777) == 0600 && !node.st_uid,
-	   "the node is the superuser's alone, to begin with");
+	   "the device node has mode 0600 and belongs to the superuser");
 	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES,
-	       "a user without rights on the device cannot open it for writing: EACCES");
+	       "open of a node of mode 0600 for writing returns EACCES for a user");
 	chmod(HASHBELT_DEVICE, 0604);
-	is_int(as(OTHER, OTHER, 0, open_node, &read_only), 0, "unless it may read it");
+	is_int(as(OTHER, OTHER, 0, open_node, &read_only), 0,
+	       "open of a node of mode 0604 for reading succeeds for a user");
 	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES,
-	       "a user that may read the device cannot open it for writing: EACCES");
+	       "open of a node of mode 0604 for writing returns EACCES for a user");
 	chmod(HASHBELT_DEVICE, 0666);
 	is_int(as(OTHER, OTHER, 0, open_node, &read_write), 0,
-	       "a user that may read and write the device can open it for both");
+	       "open of a node of mode 0666 for reading and writing succeeds for a user");
 	is_int(as(OTHER, OTHER, 0, use_default, NULL), 0,
-	       "a user that may open the device can do nothing with another's default belt");
+	       "a user has no rights to the superuser's default belt");
 }
 
 /* What others have put is told to readers only. */
@@ -828,7 +834,8 @@ static void test_write_only(void)
 	item = item_of("key");
 	item.flags = 1;
 	must(fd, HASHBELT_IOC_TOUCH, &item);
-	is_int(item.flags, 1, "a touch tells who may not read nothing of what is there");
+	is_int(item.flags, 1,
+	       "touch through a write-only descriptor returns no flags of the entry");
 	destroy_belt(belt, "written");
 	close(fd);
 	close(belt);
