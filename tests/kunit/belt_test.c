@@ -373,6 +373,19 @@ static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 }
 
+static void the_index_grows_with_additions(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_item item = {};
+	struct hashbelt_sum sum = {};
+	unsigned int i;
+
+	for (i = 0; i < 20000; i++)
+		KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &i, sizeof(i), &item, &sum), 0);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, 14u);
+}
+
 /* 7 */
 static void a_belt_on_which_nothing_is_due_sets_no_timer(struct kunit *test)
 {
@@ -388,6 +401,21 @@ static void a_belt_on_which_nothing_is_due_sets_no_timer(struct kunit *test)
 	hashbelt_advance(belt, 300 * SEC);
 	KUNIT_EXPECT_FALSE(test, has(belt, 2));
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&belt->clock.timer));
+}
+
+static void a_halted_belt_sets_no_timer(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+
+	hashbelt_resume(belt);
+	put(belt, 1);
+	KUNIT_EXPECT_TRUE(test, hrtimer_active(&belt->clock.timer));
+	hashbelt_halt(belt);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&belt->clock.timer));
+	hashbelt_resume(belt);
+	KUNIT_EXPECT_TRUE(test, hrtimer_active(&belt->clock.timer));
+	hashbelt_halt(belt);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&belt->clock.timer));
 }
 
@@ -1156,6 +1184,29 @@ static void counters_equal_what_is_there(struct kunit *test)
 	}
 }
 
+/* A setting that is not among those to be changed may have any value. */
+static void a_setting_is_checked_if_it_is_changed(struct kunit *test)
+{
+	static const struct { u32 field; struct hashbelt_config config; } wrong[] = {
+		{ HASHBELT_SET_TTL, { .ttl = HASHBELT_TTL_MAX_MS * MS + 1 } },
+		{ HASHBELT_SET_GRACE, { .grace = HASHBELT_TTL_MAX_MS * MS + 1 } },
+		{ HASHBELT_SET_BUCKETS, { .buckets = HASHBELT_BUCKETS_MIN - 1 } },
+		{ HASHBELT_SET_BUCKETS, { .buckets = HASHBELT_BUCKETS_MAX + 1 } },
+		{ HASHBELT_SET_POLICY, { .policy = ~0 } },
+		{ HASHBELT_SET_HANDLER, { .handler = HASHBELT_REINSERT + 1 } },
+		{ HASHBELT_SET_REASONS, { .reasons = ~0 } },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		u32 others = HASHBELT_SET_ALL & ~wrong[i].field;
+
+		KUNIT_EXPECT_EQ(test, hb_check_config(&wrong[i].config, wrong[i].field), -EINVAL);
+		KUNIT_EXPECT_EQ(test, hb_check_config(&wrong[i].config, others), 0);
+		KUNIT_EXPECT_EQ(test, hb_check_config(&wrong[i].config, 0), 0);
+	}
+}
+
 static void a_belt_refuses_what_it_cannot_be(struct kunit *test)
 {
 	static const struct hashbelt_config bad[] = {
@@ -1187,7 +1238,9 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(removed_replaced_and_cleared_entries_do_not_expire),
 	KUNIT_CASE(memory_returns_after_one_grace_period),
 	KUNIT_CASE(the_index_shrinks_when_entries_are_gone),
+	KUNIT_CASE(the_index_grows_with_additions),
 	KUNIT_CASE(a_belt_on_which_nothing_is_due_sets_no_timer),
+	KUNIT_CASE(a_halted_belt_sets_no_timer),
 	KUNIT_CASE(the_alarm_is_set_for_the_first_non_empty_bucket),
 	KUNIT_CASE(the_worker_comes_by_itself),
 	KUNIT_CASE(a_get_takes_no_lock),
@@ -1222,6 +1275,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(the_memory_limit_holds),
 	KUNIT_CASE(a_killed_belt_takes_nothing_in),
 	KUNIT_CASE(counters_equal_what_is_there),
+	KUNIT_CASE(a_setting_is_checked_if_it_is_changed),
 	KUNIT_CASE(a_belt_refuses_what_it_cannot_be),
 	{}
 };
