@@ -234,6 +234,23 @@ static void the_handler_hears_of_what_comes_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stat_of(f->belt, HASHBELT_STAT_REINSERTED), 3ULL);
 }
 
+/* On an overflow wheel, whose buckets fall off when the first of their moments is reached. */
+static void a_grace_time_that_ends_with_a_bucket_ends_with_it(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	const u64 width = 5 * INTERVAL;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .grace = INTERVAL,
+	});
+	hashbelt_advance(f->belt, width - hashbelt_now(f->belt) % width);
+	put_ttl(f->belt, 1, (3 * width - INTERVAL) / MS);
+	hashbelt_advance(f->belt, 3 * width - HB_GRAIN);
+	KUNIT_EXPECT_EQ(test, f->expired, 0u);
+	hashbelt_advance(f->belt, HB_GRAIN);
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+}
+
 #define AGAIN	5000
 
 /* Expires another entry for each one that expires. */
@@ -1232,6 +1249,7 @@ static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(no_read_returns_an_expired_entry_however_late_the_worker),
 	KUNIT_CASE(the_handler_runs_once_and_at_most_an_interval_late),
 	KUNIT_CASE(the_handler_hears_of_what_comes_back),
+	KUNIT_CASE(a_grace_time_that_ends_with_a_bucket_ends_with_it),
 	KUNIT_CASE(a_round_ends_though_its_events_cause_others),
 	KUNIT_CASE(a_put_over_an_expired_entry_reports_it_first),
 	KUNIT_CASE(expire_goes_through_the_handler),
