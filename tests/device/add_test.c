@@ -472,6 +472,7 @@ static void test_lost(void)
 	is_int(wrong, 0, "concurrent processes get growing sums when they add to one number");
 	is_int(add(shared_fd, KEY, 0, 0, 0).sum, ADDERS * ADDS,
 	       "no addition of concurrent processes is lost");
+	wrong = 0;
 	for (i = 0; i < ADDERS; i++)
 		pthread_create(&threads[i], NULL, add_in_thread,
 			       i % 2 ? &threads[i] : NULL);
@@ -482,6 +483,7 @@ static void test_lost(void)
 	is_int(wrong, 0, "concurrent threads get growing sums when they add to one number");
 	is_int(add(shared_fd, KEY, 0, 0, 0).sum, 2 * ADDERS * ADDS,
 	       "no addition of concurrent threads is lost");
+	wrong = 0;
 	for (i = 0; i < ADDERS; i++)
 		pthread_create(&threads[i], NULL, i % 2 ? add_in_batches : add_in_thread,
 			       NULL);
