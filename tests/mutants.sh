@@ -116,10 +116,10 @@ mutant condition hashbelt_core.c \
 	history history 'not ok .*the belt does what the model does' 'nor in a long history'
 mutant token hashbelt_lock.c \
 	's/^\tlock->token = entry->version;/\tlock->token = 1;/' \
-	stress lockstress 'not ok .*each has a larger token than the one before' 'fencing tokens do not grow'
+	stress lockstress 'not ok .*each holder has a larger token than the one before' 'fencing tokens do not grow'
 mutant wipe hashbelt_shard.c \
 	's/if (READ_ONCE(belt->policy) & HASHBELT_WIPE)/if (false)/' \
-	memory wipe_test 'not ok .*in a belt that wipes: .* is nowhere' 'what has to be wiped is not'
+	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'what has to be wiped is not'
 mutant unwind hashbelt_memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \
 	fault '' 'not ok .*put for long: .* allocations' 'what could not be allocated stays charged'
@@ -128,7 +128,7 @@ mutant crowd hashbelt_worker.c \
 	cost '' 'not ok .*get hit costs the same everywhere' 'the index does not grow with the belt'
 mutant absent tools/cmd_entry.c \
 	's/if (request->json && (!err || err == -ENOENT))/if (request->json \&\& !err)/' \
-	hbctl hbctl.t 'not ok .*has not, JSON' 'the tool has no JSON for what is absent'
+	hbctl hbctl.t 'not ok .*has --json of a missing key' 'the tool has no JSON for what is absent'
 mutant fence hashbelt_index.h \
 	'/^hb_index_find/,/^}/s/smp_rmb();//' \
 	models litmus 'not ok .*hb_index_find\(\) has what' 'no barrier between the chains of two tables'
@@ -146,13 +146,13 @@ mutant word hashbelt.h \
 	build '' 'not ok .*the interface is C\+\+11' 'the interface has a word of C++'
 mutant window examples/limiter.c \
 	's/return \*sum <= limit/return *sum < limit/' \
-	examples limiter.t 'not ok .*5 requests of a window pass' 'an example lets one too few pass'
+	examples limiter.t 'not ok .*five requests of a window pass' 'an example lets one too few pass'
 mutant again tools/lock_store.c \
 	's/THEN held\.token ELSE/THEN excluded.token ELSE/' \
-	store '' 'not ok .*the same owner gets the same token' 'a lock that is taken again has another token'
+	store '' 'not ok .*the owner that has it prints the same token' 'a lock that is taken again has another token'
 mutant exit hashbelt_belt.c \
 	'/^void hb_core_exit/,/^}/s/destroy_workqueue(free_wq);//' \
-	life module_test 'not ok .*no slab cache of the kernel has grown' 'the module leaves something behind'
+	life module_test 'not ok .*no slab cache of the kernel grows' 'the module leaves something behind'
 mutant early hashbelt_main.c "$freed_early" \
 	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read when it is free'
 mutant order hashbelt_wait.c \

@@ -60,11 +60,11 @@ static void test_flags(void)
 		wrong += call(belt, HASHBELT_IOC_WATCH, &flags) !=
 			 (flags == HASHBELT_WATCH_ACK ? 0 : -EINVAL);
 	}
-	ok(!wrong, "watch knows two flags, one at a time: EINVAL for all others");
+	ok(!wrong, "watch takes either of its two flags alone: EINVAL for all other bits");
 	watch(belt, 0);
 	discard_events(belt);
 	is_int(info_of(belt).in_flight, 0,
-	       "without the flag nobody owes an acknowledgment");
+	       "without HASHBELT_WATCH_ACK an event that was read is not in flight");
 	is_errno(ack(belt, 1), ENOENT, "ack without HASHBELT_WATCH_ACK returns ENOENT");
 	end_belt(belt);
 }
@@ -75,29 +75,30 @@ static void test_partly(void)
 	struct hashbelt_info info = info_of(belt);
 
 	ok(info.in_flight == 5 && info.queued == 1,
-	   "what is held is in flight, not in the queue");
-	is_errno(ack(fd, 6), ENOENT, "what was not read cannot be acknowledged");
-	is_errno(ack(fd, 0), ENOENT, "ack of 0 returns ENOENT");
-	is_errno(ack(fd, ~0ULL), ENOENT, "ack of the largest number returns ENOENT");
+	   "events that an acking reader has read are in flight, not queued");
+	is_errno(ack(fd, 6), ENOENT, "ack of an event that was not read returns ENOENT");
+	is_errno(ack(fd, 0), ENOENT, "ack of sequence 0 returns ENOENT");
+	is_errno(ack(fd, ~0ULL), ENOENT, "ack of the largest 64-bit sequence returns ENOENT");
 	is_errno(ack(belt, 1), ENOENT,
 		 "ack of an event that another descriptor has read returns ENOENT");
 	is_int(info_of(belt).in_flight, 5, "a failed ack leaves all events in flight");
-	is_errno(ack(fd, 3), 0, "an acknowledgment");
-	is_int(info_of(belt).in_flight, 2, "settles all up to that one");
+	is_errno(ack(fd, 3), 0, "ack of the third of five events in flight returns 0");
+	is_int(info_of(belt).in_flight, 2, "ack settles all events up to the one it names");
 	is_errno(ack(fd, 3), ENOENT, "a second ack of the same event returns ENOENT");
 	is_errno(ack(fd, 2), ENOENT, "ack of an event before the settled one returns ENOENT");
-	is_errno(ack(fd, 4), 0, "the next one can be settled alone");
+	is_errno(ack(fd, 4), 0, "ack of the first event that is left in flight returns 0");
 	close(fd);
-	is_int(info_of(belt).in_flight, 0, "when the reader closes nothing is in flight");
+	is_int(info_of(belt).in_flight, 0,
+	       "no event is in flight after the reader has closed its descriptor");
 	queue_events(belt, 1);
 	ok(has_events(belt, 5, 7),
-	   "what it had not settled is at the head of the queue, under its number");
+	   "close requeues an event without ack at the head with its sequence");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS_RETURNED), 1,
-	       "a returned event is counted as returned");
+	       "an event that close requeues is counted as returned");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 8,
-	       "each read of an event is counted, also of one that was returned");
+	       "each read of an event is counted, also the second of a requeued one");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS), 7,
-	       "an event that was returned is counted as queued once");
+	       "a requeued event is counted as queued once");
 	end_belt(belt);
 }
 
@@ -105,19 +106,19 @@ static void test_settled(void)
 {
 	int belt = full_belt(3), fd = hold(3);
 
-	is_errno(ack(fd, 3), 0, "all can be acknowledged in one call");
+	is_errno(ack(fd, 3), 0, "ack of the last event settles all events in flight");
 	is_int(info_of(belt).used_entries, 0,
 	       "acknowledged events do not count under the belt's limit");
 	close(fd);
 	is_errno(read_into(belt, malloc(PAGE), PAGE), EAGAIN,
-		 "a close has nothing to give back");
+		 "close of a reader that has acknowledged everything requeues nothing");
 	fd = open_named(NAME);
 	watch(fd, HASHBELT_WATCH_ACK);
 	queue_events(fd, 2);
 	discard_events(fd);
 	is_errno(ack(fd, 3), ENOENT,
-		 "a number from before another reader's ack is none of his");
-	is_errno(ack(fd, 5), 0, "ack of an event that the descriptor has read itself succeeds");
+		 "ack of an event that an earlier reader has acknowledged returns ENOENT");
+	is_errno(ack(fd, 5), 0, "ack of an event that this descriptor has read returns 0");
 	close(fd);
 	end_belt(belt);
 }
@@ -137,16 +138,17 @@ static void test_losses(void)
 	watch(fd, HASHBELT_WATCH_ACK);
 	event = next_event(&stream);
 	ok(event && event->lost == 15 && event->sequence == 16,
-	   "of what was lost the next reader is told, if the first did not acknowledge it");
+	   "a loss that a closed reader has not acknowledged is reported again");
 	event = next_event(&stream);
-	ok(event && !event->lost, "a loss is told once to the second reader");
-	is_errno(ack(fd, 16), 0, "when that is acknowledged");
+	ok(event && !event->lost, "a loss that is reported again is reported in one event only");
+	is_errno(ack(fd, 16), 0, "ack of an event that reports a loss returns 0");
 	close(fd);
 	free(stream.buffer);
 	fd = open_named(NAME);
 	stream = stream_of(fd, event_size(2, 2));
 	event = next_event(&stream);
-	ok(event && !event->lost && event->sequence == 17, "nobody is told again");
+	ok(event && !event->lost && event->sequence == 17,
+	   "a loss that was acknowledged is not reported to the next reader");
 	free(stream.buffer);
 	close(fd);
 	end_belt(belt);
@@ -161,19 +163,20 @@ static void test_modes(void)
 	read_into(fd, small, sizeof(small));
 	watch(fd, HASHBELT_WATCH_ACK);
 	is_errno(ack(fd, 1), ENOENT,
-		 "what was read before the watch needs no acknowledgment");
+		 "ack of an event that was read before the watch returns ENOENT");
 	read_into(fd, small, sizeof(small));
 	read_into(fd, small, sizeof(small));
 	watch(fd, HASHBELT_WATCH_ACK);
-	is_int(info_of(belt).in_flight, 2, "to say it again changes nothing");
+	is_int(info_of(belt).in_flight, 2,
+	       "a second watch with HASHBELT_WATCH_ACK leaves events in flight");
 	watch(fd, 0);
 	read_into(fd, small, sizeof(small));
 	ok(((struct hashbelt_event *)small)->sequence == 4 ||
 	   ((struct hashbelt_event *)small)->sequence == 2,
-	   "one may go back to reading without");
+	   "after a watch without flags read returns the next event");
 	close(fd);
 	is_int(discard_events(belt), 4,
-	       "events that were held while acknowledgments were on are read without them");
+	       "close requeues events in flight although acking was turned off");
 	end_belt(belt);
 }
 
@@ -183,15 +186,17 @@ static void test_others(void)
 {
 	int belt = full_belt(9), a = hold(3), b = hold(3);
 
-	ok(has_events(belt, 7, 9), "each reader gets what the others do not hold");
+	ok(has_events(belt, 7, 9), "a reader gets the events that no other reader holds");
 	is_errno(ack(a, 6), ENOENT, "ack of an event that another reader holds returns ENOENT");
-	is_errno(ack(b, 3), ENOENT, "neither of them");
-	is_errno(ack(b, 5), 0, "an acknowledgment settles what one holds oneself");
+	is_errno(ack(b, 3), ENOENT, "ack of an event that an earlier reader holds returns ENOENT");
+	is_errno(ack(b, 5), 0,
+		 "ack of an event that this reader holds returns 0 beside other readers");
 	is_int(info_of(belt).in_flight, 4, "an ack settles nothing that another reader holds");
 	close(a);
 	close(b);
 	queue_events(belt, 1);
-	is_int(discard_events(belt), 5, "all that was not settled goes back");
+	is_int(discard_events(belt), 5,
+	       "close of two readers requeues all events that they have not acknowledged");
 	end_belt(belt);
 }
 
@@ -217,25 +222,27 @@ static void test_return_order(void)
 	close(b);
 	close(a);
 	ok(has_events(belt, 1, 9),
-	   "events go back in their order: the last reader first");
+	   "events stay in order if the reader with the later ones closes first");
 	end_belt(belt);
 	belt = full_belt(9);
 	a = hold(3);
 	b = hold(3);
 	close(a);
 	close(b);
-	ok(is_order(belt, order), "each to the head, so that the last one to leave is the first");
+	ok(is_order(belt, order),
+	   "events of the reader that closes last are at the head of the queue");
 	end_belt(belt);
 	belt = full_belt(9);
 	a = hold(2);
 	b = hold(2);
-	ok(!ack(a, 1) && !ack(b, 3), "each settles a part");
+	ok(!ack(a, 1) && !ack(b, 3), "two readers acknowledge a part of their events each");
 	close(a);
 	a = hold(1);
 	close(b);
 	close(a);
 	queue_events(belt, 1);
-	is_int(discard_events(belt), 8, "what is left is there once");
+	is_int(discard_events(belt), 8,
+	       "events requeued by readers that close in turn are queued once each");
 	end_belt(belt);
 }
 
@@ -246,25 +253,30 @@ static void test_rebound(void)
 	struct hashbelt_settings create = { .ttl_ms = TTL };
 	int belt = full_belt(4), fd = hold(3), other = named_belt("another", 0);
 
-	is_errno(open_belt(fd, "nobody"), ENOENT, "an open that fails");
-	is_errno(create_belt(fd, "another", 0600), EEXIST, "a create that fails");
-	is_int(info_of(belt).in_flight, 3, "give nothing back");
-	is_errno(open_belt(fd, "another"), 0, "an open of another belt");
-	is_errno(ack(fd, 3), ENOENT, "leaves nothing to acknowledge");
+	is_errno(open_belt(fd, "nobody"), ENOENT,
+		 "open of a belt that does not exist returns ENOENT to an acking reader");
+	is_errno(create_belt(fd, "another", 0600), EEXIST,
+		 "create of a belt that exists returns EEXIST to an acking reader");
+	is_int(info_of(belt).in_flight, 3, "a failed open or create leaves all events in flight");
+	is_errno(open_belt(fd, "another"), 0,
+		 "a descriptor with events in flight can open another belt");
+	is_errno(ack(fd, 3), ENOENT,
+		 "ack of an event of the former belt returns ENOENT after an open");
 	ok(has_events(belt, 1, 4),
-	   "a descriptor that is bound to another belt gives its events back");
+	   "open of another belt requeues the events in flight");
 	close(fd);
 	queue_events(belt, 4);
 	fd = hold(3);
 	must(fd, HASHBELT_IOC_CREATE, &create);
-	ok(has_events(belt, 5, 8), "a create does so too");
+	ok(has_events(belt, 5, 8), "create of another belt requeues the events in flight");
 	close(fd);
 	queue_events(belt, 4);
 	fd = hold(3);
-	is_errno(open_belt(fd, NAME), 0, "an open of the same belt");
-	is_int(info_of(belt).in_flight, 0, "is a binding anew");
+	is_errno(open_belt(fd, NAME), 0,
+		 "a descriptor with events in flight can open the same belt again");
+	is_int(info_of(belt).in_flight, 0, "open of the same belt leaves no event in flight");
 	ok(has_events(belt, 9, 12),
-	   "a descriptor that is bound to the same belt again gives its events back");
+	   "open of the same belt requeues the events in flight");
 	close(fd);
 	destroy_belt(other, "another");
 	close(other);
@@ -281,10 +293,10 @@ static void test_rebound_mode(void)
 		bail_out("open");
 	watch(fd, HASHBELT_WATCH_ACK);
 	read_into(fd, small, sizeof(small));
-	is_errno(ack(fd, 1), 0, "a descriptor that is bound anew can watch anew");
+	is_errno(ack(fd, 1), 0, "watch with HASHBELT_WATCH_ACK works again after a second open");
 	close(fd);
 	ok(has_events(belt, 2, 2),
-	   "events that were acknowledged before a new binding stay acknowledged");
+	   "an event that was acknowledged after a second open is not requeued");
 	end_belt(belt);
 }
 
@@ -295,13 +307,13 @@ static void test_destroyed(void)
 
 	destroy_belt(belt, NAME);
 	is_errno(ack(fd, 3), EIDRM,
-		 "when the belt is destroyed there is nothing to acknowledge");
+		 "ack returns EIDRM when the belt has been destroyed");
 	close(belt);
 	ok(used_at_last(before),
-	   "a destroyed belt frees the events that a reader holds while the reader lives");
+	   "destroy frees events in flight while their reader has its descriptor");
 	close(fd);
 	ok(used_at_last(before),
-	   "used_bytes is what it was when the reader of a destroyed belt has closed");
+	   "used_bytes does not change when a destroyed belt's reader closes");
 }
 
 /* Shared descriptors */
@@ -320,18 +332,20 @@ static void test_shared(void)
 
 	close(fd);
 	is_int(info_of(belt).in_flight, 3,
-	       "while a copy of the descriptor is open nothing goes back");
+	       "events stay in flight while a copy of the descriptor is open");
 	is_errno(ack(copy, 1), 0,
-		 "a copy of a descriptor can acknowledge what the original has read");
+		 "ack on a copy of the descriptor settles what the original has read");
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
 	child = start(wait_for_end, &pipes[0]);
 	close(copy);
-	is_int(info_of(belt).in_flight, 2, "a child that has it is enough");
+	is_int(info_of(belt).in_flight, 2,
+	       "events stay in flight while a child has the descriptor");
 	kill_and_wait(child);
-	is_int(info_of(belt).in_flight, 0, "when the child is killed it is over");
+	is_int(info_of(belt).in_flight, 0,
+	       "no event is in flight once the child with the descriptor is killed");
 	ok(has_events(belt, 2, 4),
-	   "events that a killed child has not acknowledged are queued again");
+	   "the kill of the last process with the descriptor requeues its events");
 	close(pipes[0]);
 	close(pipes[1]);
 	end_belt(belt);
@@ -354,11 +368,11 @@ static void test_passed(void)
 	send_descriptor(sockets[0], fd);
 	close(fd);
 	is_int(info_of(belt).in_flight, 3,
-	       "a descriptor in a message holds what it has read");
+	       "events stay in flight while the descriptor is in a socket message");
 	child = start(receive_and_ack, &sockets[1]);
-	is_int(finish(child), 0, "who receives it can acknowledge");
+	is_int(finish(child), 0, "the receiver of a passed descriptor can acknowledge its events");
 	ok(has_events(belt, 3, 4),
-	   "events that the receiver of a descriptor has not acknowledged are queued again");
+	   "exit of the receiver of a descriptor requeues the events in flight");
 	fd = hold(0);
 	queue_events(belt, 2);
 	discard_events(fd);
@@ -368,7 +382,7 @@ static void test_passed(void)
 	close(sockets[1]);
 	/* Descriptors in a socket that is gone are closed by a worker. */
 	ok(readable_at_last(belt) && has_events(belt, 5, 6),
-	   "a message that nobody receives gives back what it holds");
+	   "a descriptor in a message that is never received requeues its events");
 	end_belt(belt);
 }
 
@@ -383,17 +397,18 @@ static void test_limits(void)
 
 	must(belt, HASHBELT_IOC_SET, &settings);
 	is_int(info_of(belt).used_entries, 3,
-	       "what is in flight counts against the belt's limit");
+	       "events in flight count as used entries of the belt");
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC,
 		 "put returns ENOSPC where events in flight have used up max_entries");
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC,
-		 "a belt that evicts cannot evict events in flight: ENOSPC");
+		 "put returns ENOSPC where only events in flight could be evicted");
 	SET(belt, .fields = HASHBELT_SET_POLICY);
 	ack(fd, 1);
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), 0,
-		 "an acknowledgment makes some");
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC, "as much as it settled");
+		 "put succeeds after an ack in a belt full of events in flight");
+	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC,
+		 "ack of one event makes room for one entry only");
 	close(fd);
 	end_belt(belt);
 }
@@ -409,16 +424,17 @@ static void test_overfull(void)
 	queue_events(belt, 8);
 	info = info_of(belt);
 	ok(info.in_flight == 10 && info.queued == 2,
-	   "what is held and what waits is no more than may wait");
+	   "events in flight and queued together stay within max_events");
 	close(fd);
 	is_int(info_of(belt).queued, 12,
-	       "max_events leaves room for all events in flight to be queued again");
+	       "close requeues all events in flight into a queue at max_events");
 	while (next_event(&stream))
 		;
-	is_int(stream.count, 12, "events that were queued again over a full queue are all read");
-	is_int(stream.lost, 6, "the others are said to be lost");
+	is_int(stream.count, 12, "all requeued events and those queued since are read");
+	is_int(stream.lost, 6,
+	       "read reports the loss of events that a queue full of held ones dropped");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 6,
-	       "events that the full queue dropped are counted as lost");
+	       "events dropped from a queue full of held ones are counted as lost");
 	free(stream.buffer);
 	end_belt(belt);
 }
@@ -483,10 +499,11 @@ static void test_killed_at(enum point point)
 	kill_and_wait(child);
 	if (point == WAITING)
 		queue_events(belt, 3);
-	is_int(info_of(belt).in_flight, 0, "a reader is killed %s: nothing is in flight",
+	is_int(info_of(belt).in_flight, 0, "no event is in flight once a reader is killed %s",
 	       point_names[point]);
 	ok(has_events(belt, point == HAS_ACKED ? 2 : 1, 3),
-	   "after a reader was killed all events that it has not settled are queued");
+	   "a reader killed %s leaves its events without ack queued",
+	   point_names[point]);
 	close(pipes[0]);
 	close(pipes[1]);
 	end_belt(belt);
@@ -601,11 +618,12 @@ static void test_killed(void)
 			wrong++;
 	}
 	is_int(wrong, 0,
-	       "a reader that is killed anywhere leaves all that it has not settled");
-	is_int(next, 0, "after readers were killed at random each event is settled once");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0, "nothing was lost");
+	       "a kill at random moments requeues exactly the events without ack");
+	is_int(next, 0, "no event is left to read once random victims have acknowledged all");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0,
+	       "no event is lost when readers are killed at random");
 	is_int(info_of(belt).in_flight + info_of(belt).queued, 0,
-	       "after readers were killed at random no event is in flight or queued");
+	       "no event is in flight or queued after readers were killed at random");
 	note("%u readers were killed", kills);
 	end_belt(belt);
 }
@@ -635,6 +653,6 @@ int main(void)
 	for (point = WAITING; point < POINTS; point++)
 		test_killed_at(point);
 	test_killed();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -101,13 +101,13 @@ static void test_numbers(void)
 		}
 	}
 	ok(!wrong && undisturbed(),
-	   "a request of another number, size or direction: ENOTTY");
+	   "ioctl with an unknown number, size or direction: ENOTTY");
 	refused(call(belt, _IO(HASHBELT_IOC_MAGIC + 1, 0x08), argument), ENOTTY,
-		"clear under another magic");
+		"clear with another magic number");
 	is_int(call(belt, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI,
-	       "the ABI has its number");
+	       "HASHBELT_IOC_ABI returns HASHBELT_ABI");
 	is_int(call(belt, HASHBELT_IOC_ABI, unmapped()), HASHBELT_ABI,
-	       "a request without an argument does not look at one");
+	       "HASHBELT_IOC_ABI ignores an unmapped argument");
 }
 
 static char buffer[64];
@@ -126,9 +126,9 @@ static void test_item(const char *name, unsigned long request, __u32 how)
 {
 	struct hashbelt_item item = witness();
 
-	BITS(request, item, how, how, "%s with @how that it does not know", name);
-	BITS(request, item, op, 0, "%s alone with @op", name);
-	BITS(request, item, reserved, 0, "%s with @reserved", name);
+	BITS(request, item, how, how, "%s with an unknown bit of @how", name);
+	BITS(request, item, op, 0, "%s with a bit of @op outside of a batch", name);
+	BITS(request, item, reserved, 0, "%s with a bit of @reserved", name);
 	test_key_len(name, request, &item, &item.key, &item.key_len);
 }
 
@@ -150,10 +150,10 @@ static void test_value_len(void)
 
 	item.value_len = HASHBELT_VALUE_MAX + 1;
 	refused(call(belt, HASHBELT_IOC_PUT, &item), EMSGSIZE,
-		"put of a value of 1 MiB and a byte");
+		"put with a value of 1 MiB and a byte");
 	item.value_len = ~0u;
 	refused(call(belt, HASHBELT_IOC_PUT, &item), EMSGSIZE,
-		"put of a value of 4 GiB less one byte");
+		"put with a value of 4 GiB less one byte");
 }
 
 static void test_ttl(const char *name, unsigned long request, __u32 how, bool keeps)
@@ -171,8 +171,8 @@ static void test_ttl(const char *name, unsigned long request, __u32 how, bool ke
 		wrong += call(belt, request, &item) != -EINVAL;
 	}
 	ok(!wrong && undisturbed(),
-	   "%s of a time-to-live beyond the most%s: EINVAL", name,
-	   keeps ? "" : ", or of HASHBELT_TTL_KEEP");
+	   "%s with a time-to-live beyond 2^42 ms%s: EINVAL", name,
+	   keeps ? "" : " or HASHBELT_TTL_KEEP");
 }
 
 static void test_contradictions(void)
@@ -181,14 +181,14 @@ static void test_contradictions(void)
 
 	item.how = HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT;
 	refused(call(belt, HASHBELT_IOC_PUT, &item), EINVAL,
-		"put of what shall be absent and present");
+		"put with HASHBELT_IF_ABSENT and HASHBELT_IF_PRESENT");
 	item.how = HASHBELT_IF_ABSENT | HASHBELT_IF_VERSION;
 	item.version = before.version;
 	refused(call(belt, HASHBELT_IOC_PUT, &item), EINVAL,
-		"put of what shall be absent and of a version");
+		"put with HASHBELT_IF_ABSENT and HASHBELT_IF_VERSION");
 	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH;
 	refused(call(belt, HASHBELT_IOC_GET, &item), EINVAL,
-		"get that shall and shall not set the deadline");
+		"get with HASHBELT_AND_TOUCH and HASHBELT_NO_REFRESH");
 }
 
 static void test_batch(void)
@@ -198,15 +198,15 @@ static void test_batch(void)
 
 	items[0].op = HASHBELT_OP_REMOVE;
 	items[1].op = HASHBELT_OP_EXPIRE;
-	BITS(HASHBELT_IOC_BATCH, batch, flags, 0, "batch with @flags");
-	BITS(HASHBELT_IOC_BATCH, batch, reserved, 0, "batch with @reserved");
+	BITS(HASHBELT_IOC_BATCH, batch, flags, 0, "batch with a bit of @flags");
+	BITS(HASHBELT_IOC_BATCH, batch, reserved, 0, "batch with a bit of @reserved");
 	batch.count = 0;
-	refused(call(belt, HASHBELT_IOC_BATCH, &batch), EINVAL, "batch of nothing");
+	refused(call(belt, HASHBELT_IOC_BATCH, &batch), EINVAL, "batch with 0 items");
 	batch.count = HASHBELT_BATCH_MAX + 1;
-	refused(call(belt, HASHBELT_IOC_BATCH, &batch), E2BIG, "batch of 1025 items");
+	refused(call(belt, HASHBELT_IOC_BATCH, &batch), E2BIG, "batch with 1025 items");
 	batch.count = ~0u;
 	refused(call(belt, HASHBELT_IOC_BATCH, &batch), E2BIG,
-		"batch of 2^32 - 1 items");
+		"batch with 2^32 - 1 items");
 }
 
 static void test_scan(void)
@@ -216,22 +216,22 @@ static void test_scan(void)
 	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
 	unsigned int i, wrong = 0;
 
-	BITS(HASHBELT_IOC_SCAN, scan, reserved, 0, "scan with @reserved");
+	BITS(HASHBELT_IOC_SCAN, scan, reserved, 0, "scan with a bit of @reserved");
 	for (i = 0; i < ARRAY_SIZE(cursors); i++) {
 		scan.cursor = cursors[i];
 		wrong += call(belt, HASHBELT_IOC_SCAN, &scan) != -EINVAL;
 	}
-	ok(!wrong && undisturbed(), "scan with a cursor that none has returned: EINVAL");
+	ok(!wrong && undisturbed(), "scan with a cursor beyond 32 bits: EINVAL");
 	scan.cursor = 0;
 	scan.buffer = address(largest);
 	scan.size = sizeof(largest);
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "scan into 1 MiB succeeds");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "scan with a buffer of 1 MiB returns 0");
 	scan.size = HASHBELT_SCAN_MAX + 1;
 	refused(call(belt, HASHBELT_IOC_SCAN, &scan), E2BIG,
-		"scan into 1 MiB and a byte");
+		"scan with a buffer of 1 MiB and a byte");
 	scan.size = ~0u;
 	refused(call(belt, HASHBELT_IOC_SCAN, &scan), E2BIG,
-		"scan into 4 GiB less one byte");
+		"scan with a buffer of 4 GiB less one byte");
 }
 
 static void test_figures(void)
@@ -240,19 +240,19 @@ static void test_figures(void)
 	struct hashbelt_stat stat = {};
 	__u64 ms = HASHBELT_TTL_MAX_MS + 1;
 
-	BITS(HASHBELT_IOC_INFO, info, reserved, 0, "info with @reserved");
-	BITS(HASHBELT_IOC_NEXT, info, reserved, 0, "next with @reserved");
+	BITS(HASHBELT_IOC_INFO, info, reserved, 0, "info with a bit of @reserved");
+	BITS(HASHBELT_IOC_NEXT, info, reserved, 0, "next with a bit of @reserved");
 	stat.count = 1;
-	refused(call(belt, HASHBELT_IOC_STAT, &stat), EFAULT, "stat into nowhere");
+	refused(call(belt, HASHBELT_IOC_STAT, &stat), EFAULT, "stat with a NULL array of counters");
 	stat.count = 0;
 	stat.lag_count = 1;
 	refused(call(belt, HASHBELT_IOC_STAT, &stat), EFAULT,
-		"stat of lags into nowhere");
+		"stat with a NULL array of lags");
 	refused(call(belt, HASHBELT_IOC_ADVANCE, &ms), EINVAL,
-		"advance by more than the longest time-to-live");
+		"advance by 2^42 + 1 ms");
 	ms = ~0ULL;
 	refused(call(belt, HASHBELT_IOC_ADVANCE, &ms), EINVAL,
-		"advance by as much as fits");
+		"advance by 2^64 - 1 ms");
 }
 
 static void test_buckets(void)
@@ -262,25 +262,27 @@ static void test_buckets(void)
 	static const __u64 cursors[] = { 1ULL << 32, 1ULL << 33, 1ULL << 63, ~0ULL };
 	unsigned int i, wrong = 0;
 
-	BITS(HASHBELT_IOC_BUCKETS, buckets, reserved, 0, "buckets with @reserved");
+	BITS(HASHBELT_IOC_BUCKETS, buckets, reserved, 0, "buckets with a bit of @reserved");
 	for (i = 0; i < ARRAY_SIZE(cursors); i++) {
 		buckets.cursor = cursors[i];
 		wrong += call(belt, HASHBELT_IOC_BUCKETS, &buckets) != -EINVAL;
 	}
 	ok(!wrong && undisturbed(),
-	   "buckets with a cursor that none has returned: EINVAL");
+	   "buckets with a cursor beyond 32 bits: EINVAL");
 	buckets.cursor = 0;
 	buckets.counts = address(unmapped());
 	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), EFAULT,
-		"buckets into nowhere");
+		"buckets with an unmapped array");
 	buckets.counts = address(counts);
 	buckets.count = 0;
 	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), EINVAL,
-		"buckets of no length");
+		"buckets with an array of 0 counts");
 	buckets.count = HASHBELT_BUCKETS_MAX + 1;
-	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), E2BIG, "buckets of 65537");
+	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), E2BIG,
+		"buckets with an array of 65537 counts");
 	buckets.count = ~0u;
-	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), E2BIG, "buckets of 2^32 - 1");
+	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), E2BIG,
+		"buckets with an array of 2^32 - 1 counts");
 }
 
 static void test_watch(void)
@@ -290,9 +292,9 @@ static void test_watch(void)
 
 	test_bits(TAP_HERE, HASHBELT_IOC_WATCH, &flags, &flags, sizeof(flags),
 		  HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS,
-		  "watch with flags that it does not know");
+		  "watch with an unknown flag");
 	refused(call(belt, HASHBELT_IOC_ACK, &sequence), ENOENT,
-		"ack of what was never read");
+		"ack of sequence 0 without any read");
 }
 
 /* What a setting may be is the same where a belt is made and where it is changed. */
@@ -306,16 +308,16 @@ static void test_settings(const char *verb, unsigned long request, __u32 fields)
 		memset(settings.name, 0, sizeof(settings.name));
 	BITS(request, settings, fields,
 	     request == HASHBELT_IOC_SET ? HASHBELT_SET_ALL : HASHBELT_SET_GID,
-	     "%s with @fields that it does not know", verb);
-	BITS(request, settings, reserved32, 0, "%s with @reserved32", verb);
-	BITS(request, settings, reserved, 0, "%s with @reserved", verb);
-	BITS(request, settings, mode, 0666, "%s with @mode beyond 0666", verb);
-	BITS(request, settings, policy, 0x1f, "%s with @policy that it does not know", verb);
+	     "%s with an unknown bit of @fields", verb);
+	BITS(request, settings, reserved32, 0, "%s with a bit of @reserved32", verb);
+	BITS(request, settings, reserved, 0, "%s with a bit of @reserved", verb);
+	BITS(request, settings, mode, 0666, "%s with a bit of @mode beyond 0666", verb);
+	BITS(request, settings, policy, 0x1f, "%s with an unknown bit of @policy", verb);
 	BITS(request, settings, reasons, HASHBELT_REPORT_ALL,
-	     "%s with @reasons that it does not know", verb);
-	BITS(request, settings, handler, 0x03, "%s with @handler that it does not know", verb);
+	     "%s with an unknown bit of @reasons", verb);
+	BITS(request, settings, handler, 0x03, "%s with an unknown bit of @handler", verb);
 	settings.handler = 3;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with the handler 3", verb));
+	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with handler 3", verb));
 	settings.handler = 0;
 	settings.buckets = HASHBELT_BUCKETS_MIN - 1;
 	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with 1 bucket", verb));
@@ -326,26 +328,26 @@ static void test_settings(const char *verb, unsigned long request, __u32 fields)
 	settings.buckets = 0;
 	settings.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with a time-to-live beyond the most", verb));
+		PROMISE("%s with a time-to-live of 2^42 + 1 ms", verb));
 	settings.ttl_ms = HASHBELT_TTL_NEVER;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with a time-to-live without end", verb));
+		PROMISE("%s with HASHBELT_TTL_NEVER as time-to-live", verb));
 	settings.ttl_ms = 0;
 	settings.grace_ms = HASHBELT_TTL_MAX_MS + 1;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with a grace time beyond the most", verb));
+		PROMISE("%s with a grace time of 2^42 + 1 ms", verb));
 	settings.grace_ms = 0;
 	settings.fields |= HASHBELT_SET_GID;
 	settings.gid = ~0u;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with a group that is none", verb));
+		PROMISE("%s with the gid 2^32 - 1", verb));
 }
 
 static void test_set_name(void)
 {
 	struct hashbelt_settings settings = {};
 
-	BITS(HASHBELT_IOC_SET, settings, name, 0, "set with a name");
+	BITS(HASHBELT_IOC_SET, settings, name, 0, "set with a bit of @name");
 }
 
 static void test_create(void)
@@ -353,9 +355,9 @@ static void test_create(void)
 	struct hashbelt_settings create = { .name = "default", .mode = 0600 };
 
 	refused(call(belt, HASHBELT_IOC_CREATE, &create), EEXIST,
-		"create under a name that is taken");
+		"create with a name that is taken");
 	refused(open_belt(belt, "never"), ENOENT,
-		"of all that was refused there is no belt");
+		"open of the belt that refused creates have named");
 }
 
 /* A name's first bytes, and one byte behind its end. */
@@ -402,12 +404,12 @@ static void test_names(const char *verb, unsigned long request)
 		if (try_name(request, bad_names[i].name) != -EINVAL && !wrong++)
 			note("a name %s is accepted", bad_names[i].what);
 	ok(!wrong && undisturbed(),
-	   "%s with a slash, a control character or a byte behind the NUL: EINVAL", verb);
+	   "%s with a slash, a control character or a byte after the NUL: EINVAL", verb);
 	memset(full, 'a', sizeof(full));
 	last[HASHBELT_NAME_SIZE - 1] = 'z';
 	ok(try_name(request, full) == -EINVAL && try_name(request, last) == -EINVAL &&
 	   undisturbed(),
-	   "%s with 64 bytes and no NUL, or the last byte set: EINVAL", verb);
+	   "%s with a name of 64 bytes without NUL, or its last byte set: EINVAL", verb);
 }
 
 static void test_names_of_belts(void)
@@ -415,19 +417,19 @@ static void test_names_of_belts(void)
 	struct hashbelt_name name = name_of("default");
 	static const char empty[HASHBELT_NAME_SIZE];
 
-	BITS(HASHBELT_IOC_OPEN, name, flags, 0, "open with @flags");
-	BITS(HASHBELT_IOC_OPEN, name, reserved, 0, "open with @reserved");
-	BITS(HASHBELT_IOC_DESTROY, name, flags, 0, "destroy with @flags");
-	BITS(HASHBELT_IOC_DESTROY, name, reserved, 0, "destroy with @reserved");
+	BITS(HASHBELT_IOC_OPEN, name, flags, 0, "open with a bit of @flags");
+	BITS(HASHBELT_IOC_OPEN, name, reserved, 0, "open with a bit of @reserved");
+	BITS(HASHBELT_IOC_DESTROY, name, flags, 0, "destroy with a bit of @flags");
+	BITS(HASHBELT_IOC_DESTROY, name, reserved, 0, "destroy with a bit of @reserved");
 	test_names("create", HASHBELT_IOC_CREATE);
 	test_names("open", HASHBELT_IOC_OPEN);
 	test_names("destroy", HASHBELT_IOC_DESTROY);
 	test_names("next", HASHBELT_IOC_NEXT);
-	refused(try_name(HASHBELT_IOC_OPEN, empty), EINVAL, "open without a name");
-	refused(try_name(HASHBELT_IOC_DESTROY, empty), EINVAL, "destroy without a name");
-	refused(open_belt(belt, "nobody"), ENOENT, "open of a name that no belt has");
+	refused(try_name(HASHBELT_IOC_OPEN, empty), EINVAL, "open with an empty name");
+	refused(try_name(HASHBELT_IOC_DESTROY, empty), EINVAL, "destroy with an empty name");
+	refused(open_belt(belt, "nobody"), ENOENT, "open of a belt that does not exist");
 	refused(destroy_belt(belt, "nobody"), ENOENT,
-		"destroy of a name that no belt has");
+		"destroy of a belt that does not exist");
 }
 
 int main(void)

@@ -76,21 +76,22 @@ static void test_close(void)
 
 	sight = look(belt, "key");
 	ok(!sight.err && sight.ttl_ms == TTL && sight.version,
-	   "an entry that is bound is an entry like others");
-	ok(both_there(belt) && locks_held(belt) == 1, "a lock that is bound is a lock like others");
-	is_int(released(belt), 0, "while the descriptor is open none is released");
+	   "a bound entry is found with its ttl and a version");
+	ok(both_there(belt) && locks_held(belt) == 1,
+	   "a bound lock is held by its owner and counted in info");
+	is_int(released(belt), 0, "nothing is released while the descriptor is open");
 	close(fd);
-	ok(both_gone(belt), "when it is closed both are gone");
+	ok(both_gone(belt), "close of the descriptor removes its bound entry and lock");
 	is_int(released(belt), 2,
-	       "entries and locks that go with a descriptor are counted as released");
+	       "entries and locks removed by a close are counted as released");
 	fd = open_bound();
 	put_text(fd, "stays", "value", 0);
 	must_take(fd, "stays", "owner", 0);
 	close(fd);
 	ok(holds_text(belt, "stays", "value") && is_held_by(belt, "stays", "owner"),
-	   "what was put without the flag stays, by the same descriptor");
+	   "close keeps entry and lock taken without HASHBELT_BOUND");
 	is_int(locks_held(belt), 1,
-	       "closing a descriptor keeps the lock that was taken without the flag");
+	       "a lock taken without HASHBELT_BOUND counts as held after the close");
 	end_locks(belt, NAME);
 }
 
@@ -99,11 +100,12 @@ static void test_dup(void)
 	int belt = bound_belt(), fd = open_bound(), copy = dup(fd);
 
 	close(fd);
-	ok(both_there(belt), "while a copy of the descriptor is open they stay");
-	is_errno(put_bound(copy, "more", "value", 0), 0, "more can be bound by that");
+	ok(both_there(belt), "bound entries and locks stay while a copy of the descriptor is open");
+	is_errno(put_bound(copy, "more", "value", 0), 0,
+		 "put with HASHBELT_BOUND succeeds on a copy of the descriptor");
 	close(copy);
-	ok(both_gone(belt), "entries bound by two copies of a descriptor go with the last copy");
-	is_int(released(belt), 3, "all three");
+	ok(both_gone(belt), "close of the last copy removes what was bound on either copy");
+	is_int(released(belt), 3, "three are counted as released when the last copy is closed");
 	end_locks(belt, NAME);
 }
 
@@ -121,9 +123,10 @@ static void test_fork(void)
 	pid_t child = start(sleep_for_good, NULL);
 
 	close(fd);
-	ok(both_there(belt), "a child that has the descriptor is enough");
+	ok(both_there(belt), "bound entries and locks stay while a child has the descriptor");
 	kill_and_wait(child);
-	ok(both_gone(belt), "when it is killed they go");
+	ok(both_gone(belt),
+	   "the kill of the last process with the descriptor removes what is bound");
 	end_locks(belt, NAME);
 }
 
@@ -140,18 +143,19 @@ static void test_message(void)
 		bail_out("socketpair: %s", strerror(errno));
 	send_descriptor(sockets[0], fd);
 	close(fd);
-	ok(both_there(belt), "a descriptor in a message holds what is bound to it");
+	ok(both_there(belt), "bound entries and locks stay while the descriptor is in a message");
 	fd = receive_descriptor(sockets[1]);
-	ok(fd >= 0 && both_there(belt), "who receives it has it");
+	ok(fd >= 0 && both_there(belt),
+	   "bound entries and locks stay when the descriptor has been received");
 	close(fd);
-	ok(both_gone(belt), "what is bound goes when the receiver of the descriptor closes it");
+	ok(both_gone(belt), "the receiver's close of the descriptor removes what is bound");
 	fd = open_bound();
 	send_descriptor(sockets[0], fd);
 	close(fd);
 	close(sockets[0]);
 	close(sockets[1]);
 	/* Descriptors in a socket that is gone are closed by a worker. */
-	ok(at_last(is_all_gone, &belt), "what is bound goes with a message that nobody receives");
+	ok(at_last(is_all_gone, &belt), "the loss of an unreceived message removes what is bound");
 	end_locks(belt, NAME);
 }
 
@@ -185,13 +189,15 @@ static void test_ends(enum end end)
 
 	if (end == EXECS) {
 		await_sleep(child, CALL_PAUSE);
-		ok(both_gone(belt), "when a process %s, what was bound goes", end_names[end]);
+		ok(both_gone(belt),
+		   "when a process %s, its bound entry and lock are removed", end_names[end]);
 		kill_and_wait(child);
 	} else {
 		waitpid(child, NULL, 0);
-		ok(both_gone(belt), "when a process %s, what was bound goes", end_names[end]);
+		ok(both_gone(belt),
+		   "when a process %s, its bound entry and lock are removed", end_names[end]);
 	}
-	is_int(released(belt), 2, "when a process %s: both", end_names[end]);
+	is_int(released(belt), 2, "when a process %s, two are counted as released", end_names[end]);
 	end_locks(belt, NAME);
 }
 
@@ -202,26 +208,28 @@ static void test_rebound(void)
 	struct hashbelt_settings nameless = { .ttl_ms = TTL };
 	int belt = bound_belt(), other = named_locks("another"), fd = open_bound();
 
-	is_errno(open_belt(fd, "nobody"), ENOENT, "an open that fails");
+	is_errno(open_belt(fd, "nobody"), ENOENT,
+		 "open of a belt that does not exist returns ENOENT on a bound descriptor");
 	is_errno(create_belt(fd, "another", 0600), EEXIST,
-		 "a create that fails with EEXIST leaves the binding as it was");
-	ok(both_there(belt), "leave what is bound where it is");
-	is_errno(open_belt(fd, "another"), 0, "when the descriptor is bound to another belt");
-	ok(both_gone(belt), "what was bound to it goes");
+		 "create of a belt that exists returns EEXIST on a bound descriptor");
+	ok(both_there(belt), "a failed open or create keeps what is bound");
+	is_errno(open_belt(fd, "another"), 0,
+		 "a descriptor with bound entries can open another belt");
+	ok(both_gone(belt), "open of another belt removes what is bound");
 	put_bound(fd, "key", "value", 0);
 	must_bind(fd, "key", "owner", 0);
 	is_errno(open_belt(fd, "another"), 0,
-		 "a descriptor can be bound to the belt that it is bound to");
+		 "a descriptor with bound entries can open the same belt again");
 	ok(both_gone(other),
-	   "what is bound goes when its descriptor is bound to the same belt again");
+	   "open of the same belt removes what is bound");
 	put_bound(fd, "key", "value", 0);
 	must_bind(fd, "key", "owner", 0);
 	must(fd, HASHBELT_IOC_CREATE, &nameless);
 	ok(both_gone(other),
-	   "what is bound goes when its descriptor creates a belt without a name");
+	   "create of a nameless belt removes what is bound");
 	close(fd);
-	is_int(released(belt), 2, "each is counted");
-	is_int(released(other), 4, "in its belt");
+	is_int(released(belt), 2, "two are counted as released in the first belt");
+	is_int(released(other), 4, "four are counted as released in the second belt");
 	end_locks(other, "another");
 	end_locks(belt, NAME);
 }
@@ -240,11 +248,12 @@ static void test_destroyed(__u64 base)
 	if (destroy_belt(belt, NAME))
 		bail_out("destroy");
 	is_errno(put_bound(fd, "more", "value", 0), EIDRM,
-		 "nothing can be bound in a belt that is destroyed");
+		 "put with HASHBELT_BOUND in a destroyed belt returns EIDRM");
 	close(belt);
-	ok(used_at_last(empty), "what was bound goes with it, and its memory");
+	ok(used_at_last(empty), "used_bytes falls when a belt with bound entries is destroyed");
 	close(fd);
-	ok(used_at_last(base), "the descriptor has nothing to add");
+	ok(used_at_last(base),
+	   "used_bytes is at its start when a destroyed belt's descriptor closes");
 }
 
 /* Put over, and gone before */
@@ -256,30 +265,34 @@ static void test_replaced(void)
 	put_text(belt, "key", "other", 0);
 	close(fd);
 	ok(holds_text(belt, "key", "other"),
-	   "a put over it without the flag ends the bond");
-	ok(is_free(belt, "key"), "of the entry, not of the lock");
+	   "an entry replaced without HASHBELT_BOUND stays after the close");
+	ok(is_free(belt, "key"), "a bound lock goes with the close though its key was put");
 	is_int(released(belt), 1,
-	       "a released entry is counted as released, and the lock of its name is not");
+	       "a bound entry that was replaced is not counted as released");
 	fd = open_named(NAME);
 	put_bound(fd, "key", "value", 0);
 	put_text(fd, "key", "other", 0);
 	close(fd);
 	ok(holds_text(belt, "key", "other"),
-	   "a put without the flag by the same descriptor replaces a bound entry");
+	   "an entry replaced unbound by its own descriptor stays after the close");
 	fd = open_named(NAME);
 	put_bound(fd, "key", "value", 0);
-	ok(holds_text(belt, "key", "value"), "a put with the flag over one without");
+	ok(holds_text(belt, "key", "value"),
+	   "put with HASHBELT_BOUND replaces an entry that is not bound");
 	close(fd);
-	is_errno(look(belt, "key").err, ENOENT, "makes it bound");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "an entry replaced with HASHBELT_BOUND goes with the close");
 	fd = open_named(NAME);
 	put_bound(fd, "key", "value", 0);
 	put_bound(second, "key", "second", 0);
 	close(fd);
-	ok(holds_text(belt, "key", "second"), "by another descriptor it is bound to that one");
+	ok(holds_text(belt, "key", "second"),
+	   "an entry replaced bound by a second descriptor survives the first");
 	close(second);
 	is_errno(look(belt, "key").err, ENOENT,
-		 "an entry that another descriptor has put goes with that descriptor");
-	is_int(released(belt), 3, "three have gone so");
+		 "an entry replaced bound by a second descriptor goes with the second");
+	is_int(released(belt), 3,
+	       "replaced entries are counted as released only when a close removes them");
 	end_locks(belt, NAME);
 }
 
@@ -291,19 +304,22 @@ static void test_other_calls(void)
 
 	item.how = HASHBELT_IF_ABSENT | HASHBELT_BOUND;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
-		 "a put that is refused changes no bond");
+		 "put with IF_ABSENT and BOUND over a bound entry returns EEXIST");
 	item = item_of("key");
 	item.ttl_ms = 500;
-	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "a touch");
+	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0,
+		 "touch of a bound entry by another descriptor returns 0");
 	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_VALUE;
 	is_errno(call(belt, HASHBELT_IOC_GET, &item), 0,
-		 "get with a time-to-live works on a bound entry");
-	is_errno(take(belt, "key", "owner", 0), 0, "a lock that its owner takes again");
-	is_errno(renew(belt, "key", "owner", 0), 0, "renew works on a bound lock");
-	ok(both_there(belt), "is where it was");
+		 "get with AND_TOUCH of a bound entry by another descriptor returns 0");
+	is_errno(take(belt, "key", "owner", 0), 0,
+		 "the owner can take its bound lock again on another descriptor");
+	is_errno(renew(belt, "key", "owner", 0), 0,
+		 "the owner can renew its bound lock on another descriptor");
+	ok(both_there(belt), "a bound entry and lock stay after touch, get, lock and renew");
 	close(fd);
 	ok(both_gone(belt),
-	   "touched and renewed entries and locks go with the descriptor they are bound to");
+	   "touched entries and renewed locks go with the descriptor of their bond");
 	put_text(belt, "key", "value", 0);
 	must_take(belt, "key", "owner", 0);
 	fd = open_named(NAME);
@@ -312,7 +328,8 @@ static void test_other_calls(void)
 	call(fd, HASHBELT_IOC_PUT, &item);
 	must_bind(fd, "key", "owner", 0);
 	close(fd);
-	ok(both_there(belt), "touch, get, take again and renew bind nothing that was not bound");
+	ok(both_there(belt),
+	   "a refused put and a lock taken again bind nothing that was not bound");
 	end_locks(belt, NAME);
 }
 
@@ -331,10 +348,10 @@ static void test_batch(void)
 	}
 	must(fd, HASHBELT_IOC_BATCH, &batch);
 	ok(!items[0].result && !items[1].result && !items[2].result,
-	   "items of a batch can be bound");
+	   "put items of a batch succeed with HASHBELT_BOUND");
 	close(fd);
 	ok(!is_there(belt, "a") && is_there(belt, "b") && !is_there(belt, "c"),
-	   "those go that were");
+	   "close removes those batch items that had HASHBELT_BOUND");
 	end_locks(belt, NAME);
 }
 
@@ -364,12 +381,15 @@ static void test_lost(enum loss loss)
 	int belt = bound_belt(), fd = open_bound();
 
 	lose(belt, loss);
-	ok(!is_there(belt, "key") && is_free(belt, "key"), "bound, it %s", loss_names[loss]);
+	ok(!is_there(belt, "key") && is_free(belt, "key"),
+	   "a bound entry or lock that %s is not found", loss_names[loss]);
 	put_text(belt, "key", "value", 0);
 	must_take(belt, "key", "owner", 0);
 	close(fd);
-	ok(both_there(belt), "%s: who has come after it stays", loss_names[loss]);
-	is_int(released(belt), 0, "%s: and nothing is released", loss_names[loss]);
+	ok(both_there(belt),
+	   "close keeps what was put and locked after a bound one %s", loss_names[loss]);
+	is_int(released(belt), 0,
+	       "close releases nothing put and locked after a bound one %s", loss_names[loss]);
 	end_locks(belt, NAME);
 }
 
@@ -380,10 +400,13 @@ static void test_lost_alone(enum loss loss, __u64 base)
 
 	lose(belt, loss);
 	close(fd);
-	ok(both_gone(belt), "%s: nothing is left", loss_names[loss]);
-	is_int(released(belt), 0, "%s: and nothing is released twice", loss_names[loss]);
+	ok(both_gone(belt),
+	   "no entry or lock is left by the close after a bound one %s", loss_names[loss]);
+	is_int(released(belt), 0,
+	       "the close counts nothing as released after a bound one %s", loss_names[loss]);
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "%s: the memory is back", loss_names[loss]);
+	ok(used_at_last(base),
+	   "used_bytes returns to its start after a bound one %s", loss_names[loss]);
 }
 
 /* A lock is bound as it was first granted. */
@@ -396,25 +419,27 @@ static void test_locks(void)
 	must_bind(other, "key", "owner", 0);
 	close(other);
 	ok(is_held_by(belt, "key", "owner"),
-	   "a lock that its owner takes again elsewhere is bound where it was");
+	   "a bound lock taken again on a second descriptor survives its close");
 	close(fd);
 	ok(is_free(belt, "key"),
-	   "a lock that was taken again elsewhere goes with its first descriptor");
+	   "a bound lock taken again on a second descriptor goes with the first");
 	fd = open_named(NAME);
 	token = must_bind(fd, "key", "owner", 0).token;
-	is_errno(unlock(belt, "key", "owner"), 0, "it can be unlocked by any descriptor");
+	is_errno(unlock(belt, "key", "owner"), 0,
+		 "the owner can unlock its bound lock on any descriptor");
 	ok(must_take(belt, "key", "next", 0).token > token,
-	   "a bound lock that was unlocked goes to the next owner, with a larger token");
+	   "the next owner of an unlocked bound lock gets a larger token");
 	close(fd);
-	ok(is_held_by(belt, "key", "next"), "whom the close does not concern");
+	ok(is_held_by(belt, "key", "next"),
+	   "close keeps the lock of the next owner of an unlocked bound lock");
 	fd = open_named(NAME);
 	unlock(belt, "key", "next");
 	must_bind(fd, "key", "owner", 0);
-	is_int(release(belt, "owner"), 1, "release of an owner releases its bound lock");
+	is_int(release(belt, "owner"), 1, "RELEASE unlocks the owner's bound lock");
 	must_take(belt, "key", "owner", 0);
 	close(fd);
 	ok(is_held_by(belt, "key", "owner"),
-	   "a lock that was released and taken again without the flag is not bound");
+	   "a lock taken unbound after RELEASE stays after the close");
 	end_locks(belt, NAME);
 }
 
@@ -447,16 +472,16 @@ static void test_events(void)
 	token = must_bind(fd, "key", "owner", 0).token;
 	close(fd);
 	ok(is_told(&stream, HASHBELT_ENTRY, "value", item.version),
-	   "an entry that is released is told of: with its value");
+	   "a released entry is reported with its value and version");
 	ok(is_told(&stream, HASHBELT_LOCK, "owner", token),
 	   "a released lock is reported with its owner and token");
-	ok(!next_event(&stream), "in the order in which they were bound, once each");
+	ok(!next_event(&stream), "each released entry and lock is reported once");
 	SET(belt, .fields = HASHBELT_SET_REASONS,
 	    .reasons = HASHBELT_REPORT(HASHBELT_EXPIRED));
 	fd = open_bound();
 	close(fd);
 	ok(!next_event(&stream) && both_gone(belt),
-	   "a belt that does not report releases reports none");
+	   "a belt whose mask lacks released reports no release");
 	is_int(released(belt), 4, "releases that are not reported are counted");
 	free(stream.buffer);
 	end_locks(belt, NAME);
@@ -471,10 +496,11 @@ static void test_reinserted(void)
 	fd = open_bound();
 	advance(belt, 3 * TTL);
 	ok(is_there(belt, "key") && is_free(belt, "key"),
-	   "a bound entry may be reinserted, a lock is not");
+	   "expiry reinserts a bound entry, and ends a bound lock");
 	close(fd);
-	is_errno(look(belt, "key").err, ENOENT, "it is still bound");
-	is_int(released(belt), 1, "an entry that was reinserted is released with its descriptor");
+	is_errno(look(belt, "key").err, ENOENT,
+		 "a bound entry that was reinserted goes with the close");
+	is_int(released(belt), 1, "a bound entry that was reinserted is counted as released");
 	end_locks(belt, NAME);
 }
 
@@ -484,22 +510,26 @@ static void test_limits(void)
 
 	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_HANDLER,
 	    .max_entries = 2, .handler = HASHBELT_DROP);
-	is_errno(put_bound(fd, "key", "value", 0), 0, "what is bound counts");
+	is_errno(put_bound(fd, "key", "value", 0), 0,
+		 "put with HASHBELT_BOUND succeeds below max_entries");
 	must_bind(fd, "key", "owner", 0);
-	is_errno(put_bound(fd, "more", "value", 0), ENOSPC, "under the belt's limit");
+	is_errno(put_bound(fd, "more", "value", 0), ENOSPC,
+		 "put returns ENOSPC where a bound entry and lock use up max_entries");
 	close(fd);
 	is_int(info_of(belt).used_entries, 0,
-	       "bound entries that are gone do not count under max_entries");
+	       "bound entries and locks that a close has removed do not count");
 	fd = open_named(NAME);
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
 	put_bound(fd, "a", "value", 100);
 	put_bound(fd, "b", "value", 200);
 	put_text(belt, "c", "value", 300);
-	ok(!is_there(belt, "a") && is_there(belt, "b"), "what is bound may be evicted");
+	ok(!is_there(belt, "a") && is_there(belt, "b"),
+	   "put evicts a bound entry that is nearest its deadline");
 	close(fd);
 	ok(!is_there(belt, "b") && is_there(belt, "c"),
-	   "a bound entry that was not evicted goes with its descriptor");
-	is_int(info_of(belt).used_entries, 1, "what is left counts");
+	   "close removes the bound entry that was not evicted");
+	is_int(info_of(belt).used_entries, 1,
+	       "used_entries is 1 after the close beside one entry that is not bound");
 	end_locks(belt, NAME);
 }
 
@@ -534,18 +564,22 @@ static void test_many(__u64 base)
 		on_key(belt, HASHBELT_IOC_REMOVE, key);
 		unlock(belt, key, "owner");
 	}
-	is_int(locks_held(belt), MANY + 500, "thousands are bound to one descriptor");
+	is_int(locks_held(belt), MANY + 500, "thousands of locks can be bound to one descriptor");
 	close(fd);
-	is_int(released(belt), 2 * (MANY - 500), "the close releases those that are left");
-	is_int(locks_held(belt), 1000, "not the locks of another");
-	is_int(info_of(belt).entries, 2000, "closing a descriptor keeps the entries of another");
+	is_int(released(belt), 2 * (MANY - 500),
+	       "close releases all bound entries and locks that were not removed");
+	is_int(locks_held(belt), 1000, "close of one descriptor keeps the locks of another");
+	is_int(info_of(belt).entries, 2000,
+	       "close of one descriptor keeps 2000 entries and locks of another");
 	close(other);
-	is_int(released(belt), 2 * (MANY + 500), "entries and locks go with their own descriptor");
+	is_int(released(belt), 2 * (MANY + 500),
+	       "close of a second descriptor releases its entries and locks");
 	ok(!info_of(belt).entries && !locks_held(belt),
 	   "after both descriptors are closed no entry and no lock is left");
-	is_int(counter(belt, HASHBELT_STAT_REMOVES), 500, "what was removed is counted so");
+	is_int(counter(belt, HASHBELT_STAT_REMOVES), 500,
+	       "bound entries removed before the close are counted as removed");
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "used_bytes is what it was before thousands of bound entries");
+	ok(used_at_last(base), "used_bytes returns to its start after thousands of bound entries");
 }
 
 /* As many descriptors with one entry each. */
@@ -565,9 +599,9 @@ static void test_many_descriptors(__u64 base)
 		wrong += locks_held(belt) != ARRAY_SIZE(fds) - i - 1 ||
 			 released(belt) != 2 * (i + 1);
 	}
-	ok(!wrong, "of 900 descriptors, each takes with it what is its own");
+	ok(!wrong, "close of each of 900 descriptors removes its own entry and lock only");
 	end_locks(belt, NAME);
-	ok(used_at_last(base), "used_bytes is what it was before 900 descriptors");
+	ok(used_at_last(base), "used_bytes returns to its start after 900 descriptors");
 }
 
 /* At the same time */
@@ -625,6 +659,7 @@ static void test_rebound_meanwhile(bool full)
 {
 	struct shared shared = { .fd = open_device(O_RDWR) };
 	int belt = bound_belt(), other = named_locks("another");
+	const char *how = full ? " without room" : "";
 	unsigned int round, wrong = 0;
 	pthread_t thread;
 
@@ -642,13 +677,12 @@ static void test_rebound_meanwhile(bool full)
 	pthread_join(thread, NULL);
 	close(shared.fd);
 	ok(!wrong && shared.bound,
-	   "a descriptor is bound anew while another thread binds to it%s",
-	   full ? ", for which there is no room" : "");
+	   "open succeeds each time while a thread binds entries and locks%s", how);
 	note("%u times", shared.bound);
 	ok(info_of(belt).entries == full && !locks_held(belt),
-	   "nothing is left in the one belt");
+	   "opens beside a thread that binds leave nothing in the first belt%s", how);
 	ok(info_of(other).entries == full && !locks_held(other),
-	   "threads that bind a descriptor to another belt leave nothing in the second belt");
+	   "opens beside a thread that binds leave nothing in the second belt%s", how);
 	end_locks(other, "another");
 	end_locks(belt, NAME);
 }
@@ -691,9 +725,9 @@ static void test_rebound_while_waiting(void)
 	pthread_join(thread, &result);
 	note("the waiter got %s", error_name((intptr_t)result));
 	ok(is_free(belt, "key") && !locks_held(belt),
-	   "a lock is not given for good to a binding that is gone");
+	   "a waiter whose descriptor opened another belt is not left with the lock");
 	is_int(locks_held(other), 0,
-	       "a wait for a lock ends without a lock in the belt that is bound instead");
+	       "a waiter whose descriptor opened another belt has no lock there");
 	close(shared.fd);
 	end_locks(other, "another");
 	end_locks(belt, NAME);
@@ -704,8 +738,8 @@ static void test_rebound_while_waiting(void)
 enum point { OPENED, HAS_PUT, HAS_LOCKED, HAS_PUT_OVER, HAS_REMOVED, HAS_DUPED, POINTS };
 
 static const char *const point_names[POINTS] = {
-	"before it binds anything", "after a put", "after a lock", "after a put over it",
-	"after a remove and an unlock", "with two copies",
+	"before it binds anything", "after a put", "after a lock", "after a replacing put",
+	"after a remove and an unlock", "with two copies of its descriptor",
 };
 
 /**
@@ -755,11 +789,13 @@ static void test_killed_at(enum point point)
 	child = start(be_victim, &victim);
 	if (!readable_at_last(pipes[0]) || read(pipes[0], &byte, 1) != 1)
 		bail_out("the victim does not come so far");
-	is_int(info_of(belt).entries, want[point], "%s there is what was put",
+	is_int(info_of(belt).entries, want[point], "a victim has its entries and locks %s",
 	       point_names[point]);
 	kill_and_wait(child);
-	ok(both_gone(belt), "killed %s: nothing is left", point_names[point]);
-	is_int(released(belt), want[point], "killed %s: and all that was is counted",
+	ok(both_gone(belt),
+	   "a process killed %s leaves no bound entry or lock", point_names[point]);
+	is_int(released(belt), want[point],
+	       "the bonds of a process killed %s are counted as released",
 	       point_names[point]);
 	close(pipes[0]);
 	close(pipes[1]);
@@ -808,10 +844,10 @@ static void test_killed_any_time(__u64 base)
 		left += release(belt, "another") > 1;
 		left += info_of(belt).entries != 0 || locks_held(belt) != 0;
 	}
-	is_int(left, 0, "killed at any time, nothing is left that was bound");
+	is_int(left, 0, "processes killed at random moments leave no bound entry or lock");
 	end_locks(belt, NAME);
 	ok(used_at_last(base),
-	   "used_bytes is what it was before processes with bound entries were killed");
+	   "used_bytes returns to its start after processes were killed at random");
 }
 
 int main(int argc, char **argv)

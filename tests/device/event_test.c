@@ -123,7 +123,7 @@ static void test_masks(const char *name, __u32 handler)
 	for (mask = 0; mask <= REPORT_ALL && wrong < 3; mask += 2)
 		wrong += !is_masked(handler, mask);
 	ok(!wrong,
-	   "%s: of all that happens, what the mask names is reported, for each mask",
+	   "handler %s: exactly the events due under each of 128 masks are reported",
 	   name);
 }
 
@@ -209,11 +209,11 @@ static void test_contents(void)
 		for (k = 0; k < ARRAY_SIZE(value_lens); k++)
 			wrong += !is_reported(belt, key_lens[i], value_lens[k]);
 	ok(!wrong,
-	   "keys to 1024 bytes and values to 1 MiB are reported byte for byte");
+	   "an event holds keys to 1024 bytes and values to 1 MiB byte for byte");
 	for (i = 0; i < 256; i++)
 		wrong += !is_reported(belt, i % 40 + 1, i);
 	ok(!wrong,
-	   "events of small keys and values have zero padding, and nothing is written behind them");
+	   "events are padded with zeros, and read writes nothing beyond an event");
 	close(belt);
 }
 
@@ -240,33 +240,33 @@ static void test_times(void)
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
 	event = only_event(belt);
 	ok(event.deadline_ns == ~0ULL && event.reason == HASHBELT_REMOVED,
-	   "an entry that does not expire is reported without a deadline");
+	   "the event of an entry that never expires has no deadline");
 	put_text(belt, "key", "value", 1000);
 	advance(belt, 10);
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
 	event = only_event(belt);
 	ok(same_time(event.deadline_ns, now + 1000 * 1000000ULL) &&
 	   same_time(event.handed_ns, now + 10 * 1000000ULL),
-	   "one that is removed, with its deadline and the time of the remove");
+	   "the event of a removed entry has its deadline and the time of the remove");
 	version = put_text(belt, "key", "value", 1000);
 	put_text(belt, "key", "longer", 2000);
 	event = only_event(belt);
 	ok(event.version == version && event.value_len == 5 &&
 	   event.reason == HASHBELT_REPLACED,
-	   "one that is replaced, with its own version and value");
+	   "the event of a replaced entry has the old version and value");
 	advance(belt, 5);
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	event = only_event(belt);
 	ok(event.reason == HASHBELT_CLEARED && event.value_len == 6 &&
 	   same_time(event.deadline_ns, now + 2010 * 1000000ULL),
-	   "one that is cleared, as it was");
+	   "the event of a cleared entry has its value length and deadline");
 	put_text(belt, "key", "value", 500);
 	must(belt, HASHBELT_IOC_TOUCH, &(struct hashbelt_item){
 		.key = address("key"), .key_len = 3, .ttl_ms = 2 * TTL });
 	advance(belt, 4 * TTL);
 	event = only_event(belt);
 	ok(same_time(event.deadline_ns, now + (15 + 2 * TTL) * 1000000ULL),
-	   "one that was touched, with its last deadline");
+	   "the event of a touched entry has the deadline that the touch has set");
 	close(belt);
 }
 
@@ -285,21 +285,22 @@ static void test_sequences(void)
 	put_numbers(belt, 0, ENTRIES, 0);
 	advance(belt, 2 * TTL);
 	is_int(info_of(belt).sequence, ENTRIES,
-	       "the belt tells the number of the newest event");
+	       "info returns the sequence of the newest event");
 	is_int(info_of(belt).queued, ENTRIES, "info returns how many events wait");
 	while ((event = next_event(&stream))) {
 		wrong += event->sequence != stream.count;
 		memcpy(&i, event_key(event), sizeof(i));
 		twice += seen[i % ENTRIES]++;
 	}
-	is_errno(stream.err, EAGAIN, "when all are read there is no more");
-	is_int(stream.count, ENTRIES, "each entry of %u is reported", ENTRIES);
+	is_errno(stream.err, EAGAIN, "read returns EAGAIN when all events have been read");
+	is_int(stream.count, ENTRIES,
+	       "each of %u entries that expire at once is reported", ENTRIES);
 	ok(!wrong && !stream.lost,
-	   "events are numbered from 1, in order and without a gap");
-	is_int(twice, 0, "no entry is reported twice");
+	   "events are read in order, numbered from 1 without a gap");
+	is_int(twice, 0, "none of the entries that expire at once is reported twice");
 	ok(!info_of(belt).queued && !info_of(belt).queued_bytes &&
 	   !info_of(belt).used_entries,
-	   "events that were read do not count as queued or used");
+	   "events that were read do not count as queued or as used entries");
 	free(stream.buffer);
 	close(belt);
 }
@@ -319,8 +320,10 @@ static void test_many(void)
 		memcpy(&i, event_key(event), sizeof(i));
 		sum += i;
 	}
-	is_int(stream.count, entries, "all of %u entries that expire at once are read", entries);
-	is_int(sum, entries * (entries - 1ULL) / 2, "each of them once");
+	is_int(stream.count, entries,
+	       "the events of %u entries that expire at once are all read", entries);
+	is_int(sum, entries * (entries - 1ULL) / 2,
+	       "the event of each entry that expires is read once");
 	free(stream.buffer);
 	close(belt);
 }
@@ -379,15 +382,16 @@ static void test_fit(void)
 
 	watch(fd, HASHBELT_WATCH_ACK);
 	is_int(read_into(fd, all, sizeof(all)), total,
-	       "a large buffer takes all events at once");
-	is_int(check_events(all, total), SIZES, "events that one large read returns are whole");
+	       "one read into a large buffer returns all queued events");
+	is_int(check_events(all, total), SIZES, "a read into a large buffer returns whole events");
 	close(fd);
 	for (size = 1; size <= total + 8; size++)
 		if (!fits_right(size, all, total) && !wrong++)
 			note("a buffer of %zu bytes", size);
 	ok(!wrong,
-	   "a buffer of any size takes as many whole events as fit, or EMSGSIZE");
-	ok(has_events(belt, 1, SIZES), "none is lost by that");
+	   "read returns as many whole events as fit, EMSGSIZE if none fits");
+	ok(has_events(belt, 1, SIZES),
+	   "no event is lost by reads without ack or with EMSGSIZE");
 	destroy_belt(belt, "sizes");
 	close(belt);
 }
@@ -403,10 +407,11 @@ static void test_too_small(void)
 	want = put_random(belt, HASHBELT_KEY_MAX, HASHBELT_VALUE_MAX);
 	advance(belt, TTL);
 	is_int(want->size, HASHBELT_EVENT_MAX,
-	       "the largest event has the size that is promised");
+	       "the largest event is HASHBELT_EVENT_MAX bytes long");
 	is_errno(read_into(belt, buffer, HASHBELT_EVENT_MAX - 1), EMSGSIZE,
-		 "it does not go into one byte less");
-	is_errno(read_into(belt, buffer, 1), EMSGSIZE, "read into one byte returns EMSGSIZE");
+		 "read of the largest event into one byte less returns EMSGSIZE");
+	is_errno(read_into(belt, buffer, 1), EMSGSIZE,
+		 "read of an event into one byte returns EMSGSIZE");
 	is_int(read_into(belt, buffer, HASHBELT_EVENT_MAX), HASHBELT_EVENT_MAX,
 	       "read into a buffer of the event's size returns the event");
 	put_and_expire(belt, "one", "small");
@@ -416,11 +421,11 @@ static void test_too_small(void)
 	must(belt, HASHBELT_IOC_PUT, &item);
 	on_key(belt, HASHBELT_IOC_EXPIRE, "two");
 	is_int(read_into(belt, buffer, size), event_size(3, 5),
-	       "a small one is read alone if the next does not fit beside it");
+	       "read returns one event alone if the next does not fit beside it");
 	is_errno(read_into(belt, buffer, size - 1), EMSGSIZE,
-		 "a buffer that is too small for the next event returns EMSGSIZE");
+		 "read into a buffer one byte too small for the next event returns EMSGSIZE");
 	is_int(read_into(belt, buffer, size), size,
-	       "an event that did not fit is read into a larger buffer");
+	       "an event that did not fit is read into a buffer of its size");
 	free(buffer);
 	close(belt);
 }
@@ -450,9 +455,9 @@ static void *null_place(size_t size)
 }
 
 static const struct { const char *what; void *(*make)(size_t size); } bad_places[] = {
-	{ "that may only be read", read_only_place },
-	{ "that is nowhere", unmapped_place },
-	{ "in the kernel's memory", kernel_place },
+	{ "that is read-only", read_only_place },
+	{ "that is not mapped", unmapped_place },
+	{ "at a kernel address", kernel_place },
 	{ "at NULL", null_place },
 };
 
@@ -465,14 +470,18 @@ static void test_bad_buffers(__u32 flags, const char *mode)
 	queue_events(belt, 3);
 	for (i = 0; i < ARRAY_SIZE(bad_places); i++)
 		is_errno(read_into(belt, bad_places[i].make(65536), 65536), EFAULT,
-			 "%s: a read into a buffer %s", mode, bad_places[i].what);
-	is_int(info_of(belt).queued, 3, "%s: no event is lost by that", mode);
+			 "%s: EFAULT from read of events into a buffer %s",
+			 mode, bad_places[i].what);
+	is_int(info_of(belt).queued, 3,
+	       "%s: a read with EFAULT leaves all events in the queue", mode);
 	for (i = wrong = 0; i < event_size(1, 1); i++)
 		wrong += read_into(belt, before_hole(i), 65536) != -EFAULT;
 	ok(!wrong,
-	   "%s: nor by one into a buffer that ends within the first event: EFAULT", mode);
-	ok(has_events(belt, 1, 3), "%s: then all are read, from the first", mode);
-	ok(ack(belt, 3) == (flags ? 0 : -ENOENT), "%s: as if nothing had been", mode);
+	   "%s: EFAULT from read into a buffer that ends within the first event", mode);
+	ok(has_events(belt, 1, 3),
+	   "%s: all events are read in order after reads with EFAULT", mode);
+	ok(ack(belt, 3) == (flags ? 0 : -ENOENT),
+	   "%s: ack needs HASHBELT_WATCH_ACK, also after reads with EFAULT", mode);
 	close(belt);
 }
 
@@ -507,7 +516,7 @@ static void test_cut_buffer(void)
 	for (room = 0; room < 4 * event_size(1, 1); room += 3)
 		wrong += !is_cut_right(room);
 	ok(!wrong,
-	   "a buffer that ends early takes whole events, and none is lost or told twice");
+	   "a read that faults midway neither loses, splits nor repeats an event");
 }
 
 /* Memory that is fine, but not there yet. */
@@ -529,7 +538,7 @@ static void test_fresh_buffer(void)
 			 memcmp(buffer + sizeof(*want), want + 1, len - sizeof(*want));
 		munmap(buffer, HASHBELT_EVENT_MAX);
 	}
-	ok(!wrong, "events are read into pages that nobody has touched");
+	ok(!wrong, "events are read into pages that are not present yet");
 	close(belt);
 }
 
@@ -541,12 +550,12 @@ static void test_drop(void)
 
 	put_and_expire(belt, "key", "value");
 	is_errno(read_into(belt, record, sizeof(record)), ENODATA,
-		 "a belt that reports nothing has no events");
+		 "read from a belt that reports nothing returns ENODATA");
 	set_blocking(belt, true);
 	is_errno(read_into(belt, record, sizeof(record)), ENODATA,
 		 "a blocking read of a belt that reports nothing returns ENODATA");
 	ok(!info_of(belt).sequence && !info_of(belt).used_entries,
-	   "what expires is gone");
+	   "an entry that expires under handler drop leaves no event and no charge");
 	close(belt);
 }
 
@@ -558,17 +567,18 @@ static void test_notify(void)
 
 	advance(belt, TTL);
 	ok(!is_there(belt, "key") && !info_of(belt).entries,
-	   "an entry that expired is not found while its event waits");
+	   "an entry that has expired is not found while its event is queued");
 	second = put_text(belt, "key", "second", 1000);
-	ok(holds_text(belt, "key", "second"), "its key can be put again at once");
+	ok(holds_text(belt, "key", "second"),
+	   "a key can be put again while the event of its expiry is queued");
 	advance(belt, TTL);
 	read_into(belt, record, event_size(3, 5));
 	memcpy(&event, record, sizeof(event));
 	ok(event.version == first && !memcmp(record + sizeof(event), "keyfirst", 8),
-	   "the first life is told first");
+	   "the first entry of a key is reported before the second");
 	event = only_event(belt);
 	ok(event.version == second && event.value_len == 6,
-	   "the second life of a key is reported after the first");
+	   "the second entry of a key is reported after the first");
 	close(belt);
 }
 
@@ -585,9 +595,10 @@ static void test_reinsert(void)
 	   "a belt that reinserts reports an entry that expires");
 	ok(holds_text(belt, "key", "value") && look(belt, "key").version == version,
 	   "an entry that is reinserted lives on with the same version");
-	is_int(look(belt, "key").ttl_ms, TTL, "for all of the belt's time-to-live");
+	is_int(look(belt, "key").ttl_ms, TTL,
+	       "an entry that is reinserted has the belt's time-to-live again");
 	is_int(counter(belt, HASHBELT_STAT_REINSERTED), 1,
-	       "a reinserted entry is counted as reinserted");
+	       "an entry that is reinserted is counted as reinserted");
 	deadline = event.deadline_ns;
 	for (i = 0; i < 20; i++) {
 		advance(belt, 2 * TTL);
@@ -600,10 +611,12 @@ static void test_reinsert(void)
 	put_text(belt, "never", "value", HASHBELT_TTL_NEVER);
 	on_key(belt, HASHBELT_IOC_EXPIRE, "never");
 	ok(only_event(belt).value_len == 5 && look(belt, "never").ttl_ms == TTL,
-	   "an entry that never expires is reinserted by expire, with the belt's time-to-live");
-	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), 0, "it can be removed");
+	   "expire gives an entry that never expires the belt's ttl if it reinserts");
+	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), 0,
+		 "an entry that has been reinserted can be removed");
 	advance(belt, 2 * TTL);
-	is_int(discard_events(belt), 1, "a removed entry is not reported, and others are");
+	is_int(discard_events(belt), 1,
+	       "a belt that reinserts does not report an entry that was removed");
 	close(belt);
 }
 
@@ -621,7 +634,7 @@ static void test_reinsert_past(void)
 	event = next_event(&stream);
 	ok(event && event->reason == HASHBELT_EXPIRED && event->version == first &&
 	   !memcmp(event_value(event), "first", 5),
-	   "an event that waits tells what was then");
+	   "a queued expiry has the version and value from before a later put");
 	event = next_event(&stream);
 	ok(event && event->reason == HASHBELT_REPLACED && event->version == first,
 	   "the replacement of a reinserted entry is reported after its expiry");
@@ -643,7 +656,7 @@ static void test_reinsert_far(void)
 	put_text(belt, "key", "value", 0);
 	advance(belt, HASHBELT_TTL_MAX_MS);
 	ok(discard_events(belt) <= 2 && holds_text(belt, "key", "value"),
-	   "139 years at once are not as many expiries as fit into them");
+	   "an advance by 139 years reinserts an entry of 1 ms at most twice");
 	close(belt);
 }
 
@@ -676,7 +689,7 @@ static void test_reinsert_always(void)
 	child = start(advance_once, &belt);
 	ended = at_last(has_ended, &child);
 	kill_and_wait(child);
-	ok(ended, "who moves time on is not held up by what comes round again and again");
+	ok(ended, "advance returns though all entries of the belt are reinserted each ms");
 	close(belt);
 }
 
@@ -690,19 +703,21 @@ static void test_due(void)
 	advance(belt, 2);
 	item.how = HASHBELT_IF_ABSENT;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
-		 "an entry that is due and will be reinserted is there for a put");
+		 "put with HASHBELT_IF_ABSENT finds an entry that is due for reinsertion");
 	item.how = HASHBELT_IF_PRESENT;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-		 "put with HASHBELT_IF_PRESENT replaces an entry that is about to be reinserted");
-	ok(holds_text(belt, "key", "other"), "the entry that replaced a due one is found");
+		 "put with HASHBELT_IF_PRESENT replaces an entry due for reinsertion");
+	ok(holds_text(belt, "key", "other"),
+	   "get returns the value that was put over an entry due for reinsertion");
 	discard_events(belt);
 	put_text(belt, "key", "value", 1);
 	discard_events(belt);
 	advance(belt, 2);
 	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, "key"), 0,
-		 "remove removes an entry that is due and will be reinserted");
+		 "remove finds an entry that is due for reinsertion");
 	advance(belt, 2 * TTL);
-	ok(!is_there(belt, "key") && !info_of(belt).entries, "for good");
+	ok(!is_there(belt, "key") && !info_of(belt).entries,
+	   "an entry that was removed when due is not reinserted");
 	close(belt);
 }
 
@@ -719,17 +734,18 @@ static void test_destroyed(void)
 		snprintf(key, sizeof(key), "%u", i);
 		put_and_expire(belt, key, key);
 	}
-	is_errno(destroy_belt(belt, "ends"), 0, "a belt with events can be destroyed");
+	is_errno(destroy_belt(belt, "ends"), 0, "a belt with queued events can be destroyed");
 	is_errno(read_into(belt, record, sizeof(record)), EIDRM,
-		 "read of events of a destroyed belt returns EIDRM");
+		 "a non-blocking read of events of a destroyed belt returns EIDRM");
 	set_blocking(belt, true);
 	is_errno(read_into(belt, record, sizeof(record)), EIDRM,
 		 "a blocking read of events of a destroyed belt returns EIDRM");
-	ok(used_at_last(before), "the memory of a destroyed belt's events comes back");
+	ok(used_at_last(before),
+	   "used_bytes falls when a belt with queued events is destroyed");
 	close(belt);
 	belt = open_device(O_WRONLY);
 	is_errno(read_into(belt, record, sizeof(record)), EBADF,
-		 "a descriptor that is open for writing reads no events");
+		 "read from a descriptor that is open for writing only returns EBADF");
 	close(belt);
 }
 
@@ -738,7 +754,7 @@ static void test_no_position(void)
 {
 	int fd = open_device(O_RDWR);
 
-	ok(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "what is read has no position to move");
+	ok(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "lseek on the device fails with ESPIPE");
 	ok(pread(fd, record, sizeof(record), 0) < 0 && errno == ESPIPE,
 	   "pread of the device fails with ESPIPE");
 	close(fd);
@@ -772,6 +788,6 @@ int main(void)
 	test_reinsert_always();
 	test_due();
 	test_destroyed();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -56,15 +56,18 @@ static void test_entries(unsigned int n)
 {
 	int belt = limited_belt(n, 0, 0);
 
-	is_int(put_first(belt, n, 10), n, "with room for %u entries %u go in", n, n);
-	is_errno(put_zeros(belt, n, 0, 0), ENOSPC, "a put beyond max_entries returns ENOSPC");
+	is_int(put_first(belt, n, 10), n,
+	       "max_entries %u: as many puts of new keys succeed", n);
+	is_errno(put_zeros(belt, n, 0, 0), ENOSPC,
+		 "max_entries %u: one more put of a new key returns ENOSPC", n);
 	ok(used_entries(belt) == n && info_of(belt).entries == n &&
 	   counter(belt, HASHBELT_STAT_REJECTED) == 1 && !has_number(belt, n),
-	   "a refused put is counted as rejected and leaves no entry");
-	is_int(put_first(belt, n, 11), n, "each of them can be replaced");
+	   "max_entries %u: a refused put counts as rejected and leaves no entry", n);
+	is_int(put_first(belt, n, 11), n,
+	       "max_entries %u: every entry of a full belt can be replaced", n);
 	remove_number(belt, 0);
 	ok(!put_zeros(belt, n, 0, 0) && put_zeros(belt, n + 1, 0, 0) == -ENOSPC,
-	   "one that is removed makes room for one");
+	   "max_entries %u: a remove from a full belt makes room for one entry", n);
 	close(belt);
 }
 
@@ -88,18 +91,24 @@ static void test_bytes(__u32 len, unsigned int n)
 	int belt = limited_belt(0, n * cost, 0);
 
 	ok(cost >= len + sizeof(n) && cost < 2 * len + 256,
-	   "an entry of %u bytes costs what it takes, and not much more", len);
+	   "%u-byte values: the charge is at least the size, below 2x + 256", len);
 	note("%llu bytes", cost);
-	is_int(put_first(belt, n, len), n, "with room for the bytes of %u they go in", n);
-	is_errno(put_zeros(belt, n, len, 0), ENOSPC, "a put beyond max_bytes returns ENOSPC");
-	is_int(used_bytes(belt), n * cost, "the limit is reached to the byte");
-	is_int(put_first(belt, n, len), n, "each of them can be replaced by its like");
-	is_errno(put_zeros(belt, 0, 2 * len + 300, 0), ENOSPC, "not by a larger one");
+	is_int(put_first(belt, n, len), n,
+	       "%u-byte values: with max_bytes for %u entries as many puts succeed", len, n);
+	is_errno(put_zeros(belt, n, len, 0), ENOSPC,
+		 "%u-byte values: put of a new key returns ENOSPC at max_bytes", len);
 	is_int(used_bytes(belt), n * cost,
-	       "a replacement that was refused leaves used_bytes as it was");
+	       "%u-byte values: used_bytes equals max_bytes in a full belt", len);
+	is_int(put_first(belt, n, len), n,
+	       "%u-byte values: every entry can be replaced by its like at max_bytes", len);
+	is_errno(put_zeros(belt, 0, 2 * len + 300, 0), ENOSPC,
+		 "%u-byte values: put of a larger value returns ENOSPC at max_bytes", len);
+	is_int(used_bytes(belt), n * cost,
+	       "%u-byte values: a refused replacement leaves used_bytes unchanged", len);
 	close(belt);
 	belt = limited_belt(0, n * cost - 1, 0);
-	is_int(put_first(belt, n, len), n - 1, "a byte less is room for one less");
+	is_int(put_first(belt, n, len), n - 1,
+	       "%u-byte values: with max_bytes a byte lower one put less succeeds", len);
 	close(belt);
 }
 
@@ -115,11 +124,11 @@ static void test_refused(__u32 policy, const char *name)
 	put_text(belt, "key", "value", 0);
 	put_first(belt, 3, 10000);
 	is_errno(put_zeros(belt, 9, 70000, 0), ENOSPC,
-		 "%s: a value that the belt could never hold is refused", name);
+		 "%s: put of a value larger than max_bytes returns ENOSPC", name);
 	item.value = address(large);
 	item.value_len = sizeof(large);
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC,
-		 "%s: also for a key that is there",
+		 "%s: put of a value larger than max_bytes over an entry returns ENOSPC",
 		 name);
 	item.value = address(unmapped());
 	item.value_len = 10;
@@ -135,10 +144,10 @@ static void test_refused(__u32 policy, const char *name)
 	item.version--;
 	wrong += call(belt, HASHBELT_IOC_PUT, &item) != -ESTALE;
 	ok(!wrong,
-	   "%s: where a put fails for another reason, that is what it says", name);
+	   "%s: a put in a full belt fails with EFAULT, ENOENT, EEXIST, ESTALE first", name);
 	ok(holds_text(belt, "key", "value") && info_of(belt).entries == 4 &&
 	   !counter(belt, HASHBELT_STAT_EVICTED),
-	   "%s: and nothing has made room for it", name);
+	   "%s: puts that fail in a full belt evict nothing", name);
 	close(belt);
 }
 
@@ -153,16 +162,17 @@ static void test_evict_one(void)
 	put_text(belt, "c", "value", 2000);
 	put_text(belt, "a", "other", 3000);
 	is_int(counter(belt, HASHBELT_STAT_EVICTED), 0,
-	       "a put over an entry evicts nothing");
+	       "a put over an entry evicts nothing in a full belt");
 	put_text(belt, "d", "value", 4000);
 	ok(!is_there(belt, "b") && is_there(belt, "a") && is_there(belt, "c") &&
 	   is_there(belt, "d"),
-	   "a put of a new key evicts the entry nearest its deadline");
+	   "a put of a new key evicts the entry nearest its deadline in a full belt");
 	ok(counter(belt, HASHBELT_STAT_EVICTED) == 1 && used_entries(belt) == 3 &&
-	   !counter(belt, HASHBELT_STAT_REJECTED), "an eviction is counted, and evicts one entry");
+	   !counter(belt, HASHBELT_STAT_REJECTED),
+	   "a put into a full belt evicts one entry and counts it as evicted");
 	put_text(belt, "e", "value", 1);
 	ok(is_there(belt, "e") && info_of(belt).entries == 3,
-	   "one that is nearer than all others takes a place as well");
+	   "a put with the nearest deadline of all evicts another entry");
 	close(belt);
 }
 
@@ -193,9 +203,9 @@ static void test_evict_order(void)
 		last = event->deadline_ns;
 		never += last == ~0ULL;
 	}
-	ok(!wrong, "entries are evicted in the order of their deadlines, on all wheels");
-	is_int(never, ORDERED / 12, "those without one in the end");
-	is_int(stream.count, ORDERED, "one for each that comes");
+	ok(!wrong, "entries of all wheels are evicted in the order of their deadlines");
+	is_int(never, ORDERED / 12, "entries that never expire are evicted, too");
+	is_int(stream.count, ORDERED, "each put of a new key evicts one entry");
 	free(stream.buffer);
 	close(belt);
 }
@@ -222,7 +232,7 @@ static void test_evict_touched(void)
 		close(belt);
 	}
 	is_int(wrong, 0,
-	       "an entry that was touched is evicted by the deadline that it has now");
+	       "an entry that was touched is evicted by its new deadline");
 }
 
 static void test_evict_bytes(void)
@@ -237,22 +247,25 @@ static void test_evict_bytes(void)
 		wrong += put_zeros(belt, i, 1000, 1000 + i) ||
 			 used_bytes(belt) > 100 * cost;
 	ok(!wrong && used_entries(belt) == 100,
-	   "a belt that evicts takes all, and holds its bytes");
-	is_int(counter(belt, HASHBELT_STAT_EVICTED), 900, "what goes is counted");
-	is_errno(put_zeros(belt, 5000, 50 * cost, 5000), 0, "a large value");
+	   "a belt that evicts takes every put and stays within max_bytes");
+	is_int(counter(belt, HASHBELT_STAT_EVICTED), 900,
+	       "entries evicted for max_bytes are counted as evicted");
+	is_errno(put_zeros(belt, 5000, 50 * cost, 5000), 0,
+		 "put of a large value succeeds in a belt that evicts");
 	ok(has_number(belt, 5000) && used_bytes(belt) <= 100 * cost &&
 	   used_entries(belt) >= 45 && has_number(belt, 999),
-	   "takes the place of as many small ones as it needs");
+	   "put of a large value evicts no more small entries than it needs");
 	is_errno(put_zeros(belt, 999, 50 * cost, 5000), 0,
-		 "an entry that grows evicts as many small ones as it needs");
-	ok(has_number(belt, 999) && used_bytes(belt) <= 100 * cost, "in its own place");
+		 "put of a larger value over an entry succeeds in a belt that evicts");
+	ok(has_number(belt, 999) && used_bytes(belt) <= 100 * cost,
+	   "an entry that grows is not evicted itself, and max_bytes holds");
 	put_text(belt, "nearest", "value", 1);
 	item = text_item("nearest", "");
 	item.value = address(large);
 	item.value_len = 50 * cost;
 	item.how = HASHBELT_IF_PRESENT;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-		 "one that is nearest its deadline does not go before it grows");
+		 "an entry nearest its deadline is not evicted by its own replacement");
 	close(belt);
 }
 
@@ -267,18 +280,18 @@ static void test_expired_room(__u32 policy, const char *name)
 		wrong += put_zeros(belt, i, 10, i < 20 ? 1 : HASHBELT_TTL_NEVER) != 0;
 	advance(belt, 2);
 	is_int(info_of(belt).entries, 40,
-	       "%s: what has just expired is not drained yet", name);
+	       "%s: entries that have just expired still count in a full belt", name);
 	for (i = 40; i < 60; i++)
 		wrong += put_zeros(belt, i, 10, HASHBELT_TTL_NEVER) != 0;
-	is_int(wrong, 0, "%s: but gives its place away", name);
+	is_int(wrong, 0, "%s: puts take the place of expired entries in a full belt", name);
 	for (i = 20; i < 60; i++)
 		wrong += !has_number(belt, i);
-	is_int(wrong, 0, "%s: before anything that is alive", name);
+	is_int(wrong, 0, "%s: no live entry is evicted while expired ones are in the belt", name);
 	ok(counter(belt, HASHBELT_STAT_EXPIRED) == 20 &&
 	   !counter(belt, HASHBELT_STAT_EVICTED),
-	   "%s: and counts as expired", name);
+	   "%s: an expired entry that makes room counts as expired, not evicted", name);
 	is_errno(put_zeros(belt, 60, 10, 0), policy ? 0 : ENOSPC,
-		 "%s: after that it is full", name);
+		 "%s: once expired entries are gone a put meets the limit again", name);
 	close(belt);
 }
 
@@ -293,7 +306,7 @@ static void test_expired_bytes(void)
 	advance(belt, 2);
 	wrong += put_zeros(belt, 100, 15 * cost, 0) != 0;
 	ok(!wrong && used_bytes(belt) <= 40 * cost,
-	   "many small ones that have expired make room for a large one");
+	   "put of a large value takes the place of many expired small entries");
 	close(belt);
 }
 
@@ -306,7 +319,7 @@ static void test_expired_self(void)
 	advance(belt, 2);
 	put_text(belt, "key", "new", 1000);
 	ok(holds_text(belt, "key", "new") && used_entries(belt) == 1,
-	   "a key that has expired can be put again where it was the only one");
+	   "put of an expired key succeeds in a belt of max_entries 1");
 	close(belt);
 }
 
@@ -339,25 +352,29 @@ static void test_back_to_nothing(__u32 handler, const char *name)
 	put_first(usage.belt, 100, 500);
 	must(usage.belt, HASHBELT_IOC_CLEAR, NULL);
 	is_int(put_first(usage.belt, 100, 500), 100,
-	       "%s: a belt that was cleared is empty at once",
+	       "%s: a full belt takes max_entries puts right after a clear",
 	       name);
 	must(usage.belt, HASHBELT_IOC_CLEAR, NULL);
-	ok(at_last(is_empty, &usage), "%s: a clear gives all back", name);
+	ok(at_last(is_empty, &usage),
+	   "%s: used_entries and used_bytes return to an empty belt's after a clear", name);
 	put_first(usage.belt, 100, 500);
 	for (i = 0; i < 100; i++)
 		remove_number(usage.belt, i);
 	discard_events(usage.belt);
-	ok(is_empty(&usage), "%s: so do removes, at once", name);
+	ok(is_empty(&usage),
+	   "%s: used_entries and used_bytes return to an empty belt's after removes", name);
 	put_first(usage.belt, 100, 500);
 	advance(usage.belt, 3 * TTL);
 	discard_events(usage.belt);
-	ok(is_empty(&usage), "%s: and time", name);
+	ok(is_empty(&usage),
+	   "%s: used_entries and used_bytes return to an empty belt's after expiry", name);
 	put_first(usage.belt, 100, 500);
 	put_first(usage.belt, 100, 50);
 	for (i = 0; i < 100; i++)
 		remove_number(usage.belt, i);
 	discard_events(usage.belt);
-	ok(is_empty(&usage), "%s: and what was replaced before", name);
+	ok(is_empty(&usage),
+	   "%s: used_entries and used_bytes return after replaces and removes", name);
 	close(usage.belt);
 }
 
@@ -373,22 +390,24 @@ static void test_lowered(void)
 	for (i = 0; i < 100; i++)
 		there += has_number(belt, i);
 	ok(there == 100 && used_entries(belt) == 100,
-	   "a limit below what is there takes nothing");
+	   "a lower max_entries removes no entry");
 	is_errno(put_zeros(belt, 100, 100, 0), ENOSPC,
-		 "put returns ENOSPC in a belt above its lowered limit");
-	is_errno(put_zeros(belt, 50, 100, 0), 0, "an entry can be replaced");
+		 "put of a new key returns ENOSPC in a belt above a lowered max_entries");
+	is_errno(put_zeros(belt, 50, 100, 0), 0,
+		 "an entry can be replaced in a belt above a lowered max_entries");
 	for (i = 0; i < 90; i++)
 		remove_number(belt, i);
 	is_errno(put_zeros(belt, 100, 100, 0), ENOSPC,
-		 "until there are fewer than the limit");
+		 "put returns ENOSPC in a belt just at a lowered max_entries");
 	remove_number(belt, 90);
 	is_errno(put_zeros(belt, 100, 100, 0), 0,
-		 "put succeeds when fewer entries are there than the lowered limit");
+		 "put succeeds in a belt one below a lowered max_entries");
 	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES,
 	    .max_bytes = 1);
-	is_errno(put_zeros(belt, 101, 100, 0), ENOSPC, "a limit of bytes likewise");
+	is_errno(put_zeros(belt, 101, 100, 0), ENOSPC,
+		 "put returns ENOSPC in a belt above a lowered max_bytes");
 	SET(belt, .fields = HASHBELT_SET_MAX_BYTES);
-	is_int(put_first(belt, 90, 100), 90, "0 is no limit");
+	is_int(put_first(belt, 90, 100), 90, "max_entries and max_bytes of 0 limit nothing");
 	close(belt);
 }
 
@@ -400,14 +419,16 @@ static void test_lowered_evicting(void)
 	put_first(belt, 100, 100);
 	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 10);
 	is_int(used_entries(belt), 100,
-	       "where it evicts, a lower limit takes nothing by itself");
+	       "a lower max_entries evicts nothing by itself");
 	before = used_entries(belt);
-	is_errno(put_zeros(belt, 1000, 100, HASHBELT_TTL_NEVER), 0, "a put goes in");
+	is_errno(put_zeros(belt, 1000, 100, HASHBELT_TTL_NEVER), 0,
+		 "put of a new key succeeds in an evicting belt above its limit");
 	after = used_entries(belt);
-	ok(after <= before && has_number(belt, 1000), "in the place of another");
+	ok(after <= before && has_number(belt, 1000),
+	   "put above a lowered limit evicts at least one entry");
 	note("%llu entries, then %llu", before, after);
 	is_errno(put_zeros(belt, 1000, 100, HASHBELT_TTL_NEVER), 0,
-		 "a put over it as well");
+		 "put over an entry succeeds in an evicting belt above its limit");
 	close(belt);
 }
 
@@ -429,7 +450,7 @@ static void test_batch(void)
 	for (i = 0; i < 8; i++)
 		wrong += items[i].result != want[i];
 	ok(!wrong && batch.done == 8,
-	   "in a batch each put has the limit's answer for itself");
+	   "each put of a batch gets its own result at max_entries");
 	close(belt);
 }
 
@@ -552,22 +573,22 @@ static void test_crowd(void)
 
 	run_crowd(settings, false);
 	ok(!crowd->odd && crowd->looks,
-	   "many put at once, and the limit holds all the time");
-	is_int(crowd->good, ROOM, "as many puts succeed as there is room");
+	   "used_entries and used_bytes stay within limits during concurrent puts");
+	is_int(crowd->good, ROOM, "exactly max_entries concurrent puts succeed");
 	is_int(used_entries(crowd->belt), ROOM,
-	       "concurrent puts count as many entries as there is room for");
+	       "used_entries is max_entries after concurrent puts");
 	for (i = 0; i < PUTTERS * PUTS; i++)
 		there += has_number(crowd->belt, i);
-	is_int(there, ROOM, "all entries of concurrent puts are there");
+	is_int(there, ROOM, "max_entries entries are found after concurrent puts");
 	note("%u puts were refused, the limit was looked at %u times", crowd->refused,
 	     crowd->looks);
 	close(crowd->belt);
 
 	run_crowd(settings, true);
 	ok(!crowd->odd && crowd->good >= ROOM,
-	   "the limit holds while other processes remove entries");
+	   "limits hold during concurrent puts and removes");
 	is_int(used_entries(crowd->belt), info_of(crowd->belt).entries,
-	       "what is counted is there");
+	       "used_entries equals entries after concurrent puts and removes");
 	close(crowd->belt);
 }
 
@@ -580,19 +601,21 @@ static void test_crowd_evicting(void)
 
 	run_crowd(settings, false);
 	ok(!crowd->odd && crowd->looks,
-	   "many put where it evicts, and the limit holds all the time");
-	is_int(crowd->refused, 0, "no put is refused");
-	is_int(used_entries(crowd->belt), ROOM, "in the end it is full");
+	   "limits hold during concurrent puts into a belt that evicts");
+	is_int(crowd->refused, 0, "no concurrent put is refused in a belt that evicts");
+	is_int(used_entries(crowd->belt), ROOM,
+	       "an evicting belt is at max_entries after concurrent puts");
 	is_int(counter(crowd->belt, HASHBELT_STAT_EVICTED), PUTTERS * PUTS - ROOM,
-	       "concurrent puts evict no more entries than they have to");
+	       "concurrent puts evict no more entries than they need to");
 	close(crowd->belt);
 
 	settings.max_entries = 2 * ROOM;
 	settings.max_bytes = ROOM * cost_of(100);
 	run_crowd(settings, false);
-	ok(!crowd->odd && !crowd->refused, "many put where it evicts by bytes");
+	ok(!crowd->odd && !crowd->refused,
+	   "concurrent puts succeed within max_bytes in a belt that evicts");
 	is_int(used_entries(crowd->belt), ROOM,
-	       "concurrent puts that evict by bytes leave as many entries as there are bytes for");
+	       "a belt that evicts is full to max_bytes after concurrent puts");
 	close(crowd->belt);
 }
 
@@ -627,6 +650,6 @@ int main(void)
 	test_batch();
 	test_crowd();
 	test_crowd_evicting();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -105,21 +105,28 @@ static void test_size(__u32 value_len, unsigned int least, __u64 room)
 	belt = belt_at_last();
 	count = fill_up(belt, value_len, &odd);
 	ok(!odd && count >= least,
-	   "values of %u bytes go in until ENOSPC, and never beyond the limit", value_len);
+	   "%u-byte values: puts succeed until ENOSPC, and max_bytes holds", value_len);
 	bytes = info_of(belt).bytes;
 	note("%u went in, %llu bytes", count, bytes);
-	is_int(info_of(belt).entries, count, "those that went in stay");
-	is_errno(put_zeros(belt, count, value_len, 0), ENOSPC, "one more does not");
+	is_int(info_of(belt).entries, count,
+	       "%u-byte values: all entries stay when max_bytes is reached", value_len);
+	is_errno(put_zeros(belt, count, value_len, 0), ENOSPC,
+		 "%u-byte values: put of a new key returns ENOSPC at max_bytes", value_len);
 	is_errno(put_zeros(belt, 0, value_len, 0), ENOSPC,
-		 "a new value for an entry is refused where max_bytes is used up");
-	is_int(info_of(belt).bytes, bytes, "a refused put takes no memory");
-	is_errno(remove_number(belt, 0), 0, "after a remove");
-	is_errno(put_zeros(belt, count, value_len, 0), 0, "another one goes in at once");
+		 "%u-byte values: put over an entry returns ENOSPC at max_bytes", value_len);
+	is_int(info_of(belt).bytes, bytes,
+	       "%u-byte values: a refused put takes no memory", value_len);
+	is_errno(remove_number(belt, 0), 0,
+		 "%u-byte values: remove succeeds at max_bytes", value_len);
+	is_errno(put_zeros(belt, count, value_len, 0), 0,
+		 "%u-byte values: a remove makes room for a put at once", value_len);
 	for (number = 1; number <= count; number++)
 		wrong += remove_number(belt, number) != 0;
-	ok(!wrong && !info_of(belt).entries, "all can be removed");
+	ok(!wrong && !info_of(belt).entries,
+	   "%u-byte values: all entries of a full belt can be removed", value_len);
 	number = fill_up(belt, value_len, &odd);
-	ok(number >= count - 1 - count / 100, "as many entries go in after all were removed");
+	ok(number >= count - 1 - count / 100,
+	   "%u-byte values: 99 of 100 entries go in again after removes", value_len);
 	note("%u then, %u now", count, number);
 	close(belt);
 }
@@ -134,21 +141,24 @@ static void test_room(void)
 		bail_out("create");
 	count = fill_up(belt, 65536, &odd);
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	is_errno(put_at_last(belt, count, 65536), 0, "a clear makes room");
+	is_errno(put_at_last(belt, count, 65536), 0,
+		 "a clear makes room under the module's max_bytes");
 	fill_up(belt, 65536, &odd);
 	advance(belt, 2 * TTL);
-	is_errno(put_at_last(belt, count, 65536), 0, "time makes room");
+	is_errno(put_at_last(belt, count, 65536), 0,
+		 "expiry makes room under the module's max_bytes");
 	fill_up(belt, 65536, &odd);
-	is_errno(put_zeros(other, 0, 65536, 0), ENOSPC, "the limit is for all belts together");
+	is_errno(put_zeros(other, 0, 65536, 0), ENOSPC,
+		 "the module's max_bytes holds for all belts together");
 	close(belt);
 	is_errno(put_at_last(other, 0, 65536), 0,
-		 "a belt without a name makes room when its last descriptor goes");
+		 "closing the last descriptor of a nameless belt makes room");
 	belt = belt_at_last();
 	fill_up(other, 65536, &odd);
 	destroy_belt(other, "full");
 	is_errno(put_at_last(belt, 0, 65536), 0,
-		 "a belt that is destroyed makes room while it is still open");
-	is_int(odd, 0, "all that time the limit held");
+		 "destroying a belt makes room while a descriptor to it is open");
+	is_int(odd, 0, "used bytes stay within the module's max_bytes in two belts");
 	close(other);
 	close(belt);
 }
@@ -168,14 +178,15 @@ static void test_belts(void)
 		if (err)
 			break;
 	}
-	ok(err == -ENOSPC || err == -ENOMEM, "belts count against the limit as well");
+	ok(err == -ENOSPC || err == -ENOMEM,
+	   "create fails when empty belts have used up the module's max_bytes");
 	note("%u belts of 65536 buckets, then %s", n, error_name(err));
 	if (n < 64) {
 		ok(!strcmp(info_of(fds[n]).name, "default"),
-		   "who was refused one has the belt that it had");
+		   "a descriptor stays bound to its belt after a create that failed");
 		close(fds[n]);
 	} else {
-		ok(false, "who was refused one has the belt that it had");
+		ok(false, "a descriptor stays bound to its belt after a create that failed");
 	}
 	while (n--)
 		close(fds[n]);
@@ -188,9 +199,9 @@ static void test_parameter(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		wrong += set_parameter("max_bytes", bad[i]) >= 0;
-	ok(!wrong, "a limit that is no size is refused");
+	ok(!wrong, "a write to max_bytes of what is not a size fails");
 	is_int(get_parameter("max_bytes"), LIMIT,
-	       "a refused value of max_bytes leaves the limit as it was");
+	       "a refused write leaves max_bytes unchanged");
 }
 
 int main(void)
@@ -211,9 +222,10 @@ int main(void)
 	test_belts();
 	set_number("max_bytes", 4096);
 	belt = open_device(O_RDWR);
-	is_errno(put_zeros(belt, 0, 0, 0), ENOSPC, "a limit may be set below what is in use");
+	is_errno(put_zeros(belt, 0, 0, 0), ENOSPC,
+		 "put returns ENOSPC where max_bytes was set below what is in use");
 	set_number("max_bytes", original);
-	is_errno(put_zeros(belt, 0, 0, 0), 0, "a limit that is raised lets puts in again");
+	is_errno(put_zeros(belt, 0, 0, 0), 0, "put succeeds again after max_bytes was raised");
 	remove_number(belt, 0);
 	close(belt);
 	return done_testing();

@@ -103,17 +103,17 @@ static void test_size(int belt, unsigned int size)
 	err = get_bytes(belt, "key", buffer, size, size);
 	good = !err && is_value(buffer, size) && is_filled(room, GUARD, 0xa5) &&
 	       is_filled(buffer + size, GUARD, 0xa5);
-	ok(good, "%u bytes come back as they were put, and not a byte more", size);
+	ok(good, "get returns the %u bytes that were put and writes nothing around them", size);
 	memset(room, 0xa5, sizeof(room));
 	err = get_bytes(belt, "key", buffer, sizeof(room), size);
 	ok(!err && is_value(buffer, size) && is_filled(buffer + size, GUARD, 0xa5),
-	   "%u bytes into more room than they need", size);
+	   "get of %u bytes into a larger buffer writes nothing beyond them", size);
 	if (!size)
 		return;
 	memset(room, 0xa5, sizeof(room));
 	err = get_bytes(belt, "key", buffer, size - 1, size);
 	ok(err == -ERANGE && is_filled(room, sizeof(room), 0xa5),
-	   "%u bytes do not go into %u: ERANGE, the length, and nothing is copied",
+	   "get of %u bytes into %u returns ERANGE and the length, and copies nothing",
 	   size, size - 1);
 }
 
@@ -126,12 +126,12 @@ static void test_sizes(void)
 		test_size(belt, sizes[i]);
 	put_filled(belt, "key", MIB);
 	is_errno(get_bytes(belt, "key", NULL, 0, MIB), ERANGE,
-		 "the length of 1 MiB may be asked for without a buffer");
-	is_errno(put_bytes(belt, "key", NULL, 0), 0, "a value of 0 bytes may be nowhere");
+		 "get of 1 MiB without a buffer returns ERANGE and the length");
+	is_errno(put_bytes(belt, "key", NULL, 0), 0, "put of a value of 0 bytes at NULL returns 0");
 	is_errno(get_bytes(belt, "key", NULL, 0, 0), 0,
-		 "get of a value of 0 bytes needs no buffer");
+		 "get of a value of 0 bytes without a buffer returns 0");
 	is_errno(get_bytes(belt, "key", unmapped(), 4096, 0), 0,
-		 "get of a value of 0 bytes does not touch a buffer that is not mapped");
+		 "get of a value of 0 bytes into an unmapped buffer returns 0");
 	close(belt);
 }
 
@@ -158,7 +158,7 @@ static void test_alignment(void)
 				 buffer[(shift ^ 5) + size] != 0xa5;
 		}
 	}
-	ok(!wrong, "all sizes to 256 at all alignments come back as they were put");
+	ok(!wrong, "values of 1 to 256 bytes at all alignments are read back as they were put");
 	close(belt);
 }
 
@@ -187,8 +187,8 @@ static void test_ends(void)
 			   memcmp(end - len, bytes, len);
 		munmap((void *)((uintptr_t)last & ~(PAGE - 1)), 2 * PAGE);
 	}
-	ok(!wrong, "keys, values and arguments of all lengths may end where memory ends");
-	ok(!missing, "buffers of all lengths may end where memory ends");
+	ok(!wrong, "put takes keys, values and arguments that end before an unmapped page");
+	ok(!missing, "get fills buffers that end before an unmapped page");
 	item = item_of("key");
 	item.key_len = 100;
 	for (len = wrong = 0; len < 100; len++) {
@@ -201,9 +201,9 @@ static void test_ends(void)
 		wrong += call(belt, HASHBELT_IOC_REMOVE, &item) != -EFAULT;
 		wrong += call(belt, HASHBELT_IOC_EXPIRE, &item) != -EFAULT;
 	}
-	ok(!wrong, "a key that goes on where memory ends: EFAULT from each operation");
+	ok(!wrong, "a key cut off by an unmapped page: EFAULT from each operation");
 	is_int(info_of(belt).entries, HASHBELT_KEY_MAX,
-	       "a key that goes on where memory ends makes no entry");
+	       "put with a key cut off by an unmapped page makes no entry");
 	close(belt);
 }
 
@@ -273,14 +273,14 @@ static __u64 readonly_place(unsigned int size)
 
 static const struct bad_place bad_places[] = {
 	{ "at NULL", null_place },
-	{ "where nothing is mapped", unmapped_place },
-	{ "in the kernel's memory", kernel_place },
-	{ "across the end of all addresses", last_place },
-	{ "beyond all addresses", beyond_place },
-	{ "cut off by a hole", straddling_place },
-	{ "in memory that may not be used", forbidden_place },
-	{ "behind the end of a mapped file", past_file_place },
-	{ "in memory that may only be read", readonly_place },
+	{ "at an unmapped address", unmapped_place },
+	{ "at a kernel address", kernel_place },
+	{ "across the end of the address space", last_place },
+	{ "at address 0x8000000000001000", beyond_place },
+	{ "cut off by an unmapped page", straddling_place },
+	{ "in memory without access (PROT_NONE)", forbidden_place },
+	{ "past the end of a mapped file", past_file_place },
+	{ "in read-only memory", readonly_place },
 };
 
 #define READABLE	1	/* of them, the last ones: fine for a put */
@@ -303,7 +303,7 @@ static void test_bad_value(const struct bad_place *place)
 	}
 	is = look(belt, "key");
 	ok(!wrong && same_sight(&was, &is),
-	   "put of a value %s: EFAULT, and the old one stays", place->what);
+	   "put of a value %s: EFAULT, and the old value stays", place->what);
 	close(belt);
 }
 
@@ -351,7 +351,7 @@ static void test_bad_buffer(const struct bad_place *place)
 		must(belt, HASHBELT_IOC_GET, &item);
 		wrong += item.ttl_ms != TTL - 1000;
 	}
-	ok(!wrong, "get into a buffer %s: EFAULT, no hit, and no new deadline", place->what);
+	ok(!wrong, "get into a buffer %s: EFAULT, no hit, and no renewal", place->what);
 	close(belt);
 }
 
@@ -374,7 +374,7 @@ static void test_bad_key(const struct bad_place *place)
 			wrong += call(belt, requests[i], &item) != -EFAULT;
 		}
 	}
-	ok(!wrong && !info_of(belt).entries, "a key %s: EFAULT from each operation",
+	ok(!wrong && !info_of(belt).entries, "each operation on a key %s: EFAULT",
 	   place->what);
 	close(belt);
 }
@@ -407,14 +407,14 @@ static void test_fresh_buffer(void)
 			 !is_value(buffer, sizes[i]);
 		late += look(belt, "key").err == 0 && look(belt, "key").ttl_ms != TTL;
 	}
-	ok(!wrong, "a get into pages that nobody has touched");
-	ok(!late, "renews the deadline as any other");
+	ok(!wrong, "get into pages that are not present yet returns the value");
+	ok(!late, "get into pages that are not present yet renews the entry");
 	buffer = fresh_pages(2 * PAGE);
 	buffer[0] = 1;
 	put_filled(belt, "key", 64);
 	ok(!get_bytes(belt, "key", buffer + PAGE - 32, 64, 64) &&
 	   is_value(buffer + PAGE - 32, 64),
-	   "a get into a page that is there and one that is not yet");
+	   "get across a present page and one not present yet returns the value");
 	close(belt);
 }
 
@@ -425,9 +425,10 @@ static void test_fresh_source(void)
 	unsigned char *fresh = fresh_pages(sizeof(zeros));
 
 	is_errno(put_bytes(belt, "key", fresh, sizeof(zeros)), 0,
-		 "a put of pages that nobody has touched");
+		 "put from pages that are not present yet returns 0");
 	ok(!get_bytes(belt, "key", room, sizeof(zeros), sizeof(zeros)) &&
-	   !memcmp(room, zeros, sizeof(zeros)), "is one of zeros");
+	   !memcmp(room, zeros, sizeof(zeros)),
+	   "put from pages that are not present yet stores zeros");
 	close(belt);
 }
 
@@ -448,10 +449,10 @@ static void test_copy_on_write(unsigned int size)
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		bail_out("fork: %s", strerror(errno));
-	is_int(status, 0, "a child gets %u bytes into pages that it shares with its parent",
+	is_int(status, 0, "get of %u bytes by a child into copy-on-write pages returns the value",
 	       size);
 	ok(is_filled(buffer, size, 0xa5),
-	   "a get of a value by a child leaves the parent's copy alone");
+	   "get of %u bytes by a child leaves its parent's copy unchanged", size);
 	close(belt);
 }
 
@@ -468,7 +469,8 @@ static void test_shared_buffer(void)
 		_exit(!!get_bytes(belt, "key", buffer, 64, 64));
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		bail_out("fork: %s", strerror(errno));
-	ok(!status && is_value(buffer, 64), "a get into shared memory is seen by the others");
+	ok(!status && is_value(buffer, 64),
+	   "get by a child into shared memory is seen by its parent");
 	close(belt);
 }
 
@@ -485,13 +487,14 @@ static void test_readonly(void)
 	item.value = address(readonly_copy(room, MIB));
 	item.value_len = MIB;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-		 "a put of a key and a value that may only be read");
+		 "put of a key and a value in read-only memory returns 0");
 	memset(room, 0, MIB);
 	ok(!get_bytes(belt, key, room, MIB, MIB) && is_value(room, MIB),
-	   "stores them as they are");
-	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "such a key can be touched");
+	   "get returns 1 MiB that was put from read-only memory");
+	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0,
+		 "touch of a key in read-only memory returns 0");
 	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
-		 "a key in read-only memory can be removed");
+		 "remove of a key in read-only memory returns 0");
 
 	put_text(belt, "key", "value", 0);
 	item = item_of("key");
@@ -499,8 +502,9 @@ static void test_readonly(void)
 	item.value_len = MIB;
 	frozen = readonly_copy(&item, sizeof(item));
 	is_errno(call(belt, HASHBELT_IOC_GET, frozen), EFAULT,
-		 "a get whose argument may only be read");
-	ok(!memcmp(frozen, &item, sizeof(item)), "does not write into it");
+		 "get with a read-only argument returns EFAULT");
+	ok(!memcmp(frozen, &item, sizeof(item)),
+	   "get with a read-only argument leaves it unchanged");
 	close(belt);
 }
 
@@ -512,11 +516,11 @@ static void test_wide_pointer(void)
 
 	item.key |= 1ULL << 62;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EFAULT,
-		 "the upper bits of a key's address count");
+		 "put with bit 62 set in the key's address returns EFAULT");
 	item = text_item("key", "value");
 	item.value |= 1ULL << 62;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EFAULT,
-		 "the upper bits of a value's address count");
+		 "put with bit 62 set in the value's address returns EFAULT");
 	close(belt);
 }
 

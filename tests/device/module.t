@@ -70,15 +70,16 @@ parameter() {
 
 # accepted PARAMETER VALUE TTL_MS BUCKETS MODE
 accepted() {
-	ok "$1=$2 is accepted" load "$1=$2"
+	accepted=$1=$2
+	ok "$accepted is accepted" load "$accepted"
 	shift 2
-	ok "the default belt is as the accepted parameter says" ./device/parameter_test "$@"
+	ok "the default belt is as $accepted says" ./device/parameter_test "$@"
 }
 
 # wrong PARAMETER VALUE
 wrong() {
 	ok "$1=$2 is refused" refused load "$1=$2"
-	ok "a refused $1 is named in the kernel log, and nothing is left" named_and_absent "$1"
+	ok "a refused $1=$2 is named in the kernel log, and leaves no module" named_and_absent "$1"
 }
 
 named_and_absent() {
@@ -148,15 +149,15 @@ set_parameter() {
 echo "1..$tests"
 cd "$(dirname "$0")/../.." || exit
 
-ok "the module is loaded" load
-ok "with the defaults that are promised" ./device/parameter_test
-ok "max_bytes is a quarter of the memory" is_quarter
+ok "insmod loads the module" load
+ok "a module loaded without parameters has the documented defaults" ./device/parameter_test
+ok "max_bytes is a quarter of the memory by default" is_quarter
 exec 3<>/dev/hashbelt
 ok "rmmod is refused while a descriptor is open" refused rmmod hashbelt
-ok "the module works after its removal was refused" ./device/parameter_test
+ok "the default belt works after rmmod was refused" ./device/parameter_test
 exec 3>&-
-ok "rmmod works when it is closed" rmmod hashbelt
-ok "the device is gone with the module" absent
+ok "rmmod succeeds when the descriptor is closed" rmmod hashbelt
+ok "the device is gone after rmmod" absent
 
 accepted ttl_ms 1 1 3 0600
 accepted ttl_ms 4398046511104 4398046511104 3 0600
@@ -165,13 +166,13 @@ accepted buckets 65536 300000 65536 0600
 accepted mode 0666 300000 3 0666
 accepted mode 0440 300000 3 0440
 ok "max_bytes=512M is accepted" load max_bytes=512M
-ok "max_bytes=512M is 536870912" parameter max_bytes 536870912
-ok "max_bytes can be changed" set_parameter max_bytes 1G
-ok "max_bytes of 1G is 1073741824" parameter max_bytes 1073741824
-ok "max_bytes cannot be set to 0" refused set_parameter max_bytes 0
-ok "max_bytes cannot be set to a word" refused set_parameter max_bytes many
-ok "a refused max_bytes leaves the limit as it was" parameter max_bytes 1073741824
-ok "ttl_ms cannot be changed" refused set_parameter ttl_ms 1000
+ok "max_bytes=512M reads as 536870912" parameter max_bytes 536870912
+ok "a write of 1G to max_bytes succeeds" set_parameter max_bytes 1G
+ok "max_bytes of 1G reads as 1073741824" parameter max_bytes 1073741824
+ok "a write of 0 to max_bytes is refused" refused set_parameter max_bytes 0
+ok "a write of a word to max_bytes is refused" refused set_parameter max_bytes many
+ok "a refused write leaves max_bytes unchanged" parameter max_bytes 1073741824
+ok "ttl_ms cannot be changed while the module is loaded" refused set_parameter ttl_ms 1000
 ok "buckets cannot be changed while the module is loaded" refused set_parameter buckets 4
 ok "mode cannot be changed while the module is loaded" refused set_parameter mode 0666
 
@@ -191,14 +192,14 @@ wrong max_bytes -1
 wrong max_bytes many
 wrong max_bytes 64
 
-ok "with the defaults again" load
-ok "another module has belts, and all that it does there is as promised" use
-ok "while that is loaded this one stays" refused rmmod hashbelt
-ok "the module works on while another module uses it" ./device/parameter_test
-ok "that module goes while its belt calls it back" leave
-ok "another module uses and leaves hashbelt $turns times" used_and_left
-ok "it comes and goes $turns times, with entries and belts in it" again_and_again
-ok "the module comes and goes while used_bytes is read all the time" read_all_the_time
+ok "insmod without parameters works after refused parameters" load
+ok "another module can use belts through the kernel interface" use
+ok "rmmod is refused while another module uses hashbelt" refused rmmod hashbelt
+ok "the default belt works while another module uses hashbelt" ./device/parameter_test
+ok "the other module can be removed while its belt calls it back" leave
+ok "another module is loaded and removed $turns times" used_and_left
+ok "the module is loaded and removed $turns times with entries and belts" again_and_again
+ok "the module is loaded and removed while used_bytes is read" read_all_the_time
 unload
 rm -f output
 [ $failed = 0 ] || echo "# $failed of $number failed"

@@ -27,13 +27,15 @@ int main(int argc, char **argv)
 	struct stat node;
 
 	plan(TESTS);
-	ok(!strcmp(info.name, "default"), "the default belt has its name");
-	is_int(info.ttl_ms, argument(argc, argv, 1, 300000), "its time-to-live");
-	is_int(info.buckets, argument(argc, argv, 2, 3), "its buckets");
-	is_int(info.mode, mode, "its mode");
+	ok(!strcmp(info.name, "default"), "a fresh descriptor is bound to the belt default");
+	is_int(info.ttl_ms, argument(argc, argv, 1, 300000),
+	       "the default belt has the time-to-live of the parameter ttl_ms");
+	is_int(info.buckets, argument(argc, argv, 2, 3),
+	       "the default belt has the buckets of the parameter buckets");
+	is_int(info.mode, mode, "the default belt has the mode of the parameter mode");
 	if (stat(HASHBELT_DEVICE, &node))
 		bail_out("stat: %s", strerror(errno));
-	is_int(node.st_mode & 07777, mode, "the mode of the device is the parameter's");
+	is_int(node.st_mode & 07777, mode, "the device node has the mode of the parameter mode");
 	put_text(fd, "soon", "value", 1000);
 	put_text(fd, "never", "value", HASHBELT_TTL_NEVER);
 	if (!create_belt(fd, "left behind", 0600))

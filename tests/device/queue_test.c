@@ -27,27 +27,30 @@ static void test_max_events(void)
 
 	set_blocking(belt, false);
 	queue_events(belt, 25);
-	is_int(info_of(belt).queued, 10, "no more events wait than @max_events");
-	is_int(info_of(belt).sequence, 25, "all have a number");
+	is_int(info_of(belt).queued, 10, "a queue holds no more events than max_events");
+	is_int(info_of(belt).sequence, 25, "events that a full queue drops have sequences, too");
 	event = next_event(&stream);
 	ok(event && event->lost == 15 && event->sequence == 16 && has_key(event, "15"),
-	   "the oldest are dropped: the first that is read says how many");
+	   "a full queue drops its oldest events, and the next one read counts them");
 	while ((event = next_event(&stream)))
 		wrong += event->lost || event->sequence != 15 + stream.count;
-	ok(!wrong && stream.count == 10, "the next ones follow without a gap or a loss");
+	ok(!wrong && stream.count == 10,
+	   "events after the one that reports a loss have neither gap nor loss");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS), 25,
-	       "the belt counts what was queued");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 15, "what was lost");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 10, "events that were read are counted");
+	       "all events of an overfull queue are counted as queued");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 15,
+	       "events that a full queue drops are counted as lost");
+	is_int(counter(belt, HASHBELT_STAT_EVENTS_READ), 10,
+	       "events that were read from an overfull queue are counted as read");
 	queue_events(belt, 9);
 	event = next_event(&stream);
-	ok(event && !event->lost && event->sequence == 26, "a loss is told once");
+	ok(event && !event->lost && event->sequence == 26, "a loss is reported in one event only");
 	queue_events(belt, 10);
 	while ((event = next_event(&stream)))
 		;
-	is_int(stream.lost, 15, "events that were read make room for as many others");
+	is_int(stream.lost, 15, "a full queue that was read takes max_events more without a loss");
 	is_int(stream.count + stream.lost, info_of(belt).sequence,
-	       "what was read and what was lost is all there was");
+	       "events read and events lost add up to the newest sequence");
 	free(stream.buffer);
 	close(belt);
 }
@@ -78,10 +81,11 @@ static void test_losses(void)
 		last = event->sequence;
 	}
 	ok(!wrong && stream.lost,
-	   "each gap in the numbers is what the event after it says was lost");
-	is_int(last, info_of(belt).sequence, "to the end");
+	   "a gap before an event equals the number that it reports as lost");
+	is_int(last, info_of(belt).sequence,
+	       "the last event read from an overfull queue has the newest sequence");
 	is_int(stream.lost, counter(belt, HASHBELT_STAT_EVENTS_LOST),
-	       "the losses that were read add up to the counter");
+	       "the losses that events report add up to the counter");
 	free(stream.buffer);
 	close(belt);
 }
@@ -107,13 +111,13 @@ static void test_queue_bytes(void)
 		wrong += info_of(belt).used_entries != 1;
 	}
 	ok(!wrong,
-	   "events of replaced entries take no more than @max_bytes, and no place");
+	   "events of replaced entries stay within max_bytes and use no entries");
 	ok(info_of(belt).queued >= 8 && info_of(belt).queued < 17,
-	   "events of replaced entries are kept as long as max_bytes has room");
+	   "with max_bytes 64 KiB a queue holds 8 to 16 events of 4000-byte values");
 	while (next_event(&stream))
 		;
 	ok(stream.lost && stream.count + stream.lost == 99,
-	   "the others are dropped and counted");
+	   "events of replaced entries beyond max_bytes are reported as lost");
 	free(stream.buffer);
 	close(belt);
 }
@@ -130,12 +134,13 @@ static void test_untold(void)
 
 	set_blocking(belt, false);
 	queue_events(belt, 25);
-	is_errno(read_into(belt, unmapped(), 4096), EFAULT, "a read that fails");
+	is_errno(read_into(belt, unmapped(), 4096), EFAULT,
+		 "read into an unmapped buffer returns EFAULT where events were lost");
 	is_errno(read_into(belt, stream.buffer, 70), EMSGSIZE,
-		 "a read into a buffer that is too small returns EMSGSIZE");
+		 "read into a buffer that is too small returns EMSGSIZE after a loss");
 	event = next_event(&stream);
 	ok(event && event->lost == 15 && event->sequence == 16,
-	   "have not told the loss to anybody: the next one does");
+	   "a read after failed ones reports the loss");
 	free(stream.buffer);
 	close(belt);
 }
@@ -167,7 +172,7 @@ static void test_held_memory(void)
 		wrong += on_key(belt, HASHBELT_IOC_EXPIRE, "key") != 0;
 	}
 	ok(!wrong && at_last(holds_no_more, &most),
-	   "events of entries that live on hold no more than @max_bytes either");
+	   "entries and events of a reinserting belt hold at most 3 times max_bytes");
 	note("%lld bytes below the most",
 	     (long long)(most - get_parameter("used_bytes")));
 	close(belt);
@@ -197,19 +202,21 @@ static void test_counts(enum hashbelt_reason reason, const char *name)
 		on_key(belt, request, keys[i]);
 	}
 	ok(!info_of(belt).entries && info_of(belt).used_entries == 3,
-	   "entries that were %s are not there, and count until they are read", name);
+	   "entries that were %s are gone, and count until their events are read", name);
 	is_errno(try_put(belt, "d"), ENOSPC,
-		 "put of another key returns ENOSPC where queued events have used up max_entries");
+		 "put of a new key returns ENOSPC where %s entries use up max_entries", name);
 	is_errno(try_put(belt, "a"), ENOSPC,
-		 "put of a reported key returns ENOSPC where events have used up max_entries");
+		 "put of a queued event's key returns ENOSPC at max_entries (%s)", name);
 	is_int(counter(belt, HASHBELT_STAT_REJECTED), 2,
-	       "puts refused for queued events are counted as rejected");
+	       "puts refused for queued events of %s entries are counted as rejected", name);
 	read_into(belt, malloc(PAGE), event_size(1, 5));
-	is_int(info_of(belt).used_entries, 2, "when one event was read");
-	is_errno(try_put(belt, "d"), 0, "one more goes in");
+	is_int(info_of(belt).used_entries, 2,
+	       "read of one event lowers used_entries by one (%s)", name);
+	is_errno(try_put(belt, "d"), 0, "put succeeds after one event was read (%s)", name);
 	is_errno(try_put(belt, "e"), ENOSPC,
-		 "one event that was read makes room for one entry only");
-	is_int(info_of(belt).queued, 2, "all that time no event was dropped");
+		 "read of one event makes room for one entry only (%s)", name);
+	is_int(info_of(belt).queued, 2,
+	       "puts refused at max_entries drop no queued event (%s)", name);
 	close(belt);
 }
 
@@ -234,11 +241,13 @@ static void test_failed_read(__u32 flags, const char *mode)
 	if (flags)
 		ack(belt, 3);
 	ok(!info_of(belt).used_entries && !info_of(belt).used_bytes && bytes,
-	   "%s: after reads that failed nothing counts that is not there", mode);
+	   "%s: no charge is left of events read after reads with EFAULT", mode);
 	queue_events(belt, 3);
 	read_into(belt, unmapped(), 4096);
-	is_int(info_of(belt).used_entries, 3, "%s: what could not be read counts", mode);
-	is_errno(try_put(belt, "d"), ENOSPC, "%s: so there is no room", mode);
+	is_int(info_of(belt).used_entries, 3,
+	       "%s: events count under max_entries after a read with EFAULT", mode);
+	is_errno(try_put(belt, "d"), ENOSPC,
+		 "%s: put returns ENOSPC after a read with EFAULT at max_entries", mode);
 	close(belt);
 }
 
@@ -260,11 +269,11 @@ static void test_evicting(void)
 			wrong += on_key(belt, HASHBELT_IOC_EXPIRE, key) != 0;
 	}
 	is_int(wrong, 0,
-	       "a belt that evicts takes puts though its limit is full of events");
+	       "a belt that evicts takes puts though events have used up max_entries");
 	while (next_event(&stream))
 		;
 	is_int(stream.count + stream.lost + info_of(belt).entries, 100,
-	       "each entry is there, told, or counted as lost");
+	       "each entry of a belt that evicts is present, reported or counted as lost");
 	free(stream.buffer);
 	close(belt);
 }
@@ -286,15 +295,15 @@ static void test_no_place(void)
 	put_text(belt, "a", "value", 0);
 	put_text(belt, "a", "value", 0);
 	ok(info_of(belt).used_entries == 1 && info_of(belt).queued == 1,
-	   "the event of a replaced entry takes no place in the belt");
+	   "the event of a replaced entry does not count under max_entries");
 	put_text(belt, "b", "value", 0);
 	ok(info_of(belt).used_entries == 1 && info_of(belt).queued == 2,
-	   "the event of an evicted entry takes no place in the belt");
+	   "the event of an evicted entry does not count under max_entries");
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	put_text(belt, "c", "value", 0);
 	ok(is_there(belt, "c") && at_last(has_three, &belt) &&
 	   info_of(belt).used_entries == 1,
-	   "the event of a cleared entry takes no place in the belt");
+	   "the event of a cleared entry does not count under max_entries");
 	close(belt);
 }
 
@@ -404,10 +413,10 @@ static void test_order(struct hashbelt_settings settings, const char *promise)
 	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
 	pthread_join(reader, &wrong);
 	is_int((uintptr_t)wrong, 0,
-	       "%s: the lives of a key are told in their order", promise);
+	       "%s: events of one key come in the order of its versions", promise);
 	is_int(stream.count + stream.lost, succeeded,
-	       "%s: each is told or lost, once", promise);
-	is_int(refused, 0, "%s: all puts succeed", promise);
+	       "%s: each concurrent put is reported or counted as lost, once", promise);
+	is_int(refused, 0, "%s: every put of concurrent writers succeeds", promise);
 	note("%u puts, %llu told, %llu lost", succeeded, stream.count, stream.lost);
 	free(stream.buffer);
 	close(racing_belt);
@@ -438,9 +447,10 @@ static void test_clear(void)
 	}
 	while ((event = next_event(&stream)))
 		wrong++;
-	is_int(stream.count, 5000, "each entry that a clear drops is reported, once");
-	is_int(wrong, 0, "as cleared, also where the key was put again at once");
-	is_int(info_of(belt).entries, 100, "entries put after a clear are not cleared");
+	is_int(stream.count, 5000, "each entry that a clear drops is reported once");
+	is_int(wrong, 0,
+	       "cleared entries are reported as cleared, also if their key was put again");
+	is_int(info_of(belt).entries, 100, "entries put right after a clear stay");
 	free(stream.buffer);
 	close(belt);
 }
@@ -467,6 +477,6 @@ int main(void)
 	test_order((struct hashbelt_settings){
 		.max_entries = 30, .policy = HASHBELT_EVICT }, "evicting");
 	test_clear();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

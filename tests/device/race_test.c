@@ -129,7 +129,7 @@ static void test_binding(void)
 	must(belt, HASHBELT_IOC_CREATE, &create);
 	put_text(belt, "key", "two", HASHBELT_TTL_NEVER);
 	compete(use_binding, THREADS, bind_anew);
-	is_int(odd, 0, "each call on a descriptor that is bound anew has one belt or the other");
+	is_int(odd, 0, "each call beside an open on its descriptor sees one belt, old or new");
 	destroy_belt(belt, "one");
 	destroy_belt(belt, "two");
 	close(belt);
@@ -174,7 +174,7 @@ static void test_destroy(void)
 {
 	belt = open_device(O_RDWR);
 	compete(use_doomed, THREADS, make_and_destroy);
-	is_int(odd, 0, "who uses a belt while it is destroyed is told so, or that it is gone");
+	is_int(odd, 0, "calls on a belt that is being destroyed return 0, ENOENT or EIDRM");
 	close(belt);
 }
 
@@ -301,10 +301,12 @@ static void test_keys(void)
 	struct hashbelt_item item;
 	__u32 number = 0;
 
-	test_winners(make_one, "of many who make a belt of one name one succeeds");
+	test_winners(make_one,
+		     "one of several concurrent creates of one name succeeds, others get EEXIST");
 	belt = new_belt(0);
-	test_winners(put_one, "of many who put a key if it is absent one succeeds");
-	test_winners(remove_one, "of many who remove a key one succeeds");
+	test_winners(put_one,
+		     "one of several concurrent IF_ABSENT puts succeeds, others get EEXIST");
+	test_winners(remove_one, "one of several concurrent removes succeeds, others get ENOENT");
 	item = item_of("number");
 	item.value = address(&number);
 	item.value_len = sizeof(number);
@@ -312,7 +314,7 @@ static void test_keys(void)
 	compete(increment_all, THREADS, nothing);
 	item.how = 0;
 	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(number, THREADS * ROUNDS, "no increment by version is lost");
+	is_int(number, THREADS * ROUNDS, "no increment by get and put with IF_VERSION is lost");
 	note("%u tries came too late", good);
 	close(belt);
 }
@@ -473,7 +475,7 @@ static void test_item_changes(void)
 	compete(flip_item, 1, put_shared);
 	wrong = scan_and_get(&entries, false);
 	ok(!odd && !wrong && entries,
-	   "what of a put was checked is what is stored, though its argument changes");
+	   "put stores what it has checked while another thread changes its argument");
 	note("%u entries, %u wrong, %u strange errors", entries, wrong, odd);
 	close(belt);
 }
@@ -529,7 +531,7 @@ static void test_create_changes(void)
 		.name = "raxe", .mode = 0600, .ttl_ms = 1000, .buckets = 4,
 	};
 	compete(flip_create, 1, create_shared);
-	is_int(odd, 0, "a belt is made as it was checked, though the argument changes");
+	is_int(odd, 0, "create makes what it has checked while a thread changes its argument");
 	close(belt);
 }
 
@@ -583,7 +585,7 @@ static void test_batch_changes(void)
 	compete(flip_items, 1, batch_shared);
 	/* What came last may have been an addition to nothing. */
 	wrong = scan_and_get(&entries, true);
-	ok(!odd && !wrong && entries, "a batch goes to its end, though its items change");
+	ok(!odd && !wrong && entries, "a batch tries all items while another thread changes them");
 	note("%u entries, %u wrong, %u strange batches", entries, wrong, odd);
 	close(belt);
 }
@@ -643,7 +645,7 @@ static void test_memory(void)
 	page = fresh_pages(2 * PAGE);
 	put_whole(0);
 	compete(take_away, 1, use_page);
-	is_int(odd, 0, "a buffer that comes and goes is used or refused: EFAULT");
+	is_int(odd, 0, "get and put with a buffer that is remapped return 0 or EFAULT");
 	close(belt);
 }
 
@@ -688,7 +690,7 @@ static void test_close(void)
 	belt = new_belt(0);
 	victim = dup(belt);
 	compete(use_victim, THREADS, reopen);
-	is_int(odd, 0, "a descriptor may be closed while others use it");
+	is_int(odd, 0, "get beside a close of its descriptor returns 0, ENOENT or EBADF");
 	close(belt);
 }
 
@@ -739,7 +741,7 @@ static void test_signals(void)
 		cut += err || batch.done < ARRAY_SIZE(items);
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
-	is_int(wrong, 0, "a batch that a signal interrupts says how far it came");
+	is_int(wrong, 0, "a batch that a signal interrupts returns how many items it has done");
 	note("%u of 100 were interrupted", cut);
 	close(belt);
 }
@@ -750,9 +752,9 @@ int main(void)
 	test_binding();
 	test_destroy();
 	test_keys();
-	test_whole(0, "a key that is replaced all the time is always there, and whole");
+	test_whole(0, "get of a key under constant replacement finds a whole value");
 	test_whole(HASHBELT_REFRESH_ON_GET,
-		   "a key that is replaced and renewed all the time is always there, and whole");
+		   "get that renews a key under constant replacement finds a whole value");
 	test_item_changes();
 	test_create_changes();
 	test_batch_changes();

@@ -77,11 +77,11 @@ static inline void test_pointer(const struct request *request)
 
 	memset(cut, 0, size - 1);
 	refused(call(belt, request->number, NULL), EFAULT,
-		PROMISE("%s without an argument", request->name));
+		PROMISE("%s with a NULL argument", request->name));
 	refused(call(belt, request->number, unmapped()), EFAULT,
-		PROMISE("%s with nothing at the address", request->name));
+		PROMISE("%s with an unmapped argument", request->name));
 	refused(call(belt, request->number, cut), EFAULT,
-		PROMISE("%s with an argument cut off", request->name));
+		PROMISE("%s with an argument cut off by an unmapped page", request->name));
 }
 
 /* @key_len and @key are those of @argument, which is that of @request. */
@@ -94,14 +94,14 @@ static inline void test_key_len(const char *name, unsigned long request, void *a
 
 	memset(text, 'a', sizeof(text));
 	*key_len = 0;
-	refused(call(belt, request, argument), EINVAL, PROMISE("%s of no key", name));
+	refused(call(belt, request, argument), EINVAL, PROMISE("%s with a key of 0 bytes", name));
 	*key = address(text);
 	*key_len = HASHBELT_KEY_MAX + 1;
 	refused(call(belt, request, argument), E2BIG,
-		PROMISE("%s of a key of 1025 bytes", name));
+		PROMISE("%s with a key of 1025 bytes", name));
 	*key_len = ~0u;
 	refused(call(belt, request, argument), E2BIG,
-		PROMISE("%s of a key of 4 GiB less one byte", name));
+		PROMISE("%s with a key of 4 GiB less one byte", name));
 	*key = old_key;
 	*key_len = old_len;
 }

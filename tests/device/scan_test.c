@@ -136,11 +136,11 @@ static void test_empty(void)
 	int belt = new_belt(0);
 	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
 
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "a scan of an empty belt");
-	ok(!scan.cursor && !scan.count, "is at its end, and has no records");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "scan of an empty belt returns 0");
+	ok(!scan.cursor && !scan.count, "scan of an empty belt returns no records and cursor 0");
 	scan = (struct hashbelt_scan){};
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
-		 "a scan of an empty belt needs no buffer");
+		 "scan of an empty belt without a buffer returns 0");
 	close(belt);
 }
 
@@ -156,12 +156,12 @@ static void test_sizes(void)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		calls = scan_all(belt, sizes[i]);
 		ok(calls > 0 && saw_all(1) && !strange,
-		   "a scan in pieces of %u bytes, or as many as it asks for, reports each entry",
+		   "scan in pieces of %u bytes, or as many as it asks for, reports each entry once",
 		   sizes[i]);
 		if (calls < 0)
 			note("%s", error_name(calls));
 	}
-	is_int(calls, 1, "1 MiB is enough for all of it at once");
+	is_int(calls, 1, "scan with a buffer of 1 MiB reports all 500 entries in one call");
 	close(belt);
 }
 
@@ -173,18 +173,20 @@ static void test_too_small(void)
 	put_text(belt, "key", "value", 0);
 	memset(buffer, 0xa5, sizeof(buffer));
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), ERANGE,
-		 "a scan with too little room for a record");
-	is_int(scan.size, 40, "says what it needs");
+		 "scan with a buffer one byte too small for a record returns ERANGE");
+	is_int(scan.size, 40, "scan with ERANGE returns the size that the record needs");
 	ok(!scan.cursor && !scan.count && buffer[0] == 0xa5 && buffer[38] == 0xa5,
-	   "a scan whose buffer is too small neither goes on nor writes");
+	   "scan with ERANGE neither advances the cursor nor writes to the buffer");
 	again = (struct hashbelt_scan){ .buffer = address(buffer), .size = scan.size };
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &again), 0, "with that it has its record");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &again), 0,
+		 "scan with the size that ERANGE returned succeeds");
 	ok(again.count == 1 && buffer[39] != 0xa5 && buffer[40] == 0xa5,
-	   "a scan writes no more than its record");
+	   "scan writes nothing beyond its record");
 	again = (struct hashbelt_scan){ .buffer = address(before_hole(40)), .size = 40 };
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &again), 0,
-		 "a buffer may end where memory ends");
-	is_int(again.count, 1, "a scan into a buffer that ends where memory ends has the record");
+		 "scan into a buffer that ends before an unmapped page returns 0");
+	is_int(again.count, 1,
+	       "scan into a buffer that ends before an unmapped page has the record");
 	close(belt);
 }
 
@@ -196,23 +198,25 @@ static void test_bad_buffer(void)
 
 	put_text(belt, "key", "value", 0);
 	asked = scan;
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT, "a scan into NULL");
-	ok(!memcmp(&scan, &asked, sizeof(scan)), "returns nothing");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT,
+		 "scan into a NULL buffer returns EFAULT");
+	ok(!memcmp(&scan, &asked, sizeof(scan)), "scan with EFAULT leaves its argument unchanged");
 	scan.buffer = address(unmapped());
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT, "a scan into nowhere");
+	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT,
+		 "scan into an unmapped buffer returns EFAULT");
 	scan.buffer = address(before_hole(39));
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT,
-		 "a scan into a buffer that is cut off");
+		 "scan into a buffer cut off by an unmapped page returns EFAULT");
 	scan.buffer = address(readonly_copy("", 1));
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EFAULT,
-		 "a scan into memory that may only be read");
+		 "scan into a read-only buffer returns EFAULT");
 	scan.buffer = address(fresh_pages(4096));
 	frozen = readonly_copy(&scan, sizeof(scan));
 	is_errno(call(belt, HASHBELT_IOC_SCAN, frozen), EFAULT,
-		 "a scan that cannot say where to go on");
+		 "scan with a read-only argument returns EFAULT");
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
-		 "a scan into pages that nobody has touched");
-	is_int(scan.count, 1, "has its record");
+		 "scan into pages that are not present yet succeeds");
+	is_int(scan.count, 1, "scan into pages that are not present yet has the record");
 	close(belt);
 }
 
@@ -235,7 +239,7 @@ static void test_cursors(void)
 		if (!err)
 			read_records(&scan);
 	}
-	ok(!wrong && !strange, "a cursor out of nowhere is refused or leads to entries");
+	ok(!wrong && !strange, "scan with a random cursor is refused or returns valid entries");
 	close(belt);
 }
 
@@ -246,10 +250,10 @@ static void test_gone(void)
 	put_entries(belt);
 	advance(belt, 1000 + ENTRIES / 2);
 	scan_all(belt, MIB);
-	ok(!seen[0] && !seen[ENTRIES / 2] && !saw_all(1), "what has expired is not reported");
+	ok(!seen[0] && !seen[ENTRIES / 2] && !saw_all(1), "scan does not report expired entries");
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	scan_all(belt, MIB);
-	ok(!seen[1] && !seen[ENTRIES - 1], "what was cleared is not reported by a scan");
+	ok(!seen[1] && !seen[ENTRIES - 1], "scan does not report cleared entries");
 	close(belt);
 }
 
@@ -277,7 +281,7 @@ static void test_again(void)
 		err = scan_piece(belt, &scan);
 	while (!err && !scan.count);
 	is_errno(err ?: scan_piece(belt, &scan), 0,
-		 "a scan goes on with the structure that it returned");
+		 "scan continues with the structure of the call before");
 	close(belt);
 }
 
@@ -291,7 +295,7 @@ static void test_destroyed(void)
 	put_text(belt, "key", "value", 0);
 	destroy_belt(belt, "scan");
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EIDRM,
-		 "a scan of a belt that was destroyed");
+		 "scan of a destroyed belt returns EIDRM");
 	close(belt);
 }
 
@@ -339,7 +343,7 @@ static void test_churn(__u32 size, unsigned int scans)
 	__atomic_store_n(&c.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	ok(!missing && !odd,
-	   "a scan in pieces of %u bytes misses nothing while the index grows and shrinks",
+	   "scan in pieces of %u bytes misses no entry while the index is resized",
 	   size);
 	note("%u scans, %u rounds of change, %u missed", i, c.rounds, missing);
 	close(c.belt);

@@ -91,17 +91,20 @@ static void test_readonly(void)
 	struct hashbelt_key key = { .key = address(KEY), .key_len = strlen(KEY) };
 
 	is_errno(call(belt, HASHBELT_IOC_LOCK, readonly_copy(&lock, sizeof(lock))), EFAULT,
-		 "a lock whose result cannot be written");
-	is_errno(call(belt, HASHBELT_IOC_UNLOCK, &lock), 0, "is held");
+		 "lock with a read-only argument returns EFAULT");
+	is_errno(call(belt, HASHBELT_IOC_UNLOCK, &lock), 0,
+		 "lock whose result could not be written is held");
 	item.value = address(readonly_copy(&sum, sizeof(sum)));
 	item.value_len = sizeof(sum);
 	is_errno(call(belt, HASHBELT_IOC_ADD, &item), EFAULT,
-		 "a sum that cannot be written");
-	ok(holds_text(belt, "sum", "1"), "was made");
+		 "add with a read-only sum returns EFAULT");
+	ok(holds_text(belt, "sum", "1"),
+	   "add whose result could not be written has stored the sum");
 	on_key(belt, HASHBELT_IOC_REMOVE, "sum");
 	is_errno(call(belt, HASHBELT_IOC_COMPLETE, readonly_copy(&key, sizeof(key))), EFAULT,
-		 "a number of requests that cannot be written");
-	ok(heard(belt, 1, HASHBELT_BY_COMPLETE, KEY), "was completed");
+		 "complete with a read-only argument returns EFAULT");
+	ok(heard(belt, 1, HASHBELT_BY_COMPLETE, KEY),
+	   "complete whose result could not be written has completed the request");
 	if (ASK(belt, 1, 0, KEY, "absent"))
 		bail_out("no request");
 }
@@ -117,10 +120,10 @@ static void test_key(const char *name, unsigned long request, void *argument,
 	test_key_len(name, request, argument, key, key_len);
 	*key = address(unmapped());
 	refused(call(belt, request, argument), EFAULT,
-		PROMISE("%s of a key that is not there", name));
+		PROMISE("%s with an unmapped key", name));
 	*key = address((char *)before_hole(*key_len) + 1);
 	refused(call(belt, request, argument), EFAULT,
-		PROMISE("%s of a key cut off", name));
+		PROMISE("%s with a key cut off by an unmapped page", name));
 	*key = old_key;
 }
 
@@ -131,21 +134,21 @@ static void test_owner(const char *name, unsigned long request)
 	if (request == HASHBELT_IOC_RELEASE)
 		lock.key_len = 0;
 	lock.owner_len = 0;
-	refused(call(belt, request, &lock), EINVAL, PROMISE("%s for no owner", name));
+	refused(call(belt, request, &lock), EINVAL, PROMISE("%s with an owner of 0 bytes", name));
 	lock.owner_len = HASHBELT_OWNER_MAX + 1;
 	lock.owner = address(before_hole(lock.owner_len));
 	refused(call(belt, request, &lock), E2BIG,
-		PROMISE("%s for an owner of 65 bytes", name));
+		PROMISE("%s with an owner of 65 bytes", name));
 	lock.owner_len = ~0u;
 	refused(call(belt, request, &lock), E2BIG,
-		PROMISE("%s for an owner of 4 GiB less one byte", name));
+		PROMISE("%s with an owner of 4 GiB less one byte", name));
 	lock.owner_len = OWNER_LEN;
 	lock.owner = address(unmapped());
 	refused(call(belt, request, &lock), EFAULT,
-		PROMISE("%s for an owner that is not there", name));
+		PROMISE("%s with an unmapped owner", name));
 	lock.owner = address((char *)before_hole(OWNER_LEN) + 1);
 	refused(call(belt, request, &lock), EFAULT,
-		PROMISE("%s for an owner cut off", name));
+		PROMISE("%s with an owner cut off by an unmapped page", name));
 }
 
 static void test_lock(const char *name, unsigned long request)
@@ -162,11 +165,11 @@ static void test_lock(const char *name, unsigned long request)
 	}
 	BITS(request, lock, how, request == HASHBELT_IOC_LOCK ?
 	     HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0,
-	     "%s with @how that it does not know", name);
-	BITS(request, lock, reserved32, 0, "%s with @reserved32", name);
-	BITS(request, lock, reserved, 0, "%s with @reserved", name);
+	     "%s with an unknown bit of @how", name);
+	BITS(request, lock, reserved32, 0, "%s with a bit of @reserved32", name);
+	BITS(request, lock, reserved, 0, "%s with a bit of @reserved", name);
 	if (request != HASHBELT_IOC_LOCK)
-		BITS(request, lock, wait_ms, 0, "%s with @wait_ms", name);
+		BITS(request, lock, wait_ms, 0, "%s with a bit of @wait_ms", name);
 	if (request != HASHBELT_IOC_RELEASE)
 		test_key(name, request, &lock, &lock.key, &lock.key_len);
 	if (!holder)
@@ -180,10 +183,10 @@ static void test_holder(void)
 	lock.owner = address(before_hole(OWNER_LEN - 1));
 	lock.owner_len = OWNER_LEN - 1;
 	refused(call(belt, HASHBELT_IOC_HOLDER, &lock), ERANGE,
-		"holder with a buffer that is too small");
-	is_int(lock.owner_len, OWNER_LEN, "is told what it needs");
+		"holder with a buffer one byte too small");
+	is_int(lock.owner_len, OWNER_LEN, "holder with ERANGE returns the length of the owner");
 	lock.owner = address(unmapped());
-	refused(call(belt, HASHBELT_IOC_HOLDER, &lock), EFAULT, "holder into nowhere");
+	refused(call(belt, HASHBELT_IOC_HOLDER, &lock), EFAULT, "holder with an unmapped buffer");
 }
 
 /* Times */
@@ -225,21 +228,22 @@ static void test_all_times(void)
 	item.value_len = sizeof(sum);
 	lock.ttl_ms = TTL + 1;
 	refused(call(belt, HASHBELT_IOC_LOCK, &lock), EDOM,
-		"lock for longer than the belt's time-to-live");
-	refused(call(belt, HASHBELT_IOC_RENEW, &lock), EDOM, "renew for longer than that");
-	test_times("lock for longer than can be", HASHBELT_IOC_LOCK, &lock, &lock.ttl_ms,
+		"lock with a lease beyond the belt's time-to-live");
+	refused(call(belt, HASHBELT_IOC_RENEW, &lock), EDOM,
+		"renew with a lease beyond the belt's time-to-live");
+	test_times("lock with a lease beyond 2^42 ms", HASHBELT_IOC_LOCK, &lock, &lock.ttl_ms,
 		   EDOM, true, true);
-	test_times("renew for longer than can be", HASHBELT_IOC_RENEW, &lock, &lock.ttl_ms,
+	test_times("renew with a lease beyond 2^42 ms", HASHBELT_IOC_RENEW, &lock, &lock.ttl_ms,
 		   EDOM, true, true);
-	test_times("lock with a wait for longer than can be", HASHBELT_IOC_LOCK, &other,
+	test_times("lock with a wait beyond 2^42 ms", HASHBELT_IOC_LOCK, &other,
 		   &other.wait_ms, EINVAL, true, false);
-	test_times("fill with a lease for longer than can be", HASHBELT_IOC_FILL, &fill,
+	test_times("fill with a lease beyond 2^42 ms", HASHBELT_IOC_FILL, &fill,
 		   &fill.lease_ms, EINVAL, true, true);
-	test_times("fill with a wait for longer than can be", HASHBELT_IOC_FILL, &fill,
+	test_times("fill with a wait beyond 2^42 ms", HASHBELT_IOC_FILL, &fill,
 		   &fill.wait_ms, EINVAL, true, false);
-	test_times("request for longer than can be", HASHBELT_IOC_REQUEST, &request,
+	test_times("request with a time-to-live beyond 2^42 ms", HASHBELT_IOC_REQUEST, &request,
 		   &request.ttl_ms, EINVAL, true, false);
-	test_times("add for longer than can be", HASHBELT_IOC_ADD, &item, &item.ttl_ms,
+	test_times("add with a time-to-live beyond 2^42 ms", HASHBELT_IOC_ADD, &item, &item.ttl_ms,
 		   EINVAL, false, false);
 }
 
@@ -250,39 +254,39 @@ static void test_locks(void)
 	static char buffer[HASHBELT_SCAN_MAX + 1];
 	struct hashbelt_locks locks = { .buffer = address(buffer), .size = PAGE };
 
-	BITS(HASHBELT_IOC_LOCKS, locks, reserved, 0, "locks with @reserved");
+	BITS(HASHBELT_IOC_LOCKS, locks, reserved, 0, "locks with a bit of @reserved");
 	locks.size = HASHBELT_SCAN_MAX;
 	locks.owner = address(buffer);
 	locks.owner_len = HASHBELT_OWNER_MAX;
 	is_errno(call(belt, HASHBELT_IOC_LOCKS, &locks), 0,
-		 "locks into 1 MiB, of an owner of 64 bytes, succeeds");
+		 "locks of an owner of 64 bytes into a buffer of 1 MiB returns 0");
 	locks.size = PAGE;
 	locks.owner = address(before_hole(HASHBELT_OWNER_MAX + 1));
 	locks.owner_len = HASHBELT_OWNER_MAX + 1;
 	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
-		"locks of an owner of 65 bytes");
+		"locks with an owner of 65 bytes");
 	locks.owner_len = ~0u;
 	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
-		"locks of an owner of 4 GiB less one byte");
+		"locks with an owner of 4 GiB less one byte");
 	locks.owner = address(unmapped());
 	locks.owner_len = OWNER_LEN;
 	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), EFAULT,
-		"locks of an owner that is not there");
+		"locks with an unmapped owner");
 	locks.owner_len = 0;
 	locks.size = sizeof(buffer);
 	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
-		"locks into 1 MiB and a byte");
+		"locks with a buffer of 1 MiB and a byte");
 	locks.size = ~0u;
 	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), E2BIG,
-		"locks into 4 GiB less one byte");
+		"locks with a buffer of 4 GiB less one byte");
 	locks.size = 8;
 	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), ERANGE,
-		"locks into what is too small");
+		"locks with a buffer too small for a record");
 	ok(locks.size >= sizeof(struct hashbelt_lock_record) + strlen(KEY) + OWNER_LEN &&
 	   locks.size < PAGE && !call(belt, HASHBELT_IOC_LOCKS, &locks) && locks.count == 1,
-	   "are told what that needs");
+	   "locks with ERANGE returns a size that is sufficient");
 	locks = (struct hashbelt_locks){ .buffer = address(unmapped()), .size = PAGE };
-	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), EFAULT, "locks into nowhere");
+	refused(call(belt, HASHBELT_IOC_LOCKS, &locks), EFAULT, "locks with an unmapped buffer");
 }
 
 static void test_fill(void)
@@ -291,29 +295,30 @@ static void test_fill(void)
 
 	BITS(HASHBELT_IOC_FILL, fill, how,
 	     HASHBELT_BOUND | HASHBELT_STALE | HASHBELT_GIVE_UP,
-	     "fill with @how that it does not know");
-	BITS(HASHBELT_IOC_FILL, fill, reserved, 0, "fill with @reserved");
+	     "fill with an unknown bit of @how");
+	BITS(HASHBELT_IOC_FILL, fill, reserved, 0, "fill with a bit of @reserved");
 	BITS(HASHBELT_IOC_FILL, fill, item.how,
 	     HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE,
-	     "fill with an item's @how that get does not know");
-	BITS(HASHBELT_IOC_FILL, fill, item.op, 0, "fill with @op");
-	BITS(HASHBELT_IOC_FILL, fill, item.reserved, 0, "fill with an item's @reserved");
+	     "fill with a bit of the item's @how that get does not know");
+	BITS(HASHBELT_IOC_FILL, fill, item.op, 0, "fill with a bit of the item's @op");
+	BITS(HASHBELT_IOC_FILL, fill, item.reserved, 0, "fill with a bit of the item's @reserved");
 	fill.item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH;
 	refused(call(belt, HASHBELT_IOC_FILL, &fill), EINVAL,
-		"fill that shall and shall not set the deadline");
+		"fill with HASHBELT_AND_TOUCH and HASHBELT_NO_REFRESH");
 	fill.item.how = 0;
 	test_key("fill", HASHBELT_IOC_FILL, &fill, &fill.item.key, &fill.item.key_len);
 	fill.how = HASHBELT_GIVE_UP;
 	refused(call(belt, HASHBELT_IOC_FILL, &fill), ENOENT,
-		"fill that gives up what it never had");
+		"fill with HASHBELT_GIVE_UP without the right");
 	fill = (struct hashbelt_fill){ .item = item_of(KEY) };
 	fill.item.value = address(unmapped());
 	fill.item.value_len = 64;
-	refused(call(belt, HASHBELT_IOC_FILL, &fill), EFAULT, "fill into nowhere");
+	refused(call(belt, HASHBELT_IOC_FILL, &fill), EFAULT,
+		"fill of a present key into an unmapped buffer");
 	fill.item.value_len = 1;
 	refused(call(belt, HASHBELT_IOC_FILL, &fill), ERANGE,
-		"fill into what is too small");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 0, "of all that no right was given");
+		"fill of a present key into a buffer that is too small");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 0, "no refused fill has granted a right");
 }
 
 static void test_request(void)
@@ -327,38 +332,38 @@ static void test_request(void)
 
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		keys[i] = (struct hashbelt_key){ .key = address(KEY), .key_len = 1 + i % 7 };
-	BITS(HASHBELT_IOC_REQUEST, request, flags, 0, "request with @flags");
-	BITS(HASHBELT_IOC_REQUEST, request, reserved, 0, "request with @reserved");
+	BITS(HASHBELT_IOC_REQUEST, request, flags, 0, "request with a bit of @flags");
+	BITS(HASHBELT_IOC_REQUEST, request, reserved, 0, "request with a bit of @reserved");
 	request.count = 0;
-	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EINVAL, "request of no keys");
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EINVAL, "request with 0 keys");
 	request.count = HASHBELT_REQUEST_KEYS + 1;
-	refused(call(belt, HASHBELT_IOC_REQUEST, &request), E2BIG, "request of 17 keys");
+	refused(call(belt, HASHBELT_IOC_REQUEST, &request), E2BIG, "request with 17 keys");
 	request.count = ~0u;
 	refused(call(belt, HASHBELT_IOC_REQUEST, &request), E2BIG,
-		"request of 2^32 - 1 keys");
+		"request with 2^32 - 1 keys");
 	request.count = HASHBELT_REQUEST_KEYS;
 	request.keys = address(unmapped());
 	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EFAULT,
-		"request whose keys are not there");
+		"request with an unmapped array of keys");
 	request.keys = address(before_hole(request.count * sizeof(*keys) - 1));
 	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EFAULT,
-		"request whose keys are cut off");
+		"request with an array of keys cut off by an unmapped page");
 	request.keys = address(keys);
 	for (i = 0; i < HASHBELT_REQUEST_KEYS; i++) {
 		keys[i].count = 1;
 		wrong += call(belt, HASHBELT_IOC_REQUEST, &request) != -EINVAL;
 		keys[i].count = 0;
 	}
-	ok(!wrong && undisturbed(), "request with @count of any key: EINVAL");
+	ok(!wrong && undisturbed(), "request with @count set in any of its keys: EINVAL");
 	/* The first, one in the middle, the last. */
 	for (i = 0; i < HASHBELT_REQUEST_KEYS; i += i ? 8 : 7) {
-		snprintf(name, sizeof(name), "request, number %u", i + 1);
+		snprintf(name, sizeof(name), "request (key %u of 16)", i + 1);
 		test_key(name, HASHBELT_IOC_REQUEST, &request, &keys[i].key,
 			 &keys[i].key_len);
 	}
 	request.id = 1;
 	refused(call(belt, HASHBELT_IOC_REQUEST, &request), EEXIST,
-		"request under an id that is taken");
+		"request with an id that is taken");
 }
 
 static void test_cancel_and_complete(void)
@@ -367,8 +372,8 @@ static void test_cancel_and_complete(void)
 	__u64 id = 2;
 
 	refused(call(belt, HASHBELT_IOC_CANCEL, &id), ENOENT,
-		"cancel of an id that there is not");
-	BITS(HASHBELT_IOC_COMPLETE, key, count, 0, "complete with @count");
+		"cancel of an id that does not exist");
+	BITS(HASHBELT_IOC_COMPLETE, key, count, 0, "complete with a bit of @count");
 	test_key("complete", HASHBELT_IOC_COMPLETE, &key, &key.key, &key.key_len);
 }
 
@@ -380,9 +385,9 @@ static void test_add(void)
 
 	item.value = address(sums);
 	item.value_len = sizeof(struct hashbelt_sum);
-	BITS(HASHBELT_IOC_ADD, item, how, 0, "add with @how");
-	BITS(HASHBELT_IOC_ADD, item, op, 0, "add alone with @op");
-	BITS(HASHBELT_IOC_ADD, item, reserved, 0, "add with @reserved");
+	BITS(HASHBELT_IOC_ADD, item, how, 0, "add with a bit of @how");
+	BITS(HASHBELT_IOC_ADD, item, op, 0, "add with a bit of @op outside of a batch");
+	BITS(HASHBELT_IOC_ADD, item, reserved, 0, "add with a bit of @reserved");
 	test_key("add", HASHBELT_IOC_ADD, &item, &item.key, &item.key_len);
 	for (len = 0; len < sizeof(sums); len++) {
 		item.value_len = len;
@@ -391,12 +396,13 @@ static void test_add(void)
 	}
 	item.value_len = ~0u;
 	wrong += call(belt, HASHBELT_IOC_ADD, &item) != -EINVAL;
-	ok(!wrong && undisturbed(), "add with a structure of another size: EINVAL");
+	ok(!wrong && undisturbed(), "add with any @value_len but the size of a sum: EINVAL");
 	item.value_len = sizeof(struct hashbelt_sum);
 	item.value = address(unmapped());
-	refused(call(belt, HASHBELT_IOC_ADD, &item), EFAULT, "add of what is not there");
+	refused(call(belt, HASHBELT_IOC_ADD, &item), EFAULT, "add with an unmapped sum");
 	item.value = address((char *)before_hole(item.value_len) + 1);
-	refused(call(belt, HASHBELT_IOC_ADD, &item), EFAULT, "add of what is cut off");
+	refused(call(belt, HASHBELT_IOC_ADD, &item), EFAULT,
+		"add with a sum cut off by an unmapped page");
 }
 
 /* Rights */
@@ -473,7 +479,8 @@ static void test_rights(int flags, __u32 lacks, const char *how)
 		note("%s: %s", requests[i].name, error_name(err));
 		wrong++;
 	}
-	is_int(wrong, 0, "a descriptor that is open for %s may do what that is, only", how);
+	is_int(wrong, 0,
+	       "a descriptor open for %s gets EPERM from exactly the calls it may not do", how);
 	close(fd);
 }
 
@@ -495,8 +502,10 @@ static void test_unsuited(__u32 policy, const char *what)
 	struct hashbelt_lock lock = lock_of("key", "me");
 	int fd = new_belt(policy);
 
-	is_errno(call(fd, HASHBELT_IOC_LOCK, &lock), EOPNOTSUPP, "a lock on a belt %s", what);
-	is_int(info_of(fd).entries + info_of(fd).locks, 0, "is not made");
+	is_errno(call(fd, HASHBELT_IOC_LOCK, &lock), EOPNOTSUPP,
+		 "lock on a belt %s returns EOPNOTSUPP", what);
+	is_int(info_of(fd).entries + info_of(fd).locks, 0, "lock on a belt %s leaves no lock",
+	       what);
 	close(fd);
 }
 
@@ -507,7 +516,8 @@ static void test_destroyed(void)
 	destroy_belt(belt, NAME);
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		wrong += try_one(belt, requests[i].number) != -EIDRM;
-	is_int(wrong, 0, "on a belt that was destroyed: EIDRM for each");
+	is_int(wrong, 0,
+	       "each call on locks, fills, requests and sums returns EIDRM once destroyed");
 	close(belt);
 }
 
@@ -534,10 +544,10 @@ int main(void)
 	test_rights(O_WRONLY, HASHBELT_MAY_READ, "writing");
 	test_rights(O_RDWR, 0, "both");
 	clean_up();
-	ok(undisturbed(), "all that time nothing has changed");
+	ok(undisturbed(), "entry, lock and request are unchanged after calls without the right");
 	test_unsuited(0, "that is not pinned");
 	test_unsuited(HASHBELT_PINNED | HASHBELT_EVICT, "that evicts");
 	test_destroyed();
-	ok(used_at_last(used), "in the end the module holds what it held before");
+	ok(used_at_last(used), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -162,20 +162,22 @@ static void test_field(const char *name, __u32 field)
 
 	settings.fields = field;
 	is_errno(set_belt(belt, settings), 0,
-		 "set of %s on a belt that is full of things", name);
+		 "set of %s on a belt with entries and events returns 0", name);
 	is = shape_of(belt);
-	ok(!memcmp(&is, &want, sizeof(is)), "changes that and no other setting");
+	ok(!memcmp(&is, &want, sizeof(is)), "set of %s changes this setting and no other", name);
 	/* A place that was given to those that are there is not taken. */
 	is_int(wrong_entries(belt, 0), 0,
-	       "a change of one setting leaves all entries and deadlines");
-	ok(has_events(belt, 1, EVENTS), "a change of one setting leaves all queued events");
+	       "set of %s leaves all entries and deadlines", name);
+	ok(has_events(belt, 1, EVENTS), "set of %s leaves all queued events", name);
 	/* What a belt reinserts has a new deadline: that is another test. */
 	if (field == HASHBELT_SET_HANDLER)
 		SET(belt, .fields = field, .handler = HASHBELT_NOTIFY);
 	advance(belt, 49);
-	is_int(wrong_entries(belt, 49), 0, "each deadline is kept, early ones");
+	is_int(wrong_entries(belt, 49), 0,
+	       "after set of %s entries keep their deadlines up to 49 ms", name);
 	advance(belt, TTL - 50);
-	is_int(wrong_entries(belt, TTL - 1), 0, "late deadlines are kept when settings change");
+	is_int(wrong_entries(belt, TTL - 1), 0,
+	       "after set of %s entries keep their deadlines up to the ttl", name);
 	close(belt);
 }
 
@@ -214,17 +216,18 @@ static void test_wrong(void)
 	}
 	is = shape_of(belt);
 	ok(!wrong && !memcmp(&was, &is, sizeof(is)) && !wrong_entries(belt, 0),
-	   "a value that may not be is refused, and then nothing is changed: EINVAL");
+	   "set with an invalid value returns EINVAL and changes nothing");
 	memset(&settings, 0xff, sizeof(settings));
 	memset(settings.name, 0, sizeof(settings.name));
 	memset(settings.reserved, 0, sizeof(settings.reserved));
 	settings.reserved32 = 0;
 	settings.fields = HASHBELT_SET_TTL;
 	settings.ttl_ms = was.ttl_ms;
-	is_errno(set_belt(belt, settings), 0, "what is not named is not looked at");
+	is_errno(set_belt(belt, settings), 0,
+		 "set ignores invalid values of fields that it does not name");
 	is = shape_of(belt);
 	ok(!memcmp(&was, &is, sizeof(is)) && has_events(belt, 1, EVENTS),
-	   "a set call that names no field changes nothing");
+	   "set of one field leaves other settings and events as they were");
 	close(belt);
 }
 
@@ -235,18 +238,19 @@ static void test_defaults(void)
 	struct shape is;
 
 	settings.fields = HASHBELT_SET_ALL;
-	is_errno(set_belt(belt, settings), 0, "all settings at once");
+	is_errno(set_belt(belt, settings), 0, "set of all fields at once returns 0");
 	is = shape_of(belt);
 	ok(is.ttl_ms == others.ttl_ms && is.gid == others.gid && is.mode == others.mode &&
 	   is.max_events == others.max_events && is.buckets == others.buckets &&
 	   is.grace_ms == others.grace_ms,
-	   "are changed all");
+	   "set of all fields changes ttl, gid, mode, max_events, buckets and grace");
 	SET(belt, .fields = HASHBELT_SET_ALL);
 	is = shape_of(belt);
 	ok(is.ttl_ms == 300000 && is.buckets == 3 && !is.max_entries && !is.max_bytes &&
 	   is.max_events == HASHBELT_EVENTS_DEFAULT &&
 	   is.reasons == HASHBELT_REPORT_DEFAULT && !is.policy && !is.handler &&
-	   !is.mode && !is.gid && !is.grace_ms, "0 is the default of each");
+	   !is.mode && !is.gid && !is.grace_ms,
+	   "set of all fields to 0 gives the belt the default settings");
 	close(belt);
 }
 
@@ -257,23 +261,25 @@ static void test_ttl(void)
 
 	put_text(belt, "old", "value", 0);
 	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = 500);
-	is_int(look(belt, "old").ttl_ms, TTL, "an entry keeps the time that it has");
+	is_int(look(belt, "old").ttl_ms, TTL,
+	       "an entry keeps its time left when the belt's ttl is set");
 	put_text(belt, "new", "value", 0);
-	is_int(look(belt, "new").ttl_ms, 500, "a new one has that of the belt now");
+	is_int(look(belt, "new").ttl_ms, 500,
+	       "a put after set of the ttl gets the new time-to-live");
 	is_int(info_of(belt).interval_ns, 250000000,
-	       "the interval follows the belt's new time-to-live");
+	       "set of the ttl changes the belt's interval");
 	advance(belt, 499);
-	ok(is_there(belt, "new"), "it is there to the end of it");
+	ok(is_there(belt, "new"), "an entry with the new ttl is found one ms before its deadline");
 	advance(belt, 1);
 	ok(!is_there(belt, "new") && is_there(belt, "old"),
-	   "an entry put after the change expires after the new time-to-live, others do not");
+	   "an entry with the new ttl expires at it, and an older one does not");
 	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_MAX_MS);
 	on_key(belt, HASHBELT_IOC_TOUCH, "old");
 	is_int(look(belt, "old").ttl_ms, HASHBELT_TTL_MAX_MS,
-	       "a touch gives what the belt has now");
+	       "a touch after set of the ttl gives the new time-to-live");
 	is_errno(set_belt(belt, (struct hashbelt_settings){
 		.fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS,
-	}), 0, "a belt may have a grace time of 2^42 ms");
+	}), 0, "set of a grace time of 2^42 ms returns 0");
 	close(belt);
 }
 
@@ -287,13 +293,13 @@ static void test_intervals(void)
 	    .buckets = 11);
 	advance(belt, 2000);
 	is_int(info_of(belt).entries, 0,
-	       "an entry from the time of a long interval is drained by the short one");
+	       "an entry put under a long interval is drained under a shorter one");
 	put_text(belt, "key", "value", 1000);
 	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS, .ttl_ms = 1ULL << 40,
 	    .buckets = 2);
 	advance(belt, 1000);
 	ok(!is_there(belt, "key"),
-	   "one from the time of a short interval expires as it would");
+	   "an entry put under a short interval expires in time under a longer one");
 	close(belt);
 }
 
@@ -307,25 +313,27 @@ static void test_handlers(void)
 	queue_events(belt, 3);
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
 	is_int(info_of(belt).queued, 3,
-	       "events stay when a belt is told to report no more");
+	       "queued events stay when the handler becomes drop");
 	put_text(belt, "dropped", "value", 0);
 	on_key(belt, HASHBELT_IOC_EXPIRE, "dropped");
-	ok(has_events(belt, 1, 3), "they can be read, and no other comes to them");
+	ok(has_events(belt, 1, 3),
+	   "events can be read under handler drop, and no new one is queued");
 	is_errno(read_into(belt, buffer, sizeof(buffer)), ENODATA,
-		 "a blocking read returns ENODATA when the belt reports nothing");
+		 "read of an empty queue returns ENODATA under handler drop");
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
 	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
-		 "until it reports again");
+		 "read of an empty queue returns EAGAIN under handler notify again");
 	queue_events(belt, 1);
-	ok(has_events(belt, 4, 4), "under the next number");
+	ok(has_events(belt, 4, 4),
+	   "the first event under handler notify again has the next sequence");
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_REINSERT);
 	queue_events(belt, 1);
 	ok(has_events(belt, 5, 5) && is_there(belt, "0"),
-	   "a belt that was told to reinsert does so");
+	   "expire reinserts an entry once the handler was set to reinsert");
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
 	advance(belt, 3 * TTL);
 	ok(has_events(belt, 6, 6) && !is_there(belt, "0"),
-	   "a belt that was told to notify does not reinsert");
+	   "expiry does not reinsert once the handler was set to notify");
 	close(belt);
 }
 
@@ -340,11 +348,11 @@ static void test_held(void)
 	SET(belt, .fields = HASHBELT_SET_HANDLER | HASHBELT_SET_MAX_EVENTS,
 	    .handler = HASHBELT_DROP, .max_events = 1);
 	is_int(info_of(belt).in_flight, 4,
-	       "what a reader holds it holds, whatever is set");
+	       "set of handler drop and a lower max_events leaves events in flight");
 	is_errno(ack(belt, 4), 0,
-		 "a reader can acknowledge what it holds after the belt reports nothing");
+		 "ack of an event in flight returns 0 under handler drop");
 	ok(!info_of(belt).in_flight && !info_of(belt).used_entries,
-	   "acknowledged events are not in flight and do not count");
+	   "events acknowledged under handler drop are neither in flight nor counted");
 	close(belt);
 }
 
@@ -362,7 +370,7 @@ static void test_reasons(void)
 	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
 	ok(has_events(belt, 1, 1) && counter(belt, HASHBELT_STAT_REMOVES) == 2 &&
 	   !info_of(belt).used_entries,
-	   "other reasons are those that are reported from then on");
+	   "set of reasons applies to later removes and expiries only");
 	close(belt);
 }
 
@@ -377,7 +385,7 @@ static void test_max_events(void)
 	while (next_event(&stream))
 		;
 	ok(stream.count == 5 && stream.lost == 16,
-	   "a shorter queue holds the newest, and says what was lost");
+	   "set of a lower max_events keeps the newest events and reports the loss");
 	free(stream.buffer);
 	close(belt);
 }
@@ -392,27 +400,29 @@ static void test_policies(void)
 	put_text(belt, "key", "value", 1000);
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_KEEP_ON_PUT);
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
-		 "a belt may be told to keep");
+		 "put over an entry returns EEXIST once the policy is KEEP_ON_PUT");
 	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_REFRESH_ON_GET);
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-		 "a belt that was told to replace lets a put replace an entry");
+		 "put over an entry succeeds once KEEP_ON_PUT was taken off");
 	put_text(belt, "key", "value", 1000);
 	item = item_of("key");
 	item.how = HASHBELT_NO_VALUE;
 	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(look(belt, "key").ttl_ms, TTL, "to refresh");
+	is_int(look(belt, "key").ttl_ms, TTL,
+	       "get renews an entry once the policy is REFRESH_ON_GET");
 	SET(belt, .fields = HASHBELT_SET_POLICY);
 	put_text(belt, "key", "value", 1000);
 	must(belt, HASHBELT_IOC_GET, &item);
 	is_int(look(belt, "key").ttl_ms, 1000,
-	       "a belt that was told not to refresh leaves the time of an entry that is read");
+	       "get leaves the deadline once REFRESH_ON_GET was taken off");
 	SET(belt, .fields = HASHBELT_SET_POLICY | HASHBELT_SET_MAX_ENTRIES,
 	    .max_entries = 1, .policy = HASHBELT_EVICT);
 	put_text(belt, "new", "value", 0);
-	ok(is_there(belt, "new") && !is_there(belt, "key"), "to evict");
+	ok(is_there(belt, "new") && !is_there(belt, "key"),
+	   "put evicts an entry at max_entries once the policy is EVICT");
 	SET(belt, .fields = HASHBELT_SET_POLICY);
 	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC,
-		 "a belt that was told not to evict refuses a put: ENOSPC");
+		 "put returns ENOSPC at max_entries once EVICT was taken off");
 	close(belt);
 }
 
@@ -608,17 +618,17 @@ static void test_crowd(void)
 	__atomic_store_n(&churn->end, true, __ATOMIC_RELEASE);
 	for (i = 0; i <= CHURNERS; i++)
 		is_int(finish(children[i]), 0,
-		       "who uses a belt while it is changed comes to an end");
+		       "a process that uses a belt while ttl and buckets change exits with 0");
 	is_int(churn->wrong, 0,
-	       "all that time each entry is there to its deadline and not after it");
+	       "each entry is found up to its deadline while ttl and buckets change");
 	is_int(missing_in_crowd(), 0,
-	       "after changes under load each of 100000 entries is there, its deadline kept");
+	       "after changes under load every entry is there with its deadline");
 	note("%u operations meanwhile", churn->done);
 	advance(churn->belt, (CROWD / 2) * HOUR);
 	for (number = left = 0; number < CROWD; number++)
 		left += number % 10 == 0 || number + 2 > CROWD / 2;
 	is_int(info_of(churn->belt).entries, left,
-	       "what expires then is what was to expire");
+	       "after changes under load an advance expires exactly the entries due");
 	close(churn->belt);
 }
 
@@ -642,6 +652,6 @@ int main(void)
 	test_max_events();
 	test_policies();
 	test_crowd();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -116,15 +116,16 @@ static void test_killed(void)
 	__atomic_store_n(&ledger->over, true, __ATOMIC_RELEASE);
 	for (i = 0; i < READERS; i++)
 		is_int(finish(readers[i]), 0,
-		       "a reader that others are killed beside reads to the end");
+		       "a reader exits with 0 while other readers are killed");
 	finish(maker);
-	ok(is_all_settled(belt), "after readers were killed all events are settled");
+	ok(is_all_settled(belt),
+	   "all events are acknowledged and none queued after readers were killed");
 	for (i = 1; i <= EVENTS; i++)
 		unsettled += ledger->state[i] == UNREAD;
-	is_int(unsettled, 0, "each event by somebody who had read it");
-	is_int(ledger->again, 0, "no event was read again after it was settled");
+	is_int(unsettled, 0, "each event was read by a reader before it was acknowledged");
+	is_int(ledger->again, 0, "no event is read again after its acknowledgment");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0,
-	       "no event was lost when readers were killed");
+	       "no event is lost when readers are killed");
 	note("%u readers were killed", kills);
 	destroy_belt(belt, "storm");
 	close(belt);
@@ -282,14 +283,15 @@ static void test_threads(void)
 		pthread_join(threads[i], NULL);
 	close(shared_fd);
 	is_int(odd, 0,
-	       "threads hold, settle and bind one descriptor anew, and all is as it must be");
-	is_int(info_of(one).in_flight + info_of(two).in_flight, 0, "in the end nothing is held");
+	       "concurrent watch, read, ack and open return only expected errors");
+	is_int(info_of(one).in_flight + info_of(two).in_flight, 0,
+	       "no event is in flight once threads have closed their shared descriptor");
 	must(one, HASHBELT_IOC_CLEAR, NULL);
 	must(two, HASHBELT_IOC_CLEAR, NULL);
 	ok(at_last(is_quiet, &one) && at_last(is_quiet, &two),
-	   "in the end nothing is queued in either belt");
+	   "no event is queued once two belts were cleared and read");
 	ok(!info_of(one).used_entries && !info_of(two).used_entries,
-	   "in the end nothing counts in either belt");
+	   "used_entries is 0 once two belts were cleared and read");
 	destroy_belt(one, "one");
 	destroy_belt(two, "two");
 	close(one);
@@ -347,7 +349,7 @@ static void test_ending(void)
 		close(belt);
 	}
 	is_int(wrong, 0,
-	       "who reads, waits for or holds events of a belt that is destroyed is told so");
+	       "readers of a belt that is destroyed get EIDRM");
 }
 
 /* Settings */
@@ -427,13 +429,13 @@ static void test_settings(void)
 	for (i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	is_int(odd, 0,
-	       "all settings change from two sides, and a belt is used by two others");
+	       "two threads set all fields while two use the belt, without an error");
 	for (i = 0; i < KEPT; i++) {
 		snprintf(key, sizeof(key), "kept %u", i);
 		missing += !holds_text(belt, key, key);
 	}
 	is_int(missing, 0,
-	       "entries that are not due are there after settings changed from two sides");
+	       "entries not due are found after two threads have set all fields");
 	destroy_belt(belt, "changing");
 	close(belt);
 }
@@ -447,12 +449,12 @@ int main(void)
 	ledger = shared_memory(sizeof(*ledger));
 	test_killed();
 	test_woken(SIGKILL,
-		   "an event that comes as one of two readers is killed goes to the other");
+		   "an event beside the kill of one of two readers goes to the other");
 	test_woken(SIGUSR1,
-		   "an event that comes as one of two readers is interrupted goes to one of them");
+		   "an event beside a signal to one of two readers goes to one of them");
 	test_threads();
 	test_ending();
 	test_settings();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

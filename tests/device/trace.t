@@ -45,26 +45,26 @@ echo 1 >$tracing/events/hashbelt/enable
 
 # Keys are in hexadecimal: a is 61, b is 62, c is 63.
 watch belt put a 12345
-traced "a put" "hashbelt_put: belt=$id key=61 value_len=5 version=[1-9][0-9]* err=0"
+traced "a put is traced with key, length and version" "hashbelt_put: belt=$id key=61 value_len=5 version=[1-9][0-9]* err=0"
 watch belt put a 1 --if-absent
-traced "a put that is refused" "hashbelt_put: belt=$id key=61 value_len=1 version=0 err=-17"
+traced "a put that is refused is traced with its errno" "hashbelt_put: belt=$id key=61 value_len=1 version=0 err=-17"
 watch belt get a
-traced "a hit" "hashbelt_get: belt=$id key=61 hit=1 version=[1-9][0-9]* gone=0"
+traced "a get that finds an entry is traced as a hit" "hashbelt_get: belt=$id key=61 hit=1 version=[1-9][0-9]* gone=0"
 watch belt get nothere
-traced "a miss" "hashbelt_get: belt=$id key=6e6f7468657265 hit=0 version=0 gone=0"
+traced "a get that finds no entry is traced as a miss" "hashbelt_get: belt=$id key=6e6f7468657265 hit=0 version=0 gone=0"
 belt put b 2 --ttl 1h
 watch belt put c 3
-traced "an eviction" "hashbelt_evict: belt=$id key=61 version=[1-9][0-9]* deadline_ns=[1-9][0-9]* reason=2"
+traced "an eviction is traced with key, version and deadline" "hashbelt_evict: belt=$id key=61 version=[1-9][0-9]* deadline_ns=[1-9][0-9]* reason=2"
 watch belt advance 2m
-traced "an expiry, and how late it is" "hashbelt_expire: belt=$id key=63 version=[1-9][0-9]* late_ns=60000000000"
-traced "a rotation" "hashbelt_rotate: belt=$id shard=[0-9]* buckets=1 now_ns=[1-9][0-9]*"
-traced "a drain" "hashbelt_drain: belt=$id shard=[0-9]* expired=1 cascaded=0"
+traced "an expiry is traced with how late it is" "hashbelt_expire: belt=$id key=63 version=[1-9][0-9]* late_ns=60000000000"
+traced "a rotation is traced with shard and buckets" "hashbelt_rotate: belt=$id shard=[0-9]* buckets=1 now_ns=[1-9][0-9]*"
+traced "a drain is traced with expired and cascaded entries" "hashbelt_drain: belt=$id shard=[0-9]* expired=1 cascaded=0"
 watch belt expire b
-traced "an expiry before its time" "hashbelt_expire: belt=$id key=62 version=[1-9][0-9]* late_ns=-[1-9][0-9]*"
+traced "an expire call before the deadline is traced with a negative lag" "hashbelt_expire: belt=$id key=62 version=[1-9][0-9]* late_ns=-[1-9][0-9]*"
 
 for event in put get expire evict rotate drain; do
 	cat $tracing/events/hashbelt/hashbelt_$event/format >lines
-	traced "hashbelt_$event has a format for perf and bpftrace" "field:u64 belt;"
+	traced "the trace point hashbelt_$event has a format with the field belt" "field:u64 belt;"
 done
 
 echo 0 >$tracing/events/hashbelt/enable

@@ -21,17 +21,17 @@ static void test_no_wait(void)
 	unsigned char buffer[256];
 
 	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
-		 "with O_NONBLOCK a read of nothing does not wait");
+		 "with O_NONBLOCK read of an empty queue returns EAGAIN");
 	put_text(belt, "key", "value", 0);
 	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
-		 "with O_NONBLOCK a read does not wait for an entry to expire");
+		 "with O_NONBLOCK read returns EAGAIN before an entry expires");
 	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
 	ok(read_into(belt, buffer, sizeof(buffer)) > 0,
-	   "with O_NONBLOCK a read returns the events that there are");
+	   "with O_NONBLOCK read returns a queued event");
 	set_blocking(belt, true);
 	put_and_expire(belt, "key", "value");
 	ok(read_into(belt, buffer, sizeof(buffer)) > 0,
-	   "without it a read of what there is does not wait either");
+	   "a blocking read returns a queued event at once");
 	close(belt);
 }
 
@@ -44,26 +44,29 @@ static void test_wakers(void)
 	waiter = start_waiter(belt, 0);
 	put_and_expire(belt, "key", "value");
 	is_int(waiter_result(&waiter), size,
-	       "a read that waits is woken by an expire by hand");
+	       "an expire call wakes a reader that waits");
 	put_text(belt, "key", "value", 0);
 	waiter = start_waiter(belt, 0);
 	advance(belt, 2 * TTL);
-	is_int(waiter_result(&waiter), size, "by an advance");
+	is_int(waiter_result(&waiter), size,
+	       "an advance that expires an entry wakes a reader that waits");
 	put_text(belt, "key", "value", 0);
 	waiter = start_waiter(belt, 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
-	is_int(waiter_result(&waiter), size, "by a remove");
+	is_int(waiter_result(&waiter), size, "a remove wakes a reader that waits");
 	put_text(belt, "key", "value", 0);
 	waiter = start_waiter(belt, 0);
 	put_text(belt, "key", "other", 0);
-	is_int(waiter_result(&waiter), size, "by a put over an entry");
+	is_int(waiter_result(&waiter), size,
+	       "a put that replaces an entry wakes a reader that waits");
 	waiter = start_waiter(belt, 0);
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	is_int(waiter_result(&waiter), size, "by a clear");
+	is_int(waiter_result(&waiter), size, "a clear wakes a reader that waits");
 	put_text(belt, "key", "value", 1);
 	waiter = start_waiter(belt, 0);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_int(waiter_result(&waiter), size, "an expiry wakes a reader that waits for events");
+	is_int(waiter_result(&waiter), size,
+	       "an expiry by belt time wakes a reader that waits");
 	close(belt);
 }
 
@@ -74,27 +77,27 @@ static void test_enders(void)
 
 	waiter = start_waiter(belt, 0);
 	kill(waiter.pid, SIGUSR1);
-	is_errno(waiter_result(&waiter), EINTR, "a signal ends a read that waits");
+	is_errno(waiter_result(&waiter), EINTR, "a signal ends a read that waits: EINTR");
 	waiter = start_waiter(belt, SA_RESTART);
 	kill(waiter.pid, SIGUSR1);
 	await_sleep(waiter.pid, __NR_read);
 	put_and_expire(other, "key", "value");
 	is_int(waiter_result(&waiter), event_size(3, 5),
-	       "a read that waits goes on after a signal with SA_RESTART");
+	       "a read that waits goes on after a signal whose handler has SA_RESTART");
 	waiter = start_waiter(belt, 0);
 	kill_and_wait(waiter.pid);
 	put_and_expire(other, "key", "value");
 	ok(has_events(other, 2, 2),
-	   "who is killed while it waits takes no event with it");
+	   "an event after the kill of a waiting reader is left for other readers");
 	waiter = start_waiter(belt, 0);
 	SET(other, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
 	is_errno(waiter_result(&waiter), ENODATA,
-		 "a read that waits ends when the belt is told to report no more");
+		 "a read that waits returns ENODATA when the handler becomes drop");
 	SET(other, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
 	waiter = start_waiter(belt, 0);
 	destroy_belt(other, "waited for");
 	is_errno(waiter_result(&waiter), EIDRM,
-		 "a read that waits ends when the belt is destroyed: EIDRM");
+		 "a read that waits returns EIDRM when the belt is destroyed");
 	close(belt);
 	close(other);
 }
@@ -115,7 +118,7 @@ static void test_rebound(void)
 	result = waiter_result(&waiter);
 	ok(result == (int)event_size(4, 5) || result == (int)event_size(3, 5) ||
 	   result == -EIDRM,
-	   "a descriptor that is bound anew leaves nobody waiting for ever");
+	   "a read that waits ends when its descriptor is bound to another belt");
 	note("it got %d", result);
 	destroy_belt(belt, "left");
 	destroy_belt(belt, "taken");
@@ -131,23 +134,25 @@ static void test_poll(void)
 	int ended = POLLERR | POLLHUP;
 	pid_t child;
 
-	is_int(poll_now(belt), 0, "poll: nothing where there is nothing");
+	is_int(poll_now(belt), 0, "poll reports nothing on an empty queue");
 	put_and_expire(other, "key", "value");
-	is_int(poll_now(belt), POLLIN, "POLLIN where an event waits");
-	is_int(poll_now(belt), POLLIN, "for as long as it waits");
-	is_int(poll_now(other), POLLIN, "for each descriptor");
+	is_int(poll_now(belt), POLLIN, "poll reports POLLIN when an event is queued");
+	is_int(poll_now(belt), POLLIN, "poll reports POLLIN again while the event is queued");
+	is_int(poll_now(other), POLLIN, "poll reports POLLIN on each descriptor of the belt");
 	discard_events(other);
-	is_int(poll_now(belt), 0, "nothing when another has read it");
+	is_int(poll_now(belt), 0,
+	       "poll reports nothing once another descriptor has read the event");
 	child = start(poll_for_good, &belt);
 	await_sleep(child, CALL_POLL);
 	put_and_expire(other, "key", "value");
-	is_int(finish(child), POLLIN, "who waits in poll is woken by an event");
+	is_int(finish(child), POLLIN, "an event wakes a waiter in poll");
 	discard_events(other);
 	child = start(poll_for_good, &belt);
 	await_sleep(child, CALL_POLL);
 	destroy_belt(other, "polled");
-	ok(finish(child) & ended, "poll is woken by the end of the belt");
-	ok(poll_now(belt) & ended, "poll reports the end of the belt from then on");
+	ok(finish(child) & ended,
+	   "destroying the belt wakes a waiter in poll with POLLERR or POLLHUP");
+	ok(poll_now(belt) & ended, "poll on a destroyed belt reports POLLERR or POLLHUP");
 	close(belt);
 	close(other);
 }
@@ -162,25 +167,29 @@ static void test_epoll(void)
 	unsigned char small[80];
 
 	ok(!epoll_now(level) && !epoll_now(edge),
-	   "epoll: nothing where there is nothing");
+	   "epoll reports nothing on an empty queue, by level or by edge");
 	queue_events(other, 2);
 	ok(epoll_now(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
-	   "by level, an event is told for as long as it waits");
-	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "by edge, when it comes");
+	   "level-triggered epoll reports EPOLLIN as long as an event is queued");
+	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge),
+	   "edge-triggered epoll reports EPOLLIN once for queued events");
 	ok(epoll_now(once) == EPOLLIN && !epoll_now(once),
-	   "once, when once was asked for");
+	   "EPOLLONESHOT reports EPOLLIN once for queued events");
 	ok(read_into(other, small, sizeof(small)) > 0 && epoll_now(level) == EPOLLIN,
-	   "while one of two is left, the level tells it");
+	   "level-triggered epoll reports EPOLLIN when one of two events was read");
 	discard_events(other);
-	is_int(epoll_now(level), 0, "epoll reports no level when all events are read");
+	is_int(epoll_now(level), 0,
+	       "level-triggered epoll reports nothing when all events were read");
 	put_and_expire(other, "key", "value");
-	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge), "each new event is an edge");
+	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge),
+	   "edge-triggered epoll reports EPOLLIN once for a new event");
 	put_and_expire(other, "key", "value");
-	is_int(epoll_now(edge), EPOLLIN, "each new event is an edge for epoll while others wait");
-	ok(!epoll_now(once), "EPOLLONESHOT reports no second event");
+	is_int(epoll_now(edge), EPOLLIN,
+	       "edge-triggered epoll reports a new event while another one is queued");
+	ok(!epoll_now(once), "EPOLLONESHOT reports no event after the first");
 	destroy_belt(other, "epolled");
 	ok(epoll_now(level) & ended && epoll_now(edge) & ended,
-	   "the end of the belt is told by level and by edge");
+	   "epoll reports the end of the belt by level and by edge");
 	close(level);
 	close(edge);
 	close(once);
@@ -207,12 +216,12 @@ static void test_epoll_rebound(__u32 flags, const char *how)
 		bail_out("open");
 	put_and_expire(other, "key", "value");
 	is_int(finish(child), EPOLLIN,
-	       "epoll %s: who waits is told of the belt bound to now", how);
+	       "epoll %s reports an event of the belt bound during the wait", how);
 	discard_events(other);
 	if (open_belt(other, "left"))
 		bail_out("open");
 	put_and_expire(other, "key", "value");
-	is_int(epoll_now(epoll), 0, "epoll %s: and of the other no more", how);
+	is_int(epoll_now(epoll), 0, "epoll %s reports no event of the belt bound before", how);
 	destroy_belt(belt, "left");
 	destroy_belt(belt, "taken");
 	close(epoll);
@@ -231,16 +240,17 @@ static void test_returned(void)
 	watch(holder, HASHBELT_WATCH_ACK);
 	discard_events(holder);
 	epoll_now(edge);
-	is_int(poll_now(belt), 0, "what another holds is not there for poll");
+	is_int(poll_now(belt), 0, "poll reports nothing when another reader holds the only event");
 	close(holder);
-	is_int(epoll_now(edge), EPOLLIN, "that it gives an event back is an edge");
+	is_int(epoll_now(edge), EPOLLIN,
+	       "edge-triggered epoll reports an event that a close has requeued");
 	holder = open_named("returned");
 	watch(holder, HASHBELT_WATCH_ACK);
 	discard_events(holder);
 	waiter = start_waiter(belt, 0);
 	close(holder);
 	is_int(waiter_result(&waiter), event_size(3, 5),
-	       "an event that is given back wakes a reader that waits");
+	       "an event that a close has requeued wakes a reader that waits");
 	destroy_belt(belt, "returned");
 	close(edge);
 	close(belt);
@@ -311,9 +321,9 @@ static void check_ledger(unsigned int events, const char *who)
 
 	for (i = 1; i <= events; i++)
 		once += ledger->seen[i] == 1;
-	is_int(once, events, "%s: each event is read, by one", who);
+	is_int(once, events, "%s: each event is read by exactly one reader", who);
 	ok(!ledger->odd && events_read() == events,
-	   "%s: each reader reads in order, and nothing that is not", who);
+	   "%s: each reader reads in order, and nothing but the events made", who);
 	memset(ledger, 0, sizeof(*ledger));
 }
 
@@ -351,7 +361,7 @@ static void test_processes(void)
 	for (i = 0; i < READERS; i++)
 		wrong += finish(children[i]);
 	is_int(wrong, 0, "processes read until the belt is destroyed");
-	check_ledger(EVENTS, "processes");
+	check_ledger(EVENTS, "several processes");
 	for (i = 0; i < 3; i++)
 		close(fds[i]);
 	close(belt);
@@ -376,7 +386,7 @@ static void test_threads(void)
 		wrong += (intptr_t)result;
 	}
 	is_int(wrong, 0, "threads read until the belt is destroyed");
-	check_ledger(EVENTS, "threads");
+	check_ledger(EVENTS, "several threads");
 	close(fds[0]);
 	close(fds[1]);
 	close(belt);
@@ -434,7 +444,7 @@ static void test_epollers(__u32 flags, const char *name)
 		else
 			wrong += finish(children[i]);
 	}
-	is_int(wrong, 0, "%s: and the end of the belt wakes all", name);
+	is_int(wrong, 0, "%s: destroying the belt wakes all readers", name);
 	check_ledger(HANDED, name);
 	close(poller.fd);
 	close(belt);
@@ -456,17 +466,18 @@ static void test_stuck(__u32 flags, const char *mode)
 		return;
 	}
 	put_and_expire(belt, "key", "other");
-	ok(info_of(belt).queued, "%s: events are queued while a reader is stuck in its buffer",
+	ok(info_of(belt).queued, "%s: events are queued while a reader is stuck in a page fault",
 	   mode);
 	waiter = launch_waiter(belt, 0);
 	is_int(waiter_result(&waiter), event_size(3, 5),
-	       "%s: and another reader reads on", mode);
+	       "%s: another reader gets events while one is stuck in a page fault", mode);
 	kill_and_wait(child);
 	close(fd);
 	discard_events(belt);
 	waiter = start_waiter(belt, 0);
 	kill(waiter.pid, SIGUSR1);
-	is_errno(waiter_result(&waiter), EINTR, "%s: also when it has been killed", mode);
+	is_errno(waiter_result(&waiter), EINTR,
+		 "%s: a signal ends a waiting read after a stuck reader was killed", mode);
 	destroy_belt(belt, "stuck");
 	close(belt);
 }
@@ -481,11 +492,11 @@ static void test_watch(void)
 	watch(fd, HASHBELT_WATCH_REQUESTS);
 	put_and_expire(belt, "key", "value");
 	is_int(waiter_result(&next), event_size(3, 5),
-	       "an event is not for who waits for requests since");
+	       "an event skips a waiting reader that turned to WATCH_REQUESTS");
 	watch(fd, 0);
 	put_and_expire(belt, "key", "value");
 	is_int(waiter_result(&waiter), event_size(3, 5),
-	       "an event wakes a reader that waited for completions and watches events since");
+	       "an event wakes a waiting reader that turned back from WATCH_REQUESTS");
 	destroy_belt(belt, "watched");
 	close(fd);
 	close(other);
@@ -511,13 +522,13 @@ int main(void)
 	test_returned();
 	test_processes();
 	test_threads();
-	test_epollers(0, "by level");
-	test_epollers(EPOLLET, "by edge");
-	test_epollers(EPOLLEXCLUSIVE, "exclusively");
-	test_epollers(EPOLLET | EPOLLEXCLUSIVE, "exclusively, by edge");
+	test_epollers(0, "epoll by level");
+	test_epollers(EPOLLET, "epoll by edge");
+	test_epollers(EPOLLEXCLUSIVE, "epoll exclusively");
+	test_epollers(EPOLLET | EPOLLEXCLUSIVE, "epoll exclusively, by edge");
 	test_stuck(0, "without acknowledging");
 	test_stuck(HASHBELT_WATCH_ACK, "acknowledging");
 	test_watch();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

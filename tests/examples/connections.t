@@ -19,7 +19,7 @@ usage connections
 example connections ${SCALE:+"$many"}
 said "$many connections are open at once" \
 	"  0 s  $many open, 0 refreshed, 0 timed out"
-said "nobody times out before a minute of silence" \
+said "no connection times out before a minute of silence" \
 	" 60 s  $many open, $((69 * tenth)) refreshed, 0 timed out"
 said "a refreshed connection does not block the others behind it" \
 	"120 s  $tenth open, $((129 * tenth)) refreshed, $((9 * tenth)) timed out"
@@ -35,7 +35,7 @@ holds "a refresh is O(1): it does not move the connection on the wheel" '
 		if ($4 != 189 * tenth || $6 > 14 * tenth)
 			print
 	}' tenth="$tenth"
-holds "the owner is told of each timeout, at most an interval late" '
+holds "each timeout is reported, at most an interval late" '
 	$1 == "connections" {
 		seen = 1
 		if ($8 != 10 * tenth || $10 < 60 || $12 > 61)

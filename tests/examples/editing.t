@@ -12,26 +12,26 @@ set -u
 plan 8
 usage editing
 example editing
-said "put-if-version fails cleanly when somebody was faster" \
+said "put with IF_VERSION fails after a put by another editor" \
 	"Ann reads: Smith" \
 	"Bob reads: Smith" \
 	"Ann saves: Smith, 12 Main Street" \
 	"Bob cannot save, somebody was faster: Smith, phone 555" \
 	"Bob reads: Smith, 12 Main Street"
-said "who reads again can save, and no edit is lost" \
+said "an editor that reads again can save, and both edits are kept" \
 	"Bob reads: Smith, 12 Main Street" \
 	"Bob saves: Smith, 12 Main Street, phone 555" \
 	"Ann reads: Smith, 12 Main Street, phone 555"
-said "remove-if-version fails cleanly when somebody was faster" \
+said "remove with IF_VERSION fails after a put by another editor" \
 	"Bob saves: Smith, 12 Main Street, phone 555" \
 	"Ann cannot remove it, somebody has changed it" \
 	"Ann reads: Smith, 12 Main Street, phone 555" \
 	"Ann removes the record"
-said "a version of a former life does not fit a new one" \
+said "put with IF_VERSION fails with the version of a removed entry" \
 	"Ann removes the record" \
 	"Ann reads: Smith" \
 	"Bob cannot save, somebody was faster: Smith, 12 Main Street, phone 555"
-lines "each save was one of these" 2 '^(Ann|Bob) saves: '
-said "no edit of many at once is lost" \
+lines "exactly two saves succeed" 2 '^(Ann|Bob) saves: '
+said "four concurrent editors lose none of 2000 edits" \
 	"editors 4 edits 2000 sum 2000"
 finish

@@ -11,7 +11,7 @@
 # ends with 0, and says nothing of a broken promise.
 example() {
 	run "$@"
-	result "$(echo "$*" | sed "s|$temporary/||"): status 0, and no promise is broken" "$(
+	result "$(echo "$*" | sed "s|$temporary/||") exits with 0 and prints no error" "$(
 		[ "$status" = 0 ] || echo "status $status"
 		cat "$temporary/err"
 	)"
@@ -57,5 +57,5 @@ usage() {
 	run "$1" --nonsense
 	[ "$status" = 2 ] && grep -q "^usage: $1" "$temporary/err" &&
 		[ ! -s "$temporary/out" ] || wrong="$wrong --nonsense: status $status"
-	result "$1 says how it is used" "$wrong"
+	result "$1 --help prints the usage, and a wrong option exits with 2" "$wrong"
 }

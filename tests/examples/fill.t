@@ -12,28 +12,28 @@ set -u
 plan 8
 usage fill
 example fill
-said "one of many who miss fills, and the others wait and have it" \
+said "one of eight concurrent readers fills, and seven wait for its page" \
 	"readers 8 made the page 1 were told to wait 7 have it 8"
-said "one is told ahead of time, and all have the page meanwhile" \
+said "one reader is asked to fill ahead of the deadline, and all get the page" \
 	"45 s pass" \
 	"Ann: page 1" \
 	"5 s pass" \
 	"Ann: page 1, is to make one" \
 	"Bob: page 1, another makes one" \
 	"Bob: page 2"
-said "an old page is there for those who say that it will do, and no others" \
+said "an expired page goes to readers that take a stale one, and to no others" \
 	"Ann: no page, is to make one" \
 	"Bob: page 2, an old one, another makes one" \
 	"Bob: no page, another makes one" \
 	"Bob: page 3"
-said "after its grace time it is gone for all" \
+said "an expired page goes to no reader after its grace time" \
 	"Bob: page 3" \
 	"100 s pass" \
 	"Ann: no page, is to make one"
-said "a right that is given back goes to the next" \
+said "a right to fill that is given up goes to the next reader" \
 	"Ann gives up" \
 	"Bob: no page, is to make one"
-said "a right ends with its lease" \
+said "a right to fill ends with its lease" \
 	"Bob: no page, is to make one" \
 	"10 s pass" \
 	"Ann: no page, is to make one"

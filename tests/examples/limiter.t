@@ -13,16 +13,16 @@ set -u
 plan 7
 usage limiter
 example limiter
-said "5 requests of a window pass, and no more" \
+said "five requests of a window pass, and no more" \
 	" 0 s  ann    request 1 of the window passes" \
 	" 4 s  ann    request 5 of the window passes" \
 	" 5 s  ann    request 6 of the window is refused" \
 	" 9 s  ann    request 10 of the window is refused"
-said "a window is over after 10 seconds, whatever was refused in it" \
+said "a window ends after 10 seconds, whether requests were refused or not" \
 	" 9 s  ann    request 10 of the window is refused" \
 	"10 s  ann    request 1 of the window passes" \
 	"20 s  ann    request 1 of the window passes"
-holds "in no 10 seconds of a window more than 5 pass" '
+holds "at most five requests pass in each window of 10 seconds" '
 	/ passes$/ {
 		seen = 1
 		if ($5 == 1)
@@ -30,7 +30,8 @@ holds "in no 10 seconds of a window more than 5 pass" '
 		if ($5 > 5 || $1 - began[$3] >= 10)
 			print
 	}'
-lines "who does not ask too often always passes" 9 ' bob    request [1-4] of the window passes$'
-said "many at once: no addition is lost, and just as many pass as may" \
+lines "each request of a client below the limit passes" 9 \
+	' bob    request [1-4] of the window passes$'
+said "of 4000 requests by four processes exactly the allowed 1500 pass" \
 	"processes 4 tried 4000 limit 1500 passed 1500"
 finish

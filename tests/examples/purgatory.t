@@ -12,15 +12,15 @@ set -u
 
 # steady REQUESTS - what must hold of the many requests, however many they are.
 steady() {
-	lines "all $1 are completed early, none times out" 1 \
+	lines "all $1 requests are completed by puts, none times out" 1 \
 		"^requests $1 completed $(($1 + 4)) timed out 1 "
-	holds "as many wait all the time, of $1" '
+	holds "a steady 1% of $1 requests wait at a time" '
 		$2 == "registered," {
 			seen = 1
 			if ($3 != n / 100)
 				print
 		}' n="$1"
-	holds "memory stays flat while $1 are completed at a steady rate" '
+	holds "memory stays within 20% while $1 requests are completed at a steady rate" '
 		$2 == "registered," {
 			seen++
 			if (seen == 1 || $5 < least)
@@ -29,7 +29,7 @@ steady() {
 				most = $5
 		}
 		END { if (most > least * 1.2) print least " to " most " bytes" }'
-	holds "memory is back when all $1 are completed" '
+	holds "used bytes return to their start when all $1 requests are completed" '
 		$1 == "requests" {
 			seen = 1
 			if ($NF > $(NF - 2))
@@ -45,42 +45,42 @@ some=$((many / 10))
 plan 24
 usage purgatory
 example purgatory ${SCALE:+"$many"}
-said "tick and wheel size are parameters: 1 ms and 20 unless one says" \
+said "without arguments the tick is 1 ms and the wheel has 20 buckets" \
 	"a wheel of 20 buckets, a tick of 1000000 ns"
-holds "overflow wheels are made on demand" '
+holds "an overflow wheel is made when a request needs it" '
 	/ requests wait, on / { seen = 1; if ($5 < 1) print }'
-said "a put completes all requests that wait for its key" \
+said "a put completes a request that names its key second" \
 	"a put of orders-1 completes all that wait for it" \
 	"  request 1: by a put of orders-1" \
 	"puts of orders-1 and orders-0 find nobody any more"
-said "whichever of its keys a request names first" \
+said "a put completes a request that names its key first" \
 	"a put of orders-1 completes all that wait for it" \
 	"  request 2: by a put of orders-1" \
 	"puts of orders-1 and orders-0 find nobody any more"
-said "a request is completed by the first of its keys, and not again" \
+said "puts of the keys of completed requests complete nothing" \
 	"puts of orders-1 and orders-0 find nobody any more" \
 	"  nobody" \
 	"payments-0 is completed by hand"
-said "a request is completed by hand, and what was completed is not again" \
+said "COMPLETE of a key completes the request that waits for it" \
 	"payments-0 is completed by hand" \
 	"  request 3: by hand, for payments-0" \
 	"three seconds: a timeout of two seconds is over"
-said "a request is forced by its timeout" \
+said "a request times out after two seconds, another is completed by a put" \
 	"three seconds: a timeout of two seconds is over" \
 	"  request 4: timed out" \
 	"a put of orders-2 is in time for the other one" \
 	"  request 5: by a put of orders-2"
-said "a completed request leaves the timer" \
+said "a completed request does not time out later" \
 	"seven seconds: no timeout of what was completed" \
 	"  nobody" \
 	"the last one is cancelled, a put of its key finds nobody" \
 	"  nobody"
-lines "each request is told of once" 5 '^  request [1-5]: '
-holds "exactly once" '/^  request/ { seen = 1; if (told[$2]++) print }'
+lines "five completions are reported for five requests" 5 '^  request [1-5]: '
+holds "no request is reported twice" '/^  request/ { seen = 1; if (told[$2]++) print }'
 steady "$many"
 
 example purgatory $some 10 64
-said "a tick of 10 ms, a wheel of 64" \
+said "arguments set a tick of 10 ms and a wheel of 64 buckets" \
 	"a wheel of 64 buckets, a tick of 10000000 ns"
 steady $some
 example purgatory 100 1 2

@@ -15,27 +15,30 @@ ends=$temporary/ends
 usage session_keys
 printf '17 something old\n' >"$ends"
 example session_keys "$ends"
-said "a session lives while it is used, and no longer than 30 minutes and an interval after" \
+said "a session ends at most 30 minutes and an interval after its last use" \
 	"minute 20: 8 sessions" \
 	"minute 40: 7 sessions" \
 	"minute 60: 5 sessions" \
 	"minute 80: 2 sessions" \
 	"minute 100: 0 sessions"
-said "the recorder is killed after a read, in a line, and before it acknowledges" \
+said "the recorder is killed after a read, within a line, and before an ack" \
 	"recorder: 0 lines written, 0 were there, killed after a read" \
 	"recorder: 1 lines written, 0 were there, killed in the middle of a line" \
 	"recorder: 2 lines written, 0 were there, killed before an acknowledgment" \
 	"recorder: 5 lines written, 1 were there, done"
-said "each session is recorded in the end" "sessions 8 killed 3 recorded 8"
+said "all 8 sessions are recorded though the recorder was killed 3 times" \
+	"sessions 8 killed 3 recorded 8"
 
 # The rest is about the file itself.
 cp "$ends" "$temporary/out"
-lines "each end is a line of the file" 8 '^[1-8] session-[0-7] (timed|logged) out$'
-result "session ends print no other line" "$(grep -vE '^[1-8] session-[0-7] (timed|logged) out$' "$ends")"
-holds "each end is recorded exactly once" '
+lines "the file has a line for the end of each session" 8 '^[1-8] session-[0-7] (timed|logged) out$'
+result "the file has no line but those of session ends" \
+	"$(grep -vE '^[1-8] session-[0-7] (timed|logged) out$' "$ends")"
+holds "the end of each session is recorded exactly once" '
 	{ seen++ }
 	told[$2]++ { print }
 	END { for (i = 0; i < 8; i++) if (told["session-" i] != 1) print "session-" i }'
-holds "in order, without gaps" '{ seen = 1 } $1 != NR { print }'
-said "with its cause" "5 session-4 timed out" "6 session-7 logged out" "7 session-5 timed out"
+holds "ends of sessions are recorded in order, without gaps" '{ seen = 1 } $1 != NR { print }'
+said "the end of each session is recorded with its cause" "5 session-4 timed out" \
+	"6 session-7 logged out" "7 session-5 timed out"
 finish

@@ -40,6 +40,6 @@ check() {
 
 # Who has a log of his own says so by ACCESS_LOG.
 echo "1..$([ -f real.log ] && echo 2 || echo 1)"
-check "sessions of a made-up log" access.log
-[ ! -f real.log ] || check "sessions of a real log" real.log
+check "a made-up log gives as many sessions as awk counts" access.log
+[ ! -f real.log ] || check "a real log gives as many sessions as awk counts" real.log
 exit $failed

@@ -13,7 +13,7 @@ set -u
 plan 8
 usage ticker
 example ticker
-holds "each client is called every 5 intervals, from when it came" '
+holds "each client gets a push every 5 intervals from its arrival on" '
 	$3 == "comes," { last[$2] = $1 }
 	$2 == "push" {
 		seen = 1
@@ -24,13 +24,13 @@ holds "each client is called every 5 intervals, from when it came" '
 			print client ": called at " $1 " after " last[client]
 		last[client] = $1
 	}'
-lines "none of alice's calls is left out" 4 '^[0-9 ]+ push to alice:'
-lines "none of bob's calls is left out" 4 '^[0-9 ]+ push to bob:'
-said "a push has the prices of its interval" \
+lines "client alice gets all of its 4 pushes" 4 '^[0-9 ]+ push to alice:'
+lines "client bob gets all of its 4 pushes" 4 '^[0-9 ]+ push to bob:'
+said "a push contains the prices of its interval" \
 	" 5  push to alice: ACME 105.05 INIT 105.72" \
 	"10  push to alice: ACME 104.88 INIT 105.55"
-holds "who has left is not called any more" '
+holds "a client that has left gets no more pushes" '
 	/ carol leaves$/ { seen = 1 }
 	seen && / push to carol:/ { print }'
-lines "carol was called until she left" 2 ' push to carol: ACME '
+lines "client carol gets two pushes before it leaves" 2 ' push to carol: ACME '
 finish

@@ -72,9 +72,11 @@ is_queued() {
 }
 
 belt e --on-expire notify --report all --ttl 1m --buckets 7
-is 'nothing' 1 '' "there is no event in belt 'e'" on events
-is 'nothing, JSON' 1 '' "there is no event in belt 'e'" on events --json
-is 'nothing, --max' 1 '' "there is no event in belt 'e'" on events --max 1
+is 'events of an empty queue exits with 1' 1 '' "there is no event in belt 'e'" on events
+is 'events --json of an empty queue exits with 1' 1 '' "there is no event in belt 'e'" \
+	on events --json
+is 'events --max of an empty queue exits with 1' 1 '' "there is no event in belt 'e'" \
+	on events --max 1
 
 # What is printed
 on put a 1
@@ -84,33 +86,35 @@ on put b 3
 on expire b
 on put c 4 --ttl 10s
 on advance 20s
-is 'why, and what' 0 "$(line 1 replaced a 1)
+is 'events prints sequence, reason, key and value' 0 "$(line 1 replaced a 1)
 $(line 2 removed a 2)
 $(line 3 expired b 3)
 $(line 4 expired c 4)" '' on events
-is 'each is printed once' 1 '' "there is no event in belt 'e'" on events
+is 'events prints no event a second time' 1 '' "there is no event in belt 'e'" on events
 on put d 5
 on clear
-is 'cleared' 0 "$(line 5 cleared d 5)" '' on events --follow --max 1
+is 'events prints a cleared entry' 0 "$(line 5 cleared d 5)" '' on events --follow --max 1
 # shellcheck disable=SC1003 # what it says
 on put -- "$(printf 'x\ty\\')" "$(printf '\033\n.')"
 # shellcheck disable=SC1003 # what it says
 on rm -e 'x\ty\\'
-is 'keys and values are escaped' 0 "6${tab}removed${tab}x\\ty\\\\${tab}\\x1b\\n." '' \
+is 'events escapes keys and values' 0 "6${tab}removed${tab}x\\ty\\\\${tab}\\x1b\\n." '' \
 	on events
 on put empty ''
 on rm empty
-is 'an empty value' 0 "$(line 7 removed empty '')" '' on events
+is 'events prints an empty value' 0 "$(line 7 removed empty '')" '' on events
 on put n v --ttl never --flags 9
 on rm n
-json 'JSON' 0 '{"sequence":8,"reason":"removed","kind":"entry","key":"n","version":N,"flags":9,"deadline_ns":null,"handed_ns":N,"value_len":1,"value":"v","lost":0}' \
+json 'events --json prints all fields of an event' 0 \
+	'{"sequence":8,"reason":"removed","kind":"entry","key":"n","version":N,"flags":9,"deadline_ns":null,"handed_ns":N,"value_len":1,"value":"v","lost":0}' \
 	'' on events --json
 on put "$(printf '\377')" "$(printf '\376')"
 on rm "$(printf '\377')"
 # shellcheck disable=SC1003 # what it says
 on put a 'q"\'
 on put a ''
-json 'JSON of what is no text' 0 '{"sequence":9,"reason":"removed","kind":"entry","key_base64":"/w==","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":1,"value_base64":"/g==","lost":0}
+json 'events --json prints what is not UTF-8 in base64 and escapes text' 0 \
+	'{"sequence":9,"reason":"removed","kind":"entry","key_base64":"/w==","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":1,"value_base64":"/g==","lost":0}
 {"sequence":10,"reason":"replaced","kind":"entry","key":"a","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":3,"value":"q\"\\","lost":0}' \
 	'' on events --json
 on rm a
@@ -118,40 +122,41 @@ on put "$(printf 'x\001\037"\377')" "$(printf '\\\r')"
 on rm -e 'x\x01\x1f"\xff'
 on put 'ü/\"' "$(printf '\001\037\177')"
 on rm -- 'ü/\"'
-valid 'JSON is valid' on events --json
+valid 'events --json prints valid JSON for control characters and UTF-8' on events --json
 
 # Locks
 belt locks --pinned --on-expire notify --report all --ttl 1m --buckets 7
 on lock a --owner me >/dev/null
 on unlock a --owner me
-is 'a lock that was unlocked is no entry' 0 "$(line 1 lock-removed a me)" '' on events
+is 'events prints an unlocked lock as lock-removed' 0 "$(line 1 lock-removed a me)" '' on events
 on lock a --owner me --ttl 10s >/dev/null
 on put a 1 --ttl 10s
 on advance 30s
 on events | sed 's/^[0-9]*//' | sort >"$temporary/out"
 printf '\texpired\ta\t1\n\tlock-expired\ta\tme\n' >"$temporary/wanted"
-result 'a lock and an entry of the same name expire' "$(same)"
+result 'events prints an expired lock and an entry of one name apart' "$(same)"
 # shellcheck disable=SC2016 # expanded by the command
 on lock b --owner "$(printf 'o\tn')" -- sh -c 'kill -KILL $PPID' 2>/dev/null
-is 'who held it is gone' 0 "$(line 4 lock-released b 'o\tn')" '' on events
+is 'events prints the lock of a killed holder as lock-released' 0 \
+	"$(line 4 lock-released b 'o\tn')" '' on events
 on lock c --owner me >/dev/null
 on release --owner me >/dev/null
 run on events --json
 normalize "$temporary/out"
 sed -i 's/"token":[1-9][0-9]*/"token":N/' "$temporary/out"
 want '{"sequence":5,"reason":"removed","kind":"lock","key":"c","token":N,"deadline_ns":N,"handed_ns":N,"owner":"me","lost":0}'
-result 'a lock, JSON' "$(judge_status 0; same; judge_error '')"
+result 'events --json prints owner and token of a lock' "$(judge_status 0; same; judge_error '')"
 
 belt few --on-expire notify --max-entries 1 --when-full evict
 on put a 1
 on put b 2
-is 'evicted' 0 "$(line 1 evicted a 1)" '' on events
+is 'events prints an evicted entry' 0 "$(line 1 evicted a 1)" '' on events
 
 belt again --on-expire reinsert --ttl 1m
 on put a 1
 on advance 2m
-is 'reinserted' 0 "$(line 1 expired a 1)" '' on events
-value 'it lives on' 1 on get a
+is 'events prints the expiry of an entry that is reinserted' 0 "$(line 1 expired a 1)" '' on events
+value 'get of an entry that was reinserted prints its value' 1 on get a
 
 belt some --on-expire notify --report removed
 on put a 1
@@ -160,7 +165,7 @@ on expire a
 expire b
 on put c 3
 on rm c
-is 'only what is to be reported' 0 "$(line 1 removed c 3)" '' on events
+is 'events prints only the reasons of --report' 0 "$(line 1 removed c 3)" '' on events
 
 # What is too much for one read, or is one
 belt large --on-expire notify --report removed
@@ -180,7 +185,7 @@ run on events
 	cat "$temporary/large"
 	printf '\n3\tremoved\tsmall\t2\n'
 } >"$temporary/wanted"
-file 'one of 1 MiB between two small ones' "$temporary/wanted"
+file 'events prints a value of 1 MiB between two small ones' "$temporary/wanted"
 
 belt many --on-expire notify --ttl 1m
 awk 'BEGIN {
@@ -195,63 +200,69 @@ cut -f 3,4 "$temporary/out" | sort >"$temporary/first"
 sort "$temporary/lines" >"$temporary/second"
 numbers 1 5000 >"$temporary/wanted"
 mv "$temporary/sequences" "$temporary/out"
-result 'many: each once, and in order' "$(same)"
+result 'events prints 5000 events once and in order' "$(same)"
 cp "$temporary/second" "$temporary/wanted"
 mv "$temporary/first" "$temporary/out"
-result 'many: key and value' "$(same)"
+result 'events prints key and value of 5000 events' "$(same)"
 
 # --max
 belt max --on-expire notify
 expire a b c d e
-is '--max' 0 "$(line 1 expired a v)
+is 'events --max 2 prints two events' 0 "$(line 1 expired a v)
 $(line 2 expired b v)" '' on events --max 2
-is_queued '--max takes no more than it prints' 3
-is '--max, --ack' 0 "$(line 3 expired c v)" '' on events --max 1 --ack
-is_queued '--max, --ack takes no more than it prints' 2
-is '--max, --follow' 0 "$(line 4 expired d v)" '' on events --max 1 --follow
-is_queued '--max, --follow takes no more than it prints' 1
-is '--max of more than there are' 0 "$(line 5 expired e v)" '' on events --max 9
+is_queued 'events --max 2 leaves three of five events queued' 3
+is 'events --max 1 --ack prints one event' 0 "$(line 3 expired c v)" '' on events --max 1 --ack
+is_queued 'events --max 1 --ack leaves two of three events queued' 2
+is 'events --max 1 --follow prints one event' 0 "$(line 4 expired d v)" '' \
+	on events --max 1 --follow
+is_queued 'events --max 1 --follow leaves one of two events queued' 1
+is 'events --max 9 prints the one event that is queued' 0 "$(line 5 expired e v)" '' \
+	on events --max 9
 is 'events --max finds no event when all were read' 1 '' 'there is no event *' on events --max 9
 
 # Lost ones
 belt lost --on-expire notify --max-events 2
 expire a b c
-is 'one was lost' 0 "$(line 2 expired b v)
+is 'events says on stderr that one event was lost' 0 "$(line 2 expired b v)
 $(line 3 expired c v)" '1 event was lost' on events
 expire a b c d e
-is 'many were lost' 0 "$(line 7 expired d v)
+is 'events says on stderr how many events were lost' 0 "$(line 7 expired d v)
 $(line 8 expired e v)" '3 events were lost' on events
 expire a b c
-json 'one was lost, JSON' 0 '{"sequence":10,"reason":"expired","kind":"entry","key":"b","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":1,"value":"v","lost":1}
+json 'events --json prints in lost how many events were lost' 0 \
+	'{"sequence":10,"reason":"expired","kind":"entry","key":"b","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":1,"value":"v","lost":1}
 {"sequence":11,"reason":"expired","kind":"entry","key":"c","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":1,"value":"v","lost":0}' \
 	'' on events --json
 
 # Belts that report nothing
 belt drop
-is 'a belt that reports nothing' 4 '' \
+is 'events of a belt with handler drop exits with 4' 4 '' \
 	"belt 'drop' reports nothing: 'hbctl set drop --on-expire notify' *" on events
-is 'a belt that reports nothing, --follow' 4 '' "belt 'drop' reports nothing: *" \
+is 'events --follow of a belt with handler drop exits with 4' 4 '' \
+	"belt 'drop' reports nothing: *" \
 	on events --follow
 hbctl set drop --on-expire notify
-is 'now it does' 1 '' "there is no event *" on events
+is 'events after set --on-expire notify finds no event, and exits with 1' 1 '' \
+	"there is no event *" on events
 expire a
 hbctl set drop --on-expire drop
-is 'what it reported before' 0 "$(line 1 expired a v)" '' on events
+is 'events after set --on-expire drop prints what was queued before' 0 "$(line 1 expired a v)" '' \
+	on events
 
 # --follow
 belt follow --on-expire notify
 (expire a b c) &
-is 'follow: until --max' 0 "$(line 1 expired a v)
+is 'events --follow --max 3 ends after three events' 0 "$(line 1 expired a v)
 $(line 2 expired b v)
 $(line 3 expired c v)" '' on events --follow --max 3
 wait
 follow
 expire d
-arrives 'follow: an event arrives at once' "$(line 4 expired d v)"
+arrives 'events --follow prints an event as it is queued' "$(line 4 expired d v)"
 expire e
-arrives 'follow: the next one, too' "$(line 5 expired e v)"
+arrives 'events --follow prints a second event as it is queued' "$(line 5 expired e v)"
 kill -TERM "$follower"
-ends 'follow: SIGTERM ends it' 0 ''
+ends 'events --follow exits with 0 on SIGTERM' 0 ''
 exec 3<&-
 follow --json
 expire f
@@ -261,9 +272,9 @@ case $line in
 '{"sequence":6,'*) wrong= ;;
 *) wrong=$line ;;
 esac
-result 'follow: JSON' "$wrong"
+result 'events --follow --json prints an event as it is queued' "$wrong"
 kill -TERM "$follower"
-ends 'follow: SIGTERM ends it, JSON' 0 ''
+ends 'events --follow --json exits with 0 on SIGTERM' 0 ''
 exec 3<&-
 
 # A signal that comes from the keyboard; a job in the background would ignore it.
@@ -274,18 +285,19 @@ expire g
 	kill -$signal "$(cat "$temporary/pid")"
 ) &
 # shellcheck disable=SC2016 # expanded by the inner shell
-is 'follow: SIGINT ends it' 0 "$(line 7 expired g v)" '' \
+is 'events --follow exits with 0 on SIGINT' 0 "$(line 7 expired g v)" '' \
 	sh -c 'echo $$ >"$0"; exec hbctl -b follow events --follow' "$temporary/pid"
 wait
 
 # Who reads goes away: this is seen without an event, and none is taken.
 follow
 expire h
-arrives 'follow: the reader is there' "$(line 8 expired h v)"
+arrives 'events --follow prints an event to a pipe' "$(line 8 expired h v)"
 exec 3<&-
-ends 'follow: the reader is gone' 141 ''
+ends 'events --follow ends by SIGPIPE when the reader of its pipe is gone' 141 ''
 expire i
-is 'follow: nothing was lost by that' 0 "$(line 9 expired i v)" '' on events
+is 'no event is lost when events --follow has lost its reader' 0 "$(line 9 expired i v)" '' \
+	on events
 expire j
 rm -f "$temporary/fifo"
 mkfifo "$temporary/fifo"
@@ -295,37 +307,38 @@ mkfifo "$temporary/fifo"
 ) &
 follower=$!
 exec 3<"$temporary/fifo"
-arrives 'follow: the reader is there again' "$(line 10 expired j v)"
+arrives 'events --follow that ignores SIGPIPE prints an event to a pipe' "$(line 10 expired j v)"
 exec 3<&-
-ends 'follow: the reader is gone, SIGPIPE is ignored' 4 \
+ends 'events --follow that ignores SIGPIPE exits with 4 without a reader' 4 \
 	'cannot write the output: Broken pipe'
 
 # The belt goes away
 follow
 expire k
-arrives 'follow: the belt is there' "$(line 11 expired k v)"
+arrives 'events --follow prints an event before its belt is destroyed' "$(line 11 expired k v)"
 hbctl destroy follow
-ends 'follow: the belt is gone' 3 "belt 'follow' was destroyed: *"
+ends 'events --follow exits with 3 when its belt is destroyed' 3 "belt 'follow' was destroyed: *"
 exec 3<&-
 
 # --ack
 belt ack --on-expire notify
 expire a b
-is 'ack: prints' 0 "$(line 1 expired a v)
+is 'events --ack prints all events' 0 "$(line 1 expired a v)
 $(line 2 expired b v)" '' on events --ack
-is 'ack: what was acknowledged is gone' 1 '' 'there is no event *' on events --ack
+is 'events --ack finds no event that was acknowledged' 1 '' 'there is no event *' on events --ack
 expire c
 # shellcheck disable=SC2016 # expanded by the inner shell
-is 'ack: what cannot be written' 4 '' 'cannot write the output: *' \
+is 'events --ack into a full device exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'exec hbctl -b ack events --ack >/dev/full'
-is_queued 'ack: is queued again' 1
-is 'ack: a stdout that is closed' 4 '' 'cannot write the output: *' \
+is_queued 'an event that events --ack could not write is queued again' 1
+is 'events --ack with a closed stdout exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'exec hbctl -b ack events --ack >&-'
-is 'ack: and is read again, with its number' 0 "$(line 3 expired c v)" '' on events
+is 'an event that events --ack could not write is read with its sequence' 0 \
+	"$(line 3 expired c v)" '' on events
 # shellcheck disable=SC2016 # expanded by the inner shell
-is 'without --ack what cannot be written' 4 '' 'cannot write the output: *' \
+is 'events without --ack into a full device exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'hbctl -b ack put d v; hbctl -b ack expire d; exec hbctl -b ack events >/dev/full'
-is 'without --ack it is lost' 1 '' 'there is no event *' on events
+is 'an event that events without --ack could not write is lost' 1 '' 'there is no event *' on events
 
 # Events that are more than the pipe takes: one is written and acknowledged, the
 # next one half written when hbctl has to stop.
@@ -340,7 +353,8 @@ blocks() {
 	done
 	follow "$@"
 	at_last holds queued 1
-	result "$belt: hbctl waits for its reader" "$(holds_all queued 1)"
+	result "events of belt '$belt' blocks on a full pipe with one event queued" \
+		"$(holds_all queued 1)"
 }
 
 # leaves NAME SEQUENCE... - whole events that came through the pipe.
@@ -354,31 +368,31 @@ leaves() {
 }
 
 blocks killed --ack
-result 'killed: one is in flight' "$(holds_all in_flight 1)"
+result 'events --ack on a full pipe has one event in flight' "$(holds_all in_flight 1)"
 kill -KILL "$follower"
-ends 'killed' 137 ''
-is_queued 'killed: what was not acknowledged is queued again' 2
-leaves 'killed: the first was written' 1
+ends 'kill -9 of events --ack on a full pipe ends it with 137' 137 ''
+is_queued 'the kill of events --ack queues again what was not acknowledged' 2
+leaves 'events --ack that was killed has written the event it acknowledged' 1
 on events | cut -f 1 >"$temporary/out"
 printf '2\n3\n' >"$temporary/wanted"
-result 'killed: the others come again' "$(same)"
+result 'events after the kill of events --ack prints the other two events' "$(same)"
 
 blocks stopped --ack
 kill -TERM "$follower"
-ends 'stopped: at once, and in good order' 0 ''
-is_queued 'stopped: what was not acknowledged is queued again' 2
+ends 'events --ack on a full pipe exits with 0 on SIGTERM' 0 ''
+is_queued 'SIGTERM to events --ack queues again what was not acknowledged' 2
 exec 3<&-
 
 blocks unread
 kill -TERM "$follower"
-ends 'unread: what was read is lost, and it says so' 4 \
+ends 'events without --ack on a full pipe says on SIGTERM that events are lost' 4 \
 	'stopped while nobody took the output: events are lost (see --ack)'
 exec 3<&-
 
 blocks closed --ack
 exec 3<&-
-ends 'closed: SIGPIPE' 141 ''
-is_queued 'closed: what was not acknowledged is queued again' 2
+ends 'events --ack on a full pipe ends by SIGPIPE when its reader is gone' 141 ''
+is_queued 'SIGPIPE to events --ack queues again what was not acknowledged' 2
 
 # All events of many lines have been written.
 # shellcheck disable=SC2317 # called by at_last
@@ -399,15 +413,18 @@ kill -TERM $first $second
 wait
 cut -f 1 "$temporary/first" "$temporary/second" | sort -n >"$temporary/out"
 numbers 1 5000 >"$temporary/wanted"
-result 'two readers: each event once' "$(same)"
+result 'two events --follow of one belt print each event once' "$(same)"
 
 # Rights
 hbctl create given --mode 0622 --on-expire notify
 chmod 666 /dev/hashbelt
-is 'nobody: without the right' 3 '' "no right to read belt 'given': *" \
+is 'user nobody: events without the right to read exits with 3' 3 '' \
+	"no right to read belt 'given': *" \
 	nobody -b given events
 hbctl set given --mode 0644
-is 'nobody: with it' 1 '' "there is no event in belt 'given'" nobody -b given events
+is 'user nobody: events with the right to read finds an empty queue' 1 '' \
+	"there is no event in belt 'given'" nobody -b given events
 chmod 600 /dev/hashbelt
-is 'an unknown belt' 3 '' "there is no belt 'nosuch': *" hbctl -b nosuch events
+is 'events of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch': *" \
+	hbctl -b nosuch events
 finish

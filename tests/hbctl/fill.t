@@ -79,35 +79,49 @@ belt f --ttl 100s --buckets 11 --grace 1m
 
 # Who fills
 on put k 1
-value 'what is there is printed' 1 on get k --fill
-is_json 'what is there, JSON' 0 '{"key":"k","version":N,"flags":0,"ttl_ms":100000,"value_len":1,"value":"1","stale":false,"granted":false}' \
+value 'get --fill of a present key prints the value' 1 on get k --fill
+is_json 'get --fill --json of a present key prints the entry, granted false' 0 \
+	'{"key":"k","version":N,"flags":0,"ttl_ms":100000,"value_len":1,"value":"1","stale":false,"granted":false}' \
 	'' on get k --fill --json
-is 'the first who misses it' 1 '' "'m' in belt 'f' is yours to fill (token [1-9]*)" \
+is 'the first get --fill of a missing key gets the right' 1 '' \
+	"'m' in belt 'f' is yours to fill (token [1-9]*)" \
 	on get m --fill
 first=$(token)
-is 'the second' 5 '' "somebody else is filling 'm' in belt 'f'" on get m --fill
-is 'it is missing for those who do not fill' 1 '' "there is no entry 'm' in belt 'f'" \
+is 'a second get --fill of a missing key exits with 5' 5 '' \
+	"somebody else is filling 'm' in belt 'f'" on get m --fill
+is 'get without --fill of a key that is being filled exits with 1' 1 '' \
+	"there is no entry 'm' in belt 'f'" \
 	on get m
-is 'another key is another matter' 1 '' "'n' in belt 'f' is yours *" on get n --fill
-is_json 'the first, JSON' 1 '{"key":"j","stale":false,"granted":true,"token":N}' \
+is 'get --fill of another missing key gets the right' 1 '' "'n' in belt 'f' is yours *" \
+	on get n --fill
+is_json 'the first get --fill --json of a missing key prints granted true' 1 \
+	'{"key":"j","stale":false,"granted":true,"token":N}' \
 	"'j' in belt 'f' is yours *" on get j --fill --json
-is_json 'the second, JSON' 5 '{"key":"j","stale":false,"granted":false}' \
+is_json 'a second get --fill --json of a missing key prints granted false' 5 \
+	'{"key":"j","stale":false,"granted":false}' \
 	'somebody else is *' on get j --fill --json
-is 'an escaped key' 1 '' "'x\\\\ty' in belt 'f' is yours *" on get -e 'x\ty' --fill
+is 'get --fill -e takes an escaped key' 1 '' "'x\\\\ty' in belt 'f' is yours *" \
+	on get -e 'x\ty' --fill
 on put m 2
-value 'it is there for all when it is put' 2 on get m --fill
+value 'get --fill prints the value once the key is put' 2 on get m --fill
 on rm m
-is 'the right is given anew' 1 '' "'m' in belt 'f' is yours *" on get m --fill
-result 'with a larger token' "$([ "$(token)" -gt "$first" ] || token)"
+is 'get --fill of a removed key gets the right again' 1 '' "'m' in belt 'f' is yours *" \
+	on get m --fill
+result 'the right to fill has a larger token after a remove' \
+	"$([ "$(token)" -gt "$first" ] || token)"
 on advance 9s
-is 'it lasts ten seconds' 5 '' 'somebody else *' on get m --fill
+is 'the right to fill is held for 9 s without --lease' 5 '' 'somebody else *' on get m --fill
 on advance 2s
-is 'a fill lease is free after its default of ten seconds' 1 '' "'m' in belt 'f' is yours *" on get m --fill --lease 1h
+is 'the right to fill is free after 11 s without --lease' 1 '' "'m' in belt 'f' is yours *" \
+	on get m --fill --lease 1h
 on advance 50m
-is 'a fill lease lasts as long as --lease says' 5 '' 'somebody else *' on get m --fill
-is 'not to wait' 5 '' "somebody else is filling 'm' in belt 'f'" on get m --fill --wait 0
+is 'the right to fill is held for 50 of 60 minutes with --lease 1h' 5 '' 'somebody else *' \
+	on get m --fill
+is 'get --fill --wait 0 exits with 5 while another has the right' 5 '' \
+	"somebody else is filling 'm' in belt 'f'" on get m --fill --wait 0
 on advance 11m
-is 'a fill lease ends when --lease says' 1 '' "'m' in belt 'f' is yours *" on get m --fill
+is 'the right to fill is free after 61 minutes with --lease 1h' 1 '' "'m' in belt 'f' is yours *" \
+	on get m --fill
 
 # Who waits
 belt w --ttl 100s --buckets 11
@@ -119,20 +133,20 @@ on put k filled
 end "$waiter"
 printf filled >"$temporary/wanted"
 cp "$temporary/a.out" "$temporary/out"
-result 'who waits has what is put' "$(same)"
+result 'get --fill --wait prints the value that is put' "$(same)"
 on rm k
 on get k --fill --lease 1h 2>/dev/null
 begin a k --fill --wait 1m
 waiter=$last
 at_last asleep "$waiter"
 on advance 2m
-ends 'who waits too long' "$waiter" a 5 '' \
+ends 'get --fill --wait exits with 5 when its time is over' "$waiter" a 5 '' \
 	"somebody else is filling 'k' in belt 'w', and took longer than one would wait"
 begin a k --fill --wait 2h
 waiter=$last
 at_last asleep "$waiter"
 on advance 1h
-ends 'who waits has the right when the lease is over' "$waiter" a 1 '' \
+ends 'get --fill --wait gets the right when the lease is over' "$waiter" a 1 '' \
 	"'k' in belt 'w' is yours *"
 on put k 1
 
@@ -140,119 +154,143 @@ on put k 1
 belt ahead --ttl 100s --buckets 11
 on put k 1
 on advance 80s
-value 'not yet' 1 on get k --fill --ahead 10s
-value 'not yet, in percents' 1 on get k --fill --ahead 10%
+value 'get --fill --ahead 10s with 20 s left prints the value without the right' 1 on get k --fill --ahead 10s
+value 'get --fill --ahead 10% with 20% left prints the value without the right' 1 on get k --fill --ahead 10%
 run on get k --fill --ahead 30s
 printf 1 >"$temporary/wanted"
-result 'one is asked to put it anew' "$(judge_status 0; same
+result 'get --fill --ahead 30s with 20 s left prints the value and gets the right' \
+	"$(judge_status 0; same
 	judge_error "'k' in belt 'ahead' is yours *")"
-value 'all have the value' 1 on get k --fill --ahead 30s
+value 'a second get --fill --ahead prints the value without the right' 1 on get k --fill --ahead 30s
 on put k 2
-value 'a value put ahead of time has its whole life again' 2 on get k --fill --ahead 30%
+value 'a put ahead of the deadline gives the entry its full ttl again' 2 on get k --fill --ahead 30%
 on advance 80s
-is_json 'one is asked, in percents, JSON' 0 '{"key":"k","version":N,"flags":0,"ttl_ms":20000,"value_len":1,"value":"2","stale":false,"granted":true,"token":N}' \
+is_json 'get --fill --ahead 30% --json with 20% left prints granted true' 0 \
+	'{"key":"k","version":N,"flags":0,"ttl_ms":20000,"value_len":1,"value":"2","stale":false,"granted":true,"token":N}' \
 	"'k' in belt 'ahead' is yours *" on get k --fill --ahead 30% --json
-value 'one alone' 2 on get k --fill --ahead 30%
+value 'a second get --fill --ahead 30% prints the value without the right' 2 \
+	on get k --fill --ahead 30%
 
 # An old value
 belt old --ttl 100s --buckets 11 --grace 1m
 on put k before
 on advance 101s
-is 'it is gone for those who do not fill' 1 '' "there is no entry 'k' *" on get k
+is 'get without --fill of an expired key in its grace time exits with 1' 1 '' \
+	"there is no entry 'k' *" on get k
 run on get k --fill --lease 1h --stale
 printf before >"$temporary/wanted"
-result 'one is to fill, and has the old value' "$(judge_status 0; same
+result 'get --fill --stale prints the expired value and gets the right' "$(judge_status 0; same
 	judge_error "'k' in belt 'old' is yours *")"
-value 'the others take the old value' before on get k --fill --stale
-is_json 'they are told that it is one' 0 '{"key":"k","version":N,"flags":0,"ttl_ms":0,"value_len":6,"value":"before","stale":true,"granted":false}' \
+value 'a second get --fill --stale prints the expired value without the right' before \
+	on get k --fill --stale
+is_json 'get --fill --stale --json prints stale true' 0 \
+	'{"key":"k","version":N,"flags":0,"ttl_ms":0,"value_len":6,"value":"before","stale":true,"granted":false}' \
 	'' on get k --fill --stale --json
-is 'get --fill without --stale does not take the old value' 5 '' 'somebody else *' on get k --fill
+is 'get --fill without --stale of an expired key exits with 5' 5 '' 'somebody else *' \
+	on get k --fill
 on put k after
-value 'they have the new one when it is put' after on get k --fill --stale
+value 'get --fill --stale prints the new value once it is put' after on get k --fill --stale
 on rm k
-is 'what was removed is not old' 1 '' "'k' in belt 'old' is yours *" \
+is 'get --fill --stale does not print a removed value' 1 '' "'k' in belt 'old' is yours *" \
 	on get k --fill --stale
 on put k before
 on advance 101s
 on get k --fill --lease 1h 2>/dev/null >&2
 on advance 61s
-is 'what is older than the belt allows is gone' 5 '' 'somebody else *' \
+is 'get --fill --stale does not print a value after its grace time' 5 '' 'somebody else *' \
 	on get k --fill --stale
 
 # A command
 belt c --ttl 100s --buckets 11 --grace 1m
-value 'it fills' made on get k --fill -- printf made
-value 'what it wrote is there' made on get k
-value 'it does not run again' made on get k --fill -- printf again
-is 'it has its arguments' 0 '-l --json k' '' on get args --fill -- echo -l --json k
-is 'it has our input' 0 here '' sh -c 'echo here | hbctl -b c get stdin --fill -- cat'
-is_json 'JSON' 0 '{"key":"j","version":N,"flags":0,"ttl_ms":7000,"value_len":3,"value":"now","stale":false,"granted":true,"token":N}' \
+value 'get --fill with a command prints what the command wrote' made on get k --fill -- printf made
+value 'get after get --fill with a command prints what the command wrote' made on get k
+value 'get --fill of a present key does not run the command' made on get k --fill -- printf again
+is 'the command of get --fill gets its arguments' 0 '-l --json k' '' \
+	on get args --fill -- echo -l --json k
+is 'the command of get --fill reads the stdin of hbctl' 0 here '' sh -c \
+	'echo here | hbctl -b c get stdin --fill -- cat'
+is_json 'get --fill --json with a command prints the entry, granted true' 0 \
+	'{"key":"j","version":N,"flags":0,"ttl_ms":7000,"value_len":3,"value":"now","stale":false,"granted":true,"token":N}' \
 	'' on get j --fill --ttl 7s --json -- printf now
-like 'with a time-to-live' 0 '*"ttl_ms":7000,*' '' on has j --json
-value 'a key that begins with a dash' made on get --fill -- -k -- printf made
+like 'get --fill --ttl with a command sets this time-to-live' 0 '*"ttl_ms":7000,*' '' \
+	on has j --json
+value 'get --fill with a command takes a key with a dash after --' made \
+	on get --fill -- -k -- printf made
 run on get -v t --fill --ttl never -- printf x
-result 'get -v' "$(grep -q '^ttl: never' "$temporary/err" || cat "$temporary/err")"
+result 'get -v --fill --ttl never prints that the ttl is never' \
+	"$(grep -q '^ttl: never' "$temporary/err" || cat "$temporary/err")"
 head -c 1048576 /dev/urandom >"$temporary/random"
 run on get large --fill -- cat "$temporary/random"
-file 'it writes 1 MiB' "$temporary/random"
+file 'get --fill prints 1 MiB that the command wrote' "$temporary/random"
 run on get large
-file 'a filled value of 1 MiB is in the belt' "$temporary/random"
+file 'get prints 1 MiB that get --fill has put' "$temporary/random"
 printf x >>"$temporary/random"
-is 'it writes a byte more' 4 '' "'cat' wrote more than 1048576 bytes" \
+is 'get --fill exits with 4 if the command writes 1 MiB and a byte' 4 '' \
+	"'cat' wrote more than 1048576 bytes" \
 	on get larger --fill -- cat "$temporary/random"
-value 'it writes nothing' '' on get nothing --fill -- true
-is 'it fails' 7 '' "'sh' ended with status 7" on get x --fill -- sh -c 'echo half; exit 7'
-is 'a command that failed has filled nothing' 1 '' "there is no entry 'x' in belt 'c'" on get x
-value 'the right is the next one'\''s' next on get x --fill --wait 0 -- printf next
+value 'get --fill prints nothing if the command writes nothing' '' on get nothing --fill -- true
+is 'get --fill exits with the status of a command that fails' 7 '' "'sh' ended with status 7" \
+	on get x --fill -- sh -c 'echo half; exit 7'
+is 'get --fill puts nothing if the command fails' 1 '' "there is no entry 'x' in belt 'c'" on get x
+value 'the right to fill is free after a command that failed' next \
+	on get x --fill --wait 0 -- printf next
 # shellcheck disable=SC2016 # expanded by the command
-is 'a signal ends it' 143 '' "'sh' ended with status 143" \
+is 'get --fill exits with 143 if SIGTERM ends the command' 143 '' "'sh' ended with status 143" \
 	on get y --fill -- sh -c 'kill $$'
 run on get y --fill -- /nonexistent/command
-result 'there is no such command' "$(judge_status 127
+result 'get --fill exits with 127 for a command that does not exist' "$(judge_status 127
 	grep -q "cannot run '/nonexistent/command': No such file" "$temporary/err" ||
 		cat "$temporary/err")"
 run on get y --fill -- /
-result 'it cannot be run' "$(judge_status 126)"
+result 'get --fill exits with 126 for a command that cannot be run' "$(judge_status 126)"
 on advance 80s
-value 'ahead of the end' anew on get k --fill --ahead 30s -- printf anew
-value 'what was put is there' anew on get k
+value 'get --fill --ahead runs the command and prints what it wrote' anew \
+	on get k --fill --ahead 30s -- printf anew
+value 'get after get --fill --ahead prints what the command wrote' anew on get k
 on advance 80s
 run on get k --fill --ahead 30s -- false
 printf anew >"$temporary/wanted"
-result 'it fails ahead of the end: the value is good' "$(judge_status 0; same
+result 'get --fill --ahead prints the old value if the command fails' "$(judge_status 0; same
 	judge_error "'false' ended with status 1")"
 on advance 30s
-value 'one fills, though the old value would do' new \
+value 'get --fill --stale runs the command and prints what it wrote' new \
 	on get k --fill --stale -- printf new
 on advance 101s
 run on get k --fill --stale -- false
 printf new >"$temporary/wanted"
-result 'it fails, and the old value will do' "$(judge_status 0; same
+result 'get --fill --stale prints the expired value if the command fails' "$(judge_status 0; same
 	judge_error "'false' ended with status 1")"
 
 # Ahead by a share of the life that is given to what is filled in
 belt shares --ttl 5m
-value 'a life of its own' 1 on get k --fill --ttl 1m --ahead 25% -- printf 1
-value 'its share is its own as well' 1 on get k --fill --ttl 1m --ahead 25% -- printf 2
+value 'get --fill --ttl 1m --ahead 25% runs the command for a missing key' 1 \
+	on get k --fill --ttl 1m --ahead 25% -- printf 1
+value 'get --fill --ahead 25% does not run the command at a full ttl' 1 \
+	on get k --fill --ttl 1m --ahead 25% -- printf 2
 on advance 44s
-value 'to the last moment' 1 on get k --fill --ttl 1m --ahead 25% -- printf 2
+value 'get --fill --ahead 25% does not run the command with 16 of 60 s left' 1 \
+	on get k --fill --ttl 1m --ahead 25% -- printf 2
 on advance 2s
-value 'a command ahead of time puts the value anew' 2 on get k --fill --ttl 1m --ahead 25% -- printf 2
-value 'a value put anew by a command has all of its life' 2 \
+value 'get --fill --ahead 25% runs the command with 14 of 60 s left' 2 \
+	on get k --fill --ttl 1m --ahead 25% -- printf 2
+value 'a value put by get --fill --ahead has its full ttl again' 2 \
 	on get k --fill --ttl 1m --ahead 25% -- printf 3
 on put l 1
 on advance 224s
-value 'a share of the belt'\''s' 1 on get l --fill --ahead 25% -- printf 2
+value 'get --fill --ahead 25% does not run the command with 76 of 300 s left' 1 \
+	on get l --fill --ahead 25% -- printf 2
 on advance 2s
-value 'less is left' 2 on get l --fill --ahead 25% -- printf 2
+value 'get --fill --ahead 25% runs the command with 74 of 300 s left' 2 \
+	on get l --fill --ahead 25% -- printf 2
 
 # Belts that keep what is there
 belt keeps --policy standard --ttl 100s --buckets 11
-value 'it fills a belt that keeps' 1 on get k --fill -- printf 1
+value 'get --fill with a command puts into a belt of policy standard' 1 on get k --fill -- printf 1
 on advance 80s
-value 'a command puts a value anew that is about to end' 2 on get k --fill --ahead 30s -- printf 2
-value 'for all' 2 on get k
-value 'who was faster has put the value' fast \
+value 'get --fill --ahead replaces the value in a belt of policy standard' 2 \
+	on get k --fill --ahead 30s -- printf 2
+value 'get after get --fill --ahead prints the new value under policy standard' 2 on get k
+value 'get --fill prints the value of a faster put under policy standard' fast \
 	on get l --fill -- sh -c 'hbctl -b keeps put l fast; printf slow'
 
 # One for all
@@ -264,17 +302,18 @@ for number in $(seq 100); do
 	pids="${pids:-} $!"
 done
 at_last lines "$log" 1
-result 'ninety-nine wait for one' "$(at_last waiting 99 || echo 'they do not')"
+result '99 of 100 concurrent get --fill wait while one runs the command' \
+	"$(at_last waiting 99 || echo 'they do not')"
 touch "$go"
 # shellcheck disable=SC2086 # words
 end $pids
 cat "$temporary"/many.* | sort | uniq -c | sed 's/^ *//' >"$temporary/out"
 echo '100 once' >"$temporary/wanted"
-result 'a hundred at once have the value' "$(same)"
+result '100 concurrent get --fill print the same value' "$(same)"
 echo run >"$temporary/wanted"
 cp "$log" "$temporary/out"
-result 'one of the clients has computed the value' "$(same)"
-like 'stat: fills' 0 '*
+result 'one of 100 concurrent get --fill has run the command' "$(same)"
+like 'stat counts one fill for 100 concurrent get --fill' 0 '*
 fills: 1
 *' '' on stat
 
@@ -293,15 +332,17 @@ at_last asleep "$third"
 kill -KILL "$first"
 wait "$first" 2>/dev/null
 at_last lines "$log" 2
-result 'who is killed passes the right on, though his command runs' \
+result 'the kill of get --fill gives a waiter the right while its command runs' \
 	"$(lines "$log" 2 || cat "$log")"
 at_last asleep "$third"
-result 'to one alone' "$(lines "$log" 2 || cat "$log"; asleep "$third" || echo awake)"
+result 'the kill of get --fill gives one of two waiters the right' \
+	"$(lines "$log" 2 || cat "$log"; asleep "$third" || echo awake)"
 kill -KILL "$third"
 wait "$third" 2>/dev/null
 touch "$go"
-ends 'who has it then fills' "$second" second 0 second ''
-is 'for all' 0 second '' on get k
+ends 'the waiter that got the right from a killed hbctl prints its own value' \
+	"$second" second 0 second ''
+is 'get prints what the waiter after a killed hbctl has put' 0 second '' on get k
 on clear
 rm -f "$log" "$go"
 begin first k --fill --lease 10s -- "$temporary/compute" "$log" "$go" first
@@ -311,23 +352,24 @@ begin second k --fill -- "$temporary/compute" "$log" "$go" second
 second=$last
 at_last asleep "$second"
 on advance 30s
-result 'who takes longer than his lease loses the right' \
+result 'get --fill that exceeds its lease loses the right to a waiter' \
 	"$(at_last lines "$log" 2 || cat "$log")"
 touch "$go"
 end "$first" "$second"
 sort "$temporary/first.out" "$temporary/second.out" >"$temporary/out"
 printf '%s\n' first second >"$temporary/wanted"
-result 'a client that lost its fill lease prints its own value' "$(same)"
+result 'get --fill that has lost its lease prints its own value' "$(same)"
 
 # What is in the way
 belt full --max-entries 1
 on put a 1
-is 'no room to fill' 4 '' "belt 'full' is full: *" on get b --fill
-value 'what is there needs none' 1 on get a --fill
+is 'get --fill of a missing key on a belt at max_entries exits with 4' 4 '' \
+	"belt 'full' is full: *" on get b --fill
+value 'get --fill of a present key works on a belt at max_entries' 1 on get a --fill
 chmod 666 /dev/hashbelt
 hbctl create shown --mode 0644
 hbctl -b shown put a 1
-is 'nobody: no right to fill' 3 '' \
+is 'user nobody: get --fill on a belt of mode 0644 exits with 3' 3 '' \
 	"get --fill takes the right to read and to write belt 'shown'" \
 	nobody -b shown get a --fill
 chmod 600 /dev/hashbelt
@@ -340,8 +382,9 @@ begin second k --fill -- echo second
 second=$last
 at_last asleep "$second"
 hbctl destroy gone
-ends 'the belt is destroyed under those who wait' "$second" second 3 '' \
+ends 'a waiting get --fill exits with 3 when its belt is destroyed' "$second" second 3 '' \
 	"belt 'gone' was destroyed: *"
 touch "$go"
-ends 'and under who fills' "$first" first 3 first "belt 'gone' was destroyed: *"
+ends 'get --fill with the right exits with 3 when its belt is destroyed' "$first" first 3 first \
+	"belt 'gone' was destroyed: *"
 finish

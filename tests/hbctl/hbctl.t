@@ -15,159 +15,166 @@ plan 232
 belt main --ttl 5m --buckets 6
 
 # put, get
-is 'put' 0 '' '' on put a 1
-value 'get' 1 on get a
-json 'put, JSON' 0 \
+is 'put of a new key prints nothing' 0 '' '' on put a 1
+value 'get prints the value' 1 on get a
+json 'put --json prints the entry without its value' 0 \
 	'{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":2}' '' \
 	on put b 22 --json
-json 'get, JSON' 0 \
+json 'get --json prints the entry with its value' 0 \
 	'{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":2,"value":"22"}' \
 	'' on --json get b
-is 'get what is not there' 1 '' "there is no entry 'zz' in belt 'main'" on get zz
-is 'get what is not there, JSON' 1 '' "there is no entry 'zz' in belt 'main'" \
+is 'get of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" on get zz
+is 'get --json of a missing key exits with 1 and prints nothing' 1 '' \
+	"there is no entry 'zz' in belt 'main'" \
 	on get zz --json
-is 'put replaces' 0 '' '' on put a 'one more'
-value 'get what was put last' 'one more' on get a
-is 'put an empty value' 0 '' '' on put empty ''
-value 'get an empty value' '' on get empty
-json 'get an empty value, JSON' 0 \
+is 'put over an entry exits with 0' 0 '' '' on put a 'one more'
+value 'get after a second put prints the second value' 'one more' on get a
+is 'put of an empty value exits with 0' 0 '' '' on put empty ''
+value 'get of an empty value prints nothing' '' on get empty
+json 'get --json of an empty value prints an empty string' 0 \
 	'{"key":"empty","version":N,"flags":0,"ttl_ms":300000,"value_len":0,"value":""}' \
 	'' on get empty --json
-is 'put a dash' 0 '' '' on put -- -k -v
-value 'get a dash' -v on get -- -k
-is 'put with flags and ttl' 0 '' '' on put f 1 --flags 0xffffffff --ttl 1h30m
+is 'put takes a key and a value with a dash after --' 0 '' '' on put -- -k -v
+value 'get takes a key with a dash after --' -v on get -- -k
+is 'put --flags --ttl exits with 0' 0 '' '' on put f 1 --flags 0xffffffff --ttl 1h30m
 run on get -v f
 printf 'version: %s\nflags: 4294967295\nttl: 1h30m\n' "$(version_of f)" \
 	>"$temporary/wanted"
 mv "$temporary/err" "$temporary/out"
-result 'get -v' "$(judge_status 0; same)"
-json 'put --ttl never' 0 \
+result 'get -v prints version, flags and time left on stderr' "$(judge_status 0; same)"
+json 'put --ttl never makes an entry without a deadline' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":null,"value_len":1}' '' \
 	on put f 1 --ttl never --json
-json 'put --ttl keep what never ends' 0 \
+json 'put --ttl keep over an entry without a deadline keeps it without' 0 \
 	'{"key":"f","version":N,"flags":7,"ttl_ms":null,"value_len":1}' '' \
 	on put f 2 --ttl keep --flags 7 --json
 on put f 3 --ttl 100s
-json 'put --ttl keep' 0 \
+json 'put --ttl keep over an entry keeps its time left' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":100000,"value_len":1}' '' \
 	on put f 4 --ttl keep --json
-json 'put --ttl keep what is not there' 0 \
+json 'put --ttl keep of a missing key gives the ttl of the belt' 0 \
 	'{"key":"g","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' '' \
 	on put g 4 --ttl keep --json
-json 'put with the longest ttl' 0 \
+json 'put --ttl takes 2^42 ms' 0 \
 	'{"key":"g","version":N,"flags":0,"ttl_ms":4398046511104,"value_len":1}' '' \
 	on put g 4 --ttl 4398046511104ms --json
-json 'get --ttl' 0 \
+json 'get --ttl sets the deadline and prints the new time left' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":10000,"value_len":1,"value":"4"}' \
 	'' on get f --ttl 10s --json
-json 'get --ttl has touched' 0 \
+json 'has after get --ttl prints the new time left' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":10000,"value_len":1,"present":true}' \
 	'' on has f --json
-json 'get --ttl never' 0 \
+json 'get --ttl never takes the deadline off' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":null,"value_len":1,"value":"4"}' \
 	'' on get f --ttl never --json
 
 # conditions
 v=$(version_of a)
-is 'put --if-absent' 0 '' '' on put new 1 --if-absent
-is 'put --if-absent over an entry' 1 '' \
+is 'put --if-absent of a missing key exits with 0' 0 '' '' on put new 1 --if-absent
+is 'put --if-absent over an entry exits with 1 and names the version' 1 '' \
 	"entry 'a' is in belt 'main' already, with version $v" \
 	on put a x --if-absent
-is 'put --if-present' 0 '' '' on put new 2 --if-present
-is 'put --if-present of nothing' 1 '' "there is no entry 'zz' in belt 'main'" \
+is 'put --if-present over an entry exits with 0' 0 '' '' on put new 2 --if-present
+is 'put --if-present of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" \
 	on put zz x --if-present
-is 'put --if-version of nothing' 1 '' "there is no entry 'zz' in belt 'main'" \
+is 'put --if-version of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" \
 	on put zz x --if-version 1
-is 'put --if-version of another' 1 '' \
+is 'put --if-version of another version exits with 1 and names both' 1 '' \
 	"entry 'a' in belt 'main' has version $v, not $((v + 1)): *get it again" \
 	on put a x --if-version $((v + 1))
-value 'what was refused has changed nothing' 'one more' on get a
-is 'put --if-version' 0 '' '' on put a x --if-version "$v"
-is 'put --if-version again' 1 '' "entry 'a' in belt 'main' has version *, not $v:*" \
+value 'get after refused puts prints the old value' 'one more' on get a
+is 'put --if-version of the right version exits with 0' 0 '' '' on put a x --if-version "$v"
+is 'put --if-version of the version it has replaced exits with 1' 1 '' \
+	"entry 'a' in belt 'main' has version *, not $v:*" \
 	on put a y --if-version "$v" --json
-value 'once it was put' x on get a
-is 'rm --if-version of another' 1 '' \
+value 'get after two puts of one --if-version prints the first value' x on get a
+is 'rm --if-version of another version exits with 1' 1 '' \
 	"entry 'a' in belt 'main' has version *, not $v: *" \
 	on rm a --if-version "$v"
-is 'rm --if-version' 0 '' '' on rm a --if-version "$(version_of a)"
+is 'rm --if-version of the right version exits with 0' 0 '' '' \
+	on rm a --if-version "$(version_of a)"
 
 # touch, has, rm, expire
-is 'touch' 0 '' '' on touch b --ttl 7s
-json 'touch, JSON' 0 '{"key":"b","version":N,"flags":0,"ttl_ms":300000}' '' \
+is 'touch --ttl exits with 0' 0 '' '' on touch b --ttl 7s
+json 'touch --json gives the ttl of the belt and prints it' 0 \
+	'{"key":"b","version":N,"flags":0,"ttl_ms":300000}' '' \
 	on touch b --json
-json 'touch --ttl never' 0 '{"key":"b","version":N,"flags":0,"ttl_ms":null}' '' \
+json 'touch --ttl never takes the deadline off' 0 \
+	'{"key":"b","version":N,"flags":0,"ttl_ms":null}' '' \
 	on touch b --ttl never --json
-is 'touch nothing' 1 '' "there is no entry 'zz' in belt 'main'" on touch zz
-is 'has' 0 '' '' on has b
-is 'has not' 1 '' "there is no entry 'zz' in belt 'main'" on has zz
-is 'has not, JSON' 1 '{"key":"zz","present":false}' "there is no entry 'zz' *" \
+is 'touch of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" on touch zz
+is 'has of an entry exits with 0' 0 '' '' on has b
+is 'has of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" on has zz
+is 'has --json of a missing key exits with 1 and prints present false' 1 \
+	'{"key":"zz","present":false}' "there is no entry 'zz' *" \
 	on has zz --json
-is 'rm' 0 '' '' on rm b
-is 'rm again' 1 '' "there is no entry 'b' in belt 'main'" on rm b
+is 'rm of an entry exits with 0' 0 '' '' on rm b
+is 'rm of a removed key exits with 1' 1 '' "there is no entry 'b' in belt 'main'" on rm b
 on put b 1
-json 'rm, JSON' 0 '{"key":"b","version":N}' '' on rm b --json
-is 'rm nothing if it has a version' 1 '' "there is no entry 'b' *" \
+json 'rm --json prints key and version' 0 '{"key":"b","version":N}' '' on rm b --json
+is 'rm --if-version of a missing key exits with 1' 1 '' "there is no entry 'b' *" \
 	on rm b --if-version 1
 on put b 1
-is 'expire' 0 '' '' on expire b
-is 'expire again' 1 '' "there is no entry 'b' in belt 'main'" on expire b
+is 'expire of an entry exits with 0' 0 '' '' on expire b
+is 'expire of an expired key exits with 1' 1 '' "there is no entry 'b' in belt 'main'" on expire b
 on put b 1
-is 'expire, JSON' 0 '{"key":"b"}' '' on expire b --json
+is 'expire --json prints the key' 0 '{"key":"b"}' '' on expire b --json
 
 # clear, size
-is 'clear' 0 '' '' on clear
-is 'size of nothing' 0 0 '' on size
+is 'clear exits with 0' 0 '' '' on clear
+is 'size of an empty belt prints 0' 0 0 '' on size
 on put a 1
 on put b 2
-is 'size' 0 2 '' on size
-json 'size, JSON' 0 '{"entries":2,"bytes":N}' '' on size --json
-is 'clear, JSON' 0 '{"name":"main"}' '' on clear --json
-is 'cleared' 1 '' "there is no entry 'a' *" on get a
-is 'keys of nothing' 0 '' '' on keys
-is 'dump of nothing' 0 '' '' on dump --values
+is 'size prints the number of entries' 0 2 '' on size
+json 'size --json prints entries and bytes' 0 '{"entries":2,"bytes":N}' '' on size --json
+is 'clear --json prints the name of the belt' 0 '{"name":"main"}' '' on clear --json
+is 'get of a cleared key exits with 1' 1 '' "there is no entry 'a' *" on get a
+is 'keys of an empty belt prints nothing' 0 '' '' on keys
+is 'dump --values of an empty belt prints nothing' 0 '' '' on dump --values
 
 # keys and values of any bytes and the largest sizes
 key=$(text 1024)
-is 'put a key of 1024 bytes' 0 '' '' on put "$key" long
-value 'get a key of 1024 bytes' long on get "$key"
-is 'a key of 1023 bytes is another' 1 '' 'there is no entry *' on get "${key%k}"
-is 'keys shows it' 0 "$key" '' on keys
+is 'put of a key of 1024 bytes exits with 0' 0 '' '' on put "$key" long
+value 'get of a key of 1024 bytes prints the value' long on get "$key"
+is 'get of the first 1023 bytes of a key of 1024 exits with 1' 1 '' 'there is no entry *' \
+	on get "${key%k}"
+is 'keys prints a key of 1024 bytes' 0 "$key" '' on keys
 on clear
 head -c 1048576 /dev/urandom >"$temporary/random"
 input=$temporary/random
-is 'put 1 MiB' 0 '' '' on put big -
+is 'put of 1 MiB from stdin exits with 0' 0 '' '' on put big -
 input=/dev/null
 run on get big
-file 'get 1 MiB' "$temporary/random"
+file 'get prints a value of 1 MiB byte for byte' "$temporary/random"
 head -c 65536 /dev/urandom >"$temporary/random"
 input=$temporary/random
-is 'put 64 KiB over it' 0 '' '' on put big -
+is 'put of 64 KiB over 1 MiB exits with 0' 0 '' '' on put big -
 input=/dev/null
 run on get big
-file 'get 64 KiB' "$temporary/random"
+file 'get prints a value of 64 KiB byte for byte' "$temporary/random"
 printf x >>"$temporary/random"
 input=$temporary/random
-is 'put a byte more' 0 '' '' on put big -
+is 'put of 64 KiB and a byte exits with 0' 0 '' '' on put big -
 input=/dev/null
 run on get big
-file 'get a byte more' "$temporary/random"
-is 'put an empty stdin' 0 '' '' on put big -
-value 'get nothing' '' on get big
+file 'get prints a value of 64 KiB and a byte' "$temporary/random"
+is 'put from an empty stdin exits with 0' 0 '' '' on put big -
+value 'get of a value that was put from an empty stdin prints nothing' '' on get big
 on clear
 bytes=$(printf '\377')
-is 'put bytes that are not UTF-8' 0 '' '' on put "$bytes" "$bytes"
-json 'get them, JSON' 0 \
+is 'put of a key and a value that are not UTF-8 exits with 0' 0 '' '' on put "$bytes" "$bytes"
+json 'get --json prints a key and a value that are not UTF-8 in base64' 0 \
 	'{"key_base64":"/w==","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value_base64":"/w=="}' \
 	'' on get "$bytes" --json
-json 'keys, JSON' 0 \
+json 'keys --json prints a key that is not UTF-8 in base64' 0 \
 	'{"key_base64":"/w==","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' \
 	'' on keys --json
 on clear
-is 'put UTF-8' 0 '' '' on put 'grün' 'a"b\c/d'
-json 'get UTF-8, JSON' 0 \
+is 'put of a key in UTF-8 exits with 0' 0 '' '' on put 'grün' 'a"b\c/d'
+json 'get --json prints UTF-8 as it is and escapes quotes and backslashes' 0 \
 	'{"key":"grün","version":N,"flags":0,"ttl_ms":300000,"value_len":7,"value":"a\"b\\c/d"}' \
 	'' on get 'grün' --json
-is 'an error shows the key in one line' 1 '' \
+is 'an error message escapes control characters of the key' 1 '' \
 	"there is no entry 'a\\\\nb\\\\x1b' in belt 'main'" \
 	on get "$(printf 'a\nb\033')"
 on clear
@@ -176,44 +183,45 @@ on clear
 on put user/1 a
 on put user/2 bb --flags 3 --ttl never
 on put group/1 ccc
-is 'keys with a prefix' 0 group/1 '' on keys group/
-json 'keys with a prefix, JSON' 0 \
+is 'keys PREFIX prints the keys with this prefix' 0 group/1 '' on keys group/
+json 'keys --json PREFIX prints the entry of this prefix' 0 \
 	'{"key":"user/2","version":N,"flags":3,"ttl_ms":null,"value_len":2}' '' \
 	on keys user/2 --json
-is 'keys with another prefix' 0 '' '' on keys usr
+is 'keys PREFIX without a match prints nothing' 0 '' '' on keys usr
 on keys '' | sort >"$temporary/out"
 printf '%s\n' group/1 user/1 user/2 >"$temporary/wanted"
-result 'keys' "$(same)"
+result 'keys prints all keys' "$(same)"
 on dump | sort >"$temporary/out"
-result 'dump' "$(same)"
+result 'dump prints all keys' "$(same)"
 on put "$(printf 'x\ty')" 1
-is 'keys with an escaped prefix' 0 'x\ty' '' on keys -e 'x\t'
-is 'rm of what keys shows' 0 '' '' on rm -e 'x\ty'
+is 'keys -e takes an escaped prefix and prints an escaped key' 0 'x\ty' '' on keys -e 'x\t'
+is 'rm -e takes a key as keys prints it' 0 '' '' on rm -e 'x\ty'
 
 # dump, load
 on dump --values | sort >"$temporary/out"
 printf '%s\t%s\t%s\n' group/1 ccc 300000ms user/1 a 300000ms \
 	user/2 bb "never$(printf '\t')3" >"$temporary/wanted"
-result 'dump --values' "$(same)"
+result 'dump --values prints key, value, time left and flags' "$(same)"
 cp "$temporary/wanted" "$temporary/dump"
-json 'dump --values, JSON' 0 \
+json 'dump --values --json prints entries with their values' 0 \
 	'{"key":"x","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"y"}' \
 	'' sh -c 'hbctl create one && hbctl -b one halt && hbctl -b one put x y &&
 		hbctl -b one dump --values --json'
-json 'dump, JSON' 0 \
+json 'dump --json prints entries without their values' 0 \
 	'{"key":"x","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' \
 	'' hbctl -b one dump --json
 belt copy
-is 'load' 0 '' '' on load "$temporary/dump"
+is 'load of a dump exits with 0' 0 '' '' on load "$temporary/dump"
 on dump --values | sort >"$temporary/out"
-file 'load undoes dump' "$temporary/dump"
+file 'dump --values after load of a dump prints that dump' "$temporary/dump"
 on clear
 input=$temporary/dump
-is 'load stdin' 0 '' '' on load
-is 'load stdin again, JSON' 0 '{"loaded":3,"kept":0}' '' on load - --json
+is 'load reads stdin without an operand' 0 '' '' on load
+is 'load - --json reads stdin and prints how many were loaded and kept' 0 '{"loaded":3,"kept":0}' \
+	'' on load - --json
 input=/dev/null
-is 'load has put all' 0 3 '' on size
-is 'load nothing, JSON' 0 '{"loaded":0,"kept":0}' '' on load --json
+is 'size after load of three entries is 3' 0 3 '' on size
+is 'load --json of an empty stdin prints 0 loaded' 0 '{"loaded":0,"kept":0}' '' on load --json
 on clear
 
 # Every byte there is, in keys and values; what it is escaped to.
@@ -221,25 +229,25 @@ awk 'BEGIN {
 	for (i = 0; i < 256; i++)
 		printf "k\\x%02x\\x00\tv\\x%02x\\x00\t1h\n", i, i
 }' >"$temporary/escaped"
-is 'load every byte' 0 '' '' on load "$temporary/escaped"
-is 'load has put every byte' 0 256 '' on size
+is 'load of keys and values with every byte exits with 0' 0 '' '' on load "$temporary/escaped"
+is 'size after load of keys with every byte is 256' 0 256 '' on size
 printf 'v\0\0' >"$temporary/value"
 run on get -e 'k\x00\x00'
-file 'get a NUL' "$temporary/value"
+file 'get prints a value with NUL bytes' "$temporary/value"
 printf 'v\n\0' >"$temporary/value"
 run on get -e 'k\n\x00'
-file 'get a newline' "$temporary/value"
+file 'get prints a value with a newline' "$temporary/value"
 printf 'v\\\0' >"$temporary/value"
 run on get -e 'k\\\x00'
-file 'get a backslash' "$temporary/value"
+file 'get prints a value with a backslash' "$temporary/value"
 printf 'v\377\0' >"$temporary/value"
 run on get -e 'k\xff\x00'
-file 'get the last byte' "$temporary/value"
+file 'get prints a value with the byte 255' "$temporary/value"
 on dump --values | sort >"$temporary/first"
 belt copy2
-is 'load what was dumped' 0 '' '' on load "$temporary/first"
+is 'load of a dump with every byte exits with 0' 0 '' '' on load "$temporary/first"
 on dump --values | sort >"$temporary/out"
-file 'dump it again' "$temporary/first"
+file 'dump of a loaded dump with every byte is that dump' "$temporary/first"
 is 'dump escapes a tab' 0 1 '' grep -c '^k\\t\\x00.v\\t\\x00.3600000ms$' \
 	"$temporary/first"
 is 'dump escapes a control character' 0 1 '' \
@@ -251,15 +259,15 @@ awk 'BEGIN {
 	for (i = 0; i < 5000; i++)
 		printf "a key that is long enough, number %d\t%d\n", i, i
 }' >"$temporary/lines"
-is 'load many' 0 '' '' on load "$temporary/lines"
-is 'size of many' 0 5000 '' on size
+is 'load of 5000 entries exits with 0' 0 '' '' on load "$temporary/lines"
+is 'size after load of 5000 entries is 5000' 0 5000 '' on size
 cut -f 1 "$temporary/lines" | sort >"$temporary/wanted"
 on keys | sort -u >"$temporary/out"
-result 'keys of many' "$(same)"
+result 'keys prints 5000 keys' "$(same)"
 sort "$temporary/lines" >"$temporary/wanted"
 on dump --values | cut -f 1,2 | sort -u >"$temporary/out"
-result 'dump of many' "$(same)"
-is 'load many again, JSON' 0 '{"loaded":5000,"kept":0}' '' \
+result 'dump --values prints 5000 keys and values' "$(same)"
+is 'load --json over 5000 entries prints 5000 loaded' 0 '{"loaded":5000,"kept":0}' '' \
 	on load "$temporary/lines" --json
 on clear
 
@@ -268,59 +276,64 @@ bad() {
 	printf 'a\t1\n%b\nc\t3' "$2" >"$temporary/bad"
 	is "load: $1" 4 '' "$temporary/bad, line 2: $3*" on load "$temporary/bad"
 }
-bad 'no tab' 'b' 'there is no tab between key and value'
-value 'load: the line before is put' 1 on get a
-is 'load: the line behind is not' 1 '' "there is no entry 'c' *" on get c
-bad 'an empty line' '' 'there is no tab between key and value'
-bad 'an empty key' '\t2' 'the key does not have 1 to 1024 bytes'
-bad 'a long key' "$(text 1025)\\t2" 'the key does not have 1 to 1024 bytes'
-bad 'a bad escape in the key' 'b\\r\t2' 'a backslash begins none of'
-bad 'a bad escape in the value' 'b\t\\x4' 'a backslash begins none of'
-bad 'a long value' "b\\t$(text 1048577)" 'the value has more than 1048576 bytes'
-bad 'a bad ttl' 'b\t2\t3w' "the third field is neither 'never' nor a duration"
-bad 'ttl zero' 'b\t2\t0' "the third field is neither 'never' nor a duration"
-bad 'an empty ttl' 'b\t2\t' "the third field is neither 'never' nor a duration"
-bad 'bad flags' 'b\t2\t1s\t-1' 'the fourth field is not a number of 32 bits'
-bad 'large flags' 'b\t2\t1s\t4294967296' 'the fourth field is not a number'
-bad 'five fields' 'b\t2\t1s\t1\t1' 'there are more than four fields'
-is 'load: nothing bad was put' 0 1 '' on size
+bad 'a line without a tab fails' 'b' 'there is no tab between key and value'
+value 'load puts the lines before a bad one' 1 on get a
+is 'load puts no line after a bad one' 1 '' "there is no entry 'c' *" on get c
+bad 'an empty line fails' '' 'there is no tab between key and value'
+bad 'an empty key fails' '\t2' 'the key does not have 1 to 1024 bytes'
+bad 'a key of 1025 bytes fails' "$(text 1025)\\t2" 'the key does not have 1 to 1024 bytes'
+bad 'an unknown escape in the key fails' 'b\\r\t2' 'a backslash begins none of'
+bad 'an incomplete escape in the value fails' 'b\t\\x4' 'a backslash begins none of'
+bad 'a value of 1 MiB and a byte fails' "b\\t$(text 1048577)" \
+	'the value has more than 1048576 bytes'
+bad 'a ttl with an unknown unit fails' 'b\t2\t3w' \
+	"the third field is neither 'never' nor a duration"
+bad 'a ttl of 0 fails' 'b\t2\t0' "the third field is neither 'never' nor a duration"
+bad 'an empty ttl fails' 'b\t2\t' "the third field is neither 'never' nor a duration"
+bad 'negative flags fail' 'b\t2\t1s\t-1' 'the fourth field is not a number of 32 bits'
+bad 'flags of 2^32 fail' 'b\t2\t1s\t4294967296' 'the fourth field is not a number'
+bad 'a line with five fields fails' 'b\t2\t1s\t1\t1' 'there are more than four fields'
+is 'size after files with bad lines is 1' 0 1 '' on size
 printf 'a\t1\nb\\x00c\t2\tnever\t4294967295' >"$temporary/good"
-is 'load: a last line without an end' 0 '' '' on load "$temporary/good"
-json 'load: time and flags' 0 \
+is 'load of a last line without a newline exits with 0' 0 '' '' on load "$temporary/good"
+json 'load sets ttl and flags of an entry' 0 \
 	'{"key":"b\u0000c","version":N,"flags":4294967295,"ttl_ms":null,"value_len":1,"value":"2"}' \
 	'' on get -e 'b\x00c' --json
-is 'load: a directory' 4 '' 'cannot read /: *' on load /
+is 'load of a directory exits with 4' 4 '' 'cannot read /: *' on load /
 
 # Expiry, with time moved by hand: 6 buckets for 5 minutes, an interval of 1.
 belt time --ttl 5m --buckets 6
 on put x 1 --ttl 90s
-is 'advance' 0 '' '' on advance 89999ms
-json 'a millisecond is left' 0 \
+is 'advance by less than the ttl exits with 0' 0 '' '' on advance 89999ms
+json 'has --json a millisecond before the deadline prints ttl_ms 1' 0 \
 	'{"key":"x","version":N,"flags":0,"ttl_ms":1,"value_len":1,"present":true}' \
 	'' on has x --json
-is 'advance, JSON' 0 '{"name":"time"}' '' on advance 1ms --json
-is 'none is left' 1 '' "there is no entry 'x' in belt 'time'" on has x
+is 'advance --json prints the name of the belt' 0 '{"name":"time"}' '' on advance 1ms --json
+is 'has at the deadline exits with 1' 1 '' "there is no entry 'x' in belt 'time'" on has x
 on put x 1
-is 'rotate' 0 '' '' on rotate
-json 'rotate moves on by an interval' 0 \
+is 'rotate exits with 0' 0 '' '' on rotate
+json 'rotate moves belt time by one interval' 0 \
 	'{"key":"x","version":N,"flags":0,"ttl_ms":240000,"value_len":1,"present":true}' \
 	'' on has x --json
-is 'rotate, JSON' 0 '{"name":"time"}' '' on rotate --json
+is 'rotate --json prints the name of the belt' 0 '{"name":"time"}' '' on rotate --json
 for _ in 1 2 3; do
 	on rotate
 done
-is 'rotated until it was gone' 1 '' "there is no entry 'x' *" on get x
+is 'get after as many rotates as the ttl has intervals exits with 1' 1 '' \
+	"there is no entry 'x' *" on get x
 on put x 1 --ttl never
-is 'advance by years' 0 '' '' on advance 36500d
-value 'never is later' 1 on get x
-is 'advance beyond the end of time' 4 '' "belt 'time' cannot be moved on that far" \
+is 'advance by 100 years exits with 0' 0 '' '' on advance 36500d
+value 'get of an entry without a deadline works after 100 years' 1 on get x
+is 'advance beyond the end of belt time exits with 4' 4 '' \
+	"belt 'time' cannot be moved on that far" \
 	on advance 50000d
-is 'resume' 0 '' '' on resume
-like 'resumed' 0 '*"halted":false,*' '' on info --json
-is 'halt' 0 '' '' on halt
-like 'halted' 0 '*"halted":true,*' '' on info --json
-is 'halt twice, JSON' 0 '{"name":"time"}' '' on halt --json
-is 'resume, JSON' 0 '{"name":"time"}' '' on resume --json
+is 'resume exits with 0' 0 '' '' on resume
+like 'info --json after resume prints halted false' 0 \
+	'*"halted":false,*' '' on info --json
+is 'halt exits with 0' 0 '' '' on halt
+like 'info --json after halt prints halted true' 0 '*"halted":true,*' '' on info --json
+is 'halt --json of a halted belt prints its name' 0 '{"name":"time"}' '' on halt --json
+is 'resume --json prints the name of the belt' 0 '{"name":"time"}' '' on resume --json
 
 # stat: one of each
 belt stat --ttl 1m
@@ -381,18 +394,21 @@ max_events: 1048576
 in_flight_events: 0
 held_locks: 0
 waiting_requests: 0'
-like 'stat' 0 "$counters
+like 'stat prints all counters after one call of each' 0 "$counters
 $gauges*" '' on stat
 fields=$(printf '%s\n' "$counters" "$gauges" |
 	sed 's/none$/null/; s/\(.*\): \(.*\)/"\1":\2/' | tr '\n' ',')
-like 'stat, JSON' 0 "{\"name\":\"stat\",${fields}\"lags\":[[]*],\"bucket_entries\":[[]0,0,0,0]}" '' on stat --json
+like 'stat --json prints all counters after one call of each' 0 \
+	"{\"name\":\"stat\",${fields}\"lags\":[[]*],\"bucket_entries\":[[]0,0,0,0]}" '' \
+	on stat --json
 
 # create, with all that can be set; info, belts
 belt set --ttl 90s --buckets 10 --policy standard --mode 0640
-json 'info, JSON' 0 '{"name":"set","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
+json 'info --json prints all fields of a new belt' 0 \
+	'{"name":"set","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
 	'' hbctl info set --json
 on put a 1
-like 'info' 0 'name:         set
+like 'info prints all settings and a bar for each bucket' 0 'name:         set
 id:           [0-9]*
 entries:      1
 locks:        0
@@ -425,22 +441,25 @@ entries by the time that they have left:
   1m20s to 1m30s  0
   1m30s to 1m40s  1  ########*
    1m40s or more  0' '' on info
-json 'create, JSON' 0 '{"name":"json","entries":0,"bytes":N,"ttl_ms":300000,"interval_ns":150000000000,"buckets":3,"levels":1,"policy":"timecache","refresh_on_get":false,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0600","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' \
+json 'create --json prints the default settings' 0 \
+	'{"name":"json","entries":0,"bytes":N,"ttl_ms":300000,"interval_ns":150000000000,"buckets":3,"levels":1,"policy":"timecache","refresh_on_get":false,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0600","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' \
 	'' hbctl create json --json
-is 'create again' 1 '' "there is a belt 'json' already: *" hbctl create json
-is 'create the longest name' 0 '' '' hbctl create "$(text 63)"
-like 'info of it' 0 "name:         $(text 63)*" '' hbctl info "$(text 63)"
-is 'destroy it' 0 '' '' hbctl destroy "$(text 63)"
-is 'create with both halves' 0 '' '' \
+is 'create of a belt that exists exits with 1' 1 '' "there is a belt 'json' already: *" \
+	hbctl create json
+is 'create of a belt with a name of 63 bytes exits with 0' 0 '' '' hbctl create "$(text 63)"
+like 'info prints a name of 63 bytes' 0 "name:         $(text 63)*" '' hbctl info "$(text 63)"
+is 'destroy of a belt with a name of 63 bytes exits with 0' 0 '' '' hbctl destroy "$(text 63)"
+is 'create --refresh-on-get --on-put exits with 0' 0 '' '' \
 	hbctl create mixed --refresh-on-get yes --on-put keep
-like 'info of both halves' 0 \
+like 'info --json prints the policy mixed for refresh and keep' 0 \
 	'*"policy":"mixed","refresh_on_get":true,"keep_on_put":true,*' '' \
 	hbctl info mixed --json
-is 'create with neither half' 0 '' '' hbctl create neither --policy updating \
-	--refresh-on-get no --on-put replace
-like 'info of neither half' 0 '*"policy":"timecache",*' '' \
+is 'create with --policy and both its halves turned off exits with 0' 0 '' '' \
+	hbctl create neither --policy updating --refresh-on-get no --on-put replace
+like 'info --json prints the policy timecache without both halves' 0 '*"policy":"timecache",*' '' \
 	hbctl info neither --json
-like 'belts' 0 "NAME *ENTRIES *MEMORY *TTL *BUCKETS *POLICY *MODE *OWNER *CLOCK *EVENTS
+like 'belts prints a table of all belts in the order of names' 0 \
+	"NAME *ENTRIES *MEMORY *TTL *BUCKETS *POLICY *MODE *OWNER *CLOCK *EVENTS
 copy * 5m *3  timecache  0600  0:0 *halted   -
 *
 default *running  -
@@ -450,17 +469,19 @@ set * 1 * 1m30s *10  standard   0640  0:0 *halted   -
 hbctl belts --json | sed 's/{"name":"\([^"]*\)",.*}/\1/' >"$temporary/out"
 printf '%s\n' copy copy2 default json main many mixed neither one set stat time \
 	>"$temporary/wanted"
-result 'belts, JSON' "$(same)"
-is 'destroy' 0 '' '' hbctl destroy mixed
-is 'destroy, JSON' 0 '{"name":"neither"}' '' hbctl destroy neither --json
-is 'destroy again' 3 '' "there is no belt 'mixed': 'hbctl belts' lists *" \
+result 'belts --json lists all belts in the order of names' "$(same)"
+is 'destroy of a belt exits with 0' 0 '' '' hbctl destroy mixed
+is 'destroy --json prints the name of the belt' 0 '{"name":"neither"}' '' \
+	hbctl destroy neither --json
+is 'destroy of a destroyed belt exits with 3' 3 '' \
+	"there is no belt 'mixed': 'hbctl belts' lists *" \
 	hbctl destroy mixed
-is 'use what was destroyed' 3 '' "there is no belt 'mixed': 'hbctl belts' *" \
+is 'get on a destroyed belt exits with 3' 3 '' "there is no belt 'mixed': 'hbctl belts' *" \
 	hbctl -b mixed get x
 for command in 'put a 1' 'get a' 'touch a' 'has a' 'rm a' 'expire a' keys dump \
 	load size clear info stat halt resume rotate 'advance 1s'; do
 	# shellcheck disable=SC2086 # words
-	is "$command on an unknown belt" 3 '' "there is no belt 'mixed': *" \
+	is "$command on an unknown belt exits with 3" 3 '' "there is no belt 'mixed': *" \
 		hbctl --json -b mixed $command
 done
 
@@ -468,79 +489,87 @@ done
 belt keep --policy standard
 on put a 1
 v=$(version_of a)
-is 'standard: put keeps' 1 '' \
+is 'standard policy: put over an entry exits with 1' 1 '' \
 	"belt 'keep' keeps what is there: entry 'a' with version $v (--if-present *" \
 	on put a 2
-value 'standard: kept' 1 on get a
-is 'standard: put --if-present replaces' 0 '' '' on put a 2 --if-present
+value 'standard policy: get after a refused put prints the old value' 1 on get a
+is 'standard policy: put --if-present replaces the value' 0 '' '' on put a 2 --if-present
 printf 'a\t9\nb\t9\n' >"$temporary/two"
-is 'standard: load keeps' 1 '{"loaded":1,"kept":1}' \
+is 'standard policy: load exits with 1 and counts the entries it has kept' 1 \
+	'{"loaded":1,"kept":1}' \
 	"belt 'keep' keeps what is there: 1 of 2 entries were not put" \
 	on load "$temporary/two" --json
-value 'standard: load has kept' 2 on get a
-value 'standard: load has put' 9 on get b
+value 'standard policy: load leaves the value of an entry' 2 on get a
+value 'standard policy: load puts a missing key' 9 on get b
 on advance 1m
-json 'standard: get does not renew' 0 \
+json 'standard policy: get does not renew the entry' 0 \
 	'{"key":"a","version":N,"flags":0,"ttl_ms":240000,"value_len":1,"value":"2"}' \
 	'' on get a --json
 belt renew --policy updating
 on put a 1
 on advance 1m
 on dump --values >"$temporary/dump"
-json 'updating: has and dump do not renew' 0 \
+json 'updating policy: has and dump do not renew the entry' 0 \
 	'{"key":"a","version":N,"flags":0,"ttl_ms":240000,"value_len":1,"present":true}' \
 	'' on has a --json
-json 'updating: get renews' 0 \
+json 'updating policy: get renews the entry' 0 \
 	'{"key":"a","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}' \
 	'' on get a --json
 
 # Rights. So far the device is root's alone.
-is 'nobody: the device' 3 '' 'no right to open /dev/hashbelt: *' nobody belts
+is 'user nobody: belts exits with 3 where the device is of mode 0600' 3 '' \
+	'no right to open /dev/hashbelt: *' nobody belts
 chmod 666 /dev/hashbelt
-is 'nobody: the default belt' 3 '' "no right to read belt 'default': *" nobody get a
+is 'user nobody: get on the default belt exits with 3' 3 '' "no right to read belt 'default': *" \
+	nobody get a
 hbctl create shown --mode 0644
 hbctl create given --mode 0622
 hbctl -b shown put a 1
-value 'nobody: get' 1 nobody -b shown get a
-is 'nobody: has not' 1 '' "there is no entry 'b' in belt 'shown'" \
+value 'user nobody: get prints a value of a readable belt' 1 nobody -b shown get a
+is 'user nobody: has of a missing key in a readable belt exits with 1' 1 '' \
+	"there is no entry 'b' in belt 'shown'" \
 	nobody -b shown has b
 for command in 'put a 2' 'touch a' 'rm a' 'expire a' clear 'get a --ttl 1s' ; do
 	# shellcheck disable=SC2086 # words
-	is "nobody: $command without the right" 3 '' "no right to * belt 'shown': *" \
+	is "user nobody: $command on a belt of mode 0644 exits with 3" 3 '' \
+		"no right to * belt 'shown': *" \
 		nobody -b shown $command
 done
 input=$temporary/two
-is 'nobody: load without the right' 3 '' "no right to write belt 'shown': *" \
+is 'user nobody: load on a belt of mode 0644 exits with 3' 3 '' \
+	"no right to write belt 'shown': *" \
 	nobody -b shown load
 input=/dev/null
 for command in halt resume rotate 'advance 1s'; do
 	# shellcheck disable=SC2086 # words
-	is "nobody: $command of another's belt" 3 '' \
+	is "user nobody: $command of a belt of root exits with 3" 3 '' \
 		"${command%% *} is for the owner of belt 'shown', and for root" \
 		nobody -b shown $command
 done
-is 'nobody: destroy of another'\''s belt' 3 '' \
+is 'user nobody: destroy of a belt of root exits with 3' 3 '' \
 	"destroy is for the owner of belt 'shown', *" nobody destroy shown
-is 'nobody: put where all may write' 0 '' '' nobody -b given put a 1
+is 'user nobody: put on a belt of mode 0622 exits with 0' 0 '' '' nobody -b given put a 1
 for command in 'get a' 'has a' keys dump size info stat; do
 	# shellcheck disable=SC2086 # words
-	is "nobody: $command where only write is given" 3 '' \
+	is "user nobody: $command on a belt of mode 0622 exits with 3" 3 '' \
 		"no right to read belt 'given': *" nobody -b given $command
 done
-is 'nobody: create' 0 '' '' nobody create own
-like 'nobody: owns it' 0 \
+is 'user nobody: create exits with 0' 0 '' '' nobody create own
+like 'user nobody: info --json of a new belt names nobody as owner' 0 \
 	'*"uid":65534,"gid":65534,"access":\["read","write","own"\],*}' '' \
 	nobody info own --json
 nobody belts --json | sed 's/{"name":"\([^"]*\)",.*"access":\([^]]*\]\).*}/\1 \2/' \
 	>"$temporary/out"
 printf '%s\n' 'own ["read","write","own"]' 'shown ["read"]' \
 	>"$temporary/wanted"
-result 'nobody: belts' "$(same)"
+result 'user nobody: belts lists own and readable belts only' "$(same)"
 chmod 644 /dev/hashbelt
-value 'a device that is for reading: get' 1 nobody -b shown get a
-is 'a device that is for reading: put' 3 '' "no right to write belt 'own': *" \
+value 'device of mode 0644: get by nobody prints the value' 1 nobody -b shown get a
+is 'device of mode 0644: put by the owner of the belt exits with 3' 3 '' \
+	"no right to write belt 'own': *" \
 	nobody -b own put a 1
-is 'a device that is for reading: halt' 3 '' 'halt is for the owner of belt *' \
+is 'device of mode 0644: halt by the owner of the belt exits with 3' 3 '' \
+	'halt is for the owner of belt *' \
 	nobody -b own halt
 chmod 600 /dev/hashbelt
 
@@ -554,7 +583,8 @@ mkfifo "$temporary/fifo"
 	hbctl destroy $on
 ) >"$temporary/fifo" &
 input=$temporary/fifo
-is 'a belt that is destroyed' 3 '' "belt 'going' was destroyed: *" \
+is 'load into a belt that is destroyed meanwhile exits with 3' 3 '' \
+	"belt 'going' was destroyed: *" \
 	hbctl -b going load
 input=/dev/null
 wait
@@ -563,18 +593,19 @@ wait
 limit=/sys/module/hashbelt/parameters/max_bytes
 before=$(cat $limit)
 echo 1 >$limit
-is 'no memory left' 4 '' "the module's memory limit is reached: *" \
+is 'put beyond the max_bytes of the module exits with 4' 4 '' \
+	"the module's memory limit is reached: *" \
 	hbctl -b main put more "$(text 5000)"
 echo "$before" >$limit
-is 'memory again' 0 '' '' hbctl -b main put more "$(text 5000)"
+is 'put after max_bytes was raised exits with 0' 0 '' '' hbctl -b main put more "$(text 5000)"
 # shellcheck disable=SC2016 # expanded by the inner shell
 for command in 'get more' keys 'dump --values' belts info 'info --json' stat; do
-	is "$command that cannot be written" 4 '' 'cannot write the output: *' \
+	is "$command into a full device exits with 4" 4 '' 'cannot write the output: *' \
 		sh -c "exec hbctl -b main $command >/dev/full"
 done
-is 'destroy the default belt' 0 '' '' hbctl destroy default
-is 'no default belt' 3 '' "there is no belt 'default': *" hbctl get a
-is 'another belt without a default one' 0 '' '' hbctl -b main put a 1
-is 'create the default belt' 0 '' '' hbctl create default
-is 'the default belt is back' 0 0 '' hbctl size
+is 'destroy of the default belt exits with 0' 0 '' '' hbctl destroy default
+is 'get without a default belt exits with 3' 3 '' "there is no belt 'default': *" hbctl get a
+is 'put on another belt without a default belt exits with 0' 0 '' '' hbctl -b main put a 1
+is 'create of the default belt exits with 0' 0 '' '' hbctl create default
+is 'size of a new default belt prints 0' 0 0 '' hbctl size
 finish

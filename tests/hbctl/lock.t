@@ -36,20 +36,21 @@ is_free() {
 
 # The belt
 none="there is no belt 'locks': *"
-is 'unlock makes no belt' 3 '' "$none" hbctl unlock x --owner a
-is 'renew makes no belt' 3 '' "$none" hbctl renew x --owner a
-is 'locks makes no belt' 3 '' "$none" hbctl locks
-is 'release makes no belt' 3 '' "$none" hbctl release --owner a
-is 'lock makes none that was named' 3 '' "there is no belt 'mine': *" \
+is 'unlock makes no belt, and exits with 3' 3 '' "$none" hbctl unlock x --owner a
+is 'renew makes no belt, and exits with 3' 3 '' "$none" hbctl renew x --owner a
+is 'locks makes no belt, and exits with 3' 3 '' "$none" hbctl locks
+is 'release makes no belt, and exits with 3' 3 '' "$none" hbctl release --owner a
+is 'lock does not make a belt that -b names' 3 '' "there is no belt 'mine': *" \
 	hbctl -b mine lock x
 for i in 1 2 3 4; do
 	hbctl lock "first$i" --owner first >/dev/null 2>>"$temporary/made" ||
 		echo "status $?" >>"$temporary/made" &
 done
 wait
-result 'lock makes the belt, whoever is first' "$(cat "$temporary/made")"
-is 'release of an owner' 0 4 '' hbctl release --owner first
-result 'the belt keeps locks, of a day at most, for its owner' "$(
+result 'the first of several concurrent lock commands makes their belt' \
+	"$(cat "$temporary/made")"
+is 'release prints how many locks of the owner it has unlocked' 0 4 '' hbctl release --owner first
+result 'lock makes the belt pinned, of mode 0600, with leases up to a day' "$(
 	info=$(hbctl -b locks info --json)
 	for part in '"pinned":true' '"ttl_ms":86400000' '"mode":"0600"' '"max_entries":null'; do
 		case $info in
@@ -60,50 +61,57 @@ result 'the belt keeps locks, of a day at most, for its owner' "$(
 hbctl -b locks halt
 
 # lock, unlock, renew
-like 'lock prints the token' 0 '[1-9]*' '' hbctl lock x --owner a
+like 'lock prints the fencing token' 0 '[1-9]*' '' hbctl lock x --owner a
 first=$(cat "$temporary/out")
-is 'the same owner gets the same token' 0 "$first" '' hbctl lock x --owner a --ttl 1s
-is 'who takes it again does not make the lease shorter' 0 \
+is 'lock by the owner that has it prints the same token' 0 "$first" '' \
+	hbctl lock x --owner a --ttl 1s
+is 'lock by the owner that has it does not make the lease shorter' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":60000,\"held_ms\":0,\"bound\":false}" \
 	'' hbctl locks --json
 hbctl -b locks advance 2500ms
-is 'held by another' 1 '' \
+is 'lock exits with 1 and names the owner if another has it' 1 '' \
 	"lock 'x' is held by 'a', for 2.5s now and 57.5s more: --wait D waits for it" \
 	hbctl lock x --owner b
-is 'who takes it again makes the lease longer' 0 \
+is 'lock by the owner that has it makes the lease longer' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":7200000,\"held_ms\":2500}" '' \
 	hbctl lock x --owner a --ttl 2h --json
-is 'unlock by another' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
+is 'unlock by another owner exits with 1' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
 	hbctl unlock x --owner b
-is 'renew by another' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
+is 'renew by another owner exits with 1' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
 	hbctl renew x --owner b
-is 'renew sets the lease' 0 \
+is 'renew --ttl sets the lease' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":600000,\"held_ms\":2500}" '' \
 	hbctl renew x --owner a --ttl 10m --json
-is 'renew without a word' 0 '' '' hbctl renew x --owner a
-is 'is a minute' 0 60000 '' field ttl_ms hbctl locks
-tokens 'locks' 0 'T HELD          LEFT          OWNER                         NAME
+is 'renew without --ttl exits with 0' 0 '' '' hbctl renew x --owner a
+is 'renew without --ttl sets a lease of a minute' 0 60000 '' field ttl_ms hbctl locks
+tokens 'locks prints token, times, owner and name of each lock' 0 \
+	'T HELD          LEFT          OWNER                         NAME
 T 2.5s          1m            a                             x' '' sh -c \
 	'hbctl locks | sed "s/^TOKEN/1/"'
 hbctl lock 'a	b' --owner b >/dev/null
-tokens 'locks of an owner' 0 \
+tokens 'locks --owner --json prints the locks of this owner' 0 \
 	'{"key":"a\tb","owner":"b","token":T,"ttl_ms":60000,"held_ms":0,"bound":false}' '' \
 	hbctl locks --owner b --json
-is 'unlock by the escaped name' 0 '' '' hbctl unlock -e 'a\tb' --owner b
-is 'locks of nobody' 0 '' '' hbctl locks --owner nobody
-is 'unlock' 0 '{"key":"x","owner":"a"}' '' hbctl unlock x --owner a --json
+is 'unlock -e takes an escaped name' 0 '' '' hbctl unlock -e 'a\tb' --owner b
+is 'locks --owner without any lock prints nothing' 0 '' '' hbctl locks --owner nobody
+is 'unlock --json prints key and owner' 0 '{"key":"x","owner":"a"}' '' \
+	hbctl unlock x --owner a --json
 nobody="nobody holds lock 'x': it was never taken, or its lease is over"
-is 'unlock what is not held' 1 '' "$nobody" hbctl unlock x --owner a
-is 'renew what is not held' 1 '' "$nobody" hbctl renew x --owner a
-like 'who names no owner is told' 0 "[1-9]*	*:*:*" '' hbctl lock x
-owner=$(cut -f 2 "$temporary/out")
-is 'another one without a name is another' 1 '' "lock 'x' is held by '$owner', *" \
+is 'unlock of a free lock exits with 1' 1 '' "$nobody" hbctl unlock x --owner a
+is 'renew of a free lock exits with 1' 1 '' "$nobody" hbctl renew x --owner a
+like 'lock without --owner prints the owner that it has made up' 0 "[1-9]*	*:*:*" '' \
 	hbctl lock x
-is 'unlock by that owner' 0 '' '' hbctl unlock x --owner "$owner"
+owner=$(cut -f 2 "$temporary/out")
+is 'a second lock without --owner has another owner, and exits with 1' 1 '' \
+	"lock 'x' is held by '$owner', *" \
+	hbctl lock x
+is 'unlock by an owner that lock has made up exits with 0' 0 '' '' hbctl unlock x --owner "$owner"
 long=$(text 1024)
-like 'the longest name and owner' 0 '[1-9]*' '' hbctl lock "$long" --owner "$(text 64)"
-is 'release of that owner' 0 '{"released":1}' '' hbctl release --owner "$(text 64)" --json
-is 'release of nothing' 0 0 '' hbctl release --owner "$(text 64)"
+like 'lock takes a name of 1024 and an owner of 64 bytes' 0 '[1-9]*' '' \
+	hbctl lock "$long" --owner "$(text 64)"
+is 'release --json of an owner of 64 bytes prints 1' 0 '{"released":1}' '' \
+	hbctl release --owner "$(text 64)" --json
+is 'release of an owner without locks prints 0' 0 0 '' hbctl release --owner "$(text 64)"
 
 # Tokens
 last=$first
@@ -117,54 +125,64 @@ for what in 'unlock x --owner a' 'release --owner a' 'advance 2m' clear; do
 done
 token=$(hbctl lock x --owner a)
 [ "$token" -gt "$last" ] || wrong="$token after $last"
-result 'tokens grow, whatever has become of the lock' "$wrong"
+result 'the token grows after unlock, release, expiry and clear' "$wrong"
 hbctl unlock x --owner a
 
 # Leases and belts
-is 'a lease that is too long' 2 '' "lock: --ttl: the longest lease in belt 'locks' is 1d *" \
+is 'lock --ttl beyond the ttl of the belt exits with 2' 2 '' \
+	"lock: --ttl: the longest lease in belt 'locks' is 1d *" \
 	hbctl lock x --owner a --ttl 25h
 hbctl lock x --owner a >/dev/null
-is 'renewed for too long' 2 '' "renew: --ttl: the longest lease in belt 'locks' is 1d *" \
+is 'renew --ttl beyond the ttl of the belt exits with 2' 2 '' \
+	"renew: --ttl: the longest lease in belt 'locks' is 1d *" \
 	hbctl renew x --owner a --ttl 25h
 hbctl unlock x --owner a
 belt plain
-is 'a belt that is not pinned' 4 '' \
+is 'lock on a belt that is not pinned exits with 4' 4 '' \
 	"belt 'plain' may drop locks: 'hbctl set plain --pinned --when-full reject' makes *" \
 	on lock x --owner a
 belt full --pinned --max-entries 2 --when-full evict
-is 'a belt that evicts' 4 '' "belt 'full' may drop locks: *" on lock x --owner a
+is 'lock on a belt that evicts exits with 4' 4 '' "belt 'full' may drop locks: *" \
+	on lock x --owner a
 on set full --when-full reject
 on lock x --owner a >/dev/null
 on lock y --owner a >/dev/null
-is 'a belt that is full' 4 '' "belt 'full' is full: *" on lock z --owner b
-is 'a belt that is full, for who has it' 0 '{"released":2}' '' on release --owner a --json
+is 'lock on a belt at max_entries exits with 4' 4 '' "belt 'full' is full: *" on lock z --owner b
+is 'release on a belt at max_entries unlocks its locks' 0 '{"released":2}' '' \
+	on release --owner a --json
 belt loose --pinned --max-entries 2
 on lock x --owner a >/dev/null
-is 'a belt that has locks may be unpinned' 0 '' '' \
+is 'set --pinned no --when-full evict of a belt with locks exits with 0' 0 '' '' \
 	hbctl set loose --pinned no --when-full evict
-is 'it grants no more' 4 '' "belt 'loose' may drop locks: *" on lock y --owner b
-is 'those that are held can be renewed' 0 '' '' on renew x --owner a
+is 'lock on a belt that was unpinned exits with 4' 4 '' "belt 'loose' may drop locks: *" \
+	on lock y --owner b
+is 'renew of a held lock on an unpinned belt exits with 0' 0 '' '' on renew x --owner a
 on put 1 1
 on put 2 2
-is 'a lock may be evicted where its belt evicts' 1 '' "$nobody" on unlock x --owner a
+is 'unlock of a lock that was evicted exits with 1' 1 '' "$nobody" on unlock x --owner a
 belt short --pinned --ttl 10s
-is 'a lease is no longer than the belt allows, if nothing is said' 0 10000 '' \
+is 'lock without --ttl takes the ttl of the belt if that is shorter' 0 10000 '' \
 	field ttl_ms on lock x --owner a
-is 'a renewed lease is no longer than the belt allows' 0 10000 '' field ttl_ms on renew x --owner a
-is 'another belt has its own locks' 1 '' "$nobody" hbctl unlock x --owner a
+is 'renew without --ttl takes the ttl of the belt if that is shorter' 0 10000 '' field ttl_ms \
+	on renew x --owner a
+is 'unlock of a lock that is held in another belt exits with 1' 1 '' "$nobody" \
+	hbctl unlock x --owner a
 mode=$(stat -c %a /dev/hashbelt)
 chmod 666 /dev/hashbelt
-is 'a belt of somebody else' 3 '' "no right to write belt 'locks': *" nobody lock x
-is 'a user without the right to read cannot list locks' 3 '' "no right to read belt 'locks': *" nobody locks
+is 'user nobody: lock on a belt of root exits with 3' 3 '' "no right to write belt 'locks': *" \
+	nobody lock x
+is 'user nobody: locks on a belt of root exits with 3' 3 '' "no right to read belt 'locks': *" \
+	nobody locks
 chmod "$mode" /dev/hashbelt
 
 # Waiting
 hbctl lock x --owner a --ttl 1h >/dev/null
-is 'no wait is no wait' 1 '' "lock 'x' is held by 'a', *" hbctl lock x --owner b --wait 0
+is 'lock --wait 0 of a held lock exits with 1 at once' 1 '' "lock 'x' is held by 'a', *" \
+	hbctl lock x --owner b --wait 0
 later b hbctl lock x --owner b --wait 5s
 at_last asleep "$pid"
 hbctl -b locks advance 6s
-ended 'who waits in vain is told' b 1 '' \
+ended 'lock --wait exits with 1 and names the owner when its time is over' b 1 '' \
 	"lock 'x' is still held by 'a', for 6s now and 59m54s more"
 for owner in b c d; do
 	later $owner hbctl lock x --owner $owner --ttl 30s --wait forever
@@ -172,44 +190,45 @@ for owner in b c d; do
 done
 hbctl unlock x --owner a
 at_last has_ended b
-result 'unlock gives it to who came first' "$(is_held x b || hbctl locks)"
-result 'a lock goes to one waiter' "$(has_ended c && echo c; has_ended d && echo d)"
+result 'unlock grants the lock to the first waiter' "$(is_held x b || hbctl locks)"
+result 'unlock grants the lock to one waiter only' "$(has_ended c && echo c; has_ended d && echo d)"
 hbctl -b locks advance 31s
 at_last has_ended c
-result 'the end of a lease gives it to the next' "$(is_held x c || hbctl locks)"
+result 'the end of a lease grants the lock to the next waiter' "$(is_held x c || hbctl locks)"
 hbctl release --owner c >/dev/null
 at_last has_ended d
-result 'release gives it to the last' "$(is_held x d || hbctl locks)"
-result 'with larger tokens' "$(
+result 'release grants the lock to the next waiter' "$(is_held x d || hbctl locks)"
+result 'waiters get larger tokens in the order of their grants' "$(
 	cat "$temporary/b.out" "$temporary/c.out" "$temporary/d.out" >"$temporary/order"
 	sort -n -u "$temporary/order" | cmp - "$temporary/order" 2>&1)"
 for number in 1 15; do # SIGHUP, SIGTERM
 	later b hbctl lock x --owner b --wait forever
 	at_last asleep "$pid"
 	kill -$number "$pid"
-	ended "signal $number ends a wait" b $((128 + number)) '' "interrupted while waiting for lock 'x'"
+	ended "signal $number ends a waiting lock command" b $((128 + number)) '' \
+		"interrupted while waiting for lock 'x'"
 done
 hbctl unlock x --owner d
 result 'a waiter that a signal ended does not get the lock' "$(is_free x || hbctl locks)"
 
 # A command. Its lease is belt time, which stands still.
-tokens 'a bound lock' 0 \
+tokens 'lock with a command takes a bound lock' 0 \
 	'{"key":"x","owner":"a","token":T,"ttl_ms":60000,"held_ms":0,"bound":true}' '' \
 	hbctl lock x --owner a -- hbctl locks --json
 check_command hbctl 'hbctl locks'
 token=$(hbctl lock x --owner a)
 run hbctl lock x --owner a --ttl 2h -- true
-is 'a lock that is refused to a command stays as it is' 0 \
+is 'lock with a command by the owner that has it leaves the lease unchanged' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$token,\"ttl_ms\":60000,\"held_ms\":0,\"bound\":false}" \
 	'' hbctl locks --json
 hbctl unlock x --owner a
-is 'a name with a dash' 0 ran '' hbctl lock -- -x -- echo ran
+is 'lock takes a name with a dash after --' 0 ran '' hbctl lock -- -x -- echo ran
 # shellcheck disable=SC2016
 later holder hbctl lock x --owner a -- sh -c \
 	'trap "exit 8" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/ready"
 at_last test -e "$temporary/ready"
 kill -s TERM "$pid"
-ended 'SIGTERM goes to the command' holder 8 '' ''
+ended 'hbctl passes SIGTERM on to the command and exits with its status' holder 8 '' ''
 # shellcheck disable=SC2016
 later holder hbctl lock x --owner a -- \
 	sh -c 'echo $$ >"$0"; exec sleep 1000' "$temporary/child"
@@ -218,8 +237,8 @@ later waiter hbctl lock x --owner b --wait forever -- echo mine
 at_last asleep "$pid"
 kill -s HUP "$(cat "$temporary/child")"
 rm "$temporary/child"
-ended 'the command has died of a signal' holder 129 '' ''
-ended 'the end of a command lets the next one run' waiter 0 mine ''
+ended 'lock exits with 128 + N when signal N kills the command' holder 129 '' ''
+ended 'the end of a command under a lock lets the next waiter run its own' waiter 0 mine ''
 
 # A holder that is killed
 # shellcheck disable=SC2016
@@ -231,9 +250,10 @@ later waiter hbctl lock x --owner b --wait forever
 at_last asleep "$pid"
 kill -s KILL "$killed"
 at_last has_ended waiter
-result 'the lock of who was killed goes to who waits' "$(is_held x b || hbctl locks)"
+result 'the kill of hbctl grants its lock to the waiter' "$(is_held x b || hbctl locks)"
 at_last is_gone "$(cat "$temporary/child")"
-result 'a command does not outlive hbctl' "$(is_gone "$(cat "$temporary/child")" ||
+result 'the kill of hbctl ends the command that runs under its lock' \
+	"$(is_gone "$(cat "$temporary/child")" ||
 	echo 'it does')"
 hbctl unlock x --owner b
 
@@ -249,18 +269,18 @@ for _ in 1 2 3 4 5; do
 	hbctl -b locks advance 800ms
 	at_last is_renewed
 done
-is 'the lock is renewed while the command runs' 0 \
+is 'hbctl renews the lease while the command runs' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$token,\"ttl_ms\":900,\"held_ms\":4000,\"bound\":true}" \
 	'' hbctl locks --json
 hbctl -b locks advance 1s
-ended 'a lock that is lost ends the command' holder 143 '' \
+ended 'hbctl ends the command with SIGTERM when its lease is over' holder 143 '' \
 	"lock 'x' is lost (its lease was over): the command is asked to end (SIGTERM)"
 later holder hbctl lock x --owner a --ttl 900ms -- sleep 1000
 at_last is_held x a
 later waiter hbctl lock x --owner thief --wait forever
 at_last asleep "$pid"
 hbctl release --owner a >/dev/null
-ended 'a lock that another has got ends the command' holder 143 '' \
+ended 'hbctl ends the command with SIGTERM when another owner has the lock' holder 143 '' \
 	"lock 'x' is lost (another has it): *"
 hbctl release --owner thief >/dev/null
 # shellcheck disable=SC2016
@@ -268,7 +288,8 @@ later holder hbctl lock x --owner a --ttl 900ms -- \
 	sh -c 'trap "exit 0" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/there"
 at_last test -e "$temporary/there"
 hbctl release --owner a >/dev/null
-ended 'a command that ends well without its lock has not' holder 4 '' "lock 'x' is lost *"
+ended 'lock exits with 4 if the command ends with 0 after its lock is lost' holder 4 '' \
+	"lock 'x' is lost *"
 mkfifo "$temporary/fifo"
 # shellcheck disable=SC2016
 later holder hbctl lock x --owner a --ttl 1d -- sh -c ': >"$0"; cat "$1"' \
@@ -276,20 +297,21 @@ later holder hbctl lock x --owner a --ttl 1d -- sh -c ': >"$0"; cat "$1"' \
 at_last test -e "$temporary/begun"
 hbctl release --owner a >/dev/null
 : >"$temporary/fifo"
-ended 'what is lost and not noticed is noticed in the end' holder 4 '' \
+ended 'lock exits with 4 if the lock was lost between two renewals' holder 4 '' \
 	"lock 'x' is lost (its lease was over)"
 belt gone --pinned
 later holder hbctl -b gone lock x --owner a --ttl 900ms -- sleep 1000
 at_last sh -c 'hbctl -b gone locks --json | grep -q x'
 hbctl destroy gone
-ended 'a belt that is destroyed ends the command' holder 143 '' \
+ended 'hbctl ends the command with SIGTERM when the belt is destroyed' holder 143 '' \
 	"lock 'x' is lost (its belt was destroyed): *"
 
 # Many at once
 count_up '' 5 10 hbctl lock counter --wait forever --
 
 # A store
-is 'this hbctl knows no stores' 3 '' '--store: this hbctl was built without libpq: *' \
+is 'lock --store exits with 3 in an hbctl without libpq' 3 '' \
+	'--store: this hbctl was built without libpq: *' \
 	hbctl lock x --store dbname=x
 
 finish

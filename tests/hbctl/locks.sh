@@ -50,37 +50,44 @@ check_command() {
 	# shellcheck disable=SC2016 # for the command's shell
 	run "$hbctl" lock x --owner a -- sh -c \
 		'echo "$HASHBELT_LOCK_TOKEN $*"; eval "$0 --json"' "$2" 1 -2 --json
-	result 'the command is told the token' "$(
+	result 'a command under a lock finds the token in HASHBELT_LOCK_TOKEN' "$(
 		read -r token words <"$temporary/out"
 		[ "$words" = '1 -2 --json' ] || echo "arguments: $words"
 		grep -q "\"owner\":\"a\",\"token\":$token," "$temporary/out" || cat "$temporary/out"
 		judge_status 0
 		judge_error '')"
-	is 'the lock is given back' 0 '' '' "$hbctl" locks
-	is 'the status is that of the command' 7 '' '' "$hbctl" lock x -- sh -c 'exit 7'
+	is 'the lock is free after its command has ended' 0 '' '' "$hbctl" locks
+	is 'lock exits with the status of the command' 7 '' '' "$hbctl" lock x -- sh -c 'exit 7'
 	# shellcheck disable=SC2016
-	is 'a signal is a status' 137 '' '' "$hbctl" lock x -- sh -c 'kill -9 $$'
-	is 'there is no such command' 127 '' "cannot run '/nonexistent': No such file *" \
+	is 'lock exits with 137 when SIGKILL ends the command' 137 '' '' "$hbctl" lock x -- sh -c \
+		'kill -9 $$'
+	is 'lock exits with 127 for a command that does not exist' 127 '' \
+		"cannot run '/nonexistent': No such file *" \
 		"$hbctl" lock x -- /nonexistent
-	is 'no command at all' 126 '' "cannot run '/': Permission denied" "$hbctl" lock x -- /
-	is 'the lock is given back all the same' 0 '' '' "$hbctl" locks
+	is 'lock exits with 126 for a command that cannot be run' 126 '' \
+		"cannot run '/': Permission denied" "$hbctl" lock x -- /
+	is 'the lock is free after commands that failed or could not run' 0 '' '' "$hbctl" locks
 	input=$temporary/words
 	echo words >"$input"
-	is 'the command has our stdin' 0 words '' "$hbctl" lock x -- cat
+	is 'the command under a lock reads the stdin of hbctl' 0 words '' "$hbctl" lock x -- cat
 	input=/dev/null
 	"$hbctl" lock y --owner a >/dev/null
-	is 'without the lock it is not run' 1 '' "lock 'y' is held by 'a', *" \
+	is 'lock with a command exits with 1 if another owner has the lock' 1 '' \
+		"lock 'y' is held by 'a', *" \
 		"$hbctl" lock y -- touch "$temporary/run"
 	own="lock 'y' is held by 'a' already, and a command takes one of its own: *"
-	is 'a command is not run where its owner has the lock already' 1 '' "$own" \
+	is 'lock with a command exits with 1 if its owner has the lock already' 1 '' "$own" \
 		"$hbctl" lock y --owner a --ttl 2h -- touch "$temporary/run"
-	is 'for himself he does not wait' 1 '' "$own" \
+	is 'lock --wait with a command exits with 1 if its owner has the lock' 1 '' "$own" \
 		"$hbctl" lock y --owner a --wait forever -- touch "$temporary/run"
-	is 'he has it still' 0 '' '' "$hbctl" unlock y --owner a
-	is 'a command is not run where another command of its owner has the lock' 1 '' "$own" "$hbctl" lock y --owner a -- \
+	is 'the owner can unlock after commands were refused for its lock' 0 '' '' \
+		"$hbctl" unlock y --owner a
+	is 'lock with a command exits with 1 if its owner runs another under it' 1 '' "$own" \
+		"$hbctl" lock y --owner a -- \
 		sh -c "${2%%locks*}lock${2#*locks} y --owner a -- touch '$temporary/run'"
-	result 'indeed not' "$([ ! -e "$temporary/run" ] || echo 'it was')"
-	is "a command's lock is unlocked when it ends" 0 '' '' "$hbctl" locks
+	result 'no command that was refused the lock has run' \
+		"$([ ! -e "$temporary/run" ] || echo 'it was')"
+	is "no lock is listed once all commands have ended" 0 '' '' "$hbctl" locks
 }
 
 # count_up HOW MANY TIMES COMMAND... - three checks: so many processes at once run, so
@@ -104,8 +111,10 @@ count_up() {
 	done
 	# shellcheck disable=SC2086 # a list
 	wait $children
-	result "all had their turn$how" "$(cat "$temporary/wrong")"
-	result "no count is lost$how" "$(grep -vx "$((many * times))" "$temporary/counter")"
-	result "tokens grow in the order of the grants$how" "$(
+	result "each of $many concurrent processes gets the lock $times times$how" \
+		"$(cat "$temporary/wrong")"
+	result "a counter in a file loses no increment under the lock$how" \
+		"$(grep -vx "$((many * times))" "$temporary/counter")"
+	result "tokens of concurrent processes grow in the order of the grants$how" "$(
 		sort -n -u "$temporary/order" | cmp - "$temporary/order" 2>&1)"
 }

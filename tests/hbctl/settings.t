@@ -13,7 +13,8 @@ plan 123
 . "$(dirname "$0")/belt.sh"
 
 # create, with all there is
-json 'create with all options' 0 '{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' '' \
+json 'create --json with all options prints them' 0 \
+	'{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' '' \
 	hbctl create all --ttl 1m --buckets 7 --policy updating --mode 0660 \
 	--on-expire reinsert --report removed,expired --max-entries 5 --max-bytes 64k \
 	--max-events 7 --grace 90s --when-full evict --pinned --wipe --group nogroup --json
@@ -26,37 +27,39 @@ made() {
 	hbctl destroy made
 }
 
-made 'drop' '"on_expire":"drop"' --on-expire drop
-made 'notify' '"on_expire":"notify","report":\["expired","evicted","pressure"\]' \
+made '--on-expire drop sets handler drop' '"on_expire":"drop"' --on-expire drop
+made '--on-expire notify sets handler notify and the default reasons' \
+	'"on_expire":"notify","report":\["expired","evicted","pressure"\]' \
 	--on-expire notify
-made 'report one' '"report":\["cleared"\]' --report cleared
-made 'report all' \
+made '--report cleared reports this reason alone' '"report":\["cleared"\]' --report cleared
+made '--report all reports all reasons' \
 	'"report":\["expired","evicted","replaced","removed","cleared","pressure","released"\]' \
 	--report all
-made 'report released' '"report":\["released"\]' --report released
-made 'grace' '"grace_ms":90000,' --grace 1m30s
-made 'the longest grace' '"grace_ms":4398046511104,' --grace 4398046511104ms
-made 'no grace' '"grace_ms":0,' --grace none
-made 'grace of 0 is none' '"grace_ms":0,' --grace 0
-made 'report some twice' '"report":\["evicted","pressure"\]' \
+made '--report released reports this reason alone' '"report":\["released"\]' --report released
+made '--grace 1m30s sets a grace time' '"grace_ms":90000,' --grace 1m30s
+made '--grace takes 2^42 ms' '"grace_ms":4398046511104,' --grace 4398046511104ms
+made '--grace none sets no grace time' '"grace_ms":0,' --grace none
+made '--grace 0 sets no grace time' '"grace_ms":0,' --grace 0
+made '--report takes a reason twice' '"report":\["evicted","pressure"\]' \
 	--report pressure,evicted,pressure
-made 'no limits' '"max_entries":null,"max_bytes":null,"max_events":null' \
+made 'limits of none are null' '"max_entries":null,"max_bytes":null,"max_events":null' \
 	--max-entries none --max-bytes none --max-events none
-made 'limits of 0 are none' '"max_entries":null,"max_bytes":null,"max_events":null' \
+made 'limits of 0 are null' '"max_entries":null,"max_bytes":null,"max_events":null' \
 	--max-entries 0 --max-bytes 0 --max-events 0
-made 'bytes' '"max_bytes":4096' --max-bytes 4096
-made 'mebibytes' '"max_bytes":10485760' --max-bytes 10M
-made 'gibibytes' '"max_bytes":2147483648' --max-bytes 2g
-made 'pinned, in words' '"pinned":true,"wipe":false' --pinned yes --wipe no
-made 'pinned, with =' '"pinned":false,"wipe":true' --pinned=no --wipe=yes
-made 'pinned, then another option' '"pinned":true,"wipe":true' --pinned --wipe
-made 'the last one counts' '"pinned":false' --pinned --pinned=no
-made 'a group by number' '"gid":12345,' --group 12345
-made 'the largest group' '"gid":4294967294,' --group 4294967294
-made 'the first group' '"gid":0,' --group root
-is 'create: a name behind --' 0 '' '' hbctl create --pinned -- yes
-is 'create: a name before it' 0 '' '' hbctl create no --pinned
-is 'destroy it' 0 '' '' hbctl destroy yes
+made '--max-bytes takes bytes' '"max_bytes":4096' --max-bytes 4096
+made '--max-bytes takes mebibytes' '"max_bytes":10485760' --max-bytes 10M
+made '--max-bytes takes gibibytes' '"max_bytes":2147483648' --max-bytes 2g
+made '--pinned yes and --wipe no take a word' '"pinned":true,"wipe":false' --pinned yes --wipe no
+made '--pinned=no and --wipe=yes take a word after =' \
+	'"pinned":false,"wipe":true' --pinned=no --wipe=yes
+made '--pinned before another option means yes' '"pinned":true,"wipe":true' --pinned --wipe
+made 'the last of two --pinned counts' '"pinned":false' --pinned --pinned=no
+made '--group takes a number' '"gid":12345,' --group 12345
+made '--group takes 2^32 - 2' '"gid":4294967294,' --group 4294967294
+made '--group root sets gid 0' '"gid":0,' --group root
+is 'create takes a name after --pinned --' 0 '' '' hbctl create --pinned -- yes
+is 'create takes the name no before --pinned' 0 '' '' hbctl create no --pinned
+is 'destroy of a belt that is called yes exits with 0' 0 '' '' hbctl destroy yes
 
 # set: one thing at a time
 hbctl create set --ttl 1m --buckets 7
@@ -76,31 +79,37 @@ sets() {
 			echo 'the script changes nothing')"
 }
 
-sets ttl 's/60000,"interval_ns":1/120000,"interval_ns":2/' --ttl 2m
-sets grace 's/"grace_ms":0/"grace_ms":1500/' --grace 1.5s
-sets 'no grace' 's/"grace_ms":1500/"grace_ms":0/' --grace none
-sets buckets 's/20000000000,"buckets":7/40000000000,"buckets":4/' --buckets 4
-sets policy 's/"timecache"/"standard"/; s/put":false/put":true/' --policy standard
-sets 'one half of it' 's/"standard"/"mixed"/; s/get":false/get":true/' \
+sets '--ttl changes ttl and interval' 's/60000,"interval_ns":1/120000,"interval_ns":2/' --ttl 2m
+sets '--grace sets a grace time' 's/"grace_ms":0/"grace_ms":1500/' --grace 1.5s
+sets '--grace none takes the grace time off' 's/"grace_ms":1500/"grace_ms":0/' --grace none
+sets '--buckets changes buckets and interval' \
+	's/20000000000,"buckets":7/40000000000,"buckets":4/' --buckets 4
+sets '--policy changes the policy' \
+	's/"timecache"/"standard"/; s/put":false/put":true/' --policy standard
+sets '--refresh-on-get changes this half of the policy' \
+	's/"standard"/"mixed"/; s/get":false/get":true/' \
 	--refresh-on-get yes
-sets 'the other half' 's/"mixed"/"updating"/; s/put":true/put":false/' --on-put replace
-sets when-full 's/"reject"/"evict"/' --when-full evict
-sets pinned 's/"pinned":false/"pinned":true/' --pinned
-sets wipe 's/"wipe":false/"wipe":true/' --wipe yes
-sets 'not pinned' 's/"pinned":true/"pinned":false/' --pinned no
-sets on-expire 's/"drop"/"notify"/' --on-expire notify
-sets report 's/\["expired","evicted",/["expired","evicted","cleared",/' \
+sets '--on-put changes this half of the policy' \
+	's/"mixed"/"updating"/; s/put":true/put":false/' --on-put replace
+sets '--when-full changes the policy' 's/"reject"/"evict"/' --when-full evict
+sets '--pinned pins the belt' 's/"pinned":false/"pinned":true/' --pinned
+sets '--wipe yes turns wiping on' 's/"wipe":false/"wipe":true/' --wipe yes
+sets '--pinned no unpins the belt' 's/"pinned":true/"pinned":false/' --pinned no
+sets '--on-expire changes the handler' 's/"drop"/"notify"/' --on-expire notify
+sets '--report changes the reasons' 's/\["expired","evicted",/["expired","evicted","cleared",/' \
 	--report expired,evicted,cleared,pressure
-sets max-entries 's/"max_entries":null/"max_entries":10/' --max-entries 10
-sets max-bytes 's/"max_bytes":null/"max_bytes":1048576/' --max-bytes 1M
-sets max-events 's/"max_events":1048576/"max_events":3/' --max-events 3
-sets 'no limit' 's/"max_entries":10/"max_entries":null/' --max-entries none
-sets mode 's/"0600"/"0640"/' --mode 0640
-sets group 's/"gid":0/"gid":65534/' --group nogroup
-sets 'two things' 's/"evict",/"reject",/; s/"notify"/"drop"/' --when-full reject \
+sets '--max-entries sets a limit' 's/"max_entries":null/"max_entries":10/' --max-entries 10
+sets '--max-bytes sets a limit' 's/"max_bytes":null/"max_bytes":1048576/' --max-bytes 1M
+sets '--max-events changes the limit' 's/"max_events":1048576/"max_events":3/' --max-events 3
+sets '--max-entries none takes the limit off' \
+	's/"max_entries":10/"max_entries":null/' --max-entries none
+sets '--mode changes the mode' 's/"0600"/"0640"/' --mode 0640
+sets '--group changes the group' 's/"gid":0/"gid":65534/' --group nogroup
+sets 'two options change two settings and no other' \
+	's/"evict",/"reject",/; s/"notify"/"drop"/' --when-full reject \
 	--on-expire drop
-is 'set, without JSON' 0 '' '' hbctl set set --wipe=no
-is 'set an unknown belt' 3 '' "there is no belt 'nosuch': *" \
+is 'set without --json prints nothing' 0 '' '' hbctl set set --wipe=no
+is 'set of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch': *" \
 	hbctl set nosuch --pinned
 
 # A belt in use keeps its entries, and their deadlines.
@@ -116,9 +125,9 @@ for options in '--ttl 1s --buckets 2' '--ttl 30d --buckets 1000' '--ttl 1m --buc
 	# shellcheck disable=SC2086 # words
 	hbctl set live $options
 	on dump --values | sort >"$temporary/out"
-	result "entries stay with $options" "$(same)"
+	result "set $options leaves all entries and deadlines" "$(same)"
 done
-is 'as many as there were' 0 3000 '' on size
+is 'size after several sets is 3000 as before' 0 3000 '' on size
 hbctl create busy --ttl 1h
 (
 	for buckets in 2 3 5 8 13 21 34 55 89 144 233 377 610 987; do
@@ -126,53 +135,62 @@ hbctl create busy --ttl 1h
 	done
 ) &
 awk 'BEGIN { for (i = 0; i < 50000; i++) printf "k%d\tv\n", i }' >"$temporary/many"
-is 'load while it is set' 0 '' '' hbctl -b busy load "$temporary/many"
+is 'load of 50000 entries beside sets of ttl and buckets exits with 0' 0 '' '' \
+	hbctl -b busy load "$temporary/many"
 wait
-is 'none was lost' 0 50000 '' hbctl -b busy size
+is 'size after load beside sets of ttl and buckets is 50000' 0 50000 '' hbctl -b busy size
 hbctl destroy busy
 
 # Full belts
 belt full --max-entries 2
 on put a 1
 on put b 2
-is 'reject' 4 '' "belt 'full' is full: *" on put c 3
-is 'reject, load' 4 '' "belt 'full' is full: *" on load "$temporary/lines"
-is 'replaced all the same' 0 '' '' on put b 4
+is 'put of a new key on a belt at max_entries exits with 4' 4 '' "belt 'full' is full: *" on put c 3
+is 'load on a belt at max_entries exits with 4' 4 '' "belt 'full' is full: *" \
+	on load "$temporary/lines"
+is 'put over an entry on a belt at max_entries exits with 0' 0 '' '' on put b 4
 hbctl set full --when-full evict
-is 'evict' 0 '' '' on put c 3
-is 'as many as before' 0 2 '' on size
-like 'info says how full' 0 '*max entries:  2, 2 used
+is 'put of a new key exits with 0 after set --when-full evict' 0 '' '' on put c 3
+is 'size after a put that evicts is max_entries' 0 2 '' on size
+like 'info prints limits and what is used of them' 0 '*max entries:  2, 2 used
 max bytes:    none, * used
 when full:    evict: *' '' on info
 belt tight --max-bytes 4k
-is 'reject by bytes' 4 '' "belt 'tight' is full: *" on put a "$(text 5000)"
-is 'room for less' 0 '' '' on put a "$(text 500)"
-like 'info says how much' 0 '*max bytes:    4.0 KiB, [5-9]?? B used*' '' on info
+is 'put beyond max_bytes exits with 4' 4 '' "belt 'tight' is full: *" on put a "$(text 5000)"
+is 'put of a smaller value below max_bytes exits with 0' 0 '' '' on put a "$(text 500)"
+like 'info prints max_bytes and the bytes that are used' 0 \
+	'*max bytes:    4.0 KiB, [5-9]?? B used*' '' on info
 
 # Rights
 chmod 666 /dev/hashbelt
 hbctl create shown --mode 0644
-is 'nobody: set of another'\''s belt' 3 '' \
+is 'user nobody: set of a belt of root exits with 3' 3 '' \
 	"set is for the owner of belt 'shown', and for root" nobody set shown --pinned
-is 'nobody: set of a hidden belt' 3 '' "set is for the owner of belt 'full', *" \
+is 'user nobody: set of a belt of mode 0600 exits with 3' 3 '' \
+	"set is for the owner of belt 'full', *" \
 	nobody set full --pinned
 hbctl create given --mode 0622
-is 'nobody: set of a belt that he may write' 3 '' \
+is 'user nobody: set of a belt of mode 0622 exits with 3' 3 '' \
 	"set is for the owner of belt 'given', *" nobody set given --pinned
-is 'nobody: create for a group of others' 3 '' \
+is 'user nobody: create --group of another group exits with 3' 3 '' \
 	"create --group: belt 'own' must be yours, and you in that group, *" \
 	nobody create own --group root
-is 'nobody: create for a group of his' 0 '' '' nobody create own --group nogroup
-is 'nobody: set to a group of others' 3 '' "set --group: belt 'own' must be yours, *" \
+is 'user nobody: create --group of its own group exits with 0' 0 '' '' \
+	nobody create own --group nogroup
+is 'user nobody: set --group of another group exits with 3' 3 '' \
+	"set --group: belt 'own' must be yours, *" \
 	nobody set own --group 0
-is 'nobody: set to a group of his' 0 '' '' nobody set own --group 65534 --mode 0
-like 'nobody: set without a right to read' 0 '*"mode":"0000",*"pinned":true,*' '' \
+is 'user nobody: set --group of its own group exits with 0' 0 '' '' \
+	nobody set own --group 65534 --mode 0
+like 'user nobody: set of its own belt of mode 0 exits with 0' 0 '*"mode":"0000",*"pinned":true,*' \
+	'' \
 	nobody set own --pinned --json
 chmod 644 /dev/hashbelt
-is 'a device that is for reading: create' 3 '' \
+is 'device of mode 0644: create by nobody exits with 3' 3 '' \
 	'no right to make belts: /dev/hashbelt is open to you for reading only' \
 	nobody create more
-is 'a device that is for reading: set' 3 '' "set is for the owner of belt 'own', *" \
+is 'device of mode 0644: set by the owner of the belt exits with 3' 3 '' \
+	"set is for the owner of belt 'own', *" \
 	nobody set own --pinned
 chmod 600 /dev/hashbelt
 
@@ -180,22 +198,22 @@ chmod 600 /dev/hashbelt
 limit=/sys/module/hashbelt/parameters
 before=$(cat $limit/max_belts)
 echo 1 >$limit/max_belts
-is 'too many belts' 4 '' 'there are as many belts as there may be, *' \
+is 'create beyond max_belts exits with 4' 4 '' 'there are as many belts as there may be, *' \
 	hbctl create more
 echo "$before" >$limit/max_belts
 before=$(cat $limit/user_max_belts)
 echo 1 >$limit/user_max_belts
 chmod 666 /dev/hashbelt
-is 'too many belts of one user' 4 '' 'you have as many belts as a user may have, *' \
+is 'create beyond user_max_belts exits with 4' 4 '' 'you have as many belts as a user may have, *' \
 	nobody create more
 echo "$before" >$limit/user_max_belts
 before=$(cat $limit/user_max_bytes)
 hbctl set own --mode 0600
 echo 4k >$limit/user_max_bytes
-is 'too much memory of one user' 4 '' "the belts of the owner of 'own' take *" \
+is 'put beyond user_max_bytes exits with 4' 4 '' "the belts of the owner of 'own' take *" \
 	nobody -b own put a "$(text 5000)"
 echo "$before" >$limit/user_max_bytes
-is 'a user may put again when user_max_bytes is raised' 0 '' '' nobody -b own put a "$(text 5000)"
+is 'put after user_max_bytes was raised exits with 0' 0 '' '' nobody -b own put a "$(text 5000)"
 chmod 600 /dev/hashbelt
 
 # The belt is drawn: 10 buckets of 10 seconds, and what is later
@@ -204,9 +222,11 @@ for entry in a:1s b:9.999s c:11s d:12s e:13s f:14s g:35s h:90s; do
 	on put ${entry%:*} x --ttl ${entry#*:}
 done
 on put never x --ttl never
-like 'info --json has the buckets' 0 '*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
+like 'info --json prints the entries of each bucket' 0 \
+	'*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
 	on info --json
-like 'stat --json has them too' 0 '*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
+like 'stat --json prints the entries of each bucket' 0 \
+	'*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
 	on stat --json
 
 # drawing NAME WIDTH LOCALE [COMMAND] - what that draws, info if not, is the file wanted.
@@ -229,16 +249,16 @@ entries by the time that they have left:
   1m30s to 1m40s  1  ###
    1m40s or more  1  ###
 .
-drawing 'info draws' 31 C
-drawing 'stat draws the same' 31 C stat
+drawing 'info draws a bar for each bucket' 31 C
+drawing 'stat draws a bar for each bucket' 31 C stat
 cp "$temporary/wanted" "$temporary/drawing"
 sed -i 's/##########/########/; s/  #####$/  ####/; s/  ###$/  ##/' "$temporary/wanted"
-drawing 'info draws, however narrow' 1 POSIX
+drawing 'info draws bars of 8 columns at least on a narrow terminal' 1 POSIX
 sed 's/##########/██████████/; s/#####/█████/; s/###/██▌/' "$temporary/drawing" \
 	>"$temporary/wanted"
-drawing 'info draws in UTF-8' 31 C.UTF-8
-drawing 'info draws in utf8' 31 de_DE.utf8
-like 'info draws 80 wide' 0 "*
+drawing 'info draws block characters in locale C.UTF-8' 31 C.UTF-8
+drawing 'info draws block characters in locale de_DE.utf8' 31 de_DE.utf8
+like 'info without COLUMNS draws 80 columns' 0 "*
       10s to 20s  4  $(printf '%059d' 0 | tr 0 '#')
 *" '' on info
 hbctl set drawn --buckets 1000
@@ -254,11 +274,11 @@ END {
 	if (sum != 9)
 		print sum " entries, of 9"
 }' "$temporary/drawing" >"$temporary/wrong"
-result 'info joins many buckets' "$(cat "$temporary/wrong")"
+result 'info joins 1000 buckets into 10 to 20 lines' "$(cat "$temporary/wrong")"
 on clear
 on info >"$temporary/out"
 on stat >>"$temporary/out"
-result 'nobody draws an empty belt' "$(grep 'entries by' "$temporary/out")"
+result 'info and stat draw no bars for an empty belt' "$(grep 'entries by' "$temporary/out")"
 
 # stat. The time is moved to where a bucket has just fallen off.
 belt late --ttl 90s --buckets 10
@@ -269,20 +289,20 @@ on put b 1 --ttl 40s
 on advance 2s
 on get a 2>/dev/null
 on get x 2>/dev/null
-like 'stat: misses' 0 '*
+like 'stat counts misses of expired and of unknown keys' 0 '*
 misses: 2
 *
 misses_expired: 1
 *
 misses_cold: 1*' '' on stat
 on advance 48s
-like 'stat: lags' 0 '*
+like 'stat draws the lag of expired entries' 0 '*
 waiting_requests: 0
 lag of expired entries:
    below 16.384s  1  ####*
    below 32.768s  0
   below 1m5.536s  1  ####*' '' on stat
-like 'stat: lags, JSON' 0 \
+like 'stat --json prints the lag of expired entries' 0 \
 	'{"name":"late",*"lags":\[0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,1,0,0,0,0,0,0,0\],*' '' \
 	on stat --json
 belt used --max-entries 7 --max-bytes 1M --max-events none --on-expire notify
@@ -290,7 +310,7 @@ on put a 1
 on put b 2 --ttl 1s
 on advance 1h
 on put c 3
-like 'stat: what there is' 0 '*
+like 'stat prints used entries, bytes, events and limits' 0 '*
 entries: 1
 bytes: [1-9]*
 used_entries: 3
@@ -303,15 +323,16 @@ max_events: none
 in_flight_events: 0
 held_locks: 0
 waiting_requests: 0*' '' on stat
-like 'stat: what there is, JSON' 0 '*,"entries":1,"bytes":[1-9]*,"used_entries":3,"max_entries":7,"used_bytes":[1-9]*,"max_bytes":1048576,"queued_events":2,"queued_bytes":[1-9]*,"max_events":null,"in_flight_events":0,"held_locks":0,"waiting_requests":0,*' \
+like 'stat --json prints used entries, bytes, events and limits' 0 \
+	'*,"entries":1,"bytes":[1-9]*,"used_entries":3,"max_entries":7,"used_bytes":[1-9]*,"max_bytes":1048576,"queued_events":2,"queued_bytes":[1-9]*,"max_events":null,"in_flight_events":0,"held_locks":0,"waiting_requests":0,*' \
 	'' on stat --json
-valid 'stat --all --json' hbctl stat --all --json
-valid 'info --json' hbctl info late --json
-valid 'belts --json' hbctl belts --json
+valid 'stat --all --json prints valid JSON' hbctl stat --all --json
+valid 'info --json prints valid JSON' hbctl info late --json
+valid 'belts --json prints valid JSON' hbctl belts --json
 hbctl stat --all >"$temporary/stat"
 hbctl belts --json | sed 's/{"name":"\([^"]*\)",.*/belt: \1/' >"$temporary/wanted"
 grep '^belt: ' "$temporary/stat" >"$temporary/out"
-result 'stat --all: all belts' "$(same)"
+result 'stat --all lists all belts' "$(same)"
 
 # judge_prometheus - prints what is wrong with the last output.
 judge_prometheus() {
@@ -341,17 +362,20 @@ for ttl in 1s 1m 2m 30m 59m 1h 2h never; do
 	on put $ttl x --ttl $ttl
 done
 run hbctl stat --all --prometheus
-result 'stat --prometheus --all' "$(judge_prometheus)"
-sample 'prometheus: a counter' 'hashbelt_misses_expired_total{belt="late"} 1'
-sample 'prometheus: its type' '# TYPE hashbelt_misses_expired_total counter'
-sample 'prometheus: a gauge' 'hashbelt_max_entries{belt="full"} 2'
-sample 'prometheus: a gauge that stat has as well' 'hashbelt_queued_events{belt="used"} 2'
-sample 'prometheus: no limit' 'hashbelt_max_entries{belt="late"} +Inf'
-sample 'prometheus: a bucket' 'hashbelt_bucket_entries{belt="spread",bucket="1"} 1'
-sample 'prometheus: an empty one' 'hashbelt_bucket_entries{belt="spread",bucket="2"} 0'
-sample 'prometheus: what expires later' \
+result 'stat --all --prometheus prints the valid format' "$(judge_prometheus)"
+sample 'stat --prometheus prints a counter' 'hashbelt_misses_expired_total{belt="late"} 1'
+sample 'stat --prometheus prints the type of a counter' \
+	'# TYPE hashbelt_misses_expired_total counter'
+sample 'stat --prometheus prints a limit as a gauge' 'hashbelt_max_entries{belt="full"} 2'
+sample 'stat --prometheus prints queued events as a gauge' 'hashbelt_queued_events{belt="used"} 2'
+sample 'stat --prometheus prints a missing limit as +Inf' 'hashbelt_max_entries{belt="late"} +Inf'
+sample 'stat --prometheus prints the entries of a bucket' \
+	'hashbelt_bucket_entries{belt="spread",bucket="1"} 1'
+sample 'stat --prometheus prints 0 for an empty bucket' \
+	'hashbelt_bucket_entries{belt="spread",bucket="2"} 0'
+sample 'stat --prometheus prints entries beyond the buckets' \
 	'hashbelt_bucket_entries{belt="spread",bucket="10"} 2'
-sample 'prometheus: later than many buckets' \
+sample 'stat --prometheus prints entries beyond 1000 buckets' \
 	'hashbelt_bucket_entries{belt="fine",bucket="1000"} 2'
 sed -n 's/^hashbelt_bucket_entries{belt="fine",bucket="\([0-9]*\)"}/\1/p' \
 	"$temporary/out" | awk '
@@ -363,38 +387,40 @@ sed -n 's/^hashbelt_bucket_entries{belt="fine",bucket="\([0-9]*\)"}/\1/p' \
 		if (sum != 8)
 			print sum " entries, of 8"
 	}' >"$temporary/wrong"
-result 'prometheus: many buckets are joined' "$(cat "$temporary/wrong")"
-sample 'prometheus: a lag' \
+result 'stat --prometheus joins 1000 buckets into 50 to 100 samples' "$(cat "$temporary/wrong")"
+sample 'stat --prometheus prints 0 below the first lag' \
 	'hashbelt_expired_lag_entries_total{belt="late",le_ms="8192"} 0'
-sample 'prometheus: lags add up' \
+sample 'stat --prometheus adds lags up' \
 	'hashbelt_expired_lag_entries_total{belt="late",le_ms="16384"} 1'
-sample 'prometheus: all lags' \
+sample 'stat --prometheus prints all lags under +Inf' \
 	'hashbelt_expired_lag_entries_total{belt="late",le_ms="+Inf"} 2'
-sample 'prometheus: a name that is escaped' 'hashbelt_entries{belt="a\"b\\c"} 0'
-sample 'prometheus: a name in UTF-8' 'hashbelt_entries{belt="grün"} 0'
-sample 'prometheus: a name that is not' 'hashbelt_entries{belt_base64="eP8="} 0'
+sample 'stat --prometheus escapes the name of a belt' 'hashbelt_entries{belt="a\"b\\c"} 0'
+sample 'stat --prometheus prints a name in UTF-8' 'hashbelt_entries{belt="grün"} 0'
+sample 'stat --prometheus prints a name that is not UTF-8 in base64' \
+	'hashbelt_entries{belt_base64="eP8="} 0'
 cp "$temporary/out" "$temporary/good"
 run hbctl -b late stat --prometheus
-result 'stat --prometheus' "$(judge_prometheus)"
-result 'stat --prometheus: one belt' "$(grep 'belt="' "$temporary/out" |
+result 'stat --prometheus of one belt prints the valid format' "$(judge_prometheus)"
+result 'stat --prometheus of one belt prints no other' "$(grep 'belt="' "$temporary/out" |
 	grep -v '{belt="late"')"
 
 # refuses NAME SCRIPT - the judge finds fault with what sed has made of it.
 refuses() {
 	sed "$2" "$temporary/good" >"$temporary/out"
-	result "the judge finds $1" "$([ -n "$(judge_prometheus)" ] || echo 'all is well')"
+	result "the check of the Prometheus format finds $1" \
+		"$([ -n "$(judge_prometheus)" ] || echo 'all is well')"
 }
-refuses 'a sample twice' '/^hashbelt_hits_total{belt="late"}/p'
-refuses 'a type that is missing' '/^# TYPE hashbelt_hits_total/d'
-refuses 'a label that is not escaped' 's/a\\"b/a"b/'
-refuses 'a value that is none' 's/^\(hashbelt_entries{belt="late"}\) .*/\1 many/'
+refuses 'a sample that is there twice' '/^hashbelt_hits_total{belt="late"}/p'
+refuses 'a missing type' '/^# TYPE hashbelt_hits_total/d'
+refuses 'a label without escapes' 's/a\\"b/a"b/'
+refuses 'a value that is no number' 's/^\(hashbelt_entries{belt="late"}\) .*/\1 many/'
 
 chmod 666 /dev/hashbelt
 run nobody stat --all --prometheus
-result 'nobody: stat --prometheus --all' "$(judge_prometheus)"
+result 'user nobody: stat --all --prometheus prints the valid format' "$(judge_prometheus)"
 sed -n 's/^.*{belt="\([^"]*\)".*/\1/p' "$temporary/out" | sort -u >"$temporary/names"
 mv "$temporary/names" "$temporary/out"
 printf '%s\n' all own set shown >"$temporary/wanted"
-result 'nobody: all belts that he may read, and no other' "$(same)"
+result 'user nobody: stat --all --prometheus prints readable belts only' "$(same)"
 chmod 600 /dev/hashbelt
 finish

@@ -103,73 +103,73 @@ ready='q quit  s sort'
 keys="$ready  arrows scroll  space pause  h columns"
 legend='LIM% of the limit  LAG of 99%  STATE Pinned Halted Full  h keys'
 left='modes as before, cursor visible'
-is 'all belts' 0 "$(page 14 24 "$keys")
+is 'top shows all belts' 0 "$(page 14 24 "$keys")
 $left" '' top see "$ready" print type q end
-like 'the memory of the module' 0 \
+like 'top shows the memory of the module' 0 \
 	'*6 belts, 33 entries, [1-9]*; the module uses [1-9]* of [1-9]* ([0-9]*.[0-9]%)*' '' \
 	screen see "$ready" print type q end -- hbctl top --interval 1h
-is 'columns explained' 0 "$(page 14 24 "$legend")
+is 'keys h and ? of top show and hide what the columns mean' 0 "$(page 14 24 "$legend")
 $(page 14 24 "$keys")
 $left" '' top see "$ready" type h see 'h keys' print type '?' see "$ready" print type q end
 ctrl_l=$(printf '\f')
-is 'drawn anew' 0 "$(page 14 24 "$keys")
+is 'ctrl-l makes top draw the screen anew' 0 "$(page 14 24 "$keys")
 $left" '' top see "$ready" type "${ctrl_l}h" see 'h keys' type h see "$ready" print type q end
 
 # other terminals and sizes
 TERM=linux
-is 'a Linux console' 0 "$(page 14 24 "$keys")
+is 'top shows all belts on a Linux console' 0 "$(page 14 24 "$keys")
 $left" '' top see "$ready" print type q end
-is 'larger' 0 "$(page 63 50 "$keys")
+is 'top follows a Linux console that becomes larger' 0 "$(page 63 50 "$keys")
 $left" '' top see "$ready" size 132x50 see "$long" print type q end
 TERM=vt100
-is 'larger, on another terminal' 0 "$(page 63 50 "$keys")
+is 'top follows a vt100 that becomes larger' 0 "$(page 63 50 "$keys")
 $left" '' top see "$ready" size 132x50 see "$long" print type q end
-is 'larger from the beginning' 0 "$(page 63 50 "$keys")
+is 'top fills a terminal of 132x50' 0 "$(page 63 50 "$keys")
 $left" '' top size 132x50 see "$ready" print type q end
-is 'back again' 0 "$(page 14 24 "$keys")
+is 'top follows a terminal that becomes smaller' 0 "$(page 14 24 "$keys")
 $left" '' top size 132x50 see "$long" size 80x24 see 'kkk~ ' print type q end
-is 'a terminal of 142 columns shows states as words' 0 "$(page 63 24 "$keys" | words)
+is 'top shows states as words on 142 columns' 0 "$(page 63 24 "$keys" | words)
 $left" '' top size 142x24 see "$ready" print type q end
-like 'small' 0 "hbctl top  *~
+like 'top cuts lines to a terminal of 24x5' 0 "hbctl top  *~
 6 belts, 33 entries, ?*~
 NAME     ENTRIES BYTES ~
 alpha         30 *~
 q quit  s sort  arrows ~
 $left" '' top see "$ready" size 24x5 see 'arrows ~' print type q end
-is 'hardly there' 0 "$left" '' \
+is 'top runs on a terminal of 2x1' 0 "$left" '' \
 	top see "$ready" size 5x4 see 'q qu~' size 2x1 see 'q~' type q end
 
 # how it ends
 ctrl_c=$(printf '\003')
-is 'ctrl-c' 0 "$left" '' top see "$ready" type "$ctrl_c" end
-is 'SIGTERM' 0 "$left" '' top see "$ready" signal 15 end
-is 'SIGHUP' 0 "$left" '' top see "$ready" signal 1 end
-is 'the terminal goes away' 0 '' '' top see "$ready" hangup
+is 'ctrl-c ends top and restores the terminal' 0 "$left" '' top see "$ready" type "$ctrl_c" end
+is 'SIGTERM ends top and restores the terminal' 0 "$left" '' top see "$ready" signal 15 end
+is 'SIGHUP ends top and restores the terminal' 0 "$left" '' top see "$ready" signal 1 end
+is 'top ends with its terminal' 0 '' '' top see "$ready" hangup
 trap '' HUP
-is 'the terminal goes away, which is ignored' 0 '' '' top see "$ready" hangup
+is 'top that ignores SIGHUP ends with its terminal' 0 '' '' top see "$ready" hangup
 trap - HUP
-is 'Q' 0 "$left" '' top see "$ready" type Q end
+is 'key Q ends top and restores the terminal' 0 "$left" '' top see "$ready" type Q end
 
 # order
-is 'by entries' 0 'alpha
+is 'top sorts by entries' 0 'alpha
 full
 odd\xff
 default
 events
 kkkkkkkkkkkkk~' '' belts see "$ready" type s see 'by ENTRIES' print type q end
-is 'by the use of the limit' 0 'full
+is 'top sorts by the use of the limit' 0 'full
 alpha
 default
 events
 kkkkkkkkkkkkk~
 odd\xff' '' belts see "$ready" type sss see 'by LIM%' print type q end
-is 'by what is queued' 0 'events
+is 'top sorts by queued events' 0 'events
 alpha
 default
 full
 kkkkkkkkkkkkk~
 odd\xff' '' belts see "$ready" type SSS see 'by QUEUE' print type q end
-is 'by name again' 0 'alpha
+is 'top sorts by name again after all other columns' 0 'alpha
 default
 events
 full
@@ -184,22 +184,23 @@ done >/dev/null
 ! hbctl -b alpha get none 2>/dev/null
 END
 belt=alpha
-like 'rates' 0 "*alpha  *[0-9] N 75.0  *[0-9] 75.0     0     0     0     0     - H*" '' \
+like 'top shows rates of hits and misses between two looks' 0 \
+	"*alpha  *[0-9] N 75.0  *[0-9] 75.0     0     0     0     0     - H*" '' \
 	top see "$ready" type ' ' see ', paused' run "sh $temporary/gets" \
 	type ' ' lose ', paused' print type q end
-like 'puts, and a full belt that is full no more' 0 \
+like 'top shows the rate of puts, and FULL no more after a remove' 0 \
 	"*alpha *31 N 77.5     0    -  *[0-9]     0     0     0     - H*full *1 N 50.0     0 *" '' \
 	top see "$ready" type ' ' see ', paused' \
 	run 'hbctl -b alpha put x 1 && hbctl -b full rm 1' \
 	type ' ' lose ', paused' print type q end
-is 'belts come and go' 0 'alpha
+is 'top shows a new belt and hides a destroyed one' 0 'alpha
 default
 events
 full
 kkkkkkkkkkkkk~
 new' '' belts see "$ready" type ' ' see ', paused' \
 	run "hbctl destroy '$odd' && hbctl create new" type ' ' see new print type q end
-is 'what has gone is gone' 0 'alpha
+is 'top hides a belt that was destroyed while it was shown' 0 'alpha
 default
 events
 full
@@ -214,33 +215,34 @@ done
 names() {
 	seq -w "$1" "$2" | sed 's/^/b/'
 }
-is 'the first of them' 0 "alpha
+is 'top shows the first 20 of more belts than lines' 0 "alpha
 $(names 01 19)" '' belts see '  1-20' print type q end
-is 'down' 0 "$(names 03 22)" '' \
+is 'key j scrolls top down' 0 "$(names 03 22)" '' \
 	belts see '  1-20' type j see '  2-21' type jj see '  4-23' print type q end
 up=$(printf '\033OA') down=$(printf '\033OB')
-is 'arrows' 0 "$(names 02 21)" '' belts see '  1-20' type "$down$down$down" see '  4-23' \
+is 'arrow keys scroll top down and up' 0 "$(names 02 21)" '' belts see '  1-20' type \
+	"$down$down$down" see '  4-23' \
 	type "$up" see '  3-22' print type q end
-is 'no further than the end' 0 "$(names 15 30)
+is 'key j scrolls top no further than the last belt' 0 "$(names 15 30)
 default
 events
 full
 kkkkkkkkkkkkk~" '' belts see '  1-20' type jjjjjjjjjjjjjjjjjjjjjjjjjj see '  16-35' print type q end
-is 'no further than the beginning' 0 "alpha
+is 'key k scrolls top no further than the first belt' 0 "alpha
 $(names 01 19)" '' belts see '  1-20' type jjj see '  4-23' type kkkkk see '  1-20' print \
 	type q end
 page_down=$(printf '\033[6~') page_up=$(printf '\033[5~')
 TERM=linux
-is 'a page down' 0 "$(names 15 30)
+is 'page down scrolls top by a page' 0 "$(names 15 30)
 default
 events
 full
 kkkkkkkkkkkkk~" '' belts see '  1-20' type "$page_down" see '  16-35' print type q end
-is 'a page up' 0 "alpha
+is 'page up scrolls top back by a page' 0 "alpha
 $(names 01 19)" '' \
 	belts see '  1-20' type "$page_down" see '  16-35' type "$page_up" see '  1-20' print \
 	type q end
-is 'belts that go, while others are looked at' 0 "alpha
+is 'top shows the remaining belts when belts above were destroyed' 0 "alpha
 $(names 01 14)
 default
 events
@@ -254,23 +256,25 @@ for number in $(seq -w 1 14); do
 done
 
 # terminals that will not do
-is 'an unknown terminal' 4 "$left" "cannot use the terminal 'vt999': set TERM, or use --once" \
+is 'top on an unknown terminal exits with 4' 4 "$left" \
+	"cannot use the terminal 'vt999': set TERM, or use --once" \
 	env TERM=vt999 screen end -- hbctl top
-is 'one that cannot be drawn on' 4 "$left" \
+is 'top on a dumb terminal exits with 4' 4 "$left" \
 	"cannot use the terminal 'dumb': set TERM, or use --once" \
 	env TERM=dumb screen end -- hbctl top
-is 'no TERM' 4 "$left" 'TERM is not set: set it, or use --once' \
+is 'top without TERM exits with 4' 4 "$left" 'TERM is not set: set it, or use --once' \
 	env -u TERM screen end -- hbctl top
-is 'an empty TERM' 4 "$left" 'TERM is not set: set it, or use --once' \
+is 'top with an empty TERM exits with 4' 4 "$left" 'TERM is not set: set it, or use --once' \
 	env TERM= screen end -- hbctl top
-is 'no terminal at all' 2 '' 'top: stdin or stdout is no terminal: use --once *' hbctl top
-is 'no device' 3 "$left" 'there is no device /nonexistent: *' \
+is 'top without a terminal exits with 2' 2 '' 'top: stdin or stdout is no terminal: use --once *' \
+	hbctl top
+is 'top without a device exits with 3' 3 "$left" 'there is no device /nonexistent: *' \
 	screen end -- hbctl -D /nonexistent top
-is 'the interval: no duration' 2 '' "top: --interval: 'x' is not a duration as *" \
+is 'top --interval x exits with 2' 2 '' "top: --interval: 'x' is not a duration as *" \
 	hbctl top --once --interval x
-is 'the interval: too short' 2 '' 'top: --interval: 9ms is not from 10ms to 1d *' \
+is 'top --interval 9ms exits with 2' 2 '' 'top: --interval: 9ms is not from 10ms to 1d *' \
 	hbctl top --once --interval 9ms
-is 'the interval: too long' 2 '' 'top: --interval: 25h is not from 10ms to 1d *' \
+is 'top --interval 25h exits with 2' 2 '' 'top: --interval: 25h is not from 10ms to 1d *' \
 	hbctl top --once --interval 25h
 
 # without a terminal
@@ -279,7 +283,7 @@ entries 1
 on halt
 hbctl -b full put 1 value
 TERM=vt999
-is 'once' 0 "hbctl top  N  every 10ms, by NAME
+is 'top --once prints all belts without a terminal' 0 "hbctl top  N  every 10ms, by NAME
 6 belts, 34 entries, N
 $(table 63 0 | sed 's/30 N 75.0/31 N 77.5/' | words)" '' once
 rates='"gets_per_second":0,"hit_percent":null,"puts_per_second":0'
@@ -289,7 +293,8 @@ object() {
 	echo "{$1,\"entries\":$2,\"bytes\":N,\"limit_percent\":$3,$rates,\"queued\":$4," \
 		"\"lag_ms\":$5,\"pinned\":$6,\"halted\":$7,\"full\":$8}" | tr -d ' '
 }
-json 'in JSON' 0 "$(object '"name":"alpha"' 31 77.5 0 null false true false
+json 'top --json prints an object for each belt' 0 \
+	"$(object '"name":"alpha"' 31 77.5 0 null false true false
 	object '"name":"default"' 0 null 0 null false false false
 	object '"name":"events"' 0 null 3 65536 false true false
 	object '"name":"full"' 2 100 0 null false true true
@@ -300,7 +305,7 @@ valid 'top --json prints valid JSON' hbctl top --json --interval 10ms
 chmod 666 /dev/hashbelt
 belt readable --mode 0604
 belt writable --mode 0602
-like 'what somebody else may read' 0 '*
+like 'user nobody: top --once lists readable belts only' 0 '*
 1 belt, 0 entries, *
 NAME *
 readable *0 *' '' nobody top --once --interval 10ms

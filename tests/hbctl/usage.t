@@ -25,38 +25,40 @@ operands() {
 }
 
 # Help goes to stdout, and is no error.
-like 'help' 0 'usage: hbctl *' '' hbctl help
+like 'help prints the usage on stdout' 0 'usage: hbctl *' '' hbctl help
 cp "$temporary/out" "$temporary/help"
 hbctl completion bash >"$temporary/completion"
 run hbctl --help
-file '--help is the same' "$temporary/help"
+file '--help prints what help prints' "$temporary/help"
 run hbctl -h
-file '-h is the same' "$temporary/help"
+file '-h prints what help prints' "$temporary/help"
 for command in $commands; do
 	result "help lists $command" \
 		"$(grep -q "^  $command " "$temporary/help" || echo missing)"
-	like "help $command" 0 "usage: hbctl *$command: *--device*" '' \
+	like "help $command prints its usage and options" 0 "usage: hbctl *$command: *--device*" \
+		'' \
 		hbctl help "$command"
 	cp "$temporary/out" "$temporary/first"
 	run hbctl "$command" --help
-	file "$command --help is the same" "$temporary/first"
+	file "$command --help prints what help $command prints" "$temporary/first"
 	result "completion knows $command" \
 		"$(grep -q " ${command}[ \"]" "$temporary/completion" || echo missing)"
 done
 
 # Usage that is wrong for every command.
-is 'no command' 2 '' "a command is missing *" hbctl
-is 'an unknown command' 2 '' "there is no command 'grow' *" hbctl grow
-is 'an unknown option before it' 2 '' "there is no option '--foo' *" hbctl --foo
-is 'help on an unknown command' 2 '' "help: there is no command 'x' *" \
+is 'hbctl without a command exits with 2' 2 '' "a command is missing *" hbctl
+is 'an unknown command exits with 2' 2 '' "there is no command 'grow' *" hbctl grow
+is 'an unknown option before the command exits with 2' 2 '' "there is no option '--foo' *" \
+	hbctl --foo
+is 'help on an unknown command exits with 2' 2 '' "help: there is no command 'x' *" \
 	hbctl help x
 for command in $commands; do
 	# shellcheck disable=SC2046 # words
-	is "$command with an unknown option" 2 '' \
+	is "$command with an unknown option exits with 2" 2 '' \
 		"$command: there is no option '--foo' (see 'hbctl help $command')" \
 		hbctl "$command" $(operands "$command") --foo
 	# shellcheck disable=SC2046 # words
-	is "$command with too many operands" 2 '' \
+	is "$command with an operand too many exits with 2" 2 '' \
 		"$command: 'more' is one operand too many *" \
 		hbctl "$command" $(operands "$command") $(
 			case $command in
@@ -64,204 +66,230 @@ for command in $commands; do
 			wait) seq 2 16 ;;
 			esac) more
 	[ -n "$(operands "$command")" ] || continue
-	is "$command without operands" 2 '' \
+	is "$command without operands exits with 2" 2 '' \
 		"$command: an operand is missing: $command *" hbctl "$command"
 done
-is 'an unknown letter' 2 '' "get: there is no option '-x' *" hbctl get k -x
-is 'no argument' 2 '' "put: --ttl needs an argument *" hbctl put k v --ttl
-is 'no argument to a letter' 2 '' "-b needs an argument *" hbctl -b
-is 'an argument too many' 2 '' "size: --json takes no argument *" \
+is 'an unknown short option exits with 2' 2 '' "get: there is no option '-x' *" hbctl get k -x
+is 'a long option without its argument exits with 2' 2 '' "put: --ttl needs an argument *" \
+	hbctl put k v --ttl
+is 'a short option without its argument exits with 2' 2 '' "-b needs an argument *" hbctl -b
+is 'an argument to an option that takes none exits with 2' 2 '' "size: --json takes no argument *" \
 	hbctl size --json=1
 
 # Values of options and operands.
 d="is not a duration as 250ms, 30s or 1h30m *"
 b="is not from 1ms to 4398046511104ms (139 years) *"
-is 'ttl: no duration' 2 '' "put: --ttl: 'soon' $d" hbctl put k v --ttl soon
-is 'ttl: an unknown unit' 2 '' "put: --ttl: '3w' $d" hbctl put k v --ttl 3w
-is 'ttl: zero' 2 '' "put: --ttl: 0 $b" hbctl put k v --ttl 0
-is 'ttl: too long' 2 '' "put: --ttl: 4398046511105ms $b" \
+is 'put --ttl soon exits with 2' 2 '' "put: --ttl: 'soon' $d" hbctl put k v --ttl soon
+is 'put --ttl with an unknown unit exits with 2' 2 '' "put: --ttl: '3w' $d" hbctl put k v --ttl 3w
+is 'put --ttl 0 exits with 2' 2 '' "put: --ttl: 0 $b" hbctl put k v --ttl 0
+is 'put --ttl of 2^42 + 1 ms exits with 2' 2 '' "put: --ttl: 4398046511105ms $b" \
 	hbctl put k v --ttl 4398046511105ms
-is 'touch: zero' 2 '' "touch: --ttl: 0s $b" hbctl touch k --ttl 0s
-is 'touch does not keep' 2 '' "touch: --ttl: 'keep' $d" hbctl touch k --ttl keep
-is 'get does not keep' 2 '' "get: --ttl: 'keep' $d" hbctl get k --ttl keep
-is 'create: ttl never' 2 '' "create: --ttl: 'never' $d" \
+is 'touch --ttl 0s exits with 2' 2 '' "touch: --ttl: 0s $b" hbctl touch k --ttl 0s
+is 'touch --ttl keep exits with 2' 2 '' "touch: --ttl: 'keep' $d" hbctl touch k --ttl keep
+is 'get --ttl keep exits with 2' 2 '' "get: --ttl: 'keep' $d" hbctl get k --ttl keep
+is 'create --ttl never exits with 2' 2 '' "create: --ttl: 'never' $d" \
 	hbctl create x --ttl never
-is 'create: ttl zero' 2 '' "create: --ttl: 0 $b" hbctl create x --ttl 0
-is 'advance: no duration' 2 '' "advance: 'x' $d" hbctl advance x
-is 'advance: nowhere' 2 '' "advance: 0 $b" hbctl advance 0
-is 'buckets: too few' 2 '' 'create: --buckets: 1 is not from 2 to 65536 *' \
+is 'create --ttl 0 exits with 2' 2 '' "create: --ttl: 0 $b" hbctl create x --ttl 0
+is 'advance x exits with 2' 2 '' "advance: 'x' $d" hbctl advance x
+is 'advance 0 exits with 2' 2 '' "advance: 0 $b" hbctl advance 0
+is 'create --buckets 1 exits with 2' 2 '' 'create: --buckets: 1 is not from 2 to 65536 *' \
 	hbctl create x --buckets 1
-is 'buckets: too many' 2 '' 'create: --buckets: 65537 is not from *' \
+is 'create --buckets 65537 exits with 2' 2 '' 'create: --buckets: 65537 is not from *' \
 	hbctl create x --buckets 65537
-is 'buckets: negative' 2 '' "create: --buckets: '-3' is not a number *" \
+is 'create --buckets -3 exits with 2' 2 '' "create: --buckets: '-3' is not a number *" \
 	hbctl create x --buckets -3
-is 'policy' 2 '' "create: --policy: 'lru' is none of 'standard', *" \
+is 'create --policy lru exits with 2' 2 '' "create: --policy: 'lru' is none of 'standard', *" \
 	hbctl create x --policy lru
-is 'refresh-on-get' 2 '' \
+is 'create --refresh-on-get maybe exits with 2' 2 '' \
 	"create: --refresh-on-get: 'maybe' is neither 'yes' nor 'no' *" \
 	hbctl create x --refresh-on-get maybe
-is 'on-put' 2 '' "create: --on-put: 'x' is neither 'keep' nor 'replace' *" \
+is 'create --on-put x exits with 2' 2 '' "create: --on-put: 'x' is neither 'keep' nor 'replace' *" \
 	hbctl create x --on-put x
-is 'mode: not octal' 2 '' "create: --mode: '0680' is not an octal number *" \
+is 'create --mode 0680 exits with 2' 2 '' "create: --mode: '0680' is not an octal number *" \
 	hbctl create x --mode 0680
-is 'mode: more than rw' 2 '' "create: --mode: '0777' is not an octal *" \
+is 'create --mode 0777 exits with 2' 2 '' "create: --mode: '0777' is not an octal *" \
 	hbctl create x --mode 0777
-is 'on-expire' 2 '' \
+is 'create --on-expire x exits with 2' 2 '' \
 	"create: --on-expire: 'x' is none of 'drop', 'notify', 'reinsert' *" \
 	hbctl create x --on-expire x
 r="is none of 'expired', 'evicted', 'replaced', 'removed', 'cleared', 'pressure', 'released', 'all' *"
-is 'report' 2 '' "set: --report: 'x' $r" hbctl set x --report expired,x,evicted
-is 'report: nothing' 2 '' "set: --report: '' $r" hbctl set x --report ''
-is 'report: a comma too many' 2 '' "set: --report: '' $r" hbctl set x --report expired,
-is 'when-full' 2 '' "create: --when-full: 'x' is neither 'evict' nor 'reject' *" \
+is 'set --report with an unknown reason exits with 2' 2 '' "set: --report: 'x' $r" \
+	hbctl set x --report expired,x,evicted
+is 'set --report with an empty list exits with 2' 2 '' "set: --report: '' $r" \
+	hbctl set x --report ''
+is 'set --report with a comma at the end exits with 2' 2 '' "set: --report: '' $r" \
+	hbctl set x --report expired,
+is 'create --when-full x exits with 2' 2 '' \
+	"create: --when-full: 'x' is neither 'evict' nor 'reject' *" \
 	hbctl create x --when-full x
-is 'pinned' 2 '' "create: --pinned: 'maybe' is neither 'yes' nor 'no' *" \
+is 'create --pinned=maybe exits with 2' 2 '' \
+	"create: --pinned: 'maybe' is neither 'yes' nor 'no' *" \
 	hbctl create x --pinned=maybe
-is 'pinned: another word is an operand' 2 '' "create: 'maybe' is one operand too many *" \
+is 'create --pinned maybe takes the word as an operand, and exits with 2' 2 '' \
+	"create: 'maybe' is one operand too many *" \
 	hbctl create x --pinned maybe
-is 'pinned: not twice' 2 '' "create: 'no' is one operand too many *" \
+is 'create --pinned yes no exits with 2' 2 '' "create: 'no' is one operand too many *" \
 	hbctl create x --pinned yes no
-is 'pinned: the name is taken for a word' 2 '' 'create: an operand is missing: *' \
+is 'create --pinned yes takes the name as a word, and exits with 2' 2 '' \
+	'create: an operand is missing: *' \
 	hbctl create --pinned yes
-is 'pinned: a word' 3 '' 'there is no device *' hbctl -D "$no" create --pinned no x
-is 'wipe' 2 '' "set: --wipe: '' is neither 'yes' nor 'no' *" hbctl set x --wipe=
-is 'max-entries: no number' 2 '' "create: --max-entries: '10k' is not a number *" \
+is 'create --pinned no x is right usage' 3 '' 'there is no device *' \
+	hbctl -D "$no" create --pinned no x
+is 'set --wipe= exits with 2' 2 '' "set: --wipe: '' is neither 'yes' nor 'no' *" hbctl set x --wipe=
+is 'create --max-entries 10k exits with 2' 2 '' "create: --max-entries: '10k' is not a number *" \
 	hbctl create x --max-entries 10k
-is 'max-entries: too large' 2 '' \
+is 'create --max-entries of 2^64 exits with 2' 2 '' \
 	'create: --max-entries: 18446744073709551616 is not from 0 to *' \
 	hbctl create x --max-entries 18446744073709551616
-is 'max-events: no number' 2 '' "create: --max-events: 'all' is not a number *" \
+is 'create --max-events all exits with 2' 2 '' "create: --max-events: 'all' is not a number *" \
 	hbctl create x --max-events all
 s="is neither a size as 4096, 64k, 10M, 2G, nor 'none' *"
-is 'max-bytes: no size' 2 '' "create: --max-bytes: 'much' $s" \
+is 'create --max-bytes much exits with 2' 2 '' "create: --max-bytes: 'much' $s" \
 	hbctl create x --max-bytes much
-is 'max-bytes: an unknown unit' 2 '' "set: --max-bytes: '1x' $s" \
+is 'set --max-bytes with an unknown unit exits with 2' 2 '' "set: --max-bytes: '1x' $s" \
 	hbctl set x --max-bytes 1x
-is 'max-bytes: negative' 2 '' "set: --max-bytes: '-1' $s" hbctl set x --max-bytes -1
-is 'max-bytes: too large' 2 '' 'set: --max-bytes: 16E is more than 64 bits can count *' \
+is 'set --max-bytes -1 exits with 2' 2 '' "set: --max-bytes: '-1' $s" hbctl set x --max-bytes -1
+is 'set --max-bytes 16E exits with 2' 2 '' \
+	'set: --max-bytes: 16E is more than 64 bits can count *' \
 	hbctl set x --max-bytes 16E
-is 'group: unknown' 2 '' "set: --group: there is no group 'no such' in /etc/group: *" \
+is 'set --group with an unknown group exits with 2' 2 '' \
+	"set: --group: there is no group 'no such' in /etc/group: *" \
 	hbctl set x --group 'no such'
-is 'group: empty' 2 '' "set: --group: there is no group '' in *" hbctl set x --group ''
-is 'group: too large' 2 '' 'set: --group: 4294967295 is not from 0 to 4294967294 *' \
+is 'set --group with an empty group exits with 2' 2 '' "set: --group: there is no group '' in *" \
+	hbctl set x --group ''
+is 'set --group of 2^32 - 1 exits with 2' 2 '' \
+	'set: --group: 4294967295 is not from 0 to 4294967294 *' \
 	hbctl set x --group 4294967295
-is 'group: a name' 3 '' 'there is no device *' hbctl -D "$no" set x --group root
-is 'set: nothing' 2 '' 'set: no option says what to set *' hbctl set x
-is 'grace: no duration' 2 '' "set: --grace: 'soon' $d" hbctl set x --grace soon
-is 'grace: too long' 2 '' "create: --grace: 4398046511105ms is not from 0ms to *" \
+is 'set --group root is right usage' 3 '' 'there is no device *' hbctl -D "$no" set x --group root
+is 'set without an option exits with 2' 2 '' 'set: no option says what to set *' hbctl set x
+is 'set --grace soon exits with 2' 2 '' "set: --grace: 'soon' $d" hbctl set x --grace soon
+is 'create --grace of 2^42 + 1 ms exits with 2' 2 '' \
+	"create: --grace: 4398046511105ms is not from 0ms to *" \
 	hbctl create x --grace 4398046511105ms
-is 'set: ttl never' 2 '' "set: --ttl: 'never' $d" hbctl set x --ttl never
-is 'stat: two formats' 2 '' 'stat: --json and --prometheus exclude each other *' \
+is 'set --ttl never exits with 2' 2 '' "set: --ttl: 'never' $d" hbctl set x --ttl never
+is 'stat --json --prometheus exits with 2' 2 '' \
+	'stat: --json and --prometheus exclude each other *' \
 	hbctl stat --json --prometheus
-is 'events: none of them' 2 '' 'events: --max: 0 is not from 1 to *' hbctl events --max 0
-is 'events: no number' 2 '' "events: --max: 'x' is not a number *" hbctl events --max x
-is 'if-version: no number' 2 '' "rm: --if-version: 'x' is not a number *" \
+is 'events --max 0 exits with 2' 2 '' 'events: --max: 0 is not from 1 to *' hbctl events --max 0
+is 'events --max x exits with 2' 2 '' "events: --max: 'x' is not a number *" hbctl events --max x
+is 'rm --if-version x exits with 2' 2 '' "rm: --if-version: 'x' is not a number *" \
 	hbctl rm k --if-version x
-is 'if-version: too large' 2 '' \
+is 'put --if-version of 2^64 exits with 2' 2 '' \
 	'put: --if-version: 18446744073709551616 is not from 0 to *' \
 	hbctl put k v --if-version 18446744073709551616
-is 'flags: too large' 2 '' 'put: --flags: 4294967296 is not from 0 to *' \
+is 'put --flags of 2^32 exits with 2' 2 '' 'put: --flags: 4294967296 is not from 0 to *' \
 	hbctl put k v --flags 4294967296
-is 'conditions exclude each other' 2 '' 'put: --if-absent, --if-present *' \
+is 'put --if-absent --if-present exits with 2' 2 '' 'put: --if-absent, --if-present *' \
 	hbctl put k v --if-absent --if-present
-is 'an empty key' 2 '' 'get: a key has 1 to 1024 bytes, not 0 *' hbctl get ''
-is 'a key of 1025 bytes' 2 '' 'put: a key has 1 to 1024 bytes, not 1025 *' \
+is 'get of an empty key exits with 2' 2 '' 'get: a key has 1 to 1024 bytes, not 0 *' hbctl get ''
+is 'put of a key of 1025 bytes exits with 2' 2 '' 'put: a key has 1 to 1024 bytes, not 1025 *' \
 	hbctl put "$(text 1025)" v
-is 'a key of 1024 bytes is none' 3 '' 'there is no device *' \
+is 'put of a key of 1024 bytes is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" put "$(text 1024)" v
-is 'an escape that is none' 2 '' "has: in 'a\\\\q' a backslash begins none *" \
+is 'has -e with an unknown escape exits with 2' 2 '' "has: in 'a\\\\q' a backslash begins none *" \
 	hbctl has -e 'a\q'
-is 'an escaped key' 3 '' 'there is no device *' \
+is 'has -e of a key of 1024 bytes is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" has -e "$(text 1023)\\x00"
-is 'an escaped key of 1025 bytes' 2 '' 'has: a key has 1 to 1024 bytes, not 1025 *' \
+is 'has -e of a key of 1025 bytes exits with 2' 2 '' 'has: a key has 1 to 1024 bytes, not 1025 *' \
 	hbctl has -e "$(text 1024)\\x00"
 n="a belt's name has 1 to 63 bytes, without '/' and control characters *"
-is 'belt: empty' 2 '' "create: $n" hbctl create ''
-is 'belt: a slash' 2 '' "size: $n" hbctl -b a/b size
-is 'belt: a newline' 2 '' "destroy: $n" hbctl destroy 'a
+is 'create with an empty name exits with 2' 2 '' "create: $n" hbctl create ''
+is '-b with a slash in the name exits with 2' 2 '' "size: $n" hbctl -b a/b size
+is 'destroy with a newline in the name exits with 2' 2 '' "destroy: $n" hbctl destroy 'a
 b'
-is 'belt: 64 bytes' 2 '' "info: $n" hbctl info "$(text 64)"
-is 'belt: 63 bytes' 3 '' "there is no device *" hbctl -D "$no" info "$(text 63)"
-is 'completion for another shell' 2 '' \
+is 'info with a name of 64 bytes exits with 2' 2 '' "info: $n" hbctl info "$(text 64)"
+is 'info with a name of 63 bytes is right usage' 3 '' "there is no device *" \
+	hbctl -D "$no" info "$(text 63)"
+is 'completion zsh exits with 2' 2 '' \
 	"completion: no completion for 'zsh', only for 'bash' *" \
 	hbctl completion zsh
 head -c 1048577 /dev/zero >"$temporary/big"
 input=$temporary/big
-is 'a value of more than 1 MiB' 2 '' 'put: a value has at most 1048576 bytes *' \
+is 'put of a value of 1 MiB and a byte exits with 2' 2 '' \
+	'put: a value has at most 1048576 bytes *' \
 	hbctl put k -
 input=/dev/null
-is 'a newline makes no second line' 2 '' "there is no command 'a?b' *" \
+is 'an error message shows a newline in an argument as a question mark' 2 '' \
+	"there is no command 'a?b' *" \
 	hbctl 'a
 b'
 
 # What is added, waited for and filled.
-is 'incr: no number' 2 '' "incr: N: '5x' is not a number *" hbctl incr k 5x
-is 'incr: a dash is no number' 2 '' "incr: N: '-' is not a number *" hbctl incr k -
-is 'incr: nothing is no number' 2 '' "incr: N: '' is not a number *" hbctl incr k ''
-is 'incr: a sign that is not written' 2 '' "incr: N: '+5' is not a number *" \
+is 'incr k 5x exits with 2' 2 '' "incr: N: '5x' is not a number *" hbctl incr k 5x
+is 'incr k - exits with 2' 2 '' "incr: N: '-' is not a number *" hbctl incr k -
+is 'incr with an empty number exits with 2' 2 '' "incr: N: '' is not a number *" hbctl incr k ''
+is 'incr k +5 exits with 2' 2 '' "incr: N: '+5' is not a number *" \
 	hbctl incr k +5
-is 'incr: too large' 2 '' 'incr: N: 9223372036854775808 is more than 64 bits can hold *' \
+is 'incr of 2^63 exits with 2' 2 '' 'incr: N: 9223372036854775808 is more than 64 bits can hold *' \
 	hbctl incr k 9223372036854775808
-is 'incr: too small' 2 '' 'incr: N: -9223372036854775809 is more than *' \
+is 'incr of -2^63 - 1 exits with 2' 2 '' 'incr: N: -9223372036854775809 is more than *' \
 	hbctl incr k -9223372036854775809
-is 'incr: no initial number' 2 '' "incr: --initial: 'x' is not a number *" \
+is 'incr --initial x exits with 2' 2 '' "incr: --initial: 'x' is not a number *" \
 	hbctl incr k --initial x
-is 'incr: a negative number' 3 '' 'there is no device *' hbctl -D "$no" incr k -5
-is 'incr: one before an option' 3 '' 'there is no device *' \
+is 'incr k -5 is right usage' 3 '' 'there is no device *' hbctl -D "$no" incr k -5
+is 'incr with a negative number before options is right usage' 3 '' 'there is no device *' \
 	hbctl incr k -15 -D "$no" --ttl 1s --initial -7
-is 'incr: one behind --' 3 '' 'there is no device *' hbctl -D "$no" incr k -- -5
-is 'incr: a key is no number' 2 '' "incr: there is no option '-5' *" hbctl incr -5
-is 'incr: two numbers' 2 '' "incr: there is no option '-6' *" hbctl incr k -5 -6
-is 'no negative number elsewhere' 2 '' "put: there is no option '-5' *" hbctl put k -5
-is 'wait: not at all' 2 '' "wait: --timeout: 0 is not from 1ms to *" \
+is 'incr k -- -5 is right usage' 3 '' 'there is no device *' hbctl -D "$no" incr k -- -5
+is 'incr -5 exits with 2: no such option' 2 '' "incr: there is no option '-5' *" hbctl incr -5
+is 'incr k -5 -6 exits with 2: no such option' 2 '' "incr: there is no option '-6' *" \
+	hbctl incr k -5 -6
+is 'put k -5 exits with 2: no such option' 2 '' "put: there is no option '-5' *" hbctl put k -5
+is 'wait --timeout 0 exits with 2' 2 '' "wait: --timeout: 0 is not from 1ms to *" \
 	hbctl wait k --timeout 0
-is 'wait: forever is never' 2 '' "wait: --timeout: 'forever' $d" \
+is 'wait --timeout forever exits with 2' 2 '' "wait: --timeout: 'forever' $d" \
 	hbctl wait k --timeout forever
-is 'wait: an empty key among others' 2 '' 'wait: a key has 1 to 1024 bytes, not 0 *' \
+is 'wait with an empty key among others exits with 2' 2 '' \
+	'wait: a key has 1 to 1024 bytes, not 0 *' \
 	hbctl wait a '' b
-is 'get: a lease of nothing' 2 '' 'get: --lease needs --fill *' hbctl get k --lease 1s
-is 'get: a wait for nothing' 2 '' 'get: --wait needs --fill *' hbctl get k --wait 1s
-is 'get: ahead of nothing' 2 '' 'get: --ahead needs --fill *' hbctl get k --ahead 1s
-is 'get: stale for nothing' 2 '' 'get: --stale needs --fill *' hbctl get k --stale
-is 'get: a command for nothing' 2 '' 'get: a COMMAND needs --fill *' hbctl get k -- echo
-is 'get --fill: no command for --ttl' 2 '' 'get: with --fill, --ttl is for *' \
+is 'get --lease without --fill exits with 2' 2 '' 'get: --lease needs --fill *' \
+	hbctl get k --lease 1s
+is 'get --wait without --fill exits with 2' 2 '' 'get: --wait needs --fill *' hbctl get k --wait 1s
+is 'get --ahead without --fill exits with 2' 2 '' 'get: --ahead needs --fill *' \
+	hbctl get k --ahead 1s
+is 'get --stale without --fill exits with 2' 2 '' 'get: --stale needs --fill *' hbctl get k --stale
+is 'get with a command without --fill exits with 2' 2 '' 'get: a COMMAND needs --fill *' \
+	hbctl get k -- echo
+is 'get --fill --ttl without a command exits with 2' 2 '' 'get: with --fill, --ttl is for *' \
 	hbctl get k --fill --ttl 1s
-is 'get --fill: no lease' 2 '' 'get: --lease: 0 is not from 1ms to *' \
+is 'get --fill --lease 0 exits with 2' 2 '' 'get: --lease: 0 is not from 1ms to *' \
 	hbctl get k --fill --lease 0
-is 'get --fill: not to wait' 3 '' 'there is no device *' \
+is 'get --fill --wait 0 is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" get k --fill --wait 0
-is 'get --fill: to wait forever' 3 '' 'there is no device *' \
+is 'get --fill --wait forever is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" get k --fill --wait forever
-is 'get --fill: ahead of nothing' 2 '' "get: --ahead: '0%' is not from 1% to 100% *" \
+is 'get --fill --ahead 0% exits with 2' 2 '' "get: --ahead: '0%' is not from 1% to 100% *" \
 	hbctl get k --fill --ahead 0%
-is 'get --fill: ahead of all' 2 '' "get: --ahead: '101%' is not from 1% to 100% *" \
+is 'get --fill --ahead 101% exits with 2' 2 '' "get: --ahead: '101%' is not from 1% to 100% *" \
 	hbctl get k --fill --ahead 101%
-is 'get --fill: ahead of what' 2 '' "get: --ahead: '%' is not from 1% to 100% *" \
+is 'get --fill --ahead % exits with 2' 2 '' "get: --ahead: '%' is not from 1% to 100% *" \
 	hbctl get k --fill --ahead %
-is 'get --fill: ahead, half a percent' 2 '' "get: --ahead: '0.5%' is not from *" \
+is 'get --fill --ahead 0.5% exits with 2' 2 '' "get: --ahead: '0.5%' is not from *" \
 	hbctl get k --fill --ahead 0.5%
-is 'get --fill: ahead by a share of what does not end' 2 '' \
+is 'get --fill --ttl never --ahead 25% exits with 2' 2 '' \
 	"get: --ahead: there is no 25% of a life without an end: *" \
 	hbctl get k --fill --ttl never --ahead 25% -- true
-is 'get --fill: ahead by time' 3 '' 'there is no device *' \
+is 'get --fill --ahead 10s is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" get k --fill --ahead 10s
-is 'get --fill: options of the command' 3 '' 'there is no device *' \
+is 'get --fill with options of the command after -- is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" get k --fill -- ls --foo -l
-is 'get --fill: a key behind --, and a command' 3 '' 'there is no device *' \
+is 'get --fill -- -k -- ls -l is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" get --fill -- -k -- ls -l
-is 'get --fill: a key behind --, and no command' 2 '' \
+is 'get --fill -- -k ls exits with 2' 2 '' \
 	"get: 'ls' is one operand too many *" hbctl get --fill -- -k ls
-is 'get --fill: no key' 2 '' 'get: an operand is missing: get *' \
+is 'get --fill with a command and no key exits with 2' 2 '' 'get: an operand is missing: get *' \
 	hbctl get --fill -- -- ls
 
 # Options before, between and behind operands, and none behind --.
-is 'options first' 3 '' 'there is no device *' hbctl put -D "$no" --ttl 1s k v
-is 'options between' 3 '' 'there is no device *' hbctl put k -D "$no" --flags=1 v
-is 'options last' 3 '' 'there is no device *' hbctl put k v -D "$no" --json
-is 'options in POSIX order' 3 '' 'there is no device *' \
+is 'options before operands are right usage' 3 '' 'there is no device *' \
+	hbctl put -D "$no" --ttl 1s k v
+is 'options between operands are right usage' 3 '' 'there is no device *' \
+	hbctl put k -D "$no" --flags=1 v
+is 'options after operands are right usage' 3 '' 'there is no device *' \
+	hbctl put k v -D "$no" --json
+is 'options after operands are right usage with POSIXLY_CORRECT' 3 '' 'there is no device *' \
 	env POSIXLY_CORRECT=1 hbctl put k v -D "$no"
-is 'a key with a dash' 3 '' 'there is no device *' hbctl -D "$no" get -- -k
-is 'a key with a dash, but no --' 2 '' "get: there is no option '-k' *" \
+is 'a key with a dash after -- is right usage' 3 '' 'there is no device *' hbctl -D "$no" get -- -k
+is 'a key with a dash without -- exits with 2' 2 '' "get: there is no option '-k' *" \
 	hbctl -D "$no" get -k
 
 # Without a device.
@@ -270,21 +298,23 @@ for command in $commands; do
 	help | completion | version) continue ;;
 	esac
 	# shellcheck disable=SC2046 # words
-	is "$command without a device" 3 '' \
+	is "$command without a device exits with 3" 3 '' \
 		"there is no device $no: load the module with 'modprobe *" \
 		hbctl --json -D "$no" "$command" $(operands "$command")
 done
-is 'another device' 3 '' '/dev/null is not the device of hashbelt' \
+is '-D /dev/null exits with 3' 3 '' '/dev/null is not the device of hashbelt' \
 	hbctl -D /dev/null size
-is 'a directory' 3 '' 'cannot open /: *' hbctl -D / size
+is '-D with a directory exits with 3' 3 '' 'cannot open /: *' hbctl -D / size
 
 # What is left.
-like 'version' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' hbctl version
-like 'version in JSON' 0 '{"version":"[0-9]*","interface":1}' '' \
+like 'version prints the version and the interface' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' \
+	hbctl version
+like 'version --json prints the version and the interface' 0 '{"version":"[0-9]*","interface":1}' \
+	'' \
 	hbctl version --json
-is 'load of no file' 4 '' 'cannot open /nonexistent: *' hbctl load /nonexistent
+is 'load of a missing file exits with 4' 4 '' 'cannot open /nonexistent: *' hbctl load /nonexistent
 # shellcheck disable=SC2016 # expanded by the inner shell
-is 'output that cannot be written' 4 '' 'cannot write the output: *' \
+is 'help into a full device exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'exec hbctl help >/dev/full'
 
 # shellcheck disable=SC2317 # called by is
@@ -299,19 +329,20 @@ complete() {
 }
 
 if [ -x /bin/bash ]; then
-	is 'bash: commands' 0 'complete clear create completion' '' complete hbctl c
-	is 'bash: commands after options' 0 'halt' '' \
+	is 'bash completion offers commands' 0 'complete clear create completion' '' complete \
+		hbctl c
+	is 'bash completion offers commands after options' 0 'halt' '' \
 		complete hbctl -b x --json hal
-	is 'bash: options' 0 '--if-absent --if-present --if-version' '' \
+	is 'bash completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
 		complete hbctl put k v --if
-	is 'bash: arguments' 0 'standard updating timecache' '' \
+	is 'bash completion offers policies' 0 'standard updating timecache' '' \
 		complete hbctl create --policy ''
-	is 'bash: what is on or off' 0 'yes no' '' complete hbctl create x --pinned ''
-	is 'bash: reasons' 0 'expired evicted' '' complete hbctl set x --report e
-	is 'bash: options of events' 0 '--follow' '' complete hbctl events --f
-	is 'bash: operands' 0 'bash' '' complete hbctl completion ''
-	is 'bash: commands of help' 0 'rotate' '' complete hbctl help ro
-	is 'bash: files' 0 "$temporary/help" '' \
+	is 'bash completion offers yes and no' 0 'yes no' '' complete hbctl create x --pinned ''
+	is 'bash completion offers reasons' 0 'expired evicted' '' complete hbctl set x --report e
+	is 'bash completion offers options of events' 0 '--follow' '' complete hbctl events --f
+	is 'bash completion offers shells' 0 'bash' '' complete hbctl completion ''
+	is 'bash completion offers commands after help' 0 'rotate' '' complete hbctl help ro
+	is 'bash completion offers files after load' 0 "$temporary/help" '' \
 		complete hbctl load "$temporary/he"
 else
 	for command in 1 2 3 4 5 6 7 8 9 10; do

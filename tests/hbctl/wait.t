@@ -45,66 +45,68 @@ belt main --ttl 1m --buckets 7
 
 # What is there already
 on put a 1
-is 'what is there is printed at once' 0 "a${tab}1" '' on wait a
-is 'a wait for a key that is there does not time out' 0 "a${tab}1" '' on wait a --timeout 1ms
-is 'of several' 0 "a${tab}1" '' on wait x a y
+is 'wait for a present key prints key and value at once' 0 "a${tab}1" '' on wait a
+is 'wait --timeout for a present key prints it' 0 "a${tab}1" '' on wait a --timeout 1ms
+is 'wait for several keys prints the one that is present' 0 "a${tab}1" '' on wait x a y
 on put b 2
-is 'one alone is printed' 0 "b${tab}2" '' on wait x b a
-json 'JSON' 0 '{"key":"a","version":N,"flags":0,"ttl_ms":60000,"value_len":1,"value":"1"}' \
+is 'wait prints one entry if two of its keys are present' 0 "b${tab}2" '' on wait x b a
+json 'wait --json prints the entry' 0 \
+	'{"key":"a","version":N,"flags":0,"ttl_ms":60000,"value_len":1,"value":"1"}' \
 	'' on wait a --json
-json 'JSON of several' 0 \
+json 'wait --json for several keys prints the one that is present' 0 \
 	'{"key":"b","version":N,"flags":0,"ttl_ms":60000,"value_len":1,"value":"2"}' \
 	'' on wait b x --json
 on put empty ''
-is 'a value of no bytes' 0 "empty${tab}" '' on wait empty
+is 'wait prints an empty value' 0 "empty${tab}" '' on wait empty
 on put "$(printf 'x\ty')" "$(printf '1\n2')"
-is 'both are escaped' 0 "x\\ty${tab}1\\n2" '' on wait -e 'x\ty'
-is 'of several as well' 0 "x\\ty${tab}1\\n2" '' on wait z "$(printf 'x\ty')"
+is 'wait escapes key and value' 0 "x\\ty${tab}1\\n2" '' on wait -e 'x\ty'
+is 'wait for several keys escapes key and value' 0 "x\\ty${tab}1\\n2" '' \
+	on wait z "$(printf 'x\ty')"
 head -c 1000000 /dev/urandom >"$temporary/random"
 on put big - <"$temporary/random"
 on dump --values | sed -n '/^big/p' | cut -f 1,2 >"$temporary/wanted"
 run on wait big
-result 'a large value' "$(judge_status 0; judge_error ''
+result 'wait prints a value of 1,000,000 bytes' "$(judge_status 0; judge_error ''
 	cmp "$temporary/wanted" "$temporary/out" 2>&1)"
-result 'nothing is left of it' "$(holds requests 0 || on info --json)"
+result 'no request is left after waits for present keys' "$(holds requests 0 || on info --json)"
 on clear
 
 # What is put
 begin a
 on put a 1
-ends 'a put ends it' 0 "a${tab}1" ''
+ends 'put of its key ends a wait' 0 "a${tab}1" ''
 begin b
 on put c 1
-goes_on 'a put of another key does not'
+goes_on 'put of another key does not end a wait'
 on put b 2
-ends 'a put of its own does' 0 "b${tab}2" ''
+ends 'put of its key ends a wait after a put of another' 0 "b${tab}2" ''
 on clear
 begin a b c
 on put b 'the second'
-ends 'any one of several' 0 "b${tab}the second" ''
+ends 'put of any of its keys ends a wait for several' 0 "b${tab}the second" ''
 on clear
 begin 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
 on put 16 last
-ends 'the last one of sixteen' 0 "16${tab}last" ''
+ends 'put of the last of sixteen keys ends a wait' 0 "16${tab}last" ''
 begin a --json
 on put a 5 --flags 3
 at_last is_gone "$waiter"
 normalize "$temporary/waited"
-ends 'JSON of what was put' 0 \
+ends 'wait --json prints the entry that was put' 0 \
 	'{"key":"a","version":N,"flags":3,"ttl_ms":60000,"value_len":1,"value":"5"}' ''
 begin count
 on incr count >/dev/null
-ends 'an addition is a put' 0 "count${tab}1" ''
+ends 'incr of its key ends a wait' 0 "count${tab}1" ''
 begin -e '\xff'
 on put "$(printf '\377')" 1
-ends 'an escaped key' 0 "$(printf '\377')${tab}1" ''
+ends 'put ends a wait for an escaped key' 0 "$(printf '\377')${tab}1" ''
 begin loaded
 printf 'loaded\tyes\n' | on load >/dev/null 2>&1
-ends 'a load puts' 0 "loaded${tab}yes" ''
+ends 'load of its key ends a wait' 0 "loaded${tab}yes" ''
 on clear
 begin a a
 on put a 1
-ends 'the same key twice' 0 "a${tab}1" ''
+ends 'put ends a wait that names its key twice' 0 "a${tab}1" ''
 on rm a
 begin a
 kill -STOP "$waiter"
@@ -112,100 +114,113 @@ on put a 1
 on rm a
 kill -CONT "$waiter"
 at_last holds requests 1
-goes_on 'what is gone again is waited for again'
+goes_on 'wait goes on if its key is put and removed before it can read it'
 on put a 2
-ends 'until it stays' 0 "a${tab}2" ''
+ends 'a second put ends a wait that has missed the first' 0 "a${tab}2" ''
 on clear
 begin a
 before=$(on stat | sed -n 's/^requests: //p')
 on clear
 at_last counts requests $((before + 1))
 at_last holds requests 1
-goes_on 'a clear does not end it'
+goes_on 'clear does not end a wait'
 on put a 3
-ends 'a put after it does' 0 "a${tab}3" ''
+ends 'put after a clear ends a wait' 0 "a${tab}3" ''
 on clear
 
 # How long
 begin a
 on advance 30d
-goes_on 'it does not time out'
+goes_on 'wait without --timeout goes on for 30 days'
 on put a 1
-ends 'it waits until there is something' 0 "a${tab}1" ''
+ends 'put ends a wait after 30 days' 0 "a${tab}1" ''
 on clear
 begin a --timeout never
 on advance 30d
-goes_on 'nor with --timeout never'
+goes_on 'wait --timeout never goes on for 30 days'
 on put a 1
-ends 'but until there is something' 0 "a${tab}1" ''
+ends 'put ends a wait --timeout never after 30 days' 0 "a${tab}1" ''
 on clear
 begin a --timeout 1h
 on advance 59m
-goes_on 'before its time is over'
+goes_on 'wait --timeout 1h goes on after 59 minutes'
 on advance 2m
-ends 'it times out' 1 '' "timed out: the entry was not put in belt 'main'"
+ends 'wait --timeout exits with 1 when its time is over' 1 '' \
+	"timed out: the entry was not put in belt 'main'"
 begin a b --timeout 10s
 on advance 1m
-ends 'it times out for several' 1 '' \
+ends 'wait --timeout for two keys exits with 1 when its time is over' 1 '' \
 	"timed out: none of the entries was put in belt 'main'"
 begin a --timeout 1h --json
 on advance 2h
-ends 'it times out, JSON' 1 '' 'timed out: *'
-is 'belt time stands still, ours does not' 1 '' 'timed out: *' on wait a --timeout 20ms
-result 'nothing is left of that' "$(holds requests 0 || on info --json)"
+ends 'wait --timeout --json exits with 1 when its time is over' 1 '' 'timed out: *'
+is 'wait --timeout exits with 1 although belt time is halted' 1 '' 'timed out: *' \
+	on wait a --timeout 20ms
+result 'no request is left after waits that timed out' "$(holds requests 0 || on info --json)"
 
 # By hand
-is 'complete nothing' 1 0 "nobody waits for 'a' in belt 'main'" on complete a
-json 'complete nothing, JSON' 1 '{"key":"a","completed":0}' 'nobody waits for *' \
+is 'complete without a waiter prints 0 and exits with 1' 1 0 "nobody waits for 'a' in belt 'main'" \
+	on complete a
+json 'complete --json without a waiter prints 0 and exits with 1' 1 '{"key":"a","completed":0}' \
+	'nobody waits for *' \
 	on complete a --json
 begin a b
-is 'complete one' 0 1 '' on complete b
-ends 'it ends, and there is nothing' 1 '' \
+is 'complete of a key with one waiter prints 1' 0 1 '' on complete b
+ends 'wait exits with 1 when complete ends it' 1 '' \
 	"the wait for 'b' in belt 'main' was completed, and nothing put"
 begin a
-json 'complete one, JSON' 0 '{"key":"a","completed":1}' '' on complete a --json
-ends 'it ends, JSON' 1 '' "the wait for 'a' in belt 'main' was completed, *"
+json 'complete --json of a key with one waiter prints 1' 0 '{"key":"a","completed":1}' '' \
+	on complete a --json
+ends 'wait exits with 1 when complete --json ends it' 1 '' \
+	"the wait for 'a' in belt 'main' was completed, *"
 begin -e 'x\ty'
-is 'complete an escaped key' 0 1 '' on complete -e 'x\ty'
-ends 'it is escaped' 1 '' "the wait for 'x\\\\ty' in belt 'main' was completed, *"
+is 'complete -e of an escaped key prints 1' 0 1 '' on complete -e 'x\ty'
+ends 'the message of a completed wait escapes the key' 1 '' \
+	"the wait for 'x\\\\ty' in belt 'main' was completed, *"
 begin a
-is 'complete another' 1 0 "nobody waits for 'b' in belt 'main'" on complete b
-goes_on 'it is not for that'
+is 'complete of another key prints 0 and exits with 1' 1 0 "nobody waits for 'b' in belt 'main'" \
+	on complete b
+goes_on 'complete of another key does not end a wait'
 on put a 1
-ends 'but for its own' 0 "a${tab}1" ''
+ends 'put ends a wait after a complete of another key' 0 "a${tab}1" ''
 on clear
 
 # What else
 begin a
 kill -KILL "$waiter"
 wait "$waiter" 2>/dev/null
-result 'who is killed waits no more' "$(at_last holds requests 0 || on info --json)"
+result 'the kill of wait takes its request back' "$(at_last holds requests 0 || on info --json)"
 begin a
 kill "$waiter"
-ends 'who is asked to end does' 143 '' ''
-result 'no request is left when all waiters have ended' "$(at_last holds requests 0 || on info --json)"
+ends 'SIGTERM ends a wait with 143' 143 '' ''
+result 'no request is left after a wait was ended by SIGTERM' \
+	"$(at_last holds requests 0 || on info --json)"
 belt gone
 begin a
 hbctl destroy gone
-ends 'the belt is destroyed' 3 '' "belt 'gone' was destroyed: *"
+ends 'wait exits with 3 when its belt is destroyed' 3 '' "belt 'gone' was destroyed: *"
 belt full --max-entries 1
 on put a 1
-is 'no room to wait' 4 '' "belt 'full' is full: *" on wait b
-is 'what is there needs none' 0 "a${tab}1" '' on wait a
+is 'wait on a belt at max_entries exits with 4' 4 '' "belt 'full' is full: *" on wait b
+is 'wait for a present key works on a belt at max_entries' 0 "a${tab}1" '' on wait a
 belt evicts --max-entries 1 --when-full evict
 begin a
 on put b 1
-ends 'it makes room' 4 '' "the wait had to make room: belt 'evicts' is full"
+ends 'wait exits with 4 when its request is evicted' 4 '' \
+	"the wait had to make room: belt 'evicts' is full"
 chmod 666 /dev/hashbelt
 hbctl create shown --mode 0644
 hbctl -b shown put a 1
 hbctl create hidden --mode 0600
-is 'nobody: who may read sees what is there' 0 "a${tab}1" '' nobody -b shown wait a
-is 'nobody: but does not wait' 3 '' "no right to read and write belt 'shown': *" \
+is 'user nobody: wait for a present key needs the right to read only' 0 "a${tab}1" '' \
+	nobody -b shown wait a
+is 'user nobody: wait for a missing key without the right to write exits with 3' 3 '' \
+	"no right to read and write belt 'shown': *" \
 	nobody -b shown wait b
-is 'nobody: but not complete' 3 '' "no right to write belt 'shown': *" \
+is 'user nobody: complete without the right to write exits with 3' 3 '' \
+	"no right to write belt 'shown': *" \
 	nobody -b shown complete a
-is 'nobody: nor wait where he may not read' 3 '' \
+is 'user nobody: wait without the right to read exits with 3' 3 '' \
 	"no right to read and write belt 'hidden': *" \
 	nobody -b hidden wait a
 chmod 600 /dev/hashbelt
@@ -223,25 +238,25 @@ at_last is_gone "$waiter"
 begin e --timeout 1h
 on advance 2h
 at_last is_gone "$waiter"
-like 'stat: requests' 0 '*
+like 'stat counts requests, completions and timeouts' 0 '*
 requests: 5
 completed: 4
 timed_out: 1
 *' '' on stat
 on stat --prometheus >"$temporary/out"
-result 'stat --prometheus: requests' "$(
+result 'stat --prometheus counts completed requests' "$(
 	grep -qx 'hashbelt_completed_total{belt="counted"} 4' "$temporary/out" ||
 		cat "$temporary/out")"
 begin f
-like 'info: what waits' 0 '*
+like 'info prints the number of requests that wait' 0 '*
 requests:     1
 *' '' on info
 on stat --prometheus >"$temporary/out"
-result 'stat --prometheus: what waits' "$(
+result 'stat --prometheus prints the number of requests that wait' "$(
 	grep -qx 'hashbelt_waiting_requests{belt="counted"} 1' "$temporary/out" ||
 		cat "$temporary/out")"
 on put f 1
-ends 'it has waited' 0 "f${tab}1" ''
+ends 'put ends a wait that info and stat have shown' 0 "f${tab}1" ''
 
 # Many
 belt many
@@ -249,7 +264,7 @@ for waiter in $(seq 50); do
 	on wait all --timeout 1m >"$temporary/all.$waiter" 2>&1 &
 done
 at_last holds requests 50
-is 'many are completed' 0 50 '' on complete all
+is 'complete of a key with 50 waiters prints 50' 0 50 '' on complete all
 wait
 for waiter in $(seq 50); do
 	on wait all "none.$waiter" --timeout 1m >"$temporary/all.$waiter" 2>&1 &
@@ -259,7 +274,7 @@ on put all here
 wait
 cat "$temporary"/all.* | sort | uniq -c | sed 's/^ *//' >"$temporary/out"
 printf '50 all\there\n' >"$temporary/wanted"
-result 'a put tells each of them once' "$(same)"
+result 'put ends 50 waits for its key, each with one line' "$(same)"
 # Put and wait at the same time: neither order loses it.
 for round in $(seq 60); do
 	on wait "race.$round" --timeout 1m >"$temporary/race.$round" 2>&1 &
@@ -270,6 +285,6 @@ for round in $(seq 60); do
 	cat "$temporary/race.$round"
 done >"$temporary/out"
 seq 60 | sed "s/.*/race.&${tab}&/" >"$temporary/wanted"
-result 'no put is missed' "$(same)"
-result 'nothing is left of all that' "$(holds requests 0 || on info --json)"
+result 'wait misses no put that comes at the same time' "$(same)"
+result 'no request is left after 160 concurrent waits' "$(holds requests 0 || on info --json)"
 finish

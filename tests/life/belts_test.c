@@ -155,7 +155,7 @@ static void test_limit(void)
 	int fd = open_device(O_RDWR);
 
 	is_errno(call(fd, HASHBELT_IOC_CREATE, &settings), ENOSPC,
-		 "one more than max_belts is refused");
+		 "create of one belt beyond max_belts returns ENOSPC");
 	close(fd);
 }
 
@@ -192,7 +192,8 @@ static bool memory_is_back_at_last(__u64 before)
 
 static void check_cost(const struct cost *cost, const char *what)
 {
-	ok(cost->last <= cost->first * GROWTH, "%s the last costs what the first did", what);
+	ok(cost->last <= cost->first * GROWTH,
+	   "the last belts cost at most 1.1 times the first %s", what);
 	note("%llu ns, and %llu ns", cost->first, cost->last);
 }
 
@@ -200,19 +201,21 @@ static void test_make(__u64 used)
 {
 	struct cost cost;
 
-	is_int(all(make_and_put, &cost), belts, "%u belts are made, with entries", belts);
-	check_cost(&cost, "to make");
+	is_int(all(make_and_put, &cost), belts,
+	       "%u belts are created, with two entries each", belts);
+	check_cost(&cost, "to create");
 	note("%llu bytes each", (get_parameter("used_bytes") - used) / belts);
 	test_limit();
-	is_int(count_names(), belts / 2 + 1, "those that have names are listed");
+	is_int(count_names(), belts / 2 + 1, "next lists all belts that have names");
 }
 
 static void test_use(void)
 {
 	struct cost cost;
 
-	is_int(all(find, &cost), belts, "each has its entry, and has expired the other");
-	is_int(all(find, &cost), belts, "again and again");
+	is_int(all(find, &cost), belts,
+	       "each of %u belts has one entry, and has expired the other in time", belts);
+	is_int(all(find, &cost), belts, "a second look finds one entry in each of %u belts", belts);
 	check_cost(&cost, "to use");
 }
 
@@ -220,9 +223,9 @@ static void test_end(void)
 {
 	struct cost cost;
 
-	is_int(all(end, &cost), belts, "each can be ended");
-	check_cost(&cost, "to end");
-	is_int(count_names(), 1, "none is listed any more");
+	is_int(all(end, &cost), belts, "each of %u belts can be destroyed or closed", belts);
+	check_cost(&cost, "to destroy");
+	is_int(count_names(), 1, "next lists the default belt alone once all are destroyed");
 }
 
 int main(int argc, char **argv)
@@ -250,9 +253,9 @@ int main(int argc, char **argv)
 	test_end();
 	set_number("max_belts", most);
 	close(named);
-	ok(used_at_last(used), "the module holds what it held before");
+	ok(used_at_last(used), "used_bytes returns to what it was before the test");
 	ok(memory_is_back_at_last(before),
-	   "the memory of all belts is available to the system again");
+	   "MemAvailable returns to within 64 MiB once all belts are destroyed");
 	note("%llu MiB available before, %llu after", before >> 20, available_bytes() >> 20);
 	set_number("max_bytes", limit);
 	return done_testing();

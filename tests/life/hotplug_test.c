@@ -114,8 +114,9 @@ static void test_sums(void)
 		set_online(cpu, true);
 		online += sums_are(belt, sum);
 	}
-	is_int(offline, cpus - 1, "counters keep what an offline processor has counted");
-	is_int(online, cpus - 1, "counters are the same when the processor is back");
+	is_int(offline, cpus - 1,
+	       "counters keep what a processor has counted when it goes offline");
+	is_int(online, cpus - 1, "counters are unchanged when the processor is online again");
 	close(belt);
 }
 
@@ -141,7 +142,7 @@ static void test_alarms(void)
 		set_online(cpu, true);
 		close(belt);
 	}
-	is_int(rung, cpus - 1, "an entry expires whose alarm was set on an offline processor");
+	is_int(rung, cpus - 1, "an entry whose timer was set on an offline processor is reported");
 	note("%u of %u alarms had not rung when the processor was offline", pending, cpus - 1);
 }
 
@@ -326,13 +327,13 @@ static void check_ledger(int belt, struct worker *workers)
 	get_counters(belt, counters);
 	note("%llu puts, %llu gets", puts, gets);
 	is_int(counters[HASHBELT_STAT_PUTS_NEW] + counters[HASHBELT_STAT_PUTS_REPLACED], puts,
-	       "each put is counted once");
+	       "each put is counted once while processors go offline");
 	is_int(counters[HASHBELT_STAT_HITS] + counters[HASHBELT_STAT_MISSES], gets,
-	       "each get is counted once");
+	       "each get is counted once while processors go offline");
 	/* Churn has the system ask for memory, of this belt as well. */
 	is_int(counters[HASHBELT_STAT_EXPIRED] + counters[HASHBELT_STAT_PRESSURE],
 	       counters[HASHBELT_STAT_PUTS_NEW],
-	       "each new entry expires or is given up under pressure, and is counted once");
+	       "each new entry is counted once as expired or given up under pressure");
 }
 
 static void test_load(void)
@@ -360,15 +361,16 @@ static void test_load(void)
 	pthread_join(watcher, NULL);
 	note("%u cycles", cycles);
 	check_ledger(belt, workers);
-	is_int(status, 0, "churn keeps its promises while processors come and go");
+	is_int(status, 0, "the program churn exits with 0 while processors go offline and online");
 	if (status)
 		show_log();
 	for (i = 0; i < ARRAY_SIZE(watches); i++) {
 		note("%s: statistics were read %llu times", watches[i].name, watches[i].looks);
 		back += watches[i].back;
 	}
-	ok(watches[0].looks && watches[1].looks, "statistics are read all the time");
-	is_int(back, 0, "no counter of any belt goes back");
+	ok(watches[0].looks && watches[1].looks,
+	   "stat is read from two belts while processors go offline and online");
+	is_int(back, 0, "no counter of any belt decreases while processors go offline");
 	bail_out_if(destroy_belt(belt, "hotplug"), "destroy");
 	close(belt);
 }
@@ -383,7 +385,7 @@ int main(int argc, char **argv)
 		seed = strtoull(argv[1], NULL, 0);
 	plan(TESTS);
 	note("seed %llu", seed);
-	is_int(cpus >= 2, 1, "there is a processor that can go offline");
+	is_int(cpus >= 2, 1, "the guest has at least two processors");
 	if (cpus < 2)
 		bail_out("one processor");
 	test_sums();
@@ -392,6 +394,6 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(watches); i++)
 		if (watches[i].fd >= 0)
 			close(watches[i].fd);
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

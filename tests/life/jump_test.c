@@ -73,13 +73,13 @@ static void check_belt(int belt, const char *what)
 	struct sight sight = look(belt, "long");
 
 	ok(!sight.err && sight.ttl_ms <= HOUR / 2 && sight.ttl_ms + MOMENT_MS > HOUR / 2,
-	   "%s: what lives for half an hour lives on", what);
+	   "clock set %s: an entry of half an hour keeps its time left", what);
 	if (readable_at_last(belt))
 		event = next_event(&stream);
-	ok(event && has_key(event, "short"), "%s: what is due is reported", what);
+	ok(event && has_key(event, "short"), "clock set %s: an entry of 500 ms is reported", what);
 	ok(event && event->handed_ns >= event->deadline_ns &&
 	   event->handed_ns < event->deadline_ns + MOMENT_MS * 1000000ULL,
-	   "%s: in time", what);
+	   "clock set %s: an entry of 500 ms is reported within 200 ms", what);
 	free(stream.buffer);
 }
 
@@ -100,12 +100,13 @@ static void test_day(const char *what, __s64 by)
 	set_day(clock_ms(CLOCK_REALTIME) + by);
 	time = info_of(belt).now_ns / 1000000 - time;
 	clock = clock_ms(CLOCK_BOOTTIME) - clock;
-	ok(time >= 0 && time < clock + MOMENT_MS, "%s: belt time does not jump", what);
+	ok(time >= 0 && time < clock + MOMENT_MS, "clock set %s: belt time does not jump", what);
 	check_belt(belt, what);
 	answer = answer_of(&locker);
-	is_errno(answer.err, ETIMEDOUT, "%s: who waits for a time waits so long", what);
+	is_errno(answer.err, ETIMEDOUT, "clock set %s: a waiter for a lock gets ETIMEDOUT", what);
 	ok(answer.now_ns >= since + 500 * 1000000ULL &&
-	   answer.now_ns < since + (500 + MOMENT_MS) * 1000000ULL, "%s: and no longer", what);
+	   answer.now_ns < since + (500 + MOMENT_MS) * 1000000ULL,
+	   "clock set %s: a waiter with wait_ms 500 ends within 500 to 700 ms", what);
 	end_locker(&locker);
 	end_locks(locks, "locks");
 	close(belt);
@@ -268,19 +269,22 @@ static void test_jumps(__u64 ttl_ms, __u32 buckets, __u32 levels)
 	unsigned int i;
 
 	is_int(info_of(jump.belt).levels, levels,
-	       "%u buckets for %llu ms: entries are on all levels", buckets, ttl_ms);
+	       "%u buckets for %llu ms: entries of 1 ms to 139 years use all levels",
+	       buckets, ttl_ms);
 	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
 		jump.wrong = 0;
 		move_to(&jump, jumps[i].to);
-		is_int(jump.wrong, 0, "%s at once: each is there, or gone and told once",
+		is_int(jump.wrong, 0,
+		       "advance %s: each entry is found, or is gone and reported once",
 		       jumps[i].what);
 	}
 	end_jump(&jump);
 	jump = start_jump(ttl_ms, buckets);
 	move_to(&jump, HASHBELT_TTL_MAX_MS);
 	move_to(&jump, HASHBELT_TTL_MAX_MS + jump.interval_ms);
-	is_int(jump.wrong, 0, "from the beginning to the end at once: likewise");
-	is_int(info_of(jump.belt).entries, 1, "what never expires is left");
+	is_int(jump.wrong, 0, "advance by 139 years at once: each entry is reported once");
+	is_int(info_of(jump.belt).entries, 1,
+	       "advance by 139 years at once leaves the entry without a deadline");
 	end_jump(&jump);
 }
 
@@ -295,15 +299,15 @@ static void test_end(void)
 	advance(belt, ms);
 	now = info_of(belt).now_ns;
 	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), EOVERFLOW,
-		 "belt time does not go on for ever");
+		 "advance beyond the end of belt time returns EOVERFLOW");
 	is_int(info_of(belt).now_ns, now,
-	       "an advance that fails with EOVERFLOW leaves belt time as it was");
+	       "an advance with EOVERFLOW leaves belt time unchanged");
 	put_text(belt, "key", "other", 1000);
-	ok(holds_text(belt, "key", "other"), "after 139 years entries come");
+	ok(holds_text(belt, "key", "other"), "put and get work after 139 years");
 	advance(belt, 1000);
-	is_errno(look(belt, "key").err, ENOENT, "after 139 years an entry expires");
+	is_errno(look(belt, "key").err, ENOENT, "an entry expires after 139 years");
 	ok(holds_text(belt, "never", "value"),
-	   "after 139 years an entry without a deadline is still there");
+	   "an entry without a deadline is found after 139 years");
 	close(belt);
 }
 
@@ -320,17 +324,19 @@ static void test_measure(__u64 ttl_ms, const char *what, __u32 buckets)
 	set_blocking(belt, false);
 	put_text(belt, "key", "value", 0);
 	advance(belt, ttl_ms - 1);
-	ok(holds_text(belt, "key", "value"), "%u buckets for %s: it is there until its end",
+	ok(holds_text(belt, "key", "value"),
+	   "%u buckets for %s: an entry is found 1 ms before its deadline",
 	   buckets, what);
 	advance(belt, 1);
 	is_errno(look(belt, "key").err, ENOENT,
-		 "a belt of any geometry misses the entry at its end");
+		 "%u buckets for %s: get returns ENOENT at the deadline", buckets, what);
 	/* Two buckets for a hundred years: what is the next would be beyond all time. */
 	if (ttl_ms + interval_ms <= HASHBELT_TTL_MAX_MS)
 		advance(belt, interval_ms);
 	else
 		on_key(belt, HASHBELT_IOC_EXPIRE, "key");
-	is_int(discard_events(belt), 1, "a belt of any geometry reports the entry at its end");
+	is_int(discard_events(belt), 1, "%u buckets for %s: the expired entry is reported once",
+	       buckets, what);
 	close(belt);
 }
 
@@ -348,9 +354,10 @@ static void test_millisecond(__u32 buckets)
 	put_numbers(belt, 0, 1000, 0);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	ok(at_last(has_expired, &belt) && !info_of(belt).entries,
-	   "%u buckets for a millisecond: entries come and go", buckets);
+	   "%u buckets for a millisecond: 1000 entries expire", buckets);
 	/* A power of two: an interval of a millisecond, and the hundred that are promised. */
-	is_int(later_than(belt, 7), 0, "%u buckets for a millisecond: and none too late", buckets);
+	is_int(later_than(belt, 7), 0,
+	       "%u buckets for a millisecond: no entry expires later than 128 ms", buckets);
 	close(belt);
 }
 
@@ -362,13 +369,14 @@ static void test_refused(void)
 	struct hashbelt_item item = text_item("key", "value");
 	int belt = new_belt(0);
 
-	is_errno(set_belt(belt, settings), EINVAL, "a longer life than the longest is refused");
+	is_errno(set_belt(belt, settings), EINVAL, "set of a ttl of 2^42 + 1 ms returns EINVAL");
 	item.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EINVAL, "for an entry as well");
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EINVAL,
+		 "put with a ttl of 2^42 + 1 ms returns EINVAL");
 	settings = (struct hashbelt_settings){ .fields = HASHBELT_SET_BUCKETS, .buckets = 1 };
-	is_errno(set_belt(belt, settings), EINVAL, "a single bucket is too few");
+	is_errno(set_belt(belt, settings), EINVAL, "set of 1 bucket returns EINVAL");
 	settings.buckets = HASHBELT_BUCKETS_MAX + 1;
-	is_errno(set_belt(belt, settings), EINVAL, "65537 buckets are refused: EINVAL");
+	is_errno(set_belt(belt, settings), EINVAL, "set of 65537 buckets returns EINVAL");
 	close(belt);
 }
 
@@ -398,6 +406,6 @@ int main(void)
 		test_jumps(measures[i].ttl_ms, measures[i].buckets, measures[i].levels);
 	test_end();
 	test_measures();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

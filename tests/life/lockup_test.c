@@ -59,7 +59,7 @@ static void check(const char *what)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	note("%s: %lld ms", what, (now.tv_sec - began.tv_sec) * 1000LL +
 	     (now.tv_nsec - began.tv_nsec) / 1000000);
-	ok(lockups() == lockups_before, "%s %u entries lets other tasks run", what, entries);
+	ok(lockups() == lockups_before, "%s %u entries causes no soft lockup", what, entries);
 }
 
 /* A belt with all entries, which live for half an hour. */
@@ -107,12 +107,13 @@ static void test_life(void)
 	begin();
 	advance(belt, 2 * HALF_HOUR);
 	check("the expiry of");
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), entries, "%u entries expire", entries);
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), entries,
+	       "advance beyond the deadline expires all %u entries", entries);
 	begin();
 	advance(belt, 0);
 	at_last(index_is_small, &belt);
 	used_at_last(used + MIB);
-	check("shrinking after");
+	check("shrinking the index after");
 	close(belt);
 }
 
@@ -149,7 +150,8 @@ static void test_events(void)
 	begin();
 	advance(belt, 2 * HALF_HOUR);
 	check("reporting");
-	is_int(info_of(belt).queued, entries, "%u events wait", entries);
+	is_int(info_of(belt).queued, entries,
+	       "%u events are queued after as many expiries", entries);
 	begin();
 	SET(belt, .fields = HASHBELT_SET_MAX_EVENTS, .max_events = entries / 10);
 	advance(belt, 0);
@@ -176,7 +178,7 @@ static void test_room(void)
 	begin();
 	if (!write_line("/proc/sys/vm/drop_caches", "2\n"))
 		bail_out("drop_caches: %s", strerror(errno));
-	check("shrinking, for the system,");
+	check("drop_caches on a belt of");
 	note("%llu entries are left", info_of(belt).entries);
 	close(belt);
 	used_at_last(used);
@@ -198,7 +200,7 @@ static void test_bound(void)
 		must(bound, HASHBELT_IOC_LOCK, &lock);
 	}
 	begin();
-	is_int(release(belt, "owner"), entries / 4, "an owner releases all locks");
+	is_int(release(belt, "owner"), entries / 4, "RELEASE unlocks all locks of an owner");
 	check("releasing locks, a quarter of");
 	begin();
 	close(bound);

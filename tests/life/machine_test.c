@@ -89,12 +89,12 @@ static void test_shards(void)
 		versions[i] = put_number(belt, i);
 		least = versions[i] < least ? versions[i] : least;
 	}
-	is_int(least, shards, "the first version of the first shard says how many there are");
+	is_int(least, shards, "the smallest version is the number of shards");
 	for (i = 0; i < NUMBERS; i++)
 		seen[versions[i] % shards] = 1;
 	for (i = 0; i < shards; i++)
 		count += seen[i];
-	is_int(count, shards, "each of %u shards has entries", shards);
+	is_int(count, shards, "entries have versions of each of %u shards", shards);
 	close(belt);
 }
 
@@ -113,13 +113,15 @@ static void test_index(void)
 	put_numbers(belt, KEPT, NUMBERS, 1);
 	/* More than an interval later: all the others have fallen off. */
 	advance(belt, TTL - 1000);
-	is_int(info_of(belt).entries, KEPT, "all but %u entries expire", KEPT);
+	is_int(info_of(belt).entries, KEPT, "all entries but %u expire", KEPT);
 	ok(at_last(is_smallest, &belt), "the index shrinks to a chain for each shard");
 	note("%llu chains", info_of(belt).table);
-	is_int(found(belt, 0, KEPT), KEPT, "the entries that are left are found");
+	is_int(found(belt, 0, KEPT), KEPT,
+	       "the entries that are left are found once the index has shrunk");
 	for (i = 0; i < NUMBERS; i++)
 		put_number(belt, i);
-	is_int(found(belt, 0, NUMBERS), NUMBERS, "%u entries are found as it grows", NUMBERS);
+	is_int(found(belt, 0, NUMBERS), NUMBERS,
+	       "%u entries are found after the index has grown again", NUMBERS);
 	close(belt);
 }
 
@@ -153,7 +155,8 @@ int main(int argc, char **argv)
 		is_int(list_length("/sys/devices/system/node/has_memory"), nodes,
 		       "%u nodes have memory", nodes);
 	else
-		is_int(list_length("/sys/devices/system/cpu/online"), cpus, "all are online");
+		is_int(list_length("/sys/devices/system/cpu/online"), cpus,
+		       "all processors of the guest are online");
 	if (argc > 3)
 		ok(preempts(argv[3]), "the kernel's preemption is %s", argv[3]);
 	test_shards();

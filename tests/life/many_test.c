@@ -102,13 +102,14 @@ static void test_fill(int belt)
 	note("put in %u s", seconds());
 	ok(info_of(belt).entries == entries &&
 	   counter(belt, HASHBELT_STAT_PUTS_NEW) == entries,
-	   "the belt counts as many entries as were put");
-	ok(at_last(index_fits, &belt), "the index has grown with them");
+	   "info and puts_new count as many entries as were put");
+	ok(at_last(index_fits, &belt), "the index grows to one chain for half to two entries");
 	bytes = (get_parameter("used_bytes") - used) / entries;
-	ok(bytes <= MOST_BYTES, "each takes %u bytes at most", MOST_BYTES);
+	ok(bytes <= MOST_BYTES, "an entry of 80 bytes takes %u bytes at most", MOST_BYTES);
 	note("it is %llu bytes, and %llu chains", bytes, info_of(belt).table);
 	seconds();
-	is_int(all(belt, HASHBELT_OP_GET), entries, "each is found, with its value");
+	is_int(all(belt, HASHBELT_OP_GET), entries,
+	       "each of %u entries is found with its value", entries);
 	note("found in %u s", seconds());
 }
 
@@ -117,22 +118,25 @@ static void test_expire(int belt)
 	unsigned int half = entries / 2;
 
 	advance(belt, HOUR - 1);
-	is_int(info_of(belt).entries, entries, "up to their deadline all are there");
+	is_int(info_of(belt).entries, entries,
+	       "all entries are there a millisecond before the first deadline");
 	seconds();
 	advance(belt, 1 + info_of(belt).interval_ns / 1000000);
 	note("half of them expired in %u s", seconds());
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), half, "an interval later half has expired");
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), half,
+	       "half of the entries has expired an interval after the first deadline");
 	is_int(info_of(belt).entries, half, "expired entries do not count as entries");
-	is_int(all(belt, HASHBELT_OP_GET), half, "each entry of the other half is found");
+	is_int(all(belt, HASHBELT_OP_GET), half, "each entry with the second deadline is found");
 	note("found in %u s", seconds());
 	advance(belt, HOUR + info_of(belt).interval_ns / 1000000);
 	note("the others expired in %u s", seconds());
 	is_int(counter(belt, HASHBELT_STAT_EXPIRED), entries,
-	       "an interval after the second deadline all have expired");
-	is_int(info_of(belt).entries, 0, "to the last");
+	       "all entries have expired an interval after the second deadline");
+	is_int(info_of(belt).entries, 0, "info counts no entry once all have expired");
 	is_int(batch(belt, HASHBELT_OP_GET, entries - BATCH, BATCH), 0,
-	       "expired entries are not found");
-	ok(at_last(index_is_small, &belt), "the index shrinks again");
+	       "get finds none of the last 1000 entries once all have expired");
+	ok(at_last(index_is_small, &belt),
+	   "the index shrinks to 65536 chains once all entries have expired");
 }
 
 int main(int argc, char **argv)
@@ -152,9 +156,9 @@ int main(int argc, char **argv)
 	test_fill(belt);
 	test_expire(belt);
 	close(belt);
-	ok(used_at_last(used), "the module holds what it held before");
+	ok(used_at_last(used), "used_bytes returns to what it was before the test");
 	ok(at_last(memory_is_back, before),
-	   "the memory of all entries is available to the system again");
+	   "MemAvailable and slabs return to what they were before the entries");
 	note("given back in %u s: %llu MiB available before, %llu after", seconds(),
 	     before[0] >> 20, available_bytes() >> 20);
 	set_number("max_bytes", limit);

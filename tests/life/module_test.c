@@ -261,8 +261,10 @@ static void check_stock(const struct stocks *before)
 			break;
 		usleep(250000);
 	}
-	is_int(grown_caches(before, &after, true), 0, "no slab cache of the kernel has grown");
-	ok(pages_are_back(before, &after), "all pages of the module are back");
+	is_int(grown_caches(before, &after, true), 0,
+	       "no slab cache of the kernel grows in 200 loads and removals");
+	ok(pages_are_back(before, &after),
+	   "free, vmalloc and percpu memory return after 200 loads and removals");
 	note("available %llu and then %llu, mapped %llu and %llu, percpu %llu and %llu",
 	     before->available, after.available, before->mapped, after.mapped,
 	     before->percpu, after.percpu);
@@ -288,7 +290,7 @@ static void test_cycles(void)
 		good += !err;
 	}
 	is_int(good, CYCLES,
-	       "the module comes, is used, and goes with all that is left in it");
+	       "200 times the module is loaded, used, and removed with belts in it");
 	check_stock(&before);
 }
 
@@ -444,15 +446,17 @@ static void test_users(void)
 		absent += users->absent[user];
 		wrong += users->wrong[user];
 	}
-	is_int(removals.clean, CLEAN, "under load, when nobody has it open, it goes as a whole");
-	ok(removals.refused > 0, "removal is refused while the device is open");
-	is_int(removals.wrong, 0, "there is nothing in between");
-	is_int(bad + idle, 0, "all that time others use it, each in a way of his own");
-	is_int(wrong, 0, "users of a module that comes and goes find it right or absent");
+	is_int(removals.clean, CLEAN,
+	       "under load each of 20 removals takes device, parameters and caches away");
+	ok(removals.refused > 0, "removal is refused while processes have the device open");
+	is_int(removals.wrong, 0,
+	       "each removal under load succeeds as a whole or returns EWOULDBLOCK");
+	is_int(bad + idle, 0, "four processes use the module while it is loaded and removed");
+	is_int(wrong, 0, "processes find the module right or absent while it is removed");
 	note("%u removed, %u refused; used %llu times, and %llu times not there",
 	     removals.clean, removals.refused, used, absent);
-	is_errno(unload(), 0, "when they are gone it can be removed");
-	ok(is_absent(), "the removed module and its device are gone");
+	is_errno(unload(), 0, "the module can be removed when its users have ended");
+	ok(is_absent(), "device, parameters and slab caches are gone with the module");
 }
 
 /* One descriptor is enough, whatever it is bound to. */
@@ -460,12 +464,13 @@ static void test_open(void)
 {
 	int fd = open_device(O_RDONLY), belt = new_belt(0);
 
-	is_errno(unload(), EWOULDBLOCK, "while a descriptor is open it is not removed");
+	is_errno(unload(), EWOULDBLOCK,
+		 "an open descriptor keeps the module from removal: EWOULDBLOCK");
 	close(fd);
 	is_errno(unload(), EWOULDBLOCK,
-		 "a descriptor bound to a belt without a name keeps the module from removal");
+		 "a descriptor of a nameless belt keeps the module from removal");
 	put_text(belt, "key", "value", 0);
-	ok(holds_text(belt, "key", "value"), "a belt works after a removal was refused");
+	ok(holds_text(belt, "key", "value"), "put and get work after a removal was refused");
 	close(belt);
 }
 

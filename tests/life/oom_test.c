@@ -274,10 +274,10 @@ static void check_accounts(const char *what)
 		     same.used_entries, same.used_bytes);
 		odd++;
 	}
-	is_int(wrong, 0, "%s: each key has the value that was put last, or was given up", what);
-	is_int(unbalanced, 0, "%s: what is not there has been removed, or given up and counted",
+	is_int(wrong, 0, "%s: each key has the value of its last put, or was given up", what);
+	is_int(unbalanced, 0, "%s: each new entry is present or counted as removed or given up",
 	       what);
-	is_int(odd, 0, "%s: what counts against the limits is what is there", what);
+	is_int(odd, 0, "%s: used_entries and used_bytes are those of the entries present", what);
 }
 
 static void make_belts(void)
@@ -311,10 +311,11 @@ static void end_belts(const char *what, __u64 before)
 		put_text(belts[i], "key", "value", 0);
 	}
 	ok(holds_text(belts[0], "key", "value") && holds_text(belts[1], "key", "value") &&
-	   holds_text(belts[2], "key", "value"), "%s: the belts work on", what);
+	   holds_text(belts[2], "key", "value"), "%s: put and get work on all belts", what);
 	for (i = 0; i < BELTS; i++)
 		close(belts[i]);
-	ok(used_at_last(before), "%s: then the memory is back", what);
+	ok(used_at_last(before),
+	   "%s: used_bytes returns to its start when the belts are closed", what);
 	note("%llu turns, %llu puts failed, %llu entries given up", turns, failed, given);
 }
 
@@ -343,9 +344,11 @@ static void test_eaters(void)
 	__atomic_store_n(stop, true, __ATOMIC_RELEASE);
 	for (i = 0; i < PUTTERS; i++)
 		bad += finish(pids[i]) || !putters[i].turns;
-	is_int(killed, KILLS, "%s, again and again, while eight put", what);
-	is_int(bad, 0, "%s: who put went on, and came to an end", what);
-	is_int(count_kills() - kills, KILLS, "%s: nobody else is killed", what);
+	is_int(killed, KILLS,
+	       "%s: the OOM killer ends five eaters while eight processes put", what);
+	is_int(bad, 0, "%s: processes that put go on, and exit with 0", what);
+	is_int(count_kills() - kills, KILLS,
+	       "%s: the OOM killer ends no process but the eaters", what);
 	check_accounts(what);
 	end_belts(what, before);
 }
@@ -377,9 +380,11 @@ static void test_putters(const char *what, bool in_group)
 	__atomic_store_n(stop, true, __ATOMIC_RELEASE);
 	for (i = 0; i < PUTTERS; i += 2)
 		bad += finish(pids[i]) || !putters[i].turns;
-	ok(eaten && killed == PUTTERS / 2, "%s, while they put", what);
-	is_int(bad, 0, "%s: the others went on, and came to an end", what);
-	is_int(count_kills() - kills, PUTTERS / 2 + 1, "%s: nobody else is killed", what);
+	ok(eaten && killed == PUTTERS / 2,
+	   "%s: the OOM killer ends the eater and half of the processes that put", what);
+	is_int(bad, 0, "%s: processes that may not be killed put on, and exit with 0", what);
+	is_int(count_kills() - kills, PUTTERS / 2 + 1,
+	       "%s: the OOM killer ends no process but the eater and that half", what);
 	check_accounts(what);
 	end_belts(what, before);
 }
@@ -390,7 +395,7 @@ static void test_group(void)
 	    mkdir(GROUP, 0755) || !write_line(GROUP "memory.max", "48M"))
 		bail_out("cgroup: %s", strerror(errno));
 	test_putters("half of a cgroup is killed", true);
-	is_int(rmdir(GROUP), 0, "the cgroup can be removed");
+	is_int(rmdir(GROUP), 0, "the cgroup can be removed after the OOM kills in it");
 }
 
 int main(void)
@@ -403,9 +408,10 @@ int main(void)
 	stop = shared_memory(sizeof(*stop));
 	set_number("max_bytes", 1ULL << 40);
 	set_score("-1000");
-	ok(write_line("/proc/sys/vm/panic_on_oom", "0"), "the kernel kills, and does not panic");
+	ok(write_line("/proc/sys/vm/panic_on_oom", "0"),
+	   "the kernel is set to kill and not to panic without memory");
 	test_eaters();
-	test_putters("half of them are killed", false);
+	test_putters("half of the putters is killed", false);
 	test_group();
 	set_number("max_bytes", limit);
 	return done_testing();

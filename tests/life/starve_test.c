@@ -177,10 +177,12 @@ static void check_reads(const struct spinner *spinners, unsigned int n)
 		sum.lost += spinners[i].lost;
 	}
 	note("%llu reads, %llu hits", sum.reads, sum.hits);
-	ok(sum.hits > 0 && sum.hits < sum.reads, "reads find some entries and others not");
+	ok(sum.hits > 0 && sum.hits < sum.reads,
+	   "gets of real-time threads hit some entries and miss others");
 	is_int(sum.stale, 0,
-	       "no get finds an entry at or past its deadline, however late the worker is");
-	is_int(sum.lost, 0, "each get finds an entry before its deadline");
+	       "no get finds an entry at its deadline while the worker is starved");
+	is_int(sum.lost, 0,
+	       "each get finds an entry before its deadline while the worker is starved");
 }
 
 static void check_told(__u64 ended_ns)
@@ -189,16 +191,17 @@ static void check_told(__u64 ended_ns)
 	struct tally tally = { .good = true };
 
 	read_events(&stream, &tally);
-	is_int(stream.count, ENTRIES, "each entry is reported");
-	ok(tally.good, "as expired, once, and not before its time");
-	is_int(stream.lost, 0, "no event is lost");
+	is_int(stream.count, ENTRIES,
+	       "each entry that expired while the worker was starved is reported");
+	ok(tally.good, "each entry is reported once as expired, not before its deadline");
+	is_int(stream.lost, 0, "no event is lost while the worker is starved");
 	ok(tally.longest > 2 * INTERVAL_MS,
-	   "some are late: there was no processor for the worker");
+	   "some events are later than two intervals: the worker was starved");
 	ok(tally.last < ended_ns + (INTERVAL_MS + MOMENT_MS) * 1000000ULL,
-	   "the last is handed over as soon as there is one");
+	   "the last event is queued within 5.1 s once the worker has a processor");
 	note("the latest was late by %llu ms, the last came %lld ms after the end",
 	     tally.longest, ((long long)tally.last - (long long)ended_ns) / 1000000);
-	ok(same_lags(tally.lags), "the belt has counted how late they were");
+	ok(same_lags(tally.lags), "stat counts the lags that the events have");
 	free(stream.buffer);
 }
 
@@ -213,24 +216,26 @@ int main(void)
 	plan(TESTS);
 	alarm(300);
 	ok(write_line(THROTTLE "period_us", "1000000") &&
-	   write_line(THROTTLE "runtime_us", "950000"), "real-time threads may have 95 %%");
+	   write_line(THROTTLE "runtime_us", "950000"),
+	   "real-time threads are given 95 %% of each second");
 	file = fopen(CPUMASK, "r");
-	ok(file && fgets(mask, sizeof(mask), file), "workers may run somewhere");
-	ok(write_line(CPUMASK, "1"), "now on the first processor alone");
+	ok(file && fgets(mask, sizeof(mask), file), "the cpumask of kernel workers can be read");
+	ok(write_line(CPUMASK, "1"), "kernel workers are limited to the first processor");
 	belt = reporting_belt(HASHBELT_NOTIFY, 0);
 	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
 	    .ttl_ms = 100 * INTERVAL_MS, .buckets = 101);
 	base_ns = now_ns();
 	for (i = 0; i < ENTRIES; i++)
 		put_numbers(belt, i, 1, due_ms(i));
-	is_int(info_of(belt).entries, ENTRIES, "there are %u entries", ENTRIES);
+	is_int(info_of(belt).entries, ENTRIES,
+	       "the belt has %u entries before the worker is starved", ENTRIES);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	cpus = starve(spinners);
 	ended_ns = now_ns();
 	check_reads(spinners, cpus);
 	check_told(ended_ns);
-	is_int(info_of(belt).entries, 0, "in the end none is there");
-	ok(write_line(CPUMASK, mask), "workers run where they did");
+	is_int(info_of(belt).entries, 0, "no entry is left once all have expired");
+	ok(write_line(CPUMASK, mask), "the cpumask of kernel workers is restored");
 	close(belt);
 	if (!used_at_last(before))
 		bail_out("memory is not back");

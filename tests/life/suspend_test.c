@@ -109,10 +109,12 @@ static void check_told(int belt, const char *how, __u64 woke_ns)
 		early += event->handed_ns < event->deadline_ns;
 		late += event->handed_ns > latest;
 	}
-	is_int(stream.count, SHORT, "%s: all that is reported without a hand", how);
-	is_int(early, 0, "%s: and nothing before its time", how);
-	is_int(late, 0, "%s: nor later than it has to be, now that the machine is awake", how);
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), SHORT, "%s: nor anything else", how);
+	is_int(stream.count, SHORT,
+	       "%s: each entry that was due during suspend is reported after it", how);
+	is_int(early, 0, "%s: no entry is reported before its deadline", how);
+	is_int(late, 0, "%s: no entry is reported later than 1.6 s after suspend", how);
+	is_int(counter(belt, HASHBELT_STAT_EXPIRED), SHORT,
+	       "%s: only the entries that were due are counted as expired", how);
 	free(stream.buffer);
 }
 
@@ -123,27 +125,28 @@ static void test_entries(const struct sleep *sleep)
 	__s64 boottime, monotonic, time, slept;
 	__u64 woke_ns;
 
-	is_int(count_short(belt), SHORT, "%s: before it sleeps all is there", sleep->how);
+	is_int(count_short(belt), SHORT, "%s: all entries are found before suspend", sleep->how);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	boottime = clock_ms(CLOCK_BOOTTIME);
 	monotonic = clock_ms(CLOCK_MONOTONIC);
 	time = info_of(belt).now_ns / 1000000;
 	go_to_sleep(sleep);
 	woke_ns = info_of(belt).now_ns;
-	is_int(count_short(belt), 0, "%s: afterwards nothing is found that was due then",
+	is_int(count_short(belt), 0, "%s: no entry that was due during suspend is found after it",
 	       sleep->how);
 	boottime = clock_ms(CLOCK_BOOTTIME) - boottime;
 	slept = boottime - (clock_ms(CLOCK_MONOTONIC) - monotonic);
 	note("%s: %lld ms have passed, %lld of them with time at rest", sleep->how, boottime,
 	     slept);
 	if (!strcmp(sleep->how, "core"))
-		ok(slept > (__s64)sleep->due_ms, "core: the kernel's time was at rest");
+		ok(slept > (__s64)sleep->due_ms,
+		   "core: CLOCK_MONOTONIC stands still during suspend");
 	ok(about(info_of(belt).now_ns / 1000000 - time, boottime) &&
 	   info_of(belt).now_ns / 1000000 - time >= sleep->due_ms,
-	   "%s: belt time has gone on like CLOCK_BOOTTIME", sleep->how);
+	   "%s: belt time advances like CLOCK_BOOTTIME during suspend", sleep->how);
 	ok(about(look(belt, "long").ttl_ms, HOUR - boottime) &&
 	   look(belt, "long").ttl_ms <= HOUR - sleep->due_ms,
-	   "%s: what lives for an hour lives on, for what is left of it", sleep->how);
+	   "%s: an entry of an hour is found after suspend with its time left", sleep->how);
 	check_told(belt, sleep->how, woke_ns);
 	close(belt);
 }
@@ -170,12 +173,15 @@ static void test_waiters(const struct sleep *sleep)
 	must(locks, HASHBELT_IOC_RESUME, NULL);
 	go_to_sleep(sleep);
 	is_errno(answer_of(&heir).err, 0,
-		 "%s: who waits for a lock whose lease ends meanwhile gets it", sleep->how);
-	ok(still_waits(&patient), "%s: who waits for another waits on", sleep->how);
+		 "%s: a waiter gets a lock whose lease ends during suspend", sleep->how);
+	ok(still_waits(&patient),
+	   "%s: a waiter for a lock with a running lease waits after suspend", sleep->how);
 	unlock(locks, "long", "owner");
-	is_errno(answer_of(&patient).err, 0, "%s: and gets it when it is free", sleep->how);
+	is_errno(answer_of(&patient).err, 0,
+		 "%s: unlock after suspend grants the lock to its waiter", sleep->how);
 	put_and_expire(belt, "key", "value");
-	ok(waiter_result(&reader) > 0, "%s: who waits for an event reads it", sleep->how);
+	ok(waiter_result(&reader) > 0,
+	   "%s: a reader that waits during suspend gets an event after it", sleep->how);
 	end_locker(&heir);
 	end_locker(&patient);
 	end_locks(locks, "locks");
@@ -197,6 +203,6 @@ int main(void)
 		test_entries(&sleeps[i]);
 		test_waiters(&sleeps[i]);
 	}
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

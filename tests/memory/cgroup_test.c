@@ -155,19 +155,24 @@ static void test_limit(struct putter *putter, __u32 len, __u32 policy)
 	putter->most = 4 * LIMIT / (len + 64);
 	putter->belt = belt_of(settings);
 	is_int(finish(start(put_in_group, putter)), 0,
-	       "who puts values of %u bytes in a cgroup comes to an end himself", len);
-	is_errno(putter->err, ENOMEM, "at its limit a put fails");
+	       "a process that puts %u-byte values in a full cgroup exits with 0", len);
+	is_errno(putter->err, ENOMEM,
+		 "put of a %u-byte value returns ENOMEM at the limit of the cgroup", len);
 	ok(putter->count * (unsigned long long)len < LIMIT &&
 	   putter->count * (unsigned long long)len > LIMIT / 3,
-	   "a put fails where the cgroup's limit is, and not before");
+	   "puts of %u-byte values fill over a third of the cgroup's limit, not all", len);
 	note("%u puts", putter->count);
-	ok(!group_number(version->events, "oom_kill"), "nobody is killed");
-	is_errno(putter->again, 0, "when some are removed there is room again");
+	ok(!group_number(version->events, "oom_kill"),
+	   "puts of %u-byte values at the limit of the cgroup kill no process", len);
+	is_errno(putter->again, 0,
+		 "put of a %u-byte value succeeds in a full cgroup after removes", len);
 	ok(has_number(putter->belt, putter->count - 1) &&
 	   !put_zeros(putter->belt, putter->most + 1, len, HASHBELT_TTL_NEVER) &&
-	   has_number(putter->belt, putter->most + 1), "others get and put all the time");
+	   has_number(putter->belt, putter->most + 1),
+	   "get and put succeed outside of the full cgroup (%u-byte values)", len);
 	close(putter->belt);
-	ok(at_last(group_is_small, NULL), "when the belt is gone so is the charge");
+	ok(at_last(group_is_small, NULL),
+	   "close of the belt gives the charge of %u-byte values back", len);
 }
 
 #define OTHERS	100
@@ -184,12 +189,15 @@ static void test_others(struct putter *putter)
 	putter->belt = belt_of((struct hashbelt_settings){ .policy = HASHBELT_EVICT });
 	for (i = 0; i < OTHERS; i++)
 		put_zeros(putter->belt, NOBODYS + i, 100, 1 + i);
-	is_int(finish(start(put_in_group, putter)), 0, "on a belt that evicts");
-	is_errno(putter->err, ENOMEM, "a put fails at the group's limit as well");
+	is_int(finish(start(put_in_group, putter)), 0,
+	       "a process that puts into an evicting belt in a full cgroup exits with 0");
+	is_errno(putter->err, ENOMEM,
+		 "put into an evicting belt returns ENOMEM at the limit of the cgroup");
 	for (i = 0; i < OTHERS; i++)
 		there += has_number(putter->belt, NOBODYS + i);
-	is_int(there, OTHERS, "entries of other cgroups stay when one is at its limit");
-	is_int(counter(putter->belt, HASHBELT_STAT_EVICTED), 0, "nothing is evicted");
+	is_int(there, OTHERS, "entries of other cgroups stay when one cgroup is at its limit");
+	is_int(counter(putter->belt, HASHBELT_STAT_EVICTED), 0,
+	       "the limit of a cgroup evicts no entry");
 	close(putter->belt);
 }
 
@@ -210,7 +218,7 @@ int main(int argc, char **argv)
 	test_limit(putter, 3000, HASHBELT_PINNED);
 	test_limit(putter, 65536, HASHBELT_PINNED);
 	test_others(putter);
-	ok(used_at_last(before), "in the end the module holds what it held before");
-	ok(!rmdir(version->group), "the cgroup can be removed");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
+	ok(!rmdir(version->group), "the cgroup can be removed when its belts are gone");
 	return done_testing();
 }

@@ -141,7 +141,8 @@ static void test_descriptors(void)
 	null = slab_of_open("/dev/null");
 	device = slab_of_open(HASHBELT_DEVICE);
 	note("a descriptor: %lld bytes, one of /dev/null: %lld", device / MANY, null / MANY);
-	ok(device - null >= 64LL * MANY, "a descriptor of the device is charged to the cgroup");
+	ok(device - null >= 64LL * MANY,
+	   "an open descriptor of the device is charged to the cgroup");
 	must(owner, HASHBELT_IOC_CREATE, &(struct hashbelt_settings){
 		.name = "charge", .ttl_ms = TTL, .mode = 0600 });
 	before = charged();
@@ -158,7 +159,7 @@ static void test_descriptors(void)
 			bail_out("cancel of no request");
 	null = charged_since(before).slab;
 	note("what requests are bound to: %lld bytes", null / MANY);
-	ok(null >= 48LL * MANY, "what the requests of a descriptor are bound to is charged");
+	ok(null >= 48LL * MANY, "the request state of a descriptor is charged to the cgroup");
 	destroy_belt(owner, "charge");
 }
 
@@ -176,13 +177,13 @@ static void test_buffers(void)
 	if (!write_line(GROUP "memory.max", limit))
 		bail_out("memory.max");
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), ENOMEM,
-		 "the buffer of a scan is charged to the cgroup");
+		 "scan returns ENOMEM when its buffer exceeds the limit of the cgroup");
 	is_errno(call(belt, HASHBELT_IOC_LOCKS, &locks), ENOMEM,
-		 "the buffer of a list of locks is charged to the cgroup");
+		 "locks returns ENOMEM when its buffer exceeds the limit of the cgroup");
 	if (!write_line(GROUP "memory.max", "max"))
 		bail_out("memory.max");
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
-		 "a scan has its buffer when the cgroup has room");
+		 "scan returns 0 when the cgroup has room for its buffer");
 }
 
 /* Makes BELTS belts, each by its own user or all by one; returns what they charge. */
@@ -218,7 +219,7 @@ static void test_belts(void)
 	note("per belt and user: slab %lld, percpu %lld", users.slab / BELTS, users.percpu / BELTS);
 	ok(small.percpu >= stats, "the counters of belts are charged to the cgroup as percpu");
 	ok(users.percpu - small.percpu >= (BELTS - 1) * 4LL * cpus,
-	   "the counter of an account is charged to the cgroup as percpu");
+	   "the counters of user accounts are charged to the cgroup as percpu");
 	ok(large.kernel - small.kernel >= 8LL * 3840 * BELTS,
 	   "the tables of belts with 4096 buckets are charged to the cgroup");
 }

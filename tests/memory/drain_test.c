@@ -217,10 +217,10 @@ static void test_drain(void)
 	note_memory("full", &full);
 	note_memory("after", &after);
 	ok(percentile(DRAIN, 999) * 10 <= 11 * percentile(BEFORE, 999),
-	   "while a million entries expire a get's 99.9th percentile rises by a tenth at most");
+	   "the 99.9th percentile of get rises by at most a tenth while a million expire");
 	ok(is_back(&before, &full, &after),
-	   "after a million entries have expired their memory is back, within 5 percent");
-	is_int(reading.missed, 0, "while a million entries expire each get finds what is there");
+	   "the memory of a million expired entries is freed, within 5 percent");
+	is_int(reading.missed, 0, "no get misses a present entry while a million others expire");
 	close(reading.belt);
 }
 
@@ -243,6 +243,6 @@ int main(void)
 	test_drain();
 	set_number("max_bytes", limit);
 	write_line(PAGELISTS, "0");
-	ok(used_at_last(before), "in the end used_bytes is what it was before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -60,7 +60,7 @@ static void test_lag(void)
 
 	put_numbers(belt, 0, ENTRIES, 3600000);
 	is_int(info_of(belt).interval_ns, INTERVAL_MS * 1000000ULL,
-	       "with an interval of 100 ms");
+	       "a belt with a ttl of 1 s and 11 buckets has an interval of 100 ms");
 	for (i = 0; i < DUE; i++)
 		put_numbers(belt, ENTRIES + i, 1, 500 + i);
 	while (stream.count < DUE && (stream.at < stream.len || readable_at_last(belt))) {
@@ -74,10 +74,11 @@ static void test_lag(void)
 		worst_seen = seen > worst_seen ? seen : worst_seen;
 	}
 	is_int(good, DUE,
-	       "of 1000 entries that are due, beside a million others, all are read in time");
+	       "1000 expiries beside a million entries are read within interval + 100 ms");
 	note("the last was handed over %llu us after its deadline, read %llu us after it",
 	     worst_handed / 1000, worst_seen / 1000);
-	is_int(info_of(belt).entries, ENTRIES, "no entry that is not due is handed over");
+	is_int(info_of(belt).entries, ENTRIES,
+	       "a million entries that are not due stay while 1000 others expire");
 	free(stream.buffer);
 	close(belt);
 }
@@ -93,6 +94,6 @@ int main(void)
 	test_drain(HASHBELT_NOTIFY, "reported");
 	test_lag();
 	set_number("max_bytes", limit);
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

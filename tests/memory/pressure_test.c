@@ -58,28 +58,29 @@ static void test_asked(void)
 	note("of %u entries %llu are left, and %llu where it evicts", MANY,
 	     info_of(belt).entries, info_of(evicting).entries);
 	ok(info_of(belt).entries < MANY / 2,
-	   "when the system asks, a belt gives up entries");
+	   "drop_caches makes a belt give up more than half of its entries");
 	is_int(info_of(belt).entries + counter(belt, HASHBELT_STAT_PRESSURE), MANY,
 	       "entries given up under memory pressure are counted as that");
 	is_int(counter(belt, HASHBELT_STAT_EVICTED), 0,
 	       "entries given up under memory pressure are not counted as evicted");
 	ok(at_last(is_empty, &belt) && at_last(is_empty, &evicting),
-	   "again and again, until it has none");
-	is_int(info_of(pinned).entries, MANY, "a belt that is pinned gives up nothing");
+	   "repeated drop_caches empties a belt, whether it evicts or not");
+	is_int(info_of(pinned).entries, MANY, "drop_caches takes no entry of a pinned belt");
 	used_at_last(before + (full - before) / 2);
 	after = get_parameter("used_bytes");
 	ok(after - before <= (full - before) / 2,
-	   "the memory of entries that were given up is back");
+	   "used_bytes falls by at least half when entries are given up");
 	note("%llu bytes before, %llu full, %llu after", before, full, after);
 	put_text(belt, "key", "value", 0);
-	ok(holds_text(belt, "key", "value"), "a belt that gave up its entries takes new ones");
+	ok(holds_text(belt, "key", "value"), "a belt that has given up all entries takes new ones");
 	SET(pinned, .fields = HASHBELT_SET_POLICY);
-	ok(at_last(is_empty, &pinned), "one that is not pinned any more gives as well");
+	ok(at_last(is_empty, &pinned), "drop_caches empties a belt that was unpinned");
 	put_text(pinned, "key", "value", 0);
 	at_last(is_empty, &pinned);
-	is_errno(look(pinned, "key").err, ENOENT, "what was given up is gone");
+	is_errno(look(pinned, "key").err, ENOENT,
+		 "get of an entry that was given up returns ENOENT");
 	is_int(counter(pinned, HASHBELT_STAT_MISSES_EVICTED), 1,
-	       "a miss of an entry that was given up is counted as a miss of an evicted one");
+	       "a miss of an entry that was given up is counted in misses_evicted");
 	close(belt);
 	close(evicting);
 	close(pinned);
@@ -100,10 +101,11 @@ static void test_order(void)
 		last = event->deadline_ns;
 		never += last == ~0ULL;
 	}
-	is_int(wrong, 0, "what is nearest its deadline goes first, and is reported");
+	is_int(wrong, 0, "pressure takes and reports entries in the order of their deadlines");
 	ok(never == ENTRIES / 16 && stream.count == ENTRIES,
-	   "what does not expire goes last");
-	is_int(info_of(belt).used_entries, 0, "after memory pressure no entry counts");
+	   "entries without a deadline are taken last under pressure");
+	is_int(info_of(belt).used_entries, 0,
+	       "used_entries is 0 once pressure has taken all entries");
 	free(stream.buffer);
 	close(belt);
 }
@@ -123,11 +125,12 @@ static void test_bound(void)
 	at_last(is_empty, &belt);
 	used_at_last(before + full / 2);
 	ok(info_of(belt).queued > 1000 && get_parameter("used_bytes") < before + full / 2,
-	   "events of what was given up are there, and the memory of most is back");
+	   "pressure queues events and frees at least half of used_bytes");
 	while ((event = next_event(&stream)))
 		expired += event->reason == HASHBELT_EXPIRED;
-	is_int(stream.count + stream.lost, 1000 + MANY, "each is told, or counted as lost");
-	is_int(expired, 1000, "events of entries that expired are not lost to memory pressure");
+	is_int(stream.count + stream.lost, 1000 + MANY,
+	       "each entry taken by pressure is reported or counted as lost");
+	is_int(expired, 1000, "pressure drops no event of an expired entry");
 	note("%llu told, %llu lost", stream.count, stream.lost);
 	free(stream.buffer);
 	close(belt);
@@ -143,7 +146,7 @@ static void test_expired(void)
 	at_last(is_empty, &belt);
 	ok(counter(belt, HASHBELT_STAT_EXPIRED) == 1 &&
 	   !counter(belt, HASHBELT_STAT_PRESSURE) && has_events(belt, 1, 1),
-	   "what has expired has expired, though memory is asked for");
+	   "an expired entry that pressure frees is reported as expired");
 	close(belt);
 }
 
@@ -155,7 +158,7 @@ static void test_events(void)
 	queue_events(belt, 1000);
 	drop_caches();
 	drop_caches();
-	ok(has_events(belt, 1, 1000), "events wait until they are read");
+	ok(has_events(belt, 1, 1000), "drop_caches drops no queued event");
 	close(belt);
 }
 
@@ -170,6 +173,6 @@ int main(void)
 	test_bound();
 	test_expired();
 	test_events();
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

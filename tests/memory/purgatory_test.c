@@ -166,14 +166,14 @@ static void test_course(bool shared, const char *what)
 	struct hashbelt_info full = run_course(belt, shared, &used);
 	__u32 first, last;
 
-	is_int(course.wrong, 0, "%s: 100,000 requests are completed or cancelled, each told once",
+	is_int(course.wrong, 0, "%s: each of 100,000 requests is completed or cancelled once",
 	       what);
-	is_int(course.most_waiting, WAITING, "%s: no more wait than are not completed", what);
+	is_int(course.most_waiting, WAITING, "%s: at most 1000 requests wait at a time", what);
 	/* What is freed a moment later is allowed for: twice as much. */
 	ok(course.most_bytes - empty <= 2 * (full.bytes - empty),
-	   "%s: the belt does not grow with those that are", what);
+	   "%s: bytes of the belt do not grow with completed requests", what);
 	ok(course.most_used - held <= 2 * (used - held) + MIB / 2,
-	   "%s: nor does the module", what);
+	   "%s: used_bytes of the module do not grow with completed requests", what);
 	note("belt: %llu bytes empty, %llu with 1000 requests, most %llu", empty, full.bytes,
 	     course.most_bytes);
 	note("module: %llu bytes empty, %llu with 1000 requests, most %llu", held, used,
@@ -181,13 +181,15 @@ static void test_course(bool shared, const char *what)
 	first = median(0);
 	last = median(9);
 	ok(last <= first + first / 4,
-	   "%s: the last ones cost what the first ones did", what);
+	   "%s: median cost of the last tenth is at most 5/4 of the first", what);
 	note("median of the first tenth %u ns, of the last %u ns", first, last);
 	first = mean(0);
 	last = mean(9);
-	ok(last <= first + first / 2, "%s: all together as well", what);
+	ok(last <= first + first / 2,
+	   "%s: mean cost of the last tenth is at most 3/2 of the first", what);
 	note("mean of the first tenth %u ns, of the last %u ns", first, last);
-	ok(!waiting(belt) && !info_of(belt).entries, "%s: in the end nothing is left", what);
+	ok(!waiting(belt) && !info_of(belt).entries,
+	   "%s: no request and no entry is left when all are completed", what);
 	close(belt);
 	used_at_last(before);
 }
@@ -198,8 +200,8 @@ int main(void)
 
 	plan(TESTS);
 	alarm(900);
-	test_course(false, "keys of their own");
-	test_course(true, "keys that many wait for");
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	test_course(false, "own keys");
+	test_course(true, "shared keys");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

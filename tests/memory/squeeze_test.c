@@ -131,25 +131,28 @@ static void test_squeeze(__u32 handler, const char *name)
 	note("%llu MiB of memory, %llu available", total >> 20, available >> 20);
 	set_number("max_bytes", available - available / 16);
 	filler = start(fill_belt, NULL);
-	ok(at_last(belt_is_large, &half), "%s: a belt fills half of the memory", name);
+	ok(at_last(belt_is_large, &half),
+	   "handler %s: a belt fills half of the available memory", name);
 	is_int(finish(start(take_memory, &size)), 0,
-	       "%s: others have half of it all the same", name);
+	       "handler %s: a process gets half of the memory beside a full belt", name);
 	__atomic_store_n(&squeeze->end, true, __ATOMIC_RELEASE);
-	is_int(finish(filler), 0, "%s: who puts comes to an end himself", name);
+	is_int(finish(filler), 0,
+	       "handler %s: a process that puts without memory exits with 0", name);
 	is_int(proc_number("/proc/vmstat", "oom_kill ") - kills, 0,
-	       "%s: nobody is killed", name);
+	       "handler %s: the OOM killer kills no process", name);
 	ok(counter(squeeze->belt, HASHBELT_STAT_PRESSURE) > 0,
-	   "%s: the belt has given way", name);
+	   "handler %s: the belt gives up entries under pressure", name);
 	is_int(squeeze->odd, 0,
-	       "%s: puts fail for want of memory only, and values are right", name);
-	ok(squeeze->hits > 0, "%s: some are found", name);
+	       "handler %s: puts fail with ENOMEM or ENOSPC only, and values are right", name);
+	ok(squeeze->hits > 0, "handler %s: gets find some of the entries", name);
 	note("%llu puts, %llu refused, %llu given up, %llu found", squeeze->good,
 	     squeeze->refused, counter(squeeze->belt, HASHBELT_STAT_PRESSURE),
 	     squeeze->hits);
 	/* It may be as full as the module lets it be. */
 	must(squeeze->belt, HASHBELT_IOC_CLEAR, NULL);
 	put_text(squeeze->belt, "key", "value", 0);
-	ok(holds_text(squeeze->belt, "key", "value"), "%s: and the belt works on", name);
+	ok(holds_text(squeeze->belt, "key", "value"),
+	   "handler %s: put and get work after a clear of the belt", name);
 	close(squeeze->belt);
 }
 
@@ -162,9 +165,9 @@ int main(void)
 	squeeze = shared_memory(sizeof(*squeeze));
 	test_squeeze(HASHBELT_DROP, "drop");
 	/* What is free counts: the first belt must have given back all that it had. */
-	ok(used_at_last(before), "drop: in the end all memory is back");
+	ok(used_at_last(before), "used_bytes returns to what it was before the first belt");
 	test_squeeze(HASHBELT_NOTIFY, "notify");
 	set_number("max_bytes", limit);
-	ok(used_at_last(before), "in the end the module holds what it held before");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -531,10 +531,11 @@ static void test_search(void)
 	if (getrandom(hidden, sizeof(hidden), 0) != sizeof(hidden))
 		bail_out("getrandom: %s", strerror(errno));
 	search_memory(found, 1);
-	is_int(found[0], 0, "a marker that was never shown is not found");
+	is_int(found[0], 0,
+	       "the search of all memory does not find a marker that was never written");
 	show_marker(buffer, 0);
 	search_memory(found, 1);
-	ok(found[0] > 0, "one that is in a buffer is found");
+	ok(found[0] > 0, "the search of all memory finds a marker in a buffer");
 	clear_buffer();
 }
 
@@ -551,13 +552,13 @@ int main(void)
 	go_through(HASHBELT_WIPE, found);
 	for (i = 0; i < WAYS; i++)
 		is_int(found[i], 0,
-		       "in a belt that wipes: a value that %s is nowhere", ways[i].what);
+		       "wiping belt: a marker that %s is nowhere in memory", ways[i].what);
 	go_through(0, found);
 	for (i = 0; i < WAYS; i++) {
 		note("without: a value that %s is found %u times", ways[i].what,
 		     found[i]);
 		sum += found[i] > 0;
 	}
-	ok(sum >= WAYS / 2, "in a belt that does not wipe most of them are found");
+	ok(sum >= WAYS / 2, "belt without wipe: at least half of the markers are found in memory");
 	return done_testing();
 }

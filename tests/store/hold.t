@@ -46,34 +46,36 @@ is_renewed() {
 
 # Waiting
 token=$(in_store lock x --owner a --ttl 1h)
-is 'who waits in vain is told' 1 '' "lock 'x' is still held by 'a', for * now and * more" \
+is 'lock --wait exits with 1 and names the owner when its time is over' 1 '' \
+	"lock 'x' is still held by 'a', for * now and * more" \
 	in_store lock x --owner b --wait 300ms
-is 'not at all is no wait' 1 '' "lock 'x' is held by 'a', *" \
+is 'lock --wait 0 of a held lock exits with 1 at once' 1 '' "lock 'x' is held by 'a', *" \
 	in_store lock x --owner b --wait 0
 lock_later waiter x --owner b --wait forever
 at_last is_waiting 1
 in_store unlock x --owner a
 at_last has_ended waiter
-result 'unlock wakes who waits' "$(
+result 'unlock grants the lock to a waiter, with a larger token' "$(
 	[ "$(cat "$temporary/waiter.out")" -gt "$token" ] || cat "$temporary/waiter.out" "$temporary/waiter.err")"
-result 'a waiter that unlock has woken has the lock' "$(is_sql "b" 'SELECT owner FROM hashbelt_lock' ||
+result 'the table names the waiter as owner after unlock' \
+	"$(is_sql "b" 'SELECT owner FROM hashbelt_lock' ||
 	lock_row x)"
 lock_later waiter x --owner c --wait 1h
 at_last is_waiting 1
 in_store release --owner b >/dev/null
 at_last has_ended waiter
-result 'release wakes who waits' "$(is_sql c 'SELECT owner FROM hashbelt_lock' ||
+result 'release grants the lock to a waiter' "$(is_sql c 'SELECT owner FROM hashbelt_lock' ||
 	lock_row x)"
 in_store renew x --owner c --ttl 1s
 lock_later waiter x --owner d --wait 1h
 at_last has_ended waiter
-result 'the end of a lease wakes who waits' "$(
+result 'the end of a lease grants the lock to a waiter' "$(
 	is_sql d 'SELECT owner FROM hashbelt_lock' || lock_row x)"
 for number in 1 2 15; do # SIGHUP, SIGINT, SIGTERM
 	lock_later waiter x --owner e --wait forever
 	at_last is_waiting 1
 	kill -$number "$pid"
-	ended "signal $number ends a wait" waiter $((128 + number)) '' \
+	ended "signal $number ends a waiting lock command" waiter $((128 + number)) '' \
 		"interrupted while waiting for lock 'x'"
 done
 result 'a waiter that a signal ended does not get the lock' "$(is_sql d 'SELECT owner FROM hashbelt_lock' ||
@@ -85,12 +87,13 @@ at_last is_waiting 1
 kill -s HUP "$pid"
 in_store unlock x --owner d
 at_last has_ended waiter
-result 'what is ignored interrupts nothing' "$(grep -v '^0' "$temporary/waiter.status")"
-is 'his lock' 0 '' '' in_store unlock x --owner e
+result 'SIGHUP does not end a waiting lock command under nohup' \
+	"$(grep -v '^0' "$temporary/waiter.status")"
+is 'a waiter that has ignored SIGHUP has the lock' 0 '' '' in_store unlock x --owner e
 
 # A command
 check_command in_store "hbctl locks --store '$store'"
-is 'no lock is left behind it' 0 '' '' lock_row x
+is 'no row is left once commands under locks have ended' 0 '' '' lock_row x
 
 # Signals
 # shellcheck disable=SC2016
@@ -99,14 +102,15 @@ for number in 2 15; do
 	lock_later holder x --owner a -- sh -c "$trap_it" "$temporary/ready"
 	at_last test -e "$temporary/ready"
 	kill -$number "$pid"
-	ended "signal $number goes to the command" holder $((number + 5)) '' ''
+	ended "hbctl passes signal $number on to the command and exits with its status" holder \
+		$((number + 5)) '' ''
 	rm "$temporary/ready"
 done
 lock_later holder x --owner a -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 kill -s TERM "$pid"
-ended 'the command has died of it' holder 143 '' ''
-is 'no lock is left' 0 '' '' lock_row x
+ended 'lock exits with 143 when SIGTERM kills the command' holder 143 '' ''
+is 'no row is left when SIGTERM has killed the command' 0 '' '' lock_row x
 
 # Renewal
 lock_later holder x --owner a --ttl 1800ms -- sleep 1000
@@ -116,22 +120,24 @@ for _ in 1 2 3 4; do
 	lease=$(lease_of x)
 	at_last is_renewed x "$lease"
 done
-is 'the lock is renewed while the command runs' 0 "$row" '' lock_row x
-result 'a renewed lock is held all the time' "$(in_store locks --json | grep -q '"owner":"a"' ||
+is 'renewals by hbctl leave owner and token as they are' 0 "$row" '' lock_row x
+result 'locks lists a lock whose lease hbctl renews' \
+	"$(in_store locks --json | grep -q '"owner":"a"' ||
 	echo 'it is not')"
 sql 'DELETE FROM hashbelt_lock'
-ended 'a lock that is lost ends the command' holder 143 '' \
+ended 'hbctl ends the command with SIGTERM when its row is gone' holder 143 '' \
 	"lock 'x' is lost (its lease was over): the command is asked to end (SIGTERM)"
 lock_later holder x --owner a --ttl 1800ms -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 sql "UPDATE hashbelt_lock SET owner = 'thief', token = token + 1"
-ended 'a lock that another has got ends the command' holder 143 '' \
+ended 'hbctl ends the command with SIGTERM when another owner has the lock' holder 143 '' \
 	"lock 'x' is lost (another has it): *"
-is 'the other keeps it' 0 1 '' in_store release --owner thief
+is 'hbctl that has lost its lock leaves the lock of the new owner' 0 1 \
+	'' in_store release --owner thief
 lock_later holder x --owner a --ttl 1800ms -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 sql "UPDATE hashbelt_lock SET token = token + 1"
-ended 'another grant to the same owner ends the command' holder 143 '' \
+ended 'hbctl ends the command with SIGTERM when the token has changed' holder 143 '' \
 	"lock 'x' is lost (its lease was over): *"
 in_store release --owner a >/dev/null
 # shellcheck disable=SC2016
@@ -139,7 +145,8 @@ lock_later holder x --owner a --ttl 1800ms -- \
 	sh -c 'trap "exit 0" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/ready"
 at_last test -e "$temporary/ready"
 sql 'DELETE FROM hashbelt_lock'
-ended 'a command that ends well without its lock has not' holder 4 '' "lock 'x' is lost *"
+ended 'lock exits with 4 if the command ends with 0 after its lock is lost' holder 4 '' \
+	"lock 'x' is lost *"
 rm "$temporary/ready"
 mkfifo "$temporary/fifo"
 # shellcheck disable=SC2016
@@ -148,7 +155,7 @@ lock_later holder x --owner a --ttl 1h -- sh -c ': >"$0"; cat "$1"' \
 at_last test -e "$temporary/ready"
 sql 'DELETE FROM hashbelt_lock'
 : >"$temporary/fifo"
-ended 'what is lost and not noticed is noticed in the end' holder 4 '' \
+ended 'lock exits with 4 if the lock was lost between two renewals' holder 4 '' \
 	"lock 'x' is lost (its lease was over)"
 rm "$temporary/ready"
 
@@ -163,12 +170,13 @@ lock_later waiter x --owner b --wait forever
 at_last is_waiting 1
 kill -s KILL "$killed"
 at_last is_gone "$(cat "$temporary/child")"
-result 'a command does not outlive hbctl' "$(is_gone "$(cat "$temporary/child")" ||
+result 'the kill of hbctl ends the command that runs under its lock' \
+	"$(is_gone "$(cat "$temporary/child")" ||
 	echo 'it does')"
 at_last has_ended waiter
-result 'the lock of who was killed ages out' "$(
+result 'the lock of a killed hbctl goes to the waiter when its lease is over' "$(
 	is_sql b 'SELECT owner FROM hashbelt_lock' || lock_row x)"
-result 'the next one has a larger token' "$(
+result 'the waiter after a killed hbctl has a larger token' "$(
 	[ "$(cat "$temporary/waiter.out")" -gt "$old" ] || cat "$temporary/waiter.out")"
 in_store unlock x --owner b
 
@@ -180,15 +188,15 @@ at_last test -e "$temporary/ready"
 lease=$(lease_of x)
 server restart -m fast
 at_last is_renewed x "$lease"
-result 'a lock is renewed by a server that was started anew' "$(is_renewed x "$lease" ||
+result 'hbctl renews its lease after a restart of the server' "$(is_renewed x "$lease" ||
 	echo 'it is not')"
 : >"$temporary/fifo"
-ended 'and the command knows nothing of that' holder 0 '' ''
-is 'the lock is given back to it' 0 '' '' lock_row x
+ended 'the command ends with 0 though the server was restarted meanwhile' holder 0 '' ''
+is 'hbctl unlocks its lock after a restart of the server' 0 '' '' lock_row x
 lock_later holder x --owner a --ttl 2s -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 server stop -m immediate
-ended 'a server that stays away costs the lock' holder 143 '' \
+ended 'hbctl ends the command with SIGTERM when the server stays away' holder 143 '' \
 	"lock 'x' is lost (*connect*): the command is asked to end (SIGTERM)"
 server start
 age x
@@ -202,6 +210,6 @@ by_hand() {
 	HASHBELT_LOCK_TOKEN=$token "$@"
 	in_store unlock counter --owner "o$i"
 }
-count_up ', by hand' 8 6 by_hand
+count_up ', with lock and unlock' 8 6 by_hand
 
 finish

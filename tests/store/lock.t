@@ -21,70 +21,76 @@ token_of() {
 
 # The table
 none="the store: *hashbelt_lock*: 'hbctl lock --store ... --create-table' makes what it needs"
-is 'there is no table: lock' 3 '' "$none" in_store lock x
-is 'there is no table: unlock' 3 '' "$none" in_store unlock x --owner a
-is 'there is no table: locks' 3 '' "$none" in_store locks
+is 'lock without the table exits with 3' 3 '' "$none" in_store lock x
+is 'unlock without the table exits with 3' 3 '' "$none" in_store unlock x --owner a
+is 'locks without the table exits with 3' 3 '' "$none" in_store locks
 for i in 1 2 3 4 5 6; do
 	in_store lock --create-table >>"$temporary/made" 2>&1 || echo "status $?" \
 		>>"$temporary/made" &
 done
 wait
-result 'many make the table at once' "$(cat "$temporary/made")"
-is 'the table is there already' 0 '' '' in_store lock --create-table
-is 'its primary key is type and key' 0 'object_type,object_key' '' sql \
+result 'six concurrent lock --create-table make the table' "$(cat "$temporary/made")"
+is 'lock --create-table of a present table exits with 0' 0 '' '' in_store lock --create-table
+is 'the primary key of the table is type and key' 0 'object_type,object_key' '' sql \
 	"SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_index
 		JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
 		WHERE indrelid = 'hashbelt_lock'::regclass AND indisprimary"
-is 'nobody has a lock' 0 '' '' in_store locks
+is 'locks of a new table prints nothing' 0 '' '' in_store locks
 
 # lock, unlock, renew
-like 'lock prints the token' 0 '[1-9]*' '' in_store lock x --owner a --ttl 1h
+like 'lock prints the fencing token' 0 '[1-9]*' '' in_store lock x --owner a --ttl 1h
 first=$(cat "$temporary/out")
-is 'that is the token' 0 "a|$first" '' lock_row x
-is 'held by another' 1 '' \
+is 'the table has the owner and the token that lock has printed' 0 "a|$first" '' lock_row x
+is 'lock exits with 1 and names the owner if another has it' 1 '' \
 	"lock 'x' is held by 'a', for * now and *m* more: --wait D waits for it" \
 	in_store lock x --owner b
-is 'held by another, JSON' 1 '' "lock 'x' is held by 'a', *" \
+is 'lock --json exits with 1 and prints nothing if another owner has it' 1 '' \
+	"lock 'x' is held by 'a', *" \
 	in_store lock x --owner b --json
-is 'the same owner gets the same token' 0 "$first" '' in_store lock x --owner a --ttl 1s
-result 'who takes it again does not make the lease shorter' "$(
+is 'lock by the owner that has it prints the same token' 0 "$first" \
+	'' in_store lock x --owner a --ttl 1s
+result 'lock by the owner that has it does not make the lease shorter' "$(
 	left=$(field ttl_ms in_store locks)
 	[ "$left" -gt 3000000 ] || echo "$left ms left")"
-result 'who takes it again makes the lease longer' "$(
+result 'lock by the owner that has it makes the lease longer' "$(
 	left=$(field ttl_ms in_store lock x --owner a --ttl 2h)
 	[ "$left" -gt 7100000 ] && [ "$left" -le 7200000 ] || echo "$left ms left")"
-is 'unlock by another' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
+is 'unlock by another owner exits with 1' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
 	in_store unlock x --owner b
-is 'renew by another' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
+is 'renew by another owner exits with 1' 1 '' "lock 'x' is held by 'a', not by 'b': *" \
 	in_store renew x --owner b
-is 'renew' 0 '' '' in_store renew x --owner a --ttl 10m
-result 'renew sets the lease' "$(
+is 'renew by the owner exits with 0' 0 '' '' in_store renew x --owner a --ttl 10m
+result 'renew --ttl sets the lease' "$(
 	left=$(field ttl_ms in_store locks)
 	[ "$left" -gt 500000 ] && [ "$left" -le 600000 ] || echo "$left ms left")"
-result 'renew returns the token' "$(
+result 'renew --json prints the token of the grant' "$(
 	token=$(field token in_store renew x --owner a)
 	[ "$token" = "$first" ] || echo "token $token, not $first")"
-result 'a lease is a minute if nothing is said' "$(
+result 'renew without --ttl sets a lease of a minute' "$(
 	left=$(field ttl_ms in_store locks)
 	[ "$left" -gt 50000 ] && [ "$left" -le 60000 ] || echo "$left ms left")"
-like 'locks, JSON' 0 \
+like 'locks --json prints an object for each lock' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":*,\"held_ms\":*,\"bound\":false}" \
 	'' in_store locks --json
-like 'locks' 0 "TOKEN *HELD *LEFT *OWNER *NAME
+like 'locks prints token, times, owner and name of each lock' 0 "TOKEN *HELD *LEFT *OWNER *NAME
 $first *s *s *a  *x" '' in_store locks
-is 'unlock' 0 '' '' in_store unlock x --owner a
+is 'unlock by the owner prints nothing' 0 '' '' in_store unlock x --owner a
 nobody="nobody holds lock 'x': it was never taken, or its lease is over"
-is 'unlock what is not held' 1 '' "$nobody" in_store unlock x --owner a
-is 'renew what is not held' 1 '' "$nobody" in_store renew x --owner a
+is 'unlock of a free lock exits with 1' 1 '' "$nobody" in_store unlock x --owner a
+is 'renew of a free lock exits with 1' 1 '' "$nobody" in_store renew x --owner a
 in_store lock y --owner a >/dev/null
-is 'unlock, JSON' 0 '{"key":"y","owner":"a"}' '' in_store unlock y --owner a --json
+is 'unlock --json prints key and owner' 0 '{"key":"y","owner":"a"}' \
+	'' in_store unlock y --owner a --json
 
 # Owners that nobody has named
-like 'who names no owner is told' 0 "[1-9]*	*:*:*" '' in_store lock x
+like 'lock without --owner prints the owner that it has made up' 0 "[1-9]*	*:*:*" \
+	'' in_store lock x
 owner=$(cut -f 2 "$temporary/out")
-is 'another one without a name is another' 1 '' "lock 'x' is held by '$owner', *" \
+is 'a second lock without --owner has another owner, and exits with 1' 1 '' \
+	"lock 'x' is held by '$owner', *" \
 	in_store lock x
-is 'unlock by that owner' 0 '' '' in_store unlock x --owner "$owner"
+is 'unlock by an owner that lock has made up exits with 0' 0 '' '' \
+	in_store unlock x --owner "$owner"
 
 # Tokens
 last=$first
@@ -95,7 +101,7 @@ for i in 1 2 3 4 5; do
 	last=$token
 	in_store unlock x --owner "o$i"
 done
-result 'tokens grow when the lock was free in between' "$wrong"
+result 'the token grows with each grant after an unlock' "$wrong"
 
 # Who is about to be granted the lock has no token yet: whoever was faster has the smaller
 # one. He is held up here where grants of one lock wait for each other.
@@ -107,84 +113,100 @@ at_last is_sql 1 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND 
 in_store lock x --owner slow >"$temporary/slow" &
 slow=$!
 at_last is_sql 1 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-is 'no token is taken before the grant' 0 "$last" '' sql \
+is 'lock that waits for a grant takes no token from the sequence' 0 "$last" '' sql \
 	'SELECT last_value FROM hashbelt_lock_token'
 echo 'COMMIT;' >&8
 exec 8>&-
 wait $slow
-result 'it is taken with it' "$(echo $((last + 1)) | cmp - "$temporary/slow" 2>&1)"
+result 'lock that has waited for a grant takes the next token' \
+	"$(echo $((last + 1)) | cmp - "$temporary/slow" 2>&1)"
 in_store unlock x --owner slow
 
 # Types and tables
 in_store lock x --owner a >/dev/null
-like 'another type is another lock' 0 '[1-9]*' '' in_store lock --type invoice x --owner b
-like 'locks of a type' 0 '{"key":"x","owner":"b",*}' '' \
+like 'lock --type takes a lock of a name that is held in another type' 0 '[1-9]*' \
+	'' in_store lock --type invoice x --owner b
+like 'locks --type prints the locks of this type' 0 '{"key":"x","owner":"b",*}' '' \
 	in_store locks --type invoice --json
-is 'unlock of a type' 0 '' '' in_store unlock --type invoice x --owner b
-is 'the other type is still held' 1 '' "lock 'x' is held by 'a', *" \
+is 'unlock --type exits with 0' 0 '' '' in_store unlock --type invoice x --owner b
+is 'unlock --type leaves the lock of another type' 1 '' "lock 'x' is held by 'a', *" \
 	in_store lock x --owner b
 # shellcheck disable=SC2016 # what looks like a variable is none
 odd='odd "table"; DROP TABLE hashbelt_lock; -- $1 %s'
-is 'a table of any name' 0 '' '' in_store lock --table "$odd" --create-table
-like 'a lock in it' 0 '1' '' in_store lock --table "$odd" x --owner b
-like 'its list' 0 '{"key":"x","owner":"b","token":1,*}' '' \
+is 'lock --create-table takes a --table name with metacharacters' 0 '' '' \
+	in_store lock --table "$odd" --create-table
+like 'lock --table takes a lock in a table with metacharacters' 0 '1' '' \
+	in_store lock --table "$odd" x --owner b
+like 'locks --table prints the locks of a table with metacharacters' 0 \
+	'{"key":"x","owner":"b","token":1,*}' '' \
 	in_store locks --table "$odd" --json
-is 'unlock in it' 0 '' '' in_store unlock --table "$odd" x --owner b
-is 'a table that is not there' 3 '' "the store: relation \"nix\" does not exist: *" \
+is 'unlock --table unlocks in a table with metacharacters' 0 '' '' \
+	in_store unlock --table "$odd" x --owner b
+is 'locks --table of a missing table exits with 3' 3 '' \
+	"the store: relation \"nix\" does not exist: *" \
 	in_store locks --table nix
-is 'unlock of all others' 0 '' '' in_store unlock x --owner a
+is 'unlock in the default table exits with 0 beside other tables' 0 '' \
+	'' in_store unlock x --owner a
 
 # Whatever names and owners are made of
 sly="x'; DELETE FROM hashbelt_lock; -- \\ \" \$1 %s %"
 who="o'; DROP TABLE hashbelt_lock; -- \$2"
-like 'metacharacters: lock' 0 '[1-9]*' '' in_store lock "$sly" --owner "$who"
-like 'metacharacters: held' 1 '' "lock 'x'; DELETE * is held by 'o'; DROP *" \
+like 'lock takes a name and an owner with metacharacters' 0 '[1-9]*' '' \
+	in_store lock "$sly" --owner "$who"
+like 'lock of a held name with metacharacters exits with 1' 1 '' \
+	"lock 'x'; DELETE * is held by 'o'; DROP *" \
 	in_store lock "$sly" --owner other
-is 'metacharacters: renew' 0 '' '' in_store renew "$sly" --owner "$who"
-like 'metacharacters: locks' 0 \
+is 'renew takes a name and an owner with metacharacters' 0 '' '' \
+	in_store renew "$sly" --owner "$who"
+like 'locks prints a name and an owner with metacharacters' 0 \
 	"{\"key\":\"x'; DELETE FROM hashbelt_lock; -- * \$1 %s %\",\"owner\":\"o'; DROP *}" \
 	'' in_store locks --owner "$who" --json
-is 'metacharacters: an owner that is almost the same' 0 '' '' \
+is 'locks --owner of an owner with one more space prints nothing' 0 '' '' \
 	in_store locks --owner "$who "
-is 'metacharacters: unlock' 0 '' '' in_store unlock "$sly" --owner "$who"
-is 'nothing is left' 0 0 '' sql 'SELECT count(*) FROM hashbelt_lock'
-like 'an escaped name' 0 '[1-9]*' '' in_store lock -e 'a\tb\n' --owner a
-like 'locks escapes it' 0 '*  a\\tb\\n' '' in_store locks
-is 'unlock by the escaped name' 0 '' '' in_store unlock -e 'a\tb\n' --owner a
-like 'a name that is not ASCII' 0 '[1-9]*' '' in_store lock 'Zürich' --owner 'Jürg'
-is 'unlock it' 0 '' '' in_store unlock 'Zürich' --owner 'Jürg'
+is 'unlock takes a name and an owner with metacharacters' 0 '' '' \
+	in_store unlock "$sly" --owner "$who"
+is 'no row is left after unlocks of names with metacharacters' 0 0 '' sql \
+	'SELECT count(*) FROM hashbelt_lock'
+like 'lock -e takes an escaped name' 0 '[1-9]*' '' in_store lock -e 'a\tb\n' --owner a
+like 'locks escapes a name' 0 '*  a\\tb\\n' '' in_store locks
+is 'unlock -e takes an escaped name' 0 '' '' in_store unlock -e 'a\tb\n' --owner a
+like 'lock takes a name and an owner in UTF-8' 0 '[1-9]*' '' in_store lock 'Zürich' --owner 'Jürg'
+is 'unlock takes a name and an owner in UTF-8' 0 '' '' in_store unlock 'Zürich' --owner 'Jürg'
 utf8='that is in a store must be UTF-8 and without \\x00'
-is 'a name that is no text' 2 '' "the store: the name of a lock $utf8" \
+is 'lock of a name that is not UTF-8 exits with 2' 2 '' "the store: the name of a lock $utf8" \
 	in_store lock "$(printf 'a\377')" --owner a
-is 'a name with a NUL' 2 '' "the store: the name of a lock $utf8" \
+is 'lock of a name with a NUL exits with 2' 2 '' "the store: the name of a lock $utf8" \
 	in_store lock -e 'a\x00' --owner a
-is 'an owner that is no text' 2 '' "the store: an owner $utf8" \
+is 'lock --owner that is not UTF-8 exits with 2' 2 '' "the store: an owner $utf8" \
 	in_store lock x --owner "$(printf 'a\377')"
 long=$(text 1024)
-like 'the longest name' 0 '[1-9]*' '' in_store lock "$long" --owner "$(text 64)"
-is 'unlock it' 0 '' '' in_store unlock "$long" --owner "$(text 64)"
+like 'lock takes a name of 1024 and an owner of 64 bytes' 0 '[1-9]*' '' \
+	in_store lock "$long" --owner "$(text 64)"
+is 'unlock takes a name of 1024 and an owner of 64 bytes' 0 '' '' \
+	in_store unlock "$long" --owner "$(text 64)"
 
 # Aged locks
 last=$(in_store lock x --owner a)
 age x
-is 'an aged lock is not listed' 0 '' '' in_store locks
-is 'an aged lock is not renewed' 1 '' "$nobody" in_store renew x --owner a
-like 'an aged lock goes to another' 0 '[1-9]*' '' in_store lock x --owner b
-result 'with a larger token' "$(
+is 'locks does not print an aged lock' 0 '' '' in_store locks
+is 'renew of an aged lock exits with 1' 1 '' "$nobody" in_store renew x --owner a
+like 'lock of an aged lock by another owner exits with 0' 0 '[1-9]*' '' in_store lock x --owner b
+result 'lock of an aged lock by another owner prints a larger token' "$(
 	[ "$(cat "$temporary/out")" -gt "$last" ] || cat "$temporary/out")"
-is 'who had it is told' 1 '' "lock 'x' is held by 'b', not by 'a': *" \
+is 'unlock by the former owner of an aged lock exits with 1' 1 '' \
+	"lock 'x' is held by 'b', not by 'a': *" \
 	in_store unlock x --owner a
 last=$(token_of b)
 age x
-result 'who had it gets a larger token as well' "$(
+result 'lock of an aged lock by its former owner prints a larger token' "$(
 	token=$(in_store lock x --owner b)
 	[ "$token" -gt "$last" ] || echo "$token after $last")"
-result 'an owner that takes its aged lock again holds it since now' "$(
+result 'lock of an aged lock by its former owner starts held_ms anew' "$(
 	held=$(field held_ms in_store locks)
 	[ "$held" -lt 60000 ] || echo "$held ms")"
 age x
-is 'to unlock an aged lock is too late' 1 '' "$nobody" in_store unlock x --owner b
-is 'unlock of an aged lock removes its row' 0 '' '' lock_row x
+is 'unlock of an aged lock by its owner exits with 1' 1 '' "$nobody" in_store unlock x --owner b
+is 'unlock of an aged lock by its owner removes its row' 0 '' '' lock_row x
 for i in 1 2 3; do
 	in_store lock "aged$i" --owner a
 	age "aged$i"
@@ -192,9 +214,11 @@ done >/dev/null
 in_store lock --type other aged1 --owner a >/dev/null
 sql "UPDATE hashbelt_lock SET lease = clock_timestamp() WHERE object_type = 'other'"
 in_store lock fresh --owner a >/dev/null
-is 'release of all that are aged' 0 3 '' in_store release --aged
-is 'of that type alone' 0 '{"released":1}' '' in_store release --aged --type other --json
-is 'the others stay' 0 fresh '' sql 'SELECT object_key FROM hashbelt_lock'
+is 'release --aged prints how many aged locks it has removed' 0 3 '' in_store release --aged
+is 'release --aged --type removes aged locks of this type' 0 '{"released":1}' \
+	'' in_store release --aged --type other --json
+is 'release --aged leaves locks whose lease runs' 0 fresh '' sql \
+	'SELECT object_key FROM hashbelt_lock'
 
 # Release of an owner
 for i in 1 2 3; do
@@ -202,11 +226,13 @@ for i in 1 2 3; do
 	in_store lock "b$i" --owner b
 done >/dev/null
 age a3
-is 'release of an owner counts what was held' 0 3 '' in_store release --owner a
-is 'his locks are gone' 0 '' '' in_store locks --owner a
-is 'the others stay' 0 3 '' sql 'SELECT count(*) FROM hashbelt_lock'
-is 'release of nothing' 0 '{"released":0}' '' in_store release --owner a --json
-is 'release of the other' 0 3 '' in_store release --owner b
+is 'release prints how many locks the owner has had, aged ones included' 0 3 \
+	'' in_store release --owner a
+is 'locks --owner after release prints nothing' 0 '' '' in_store locks --owner a
+is 'release leaves the locks of other owners' 0 3 '' sql 'SELECT count(*) FROM hashbelt_lock'
+is 'release --json of an owner without locks prints 0' 0 '{"released":0}' \
+	'' in_store release --owner a --json
+is 'release of a second owner prints its number of locks' 0 3 '' in_store release --owner b
 
 # Who waits is told
 # told NAME COMMAND... - the channel says that a lock was given back.
@@ -220,25 +246,27 @@ told() {
 }
 export HASHBELT_STORE="$store"
 in_store lock x --owner a >/dev/null
-told 'unlock tells' hbctl unlock x --owner a
+told 'unlock notifies waiters of the lock' hbctl unlock x --owner a
 in_store lock x --owner a >/dev/null
-told 'release tells' hbctl release --owner a
+told 'release notifies waiters of the lock' hbctl release --owner a
 in_store lock x --owner a >/dev/null
 age x
-told 'release --aged tells' hbctl release --aged
+told 'release --aged notifies waiters of the lock' hbctl release --aged
 
 # The environment
-like 'HASHBELT_STORE' 0 '[1-9]*' '' hbctl lock x --owner a
-is 'its lock is in the store' 1 '' "lock 'x' is held by 'a', *" in_store lock x --owner b
-is '-b wants a belt' 3 '' 'there is no device /nonexistent: *' \
+like 'lock uses the store in HASHBELT_STORE' 0 '[1-9]*' '' hbctl lock x --owner a
+is 'a lock taken with HASHBELT_STORE is held in that store' 1 '' \
+	"lock 'x' is held by 'a', *" in_store lock x --owner b
+is 'lock -D uses a device despite HASHBELT_STORE' 3 '' 'there is no device /nonexistent: *' \
 	hbctl -D /nonexistent lock x --owner a
-is 'release' 0 1 '' hbctl release --owner a
+is 'release uses the store in HASHBELT_STORE' 0 1 '' hbctl release --owner a
 HASHBELT_STORE=''
-is 'an empty one is none' 3 '' 'there is no device *' \
+is 'locks with an empty HASHBELT_STORE uses the device' 3 '' 'there is no device *' \
 	hbctl locks -D /nonexistent
 unset HASHBELT_STORE
-is 'as a URI' 0 '' '' hbctl locks --store "postgresql://hashbelt@127.0.0.1:$port/postgres"
-is 'an index finds the locks of an owner' 0 1 '' sql \
+is 'locks --store takes a URI' 0 '' '' \
+	hbctl locks --store "postgresql://hashbelt@127.0.0.1:$port/postgres"
+is 'the table has an index on owner and type' 0 1 '' sql \
 	"SELECT count(*) FROM pg_indexes WHERE tablename = 'hashbelt_lock'
 		AND indexdef LIKE '%(owner, object_type)'"
 

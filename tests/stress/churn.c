@@ -297,14 +297,16 @@ static int close_the_books(int fd)
 	       counters[HASHBELT_STAT_PRESSURE]);
 	failed += report(counters[HASHBELT_STAT_PUTS_NEW] +
 			 counters[HASHBELT_STAT_PUTS_REPLACED] == info.sequence + info.entries,
-			 "what was put is there or was an event");
+			 "each entry that was put is present or has been an event");
 	failed += report(once + counters[HASHBELT_STAT_EVENTS_LOST] == info.sequence,
-			 "each event was settled once, or lost");
+			 "each event is acknowledged once or counted as lost");
 	failed += report(told_lost == counters[HASHBELT_STAT_EVENTS_LOST],
-			 "what was lost was told");
-	failed += report(tested(fd), "all of this was put to the test");
+			 "losses that readers were told add up to the counter");
+	failed += report(tested(fd),
+			 "evictions, entries taken by pressure and requeued events have occurred");
 	failed += report(!info.in_flight && !info.queued &&
-			 info.used_entries == info.entries, "and nothing else counts");
+			 info.used_entries == info.entries,
+			 "used_entries equals entries when no event is left");
 	free(buffer);
 	return failed;
 }
@@ -341,8 +343,9 @@ int main(int argc, char **argv)
 	discard_all(wild);
 	hashbelt_info(wild, &info);
 	failed += report(!info.entries && !info.used_entries && !info.used_bytes &&
-			 !info.queued_bytes, "a belt that is clear and read has nothing left");
-	failed += report(!atomic_load(failures), "no answer was impossible");
+			 !info.queued_bytes,
+			 "a belt that was cleared and read has no entries and no events");
+	failed += report(!atomic_load(failures), "no call returns an impossible result");
 	hashbelt_destroy(ledger, "churn-ledger");
 	hashbelt_destroy(wild, "churn-wild");
 	free(settled);

@@ -329,17 +329,17 @@ static int count_part(void)
 		if (next_random(&random) % 2)
 			kill_one(next_random(&random));
 	}
-	failed = report(!kill_all(), "count: nobody sleeps for ever");
+	failed = report(!kill_all(), "count: no process is left waiting");
 	for (i = 1; i < grants; i++)
 		disorder += shared->journal[i] <= shared->journal[i - 1];
 	printf("# counted to %llu, by %llu additions\n",
 	       (unsigned long long)shared->value, (unsigned long long)additions());
 	failed += report(shared->value == grants && additions() == grants,
-			 "count: no addition is lost, and none is done twice");
-	failed += report(!disorder, "count: each has a larger token than the one before");
-	failed += report(killed_everywhere(), "count: holders were killed at every point");
+			 "count: no addition under the lock is lost or done twice");
+	failed += report(!disorder, "count: each holder has a larger token than the one before");
+	failed += report(killed_everywhere(), "count: holders are killed at every point");
 	info = end_belt(fd, COUNT_BELT);
-	return failed + report(!info.locks && !info.entries, "count: no lock is left");
+	return failed + report(!info.locks && !info.entries, "count: no lock and no entry is left");
 }
 
 /* fence: leases that are over */
@@ -461,17 +461,18 @@ static int fence_part(void)
 		hashbelt_advance(fd, next_random(&random) % 4);
 		usleep(next_random(&random) % 500);
 	}
-	failed = report(!kill_all(), "fence: nobody sleeps for ever");
+	failed = report(!kill_all(), "fence: no process is left waiting");
 	printf("# %llu writes, %llu turned away\n", (unsigned long long)store->accepted,
 	       (unsigned long long)store->rejected);
 	failed += report(store->accepted && store->rejected > grants / 100,
-			 "fence: many came too late");
+			 "fence: enough writes with old tokens are refused");
 	failed += report(store->value == store->accepted,
-			 "fence: no write that was taken is lost to a late one");
-	failed += report(!store->disorder, "fence: writes are in the order of their tokens");
+			 "fence: no accepted write is lost to a late one");
+	failed += report(!store->disorder,
+			 "fence: accepted writes are in the order of their tokens");
 	hashbelt_advance(fd, 2 * TTL);
 	info = end_belt(fd, FENCE_BELT);
-	return failed + report(!info.locks && !info.entries, "fence: no lock is left");
+	return failed + report(!info.locks && !info.entries, "fence: no lock and no entry is left");
 }
 
 /* race: everything at once */
@@ -680,18 +681,18 @@ static int close_the_books(int fd, const struct ledger *ledger)
 	printf("# %llu grants, %llu after a wait, %llu ends, %llu with a descriptor, %u lives\n",
 	       counters[HASHBELT_STAT_LOCKS], counters[HASHBELT_STAT_LOCK_WAITS],
 	       (unsigned long long)ledger->ends, counters[HASHBELT_STAT_RELEASED], lives);
-	failed = report(!info.locks && !info.entries, "race: no lock is left");
+	failed = report(!info.locks && !info.entries, "race: no lock and no entry is left");
 	failed += report(!info.used_entries && !info.used_bytes && !info.queued_bytes,
-			 "race: and nothing counts against the limits");
+			 "race: no charge is left against the limits");
 	failed += report(ledger->ends == counters[HASHBELT_STAT_LOCKS] && !ledger->lost,
-			 "race: each grant has ended once, and this was told");
+			 "race: the end of each grant is reported once");
 	failed += report(ledger->released == counters[HASHBELT_STAT_RELEASED],
-			 "race: each that went with a descriptor was counted");
+			 "race: each lock that a close has released is counted");
 	failed += report(!ledger->disorder,
-			 "race: the ends of a lock are in the order of its tokens");
+			 "race: ends of a lock are reported in the order of its tokens");
 	return failed + report(counters[HASHBELT_STAT_LOCK_WAITS] && ledger->released &&
 			       shared->grants >= grants && lives > WORKERS,
-			       "race: all of this was put to the test");
+			       "race: waits, releases and kills have all occurred");
 }
 
 static int race_part(void)
@@ -722,7 +723,7 @@ static int race_part(void)
 		read_ends(fd, &ledger);
 		usleep(500);
 	}
-	failed = report(!kill_all(), "race: nobody sleeps for ever");
+	failed = report(!kill_all(), "race: no process is left waiting");
 	settle(fd, &ledger);
 	return failed + close_the_books(fd, &ledger);
 }
@@ -761,7 +762,8 @@ int main(int argc, char **argv)
 	failed = count_part();
 	failed += fence_part();
 	failed += race_part();
-	failed += report(is_used_at_last(before), "the module holds what it held before");
-	failed += report(!shared->wrong, "no answer was impossible");
+	failed += report(is_used_at_last(before),
+			 "used_bytes returns to what it was before the test");
+	failed += report(!shared->wrong, "no call returns an impossible result");
 	return failed != 0;
 }

@@ -529,9 +529,11 @@ int main(int argc, char **argv)
 		pthread_create(&threads[n++], NULL, others[i], (void *)i);
 	while (n--)
 		pthread_join(threads[n], NULL);
-	failed = report(!atomic_load(failures), "no answer was impossible");
+	failed = report(!atomic_load(failures), "no call returns an impossible result");
 	printf("# refreshes that had to hold: %ju\n", (uintmax_t)atomic_load(&proven));
-	failed += report(atomic_load(&proven) >= PROVEN_MIN, "refreshes were put to the test");
-	failed += report(adds_up(&steady) & adds_up(&moving), "the counters add up");
+	failed += report(atomic_load(&proven) >= PROVEN_MIN,
+			 "enough gets had to renew an entry for it to be found");
+	failed += report(adds_up(&steady) & adds_up(&moving),
+			 "counters and scans agree on the entries of both belts");
 	return failed != 0;
 }
