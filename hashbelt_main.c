@@ -628,6 +628,7 @@ static void __exit hashbelt_exit(void)
 	hb_registry_exit();
 	set_counting(false);
 	hb_core_exit();
+	WARN_ON_ONCE(hb_registry_has_users());
 }
 
 module_init(hashbelt_init);

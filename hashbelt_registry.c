@@ -522,3 +522,18 @@ void hb_registry_exit(void)
 		hb_listing_put(listing);
 	names = RB_ROOT;
 }
+
+/**
+ * hb_registry_has_users() - whether a user is left
+ *
+ * kmemleak does not see one that is: the kernel's list of per-processor counters has the
+ * counter of its account.
+ *
+ * Context: the module is on its way out, and hb_core_exit() has returned.
+ *
+ * Return: true if something was not given back that the user owned.
+ */
+bool hb_registry_has_users(void)
+{
+	return !RB_EMPTY_ROOT(&users);
+}

@@ -45,6 +45,7 @@ struct hb_listing *hb_registry_open(const char *name);
 struct hb_listing *hb_registry_next(const char *name);
 int hb_registry_destroy(const char *name);
 void hb_registry_exit(void);
+bool hb_registry_has_users(void);
 
 int hb_group(u32 number, kgid_t *gid);
 u32 hb_listing_access(const struct hb_listing *listing);
