@@ -224,7 +224,7 @@ nodes() {
 # reads, name one processor for each socket.
 machine() {
 	sockets="$cpus,sockets=$cpus,cores=1,threads=1"
-	line="console=ttyS0 loglevel=7 panic=-1 oops=panic printk.devkmsg=on"
+	line="console=ttyS0 loglevel=7 panic=-1 oops=panic softlockup_panic=1 printk.devkmsg=on"
 	# shellcheck disable=SC2046 # arguments, split on purpose
 	[ ! "$numa" ] || set -- "$@" $(nodes)
 	if [ "$machine" = arm64 ]; then
