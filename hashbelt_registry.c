@@ -526,8 +526,8 @@ void hb_registry_exit(void)
 /**
  * hb_registry_has_users() - whether a user is left
  *
- * kmemleak does not see one that is: the kernel's list of per-processor counters has the
- * counter of its account.
+ * kmemleak does not report a leaked user, because the kernel's list of per-processor counters
+ * refers to the counter in its account.
  *
  * Context: the module is on its way out, and hb_core_exit() has returned.
  *
