@@ -17,7 +17,8 @@ example() {
 	)"
 }
 
-# said NAME LINE... - these lines, in this order; others may come between.
+# said NAME LINE... - these lines, in this order; others may come between. If one is
+# missing, prints the lines found after the last that matched, and what stderr says.
 said() {
 	name=$1
 	shift
@@ -25,9 +26,15 @@ said() {
 	result "$name" "$(awk '
 		FILENAME != last { file++; last = FILENAME }
 		file == 1 { wanted[++n] = $0; next }
-		$0 == wanted[i + 1] { i++ }
-		END { if (i < n) print "expected in its place, and not found: " wanted[i + 1] }
-	' "$temporary/wanted" "$temporary/out")"
+		$0 == wanted[i + 1] { i++; after = found = ""; next }
+		++after <= 10 { found = found "\nfound: " $0 }
+		END {
+			if (i < n)
+				print "expected in its place: " wanted[i + 1] found \
+					"\nexit status " status ", on stderr:" said
+		}
+	' status="$status" said="$(tail -n 5 "$temporary/err")" "$temporary/wanted" \
+		"$temporary/out")"
 }
 
 # lines NAME NUMBER PATTERN - so many lines match an extended regular expression.
