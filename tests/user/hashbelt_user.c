@@ -83,7 +83,7 @@ static void use_entries(void)
 {
 	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){ .ttl = NSEC_PER_SEC });
 	struct hashbelt_item item = {};
-	struct hashbelt_info info;
+	struct hashbelt_info info = {};
 	struct hashbelt_sum sum = { .by = 2, .value = 40 };
 	u32 key;
 
