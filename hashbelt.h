@@ -549,7 +549,8 @@ struct hashbelt_record {
  * @ttl_ms:	LOCK, RENEW: the lease, at most the belt's time-to-live; 0: just that.
  *		Returned: the time left
  * @wait_ms:	LOCK: how long to wait for it, by belt time; 0: not at all,
- *		HASHBELT_TTL_NEVER: for ever. Others: 0
+ *		HASHBELT_TTL_NEVER: for ever. Others: 0. Returned with EINTR: the time
+ *		left
  * @token:	returned: the fencing token, larger for each grant of this lock than
  *		for any before, whatever has become of that
  * @held_ms:	returned: how long the owner has had it
@@ -568,9 +569,9 @@ struct hashbelt_record {
  *
  * Errors: EBUSY (held by another, and @wait_ms is 0), EALREADY (LOCK with
  * HASHBELT_IF_ABSENT: held by this owner; nothing has changed), ETIMEDOUT (still held after
- * that time), EINTR (by a signal while waiting), ENOENT (UNLOCK, RENEW, HOLDER: not
- * held), EACCES (UNLOCK, RENEW: held by another), EDOM (the lease is too long),
- * EOPNOTSUPP (LOCK: the belt may take entries away: it is not pinned, or evicts),
+ * that time), EINTR (by a signal with a handler while waiting), ENOENT (UNLOCK,
+ * RENEW, HOLDER: not held), EACCES (UNLOCK, RENEW: held by another), EDOM (the lease
+ * is too long), EOPNOTSUPP (LOCK: the belt may take entries away: it is not pinned, or evicts),
  * ERANGE (HOLDER: the buffer), E2BIG (a length), ENOSPC, EDQUOT, ENOMEM, EINVAL,
  * EFAULT, EPERM, EIDRM. A call whose structure cannot be written to has been carried
  * out when EFAULT says so. HOLDER and LOCKS need HASHBELT_MAY_READ, the others
@@ -646,7 +647,7 @@ struct hashbelt_lock_record {
  * @item:	as for a get
  * @lease_ms:	how long the right lasts if nobody puts the key; 0: 10 seconds
  * @wait_ms:	how long to wait, by belt time, for somebody else to put the key; 0:
- *		not at all, HASHBELT_TTL_NEVER: for ever
+ *		not at all, HASHBELT_TTL_NEVER: for ever. Returned with EINTR: the time left
  * @ahead_ms:	ask for the right already when less than this is left of the entry's
  *		life. One caller gets it while that life lasts, or for @lease_ms if that
  *		is longer; a @lease_ms of 0 adds nothing then
@@ -663,10 +664,10 @@ struct hashbelt_lock_record {
  * under the belt's limits.
  *
  * Returns 0 with a value; ENOENT without one, and @state says who fills; ETIMEDOUT,
- * nobody has put it in that time; EINTR; else the errors of a get, of a put, and
- * with HASHBELT_GIVE_UP ENOENT if the caller does not have the right. A right may have
- * been granted when EFAULT says that this structure cannot be written to. Needs
- * HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
+ * nobody has put it in that time; EINTR, by a signal with a handler; else the errors
+ * of a get, of a put, and with HASHBELT_GIVE_UP ENOENT if the caller does not have the
+ * right. A right may have been granted when EFAULT says that this structure cannot be
+ * written to. Needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
  */
 struct hashbelt_fill {
 	struct hashbelt_item item;

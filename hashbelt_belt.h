@@ -446,6 +446,7 @@ int hb_take(struct hb_shard *shard, struct hashbelt_entry *other,
 	    struct hashbelt_entry **spare);
 void hb_give_back(struct hb_shard *shard, struct hashbelt_entry *hold, u64 now);
 u64 hb_until(struct hashbelt_belt *belt, u64 wait_ms);
+u64 hb_wait_left(struct hashbelt_belt *belt, u64 until);
 
 /* hashbelt_fill.c */
 void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_point *point,

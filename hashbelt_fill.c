@@ -70,6 +70,8 @@ static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 	err = hb_waiter_sleep(shard, &waiter);
 	if (!err)
 		fill->token = waiter.token;
+	if (err == -EINTR)
+		fill->wait_ms = hb_wait_left(belt, waiter.until);
 	return err == HB_FILLED ? -EAGAIN : err;
 }
 
@@ -79,7 +81,8 @@ static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * @holder:	the descriptor that it is to be bound to, or NULL
  * @key:	the key
  * @key_len:	its length
- * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token
+ * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, the
+ *		time left
  * @ahead:	also if the key has a value, for less than @ahead_ms
  *
  * Context: may sleep.

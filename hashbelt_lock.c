@@ -167,6 +167,16 @@ u64 hb_until(struct hashbelt_belt *belt, u64 wait_ms)
 	return hb_clock_now(&belt->clock) + wait_ms * NSEC_PER_MSEC;
 }
 
+/* What is left of a wait that a signal ends before @until, milliseconds: not 0, "do not wait". */
+u64 hb_wait_left(struct hashbelt_belt *belt, u64 until)
+{
+	u64 now = hb_clock_now(&belt->clock);
+
+	if (until == HB_NEVER)
+		return HASHBELT_TTL_NEVER;
+	return until > now ? DIV_ROUND_UP_ULL(until - now, NSEC_PER_MSEC) : 1;
+}
+
 /* Locks */
 
 /* What a caller is told of a lock that is held. */
@@ -265,6 +275,8 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 		lock->ttl_ms = div_u64(lease, NSEC_PER_MSEC);
 		lock->held_ms = 0;
 	}
+	if (err == -EINTR)
+		lock->wait_ms = hb_wait_left(belt, waiter.until);
 	return err;
 }
 
@@ -275,7 +287,7 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	for whom, @lock->owner_len bytes
  * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms,
- *		@held_ms
+ *		@held_ms; with -EINTR @wait_ms, the time left
  *
  * Context: may sleep.
  *

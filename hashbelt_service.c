@@ -26,6 +26,15 @@ static int check_wait(u64 wait_ms)
 	return wait_ms > HASHBELT_TTL_MAX_MS && wait_ms != HASHBELT_TTL_NEVER ? -EINVAL : 0;
 }
 
+/*
+ * A signal has ended a wait. If it runs no handler - it stopped the task, or the system froze
+ * the task and has thawed it - the kernel makes the call again, with the time that is left.
+ */
+static int interrupted(u64 left_ms, u64 __user *wait_ms)
+{
+	return put_user(left_ms, wait_ms) ? -EINTR : -ERESTARTNOHAND;
+}
+
 /* No copy of what a belt wipes stays behind. */
 static void wipe(struct binding *binding, void *key, u32 key_len)
 {
@@ -83,7 +92,8 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_holder *holder, const
 	if (fill->how & HASHBELT_STALE)
 		fill->wait_ms = 0;
 	err = hashbelt_fill(belt, holder, key, fill->item.key_len, fill, false);
-	fill->wait_ms = wait_ms;
+	if (fill->how & HASHBELT_STALE)
+		fill->wait_ms = wait_ms;
 	if (err && err != -EBUSY)
 		return err;
 	stale = get_stale(belt, key, fill);
@@ -176,6 +186,8 @@ long hb_ioctl_fill(struct descriptor *descriptor, struct hashbelt_fill __user *a
 	fill.state = 0;
 	err = fill_or_give_up(binding, &fill);
 	hb_binding_put(binding);
+	if (err == -EINTR)
+		return interrupted(fill.wait_ms, &arg->wait_ms);
 	if ((!err || err == -ENOENT || err == -ERANGE) && return_fill(arg, &fill))
 		return -EFAULT;
 	return err;
@@ -287,6 +299,8 @@ long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
 	wipe(binding, names.key, sizeof(names.key));
 	wipe(binding, names.owner, sizeof(names.owner));
 	hb_binding_put(binding);
+	if (err == -EINTR)
+		return interrupted(lock.wait_ms, &arg->wait_ms);
 	if ((!err || err == -ERANGE) && copy_to_user(arg, &lock, sizeof(lock)))
 		return -EFAULT;
 	return err;

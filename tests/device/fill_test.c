@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	135
+#define TESTS	138
 
 #define NAME	"filled"
 #define KEY	"key"
@@ -373,6 +373,17 @@ static void test_no_longer(void)
 	caller = SLEEPER(.wait_ms = 1000);
 	kill(caller.pid, SIGUSR1);
 	is_errno(answer_of(&caller).err, EINTR, "a signal ends the wait for a fill lease: EINTR");
+	end_caller(&caller);
+	caller = SLEEPER(.wait_ms = 1000);
+	advance(belt, 400);
+	stop_and_continue(caller.pid);
+	ok(still_sleeps(&caller), "a fill that was stopped waits on when it continues");
+	advance(belt, 599);
+	ok(still_sleeps(&caller),
+	   "a fill that was stopped waits until 1 ms before its wait time ends");
+	advance(belt, 1);
+	is_errno(answer_of(&caller).err, ETIMEDOUT,
+		 "a fill that was stopped returns ETIMEDOUT at its first wait time");
 	end_caller(&caller);
 	caller = SLEEPER();
 	kill_and_wait(caller.pid);

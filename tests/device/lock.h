@@ -193,6 +193,7 @@ struct answer {
  * @wait_ms:	how long to wait for it
  * @how:	0 or HASHBELT_BOUND
  * @signal_flags: of the handler for SIGUSR1
+ * @read_only:	the structure of the call is in memory that cannot be written
  */
 struct errand {
 	const char *belt;
@@ -202,7 +203,21 @@ struct errand {
 	__u64 wait_ms;
 	__u32 how;
 	int signal_flags;
+	bool read_only;
 };
+
+/* A copy that the kernel can read, and cannot write to. */
+static inline struct hashbelt_lock *read_only_lock(const struct hashbelt_lock *lock)
+{
+	void *page = mmap(NULL, sizeof(*lock), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		bail_out("mmap: %s", strerror(errno));
+	memcpy(page, lock, sizeof(*lock));
+	mprotect(page, sizeof(*lock), PROT_READ);
+	return page;
+}
 
 static inline struct answer run_word(int fd, const struct errand *errand, char word)
 {
@@ -214,7 +229,8 @@ static inline struct answer run_word(int fd, const struct errand *errand, char w
 		lock.ttl_ms = errand->ttl_ms;
 		lock.wait_ms = errand->wait_ms;
 		lock.how = errand->how;
-		answer.err = call(fd, HASHBELT_IOC_LOCK, &lock);
+		answer.err = call(fd, HASHBELT_IOC_LOCK,
+				  errand->read_only ? read_only_lock(&lock) : &lock);
 	} else if (word == 'u') {
 		answer.err = call(fd, HASHBELT_IOC_UNLOCK, &lock);
 	} else {

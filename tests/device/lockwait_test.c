@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "lock.h"
 
-#define TESTS	124
+#define TESTS	130
 
 #define NAME	"waited for"
 #define KEY	"door"
@@ -463,6 +463,44 @@ static void test_signals(int flags, const char *how)
 		 "%s ends a wait: a second wait gets the lock in its turn", how);
 	end_locker(&first);
 	end_locker(&second);
+	end_locks(belt, NAME);
+}
+
+/*
+ * SIGSTOP has no handler, as what the system sends to tasks that it freezes. The kernel makes
+ * such a call again, and it waits for the time that was left.
+ */
+static void test_stopped(void)
+{
+	int belt = named_locks(NAME);
+	struct errand errand = errand_of("bob");
+	struct locker locker;
+
+	must_take(belt, KEY, "alice", 0);
+	errand.wait_ms = 1000;
+	locker = launch_asleep(errand);
+	advance(belt, 400);
+	stop_and_continue(locker.pid);
+	ok(still_waits(&locker), "a waiter for a lock that was stopped waits on when it continues");
+	advance(belt, 599);
+	ok(still_waits(&locker),
+	   "a waiter for a lock that was stopped waits until 1 ms before its wait time ends");
+	advance(belt, 1);
+	is_errno(answer_of(&locker).err, ETIMEDOUT,
+		 "a waiter for a lock that was stopped returns ETIMEDOUT at its first wait time");
+	end_locker(&locker);
+	errand.read_only = true;
+	locker = launch_asleep(errand);
+	stop_and_continue(locker.pid);
+	is_errno(answer_of(&locker).err, EINTR,
+		 "a waiter that was stopped and has no room for the time left returns EINTR");
+	end_locker(&locker);
+	locker = wait_as("carol");
+	stop_and_continue(locker.pid);
+	unlock(belt, KEY, "alice");
+	is_errno(answer_of(&locker).err, 0, "a waiter for a lock that was stopped gets the lock");
+	ok(is_held_by(belt, KEY, "carol"), "a waiter for a lock that was stopped holds the lock");
+	end_locker(&locker);
 	end_locks(belt, NAME);
 }
 
@@ -952,6 +990,7 @@ int main(void)
 	test_not_woken();
 	test_signals(0, "a signal");
 	test_signals(SA_RESTART, "a signal with SA_RESTART");
+	test_stopped();
 	test_line();
 	test_line_of_leases();
 	test_newcomer();

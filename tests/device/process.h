@@ -199,6 +199,17 @@ static inline void await_sleep(pid_t thread, long number)
 	}
 }
 
+/* Stops a child, and lets it go on: it is runnable when this returns, or sleeps again. */
+static inline void stop_and_continue(pid_t child)
+{
+	int status = 0;
+
+	kill(child, SIGSTOP);
+	if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
+		bail_out("process %d does not stop: status %#x", child, status);
+	kill(child, SIGCONT);
+}
+
 /*
  * Whether a process that slept in an ioctl has said nothing by descriptor @answers: if it was
  * woken, it sleeps again.
