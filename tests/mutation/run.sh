@@ -47,7 +47,7 @@ usage() {
 }
 
 fail() {
-	echo "run.sh: $1" >&2
+	echo "Bail out! $1"
 	exit 1
 }
 
