@@ -117,19 +117,15 @@ static int set_ahead(struct filling *filling)
 static enum status ask(struct filling *filling)
 {
 	const struct key *key = filling->key;
-	struct hashbelt_fill fill;
 	int err = 0;
 
 	if (filling->ahead_share)
 		err = set_ahead(filling);
 	if (err)
 		return fail_fill(filling, err);
-	fill = filling->fill;
-	do {
-		filling->fill = fill;
-		err = value_fill(&filling->value, filling->request->fd, key->bytes,
-				 key->len, &filling->fill);
-	} while (err == -EINTR);
+	/* No signal has a handler here, so none interrupts that. */
+	err = value_fill(&filling->value, filling->request->fd, key->bytes, key->len,
+			 &filling->fill);
 	filling->has_value = !err;
 	return !err || err == -ENOENT || err == -ETIMEDOUT ? STATUS_DONE :
 	       fail_fill(filling, err);

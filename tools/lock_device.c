@@ -64,7 +64,7 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 				    ask->owner.bytes, ask->owner.len, lock);
 		if (signals)
 			signals_keep_out(signals);
-	/* One that did not ask us to end, as SIGCONT, may interrupt as well. */
+	/* One that did not ask us to end, as SIGALRM of another process, may interrupt as well. */
 	} while (err == -EINTR && signals && !signals->caught);
 	return err;
 }
