@@ -560,12 +560,12 @@ struct hashbelt_record {
  * Locks have names of their own: an entry of the same key is something else. They
  * count as entries under the belt's limits.
  *
- * LOCK grants the lock if it is free. For the owner who has it already, it makes the
- * lease longer (never shorter) and returns the token that he has. Who waits, also for
- * the same owner as another, gets it in the order in which they came: it is given to the first of
- * them when it is unlocked, expires, or its holder closes his descriptor. RENEW sets
- * the lease, from now on. RELEASE unlocks all that an owner has, at a cost that
- * depends on that alone.
+ * LOCK grants the lock if it is free. If @owner holds it already, LOCK may lengthen the
+ * lease, never shortens it, and returns the token of the first grant. Otherwise the call
+ * waits. Waiters get the lock in FIFO order, also those of one owner: the first gets it
+ * when the lock is unlocked, when its lease expires, or when the descriptor that it is
+ * bound to is closed. RENEW sets the lease, counted from now. RELEASE unlocks all locks
+ * of an owner; its cost depends on their number alone.
  *
  * Errors: EBUSY (held by another, and @wait_ms is 0), EALREADY (LOCK with
  * HASHBELT_IF_ABSENT: held by this owner; nothing has changed), ETIMEDOUT (still held after
@@ -657,11 +657,11 @@ struct hashbelt_lock_record {
  * @state:	returned: HASHBELT_GRANTED, HASHBELT_FILLING, HASHBELT_STALE
  * @reserved:	pass 0
  *
- * A miss gives one caller the right to fill: to find out what the value is, and to put
- * it. The others meanwhile learn that it is being filled, or wait, or take the old
- * value. The right ends with the first put of the key, whoever does that, or at the
- * end of its lease; then the first of those who wait has it. It counts as an entry
- * under the belt's limits.
+ * A miss gives one caller the right to fill: to compute the value, and to put it. Other
+ * callers meanwhile learn that the key is being filled, or wait, or take the old value.
+ * The right ends with the next put of the key, by any caller, or at the end of its
+ * lease; in the latter case the first waiter gets it. It counts as an entry under the
+ * belt's limits.
  *
  * Returns 0 with a value; ENOENT without one, and @state says who fills; ETIMEDOUT,
  * nobody has put it in that time; EINTR, by a signal with a handler; else the errors

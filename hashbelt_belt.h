@@ -325,9 +325,9 @@ static inline bool hb_keeps_place(enum hashbelt_reason reason)
  * @belt:	the belt
  * @place:	in the line at the point, under the shard's lock
  * @asleep:	in belt->desk.sleepers, under belt->desk.lock
- * @task:	who waits
- * @timer:	wakes it at @until, and the first in the line when the lease of whoever
- *		has it is over; under the shard's lock while @place is in the line
+ * @task:	the task that waits
+ * @timer:	wakes the task at @until; the first in the line also at the end of the
+ *		present lease. Under the shard's lock while @place is in the line
  * @hold:	what it will get: the belt's once @result is 0
  * @point:	the point, while it is in the line
  * @lease:	how long it will have it, nanoseconds

@@ -153,8 +153,8 @@ int hb_clock_advance(struct hb_clock *clock, u64 by)
  * hb_clock_reset_alarm() - forget the alarm: the worker is about to look
  * @clock:	the clock
  *
- * Called before the worker looks, so that whoever adds something after it has
- * looked finds no alarm and sets one.
+ * The worker calls this before it looks. A task that adds something after the worker
+ * has looked then finds no alarm, and sets one.
  */
 void hb_clock_reset_alarm(struct hb_clock *clock)
 {

@@ -7,13 +7,13 @@
  * the shard of its hash, and so does the lock under which they change. What a
  * reader may change without it is the deadline alone (see hashbelt_wheel.h).
  *
- * The life of an entry: hashbelt_put() links it. It is unlinked, once, by
- * whoever claims its deadline: a put that replaces it, a remove, an expire, the
- * drain of its bucket, an eviction, or the sweep after a clear. Then it goes to
- * the belt's queue of events if the belt reports that (in the order of claims: an
- * event of a key's next life comes later), and in the end to the shard's limbo,
- * where it waits for a grace period and for readers with a reference. On a belt
- * that reinserts, an entry that expires stays where it is and gets a new deadline.
+ * The life of an entry: hashbelt_put() links it. One task claims its deadline, and
+ * unlinks it: a put that replaces it, a remove, an expire, the drain of its bucket,
+ * an eviction, or the sweep after a clear. If the belt reports this reason, the entry
+ * then goes to the belt's queue of events, in the order of claims: the event of a
+ * key's next life comes later. In the end it goes to the shard's limbo, where it
+ * waits for a grace period and for readers with a reference. On a belt that
+ * reinserts, an entry that expires stays where it is and gets a new deadline.
  *
  * Versions come from a counter in each shard, its number in the lower bits:
  * unique in the belt, growing for each key, and no line is shared by all

@@ -464,8 +464,8 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
  * @belt:	the belt
  * @events:	the events, in order; empty afterwards
  * @held:	as hashbelt_take_events() was told
- * @lost:	what hashbelt_take_events() said, if nobody was told, or whoever was has
- *		gone with them; else 0
+ * @lost:	what hashbelt_take_events() returned, if no reader was told of the loss, or
+ *		the reader that was told has exited; else 0
  *
  * In batches, and the last ones first, so that the lock is not held for long. Context: may
  * sleep.

@@ -2,10 +2,10 @@
 /*
  * One miss, one fill.
  *
- * The right to fill a key is an entry of its own kind, beside the key's own, with a
- * lease for its deadline. It is given to one of those who miss the key, or who find it
- * near its end, and ends when somebody puts the key. Who waits is in line for it: he
- * has it next if nobody puts the key.
+ * The right to fill a key is an entry of its own kind, beside the key's own. The
+ * deadline of that entry is the end of the right's lease. One of the callers that miss
+ * the key, or find it near its end, gets the right. A put of the key ends it. Waiters
+ * stand in line for it: if the lease ends without a put, the first of them gets it.
  */
 #include <linux/export.h>
 

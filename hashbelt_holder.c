@@ -228,7 +228,7 @@ void hashbelt_holder_leave(struct hashbelt_belt *belt, struct hb_holder *holder)
 		cond_resched();
 	}
 	while ((entry = next_bound(holder))) {
-		/* He may be waiting for this very processor. */
+		/* The task that is about to unlink it may wait for this processor. */
 		if (!release(belt, entry))
 			schedule_timeout_uninterruptible(1);
 		hashbelt_entry_put(belt, entry);

@@ -194,10 +194,10 @@ static struct hlist_node *before(struct hlist_head *chain, struct hlist_node *no
 }
 
 /*
- * Moves the last entry of a chain into the new table. Only the last: a reader
- * who stands on it is carried over into the new chain, and what he has not seen
- * of the old one is nothing. The entry is in the new chain before it leaves the
- * old one, so it can be found at any moment.
+ * Moves the last entry of a chain into the new table. Only the last: a reader at
+ * this entry goes on in the new chain, and has seen all of the old chain already.
+ * The entry is in the new chain before it leaves the old one, so a reader can find
+ * it at any moment.
  */
 static void move_last(struct hlist_node *node, struct hb_table *to)
 {
@@ -242,8 +242,8 @@ void hb_index_move(struct hb_index *index)
 	if (node || !(++table->moved >> table->bits))
 		return;
 	/*
-	 * What is noted may be what somebody was held up with who resized before. While there is
-	 * a table to move to nobody can begin to resize, and note what he has begun.
+	 * @bits may be out of date: a task that resized before may have been preempted before it
+	 * wrote them. Until @table is set below no task can begin another resize and write them.
 	 */
 	WRITE_ONCE(index->bits, next->bits);
 	rcu_assign_pointer(index->table, next);

@@ -6,9 +6,9 @@
  * processor, which only a memory cgroup is charged with. It is charged to the
  * memory cgroup of the task that allocates (__GFP_ACCOUNT), to the account of
  * the belt's owner, and to one counter for the whole module. Accounts and the
- * module have a limit. Their counters are per CPU and exact: near the limit they
- * are summed, and whoever is over it gives back what it took, so that no limit
- * is ever exceeded by what was granted.
+ * module have a limit. Their counters are per CPU and exact: near the limit they are
+ * summed, and a charge that exceeds the limit is undone and fails. So the sum of
+ * granted charges never exceeds a limit.
  *
  * A cache is no reason to kill anybody: what cannot be had without the OOM
  * killer, the system's or a cgroup's, is not had (__GFP_RETRY_MAYFAIL).
@@ -217,7 +217,7 @@ static void uncharge(struct hb_account *account, size_t size)
 
 static int charge(struct hb_account *account, size_t size)
 {
-	/* His own first: who is beyond it takes nothing from others, not even for a moment. */
+	/* The account first: a charge beyond it never touches the counter that all users share. */
 	if (account && unlikely(!charge_one(&account->used, size, READ_ONCE(account_limit))))
 		return -EDQUOT;
 	if (likely(charge_one(&used, size, READ_ONCE(limit))))

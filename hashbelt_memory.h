@@ -9,10 +9,10 @@
 #include <linux/types.h>
 
 /**
- * struct hb_account - what somebody's belts take
+ * struct hb_account - the memory of one user's belts
  * @used:	bytes; exact when summed
- * @ref:	one for whoever made it, one for each belt
- * @release:	called when the last one is given up, and nothing is charged any more
+ * @ref:	one for the maker of the account, one for each belt
+ * @release:	called when the last reference is dropped; nothing is charged any more then
  */
 struct hb_account {
 	struct percpu_counter used;

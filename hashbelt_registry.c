@@ -8,8 +8,8 @@
  * takes it out of the tree and kills it: its entries go at once, and what is
  * left of it when the last descriptor goes.
  *
- * Who owns belts is a user: the memory of all his belts is charged to one
- * account. Root has none, and no limit.
+ * A user owns belts. The memory of all belts of a user is charged to one account.
+ * Root has no account, and no limit.
  *
  * Lock order: the registry's lock is taken before all locks of a belt.
  */
@@ -24,13 +24,13 @@
 #include "hashbelt_registry.h"
 
 /**
- * struct hb_user - somebody who owns belts
+ * struct hb_user - a user that owns belts
  * @node:	place in the tree of users; under the registry's lock
- * @uid:	who; constant
- * @belts:	his listings; under the registry's lock
- * @account:	what their memory is charged to, but for root's; with a reference for each
- *		listing. With its last one goes the user: as long as anything of him is
- *		there he is found, and it counts
+ * @uid:	the user's id; constant
+ * @belts:	number of the user's listings; under the registry's lock
+ * @account:	the memory of these belts, but for root's, is charged to it. Each listing has
+ *		a reference. The last one frees the user: until then user_find() returns this
+ *		structure, so memory of a destroyed belt still counts
  */
 struct hb_user {
 	struct rb_node node;
@@ -64,7 +64,7 @@ static bool user_before(struct rb_node *node, const struct rb_node *other)
 	return compare_uid(&user_of(node)->uid, other) < 0;
 }
 
-/* He has no belts, and none of what was charged to him is there any more. */
+/* The user has no belts, and nothing is charged to the account any more. */
 static void user_release(struct hb_account *account)
 {
 	struct hb_user *user = container_of(account, struct hb_user, account);
@@ -91,7 +91,7 @@ static struct hb_user *user_new(kuid_t uid)
 	return NULL;
 }
 
-/* A user who has belts, or had, with a reference to his account; NULL: there is none. */
+/* The user of @uid, with a reference to the account; NULL: nothing is charged to such a user. */
 static struct hb_user *user_find(kuid_t uid)
 {
 	struct rb_node *node = rb_find(&uid, &users, compare_uid);
@@ -120,7 +120,7 @@ static int may_add(const struct hb_user *user)
 	return 0;
 }
 
-/* The user, made if need be, with a reference to his account; NULL: no memory for that. */
+/* The user, made if need be, with a reference to the account; NULL: no memory for that. */
 static struct hb_user *user_find_or_add(kuid_t uid)
 {
 	struct hb_user *user = user_find(uid), *spare;
@@ -142,7 +142,7 @@ static struct hb_user *user_find_or_add(kuid_t uid)
 	return user;
 }
 
-/* A user with one belt more; ERR_PTR() if he may have no more. */
+/* The user, with one belt more; ERR_PTR() if that is beyond a limit. */
 static struct hb_user *user_get(kuid_t uid)
 {
 	struct hb_user *user;
@@ -408,7 +408,7 @@ struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode
 	struct hb_user *user;
 	int err;
 
-	/* Whoever had it would be given what others think is put into root's. */
+	/* Every program that names no belt puts into this one: its owner reads what they put. */
 	if (!strcmp(name, HASHBELT_DEFAULT_BELT) && !is_admin())
 		return ERR_PTR(-EACCES);
 	user = user_get(current_fsuid());

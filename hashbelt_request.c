@@ -7,16 +7,16 @@
  * So it times out as entries expire, and is found by its id as they are. For each key it
  * has a watch in the list of that key's point, in the key's shard.
  *
- * It is completed by whoever claims its deadline: a put of one of its keys, under the
- * lock of that key's shard; the drain or a cancel, under the lock of its own. Who has
- * claimed it takes it out of the index, off its wheel and its account, and hands it to
- * its holder, all at once under the lock of its shard: when its id is free, its end has
- * been told. Then he takes its watches out of their lists, each under the lock of its
- * shard and none of them searched for. No two of those locks are held at once; a
- * reference keeps it until then, though its holder may be through with it.
+ * The task that claims its deadline completes it: a put of one of its keys, under the
+ * lock of that key's shard; the drain or a cancel, under the lock of its own. This task
+ * takes it out of the index, off its wheel and its account, and hands it to its holder,
+ * all in one critical section of its shard's lock: when its id is free, its completion
+ * has been queued. The task then takes the watches out of their lists, each under the
+ * lock of its shard, without a search. It never holds two of these locks at once. A
+ * reference keeps the request until then, even if its holder is done with it.
  *
- * While it is being made it may be completed already. Then who makes it takes its watches
- * out.
+ * A request may be completed while it is being made. Then the task that makes it takes
+ * its watches out.
  */
 #include <linux/export.h>
 #include <linux/sched.h>
@@ -87,8 +87,8 @@ EXPORT_SYMBOL_GPL(hashbelt_request_key);
 /* Leaving */
 
 /*
- * A request that is claimed leaves the belt, and its holder is told, unless he does not
- * want it any more; under the lock of its shard. Its watches stay, with a reference.
+ * Takes a claimed request out of the belt, and queues its completion unless its
+ * descriptor is closed; under the lock of its shard. Its watches stay, with a reference.
  */
 static void detach(struct hb_shard *shard, struct hashbelt_entry *entry)
 {

@@ -8,8 +8,8 @@
  * Another time-to-live or number of buckets means wheels of other measures. Each
  * shard gets an empty one, and its old one is unloaded onto that by the worker, a
  * few buckets at a time: what was on it has fallen, and the drain puts it into the
- * buckets of its deadlines. Whoever sets measures anew before that is done does it
- * himself first.
+ * buckets of its deadlines. A task that sets other measures before the worker is done
+ * first does the rest of this work itself.
  */
 #include <linux/export.h>
 #include <linux/math64.h>

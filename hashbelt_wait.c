@@ -2,20 +2,22 @@
 /*
  * Waiting for a key.
  *
- * Those who wait for something that has to do with a key meet at its point: an entry
- * of a kind of its own in the index, made by the first and given up by the last of
- * them. It stands in the key's shard, so a put, an unlock and an expiry see it under
- * the lock that they hold.
+ * Tasks and requests that wait for a key meet at its point: an entry of a kind of its
+ * own in the index. The first of them makes it, the last one removes it. It stands in
+ * the key's shard, so a put, an unlock and an expiry see it under the lock that they
+ * hold.
  *
  * Tasks wait in lines, for the lock of that name and for the right to fill the key.
- * A waiter brings along the entry that it wants to be. Whoever takes out the one that
- * is there puts the first waiter's in its place, at once and under the same lock, and
- * wakes that task alone: nobody can come in between, and nobody wakes in vain.
+ * A waiter allocates the entry of its own lock or right before it waits. The task that
+ * unlinks the present entry links the first waiter's in its place, under the same lock,
+ * and wakes that waiter alone. So no other task can come in between, and no task wakes
+ * in vain.
  *
- * The first in the line also looks when the lease of whoever has it is over, for the
- * worker may come later. Its timer is set by whoever makes it the first, or changes
- * the lease. A task that goes, for whatever reason, passes that on. Timers are in belt
- * time: who moves that by hand wakes all sleepers of the belt, and they set theirs anew.
+ * The first waiter in a line also wakes at the end of the present lease, because the
+ * worker may come later. The task that makes it the first, or changes the lease, sets
+ * its timer. A waiter that leaves the line passes this duty on to the next. Timers are
+ * in belt time: a task that moves belt time by hand wakes all sleepers of the belt, and
+ * they set their timers anew.
  */
 #include <linux/hrtimer.h>
 #include <linux/minmax.h>

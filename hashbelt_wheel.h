@@ -23,9 +23,9 @@
 #define HB_REASON	(HB_GRAIN - 1)
 
 /*
- * Deadlines are multiples of HB_GRAIN. A reader who finds one reached seals it,
- * by taking 1 off, before he says so: after that nobody whose clock is behind
- * can refresh it.
+ * Deadlines are multiples of HB_GRAIN. A reader that finds a deadline reached seals
+ * it, by subtracting 1, before it reports a miss. After that no reader with a slower
+ * clock can refresh it.
  */
 #define HB_SEALED	1
 

@@ -94,8 +94,8 @@ EXPORT_SYMBOL_GPL(hashbelt_clear);
  * hashbelt_kill() - end the use of a belt that others still hold
  * @belt:	the belt
  *
- * Its entries and events are gone, and whoever uses it gets -EIDRM. Context: may
- * sleep.
+ * Its entries and events are gone, and every later call on it returns -EIDRM. Context:
+ * may sleep.
  */
 void hashbelt_kill(struct hashbelt_belt *belt)
 {
@@ -365,10 +365,10 @@ static bool try_round(struct hashbelt_belt *belt)
 }
 
 /*
- * Rounds are made one at a time, for two would keep each other busy with what they let fall.
- * The worker gives way to tasks that do the same work, and does not wait for them: one may be
- * kept from going on by his priority for as long as he likes, and others that it works for
- * would have to wait as well. It is woken again when that round is over.
+ * Rounds are made one at a time: two would keep each other busy with the buckets that they let
+ * fall. The worker gives way to tasks that do the same work. It does not wait for them, because
+ * a task of low priority may hold the round for any time, and the worker serves other belts, too.
+ * end_round() queues the worker again.
  */
 static bool begin_round(struct hashbelt_belt *belt)
 {
