@@ -124,7 +124,7 @@ int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *se
 }
 
 /**
- * hashbelt_destroy() - destroy a belt, whoever still uses it
+ * hashbelt_destroy() - destroy a belt, even while others use it
  * @fd:		any descriptor that was opened for writing
  * @name:	the belt's name
  *
@@ -463,8 +463,8 @@ const struct hashbelt_event *hashbelt_event_next(const void *buffer, size_t len,
  * @fd:		the descriptor that has read them
  * @sequence:	of the last of them: it, and all read before it, are settled
  *
- * What is not settled when the descriptor is closed or bound to another belt is
- * read again, by whoever reads next.
+ * Events that are not settled when the descriptor is closed or bound to another belt
+ * are queued again, for the next reader.
  *
  * Return: 0; -ENOENT if the descriptor has not read that one, or has settled it.
  */

@@ -21,8 +21,8 @@ static enum status take_belt(struct request *request)
 }
 
 /*
- * Describes the belt that the descriptor is bound to, also to an owner who has no
- * right to read it: he finds it among all belts.
+ * Describes the belt that the descriptor is bound to. An owner without the right to read
+ * it finds it in the list of all belts.
  */
 static int find_belt(const struct request *request, struct hashbelt_info *info)
 {

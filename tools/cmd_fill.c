@@ -63,7 +63,7 @@ static enum status take_ahead(struct filling *filling)
 	return STATUS_DONE;
 }
 
-/* Who runs a command for it wants the value, and waits; his right goes with him. */
+/* With a command: wait for the value; the right is bound to this process. */
 static enum status take_options(struct filling *filling)
 {
 	struct request *request = filling->request;
@@ -157,7 +157,7 @@ static void print_found(const struct filling *filling, const struct value *value
 		entry_print(filling->request, value, item);
 }
 
-/* Tells the caller that it is his turn: by the status where there is no value. */
+/* Tells the caller that it has the right: by the status where there is no value. */
 static enum status hand_over(const struct filling *filling)
 {
 	enum status status = filling->has_value ? STATUS_DONE : STATUS_NO;

@@ -90,7 +90,7 @@ static enum status fail_owner(struct lock_place *place, const struct lock_ask *a
 	return STATUS_NO;
 }
 
-/* The owner has it, and a command would have to share it with him. */
+/* The owner holds it already, so two commands would share it. */
 static enum status fail_own(const struct lock_ask *ask, const char *name)
 {
 	char *owner = key_text(&ask->owner);

@@ -2,9 +2,9 @@
 /*
  * Locks of many machines: in a table of PostgreSQL, by its clock.
  *
- * A lock that is held is a row; a row whose lease is over is as good as none, and is
- * replaced by whoever comes next. Everything is one statement, so that what it does is
- * done as a whole or not at all, whenever we or the server die.
+ * A lock that is held is a row. A row whose lease is over counts as none: the next grant
+ * replaces it. Each operation is one statement, so it takes effect as a whole or not at
+ * all, whenever this process or the server dies.
  *
  * Nothing waits without a bound: connections and statements are watched with poll(2),
  * and given up when the patience of the place is over. What waits for a lock is told by
@@ -88,8 +88,8 @@ struct store {
 /*
  * The guard makes grants of one lock wait for each other, from before the token is
  * taken until the row can be seen: tokens grow in the order of the grants. The time is
- * taken behind it. The row of another whose lease is not over is left alone, and if a
- * lock of his own is wanted ($6) that of the same owner as well; then there is no result.
+ * taken behind it. The row of another owner whose lease is not over is left alone; with $6,
+ * a lock that is to be bound, that of the same owner as well. Then there is no result.
  */
 static const char lock_sql[] =
 	"WITH guard AS MATERIALIZED (\n"
