@@ -2,9 +2,9 @@
 /*
  * bound_test - what is bound to a descriptor goes with it, and not before.
  *
- * Entries that were put, and locks that were taken, with HASHBELT_BOUND: whoever
- * closes the last copy of the descriptor, and also if nobody does because the process
- * was killed. What has gone before, or is somebody else's by then, stays out of it.
+ * Entries put and locks taken with HASHBELT_BOUND end when the last copy of the
+ * descriptor is closed, by any process, also because a process was killed. An entry that
+ * has left before, or a lock that another owner holds by then, is not touched.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -351,7 +351,7 @@ static size_t queue_sizes(int belt)
 	return total;
 }
 
-/* A read of @size bytes, by somebody who gives back what he has read. */
+/* A read of @size bytes, by a reader that closes without acknowledging. */
 static bool fits_right(size_t size, const unsigned char *all, size_t total)
 {
 	unsigned char *buffer = before_hole(size);

@@ -547,7 +547,7 @@ static void test_killed(void)
 		passed += is_granted(answer);
 		for (i = 1; i < WAITERS; i++)
 			slept += still_sleeps(&callers[i]);
-		/* In every other round he who has it now is killed as well. */
+		/* In every other round the present holder of the right is killed as well. */
 		if (round % 2) {
 			end_caller(&callers[0]);
 			answer = answer_of(&callers[1]);
@@ -684,8 +684,8 @@ static unsigned int newest_token(unsigned int token)
 
 /*
  * Takes rights whose lease ends about when they are given up; half of the workers
- * wait for them, half come by. Who can give his right up had it until then: nobody
- * else may have been granted one since.
+ * wait for them, half do not. A worker whose give-up succeeds held the right until then:
+ * no other worker may have been granted it since.
  */
 static int fill_in_time(void *arg)
 {

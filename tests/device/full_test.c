@@ -2,9 +2,9 @@
 /*
  * full_test - what a belt does at its own limits.
  *
- * As many entries and bytes go in as was said, and not one more, whoever puts and
- * however many at once; what expired makes room; a belt that evicts gives up what
- * is nearest its deadline and nothing else. What is refused changes nothing. The
+ * A belt takes as many entries and bytes as its limits say and not one more, from any
+ * number of processes at once. Expired entries make room. On a belt with EVICT the
+ * entries nearest their deadlines leave and no other. A refused put changes nothing. The
  * limits of the module are in limit_test, those of users in quota_test.
  */
 #define _GNU_SOURCE
@@ -552,7 +552,7 @@ static void run_crowd(struct hashbelt_settings settings, bool removing)
 	watcher = start(watch_limits, &settings.max_bytes);
 	if (removing)
 		remover = start(remove_many, NULL);
-	/* On one processor he may not have had a turn yet. */
+	/* On one processor the watcher may not have run yet. */
 	while (!__atomic_load_n(&crowd->looks, __ATOMIC_RELAXED))
 		sched_yield();
 	set(&crowd->go);

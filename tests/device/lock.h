@@ -108,10 +108,10 @@ static inline int release(int fd, const char *owner)
 /**
  * struct holder - what can be seen of a lock
  * @err:	0, somebody has it; else -ENOENT, and the rest is 0
- * @owner:	who, as a text
- * @token:	his token
- * @ttl_ms:	how long he still has it
- * @held_ms:	how long he has had it
+ * @owner:	the owner, as a text
+ * @token:	the fencing token
+ * @ttl_ms:	time left of the lease
+ * @held_ms:	time since the grant
  */
 struct holder {
 	int err;

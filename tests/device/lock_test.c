@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lock_test - who has a lock has it alone, for as long as he was given it.
+ * lock_test - a lock has one owner at a time, for the time of the lease.
  *
  * Taking, extending and giving back; what is refused, and how; names and owners of
  * any bytes; fencing tokens; lists; and what else there is in a belt that knows

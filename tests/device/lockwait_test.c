@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lockwait_test - who waits for a lock gets it in his turn, or learns why not.
+ * lockwait_test - each waiter gets the lock in its turn, or an error that says why not.
  *
- * By whatever ends the other's turn, in the order in which they came, and one at a
- * time: who is not meant is not woken. And whoever dies, at whatever point, leaves
- * nobody waiting for him.
+ * Whatever ends a grant, the next waiter in FIFO order gets the lock, and no other is
+ * woken. A process that dies, at any point, leaves no waiter without the lock.
  */
 #define _GNU_SOURCE
 #include "lock.h"
@@ -71,7 +70,7 @@ static void test_timeout(void)
 	end_locks(belt, NAME);
 }
 
-/* Of those who wait, each goes at his own time, and the others do not go with him. */
+/* Each waiter times out at its own time, and no other with it. */
 static void test_timeouts(void)
 {
 	int belt = named_locks(NAME);
@@ -102,7 +101,7 @@ static void test_timeouts(void)
 	end_locks(belt, NAME);
 }
 
-/* What a waiter gets counts from when he gets it. */
+/* The lease of a waiter begins when the waiter gets the lock. */
 static void test_lease_begins(void)
 {
 	int belt = named_locks(NAME);
@@ -270,9 +269,9 @@ static void test_woken_by_close(void)
 }
 
 /*
- * On a belt whose buckets fall off after minutes, so that nobody else looks in time,
- * the first in the line looks for himself when the lease is over; whoever is the
- * first by then, and whatever the lease has become.
+ * The buckets of this belt fall off after minutes, so the worker comes too late. The first
+ * waiter in the line looks when the lease ends: the waiter that is first by then, at the
+ * end of the lease that holds by then.
  */
 static void let_renew(int belt)
 {
@@ -322,9 +321,9 @@ static void let_advance(int belt, const struct locker *first)
 
 /**
  * struct loss - how the first in the line is lost
- * @what:	what happens to him
+ * @what:	what happens to the first waiter
  * @act:	makes it happen, and lets the lease end
- * @wait_ms:	how long he wants to wait
+ * @wait_ms:	the wait time of the first waiter
  */
 struct loss {
 	const char *what;
@@ -335,7 +334,7 @@ struct loss {
 /* How often in all cases together the first waiter may be lost too late. */
 #define LATE_MAX	10
 
-/* What comes of it for the next one; -EAGAIN if the first had the lock before he was lost. */
+/* The result of the second waiter; -EAGAIN if the first had the lock before it was lost. */
 static int lose_first(const struct loss *loss)
 {
 	struct errand errand = errand_of("bob");
@@ -402,7 +401,7 @@ static void test_woken_by_end(void)
 	close(belt);
 }
 
-/* What happens to entries, and to other locks, is none of his business. */
+/* Changes of entries and of other locks wake no waiter. */
 static void test_not_woken(void)
 {
 	int belt = named_locks(NAME);
@@ -536,7 +535,7 @@ static void test_line(void)
 	end_locks(belt, NAME);
 }
 
-/* The same when nobody unlocks: each has it for his lease. */
+/* The same without an unlock: each waiter holds the lock for its lease. */
 static void test_line_of_leases(void)
 {
 	int belt = named_locks(NAME);
@@ -850,8 +849,8 @@ static void test_killed_at(enum point point)
 }
 
 /*
- * A waiter that is killed at any moment around that at which he gets the lock: it is
- * bound, so whichever came first, the next one has it in the end.
+ * A waiter is killed about when it gets the lock. The lock is bound, so the next waiter
+ * gets it whichever came first.
  */
 static void test_killed_meanwhile(void)
 {
@@ -883,7 +882,7 @@ static void test_killed_meanwhile(void)
 	end_locks(belt, NAME);
 }
 
-/* A signal at the same moment: he has it, or EINTR and the next one has it. */
+/* A signal about then: the waiter holds the lock, or it gets EINTR and the next holds it. */
 static void test_signal_meanwhile(void)
 {
 	int belt = named_locks(NAME);

@@ -2,9 +2,9 @@
 /*
  * quota_test - what one user may take, and how many belts there may be.
  *
- * The belts that a user owns share one limit of memory and one of number,
- * whoever puts into them and from whatever user namespace; the superuser has
- * none; and what is given up counts no more. Leaves all parameters as they were.
+ * The belts of a user share one limit of memory and one of number, whichever user puts
+ * into them, from whichever user namespace. The superuser has no limit. Freed memory
+ * counts no more. Leaves all parameters as they were.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -139,7 +139,7 @@ static unsigned int free_share(const void *arg)
 	return 0;
 }
 
-/* However often he begins anew: what is not free yet is his. */
+/* Fills new belts again and again: memory that is not freed yet still counts. */
 static unsigned int fill_again(const void *arg)
 {
 	__u64 most = *(const __u64 *)arg + SHARE + SHARE / 8;
@@ -190,7 +190,7 @@ static unsigned int fill_more(const void *arg)
 	return 0;
 }
 
-/* As ALICE, with all of her share: what she had before counts until it is freed. */
+/* Runs @work as ALICE, once the memory of what ran before is freed: until then it counts. */
 static unsigned int as_alice(__u64 before, unsigned int (*work)(const void *arg),
 			     const void *arg)
 {
@@ -249,8 +249,8 @@ static unsigned int put_in_own(const void *arg)
 }
 
 /*
- * Whether ALICE, who owns @belt, has nothing left: at last, for what an index that has
- * grown gives back is used as well, and so is what she has had room for meanwhile.
+ * Whether the share of ALICE, the owner of @belt, is used up. Fills it again and again: an
+ * index that has grown frees its old table later, and that memory has to be used as well.
  */
 static bool is_used_up(int belt)
 {

@@ -805,7 +805,7 @@ static void test_pressure(void)
 	close(belt);
 }
 
-/* Who never reads fills his own account, and not the machine. */
+/* A holder that never reads takes memory up to the module's limit, and no more. */
 static void test_unread(void)
 {
 	__u64 used = get_parameter("used_bytes"), limit = get_parameter("max_bytes");

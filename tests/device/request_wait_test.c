@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * request_wait_test - who asked is told, however he waits and whoever interferes.
+ * request_wait_test - each holder of a request gets its completion, however it waits.
  *
  * By read(2), poll(2) and epoll(7); into buffers that are too small, or bad; and
  * while threads put, complete, cancel and time out the same requests at once, open

@@ -171,7 +171,7 @@ static bool is_woken(int belt, unsigned int round, int number)
 	if (taken)
 		kill(other->pid, SIGUSR1);
 	got = waiter_result(other) > 0;
-	/* Who has not acknowledged gives back, when he has come to his end. */
+	/* A reader that has not acknowledged gives its events back when it exits. */
 	return taken + got == 1 && discard_events(belt) == !!flags;
 }
 

@@ -102,7 +102,7 @@ static void test_enders(void)
 	close(other);
 }
 
-/* A binding that is replaced while somebody waits on it is not his any more. */
+/* A reader waits on a binding, and the binding is replaced. */
 static void test_rebound(void)
 {
 	int belt = named_belt("left", 0), other = named_belt("taken", 0);

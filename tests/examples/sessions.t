@@ -38,7 +38,7 @@ check() {
 	fi
 }
 
-# Who has a log of his own says so by ACCESS_LOG.
+# ACCESS_LOG names another log.
 echo "1..$([ -f real.log ] && echo 2 || echo 1)"
 check "a made-up log gives as many sessions as awk counts" access.log
 [ ! -f real.log ] || check "a real log gives as many sessions as awk counts" real.log

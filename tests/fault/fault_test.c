@@ -328,8 +328,8 @@ static void set_last_belt(struct scene *scene)
 }
 
 /*
- * A user of his own has an account of his own, and a trial a user: the account of the one before
- * may be there still, and then it is not made anew.
+ * Each trial has a user of its own. The account of an earlier user may still be there, and then
+ * the call does not allocate it.
  */
 static void set_user(struct scene *scene)
 {
@@ -1251,7 +1251,7 @@ static bool try_batch(const struct batch_case *test, enum mode mode, unsigned in
 
 	for (i = 0; test->before && i < BATCH; i++)
 		put_text(scene.belt, batch_keys[i], test->before, 0);
-	/* Whoever touches makes no wheel: which of them have one depends on hashes. */
+	/* So that no touch makes a level: which shards have one depends on hashes. */
 	advance(scene.belt, TTL / 2);
 	set_items(test, &given);
 	arm(mode, n);

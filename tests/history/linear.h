@@ -6,7 +6,7 @@
  * can be given a moment between its begin and its end so that all results are those of one
  * operation after the other. Belt time is part of it: to move the clock is an operation as
  * well, and an entry is gone from the moment on at which the clock reaches its deadline,
- * whoever takes it out, and whenever.
+ * whichever task takes it out later.
  */
 #ifndef _LINEAR_H
 #define _LINEAR_H

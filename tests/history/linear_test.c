@@ -104,7 +104,7 @@ static void test_time(void)
 	   GET(1, 40, WHEN(5, 6)));
 	IS("who gets looked at the clock before the put", GET(1, TTL + 4, WHEN(1, 8)),
 	   ADVANCE(4, WHEN(2, 3)), PUT(1, WHEN(4, 5)), GET(1, TTL, WHEN(6, 7)));
-	IS_NOT("but not before he began", ADVANCE(4, WHEN(2, 3)), GET(1, TTL + 4, WHEN(4, 8)),
+	IS_NOT("but not before it began", ADVANCE(4, WHEN(2, 3)), GET(1, TTL + 4, WHEN(4, 8)),
 	       PUT(1, WHEN(4, 5)));
 	IS_NOT("and who puts does not", PUT(1, WHEN(1, 6)), ADVANCE(4, WHEN(2, 3)),
 	       MISS(WHEN(4, 5)), GET(1, TTL - 4, WHEN(7, 8)));

@@ -299,7 +299,7 @@ static void expire(struct model *model, enum thing_kind kind, unsigned int slot)
 	}
 }
 
-/* What a writer finds: what has expired is handled before whatever he does. */
+/* What a writer finds: the expired entry is handled before the write. */
 static struct thing *find_live(struct model *model, enum thing_kind kind, unsigned int slot)
 {
 	struct thing *thing = thing_at(model, kind, slot);
@@ -681,7 +681,7 @@ void model_item(struct model *model, const struct asked *asked)
 
 /* Filling */
 
-/* Somebody asks for the right to fill; what he has for it. */
+/* A call asks for the right to fill; returns its result. */
 static int grant(struct model *model, const struct asked *asked,
 		 const struct hashbelt_fill *sent, const struct hashbelt_fill *got,
 		 __u64 lease_ms)
@@ -1018,7 +1018,7 @@ static int take(struct model *model, unsigned int key, unsigned int owner, int f
 	return 0;
 }
 
-/* The lock that somebody says he has, and an error if he does not. */
+/* The lock that @owner claims to hold; an error if that is not so. */
 static int own(struct model *model, unsigned int key, unsigned int owner, struct thing **lock)
 {
 	struct blob name = owner_of(owner);

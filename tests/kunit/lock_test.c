@@ -335,7 +335,7 @@ static void release_and_compare(struct kunit *test, struct model *model, char ow
 	KUNIT_ASSERT_EQ(test, lock.count, count);
 }
 
-/* Who goes is nearest his end: all that are held still end no earlier. */
+/* The evicted leases are nearest their ends: no lease that is left ends earlier. */
 static void evict_and_compare(struct kunit *test, struct model *model, unsigned int most)
 {
 	struct fixture *f = test->priv;
@@ -742,7 +742,7 @@ static void who_waits_has_it_in_the_order_of_coming(struct kunit *test)
 		line_up(test, i, 1, 'a' + i, 0);
 	for (i = 0; i < WAITERS; i++) {
 		KUNIT_ASSERT_EQ(test, unlock_as(belt, 1, i ? 'a' + i - 1 : 'z'), 0);
-		/* He has it before he wakes. */
+		/* The waiter holds the lock before it wakes. */
 		KUNIT_ASSERT_EQ(test, owner_of(belt, 1, &lock), 'a' + i);
 		KUNIT_ASSERT_TRUE(test, waiter_has_ended(&f->waiters[i]));
 		KUNIT_ASSERT_EQ(test, f->waiters[i].err, 0);
@@ -1121,7 +1121,7 @@ static void a_signal_ends_a_wait(struct kunit *test)
 	expect_empty(test);
 }
 
-/* The signal comes when the lock has been given to him: he has it. */
+/* The signal comes after the grant: the waiter holds the lock. */
 static void a_signal_after_the_hand_over_comes_too_late(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_plain(test);
@@ -1718,7 +1718,7 @@ static void the_end_with_its_holder_is_reported(struct kunit *test)
 	expect_empty(test);
 }
 
-/* A deadline is exact, whoever comes first afterwards. */
+/* A deadline is exact, whichever task comes first afterwards. */
 static void what_had_expired_is_not_released(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_plain(test);

@@ -271,7 +271,7 @@ static void a_request_times_out_as_entries_expire(struct kunit *test)
 	expect_empty(test);
 }
 
-/* A deadline is exact, whoever comes first afterwards. */
+/* A deadline is exact, whichever task comes first afterwards. */
 static void what_has_timed_out_is_not_completed(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_plain(test);
@@ -663,7 +663,7 @@ static void hear_all(struct kunit *test, struct model *model, enum hashbelt_caus
 			KUNIT_ASSERT_NOT_NULL(test, asked);
 			KUNIT_ASSERT_EQ(test, record.deadline_ns, asked->deadline == HB_NEVER ?
 					HASHBELT_TTL_NEVER : asked->deadline);
-			/* Whoever comes first: it has timed out, and may be cleared then. */
+			/* It has timed out, and may be cleared after that. */
 			if (asked->deadline <= hashbelt_now(f->belt) &&
 			    record.reason != HASHBELT_BY_CLEAR) {
 				KUNIT_ASSERT_EQ(test, record.reason, (u32)HASHBELT_BY_TIMEOUT);
@@ -688,7 +688,7 @@ static void ask_and_compare(struct kunit *test, struct model *model)
 	u32 n;
 
 	if (asked->waits) {
-		/* Its id is taken until its time is over, and then not, whoever has come by. */
+		/* Its id is in use until its timeout, and free after it. */
 		if (asked->deadline > hashbelt_now(f->belt))
 			KUNIT_ASSERT_EQ(test, ask_for(f, asked->holder, asked->id, asked->keys,
 						      1, 0), -EEXIST);
@@ -1148,7 +1148,7 @@ static void one_that_is_claimed_before_it_is_made_is_told_once(struct kunit *tes
 	expect_empty(test);
 }
 
-/* Whoever else comes to a request that is claimed leaves it to who has claimed it. */
+/* A task that finds a request claimed leaves it to the task that has claimed it. */
 static void one_that_is_claimed_is_nobody_elses(struct kunit *test)
 {
 	static const unsigned int keys[] = { 1, 2, 1, 3 };
@@ -1546,7 +1546,7 @@ static void writers_find_an_entry_in_its_grace_time_expired(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sum.value, 42LL);
 	put(belt, 5);
 	flush_work(&belt->work);
-	/* Those that a writer came to were handed over before he did what he wanted. */
+	/* A writer hands the expired entries that it finds to the handler before it writes. */
 	KUNIT_EXPECT_EQ(test, lives.expired, 4u);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 4ULL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_PUTS_REPLACED), 0ULL);

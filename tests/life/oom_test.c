@@ -3,9 +3,9 @@
  * oom_test - processes are killed for want of memory while eight of them put.
  *
  * For a guest with little memory. Eaters take all there is until the kernel kills them,
- * again and again; and then those who put are killed instead. A cache is no reason to
- * kill anybody, nor is that a reason to lose count: each entry is there or was given up
- * and counted, whoever is not killed works on, and what was bound to the dead is gone.
+ * again and again; and then the kernel kills the processes that put instead. The belt
+ * itself causes no kill, and its counts stay right: each entry is there, or was evicted
+ * and counted. The other processes work on. What was bound to a killed one is gone.
  * Needs the superuser.
  */
 #define _GNU_SOURCE

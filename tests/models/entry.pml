@@ -299,7 +299,7 @@ inline find_live(node, time, was, ok, debt)
 		skip
 #endif
 	fi;
-	/* Whoever was told before that it expired was told the truth. */
+	/* A reader that has missed it before was right. */
 	assert(node == NONE || !(looked & BIT(node)))
 }
 

@@ -34,7 +34,7 @@ byte until[TASKS];	/* when the task gives up */
 /* What only the assertions look at. */
 byte came;		/* tickets of those who have lined up */
 byte ticket[TASKS];
-byte served;		/* the ticket of whoever was served last */
+byte served;		/* the ticket of the task that was served last */
 bit asleep[TASKS];	/* the task has called schedule() */
 
 /* Nothing lasts beyond the end of the clock. */
@@ -124,10 +124,10 @@ inline check()
 	/* Number 17: what somebody waits for is not free. */
 	assert(!length || owner != NOBODY);
 #endif
-	/* Whoever comes first has a timer, or looks by itself. */
+	/* The first in the line has a timer, or looks by itself. */
 	assert(!length || !asleep[line[0]] || state[line[0]] == RUNNING ||
 	       timer[line[0]] <= lease);
-	/* Nobody sleeps who has what he wants. */
+	/* No task sleeps that has what it wants. */
 	assert(AWAKE(0) && AWAKE(1) && AWAKE(2))
 }
 

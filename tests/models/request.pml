@@ -54,7 +54,7 @@ inline acquire(shard)
 	}
 }
 
-/* Whoever looks at the request in any way. */
+/* Any access to the request. */
 inline look()
 {
 	assert(!freed)
@@ -419,7 +419,7 @@ proctype cancel()
 	fi
 }
 
-/* Whoever reads the events, and then hashbelt_holder_leave(). */
+/* The reader of the events, and then hashbelt_holder_leave(). */
 proctype holder()
 {
 	byte was;

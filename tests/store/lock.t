@@ -14,7 +14,7 @@ plan 86
 # shellcheck source=tests/hbctl/locks.sh
 . "$(dirname "$0")/../hbctl/locks.sh"
 
-# token_of OWNER - of his only lock.
+# token_of OWNER - of the only lock of this owner.
 token_of() {
 	field token in_store locks --owner "$1"
 }
@@ -103,8 +103,8 @@ for i in 1 2 3 4 5; do
 done
 result 'the token grows with each grant after an unlock' "$wrong"
 
-# Who is about to be granted the lock has no token yet: whoever was faster has the smaller
-# one. He is held up here where grants of one lock wait for each other.
+# A command that is about to be granted the lock has no token yet, so a faster one gets the
+# smaller token. The test holds it up where grants of one lock wait for each other.
 mkfifo "$temporary/fifo"
 "$bin/psql" -X -q -A -t -d "$store" <"$temporary/fifo" >"$temporary/psql" &
 exec 8>"$temporary/fifo"

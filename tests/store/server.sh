@@ -47,7 +47,7 @@ end_server() {
 trap end_server EXIT
 trap "exit 1" INT TERM HUP
 
-# Whoever runs the tests may have a database of his own in mind.
+# These variables may name another database.
 unset PGHOST PGPORT PGDATABASE PGUSER PGPASSWORD PGSERVICE PGOPTIONS HASHBELT_STORE
 
 as "$bin/initdb" -D "$data/base" -U hashbelt -A trust -E UTF8 --locale=C -N \

@@ -378,7 +378,7 @@ static int store_write(uint64_t token, uint64_t value)
 	return good;
 }
 
-/* Nobody is turned away as long as the lock is his. */
+/* No owner is rejected while it holds the lock. */
 static void check_rejected(int fd, unsigned int life, uint64_t token)
 {
 	struct hashbelt_lock lock = { 0 };

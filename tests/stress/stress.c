@@ -4,9 +4,9 @@
  *
  *	stress [SEED [OPERATIONS]]
  *
- * Each key has one writer, who publishes before a put which sequence number it
- * is going to write, and after it which one is there. A reader notes what has
- * been published before and after his get: that bounds what he may be told.
+ * Each key has one writer. It publishes the sequence number that it is going to write
+ * before a put, and the one that is there after it. A reader notes what was published
+ * before and after its get: that bounds what the get may return.
  *
  *	value	whole: all of it from one put
  *	hit	not older than the last put that had ended when the get began,
@@ -26,7 +26,7 @@
 #include "stress.h"
 
 #define KEYS		64	/* of each writer */
-#define CALM		8	/* the last of them: those he writes less often */
+#define CALM		8	/* the last of them: written less often */
 #define WRITERS		2
 #define VALUE_MAX	600
 #define PROVEN_MIN	50	/* refreshes that something must be said of */
@@ -189,7 +189,7 @@ static void *writer(void *arg)
 
 /**
  * struct memory - what a reader remembers of a key
- * @sequence:	the newest that he has seen
+ * @sequence:	the newest that it has seen
  * @version:	that it had
  */
 struct memory {
@@ -368,7 +368,7 @@ static int rotate(int fd)
 	return err;
 }
 
-/* Whoever is there throughout is in each scan: the steady belt's keys are. */
+/* A key that is there throughout is in each scan: the keys of the steady belt are. */
 static void scan_all(int fd)
 {
 	uint8_t seen[WRITERS * KEYS] = {}, there[WRITERS * KEYS];

@@ -182,8 +182,8 @@ static void read_under_rcu(void)
  * @count:	how often one of them has expired
  * @sequence:	number of the last event
  * @rounds:	all have expired, and come round again
- * @leaving:	the belt is to be given up: whoever is called back now takes his time
- * @inside:	he is about to
+ * @leaving:	the belt is to be given up: a callback that runs now takes its time
+ * @inside:	such a callback has begun
  *
  * @count and @sequence are for the belt's callback alone, which is called once at a time.
  */
