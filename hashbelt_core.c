@@ -32,111 +32,50 @@
  */
 #include <linux/export.h>
 
-#include "hashbelt_belt.h"
-#include "hashbelt_trace.h"
+#include "belt/belt.h"
+#include "belt/evict.h"
+#include "belt/fill.h"
+#include "belt/request.h"
+#include "belt/shard.h"
+#include "belt/trace.h"
+#include "belt/usage.h"
+#include "belt/waitpoint.h"
+#include "hashbelt_core.h"
 
-/*
- * The entry of a key as a writer must see it: an entry that is cleared or has
- * expired is not there any more, and what remains to be done about it is done
- * here and now, so that it comes before whatever the writer does. On a belt that
- * reinserts, an entry that has expired is there again.
+/**
+ * hashbelt_now() - belt time
+ * @belt:	the belt
+ *
+ * Return: nanoseconds; moves with the kernel's tick.
  */
-struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
-				    u32 key_len, u64 now)
+u64 hashbelt_now(struct hashbelt_belt *belt)
 {
-	struct hashbelt_belt *belt = shard->belt;
-	struct hashbelt_entry *entry;
-
-	lockdep_assert_held(&shard->lock);
-	rcu_read_lock();
-	entry = hb_index_find(&belt->index, hash, key, key_len);
-	rcu_read_unlock();
-	if (!entry)
-		return NULL;
-	if (unlikely(hb_is_cleared(belt, entry))) {
-		hb_node_claim(&entry->node, HASHBELT_CLEARED);
-		hb_wheel_del(&entry->node);
-		hb_leave(shard, entry, now);
-		return NULL;
-	}
-	if (unlikely(hb_node_claim_due(&entry->node, now))) {
-		hb_wheel_del(&entry->node);
-		hb_expire(shard, entry, now);
-		return hb_lives_on(belt, entry) ? entry : NULL;
-	}
-	return entry;
+	return hb_clock_now(&belt->clock);
 }
+EXPORT_SYMBOL_GPL(hashbelt_now);
 
-/* The entry of a key, if it has a value; all is left as it is if not. */
-struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
-			       u64 now)
-{
-	struct hashbelt_entry *entry;
-
-	lockdep_assert_held(&shard->lock);
-	rcu_read_lock();
-	entry = hb_index_find(&shard->belt->index, hash, key, key_len);
-	rcu_read_unlock();
-	if (!entry || hb_is_cleared(shard->belt, entry) ||
-	    atomic64_read(&entry->node.deadline) <= (s64)now)
-		return NULL;
-	return entry;
-}
-
-/* When a time-to-live that begins @now ends. */
-u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 ttl_ms)
-{
-	if (ttl_ms == HASHBELT_TTL_NEVER)
-		return HB_NEVER;
-	if (ttl_ms == HASHBELT_TTL_BELT || ttl_ms == HASHBELT_TTL_KEEP)
-		return now + READ_ONCE(belt->ttl);
-	return now + ttl_ms * NSEC_PER_MSEC;
-}
-
-/*
- * Makes the levels that a time-to-live needs which is longer than the belt's. If
- * there is no memory for one, entries wait nearer by and are looked at more often:
- * no error.
+/**
+ * hashbelt_is_dead() - whether hashbelt_kill() was called
+ * @belt:	the belt
+ *
+ * Return: whether.
  */
-void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
+bool hashbelt_is_dead(const struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hb_level *level = NULL;
-	unsigned int number;
-	u64 now;
-
-	u64 grace = READ_ONCE(belt->grace);
-
-	if (likely(!grace && (ttl_ms > HASHBELT_TTL_MAX_MS ||
-			      ttl_ms * NSEC_PER_MSEC <= READ_ONCE(belt->ttl))))
-		return;
-	if (ttl_ms == HASHBELT_TTL_NEVER)
-		return;
-	for (;;) {
-		struct hb_gauge gauge;
-
-		now = hb_clock_now(&belt->clock);
-		spin_lock(&shard->lock);
-		number = hb_wheel_wants(&shard->wheel, now,
-					hb_deadline_of(belt, now, ttl_ms) + grace);
-		gauge = *belt->gauge;
-		spin_unlock(&shard->lock);
-		if (!number)
-			return;
-		level = hb_level_new(&gauge, number, belt->account);
-		if (IS_ERR(level))
-			return;
-		spin_lock(&shard->lock);
-		hb_wheel_grow(&shard->wheel, number, &level, now);
-		spin_unlock(&shard->lock);
-		hb_level_free(level, belt->account);
-	}
+	return READ_ONCE(belt->dead);
 }
 
-bool hb_ttl_is_plain(u64 ttl_ms)
+/**
+ * hashbelt_wipes() - whether no copy of a key or value may stay behind
+ * @belt:	the belt
+ *
+ * Return: whether.
+ */
+bool hashbelt_wipes(const struct hashbelt_belt *belt)
 {
-	return ttl_ms <= HASHBELT_TTL_MAX_MS || ttl_ms == HASHBELT_TTL_NEVER;
+	return READ_ONCE(belt->policy) & HASHBELT_WIPE;
 }
+EXPORT_SYMBOL_GPL(hashbelt_wipes);
 
 /* Whether a put may go on, given what is there. */
 static int put_condition(const struct hashbelt_belt *belt,
@@ -232,27 +171,6 @@ static bool admit(struct hb_shard *shard, struct hashbelt_entry *old,
 	item->ttl_ms = hb_ms_left(atomic64_read(&new->node.deadline), now);
 	hb_clock_wake_at(&belt->clock, hb_wait(shard, new, now));
 	return true;
-}
-
-/* Whether a shard has too many entries for its chains. */
-static bool is_crowded(const struct hashbelt_belt *belt, const struct hb_shard *shard)
-{
-	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
-
-	return READ_ONCE(shard->count) * 2 > 3ULL << bits;
-}
-
-static void grow(struct hashbelt_belt *belt, u64 shard_count)
-{
-	hb_resize(belt, shard_count << belt->shard_bits);
-	hb_kick_worker(belt);
-}
-
-/* Gives the index another size if a shard has got too crowded. Context: may sleep. */
-void hb_fit(struct hashbelt_belt *belt, struct hb_shard *shard)
-{
-	if (unlikely(is_crowded(belt, shard)))
-		grow(belt, READ_ONCE(shard->count));
 }
 
 /**
@@ -406,8 +324,8 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	if (likely(!err)) {
 		if (unlikely(!list_empty(&news.claimed) || news.entry))
 			spread(belt, &news);
-		if (unlikely(is_crowded(belt, shard)))
-			grow(belt, READ_ONCE(shard->count));
+		if (unlikely(hb_is_crowded(belt, shard)))
+			hb_grow_index(belt, READ_ONCE(shard->count));
 		return 0;
 	}
 	if (err != -EIDRM)
@@ -879,4 +797,3 @@ int hashbelt_expire(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(hashbelt_expire);
-

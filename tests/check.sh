@@ -61,11 +61,11 @@ styles() {
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-		-e hashbelt_compat.h -e hashbelt_trace.h)
+		-e belt/compat.h -e belt/trace.h)
 	# The one place where versions of the kernel may be told apart.
-	styles LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/hashbelt_compat.h"
+	styles LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/belt/compat.h"
 	# Trace points have a form of their own.
-	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/hashbelt_trace.h"
+	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/belt/trace.h"
 	# User space has neither the kernel's macros nor its string functions, and C11's
 	# own words count as camel case.
 	user=ARRAY_SIZE,PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,STRNCPY
@@ -78,12 +78,12 @@ check_style() {
 check_comments() {
 	# shellcheck disable=SC2046
 	perl /usr/lib/linux-kbuild-6.1/scripts/kernel-doc -none -Werror \
-		$(files 'hashbelt*.c' 'hashbelt*.h')
+		$(files 'hashbelt*.[ch]' 'belt/*.[ch]' 'device/*.[ch]')
 }
 
 check_module() {
 	mkdir "$work/module"
-	cp Kbuild hashbelt*.[ch] "$work/module"
+	cp -r Kbuild hashbelt*.[ch] belt device "$work/module"
 	make -C "$kdir" M="$work/module" W=1 C=2 modules >"$work/build" 2>&1 ||
 		echo "the module does not build"
 	grep -E 'warning:|error:' "$work/build"

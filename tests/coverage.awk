@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Reads what gcov wrote about some files, a .gcov each, and prints a table: file, lines
+# coverage.awk -v each=PERCENT -v prefix=PREFIX FILE.gcov...
+#
+# Reads what gcov wrote about some files, a .gcov each, whose names begin with "prefix", and prints a table: file, lines
 # of code, lines run, percent; branches, branches taken at least once, percent. After files with
 # less than "each" percent of their lines come the lines that were not run, as ranges: blank lines
 # and comments do not interrupt them. The last line is the total.
@@ -61,7 +63,9 @@ BEGIN {
 FNR == 1 {
 	name = FILENAME
 	sub(/.*\//, "", name)
+	name = substr(name, length(prefix) + 1)
 	sub(/\.gcov$/, "", name)
+	gsub(/#/, "/", name)
 	if (file != "" && name != file)
 		report()
 	file = name

@@ -40,11 +40,12 @@ unpack() {
 		tar -xzf "$work/counts" -C "$work"
 }
 
-# Without counts a file was never run; gcov takes that for what it is.
+# Without counts a file was never run; gcov takes that for what it is. It names its results by the
+# paths of the sources, with "#" for "/": the kernel has headers of the same names as the module.
 count() {
-	cp "$directory"/hashbelt*.gcno "$work" || return
+	cp "$directory"/*.gcno "$directory"/belt/*.gcno "$directory"/device/*.gcno "$work" || return
 	rm -f "$work"/hashbelt.mod.gcno
-	(cd "$work" && gcov-12 -b -c ./*.gcno)
+	(cd "$work" && gcov-12 -b -c -p ./*.gcno)
 }
 
 "$here/need.sh" gcc-12
@@ -54,7 +55,9 @@ case $status in
 esac
 unpack >"$work/log" 2>&1 || not_measured "the debug guest ended with status $status"
 count >"$work/log" 2>&1 || not_measured "gcov cannot read the counts of the debug guest"
-awk -v each="$each" -f "$here/coverage.awk" "$work"/hashbelt*.gcov >"$table"
+prefix=$(cd "$directory" && pwd | tr / '#')'#'
+awk -v each="$each" -v prefix="$prefix" -f "$here/coverage.awk" \
+	"$work/$prefix"[a-z]*.gcov >"$table"
 set +e	# what follows is judged
 echo 1..2
 sed 's/^/# figure: /' "$table"
@@ -71,7 +74,7 @@ lines=$?
 awk -v each="$each" '
 	FNR == NR && /^#/ { next }
 	FNR == NR { why[$1] = $0; next }
-	!/^hashbelt_/ { next }
+	$1 !~ /\.[ch]$/ { next }
 	$4 + 0 >= each && $1 ":" in why { print "it has enough, and a reason: " $1; bad = 1 }
 	$4 + 0 >= each { next }
 	$1 ":" in why { print why[$1 ":"]; next }

@@ -70,10 +70,10 @@ check_races() {
 # An archive of the counts, in lines of text. The files do not say how large they are,
 # and tar goes by that: copies do.
 show_lines() {
-	find $lines -name 'hashbelt*.gcda' | while read -r file; do
+	find $lines -name '*.gcda' ! -name '*.mod.gcda' | while read -r file; do
 		cat "$file" >"/tmp/${file##*/}"
 	done
-	cd /tmp && tar -c hashbelt*.gcda | gzip | base64 | sed 's/^/# gcda /'
+	cd /tmp && tar -c ./*.gcda | gzip | base64 | sed 's/^/# gcda /'
 }
 
 while :; do

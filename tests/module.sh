@@ -31,14 +31,16 @@ build() {
 	sources=$1
 	there=$2
 	shift 2
-	mkdir -p "$there"
+	mkdir -p "$there/belt" "$there/device"
 	# Only what changed is copied, so that only that is compiled again.
-	for file in "$sources"/Kbuild "$sources"/*.[ch]; do
-		[ ! -e "$file" ] || cmp -s "$file" "$there/${file##*/}" || cp "$file" "$there"
+	for file in "$sources"/Kbuild "$sources"/*.[ch] "$sources"/belt/*.[ch] \
+		"$sources"/device/*.[ch]; do
+		copy=$there/${file#"$sources"/}
+		[ ! -e "$file" ] || cmp -s "$file" "$copy" || cp "$file" "$copy"
 	done
-	for file in "$there"/*.[ch]; do
+	for file in "$there"/*.[ch] "$there"/belt/*.[ch] "$there"/device/*.[ch]; do
 		case $file in *.mod.c) continue ;; esac
-		[ -e "$sources/${file##*/}" ] || rm -f "$file"
+		[ -e "$sources/${file#"$there"/}" ] || rm -f "$file"
 	done
 	log=$there/build.log
 	compile "$there" "$@" >"$log" 2>&1 || {

@@ -78,25 +78,25 @@ mutant() {
 }
 
 # A buffer that is freed, and then copied to user space.
-freed_early='/^static long ioctl_buckets/,/^}/{s/^\tkvfree(counts);//;s/^\thb_binding_put(binding);/&\n\tkvfree(counts);/}'
+freed_early='/^long hb_ioctl_buckets/,/^}/{s/^\tkvfree(counts);//;s/^\thb_binding_put(binding);/&\n\tkvfree(counts);/}'
 
 prepare
-mutant due hashbelt_wheel.h \
+mutant due belt/wheel.h \
 	's/word < 0 || (word > (s64)now && !(word & HB_SEALED))/word < 0/' \
 	kunit '' 'not ok .*nothing_expires_early' 'the drain does not look whether the deadline is ahead'
-mutant interval hashbelt_wheel.c \
+mutant interval belt/wheel.c \
 	's/gauge->width\[number\]) + !number;/gauge->width[number]) + !number + 1;/' \
 	kunit '' 'not ok .*an_interval_late' 'what expires is handed over an interval late'
 mutant compare hashbelt_core.c \
 	's/if (likely(word > (s64)now))/if (likely(word >= (s64)now))/' \
 	kunit '' 'not ok .*until_its_deadline' 'a value is read at its deadline'
-mutant right hashbelt_registry.c \
+mutant right device/registry.c \
 	's/return ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);/return true;/' \
 	device rights_test 'not ok .*and nothing else' 'everybody may do everything'
-mutant size hashbelt_item.c \
+mutant size device/item.c \
 	'/value_len > HASHBELT_VALUE_MAX/s/if (/if (false \&\& /' \
 	device argument_test 'not ok .*EMSGSIZE' 'a value of any size is let in'
-mutant free hashbelt_shard.c \
+mutant free belt/entry.c \
 	'/node.slot) {$/,/}/s/hashbelt_entry_put(shard->belt, entry);//' \
 	device entry_test 'hb_memory_exit' 'what has left is never freed'
 mutant unlock hashbelt_core.c \
@@ -105,31 +105,31 @@ mutant unlock hashbelt_core.c \
 mutant version hashbelt_core.c \
 	's/old->version != item->version)$/false)/' \
 	device entry_test 'not ok .*of a version' 'a condition is not looked at'
-mutant barrier hashbelt_index.c \
+mutant barrier belt/index.c \
 	's/rcu_assign_pointer(index->table, next)/index->table = next/' \
 	check '' 'address space' 'a new table is published without a barrier'
-mutant race hashbelt_limit.c \
+mutant race belt/usage.c \
 	'/^void hb_usage_force/,/^}/{/spin_lock\|spin_unlock/d}' \
 	kcsan churn 'KCSAN: data-race in .*hb_usage_' 'what is used is counted without the lock'
 mutant condition hashbelt_core.c \
 	's/old->version != item->version)$/false)/' \
 	history history 'not ok .*the belt does what the model does' 'nor in a long history'
-mutant token hashbelt_lock.c \
+mutant token belt/lock.c \
 	's/^\tlock->token = entry->version;/\tlock->token = 1;/' \
 	stress lockstress 'not ok .*each holder has a larger token than the one before' 'fencing tokens do not grow'
-mutant wipe hashbelt_shard.c \
+mutant wipe belt/entry.c \
 	's/if (READ_ONCE(belt->policy) & HASHBELT_WIPE)/if (false)/' \
 	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'what has to be wiped is not'
-mutant unwind hashbelt_memory.c \
+mutant unwind belt/memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \
 	fault '' 'not ok .*put for long: .* allocations' 'what could not be allocated stays charged'
-mutant crowd hashbelt_worker.c \
+mutant crowd belt/shard.c \
 	'/^unsigned int hb_bits_for/,/^}/s/HB_INDEX_BITS_MAX/HB_INDEX_BITS_MIN + 5/' \
 	cost '' 'not ok .*get hit costs the same everywhere' 'the index does not grow with the belt'
 mutant absent tools/cmd_entry.c \
 	's/if (request->json && (!err || err == -ENOENT))/if (request->json \&\& !err)/' \
 	hbctl hbctl.t 'not ok .*has --json of a missing key' 'the tool has no JSON for what is absent'
-mutant fence hashbelt_index.h \
+mutant fence belt/index.h \
 	'/^hb_index_find/,/^}/s/smp_rmb();//' \
 	models litmus 'not ok .*hb_index_find\(\) has what' 'no barrier between the chains of two tables'
 mutant model tests/models/queue.pml \
@@ -150,25 +150,25 @@ mutant window examples/limiter.c \
 mutant again tools/lock_store.c \
 	's/THEN held\.token ELSE/THEN excluded.token ELSE/' \
 	store '' 'not ok .*the owner that has it prints the same token' 'a lock that is taken again has another token'
-mutant exit hashbelt_belt.c \
+mutant exit belt/create.c \
 	'/^void hb_core_exit/,/^}/s/destroy_workqueue(free_wq);//' \
 	life module_test 'not ok .*no slab cache of the kernel grows' 'the module leaves something behind'
-mutant early hashbelt_main.c "$freed_early" \
+mutant early device/manage.c "$freed_early" \
 	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read when it is free'
-mutant order hashbelt_wait.c \
+mutant order belt/lease.c \
 	'/^void hb_waiter_init/,/^}/s/^\tlist_add_tail(.*/&\n\tspin_lock(\&belt->shards[0].lock);\n\tspin_unlock(\&belt->shards[0].lock);/' \
 	debug lockwait_test 'not ok .*locks were checked to the end' 'locks are taken in the wrong order'
-mutant leak hashbelt_main.c \
-	'/^static long ioctl_buckets/,/^}/s/^\tkvfree(counts);/\tif (!err)\n\t\tkvfree(counts);/' \
+mutant leak device/manage.c \
+	'/^long hb_ioctl_buckets/,/^}/s/^\tkvfree(counts);/\tif (!err)\n\t\tkvfree(counts);/' \
 	debug argument_test 'not ok .*nothing has leaked' 'memory in no account is lost after an error'
 mutant blind tests/guest.sh \
 	's|^insmod|echo off >/sys/kernel/debug/kcsan\n&|' \
 	kcsan rights_test 'not ok .*races were looked for to the end' 'nobody looks for races'
-mutant reach hashbelt_main.c "$freed_early" \
+mutant reach device/manage.c "$freed_early" \
 	fuzz fuzz 'KASAN: .*use-after-free' 'random calls come by a buffer that is read when it is free'
 mutant unit tools/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
 	fuzz parsers 'not ok .*an input breaks hbctl' 'who looks for a unit looks behind the last one'
-mutant newer hashbelt_compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \
+mutant newer belt/compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \
 	kernels entry_test 'not ok .*the module builds on sid' 'what is for newer kernels does not build there'
 
 finish

@@ -15,8 +15,10 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 
 install_sources() {
 	sources=/usr/src/hashbelt-$version
-	install -d "$sources"
+	install -d "$sources" "$sources/belt" "$sources/device"
 	install -m 644 "$top"/Kbuild "$top"/*.c "$top"/*.h "$sources"
+	install -m 644 "$top"/belt/*.[ch] "$sources/belt"
+	install -m 644 "$top"/device/*.[ch] "$sources/device"
 	sed "s/@VERSION@/$version/" "$top/dkms.conf" >"$sources/dkms.conf"
 }
 

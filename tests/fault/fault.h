@@ -164,7 +164,7 @@ static inline void take_line(struct point *point, char *site, enum mode mode)
 	writes = strstr(site, "to_user") || strstr(site, "put_user") ||
 		 strstr(site, "write_access");
 	/* A get is not done before its value has been copied. */
-	point->writes = writes && !(strstr(site, "hashbelt_item.c") &&
+	point->writes = writes && !(strstr(site, "item.c") &&
 				    strstr(site, "copy_to_user"));
 	point->memory = !writes && !strstr(site, "from_user") &&
 			!strstr(site, "get_user") && !strstr(site, "read_access");

@@ -8,7 +8,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 tests=$here/..
-O=$(cd "$tests/.." && pwd)/.cache/build/fault
+top=$(cd "$tests/.." && pwd)
+O=$top/.cache/build/fault
 payload=$O/payload
 kdir=$1
 
@@ -31,9 +32,11 @@ check_calls() {
 	}
 }
 
-# FILE:LINE CALL FUNCTION: the function is the last that began before the line.
+# FILE:LINE CALL FUNCTION: the function is the last that began before the line. No two files of
+# the module have the same name.
 name_functions() {
 	while read -r place call; do
+		source=$(find "$top" "$top/belt" "$top/device" -maxdepth 1 -name "${place%%:*}")
 		awk -v place="$place" -v call="$call" -v last="${place##*:}" '
 			NR > last { exit }
 			/^[a-z].*[a-z0-9_]\(/ && !/;$/ {
@@ -42,13 +45,13 @@ name_functions() {
 				sub(/.*[ *]/, "", name)
 			}
 			END { print place, call, name }
-		' "$tests/../${place%%:*}"
+		' "$source"
 	done
 }
 
 sites() {
 	objcopy -O binary --only-section=hb_sites "$1" "$O/hb_sites"
-	tr '\000' '\n' <"$O/hb_sites" | sed -n '/^hashbelt_/p' | sort -t : -k 1,1 -k 2n
+	tr '\000' '\n' <"$O/hb_sites" | sed -n '/^[a-z_]*\.[ch]:/p' | sort -t : -k 1,1 -k 2n
 }
 
 "$tests/need.sh" gcc make binutils >&2

@@ -9,7 +9,12 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "hashbelt_belt.h"
+#include "belt/belt.h"
+#include "belt/lease.h"
+#include "belt/shard.h"
+#include "belt/usage.h"
+#include "belt/waitpoint.h"
+#include "hashbelt_core.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define SEC	((u64)NSEC_PER_SEC)

@@ -2,13 +2,13 @@
 /*
  * What a belt promises, numbered as the guarantees are in docs/design.md.
  *
- * Belt time is moved by hand and the worker is driven by the test; two of the
- * belt's files are included so that a test can take the worker's single steps.
+ * Belt time is moved by hand and the worker is driven by the test; two of
+ * the belt's files are included so that a test can take the worker's single steps.
  */
 #include <kunit/test.h>
 
-#include "hashbelt_belt.c"
-#include "hashbelt_worker.c"
+#include "belt/create.c"
+#include "belt/worker.c"
 #include "belt.h"
 
 struct fixture {
@@ -578,14 +578,14 @@ static void an_index_is_resized_in_steps(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
 	flush_work(&belt->work);
 	mutex_lock(&belt->round_lock);
-	KUNIT_ASSERT_GT(test, belt->index.bits, hb_bits_for(belt, 0) + RESIZE_MOST);
+	KUNIT_ASSERT_GT(test, belt->index.bits, hb_bits_for(belt, 0) + HB_RESIZE_MOST);
 	hashbelt_clear(belt);
 	do {
 		while (hb_step(belt, 0))
 			;
 		is = belt->index.bits;
 		more = fit_index(belt);
-		KUNIT_EXPECT_LE(test, is, belt->index.bits + RESIZE_MOST);
+		KUNIT_EXPECT_LE(test, is, belt->index.bits + HB_RESIZE_MOST);
 	} while (more);
 	KUNIT_EXPECT_EQ(test, belt->index.bits, hb_bits_for(belt, 0));
 	end_round(belt);

@@ -3,8 +3,8 @@
 #include <kunit/test.h>
 #include <linux/slab.h>
 
-#include "hashbelt_index.h"
-#include "hashbelt_memory.h"
+#include "belt/index.h"
+#include "belt/memory.h"
 
 #define ENTRIES	2000
 

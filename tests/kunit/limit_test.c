@@ -6,7 +6,7 @@
  */
 #include <kunit/test.h>
 
-#include "hashbelt_limit.c"
+#include "belt/evict.c"
 #include "belt.h"
 
 static struct hashbelt_belt *make_full(struct kunit *test, u32 policy, unsigned int entries)

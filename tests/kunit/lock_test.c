@@ -4,7 +4,7 @@
  *
  * Belt time is moved by hand. Who waits is a task of its own: on one CPU and without
  * preemption it runs when a case gives way, so that a case sees what the moment
- * between a hand-over and the waking of a task looks like. hashbelt_lock.c is included,
+ * between a hand-over and the waking of a task looks like. belt/lock.c is included,
  * with a memcmp() that counts: that is what a search among owners costs.
  */
 #include <kunit/test.h>
@@ -21,7 +21,7 @@ static int counted_memcmp(const void *a, const void *b, size_t len)
 }
 
 #define memcmp counted_memcmp
-#include "hashbelt_lock.c"
+#include "belt/lock.c"
 #undef memcmp
 
 static struct hashbelt_belt *make_plain(struct kunit *test)

@@ -3,12 +3,12 @@
  * Requests that wait, the right to fill, the grace time, numbers; and that the kinds of
  * entries do not meet.
  *
- * Belt time is moved by hand. hashbelt_request.c is included, so that a case can come in
+ * Belt time is moved by hand. belt/request.c is included, so that a case can come in
  * between the steps in which a request is made and completed.
  */
 #include <kunit/test.h>
 
-#include "hashbelt_request.c"
+#include "belt/request.c"
 #include "fixture.h"
 
 #define NO_KEY	(~0u)

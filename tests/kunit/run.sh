@@ -6,7 +6,8 @@
 # Build a KUnit module, run it in a User-Mode Linux guest, and judge.
 #
 # The directory (default: the one this script is in) has a Kbuild and sources,
-# which may include "../../x.h" and "../../x.c" of the directory two levels up.
+# which may include the headers and sources of the directory two levels up, and of its folders
+# "belt" and "device".
 # Nothing is written there.
 #
 #   --silence SECONDS  end a guest that prints nothing for so long (120)
@@ -100,10 +101,12 @@ patterns() {
 # harm. The place of our own module is kept, so that only what has changed gets
 # built; links to sources that are gone must not be.
 mirror() {
-	mkdir -p "$build/tests/kunit"
+	mkdir -p "$build/tests/kunit" "$build/belt" "$build/device"
 	find "$build" -type l -delete
-	for file in "$1"/../../*.[ch]; do
-		[ ! -f "$file" ] || ln -s "$file" "$build/"
+	for folder in . belt device; do
+		for file in "$1/../../$folder"/*.[ch]; do
+			[ ! -f "$file" ] || ln -s "$file" "$build/$folder/"
+		done
 	done
 	for file in "$1"/Kbuild "$1"/*.[ch]; do
 		[ ! -f "$file" ] || ln -s "$file" "$build/tests/kunit/"

@@ -4,9 +4,9 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
-#include "hashbelt_clock.h"
-#include "hashbelt_memory.h"
-#include "hashbelt_wheel.h"
+#include "belt/clock.h"
+#include "belt/memory.h"
+#include "belt/wheel.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define SEC	((u64)NSEC_PER_SEC)

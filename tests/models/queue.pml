@@ -7,7 +7,7 @@
  * All this happens under one shard's lock, so a critical section is one step. What is not
  * under it is a task's going to sleep, its wakeups, timers and the clock. Nothing here
  * drains: who is the first to wait must not depend on the worker. Names are those of
- * hashbelt_wait.c and hashbelt_lock.c.
+ * belt/lease.c and belt/lock.c.
  *
  * -DBREAK_...: the protocol without one of its parts; each must be found.
  */

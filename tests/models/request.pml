@@ -7,7 +7,7 @@
  * Each key and the request have a shard of their own, with its lock: the case in which
  * least is ordered. A critical section that does not look at the word twice is one step, as
  * is what happens under the holder's lock, which is taken inside of these. Names are those
- * of hashbelt_request.c and hashbelt_holder.c.
+ * of belt/request.c, belt/client.c and belt/link.c.
  *
  * What is freed is freed at once, without a grace period: so nobody may rely on one.
  *

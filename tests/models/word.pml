@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The atomic word of hashbelt_wheel.h, in one byte: the highest bit says that the node
+ * The atomic word of belt/wheel.h, in one byte: the highest bit says that the node
  * is claimed, then come sixteen times, in the lowest three bits is the reason. Times are
  * multiples of HB_GRAIN, as deadlines are.
  */

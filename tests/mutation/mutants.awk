@@ -63,7 +63,10 @@ function set(array, words,   list, i) {
 FNR == 1 {
 	finish_file()
 	file = FILENAME
-	sub(/.*\//, "", file)
+	if (match(file, /\/(belt|device)\/[^\/]*$/))
+		file = substr(file, RSTART + 1)
+	else
+		sub(/.*\//, "", file)
 	path = FILENAME
 }
 
@@ -255,7 +258,7 @@ function whole(first, last, after) {
 # mutant OPERATOR FIRST LAST AFTER - AFTER stands where the tokens FIRST to LAST are.
 function mutant(operator, first, last, after,   id, number, short) {
 	short = file
-	sub(/^hashbelt_/, "", short)
+	sub(/^hashbelt_|^.*\//, "", short)
 	number = ++numbers[in_function[first] "/" operator]
 	id = short "/" in_function[first] "/" operator "." number
 	if (plant == id) {

@@ -252,9 +252,9 @@ build() {
 # other kernels, or trace points.
 sources() {
 	# shellcheck disable=SC2046 # names without blanks
-	[ $# -gt 0 ] || set -- $(sed -n 's/^\(hashbelt[^:]*\):.*/\1/p' "$here/programs")
+	[ $# -gt 0 ] || set -- $(sed -n 's/^\([a-z_/]*\.[ch]\):.*/\1/p' "$here/programs")
 	for name; do
-		echo "$top/${name##*/}"
+		echo "$top/${name#"$top"/}"
 	done
 }
 

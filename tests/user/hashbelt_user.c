@@ -19,7 +19,6 @@
 #include <linux/workqueue.h>
 
 #include "hashbelt_core.h"
-#include "hashbelt_event.h"
 
 #define ENTRIES		100u
 #define ROUNDS		3

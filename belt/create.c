@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Making a belt and freeing it.
+ */
+#include <linux/export.h>
+#include <linux/log2.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/wait_bit.h>
+
+#include "belt.h"
+#include "create.h"
+#include "evict.h"
+#include "queue.h"
+#include "request.h"
+#include "set.h"
+#include "shard.h"
+#include "worker.h"
+
+#define SHARD_BITS_MIN	1
+#define SHARD_BITS_MAX	6
+
+/* Shards times buckets: many buckets make room for fewer shards. */
+#define SLOTS_MAX	BIT(18)
+
+/* Drains and sweeps. That may take long where much is due: so others' memory is not behind it. */
+static struct workqueue_struct *belt_wq;
+
+/* Frees belts, and so waits for what runs on the others; and tables that were outgrown. */
+static struct workqueue_struct *free_wq;
+static atomic_t belts = ATOMIC_INIT(0);
+static atomic64_t last_id = ATOMIC64_INIT(0);
+
+static size_t belt_size(unsigned int shard_bits)
+{
+	struct hashbelt_belt *belt;
+
+	return struct_size(belt, shards, 1 << shard_bits);
+}
+
+static unsigned int choose_shard_bits(u32 buckets)
+{
+	unsigned int bits = ilog2(roundup_pow_of_two(4 * num_possible_cpus()));
+
+	bits = clamp(bits, SHARD_BITS_MIN, SHARD_BITS_MAX);
+	while (bits > SHARD_BITS_MIN && (buckets << bits) > SLOTS_MAX)
+		bits--;
+	return bits;
+}
+
+/* Takes an entry out of index and wheel, for the list of those to be freed. */
+static void take_one(struct hashbelt_entry *entry, void *list)
+{
+	hlist_del(&entry->chain);
+	hb_wheel_del(&entry->node);
+	list_add(&entry->node.slot, list);
+}
+
+static void free_list(struct hashbelt_belt *belt, struct list_head *list)
+{
+	struct hashbelt_entry *entry, *next;
+
+	list_for_each_entry_safe(entry, next, list, node.slot)
+		hashbelt_entry_put(belt, entry);
+	INIT_LIST_HEAD(list);
+}
+
+static void free_entries(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	LIST_HEAD(list);
+	u64 place;
+
+	/* They have watches in points yet. */
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		hb_requests_step(shard);
+	for (place = 0; place < HB_INDEX_END; cond_resched()) {
+		place = hb_index_scan(&belt->index, place, take_one, &list);
+		/* Not in the scan: freeing a large one may sleep. */
+		free_list(belt, &list);
+	}
+	hb_event_free_all(belt);
+	while (hb_is_in_limbo(belt))
+		hb_limbo_flush(belt);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		/* It may have said that it is done, and still hold the lock. */
+		flush_work(&shard->free.work);
+}
+
+/* Frees what of a belt has been made; nobody uses it. */
+static void belt_free(struct hashbelt_belt *belt)
+{
+	struct hb_account *account = belt->account;
+	struct hb_shard *shard;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		hb_wheel_destroy(&shard->wheel);
+		hb_wheel_destroy(&shard->old);
+	}
+	hb_index_destroy(&belt->index);
+	/* Marked as in hb_account_init(). */
+	data_race((free_percpu(belt->stats), 0));
+	hb_free(account, belt, belt_size(belt->shard_bits));
+	hb_account_put(account);
+	if (atomic_dec_and_test(&belts))
+		wake_up_var(&belts);
+}
+
+static void belt_free_work(struct work_struct *work)
+{
+	struct hashbelt_belt *belt = container_of(to_rcu_work(work),
+						  struct hashbelt_belt, free);
+
+	hb_clock_stop(&belt->clock);
+	cancel_work_sync(&belt->work);
+	free_entries(belt);
+	belt_free(belt);
+}
+
+/**
+ * hashbelt_destroy() - give up a belt
+ * @belt:	from hashbelt_create(). No operation on it may be going on but
+ *		readers under RCU, who may still find entries. Events that wait
+ *		are dropped
+ *
+ * The belt is freed after a grace period, and until then its callback may be called: see
+ * hashbelt_flush(). Context: any.
+ */
+void hashbelt_destroy(struct hashbelt_belt *belt)
+{
+	hb_limit_delist(belt);
+	queue_rcu_work(free_wq, &belt->free);
+}
+EXPORT_SYMBOL_GPL(hashbelt_destroy);
+
+static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
+{
+	spin_lock_init(&shard->lock);
+	INIT_LIST_HEAD(&shard->limbo);
+	INIT_LIST_HEAD(&shard->leaving);
+	INIT_LIST_HEAD(&shard->old.fallen);
+	INIT_LIST_HEAD(&shard->old.forever);
+	INIT_LIST_HEAD(&shard->done);
+	shard->nearest = HB_NOTHING;
+	INIT_RCU_WORK(&shard->free, hb_limbo_free);
+	shard->belt = belt;
+}
+
+/* Allocates what a belt is made of. On failure belt_free() frees what there is. */
+static int belt_alloc(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	int err;
+
+	/* Marked as in hb_account_init(). */
+	belt->stats = data_race(alloc_percpu_gfp(struct hb_stats, GFP_KERNEL_ACCOUNT));
+	if (!belt->stats)
+		return -ENOMEM;
+	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), free_wq, belt->account);
+	if (err)
+		return err;
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		err = hb_wheel_init(&shard->wheel, belt->gauge, belt->account);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Everything that needs no memory. */
+static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *config)
+{
+	struct hb_shard *shard;
+
+	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
+	belt->policy = config->policy;
+	belt->handler = config->handler;
+	belt->reasons = config->reasons ?: HASHBELT_REPORT_DEFAULT;
+	belt->event = config->event;
+	belt->arg = config->arg;
+	belt->account = hb_account_get(config->account);
+	belt->id = atomic64_inc_return(&last_id);
+	belt->sweep = HB_INDEX_END;
+	get_random_bytes(&belt->seed, sizeof(belt->seed));
+	mutex_init(&belt->set_lock);
+	mutex_init(&belt->round_lock);
+	mutex_init(&belt->clear_lock);
+	spin_lock_init(&belt->usage.lock);
+	spin_lock_init(&belt->desk.lock);
+	belt->desk.owners = RB_ROOT;
+	INIT_LIST_HEAD(&belt->desk.sleepers);
+	INIT_LIST_HEAD(&belt->desk.holders);
+	hb_queue_init(&belt->queue);
+	INIT_WORK(&belt->work, hb_belt_work);
+	INIT_RCU_WORK(&belt->free, belt_free_work);
+	hb_clock_init(&belt->clock, belt_wq, &belt->work);
+	belt->measured = hb_clock_now(&belt->clock);
+	belt->gauge = &belt->gauges[0];
+	hb_gauge_init(belt->gauge, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT);
+	hb_set_grace(belt, belt->gauge, config->grace);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		shard_init(belt, shard);
+	hb_set_limits(belt, config, HASHBELT_SET_ALL);
+}
+
+/**
+ * hashbelt_create() - make a belt
+ * @config:	what it shall be; not needed any more when this returns
+ *
+ * Context: may sleep.
+ *
+ * Return: the belt, owned by the caller, to be given up with
+ * hashbelt_destroy(); ERR_PTR(-EINVAL), ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) or
+ * ERR_PTR(-EDQUOT) if the module's or the account's memory limit is reached.
+ */
+struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
+{
+	unsigned int shard_bits = choose_shard_bits(config->buckets);
+	struct hashbelt_belt *belt;
+	int err = hb_check_config(config, HASHBELT_SET_ALL);
+
+	if (err)
+		return ERR_PTR(err);
+	belt = hb_zalloc(config->account, belt_size(shard_bits));
+	if (IS_ERR(belt))
+		return belt;
+	atomic_inc(&belts);
+	belt->shard_bits = shard_bits;
+	belt_init(belt, config);
+	err = belt_alloc(belt);
+	if (err) {
+		belt_free(belt);
+		return ERR_PTR(err);
+	}
+	hb_limit_enlist(belt);
+	return belt;
+}
+EXPORT_SYMBOL_GPL(hashbelt_create);
+
+/**
+ * hb_core_init() - make what all belts share
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int hb_core_init(void)
+{
+	int err = hb_memory_init(offsetof(struct hashbelt_entry, data));
+
+	if (err)
+		return err;
+	err = -ENOMEM;
+	hb_limbo_wq = alloc_workqueue("hashbelt_limbo", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!hb_limbo_wq)
+		goto err_memory;
+	belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!belt_wq)
+		goto err_limbo_wq;
+	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND, 0);
+	if (!free_wq)
+		goto err_belt_wq;
+	err = hb_limit_init();
+	if (err)
+		goto err_free_wq;
+	return 0;
+
+err_free_wq:
+	destroy_workqueue(free_wq);
+err_belt_wq:
+	destroy_workqueue(belt_wq);
+err_limbo_wq:
+	destroy_workqueue(hb_limbo_wq);
+err_memory:
+	hb_memory_exit();
+	return err;
+}
+
+/**
+ * hashbelt_flush() - wait until the belts that have been given up are freed
+ *
+ * And the tables that indexes have outgrown. A module whose belts have a callback calls
+ * this after the last hashbelt_destroy() and before it goes: until then it may be called.
+ *
+ * Context: may sleep; not from a callback.
+ */
+void hashbelt_flush(void)
+{
+	rcu_barrier();
+	flush_workqueue(free_wq);
+}
+EXPORT_SYMBOL_GPL(hashbelt_flush);
+
+/**
+ * hb_core_exit() - undo hb_core_init(), when all belts have been given up
+ *
+ * Context: may sleep: waits for the last belt to be freed.
+ */
+void hb_core_exit(void)
+{
+	hb_limit_exit();
+	wait_var_event(&belts, !atomic_read(&belts));
+	/* Tables of indexes that were resized wait for a grace period. */
+	rcu_barrier();
+	destroy_workqueue(free_wq);
+	destroy_workqueue(belt_wq);
+	destroy_workqueue(hb_limbo_wq);
+	hb_memory_exit();
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Making a belt and freeing it. */
+#ifndef _HASHBELT_CREATE_H
+#define _HASHBELT_CREATE_H
+
+#include "set.h"
+
+int hb_core_init(void);
+void hb_core_exit(void);
+
+struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config);
+void hashbelt_destroy(struct hashbelt_belt *belt);
+void hashbelt_flush(void);
+
+#endif /* _HASHBELT_CREATE_H */

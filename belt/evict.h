@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Eviction: which entry leaves when there is no room, and the shrinker. */
+#ifndef _HASHBELT_EVICT_H
+#define _HASHBELT_EVICT_H
+
+#include "entry.h"
+
+bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put);
+unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason,
+		      unsigned int most);
+struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 flags,
+					   u32 key_len, u32 value_len);
+int hb_limit_init(void);
+void hb_limit_exit(void);
+void hb_limit_enlist(struct hashbelt_belt *belt);
+void hb_limit_delist(struct hashbelt_belt *belt);
+
+struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt,
+					    struct hb_holder *holder, u32 key_len,
+					    u32 value_len);
+
+#endif /* _HASHBELT_EVICT_H */

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A list of events, first in, first out.
+ */
+#include "fifo.h"
+
+/**
+ * hb_fifo_add() - add an event at the end
+ * @fifo:	the row
+ * @event:	the event, which stands in no other row
+ */
+void hb_fifo_add(struct hb_fifo *fifo, struct hashbelt_entry *event)
+{
+	event->node.next = NULL;
+	if (fifo->first)
+		fifo->last->node.next = &event->node;
+	else
+		WRITE_ONCE(fifo->first, event);
+	fifo->last = event;
+	fifo->count++;
+}
+
+/**
+ * hb_fifo_push() - add an event before the first
+ * @fifo:	the row
+ * @event:	the event, which stands in no other row
+ */
+void hb_fifo_push(struct hb_fifo *fifo, struct hashbelt_entry *event)
+{
+	event->node.next = fifo->first ? &fifo->first->node : NULL;
+	if (!fifo->first)
+		fifo->last = event;
+	WRITE_ONCE(fifo->first, event);
+	fifo->count++;
+}
+
+/**
+ * hb_fifo_pop() - take the first event out
+ * @fifo:	the row
+ *
+ * Return: the event or NULL.
+ */
+struct hashbelt_entry *hb_fifo_pop(struct hb_fifo *fifo)
+{
+	struct hashbelt_entry *event = fifo->first;
+
+	if (!event)
+		return NULL;
+	WRITE_ONCE(fifo->first, event->node.next ?
+		   container_of(event->node.next, struct hashbelt_entry, node) : NULL);
+	fifo->count--;
+	return event;
+}
+
+/**
+ * hb_fifo_append() - move a row behind another
+ * @fifo:	the row
+ * @more:	the other one, empty afterwards
+ */
+void hb_fifo_append(struct hb_fifo *fifo, struct hb_fifo *more)
+{
+	if (!more->first)
+		return;
+	if (fifo->first)
+		fifo->last->node.next = &more->first->node;
+	else
+		WRITE_ONCE(fifo->first, more->first);
+	fifo->last = more->last;
+	fifo->count += more->count;
+	WRITE_ONCE(more->first, NULL);
+	more->count = 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A list of events, first in, first out. */
+#ifndef _HASHBELT_FIFO_H
+#define _HASHBELT_FIFO_H
+
+#include "entry.h"
+
+/**
+ * struct hb_fifo - events in a row, linked by their nodes
+ * @first:	the oldest, NULL if there is none; a queue's, and a holder's, may be
+ *		read without the lock
+ * @last:	the newest; means nothing if there is none
+ * @count:	their number
+ */
+struct hb_fifo {
+	struct hashbelt_entry *first;
+	struct hashbelt_entry *last;
+	u64 count;
+};
+
+void hb_fifo_add(struct hb_fifo *fifo, struct hashbelt_entry *event);
+void hb_fifo_push(struct hb_fifo *fifo, struct hashbelt_entry *event);
+struct hashbelt_entry *hb_fifo_pop(struct hb_fifo *fifo);
+void hb_fifo_append(struct hb_fifo *fifo, struct hb_fifo *more);
+
+#endif /* _HASHBELT_FIFO_H */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One miss, one fill.
+ *
+ * The right to fill a key is an entry of its own kind, beside the key's own. The
+ * deadline of that entry is the end of the right's lease. One of the callers that miss
+ * the key, or find it near its end, gets the right. A put of the key ends it. Waiters
+ * stand in line for it: if the lease ends without a put, the first of them gets it.
+ */
+#include <linux/export.h>
+
+#include "belt.h"
+#include "evict.h"
+#include "fill.h"
+#include "lease.h"
+#include "shard.h"
+#include "waitpoint.h"
+
+/* How long a right lasts that nobody gave a lease. */
+#define LEASE_MS	10000
+
+/*
+ * Whether a key has a value that lives for so long, at least; under the shard's lock. It is
+ * left as it is if not.
+ */
+static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_entry *hold,
+		      u64 now, u64 least_ms)
+{
+	struct hashbelt_entry *entry = hb_peek(shard, hash, hold->data, hold->key_len, now);
+
+	return entry &&
+	       hb_ms_left(hb_deadline(atomic64_read(&entry->node.deadline)), now) >= least_ms;
+}
+
+/* One try: as hb_take(); -EAGAIN: there is a value, for @ahead_ms more. */
+static int try_fill(struct hb_shard *shard, struct hashbelt_entry *hold, u64 lease,
+		    u64 ahead_ms, struct hb_waiter *waiter, struct hashbelt_entry **spare,
+		    u64 *token)
+{
+	u32 hash = hold->hash & ~HB_TAILED;
+	struct hashbelt_entry *other;
+	u64 now;
+	int err = -EAGAIN;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&shard->belt->clock);
+	if (!has_value(shard, hash & HB_HASH, hold, now, ahead_ms)) {
+		other = hb_find_hold(shard, hash, hold->data, hold->key_len, now);
+		err = hb_take(shard, other, hold, lease, now, waiter, spare);
+		if (!err)
+			*token = hold->version;
+	}
+	spin_unlock(&shard->lock);
+	return err;
+}
+
+static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
+			 struct hashbelt_entry *hold, struct hashbelt_fill *fill, u64 lease)
+{
+	struct hashbelt_entry *spare;
+	struct hb_waiter waiter;
+	int err;
+
+	spare = hb_point_alloc(belt, hold->hash & HB_HASH, hold->data, hold->key_len);
+	if (IS_ERR(spare))
+		return PTR_ERR(spare);
+	hb_waiter_init(&waiter, belt, hold, lease, hb_until(belt, fill->wait_ms));
+	err = try_fill(shard, hold, lease, 0, &waiter, &spare, &fill->token);
+	if (spare)
+		hashbelt_entry_put(belt, spare);
+	if (err != -EINPROGRESS) {
+		hb_waiter_end(&waiter);
+		return err;
+	}
+	err = hb_waiter_sleep(shard, &waiter);
+	if (!err)
+		fill->token = waiter.token;
+	if (err == -EINTR)
+		fill->wait_ms = hb_wait_left(belt, waiter.until);
+	return err == HB_FILLED ? -EAGAIN : err;
+}
+
+/**
+ * hashbelt_fill() - ask for the right to fill a key
+ * @belt:	the belt
+ * @holder:	the descriptor that it is to be bound to, or NULL
+ * @key:	the key
+ * @key_len:	its length
+ * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, the
+ *		time left
+ * @ahead:	also if the key has a value, for less than @ahead_ms
+ *
+ * Context: may sleep.
+ *
+ * Return: 0: the caller has it; -EBUSY: somebody else has it; -ETIMEDOUT or -EINTR:
+ * likewise, and one has waited; -EAGAIN: the key has a value; -EINVAL for a lease or a
+ * time to wait that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ */
+int hashbelt_fill(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
+{
+	u64 lease_ms = fill->lease_ms ?: LEASE_MS;
+	struct hashbelt_entry *hold;
+	struct hb_shard *shard;
+	u64 lease;
+	int err;
+
+	if (lease_ms > HASHBELT_TTL_MAX_MS)
+		return -EINVAL;
+	lease = lease_ms * NSEC_PER_MSEC;
+	hold = hb_hold_alloc(belt, HB_FILL, holder, key, key_len, NULL, 0);
+	if (IS_ERR(hold))
+		return PTR_ERR(hold);
+	hb_make_levels(belt, hold->hash, lease_ms);
+	shard = hb_shard_of(belt, hold->hash);
+	do {
+		err = try_fill(shard, hold, lease, ahead ? fill->ahead_ms : 0, NULL, NULL,
+			       &fill->token);
+	} while (err == -ENOSPC && hb_make_room(belt, hold));
+	if (err == -EBUSY && fill->wait_ms && !ahead)
+		err = fill_and_wait(belt, shard, hold, fill, lease);
+	if (err)
+		hashbelt_entry_put(belt, hold);
+	else
+		hb_fit(belt, shard);
+	return err;
+}
+EXPORT_SYMBOL_GPL(hashbelt_fill);
+
+static struct hashbelt_entry *find_fill(struct hb_shard *shard, u32 hash, const void *key,
+					u32 key_len, u64 now)
+{
+	if (!shard->fills)
+		return NULL;
+	return hb_find_hold(shard, (hash & HB_HASH) | HB_FILL, key, key_len, now);
+}
+
+/**
+ * hashbelt_give_up() - give the right to fill a key back
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @token:	as it was returned with the right
+ *
+ * Return: 0; -ENOENT: that right is over; -EIDRM.
+ */
+int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token)
+{
+	u32 hash = hb_hash(belt, key, key_len);
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	struct hashbelt_entry *hold;
+	u64 now;
+	int err = 0;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	hold = find_fill(shard, hash, key, key_len, now);
+	if (hold && hold->version == token)
+		hb_give_back(shard, hold, now);
+	else
+		err = belt->dead ? -EIDRM : -ENOENT;
+	spin_unlock(&shard->lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(hashbelt_give_up);
+
+/* A key was put: nobody has to fill it now. Under the shard's lock. */
+void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_point *point,
+		 u64 now)
+{
+	struct hashbelt_entry *hold;
+
+	/* Before the right goes, or the first of them would have it. */
+	if (point)
+		hb_filled(point);
+	hold = find_fill(shard, put->hash, put->data, put->key_len, now);
+	if (hold)
+		hb_give_back(shard, hold, now);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The right to fill a key. */
+#ifndef _HASHBELT_FILL_H
+#define _HASHBELT_FILL_H
+
+#include "entry.h"
+
+struct hb_shard;
+
+void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_point *point,
+		 u64 now);
+
+int hashbelt_fill(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+		  u32 key_len, struct hashbelt_fill *fill, bool ahead);
+int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token);
+
+#endif /* _HASHBELT_FILL_H */

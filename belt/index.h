@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The hash index: hlist chains under RCU, in a table that resizes itself. */
+#ifndef _HASHBELT_INDEX_H
+#define _HASHBELT_INDEX_H
+
+#include <linux/bits.h>
+#include <linux/rculist.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "entry.h"
+
+struct hb_account;
+
+/* log2 of the chains that a table may have. */
+#define HB_INDEX_BITS_MIN	3
+#define HB_INDEX_BITS_MAX	28	/* the others are the kind's */
+
+/* Behind the last place of a scan; and "no chain is to be moved". */
+#define HB_INDEX_END		BIT_ULL(32)
+
+/* Chains of the index that one call of a scan looks at: it may find nothing in them. */
+#define HB_SCAN_CHAINS		4096
+
+/* Entries that hb_index_move() moves at most. */
+#define HB_INDEX_MOVES		64
+
+/**
+ * struct hb_table - one generation of the index
+ * @next:	the table that is taking this one's place, while entries move
+ * @moved:	chains that have been moved there; the resizer's
+ * @bits:	log2 of the number of chains; constant
+ * @account:	who is charged, with a reference: a table outlives its index
+ * @free:	frees it after a grace period
+ * @chains:	that of a hash is chains[hash >> (32 - bits)], so that a chain
+ *		stands for a range of hashes, whatever the size of the table
+ */
+struct hb_table {
+	struct hb_table __rcu *next;
+	u32 moved;
+	unsigned int bits;
+	struct hb_account *account;
+	struct rcu_work free;
+	struct hlist_head chains[];
+};
+
+/**
+ * struct hb_index - the entries of a belt by their keys
+ * @table:	where a search starts
+ * @bits:	log2 of the chains, of the newest table
+ * @wq:		where tables are freed
+ * @account:	who is charged for them, or NULL; outlives them
+ */
+struct hb_index {
+	struct hb_table __rcu *table;
+	unsigned int bits;
+	struct workqueue_struct *wq;
+	struct hb_account *account;
+};
+
+int hb_index_init(struct hb_index *index, unsigned int bits,
+		  struct workqueue_struct *wq, struct hb_account *account);
+void hb_index_destroy(struct hb_index *index);
+size_t hb_index_bytes(struct hb_index *index);
+bool hb_index_resize(struct hb_index *index, unsigned int bits);
+u64 hb_index_moving(struct hb_index *index);
+void hb_index_move(struct hb_index *index);
+void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry);
+u64 hb_index_scan(struct hb_index *index, u64 place,
+		  void (*visit)(struct hashbelt_entry *entry, void *arg), void *arg);
+
+static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
+{
+	return &table->chains[hash >> (32 - table->bits)];
+}
+
+/**
+ * hb_index_find() - find an entry by its key
+ * @index:	the index
+ * @hash:	hash of the key, with the kind that is looked for
+ * @key:	the key
+ * @key_len:	its length
+ *
+ * While the index is being resized an entry stands in the old table or in the
+ * new one, and moves from the first to the second: that is the order in which
+ * they are searched. A walk that is carried over into a chain of the new table
+ * has seen all of the old chain (see move_last()).
+ *
+ * Context: rcu_read_lock(); with the shard's lock as well, the answer stays
+ * true while that is held.
+ *
+ * Return: the entry, whatever its deadline, or NULL.
+ */
+static inline struct hashbelt_entry *
+hb_index_find(struct hb_index *index, u32 hash, const void *key, u32 key_len)
+{
+	struct hb_table *table = rcu_dereference(index->table);
+	struct hashbelt_entry *entry;
+
+	do {
+		hlist_for_each_entry_rcu(entry, hb_chain(table, hash), chain)
+			if (!((entry->hash ^ hash) & ~HB_TAILED) &&
+			    entry->key_len == key_len &&
+			    !memcmp(entry->data, key, key_len))
+				return entry;
+		/* Pairs with the release in move_last(). */
+		smp_rmb();
+		table = rcu_dereference(table->next);
+	} while (unlikely(table));
+	return NULL;
+}
+
+/**
+ * hb_index_successor() - the entry that has taken another one's place
+ * @entry:	an entry that was claimed as replaced
+ *
+ * It was put behind @entry, and then @entry was claimed and taken out. What is behind
+ * an entry that was taken out does not change any more.
+ *
+ * Context: rcu_read_lock(), since before @entry was found.
+ *
+ * Return: the entry of the same key.
+ */
+static inline struct hashbelt_entry *hb_index_successor(struct hashbelt_entry *entry)
+{
+	/* Pairs with the exchange in hb_node_supersede(). */
+	smp_rmb();
+	return hlist_entry(rcu_dereference(hlist_next_rcu(&entry->chain)),
+			   struct hashbelt_entry, chain);
+}
+
+#endif /* _HASHBELT_INDEX_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A descriptor, as a belt sees it, and the links of entries to it. */
+#ifndef _HASHBELT_LINK_H
+#define _HASHBELT_LINK_H
+
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "fifo.h"
+
+/**
+ * struct hb_holder - a descriptor to which entries of one belt are bound
+ * @ref:	one for the descriptor, one for each entry that is tied to it
+ * @id:		unique; constant
+ * @place:	in belt->desk.holders, under belt->desk.lock
+ * @lock:	protects all below but @wait and @rcu; taken inside of shards' locks
+ * @gone:	the descriptor is closed: nothing is bound to it any more. Who waits
+ *		reads this and @completed without @lock, and is woken when they change
+ * @entries:	entries that are bound, and requests, by their bonds
+ * @completed:	requests that were completed and not read
+ * @sequence:	number of the newest of those
+ * @wait:	readers of @completed
+ * @rcu:	for freeing it
+ */
+struct hb_holder {
+	refcount_t ref;
+	u64 id;
+	struct list_head place;
+	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	bool gone;
+	struct list_head entries;
+	struct hb_fifo completed;
+	u64 sequence;
+	wait_queue_head_t wait;
+	struct rcu_head rcu;
+};
+
+bool hb_tie(struct hb_bond *bond);
+void hb_untie(struct hb_bond *bond);
+void hb_untie_put(struct hb_bond *bond);
+void hb_holder_wake(struct hb_holder *holder);
+bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request);
+void hb_holders_wake(struct hashbelt_belt *belt);
+
+void hashbelt_holder_put(struct hb_holder *holder);
+
+#endif /* _HASHBELT_LINK_H */

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests that wait for keys.
+ *
+ * A request is an entry of its own kind: its key is the number of its holder and the id
+ * that this one gave it, its value the keys for which it waits, its deadline the timeout.
+ * So it times out as entries expire, and is found by its id as they are. For each key it
+ * has a watch in the list of that key's point, in the key's shard.
+ *
+ * The task that claims its deadline completes it: a put of one of its keys, under the
+ * lock of that key's shard; the drain or a cancel, under the lock of its own. This task
+ * takes it out of the index, off its wheel and its account, and hands it to its holder,
+ * all in one critical section of its shard's lock: when its id is free, its completion
+ * has been queued. The task then takes the watches out of their lists, each under the
+ * lock of its shard, without a search. It never holds two of these locks at once. A
+ * reference keeps the request until then, even if its holder is done with it.
+ *
+ * A request may be completed while it is being made. Then the task that makes it takes
+ * its watches out.
+ */
+#include <linux/export.h>
+#include <linux/sched.h>
+
+#include "belt.h"
+#include "evict.h"
+#include "link.h"
+#include "request.h"
+#include "shard.h"
+#include "usage.h"
+#include "waitpoint.h"
+
+/* The key of a request in the index. */
+struct name {
+	u64 holder;
+	u64 id;
+};
+
+/**
+ * hashbelt_request_alloc() - memory for a request
+ * @belt:	the belt
+ * @holder:	who is to be told
+ * @id:		what that one calls it
+ * @count:	keys, 1 to HASHBELT_REQUEST_KEYS
+ * @bytes:	the sum of their lengths
+ *
+ * Context: may sleep.
+ *
+ * Return: the request, for hashbelt_request_key() for each key and then
+ * hashbelt_request(), or hashbelt_entry_put(); errors as hashbelt_entry_alloc().
+ */
+struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt,
+					      struct hb_holder *holder, u64 id,
+					      u32 count, u32 bytes)
+{
+	struct name name = { .holder = holder->id, .id = id };
+	struct hashbelt_entry *entry;
+	struct hb_request *request;
+
+	entry = hb_entry_get_memory(belt, HB_REQUEST | HB_TAILED, count, sizeof(name), bytes);
+	if (IS_ERR(entry))
+		return entry;
+	memcpy(entry->data, &name, sizeof(name));
+	entry->hash |= hb_hash(belt, &name, sizeof(name));
+	request = hb_tail(entry);
+	request->bond.holder = holder;
+	request->which = count;
+	return entry;
+}
+EXPORT_SYMBOL_GPL(hashbelt_request_alloc);
+
+/**
+ * hashbelt_request_key() - name one of the keys
+ * @entry:	from hashbelt_request_alloc()
+ * @number:	which, from 0
+ * @at:		the sum of the lengths of those before it
+ * @len:	its length
+ *
+ * Return: where the caller puts its bytes.
+ */
+void *hashbelt_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32 len)
+{
+	struct hb_request *request = hb_tail(entry);
+	struct hb_watch *watch = &request->watches[number];
+
+	INIT_LIST_HEAD(&watch->place);
+	watch->request = request;
+	watch->at = at;
+	watch->len = len;
+	return hashbelt_entry_value(entry) + at;
+}
+EXPORT_SYMBOL_GPL(hashbelt_request_key);
+
+/* Leaving */
+
+/*
+ * Takes a claimed request out of the belt, and queues its completion unless its
+ * descriptor is closed; under the lock of its shard. Its watches stay, with a reference.
+ */
+static void detach(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	u64 reason = hb_reason(atomic64_read(&entry->node.deadline));
+	struct hb_request *request = hb_tail(entry);
+	struct hb_holder *holder = request->bond.holder;
+
+	hb_wheel_del(&entry->node);
+	hlist_del_rcu(&entry->chain);
+	if (!hb_is_cleared(shard->belt, entry))
+		hb_uncharge(shard->belt, entry);
+	hb_unlink(shard, entry);
+	request->done = true;
+	refcount_inc(&entry->ref);
+	if (reason == HASHBELT_RELEASED || !hb_holder_tell(shard->belt, entry))
+		hb_limbo_enter(shard, entry);
+	hashbelt_holder_put(holder);
+}
+
+static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
+{
+	struct hb_shard *shard = hb_shard_of(belt, watch->hash);
+	struct hb_point *point;
+
+	spin_lock(&shard->lock);
+	point = watch->point;
+	if (point) {
+		list_del_init(&watch->place);
+		watch->point = NULL;
+		hb_point_release(shard, point);
+	}
+	spin_unlock(&shard->lock);
+}
+
+/* A request that has left waits for nothing any more. */
+static void settle(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	struct hb_request *request = hb_tail(entry);
+	u32 i;
+
+	for (i = 0; i < entry->flags; i++)
+		unwatch(belt, &request->watches[i]);
+	hashbelt_entry_put(belt, entry);
+}
+
+/* The same for one that was claimed and may be in the belt still. */
+static void finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	struct hb_request *request = hb_tail(entry);
+	bool linking;
+
+	spin_lock(&shard->lock);
+	if (!request->done)
+		detach(shard, entry);
+	linking = request->linking;
+	spin_unlock(&shard->lock);
+	if (!linking)
+		settle(belt, entry);
+}
+
+/*
+ * A request that was claimed under the lock of its shard, which is held: the worker does
+ * the rest. What was cleared had its end then, whatever it was claimed for.
+ */
+void hb_request_leave(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	struct hb_request *request = hb_tail(entry);
+	u64 word = atomic64_read(&entry->node.deadline);
+
+	lockdep_assert_held(&shard->lock);
+	if (hb_is_cleared(shard->belt, entry))
+		atomic64_set(&entry->node.deadline, (word & ~HB_REASON) | HASHBELT_CLEARED);
+	detach(shard, entry);
+	if (request->linking)
+		return;
+	list_add_tail(&request->bond.held, &shard->done);
+	hb_kick_worker(shard->belt);
+}
+
+/* Does the rest for those of a shard. */
+void hb_requests_step(struct hb_shard *shard)
+{
+	struct hb_bond *bond, *next;
+	LIST_HEAD(done);
+
+	spin_lock(&shard->lock);
+	list_splice_init(&shard->done, &done);
+	spin_unlock(&shard->lock);
+	list_for_each_entry_safe(bond, next, &done, held) {
+		settle(shard->belt, bond->entry);
+		cond_resched();
+	}
+}
+
+/*
+ * Claims a request that has been cleared, or is past its timeout, though the worker has
+ * not come by: that was before whatever else is to happen to it.
+ */
+static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	if (unlikely(hb_is_cleared(belt, entry)))
+		return hb_node_try_claim(&entry->node, HASHBELT_CLEARED);
+	if (likely(!hb_node_claim_due(&entry->node, hb_clock_now(&belt->clock))))
+		return false;
+	hb_count(belt, HASHBELT_STAT_TIMED_OUT);
+	return true;
+}
+
+/* Its holder goes, or wants it no more; false if it was completed before. */
+bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	if (!hb_node_try_claim(&entry->node, HASHBELT_RELEASED))
+		return false;
+	finish(belt, entry);
+	return true;
+}
+
+/* Completing */
+
+/* Claims the request of a watch, for this cause unless it has ended, for @claimed. */
+static void claim(struct hashbelt_belt *belt, struct hb_watch *watch,
+		  enum hashbelt_cause cause, struct list_head *claimed)
+{
+	struct hashbelt_entry *entry = watch->request->bond.entry;
+
+	if (!claim_ended(belt, entry)) {
+		if (!hb_node_try_claim(&entry->node, (enum hashbelt_reason)cause))
+			return;
+		watch->request->which = watch - watch->request->watches;
+		hb_count(belt, HASHBELT_STAT_COMPLETED);
+	}
+	list_add_tail(&watch->place, claimed);
+}
+
+/*
+ * Claims some of the requests that wait at a point since before @stamp, for @claimed;
+ * the point may be gone then. Under its shard's lock. True if there are more.
+ */
+bool hb_requests_claim(struct hb_shard *shard, struct hb_point *point,
+		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed)
+{
+	struct hb_watch *watch, *next;
+	unsigned int budget = HB_BATCH;
+	bool more = false;
+
+	lockdep_assert_held(&shard->lock);
+	list_for_each_entry_safe(watch, next, &point->watches, place) {
+		if (watch->stamp >= stamp)
+			break;
+		more = !budget--;
+		if (more)
+			break;
+		list_del_init(&watch->place);
+		watch->point = NULL;
+		claim(shard->belt, watch, cause, claimed);
+	}
+	if (!more)
+		hb_point_release(shard, point);
+	return more;
+}
+
+/* Finishes those that were claimed. Returns how many had not ended before. */
+unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed)
+{
+	struct hb_watch *watch, *next;
+	struct hashbelt_entry *entry;
+	unsigned int count = 0;
+
+	list_for_each_entry_safe(watch, next, claimed, place) {
+		entry = watch->request->bond.entry;
+		list_del_init(&watch->place);
+		count += watch->request->which < entry->flags;
+		finish(belt, entry);
+	}
+	return count;
+}
+
+/*
+ * Completes what waits for a key since before @stamp, a batch at a time. Returns how
+ * many they were.
+ */
+unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
+				  u32 key_len, enum hashbelt_cause cause, u64 stamp)
+{
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	struct hb_point *point;
+	unsigned int count = 0;
+	LIST_HEAD(claimed);
+	bool more;
+
+	do {
+		spin_lock(&shard->lock);
+		point = hb_point_find(shard, hash & HB_HASH, key, key_len);
+		more = point && hb_requests_claim(shard, point, cause, stamp, &claimed);
+		spin_unlock(&shard->lock);
+		count += hb_requests_finish(belt, &claimed);
+		cond_resched();
+	} while (more);
+	return count;
+}
+
+/**
+ * hashbelt_complete() - complete the requests that wait for a key
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ *
+ * Context: may sleep. Return: how many there were.
+ */
+u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
+{
+	u32 hash = hb_hash(belt, key, key_len);
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	u64 stamp;
+
+	spin_lock(&shard->lock);
+	/* As a put would: what is registered from now on is not meant. */
+	stamp = ++shard->versions;
+	spin_unlock(&shard->lock);
+	return hb_requests_complete(belt, hash, key, key_len, HASHBELT_BY_COMPLETE, stamp);
+}
+EXPORT_SYMBOL_GPL(hashbelt_complete);
+
+/* Registering */
+
+static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
+					   const struct name *name)
+{
+	struct hashbelt_entry *entry;
+
+	lockdep_assert_held(&shard->lock);
+	rcu_read_lock();
+	entry = hb_index_find(&shard->belt->index, (hash & HB_HASH) | HB_REQUEST, name,
+			      sizeof(*name));
+	rcu_read_unlock();
+	return entry;
+}
+
+/*
+ * What was completed counts no more as an entry, and would be without a limit where nobody
+ * reads it: then there are no new ones.
+ */
+static bool is_unheard(const struct hashbelt_belt *belt)
+{
+	return atomic64_read(&belt->desk.told_bytes) > READ_ONCE(belt->queue.max_bytes);
+}
+
+/*
+ * Into the index, where others may find it; the wheel comes last. -EAGAIN: one of that id
+ * was in the way that had ended.
+ */
+static int enlist(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms)
+{
+	struct hb_request *request = hb_tail(entry);
+	struct hashbelt_belt *belt = shard->belt;
+	struct hashbelt_entry *other;
+	int err = -EEXIST;
+	u64 now;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	request->linking = true;
+	other = find_request(shard, entry->hash, (const struct name *)entry->data);
+	if (!other)
+		err = hb_admit(shard, entry, hb_deadline_of(belt, now, ttl_ms), now);
+	else if (claim_ended(belt, other))
+		err = -EAGAIN;
+	spin_unlock(&shard->lock);
+	if (err == -EAGAIN)
+		finish(belt, other);
+	return err;
+}
+
+static int link_watch(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		      struct hb_watch *watch)
+{
+	const void *key = hashbelt_entry_value(entry) + watch->at;
+	struct hb_shard *shard = hb_shard_of(belt, watch->hash);
+	struct hashbelt_entry *spare = hb_point_alloc(belt, watch->hash, key, watch->len);
+
+	if (IS_ERR(spare))
+		return PTR_ERR(spare);
+	spin_lock(&shard->lock);
+	watch->point = hb_point_get(shard, &spare);
+	watch->stamp = shard->versions;
+	list_add_tail(&watch->place, &watch->point->watches);
+	spin_unlock(&shard->lock);
+	if (spare)
+		hashbelt_entry_put(belt, spare);
+	hb_fit(belt, shard);
+	return 0;
+}
+
+static int link_watches(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	struct hb_request *request = hb_tail(entry);
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < entry->flags; i++)
+		request->watches[i].hash = hb_hash(belt, hashbelt_entry_value(entry) +
+						   request->watches[i].at,
+						   request->watches[i].len);
+	for (i = 0; i < entry->flags && !err; i++)
+		err = link_watch(belt, entry, &request->watches[i]);
+	return err;
+}
+
+/* All watches are in their lists. From now on it times out, and others finish it. */
+static void go(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	struct hb_request *request = hb_tail(entry);
+	struct hashbelt_belt *belt = shard->belt;
+	bool done;
+
+	spin_lock(&shard->lock);
+	request->linking = false;
+	done = request->done;
+	if (atomic64_read(&entry->node.deadline) >= 0)
+		hb_clock_wake_at(&belt->clock,
+				 hb_wait(shard, entry, hb_clock_now(&belt->clock)));
+	spin_unlock(&shard->lock);
+	if (done)
+		settle(belt, entry);
+}
+
+/**
+ * hashbelt_request() - register a request
+ * @belt:	the belt
+ * @entry:	from hashbelt_request_alloc(), with its keys; the belt's from now on, also
+ *		if this fails
+ * @ttl_ms:	when it times out
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -EEXIST: its holder has one of that id; -EINVAL for a timeout that is too
+ * long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ */
+int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
+{
+	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	int err = -EINVAL;
+
+	if (is_unheard(belt)) {
+		err = -ENOSPC;
+	} else if (hb_ttl_is_plain(ttl_ms)) {
+		hb_make_levels(belt, entry->hash, ttl_ms);
+		do {
+			err = enlist(shard, entry, ttl_ms);
+		} while (err == -EAGAIN ||
+			 (err == -ENOSPC && hb_make_room(belt, entry)));
+	}
+	if (err) {
+		hashbelt_entry_put(belt, entry);
+		return err;
+	}
+	err = link_watches(belt, entry);
+	/* If somebody has completed it meanwhile, it was registered. */
+	if (err && !hb_request_release(belt, entry))
+		err = 0;
+	if (!err) {
+		hb_count(belt, HASHBELT_STAT_REQUESTS);
+		hb_fit(belt, shard);
+	}
+	go(shard, entry);
+	return err;
+}
+EXPORT_SYMBOL_GPL(hashbelt_request);
+
+/**
+ * hashbelt_cancel() - take a request back
+ * @belt:	the belt
+ * @holder:	who has registered it
+ * @id:		what that one calls it
+ *
+ * Context: may sleep. Return: 0; -ENOENT: it was completed, or there is none.
+ */
+int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_holder *holder, u64 id)
+{
+	struct name name = { .holder = holder->id, .id = id };
+	u32 hash = hb_hash(belt, &name, sizeof(name));
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	struct hashbelt_entry *entry;
+	int err = -ENOENT;
+
+	spin_lock(&shard->lock);
+	entry = find_request(shard, hash, &name);
+	if (entry)
+		refcount_inc(&entry->ref);
+	spin_unlock(&shard->lock);
+	if (!entry)
+		return err;
+	if (claim_ended(belt, entry))
+		finish(belt, entry);
+	else if (hb_request_release(belt, entry))
+		err = 0;
+	hashbelt_entry_put(belt, entry);
+	return err;
+}
+EXPORT_SYMBOL_GPL(hashbelt_cancel);

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The settings of a belt, and changing them while it runs.
+ *
+ * What is set takes effect at one moment, under all shards' locks. Everything
+ * that may fail has been done before. Entries keep their deadlines.
+ *
+ * Another time-to-live or number of buckets means wheels of other measures. Each
+ * shard gets an empty one, and its old one is unloaded onto that by the worker, a
+ * few buckets at a time: what was on it has fallen, and the drain puts it into the
+ * buckets of its deadlines. A task that sets other measures before the worker is done
+ * first does the rest of this work itself.
+ */
+#include <linux/export.h>
+#include <linux/math64.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "belt.h"
+#include "set.h"
+#include "shard.h"
+#include "worker.h"
+
+#define POLICY_ALL	(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT | HASHBELT_EVICT | \
+			 HASHBELT_PINNED | HASHBELT_WIPE)
+
+#define MEASURES	(HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE)
+#define LIMITS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
+			 HASHBELT_SET_MAX_EVENTS)
+
+/* Whether settings make sense, those that @fields names. 0 or -EINVAL. */
+int hb_check_config(const struct hashbelt_config *config, u32 fields)
+{
+	if (fields & HASHBELT_SET_TTL && config->ttl > HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC)
+		return -EINVAL;
+	if (fields & HASHBELT_SET_GRACE &&
+	    config->grace > HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC)
+		return -EINVAL;
+	if (fields & HASHBELT_SET_BUCKETS && config->buckets &&
+	    (config->buckets < HASHBELT_BUCKETS_MIN ||
+	     config->buckets > HASHBELT_BUCKETS_MAX))
+		return -EINVAL;
+	if (fields & HASHBELT_SET_POLICY && config->policy & ~POLICY_ALL)
+		return -EINVAL;
+	if (fields & HASHBELT_SET_HANDLER && config->handler > HASHBELT_REINSERT)
+		return -EINVAL;
+	if (fields & HASHBELT_SET_REASONS && config->reasons & ~HASHBELT_REPORT_ALL)
+		return -EINVAL;
+	return 0;
+}
+
+/* Brings the usage up to date; under all shards' locks and the queue's. */
+static void take_stock(struct hashbelt_belt *belt)
+{
+	struct hb_usage *usage = &belt->usage;
+	struct hb_shard *shard;
+
+	usage->entries = belt->queue.kept_entries;
+	usage->bytes = belt->queue.kept_bytes;
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		usage->entries += shard->live;
+		usage->bytes += shard->live_bytes + shard->live * HB_INDEX_SHARE;
+	}
+}
+
+static u64 limit_of(u64 most)
+{
+	return most ? min_t(u64, most, S64_MAX) : S64_MAX;
+}
+
+/* Locks, requests and the like end at their deadlines. */
+static bool has_grace(const struct hb_node *node)
+{
+	return hb_kind(container_of(node, struct hashbelt_entry, node)) == HB_ENTRY;
+}
+
+/* Sets the grace time of a belt that is being made. */
+void hb_set_grace(struct hashbelt_belt *belt, struct hb_gauge *gauge, u64 grace)
+{
+	belt->grace = grace;
+	hb_gauge_grant(gauge, grace, has_grace);
+}
+
+/* Sets limits; under all shards' locks, or while nobody else knows the belt. */
+void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+		   u32 fields)
+{
+	struct hb_usage *usage = &belt->usage;
+	struct hb_queue *queue = &belt->queue;
+
+	spin_lock(&queue->lock);
+	if (fields & HASHBELT_SET_MAX_EVENTS)
+		queue->max_events = config->max_events ?: HASHBELT_EVENTS_DEFAULT;
+	if (fields & HASHBELT_SET_MAX_BYTES)
+		WRITE_ONCE(queue->max_bytes, limit_of(config->max_bytes));
+	spin_lock(&usage->lock);
+	if (fields & HASHBELT_SET_MAX_ENTRIES)
+		usage->max_entries = limit_of(config->max_entries);
+	if (fields & HASHBELT_SET_MAX_BYTES)
+		WRITE_ONCE(usage->max_bytes, limit_of(config->max_bytes));
+	usage->limited = usage->max_entries != S64_MAX || usage->max_bytes != S64_MAX;
+	take_stock(belt);
+	spin_unlock(&usage->lock);
+	spin_unlock(&queue->lock);
+}
+
+static void set_behaviour(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+			  u32 fields)
+{
+	if (fields & HASHBELT_SET_POLICY)
+		WRITE_ONCE(belt->policy, config->policy);
+	if (fields & HASHBELT_SET_HANDLER)
+		WRITE_ONCE(belt->handler, config->handler);
+	if (fields & HASHBELT_SET_REASONS)
+		WRITE_ONCE(belt->reasons, config->reasons ?: HASHBELT_REPORT_DEFAULT);
+}
+
+/**
+ * struct measures - wheels to be
+ * @gauge:	their measures, in a place of the belt that is free
+ * @ttl:	the belt's time-to-live, nanoseconds
+ * @grace:	how long entries stay beyond their deadlines, nanoseconds
+ * @levels:	for each shard, the front level
+ */
+struct measures {
+	struct hb_gauge *gauge;
+	u64 ttl;
+	u64 grace;
+	struct hb_level **levels;
+};
+
+static void measures_free(struct hashbelt_belt *belt, struct measures *to)
+{
+	unsigned int i;
+
+	for (i = 0; to->levels && i < 1u << belt->shard_bits; i++)
+		hb_level_free(to->levels[i], belt->account);
+	kfree(to->levels);
+}
+
+static int measures_alloc(struct hashbelt_belt *belt, struct measures *to)
+{
+	unsigned int i, shards = 1u << belt->shard_bits;
+
+	to->levels = kcalloc(shards, sizeof(*to->levels), GFP_KERNEL_ACCOUNT);
+	if (!to->levels)
+		return -ENOMEM;
+	for (i = 0; i < shards; i++) {
+		struct hb_level *level = hb_level_new(to->gauge, 0, belt->account);
+
+		if (IS_ERR(level)) {
+			measures_free(belt, to);
+			return PTR_ERR(level);
+		}
+		to->levels[i] = level;
+	}
+	return 0;
+}
+
+static bool is_unloading(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		if (hb_is_unloading(shard))
+			return true;
+	return false;
+}
+
+/* Prepares other measures. Nothing has changed yet when this fails. */
+static int measure(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+		   u32 fields, struct measures *to)
+{
+	u32 buckets = belt->gauge->size[0];
+
+	lockdep_assert_held(&belt->set_lock);
+	to->ttl = belt->ttl;
+	if (fields & HASHBELT_SET_TTL)
+		to->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
+	to->grace = fields & HASHBELT_SET_GRACE ? config->grace : belt->grace;
+	if (fields & HASHBELT_SET_BUCKETS)
+		buckets = config->buckets ?: HASHBELT_BUCKETS_DEFAULT;
+	while (is_unloading(belt)) {
+		if (!hb_step_once(belt) || fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	to->gauge = belt->gauge == belt->gauges ? belt->gauges + 1 : belt->gauges;
+	hb_gauge_init(to->gauge, to->ttl, buckets);
+	hb_gauge_grant(to->gauge, to->grace, has_grace);
+	return measures_alloc(belt, to);
+}
+
+/* Changes over to other measures; under all shards' locks. */
+static void change_over(struct hashbelt_belt *belt, struct measures *to)
+{
+	u64 now = hb_clock_now(&belt->clock);
+	unsigned int i;
+
+	for (i = 0; i < 1u << belt->shard_bits; i++) {
+		hb_wheel_regauge(&belt->shards[i].wheel, to->gauge, to->levels[i],
+				 &belt->shards[i].old, now);
+		to->levels[i] = NULL;
+	}
+	belt->rotated += div64_u64(now, belt->gauge->width[0]) -
+			 div64_u64(belt->measured, belt->gauge->width[0]);
+	belt->measured = now;
+	belt->gauge = to->gauge;
+	WRITE_ONCE(belt->ttl, to->ttl);
+	WRITE_ONCE(belt->grace, to->grace);
+}
+
+/*
+ * Makes the levels that what was on the old wheels needs, so that it need not be
+ * looked at more often than it was. Without memory it is, no more.
+ */
+static void restore_reach(struct hashbelt_belt *belt, struct hb_shard *shard, u64 reach)
+{
+	struct hb_level *level;
+	unsigned int number;
+	u64 now;
+
+	for (;;) {
+		now = hb_clock_now(&belt->clock);
+		spin_lock(&shard->lock);
+		number = hb_wheel_wants(&shard->wheel, now, now + reach);
+		spin_unlock(&shard->lock);
+		if (!number)
+			return;
+		level = hb_level_new(belt->gauge, number, belt->account);
+		if (IS_ERR(level))
+			return;
+		spin_lock(&shard->lock);
+		hb_wheel_grow(&shard->wheel, number, &level, now);
+		spin_unlock(&shard->lock);
+		hb_level_free(level, belt->account);
+	}
+}
+
+static u64 reach_of(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	u64 reach = 0;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		spin_lock(&shard->lock);
+		reach = max(reach, hb_wheel_reach(&shard->wheel));
+		spin_unlock(&shard->lock);
+	}
+	return min_t(u64, reach, HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC);
+}
+
+static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+		    u32 fields, struct measures *to)
+{
+	mutex_lock(&belt->clear_lock);
+	hb_lock_all(belt);
+	set_behaviour(belt, config, fields);
+	if (fields & LIMITS)
+		hb_set_limits(belt, config, fields);
+	if (to->levels)
+		change_over(belt, to);
+	hb_unlock_all(belt);
+	mutex_unlock(&belt->clear_lock);
+}
+
+/**
+ * hashbelt_set() - change settings of a belt
+ * @belt:	the belt
+ * @config:	what it shall be
+ * @fields:	HASHBELT_SET_*: what of that is to be changed, HASHBELT_SET_MODE
+ *		and HASHBELT_SET_GID are none of the belt's
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -EINVAL; -ENOMEM, -ENOSPC or -EDQUOT if there is no memory for other
+ * buckets; -EINTR if the caller is being killed. Nothing has changed on failure.
+ */
+int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+		 u32 fields)
+{
+	struct hb_shard *shard;
+	struct measures to = {};
+	u64 reach = 0;
+	int err = hb_check_config(config, fields);
+
+	if (err)
+		return err;
+	mutex_lock(&belt->set_lock);
+	if (fields & MEASURES) {
+		reach = reach_of(belt);
+		err = measure(belt, config, fields, &to);
+	}
+	if (!err) {
+		set_all(belt, config, fields, &to);
+		for (shard = belt->shards; to.levels && shard < hb_shards_end(belt); shard++)
+			restore_reach(belt, shard, reach);
+		kfree(to.levels);
+	}
+	mutex_unlock(&belt->set_lock);
+	/* Of a small belt one batch is all; but the worker has to set its alarm. */
+	if (!err)
+		hb_step_once(belt);
+	hb_kick_worker(belt);
+	/* Readers who wait for what is not reported any more find out. */
+	wake_up_all(&belt->queue.wait);
+	return err;
+}
+EXPORT_SYMBOL_GPL(hashbelt_set);

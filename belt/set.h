@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The settings of a belt. */
+#ifndef _HASHBELT_SET_H
+#define _HASHBELT_SET_H
+
+#include <linux/time64.h>
+
+#include "hashbelt.h"
+
+struct hashbelt_belt;
+struct hashbelt_entry;
+struct hb_account;
+struct hb_gauge;
+
+#define HASHBELT_BUCKETS_DEFAULT	3
+#define HASHBELT_TTL_DEFAULT		(300 * NSEC_PER_SEC)
+
+/**
+ * struct hashbelt_config - what a belt shall be
+ * @ttl:	nanoseconds, up to HASHBELT_TTL_MAX_MS; 0 for 5 minutes
+ * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0 for 3
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE
+ * @handler:	what becomes of an entry that expires
+ * @reasons:	HASHBELT_REPORT() bits: what is reported, unless @handler is
+ *		HASHBELT_DROP; 0 for HASHBELT_REPORT_DEFAULT
+ * @max_entries: most entries, 0 for no limit
+ * @max_bytes:	most bytes, 0 for no limit
+ * @max_events:	most events that wait, 0 for HASHBELT_EVENTS_DEFAULT
+ * @grace:	how long entries stay beyond their deadlines, nanoseconds
+ * @event:	called once for each event, in their order, in process context,
+ *		with no lock held that an operation on the belt's entries needs
+ *		(it must not move the belt's time, change its settings or destroy
+ *		it); entry and event are valid until it returns. NULL: events
+ *		wait for hashbelt_take_events()
+ * @arg:	passed to @event
+ * @account:	who is charged for the memory, NULL for nobody
+ */
+struct hashbelt_config {
+	u64 ttl;
+	u32 buckets;
+	u32 policy;
+	u32 handler;
+	u32 reasons;
+	u64 max_entries;
+	u64 max_bytes;
+	u64 max_events;
+	u64 grace;
+	void (*event)(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		      const struct hashbelt_event *event, void *arg);
+	void *arg;
+	struct hb_account *account;
+};
+
+int hb_check_config(const struct hashbelt_config *config, u32 fields);
+void hb_set_grace(struct hashbelt_belt *belt, struct hb_gauge *gauge, u64 grace);
+void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+		   u32 fields);
+
+int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+		 u32 fields);
+
+#endif /* _HASHBELT_SET_H */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Trace points. Names and fields are documented in docs/design.md. A belt is
+ * named by its id, as HASHBELT_IOC_INFO returns it. Keys are printed in hexadecimal.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM hashbelt
+
+#if !defined(_HASHBELT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _HASHBELT_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "entry.h"
+
+TRACE_EVENT(hashbelt_put,
+	TP_PROTO(u64 belt, const struct hashbelt_entry *of, int err),
+	TP_ARGS(belt, of, err),
+	TP_STRUCT__entry(
+		__field(u64, belt)
+		__field(u64, version)
+		__field(u32, value_len)
+		__field(int, err)
+		__dynamic_array(u8, key, of->key_len)
+	),
+	TP_fast_assign(
+		__entry->belt = belt;
+		__entry->version = err ? 0 : of->version;
+		__entry->value_len = of->value_len;
+		__entry->err = err;
+		memcpy(__get_dynamic_array(key), of->data, of->key_len);
+	),
+	TP_printk("belt=%llu key=%s value_len=%u version=%llu err=%d", __entry->belt,
+		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
+		  __entry->value_len, __entry->version, __entry->err)
+);
+
+TRACE_EVENT(hashbelt_get,
+	TP_PROTO(u64 belt, const void *key_bytes, u32 key_len, u64 version, u32 gone),
+	TP_ARGS(belt, key_bytes, key_len, version, gone),
+	TP_STRUCT__entry(
+		__field(u64, belt)
+		__field(u64, version)
+		__field(u32, gone)
+		__dynamic_array(u8, key, key_len)
+	),
+	TP_fast_assign(
+		__entry->belt = belt;
+		__entry->version = version;
+		__entry->gone = gone;
+		memcpy(__get_dynamic_array(key), key_bytes, key_len);
+	),
+	TP_printk("belt=%llu key=%s hit=%d version=%llu gone=%u", __entry->belt,
+		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
+		  __entry->version != 0, __entry->version, __entry->gone)
+);
+
+TRACE_EVENT(hashbelt_expire,
+	TP_PROTO(u64 belt, const struct hashbelt_entry *of, s64 late_ns),
+	TP_ARGS(belt, of, late_ns),
+	TP_STRUCT__entry(
+		__field(u64, belt)
+		__field(u64, version)
+		__field(s64, late_ns)
+		__dynamic_array(u8, key, of->key_len)
+	),
+	TP_fast_assign(
+		__entry->belt = belt;
+		__entry->version = of->version;
+		__entry->late_ns = late_ns;
+		memcpy(__get_dynamic_array(key), of->data, of->key_len);
+	),
+	TP_printk("belt=%llu key=%s version=%llu late_ns=%lld", __entry->belt,
+		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
+		  __entry->version, __entry->late_ns)
+);
+
+TRACE_EVENT(hashbelt_evict,
+	TP_PROTO(u64 belt, const struct hashbelt_entry *of, u32 reason, u64 deadline_ns),
+	TP_ARGS(belt, of, reason, deadline_ns),
+	TP_STRUCT__entry(
+		__field(u64, belt)
+		__field(u64, version)
+		__field(u64, deadline_ns)
+		__field(u32, reason)
+		__dynamic_array(u8, key, of->key_len)
+	),
+	TP_fast_assign(
+		__entry->belt = belt;
+		__entry->version = of->version;
+		__entry->deadline_ns = deadline_ns;
+		__entry->reason = reason;
+		memcpy(__get_dynamic_array(key), of->data, of->key_len);
+	),
+	TP_printk("belt=%llu key=%s version=%llu deadline_ns=%llu reason=%u", __entry->belt,
+		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
+		  __entry->version, __entry->deadline_ns, __entry->reason)
+);
+
+TRACE_EVENT(hashbelt_rotate,
+	TP_PROTO(u64 belt, u32 shard, u32 buckets, u64 now_ns),
+	TP_ARGS(belt, shard, buckets, now_ns),
+	TP_STRUCT__entry(
+		__field(u64, belt)
+		__field(u64, now_ns)
+		__field(u32, shard)
+		__field(u32, buckets)
+	),
+	TP_fast_assign(
+		__entry->belt = belt;
+		__entry->now_ns = now_ns;
+		__entry->shard = shard;
+		__entry->buckets = buckets;
+	),
+	TP_printk("belt=%llu shard=%u buckets=%u now_ns=%llu", __entry->belt,
+		  __entry->shard, __entry->buckets, __entry->now_ns)
+);
+
+TRACE_EVENT(hashbelt_drain,
+	TP_PROTO(u64 belt, u32 shard, u32 expired, u32 cascaded),
+	TP_ARGS(belt, shard, expired, cascaded),
+	TP_STRUCT__entry(
+		__field(u64, belt)
+		__field(u32, shard)
+		__field(u32, expired)
+		__field(u32, cascaded)
+	),
+	TP_fast_assign(
+		__entry->belt = belt;
+		__entry->shard = shard;
+		__entry->expired = expired;
+		__entry->cascaded = cascaded;
+	),
+	TP_printk("belt=%llu shard=%u expired=%u cascaded=%u", __entry->belt,
+		  __entry->shard, __entry->expired, __entry->cascaded)
+);
+
+#endif /* _HASHBELT_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH belt
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waitpoints: where the tasks and requests that wait for one key meet.
+ *
+ * A point is an entry of a kind of its own in the index. The first waiter makes it, the
+ * last one removes it. It stands in the key's shard, so a put, an unlock and an expiry see
+ * it under the lock that they hold.
+ */
+#include "belt.h"
+#include "evict.h"
+#include "shard.h"
+#include "waitpoint.h"
+
+/*
+ * Memory for a point, in case there is none for a key yet; @hash is the key's. To be
+ * given to hb_point_get(), and freed if that leaves it. Context: may sleep.
+ */
+struct hashbelt_entry *hb_point_alloc(struct hashbelt_belt *belt, u32 hash,
+				      const void *key, u32 key_len)
+{
+	struct hashbelt_entry *entry;
+	struct hb_point *point;
+
+	entry = hb_entry_get_memory(belt, HB_POINT | HB_TAILED, 0, key_len, 0);
+	if (IS_ERR(entry))
+		return entry;
+	entry->hash |= hash;
+	entry->version = U64_MAX;	/* no clear reaches it */
+	atomic64_set(&entry->node.deadline, HB_NEVER);
+	memcpy(entry->data, key, key_len);
+	point = hb_tail(entry);
+	INIT_LIST_HEAD(&point->waiters[0]);
+	INIT_LIST_HEAD(&point->waiters[1]);
+	INIT_LIST_HEAD(&point->watches);
+	return entry;
+}
+
+/* The point of a key, or NULL; @hash is the key's. Under the shard's lock. */
+struct hb_point *hb_point_find(struct hb_shard *shard, u32 hash, const void *key,
+			       u32 key_len)
+{
+	struct hashbelt_entry *entry;
+
+	lockdep_assert_held(&shard->lock);
+	if (!shard->points)
+		return NULL;
+	rcu_read_lock();
+	entry = hb_index_find(&shard->belt->index, hash | HB_POINT, key, key_len);
+	rcu_read_unlock();
+	return entry ? hb_tail(entry) : NULL;
+}
+
+/*
+ * The point of the key that *@spare was made for; that becomes it, and NULL, if there
+ * is none. Under the shard's lock.
+ */
+struct hb_point *hb_point_get(struct hb_shard *shard, struct hashbelt_entry **spare)
+{
+	struct hashbelt_entry *entry = *spare;
+	struct hb_point *point;
+
+	point = hb_point_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
+	if (point)
+		return point;
+	hb_index_insert(&shard->belt->index, entry);
+	shard->points++;
+	hb_shard_count(shard, 1);
+	*spare = NULL;
+	return hb_tail(entry);
+}
+
+/* Gives a point up if nobody waits there any more. Under the shard's lock. */
+void hb_point_release(struct hb_shard *shard, struct hb_point *point)
+{
+	lockdep_assert_held(&shard->lock);
+	if (!list_empty(&point->waiters[0]) || !list_empty(&point->waiters[1]) ||
+	    !list_empty(&point->watches))
+		return;
+	shard->points--;
+	hb_shard_count(shard, -1);
+	hlist_del_rcu(&point->entry->chain);
+	hb_limbo_enter(shard, point->entry);
+}

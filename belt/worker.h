@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is done to a belt as a whole, and later. */
+#ifndef _HASHBELT_WORKER_H
+#define _HASHBELT_WORKER_H
+
+#include <linux/workqueue.h>
+
+struct hashbelt_belt;
+
+/* What hb_step() has left. */
+#define HB_MORE_FALLEN	0x1	/* nodes that are to be judged */
+#define HB_MORE_WORK	0x2	/* anything else */
+
+unsigned int hb_step(struct hashbelt_belt *belt, u64 until);
+bool hb_step_once(struct hashbelt_belt *belt);
+void hb_belt_work(struct work_struct *work);
+
+void hashbelt_clear(struct hashbelt_belt *belt);
+void hashbelt_kill(struct hashbelt_belt *belt);
+void hashbelt_halt(struct hashbelt_belt *belt);
+void hashbelt_resume(struct hashbelt_belt *belt);
+int hashbelt_advance(struct hashbelt_belt *belt, u64 by);
+int hashbelt_rotate(struct hashbelt_belt *belt);
+
+#endif /* _HASHBELT_WORKER_H */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Operations on one key. */
+#ifndef _HASHBELT_ITEM_H
+#define _HASHBELT_ITEM_H
+
+#include "session.h"
+
+long hb_ioctl_item(struct descriptor *descriptor, struct hashbelt_item __user *arg, u32 op);
+long hb_ioctl_batch(struct descriptor *descriptor, struct hashbelt_batch __user *arg);
+int hb_check_key(u32 key_len);
+int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key,
+	   bool stale);
+
+#endif /* _HASHBELT_ITEM_H */
