@@ -21,7 +21,13 @@
 #define ALL_ACTS		60	/* of all threads in a round; ACTS_MAX at most */
 #define KEYS		2	/* of a round; as many threads check one each */
 #define BELT_TTL	3	/* milliseconds */
-#define SELDOM		100	/* one history in so many has each kind of meeting, at least */
+
+/*
+ * Meetings of each kind, at least: a test goes on until it has them, for so many rounds. On a
+ * busy host the processors of a guest rarely run at the same time.
+ */
+#define ENOUGH		50
+#define ROUNDS_MAX	50000
 
 /**
  * struct note - what a thread has done
@@ -237,6 +243,12 @@ static void check(unsigned int key)
 }
 
 /* Whether there was something to be found at all. */
+static bool met_enough(void)
+{
+	return overlaps > ENOUGH && hits > ENOUGH && misses > ENOUGH && demands > ENOUGH;
+}
+
+/* Counts what a round has done, and says whether it was the last. */
 static void count_round(void)
 {
 	unsigned int i, j;
@@ -251,7 +263,8 @@ static void count_round(void)
 	}
 	histories += KEYS;
 	round_number++;
-	over = seconds() >= until || atomic_load(&failed);
+	over = atomic_load(&failed) ||
+	       (seconds() >= until && (met_enough() || round_number >= ROUNDS_MAX));
 }
 
 /* From here all go on at the same moment. Nobody sleeps, where each has a processor. */
@@ -328,8 +341,6 @@ static void run(uint64_t duration)
 
 static void test(uint64_t duration, unsigned int count, bool refresh, const char *what)
 {
-	uint64_t few;
-
 	threads = count;
 	acts_each = ALL_ACTS / count;
 	refreshing = refresh;
@@ -339,14 +350,15 @@ static void test(uint64_t duration, unsigned int count, bool refresh, const char
 	misses = 0;
 	demands = 0;
 	run(duration);
-	few = histories / SELDOM;
 	ok(!atomic_load(&failed) && histories, "%s: what threads do has an order", what);
-	note("%llu histories, %llu overlaps, %llu hits, %llu misses, %llu versions met",
-	     (unsigned long long)histories, (unsigned long long)overlaps,
+	note("%llu rounds, %llu histories", (unsigned long long)round_number,
+	     (unsigned long long)histories);
+	note("%llu overlaps, %llu hits, %llu misses, %llu versions met",
+	     (unsigned long long)overlaps,
 	     (unsigned long long)hits, (unsigned long long)misses,
 	     (unsigned long long)demands);
-	ok((overlaps > few && hits > few && misses > few && demands > few) || atomic_load(&failed),
-	   "%s: and much of it was done at the same time", what);
+	ok(met_enough() || atomic_load(&failed),
+	   "%s: threads met in each way often enough", what);
 }
 
 int main(int argc, char **argv)
