@@ -12,6 +12,7 @@
 
 #include "belt.h"
 #include "client.h"
+#include "limbo.h"
 #include "link.h"
 #include "queue.h"
 #include "request.h"

@@ -11,10 +11,14 @@
 #include "belt.h"
 #include "create.h"
 #include "evict.h"
+#include "fill.h"
+#include "limbo.h"
+#include "lock.h"
 #include "queue.h"
 #include "request.h"
 #include "set.h"
 #include "shard.h"
+#include "waitpoint.h"
 #include "worker.h"
 
 #define SHARD_BITS_MIN	1
@@ -248,6 +252,10 @@ int hb_core_init(void)
 
 	if (err)
 		return err;
+	hb_kinds[HB_LOCK] = &hb_lock_ops;
+	hb_kinds[HB_FILL] = &hb_fill_ops;
+	hb_kinds[HB_POINT] = &hb_point_ops;
+	hb_kinds[HB_REQUEST] = &hb_request_ops;
 	err = -ENOMEM;
 	hb_limbo_wq = alloc_workqueue("hashbelt_limbo", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!hb_limbo_wq)

@@ -10,10 +10,12 @@
 #include <linux/refcount.h>
 #include <linux/stddef.h>
 
+#include "memory.h"
 #include "wheel.h"
 
 struct hashbelt_belt;
 struct hb_holder;
+struct hb_shard;
 
 /**
  * struct hashbelt_entry - one key with its value
@@ -25,7 +27,8 @@ struct hb_holder;
  * @version:	unique in the belt; constant once the entry is in the index
  * @hash:	of the key, and in the lowest bits enum hb_kind and HB_TAILED; constant
  *		likewise
- * @flags:	the user's bits; of a request the number of its keys; constant likewise
+ * @flags:	the user's bits; constant likewise
+ * @keys:	of a request: the number of its keys; constant
  * @key_len:	bytes; constant
  * @value_len:	bytes; constant
  * @ref:	one reference for being in the belt, one for each reader that
@@ -51,7 +54,10 @@ struct hashbelt_entry {
 	};
 	u64 version;
 	u32 hash;
-	u32 flags;
+	union {
+		u32 flags;
+		u32 keys;
+	};
 	u32 key_len:11;
 	u32 value_len:21;
 	refcount_t ref;
@@ -82,6 +88,8 @@ enum hb_kind {
 	HB_REQUEST	= 4,	/* waits for keys, which are its value */
 };
 
+#define HB_KINDS	8	/* more than there are: a kind is three bits of a hash */
+
 #define HB_KIND		0x07	/* bits of a hash: enum hb_kind */
 #define HB_TAILED	0x08	/* likewise: there is a tail */
 #define HB_HASH		(~(u32)(HB_KIND | HB_TAILED))
@@ -104,91 +112,48 @@ struct hb_bond {
 	struct list_head held;
 };
 
-/**
- * struct hb_lock - tail of a lock
- * @bond:	to the descriptor that it is bound to
- * @by_owner:	place in the tree of all locks, under belt->desk.lock
- * @since:	belt time of the grant; constant once in the index
- */
-struct hb_lock {
-	struct hb_bond bond;
-	struct rb_node by_owner;
-	u64 since;
-};
-
-/**
- * struct hb_point - tail of a point; all under the shard's lock
- * @entry:	the point
- * @waiters:	tasks that wait, in their order: for the lock, for the key to be filled
- * @watches:	of requests that wait for the key, in their order
- */
-struct hb_point {
-	struct hashbelt_entry *entry;
-	struct list_head waiters[2];
-	struct list_head watches;
-};
-
-/**
- * struct hb_watch - one key of a request
- * @place:	in @point->watches, under the lock of that shard; once off that, for
- *		who has claimed the request
- * @point:	the point while @place is there, else NULL; likewise
- * @request:	the request; constant
- * @stamp:	versions that the shard had given when it began to wait
- * @hash:	of the key; constant
- * @at:		where the key begins in the request's value, bytes; constant
- * @len:	its length; constant
- */
-struct hb_watch {
-	struct list_head place;
-	struct hb_point *point;
-	struct hb_request *request;
-	u64 stamp;
-	u32 hash;
-	u32 at;
-	u32 len;
-};
-
-/**
- * struct hb_request - tail of a request
- * @bond:	to the descriptor that is told
- * @linking:	it is being made: who does that takes its watches out; under the shard's
- *		lock
- * @done:	it was completed, and its holder told; likewise
- * @which:	the watch that completed it, or the number of them; for who has
- *		claimed it
- * @watches:	one for each key
- */
-struct hb_request {
-	struct hb_bond bond;
-	bool linking;
-	bool done;
-	u32 which;
-	struct hb_watch watches[];
-};
-
 /* Where the tail begins in the data. */
 static inline size_t hb_tail_at(const struct hashbelt_entry *entry)
 {
 	return ALIGN(entry->key_len + entry->value_len, 8);
 }
 
-/* What the tail of an entry with such bits in its hash takes, bytes. */
-static inline size_t hb_tail_size(u32 hash, u32 flags)
-{
-	struct hb_request *request;
+/**
+ * struct hb_kind_ops - how a kind of entries differs from plain entries
+ * @tail_size:	what its tail takes, bytes; @keys is the entry's
+ * @link:	an entry was put into the index
+ * @unlink:	it is taken out, and no more of @entry may be linked to anything; @cleared: it is
+ *		not above the belt's floor, and so not counted any more
+ * @leave:	a claimed entry, off its wheel, leaves the belt. NULL: as a plain entry
+ * @left:	it has left; NULL: there is nothing to do
+ * @describe:	fills in what differs in the record of an event; NULL: nothing does. Returns the
+ *		key, with the value behind it
+ * @reported:	an entry that leaves becomes an event of its belt
+ *
+ * Called under the lock of the entry's shard, but for @tail_size and @describe. A point is not
+ * linked and unlinked by hb_link() and hb_unlink(), and has no more than @tail_size.
+ */
+struct hb_kind_ops {
+	size_t (*tail_size)(u32 keys);
+	void (*link)(struct hb_shard *shard, struct hashbelt_entry *entry);
+	void (*unlink)(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared);
+	void (*leave)(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+	void (*left)(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+	const void *(*describe)(struct hashbelt_entry *event, struct hashbelt_event *record);
+	bool reported;
+};
 
-	switch (hash & HB_KIND) {
-	case HB_LOCK:
-		return sizeof(struct hb_lock);
-	case HB_POINT:
-		return sizeof(struct hb_point);
-	case HB_REQUEST:
-		return struct_size(request, watches, flags);
-	default:
-		return sizeof(struct hb_bond);
-	}
+/* By enum hb_kind; NULL for plain entries. Filled in by hb_core_init(). */
+extern const struct hb_kind_ops *hb_kinds[HB_KINDS];
+
+/* The operations of an entry's kind, NULL for a plain entry. */
+static inline const struct hb_kind_ops *hb_ops(const struct hashbelt_entry *entry)
+{
+	return hb_kinds[hb_kind(entry)];
 }
+
+/* What the tail of an entry with such bits in its hash takes, bytes. Plain entries have none. */
+size_t hb_tail_size(u32 hash, u32 keys);
 
 /* The tail of an entry that has one; which, hb_kind() tells. */
 static inline void *hb_tail(struct hashbelt_entry *entry)
@@ -197,34 +162,28 @@ static inline void *hb_tail(struct hashbelt_entry *entry)
 }
 
 /* What an entry takes in all, bytes: its header, @data bytes, and a tail if it has one. */
-static inline size_t hb_span(u32 hash, u32 flags, u32 data)
+static inline size_t hb_span(u32 hash, u32 keys, u32 data)
 {
 	size_t span = offsetof(struct hashbelt_entry, data) + data;
 
 	if (likely(!(hash & HB_TAILED)))
 		return span;
-	return ALIGN(span, 8) + hb_tail_size(hash, flags);
+	return ALIGN(span, 8) + hb_tail_size(hash, keys);
 }
 
 static inline size_t hb_span_of(const struct hashbelt_entry *entry)
 {
-	return hb_span(entry->hash, entry->flags, entry->key_len + entry->value_len);
+	return hb_span(entry->hash, entry->keys, entry->key_len + entry->value_len);
 }
 
-struct hb_shard;
-struct work_struct;
-struct workqueue_struct;
+/* What an entry takes, its share of the index not counted. */
+static inline size_t hb_entry_size(const struct hashbelt_entry *entry)
+{
+	return hb_object_size(entry, hb_span_of(entry));
+}
 
-/* Frees the entries that leave limbo. */
-extern struct workqueue_struct *hb_limbo_wq;
-
-size_t hb_entry_size(const struct hashbelt_entry *entry);
-struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 flags,
+struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 keys,
 				      u32 key_len, u32 value_len, gfp_t gfp);
-void hb_limbo_enter(struct hb_shard *shard, struct hashbelt_entry *entry);
-void hb_limbo_free(struct work_struct *work);
-void hb_limbo_flush(struct hashbelt_belt *belt);
-bool hb_is_in_limbo(struct hashbelt_belt *belt);
 
 void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
 

@@ -28,6 +28,7 @@
 #include "belt.h"
 #include "compat.h"
 #include "evict.h"
+#include "limbo.h"
 #include "queue.h"
 #include "shard.h"
 #include "trace.h"
@@ -283,20 +284,20 @@ static bool may_evict(const struct hashbelt_belt *belt, int err)
 }
 
 /* Memory for an entry of a kind; as hashbelt_entry_alloc(). */
-struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 flags,
+struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len)
 {
 	struct hashbelt_entry *entry;
 	unsigned int tries;
 
-	entry = hb_entry_alloc(belt, kind, flags, key_len, value_len, GFP_KERNEL);
+	entry = hb_entry_alloc(belt, kind, keys, key_len, value_len, GFP_KERNEL);
 	for (tries = 0; IS_ERR(entry) && tries < ALLOC_TRIES; tries++) {
 		/* What the belt let go of lately may be all that is missing. */
 		if (tries && !(may_evict(belt, PTR_ERR(entry)) &&
 			       hb_evict(belt, HASHBELT_EVICTED, HB_BATCH)))
 			break;
 		hb_limbo_flush(belt);
-		entry = hb_entry_alloc(belt, kind, flags, key_len, value_len, GFP_KERNEL);
+		entry = hb_entry_alloc(belt, kind, keys, key_len, value_len, GFP_KERNEL);
 	}
 	return entry;
 }

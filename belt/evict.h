@@ -8,7 +8,7 @@
 bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put);
 unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 		      unsigned int most);
-struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 flags,
+struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len);
 int hb_limit_init(void);
 void hb_limit_exit(void);

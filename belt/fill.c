@@ -13,11 +13,39 @@
 #include "evict.h"
 #include "fill.h"
 #include "lease.h"
+#include "link.h"
 #include "shard.h"
 #include "waitpoint.h"
 
 /* How long a right lasts that nobody gave a lease. */
 #define LEASE_MS	10000
+
+/* A right is given; under the shard's lock. */
+static void fill_link(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	shard->fills++;
+}
+
+/* A right is over; under the shard's lock. Also one that was cleared is counted until then. */
+static void fill_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
+{
+	struct hb_lease *tail = hb_tail(entry);
+
+	shard->fills--;
+	hb_untie_put(&tail->bond);
+}
+
+static size_t fill_tail_size(u32 keys)
+{
+	return sizeof(struct hb_lease);
+}
+
+const struct hb_kind_ops hb_fill_ops = {
+	.tail_size = fill_tail_size,
+	.link = fill_link,
+	.unlink = fill_unlink,
+	.left = hb_hand_over,
+};
 
 /*
  * Whether a key has a value that lives for so long, at least; under the shard's lock. It is

@@ -5,7 +5,10 @@
 
 #include "entry.h"
 
+struct hb_point;
 struct hb_shard;
+
+extern const struct hb_kind_ops hb_fill_ops;
 
 void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_point *point,
 		 u64 now);

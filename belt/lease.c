@@ -73,17 +73,15 @@ struct hashbelt_entry *hb_hold_alloc(struct hashbelt_belt *belt, enum hb_kind ki
 int hb_grant(struct hb_shard *shard, struct hashbelt_entry *hold, u64 lease, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
-	struct hb_lock *lock = hb_tail(hold);
-	bool is_lock = hb_kind(hold) == HB_LOCK;
+	struct hb_lease *tail = hb_tail(hold);
 	int err;
 
-	if (is_lock)
-		lock->since = now;
+	tail->since = now;
 	err = hb_admit(shard, hold, now + lease, now);
 	if (err)
 		return err;
 	hb_clock_wake_at(&belt->clock, hb_wait(shard, hold, now));
-	hb_count(belt, is_lock ? HASHBELT_STAT_LOCKS : HASHBELT_STAT_FILLS);
+	hb_count(belt, hb_kind(hold) == HB_LOCK ? HASHBELT_STAT_LOCKS : HASHBELT_STAT_FILLS);
 	return 0;
 }
 

@@ -7,7 +7,18 @@
 
 #include "entry.h"
 
+struct hb_point;
 struct hb_shard;
+
+/**
+ * struct hb_lease - tail of a lock or of a right to fill, or its head
+ * @bond:	to the descriptor that it is bound to
+ * @since:	belt time of the grant; constant once in the index
+ */
+struct hb_lease {
+	struct hb_bond bond;
+	u64 since;
+};
 
 /**
  * struct hb_waiter - a task that waits for a lock, or for a key to be filled

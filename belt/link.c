@@ -79,8 +79,8 @@ void hb_holder_wake(struct hb_holder *holder)
  */
 bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
-	struct hb_request *tail = hb_tail(request);
-	struct hb_holder *holder = tail->bond.holder;
+	const struct hb_bond *bond = hb_tail(request);
+	struct hb_holder *holder = bond->holder;
 	bool told;
 
 	spin_lock(&holder->lock);

@@ -17,6 +17,7 @@
 #include "belt.h"
 #include "evict.h"
 #include "lease.h"
+#include "link.h"
 #include "lock.h"
 #include "shard.h"
 #include "waitpoint.h"
@@ -25,7 +26,7 @@
 
 static struct hashbelt_entry *entry_of(struct rb_node *node)
 {
-	return rb_entry(node, struct hb_lock, by_owner)->bond.entry;
+	return rb_entry(node, struct hb_lock, by_owner)->lease.bond.entry;
 }
 
 /* Compares the owner and token of a lock with others. */
@@ -40,31 +41,57 @@ static int compare(struct hashbelt_entry *entry, const void *owner, u32 owner_le
 
 static bool is_less(struct rb_node *node, const struct rb_node *other)
 {
-	struct hashbelt_entry *entry = rb_entry(other, struct hb_lock, by_owner)->bond.entry;
+	struct hashbelt_entry *entry = rb_entry(other, struct hb_lock, by_owner)->lease.bond.entry;
 
 	return compare(entry_of(node), hashbelt_entry_value(entry), entry->value_len,
 		       entry->version) < 0;
 }
 
 /* A lock is held; under the shard's lock. */
-void hb_owner_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+static void lock_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
+	struct hashbelt_belt *belt = shard->belt;
 	struct hb_lock *lock = hb_tail(entry);
 
+	shard->locks++;
 	spin_lock(&belt->desk.lock);
 	rb_add(&lock->by_owner, &belt->desk.owners, is_less);
 	spin_unlock(&belt->desk.lock);
 }
 
-/* It is not any more; likewise. */
-void hb_owner_del(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+/* A lock is not held any more; under the shard's lock. */
+static void lock_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
+	struct hashbelt_belt *belt = shard->belt;
 	struct hb_lock *lock = hb_tail(entry);
 
+	shard->locks -= !cleared;
 	spin_lock(&belt->desk.lock);
 	rb_erase(&lock->by_owner, &belt->desk.owners);
 	spin_unlock(&belt->desk.lock);
+	hb_untie_put(&lock->lease.bond);
 }
+
+static size_t lock_tail_size(u32 keys)
+{
+	return sizeof(struct hb_lock);
+}
+
+/* The event of a lock is that of an entry, but for its kind. */
+static const void *lock_describe(struct hashbelt_entry *event, struct hashbelt_event *record)
+{
+	record->kind = HASHBELT_LOCK;
+	return event->data;
+}
+
+const struct hb_kind_ops hb_lock_ops = {
+	.tail_size = lock_tail_size,
+	.link = lock_link,
+	.unlink = lock_unlink,
+	.left = hb_hand_over,
+	.describe = lock_describe,
+	.reported = true,
+};
 
 /* The first lock of an owner with a token beyond @token, or NULL. */
 static struct hashbelt_entry *first_beyond(struct hashbelt_belt *belt, const void *owner,
@@ -91,7 +118,7 @@ static struct hashbelt_entry *first_beyond(struct hashbelt_belt *belt, const voi
 /* What a caller is told of a lock that is held. */
 static void describe(struct hashbelt_entry *entry, struct hashbelt_lock *lock, u64 now)
 {
-	const struct hb_lock *tail = hb_tail(entry);
+	const struct hb_lease *tail = hb_tail(entry);
 	u64 lease = hb_deadline(atomic64_read(&entry->node.deadline));
 
 	lock->token = entry->version;
@@ -422,7 +449,7 @@ static void list_one(struct hashbelt_entry *entry, void *arg)
 	struct hashbelt_lock_record *record = (void *)(buffer->bytes + buffer->used);
 	u32 data = entry->key_len + entry->value_len;
 	u32 size = ALIGN(sizeof(*record) + data, 8);
-	const struct hb_lock *tail;
+	const struct hb_lease *tail;
 	struct hashbelt_lock lock;
 
 	if (hb_kind(entry) != HB_LOCK || !is_there(buffer->belt, entry, buffer->now))

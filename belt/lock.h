@@ -3,12 +3,21 @@
 #ifndef _HASHBELT_LOCK_H
 #define _HASHBELT_LOCK_H
 
-#include "entry.h"
+#include <linux/rbtree.h>
 
-struct hb_shard;
+#include "lease.h"
 
-void hb_owner_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
-void hb_owner_del(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
+/**
+ * struct hb_lock - tail of a lock
+ * @lease:	to whom it was granted, and when
+ * @by_owner:	place in the tree of all locks, under belt->desk.lock
+ */
+struct hb_lock {
+	struct hb_lease lease;
+	struct rb_node by_owner;
+};
+
+extern const struct hb_kind_ops hb_lock_ops;
 
 int hashbelt_lock(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
 		  const void *owner, struct hashbelt_lock *lock);

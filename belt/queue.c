@@ -27,6 +27,7 @@
 #include <linux/poll.h>
 
 #include "belt.h"
+#include "limbo.h"
 #include "queue.h"
 #include "usage.h"
 
@@ -261,36 +262,20 @@ static size_t room_for(struct hashbelt_entry *event)
 	return record_size(entry->key_len + entry->value_len);
 }
 
-/* The watch that completed a request, or NULL. */
-static const struct hb_watch *watch_of(struct hashbelt_entry *event)
-{
-	const struct hb_request *request = hb_tail(event);
-
-	return request->which < event->flags ? &request->watches[request->which] : NULL;
-}
-
-/* What a request has of its own in a record. */
-static void describe_request(struct hashbelt_entry *event, struct hashbelt_event *record)
-{
-	const struct hb_watch *watch = watch_of(event);
-
-	record->kind = HASHBELT_REQUEST;
-	/* Its key is the number of its holder and then its id. */
-	memcpy(&record->version, event->data + sizeof(u64), sizeof(u64));
-	record->flags = 0;
-	record->key_len = watch ? watch->len : 0;
-	record->value_len = 0;
-}
-
 /**
  * hashbelt_describe_event() - fill in a record but for key and value
  * @event:	from hashbelt_take_events() or hashbelt_take_completed()
  * @record:	filled in; @lost as 0
+ *
+ * Return: the bytes that belong to the record, the key and the value behind it; valid as long
+ * as the event is.
  */
-void hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
+const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
-	const struct hashbelt_entry *entry = hashbelt_event_entry(event);
+	struct hashbelt_entry *entry = hashbelt_event_entry(event);
+	const struct hb_kind_ops *ops = hb_ops(entry);
 	u64 deadline = hb_deadline(word_of(event));
+	const void *data = entry->data;
 
 	*record = (struct hashbelt_event){
 		.reason = hb_reason(word_of(event)),
@@ -301,30 +286,14 @@ void hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event
 		.flags = entry->flags,
 		.key_len = entry->key_len,
 		.value_len = entry->value_len,
-		.kind = hb_kind(entry) == HB_LOCK ? HASHBELT_LOCK : HASHBELT_ENTRY,
+		.kind = HASHBELT_ENTRY,
 	};
-	if (hb_kind(event) == HB_REQUEST)
-		describe_request(event, record);
+	if (ops && ops->describe)
+		data = ops->describe(entry, record);
 	record->size = record_size(record->key_len + record->value_len);
+	return data;
 }
 EXPORT_SYMBOL_GPL(hashbelt_describe_event);
-
-/**
- * hashbelt_event_data() - the bytes that belong to a record
- * @event:	what hashbelt_describe_event() has described
- *
- * Return: the key, and the value behind it; valid as long as the event is.
- */
-const void *hashbelt_event_data(struct hashbelt_entry *event)
-{
-	const struct hb_watch *watch;
-
-	if (hb_kind(event) != HB_REQUEST)
-		return hashbelt_event_entry(event)->data;
-	watch = watch_of(event);
-	return hashbelt_entry_value(event) + (watch ? watch->at : 0);
-}
-EXPORT_SYMBOL_GPL(hashbelt_event_data);
 
 /**
  * hashbelt_take_events() - take the oldest events

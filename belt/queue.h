@@ -62,8 +62,8 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 			    u64 lost);
 void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held);
 struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event);
-void hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record);
-const void *hashbelt_event_data(struct hashbelt_entry *event);
+const void *hashbelt_describe_event(struct hashbelt_entry *event,
+				    struct hashbelt_event *record);
 bool hashbelt_reports(const struct hashbelt_belt *belt);
 bool hashbelt_has_events(const struct hashbelt_belt *belt);
 wait_queue_head_t *hashbelt_event_wait(struct hashbelt_belt *belt);

@@ -23,6 +23,7 @@
 
 #include "belt.h"
 #include "evict.h"
+#include "limbo.h"
 #include "link.h"
 #include "request.h"
 #include "shard.h"
@@ -135,7 +136,7 @@ static void settle(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 	struct hb_request *request = hb_tail(entry);
 	u32 i;
 
-	for (i = 0; i < entry->flags; i++)
+	for (i = 0; i < entry->keys; i++)
 		unwatch(belt, &request->watches[i]);
 	hashbelt_entry_put(belt, entry);
 }
@@ -160,7 +161,7 @@ static void finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
  * A request that was claimed under the lock of its shard, which is held: the worker does
  * the rest. What was cleared had its end then, whatever it was claimed for.
  */
-void hb_request_leave(struct hb_shard *shard, struct hashbelt_entry *entry)
+static void request_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hb_request *request = hb_tail(entry);
 	u64 word = atomic64_read(&entry->node.deadline);
@@ -168,6 +169,8 @@ void hb_request_leave(struct hb_shard *shard, struct hashbelt_entry *entry)
 	lockdep_assert_held(&shard->lock);
 	if (hb_is_cleared(shard->belt, entry))
 		atomic64_set(&entry->node.deadline, (word & ~HB_REASON) | HASHBELT_CLEARED);
+	else if (hb_reason(word) == HASHBELT_EXPIRED)
+		hb_count(shard->belt, HASHBELT_STAT_TIMED_OUT);
 	detach(shard, entry);
 	if (request->linking)
 		return;
@@ -189,6 +192,51 @@ void hb_requests_step(struct hb_shard *shard)
 		cond_resched();
 	}
 }
+
+static void request_link(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	shard->requests++;
+}
+
+/* The reference to the holder stays: the holder is told yet. */
+static void request_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
+{
+	struct hb_request *request = hb_tail(entry);
+
+	shard->requests -= !cleared;
+	hb_untie(&request->bond);
+}
+
+static size_t request_tail_size(u32 keys)
+{
+	struct hb_request *request;
+
+	return struct_size(request, watches, keys);
+}
+
+/* The key that completed the request is all the data of its event. */
+static const void *request_describe(struct hashbelt_entry *event, struct hashbelt_event *record)
+{
+	const struct hb_request *request = hb_tail(event);
+	const struct hb_watch *watch = NULL;
+
+	if (request->which < event->keys)
+		watch = &request->watches[request->which];
+	record->kind = HASHBELT_REQUEST;
+	record->version = ((const struct name *)event->data)->id;
+	record->flags = 0;
+	record->key_len = watch ? watch->len : 0;
+	record->value_len = 0;
+	return hashbelt_entry_value(event) + (watch ? watch->at : 0);
+}
+
+const struct hb_kind_ops hb_request_ops = {
+	.tail_size = request_tail_size,
+	.link = request_link,
+	.unlink = request_unlink,
+	.leave = request_leave,
+	.describe = request_describe,
+};
 
 /*
  * Claims a request that has been cleared, or is past its timeout, though the worker has
@@ -267,7 +315,7 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
 	list_for_each_entry_safe(watch, next, claimed, place) {
 		entry = watch->request->bond.entry;
 		list_del_init(&watch->place);
-		count += watch->request->which < entry->flags;
+		count += watch->request->which < entry->keys;
 		finish(belt, entry);
 	}
 	return count;
@@ -395,11 +443,11 @@ static int link_watches(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < entry->flags; i++)
+	for (i = 0; i < entry->keys; i++)
 		request->watches[i].hash = hb_hash(belt, hashbelt_entry_value(entry) +
 						   request->watches[i].at,
 						   request->watches[i].len);
-	for (i = 0; i < entry->flags && !err; i++)
+	for (i = 0; i < entry->keys && !err; i++)
 		err = link_watch(belt, entry, &request->watches[i]);
 	return err;
 }

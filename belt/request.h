@@ -5,12 +5,53 @@
 
 #include "entry.h"
 
+struct hb_point;
 struct hb_shard;
+
+/**
+ * struct hb_watch - one key of a request
+ * @place:	in @point->watches, under the lock of that shard; once off that, for
+ *		who has claimed the request
+ * @point:	the point while @place is there, else NULL; likewise
+ * @request:	the request; constant
+ * @stamp:	versions that the shard had given when it began to wait
+ * @hash:	of the key; constant
+ * @at:		where the key begins in the request's value, bytes; constant
+ * @len:	its length; constant
+ */
+struct hb_watch {
+	struct list_head place;
+	struct hb_point *point;
+	struct hb_request *request;
+	u64 stamp;
+	u32 hash;
+	u32 at;
+	u32 len;
+};
+
+/**
+ * struct hb_request - tail of a request
+ * @bond:	to the descriptor that is told
+ * @linking:	it is being made: who does that takes its watches out; under the shard's
+ *		lock
+ * @done:	it was completed, and its holder told; likewise
+ * @which:	the watch that completed it, or the number of them; for who has
+ *		claimed it
+ * @watches:	one for each key
+ */
+struct hb_request {
+	struct hb_bond bond;
+	bool linking;
+	bool done;
+	u32 which;
+	struct hb_watch watches[];
+};
+
+extern const struct hb_kind_ops hb_request_ops;
 
 bool hb_requests_claim(struct hb_shard *shard, struct hb_point *point,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed);
 unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed);
-void hb_request_leave(struct hb_shard *shard, struct hashbelt_entry *entry);
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp);
 bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry);

@@ -6,11 +6,9 @@
 #include <linux/minmax.h>
 
 #include "belt.h"
-#include "lease.h"
+#include "limbo.h"
 #include "link.h"
-#include "lock.h"
 #include "queue.h"
-#include "request.h"
 #include "shard.h"
 #include "trace.h"
 #include "usage.h"
@@ -49,24 +47,6 @@ u64 hb_interval(struct hashbelt_belt *belt)
 
 /* Counting, linking and unlinking, under the shard's lock */
 
-/* Counts entries of other kinds; @n is 1 or -1, and @live too unless it was cleared. */
-static void count_kind(struct hb_shard *shard, struct hashbelt_entry *entry, int n, int live)
-{
-	switch (hb_kind(entry)) {
-	case HB_LOCK:
-		shard->locks += live;
-		break;
-	case HB_FILL:
-		shard->fills += n;
-		break;
-	case HB_REQUEST:
-		shard->requests += live;
-		break;
-	default:
-		break;
-	}
-}
-
 /* Counts an entry that has its version and is tied to its holder. */
 void hb_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
@@ -74,25 +54,20 @@ void hb_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	hb_shard_count(shard, 1);
 	shard->live++;
 	shard->live_bytes += hb_entry_size(entry);
-	if (likely(!(entry->hash & HB_KIND)))
-		return;
-	count_kind(shard, entry, 1, 1);
-	if (hb_kind(entry) == HB_LOCK)
-		hb_owner_add(shard->belt, entry);
+	if (unlikely(hb_kind(entry)))
+		hb_ops(entry)->link(shard, entry);
 }
 
-/* What else there is of an entry that is being unlinked. */
-static void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *entry)
+/* The links of an entry that has a tail. */
+static noinline void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *entry,
+				 bool cleared)
 {
-	struct hb_bond *bond = hb_tail(entry);
-
-	if (hb_kind(entry) == HB_LOCK)
-		hb_owner_del(shard->belt, entry);
-	/* A request's holder has to be told yet. */
-	if (hb_kind(entry) == HB_REQUEST)
-		hb_untie(bond);
+	if (hb_kind(entry))
+		hb_ops(entry)->unlink(shard, entry, cleared);
 	else
-		hb_untie_put(bond);
+		hb_untie_put(hb_tail(entry));
+	if (hb_is_sparse(shard->belt, shard))
+		hb_kick_worker(shard->belt);
 }
 
 /* Undoes hb_link(). */
@@ -109,12 +84,8 @@ void hb_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 		shard->live--;
 		shard->live_bytes -= hb_entry_size(entry);
 	}
-	if (likely(!(entry->hash & (HB_KIND | HB_TAILED))))
-		return;
-	count_kind(shard, entry, -1, cleared ? 0 : -1);
-	unlink_tail(shard, entry);
-	if (hb_is_sparse(shard->belt, shard))
-		hb_kick_worker(shard->belt);
+	if (unlikely(entry->hash & (HB_KIND | HB_TAILED)))
+		unlink_tail(shard, entry, cleared);
 }
 
 /*
@@ -157,16 +128,13 @@ u64 hb_wait(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 /* Whether an entry that is claimed becomes an event of its belt. */
 static bool is_reported(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
-	return hb_kind(entry) <= HB_LOCK &&
+	return (likely(!hb_kind(entry)) || hb_ops(entry)->reported) &&
 	       hb_reports(belt, hb_reason(atomic64_read(&entry->node.deadline)));
 }
 
-/*
- * An entry that is claimed, off its wheel, and not in the index any more, because
- * another one has its place there and under the limits: becomes an event, or is
- * freed.
- */
-void hb_leave_place(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+/* A claimed entry, out of the index and uncharged, becomes an event or goes to limbo. */
+static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_entry *entry,
+					u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 
@@ -176,19 +144,26 @@ void hb_leave_place(struct hb_shard *shard, struct hashbelt_entry *entry, u64 no
 }
 
 /*
- * An entry that is claimed, and off its wheel, leaves the index and the belt. A lock or
- * a right to fill goes to the first of those who wait for it.
+ * An entry that is claimed, off its wheel, and not in the index any more, because
+ * another one has its place there and under the limits: becomes an event, or is
+ * freed.
  */
+void hb_leave_place(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+{
+	leave_place(shard, entry, now);
+}
+
+/* An entry that is claimed, and off its wheel, leaves the index and the belt. */
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	u64 word = atomic64_read(&entry->node.deadline);
 
-	if (unlikely(hb_kind(entry) == HB_REQUEST)) {
-		hb_request_leave(shard, entry);
+	if (unlikely(hb_kind(entry)) && hb_ops(entry)->leave) {
+		hb_ops(entry)->leave(shard, entry, now);
 		return;
 	}
-	if (hb_haunts(hb_reason(word)) && hb_kind(entry) == HB_ENTRY)
+	if (hb_haunts(hb_reason(word)) && likely(!hb_kind(entry)))
 		WRITE_ONCE(*hb_ghost_slot(belt, entry->hash),
 			   hb_ghost(entry->hash, hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
@@ -198,10 +173,10 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 			     (word & ~HB_REASON) | HASHBELT_CLEARED);
 	else if (!hb_keeps_place(hb_reason(word)) || !is_reported(belt, entry))
 		hb_uncharge(belt, entry);
-	/* Nobody frees it before the lock is given up. */
-	hb_leave_place(shard, entry, now);
-	if (unlikely(entry->hash & HB_KIND))
-		hb_hand_over(shard, entry, now);
+	leave_place(shard, entry, now);
+	/* It is in limbo, or an event: nobody frees it before the lock is given up. */
+	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left)
+		hb_ops(entry)->left(shard, entry, now);
 }
 
 static void count_lag(struct hashbelt_belt *belt, u64 due, u64 now)
@@ -229,13 +204,8 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	struct hashbelt_belt *belt = shard->belt;
 	u64 deadline = hb_deadline(atomic64_read(&entry->node.deadline));
 
-	if (hb_is_cleared(belt, entry)) {
-		hb_leave(shard, entry, now);
-		return;
-	}
-	if (hb_kind(entry) > HB_LOCK) {
-		if (hb_kind(entry) == HB_REQUEST)
-			hb_count(belt, HASHBELT_STAT_TIMED_OUT);
+	if (hb_is_cleared(belt, entry) ||
+	    unlikely(hb_kind(entry) && !hb_ops(entry)->reported)) {
 		hb_leave(shard, entry, now);
 		return;
 	}

@@ -8,6 +8,7 @@
  */
 #include "belt.h"
 #include "evict.h"
+#include "limbo.h"
 #include "shard.h"
 #include "waitpoint.h"
 
@@ -81,3 +82,10 @@ void hb_point_release(struct hb_shard *shard, struct hb_point *point)
 	hlist_del_rcu(&point->entry->chain);
 	hb_limbo_enter(shard, point->entry);
 }
+
+static size_t point_tail_size(u32 keys)
+{
+	return sizeof(struct hb_point);
+}
+
+const struct hb_kind_ops hb_point_ops = { .tail_size = point_tail_size };

@@ -7,6 +7,20 @@
 
 struct hb_shard;
 
+/**
+ * struct hb_point - tail of a point; all under the shard's lock
+ * @entry:	the point
+ * @waiters:	tasks that wait, in their order: for the lock, for the key to be filled
+ * @watches:	of requests that wait for the key, in their order
+ */
+struct hb_point {
+	struct hashbelt_entry *entry;
+	struct list_head waiters[2];
+	struct list_head watches;
+};
+
+extern const struct hb_kind_ops hb_point_ops;
+
 struct hashbelt_entry *hb_point_alloc(struct hashbelt_belt *belt, u32 hash,
 				      const void *key, u32 key_len);
 struct hb_point *hb_point_find(struct hb_shard *shard, u32 hash, const void *key,

@@ -112,15 +112,16 @@ static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done,
 	struct hashbelt_event record;
 	struct hashbelt_entry *event;
 	ssize_t copied = 0;
-	u32 size, data;
+	const void *data;
+	u32 size, len;
 
 	while ((event = events->first)) {
-		hashbelt_describe_event(event, &record);
+		data = hashbelt_describe_event(event, &record);
 		record.lost = *lost;
-		data = record.key_len + record.value_len;
-		size = sizeof(record) + data;
+		len = record.key_len + record.value_len;
+		size = sizeof(record) + len;
 		if (copy_to_user(to, &record, sizeof(record)) ||
-		    copy_to_user(to + sizeof(record), hashbelt_event_data(event), data) ||
+		    copy_to_user(to + sizeof(record), data, len) ||
 		    copy_to_user(to + size, zeros, record.size - size))
 			break;
 		hb_fifo_add(done, hb_fifo_pop(events));

@@ -6,6 +6,8 @@
 #	checkpatch --strict	all C
 #	kernel-doc -Werror	the kernel side
 #	sparse, W=1	the kernel side
+#	layers		no object of the module uses one that Kbuild lists after it, and docs/design.md
+#			shows the files in the same order
 #	shell scripts	all, by shellcheck
 #	SPDX	every file
 #
@@ -87,6 +89,40 @@ check_module() {
 	make -C "$kdir" M="$work/module" W=1 C=2 modules >"$work/build" 2>&1 ||
 		echo "the module does not build"
 	grep -E 'warning:|error:' "$work/build"
+	check_layers
+	check_picture
+}
+
+# objects - those of the module, in the order of Kbuild: bottom-up.
+objects() {
+	sed -n 's/^hashbelt-y [:+]= //p' Kbuild | tr ' ' '\n'
+}
+
+# An object uses symbols only of those before it in Kbuild.
+check_layers() {
+	for object in $(objects); do
+		nm --format=posix "$work/module/$object" | sed "s|^|$object |"
+	done | awk '
+		!($1 in place) { place[$1] = ++objects }
+		$3 == "U" { uses[$1 " " $2]; next }
+		$3 ~ /[A-Z]/ && $2 !~ /^__(ksym|kstr|crc)/ { home[$2] = $1 }
+		END {
+			for (use in uses) {
+				split(use, word, " ")
+				if (word[2] in home && place[home[word[2]]] > place[word[1]])
+					print word[1] " uses " word[2] " of " home[word[2]] \
+						", which Kbuild lists after it"
+			}
+		}'
+}
+
+# docs/design.md shows the same files, top-down.
+check_picture() {
+	objects | sed 's|.*/||; s/o$/c/' | tac >"$work/files"
+	awk '/^## / { inside = /^## The parts/ } inside && /^ +[a-z_]+\.c / { print $1 }' \
+		docs/design.md | diff "$work/files" - |
+		sed -n 's/^< /docs\/design.md, The parts: missing or in the wrong place: /p
+			s/^> /docs\/design.md, The parts: in the wrong place: /p'
 }
 
 # Scripts say by their first line what they are.

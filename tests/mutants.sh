@@ -96,7 +96,7 @@ mutant right device/registry.c \
 mutant size device/item.c \
 	'/value_len > HASHBELT_VALUE_MAX/s/if (/if (false \&\& /' \
 	device argument_test 'not ok .*EMSGSIZE' 'a value of any size is let in'
-mutant free belt/entry.c \
+mutant free belt/limbo.c \
 	'/node.slot) {$/,/}/s/hashbelt_entry_put(shard->belt, entry);//' \
 	device entry_test 'hb_memory_exit' 'what has left is never freed'
 mutant unlock hashbelt_core.c \

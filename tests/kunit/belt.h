@@ -11,6 +11,7 @@
 
 #include "belt/belt.h"
 #include "belt/lease.h"
+#include "belt/limbo.h"
 #include "belt/shard.h"
 #include "belt/usage.h"
 #include "belt/waitpoint.h"
@@ -374,7 +375,7 @@ static inline u64 count_owners(struct hashbelt_belt *belt, u64 *wrong)
 
 	rcu_read_lock();
 	for (node = rb_first(&belt->desk.owners); node; node = rb_next(node)) {
-		entry = rb_entry(node, struct hb_lock, by_owner)->bond.entry;
+		entry = rb_entry(node, struct hb_lock, by_owner)->lease.bond.entry;
 		*wrong += hb_kind(entry) != HB_LOCK ||
 			  entry != hb_index_find(&belt->index, entry->hash & ~HB_TAILED,
 						 entry->data, entry->key_len);

@@ -82,14 +82,15 @@ static u32 told(struct fixture *f, unsigned int holder, struct hashbelt_event *r
 		unsigned int *key)
 {
 	struct hb_fifo events = {};
+	const void *data;
 
 	*key = NO_KEY;
 	*record = (struct hashbelt_event){};
 	if (hashbelt_take_completed(f->holders[holder], &events, SIZE_MAX, 1))
 		return 0;
-	hashbelt_describe_event(events.first, record);
+	data = hashbelt_describe_event(events.first, record);
 	if (record->key_len == sizeof(*key))
-		memcpy(key, hashbelt_event_data(events.first), sizeof(*key));
+		memcpy(key, data, sizeof(*key));
 	hashbelt_settle_completed(f->belt, &events);
 	return record->reason;
 }

@@ -331,7 +331,7 @@ proctype put(byte key)
 	fi
 }
 
-/* hb_request_leave(), under the lock of the request's shard, and that given up */
+/* request_leave(), under the lock of the request's shard, and that given up */
 inline leave()
 {
 	detach();
