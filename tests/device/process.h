@@ -170,19 +170,36 @@ static inline int receive_descriptor(int socket)
 #define CALL_PAUSE __NR_ppoll
 #endif
 
-/* Whether a thread sleeps in the system call of this number. */
-static inline bool sleeps_in(pid_t thread, long number)
+/* The first line of a file of a thread in /proc; empty if there is none. */
+static inline void read_line(pid_t thread, const char *name, char *text, size_t size)
 {
-	char path[64], text[128] = "";
+	char path[64];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/syscall", thread);
+	snprintf(path, sizeof(path), "/proc/%d/%s", thread, name);
+	text[0] = 0;
 	file = fopen(path, "r");
 	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
+		return;
+	if (!fgets(text, size, file))
 		text[0] = 0;
 	fclose(file);
+}
+
+/*
+ * Whether a thread sleeps in the system call of this number. "syscall" has the number also while
+ * the thread is being woken on another processor; "stat" does not call that sleep.
+ */
+static inline bool sleeps_in(pid_t thread, long number)
+{
+	char text[256];
+	const char *state;
+
+	read_line(thread, "stat", text, sizeof(text));
+	state = strrchr(text, ')');
+	if (!state || (strncmp(state, ") S", 3) && strncmp(state, ") D", 3)))
+		return false;
+	read_line(thread, "syscall", text, sizeof(text));
 	return text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) == number;
 }
 
