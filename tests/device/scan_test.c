@@ -10,7 +10,7 @@
 
 #include "device.h"
 
-#define TESTS	38
+#define TESTS	39
 
 #define ENTRIES	500
 #define CHURN	scaled(6000)
@@ -285,6 +285,18 @@ static void test_again(void)
 	close(belt);
 }
 
+/* The buffer of a scan is wiped before it is freed: memory/wipe_test looks for what is left. */
+static void test_wiping(void)
+{
+	int belt = new_belt(0);
+
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_WIPE);
+	put_entries(belt);
+	scan_all(belt, MIB);
+	ok(seen[1] == 1 && seen[ENTRIES - 1] == 1, "scan reports the entries of a belt that wipes");
+	close(belt);
+}
+
 static void test_destroyed(void)
 {
 	int belt = open_device(O_RDWR);
@@ -359,6 +371,7 @@ int main(void)
 	test_cursors();
 	test_gone();
 	test_again();
+	test_wiping();
 	test_destroyed();
 	test_churn(MIB, 20);
 	test_churn(1000, 5);
