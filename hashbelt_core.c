@@ -27,8 +27,8 @@
  *
  * Lock order: belt->set_lock, belt->round_lock, belt->clear_lock, shard->lock (all of
  * them, in the order of their numbers, for what is to happen to the whole belt at
- * once), queue->lock and in it usage->lock, or holder->lock, or desk->lock;
- * clock->lock inside of any.
+ * once), queue->lock and in it usage->lock, or client->lock, or the lock
+ * of belt->clients, belt->owners or belt->waiters; clock->lock inside of any.
  */
 #include <linux/export.h>
 
@@ -112,7 +112,7 @@ static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 	}
 	hlist_del_rcu(&old->chain);
 	hb_wheel_del(&old->node);
-	hb_leave_place(shard, old, now);
+	hb_leave_replaced(shard, old, now);
 	return true;
 }
 
@@ -141,15 +141,15 @@ static u32 why_gone(struct hashbelt_belt *belt, u32 hash)
 }
 
 /* A key that is put is missed no more. */
-static void lay_ghost(struct hashbelt_belt *belt, u32 hash)
+static void ghost_clear(struct hashbelt_belt *belt, u32 hash)
 {
 	if (unlikely(why_gone(belt, hash)))
 		WRITE_ONCE(*hb_ghost_slot(belt, hash), 0);
 }
 
 /* Puts @new into the belt; under the shard's lock. Return: as replace(). */
-static bool admit(struct hb_shard *shard, struct hashbelt_entry *old,
-		  struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
+static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
+		   struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 
@@ -162,98 +162,99 @@ static bool admit(struct hb_shard *shard, struct hashbelt_entry *old,
 		hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
 	} else {
 		hb_index_insert(&belt->index, new);
-		lay_ghost(belt, new->hash);
+		ghost_clear(belt, new->hash);
 		hb_count(belt, HASHBELT_STAT_PUTS_NEW);
 	}
-	hb_link(shard, new);
+	hb_shard_link(shard, new);
 	trace_hashbelt_put(belt->id, new, 0);
 	item->version = new->version;
 	item->ttl_ms = hb_ms_left(atomic64_read(&new->node.deadline), now);
-	hb_clock_wake_at(&belt->clock, hb_wait(shard, new, now));
+	hb_clock_wake_at(&belt->clock, hb_schedule(shard, new, now));
 	return true;
 }
 
 /**
- * struct news - requests that a put has completed
+ * struct completions - requests that a put has completed
  * @claimed:	those of them that were claimed
  * @entry:	what was put, with a reference, if there may be more; else NULL
  * @stamp:	what waits since before this is completed
  */
-struct news {
+struct completions {
 	struct list_head claimed;
 	struct hashbelt_entry *entry;
 	u64 stamp;
 };
 
 /* Tells those who wait for the key of an entry that was put; under the shard's lock. */
-static void announce(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
-		     struct news *news)
+static void complete_waiters(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+			     struct completions *completions)
 {
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 
-	point = hb_point_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
+	point = hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
 	if (shard->fills)
 		hb_fill_end(shard, entry, point, now);
 	/* Who waited to fill may have been all there was. */
 	if (point)
-		point = hb_point_find(shard, entry->hash & HB_HASH, entry->data,
-				      entry->key_len);
+		point = hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data,
+					  entry->key_len);
 	if (!point)
 		return;
-	news->stamp = shard->versions;
-	if (hb_requests_claim(shard, point, HASHBELT_BY_PUT, news->stamp, &news->claimed)) {
+	completions->stamp = shard->versions;
+	if (hb_requests_claim(shard, point, HASHBELT_BY_PUT, completions->stamp,
+			      &completions->claimed)) {
 		refcount_inc(&entry->ref);
-		news->entry = entry;
+		completions->entry = entry;
 	}
 }
 
 /* The rest of what is to be done for them, with no lock. */
-static void spread(struct hashbelt_belt *belt, struct news *news)
+static void finish_completions(struct hashbelt_belt *belt, struct completions *completions)
 {
-	struct hashbelt_entry *entry = news->entry;
+	struct hashbelt_entry *entry = completions->entry;
 
-	hb_requests_finish(belt, &news->claimed);
+	hb_requests_finish(belt, &completions->claimed);
 	if (likely(!entry))
 		return;
 	hb_requests_complete(belt, entry->hash, entry->data, entry->key_len,
-			     HASHBELT_BY_PUT, news->stamp);
+			     HASHBELT_BY_PUT, completions->stamp);
 	hashbelt_entry_put(belt, entry);
 }
 
 /* Takes back what was done for an entry that does not go in. */
-static void let_go(struct hashbelt_belt *belt, struct hashbelt_entry *old,
-		   struct hashbelt_entry *entry)
+static void undo_charge(struct hashbelt_belt *belt, struct hashbelt_entry *old,
+			struct hashbelt_entry *entry)
 {
 	if (belt->usage.limited)
-		hb_usage_force(belt, -!old, -cost_of_put(old, entry));
+		hb_usage_change(belt, -!old, -cost_of_put(old, entry));
 	if (entry->hash & HB_TAILED)
-		hb_untie_put(hb_tail(entry));
+		hb_detach_put(hb_tail(entry));
 }
 
 /*
  * An entry with its condition fulfilled goes in, if there is room. -ETIME: what it was to
  * replace has expired in the middle of it; then as after -ENOSPC, see try_again().
  */
-static __always_inline int let_in(struct hb_shard *shard, struct hashbelt_entry *old,
-				  struct hashbelt_entry *entry,
-				  struct hashbelt_item *item, u64 now,
-				  struct news *news)
+static __always_inline int charge_and_insert(struct hb_shard *shard, struct hashbelt_entry *old,
+					     struct hashbelt_entry *entry,
+					     struct hashbelt_item *item, u64 now,
+					     struct completions *completions)
 {
 	bool tailed = entry->hash & HB_TAILED;
 
-	if (unlikely(tailed) && !hb_tie(hb_tail(entry)))
+	if (unlikely(tailed) && !hb_attach(hb_tail(entry)))
 		return -EIDRM;
 	if (unlikely(!charge(shard->belt, old, entry))) {
 		if (tailed)
-			hb_untie_put(hb_tail(entry));
+			hb_detach_put(hb_tail(entry));
 		return -ENOSPC;
 	}
-	if (unlikely(!admit(shard, old, entry, item, now))) {
-		let_go(shard->belt, old, entry);
+	if (unlikely(!insert(shard, old, entry, item, now))) {
+		undo_charge(shard->belt, old, entry);
 		return -ETIME;
 	}
 	if (unlikely(shard->points || shard->fills))
-		announce(shard, entry, now, news);
+		complete_waiters(shard, entry, now, completions);
 	return 0;
 }
 
@@ -269,9 +270,9 @@ static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, 
 	return true;
 }
 
-/* One try to put. -ENOSPC, -ETIME: see let_in(). */
+/* One try to put. -ENOSPC, -ETIME: see charge_and_insert(). */
 static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
-		   struct hashbelt_item *item, struct news *news)
+		   struct hashbelt_item *item, struct completions *completions)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	struct hashbelt_entry *old;
@@ -285,7 +286,7 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 	if (err && old)
 		item->version = old->version;
 	if (likely(!err))
-		err = let_in(shard, old, entry, item, now, news);
+		err = charge_and_insert(shard, old, entry, item, now, completions);
 	spin_unlock(&shard->lock);
 	return err;
 }
@@ -307,7 +308,7 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item)
 {
-	struct news news = { .claimed = LIST_HEAD_INIT(news.claimed) };
+	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
 	struct hb_shard *shard;
 	int err;
 
@@ -319,11 +320,11 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	hb_make_levels(belt, entry->hash, item->ttl_ms);
 	shard = hb_shard_of(belt, entry->hash);
 	do {
-		err = try_put(shard, entry, item, &news);
+		err = try_put(shard, entry, item, &completions);
 	} while (unlikely(err) && try_again(belt, entry, err));
 	if (likely(!err)) {
-		if (unlikely(!list_empty(&news.claimed) || news.entry))
-			spread(belt, &news);
+		if (unlikely(!list_empty(&completions.claimed) || completions.entry))
+			finish_completions(belt, &completions);
 		if (unlikely(hb_is_crowded(belt, shard)))
 			hb_grow_index(belt, READ_ONCE(shard->count));
 		return 0;
@@ -381,7 +382,7 @@ static int add_up(struct hashbelt_entry *old, const struct hashbelt_sum *sum, s6
 /* One try to add; -EAGAIN: @entry should have a value of @len bytes. */
 static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry,
 		   struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len,
-		   struct news *news)
+		   struct completions *completions)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	struct hashbelt_item put = { .ttl_ms = item->ttl_ms };
@@ -403,7 +404,7 @@ static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry,
 		entry->flags = old ? old->flags : item->flags;
 		if (old)
 			put.ttl_ms = HASHBELT_TTL_KEEP;
-		err = let_in(shard, old, entry, &put, now, news);
+		err = charge_and_insert(shard, old, entry, &put, now, completions);
 	}
 	spin_unlock(&shard->lock);
 	if (err)
@@ -418,7 +419,7 @@ static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry,
 static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	       struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
 {
-	struct news news = { .claimed = LIST_HEAD_INIT(news.claimed) };
+	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
 	struct hashbelt_entry *entry;
 	struct hb_shard *shard;
 	int err;
@@ -430,7 +431,7 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	entry->hash = hb_hash(belt, key, key_len);
 	shard = hb_shard_of(belt, entry->hash);
 	do {
-		err = try_add(shard, entry, item, sum, len, &news);
+		err = try_add(shard, entry, item, sum, len, &completions);
 	} while (err && try_again(belt, entry, err));
 	if (err) {
 		if (err != -EAGAIN)
@@ -438,8 +439,8 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		hashbelt_entry_put(belt, entry);
 		return err;
 	}
-	spread(belt, &news);
-	hb_fit(belt, shard);
+	finish_completions(belt, &completions);
+	hb_fit_index(belt, shard);
 	return 0;
 }
 
@@ -591,7 +592,7 @@ static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	is = hb_node_move(&entry->node, now, to, true);
 	if (is == to) {
 		hb_wheel_del(&entry->node);
-		hb_clock_wake_at(&belt->clock, hb_wait(shard, entry, now));
+		hb_clock_wake_at(&belt->clock, hb_schedule(shard, entry, now));
 	}
 	spin_unlock(&shard->lock);
 	return is;

@@ -108,70 +108,70 @@ static const struct kernel_param_ops used_bytes_ops = {
 module_param_cb(used_bytes, &used_bytes_ops, NULL, 0444);
 MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
 
-static long hashbelt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+static long hashbelt_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	struct descriptor *descriptor = file->private_data;
+	struct hb_file *file = filp->private_data;
 	void __user *p = (void __user *)arg;
 
 	switch (cmd) {
 	case HASHBELT_IOC_ABI:
 		return HASHBELT_ABI;
 	case HASHBELT_IOC_GET:
-		return hb_ioctl_item(descriptor, p, HASHBELT_OP_GET);
+		return hb_ioctl_item(file, p, HASHBELT_OP_GET);
 	case HASHBELT_IOC_PUT:
-		return hb_ioctl_item(descriptor, p, HASHBELT_OP_PUT);
+		return hb_ioctl_item(file, p, HASHBELT_OP_PUT);
 	case HASHBELT_IOC_TOUCH:
-		return hb_ioctl_item(descriptor, p, HASHBELT_OP_TOUCH);
+		return hb_ioctl_item(file, p, HASHBELT_OP_TOUCH);
 	case HASHBELT_IOC_REMOVE:
-		return hb_ioctl_item(descriptor, p, HASHBELT_OP_REMOVE);
+		return hb_ioctl_item(file, p, HASHBELT_OP_REMOVE);
 	case HASHBELT_IOC_EXPIRE:
-		return hb_ioctl_item(descriptor, p, HASHBELT_OP_EXPIRE);
+		return hb_ioctl_item(file, p, HASHBELT_OP_EXPIRE);
 	case HASHBELT_IOC_ADD:
-		return hb_ioctl_item(descriptor, p, HASHBELT_OP_ADD);
+		return hb_ioctl_item(file, p, HASHBELT_OP_ADD);
 	case HASHBELT_IOC_FILL:
-		return hb_ioctl_fill(descriptor, p);
+		return hb_ioctl_fill(file, p);
 	case HASHBELT_IOC_BATCH:
-		return hb_ioctl_batch(descriptor, p);
+		return hb_ioctl_batch(file, p);
 	case HASHBELT_IOC_SCAN:
-		return hb_ioctl_scan(descriptor, p);
+		return hb_ioctl_scan(file, p);
 	case HASHBELT_IOC_INFO:
-		return hb_ioctl_info(descriptor, p);
+		return hb_ioctl_info(file, p);
 	case HASHBELT_IOC_STAT:
-		return hb_ioctl_stat(descriptor, p);
+		return hb_ioctl_stat(file, p);
 	case HASHBELT_IOC_SET:
-		return hb_ioctl_set(descriptor, p);
+		return hb_ioctl_set(file, p);
 	case HASHBELT_IOC_BUCKETS:
-		return hb_ioctl_buckets(descriptor, p);
+		return hb_ioctl_buckets(file, p);
 	case HASHBELT_IOC_WATCH:
-		return hb_ioctl_watch(descriptor, p);
+		return hb_ioctl_watch(file, p);
 	case HASHBELT_IOC_ACK:
-		return hb_ioctl_ack(descriptor, p);
+		return hb_ioctl_ack(file, p);
 	case HASHBELT_IOC_REQUEST:
-		return hb_ioctl_request(descriptor, p);
+		return hb_ioctl_request(file, p);
 	case HASHBELT_IOC_CANCEL:
-		return hb_ioctl_cancel(descriptor, p);
+		return hb_ioctl_cancel(file, p);
 	case HASHBELT_IOC_COMPLETE:
-		return hb_ioctl_complete(descriptor, p);
+		return hb_ioctl_complete(file, p);
 	case HASHBELT_IOC_LOCK:
 	case HASHBELT_IOC_UNLOCK:
 	case HASHBELT_IOC_RENEW:
 	case HASHBELT_IOC_HOLDER:
 	case HASHBELT_IOC_RELEASE:
-		return hb_ioctl_lock(descriptor, cmd, p);
+		return hb_ioctl_lock(file, cmd, p);
 	case HASHBELT_IOC_LOCKS:
-		return hb_ioctl_locks(descriptor, p);
+		return hb_ioctl_locks(file, p);
 	case HASHBELT_IOC_CLEAR:
 	case HASHBELT_IOC_HALT:
 	case HASHBELT_IOC_RESUME:
 	case HASHBELT_IOC_ROTATE:
 	case HASHBELT_IOC_ADVANCE:
-		return hb_ioctl_control(descriptor, cmd, p);
+		return hb_ioctl_control(file, cmd, p);
 	case HASHBELT_IOC_CREATE:
-		return hb_ioctl_create(file, p);
+		return hb_ioctl_create(filp, p);
 	case HASHBELT_IOC_OPEN:
-		return hb_ioctl_open(file, p);
+		return hb_ioctl_open(filp, p);
 	case HASHBELT_IOC_DESTROY:
-		return hb_ioctl_destroy(file, p);
+		return hb_ioctl_destroy(filp, p);
 	case HASHBELT_IOC_NEXT:
 		return hb_ioctl_next(p);
 	default:
@@ -181,10 +181,10 @@ static long hashbelt_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 
 static const struct file_operations hashbelt_fops = {
 	.owner		= THIS_MODULE,
-	.open		= hb_open,
-	.release	= hb_release,
-	.read		= hb_read,
-	.poll		= hb_poll,
+	.open		= hb_file_open,
+	.release	= hb_file_release,
+	.read		= hb_file_read,
+	.poll		= hb_file_poll,
 	.unlocked_ioctl	= hashbelt_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 };
@@ -217,18 +217,18 @@ static int __init check_parameters(void)
 static int __init create_default_belt(void)
 {
 	static const char name[HASHBELT_NAME_SIZE] __initconst = HASHBELT_DEFAULT_BELT;
-	struct hb_listing *listing;
+	struct hb_named_belt *named;
 
-	listing = hb_registry_create(name, current_fsgid(), mode, &(struct hashbelt_config){
+	named = hb_registry_create(name, current_fsgid(), mode, &(struct hashbelt_config){
 		.ttl = (u64)ttl_ms * NSEC_PER_MSEC,
 		.buckets = buckets,
 	});
-	if (IS_ERR(listing)) {
+	if (IS_ERR(named)) {
 		pr_err("hashbelt: cannot make the default belt: max_bytes=%llu, error %ld\n",
-		       max_bytes, PTR_ERR(listing));
-		return PTR_ERR(listing);
+		       max_bytes, PTR_ERR(named));
+		return PTR_ERR(named);
 	}
-	hb_listing_put(listing);	/* the registry holds it */
+	hb_named_belt_put(named);	/* the registry holds it */
 	return 0;
 }
 

@@ -11,7 +11,9 @@
 #include "clock.h"
 #include "entry.h"
 #include "index.h"
+#include "lease.h"
 #include "link.h"
+#include "lock.h"
 #include "memory.h"
 #include "queue.h"
 
@@ -100,23 +102,6 @@ struct hb_usage {
 };
 
 /**
- * struct hb_desk - who wants something of a belt
- * @lock:	protects what follows, up to @holders; taken inside of shards' locks,
- *		nothing in it
- * @owners:	locks, by owner and then by version
- * @sleepers:	tasks that wait, by struct hb_waiter
- * @holders:	descriptors to which entries are bound
- * @told_bytes:	what completed requests take that nobody has read yet; atomic
- */
-struct hb_desk {
-	spinlock_t lock;		/* taken inside of shards' locks */
-	struct rb_root owners;
-	struct list_head sleepers;
-	struct list_head holders;
-	atomic64_t told_bytes;
-};
-
-/**
  * struct hashbelt_belt - one cache
  * @index:	the entries by key
  * @seed:	of the hash; constant
@@ -130,15 +115,17 @@ struct hb_desk {
  *		locks
  * @stats:	per CPU, by enum hashbelt_counter
  * @clock:	belt time and the worker's alarm
- * @gauges:	measures of the wheels, in turn those of now and those before
- * @gauge:	those of now; changed under all shards' locks
+ * @geometries:	measures of the wheels, in turn those of now and those before
+ * @geometry:	those of now; changed under all shards' locks
  * @rotated:	intervals of earlier measures that have passed; likewise
- * @measured:	belt time since which @gauge holds; likewise
+ * @geometry_since:	belt time since which @geometry holds; likewise
  * @handler:	one of enum hashbelt_handler; written under all shards' locks
  * @reasons:	HASHBELT_REPORT() bits that the handler reports; likewise
  * @queue:	events that wait
  * @usage:	what counts against the limits
- * @desk:	owners, sleepers, holders
+ * @owners:	locks, by their owners
+ * @waiters:	tasks that wait
+ * @clients:	descriptors to which entries are bound
  * @event:	takes the events, in place of user space; constant
  * @arg:	its argument; constant
  * @account:	who is charged for the memory, with a reference; constant
@@ -173,13 +160,15 @@ struct hashbelt_belt {
 	u64 id;
 	struct hb_stats __percpu *stats;
 	struct hb_clock clock ____cacheline_aligned_in_smp;
-	struct hb_gauge gauges[2];
-	struct hb_gauge *gauge;
+	struct hb_geometry geometries[2];
+	struct hb_geometry *geometry;
 	u64 rotated;
-	u64 measured;
+	u64 geometry_since;
 	struct hb_queue queue;
 	struct hb_usage usage;
-	struct hb_desk desk;
+	struct hb_owners owners;
+	struct hb_waiters waiters;
+	struct hb_clients clients;
 	void (*event)(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		      const struct hashbelt_event *event, void *arg);
 	void *arg;

@@ -21,31 +21,31 @@
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
 /**
- * hashbelt_holder_new() - make a holder for a descriptor
+ * hashbelt_client_new() - make a client for a descriptor
  * @belt:	the belt that it is bound to
  *
  * Context: may sleep.
  *
- * Return: the holder, to be given up by hashbelt_holder_leave() and then
- * hashbelt_holder_put(); NULL if there is no memory.
+ * Return: the client, to be given up by hashbelt_client_close() and then
+ * hashbelt_client_put(); NULL if there is no memory.
  */
-struct hb_holder *hashbelt_holder_new(struct hashbelt_belt *belt)
+struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
 {
-	struct hb_holder *holder = kzalloc(sizeof(*holder), GFP_KERNEL_ACCOUNT);
+	struct hb_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 
-	if (!holder)
+	if (!client)
 		return NULL;
-	refcount_set(&holder->ref, 1);
-	holder->id = atomic64_inc_return(&last_id);
-	spin_lock_init(&holder->lock);
-	INIT_LIST_HEAD(&holder->entries);
-	init_waitqueue_head(&holder->wait);
-	spin_lock(&belt->desk.lock);
-	list_add(&holder->place, &belt->desk.holders);
-	spin_unlock(&belt->desk.lock);
-	return holder;
+	refcount_set(&client->ref, 1);
+	client->id = atomic64_inc_return(&last_id);
+	spin_lock_init(&client->lock);
+	INIT_LIST_HEAD(&client->entries);
+	init_waitqueue_head(&client->wait);
+	spin_lock(&belt->clients.lock);
+	list_add(&client->place, &belt->clients.list);
+	spin_unlock(&belt->clients.lock);
+	return client;
 }
-EXPORT_SYMBOL_GPL(hashbelt_holder_new);
+EXPORT_SYMBOL_GPL(hashbelt_client_new);
 
 /*
  * Takes out an entry whose descriptor is closed, as whatever it is: it may have been
@@ -72,85 +72,85 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
-	struct hb_bond *bond = hb_tail(entry);
+	struct hb_link *link = hb_tail(entry);
 
 	if (hb_kind(entry) == HB_REQUEST)
 		return hb_request_release(belt, entry);
 	spin_lock(&shard->lock);
 	/* A put that found no room has untied it again: then it was never in the belt. */
-	if (!list_empty(&bond->held))
+	if (!list_empty(&link->held))
 		take_out(shard, entry);
 	spin_unlock(&shard->lock);
 	return true;
 }
 
 /* The first entry that is bound, with a reference, at the end of the line now. */
-static struct hashbelt_entry *next_bound(struct hb_holder *holder)
+static struct hashbelt_entry *next_bound(struct hb_client *client)
 {
 	struct hashbelt_entry *entry = NULL;
-	struct hb_bond *bond;
+	struct hb_link *link;
 
-	spin_lock(&holder->lock);
-	bond = list_first_entry_or_null(&holder->entries, struct hb_bond, held);
-	if (bond) {
-		entry = bond->entry;
+	spin_lock(&client->lock);
+	link = list_first_entry_or_null(&client->entries, struct hb_link, held);
+	if (link) {
+		entry = link->entry;
 		refcount_inc(&entry->ref);
-		list_move_tail(&bond->held, &holder->entries);
+		list_move_tail(&link->held, &client->entries);
 	}
-	spin_unlock(&holder->lock);
+	spin_unlock(&client->lock);
 	return entry;
 }
 
-/* A request of which its holder was told is freed. */
+/* A request of which its client was told is freed. */
 static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
 	struct hb_shard *shard = hb_shard_of(belt, request->hash);
 
-	atomic64_sub(hb_entry_size(request), &belt->desk.told_bytes);
+	atomic64_sub(hb_entry_size(request), &belt->clients.undelivered_bytes);
 	spin_lock(&shard->lock);
 	hb_limbo_enter(shard, request);
 	spin_unlock(&shard->lock);
 }
 
 /**
- * hashbelt_holder_leave() - a descriptor is closed
+ * hashbelt_client_close() - a descriptor is closed
  * @belt:	the belt
- * @holder:	its holder; nothing can be bound to it any more
+ * @client:	its client; nothing can be bound to it any more
  *
  * What was bound to it is gone when this returns, and what it had not read.
  *
  * Context: may sleep.
  */
-void hashbelt_holder_leave(struct hashbelt_belt *belt, struct hb_holder *holder)
+void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 {
 	struct hb_fifo completed = {};
 	struct hashbelt_entry *entry;
 
-	spin_lock(&holder->lock);
-	WRITE_ONCE(holder->gone, true);
-	hb_fifo_append(&completed, &holder->completed);
-	spin_unlock(&holder->lock);
-	wake_up_all(&holder->wait);
+	spin_lock(&client->lock);
+	WRITE_ONCE(client->gone, true);
+	hb_fifo_append(&completed, &client->completed);
+	spin_unlock(&client->lock);
+	wake_up_all(&client->wait);
 	while ((entry = hb_fifo_pop(&completed))) {
 		forget(belt, entry);
 		cond_resched();
 	}
-	while ((entry = next_bound(holder))) {
+	while ((entry = next_bound(client))) {
 		/* The task that is about to unlink it may wait for this processor. */
 		if (!release(belt, entry))
 			schedule_timeout_uninterruptible(1);
 		hashbelt_entry_put(belt, entry);
 		cond_resched();
 	}
-	spin_lock(&belt->desk.lock);
-	list_del(&holder->place);
-	spin_unlock(&belt->desk.lock);
+	spin_lock(&belt->clients.lock);
+	list_del(&client->place);
+	spin_unlock(&belt->clients.lock);
 }
-EXPORT_SYMBOL_GPL(hashbelt_holder_leave);
+EXPORT_SYMBOL_GPL(hashbelt_client_close);
 
 /**
- * hashbelt_take_completed() - take requests of which a holder is to be told
- * @holder:	the holder
+ * hashbelt_take_completed() - take requests of which a client is to be told
+ * @client:	the client
  * @events:	an empty row, which gets them; to be given to
  *		hashbelt_settle_completed() or hashbelt_return_completed()
  * @room:	bytes that their records may take in all
@@ -159,24 +159,24 @@ EXPORT_SYMBOL_GPL(hashbelt_holder_leave);
  * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the first takes more than
  * @room.
  */
-int hashbelt_take_completed(struct hb_holder *holder, struct hb_fifo *events, size_t room,
+int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room,
 			    u64 most)
 {
 	struct hashbelt_entry *event;
 	struct hashbelt_event record;
 
-	spin_lock(&holder->lock);
-	while ((event = holder->completed.first) && events->count < most) {
+	spin_lock(&client->lock);
+	while ((event = client->completed.first) && events->count < most) {
 		hashbelt_describe_event(event, &record);
 		if (record.size > room)
 			break;
 		room -= record.size;
-		hb_fifo_add(events, hb_fifo_pop(&holder->completed));
+		hb_fifo_add(events, hb_fifo_pop(&client->completed));
 	}
-	spin_unlock(&holder->lock);
+	spin_unlock(&client->lock);
 	/* Who was woken for one may have left others: wake the next. */
 	if (event)
-		hb_holder_wake(holder);
+		hb_client_wake(client);
 	if (events->count)
 		return 0;
 	return event ? -EMSGSIZE : -EAGAIN;
@@ -186,25 +186,25 @@ EXPORT_SYMBOL_GPL(hashbelt_take_completed);
 /**
  * hashbelt_return_completed() - put what was taken back to the head
  * @belt:	the belt
- * @holder:	the holder
+ * @client:	the client
  * @events:	the events, in order; empty afterwards
  */
-void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_holder *holder,
+void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
 			       struct hb_fifo *events)
 {
 	bool gone;
 
-	spin_lock(&holder->lock);
-	gone = holder->gone;
+	spin_lock(&client->lock);
+	gone = client->gone;
 	if (!gone) {
-		hb_fifo_append(events, &holder->completed);
-		hb_fifo_append(&holder->completed, events);
+		hb_fifo_append(events, &client->completed);
+		hb_fifo_append(&client->completed, events);
 	}
-	spin_unlock(&holder->lock);
+	spin_unlock(&client->lock);
 	if (gone)
 		hashbelt_settle_completed(belt, events);
 	else
-		hb_holder_wake(holder);
+		hb_client_wake(client);
 }
 EXPORT_SYMBOL_GPL(hashbelt_return_completed);
 

@@ -5,11 +5,11 @@
 
 #include "link.h"
 
-struct hb_holder *hashbelt_holder_new(struct hashbelt_belt *belt);
-void hashbelt_holder_leave(struct hashbelt_belt *belt, struct hb_holder *holder);
-int hashbelt_take_completed(struct hb_holder *holder, struct hb_fifo *events, size_t room,
+struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt);
+void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client);
+int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room,
 			    u64 most);
-void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_holder *holder,
+void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
 			       struct hb_fifo *events);
 void hashbelt_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *events);
 

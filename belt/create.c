@@ -132,7 +132,7 @@ static void belt_free_work(struct work_struct *work)
  */
 void hashbelt_destroy(struct hashbelt_belt *belt)
 {
-	hb_limit_delist(belt);
+	hb_evict_del_belt(belt);
 	queue_rcu_work(free_wq, &belt->free);
 }
 EXPORT_SYMBOL_GPL(hashbelt_destroy);
@@ -142,8 +142,8 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 	spin_lock_init(&shard->lock);
 	INIT_LIST_HEAD(&shard->limbo);
 	INIT_LIST_HEAD(&shard->leaving);
-	INIT_LIST_HEAD(&shard->old.fallen);
-	INIT_LIST_HEAD(&shard->old.forever);
+	INIT_LIST_HEAD(&shard->old.due);
+	INIT_LIST_HEAD(&shard->old.permanent);
 	INIT_LIST_HEAD(&shard->done);
 	shard->nearest = HB_NOTHING;
 	INIT_RCU_WORK(&shard->free, hb_limbo_free);
@@ -164,7 +164,7 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	if (err)
 		return err;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-		err = hb_wheel_init(&shard->wheel, belt->gauge, belt->account);
+		err = hb_wheel_init(&shard->wheel, belt->geometry, belt->account);
 		if (err)
 			return err;
 	}
@@ -190,18 +190,20 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	mutex_init(&belt->round_lock);
 	mutex_init(&belt->clear_lock);
 	spin_lock_init(&belt->usage.lock);
-	spin_lock_init(&belt->desk.lock);
-	belt->desk.owners = RB_ROOT;
-	INIT_LIST_HEAD(&belt->desk.sleepers);
-	INIT_LIST_HEAD(&belt->desk.holders);
+	spin_lock_init(&belt->owners.lock);
+	belt->owners.locks = RB_ROOT;
+	spin_lock_init(&belt->waiters.lock);
+	INIT_LIST_HEAD(&belt->waiters.list);
+	spin_lock_init(&belt->clients.lock);
+	INIT_LIST_HEAD(&belt->clients.list);
 	hb_queue_init(&belt->queue);
 	INIT_WORK(&belt->work, hb_belt_work);
 	INIT_RCU_WORK(&belt->free, belt_free_work);
 	hb_clock_init(&belt->clock, belt_wq, &belt->work);
-	belt->measured = hb_clock_now(&belt->clock);
-	belt->gauge = &belt->gauges[0];
-	hb_gauge_init(belt->gauge, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT);
-	hb_set_grace(belt, belt->gauge, config->grace);
+	belt->geometry_since = hb_clock_now(&belt->clock);
+	belt->geometry = &belt->geometries[0];
+	hb_geometry_init(belt->geometry, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT);
+	hb_set_grace(belt, belt->geometry, config->grace);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		shard_init(belt, shard);
 	hb_set_limits(belt, config, HASHBELT_SET_ALL);
@@ -236,7 +238,7 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 		belt_free(belt);
 		return ERR_PTR(err);
 	}
-	hb_limit_enlist(belt);
+	hb_evict_add_belt(belt);
 	return belt;
 }
 EXPORT_SYMBOL_GPL(hashbelt_create);
@@ -254,7 +256,7 @@ int hb_core_init(void)
 		return err;
 	hb_kinds[HB_LOCK] = &hb_lock_ops;
 	hb_kinds[HB_FILL] = &hb_fill_ops;
-	hb_kinds[HB_POINT] = &hb_point_ops;
+	hb_kinds[HB_WAITPOINT] = &hb_waitpoint_ops;
 	hb_kinds[HB_REQUEST] = &hb_request_ops;
 	err = -ENOMEM;
 	hb_limbo_wq = alloc_workqueue("hashbelt_limbo", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -266,7 +268,7 @@ int hb_core_init(void)
 	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND, 0);
 	if (!free_wq)
 		goto err_belt_wq;
-	err = hb_limit_init();
+	err = hb_evict_init();
 	if (err)
 		goto err_free_wq;
 	return 0;
@@ -304,7 +306,7 @@ EXPORT_SYMBOL_GPL(hashbelt_flush);
  */
 void hb_core_exit(void)
 {
-	hb_limit_exit();
+	hb_evict_exit();
 	wait_var_event(&belts, !atomic_read(&belts));
 	/* Tables of indexes that were resized wait for a grace period. */
 	rcu_barrier();

@@ -13,7 +13,7 @@ size_t hb_tail_size(u32 hash, u32 keys)
 {
 	const struct hb_kind_ops *ops = hb_kinds[hash & HB_KIND];
 
-	return ops ? ops->tail_size(keys) : sizeof(struct hb_bond);
+	return ops ? ops->tail_size(keys) : sizeof(struct hb_link);
 }
 
 static void entry_free(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
@@ -49,7 +49,7 @@ struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 
 {
 	size_t span = hb_span(kind, keys, key_len + value_len);
 	struct hashbelt_entry *entry;
-	struct hb_bond *bond;
+	struct hb_link *link;
 
 	entry = hb_object_alloc(belt->account, span, gfp);
 	if (IS_ERR(entry))
@@ -62,8 +62,8 @@ struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 
 	refcount_set(&entry->ref, 1);
 	if (likely(!(kind & HB_TAILED)))
 		return entry;
-	bond = hb_tail(entry);
-	memset(bond, 0, hb_tail_size(kind, keys));
-	bond->entry = entry;
+	link = hb_tail(entry);
+	memset(link, 0, hb_tail_size(kind, keys));
+	link->entry = entry;
 	return entry;
 }

@@ -14,7 +14,7 @@
 #include "wheel.h"
 
 struct hashbelt_belt;
-struct hb_holder;
+struct hb_client;
 struct hb_shard;
 
 /**
@@ -84,7 +84,7 @@ enum hb_kind {
 	HB_ENTRY	= 0,	/* a key with its value */
 	HB_LOCK		= 1,	/* a lock that is held; the value is the owner */
 	HB_FILL		= 2,	/* the right to fill a key, which somebody has */
-	HB_POINT	= 3,	/* where those meet who wait for a key */
+	HB_WAITPOINT	= 3,	/* where those meet who wait for a key */
 	HB_REQUEST	= 4,	/* waits for keys, which are its value */
 };
 
@@ -100,15 +100,15 @@ static inline enum hb_kind hb_kind(const struct hashbelt_entry *entry)
 }
 
 /**
- * struct hb_bond - what ties an entry to a descriptor; the tail of it, or its head
+ * struct hb_link - what ties an entry to a descriptor; the tail of it, or its head
  * @entry:	the entry; constant
- * @holder:	the descriptor, with a reference once the entry is tied; or NULL
- * @held:	place in @holder->entries, under @holder->lock; of a request that has left
+ * @client:	the descriptor, with a reference once the entry is tied; or NULL
+ * @held:	place in @client->entries, under @client->lock; of a request that has left
  *		the belt, its shard's @done, under the shard's lock
  */
-struct hb_bond {
+struct hb_link {
 	struct hashbelt_entry *entry;
-	struct hb_holder *holder;
+	struct hb_client *client;
 	struct list_head held;
 };
 
@@ -131,7 +131,7 @@ static inline size_t hb_tail_at(const struct hashbelt_entry *entry)
  * @reported:	an entry that leaves becomes an event of its belt
  *
  * Called under the lock of the entry's shard, but for @tail_size and @describe. A point is not
- * linked and unlinked by hb_link() and hb_unlink(), and has no more than @tail_size.
+ * linked and unlinked by hb_shard_link() and hb_shard_unlink(), and has no more than @tail_size.
  */
 struct hb_kind_ops {
 	size_t (*tail_size)(u32 keys);

@@ -150,8 +150,8 @@ static struct hashbelt_entry *find_nearest(struct hb_shard *shard, struct search
  * has expired; but where that gives it a new life it has to go all the same. A request
  * may be completed at this moment, and is on its way out then.
  */
-static void send_off(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
-		     enum hashbelt_reason reason)
+static void evict_entry(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+			enum hashbelt_reason reason)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	bool cleared = hb_is_cleared(belt, entry);
@@ -198,7 +198,7 @@ static bool evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason, u
 		deadline = deadline_of(entry);
 		done = entry && deadline <= search.next && deadline <= until;
 		if (done)
-			send_off(search.shard, entry, now, reason);
+			evict_entry(search.shard, entry, now, reason);
 		spin_unlock(&search.shard->lock);
 	}
 	return true;
@@ -305,7 +305,7 @@ struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind,
 /**
  * hashbelt_entry_alloc() - memory for an entry
  * @belt:	the belt that it is for
- * @holder:	the descriptor that it is to be bound to, or NULL
+ * @client:	the descriptor that it is to be bound to, or NULL
  * @key_len:	1 to HASHBELT_KEY_MAX bytes
  * @value_len:	0 to HASHBELT_VALUE_MAX bytes
  *
@@ -317,19 +317,19 @@ struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind,
  * ERR_PTR(-EDQUOT) when that of the belt's account is.
  */
 struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt,
-					    struct hb_holder *holder, u32 key_len,
+					    struct hb_client *client, u32 key_len,
 					    u32 value_len)
 {
 	struct hashbelt_entry *entry;
-	struct hb_bond *bond;
+	struct hb_link *link;
 
-	if (likely(!holder))
+	if (likely(!client))
 		return hb_entry_get_memory(belt, HB_ENTRY, 0, key_len, value_len);
 	entry = hb_entry_get_memory(belt, HB_ENTRY | HB_TAILED, 0, key_len, value_len);
 	if (IS_ERR(entry))
 		return entry;
-	bond = hb_tail(entry);
-	bond->holder = holder;
+	link = hb_tail(entry);
+	link->client = client;
 	return entry;
 }
 EXPORT_SYMBOL_GPL(hashbelt_entry_alloc);
@@ -416,28 +416,28 @@ static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *c
 }
 
 /**
- * hb_limit_init() - let the system ask for memory back
+ * hb_evict_init() - let the system ask for memory back
  *
  * Return: 0 or -ENOMEM.
  */
-int hb_limit_init(void)
+int hb_evict_init(void)
 {
 	shrinker = hb_shrinker_new(shrink_count, shrink_scan);
 	return shrinker ? 0 : -ENOMEM;
 }
 
 /**
- * hb_limit_exit() - undo hb_limit_init()
+ * hb_evict_exit() - undo hb_evict_init()
  *
  * Context: may sleep.
  */
-void hb_limit_exit(void)
+void hb_evict_exit(void)
 {
 	hb_shrinker_free(shrinker);
 }
 
 /* The shrinker may come to a belt from now on ... */
-void hb_limit_enlist(struct hashbelt_belt *belt)
+void hb_evict_add_belt(struct hashbelt_belt *belt)
 {
 	unsigned long flags;
 
@@ -447,7 +447,7 @@ void hb_limit_enlist(struct hashbelt_belt *belt)
 }
 
 /* ... and not any more, after a grace period. */
-void hb_limit_delist(struct hashbelt_belt *belt)
+void hb_evict_del_belt(struct hashbelt_belt *belt)
 {
 	unsigned long flags;
 

@@ -10,13 +10,13 @@ unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 		      unsigned int most);
 struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len);
-int hb_limit_init(void);
-void hb_limit_exit(void);
-void hb_limit_enlist(struct hashbelt_belt *belt);
-void hb_limit_delist(struct hashbelt_belt *belt);
+int hb_evict_init(void);
+void hb_evict_exit(void);
+void hb_evict_add_belt(struct hashbelt_belt *belt);
+void hb_evict_del_belt(struct hashbelt_belt *belt);
 
 struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt,
-					    struct hb_holder *holder, u32 key_len,
+					    struct hb_client *client, u32 key_len,
 					    u32 value_len);
 
 #endif /* _HASHBELT_EVICT_H */

@@ -7,7 +7,7 @@
 
 /**
  * struct hb_fifo - events in a row, linked by their nodes
- * @first:	the oldest, NULL if there is none; a queue's, and a holder's, may be
+ * @first:	the oldest, NULL if there is none; a queue's, and a client's, may be
  *		read without the lock
  * @last:	the newest; means nothing if there is none
  * @count:	their number

@@ -32,7 +32,7 @@ static void fill_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bo
 	struct hb_lease *tail = hb_tail(entry);
 
 	shard->fills--;
-	hb_untie_put(&tail->bond);
+	hb_detach_put(&tail->link);
 }
 
 static size_t fill_tail_size(u32 keys)
@@ -44,56 +44,56 @@ const struct hb_kind_ops hb_fill_ops = {
 	.tail_size = fill_tail_size,
 	.link = fill_link,
 	.unlink = fill_unlink,
-	.left = hb_hand_over,
+	.left = hb_lease_hand_over,
 };
 
 /*
  * Whether a key has a value that lives for so long, at least; under the shard's lock. It is
  * left as it is if not.
  */
-static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_entry *hold,
+static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_entry *lease,
 		      u64 now, u64 least_ms)
 {
-	struct hashbelt_entry *entry = hb_peek(shard, hash, hold->data, hold->key_len, now);
+	struct hashbelt_entry *entry = hb_peek(shard, hash, lease->data, lease->key_len, now);
 
 	return entry &&
 	       hb_ms_left(hb_deadline(atomic64_read(&entry->node.deadline)), now) >= least_ms;
 }
 
-/* One try: as hb_take(); -EAGAIN: there is a value, for @ahead_ms more. */
-static int try_fill(struct hb_shard *shard, struct hashbelt_entry *hold, u64 lease,
+/* One try: as hb_lease_take(); -EAGAIN: there is a value, for @ahead_ms more. */
+static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration,
 		    u64 ahead_ms, struct hb_waiter *waiter, struct hashbelt_entry **spare,
 		    u64 *token)
 {
-	u32 hash = hold->hash & ~HB_TAILED;
+	u32 hash = lease->hash & ~HB_TAILED;
 	struct hashbelt_entry *other;
 	u64 now;
 	int err = -EAGAIN;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&shard->belt->clock);
-	if (!has_value(shard, hash & HB_HASH, hold, now, ahead_ms)) {
-		other = hb_find_hold(shard, hash, hold->data, hold->key_len, now);
-		err = hb_take(shard, other, hold, lease, now, waiter, spare);
+	if (!has_value(shard, hash & HB_HASH, lease, now, ahead_ms)) {
+		other = hb_lease_find(shard, hash, lease->data, lease->key_len, now);
+		err = hb_lease_take(shard, other, lease, duration, now, waiter, spare);
 		if (!err)
-			*token = hold->version;
+			*token = lease->version;
 	}
 	spin_unlock(&shard->lock);
 	return err;
 }
 
 static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
-			 struct hashbelt_entry *hold, struct hashbelt_fill *fill, u64 lease)
+			 struct hashbelt_entry *lease, struct hashbelt_fill *fill, u64 duration)
 {
 	struct hashbelt_entry *spare;
 	struct hb_waiter waiter;
 	int err;
 
-	spare = hb_point_alloc(belt, hold->hash & HB_HASH, hold->data, hold->key_len);
+	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data, lease->key_len);
 	if (IS_ERR(spare))
 		return PTR_ERR(spare);
-	hb_waiter_init(&waiter, belt, hold, lease, hb_until(belt, fill->wait_ms));
-	err = try_fill(shard, hold, lease, 0, &waiter, &spare, &fill->token);
+	hb_waiter_init(&waiter, belt, lease, duration, hb_wait_end(belt, fill->wait_ms));
+	err = try_fill(shard, lease, duration, 0, &waiter, &spare, &fill->token);
 	if (spare)
 		hashbelt_entry_put(belt, spare);
 	if (err != -EINPROGRESS) {
@@ -111,7 +111,7 @@ static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 /**
  * hashbelt_fill() - ask for the right to fill a key
  * @belt:	the belt
- * @holder:	the descriptor that it is to be bound to, or NULL
+ * @client:	the descriptor that it is to be bound to, or NULL
  * @key:	the key
  * @key_len:	its length
  * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, the
@@ -124,33 +124,33 @@ static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * likewise, and one has waited; -EAGAIN: the key has a value; -EINVAL for a lease or a
  * time to wait that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
-int hashbelt_fill(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
 {
 	u64 lease_ms = fill->lease_ms ?: LEASE_MS;
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 	struct hb_shard *shard;
-	u64 lease;
+	u64 duration;
 	int err;
 
 	if (lease_ms > HASHBELT_TTL_MAX_MS)
 		return -EINVAL;
-	lease = lease_ms * NSEC_PER_MSEC;
-	hold = hb_hold_alloc(belt, HB_FILL, holder, key, key_len, NULL, 0);
-	if (IS_ERR(hold))
-		return PTR_ERR(hold);
-	hb_make_levels(belt, hold->hash, lease_ms);
-	shard = hb_shard_of(belt, hold->hash);
+	duration = lease_ms * NSEC_PER_MSEC;
+	lease = hb_lease_alloc(belt, HB_FILL, client, key, key_len, NULL, 0);
+	if (IS_ERR(lease))
+		return PTR_ERR(lease);
+	hb_make_levels(belt, lease->hash, lease_ms);
+	shard = hb_shard_of(belt, lease->hash);
 	do {
-		err = try_fill(shard, hold, lease, ahead ? fill->ahead_ms : 0, NULL, NULL,
+		err = try_fill(shard, lease, duration, ahead ? fill->ahead_ms : 0, NULL, NULL,
 			       &fill->token);
-	} while (err == -ENOSPC && hb_make_room(belt, hold));
+	} while (err == -ENOSPC && hb_make_room(belt, lease));
 	if (err == -EBUSY && fill->wait_ms && !ahead)
-		err = fill_and_wait(belt, shard, hold, fill, lease);
+		err = fill_and_wait(belt, shard, lease, fill, duration);
 	if (err)
-		hashbelt_entry_put(belt, hold);
+		hashbelt_entry_put(belt, lease);
 	else
-		hb_fit(belt, shard);
+		hb_fit_index(belt, shard);
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_fill);
@@ -160,7 +160,7 @@ static struct hashbelt_entry *find_fill(struct hb_shard *shard, u32 hash, const 
 {
 	if (!shard->fills)
 		return NULL;
-	return hb_find_hold(shard, (hash & HB_HASH) | HB_FILL, key, key_len, now);
+	return hb_lease_find(shard, (hash & HB_HASH) | HB_FILL, key, key_len, now);
 }
 
 /**
@@ -176,15 +176,15 @@ int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u
 {
 	u32 hash = hb_hash(belt, key, key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 	u64 now;
 	int err = 0;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	hold = find_fill(shard, hash, key, key_len, now);
-	if (hold && hold->version == token)
-		hb_give_back(shard, hold, now);
+	lease = find_fill(shard, hash, key, key_len, now);
+	if (lease && lease->version == token)
+		hb_lease_release(shard, lease, now);
 	else
 		err = belt->dead ? -EIDRM : -ENOENT;
 	spin_unlock(&shard->lock);
@@ -193,15 +193,15 @@ int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u
 EXPORT_SYMBOL_GPL(hashbelt_give_up);
 
 /* A key was put: nobody has to fill it now. Under the shard's lock. */
-void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_point *point,
+void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_waitpoint *point,
 		 u64 now)
 {
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 
 	/* Before the right goes, or the first of them would have it. */
 	if (point)
-		hb_filled(point);
-	hold = find_fill(shard, put->hash, put->data, put->key_len, now);
-	if (hold)
-		hb_give_back(shard, hold, now);
+		hb_waiters_filled(point);
+	lease = find_fill(shard, put->hash, put->data, put->key_len, now);
+	if (lease)
+		hb_lease_release(shard, lease, now);
 }

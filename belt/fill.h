@@ -5,15 +5,15 @@
 
 #include "entry.h"
 
-struct hb_point;
+struct hb_waitpoint;
 struct hb_shard;
 
 extern const struct hb_kind_ops hb_fill_ops;
 
-void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_point *point,
+void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_waitpoint *point,
 		 u64 now);
 
-int hashbelt_fill(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead);
 int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token);
 

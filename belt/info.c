@@ -170,8 +170,8 @@ static void info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info
 {
 	spin_lock(&belt->shards->lock);
 	info->ttl_ms = div_u64(belt->ttl, NSEC_PER_MSEC);
-	info->interval_ns = belt->gauge->width[0];
-	info->buckets = belt->gauge->size[0];
+	info->interval_ns = belt->geometry->width[0];
+	info->buckets = belt->geometry->size[0];
 	info->policy = belt->policy;
 	info->handler = belt->handler;
 	info->reasons = belt->reasons;
@@ -250,9 +250,9 @@ static u64 rotations(struct hashbelt_belt *belt)
 	u64 rotated, width;
 
 	spin_lock(&belt->shards->lock);
-	width = belt->gauge->width[0];
+	width = belt->geometry->width[0];
 	rotated = belt->rotated + div64_u64(hb_clock_now(&belt->clock), width) -
-		  div64_u64(belt->measured, width);
+		  div64_u64(belt->geometry_since, width);
 	spin_unlock(&belt->shards->lock);
 	return rotated;
 }

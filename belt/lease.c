@@ -32,98 +32,98 @@
  * The lock or the right to fill of a key that somebody has; @hash has the kind. One
  * whose lease is over goes to the first of those who wait. Under the shard's lock.
  */
-struct hashbelt_entry *hb_find_hold(struct hb_shard *shard, u32 hash, const void *key,
-				    u32 key_len, u64 now)
+struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
+				     u32 key_len, u64 now)
 {
 	bool awaited = shard->points;
-	struct hashbelt_entry *hold = hb_find_live(shard, hash, key, key_len, now);
+	struct hashbelt_entry *lease = hb_find_live(shard, hash, key, key_len, now);
 
-	if (hold || !awaited)
-		return hold;
+	if (lease || !awaited)
+		return lease;
 	/* It may have been handed over just now, to the last of those who waited. */
 	rcu_read_lock();
-	hold = hb_index_find(&shard->belt->index, hash, key, key_len);
+	lease = hb_index_find(&shard->belt->index, hash, key, key_len);
 	rcu_read_unlock();
-	return hold;
+	return lease;
 }
 
-/* Memory for a lock or a right to fill; the holder may be NULL. Context: may sleep. */
-struct hashbelt_entry *hb_hold_alloc(struct hashbelt_belt *belt, enum hb_kind kind,
-				     struct hb_holder *holder, const void *key,
-				     u32 key_len, const void *owner, u32 owner_len)
+/* Memory for a lock or a right to fill; the client may be NULL. Context: may sleep. */
+struct hashbelt_entry *hb_lease_alloc(struct hashbelt_belt *belt, enum hb_kind kind,
+				      struct hb_client *client, const void *key,
+				      u32 key_len, const void *owner, u32 owner_len)
 {
-	struct hashbelt_entry *hold;
-	struct hb_bond *bond;
+	struct hashbelt_entry *lease;
+	struct hb_link *link;
 
-	hold = hb_entry_get_memory(belt, kind | HB_TAILED, 0, key_len, owner_len);
-	if (IS_ERR(hold))
-		return hold;
-	hold->hash |= hb_hash(belt, key, key_len);
-	memcpy(hold->data, key, key_len);
-	memcpy(hashbelt_entry_value(hold), owner, owner_len);
-	bond = hb_tail(hold);
-	bond->holder = holder;
-	return hold;
+	lease = hb_entry_get_memory(belt, kind | HB_TAILED, 0, key_len, owner_len);
+	if (IS_ERR(lease))
+		return lease;
+	lease->hash |= hb_hash(belt, key, key_len);
+	memcpy(lease->data, key, key_len);
+	memcpy(hashbelt_entry_value(lease), owner, owner_len);
+	link = hb_tail(lease);
+	link->client = client;
+	return lease;
 }
 
 /*
- * Gives somebody a lock or a right that nobody has; under the shard's lock. @hold is
- * the belt's then. Errors as hb_admit().
+ * Gives somebody a lock or a right that nobody has; under the shard's lock. @lease is
+ * the belt's then. Errors as hb_shard_insert().
  */
-int hb_grant(struct hb_shard *shard, struct hashbelt_entry *hold, u64 lease, u64 now)
+int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
-	struct hb_lease *tail = hb_tail(hold);
+	struct hb_lease *tail = hb_tail(lease);
 	int err;
 
 	tail->since = now;
-	err = hb_admit(shard, hold, now + lease, now);
+	err = hb_shard_insert(shard, lease, now + duration, now);
 	if (err)
 		return err;
-	hb_clock_wake_at(&belt->clock, hb_wait(shard, hold, now));
-	hb_count(belt, hb_kind(hold) == HB_LOCK ? HASHBELT_STAT_LOCKS : HASHBELT_STAT_FILLS);
+	hb_clock_wake_at(&belt->clock, hb_schedule(shard, lease, now));
+	hb_count(belt, hb_kind(lease) == HB_LOCK ? HASHBELT_STAT_LOCKS : HASHBELT_STAT_FILLS);
 	return 0;
 }
 
 /* An entry that somebody has leaves the belt; under the shard's lock. */
-void hb_give_back(struct hb_shard *shard, struct hashbelt_entry *hold, u64 now)
+void hb_lease_release(struct hb_shard *shard, struct hashbelt_entry *lease, u64 now)
 {
-	hb_node_claim(&hold->node, HASHBELT_REMOVED);
-	hb_wheel_del(&hold->node);
-	hb_leave(shard, hold, now);
+	hb_node_claim(&lease->node, HASHBELT_REMOVED);
+	hb_wheel_del(&lease->node);
+	hb_leave(shard, lease, now);
 }
 
 /* Lines */
 
-/* The line for what @hold is. */
-static struct list_head *line_of(struct hb_point *point, const struct hashbelt_entry *hold)
+/* The line of those who wait for a lease of the kind of @lease. */
+static struct list_head *line_of(struct hb_waitpoint *point, const struct hashbelt_entry *lease)
 {
-	return &point->waiters[hb_kind(hold) - HB_LOCK];
+	return &point->waiters[hb_kind(lease) - HB_LOCK];
 }
 
-/* Wakes the task when its time is over or, if it is the first, at @lease. */
-static void arm(struct hb_waiter *waiter, u64 lease)
+/* Wakes the task when its time is over; the first in a line also at @end, that of the lease. */
+static void arm(struct hb_waiter *waiter, u64 end)
 {
-	struct list_head *line = line_of(waiter->point, waiter->hold);
+	struct list_head *line = line_of(waiter->point, waiter->lease);
 	u64 at = waiter->until;
 
 	if (list_is_first(&waiter->place, line))
-		at = min(at, lease);
+		at = min(at, end);
 	hb_clock_arm(&waiter->belt->clock, &waiter->timer, at);
 }
 
-/* The first in a line has to look at @lease. */
-static void arm_first(struct list_head *line, u64 lease)
+/* The first waiter in a line looks again at @end, that of the present lease. */
+static void arm_first(struct list_head *line, u64 end)
 {
 	struct hb_waiter *first = list_first_entry_or_null(line, struct hb_waiter, place);
 
 	if (first)
-		arm(first, lease);
+		arm(first, end);
 }
 
-static u64 lease_of(const struct hashbelt_entry *hold)
+static u64 lease_end(const struct hashbelt_entry *lease)
 {
-	return hold ? hb_deadline(atomic64_read(&hold->node.deadline)) : HB_NEVER;
+	return lease ? hb_deadline(atomic64_read(&lease->node.deadline)) : HB_NEVER;
 }
 
 /* A waiter leaves its line, with what has come of it. */
@@ -139,45 +139,45 @@ static void leave_line(struct hb_waiter *waiter, int result)
  * that one any more it learns that, and it is the next one's turn. Under the
  * shard's lock; @left is out of the index.
  */
-void hb_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now)
+void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now)
 {
 	struct list_head *line;
 	struct hb_waiter *first;
-	struct hb_point *point;
-	u64 lease = HB_NEVER;
+	struct hb_waitpoint *point;
+	u64 end = HB_NEVER;
 	int err = -ENOENT;
 
-	point = hb_point_find(shard, left->hash & HB_HASH, left->data, left->key_len);
+	point = hb_waitpoint_find(shard, left->hash & HB_HASH, left->data, left->key_len);
 	if (!point)
 		return;
 	line = line_of(point, left);
 	while (err && (first = list_first_entry_or_null(line, struct hb_waiter, place))) {
-		err = hb_grant(shard, first->hold, first->lease, now);
+		err = hb_lease_grant(shard, first->lease, first->duration, now);
 		if (!err) {
-			first->token = first->hold->version;
-			lease = lease_of(first->hold);
-			if (hb_kind(first->hold) == HB_LOCK)
+			first->token = first->lease->version;
+			end = lease_end(first->lease);
+			if (hb_kind(first->lease) == HB_LOCK)
 				hb_count(shard->belt, HASHBELT_STAT_LOCK_WAITS);
 		}
 		leave_line(first, err);
 		wake_up_process(first->task);
 	}
-	arm_first(line, lease);
-	hb_point_release(shard, point);
+	arm_first(line, end);
+	hb_waitpoint_release(shard, point);
 }
 
 /* The lease of what somebody has is another one; under the shard's lock. */
-void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *hold)
+void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease)
 {
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 
-	point = hb_point_find(shard, hold->hash & HB_HASH, hold->data, hold->key_len);
+	point = hb_waitpoint_find(shard, lease->hash & HB_HASH, lease->data, lease->key_len);
 	if (point)
-		arm_first(line_of(point, hold), lease_of(hold));
+		arm_first(line_of(point, lease), lease_end(lease));
 }
 
 /* Those who wait for a key to be filled may look: it was put. Under the shard's lock. */
-void hb_filled(struct hb_point *point)
+void hb_waiters_filled(struct hb_waitpoint *point)
 {
 	struct list_head *line = &point->waiters[HB_FILL - HB_LOCK];
 	struct hb_waiter *waiter, *next;
@@ -189,33 +189,33 @@ void hb_filled(struct hb_point *point)
 }
 
 /* Goes to the end of the line; under the shard's lock. */
-void hb_waiter_line_up(struct hb_waiter *waiter, struct hb_point *point)
+void hb_waiter_enqueue(struct hb_waiter *waiter, struct hb_waitpoint *point)
 {
 	waiter->point = point;
-	list_add_tail(&waiter->place, line_of(point, waiter->hold));
+	list_add_tail(&waiter->place, line_of(point, waiter->lease));
 }
 
 /*
  * Takes what is free, or lines up. @waiter: NULL for not, and then @spare is not
  * needed. Under the shard's lock. Returns 0; -EBUSY: somebody has it; -EINPROGRESS:
- * the waiter is in the line; errors as hb_admit().
+ * the waiter is in the line; errors as hb_shard_insert().
  */
-int hb_take(struct hb_shard *shard, struct hashbelt_entry *other,
-	    struct hashbelt_entry *hold, u64 lease, u64 now, struct hb_waiter *waiter,
-	    struct hashbelt_entry **spare)
+int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
+		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
+		  struct hashbelt_entry **spare)
 {
 	if (!other)
-		return hb_grant(shard, hold, lease, now);
+		return hb_lease_grant(shard, lease, duration, now);
 	if (!waiter)
 		return -EBUSY;
-	hb_waiter_line_up(waiter, hb_point_get(shard, spare));
+	hb_waiter_enqueue(waiter, hb_waitpoint_get(shard, spare));
 	return -EINPROGRESS;
 }
 
 /* Sleeping */
 
 /* When somebody gives up who waits that long. */
-u64 hb_until(struct hashbelt_belt *belt, u64 wait_ms)
+u64 hb_wait_end(struct hashbelt_belt *belt, u64 wait_ms)
 {
 	if (wait_ms == HASHBELT_TTL_NEVER)
 		return HB_NEVER;
@@ -232,37 +232,37 @@ u64 hb_wait_left(struct hashbelt_belt *belt, u64 until)
 	return until > now ? DIV_ROUND_UP_ULL(until - now, NSEC_PER_MSEC) : 1;
 }
 
-static enum hrtimer_restart ring(struct hrtimer *timer)
+static enum hrtimer_restart alarm_expired(struct hrtimer *timer)
 {
 	wake_up_process(container_of(timer, struct hb_waiter, timer)->task);
 	return HRTIMER_NORESTART;
 }
 
 /*
- * Prepares the current task to wait: @hold is what it wants to have, for @lease
+ * Prepares the current task to wait: @lease is what it wants to have, for @duration
  * nanoseconds; it gives up at @until. Ended by hb_waiter_sleep(), or
  * hb_waiter_end() if it does not come to that.
  */
 void hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
-		    struct hashbelt_entry *hold, u64 lease, u64 until)
+		    struct hashbelt_entry *lease, u64 duration, u64 until)
 {
 	*waiter = (struct hb_waiter){
-		.belt = belt, .task = current, .hold = hold, .lease = lease,
+		.belt = belt, .task = current, .lease = lease, .duration = duration,
 		.until = until, .result = HB_WAITING,
 	};
 	INIT_LIST_HEAD(&waiter->place);
-	hb_hrtimer_setup_on_stack(&waiter->timer, ring, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
-	spin_lock(&belt->desk.lock);
-	list_add_tail(&waiter->asleep, &belt->desk.sleepers);
-	spin_unlock(&belt->desk.lock);
+	hb_hrtimer_setup_on_stack(&waiter->timer, alarm_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+	spin_lock(&belt->waiters.lock);
+	list_add_tail(&waiter->asleep, &belt->waiters.list);
+	spin_unlock(&belt->waiters.lock);
 }
 
 /* The waiter is in no line. */
 void hb_waiter_end(struct hb_waiter *waiter)
 {
-	spin_lock(&waiter->belt->desk.lock);
+	spin_lock(&waiter->belt->waiters.lock);
 	list_del(&waiter->asleep);
-	spin_unlock(&waiter->belt->desk.lock);
+	spin_unlock(&waiter->belt->waiters.lock);
 	hb_timer_cancel(&waiter->timer);
 	destroy_hrtimer_on_stack(&waiter->timer);
 }
@@ -277,26 +277,26 @@ static int reason_to_go(const struct hb_waiter *waiter, u64 now)
 }
 
 /* Looks whether there is a reason not to wait any more; under the shard's lock. */
-static void look(struct hb_shard *shard, struct hb_waiter *waiter)
+static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 {
-	struct hashbelt_entry *want = waiter->hold, *hold;
+	struct hashbelt_entry *want = waiter->lease, *lease;
 	u64 now = hb_clock_now(&waiter->belt->clock);
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 	int err;
 
 	/* If the lease of that one is over, it is handed over now, to us perhaps. */
-	hold = hb_find_hold(shard, want->hash & ~HB_TAILED, want->data, want->key_len, now);
+	lease = hb_lease_find(shard, want->hash & ~HB_TAILED, want->data, want->key_len, now);
 	if (waiter->result != HB_WAITING)
 		return;
 	err = reason_to_go(waiter, now);
 	if (!err) {
-		arm(waiter, lease_of(hold));
+		arm(waiter, lease_end(lease));
 		return;
 	}
 	point = waiter->point;
 	leave_line(waiter, err);
-	arm_first(line_of(point, want), lease_of(hold));
-	hb_point_release(shard, point);
+	arm_first(line_of(point, want), lease_end(lease));
+	hb_waitpoint_release(shard, point);
 }
 
 /*
@@ -312,7 +312,7 @@ int hb_waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
 		spin_lock(&shard->lock);
 		if (waiter->result == HB_WAITING)
-			look(shard, waiter);
+			waiter_check(shard, waiter);
 		result = waiter->result;
 		spin_unlock(&shard->lock);
 		if (result != HB_WAITING)
@@ -329,8 +329,8 @@ void hb_sleepers_wake(struct hashbelt_belt *belt)
 {
 	struct hb_waiter *waiter;
 
-	spin_lock(&belt->desk.lock);
-	list_for_each_entry(waiter, &belt->desk.sleepers, asleep)
+	spin_lock(&belt->waiters.lock);
+	list_for_each_entry(waiter, &belt->waiters.list, asleep)
 		wake_up_process(waiter->task);
-	spin_unlock(&belt->desk.lock);
+	spin_unlock(&belt->waiters.lock);
 }

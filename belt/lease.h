@@ -7,16 +7,16 @@
 
 #include "entry.h"
 
-struct hb_point;
+struct hb_waitpoint;
 struct hb_shard;
 
 /**
  * struct hb_lease - tail of a lock or of a right to fill, or its head
- * @bond:	to the descriptor that it is bound to
+ * @link:	to the descriptor that it is bound to
  * @since:	belt time of the grant; constant once in the index
  */
 struct hb_lease {
-	struct hb_bond bond;
+	struct hb_link link;
 	u64 since;
 };
 
@@ -24,13 +24,13 @@ struct hb_lease {
  * struct hb_waiter - a task that waits for a lock, or for a key to be filled
  * @belt:	the belt
  * @place:	in the line at the point, under the shard's lock
- * @asleep:	in belt->desk.sleepers, under belt->desk.lock
+ * @asleep:	in belt->waiters.list, under belt->waiters.lock
  * @task:	the task that waits
  * @timer:	wakes the task at @until; the first in the line also at the end of the
  *		present lease. Under the shard's lock while @place is in the line
- * @hold:	what it will get: the belt's once @result is 0
+ * @lease:	what it will get: the belt's once @result is 0
  * @point:	the point, while it is in the line
- * @lease:	how long it will have it, nanoseconds
+ * @duration:	how long it will have it, nanoseconds
  * @until:	belt time when it gives up, HB_NEVER for not
  * @token:	version of what it has got
  * @result:	HB_WAITING; 0, it has it; HB_FILLED; a negative errno; under the
@@ -44,35 +44,45 @@ struct hb_waiter {
 	struct list_head asleep;
 	struct task_struct *task;
 	struct hrtimer timer;
-	struct hashbelt_entry *hold;
-	struct hb_point *point;
-	u64 lease;
+	struct hashbelt_entry *lease;
+	struct hb_waitpoint *point;
+	u64 duration;
 	u64 until;
 	u64 token;
 	int result;
 };
 
+/**
+ * struct hb_waiters - the tasks that wait in a belt
+ * @lock:	protects @list; taken inside of shards' locks, nothing in it
+ * @list:	by struct hb_waiter
+ */
+struct hb_waiters {
+	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	struct list_head list;
+};
+
 #define HB_WAITING	1	/* in the line */
 #define HB_FILLED	2	/* somebody has put the key */
 
-struct hashbelt_entry *hb_find_hold(struct hb_shard *shard, u32 hash, const void *key,
-				    u32 key_len, u64 now);
-struct hashbelt_entry *hb_hold_alloc(struct hashbelt_belt *belt, enum hb_kind kind,
-				     struct hb_holder *holder, const void *key,
-				     u32 key_len, const void *owner, u32 owner_len);
-int hb_grant(struct hb_shard *shard, struct hashbelt_entry *hold, u64 lease, u64 now);
-void hb_give_back(struct hb_shard *shard, struct hashbelt_entry *hold, u64 now);
-void hb_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now);
-void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *hold);
-void hb_filled(struct hb_point *point);
-void hb_waiter_line_up(struct hb_waiter *waiter, struct hb_point *point);
-int hb_take(struct hb_shard *shard, struct hashbelt_entry *other,
-	    struct hashbelt_entry *hold, u64 lease, u64 now, struct hb_waiter *waiter,
-	    struct hashbelt_entry **spare);
-u64 hb_until(struct hashbelt_belt *belt, u64 wait_ms);
+struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
+				     u32 key_len, u64 now);
+struct hashbelt_entry *hb_lease_alloc(struct hashbelt_belt *belt, enum hb_kind kind,
+				      struct hb_client *client, const void *key,
+				      u32 key_len, const void *owner, u32 owner_len);
+int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now);
+void hb_lease_release(struct hb_shard *shard, struct hashbelt_entry *lease, u64 now);
+void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now);
+void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease);
+void hb_waiters_filled(struct hb_waitpoint *point);
+void hb_waiter_enqueue(struct hb_waiter *waiter, struct hb_waitpoint *point);
+int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
+		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
+		  struct hashbelt_entry **spare);
+u64 hb_wait_end(struct hashbelt_belt *belt, u64 wait_ms);
 u64 hb_wait_left(struct hashbelt_belt *belt, u64 until);
 void hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
-		    struct hashbelt_entry *hold, u64 lease, u64 until);
+		    struct hashbelt_entry *lease, u64 duration, u64 until);
 void hb_waiter_end(struct hb_waiter *waiter);
 int hb_waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter);
 void hb_sleepers_wake(struct hashbelt_belt *belt);

@@ -2,7 +2,7 @@
 /*
  * The link between an entry and the descriptor to which it is bound.
  *
- * A bond ties an entry to a holder, under the holder's lock, which is taken inside
+ * A link ties an entry to a client, under the client's lock, which is taken inside
  * of the lock of the entry's shard. Two tasks may untie it, and the first of them does: the
  * one that unlinks the entry; or the one that closes the descriptor (see client.c).
  */
@@ -14,96 +14,96 @@
 #include "link.h"
 
 /**
- * hashbelt_holder_put() - give up a reference to a holder
- * @holder:	the holder, or NULL
+ * hashbelt_client_put() - give up a reference to a client
+ * @client:	the client, or NULL
  *
  * Context: any.
  */
-void hashbelt_holder_put(struct hb_holder *holder)
+void hashbelt_client_put(struct hb_client *client)
 {
-	if (holder && refcount_dec_and_test(&holder->ref))
-		kfree_rcu(holder, rcu);
+	if (client && refcount_dec_and_test(&client->ref))
+		kfree_rcu(client, rcu);
 }
-EXPORT_SYMBOL_GPL(hashbelt_holder_put);
+EXPORT_SYMBOL_GPL(hashbelt_client_put);
 
 /*
- * Ties an entry that is about to be linked to its holder; under the shard's lock.
+ * Ties an entry that is about to be linked to its client; under the shard's lock.
  * False if the descriptor is closed already.
  */
-bool hb_tie(struct hb_bond *bond)
+bool hb_attach(struct hb_link *link)
 {
-	struct hb_holder *holder = bond->holder;
+	struct hb_client *client = link->client;
 	bool tied;
 
-	if (!holder)
+	if (!client)
 		return true;
-	spin_lock(&holder->lock);
-	tied = !holder->gone;
+	spin_lock(&client->lock);
+	tied = !client->gone;
 	if (tied) {
-		list_add_tail(&bond->held, &holder->entries);
-		refcount_inc(&holder->ref);
+		list_add_tail(&link->held, &client->entries);
+		refcount_inc(&client->ref);
 	}
-	spin_unlock(&holder->lock);
+	spin_unlock(&client->lock);
 	return tied;
 }
 
-/* The entry is being unlinked; the reference to the holder stays the caller's. */
-void hb_untie(struct hb_bond *bond)
+/* The entry is being unlinked; the reference to the client stays the caller's. */
+void hb_detach(struct hb_link *link)
 {
-	struct hb_holder *holder = bond->holder;
+	struct hb_client *client = link->client;
 
-	if (!holder)
+	if (!client)
 		return;
-	spin_lock(&holder->lock);
-	list_del_init(&bond->held);
-	spin_unlock(&holder->lock);
+	spin_lock(&client->lock);
+	list_del_init(&link->held);
+	spin_unlock(&client->lock);
 }
 
 /* The same, and that reference too. */
-void hb_untie_put(struct hb_bond *bond)
+void hb_detach_put(struct hb_link *link)
 {
-	hb_untie(bond);
-	hashbelt_holder_put(bond->holder);
+	hb_detach(link);
+	hashbelt_client_put(link->client);
 }
 
 /* Wakes one of those who wait for completed requests, and who polls. */
-void hb_holder_wake(struct hb_holder *holder)
+void hb_client_wake(struct hb_client *client)
 {
-	if (wq_has_sleeper(&holder->wait))
-		wake_up_interruptible_poll(&holder->wait, EPOLLIN | EPOLLRDNORM);
+	if (wq_has_sleeper(&client->wait))
+		wake_up_interruptible_poll(&client->wait, EPOLLIN | EPOLLRDNORM);
 }
 
 /*
- * Tells the holder of a request that was completed; under the lock of its shard. False if
+ * Tells the client of a request that was completed; under the lock of its shard. False if
  * its descriptor is closed: then the request is the caller's still.
  */
-bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request)
+bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
-	const struct hb_bond *bond = hb_tail(request);
-	struct hb_holder *holder = bond->holder;
+	const struct hb_link *link = hb_tail(request);
+	struct hb_client *client = link->client;
 	bool told;
 
-	spin_lock(&holder->lock);
-	told = !holder->gone;
+	spin_lock(&client->lock);
+	told = !client->gone;
 	if (told) {
 		request->node.handed = hb_clock_now(&belt->clock);
-		request->sequence = ++holder->sequence;
-		hb_fifo_add(&holder->completed, request);
-		atomic64_add(hb_entry_size(request), &belt->desk.told_bytes);
+		request->sequence = ++client->sequence;
+		hb_fifo_add(&client->completed, request);
+		atomic64_add(hb_entry_size(request), &belt->clients.undelivered_bytes);
 	}
-	spin_unlock(&holder->lock);
+	spin_unlock(&client->lock);
 	if (told)
-		hb_holder_wake(holder);
+		hb_client_wake(client);
 	return told;
 }
 
 /* Those who wait for completed requests look whether the belt is still there. */
-void hb_holders_wake(struct hashbelt_belt *belt)
+void hb_clients_wake(struct hashbelt_belt *belt)
 {
-	struct hb_holder *holder;
+	struct hb_client *client;
 
-	spin_lock(&belt->desk.lock);
-	list_for_each_entry(holder, &belt->desk.holders, place)
-		wake_up_all(&holder->wait);
-	spin_unlock(&belt->desk.lock);
+	spin_lock(&belt->clients.lock);
+	list_for_each_entry(client, &belt->clients.list, place)
+		wake_up_all(&client->wait);
+	spin_unlock(&belt->clients.lock);
 }

@@ -11,10 +11,10 @@
 #include "fifo.h"
 
 /**
- * struct hb_holder - a descriptor to which entries of one belt are bound
+ * struct hb_client - a descriptor to which entries of one belt are bound
  * @ref:	one for the descriptor, one for each entry that is tied to it
  * @id:		unique; constant
- * @place:	in belt->desk.holders, under belt->desk.lock
+ * @place:	in belt->clients.list, under belt->clients.lock
  * @lock:	protects all below but @wait and @rcu; taken inside of shards' locks
  * @gone:	the descriptor is closed: nothing is bound to it any more. Who waits
  *		reads this and @completed without @lock, and is woken when they change
@@ -24,7 +24,7 @@
  * @wait:	readers of @completed
  * @rcu:	for freeing it
  */
-struct hb_holder {
+struct hb_client {
 	refcount_t ref;
 	u64 id;
 	struct list_head place;
@@ -37,13 +37,25 @@ struct hb_holder {
 	struct rcu_head rcu;
 };
 
-bool hb_tie(struct hb_bond *bond);
-void hb_untie(struct hb_bond *bond);
-void hb_untie_put(struct hb_bond *bond);
-void hb_holder_wake(struct hb_holder *holder);
-bool hb_holder_tell(struct hashbelt_belt *belt, struct hashbelt_entry *request);
-void hb_holders_wake(struct hashbelt_belt *belt);
+/**
+ * struct hb_clients - the descriptors to which entries of a belt are bound
+ * @lock:	protects @list; taken inside of shards' locks, nothing in it
+ * @list:	by struct hb_client
+ * @undelivered_bytes: what completed requests take that no reader has read yet; atomic
+ */
+struct hb_clients {
+	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	struct list_head list;
+	atomic64_t undelivered_bytes;
+};
 
-void hashbelt_holder_put(struct hb_holder *holder);
+bool hb_attach(struct hb_link *link);
+void hb_detach(struct hb_link *link);
+void hb_detach_put(struct hb_link *link);
+void hb_client_wake(struct hb_client *client);
+bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request);
+void hb_clients_wake(struct hashbelt_belt *belt);
+
+void hashbelt_client_put(struct hb_client *client);
 
 #endif /* _HASHBELT_LINK_H */

@@ -22,11 +22,11 @@
 #include "shard.h"
 #include "waitpoint.h"
 
-/* Owners, under belt->desk.lock */
+/* Owners, under belt->owners.lock */
 
 static struct hashbelt_entry *entry_of(struct rb_node *node)
 {
-	return rb_entry(node, struct hb_lock, by_owner)->lease.bond.entry;
+	return rb_entry(node, struct hb_lock, by_owner)->lease.link.entry;
 }
 
 /* Compares the owner and token of a lock with others. */
@@ -41,7 +41,7 @@ static int compare(struct hashbelt_entry *entry, const void *owner, u32 owner_le
 
 static bool is_less(struct rb_node *node, const struct rb_node *other)
 {
-	struct hashbelt_entry *entry = rb_entry(other, struct hb_lock, by_owner)->lease.bond.entry;
+	struct hashbelt_entry *entry = rb_entry(other, struct hb_lock, by_owner)->lease.link.entry;
 
 	return compare(entry_of(node), hashbelt_entry_value(entry), entry->value_len,
 		       entry->version) < 0;
@@ -54,9 +54,9 @@ static void lock_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	struct hb_lock *lock = hb_tail(entry);
 
 	shard->locks++;
-	spin_lock(&belt->desk.lock);
-	rb_add(&lock->by_owner, &belt->desk.owners, is_less);
-	spin_unlock(&belt->desk.lock);
+	spin_lock(&belt->owners.lock);
+	rb_add(&lock->by_owner, &belt->owners.locks, is_less);
+	spin_unlock(&belt->owners.lock);
 }
 
 /* A lock is not held any more; under the shard's lock. */
@@ -66,10 +66,10 @@ static void lock_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bo
 	struct hb_lock *lock = hb_tail(entry);
 
 	shard->locks -= !cleared;
-	spin_lock(&belt->desk.lock);
-	rb_erase(&lock->by_owner, &belt->desk.owners);
-	spin_unlock(&belt->desk.lock);
-	hb_untie_put(&lock->lease.bond);
+	spin_lock(&belt->owners.lock);
+	rb_erase(&lock->by_owner, &belt->owners.locks);
+	spin_unlock(&belt->owners.lock);
+	hb_detach_put(&lock->lease.link);
 }
 
 static size_t lock_tail_size(u32 keys)
@@ -88,7 +88,7 @@ const struct hb_kind_ops hb_lock_ops = {
 	.tail_size = lock_tail_size,
 	.link = lock_link,
 	.unlink = lock_unlink,
-	.left = hb_hand_over,
+	.left = hb_lease_hand_over,
 	.describe = lock_describe,
 	.reported = true,
 };
@@ -97,9 +97,9 @@ const struct hb_kind_ops hb_lock_ops = {
 static struct hashbelt_entry *first_beyond(struct hashbelt_belt *belt, const void *owner,
 					   u32 owner_len, u64 token)
 {
-	struct rb_node *node = belt->desk.owners.rb_node, *best = NULL;
+	struct rb_node *node = belt->owners.locks.rb_node, *best = NULL;
 
-	lockdep_assert_held(&belt->desk.lock);
+	lockdep_assert_held(&belt->owners.lock);
 	while (node) {
 		if (compare(entry_of(node), owner, owner_len, token) > 0) {
 			best = node;
@@ -119,10 +119,10 @@ static struct hashbelt_entry *first_beyond(struct hashbelt_belt *belt, const voi
 static void describe(struct hashbelt_entry *entry, struct hashbelt_lock *lock, u64 now)
 {
 	const struct hb_lease *tail = hb_tail(entry);
-	u64 lease = hb_deadline(atomic64_read(&entry->node.deadline));
+	u64 end = hb_deadline(atomic64_read(&entry->node.deadline));
 
 	lock->token = entry->version;
-	lock->ttl_ms = lease > now ? hb_ms_left(lease, now) : 0;
+	lock->ttl_ms = end > now ? hb_ms_left(end, now) : 0;
 	lock->held_ms = now > tail->since ? div_u64(now - tail->since, NSEC_PER_MSEC) : 0;
 }
 
@@ -134,7 +134,7 @@ static bool is_owner(struct hashbelt_entry *entry, const void *owner,
 }
 
 /* The lease that is asked for, nanoseconds; 0: it is too long. */
-static u64 lease_for(const struct hashbelt_belt *belt, u64 ttl_ms)
+static u64 duration_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 {
 	u64 most = READ_ONCE(belt->ttl);
 
@@ -146,59 +146,59 @@ static u64 lease_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 }
 
 /* Sets the lease of a lock, or only makes it longer; under the shard's lock. */
-static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 lease,
+static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 duration,
 		      u64 now, bool shorten)
 {
-	if (hb_node_move(&entry->node, now, now + lease, shorten) != now + lease)
+	if (hb_node_move(&entry->node, now, now + duration, shorten) != now + duration)
 		return;
 	hb_wheel_del(&entry->node);
-	hb_clock_wake_at(&shard->belt->clock, hb_wait(shard, entry, now));
+	hb_clock_wake_at(&shard->belt->clock, hb_schedule(shard, entry, now));
 	hb_lease_changed(shard, entry);
 }
 
 /*
- * One try: as hb_take(); -EALREADY: the owner has it, and now for longer, unless that was
+ * One try: as hb_lease_take(); -EALREADY: the owner has it, and now for longer, unless that was
  * not wanted.
  */
-static int try_lock(struct hb_shard *shard, struct hashbelt_entry *hold,
-		    struct hashbelt_lock *lock, u64 lease, struct hb_waiter *waiter,
+static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
+		    struct hashbelt_lock *lock, u64 duration, struct hb_waiter *waiter,
 		    struct hashbelt_entry **spare)
 {
-	u32 hash = hold->hash & ~HB_TAILED;
+	u32 hash = lease->hash & ~HB_TAILED;
 	struct hashbelt_entry *other;
 	u64 now;
 	int err;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&shard->belt->clock);
-	other = hb_find_hold(shard, hash, hold->data, hold->key_len, now);
-	if (other && is_owner(other, hashbelt_entry_value(hold), lock)) {
+	other = hb_lease_find(shard, hash, lease->data, lease->key_len, now);
+	if (other && is_owner(other, hashbelt_entry_value(lease), lock)) {
 		err = -EALREADY;
 		if (!(lock->how & HASHBELT_IF_ABSENT)) {
-			set_lease(shard, other, lease, now, false);
+			set_lease(shard, other, duration, now, false);
 			describe(other, lock, now);
 		}
 	} else {
-		err = hb_take(shard, other, hold, lease, now, waiter, spare);
+		err = hb_lease_take(shard, other, lease, duration, now, waiter, spare);
 		if (!err)
-			describe(hold, lock, now);
+			describe(lease, lock, now);
 	}
 	spin_unlock(&shard->lock);
 	return err;
 }
 
 static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
-			 struct hashbelt_entry *hold, struct hashbelt_lock *lock, u64 lease)
+			 struct hashbelt_entry *lease, struct hashbelt_lock *lock, u64 duration)
 {
 	struct hashbelt_entry *spare;
 	struct hb_waiter waiter;
 	int err;
 
-	spare = hb_point_alloc(belt, hold->hash & HB_HASH, hold->data, hold->key_len);
+	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data, lease->key_len);
 	if (IS_ERR(spare))
 		return PTR_ERR(spare);
-	hb_waiter_init(&waiter, belt, hold, lease, hb_until(belt, lock->wait_ms));
-	err = try_lock(shard, hold, lock, lease, &waiter, &spare);
+	hb_waiter_init(&waiter, belt, lease, duration, hb_wait_end(belt, lock->wait_ms));
+	err = try_lock(shard, lease, lock, duration, &waiter, &spare);
 	if (spare)
 		hashbelt_entry_put(belt, spare);
 	if (err != -EINPROGRESS) {
@@ -208,7 +208,7 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 	err = hb_waiter_sleep(shard, &waiter);
 	if (!err) {
 		lock->token = waiter.token;
-		lock->ttl_ms = div_u64(lease, NSEC_PER_MSEC);
+		lock->ttl_ms = div_u64(duration, NSEC_PER_MSEC);
 		lock->held_ms = 0;
 	}
 	if (err == -EINTR)
@@ -219,7 +219,7 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 /**
  * hashbelt_lock() - take a lock
  * @belt:	the belt
- * @holder:	the descriptor that it is to be bound to, or NULL
+ * @client:	the descriptor that it is to be bound to, or NULL
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	for whom, @lock->owner_len bytes
  * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms,
@@ -231,33 +231,33 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may take
  * entries away; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
-int hashbelt_lock(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  const void *owner, struct hashbelt_lock *lock)
 {
 	u32 policy = READ_ONCE(belt->policy);
-	u64 lease = lease_for(belt, lock->ttl_ms);
-	struct hashbelt_entry *hold;
+	u64 duration = duration_for(belt, lock->ttl_ms);
+	struct hashbelt_entry *lease;
 	struct hb_shard *shard;
 	int err;
 
 	if (!(policy & HASHBELT_PINNED) || policy & HASHBELT_EVICT)
 		return -EOPNOTSUPP;
-	if (!lease)
+	if (!duration)
 		return -EDOM;
-	hold = hb_hold_alloc(belt, HB_LOCK, holder, key, lock->key_len, owner,
-			     lock->owner_len);
-	if (IS_ERR(hold))
-		return PTR_ERR(hold);
-	shard = hb_shard_of(belt, hold->hash);
+	lease = hb_lease_alloc(belt, HB_LOCK, client, key, lock->key_len, owner,
+			       lock->owner_len);
+	if (IS_ERR(lease))
+		return PTR_ERR(lease);
+	shard = hb_shard_of(belt, lease->hash);
 	do {
-		err = try_lock(shard, hold, lock, lease, NULL, NULL);
-	} while (err == -ENOSPC && hb_make_room(belt, hold));
+		err = try_lock(shard, lease, lock, duration, NULL, NULL);
+	} while (err == -ENOSPC && hb_make_room(belt, lease));
 	if (err == -EBUSY && lock->wait_ms)
-		err = lock_and_wait(belt, shard, hold, lock, lease);
+		err = lock_and_wait(belt, shard, lease, lock, duration);
 	if (err)
-		hashbelt_entry_put(belt, hold);
+		hashbelt_entry_put(belt, lease);
 	else
-		hb_fit(belt, shard);
+		hb_fit_index(belt, shard);
 	return err == -EALREADY && !(lock->how & HASHBELT_IF_ABSENT) ? 0 : err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_lock);
@@ -267,12 +267,12 @@ static struct hashbelt_entry *own_lock(struct hb_shard *shard, u32 hash, const v
 				       const void *owner, const struct hashbelt_lock *lock,
 				       u64 now)
 {
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 
-	hold = hb_find_hold(shard, hash | HB_LOCK, key, lock->key_len, now);
-	if (!hold)
+	lease = hb_lease_find(shard, hash | HB_LOCK, key, lock->key_len, now);
+	if (!lease)
 		return ERR_PTR(shard->belt->dead ? -EIDRM : -ENOENT);
-	return is_owner(hold, owner, lock) ? hold : ERR_PTR(-EACCES);
+	return is_owner(lease, owner, lock) ? lease : ERR_PTR(-EACCES);
 }
 
 /**
@@ -289,18 +289,18 @@ int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *own
 {
 	u32 hash = hb_hash(belt, key, lock->key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 	u64 now;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	hold = own_lock(shard, hash, key, owner, lock, now);
-	if (!IS_ERR(hold)) {
-		describe(hold, lock, now);
-		hb_give_back(shard, hold, now);
+	lease = own_lock(shard, hash, key, owner, lock, now);
+	if (!IS_ERR(lease)) {
+		describe(lease, lock, now);
+		hb_lease_release(shard, lease, now);
 	}
 	spin_unlock(&shard->lock);
-	return PTR_ERR_OR_ZERO(hold);
+	return PTR_ERR_OR_ZERO(lease);
 }
 EXPORT_SYMBOL_GPL(hashbelt_unlock);
 
@@ -319,20 +319,20 @@ int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owne
 {
 	u32 hash = hb_hash(belt, key, lock->key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	u64 now, lease = lease_for(belt, lock->ttl_ms);
-	struct hashbelt_entry *hold;
+	u64 now, duration = duration_for(belt, lock->ttl_ms);
+	struct hashbelt_entry *lease;
 
-	if (!lease)
+	if (!duration)
 		return -EDOM;
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	hold = own_lock(shard, hash, key, owner, lock, now);
-	if (!IS_ERR(hold)) {
-		set_lease(shard, hold, lease, now, true);
-		describe(hold, lock, now);
+	lease = own_lock(shard, hash, key, owner, lock, now);
+	if (!IS_ERR(lease)) {
+		set_lease(shard, lease, duration, now, true);
+		describe(lease, lock, now);
 	}
 	spin_unlock(&shard->lock);
-	return PTR_ERR_OR_ZERO(hold);
+	return PTR_ERR_OR_ZERO(lease);
 }
 EXPORT_SYMBOL_GPL(hashbelt_renew);
 
@@ -357,15 +357,15 @@ int hashbelt_query(struct hashbelt_belt *belt, const void *key, void *owner,
 {
 	u32 hash = hb_hash(belt, key, lock->key_len) | HB_LOCK;
 	u64 now = hb_clock_now(&belt->clock);
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 	int err = 0;
 
 	rcu_read_lock();
-	hold = hb_index_find(&belt->index, hash, key, lock->key_len);
-	if (hold && is_there(belt, hold, now)) {
-		lock->owner_len = hold->value_len;
-		memcpy(owner, hashbelt_entry_value(hold), hold->value_len);
-		describe(hold, lock, now);
+	lease = hb_index_find(&belt->index, hash, key, lock->key_len);
+	if (lease && is_there(belt, lease, now)) {
+		lock->owner_len = lease->value_len;
+		memcpy(owner, hashbelt_entry_value(lease), lease->value_len);
+		describe(lease, lock, now);
 	} else {
 		err = READ_ONCE(belt->dead) ? -EIDRM : -ENOENT;
 	}
@@ -378,28 +378,28 @@ EXPORT_SYMBOL_GPL(hashbelt_query);
 static struct hashbelt_entry *next_of(struct hashbelt_belt *belt, const void *owner,
 				      u32 owner_len, u64 token)
 {
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 
-	spin_lock(&belt->desk.lock);
-	hold = first_beyond(belt, owner, owner_len, token);
-	if (hold)
-		refcount_inc(&hold->ref);
-	spin_unlock(&belt->desk.lock);
-	return hold;
+	spin_lock(&belt->owners.lock);
+	lease = first_beyond(belt, owner, owner_len, token);
+	if (lease)
+		refcount_inc(&lease->ref);
+	spin_unlock(&belt->owners.lock);
+	return lease;
 }
 
 /* Unlocks a lock that was found in the tree, if it is still there. */
-static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *hold)
+static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *lease)
 {
-	struct hb_shard *shard = hb_shard_of(belt, hold->hash);
+	struct hb_shard *shard = hb_shard_of(belt, lease->hash);
 	u64 now;
 	bool held;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	held = is_there(belt, hold, now);
+	held = is_there(belt, lease, now);
 	if (held)
-		hb_give_back(shard, hold, now);
+		hb_lease_release(shard, lease, now);
 	spin_unlock(&shard->lock);
 	return held;
 }
@@ -415,14 +415,14 @@ static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *hold)
 int hashbelt_release_owner(struct hashbelt_belt *belt, const void *owner,
 			   struct hashbelt_lock *lock)
 {
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 	u64 token = 0;
 
 	lock->count = 0;
-	while ((hold = next_of(belt, owner, lock->owner_len, token))) {
-		token = hold->version;
-		lock->count += release_one(belt, hold);
-		hashbelt_entry_put(belt, hold);
+	while ((lease = next_of(belt, owner, lock->owner_len, token))) {
+		token = lease->version;
+		lock->count += release_one(belt, lease);
+		hashbelt_entry_put(belt, lease);
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
@@ -464,7 +464,7 @@ static void list_one(struct hashbelt_entry *entry, void *arg)
 		.size = size,
 		.key_len = entry->key_len,
 		.owner_len = entry->value_len,
-		.how = tail->bond.holder ? HASHBELT_BOUND : 0,
+		.how = tail->link.client ? HASHBELT_BOUND : 0,
 		.ttl_ms = lock.ttl_ms,
 		.held_ms = lock.held_ms,
 		.token = lock.token,
@@ -488,14 +488,14 @@ static u64 list_chain(struct hashbelt_belt *belt, u64 place, struct list_buffer 
 static u64 list_next(struct hashbelt_belt *belt, const void *owner, u32 owner_len,
 		     u64 token, struct list_buffer *buffer)
 {
-	struct hashbelt_entry *hold;
+	struct hashbelt_entry *lease;
 
-	spin_lock(&belt->desk.lock);
-	hold = first_beyond(belt, owner, owner_len, token);
-	token = hold ? hold->version : 0;
-	if (hold)
-		list_one(hold, buffer);
-	spin_unlock(&belt->desk.lock);
+	spin_lock(&belt->owners.lock);
+	lease = first_beyond(belt, owner, owner_len, token);
+	token = lease ? lease->version : 0;
+	if (lease)
+		list_one(lease, buffer);
+	spin_unlock(&belt->owners.lock);
 	return token;
 }
 

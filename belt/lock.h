@@ -4,22 +4,33 @@
 #define _HASHBELT_LOCK_H
 
 #include <linux/rbtree.h>
+#include <linux/spinlock.h>
 
 #include "lease.h"
 
 /**
  * struct hb_lock - tail of a lock
  * @lease:	to whom it was granted, and when
- * @by_owner:	place in the tree of all locks, under belt->desk.lock
+ * @by_owner:	place in the tree of all locks, under belt->owners.lock
  */
 struct hb_lock {
 	struct hb_lease lease;
 	struct rb_node by_owner;
 };
 
+/**
+ * struct hb_owners - the locks of a belt
+ * @lock:	protects @locks; taken inside of shards' locks, nothing in it
+ * @locks:	by owner and then by version
+ */
+struct hb_owners {
+	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	struct rb_root locks;
+};
+
 extern const struct hb_kind_ops hb_lock_ops;
 
-int hashbelt_lock(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  const void *owner, struct hashbelt_lock *lock);
 int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *owner,
 		    struct hashbelt_lock *lock);

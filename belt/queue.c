@@ -52,9 +52,9 @@ static size_t memory_of(struct hashbelt_entry *event)
 	return is_proxy(event) ? size + hb_entry_size(hashbelt_event_entry(event)) : size;
 }
 
-static bool keeps_place(const struct hashbelt_entry *event)
+static bool stays_charged(const struct hashbelt_entry *event)
 {
-	return !is_proxy(event) && hb_keeps_place(hb_reason(word_of(event)));
+	return !is_proxy(event) && hb_stays_charged(hb_reason(word_of(event)));
 }
 
 /**
@@ -70,7 +70,7 @@ void hb_queue_init(struct hb_queue *queue)
 	queue->max_bytes = U64_MAX;
 }
 
-static void give_up_memory(struct hb_queue *queue, struct hashbelt_entry *event)
+static void uncount_memory(struct hb_queue *queue, struct hashbelt_entry *event)
 {
 	lockdep_assert_held(&queue->lock);
 	queue->bytes -= memory_of(event);
@@ -79,12 +79,12 @@ static void give_up_memory(struct hb_queue *queue, struct hashbelt_entry *event)
 }
 
 /* An event gives up the place that it kept under the belt's limits. */
-static void give_up_place(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
+static void uncharge_event(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
 {
 	struct hb_queue *queue = &belt->queue;
 
 	lockdep_assert_held(&queue->lock);
-	if (!keeps_place(event))
+	if (!stays_charged(event))
 		return;
 	queue->kept_entries--;
 	queue->kept_bytes -= hb_cost(event);
@@ -92,20 +92,20 @@ static void give_up_place(struct hashbelt_belt *belt, const struct hashbelt_entr
 }
 
 /* It is back in the queue, and has its place again, even over the limit. */
-static void retake_place(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
+static void recharge_event(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
 {
 	struct hb_queue *queue = &belt->queue;
 
 	lockdep_assert_held(&queue->lock);
-	if (!keeps_place(event))
+	if (!stays_charged(event))
 		return;
 	queue->kept_entries++;
 	queue->kept_bytes += hb_cost(event);
-	hb_usage_force(belt, 1, hb_cost(event));
+	hb_usage_change(belt, 1, hb_cost(event));
 }
 
 /* Counts an event that nobody will read; under queue->lock. */
-static void lose(struct hashbelt_belt *belt)
+static void count_lost(struct hashbelt_belt *belt)
 {
 	belt->queue.lost++;
 	hb_count(belt, HASHBELT_STAT_EVENTS_LOST);
@@ -120,10 +120,10 @@ static bool drop_oldest(struct hashbelt_belt *belt)
 	lockdep_assert_held(&queue->lock);
 	if (!event)
 		return false;
-	give_up_memory(queue, event);
-	give_up_place(belt, event);
+	uncount_memory(queue, event);
+	uncharge_event(belt, event);
 	hb_fifo_add(&queue->dropped, event);
-	lose(belt);
+	count_lost(belt);
 	return true;
 }
 
@@ -134,7 +134,7 @@ static bool is_too_long(const struct hb_queue *queue)
 	       queue->bytes > queue->max_bytes;
 }
 
-static void announce(struct hashbelt_belt *belt, bool worker)
+static void wake_readers(struct hashbelt_belt *belt, bool worker)
 {
 	struct hb_queue *queue = &belt->queue;
 
@@ -148,7 +148,7 @@ static void announce(struct hashbelt_belt *belt, bool worker)
  * Drops what is too much, oldest first: as many bytes as an event has brought, and a batch.
  * The worker drops the rest, if the limits were lowered. True if it has something to do.
  */
-static bool make_way(struct hashbelt_belt *belt, size_t brought)
+static bool trim_queue(struct hashbelt_belt *belt, size_t brought)
 {
 	struct hb_queue *queue = &belt->queue;
 	u64 before = queue->bytes;
@@ -177,7 +177,7 @@ static void queue_event(struct hashbelt_belt *belt, struct hashbelt_entry *event
 	queue->bytes += memory_of(event);
 	if (hb_reason(word_of(event)) == HASHBELT_PRESSURE)
 		queue->pressed += memory_of(event);
-	if (keeps_place(event)) {
+	if (stays_charged(event)) {
 		queue->kept_entries++;
 		queue->kept_bytes += hb_cost(event);
 	}
@@ -200,12 +200,12 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 		event->sequence = sequence;
 		queue_event(belt, event, now);
 	} else {
-		lose(belt);
+		count_lost(belt);
 	}
-	dropped = make_way(belt, queued ? memory_of(event) : 0);
+	dropped = trim_queue(belt, queued ? memory_of(event) : 0);
 	spin_unlock(&queue->lock);
 	hb_count(belt, HASHBELT_STAT_EVENTS);
-	announce(belt, dropped);
+	wake_readers(belt, dropped);
 	return queued;
 }
 
@@ -220,7 +220,7 @@ void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 	if (IS_ERR(proxy)) {
 		spin_lock(&queue->lock);
 		queue->sequence++;
-		lose(belt);
+		count_lost(belt);
 		spin_unlock(&queue->lock);
 		hb_count(belt, HASHBELT_STAT_EVENTS);
 		return;
@@ -323,7 +323,7 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
 		hb_fifo_add(events, hb_fifo_pop(&queue->waiting));
 		queue->in_flight++;
 		if (!hold)
-			give_up_place(belt, event);
+			uncharge_event(belt, event);
 	}
 	if (events->count) {
 		*lost = queue->lost;
@@ -336,7 +336,7 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
 	hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, events->count);
 	/* Who was woken for one event may have left others: wake the next. */
 	if (event)
-		announce(belt, false);
+		wake_readers(belt, false);
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_take_events);
@@ -355,7 +355,7 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 	queue->in_flight -= batch->count;
 	while ((event = hb_fifo_pop(batch))) {
 		if (!held)
-			retake_place(belt, event);
+			recharge_event(belt, event);
 		hb_fifo_push(&queue->waiting, event);
 	}
 	too_long = is_too_long(queue);
@@ -397,12 +397,12 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 		too_long = return_batch(belt, &batch, held);
 		cond_resched();
 	}
-	announce(belt, too_long);
+	wake_readers(belt, too_long);
 }
 EXPORT_SYMBOL_GPL(hashbelt_return_events);
 
 /* Frees an event that keeps no place; at once, or when readers have left it. */
-static void give_up(struct hashbelt_belt *belt, struct hashbelt_entry *event)
+static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 {
 	struct hb_shard *shard = hb_shard_of(belt, event->hash);
 
@@ -432,11 +432,11 @@ void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	while ((event = hb_fifo_pop(events))) {
 		spin_lock(&queue->lock);
 		queue->in_flight--;
-		give_up_memory(queue, event);
+		uncount_memory(queue, event);
 		if (held)
-			give_up_place(belt, event);
+			uncharge_event(belt, event);
 		spin_unlock(&queue->lock);
-		give_up(belt, event);
+		event_free(belt, event);
 		cond_resched();
 	}
 }
@@ -511,13 +511,13 @@ static bool drop_step(struct hashbelt_belt *belt)
 		spin_unlock(&queue->lock);
 		if (!event)
 			return false;
-		give_up(belt, event);
+		event_free(belt, event);
 	}
 	return true;
 }
 
 /* Hands a batch of events to the module that made the belt. True if there are more. */
-static bool hand_step(struct hashbelt_belt *belt)
+static bool deliver_step(struct hashbelt_belt *belt)
 {
 	struct hashbelt_event record;
 	struct hb_fifo events = {};
@@ -539,12 +539,12 @@ static bool hand_step(struct hashbelt_belt *belt)
 }
 
 /* What the worker has to do about events; under belt->round_lock. */
-bool hb_event_step(struct hashbelt_belt *belt)
+bool hb_queue_step(struct hashbelt_belt *belt)
 {
 	bool more = drop_step(belt);
 
 	if (belt->event)
-		more |= hand_step(belt);
+		more |= deliver_step(belt);
 	return more;
 }
 

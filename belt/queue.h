@@ -42,7 +42,7 @@ struct hb_queue {
 };
 
 /* Whether the event of an entry keeps the place that it had under the limits. */
-static inline bool hb_keeps_place(enum hashbelt_reason reason)
+static inline bool hb_stays_charged(enum hashbelt_reason reason)
 {
 	return reason == HASHBELT_EXPIRED || reason == HASHBELT_REMOVED ||
 	       reason == HASHBELT_RELEASED;
@@ -52,7 +52,7 @@ void hb_queue_init(struct hb_queue *queue);
 bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now);
 void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 			 u64 now);
-bool hb_event_step(struct hashbelt_belt *belt);
+bool hb_queue_step(struct hashbelt_belt *belt);
 bool hb_event_drop_oldest(struct hashbelt_belt *belt);
 void hb_event_free_all(struct hashbelt_belt *belt);
 

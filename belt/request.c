@@ -2,18 +2,18 @@
 /*
  * Requests that wait for keys.
  *
- * A request is an entry of its own kind: its key is the number of its holder and the id
+ * A request is an entry of its own kind: its key is the number of its client and the id
  * that this one gave it, its value the keys for which it waits, its deadline the timeout.
  * So it times out as entries expire, and is found by its id as they are. For each key it
  * has a watch in the list of that key's point, in the key's shard.
  *
  * The task that claims its deadline completes it: a put of one of its keys, under the
  * lock of that key's shard; the drain or a cancel, under the lock of its own. This task
- * takes it out of the index, off its wheel and its account, and hands it to its holder,
+ * takes it out of the index, off its wheel and its account, and hands it to its client,
  * all in one critical section of its shard's lock: when its id is free, its completion
  * has been queued. The task then takes the watches out of their lists, each under the
  * lock of its shard, without a search. It never holds two of these locks at once. A
- * reference keeps the request until then, even if its holder is done with it.
+ * reference keeps the request until then, even if its client is done with it.
  *
  * A request may be completed while it is being made. Then the task that makes it takes
  * its watches out.
@@ -32,14 +32,14 @@
 
 /* The key of a request in the index. */
 struct name {
-	u64 holder;
+	u64 client;
 	u64 id;
 };
 
 /**
  * hashbelt_request_alloc() - memory for a request
  * @belt:	the belt
- * @holder:	who is to be told
+ * @client:	who is to be told
  * @id:		what that one calls it
  * @count:	keys, 1 to HASHBELT_REQUEST_KEYS
  * @bytes:	the sum of their lengths
@@ -50,10 +50,10 @@ struct name {
  * hashbelt_request(), or hashbelt_entry_put(); errors as hashbelt_entry_alloc().
  */
 struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt,
-					      struct hb_holder *holder, u64 id,
+					      struct hb_client *client, u64 id,
 					      u32 count, u32 bytes)
 {
-	struct name name = { .holder = holder->id, .id = id };
+	struct name name = { .client = client->id, .id = id };
 	struct hashbelt_entry *entry;
 	struct hb_request *request;
 
@@ -63,7 +63,7 @@ struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt,
 	memcpy(entry->data, &name, sizeof(name));
 	entry->hash |= hb_hash(belt, &name, sizeof(name));
 	request = hb_tail(entry);
-	request->bond.holder = holder;
+	request->link.client = client;
 	request->which = count;
 	return entry;
 }
@@ -97,41 +97,41 @@ EXPORT_SYMBOL_GPL(hashbelt_request_key);
  * Takes a claimed request out of the belt, and queues its completion unless its
  * descriptor is closed; under the lock of its shard. Its watches stay, with a reference.
  */
-static void detach(struct hb_shard *shard, struct hashbelt_entry *entry)
+static void request_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	u64 reason = hb_reason(atomic64_read(&entry->node.deadline));
 	struct hb_request *request = hb_tail(entry);
-	struct hb_holder *holder = request->bond.holder;
+	struct hb_client *client = request->link.client;
 
 	hb_wheel_del(&entry->node);
 	hlist_del_rcu(&entry->chain);
 	if (!hb_is_cleared(shard->belt, entry))
 		hb_uncharge(shard->belt, entry);
-	hb_unlink(shard, entry);
+	hb_shard_unlink(shard, entry);
 	request->done = true;
 	refcount_inc(&entry->ref);
-	if (reason == HASHBELT_RELEASED || !hb_holder_tell(shard->belt, entry))
+	if (reason == HASHBELT_RELEASED || !hb_client_notify(shard->belt, entry))
 		hb_limbo_enter(shard, entry);
-	hashbelt_holder_put(holder);
+	hashbelt_client_put(client);
 }
 
 static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
 {
 	struct hb_shard *shard = hb_shard_of(belt, watch->hash);
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 
 	spin_lock(&shard->lock);
 	point = watch->point;
 	if (point) {
 		list_del_init(&watch->place);
 		watch->point = NULL;
-		hb_point_release(shard, point);
+		hb_waitpoint_release(shard, point);
 	}
 	spin_unlock(&shard->lock);
 }
 
 /* A request that has left waits for nothing any more. */
-static void settle(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+static void request_unwatch(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
 	u32 i;
@@ -142,7 +142,7 @@ static void settle(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 }
 
 /* The same for one that was claimed and may be in the belt still. */
-static void finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+static void request_finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
 	struct hb_request *request = hb_tail(entry);
@@ -150,11 +150,11 @@ static void finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 
 	spin_lock(&shard->lock);
 	if (!request->done)
-		detach(shard, entry);
+		request_remove(shard, entry);
 	linking = request->linking;
 	spin_unlock(&shard->lock);
 	if (!linking)
-		settle(belt, entry);
+		request_unwatch(belt, entry);
 }
 
 /*
@@ -171,24 +171,24 @@ static void request_leave(struct hb_shard *shard, struct hashbelt_entry *entry, 
 		atomic64_set(&entry->node.deadline, (word & ~HB_REASON) | HASHBELT_CLEARED);
 	else if (hb_reason(word) == HASHBELT_EXPIRED)
 		hb_count(shard->belt, HASHBELT_STAT_TIMED_OUT);
-	detach(shard, entry);
+	request_remove(shard, entry);
 	if (request->linking)
 		return;
-	list_add_tail(&request->bond.held, &shard->done);
+	list_add_tail(&request->link.held, &shard->done);
 	hb_kick_worker(shard->belt);
 }
 
 /* Does the rest for those of a shard. */
 void hb_requests_step(struct hb_shard *shard)
 {
-	struct hb_bond *bond, *next;
+	struct hb_link *link, *next;
 	LIST_HEAD(done);
 
 	spin_lock(&shard->lock);
 	list_splice_init(&shard->done, &done);
 	spin_unlock(&shard->lock);
-	list_for_each_entry_safe(bond, next, &done, held) {
-		settle(shard->belt, bond->entry);
+	list_for_each_entry_safe(link, next, &done, held) {
+		request_unwatch(shard->belt, link->entry);
 		cond_resched();
 	}
 }
@@ -198,13 +198,13 @@ static void request_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	shard->requests++;
 }
 
-/* The reference to the holder stays: the holder is told yet. */
+/* The reference to the client stays: the client is told yet. */
 static void request_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
 	struct hb_request *request = hb_tail(entry);
 
 	shard->requests -= !cleared;
-	hb_untie(&request->bond);
+	hb_detach(&request->link);
 }
 
 static size_t request_tail_size(u32 keys)
@@ -252,22 +252,22 @@ static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return true;
 }
 
-/* Its holder goes, or wants it no more; false if it was completed before. */
+/* Its client goes, or wants it no more; false if it was completed before. */
 bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	if (!hb_node_try_claim(&entry->node, HASHBELT_RELEASED))
 		return false;
-	finish(belt, entry);
+	request_finish(belt, entry);
 	return true;
 }
 
 /* Completing */
 
 /* Claims the request of a watch, for this cause unless it has ended, for @claimed. */
-static void claim(struct hashbelt_belt *belt, struct hb_watch *watch,
-		  enum hashbelt_cause cause, struct list_head *claimed)
+static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
+			  enum hashbelt_cause cause, struct list_head *claimed)
 {
-	struct hashbelt_entry *entry = watch->request->bond.entry;
+	struct hashbelt_entry *entry = watch->request->link.entry;
 
 	if (!claim_ended(belt, entry)) {
 		if (!hb_node_try_claim(&entry->node, (enum hashbelt_reason)cause))
@@ -282,7 +282,7 @@ static void claim(struct hashbelt_belt *belt, struct hb_watch *watch,
  * Claims some of the requests that wait at a point since before @stamp, for @claimed;
  * the point may be gone then. Under its shard's lock. True if there are more.
  */
-bool hb_requests_claim(struct hb_shard *shard, struct hb_point *point,
+bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed)
 {
 	struct hb_watch *watch, *next;
@@ -298,10 +298,10 @@ bool hb_requests_claim(struct hb_shard *shard, struct hb_point *point,
 			break;
 		list_del_init(&watch->place);
 		watch->point = NULL;
-		claim(shard->belt, watch, cause, claimed);
+		request_claim(shard->belt, watch, cause, claimed);
 	}
 	if (!more)
-		hb_point_release(shard, point);
+		hb_waitpoint_release(shard, point);
 	return more;
 }
 
@@ -313,10 +313,10 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
 	unsigned int count = 0;
 
 	list_for_each_entry_safe(watch, next, claimed, place) {
-		entry = watch->request->bond.entry;
+		entry = watch->request->link.entry;
 		list_del_init(&watch->place);
 		count += watch->request->which < entry->keys;
-		finish(belt, entry);
+		request_finish(belt, entry);
 	}
 	return count;
 }
@@ -329,14 +329,14 @@ unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const vo
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 	unsigned int count = 0;
 	LIST_HEAD(claimed);
 	bool more;
 
 	do {
 		spin_lock(&shard->lock);
-		point = hb_point_find(shard, hash & HB_HASH, key, key_len);
+		point = hb_waitpoint_find(shard, hash & HB_HASH, key, key_len);
 		more = point && hb_requests_claim(shard, point, cause, stamp, &claimed);
 		spin_unlock(&shard->lock);
 		count += hb_requests_finish(belt, &claimed);
@@ -386,16 +386,16 @@ static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
  * What was completed counts no more as an entry, and would be without a limit where nobody
  * reads it: then there are no new ones.
  */
-static bool is_unheard(const struct hashbelt_belt *belt)
+static bool is_undelivered(const struct hashbelt_belt *belt)
 {
-	return atomic64_read(&belt->desk.told_bytes) > READ_ONCE(belt->queue.max_bytes);
+	return atomic64_read(&belt->clients.undelivered_bytes) > READ_ONCE(belt->queue.max_bytes);
 }
 
 /*
  * Into the index, where others may find it; the wheel comes last. -EAGAIN: one of that id
  * was in the way that had ended.
  */
-static int enlist(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms)
+static int request_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms)
 {
 	struct hb_request *request = hb_tail(entry);
 	struct hashbelt_belt *belt = shard->belt;
@@ -408,12 +408,12 @@ static int enlist(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_
 	request->linking = true;
 	other = find_request(shard, entry->hash, (const struct name *)entry->data);
 	if (!other)
-		err = hb_admit(shard, entry, hb_deadline_of(belt, now, ttl_ms), now);
+		err = hb_shard_insert(shard, entry, hb_deadline_of(belt, now, ttl_ms), now);
 	else if (claim_ended(belt, other))
 		err = -EAGAIN;
 	spin_unlock(&shard->lock);
 	if (err == -EAGAIN)
-		finish(belt, other);
+		request_finish(belt, other);
 	return err;
 }
 
@@ -422,18 +422,18 @@ static int link_watch(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 {
 	const void *key = hashbelt_entry_value(entry) + watch->at;
 	struct hb_shard *shard = hb_shard_of(belt, watch->hash);
-	struct hashbelt_entry *spare = hb_point_alloc(belt, watch->hash, key, watch->len);
+	struct hashbelt_entry *spare = hb_waitpoint_alloc(belt, watch->hash, key, watch->len);
 
 	if (IS_ERR(spare))
 		return PTR_ERR(spare);
 	spin_lock(&shard->lock);
-	watch->point = hb_point_get(shard, &spare);
+	watch->point = hb_waitpoint_get(shard, &spare);
 	watch->stamp = shard->versions;
 	list_add_tail(&watch->place, &watch->point->watches);
 	spin_unlock(&shard->lock);
 	if (spare)
 		hashbelt_entry_put(belt, spare);
-	hb_fit(belt, shard);
+	hb_fit_index(belt, shard);
 	return 0;
 }
 
@@ -453,7 +453,7 @@ static int link_watches(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 }
 
 /* All watches are in their lists. From now on it times out, and others finish it. */
-static void go(struct hb_shard *shard, struct hashbelt_entry *entry)
+static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
 	struct hashbelt_belt *belt = shard->belt;
@@ -464,10 +464,10 @@ static void go(struct hb_shard *shard, struct hashbelt_entry *entry)
 	done = request->done;
 	if (atomic64_read(&entry->node.deadline) >= 0)
 		hb_clock_wake_at(&belt->clock,
-				 hb_wait(shard, entry, hb_clock_now(&belt->clock)));
+				 hb_schedule(shard, entry, hb_clock_now(&belt->clock)));
 	spin_unlock(&shard->lock);
 	if (done)
-		settle(belt, entry);
+		request_unwatch(belt, entry);
 }
 
 /**
@@ -479,7 +479,7 @@ static void go(struct hb_shard *shard, struct hashbelt_entry *entry)
  *
  * Context: may sleep.
  *
- * Return: 0; -EEXIST: its holder has one of that id; -EINVAL for a timeout that is too
+ * Return: 0; -EEXIST: its client has one of that id; -EINVAL for a timeout that is too
  * long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
@@ -487,12 +487,12 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
 	int err = -EINVAL;
 
-	if (is_unheard(belt)) {
+	if (is_undelivered(belt)) {
 		err = -ENOSPC;
 	} else if (hb_ttl_is_plain(ttl_ms)) {
 		hb_make_levels(belt, entry->hash, ttl_ms);
 		do {
-			err = enlist(shard, entry, ttl_ms);
+			err = request_insert(shard, entry, ttl_ms);
 		} while (err == -EAGAIN ||
 			 (err == -ENOSPC && hb_make_room(belt, entry)));
 	}
@@ -506,9 +506,9 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 		err = 0;
 	if (!err) {
 		hb_count(belt, HASHBELT_STAT_REQUESTS);
-		hb_fit(belt, shard);
+		hb_fit_index(belt, shard);
 	}
-	go(shard, entry);
+	request_arm(shard, entry);
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_request);
@@ -516,14 +516,14 @@ EXPORT_SYMBOL_GPL(hashbelt_request);
 /**
  * hashbelt_cancel() - take a request back
  * @belt:	the belt
- * @holder:	who has registered it
+ * @client:	who has registered it
  * @id:		what that one calls it
  *
  * Context: may sleep. Return: 0; -ENOENT: it was completed, or there is none.
  */
-int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_holder *holder, u64 id)
+int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id)
 {
-	struct name name = { .holder = holder->id, .id = id };
+	struct name name = { .client = client->id, .id = id };
 	u32 hash = hb_hash(belt, &name, sizeof(name));
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 	struct hashbelt_entry *entry;
@@ -537,7 +537,7 @@ int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_holder *holder, u64 id
 	if (!entry)
 		return err;
 	if (claim_ended(belt, entry))
-		finish(belt, entry);
+		request_finish(belt, entry);
 	else if (hb_request_release(belt, entry))
 		err = 0;
 	hashbelt_entry_put(belt, entry);

@@ -5,7 +5,7 @@
 
 #include "entry.h"
 
-struct hb_point;
+struct hb_waitpoint;
 struct hb_shard;
 
 /**
@@ -21,7 +21,7 @@ struct hb_shard;
  */
 struct hb_watch {
 	struct list_head place;
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 	struct hb_request *request;
 	u64 stamp;
 	u32 hash;
@@ -31,16 +31,16 @@ struct hb_watch {
 
 /**
  * struct hb_request - tail of a request
- * @bond:	to the descriptor that is told
+ * @link:	to the descriptor that is told
  * @linking:	it is being made: who does that takes its watches out; under the shard's
  *		lock
- * @done:	it was completed, and its holder told; likewise
+ * @done:	it was completed, and its client told; likewise
  * @which:	the watch that completed it, or the number of them; for who has
  *		claimed it
  * @watches:	one for each key
  */
 struct hb_request {
-	struct hb_bond bond;
+	struct hb_link link;
 	bool linking;
 	bool done;
 	u32 which;
@@ -49,7 +49,7 @@ struct hb_request {
 
 extern const struct hb_kind_ops hb_request_ops;
 
-bool hb_requests_claim(struct hb_shard *shard, struct hb_point *point,
+bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed);
 unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed);
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
@@ -58,12 +58,12 @@ bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 void hb_requests_step(struct hb_shard *shard);
 
 struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt,
-					      struct hb_holder *holder, u64 id,
+					      struct hb_client *client, u64 id,
 					      u32 count, u32 bytes);
 void *hashbelt_request_key(struct hashbelt_entry *request, u32 number, u32 at, u32 len);
 int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *request,
 		     u64 ttl_ms);
-int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_holder *holder, u64 id);
+int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id);
 u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len);
 
 #endif /* _HASHBELT_REQUEST_H */

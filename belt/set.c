@@ -24,9 +24,9 @@
 #define POLICY_ALL	(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT | HASHBELT_EVICT | \
 			 HASHBELT_PINNED | HASHBELT_WIPE)
 
-#define MEASURES	(HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE)
-#define LIMITS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
-			 HASHBELT_SET_MAX_EVENTS)
+#define GEOMETRY_FIELDS	(HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE)
+#define LIMIT_FIELDS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
+				 HASHBELT_SET_MAX_EVENTS)
 
 /* Whether settings make sense, those that @fields names. 0 or -EINVAL. */
 int hb_check_config(const struct hashbelt_config *config, u32 fields)
@@ -50,7 +50,7 @@ int hb_check_config(const struct hashbelt_config *config, u32 fields)
 }
 
 /* Brings the usage up to date; under all shards' locks and the queue's. */
-static void take_stock(struct hashbelt_belt *belt)
+static void recount_usage(struct hashbelt_belt *belt)
 {
 	struct hb_usage *usage = &belt->usage;
 	struct hb_shard *shard;
@@ -75,10 +75,10 @@ static bool has_grace(const struct hb_node *node)
 }
 
 /* Sets the grace time of a belt that is being made. */
-void hb_set_grace(struct hashbelt_belt *belt, struct hb_gauge *gauge, u64 grace)
+void hb_set_grace(struct hashbelt_belt *belt, struct hb_geometry *geometry, u64 grace)
 {
 	belt->grace = grace;
-	hb_gauge_grant(gauge, grace, has_grace);
+	hb_geometry_set_grace(geometry, grace, has_grace);
 }
 
 /* Sets limits; under all shards' locks, or while nobody else knows the belt. */
@@ -99,7 +99,7 @@ void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *con
 	if (fields & HASHBELT_SET_MAX_BYTES)
 		WRITE_ONCE(usage->max_bytes, limit_of(config->max_bytes));
 	usage->limited = usage->max_entries != S64_MAX || usage->max_bytes != S64_MAX;
-	take_stock(belt);
+	recount_usage(belt);
 	spin_unlock(&usage->lock);
 	spin_unlock(&queue->lock);
 }
@@ -116,20 +116,20 @@ static void set_behaviour(struct hashbelt_belt *belt, const struct hashbelt_conf
 }
 
 /**
- * struct measures - wheels to be
- * @gauge:	their measures, in a place of the belt that is free
+ * struct new_geometry - wheels to be
+ * @geometry:	their measures, in a place of the belt that is free
  * @ttl:	the belt's time-to-live, nanoseconds
  * @grace:	how long entries stay beyond their deadlines, nanoseconds
  * @levels:	for each shard, the front level
  */
-struct measures {
-	struct hb_gauge *gauge;
+struct new_geometry {
+	struct hb_geometry *geometry;
 	u64 ttl;
 	u64 grace;
 	struct hb_level **levels;
 };
 
-static void measures_free(struct hashbelt_belt *belt, struct measures *to)
+static void levels_free(struct hashbelt_belt *belt, struct new_geometry *to)
 {
 	unsigned int i;
 
@@ -138,7 +138,7 @@ static void measures_free(struct hashbelt_belt *belt, struct measures *to)
 	kfree(to->levels);
 }
 
-static int measures_alloc(struct hashbelt_belt *belt, struct measures *to)
+static int levels_alloc(struct hashbelt_belt *belt, struct new_geometry *to)
 {
 	unsigned int i, shards = 1u << belt->shard_bits;
 
@@ -146,10 +146,10 @@ static int measures_alloc(struct hashbelt_belt *belt, struct measures *to)
 	if (!to->levels)
 		return -ENOMEM;
 	for (i = 0; i < shards; i++) {
-		struct hb_level *level = hb_level_new(to->gauge, 0, belt->account);
+		struct hb_level *level = hb_level_new(to->geometry, 0, belt->account);
 
 		if (IS_ERR(level)) {
-			measures_free(belt, to);
+			levels_free(belt, to);
 			return PTR_ERR(level);
 		}
 		to->levels[i] = level;
@@ -168,10 +168,10 @@ static bool is_unloading(struct hashbelt_belt *belt)
 }
 
 /* Prepares other measures. Nothing has changed yet when this fails. */
-static int measure(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-		   u32 fields, struct measures *to)
+static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_config *config,
+			    u32 fields, struct new_geometry *to)
 {
-	u32 buckets = belt->gauge->size[0];
+	u32 buckets = belt->geometry->size[0];
 
 	lockdep_assert_held(&belt->set_lock);
 	to->ttl = belt->ttl;
@@ -185,27 +185,27 @@ static int measure(struct hashbelt_belt *belt, const struct hashbelt_config *con
 			return -EINTR;
 		cond_resched();
 	}
-	to->gauge = belt->gauge == belt->gauges ? belt->gauges + 1 : belt->gauges;
-	hb_gauge_init(to->gauge, to->ttl, buckets);
-	hb_gauge_grant(to->gauge, to->grace, has_grace);
-	return measures_alloc(belt, to);
+	to->geometry = belt->geometry == belt->geometries ? belt->geometries + 1 : belt->geometries;
+	hb_geometry_init(to->geometry, to->ttl, buckets);
+	hb_geometry_set_grace(to->geometry, to->grace, has_grace);
+	return levels_alloc(belt, to);
 }
 
 /* Changes over to other measures; under all shards' locks. */
-static void change_over(struct hashbelt_belt *belt, struct measures *to)
+static void switch_geometry(struct hashbelt_belt *belt, struct new_geometry *to)
 {
 	u64 now = hb_clock_now(&belt->clock);
 	unsigned int i;
 
 	for (i = 0; i < 1u << belt->shard_bits; i++) {
-		hb_wheel_regauge(&belt->shards[i].wheel, to->gauge, to->levels[i],
-				 &belt->shards[i].old, now);
+		hb_wheel_set_geometry(&belt->shards[i].wheel, to->geometry, to->levels[i],
+				      &belt->shards[i].old, now);
 		to->levels[i] = NULL;
 	}
-	belt->rotated += div64_u64(now, belt->gauge->width[0]) -
-			 div64_u64(belt->measured, belt->gauge->width[0]);
-	belt->measured = now;
-	belt->gauge = to->gauge;
+	belt->rotated += div64_u64(now, belt->geometry->width[0]) -
+			 div64_u64(belt->geometry_since, belt->geometry->width[0]);
+	belt->geometry_since = now;
+	belt->geometry = to->geometry;
 	WRITE_ONCE(belt->ttl, to->ttl);
 	WRITE_ONCE(belt->grace, to->grace);
 }
@@ -214,7 +214,7 @@ static void change_over(struct hashbelt_belt *belt, struct measures *to)
  * Makes the levels that what was on the old wheels needs, so that it need not be
  * looked at more often than it was. Without memory it is, no more.
  */
-static void restore_reach(struct hashbelt_belt *belt, struct hb_shard *shard, u64 reach)
+static void restore_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 reach)
 {
 	struct hb_level *level;
 	unsigned int number;
@@ -227,7 +227,7 @@ static void restore_reach(struct hashbelt_belt *belt, struct hb_shard *shard, u6
 		spin_unlock(&shard->lock);
 		if (!number)
 			return;
-		level = hb_level_new(belt->gauge, number, belt->account);
+		level = hb_level_new(belt->geometry, number, belt->account);
 		if (IS_ERR(level))
 			return;
 		spin_lock(&shard->lock);
@@ -251,15 +251,15 @@ static u64 reach_of(struct hashbelt_belt *belt)
 }
 
 static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-		    u32 fields, struct measures *to)
+		    u32 fields, struct new_geometry *to)
 {
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
 	set_behaviour(belt, config, fields);
-	if (fields & LIMITS)
+	if (fields & LIMIT_FIELDS)
 		hb_set_limits(belt, config, fields);
 	if (to->levels)
-		change_over(belt, to);
+		switch_geometry(belt, to);
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 }
@@ -280,21 +280,21 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 		 u32 fields)
 {
 	struct hb_shard *shard;
-	struct measures to = {};
+	struct new_geometry to = {};
 	u64 reach = 0;
 	int err = hb_check_config(config, fields);
 
 	if (err)
 		return err;
 	mutex_lock(&belt->set_lock);
-	if (fields & MEASURES) {
+	if (fields & GEOMETRY_FIELDS) {
 		reach = reach_of(belt);
-		err = measure(belt, config, fields, &to);
+		err = prepare_geometry(belt, config, fields, &to);
 	}
 	if (!err) {
 		set_all(belt, config, fields, &to);
 		for (shard = belt->shards; to.levels && shard < hb_shards_end(belt); shard++)
-			restore_reach(belt, shard, reach);
+			restore_levels(belt, shard, reach);
 		kfree(to.levels);
 	}
 	mutex_unlock(&belt->set_lock);

@@ -10,7 +10,7 @@
 struct hashbelt_belt;
 struct hashbelt_entry;
 struct hb_account;
-struct hb_gauge;
+struct hb_geometry;
 
 #define HASHBELT_BUCKETS_DEFAULT	3
 #define HASHBELT_TTL_DEFAULT		(300 * NSEC_PER_SEC)
@@ -52,7 +52,7 @@ struct hashbelt_config {
 };
 
 int hb_check_config(const struct hashbelt_config *config, u32 fields);
-void hb_set_grace(struct hashbelt_belt *belt, struct hb_gauge *gauge, u64 grace);
+void hb_set_grace(struct hashbelt_belt *belt, struct hb_geometry *geometry, u64 grace);
 void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config,
 		   u32 fields);
 

@@ -40,15 +40,15 @@ u64 hb_interval(struct hashbelt_belt *belt)
 	u64 interval;
 
 	spin_lock(&belt->shards->lock);
-	interval = belt->gauge->width[0];
+	interval = belt->geometry->width[0];
 	spin_unlock(&belt->shards->lock);
 	return interval;
 }
 
 /* Counting, linking and unlinking, under the shard's lock */
 
-/* Counts an entry that has its version and is tied to its holder. */
-void hb_link(struct hb_shard *shard, struct hashbelt_entry *entry)
+/* Counts an entry that has its version and is tied to its client. */
+void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);
 	hb_shard_count(shard, 1);
@@ -65,13 +65,13 @@ static noinline void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *
 	if (hb_kind(entry))
 		hb_ops(entry)->unlink(shard, entry, cleared);
 	else
-		hb_untie_put(hb_tail(entry));
+		hb_detach_put(hb_tail(entry));
 	if (hb_is_sparse(shard->belt, shard))
 		hb_kick_worker(shard->belt);
 }
 
-/* Undoes hb_link(). */
-void hb_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
+/* Undoes hb_shard_link(). */
+void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	bool cleared = hb_is_cleared(shard->belt, entry);
 
@@ -90,10 +90,10 @@ void hb_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 
 /*
  * Puts an entry of another kind than HB_ENTRY into the belt, whose key is not there;
- * under the shard's lock. -ENOSPC: there is no room; -EIDRM: its holder has gone, or
+ * under the shard's lock. -ENOSPC: there is no room; -EIDRM: its client has gone, or
  * the belt.
  */
-int hb_admit(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline, u64 now)
+int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 
@@ -103,18 +103,18 @@ int hb_admit(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline,
 		return -ENOSPC;
 	/* Once it is tied who closes the descriptor may claim a request, without this lock. */
 	atomic64_set(&entry->node.deadline, deadline);
-	if (!hb_tie(hb_tail(entry))) {
+	if (!hb_attach(hb_tail(entry))) {
 		hb_uncharge(belt, entry);
 		return -EIDRM;
 	}
 	entry->version = hb_version(shard);
 	hb_index_insert(&belt->index, entry);
-	hb_link(shard, entry);
+	hb_shard_link(shard, entry);
 	return 0;
 }
 
 /* Puts an entry on the wheel. Returns when the worker must look at it. */
-u64 hb_wait(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	/* A request may be claimed at any moment, and has its deadline still. */
 	u64 deadline = hb_deadline(atomic64_read(&entry->node.deadline));
@@ -138,7 +138,7 @@ static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_
 {
 	struct hashbelt_belt *belt = shard->belt;
 
-	hb_unlink(shard, entry);
+	hb_shard_unlink(shard, entry);
 	if (!is_reported(belt, entry) || !hb_event_push(belt, entry, now))
 		hb_limbo_enter(shard, entry);
 }
@@ -148,7 +148,7 @@ static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_
  * another one has its place there and under the limits: becomes an event, or is
  * freed.
  */
-void hb_leave_place(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	leave_place(shard, entry, now);
 }
@@ -163,7 +163,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 		hb_ops(entry)->leave(shard, entry, now);
 		return;
 	}
-	if (hb_haunts(hb_reason(word)) && likely(!hb_kind(entry)))
+	if (hb_leaves_ghost(hb_reason(word)) && likely(!hb_kind(entry)))
 		WRITE_ONCE(*hb_ghost_slot(belt, entry->hash),
 			   hb_ghost(entry->hash, hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
@@ -171,7 +171,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 		/* Whatever it was claimed for; and the clear has uncharged it. */
 		atomic64_set(&entry->node.deadline,
 			     (word & ~HB_REASON) | HASHBELT_CLEARED);
-	else if (!hb_keeps_place(hb_reason(word)) || !is_reported(belt, entry))
+	else if (!hb_stays_charged(hb_reason(word)) || !is_reported(belt, entry))
 		hb_uncharge(belt, entry);
 	leave_place(shard, entry, now);
 	/* It is in limbo, or an event: nobody frees it before the lock is given up. */
@@ -195,7 +195,7 @@ static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 		hb_event_push_proxy(belt, entry, now);
 	hb_count(belt, HASHBELT_STAT_REINSERTED);
 	atomic64_set(&entry->node.deadline, now + belt->ttl);
-	hb_clock_wake_at(&belt->clock, hb_wait(shard, entry, now));
+	hb_clock_wake_at(&belt->clock, hb_schedule(shard, entry, now));
 }
 
 /* What becomes of an entry that is claimed as expired, and off its wheel. */
@@ -291,17 +291,17 @@ void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
 	if (ttl_ms == HASHBELT_TTL_NEVER)
 		return;
 	for (;;) {
-		struct hb_gauge gauge;
+		struct hb_geometry geometry;
 
 		now = hb_clock_now(&belt->clock);
 		spin_lock(&shard->lock);
 		number = hb_wheel_wants(&shard->wheel, now,
 					hb_deadline_of(belt, now, ttl_ms) + grace);
-		gauge = *belt->gauge;
+		geometry = *belt->geometry;
 		spin_unlock(&shard->lock);
 		if (!number)
 			return;
-		level = hb_level_new(&gauge, number, belt->account);
+		level = hb_level_new(&geometry, number, belt->account);
 		if (IS_ERR(level))
 			return;
 		spin_lock(&shard->lock);

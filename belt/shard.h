@@ -11,12 +11,12 @@
 void hb_lock_all(struct hashbelt_belt *belt);
 void hb_unlock_all(struct hashbelt_belt *belt);
 u64 hb_interval(struct hashbelt_belt *belt);
-void hb_link(struct hb_shard *shard, struct hashbelt_entry *entry);
-void hb_unlink(struct hb_shard *shard, struct hashbelt_entry *entry);
-int hb_admit(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline, u64 now);
-u64 hb_wait(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry);
+void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry);
+int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline, u64 now);
+u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
-void hb_leave_place(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now);
@@ -89,7 +89,7 @@ static inline u16 hb_ghost(u32 hash, enum hashbelt_reason reason)
 }
 
 /* Whether an entry that leaves for this reason may be missed. */
-static inline bool hb_haunts(enum hashbelt_reason reason)
+static inline bool hb_leaves_ghost(enum hashbelt_reason reason)
 {
 	return reason == HASHBELT_EXPIRED || reason == HASHBELT_EVICTED ||
 	       reason == HASHBELT_PRESSURE;
@@ -120,7 +120,7 @@ static inline bool hb_is_crowded(const struct hashbelt_belt *belt,
 }
 
 /* Gives the index another size if a shard has got too crowded. Context: may sleep. */
-static inline void hb_fit(struct hashbelt_belt *belt, struct hb_shard *shard)
+static inline void hb_fit_index(struct hashbelt_belt *belt, struct hb_shard *shard)
 {
 	if (unlikely(hb_is_crowded(belt, shard)))
 		hb_grow_index(belt, READ_ONCE(shard->count));

@@ -32,7 +32,7 @@ bool hb_usage_add(struct hashbelt_belt *belt, s64 entries, s64 bytes)
 }
 
 /* Under a shard's lock or the queue's, so that no limit is set meanwhile. */
-void hb_usage_force(struct hashbelt_belt *belt, u64 entries, u64 bytes)
+void hb_usage_change(struct hashbelt_belt *belt, u64 entries, u64 bytes)
 {
 	struct hb_usage *usage = &belt->usage;
 

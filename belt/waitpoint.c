@@ -14,15 +14,15 @@
 
 /*
  * Memory for a point, in case there is none for a key yet; @hash is the key's. To be
- * given to hb_point_get(), and freed if that leaves it. Context: may sleep.
+ * given to hb_waitpoint_get(), and freed if that leaves it. Context: may sleep.
  */
-struct hashbelt_entry *hb_point_alloc(struct hashbelt_belt *belt, u32 hash,
-				      const void *key, u32 key_len)
+struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
+					  const void *key, u32 key_len)
 {
 	struct hashbelt_entry *entry;
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 
-	entry = hb_entry_get_memory(belt, HB_POINT | HB_TAILED, 0, key_len, 0);
+	entry = hb_entry_get_memory(belt, HB_WAITPOINT | HB_TAILED, 0, key_len, 0);
 	if (IS_ERR(entry))
 		return entry;
 	entry->hash |= hash;
@@ -37,8 +37,8 @@ struct hashbelt_entry *hb_point_alloc(struct hashbelt_belt *belt, u32 hash,
 }
 
 /* The point of a key, or NULL; @hash is the key's. Under the shard's lock. */
-struct hb_point *hb_point_find(struct hb_shard *shard, u32 hash, const void *key,
-			       u32 key_len)
+struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const void *key,
+				       u32 key_len)
 {
 	struct hashbelt_entry *entry;
 
@@ -46,7 +46,7 @@ struct hb_point *hb_point_find(struct hb_shard *shard, u32 hash, const void *key
 	if (!shard->points)
 		return NULL;
 	rcu_read_lock();
-	entry = hb_index_find(&shard->belt->index, hash | HB_POINT, key, key_len);
+	entry = hb_index_find(&shard->belt->index, hash | HB_WAITPOINT, key, key_len);
 	rcu_read_unlock();
 	return entry ? hb_tail(entry) : NULL;
 }
@@ -55,12 +55,12 @@ struct hb_point *hb_point_find(struct hb_shard *shard, u32 hash, const void *key
  * The point of the key that *@spare was made for; that becomes it, and NULL, if there
  * is none. Under the shard's lock.
  */
-struct hb_point *hb_point_get(struct hb_shard *shard, struct hashbelt_entry **spare)
+struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare)
 {
 	struct hashbelt_entry *entry = *spare;
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 
-	point = hb_point_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
+	point = hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
 	if (point)
 		return point;
 	hb_index_insert(&shard->belt->index, entry);
@@ -71,7 +71,7 @@ struct hb_point *hb_point_get(struct hb_shard *shard, struct hashbelt_entry **sp
 }
 
 /* Gives a point up if nobody waits there any more. Under the shard's lock. */
-void hb_point_release(struct hb_shard *shard, struct hb_point *point)
+void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point)
 {
 	lockdep_assert_held(&shard->lock);
 	if (!list_empty(&point->waiters[0]) || !list_empty(&point->waiters[1]) ||
@@ -85,7 +85,7 @@ void hb_point_release(struct hb_shard *shard, struct hb_point *point)
 
 static size_t point_tail_size(u32 keys)
 {
-	return sizeof(struct hb_point);
+	return sizeof(struct hb_waitpoint);
 }
 
-const struct hb_kind_ops hb_point_ops = { .tail_size = point_tail_size };
+const struct hb_kind_ops hb_waitpoint_ops = { .tail_size = point_tail_size };

@@ -8,24 +8,24 @@
 struct hb_shard;
 
 /**
- * struct hb_point - tail of a point; all under the shard's lock
+ * struct hb_waitpoint - tail of a point; all under the shard's lock
  * @entry:	the point
  * @waiters:	tasks that wait, in their order: for the lock, for the key to be filled
  * @watches:	of requests that wait for the key, in their order
  */
-struct hb_point {
+struct hb_waitpoint {
 	struct hashbelt_entry *entry;
 	struct list_head waiters[2];
 	struct list_head watches;
 };
 
-extern const struct hb_kind_ops hb_point_ops;
+extern const struct hb_kind_ops hb_waitpoint_ops;
 
-struct hashbelt_entry *hb_point_alloc(struct hashbelt_belt *belt, u32 hash,
-				      const void *key, u32 key_len);
-struct hb_point *hb_point_find(struct hb_shard *shard, u32 hash, const void *key,
-			       u32 key_len);
-struct hb_point *hb_point_get(struct hb_shard *shard, struct hashbelt_entry **spare);
-void hb_point_release(struct hb_shard *shard, struct hb_point *point);
+struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
+					  const void *key, u32 key_len);
+struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const void *key,
+				       u32 key_len);
+struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare);
+void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point);
 
 #endif /* _HASHBELT_WAITPOINT_H */

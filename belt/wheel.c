@@ -89,71 +89,71 @@ static size_t level_size(u32 size)
 }
 
 /**
- * hb_gauge_init() - measure the wheels for a belt
- * @gauge:	the measures
+ * hb_geometry_init() - measure the wheels for a belt
+ * @geometry:	the measures
  * @ttl:	the belt's time-to-live, nanoseconds, at least one
  * @buckets:	buckets of the front wheel, at least 2
  *
  * The front wheel reaches just as far as @ttl: interval = ttl / (buckets - 1).
  */
-void hb_gauge_init(struct hb_gauge *gauge, u64 ttl, u32 buckets)
+void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets)
 {
 	u32 overflow = max_t(u32, buckets, OVERFLOW_SIZE_MIN);
 	u64 width = div64_u64(ttl + buckets - 2, buckets - 1);
 	unsigned int i;
 
-	gauge->grace = 0;
-	gauge->has_grace = NULL;
+	geometry->grace = 0;
+	geometry->has_grace = NULL;
 	width = max_t(u64, width, WIDTH_MIN);
 	for (i = 0; i < HB_LEVELS; i++) {
-		gauge->width[i] = width;
-		gauge->size[i] = i ? overflow : buckets;
-		gauge->levels = i + 1;
-		if (width >= div64_u64(HB_TIME_MAX, gauge->size[i]))
+		geometry->width[i] = width;
+		geometry->size[i] = i ? overflow : buckets;
+		geometry->levels = i + 1;
+		if (width >= div64_u64(HB_TIME_MAX, geometry->size[i]))
 			break;
-		width *= gauge->size[i];
+		width *= geometry->size[i];
 	}
 }
 
 /**
- * hb_gauge_grant() - let nodes stay beyond their deadline
- * @gauge:	the measures
+ * hb_geometry_set_grace() - let nodes stay beyond their deadline
+ * @geometry:	the measures
  * @grace:	for how long, nanoseconds
  * @has_grace:	which nodes
  */
-void hb_gauge_grant(struct hb_gauge *gauge, u64 grace,
-		    bool (*has_grace)(const struct hb_node *node))
+void hb_geometry_set_grace(struct hb_geometry *geometry, u64 grace,
+			   bool (*has_grace)(const struct hb_node *node))
 {
-	gauge->grace = grace;
-	gauge->has_grace = grace ? has_grace : NULL;
+	geometry->grace = grace;
+	geometry->has_grace = grace ? has_grace : NULL;
 }
 
 /* When a node with this deadline is to be judged. */
-static u64 due_at(const struct hb_gauge *gauge, const struct hb_node *node, u64 deadline)
+static u64 due_at(const struct hb_geometry *geometry, const struct hb_node *node, u64 deadline)
 {
-	if (likely(!gauge->grace) || deadline == HB_NEVER || !gauge->has_grace(node))
+	if (likely(!geometry->grace) || deadline == HB_NEVER || !geometry->has_grace(node))
 		return deadline;
-	return deadline + gauge->grace;
+	return deadline + geometry->grace;
 }
 
 /**
  * hb_level_new() - make one level
- * @gauge:	the belt's measures
+ * @geometry:	the belt's measures
  * @number:	which
  * @account:	whom to charge, or NULL
  *
  * Context: may sleep. Return: the level, owned by the caller; errors as
  * hb_zalloc().
  */
-struct hb_level *hb_level_new(const struct hb_gauge *gauge, unsigned int number,
+struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int number,
 			      struct hb_account *account)
 {
-	u32 size = gauge->size[number], slot;
+	u32 size = geometry->size[number], slot;
 	struct hb_level *level = hb_zalloc(account, level_size(size));
 
 	if (IS_ERR(level))
 		return level;
-	level->width = gauge->width[number];
+	level->width = geometry->width[number];
 	level->size = size;
 	level->slots = (void *)level->map + map_size(size);
 	for (slot = 0; slot < size; slot++)
@@ -177,20 +177,20 @@ void hb_level_free(struct hb_level *level, struct hb_account *account)
 /**
  * hb_wheel_init() - make a wheel with its front level
  * @wheel:	the wheel
- * @gauge:	the belt's measures, which must outlive it
+ * @geometry:	the belt's measures, which must outlive it
  * @account:	whom to charge for the levels, or NULL; outlives it as well
  *
  * Context: may sleep. Return: 0; errors as hb_zalloc().
  */
-int hb_wheel_init(struct hb_wheel *wheel, const struct hb_gauge *gauge,
+int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 		  struct hb_account *account)
 {
-	struct hb_level *level = hb_level_new(gauge, 0, account);
+	struct hb_level *level = hb_level_new(geometry, 0, account);
 
 	memset(wheel, 0, sizeof(*wheel));
-	INIT_LIST_HEAD(&wheel->fallen);
-	INIT_LIST_HEAD(&wheel->forever);
-	wheel->gauge = gauge;
+	INIT_LIST_HEAD(&wheel->due);
+	INIT_LIST_HEAD(&wheel->permanent);
+	wheel->geometry = geometry;
 	wheel->account = account;
 	if (IS_ERR(level))
 		return PTR_ERR(level);
@@ -213,9 +213,9 @@ void hb_wheel_destroy(struct hb_wheel *wheel)
 }
 
 /* The tick at whose fall a node with this deadline must be judged. */
-static u64 tick_of(const struct hb_gauge *gauge, unsigned int number, u64 deadline)
+static u64 tick_of(const struct hb_geometry *geometry, unsigned int number, u64 deadline)
 {
-	return div64_u64(deadline, gauge->width[number]) + !number;
+	return div64_u64(deadline, geometry->width[number]) + !number;
 }
 
 /**
@@ -230,15 +230,15 @@ static u64 tick_of(const struct hb_gauge *gauge, unsigned int number, u64 deadli
  */
 unsigned int hb_wheel_wants(const struct hb_wheel *wheel, u64 now, u64 deadline)
 {
-	const struct hb_gauge *gauge = wheel->gauge;
+	const struct hb_geometry *geometry = wheel->geometry;
 	unsigned int i;
 
 	if (deadline == HB_NEVER)
 		return 0;
-	for (i = 0; i < gauge->levels; i++) {
+	for (i = 0; i < geometry->levels; i++) {
 		if (!wheel->level[i])
 			return i;
-		if (deadline <= now + gauge->width[i] * (gauge->size[i] - 1))
+		if (deadline <= now + geometry->width[i] * (geometry->size[i] - 1))
 			return 0;
 	}
 	return 0;
@@ -272,11 +272,11 @@ u64 hb_wheel_reach(const struct hb_wheel *wheel)
 void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number,
 		   struct hb_level **level, u64 now)
 {
-	const struct hb_gauge *gauge = wheel->gauge;
+	const struct hb_geometry *geometry = wheel->geometry;
 
 	if (!wheel->level[number - 1] || wheel->level[number] ||
-	    (*level)->width != gauge->width[number] ||
-	    (*level)->size != gauge->size[number])
+	    (*level)->width != geometry->width[number] ||
+	    (*level)->size != geometry->size[number])
 		return;
 	(*level)->done = div64_u64(now, (*level)->width);
 	wheel->level[number] = *level;
@@ -325,11 +325,11 @@ static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
 		 struct hb_node *node)
 {
 	struct hb_level *level = wheel->level[number];
-	u32 slot = slot_of(tick, wheel->gauge->size[number]);
+	u32 slot = slot_of(tick, wheel->geometry->size[number]);
 
 	list_add_tail(&node->slot, &level->slots[slot]);
 	__set_bit(slot, level->map);
-	return tick * wheel->gauge->width[number];
+	return tick * wheel->geometry->width[number];
 }
 
 /**
@@ -347,27 +347,27 @@ static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
  */
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 {
-	const struct hb_gauge *gauge = wheel->gauge;
-	u64 deadline = due_at(gauge, node, hb_deadline(atomic64_read(&node->deadline)));
+	const struct hb_geometry *geometry = wheel->geometry;
+	u64 deadline = due_at(geometry, node, hb_deadline(atomic64_read(&node->deadline)));
 	u64 reached, tick;
 	unsigned int i;
 
 	if (deadline == HB_NEVER) {
-		list_add_tail(&node->slot, &wheel->forever);
+		list_add_tail(&node->slot, &wheel->permanent);
 		return HB_NEVER;
 	}
 	for (i = 0; ; i++) {
 		struct hb_level *level = wheel->level[i];
-		u32 size = gauge->size[i];
+		u32 size = geometry->size[i];
 
 		/* @now may have been read before the last drain. */
-		reached = max(div64_u64(now, gauge->width[i]), level->done);
-		tick = max(tick_of(gauge, i, deadline), reached + 1);
+		reached = max(div64_u64(now, geometry->width[i]), level->done);
+		tick = max(tick_of(geometry, i, deadline), reached + 1);
 		if (tick > level->done + size)
 			catch_up(level, size, reached);
 		if (tick <= reached + size)
 			return enter(wheel, i, tick, node);
-		if (i + 1 == gauge->levels || !wheel->level[i + 1])
+		if (i + 1 == geometry->levels || !wheel->level[i + 1])
 			return enter(wheel, i, reached + size, node);
 	}
 }
@@ -387,13 +387,13 @@ static void skip_laps(struct hb_level *level, u32 size, u64 reached)
 /* Takes one bucket off the belt, the first that is due at a moment; false if none is. */
 static bool rotate(struct hb_wheel *wheel, u64 until)
 {
-	const struct hb_gauge *gauge = wheel->gauge;
+	const struct hb_geometry *geometry = wheel->geometry;
 	unsigned int i;
 
-	for (i = 0; i < gauge->levels && wheel->level[i]; i++) {
+	for (i = 0; i < geometry->levels && wheel->level[i]; i++) {
 		struct hb_level *level = wheel->level[i];
-		u32 size = gauge->size[i];
-		u64 reached = div64_u64(until, gauge->width[i]);
+		u32 size = geometry->size[i];
+		u64 reached = div64_u64(until, geometry->width[i]);
 		u32 slot;
 
 		if (level->done >= reached)
@@ -404,31 +404,31 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 			continue;
 		slot = slot_of(++level->done, size);
 		__clear_bit(slot, level->map);
-		list_splice_tail_init(&level->slots[slot], &wheel->fallen);
+		list_splice_tail_init(&level->slots[slot], &wheel->due);
 		return true;
 	}
 	return false;
 }
 
 /* Whether a node is due, and then claimed. It may be sealed, and have a grace time. */
-static bool claim_due(const struct hb_gauge *gauge, struct hb_node *node, u64 now)
+static bool claim_due(const struct hb_geometry *geometry, struct hb_node *node, u64 now)
 {
-	if (unlikely(gauge->grace) &&
-	    due_at(gauge, node, hb_deadline(atomic64_read(&node->deadline))) > now)
+	if (unlikely(geometry->grace) &&
+	    due_at(geometry, node, hb_deadline(atomic64_read(&node->deadline))) > now)
 		return false;
 	return hb_node_claim_due(node, now);
 }
 
 /* What the whole design turns on: ahead - back on the wheel; reached - claimed. */
-static void judge(struct hb_wheel *wheel, struct hb_node *node, u64 now,
-		  struct hb_fall *fall)
+static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 now,
+			      struct hb_drain_result *result)
 {
 	hb_wheel_del(node);
-	if (claim_due(wheel->gauge, node, now)) {
-		list_add_tail(&node->slot, &fall->expired);
+	if (claim_due(wheel->geometry, node, now)) {
+		list_add_tail(&node->slot, &result->expired);
 	} else {
 		hb_wheel_add(wheel, node, now);
-		fall->cascaded++;
+		result->cascaded++;
 	}
 }
 
@@ -439,7 +439,7 @@ static void judge(struct hb_wheel *wheel, struct hb_node *node, u64 now,
  * @now:	belt time
  * @budget:	most nodes and empty buckets to look at before the lock should be
  *		given up
- * @fall:	what came of it, initialised by the caller
+ * @result:	what came of it, initialised by the caller
  *
  * What is put back is ahead of @now. So with one @until there is an end to it, however
  * short the lives are.
@@ -449,17 +449,17 @@ static void judge(struct hb_wheel *wheel, struct hb_node *node, u64 now,
  * Return: true if there is more to do.
  */
 bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
-		    struct hb_fall *fall)
+		    struct hb_drain_result *result)
 {
 	while (budget--) {
-		if (list_empty(&wheel->fallen)) {
+		if (list_empty(&wheel->due)) {
 			if (!rotate(wheel, until))
 				return false;
-			fall->buckets++;
+			result->buckets++;
 		} else {
-			judge(wheel, list_first_entry(&wheel->fallen,
-						      struct hb_node, slot),
-			      now, fall);
+			expire_or_requeue(wheel, list_first_entry(&wheel->due,
+								  struct hb_node, slot),
+					  now, result);
 		}
 	}
 	return true;
@@ -503,7 +503,7 @@ u64 hb_wheel_next(struct hb_wheel *wheel)
 	u64 next = HB_NEVER, tick;
 	unsigned int i;
 
-	if (!list_empty(&wheel->fallen))
+	if (!list_empty(&wheel->due))
 		return 0;
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++) {
 		tick = level_first(wheel->level[i]);
@@ -514,17 +514,17 @@ u64 hb_wheel_next(struct hb_wheel *wheel)
 }
 
 /* Whether a node has no grace time where others have: its bucket is in another order. */
-static bool is_odd(const struct hb_gauge *gauge, const struct hb_node *node)
+static bool lacks_grace(const struct hb_geometry *geometry, const struct hb_node *node)
 {
-	return unlikely(gauge->grace) && !gauge->has_grace(node);
+	return unlikely(geometry->grace) && !geometry->has_grace(node);
 }
 
 /*
- * The earliest deadline among the first nodes of a bucket, but for odd ones unless @odd;
+ * The earliest deadline among the first nodes of a bucket, but for odd ones unless @no_grace;
  * NULL: there is none.
  */
-static struct hb_node *sample(const struct hb_gauge *gauge, struct list_head *bucket,
-			      bool odd)
+static struct hb_node *sample(const struct hb_geometry *geometry, struct list_head *bucket,
+			      bool no_grace)
 {
 	struct hb_node *node, *best = NULL;
 	unsigned int left = SAMPLE;
@@ -532,7 +532,7 @@ static struct hb_node *sample(const struct hb_gauge *gauge, struct list_head *bu
 
 	list_for_each_entry(node, bucket, slot) {
 		deadline = hb_deadline(atomic64_read(&node->deadline));
-		if (deadline < least && is_odd(gauge, node) <= odd) {
+		if (deadline < least && lacks_grace(geometry, node) <= no_grace) {
 			least = deadline;
 			best = node;
 		}
@@ -557,23 +557,23 @@ static void relocate(struct hb_wheel *wheel, struct list_head *bucket, u64 now)
 }
 
 /* The nearest node among what has fallen. */
-static struct hb_node *fallen_nearest(struct hb_wheel *wheel, u64 now, bool odd)
+static struct hb_node *due_nearest(struct hb_wheel *wheel, u64 now, bool no_grace)
 {
 	unsigned int samples = SAMPLES;
 	struct hb_node *node;
 
 	for (;;) {
-		node = sample(wheel->gauge, &wheel->fallen, odd);
+		node = sample(wheel->geometry, &wheel->due, no_grace);
 		if (!node || !samples-- ||
 		    hb_deadline(atomic64_read(&node->deadline)) <= now)
 			return node;
-		relocate(wheel, &wheel->fallen, now);
+		relocate(wheel, &wheel->due, now);
 	}
 }
 
 /* The nearest node of a level. Buckets with none but odd ones are passed over. */
 static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number, u64 now,
-				     bool odd)
+				     bool no_grace)
 {
 	struct hb_level *level = wheel->level[number];
 	unsigned int samples = SAMPLES, passed = PASSED_MAX;
@@ -583,12 +583,12 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 
 	while (tick) {
 		bucket = &level->slots[slot_of(tick, level->size)];
-		node = sample(wheel->gauge, bucket, odd);
+		node = sample(wheel->geometry, bucket, no_grace);
 		if (!node) {
 			tick = passed-- ? level_from(level, tick + 1) : 0;
 			continue;
 		}
-		due = due_at(wheel->gauge, node, hb_deadline(atomic64_read(&node->deadline)));
+		due = due_at(wheel->geometry, node, hb_deadline(atomic64_read(&node->deadline)));
 		if (!samples-- || due < (tick + !!number) * level->width)
 			return node;
 		relocate(wheel, bucket, now);
@@ -606,13 +606,13 @@ static struct hb_node *nearer(struct hb_node *a, struct hb_node *b)
 }
 
 /* The nearest node of all that expire. */
-static struct hb_node *nearest(struct hb_wheel *wheel, u64 now, bool odd)
+static struct hb_node *nearest(struct hb_wheel *wheel, u64 now, bool no_grace)
 {
-	struct hb_node *best = fallen_nearest(wheel, now, odd);
+	struct hb_node *best = due_nearest(wheel, now, no_grace);
 	unsigned int i;
 
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++)
-		best = nearer(best, level_nearest(wheel, i, now, odd));
+		best = nearer(best, level_nearest(wheel, i, now, no_grace));
 	return best;
 }
 
@@ -634,36 +634,36 @@ struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now)
 {
 	struct hb_node *best = nearest(wheel, now, false);
 
-	if (!best && wheel->gauge->grace)
+	if (!best && wheel->geometry->grace)
 		best = nearest(wheel, now, true);
-	return best ?: list_first_entry_or_null(&wheel->forever, struct hb_node, slot);
+	return best ?: list_first_entry_or_null(&wheel->permanent, struct hb_node, slot);
 }
 
 /**
- * hb_wheel_regauge() - give a wheel other measures
+ * hb_wheel_set_geometry() - give a wheel other measures
  * @wheel:	the wheel
- * @gauge:	the measures, which must outlive it
+ * @geometry:	the measures, which must outlive it
  * @level:	its new front level, from hb_level_new()
  * @old:	an empty wheel, which gets the old levels with what is on them
  * @now:	belt time
  *
  * Context: the shard's lock.
  */
-void hb_wheel_regauge(struct hb_wheel *wheel, const struct hb_gauge *gauge,
-		      struct hb_level *level, struct hb_wheel *old, u64 now)
+void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geometry,
+			   struct hb_level *level, struct hb_wheel *old, u64 now)
 {
-	old->gauge = wheel->gauge;
+	old->geometry = wheel->geometry;
 	old->account = wheel->account;
 	memcpy(old->level, wheel->level, sizeof(old->level));
 	memset(wheel->level, 0, sizeof(wheel->level));
-	wheel->gauge = gauge;
+	wheel->geometry = geometry;
 	wheel->level[0] = level;
 	level->done = div64_u64(now, level->width);
 }
 
 /**
  * hb_wheel_unload() - take the nodes off the levels of a wheel that was replaced
- * @old:	from hb_wheel_regauge()
+ * @old:	from hb_wheel_set_geometry()
  * @wheel:	where they are to be judged
  * @budget:	most buckets to take before the lock should be given up
  *
@@ -684,11 +684,11 @@ bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int 
 			if (!budget--)
 				return true;
 			__clear_bit(slot, level->map);
-			list_splice_tail_init(&level->slots[slot], &wheel->fallen);
+			list_splice_tail_init(&level->slots[slot], &wheel->due);
 		}
 	}
 	/* What looked for the nearest there meanwhile may have put some aside. */
-	list_splice_tail_init(&old->forever, &wheel->forever);
+	list_splice_tail_init(&old->permanent, &wheel->permanent);
 	return false;
 }
 

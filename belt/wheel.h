@@ -56,16 +56,16 @@ struct hb_node {
 };
 
 /**
- * struct hb_gauge - the measures that all wheels of a belt share
+ * struct hb_geometry - the measures that all wheels of a belt share
  * @width:	nanoseconds that one bucket of a level stands for
  * @size:	buckets of a level
  * @levels:	levels that it takes to reach the longest time-to-live
  * @grace:	nanoseconds that some nodes stay beyond their deadline
  * @has_grace:	whether a node is one of those; NULL where @grace is 0
  *
- * Constant after hb_gauge_init(), and hb_gauge_grant() if that is called.
+ * Constant after hb_geometry_init(), and hb_geometry_set_grace() if that is called.
  */
-struct hb_gauge {
+struct hb_geometry {
 	u64 width[HB_LEVELS];
 	u32 size[HB_LEVELS];
 	unsigned int levels;
@@ -78,54 +78,54 @@ struct hb_level;
 
 /**
  * struct hb_wheel - one shard's wheels; all under that shard's lock
- * @gauge:	the belt's measures
+ * @geometry:	the belt's measures
  * @account:	who is charged for the levels, or NULL; constant
  * @level:	the wheels, fine to coarse; NULL where not made yet
- * @fallen:	nodes of buckets that fell off and are not judged yet
- * @forever:	nodes that never expire, the longest there first
+ * @due:	nodes of buckets that fell off and are not judged yet
+ * @permanent:	nodes that never expire, the longest there first
  */
 struct hb_wheel {
-	const struct hb_gauge *gauge;
+	const struct hb_geometry *geometry;
 	struct hb_account *account;
 	struct hb_level *level[HB_LEVELS];
-	struct list_head fallen;
-	struct list_head forever;
+	struct list_head due;
+	struct list_head permanent;
 };
 
 /**
- * struct hb_fall - what came of a drain
+ * struct hb_drain_result - what came of a drain
  * @expired:	the nodes whose deadline was reached, claimed, off the wheel, in
  *		the order they were found
  * @buckets:	buckets that fell off
  * @cascaded:	nodes that were put back, by their deadline
  */
-struct hb_fall {
+struct hb_drain_result {
 	struct list_head expired;
 	unsigned int buckets;
 	unsigned int cascaded;
 };
 
-void hb_gauge_init(struct hb_gauge *gauge, u64 ttl, u32 buckets);
-void hb_gauge_grant(struct hb_gauge *gauge, u64 grace,
-		    bool (*has_grace)(const struct hb_node *node));
+void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets);
+void hb_geometry_set_grace(struct hb_geometry *geometry, u64 grace,
+			   bool (*has_grace)(const struct hb_node *node));
 
-int hb_wheel_init(struct hb_wheel *wheel, const struct hb_gauge *gauge,
+int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 		  struct hb_account *account);
 void hb_wheel_destroy(struct hb_wheel *wheel);
 unsigned int hb_wheel_wants(const struct hb_wheel *wheel, u64 now, u64 deadline);
 u64 hb_wheel_reach(const struct hb_wheel *wheel);
-struct hb_level *hb_level_new(const struct hb_gauge *gauge, unsigned int number,
+struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int number,
 			      struct hb_account *account);
 void hb_level_free(struct hb_level *level, struct hb_account *account);
 void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number,
 		   struct hb_level **level, u64 now);
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now);
 bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
-		    struct hb_fall *fall);
+		    struct hb_drain_result *result);
 struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now);
 u64 hb_wheel_next(struct hb_wheel *wheel);
-void hb_wheel_regauge(struct hb_wheel *wheel, const struct hb_gauge *gauge,
-		      struct hb_level *level, struct hb_wheel *old, u64 now);
+void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geometry,
+			   struct hb_level *level, struct hb_wheel *old, u64 now);
 bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int budget);
 unsigned int hb_wheel_levels(const struct hb_wheel *wheel, u64 *bytes);
 

@@ -39,7 +39,7 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 		shard->locks = 0;
 		shard->requests = 0;
 	}
-	hb_usage_force(belt, -cleared, -(bytes + cleared * HB_INDEX_SHARE));
+	hb_usage_change(belt, -cleared, -(bytes + cleared * HB_INDEX_SHARE));
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 	hb_count_by(belt, HASHBELT_STAT_CLEARED, cleared);
@@ -73,7 +73,7 @@ void hashbelt_kill(struct hashbelt_belt *belt)
 	clear(belt, true);
 	wake_up_all(&belt->queue.wait);
 	hb_sleepers_wake(belt);
-	hb_holders_wake(belt);
+	hb_clients_wake(belt);
 	/* Nobody can read them any more. */
 	while (hb_event_drop_oldest(belt))
 		cond_resched();
@@ -82,7 +82,7 @@ void hashbelt_kill(struct hashbelt_belt *belt)
 /* Judges a batch of a shard's nodes that fell off by a moment. True if there are more. */
 static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 until)
 {
-	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result result = { .expired = LIST_HEAD_INIT(result.expired) };
 	struct hashbelt_entry *entry, *next;
 	unsigned int number = shard - belt->shards, expired = 0;
 	bool more;
@@ -90,21 +90,21 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	more = hb_wheel_drain(&shard->wheel, until, now, HB_BATCH, &fall);
-	if (fall.buckets)
-		trace_hashbelt_rotate(belt->id, number, fall.buckets, now);
-	list_for_each_entry_safe(entry, next, &fall.expired, node.slot) {
+	more = hb_wheel_drain(&shard->wheel, until, now, HB_BATCH, &result);
+	if (result.buckets)
+		trace_hashbelt_rotate(belt->id, number, result.buckets, now);
+	list_for_each_entry_safe(entry, next, &result.expired, node.slot) {
 		/* Limbo and the queue have uses of their own for the words. */
 		hb_wheel_del(&entry->node);
 		hb_expire(shard, entry, now);
 		expired++;
 	}
 	spin_unlock(&shard->lock);
-	if (expired || fall.cascaded)
-		trace_hashbelt_drain(belt->id, number, expired, fall.cascaded);
+	if (expired || result.cascaded)
+		trace_hashbelt_drain(belt->id, number, expired, result.cascaded);
 
-	hb_count_by(belt, HASHBELT_STAT_CASCADED, fall.cascaded);
-	hb_count_by(belt, HASHBELT_STAT_DRAINED, fall.buckets);
+	hb_count_by(belt, HASHBELT_STAT_CASCADED, result.cascaded);
+	hb_count_by(belt, HASHBELT_STAT_DRAINED, result.buckets);
 	return more;
 }
 
@@ -194,11 +194,11 @@ static bool resize_step(struct hashbelt_belt *belt)
 
 /*
  * A batch of everything that is to be done later; buckets fall off up to belt time @until.
- * HB_MORE_FALLEN and HB_MORE_WORK for what there is more of. Under belt->round_lock.
+ * HB_MORE_DUE and HB_MORE_WORK for what there is more of. Under belt->round_lock.
  */
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 {
-	bool fallen = false, work;
+	bool due = false, work;
 	struct hb_shard *shard;
 
 	lockdep_assert_held(&belt->round_lock);
@@ -206,13 +206,13 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 	work |= resize_step(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		if (hb_is_unloading(shard))
-			fallen |= unload_step(shard);
-		fallen |= drain_step(belt, shard, until);
+			due |= unload_step(shard);
+		due |= drain_step(belt, shard, until);
 		if (!list_empty(&shard->done))
 			hb_requests_step(shard);
 	}
-	work |= hb_event_step(belt);
-	return (fallen ? HB_MORE_FALLEN : 0) | (work ? HB_MORE_WORK : 0);
+	work |= hb_queue_step(belt);
+	return (due ? HB_MORE_DUE : 0) | (work ? HB_MORE_WORK : 0);
 }
 
 /*
@@ -254,7 +254,7 @@ static bool do_round(struct hashbelt_belt *belt)
 	do {
 		more = hb_step(belt, until);
 		cond_resched();
-	} while (more & HB_MORE_FALLEN && !fatal_signal_pending(current));
+	} while (more & HB_MORE_DUE && !fatal_signal_pending(current));
 	for (steps = steps_ahead(belt); more && steps; steps--) {
 		if (fatal_signal_pending(current))
 			break;
@@ -265,7 +265,7 @@ static bool do_round(struct hashbelt_belt *belt)
 }
 
 /* Does what is due now, and sets the alarm for the next bucket; under belt->round_lock. */
-static void run(struct hashbelt_belt *belt)
+static void run_rounds(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	u64 next = HB_NEVER;
@@ -347,7 +347,7 @@ void hb_belt_work(struct work_struct *work)
 
 	if (!begin_round(belt))
 		return;
-	run(belt);
+	run_rounds(belt);
 	end_round(belt);
 }
 
@@ -394,7 +394,7 @@ int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 		return err;
 	hb_sleepers_wake(belt);
 	if (enter_round(belt)) {
-		run(belt);
+		run_rounds(belt);
 		end_round(belt);
 	}
 	return 0;

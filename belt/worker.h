@@ -8,7 +8,7 @@
 struct hashbelt_belt;
 
 /* What hb_step() has left. */
-#define HB_MORE_FALLEN	0x1	/* nodes that are to be judged */
+#define HB_MORE_DUE	0x1	/* nodes that are to be judged */
 #define HB_MORE_WORK	0x2	/* anything else */
 
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until);

@@ -182,11 +182,11 @@ int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *k
 	return stale ? get(belt, item, key, true) : get(belt, item, key, false);
 }
 
-static int put(struct binding *binding, struct hashbelt_item *item)
+static int put(struct hb_session *session, struct hashbelt_item *item)
 {
 	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
-	struct hashbelt_belt *belt = binding->listing->belt;
-	struct hb_holder *holder = NULL;
+	struct hashbelt_belt *belt = session->named->belt;
+	struct hb_client *client = NULL;
 	struct hashbelt_entry *entry;
 
 	if (item->how & HASHBELT_IF_ABSENT && demands)
@@ -194,10 +194,10 @@ static int put(struct binding *binding, struct hashbelt_item *item)
 	if (item->value_len > HASHBELT_VALUE_MAX)
 		return -EMSGSIZE;
 	if (unlikely(item->how & HASHBELT_BOUND))
-		holder = hb_binding_holder(binding);
-	if (IS_ERR(holder))
-		return PTR_ERR(holder);
-	entry = hashbelt_entry_alloc(belt, holder, item->key_len, item->value_len);
+		client = hb_session_client(session);
+	if (IS_ERR(client))
+		return PTR_ERR(client);
+	entry = hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	entry->flags = item->flags;
@@ -227,7 +227,7 @@ static int add(struct hashbelt_belt *belt, struct hashbelt_item *item, const voi
 	return err;
 }
 
-/* What an operation allows in @how, and what it needs of the binding. */
+/* What an operation allows in @how, and what it needs of the session. */
 static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
 {
 	u32 how, needs = HASHBELT_MAY_WRITE;
@@ -283,23 +283,23 @@ static __always_inline int do_key(struct hashbelt_belt *belt, struct hashbelt_it
 	}
 }
 
-static int do_item(struct binding *binding, struct hashbelt_item *item, u32 op)
+static int do_item(struct hb_session *session, struct hashbelt_item *item, u32 op)
 {
-	struct hashbelt_belt *belt = binding->listing->belt;
+	struct hashbelt_belt *belt = session->named->belt;
 	u64 key[HASHBELT_KEY_MAX / sizeof(u64)] HB_UNINITIALIZED;
-	int err = check_item(item, op, binding->access);
+	int err = check_item(item, op, session->access);
 	u32 flags;
 
 	if (unlikely(err))
 		return err;
 	if (op == HASHBELT_OP_PUT)
-		return put(binding, item);
+		return put(session, item);
 	flags = item->flags;
 	err = copy_words(key, u64_to_user_ptr(item->key), item->key_len);
 	if (likely(!err))
 		err = do_key(belt, item, op, key);
 	/* A touch tells who may not read nothing of what others have put. */
-	if (unlikely(op == HASHBELT_OP_TOUCH && !(binding->access & HASHBELT_MAY_READ)))
+	if (unlikely(op == HASHBELT_OP_TOUCH && !(session->access & HASHBELT_MAY_READ)))
 		item->flags = flags;
 	/* No copy of a key stays behind on the stack, not even of half of one. */
 	if (unlikely(hashbelt_wipes(belt)))
@@ -314,27 +314,27 @@ static bool returns_item(int err)
 }
 
 /* One operation on one key. */
-long hb_ioctl_item(struct descriptor *descriptor, struct hashbelt_item __user *arg, u32 op)
+long hb_ioctl_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op)
 {
 	struct hashbelt_item item HB_UNINITIALIZED;
-	struct binding *binding;
+	struct hb_session *session;
 	int err;
 
 	if (unlikely(copy_item(&item, arg)))
 		return -EFAULT;
 	if (unlikely(item.op))
 		return -EINVAL;
-	binding = hb_binding_get(descriptor, 0);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	err = do_item(binding, &item, op);
-	hb_binding_put(binding);
+	session = hb_session_get(file, 0);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = do_item(session, &item, op);
+	hb_session_put(session);
 	if (returns_item(err) && unlikely(return_item(arg, &item)))
 		return -EFAULT;
 	return err;
 }
 
-static u32 do_items(struct binding *binding, struct hashbelt_item __user *items,
+static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items,
 		    u32 count)
 {
 	struct hashbelt_item item HB_UNINITIALIZED;
@@ -343,7 +343,7 @@ static u32 do_items(struct binding *binding, struct hashbelt_item __user *items,
 	for (done = 0; done < count && !signal_pending(current); done++) {
 		if (copy_item(&item, &items[done]))
 			break;
-		item.result = do_item(binding, &item, item.op);
+		item.result = do_item(session, &item, item.op);
 		if (return_item(&items[done], &item))
 			break;
 		cond_resched();
@@ -352,10 +352,10 @@ static u32 do_items(struct binding *binding, struct hashbelt_item __user *items,
 }
 
 /* Many of them. */
-long hb_ioctl_batch(struct descriptor *descriptor, struct hashbelt_batch __user *arg)
+long hb_ioctl_batch(struct hb_file *file, struct hashbelt_batch __user *arg)
 {
 	struct hashbelt_batch batch;
-	struct binding *binding;
+	struct hb_session *session;
 
 	if (copy_from_user(&batch, arg, sizeof(batch)))
 		return -EFAULT;
@@ -363,11 +363,11 @@ long hb_ioctl_batch(struct descriptor *descriptor, struct hashbelt_batch __user 
 		return -EINVAL;
 	if (batch.count > HASHBELT_BATCH_MAX)
 		return -E2BIG;
-	binding = hb_binding_get(descriptor, 0);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	batch.done = do_items(binding, u64_to_user_ptr(batch.items), batch.count);
-	hb_binding_put(binding);
+	session = hb_session_get(file, 0);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	batch.done = do_items(session, u64_to_user_ptr(batch.items), batch.count);
+	hb_session_put(session);
 	if (!batch.done)
 		return signal_pending(current) ? -EINTR : -EFAULT;
 	return put_user(batch.done, &arg->done);

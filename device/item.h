@@ -5,8 +5,8 @@
 
 #include "session.h"
 
-long hb_ioctl_item(struct descriptor *descriptor, struct hashbelt_item __user *arg, u32 op);
-long hb_ioctl_batch(struct descriptor *descriptor, struct hashbelt_batch __user *arg);
+long hb_ioctl_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op);
+long hb_ioctl_batch(struct hb_file *file, struct hashbelt_batch __user *arg);
 int hb_check_key(u32 key_len);
 int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key,
 	   bool stale);

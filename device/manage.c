@@ -27,10 +27,10 @@ static long do_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan)
 	return err;
 }
 
-long hb_ioctl_scan(struct descriptor *descriptor, struct hashbelt_scan __user *arg)
+long hb_ioctl_scan(struct hb_file *file, struct hashbelt_scan __user *arg)
 {
 	struct hashbelt_scan scan;
-	struct binding *binding;
+	struct hb_session *session;
 	long err;
 
 	if (copy_from_user(&scan, arg, sizeof(scan)))
@@ -39,47 +39,47 @@ long hb_ioctl_scan(struct descriptor *descriptor, struct hashbelt_scan __user *a
 		return -EINVAL;
 	if (scan.size > HASHBELT_SCAN_MAX)
 		return -E2BIG;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	err = do_scan(binding->listing->belt, &scan);
-	hb_binding_put(binding);
+	session = hb_session_get(file, HASHBELT_MAY_READ);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = do_scan(session->named->belt, &scan);
+	hb_session_put(session);
 	if ((!err || err == -ERANGE) && copy_to_user(arg, &scan, sizeof(scan)))
 		return -EFAULT;
 	return err;
 }
 
-long hb_ioctl_info(struct descriptor *descriptor, struct hashbelt_info __user *arg)
+long hb_ioctl_info(struct hb_file *file, struct hashbelt_info __user *arg)
 {
 	struct hashbelt_info info;
-	struct binding *binding;
+	struct hb_session *session;
 
 	if (copy_from_user(&info, arg, sizeof(info)))
 		return -EFAULT;
 	if (memchr_inv(info.reserved, 0, sizeof(info.reserved)))
 		return -EINVAL;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	hb_listing_info(binding->listing, &info);
-	info.access = binding->access;
-	hb_binding_put(binding);
+	session = hb_session_get(file, HASHBELT_MAY_READ);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	hb_named_belt_info(session->named, &info);
+	info.access = session->access;
+	hb_session_put(session);
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
-long hb_ioctl_stat(struct descriptor *descriptor, struct hashbelt_stat __user *arg)
+long hb_ioctl_stat(struct hb_file *file, struct hashbelt_stat __user *arg)
 {
 	u64 counters[HASHBELT_STAT_COUNT], lags[HASHBELT_LAGS];
 	struct hashbelt_stat stat;
-	struct binding *binding;
+	struct hb_session *session;
 
 	if (copy_from_user(&stat, arg, sizeof(stat)))
 		return -EFAULT;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	hashbelt_stat(binding->listing->belt, counters, lags);
-	hb_binding_put(binding);
+	session = hb_session_get(file, HASHBELT_MAY_READ);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	hashbelt_stat(session->named->belt, counters, lags);
+	hb_session_put(session);
 	if (copy_to_user(u64_to_user_ptr(stat.counters), counters,
 			 min_t(size_t, stat.count, HASHBELT_STAT_COUNT) * sizeof(u64)) ||
 	    copy_to_user(u64_to_user_ptr(stat.lags), lags,
@@ -90,10 +90,10 @@ long hb_ioctl_stat(struct descriptor *descriptor, struct hashbelt_stat __user *a
 	return copy_to_user(arg, &stat, sizeof(stat)) ? -EFAULT : 0;
 }
 
-long hb_ioctl_buckets(struct descriptor *descriptor, struct hashbelt_buckets __user *arg)
+long hb_ioctl_buckets(struct hb_file *file, struct hashbelt_buckets __user *arg)
 {
 	struct hashbelt_buckets buckets;
-	struct binding *binding;
+	struct hb_session *session;
 	u64 *counts;
 	long err;
 
@@ -103,15 +103,15 @@ long hb_ioctl_buckets(struct descriptor *descriptor, struct hashbelt_buckets __u
 		return -EINVAL;
 	if (buckets.count > HASHBELT_BUCKETS_MAX)
 		return -E2BIG;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
+	session = hb_session_get(file, HASHBELT_MAY_READ);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
 	err = -ENOMEM;
 	counts = kvcalloc(buckets.count, sizeof(*counts), HB_BUFFER_GFP);
 	if (counts)
-		err = hashbelt_buckets(binding->listing->belt, &buckets.cursor, counts,
+		err = hashbelt_buckets(session->named->belt, &buckets.cursor, counts,
 				       buckets.count);
-	hb_binding_put(binding);
+	hb_session_put(session);
 	if (!err && (copy_to_user(u64_to_user_ptr(buckets.counts), counts,
 				  buckets.count * sizeof(*counts)) ||
 		     copy_to_user(arg, &buckets, sizeof(buckets))))
@@ -121,11 +121,11 @@ long hb_ioctl_buckets(struct descriptor *descriptor, struct hashbelt_buckets __u
 }
 
 /* clear, halt, resume, rotate, advance */
-long hb_ioctl_control(struct descriptor *descriptor, unsigned int cmd, const u64 __user *arg)
+long hb_ioctl_control(struct hb_file *file, unsigned int cmd, const u64 __user *arg)
 {
 	u32 needs = cmd == HASHBELT_IOC_CLEAR ? HASHBELT_MAY_WRITE : HASHBELT_MAY_OWN;
 	struct hashbelt_belt *belt;
-	struct binding *binding;
+	struct hb_session *session;
 	u64 ms = 0;
 	int err = 0;
 
@@ -133,10 +133,10 @@ long hb_ioctl_control(struct descriptor *descriptor, unsigned int cmd, const u64
 		return -EFAULT;
 	if (ms > HASHBELT_TTL_MAX_MS)
 		return -EINVAL;
-	binding = hb_binding_get(descriptor, needs);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	belt = binding->listing->belt;
+	session = hb_session_get(file, needs);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	belt = session->named->belt;
 	if (cmd == HASHBELT_IOC_CLEAR)
 		hashbelt_clear(belt);
 	else if (cmd == HASHBELT_IOC_HALT)
@@ -147,7 +147,7 @@ long hb_ioctl_control(struct descriptor *descriptor, unsigned int cmd, const u64
 		err = hashbelt_rotate(belt);
 	else
 		err = hashbelt_advance(belt, ms * NSEC_PER_MSEC);
-	hb_binding_put(binding);
+	hb_session_put(session);
 	return err;
 }
 
@@ -192,33 +192,33 @@ static struct hashbelt_config config_of(const struct hashbelt_settings *settings
 	};
 }
 
-static long do_create(struct file *file, const struct hashbelt_settings *settings)
+static long do_create(struct file *filp, const struct hashbelt_settings *settings)
 {
 	struct hashbelt_config config = config_of(settings);
 	kgid_t gid = current_fsgid();
-	struct hb_listing *listing;
-	struct binding *binding;
+	struct hb_named_belt *named;
+	struct hb_session *session;
 	int err = 0;
 
 	if (settings->fields & HASHBELT_SET_GID)
 		err = hb_group(settings->gid, &gid);
 	if (err)
 		return err;
-	binding = hb_binding_alloc();
-	if (!binding)
+	session = hb_session_alloc();
+	if (!session)
 		return -ENOMEM;
-	listing = hb_registry_create(settings->name, gid, settings->mode, &config);
-	if (IS_ERR(listing)) {
-		kfree(binding);
-		return PTR_ERR(listing);
+	named = hb_registry_create(settings->name, gid, settings->mode, &config);
+	if (IS_ERR(named)) {
+		kfree(session);
+		return PTR_ERR(named);
 	}
 	/* Who has made a belt may use it, as with files, whatever its mode. */
-	hb_bind(file, binding, listing,
-		HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
+	hb_file_bind(filp, session, named,
+		     HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
 	return 0;
 }
 
-long hb_ioctl_create(struct file *file, const struct hashbelt_settings __user *arg)
+long hb_ioctl_create(struct file *filp, const struct hashbelt_settings __user *arg)
 {
 	struct hashbelt_settings settings;
 
@@ -227,12 +227,12 @@ long hb_ioctl_create(struct file *file, const struct hashbelt_settings __user *a
 	if (check_settings(&settings, HASHBELT_SET_ALL) || check_name(settings.name) ||
 	    settings.fields & ~HASHBELT_SET_GID)
 		return -EINVAL;
-	if (!(file->f_mode & FMODE_WRITE))
+	if (!(filp->f_mode & FMODE_WRITE))
 		return -EPERM;
-	return do_create(file, &settings);
+	return do_create(filp, &settings);
 }
 
-static int do_set(struct hb_listing *listing, const struct hashbelt_settings *settings)
+static int do_set(struct hb_named_belt *named, const struct hashbelt_settings *settings)
 {
 	struct hashbelt_config config = config_of(settings);
 	u32 fields = settings->fields;
@@ -243,18 +243,18 @@ static int do_set(struct hb_listing *listing, const struct hashbelt_settings *se
 	if (fields & HASHBELT_SET_GID)
 		err = hb_group(settings->gid, &gid);
 	if (!err)
-		err = hashbelt_set(listing->belt, &config, fields);
+		err = hashbelt_set(named->belt, &config, fields);
 	if (err)
 		return err;
-	hb_listing_set_rights(listing, fields & HASHBELT_SET_GID ? &gid : NULL,
-			      fields & HASHBELT_SET_MODE ? &mode : NULL);
+	hb_named_belt_set_rights(named, fields & HASHBELT_SET_GID ? &gid : NULL,
+				 fields & HASHBELT_SET_MODE ? &mode : NULL);
 	return 0;
 }
 
-long hb_ioctl_set(struct descriptor *descriptor, const struct hashbelt_settings __user *arg)
+long hb_ioctl_set(struct hb_file *file, const struct hashbelt_settings __user *arg)
 {
 	struct hashbelt_settings settings;
-	struct binding *binding;
+	struct hb_session *session;
 	int err;
 
 	if (copy_from_user(&settings, arg, sizeof(settings)))
@@ -263,15 +263,15 @@ long hb_ioctl_set(struct descriptor *descriptor, const struct hashbelt_settings 
 	    settings.fields & ~HASHBELT_SET_ALL ||
 	    memchr_inv(settings.name, 0, sizeof(settings.name)))
 		return -EINVAL;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_OWN);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	err = do_set(binding->listing, &settings);
-	hb_binding_put(binding);
+	session = hb_session_get(file, HASHBELT_MAY_OWN);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = do_set(session->named, &settings);
+	hb_session_put(session);
 	return err;
 }
 
-long hb_ioctl_open(struct file *file, const struct hashbelt_name __user *arg)
+long hb_ioctl_open(struct file *filp, const struct hashbelt_name __user *arg)
 {
 	struct hashbelt_name name;
 
@@ -279,10 +279,10 @@ long hb_ioctl_open(struct file *file, const struct hashbelt_name __user *arg)
 		return -EFAULT;
 	if (name.flags || name.reserved || check_name(name.name) || !*name.name)
 		return -EINVAL;
-	return hb_bind_name(file, name.name, false);
+	return hb_file_bind_name(filp, name.name, false);
 }
 
-long hb_ioctl_destroy(struct file *file, const struct hashbelt_name __user *arg)
+long hb_ioctl_destroy(struct file *filp, const struct hashbelt_name __user *arg)
 {
 	struct hashbelt_name name;
 
@@ -290,24 +290,24 @@ long hb_ioctl_destroy(struct file *file, const struct hashbelt_name __user *arg)
 		return -EFAULT;
 	if (name.flags || name.reserved || check_name(name.name) || !*name.name)
 		return -EINVAL;
-	if (!(file->f_mode & FMODE_WRITE))
+	if (!(filp->f_mode & FMODE_WRITE))
 		return -EPERM;
 	return hb_registry_destroy(name.name);
 }
 
 long hb_ioctl_next(struct hashbelt_info __user *arg)
 {
-	struct hb_listing *listing;
+	struct hb_named_belt *named;
 	struct hashbelt_info info;
 
 	if (copy_from_user(&info, arg, sizeof(info)))
 		return -EFAULT;
 	if (check_name(info.name) || memchr_inv(info.reserved, 0, sizeof(info.reserved)))
 		return -EINVAL;
-	listing = hb_registry_next(info.name);
-	if (IS_ERR(listing))
-		return PTR_ERR(listing);
-	hb_listing_info(listing, &info);
-	hb_listing_put(listing);
+	named = hb_registry_next(info.name);
+	if (IS_ERR(named))
+		return PTR_ERR(named);
+	hb_named_belt_info(named, &info);
+	hb_named_belt_put(named);
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }

@@ -5,9 +5,9 @@
 
 #include "session.h"
 
-long hb_ioctl_watch(struct descriptor *descriptor, const u32 __user *arg);
-long hb_ioctl_ack(struct descriptor *descriptor, const u64 __user *arg);
-ssize_t hb_read(struct file *file, char __user *to, size_t size, loff_t *at);
-__poll_t hb_poll(struct file *file, poll_table *wait);
+long hb_ioctl_watch(struct hb_file *file, const u32 __user *arg);
+long hb_ioctl_ack(struct hb_file *file, const u64 __user *arg);
+ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at);
+__poll_t hb_file_poll(struct file *filp, poll_table *wait);
 
 #endif /* _HASHBELT_READER_H */

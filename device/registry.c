@@ -2,9 +2,9 @@
 /*
  * The set of belts that /dev/hashbelt serves.
  *
- * A listing is a belt with an owner; those with a name stand in a tree by name,
+ * A named is a belt with an owner; those with a name stand in a tree by name,
  * so that they can be opened and listed in order. The tree holds one reference
- * to a listing, each descriptor that is bound to it holds one. Destroying a belt
+ * to a named, each descriptor that is bound to it holds one. Destroying a belt
  * takes it out of the tree and kills it: its entries go at once, and what is
  * left of it when the last descriptor goes.
  *
@@ -29,7 +29,7 @@
  * @node:	place in the tree of users; under the registry's lock
  * @uid:	the user's id; constant
  * @belts:	number of the user's listings; under the registry's lock
- * @account:	the memory of these belts, but for root's, is charged to it. Each listing has
+ * @account:	the memory of these belts, but for root's, is charged to it. Each named has
  *		a reference. The last one frees the user: until then user_find() returns this
  *		structure, so memory of a destroyed belt still counts
  */
@@ -173,14 +173,14 @@ static void user_put(struct hb_user *user)
 	hb_account_put(&user->account);
 }
 
-static struct hb_listing *listing_of(struct rb_node *node)
+static struct hb_named_belt *listing_of(struct rb_node *node)
 {
-	return rb_entry(node, struct hb_listing, node);
+	return rb_entry(node, struct hb_named_belt, node);
 }
 
 static int compare_name(const void *name, const struct rb_node *node)
 {
-	return strcmp(name, rb_entry(node, struct hb_listing, node)->name);
+	return strcmp(name, rb_entry(node, struct hb_named_belt, node)->name);
 }
 
 static int compare_nodes(struct rb_node *a, const struct rb_node *b)
@@ -188,7 +188,7 @@ static int compare_nodes(struct rb_node *a, const struct rb_node *b)
 	return compare_name(listing_of(a)->name, b);
 }
 
-static struct hb_listing *find_name(const char *name)
+static struct hb_named_belt *find_name(const char *name)
 {
 	struct rb_node *node = rb_find(name, &names, compare_name);
 
@@ -196,8 +196,8 @@ static struct hb_listing *find_name(const char *name)
 	return node ? listing_of(node) : NULL;
 }
 
-/* The first listing whose name comes after @name. */
-static struct hb_listing *find_after(const char *name)
+/* The first named whose name comes after @name. */
+static struct hb_named_belt *find_after(const char *name)
 {
 	struct rb_node *node = names.rb_node, *best = NULL;
 
@@ -213,25 +213,25 @@ static struct hb_listing *find_after(const char *name)
 	return best ? listing_of(best) : NULL;
 }
 
-static void unlist(struct hb_listing *listing)
+static void names_del(struct hb_named_belt *named)
 {
 	lockdep_assert_held(&names_lock);
-	rb_erase(&listing->node, &names);
+	rb_erase(&named->node, &names);
 }
 
 /**
- * hb_listing_put() - give up a reference to a listing
- * @listing:	the listing; with its last reference goes its belt
+ * hb_named_belt_put() - give up a reference to a named
+ * @named:	the named; with its last reference goes its belt
  *
  * Context: may sleep.
  */
-void hb_listing_put(struct hb_listing *listing)
+void hb_named_belt_put(struct hb_named_belt *named)
 {
-	if (!refcount_dec_and_test(&listing->ref))
+	if (!refcount_dec_and_test(&named->ref))
 		return;
-	hashbelt_destroy(listing->belt);
-	user_put(listing->user);
-	kfree_rcu(listing, rcu);
+	hashbelt_destroy(named->belt);
+	user_put(named->user);
+	kfree_rcu(named, rcu);
 }
 
 static u64 pack_rights(kgid_t gid, umode_t mode)
@@ -275,23 +275,23 @@ int hb_group(u32 number, kgid_t *gid)
 }
 
 /**
- * hb_listing_access() - what the current task may do with a belt
- * @listing:	the belt
+ * hb_named_belt_access() - what the current task may do with a belt
+ * @named:	the belt
  *
  * As with files the first of owner, group and others that fits decides. The
  * owner, and who has CAP_SYS_ADMIN in the initial user namespace, may configure.
  *
  * Return: HASHBELT_MAY_* bits.
  */
-u32 hb_listing_access(const struct hb_listing *listing)
+u32 hb_named_belt_access(const struct hb_named_belt *named)
 {
-	u64 rights = READ_ONCE(listing->rights);
+	u64 rights = READ_ONCE(named->rights);
 	umode_t mode = mode_of(rights);
 	u32 access = 0;
 
 	if (is_admin())
 		return HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN;
-	if (uid_eq(current_fsuid(), listing->uid)) {
+	if (uid_eq(current_fsuid(), named->uid)) {
 		access = HASHBELT_MAY_OWN;
 		mode >>= 6;
 	} else if (in_group_p(gid_of(rights))) {
@@ -305,86 +305,86 @@ u32 hb_listing_access(const struct hb_listing *listing)
 }
 
 /**
- * hb_listing_info() - describe a belt to the current task
- * @listing:	the belt
+ * hb_named_belt_info() - describe a belt to the current task
+ * @named:	the belt
  * @info:	filled in
  *
  * Context: may sleep.
  */
-void hb_listing_info(const struct hb_listing *listing, struct hashbelt_info *info)
+void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info *info)
 {
-	u64 rights = READ_ONCE(listing->rights);
+	u64 rights = READ_ONCE(named->rights);
 
 	memset(info, 0, sizeof(*info));
-	hashbelt_info(listing->belt, info);
-	memcpy(info->name, listing->name, sizeof(info->name));
+	hashbelt_info(named->belt, info);
+	memcpy(info->name, named->name, sizeof(info->name));
 	info->mode = mode_of(rights);
-	info->uid = from_kuid_munged(current_user_ns(), listing->uid);
+	info->uid = from_kuid_munged(current_user_ns(), named->uid);
 	info->gid = from_kgid_munged(current_user_ns(), gid_of(rights));
-	info->access = hb_listing_access(listing);
-	if (!*listing->name)
+	info->access = hb_named_belt_access(named);
+	if (!*named->name)
 		info->state |= HASHBELT_NAMELESS;
 }
 
 /**
- * hb_listing_set_rights() - say anew who may do what, in one step
- * @listing:	the belt
+ * hb_named_belt_set_rights() - say anew who may do what, in one step
+ * @named:	the belt
  * @gid:	its group, from hb_group(); NULL: as it was
  * @mode:	permission bits, at most 0666; NULL: as they were
  *
  * Those who are bound stay so. Context: may sleep.
  */
-void hb_listing_set_rights(struct hb_listing *listing, const kgid_t *gid,
-			   const umode_t *mode)
+void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid,
+			      const umode_t *mode)
 {
 	mutex_lock(&names_lock);
-	WRITE_ONCE(listing->rights,
-		   pack_rights(gid ? *gid : gid_of(listing->rights),
-			       mode ? *mode : mode_of(listing->rights)));
+	WRITE_ONCE(named->rights,
+		   pack_rights(gid ? *gid : gid_of(named->rights),
+			       mode ? *mode : mode_of(named->rights)));
 	mutex_unlock(&names_lock);
 }
 
-/* Gives a listing its place in the tree. */
-static int enlist(struct hb_listing *listing)
+/* Gives a named its place in the tree. */
+static int names_add(struct hb_named_belt *named)
 {
 	int err = 0;
 
 	mutex_lock(&names_lock);
-	if (rb_find_add(&listing->node, &names, compare_nodes))
+	if (rb_find_add(&named->node, &names, compare_nodes))
 		err = -EEXIST;
 	else
-		refcount_inc(&listing->ref);
+		refcount_inc(&named->ref);
 	mutex_unlock(&names_lock);
 	return err;
 }
 
 /* Makes a belt for a user, who has been counted with it. */
-static struct hb_listing *listing_new(struct hb_user *user,
-				      const struct hashbelt_config *config)
+static struct hb_named_belt *listing_new(struct hb_user *user,
+					 const struct hashbelt_config *config)
 {
-	struct hb_listing *listing = kzalloc(sizeof(*listing), GFP_KERNEL_ACCOUNT);
+	struct hb_named_belt *named = kzalloc(sizeof(*named), GFP_KERNEL_ACCOUNT);
 	struct hashbelt_config charged = *config;
 	int err;
 
-	if (!listing)
+	if (!named)
 		return ERR_PTR(-ENOMEM);
 	charged.account = uid_eq(user->uid, GLOBAL_ROOT_UID) ? NULL : &user->account;
-	listing->belt = hashbelt_create(&charged);
-	err = PTR_ERR_OR_ZERO(listing->belt);
+	named->belt = hashbelt_create(&charged);
+	err = PTR_ERR_OR_ZERO(named->belt);
 	/* What was given up lately may be all that is missing. */
 	if (err == -EDQUOT || err == -ENOSPC) {
 		hashbelt_flush();
-		listing->belt = hashbelt_create(&charged);
+		named->belt = hashbelt_create(&charged);
 	}
-	if (IS_ERR(listing->belt)) {
-		err = PTR_ERR(listing->belt);
-		kfree(listing);
+	if (IS_ERR(named->belt)) {
+		err = PTR_ERR(named->belt);
+		kfree(named);
 		return ERR_PTR(err);
 	}
-	listing->user = user;
-	listing->uid = user->uid;
-	refcount_set(&listing->ref, 1);
-	return listing;
+	named->user = user;
+	named->uid = user->uid;
+	refcount_set(&named->ref, 1);
+	return named;
 }
 
 /**
@@ -396,16 +396,16 @@ static struct hb_listing *listing_new(struct hb_user *user,
  *
  * Context: may sleep.
  *
- * Return: the listing, with a reference for the caller; ERR_PTR(-EEXIST) if the
+ * Return: the named, with a reference for the caller; ERR_PTR(-EEXIST) if the
  * name is taken, ERR_PTR(-EACCES) if it is that of the belt to which descriptors are bound
  * unasked and the task has not CAP_SYS_ADMIN in the initial user namespace,
  * ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) if there are, or the user has, as many belts as
  * there may be; errors as hashbelt_create().
  */
-struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
-				      const struct hashbelt_config *config)
+struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
+					 const struct hashbelt_config *config)
 {
-	struct hb_listing *listing;
+	struct hb_named_belt *named;
 	struct hb_user *user;
 	int err;
 
@@ -415,21 +415,21 @@ struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode
 	user = user_get(current_fsuid());
 	if (IS_ERR(user))
 		return ERR_CAST(user);
-	listing = listing_new(user, config);
-	if (IS_ERR(listing)) {
+	named = listing_new(user, config);
+	if (IS_ERR(named)) {
 		user_put(user);
-		return listing;
+		return named;
 	}
-	listing->rights = pack_rights(gid, mode);
-	memcpy(listing->name, name, sizeof(listing->name));
+	named->rights = pack_rights(gid, mode);
+	memcpy(named->name, name, sizeof(named->name));
 	if (*name) {
-		err = enlist(listing);
+		err = names_add(named);
 		if (err) {
-			hb_listing_put(listing);
+			hb_named_belt_put(named);
 			return ERR_PTR(err);
 		}
 	}
-	return listing;
+	return named;
 }
 
 /**
@@ -438,19 +438,19 @@ struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode
  *
  * Context: may sleep.
  *
- * Return: the listing, with a reference for the caller, who checks its rights;
+ * Return: the named, with a reference for the caller, who checks its rights;
  * ERR_PTR(-ENOENT).
  */
-struct hb_listing *hb_registry_open(const char *name)
+struct hb_named_belt *hb_registry_open(const char *name)
 {
-	struct hb_listing *listing;
+	struct hb_named_belt *named;
 
 	mutex_lock(&names_lock);
-	listing = find_name(name);
-	if (listing)
-		refcount_inc(&listing->ref);
+	named = find_name(name);
+	if (named)
+		refcount_inc(&named->ref);
 	mutex_unlock(&names_lock);
-	return listing ?: ERR_PTR(-ENOENT);
+	return named ?: ERR_PTR(-ENOENT);
 }
 
 /**
@@ -459,25 +459,25 @@ struct hb_listing *hb_registry_open(const char *name)
  *
  * Context: may sleep.
  *
- * Return: the listing, with a reference for the caller; ERR_PTR(-ENOENT) behind
+ * Return: the named, with a reference for the caller; ERR_PTR(-ENOENT) behind
  * the last one.
  */
-struct hb_listing *hb_registry_next(const char *name)
+struct hb_named_belt *hb_registry_next(const char *name)
 {
 	const u32 known = HASHBELT_MAY_READ | HASHBELT_MAY_OWN;
-	struct hb_listing *listing;
+	struct hb_named_belt *named;
 	struct rb_node *next;
 
 	mutex_lock(&names_lock);
-	listing = find_after(name);
-	while (listing && !(hb_listing_access(listing) & known)) {
-		next = rb_next(&listing->node);
-		listing = next ? listing_of(next) : NULL;
+	named = find_after(name);
+	while (named && !(hb_named_belt_access(named) & known)) {
+		next = rb_next(&named->node);
+		named = next ? listing_of(next) : NULL;
 	}
-	if (listing)
-		refcount_inc(&listing->ref);
+	if (named)
+		refcount_inc(&named->ref);
 	mutex_unlock(&names_lock);
-	return listing ?: ERR_PTR(-ENOENT);
+	return named ?: ERR_PTR(-ENOENT);
 }
 
 /**
@@ -490,22 +490,22 @@ struct hb_listing *hb_registry_next(const char *name)
  */
 int hb_registry_destroy(const char *name)
 {
-	struct hb_listing *listing;
+	struct hb_named_belt *named;
 	int err = 0;
 
 	mutex_lock(&names_lock);
-	listing = find_name(name);
-	if (!listing)
+	named = find_name(name);
+	if (!named)
 		err = -ENOENT;
-	else if (!(hb_listing_access(listing) & HASHBELT_MAY_OWN))
+	else if (!(hb_named_belt_access(named) & HASHBELT_MAY_OWN))
 		err = -EPERM;
 	else
-		unlist(listing);
+		names_del(named);
 	mutex_unlock(&names_lock);
 	if (err)
 		return err;
-	hashbelt_kill(listing->belt);
-	hb_listing_put(listing);
+	hashbelt_kill(named->belt);
+	hb_named_belt_put(named);
 	return 0;
 }
 
@@ -516,11 +516,11 @@ int hb_registry_destroy(const char *name)
  */
 void hb_registry_exit(void)
 {
-	struct hb_listing *listing, *next;
+	struct hb_named_belt *named, *next;
 
-	/* Nobody else is left, and giving up a listing takes the lock. */
-	rbtree_postorder_for_each_entry_safe(listing, next, &names, node)
-		hb_listing_put(listing);
+	/* Nobody else is left, and giving up a named takes the lock. */
+	rbtree_postorder_for_each_entry_safe(named, next, &names, node)
+		hb_named_belt_put(named);
 	names = RB_ROOT;
 }
 

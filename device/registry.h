@@ -16,7 +16,7 @@ extern unsigned int hb_max_belts;
 extern unsigned int hb_user_max_belts;
 
 /**
- * struct hb_listing - a belt with an owner and perhaps a name
+ * struct hb_named_belt - a belt with an owner and perhaps a name
  * @node:	place in the tree of names, which is worth one reference; under the
  *		registry's lock
  * @ref:	references; the belt is given up with the last one
@@ -28,7 +28,7 @@ extern unsigned int hb_user_max_belts;
  * @name:	empty for a nameless belt; constant
  * @rcu:	for freeing it
  */
-struct hb_listing {
+struct hb_named_belt {
 	struct rb_node node;
 	refcount_t ref;
 	struct hashbelt_belt *belt;
@@ -39,19 +39,19 @@ struct hb_listing {
 	struct rcu_head rcu;
 };
 
-struct hb_listing *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
-				      const struct hashbelt_config *config);
-struct hb_listing *hb_registry_open(const char *name);
-struct hb_listing *hb_registry_next(const char *name);
+struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
+					 const struct hashbelt_config *config);
+struct hb_named_belt *hb_registry_open(const char *name);
+struct hb_named_belt *hb_registry_next(const char *name);
 int hb_registry_destroy(const char *name);
 void hb_registry_exit(void);
 bool hb_registry_has_users(void);
 
 int hb_group(u32 number, kgid_t *gid);
-u32 hb_listing_access(const struct hb_listing *listing);
-void hb_listing_info(const struct hb_listing *listing, struct hashbelt_info *info);
-void hb_listing_set_rights(struct hb_listing *listing, const kgid_t *gid,
-			   const umode_t *mode);
-void hb_listing_put(struct hb_listing *listing);
+u32 hb_named_belt_access(const struct hb_named_belt *named);
+void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info *info);
+void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid,
+			      const umode_t *mode);
+void hb_named_belt_put(struct hb_named_belt *named);
 
 #endif /* _HASHBELT_REGISTRY_H */

@@ -40,22 +40,22 @@ static int interrupted(u64 left_ms, u64 __user *wait_ms)
 }
 
 /* No copy of what a belt wipes stays behind. */
-static void wipe(struct binding *binding, void *key, u32 key_len)
+static void wipe(struct hb_session *session, void *key, u32 key_len)
 {
-	if (hashbelt_wipes(binding->listing->belt))
+	if (hashbelt_wipes(session->named->belt))
 		memzero_explicit(key, min_t(u32, key_len, HASHBELT_KEY_MAX));
 }
 
-/* The holder of what a call is to bind to its descriptor, NULL for not. */
-static struct hb_holder *holder_for(struct binding *binding, u32 how)
+/* The client of what a call is to bind to its descriptor, NULL for not. */
+static struct hb_client *holder_for(struct hb_session *session, u32 how)
 {
-	return how & HASHBELT_BOUND ? hb_binding_holder(binding) : NULL;
+	return how & HASHBELT_BOUND ? hb_session_client(session) : NULL;
 }
 
 /* Filling */
 
 /* What a get of a value gives; with a right to fill it early, where that is asked for. */
-static int fill_ahead(struct hashbelt_belt *belt, struct hb_holder *holder,
+static int fill_ahead(struct hashbelt_belt *belt, struct hb_client *client,
 		      const void *key, struct hashbelt_fill *fill)
 {
 	u64 left = fill->item.ttl_ms;
@@ -65,7 +65,7 @@ static int fill_ahead(struct hashbelt_belt *belt, struct hb_holder *holder,
 		return 0;
 	/* Nobody else is asked while this life lasts. */
 	fill->lease_ms = max(fill->lease_ms, left);
-	err = hashbelt_fill(belt, holder, key, fill->item.key_len, fill, true);
+	err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, true);
 	if (!err)
 		fill->state |= HASHBELT_GRANTED;
 	else if (err == -EBUSY)
@@ -87,7 +87,7 @@ static int get_stale(struct hashbelt_belt *belt, const void *key, struct hashbel
 }
 
 /* A miss. -EAGAIN: there is a value now; -ENOENT: there is none, and @state says more. */
-static int fill_miss(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		     struct hashbelt_fill *fill)
 {
 	u64 wait_ms = fill->wait_ms;
@@ -95,7 +95,7 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_holder *holder, const
 
 	if (fill->how & HASHBELT_STALE)
 		fill->wait_ms = 0;
-	err = hashbelt_fill(belt, holder, key, fill->item.key_len, fill, false);
+	err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, false);
 	if (fill->how & HASHBELT_STALE)
 		fill->wait_ms = wait_ms;
 	if (err && err != -EBUSY)
@@ -105,7 +105,7 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_holder *holder, const
 	if (!stale && !fill->state)
 		return 0;
 	if (err && stale == -ENOENT && wait_ms && fill->how & HASHBELT_STALE) {
-		err = hashbelt_fill(belt, holder, key, fill->item.key_len, fill, false);
+		err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, false);
 		if (err && err != -EBUSY)
 			return err;
 	}
@@ -113,7 +113,7 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_holder *holder, const
 	return stale;
 }
 
-static int do_fill(struct hashbelt_belt *belt, struct hb_holder *holder, const void *key,
+static int do_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		   struct hashbelt_fill *fill)
 {
 	u32 size = fill->item.value_len;
@@ -125,9 +125,9 @@ static int do_fill(struct hashbelt_belt *belt, struct hb_holder *holder, const v
 		fill->item.ttl_ms = ttl_ms;
 		err = hb_get(belt, &fill->item, key, false);
 		if (!err && fill->ahead_ms)
-			return fill_ahead(belt, holder, key, fill);
+			return fill_ahead(belt, client, key, fill);
 		if (err == -ENOENT)
-			err = fill_miss(belt, holder, key, fill);
+			err = fill_miss(belt, client, key, fill);
 	} while (err == -EAGAIN && !signal_pending(current));
 	return err == -EAGAIN ? -EINTR : err;
 }
@@ -145,21 +145,21 @@ static int check_fill(const struct hashbelt_fill *fill)
 	return check_wait(fill->wait_ms);
 }
 
-static int fill_or_give_up(struct binding *binding, struct hashbelt_fill *fill)
+static int fill_or_give_up(struct hb_session *session, struct hashbelt_fill *fill)
 {
-	struct hashbelt_belt *belt = binding->listing->belt;
-	struct hb_holder *holder = holder_for(binding, fill->how);
+	struct hashbelt_belt *belt = session->named->belt;
+	struct hb_client *client = holder_for(session, fill->how);
 	u64 key[HASHBELT_KEY_MAX / sizeof(u64)];
 	int err;
 
-	if (IS_ERR(holder))
-		return PTR_ERR(holder);
+	if (IS_ERR(client))
+		return PTR_ERR(client);
 	err = copy_key(key, fill->item.key, fill->item.key_len);
 	if (!err && fill->how & HASHBELT_GIVE_UP)
 		err = hashbelt_give_up(belt, key, fill->item.key_len, fill->token);
 	else if (!err)
-		err = do_fill(belt, holder, key, fill);
-	wipe(binding, key, fill->item.key_len);
+		err = do_fill(belt, client, key, fill);
+	wipe(session, key, fill->item.key_len);
 	return err;
 }
 
@@ -173,10 +173,10 @@ static int return_fill(struct hashbelt_fill __user *to, const struct hashbelt_fi
 }
 
 /* A get, or the right to fill. */
-long hb_ioctl_fill(struct descriptor *descriptor, struct hashbelt_fill __user *arg)
+long hb_ioctl_fill(struct hb_file *file, struct hashbelt_fill __user *arg)
 {
 	struct hashbelt_fill fill;
-	struct binding *binding;
+	struct hb_session *session;
 	int err;
 
 	if (copy_from_user(&fill, arg, sizeof(fill)))
@@ -184,12 +184,12 @@ long hb_ioctl_fill(struct descriptor *descriptor, struct hashbelt_fill __user *a
 	err = check_fill(&fill);
 	if (err)
 		return err;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
+	session = hb_session_get(file, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
 	fill.state = 0;
-	err = fill_or_give_up(binding, &fill);
-	hb_binding_put(binding);
+	err = fill_or_give_up(session, &fill);
+	hb_session_put(session);
 	if (err == -EINTR)
 		return interrupted(fill.wait_ms, &arg->wait_ms);
 	if ((!err || err == -ENOENT || err == -ERANGE) && return_fill(arg, &fill))
@@ -209,7 +209,7 @@ struct names {
 	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
 };
 
-/* What a call allows, and what it needs of the binding. */
+/* What a call allows, and what it needs of the session. */
 static int check_lock(const struct hashbelt_lock *lock, unsigned int cmd, u32 *needs)
 {
 	u32 how = cmd == HASHBELT_IOC_LOCK ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0;
@@ -256,18 +256,18 @@ static int query(struct hashbelt_belt *belt, struct names *names, struct hashbel
 	return 0;
 }
 
-static int do_lock(struct binding *binding, struct names *names, struct hashbelt_lock *lock,
+static int do_lock(struct hb_session *session, struct names *names, struct hashbelt_lock *lock,
 		   unsigned int cmd)
 {
-	struct hashbelt_belt *belt = binding->listing->belt;
-	struct hb_holder *holder;
+	struct hashbelt_belt *belt = session->named->belt;
+	struct hb_client *client;
 
 	switch (cmd) {
 	case HASHBELT_IOC_LOCK:
-		holder = holder_for(binding, lock->how);
-		if (IS_ERR(holder))
-			return PTR_ERR(holder);
-		return hashbelt_lock(belt, holder, names->key, names->owner, lock);
+		client = holder_for(session, lock->how);
+		if (IS_ERR(client))
+			return PTR_ERR(client);
+		return hashbelt_lock(belt, client, names->key, names->owner, lock);
 	case HASHBELT_IOC_UNLOCK:
 		return hashbelt_unlock(belt, names->key, names->owner, lock);
 	case HASHBELT_IOC_RENEW:
@@ -280,11 +280,11 @@ static int do_lock(struct binding *binding, struct names *names, struct hashbelt
 }
 
 /* One lock, or all of an owner. */
-long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
+long hb_ioctl_lock(struct hb_file *file, unsigned int cmd,
 		   struct hashbelt_lock __user *arg)
 {
 	struct hashbelt_lock lock;
-	struct binding *binding;
+	struct hb_session *session;
 	struct names names;
 	u32 needs;
 	int err;
@@ -294,15 +294,15 @@ long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
 	err = check_lock(&lock, cmd, &needs);
 	if (err)
 		return err;
-	binding = hb_binding_get(descriptor, needs);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
+	session = hb_session_get(file, needs);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
 	err = copy_names(&names, &lock, cmd);
 	if (!err)
-		err = do_lock(binding, &names, &lock, cmd);
-	wipe(binding, names.key, sizeof(names.key));
-	wipe(binding, names.owner, sizeof(names.owner));
-	hb_binding_put(binding);
+		err = do_lock(session, &names, &lock, cmd);
+	wipe(session, names.key, sizeof(names.key));
+	wipe(session, names.owner, sizeof(names.owner));
+	hb_session_put(session);
 	if (err == -EINTR)
 		return interrupted(lock.wait_ms, &arg->wait_ms);
 	if ((!err || err == -ERANGE) && copy_to_user(arg, &lock, sizeof(lock)))
@@ -327,7 +327,7 @@ static long list_locks(struct hashbelt_belt *belt, const void *owner,
 	return err;
 }
 
-static long do_locks(struct binding *binding, struct hashbelt_locks *locks)
+static long do_locks(struct hb_session *session, struct hashbelt_locks *locks)
 {
 	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
 	long err;
@@ -335,16 +335,16 @@ static long do_locks(struct binding *binding, struct hashbelt_locks *locks)
 	if (copy_from_user(owner, u64_to_user_ptr(locks->owner), locks->owner_len))
 		err = -EFAULT;
 	else
-		err = list_locks(binding->listing->belt, owner, locks);
-	wipe(binding, owner, locks->owner_len);
+		err = list_locks(session->named->belt, owner, locks);
+	wipe(session, owner, locks->owner_len);
 	return err;
 }
 
 /* Lists locks. */
-long hb_ioctl_locks(struct descriptor *descriptor, struct hashbelt_locks __user *arg)
+long hb_ioctl_locks(struct hb_file *file, struct hashbelt_locks __user *arg)
 {
 	struct hashbelt_locks locks;
-	struct binding *binding;
+	struct hb_session *session;
 	long err;
 
 	if (copy_from_user(&locks, arg, sizeof(locks)))
@@ -353,11 +353,11 @@ long hb_ioctl_locks(struct descriptor *descriptor, struct hashbelt_locks __user 
 		return -EINVAL;
 	if (locks.size > HASHBELT_SCAN_MAX || locks.owner_len > HASHBELT_OWNER_MAX)
 		return -E2BIG;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	err = do_locks(binding, &locks);
-	hb_binding_put(binding);
+	session = hb_session_get(file, HASHBELT_MAY_READ);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = do_locks(session, &locks);
+	hb_session_put(session);
 	if ((!err || err == -ERANGE) && copy_to_user(arg, &locks, sizeof(locks)))
 		return -EFAULT;
 	return err;
@@ -395,20 +395,20 @@ static int fill_in_keys(struct hashbelt_entry *entry, const struct hashbelt_key 
 	return 0;
 }
 
-static int do_request(struct binding *binding, const struct hashbelt_request *request)
+static int do_request(struct hb_session *session, const struct hashbelt_request *request)
 {
 	struct hashbelt_key keys[HASHBELT_REQUEST_KEYS];
-	struct hashbelt_belt *belt = binding->listing->belt;
-	struct hb_holder *holder = hb_binding_holder(binding);
+	struct hashbelt_belt *belt = session->named->belt;
+	struct hb_client *client = hb_session_client(session);
 	struct hashbelt_entry *entry;
 	int bytes;
 
-	if (IS_ERR(holder))
-		return PTR_ERR(holder);
+	if (IS_ERR(client))
+		return PTR_ERR(client);
 	bytes = copy_keys(request, keys);
 	if (bytes < 0)
 		return bytes;
-	entry = hashbelt_request_alloc(belt, holder, request->id, request->count, bytes);
+	entry = hashbelt_request_alloc(belt, client, request->id, request->count, bytes);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	if (fill_in_keys(entry, keys, request->count)) {
@@ -419,11 +419,11 @@ static int do_request(struct binding *binding, const struct hashbelt_request *re
 }
 
 /* Registers a request. */
-long hb_ioctl_request(struct descriptor *descriptor,
+long hb_ioctl_request(struct hb_file *file,
 		      const struct hashbelt_request __user *arg)
 {
 	struct hashbelt_request request;
-	struct binding *binding;
+	struct hb_session *session;
 	int err;
 
 	if (copy_from_user(&request, arg, sizeof(request)))
@@ -434,55 +434,55 @@ long hb_ioctl_request(struct descriptor *descriptor,
 	if (request.count > HASHBELT_REQUEST_KEYS)
 		return -E2BIG;
 	/* It takes room in the belt, and what evicts makes that of others' entries. */
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	err = do_request(binding, &request);
-	hb_binding_put(binding);
+	session = hb_session_get(file, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = do_request(session, &request);
+	hb_session_put(session);
 	return err;
 }
 
 /* Takes a request back. */
-long hb_ioctl_cancel(struct descriptor *descriptor, const u64 __user *arg)
+long hb_ioctl_cancel(struct hb_file *file, const u64 __user *arg)
 {
-	struct binding *binding;
-	struct hb_holder *holder;
+	struct hb_session *session;
+	struct hb_client *client;
 	u64 id;
 	int err;
 
 	if (copy_from_user(&id, arg, sizeof(id)))
 		return -EFAULT;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_READ);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	holder = hb_binding_holder(binding);
-	err = PTR_ERR_OR_ZERO(holder);
+	session = hb_session_get(file, HASHBELT_MAY_READ);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	client = hb_session_client(session);
+	err = PTR_ERR_OR_ZERO(client);
 	if (!err)
-		err = hashbelt_cancel(binding->listing->belt, holder, id);
-	hb_binding_put(binding);
+		err = hashbelt_cancel(session->named->belt, client, id);
+	hb_session_put(session);
 	return err;
 }
 
 /* Completes what waits for a key. */
-long hb_ioctl_complete(struct descriptor *descriptor, struct hashbelt_key __user *arg)
+long hb_ioctl_complete(struct hb_file *file, struct hashbelt_key __user *arg)
 {
 	u64 bytes[HASHBELT_KEY_MAX / sizeof(u64)];
 	struct hashbelt_key key;
-	struct binding *binding;
+	struct hb_session *session;
 	int err;
 
 	if (copy_from_user(&key, arg, sizeof(key)))
 		return -EFAULT;
 	if (key.count)
 		return -EINVAL;
-	binding = hb_binding_get(descriptor, HASHBELT_MAY_WRITE);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
+	session = hb_session_get(file, HASHBELT_MAY_WRITE);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
 	err = copy_key(bytes, key.key, key.key_len);
 	if (!err)
-		key.count = hashbelt_complete(binding->listing->belt, bytes, key.key_len);
-	wipe(binding, bytes, key.key_len);
-	hb_binding_put(binding);
+		key.count = hashbelt_complete(session->named->belt, bytes, key.key_len);
+	wipe(session, bytes, key.key_len);
+	hb_session_put(session);
 	if (!err && put_user(key.count, &arg->count))
 		err = -EFAULT;
 	return err;

@@ -5,13 +5,13 @@
 
 #include "session.h"
 
-long hb_ioctl_fill(struct descriptor *descriptor, struct hashbelt_fill __user *arg);
-long hb_ioctl_lock(struct descriptor *descriptor, unsigned int cmd,
+long hb_ioctl_fill(struct hb_file *file, struct hashbelt_fill __user *arg);
+long hb_ioctl_lock(struct hb_file *file, unsigned int cmd,
 		   struct hashbelt_lock __user *arg);
-long hb_ioctl_locks(struct descriptor *descriptor, struct hashbelt_locks __user *arg);
-long hb_ioctl_request(struct descriptor *descriptor,
+long hb_ioctl_locks(struct hb_file *file, struct hashbelt_locks __user *arg);
+long hb_ioctl_request(struct hb_file *file,
 		      const struct hashbelt_request __user *arg);
-long hb_ioctl_cancel(struct descriptor *descriptor, const u64 __user *arg);
-long hb_ioctl_complete(struct descriptor *descriptor, struct hashbelt_key __user *arg);
+long hb_ioctl_cancel(struct hb_file *file, const u64 __user *arg);
+long hb_ioctl_complete(struct hb_file *file, struct hashbelt_key __user *arg);
 
 #endif /* _HASHBELT_SERVICE_H */

@@ -8,137 +8,137 @@
 #include "registry.h"
 #include "session.h"
 
-/* What was read and not acknowledged, or said of it, goes back; under binding->lock. */
-void hb_return_in_flight(struct binding *binding)
+/* What was read and not acknowledged, or said of it, goes back; under session->lock. */
+void hb_session_return_in_flight(struct hb_session *session)
 {
-	lockdep_assert_held(&binding->lock);
-	if (binding->in_flight.count)
-		hashbelt_return_events(binding->listing->belt, &binding->in_flight, true,
-				       binding->lost);
-	binding->lost = 0;
+	lockdep_assert_held(&session->lock);
+	if (session->in_flight.count)
+		hashbelt_return_events(session->named->belt, &session->in_flight, true,
+				       session->lost);
+	session->lost = 0;
 }
 
-/* The last reference to a binding is gone. */
-void hb_binding_free(struct binding *binding)
+/* The last reference to a session is gone. */
+void hb_session_free(struct hb_session *session)
 {
-	hashbelt_holder_put(binding->holder);
-	hb_listing_put(binding->listing);
-	kfree_rcu(binding, rcu);
+	hashbelt_client_put(session->client);
+	hb_named_belt_put(session->named);
+	kfree_rcu(session, rcu);
 }
 
-/* The holder of what is bound to a descriptor, valid as long as the binding is. */
-struct hb_holder *hb_binding_holder(struct binding *binding)
+/* The client of what is bound to a descriptor, valid as long as the session is. */
+struct hb_client *hb_session_client(struct hb_session *session)
 {
-	struct hb_holder *holder;
+	struct hb_client *client;
 
-	mutex_lock(&binding->lock);
-	if (!binding->holder && !binding->left)
-		binding->holder = hashbelt_holder_new(binding->listing->belt);
-	holder = binding->holder ?: ERR_PTR(binding->left ? -EIDRM : -ENOMEM);
-	mutex_unlock(&binding->lock);
-	return holder;
+	mutex_lock(&session->lock);
+	if (!session->client && !session->left)
+		session->client = hashbelt_client_new(session->named->belt);
+	client = session->client ?: ERR_PTR(session->left ? -EIDRM : -ENOMEM);
+	mutex_unlock(&session->lock);
+	return client;
 }
 
 /*
- * A descriptor gives up its binding, what it read and did not acknowledge, and what is
+ * A descriptor gives up its session, what it read and did not acknowledge, and what is
  * bound to it.
  */
-void hb_binding_leave(struct binding *binding)
+void hb_session_close(struct hb_session *session)
 {
-	mutex_lock(&binding->lock);
-	binding->left = true;
-	if (binding->watching)
-		remove_wait_queue(hashbelt_event_wait(binding->listing->belt),
-				  &binding->watch);
-	if (binding->listening)
-		remove_wait_queue(&binding->holder->wait, &binding->listen);
-	hb_return_in_flight(binding);
-	mutex_unlock(&binding->lock);
-	if (binding->holder)
-		hashbelt_holder_leave(binding->listing->belt, binding->holder);
-	hb_binding_put(binding);
+	mutex_lock(&session->lock);
+	session->left = true;
+	if (session->watching)
+		remove_wait_queue(hashbelt_event_wait(session->named->belt),
+				  &session->watch);
+	if (session->listening)
+		remove_wait_queue(&session->client->wait, &session->listen);
+	hb_session_return_in_flight(session);
+	mutex_unlock(&session->lock);
+	if (session->client)
+		hashbelt_client_close(session->named->belt, session->client);
+	hb_session_put(session);
 }
 
-/* Binds a descriptor to a belt; takes over @binding and the reference to @listing. */
-void hb_bind(struct file *file, struct binding *binding, struct hb_listing *listing,
-	     u32 access)
+/* Binds a descriptor to a belt; takes over @session and the reference to @named. */
+void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named_belt *named,
+		  u32 access)
 {
-	struct descriptor *descriptor = file->private_data;
+	struct hb_file *file = filp->private_data;
 
-	if (!(file->f_mode & FMODE_READ))
+	if (!(filp->f_mode & FMODE_READ))
 		access &= ~HASHBELT_MAY_READ;
-	if (!(file->f_mode & FMODE_WRITE))
+	if (!(filp->f_mode & FMODE_WRITE))
 		access &= ~(HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
-	binding->listing = listing;
-	binding->access = access;
-	refcount_set(&binding->ref, 1);
-	mutex_init(&binding->lock);
-	binding = unrcu_pointer(xchg(&descriptor->binding, RCU_INITIALIZER(binding)));
-	if (!binding)
+	session->named = named;
+	session->access = access;
+	refcount_set(&session->ref, 1);
+	mutex_init(&session->lock);
+	session = unrcu_pointer(xchg(&file->session, RCU_INITIALIZER(session)));
+	if (!session)
 		return;
-	hb_binding_leave(binding);
+	hb_session_close(session);
 	/* Pollers have another belt to look at. */
-	hb_wake_pollers(descriptor, NULL);
+	hb_file_wake_pollers(file, NULL);
 }
 
-/* What hb_bind() needs, made first: binding is the step that must not fail. */
-struct binding *hb_binding_alloc(void)
+/* What hb_file_bind() needs, made first: binding is the step that must not fail. */
+struct hb_session *hb_session_alloc(void)
 {
-	return kzalloc(sizeof(struct binding), GFP_KERNEL_ACCOUNT);
+	return kzalloc(sizeof(struct hb_session), GFP_KERNEL_ACCOUNT);
 }
 
 /* Binds a descriptor to a belt by name; @powerless: even if it may do nothing. */
-int hb_bind_name(struct file *file, const char *name, bool powerless)
+int hb_file_bind_name(struct file *filp, const char *name, bool powerless)
 {
-	struct hb_listing *listing = hb_registry_open(name);
-	struct binding *binding;
+	struct hb_named_belt *named = hb_registry_open(name);
+	struct hb_session *session;
 	u32 access;
 	int err;
 
-	if (IS_ERR(listing))
-		return PTR_ERR(listing);
+	if (IS_ERR(named))
+		return PTR_ERR(named);
 	err = -EACCES;
-	access = hb_listing_access(listing);
+	access = hb_named_belt_access(named);
 	if (!access && !powerless)
 		goto err_listing;
 	err = -ENOMEM;
-	binding = hb_binding_alloc();
-	if (!binding)
+	session = hb_session_alloc();
+	if (!session)
 		goto err_listing;
-	hb_bind(file, binding, listing, access);
+	hb_file_bind(filp, session, named, access);
 	return 0;
 
 err_listing:
-	hb_listing_put(listing);
+	hb_named_belt_put(named);
 	return err;
 }
 
-int hb_open(struct inode *inode, struct file *file)
+int hb_file_open(struct inode *inode, struct file *filp)
 {
-	struct descriptor *descriptor = kzalloc(sizeof(*descriptor), GFP_KERNEL_ACCOUNT);
+	struct hb_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	int err;
 
-	if (!descriptor)
+	if (!file)
 		return -ENOMEM;
 	/* What is read has no position, and several may read at once. */
-	stream_open(inode, file);
-	init_waitqueue_head(&descriptor->wait);
-	file->private_data = descriptor;
-	err = hb_bind_name(file, HASHBELT_DEFAULT_BELT, true);
+	stream_open(inode, filp);
+	init_waitqueue_head(&file->wait);
+	filp->private_data = file;
+	err = hb_file_bind_name(filp, HASHBELT_DEFAULT_BELT, true);
 	/* Without that belt one may still bind to another. */
 	if (err != -ENOMEM)
 		return 0;
-	kfree(descriptor);
+	kfree(file);
 	return err;
 }
 
-int hb_release(struct inode *inode, struct file *file)
+int hb_file_release(struct inode *inode, struct file *filp)
 {
-	struct descriptor *descriptor = file->private_data;
-	struct binding *binding = rcu_dereference_protected(descriptor->binding, true);
+	struct hb_file *file = filp->private_data;
+	struct hb_session *session = rcu_dereference_protected(file->session, true);
 
-	if (binding)
-		hb_binding_leave(binding);
-	kfree(descriptor);
+	if (session)
+		hb_session_close(session);
+	kfree(file);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * An open file of the device, for the files that serve it.
  *
- * A descriptor has a binding: a belt, and what it may do with it, decided when
- * it was bound. Each call works with the binding that it found, under a
+ * A descriptor has a session: a belt, and what it may do with it, decided when
+ * it was bound. Each call works with the session that it found, under a
  * reference of its own, so that another thread may bind anew at any time.
  */
 #ifndef _HASHBELT_SESSION_H
@@ -20,8 +20,8 @@
 #include "registry.h"
 
 /**
- * struct binding - what a descriptor is bound to
- * @listing:	the belt, with a reference; constant
+ * struct hb_session - what a descriptor is bound to
+ * @named:	the belt, with a reference; constant
  * @access:	HASHBELT_MAY_*; constant
  * @ref:	one for the descriptor, one for each call that goes on
  * @lock:	protects all below but @rcu
@@ -29,19 +29,19 @@
  *		the mode as of their call, without @lock
  * @requests:	what is read is of its own requests; likewise, but who waits is woken
  *		when it changes
- * @in_flight:	events that were read, and are owned by this binding
+ * @in_flight:	events that were read, and are owned by this session
  * @lost:	what their records said was lost ...
  * @told:	... the last of them in that of this sequence number
- * @holder:	what is bound to the descriptor; made when that is first needed
+ * @client:	what is bound to the descriptor; made when that is first needed
  * @watch:	wakes the descriptor's pollers when the belt has events
  * @watching:	@watch is in the belt's wait queue
  * @listen:	wakes them when requests are completed
- * @listening:	@listen is in the holder's wait queue
+ * @listening:	@listen is in the client's wait queue
  * @left:	the descriptor is bound to another belt, or closed
  * @rcu:	for freeing it
  */
-struct binding {
-	struct hb_listing *listing;
+struct hb_session {
+	struct hb_named_belt *named;
 	u32 access;
 	refcount_t ref;
 	struct mutex lock;	/* taken outside of a belt's locks */
@@ -50,7 +50,7 @@ struct binding {
 	struct hb_fifo in_flight;
 	u64 lost;
 	u64 told;
-	struct hb_holder *holder;
+	struct hb_client *client;
 	wait_queue_entry_t watch;
 	bool watching;
 	wait_queue_entry_t listen;
@@ -60,52 +60,52 @@ struct binding {
 };
 
 /**
- * struct descriptor - an open file of the device
- * @binding:	changed by xchg(); NULL where there was no default belt
- * @wait:	pollers: these outlive a binding
+ * struct hb_file - an open file of the device
+ * @session:	changed by xchg(); NULL where there was no default belt
+ * @wait:	pollers: these outlive a session
  */
-struct descriptor {
-	struct binding __rcu *binding;
+struct hb_file {
+	struct hb_session __rcu *session;
 	wait_queue_head_t wait;
 };
 
-struct binding *hb_binding_alloc(void);
-void hb_bind(struct file *file, struct binding *binding, struct hb_listing *listing,
-	     u32 access);
-void hb_binding_leave(struct binding *binding);
-void hb_binding_free(struct binding *binding);
-void hb_return_in_flight(struct binding *binding);
-struct hb_holder *hb_binding_holder(struct binding *binding);
-int hb_bind_name(struct file *file, const char *name, bool powerless);
-int hb_open(struct inode *inode, struct file *file);
-int hb_release(struct inode *inode, struct file *file);
+struct hb_session *hb_session_alloc(void);
+void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named_belt *named,
+		  u32 access);
+void hb_session_close(struct hb_session *session);
+void hb_session_free(struct hb_session *session);
+void hb_session_return_in_flight(struct hb_session *session);
+struct hb_client *hb_session_client(struct hb_session *session);
+int hb_file_bind_name(struct file *filp, const char *name, bool powerless);
+int hb_file_open(struct inode *inode, struct file *filp);
+int hb_file_release(struct inode *inode, struct file *filp);
 
-static inline void hb_binding_put(struct binding *binding)
+static inline void hb_session_put(struct hb_session *session)
 {
-	if (unlikely(refcount_dec_and_test(&binding->ref)))
-		hb_binding_free(binding);
+	if (unlikely(refcount_dec_and_test(&session->ref)))
+		hb_session_free(session);
 }
 
-/* The binding of a descriptor, with a reference, or an error. */
-static inline struct binding *hb_binding_get(struct descriptor *descriptor, u32 access)
+/* The session of a descriptor, with a reference, or an error. */
+static inline struct hb_session *hb_session_get(struct hb_file *file, u32 access)
 {
-	struct binding *binding;
+	struct hb_session *session;
 	int err;
 
 	rcu_read_lock();
 	do {
-		binding = rcu_dereference(descriptor->binding);
-	} while (binding && !refcount_inc_not_zero(&binding->ref));
+		session = rcu_dereference(file->session);
+	} while (session && !refcount_inc_not_zero(&session->ref));
 	rcu_read_unlock();
-	if (unlikely(!binding))
+	if (unlikely(!session))
 		return ERR_PTR(-EIDRM);
-	if (unlikely((binding->access & access) != access))
+	if (unlikely((session->access & access) != access))
 		err = -EPERM;
-	else if (unlikely(hashbelt_is_dead(binding->listing->belt)))
+	else if (unlikely(hashbelt_is_dead(session->named->belt)))
 		err = -EIDRM;
 	else
-		return binding;
-	hb_binding_put(binding);
+		return session;
+	hb_session_put(session);
 	return ERR_PTR(err);
 }
 
@@ -113,9 +113,9 @@ static inline struct binding *hb_binding_get(struct descriptor *descriptor, u32 
  * Wakes those who poll a descriptor: for news (which have a key) one of those who want it for
  * themselves, else all.
  */
-static inline void hb_wake_pollers(struct descriptor *descriptor, void *news)
+static inline void hb_file_wake_pollers(struct hb_file *file, void *news)
 {
-	wait_queue_head_t *wait = &descriptor->wait;
+	wait_queue_head_t *wait = &file->wait;
 
 	/*
 	 * Who polls looks without a lock at what a wakeup changes, and then again with it: poll's

@@ -221,12 +221,12 @@ static inline void come_to_rest(struct hashbelt_belt *belt)
 
 /* Locks, for owners of one letter */
 
-static inline int lock_as(struct hashbelt_belt *belt, struct hb_holder *holder,
+static inline int lock_as(struct hashbelt_belt *belt, struct hb_client *client,
 			  unsigned int key, char owner, struct hashbelt_lock *lock)
 {
 	lock->key_len = sizeof(key);
 	lock->owner_len = sizeof(owner);
-	return hashbelt_lock(belt, holder, &key, &owner, lock);
+	return hashbelt_lock(belt, client, &key, &owner, lock);
 }
 
 /* For as long as the belt allows, and without waiting. */
@@ -272,7 +272,7 @@ static inline u64 token_of(struct hashbelt_belt *belt, unsigned int key)
  * @locks:	locks above the floor
  * @requests:	requests above the floor
  * @memory:	of all
- * @bound:	tied to a holder, as they say themselves
+ * @bound:	tied to a client, as they say themselves
  * @watching:	watches that the requests have
  * @watched:	watches that stand at the points
  * @idle:	points at which nobody waits
@@ -293,7 +293,7 @@ struct census {
 
 static inline void count_point(struct census *census, struct hashbelt_entry *entry)
 {
-	struct hb_point *point = hb_tail(entry);
+	struct hb_waitpoint *point = hb_tail(entry);
 	struct list_head *at;
 
 	list_for_each(at, &point->watches)
@@ -307,16 +307,16 @@ static inline void count_in(struct hashbelt_entry *entry, void *arg)
 	bool tailed = entry->hash & HB_TAILED;
 	enum hb_kind kind = hb_kind(entry);
 	struct census *census = arg;
-	struct hb_bond *bond;
+	struct hb_link *link;
 
 	census->of_kind[kind]++;
 	census->memory += hb_entry_size(entry);
-	if (kind == HB_POINT) {
+	if (kind == HB_WAITPOINT) {
 		count_point(census, entry);
 		return;
 	}
-	bond = tailed ? hb_tail(entry) : NULL;
-	census->bound += bond && bond->holder;
+	link = tailed ? hb_tail(entry) : NULL;
+	census->bound += link && link->client;
 	census->watching += kind == HB_REQUEST ? entry->flags : 0;
 	if (hb_is_cleared(census->belt, entry))
 		return;
@@ -357,7 +357,7 @@ static inline struct pile pile_of(const struct hb_fifo *fifo)
 	for (; node; node = node->next) {
 		event = container_of(node, struct hashbelt_entry, node);
 		pile.memory += hb_entry_size(event);
-		if (!event->key_len || !hb_keeps_place(hb_reason(atomic64_read(&node->deadline))))
+		if (!event->key_len || !hb_stays_charged(hb_reason(atomic64_read(&node->deadline))))
 			continue;
 		pile.kept++;
 		pile.kept_cost += hb_cost(event);
@@ -374,8 +374,8 @@ static inline u64 count_owners(struct hashbelt_belt *belt, u64 *wrong)
 	int order;
 
 	rcu_read_lock();
-	for (node = rb_first(&belt->desk.owners); node; node = rb_next(node)) {
-		entry = rb_entry(node, struct hb_lock, by_owner)->lease.bond.entry;
+	for (node = rb_first(&belt->owners.locks); node; node = rb_next(node)) {
+		entry = rb_entry(node, struct hb_lock, by_owner)->lease.link.entry;
 		*wrong += hb_kind(entry) != HB_LOCK ||
 			  entry != hb_index_find(&belt->index, entry->hash & ~HB_TAILED,
 						 entry->data, entry->key_len);
@@ -395,12 +395,12 @@ static inline u64 count_owners(struct hashbelt_belt *belt, u64 *wrong)
 
 static inline u64 count_bonds(struct hashbelt_belt *belt)
 {
-	struct hb_holder *holder;
+	struct hb_client *client;
 	struct list_head *at;
 	u64 count = 0;
 
-	list_for_each_entry(holder, &belt->desk.holders, place)
-		list_for_each(at, &holder->entries)
+	list_for_each_entry(client, &belt->clients.list, place)
+		list_for_each(at, &client->entries)
 			count++;
 	return count;
 }
@@ -428,7 +428,7 @@ static inline void check_books(struct kunit *test, struct hashbelt_belt *belt)
 		all += is.of_kind[kind];
 	KUNIT_ASSERT_EQ(test, count, all);
 	KUNIT_ASSERT_EQ(test, live, is.live);
-	KUNIT_ASSERT_EQ(test, points, is.of_kind[HB_POINT]);
+	KUNIT_ASSERT_EQ(test, points, is.of_kind[HB_WAITPOINT]);
 	KUNIT_ASSERT_EQ(test, fills, is.of_kind[HB_FILL]);
 	KUNIT_ASSERT_EQ(test, info.entries, is.live);
 	KUNIT_ASSERT_EQ(test, info.locks, is.locks);
@@ -449,7 +449,7 @@ static inline void check_books(struct kunit *test, struct hashbelt_belt *belt)
  */
 static inline u64 memory_besides(struct hashbelt_belt *belt)
 {
-	struct hb_holder *holder;
+	struct hb_client *client;
 	struct census is;
 	u64 known;
 
@@ -457,8 +457,8 @@ static inline u64 memory_besides(struct hashbelt_belt *belt)
 	is = census_of(belt);
 	known = is.memory + info_of(belt).bytes - is.live_bytes;
 	known += pile_of(&belt->queue.waiting).memory;
-	list_for_each_entry(holder, &belt->desk.holders, place)
-		known += pile_of(&holder->completed).memory;
+	list_for_each_entry(client, &belt->clients.list, place)
+		known += pile_of(&client->completed).memory;
 	return hb_memory_used() - known;
 }
 
@@ -467,7 +467,7 @@ static inline u64 memory_besides(struct hashbelt_belt *belt)
 /**
  * struct waiter - a task that waits for a lock, or for somebody to fill a key
  * @belt:	where
- * @holder:	what it is to be bound to, or NULL
+ * @client:	what it is to be bound to, or NULL
  * @key:	for what
  * @owner:	for whom, @lock.owner_len letters
  * @fills:	it is @fill that it asks for, else @lock
@@ -481,7 +481,7 @@ static inline u64 memory_besides(struct hashbelt_belt *belt)
  */
 struct waiter {
 	struct hashbelt_belt *belt;
-	struct hb_holder *holder;
+	struct hb_client *client;
 	unsigned int key;
 	char owner[HASHBELT_OWNER_MAX];
 	bool fills;
@@ -501,9 +501,9 @@ static inline int waiter_main(void *arg)
 	allow_signal(SIGUSR1);
 	waiter->lock.key_len = sizeof(waiter->key);
 	waiter->err = waiter->fills ?
-		hashbelt_fill(waiter->belt, waiter->holder, &waiter->key,
+		hashbelt_fill(waiter->belt, waiter->client, &waiter->key,
 			      sizeof(waiter->key), &waiter->fill, false) :
-		hashbelt_lock(waiter->belt, waiter->holder, &waiter->key,
+		hashbelt_lock(waiter->belt, waiter->client, &waiter->key,
 			      waiter->owner, &waiter->lock);
 	waiter->ended = ++*waiter->turn;
 	complete_all(&waiter->done);
@@ -517,11 +517,11 @@ static inline unsigned int line_of_key(struct hashbelt_belt *belt, unsigned int 
 	u32 hash = hb_hash(belt, &key, sizeof(key));
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 	unsigned int length = 0;
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 	struct list_head *at;
 
 	spin_lock(&shard->lock);
-	point = hb_point_find(shard, hash, &key, sizeof(key));
+	point = hb_waitpoint_find(shard, hash, &key, sizeof(key));
 	if (point)
 		list_for_each(at, &point->waiters[kind - HB_LOCK])
 			length++;

@@ -773,14 +773,14 @@ static void a_task_killed_while_it_sets_measures_changes_nothing(struct kunit *t
 	used = hb_memory_used();
 	kill_in_line(test, &victim, 1);
 	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
-	KUNIT_EXPECT_EQ(test, belt->gauge->size[0], 400u);
+	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 400u);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->clear_lock));
 	atomic_dec(&belt->movers);
 	end_round(belt);
 	KUNIT_EXPECT_EQ(test, set_7_buckets(belt), 0);
-	KUNIT_EXPECT_EQ(test, belt->gauge->size[0], 7u);
+	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 7u);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 5000ULL);
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 250 * SEC), 0);
 	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
@@ -797,7 +797,7 @@ static void a_killed_task_does_not_empty_old_wheels(struct kunit *test)
 	victim_start(test, &victim);
 	victim_end(test, &victim);
 	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
-	KUNIT_EXPECT_EQ(test, belt->gauge->size[0], 400u);
+	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 400u);
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->round_lock));
 	atomic_dec(&belt->movers);

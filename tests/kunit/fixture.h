@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a case about locks or requests has: a belt, holders to bind what it makes to, and
+ * What a case about locks or requests has: a belt, clients to bind what it makes to, and
  * tasks that wait.
  */
 #ifndef _FIXTURE_H
@@ -14,7 +14,7 @@
 
 struct fixture {
 	struct hashbelt_belt *belt;
-	struct hb_holder *holders[4];
+	struct hb_client *clients[4];
 	struct waiter waiters[WAITERS];
 	unsigned int turn;
 	u64 besides;		/* memory of the empty belt itself */
@@ -34,13 +34,13 @@ static inline int fixture_init(struct kunit *test)
 
 static inline void drop_holder(struct fixture *f, unsigned int i)
 {
-	if (!f->holders[i])
+	if (!f->clients[i])
 		return;
 	/* A case may have let it go already. */
-	if (!f->holders[i]->gone)
-		hashbelt_holder_leave(f->belt, f->holders[i]);
-	hashbelt_holder_put(f->holders[i]);
-	f->holders[i] = NULL;
+	if (!f->clients[i]->gone)
+		hashbelt_client_close(f->belt, f->clients[i]);
+	hashbelt_client_put(f->clients[i]);
+	f->clients[i] = NULL;
 }
 
 static inline void drop_all(struct fixture *f)
@@ -49,7 +49,7 @@ static inline void drop_all(struct fixture *f)
 
 	for (i = 0; i < ARRAY_SIZE(f->waiters); i++)
 		waiter_stop(&f->waiters[i]);
-	for (i = 0; i < ARRAY_SIZE(f->holders); i++)
+	for (i = 0; i < ARRAY_SIZE(f->clients); i++)
 		drop_holder(f, i);
 	hashbelt_destroy(f->belt);
 	f->belt = NULL;
@@ -75,9 +75,9 @@ static inline struct hashbelt_belt *make(struct kunit *test, struct hashbelt_con
 	unsigned int i;
 
 	f->belt = belt;
-	for (i = 0; i < ARRAY_SIZE(f->holders); i++) {
-		f->holders[i] = hashbelt_holder_new(belt);
-		KUNIT_ASSERT_NOT_NULL(test, f->holders[i]);
+	for (i = 0; i < ARRAY_SIZE(f->clients); i++) {
+		f->clients[i] = hashbelt_client_new(belt);
+		KUNIT_ASSERT_NOT_NULL(test, f->clients[i]);
 	}
 	f->besides = memory_besides(belt);
 	return belt;
@@ -92,7 +92,7 @@ static inline void expect_empty(struct kunit *test)
 	check_books(test, f->belt);
 	KUNIT_EXPECT_EQ(test, hb_count_entries(f->belt), 0ULL);
 	KUNIT_EXPECT_EQ(test, memory_besides(f->belt), f->besides);
-	KUNIT_EXPECT_TRUE(test, list_empty(&f->belt->desk.sleepers));
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->belt->waiters.list));
 }
 
 #endif /* _FIXTURE_H */

@@ -50,7 +50,7 @@ static struct stock take_stock(struct hashbelt_belt *belt)
 	event = belt->queue.waiting.first;
 	for (node = event ? &event->node : NULL; node; node = node->next) {
 		event = container_of(node, struct hashbelt_entry, node);
-		if (event->key_len && hb_keeps_place(hb_reason(atomic64_read(&node->deadline)))) {
+		if (event->key_len && hb_stays_charged(hb_reason(atomic64_read(&node->deadline)))) {
 			stock.entries++;
 			stock.bytes += hb_cost(event);
 		}
@@ -576,7 +576,7 @@ static void the_bound_of_a_claimed_entry_is_its_deadline(struct kunit *test)
 	hb_wheel_del(&entry->node);
 	shard->nearest = HB_NOTHING;
 	KUNIT_EXPECT_TRUE(test, hb_node_try_claim(&entry->node, HASHBELT_REMOVED));
-	hb_wait(shard, entry, hashbelt_now(belt));
+	hb_schedule(shard, entry, hashbelt_now(belt));
 	KUNIT_EXPECT_EQ(test, shard->nearest, (u64)word);
 	atomic64_set(&entry->node.deadline, word);
 	spin_unlock(&shard->lock);
@@ -589,7 +589,7 @@ static u64 left_to_judge(struct hashbelt_belt *belt)
 	u64 left = 0;
 
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		list_for_each(node, &shard->wheel.fallen)
+		list_for_each(node, &shard->wheel.due)
 			left++;
 	return left;
 }
@@ -631,7 +631,7 @@ static void what_cannot_be_set_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
 		.buckets = 65536, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -ENOSPC);
 	hb_memory_limit(U64_MAX);
-	KUNIT_EXPECT_EQ(test, belt->gauge->size[0], 5u);
+	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 5u);
 	KUNIT_EXPECT_EQ(test, belt->policy, 0u);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
 }

@@ -217,10 +217,10 @@ static void some_way_to_end_them(struct kunit *test, u32 random)
 		evict_some(f->belt, 3);
 		break;
 	default:
-		i = random / 8 % ARRAY_SIZE(f->holders);
+		i = random / 8 % ARRAY_SIZE(f->clients);
 		drop_holder(f, i);
-		f->holders[i] = hashbelt_holder_new(f->belt);
-		KUNIT_ASSERT_NOT_NULL(test, f->holders[i]);
+		f->clients[i] = hashbelt_client_new(f->belt);
+		KUNIT_ASSERT_NOT_NULL(test, f->clients[i]);
 	}
 }
 
@@ -233,7 +233,7 @@ static void tokens_grow_with_each_grant_whatever_has_ended_the_last(struct kunit
 	u64 last[NAMES] = {};
 
 	for (round = 0; granted < GRANTS; round++) {
-		struct hb_holder *holder = f->holders[prandom_u32_state(&f->rnd) % 4];
+		struct hb_client *client = f->clients[prandom_u32_state(&f->rnd) % 4];
 		unsigned int key = prandom_u32_state(&f->rnd) % NAMES;
 		char owner = owners[prandom_u32_state(&f->rnd) % 6];
 		struct hashbelt_lock lock = {};
@@ -243,7 +243,7 @@ static void tokens_grow_with_each_grant_whatever_has_ended_the_last(struct kunit
 			some_way_to_end_them(test, prandom_u32_state(&f->rnd));
 		if (round % 2)
 			unlock_as(belt, key, owner);
-		if (lock_as(belt, round % 3 ? holder : NULL, key, owner, &lock))
+		if (lock_as(belt, round % 3 ? client : NULL, key, owner, &lock))
 			continue;
 		/* It may have had it already. */
 		if (lock.token == last[key])
@@ -260,7 +260,7 @@ static void tokens_grow_with_each_grant_whatever_has_ended_the_last(struct kunit
 /* What a test knows of a lock. */
 struct known {
 	char owner;
-	int holder;
+	int client;
 	u64 deadline;
 	u64 token;
 };
@@ -294,9 +294,9 @@ static void lock_and_compare(struct kunit *test, struct model *model, unsigned i
 	struct hashbelt_lock lock = { .ttl_ms = 1 + random % 240000 };
 	struct fixture *f = test->priv;
 	u64 deadline = model->now + lock.ttl_ms * MS;
-	int holder = random % 5 - 1, err;
+	int client = random % 5 - 1, err;
 
-	err = lock_as(f->belt, holder < 0 ? NULL : f->holders[holder], key, owner, &lock);
+	err = lock_as(f->belt, client < 0 ? NULL : f->clients[client], key, owner, &lock);
 	if (is_held(model, key) && known->owner != owner) {
 		KUNIT_ASSERT_EQ(test, err, -EBUSY);
 		return;
@@ -313,7 +313,7 @@ static void lock_and_compare(struct kunit *test, struct model *model, unsigned i
 		KUNIT_ASSERT_EQ(test, lock.token, known->token);
 	} else {
 		KUNIT_ASSERT_GT(test, lock.token, known->token);
-		*known = (struct known){ owner, holder, deadline, lock.token };
+		*known = (struct known){ owner, client, deadline, lock.token };
 	}
 	KUNIT_ASSERT_EQ(test, lock.ttl_ms, hb_ms_left(known->deadline, model->now));
 }
@@ -359,17 +359,17 @@ static void evict_and_compare(struct kunit *test, struct model *model, unsigned 
 	KUNIT_ASSERT_LE(test, last_gone, first_left);
 }
 
-static void leave_and_compare(struct kunit *test, struct model *model, int holder)
+static void leave_and_compare(struct kunit *test, struct model *model, int client)
 {
 	struct fixture *f = test->priv;
 	unsigned int key;
 
 	for (key = 0; key < ARRAY_SIZE(model->locks); key++)
-		if (model->locks[key].holder == holder)
+		if (model->locks[key].client == client)
 			model->locks[key].deadline = 0;
-	drop_holder(f, holder);
-	f->holders[holder] = hashbelt_holder_new(f->belt);
-	KUNIT_ASSERT_NOT_NULL(test, f->holders[holder]);
+	drop_holder(f, client);
+	f->clients[client] = hashbelt_client_new(f->belt);
+	KUNIT_ASSERT_NOT_NULL(test, f->clients[client]);
 }
 
 static void clear_and_compare(struct kunit *test, struct model *model, bool sweep)
@@ -560,7 +560,7 @@ static void owners_and_accounts_say_what_is_held_at_each_step(struct kunit *test
 	expect_empty(test);
 }
 
-/* Releasing and listing */
+/* Releasing and named */
 
 /* Comparisons for an owner's @own locks among @all that are held. */
 static unsigned int search_cost(unsigned int own, unsigned int all)
@@ -649,7 +649,7 @@ static void a_list_says_what_its_buffer_lacks(struct kunit *test)
 	u64 buffer[8];
 	u32 used;
 
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->holders[0], 7, 'A',
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 7, 'A',
 				      &(struct hashbelt_lock){ .ttl_ms = 9000 }), 0);
 	move_time_only(belt, 2 * SEC);
 	KUNIT_EXPECT_EQ(test, hashbelt_locks(belt, "A", &locks, buffer, &used), -ERANGE);
@@ -713,7 +713,7 @@ static struct waiter *line_up_for(struct kunit *test, unsigned int i, unsigned i
 	struct waiter *waiter = &f->waiters[i];
 
 	*waiter = (struct waiter){
-		.belt = f->belt, .holder = waiter->holder, .key = key, .turn = &f->turn,
+		.belt = f->belt, .client = waiter->client, .key = key, .turn = &f->turn,
 		.lock = { .owner_len = 1, .ttl_ms = ttl_ms, .wait_ms = wait_ms },
 	};
 	waiter->owner[0] = owner;
@@ -783,7 +783,7 @@ static void what_frees_a_lock_wakes_one_task(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, switches_of(f->waiters[i].task), before[i]);
 }
 
-/* Ways in which a lock that A has, bound to the first holder, becomes free. */
+/* Ways in which a lock that A has, bound to the first client, becomes free. */
 static void by_unlock(struct fixture *f)
 {
 	unlock_as(f->belt, 1, 'A');
@@ -891,7 +891,7 @@ static void it_is_handed_over(struct kunit *test, unsigned int others)
 	struct fixture *f = test->priv;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, lock_as(belt, f->holders[0], 1, 'A', &own), 0);
+	KUNIT_ASSERT_EQ(test, lock_as(belt, f->clients[0], 1, 'A', &own), 0);
 	for (i = 0; i <= others; i++)
 		line_up(test, i, 1, 'a' + i, 0);
 	freeing->act(f);
@@ -1243,10 +1243,10 @@ static void a_waiter_whose_holder_is_gone_gets_nothing_and_the_next_has_it(struc
 	struct waiter *gone, *next;
 
 	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
-	f->waiters[0].holder = f->holders[0];
+	f->waiters[0].client = f->clients[0];
 	gone = line_up(test, 0, 1, 'B', 0);
 	next = line_up(test, 1, 1, 'C', 0);
-	hashbelt_holder_leave(belt, f->holders[0]);
+	hashbelt_client_close(belt, f->clients[0]);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'C');
 	KUNIT_ASSERT_TRUE(test, waiter_has_ended(gone));
@@ -1265,7 +1265,7 @@ static void a_lock_that_was_waited_for_is_bound_as_it_was_asked_for(struct kunit
 	struct hashbelt_lock lock = {};
 
 	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
-	f->waiters[0].holder = f->holders[0];
+	f->waiters[0].client = f->clients[0];
 	line_up(test, 0, 1, 'B', 0);
 	unlock_as(belt, 1, 'A');
 	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));
@@ -1286,7 +1286,7 @@ static void somebody_comes(struct kunit *test, unsigned int key, u32 random)
 		return;
 	*waiter = (struct waiter){
 		.belt = f->belt, .key = key, .turn = &f->turn,
-		.holder = random / 16 % 2 ? f->holders[0] : NULL,
+		.client = random / 16 % 2 ? f->clients[0] : NULL,
 		.lock = {
 			.owner_len = 1,
 			.ttl_ms = 1 + random / 32 % 240000,
@@ -1493,10 +1493,10 @@ static void a_right_ahead_is_for_what_is_near_its_end_when_it_is_given(struct ku
 
 /* 18 */
 
-static int put_bound(struct hashbelt_belt *belt, struct hb_holder *holder, unsigned int key,
+static int put_bound(struct hashbelt_belt *belt, struct hb_client *client, unsigned int key,
 		     struct hashbelt_item *item)
 {
-	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, holder, sizeof(key), 1);
+	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, client, sizeof(key), 1);
 
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
@@ -1506,10 +1506,10 @@ static int put_bound(struct hashbelt_belt *belt, struct hb_holder *holder, unsig
 	return hashbelt_put(belt, entry, item);
 }
 
-static int put_bound_plainly(struct hashbelt_belt *belt, struct hb_holder *holder,
+static int put_bound_plainly(struct hashbelt_belt *belt, struct hb_client *client,
 			     unsigned int key)
 {
-	return put_bound(belt, holder, key, &(struct hashbelt_item){});
+	return put_bound(belt, client, key, &(struct hashbelt_item){});
 }
 
 static void what_is_bound_goes_with_its_holder_and_not_before(struct kunit *test)
@@ -1520,19 +1520,19 @@ static void what_is_bound_goes_with_its_holder_and_not_before(struct kunit *test
 	unsigned int key;
 
 	for (key = 0; key < 100; key++) {
-		KUNIT_ASSERT_EQ(test, 0, put_bound_plainly(belt, f->holders[key % 2], key));
-		KUNIT_ASSERT_EQ(test, 0, lock_as(belt, f->holders[key % 2], key, 'A',
+		KUNIT_ASSERT_EQ(test, 0, put_bound_plainly(belt, f->clients[key % 2], key));
+		KUNIT_ASSERT_EQ(test, 0, lock_as(belt, f->clients[key % 2], key, 'A',
 						 &(struct hashbelt_lock){}));
 	}
 	put(belt, 1000);
 	lock_plainly(belt, 1000, 'A');
 	check_books(test, belt);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->holders[0]->ref), 101u);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 101u);
 	move_time_only(belt, TTL - HB_GRAIN);
 	for (key = 0; key < 100; key++)
 		KUNIT_ASSERT_TRUE(test, has(belt, key));
-	hashbelt_holder_leave(belt, f->holders[0]);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->holders[0]->ref), 1u);
+	hashbelt_client_close(belt, f->clients[0]);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
 	drop_holder(f, 0);
 	for (key = 0; key < 100; key++) {
 		KUNIT_ASSERT_EQ(test, has(belt, key), key % 2 == 1);
@@ -1560,21 +1560,21 @@ static void a_holder_that_is_gone_takes_nothing_more(struct kunit *test)
 	unsigned int key = 1;
 
 	put(belt, 2);
-	hashbelt_holder_leave(belt, f->holders[0]);
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->holders[0], key), -EIDRM);
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->holders[0], 2), -EIDRM);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->holders[0], key, 'A',
+	hashbelt_client_close(belt, f->clients[0]);
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], key), -EIDRM);
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), -EIDRM);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], key, 'A',
 				      &(struct hashbelt_lock){}), -EIDRM);
-	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, f->holders[0], &key, sizeof(key), &fill,
+	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, f->clients[0], &key, sizeof(key), &fill,
 					    false), -EIDRM);
-	request = hashbelt_request_alloc(belt, f->holders[0], 1, 1, sizeof(key));
+	request = hashbelt_request_alloc(belt, f->clients[0], 1, 1, sizeof(key));
 	KUNIT_ASSERT_FALSE(test, IS_ERR(request));
 	memcpy(hashbelt_request_key(request, 0, 0, sizeof(key)), &key, sizeof(key));
 	KUNIT_EXPECT_EQ(test, hashbelt_request(belt, request, 0), -EIDRM);
 	KUNIT_EXPECT_TRUE(test, has(belt, 2));
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
 	check_books(test, belt);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->holders[0]->ref), 1u);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
 	drop_holder(f, 0);
 	take_out(belt, 2);
 	expect_empty(test);
@@ -1596,7 +1596,7 @@ static void bond_ends_by_an_addition(struct fixture *f)
 	unsigned int key = 1;
 
 	put_bytes(f->belt, &key, sizeof(key), "1", 1, &(struct hashbelt_item){});
-	put_bound_plainly(f->belt, f->holders[0], 2);
+	put_bound_plainly(f->belt, f->clients[0], 2);
 	take_out(f->belt, 2);
 	hashbelt_add(f->belt, &key, sizeof(key), &(struct hashbelt_item){},
 		     &(struct hashbelt_sum){ .by = 1 });
@@ -1604,7 +1604,7 @@ static void bond_ends_by_an_addition(struct fixture *f)
 
 static void bond_ends_by_another_holders_put(struct fixture *f)
 {
-	put_bound_plainly(f->belt, f->holders[1], 1);
+	put_bound_plainly(f->belt, f->clients[1], 1);
 }
 
 static void bond_ends_by_expire(struct fixture *f)
@@ -1650,11 +1650,11 @@ static void what_has_left_is_not_tied_any_more(struct kunit *test)
 	struct fixture *f = test->priv;
 	bool there;
 
-	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->holders[0], 1), 0);
-	KUNIT_EXPECT_FALSE(test, list_empty(&f->holders[0]->entries));
+	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_FALSE(test, list_empty(&f->clients[0]->entries));
 	unbinding->act(f);
-	KUNIT_EXPECT_TRUE(test, list_empty(&f->holders[0]->entries));
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->holders[0]->ref), 1u);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->clients[0]->entries));
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
 	check_books(test, belt);
 	there = has(belt, 1);
 	drop_holder(f, 0);
@@ -1674,12 +1674,12 @@ static void a_put_that_is_refused_ties_nothing(struct kunit *test)
 	struct fixture *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	KUNIT_EXPECT_EQ(test, put_bound(belt, f->holders[0], 1, &item), -EEXIST);
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->holders[0], 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->holders[0], 2, 'A',
+	KUNIT_EXPECT_EQ(test, put_bound(belt, f->clients[0], 1, &item), -EEXIST);
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 2, 'A',
 				      &(struct hashbelt_lock){}), -ENOSPC);
-	KUNIT_EXPECT_TRUE(test, list_empty(&f->holders[0]->entries));
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->holders[0]->ref), 1u);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->clients[0]->entries));
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
 	check_books(test, belt);
 	take_out(belt, 1);
 	expect_empty(test);
@@ -1696,8 +1696,8 @@ static void the_end_with_its_holder_is_reported(struct kunit *test)
 	struct hb_fifo events = {};
 	u64 lost, token;
 
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->holders[0], 1), 0);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->holders[0], 1, 'A',
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 1, 'A',
 				      &(struct hashbelt_lock){}), 0);
 	token = token_of(belt, 1);
 	drop_holder(f, 0);
@@ -1724,8 +1724,8 @@ static void what_had_expired_is_not_released(struct kunit *test)
 	struct hashbelt_belt *belt = make_plain(test);
 	struct fixture *f = test->priv;
 
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->holders[0], 1), 0);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->holders[0], 1, 'A',
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 1, 'A',
 				      &(struct hashbelt_lock){}), 0);
 	move_time_only(belt, TTL);
 	drop_holder(f, 0);

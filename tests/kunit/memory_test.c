@@ -260,7 +260,7 @@ static void a_lock_costs_160_bytes_and_one_who_waits_as_much_and_a_point(struct 
 	struct fixture *f = test->priv;
 	u64 empty = hb_memory_used();
 
-	/* 64 + 4 + 1 -> 72; and a bond of 32, a node of a tree of 24, 8. */
+	/* 64 + 4 + 1 -> 72; and a link of 32, a node of a tree of 24, 8. */
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 144ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 160ULL);
@@ -289,12 +289,12 @@ static void a_right_to_fill_and_a_bound_entry_cost_128_bytes(struct kunit *test)
 	struct hashbelt_entry *entry;
 	unsigned int key = 1;
 
-	/* 64 + 4 -> 72; and a bond of 32. */
+	/* 64 + 4 -> 72; and a link of 32. */
 	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, NULL, &key, sizeof(key),
 					    &(struct hashbelt_fill){}, false), 0);
 	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 112ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 128ULL);
-	entry = hashbelt_entry_alloc(belt, f->holders[0], sizeof(key), 4);
+	entry = hashbelt_entry_alloc(belt, f->clients[0], sizeof(key), 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
 	memcpy(entry->data, &key, sizeof(key));
 	KUNIT_EXPECT_EQ(test, hashbelt_put(belt, entry, &(struct hashbelt_item){}), 0);
@@ -307,7 +307,7 @@ static void a_right_to_fill_and_a_bound_entry_cost_128_bytes(struct kunit *test)
 	expect_empty(test);
 }
 
-/* 64, holder and id of 16, @keys of 4 each -> a multiple of 8; 40, and a watch of 56 for each. */
+/* 64, client and id of 16, @keys of 4 each -> a multiple of 8; 40, and a watch of 56 for each. */
 static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 {
 	static const struct { u32 keys, bytes; } requests[] = {
@@ -322,7 +322,7 @@ static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 	unsigned int i, n, key = 1;
 
 	for (i = 0; i < ARRAY_SIZE(requests); i++) {
-		entry = hashbelt_request_alloc(belt, f->holders[0], i, requests[i].keys,
+		entry = hashbelt_request_alloc(belt, f->clients[0], i, requests[i].keys,
 					       requests[i].keys * sizeof(key));
 		KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
 		for (n = 0; n < requests[i].keys; n++)
@@ -332,7 +332,7 @@ static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, requests[i].bytes + 16ULL);
 		/* And a point: all its keys are one, or the index would grow. */
 		KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, requests[i].bytes + 128ULL);
-		KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], i), 0);
+		KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], i), 0);
 		come_to_rest(belt);
 		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
 		KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);

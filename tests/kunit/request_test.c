@@ -40,13 +40,13 @@ static struct hashbelt_belt *make_plain(struct kunit *test)
 
 /* Requests */
 
-static struct hashbelt_entry *draft(struct fixture *f, unsigned int holder, u64 id,
+static struct hashbelt_entry *draft(struct fixture *f, unsigned int client, u64 id,
 				    const unsigned int *keys, u32 count)
 {
 	struct hashbelt_entry *entry;
 	u32 i;
 
-	entry = hashbelt_request_alloc(f->belt, f->holders[holder], id, count,
+	entry = hashbelt_request_alloc(f->belt, f->clients[client], id, count,
 				       count * sizeof(*keys));
 	if (IS_ERR(entry))
 		return entry;
@@ -56,17 +56,17 @@ static struct hashbelt_entry *draft(struct fixture *f, unsigned int holder, u64 
 	return entry;
 }
 
-static int ask_for(struct fixture *f, unsigned int holder, u64 id, const unsigned int *keys,
+static int ask_for(struct fixture *f, unsigned int client, u64 id, const unsigned int *keys,
 		   u32 count, u64 ttl_ms)
 {
-	struct hashbelt_entry *entry = draft(f, holder, id, keys, count);
+	struct hashbelt_entry *entry = draft(f, client, id, keys, count);
 
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	return hashbelt_request(f->belt, entry, ttl_ms);
 }
 
-/* For one key, by the first holder. */
+/* For one key, by the first client. */
 static int ask(struct fixture *f, u64 id, unsigned int key, u64 ttl_ms)
 {
 	return ask_for(f, 0, id, &key, 1, ttl_ms);
@@ -77,8 +77,8 @@ static u32 complete_key(struct hashbelt_belt *belt, unsigned int key)
 	return hashbelt_complete(belt, &key, sizeof(key));
 }
 
-/* Takes what a holder is told next, and settles it: the cause, 0 if there is nothing. */
-static u32 told(struct fixture *f, unsigned int holder, struct hashbelt_event *record,
+/* Takes what a client is told next, and settles it: the cause, 0 if there is nothing. */
+static u32 told(struct fixture *f, unsigned int client, struct hashbelt_event *record,
 		unsigned int *key)
 {
 	struct hb_fifo events = {};
@@ -86,7 +86,7 @@ static u32 told(struct fixture *f, unsigned int holder, struct hashbelt_event *r
 
 	*key = NO_KEY;
 	*record = (struct hashbelt_event){};
-	if (hashbelt_take_completed(f->holders[holder], &events, SIZE_MAX, 1))
+	if (hashbelt_take_completed(f->clients[client], &events, SIZE_MAX, 1))
 		return 0;
 	data = hashbelt_describe_event(events.first, record);
 	if (record->key_len == sizeof(*key))
@@ -95,7 +95,7 @@ static u32 told(struct fixture *f, unsigned int holder, struct hashbelt_event *r
 	return record->reason;
 }
 
-/* The first holder is told this, and nothing else. */
+/* The first client is told this, and nothing else. */
 static void expect_told(struct kunit *test, u64 id, enum hashbelt_cause cause,
 			unsigned int key)
 {
@@ -114,8 +114,8 @@ static void expect_nothing_told(struct kunit *test)
 	struct hashbelt_event record;
 	unsigned int i, key;
 
-	for (i = 0; i < ARRAY_SIZE(f->holders); i++)
-		if (f->holders[i])
+	for (i = 0; i < ARRAY_SIZE(f->clients); i++)
+		if (f->clients[i])
 			KUNIT_EXPECT_EQ(test, told(f, i, &record, &key), 0u);
 }
 
@@ -138,7 +138,7 @@ static void where_nobody_reads_there_are_no_new_requests(struct kunit *test)
 	complete_key(belt, 1);
 	for (first = 1; first <= id; first++)
 		expect_told(test, first, HASHBELT_BY_COMPLETE, 1);
-	KUNIT_EXPECT_EQ(test, atomic64_read(&belt->desk.told_bytes), 0LL);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&belt->clients.undelivered_bytes), 0LL);
 }
 
 static void a_put_completes_what_waits_for_its_key(struct kunit *test)
@@ -288,7 +288,7 @@ static void what_has_timed_out_is_not_completed(struct kunit *test)
 	expect_told(test, 4, HASHBELT_BY_PUT, 1);
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 2), 0u);
 	expect_told(test, 2, HASHBELT_BY_TIMEOUT, NO_KEY);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 3), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 3), -ENOENT);
 	expect_told(test, 3, HASHBELT_BY_TIMEOUT, NO_KEY);
 	expect_nothing_told(test);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TIMED_OUT), 3ULL);
@@ -303,17 +303,17 @@ static void a_cancelled_request_is_gone_and_nobody_is_told(struct kunit *test)
 	struct hashbelt_belt *belt = make_plain(test);
 	struct fixture *f = test->priv;
 
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
 	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 1, keys, 4, 0), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[1], 1), -ENOENT);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 1), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[1], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 0u);
 	expect_nothing_told(test);
 	expect_empty(test);
 	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 1, keys, 4, 0), 0);
 	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
 	expect_told(test, 1, HASHBELT_BY_PUT, 2);
 }
 
@@ -435,7 +435,7 @@ static void what_was_cleared_is_told_so_past_its_timeout(struct kunit *test)
 static void let_leave(struct kunit *test, u64 id)
 {
 	struct fixture *f = test->priv;
-	struct name name = { .holder = f->holders[0]->id, .id = id };
+	struct name name = { .client = f->clients[0]->id, .id = id };
 	u32 hash = hb_hash(f->belt, &name, sizeof(name));
 	struct hb_shard *shard = hb_shard_of(f->belt, hash);
 	struct hashbelt_entry *entry;
@@ -477,15 +477,15 @@ static void requests_go_with_their_holder_and_what_it_had_not_read(struct kunit 
 	for (i = 0; i < 100; i++)
 		KUNIT_ASSERT_EQ(test, ask_for(f, i % 2, i, keys, 1 + i % 5, 0), 0);
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 5), 20u);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->holders[0]->ref), 41u);
-	hashbelt_holder_leave(belt, f->holders[0]);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->holders[0]->ref), 1u);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 41u);
+	hashbelt_client_close(belt, f->clients[0]);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
 	check_books(test, belt);
 	KUNIT_EXPECT_EQ(test, info_of(belt).requests, 40ULL);
 	/* Nothing waits for anything in its name. */
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 40u);
-	KUNIT_EXPECT_EQ(test, f->holders[0]->completed.count, 0ULL);
-	KUNIT_EXPECT_EQ(test, f->holders[1]->completed.count, 50ULL);
+	KUNIT_EXPECT_EQ(test, f->clients[0]->completed.count, 0ULL);
+	KUNIT_EXPECT_EQ(test, f->clients[1]->completed.count, 50ULL);
 	drop_holder(f, 0);
 	drop_holder(f, 1);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_RELEASED), 0ULL);
@@ -502,10 +502,10 @@ static void one_put_completes_all_and_in_their_order(struct kunit *test)
 
 	for (i = 0; i < MANY; i++)
 		KUNIT_ASSERT_EQ(test, ask(f, i, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_POINT], 1ULL);
+	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 1ULL);
 	put(belt, 1);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
-	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_POINT], 0ULL);
+	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 0ULL);
 	for (i = 0; i < MANY; i++) {
 		KUNIT_ASSERT_EQ(test, told(f, 0, &record, &key), (u32)HASHBELT_BY_PUT);
 		KUNIT_ASSERT_EQ(test, record.version, (u64)i);
@@ -582,22 +582,22 @@ static void whole_events_are_taken_and_can_be_put_back(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		KUNIT_ASSERT_EQ(test, ask(f, i, 1, 0), 0);
 	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->holders[0], &events, 71, 9), -EMSGSIZE);
-	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->holders[0], &events, 150, 9), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, 71, 9), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, 150, 9), 0);
 	KUNIT_EXPECT_EQ(test, events.count, 2ULL);
-	hashbelt_return_completed(belt, f->holders[0], &events);
+	hashbelt_return_completed(belt, f->clients[0], &events);
 	KUNIT_EXPECT_EQ(test, events.count, 0ULL);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, told(f, 0, &record, &key), (u32)HASHBELT_BY_PUT);
 		KUNIT_EXPECT_EQ(test, record.version, (u64)i);
 		KUNIT_EXPECT_EQ(test, record.sequence, i + 1ULL);
 	}
-	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->holders[0], &events, SIZE_MAX, 9), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->holders[0], &(struct hb_fifo){},
+	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, SIZE_MAX, 9), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &(struct hb_fifo){},
 						      SIZE_MAX, 9), -EAGAIN);
-	hashbelt_holder_leave(belt, f->holders[0]);
-	hashbelt_return_completed(belt, f->holders[0], &events);
-	KUNIT_EXPECT_EQ(test, f->holders[0]->completed.count, 0ULL);
+	hashbelt_client_close(belt, f->clients[0]);
+	hashbelt_return_completed(belt, f->clients[0], &events);
+	KUNIT_EXPECT_EQ(test, f->clients[0]->completed.count, 0ULL);
 	drop_holder(f, 0);
 	take_out(belt, 1);
 	expect_empty(test);
@@ -608,7 +608,7 @@ static void whole_events_are_taken_and_can_be_put_back(struct kunit *test)
 /* What a case knows of a request. */
 struct asked {
 	bool waits;
-	unsigned int holder;
+	unsigned int client;
 	u64 id;
 	u64 deadline;
 	u32 count;
@@ -619,7 +619,7 @@ struct asked {
  * struct model - requests as they should be
  * @asked:	those that wait, and free places
  * @last_id:	the newest id
- * @heard:	by cause, how many the holders were told of after the last step
+ * @heard:	by cause, how many the clients were told of after the last step
  */
 struct model {
 	struct asked asked[60];
@@ -637,30 +637,30 @@ static bool waits_for(const struct asked *asked, unsigned int key)
 	return false;
 }
 
-static struct asked *asked_of(struct model *model, unsigned int holder, u64 id)
+static struct asked *asked_of(struct model *model, unsigned int client, u64 id)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(model->asked); i++)
-		if (model->asked[i].waits && model->asked[i].holder == holder &&
+		if (model->asked[i].waits && model->asked[i].client == client &&
 		    model->asked[i].id == id)
 			return &model->asked[i];
 	return NULL;
 }
 
-/* All that holders are told is of a request that waits, and for this reason. */
+/* All that clients are told is of a request that waits, and for this reason. */
 static void hear_all(struct kunit *test, struct model *model, enum hashbelt_cause cause,
 		     unsigned int key)
 {
 	struct fixture *f = test->priv;
 	struct hashbelt_event record;
-	unsigned int holder, is;
+	unsigned int client, is;
 	struct asked *asked;
 
 	memset(model->heard, 0, sizeof(model->heard));
-	for (holder = 0; holder < ARRAY_SIZE(f->holders); holder++) {
-		while (told(f, holder, &record, &is)) {
-			asked = asked_of(model, holder, record.version);
+	for (client = 0; client < ARRAY_SIZE(f->clients); client++) {
+		while (told(f, client, &record, &is)) {
+			asked = asked_of(model, client, record.version);
 			KUNIT_ASSERT_NOT_NULL(test, asked);
 			KUNIT_ASSERT_EQ(test, record.deadline_ns, asked->deadline == HB_NEVER ?
 					HASHBELT_TTL_NEVER : asked->deadline);
@@ -691,12 +691,12 @@ static void ask_and_compare(struct kunit *test, struct model *model)
 	if (asked->waits) {
 		/* Its id is in use until its timeout, and free after it. */
 		if (asked->deadline > hashbelt_now(f->belt))
-			KUNIT_ASSERT_EQ(test, ask_for(f, asked->holder, asked->id, asked->keys,
+			KUNIT_ASSERT_EQ(test, ask_for(f, asked->client, asked->id, asked->keys,
 						      1, 0), -EEXIST);
 		return;
 	}
 	ttl_ms = 1 + prandom_u32_state(&f->rnd) % 240000;
-	asked->holder = prandom_u32_state(&f->rnd) % ARRAY_SIZE(f->holders);
+	asked->client = prandom_u32_state(&f->rnd) % ARRAY_SIZE(f->clients);
 	asked->count = 1 + prandom_u32_state(&f->rnd) % HASHBELT_REQUEST_KEYS;
 	for (n = 0; n < asked->count; n++)
 		asked->keys[n] = n % 3 == 2 ? asked->keys[n / 2] :
@@ -707,7 +707,7 @@ static void ask_and_compare(struct kunit *test, struct model *model)
 		asked->deadline = HB_NEVER;
 		ttl_ms = HASHBELT_TTL_NEVER;
 	}
-	KUNIT_ASSERT_EQ(test, 0, ask_for(f, asked->holder, asked->id, asked->keys,
+	KUNIT_ASSERT_EQ(test, 0, ask_for(f, asked->client, asked->id, asked->keys,
 					 asked->count, ttl_ms));
 	asked->waits = true;
 }
@@ -753,7 +753,7 @@ static void cancel_and_compare(struct kunit *test, struct model *model, u32 rand
 	struct fixture *f = test->priv;
 	bool waits = asked->waits && asked->deadline > hashbelt_now(f->belt);
 
-	KUNIT_ASSERT_EQ(test, hashbelt_cancel(f->belt, f->holders[asked->holder], asked->id),
+	KUNIT_ASSERT_EQ(test, hashbelt_cancel(f->belt, f->clients[asked->client], asked->id),
 			waits ? 0 : -ENOENT);
 	if (waits)
 		asked->waits = false;
@@ -773,17 +773,17 @@ static void advance_and_compare(struct kunit *test, struct model *model, u64 by)
 				  model->asked[i].deadline + INTERVAL > hashbelt_now(f->belt));
 }
 
-static void leave_and_compare(struct kunit *test, struct model *model, unsigned int holder)
+static void leave_and_compare(struct kunit *test, struct model *model, unsigned int client)
 {
 	struct fixture *f = test->priv;
 	unsigned int i;
 
-	drop_holder(f, holder);
+	drop_holder(f, client);
 	for (i = 0; i < ARRAY_SIZE(model->asked); i++)
-		if (model->asked[i].holder == holder)
+		if (model->asked[i].client == client)
 			model->asked[i].waits = false;
-	f->holders[holder] = hashbelt_holder_new(f->belt);
-	KUNIT_ASSERT_NOT_NULL(test, f->holders[holder]);
+	f->clients[client] = hashbelt_client_new(f->belt);
+	KUNIT_ASSERT_NOT_NULL(test, f->clients[client]);
 }
 
 static void take_away_and_compare(struct kunit *test, struct model *model, u32 random)
@@ -872,10 +872,10 @@ static void requests_are_completed_once_in_any_history(struct kunit *test)
 	}
 	KUNIT_EXPECT_GT(test, stat_of(belt, HASHBELT_STAT_TIMED_OUT), 50ULL);
 	KUNIT_EXPECT_GT(test, stat_of(belt, HASHBELT_STAT_COMPLETED), 500ULL);
-	for (i = 0; i < ARRAY_SIZE(f->holders); i++)
+	for (i = 0; i < ARRAY_SIZE(f->clients); i++)
 		leave_and_compare(test, model, i);
 	KUNIT_EXPECT_EQ(test, info_of(belt).requests, 0ULL);
-	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_POINT], 0ULL);
+	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 0ULL);
 }
 
 static void what_expires_in_one_batch_leaves_whatever_it_is(struct kunit *test)
@@ -912,10 +912,10 @@ static void what_expires_in_one_batch_leaves_whatever_it_is(struct kunit *test)
 		come_to_rest(belt);
 		check_books(test, belt);
 		KUNIT_EXPECT_EQ(test, hb_count_entries(belt), 0ULL);
-		KUNIT_EXPECT_EQ(test, f->holders[0]->completed.count, (u64)EACH);
+		KUNIT_EXPECT_EQ(test, f->clients[0]->completed.count, (u64)EACH);
 		KUNIT_EXPECT_EQ(test, info_of(belt).queued, 2ULL * EACH);
 		events = (struct hb_fifo){};
-		KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->holders[0], &events, SIZE_MAX,
+		KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, SIZE_MAX,
 							      U64_MAX), 0);
 		hashbelt_settle_completed(belt, &events);
 		KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, U64_MAX,
@@ -950,7 +950,7 @@ static void what_fails_for_want_of_memory_leaves_nothing(struct kunit *test)
 		failed++;
 		expect_nothing_told(test);
 		expect_empty(test);
-		KUNIT_ASSERT_EQ(test, refcount_read(&f->holders[0]->ref), 1u);
+		KUNIT_ASSERT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
 	}
 	/* At every one of the 15 points, and before. */
 	KUNIT_EXPECT_GE(test, failed, 16u);
@@ -983,7 +983,7 @@ static struct hb_shard *begin(struct kunit *test, struct hashbelt_entry **entry)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(*entry));
 	shard = hb_shard_of(f->belt, (*entry)->hash);
 	request = hb_tail(*entry);
-	KUNIT_ASSERT_EQ(test, enlist(shard, *entry, 0), 0);
+	KUNIT_ASSERT_EQ(test, request_insert(shard, *entry, 0), 0);
 	hash_watches(f, *entry);
 	KUNIT_ASSERT_EQ(test, link_watch(f->belt, *entry, &request->watches[0]), 0);
 	return shard;
@@ -1002,7 +1002,7 @@ static void a_complete_comes(struct fixture *f)
 
 static void a_cancel_comes(struct fixture *f)
 {
-	hashbelt_cancel(f->belt, f->holders[0], 1);
+	hashbelt_cancel(f->belt, f->clients[0], 1);
 }
 
 static void a_clear_comes(struct fixture *f)
@@ -1013,7 +1013,7 @@ static void a_clear_comes(struct fixture *f)
 
 static void its_holder_goes(struct fixture *f)
 {
-	hashbelt_holder_leave(f->belt, f->holders[0]);
+	hashbelt_client_close(f->belt, f->clients[0]);
 }
 
 static void the_belt_ends(struct fixture *f)
@@ -1082,7 +1082,7 @@ static void what_comes_while_it_is_made_completes_it_once(struct kunit *test)
 	come_to_rest(belt);
 	KUNIT_EXPECT_EQ(test, info_of(belt).requests, middle->stays ? 1ULL : 0ULL);
 	KUNIT_ASSERT_EQ(test, link_watch(belt, entry, &request->watches[1]), 0);
-	go(shard, entry);
+	request_arm(shard, entry);
 	check_books(test, belt);
 	if (middle->stays) {
 		KUNIT_EXPECT_EQ(test, complete_key(belt, 2), middle->cause ? 0u : 1u);
@@ -1090,7 +1090,7 @@ static void what_comes_while_it_is_made_completes_it_once(struct kunit *test)
 			    middle->cause ? middle->key : 2);
 	}
 	expect_nothing_told(test);
-	if (f->holders[0]->gone)
+	if (f->clients[0]->gone)
 		drop_holder(f, 0);
 	take_out(belt, 1);
 	take_out(belt, 2);
@@ -1106,7 +1106,7 @@ static void what_fails_after_it_was_completed_is_told_all_the_same(struct kunit 
 
 	put(belt, 1);
 	KUNIT_EXPECT_FALSE(test, hb_request_release(belt, entry));
-	go(shard, entry);
+	request_arm(shard, entry);
 	expect_told(test, 1, HASHBELT_BY_PUT, 1);
 	expect_nothing_told(test);
 	take_out(belt, 1);
@@ -1120,10 +1120,10 @@ static void claim_all(struct fixture *f, unsigned int key, struct list_head *cla
 {
 	u32 hash = hb_hash(f->belt, &key, sizeof(key));
 	struct hb_shard *shard = hb_shard_of(f->belt, hash);
-	struct hb_point *point;
+	struct hb_waitpoint *point;
 
 	spin_lock(&shard->lock);
-	point = hb_point_find(shard, hash, &key, sizeof(key));
+	point = hb_waitpoint_find(shard, hash, &key, sizeof(key));
 	if (point)
 		hb_requests_claim(shard, point, HASHBELT_BY_PUT, U64_MAX, claimed);
 	spin_unlock(&shard->lock);
@@ -1141,7 +1141,7 @@ static void one_that_is_claimed_before_it_is_made_is_told_once(struct kunit *tes
 	request = hb_tail(entry);
 	KUNIT_ASSERT_EQ(test, link_watch(belt, entry, &request->watches[1]), 0);
 	claim_all(f, 1, &claimed);
-	go(shard, entry);
+	request_arm(shard, entry);
 	expect_nothing_told(test);
 	KUNIT_EXPECT_EQ(test, hb_requests_finish(belt, &claimed), 1u);
 	expect_told(test, 1, HASHBELT_BY_PUT, 1);
@@ -1160,7 +1160,7 @@ static void one_that_is_claimed_is_nobody_elses(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ask_for(f, 0, 1, keys, 4, 1000), 0);
 	claim_all(f, 1, &claimed);
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 2), 0u);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
 	KUNIT_EXPECT_LE(test, hb_evict(belt, HASHBELT_EVICTED, 1), 1u);
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, TTL + INTERVAL), 0);
 	expect_nothing_told(test);
@@ -1190,13 +1190,13 @@ static int give_up_key(struct fixture *f, unsigned int key, u64 token)
 
 /* A task that waits for somebody to fill a key, for ever. */
 static struct waiter *line_up(struct kunit *test, unsigned int i, unsigned int key,
-			      struct hb_holder *holder)
+			      struct hb_client *client)
 {
 	struct fixture *f = test->priv;
 	struct waiter *waiter = &f->waiters[i];
 
 	*waiter = (struct waiter){
-		.belt = f->belt, .holder = holder, .key = key, .turn = &f->turn, .fills = true,
+		.belt = f->belt, .client = client, .key = key, .turn = &f->turn, .fills = true,
 		.fill = { .wait_ms = HASHBELT_TTL_NEVER },
 	};
 	KUNIT_ASSERT_TRUE(test, waiter_start(waiter));
@@ -1244,7 +1244,7 @@ static void a_put_by_whoever_it_is_ends_the_waiting(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 0), 0);
 	check_books(test, belt);
 	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_POINT], 0ULL);
+	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 0ULL);
 	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_FILL], 0ULL);
 	expect_told(test, 1, HASHBELT_BY_PUT, 1);
 	for (i = 0; i < 3; i++) {
@@ -1329,10 +1329,10 @@ static void the_right_is_handed_over(struct kunit *test, unsigned int others)
 	unsigned int key = 1, i;
 	u64 token;
 
-	KUNIT_ASSERT_EQ(test, hashbelt_fill(belt, f->holders[0], &key, sizeof(key), &fill,
+	KUNIT_ASSERT_EQ(test, hashbelt_fill(belt, f->clients[0], &key, sizeof(key), &fill,
 					    false), 0);
 	for (i = 0; i <= others; i++)
-		line_up(test, i, key, f->holders[1]);
+		line_up(test, i, key, f->clients[1]);
 	ending->act(f, fill.token);
 	check_books(test, belt);
 	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_FILL], 1ULL);
@@ -1900,7 +1900,7 @@ static void expect_kinds(struct kunit *test, unsigned int key, unsigned int kind
 	struct hashbelt_entry *entry;
 	enum hb_kind kind;
 
-	for (kind = HB_ENTRY; kind <= HB_POINT; kind++) {
+	for (kind = HB_ENTRY; kind <= HB_WAITPOINT; kind++) {
 		entry = find_kind(f, key, kind);
 		KUNIT_EXPECT_EQ(test, !!entry, !!(kinds & BIT(kind)));
 		if (entry)
@@ -1930,14 +1930,14 @@ static void kinds_of_one_key_are_found_apart(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, fill_key(f, key, true, &token), 0);
 		KUNIT_ASSERT_EQ(test, ask(f, key, key, 0), 0);
 		expect_kinds(test, key, BIT(HB_ENTRY) | BIT(HB_LOCK) | BIT(HB_FILL) |
-			     BIT(HB_POINT));
+			     BIT(HB_WAITPOINT));
 		KUNIT_ASSERT_EQ(test, take_out(belt, key), 0);
-		expect_kinds(test, key, BIT(HB_LOCK) | BIT(HB_FILL) | BIT(HB_POINT));
+		expect_kinds(test, key, BIT(HB_LOCK) | BIT(HB_FILL) | BIT(HB_WAITPOINT));
 		KUNIT_ASSERT_EQ(test, owner_of(belt, key, &lock), 'A');
 		KUNIT_ASSERT_EQ(test, unlock_as(belt, key, 'A'), 0);
-		expect_kinds(test, key, BIT(HB_FILL) | BIT(HB_POINT));
+		expect_kinds(test, key, BIT(HB_FILL) | BIT(HB_WAITPOINT));
 		KUNIT_ASSERT_EQ(test, give_up_key(f, key, token), 0);
-		expect_kinds(test, key, BIT(HB_POINT));
+		expect_kinds(test, key, BIT(HB_WAITPOINT));
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
 		expect_kinds(test, key, BIT(HB_ENTRY));
 	}
@@ -1948,7 +1948,7 @@ static void a_request_and_an_entry_of_its_name_do_not_meet(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_plain(test);
 	struct fixture *f = test->priv;
-	struct name name = { .holder = f->holders[0]->id, .id = 1 };
+	struct name name = { .client = f->clients[0]->id, .id = 1 };
 
 	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 0), 0);
 	KUNIT_EXPECT_EQ(test, hashbelt_remove(belt, &name, sizeof(name),
@@ -1957,7 +1957,7 @@ static void a_request_and_an_entry_of_its_name_do_not_meet(struct kunit *test)
 					&(struct hashbelt_item){}), 0);
 	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &name, sizeof(name)), 0);
 	expect_nothing_told(test);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), 0);
 	expect_empty(test);
 }
 

@@ -223,7 +223,7 @@ static void cleared_entries_are_counted_by_the_clear_alone(struct kunit *test)
 
 	for (key = 0; key < 100; key++)
 		put(belt, key);
-	bound = hashbelt_entry_alloc(belt, f->holders[0], sizeof(key), 0);
+	bound = hashbelt_entry_alloc(belt, f->clients[0], sizeof(key), 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(bound));
 	memcpy(bound->data, &key, sizeof(key));
 	KUNIT_ASSERT_EQ(test, hashbelt_put(belt, bound, &(struct hashbelt_item){}), 0);
@@ -417,7 +417,7 @@ static void locks_are_counted_when_granted_waited_for_and_released(struct kunit 
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'B'), -EBUSY);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->holders[0], 2, 'A', &bound), 0);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 2, 'A', &bound), 0);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_LOCKS] = 2);
 	begin_count(belt);
 	*waiter = (struct waiter){
@@ -439,11 +439,11 @@ static void locks_are_counted_when_granted_waited_for_and_released(struct kunit 
 		      [HASHBELT_STAT_DRAINED] = ANY);
 }
 
-static int ask_to_fill(struct hashbelt_belt *belt, struct hb_holder *holder, unsigned int key)
+static int ask_to_fill(struct hashbelt_belt *belt, struct hb_client *client, unsigned int key)
 {
-	struct hashbelt_fill fill = { .how = holder ? HASHBELT_BOUND : 0 };
+	struct hashbelt_fill fill = { .how = client ? HASHBELT_BOUND : 0 };
 
-	return hashbelt_fill(belt, holder, &key, sizeof(key), &fill, false);
+	return hashbelt_fill(belt, client, &key, sizeof(key), &fill, false);
 }
 
 static void rights_to_fill_are_counted_when_given(struct kunit *test)
@@ -454,7 +454,7 @@ static void rights_to_fill_are_counted_when_given(struct kunit *test)
 	begin_count(belt);
 	KUNIT_EXPECT_EQ(test, ask_to_fill(belt, NULL, 1), 0);
 	KUNIT_EXPECT_EQ(test, ask_to_fill(belt, NULL, 1), -EBUSY);
-	KUNIT_EXPECT_EQ(test, ask_to_fill(belt, f->holders[0], 2), 0);
+	KUNIT_EXPECT_EQ(test, ask_to_fill(belt, f->clients[0], 2), 0);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_FILLS] = 2);
 	begin_count(belt);
 	put(belt, 1);
@@ -467,7 +467,7 @@ static int ask(struct fixture *f, u64 id, unsigned int key, u64 ttl_ms)
 {
 	struct hashbelt_entry *entry;
 
-	entry = hashbelt_request_alloc(f->belt, f->holders[0], id, 1, sizeof(key));
+	entry = hashbelt_request_alloc(f->belt, f->clients[0], id, 1, sizeof(key));
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	memcpy(hashbelt_request_key(entry, 0, 0, sizeof(key)), &key, sizeof(key));
@@ -490,14 +490,14 @@ static void requests_are_counted_when_registered_and_when_they_end(struct kunit 
 	/* Two are completed, by hand and by a put; one is taken back. */
 	KUNIT_EXPECT_EQ(test, hashbelt_complete(belt, &key, sizeof(key)), 1u);
 	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 3), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 3), 0);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_COMPLETED] = 2,
 		      [HASHBELT_STAT_PUTS_NEW] = 1);
 	/* The put of key 4 and the cancel find that the time is over, the worker does for 6. */
 	begin_count(belt);
 	move_time_only(belt, SEC);
 	put(belt, 4);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->holders[0], 5), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 5), -ENOENT);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_TIMED_OUT] = 2,
 		      [HASHBELT_STAT_PUTS_NEW] = 1);
 	KUNIT_EXPECT_EQ(test, advance_to_alarm(belt), 0);

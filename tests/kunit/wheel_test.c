@@ -37,7 +37,7 @@ static void wheel_case_name(const struct wheel_case *c, char *name)
 KUNIT_ARRAY_PARAM(wheel, wheel_cases, wheel_case_name);
 
 struct fixture {
-	struct hb_gauge gauge;
+	struct hb_geometry geometry;
 	struct hb_wheel wheel;
 	struct rnd_state rnd;
 	u64 now;
@@ -51,8 +51,8 @@ static struct fixture *make(struct kunit *test, u64 ttl, u32 buckets)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	prandom_seed_state(&f->rnd, 20150517);
 	f->now = HOUR + 12344;
-	hb_gauge_init(&f->gauge, ttl, buckets);
-	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->gauge, NULL), 0);
+	hb_geometry_init(&f->geometry, ttl, buckets);
+	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->geometry, NULL), 0);
 	test->priv = f;
 	return f;
 }
@@ -88,7 +88,7 @@ static void add(struct kunit *test, struct fixture *f, struct hb_node *node, u64
 	unsigned int number;
 
 	while ((number = hb_wheel_wants(&f->wheel, f->now, deadline))) {
-		struct hb_level *level = hb_level_new(&f->gauge, number, NULL);
+		struct hb_level *level = hb_level_new(&f->geometry, number, NULL);
 
 		KUNIT_ASSERT_FALSE(test, IS_ERR(level));
 		hb_wheel_grow(&f->wheel, number, &level, f->now);
@@ -111,7 +111,7 @@ static unsigned int count(const struct list_head *list)
 /* Drains all that is due; returns how many expired, and leaves them claimed. */
 static unsigned int drain(struct fixture *f)
 {
-	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
 
 	while (hb_wheel_drain(&f->wheel, f->now, f->now, 64, &fall))
 		;
@@ -124,23 +124,23 @@ static void a_wheel_that_is_replaced_leaves_nothing_behind(struct kunit *test)
 	struct fixture *f = make(test, 10 * SEC, 5);
 	struct hb_wheel old = {};
 	struct hb_node nodes[3];
-	struct hb_gauge gauge;
+	struct hb_geometry geometry;
 	unsigned int i;
 
-	INIT_LIST_HEAD(&old.fallen);
-	INIT_LIST_HEAD(&old.forever);
+	INIT_LIST_HEAD(&old.due);
+	INIT_LIST_HEAD(&old.permanent);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		add(test, f, &nodes[i], f->now + SEC);
-	hb_gauge_init(&gauge, SEC, 50);
-	hb_wheel_regauge(&f->wheel, &gauge, hb_level_new(&gauge, 0, NULL), &old, f->now);
+	hb_geometry_init(&geometry, SEC, 50);
+	hb_wheel_set_geometry(&f->wheel, &geometry, hb_level_new(&geometry, 0, NULL), &old, f->now);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		atomic64_set(&nodes[i].deadline, HB_NEVER);
 	hb_wheel_nearest(&old, f->now);
 	while (hb_wheel_unload(&old, &f->wheel, 64))
 		;
-	KUNIT_EXPECT_EQ(test, count(&old.forever), 0u);
+	KUNIT_EXPECT_EQ(test, count(&old.permanent), 0u);
 	KUNIT_EXPECT_EQ(test, drain(f), 0u);
-	KUNIT_EXPECT_EQ(test, count(&f->wheel.forever), 3u);
+	KUNIT_EXPECT_EQ(test, count(&f->wheel.permanent), 3u);
 	hb_wheel_destroy(&old);
 }
 
@@ -163,33 +163,33 @@ static bool wake(struct fixture *f)
 
 static void interval_is_ttl_by_buckets_less_one(struct kunit *test)
 {
-	struct hb_gauge gauge;
+	struct hb_geometry geometry;
 
-	hb_gauge_init(&gauge, 240 * SEC, 5);
-	KUNIT_EXPECT_EQ(test, gauge.width[0], 60 * SEC);
-	KUNIT_EXPECT_EQ(test, gauge.size[0], 5u);
-	KUNIT_EXPECT_EQ(test, gauge.width[1], 300 * SEC);
+	hb_geometry_init(&geometry, 240 * SEC, 5);
+	KUNIT_EXPECT_EQ(test, geometry.width[0], 60 * SEC);
+	KUNIT_EXPECT_EQ(test, geometry.size[0], 5u);
+	KUNIT_EXPECT_EQ(test, geometry.width[1], 300 * SEC);
 	/* The front wheel must not be shorter than the time-to-live. */
-	hb_gauge_init(&gauge, 10 * SEC + 1, 5);
-	KUNIT_EXPECT_EQ(test, gauge.width[0], 2500000001ULL);
+	hb_geometry_init(&geometry, 10 * SEC + 1, 5);
+	KUNIT_EXPECT_EQ(test, geometry.width[0], 2500000001ULL);
 	/* Nor may a bucket be finer than the clock. */
-	hb_gauge_init(&gauge, MS, 500);
-	KUNIT_EXPECT_EQ(test, gauge.width[0], MS);
+	hb_geometry_init(&geometry, MS, 500);
+	KUNIT_EXPECT_EQ(test, geometry.width[0], MS);
 }
 
 static void levels_reach_the_longest_ttl(struct kunit *test)
 {
 	struct fixture *f = make_case(test);
-	unsigned int top = f->gauge.levels - 1;
+	unsigned int top = f->geometry.levels - 1;
 
-	KUNIT_EXPECT_LE(test, div64_u64(HB_TIME_MAX, f->gauge.width[top]),
-			(u64)f->gauge.size[top]);
+	KUNIT_EXPECT_LE(test, div64_u64(HB_TIME_MAX, f->geometry.width[top]),
+			(u64)f->geometry.size[top]);
 }
 
 /* A deadline somewhere: in the front wheel, further on, very far. */
 static u64 some_deadline(struct fixture *f, unsigned int i)
 {
-	u64 ttl = f->gauge.width[0] * (f->gauge.size[0] - 1);
+	u64 ttl = f->geometry.width[0] * (f->geometry.size[0] - 1);
 	u64 random = (u64)prandom_u32_state(&f->rnd) << 32 | prandom_u32_state(&f->rnd);
 
 	if (i % 3 == 1 && ttl < HB_TIME_MAX / 1000)
@@ -220,23 +220,23 @@ static void nothing_expires_early_or_an_interval_late(struct kunit *test)
 			if (!deadlines[i] || !is_claimed(&nodes[i]))
 				continue;
 			KUNIT_ASSERT_GE(test, f->now, deadlines[i]);
-			KUNIT_ASSERT_LE(test, f->now, deadlines[i] + f->gauge.width[0]);
+			KUNIT_ASSERT_LE(test, f->now, deadlines[i] + f->geometry.width[0]);
 			deadlines[i] = 0;
 			left--;
 		}
 	}
 	KUNIT_EXPECT_EQ(test, left, 0u);
 	/* Each node wakes the worker once a level at most. */
-	KUNIT_EXPECT_LE(test, f->wakes, NODES * f->gauge.levels);
+	KUNIT_EXPECT_LE(test, f->wakes, NODES * f->geometry.levels);
 }
 
 static void an_empty_wheel_wants_no_wakeup(struct kunit *test)
 {
 	struct fixture *f = make_case(test);
-	struct hb_node node, forever, always;
+	struct hb_node node, permanent, always;
 
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
-	add(test, f, &forever, HB_NEVER);
+	add(test, f, &permanent, HB_NEVER);
 	add(test, f, &always, HB_NEVER);
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 	add(test, f, &node, f->now + 16);
@@ -306,7 +306,7 @@ static void a_node_waits_nearer_by_where_a_level_is_missing(struct kunit *test)
 		if (drain(f))
 			break;
 	KUNIT_EXPECT_GE(test, f->now, deadline);
-	KUNIT_EXPECT_LE(test, f->now, deadline + f->gauge.width[0]);
+	KUNIT_EXPECT_LE(test, f->now, deadline + f->geometry.width[0]);
 }
 
 static void overflow_wheels_are_made_when_first_needed(struct kunit *test)
@@ -327,7 +327,7 @@ static void a_drain_stops_at_its_budget(struct kunit *test)
 {
 	enum { NODES = 1000 };
 	struct fixture *f = make(test, 240 * SEC, 5);
-	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
 	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
 	unsigned int i, calls = 0, expired;
 
@@ -356,7 +356,7 @@ static void a_drain_stops_at_its_budget(struct kunit *test)
 static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 {
 	struct fixture *f = make(test, 240 * SEC, 5);
-	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
 	struct hb_node nodes[10];
 	unsigned int i, left = 0;
 
@@ -378,7 +378,7 @@ static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 }
 
 /* Gives what has expired a new life; returns how many they were. */
-static unsigned int revive(struct kunit *test, struct fixture *f, struct hb_fall *fall,
+static unsigned int revive(struct kunit *test, struct fixture *f, struct hb_drain_result *fall,
 			   u64 life)
 {
 	struct hb_node *node, *next;
@@ -397,7 +397,7 @@ static void what_comes_back_while_it_is_drained_does_not_fall_again(struct kunit
 {
 	enum { NODES = 1000 };
 	struct fixture *f = make(test, SEC, 3);
-	struct hb_fall fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
 	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
 	unsigned int i, expired = 0;
 	u64 until;
@@ -426,7 +426,7 @@ static void a_late_worker_finds_everything(struct kunit *test)
 	enum { NODES = 300 };
 	struct fixture *f = make_case(test);
 	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
-	u64 width = f->gauge.width[0];
+	u64 width = f->geometry.width[0];
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, nodes);

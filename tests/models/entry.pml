@@ -7,7 +7,7 @@
  * A step is one access to memory that others can see and that no lock protects: the word,
  * the index, the floor, the clock. What only the lock's owner looks at goes with one of
  * these steps. Names are those of the code:
- * hashbelt_find(), hashbelt_hit(), hb_find_live(), replace(), judge(), hb_expire(),
+ * hashbelt_find(), hashbelt_hit(), hb_find_live(), replace(), expire_or_requeue(), hb_expire(),
  * hb_leave(), set_deadline().
  *
  * -DREINSERT: what expires is reported and lives once more.
@@ -207,7 +207,7 @@ inline handle(node)
 	}
 }
 
-/* Off the wheel, hb_leave(); hb_leave_place() for one that is in the index no more. */
+/* Off the wheel, hb_leave(); hb_leave_replaced() for one that is in the index no more. */
 inline leave(node)
 {
 	atomic {
@@ -465,7 +465,7 @@ inline supersede(node, by, keep, was, ok)
 	od
 }
 
-/* A new entry beside the old one: admit() and replace(); done: whether it got its place */
+/* A new entry beside the old one: insert() and replace(); done: whether it got its place */
 inline replace(keep)
 {
 	atomic {
@@ -626,7 +626,7 @@ proctype writer()
 #define IS_WORK		(HAS_FALLEN(0) || HAS_FALLEN(1) || HAS_FALLEN(2))
 #define IS_SWEEP	(index != NONE && IS_CLEARED(index))
 
-/* judge() */
+/* expire_or_requeue() */
 inline judge(node)
 {
 	atomic {

@@ -65,7 +65,7 @@ inline leave_line(place)
 	line[length] = 0
 }
 
-/* hb_grant() */
+/* hb_lease_grant() */
 inline grant(task)
 {
 	/* Number 16: one owner at a time. */
@@ -74,7 +74,7 @@ inline grant(task)
 	lease = AT(clock + LEASE)
 }
 
-/* hb_leave() of the lock, with hb_hand_over() */
+/* hb_leave() of the lock, with hb_lease_hand_over() */
 inline leave()
 {
 	owner = NOBODY;
@@ -105,7 +105,7 @@ inline leave()
 	place = 0
 }
 
-/* hb_find_hold(): a lease that is over is handed over there and then */
+/* hb_lease_find(): a lease that is over is handed over there and then */
 inline find_hold()
 {
 	if
@@ -131,7 +131,7 @@ inline check()
 	assert(AWAKE(0) && AWAKE(1) && AWAKE(2))
 }
 
-/* look(), which who still waits calls */
+/* waiter_check(), which who still waits calls */
 inline look_around(me)
 {
 	if

@@ -130,7 +130,7 @@ inline claim_due(was, won)
 	od
 }
 
-/* Under the lock of the request's shard; with hb_holder_tell(). */
+/* Under the lock of the request's shard; with hb_client_notify(). */
 inline detach()
 {
 	atomic {
@@ -212,7 +212,7 @@ proctype register()
 	byte was, key;
 	bit won, flag, err;
 
-	/* enlist(), with hb_admit(); hb_tie() is what happens under the holder's lock */
+	/* request_insert(), with hb_shard_insert(); hb_attach() is what happens under the holder's lock */
 	acquire(SHARD);
 	linking = 1;
 #ifndef BREAK_UNSET
@@ -269,7 +269,7 @@ proctype register()
 		:: else
 		fi;
 		registered = !err;
-		/* go() */
+		/* request_arm() */
 		atomic {
 			!lock[SHARD] -> look();
 			linking = 0;
@@ -294,7 +294,7 @@ proctype register()
 	fi
 }
 
-/* announce() and spread(): a put of a key, with requests claimed under its lock */
+/* complete_waiters() and finish_completions(): a put of a key, with requests claimed under its lock */
 proctype put(byte key)
 {
 	byte was;
@@ -419,7 +419,7 @@ proctype cancel()
 	fi
 }
 
-/* The reader of the events, and then hashbelt_holder_leave(). */
+/* The reader of the events, and then hashbelt_client_close(). */
 proctype holder()
 {
 	byte was;

@@ -258,21 +258,21 @@ static void use_locks(void)
 }
 
 /* Asks for a key by a request, which a put completes. */
-static void wait_for_key(struct hashbelt_belt *belt, struct hb_holder *holder, u32 key)
+static void wait_for_key(struct hashbelt_belt *belt, struct hb_client *client, u32 key)
 {
 	struct hashbelt_entry *request;
 	struct hashbelt_event record;
 	struct hb_fifo events = {};
 
-	request = hashbelt_request_alloc(belt, holder, 7, 1, sizeof(key));
+	request = hashbelt_request_alloc(belt, client, 7, 1, sizeof(key));
 	is_so(!IS_ERR(request));
 	if (IS_ERR(request))
 		return;
 	memcpy(hashbelt_request_key(request, 0, 0, sizeof(key)), &key, sizeof(key));
 	is_so(!hashbelt_request(belt, request, 1000));
-	is_so(hashbelt_take_completed(holder, &events, SIZE_MAX, 1) == -EAGAIN);
+	is_so(hashbelt_take_completed(client, &events, SIZE_MAX, 1) == -EAGAIN);
 	is_so(!put(belt, key, 0, 0));
-	is_so(!hashbelt_take_completed(holder, &events, SIZE_MAX, 1));
+	is_so(!hashbelt_take_completed(client, &events, SIZE_MAX, 1));
 	if (!events.count)
 		return;
 	hashbelt_describe_event(events.first, &record);
@@ -295,17 +295,17 @@ static void fill_key(struct hashbelt_belt *belt, u32 key)
 static void wait_and_fill(void)
 {
 	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){});
-	struct hb_holder *holder;
+	struct hb_client *client;
 
 	if (IS_ERR(belt))
 		return;
 	hashbelt_halt(belt);
-	holder = hashbelt_holder_new(belt);
-	is_so(holder);
-	if (holder) {
-		wait_for_key(belt, holder, 1);
-		hashbelt_holder_leave(belt, holder);
-		hashbelt_holder_put(holder);
+	client = hashbelt_client_new(belt);
+	is_so(client);
+	if (client) {
+		wait_for_key(belt, client, 1);
+		hashbelt_client_close(belt, client);
+		hashbelt_client_put(client);
 	}
 	fill_key(belt, 2);
 	hashbelt_destroy(belt);
