@@ -9,14 +9,16 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
 
+#include "belt/compat.h"
 #include "belt/memory.h"
 #include "device/item.h"
 #include "device/manage.h"
 #include "device/reader.h"
 #include "device/registry.h"
 #include "device/service.h"
-#include "device/session.h"
 #include "hashbelt_core.h"
 
 static ulong ttl_ms = HASHBELT_TTL_DEFAULT / NSEC_PER_MSEC;
@@ -108,75 +110,124 @@ static const struct kernel_param_ops used_bytes_ops = {
 module_param_cb(used_bytes, &used_bytes_ops, NULL, 0444);
 MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
 
+/* Bytes that the argument of an ioctl may take. */
+#define ARGUMENT_MAX	512
+
+/* An ioctl that needs no belt. */
+#define NO_BELT		BIT(31)
+
+/**
+ * struct call_type - what an ioctl is
+ * @cmd:	HASHBELT_IOC_*, which has the size of the argument and the way that it is copied
+ * @needs:	HASHBELT_MAY_* bits, or NO_BELT
+ * @run:	carries it out
+ * @op:		in place of the other two: an operation on one key, HASHBELT_OP_*
+ */
+struct call_type {
+	unsigned int cmd;
+	u32 needs;
+	int (*run)(const struct hb_call *call, void *arg);
+	u32 op;
+};
+
+#define CALL(name, needs_, run_)						\
+	[_IOC_NR(HASHBELT_IOC_##name)] = {					\
+		.cmd = HASHBELT_IOC_##name +					\
+		       BUILD_BUG_ON_ZERO(_IOC_SIZE(HASHBELT_IOC_##name) > ARGUMENT_MAX) + \
+		       BUILD_BUG_ON_ZERO(_IOC_DIR(HASHBELT_IOC_##name) & _IOC_READ &&	\
+					 _IOC_SIZE(HASHBELT_IOC_##name) % 8),	\
+		.needs = needs_, .run = run_,					\
+	}
+
+#define ITEM_CALL(name)								\
+	[_IOC_NR(HASHBELT_IOC_##name)] = {					\
+		.cmd = HASHBELT_IOC_##name, .op = HASHBELT_OP_##name,		\
+	}
+
+#define MAY(what)	HASHBELT_MAY_##what
+
+static const struct call_type calls[] = {
+	ITEM_CALL(GET),
+	ITEM_CALL(PUT),
+	ITEM_CALL(TOUCH),
+	ITEM_CALL(REMOVE),
+	ITEM_CALL(EXPIRE),
+	ITEM_CALL(ADD),
+	CALL(BATCH, 0, hb_call_batch),	/* each operation has its own needs */
+	CALL(SCAN, MAY(READ), hb_call_scan),
+	CALL(CLEAR, MAY(WRITE), hb_call_clear),
+	CALL(FILL, MAY(READ) | MAY(WRITE), hb_call_fill),
+	CALL(INFO, MAY(READ), hb_call_info),
+	CALL(STAT, MAY(READ), hb_call_stat),
+	CALL(HALT, MAY(OWN), hb_call_halt),
+	CALL(RESUME, MAY(OWN), hb_call_resume),
+	CALL(ROTATE, MAY(OWN), hb_call_rotate),
+	CALL(ADVANCE, MAY(OWN), hb_call_advance),
+	CALL(SET, MAY(OWN), hb_call_set),
+	CALL(BUCKETS, MAY(READ), hb_call_buckets),
+	CALL(WATCH, MAY(READ), hb_call_watch),
+	CALL(ACK, MAY(READ), hb_call_ack),
+	CALL(REQUEST, MAY(READ) | MAY(WRITE), hb_call_request),
+	CALL(CANCEL, MAY(READ), hb_call_cancel),
+	CALL(COMPLETE, MAY(WRITE), hb_call_complete),
+	CALL(CREATE, NO_BELT, hb_call_create),
+	CALL(OPEN, NO_BELT, hb_call_open),
+	CALL(DESTROY, NO_BELT, hb_call_destroy),
+	CALL(NEXT, NO_BELT, hb_call_next),
+	CALL(LOCK, MAY(WRITE), hb_call_lock),
+	CALL(UNLOCK, MAY(WRITE), hb_call_lock),
+	CALL(RENEW, MAY(WRITE), hb_call_lock),
+	CALL(HOLDER, MAY(READ), hb_call_lock),
+	CALL(RELEASE, MAY(WRITE), hb_call_lock),
+	CALL(LOCKS, MAY(READ), hb_call_locks),
+};
+
+/* Whether a call that ended like this has something to return in its argument. */
+static bool returns_argument(int err)
+{
+	return !err || err == -ERANGE || err == -ENOENT || err == -ERESTARTNOHAND;
+}
+
+/* One ioctl: copies the argument in, binds, runs, and copies the argument out. */
+static long run_call(struct file *filp, const struct call_type *type, void __user *user)
+{
+	struct hb_call call = { .filp = filp, .cmd = type->cmd };
+	u64 argument[ARGUMENT_MAX / sizeof(u64)] HB_UNINITIALIZED;
+	size_t size = _IOC_SIZE(type->cmd);
+	int err;
+
+	if (size && hb_copy_words(argument, user, size))
+		return -EFAULT;
+	if (!(type->needs & NO_BELT)) {
+		call.session = hb_session_get(filp->private_data, type->needs);
+		if (IS_ERR(call.session))
+			return PTR_ERR(call.session);
+		call.belt = call.session->named->belt;
+	}
+	err = type->run(&call, argument);
+	if (call.session)
+		hb_session_put(call.session);
+	if (_IOC_DIR(type->cmd) & _IOC_READ && returns_argument(err) &&
+	    hb_return_words(user, argument, size))
+		return err == -ERESTARTNOHAND ? -EINTR : -EFAULT;
+	return err;
+}
+
 static long hashbelt_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	struct hb_file *file = filp->private_data;
-	void __user *p = (void __user *)arg;
+	void __user *user = (void __user *)arg;
+	const struct call_type *type;
 
-	switch (cmd) {
-	case HASHBELT_IOC_ABI:
+	if (unlikely(cmd == HASHBELT_IOC_ABI))
 		return HASHBELT_ABI;
-	case HASHBELT_IOC_GET:
-		return hb_ioctl_item(file, p, HASHBELT_OP_GET);
-	case HASHBELT_IOC_PUT:
-		return hb_ioctl_item(file, p, HASHBELT_OP_PUT);
-	case HASHBELT_IOC_TOUCH:
-		return hb_ioctl_item(file, p, HASHBELT_OP_TOUCH);
-	case HASHBELT_IOC_REMOVE:
-		return hb_ioctl_item(file, p, HASHBELT_OP_REMOVE);
-	case HASHBELT_IOC_EXPIRE:
-		return hb_ioctl_item(file, p, HASHBELT_OP_EXPIRE);
-	case HASHBELT_IOC_ADD:
-		return hb_ioctl_item(file, p, HASHBELT_OP_ADD);
-	case HASHBELT_IOC_FILL:
-		return hb_ioctl_fill(file, p);
-	case HASHBELT_IOC_BATCH:
-		return hb_ioctl_batch(file, p);
-	case HASHBELT_IOC_SCAN:
-		return hb_ioctl_scan(file, p);
-	case HASHBELT_IOC_INFO:
-		return hb_ioctl_info(file, p);
-	case HASHBELT_IOC_STAT:
-		return hb_ioctl_stat(file, p);
-	case HASHBELT_IOC_SET:
-		return hb_ioctl_set(file, p);
-	case HASHBELT_IOC_BUCKETS:
-		return hb_ioctl_buckets(file, p);
-	case HASHBELT_IOC_WATCH:
-		return hb_ioctl_watch(file, p);
-	case HASHBELT_IOC_ACK:
-		return hb_ioctl_ack(file, p);
-	case HASHBELT_IOC_REQUEST:
-		return hb_ioctl_request(file, p);
-	case HASHBELT_IOC_CANCEL:
-		return hb_ioctl_cancel(file, p);
-	case HASHBELT_IOC_COMPLETE:
-		return hb_ioctl_complete(file, p);
-	case HASHBELT_IOC_LOCK:
-	case HASHBELT_IOC_UNLOCK:
-	case HASHBELT_IOC_RENEW:
-	case HASHBELT_IOC_HOLDER:
-	case HASHBELT_IOC_RELEASE:
-		return hb_ioctl_lock(file, cmd, p);
-	case HASHBELT_IOC_LOCKS:
-		return hb_ioctl_locks(file, p);
-	case HASHBELT_IOC_CLEAR:
-	case HASHBELT_IOC_HALT:
-	case HASHBELT_IOC_RESUME:
-	case HASHBELT_IOC_ROTATE:
-	case HASHBELT_IOC_ADVANCE:
-		return hb_ioctl_control(file, cmd, p);
-	case HASHBELT_IOC_CREATE:
-		return hb_ioctl_create(filp, p);
-	case HASHBELT_IOC_OPEN:
-		return hb_ioctl_open(filp, p);
-	case HASHBELT_IOC_DESTROY:
-		return hb_ioctl_destroy(filp, p);
-	case HASHBELT_IOC_NEXT:
-		return hb_ioctl_next(p);
-	default:
+	if (unlikely(_IOC_NR(cmd) >= ARRAY_SIZE(calls)))
 		return -ENOTTY;
-	}
+	type = &calls[array_index_nospec(_IOC_NR(cmd), ARRAY_SIZE(calls))];
+	if (unlikely(type->cmd != cmd || !cmd))
+		return -ENOTTY;
+	if (likely(type->op))
+		return hb_call_item(filp->private_data, user, type->op);
+	return run_call(filp, type, user);
 }
 
 static const struct file_operations hashbelt_fops = {

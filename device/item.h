@@ -3,10 +3,10 @@
 #ifndef _HASHBELT_ITEM_H
 #define _HASHBELT_ITEM_H
 
-#include "session.h"
+#include "call.h"
 
-long hb_ioctl_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op);
-long hb_ioctl_batch(struct hb_file *file, struct hashbelt_batch __user *arg);
+long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op);
+int hb_call_batch(const struct hb_call *call, void *arg);
 int hb_check_key(u32 key_len);
 int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key,
 	   bool stale);

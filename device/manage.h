@@ -3,17 +3,21 @@
 #ifndef _HASHBELT_MANAGE_H
 #define _HASHBELT_MANAGE_H
 
-#include "session.h"
+#include "call.h"
 
-long hb_ioctl_scan(struct hb_file *file, struct hashbelt_scan __user *arg);
-long hb_ioctl_info(struct hb_file *file, struct hashbelt_info __user *arg);
-long hb_ioctl_stat(struct hb_file *file, struct hashbelt_stat __user *arg);
-long hb_ioctl_buckets(struct hb_file *file, struct hashbelt_buckets __user *arg);
-long hb_ioctl_control(struct hb_file *file, unsigned int cmd, const u64 __user *arg);
-long hb_ioctl_create(struct file *filp, const struct hashbelt_settings __user *arg);
-long hb_ioctl_set(struct hb_file *file, const struct hashbelt_settings __user *arg);
-long hb_ioctl_open(struct file *filp, const struct hashbelt_name __user *arg);
-long hb_ioctl_destroy(struct file *filp, const struct hashbelt_name __user *arg);
-long hb_ioctl_next(struct hashbelt_info __user *arg);
+int hb_call_scan(const struct hb_call *call, void *arg);
+int hb_call_info(const struct hb_call *call, void *arg);
+int hb_call_stat(const struct hb_call *call, void *arg);
+int hb_call_buckets(const struct hb_call *call, void *arg);
+int hb_call_clear(const struct hb_call *call, void *arg);
+int hb_call_halt(const struct hb_call *call, void *arg);
+int hb_call_resume(const struct hb_call *call, void *arg);
+int hb_call_rotate(const struct hb_call *call, void *arg);
+int hb_call_advance(const struct hb_call *call, void *arg);
+int hb_call_create(const struct hb_call *call, void *arg);
+int hb_call_set(const struct hb_call *call, void *arg);
+int hb_call_open(const struct hb_call *call, void *arg);
+int hb_call_destroy(const struct hb_call *call, void *arg);
+int hb_call_next(const struct hb_call *call, void *arg);
 
 #endif /* _HASHBELT_MANAGE_H */

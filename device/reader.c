@@ -5,9 +5,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "hashbelt_core.h"
 #include "reader.h"
-#include "registry.h"
 
 /* Events that a read takes from the queue at once. */
 #define EVENTS_MAX	64
@@ -33,26 +31,19 @@ static void set_watch(struct hb_file *file, struct hb_session *session, u32 flag
 }
 
 /* Says how a descriptor reads events. */
-long hb_ioctl_watch(struct hb_file *file, const u32 __user *arg)
+int hb_call_watch(const struct hb_call *call, void *arg)
 {
 	struct hb_client *client = NULL;
-	struct hb_session *session;
-	u32 flags;
+	u32 flags = *(const u32 *)arg;
 
-	if (get_user(flags, arg))
-		return -EFAULT;
 	if (flags & ~(HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS) ||
 	    flags == (HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS))
 		return -EINVAL;
-	session = hb_session_get(file, HASHBELT_MAY_READ);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	/* Made here, where that may fail: who polls could not be told, nor be woken later. */
+	/* Made here, where that may fail: poll(2) could not report it, nor wake its caller. */
 	if (flags & HASHBELT_WATCH_REQUESTS)
-		client = hb_session_client(session);
+		client = hb_session_client(call->session);
 	if (!IS_ERR(client))
-		set_watch(file, session, flags);
-	hb_session_put(session);
+		set_watch(call->filp->private_data, call->session, flags);
 	return PTR_ERR_OR_ZERO(client);
 }
 
@@ -81,23 +72,16 @@ static int take_acked(struct hb_session *session, u64 sequence, struct hb_fifo *
 }
 
 /* Acknowledges events. */
-long hb_ioctl_ack(struct hb_file *file, const u64 __user *arg)
+int hb_call_ack(const struct hb_call *call, void *arg)
 {
+	const u64 *sequence = arg;
 	struct hb_fifo acked = {};
-	struct hb_session *session;
-	u64 sequence;
 	int err;
 
-	if (copy_from_user(&sequence, arg, sizeof(sequence)))
-		return -EFAULT;
-	session = hb_session_get(file, HASHBELT_MAY_READ);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	mutex_lock(&session->lock);
-	err = take_acked(session, sequence, &acked);
-	mutex_unlock(&session->lock);
-	hashbelt_settle_events(session->named->belt, &acked, true);
-	hb_session_put(session);
+	mutex_lock(&call->session->lock);
+	err = take_acked(call->session, *sequence, &acked);
+	mutex_unlock(&call->session->lock);
+	hashbelt_settle_events(call->belt, &acked, true);
 	return err;
 }
 

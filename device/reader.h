@@ -3,10 +3,10 @@
 #ifndef _HASHBELT_READER_H
 #define _HASHBELT_READER_H
 
-#include "session.h"
+#include "call.h"
 
-long hb_ioctl_watch(struct hb_file *file, const u32 __user *arg);
-long hb_ioctl_ack(struct hb_file *file, const u64 __user *arg);
+int hb_call_watch(const struct hb_call *call, void *arg);
+int hb_call_ack(const struct hb_call *call, void *arg);
 ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at);
 __poll_t hb_file_poll(struct file *filp, poll_table *wait);
 

@@ -9,10 +9,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "buffer.h"
-#include "hashbelt_core.h"
 #include "item.h"
-#include "registry.h"
 #include "service.h"
 
 /* Copies a key in. */
@@ -32,11 +29,12 @@ static int check_wait(u64 wait_ms)
 
 /*
  * A signal has ended a wait. If it runs no handler - it stopped the task, or the system froze
- * the task and has thawed it - the kernel makes the call again, with the time that is left.
+ * the task and has thawed it - the kernel makes the call again. The call has written the time
+ * that is left to its argument.
  */
-static int interrupted(u64 left_ms, u64 __user *wait_ms)
+static int restart(int err)
 {
-	return put_user(left_ms, wait_ms) ? -EINTR : -ERESTARTNOHAND;
+	return err == -EINTR ? -ERESTARTNOHAND : err;
 }
 
 /* No copy of what a belt wipes stays behind. */
@@ -47,7 +45,7 @@ static void wipe(struct hb_session *session, void *key, u32 key_len)
 }
 
 /* The client of what a call is to bind to its descriptor, NULL for not. */
-static struct hb_client *holder_for(struct hb_session *session, u32 how)
+static struct hb_client *client_for(struct hb_session *session, u32 how)
 {
 	return how & HASHBELT_BOUND ? hb_session_client(session) : NULL;
 }
@@ -148,7 +146,7 @@ static int check_fill(const struct hashbelt_fill *fill)
 static int fill_or_give_up(struct hb_session *session, struct hashbelt_fill *fill)
 {
 	struct hashbelt_belt *belt = session->named->belt;
-	struct hb_client *client = holder_for(session, fill->how);
+	struct hb_client *client = client_for(session, fill->how);
 	u64 key[HASHBELT_KEY_MAX / sizeof(u64)];
 	int err;
 
@@ -163,38 +161,22 @@ static int fill_or_give_up(struct hb_session *session, struct hashbelt_fill *fil
 	return err;
 }
 
-/* Copies out what is returned, and nothing else. */
-static int return_fill(struct hashbelt_fill __user *to, const struct hashbelt_fill *fill)
-{
-	if (copy_to_user(&to->item, &fill->item, sizeof(fill->item)) ||
-	    put_user(fill->token, &to->token) || put_user(fill->state, &to->state))
-		return -EFAULT;
-	return 0;
-}
-
 /* A get, or the right to fill. */
-long hb_ioctl_fill(struct hb_file *file, struct hashbelt_fill __user *arg)
+int hb_call_fill(const struct hb_call *call, void *arg)
 {
-	struct hashbelt_fill fill;
-	struct hb_session *session;
-	int err;
+	struct hashbelt_fill *fill = arg;
+	struct hashbelt_item item = fill->item;
+	u64 lease_ms = fill->lease_ms;
+	int err = check_fill(fill);
 
-	if (copy_from_user(&fill, arg, sizeof(fill)))
-		return -EFAULT;
-	err = check_fill(&fill);
 	if (err)
 		return err;
-	session = hb_session_get(file, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	fill.state = 0;
-	err = fill_or_give_up(session, &fill);
-	hb_session_put(session);
+	fill->state = 0;
+	err = fill_or_give_up(call->session, fill);
+	fill->lease_ms = lease_ms;
 	if (err == -EINTR)
-		return interrupted(fill.wait_ms, &arg->wait_ms);
-	if ((!err || err == -ENOENT || err == -ERANGE) && return_fill(arg, &fill))
-		return -EFAULT;
-	return err;
+		fill->item = item;
+	return restart(err);
 }
 
 /* Locks */
@@ -209,12 +191,11 @@ struct names {
 	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
 };
 
-/* What a call allows, and what it needs of the session. */
-static int check_lock(const struct hashbelt_lock *lock, unsigned int cmd, u32 *needs)
+/* Whether a call asks for nothing that it does not have. Only HASHBELT_IOC_LOCK waits. */
+static int check_lock(const struct hashbelt_lock *lock, unsigned int cmd)
 {
 	u32 how = cmd == HASHBELT_IOC_LOCK ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0;
 
-	*needs = cmd == HASHBELT_IOC_HOLDER ? HASHBELT_MAY_READ : HASHBELT_MAY_WRITE;
 	if (lock->how & ~how || lock->reserved32 ||
 	    memchr_inv(lock->reserved, 0, sizeof(lock->reserved)))
 		return -EINVAL;
@@ -256,15 +237,14 @@ static int query(struct hashbelt_belt *belt, struct names *names, struct hashbel
 	return 0;
 }
 
-static int do_lock(struct hb_session *session, struct names *names, struct hashbelt_lock *lock,
-		   unsigned int cmd)
+static int do_lock(const struct hb_call *call, struct names *names, struct hashbelt_lock *lock)
 {
-	struct hashbelt_belt *belt = session->named->belt;
+	struct hashbelt_belt *belt = call->belt;
 	struct hb_client *client;
 
-	switch (cmd) {
+	switch (call->cmd) {
 	case HASHBELT_IOC_LOCK:
-		client = holder_for(session, lock->how);
+		client = client_for(call->session, lock->how);
 		if (IS_ERR(client))
 			return PTR_ERR(client);
 		return hashbelt_lock(belt, client, names->key, names->owner, lock);
@@ -280,86 +260,55 @@ static int do_lock(struct hb_session *session, struct names *names, struct hashb
 }
 
 /* One lock, or all of an owner. */
-long hb_ioctl_lock(struct hb_file *file, unsigned int cmd,
-		   struct hashbelt_lock __user *arg)
+int hb_call_lock(const struct hb_call *call, void *arg)
 {
-	struct hashbelt_lock lock;
-	struct hb_session *session;
+	struct hashbelt_lock *lock = arg;
 	struct names names;
-	u32 needs;
-	int err;
+	int err = check_lock(lock, call->cmd);
 
-	if (copy_from_user(&lock, arg, sizeof(lock)))
-		return -EFAULT;
-	err = check_lock(&lock, cmd, &needs);
 	if (err)
 		return err;
-	session = hb_session_get(file, needs);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	err = copy_names(&names, &lock, cmd);
+	err = copy_names(&names, lock, call->cmd);
 	if (!err)
-		err = do_lock(session, &names, &lock, cmd);
-	wipe(session, names.key, sizeof(names.key));
-	wipe(session, names.owner, sizeof(names.owner));
-	hb_session_put(session);
-	if (err == -EINTR)
-		return interrupted(lock.wait_ms, &arg->wait_ms);
-	if ((!err || err == -ERANGE) && copy_to_user(arg, &lock, sizeof(lock)))
-		return -EFAULT;
-	return err;
+		err = do_lock(call, &names, lock);
+	wipe(call->session, names.key, sizeof(names.key));
+	wipe(call->session, names.owner, sizeof(names.owner));
+	return restart(err);
 }
 
-/* Lists them by way of a buffer of the kernel's. */
-static long list_locks(struct hashbelt_belt *belt, const void *owner,
-		       struct hashbelt_locks *locks)
-{
-	u32 size = max_t(u32, locks->size, 8), used;
-	void *buffer = kvmalloc(size, HB_BUFFER_GFP);
-	int err;
-
-	if (!buffer)
-		return -ENOMEM;
-	err = hashbelt_locks(belt, owner, locks, buffer, &used);
-	if (!err && copy_to_user(u64_to_user_ptr(locks->buffer), buffer, used))
-		err = -EFAULT;
-	hb_buffer_free(belt, buffer, size);
-	return err;
-}
-
-static long do_locks(struct hb_session *session, struct hashbelt_locks *locks)
-{
+/**
+ * struct locks - what locks are to be listed
+ * @locks:	what is asked for
+ * @owner:	the owner whose locks are listed, where there is one
+ */
+struct locks {
+	struct hashbelt_locks *locks;
 	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
-	long err;
+};
 
-	if (copy_from_user(owner, u64_to_user_ptr(locks->owner), locks->owner_len))
-		err = -EFAULT;
-	else
-		err = list_locks(session->named->belt, owner, locks);
-	wipe(session, owner, locks->owner_len);
-	return err;
+static int list_locks(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used)
+{
+	struct locks *locks = request;
+
+	return hashbelt_locks(belt, locks->owner, locks->locks, buffer, used);
 }
 
 /* Lists locks. */
-long hb_ioctl_locks(struct hb_file *file, struct hashbelt_locks __user *arg)
+int hb_call_locks(const struct hb_call *call, void *arg)
 {
-	struct hashbelt_locks locks;
-	struct hb_session *session;
-	long err;
+	struct hashbelt_locks *locks = arg;
+	struct locks request = { .locks = locks };
+	int err;
 
-	if (copy_from_user(&locks, arg, sizeof(locks)))
-		return -EFAULT;
-	if (locks.reserved)
+	if (locks->reserved)
 		return -EINVAL;
-	if (locks.size > HASHBELT_SCAN_MAX || locks.owner_len > HASHBELT_OWNER_MAX)
+	if (locks->size > HASHBELT_SCAN_MAX || locks->owner_len > HASHBELT_OWNER_MAX)
 		return -E2BIG;
-	session = hb_session_get(file, HASHBELT_MAY_READ);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	err = do_locks(session, &locks);
-	hb_session_put(session);
-	if ((!err || err == -ERANGE) && copy_to_user(arg, &locks, sizeof(locks)))
-		return -EFAULT;
+	if (copy_from_user(request.owner, u64_to_user_ptr(locks->owner), locks->owner_len))
+		err = -EFAULT;
+	else
+		err = hb_call_list(call, locks->buffer, locks->size, &request, list_locks);
+	wipe(call->session, request.owner, locks->owner_len);
 	return err;
 }
 
@@ -395,95 +344,59 @@ static int fill_in_keys(struct hashbelt_entry *entry, const struct hashbelt_key 
 	return 0;
 }
 
-static int do_request(struct hb_session *session, const struct hashbelt_request *request)
+/* Registers a request. It takes room in the belt, and so needs the right to write. */
+int hb_call_request(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_key keys[HASHBELT_REQUEST_KEYS];
-	struct hashbelt_belt *belt = session->named->belt;
-	struct hb_client *client = hb_session_client(session);
+	const struct hashbelt_request *request = arg;
 	struct hashbelt_entry *entry;
+	struct hb_client *client;
 	int bytes;
 
+	if (!request->count || request->flags ||
+	    memchr_inv(request->reserved, 0, sizeof(request->reserved)))
+		return -EINVAL;
+	if (request->count > HASHBELT_REQUEST_KEYS)
+		return -E2BIG;
+	client = hb_session_client(call->session);
 	if (IS_ERR(client))
 		return PTR_ERR(client);
 	bytes = copy_keys(request, keys);
 	if (bytes < 0)
 		return bytes;
-	entry = hashbelt_request_alloc(belt, client, request->id, request->count, bytes);
+	entry = hashbelt_request_alloc(call->belt, client, request->id, request->count, bytes);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	if (fill_in_keys(entry, keys, request->count)) {
-		hashbelt_entry_put(belt, entry);
+		hashbelt_entry_put(call->belt, entry);
 		return -EFAULT;
 	}
-	return hashbelt_request(belt, entry, request->ttl_ms);
-}
-
-/* Registers a request. */
-long hb_ioctl_request(struct hb_file *file,
-		      const struct hashbelt_request __user *arg)
-{
-	struct hashbelt_request request;
-	struct hb_session *session;
-	int err;
-
-	if (copy_from_user(&request, arg, sizeof(request)))
-		return -EFAULT;
-	if (!request.count || request.flags ||
-	    memchr_inv(request.reserved, 0, sizeof(request.reserved)))
-		return -EINVAL;
-	if (request.count > HASHBELT_REQUEST_KEYS)
-		return -E2BIG;
-	/* It takes room in the belt, and what evicts makes that of others' entries. */
-	session = hb_session_get(file, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	err = do_request(session, &request);
-	hb_session_put(session);
-	return err;
+	return hashbelt_request(call->belt, entry, request->ttl_ms);
 }
 
 /* Takes a request back. */
-long hb_ioctl_cancel(struct hb_file *file, const u64 __user *arg)
+int hb_call_cancel(const struct hb_call *call, void *arg)
 {
-	struct hb_session *session;
-	struct hb_client *client;
-	u64 id;
-	int err;
+	struct hb_client *client = hb_session_client(call->session);
+	const u64 *id = arg;
 
-	if (copy_from_user(&id, arg, sizeof(id)))
-		return -EFAULT;
-	session = hb_session_get(file, HASHBELT_MAY_READ);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	client = hb_session_client(session);
-	err = PTR_ERR_OR_ZERO(client);
-	if (!err)
-		err = hashbelt_cancel(session->named->belt, client, id);
-	hb_session_put(session);
-	return err;
+	if (IS_ERR(client))
+		return PTR_ERR(client);
+	return hashbelt_cancel(call->belt, client, *id);
 }
 
 /* Completes what waits for a key. */
-long hb_ioctl_complete(struct hb_file *file, struct hashbelt_key __user *arg)
+int hb_call_complete(const struct hb_call *call, void *arg)
 {
 	u64 bytes[HASHBELT_KEY_MAX / sizeof(u64)];
-	struct hashbelt_key key;
-	struct hb_session *session;
+	struct hashbelt_key *key = arg;
 	int err;
 
-	if (copy_from_user(&key, arg, sizeof(key)))
-		return -EFAULT;
-	if (key.count)
+	if (key->count)
 		return -EINVAL;
-	session = hb_session_get(file, HASHBELT_MAY_WRITE);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	err = copy_key(bytes, key.key, key.key_len);
+	err = copy_key(bytes, key->key, key->key_len);
 	if (!err)
-		key.count = hashbelt_complete(session->named->belt, bytes, key.key_len);
-	wipe(session, bytes, key.key_len);
-	hb_session_put(session);
-	if (!err && put_user(key.count, &arg->count))
-		err = -EFAULT;
+		key->count = hashbelt_complete(call->belt, bytes, key->key_len);
+	wipe(call->session, bytes, key->key_len);
 	return err;
 }

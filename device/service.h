@@ -3,15 +3,13 @@
 #ifndef _HASHBELT_SERVICE_H
 #define _HASHBELT_SERVICE_H
 
-#include "session.h"
+#include "call.h"
 
-long hb_ioctl_fill(struct hb_file *file, struct hashbelt_fill __user *arg);
-long hb_ioctl_lock(struct hb_file *file, unsigned int cmd,
-		   struct hashbelt_lock __user *arg);
-long hb_ioctl_locks(struct hb_file *file, struct hashbelt_locks __user *arg);
-long hb_ioctl_request(struct hb_file *file,
-		      const struct hashbelt_request __user *arg);
-long hb_ioctl_cancel(struct hb_file *file, const u64 __user *arg);
-long hb_ioctl_complete(struct hb_file *file, struct hashbelt_key __user *arg);
+int hb_call_fill(const struct hb_call *call, void *arg);
+int hb_call_lock(const struct hb_call *call, void *arg);
+int hb_call_locks(const struct hb_call *call, void *arg);
+int hb_call_request(const struct hb_call *call, void *arg);
+int hb_call_cancel(const struct hb_call *call, void *arg);
+int hb_call_complete(const struct hb_call *call, void *arg);
 
 #endif /* _HASHBELT_SERVICE_H */

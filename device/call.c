@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What ioctls have in common.
+ */
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+
+#include "call.h"
+
+/* No OOM killer for the buffer of a listing. */
+#define BUFFER_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
+
+/**
+ * hb_call_list() - list something by way of a buffer
+ * @call:	the ioctl
+ * @to:		the caller's buffer
+ * @size:	its size, bytes, at most HASHBELT_SCAN_MAX
+ * @request:	for @list
+ * @list:	writes records to the buffer, and says how many bytes it @used
+ *
+ * Context: may sleep. Return: 0, -ENOMEM, -EFAULT, or an error of @list.
+ */
+int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
+		 int (*list)(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used))
+{
+	u32 room = max_t(u32, size, 8), used;
+	void *buffer = kvmalloc(room, BUFFER_GFP);
+	int err;
+
+	if (!buffer)
+		return -ENOMEM;
+	err = list(call->belt, request, buffer, &used);
+	if (!err && copy_to_user(u64_to_user_ptr(to), buffer, used))
+		err = -EFAULT;
+	/* The buffer has keys. */
+	if (hashbelt_wipes(call->belt))
+		kvfree_sensitive(buffer, room);
+	else
+		kvfree(buffer);
+	return err;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An ioctl, for the functions that carry it out. */
+#ifndef _HASHBELT_CALL_H
+#define _HASHBELT_CALL_H
+
+#include <linux/uaccess.h>
+
+#include "session.h"
+
+/**
+ * struct hb_call - an ioctl
+ * @filp:	the file
+ * @session:	what the file is bound to, with a reference and the rights that the ioctl
+ *		needs; NULL for an ioctl that needs no belt
+ * @belt:	the belt of @session
+ * @cmd:	HASHBELT_IOC_*
+ */
+struct hb_call {
+	struct file *filp;
+	struct hb_session *session;
+	struct hashbelt_belt *belt;
+	unsigned int cmd;
+};
+
+int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
+		 int (*list)(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used));
+
+/*
+ * Copies a few words from user space. A call of copy_from_user() costs more than such a copy
+ * does: with it and with copy_to_user() the four copies of a lock and an unlock, 120 bytes each,
+ * took 360 instructions more (5714 for 5354).
+ */
+static __always_inline int hb_copy_words(void *to, const void __user *from, size_t size)
+{
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS))
+		return copy_from_user(to, from, size) ? -EFAULT : 0;
+	if (!user_read_access_begin(from, size))
+		return -EFAULT;
+	/* Unrolled, a get takes 1298 instructions; with a plain loop 1347. */
+	#pragma GCC unroll 8
+	for (; size >= 8; to += 8, from += 8, size -= 8)
+		unsafe_get_user(*(u64 *)to, (const u64 __user *)from, fault);
+	if (size & 4) {
+		unsafe_get_user(*(u32 *)to, (const u32 __user *)from, fault);
+		to += 4;
+		from += 4;
+	}
+	if (size & 2) {
+		unsafe_get_user(*(u16 *)to, (const u16 __user *)from, fault);
+		to += 2;
+		from += 2;
+	}
+	if (size & 1)
+		unsafe_get_user(*(u8 *)to, (const u8 __user *)from, fault);
+	user_read_access_end();
+	return 0;
+fault:
+	user_read_access_end();
+	return -EFAULT;
+}
+
+/* Copies words to user space. @size is a multiple of 8. */
+static __always_inline int hb_return_words(void __user *to, const u64 *from, size_t size)
+{
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS))
+		return copy_to_user(to, from, size) ? -EFAULT : 0;
+	if (!user_write_access_begin(to, size))
+		return -EFAULT;
+	for (; size; to += 8, from++, size -= 8)
+		unsafe_put_user(*from, (u64 __user *)to, fault);
+	user_write_access_end();
+	return 0;
+fault:
+	user_write_access_end();
+	return -EFAULT;
+}
+
+#endif /* _HASHBELT_CALL_H */
