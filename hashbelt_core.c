@@ -548,7 +548,6 @@ struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const voi
 	word = atomic64_read(&entry->node.deadline);
 	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now ? entry : NULL;
 }
-EXPORT_SYMBOL_GPL(hashbelt_find_stale);
 
 /**
  * hashbelt_hit_stale() - complete a get that found an entry in its grace time
@@ -572,7 +571,6 @@ bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	item->version = entry->version;
 	return true;
 }
-EXPORT_SYMBOL_GPL(hashbelt_hit_stale);
 
 /*
  * Sets the deadline of an entry that was found under RCU. A later one is only
@@ -631,7 +629,7 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 					false);
 	} else {
 		/* It was there @now: that somebody has claimed it since is later. */
-		deadline = max(hb_deadline(atomic64_read(&entry->node.deadline)), now + 1);
+		deadline = max(hb_node_deadline(&entry->node), now + 1);
 	}
 	if (unlikely(deadline <= now))
 		return false;
@@ -682,7 +680,6 @@ int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_le
 	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(hashbelt_get_prepare);
 
 /**
  * hashbelt_touch() - give an entry a new deadline
@@ -754,9 +751,7 @@ int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		err = -ESTALE;
 	} else {
 		item->version = entry->version;
-		hb_node_claim(&entry->node, HASHBELT_REMOVED);
-		hb_wheel_del(&entry->node);
-		hb_leave(shard, entry, now);
+		hb_take_out(shard, entry, HASHBELT_REMOVED, now);
 	}
 	spin_unlock(&shard->lock);
 	if (!err && hb_is_sparse(belt, shard))

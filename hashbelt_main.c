@@ -120,7 +120,7 @@ MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
  * struct call_type - what an ioctl is
  * @cmd:	HASHBELT_IOC_*, which has the size of the argument and the way that it is copied
  * @needs:	HASHBELT_MAY_* bits, or NO_BELT
- * @run:	carries it out
+ * @run:	carries it out; NULL: there is nothing to do but to return HASHBELT_ABI
  * @op:		in place of the other two: an operation on one key, HASHBELT_OP_*
  */
 struct call_type {
@@ -146,7 +146,9 @@ struct call_type {
 
 #define MAY(what)	HASHBELT_MAY_##what
 
+/* The first entry must be a call: 0, which is none, would be equal to an empty one. */
 static const struct call_type calls[] = {
+	CALL(ABI, NO_BELT, NULL),	/* returns a constant */
 	ITEM_CALL(GET),
 	ITEM_CALL(PUT),
 	ITEM_CALL(TOUCH),
@@ -218,16 +220,14 @@ static long hashbelt_ioctl(struct file *filp, unsigned int cmd, unsigned long ar
 	void __user *user = (void __user *)arg;
 	const struct call_type *type;
 
-	if (unlikely(cmd == HASHBELT_IOC_ABI))
-		return HASHBELT_ABI;
 	if (unlikely(_IOC_NR(cmd) >= ARRAY_SIZE(calls)))
 		return -ENOTTY;
 	type = &calls[array_index_nospec(_IOC_NR(cmd), ARRAY_SIZE(calls))];
-	if (unlikely(type->cmd != cmd || !cmd))
+	if (unlikely(type->cmd != cmd))
 		return -ENOTTY;
 	if (likely(type->op))
 		return hb_call_item(filp->private_data, user, type->op);
-	return run_call(filp, type, user);
+	return likely(type->run) ? run_call(filp, type, user) : HASHBELT_ABI;
 }
 
 static const struct file_operations hashbelt_fops = {

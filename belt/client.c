@@ -57,15 +57,11 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 	u64 now = hb_clock_now(&belt->clock);
 	bool cleared = hb_is_cleared(belt, entry);
 
-	if (!cleared && !hb_lives_on(belt, entry) && hb_node_claim_due(&entry->node, now)) {
-		hb_wheel_del(&entry->node);
-		hb_expire(shard, entry, now);
-	} else if (hb_node_try_claim(&entry->node, HASHBELT_RELEASED)) {
-		hb_wheel_del(&entry->node);
-		if (!cleared && hb_kind(entry) != HB_FILL)
-			hb_count(belt, HASHBELT_STAT_RELEASED);
-		hb_leave(shard, entry, now);
-	}
+	if (hb_expire_due(shard, entry, now))
+		return;
+	if (hb_take_out(shard, entry, HASHBELT_RELEASED, now) && !cleared &&
+	    hb_kind(entry) != HB_FILL)
+		hb_count(belt, HASHBELT_STAT_RELEASED);
 }
 
 /* An entry goes with its descriptor; false if that is for somebody else, who is about to. */
@@ -206,7 +202,6 @@ void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *cli
 	else
 		hb_client_wake(client);
 }
-EXPORT_SYMBOL_GPL(hashbelt_return_completed);
 
 /**
  * hashbelt_settle_completed() - be done with requests that were taken

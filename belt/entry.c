@@ -2,8 +2,6 @@
 /*
  * The memory of entries: allocation and references.
  */
-#include <linux/export.h>
-
 #include "belt.h"
 #include "entry.h"
 
@@ -38,7 +36,6 @@ void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	if (refcount_dec_and_test(&entry->ref))
 		entry_free(belt, entry);
 }
-EXPORT_SYMBOL_GPL(hashbelt_entry_put);
 
 /*
  * An entry of a kind, with HB_TAILED for one that has a tail, which is zeroed but for

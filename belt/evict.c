@@ -104,8 +104,8 @@ static struct hashbelt_entry *nearest_entry(struct hb_shard *shard, u64 now)
 	lockdep_assert_held(&shard->lock);
 	if (shard->old.level[0]) {
 		old = hb_wheel_nearest(&shard->old, now);
-		if (old && (!node || hb_deadline(atomic64_read(&old->deadline)) <
-				     hb_deadline(atomic64_read(&node->deadline))))
+		if (old && (!node || hb_node_deadline(old) <
+				     hb_node_deadline(node)))
 			node = old;
 	}
 	return node ? container_of(node, struct hashbelt_entry, node) : NULL;
@@ -113,7 +113,7 @@ static struct hashbelt_entry *nearest_entry(struct hb_shard *shard, u64 now)
 
 static u64 deadline_of(const struct hashbelt_entry *entry)
 {
-	return entry ? hb_deadline(atomic64_read(&entry->node.deadline)) : HB_NOTHING;
+	return entry ? hb_node_deadline(&entry->node) : HB_NOTHING;
 }
 
 /* What has the key of what is put, if it is in this shard and has not expired. */
@@ -155,23 +155,16 @@ static void evict_entry(struct hb_shard *shard, struct hashbelt_entry *entry, u6
 {
 	struct hashbelt_belt *belt = shard->belt;
 	bool cleared = hb_is_cleared(belt, entry);
+	u64 deadline = hb_node_deadline(&entry->node);
 
-	if (!cleared && !hb_lives_on(belt, entry) &&
-	    hb_node_claim_due(&entry->node, now)) {
-		hb_wheel_del(&entry->node);
-		hb_expire(shard, entry, now);
+	if (hb_expire_due(shard, entry, now))
 		return;
-	}
-	hb_wheel_del(&entry->node);
-	if (!hb_node_try_claim(&entry->node, cleared ? HASHBELT_CLEARED : reason))
+	if (!hb_take_out(shard, entry, cleared ? HASHBELT_CLEARED : reason, now) || cleared)
 		return;
-	if (!cleared) {
-		trace_hashbelt_evict(belt->id, entry, reason,
-				     hb_deadline(atomic64_read(&entry->node.deadline)));
-		hb_count(belt, reason == HASHBELT_PRESSURE ? HASHBELT_STAT_PRESSURE :
-							     HASHBELT_STAT_EVICTED);
-	}
-	hb_leave(shard, entry, now);
+	/* It is not freed before the lock is given up. */
+	trace_hashbelt_evict(belt->id, entry, reason, deadline);
+	hb_count(belt, reason == HASHBELT_PRESSURE ? HASHBELT_STAT_PRESSURE :
+						     HASHBELT_STAT_EVICTED);
 }
 
 /*

@@ -57,7 +57,7 @@ static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_en
 	struct hashbelt_entry *entry = hb_peek(shard, hash, lease->data, lease->key_len, now);
 
 	return entry &&
-	       hb_ms_left(hb_deadline(atomic64_read(&entry->node.deadline)), now) >= least_ms;
+	       hb_ms_left(hb_node_deadline(&entry->node), now) >= least_ms;
 }
 
 /* One try: as hb_lease_take(); -EAGAIN: there is a value, for @ahead_ms more. */

@@ -89,7 +89,6 @@ int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan,
 	scan->cursor = place < HB_INDEX_END ? place : 0;
 	return 0;
 }
-EXPORT_SYMBOL_GPL(hashbelt_scan);
 
 struct bucket_counts {
 	struct hashbelt_belt *belt;
@@ -142,7 +141,6 @@ int hashbelt_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 c
 	*cursor = place < HB_INDEX_END ? place : 0;
 	return 0;
 }
-EXPORT_SYMBOL_GPL(hashbelt_buckets);
 
 /* When the worker looks next, also while it is looking and has set no alarm yet. */
 static u64 wake_of(struct hashbelt_belt *belt)
@@ -283,4 +281,3 @@ void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags)
 	counters[HASHBELT_STAT_WAKEUPS] = hb_clock_wakeups(&belt->clock);
 	counters[HASHBELT_STAT_ROTATIONS] = rotations(belt);
 }
-EXPORT_SYMBOL_GPL(hashbelt_stat);

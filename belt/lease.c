@@ -41,10 +41,7 @@ struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const voi
 	if (lease || !awaited)
 		return lease;
 	/* It may have been handed over just now, to the last of those who waited. */
-	rcu_read_lock();
-	lease = hb_index_find(&shard->belt->index, hash, key, key_len);
-	rcu_read_unlock();
-	return lease;
+	return hb_find_locked(shard, hash, key, key_len);
 }
 
 /* Memory for a lock or a right to fill; the client may be NULL. Context: may sleep. */
@@ -88,9 +85,7 @@ int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 dur
 /* An entry that somebody has leaves the belt; under the shard's lock. */
 void hb_lease_release(struct hb_shard *shard, struct hashbelt_entry *lease, u64 now)
 {
-	hb_node_claim(&lease->node, HASHBELT_REMOVED);
-	hb_wheel_del(&lease->node);
-	hb_leave(shard, lease, now);
+	hb_take_out(shard, lease, HASHBELT_REMOVED, now);
 }
 
 /* Lines */
@@ -123,7 +118,7 @@ static void arm_first(struct list_head *line, u64 end)
 
 static u64 lease_end(const struct hashbelt_entry *lease)
 {
-	return lease ? hb_deadline(atomic64_read(&lease->node.deadline)) : HB_NEVER;
+	return lease ? hb_node_deadline(&lease->node) : HB_NEVER;
 }
 
 /* A waiter leaves its line, with what has come of it. */

@@ -119,7 +119,7 @@ static struct hashbelt_entry *first_beyond(struct hashbelt_belt *belt, const voi
 static void describe(struct hashbelt_entry *entry, struct hashbelt_lock *lock, u64 now)
 {
 	const struct hb_lease *tail = hb_tail(entry);
-	u64 end = hb_deadline(atomic64_read(&entry->node.deadline));
+	u64 end = hb_node_deadline(&entry->node);
 
 	lock->token = entry->version;
 	lock->ttl_ms = end > now ? hb_ms_left(end, now) : 0;
@@ -543,4 +543,3 @@ int hashbelt_locks(struct hashbelt_belt *belt, const void *owner,
 	locks->cursor = place == end ? 0 : place;
 	return 0;
 }
-EXPORT_SYMBOL_GPL(hashbelt_locks);

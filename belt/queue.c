@@ -248,7 +248,6 @@ struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event)
 		memcpy(&entry, event->data, sizeof(entry));
 	return entry;
 }
-EXPORT_SYMBOL_GPL(hashbelt_event_entry);
 
 static size_t record_size(u32 data)
 {
@@ -339,7 +338,6 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
 		wake_readers(belt, false);
 	return err;
 }
-EXPORT_SYMBOL_GPL(hashbelt_take_events);
 
 /*
  * Puts a few events, the last one first, before all that wait. True if they are too many
@@ -399,7 +397,6 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	}
 	wake_readers(belt, too_long);
 }
-EXPORT_SYMBOL_GPL(hashbelt_return_events);
 
 /* Frees an event that keeps no place; at once, or when readers have left it. */
 static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
@@ -440,7 +437,6 @@ void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 		cond_resched();
 	}
 }
-EXPORT_SYMBOL_GPL(hashbelt_settle_events);
 
 /**
  * hashbelt_reports() - whether there can be events
@@ -453,7 +449,6 @@ bool hashbelt_reports(const struct hashbelt_belt *belt)
 	return READ_ONCE(belt->queue.waiting.first) ||
 	       READ_ONCE(belt->handler) != HASHBELT_DROP;
 }
-EXPORT_SYMBOL_GPL(hashbelt_reports);
 
 /**
  * hashbelt_has_events() - whether a reader would not have to wait
@@ -465,7 +460,6 @@ bool hashbelt_has_events(const struct hashbelt_belt *belt)
 {
 	return READ_ONCE(belt->queue.waiting.first);
 }
-EXPORT_SYMBOL_GPL(hashbelt_has_events);
 
 /**
  * hashbelt_event_wait() - where one waits for events
@@ -478,7 +472,6 @@ wait_queue_head_t *hashbelt_event_wait(struct hashbelt_belt *belt)
 {
 	return &belt->queue.wait;
 }
-EXPORT_SYMBOL_GPL(hashbelt_event_wait);
 
 /* Drops the oldest event to make room. False if there is none. */
 bool hb_event_drop_oldest(struct hashbelt_belt *belt)

@@ -263,6 +263,13 @@ bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 
 /* Completing */
 
+/* A claimed deadline has room for one number: a request's cause in place of an entry's reason. */
+static_assert(HASHBELT_BY_TIMEOUT == (int)HASHBELT_EXPIRED &&
+	      HASHBELT_BY_EVICTION == (int)HASHBELT_EVICTED &&
+	      HASHBELT_BY_CLEAR == (int)HASHBELT_CLEARED &&
+	      HASHBELT_BY_PRESSURE == (int)HASHBELT_PRESSURE &&
+	      HASHBELT_BY_COMPLETE <= HB_REASON && HASHBELT_BY_PUT <= HB_REASON);
+
 /* Claims the request of a watch, for this cause unless it has ended, for @claimed. */
 static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
 			  enum hashbelt_cause cause, struct list_head *claimed)
@@ -365,21 +372,13 @@ u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	spin_unlock(&shard->lock);
 	return hb_requests_complete(belt, hash, key, key_len, HASHBELT_BY_COMPLETE, stamp);
 }
-EXPORT_SYMBOL_GPL(hashbelt_complete);
 
 /* Registering */
 
 static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
 					   const struct name *name)
 {
-	struct hashbelt_entry *entry;
-
-	lockdep_assert_held(&shard->lock);
-	rcu_read_lock();
-	entry = hb_index_find(&shard->belt->index, (hash & HB_HASH) | HB_REQUEST, name,
-			      sizeof(*name));
-	rcu_read_unlock();
-	return entry;
+	return hb_find_locked(shard, (hash & HB_HASH) | HB_REQUEST, name, sizeof(*name));
 }
 
 /*
@@ -543,4 +542,3 @@ int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id
 	hashbelt_entry_put(belt, entry);
 	return err;
 }
-EXPORT_SYMBOL_GPL(hashbelt_cancel);

@@ -11,7 +11,6 @@
  * buckets of its deadlines. A task that sets other measures before the worker is done
  * first does the rest of this work itself.
  */
-#include <linux/export.h>
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -210,33 +209,6 @@ static void switch_geometry(struct hashbelt_belt *belt, struct new_geometry *to)
 	WRITE_ONCE(belt->grace, to->grace);
 }
 
-/*
- * Makes the levels that what was on the old wheels needs, so that it need not be
- * looked at more often than it was. Without memory it is, no more.
- */
-static void restore_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 reach)
-{
-	struct hb_level *level;
-	unsigned int number;
-	u64 now;
-
-	for (;;) {
-		now = hb_clock_now(&belt->clock);
-		spin_lock(&shard->lock);
-		number = hb_wheel_wants(&shard->wheel, now, now + reach);
-		spin_unlock(&shard->lock);
-		if (!number)
-			return;
-		level = hb_level_new(belt->geometry, number, belt->account);
-		if (IS_ERR(level))
-			return;
-		spin_lock(&shard->lock);
-		hb_wheel_grow(&shard->wheel, number, &level, now);
-		spin_unlock(&shard->lock);
-		hb_level_free(level, belt->account);
-	}
-}
-
 static u64 reach_of(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
@@ -294,7 +266,8 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 	if (!err) {
 		set_all(belt, config, fields, &to);
 		for (shard = belt->shards; to.levels && shard < hb_shards_end(belt); shard++)
-			restore_levels(belt, shard, reach);
+			/* The old wheels' entries are not looked at more often than before. */
+			hb_grow_levels(belt, shard, reach);
 		kfree(to.levels);
 	}
 	mutex_unlock(&belt->set_lock);
@@ -306,4 +279,3 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 	wake_up_all(&belt->queue.wait);
 	return err;
 }
-EXPORT_SYMBOL_GPL(hashbelt_set);

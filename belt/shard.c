@@ -117,7 +117,7 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	/* A request may be claimed at any moment, and has its deadline still. */
-	u64 deadline = hb_deadline(atomic64_read(&entry->node.deadline));
+	u64 deadline = hb_node_deadline(&entry->node);
 
 	lockdep_assert_held(&shard->lock);
 	if (deadline < shard->nearest)
@@ -202,7 +202,7 @@ static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
-	u64 deadline = hb_deadline(atomic64_read(&entry->node.deadline));
+	u64 deadline = hb_node_deadline(&entry->node);
 
 	if (hb_is_cleared(belt, entry) ||
 	    unlikely(hb_kind(entry) && !hb_ops(entry)->reported)) {
@@ -219,7 +219,34 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 		hb_leave(shard, entry, now);
 }
 
+/*
+ * Lets an entry expire that is past its deadline, though the worker has not come by. False if it is
+ * not, was cleared, or would live on.
+ */
+bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+{
+	if (hb_is_cleared(shard->belt, entry) || hb_lives_on(shard->belt, entry) ||
+	    !hb_node_claim_due(&entry->node, now))
+		return false;
+	hb_wheel_del(&entry->node);
+	hb_expire(shard, entry, now);
+	return true;
+}
+
 /* Finding, under the shard's lock */
+
+/* The entry of a key, whatever its deadline, or NULL; @hash has the kind. */
+struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const void *key,
+				      u32 key_len)
+{
+	struct hashbelt_entry *entry;
+
+	lockdep_assert_held(&shard->lock);
+	rcu_read_lock();
+	entry = hb_index_find(&shard->belt->index, hash, key, key_len);
+	rcu_read_unlock();
+	return entry;
+}
 
 /*
  * The entry of a key as a writer must see it: an entry that is cleared or has
@@ -234,15 +261,11 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 	struct hashbelt_entry *entry;
 
 	lockdep_assert_held(&shard->lock);
-	rcu_read_lock();
-	entry = hb_index_find(&belt->index, hash, key, key_len);
-	rcu_read_unlock();
+	entry = hb_find_locked(shard, hash, key, key_len);
 	if (!entry)
 		return NULL;
 	if (unlikely(hb_is_cleared(belt, entry))) {
-		hb_node_claim(&entry->node, HASHBELT_CLEARED);
-		hb_wheel_del(&entry->node);
-		hb_leave(shard, entry, now);
+		hb_take_out(shard, entry, HASHBELT_CLEARED, now);
 		return NULL;
 	}
 	if (unlikely(hb_node_claim_due(&entry->node, now))) {
@@ -257,12 +280,8 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
 			       u64 now)
 {
-	struct hashbelt_entry *entry;
+	struct hashbelt_entry *entry = hb_find_locked(shard, hash, key, key_len);
 
-	lockdep_assert_held(&shard->lock);
-	rcu_read_lock();
-	entry = hb_index_find(&shard->belt->index, hash, key, key_len);
-	rcu_read_unlock();
 	if (!entry || hb_is_cleared(shard->belt, entry) ||
 	    atomic64_read(&entry->node.deadline) <= (s64)now)
 		return NULL;
@@ -272,31 +291,20 @@ struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key
 /* The levels of the wheel, and the size of the index */
 
 /*
- * Makes the levels that a time-to-live needs which is longer than the belt's. If
- * there is no memory for one, entries wait nearer by and are looked at more often:
- * no error.
+ * Makes the levels of a shard's wheel that deadlines @ahead of now need, nanoseconds. If there is
+ * no memory for one, entries wait nearer by and are looked at more often: no error.
  */
-void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
+void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 ahead)
 {
-	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hb_level *level = NULL;
+	struct hb_geometry geometry;
+	struct hb_level *level;
 	unsigned int number;
 	u64 now;
 
-	u64 grace = READ_ONCE(belt->grace);
-
-	if (likely(!grace && (ttl_ms > HASHBELT_TTL_MAX_MS ||
-			      ttl_ms * NSEC_PER_MSEC <= READ_ONCE(belt->ttl))))
-		return;
-	if (ttl_ms == HASHBELT_TTL_NEVER)
-		return;
 	for (;;) {
-		struct hb_geometry geometry;
-
 		now = hb_clock_now(&belt->clock);
 		spin_lock(&shard->lock);
-		number = hb_wheel_wants(&shard->wheel, now,
-					hb_deadline_of(belt, now, ttl_ms) + grace);
+		number = hb_wheel_wants(&shard->wheel, now, now + ahead);
 		geometry = *belt->geometry;
 		spin_unlock(&shard->lock);
 		if (!number)

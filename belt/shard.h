@@ -18,11 +18,14 @@ u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const void *key,
+				      u32 key_len);
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now);
 struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
 			       u64 now);
-void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms);
+void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 ahead);
 u64 hb_count_entries(struct hashbelt_belt *belt);
 unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries);
 bool hb_resize(struct hashbelt_belt *belt, u64 entries);
@@ -103,6 +106,34 @@ static inline u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 
 	if (ttl_ms == HASHBELT_TTL_BELT || ttl_ms == HASHBELT_TTL_KEEP)
 		return now + READ_ONCE(belt->ttl);
 	return now + ttl_ms * NSEC_PER_MSEC;
+}
+
+/*
+ * Takes an entry out of the belt. False if another task has claimed it, which happens to requests
+ * alone: that task takes it out.
+ */
+static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *entry,
+			       enum hashbelt_reason reason, u64 now)
+{
+	lockdep_assert_held(&shard->lock);
+	hb_wheel_del(&entry->node);
+	if (!hb_node_try_claim(&entry->node, reason))
+		return false;
+	hb_leave(shard, entry, now);
+	return true;
+}
+
+/* Makes the levels that a time-to-live needs which is longer than the belt's. */
+static inline void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
+{
+	u64 grace = READ_ONCE(belt->grace);
+
+	if (likely(!grace && (ttl_ms > HASHBELT_TTL_MAX_MS ||
+			      ttl_ms * NSEC_PER_MSEC <= READ_ONCE(belt->ttl))))
+		return;
+	if (ttl_ms != HASHBELT_TTL_NEVER)
+		hb_grow_levels(belt, hb_shard_of(belt, hash),
+			       hb_deadline_of(belt, 0, ttl_ms) + grace);
 }
 
 static inline bool hb_ttl_is_plain(u64 ttl_ms)

@@ -45,9 +45,7 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 	lockdep_assert_held(&shard->lock);
 	if (!shard->points)
 		return NULL;
-	rcu_read_lock();
-	entry = hb_index_find(&shard->belt->index, hash | HB_WAITPOINT, key, key_len);
-	rcu_read_unlock();
+	entry = hb_find_locked(shard, hash | HB_WAITPOINT, key, key_len);
 	return entry ? hb_tail(entry) : NULL;
 }
 

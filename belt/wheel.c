@@ -348,7 +348,7 @@ static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 {
 	const struct hb_geometry *geometry = wheel->geometry;
-	u64 deadline = due_at(geometry, node, hb_deadline(atomic64_read(&node->deadline)));
+	u64 deadline = due_at(geometry, node, hb_node_deadline(node));
 	u64 reached, tick;
 	unsigned int i;
 
@@ -414,7 +414,7 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 static bool claim_due(const struct hb_geometry *geometry, struct hb_node *node, u64 now)
 {
 	if (unlikely(geometry->grace) &&
-	    due_at(geometry, node, hb_deadline(atomic64_read(&node->deadline))) > now)
+	    due_at(geometry, node, hb_node_deadline(node)) > now)
 		return false;
 	return hb_node_claim_due(node, now);
 }
@@ -531,7 +531,7 @@ static struct hb_node *sample(const struct hb_geometry *geometry, struct list_he
 	u64 deadline, least = U64_MAX;
 
 	list_for_each_entry(node, bucket, slot) {
-		deadline = hb_deadline(atomic64_read(&node->deadline));
+		deadline = hb_node_deadline(node);
 		if (deadline < least && lacks_grace(geometry, node) <= no_grace) {
 			least = deadline;
 			best = node;
@@ -565,7 +565,7 @@ static struct hb_node *due_nearest(struct hb_wheel *wheel, u64 now, bool no_grac
 	for (;;) {
 		node = sample(wheel->geometry, &wheel->due, no_grace);
 		if (!node || !samples-- ||
-		    hb_deadline(atomic64_read(&node->deadline)) <= now)
+		    hb_node_deadline(node) <= now)
 			return node;
 		relocate(wheel, &wheel->due, now);
 	}
@@ -588,7 +588,7 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 			tick = passed-- ? level_from(level, tick + 1) : 0;
 			continue;
 		}
-		due = due_at(wheel->geometry, node, hb_deadline(atomic64_read(&node->deadline)));
+		due = due_at(wheel->geometry, node, hb_node_deadline(node));
 		if (!samples-- || due < (tick + !!number) * level->width)
 			return node;
 		relocate(wheel, bucket, now);
@@ -601,8 +601,7 @@ static struct hb_node *nearer(struct hb_node *a, struct hb_node *b)
 {
 	if (!a || !b)
 		return a ?: b;
-	return hb_deadline(atomic64_read(&b->deadline)) <
-	       hb_deadline(atomic64_read(&a->deadline)) ? b : a;
+	return hb_node_deadline(b) < hb_node_deadline(a) ? b : a;
 }
 
 /* The nearest node of all that expire. */

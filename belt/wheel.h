@@ -155,6 +155,17 @@ static inline u64 hb_deadline(u64 word)
 }
 
 /**
+ * hb_node_deadline() - the deadline of a node
+ * @node:	the node, claimed or not
+ *
+ * Return: belt time, or HB_NEVER.
+ */
+static inline u64 hb_node_deadline(const struct hb_node *node)
+{
+	return hb_deadline(atomic64_read(&node->deadline));
+}
+
+/**
  * hb_reason() - why a node was claimed
  * @word:	the deadline of a claimed node
  *

@@ -130,13 +130,9 @@ static void sweep_one(struct hashbelt_entry *entry, void *arg)
 {
 	struct hb_shard *shard = arg;
 
-	if (!hb_is_cleared(shard->belt, entry))
-		return;
-	/* A request may be completed at this moment. */
-	if (!hb_node_try_claim(&entry->node, HASHBELT_CLEARED))
-		return;
-	hb_wheel_del(&entry->node);
-	hb_leave(shard, entry, hb_clock_now(&shard->belt->clock));
+	if (hb_is_cleared(shard->belt, entry))
+		hb_take_out(shard, entry, HASHBELT_CLEARED,
+			    hb_clock_now(&shard->belt->clock));
 }
 
 static bool needs_sweep(struct hashbelt_belt *belt)
@@ -371,7 +367,6 @@ void hashbelt_resume(struct hashbelt_belt *belt)
 	hb_clock_resume(&belt->clock);
 	hb_sleepers_wake(belt);
 }
-EXPORT_SYMBOL_GPL(hashbelt_resume);
 
 /**
  * hashbelt_advance() - move belt time on, halted or not
@@ -411,4 +406,3 @@ int hashbelt_rotate(struct hashbelt_belt *belt)
 {
 	return hashbelt_advance(belt, hb_interval(belt));
 }
-EXPORT_SYMBOL_GPL(hashbelt_rotate);

@@ -78,7 +78,7 @@ mutant() {
 }
 
 # A buffer that is freed, and then copied to user space.
-freed_early='/^long hb_ioctl_buckets/,/^}/{s/^\tkvfree(counts);//;s/^\thb_binding_put(binding);/&\n\tkvfree(counts);/}'
+freed_early='/^int hb_call_list/,/^}/{s/^\tif (!err && copy_to_user/\tkvfree(buffer);\n&/;s/^\t\tkvfree(buffer);$/\t\t;/}'
 
 prepare
 mutant due belt/wheel.h \
@@ -153,18 +153,18 @@ mutant again tools/lock_store.c \
 mutant exit belt/create.c \
 	'/^void hb_core_exit/,/^}/s/destroy_workqueue(free_wq);//' \
 	life module_test 'not ok .*no slab cache of the kernel grows' 'the module leaves something behind'
-mutant early device/manage.c "$freed_early" \
+mutant early device/call.c "$freed_early" \
 	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read when it is free'
 mutant order belt/lease.c \
 	'/^void hb_waiter_init/,/^}/s/^\tlist_add_tail(.*/&\n\tspin_lock(\&belt->shards[0].lock);\n\tspin_unlock(\&belt->shards[0].lock);/' \
 	debug lockwait_test 'not ok .*locks were checked to the end' 'locks are taken in the wrong order'
-mutant leak device/manage.c \
-	'/^long hb_ioctl_buckets/,/^}/s/^\tkvfree(counts);/\tif (!err)\n\t\tkvfree(counts);/' \
+mutant leak device/call.c \
+	'/^int hb_call_list/,/^}/s/^\t\tkvfree(buffer);$/\t\tif (!err)\n\t\t\tkvfree(buffer);/' \
 	debug argument_test 'not ok .*nothing has leaked' 'memory in no account is lost after an error'
 mutant blind tests/guest.sh \
 	's|^insmod|echo off >/sys/kernel/debug/kcsan\n&|' \
 	kcsan rights_test 'not ok .*races were looked for to the end' 'nobody looks for races'
-mutant reach device/manage.c "$freed_early" \
+mutant reach device/call.c "$freed_early" \
 	fuzz fuzz 'KASAN: .*use-after-free' 'random calls come by a buffer that is read when it is free'
 mutant unit tools/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
 	fuzz parsers 'not ok .*an input breaks hbctl' 'who looks for a unit looks behind the last one'
