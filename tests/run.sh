@@ -499,7 +499,7 @@ matrix() (
 	cp "$tests/matrix/guest.t" "$payload/tests" || return
 	image=$("$kernel" "$debian" image)
 	guest "device-$debian" "--append maxcpus=1" \
-		"tests/guest.t $("$kernel" "$debian" release)" "$@" tests/device/trace.t
+		"tests/guest.t $("$kernel" "$debian" release)" tests/device/trace.t "$@"
 )
 
 suite_kernels() {
