@@ -73,6 +73,9 @@ static _Atomic uint64_t clears;		/* odd while one goes on */
 static _Atomic uint64_t runs;		/* odd while belt time runs by itself */
 static _Atomic uint64_t proven;		/* refreshes of which something could be said */
 static _Atomic int writers_left;
+
+#define PROGRESS	4096	/* operations after which a writer says that it lives */
+
 static uint64_t operations = 100000;
 
 static uint8_t filling_of(uint32_t key, uint64_t sequence)
@@ -169,6 +172,9 @@ static void *writer(void *arg)
 		uint64_t choice = next_random(&random);
 		uint32_t key = base + pick_key(choice / 16);
 
+		/* A guest that prints nothing for long is ended. */
+		if (!base && n % PROGRESS == PROGRESS - 1)
+			printf("# %ju operations\n", (uintmax_t)n + 1);
 		switch (choice % 16) {
 		case 0:
 		case 1:
@@ -516,6 +522,7 @@ int main(int argc, char **argv)
 	struct hashbelt_settings settings = { .ttl_ms = TTL_MS, .buckets = 3 };
 	int failed;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	read_arguments(argc, argv, &operations);
 	printf("1..3\n# seed %ju, %ju operations of each writer\n", (uintmax_t)seed,
 	       (uintmax_t)operations);
