@@ -62,8 +62,7 @@ static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_en
 
 /* One try: as hb_lease_take(); -EAGAIN: there is a value, for @ahead_ms more. */
 static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration,
-		    u64 ahead_ms, struct hb_waiter *waiter, struct hashbelt_entry **spare,
-		    u64 *token)
+		    u64 ahead_ms, struct hb_waiter *waiter, u64 *token)
 {
 	u32 hash = lease->hash & ~HB_TAILED;
 	struct hashbelt_entry *other;
@@ -74,7 +73,7 @@ static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 du
 	now = hb_clock_now(&shard->belt->clock);
 	if (!has_value(shard, hash & HB_HASH, lease, now, ahead_ms)) {
 		other = hb_lease_find(shard, hash, lease->data, lease->key_len, now);
-		err = hb_lease_take(shard, other, lease, duration, now, waiter, spare);
+		err = hb_lease_take(shard, other, lease, duration, now, waiter);
 		if (!err)
 			*token = lease->version;
 	}
@@ -85,26 +84,15 @@ static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 du
 static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 			 struct hashbelt_entry *lease, struct hashbelt_fill *fill, u64 duration)
 {
-	struct hashbelt_entry *spare;
 	struct hb_waiter waiter;
-	int err;
+	int err = hb_waiter_init(&waiter, belt, lease, duration, fill->wait_ms);
 
-	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data, lease->key_len);
-	if (IS_ERR(spare))
-		return PTR_ERR(spare);
-	hb_waiter_init(&waiter, belt, lease, duration, hb_wait_end(belt, fill->wait_ms));
-	err = try_fill(shard, lease, duration, 0, &waiter, &spare, &fill->token);
-	if (spare)
-		hashbelt_entry_put(belt, spare);
-	if (err != -EINPROGRESS) {
-		hb_waiter_end(&waiter);
+	if (err)
 		return err;
-	}
-	err = hb_waiter_sleep(shard, &waiter);
-	if (!err)
+	err = try_fill(shard, lease, duration, 0, &waiter, &fill->token);
+	err = hb_waiter_finish(shard, &waiter, err, &fill->wait_ms);
+	if (!err && waiter.token)
 		fill->token = waiter.token;
-	if (err == -EINTR)
-		fill->wait_ms = hb_wait_left(belt, waiter.until);
 	return err == HB_FILLED ? -EAGAIN : err;
 }
 
@@ -142,7 +130,7 @@ int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const vo
 	hb_make_levels(belt, lease->hash, lease_ms);
 	shard = hb_shard_of(belt, lease->hash);
 	do {
-		err = try_fill(shard, lease, duration, ahead ? fill->ahead_ms : 0, NULL, NULL,
+		err = try_fill(shard, lease, duration, ahead ? fill->ahead_ms : 0, NULL,
 			       &fill->token);
 	} while (err == -ENOSPC && hb_make_room(belt, lease));
 	if (err == -EBUSY && fill->wait_ms && !ahead)

@@ -191,26 +191,26 @@ void hb_waiter_enqueue(struct hb_waiter *waiter, struct hb_waitpoint *point)
 }
 
 /*
- * Takes what is free, or lines up. @waiter: NULL for not, and then @spare is not
- * needed. Under the shard's lock. Returns 0; -EBUSY: somebody has it; -EINPROGRESS:
- * the waiter is in the line; errors as hb_shard_insert().
+ * Takes a lease that is free, or lines up; @waiter: NULL for not. Under the shard's lock.
+ * Returns 0; -EBUSY: another task has the lease; -EINPROGRESS: the waiter is in the line;
+ * errors as hb_shard_insert().
  */
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
-		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
-		  struct hashbelt_entry **spare)
+		  struct hashbelt_entry *lease, u64 duration, u64 now,
+		  struct hb_waiter *waiter)
 {
 	if (!other)
 		return hb_lease_grant(shard, lease, duration, now);
 	if (!waiter)
 		return -EBUSY;
-	hb_waiter_enqueue(waiter, hb_waitpoint_get(shard, spare));
+	hb_waiter_enqueue(waiter, hb_waitpoint_get(shard, &waiter->spare));
 	return -EINPROGRESS;
 }
 
 /* Sleeping */
 
-/* When somebody gives up who waits that long. */
-u64 hb_wait_end(struct hashbelt_belt *belt, u64 wait_ms)
+/* When a task gives up that waits for so long, belt time. */
+static u64 wait_end(struct hashbelt_belt *belt, u64 wait_ms)
 {
 	if (wait_ms == HASHBELT_TTL_NEVER)
 		return HB_NEVER;
@@ -218,7 +218,7 @@ u64 hb_wait_end(struct hashbelt_belt *belt, u64 wait_ms)
 }
 
 /* What is left of a wait that a signal ends before @until, milliseconds: not 0, "do not wait". */
-u64 hb_wait_left(struct hashbelt_belt *belt, u64 until)
+static u64 wait_left(struct hashbelt_belt *belt, u64 until)
 {
 	u64 now = hb_clock_now(&belt->clock);
 
@@ -235,31 +235,27 @@ static enum hrtimer_restart alarm_expired(struct hrtimer *timer)
 
 /*
  * Prepares the current task to wait: @lease is what it wants to have, for @duration
- * nanoseconds; it gives up at @until. Ended by hb_waiter_sleep(), or
- * hb_waiter_end() if it does not come to that.
+ * nanoseconds; it gives up after @wait_ms. Ended by hb_waiter_finish(). Returns 0, or an error
+ * as hashbelt_entry_alloc(). Context: may sleep.
  */
-void hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
-		    struct hashbelt_entry *lease, u64 duration, u64 until)
+int hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
+		   struct hashbelt_entry *lease, u64 duration, u64 wait_ms)
 {
+	struct hashbelt_entry *spare;
+
+	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data, lease->key_len);
+	if (IS_ERR(spare))
+		return PTR_ERR(spare);
 	*waiter = (struct hb_waiter){
 		.belt = belt, .task = current, .lease = lease, .duration = duration,
-		.until = until, .result = HB_WAITING,
+		.until = wait_end(belt, wait_ms), .spare = spare, .result = HB_WAITING,
 	};
 	INIT_LIST_HEAD(&waiter->place);
 	hb_hrtimer_setup_on_stack(&waiter->timer, alarm_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
 	spin_lock(&belt->waiters.lock);
 	list_add_tail(&waiter->asleep, &belt->waiters.list);
 	spin_unlock(&belt->waiters.lock);
-}
-
-/* The waiter is in no line. */
-void hb_waiter_end(struct hb_waiter *waiter)
-{
-	spin_lock(&waiter->belt->waiters.lock);
-	list_del(&waiter->asleep);
-	spin_unlock(&waiter->belt->waiters.lock);
-	hb_timer_cancel(&waiter->timer);
-	destroy_hrtimer_on_stack(&waiter->timer);
+	return 0;
 }
 
 static int reason_to_go(const struct hb_waiter *waiter, u64 now)
@@ -294,11 +290,8 @@ static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 	hb_waitpoint_release(shard, point);
 }
 
-/*
- * Sleeps until the waiter, which is in a line, has what it wants or a reason to go.
- * Returns its @result.
- */
-int hb_waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
+/* Sleeps until the waiter, which is in a line, has what it wants or a reason to go: its @result. */
+static int waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 {
 	int result;
 
@@ -315,8 +308,30 @@ int hb_waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 		schedule();
 	}
 	__set_current_state(TASK_RUNNING);
-	hb_waiter_end(waiter);
 	return result;
+}
+
+/*
+ * Ends a waiter. @err is what hb_lease_take() returned, or a reason not to have called it; with
+ * -EINPROGRESS the task waits first. Returns @err or the waiter's @result, with -EINTR the time
+ * that is left in @wait_ms.
+ */
+int hb_waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err, u64 *wait_ms)
+{
+	struct hashbelt_belt *belt = waiter->belt;
+
+	if (waiter->spare)
+		hashbelt_entry_put(belt, waiter->spare);
+	if (err == -EINPROGRESS)
+		err = waiter_sleep(shard, waiter);
+	spin_lock(&belt->waiters.lock);
+	list_del(&waiter->asleep);
+	spin_unlock(&belt->waiters.lock);
+	hb_timer_cancel(&waiter->timer);
+	destroy_hrtimer_on_stack(&waiter->timer);
+	if (err == -EINTR)
+		*wait_ms = wait_left(belt, waiter->until);
+	return err;
 }
 
 /* Belt time has been moved, or the belt has ended: all look, and set their timers. */

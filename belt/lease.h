@@ -30,9 +30,10 @@ struct hb_lease {
  *		present lease. Under the shard's lock while @place is in the line
  * @lease:	what it will get: the belt's once @result is 0
  * @point:	the point, while it is in the line
+ * @spare:	a point for the key, in case there is none yet
  * @duration:	how long it will have it, nanoseconds
  * @until:	belt time when it gives up, HB_NEVER for not
- * @token:	version of what it has got
+ * @token:	version of what was handed over to it; 0 for nothing
  * @result:	HB_WAITING; 0, it has it; HB_FILLED; a negative errno; under the
  *		shard's lock
  *
@@ -46,6 +47,7 @@ struct hb_waiter {
 	struct hrtimer timer;
 	struct hashbelt_entry *lease;
 	struct hb_waitpoint *point;
+	struct hashbelt_entry *spare;
 	u64 duration;
 	u64 until;
 	u64 token;
@@ -77,14 +79,11 @@ void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease);
 void hb_waiters_filled(struct hb_waitpoint *point);
 void hb_waiter_enqueue(struct hb_waiter *waiter, struct hb_waitpoint *point);
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
-		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
-		  struct hashbelt_entry **spare);
-u64 hb_wait_end(struct hashbelt_belt *belt, u64 wait_ms);
-u64 hb_wait_left(struct hashbelt_belt *belt, u64 until);
-void hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
-		    struct hashbelt_entry *lease, u64 duration, u64 until);
-void hb_waiter_end(struct hb_waiter *waiter);
-int hb_waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter);
+		  struct hashbelt_entry *lease, u64 duration, u64 now,
+		  struct hb_waiter *waiter);
+int hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
+		   struct hashbelt_entry *lease, u64 duration, u64 wait_ms);
+int hb_waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err, u64 *wait_ms);
 void hb_sleepers_wake(struct hashbelt_belt *belt);
 
 #endif /* _HASHBELT_LEASE_H */

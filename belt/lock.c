@@ -161,8 +161,7 @@ static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 
  * not wanted.
  */
 static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
-		    struct hashbelt_lock *lock, u64 duration, struct hb_waiter *waiter,
-		    struct hashbelt_entry **spare)
+		    struct hashbelt_lock *lock, u64 duration, struct hb_waiter *waiter)
 {
 	u32 hash = lease->hash & ~HB_TAILED;
 	struct hashbelt_entry *other;
@@ -179,7 +178,7 @@ static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
 			describe(other, lock, now);
 		}
 	} else {
-		err = hb_lease_take(shard, other, lease, duration, now, waiter, spare);
+		err = hb_lease_take(shard, other, lease, duration, now, waiter);
 		if (!err)
 			describe(lease, lock, now);
 	}
@@ -190,29 +189,18 @@ static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
 static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 			 struct hashbelt_entry *lease, struct hashbelt_lock *lock, u64 duration)
 {
-	struct hashbelt_entry *spare;
 	struct hb_waiter waiter;
-	int err;
+	int err = hb_waiter_init(&waiter, belt, lease, duration, lock->wait_ms);
 
-	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data, lease->key_len);
-	if (IS_ERR(spare))
-		return PTR_ERR(spare);
-	hb_waiter_init(&waiter, belt, lease, duration, hb_wait_end(belt, lock->wait_ms));
-	err = try_lock(shard, lease, lock, duration, &waiter, &spare);
-	if (spare)
-		hashbelt_entry_put(belt, spare);
-	if (err != -EINPROGRESS) {
-		hb_waiter_end(&waiter);
+	if (err)
 		return err;
-	}
-	err = hb_waiter_sleep(shard, &waiter);
-	if (!err) {
+	err = try_lock(shard, lease, lock, duration, &waiter);
+	err = hb_waiter_finish(shard, &waiter, err, &lock->wait_ms);
+	if (!err && waiter.token) {
 		lock->token = waiter.token;
 		lock->ttl_ms = div_u64(duration, NSEC_PER_MSEC);
 		lock->held_ms = 0;
 	}
-	if (err == -EINTR)
-		lock->wait_ms = hb_wait_left(belt, waiter.until);
 	return err;
 }
 
@@ -250,7 +238,7 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 		return PTR_ERR(lease);
 	shard = hb_shard_of(belt, lease->hash);
 	do {
-		err = try_lock(shard, lease, lock, duration, NULL, NULL);
+		err = try_lock(shard, lease, lock, duration, NULL);
 	} while (err == -ENOSPC && hb_make_room(belt, lease));
 	if (err == -EBUSY && lock->wait_ms)
 		err = lock_and_wait(belt, shard, lease, lock, duration);

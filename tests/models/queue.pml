@@ -195,7 +195,7 @@ proctype task(byte me)
 		assert(!length || owner != NOBODY)
 #endif
 	};
-	/* hb_waiter_sleep() */
+	/* waiter_sleep() */
 	do
 	:: result[me] == IDLE -> break
 	:: result[me] != IDLE ->
