@@ -98,8 +98,8 @@ static inline u64 hb_clock_now(const struct hb_clock *clock)
 static inline void hb_clock_wake(const struct hb_clock *clock)
 {
 	/*
-	 * Who is about to begin the work reads its state plainly, and of that another bit
-	 * than the one that is set here: the workqueue's own affair.
+	 * Benign race in the workqueue code: a worker that is about to begin the work reads
+	 * its state plainly, and of that another bit than the one that is set here.
 	 */
 	data_race(queue_work(clock->wq, clock->work));
 }
@@ -113,8 +113,8 @@ static inline void hb_clock_wake(const struct hb_clock *clock)
 static inline void hb_timer_cancel(struct hrtimer *timer)
 {
 	/*
-	 * Whether it is ringing is looked up plainly while another processor notes what rings
-	 * there, and is looked up again if that has changed: the timers' own affair.
+	 * Benign race in the hrtimer code: it reads plainly whether the timer's function runs,
+	 * while another processor writes that, and reads again if it has changed.
 	 */
 	data_race(hrtimer_cancel(timer));
 }

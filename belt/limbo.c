@@ -58,7 +58,7 @@ void hb_limbo_flush(struct hashbelt_belt *belt)
 		/* One for all shards, then each one's work is at least queued. */
 		rcu_barrier();
 		for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-			/* Where it is queued is looked up anew under the lock: its own affair. */
+			/* Benign race in flush_work(): it looks again under the pool's lock. */
 			data_race(flush_work(&shard->free.work));
 		}
 	}

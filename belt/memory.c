@@ -161,8 +161,8 @@ int hb_account_init(struct hb_account *account,
 	refcount_set(&account->ref, 1);
 	account->release = release;
 	/*
-	 * How much memory the processors have in store is noted under a lock, and looked at
-	 * without it to see whether there should be more: the kernel's own affair.
+	 * Benign race in the allocator for per-processor memory: it counts its free pages under
+	 * a lock, and reads the count without the lock to see whether it needs more.
 	 */
 	return data_race(percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT));
 }

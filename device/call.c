@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ioctls have in common.
+ * Code that several ioctls share.
  */
 #include <linux/mm.h>
 #include <linux/uaccess.h>

@@ -252,8 +252,8 @@ static umode_t mode_of(u64 rights)
 static bool is_admin(void)
 {
 	/*
-	 * That a task has made use of its rights is noted in its flags, which others read plainly
-	 * (in /proc): the kernel's own affair.
+	 * Benign race in the kernel: it notes in a task's flags that the task has used a
+	 * privilege, and readers of /proc read the flags plainly.
 	 */
 	return data_race(ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN));
 }

@@ -110,16 +110,16 @@ static inline struct hb_session *hb_session_get(struct hb_file *file, u32 access
 }
 
 /*
- * Wakes those who poll a descriptor: for news (which have a key) one of those who want it for
- * themselves, else all.
+ * Wakes the pollers of a file: all of them, or where @news has the key of a wakeup, one of the
+ * exclusive ones.
  */
 static inline void hb_file_wake_pollers(struct hb_file *file, void *news)
 {
 	wait_queue_head_t *wait = &file->wait;
 
 	/*
-	 * Who polls looks without a lock at what a wakeup changes, and then again with it: poll's
-	 * and epoll's own affair.
+	 * Benign race in poll and epoll: they look without a lock at what a wakeup changes, and
+	 * then again under the lock.
 	 */
 	data_race((news ? wake_up_poll(wait, key_to_poll(news)) : wake_up_all(wait), 0));
 }
