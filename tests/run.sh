@@ -224,9 +224,14 @@ suite_device() {
 squeeze() (
 	all=$payload
 	payload=$all-squeeze
-	rm -rf "$payload" && mkdir -p "$payload/memory" && cd "$all" &&
-		cp -p hashbelt.ko guest.sh "$payload" && cp -p "$@" "$payload/memory" &&
-		guest squeeze "--memory 320" "$@"
+	{
+		rm -rf "$payload" && mkdir -p "$payload/memory" && cd "$all" &&
+			cp -p hashbelt.ko guest.sh "$payload" && cp -p "$@" "$payload/memory"
+	} >"$logs/squeeze.log" 2>&1 || {
+		bail_out squeeze "$logs/squeeze.log" "no payload for the guest with little memory"
+		return
+	}
+	guest squeeze "--memory 320" "$@"
 )
 
 # Much memory, as little as a guest can live with, and time that is not the machine's.
