@@ -3,7 +3,7 @@
  * A descriptor to which entries are bound: making it, closing it, and reading the
  * requests that were completed.
  *
- * The task that closes a descriptor says that nothing may be tied to it any more. It then
+ * The task that closes a descriptor says that no entry may be attached to it any more. It then
  * takes out the entries that are bound one by one, each under the lock of its shard.
  */
 #include <linux/export.h>
@@ -64,7 +64,7 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_count(belt, HASHBELT_STAT_RELEASED);
 }
 
-/* An entry goes with its descriptor; false if that is for somebody else, who is about to. */
+/* Takes out an entry with its descriptor. False: another task has claimed it and will do that. */
 static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
@@ -73,7 +73,7 @@ static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 	if (hb_kind(entry) == HB_REQUEST)
 		return hb_request_release(belt, entry);
 	spin_lock(&shard->lock);
-	/* A put that found no room has untied it again: then it was never in the belt. */
+	/* A put that found no room has detached it again: then it was never in the belt. */
 	if (!list_empty(&link->held))
 		take_out(shard, entry);
 	spin_unlock(&shard->lock);
@@ -97,7 +97,7 @@ static struct hashbelt_entry *next_bound(struct hb_client *client)
 	return entry;
 }
 
-/* A request of which its client was told is freed. */
+/* Frees a request whose completion was queued for the client. */
 static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
 	struct hb_shard *shard = hb_shard_of(belt, request->hash);
@@ -113,7 +113,8 @@ static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
  * @belt:	the belt
  * @client:	its client; nothing can be bound to it any more
  *
- * What was bound to it is gone when this returns, and what it had not read.
+ * When this returns, the entries that were bound to the client are gone, and so are the
+ * completed requests that it had not read.
  *
  * Context: may sleep.
  */

@@ -100,9 +100,9 @@ static inline enum hb_kind hb_kind(const struct hashbelt_entry *entry)
 }
 
 /**
- * struct hb_link - what ties an entry to a descriptor; the tail of it, or its head
+ * struct hb_link - the link of an entry to a client; its tail, or the head of that
  * @entry:	the entry; constant
- * @client:	the descriptor, with a reference once the entry is tied; or NULL
+ * @client:	the descriptor, with a reference once the entry is attached; or NULL
  * @held:	place in @client->entries, under @client->lock; of a request that has left
  *		the belt, its shard's @done, under the shard's lock
  */
@@ -121,11 +121,11 @@ static inline size_t hb_tail_at(const struct hashbelt_entry *entry)
 /**
  * struct hb_kind_ops - how a kind of entries differs from plain entries
  * @tail_size:	what its tail takes, bytes; @keys is the entry's
- * @link:	an entry was put into the index
- * @unlink:	it is taken out, and no more of @entry may be linked to anything; @cleared: it is
- *		not above the belt's floor, and so not counted any more
- * @leave:	a claimed entry, off its wheel, leaves the belt. NULL: as a plain entry
- * @left:	it has left; NULL: there is nothing to do
+ * @link:	counts an entry that was put into the index, and links its tail
+ * @unlink:	undoes @link. @cleared: a clear has reset the counters since
+ * @leave:	takes a claimed entry, which is off its wheel, out of the belt. NULL: it leaves as
+ *		a plain entry does
+ * @left:	called when an entry has left; NULL: there is nothing to do
  * @describe:	fills in what differs in the record of an event; NULL: nothing does. Returns the
  *		key, with the value behind it
  * @reported:	an entry that leaves becomes an event of its belt
@@ -152,7 +152,7 @@ static inline const struct hb_kind_ops *hb_ops(const struct hashbelt_entry *entr
 	return hb_kinds[hb_kind(entry)];
 }
 
-/* What the tail of an entry with such bits in its hash takes, bytes. Plain entries have none. */
+/* What the tail of an entry with HB_TAILED and the kind in @hash takes, bytes. */
 size_t hb_tail_size(u32 hash, u32 keys);
 
 /* The tail of an entry that has one; which, hb_kind() tells. */

@@ -2,9 +2,9 @@
 /*
  * The link between an entry and the descriptor to which it is bound.
  *
- * A link ties an entry to a client, under the client's lock, which is taken inside
- * of the lock of the entry's shard. Two tasks may untie it, and the first of them does: the
- * one that unlinks the entry; or the one that closes the descriptor (see client.c).
+ * A link stands in the list of its client, under the client's lock, which is taken inside
+ * of the lock of the entry's shard. Two tasks may detach it, and the first of them does: the
+ * task that unlinks the entry, or the task that closes the descriptor (see client.c).
  */
 #include <linux/export.h>
 #include <linux/poll.h>
@@ -27,7 +27,7 @@ void hashbelt_client_put(struct hb_client *client)
 EXPORT_SYMBOL_GPL(hashbelt_client_put);
 
 /*
- * Ties an entry that is about to be linked to its client; under the shard's lock.
+ * Attaches an entry, which is about to go into the index, to its client; under the shard's lock.
  * False if the descriptor is closed already.
  */
 bool hb_attach(struct hb_link *link)
@@ -59,14 +59,14 @@ void hb_detach(struct hb_link *link)
 	spin_unlock(&client->lock);
 }
 
-/* The same, and that reference too. */
+/* Detaches, and gives up that reference too. */
 void hb_detach_put(struct hb_link *link)
 {
 	hb_detach(link);
 	hashbelt_client_put(link->client);
 }
 
-/* Wakes one of those who wait for completed requests, and who polls. */
+/* Wakes one reader of completed requests, and the pollers. */
 void hb_client_wake(struct hb_client *client)
 {
 	if (wq_has_sleeper(&client->wait))
@@ -74,8 +74,8 @@ void hb_client_wake(struct hb_client *client)
 }
 
 /*
- * Tells the client of a request that was completed; under the lock of its shard. False if
- * its descriptor is closed: then the request is the caller's still.
+ * Queues a request that was completed for its client; under the lock of its shard. False if
+ * the descriptor is closed: then the request is still the caller's.
  */
 bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
@@ -97,7 +97,7 @@ bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request
 	return told;
 }
 
-/* Those who wait for completed requests look whether the belt is still there. */
+/* Wakes all readers of completed requests: they look whether the belt is still there. */
 void hb_clients_wake(struct hashbelt_belt *belt)
 {
 	struct hb_client *client;

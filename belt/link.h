@@ -12,7 +12,7 @@
 
 /**
  * struct hb_client - a descriptor to which entries of one belt are bound
- * @ref:	one for the descriptor, one for each entry that is tied to it
+ * @ref:	one for the descriptor, one for each entry that is attached to it
  * @id:		unique; constant
  * @place:	in belt->clients.list, under belt->clients.lock
  * @lock:	protects all below but @wait and @rcu; taken inside of shards' locks

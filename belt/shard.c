@@ -47,7 +47,7 @@ u64 hb_interval(struct hashbelt_belt *belt)
 
 /* Counting, linking and unlinking, under the shard's lock */
 
-/* Counts an entry that has its version and is tied to its client. */
+/* Counts an entry that has its version and is attached to its client. */
 void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);
@@ -58,7 +58,7 @@ void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_ops(entry)->link(shard, entry);
 }
 
-/* The links of an entry that has a tail. */
+/* Unlinks the tail of an entry, in the way of its kind. */
 static noinline void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *entry,
 				 bool cleared)
 {
@@ -77,7 +77,7 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 
 	lockdep_assert_held(&shard->lock);
 	hb_shard_count(shard, -1);
-	/* Who looks for something to evict need not come here. */
+	/* An eviction need not look here. */
 	if (unlikely(!shard->count))
 		WRITE_ONCE(shard->nearest, HB_NOTHING);
 	if (!cleared) {
@@ -101,7 +101,7 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 		return -EIDRM;
 	if (!hb_charge(belt, entry))
 		return -ENOSPC;
-	/* Once it is tied who closes the descriptor may claim a request, without this lock. */
+	/* A task that closes the descriptor may claim an attached request without this lock. */
 	atomic64_set(&entry->node.deadline, deadline);
 	if (!hb_attach(hb_tail(entry))) {
 		hb_uncharge(belt, entry);
@@ -174,7 +174,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	else if (!hb_stays_charged(hb_reason(word)) || !is_reported(belt, entry))
 		hb_uncharge(belt, entry);
 	leave_place(shard, entry, now);
-	/* It is in limbo, or an event: nobody frees it before the lock is given up. */
+	/* The entry is in limbo or an event. No task frees it before this lock is given up. */
 	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left)
 		hb_ops(entry)->left(shard, entry, now);
 }

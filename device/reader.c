@@ -86,8 +86,8 @@ int hb_call_ack(const struct hb_call *call, void *arg)
 }
 
 /*
- * Copies events out, those that get there to @done. Returns the bytes; @lost is
- * what the first one has to say, and is 0 once it was said.
+ * Copies events to user space, and moves those that were copied to @done. Returns the bytes.
+ * The record of the first event reports @lost; when it was copied, @lost is 0.
  */
 static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done,
 			   char __user *to, u64 *lost)
