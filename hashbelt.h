@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
  * hashbelt - an expiring cache in the kernel: the interface of /dev/hashbelt.
  *
@@ -32,9 +32,9 @@
 /* Values of a time-to-live beside a number of milliseconds. */
 #define HASHBELT_TTL_BELT	0ULL		/* the belt's own */
 #define HASHBELT_TTL_NEVER	(~0ULL)		/* does not expire */
-#define HASHBELT_TTL_KEEP	(~0ULL - 1)	/* put: what the entry has left, else the belt's */
+#define HASHBELT_TTL_KEEP	(~0ULL - 1)	/* put: the present deadline, or the belt's */
 
-/* What an item asks for: the single calls below, or an item of a batch. */
+/* The operation of an item of a batch. Each has a call of its own below. */
 enum hashbelt_op {
 	HASHBELT_OP_GET		= 1,
 	HASHBELT_OP_PUT		= 2,
@@ -45,9 +45,9 @@ enum hashbelt_op {
 };
 
 /* Conditions and modifiers of an item (@how). */
-#define HASHBELT_IF_ABSENT	0x01	/* put: EEXIST if there; lock: EALREADY */
-#define HASHBELT_IF_PRESENT	0x02	/* put: ENOENT if not there */
-#define HASHBELT_IF_VERSION	0x04	/* put, remove: ESTALE if other */
+#define HASHBELT_IF_ABSENT	0x01	/* put: EEXIST if present; lock: EALREADY */
+#define HASHBELT_IF_PRESENT	0x02	/* put: ENOENT if absent */
+#define HASHBELT_IF_VERSION	0x04	/* put, remove: ESTALE if it has another version */
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
 #define HASHBELT_NO_REFRESH	0x10	/* get: leave the deadline alone */
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
@@ -63,33 +63,33 @@ enum hashbelt_op {
  * @value_len:	put: length of the value. get: size of the buffer, replaced by
  *		the length of the value (with ERANGE as well: the buffer was too
  *		small and nothing was copied). add: size of the structure
- * @flags:	32 bits of the user's own: stored by put, returned by get, and by touch
- *		to who may read
+ * @flags:	32 bits for the caller: stored by put, returned by get, and by touch
+ *		to callers with HASHBELT_MAY_READ
  * @ttl_ms:	put, touch, get with HASHBELT_AND_TOUCH: the time-to-live, or
- *		HASHBELT_TTL_*. add: that of an entry which was not there; one that
- *		was keeps what it has left. Returned: the time left, as of a moment
- *		during the call, and rounded up to whole milliseconds: added to a time
- *		that was taken before the call it is at most that rounding too long.
+ *		HASHBELT_TTL_*. add: that of a new entry; a present one keeps its
+ *		deadline. Returned: the time left at a moment during the call, rounded
+ *		up to milliseconds. Added to a time that was read before the call, it
+ *		is too long by at most that rounding.
  *		HASHBELT_TTL_NEVER for an entry that does not expire
- * @version:	with HASHBELT_IF_VERSION: the version that must be there.
- *		Returned: the entry's version; with EEXIST and ESTALE the version
- *		that is there
+ * @version:	with HASHBELT_IF_VERSION: the version that the entry must have.
+ *		Returned: the entry's version; with EEXIST and ESTALE that of the
+ *		present entry
  * @op:		in a batch: one of enum hashbelt_op. Else 0
  * @result:	in a batch, returned: 0 or a negative errno
  * @reserved:	pass 0
  *
- * Of the fields that return something, those that an operation has no use for
- * come back as they were. Errors: ENOENT (no such entry), EEXIST, ESTALE (the
- * condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the key's length),
- * EMSGSIZE (the value's length), ENOSPC (a limit of the belt or the module),
- * EDQUOT (the memory limit of the belt's owner), ENOMEM, EPERM (this descriptor
- * may not), EIDRM (the belt was destroyed), of add EBADMSG (what is there is no
- * number) and EOVERFLOW. An operation whose item cannot be
- * written to has been carried out when EFAULT says so.
+ * An operation leaves the returned fields that it does not use as they were. Errors: ENOENT (no
+ * such entry), EEXIST, ESTALE (the condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the
+ * key's length), EMSGSIZE (the value's length), ENOSPC (a limit of the belt or the module),
+ * EDQUOT (the memory limit of the belt's owner), ENOMEM, EPERM (this descriptor lacks the
+ * right), EIDRM (the belt was destroyed), of add EBADMSG (the present value is no number) and
+ * EOVERFLOW. EFAULT may also mean that the operation has been carried out, but its item cannot
+ * be written to. Of several errors, EINVAL for unknown flags and for fields that must be 0 comes
+ * first, then EPERM, then the errors of all other values.
  *
- * An entry that was put with HASHBELT_BOUND is removed when the last copy of the
- * descriptor is closed, or it is bound to another belt; at the latest. A process that
- * is killed closes its descriptors. A put over it without that flag ends this.
+ * An entry that was put with HASHBELT_BOUND is removed, at the latest, when the last copy of
+ * the descriptor is closed or the descriptor is bound to another belt. A process that is
+ * killed closes its descriptors. A put over the entry without that flag ends the bond.
  */
 struct hashbelt_item {
 	__u64 key;
@@ -107,12 +107,12 @@ struct hashbelt_item {
 
 /**
  * struct hashbelt_sum - an atomic addition
- * @by:		what is added
- * @value:	what an entry that is not there counts as. Returned: the sum
+ * @by:		the addend
+ * @value:	the number that an absent entry counts as. Returned: the sum
  *
- * The entry's value is the number in decimal, as a put may have left it there: an
+ * The entry's value is the number in decimal, which a put may have stored as well: an
  * optional '-' and 1 to 19 digits. An addition is a put: it makes a new version, and
- * ends a bond to a descriptor; but the user's flags stay. It needs HASHBELT_MAY_READ and
+ * ends a bond to a descriptor; but @flags of the item stay. It needs HASHBELT_MAY_READ and
  * HASHBELT_MAY_WRITE.
  */
 struct hashbelt_sum {
@@ -125,12 +125,14 @@ struct hashbelt_sum {
  * @items:	pointer to an array of struct hashbelt_item
  * @count:	number of items, 1 to HASHBELT_BATCH_MAX
  * @flags:	pass 0
- * @done:	returned: items that were tried. Fewer than @count only when the
+ * @done:	returned: items whose result was returned. Fewer than @count only when the
  *		call was interrupted or an item could not be read or written
  * @reserved:	pass 0
  *
- * The items are carried out in order, each for itself: one that fails says so
- * in its result and the next one is tried.
+ * The items are carried out in order and independently: the result of a failed one has
+ * the error, and the next one is tried. The call ends at an item that cannot be read, or
+ * written to; the latter has been carried out. If that is the first one, the call fails with
+ * EFAULT; with EINTR if a signal comes before the first one.
  */
 struct hashbelt_batch {
 	__u64 items;
@@ -142,60 +144,60 @@ struct hashbelt_batch {
 
 /* How a belt behaves (@policy). Without any: put replaces, get leaves alone. */
 #define HASHBELT_REFRESH_ON_GET	0x01	/* a hit gives at least the belt's ttl again */
-#define HASHBELT_KEEP_ON_PUT	0x02	/* put: EEXIST if there */
+#define HASHBELT_KEEP_ON_PUT	0x02	/* put: EEXIST if present */
 #define HASHBELT_EVICT		0x04	/* when full: see "Limits" below; else ENOSPC */
-#define HASHBELT_PINNED		0x08	/* the system short of memory takes nothing */
+#define HASHBELT_PINNED		0x08	/* gives up nothing under memory pressure */
 #define HASHBELT_WIPE		0x10	/* keys and values are overwritten when freed */
 
-/* The names under which users know some policies. */
+/* Well-known policies. */
 #define HASHBELT_POLICY_STANDARD	HASHBELT_KEEP_ON_PUT
 #define HASHBELT_POLICY_UPDATING	HASHBELT_REFRESH_ON_GET
 #define HASHBELT_POLICY_TIMECACHE	0u
 
-/* What a descriptor may do with the belt that it is bound to (@access). */
+/* Rights of a descriptor to the belt that it is bound to (@access). */
 #define HASHBELT_MAY_READ	0x01	/* get, scan, info, read events */
 #define HASHBELT_MAY_WRITE	0x02	/* put, touch, remove, expire, clear */
 #define HASHBELT_MAY_OWN	0x04	/* set, halt, resume, rotate, advance, destroy */
 
-/* What becomes of an entry that expires (@handler). */
+/* Handling of an entry that expires (@handler). */
 enum hashbelt_handler {
 	HASHBELT_DROP		= 0,	/* it is freed */
 	HASHBELT_NOTIFY		= 1,	/* it is reported, then freed */
-	HASHBELT_REINSERT	= 2,	/* it is reported, and has the belt's ttl again */
+	HASHBELT_REINSERT	= 2,	/* it is reported, and gets the belt's ttl again */
 };
 
 /*
- * Why an entry has left the belt: what an event reports. Of HASHBELT_PRESSURE 1 MiB
- * of events may wait; what goes beyond that is lost, and counted.
+ * The reason for which an entry has left the belt, in its event. At most 1 MiB of events
+ * with HASHBELT_PRESSURE may be queued; more are lost, and counted.
  */
 enum hashbelt_reason {
-	HASHBELT_EXPIRED	= 1,	/* its deadline was reached, or EXPIRE said so */
-	HASHBELT_EVICTED	= 2,	/* it made room: the belt was full */
-	HASHBELT_REPLACED	= 3,	/* a put over it */
+	HASHBELT_EXPIRED	= 1,	/* its deadline was reached, or by EXPIRE */
+	HASHBELT_EVICTED	= 2,	/* the belt was full */
+	HASHBELT_REPLACED	= 3,	/* another put of its key */
 	HASHBELT_REMOVED	= 4,
 	HASHBELT_CLEARED	= 5,
-	HASHBELT_PRESSURE	= 6,	/* the system was short of memory */
-	HASHBELT_RELEASED	= 7,	/* it was bound to a descriptor that is closed */
+	HASHBELT_PRESSURE	= 6,	/* memory pressure */
+	HASHBELT_RELEASED	= 7,	/* the descriptor that it was bound to was closed */
 };
 
-/* What has completed a request: what an event of one reports. */
+/* The cause that has ended a request, in its event. */
 enum hashbelt_cause {
 	HASHBELT_BY_TIMEOUT	= 1,	/* its time-to-live is over */
 	HASHBELT_BY_EVICTION	= 2,	/* the belt was full */
 	HASHBELT_BY_PUT		= 3,	/* one of its keys was put */
 	HASHBELT_BY_COMPLETE	= 4,	/* HASHBELT_IOC_COMPLETE of one of its keys */
 	HASHBELT_BY_CLEAR	= 5,	/* the belt was cleared */
-	HASHBELT_BY_PRESSURE	= 6,	/* the system was short of memory */
+	HASHBELT_BY_PRESSURE	= 6,	/* memory pressure */
 };
 
-/* What an event is about (@kind). */
+/* The kind of entry that an event reports (@kind). */
 enum hashbelt_kind {
 	HASHBELT_ENTRY		= 0,
 	HASHBELT_LOCK		= 1,	/* the value is the owner */
 	HASHBELT_REQUEST	= 2,	/* see struct hashbelt_request */
 };
 
-/* Bits of @reasons: which of them are reported, where the handler reports. */
+/* Bits of @reasons: the reported ones, if the handler reports. */
 #define HASHBELT_REPORT(reason)		(1u << (reason))
 #define HASHBELT_REPORT_DEFAULT		(HASHBELT_REPORT(HASHBELT_EXPIRED) | \
 					 HASHBELT_REPORT(HASHBELT_EVICTED) | \
@@ -204,7 +206,7 @@ enum hashbelt_kind {
 
 #define HASHBELT_EVENTS_DEFAULT		(1024 * 1024)	/* @max_events */
 
-/* Which settings HASHBELT_IOC_SET is to change (@fields). */
+/* The settings that HASHBELT_IOC_SET changes (@fields). */
 #define HASHBELT_SET_TTL		0x0001
 #define HASHBELT_SET_BUCKETS		0x0002
 #define HASHBELT_SET_POLICY		0x0004
@@ -219,18 +221,18 @@ enum hashbelt_kind {
 #define HASHBELT_SET_ALL		0x07ff
 
 /**
- * struct hashbelt_settings - what a belt shall be
+ * struct hashbelt_settings - settings of a belt
  * @name:	CREATE: 1 to 63 bytes without '/' and control characters, NUL to the
  *		end; empty: a belt that lives as long as a descriptor to it. SET:
  *		pass zeros
  * @ttl_ms:	the belt's time-to-live, 1 to HASHBELT_TTL_MAX_MS; 0: the default.
- *		Entries that are there keep their deadlines
+ *		Present entries keep their deadlines
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0: the default
  * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE
- * @mode:	who may read (r) and write (w): permission bits as of a file, at
+ * @mode:	rights to read (r) and write (w): permission bits as of a file, at
  *		most 0666
- * @fields:	SET: HASHBELT_SET_*, what is to be changed; the others are not
- *		looked at. CREATE: HASHBELT_SET_GID or 0
+ * @fields:	SET: HASHBELT_SET_*, the settings to change; the others are
+ *		ignored. CREATE: HASHBELT_SET_GID or 0
  * @handler:	one of enum hashbelt_handler
  * @reasons:	HASHBELT_REPORT() bits; 0: HASHBELT_REPORT_DEFAULT
  * @gid:	the belt's group, as seen in the caller's user namespace; CREATE
@@ -238,25 +240,23 @@ enum hashbelt_kind {
  *		is no member of needs CAP_SYS_ADMIN (EPERM)
  * @reserved32:	pass 0
  * @max_entries: most entries; 0: no limit
- * @max_bytes:	most bytes, everything that an entry costs included; 0: no limit
+ * @max_bytes:	most bytes, including all overhead of an entry; 0: no limit
  * @max_events:	most events that wait to be read or acknowledged; 0:
  *		HASHBELT_EVENTS_DEFAULT
- * @grace_ms:	how long an entry stays beyond its deadline, for
- *		HASHBELT_IOC_FILL alone; it is handed to the handler after that.
+ * @grace_ms:	time for which an entry stays beyond its deadline, only for
+ *		HASHBELT_IOC_FILL; the handler gets it after that.
  *		At most HASHBELT_TTL_MAX_MS
  * @reserved:	pass 0
  *
- * Limits. An entry counts while it is in the belt, and on while it waits as an
- * event that it expired or was removed. At a limit, a put of a new key takes
- * the place of what has expired; else with HASHBELT_EVICT that of the entry
- * nearest its deadline, and without it fails with ENOSPC. An event of another
- * reason has given its place away: it counts against the queue's limits alone,
- * which are @max_events, and again @max_bytes; they hold for what was read and not
- * acknowledged as well. Where they are reached the oldest events that wait are
- * dropped and counted. Lower limits than what is there make the belt full, no more;
- * events that are too many then are dropped. Where entries have a grace time or are
- * reinserted, a lock, a right to fill or a request that has ended may keep its place
- * until the interval of its deadline is over.
+ * Limits. An entry counts while it is in the belt. After it expired, was removed, or was
+ * released with its descriptor, it counts until its event is settled. At a limit, a put that
+ * needs room takes that of an expired entry, unless the belt reinserts; else, with
+ * HASHBELT_EVICT, it evicts the entry nearest its deadline, fill leases and requests last, or, if
+ * the belt holds only events, drops the oldest; else it fails with ENOSPC. Room that a put has
+ * made is reserved for it, and counts as used. Events of other reasons count only against the
+ * queue's limits: @max_events, and @max_bytes once more, unacknowledged events included. At a
+ * limit of the queue the oldest queued events are dropped and counted. Limits below the present
+ * usage evict nothing: the belt is full, and surplus events are dropped.
  */
 struct hashbelt_settings {
 	char name[HASHBELT_NAME_SIZE];
@@ -276,16 +276,23 @@ struct hashbelt_settings {
 	__u64 reserved[3];
 };
 
+/* Demands of OPEN (@flags). */
+#define HASHBELT_OF_OWNER	0x01	/* that the belt is owned by @uid, else EPERM */
+
 /**
  * struct hashbelt_name - a belt by name: to bind to, or to destroy
  * @name:	NUL to the end
- * @flags:	pass 0
- * @reserved:	pass 0
+ * @flags:	OPEN: 0 or HASHBELT_OF_OWNER; DESTROY: pass 0
+ * @uid:	the owner that HASHBELT_OF_OWNER demands; else pass 0
+ *
+ * Any user may create a belt under a name that no belt has, with mode 0666. A program that puts
+ * what not everybody may read demands the owner that it expects. A belt of uid 0 is one that a
+ * task with CAP_SYS_RESOURCE has made.
  */
 struct hashbelt_name {
 	char name[HASHBELT_NAME_SIZE];
 	__u32 flags;
-	__u32 reserved;
+	__u32 uid;
 };
 
 /* State of a belt (@state). */
@@ -293,31 +300,32 @@ struct hashbelt_name {
 #define HASHBELT_NAMELESS	0x02
 
 /**
- * struct hashbelt_info - what a belt is and holds
+ * struct hashbelt_info - description of a belt
  * @name:	HASHBELT_IOC_NEXT: in, the belt after which to look ("" for the
  *		first in the order of names). Returned: the belt's name
  * @ttl_ms:	the belt's time-to-live
  * @interval_ns: time between two rotations
  * @now_ns:	belt time, nanoseconds
- * @wake_ns:	belt time at which the worker looks next; ~0: not at all
- * @entries:	entries that are there (an expired one counts until drained)
+ * @wake_ns:	belt time at which the worker runs next; ~0: not at all
+ * @entries:	entries (an expired one counts until it is drained)
  * @bytes:	memory those entries take, index and wheels included
  * @table:	chains of the hash index
  * @buckets:	buckets of the front wheel
- * @levels:	wheels in use: 1, and one more for each overflow wheel
+ * @levels:	wheels in use: 1, and one more for each overflow wheel, in the shard and of the
+ *		sort (plain entries; locks, fill leases and requests) that has most
  * @policy:	as in struct hashbelt_settings
  * @mode:	as in struct hashbelt_settings
  * @uid:	owner, as seen in the caller's user namespace
  * @gid:	group, likewise
  * @state:	HASHBELT_HALTED, HASHBELT_NAMELESS
- * @access:	HASHBELT_MAY_*: what the caller may do
+ * @access:	HASHBELT_MAY_*: rights of the caller
  * @handler:	as in struct hashbelt_settings
  * @reasons:	as in struct hashbelt_settings
  * @max_entries: as in struct hashbelt_settings
  * @max_bytes:	as in struct hashbelt_settings
  * @max_events:	as in struct hashbelt_settings
- * @used_entries: what counts against @max_entries
- * @used_bytes:	what counts against @max_bytes
+ * @used_entries: entries that count against @max_entries
+ * @used_bytes:	bytes that count against @max_bytes
  * @queued:	events that wait to be read
  * @in_flight:	events that were read and not acknowledged yet
  * @queued_bytes: memory that both take; that of an entry that was reinserted is
@@ -367,8 +375,8 @@ struct hashbelt_info {
 /* Counters of a belt since it was made, in the order of HASHBELT_IOC_STAT. */
 enum hashbelt_counter {
 	HASHBELT_STAT_HITS,		/* gets that returned a value */
-	HASHBELT_STAT_MISSES,		/* gets that found no entry: all of them */
-	HASHBELT_STAT_PUTS_NEW,		/* puts of a key that was not there */
+	HASHBELT_STAT_MISSES,		/* gets that found no entry, for any reason */
+	HASHBELT_STAT_PUTS_NEW,		/* puts of an absent key */
 	HASHBELT_STAT_PUTS_REPLACED,	/* puts over an entry */
 	HASHBELT_STAT_REFUSED,		/* puts whose condition failed */
 	HASHBELT_STAT_TOUCHES,		/* touches, alone or with a get */
@@ -378,23 +386,23 @@ enum hashbelt_counter {
 	HASHBELT_STAT_CASCADED,		/* entries drained to a later bucket */
 	HASHBELT_STAT_DRAINED,		/* buckets drained */
 	HASHBELT_STAT_WAKEUPS,		/* times the worker woke by its timer */
-	HASHBELT_STAT_MISSES_EXPIRED,	/* misses of what expired not long ago */
-	HASHBELT_STAT_MISSES_EVICTED,	/* misses of what was evicted not long ago */
+	HASHBELT_STAT_MISSES_EXPIRED,	/* misses of recently expired keys */
+	HASHBELT_STAT_MISSES_EVICTED,	/* misses of recently evicted keys */
 	HASHBELT_STAT_REJECTED,		/* puts refused because the belt was full */
 	HASHBELT_STAT_EVICTED,		/* entries that made room in a full belt */
-	HASHBELT_STAT_PRESSURE,		/* entries given up when memory was short */
-	HASHBELT_STAT_REINSERTED,	/* entries that expired and live on */
-	HASHBELT_STAT_EVENTS,		/* events queued */
+	HASHBELT_STAT_PRESSURE,		/* entries evicted under memory pressure */
+	HASHBELT_STAT_REINSERTED,	/* entries that expired and were reinserted */
+	HASHBELT_STAT_EVENTS,		/* events, those lost at once included */
 	HASHBELT_STAT_EVENTS_LOST,	/* events dropped before they were read */
-	HASHBELT_STAT_EVENTS_READ,	/* events handed out, each time */
+	HASHBELT_STAT_EVENTS_READ,	/* events delivered, repeats included */
 	HASHBELT_STAT_EVENTS_RETURNED,	/* events not acknowledged, queued again */
 	HASHBELT_STAT_ROTATIONS,	/* intervals that have passed */
 	HASHBELT_STAT_ADDS,		/* additions */
 	HASHBELT_STAT_STALE,		/* values returned in their grace time */
-	HASHBELT_STAT_FILLS,		/* rights to fill given */
+	HASHBELT_STAT_FILLS,		/* fill leases granted */
 	HASHBELT_STAT_LOCKS,		/* locks granted */
-	HASHBELT_STAT_LOCK_WAITS,	/* of those, to somebody who had waited */
-	HASHBELT_STAT_RELEASED,		/* entries and locks gone with a descriptor */
+	HASHBELT_STAT_LOCK_WAITS,	/* of those, to a waiter */
+	HASHBELT_STAT_RELEASED,		/* entries and locks removed with a descriptor */
 	HASHBELT_STAT_REQUESTS,		/* requests registered */
 	HASHBELT_STAT_COMPLETED,	/* requests completed by a put or by hand */
 	HASHBELT_STAT_TIMED_OUT,	/* requests whose time was over */
@@ -413,8 +421,8 @@ enum hashbelt_counter {
  * struct hashbelt_stat - read the counters
  * @counters:	pointer to an array of __u64, by enum hashbelt_counter
  * @lags:	pointer to an array of __u64: the histogram of lags
- * @count:	in: length of @counters; returned: how many the kernel knows. No
- *		more than the smaller of the two are written
+ * @count:	in: length of @counters; returned: the number that the kernel has. The
+ *		kernel writes the smaller number of the two
  * @lag_count:	likewise for @lags
  */
 struct hashbelt_stat {
@@ -428,9 +436,9 @@ struct hashbelt_stat {
  * struct hashbelt_buckets - count entries by the time that they have left
  * @cursor:	0 to begin; returned: where to go on, 0 at the end
  * @counts:	pointer to an array of __u64 that is filled in, for the part of the
- *		belt that this call looked at: the caller adds up. Element i counts
- *		the entries that expire in the i-th interval from now; the last
- *		one all that expire later or never
+ *		belt that this call looked at: the caller adds up the parts. Element i
+ *		counts the entries that expire in the i-th interval from now; the last
+ *		one counts the entries that expire later or never
  * @count:	its length, 1 to HASHBELT_BUCKETS_MAX
  * @reserved:	pass 0
  */
@@ -442,21 +450,21 @@ struct hashbelt_buckets {
 };
 
 /* How a descriptor reads events (HASHBELT_IOC_WATCH). */
-#define HASHBELT_WATCH_ACK	0x01	/* what it reads is its own until ACK */
-#define HASHBELT_WATCH_REQUESTS	0x02	/* it reads of its own requests alone; without ACK */
+#define HASHBELT_WATCH_ACK	0x01	/* events stay in flight until ACK */
+#define HASHBELT_WATCH_REQUESTS	0x02	/* it reads only ends of its own requests */
 
 /**
- * struct hashbelt_event - what read(2) returns, again and again
+ * struct hashbelt_event - a record of read(2)
  * @size:	bytes to the next event, a multiple of 8
  * @reason:	one of enum hashbelt_reason; of a request, of enum hashbelt_cause
- * @sequence:	number of the event: 1 for a belt's first, and then one more for
- *		each. One that is read again has the number that it had. Of requests
- *		each descriptor has a count of its own
- * @lost:	events dropped before they were read, since read(2) last said so
+ * @sequence:	number of the event: 1 for a belt's first, and one more for each next; a
+ *		gap shows lost events. An event that is read again keeps its number.
+ *		For requests, each descriptor has a count of its own
+ * @lost:	events dropped before they were read, since read(2) last reported some
  * @deadline_ns: belt time at which the entry expired or would have;
  *		~0: never
  * @handed_ns:	belt time at which the event was queued
- * @version:	the entry's version; the lock's token; the request's id
+ * @version:	the entry's version; HASHBELT_EVENT_TOKEN(); HASHBELT_EVENT_ID()
  * @flags:	the user's flag bits
  * @key_len:	length of the key that follows this structure; of a request, the
  *		key that was put or completed, 0 if it was neither
@@ -470,14 +478,14 @@ struct hashbelt_buckets {
  * HASHBELT_EVENT_MAX bytes never are; ENODATA, nothing is queued and the belt
  * reports nothing; EIDRM, EPERM, EFAULT, EINTR.
  *
- * A descriptor with HASHBELT_WATCH_ACK owns what it has read until it
- * acknowledges it: HASHBELT_IOC_ACK with the sequence of an event settles that
- * one and all that it had read before (ENOENT: it has not read that one, or has
- * settled it). What is left when it is closed or bound to another belt goes back to
- * the head of the queue, in the order in which it was read; so does what could not
- * be copied out. What that said was @lost is said again. What several descriptors or
- * threads give back stands in the order in which they do; the sequence tells the other.
- * The mode ends with the binding.
+ * Events that a descriptor with HASHBELT_WATCH_ACK has read stay in flight until it
+ * acknowledges them: HASHBELT_IOC_ACK with the sequence of an event settles that event and
+ * all that the descriptor had read before it (ENOENT: it has not read that one, or has
+ * settled it). When the descriptor is closed or bound to another belt, its unacknowledged
+ * events return to the head of the queue, in the order in which they were read; so do
+ * events that could not be copied out. Their @lost is reported again. Events that several
+ * descriptors or threads return are queued in the order of the returns; @sequence has the
+ * original order. The mode ends with the binding.
  */
 struct hashbelt_event {
 	__u32 size;
@@ -493,7 +501,11 @@ struct hashbelt_event {
 	__u32 kind;
 };
 
-/* The largest event that there can be. */
+/* Names of @version in the event of a lock: its token; and of a request: its id. */
+#define HASHBELT_EVENT_TOKEN(event)	((event)->version)
+#define HASHBELT_EVENT_ID(event)	((event)->version)
+
+/* Size of the largest possible event, bytes. */
 #define HASHBELT_EVENT_MAX	(64 + HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX)
 
 /**
@@ -505,7 +517,7 @@ struct hashbelt_event {
  * @count:	returned: records in the buffer (0 does not mean the end)
  * @reserved:	pass 0
  *
- * Every entry that is there from the first call to the last is reported once.
+ * Every entry that is present from the first call to the last is reported once.
  * A record is a struct hashbelt_record, and the key after it.
  */
 struct hashbelt_scan {
@@ -537,28 +549,28 @@ struct hashbelt_record {
 /**
  * struct hashbelt_lock - one lock, for one owner
  * @key:	pointer to the lock's name
- * @owner:	pointer to the owner's bytes: any, and up to the callers who is whose.
+ * @owner:	pointer to the owner's bytes; the callers agree on their meaning.
  *		HOLDER: pointer to a buffer
  * @key_len:	length of the name, 1 to HASHBELT_KEY_MAX bytes
  * @owner_len:	length of the owner, 1 to HASHBELT_OWNER_MAX bytes. HOLDER: size of
  *		the buffer, replaced by the length of the owner
- * @how:	LOCK: HASHBELT_BOUND: unlocked when the last copy of the descriptor is
- *		closed, at the latest; as it was first granted. HASHBELT_IF_ABSENT: not
- *		for the owner who has it. Others: 0
+ * @how:	LOCK: HASHBELT_BOUND: unlocked, at the latest, when the last copy of the
+ *		descriptor is closed; the first grant decides. HASHBELT_IF_ABSENT: fail if
+ *		the owner has the lock already. Others: 0
  * @reserved32:	pass 0
- * @ttl_ms:	LOCK, RENEW: the lease, at most the belt's time-to-live; 0: just that.
+ * @ttl_ms:	LOCK, RENEW: the lease, at most the belt's time-to-live, which 0 stands for.
  *		Returned: the time left
- * @wait_ms:	LOCK: how long to wait for it, by belt time; 0: not at all,
+ * @wait_ms:	LOCK: time to wait for it, by belt time; 0: not at all,
  *		HASHBELT_TTL_NEVER: for ever. Others: 0. Returned with EINTR: the time
  *		left
  * @token:	returned: the fencing token, larger for each grant of this lock than
- *		for any before, whatever has become of that
- * @held_ms:	returned: how long the owner has had it
+ *		for any earlier grant
+ * @held_ms:	returned: time since the grant
  * @count:	returned by RELEASE: locks that were held
  * @reserved:	pass 0
  *
- * Locks have names of their own: an entry of the same key is something else. They
- * count as entries under the belt's limits.
+ * Names of locks and keys of entries are independent. Locks count as entries under the belt's
+ * limits.
  *
  * LOCK grants the lock if it is free. If @owner holds it already, LOCK may lengthen the
  * lease, never shortens it, and returns the token of the first grant. Otherwise the call
@@ -571,10 +583,11 @@ struct hashbelt_record {
  * HASHBELT_IF_ABSENT: held by this owner; nothing has changed), ETIMEDOUT (still held after
  * that time), EINTR (by a signal with a handler while waiting), ENOENT (UNLOCK,
  * RENEW, HOLDER: not held), EACCES (UNLOCK, RENEW: held by another), EDOM (the lease
- * is too long), EOPNOTSUPP (LOCK: the belt may take entries away: it is not pinned, or evicts),
+ * is too long), EOPNOTSUPP (LOCK: the belt may evict entries: it is not pinned, or has
+ * HASHBELT_EVICT),
  * ERANGE (HOLDER: the buffer), E2BIG (a length), ENOSPC, EDQUOT, ENOMEM, EINVAL,
- * EFAULT, EPERM, EIDRM. A call whose structure cannot be written to has been carried
- * out when EFAULT says so. HOLDER and LOCKS need HASHBELT_MAY_READ, the others
+ * EFAULT, EPERM, EIDRM. EFAULT may also mean that the call has been carried out,
+ * but its structure cannot be written to. HOLDER and LOCKS need HASHBELT_MAY_READ, the others
  * HASHBELT_MAY_WRITE.
  */
 struct hashbelt_lock {
@@ -603,8 +616,8 @@ struct hashbelt_lock {
  * @count:	returned: records in the buffer (0 does not mean the end)
  * @reserved:	pass 0
  *
- * A record is a struct hashbelt_lock_record. Those of one owner come in the order
- * of their tokens, and cost no more than there are.
+ * A record is a struct hashbelt_lock_record. Locks of one owner come in the order
+ * of their tokens, at a cost by their number.
  */
 struct hashbelt_locks {
 	__u64 cursor;
@@ -636,38 +649,38 @@ struct hashbelt_lock_record {
 	__u64 token;
 };
 
-/* What to do besides, and what came of it (@how and @state of hashbelt_fill). */
-#define HASHBELT_STALE		0x100	/* how: an old value will do; state: it is one */
-#define HASHBELT_GIVE_UP	0x200	/* how: give the right back, nothing else */
-#define HASHBELT_GRANTED	0x01	/* state: the caller has the right to fill */
-#define HASHBELT_FILLING	0x02	/* state: somebody else has it */
+/* Modifiers and results of a fill (@how and @state of hashbelt_fill). */
+#define HASHBELT_STALE		0x100	/* how: accept an expired value; state: it is one */
+#define HASHBELT_GIVE_UP	0x200	/* how: only give the fill lease up */
+#define HASHBELT_GRANTED	0x01	/* state: the caller has the fill lease */
+#define HASHBELT_FILLING	0x02	/* state: another caller has it */
 
 /**
- * struct hashbelt_fill - get, or the right to fill
+ * struct hashbelt_fill - get, or get a fill lease
  * @item:	as for a get
- * @lease_ms:	how long the right lasts if nobody puts the key; 0: 10 seconds
- * @wait_ms:	how long to wait, by belt time, for somebody else to put the key; 0:
+ * @lease_ms:	duration of the fill lease if the key is not put; 0: 10 seconds
+ * @wait_ms:	time to wait, by belt time, for another caller's put; 0:
  *		not at all, HASHBELT_TTL_NEVER: for ever. Returned with EINTR: the time left
- * @ahead_ms:	ask for the right already when less than this is left of the entry's
- *		life. One caller gets it while that life lasts, or for @lease_ms if that
- *		is longer; a @lease_ms of 0 adds nothing then
+ * @ahead_ms:	grant a fill lease already when the entry has less than this time left.
+ *		One caller is granted it until the entry expires, or for @lease_ms if
+ *		that is longer; a @lease_ms of 0 adds nothing then
  * @token:	returned with HASHBELT_GRANTED; passed with HASHBELT_GIVE_UP
- * @how:	HASHBELT_BOUND: the right goes with the descriptor, if not before;
+ * @how:	HASHBELT_BOUND: the fill lease ends with the descriptor at the latest;
  *		HASHBELT_STALE; HASHBELT_GIVE_UP
  * @state:	returned: HASHBELT_GRANTED, HASHBELT_FILLING, HASHBELT_STALE
  * @reserved:	pass 0
  *
- * A miss gives one caller the right to fill: to compute the value, and to put it. Other
- * callers meanwhile learn that the key is being filled, or wait, or take the old value.
- * The right ends with the next put of the key, by any caller, or at the end of its
- * lease; in the latter case the first waiter gets it. It counts as an entry under the
- * belt's limits.
+ * A miss grants one caller a fill lease: that caller is to compute the value and to put it.
+ * Other callers meanwhile learn that the key is being filled, or wait, or take an expired
+ * value. The fill lease ends with the next put of the key, by any caller, or when it expires;
+ * in the latter case the first waiter is granted one. It counts as an entry under the belt's
+ * limits.
  *
- * Returns 0 with a value; ENOENT without one, and @state says who fills; ETIMEDOUT,
- * nobody has put it in that time; EINTR, by a signal with a handler; else the errors
+ * Returns 0 with a value; ENOENT without one, and @state says which caller fills; ETIMEDOUT,
+ * it was not put in that time; EINTR, by a signal with a handler; else the errors
  * of a get, of a put, and with HASHBELT_GIVE_UP ENOENT if the caller does not have the
- * right. A right may have been granted when EFAULT says that this structure cannot be
- * written to. Needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
+ * fill lease. A fill lease may have been granted when EFAULT means that this structure
+ * cannot be written to. Needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
  */
 struct hashbelt_fill {
 	struct hashbelt_item item;
@@ -694,30 +707,28 @@ struct hashbelt_key {
 
 /**
  * struct hashbelt_request - wait for keys, without a thread
- * @id:		a number of the caller's, by which it is told
+ * @id:		a number that the caller chooses; the event of the request has it
  * @keys:	pointer to an array of struct hashbelt_key
  * @count:	its length, 1 to HASHBELT_REQUEST_KEYS
  * @flags:	pass 0
- * @ttl_ms:	when it times out: a number, 0 for the belt's time-to-live,
- *		HASHBELT_TTL_NEVER for never; resolved like an entry's
+ * @ttl_ms:	time until it times out: a number, 0 for the belt's time-to-live,
+ *		HASHBELT_TTL_NEVER for never; with the resolution of an entry's
  * @reserved:	pass 0
  *
- * The request is completed once, by the first of: a put of one of its keys, a
- * COMPLETE of one of them, its timeout; in need of room or memory, and by a clear, as
- * an entry goes. The descriptor that registered it reads the event, in the mode
- * HASHBELT_WATCH_REQUESTS; nobody else does. Events come in the order in which requests
- * ended, and may come before REQUEST has returned in another thread. When that descriptor
- * is closed or bound to another belt, requests that wait and events that were not read
- * are gone.
+ * The request is completed once, by the first of: a put of one of its keys, a COMPLETE of one
+ * of them, its timeout, an eviction, and a clear. Only the descriptor that registered it reads
+ * the event, in the mode HASHBELT_WATCH_REQUESTS. Events come in the order in which requests
+ * ended, and may come before REQUEST has returned in another thread. When that descriptor is
+ * closed or bound to another belt, its waiting requests and unread events are dropped.
  *
- * Until it has ended a request counts as an entry under the belt's limits. Those that
- * have, and were not read, may take @max_bytes once more: beyond that there are no new
- * ones (ENOSPC). Errors: EEXIST
- * (the descriptor has a request of that id), E2BIG, EINVAL, EFAULT, ENOSPC, EDQUOT,
- * ENOMEM, EPERM, EIDRM. CANCEL points to an id: ENOENT, there is none, or it has been
- * completed. A COMPLETE that cannot write @count has been carried out when EFAULT says
- * so. REQUEST needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE, for it takes room,
- * CANCEL HASHBELT_MAY_READ, COMPLETE HASHBELT_MAY_WRITE.
+ * A request counts as an entry under the belt's limits until it has ended. While the ended
+ * requests of a belt that were not read take more than @max_bytes, no new ones are registered
+ * (ENOSPC).
+ * Errors: EEXIST (the descriptor has a request of that id), E2BIG, EINVAL, EFAULT, ENOSPC,
+ * EDQUOT, ENOMEM, EPERM, EIDRM. CANCEL points to an id: ENOENT, there is none, or it has been
+ * completed. A COMPLETE that fails with EFAULT because it cannot write @count has been carried
+ * out. REQUEST takes room, so it needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE; CANCEL needs
+ * HASHBELT_MAY_READ, and COMPLETE HASHBELT_MAY_WRITE.
  */
 struct hashbelt_request {
 	__u64 id;
@@ -730,7 +741,7 @@ struct hashbelt_request {
 
 #define HASHBELT_IOC_MAGIC	0xBE
 
-/* Returns HASHBELT_ABI, and does nothing else. */
+/* Returns HASHBELT_ABI. */
 #define HASHBELT_IOC_ABI	_IO(HASHBELT_IOC_MAGIC, 0x00)
 
 /* On the entries of the belt that the descriptor is bound to. */
@@ -760,8 +771,8 @@ struct hashbelt_request {
 #define HASHBELT_IOC_BUCKETS	_IOWR(HASHBELT_IOC_MAGIC, 0x27, struct hashbelt_buckets)
 
 /*
- * On the events of that belt. They point to HASHBELT_WATCH_*, to a sequence. WATCH with
- * HASHBELT_WATCH_REQUESTS takes some memory: ENOMEM.
+ * On the events of that belt. WATCH points to HASHBELT_WATCH_*, and ACK to a sequence. WATCH
+ * with HASHBELT_WATCH_REQUESTS may fail with ENOMEM.
  */
 #define HASHBELT_IOC_WATCH	_IOW(HASHBELT_IOC_MAGIC, 0x30, __u32)
 #define HASHBELT_IOC_ACK	_IOW(HASHBELT_IOC_MAGIC, 0x31, __u64)
@@ -772,14 +783,14 @@ struct hashbelt_request {
 #define HASHBELT_IOC_COMPLETE	_IOWR(HASHBELT_IOC_MAGIC, 0x34, struct hashbelt_key)
 
 /*
- * On the set of belts. OPEN fails with EACCES if the belt's mode leaves nothing
- * to the caller. CREATE fails with EEXIST if the name is taken; with ENOSPC or
- * EDQUOT if there are as many belts as there may be, or as the caller may have, or
- * they hold as much memory: where that is what is missing it first waits for belts
- * that were given up to be freed; with ENOMEM; and with EACCES if the name is
- * HASHBELT_DEFAULT_BELT and the caller has not CAP_SYS_ADMIN.
- * The others fail with ENOENT if there is no such name. NEXT passes over
- * belts that the caller may neither read nor configure.
+ * On the set of belts. OPEN fails with EACCES if the caller has no right to the belt. CREATE
+ * fails with EEXIST if the name is taken; with ENOSPC or EDQUOT at the limits of belts or
+ * memory of the module or of the caller (at a limit of memory it first waits until destroyed
+ * belts are freed); with ENOMEM; and with EACCES if the name is HASHBELT_DEFAULT_BELT and the
+ * caller lacks CAP_SYS_ADMIN. The limits of a user do not hold for a caller with
+ * CAP_SYS_RESOURCE, and its belts are not owned by uid 0 without it. The others fail with
+ * ENOENT if there is no such name. NEXT skips belts that the caller may neither read nor
+ * configure.
  */
 #define HASHBELT_IOC_CREATE	_IOW(HASHBELT_IOC_MAGIC, 0x40, struct hashbelt_settings)
 #define HASHBELT_IOC_OPEN	_IOW(HASHBELT_IOC_MAGIC, 0x41, struct hashbelt_name)

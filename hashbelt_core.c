@@ -1,34 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * A belt.
+ * Operations on one key, and the interface for other modules. docs/design.md describes the life of
+ * an entry, versions and the worker.
  *
- * An entry stands in two places: in the index, where readers find it under RCU,
- * and in a bucket of a wheel, where it waits for its deadline. Both belong to
- * the shard of its hash, and so does the lock under which they change. What a
- * reader may change without it is the deadline alone (see hashbelt_wheel.h).
- *
- * The life of an entry: hashbelt_put() links it. One task claims its deadline, and
- * unlinks it: a put that replaces it, a remove, an expire, the drain of its bucket,
- * an eviction, or the sweep after a clear. If the belt reports this reason, the entry
- * then goes to the belt's queue of events, in the order of claims: the event of a
- * key's next life comes later. In the end it goes to the shard's limbo, where it
- * waits for a grace period and for readers with a reference. On a belt that
- * reinserts, an entry that expires stays where it is and gets a new deadline.
- *
- * Versions come from a counter in each shard, its number in the lower bits:
- * unique in the belt, growing for each key, and no line is shared by all
- * writers. A clear holds every shard's lock for a moment and notes the largest
- * version given so far: what is not above this floor is not there any more, for
- * all readers at once. The worker sweeps it out.
- *
- * Who does what later: one work item drains fallen buckets, hands out expired
- * entries, sweeps what was cleared and moves chains of a growing index, a batch
- * of each in turn, and no lock is held longer than a batch takes.
- *
- * Lock order: belt->set_lock, belt->round_lock, belt->clear_lock, shard->lock (all of
- * them, in the order of their numbers, for what is to happen to the whole belt at
- * once), queue->lock and in it usage->lock, or client->lock, or the lock
- * of belt->clients, belt->owners or belt->waiters; clock->lock inside of any.
+ * Lock order: belt->set_lock, belt->round_lock, belt->clear_lock, shard->lock (all of them, in the
+ * order of their numbers, for a change of the whole belt at once), queue->lock and in it
+ * usage->lock, or client->lock, or the lock of belt->clients, belt->owners, belt->waiters or
+ * belt->pollers; clock->lock inside of any.
  */
 #include <linux/export.h>
 
@@ -54,22 +32,14 @@ u64 hashbelt_now(struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_now);
 
-/**
- * hashbelt_is_dead() - whether hashbelt_kill() was called
- * @belt:	the belt
- *
- * Return: whether.
- */
 bool hashbelt_is_dead(const struct hashbelt_belt *belt)
 {
 	return READ_ONCE(belt->dead);
 }
 
 /**
- * hashbelt_wipes() - whether no copy of a key or value may stay behind
+ * hashbelt_wipes() - the belt has HASHBELT_WIPE: no copy of a key or value may be left in memory
  * @belt:	the belt
- *
- * Return: whether.
  */
 bool hashbelt_wipes(const struct hashbelt_belt *belt)
 {
@@ -77,9 +47,8 @@ bool hashbelt_wipes(const struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_wipes);
 
-/* Whether a put may go on, given what is there. */
-static int put_condition(const struct hashbelt_belt *belt,
-			 const struct hashbelt_entry *old,
+/* Returns 0 if the conditions of a put hold, given the entry that is there. */
+static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
 			 const struct hashbelt_item *item)
 {
 	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
@@ -95,12 +64,12 @@ static int put_condition(const struct hashbelt_belt *belt,
 }
 
 /*
- * Gives @new the place of @old; under the shard's lock. @new stands behind @old before
- * that is claimed: readers who find it claimed go on from there, and those who come before
- * get no further than @old.
+ * Gives @new the place of @old; under the shard's lock. @new is put behind @old before @old is
+ * claimed: a reader that finds @old claimed goes on to @new, and a reader that comes before stops
+ * at @old.
  *
- * Return: false if a reader was told meanwhile that @old has expired. Then nobody has
- * found @new, but readers may stand on it until the end of a grace period.
+ * Returns false if a reader was told meanwhile that @old has expired. Then no reader has found
+ * @new, but readers may stand on it until the end of a grace period.
  */
 static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 		    struct hashbelt_entry *new, u64 now, bool keep_time)
@@ -116,19 +85,24 @@ static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 	return true;
 }
 
-/* What a put adds to what counts against the belt's limits, bytes. */
+/* Bytes that a put adds to the usage that counts against the belt's limits. */
 static s64 cost_of_put(const struct hashbelt_entry *old, const struct hashbelt_entry *new)
 {
 	return hb_cost(new) - (old ? hb_cost(old) : 0);
 }
 
-/* Charges a put to the belt's limits. */
-static bool charge(struct hashbelt_belt *belt, const struct hashbelt_entry *old,
-		   const struct hashbelt_entry *new)
+/* Charges a put, which ends the fill lease of its key. Under the shard's lock. */
+static bool charge(struct hb_shard *shard, const struct hashbelt_entry *old,
+		   const struct hashbelt_entry *new, u64 now, struct hb_room *room)
 {
-	if (likely(!belt->usage.limited))
+	const struct hashbelt_entry *lease = NULL;
+
+	if (likely(!shard->belt->usage.limited))
 		return true;
-	return hb_usage_add(belt, !old, cost_of_put(old, new));
+	if (shard->fills)
+		lease = hb_fill_find(shard, new, now);
+	return hb_usage_add(shard->belt, !old, cost_of_put(old, new), room,
+			    lease ? hb_cost(lease) : 0);
 }
 
 /* Why a key is not there: one of enum hashbelt_reason, 0 if that is not known. */
@@ -140,14 +114,13 @@ static u32 why_gone(struct hashbelt_belt *belt, u32 hash)
 	return ghost == hb_ghost(hash, reason) ? reason : 0;
 }
 
-/* A key that is put is missed no more. */
 static void ghost_clear(struct hashbelt_belt *belt, u32 hash)
 {
 	if (unlikely(why_gone(belt, hash)))
 		WRITE_ONCE(*hb_ghost_slot(belt, hash), 0);
 }
 
-/* Puts @new into the belt; under the shard's lock. Return: as replace(). */
+/* Puts @new into the belt; under the shard's lock. Returns as replace(). */
 static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 		   struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
 {
@@ -174,54 +147,16 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 }
 
 /**
- * struct completions - requests that a put has completed
- * @claimed:	those of them that were claimed
- * @entry:	what was put, with a reference, if there may be more; else NULL
- * @stamp:	what waits since before this is completed
+ * struct completions - what a put has reserved, and the requests that it has completed
+ * @room:	reserved for the entry, while the put makes room
+ * @claimed:	those requests
  */
 struct completions {
+	struct hb_room room;
 	struct list_head claimed;
-	struct hashbelt_entry *entry;
-	u64 stamp;
 };
 
-/* Tells those who wait for the key of an entry that was put; under the shard's lock. */
-static void complete_waiters(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
-			     struct completions *completions)
-{
-	struct hb_waitpoint *point;
-
-	point = hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
-	if (shard->fills)
-		hb_fill_end(shard, entry, point, now);
-	/* Who waited to fill may have been all there was. */
-	if (point)
-		point = hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data,
-					  entry->key_len);
-	if (!point)
-		return;
-	completions->stamp = shard->versions;
-	if (hb_requests_claim(shard, point, HASHBELT_BY_PUT, completions->stamp,
-			      &completions->claimed)) {
-		refcount_inc(&entry->ref);
-		completions->entry = entry;
-	}
-}
-
-/* The rest of what is to be done for them, with no lock. */
-static void finish_completions(struct hashbelt_belt *belt, struct completions *completions)
-{
-	struct hashbelt_entry *entry = completions->entry;
-
-	hb_requests_finish(belt, &completions->claimed);
-	if (likely(!entry))
-		return;
-	hb_requests_complete(belt, entry->hash, entry->data, entry->key_len,
-			     HASHBELT_BY_PUT, completions->stamp);
-	hashbelt_entry_put(belt, entry);
-}
-
-/* Takes back what was done for an entry that does not go in. */
+/* Undoes the charge of an entry that is not inserted. */
 static void undo_charge(struct hashbelt_belt *belt, struct hashbelt_entry *old,
 			struct hashbelt_entry *entry)
 {
@@ -232,8 +167,8 @@ static void undo_charge(struct hashbelt_belt *belt, struct hashbelt_entry *old,
 }
 
 /*
- * An entry with its condition fulfilled goes in, if there is room. -ETIME: what it was to
- * replace has expired in the middle of it; then as after -ENOSPC, see try_again().
+ * Inserts an entry whose condition holds, if there is room. -ETIME: the entry that it was to
+ * replace expired meanwhile; then as after -ENOSPC, see try_again().
  */
 static __always_inline int charge_and_insert(struct hb_shard *shard, struct hashbelt_entry *old,
 					     struct hashbelt_entry *entry,
@@ -244,7 +179,7 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 
 	if (unlikely(tailed) && !hb_attach(hb_tail(entry)))
 		return -EIDRM;
-	if (unlikely(!charge(shard->belt, old, entry))) {
+	if (unlikely(!charge(shard, old, entry, now, &completions->room))) {
 		if (tailed)
 			hb_detach_put(hb_tail(entry));
 		return -ENOSPC;
@@ -254,23 +189,27 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 		return -ETIME;
 	}
 	if (unlikely(shard->points || shard->fills))
-		complete_waiters(shard, entry, now, completions);
+		hb_end_waits(shard, entry, shard->versions, now, &completions->claimed);
 	return 0;
 }
 
-/* Whether to try a put anew that failed. Context: may sleep. */
-static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int err)
+/* True if a put that failed is to be tried again. Context: may sleep. */
+static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int err,
+		      struct hb_room *room)
 {
 	if (err == -ENOSPC)
-		return hb_make_room(belt, entry);
+		return hb_make_room(belt, entry, room);
 	if (err != -ETIME)
 		return false;
-	/* It goes to another place, from where readers who stand on it would go on. */
+	/*
+	 * The entry goes to another place in the index, from where readers that stand on it would
+	 * go on.
+	 */
 	synchronize_rcu();
 	return true;
 }
 
-/* One try to put. -ENOSPC, -ETIME: see charge_and_insert(). */
+/* -ENOSPC, -ETIME: see charge_and_insert(). */
 static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 		   struct hashbelt_item *item, struct completions *completions)
 {
@@ -294,16 +233,13 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 /**
  * hashbelt_put() - put an entry into a belt
  * @belt:	the belt
- * @entry:	from hashbelt_entry_alloc(), filled; the belt's from now on, also
- *		if the put fails
- * @item:	@how: HASHBELT_IF_*; @ttl_ms; @version with HASHBELT_IF_VERSION.
- *		Returns @ttl_ms and @version
+ * @entry:	from hashbelt_entry_alloc(), filled; the belt's from now on, also if the put fails
+ * @item:	@how: HASHBELT_IF_*; @ttl_ms; @version with HASHBELT_IF_VERSION. Returns @ttl_ms and
+ *		@version
  *
- * Context: may sleep.
- *
- * Return: 0; -EEXIST, -ENOENT or -ESTALE if the condition does not hold; -EINVAL
- * for a time-to-live that is too long; -ENOSPC if the belt is full, and does not
- * evict or has nothing to evict; -EIDRM if the belt was destroyed.
+ * Context: may sleep. Return: 0; -EEXIST, -ENOENT or -ESTALE if the condition does not hold;
+ * -EINVAL for a time-to-live that is too long; -ENOSPC if the belt is full, and does not evict or
+ * has no entry to evict; -EIDRM if the belt was destroyed.
  */
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item)
@@ -321,10 +257,11 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	shard = hb_shard_of(belt, entry->hash);
 	do {
 		err = try_put(shard, entry, item, &completions);
-	} while (unlikely(err) && try_again(belt, entry, err));
+	} while (unlikely(err) && try_again(belt, entry, err, &completions.room));
+	hb_room_release(belt, &completions.room);
 	if (likely(!err)) {
-		if (unlikely(!list_empty(&completions.claimed) || completions.entry))
-			finish_completions(belt, &completions);
+		if (unlikely(!list_empty(&completions.claimed)))
+			hb_requests_finish(belt, &completions.claimed);
 		if (unlikely(hb_is_crowded(belt, shard)))
 			hb_grow_index(belt, READ_ONCE(shard->count));
 		return 0;
@@ -338,12 +275,10 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 }
 EXPORT_SYMBOL_GPL(hashbelt_put);
 
-/* Numbers */
-
-/* Digits of a number in decimal, its sign included, that can be needed. */
+/* Most characters of a number in decimal, its sign included. */
 #define DIGITS_MAX	20
 
-/* Reads a number: '-' if it is negative, and 1 to 19 digits. -EBADMSG: it is none. */
+/* Reads a number: '-' if it is negative, and 1 to 19 digits. Else returns -EBADMSG. */
 static int parse(const u8 *text, u32 len, s64 *number)
 {
 	bool negative = len && *text == '-';
@@ -363,7 +298,7 @@ static int parse(const u8 *text, u32 len, s64 *number)
 	return 0;
 }
 
-/* The number that an addition results in, as text in @text; its length, or an error. */
+/* Writes the sum as text to @text. Returns its length, or an error. */
 static int add_up(struct hashbelt_entry *old, const struct hashbelt_sum *sum, s64 *result,
 		  char text[DIGITS_MAX + 1])
 {
@@ -379,10 +314,9 @@ static int add_up(struct hashbelt_entry *old, const struct hashbelt_sum *sum, s6
 	return snprintf(text, DIGITS_MAX + 1, "%lld", *result);
 }
 
-/* One try to add; -EAGAIN: @entry should have a value of @len bytes. */
-static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry,
-		   struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len,
-		   struct completions *completions)
+/* -EAGAIN: @entry must have a value of @len bytes. */
+static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry, struct hashbelt_item *item,
+		   struct hashbelt_sum *sum, u32 *len, struct completions *completions)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	struct hashbelt_item put = { .ttl_ms = item->ttl_ms };
@@ -415,7 +349,7 @@ static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry,
 	return 0;
 }
 
-/* An addition with an entry whose value has @len bytes; as try_add(). */
+/* An addition with an entry whose value has @len bytes. As try_add(). */
 static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	       struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
 {
@@ -432,14 +366,15 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	shard = hb_shard_of(belt, entry->hash);
 	do {
 		err = try_add(shard, entry, item, sum, len, &completions);
-	} while (err && try_again(belt, entry, err));
+	} while (err && try_again(belt, entry, err, &completions.room));
+	hb_room_release(belt, &completions.room);
 	if (err) {
 		if (err != -EAGAIN)
 			trace_hashbelt_put(belt->id, entry, err);
 		hashbelt_entry_put(belt, entry);
 		return err;
 	}
-	finish_completions(belt, &completions);
+	hb_requests_finish(belt, &completions.claimed);
 	hb_fit_index(belt, shard);
 	return 0;
 }
@@ -449,14 +384,12 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
- * @item:	@ttl_ms and @flags of an entry that is not there. Returns @ttl_ms, @version
- * @sum:	@by; @value of an entry that is not there. Returns @value
+ * @item:	@ttl_ms and @flags of a new entry. Returns @ttl_ms, @version
+ * @sum:	@by; @value of a new entry. Returns @value
  *
- * An addition is a put: it takes the place of what was there.
+ * An addition is a put that replaces the entry.
  *
- * Context: may sleep.
- *
- * Return: 0; -EBADMSG: what is there is no number; -EOVERFLOW; -EINVAL for a
+ * Context: may sleep. Return: 0; -EBADMSG: the value is no number; -EOVERFLOW; -EINVAL for a
  * time-to-live that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
@@ -468,7 +401,7 @@ int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	if (!hb_ttl_is_plain(item->ttl_ms))
 		return -EINVAL;
 	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
-	/* How long the number is turns out under the lock. */
+	/* The length of the number is known under the lock only. */
 	do {
 		err = add(belt, key, key_len, item, sum, &len);
 	} while (err == -EAGAIN);
@@ -486,16 +419,14 @@ EXPORT_SYMBOL_GPL(hashbelt_add);
  * @key:	the key
  * @key_len:	its length
  * @now:	hashbelt_now()
- * @gone:	NULL; or returned where nothing is found, for hashbelt_miss(): why,
- *		if the entry has left not long ago (enum hashbelt_reason); else 0
+ * @gone:	NULL; or returned where no entry is found, for hashbelt_miss(): why, if the entry
+ *		has left not long ago (enum hashbelt_reason); else 0
  *
- * Exact: no entry at or past its deadline is found, whether or not the worker
- * has come by. A get ends with hashbelt_hit() or hashbelt_miss().
+ * Exact: no entry at or past its deadline is found, however late the worker is. A get ends with
+ * hashbelt_hit() or hashbelt_miss().
  *
- * Context: rcu_read_lock(), which also bounds how long the entry is valid;
- * refcount_inc_not_zero() on its @ref extends that.
- *
- * Return: the entry, or NULL.
+ * Context: rcu_read_lock(), which also bounds how long the entry is valid; refcount_inc_not_zero()
+ * on its @ref extends that. Return: the entry, or NULL.
  */
 struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key,
 				     u32 key_len, u64 now, u32 *gone)
@@ -518,7 +449,7 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 			entry = hb_index_successor(entry);
 		else if (word < 0 || hb_node_seal(&entry->node, word))
 			break;
-		/* Otherwise it has changed just now. */
+		/* Otherwise the word has changed just now. */
 	}
 	if (gone)
 		*gone = why;
@@ -526,15 +457,8 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 }
 EXPORT_SYMBOL_GPL(hashbelt_find);
 
-/**
- * hashbelt_find_stale() - find an entry, also in its grace time
- * @belt:	the belt
- * @key:	the key
- * @key_len:	its length
- * @now:	hashbelt_now()
- *
- * Context: as hashbelt_find(). Return: the entry, to be given to hashbelt_hit_stale();
- * or NULL.
+/*
+ * As hashbelt_find(), but also an entry in its grace time. The get ends with hashbelt_hit_stale().
  */
 struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const void *key,
 					   u32 key_len, u64 now)
@@ -549,19 +473,14 @@ struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const voi
 	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now ? entry : NULL;
 }
 
-/**
- * hashbelt_hit_stale() - complete a get that found an entry in its grace time
- * @belt:	the belt
- * @entry:	from hashbelt_find_stale()
- * @item:	as for hashbelt_hit(); of an old value, returns 0 as @ttl_ms
- * @now:	hashbelt_now() as it was for hashbelt_find_stale()
- *
- * Return: as hashbelt_hit().
+/*
+ * Completes a get with the entry from hashbelt_find_stale(), as hashbelt_hit(). For an old value it
+ * returns 0 as @ttl_ms.
  */
 bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 			struct hashbelt_item *item, u64 now)
 {
-	/* It may have been put or refreshed just now. */
+	/* The key may just have been put or refreshed. */
 	if (atomic64_read(&entry->node.deadline) > (s64)now)
 		return hashbelt_hit(belt, entry, item, now);
 	hb_count(belt, HASHBELT_STAT_STALE);
@@ -573,12 +492,10 @@ bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 }
 
 /*
- * Sets the deadline of an entry that was found under RCU. A later one is only
- * stored: the drain of the bucket it stands in will find it. For an earlier
- * one the entry must change its bucket.
+ * Sets the deadline of an entry that was found under RCU. A later deadline is only stored: the
+ * drain of the bucket finds it. For an earlier one the entry must change its bucket.
  */
-static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			u64 now, u64 to)
+static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
 	u64 is;
@@ -599,19 +516,16 @@ static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 /**
  * hashbelt_hit() - complete a get that found an entry
  * @belt:	the belt
- * @entry:	from hashbelt_find(), in the same read-side section or with a
- *		reference
- * @item:	@how, and @ttl_ms with HASHBELT_AND_TOUCH, checked by
- *		hashbelt_get_prepare(). Returns @flags, @value_len, @ttl_ms and
- *		@version
+ * @entry:	from hashbelt_find(), in the same read-side section or with a reference
+ * @item:	@how, and @ttl_ms with HASHBELT_AND_TOUCH, checked by hashbelt_get_prepare().
+ *		Returns @flags, @value_len, @ttl_ms and @version
  * @now:	hashbelt_now() as it was for hashbelt_find()
  *
- * Refreshes the entry where the belt or the caller wants that. That can come
- * too late: then the value that was read does not count.
+ * Refreshes the entry if the belt or the caller wants that. If that comes too late, the value that
+ * was read does not count.
  *
- * Context: rcu_read_lock() or a reference to @entry.
- *
- * Return: true; false if the caller must find the entry again.
+ * Context: rcu_read_lock() or a reference to @entry. Return: true; false if the caller must find
+ * the entry again.
  */
 bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		  struct hashbelt_item *item, u64 now)
@@ -628,7 +542,7 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		deadline = hb_node_move(&entry->node, now, now + READ_ONCE(belt->ttl),
 					false);
 	} else {
-		/* It was there @now: that somebody has claimed it since is later. */
+		/* The get is linearized at @now; a later claim does not matter. */
 		deadline = max(hb_node_deadline(&entry->node), now + 1);
 	}
 	if (unlikely(deadline <= now))
@@ -644,7 +558,7 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 EXPORT_SYMBOL_GPL(hashbelt_hit);
 
 /**
- * hashbelt_miss() - complete a get that found nothing
+ * hashbelt_miss() - complete a get that found no entry
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
@@ -661,14 +575,9 @@ void hashbelt_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32
 }
 EXPORT_SYMBOL_GPL(hashbelt_miss);
 
-/**
- * hashbelt_get_prepare() - check and prepare a get
- * @belt:	the belt
- * @key:	the key
- * @key_len:	its length
- * @item:	what is asked for
- *
- * Context: may sleep. Return: 0 or -EINVAL.
+/*
+ * Checks the @how and @ttl_ms of a get, and makes the levels that a touch needs. Returns 0 or
+ * -EINVAL. Context: may sleep.
  */
 int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,
 			 const struct hashbelt_item *item)
@@ -688,9 +597,7 @@ int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_le
  * @key_len:	its length
  * @item:	@ttl_ms. Returns @flags, @ttl_ms and @version
  *
- * Context: may sleep.
- *
- * Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -EIDRM.
+ * Context: may sleep. Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -EIDRM.
  */
 int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		   struct hashbelt_item *item)
@@ -722,15 +629,13 @@ int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 EXPORT_SYMBOL_GPL(hashbelt_touch);
 
 /**
- * hashbelt_remove() - take an entry out
+ * hashbelt_remove() - remove an entry
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
  * @item:	@how: 0 or HASHBELT_IF_VERSION, and @version. Returns @version
  *
- * Context: may sleep.
- *
- * Return: 0; -ENOENT; -ESTALE if the version is another; -EIDRM.
+ * Context: may sleep. Return: 0; -ENOENT; -ESTALE if the version differs; -EIDRM.
  */
 int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		    struct hashbelt_item *item)
@@ -765,7 +670,7 @@ int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 EXPORT_SYMBOL_GPL(hashbelt_remove);
 
 /**
- * hashbelt_expire() - let an entry expire now, through the handler
+ * hashbelt_expire() - expire an entry now, through the handler
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length

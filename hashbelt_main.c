@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * hashbelt - an expiring cache in the kernel.
- *
- * The module, its parameters, its device, and the table of its ioctls.
+ * hashbelt - an expiring cache in the kernel: the module, its parameters, its device, and the table
+ * of its ioctls.
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
@@ -10,7 +9,6 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
-#include <linux/uaccess.h>
 
 #include "belt/compat.h"
 #include "belt/memory.h"
@@ -36,48 +34,27 @@ MODULE_PARM_DESC(mode, "permissions of the device node and of the default belt (
 static unsigned long long max_bytes;
 static unsigned long long user_max_bytes;
 
-/* Reads a size as 512M or 2G. */
-static int read_size(const char *text, unsigned long long *size)
+/* A size such as 512M or 2G. */
+static int set_limit(const char *text, const struct kernel_param *param)
 {
 	char *end;
 	unsigned long long bytes = memparse(text, &end);
 
 	if (end == text || (*end && *end != '\n') || !bytes)
 		return -EINVAL;
-	*size = bytes;
+	*(unsigned long long *)param->arg = bytes;
+	hb_memory_limit(max_bytes);
+	hb_memory_account_limit(user_max_bytes);
 	return 0;
 }
 
-static int set_max_bytes(const char *text, const struct kernel_param *param)
-{
-	int err = read_size(text, &max_bytes);
-
-	if (!err)
-		hb_memory_limit(max_bytes);
-	return err;
-}
-
-static const struct kernel_param_ops max_bytes_ops = {
-	.set = set_max_bytes,
+static const struct kernel_param_ops limit_ops = {
+	.set = set_limit,
 	.get = param_get_ullong,
 };
-module_param_cb(max_bytes, &max_bytes_ops, &max_bytes, 0644);
+module_param_cb(max_bytes, &limit_ops, &max_bytes, 0644);
 MODULE_PARM_DESC(max_bytes, "most memory of all belts, as 512M or 2G (a quarter of the machine's)");
-
-static int set_user_max_bytes(const char *text, const struct kernel_param *param)
-{
-	int err = read_size(text, &user_max_bytes);
-
-	if (!err)
-		hb_memory_account_limit(user_max_bytes);
-	return err;
-}
-
-static const struct kernel_param_ops user_max_bytes_ops = {
-	.set = set_user_max_bytes,
-	.get = param_get_ullong,
-};
-module_param_cb(user_max_bytes, &user_max_bytes_ops, &user_max_bytes, 0644);
+module_param_cb(user_max_bytes, &limit_ops, &user_max_bytes, 0644);
 MODULE_PARM_DESC(user_max_bytes, "most memory of the belts of one user but root (half of max_bytes)");
 
 module_param_named(max_belts, hb_max_belts, uint, 0644);
@@ -87,8 +64,8 @@ module_param_named(user_max_belts, hb_user_max_belts, uint, 0644);
 MODULE_PARM_DESC(user_max_belts, "most belts of one user but root (1024)");
 
 /*
- * Whether there is anything to count: parameters can be read before the module is initialized,
- * and after it has cleaned up. Under the lock of the module's parameters.
+ * There is memory to count: parameters can be read before the module is initialized, and after it
+ * has cleaned up. Under the lock of the module's parameters.
  */
 static bool counting;
 
@@ -107,21 +84,21 @@ static int get_used_bytes(char *text, const struct kernel_param *param)
 static const struct kernel_param_ops used_bytes_ops = {
 	.get = get_used_bytes,
 };
-module_param_cb(used_bytes, &used_bytes_ops, NULL, 0444);
+module_param_cb(used_bytes, &used_bytes_ops, NULL, 0400);
 MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
 
-/* Bytes that the argument of an ioctl may take. */
+/* Most bytes of an ioctl's argument. */
 #define ARGUMENT_MAX	512
 
 /* An ioctl that needs no belt. */
 #define NO_BELT		BIT(31)
 
 /**
- * struct call_type - what an ioctl is
- * @cmd:	HASHBELT_IOC_*, which has the size of the argument and the way that it is copied
+ * struct call_type - an ioctl
+ * @cmd:	HASHBELT_IOC_*, which has the size of the argument and the direction of the copy
  * @needs:	HASHBELT_MAY_* bits, or NO_BELT
- * @run:	carries it out; NULL: there is nothing to do but to return HASHBELT_ABI
- * @op:		in place of the other two: an operation on one key, HASHBELT_OP_*
+ * @run:	carries it out; NULL: returns HASHBELT_ABI
+ * @op:		in place of @needs and @run: an operation on one key, HASHBELT_OP_*
  */
 struct call_type {
 	unsigned int cmd;
@@ -146,7 +123,7 @@ struct call_type {
 
 #define MAY(what)	HASHBELT_MAY_##what
 
-/* The first entry must be a call: 0, which is none, would be equal to an empty one. */
+/* Index 0 must be an ioctl: an empty entry would be equal to the command 0, which is none. */
 static const struct call_type calls[] = {
 	CALL(ABI, NO_BELT, NULL),	/* returns a constant */
 	ITEM_CALL(GET),
@@ -161,10 +138,10 @@ static const struct call_type calls[] = {
 	CALL(FILL, MAY(READ) | MAY(WRITE), hb_call_fill),
 	CALL(INFO, MAY(READ), hb_call_info),
 	CALL(STAT, MAY(READ), hb_call_stat),
-	CALL(HALT, MAY(OWN), hb_call_halt),
-	CALL(RESUME, MAY(OWN), hb_call_resume),
-	CALL(ROTATE, MAY(OWN), hb_call_rotate),
-	CALL(ADVANCE, MAY(OWN), hb_call_advance),
+	CALL(HALT, MAY(OWN), hb_call_time),
+	CALL(RESUME, MAY(OWN), hb_call_time),
+	CALL(ROTATE, MAY(OWN), hb_call_time),
+	CALL(ADVANCE, MAY(OWN), hb_call_time),
 	CALL(SET, MAY(OWN), hb_call_set),
 	CALL(BUCKETS, MAY(READ), hb_call_buckets),
 	CALL(WATCH, MAY(READ), hb_call_watch),
@@ -184,13 +161,12 @@ static const struct call_type calls[] = {
 	CALL(LOCKS, MAY(READ), hb_call_locks),
 };
 
-/* Whether a call that ended like this has something to return in its argument. */
+/* After these results the argument is copied out. */
 static bool returns_argument(int err)
 {
 	return !err || err == -ERANGE || err == -ENOENT || err == -ERESTARTNOHAND;
 }
 
-/* One ioctl: copies the argument in, binds, runs, and copies the argument out. */
 static long run_call(struct file *filp, const struct call_type *type, void __user *user)
 {
 	struct hb_call call = { .filp = filp, .cmd = type->cmd };
@@ -249,8 +225,7 @@ static struct miscdevice hashbelt_device = {
 static int __init check_parameters(void)
 {
 	if (!ttl_ms || ttl_ms > HASHBELT_TTL_MAX_MS) {
-		pr_err("hashbelt: ttl_ms=%lu is not from 1 to %llu\n", ttl_ms,
-		       HASHBELT_TTL_MAX_MS);
+		pr_err("hashbelt: ttl_ms=%lu is not from 1 to %llu\n", ttl_ms, HASHBELT_TTL_MAX_MS);
 		return -EINVAL;
 	}
 	if (buckets < HASHBELT_BUCKETS_MIN || buckets > HASHBELT_BUCKETS_MAX) {

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The inside of a belt, for the files that it is made of. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The structures of a belt and its shards. */
 #ifndef _HASHBELT_BELT_H
 #define _HASHBELT_BELT_H
 
@@ -17,46 +17,50 @@
 #include "memory.h"
 #include "queue.h"
 
-/* Nodes or chains that are looked at under a shard's lock in one go. */
+/* Nodes or chains that are handled under a shard's lock in one go. */
 #define HB_BATCH	64
 
-/* What an entry takes of the index: it has up to four chains for three entries. */
+/* Bytes of the index for each entry: there are at most four chains for three entries. */
 #define HB_INDEX_SHARE	16
 
-/* log2 of the keys of which a belt knows why they left. */
+/* log2 of the number of ghosts. */
 #define HB_GHOST_BITS	10
 
-/* Nothing in a shard can be evicted; later than HB_NEVER. */
+/* Eviction takes plain entries first, and entries of other kinds when there are no others. */
+enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
+
+/* The shard has no entry; later than HB_NEVER. */
 #define HB_NOTHING	U64_MAX
 
 /**
  * struct hb_shard - a share of a belt's entries, by the upper bits of the hash
  * @lock:	protects all below, and the chains of the shard's hashes
- * @versions:	versions given
- * @count:	entries linked, points among them. Read without @lock by who asks
- *		whether the chains are too long: the next put asks again
- * @live:	those of them above the belt's floor, but for points
- * @live_bytes:	memory that those take, without their share of the index
- * @points:	points
- * @fills:	rights to fill
- * @locks:	locks above the belt's floor
- * @requests:	requests above the belt's floor
- * @done:	requests that are out of the belt, by their bonds, until somebody takes
- *		their watches out
- * @nearest:	no entry has an earlier deadline, as far as the last look at the
- *		wheel could tell; HB_NOTHING if there is none. Read without @lock
- *		as a hint
- * @wheel:	where they wait
- * @old:	a wheel of other measures, while it is being unloaded
+ * @in_limbo:	@free is queued, or its grace period goes on. Read without @lock by a task that
+ *		waits for the entries in limbo
+ * @versions:	number of versions given
+ * @count:	entries linked, waitpoints included. Read without @lock to see whether the chains
+ *		are too long: the next put looks again
+ * @live:	those above the belt's floor, but for waitpoints
+ * @live_bytes:	memory of @live entries, without their share of the index
+ * @points:	number of waitpoints
+ * @fills:	number of fill leases
+ * @locks:	number of locks above the belt's floor
+ * @requests:	number of requests above the belt's floor
+ * @done:	links of requests that have left the belt and whose watches the worker has to take
+ *		out
+ * @filled:	waitpoints whose waits the worker has to end: the keys were put
+ * @nearest:	lower bounds of the deadlines on @wheel and on @leases; HB_NOTHING if there is none.
+ *		Read without @lock as a hint
+ * @wheel:	where plain entries wait for their deadlines
+ * @old:	a wheel of another geometry, while it is being unloaded
+ * @leases:	where entries of other kinds wait: locks, fill leases and requests
  * @limbo:	entries that wait for a grace period to begin
  * @leaving:	entries whose grace period has begun
- * @in_limbo:	@free is queued, or its grace period goes on. Read without @lock by
- *		who waits for what went in before
  * @free:	frees @leaving
  * @belt:	the belt; constant
  */
 struct hb_shard {
-	spinlock_t lock;		/* see the order in hashbelt_core.c */
+	spinlock_t lock;		/* see hashbelt_core.c for the order */
 	bool in_limbo;
 	u64 versions;
 	u64 count;
@@ -67,9 +71,11 @@ struct hb_shard {
 	u64 locks;
 	u64 requests;
 	struct list_head done;
-	u64 nearest;
+	struct list_head filled;
+	u64 nearest[HB_CLASSES];
 	struct hb_wheel wheel;
 	struct hb_wheel old;
+	struct hb_wheel leases;
 	struct list_head limbo;
 	struct list_head leaving;
 	struct rcu_work free;
@@ -82,23 +88,27 @@ struct hb_stats {
 };
 
 /**
- * struct hb_usage - what counts against a belt's limits
+ * struct hb_usage - usage of a belt that counts against its limits
+ * @limited:	there is a limit, so @entries and @bytes are kept up; changed under all shards'
+ *		locks
+ * @max_entries: most entries, S64_MAX for no limit; written under @lock
+ * @max_bytes:	most bytes, S64_MAX for no limit; likewise. Read without @lock by a put
  * @lock:	protects all below; the last in the lock order but the clock's
- * @limited:	there is a limit, and so @entries and @bytes are kept up; changed
- *		under all shards' locks
- * @entries:	entries that are there, or wait as events with their place kept
- * @bytes:	what they cost
- * @max_entries: most entries, S64_MAX for no limit
- * @max_bytes:	most bytes, likewise; read without @lock by who finds no room, and
- *		is told so by the one limit or the other
+ * @epoch:	how often @entries and @bytes were counted anew
+ * @rooms:	number of tasks that have reserved room
+ * @entries:	entries in the belt, events that stay charged, and reserved room
+ * @bytes:	bytes charged for them
  */
 struct hb_usage {
-	spinlock_t lock;		/* taken inside of shards' locks and the queue's */
 	bool limited;
-	u64 entries;
-	u64 bytes;
 	u64 max_entries;
 	u64 max_bytes;
+	/* taken inside of shards' locks and the queue's */
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	u64 epoch;
+	u64 rooms;
+	u64 entries;
+	u64 bytes;
 };
 
 /**
@@ -106,45 +116,44 @@ struct hb_usage {
  * @index:	the entries by key
  * @seed:	of the hash; constant
  * @ttl:	nanoseconds, a multiple of HB_GRAIN; written under all shards' locks
- * @floor:	versions up to this one are cleared; written under all shards'
- *		locks
+ * @floor:	versions up to this one are cleared; likewise
+ * @grace:	how long entries stay beyond their deadlines, nanoseconds; likewise
  * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE; likewise
  * @shard_bits:	log2 of the number of shards; constant
- * @grace:	how long entries stay beyond their deadlines, nanoseconds; likewise
- * @dead:	the belt is destroyed: nothing goes in; written under all shards'
- *		locks
- * @stats:	per CPU, by enum hashbelt_counter
- * @clock:	belt time and the worker's alarm
- * @geometries:	measures of the wheels, in turn those of now and those before
- * @geometry:	those of now; changed under all shards' locks
- * @rotated:	intervals of earlier measures that have passed; likewise
- * @geometry_since:	belt time since which @geometry holds; likewise
- * @handler:	one of enum hashbelt_handler; written under all shards' locks
+ * @dead:	the belt is destroyed and takes no entries; written under all shards' locks
+ * @handler:	one of enum hashbelt_handler; likewise
  * @reasons:	HASHBELT_REPORT() bits that the handler reports; likewise
+ * @id:		unique; constant
+ * @stats:	per CPU, by enum hashbelt_counter
+ * @event:	takes the events, in place of user space; constant
+ * @arg:	its argument; constant
+ * @account:	charged for the memory, with a reference; constant
+ * @clock:	belt time and the worker's alarm
+ * @geometries:	of the wheels: the present and the previous one
+ * @geometry:	the present one; written under all shards' locks
+ * @rotated:	intervals of previous geometries that have passed; likewise
+ * @geometry_since:	belt time since which @geometry holds; likewise
  * @queue:	events that wait
- * @usage:	what counts against the limits
+ * @usage:	usage that counts against the limits
  * @owners:	locks, by their owners
  * @waiters:	tasks that wait
  * @clients:	descriptors to which entries are bound
- * @event:	takes the events, in place of user space; constant
- * @arg:	its argument; constant
- * @account:	who is charged for the memory, with a reference; constant
- * @id:		unique; constant
+ * @pollers:	descriptors that are polled
  * @place:	in the list of all belts
  * @work:	the worker
- * @set_lock:	one at a time changes the settings
- * @round_lock:	one at a time says what is due, drains, hands out, sweeps and resizes
- * @movers:	tasks that want it; the worker does not compete with them
- * @missed:	the worker found it taken, or wanted, and has to be woken
- * @sweep:	where the sweep goes on; under @round_lock
- * @clear_lock:	makes way through all shards' locks for one at a time
- * @free:	frees the belt when its last readers are gone
- * @ghosts:	for misses: of the keys that expired or were evicted of late, by the
- *		upper bits of the hash, some of the lower ones and the reason
+ * @set_lock:	one task at a time changes the settings
+ * @round_lock:	one task at a time drains, delivers, sweeps and resizes
+ * @movers:	tasks that wait for @round_lock; the worker does not compete with them
+ * @missed:	the worker did not get @round_lock, and is to be queued when it is free
+ * @sweep:	place where the sweep goes on; under @round_lock
+ * @clear_lock:	one task at a time takes all shards' locks
+ * @free:	frees the belt after a grace period
+ * @ghosts:	of keys that expired or were evicted: by the upper bits of the hash, some of its
+ *		lower bits and the reason
  * @shards:	the shards
  *
- * What is written under all shards' locks is constant under any of them. Who has none
- * reads a word of it by READ_ONCE(), and does what was right a moment ago.
+ * A word that is written under all shards' locks is constant under any one of them. Without such a
+ * lock READ_ONCE() reads a value that may just have changed.
  */
 struct hashbelt_belt {
 	struct hb_index index;
@@ -159,20 +168,21 @@ struct hashbelt_belt {
 	u32 reasons;
 	u64 id;
 	struct hb_stats __percpu *stats;
+	void (*event)(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		      const struct hashbelt_event *event, void *arg);
+	void *arg;
+	struct hb_account *account;
 	struct hb_clock clock ____cacheline_aligned_in_smp;
 	struct hb_geometry geometries[2];
 	struct hb_geometry *geometry;
 	u64 rotated;
 	u64 geometry_since;
-	struct hb_queue queue;
-	struct hb_usage usage;
+	struct hb_queue queue ____cacheline_aligned_in_smp;
+	struct hb_usage usage ____cacheline_aligned_in_smp;
 	struct hb_owners owners;
 	struct hb_waiters waiters;
 	struct hb_clients clients;
-	void (*event)(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-		      const struct hashbelt_event *event, void *arg);
-	void *arg;
-	struct hb_account *account;
+	struct hb_pollers pollers;
 	struct list_head place;
 	struct work_struct work;
 	struct mutex set_lock;		/* the first in the lock order */
@@ -186,8 +196,22 @@ struct hashbelt_belt {
 	struct hb_shard shards[];
 };
 
-static inline void hb_count_by(struct hashbelt_belt *belt,
-			       enum hashbelt_counter counter, u64 n)
+#ifdef CONFIG_SMP
+/* A word that each get or put reads shares no cache line with one that other tasks often write. */
+#define HB_APART(read, written)						\
+	static_assert(offsetof(struct hashbelt_belt, read) / SMP_CACHE_BYTES != \
+		      offsetof(struct hashbelt_belt, written) / SMP_CACHE_BYTES)
+HB_APART(account, clock.lock);
+HB_APART(clock.seq, clock.lock);
+HB_APART(clock.halted, clock.timer);
+HB_APART(usage.limited, queue.wait);
+HB_APART(usage.limited, usage.lock);
+HB_APART(usage.max_bytes, usage.lock);
+HB_APART(usage.max_bytes, owners.lock);
+HB_APART(event, work);
+#endif
+
+static inline void hb_count_by(struct hashbelt_belt *belt, enum hashbelt_counter counter, u64 n)
 {
 	this_cpu_add(belt->stats->count[counter], n);
 }
@@ -197,7 +221,7 @@ static inline void hb_count(struct hashbelt_belt *belt, enum hashbelt_counter co
 	hb_count_by(belt, counter, 1);
 }
 
-/* The hash of an entry's key; that of another kind has the kind added. */
+/* The hash of an entry's key. For another kind HB_KIND bits are added. */
 static inline u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	return hsiphash(key, key_len, &belt->seed) & HB_HASH;
@@ -208,7 +232,6 @@ static inline struct hb_shard *hb_shard_of(struct hashbelt_belt *belt, u32 hash)
 	return &belt->shards[hash >> (32 - belt->shard_bits)];
 }
 
-/* One past the last shard. */
 static inline struct hb_shard *hb_shards_end(struct hashbelt_belt *belt)
 {
 	return belt->shards + (1u << belt->shard_bits);

@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * A descriptor to which entries are bound: making it, closing it, and reading the
- * requests that were completed.
+ * A descriptor to which entries are bound: making it, closing it, and reading the requests that
+ * were completed.
  *
- * The task that closes a descriptor says that no entry may be attached to it any more. It then
- * takes out the entries that are bound one by one, each under the lock of its shard.
+ * The task that closes a descriptor first marks the client as gone, so that no entry can be
+ * attached any more. It then takes out the entries that are bound one by one, each under the lock
+ * of its shard.
  */
 #include <linux/export.h>
 #include <linux/sched.h>
@@ -24,9 +25,7 @@ static atomic64_t last_id = ATOMIC64_INIT(0);
  * hashbelt_client_new() - make a client for a descriptor
  * @belt:	the belt that it is bound to
  *
- * Context: may sleep.
- *
- * Return: the client, to be given up by hashbelt_client_close() and then
+ * Context: may sleep. Return: the client, to be given up by hashbelt_client_close() and then
  * hashbelt_client_put(); NULL if there is no memory.
  */
 struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
@@ -40,6 +39,7 @@ struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
 	spin_lock_init(&client->lock);
 	INIT_LIST_HEAD(&client->entries);
 	init_waitqueue_head(&client->wait);
+	hb_poller_init(&client->poller, &belt->pollers, HB_POLL_REQUESTS);
 	spin_lock(&belt->clients.lock);
 	list_add(&client->place, &belt->clients.list);
 	spin_unlock(&belt->clients.lock);
@@ -48,8 +48,8 @@ struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
 EXPORT_SYMBOL_GPL(hashbelt_client_new);
 
 /*
- * Takes out an entry whose descriptor is closed, as whatever it is: it may have been
- * cleared, have expired, or be gone. Under the shard's lock.
+ * Takes out an entry whose descriptor is closed, unless it has left. If it has expired or was
+ * cleared, it leaves for that reason. Under the shard's lock.
  */
 static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
@@ -64,7 +64,7 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_count(belt, HASHBELT_STAT_RELEASED);
 }
 
-/* Takes out an entry with its descriptor. False: another task has claimed it and will do that. */
+/* Takes out an entry with its descriptor. False: another task has claimed it, and takes it out. */
 static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
@@ -73,14 +73,14 @@ static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 	if (hb_kind(entry) == HB_REQUEST)
 		return hb_request_release(belt, entry);
 	spin_lock(&shard->lock);
-	/* A put that found no room has detached it again: then it was never in the belt. */
+	/* A put that found no room may have detached it again: then it was never in the belt. */
 	if (!list_empty(&link->held))
 		take_out(shard, entry);
 	spin_unlock(&shard->lock);
 	return true;
 }
 
-/* The first entry that is bound, with a reference, at the end of the line now. */
+/* The first entry that is bound, with a reference. Moves it to the end of the list. */
 static struct hashbelt_entry *next_bound(struct hb_client *client)
 {
 	struct hashbelt_entry *entry = NULL;
@@ -109,12 +109,12 @@ static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 }
 
 /**
- * hashbelt_client_close() - a descriptor is closed
+ * hashbelt_client_close() - close a descriptor
  * @belt:	the belt
- * @client:	its client; nothing can be bound to it any more
+ * @client:	its client; no entry can be bound to it any more
  *
- * When this returns, the entries that were bound to the client are gone, and so are the
- * completed requests that it had not read.
+ * When this returns, the entries that were bound to the client are gone, and so are the completed
+ * requests that it had not read.
  *
  * Context: may sleep.
  */
@@ -128,6 +128,7 @@ void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 	hb_fifo_append(&completed, &client->completed);
 	spin_unlock(&client->lock);
 	wake_up_all(&client->wait);
+	hb_poller_close(&client->poller);
 	while ((entry = hb_fifo_pop(&completed))) {
 		forget(belt, entry);
 		cond_resched();
@@ -148,16 +149,14 @@ EXPORT_SYMBOL_GPL(hashbelt_client_close);
 /**
  * hashbelt_take_completed() - take requests of which a client is to be told
  * @client:	the client
- * @events:	an empty row, which gets them; to be given to
- *		hashbelt_settle_completed() or hashbelt_return_completed()
+ * @events:	an empty list, which gets them; to be given to hashbelt_settle_completed() or
+ *		hashbelt_return_completed()
  * @room:	bytes that their records may take in all
  * @most:	most events to take
  *
- * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the first takes more than
- * @room.
+ * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the record of the first takes more than @room.
  */
-int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room,
-			    u64 most)
+int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room, u64 most)
 {
 	struct hashbelt_entry *event;
 	struct hashbelt_event record;
@@ -171,7 +170,7 @@ int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, si
 		hb_fifo_add(events, hb_fifo_pop(&client->completed));
 	}
 	spin_unlock(&client->lock);
-	/* Who was woken for one may have left others: wake the next. */
+	/* A completion wakes one reader, which may have left some: wake the next. */
 	if (event)
 		hb_client_wake(client);
 	if (events->count)
@@ -180,11 +179,8 @@ int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, si
 }
 EXPORT_SYMBOL_GPL(hashbelt_take_completed);
 
-/**
- * hashbelt_return_completed() - put what was taken back to the head
- * @belt:	the belt
- * @client:	the client
- * @events:	the events, in order; empty afterwards
+/*
+ * Puts completed requests that were taken back to the head, in order; @events is empty afterwards.
  */
 void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
 			       struct hb_fifo *events)
@@ -205,7 +201,7 @@ void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *cli
 }
 
 /**
- * hashbelt_settle_completed() - be done with requests that were taken
+ * hashbelt_settle_completed() - free completed requests that were taken
  * @belt:	the belt
  * @events:	the events; empty afterwards, and none of them is valid any more
  */

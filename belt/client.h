@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* A descriptor to which entries are bound: making it, closing it, reading its requests. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_CLIENT_H
 #define _HASHBELT_CLIENT_H
 

@@ -1,20 +1,33 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Belt time.
+ * Belt time: the coarse boot time plus an offset, which moving it by hand changes.
  *
- * The clock of all deadlines is the coarse boot time plus an offset. Moving it
- * by hand adds to the offset; halting it freezes it. The alarm is an hrtimer on
- * CLOCK_BOOTTIME, so it rings at once after a suspend that outlasted it; and it
- * is set only while something waits, so a belt on which nothing is due costs
- * no wakeup.
+ * The alarm is an hrtimer on CLOCK_BOOTTIME, so it expires at once after a suspend that outlasted
+ * it. It is set only while an entry waits, so an idle belt causes no wakeup.
  *
- * Lock order: a shard's lock, then clock->lock. Nothing is taken inside it.
+ * Lock order: a shard's lock, then clock->lock. No lock is taken inside it.
  */
+#include <linux/cache.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 
 #include "clock.h"
 #include "compat.h"
+
+/* The latest boot time that was read: one write a tick, whatever the number of readers. */
+atomic64_t hb_boot_latest __cacheline_aligned_in_smp;
+
+/* The slow half of hb_boot_time(): returns the later of @read and the latest time. */
+u64 hb_boot_raise(u64 read)
+{
+	s64 latest = atomic64_read(&hb_boot_latest);
+
+	do {
+		if (latest >= (s64)read)
+			return latest;
+	} while (!atomic64_try_cmpxchg(&hb_boot_latest, &latest, read));
+	return read;
+}
 
 /* Programs the hrtimer for clock->wake. */
 static void program(struct hb_clock *clock)
@@ -24,10 +37,15 @@ static void program(struct hb_clock *clock)
 	lockdep_assert_held(&clock->lock);
 	if (clock->stopped || clock->halted || clock->wake == HB_NEVER)
 		return;
-	/* The coarse clock lags by up to a tick: let it pass the deadline. */
+	/* The coarse clock lags by up to a tick, and must have passed the deadline. */
 	at = (s64)clock->wake - clock->offset + TICK_NSEC;
-	hrtimer_start_range_ns(&clock->timer, ns_to_ktime(max_t(s64, at, 0)),
+	hrtimer_start_range_ns(&clock->timer, ns_to_ktime(max_t(s64, at, clock->earliest)),
 			       TICK_NSEC, HRTIMER_MODE_ABS);
+}
+
+static u64 next_slot(void)
+{
+	return (ktime_get_boottime_ns() | (HB_PACE - 1)) + 1;
 }
 
 static enum hrtimer_restart ring(struct hrtimer *timer)
@@ -37,26 +55,25 @@ static enum hrtimer_restart ring(struct hrtimer *timer)
 
 	spin_lock_irqsave(&clock->lock, flags);
 	clock->wakeups++;
+	clock->earliest = next_slot();
 	if (!clock->stopped)
 		hb_clock_wake(clock);
 	spin_unlock_irqrestore(&clock->lock, flags);
 	return HRTIMER_NORESTART;
 }
 
-/**
- * hb_clock_init() - start a clock, with no alarm set
- * @clock:	the clock
- * @wq:		workqueue of @work; must outlive the clock
- * @work:	what the alarm queues; must call hb_clock_reset_alarm()
+/*
+ * No alarm is set. The alarm queues @work, which must call hb_clock_reset_alarm(), on @wq, which
+ * must outlive the clock.
  */
-void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq,
-		   struct work_struct *work)
+void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq, struct work_struct *work)
 {
 	spin_lock_init(&clock->lock);
 	seqcount_spinlock_init(&clock->seq, &clock->lock);
 	clock->offset = 0;
 	clock->halted = 0;
 	clock->wake = HB_NEVER;
+	clock->earliest = 0;
 	clock->stopped = false;
 	clock->wakeups = 0;
 	clock->wq = wq;
@@ -64,12 +81,7 @@ void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq,
 	hb_hrtimer_setup(&clock->timer, ring, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
 }
 
-/**
- * hb_clock_stop() - no alarm after this
- * @clock:	the clock
- *
- * The caller cancels the work afterwards. Context: may sleep.
- */
+/* No alarm after this; the caller cancels the work afterwards. Context: may sleep. */
 void hb_clock_stop(struct hb_clock *clock)
 {
 	spin_lock_irq(&clock->lock);
@@ -78,42 +90,30 @@ void hb_clock_stop(struct hb_clock *clock)
 	hb_timer_cancel(&clock->timer);
 }
 
-/* Belt time of a clock that runs, for who is about to change it. */
-static u64 raw_now(const struct hb_clock *clock)
-{
-	lockdep_assert_held(&clock->lock);
-	return (ktime_get_coarse_boottime_ns() + clock->offset) & ~(HB_GRAIN - 1);
-}
-
-/**
- * hb_clock_halt() - belt time stands still from now on
- * @clock:	the clock; nothing happens if it stands already
- */
 void hb_clock_halt(struct hb_clock *clock)
 {
+	u64 now;
+
 	spin_lock_irq(&clock->lock);
 	if (!clock->halted) {
 		write_seqcount_begin(&clock->seq);
-		/* Who has read a later time than the one that it stands at has to read anew. */
+		/* A reader with a time later than the halted one must retry. */
 		smp_mb();
-		clock->halted = max_t(u64, raw_now(clock), HB_GRAIN);
+		now = hb_boot_time() + clock->offset;
+		clock->halted = max_t(u64, now & ~(HB_GRAIN - 1), HB_GRAIN);
 		write_seqcount_end(&clock->seq);
-		/* Under the lock, or it might cancel what a resume has set. */
+		/* Under the lock, or it could cancel the alarm that a later resume has set. */
 		hb_timer_try_to_cancel(&clock->timer);
 	}
 	spin_unlock_irq(&clock->lock);
 }
 
-/**
- * hb_clock_resume() - belt time goes on from where it stood
- * @clock:	the clock; nothing happens if it runs already
- */
 void hb_clock_resume(struct hb_clock *clock)
 {
 	spin_lock_irq(&clock->lock);
 	if (clock->halted) {
 		write_seqcount_begin(&clock->seq);
-		clock->offset = clock->halted - ktime_get_coarse_boottime_ns();
+		clock->offset = clock->halted - hb_boot_time();
 		clock->halted = 0;
 		write_seqcount_end(&clock->seq);
 		program(clock);
@@ -121,12 +121,9 @@ void hb_clock_resume(struct hb_clock *clock)
 	spin_unlock_irq(&clock->lock);
 }
 
-/**
- * hb_clock_advance() - move belt time on by hand, halted or not
- * @clock:	the clock
- * @by:		nanoseconds
- *
- * The alarm follows. Return: 0, or -EOVERFLOW beyond HB_TIME_MAX.
+/*
+ * Moves belt time on by @by nanoseconds, halted or not. Returns 0, or -EOVERFLOW beyond
+ * HB_TIME_MAX.
  */
 int hb_clock_advance(struct hb_clock *clock, u64 by)
 {
@@ -149,26 +146,21 @@ int hb_clock_advance(struct hb_clock *clock, u64 by)
 	return err;
 }
 
-/**
- * hb_clock_reset_alarm() - forget the alarm: the worker is about to look
- * @clock:	the clock
- *
- * The worker calls this before it looks. A task that adds something after the worker
- * has looked then finds no alarm, and sets one.
+/*
+ * The worker calls this before it looks for work. So a task that adds an entry after the worker has
+ * looked finds no alarm, and sets one. That one expires in the next slot at the earliest, however
+ * early the deadline and whichever task sets it.
  */
 void hb_clock_reset_alarm(struct hb_clock *clock)
 {
 	spin_lock_irq(&clock->lock);
 	WRITE_ONCE(clock->wake, HB_NEVER);
+	clock->earliest = next_slot();
 	hb_timer_try_to_cancel(&clock->timer);
 	spin_unlock_irq(&clock->lock);
 }
 
-/**
- * hb_clock_set_alarm() - the slow half of hb_clock_wake_at()
- * @clock:	the clock
- * @when:	belt time by which the worker must look
- */
+/* The slow half of hb_clock_wake_at(). */
 void hb_clock_set_alarm(struct hb_clock *clock, u64 when)
 {
 	unsigned long flags;
@@ -181,12 +173,6 @@ void hb_clock_set_alarm(struct hb_clock *clock, u64 when)
 	spin_unlock_irqrestore(&clock->lock, flags);
 }
 
-/**
- * hb_clock_is_halted() - whether belt time stands still
- * @clock:	the clock
- *
- * Return: true after hb_clock_halt(), until hb_clock_resume().
- */
 bool hb_clock_is_halted(struct hb_clock *clock)
 {
 	bool halted;
@@ -197,12 +183,6 @@ bool hb_clock_is_halted(struct hb_clock *clock)
 	return halted;
 }
 
-/**
- * hb_clock_wakeups() - how often the alarm rang
- * @clock:	the clock
- *
- * Return: the number since hb_clock_init().
- */
 u64 hb_clock_wakeups(struct hb_clock *clock)
 {
 	u64 wakeups;
@@ -213,14 +193,9 @@ u64 hb_clock_wakeups(struct hb_clock *clock)
 	return wakeups;
 }
 
-/**
- * hb_clock_arm() - set a timer of somebody else's
- * @clock:	the clock
- * @timer:	on CLOCK_BOOTTIME, absolute
- * @when:	belt time; HB_NEVER for not at all
- *
- * It does not follow when belt time is moved by hand, and is not set while it stands:
- * then it has to be set anew.
+/*
+ * Sets an absolute timer on CLOCK_BOOTTIME to a belt time; HB_NEVER, or a halted clock, cancels it.
+ * The timer does not follow when belt time is moved by hand: the caller sets it again.
  */
 void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when)
 {

@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Belt time, and the alarm that wakes a belt's worker at a moment of it. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_CLOCK_H
 #define _HASHBELT_CLOCK_H
 
+#include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/cache.h>
 #include <linux/compiler.h>
 #include <linux/hrtimer.h>
 #include <linux/limits.h>
@@ -12,35 +13,44 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
-/* Moments of belt time are multiples of this: deadlines have a use for the bits. */
+/* Belt times are multiples of this: deadlines use the lower bits. */
 #define HB_GRAIN	8ULL
 
-/* A moment of belt time that never comes. */
+/* A deadline that is never reached. */
 #define HB_NEVER	((u64)S64_MAX & ~(HB_GRAIN - 1))
 
-/* Belt time may not be moved by hand beyond this; leaves room for any ttl. */
+/* Belt time is not moved by hand beyond this, which leaves room for any time-to-live. */
 #define HB_TIME_MAX	BIT_ULL(62)
 
+/*
+ * Nanoseconds, 4.2 ms: the alarm expires at most once in each such slot of boot time. A belt that
+ * is due again in the slot of its last round waits for the next slot, whose start is the same
+ * moment for all belts, so that one interrupt serves their alarms.
+ */
+#define HB_PACE		BIT_ULL(22)
+
 /**
- * struct hb_clock - a belt's time: the coarse boot time, moved and stopped
- * @seq:	lets readers of @offset and @halted see both of one moment
- * @lock:	serialises those who move the clock, and the alarm's state
- * @offset:	belt time minus boot time, while it runs; under @lock
- * @halted:	belt time while it stands, 0 while it runs; under @lock
- * @wake:	the moment for which the alarm is set, HB_NEVER if it is not;
- *		under @lock, read without it as a hint by hb_clock_wake_at()
+ * struct hb_clock - a belt's time and its alarm
+ * @seq:	lets readers see @offset and @halted of the same moment
+ * @offset:	belt time minus boot time while it runs; under @lock
+ * @halted:	belt time while it is halted, else 0; under @lock
+ * @wake:	belt time of the alarm, HB_NEVER: none is set; under @lock, read without it as a
+ *		hint by hb_clock_wake_at()
+ * @lock:	serialises changes of the time and of the alarm
+ * @earliest:	boot time before which the alarm does not expire; under @lock
  * @stopped:	no alarm may be set any more; under @lock
  * @timer:	the alarm
  * @wq:		where @work is queued
- * @work:	what the alarm queues; owned by the belt
- * @wakeups:	how often the alarm rang; under @lock
+ * @work:	queued by the alarm; owned by the belt
+ * @wakeups:	how often the alarm expired; under @lock
  */
 struct hb_clock {
 	seqcount_spinlock_t seq;
-	spinlock_t lock;	/* the last in the lock order */
 	s64 offset;
 	u64 halted;
 	u64 wake;
+	spinlock_t lock ____cacheline_aligned_in_smp;	/* the last in the lock order */
+	u64 earliest;
 	bool stopped;
 	struct hrtimer timer;
 	struct workqueue_struct *wq;
@@ -48,8 +58,10 @@ struct hb_clock {
 	u64 wakeups;
 };
 
-void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq,
-		   struct work_struct *work);
+extern atomic64_t hb_boot_latest;
+
+u64 hb_boot_raise(u64 read);
+void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq, struct work_struct *work);
 void hb_clock_stop(struct hb_clock *clock);
 void hb_clock_halt(struct hb_clock *clock);
 void hb_clock_resume(struct hb_clock *clock);
@@ -60,14 +72,20 @@ bool hb_clock_is_halted(struct hb_clock *clock);
 u64 hb_clock_wakeups(struct hb_clock *clock);
 void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when);
 
-/**
- * hb_clock_now() - belt time
- * @clock:	the clock
- *
- * Coarse (it moves with the tick) and cheap; counts suspend. Any context.
- *
- * Return: nanoseconds, a multiple of HB_GRAIN, never less than an earlier call
- * returned.
+/*
+ * Boot time of the last tick, nanoseconds. The kernel's coarse clock may step back a little when
+ * the rate of the clock is changed, before 6.15; this never does. Context: any.
+ */
+static inline u64 hb_boot_time(void)
+{
+	u64 read = ktime_get_coarse_boottime_ns();
+
+	return likely(read == atomic64_read(&hb_boot_latest)) ? read : hb_boot_raise(read);
+}
+
+/*
+ * Belt time in nanoseconds, a multiple of HB_GRAIN, never earlier than a previous call returned. It
+ * moves with the tick, and counts suspend. Context: any.
  */
 static inline u64 hb_clock_now(const struct hb_clock *clock)
 {
@@ -78,66 +96,49 @@ static inline u64 hb_clock_now(const struct hb_clock *clock)
 	do {
 		seq = read_seqcount_begin(&clock->seq);
 		/*
-		 * Both before the time is asked for: that has a seqcount of its own, whose end
+		 * Both are read before the boot time: that has a seqcount of its own, whose end
 		 * KCSAN would take for the end of this one.
 		 */
 		offset = clock->offset;
 		now = clock->halted;
 		if (likely(!now))
-			now = ktime_get_coarse_boottime_ns() + offset;
+			now = hb_boot_time() + offset;
 	} while (read_seqcount_retry(&clock->seq, seq));
 	return now & ~(HB_GRAIN - 1);
 }
 
-/**
- * hb_clock_wake() - have the worker look now
- * @clock:	the clock
- *
- * Any context, whether or not it is at work already.
- */
+/* Queues the worker now. Context: any. */
 static inline void hb_clock_wake(const struct hb_clock *clock)
 {
 	/*
-	 * Benign race in the workqueue code: a worker that is about to begin the work reads
-	 * its state plainly, and of that another bit than the one that is set here.
+	 * Benign race in the workqueue code: a worker that begins the work reads its state plainly,
+	 * but another bit of it than queue_work() sets.
 	 */
 	data_race(queue_work(clock->wq, clock->work));
 }
 
-/**
- * hb_timer_cancel() - a timer does not ring any more, and is not ringing
- * @timer:	the timer
- *
- * Context: without a lock that its function takes.
+/*
+ * The timer is neither set nor running afterwards. Context: without a lock that its function takes.
  */
 static inline void hb_timer_cancel(struct hrtimer *timer)
 {
 	/*
 	 * Benign race in the hrtimer code: it reads plainly whether the timer's function runs,
-	 * while another processor writes that, and reads again if it has changed.
+	 * which another CPU writes, and reads again if that has changed.
 	 */
 	data_race(hrtimer_cancel(timer));
 }
 
-/**
- * hb_timer_try_to_cancel() - a timer does not ring any more, unless it is ringing
- * @timer:	the timer
- *
- * Any context.
- */
+/* The timer is not set afterwards, but its function may be running. Context: any. */
 static inline void hb_timer_try_to_cancel(struct hrtimer *timer)
 {
 	/* As in hb_timer_cancel(). */
 	data_race(hrtimer_try_to_cancel(timer));
 }
 
-/**
- * hb_clock_wake_at() - have the worker look no later than a moment
- * @clock:	the clock
- * @when:	that moment, in belt time
- *
- * Any context, with a shard's lock held or not. Almost always one comparison:
- * the alarm is already set to that moment or an earlier one.
+/*
+ * Has the worker look no later than @when. Almost always one comparison: the alarm is set to that
+ * moment or an earlier one. Context: any, with a shard's lock or without.
  */
 static inline void hb_clock_wake_at(struct hb_clock *clock, u64 when)
 {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* All that differs between the kernels that hashbelt builds on, 6.1 and later. */
 #ifndef _HASHBELT_COMPAT_H
 #define _HASHBELT_COMPAT_H
@@ -30,9 +30,8 @@ static inline void hb_hrtimer_setup_on_stack(struct hrtimer *timer,
 #define hb_hrtimer_setup_on_stack hrtimer_setup_on_stack
 #endif
 
-/* A shrinker is allocated by the kernel since 6.7, with a flag; before, it was the caller's. */
-typedef unsigned long hb_shrink_fn(struct shrinker *shrinker,
-				   struct shrink_control *control);
+/* Since 6.7 the kernel allocates a shrinker, with a flag; before, the caller did. */
+typedef unsigned long hb_shrink_fn(struct shrinker *shrinker, struct shrink_control *control);
 
 #ifndef SHRINKER_ALLOCATED
 static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn *scan)
@@ -72,8 +71,8 @@ static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn
 #endif
 
 /*
- * A buffer on the stack that is written before it is read: kernels that zero
- * all automatic variables need not zero it on every call.
+ * A buffer on the stack that is written before it is read: kernels that zero all automatic
+ * variables need not zero it.
  */
 #if __has_attribute(__uninitialized__)
 #define HB_UNINITIALIZED __attribute__((__uninitialized__))

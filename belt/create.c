@@ -1,7 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * Making a belt and freeing it.
- */
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/cache.h>
 #include <linux/export.h>
 #include <linux/log2.h>
 #include <linux/random.h>
@@ -24,14 +22,23 @@
 #define SHARD_BITS_MIN	1
 #define SHARD_BITS_MAX	6
 
-/* Shards times buckets: many buckets make room for fewer shards. */
+/* Shards times buckets: a belt with many buckets has fewer shards. */
 #define SLOTS_MAX	BIT(18)
 
-/* Drains and sweeps. That may take long where much is due: so others' memory is not behind it. */
+/*
+ * Runs the workers of belts without an account; an account has a workqueue of its own. Workers may
+ * take long where much is due, so frees of other belts do not wait for them.
+ */
 static struct workqueue_struct *belt_wq;
 
-/* Frees belts, and so waits for what runs on the others; and tables that were outgrown. */
+/* Frees belts, which waits for work on the other queues; and tables that were outgrown. */
 static struct workqueue_struct *free_wq;
+
+/* The geometry of all wheels for locks, fill leases and requests. */
+#define LEASE_WIDTH	(4 * NSEC_PER_MSEC)
+#define LEASE_BUCKETS	16
+static struct hb_geometry lease_geometry __ro_after_init;
+
 static atomic_t belts = ATOMIC_INIT(0);
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
@@ -52,7 +59,7 @@ static unsigned int choose_shard_bits(u32 buckets)
 	return bits;
 }
 
-/* Takes an entry out of index and wheel, for the list of those to be freed. */
+/* Takes an entry out of index and wheel, and adds it to @list. */
 static void take_one(struct hashbelt_entry *entry, void *list)
 {
 	hlist_del(&entry->chain);
@@ -60,38 +67,33 @@ static void take_one(struct hashbelt_entry *entry, void *list)
 	list_add(&entry->node.slot, list);
 }
 
-static void free_list(struct hashbelt_belt *belt, struct list_head *list)
-{
-	struct hashbelt_entry *entry, *next;
-
-	list_for_each_entry_safe(entry, next, list, node.slot)
-		hashbelt_entry_put(belt, entry);
-	INIT_LIST_HEAD(list);
-}
-
 static void free_entries(struct hashbelt_belt *belt)
 {
+	struct hashbelt_entry *entry, *next;
 	struct hb_shard *shard;
-	LIST_HEAD(list);
 	u64 place;
 
-	/* They have watches in points yet. */
+	/* Their watches are still in waitpoints. */
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		hb_requests_step(shard);
+		while (hb_requests_step(shard))
+			cond_resched();
 	for (place = 0; place < HB_INDEX_END; cond_resched()) {
+		LIST_HEAD(list);
+
 		place = hb_index_scan(&belt->index, place, take_one, &list);
 		/* Not in the scan: freeing a large one may sleep. */
-		free_list(belt, &list);
+		list_for_each_entry_safe(entry, next, &list, node.slot)
+			hashbelt_entry_put(belt, entry);
 	}
 	hb_event_free_all(belt);
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		/* It may have said that it is done, and still hold the lock. */
+		/* Its work may have cleared @in_limbo, and still hold the lock. */
 		flush_work(&shard->free.work);
 }
 
-/* Frees what of a belt has been made; nobody uses it. */
+/* Frees a belt that is not used any more, or was made in part. */
 static void belt_free(struct hashbelt_belt *belt)
 {
 	struct hb_account *account = belt->account;
@@ -100,9 +102,10 @@ static void belt_free(struct hashbelt_belt *belt)
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		hb_wheel_destroy(&shard->wheel);
 		hb_wheel_destroy(&shard->old);
+		hb_wheel_destroy(&shard->leases);
 	}
 	hb_index_destroy(&belt->index);
-	/* Marked as in hb_account_init(). */
+	/* As in hb_account_init(). */
 	data_race((free_percpu(belt->stats), 0));
 	hb_free(account, belt, belt_size(belt->shard_bits));
 	hb_account_put(account);
@@ -112,20 +115,19 @@ static void belt_free(struct hashbelt_belt *belt)
 
 static void belt_free_work(struct work_struct *work)
 {
-	struct hashbelt_belt *belt = container_of(to_rcu_work(work),
-						  struct hashbelt_belt, free);
+	struct hashbelt_belt *belt = container_of(to_rcu_work(work), struct hashbelt_belt, free);
 
 	hb_clock_stop(&belt->clock);
 	cancel_work_sync(&belt->work);
+	hb_pollers_stop(&belt->pollers);
 	free_entries(belt);
 	belt_free(belt);
 }
 
 /**
  * hashbelt_destroy() - give up a belt
- * @belt:	from hashbelt_create(). No operation on it may be going on but
- *		readers under RCU, who may still find entries. Events that wait
- *		are dropped
+ * @belt:	from hashbelt_create(). No operation on it may be going on but readers under RCU,
+ *		which may still find entries. Events that wait are dropped
  *
  * The belt is freed after a grace period, and until then its callback may be called: see
  * hashbelt_flush(). Context: any.
@@ -145,18 +147,20 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 	INIT_LIST_HEAD(&shard->old.due);
 	INIT_LIST_HEAD(&shard->old.permanent);
 	INIT_LIST_HEAD(&shard->done);
-	shard->nearest = HB_NOTHING;
+	INIT_LIST_HEAD(&shard->filled);
+	shard->nearest[HB_PLAIN] = HB_NOTHING;
+	shard->nearest[HB_LEASES] = HB_NOTHING;
 	INIT_RCU_WORK(&shard->free, hb_limbo_free);
 	shard->belt = belt;
 }
 
-/* Allocates what a belt is made of. On failure belt_free() frees what there is. */
+/* Allocates the parts of a belt. On failure belt_free() frees those that were allocated. */
 static int belt_alloc(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	int err;
 
-	/* Marked as in hb_account_init(). */
+	/* As in hb_account_init(). */
 	belt->stats = data_race(alloc_percpu_gfp(struct hb_stats, GFP_KERNEL_ACCOUNT));
 	if (!belt->stats)
 		return -ENOMEM;
@@ -164,14 +168,14 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	if (err)
 		return err;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-		err = hb_wheel_init(&shard->wheel, belt->geometry, belt->account);
+		err = hb_wheel_init(&shard->wheel, belt->geometry, belt->account) ?:
+		      hb_wheel_init(&shard->leases, &lease_geometry, belt->account);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-/* Everything that needs no memory. */
 static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *config)
 {
 	struct hb_shard *shard;
@@ -196,14 +200,17 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	INIT_LIST_HEAD(&belt->waiters.list);
 	spin_lock_init(&belt->clients.lock);
 	INIT_LIST_HEAD(&belt->clients.list);
-	hb_queue_init(&belt->queue);
+	spin_lock_init(&belt->queue.lock);
+	init_waitqueue_head(&belt->queue.wait);
+	hb_pollers_init(&belt->pollers, belt_wq);
 	INIT_WORK(&belt->work, hb_belt_work);
 	INIT_RCU_WORK(&belt->free, belt_free_work);
-	hb_clock_init(&belt->clock, belt_wq, &belt->work);
+	hb_clock_init(&belt->clock, belt->account ? belt->account->wq : belt_wq, &belt->work);
 	belt->geometry_since = hb_clock_now(&belt->clock);
 	belt->geometry = &belt->geometries[0];
-	hb_geometry_init(belt->geometry, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT);
-	hb_set_grace(belt, belt->geometry, config->grace);
+	belt->grace = config->grace;
+	hb_geometry_init(belt->geometry, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT,
+			 belt->grace);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		shard_init(belt, shard);
 	hb_set_limits(belt, config, HASHBELT_SET_ALL);
@@ -211,13 +218,11 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 
 /**
  * hashbelt_create() - make a belt
- * @config:	what it shall be; not needed any more when this returns
+ * @config:	its settings; not needed any more when this returns
  *
- * Context: may sleep.
- *
- * Return: the belt, owned by the caller, to be given up with
- * hashbelt_destroy(); ERR_PTR(-EINVAL), ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) or
- * ERR_PTR(-EDQUOT) if the module's or the account's memory limit is reached.
+ * Context: may sleep. Return: the belt, owned by the caller, to be given up with
+ * hashbelt_destroy(); ERR_PTR(-EINVAL), ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT)
+ * if the module's or the account's memory limit is reached.
  */
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 {
@@ -243,17 +248,14 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 }
 EXPORT_SYMBOL_GPL(hashbelt_create);
 
-/**
- * hb_core_init() - make what all belts share
- *
- * Return: 0 or -ENOMEM.
- */
+/* Makes the resources that all belts share. Returns 0 or -ENOMEM. */
 int hb_core_init(void)
 {
 	int err = hb_memory_init(offsetof(struct hashbelt_entry, data));
 
 	if (err)
 		return err;
+	hb_geometry_init(&lease_geometry, LEASE_WIDTH * (LEASE_BUCKETS - 1), LEASE_BUCKETS, 0);
 	hb_kinds[HB_LOCK] = &hb_lock_ops;
 	hb_kinds[HB_FILL] = &hb_fill_ops;
 	hb_kinds[HB_WAITPOINT] = &hb_waitpoint_ops;
@@ -287,8 +289,9 @@ err_memory:
 /**
  * hashbelt_flush() - wait until the belts that have been given up are freed
  *
- * And the tables that indexes have outgrown. A module whose belts have a callback calls
- * this after the last hashbelt_destroy() and before it goes: until then it may be called.
+ * Waits also for the tables that indexes have outgrown. Until a belt is freed its callback may be
+ * called. So a module whose belts have a callback calls this after the last hashbelt_destroy(),
+ * before it is unloaded.
  *
  * Context: may sleep; not from a callback.
  */
@@ -299,10 +302,9 @@ void hashbelt_flush(void)
 }
 EXPORT_SYMBOL_GPL(hashbelt_flush);
 
-/**
- * hb_core_exit() - undo hb_core_init(), when all belts have been given up
- *
- * Context: may sleep: waits for the last belt to be freed.
+/*
+ * Undoes hb_core_init() after all belts have been given up. Context: may sleep: waits for the last
+ * belt to be freed.
  */
 void hb_core_exit(void)
 {

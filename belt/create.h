@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Making a belt and freeing it. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_CREATE_H
 #define _HASHBELT_CREATE_H
 

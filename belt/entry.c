@@ -1,7 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * The memory of entries: allocation and references.
- */
+// SPDX-License-Identifier: GPL-2.0-only
 #include "belt.h"
 #include "entry.h"
 
@@ -11,7 +8,7 @@ size_t hb_tail_size(u32 hash, u32 keys)
 {
 	const struct hb_kind_ops *ops = hb_kinds[hash & HB_KIND];
 
-	return ops ? ops->tail_size(keys) : sizeof(struct hb_link);
+	return ops ? ops->tail_size + keys * ops->key_size : sizeof(struct hb_link);
 }
 
 static void entry_free(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
@@ -23,13 +20,9 @@ static void entry_free(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 	hb_object_free(belt->account, entry, span);
 }
 
-/**
- * hashbelt_entry_put() - give up a reference to an entry
- * @belt:	the belt that it is of
- * @entry:	from hashbelt_entry_alloc(), or with a reference that was taken
- *		by refcount_inc_not_zero() under RCU
- *
- * Context: may sleep.
+/*
+ * Drops a reference to an entry, from hashbelt_entry_alloc() or from refcount_inc_not_zero() under
+ * RCU. Context: may sleep.
  */
 void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
@@ -38,8 +31,8 @@ void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 }
 
 /*
- * An entry of a kind, with HB_TAILED for one that has a tail, which is zeroed but for
- * its link to the entry. @keys: of a request, the number of its keys; else 0.
+ * @kind has HB_TAILED for an entry with a tail, which is zeroed but for its link to the entry.
+ * @keys: number of a request's keys; else 0. Errors as hb_object_alloc().
  */
 struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 keys,
 				      u32 key_len, u32 value_len, gfp_t gfp)

@@ -1,13 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Eviction: which entry leaves when there is no room, and the shrinker. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_EVICT_H
 #define _HASHBELT_EVICT_H
 
 #include "entry.h"
 
-bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put);
-unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason,
-		      unsigned int most);
+struct hb_room;
+
+bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
+		  struct hb_room *room);
+unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason, unsigned int most);
 struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len);
 int hb_evict_init(void);
@@ -15,8 +16,7 @@ void hb_evict_exit(void);
 void hb_evict_add_belt(struct hashbelt_belt *belt);
 void hb_evict_del_belt(struct hashbelt_belt *belt);
 
-struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt,
-					    struct hb_client *client, u32 key_len,
-					    u32 value_len);
+struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					    u32 key_len, u32 value_len);
 
 #endif /* _HASHBELT_EVICT_H */

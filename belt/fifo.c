@@ -1,14 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * A list of events, first in, first out.
- */
+// SPDX-License-Identifier: GPL-2.0-only
 #include "fifo.h"
 
-/**
- * hb_fifo_add() - add an event at the end
- * @fifo:	the row
- * @event:	the event, which stands in no other row
- */
 void hb_fifo_add(struct hb_fifo *fifo, struct hashbelt_entry *event)
 {
 	event->node.next = NULL;
@@ -20,11 +12,7 @@ void hb_fifo_add(struct hb_fifo *fifo, struct hashbelt_entry *event)
 	fifo->count++;
 }
 
-/**
- * hb_fifo_push() - add an event before the first
- * @fifo:	the row
- * @event:	the event, which stands in no other row
- */
+/* At the head. */
 void hb_fifo_push(struct hb_fifo *fifo, struct hashbelt_entry *event)
 {
 	event->node.next = fifo->first ? &fifo->first->node : NULL;
@@ -34,12 +22,6 @@ void hb_fifo_push(struct hb_fifo *fifo, struct hashbelt_entry *event)
 	fifo->count++;
 }
 
-/**
- * hb_fifo_pop() - take the first event out
- * @fifo:	the row
- *
- * Return: the event or NULL.
- */
 struct hashbelt_entry *hb_fifo_pop(struct hb_fifo *fifo)
 {
 	struct hashbelt_entry *event = fifo->first;
@@ -52,11 +34,7 @@ struct hashbelt_entry *hb_fifo_pop(struct hb_fifo *fifo)
 	return event;
 }
 
-/**
- * hb_fifo_append() - move a row behind another
- * @fifo:	the row
- * @more:	the other one, empty afterwards
- */
+/* Moves @more, which is empty afterwards, behind @fifo. */
 void hb_fifo_append(struct hb_fifo *fifo, struct hb_fifo *more)
 {
 	if (!more->first)

@@ -1,16 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* A list of events, first in, first out. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_FIFO_H
 #define _HASHBELT_FIFO_H
 
 #include "entry.h"
 
 /**
- * struct hb_fifo - events in a row, linked by their nodes
- * @first:	the oldest, NULL if there is none; a queue's, and a client's, may be
- *		read without the lock
- * @last:	the newest; means nothing if there is none
- * @count:	their number
+ * struct hb_fifo - events in FIFO order, linked by their nodes
+ * @first:	the oldest, or NULL; may be read without the lock that protects a queue's or a
+ *		client's
+ * @last:	the newest; undefined while @first is NULL
+ * @count:	number of events
  */
 struct hb_fifo {
 	struct hashbelt_entry *first;

@@ -1,11 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * One miss, one fill.
+ * Fill leases: one miss, one fill.
  *
- * The right to fill a key is an entry of its own kind, beside the key's own. The
- * deadline of that entry is the end of the right's lease. One of the callers that miss
- * the key, or find it near its end, gets the right. A put of the key ends it. Waiters
- * stand in line for it: if the lease ends without a put, the first of them gets it.
+ * The lease to fill a key is an entry of its own kind, beside the key's own. One of the callers
+ * that miss the key, or find it near its end, gets the lease. A put of the key ends it. Waiters
+ * stand in line for it: if the lease ends without a put, the first waiter gets the next one.
  */
 #include <linux/export.h>
 
@@ -15,18 +14,17 @@
 #include "lease.h"
 #include "link.h"
 #include "shard.h"
+#include "usage.h"
 #include "waitpoint.h"
 
-/* How long a right lasts that nobody gave a lease. */
-#define LEASE_MS	10000
+#define LEASE_MS	10000	/* of a fill lease without a given time */
 
-/* A right is given; under the shard's lock. */
 static void fill_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	shard->fills++;
 }
 
-/* A right is over; under the shard's lock. Also one that was cleared is counted until then. */
+/* A cleared fill lease is counted until it is unlinked. */
 static void fill_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
 	struct hb_lease *tail = hb_tail(entry);
@@ -35,34 +33,25 @@ static void fill_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bo
 	hb_detach_put(&tail->link);
 }
 
-static size_t fill_tail_size(u32 keys)
-{
-	return sizeof(struct hb_lease);
-}
-
 const struct hb_kind_ops hb_fill_ops = {
-	.tail_size = fill_tail_size,
+	.tail_size = sizeof(struct hb_lease),
 	.link = fill_link,
 	.unlink = fill_unlink,
 	.left = hb_lease_hand_over,
 };
 
-/*
- * Whether a key has a value that lives for so long, at least; under the shard's lock. It is
- * left as it is if not.
- */
+/* The key has a value that lives for @least_ms at least. Under the shard's lock. */
 static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_entry *lease,
 		      u64 now, u64 least_ms)
 {
 	struct hashbelt_entry *entry = hb_peek(shard, hash, lease->data, lease->key_len, now);
 
-	return entry &&
-	       hb_ms_left(hb_node_deadline(&entry->node), now) >= least_ms;
+	return entry && hb_ms_left(hb_node_deadline(&entry->node), now) >= least_ms;
 }
 
-/* One try: as hb_lease_take(); -EAGAIN: there is a value, for @ahead_ms more. */
+/* As hb_lease_take(); -EAGAIN: the key has a value that lives for @ahead_ms at least. */
 static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration,
-		    u64 ahead_ms, struct hb_waiter *waiter, u64 *token)
+		    u64 ahead_ms, struct hb_waiter *waiter, struct hb_room *room, u64 *token)
 {
 	u32 hash = lease->hash & ~HB_TAILED;
 	struct hashbelt_entry *other;
@@ -73,7 +62,7 @@ static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 du
 	now = hb_clock_now(&shard->belt->clock);
 	if (!has_value(shard, hash & HB_HASH, lease, now, ahead_ms)) {
 		other = hb_lease_find(shard, hash, lease->data, lease->key_len, now);
-		err = hb_lease_take(shard, other, lease, duration, now, waiter);
+		err = hb_lease_take(shard, other, lease, duration, now, waiter, room);
 		if (!err)
 			*token = lease->version;
 	}
@@ -82,14 +71,19 @@ static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 du
 }
 
 static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
-			 struct hashbelt_entry *lease, struct hashbelt_fill *fill, u64 duration)
+			 struct hashbelt_entry *lease, struct hashbelt_fill *fill, u64 duration,
+			 struct hb_room *room)
 {
 	struct hb_waiter waiter;
 	int err = hb_waiter_init(&waiter, belt, lease, duration, fill->wait_ms);
 
 	if (err)
 		return err;
-	err = try_fill(shard, lease, duration, 0, &waiter, &fill->token);
+	do {
+		err = try_fill(shard, lease, duration, 0, &waiter, room, &fill->token);
+	} while (err == -ENOSPC && hb_make_room(belt, lease, room));
+	/* It may sleep, and others wait for reserved room. */
+	hb_room_release(belt, room);
 	err = hb_waiter_finish(shard, &waiter, err, &fill->wait_ms);
 	if (!err && waiter.token)
 		fill->token = waiter.token;
@@ -97,26 +91,24 @@ static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
 }
 
 /**
- * hashbelt_fill() - ask for the right to fill a key
+ * hashbelt_fill() - ask for the fill lease of a key
  * @belt:	the belt
  * @client:	the descriptor that it is to be bound to, or NULL
  * @key:	the key
  * @key_len:	its length
- * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, the
- *		time left
+ * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, the time left
  * @ahead:	also if the key has a value, for less than @ahead_ms
  *
- * Context: may sleep.
- *
- * Return: 0: the caller has it; -EBUSY: somebody else has it; -ETIMEDOUT or -EINTR:
- * likewise, and one has waited; -EAGAIN: the key has a value; -EINVAL for a lease or a
- * time to wait that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * Context: may sleep. Return: 0: the caller has it; -EBUSY: another task has it; -ETIMEDOUT or
+ * -EINTR: likewise, and the caller has waited; -EAGAIN: the key has a value; -EINVAL for a lease or
+ * a time to wait that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
 {
 	u64 lease_ms = fill->lease_ms ?: LEASE_MS;
 	struct hashbelt_entry *lease;
+	struct hb_room room = {};
 	struct hb_shard *shard;
 	u64 duration;
 	int err;
@@ -127,14 +119,15 @@ int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const vo
 	lease = hb_lease_alloc(belt, HB_FILL, client, key, key_len, NULL, 0);
 	if (IS_ERR(lease))
 		return PTR_ERR(lease);
-	hb_make_levels(belt, lease->hash, lease_ms);
+	hb_make_lease_levels(belt, lease->hash, duration);
 	shard = hb_shard_of(belt, lease->hash);
 	do {
-		err = try_fill(shard, lease, duration, ahead ? fill->ahead_ms : 0, NULL,
+		err = try_fill(shard, lease, duration, ahead ? fill->ahead_ms : 0, NULL, &room,
 			       &fill->token);
-	} while (err == -ENOSPC && hb_make_room(belt, lease));
+	} while (err == -ENOSPC && hb_make_room(belt, lease, &room));
 	if (err == -EBUSY && fill->wait_ms && !ahead)
-		err = fill_and_wait(belt, shard, lease, fill, duration);
+		err = fill_and_wait(belt, shard, lease, fill, duration, &room);
+	hb_room_release(belt, &room);
 	if (err)
 		hashbelt_entry_put(belt, lease);
 	else
@@ -152,13 +145,13 @@ static struct hashbelt_entry *find_fill(struct hb_shard *shard, u32 hash, const 
 }
 
 /**
- * hashbelt_give_up() - give the right to fill a key back
+ * hashbelt_give_up() - end a fill lease without a put
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
- * @token:	as it was returned with the right
+ * @token:	from hashbelt_fill()
  *
- * Return: 0; -ENOENT: that right is over; -EIDRM.
+ * Return: 0; -ENOENT: that lease has ended; -EIDRM.
  */
 int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token)
 {
@@ -172,7 +165,7 @@ int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u
 	now = hb_clock_now(&belt->clock);
 	lease = find_fill(shard, hash, key, key_len, now);
 	if (lease && lease->version == token)
-		hb_lease_release(shard, lease, now);
+		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
 	else
 		err = belt->dead ? -EIDRM : -ENOENT;
 	spin_unlock(&shard->lock);
@@ -180,16 +173,32 @@ int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u
 }
 EXPORT_SYMBOL_GPL(hashbelt_give_up);
 
-/* A key was put: nobody has to fill it now. Under the shard's lock. */
-void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_waitpoint *point,
-		 u64 now)
+/* The fill lease of the key of @put, which has not ended; or NULL. Under the shard's lock. */
+const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct hashbelt_entry *put,
+					  u64 now)
+{
+	return hb_peek(shard, (put->hash & HB_HASH) | HB_FILL, put->data, put->key_len, now);
+}
+
+/*
+ * A key was put when the newest version in the shard was @stamp; @put is an entry with that key. A
+ * fill lease that was granted before ends, but first its waiters are woken, or the first one would
+ * get the lease. True if there are more than a batch: the lease goes on until they are woken. Under
+ * the shard's lock.
+ */
+bool hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
+		 struct hb_waitpoint *point, u64 stamp, u64 now)
 {
 	struct hashbelt_entry *lease;
 
-	/* Before the right goes, or the first of them would have it. */
-	if (point)
-		hb_waiters_filled(point);
+	/* Waiters for a later lease wait for another put. */
+	lease = hb_find_locked(shard, (put->hash & HB_HASH) | HB_FILL, put->data, put->key_len);
+	if (!lease || lease->version >> shard->belt->shard_bits > stamp)
+		return false;
+	if (point && hb_waiters_filled(point))
+		return true;
 	lease = find_fill(shard, put->hash, put->data, put->key_len, now);
 	if (lease)
-		hb_lease_release(shard, lease, now);
+		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
+	return false;
 }

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The right to fill a key. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_FILL_H
 #define _HASHBELT_FILL_H
 
@@ -10,8 +9,10 @@ struct hb_shard;
 
 extern const struct hb_kind_ops hb_fill_ops;
 
-void hb_fill_end(struct hb_shard *shard, struct hashbelt_entry *put, struct hb_waitpoint *point,
-		 u64 now);
+const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct hashbelt_entry *put,
+					  u64 now);
+bool hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
+		 struct hb_waitpoint *point, u64 stamp, u64 now);
 
 int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead);

@@ -1,21 +1,25 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hash index.
  *
- * A chain is chosen by the upper bits of the hash, as is the shard whose lock
- * protects it: so a chain belongs to one shard in a table of any size, and the
- * chains of two tables that stand for the same range of hashes lie together.
- * That makes resizing and scanning simple: a place in a scan is a hash, and
- * means the same before and after a resize.
+ * The upper bits of the hash choose the chain, as they choose the shard whose lock protects it. So
+ * a chain belongs to one shard in a table of any size, and the chains of two tables for the same
+ * range of hashes lie together. A place in a scan is therefore a hash, and means the same before
+ * and after a resize.
  *
- * Resizing goes on beside readers and writers. hb_index_resize() hangs a new
- * table behind the old one, and from then on entries are inserted there.
- * hb_index_move() moves one chain of the old table at a time under its shard's
- * lock; behind the last one the new table takes the old one's place, and the
- * old one is freed after a grace period.
+ * A resize runs beside readers and writers. hb_index_resize() links a new table behind the old one;
+ * from then on entries are inserted there. hb_index_move() moves one chain of the old table at a
+ * time under its shard's lock. After the last chain the new table takes the old one's place, and
+ * the old one is freed after a grace period.
  */
+#include <linux/bitops.h>
+#include <linux/jiffies.h>
+
 #include "index.h"
 #include "memory.h"
+
+/* After an allocation has failed each put would try again. */
+#define RETRY_AFTER	DIV_ROUND_UP(HZ, 10)
 
 static size_t table_size(unsigned int bits)
 {
@@ -47,14 +51,10 @@ static struct hb_table *table_new(unsigned int bits, struct hb_account *account)
 	return table;
 }
 
-/**
- * hb_index_init() - make an empty index
- * @index:	the index
- * @bits:	log2 of the chains to begin with, from HB_INDEX_BITS_MIN
- * @wq:		where old tables are freed; destroyed after an rcu_barrier()
- * @account:	who is charged for the tables, or NULL; outlives the index
- *
- * Context: may sleep. Return: 0; errors as hb_zalloc().
+/*
+ * Makes an empty index of 1 << @bits chains. Old tables are freed on @wq, which is destroyed after
+ * an rcu_barrier(). @account, which may be NULL, is charged for the tables, and outlives the index.
+ * Returns 0, or errors as hb_zalloc(). Context: may sleep.
  */
 int hb_index_init(struct hb_index *index, unsigned int bits,
 		  struct workqueue_struct *wq, struct hb_account *account)
@@ -66,15 +66,14 @@ int hb_index_init(struct hb_index *index, unsigned int bits,
 	index->wq = wq;
 	index->account = account;
 	index->bits = bits;
+	index->retry = jiffies;
 	RCU_INIT_POINTER(index->table, table);
 	return 0;
 }
 
-/**
- * hb_index_destroy() - free the tables of an index that nobody uses any more
- * @index:	the index; may be zeroed memory. Entries in it are forgotten
- *
- * Context: may sleep; a grace period has passed since the last use.
+/*
+ * Frees the tables, and forgets the entries. The index may be zeroed memory. Context: may sleep; a
+ * grace period has passed since the last use.
  */
 void hb_index_destroy(struct hb_index *index)
 {
@@ -88,12 +87,7 @@ void hb_index_destroy(struct hb_index *index)
 	}
 }
 
-/**
- * hb_index_bytes() - what the index takes
- * @index:	the index
- *
- * Return: bytes, the table that is being made included.
- */
+/* The memory of the index, a table that is being filled included. */
 size_t hb_index_bytes(struct hb_index *index)
 {
 	struct hb_table *table;
@@ -117,35 +111,23 @@ static bool is_moving(struct hb_index *index)
 	return moving;
 }
 
-/**
- * hb_index_resize() - begin to give the index another size
- * @index:	the index
- * @bits:	log2 of the chains that it should have
- *
- * Does nothing if it is being resized already, or if there is no memory: the
- * index works with longer chains. The caller sees to it that somebody calls
- * hb_index_move() until hb_index_moving() has nothing left.
- *
- * Context: may sleep. Return: true if it has begun.
- */
-bool hb_index_resize(struct hb_index *index, unsigned int bits)
+/* hb_index_resize(), by one task at a time. */
+static bool resize(struct hb_index *index, unsigned int bits)
 {
-	struct hb_table *table, *new;
+	struct hb_table *table, *new = table_new(bits, index->account);
 
-	if (bits < HB_INDEX_BITS_MIN || bits > HB_INDEX_BITS_MAX ||
-	    bits == READ_ONCE(index->bits) || is_moving(index))
+	if (IS_ERR(new)) {
+		WRITE_ONCE(index->retry, jiffies + RETRY_AFTER);
 		return false;
-	new = table_new(bits, index->account);
-	if (IS_ERR(new))
-		return false;
+	}
 	rcu_read_lock();
 	table = rcu_dereference(index->table);
 	if (table->bits == bits) {
-		/* Who resized before may have been held up, and noted it late. */
+		/* The task that resized before may not have written @bits yet. */
 		if (!rcu_access_pointer(table->next))
 			WRITE_ONCE(index->bits, bits);
 	} else if (!unrcu_pointer(cmpxchg(&table->next, NULL, RCU_INITIALIZER(new)))) {
-		/* A table that has been replaced has a next one, and loses here. */
+		/* If the table has been replaced, its @next is not NULL, and this fails. */
 		WRITE_ONCE(index->bits, bits);
 		new = NULL;
 	}
@@ -155,14 +137,31 @@ bool hb_index_resize(struct hb_index *index, unsigned int bits)
 	return !new;
 }
 
-/**
- * hb_index_moving() - which chain is to be moved next
- * @index:	the index
- *
- * Context: one resizer at a time.
- *
- * Return: a hash of that chain, whose lock hb_index_move() needs;
- * HB_INDEX_END when nothing is to be moved.
+/*
+ * Begins to give the index 1 << @bits chains. Does nothing if a resize is under way, or if there is
+ * no memory, or was none a moment ago: the index works with longer chains. The caller has the
+ * worker call hb_index_move() until hb_index_moving() returns HB_INDEX_END. Returns true if it has
+ * begun. Context: may sleep.
+ */
+bool hb_index_resize(struct hb_index *index, unsigned int bits)
+{
+	bool begun = false;
+
+	if (bits < HB_INDEX_BITS_MIN || bits > HB_INDEX_BITS_MAX ||
+	    bits == READ_ONCE(index->bits) || is_moving(index) ||
+	    time_before(jiffies, READ_ONCE(index->retry)))
+		return false;
+	/* Each of many tasks would allocate and zero a table, and only one could use it. */
+	if (!test_and_set_bit_lock(0, &index->resizing)) {
+		begun = resize(index, bits);
+		clear_bit_unlock(0, &index->resizing);
+	}
+	return begun;
+}
+
+/*
+ * A hash of the chain that is to be moved next, whose lock hb_index_move() needs; HB_INDEX_END:
+ * none. Context: one resizer at a time.
  */
 u64 hb_index_moving(struct hb_index *index)
 {
@@ -186,7 +185,6 @@ static struct hlist_node *last_of(struct hlist_head *chain)
 	return node;
 }
 
-/* The node before another one of a chain, or NULL. */
 static struct hlist_node *before(struct hlist_head *chain, struct hlist_node *node)
 {
 	return node->pprev == &chain->first ? NULL :
@@ -194,10 +192,9 @@ static struct hlist_node *before(struct hlist_head *chain, struct hlist_node *no
 }
 
 /*
- * Moves the last entry of a chain into the new table. Only the last: a reader at
- * this entry goes on in the new chain, and has seen all of the old chain already.
- * The entry is in the new chain before it leaves the old one, so a reader can find
- * it at any moment.
+ * Moves the last entry of a chain into the new table. It must be the last: a reader at this entry
+ * goes on in the new chain, and has seen all of the old chain already. The entry is in the new
+ * chain before it leaves the old one, so a reader can find it at any moment.
  */
 static void move_last(struct hlist_node *node, struct hb_table *to)
 {
@@ -212,23 +209,19 @@ static void move_last(struct hlist_node *node, struct hb_table *to)
 		WRITE_ONCE(first->pprev, &node->next);
 	WRITE_ONCE(node->pprev, &head->first);
 	rcu_assign_pointer(hlist_first_rcu(head), node);
-	/* Who misses it in the old chain finds it in the new one. */
+	/* A reader that misses the entry in the old chain finds it in the new one. */
 	smp_store_release(pprev, NULL);
 }
 
-/**
- * hb_index_move() - move the chain that hb_index_moving() named, or the end of it
- * @index:	the index
- *
- * A chain may be as long as entries could be put while there was no memory for a larger
- * table. It takes one walk along it, and HB_INDEX_MOVES at most.
- *
- * Context: the lock of that chain; one resizer at a time.
+/*
+ * Moves the chain that hb_index_moving() named, or its last HB_INDEX_MOVES entries: a chain may be
+ * as long as entries could be put while there was no memory for a larger table. Context: the lock
+ * of that chain; one resizer at a time.
  */
 void hb_index_move(struct hb_index *index)
 {
 	struct hb_table *table = rcu_dereference_protected(index->table, true);
-	/* Read in one piece: who would resize as well is at it, and loses. */
+	/* A task in hb_index_resize() may try to exchange it at the same time, and fails. */
 	struct hb_table *next = rcu_dereference_raw(table->next);
 	struct hlist_head *chain = &table->chains[table->moved];
 	struct hlist_node *node = last_of(chain), *ahead;
@@ -250,13 +243,7 @@ void hb_index_move(struct hb_index *index)
 	queue_rcu_work(index->wq, &table->free);
 }
 
-/**
- * hb_index_insert() - add an entry whose key is not there
- * @index:	the index
- * @entry:	the entry
- *
- * Context: the lock of its hash.
- */
+/* Adds an entry whose key is not in the index. Context: the lock of its hash. */
 void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry)
 {
 	struct hb_table *table, *next;
@@ -270,13 +257,12 @@ void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry)
 }
 
 /*
- * Visits the chains of a table for the 1 << (32 - bits) hashes around @place, but
- * no entry whose hash is before it: a table that has shrunk has chains that reach
- * back to where the scan has been.
+ * Visits the chains of a table for the 1 << (32 - bits) hashes around @place, but no entry whose
+ * hash is less than @place: chains of a table that has shrunk reach back to hashes that the scan
+ * has visited.
  */
 static void scan_table(struct hb_table *table, u64 place, unsigned int bits,
-		       void (*visit)(struct hashbelt_entry *entry, void *arg),
-		       void *arg)
+		       void (*visit)(struct hashbelt_entry *entry, void *arg), void *arg)
 {
 	u32 count = 1u << (table->bits - bits);
 	u32 chain = place >> (32 - bits) << (table->bits - bits);
@@ -292,16 +278,13 @@ static void scan_table(struct hb_table *table, u64 place, unsigned int bits,
 /**
  * hb_index_scan() - visit the entries of one chain's range of hashes
  * @index:	the index
- * @place:	0 to begin with, then what the last call returned
+ * @place:	0 at first, then the return value of the last call
  * @visit:	called for each entry; may take it out of the index
  * @arg:	passed to it
  *
- * Whatever the index is resized to between two calls, an entry that is there
- * throughout is visited once.
+ * An entry that stays in the index during a scan is visited once, even if the index is resized.
  *
- * Context: the lock of @place.
- *
- * Return: the next place, HB_INDEX_END behind the last.
+ * Context: the lock of @place. Return: the next place, HB_INDEX_END after the last.
  */
 u64 hb_index_scan(struct hb_index *index, u64 place,
 		  void (*visit)(struct hashbelt_entry *entry, void *arg), void *arg)

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The hash index: hlist chains under RCU, in a table that resizes itself. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_INDEX_H
 #define _HASHBELT_INDEX_H
 
@@ -12,14 +11,14 @@
 
 struct hb_account;
 
-/* log2 of the chains that a table may have. */
+/* log2 of the number of chains of a table. */
 #define HB_INDEX_BITS_MIN	3
-#define HB_INDEX_BITS_MAX	28	/* the others are the kind's */
+#define HB_INDEX_BITS_MAX	28	/* the lowest four bits of a hash are kind and HB_TAILED */
 
-/* Behind the last place of a scan; and "no chain is to be moved". */
+/* The place after the last of a scan; and "no chain is to be moved". */
 #define HB_INDEX_END		BIT_ULL(32)
 
-/* Chains of the index that one call of a scan looks at: it may find nothing in them. */
+/* Chains that one call of a scan looks at: it may find no entry in them. */
 #define HB_SCAN_CHAINS		4096
 
 /* Entries that hb_index_move() moves at most. */
@@ -27,13 +26,12 @@ struct hb_account;
 
 /**
  * struct hb_table - one generation of the index
- * @next:	the table that is taking this one's place, while entries move
- * @moved:	chains that have been moved there; the resizer's
+ * @next:	the table that takes this one's place, while entries move there
+ * @moved:	chains that have been moved; the resizer's
  * @bits:	log2 of the number of chains; constant
- * @account:	who is charged, with a reference: a table outlives its index
+ * @account:	charged for the table, with a reference: a table outlives its index
  * @free:	frees it after a grace period
- * @chains:	that of a hash is chains[hash >> (32 - bits)], so that a chain
- *		stands for a range of hashes, whatever the size of the table
+ * @chains:	that of a hash is chains[hash >> (32 - bits)]: a chain stands for a range of hashes
  */
 struct hb_table {
 	struct hb_table __rcu *next;
@@ -47,13 +45,17 @@ struct hb_table {
 /**
  * struct hb_index - the entries of a belt by their keys
  * @table:	where a search starts
- * @bits:	log2 of the chains, of the newest table
+ * @bits:	log2 of the number of chains of the newest table
+ * @resizing:	bit 0: a task allocates a table
+ * @retry:	after an allocation has failed, jiffies when the next one is tried
  * @wq:		where tables are freed
- * @account:	who is charged for them, or NULL; outlives them
+ * @account:	charged for them, or NULL; outlives them
  */
 struct hb_index {
 	struct hb_table __rcu *table;
 	unsigned int bits;
+	unsigned long resizing;
+	unsigned long retry;
 	struct workqueue_struct *wq;
 	struct hb_account *account;
 };
@@ -77,19 +79,16 @@ static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
 /**
  * hb_index_find() - find an entry by its key
  * @index:	the index
- * @hash:	hash of the key, with the kind that is looked for
+ * @hash:	hash of the key, with the kind
  * @key:	the key
  * @key_len:	its length
  *
- * While the index is being resized an entry stands in the old table or in the
- * new one, and moves from the first to the second: that is the order in which
- * they are searched. A walk that is carried over into a chain of the new table
- * has seen all of the old chain (see move_last()).
+ * During a resize an entry stands in the old table or in the new one, and moves from the first to
+ * the second; they are searched in that order. A walk that is carried over into a chain of the new
+ * table has seen all of the old chain (see move_last()).
  *
- * Context: rcu_read_lock(); with the shard's lock as well, the answer stays
- * true while that is held.
- *
- * Return: the entry, whatever its deadline, or NULL.
+ * Context: rcu_read_lock(); with the shard's lock as well, the answer stays true while that is
+ * held. Return: the entry, whatever its deadline, or NULL.
  */
 static inline struct hashbelt_entry *
 hb_index_find(struct hb_index *index, u32 hash, const void *key, u32 key_len)
@@ -110,16 +109,10 @@ hb_index_find(struct hb_index *index, u32 hash, const void *key, u32 key_len)
 	return NULL;
 }
 
-/**
- * hb_index_successor() - the entry that has taken another one's place
- * @entry:	an entry that was claimed as replaced
- *
- * It was put behind @entry, and then @entry was claimed and taken out. What is behind
- * an entry that was taken out does not change any more.
- *
- * Context: rcu_read_lock(), since before @entry was found.
- *
- * Return: the entry of the same key.
+/*
+ * The entry that has replaced @entry, which was claimed as replaced. It was put behind @entry
+ * before @entry was claimed and taken out, and the successor of an entry that was taken out does
+ * not change any more. Context: rcu_read_lock(), since before @entry was found.
  */
 static inline struct hashbelt_entry *hb_index_successor(struct hashbelt_entry *entry)
 {

@@ -1,112 +1,71 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * Looking at a belt: its entries, its buckets, its settings and its counters.
- */
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reports on a belt: its entries, its buckets, its settings and its counters. */
 #include <linux/export.h>
 
 #include "belt.h"
 #include "info.h"
 #include "shard.h"
 
-struct scan_buffer {
-	struct hashbelt_belt *belt;
-	u8 *bytes;
-	u64 now;
-	u32 size;
-	u64 used;	/* may be more than fits: then nothing is written */
-	u32 count;
-};
-
 static void scan_one(struct hashbelt_entry *entry, void *arg)
 {
-	struct scan_buffer *buffer = arg;
-	struct hashbelt_record *record = (void *)(buffer->bytes + buffer->used);
 	s64 deadline = atomic64_read(&entry->node.deadline);
-	u32 size = ALIGN(sizeof(*record) + entry->key_len, 8);
+	struct hb_listing *listing = arg;
+	struct hashbelt_record record;
 
-	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(buffer->belt, entry) ||
-	    deadline <= (s64)buffer->now)
+	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(listing->belt, entry) ||
+	    deadline <= (s64)listing->now)
 		return;
-	buffer->used += size;
-	buffer->count++;
-	if (buffer->used > buffer->size)
-		return;
-	*record = (struct hashbelt_record){
-		.size = size,
+	record = (struct hashbelt_record){
 		.key_len = entry->key_len,
 		.value_len = entry->value_len,
 		.flags = entry->flags,
-		.ttl_ms = hb_ms_left(deadline, buffer->now),
+		.ttl_ms = hb_ms_left(deadline, listing->now),
 		.version = entry->version,
 	};
-	memcpy(record + 1, entry->data, entry->key_len);
-	memset((u8 *)(record + 1) + entry->key_len, 0,
-	       size - sizeof(*record) - entry->key_len);
+	hb_list_add(listing, &record, sizeof(record), entry, entry->key_len);
 }
 
 /**
  * hashbelt_scan() - report the entries of some chains
  * @belt:	the belt
- * @scan:	@cursor and @size in; @cursor and @count returned, and with
- *		-ERANGE the @size that is needed
+ * @scan:	@cursor and @size in; @cursor and @count returned, and with -ERANGE the @size that
+ *		is needed
  * @bytes:	the buffer, @scan->size bytes, aligned to 8
  * @used:	returned: bytes of it that were written
  *
- * Context: may sleep. Return: 0; -EINVAL for a cursor that no scan returned;
- * -ERANGE.
+ * Context: may sleep. Return: 0; -EINVAL for a cursor that no scan returned; -ERANGE.
  */
-int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan,
-		  void *bytes, u32 *used)
+int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan, void *bytes, u32 *used)
 {
-	struct scan_buffer buffer = {
-		.belt = belt, .bytes = bytes, .size = scan->size,
-		.now = hb_clock_now(&belt->clock),
+	struct hb_listing listing = {
+		.belt = belt, .visit = scan_one, .now = hb_clock_now(&belt->clock),
+		.bytes = bytes, .size = scan->size,
 	};
-	u64 place = scan->cursor;
-	unsigned int chains;
+	int err = hb_list(&listing, &scan->cursor, HB_INDEX_END, hb_list_chain);
 
-	*used = 0;
-	scan->count = 0;
-	if (place >= HB_INDEX_END)
-		return -EINVAL;
-	for (chains = 0; chains < HB_SCAN_CHAINS && place < HB_INDEX_END; chains++) {
-		struct hb_shard *shard = hb_shard_of(belt, place);
-		u64 next;
-
-		spin_lock(&shard->lock);
-		next = hb_index_scan(&belt->index, place, scan_one, &buffer);
-		spin_unlock(&shard->lock);
-		if (buffer.used > buffer.size)
-			break;
-		*used = buffer.used;
-		scan->count = buffer.count;
-		place = next;
-	}
-	if (!*used && buffer.used > buffer.size) {
-		scan->size = min_t(u64, buffer.used, U32_MAX);
-		return -ERANGE;
-	}
-	scan->cursor = place < HB_INDEX_END ? place : 0;
-	return 0;
+	scan->size = listing.size;
+	scan->count = listing.count;
+	*used = listing.used;
+	return err;
 }
 
 struct bucket_counts {
-	struct hashbelt_belt *belt;
+	struct hb_listing listing;
 	u64 *counts;
-	u64 now;
 	u64 width;
 	u32 last;
 };
 
 static void count_one(struct hashbelt_entry *entry, void *arg)
 {
-	struct bucket_counts *buckets = arg;
+	struct bucket_counts *buckets = container_of(arg, struct bucket_counts, listing);
 	s64 deadline = atomic64_read(&entry->node.deadline);
+	const struct hb_listing *listing = arg;
 
-	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(buckets->belt, entry) ||
-	    deadline <= (s64)buckets->now)
+	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(listing->belt, entry) ||
+	    deadline <= (s64)listing->now)
 		return;
-	buckets->counts[min_t(u64, div64_u64(deadline - buckets->now, buckets->width),
+	buckets->counts[min_t(u64, div64_u64(deadline - listing->now, buckets->width),
 			      buckets->last)]++;
 }
 
@@ -114,35 +73,28 @@ static void count_one(struct hashbelt_entry *entry, void *arg)
  * hashbelt_buckets() - count the entries of some chains by the time they have left
  * @belt:	the belt
  * @cursor:	0 to begin; returned: where to go on, 0 at the end
- * @counts:	for each interval from now the entries that expire in it are added;
- *		to the last one all that expire later
- * @count:	their number, at least 1
+ * @counts:	the number of entries that expire in each interval from now on is added; all later
+ *		ones are added to the last interval
+ * @count:	number of intervals, at least 1
  *
  * Context: may sleep. Return: 0; -EINVAL for a cursor that was not returned.
  */
 int hashbelt_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 count)
 {
 	struct bucket_counts buckets = {
-		.belt = belt, .counts = counts, .last = count - 1,
-		.now = hb_clock_now(&belt->clock), .width = hb_interval(belt),
+		.listing = {
+			.belt = belt, .visit = count_one, .now = hb_clock_now(&belt->clock),
+		},
+		.counts = counts, .width = hb_interval(belt), .last = count - 1,
 	};
-	u64 place = *cursor;
-	unsigned int chains;
 
-	if (place >= HB_INDEX_END)
-		return -EINVAL;
-	for (chains = 0; chains < HB_SCAN_CHAINS && place < HB_INDEX_END; chains++) {
-		struct hb_shard *shard = hb_shard_of(belt, place);
-
-		spin_lock(&shard->lock);
-		place = hb_index_scan(&belt->index, place, count_one, &buckets);
-		spin_unlock(&shard->lock);
-	}
-	*cursor = place < HB_INDEX_END ? place : 0;
-	return 0;
+	return hb_list(&buckets.listing, cursor, HB_INDEX_END, hb_list_chain);
 }
 
-/* When the worker looks next, also while it is looking and has set no alarm yet. */
+/*
+ * Belt time of the worker's next look. While the worker is running, and has not set its alarm yet,
+ * that is the fall of the next bucket.
+ */
 static u64 wake_of(struct hashbelt_belt *belt)
 {
 	u64 wake = READ_ONCE(belt->clock.wake);
@@ -152,7 +104,7 @@ static u64 wake_of(struct hashbelt_belt *belt)
 		return wake;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
-		wake = min(wake, hb_wheel_next(&shard->wheel));
+		wake = min(wake, hb_shard_next(shard));
 		spin_unlock(&shard->lock);
 	}
 	return wake == HB_NEVER ? HASHBELT_TTL_NEVER : wake;
@@ -163,7 +115,6 @@ static u64 limit_of(u64 most)
 	return most == S64_MAX ? 0 : most;
 }
 
-/* What is set, and what time it is. */
 static void info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
 	spin_lock(&belt->shards->lock);
@@ -183,7 +134,6 @@ static void info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info
 	info->state = hb_clock_is_halted(&belt->clock) ? HASHBELT_HALTED : 0;
 }
 
-/* What waits as an event, and what counts against the limits. */
 static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
 	struct hb_queue *queue = &belt->queue;
@@ -208,7 +158,7 @@ static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
 /**
  * hashbelt_info() - describe a belt
  * @belt:	the belt
- * @info:	zeroed; filled in, but for its name, @mode, @uid, @gid and @access
+ * @info:	zeroed; filled in, but for the name, @mode, @uid, @gid and @access
  *
  * Context: may sleep.
  */
@@ -216,6 +166,7 @@ void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
 	struct hb_shard *shard;
 	unsigned int levels;
+	u64 wheels = 0;
 
 	info_settings(belt, info);
 	info->wake_ns = wake_of(belt);
@@ -226,19 +177,16 @@ void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 		info->bytes += shard->live_bytes;
 		info->locks += shard->locks;
 		info->requests += shard->requests;
+		levels = max(hb_wheel_levels(&shard->wheel, &wheels),
+			     hb_wheel_levels(&shard->leases, &wheels));
+		hb_wheel_levels(&shard->old, &wheels);
 		spin_unlock(&shard->lock);
+		info->levels = max(info->levels, levels);
 	}
 	info->used_entries = info->entries;
 	info->used_bytes = info->bytes + info->entries * HB_INDEX_SHARE;
 	info_queue(belt, info);
-	info->bytes += hb_index_bytes(&belt->index);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-		spin_lock(&shard->lock);
-		levels = hb_wheel_levels(&shard->wheel, &info->bytes);
-		hb_wheel_levels(&shard->old, &info->bytes);
-		spin_unlock(&shard->lock);
-		info->levels = max(info->levels, levels);
-	}
+	info->bytes += hb_index_bytes(&belt->index) + wheels;
 }
 EXPORT_SYMBOL_GPL(hashbelt_info);
 
@@ -255,13 +203,8 @@ static u64 rotations(struct hashbelt_belt *belt)
 	return rotated;
 }
 
-/**
- * hashbelt_stat() - sum the counters
- * @belt:	the belt
- * @counters:	HASHBELT_STAT_COUNT of them, filled in
- * @lags:	HASHBELT_LAGS of them, filled in
- *
- * Context: may sleep.
+/*
+ * Sums the counters into HASHBELT_STAT_COUNT @counters and HASHBELT_LAGS @lags. Context: may sleep.
  */
 void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags)
 {

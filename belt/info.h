@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Looking at a belt: its entries, its buckets, its settings and its counters. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_INFO_H
 #define _HASHBELT_INFO_H
 
 #include "entry.h"
 
-int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan,
-		  void *buffer, u32 *used);
+int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan, void *buffer, u32 *used);
 int hashbelt_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 count);
 void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info);
 void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags);

@@ -1,18 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Leases: granting a lock or the right to fill a key, and waiting for one.
  *
- * Tasks wait in lines, for the lock of that name and for the right to fill the key.
- * A waiter allocates the entry of its own lock or right before it waits. The task that
- * unlinks the present entry links the first waiter's in its place, under the same lock,
- * and wakes that waiter alone. So no other task can come in between, and no task wakes
- * in vain.
+ * Tasks wait in lines, one for the lock of a name and one for the fill lease of a key. A waiter
+ * allocates its own lease before it waits. The task that unlinks the present lease links the first
+ * waiter's in its place, under the same lock, and wakes that waiter alone. So no other task can
+ * come in between, and no task wakes in vain.
  *
- * The first waiter in a line also wakes at the end of the present lease, because the
- * worker may come later. The task that makes it the first, or changes the lease, sets
- * its timer. A waiter that leaves the line passes this duty on to the next. Timers are
- * in belt time: a task that moves belt time by hand wakes all sleepers of the belt, and
- * they set their timers anew.
+ * The first waiter in a line also wakes at the end of the present lease, because the worker may
+ * come later. The task that makes it the first, or changes the lease, sets its timer. A waiter that
+ * leaves the line passes this duty on to the next. Timers are in belt time: a task that moves belt
+ * time by hand wakes all sleepers of the belt, and they set their timers again.
  */
 #include <linux/hrtimer.h>
 #include <linux/minmax.h>
@@ -29,8 +27,8 @@
 /* Granting */
 
 /*
- * The lock or the right to fill of a key that somebody has; @hash has the kind. One
- * whose lease is over goes to the first of those who wait. Under the shard's lock.
+ * The lock or fill lease of a key, or NULL; @hash has the kind. A lease that has ended is handed
+ * over to the first waiter. Under the shard's lock.
  */
 struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
 				     u32 key_len, u64 now)
@@ -40,11 +38,11 @@ struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const voi
 
 	if (lease || !awaited)
 		return lease;
-	/* It may have been handed over just now, to the last of those who waited. */
+	/* It may just have been handed over to the last waiter. */
 	return hb_find_locked(shard, hash, key, key_len);
 }
 
-/* Memory for a lock or a right to fill; the client may be NULL. Context: may sleep. */
+/* Memory for a lock or a fill lease; the client may be NULL. Context: may sleep. */
 struct hashbelt_entry *hb_lease_alloc(struct hashbelt_belt *belt, enum hb_kind kind,
 				      struct hb_client *client, const void *key,
 				      u32 key_len, const void *owner, u32 owner_len)
@@ -64,17 +62,18 @@ struct hashbelt_entry *hb_lease_alloc(struct hashbelt_belt *belt, enum hb_kind k
 }
 
 /*
- * Gives somebody a lock or a right that nobody has; under the shard's lock. @lease is
- * the belt's then. Errors as hb_shard_insert().
+ * Grants a lease that is free; under the shard's lock. On success @lease is the belt's. Errors, and
+ * @room, as for hb_shard_insert().
  */
-int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now)
+int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now,
+		   struct hb_room *room)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	struct hb_lease *tail = hb_tail(lease);
 	int err;
 
 	tail->since = now;
-	err = hb_shard_insert(shard, lease, now + duration, now);
+	err = hb_shard_insert(shard, lease, now + duration, room);
 	if (err)
 		return err;
 	hb_clock_wake_at(&belt->clock, hb_schedule(shard, lease, now));
@@ -82,21 +81,18 @@ int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 dur
 	return 0;
 }
 
-/* An entry that somebody has leaves the belt; under the shard's lock. */
-void hb_lease_release(struct hb_shard *shard, struct hashbelt_entry *lease, u64 now)
-{
-	hb_take_out(shard, lease, HASHBELT_REMOVED, now);
-}
-
 /* Lines */
 
-/* The line of those who wait for a lease of the kind of @lease. */
+/* The line of waiters for a lease of the kind of @lease. */
 static struct list_head *line_of(struct hb_waitpoint *point, const struct hashbelt_entry *lease)
 {
 	return &point->waiters[hb_kind(lease) - HB_LOCK];
 }
 
-/* Wakes the task when its time is over; the first in a line also at @end, that of the lease. */
+/*
+ * Sets the timer for @until; of the first waiter in a line also for @end, that of the present
+ * lease.
+ */
 static void arm(struct hb_waiter *waiter, u64 end)
 {
 	struct list_head *line = line_of(waiter->point, waiter->lease);
@@ -107,7 +103,6 @@ static void arm(struct hb_waiter *waiter, u64 end)
 	hb_clock_arm(&waiter->belt->clock, &waiter->timer, at);
 }
 
-/* The first waiter in a line looks again at @end, that of the present lease. */
 static void arm_first(struct list_head *line, u64 end)
 {
 	struct hb_waiter *first = list_first_entry_or_null(line, struct hb_waiter, place);
@@ -121,7 +116,6 @@ static u64 lease_end(const struct hashbelt_entry *lease)
 	return lease ? hb_node_deadline(&lease->node) : HB_NEVER;
 }
 
-/* A waiter leaves its line, with what has come of it. */
 static void leave_line(struct hb_waiter *waiter, int result)
 {
 	list_del_init(&waiter->place);
@@ -130,11 +124,12 @@ static void leave_line(struct hb_waiter *waiter, int result)
 }
 
 /*
- * Gives what @left was to the first of those who wait for it. If there is no room for
- * that one any more it learns that, and it is the next one's turn. Under the
- * shard's lock; @left is out of the index.
+ * Grants the lease that has left to the first waiter, in the room that it leaves. If a longer name
+ * of an owner does not fit into that, the waiter gets the error, and the next one has its turn.
+ * Under the shard's lock; @left is out of the index.
  */
-void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now)
+void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
+			struct hb_room *room)
 {
 	struct list_head *line;
 	struct hb_waiter *first;
@@ -147,7 +142,7 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 		return;
 	line = line_of(point, left);
 	while (err && (first = list_first_entry_or_null(line, struct hb_waiter, place))) {
-		err = hb_lease_grant(shard, first->lease, first->duration, now);
+		err = hb_lease_grant(shard, first->lease, first->duration, now, room);
 		if (!err) {
 			first->token = first->lease->version;
 			end = lease_end(first->lease);
@@ -161,7 +156,7 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 	hb_waitpoint_release(shard, point);
 }
 
-/* The lease of what somebody has is another one; under the shard's lock. */
+/* The end of a present lease has changed; under the shard's lock. */
 void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease)
 {
 	struct hb_waitpoint *point;
@@ -171,45 +166,45 @@ void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease)
 		arm_first(line_of(point, lease), lease_end(lease));
 }
 
-/* Those who wait for a key to be filled may look: it was put. Under the shard's lock. */
-void hb_waiters_filled(struct hb_waitpoint *point)
+/*
+ * Wakes a batch of the tasks that wait for a key to be filled: it was put. True if there are more.
+ * Under the shard's lock.
+ */
+bool hb_waiters_filled(struct hb_waitpoint *point)
 {
 	struct list_head *line = &point->waiters[HB_FILL - HB_LOCK];
-	struct hb_waiter *waiter, *next;
+	struct hb_waiter *waiter;
+	unsigned int n;
 
-	list_for_each_entry_safe(waiter, next, line, place) {
+	for (n = 0; n < HB_BATCH && !list_empty(line); n++) {
+		waiter = list_first_entry(line, struct hb_waiter, place);
 		leave_line(waiter, HB_FILLED);
 		wake_up_process(waiter->task);
 	}
-}
-
-/* Goes to the end of the line; under the shard's lock. */
-void hb_waiter_enqueue(struct hb_waiter *waiter, struct hb_waitpoint *point)
-{
-	waiter->point = point;
-	list_add_tail(&waiter->place, line_of(point, waiter->lease));
+	return !list_empty(line);
 }
 
 /*
- * Takes a lease that is free, or lines up; @waiter: NULL for not. Under the shard's lock.
- * Returns 0; -EBUSY: another task has the lease; -EINPROGRESS: the waiter is in the line;
- * errors as hb_shard_insert().
+ * Takes a lease if @other, the present one, is NULL; else lines up @waiter, if that is not NULL.
+ * Under the shard's lock. Returns 0; -EBUSY: another task has the lease; -EINPROGRESS: the waiter
+ * is in the line; errors, and @room, as for hb_shard_insert().
  */
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
-		  struct hashbelt_entry *lease, u64 duration, u64 now,
-		  struct hb_waiter *waiter)
+		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
+		  struct hb_room *room)
 {
 	if (!other)
-		return hb_lease_grant(shard, lease, duration, now);
+		return hb_lease_grant(shard, lease, duration, now, room);
 	if (!waiter)
 		return -EBUSY;
-	hb_waiter_enqueue(waiter, hb_waitpoint_get(shard, &waiter->spare));
+	waiter->point = hb_waitpoint_get(shard, &waiter->spare);
+	list_add_tail(&waiter->place, line_of(waiter->point, waiter->lease));
 	return -EINPROGRESS;
 }
 
 /* Sleeping */
 
-/* When a task gives up that waits for so long, belt time. */
+/* The belt time when a wait of @wait_ms ends. */
 static u64 wait_end(struct hashbelt_belt *belt, u64 wait_ms)
 {
 	if (wait_ms == HASHBELT_TTL_NEVER)
@@ -217,7 +212,10 @@ static u64 wait_end(struct hashbelt_belt *belt, u64 wait_ms)
 	return hb_clock_now(&belt->clock) + wait_ms * NSEC_PER_MSEC;
 }
 
-/* What is left of a wait that a signal ends before @until, milliseconds: not 0, "do not wait". */
+/*
+ * The time that is left of a wait that a signal ends, milliseconds; at least 1, because 0 is "do
+ * not wait".
+ */
 static u64 wait_left(struct hashbelt_belt *belt, u64 until)
 {
 	u64 now = hb_clock_now(&belt->clock);
@@ -234,9 +232,9 @@ static enum hrtimer_restart alarm_expired(struct hrtimer *timer)
 }
 
 /*
- * Prepares the current task to wait: @lease is what it wants to have, for @duration
- * nanoseconds; it gives up after @wait_ms. Ended by hb_waiter_finish(). Returns 0, or an error
- * as hashbelt_entry_alloc(). Context: may sleep.
+ * Prepares the current task to wait for @lease, which it will have for @duration nanoseconds; it
+ * gives up after @wait_ms. hb_waiter_finish() ends this. Returns 0, or an error as
+ * hashbelt_entry_alloc(). Context: may sleep.
  */
 int hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
 		   struct hashbelt_entry *lease, u64 duration, u64 wait_ms)
@@ -267,7 +265,7 @@ static int reason_to_go(const struct hb_waiter *waiter, u64 now)
 	return signal_pending(current) ? -EINTR : 0;
 }
 
-/* Looks whether there is a reason not to wait any more; under the shard's lock. */
+/* Arms the waiter again, or ends its wait if there is a reason; under the shard's lock. */
 static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 {
 	struct hashbelt_entry *want = waiter->lease, *lease;
@@ -275,7 +273,7 @@ static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 	struct hb_waitpoint *point;
 	int err;
 
-	/* If the lease of that one is over, it is handed over now, to us perhaps. */
+	/* If the present lease has ended, this hands it over, perhaps to this waiter. */
 	lease = hb_lease_find(shard, want->hash & ~HB_TAILED, want->data, want->key_len, now);
 	if (waiter->result != HB_WAITING)
 		return;
@@ -290,13 +288,16 @@ static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 	hb_waitpoint_release(shard, point);
 }
 
-/* Sleeps until the waiter, which is in a line, has what it wants or a reason to go: its @result. */
+/* Sleeps until the waiter, which is in a line, has a @result, and returns that. */
 static int waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 {
 	int result;
 
 	for (;;) {
-		/* A system that suspends lets us sleep on: to wake us would look like a signal. */
+		/*
+		 * TASK_FREEZABLE: a system that suspends does not wake the task, which would look
+		 * like a signal.
+		 */
 		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
 		spin_lock(&shard->lock);
 		if (waiter->result == HB_WAITING)
@@ -312,8 +313,8 @@ static int waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 }
 
 /*
- * Ends a waiter. @err is what hb_lease_take() returned, or a reason not to have called it; with
- * -EINPROGRESS the task waits first. Returns @err or the waiter's @result, with -EINTR the time
+ * Ends a waiter. @err is the result of hb_lease_take(), or of a step before it; with
+ * -EINPROGRESS the task waits first. Returns @err or the waiter's @result; with -EINTR the time
  * that is left in @wait_ms.
  */
 int hb_waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err, u64 *wait_ms)
@@ -334,13 +335,37 @@ int hb_waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err, 
 	return err;
 }
 
-/* Belt time has been moved, or the belt has ended: all look, and set their timers. */
-void hb_sleepers_wake(struct hashbelt_belt *belt)
+/* Moves a batch of waiters from @from to the belt's list and wakes them. True if there are more. */
+static bool wake_batch(struct hashbelt_belt *belt, struct list_head *from)
 {
 	struct hb_waiter *waiter;
+	unsigned int n;
+
+	lockdep_assert_held(&belt->waiters.lock);
+	for (n = 0; n < HB_BATCH && !list_empty(from); n++) {
+		waiter = list_first_entry(from, struct hb_waiter, asleep);
+		list_move_tail(&waiter->asleep, &belt->waiters.list);
+		wake_up_process(waiter->task);
+	}
+	return !list_empty(from);
+}
+
+/*
+ * Belt time has been moved, or the belt is dead: all waiters look, and set their timers. Of two
+ * tasks that do this at the same time each may wake waiters for the other. Context: may sleep.
+ */
+void hb_sleepers_wake(struct hashbelt_belt *belt)
+{
+	LIST_HEAD(asleep);
+	bool more;
 
 	spin_lock(&belt->waiters.lock);
-	list_for_each_entry(waiter, &belt->waiters.list, asleep)
-		wake_up_process(waiter->task);
+	list_splice_init(&belt->waiters.list, &asleep);
 	spin_unlock(&belt->waiters.lock);
+	do {
+		spin_lock(&belt->waiters.lock);
+		more = wake_batch(belt, &asleep);
+		spin_unlock(&belt->waiters.lock);
+		cond_resched();
+	} while (more);
 }

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Leases: granting a lock or the right to fill a key, and waiting for one. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_LEASE_H
 #define _HASHBELT_LEASE_H
 
@@ -8,10 +7,11 @@
 #include "entry.h"
 
 struct hb_waitpoint;
+struct hb_room;
 struct hb_shard;
 
 /**
- * struct hb_lease - tail of a lock or of a right to fill, or its head
+ * struct hb_lease - tail of a lock or of a fill lease, or its first member
  * @link:	to the descriptor that it is bound to
  * @since:	belt time of the grant; constant once in the index
  */
@@ -21,23 +21,20 @@ struct hb_lease {
 };
 
 /**
- * struct hb_waiter - a task that waits for a lock, or for a key to be filled
+ * struct hb_waiter - a task that waits for a lock, or for a key to be filled; on its stack
  * @belt:	the belt
- * @place:	in the line at the point, under the shard's lock
+ * @place:	in the line at the waitpoint, under the shard's lock
  * @asleep:	in belt->waiters.list, under belt->waiters.lock
  * @task:	the task that waits
- * @timer:	wakes the task at @until; the first in the line also at the end of the
- *		present lease. Under the shard's lock while @place is in the line
- * @lease:	what it will get: the belt's once @result is 0
- * @point:	the point, while it is in the line
- * @spare:	a point for the key, in case there is none yet
- * @duration:	how long it will have it, nanoseconds
+ * @timer:	wakes the task at @until; the first in the line also at the end of the present
+ *		lease. Under the shard's lock while @place is in the line
+ * @lease:	to be granted; the belt owns it once @result is 0
+ * @point:	the waitpoint, while it is in the line
+ * @spare:	a waitpoint for the key, in case there is none yet
+ * @duration:	of @lease, nanoseconds
  * @until:	belt time when it gives up, HB_NEVER for not
- * @token:	version of what was handed over to it; 0 for nothing
- * @result:	HB_WAITING; 0, it has it; HB_FILLED; a negative errno; under the
- *		shard's lock
- *
- * Lives on the stack of the task.
+ * @token:	version of the lease that was handed over to it; 0 for none
+ * @result:	HB_WAITING; 0: it has the lease; HB_FILLED; a negative errno; under the shard's lock
  */
 struct hb_waiter {
 	struct hashbelt_belt *belt;
@@ -56,31 +53,31 @@ struct hb_waiter {
 
 /**
  * struct hb_waiters - the tasks that wait in a belt
- * @lock:	protects @list; taken inside of shards' locks, nothing in it
+ * @lock:	protects @list; taken inside shards' locks, no lock inside it
  * @list:	by struct hb_waiter
  */
 struct hb_waiters {
-	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
 	struct list_head list;
 };
 
 #define HB_WAITING	1	/* in the line */
-#define HB_FILLED	2	/* somebody has put the key */
+#define HB_FILLED	2	/* the key was put */
 
 struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
 				     u32 key_len, u64 now);
 struct hashbelt_entry *hb_lease_alloc(struct hashbelt_belt *belt, enum hb_kind kind,
 				      struct hb_client *client, const void *key,
 				      u32 key_len, const void *owner, u32 owner_len);
-int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now);
-void hb_lease_release(struct hb_shard *shard, struct hashbelt_entry *lease, u64 now);
-void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now);
+int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now,
+		   struct hb_room *room);
+void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
+			struct hb_room *room);
 void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease);
-void hb_waiters_filled(struct hb_waitpoint *point);
-void hb_waiter_enqueue(struct hb_waiter *waiter, struct hb_waitpoint *point);
+bool hb_waiters_filled(struct hb_waitpoint *point);
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
-		  struct hashbelt_entry *lease, u64 duration, u64 now,
-		  struct hb_waiter *waiter);
+		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
+		  struct hb_room *room);
 int hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
 		   struct hashbelt_entry *lease, u64 duration, u64 wait_ms);
 int hb_waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err, u64 *wait_ms);

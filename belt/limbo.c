@@ -1,7 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * Limbo: where an entry that left its belt waits until no reader can be looking at it.
- */
+// SPDX-License-Identifier: GPL-2.0-only
+/* Limbo: where an entry that left its belt waits until no reader can use it any more. */
 #include <linux/sched.h>
 
 #include "belt.h"
@@ -9,7 +7,7 @@
 
 struct workqueue_struct *hb_limbo_wq;
 
-/* Starts a grace period for the entries that are in limbo now, if there are any. */
+/* Starts a grace period for the entries that are in limbo now. Under the shard's lock. */
 void hb_limbo_leave(struct hb_shard *shard)
 {
 	lockdep_assert_held(&shard->lock);
@@ -48,14 +46,17 @@ bool hb_is_in_limbo(struct hashbelt_belt *belt)
 	return false;
 }
 
-/* Waits until what is in limbo now is freed: what leaves, and who waits behind. */
+/*
+ * Waits until the entries that are in limbo now are freed. Those whose grace period has not begun
+ * need a second round.
+ */
 void hb_limbo_flush(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	unsigned int round;
 
 	for (round = 0; round < 2 && hb_is_in_limbo(belt); round++) {
-		/* One for all shards, then each one's work is at least queued. */
+		/* After one barrier for all shards the work of each is queued at least. */
 		rcu_barrier();
 		for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 			/* Benign race in flush_work(): it looks again under the pool's lock. */

@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Limbo: where an entry that left its belt waits until no reader can be looking at it. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_LIMBO_H
 #define _HASHBELT_LIMBO_H
 
 #include "belt.h"
 
-/* Frees the entries that leave limbo. */
 extern struct workqueue_struct *hb_limbo_wq;
 
 void hb_limbo_leave(struct hb_shard *shard);
@@ -13,7 +11,7 @@ void hb_limbo_free(struct work_struct *work);
 void hb_limbo_flush(struct hashbelt_belt *belt);
 bool hb_is_in_limbo(struct hashbelt_belt *belt);
 
-/* Frees an unlinked entry, when no reader can be looking at it any more. */
+/* Frees an unlinked entry when no reader can use it any more. Under the shard's lock. */
 static inline void hb_limbo_enter(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);

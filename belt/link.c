@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The link between an entry and the descriptor to which it is bound.
  *
- * A link stands in the list of its client, under the client's lock, which is taken inside
- * of the lock of the entry's shard. Two tasks may detach it, and the first of them does: the
- * task that unlinks the entry, or the task that closes the descriptor (see client.c).
+ * A link stands in the list of its client, under the client's lock, which is taken inside the lock
+ * of the entry's shard. Two tasks may detach it, and the first of them does: the task that unlinks
+ * the entry, or the task that closes the descriptor (see client.c).
  */
 #include <linux/export.h>
 #include <linux/poll.h>
@@ -14,7 +14,7 @@
 #include "link.h"
 
 /**
- * hashbelt_client_put() - give up a reference to a client
+ * hashbelt_client_put() - drop a reference to a client
  * @client:	the client, or NULL
  *
  * Context: any.
@@ -27,8 +27,8 @@ void hashbelt_client_put(struct hb_client *client)
 EXPORT_SYMBOL_GPL(hashbelt_client_put);
 
 /*
- * Attaches an entry, which is about to go into the index, to its client; under the shard's lock.
- * False if the descriptor is closed already.
+ * Attaches an entry that is about to go into the index to its client; under the shard's lock.
+ * False: the descriptor is closed.
  */
 bool hb_attach(struct hb_link *link)
 {
@@ -47,7 +47,7 @@ bool hb_attach(struct hb_link *link)
 	return tied;
 }
 
-/* The entry is being unlinked; the reference to the client stays the caller's. */
+/* The entry is being unlinked. The caller keeps the link's reference to the client. */
 void hb_detach(struct hb_link *link)
 {
 	struct hb_client *client = link->client;
@@ -59,23 +59,24 @@ void hb_detach(struct hb_link *link)
 	spin_unlock(&client->lock);
 }
 
-/* Detaches, and gives up that reference too. */
 void hb_detach_put(struct hb_link *link)
 {
 	hb_detach(link);
 	hashbelt_client_put(link->client);
 }
 
-/* Wakes one reader of completed requests, and the pollers. */
+/* Wakes one reader of completed requests, and has the pollers woken. */
 void hb_client_wake(struct hb_client *client)
 {
+	/* Its barrier is also the one for hb_poller_tell(). */
 	if (wq_has_sleeper(&client->wait))
 		wake_up_interruptible_poll(&client->wait, EPOLLIN | EPOLLRDNORM);
+	hb_poller_tell(&client->poller);
 }
 
 /*
- * Queues a request that was completed for its client; under the lock of its shard. False if
- * the descriptor is closed: then the request is still the caller's.
+ * Queues a completed request for its client; under the lock of its shard. False: the descriptor is
+ * closed, and the request stays the caller's.
  */
 bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
@@ -97,13 +98,23 @@ bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request
 	return told;
 }
 
-/* Wakes all readers of completed requests: they look whether the belt is still there. */
+/* Wakes all readers of completed requests: the belt is dead. Context: may sleep. */
 void hb_clients_wake(struct hashbelt_belt *belt)
 {
 	struct hb_client *client;
+	LIST_HEAD(asleep);
 
 	spin_lock(&belt->clients.lock);
-	list_for_each_entry(client, &belt->clients.list, place)
+	list_splice_init(&belt->clients.list, &asleep);
+	while (!list_empty(&asleep)) {
+		client = list_first_entry(&asleep, struct hb_client, place);
+		list_move_tail(&client->place, &belt->clients.list);
+		refcount_inc(&client->ref);
+		spin_unlock(&belt->clients.lock);
 		wake_up_all(&client->wait);
+		hashbelt_client_put(client);
+		cond_resched();
+		spin_lock(&belt->clients.lock);
+	}
 	spin_unlock(&belt->clients.lock);
 }

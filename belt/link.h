@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* A descriptor, as a belt sees it, and the links of entries to it. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_LINK_H
 #define _HASHBELT_LINK_H
 
@@ -9,42 +8,45 @@
 #include <linux/wait.h>
 
 #include "fifo.h"
+#include "poller.h"
 
 /**
  * struct hb_client - a descriptor to which entries of one belt are bound
  * @ref:	one for the descriptor, one for each entry that is attached to it
  * @id:		unique; constant
  * @place:	in belt->clients.list, under belt->clients.lock
- * @lock:	protects all below but @wait and @rcu; taken inside of shards' locks
- * @gone:	the descriptor is closed: nothing is bound to it any more. Who waits
- *		reads this and @completed without @lock, and is woken when they change
- * @entries:	entries that are bound, and requests, by their bonds
- * @completed:	requests that were completed and not read
- * @sequence:	number of the newest of those
- * @wait:	readers of @completed
+ * @lock:	protects all below but @wait, @poller and @rcu; taken inside shards' locks
+ * @gone:	the descriptor is closed: no entry is attached any more. A waiting reader reads this
+ *		and @completed without @lock, and is woken when they change
+ * @entries:	links of the entries and requests that are bound
+ * @completed:	completed requests that were not read
+ * @sequence:	number of the newest completed request
+ * @wait:	tasks that wait in a read of @completed
+ * @poller:	tells those that poll
  * @rcu:	for freeing it
  */
 struct hb_client {
 	refcount_t ref;
 	u64 id;
 	struct list_head place;
-	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
 	bool gone;
 	struct list_head entries;
 	struct hb_fifo completed;
 	u64 sequence;
 	wait_queue_head_t wait;
+	struct hb_poller poller;
 	struct rcu_head rcu;
 };
 
 /**
  * struct hb_clients - the descriptors to which entries of a belt are bound
- * @lock:	protects @list; taken inside of shards' locks, nothing in it
+ * @lock:	protects @list; taken inside shards' locks, no lock inside it
  * @list:	by struct hb_client
- * @undelivered_bytes: what completed requests take that no reader has read yet; atomic
+ * @undelivered_bytes: memory of completed requests that no reader has read; atomic
  */
 struct hb_clients {
-	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
 	struct list_head list;
 	atomic64_t undelivered_bytes;
 };

@@ -1,17 +1,14 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Locks.
  *
- * A lock that is held is an entry of its own kind: its key is the lock's name, its
- * value the owner, its deadline the end of the lease, its version the fencing token.
- * A lock that is free is nothing. So locks age out as entries do, their tokens grow as
- * versions do, and they cost what entries cost.
+ * A lock that is held is an entry of its own kind: its key is the lock's name, its value the owner,
+ * its deadline the end of the lease, its version the fencing token. A free lock is no entry.
  *
- * All that are held stand in one tree, by their owners and then by their tokens: what
- * an owner has is found at a cost that depends on that. Nodes are part of the entries.
+ * All locks that are held are in one tree, by owner and then by token, so the cost of listing or
+ * releasing an owner's locks depends on their number. The nodes are part of the entries.
  */
 #include <linux/export.h>
-#include <linux/minmax.h>
 #include <linux/sched/signal.h>
 
 #include "belt.h"
@@ -20,18 +17,15 @@
 #include "link.h"
 #include "lock.h"
 #include "shard.h"
-#include "waitpoint.h"
-
-/* Owners, under belt->owners.lock */
+#include "usage.h"
 
 static struct hashbelt_entry *entry_of(struct rb_node *node)
 {
 	return rb_entry(node, struct hb_lock, by_owner)->lease.link.entry;
 }
 
-/* Compares the owner and token of a lock with others. */
-static int compare(struct hashbelt_entry *entry, const void *owner, u32 owner_len,
-		   u64 token)
+/* Compares the owner and token of a lock with others. Under belt->owners.lock. */
+static int compare(struct hashbelt_entry *entry, const void *owner, u32 owner_len, u64 token)
 {
 	if (entry->value_len != owner_len)
 		return entry->value_len < owner_len ? -1 : 1;
@@ -47,7 +41,6 @@ static bool is_less(struct rb_node *node, const struct rb_node *other)
 		       entry->version) < 0;
 }
 
-/* A lock is held; under the shard's lock. */
 static void lock_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -59,7 +52,6 @@ static void lock_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	spin_unlock(&belt->owners.lock);
 }
 
-/* A lock is not held any more; under the shard's lock. */
 static void lock_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -72,12 +64,6 @@ static void lock_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bo
 	hb_detach_put(&lock->lease.link);
 }
 
-static size_t lock_tail_size(u32 keys)
-{
-	return sizeof(struct hb_lock);
-}
-
-/* The event of a lock is that of an entry, but for its kind. */
 static const void *lock_describe(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
 	record->kind = HASHBELT_LOCK;
@@ -85,7 +71,7 @@ static const void *lock_describe(struct hashbelt_entry *event, struct hashbelt_e
 }
 
 const struct hb_kind_ops hb_lock_ops = {
-	.tail_size = lock_tail_size,
+	.tail_size = sizeof(struct hb_lock),
 	.link = lock_link,
 	.unlink = lock_unlink,
 	.left = hb_lease_hand_over,
@@ -93,7 +79,7 @@ const struct hb_kind_ops hb_lock_ops = {
 	.reported = true,
 };
 
-/* The first lock of an owner with a token beyond @token, or NULL. */
+/* The first lock of an owner with a token greater than @token, or NULL. */
 static struct hashbelt_entry *first_beyond(struct hashbelt_belt *belt, const void *owner,
 					   u32 owner_len, u64 token)
 {
@@ -113,9 +99,7 @@ static struct hashbelt_entry *first_beyond(struct hashbelt_belt *belt, const voi
 	return entry_of(best);
 }
 
-/* Locks */
-
-/* What a caller is told of a lock that is held. */
+/* Fills in the fields that a caller gets of a held lock. */
 static void describe(struct hashbelt_entry *entry, struct hashbelt_lock *lock, u64 now)
 {
 	const struct hb_lease *tail = hb_tail(entry);
@@ -133,7 +117,7 @@ static bool is_owner(struct hashbelt_entry *entry, const void *owner,
 	       !memcmp(hashbelt_entry_value(entry), owner, lock->owner_len);
 }
 
-/* The lease that is asked for, nanoseconds; 0: it is too long. */
+/* The lease for @ttl_ms in nanoseconds; 0: it is too long. */
 static u64 duration_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 {
 	u64 most = READ_ONCE(belt->ttl);
@@ -145,7 +129,7 @@ static u64 duration_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 	return ttl_ms * NSEC_PER_MSEC;
 }
 
-/* Sets the lease of a lock, or only makes it longer; under the shard's lock. */
+/* Sets the end of a lease; without @shorten only to a later one. Under the shard's lock. */
 static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 duration,
 		      u64 now, bool shorten)
 {
@@ -157,11 +141,12 @@ static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 
 }
 
 /*
- * One try: as hb_lease_take(); -EALREADY: the owner has it, and now for longer, unless that was
- * not wanted.
+ * As hb_lease_take(); -EALREADY: the owner has the lock already. Its lease is extended then, unless
+ * HASHBELT_IF_ABSENT is set.
  */
 static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
-		    struct hashbelt_lock *lock, u64 duration, struct hb_waiter *waiter)
+		    struct hashbelt_lock *lock, u64 duration, struct hb_waiter *waiter,
+		    struct hb_room *room)
 {
 	u32 hash = lease->hash & ~HB_TAILED;
 	struct hashbelt_entry *other;
@@ -178,7 +163,7 @@ static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
 			describe(other, lock, now);
 		}
 	} else {
-		err = hb_lease_take(shard, other, lease, duration, now, waiter);
+		err = hb_lease_take(shard, other, lease, duration, now, waiter, room);
 		if (!err)
 			describe(lease, lock, now);
 	}
@@ -187,14 +172,19 @@ static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
 }
 
 static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
-			 struct hashbelt_entry *lease, struct hashbelt_lock *lock, u64 duration)
+			 struct hashbelt_entry *lease, struct hashbelt_lock *lock, u64 duration,
+			 struct hb_room *room)
 {
 	struct hb_waiter waiter;
 	int err = hb_waiter_init(&waiter, belt, lease, duration, lock->wait_ms);
 
 	if (err)
 		return err;
-	err = try_lock(shard, lease, lock, duration, &waiter);
+	do {
+		err = try_lock(shard, lease, lock, duration, &waiter, room);
+	} while (err == -ENOSPC && hb_make_room(belt, lease, room));
+	/* It may sleep, and others wait for reserved room. */
+	hb_room_release(belt, room);
 	err = hb_waiter_finish(shard, &waiter, err, &lock->wait_ms);
 	if (!err && waiter.token) {
 		lock->token = waiter.token;
@@ -209,15 +199,13 @@ static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
  * @belt:	the belt
  * @client:	the descriptor that it is to be bound to, or NULL
  * @key:	the lock's name, @lock->key_len bytes
- * @owner:	for whom, @lock->owner_len bytes
- * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms,
- *		@held_ms; with -EINTR @wait_ms, the time left
+ * @owner:	@lock->owner_len bytes
+ * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms, @held_ms;
+ *		with -EINTR @wait_ms, the time left
  *
- * Context: may sleep.
- *
- * Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another has it; -EALREADY: the owner has it,
- * with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may take
- * entries away; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * Context: may sleep. Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another owner has it; -EALREADY: the
+ * owner has it, with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may
+ * evict entries; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  const void *owner, struct hashbelt_lock *lock)
@@ -225,6 +213,7 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 	u32 policy = READ_ONCE(belt->policy);
 	u64 duration = duration_for(belt, lock->ttl_ms);
 	struct hashbelt_entry *lease;
+	struct hb_room room = {};
 	struct hb_shard *shard;
 	int err;
 
@@ -232,16 +221,17 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 		return -EOPNOTSUPP;
 	if (!duration)
 		return -EDOM;
-	lease = hb_lease_alloc(belt, HB_LOCK, client, key, lock->key_len, owner,
-			       lock->owner_len);
+	lease = hb_lease_alloc(belt, HB_LOCK, client, key, lock->key_len, owner, lock->owner_len);
 	if (IS_ERR(lease))
 		return PTR_ERR(lease);
 	shard = hb_shard_of(belt, lease->hash);
+	hb_make_lease_levels(belt, lease->hash, duration);
 	do {
-		err = try_lock(shard, lease, lock, duration, NULL);
-	} while (err == -ENOSPC && hb_make_room(belt, lease));
+		err = try_lock(shard, lease, lock, duration, NULL, &room);
+	} while (err == -ENOSPC && hb_make_room(belt, lease, &room));
 	if (err == -EBUSY && lock->wait_ms)
-		err = lock_and_wait(belt, shard, lease, lock, duration);
+		err = lock_and_wait(belt, shard, lease, lock, duration, &room);
+	hb_room_release(belt, &room);
 	if (err)
 		hashbelt_entry_put(belt, lease);
 	else
@@ -252,8 +242,7 @@ EXPORT_SYMBOL_GPL(hashbelt_lock);
 
 /* The lock of a name, if the owner has it; under the shard's lock. */
 static struct hashbelt_entry *own_lock(struct hb_shard *shard, u32 hash, const void *key,
-				       const void *owner, const struct hashbelt_lock *lock,
-				       u64 now)
+				       const void *owner, const struct hashbelt_lock *lock, u64 now)
 {
 	struct hashbelt_entry *lease;
 
@@ -267,10 +256,10 @@ static struct hashbelt_entry *own_lock(struct hb_shard *shard, u32 hash, const v
  * hashbelt_unlock() - give a lock back
  * @belt:	the belt
  * @key:	the lock's name, @lock->key_len bytes
- * @owner:	who has it, @lock->owner_len bytes
+ * @owner:	@lock->owner_len bytes
  * @lock:	returns @token, @held_ms
  *
- * Return: 0; -ENOENT: nobody has it; -EACCES: another has it; -EIDRM.
+ * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EIDRM.
  */
 int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *owner,
 		    struct hashbelt_lock *lock)
@@ -285,7 +274,7 @@ int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *own
 	lease = own_lock(shard, hash, key, owner, lock, now);
 	if (!IS_ERR(lease)) {
 		describe(lease, lock, now);
-		hb_lease_release(shard, lease, now);
+		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
 	}
 	spin_unlock(&shard->lock);
 	return PTR_ERR_OR_ZERO(lease);
@@ -296,10 +285,10 @@ EXPORT_SYMBOL_GPL(hashbelt_unlock);
  * hashbelt_renew() - set the lease of a lock, from now on
  * @belt:	the belt
  * @key:	the lock's name, @lock->key_len bytes
- * @owner:	who has it, @lock->owner_len bytes
+ * @owner:	@lock->owner_len bytes
  * @lock:	@ttl_ms. Returns @token, @ttl_ms, @held_ms
  *
- * Return: 0; -ENOENT: nobody has it; -EACCES: another has it; -EDOM: the lease is too
+ * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EDOM: the lease is too
  * long; -EIDRM.
  */
 int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
@@ -324,59 +313,54 @@ int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owne
 }
 EXPORT_SYMBOL_GPL(hashbelt_renew);
 
-/* Whether an entry that was found without its shard's lock is there. */
-static bool is_there(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry,
-		     u64 now)
+static void describe_owner(struct hashbelt_entry *lease, void *owner, struct hashbelt_lock *lock,
+			   u64 now)
 {
-	return !hb_is_cleared(belt, entry) && atomic64_read(&entry->node.deadline) > (s64)now;
+	lock->owner_len = lease->value_len;
+	memcpy(owner, hashbelt_entry_value(lease), lease->value_len);
+	describe(lease, lock, now);
 }
 
 /**
- * hashbelt_query() - who has a lock
+ * hashbelt_query() - return the owner of a lock
  * @belt:	the belt
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	space for HASHBELT_OWNER_MAX bytes
  * @lock:	returns @owner_len, @token, @ttl_ms, @held_ms
  *
- * Return: 0; -ENOENT: nobody; -EIDRM.
+ * Return: 0; -ENOENT: the lock is free; -EIDRM.
  */
 int hashbelt_query(struct hashbelt_belt *belt, const void *key, void *owner,
 		   struct hashbelt_lock *lock)
 {
 	u32 hash = hb_hash(belt, key, lock->key_len) | HB_LOCK;
+	struct hb_shard *shard = hb_shard_of(belt, hash);
 	u64 now = hb_clock_now(&belt->clock);
 	struct hashbelt_entry *lease;
-	int err = 0;
+	bool held;
 
 	rcu_read_lock();
 	lease = hb_index_find(&belt->index, hash, key, lock->key_len);
-	if (lease && is_there(belt, lease, now)) {
-		lock->owner_len = lease->value_len;
-		memcpy(owner, hashbelt_entry_value(lease), lease->value_len);
-		describe(lease, lock, now);
-	} else {
-		err = READ_ONCE(belt->dead) ? -EIDRM : -ENOENT;
-	}
+	held = lease && hb_is_live(belt, lease, now);
+	if (held)
+		describe_owner(lease, owner, lock, now);
 	rcu_read_unlock();
-	return err;
+	if (held)
+		return 0;
+	/* A lock that is being handed over is in the index again when the shard's lock is free. */
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	lease = hb_peek(shard, hash, key, lock->key_len, now);
+	if (lease)
+		describe_owner(lease, owner, lock, now);
+	spin_unlock(&shard->lock);
+	if (lease)
+		return 0;
+	return READ_ONCE(belt->dead) ? -EIDRM : -ENOENT;
 }
 EXPORT_SYMBOL_GPL(hashbelt_query);
 
-/* The next lock of an owner with a token beyond @token, with a reference; or NULL. */
-static struct hashbelt_entry *next_of(struct hashbelt_belt *belt, const void *owner,
-				      u32 owner_len, u64 token)
-{
-	struct hashbelt_entry *lease;
-
-	spin_lock(&belt->owners.lock);
-	lease = first_beyond(belt, owner, owner_len, token);
-	if (lease)
-		refcount_inc(&lease->ref);
-	spin_unlock(&belt->owners.lock);
-	return lease;
-}
-
-/* Unlocks a lock that was found in the tree, if it is still there. */
+/* Unlocks a lock that was found in the tree, unless it has ended. True if it was unlocked. */
 static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *lease)
 {
 	struct hb_shard *shard = hb_shard_of(belt, lease->hash);
@@ -385,17 +369,17 @@ static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *lease
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	held = is_there(belt, lease, now);
+	held = hb_is_live(belt, lease, now);
 	if (held)
-		hb_lease_release(shard, lease, now);
+		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
 	spin_unlock(&shard->lock);
 	return held;
 }
 
 /**
- * hashbelt_release_owner() - unlock all that an owner has
+ * hashbelt_release_owner() - unlock all locks of an owner
  * @belt:	the belt
- * @owner:	the owner, @lock->owner_len bytes
+ * @owner:	@lock->owner_len bytes
  * @lock:	returns @count
  *
  * Context: may sleep. Return: 0; -EINTR: the caller is being killed.
@@ -407,7 +391,14 @@ int hashbelt_release_owner(struct hashbelt_belt *belt, const void *owner,
 	u64 token = 0;
 
 	lock->count = 0;
-	while ((lease = next_of(belt, owner, lock->owner_len, token))) {
+	for (;;) {
+		spin_lock(&belt->owners.lock);
+		lease = first_beyond(belt, owner, lock->owner_len, token);
+		if (lease)
+			refcount_inc(&lease->ref);
+		spin_unlock(&belt->owners.lock);
+		if (!lease)
+			return 0;
 		token = lease->version;
 		lock->count += release_one(belt, lease);
 		hashbelt_entry_put(belt, lease);
@@ -415,41 +406,27 @@ int hashbelt_release_owner(struct hashbelt_belt *belt, const void *owner,
 			return -EINTR;
 		cond_resched();
 	}
-	return 0;
 }
 EXPORT_SYMBOL_GPL(hashbelt_release_owner);
 
-/* Listing */
-
-struct list_buffer {
-	struct hashbelt_belt *belt;
-	u8 *bytes;
-	u64 now;
-	u32 size;
-	u64 used;	/* may be more than fits: then nothing is written */
-	u32 count;
+/* Of the locks of @owner; with 0 as @owner_len of all locks. */
+struct lock_listing {
+	struct hb_listing listing;
+	const void *owner;
+	u32 owner_len;
 };
 
-/* Adds a record; an entry of another kind is passed over. */
 static void list_one(struct hashbelt_entry *entry, void *arg)
 {
-	struct list_buffer *buffer = arg;
-	struct hashbelt_lock_record *record = (void *)(buffer->bytes + buffer->used);
-	u32 data = entry->key_len + entry->value_len;
-	u32 size = ALIGN(sizeof(*record) + data, 8);
-	const struct hb_lease *tail;
+	const struct hb_lease *tail = hb_tail(entry);
+	struct hashbelt_lock_record record;
+	struct hb_listing *listing = arg;
 	struct hashbelt_lock lock;
 
-	if (hb_kind(entry) != HB_LOCK || !is_there(buffer->belt, entry, buffer->now))
+	if (hb_kind(entry) != HB_LOCK || !hb_is_live(listing->belt, entry, listing->now))
 		return;
-	buffer->used += size;
-	buffer->count++;
-	if (buffer->used > buffer->size)
-		return;
-	tail = hb_tail(entry);
-	describe(entry, &lock, buffer->now);
-	*record = (struct hashbelt_lock_record){
-		.size = size,
+	describe(entry, &lock, listing->now);
+	record = (struct hashbelt_lock_record){
 		.key_len = entry->key_len,
 		.owner_len = entry->value_len,
 		.how = tail->link.client ? HASHBELT_BOUND : 0,
@@ -457,32 +434,21 @@ static void list_one(struct hashbelt_entry *entry, void *arg)
 		.held_ms = lock.held_ms,
 		.token = lock.token,
 	};
-	memcpy(record + 1, entry->data, data);
-	memset((u8 *)(record + 1) + data, 0, size - sizeof(*record) - data);
+	hb_list_add(listing, &record, sizeof(record), entry, entry->key_len + entry->value_len);
 }
 
-/* The next place of a walk over all locks. */
-static u64 list_chain(struct hashbelt_belt *belt, u64 place, struct list_buffer *buffer)
+/* A step over one lock of an owner. Returns its token, 0 after the last lock. */
+static u64 list_next(struct hb_listing *listing, u64 token)
 {
-	struct hb_shard *shard = hb_shard_of(belt, place);
-
-	spin_lock(&shard->lock);
-	place = hb_index_scan(&belt->index, place, list_one, buffer);
-	spin_unlock(&shard->lock);
-	return place;
-}
-
-/* The next place of a walk over those of an owner: the token of the one listed. */
-static u64 list_next(struct hashbelt_belt *belt, const void *owner, u32 owner_len,
-		     u64 token, struct list_buffer *buffer)
-{
+	struct lock_listing *locks = container_of(listing, struct lock_listing, listing);
+	struct hashbelt_belt *belt = listing->belt;
 	struct hashbelt_entry *lease;
 
 	spin_lock(&belt->owners.lock);
-	lease = first_beyond(belt, owner, owner_len, token);
+	lease = first_beyond(belt, locks->owner, locks->owner_len, token);
 	token = lease ? lease->version : 0;
 	if (lease)
-		list_one(lease, buffer);
+		list_one(lease, listing);
 	spin_unlock(&belt->owners.lock);
 	return token;
 }
@@ -490,9 +456,9 @@ static u64 list_next(struct hashbelt_belt *belt, const void *owner, u32 owner_le
 /**
  * hashbelt_locks() - list some of the locks that are held
  * @belt:	the belt
- * @owner:	whose, @locks->owner_len bytes
- * @locks:	@cursor, @owner_len and @size in; @cursor and @count returned, and with
- *		-ERANGE the @size that is needed
+ * @owner:	list only the locks of this owner, @locks->owner_len bytes
+ * @locks:	@cursor, @owner_len and @size in; @cursor and @count returned, and with -ERANGE the
+ *		@size that is needed
  * @bytes:	the buffer, @locks->size bytes, aligned to 8
  * @used:	returned: bytes of it that were written
  *
@@ -501,33 +467,20 @@ static u64 list_next(struct hashbelt_belt *belt, const void *owner, u32 owner_le
 int hashbelt_locks(struct hashbelt_belt *belt, const void *owner,
 		   struct hashbelt_locks *locks, void *bytes, u32 *used)
 {
-	struct list_buffer buffer = {
-		.belt = belt, .bytes = bytes, .size = locks->size,
-		.now = hb_clock_now(&belt->clock),
+	struct lock_listing all = {
+		.listing = {
+			.belt = belt, .visit = list_one, .now = hb_clock_now(&belt->clock),
+			.bytes = bytes, .size = locks->size,
+		},
+		.owner = owner, .owner_len = locks->owner_len,
 	};
-	u64 place = locks->cursor, end = locks->owner_len ? 0 : HB_INDEX_END, next;
-	unsigned int steps;
+	struct hb_listing *listing = &all.listing;
+	int err = locks->owner_len ?
+		  hb_list(listing, &locks->cursor, 0, list_next) :
+		  hb_list(listing, &locks->cursor, HB_INDEX_END, hb_list_chain);
 
-	*used = 0;
-	locks->count = 0;
-	if (!locks->owner_len && place >= HB_INDEX_END)
-		return -EINVAL;
-	for (steps = 0; steps < HB_SCAN_CHAINS; steps++) {
-		next = locks->owner_len ?
-		       list_next(belt, owner, locks->owner_len, place, &buffer) :
-		       list_chain(belt, place, &buffer);
-		if (buffer.used > buffer.size)
-			break;
-		*used = buffer.used;
-		locks->count = buffer.count;
-		place = next;
-		if (place == end)
-			break;
-	}
-	if (!*used && buffer.used > buffer.size) {
-		locks->size = min_t(u64, buffer.used, U32_MAX);
-		return -ERANGE;
-	}
-	locks->cursor = place == end ? 0 : place;
-	return 0;
+	locks->size = listing->size;
+	locks->count = listing->count;
+	*used = listing->used;
+	return err;
 }

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Locks. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_LOCK_H
 #define _HASHBELT_LOCK_H
 
@@ -10,7 +9,7 @@
 
 /**
  * struct hb_lock - tail of a lock
- * @lease:	to whom it was granted, and when
+ * @lease:	its lease
  * @by_owner:	place in the tree of all locks, under belt->owners.lock
  */
 struct hb_lock {
@@ -20,11 +19,11 @@ struct hb_lock {
 
 /**
  * struct hb_owners - the locks of a belt
- * @lock:	protects @locks; taken inside of shards' locks, nothing in it
+ * @lock:	protects @locks; taken inside shards' locks, no lock inside it
  * @locks:	by owner and then by version
  */
 struct hb_owners {
-	spinlock_t lock;	/* taken inside of shards' locks, nothing in it */
+	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
 	struct rb_root locks;
 };
 

@@ -1,26 +1,23 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the module.
+ * Memory of the module: accounts, limits, and slab caches for entries.
  *
- * What a belt allocates goes through here, but for its counters, one set for each
- * processor, which only a memory cgroup is charged with. It is charged to the
- * memory cgroup of the task that allocates (__GFP_ACCOUNT), to the account of
- * the belt's owner, and to one counter for the whole module. Accounts and the
- * module have a limit. Their counters are per CPU and exact: near the limit they are
- * summed, and a charge that exceeds the limit is undone and fails. So the sum of
- * granted charges never exceeds a limit.
+ * A belt allocates through this file, except its per-CPU statistics. An allocation is charged to
+ * the memory cgroup of the allocating task (__GFP_ACCOUNT; the statistics only to that), to the
+ * account of the belt's owner, and to the module. Accounts and the module have limits. Their
+ * counters are per CPU. Near its limit a counter is summed exactly, and a charge that would exceed
+ * the limit is undone and fails. So the sum of granted charges never exceeds a limit.
  *
- * A cache is no reason to kill anybody: what cannot be had without the OOM
- * killer, the system's or a cgroup's, is not had (__GFP_RETRY_MAYFAIL).
+ * Allocations fail rather than invoke the OOM killer, the system's or a cgroup's
+ * (__GFP_RETRY_MAYFAIL).
  *
- * Objects, the entries, come from slab caches: in steps of 16 bytes up to 320,
- * then four to each doubling. The kernel's own size classes would waste a third
- * of an entry of 144 bytes, and nearly half of one with a value of 1 KiB. Larger
- * ones take whole pages.
+ * Entries come from slab caches: in steps of 16 bytes up to 320, then four to each doubling. An
+ * entry with 80 bytes of key and value takes 144; with four to each doubling throughout it would
+ * take 160, in the kernel's own caches 192. One with a value of 1 KiB takes 1280, in the kernel's
+ * 2048. Larger entries take whole pages.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -31,11 +28,11 @@
 #define FINE_MAX	320
 #define LARGEST		4096
 
-/* Up to FINE_MAX, and then from 384 to LARGEST: three, and three times four. */
+/* 3 classes from 384 to 512, and 4 for each of the three doublings to LARGEST. */
 #define FINE_CLASSES	((FINE_MAX - SMALLEST) / STEP + 1)
 #define CLASSES		(FINE_CLASSES + 15)
 
-/* What a CPU may hold back from the common count. */
+/* Bytes that a CPU may add to its share before the common count sees them. */
 #define BATCH		(256 * 1024)
 
 static struct kmem_cache *classes[CLASSES];
@@ -43,7 +40,7 @@ static struct percpu_counter used;
 static u64 limit = S64_MAX;	/* percpu_counter compares signed */
 static u64 account_limit = S64_MAX;
 
-/* The class of an object, or CLASSES for one that has none. */
+/* CLASSES: larger than any class. */
 static unsigned int class_of(size_t size)
 {
 	unsigned int bits;
@@ -54,12 +51,10 @@ static unsigned int class_of(size_t size)
 		return (size - SMALLEST + STEP - 1) / STEP;
 	if (size > LARGEST)
 		return CLASSES;
-	/* The quarter between two powers of two in which it lies. */
 	bits = ilog2(size - 1);
 	return FINE_CLASSES - 1 + (bits - 8) * 4 + (((size - 1) >> (bits - 2)) & 3);
 }
 
-/* The size of the objects of a class. */
 static size_t class_size(unsigned int class)
 {
 	unsigned int quarters, bits;
@@ -71,18 +66,19 @@ static size_t class_size(unsigned int class)
 	return (5 + quarters % 4) << (bits - 2);
 }
 
-static void destroy_classes(unsigned int n)
+void hb_memory_exit(void)
 {
-	while (n--)
-		kmem_cache_destroy(classes[n]);
+	unsigned int i;
+
+	WARN_ON_ONCE(hb_memory_used());
+	for (i = 0; i < CLASSES; i++)
+		kmem_cache_destroy(classes[i]);
+	percpu_counter_destroy(&used);
 }
 
-/**
- * hb_memory_init() - make the size classes, with no limit
- * @payload:	offset of that part of an object that is copied from and to user
- *		space
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Makes the slab caches, without limits. User space copies from and to an object from byte @payload
+ * on. Returns 0 or -ENOMEM.
  */
 int hb_memory_init(size_t payload)
 {
@@ -100,79 +96,55 @@ int hb_memory_init(size_t payload)
 		classes[i] = kmem_cache_create_usercopy(name, size, 8, SLAB_ACCOUNT,
 							payload, size - payload, NULL);
 		if (!classes[i]) {
-			destroy_classes(i);
-			percpu_counter_destroy(&used);
+			hb_memory_exit();
 			return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
-/**
- * hb_memory_exit() - destroy the size classes; everything has been freed
- */
-void hb_memory_exit(void)
-{
-	WARN_ON_ONCE(hb_memory_used());
-	destroy_classes(CLASSES);
-	percpu_counter_destroy(&used);
-}
-
-/**
- * hb_memory_limit() - set the most that may be allocated from now on
- * @bytes:	the limit. What is over it already stays
- */
+/* Later charges may not exceed @bytes; memory that is charged already stays. */
 void hb_memory_limit(u64 bytes)
 {
 	WRITE_ONCE(limit, min_t(u64, bytes, S64_MAX));
 }
 
-/**
- * hb_memory_account_limit() - set the most that may be charged to an account
- * @bytes:	the limit of each account
- */
 void hb_memory_account_limit(u64 bytes)
 {
 	WRITE_ONCE(account_limit, min_t(u64, bytes, S64_MAX));
 }
 
-/**
- * hb_memory_used() - what the module holds
- *
- * Return: bytes, exact when nothing is going on.
- */
+/* Bytes that the module holds; exact while nothing is allocated or freed. */
 u64 hb_memory_used(void)
 {
-	/* What the other CPUs add meanwhile may be in the sum or not: who looks has to bear it. */
+	/* Benign race: what other CPUs charge meanwhile may be missing from the sum. */
 	return data_race(percpu_counter_sum_positive(&used));
 }
 
-/**
- * hb_account_init() - open an account
- * @account:	the account, which gets a reference for the caller
- * @release:	what frees it in the end; called where the last reference is given up, in
- *		a context that may sleep
- *
- * Context: may sleep. Return: 0 or -ENOMEM.
+/*
+ * Opens an account with one reference. @release frees it when the last reference is dropped, in a
+ * context that may sleep. Returns 0 or -ENOMEM. Context: may sleep.
  */
-int hb_account_init(struct hb_account *account,
-		    void (*release)(struct hb_account *account))
+int hb_account_init(struct hb_account *account, void (*release)(struct hb_account *account))
 {
+	int err;
+
 	refcount_set(&account->ref, 1);
 	account->release = release;
+	/* Without WQ_MEM_RECLAIM, which costs a thread: no allocation waits for this work. */
+	account->wq = alloc_ordered_workqueue("hashbelt_user", 0);
+	if (!account->wq)
+		return -ENOMEM;
 	/*
-	 * Benign race in the allocator for per-processor memory: it counts its free pages under
-	 * a lock, and reads the count without the lock to see whether it needs more.
+	 * Benign race in the per-CPU allocator: it reads its count of free pages without the lock
+	 * to see whether it needs more.
 	 */
-	return data_race(percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT));
+	err = data_race(percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT));
+	if (err)
+		destroy_workqueue(account->wq);
+	return err;
 }
 
-/**
- * hb_account_get() - take a reference
- * @account:	the account, or NULL
- *
- * Return: @account.
- */
 struct hb_account *hb_account_get(struct hb_account *account)
 {
 	if (account)
@@ -180,15 +152,15 @@ struct hb_account *hb_account_get(struct hb_account *account)
 	return account;
 }
 
-/**
- * hb_account_put() - give up a reference
- * @account:	the account, or NULL; closed with its last reference, when all
- *		that was charged to it has been freed
+/*
+ * The account may be NULL. With the last reference nothing may be charged to it any more, and no
+ * work may be queued on its workqueue. Context: may sleep, but not in work of that workqueue.
  */
 void hb_account_put(struct hb_account *account)
 {
 	if (!account || !refcount_dec_and_test(&account->ref))
 		return;
+	destroy_workqueue(account->wq);
 	WARN_ON_ONCE(percpu_counter_sum(&account->used));
 	/* As in hb_account_init(). */
 	data_race((percpu_counter_destroy(&account->used), 0));
@@ -199,8 +171,8 @@ static bool charge_one(struct percpu_counter *counter, size_t size, u64 most)
 {
 	percpu_counter_add_batch(counter, size, BATCH);
 	/*
-	 * A look at the common count without its lock, which is meant: where the CPUs' shares
-	 * could make a difference they are summed under the lock.
+	 * Benign race: the common count is read without its lock. Where the CPUs' shares could make
+	 * a difference, they are summed under the lock.
 	 */
 	if (likely(data_race(__percpu_counter_compare(counter, most, BATCH)) <= 0))
 		return true;
@@ -215,28 +187,33 @@ static void uncharge(struct hb_account *account, size_t size)
 		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
 }
 
+/* Users leave an eighth of the module's memory to belts without an account, which are root's. */
+static u64 limit_for(const struct hb_account *account)
+{
+	u64 most = READ_ONCE(limit);
+
+	return account ? most - most / 8 : most;
+}
+
 static int charge(struct hb_account *account, size_t size)
 {
-	/* The account first: a charge beyond it never touches the counter that all users share. */
+	/*
+	 * The account first: a charge beyond its limit never touches the counter that all users
+	 * share.
+	 */
 	if (account && unlikely(!charge_one(&account->used, size, READ_ONCE(account_limit))))
 		return -EDQUOT;
-	if (likely(charge_one(&used, size, READ_ONCE(limit))))
+	if (likely(charge_one(&used, size, limit_for(account))))
 		return 0;
 	if (account)
 		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
 	return -ENOSPC;
 }
 
-/**
- * hb_zalloc() - memory for a table, zeroed
- * @account:	whom to charge, or NULL
- * @size:	bytes
- *
+/*
+ * Zeroed memory for a table, charged to @account, which may be NULL; freed by hb_free(). Returns
+ * ERR_PTR(-ENOMEM), ERR_PTR(-ENOSPC) at the module's limit, or ERR_PTR(-EDQUOT) at the account's.
  * Context: may sleep.
- *
- * Return: the memory, owned by the caller, to be freed with hb_free();
- * ERR_PTR(-ENOMEM), ERR_PTR(-ENOSPC) when the module's limit is reached, or
- * ERR_PTR(-EDQUOT) when the account's is.
  */
 void *hb_zalloc(struct hb_account *account, size_t size)
 {
@@ -252,14 +229,7 @@ void *hb_zalloc(struct hb_account *account, size_t size)
 	return ERR_PTR(-ENOMEM);
 }
 
-/**
- * hb_free() - free what hb_zalloc() gave
- * @account:	who was charged
- * @p:		the memory, or NULL
- * @size:	what hb_zalloc() was asked for
- *
- * Context: may sleep.
- */
+/* @size is what hb_zalloc() was asked for; @p may be NULL. Context: may sleep. */
 void hb_free(struct hb_account *account, void *p, size_t size)
 {
 	if (!p)
@@ -268,13 +238,7 @@ void hb_free(struct hb_account *account, void *p, size_t size)
 	uncharge(account, size);
 }
 
-/**
- * hb_object_size() - what an object really takes
- * @object:	from hb_object_alloc()
- * @size:	what was asked for
- *
- * Return: bytes.
- */
+/* Bytes that an object takes which was allocated with @size. */
 size_t hb_object_size(const void *object, size_t size)
 {
 	unsigned int class = class_of(size);
@@ -285,8 +249,8 @@ size_t hb_object_size(const void *object, size_t size)
 }
 
 /*
- * Whole pages: in one piece, unless too much of that would be wasted. Within a page the
- * kernel's own size classes waste less than a page does, which may be of 64 KiB.
+ * In one piece, unless that would waste more than a quarter. Up to one page, which may be of 64
+ * KiB, the kernel's own slab caches waste less than a page does.
  */
 static void *pages_alloc(size_t size, gfp_t gfp)
 {
@@ -305,16 +269,10 @@ static void object_free(void *object, unsigned int class)
 		kvfree(object);
 }
 
-/**
- * hb_object_alloc() - memory for an entry, not zeroed
- * @account:	whom to charge, or NULL
- * @size:	bytes
- * @gfp:	GFP_KERNEL; or GFP_NOWAIT, for one that has a size class
- *
- * Context: as @gfp says.
- *
- * Return: the object, owned by the caller, to be freed with hb_object_free();
- * errors as hb_zalloc().
+/*
+ * Memory for an entry, not zeroed, charged to @account, which may be NULL; freed by
+ * hb_object_free(). @gfp is GFP_KERNEL; or GFP_NOWAIT, which fails for an object larger than any
+ * class. Errors as hb_zalloc().
  */
 void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp)
 {
@@ -338,14 +296,7 @@ void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp)
 	return ERR_PTR(err);
 }
 
-/**
- * hb_object_free() - free an entry's memory
- * @account:	who was charged
- * @object:	from hb_object_alloc()
- * @size:	what it was asked for
- *
- * Context: may sleep (a large object may be in vmalloc space).
- */
+/* @size is what hb_object_alloc() was asked for. Context: may sleep, as vfree() may. */
 void hb_object_free(struct hb_account *account, void *object, size_t size)
 {
 	uncharge(account, hb_object_size(object, size));

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Memory of the module: what is charged to whom, and size classes for entries. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_MEMORY_H
 #define _HASHBELT_MEMORY_H
 
@@ -7,15 +6,18 @@
 #include <linux/percpu_counter.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 /**
- * struct hb_account - the memory of one user's belts
+ * struct hb_account - the memory and the worker of one user's belts
  * @used:	bytes; exact when summed
+ * @wq:		where the belts' work is queued: serves one belt at a time, in FIFO order
  * @ref:	one for the maker of the account, one for each belt
  * @release:	called when the last reference is dropped; nothing is charged any more then
  */
 struct hb_account {
 	struct percpu_counter used;
+	struct workqueue_struct *wq;
 	refcount_t ref;
 	void (*release)(struct hb_account *account);
 };
@@ -26,8 +28,7 @@ void hb_memory_limit(u64 bytes);
 void hb_memory_account_limit(u64 bytes);
 u64 hb_memory_used(void);
 
-int hb_account_init(struct hb_account *account,
-		    void (*release)(struct hb_account *account));
+int hb_account_init(struct hb_account *account, void (*release)(struct hb_account *account));
 struct hb_account *hb_account_get(struct hb_account *account);
 void hb_account_put(struct hb_account *account);
 

@@ -1,25 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * What happens after: the events of a belt.
+ * The queue of a belt's events.
  *
- * An entry that leaves its belt for a reason that the belt reports becomes an
- * event. It needs no memory for that: the words that held its place on the wheel
- * and in the index hold its place in the queue. The exception is an entry that
- * expires and lives on (reinsert): its event is a proxy, a small entry of its own
- * that holds a reference. If there is no memory for one, the event is lost, and
- * counted; the entry lives on all the same.
+ * An entry that leaves its belt for a reason that the belt reports becomes an event. That takes no
+ * memory: the words that held its place on the wheel and in the index hold its place in the queue.
+ * The event of an entry that expires and lives on (reinsert) is a proxy, a small entry of its own
+ * that holds a reference. Without memory for a proxy the event is lost and counted.
  *
- * Events are pushed under the lock of their key's shard, so those of one key
- * stand in the order in which they happened. They are taken from the head, by
- * any number of readers or by the worker for the module that made the belt; each
- * by one. Who has taken events settles them, or returns them to the head.
+ * Events are pushed under the lock of their key's shard, so the events of one key are in order.
+ * Readers, or the worker for the module that made the belt, take events from the head, and settle
+ * or return them.
  *
- * An event of an entry that expired or was removed keeps the place that the entry
- * had under the belt's limits while it waits, and on if it is taken by somebody who
- * may hold it for long. All others have given their place away, and are held by the
- * queue's own limits alone. What is one too many is dropped at the head; the
- * worker frees it. An entry that goes because memory is short must give it back:
- * its event is queued only while such events take little, and else lost.
+ * The event of an entry that expired or was removed stays charged to the belt's limits while it
+ * waits, and if it is taken by a reader that may hold it for long. Other events are bounded by the
+ * queue's own limits. If there are too many, the event at the head is dropped, and the worker frees
+ * it.
  *
  * Lock order: a shard's lock, queue->lock, usage->lock.
  */
@@ -28,10 +23,14 @@
 
 #include "belt.h"
 #include "limbo.h"
+#include "poller.h"
 #include "queue.h"
 #include "usage.h"
 
-/* Bytes that a belt may hold as events of entries that went for want of memory. */
+/*
+ * An entry that is evicted because memory is short must give its memory back: beyond so many bytes
+ * held by such events, its event is lost.
+ */
 #define PRESSED_MAX	(1024 * 1024)
 
 static u64 word_of(const struct hashbelt_entry *event)
@@ -44,7 +43,7 @@ static bool is_proxy(const struct hashbelt_entry *event)
 	return !event->key_len;
 }
 
-/* What an event takes. A proxy may be all that keeps the memory of its entry. */
+/* A proxy counts with its entry, which may have no other reference. */
 static size_t memory_of(struct hashbelt_entry *event)
 {
 	size_t size = hb_entry_size(event);
@@ -52,59 +51,43 @@ static size_t memory_of(struct hashbelt_entry *event)
 	return is_proxy(event) ? size + hb_entry_size(hashbelt_event_entry(event)) : size;
 }
 
-static bool stays_charged(const struct hashbelt_entry *event)
+/* Adds the memory of an event to the queue's, or with @sign -1 takes it off. */
+static void count_memory(struct hb_queue *queue, struct hashbelt_entry *event, int sign)
 {
-	return !is_proxy(event) && hb_stays_charged(hb_reason(word_of(event)));
+	s64 bytes = sign * (s64)memory_of(event);
+
+	lockdep_assert_held(&queue->lock);
+	queue->bytes += bytes;
+	if (hb_reason(word_of(event)) == HASHBELT_PRESSURE)
+		queue->pressed += bytes;
 }
 
-/**
- * hb_queue_init() - make a queue, without limits
- * @queue:	the queue
- */
-void hb_queue_init(struct hb_queue *queue)
-{
-	memset(queue, 0, sizeof(*queue));
-	spin_lock_init(&queue->lock);
-	init_waitqueue_head(&queue->wait);
-	queue->max_events = U64_MAX;
-	queue->max_bytes = U64_MAX;
-}
-
-static void uncount_memory(struct hb_queue *queue, struct hashbelt_entry *event)
+/* Counts an event that stays charged to the belt's limits, or with @sign -1 ends that. */
+static bool count_kept(struct hb_queue *queue, const struct hashbelt_entry *event, int sign)
 {
 	lockdep_assert_held(&queue->lock);
-	queue->bytes -= memory_of(event);
-	if (hb_reason(word_of(event)) == HASHBELT_PRESSURE)
-		queue->pressed -= memory_of(event);
+	if (is_proxy(event) || !hb_stays_charged(hb_reason(word_of(event))))
+		return false;
+	queue->kept_entries += sign;
+	queue->kept_bytes += sign * (s64)hb_cost(event);
+	return true;
 }
 
-/* An event gives up the place that it kept under the belt's limits. */
+/* An event is not charged to the belt's limits any more. */
 static void uncharge_event(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
 {
-	struct hb_queue *queue = &belt->queue;
-
-	lockdep_assert_held(&queue->lock);
-	if (!stays_charged(event))
-		return;
-	queue->kept_entries--;
-	queue->kept_bytes -= hb_cost(event);
-	hb_uncharge(belt, event);
+	if (count_kept(&belt->queue, event, -1))
+		hb_uncharge(belt, event);
 }
 
-/* It is back in the queue, and has its place again, even over the limit. */
+/* An event that returns to the queue is charged again, even beyond a limit. */
 static void recharge_event(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
 {
-	struct hb_queue *queue = &belt->queue;
-
-	lockdep_assert_held(&queue->lock);
-	if (!stays_charged(event))
-		return;
-	queue->kept_entries++;
-	queue->kept_bytes += hb_cost(event);
-	hb_usage_change(belt, 1, hb_cost(event));
+	if (count_kept(&belt->queue, event, 1))
+		hb_usage_change(belt, 1, hb_cost(event));
 }
 
-/* Counts an event that nobody will read; under queue->lock. */
+/* Counts an event that no reader gets; under queue->lock. */
 static void count_lost(struct hashbelt_belt *belt)
 {
 	belt->queue.lost++;
@@ -120,14 +103,14 @@ static bool drop_oldest(struct hashbelt_belt *belt)
 	lockdep_assert_held(&queue->lock);
 	if (!event)
 		return false;
-	uncount_memory(queue, event);
+	count_memory(queue, event, -1);
 	uncharge_event(belt, event);
 	hb_fifo_add(&queue->dropped, event);
 	count_lost(belt);
 	return true;
 }
 
-/* What was taken and not given up counts: else who holds much could have more. */
+/* Events in flight count: otherwise a reader that holds many could take more. */
 static bool is_too_long(const struct hb_queue *queue)
 {
 	return queue->waiting.count + queue->in_flight > queue->max_events ||
@@ -140,13 +123,16 @@ static void wake_readers(struct hashbelt_belt *belt, bool worker)
 
 	if (belt->event || worker)
 		hb_kick_worker(belt);
+	/* Its barrier is also the one for hb_pollers_tell(). */
 	if (wq_has_sleeper(&queue->wait))
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	hb_pollers_tell(&belt->pollers, HB_POLL_EVENTS);
 }
 
 /*
- * Drops what is too much, oldest first: as many bytes as an event has brought, and a batch.
- * The worker drops the rest, if the limits were lowered. True if it has something to do.
+ * Drops the oldest events while there are too many, as many bytes as an event has @brought, and a
+ * batch. If the limits were lowered, the worker drops the rest. True if the worker has something to
+ * do.
  */
 static bool trim_queue(struct hashbelt_belt *belt, size_t brought)
 {
@@ -160,7 +146,7 @@ static bool trim_queue(struct hashbelt_belt *belt, size_t brought)
 	return drops;
 }
 
-/* Whether an event must be lost, for its memory's sake. */
+/* An event under memory pressure is lost beyond PRESSED_MAX. */
 static bool is_pressed_out(const struct hb_queue *queue, struct hashbelt_entry *event)
 {
 	return hb_reason(word_of(event)) == HASHBELT_PRESSURE &&
@@ -174,18 +160,13 @@ static void queue_event(struct hashbelt_belt *belt, struct hashbelt_entry *event
 	lockdep_assert_held(&queue->lock);
 	event->node.handed = now;
 	hb_fifo_add(&queue->waiting, event);
-	queue->bytes += memory_of(event);
-	if (hb_reason(word_of(event)) == HASHBELT_PRESSURE)
-		queue->pressed += memory_of(event);
-	if (stays_charged(event)) {
-		queue->kept_entries++;
-		queue->kept_bytes += hb_cost(event);
-	}
+	count_memory(queue, event, 1);
+	count_kept(queue, event, 1);
 }
 
 /*
- * Queues an event; the caller holds the lock of its key's shard. False if it was
- * lost at once, and is the caller's still.
+ * Queues an event; under the lock of its key's shard. False: it was lost at once, and stays the
+ * caller's.
  */
 bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now)
 {
@@ -209,9 +190,8 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 	return queued;
 }
 
-/* The event of an entry that has expired and lives on; under its shard's lock. */
-void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			 u64 now)
+/* Queues the event of an entry that has expired and lives on; under its shard's lock. */
+void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now)
 {
 	struct hb_queue *queue = &belt->queue;
 	struct hashbelt_entry *proxy = hb_entry_alloc(belt, HB_ENTRY, 0, 0,
@@ -234,12 +214,7 @@ void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 	hb_event_push(belt, proxy, now);
 }
 
-/**
- * hashbelt_event_entry() - the entry that an event is about
- * @event:	from hashbelt_take_events()
- *
- * Return: the entry, valid as long as the event is.
- */
+/* The entry that an event is about, valid as long as the event is. */
 struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event)
 {
 	struct hashbelt_entry *entry = event;
@@ -262,12 +237,11 @@ static size_t room_for(struct hashbelt_entry *event)
 }
 
 /**
- * hashbelt_describe_event() - fill in a record but for key and value
+ * hashbelt_describe_event() - fill in the record of an event
  * @event:	from hashbelt_take_events() or hashbelt_take_completed()
- * @record:	filled in; @lost as 0
+ * @record:	filled in, with 0 as @lost
  *
- * Return: the bytes that belong to the record, the key and the value behind it; valid as long
- * as the event is.
+ * Return: the key, with the value after it; valid as long as the event is.
  */
 const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
@@ -297,16 +271,15 @@ EXPORT_SYMBOL_GPL(hashbelt_describe_event);
 /**
  * hashbelt_take_events() - take the oldest events
  * @belt:	the belt
- * @events:	an empty row, which gets them; to be given to
- *		hashbelt_settle_events() or hashbelt_return_events()
+ * @events:	an empty list, which gets them; to be given to hashbelt_settle_events() or
+ *		hashbelt_return_events()
  * @room:	bytes that their records may take in all
  * @most:	most events to take
- * @hold:	the caller may hold them for long: they keep their place under the
- *		belt's limits. To be said again when they are given back
- * @lost:	returned: events lost since somebody was told so
+ * @hold:	the caller may hold them for long: they stay charged to the belt's limits. The same
+ *		value is passed when they are given back
+ * @lost:	returned: number of events lost since a reader was told of lost ones
  *
- * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the first takes more than
- * @room.
+ * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the record of the first takes more than @room.
  */
 int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t room,
 			 u64 most, bool hold, u64 *lost)
@@ -316,8 +289,7 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
 	int err = 0;
 
 	spin_lock(&queue->lock);
-	while ((event = queue->waiting.first) && events->count < most &&
-	       room_for(event) <= room) {
+	while ((event = queue->waiting.first) && events->count < most && room_for(event) <= room) {
 		room -= room_for(event);
 		hb_fifo_add(events, hb_fifo_pop(&queue->waiting));
 		queue->in_flight++;
@@ -333,15 +305,15 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
 	event = queue->waiting.first;
 	spin_unlock(&queue->lock);
 	hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, events->count);
-	/* Who was woken for one event may have left others: wake the next. */
+	/* An event wakes one reader, which may have left events: wake the next. */
 	if (event)
 		wake_readers(belt, false);
 	return err;
 }
 
 /*
- * Puts a few events, the last one first, before all that wait. True if they are too many
- * now, for limits that were lowered meanwhile.
+ * Puts a few events, the last one first, at the head. True if there are too many now, because the
+ * limits were lowered.
  */
 static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool held)
 {
@@ -361,19 +333,13 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 	return too_long;
 }
 
-/**
- * hashbelt_return_events() - put events that were taken back to the head
- * @belt:	the belt
- * @events:	the events, in order; empty afterwards
- * @held:	as hashbelt_take_events() was told
- * @lost:	what hashbelt_take_events() returned, if no reader was told of the loss, or
- *		the reader that was told has exited; else 0
- *
- * In batches, and the last ones first, so that the lock is not held for long. Context: may
- * sleep.
+/*
+ * Puts taken events back at the head, in order; @events is empty afterwards. @held: as for
+ * hashbelt_take_events(). @lost: its number of lost events, if no reader was told of them, or the
+ * reader that was told has exited; else 0. Works in batches, the last events first, so that the
+ * lock is not held for long. Context: may sleep.
  */
-void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
-			    u64 lost)
+void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
 {
 	struct hb_fifo reversed = {};
 	struct hashbelt_entry *event;
@@ -398,7 +364,7 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	wake_readers(belt, too_long);
 }
 
-/* Frees an event that keeps no place; at once, or when readers have left it. */
+/* Frees an event that is not charged any more, when no reader stands on it. */
 static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 {
 	struct hb_shard *shard = hb_shard_of(belt, event->hash);
@@ -413,13 +379,9 @@ static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 	spin_unlock(&shard->lock);
 }
 
-/**
- * hashbelt_settle_events() - be done with events that were taken
- * @belt:	the belt
- * @events:	the events; empty afterwards, and none of them is valid any more
- * @held:	as hashbelt_take_events() was told
- *
- * Context: may sleep.
+/*
+ * Frees events that were taken. @held: as hashbelt_take_events() was told. @events is empty
+ * afterwards, and none of them is valid any more. Context: may sleep.
  */
 void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held)
 {
@@ -429,7 +391,7 @@ void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	while ((event = hb_fifo_pop(events))) {
 		spin_lock(&queue->lock);
 		queue->in_flight--;
-		uncount_memory(queue, event);
+		count_memory(queue, event, -1);
 		if (held)
 			uncharge_event(belt, event);
 		spin_unlock(&queue->lock);
@@ -438,42 +400,30 @@ void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	}
 }
 
-/**
- * hashbelt_reports() - whether there can be events
- * @belt:	the belt
- *
- * Return: true if one is queued, or the belt's handler would report one.
- */
+/* True if an event is queued, or the belt's handler would report one. */
 bool hashbelt_reports(const struct hashbelt_belt *belt)
 {
-	return READ_ONCE(belt->queue.waiting.first) ||
-	       READ_ONCE(belt->handler) != HASHBELT_DROP;
+	return READ_ONCE(belt->queue.waiting.first) || READ_ONCE(belt->handler) != HASHBELT_DROP;
 }
 
-/**
- * hashbelt_has_events() - whether a reader would not have to wait
- * @belt:	the belt
- *
- * Return: whether.
- */
 bool hashbelt_has_events(const struct hashbelt_belt *belt)
 {
 	return READ_ONCE(belt->queue.waiting.first);
 }
 
-/**
- * hashbelt_event_wait() - where one waits for events
- * @belt:	the belt
- *
- * Return: the wait queue; it is woken for each event, and when the belt or its
- * settings change.
- */
+/* Tasks that wait in a read: an event wakes one, a change of the belt or its settings all. */
 wait_queue_head_t *hashbelt_event_wait(struct hashbelt_belt *belt)
 {
 	return &belt->queue.wait;
 }
 
-/* Drops the oldest event to make room. False if there is none. */
+/* Descriptors that are polled: each event tells them, and so does the end of the belt. */
+struct hb_pollers *hashbelt_pollers(struct hashbelt_belt *belt)
+{
+	return &belt->pollers;
+}
+
+/* Drops the oldest event to make room. False: there is none. */
 bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 {
 	bool dropped;
@@ -487,8 +437,7 @@ bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 }
 
 /*
- * Drops and frees some of what is too much, a batch for each shard's batch. True if there is
- * more.
+ * Drops and frees a batch of the events that are too many, for each shard. True if there are more.
  */
 static bool drop_step(struct hashbelt_belt *belt)
 {
@@ -509,7 +458,7 @@ static bool drop_step(struct hashbelt_belt *belt)
 	return true;
 }
 
-/* Hands a batch of events to the module that made the belt. True if there are more. */
+/* Delivers a batch of events to the module that made the belt. True if there are more. */
 static bool deliver_step(struct hashbelt_belt *belt)
 {
 	struct hashbelt_event record;
@@ -531,7 +480,7 @@ static bool deliver_step(struct hashbelt_belt *belt)
 	return hashbelt_has_events(belt);
 }
 
-/* What the worker has to do about events; under belt->round_lock. */
+/* The worker's step for events; under belt->round_lock. True if there is more to do. */
 bool hb_queue_step(struct hashbelt_belt *belt)
 {
 	bool more = drop_step(belt);
@@ -541,21 +490,17 @@ bool hb_queue_step(struct hashbelt_belt *belt)
 	return more;
 }
 
-static void free_all(struct hashbelt_belt *belt, struct hb_fifo *events)
+/* Frees the events of a belt that is not used any more. */
+void hb_event_free_all(struct hashbelt_belt *belt)
 {
+	struct hb_fifo *events = &belt->queue.waiting;
 	struct hashbelt_entry *event;
 
+	hb_fifo_append(events, &belt->queue.dropped);
 	while ((event = hb_fifo_pop(events))) {
 		if (is_proxy(event))
 			hashbelt_entry_put(belt, hashbelt_event_entry(event));
 		hashbelt_entry_put(belt, event);
 		cond_resched();
 	}
-}
-
-/* Frees the events of a belt that nobody uses any more. */
-void hb_event_free_all(struct hashbelt_belt *belt)
-{
-	free_all(belt, &belt->queue.waiting);
-	free_all(belt, &belt->queue.dropped);
 }

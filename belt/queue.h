@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The queue of a belt's events: entries that have left it and are to be reported. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_QUEUE_H
 #define _HASHBELT_QUEUE_H
 
@@ -8,22 +7,24 @@
 
 #include "fifo.h"
 
+struct hb_pollers;
+
 /**
- * struct hb_queue - events of a belt that nobody has taken yet
- * @lock:	protects all below; taken inside of shards' locks
+ * struct hb_queue - events of a belt that wait for a reader
+ * @lock:	protects all below; taken inside shards' locks
  * @waiting:	the events, owned by the queue
- * @dropped:	events that were one too many, until the worker gives them up
- * @bytes:	memory that they take, and those in flight; of entries that live on
- *		as well, once for each of their events
- * @pressed:	that of them whose entries went because memory was short
- * @kept_entries: events, taken ones too, that keep their place in the belt
- * @kept_bytes:	what those cost
- * @in_flight:	events that were taken and not given up
+ * @dropped:	dropped events, until the worker frees them
+ * @bytes:	memory of events that wait or are in flight; of entries that live on as well, once
+ *		for each of their events
+ * @pressed:	the part of @bytes of entries that were evicted because memory was short
+ * @kept_entries: events that stay charged to the belt's limits, those in flight included
+ * @kept_bytes:	bytes charged for them
+ * @in_flight:	events that were taken, and neither settled nor returned
  * @sequence:	number of the newest event
- * @lost:	events dropped that no reader has been told of
+ * @lost:	events lost that no reader has been told of
  * @max_events:	most events that wait or are in flight
  * @max_bytes:	most of @bytes
- * @wait:	readers
+ * @wait:	tasks that wait in a read
  */
 struct hb_queue {
 	spinlock_t lock;		/* taken inside of shards' locks */
@@ -41,17 +42,15 @@ struct hb_queue {
 	wait_queue_head_t wait;
 };
 
-/* Whether the event of an entry keeps the place that it had under the limits. */
+/* The event of an entry that left for this reason stays charged to the belt's limits. */
 static inline bool hb_stays_charged(enum hashbelt_reason reason)
 {
 	return reason == HASHBELT_EXPIRED || reason == HASHBELT_REMOVED ||
 	       reason == HASHBELT_RELEASED;
 }
 
-void hb_queue_init(struct hb_queue *queue);
 bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now);
-void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			 u64 now);
+void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now);
 bool hb_queue_step(struct hashbelt_belt *belt);
 bool hb_event_drop_oldest(struct hashbelt_belt *belt);
 void hb_event_free_all(struct hashbelt_belt *belt);
@@ -62,10 +61,10 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 			    u64 lost);
 void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held);
 struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event);
-const void *hashbelt_describe_event(struct hashbelt_entry *event,
-				    struct hashbelt_event *record);
+const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record);
 bool hashbelt_reports(const struct hashbelt_belt *belt);
 bool hashbelt_has_events(const struct hashbelt_belt *belt);
 wait_queue_head_t *hashbelt_event_wait(struct hashbelt_belt *belt);
+struct hb_pollers *hashbelt_pollers(struct hashbelt_belt *belt);
 
 #endif /* _HASHBELT_QUEUE_H */

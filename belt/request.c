@@ -1,28 +1,25 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Requests that wait for keys.
  *
- * A request is an entry of its own kind: its key is the number of its client and the id
- * that this one gave it, its value the keys for which it waits, its deadline the timeout.
- * So it times out as entries expire, and is found by its id as they are. For each key it
- * has a watch in the list of that key's point, in the key's shard.
+ * A request is an entry of its own kind: its key is the number of its client and the id that the
+ * client gave it, its value the keys for which it waits, its deadline the timeout. For each key it
+ * has a watch in the list of that key's waitpoint, in the key's shard.
  *
- * The task that claims its deadline completes it: a put of one of its keys, under the
- * lock of that key's shard; the drain or a cancel, under the lock of its own. This task
- * takes it out of the index, off its wheel and its account, and hands it to its client,
- * all in one critical section of its shard's lock: when its id is free, its completion
- * has been queued. The task then takes the watches out of their lists, each under the
- * lock of its shard, without a search. It never holds two of these locks at once. A
- * reference keeps the request until then, even if its client is done with it.
- *
- * A request may be completed while it is being made. Then the task that makes it takes
- * its watches out.
+ * The task that claims its deadline completes it: a put of one of its keys, under the lock of that
+ * key's shard; or the drain or a cancel, under the lock of its own. In one critical section of its
+ * shard's lock this task takes it out of the index, off its wheel and its account, and queues it
+ * for its client: when its id is free, its completion has been queued. The task then takes the
+ * watches out of their lists, each under the lock of its shard, and never holds two of these locks
+ * at once. A reference keeps the request until then. If a request is completed while it is being
+ * registered, the task that registers it takes its watches out.
  */
 #include <linux/export.h>
 #include <linux/sched.h>
 
 #include "belt.h"
 #include "evict.h"
+#include "fill.h"
 #include "limbo.h"
 #include "link.h"
 #include "request.h"
@@ -37,21 +34,18 @@ struct name {
 };
 
 /**
- * hashbelt_request_alloc() - memory for a request
+ * hashbelt_request_alloc() - allocate a request
  * @belt:	the belt
- * @client:	who is to be told
- * @id:		what that one calls it
+ * @client:	the client that is to be told
+ * @id:		the client's number for it
  * @count:	keys, 1 to HASHBELT_REQUEST_KEYS
  * @bytes:	the sum of their lengths
  *
- * Context: may sleep.
- *
- * Return: the request, for hashbelt_request_key() for each key and then
+ * Context: may sleep. Return: the request, for hashbelt_request_key() for each key and then
  * hashbelt_request(), or hashbelt_entry_put(); errors as hashbelt_entry_alloc().
  */
-struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt,
-					      struct hb_client *client, u64 id,
-					      u32 count, u32 bytes)
+struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					      u64 id, u32 count, u32 bytes)
 {
 	struct name name = { .client = client->id, .id = id };
 	struct hashbelt_entry *entry;
@@ -70,10 +64,10 @@ struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt,
 EXPORT_SYMBOL_GPL(hashbelt_request_alloc);
 
 /**
- * hashbelt_request_key() - name one of the keys
+ * hashbelt_request_key() - set the length of one of the keys
  * @entry:	from hashbelt_request_alloc()
- * @number:	which, from 0
- * @at:		the sum of the lengths of those before it
+ * @number:	of the key, from 0
+ * @at:		the sum of the lengths of the keys before it
  * @len:	its length
  *
  * Return: where the caller puts its bytes.
@@ -94,8 +88,8 @@ EXPORT_SYMBOL_GPL(hashbelt_request_key);
 /* Leaving */
 
 /*
- * Takes a claimed request out of the belt, and queues its completion unless its
- * descriptor is closed; under the lock of its shard. Its watches stay, with a reference.
+ * Takes a claimed request out of the belt, and queues its completion unless its descriptor is
+ * closed; under the lock of its shard. Its watches stay, with a reference.
  */
 static void request_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
@@ -130,7 +124,7 @@ static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
 	spin_unlock(&shard->lock);
 }
 
-/* A request that has left waits for nothing any more. */
+/* Takes out the watches of a request that has left the belt. */
 static void request_unwatch(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
@@ -141,7 +135,7 @@ static void request_unwatch(struct hashbelt_belt *belt, struct hashbelt_entry *e
 	hashbelt_entry_put(belt, entry);
 }
 
-/* The same for one that was claimed and may be in the belt still. */
+/* Finishes a request that was claimed and may still be in the belt. */
 static void request_finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
@@ -158,8 +152,8 @@ static void request_finish(struct hashbelt_belt *belt, struct hashbelt_entry *en
 }
 
 /*
- * A request that was claimed under the lock of its shard, which is held: the worker does
- * the rest. What was cleared had its end then, whatever it was claimed for.
+ * For a request that was claimed under the lock of its shard, which is held: the worker takes its
+ * watches out. If it was cleared, that is its cause, whatever it was claimed for.
  */
 static void request_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
@@ -178,19 +172,27 @@ static void request_leave(struct hb_shard *shard, struct hashbelt_entry *entry, 
 	hb_kick_worker(shard->belt);
 }
 
-/* Does the rest for those of a shard. */
-void hb_requests_step(struct hb_shard *shard)
+/*
+ * Takes out the watches of a batch of the requests that request_leave() has left to the worker.
+ * True if there may be more.
+ */
+bool hb_requests_step(struct hb_shard *shard)
 {
-	struct hb_link *link, *next;
-	LIST_HEAD(done);
+	struct hb_link *link;
+	unsigned int n;
 
-	spin_lock(&shard->lock);
-	list_splice_init(&shard->done, &done);
-	spin_unlock(&shard->lock);
-	list_for_each_entry_safe(link, next, &done, held) {
+	for (n = 0; n < HB_BATCH; n++) {
+		spin_lock(&shard->lock);
+		link = list_first_entry_or_null(&shard->done, struct hb_link, held);
+		if (link)
+			list_del(&link->held);
+		spin_unlock(&shard->lock);
+		if (!link)
+			return false;
 		request_unwatch(shard->belt, link->entry);
 		cond_resched();
 	}
+	return true;
 }
 
 static void request_link(struct hb_shard *shard, struct hashbelt_entry *entry)
@@ -198,7 +200,7 @@ static void request_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	shard->requests++;
 }
 
-/* The reference to the client stays: the client is told yet. */
+/* The reference to the client stays until the client is told. */
 static void request_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
 	struct hb_request *request = hb_tail(entry);
@@ -207,14 +209,7 @@ static void request_unlink(struct hb_shard *shard, struct hashbelt_entry *entry,
 	hb_detach(&request->link);
 }
 
-static size_t request_tail_size(u32 keys)
-{
-	struct hb_request *request;
-
-	return struct_size(request, watches, keys);
-}
-
-/* The key that completed the request is all the data of its event. */
+/* The event has no data but the key that completed the request. */
 static const void *request_describe(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
 	const struct hb_request *request = hb_tail(event);
@@ -223,7 +218,7 @@ static const void *request_describe(struct hashbelt_entry *event, struct hashbel
 	if (request->which < event->keys)
 		watch = &request->watches[request->which];
 	record->kind = HASHBELT_REQUEST;
-	record->version = ((const struct name *)event->data)->id;
+	HASHBELT_EVENT_ID(record) = ((const struct name *)event->data)->id;
 	record->flags = 0;
 	record->key_len = watch ? watch->len : 0;
 	record->value_len = 0;
@@ -231,7 +226,8 @@ static const void *request_describe(struct hashbelt_entry *event, struct hashbel
 }
 
 const struct hb_kind_ops hb_request_ops = {
-	.tail_size = request_tail_size,
+	.tail_size = sizeof(struct hb_request),
+	.key_size = sizeof(struct hb_watch),
 	.link = request_link,
 	.unlink = request_unlink,
 	.leave = request_leave,
@@ -239,8 +235,8 @@ const struct hb_kind_ops hb_request_ops = {
 };
 
 /*
- * Claims a request that has been cleared, or is past its timeout, though the worker has
- * not come by: that was before whatever else is to happen to it.
+ * Claims a request that has been cleared, or is past its timeout before the worker has seen it:
+ * that comes before whatever else is to happen to it.
  */
 static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
@@ -252,7 +248,10 @@ static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return true;
 }
 
-/* Its client goes, or wants it no more; false if it was completed before. */
+/*
+ * Claims and finishes a request whose client has gone or cancels it; false: it was completed
+ * before.
+ */
 bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	if (!hb_node_try_claim(&entry->node, HASHBELT_RELEASED))
@@ -270,7 +269,7 @@ static_assert(HASHBELT_BY_TIMEOUT == (int)HASHBELT_EXPIRED &&
 	      HASHBELT_BY_PRESSURE == (int)HASHBELT_PRESSURE &&
 	      HASHBELT_BY_COMPLETE <= HB_REASON && HASHBELT_BY_PUT <= HB_REASON);
 
-/* Claims the request of a watch, for this cause unless it has ended, for @claimed. */
+/* Claims the request of a watch, for @cause unless it has ended before, and adds it to @claimed. */
 static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
 			  enum hashbelt_cause cause, struct list_head *claimed)
 {
@@ -286,8 +285,8 @@ static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
 }
 
 /*
- * Claims some of the requests that wait at a point since before @stamp, for @claimed;
- * the point may be gone then. Under its shard's lock. True if there are more.
+ * Claims some of the requests that wait at a waitpoint since before @stamp, for @claimed; the
+ * waitpoint may be gone then. Under its shard's lock. True if there are more.
  */
 bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed)
@@ -312,7 +311,7 @@ bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
 	return more;
 }
 
-/* Finishes those that were claimed. Returns how many had not ended before. */
+/* Finishes the claimed requests. Returns the number of those that had not ended before. */
 unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed)
 {
 	struct hb_watch *watch, *next;
@@ -329,8 +328,57 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
 }
 
 /*
- * Completes what waits for a key since before @stamp, a batch at a time. Returns how
- * many they were.
+ * A key was put when the newest version in the shard was @stamp; @put is an entry with that key.
+ * Ends the waits for it that began before: wakes a batch of the tasks, claims a batch of the
+ * requests for @claimed, and leaves the others to the worker. Under the shard's lock.
+ */
+void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
+		  struct list_head *claimed)
+{
+	struct hb_waitpoint *point;
+	bool more = false;
+
+	point = hb_waitpoint_find(shard, put->hash & HB_HASH, put->data, put->key_len);
+	if (shard->fills)
+		more = hb_fill_end(shard, put, point, stamp, now);
+	/* hb_fill_end() may have removed the last waiter, and so the waitpoint. */
+	if (point)
+		point = hb_waitpoint_find(shard, put->hash & HB_HASH, put->data, put->key_len);
+	if (!point)
+		return;
+	more |= hb_requests_claim(shard, point, HASHBELT_BY_PUT, stamp, claimed);
+	if (likely(!more))
+		return;
+	point->stamp = stamp;
+	list_move_tail(&point->filled, &shard->filled);
+	hb_kick_worker(shard->belt);
+}
+
+/* Ends a batch of the waits that puts have left to the worker. True if there are more. */
+bool hb_filled_step(struct hb_shard *shard)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	struct hb_waitpoint *point;
+	LIST_HEAD(claimed);
+	bool more;
+
+	spin_lock(&shard->lock);
+	point = list_first_entry_or_null(&shard->filled, struct hb_waitpoint, filled);
+	if (point) {
+		list_del_init(&point->filled);
+		/* The entry is valid until the lock is dropped, also if the waitpoint goes. */
+		hb_end_waits(shard, point->entry, point->stamp, hb_clock_now(&belt->clock),
+			     &claimed);
+	}
+	more = !list_empty(&shard->filled);
+	spin_unlock(&shard->lock);
+	hb_requests_finish(belt, &claimed);
+	return more;
+}
+
+/*
+ * Completes the requests that wait for a key since before @stamp, a batch at a time. Returns their
+ * number.
  */
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp)
@@ -352,14 +400,7 @@ unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const vo
 	return count;
 }
 
-/**
- * hashbelt_complete() - complete the requests that wait for a key
- * @belt:	the belt
- * @key:	the key
- * @key_len:	its length
- *
- * Context: may sleep. Return: how many there were.
- */
+/* Completes the requests that wait for a key, and returns their number. Context: may sleep. */
 u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	u32 hash = hb_hash(belt, key, key_len);
@@ -367,7 +408,7 @@ u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	u64 stamp;
 
 	spin_lock(&shard->lock);
-	/* As a put would: what is registered from now on is not meant. */
+	/* As a put does: requests that are registered from now on are not completed. */
 	stamp = ++shard->versions;
 	spin_unlock(&shard->lock);
 	return hb_requests_complete(belt, hash, key, key_len, HASHBELT_BY_COMPLETE, stamp);
@@ -382,8 +423,8 @@ static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
 }
 
 /*
- * What was completed counts no more as an entry, and would be without a limit where nobody
- * reads it: then there are no new ones.
+ * Completed requests do not count as entries, and would have no limit if the client does not read
+ * them. True: no new request is registered.
  */
 static bool is_undelivered(const struct hashbelt_belt *belt)
 {
@@ -391,10 +432,11 @@ static bool is_undelivered(const struct hashbelt_belt *belt)
 }
 
 /*
- * Into the index, where others may find it; the wheel comes last. -EAGAIN: one of that id
- * was in the way that had ended.
+ * Adds a request to the index, where others may find it; the wheel comes last. -EAGAIN: it has met
+ * one of the same id that had ended.
  */
-static int request_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms)
+static int request_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms,
+			  struct hb_room *room)
 {
 	struct hb_request *request = hb_tail(entry);
 	struct hashbelt_belt *belt = shard->belt;
@@ -407,7 +449,7 @@ static int request_insert(struct hb_shard *shard, struct hashbelt_entry *entry, 
 	request->linking = true;
 	other = find_request(shard, entry->hash, (const struct name *)entry->data);
 	if (!other)
-		err = hb_shard_insert(shard, entry, hb_deadline_of(belt, now, ttl_ms), now);
+		err = hb_shard_insert(shard, entry, hb_deadline_of(belt, now, ttl_ms), room);
 	else if (claim_ended(belt, other))
 		err = -EAGAIN;
 	spin_unlock(&shard->lock);
@@ -451,7 +493,7 @@ static int link_watches(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return err;
 }
 
-/* All watches are in their lists. From now on it times out, and others finish it. */
+/* All watches are in their lists. From now on the request times out, and other tasks finish it. */
 static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
@@ -472,35 +514,34 @@ static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 /**
  * hashbelt_request() - register a request
  * @belt:	the belt
- * @entry:	from hashbelt_request_alloc(), with its keys; the belt's from now on, also
- *		if this fails
+ * @entry:	from hashbelt_request_alloc(), with its keys; the belt's from now on, also if this
+ *		fails
  * @ttl_ms:	when it times out
  *
- * Context: may sleep.
- *
- * Return: 0; -EEXIST: its client has one of that id; -EINVAL for a timeout that is too
- * long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * Context: may sleep. Return: 0; -EEXIST: its client has one of that id; -EINVAL for a timeout that
+ * is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	struct hb_room room = {};
 	int err = -EINVAL;
 
 	if (is_undelivered(belt)) {
 		err = -ENOSPC;
 	} else if (hb_ttl_is_plain(ttl_ms)) {
-		hb_make_levels(belt, entry->hash, ttl_ms);
+		hb_make_lease_levels(belt, entry->hash, hb_deadline_of(belt, 0, ttl_ms));
 		do {
-			err = request_insert(shard, entry, ttl_ms);
-		} while (err == -EAGAIN ||
-			 (err == -ENOSPC && hb_make_room(belt, entry)));
+			err = request_insert(shard, entry, ttl_ms, &room);
+		} while (err == -EAGAIN || (err == -ENOSPC && hb_make_room(belt, entry, &room)));
+		hb_room_release(belt, &room);
 	}
 	if (err) {
 		hashbelt_entry_put(belt, entry);
 		return err;
 	}
 	err = link_watches(belt, entry);
-	/* If somebody has completed it meanwhile, it was registered. */
+	/* If it was completed meanwhile, it was registered. */
 	if (err && !hb_request_release(belt, entry))
 		err = 0;
 	if (!err) {
@@ -512,13 +553,9 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 }
 EXPORT_SYMBOL_GPL(hashbelt_request);
 
-/**
- * hashbelt_cancel() - take a request back
- * @belt:	the belt
- * @client:	who has registered it
- * @id:		what that one calls it
- *
- * Context: may sleep. Return: 0; -ENOENT: it was completed, or there is none.
+/*
+ * Cancels the request of a client with this id. Returns 0, or -ENOENT: it was completed, or there
+ * is none. Context: may sleep.
  */
 int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id)
 {

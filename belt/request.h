@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Requests that wait for keys. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_REQUEST_H
 #define _HASHBELT_REQUEST_H
 
@@ -10,13 +9,13 @@ struct hb_shard;
 
 /**
  * struct hb_watch - one key of a request
- * @place:	in @point->watches, under the lock of that shard; once off that, for
- *		who has claimed the request
- * @point:	the point while @place is there, else NULL; likewise
+ * @place:	in @point->watches, under the lock of that shard; once off that, for the task that
+ *		has claimed the request
+ * @point:	the waitpoint while @place is there, else NULL; likewise
  * @request:	the request; constant
- * @stamp:	versions that the shard had given when it began to wait
+ * @stamp:	number of versions that the shard had given when the watch was added
  * @hash:	of the key; constant
- * @at:		where the key begins in the request's value, bytes; constant
+ * @at:		offset of the key in the request's value, bytes; constant
  * @len:	its length; constant
  */
 struct hb_watch {
@@ -32,11 +31,11 @@ struct hb_watch {
 /**
  * struct hb_request - tail of a request
  * @link:	to the descriptor that is told
- * @linking:	it is being made: who does that takes its watches out; under the shard's
- *		lock
- * @done:	it was completed, and its client told; likewise
- * @which:	the watch that completed it, or the number of them; for who has
- *		claimed it
+ * @linking:	its watches are being added: the task that does so takes them out if the request
+ *		ends; under the shard's lock
+ * @done:	it has left the belt, and its completion was queued; likewise
+ * @which:	index of the watch that completed it, or the number of watches; for the task that
+ *		has claimed it
  * @watches:	one for each key
  */
 struct hb_request {
@@ -55,14 +54,15 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp);
 bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
-void hb_requests_step(struct hb_shard *shard);
+bool hb_requests_step(struct hb_shard *shard);
+void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
+		  struct list_head *claimed);
+bool hb_filled_step(struct hb_shard *shard);
 
-struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt,
-					      struct hb_client *client, u64 id,
-					      u32 count, u32 bytes);
+struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					      u64 id, u32 count, u32 bytes);
 void *hashbelt_request_key(struct hashbelt_entry *request, u32 number, u32 at, u32 len);
-int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *request,
-		     u64 ttl_ms);
+int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *request, u64 ttl_ms);
 int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id);
 u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len);
 

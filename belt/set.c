@@ -1,15 +1,14 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The settings of a belt, and changing them while it runs.
  *
- * What is set takes effect at one moment, under all shards' locks. Everything
- * that may fail has been done before. Entries keep their deadlines.
+ * Settings take effect at one moment, under all shards' locks, after everything that may fail has
+ * been done. Entries keep their deadlines.
  *
- * Another time-to-live or number of buckets means wheels of other measures. Each
- * shard gets an empty one, and its old one is unloaded onto that by the worker, a
- * few buckets at a time: what was on it has fallen, and the drain puts it into the
- * buckets of its deadlines. A task that sets other measures before the worker is done
- * first does the rest of this work itself.
+ * Another time-to-live or number of buckets means wheels of another geometry. Each shard gets an
+ * empty wheel, and the worker unloads the old one a few buckets at a time to the list of nodes that
+ * are due, from where the drain puts each node into its bucket. A task that sets another geometry
+ * before the worker is done first does the rest of this work itself.
  */
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
@@ -27,33 +26,30 @@
 #define LIMIT_FIELDS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
 				 HASHBELT_SET_MAX_EVENTS)
 
-/* Whether settings make sense, those that @fields names. 0 or -EINVAL. */
+/* Returns 0, or -EINVAL if one of the settings that @fields names is out of range. */
 int hb_check_config(const struct hashbelt_config *config, u32 fields)
 {
-	if (fields & HASHBELT_SET_TTL && config->ttl > HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC)
-		return -EINVAL;
-	if (fields & HASHBELT_SET_GRACE &&
-	    config->grace > HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC)
-		return -EINVAL;
-	if (fields & HASHBELT_SET_BUCKETS && config->buckets &&
-	    (config->buckets < HASHBELT_BUCKETS_MIN ||
-	     config->buckets > HASHBELT_BUCKETS_MAX))
-		return -EINVAL;
-	if (fields & HASHBELT_SET_POLICY && config->policy & ~POLICY_ALL)
-		return -EINVAL;
-	if (fields & HASHBELT_SET_HANDLER && config->handler > HASHBELT_REINSERT)
-		return -EINVAL;
-	if (fields & HASHBELT_SET_REASONS && config->reasons & ~HASHBELT_REPORT_ALL)
+	const u64 longest = HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC;
+
+	if ((fields & HASHBELT_SET_TTL && config->ttl > longest) ||
+	    (fields & HASHBELT_SET_GRACE && config->grace > longest) ||
+	    (fields & HASHBELT_SET_BUCKETS && config->buckets &&
+	     (config->buckets < HASHBELT_BUCKETS_MIN || config->buckets > HASHBELT_BUCKETS_MAX)) ||
+	    (fields & HASHBELT_SET_POLICY && config->policy & ~POLICY_ALL) ||
+	    (fields & HASHBELT_SET_HANDLER && config->handler > HASHBELT_REINSERT) ||
+	    (fields & HASHBELT_SET_REASONS && config->reasons & ~HASHBELT_REPORT_ALL))
 		return -EINVAL;
 	return 0;
 }
 
-/* Brings the usage up to date; under all shards' locks and the queue's. */
+/* Under all shards' locks, the queue's and the usage's. */
 static void recount_usage(struct hashbelt_belt *belt)
 {
 	struct hb_usage *usage = &belt->usage;
 	struct hb_shard *shard;
 
+	usage->epoch++;
+	usage->rooms = 0;
 	usage->entries = belt->queue.kept_entries;
 	usage->bytes = belt->queue.kept_bytes;
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
@@ -67,22 +63,8 @@ static u64 limit_of(u64 most)
 	return most ? min_t(u64, most, S64_MAX) : S64_MAX;
 }
 
-/* Locks, requests and the like end at their deadlines. */
-static bool has_grace(const struct hb_node *node)
-{
-	return hb_kind(container_of(node, struct hashbelt_entry, node)) == HB_ENTRY;
-}
-
-/* Sets the grace time of a belt that is being made. */
-void hb_set_grace(struct hashbelt_belt *belt, struct hb_geometry *geometry, u64 grace)
-{
-	belt->grace = grace;
-	hb_geometry_set_grace(geometry, grace, has_grace);
-}
-
-/* Sets limits; under all shards' locks, or while nobody else knows the belt. */
-void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-		   u32 fields)
+/* Under all shards' locks, or while no other task knows the belt. */
+void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
 {
 	struct hb_usage *usage = &belt->usage;
 	struct hb_queue *queue = &belt->queue;
@@ -115,8 +97,8 @@ static void set_behaviour(struct hashbelt_belt *belt, const struct hashbelt_conf
 }
 
 /**
- * struct new_geometry - wheels to be
- * @geometry:	their measures, in a place of the belt that is free
+ * struct new_geometry - wheels that are being prepared
+ * @geometry:	in the place of the belt that is free
  * @ttl:	the belt's time-to-live, nanoseconds
  * @grace:	how long entries stay beyond their deadlines, nanoseconds
  * @levels:	for each shard, the front level
@@ -166,7 +148,7 @@ static bool is_unloading(struct hashbelt_belt *belt)
 	return false;
 }
 
-/* Prepares other measures. Nothing has changed yet when this fails. */
+/* Nothing has changed yet when this fails. */
 static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_config *config,
 			    u32 fields, struct new_geometry *to)
 {
@@ -185,12 +167,11 @@ static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_co
 		cond_resched();
 	}
 	to->geometry = belt->geometry == belt->geometries ? belt->geometries + 1 : belt->geometries;
-	hb_geometry_init(to->geometry, to->ttl, buckets);
-	hb_geometry_set_grace(to->geometry, to->grace, has_grace);
+	hb_geometry_init(to->geometry, to->ttl, buckets, to->grace);
 	return levels_alloc(belt, to);
 }
 
-/* Changes over to other measures; under all shards' locks. */
+/* Under all shards' locks. */
 static void switch_geometry(struct hashbelt_belt *belt, struct new_geometry *to)
 {
 	u64 now = hb_clock_now(&belt->clock);
@@ -239,17 +220,14 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
 /**
  * hashbelt_set() - change settings of a belt
  * @belt:	the belt
- * @config:	what it shall be
- * @fields:	HASHBELT_SET_*: what of that is to be changed, HASHBELT_SET_MODE
- *		and HASHBELT_SET_GID are none of the belt's
+ * @config:	the new settings
+ * @fields:	HASHBELT_SET_*: which of them are to be changed; HASHBELT_SET_MODE and
+ *		HASHBELT_SET_GID are ignored
  *
- * Context: may sleep.
- *
- * Return: 0; -EINVAL; -ENOMEM, -ENOSPC or -EDQUOT if there is no memory for other
- * buckets; -EINTR if the caller is being killed. Nothing has changed on failure.
+ * Context: may sleep. Return: 0; -EINVAL; -ENOMEM, -ENOSPC or -EDQUOT if there is no memory for
+ * other buckets; -EINTR if the caller is being killed. Nothing has changed on failure.
  */
-int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-		 u32 fields)
+int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
 {
 	struct hb_shard *shard;
 	struct new_geometry to = {};
@@ -266,16 +244,16 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 	if (!err) {
 		set_all(belt, config, fields, &to);
 		for (shard = belt->shards; to.levels && shard < hb_shards_end(belt); shard++)
-			/* The old wheels' entries are not looked at more often than before. */
-			hb_grow_levels(belt, shard, reach);
+			/* So entries of the old wheels are not looked at more often than before. */
+			hb_grow_levels(belt, shard, &shard->wheel, reach);
 		kfree(to.levels);
 	}
 	mutex_unlock(&belt->set_lock);
-	/* Of a small belt one batch is all; but the worker has to set its alarm. */
+	/* For a small belt one batch is all the work; but the worker has to set its alarm. */
 	if (!err)
 		hb_step_once(belt);
 	hb_kick_worker(belt);
-	/* Readers who wait for what is not reported any more find out. */
+	/* Readers that wait for events which are not reported any more find out. */
 	wake_up_all(&belt->queue.wait);
 	return err;
 }

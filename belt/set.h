@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The settings of a belt. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_SET_H
 #define _HASHBELT_SET_H
 
@@ -16,24 +15,23 @@ struct hb_geometry;
 #define HASHBELT_TTL_DEFAULT		(300 * NSEC_PER_SEC)
 
 /**
- * struct hashbelt_config - what a belt shall be
+ * struct hashbelt_config - the settings of a belt
  * @ttl:	nanoseconds, up to HASHBELT_TTL_MAX_MS; 0 for 5 minutes
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0 for 3
  * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE
- * @handler:	what becomes of an entry that expires
- * @reasons:	HASHBELT_REPORT() bits: what is reported, unless @handler is
- *		HASHBELT_DROP; 0 for HASHBELT_REPORT_DEFAULT
+ * @handler:	HASHBELT_DROP, HASHBELT_NOTIFY or HASHBELT_REINSERT: for expired entries
+ * @reasons:	HASHBELT_REPORT() bits: the reported reasons, unless @handler is HASHBELT_DROP; 0:
+ *		HASHBELT_REPORT_DEFAULT
  * @max_entries: most entries, 0 for no limit
  * @max_bytes:	most bytes, 0 for no limit
  * @max_events:	most events that wait, 0 for HASHBELT_EVENTS_DEFAULT
  * @grace:	how long entries stay beyond their deadlines, nanoseconds
- * @event:	called once for each event, in their order, in process context,
- *		with no lock held that an operation on the belt's entries needs
- *		(it must not move the belt's time, change its settings or destroy
- *		it); entry and event are valid until it returns. NULL: events
- *		wait for hashbelt_take_events()
+ * @event:	called once for each event, in their order, in process context, with no lock held
+ *		that an operation on the belt's entries needs (it must not move the belt's time,
+ *		change its settings or destroy it); entry and event are valid until it returns.
+ *		NULL: events wait for hashbelt_take_events()
  * @arg:	passed to @event
- * @account:	who is charged for the memory, NULL for nobody
+ * @account:	charged for the memory, or NULL
  */
 struct hashbelt_config {
 	u64 ttl;
@@ -52,11 +50,8 @@ struct hashbelt_config {
 };
 
 int hb_check_config(const struct hashbelt_config *config, u32 fields);
-void hb_set_grace(struct hashbelt_belt *belt, struct hb_geometry *geometry, u64 grace);
-void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-		   u32 fields);
+void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields);
 
-int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-		 u32 fields);
+int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields);
 
 #endif /* _HASHBELT_SET_H */

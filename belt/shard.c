@@ -1,7 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * A shard: how entries are found, linked, counted and unlinked, under its lock.
- */
+// SPDX-License-Identifier: GPL-2.0-only
+/* A shard: how writers find, link, count and unlink entries under its lock. */
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
@@ -13,7 +11,7 @@
 #include "trace.h"
 #include "usage.h"
 
-/* Sparse cannot follow locks that are taken in a loop: do not tell it. */
+/* Sparse cannot follow locks that are taken in a loop: hide them. */
 void hb_lock_all(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
@@ -34,7 +32,7 @@ void hb_unlock_all(struct hashbelt_belt *belt)
 	}
 }
 
-/* What is set under all shards' locks can be read under one. */
+/* Nanoseconds. The geometry is written under all shards' locks, so one of them is enough. */
 u64 hb_interval(struct hashbelt_belt *belt)
 {
 	u64 interval;
@@ -58,9 +56,7 @@ void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_ops(entry)->link(shard, entry);
 }
 
-/* Unlinks the tail of an entry, in the way of its kind. */
-static noinline void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *entry,
-				 bool cleared)
+static noinline void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
 	if (hb_kind(entry))
 		hb_ops(entry)->unlink(shard, entry, cleared);
@@ -77,9 +73,11 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 
 	lockdep_assert_held(&shard->lock);
 	hb_shard_count(shard, -1);
-	/* An eviction need not look here. */
-	if (unlikely(!shard->count))
-		WRITE_ONCE(shard->nearest, HB_NOTHING);
+	/* An eviction may skip this shard. */
+	if (unlikely(!shard->count)) {
+		WRITE_ONCE(shard->nearest[HB_PLAIN], HB_NOTHING);
+		WRITE_ONCE(shard->nearest[HB_LEASES], HB_NOTHING);
+	}
 	if (!cleared) {
 		shard->live--;
 		shard->live_bytes -= hb_entry_size(entry);
@@ -89,19 +87,24 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 }
 
 /*
- * Puts an entry of another kind than HB_ENTRY into the belt, whose key is not there;
- * under the shard's lock. -ENOSPC: there is no room; -EIDRM: its client has gone, or
- * the belt.
+ * Charges an entry of another kind than HB_ENTRY, whose key is absent, and puts it into the index;
+ * the caller puts it on the wheel. @room, reserved for it, is used up. Under the shard's lock.
+ * -ENOSPC: there is no room; -EIDRM: the client is closed, or the belt is destroyed.
  */
-int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline, u64 now)
+int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline,
+		    struct hb_room *room)
 {
 	struct hashbelt_belt *belt = shard->belt;
 
 	if (belt->dead)
 		return -EIDRM;
-	if (!hb_charge(belt, entry))
+	if (unlikely(belt->usage.limited) &&
+	    !hb_usage_add(belt, 1, hb_cost(entry), room, 0))
 		return -ENOSPC;
-	/* A task that closes the descriptor may claim an attached request without this lock. */
+	/*
+	 * Before hb_attach(): once a request is attached, a task that closes the descriptor may
+	 * claim it without this lock.
+	 */
 	atomic64_set(&entry->node.deadline, deadline);
 	if (!hb_attach(hb_tail(entry))) {
 		hb_uncharge(belt, entry);
@@ -116,23 +119,24 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 /* Puts an entry on the wheel. Returns when the worker must look at it. */
 u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
-	/* A request may be claimed at any moment, and has its deadline still. */
+	/* A claimed request still has its deadline in the word. */
 	u64 deadline = hb_node_deadline(&entry->node);
+	enum hb_class class = hb_class(entry);
 
 	lockdep_assert_held(&shard->lock);
-	if (deadline < shard->nearest)
-		WRITE_ONCE(shard->nearest, deadline);
-	return hb_wheel_add(&shard->wheel, &entry->node, now);
+	if (deadline < shard->nearest[class])
+		WRITE_ONCE(shard->nearest[class], deadline);
+	return hb_wheel_add(hb_wheel_of(shard, class), &entry->node, now);
 }
 
-/* Whether an entry that is claimed becomes an event of its belt. */
+/* A claimed entry of this kind and reason becomes an event of its belt. */
 static bool is_reported(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
 	return (likely(!hb_kind(entry)) || hb_ops(entry)->reported) &&
 	       hb_reports(belt, hb_reason(atomic64_read(&entry->node.deadline)));
 }
 
-/* A claimed entry, out of the index and uncharged, becomes an event or goes to limbo. */
+/* A claimed entry, out of the index, becomes an event or goes to limbo. */
 static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_entry *entry,
 					u64 now)
 {
@@ -144,20 +148,34 @@ static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_
 }
 
 /*
- * An entry that is claimed, off its wheel, and not in the index any more, because
- * another one has its place there and under the limits: becomes an event, or is
- * freed.
+ * An entry that is claimed, off its wheel and out of the index becomes an event, or goes to limbo.
+ * The entry that replaced it has taken over its charge.
  */
 void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	leave_place(shard, entry, now);
 }
 
-/* An entry that is claimed, and off its wheel, leaves the index and the belt. */
+/* Uncharges an entry, unless its room is for the next lease. */
+static void free_room(struct hashbelt_belt *belt, const struct hashbelt_entry *entry,
+		      struct hb_room *room)
+{
+	if (likely(!belt->usage.limited))
+		return;
+	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left)
+		*room = (struct hb_room){
+			.epoch = belt->usage.epoch, .entries = 1, .bytes = hb_cost(entry),
+		};
+	else
+		hb_uncharge(belt, entry);
+}
+
+/* A claimed entry that is off its wheel leaves the index and the belt. */
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	u64 word = atomic64_read(&entry->node.deadline);
+	struct hb_room room = {};
 
 	if (unlikely(hb_kind(entry)) && hb_ops(entry)->leave) {
 		hb_ops(entry)->leave(shard, entry, now);
@@ -168,15 +186,17 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 			   hb_ghost(entry->hash, hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
 	if (hb_is_cleared(belt, entry))
-		/* Whatever it was claimed for; and the clear has uncharged it. */
+		/* It ends as cleared, however it was claimed; the clear has uncharged it. */
 		atomic64_set(&entry->node.deadline,
 			     (word & ~HB_REASON) | HASHBELT_CLEARED);
 	else if (!hb_stays_charged(hb_reason(word)) || !is_reported(belt, entry))
-		hb_uncharge(belt, entry);
+		free_room(belt, entry, &room);
 	leave_place(shard, entry, now);
-	/* The entry is in limbo or an event. No task frees it before this lock is given up. */
-	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left)
-		hb_ops(entry)->left(shard, entry, now);
+	/* The free of the entry waits for a grace period, which this spinlock holds off. */
+	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left) {
+		hb_ops(entry)->left(shard, entry, now, &room);
+		hb_room_release(belt, &room);
+	}
 }
 
 static void count_lag(struct hashbelt_belt *belt, u64 due, u64 now)
@@ -186,7 +206,7 @@ static void count_lag(struct hashbelt_belt *belt, u64 due, u64 now)
 	this_cpu_inc(belt->stats->lags[min_t(unsigned int, fls64(lag), HASHBELT_LAGS - 1)]);
 }
 
-/* Reports an expired entry and gives it a new life, without taking it out. */
+/* Reports an expired entry and gives it a new deadline, without taking it out. */
 static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -198,7 +218,7 @@ static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 	hb_clock_wake_at(&belt->clock, hb_schedule(shard, entry, now));
 }
 
-/* What becomes of an entry that is claimed as expired, and off its wheel. */
+/* An entry that is claimed as expired, and off its wheel, is reinserted or leaves. */
 void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -220,8 +240,8 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 }
 
 /*
- * Lets an entry expire that is past its deadline, though the worker has not come by. False if it is
- * not, was cleared, or would live on.
+ * Expires an entry that is past its deadline before the worker does. False: it is not, was cleared,
+ * or would live on.
  */
 bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
@@ -249,10 +269,9 @@ struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const vo
 }
 
 /*
- * The entry of a key as a writer must see it: an entry that is cleared or has
- * expired is not there any more, and what remains to be done about it is done
- * here and now, so that it comes before whatever the writer does. On a belt that
- * reinserts, an entry that has expired is there again.
+ * The entry of a key as a writer must see it. An entry that is cleared or has expired is taken out
+ * here and now, before whatever the writer does. On a belt that reinserts, an entry that has
+ * expired gets a new deadline, and is returned.
  */
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now)
@@ -276,25 +295,93 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 	return entry;
 }
 
-/* The entry of a key, if it has a value; all is left as it is if not. */
+/* The entry of a key, if it has a value. Changes nothing. */
 struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
 			       u64 now)
 {
 	struct hashbelt_entry *entry = hb_find_locked(shard, hash, key, key_len);
 
-	if (!entry || hb_is_cleared(shard->belt, entry) ||
-	    atomic64_read(&entry->node.deadline) <= (s64)now)
-		return NULL;
-	return entry;
+	return entry && hb_is_live(shard->belt, entry, now) ? entry : NULL;
+}
+
+/* Listing */
+
+/*
+ * Counts a record, and writes it if the buffer has room: @head, whose first word gets the size of
+ * the record; @data bytes of the entry; zeros up to a multiple of 8.
+ */
+void hb_list_add(struct hb_listing *listing, void *head, u32 head_size,
+		 const struct hashbelt_entry *entry, u32 data)
+{
+	u32 size = ALIGN(head_size + data, 8);
+	void *record = listing->bytes + listing->used;
+
+	listing->used += size;
+	listing->count++;
+	if (listing->used > listing->size)
+		return;
+	*(u32 *)head = size;
+	memset(record, 0, size);
+	memcpy(record, head, head_size);
+	memcpy(record + head_size, entry->data, data);
+}
+
+/* A step over one chain. Returns the next place. */
+u64 hb_list_chain(struct hb_listing *listing, u64 place)
+{
+	struct hb_shard *shard = hb_shard_of(listing->belt, place);
+
+	spin_lock(&shard->lock);
+	place = hb_index_scan(&listing->belt->index, place, listing->visit, listing);
+	spin_unlock(&shard->lock);
+	return place;
+}
+
+/*
+ * Takes steps from *@cursor on, HB_SCAN_CHAINS at most, until one returns @end or has records that
+ * do not fit; the next call repeats that one. Returns 0, with the next cursor, which is 0 after
+ * @end; -EINVAL for a cursor from @end on, unless @end is 0; or -ERANGE if no record fits, with the
+ * size that is needed in @listing.
+ */
+int hb_list(struct hb_listing *listing, u64 *cursor, u64 end,
+	    u64 (*step)(struct hb_listing *listing, u64 place))
+{
+	u64 place = *cursor, used = 0, next, needed;
+	unsigned int steps;
+	u32 count = 0;
+
+	if (end && place >= end)
+		return -EINVAL;
+	for (steps = 0; steps < HB_SCAN_CHAINS; steps++) {
+		next = step(listing, place);
+		if (listing->used > listing->size)
+			break;
+		used = listing->used;
+		count = listing->count;
+		place = next;
+		if (place == end)
+			break;
+	}
+	needed = listing->used;
+	listing->used = used;
+	listing->count = count;
+	if (!used && needed > listing->size) {
+		listing->size = min_t(u64, needed, U32_MAX);
+		return -ERANGE;
+	}
+	*cursor = place == end ? 0 : place;
+	return 0;
 }
 
 /* The levels of the wheel, and the size of the index */
 
 /*
- * Makes the levels of a shard's wheel that deadlines @ahead of now need, nanoseconds. If there is
- * no memory for one, entries wait nearer by and are looked at more often: no error.
+ * Makes the levels of one of a shard's wheels that deadlines @ahead of now need, nanoseconds. If
+ * there is no memory for a level, entries wait on a finer one and are looked at more often: no
+ * error.
  */
-void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 ahead)
+void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct hb_wheel *wheel,
+		    u64 ahead)
 {
 	struct hb_geometry geometry;
 	struct hb_level *level;
@@ -304,8 +391,8 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 ahea
 	for (;;) {
 		now = hb_clock_now(&belt->clock);
 		spin_lock(&shard->lock);
-		number = hb_wheel_wants(&shard->wheel, now, now + ahead);
-		geometry = *belt->geometry;
+		number = hb_wheel_wants(wheel, now, now + ahead);
+		geometry = *wheel->geometry;
 		spin_unlock(&shard->lock);
 		if (!number)
 			return;
@@ -313,23 +400,32 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 ahea
 		if (IS_ERR(level))
 			return;
 		spin_lock(&shard->lock);
-		hb_wheel_grow(&shard->wheel, number, &level, now);
+		hb_wheel_grow(wheel, number, &level, now);
 		spin_unlock(&shard->lock);
 		hb_level_free(level, belt->account);
 	}
 }
 
-u64 hb_count_entries(struct hashbelt_belt *belt)
+/*
+ * The number of entries for which the index needs chains: as if each shard had as many as the
+ * fullest one. A put enlarges the index when its shard is crowded, so a smaller number here would
+ * shrink what the puts enlarge. *@sum is the number of entries.
+ */
+u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum)
 {
 	struct hb_shard *shard;
-	u64 entries = 0;
+	u64 most = 0, count;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		entries += READ_ONCE(shard->count);
-	return entries;
+	*sum = 0;
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		count = READ_ONCE(shard->count);
+		most = max(most, count);
+		*sum += count;
+	}
+	return most << belt->shard_bits;
 }
 
-/* Log2 of the chains for @entries: between 3/4 and 3/2 of an entry each. */
+/* log2 of the number of chains for @entries: 3/4 to 3/2 of an entry each. */
 unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
 {
 	unsigned int bits = ilog2(max_t(u64, entries * 4 / 3, 1));
@@ -340,9 +436,9 @@ unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
 }
 
 /*
- * Begins to give the index the size for so many entries, or goes as far towards that as one
- * step may: what stands in one chain of the smaller table is looked at in one go. False if
- * there is nothing to do, or no memory.
+ * Begins to resize the index for @entries, by one step of HB_RESIZE_MOST at most, because the
+ * entries of one chain of the smaller table are handled in one go. False: nothing to do, or no
+ * memory.
  */
 bool hb_resize(struct hashbelt_belt *belt, u64 entries)
 {
@@ -355,6 +451,6 @@ bool hb_resize(struct hashbelt_belt *belt, u64 entries)
 
 void hb_grow_index(struct hashbelt_belt *belt, u64 shard_count)
 {
-	hb_resize(belt, shard_count << belt->shard_bits);
-	hb_kick_worker(belt);
+	if (hb_resize(belt, shard_count << belt->shard_bits))
+		hb_kick_worker(belt);
 }

@@ -1,19 +1,34 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Shards: what is done to entries under the lock of their shard. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_SHARD_H
 #define _HASHBELT_SHARD_H
 
+#include <linux/minmax.h>
+
 #include "belt.h"
 
-/* By how much an index is resized at once, as a power of two. */
+struct hb_room;
+
+/* One resize changes the index by this at most, log2. */
 #define HB_RESIZE_MOST	6u
+
+/* A walk over entries that fills a buffer with records. */
+struct hb_listing {
+	struct hashbelt_belt *belt;
+	void (*visit)(struct hashbelt_entry *entry, void *listing);
+	u64 now;
+	void *bytes;
+	u32 size;
+	u32 count;
+	u64 used;	/* more than @size: the records of the last step do not fit */
+};
 
 void hb_lock_all(struct hashbelt_belt *belt);
 void hb_unlock_all(struct hashbelt_belt *belt);
 u64 hb_interval(struct hashbelt_belt *belt);
 void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry);
 void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry);
-int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline, u64 now);
+int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline,
+		    struct hb_room *room);
 u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
@@ -25,52 +40,80 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 				    u32 key_len, u64 now);
 struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
 			       u64 now);
-void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, u64 ahead);
-u64 hb_count_entries(struct hashbelt_belt *belt);
+void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct hb_wheel *wheel,
+		    u64 ahead);
+void hb_list_add(struct hb_listing *listing, void *head, u32 head_size,
+		 const struct hashbelt_entry *entry, u32 data);
+u64 hb_list_chain(struct hb_listing *listing, u64 place);
+int hb_list(struct hb_listing *listing, u64 *cursor, u64 end,
+	    u64 (*step)(struct hb_listing *listing, u64 place));
+u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum);
 unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries);
 bool hb_resize(struct hashbelt_belt *belt, u64 entries);
 void hb_grow_index(struct hashbelt_belt *belt, u64 shard_count);
 
-/* The next version of a shard, under its lock. */
+/* Under the shard's lock. */
 static inline u64 hb_version(struct hb_shard *shard)
 {
 	lockdep_assert_held(&shard->lock);
 	return ++shard->versions << shard->belt->shard_bits | (shard - shard->belt->shards);
 }
 
-/* @count is read without the lock as well, to guess what size the index should have. */
+/* @count is also read without the lock, to guess what size the index should have. */
 static inline void hb_shard_count(struct hb_shard *shard, s64 by)
 {
 	lockdep_assert_held(&shard->lock);
 	WRITE_ONCE(shard->count, shard->count + by);
 }
 
-/* Whether the wheel that was replaced has not been emptied yet. */
+static inline enum hb_class hb_class(const struct hashbelt_entry *entry)
+{
+	return likely(!hb_kind(entry)) ? HB_PLAIN : HB_LEASES;
+}
+
+static inline struct hb_wheel *hb_wheel_of(struct hb_shard *shard, enum hb_class class)
+{
+	return likely(class == HB_PLAIN) ? &shard->wheel : &shard->leases;
+}
+
+/* When the worker has to look at this shard again. Under its lock. */
+static inline u64 hb_shard_next(struct hb_shard *shard)
+{
+	return min(hb_wheel_next(&shard->wheel), hb_wheel_next(&shard->leases));
+}
+
+/* The wheel that was replaced is not empty yet. */
 static inline bool hb_is_unloading(const struct hb_shard *shard)
 {
-	/* Races with who replaces or empties it: it will be looked at again, under the lock. */
+	/*
+	 * Benign race with a task that replaces or empties it: that is seen again under the lock.
+	 */
 	return data_race(shard->old.level[0]);
 }
 
-/* Whether a shard has far too many chains for its entries. */
-static inline bool hb_is_sparse(const struct hashbelt_belt *belt,
-				const struct hb_shard *shard)
+/* The shard has far too many chains for its entries. */
+static inline bool hb_is_sparse(const struct hashbelt_belt *belt, const struct hb_shard *shard)
 {
 	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
 
 	return READ_ONCE(shard->count) < (1ULL << bits) / 16;
 }
 
-/* Whether an entry that expires has a new life. */
-static inline bool hb_lives_on(const struct hashbelt_belt *belt,
-			       const struct hashbelt_entry *entry)
+/* The entry has a value @now. Its shard's lock, or RCU, keeps it valid. */
+static inline bool hb_is_live(const struct hashbelt_belt *belt,
+			      const struct hashbelt_entry *entry, u64 now)
+{
+	return !hb_is_cleared(belt, entry) && atomic64_read(&entry->node.deadline) > (s64)now;
+}
+
+/* The entry gets a new deadline when it expires. */
+static inline bool hb_lives_on(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
 	return READ_ONCE(belt->handler) == HASHBELT_REINSERT && hb_kind(entry) == HB_ENTRY;
 }
 
-/* Whether an entry that leaves for this reason becomes an event. */
-static inline bool hb_reports(const struct hashbelt_belt *belt,
-			      enum hashbelt_reason reason)
+/* An entry that leaves for this reason becomes an event, if its kind is reported. */
+static inline bool hb_reports(const struct hashbelt_belt *belt, enum hashbelt_reason reason)
 {
 	return READ_ONCE(belt->handler) != HASHBELT_DROP &&
 	       READ_ONCE(belt->reasons) & HASHBELT_REPORT(reason) &&
@@ -78,8 +121,8 @@ static inline bool hb_reports(const struct hashbelt_belt *belt,
 }
 
 /*
- * Why misses miss: a fixed number of ghosts, written without a lock, for what a key
- * costs nothing once it is gone. A newer ghost takes the place of an older one.
+ * Ghosts say why a key is not there. Their number is fixed, so a key that is gone costs nothing; a
+ * newer ghost replaces an older one. They are written without a lock.
  */
 static inline u16 *hb_ghost_slot(struct hashbelt_belt *belt, u32 hash)
 {
@@ -91,14 +134,14 @@ static inline u16 hb_ghost(u32 hash, enum hashbelt_reason reason)
 	return hash >> 4 << 3 | reason;
 }
 
-/* Whether an entry that leaves for this reason may be missed. */
+/* Entries that leave for other reasons leave no ghost. */
 static inline bool hb_leaves_ghost(enum hashbelt_reason reason)
 {
 	return reason == HASHBELT_EXPIRED || reason == HASHBELT_EVICTED ||
 	       reason == HASHBELT_PRESSURE;
 }
 
-/* When a time-to-live that begins @now ends. */
+/* The deadline of a time-to-live that begins @now. */
 static inline u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 ttl_ms)
 {
 	if (ttl_ms == HASHBELT_TTL_NEVER)
@@ -109,8 +152,8 @@ static inline u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 
 }
 
 /*
- * Takes an entry out of the belt. False if another task has claimed it, which happens to requests
- * alone: that task takes it out.
+ * Claims an entry and takes it out of the belt. False: another task has claimed it, which happens
+ * only to requests, and takes it out.
  */
 static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *entry,
 			       enum hashbelt_reason reason, u64 now)
@@ -123,17 +166,28 @@ static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *en
 	return true;
 }
 
-/* Makes the levels that a time-to-live needs which is longer than the belt's. */
+/* Makes the levels for a time-to-live that is longer than the belt's. Context: may sleep. */
 static inline void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
 {
+	struct hb_shard *shard = hb_shard_of(belt, hash);
 	u64 grace = READ_ONCE(belt->grace);
 
 	if (likely(!grace && (ttl_ms > HASHBELT_TTL_MAX_MS ||
 			      ttl_ms * NSEC_PER_MSEC <= READ_ONCE(belt->ttl))))
 		return;
 	if (ttl_ms != HASHBELT_TTL_NEVER)
-		hb_grow_levels(belt, hb_shard_of(belt, hash),
+		hb_grow_levels(belt, shard, &shard->wheel,
 			       hb_deadline_of(belt, 0, ttl_ms) + grace);
+}
+
+/* Likewise for a lock, a fill lease or a request that ends @ahead of now, nanoseconds. */
+static inline void hb_make_lease_levels(struct hashbelt_belt *belt, u32 hash, u64 ahead)
+{
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+
+	/* A level that was made stays. */
+	if (ahead < HB_NEVER && hb_wheel_wants(&shard->leases, 0, ahead))
+		hb_grow_levels(belt, shard, &shard->leases, ahead);
 }
 
 static inline bool hb_ttl_is_plain(u64 ttl_ms)
@@ -141,16 +195,15 @@ static inline bool hb_ttl_is_plain(u64 ttl_ms)
 	return ttl_ms <= HASHBELT_TTL_MAX_MS || ttl_ms == HASHBELT_TTL_NEVER;
 }
 
-/* Whether a shard has too many entries for its chains. */
-static inline bool hb_is_crowded(const struct hashbelt_belt *belt,
-				 const struct hb_shard *shard)
+/* The shard has too many entries for its chains. */
+static inline bool hb_is_crowded(const struct hashbelt_belt *belt, const struct hb_shard *shard)
 {
 	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
 
 	return READ_ONCE(shard->count) * 2 > 3ULL << bits;
 }
 
-/* Gives the index another size if a shard has got too crowded. Context: may sleep. */
+/* Enlarges the index if the shard is crowded. Context: may sleep. */
 static inline void hb_fit_index(struct hashbelt_belt *belt, struct hb_shard *shard)
 {
 	if (unlikely(hb_is_crowded(belt, shard)))

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: GPL-2.0
-/* The trace points themselves: one file has to define them. */
+// SPDX-License-Identifier: GPL-2.0-only
 #define CREATE_TRACE_POINTS
 #include "trace.h"

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace points. Names and fields are documented in docs/design.md. A belt is
- * named by its id, as HASHBELT_IOC_INFO returns it. Keys are printed in hexadecimal.
+ * Trace points. docs/design.md documents names and fields. The field belt is the belt's id, as
+ * HASHBELT_IOC_INFO returns it.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hashbelt

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waitpoints: where the tasks and requests that wait for one key meet.
  *
- * A point is an entry of a kind of its own in the index. The first waiter makes it, the
- * last one removes it. It stands in the key's shard, so a put, an unlock and an expiry see
- * it under the lock that they hold.
+ * A waitpoint is an entry of its own kind in the index. The first waiter makes it, the last one
+ * removes it. It is in the key's shard, so a put, an unlock and an expiry see it under the lock
+ * that they hold.
  */
 #include "belt.h"
 #include "evict.h"
@@ -13,8 +13,8 @@
 #include "waitpoint.h"
 
 /*
- * Memory for a point, in case there is none for a key yet; @hash is the key's. To be
- * given to hb_waitpoint_get(), and freed if that leaves it. Context: may sleep.
+ * Memory for a waitpoint, in case the key has none yet; @hash is the key's. The caller gives it to
+ * hb_waitpoint_get(), and frees it if that leaves it. Context: may sleep.
  */
 struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 					  const void *key, u32 key_len)
@@ -33,10 +33,11 @@ struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 	INIT_LIST_HEAD(&point->waiters[0]);
 	INIT_LIST_HEAD(&point->waiters[1]);
 	INIT_LIST_HEAD(&point->watches);
+	INIT_LIST_HEAD(&point->filled);
 	return entry;
 }
 
-/* The point of a key, or NULL; @hash is the key's. Under the shard's lock. */
+/* The waitpoint of a key, or NULL; @hash is the key's. Under the shard's lock. */
 struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const void *key,
 				       u32 key_len)
 {
@@ -50,8 +51,8 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 }
 
 /*
- * The point of the key that *@spare was made for; that becomes it, and NULL, if there
- * is none. Under the shard's lock.
+ * The waitpoint of the key that *@spare was made for. If there is none, *@spare becomes it, and is
+ * set to NULL. Under the shard's lock.
  */
 struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare)
 {
@@ -68,22 +69,18 @@ struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_en
 	return hb_tail(entry);
 }
 
-/* Gives a point up if nobody waits there any more. Under the shard's lock. */
+/* Removes a waitpoint if nothing waits there any more. Under the shard's lock. */
 void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point)
 {
 	lockdep_assert_held(&shard->lock);
 	if (!list_empty(&point->waiters[0]) || !list_empty(&point->waiters[1]) ||
 	    !list_empty(&point->watches))
 		return;
+	list_del(&point->filled);
 	shard->points--;
 	hb_shard_count(shard, -1);
 	hlist_del_rcu(&point->entry->chain);
 	hb_limbo_enter(shard, point->entry);
 }
 
-static size_t point_tail_size(u32 keys)
-{
-	return sizeof(struct hb_waitpoint);
-}
-
-const struct hb_kind_ops hb_waitpoint_ops = { .tail_size = point_tail_size };
+const struct hb_kind_ops hb_waitpoint_ops = { .tail_size = sizeof(struct hb_waitpoint) };

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Waitpoints: where the tasks and requests that wait for one key meet. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_WAITPOINT_H
 #define _HASHBELT_WAITPOINT_H
 
@@ -8,15 +7,19 @@
 struct hb_shard;
 
 /**
- * struct hb_waitpoint - tail of a point; all under the shard's lock
- * @entry:	the point
- * @waiters:	tasks that wait, in their order: for the lock, for the key to be filled
- * @watches:	of requests that wait for the key, in their order
+ * struct hb_waitpoint - tail of a waitpoint; all under the shard's lock
+ * @entry:	the waitpoint's entry
+ * @waiters:	tasks that wait, in FIFO order: for the lock, for the fill lease
+ * @watches:	of requests that wait for the key, in FIFO order
+ * @filled:	place in the shard's list of keys that were put while more than a batch waited
+ * @stamp:	there: waits that began before this version are over
  */
 struct hb_waitpoint {
 	struct hashbelt_entry *entry;
 	struct list_head waiters[2];
 	struct list_head watches;
+	struct list_head filled;
+	u64 stamp;
 };
 
 extern const struct hb_kind_ops hb_waitpoint_ops;

@@ -1,41 +1,39 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hierarchical timing wheels: where an entry waits for its deadline.
  *
- * A wheel is a ring of buckets; a bucket is a list of the nodes whose deadlines
- * fall in one interval. The front wheel (level 0) has the belt's interval, each
- * further level (an overflow wheel) has buckets as wide as the whole level
- * before it, and is made when a deadline first needs it.
+ * A wheel is a ring of buckets. A bucket is a list of the nodes whose deadlines fall into one
+ * interval. The front wheel (level 0) has the belt's interval. Each further level (an overflow
+ * wheel) has buckets as wide as the whole level before it, and is made when a deadline first needs
+ * it.
  *
- * Buckets are numbered by ticks that count up for ever; tick t stands in slot
- * t % size and falls off at the moment t * width. For level 0 that is the END
- * of its interval, when all of its nodes are due:
+ * Buckets are numbered by ticks, which count up for ever. Tick t stands in slot t % size and falls
+ * off at the moment t * width. For level 0 that is the END of the interval, when all nodes are due:
  *
  *	tick = deadline / width + 1
  *
- * and for the others it is the BEGINNING, when its nodes must go on to the
- * finer levels:
+ * and for the others it is the BEGINNING, when the nodes must move on to the finer levels:
  *
  *	tick = deadline / width
  *
- * One loop, hb_wheel_drain(), serves expiry, refresh and cascade: the nodes of
- * a bucket that fell off are judged one by one. A deadline that is reached is
- * claimed; one that is ahead (it was refreshed, or it stood on an overflow
- * wheel) puts the node into the bucket of its deadline. Thus a refresh need not
- * touch the wheel: it stores a later deadline, and the drain finds it.
+ * One loop, hb_wheel_drain(), serves expiry, refresh and cascade. It looks at each node of a bucket
+ * that fell off. If the deadline is reached, it claims the node. If the deadline is ahead, because
+ * the node was refreshed or stood on an overflow wheel, it puts the node into the bucket of its
+ * deadline. So a refresh need not touch the wheel: it stores a later deadline, and the drain finds
+ * that.
  *
- * A bucket is a queue: with one time-to-live for all, the first in a bucket is
- * the nearest to its deadline, which hb_wheel_nearest() makes use of.
+ * A bucket is in FIFO order. If all nodes have the same time-to-live, the first one has the
+ * earliest deadline, which hb_wheel_nearest() uses.
  *
- * Wheels whose measures change start anew, and the old levels are unloaded onto
- * them bucket by bucket: what they held has fallen, and is judged like all else.
+ * A wheel whose geometry changes starts empty. Its old levels are unloaded bucket by bucket to the
+ * list of nodes that are due, from where the drain puts each node into its bucket.
  *
- * A bitmap of the slots that may hold something lets the worker find the next
- * one without looking at empty ones. Bits are cleared by the drain and by
- * the search for the first bucket alone, so taking a node off costs nothing but the list.
+ * A bitmap of the slots that may hold a node lets the worker find the next one without looking at
+ * empty slots. Only the drain and the search for the first bucket clear bits, so taking a node off
+ * its wheel costs one list operation.
  *
- * After George Varghese and Tony Lauck, "Hashed and Hierarchical Timing Wheels"
- * (1987); the cascade at drain time after Kafka's SystemTimer.
+ * After George Varghese and Tony Lauck, "Hashed and Hierarchical Timing Wheels" (1987); the cascade
+ * at drain time after Kafka's SystemTimer.
  */
 #include <linux/bitmap.h>
 #include <linux/math64.h>
@@ -45,29 +43,27 @@
 #include "memory.h"
 #include "wheel.h"
 
-/* A smaller ring would need more levels than HB_LEVELS for the longest ttl. */
-#define OVERFLOW_SIZE_MIN	64
+#define OVERFLOW_SIZE_MIN	64	/* fewer buckets would need more than HB_LEVELS levels */
 
-/* Finer buckets than this only cost: the coarse clock moves by 1 ms at best. */
-#define WIDTH_MIN		NSEC_PER_MSEC
+#define WIDTH_MIN		NSEC_PER_MSEC	/* the coarse clock moves by 1 ms at best */
 
-/* Stale bits that may be cleared under the lock in one search. */
+/* Stale bits that one search may clear under the lock. */
 #define STALE_MAX		1024
 
-/* Nodes of a bucket among which the nearest is sought, and how often anew. */
+/*
+ * Nodes of a bucket that a search for the nearest node looks at, and how often it repeats that
+ * after it has moved refreshed nodes to their buckets.
+ */
 #define SAMPLE			16
 #define SAMPLES			4
-
-/* Buckets that may be passed over in one search, because what they hold has no grace. */
-#define PASSED_MAX		64
 
 /**
  * struct hb_level - one ring of buckets
  * @done:	every tick up to this one has fallen off
- * @width:	nanoseconds that a bucket stands for; constant
+ * @width:	nanoseconds of a bucket; constant
  * @size:	number of buckets; constant
  * @slots:	the buckets, in the same allocation, after @map
- * @map:	a bit for each slot that may hold something
+ * @map:	a bit for each slot that may hold a node
  */
 struct hb_level {
 	u64 done;
@@ -84,26 +80,20 @@ static size_t map_size(u32 size)
 
 static size_t level_size(u32 size)
 {
-	return sizeof(struct hb_level) + map_size(size) +
-	       size * sizeof(struct list_head);
+	return sizeof(struct hb_level) + map_size(size) + size * sizeof(struct list_head);
 }
 
-/**
- * hb_geometry_init() - measure the wheels for a belt
- * @geometry:	the measures
- * @ttl:	the belt's time-to-live, nanoseconds, at least one
- * @buckets:	buckets of the front wheel, at least 2
- *
- * The front wheel reaches just as far as @ttl: interval = ttl / (buckets - 1).
+/*
+ * Needs a @ttl of 1 ns at least, and 2 buckets at least. The front wheel reaches just as far as
+ * @ttl: interval = ttl / (buckets - 1). Nodes stay @grace nanoseconds beyond their deadlines.
  */
-void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets)
+void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets, u64 grace)
 {
 	u32 overflow = max_t(u32, buckets, OVERFLOW_SIZE_MIN);
 	u64 width = div64_u64(ttl + buckets - 2, buckets - 1);
 	unsigned int i;
 
-	geometry->grace = 0;
-	geometry->has_grace = NULL;
+	geometry->grace = grace;
 	width = max_t(u64, width, WIDTH_MIN);
 	for (i = 0; i < HB_LEVELS; i++) {
 		geometry->width[i] = width;
@@ -115,35 +105,14 @@ void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets)
 	}
 }
 
-/**
- * hb_geometry_set_grace() - let nodes stay beyond their deadline
- * @geometry:	the measures
- * @grace:	for how long, nanoseconds
- * @has_grace:	which nodes
- */
-void hb_geometry_set_grace(struct hb_geometry *geometry, u64 grace,
-			   bool (*has_grace)(const struct hb_node *node))
+/* When a node with this deadline is to be expired. */
+static u64 due_at(const struct hb_geometry *geometry, u64 deadline)
 {
-	geometry->grace = grace;
-	geometry->has_grace = grace ? has_grace : NULL;
+	return deadline == HB_NEVER ? deadline : deadline + geometry->grace;
 }
 
-/* When a node with this deadline is to be judged. */
-static u64 due_at(const struct hb_geometry *geometry, const struct hb_node *node, u64 deadline)
-{
-	if (likely(!geometry->grace) || deadline == HB_NEVER || !geometry->has_grace(node))
-		return deadline;
-	return deadline + geometry->grace;
-}
-
-/**
- * hb_level_new() - make one level
- * @geometry:	the belt's measures
- * @number:	which
- * @account:	whom to charge, or NULL
- *
- * Context: may sleep. Return: the level, owned by the caller; errors as
- * hb_zalloc().
+/*
+ * Makes a level, charged to @account, which may be NULL. Errors as hb_zalloc(). Context: may sleep.
  */
 struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int number,
 			      struct hb_account *account)
@@ -161,26 +130,16 @@ struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int n
 	return level;
 }
 
-/**
- * hb_level_free() - free one level
- * @level:	the level, or NULL
- * @account:	who was charged
- *
- * Context: may sleep.
- */
+/* @level may be NULL. Context: may sleep. */
 void hb_level_free(struct hb_level *level, struct hb_account *account)
 {
 	if (level)
 		hb_free(account, level, level_size(level->size));
 }
 
-/**
- * hb_wheel_init() - make a wheel with its front level
- * @wheel:	the wheel
- * @geometry:	the belt's measures, which must outlive it
- * @account:	whom to charge for the levels, or NULL; outlives it as well
- *
- * Context: may sleep. Return: 0; errors as hb_zalloc().
+/*
+ * Makes a wheel with its front level. @geometry and @account, which may be NULL, must outlive the
+ * wheel. Returns 0, or errors as hb_zalloc(). Context: may sleep.
  */
 int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 		  struct hb_account *account)
@@ -198,11 +157,9 @@ int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 	return 0;
 }
 
-/**
- * hb_wheel_destroy() - free all levels; nodes on them are forgotten
- * @wheel:	the wheel; may be zeroed memory
- *
- * Context: may sleep.
+/*
+ * Frees all levels, and forgets the nodes on them. The wheel may be zeroed memory. Context: may
+ * sleep.
  */
 void hb_wheel_destroy(struct hb_wheel *wheel)
 {
@@ -212,21 +169,15 @@ void hb_wheel_destroy(struct hb_wheel *wheel)
 		hb_level_free(wheel->level[i], wheel->account);
 }
 
-/* The tick at whose fall a node with this deadline must be judged. */
+/* The tick of the bucket that a node with this deadline belongs to. */
 static u64 tick_of(const struct hb_geometry *geometry, unsigned int number, u64 deadline)
 {
 	return div64_u64(deadline, geometry->width[number]) + !number;
 }
 
-/**
- * hb_wheel_wants() - which level a deadline needs that is not made yet
- * @wheel:	the wheel
- * @now:	belt time
- * @deadline:	belt time, HB_NEVER needs none
- *
- * Context: the shard's lock.
- *
- * Return: the number of the next level to make, 0 for none.
+/*
+ * The number of the next level that a deadline needs and that is not made yet; 0: none. HB_NEVER
+ * needs no level. Context: the shard's lock; without it the answer is a hint.
  */
 unsigned int hb_wheel_wants(const struct hb_wheel *wheel, u64 now, u64 deadline)
 {
@@ -236,7 +187,7 @@ unsigned int hb_wheel_wants(const struct hb_wheel *wheel, u64 now, u64 deadline)
 	if (deadline == HB_NEVER)
 		return 0;
 	for (i = 0; i < geometry->levels; i++) {
-		if (!wheel->level[i])
+		if (!READ_ONCE(wheel->level[i]))
 			return i;
 		if (deadline <= now + geometry->width[i] * (geometry->size[i] - 1))
 			return 0;
@@ -244,12 +195,7 @@ unsigned int hb_wheel_wants(const struct hb_wheel *wheel, u64 now, u64 deadline)
 	return 0;
 }
 
-/**
- * hb_wheel_reach() - how far ahead the levels reach that have been made
- * @wheel:	the wheel
- *
- * Context: the shard's lock. Return: nanoseconds.
- */
+/* How far ahead the levels reach that have been made, nanoseconds. Context: the shard's lock. */
 u64 hb_wheel_reach(const struct hb_wheel *wheel)
 {
 	unsigned int i = 0;
@@ -259,27 +205,20 @@ u64 hb_wheel_reach(const struct hb_wheel *wheel)
 	return wheel->level[i]->width * (wheel->level[i]->size - 1);
 }
 
-/**
- * hb_wheel_grow() - add a level
- * @wheel:	the wheel
- * @number:	which; the levels before it are there
- * @level:	from hb_level_new(); set to NULL if it was taken, left to the
- *		caller if somebody else was faster, or changed the measures
- * @now:	belt time
- *
- * Context: the shard's lock.
+/*
+ * Adds level @number; those before it are there. *@level is from hb_level_new(), and set to NULL if
+ * the wheel takes it. It stays the caller's if another task has added the level or changed the
+ * geometry. Context: the shard's lock.
  */
-void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number,
-		   struct hb_level **level, u64 now)
+void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level **level, u64 now)
 {
 	const struct hb_geometry *geometry = wheel->geometry;
 
 	if (!wheel->level[number - 1] || wheel->level[number] ||
-	    (*level)->width != geometry->width[number] ||
-	    (*level)->size != geometry->size[number])
+	    (*level)->width != geometry->width[number] || (*level)->size != geometry->size[number])
 		return;
 	(*level)->done = div64_u64(now, (*level)->width);
-	wheel->level[number] = *level;
+	WRITE_ONCE(wheel->level[number], *level);
 	*level = NULL;
 }
 
@@ -291,7 +230,7 @@ static u32 slot_of(u64 tick, u32 size)
 	return slot;
 }
 
-/* The first tick from @from to @to whose slot may hold something, or @to + 1. */
+/* The first tick from @from to @to whose slot may hold a node, or @to + 1. */
 static u64 first_tick(const struct hb_level *level, u32 size, u64 from, u64 to)
 {
 	u32 start, end, bit;
@@ -320,9 +259,8 @@ static void catch_up(struct hb_level *level, u32 size, u64 reached)
 	level->done = tick > to ? reached : tick - 1;
 }
 
-/* Puts a node into the bucket of a tick; returns when that bucket falls off. */
-static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
-		 struct hb_node *node)
+/* Puts a node into the bucket of a tick. Returns when that bucket falls off. */
+static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick, struct hb_node *node)
 {
 	struct hb_level *level = wheel->level[number];
 	u32 slot = slot_of(tick, wheel->geometry->size[number]);
@@ -335,20 +273,19 @@ static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
 /**
  * hb_wheel_add() - put a node into the bucket of its deadline
  * @wheel:	the wheel
- * @node:	a node that is on no wheel; one that never expires goes beside it
+ * @node:	a node that is on no wheel. With the deadline HB_NEVER it goes to the list of
+ *		permanent nodes
  * @now:	belt time
  *
- * Cannot fail: where a level that the deadline needs is missing, the node goes
- * as far as the levels reach, and on from there when its bucket falls off.
+ * Cannot fail. Where a level that the deadline needs is missing, the node goes as far as the levels
+ * reach, and moves on when its bucket falls off.
  *
- * Context: the shard's lock.
- *
- * Return: when the bucket falls off, or HB_NEVER.
+ * Context: the shard's lock. Return: when the bucket falls off, or HB_NEVER.
  */
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 {
 	const struct hb_geometry *geometry = wheel->geometry;
-	u64 deadline = due_at(geometry, node, hb_node_deadline(node));
+	u64 deadline = due_at(geometry, hb_node_deadline(node));
 	u64 reached, tick;
 	unsigned int i;
 
@@ -373,8 +310,8 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 }
 
 /*
- * A ring that is behind by more than its length: each of its buckets stands for many ticks,
- * but needs to fall off for one of them only. From the same bucket on, for the order's sake.
+ * If a ring is behind by more than its length, each of its buckets stands for several ticks, but
+ * needs to fall off only once. The first bucket to fall off stays the same, which keeps the order.
  */
 static void skip_laps(struct hb_level *level, u32 size, u64 reached)
 {
@@ -384,7 +321,7 @@ static void skip_laps(struct hb_level *level, u32 size, u64 reached)
 		level->done += (laps - 1) * size;
 }
 
-/* Takes one bucket off the belt, the first that is due at a moment; false if none is. */
+/* Takes the first bucket off that has fallen by @until. False: there is none. */
 static bool rotate(struct hb_wheel *wheel, u64 until)
 {
 	const struct hb_geometry *geometry = wheel->geometry;
@@ -410,16 +347,16 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 	return false;
 }
 
-/* Whether a node is due, and then claimed. It may be sealed, and have a grace time. */
+/* Claims a node if it is due. A sealed node may still have its grace time. */
 static bool claim_due(const struct hb_geometry *geometry, struct hb_node *node, u64 now)
 {
 	if (unlikely(geometry->grace) &&
-	    due_at(geometry, node, hb_node_deadline(node)) > now)
+	    due_at(geometry, hb_node_deadline(node)) > now)
 		return false;
 	return hb_node_claim_due(node, now);
 }
 
-/* What the whole design turns on: ahead - back on the wheel; reached - claimed. */
+/* Deadline reached: claims the node. Deadline ahead: puts it back on the wheel. */
 static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 now,
 			      struct hb_drain_result *result)
 {
@@ -433,20 +370,17 @@ static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 
 }
 
 /**
- * hb_wheel_drain() - judge the nodes of the buckets that have fallen off
+ * hb_wheel_drain() - expire or requeue the nodes of the buckets that have fallen off
  * @wheel:	the wheel
- * @until:	belt time up to which buckets fall off, not after @now; 0: no more do
+ * @until:	belt time up to which buckets fall off, not after @now; 0: no more buckets fall off
  * @now:	belt time
- * @budget:	most nodes and empty buckets to look at before the lock should be
- *		given up
- * @result:	what came of it, initialised by the caller
+ * @budget:	most nodes and empty buckets to look at before the caller gives up the lock
+ * @result:	the outcome; initialised by the caller
  *
- * What is put back is ahead of @now. So with one @until there is an end to it, however
- * short the lives are.
+ * Nodes that are put back are due after @now. So calls with the same @until come to an end, however
+ * short the times-to-live are.
  *
- * Context: the shard's lock. What was not judged yet stays on the wheel.
- *
- * Return: true if there is more to do.
+ * Context: the shard's lock. Return: true if there is more to do.
  */
 bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
 		    struct hb_drain_result *result)
@@ -465,10 +399,10 @@ bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int bud
 	return true;
 }
 
-/* The first tick from @tick on of a bucket that holds something; 0: there is none. */
-static u64 level_from(struct hb_level *level, u64 tick)
+/* The tick of the first bucket that holds a node; 0: there is none. */
+static u64 level_first(struct hb_level *level)
 {
-	u64 last = level->done + level->size;
+	u64 tick = level->done + 1, last = level->done + level->size;
 	unsigned int stale = STALE_MAX;
 
 	for (;;) {
@@ -484,19 +418,10 @@ static u64 level_from(struct hb_level *level, u64 tick)
 	}
 }
 
-static u64 level_first(struct hb_level *level)
-{
-	return level_from(level, level->done + 1);
-}
-
-/**
- * hb_wheel_next() - when the worker has to look again
- * @wheel:	the wheel
- *
- * Context: the shard's lock.
- *
- * Return: belt time at which the first bucket that holds something falls off
- * (0: it has fallen and is not judged yet), HB_NEVER if nothing waits.
+/*
+ * When the worker has to look again: the belt time at which the first bucket that holds a node
+ * falls off; 0: one has fallen off and is not drained; HB_NEVER: no node waits. Context: the
+ * shard's lock.
  */
 u64 hb_wheel_next(struct hb_wheel *wheel)
 {
@@ -513,18 +438,8 @@ u64 hb_wheel_next(struct hb_wheel *wheel)
 	return next;
 }
 
-/* Whether a node has no grace time where others have: its bucket is in another order. */
-static bool lacks_grace(const struct hb_geometry *geometry, const struct hb_node *node)
-{
-	return unlikely(geometry->grace) && !geometry->has_grace(node);
-}
-
-/*
- * The earliest deadline among the first nodes of a bucket, but for odd ones unless @no_grace;
- * NULL: there is none.
- */
-static struct hb_node *sample(const struct hb_geometry *geometry, struct list_head *bucket,
-			      bool no_grace)
+/* The node with the earliest deadline among the first SAMPLE nodes of a bucket, or NULL. */
+static struct hb_node *sample(struct list_head *bucket)
 {
 	struct hb_node *node, *best = NULL;
 	unsigned int left = SAMPLE;
@@ -532,7 +447,7 @@ static struct hb_node *sample(const struct hb_geometry *geometry, struct list_he
 
 	list_for_each_entry(node, bucket, slot) {
 		deadline = hb_node_deadline(node);
-		if (deadline < least && lacks_grace(geometry, node) <= no_grace) {
+		if (deadline < least) {
 			least = deadline;
 			best = node;
 		}
@@ -542,7 +457,9 @@ static struct hb_node *sample(const struct hb_geometry *geometry, struct list_he
 	return best;
 }
 
-/* Puts the first nodes of a bucket where they belong: they have been refreshed. */
+/*
+ * Moves the first nodes of a bucket, which have been refreshed, to the buckets of their deadlines.
+ */
 static void relocate(struct hb_wheel *wheel, struct list_head *bucket, u64 now)
 {
 	struct hb_node *node, *next;
@@ -556,39 +473,35 @@ static void relocate(struct hb_wheel *wheel, struct list_head *bucket, u64 now)
 	}
 }
 
-/* The nearest node among what has fallen. */
-static struct hb_node *due_nearest(struct hb_wheel *wheel, u64 now, bool no_grace)
+/* The nearest node on the list of nodes that are due. */
+static struct hb_node *due_nearest(struct hb_wheel *wheel, u64 now)
 {
 	unsigned int samples = SAMPLES;
 	struct hb_node *node;
 
 	for (;;) {
-		node = sample(wheel->geometry, &wheel->due, no_grace);
-		if (!node || !samples-- ||
-		    hb_node_deadline(node) <= now)
+		node = sample(&wheel->due);
+		if (!node || !samples-- || hb_node_deadline(node) <= now)
 			return node;
 		relocate(wheel, &wheel->due, now);
 	}
 }
 
-/* The nearest node of a level. Buckets with none but odd ones are passed over. */
-static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number, u64 now,
-				     bool no_grace)
+/* The nearest node of a level. */
+static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number, u64 now)
 {
 	struct hb_level *level = wheel->level[number];
-	unsigned int samples = SAMPLES, passed = PASSED_MAX;
+	unsigned int samples = SAMPLES;
 	u64 tick = level_first(level), due;
 	struct list_head *bucket;
 	struct hb_node *node;
 
 	while (tick) {
 		bucket = &level->slots[slot_of(tick, level->size)];
-		node = sample(wheel->geometry, bucket, no_grace);
-		if (!node) {
-			tick = passed-- ? level_from(level, tick + 1) : 0;
-			continue;
-		}
-		due = due_at(wheel->geometry, node, hb_node_deadline(node));
+		node = sample(bucket);
+		if (!node)
+			return NULL;
+		due = due_at(wheel->geometry, hb_node_deadline(node));
 		if (!samples-- || due < (tick + !!number) * level->width)
 			return node;
 		relocate(wheel, bucket, now);
@@ -597,56 +510,35 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 	return NULL;
 }
 
-static struct hb_node *nearer(struct hb_node *a, struct hb_node *b)
-{
-	if (!a || !b)
-		return a ?: b;
-	return hb_node_deadline(b) < hb_node_deadline(a) ? b : a;
-}
-
-/* The nearest node of all that expire. */
-static struct hb_node *nearest(struct hb_wheel *wheel, u64 now, bool no_grace)
-{
-	struct hb_node *best = due_nearest(wheel, now, no_grace);
-	unsigned int i;
-
-	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++)
-		best = nearer(best, level_nearest(wheel, i, now, no_grace));
-	return best;
-}
-
 /**
- * hb_wheel_nearest() - find the node nearest to its deadline
+ * hb_wheel_nearest() - find the node with the earliest deadline
  * @wheel:	the wheel
  * @now:	belt time
  *
- * Looks at the first nodes of the first bucket of each level that holds
- * something. That is exact for buckets of up to 16 nodes, and wherever nodes
- * were added in the order of their deadlines. Nodes that were refreshed are put
- * where they belong on the way. Those that never expire are the last. Where some have
- * a grace time, those that have none come after them, for the buckets are in the order
- * in which nodes are due.
+ * Looks at the first nodes of the first bucket of each level that holds a node. That is exact for
+ * buckets of up to 16 nodes, and wherever nodes were added in the order of their deadlines.
+ * Refreshed nodes that it meets are moved to the buckets of their deadlines. Permanent nodes come
+ * last.
  *
- * Context: the shard's lock. Return: the node, or NULL if there is none at all.
+ * Context: the shard's lock. Return: the node, or NULL if there is none.
  */
 struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now)
 {
-	struct hb_node *best = nearest(wheel, now, false);
+	struct hb_node *best = due_nearest(wheel, now), *node;
+	unsigned int i;
 
-	if (!best && wheel->geometry->grace)
-		best = nearest(wheel, now, true);
+	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++) {
+		node = level_nearest(wheel, i, now);
+		if (node && (!best || hb_node_deadline(node) < hb_node_deadline(best)))
+			best = node;
+	}
 	return best ?: list_first_entry_or_null(&wheel->permanent, struct hb_node, slot);
 }
 
-/**
- * hb_wheel_set_geometry() - give a wheel other measures
- * @wheel:	the wheel
- * @geometry:	the measures, which must outlive it
- * @level:	its new front level, from hb_level_new()
- * @old:	an empty wheel, which gets the old levels with what is on them
- * @now:	belt time
- *
- * Context: the shard's lock.
+/*
+ * Gives a wheel another geometry, which must outlive it, and a new front @level, from
+ * hb_level_new(). @old is an empty wheel, which gets the old levels with their nodes. Context: the
+ * shard's lock.
  */
 void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 			   struct hb_level *level, struct hb_wheel *old, u64 now)
@@ -660,13 +552,9 @@ void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geo
 	level->done = div64_u64(now, level->width);
 }
 
-/**
- * hb_wheel_unload() - take the nodes off the levels of a wheel that was replaced
- * @old:	from hb_wheel_set_geometry()
- * @wheel:	where they are to be judged
- * @budget:	most buckets to take before the lock should be given up
- *
- * Context: the shard's lock. Return: true if there is more to do.
+/*
+ * Takes the nodes off @old, from hb_wheel_set_geometry(), and adds them to the due nodes of @wheel;
+ * at most @budget buckets. True if there is more to do. Context: the shard's lock.
  */
 bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int budget)
 {
@@ -686,18 +574,15 @@ bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int 
 			list_splice_tail_init(&level->slots[slot], &wheel->due);
 		}
 	}
-	/* What looked for the nearest there meanwhile may have put some aside. */
+	/*
+	 * An eviction that searched the old wheel may have moved refreshed nodes to its permanent
+	 * list.
+	 */
 	list_splice_tail_init(&old->permanent, &wheel->permanent);
 	return false;
 }
 
-/**
- * hb_wheel_levels() - how many levels have been made
- * @wheel:	the wheel
- * @bytes:	the memory that they take is added to this
- *
- * Context: the shard's lock. Return: their number.
- */
+/* Returns the number of levels, and adds their memory to *@bytes. Context: the shard's lock. */
 unsigned int hb_wheel_levels(const struct hb_wheel *wheel, u64 *bytes)
 {
 	unsigned int i;

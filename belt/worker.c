@@ -1,10 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * What is done to a belt as a whole, and later: clearing, draining, handing out
- * events, sweeping, resizing; and moving its time.
- */
+// SPDX-License-Identifier: GPL-2.0-only
+/* The worker of a belt, and what changes a belt as a whole: clearing, and moving its time. */
 #include <linux/export.h>
-#include <linux/log2.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 
@@ -18,7 +15,10 @@
 #include "usage.h"
 #include "worker.h"
 
-/* Nothing that is in the belt now is there any more; @dead: nor will it be. */
+/* Milliseconds for which the worker serves a belt before the user's other belts. */
+#define TURN	4
+
+/* Removes all entries; with @dead no entry is added any more. */
 static void clear(struct hashbelt_belt *belt, bool dead)
 {
 	u64 versions = 0, cleared = 0, bytes = 0;
@@ -50,8 +50,8 @@ static void clear(struct hashbelt_belt *belt, bool dead)
  * hashbelt_clear() - drop all entries
  * @belt:	the belt
  *
- * Readers see it at once and as one act; memory, and events where the belt
- * reports them, follow in batches. Events that wait already stay.
+ * For readers all entries are gone at once. The worker frees their memory, and queues events where
+ * the belt reports them, in batches. Events that were queued before stay.
  *
  * Context: may sleep.
  */
@@ -61,12 +61,9 @@ void hashbelt_clear(struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_clear);
 
-/**
- * hashbelt_kill() - end the use of a belt that others still hold
- * @belt:	the belt
- *
- * Its entries and events are gone, and every later call on it returns -EIDRM. Context:
- * may sleep.
+/*
+ * Ends the use of a belt that others still hold. Its entries and events are gone, and every later
+ * call on it returns -EIDRM. Context: may sleep.
  */
 void hashbelt_kill(struct hashbelt_belt *belt)
 {
@@ -74,12 +71,16 @@ void hashbelt_kill(struct hashbelt_belt *belt)
 	wake_up_all(&belt->queue.wait);
 	hb_sleepers_wake(belt);
 	hb_clients_wake(belt);
-	/* Nobody can read them any more. */
+	hb_pollers_end(&belt->pollers);
+	/* No reader can take them any more. */
 	while (hb_event_drop_oldest(belt))
 		cond_resched();
 }
 
-/* Judges a batch of a shard's nodes that fell off by a moment. True if there are more. */
+/*
+ * Drains a batch of nodes of each of a shard's wheels, from buckets that have fallen off by @until.
+ * True if there are more.
+ */
 static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 until)
 {
 	struct hb_drain_result result = { .expired = LIST_HEAD_INIT(result.expired) };
@@ -91,10 +92,11 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
 	more = hb_wheel_drain(&shard->wheel, until, now, HB_BATCH, &result);
+	more |= hb_wheel_drain(&shard->leases, until, now, HB_BATCH, &result);
 	if (result.buckets)
 		trace_hashbelt_rotate(belt->id, number, result.buckets, now);
 	list_for_each_entry_safe(entry, next, &result.expired, node.slot) {
-		/* Limbo and the queue have uses of their own for the words. */
+		/* Limbo and the queue use its words. */
 		hb_wheel_del(&entry->node);
 		hb_expire(shard, entry, now);
 		expired++;
@@ -108,7 +110,7 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 	return more;
 }
 
-/* Unloads a few buckets of a wheel that has been replaced. True if there are more. */
+/* Unloads a few buckets of a wheel that was replaced. True if there are more. */
 static bool unload_step(struct hb_shard *shard)
 {
 	struct hb_wheel done = {};
@@ -131,8 +133,7 @@ static void sweep_one(struct hashbelt_entry *entry, void *arg)
 	struct hb_shard *shard = arg;
 
 	if (hb_is_cleared(shard->belt, entry))
-		hb_take_out(shard, entry, HASHBELT_CLEARED,
-			    hb_clock_now(&shard->belt->clock));
+		hb_take_out(shard, entry, HASHBELT_CLEARED, hb_clock_now(&shard->belt->clock));
 }
 
 static bool needs_sweep(struct hashbelt_belt *belt)
@@ -148,7 +149,7 @@ static bool needs_sweep(struct hashbelt_belt *belt)
 	return needs;
 }
 
-/* Discards what was cleared in a few chains. Returns true if there is more. */
+/* Takes out the cleared entries of a few chains. True if there may be more. */
 static bool sweep_step(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
@@ -189,8 +190,8 @@ static bool resize_step(struct hashbelt_belt *belt)
 }
 
 /*
- * A batch of everything that is to be done later; buckets fall off up to belt time @until.
- * HB_MORE_DUE and HB_MORE_WORK for what there is more of. Under belt->round_lock.
+ * A batch of each kind of work; buckets fall off up to belt time @until. Returns HB_MORE_DUE and
+ * HB_MORE_WORK for the work that is left. Under belt->round_lock.
  */
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 {
@@ -205,27 +206,30 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 			due |= unload_step(shard);
 		due |= drain_step(belt, shard, until);
 		if (!list_empty(&shard->done))
-			hb_requests_step(shard);
+			work |= hb_requests_step(shard);
+		if (!list_empty(&shard->filled))
+			work |= hb_filled_step(shard);
 	}
 	work |= hb_queue_step(belt);
 	return (due ? HB_MORE_DUE : 0) | (work ? HB_MORE_WORK : 0);
 }
 
 /*
- * Gives the index another size if it is far too large, or crowded still.
- * Returns true if there are chains to be moved now.
+ * Resizes the index if it is far too large, or still crowded. True if there are chains to be moved
+ * now.
  */
 static bool fit_index(struct hashbelt_belt *belt)
 {
-	u64 entries = hb_count_entries(belt);
-	u64 chains = 1ULL << READ_ONCE(belt->index.bits);
+	unsigned int bits = READ_ONCE(belt->index.bits);
+	u64 chains = 1ULL << bits, sum;
+	u64 demand = hb_index_demand(belt, &sum);
 
-	if (entries >= chains / 8 && entries <= chains * 3 / 2)
+	if (demand <= chains * 3 / 2 && (sum >= chains / 8 || hb_bits_for(belt, demand) >= bits))
 		return false;
-	return hb_resize(belt, entries);
+	return hb_resize(belt, demand);
 }
 
-/* Steps in which what there is to do besides draining is done, whatever is added to it. */
+/* Number of steps that complete all work but draining that there is now. */
 static u64 steps_ahead(struct hashbelt_belt *belt)
 {
 	u64 most = hb_index_bytes(&belt->index) / sizeof(struct hlist_head);
@@ -236,13 +240,19 @@ static u64 steps_ahead(struct hashbelt_belt *belt)
 	return most / HB_BATCH + 1;
 }
 
+/* @end: jiffies at which the worker's turn ends; NULL for a task, which has no turn. */
+static bool must_stop(const unsigned long *end)
+{
+	return fatal_signal_pending(current) || (end && time_after_eq(jiffies, *end));
+}
+
 /*
- * All that is due when this begins, and all other work that there is after that. There is
- * an end to it, whatever is added meanwhile: by others, by entries that come back and live
- * for less time than this takes, or by what the module does that is told of them. True if
- * there is more.
+ * Does all that is due when this begins, and then all other work that there is, or as much of it as
+ * must_stop() allows, and at least a step. It comes to an end whatever is added meanwhile: by other
+ * tasks, by entries that are reinserted and live for less time than this takes, or by the callback
+ * of a module. True if there is more.
  */
-static bool do_round(struct hashbelt_belt *belt)
+static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 {
 	u64 until = hb_clock_now(&belt->clock), steps;
 	unsigned int more;
@@ -250,34 +260,38 @@ static bool do_round(struct hashbelt_belt *belt)
 	do {
 		more = hb_step(belt, until);
 		cond_resched();
-	} while (more & HB_MORE_DUE && !fatal_signal_pending(current));
-	for (steps = steps_ahead(belt); more && steps; steps--) {
-		if (fatal_signal_pending(current))
-			break;
+	} while (more & HB_MORE_DUE && !must_stop(end));
+	for (steps = steps_ahead(belt); more && steps && !must_stop(end); steps--) {
 		more = hb_step(belt, until);
 		cond_resched();
 	}
 	return more;
 }
 
-/* Does what is due now, and sets the alarm for the next bucket; under belt->round_lock. */
-static void run_rounds(struct hashbelt_belt *belt)
+/*
+ * Does the due work, as much as must_stop() allows, and sets the alarm for the next bucket. If
+ * there may be more work, the worker is queued behind other work of its workqueue. Under
+ * belt->round_lock.
+ */
+static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 {
 	struct hb_shard *shard;
 	u64 next = HB_NEVER;
-	bool more;
+	bool more, stop;
 
 	hb_clock_reset_alarm(&belt->clock);
 	do {
-		more = do_round(belt);
-	} while (!fatal_signal_pending(current) && fit_index(belt));
+		more = do_round(belt, end);
+		stop = must_stop(end);
+	} while (!stop && fit_index(belt));
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
-		next = min(next, hb_wheel_next(&shard->wheel));
+		next = min(next, hb_shard_next(shard));
 		spin_unlock(&shard->lock);
 	}
 	hb_clock_wake_at(&belt->clock, next);
-	if (more)
+	/* The index may not fit if it was not looked at. */
+	if (more || stop)
 		hb_kick_worker(belt);
 }
 
@@ -287,17 +301,20 @@ static bool try_round(struct hashbelt_belt *belt)
 }
 
 /*
- * Rounds are made one at a time: two would keep each other busy with the buckets that they let
- * fall. The worker gives way to tasks that do the same work. It does not wait for them, because
- * a task of low priority may hold the round for any time, and the worker serves other belts, too.
- * end_round() queues the worker again.
+ * One task at a time runs rounds: two would keep each other busy with the buckets that fall off
+ * meanwhile. The worker gives way to tasks that do the same work. It does not wait for them,
+ * because a task of low priority may hold the lock for any time, and the worker serves other belts,
+ * too. end_round() queues the worker again.
  */
 static bool begin_round(struct hashbelt_belt *belt)
 {
 	if (try_round(belt))
 		return true;
 	WRITE_ONCE(belt->missed, 1);
-	/* Pairs with that in end_round(): it sees this, or there is nobody any more. */
+	/*
+	 * Pairs with the barrier in end_round(): that sees @missed, or no task has the lock or
+	 * waits for it.
+	 */
 	smp_mb();
 	return try_round(belt);
 }
@@ -305,15 +322,15 @@ static bool begin_round(struct hashbelt_belt *belt)
 static void end_round(struct hashbelt_belt *belt)
 {
 	mutex_unlock(&belt->round_lock);
-	/* Pairs with that in begin_round(). */
+	/* Pairs with the barrier in begin_round(). */
 	smp_mb();
 	if (READ_ONCE(belt->missed) && xchg(&belt->missed, 0))
 		hb_kick_worker(belt);
 }
 
 /*
- * The same for a task, to which the worker gives way. False: it is being killed, and the
- * worker does what there is to do.
+ * As begin_round() for a task, to which the worker gives way. False: the task is being killed, and
+ * the worker does the work.
  */
 static bool enter_round(struct hashbelt_belt *belt)
 {
@@ -327,12 +344,18 @@ static bool enter_round(struct hashbelt_belt *belt)
 	return !err;
 }
 
-/* A batch, for a task that changes the settings; false as enter_round(). */
+/*
+ * One step, for a task that changes the settings; it drains what is due. The worker competes with
+ * such a task, so that tasks that change settings again and again do not keep it from its rounds.
+ * False as enter_round().
+ */
 bool hb_step_once(struct hashbelt_belt *belt)
 {
-	if (!enter_round(belt))
+	if (mutex_lock_killable(&belt->round_lock)) {
+		hb_kick_worker(belt);
 		return false;
-	hb_step(belt, 0);
+	}
+	hb_step(belt, hb_clock_now(&belt->clock));
 	end_round(belt);
 	return true;
 }
@@ -340,16 +363,20 @@ bool hb_step_once(struct hashbelt_belt *belt)
 void hb_belt_work(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, work);
+	/* One more tick: a part of the present one has passed. */
+	unsigned long end = jiffies + msecs_to_jiffies(TURN) + 1;
 
 	if (!begin_round(belt))
 		return;
-	run_rounds(belt);
+	run_rounds(belt, &end);
 	end_round(belt);
 }
 
 /**
- * hashbelt_halt() - stop belt time: nothing expires until hashbelt_resume()
+ * hashbelt_halt() - stop belt time: no entry expires until hashbelt_resume()
  * @belt:	the belt
+ *
+ * Context: may sleep.
  */
 void hashbelt_halt(struct hashbelt_belt *belt)
 {
@@ -358,10 +385,7 @@ void hashbelt_halt(struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_halt);
 
-/**
- * hashbelt_resume() - let belt time go on from where it stood
- * @belt:	the belt
- */
+/* Lets belt time go on from where it was halted. Context: may sleep. */
 void hashbelt_resume(struct hashbelt_belt *belt)
 {
 	hb_clock_resume(&belt->clock);
@@ -373,13 +397,12 @@ void hashbelt_resume(struct hashbelt_belt *belt)
  * @belt:	the belt
  * @by:		nanoseconds
  *
- * When it returns, all buckets that fell off by this have been drained, and their
- * expired entries are queued as events or freed, or the module that made the
- * belt has been told (unless the caller is being killed: then the worker does the
- * rest).
+ * When it returns, all buckets that fell off by this have been drained, and their expired entries
+ * are queued as events or freed, or the callback of the module that made the belt has been called.
+ * If the caller is being killed, the worker does the rest.
  *
- * Context: may sleep. Return: 0, or -EOVERFLOW if belt time would leave its
- * range of some 146 years.
+ * Context: may sleep. Return: 0, or -EOVERFLOW if belt time would leave its range of some 146
+ * years.
  */
 int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 {
@@ -389,19 +412,14 @@ int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 		return err;
 	hb_sleepers_wake(belt);
 	if (enter_round(belt)) {
-		run_rounds(belt);
+		run_rounds(belt, NULL);
 		end_round(belt);
 	}
 	return 0;
 }
 EXPORT_SYMBOL_GPL(hashbelt_advance);
 
-/**
- * hashbelt_rotate() - move belt time on by one interval
- * @belt:	the belt
- *
- * Context: may sleep. Return: as hashbelt_advance().
- */
+/* Moves belt time on by one interval. As hashbelt_advance(). */
 int hashbelt_rotate(struct hashbelt_belt *belt)
 {
 	return hashbelt_advance(belt, hb_interval(belt));

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* What is done to a belt as a whole, and later. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_WORKER_H
 #define _HASHBELT_WORKER_H
 
@@ -7,8 +6,8 @@
 
 struct hashbelt_belt;
 
-/* What hb_step() has left. */
-#define HB_MORE_DUE	0x1	/* nodes that are to be judged */
+/* Returned by hb_step(). */
+#define HB_MORE_DUE	0x1	/* nodes that are due */
 #define HB_MORE_WORK	0x2	/* anything else */
 
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until);

@@ -1,22 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * Code that several ioctls share.
- */
+// SPDX-License-Identifier: GPL-2.0-only
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 
 #include "call.h"
 
-/* No OOM killer for the buffer of a listing. */
-#define BUFFER_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
-
 /**
- * hb_call_list() - list something by way of a buffer
+ * hb_call_list() - run an ioctl that fills a buffer of its caller
  * @call:	the ioctl
  * @to:		the caller's buffer
  * @size:	its size, bytes, at most HASHBELT_SCAN_MAX
- * @request:	for @list
- * @list:	writes records to the buffer, and says how many bytes it @used
+ * @request:	passed to @list
+ * @list:	writes records to a buffer of the kernel, and returns in @used how many bytes
  *
  * Context: may sleep. Return: 0, -ENOMEM, -EFAULT, or an error of @list.
  */
@@ -24,9 +18,11 @@ int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
 		 int (*list)(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used))
 {
 	u32 room = max_t(u32, size, 8), used;
-	void *buffer = kvmalloc(room, BUFFER_GFP);
+	void *buffer;
 	int err;
 
+	/* Fails rather than invoke the OOM killer. */
+	buffer = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!buffer)
 		return -ENOMEM;
 	err = list(call->belt, request, buffer, &used);

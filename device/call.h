@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* An ioctl, for the functions that carry it out. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_CALL_H
 #define _HASHBELT_CALL_H
 
@@ -10,8 +9,8 @@
 /**
  * struct hb_call - an ioctl
  * @filp:	the file
- * @session:	what the file is bound to, with a reference and the rights that the ioctl
- *		needs; NULL for an ioctl that needs no belt
+ * @session:	of the file, with a reference and the rights that the ioctl needs; NULL for an ioctl
+ *		that needs no belt
  * @belt:	the belt of @session
  * @cmd:	HASHBELT_IOC_*
  */
@@ -22,13 +21,19 @@ struct hb_call {
 	unsigned int cmd;
 };
 
+/*
+ * No page fault is waited for while an entry is held. A process whose memory is slow to come, or
+ * never comes, would keep memory that the limits of the belt do not count. The copy fails, the
+ * pages are brought in while nothing is held, and the copy is tried again, so often at most.
+ */
+#define HB_FAULTS_MAX	100
+
 int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
 		 int (*list)(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used));
 
 /*
- * Copies a few words from user space. A call of copy_from_user() costs more than such a copy
- * does: with it and with copy_to_user() the four copies of a lock and an unlock, 120 bytes each,
- * took 360 instructions more (5714 for 5354).
+ * Copies a few words from user space. copy_from_user() costs more: with it and copy_to_user() the
+ * four copies of a lock and an unlock, 120 bytes each, took 360 instructions more (5714 for 5354).
  */
 static __always_inline int hb_copy_words(void *to, const void __user *from, size_t size)
 {

@@ -1,25 +1,19 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Operations on one key: copies an item in, checks it and the caller's rights,
- * calls the belt, copies results out. What user space passes is copied once;
- * nothing is read from it again after it was checked.
+ * The ioctls on one key: each copies an item in, checks it and the caller's rights, calls the belt,
+ * and copies the results out. Data of user space is copied once, and not read again after it was
+ * checked.
  */
+#include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
 #include "belt/compat.h"
 #include "item.h"
 
-/* Up to this length a value is copied out under RCU, without a reference. */
-#define DIRECT_MAX	4096
+/* Up to this length a value is copied out word by word. */
+#define WORDS_MAX	4096
 
-static __always_inline int copy_item(struct hashbelt_item *item,
-				     const struct hashbelt_item __user *from)
-{
-	return hb_copy_words(item, from, sizeof(*item));
-}
-
-/* Copies out what an operation returns. */
 static __always_inline int return_item(struct hashbelt_item __user *to,
 				       const struct hashbelt_item *item)
 {
@@ -38,8 +32,8 @@ fault:
 }
 
 /*
- * Copies a value out under RCU, where a page fault may not be waited for. Values
- * begin where their keys end.
+ * Copies a value out under RCU. -EFAULT: perhaps after a page fault. The value may begin at any
+ * address, because it follows its key.
  */
 static int copy_value(void __user *to, const u8 *value, u32 size)
 {
@@ -47,7 +41,10 @@ static int copy_value(void __user *to, const u8 *value, u32 size)
 	int err = -EFAULT;
 
 	pagefault_disable();
-	if (user_write_access_begin(to, size)) {
+	if (size > WORDS_MAX) {
+		if (!copy_to_user(to, value, size))
+			err = 0;
+	} else if (user_write_access_begin(to, size)) {
 		/* Unrolled, a get of 1 KiB takes 1776 instructions; with a plain loop 2184. */
 		#pragma GCC unroll 4
 		for (; words && size >= 8; to += 8, value += 8, size -= 8)
@@ -61,7 +58,6 @@ fault:
 	return err;
 }
 
-/* Whether a key has a length that keys may have. */
 int hb_check_key(u32 key_len)
 {
 	if (unlikely(!key_len))
@@ -69,7 +65,7 @@ int hb_check_key(u32 key_len)
 	return likely(key_len <= HASHBELT_KEY_MAX) ? 0 : -E2BIG;
 }
 
-/* A value that was copied counts if nothing has come between. */
+/* A value that was copied counts if the entry has not changed meanwhile. */
 static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 				struct hashbelt_item *item, u64 now, bool stale)
 {
@@ -77,24 +73,9 @@ static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entr
 				 hashbelt_hit(belt, entry, item, now);
 }
 
-/* A hit with the value copied at leisure. -EAGAIN: find it again. */
-static int get_slowly(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-		      struct hashbelt_item *item, u64 now, bool stale)
-{
-	int err = 0;
-
-	if (copy_to_user(u64_to_user_ptr(item->value), hashbelt_entry_value(entry),
-			 entry->value_len))
-		err = -EFAULT;
-	else if (!hit(belt, entry, item, now, stale))
-		err = -EAGAIN;
-	hashbelt_entry_put(belt, entry);
-	return err;
-}
-
-/* One try to get. -EAGAIN: the entry changed meanwhile. */
+/* -EAGAIN: the entry changed meanwhile. -EFAULT: as copy_value(), for @len bytes. */
 static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_item *item,
-				   const void *key, bool stale)
+				   const void *key, bool stale, u32 *len)
 {
 	u64 now = hashbelt_now(belt);
 	struct hashbelt_entry *entry;
@@ -114,14 +95,12 @@ static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_i
 	} else if (entry->value_len > item->value_len) {
 		item->value_len = entry->value_len;
 		err = -ERANGE;
-	} else if (entry->value_len <= DIRECT_MAX &&
-		   !copy_value(u64_to_user_ptr(item->value),
-			       hashbelt_entry_value(entry), entry->value_len)) {
-		if (hit(belt, entry, item, now, stale))
-			err = 0;
-	} else if (refcount_inc_not_zero(&entry->ref)) {
-		rcu_read_unlock();
-		return get_slowly(belt, entry, item, now, stale);
+	} else if (unlikely(copy_value(u64_to_user_ptr(item->value),
+				       hashbelt_entry_value(entry), entry->value_len))) {
+		*len = entry->value_len;
+		err = -EFAULT;
+	} else if (hit(belt, entry, item, now, stale)) {
+		err = 0;
 	}
 	rcu_read_unlock();
 	return err;
@@ -131,22 +110,64 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 			       const void *key, bool stale)
 {
 	int err = hashbelt_get_prepare(belt, key, item->key_len, item);
+	unsigned int faults = 0;
+	u32 len;
 
 	if (unlikely(err))
 		return err;
-	while (unlikely((err = try_get(belt, item, key, stale)) == -EAGAIN)) {
+	for (;;) {
+		err = try_get(belt, item, key, stale, &len);
+		if (likely(err != -EAGAIN && err != -EFAULT))
+			return err;
+		if (err == -EFAULT &&
+		    (faults++ == HB_FAULTS_MAX ||
+		     fault_in_safe_writeable(u64_to_user_ptr(item->value), len)))
+			return err;
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
 	}
-	return err;
 }
 
-/* A get for other files; @stale: of an entry in its grace time. */
-int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key,
-	   bool stale)
+/* A get for other files; @stale: also of an entry in its grace time. */
+int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key, bool stale)
 {
 	return stale ? get(belt, item, key, true) : get(belt, item, key, false);
+}
+
+/* Copies key and value in without waiting for page faults. False: after a page fault. */
+static bool copy_in(struct hashbelt_entry *entry, const struct hashbelt_item *item)
+{
+	bool failed;
+
+	pagefault_disable();
+	failed = hb_copy_words(entry->data, u64_to_user_ptr(item->key), item->key_len) ||
+		 copy_from_user(hashbelt_entry_value(entry), u64_to_user_ptr(item->value),
+				item->value_len);
+	pagefault_enable();
+	return !failed;
+}
+
+/* An entry with the key and value of an item. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
+static struct hashbelt_entry *read_entry(struct hashbelt_belt *belt, struct hb_client *client,
+					 const struct hashbelt_item *item)
+{
+	struct hashbelt_entry *entry;
+	unsigned int faults;
+
+	for (faults = 0; faults < HB_FAULTS_MAX; faults++) {
+		entry = hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
+		if (IS_ERR(entry) || likely(copy_in(entry, item)))
+			return entry;
+		hashbelt_entry_put(belt, entry);
+		if (fault_in_readable(u64_to_user_ptr(item->key), item->key_len) ||
+		    fault_in_readable(u64_to_user_ptr(item->value), item->value_len))
+			break;
+		if (fatal_signal_pending(current))
+			return ERR_PTR(-EINTR);
+		cond_resched();
+	}
+	return ERR_PTR(-EFAULT);
 }
 
 static int put(struct hb_session *session, struct hashbelt_item *item)
@@ -164,20 +185,14 @@ static int put(struct hb_session *session, struct hashbelt_item *item)
 		client = hb_session_client(session);
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	entry = hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
+	entry = read_entry(belt, client, item);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	entry->flags = item->flags;
-	if (hb_copy_words(entry->data, u64_to_user_ptr(item->key), item->key_len) ||
-	    copy_from_user(hashbelt_entry_value(entry), u64_to_user_ptr(item->value),
-			   item->value_len)) {
-		hashbelt_entry_put(belt, entry);
-		return -EFAULT;
-	}
 	return hashbelt_put(belt, entry, item);
 }
 
-/* An addition: @value points to what is added, and is told the sum. */
+/* An addition: @value of the item points to a struct hashbelt_sum. */
 static int add(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key)
 {
 	struct hashbelt_sum __user *to = u64_to_user_ptr(item->value);
@@ -194,7 +209,7 @@ static int add(struct hashbelt_belt *belt, struct hashbelt_item *item, const voi
 	return err;
 }
 
-/* What an operation allows in @how, and what it needs of the session. */
+/* Checks what an operation allows in @how, and which rights it needs. */
 static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
 {
 	u32 how, needs = HASHBELT_MAY_WRITE;
@@ -208,7 +223,7 @@ static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
 		break;
 	case HASHBELT_OP_ADD:
 		how = 0;
-		/* The sum tells what was there. */
+		/* The sum tells the previous value. */
 		needs |= HASHBELT_MAY_READ;
 		break;
 	case HASHBELT_OP_PUT:
@@ -232,7 +247,6 @@ static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
 	return hb_check_key(item->key_len);
 }
 
-/* An operation whose key was copied in. */
 static __always_inline int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item,
 				  u32 op, const void *key)
 {
@@ -265,29 +279,31 @@ static int do_item(struct hb_session *session, struct hashbelt_item *item, u32 o
 	err = hb_copy_words(key, u64_to_user_ptr(item->key), item->key_len);
 	if (likely(!err))
 		err = do_key(belt, item, op, key);
-	/* A touch tells who may not read nothing of what others have put. */
+	/*
+	 * A caller without the right to read does not learn the flags of others' entries by a
+	 * touch.
+	 */
 	if (unlikely(op == HASHBELT_OP_TOUCH && !(session->access & HASHBELT_MAY_READ)))
 		item->flags = flags;
-	/* No copy of a key stays behind on the stack, not even of half of one. */
+	/* No copy of a key is left on the stack, not even a part of one. */
 	if (unlikely(hashbelt_wipes(belt)))
 		memzero_explicit(key, item->key_len);
 	return err;
 }
 
-/* Whether an operation that ended like this has something to return. */
+/* After these results the item is copied out. */
 static bool returns_item(int err)
 {
 	return likely(!err) || err == -ERANGE || err == -EEXIST || err == -ESTALE;
 }
 
-/* One operation on one key. */
 long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op)
 {
 	struct hashbelt_item item HB_UNINITIALIZED;
 	struct hb_session *session;
 	int err;
 
-	if (unlikely(copy_item(&item, arg)))
+	if (unlikely(hb_copy_words(&item, arg, sizeof(item))))
 		return -EFAULT;
 	if (unlikely(item.op))
 		return -EINVAL;
@@ -301,14 +317,13 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
 	return err;
 }
 
-static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items,
-		    u32 count)
+static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items, u32 count)
 {
 	struct hashbelt_item item HB_UNINITIALIZED;
 	u32 done;
 
 	for (done = 0; done < count && !signal_pending(current); done++) {
-		if (copy_item(&item, &items[done]))
+		if (hb_copy_words(&item, &items[done], sizeof(item)))
 			break;
 		item.result = do_item(session, &item, item.op);
 		if (return_item(&items[done], &item))
@@ -318,7 +333,6 @@ static u32 do_items(struct hb_session *session, struct hashbelt_item __user *ite
 	return done;
 }
 
-/* Many operations. */
 int hb_call_batch(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_batch *batch = arg;

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Operations on one key. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_ITEM_H
 #define _HASHBELT_ITEM_H
 
@@ -8,7 +7,6 @@
 long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op);
 int hb_call_batch(const struct hb_call *call, void *arg);
 int hb_check_key(u32 key_len);
-int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key,
-	   bool stale);
+int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key, bool stale);
 
 #endif /* _HASHBELT_ITEM_H */

@@ -1,9 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ioctls on belts as a whole: making, opening and destroying one, its settings, and
- * looking at it.
+ * The ioctls that make, open, list and destroy belts, and change, report or scan a belt as a whole.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -79,38 +77,31 @@ int hb_call_clear(const struct hb_call *call, void *arg)
 	return 0;
 }
 
-int hb_call_halt(const struct hb_call *call, void *arg)
-{
-	hashbelt_halt(call->belt);
-	return 0;
-}
-
-int hb_call_resume(const struct hb_call *call, void *arg)
-{
-	hashbelt_resume(call->belt);
-	return 0;
-}
-
-int hb_call_rotate(const struct hb_call *call, void *arg)
-{
-	return hashbelt_rotate(call->belt);
-}
-
-int hb_call_advance(const struct hb_call *call, void *arg)
+int hb_call_time(const struct hb_call *call, void *arg)
 {
 	const u64 *ms = arg;
 
-	return *ms > HASHBELT_TTL_MAX_MS ? -EINVAL :
-					   hashbelt_advance(call->belt, *ms * NSEC_PER_MSEC);
+	switch (call->cmd) {
+	case HASHBELT_IOC_HALT:
+		hashbelt_halt(call->belt);
+		return 0;
+	case HASHBELT_IOC_RESUME:
+		hashbelt_resume(call->belt);
+		return 0;
+	case HASHBELT_IOC_ROTATE:
+		return hashbelt_rotate(call->belt);
+	default:
+		return *ms > HASHBELT_TTL_MAX_MS ? -EINVAL :
+			hashbelt_advance(call->belt, *ms * NSEC_PER_MSEC);
+	}
 }
 
-/* A name has no control characters and no '/', and zeros behind its end. */
+/* A name has no control characters and no '/', and zeros after its end. */
 static int check_name(const char *name)
 {
 	size_t len = strnlen(name, HASHBELT_NAME_SIZE), i;
 
-	if (len == HASHBELT_NAME_SIZE ||
-	    memchr_inv(name + len, 0, HASHBELT_NAME_SIZE - len))
+	if (len == HASHBELT_NAME_SIZE || memchr_inv(name + len, 0, HASHBELT_NAME_SIZE - len))
 		return -EINVAL;
 	for (i = 0; i < len; i++)
 		if ((u8)name[i] < ' ' || name[i] == 0x7f || name[i] == '/')
@@ -118,7 +109,7 @@ static int check_name(const char *name)
 	return 0;
 }
 
-/* Whether settings are sound, those of @fields, but for what the belt checks itself. */
+/* Checks the settings of @fields that the belt does not check itself. */
 static int check_settings(const struct hashbelt_settings *settings, u32 fields)
 {
 	if ((fields & HASHBELT_SET_MODE && settings->mode & ~0666) ||
@@ -200,17 +191,24 @@ int hb_call_set(const struct hb_call *call, void *arg)
 	return 0;
 }
 
-/* The name of a belt that a call is about. 0 or -EINVAL. */
 static int check_named(const struct hashbelt_name *name)
 {
-	return name->flags || name->reserved || !*name->name ? -EINVAL : check_name(name->name);
+	return name->flags || name->uid || !*name->name ? -EINVAL : check_name(name->name);
 }
 
 int hb_call_open(const struct hb_call *call, void *arg)
 {
-	const struct hashbelt_name *name = arg;
+	struct hashbelt_name name = *(const struct hashbelt_name *)arg;
+	kuid_t owner;
+	int err;
 
-	return check_named(name) ?: hb_file_bind_name(call->filp, name->name, false);
+	if (name.flags != HASHBELT_OF_OWNER)
+		return check_named(&name) ?: hb_file_bind_name(call->filp, name.name, NULL, false);
+	owner = make_kuid(current_user_ns(), name.uid);
+	name.flags = 0;
+	name.uid = 0;
+	err = uid_valid(owner) ? check_named(&name) : -EINVAL;
+	return err ?: hb_file_bind_name(call->filp, name.name, &owner, false);
 }
 
 int hb_call_destroy(const struct hb_call *call, void *arg)

@@ -1,7 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * Reading events from a descriptor: read, poll, and acknowledging.
- */
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reading events from a descriptor: read, poll, and acknowledging. */
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
@@ -11,8 +9,8 @@
 #define EVENTS_MAX	64
 
 /*
- * Who polls may have something to read now; and who waits in a read, for what is not wanted
- * any more, may not take the wakeup of somebody else.
+ * Pollers may have an event to read now. A task that waits in a read for events of the other kind
+ * must not take the wakeup of another reader.
  */
 static void set_watch(struct hb_file *file, struct hb_session *session, u32 flags)
 {
@@ -27,10 +25,9 @@ static void set_watch(struct hb_file *file, struct hb_session *session, u32 flag
 	mutex_unlock(&session->lock);
 	if (other)
 		wake_up_all(hashbelt_event_wait(session->named->belt));
-	hb_file_wake_pollers(file, NULL);
+	hb_wake_polling(&file->wait, true);
 }
 
-/* Says how a descriptor reads events. */
 int hb_call_watch(const struct hb_call *call, void *arg)
 {
 	struct hb_client *client = NULL;
@@ -39,7 +36,7 @@ int hb_call_watch(const struct hb_call *call, void *arg)
 	if (flags & ~(HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS) ||
 	    flags == (HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS))
 		return -EINVAL;
-	/* Made here, where that may fail: poll(2) could not report it, nor wake its caller. */
+	/* Made here, where it may fail: poll(2) could neither report that nor wake its caller. */
 	if (flags & HASHBELT_WATCH_REQUESTS)
 		client = hb_session_client(call->session);
 	if (!IS_ERR(client))
@@ -48,7 +45,7 @@ int hb_call_watch(const struct hb_call *call, void *arg)
 }
 
 /*
- * Takes the events up to @sequence out of those in flight; -ENOENT: it is not there. Under
+ * Takes the events up to @sequence out of those in flight; -ENOENT: it is not among them. Under
  * session->lock.
  */
 static int take_acked(struct hb_session *session, u64 sequence, struct hb_fifo *acked)
@@ -71,7 +68,6 @@ static int take_acked(struct hb_session *session, u64 sequence, struct hb_fifo *
 	return 0;
 }
 
-/* Acknowledges events. */
 int hb_call_ack(const struct hb_call *call, void *arg)
 {
 	const u64 *sequence = arg;
@@ -86,11 +82,10 @@ int hb_call_ack(const struct hb_call *call, void *arg)
 }
 
 /*
- * Copies events to user space, and moves those that were copied to @done. Returns the bytes.
- * The record of the first event reports @lost; when it was copied, @lost is 0.
+ * Copies events to user space, and moves those that were copied to @done. Returns the bytes. The
+ * record of the first event reports @lost, which is then set to 0.
  */
-static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done,
-			   char __user *to, u64 *lost)
+static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __user *to, u64 *lost)
 {
 	static const u8 zeros[8];
 	struct hashbelt_event record;
@@ -117,7 +112,7 @@ static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done,
 	return copied;
 }
 
-/* Some of a descriptor's own requests, likewise. */
+/* Reads completed requests of the descriptor, without waiting. */
 static ssize_t read_completed(struct hb_session *session, char __user *to, size_t size)
 {
 	struct hb_client *client = hb_session_client(session);
@@ -141,8 +136,8 @@ static ssize_t read_completed(struct hb_session *session, char __user *to, size_
 }
 
 /*
- * What was read stays with the descriptor until it is acknowledged, and so does what was
- * said to be @lost.
+ * In acknowledging mode events that were read, and the number of those reported as @lost, stay with
+ * the session until they are acknowledged.
  */
 static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64 lost)
 {
@@ -152,13 +147,15 @@ static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64
 		session->told = done->first->sequence;
 	}
 	hb_fifo_append(&session->in_flight, done);
-	/* Another thread may have bound the descriptor anew: nobody's now. */
+	/*
+	 * Another thread has bound the descriptor to another belt: no reader can acknowledge them.
+	 */
 	if (session->left)
 		hb_session_return_in_flight(session);
 	mutex_unlock(&session->lock);
 }
 
-/* Some events, without waiting. Bytes, or -EAGAIN, -EMSGSIZE, -EFAULT. */
+/* Reads events, without waiting. Returns bytes, or -EAGAIN, -EMSGSIZE, -EFAULT. */
 static ssize_t read_some(struct hb_session *session, char __user *to, size_t size)
 {
 	struct hashbelt_belt *belt = session->named->belt;
@@ -197,7 +194,7 @@ static int wait_for_completed(struct hb_session *session)
 						 READ_ONCE(client->gone) ||
 						 !READ_ONCE(session->requests) ||
 						 hashbelt_is_dead(session->named->belt));
-	/* Another thread has bound the descriptor anew. */
+	/* If it is gone, another thread has bound the descriptor to another belt. */
 	return err ?: READ_ONCE(client->gone) ? -EIDRM : 0;
 }
 
@@ -211,21 +208,11 @@ static int wait_for_event(struct hb_session *session)
 						 READ_ONCE(session->requests) ||
 						 !hashbelt_reports(belt) ||
 						 hashbelt_is_dead(belt));
-	/* Who will read requests now, and came too late to be told, may have an event's wakeup. */
+	/*
+	 * A task that will read requests now may have taken the wakeup for an event: wake the next.
+	 */
 	if (!err && READ_ONCE(session->requests) && hashbelt_has_events(belt))
 		wake_up_interruptible_poll(wait, EPOLLIN | EPOLLRDNORM);
-	return err;
-}
-
-/* Waits until a read would not have to. */
-static int wait_for_events(struct hb_session *session)
-{
-	struct hashbelt_belt *belt = session->named->belt;
-	int err = READ_ONCE(session->requests) ? wait_for_completed(session) :
-						 wait_for_event(session);
-
-	if (!err && hashbelt_is_dead(belt))
-		err = -EIDRM;
 	return err;
 }
 
@@ -239,12 +226,18 @@ static ssize_t read_events(struct file *filp, struct hb_session *session, char _
 	while ((more = read_some(session, to, size)) == -EAGAIN) {
 		if (!READ_ONCE(session->requests) && !hashbelt_reports(belt))
 			return -ENODATA;
-		/* Another thread may change it at any moment; the kernel writes it plainly. */
+		/*
+		 * Benign race: another thread may change the flags, which the kernel writes
+		 * plainly.
+		 */
 		if (data_race(filp->f_flags) & O_NONBLOCK)
 			return -EAGAIN;
-		err = wait_for_events(session);
+		err = READ_ONCE(session->requests) ? wait_for_completed(session) :
+						     wait_for_event(session);
 		if (err)
 			return err;
+		if (hashbelt_is_dead(belt))
+			return -EIDRM;
 	}
 	while (more > 0) {
 		copied += more;
@@ -255,7 +248,7 @@ static ssize_t read_events(struct file *filp, struct hb_session *session, char _
 	return copied ?: more;
 }
 
-/* read(2): events, as many whole ones as fit. */
+/* read(2): as many whole events as fit. */
 ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at)
 {
 	struct hb_session *session = hb_session_get(filp->private_data, HASHBELT_MAY_READ);
@@ -268,63 +261,23 @@ ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at
 	return copied;
 }
 
-/*
- * Passes a wakeup of the belt's queue on to those who poll the descriptor: news of
- * an event has a key; that the belt has changed or ended has none.
- */
-static int pass_on(wait_queue_entry_t *watch, unsigned int mode, int flags, void *key)
-{
-	hb_file_wake_pollers(watch->private, key);
-	return 0;
-}
-
-/* Likewise for requests, which are the descriptor's alone. */
-static void listen(struct hb_file *file, struct hb_session *session,
-		   struct hb_client *client)
-{
-	mutex_lock(&session->lock);
-	if (!session->listening && !session->left) {
-		init_waitqueue_func_entry(&session->listen, pass_on);
-		session->listen.private = file;
-		add_wait_queue(&client->wait, &session->listen);
-		session->listening = true;
-		/* Before it is looked at: pairs with the barrier in wq_has_sleeper(). */
-		smp_mb();
-	}
-	mutex_unlock(&session->lock);
-}
-
-static void watch(struct hb_file *file, struct hb_session *session)
-{
-	mutex_lock(&session->lock);
-	if (!session->watching && !session->left) {
-		init_waitqueue_func_entry(&session->watch, pass_on);
-		session->watch.private = file;
-		add_wait_queue(hashbelt_event_wait(session->named->belt),
-			       &session->watch);
-		session->watching = true;
-		/* Before it is looked at: pairs with the barrier in wq_has_sleeper(). */
-		smp_mb();
-	}
-	mutex_unlock(&session->lock);
-}
-
-/* Whether a read would find something, and a wakeup when that changes. */
+/* True if a read would find an event. If not, pollers are woken when that changes. */
 static bool is_readable(struct hb_file *file, struct hb_session *session)
 {
+	struct hashbelt_belt *belt = session->named->belt;
 	struct hb_client *client;
 
-	watch(file, session);
-	if (!READ_ONCE(session->requests))
-		return hashbelt_has_events(session->named->belt);
+	if (!READ_ONCE(session->requests)) {
+		hb_poller_arm(&session->poller, &file->wait);
+		return hashbelt_has_events(belt);
+	}
 	client = hb_session_client(session);
 	if (IS_ERR(client))
 		return false;
-	listen(file, session, client);
+	hb_poller_arm(&client->poller, &file->wait);
 	return READ_ONCE(client->completed.first);
 }
 
-/* poll(2): whether there are events, or the belt has ended. */
 __poll_t hb_file_poll(struct file *filp, poll_table *wait)
 {
 	struct hb_file *file = filp->private_data;

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Reading events. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_READER_H
 #define _HASHBELT_READER_H
 

@@ -1,17 +1,18 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The set of belts that /dev/hashbelt serves.
  *
- * A named is a belt with an owner; those with a name stand in a tree by name,
- * so that they can be opened and listed in order. The tree holds one reference
- * to a named, each descriptor that is bound to it holds one. Destroying a belt
- * takes it out of the tree and kills it: its entries go at once, and what is
- * left of it when the last descriptor goes.
+ * A named belt has an owner, and perhaps a name. Those with a name are in a tree, so that they can
+ * be opened and listed in order. The tree holds one reference, each descriptor that is bound to the
+ * belt holds one. Destroying a belt takes it out of the tree and kills it: its entries go at once,
+ * and it counts no more; the rest goes when the last descriptor is closed.
  *
- * A user owns belts. The memory of all belts of a user is charged to one account.
- * Root has no account, and no limit.
+ * The memory of all belts of a user is charged to one account. All tasks in a user namespace share
+ * the account of the user that made it, or its outermost parent: else a user with 65536
+ * subordinate uids would have as many accounts. A belt that a task with CAP_SYS_RESOURCE makes is
+ * charged to no account, and has no limit but the module's.
  *
- * Lock order: the registry's lock is taken before all locks of a belt.
+ * Lock order: names_lock is taken before all locks of a belt.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -19,19 +20,20 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "belt/memory.h"
 #include "hashbelt_core.h"
 #include "registry.h"
 
 /**
- * struct hb_user - a user that owns belts
- * @node:	place in the tree of users; under the registry's lock
+ * struct hb_user - a user whose belts have limits
+ * @node:	place in the tree of users; under names_lock
  * @uid:	the user's id; constant
- * @belts:	number of the user's listings; under the registry's lock
- * @account:	the memory of these belts, but for root's, is charged to it. Each named has
- *		a reference. The last one frees the user: until then user_find() returns this
- *		structure, so memory of a destroyed belt still counts
+ * @belts:	number of the user's belts; under names_lock
+ * @account:	charged for the memory of these belts. Each belt has a reference. The last one frees
+ *		the user: until then user_find() returns this structure, so memory of a destroyed
+ *		belt still counts
  */
 struct hb_user {
 	struct rb_node node;
@@ -40,17 +42,21 @@ struct hb_user {
 	struct hb_account account;
 };
 
+/* Names that one task looks at before others get names_lock. */
+#define NAMES_BATCH	256
+
 unsigned int hb_max_belts = 131072;
 unsigned int hb_user_max_belts = 1024;
 
 static struct rb_root names = RB_ROOT;
 static struct rb_root users = RB_ROOT;
-static unsigned int belts;		/* listings; under names_lock */
+static unsigned int belts;		/* number of belts; under names_lock */
 static DEFINE_MUTEX(names_lock);
 
+/* NULL if @node is NULL. */
 static struct hb_user *user_of(const struct rb_node *node)
 {
-	return rb_entry(node, struct hb_user, node);
+	return rb_entry_safe(node, struct hb_user, node);
 }
 
 static int compare_uid(const void *uid, const struct rb_node *node)
@@ -65,7 +71,7 @@ static bool user_before(struct rb_node *node, const struct rb_node *other)
 	return compare_uid(&user_of(node)->uid, other) < 0;
 }
 
-/* The user has no belts, and nothing is charged to the account any more. */
+/* The user has no belts, and no memory is charged to the account any more. */
 static void user_release(struct hb_account *account)
 {
 	struct hb_user *user = container_of(account, struct hb_user, account);
@@ -77,7 +83,7 @@ static void user_release(struct hb_account *account)
 	kfree(user);
 }
 
-/* One who is not in the tree. Not under names_lock: memory may take long to be had. */
+/* A user that is not in the tree. Not under names_lock: the allocation may take long. */
 static struct hb_user *user_new(kuid_t uid)
 {
 	struct hb_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
@@ -92,36 +98,38 @@ static struct hb_user *user_new(kuid_t uid)
 	return NULL;
 }
 
-/* The user of @uid, with a reference to the account; NULL: nothing is charged to such a user. */
+/* The user of @uid, with a reference to the account; NULL: no memory is charged to such a user. */
 static struct hb_user *user_find(kuid_t uid)
 {
-	struct rb_node *node = rb_find(&uid, &users, compare_uid);
-	struct hb_user *user = node ? user_of(node) : NULL;
+	struct hb_user *user = user_of(rb_find(&uid, &users, compare_uid));
 
 	lockdep_assert_held(&names_lock);
 	if (!user || refcount_inc_not_zero(&user->account.ref))
 		return user;
-	/* It is about to be released: another takes its place. */
+	/* It is about to be released: another one takes its place. */
 	rb_erase(&user->node, &users);
 	RB_CLEAR_NODE(&user->node);
 	return NULL;
 }
 
-/* Whether a user may have one belt more. */
+/* Returns 0 if a user may have one belt more; NULL: a belt without an account. */
 static int may_add(const struct hb_user *user)
 {
-	/* Parameters of the module: the kernel sets them by plain writes. */
+	/* Module parameters: the kernel sets them by plain writes. */
 	unsigned int most = data_race(READ_ONCE(hb_max_belts));
 	unsigned int most_of_user = data_race(READ_ONCE(hb_user_max_belts)); /* likewise */
 
 	if (belts >= most)
 		return -ENOSPC;
-	if (!uid_eq(user->uid, GLOBAL_ROOT_UID) && user->belts >= most_of_user)
+	if (user && user->belts >= most_of_user)
 		return -EDQUOT;
 	return 0;
 }
 
-/* The user, made if need be, with a reference to the account; NULL: no memory for that. */
+/*
+ * The user of @uid, made if there is none, with a reference to the account; NULL: no memory. Drops
+ * names_lock for a while.
+ */
 static struct hb_user *user_find_or_add(kuid_t uid)
 {
 	struct hb_user *user = user_find(uid), *spare;
@@ -143,18 +151,45 @@ static struct hb_user *user_find_or_add(kuid_t uid)
 	return user;
 }
 
-/* The user, with one belt more; ERR_PTR() if that is beyond a limit. */
-static struct hb_user *user_get(kuid_t uid)
+static bool is_capable(int capability)
 {
-	struct hb_user *user;
-	int err;
+	/*
+	 * Benign race in the kernel: it notes in a task's flags that the task has used a privilege,
+	 * and readers of /proc read the flags plainly.
+	 */
+	return data_race(ns_capable_noaudit(&init_user_ns, capability));
+}
+
+/* The user to whose account the current task's belts are charged. */
+static kuid_t account_uid(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_fsuid();
+
+	for (; ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
+
+/*
+ * The user of the current task, with one belt more; NULL: its belts have no account. ERR_PTR() if
+ * that is beyond a limit.
+ */
+static struct hb_user *user_get(void)
+{
+	struct hb_user *user = NULL;
+	int err = 0;
 
 	mutex_lock(&names_lock);
-	user = user_find_or_add(uid);
-	err = user ? may_add(user) : -ENOMEM;
+	if (!is_capable(CAP_SYS_RESOURCE)) {
+		user = user_find_or_add(account_uid());
+		err = user ? 0 : -ENOMEM;
+	}
+	err = err ?: may_add(user);
 	if (!err) {
-		user->belts++;
 		belts++;
+		if (user)
+			user->belts++;
 	}
 	mutex_unlock(&names_lock);
 	if (!err)
@@ -164,73 +199,83 @@ static struct hb_user *user_get(kuid_t uid)
 	return ERR_PTR(err);
 }
 
+/* @user may be NULL. */
+static void uncount_belt(struct hb_user *user)
+{
+	lockdep_assert_held(&names_lock);
+	belts--;
+	if (user)
+		user->belts--;
+}
+
+/* Undoes user_get(). */
 static void user_put(struct hb_user *user)
 {
 	mutex_lock(&names_lock);
-	belts--;
-	user->belts--;
+	uncount_belt(user);
 	mutex_unlock(&names_lock);
-	hb_account_put(&user->account);
+	if (user)
+		hb_account_put(&user->account);
 }
 
-static struct hb_named_belt *listing_of(struct rb_node *node)
+/* NULL if @node is NULL. */
+static struct hb_named_belt *named_of(const struct rb_node *node)
 {
-	return rb_entry(node, struct hb_named_belt, node);
+	return rb_entry_safe(node, struct hb_named_belt, node);
 }
 
 static int compare_name(const void *name, const struct rb_node *node)
 {
-	return strcmp(name, rb_entry(node, struct hb_named_belt, node)->name);
+	return strcmp(name, named_of(node)->name);
 }
 
 static int compare_nodes(struct rb_node *a, const struct rb_node *b)
 {
-	return compare_name(listing_of(a)->name, b);
+	return compare_name(named_of(a)->name, b);
+}
+
+/* Returns 0 for each belt whose name comes after @name. */
+static int compare_after(const void *name, const struct rb_node *node)
+{
+	return compare_name(name, node) >= 0;
 }
 
 static struct hb_named_belt *find_name(const char *name)
 {
-	struct rb_node *node = rb_find(name, &names, compare_name);
-
 	lockdep_assert_held(&names_lock);
-	return node ? listing_of(node) : NULL;
+	return named_of(rb_find(name, &names, compare_name));
 }
 
-/* The first named whose name comes after @name. */
+/* The first belt whose name comes after @name. */
 static struct hb_named_belt *find_after(const char *name)
 {
-	struct rb_node *node = names.rb_node, *best = NULL;
-
 	lockdep_assert_held(&names_lock);
-	while (node) {
-		if (compare_name(name, node) < 0) {
-			best = node;
-			node = node->rb_left;
-		} else {
-			node = node->rb_right;
-		}
-	}
-	return best ? listing_of(best) : NULL;
+	return named_of(rb_find_first(name, &names, compare_after));
 }
 
-static void names_del(struct hb_named_belt *named)
+/*
+ * The belt is destroyed. Tasks of other users may keep descriptors that are bound to it, which must
+ * not take the place of the owner's next belts.
+ */
+static void stop_counting(struct hb_named_belt *named)
 {
 	lockdep_assert_held(&names_lock);
-	rb_erase(&named->node, &names);
+	if (named->counted)
+		uncount_belt(named->user);
+	named->counted = false;
 }
 
-/**
- * hb_named_belt_put() - give up a reference to a named
- * @named:	the named; with its last reference goes its belt
- *
- * Context: may sleep.
- */
+/* Context: may sleep. */
 void hb_named_belt_put(struct hb_named_belt *named)
 {
 	if (!refcount_dec_and_test(&named->ref))
 		return;
 	hashbelt_destroy(named->belt);
-	user_put(named->user);
+	mutex_lock(&names_lock);
+	stop_counting(named);
+	mutex_unlock(&names_lock);
+	if (named->user)
+		hb_account_put(&named->user->account);
 	kfree_rcu(named, rcu);
 }
 
@@ -251,20 +296,25 @@ static umode_t mode_of(u64 rights)
 
 static bool is_admin(void)
 {
-	/*
-	 * Benign race in the kernel: it notes in a task's flags that the task has used a
-	 * privilege, and readers of /proc read the flags plainly.
-	 */
-	return data_race(ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN));
+	return is_capable(CAP_SYS_ADMIN);
 }
 
-/**
- * hb_group() - a group that the current task may give to a belt
- * @number:	the group, as seen in the task's user namespace
- * @gid:	returned
- *
- * Return: 0; -EINVAL if there is no such group there; -EPERM if the task is no
- * member of it, and has not CAP_SYS_ADMIN in the initial user namespace.
+/*
+ * Root in a container has uid 0 and few capabilities, and does not own what root made outside of
+ * it: a belt without an account.
+ */
+static bool is_owner(const struct hb_named_belt *named)
+{
+	if (!uid_eq(current_fsuid(), named->uid))
+		return false;
+	return !uid_eq(named->uid, GLOBAL_ROOT_UID) || named->user ||
+	       is_capable(CAP_SYS_RESOURCE);
+}
+
+/*
+ * Returns in @gid the group that @number is in the current task's user namespace. Returns 0;
+ * -EINVAL if there is no such group; -EPERM if the task is no member of it, and has not
+ * CAP_SYS_ADMIN in the initial user namespace.
  */
 int hb_group(u32 number, kgid_t *gid)
 {
@@ -274,14 +324,16 @@ int hb_group(u32 number, kgid_t *gid)
 	return in_group_p(*gid) || is_admin() ? 0 : -EPERM;
 }
 
-/**
- * hb_named_belt_access() - what the current task may do with a belt
- * @named:	the belt
- *
- * As with files the first of owner, group and others that fits decides. The
- * owner, and who has CAP_SYS_ADMIN in the initial user namespace, may configure.
- *
- * Return: HASHBELT_MAY_* bits.
+/* A container's root, which has uid 0 and few capabilities, cannot pass its belts off as root's. */
+bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner)
+{
+	return uid_eq(named->uid, owner) && (!uid_eq(owner, GLOBAL_ROOT_UID) || !named->user);
+}
+
+/*
+ * The HASHBELT_MAY_* rights of the current task on a belt. As with files the first of owner, group
+ * and others that fits decides. The owner, and a task with CAP_SYS_ADMIN in the initial user
+ * namespace, may configure. See is_owner() for uid 0.
  */
 u32 hb_named_belt_access(const struct hb_named_belt *named)
 {
@@ -291,7 +343,7 @@ u32 hb_named_belt_access(const struct hb_named_belt *named)
 
 	if (is_admin())
 		return HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN;
-	if (uid_eq(current_fsuid(), named->uid)) {
+	if (is_owner(named)) {
 		access = HASHBELT_MAY_OWN;
 		mode >>= 6;
 	} else if (in_group_p(gid_of(rights))) {
@@ -304,13 +356,7 @@ u32 hb_named_belt_access(const struct hb_named_belt *named)
 	return access;
 }
 
-/**
- * hb_named_belt_info() - describe a belt to the current task
- * @named:	the belt
- * @info:	filled in
- *
- * Context: may sleep.
- */
+/* Describes a belt to the current task. Context: may sleep. */
 void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info *info)
 {
 	u64 rights = READ_ONCE(named->rights);
@@ -326,16 +372,11 @@ void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info 
 		info->state |= HASHBELT_NAMELESS;
 }
 
-/**
- * hb_named_belt_set_rights() - say anew who may do what, in one step
- * @named:	the belt
- * @gid:	its group, from hb_group(); NULL: as it was
- * @mode:	permission bits, at most 0666; NULL: as they were
- *
- * Those who are bound stay so. Context: may sleep.
+/*
+ * Sets group and mode, at most 0666, in one step; NULL: unchanged. Descriptors that are bound keep
+ * their rights. Context: may sleep.
  */
-void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid,
-			      const umode_t *mode)
+void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid, const umode_t *mode)
 {
 	mutex_lock(&names_lock);
 	WRITE_ONCE(named->rights,
@@ -344,23 +385,8 @@ void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid,
 	mutex_unlock(&names_lock);
 }
 
-/* Gives a named its place in the tree. */
-static int names_add(struct hb_named_belt *named)
-{
-	int err = 0;
-
-	mutex_lock(&names_lock);
-	if (rb_find_add(&named->node, &names, compare_nodes))
-		err = -EEXIST;
-	else
-		refcount_inc(&named->ref);
-	mutex_unlock(&names_lock);
-	return err;
-}
-
-/* Makes a belt for a user, who has been counted with it. */
-static struct hb_named_belt *listing_new(struct hb_user *user,
-					 const struct hashbelt_config *config)
+/* Makes a belt for a user, whose number of belts has been raised; NULL: without an account. */
+static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbelt_config *config)
 {
 	struct hb_named_belt *named = kzalloc(sizeof(*named), GFP_KERNEL_ACCOUNT);
 	struct hashbelt_config charged = *config;
@@ -368,10 +394,10 @@ static struct hb_named_belt *listing_new(struct hb_user *user,
 
 	if (!named)
 		return ERR_PTR(-ENOMEM);
-	charged.account = uid_eq(user->uid, GLOBAL_ROOT_UID) ? NULL : &user->account;
+	charged.account = user ? &user->account : NULL;
 	named->belt = hashbelt_create(&charged);
 	err = PTR_ERR_OR_ZERO(named->belt);
-	/* What was given up lately may be all that is missing. */
+	/* Freeing the belts that were given up may be enough. */
 	if (err == -EDQUOT || err == -ENOSPC) {
 		hashbelt_flush();
 		named->belt = hashbelt_create(&charged);
@@ -382,64 +408,64 @@ static struct hb_named_belt *listing_new(struct hb_user *user,
 		return ERR_PTR(err);
 	}
 	named->user = user;
-	named->uid = user->uid;
+	named->uid = current_fsuid();
+	named->counted = true;
 	refcount_set(&named->ref, 1);
 	return named;
 }
 
 /**
  * hb_registry_create() - make a belt that the current task owns
- * @name:	its name, HASHBELT_NAME_SIZE bytes; empty for none
+ * @name:	HASHBELT_NAME_SIZE bytes; empty for none
  * @gid:	its group
  * @mode:	permission bits, at most 0666
- * @config:	what it shall be; @account is not looked at
+ * @config:	its settings; @account is ignored
  *
- * Context: may sleep.
- *
- * Return: the named, with a reference for the caller; ERR_PTR(-EEXIST) if the
- * name is taken, ERR_PTR(-EACCES) if it is that of the belt to which descriptors are bound
- * unasked and the task has not CAP_SYS_ADMIN in the initial user namespace,
- * ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) if there are, or the user has, as many belts as
- * there may be; errors as hashbelt_create().
+ * Context: may sleep. Return: the belt, with a reference for the caller; ERR_PTR(-EEXIST) if the
+ * name is taken; ERR_PTR(-EACCES) if it is that of the default belt and the task has not
+ * CAP_SYS_ADMIN in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the limit of
+ * belts in all or of the user; errors as hashbelt_create().
  */
 struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
 					 const struct hashbelt_config *config)
 {
 	struct hb_named_belt *named;
 	struct hb_user *user;
-	int err;
+	bool taken;
 
-	/* Every program that names no belt puts into this one: its owner reads what they put. */
+	/*
+	 * Every program that names no belt puts into this one, and its owner could read their
+	 * entries.
+	 */
 	if (!strcmp(name, HASHBELT_DEFAULT_BELT) && !is_admin())
 		return ERR_PTR(-EACCES);
-	user = user_get(current_fsuid());
+	user = user_get();
 	if (IS_ERR(user))
 		return ERR_CAST(user);
-	named = listing_new(user, config);
+	named = named_new(user, config);
 	if (IS_ERR(named)) {
 		user_put(user);
 		return named;
 	}
 	named->rights = pack_rights(gid, mode);
 	memcpy(named->name, name, sizeof(named->name));
-	if (*name) {
-		err = names_add(named);
-		if (err) {
-			hb_named_belt_put(named);
-			return ERR_PTR(err);
-		}
+	if (!*name)
+		return named;
+	mutex_lock(&names_lock);
+	taken = rb_find_add(&named->node, &names, compare_nodes);
+	if (!taken)
+		refcount_inc(&named->ref);
+	mutex_unlock(&names_lock);
+	if (taken) {
+		hb_named_belt_put(named);
+		return ERR_PTR(-EEXIST);
 	}
 	return named;
 }
 
-/**
- * hb_registry_open() - find a belt by its name
- * @name:	the name
- *
- * Context: may sleep.
- *
- * Return: the named, with a reference for the caller, who checks its rights;
- * ERR_PTR(-ENOENT).
+/*
+ * Finds a belt by its name. Returns it with a reference for the caller, which checks its rights; or
+ * ERR_PTR(-ENOENT). Context: may sleep.
  */
 struct hb_named_belt *hb_registry_open(const char *name)
 {
@@ -453,40 +479,56 @@ struct hb_named_belt *hb_registry_open(const char *name)
 	return named ?: ERR_PTR(-ENOENT);
 }
 
-/**
- * hb_registry_next() - the next belt that the current task may know of
- * @name:	where to go on: behind this name; "" to begin
- *
- * Context: may sleep.
- *
- * Return: the named, with a reference for the caller; ERR_PTR(-ENOENT) behind
- * the last one.
+/*
+ * The first belt after @name that the current task may read or configure, with a reference; NULL:
+ * none of the next NAMES_BATCH. @name is then the last of these, or empty at the end of the tree.
  */
-struct hb_named_belt *hb_registry_next(const char *name)
+static struct hb_named_belt *next_known(char name[HASHBELT_NAME_SIZE])
 {
 	const u32 known = HASHBELT_MAY_READ | HASHBELT_MAY_OWN;
 	struct hb_named_belt *named;
-	struct rb_node *next;
+	unsigned int names_left;
 
-	mutex_lock(&names_lock);
+	lockdep_assert_held(&names_lock);
 	named = find_after(name);
-	while (named && !(hb_named_belt_access(named) & known)) {
-		next = rb_next(&named->node);
-		named = next ? listing_of(next) : NULL;
+	for (names_left = NAMES_BATCH; named; named = named_of(rb_next(&named->node))) {
+		if (hb_named_belt_access(named) & known) {
+			refcount_inc(&named->ref);
+			return named;
+		}
+		memcpy(name, named->name, HASHBELT_NAME_SIZE);
+		if (!--names_left)
+			return NULL;
 	}
-	if (named)
-		refcount_inc(&named->ref);
-	mutex_unlock(&names_lock);
+	*name = 0;
+	return NULL;
+}
+
+/*
+ * The next belt after @after ("" for the first) that the current task may read or configure, with a
+ * reference for the caller; ERR_PTR(-ENOENT) after the last one; ERR_PTR(-EINTR): the task is being
+ * killed. Context: may sleep.
+ */
+struct hb_named_belt *hb_registry_next(const char *after)
+{
+	struct hb_named_belt *named;
+	char name[HASHBELT_NAME_SIZE];
+
+	memcpy(name, after, sizeof(name));
+	do {
+		/* Each open and close of the device needs this lock. */
+		if (mutex_lock_killable(&names_lock))
+			return ERR_PTR(-EINTR);
+		named = next_known(name);
+		mutex_unlock(&names_lock);
+		cond_resched();
+	} while (!named && *name);
 	return named ?: ERR_PTR(-ENOENT);
 }
 
-/**
- * hb_registry_destroy() - destroy a belt by its name
- * @name:	the name
- *
+/*
+ * Destroys a belt by its name. Returns 0; -ENOENT; -EPERM if the current task is not its owner.
  * Context: may sleep.
- *
- * Return: 0; -ENOENT; -EPERM if the current task is not its owner.
  */
 int hb_registry_destroy(const char *name)
 {
@@ -500,7 +542,9 @@ int hb_registry_destroy(const char *name)
 	else if (!(hb_named_belt_access(named) & HASHBELT_MAY_OWN))
 		err = -EPERM;
 	else
-		names_del(named);
+		rb_erase(&named->node, &names);
+	if (!err)
+		stop_counting(named);
 	mutex_unlock(&names_lock);
 	if (err)
 		return err;
@@ -509,30 +553,21 @@ int hb_registry_destroy(const char *name)
 	return 0;
 }
 
-/**
- * hb_registry_exit() - give up all belts; no descriptor is left
- *
- * Context: may sleep.
- */
+/* Gives up all belts; no descriptor is open. Context: may sleep. */
 void hb_registry_exit(void)
 {
 	struct hb_named_belt *named, *next;
 
-	/* Nobody else is left, and giving up a named takes the lock. */
+	/* No other task uses the tree, and hb_named_belt_put() takes names_lock. */
 	rbtree_postorder_for_each_entry_safe(named, next, &names, node)
 		hb_named_belt_put(named);
 	names = RB_ROOT;
 }
 
-/**
- * hb_registry_has_users() - whether a user is left
- *
- * kmemleak does not report a leaked user, because the kernel's list of per-processor counters
- * refers to the counter in its account.
- *
- * Context: the module is on its way out, and hb_core_exit() has returned.
- *
- * Return: true if something was not given back that the user owned.
+/*
+ * After hb_core_exit(): true if a user is left, because not all that it owned was given back.
+ * kmemleak does not report a leaked user, because the kernel's list of per-CPU counters refers to
+ * the counter in its account.
  */
 bool hb_registry_has_users(void)
 {

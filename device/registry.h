@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The set of belts that /dev/hashbelt serves: their names, and who may what. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_REGISTRY_H
 #define _HASHBELT_REGISTRY_H
 
@@ -11,20 +10,20 @@
 
 struct hb_user;
 
-/* Most belts: in all, and of one user other than root. */
+/* Most belts in all, and of one user other than root. */
 extern unsigned int hb_max_belts;
 extern unsigned int hb_user_max_belts;
 
 /**
  * struct hb_named_belt - a belt with an owner and perhaps a name
- * @node:	place in the tree of names, which is worth one reference; under the
- *		registry's lock
- * @ref:	references; the belt is given up with the last one
- * @belt:	the belt; constant
+ * @node:	place in the tree of names, which holds one reference; under names_lock
+ * @ref:	with the last reference the belt is destroyed
+ * @belt:	constant
  * @uid:	owner; constant
- * @user:	what that user has, the belt among it; constant
- * @rights:	group and permission bits in one word, so that nobody sees the one as it
- *		is and the other as it was; written under the registry's lock
+ * @user:	number of belts, and account, of the user that is charged; NULL: none is. Constant
+ * @counted:	it counts as a belt of its user and in all; under names_lock
+ * @rights:	group and permission bits in one word, so that a reader sees both of the same
+ *		moment; written under names_lock
  * @name:	empty for a nameless belt; constant
  * @rcu:	for freeing it
  */
@@ -34,6 +33,7 @@ struct hb_named_belt {
 	struct hashbelt_belt *belt;
 	kuid_t uid;
 	struct hb_user *user;
+	bool counted;
 	u64 rights;
 	char name[HASHBELT_NAME_SIZE];
 	struct rcu_head rcu;
@@ -42,7 +42,7 @@ struct hb_named_belt {
 struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
 					 const struct hashbelt_config *config);
 struct hb_named_belt *hb_registry_open(const char *name);
-struct hb_named_belt *hb_registry_next(const char *name);
+struct hb_named_belt *hb_registry_next(const char *after);
 int hb_registry_destroy(const char *name);
 void hb_registry_exit(void);
 bool hb_registry_has_users(void);
@@ -50,8 +50,8 @@ bool hb_registry_has_users(void);
 int hb_group(u32 number, kgid_t *gid);
 u32 hb_named_belt_access(const struct hb_named_belt *named);
 void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info *info);
-void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid,
-			      const umode_t *mode);
+void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid, const umode_t *mode);
+bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner);
 void hb_named_belt_put(struct hb_named_belt *named);
 
 #endif /* _HASHBELT_REGISTRY_H */

@@ -1,18 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ioctls of locks, of filling and of requests: copies arguments in, checks them and
- * the caller's rights, calls the belt, copies results out. What user space passes is
- * copied once; nothing is read from it again after it was checked.
+ * The ioctls on locks, fill leases and requests: each copies arguments in, checks them and the
+ * caller's rights, calls the belt, and copies results out. Data of user space is copied once, and
+ * not read again after it was checked. A call may sleep: the reference to its session, which
+ * run_call() holds, keeps the belt.
  */
-#include <linux/mm.h>
+#include <linux/pagemap.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "item.h"
 #include "service.h"
 
-/* Copies a key in. */
 static int copy_key(void *to, u64 from, u32 key_len)
 {
 	int err = hb_check_key(key_len);
@@ -28,31 +27,29 @@ static int check_wait(u64 wait_ms)
 }
 
 /*
- * A signal has ended a wait. If it runs no handler - it stopped the task, or the system froze
- * the task and has thawed it - the kernel makes the call again. The call has written the time
- * that is left to its argument.
+ * A signal has ended a wait. If it runs no handler, because it stopped the task or the system froze
+ * and thawed the task, the kernel makes the call again. The argument then has the time that is
+ * left.
  */
 static int restart(int err)
 {
 	return err == -EINTR ? -ERESTARTNOHAND : err;
 }
 
-/* No copy of what a belt wipes stays behind. */
+/* Wipes the copy of a key if the belt does. */
 static void wipe(struct hb_session *session, void *key, u32 key_len)
 {
 	if (hashbelt_wipes(session->named->belt))
 		memzero_explicit(key, min_t(u32, key_len, HASHBELT_KEY_MAX));
 }
 
-/* The client of what a call is to bind to its descriptor, NULL for not. */
+/* The client to which a call binds an entry; NULL: it binds none. */
 static struct hb_client *client_for(struct hb_session *session, u32 how)
 {
 	return how & HASHBELT_BOUND ? hb_session_client(session) : NULL;
 }
 
-/* Filling */
-
-/* What a get of a value gives; with a right to fill it early, where that is asked for. */
+/* After a get of a value: asks for the fill lease if the value has less than @ahead_ms left. */
 static int fill_ahead(struct hashbelt_belt *belt, struct hb_client *client,
 		      const void *key, struct hashbelt_fill *fill)
 {
@@ -61,18 +58,18 @@ static int fill_ahead(struct hashbelt_belt *belt, struct hb_client *client,
 
 	if (left == HASHBELT_TTL_NEVER || left >= fill->ahead_ms)
 		return 0;
-	/* Nobody else is asked while this life lasts. */
+	/* The lease lasts as long as the value, so no second task is asked. */
 	fill->lease_ms = max(fill->lease_ms, left);
 	err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, true);
 	if (!err)
 		fill->state |= HASHBELT_GRANTED;
 	else if (err == -EBUSY)
 		fill->state |= HASHBELT_FILLING;
-	/* There is a value, whatever has come of that. */
+	/* The get has succeeded in any case. */
 	return 0;
 }
 
-/* The old value, if one in its grace time will do. */
+/* Gets an old value in its grace time, if the caller accepts one. */
 static int get_stale(struct hashbelt_belt *belt, const void *key, struct hashbelt_fill *fill)
 {
 	int err = -ENOENT;
@@ -84,7 +81,7 @@ static int get_stale(struct hashbelt_belt *belt, const void *key, struct hashbel
 	return err;
 }
 
-/* A miss. -EAGAIN: there is a value now; -ENOENT: there is none, and @state says more. */
+/* After a miss. -EAGAIN: the key has a value now; -ENOENT: it has none, and @state says more. */
 static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		     struct hashbelt_fill *fill)
 {
@@ -99,7 +96,7 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const
 	if (err && err != -EBUSY)
 		return err;
 	stale = get_stale(belt, key, fill);
-	/* Somebody has put it meanwhile: nobody fills it now. */
+	/* The key was put meanwhile: no task fills it now. */
 	if (!stale && !fill->state)
 		return 0;
 	if (err && stale == -ENOENT && wait_ms && fill->how & HASHBELT_STALE) {
@@ -161,7 +158,6 @@ static int fill_or_give_up(struct hb_session *session, struct hashbelt_fill *fil
 	return err;
 }
 
-/* A get, or the right to fill. */
 int hb_call_fill(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_fill *fill = arg;
@@ -179,19 +175,13 @@ int hb_call_fill(const struct hb_call *call, void *arg)
 	return restart(err);
 }
 
-/* Locks */
-
-/**
- * struct names - what a call on a lock names
- * @key:	the lock
- * @owner:	its owner
- */
+/* The names in an ioctl on a lock. */
 struct names {
 	u64 key[HASHBELT_KEY_MAX / sizeof(u64)];
 	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
 };
 
-/* Whether a call asks for nothing that it does not have. Only HASHBELT_IOC_LOCK waits. */
+/* Only HASHBELT_IOC_LOCK binds and waits. */
 static int check_lock(const struct hashbelt_lock *lock, unsigned int cmd)
 {
 	u32 how = cmd == HASHBELT_IOC_LOCK ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0;
@@ -204,8 +194,7 @@ static int check_lock(const struct hashbelt_lock *lock, unsigned int cmd)
 	return lock->wait_ms ? -EINVAL : 0;
 }
 
-static int copy_names(struct names *names, const struct hashbelt_lock *lock,
-		      unsigned int cmd)
+static int copy_names(struct names *names, const struct hashbelt_lock *lock, unsigned int cmd)
 {
 	int err = 0;
 
@@ -222,7 +211,7 @@ static int copy_names(struct names *names, const struct hashbelt_lock *lock,
 	return err;
 }
 
-/* Says who has a lock. */
+/* Returns the owner of a lock. */
 static int query(struct hashbelt_belt *belt, struct names *names, struct hashbelt_lock *lock)
 {
 	u32 size = lock->owner_len;
@@ -259,7 +248,6 @@ static int do_lock(const struct hb_call *call, struct names *names, struct hashb
 	}
 }
 
-/* One lock, or all of an owner. */
 int hb_call_lock(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_lock *lock = arg;
@@ -276,10 +264,8 @@ int hb_call_lock(const struct hb_call *call, void *arg)
 	return restart(err);
 }
 
-/**
- * struct locks - what locks are to be listed
- * @locks:	what is asked for
- * @owner:	the owner whose locks are listed, where there is one
+/*
+ * @owner: list only the locks of this owner, if @locks->owner_len is not 0.
  */
 struct locks {
 	struct hashbelt_locks *locks;
@@ -293,7 +279,6 @@ static int list_locks(struct hashbelt_belt *belt, void *request, void *buffer, u
 	return hashbelt_locks(belt, locks->owner, locks->locks, buffer, used);
 }
 
-/* Lists locks. */
 int hb_call_locks(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_locks *locks = arg;
@@ -312,16 +297,13 @@ int hb_call_locks(const struct hb_call *call, void *arg)
 	return err;
 }
 
-/* Requests */
-
-/* Copies the array of keys in, and checks their lengths; their sum, or an error. */
+/* Copies the array of keys in, and checks their lengths. Returns their sum, or an error. */
 static int copy_keys(const struct hashbelt_request *request, struct hashbelt_key *keys)
 {
 	int err, sum = 0;
 	u32 i;
 
-	if (copy_from_user(keys, u64_to_user_ptr(request->keys),
-			   request->count * sizeof(*keys)))
+	if (copy_from_user(keys, u64_to_user_ptr(request->keys), request->count * sizeof(*keys)))
 		return -EFAULT;
 	for (i = 0; i < request->count; i++) {
 		err = keys[i].count ? -EINVAL : hb_check_key(keys[i].key_len);
@@ -332,19 +314,54 @@ static int copy_keys(const struct hashbelt_request *request, struct hashbelt_key
 	return sum;
 }
 
-static int fill_in_keys(struct hashbelt_entry *entry, const struct hashbelt_key *keys,
-			u32 count)
+/* Copies the keys in without waiting for page faults. False: after a page fault. */
+static bool fill_in_keys(struct hashbelt_entry *entry, const struct hashbelt_key *keys, u32 count)
 {
+	bool failed = false;
 	u32 i, at = 0;
 
-	for (i = 0; i < count; at += keys[i++].key_len)
-		if (copy_from_user(hashbelt_request_key(entry, i, at, keys[i].key_len),
-				   u64_to_user_ptr(keys[i].key), keys[i].key_len))
-			return -EFAULT;
-	return 0;
+	pagefault_disable();
+	for (i = 0; i < count && !failed; at += keys[i++].key_len)
+		failed = copy_from_user(hashbelt_request_key(entry, i, at, keys[i].key_len),
+					u64_to_user_ptr(keys[i].key), keys[i].key_len);
+	pagefault_enable();
+	return !failed;
 }
 
-/* Registers a request. It takes room in the belt, and so needs the right to write. */
+static bool fault_in_keys(const struct hashbelt_key *keys, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (fault_in_readable(u64_to_user_ptr(keys[i].key), keys[i].key_len))
+			return false;
+	return true;
+}
+
+/* A request with its keys, of @bytes in all. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
+static struct hashbelt_entry *read_request(const struct hb_call *call, struct hb_client *client,
+					   const struct hashbelt_request *request,
+					   const struct hashbelt_key *keys, u32 bytes)
+{
+	struct hashbelt_entry *entry;
+	unsigned int faults;
+
+	for (faults = 0; faults < HB_FAULTS_MAX; faults++) {
+		entry = hashbelt_request_alloc(call->belt, client, request->id, request->count,
+					       bytes);
+		if (IS_ERR(entry) || likely(fill_in_keys(entry, keys, request->count)))
+			return entry;
+		hashbelt_entry_put(call->belt, entry);
+		if (!fault_in_keys(keys, request->count))
+			break;
+		if (fatal_signal_pending(current))
+			return ERR_PTR(-EINTR);
+		cond_resched();
+	}
+	return ERR_PTR(-EFAULT);
+}
+
+/* A request takes room in the belt, so it needs the right to write. */
 int hb_call_request(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_key keys[HASHBELT_REQUEST_KEYS];
@@ -364,17 +381,12 @@ int hb_call_request(const struct hb_call *call, void *arg)
 	bytes = copy_keys(request, keys);
 	if (bytes < 0)
 		return bytes;
-	entry = hashbelt_request_alloc(call->belt, client, request->id, request->count, bytes);
+	entry = read_request(call, client, request, keys, bytes);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
-	if (fill_in_keys(entry, keys, request->count)) {
-		hashbelt_entry_put(call->belt, entry);
-		return -EFAULT;
-	}
 	return hashbelt_request(call->belt, entry, request->ttl_ms);
 }
 
-/* Takes a request back. */
 int hb_call_cancel(const struct hb_call *call, void *arg)
 {
 	struct hb_client *client = hb_session_client(call->session);
@@ -385,7 +397,6 @@ int hb_call_cancel(const struct hb_call *call, void *arg)
 	return hashbelt_cancel(call->belt, client, *id);
 }
 
-/* Completes what waits for a key. */
 int hb_call_complete(const struct hb_call *call, void *arg)
 {
 	u64 bytes[HASHBELT_KEY_MAX / sizeof(u64)];

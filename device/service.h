@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Locks, filling and requests. */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _HASHBELT_SERVICE_H
 #define _HASHBELT_SERVICE_H
 

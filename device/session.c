@@ -1,14 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * An open file of the device: which belt it is bound to, and what it may do with it.
- */
+// SPDX-License-Identifier: GPL-2.0-only
 #include <linux/slab.h>
 
 #include "hashbelt_core.h"
 #include "registry.h"
 #include "session.h"
 
-/* What was read and not acknowledged, or said of it, goes back; under session->lock. */
+/* Returns the events in flight, and the number of lost ones, to the queue; under session->lock. */
 void hb_session_return_in_flight(struct hb_session *session)
 {
 	lockdep_assert_held(&session->lock);
@@ -18,7 +15,6 @@ void hb_session_return_in_flight(struct hb_session *session)
 	session->lost = 0;
 }
 
-/* The last reference to a session is gone. */
 void hb_session_free(struct hb_session *session)
 {
 	hashbelt_client_put(session->client);
@@ -26,7 +22,7 @@ void hb_session_free(struct hb_session *session)
 	kfree_rcu(session, rcu);
 }
 
-/* The client of what is bound to a descriptor, valid as long as the session is. */
+/* The client of a session, valid as long as the session is; or an error. */
 struct hb_client *hb_session_client(struct hb_session *session)
 {
 	struct hb_client *client;
@@ -39,21 +35,14 @@ struct hb_client *hb_session_client(struct hb_session *session)
 	return client;
 }
 
-/*
- * A descriptor gives up its session, what it read and did not acknowledge, and what is
- * bound to it.
- */
+/* A descriptor gives up its session, the events in flight, and the entries that are bound to it. */
 void hb_session_close(struct hb_session *session)
 {
 	mutex_lock(&session->lock);
 	session->left = true;
-	if (session->watching)
-		remove_wait_queue(hashbelt_event_wait(session->named->belt),
-				  &session->watch);
-	if (session->listening)
-		remove_wait_queue(&session->client->wait, &session->listen);
 	hb_session_return_in_flight(session);
 	mutex_unlock(&session->lock);
+	hb_poller_close(&session->poller);
 	if (session->client)
 		hashbelt_client_close(session->named->belt, session->client);
 	hb_session_put(session);
@@ -73,44 +62,49 @@ void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named
 	session->access = access;
 	refcount_set(&session->ref, 1);
 	mutex_init(&session->lock);
+	hb_poller_init(&session->poller, hashbelt_pollers(named->belt), HB_POLL_EVENTS);
 	session = unrcu_pointer(xchg(&file->session, RCU_INITIALIZER(session)));
-	if (!session)
-		return;
-	hb_session_close(session);
-	/* Pollers have another belt to look at. */
-	hb_file_wake_pollers(file, NULL);
+	if (session)
+		hb_session_close(session);
+	/* They are not armed for this belt, even if the file had none before. */
+	hb_wake_polling(&file->wait, true);
 }
 
-/* What hb_file_bind() needs, made first: binding is the step that must not fail. */
+/* For hb_file_bind(), which must not fail. */
 struct hb_session *hb_session_alloc(void)
 {
 	return kzalloc(sizeof(struct hb_session), GFP_KERNEL_ACCOUNT);
 }
 
-/* Binds a descriptor to a belt by name; @powerless: even if it may do nothing. */
-int hb_file_bind_name(struct file *filp, const char *name, bool powerless)
+/*
+ * Binds a descriptor to a belt by name. @owner: NULL, or the owner that it must have. @powerless:
+ * also if it has no rights.
+ */
+int hb_file_bind_name(struct file *filp, const char *name, const kuid_t *owner, bool powerless)
 {
 	struct hb_named_belt *named = hb_registry_open(name);
 	struct hb_session *session;
+	int err = 0;
 	u32 access;
-	int err;
 
 	if (IS_ERR(named))
 		return PTR_ERR(named);
-	err = -EACCES;
 	access = hb_named_belt_access(named);
 	if (!access && !powerless)
-		goto err_listing;
-	err = -ENOMEM;
+		err = -EACCES;
+	else if (owner && !hb_named_belt_is_of(named, *owner))
+		err = -EPERM;
+	if (err) {
+		hb_named_belt_put(named);
+		return err;
+	}
 	session = hb_session_alloc();
-	if (!session)
-		goto err_listing;
+	if (!session) {
+		hb_named_belt_put(named);
+		return -ENOMEM;
+	}
 	hb_file_bind(filp, session, named, access);
 	return 0;
-
-err_listing:
-	hb_named_belt_put(named);
-	return err;
 }
 
 int hb_file_open(struct inode *inode, struct file *filp)
@@ -120,12 +114,12 @@ int hb_file_open(struct inode *inode, struct file *filp)
 
 	if (!file)
 		return -ENOMEM;
-	/* What is read has no position, and several may read at once. */
+	/* Events have no position, and several threads may read at once. */
 	stream_open(inode, filp);
 	init_waitqueue_head(&file->wait);
 	filp->private_data = file;
-	err = hb_file_bind_name(filp, HASHBELT_DEFAULT_BELT, true);
-	/* Without that belt one may still bind to another. */
+	err = hb_file_bind_name(filp, HASHBELT_DEFAULT_BELT, NULL, true);
+	/* Without the default belt the caller may still bind to another. */
 	if (err != -ENOMEM)
 		return 0;
 	kfree(file);
@@ -139,6 +133,6 @@ int hb_file_release(struct inode *inode, struct file *filp)
 
 	if (session)
 		hb_session_close(session);
-	kfree(file);
+	kfree_rcu(file, rcu);
 	return 0;
 }

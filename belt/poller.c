@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waking the tasks that poll descriptors of a belt.
+ *
+ * A user chooses how many descriptors are polled, and how many tasks poll each of them. So a task
+ * that queues an event, with the lock of a shard held, wakes none of them. It moves all armed
+ * descriptors to the list of told ones, in a constant number of steps. A work item then takes these
+ * one by one and wakes their tasks with no spinlock held.
+ *
+ * A poll arms its descriptor, and the second wakeup after it disarms that. So an event costs
+ * nothing for a descriptor that was polled once and is not polled any more. The first of the two
+ * wakes one of several exclusive tasks (EPOLLEXCLUSIVE). That task may exit without another poll,
+ * so the second wakes all.
+ *
+ * No wakeup is lost. A task that polls enters the wait queue of its file, arms the descriptor, and
+ * then looks for an event. A task that brings an event queues that, and then looks for armed
+ * descriptors. Each has a full barrier in between, so one of them sees what the other has written.
+ * If the descriptor is in a list already when a poll arms it, the work item takes it out later,
+ * under the same lock, and only then wakes the tasks in the wait queue.
+ *
+ * Lock order: a shard's lock, then pollers->lock. No lock is taken inside it.
+ */
+#include <linux/rcupdate.h>
+
+#include "poller.h"
+
+/*
+ * Takes the first told descriptor out of the list. Returns its wait queue, valid under RCU; NULL if
+ * there is none. @all: all exclusive tasks are to be woken.
+ */
+static wait_queue_head_t *next_told(struct hb_pollers *pollers, bool *all)
+{
+	struct hb_poller *poller;
+	wait_queue_head_t *wait = NULL;
+
+	spin_lock(&pollers->lock);
+	poller = list_first_entry_or_null(&pollers->told, struct hb_poller, place);
+	if (poller) {
+		wait = poller->wait;
+		*all = poller->woken || pollers->ended;
+		list_del_init(&poller->place);
+		if (!poller->woken)
+			list_add_tail(&poller->place, poller->armed);
+		poller->woken = true;
+	}
+	spin_unlock(&pollers->lock);
+	return wait;
+}
+
+static void wake_told(struct work_struct *work)
+{
+	struct hb_pollers *pollers = container_of(work, struct hb_pollers, work);
+	wait_queue_head_t *wait;
+	bool all;
+
+	do {
+		/* The file is freed after a grace period. */
+		rcu_read_lock();
+		wait = next_told(pollers, &all);
+		if (wait)
+			hb_wake_polling(wait, all);
+		rcu_read_unlock();
+		cond_resched();
+	} while (wait);
+}
+
+/* The tasks are woken on @wq, which must outlive @pollers. */
+void hb_pollers_init(struct hb_pollers *pollers, struct workqueue_struct *wq)
+{
+	unsigned int i;
+
+	spin_lock_init(&pollers->lock);
+	for (i = 0; i < HB_POLL_FOR; i++)
+		INIT_LIST_HEAD(&pollers->armed[i]);
+	INIT_LIST_HEAD(&pollers->told);
+	pollers->ended = false;
+	pollers->wq = wq;
+	INIT_WORK(&pollers->work, wake_told);
+}
+
+/* No descriptor is armed any more. Context: may sleep. */
+void hb_pollers_stop(struct hb_pollers *pollers)
+{
+	cancel_work_sync(&pollers->work);
+}
+
+static void queue_wakeups(struct hb_pollers *pollers)
+{
+	/* Benign race: see hb_clock_wake(). */
+	data_race(queue_work(pollers->wq, &pollers->work));
+}
+
+/*
+ * Tells all armed descriptors. The caller has executed a full barrier since it changed what a poll
+ * looks at. Context: any, with a shard's lock or without.
+ */
+void hb_pollers_tell(struct hb_pollers *pollers, enum hb_poll_for what)
+{
+	struct list_head *armed = &pollers->armed[what];
+
+	if (list_empty(armed))
+		return;
+	spin_lock(&pollers->lock);
+	list_splice_tail_init(armed, &pollers->told);
+	spin_unlock(&pollers->lock);
+	queue_wakeups(pollers);
+}
+
+/*
+ * Tells all descriptors that the belt is dead. The caller has marked it as dead: a poll that arms
+ * its descriptor after this, under the same lock, sees that.
+ */
+void hb_pollers_end(struct hb_pollers *pollers)
+{
+	unsigned int i;
+
+	spin_lock(&pollers->lock);
+	pollers->ended = true;
+	for (i = 0; i < HB_POLL_FOR; i++)
+		list_splice_tail_init(&pollers->armed[i], &pollers->told);
+	spin_unlock(&pollers->lock);
+	queue_wakeups(pollers);
+}
+
+void hb_poller_init(struct hb_poller *poller, struct hb_pollers *pollers, enum hb_poll_for what)
+{
+	poller->pollers = pollers;
+	poller->armed = &pollers->armed[what];
+	INIT_LIST_HEAD(&poller->place);
+	poller->wait = NULL;
+	poller->woken = false;
+	poller->closed = false;
+}
+
+/*
+ * Has the tasks in @wait woken when there is something to read. The caller is in @wait, and looks
+ * afterwards if there is. @wait must stay valid for a grace period after hb_poller_close().
+ */
+void hb_poller_arm(struct hb_poller *poller, wait_queue_head_t *wait)
+{
+	struct hb_pollers *pollers = poller->pollers;
+
+	spin_lock(&pollers->lock);
+	poller->woken = false;
+	if (!poller->closed && list_empty(&poller->place)) {
+		WRITE_ONCE(poller->wait, wait);
+		list_add_tail(&poller->place, poller->armed);
+	}
+	spin_unlock(&pollers->lock);
+	/* Pairs with the barrier of a task that tells. */
+	smp_mb();
+}
+
+/* As hb_pollers_tell(), for one descriptor. */
+void hb_poller_tell(struct hb_poller *poller)
+{
+	struct hb_pollers *pollers = poller->pollers;
+	bool listed;
+
+	if (!READ_ONCE(poller->wait))
+		return;
+	spin_lock(&pollers->lock);
+	listed = !list_empty(&poller->place);
+	/* To the head: it may be there already, and must not fall behind again and again. */
+	if (listed)
+		list_move(&poller->place, &pollers->told);
+	spin_unlock(&pollers->lock);
+	if (listed)
+		queue_wakeups(pollers);
+}
+
+/* The descriptor is closed, or bound to another belt. */
+void hb_poller_close(struct hb_poller *poller)
+{
+	spin_lock(&poller->pollers->lock);
+	poller->closed = true;
+	list_del_init(&poller->place);
+	spin_unlock(&poller->pollers->lock);
+}
