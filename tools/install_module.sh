@@ -1,11 +1,13 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # install_module.sh VERSION KVER DESTDIR - install the module for the kernel KVER.
 #
 # With DKMS the sources go to /usr/src and the module is built again for each
 # kernel that is installed later; without it, or with a DESTDIR, the module is
-# built and installed for this kernel alone.
+# built and installed for this kernel alone. The kernel's own rule runs no depmod
+# where System.map is not beside the headers, as on Debian, and cannot sign without
+# the key of the kernel's build.
 set -eu
 
 version=$1
@@ -31,5 +33,6 @@ else
 	kdir=/lib/modules/$kver/build
 	"$top/tests/module.sh" "$kdir" "$top/.cache/build/module-$kver"
 	make -C "$kdir" M="$top/.cache/build/module-$kver" INSTALL_MOD_PATH="$destdir" \
-		modules_install
+		CONFIG_MODULE_SIG_ALL= modules_install
+	[ "$destdir" ] || depmod "$kver"
 fi

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The functions of the commands: the table in hbctl.c refers to them. */
+#ifndef HBCTL_CMD_H
+#define HBCTL_CMD_H
+
+#include "command.h"
+
+int belts_read(int fd, struct hashbelt_info **infos, size_t *count);
+enum status cmd_create(struct request *request);
+enum status cmd_set(struct request *request);
+enum status cmd_destroy(struct request *request);
+enum status cmd_belts(struct request *request);
+enum status cmd_info(struct request *request);
+enum status cmd_halt(struct request *request);
+enum status cmd_resume(struct request *request);
+enum status cmd_rotate(struct request *request);
+enum status cmd_advance(struct request *request);
+enum status cmd_clear(struct request *request);
+enum status cmd_size(struct request *request);
+
+enum status cmd_stat(struct request *request);
+enum status cmd_top(struct request *request);
+enum status cmd_events(struct request *request);
+
+enum status cmd_put(struct request *request);
+enum status cmd_get(struct request *request);
+enum status cmd_touch(struct request *request);
+enum status cmd_has(struct request *request);
+enum status cmd_rm(struct request *request);
+enum status cmd_expire(struct request *request);
+enum status cmd_incr(struct request *request);
+enum status cmd_wait(struct request *request);
+enum status cmd_complete(struct request *request);
+
+enum status get_filled(struct request *request, const struct key *key);
+
+enum status cmd_lock(struct request *request);
+enum status cmd_unlock(struct request *request);
+enum status cmd_renew(struct request *request);
+enum status cmd_locks(struct request *request);
+enum status cmd_release(struct request *request);
+
+enum status cmd_keys(struct request *request);
+enum status cmd_load(struct request *request);
+enum status cmd_dump(struct request *request);
+
+enum status completion_bash(const struct command *commands);
+
+#endif /* HBCTL_CMD_H */

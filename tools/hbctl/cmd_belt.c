@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands on belts as a whole. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "duration.h"
+#include "info.h"
+#include "output.h"
+#include "settings.h"
+
+/* The default mode of a belt: only its owner may use it. */
+#define MODE_DEFAULT	0600
+
+/* Takes a belt's name as the operand, where one was given. */
+static enum status take_belt(struct request *request)
+{
+	return request->count ? request_belt(request, request->operands[0]) : STATUS_DONE;
+}
+
+/*
+ * Describes the belt that the descriptor is bound to. An owner without the right to read
+ * it finds it in the list of all belts.
+ */
+static int find_belt(const struct request *request, struct hashbelt_info *info)
+{
+	int err = hashbelt_info(request->fd, info);
+
+	if (err != -EPERM)
+		return err;
+	memset(info, 0, sizeof(*info));
+	do {
+		err = hashbelt_next(request->fd, info);
+	} while (!err && strcmp(info->name, request->belt));
+	return err == -ENOENT ? -EPERM : err;
+}
+
+/* The JSON of a command that has no other result. */
+static void print_belt(const struct request *request)
+{
+	struct json_object *object;
+
+	if (!request->json)
+		return;
+	object = json_object_new_object();
+	json_add_bytes(object, "name", request->belt, strlen(request->belt));
+	json_print(object);
+}
+
+/* Prints the settings of a belt after it was created or set. */
+static enum status print_result(const struct request *request)
+{
+	struct hashbelt_info info;
+	int err;
+
+	if (!request->json)
+		return STATUS_DONE;
+	err = find_belt(request, &info);
+	if (err)
+		return fail_belt(request, err);
+	info_print_json(&info, NULL);
+	return STATUS_DONE;
+}
+
+/* Why a belt was not made, or not set. */
+static enum status fail_settings(const struct request *request, int err)
+{
+	bool is_create = request->command->run == cmd_create;
+
+	if (err == -EPERM && request_option(request, "group"))
+		return fail(STATUS_REACH,
+			    "%s --group: belt '%s' must be yours, and you in that group, unless you are root",
+			    request->command->name, request->belt);
+	if (err == -EPERM && is_create)
+		return fail(STATUS_REACH,
+			    "no right to make belts: %s is open to you for reading only",
+			    request->device);
+	if (err == -EACCES && is_create)
+		return fail(STATUS_REACH, "only root can make a belt of the name '%s'",
+			    request->belt);
+	if (err == -ENOSPC && is_create)
+		return fail(STATUS_ERROR,
+			    "there are as many belts as there may be, or they hold as much: destroy one, or raise max_belts or max_bytes in /sys/module/hashbelt/parameters");
+	if (err == -EDQUOT && is_create)
+		return fail(STATUS_ERROR,
+			    "you have as many belts as a user may have, or they hold as much: destroy one, or let root raise user_max_belts or user_max_bytes in /sys/module/hashbelt/parameters");
+	return fail_belt(request, err);
+}
+
+/**
+ * cmd_create() - hbctl create
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_create(struct request *request)
+{
+	struct settings settings;
+	enum status status;
+	int err;
+
+	status = take_belt(request);
+	if (!status)
+		status = settings_take(request, &settings);
+	if (!status)
+		status = request_open(request);
+	if (status)
+		return status;
+	if (!(settings.belt.fields & HASHBELT_SET_MODE))
+		settings.belt.mode = MODE_DEFAULT;
+	settings.belt.fields &= HASHBELT_SET_GID;
+	err = hashbelt_create(request->fd, request->belt, &settings.belt);
+	if (err == -EEXIST)
+		return fail(STATUS_NO,
+			    "there is a belt '%s' already: choose another name, or destroy it first",
+			    request->belt);
+	return err ? fail_settings(request, err) : print_result(request);
+}
+
+/**
+ * cmd_set() - hbctl set
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_set(struct request *request)
+{
+	struct settings settings;
+	struct hashbelt_info info;
+	enum status status;
+	int err;
+
+	status = take_belt(request);
+	if (!status)
+		status = settings_take(request, &settings);
+	if (!status && !settings.belt.fields)
+		status = fail_usage(request, "no setting is given");
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = find_belt(request, &info);
+	if (err)
+		return fail_belt(request, err);
+	/* The kernel sets the policy as a whole. */
+	settings.belt.policy |= info.policy & ~settings.policy;
+	err = hashbelt_set(request->fd, &settings.belt);
+	return err ? fail_settings(request, err) : print_result(request);
+}
+
+/**
+ * cmd_destroy() - hbctl destroy
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_destroy(struct request *request)
+{
+	enum status status;
+	int err;
+
+	status = take_belt(request);
+	if (!status)
+		status = request_open(request);
+	if (status)
+		return status;
+	err = hashbelt_destroy(request->fd, request->belt);
+	if (err)
+		return fail_belt(request, err);
+	print_belt(request);
+	return STATUS_DONE;
+}
+
+/**
+ * belts_read() - describe all belts that the caller may use
+ * @fd:		the descriptor
+ * @infos:	NULL; returned, after an error as well: an array of them, to be freed
+ *		with free(3)
+ * @count:	returned: their number
+ *
+ * Return: 0 or a negative errno.
+ */
+int belts_read(int fd, struct hashbelt_info **infos, size_t *count)
+{
+	struct hashbelt_info info = { 0 }, *more;
+	size_t room = 0;
+	int err;
+
+	for (*count = 0; !(err = hashbelt_next(fd, &info)); ++*count) {
+		if (*count == room) {
+			room = room ? room * 2 : 16;
+			more = reallocarray(*infos, room, sizeof(*more));
+			if (!more)
+				return -ENOMEM;
+			*infos = more;
+		}
+		(*infos)[*count] = info;
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+/**
+ * cmd_belts() - hbctl belts
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_belts(struct request *request)
+{
+	enum status status = request_open(request);
+	struct hashbelt_info *infos = NULL;
+	size_t count, i;
+	int err;
+
+	if (status)
+		return status;
+	err = belts_read(request->fd, &infos, &count);
+	if (err)
+		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
+	else if (!request->json)
+		info_print_table(infos, count);
+	else
+		for (i = 0; i < count; i++)
+			info_print_json(&infos[i], NULL);
+	free(infos);
+	return status;
+}
+
+/**
+ * cmd_info() - hbctl info
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_info(struct request *request)
+{
+	enum status status = take_belt(request);
+	struct buckets buckets = { 0 };
+	struct hashbelt_info info;
+	int err;
+
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = hashbelt_info(request->fd, &info);
+	if (!err)
+		err = buckets_read(&buckets, request->fd, &info);
+	if (err)
+		status = fail_belt(request, err);
+	else if (request->json)
+		info_print_json(&info, &buckets);
+	else
+		info_print(&info, &buckets);
+	buckets_free(&buckets);
+	return status;
+}
+
+/* Commands that are a call without an argument. */
+static enum status control(struct request *request, int (*call)(int fd))
+{
+	enum status status = request_bind(request);
+	int err;
+
+	if (status)
+		return status;
+	err = call(request->fd);
+	if (err)
+		return fail_belt(request, err);
+	print_belt(request);
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_halt() - hbctl halt
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_halt(struct request *request)
+{
+	return control(request, hashbelt_halt);
+}
+
+/**
+ * cmd_resume() - hbctl resume
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_resume(struct request *request)
+{
+	return control(request, hashbelt_resume);
+}
+
+/**
+ * cmd_rotate() - hbctl rotate
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_rotate(struct request *request)
+{
+	return control(request, hashbelt_rotate);
+}
+
+/**
+ * cmd_clear() - hbctl clear
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_clear(struct request *request)
+{
+	return control(request, hashbelt_clear);
+}
+
+/**
+ * cmd_advance() - hbctl advance
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_advance(struct request *request)
+{
+	const char *text = request->operands[0];
+	enum status status;
+	__u64 ms;
+	int err;
+
+	err = duration_parse(text, &ms);
+	if (err == -EINVAL)
+		return fail_usage(request, "'%s' is not a duration as 250ms, 30s or 1h30m",
+				  text);
+	if (err || !ms)
+		return fail_usage(request, "%s is not from 1ms to %llums (139 years)", text,
+				  HASHBELT_TTL_MAX_MS);
+	status = request_bind(request);
+	if (status)
+		return status;
+	err = hashbelt_advance(request->fd, ms);
+	if (err)
+		return fail_belt(request, err);
+	print_belt(request);
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_size() - hbctl size
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_size(struct request *request)
+{
+	enum status status = request_bind(request);
+	struct json_object *object;
+	struct hashbelt_info info;
+	int err;
+
+	if (status)
+		return status;
+	err = hashbelt_info(request->fd, &info);
+	if (err)
+		return fail_belt(request, err);
+	if (!request->json) {
+		printf("%llu\n", info.entries);
+		return STATUS_DONE;
+	}
+	object = json_object_new_object();
+	json_add_number(object, "entries", info.entries);
+	json_add_number(object, "bytes", info.bytes);
+	json_print(object);
+	return STATUS_DONE;
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands on one entry. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "duration.h"
+#include "entry.h"
+#include "output.h"
+#include "value.h"
+
+/* Reads the conditions of a put or an rm. */
+static enum status take_conditions(const struct request *request, bool is_put,
+				   struct hashbelt_item *item)
+{
+	enum status status;
+
+	status = request_number(request, "if-version", 0, ~0ULL, &item->version);
+	if (status)
+		return status;
+	if (request_option(request, "if-version"))
+		item->how |= HASHBELT_IF_VERSION;
+	if (is_put && request_option(request, "if-absent"))
+		item->how |= HASHBELT_IF_ABSENT;
+	if (is_put && request_option(request, "if-present"))
+		item->how |= HASHBELT_IF_PRESENT;
+	if (item->how & (item->how - 1))
+		return fail_usage(request,
+				  "--if-absent, --if-present and --if-version exclude each other");
+	return STATUS_DONE;
+}
+
+/* Reports why a put or an rm failed; @version is the one that was demanded. */
+static enum status fail_condition(const struct request *request, int err,
+				  const struct key *key, const struct hashbelt_item *item,
+				  __u64 version)
+{
+	char *text;
+
+	if (err != -EEXIST && err != -ESTALE)
+		return fail_entry(request, err, key);
+	text = key_text(key);
+	if (err == -ESTALE)
+		fail(STATUS_NO,
+		     "entry '%s' in belt '%s' has version %llu, not %llu: another process was faster, get it again",
+		     text, request->belt, item->version, version);
+	else if (item->how & HASHBELT_IF_ABSENT)
+		fail(STATUS_NO, "entry '%s' is in belt '%s' already, with version %llu",
+		     text, request->belt, item->version);
+	else
+		fail(STATUS_NO,
+		     "belt '%s' keeps its present entry '%s' with version %llu (--if-present replaces it)",
+		     request->belt, text, item->version);
+	free(text);
+	return STATUS_NO;
+}
+
+static enum status do_put(const struct request *request, const struct key *key,
+			  const struct value *value, struct hashbelt_item *item)
+{
+	__u64 version = item->version;
+	struct json_object *object;
+	int err;
+
+	err = hashbelt_put(request->fd, key->bytes, key->len, value->bytes, value->len,
+			   item);
+	if (err)
+		return fail_condition(request, err, key, item, version);
+	if (!request->json)
+		return STATUS_DONE;
+	object = entry_object(key, item);
+	json_add_number(object, "value_len", value->len);
+	json_print(object);
+	return STATUS_DONE;
+}
+
+/* The value of a put: an operand, or stdin. */
+static enum status take_value(const struct request *request, struct value *value)
+{
+	const char *text = request->operands[1];
+	int err;
+
+	if (strcmp(text, "-"))
+		err = value_copy(value, text, strlen(text));
+	else
+		err = value_read(value, STDIN_FILENO);
+	if (err == -EMSGSIZE)
+		return fail_usage(request, "a value has at most %d bytes",
+				  HASHBELT_VALUE_MAX);
+	if (err)
+		return fail(STATUS_ERROR, "cannot read the value: %s", strerror(-err));
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_put() - hbctl put
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_put(struct request *request)
+{
+	struct hashbelt_item item = { 0 };
+	struct value value = { 0 };
+	enum status status;
+	struct key key;
+	__u64 flags = 0;
+
+	status = request_key(request, 0, &key);
+	if (!status)
+		status = request_ttl(request, "never|keep", &item.ttl_ms);
+	if (!status)
+		status = request_number(request, "flags", 0, ~0U, &flags);
+	if (!status)
+		status = take_conditions(request, true, &item);
+	if (!status)
+		status = take_value(request, &value);
+	if (!status)
+		status = request_bind(request);
+	item.flags = flags;
+	if (!status)
+		status = do_put(request, &key, &value, &item);
+	value_free(&value);
+	return status;
+}
+
+/* A get that does not fill. */
+static enum status get_plainly(struct request *request, const struct key *key)
+{
+	struct hashbelt_item item = { 0 };
+	struct value value = { 0 };
+	enum status status;
+	int err;
+
+	status = request_ttl(request, "never", &item.ttl_ms);
+	if (request_option(request, "ttl"))
+		item.how = HASHBELT_AND_TOUCH;
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = value_get(&value, request->fd, key->bytes, key->len, &item);
+	if (err)
+		status = fail_entry(request, err, key);
+	else if (request->json)
+		json_print(entry_json(key, &value, &item));
+	else
+		entry_print(request, &value, &item);
+	value_free(&value);
+	return status;
+}
+
+/**
+ * cmd_get() - hbctl get
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_get(struct request *request)
+{
+	static const char * const fill_options[] = { "lease", "wait", "ahead", "stale" };
+	bool fills = request_option(request, "fill");
+	enum status status;
+	struct key key;
+	size_t i;
+
+	status = request_key(request, 0, &key);
+	for (i = 0; !status && !fills && i < ARRAY_SIZE(fill_options); i++)
+		if (request_option(request, fill_options[i]))
+			status = fail_usage(request, "--%s needs --fill", fill_options[i]);
+	if (!status && !fills && request->command_line)
+		status = fail_usage(request, "a COMMAND needs --fill");
+	if (status)
+		return status;
+	return fills ? get_filled(request, &key) : get_plainly(request, &key);
+}
+
+/**
+ * cmd_touch() - hbctl touch
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_touch(struct request *request)
+{
+	__u64 ttl_ms = HASHBELT_TTL_BELT;
+	struct hashbelt_item item = { 0 };
+	enum status status;
+	struct key key;
+	int err;
+
+	status = request_key(request, 0, &key);
+	if (!status)
+		status = request_ttl(request, "never", &ttl_ms);
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = hashbelt_touch(request->fd, key.bytes, key.len, ttl_ms, &item);
+	if (err)
+		return fail_entry(request, err, &key);
+	if (request->json)
+		json_print(entry_object(&key, &item));
+	return STATUS_DONE;
+}
+
+static void print_presence(const struct key *key, const struct hashbelt_item *item)
+{
+	struct json_object *object;
+
+	if (item) {
+		object = entry_object(key, item);
+		json_add_number(object, "value_len", item->value_len);
+	} else {
+		object = json_entry(key->bytes, key->len);
+	}
+	json_add_bool(object, "present", !!item);
+	json_print(object);
+}
+
+/**
+ * cmd_has() - hbctl has
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_has(struct request *request)
+{
+	struct hashbelt_item item = { .how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH };
+	enum status status;
+	struct key key;
+	int err;
+
+	status = request_key(request, 0, &key);
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = hashbelt_get(request->fd, key.bytes, key.len, NULL, 0, &item);
+	if (request->json && (!err || err == -ENOENT))
+		print_presence(&key, err ? NULL : &item);
+	return err ? fail_entry(request, err, &key) : STATUS_DONE;
+}
+
+/**
+ * cmd_rm() - hbctl rm
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_rm(struct request *request)
+{
+	struct hashbelt_item item = { 0 };
+	struct json_object *object;
+	enum status status;
+	struct key key;
+	__u64 version;
+	int err;
+
+	status = request_key(request, 0, &key);
+	if (!status)
+		status = take_conditions(request, false, &item);
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	version = item.version;
+	err = hashbelt_remove(request->fd, key.bytes, key.len, &item);
+	if (err)
+		return fail_condition(request, err, &key, &item, version);
+	if (!request->json)
+		return STATUS_DONE;
+	object = json_entry(key.bytes, key.len);
+	json_add_number(object, "version", item.version);
+	json_print(object);
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_expire() - hbctl expire
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_expire(struct request *request)
+{
+	enum status status;
+	struct key key;
+	int err;
+
+	status = request_key(request, 0, &key);
+	if (!status)
+		status = request_bind(request);
+	if (status)
+		return status;
+	err = hashbelt_expire(request->fd, key.bytes, key.len);
+	if (err)
+		return fail_entry(request, err, &key);
+	if (request->json)
+		json_print(json_entry(key.bytes, key.len));
+	return STATUS_DONE;
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command events: entries that have left a belt, and why. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "encoding.h"
+#include "output.h"
+#include "settings.h"
+
+/* Size of a read, bytes: enough for hundreds of small events. */
+#define BUFFER_SIZE	(64 * 1024)
+
+/* Bytes that a pipe takes without waiting when poll(2) says that it has room. */
+#define WRITE_SIZE	4096
+
+/**
+ * struct watch - events that are handed on
+ * @request:	the request
+ * @follow:	wait for more
+ * @ack:	acknowledge events when they are written
+ * @most:	how many to print
+ * @printed:	how many were
+ * @newest:	without @follow: the newest event when this began
+ * @ended:	nothing is left to be done
+ * @buffer:	the last read
+ * @size:	its size, bytes
+ */
+struct watch {
+	struct request *request;
+	bool follow;
+	bool ack;
+	__u64 most;
+	__u64 printed;
+	__u64 newest;
+	bool ended;
+	void *buffer;
+	size_t size;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+/* A signal that our caller ignores, as a shell does for a job, stays ignored. */
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+	struct sigaction action = { .sa_handler = stop }, before;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+/*
+ * Waits as poll(2) does. -EINTR once we are to stop, however early the signal came;
+ * other signals do not matter.
+ */
+static int wait_for(struct pollfd *files, nfds_t count)
+{
+	sigset_t ending, before;
+	int ready = -1;
+
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ending, &before);
+	errno = EINTR;
+	while (!stopped && ready < 0 && errno == EINTR)
+		ready = ppoll(files, count, NULL, &before);
+	if (ready < 0)
+		ready = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ready;
+}
+
+/* Writes all of it to standard output, but can be stopped where that blocks. */
+static int write_all(const char *text, size_t len)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	ssize_t written;
+	int ready;
+
+	for (; len; text += written, len -= written) {
+		ready = wait_for(&output, 1);
+		if (ready < 0)
+			return ready;
+		written = write(STDOUT_FILENO, text, len < WRITE_SIZE ? len : WRITE_SIZE);
+		if (written < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (written < 0)
+			written = 0;
+	}
+	return 0;
+}
+
+/* A lock must not be taken for an entry of the same name that expired. */
+static void print_line(FILE *file, const struct hashbelt_event *event)
+{
+	fprintf(file, "%llu\t%s%s\t", event->sequence,
+		event->kind == HASHBELT_LOCK ? "lock-" : "", reason_name(event->reason));
+	escape_print(file, hashbelt_event_key(event), event->key_len);
+	putc('\t', file);
+	escape_print(file, hashbelt_event_value(event), event->value_len);
+	putc('\n', file);
+}
+
+/* The value of a lock is its owner, the version its token. */
+static void print_line_json(FILE *file, const struct hashbelt_event *event)
+{
+	const void *value = hashbelt_event_value(event);
+	const void *key = hashbelt_event_key(event);
+	bool is_lock = event->kind == HASHBELT_LOCK;
+	struct json_object *object = json_begin();
+
+	json_add_number(object, "sequence", event->sequence);
+	json_add_word(object, "reason", reason_name(event->reason));
+	json_add_word(object, "kind", is_lock ? "lock" : "entry");
+	json_add_bytes(object, "key", key, event->key_len);
+	json_add_number(object, is_lock ? "token" : "version", event->version);
+	if (!is_lock)
+		json_add_number(object, "flags", event->flags);
+	json_add_unless(object, "deadline_ns", event->deadline_ns, HASHBELT_TTL_NEVER);
+	json_add_number(object, "handed_ns", event->handed_ns);
+	if (!is_lock)
+		json_add_number(object, "value_len", event->value_len);
+	json_add_bytes(object, is_lock ? "owner" : "value", value, event->value_len);
+	json_add_number(object, "lost", event->lost);
+	json_write(file, object);
+}
+
+static void say_lost(const struct watch *watch, __u64 lost)
+{
+	if (lost && !watch->request->json)
+		fail(STATUS_DONE, lost == 1 ? "%llu event was lost" : "%llu events were lost",
+		     lost);
+}
+
+/* Puts the text of events into memory. Returns the last of them. */
+static const struct hashbelt_event *format(struct watch *watch, size_t len, FILE *file)
+{
+	const struct hashbelt_event *event = NULL, *last = NULL;
+
+	while (watch->printed < watch->most &&
+	       (event = hashbelt_event_next(watch->buffer, len, event))) {
+		say_lost(watch, event->lost);
+		if (watch->request->json)
+			print_line_json(file, event);
+		else
+			print_line(file, event);
+		watch->printed++;
+		if (event->sequence >= watch->newest)
+			watch->ended = !watch->follow;
+		last = event;
+	}
+	if (watch->printed == watch->most)
+		watch->ended = true;
+	return last;
+}
+
+static enum status fail_output(const struct watch *watch, int err)
+{
+	if (err == -EINTR && watch->ack)
+		return STATUS_DONE;
+	if (err == -EINTR)
+		return fail(STATUS_ERROR,
+			    "stopped while the output was not read: events are lost (see --ack)");
+	return fail(STATUS_ERROR, "cannot write the output: %s", strerror(-err));
+}
+
+/*
+ * Prints the events that were read. If --max ends before the last of them, the printed ones
+ * are acknowledged and the rest are queued again: with --ack after they were written, else
+ * before, as if only they had been read.
+ */
+static enum status hand_on(struct watch *watch, size_t len)
+{
+	const struct hashbelt_event *last;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	int err = 0, ack = 0;
+
+	if (!file)
+		return fail(STATUS_ERROR, "out of memory");
+	last = format(watch, len, file);
+	if (fclose(file)) {
+		free(text);
+		return fail(STATUS_ERROR, "out of memory");
+	}
+	if (!watch->ack && watch->most != ~0ULL)
+		ack = hashbelt_ack(watch->request->fd, last->sequence);
+	if (!ack)
+		err = write_all(text, size);
+	if (watch->ack && !err)
+		ack = hashbelt_ack(watch->request->fd, last->sequence);
+	free(text);
+	if (err)
+		return fail_output(watch, err);
+	return ack ? fail_belt(watch->request, ack) : STATUS_DONE;
+}
+
+/* Waits for an event, or until the reader of our output closes it. */
+static enum status wait_for_event(struct watch *watch)
+{
+	struct pollfd files[] = {
+		{ .fd = watch->request->fd, .events = POLLIN },
+		{ .fd = STDOUT_FILENO },
+	};
+	int ready = wait_for(files, ARRAY_SIZE(files));
+
+	if (ready < 0 && ready != -EINTR)
+		return fail(STATUS_ERROR, "cannot wait for events: %s", strerror(-ready));
+	if (ready < 0 || !(files[1].revents & (POLLERR | POLLHUP)))
+		return STATUS_DONE;
+	/* As if it had been written to: but then an event would be gone. */
+	raise(SIGPIPE);
+	return fail_output(watch, -EPIPE);
+}
+
+/* The next event is larger than the buffer. */
+static enum status grow(struct watch *watch)
+{
+	free(watch->buffer);
+	watch->size = HASHBELT_EVENT_MAX;
+	watch->buffer = malloc(watch->size);
+	return watch->buffer ? STATUS_DONE : fail(STATUS_ERROR, "out of memory");
+}
+
+/* Reads once, and prints the events or reports the error. */
+static enum status step(struct watch *watch)
+{
+	ssize_t len = hashbelt_read(watch->request->fd, watch->buffer, watch->size);
+
+	if (len > 0)
+		return hand_on(watch, len);
+	if (len == -EMSGSIZE && watch->size < HASHBELT_EVENT_MAX)
+		return grow(watch);
+	if (len == -EAGAIN && watch->follow)
+		return wait_for_event(watch);
+	if (len == -EINTR)
+		return STATUS_DONE;
+	watch->ended = true;
+	if (len == -EAGAIN || (len == -ENODATA && watch->printed && !watch->follow))
+		return STATUS_DONE;
+	if (len == -ENODATA)
+		return fail(STATUS_ERROR,
+			    "belt '%s' reports nothing: 'hbctl set %s --on-expire notify' changes that",
+			    watch->request->belt, watch->request->belt);
+	return fail_belt(watch->request, len);
+}
+
+/* Everything that the descriptor and this program need before the first read. */
+static int prepare(struct watch *watch)
+{
+	int fd = watch->request->fd, err = 0;
+	struct hashbelt_info info;
+
+	if (watch->ack || watch->most != ~0ULL)
+		err = hashbelt_watch(fd, HASHBELT_WATCH_ACK);
+	if (!err)
+		err = hashbelt_info(fd, &info);
+	if (err)
+		return err;
+	watch->newest = info.sequence;
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+		return -errno;
+	watch->size = BUFFER_SIZE;
+	watch->buffer = malloc(watch->size);
+	if (!watch->buffer)
+		return -ENOMEM;
+	catch_signals();
+	return 0;
+}
+
+static enum status run(struct watch *watch)
+{
+	enum status status = STATUS_DONE;
+	int err = prepare(watch);
+
+	if (err)
+		return fail_belt(watch->request, err);
+	while (!status && !watch->ended && !stopped)
+		status = step(watch);
+	if (!status && !watch->follow && !watch->printed && !stopped)
+		status = fail(STATUS_NO, "there is no event in belt '%s'",
+			      watch->request->belt);
+	return status;
+}
+
+/**
+ * cmd_events() - hbctl events
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_events(struct request *request)
+{
+	struct watch watch = {
+		.request = request,
+		.follow = request_option(request, "follow"),
+		.ack = request_option(request, "ack"),
+		.most = ~0ULL,
+	};
+	enum status status;
+
+	status = request_number(request, "max", 1, ~0ULL - 1, &watch.most);
+	if (!status)
+		status = request_bind(request);
+	if (!status)
+		status = run(&watch);
+	free(watch.buffer);
+	return status;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command stat: counters for people, programs and Prometheus. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bar.h"
+#include "buckets.h"
+#include "cmd.h"
+#include "duration.h"
+#include "encoding.h"
+#include "output.h"
+
+/* Counters that are asked for: room for those of a later interface. */
+#define COUNTERS_MAX	64
+
+#define NO_LIMIT	~0ULL
+
+/* Samples of a belt's buckets: they are joined until there are no more than this. */
+#define BUCKET_SAMPLES	100
+
+/**
+ * struct statistics - the counters of a belt
+ * @info:	the belt
+ * @counters:	by enum hashbelt_counter
+ * @count:	how many of them the kernel knows
+ * @lags:	as from hashbelt_lags()
+ * @buckets:	as from buckets_read()
+ */
+struct statistics {
+	struct hashbelt_info info;
+	__u64 counters[COUNTERS_MAX];
+	unsigned int count;
+	__u64 lags[HASHBELT_LAGS];
+	struct buckets buckets;
+};
+
+static const struct counter {
+	const char *name;
+	const char *help;
+} counters[] = {
+	[HASHBELT_STAT_HITS] = { "hits", "Gets that returned a value" },
+	[HASHBELT_STAT_MISSES] = { "misses", "Gets that found no entry, all of them" },
+	[HASHBELT_STAT_PUTS_NEW] = { "puts_new", "Puts of a key that was not there" },
+	[HASHBELT_STAT_PUTS_REPLACED] = { "puts_replaced", "Puts over an entry" },
+	[HASHBELT_STAT_REFUSED] = {
+		"refused", "Puts whose condition failed" },
+	[HASHBELT_STAT_TOUCHES] = { "touches", "Touches, alone or with a get" },
+	[HASHBELT_STAT_REMOVES] = { "removes", "Entries removed by name" },
+	[HASHBELT_STAT_EXPIRED] = { "expired", "Entries whose deadline was reached" },
+	[HASHBELT_STAT_CLEARED] = { "cleared", "Entries dropped by clear" },
+	[HASHBELT_STAT_CASCADED] = { "cascaded", "Entries drained to a later bucket" },
+	[HASHBELT_STAT_DRAINED] = { "drained", "Buckets drained" },
+	[HASHBELT_STAT_WAKEUPS] = { "wakeups", "Times the worker woke by its timer" },
+	[HASHBELT_STAT_MISSES_EXPIRED] = {
+		"misses_expired", "Misses of keys that expired recently" },
+	[HASHBELT_STAT_MISSES_EVICTED] = {
+		"misses_evicted", "Misses of keys that were evicted recently" },
+	[HASHBELT_STAT_REJECTED] = {
+		"rejected", "Puts refused because the belt was full" },
+	[HASHBELT_STAT_EVICTED] = {
+		"evicted", "Entries that made room in a full belt" },
+	[HASHBELT_STAT_PRESSURE] = {
+		"pressure", "Entries given up when memory was short" },
+	[HASHBELT_STAT_REINSERTED] = {
+		"reinserted", "Entries that expired and live on" },
+	[HASHBELT_STAT_EVENTS] = { "events", "Events queued" },
+	[HASHBELT_STAT_EVENTS_LOST] = {
+		"events_lost", "Events dropped before they were read" },
+	[HASHBELT_STAT_EVENTS_READ] = {
+		"events_read", "Events handed out, each time" },
+	[HASHBELT_STAT_EVENTS_RETURNED] = {
+		"events_returned", "Events not acknowledged and queued again" },
+	[HASHBELT_STAT_ROTATIONS] = { "rotations", "Intervals that have passed" },
+	[HASHBELT_STAT_ADDS] = { "adds", "Additions" },
+	[HASHBELT_STAT_STALE] = { "stale", "Values returned in their grace time" },
+	[HASHBELT_STAT_FILLS] = { "fills", "Rights to fill given" },
+	[HASHBELT_STAT_LOCKS] = { "locks", "Locks granted" },
+	[HASHBELT_STAT_LOCK_WAITS] = {
+		"lock_waits", "Locks granted to a waiter" },
+	[HASHBELT_STAT_RELEASED] = {
+		"released", "Entries and locks gone with a descriptor" },
+	[HASHBELT_STAT_REQUESTS] = { "requests", "Requests registered" },
+	[HASHBELT_STAT_COMPLETED] = {
+		"completed", "Requests completed by a put or by hand" },
+	[HASHBELT_STAT_TIMED_OUT] = { "timed_out", "Requests whose time was over" },
+	[HASHBELT_STAT_REMOVES_REFUSED] = {
+		"removes_refused", "Removes whose condition failed" },
+};
+
+/* A gauge. @unlimited is the number that means "no limit". */
+static const struct gauge {
+	const char *name;
+	const char *help;
+	size_t offset;
+	__u64 unlimited;
+} gauges[] = {
+#define FIELD(name)	offsetof(struct hashbelt_info, name)
+	{ "entries", "Entries that are there", FIELD(entries), NO_LIMIT },
+	{ "bytes", "Memory that they take, index and wheels included", FIELD(bytes),
+	  NO_LIMIT },
+	{ "used_entries", "Entries that count against the limit", FIELD(used_entries),
+	  NO_LIMIT },
+	{ "max_entries", "Most entries", FIELD(max_entries), 0 },
+	{ "used_bytes", "Bytes that count against the limit", FIELD(used_bytes),
+	  NO_LIMIT },
+	{ "max_bytes", "Most bytes", FIELD(max_bytes), 0 },
+	{ "queued_events", "Events that wait to be read", FIELD(queued), NO_LIMIT },
+	{ "queued_bytes", "Memory that they take", FIELD(queued_bytes), NO_LIMIT },
+	{ "max_events", "Most events that wait to be read", FIELD(max_events), NO_LIMIT },
+	{ "in_flight_events", "Events that were read and not acknowledged yet",
+	  FIELD(in_flight), NO_LIMIT },
+	{ "held_locks", "Locks that are held", FIELD(locks), NO_LIMIT },
+	{ "waiting_requests", "Requests that wait", FIELD(requests), NO_LIMIT },
+#undef FIELD
+};
+
+static __u64 gauge_value(const struct gauge *gauge, const struct hashbelt_info *info)
+{
+	return *(const __u64 *)((const char *)info + gauge->offset);
+}
+
+/* The name of a counter; those that are newer than this program have a number. */
+static const char *counter_name(char *text, size_t size, unsigned int counter)
+{
+	if (counter < ARRAY_SIZE(counters))
+		return counters[counter].name;
+	snprintf(text, size, "counter_%u", counter);
+	return text;
+}
+
+/*
+ * Misses of keys that the belt knows nothing of. Counters are not read all at the
+ * same time, so the difference may be below nothing for a moment.
+ */
+static __u64 cold_misses(const struct statistics *statistics)
+{
+	__u64 warm = statistics->counters[HASHBELT_STAT_MISSES_EXPIRED] +
+		     statistics->counters[HASHBELT_STAT_MISSES_EVICTED];
+	__u64 all = statistics->counters[HASHBELT_STAT_MISSES];
+
+	return all > warm ? all - warm : 0;
+}
+
+/* Of the belt that the descriptor is bound to; the buckets are the caller's to free. */
+static int read_statistics(int fd, struct statistics *statistics)
+{
+	unsigned int lags = HASHBELT_LAGS;
+	int err;
+
+	*statistics = (struct statistics){ .count = COUNTERS_MAX };
+	err = hashbelt_info(fd, &statistics->info);
+	if (!err)
+		err = hashbelt_stat(fd, statistics->counters, &statistics->count);
+	if (!err)
+		err = hashbelt_lags(fd, statistics->lags, &lags);
+	return err ? err : buckets_read(&statistics->buckets, fd, &statistics->info);
+}
+
+/* The lags that there were, and those in between. */
+static void print_lags(const __u64 *lags)
+{
+	struct bar bars[HASHBELT_LAGS] = { 0 };
+	unsigned int first = 0, last = HASHBELT_LAGS, i;
+	char text[DURATION_SIZE];
+
+	while (first < HASHBELT_LAGS && !lags[first])
+		first++;
+	if (first == HASHBELT_LAGS)
+		return;
+	while (!lags[last - 1])
+		last--;
+	for (i = first; i < last; i++) {
+		bars[i].count = lags[i];
+		snprintf(bars[i].label, LABEL_SIZE, "%s %s",
+			 i == HASHBELT_LAGS - 1 ? "from" : "below",
+			 duration_format(text, 1ULL << (i - (i == HASHBELT_LAGS - 1))));
+	}
+	puts("lag of expired entries:");
+	bars_print(bars + first, last - first);
+}
+
+static void print_gauge(const struct gauge *gauge, const struct hashbelt_info *info)
+{
+	__u64 value = gauge_value(gauge, info);
+
+	if (value == gauge->unlimited)
+		printf("%s: none\n", gauge->name);
+	else
+		printf("%s: %llu\n", gauge->name, value);
+}
+
+static void print_text(const struct statistics *statistics)
+{
+	char text[32];
+	unsigned int i;
+
+	for (i = 0; i < statistics->count; i++)
+		printf("%s: %llu\n", counter_name(text, sizeof(text), i),
+		       statistics->counters[i]);
+	printf("misses_cold: %llu\n", cold_misses(statistics));
+	for (i = 0; i < ARRAY_SIZE(gauges); i++)
+		print_gauge(&gauges[i], &statistics->info);
+	buckets_print(&statistics->buckets, &statistics->info);
+	print_lags(statistics->lags);
+}
+
+static void print_json(const struct statistics *statistics)
+{
+	const struct hashbelt_info *info = &statistics->info;
+	struct json_object *object = json_begin();
+	char text[32];
+	unsigned int i;
+
+	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
+	for (i = 0; i < statistics->count; i++)
+		json_add_number(object, counter_name(text, sizeof(text), i),
+				statistics->counters[i]);
+	json_add_number(object, "misses_cold", cold_misses(statistics));
+	for (i = 0; i < ARRAY_SIZE(gauges); i++)
+		json_add_unless(object, gauges[i].name, gauge_value(&gauges[i], info),
+				gauges[i].unlimited);
+	json_add_numbers(object, "lags", statistics->lags, HASHBELT_LAGS);
+	json_add_numbers(object, "bucket_entries", statistics->buckets.counts,
+			 statistics->buckets.count);
+	json_print(object);
+}
+
+/* Many belts for people: each under its name. */
+static void print_texts(const struct statistics *statistics, size_t count)
+{
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		name = statistics[i].info.name;
+		fputs(i ? "\nbelt: " : "belt: ", stdout);
+		escape_print(stdout, name, strnlen(name, HASHBELT_NAME_SIZE));
+		putchar('\n');
+		print_text(&statistics[i]);
+	}
+}
+
+/*
+ * A sample's name and the label of the belt. A name that is not UTF-8 is in a
+ * label of its own, as in JSON: no name of a belt spoils the others' samples.
+ */
+static void begin_sample(const char *family, const struct hashbelt_info *info)
+{
+	size_t len = strnlen(info->name, HASHBELT_NAME_SIZE);
+	const char *p;
+	char *text;
+
+	if (!is_utf8(info->name, len)) {
+		text = base64_encode(info->name, len);
+		if (!text)
+			exit(fail(STATUS_ERROR, "out of memory"));
+		printf("%s{belt_base64=\"%s\"", family, text);
+		free(text);
+		return;
+	}
+	printf("%s{belt=\"", family);
+	for (p = info->name; *p; p++) {
+		if (*p == '\\' || *p == '"')
+			putchar('\\');
+		putchar(*p);
+	}
+	putchar('"');
+}
+
+static void begin_family(const char *family, const char *help, const char *type)
+{
+	printf("# HELP %s %s.\n# TYPE %s %s\n", family, help, family, type);
+}
+
+static void print_counter_family(const struct statistics *statistics, size_t count,
+				 unsigned int counter)
+{
+	char family[64];
+	size_t i;
+
+	snprintf(family, sizeof(family), "hashbelt_%s_total", counters[counter].name);
+	begin_family(family, counters[counter].help, "counter");
+	for (i = 0; i < count; i++) {
+		begin_sample(family, &statistics[i].info);
+		printf("} %llu\n", statistics[i].counters[counter]);
+	}
+}
+
+static void print_gauge_family(const struct statistics *statistics, size_t count,
+			       const struct gauge *gauge)
+{
+	char family[64];
+	__u64 value;
+	size_t i;
+
+	snprintf(family, sizeof(family), "hashbelt_%s", gauge->name);
+	begin_family(family, gauge->help, "gauge");
+	for (i = 0; i < count; i++) {
+		begin_sample(family, &statistics[i].info);
+		value = gauge_value(gauge, &statistics[i].info);
+		if (value == gauge->unlimited)
+			puts("} +Inf");
+		else
+			printf("} %llu\n", value);
+	}
+}
+
+static void print_bucket_family(const struct statistics *statistics, size_t count)
+{
+	static const char family[] = "hashbelt_bucket_entries";
+	unsigned int samples, joined, last, sample;
+	__u64 sums[BUCKET_SAMPLES];
+	size_t i;
+
+	begin_family(family, "Entries by the intervals that they have left", "gauge");
+	for (i = 0; i < count; i++) {
+		last = statistics[i].buckets.count - 1;
+		samples = buckets_join(&statistics[i].buckets, sums, BUCKET_SAMPLES, &joined);
+		for (sample = 0; sample < samples; sample++) {
+			begin_sample(family, &statistics[i].info);
+			printf(",bucket=\"%u\"} %llu\n",
+			       sample < samples - 1 ? sample * joined : last, sums[sample]);
+		}
+	}
+}
+
+/*
+ * A histogram, but not of that type: the type needs the sum of all lags, which the kernel does
+ * not keep.
+ */
+static void print_lag_family(const struct statistics *statistics, size_t count)
+{
+	static const char family[] = "hashbelt_expired_lag_entries_total";
+	unsigned int lag;
+	__u64 sum;
+	size_t i;
+
+	begin_family(family,
+		     "Expired entries by the time from their deadline until they were handed over, cumulative",
+		     "counter");
+	for (i = 0; i < count; i++) {
+		for (sum = 0, lag = 0; lag < HASHBELT_LAGS; lag++) {
+			sum += statistics[i].lags[lag];
+			begin_sample(family, &statistics[i].info);
+			if (lag == HASHBELT_LAGS - 1)
+				printf(",le_ms=\"+Inf\"} %llu\n", sum);
+			else
+				printf(",le_ms=\"%llu\"} %llu\n", 1ULL << lag, sum);
+		}
+	}
+}
+
+/* All samples of a family must stand together. */
+static void print_prometheus(const struct statistics *statistics, size_t count)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
+		print_counter_family(statistics, count, i);
+	for (i = 0; i < ARRAY_SIZE(gauges); i++)
+		print_gauge_family(statistics, count, &gauges[i]);
+	print_bucket_family(statistics, count);
+	print_lag_family(statistics, count);
+}
+
+/*
+ * Counts of all belts that the caller may read. One that is destroyed meanwhile
+ * is none of them. @count is 0 before.
+ */
+static enum status read_all(struct request *request,
+			    const struct hashbelt_info *infos, size_t belts,
+			    struct statistics *statistics, size_t *count)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < belts; i++) {
+		if (!(infos[i].access & HASHBELT_MAY_READ))
+			continue;
+		request->belt = infos[i].name;
+		err = hashbelt_bind(request->fd, infos[i].name);
+		if (!err)
+			err = read_statistics(request->fd, &statistics[*count]);
+		if (!err)
+			++*count;
+		else if (err != -ENOENT && err != -EIDRM && err != -EACCES &&
+			 err != -EPERM)
+			return fail_belt(request, err);
+	}
+	return STATUS_DONE;
+}
+
+static void print_all(const struct request *request, const struct statistics *statistics,
+		      size_t count)
+{
+	size_t i;
+
+	if (request_option(request, "prometheus"))
+		print_prometheus(statistics, count);
+	else if (!request->json)
+		print_texts(statistics, count);
+	else
+		for (i = 0; i < count; i++)
+			print_json(&statistics[i]);
+}
+
+static enum status stat_all(struct request *request)
+{
+	enum status status = request_open(request);
+	struct statistics *statistics = NULL;
+	struct hashbelt_info *infos = NULL;
+	size_t belts, count = 0;
+	int err;
+
+	if (status)
+		return status;
+	err = belts_read(request->fd, &infos, &belts);
+	if (!err) {
+		statistics = calloc(belts + 1, sizeof(*statistics));
+		err = statistics ? 0 : -ENOMEM;
+	}
+	if (err)
+		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
+	else
+		status = read_all(request, infos, belts, statistics, &count);
+	if (!status)
+		print_all(request, statistics, count);
+	while (count)
+		buckets_free(&statistics[--count].buckets);
+	free(statistics);
+	free(infos);
+	return status;
+}
+
+static enum status stat_one(struct request *request)
+{
+	enum status status = request_bind(request);
+	struct statistics statistics;
+	int err;
+
+	if (status)
+		return status;
+	err = read_statistics(request->fd, &statistics);
+	if (err)
+		return fail_belt(request, err);
+	if (request_option(request, "prometheus"))
+		print_prometheus(&statistics, 1);
+	else if (request->json)
+		print_json(&statistics);
+	else
+		print_text(&statistics);
+	buckets_free(&statistics.buckets);
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_stat() - hbctl stat
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_stat(struct request *request)
+{
+	if (request->json && request_option(request, "prometheus"))
+		return fail_usage(request, "--json and --prometheus exclude each other");
+	return request_option(request, "all") ? stat_all(request) : stat_one(request);
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "duration.h"
+#include "encoding.h"
+
+const struct option_spec common_options[] = {
+	[OPTION_DEVICE] = { "device", 'D', "DEVICE",
+			    "the device (" HASHBELT_DEVICE ")" },
+	[OPTION_BELT] = { "belt", 'b', "BELT",
+			  "the belt (" HASHBELT_DEFAULT_BELT ")" },
+	[OPTION_JSON] = { "json", 0, NULL, "print JSON, an object in each line" },
+	[OPTION_HELP] = { "help", 'h', NULL, "print help and do nothing" },
+	{ 0 },
+};
+
+/**
+ * fail() - print an error
+ * @status:	the exit status for it
+ * @format:	as printf(3): the problem and its remedy, without a newline
+ *
+ * Return: @status.
+ */
+enum status fail(enum status status, const char *format, ...)
+{
+	char text[4096], *p;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	/* Control characters in the user's words must not break the line. */
+	for (p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	fflush(stdout);
+	fprintf(stderr, "hbctl: %s\n", text);
+	return status;
+}
+
+/**
+ * fail_usage() - print an error of usage, and where to look it up
+ * @request:	the request
+ * @format:	as printf(3): the problem
+ *
+ * Return: STATUS_USAGE.
+ */
+enum status fail_usage(const struct request *request, const char *format, ...)
+{
+	const struct command *command = request->command;
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!command)
+		return fail(STATUS_USAGE, "%s (see 'hbctl help')", text);
+	return fail(STATUS_USAGE, "%s: %s (see 'hbctl help %s')", command->name, text,
+		    command->name);
+}
+
+/* Reports a missing right. */
+static enum status fail_right(const struct request *request)
+{
+	const char *right = request->command->right;
+
+	if (!strcmp(right, "own"))
+		return fail(STATUS_REACH, "%s is for the owner of belt '%s', and for root",
+			    request->command->name, request->belt);
+	return fail(STATUS_REACH,
+		    "no right to %s belt '%s': its owner decides ('hbctl create --mode'), and the device's mode",
+		    right, request->belt);
+}
+
+/* A put found no room: in the belt, or in the module. */
+static enum status fail_full(const struct request *request)
+{
+	struct hashbelt_info info = { 0 };
+
+	if (hashbelt_info(request->fd, &info) || info.max_entries || info.max_bytes)
+		return fail(STATUS_ERROR,
+			    "belt '%s' is full: raise its limits or let it evict ('hbctl set'), unless it is the module that is (/sys/module/hashbelt/parameters/max_bytes)",
+			    request->belt);
+	return fail(STATUS_ERROR,
+		    "the module's memory limit is reached: remove entries or raise it (/sys/module/hashbelt/parameters/max_bytes)");
+}
+
+/**
+ * fail_belt() - say why a belt could not do something
+ * @request:	the request
+ * @err:	negative errno of an operation that is not on a single key
+ *
+ * Return: the exit status for it.
+ */
+enum status fail_belt(const struct request *request, int err)
+{
+	switch (err) {
+	case -EPERM:
+	case -EACCES:
+		return fail_right(request);
+	case -ENOENT:
+		return fail(STATUS_REACH,
+			    "there is no belt '%s': 'hbctl belts' lists those there are",
+			    request->belt);
+	case -EIDRM:
+		return fail(STATUS_REACH,
+			    "belt '%s' was destroyed: 'hbctl belts' lists those there are",
+			    request->belt);
+	case -ENOSPC:
+		return fail_full(request);
+	case -EDQUOT:
+		return fail(STATUS_ERROR,
+			    "the belts of the owner of '%s' take as much memory as a user's may: remove entries, or let root raise /sys/module/hashbelt/parameters/user_max_bytes",
+			    request->belt);
+	case -EOVERFLOW:
+		return fail(STATUS_ERROR, "belt '%s' cannot be moved on that far",
+			    request->belt);
+	default:
+		return fail(STATUS_ERROR, "%s: belt '%s': %s", request->command->name,
+			    request->belt, strerror(-err));
+	}
+}
+
+/**
+ * fail_entry() - say why an operation on a key was not done
+ * @request:	the request
+ * @err:	negative errno of the operation
+ * @key:	the key
+ *
+ * Return: the exit status for it.
+ */
+enum status fail_entry(const struct request *request, int err, const struct key *key)
+{
+	char *text;
+
+	if (err != -ENOENT)
+		return fail_belt(request, err);
+	text = key_text(key);
+	fail(STATUS_NO, "there is no entry '%s' in belt '%s'", text, request->belt);
+	free(text);
+	return STATUS_NO;
+}
+
+/**
+ * key_text() - a key as it can be printed in a line
+ * @key:	the key
+ *
+ * Return: the text, to be freed with free(3). Ends the program if there is no
+ * memory.
+ */
+char *key_text(const struct key *key)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (file) {
+		escape_print(file, key->bytes, key->len);
+		if (fclose(file))
+			text = NULL;
+	}
+	if (!text)
+		exit(fail(STATUS_ERROR, "out of memory"));
+	return text;
+}
+
+/* Where the value of an option is kept; the command must have that option. */
+static int option_index(const struct request *request, const char *name)
+{
+	const struct option_spec *spec;
+	int index = 0;
+
+	for (spec = common_options; spec->name; spec++, index++)
+		if (!strcmp(spec->name, name))
+			return index;
+	for (spec = request->command->options; spec->name; spec++, index++)
+		if (!strcmp(spec->name, name))
+			return index;
+	abort();	/* a name that is not in the table */
+}
+
+/**
+ * request_option() - the value of an option
+ * @request:	the request
+ * @name:	the option's name, one that the command has
+ *
+ * Return: its argument; "" for one without; NULL if it was not given.
+ */
+const char *request_option(const struct request *request, const char *name)
+{
+	return request->values[option_index(request, name)];
+}
+
+/**
+ * request_number() - an option that is a number
+ * @request:	the request
+ * @name:	the option's name
+ * @least:	the least number allowed
+ * @most:	the largest
+ * @number:	returned; left alone if the option was not given
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says the bounds.
+ */
+enum status request_number(const struct request *request, const char *name,
+			   __u64 least, __u64 most, __u64 *number)
+{
+	const char *text = request_option(request, name);
+	unsigned long long n;
+	char *end;
+
+	if (!text)
+		return STATUS_DONE;
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (*text < '0' || *text > '9' || *end)
+		return fail_usage(request, "--%s: '%s' is not a number", name, text);
+	if (errno || n < least || n > most)
+		return fail_usage(request, "--%s: %s is not from %llu to %llu", name, text,
+				  least, most);
+	*number = n;
+	return STATUS_DONE;
+}
+
+/**
+ * request_duration() - an option that is a duration
+ * @request:	the request
+ * @name:	the option's name
+ * @words:	words that it may be beside a duration: "", "never", "forever" or
+ *		"never|keep"
+ * @least:	the least that is allowed, 0 or 1 ms
+ * @ms:		returned, milliseconds or HASHBELT_TTL_*; left alone if the option
+ *		was not given
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says the bounds.
+ */
+enum status request_duration(const struct request *request, const char *name,
+			     const char *words, __u64 least, __u64 *ms)
+{
+	const char *text = request_option(request, name);
+	__u64 given = 0;
+	int err;
+
+	if (!text)
+		return STATUS_DONE;
+	if ((!strcmp(text, "never") || !strcmp(text, "forever")) && strstr(words, text)) {
+		*ms = HASHBELT_TTL_NEVER;
+		return STATUS_DONE;
+	}
+	if (!strcmp(text, "keep") && strstr(words, text)) {
+		*ms = HASHBELT_TTL_KEEP;
+		return STATUS_DONE;
+	}
+	err = duration_parse(text, &given);
+	if (err == -EINVAL)
+		return fail_usage(request,
+				  "--%s: '%s' is not a duration as 250ms, 30s or 1h30m",
+				  name, text);
+	if (err || given < least)
+		return fail_usage(request, "--%s: %s is not from %llums to %llums (139 years)",
+				  name, text, least, HASHBELT_TTL_MAX_MS);
+	*ms = given;
+	return STATUS_DONE;
+}
+
+/**
+ * request_ttl() - the option --ttl
+ * @request:	the request
+ * @words:	as for request_duration()
+ * @ms:		returned, milliseconds or HASHBELT_TTL_*; left alone if the option
+ *		was not given
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says the bounds.
+ */
+enum status request_ttl(const struct request *request, const char *words, __u64 *ms)
+{
+	return request_duration(request, "ttl", words, 1, ms);
+}
+
+/**
+ * request_key() - an operand that is a key
+ * @request:	the request, of a command that has the option --escaped
+ * @operand:	which operand
+ * @key:	returned
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status request_key(const struct request *request, int operand, struct key *key)
+{
+	char *text = request->operands[operand];
+	ssize_t len = strlen(text);
+
+	if (request_option(request, "escaped"))
+		len = unescape(text, len);
+	if (len < 0)
+		return fail_usage(request, "in '%s' a backslash begins none of \\t \\n \\\\ \\xHH",
+				  text);
+	if (!len || len > HASHBELT_KEY_MAX)
+		return fail_usage(request, "a key has 1 to %d bytes, not %zd",
+				  HASHBELT_KEY_MAX, len);
+	key->bytes = text;
+	key->len = len;
+	return STATUS_DONE;
+}
+
+/* The kernel's own rule, told before it is asked. */
+static bool is_name(const char *name)
+{
+	const unsigned char *p;
+	size_t len = strlen(name);
+
+	for (p = (const unsigned char *)name; *p; p++)
+		if (*p < ' ' || *p == 0x7f || *p == '/')
+			return false;
+	return len && len < HASHBELT_NAME_SIZE;
+}
+
+/**
+ * request_belt() - make a belt the one that the request is about
+ * @request:	the request
+ * @name:	the belt's name
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status request_belt(struct request *request, const char *name)
+{
+	if (!is_name(name))
+		return fail_usage(request,
+				  "a belt's name has 1 to %d bytes, without '/' and control characters",
+				  HASHBELT_NAME_SIZE - 1);
+	request->belt = name;
+	return STATUS_DONE;
+}
+
+static enum status fail_device(const struct request *request, int err)
+{
+	const char *device = request->device;
+
+	switch (err) {
+	case -ENOENT:
+	case -ENXIO:
+	case -ENODEV:
+		return fail(STATUS_REACH,
+			    "there is no device %s: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'",
+			    device);
+	case -EACCES:
+	case -EPERM:
+		return fail(STATUS_REACH,
+			    "no right to open %s: join its group (ls -l %s), or let root change the udev rule 60-hashbelt.rules",
+			    device, device);
+	case -ENOTTY:
+		return fail(STATUS_REACH, "%s is not the device of hashbelt", device);
+	case -EPROTO:
+		return fail(STATUS_REACH,
+			    "%s has another interface than %d: use the hbctl of the module's version",
+			    device, HASHBELT_ABI);
+	default:
+		return fail(STATUS_REACH, "cannot open %s: %s", device, strerror(-err));
+	}
+}
+
+/**
+ * request_open() - open the device
+ * @request:	the request; gets its @fd
+ *
+ * Return: STATUS_DONE, or STATUS_REACH after a line that says why.
+ */
+enum status request_open(struct request *request)
+{
+	int fd = hashbelt_open(request->device);
+
+	if (fd < 0)
+		return fail_device(request, fd);
+	request->fd = fd;
+	return STATUS_DONE;
+}
+
+/**
+ * request_bind() - open the device and bind it to the request's belt
+ * @request:	the request; gets its @fd
+ *
+ * Return: STATUS_DONE, or another status after a line that says why.
+ */
+enum status request_bind(struct request *request)
+{
+	enum status status = request_open(request);
+	int err;
+
+	if (status)
+		return status;
+	err = hashbelt_bind(request->fd, request->belt);
+	return err ? fail_belt(request, err) : STATUS_DONE;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The commands of hbctl, and their common functions.
+ *
+ * A command is a row of the table in hbctl.c, from which dispatch, help and
+ * completion are made. It is called with a request: its options and operands, still
+ * as text. It reads those first, so that wrong usage is found without a device. It
+ * then opens the device, binds to the belt, and returns the exit status. One of the fail
+ * functions reports an error, in one line on stderr.
+ */
+#ifndef HBCTL_COMMAND_H
+#define HBCTL_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "client.h"
+#include "value.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The compiler checks arguments from @first on as those of printf(3). */
+#define __printf(format, first)	__attribute((__format__(__printf__, format, first)))
+
+/* Options that a request has room for, those of all commands included. */
+#define OPTIONS_MAX	32
+
+/* The argument of an option that is on or off. */
+#define YES_NO		"[yes|no]"
+
+/* A program that is run, and its arguments, behind a command's operands. */
+#define COMMAND_LINE	"[-- COMMAND ...]"
+
+/* Exit statuses. */
+enum status {
+	STATUS_DONE	= 0,
+	STATUS_NO	= 1,	/* the answer is no */
+	STATUS_USAGE	= 2,	/* wrong usage */
+	STATUS_REACH	= 3,	/* no device, no belt or no right */
+	STATUS_ERROR	= 4,	/* anything else */
+	STATUS_BUSY	= 5,	/* another caller has the fill lease */
+};
+
+/* The places of the common options in every request's values. */
+enum common_option {
+	OPTION_DEVICE,
+	OPTION_BELT,
+	OPTION_JSON,
+	OPTION_HELP,
+};
+
+/**
+ * struct option_spec - an option of a command
+ * @name:	without the dashes; NULL ends a list
+ * @letter:	its short form, 0 for none
+ * @argument:	name of its argument, NULL if it takes none. Words in
+ *		lower case, separated by '|', are offered by completion. YES_NO for
+ *		one that may be left out and is yes then
+ * @help:	its effect, in a line
+ */
+struct option_spec {
+	const char *name;
+	char letter;
+	const char *argument;
+	const char *help;
+};
+
+struct json_object;
+struct request;
+
+/**
+ * struct command - one command
+ * @name:	its name; NULL ends the table
+ * @operands:	its operands as help shows them. BELT, FILE, COMMAND and words in
+ *		lower case are offered by completion. The words behind -- are
+ *		a command line where the operands end in COMMAND_LINE, and the second of
+ *		them may be a number below 0 where it is [N]
+ * @least:	number of operands that it needs
+ * @most:	number of operands that it takes
+ * @right:	the right to the belt that it needs: "read", "write", "read and write", "own"
+ * @options:	its options, beside those of all commands; NULL for none
+ * @summary:	its effect, in a line
+ * @help:	the rest of the description, in lines of text
+ * @run:	does it; returns the exit status
+ */
+struct command {
+	const char *name;
+	const char *operands;
+	int least;
+	int most;
+	const char *right;
+	const struct option_spec *options;
+	const char *summary;
+	const char *help;
+	enum status (*run)(struct request *request);
+};
+
+/**
+ * struct request - the arguments of hbctl
+ * @command:	the command; NULL while it is not known
+ * @device:	path of the device
+ * @belt:	name of the belt
+ * @json:	print JSON
+ * @values:	of the options given, those of all commands first, then the
+ *		command's own: the argument, "" without one, NULL if not given
+ * @operands:	the operands
+ * @count:	their number
+ * @arguments:	the arguments of the program, ended by NULL; nothing changes them
+ * @command_line: the words behind them and a --, ended by NULL; NULL if there are
+ *		none
+ * @fd:		from request_open() or request_bind(); -1 before
+ */
+struct request {
+	const struct command *command;
+	const char *device;
+	const char *belt;
+	bool json;
+	const char *values[OPTIONS_MAX];
+	char **operands;
+	int count;
+	char **arguments;
+	char **command_line;
+	int fd;
+};
+
+/**
+ * struct key - a key that was given as an operand
+ * @bytes:	the key
+ * @len:	its length, bytes
+ */
+struct key {
+	const char *bytes;
+	size_t len;
+};
+
+extern const struct option_spec common_options[];
+
+const char *request_option(const struct request *request, const char *name);
+enum status request_number(const struct request *request, const char *name,
+			   __u64 least, __u64 most, __u64 *number);
+enum status request_duration(const struct request *request, const char *name,
+			     const char *words, __u64 least, __u64 *ms);
+enum status request_ttl(const struct request *request, const char *words, __u64 *ms);
+enum status request_key(const struct request *request, int operand, struct key *key);
+enum status request_belt(struct request *request, const char *name);
+enum status request_open(struct request *request);
+enum status request_bind(struct request *request);
+
+__printf(2, 3)
+enum status fail(enum status status, const char *format, ...);
+__printf(2, 3)
+enum status fail_usage(const struct request *request, const char *format, ...);
+enum status fail_belt(const struct request *request, int err);
+enum status fail_entry(const struct request *request, int err, const struct key *key);
+char *key_text(const struct key *key);
+
+#endif /* HBCTL_COMMAND_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Durations and sizes, as people write and read them. */
+#ifndef HBCTL_DURATION_H
+#define HBCTL_DURATION_H
+
+#include <stddef.h>
+
+#include <linux/types.h>
+
+/* Space for the text of duration_format() and size_format(), bytes. */
+#define DURATION_SIZE	48
+
+int duration_parse(const char *text, __u64 *ms);
+const char *duration_format(char *text, __u64 ms);
+const char *duration_format_ns(char *text, __u64 ns);
+int size_parse(const char *text, __u64 *bytes);
+const char *size_format(char *text, __u64 bytes);
+
+#endif /* HBCTL_DURATION_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Any bytes as text: escaped for lines with tabs, as base64, or as they are. */
+#ifndef HBCTL_ENCODING_H
+#define HBCTL_ENCODING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+void escape_print(FILE *file, const void *bytes, size_t len);
+ssize_t unescape(char *text, size_t len);
+bool is_utf8(const void *bytes, size_t len);
+char *base64_encode(const void *bytes, size_t len);
+
+#endif /* HBCTL_ENCODING_H */

@@ -1,0 +1,811 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hbctl - use and manage the belts of hashbelt.
+ *
+ * The table of commands, dispatch and help.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "output.h"
+
+#ifndef VERSION
+#define VERSION	"0.1.0"
+#endif
+
+/* getopt_long(3) returns this plus the index of an option. */
+#define OPTION_BASE	256
+
+#define DURATION_HELP \
+	"A duration D is 250ms, 30s, 15m, 2h, 7d, several as 1h30m, or a number of seconds."
+
+#define YES_NO_HELP \
+	"--pinned and --wipe alone mean yes."
+
+#define KEY_HELP \
+	"KEY is taken as it is; a key that begins with - must follow a --."
+
+#define LOCK_HELP \
+	"Locks are in belt 'locks' without -b; with --store, or HASHBELT_STORE in the\n" \
+	"environment, in a table that many machines share."
+
+#define ESCAPED \
+	{ "escaped", 'e', NULL, "KEY is written as keys and dump write it: \\t \\n \\\\ \\xHH" }
+
+static const struct option_spec no_options[] = { { 0 } };
+
+static const struct option_spec key_options[] = { ESCAPED, { 0 } };
+
+/* Of create; set has the same. */
+static const struct option_spec settings_options[] = {
+	{ "ttl", 0, "D", "the belt's time-to-live (5m)" },
+	{ "grace", 0, "D|none", "keep expired values for get --fill --stale (none)" },
+	{ "buckets", 0, "N", "buckets, 2 to 65536; an interval is ttl / (N - 1) (3)" },
+	{ "policy", 0, "standard|updating|timecache", "policy of get and put (timecache)" },
+	{ "refresh-on-get", 0, "yes|no", "whether get renews the time-to-live" },
+	{ "on-put", 0, "replace|keep", "whether put replaces or keeps a present entry" },
+	{ "on-expire", 0, "drop|notify|reinsert",
+	  "what the belt does with expired entries (drop)" },
+	{ "report", 0, "expired|evicted|replaced|removed|cleared|pressure|released|all",
+	  "reasons, with commas (expired,evicted,pressure)" },
+	{ "max-entries", 0, "N|none", "most entries (none)" },
+	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 2G (none)" },
+	{ "max-events", 0, "N|none", "most events that wait to be read (1048576)" },
+	{ "when-full", 0, "evict|reject", "whether a put in a full belt evicts or fails (reject)" },
+	{ "pinned", 0, YES_NO, "keep entries when the system is short of memory" },
+	{ "wipe", 0, YES_NO, "overwrite keys and values when they are freed" },
+	{ "mode", 0, "MODE", "rights of owner, group and others, as of a file (0600)" },
+	{ "group", 0, "GROUP", "the belt's group, name or number (yours)" },
+	{ 0 },
+};
+
+static const struct option_spec events_options[] = {
+	{ "follow", 'f', NULL, "wait for more, until a signal or --max" },
+	{ "max", 'n', "N", "end after N events; later ones stay queued" },
+	{ "ack", 0, NULL, "acknowledge an event after it is written" },
+	{ 0 },
+};
+
+static const struct option_spec stat_options[] = {
+	{ "all", 'a', NULL, "of all belts that you may read" },
+	{ "prometheus", 0, NULL, "in the format that Prometheus reads" },
+	{ 0 },
+};
+
+static const struct option_spec top_options[] = {
+	{ "interval", 0, "D", "time between two samples, 10ms to 1d (1s)" },
+	{ "once", 0, NULL, "print the rates between two samples as text, and end" },
+	{ 0 },
+};
+
+static const struct option_spec put_options[] = {
+	{ "ttl", 0, "D|never|keep", "time-to-live; keep: that of the present entry" },
+	{ "if-absent", 0, NULL, "only if there is no such entry" },
+	{ "if-present", 0, NULL, "only if there is one" },
+	{ "if-version", 0, "V", "only if there is one of version V" },
+	{ "flags", 0, "N", "32 bits of your own (0)" },
+	ESCAPED,
+	{ 0 },
+};
+
+static const struct option_spec get_options[] = {
+	{ "ttl", 0, "D|never", "give the entry this time-to-live as well" },
+	{ "fill", 0, NULL, "fill a missing entry: get the fill lease, or wait" },
+	{ "lease", 0, "D", "--fill: duration of the fill lease (10s)" },
+	{ "wait", 0, "D|forever", "--fill: how long to wait for another caller's fill" },
+	{ "ahead", 0, "D|P%", "--fill: refill early, when less than this is left" },
+	{ "stale", 0, NULL, "--fill: accept an expired value in the grace time" },
+	{ "verbose", 'v', NULL, "print version, flags and time left on stderr" },
+	ESCAPED,
+	{ 0 },
+};
+
+static const struct option_spec touch_options[] = {
+	{ "ttl", 0, "D|never", "time-to-live (the belt's)" },
+	ESCAPED,
+	{ 0 },
+};
+
+static const struct option_spec rm_options[] = {
+	{ "if-version", 0, "V", "only if it has version V" },
+	ESCAPED,
+	{ 0 },
+};
+
+static const struct option_spec incr_options[] = {
+	{ "initial", 0, "V", "number that an absent entry counts as (0)" },
+	{ "ttl", 0, "D|never", "its time-to-live then (the belt's)" },
+	ESCAPED,
+	{ 0 },
+};
+
+static const struct option_spec wait_options[] = {
+	{ "timeout", 0, "D|never", "when to give up (never)" },
+	ESCAPED,
+	{ 0 },
+};
+
+#define NAME_ESCAPED \
+	{ "escaped", 'e', NULL, "NAME is written as locks writes it: \\t \\n \\\\ \\xHH" }
+
+/* Of all commands on locks. */
+#define STORE \
+	{ "store", 0, "CONNINFO", "locks of many machines, in PostgreSQL: how to connect" }
+#define TABLE	{ "table", 0, "TABLE", "--store: the table (hashbelt_lock)" }
+#define TYPE	{ "type", 0, "TYPE", "--store: the type of the locked object (lock)" }
+
+static const struct option_spec lock_options[] = {
+	{ "owner", 0, "OWNER", "the owner, 1 to 64 bytes (made up)" },
+	{ "ttl", 0, "D", "the lease (1m)" },
+	{ "wait", 0, "D|forever", "how long to wait for it (not at all)" },
+	NAME_ESCAPED,
+	STORE,
+	TABLE,
+	TYPE,
+	{ "create-table", 0, NULL, "--store: make the table, unless it is there" },
+	{ 0 },
+};
+
+static const struct option_spec unlock_options[] = {
+	{ "owner", 0, "OWNER", "the owner of the lock" },
+	NAME_ESCAPED,
+	STORE,
+	TABLE,
+	TYPE,
+	{ 0 },
+};
+
+static const struct option_spec renew_options[] = {
+	{ "owner", 0, "OWNER", "the owner of the lock" },
+	{ "ttl", 0, "D", "the lease, from now on (1m)" },
+	NAME_ESCAPED,
+	STORE,
+	TABLE,
+	TYPE,
+	{ 0 },
+};
+
+static const struct option_spec locks_options[] = {
+	{ "owner", 0, "OWNER", "only those of this owner" },
+	STORE,
+	TABLE,
+	TYPE,
+	{ 0 },
+};
+
+static const struct option_spec release_options[] = {
+	{ "owner", 0, "OWNER", "the owner of the locks" },
+	{ "aged", 0, NULL, "--store: all locks whose lease has expired" },
+	STORE,
+	TABLE,
+	TYPE,
+	{ 0 },
+};
+
+static const struct option_spec dump_options[] = {
+	{ "values", 0, NULL, "values and times left as well" },
+	{ 0 },
+};
+
+static enum status cmd_help(struct request *request);
+static enum status cmd_completion(struct request *request);
+static enum status cmd_version(struct request *request);
+
+static const struct command commands[] = {
+	{ "put", "KEY VALUE|-", 2, 2, "write", put_options,
+	  "put an entry",
+	  "The value is VALUE, or all of stdin for -.\n"
+	  KEY_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: a condition does not hold, or the belt keeps its present entry.",
+	  cmd_put },
+	{ "get", "KEY " COMMAND_LINE, 1, 1, "read", get_options,
+	  "print a value",
+	  "Prints the bytes of the value and nothing else.\n"
+	  "--ttl and --fill need the right to write.\n"
+	  "With --fill, one caller that misses gets a fill lease: it is to put the entry. If\n"
+	  "a COMMAND is given, that caller runs it, puts its output with --ttl, and prints it;\n"
+	  "the others wait. If COMMAND fails, the lease ends, and get exits with its status.\n"
+	  KEY_HELP "\n"
+	  DURATION_HELP "\n"
+	  "P% is a share of the entry's time-to-live: of --ttl, or of the belt's.\n"
+	  "Exit status 1: there is no such entry; with --fill: the caller has the fill lease;\n"
+	  "5: another caller has it.",
+	  cmd_get },
+	{ "touch", "KEY", 1, 1, "write", touch_options,
+	  "give an entry a new time-to-live",
+	  KEY_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: there is no such entry.",
+	  cmd_touch },
+	{ "has", "KEY", 1, 1, "read", key_options,
+	  "say by the exit status whether there is an entry",
+	  "Never renews the time-to-live.\n"
+	  KEY_HELP "\n"
+	  "Exit status 0: there is such an entry; 1: there is none.",
+	  cmd_has },
+	{ "rm", "KEY", 1, 1, "write", rm_options,
+	  "remove an entry",
+	  KEY_HELP "\n"
+	  "Exit status 1: there is no such entry, or it has another version.",
+	  cmd_rm },
+	{ "expire", "KEY", 1, 1, "write", key_options,
+	  "let an entry expire now",
+	  "It counts as expired, not as removed.\n"
+	  KEY_HELP "\n"
+	  "Exit status 1: there is no such entry.",
+	  cmd_expire },
+	{ "incr", "KEY [N]", 1, 2, "read and write", incr_options,
+	  "add to a number",
+	  "Adds N, 1 without one, to the number that is the entry's value, and prints the\n"
+	  "sum. A present entry keeps its deadline. N may be negative.\n"
+	  KEY_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: the present value is no number, or the sum is too large.",
+	  cmd_incr },
+	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, "read and write", wait_options,
+	  "wait until one of several entries is present",
+	  "Prints KEY<TAB>VALUE, escaped as by dump; at once if an entry is present already.\n"
+	  KEY_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: it timed out, or 'complete' ended it.",
+	  cmd_wait },
+	{ "complete", "KEY", 1, 1, "write", key_options,
+	  "end all waits for a key",
+	  "Prints their number.\n"
+	  KEY_HELP "\n"
+	  "Exit status 1: there was none.",
+	  cmd_complete },
+	{ "lock", "NAME " COMMAND_LINE, 0, 1, "write", lock_options,
+	  "take a lock, and run a command under it",
+	  "With a COMMAND, hbctl renews the lock while COMMAND runs, and then unlocks it. The\n"
+	  "lock is freed as well when hbctl is killed. The exit status is that of COMMAND; 128\n"
+	  "and the number of the signal, if a signal ended it. If the lock is lost, hbctl sends\n"
+	  "SIGTERM to COMMAND, and the status is not 0. Without a COMMAND, the lock is held until\n"
+	  "its lease expires. Prints the fencing token, which COMMAND finds in\n"
+	  "HASHBELT_LOCK_TOKEN; without --owner, TOKEN<TAB>OWNER. If the OWNER has the lock\n"
+	  "already, the lease is extended.\n"
+	  LOCK_HELP "\n"
+	  "lock makes that belt if it is missing.\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: another owner has it, also after --wait; with a COMMAND, OWNER has it\n"
+	  "already: a command takes a lock of its own.",
+	  cmd_lock },
+	{ "unlock", "NAME", 1, 1, "write", unlock_options,
+	  "unlock a lock",
+	  "The first waiter gets it.\n"
+	  LOCK_HELP "\n"
+	  "Exit status 1: the lock is free, or another owner has it.",
+	  cmd_unlock },
+	{ "renew", "NAME", 1, 1, "write", renew_options,
+	  "renew the lease of a lock",
+	  LOCK_HELP "\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: the lock is free, or another owner has it.",
+	  cmd_renew },
+	{ "locks", "", 0, 0, "read", locks_options,
+	  "list the locks that are held",
+	  "Prints the fencing token, the time since the grant, the time that the lease has left,\n"
+	  "the owner, and the name, escaped as by dump.\n"
+	  LOCK_HELP,
+	  cmd_locks },
+	{ "release", "", 0, 0, "write", release_options,
+	  "unlock all locks of an owner",
+	  "Prints their number.\n"
+	  LOCK_HELP,
+	  cmd_release },
+	{ "keys", "[PREFIX]", 0, 1, "read", key_options,
+	  "list keys",
+	  "Prints a key in each line, in no order, only those that begin with PREFIX.\n"
+	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
+	  "--json adds version, flags, time left and the value's length.",
+	  cmd_keys },
+	{ "dump", "", 0, 0, "read", dump_options,
+	  "print keys, or entries as load reads them",
+	  "Prints KEY in each line; with --values KEY<TAB>VALUE<TAB>TTL[<TAB>FLAGS], as load\n"
+	  "reads it.\n"
+	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
+	  "Does not renew any time-to-live.",
+	  cmd_dump },
+	{ "load", "[FILE]", 0, 1, "write", no_options,
+	  "put entries from a file or stdin",
+	  "Each line is KEY<TAB>VALUE[<TAB>TTL[<TAB>FLAGS]], escaped as by dump. TTL is a\n"
+	  "duration or never. load stops at the first wrong line; the lines before it have\n"
+	  "been put.\n"
+	  DURATION_HELP "\n"
+	  "Exit status 1: the belt kept some of its present entries.",
+	  cmd_load },
+	{ "size", "", 0, 0, "read", no_options,
+	  "print the number of entries",
+	  "Entries that have expired count until the belt has moved on.",
+	  cmd_size },
+	{ "clear", "", 0, 0, "write", no_options,
+	  "drop all entries of the belt",
+	  "They do not count as expired.",
+	  cmd_clear },
+	{ "create", "BELT", 1, 1, "own", settings_options,
+	  "make a belt",
+	  "standard: get does not renew the time-to-live, put keeps a present entry.\n"
+	  "updating: get renews the time-to-live, put replaces.\n"
+	  "timecache: get does not renew the time-to-live, put replaces.\n"
+	  "notify: an entry that expires becomes an event; reinsert: it is reinserted as well.\n"
+	  DURATION_HELP "\n"
+	  YES_NO_HELP "\n"
+	  "Exit status 1: there is a belt of that name.",
+	  cmd_create },
+	{ "set", "BELT", 1, 1, "own", settings_options,
+	  "change the settings of a belt",
+	  "Changes only the settings that are given; parentheses show the defaults of create.\n"
+	  "Entries stay, with their deadlines. At least one option must be given.\n"
+	  DURATION_HELP "\n"
+	  YES_NO_HELP,
+	  cmd_set },
+	{ "destroy", "BELT", 1, 1, "own", no_options,
+	  "destroy a belt and all that is in it",
+	  "Programs that use it are told that it was destroyed.",
+	  cmd_destroy },
+	{ "belts", "", 0, 0, "read", no_options,
+	  "list the belts that you may use",
+	  "Owners are shown as numbers, user:group. EVENTS wait to be read; - stands for a\n"
+	  "belt that reports none.",
+	  cmd_belts },
+	{ "info", "[BELT]", 0, 1, "read", no_options,
+	  "describe a belt",
+	  "Prints the settings of the belt, its usage, and when its worker runs next, and draws\n"
+	  "a bar for the entries of each span of time left, in at most 20 rows.",
+	  cmd_info },
+	{ "stat", "", 0, 0, "read", stat_options,
+	  "print the belt's counters and usage",
+	  "Counters count from the creation of the belt. A miss is cold if the key has neither\n"
+	  "expired nor been evicted recently. The usage of the belt, its limits, and the number\n"
+	  "of entries by time left follow. The lag is the time from an entry's deadline until its\n"
+	  "handler had it.",
+	  cmd_stat },
+	{ "top", "", 0, 0, "read", top_options,
+	  "watch all belts that you may read",
+	  "Needs a terminal; --once does not, nor --json, which means --once.\n"
+	  "LIM%    use of the belt's limit, the nearer one of two\n"
+	  "GET/S   gets a second since the last sample; HIT% of them hit. In the same way PUT/S,\n"
+	  "        EXP/S (expired) and EVI/S (evicted)\n"
+	  "QUEUE   events that wait to be read\n"
+	  "LAG     99 % of all lags since the creation of the belt are less\n"
+	  "STATE   P pinned, H halted, F full: a put was refused or cost another entry\n"
+	  "Keys: q quits, s and S sort by the next column and the one before, arrows, j, k\n"
+	  "and page keys scroll, space pauses, h explains columns, ctrl-l draws anew.\n"
+	  DURATION_HELP,
+	  cmd_top },
+	{ "events", "", 0, 0, "read", events_options,
+	  "print the entries that have left the belt, and why",
+	  "Prints SEQUENCE<TAB>REASON<TAB>KEY<TAB>VALUE for each event, escaped as by dump,\n"
+	  "and takes it off the queue. Without --follow, prints only the events queued now.\n"
+	  "With --ack, an event that could not be written is queued again, so an event may be\n"
+	  "printed twice. To let a belt report events: hbctl set BELT --on-expire notify.\n"
+	  "Exit status 1: there was no event.",
+	  cmd_events },
+	{ "halt", "", 0, 0, "own", no_options,
+	  "stop belt time: nothing expires",
+	  "rotate and advance still move it.",
+	  cmd_halt },
+	{ "resume", "", 0, 0, "own", no_options,
+	  "let belt time go on from where it stands",
+	  "Time that passed in between does not count.",
+	  cmd_resume },
+	{ "rotate", "", 0, 0, "own", no_options,
+	  "move belt time on by one interval",
+	  "When it returns, all that expired by this is gone.",
+	  cmd_rotate },
+	{ "advance", "D", 1, 1, "own", no_options,
+	  "move belt time on by D",
+	  DURATION_HELP "\n"
+	  "When it returns, all that expired by this is gone.",
+	  cmd_advance },
+	{ "help", "[COMMAND]", 0, 1, NULL, no_options,
+	  "print help",
+	  "The same as hbctl COMMAND --help.",
+	  cmd_help },
+	{ "completion", "bash", 1, 1, NULL, no_options,
+	  "print a script that completes commands in the shell",
+	  "Try it with: . <(hbctl completion bash)",
+	  cmd_completion },
+	{ "version", "", 0, 0, NULL, no_options,
+	  "print the version",
+	  "Prints the version of hbctl and of the device's interface that it speaks.",
+	  cmd_version },
+	{ 0 },
+};
+
+/* The command of that name, NULL if there is none. */
+static const struct command *command_find(const char *name)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (!strcmp(command->name, name))
+			return command;
+	return NULL;
+}
+
+static void print_options(const struct option_spec *spec)
+{
+	char text[96], letter[] = "-x, ";
+
+	for (; spec->name; spec++) {
+		letter[1] = spec->letter;
+		snprintf(text, sizeof(text), "%s--%s%s%s", spec->letter ? letter : "    ",
+			 spec->name, spec->argument ? " " : "",
+			 spec->argument ? spec->argument : "");
+		if (strlen(text) > 26)
+			printf("  %s\n%30s", text, "");
+		else
+			printf("  %-26s  ", text);
+		puts(spec->help);
+	}
+}
+
+static void print_help(void)
+{
+	const struct command *command;
+	char text[64];
+
+	puts("usage: hbctl [OPTION]... COMMAND [OPTION]... [OPERAND]...\n"
+	     "\n"
+	     "Use and manage belts: caches in the kernel whose entries expire.\n"
+	     "\n"
+	     "Commands:");
+	for (command = commands; command->name; command++) {
+		snprintf(text, sizeof(text), "%s %s", command->name, command->operands);
+		printf("  %-26s  %s\n", text, command->summary);
+	}
+	puts("\nOptions of all commands:");
+	print_options(common_options);
+	puts("\n"
+	     "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 no device, no belt or\n"
+	     "no right; 4 any other error; 5 another caller fills the missing entry.\n"
+	     "'hbctl help COMMAND' says more.");
+}
+
+static void print_command_help(const struct command *command)
+{
+	printf("usage: hbctl [OPTION]... %s%s%s%s\n\n%s: %s.\n\n%s\n", command->name,
+	       command->options->name ? " [OPTION]..." : "",
+	       *command->operands ? " " : "", command->operands, command->name,
+	       command->summary, command->help);
+	if (command->options->name)
+		puts("\nOptions:");
+	print_options(command->options);
+	puts("\nOptions of all commands:");
+	print_options(common_options);
+}
+
+static enum status cmd_help(struct request *request)
+{
+	const struct command *command;
+
+	if (!request->count) {
+		print_help();
+		return STATUS_DONE;
+	}
+	command = command_find(request->operands[0]);
+	if (!command)
+		return fail_usage(request, "there is no command '%s'", request->operands[0]);
+	print_command_help(command);
+	return STATUS_DONE;
+}
+
+static enum status cmd_completion(struct request *request)
+{
+	if (strcmp(request->operands[0], "bash"))
+		return fail_usage(request, "no completion for '%s', only for 'bash'",
+				  request->operands[0]);
+	return completion_bash(commands);
+}
+
+static enum status cmd_version(struct request *request)
+{
+	struct json_object *object;
+
+	if (!request->json) {
+		printf("hbctl %s (interface %d)\n", VERSION, HASHBELT_ABI);
+		return STATUS_DONE;
+	}
+	object = json_object_new_object();
+	json_add_bytes(object, "version", VERSION, strlen(VERSION));
+	json_add_number(object, "interface", HASHBELT_ABI);
+	json_print(object);
+	return STATUS_DONE;
+}
+
+static bool may_be_left_out(const struct option_spec *spec)
+{
+	return spec->argument && !strcmp(spec->argument, YES_NO);
+}
+
+/**
+ * struct parser - options as getopt_long(3) wants them
+ * @specs:	by index: those of all commands, then the command's
+ * @count:	their number
+ * @options:	the same, ended by zeros
+ * @letters:	the short ones
+ */
+struct parser {
+	const struct option_spec *specs[OPTIONS_MAX];
+	int count;
+	struct option options[OPTIONS_MAX + 1];
+	char letters[2 * OPTIONS_MAX + 3];
+};
+
+static void add_options(struct parser *parser, const struct option_spec *spec)
+{
+	char *letter = parser->letters + strlen(parser->letters);
+
+	for (; spec->name && parser->count < OPTIONS_MAX; spec++) {
+		parser->specs[parser->count] = spec;
+		parser->options[parser->count] = (struct option){
+			.name = spec->name,
+			.has_arg = may_be_left_out(spec) ? optional_argument :
+				   spec->argument ? required_argument : no_argument,
+			.val = OPTION_BASE + parser->count,
+		};
+		parser->count++;
+		if (!spec->letter)
+			continue;
+		*letter++ = spec->letter;
+		if (spec->argument)
+			*letter++ = ':';
+	}
+}
+
+static int index_of_letter(const struct parser *parser, int letter)
+{
+	int i;
+
+	for (i = 0; i < parser->count; i++)
+		if (parser->specs[i]->letter == letter)
+			return i;
+	return -1;
+}
+
+/* Reports the error in the option that getopt_long(3) stopped at. */
+static enum status fail_option(const struct request *request,
+			       const struct parser *parser, char **argv, bool missing)
+{
+	int index = optopt >= OPTION_BASE ? optopt - OPTION_BASE : -1;
+
+	if (missing && optopt < OPTION_BASE)
+		return fail_usage(request, "-%c needs an argument", optopt);
+	if (missing)
+		return fail_usage(request, "--%s needs an argument",
+				  parser->specs[index]->name);
+	if (index >= 0)
+		return fail_usage(request, "--%s takes no argument",
+				  parser->specs[index]->name);
+	if (optopt)
+		return fail_usage(request, "there is no option '-%c'", optopt);
+	return fail_usage(request, "there is no option '%s'", argv[optind - 1]);
+}
+
+/*
+ * The argument of an option that getopt_long(3) found none for. It knows those
+ * that may be left out only behind a '=': --pinned=no. We take a word as well.
+ */
+static const char *take_argument(const struct option_spec *spec, int argc, char **argv)
+{
+	if (!may_be_left_out(spec))
+		return "";
+	if (optind < argc && (!strcmp(argv[optind], "yes") || !strcmp(argv[optind], "no")))
+		return argv[optind++];
+	return "yes";
+}
+
+/*
+ * Takes the next word if it is a number below 0 where the command takes one:
+ * getopt_long(3) would look for options in it.
+ */
+static bool take_negative(struct request *request, int argc, char **argv)
+{
+	const struct command *command = request->command;
+
+	if (!command || !strstr(command->operands, "[N]") || request->count != 1 ||
+	    optind >= argc)
+		return false;
+	if (argv[optind][0] != '-' || !isdigit((unsigned char)argv[optind][1]))
+		return false;
+	request->operands[request->count++] = argv[optind++];
+	return true;
+}
+
+/*
+ * Takes the words behind a --: operands, and then perhaps a command line. If all required
+ * operands stood before the --, the words are only a command line. @dashed: there was a --.
+ */
+static enum status take_rest(struct request *request, int argc, char **argv, bool dashed)
+{
+	bool has_line = strstr(request->command->operands, COMMAND_LINE);
+
+	/* An empty variable in place of the command must not change the meaning. */
+	if (has_line && dashed && optind == argc)
+		return fail_usage(request, "a command is missing behind the --");
+	if (has_line && request->count < request->command->least) {
+		while (optind < argc && strcmp(argv[optind], "--"))
+			request->operands[request->count++] = argv[optind++];
+		optind++;
+	}
+	if (has_line && optind < argc)
+		request->command_line = argv + optind;
+	while (!has_line && optind < argc)
+		request->operands[request->count++] = argv[optind++];
+	return STATUS_DONE;
+}
+
+/*
+ * Reads options and operands of argv[1] on, up to the first operand if the
+ * command is not known yet.
+ */
+static enum status parse(struct request *request, int argc, char **argv)
+{
+	struct parser parser = { 0 };
+	int c, index, before;
+
+	strcpy(parser.letters, request->command ? "-:" : "+:");
+	add_options(&parser, common_options);
+	if (request->command)
+		add_options(&parser, request->command->options);
+	opterr = 0;
+	optind = 0;	/* start anew */
+	for (;;) {
+		if (take_negative(request, argc, argv))
+			continue;
+		before = optind ? optind : 1;
+		c = getopt_long(argc, argv, parser.letters, parser.options, NULL);
+		if (c == -1)
+			break;
+		if (c == '?' || c == ':')
+			return fail_option(request, &parser, argv, c == ':');
+		if (c == 1) {
+			request->operands[request->count++] = optarg;
+			continue;
+		}
+		index = c >= OPTION_BASE ? c - OPTION_BASE : index_of_letter(&parser, c);
+		request->values[index] = optarg ? optarg :
+			take_argument(parser.specs[index], argc, argv);
+	}
+	if (!request->command)
+		return STATUS_DONE;
+	return take_rest(request, argc, argv, optind > before);
+}
+
+static enum status check_operands(const struct request *request)
+{
+	const struct command *command = request->command;
+
+	if (request->count < command->least)
+		return fail_usage(request, "an operand is missing: %s %s", command->name,
+				  command->operands);
+	if (request->count > command->most)
+		return fail_usage(request, "'%s' is one operand too many",
+				  request->operands[command->most]);
+	return STATUS_DONE;
+}
+
+/* Runs the command of the request, when all options are known. */
+static enum status dispatch(struct request *request)
+{
+	enum status status = STATUS_DONE;
+
+	if (request->values[OPTION_HELP]) {
+		print_command_help(request->command);
+		return STATUS_DONE;
+	}
+	if (request->values[OPTION_DEVICE])
+		request->device = request->values[OPTION_DEVICE];
+	if (request->values[OPTION_BELT])
+		status = request_belt(request, request->values[OPTION_BELT]);
+	request->json = request->values[OPTION_JSON];
+	if (!status)
+		status = check_operands(request);
+	if (!status)
+		status = request->command->run(request);
+	if (request->fd >= 0)
+		hashbelt_close(request->fd);
+	return status;
+}
+
+static enum status run(struct request *request, int argc, char **argv)
+{
+	enum status status = parse(request, argc, argv);
+	int first = optind;
+
+	if (status)
+		return status;
+	if (request->values[OPTION_HELP]) {
+		print_help();
+		return STATUS_DONE;
+	}
+	if (first == argc)
+		return fail_usage(request, "a command is missing");
+	request->command = command_find(argv[first]);
+	if (!request->command)
+		return fail_usage(request, "there is no command '%s'", argv[first]);
+	status = parse(request, argc - first, argv + first);
+	return status ? status : dispatch(request);
+}
+
+/* A failed write of the output is an error, even if the command succeeded. */
+static enum status close_stdout(enum status status)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	if (fclose(stdout))
+		failed = true;
+	if (!failed || status)
+		return status;
+	return fail(STATUS_ERROR, "cannot write the output: %s",
+		    errno ? strerror(errno) : "an earlier write failed");
+}
+
+/*
+ * Those of stdin, stdout and stderr that our caller has closed. The device must
+ * not take their place, and be read from or written to as if it were one of them.
+ */
+static void replace_closed_files(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static void free_arguments(char **arguments)
+{
+	char **argument;
+
+	for (argument = arguments; argument && *argument; argument++)
+		free(*argument);
+	free(arguments);
+}
+
+/* A copy of the arguments, for a program that is to run with the same; NULL: no memory. */
+static char **copy_arguments(int argc, char **argv)
+{
+	char **arguments = calloc(argc + 1, sizeof(*arguments));
+	int i;
+
+	for (i = 0; arguments && i < argc; i++) {
+		arguments[i] = strdup(argv[i]);
+		if (!arguments[i]) {
+			free_arguments(arguments);
+			return NULL;
+		}
+	}
+	return arguments;
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = {
+		.device = HASHBELT_DEVICE,
+		.belt = HASHBELT_DEFAULT_BELT,
+		.fd = -1,
+	};
+	enum status status;
+
+	replace_closed_files();
+	request.operands = calloc(argc + 1, sizeof(*request.operands));
+	request.arguments = copy_arguments(argc, argv);
+	if (request.operands && request.arguments)
+		status = run(&request, argc, argv);
+	else
+		status = fail(STATUS_ERROR, "out of memory");
+	free_arguments(request.arguments);
+	free(request.operands);
+	return close_stdout(status);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Locks of this machine: in a belt. */
+#include <errno.h>
+#include <string.h>
+
+#include "duration.h"
+#include "lock.h"
+
+/*
+ * The belt LOCK_BELT, where we make it: the longest lease, and buckets for intervals of
+ * a minute, within which the memory of a lock that was not unlocked comes back.
+ */
+#define LONGEST_MS	(24 * 60 * 60 * 1000ULL)
+#define BUCKETS		(24 * 60 + 1)
+
+/* The wait that is left of a wait that began at @start. */
+static __u64 wait_left(__u64 wait_ms, __u64 start)
+{
+	__u64 passed = clock_ms() - start;
+
+	if (wait_ms == HASHBELT_TTL_NEVER)
+		return wait_ms;
+	return wait_ms > passed ? wait_ms - passed : 0;
+}
+
+static void fill_held(struct lock_held *held, const struct hashbelt_lock *lock)
+{
+	held->ttl_ms = lock->ttl_ms;
+	held->held_ms = lock->held_ms;
+	held->token = lock->token;
+}
+
+static int device_holder(struct lock_place *place, const struct key *name,
+			 struct lock_held *held)
+{
+	struct hashbelt_lock lock;
+	int err;
+
+	held->owner_len = sizeof(held->owner);
+	err = hashbelt_holder(place->request->fd, name->bytes, name->len, held->owner,
+			      &held->owner_len, &lock);
+	if (!err)
+		fill_held(held, &lock);
+	return err;
+}
+
+/* Takes the lock, with that lease. One that is to be bound is refused to its owner. */
+static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
+		     struct hashbelt_lock *lock)
+{
+	struct signals *signals = place->signals;
+	__u64 start = clock_ms();
+	int err;
+
+	do {
+		*lock = (struct hashbelt_lock){
+			.how = ask->bound ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0,
+			.ttl_ms = ttl_ms,
+			.wait_ms = wait_left(ask->wait_ms, start),
+		};
+		if (signals)
+			signals_unblock(signals);
+		err = hashbelt_lock(place->request->fd, ask->name.bytes, ask->name.len,
+				    ask->owner.bytes, ask->owner.len, lock);
+		if (signals)
+			signals_block(signals);
+	/* One that did not ask us to end, as SIGALRM of another process, may interrupt as well. */
+	} while (err == -EINTR && signals && !signals->caught);
+	return err;
+}
+
+static int device_lock(struct lock_place *place, const struct lock_ask *ask,
+		       struct lock_held *held)
+{
+	struct hashbelt_lock lock;
+	int err;
+
+	err = lock_once(place, ask, ask->ttl_ms ? ask->ttl_ms : LOCK_LEASE_MS, &lock);
+	if (err == -EDOM && !ask->ttl_ms)
+		err = lock_once(place, ask, 0, &lock);
+	if (!err)
+		fill_held(held, &lock);
+	/* Held only for a moment, and then another owner had it. */
+	return err == -EBUSY && ask->wait_ms ? -ETIMEDOUT : err;
+}
+
+static int device_unlock(struct lock_place *place, const struct lock_ask *ask)
+{
+	return hashbelt_unlock(place->request->fd, ask->name.bytes, ask->name.len,
+			       ask->owner.bytes, ask->owner.len);
+}
+
+/* Renews the lock, with that lease. */
+static int renew_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
+		      struct hashbelt_lock *lock)
+{
+	return hashbelt_renew(place->request->fd, ask->name.bytes, ask->name.len,
+			      ask->owner.bytes, ask->owner.len, ttl_ms, lock);
+}
+
+static int device_renew(struct lock_place *place, const struct lock_ask *ask,
+			struct lock_held *held)
+{
+	struct hashbelt_lock lock;
+	int err;
+
+	err = renew_once(place, ask, ask->ttl_ms ? ask->ttl_ms : LOCK_LEASE_MS, &lock);
+	if (err == -EDOM && !ask->ttl_ms)
+		err = renew_once(place, ask, 0, &lock);
+	if (!err)
+		fill_held(held, &lock);
+	return err;
+}
+
+static void device_each(const struct hashbelt_lock_record *record,
+			void (*each)(const struct lock_held *held, void *data),
+			void *data)
+{
+	struct lock_held held = {
+		.name = { .bytes = hashbelt_lock_key(record), .len = record->key_len },
+		.owner_len = record->owner_len,
+		.ttl_ms = record->ttl_ms,
+		.held_ms = record->held_ms,
+		.token = record->token,
+		.bound = record->how & HASHBELT_BOUND,
+	};
+
+	memcpy(held.owner, hashbelt_lock_owner(record), record->owner_len);
+	each(&held, data);
+}
+
+static int device_list(struct lock_place *place, const struct key *owner,
+		       void (*each)(const struct lock_held *held, void *data), void *data)
+{
+	const struct hashbelt_lock_record *record;
+	struct hashbelt_lister lister;
+	int err;
+
+	err = hashbelt_locks_begin(&lister, place->request->fd,
+				   owner ? owner->bytes : NULL, owner ? owner->len : 0);
+	if (err)
+		return err;
+	while ((err = hashbelt_locks_next(&lister, &record)) > 0)
+		device_each(record, each, data);
+	hashbelt_locks_end(&lister);
+	return err;
+}
+
+/* The kernel has no locks whose lease has expired: there are none to release. */
+static int device_release(struct lock_place *place, const struct key *owner, __u64 *count)
+{
+	return hashbelt_release(place->request->fd, owner->bytes, owner->len, count);
+}
+
+static enum status fail_lease(const struct request *request)
+{
+	struct hashbelt_info info;
+	char text[DURATION_SIZE];
+
+	if (hashbelt_info(request->fd, &info))
+		return fail_usage(request,
+				  "--ttl: a lease in belt '%s' is no longer than the belt's time-to-live",
+				  request->belt);
+	return fail_usage(request, "--ttl: the longest lease in belt '%s' is %s",
+			  request->belt, duration_format(text, info.ttl_ms));
+}
+
+static enum status device_fail(struct lock_place *place, int err)
+{
+	struct request *request = place->request;
+
+	if (err == -EDOM)
+		return fail_lease(request);
+	if (err == -EOPNOTSUPP)
+		return fail(STATUS_ERROR,
+			    "belt '%s' may drop locks: 'hbctl set %s --pinned --when-full reject' makes it keep them",
+			    request->belt, request->belt);
+	return fail_belt(request, err);
+}
+
+static const char *device_reason(struct lock_place *place, int err)
+{
+	(void)place;
+	return err == -EIDRM ? "its belt was destroyed" : strerror(-err);
+}
+
+/* The descriptor is the request's, and the place is nothing else. */
+static void device_close(struct lock_place *place)
+{
+	(void)place;
+}
+
+static const struct lock_ops device_ops = {
+	.lock = device_lock,
+	.unlock = device_unlock,
+	.renew = device_renew,
+	.holder = device_holder,
+	.list = device_list,
+	.release = device_release,
+	.fail = device_fail,
+	.reason = device_reason,
+	.close = device_close,
+};
+
+/* Binds to the belt of locks, which is made if it is not there. */
+static enum status bind_or_make(struct request *request)
+{
+	const struct hashbelt_settings settings = {
+		.ttl_ms = LONGEST_MS,
+		.buckets = BUCKETS,
+		.policy = HASHBELT_PINNED,
+		.mode = 0600,
+	};
+	enum status status = request_open(request);
+	int err;
+
+	if (status)
+		return status;
+	err = hashbelt_bind(request->fd, request->belt);
+	if (err == -ENOENT)
+		err = hashbelt_create(request->fd, request->belt, &settings);
+	if (err == -EEXIST)
+		err = hashbelt_bind(request->fd, request->belt);
+	return err ? fail_belt(request, err) : STATUS_DONE;
+}
+
+/**
+ * lock_device_open() - use the locks of a belt
+ * @request:	the request: its belt, or LOCK_BELT if it names none
+ * @make:	make that one if it is not there
+ * @place:	returned
+ *
+ * Return: STATUS_DONE, or another status after a line that says why.
+ */
+enum status lock_device_open(struct request *request, bool make,
+			     struct lock_place **place)
+{
+	static struct lock_place device = { .ops = &device_ops };
+	bool named = request_option(request, "belt");
+	enum status status;
+
+	if (!named)
+		request->belt = LOCK_BELT;
+	if (make && !named)
+		status = bind_or_make(request);
+	else
+		status = request_bind(request);
+	device.request = request;
+	*place = &device;
+	return status;
+}

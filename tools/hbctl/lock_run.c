@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A command that runs under a lock. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lock.h"
+
+/* Tells the command which grant it runs under. */
+#define TOKEN_VARIABLE	"HASHBELT_LOCK_TOKEN"
+
+/* The exit statuses of a shell for a command that cannot be run, or is missing. */
+#define STATUS_CANNOT_RUN	126
+#define STATUS_NOT_FOUND	127
+#define STATUS_SIGNAL		128	/* and the signal's number */
+
+/**
+ * struct run - a command, and the lock that it runs under
+ * @place:	where the lock is
+ * @ask:	the call
+ * @token:	of the grant
+ * @next:	when to renew it, as clock_ms()
+ * @end:	when the lease is over, unless it is renewed
+ * @err:	why the last attempt to renew it has failed; 0
+ * @lost:	it is not ours any more
+ */
+struct run {
+	struct lock_place *place;
+	const struct lock_ask *ask;
+	__u64 token;
+	__u64 next;
+	__u64 end;
+	int err;
+	bool lost;
+};
+
+/* Notes a lease that was granted after @asked. */
+static void note_lease(struct run *run, __u64 asked, __u64 ttl_ms)
+{
+	run->end = asked + ttl_ms;
+	run->next = asked + ttl_ms / 3;
+	run->err = 0;
+	run->place->answer_timeout_ms = ttl_ms / 3 < ANSWER_TIMEOUT_MAX_MS ? ttl_ms / 3 + 1 :
+				  ANSWER_TIMEOUT_MAX_MS;
+}
+
+/* Says that the lock is lost, and asks the command to end if it still runs. */
+static void lose(struct run *run)
+{
+	struct signals *signals = run->place->signals;
+	char *name = key_text(&run->ask->name);
+	const char *why;
+
+	if (run->err == -ENOENT)
+		why = "its lease was over";
+	else if (run->err == -EACCES)
+		why = "another has it";
+	else
+		why = run->place->ops->reason(run->place, run->err);
+	run->lost = true;
+	fail(STATUS_ERROR, "lock '%s' is lost (%s)%s", name, why,
+	     signals->ended ? "" : ": the command is asked to end (SIGTERM)");
+	free(name);
+	if (!signals->ended)
+		kill(signals->child, SIGTERM);
+}
+
+/* Renews the lease. An error may pass while the lease lasts. */
+static void renew(struct run *run)
+{
+	__u64 asked = clock_ms(), left;
+	struct lock_held held;
+	int err;
+
+	err = run->place->ops->renew(run->place, run->ask, &held);
+	/* The same owner may have got it anew: in between it may have been another's. */
+	if (!err && held.token != run->token)
+		err = -ENOENT;
+	if (!err) {
+		note_lease(run, asked, held.ttl_ms);
+		return;
+	}
+	run->err = err;
+	asked = clock_ms();
+	left = run->end > asked ? run->end - asked : 0;
+	if (err == -ENOENT || err == -EACCES || err == -EIDRM || !left) {
+		lose(run);
+		return;
+	}
+	run->next = asked + (left < 4000 ? left / 4 + 1 : 1000);
+}
+
+/* Until when nothing has to be done, as poll(2) wants it. */
+static int next_timeout(const struct run *run)
+{
+	__u64 now = clock_ms();
+
+	if (run->lost)
+		return -1;
+	if (run->next <= now)
+		return 0;
+	return run->next - now < 1000000 ? run->next - now : 1000000;
+}
+
+/* Renews the lock in time until the command has ended. */
+static void attend(struct run *run)
+{
+	struct signals *signals = run->place->signals;
+	struct pollfd ready = { .fd = signals->fd, .events = POLLIN };
+
+	signals_attend(signals);
+	while (!signals->ended) {
+		poll(&ready, 1, next_timeout(run));
+		signals_attend(signals);
+		if (!signals->ended && !run->lost && run->next <= clock_ms())
+			renew(run);
+	}
+}
+
+/* In the child: becomes the command, which is not to outlive the lock for long. */
+static void become(const struct signals *signals, pid_t parent, __u64 token,
+		   char **command)
+{
+	char text[24];
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(STATUS_ERROR);
+	snprintf(text, sizeof(text), "%llu", token);
+	setenv(TOKEN_VARIABLE, text, 1);
+	sigprocmask(SIG_SETMASK, &signals->old, NULL);
+	execvp(command[0], command);
+	err = errno;
+	fail(STATUS_ERROR, "cannot run '%s': %s", command[0], strerror(err));
+	_exit(err == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN);
+}
+
+/* Gives the lock back. Whether that was in time is part of the answer. */
+static void give_back(struct run *run)
+{
+	int err;
+
+	if (run->lost)
+		return;
+	err = run->place->ops->unlock(run->place, run->ask);
+	if (err == -ENOENT || err == -EACCES || err == -EIDRM) {
+		run->err = err;
+		lose(run);
+	} else if (err) {
+		run->place->ops->fail(run->place, err);
+	}
+}
+
+/* The exit status for that of a command. */
+static int exit_status(const struct run *run)
+{
+	int status = run->place->signals->status;
+
+	if (WIFSIGNALED(status))
+		return STATUS_SIGNAL + WTERMSIG(status);
+	/* Work after the lock was lost does not count as success. */
+	if (run->lost && !WEXITSTATUS(status))
+		return STATUS_ERROR;
+	return WEXITSTATUS(status);
+}
+
+/* Runs the command under the lock. */
+static int run_command(struct run *run, char **command)
+{
+	struct signals *signals = run->place->signals;
+	pid_t parent = getpid();
+
+	signals->child = fork();
+	if (!signals->child)
+		become(signals, parent, run->token, command);
+	if (signals->child < 0) {
+		signals->child = 0;
+		give_back(run);
+		return fail(STATUS_ERROR, "cannot run '%s': there is no room for a process",
+			    command[0]);
+	}
+	attend(run);
+	give_back(run);
+	return exit_status(run);
+}
+
+/**
+ * lock_run() - run a command under a lock
+ * @place:	where the lock is; with its @signals
+ * @ask:	the lock and its owner
+ * @command:	the command and its arguments, ended by NULL
+ *
+ * The lock is renewed while the command runs. Signals that ask us to end are passed on
+ * to the command; when the lock is lost, that is sent SIGTERM.
+ *
+ * Return: the exit status: the command's if it was run, 128 and the signal's number if
+ * one has ended it.
+ */
+int lock_run(struct lock_place *place, const struct lock_ask *ask, char **command)
+{
+	struct run run = { .place = place, .ask = ask };
+	__u64 asked = clock_ms();
+	struct lock_held held;
+	int err;
+
+	err = place->ops->lock(place, ask, &held);
+	if (err)
+		return fail_lock(place, ask, err);
+	run.token = held.token;
+	/* One that came with the lock is for us: the command does not begin. */
+	if (signals_attend(place->signals)) {
+		give_back(&run);
+		return fail_lock(place, ask, -EINTR);
+	}
+	note_lease(&run, asked, held.ttl_ms);
+	/* When it was granted, at the end of a wait, we cannot tell: we see to it. */
+	if (ask->wait_ms) {
+		run.end = clock_ms() + held.ttl_ms;
+		run.next = 0;
+	}
+	return run_command(&run, command);
+}

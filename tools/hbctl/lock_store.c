@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Locks in a store: hbctl becomes the program hbctl-store, which is hbctl with a client of
+ * PostgreSQL in the place of this file. So hbctl itself links no such client.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lock.h"
+
+#define STORE_PROGRAM	"hbctl-store"
+
+/* The path of the store program, which is installed in the directory of hbctl. */
+static int store_program(char path[PATH_MAX])
+{
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof(STORE_PROGRAM));
+	char *name;
+
+	if (len < 0)
+		return -errno;
+	path[len] = '\0';
+	name = strrchr(path, '/');
+	if (!name)
+		return -ENOENT;
+	strcpy(name + 1, STORE_PROGRAM);
+	return 0;
+}
+
+/**
+ * lock_store_open() - continue as the store program, with the same arguments
+ * @request:	the request
+ * @spec:	ignored: the store program makes its own from the arguments
+ * @place:	left alone
+ *
+ * Context: before anything was opened or printed.
+ *
+ * Return: only if the store program cannot be run, STATUS_REACH.
+ */
+enum status lock_store_open(struct request *request, const struct store_spec *spec,
+			    struct lock_place **place)
+{
+	char path[PATH_MAX];
+	int err = store_program(path);
+
+	(void)spec;
+	(void)place;
+	if (err)
+		return fail(STATUS_REACH, "--store: cannot read /proc/self/exe: %s",
+			    strerror(-err));
+	execv(path, request->arguments);
+	if (errno == ENOENT)
+		return fail(STATUS_REACH,
+			    "--store: %s is missing: install " STORE_PROGRAM
+			    ", or install libpq-dev and build hbctl again", path);
+	return fail(STATUS_REACH, "--store: cannot run %s: %s", path, strerror(errno));
+}

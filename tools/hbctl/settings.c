@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "duration.h"
+#include "settings.h"
+
+#define GROUP_FILE	"/etc/group"
+
+/* The largest number of a group; the one above means none. */
+#define GROUP_MAX	(~0U - 1)
+
+static const char * const handlers[] = {
+	[HASHBELT_DROP] = "drop",
+	[HASHBELT_NOTIFY] = "notify",
+	[HASHBELT_REINSERT] = "reinsert",
+};
+
+static const char * const reasons[] = {
+	[HASHBELT_EXPIRED] = "expired",
+	[HASHBELT_EVICTED] = "evicted",
+	[HASHBELT_REPLACED] = "replaced",
+	[HASHBELT_REMOVED] = "removed",
+	[HASHBELT_CLEARED] = "cleared",
+	[HASHBELT_PRESSURE] = "pressure",
+	[HASHBELT_RELEASED] = "released",
+};
+
+/* Options that are a bit of the policy each. */
+static const struct {
+	const char *name;
+	const char *on;
+	const char *off;
+	__u32 bit;
+} policy_options[] = {
+	{ "refresh-on-get", "yes", "no", HASHBELT_REFRESH_ON_GET },
+	{ "on-put", "keep", "replace", HASHBELT_KEEP_ON_PUT },
+	{ "when-full", "evict", "reject", HASHBELT_EVICT },
+	{ "pinned", "yes", "no", HASHBELT_PINNED },
+	{ "wipe", "yes", "no", HASHBELT_WIPE },
+};
+
+/**
+ * policy_name() - the policy of get and put, in a word
+ * @policy:	HASHBELT_REFRESH_ON_GET and HASHBELT_KEEP_ON_PUT; other bits are
+ *		not looked at
+ *
+ * Return: the word that --policy takes for it, or "mixed" if there is none.
+ */
+const char *policy_name(__u32 policy)
+{
+	switch (policy & (HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT)) {
+	case HASHBELT_POLICY_STANDARD:
+		return "standard";
+	case HASHBELT_POLICY_UPDATING:
+		return "updating";
+	case HASHBELT_POLICY_TIMECACHE:
+		return "timecache";
+	default:
+		return "mixed";
+	}
+}
+
+/**
+ * handler_name() - the handler of expired entries, in a word
+ * @handler:	one of enum hashbelt_handler
+ *
+ * Return: the word that --on-expire takes for it.
+ */
+const char *handler_name(__u32 handler)
+{
+	return handler < ARRAY_SIZE(handlers) ? handlers[handler] : "unknown";
+}
+
+/**
+ * reason_name() - why an entry has left, in a word
+ * @reason:	one of enum hashbelt_reason
+ *
+ * Return: the word that --report takes for it; "unknown" for one that is newer
+ * than this program.
+ */
+const char *reason_name(__u32 reason)
+{
+	return reason && reason < ARRAY_SIZE(reasons) ? reasons[reason] : "unknown";
+}
+
+static enum status take_ttl(const struct request *request, struct settings *settings)
+{
+	if (request_option(request, "ttl"))
+		settings->belt.fields |= HASHBELT_SET_TTL;
+	return request_ttl(request, "", &settings->belt.ttl_ms);
+}
+
+/* Reads the grace time, during which get --fill may use an expired entry. */
+static enum status take_grace(const struct request *request, struct settings *settings)
+{
+	const char *text = request_option(request, "grace");
+
+	if (!text)
+		return STATUS_DONE;
+	settings->belt.fields |= HASHBELT_SET_GRACE;
+	if (!strcmp(text, "none"))
+		return STATUS_DONE;
+	return request_duration(request, "grace", "", 0, &settings->belt.grace_ms);
+}
+
+static enum status take_buckets(const struct request *request,
+				struct settings *settings)
+{
+	__u64 buckets = 0;
+	enum status status;
+
+	status = request_number(request, "buckets", HASHBELT_BUCKETS_MIN,
+				HASHBELT_BUCKETS_MAX, &buckets);
+	if (buckets)
+		settings->belt.fields |= HASHBELT_SET_BUCKETS;
+	settings->belt.buckets = buckets;
+	return status;
+}
+
+static enum status take_policy(const struct request *request, struct settings *settings)
+{
+	const char *name = request_option(request, "policy");
+
+	if (!name)
+		return STATUS_DONE;
+	if (!strcmp(name, "timecache"))
+		settings->belt.policy = HASHBELT_POLICY_TIMECACHE;
+	else if (!strcmp(name, "standard"))
+		settings->belt.policy = HASHBELT_POLICY_STANDARD;
+	else if (!strcmp(name, "updating"))
+		settings->belt.policy = HASHBELT_POLICY_UPDATING;
+	else
+		return fail_usage(request,
+				  "--policy: '%s' is none of 'standard', 'updating', 'timecache'",
+				  name);
+	settings->belt.fields |= HASHBELT_SET_POLICY;
+	settings->policy |= HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT;
+	return STATUS_DONE;
+}
+
+/* Those that are a bit each; they come after --policy, and can change it. */
+static enum status take_bits(const struct request *request, struct settings *settings)
+{
+	const char *text, *on, *off;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(policy_options); i++) {
+		text = request_option(request, policy_options[i].name);
+		if (!text)
+			continue;
+		on = policy_options[i].on;
+		off = policy_options[i].off;
+		if (strcmp(text, on) && strcmp(text, off))
+			return fail_usage(request, "--%s: '%s' is neither '%s' nor '%s'",
+					  policy_options[i].name, text, on, off);
+		settings->belt.fields |= HASHBELT_SET_POLICY;
+		settings->policy |= policy_options[i].bit;
+		settings->belt.policy &= ~policy_options[i].bit;
+		if (!strcmp(text, on))
+			settings->belt.policy |= policy_options[i].bit;
+	}
+	return STATUS_DONE;
+}
+
+static enum status take_handler(const struct request *request,
+				struct settings *settings)
+{
+	const char *text = request_option(request, "on-expire");
+	__u32 i;
+
+	if (!text)
+		return STATUS_DONE;
+	for (i = 0; i < ARRAY_SIZE(handlers); i++) {
+		if (strcmp(text, handlers[i]))
+			continue;
+		settings->belt.handler = i;
+		settings->belt.fields |= HASHBELT_SET_HANDLER;
+		return STATUS_DONE;
+	}
+	return fail_usage(request,
+			  "--on-expire: '%s' is none of 'drop', 'notify', 'reinsert'", text);
+}
+
+/* The bits that a word of --report stands for, 0 if it is none of them. */
+static __u32 reason_bits(const char *word, size_t len)
+{
+	__u32 i;
+
+	if (len == 3 && !memcmp(word, "all", len))
+		return HASHBELT_REPORT_ALL;
+	for (i = HASHBELT_EXPIRED; i < ARRAY_SIZE(reasons); i++)
+		if (strlen(reasons[i]) == len && !memcmp(word, reasons[i], len))
+			return HASHBELT_REPORT(i);
+	return 0;
+}
+
+static enum status take_reasons(const struct request *request,
+				struct settings *settings)
+{
+	const char *word = request_option(request, "report");
+	size_t len;
+	__u32 bits;
+
+	if (!word)
+		return STATUS_DONE;
+	settings->belt.fields |= HASHBELT_SET_REASONS;
+	for (;; word += len + 1) {
+		len = strcspn(word, ",");
+		bits = reason_bits(word, len);
+		if (!bits)
+			return fail_usage(request,
+					  "--report: '%.*s' is none of 'expired', 'evicted', 'replaced', 'removed', 'cleared', 'pressure', 'released', 'all'",
+					  (int)len, word);
+		settings->belt.reasons |= bits;
+		if (!word[len])
+			return STATUS_DONE;
+	}
+}
+
+static enum status take_size(const struct request *request, const char *name,
+			     __u64 *bytes)
+{
+	const char *text = request_option(request, name);
+	int err = size_parse(text, bytes);
+
+	if (err == -EINVAL)
+		return fail_usage(request,
+				  "--%s: '%s' is neither a size as 4096, 64k, 10M, 2G, nor 'none'",
+				  name, text);
+	if (err)
+		return fail_usage(request, "--%s: %s is more than 64 bits can count", name,
+				  text);
+	return STATUS_DONE;
+}
+
+/* An option that bounds something: 0 and none stand for no bound at all. */
+static enum status take_limit(const struct request *request, struct settings *settings,
+			      const char *name, __u32 field, __u64 *limit)
+{
+	const char *text = request_option(request, name);
+	enum status status = STATUS_DONE;
+
+	if (!text)
+		return STATUS_DONE;
+	settings->belt.fields |= field;
+	if (strcmp(text, "none"))
+		status = field == HASHBELT_SET_MAX_BYTES ?
+			 take_size(request, name, limit) :
+			 request_number(request, name, 0, ~0ULL, limit);
+	/* Events alone have a bound where none is set. */
+	if (!*limit && field == HASHBELT_SET_MAX_EVENTS)
+		*limit = ~0ULL;
+	return status;
+}
+
+static enum status take_limits(const struct request *request, struct settings *settings)
+{
+	enum status status;
+
+	status = take_limit(request, settings, "max-entries", HASHBELT_SET_MAX_ENTRIES,
+			    &settings->belt.max_entries);
+	if (!status)
+		status = take_limit(request, settings, "max-bytes",
+				    HASHBELT_SET_MAX_BYTES, &settings->belt.max_bytes);
+	if (!status)
+		status = take_limit(request, settings, "max-events",
+				    HASHBELT_SET_MAX_EVENTS, &settings->belt.max_events);
+	return status;
+}
+
+static enum status take_mode(const struct request *request, struct settings *settings)
+{
+	const char *text = request_option(request, "mode");
+	unsigned long bits;
+	char *end;
+
+	if (!text)
+		return STATUS_DONE;
+	bits = strtoul(text, &end, 8);
+	if (*text < '0' || *text > '7' || *end || bits & ~0666ul)
+		return fail_usage(request,
+				  "--mode: '%s' is not an octal number of r and w bits, 0 to 0666",
+				  text);
+	settings->belt.mode = bits;
+	settings->belt.fields |= HASHBELT_SET_MODE;
+	return STATUS_DONE;
+}
+
+/*
+ * A group by its name, from /etc/group: getgrnam(3) loads other libraries, which a statically
+ * linked program cannot do.
+ */
+static int find_group(const char *name, __u32 *gid)
+{
+	FILE *file = fopen(GROUP_FILE, "re");
+	struct group *group;
+	int err = -ENOENT;
+
+	if (!file)
+		return -errno;
+	while (err && (group = fgetgrent(file))) {
+		if (strcmp(group->gr_name, name))
+			continue;
+		*gid = group->gr_gid;
+		err = 0;
+	}
+	fclose(file);
+	return err;
+}
+
+static enum status take_group(const struct request *request, struct settings *settings)
+{
+	const char *text = request_option(request, "group");
+	enum status status = STATUS_DONE;
+	__u64 number = 0;
+
+	if (!text)
+		return STATUS_DONE;
+	settings->belt.fields |= HASHBELT_SET_GID;
+	if (*text && !text[strspn(text, "0123456789")]) {
+		status = request_number(request, "group", 0, GROUP_MAX, &number);
+		settings->belt.gid = number;
+	} else if (find_group(text, &settings->belt.gid)) {
+		status = fail_usage(request,
+				    "--group: there is no group '%s' in %s: a number would do",
+				    text, GROUP_FILE);
+	}
+	return status;
+}
+
+/**
+ * settings_take() - read the options of create and set
+ * @request:	the request, of one of the two
+ * @settings:	returned: the given settings, the others 0
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status settings_take(const struct request *request, struct settings *settings)
+{
+	static enum status (* const takes[])(const struct request *request,
+					     struct settings *settings) = {
+		take_ttl, take_grace, take_buckets, take_policy, take_bits, take_handler,
+		take_reasons, take_limits, take_mode, take_group,
+	};
+	enum status status = STATUS_DONE;
+	size_t i;
+
+	*settings = (struct settings){ 0 };
+	for (i = 0; !status && i < ARRAY_SIZE(takes); i++)
+		status = takes[i](request, settings);
+	return status;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "value.h"
+
+/* The size that is tried first: most values are smaller. */
+#define FIRST_ROOM	(64 * 1024)
+
+static int make_room(struct value *value, size_t room)
+{
+	char *bytes;
+
+	if (room <= value->room)
+		return 0;
+	bytes = realloc(value->bytes, room);
+	if (!bytes)
+		return -ENOMEM;
+	value->bytes = bytes;
+	value->room = room;
+	return 0;
+}
+
+/**
+ * value_copy() - make a value of bytes in memory
+ * @value:	the value
+ * @bytes:	the bytes
+ * @len:	how many
+ *
+ * Return: 0; -EMSGSIZE if they are more than HASHBELT_VALUE_MAX; -ENOMEM.
+ */
+int value_copy(struct value *value, const void *bytes, size_t len)
+{
+	int err;
+
+	if (len > HASHBELT_VALUE_MAX)
+		return -EMSGSIZE;
+	err = make_room(value, len);
+	if (err)
+		return err;
+	if (len)
+		memcpy(value->bytes, bytes, len);
+	value->len = len;
+	return 0;
+}
+
+/**
+ * value_read() - make a value of all that a file has
+ * @value:	the value
+ * @fd:		the file, read to its end
+ *
+ * Return: 0; -EMSGSIZE if that is more than HASHBELT_VALUE_MAX bytes; -ENOMEM;
+ * the error of read(2).
+ */
+int value_read(struct value *value, int fd)
+{
+	ssize_t len;
+	int err;
+
+	/* One byte more than allowed, to see that there are more. */
+	err = make_room(value, HASHBELT_VALUE_MAX + 1);
+	if (err)
+		return err;
+	for (value->len = 0; value->len <= HASHBELT_VALUE_MAX; value->len += len) {
+		len = read(fd, value->bytes + value->len, value->room - value->len);
+		if (len < 0)
+			return -errno;
+		if (!len)
+			return 0;
+	}
+	return -EMSGSIZE;
+}
+
+/**
+ * value_get() - get an entry's value, however large
+ * @value:	the value; its old content is freed
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, bytes
+ * @item:	as for hashbelt_get()
+ *
+ * Return: as hashbelt_get(), but not -ERANGE; -ENOMEM.
+ */
+int value_get(struct value *value, int fd, const void *key, size_t key_len,
+	      struct hashbelt_item *item)
+{
+	size_t room = FIRST_ROOM;
+	int err;
+
+	/* Between two tries the value may have been replaced by a larger one. */
+	do {
+		err = make_room(value, room);
+		if (err)
+			return err;
+		err = hashbelt_get(fd, key, key_len, value->bytes, value->room, item);
+		room = item->value_len;
+	} while (err == -ERANGE);
+	value->len = item->value_len;
+	return err;
+}
+
+/**
+ * value_fill() - get an entry's value, or the right to fill it
+ * @value:	the value; its old content is freed. After a miss it is empty
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, bytes
+ * @fill:	as for hashbelt_fill()
+ *
+ * Return: as hashbelt_fill(), but not -ERANGE; -ENOMEM.
+ */
+int value_fill(struct value *value, int fd, const void *key, size_t key_len,
+	       struct hashbelt_fill *fill)
+{
+	/* All that there may be: a second try would ask for the right again. */
+	int err = make_room(value, HASHBELT_VALUE_MAX);
+
+	if (err)
+		return err;
+	err = hashbelt_fill(fd, key, key_len, value->bytes, value->room, fill);
+	value->len = err ? 0 : fill->item.value_len;
+	return err;
+}
+
+/**
+ * value_free() - free a value's memory
+ * @value:	the value
+ */
+void value_free(struct value *value)
+{
+	free(value->bytes);
+	*value = (struct value){ 0 };
+}

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "client.h"
+
+/* Least size of a scan's buffer, bytes. */
+#define SCAN_SIZE	(64 * 1024)
+
+static int call(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) < 0 ? -errno : 0;
+}
+
+/* Whether the device speaks our interface. */
+static int check_abi(int fd)
+{
+	int abi = ioctl(fd, HASHBELT_IOC_ABI);
+
+	if (abi < 0)
+		return -errno;
+	return abi == HASHBELT_ABI ? 0 : -EPROTO;
+}
+
+/**
+ * hashbelt_open() - open the device
+ * @device:	its path, NULL for HASHBELT_DEVICE
+ *
+ * A caller that may only read the device gets a descriptor that can only read.
+ *
+ * Return: the descriptor, bound to the default belt if there is one, to be
+ * closed with hashbelt_close(); the error of open(2); -ENOTTY if that is another
+ * device; -EPROTO if the module has another version of the interface.
+ */
+int hashbelt_open(const char *device)
+{
+	int fd, err;
+
+	if (!device)
+		device = HASHBELT_DEVICE;
+	fd = open(device, O_RDWR | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES)
+		fd = open(device, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = check_abi(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/**
+ * hashbelt_close() - close the device
+ * @fd:		from hashbelt_open()
+ *
+ * A belt without a name goes with its last descriptor.
+ */
+void hashbelt_close(int fd)
+{
+	close(fd);
+}
+
+/* Copies a name to where HASHBELT_NAME_SIZE zeros are. */
+static int copy_name(char *to, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len >= HASHBELT_NAME_SIZE)
+		return -ENAMETOOLONG;
+	memcpy(to, name, len);
+	return 0;
+}
+
+static int call_by_name(int fd, unsigned long request, const char *name)
+{
+	struct hashbelt_name arg = { 0 };
+	int err = copy_name(arg.name, name);
+
+	return err ? err : call(fd, request, &arg);
+}
+
+/**
+ * hashbelt_bind() - bind a descriptor to a belt
+ * @fd:		the descriptor
+ * @name:	the belt's name
+ *
+ * Return: 0; -ENOENT; -EACCES if the caller may neither read, write nor own it;
+ * -EINVAL or -ENAMETOOLONG for an invalid name. After an error the
+ * descriptor is bound as before.
+ */
+int hashbelt_bind(int fd, const char *name)
+{
+	return call_by_name(fd, HASHBELT_IOC_OPEN, name);
+}
+
+/**
+ * hashbelt_bind_owned() - bind a descriptor to a belt of a certain owner
+ * @fd:		the descriptor
+ * @name:	the belt's name
+ * @uid:	the user that must own the belt
+ *
+ * For a belt under a name that other users know: any user may have made it.
+ *
+ * Return: as hashbelt_bind(); -EPERM if another user owns the belt.
+ */
+int hashbelt_bind_owned(int fd, const char *name, uid_t uid)
+{
+	struct hashbelt_name arg = { .flags = HASHBELT_OF_OWNER, .uid = uid };
+	int err = copy_name(arg.name, name);
+
+	return err ? err : call(fd, HASHBELT_IOC_OPEN, &arg);
+}
+
+/**
+ * hashbelt_create() - make a belt and bind the descriptor to it
+ * @fd:		the descriptor
+ * @name:	the belt's name; NULL or "" for one that lives as long as a
+ *		descriptor that is bound to it
+ * @settings:	its settings; the name is ignored, and so is @gid unless
+ *		@fields has it; NULL for the defaults and mode 0600
+ *
+ * Return: 0; -EEXIST; -EINVAL for a setting or a name that cannot be; -EPERM for
+ * a group of which the caller is no member; -EACCES for the name HASHBELT_DEFAULT_BELT, which is
+ * root's to give; -ENOSPC or -EDQUOT if there are as many belts as there may be, or as
+ * the caller may have; -ENAMETOOLONG; -ENOMEM.
+ */
+int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *settings)
+{
+	struct hashbelt_settings arg = { .mode = 0600 };
+	int err;
+
+	if (settings)
+		arg = *settings;
+	memset(arg.name, 0, sizeof(arg.name));
+	err = copy_name(arg.name, name ? name : "");
+	return err ? err : call(fd, HASHBELT_IOC_CREATE, &arg);
+}
+
+/**
+ * hashbelt_destroy() - destroy a belt, even while others use it
+ * @fd:		any descriptor that was opened for writing
+ * @name:	the belt's name
+ *
+ * Return: 0; -ENOENT; -EPERM if the caller does not own it; -EINVAL or
+ * -ENAMETOOLONG for an invalid name.
+ */
+int hashbelt_destroy(int fd, const char *name)
+{
+	return call_by_name(fd, HASHBELT_IOC_DESTROY, name);
+}
+
+/**
+ * hashbelt_next() - the next of the belts that the caller may use
+ * @fd:		any descriptor
+ * @info:	in: @name, zeros in all of it for the first belt. Returned: the
+ *		next belt, ready for another call
+ *
+ * Return: 0; -ENOENT behind the last one.
+ */
+int hashbelt_next(int fd, struct hashbelt_info *info)
+{
+	return call(fd, HASHBELT_IOC_NEXT, info);
+}
+
+/* A call on one key. */
+static int call_item(int fd, unsigned long request, const void *key, size_t key_len,
+		     struct hashbelt_item *item)
+{
+	if (key_len > HASHBELT_KEY_MAX)
+		return -E2BIG;
+	item->key = (uintptr_t)key;
+	item->key_len = key_len;
+	item->op = 0;
+	item->result = 0;
+	item->reserved = 0;
+	return call(fd, request, item);
+}
+
+/**
+ * hashbelt_get() - read an entry
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
+ * @buffer:	space for the value
+ * @size:	its size, bytes
+ * @item:	in: @how, and @ttl_ms with HASHBELT_AND_TOUCH. Returned: @value_len,
+ *		@flags, @ttl_ms, @version. NULL if neither is of interest
+ *
+ * Return: 0; -ENOENT; -ERANGE if the value is larger than the buffer, and
+ * @value_len says how large; -E2BIG or -EINVAL for the key's length.
+ */
+int hashbelt_get(int fd, const void *key, size_t key_len, void *buffer, size_t size,
+		 struct hashbelt_item *item)
+{
+	struct hashbelt_item plain = { 0 };
+
+	if (!item)
+		item = &plain;
+	item->value = (uintptr_t)buffer;
+	item->value_len = size < HASHBELT_VALUE_MAX ? size : HASHBELT_VALUE_MAX;
+	return call_item(fd, HASHBELT_IOC_GET, key, key_len, item);
+}
+
+/**
+ * hashbelt_put() - write an entry
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
+ * @value:	the value
+ * @value_len:	its length, 0 to HASHBELT_VALUE_MAX bytes
+ * @item:	in: @how, @flags, @ttl_ms, and @version with HASHBELT_IF_VERSION.
+ *		Returned: @ttl_ms and @version, that of the entry in the way after
+ *		-EEXIST and -ESTALE. NULL for a put without conditions, with the
+ *		belt's time-to-live
+ *
+ * Return: 0; -EEXIST, -ENOENT or -ESTALE if a condition does not hold; -EEXIST
+ * also on a belt that keeps present entries; -E2BIG or -EINVAL for the key's
+ * length, -EMSGSIZE for the value's; -ENOSPC at a limit of the belt or the
+ * module; -EDQUOT at that of the belt's owner; -ENOMEM.
+ */
+int hashbelt_put(int fd, const void *key, size_t key_len, const void *value,
+		 size_t value_len, struct hashbelt_item *item)
+{
+	struct hashbelt_item plain = { 0 };
+
+	if (value_len > HASHBELT_VALUE_MAX)
+		return -EMSGSIZE;
+	if (!item)
+		item = &plain;
+	item->value = (uintptr_t)value;
+	item->value_len = value_len;
+	return call_item(fd, HASHBELT_IOC_PUT, key, key_len, item);
+}
+
+/**
+ * hashbelt_touch() - give an entry a new deadline
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
+ * @ttl_ms:	milliseconds from now, HASHBELT_TTL_BELT or HASHBELT_TTL_NEVER
+ * @item:	returned: @flags, @ttl_ms, @version. NULL if of no interest
+ *
+ * Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -E2BIG or
+ * -EINVAL for the key's length.
+ */
+int hashbelt_touch(int fd, const void *key, size_t key_len, __u64 ttl_ms,
+		   struct hashbelt_item *item)
+{
+	struct hashbelt_item plain = { 0 };
+
+	if (!item)
+		item = &plain;
+	item->how = 0;
+	item->ttl_ms = ttl_ms;
+	return call_item(fd, HASHBELT_IOC_TOUCH, key, key_len, item);
+}
+
+/**
+ * hashbelt_remove() - take an entry out
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
+ * @item:	in: @how, 0 or HASHBELT_IF_VERSION, and @version. Returned: @version
+ *		of the entry that was removed, or is there after -ESTALE. NULL for
+ *		any version
+ *
+ * Return: 0; -ENOENT; -ESTALE if the version is another; -E2BIG or -EINVAL for
+ * the key's length.
+ */
+int hashbelt_remove(int fd, const void *key, size_t key_len, struct hashbelt_item *item)
+{
+	struct hashbelt_item plain = { 0 };
+
+	return call_item(fd, HASHBELT_IOC_REMOVE, key, key_len, item ? item : &plain);
+}
+
+/**
+ * hashbelt_expire() - let an entry expire now, as if its deadline had come
+ * @fd:		the descriptor
+ * @key:	the key
+ * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
+ *
+ * Return: 0; -ENOENT; -E2BIG or -EINVAL for the key's length.
+ */
+int hashbelt_expire(int fd, const void *key, size_t key_len)
+{
+	struct hashbelt_item plain = { 0 };
+
+	return call_item(fd, HASHBELT_IOC_EXPIRE, key, key_len, &plain);
+}
+
+/**
+ * hashbelt_batch() - carry out many items, in order, each for itself
+ * @fd:		the descriptor
+ * @items:	from hashbelt_item(); returned: each one's @result, and the results
+ *		of its operation
+ * @count:	their number; more than HASHBELT_BATCH_MAX become several calls
+ * @done:	returned, after an error as well: items that were tried. May be NULL
+ *
+ * Return: 0 if all were tried, whatever their results; -EINTR; -EFAULT if an
+ * item or its memory could not be read or written.
+ */
+int hashbelt_batch(int fd, struct hashbelt_item *items, unsigned int count,
+		   unsigned int *done)
+{
+	struct hashbelt_batch batch;
+	unsigned int tried = 0;
+	int err = 0;
+
+	while (!err && tried < count) {
+		batch = (struct hashbelt_batch){
+			.items = (uintptr_t)(items + tried),
+			.count = count - tried,
+		};
+		if (batch.count > HASHBELT_BATCH_MAX)
+			batch.count = HASHBELT_BATCH_MAX;
+		err = call(fd, HASHBELT_IOC_BATCH, &batch);
+		if (!err)
+			tried += batch.done;
+	}
+	if (done)
+		*done = tried;
+	return err;
+}
+
+/**
+ * hashbelt_scan_begin() - begin to walk over the keys of a belt
+ * @scanner:	the walk; ended by hashbelt_scan_end()
+ * @fd:		the descriptor, bound to that belt until the end
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int hashbelt_scan_begin(struct hashbelt_scanner *scanner, int fd)
+{
+	*scanner = (struct hashbelt_scanner){ .fd = fd, .size = SCAN_SIZE };
+	scanner->buffer = malloc(scanner->size);
+	return scanner->buffer ? 0 : -ENOMEM;
+}
+
+/* Makes room for a piece that needs @size bytes. */
+static int scan_grow(struct hashbelt_scanner *scanner, __u32 size)
+{
+	char *buffer;
+
+	if (size > HASHBELT_SCAN_MAX)
+		return -ERANGE;
+	buffer = realloc(scanner->buffer, size);
+	if (!buffer)
+		return -ENOMEM;
+	scanner->buffer = buffer;
+	scanner->size = size;
+	return 0;
+}
+
+/* Reads the next piece. */
+static int scan_more(struct hashbelt_scanner *scanner)
+{
+	struct hashbelt_scan scan;
+	int err;
+
+	for (;;) {
+		scan = (struct hashbelt_scan){
+			.cursor = scanner->cursor,
+			.buffer = (uintptr_t)scanner->buffer,
+			.size = scanner->size,
+		};
+		err = call(scanner->fd, HASHBELT_IOC_SCAN, &scan);
+		if (err != -ERANGE)
+			break;
+		err = scan_grow(scanner, scan.size);
+		if (err)
+			break;
+	}
+	if (err)
+		return err;
+	scanner->cursor = scan.cursor;
+	scanner->ended = !scan.cursor;
+	scanner->left = scan.count;
+	scanner->next = scanner->buffer;
+	return 0;
+}
+
+/**
+ * hashbelt_scan_next() - the next key of a walk
+ * @scanner:	the walk
+ * @record:	returned: the entry, valid until the next call; its key is at
+ *		hashbelt_record_key()
+ *
+ * An entry that is there throughout is reported once or, if the belt's index
+ * grows or shrinks meanwhile, several times.
+ *
+ * Return: 1; 0 at the end; -ENOMEM; -ERANGE if a piece is larger than the
+ * kernel's bound, HASHBELT_SCAN_MAX.
+ */
+int hashbelt_scan_next(struct hashbelt_scanner *scanner,
+		       const struct hashbelt_record **record)
+{
+	int err;
+
+	while (!scanner->left) {
+		if (scanner->ended)
+			return 0;
+		err = scan_more(scanner);
+		if (err)
+			return err;
+	}
+	*record = (const void *)scanner->next;
+	scanner->next += (*record)->size;
+	scanner->left--;
+	return 1;
+}
+
+/**
+ * hashbelt_scan_end() - end a walk, at any point
+ * @scanner:	the walk
+ */
+void hashbelt_scan_end(struct hashbelt_scanner *scanner)
+{
+	free(scanner->buffer);
+	scanner->buffer = NULL;
+}
+
+/**
+ * hashbelt_watch() - say how a descriptor reads events
+ * @fd:		the descriptor
+ * @flags:	HASHBELT_WATCH_ACK: events that it reads stay in flight until
+ *		hashbelt_ack(); HASHBELT_WATCH_REQUESTS: it reads the ends of its own
+ *		requests, and no events of the belt; 0: events, which are settled by the read
+ *
+ * Return: 0.
+ */
+int hashbelt_watch(int fd, __u32 flags)
+{
+	return call(fd, HASHBELT_IOC_WATCH, &flags);
+}
+
+/**
+ * hashbelt_read() - read events
+ * @fd:		the descriptor; it waits for the first event, unless it has
+ *		O_NONBLOCK. poll(2) tells when there is one
+ * @buffer:	space for them, aligned to 8 bytes as from malloc(3)
+ * @size:	its size, bytes
+ *
+ * Each event goes to one reader.
+ *
+ * Return: how many bytes of @buffer are for hashbelt_event_next(); -EAGAIN;
+ * -EINTR; -EMSGSIZE if the next event is larger, which it never is than
+ * HASHBELT_EVENT_MAX; -ENODATA if nothing is queued and the belt reports nothing.
+ */
+ssize_t hashbelt_read(int fd, void *buffer, size_t size)
+{
+	ssize_t len = read(fd, buffer, size);
+
+	return len < 0 ? -errno : len;
+}
+
+/**
+ * hashbelt_event_next() - the next of the events that were read
+ * @buffer:	the events
+ * @len:	the return value of hashbelt_read()
+ * @event:	the one before, NULL for the first
+ *
+ * Return: the event, valid as long as the buffer is, with its key at
+ * hashbelt_event_key() and its value at hashbelt_event_value(); NULL at the end.
+ */
+const struct hashbelt_event *hashbelt_event_next(const void *buffer, size_t len,
+						 const struct hashbelt_event *event)
+{
+	const char *next = event ? (const char *)event + event->size : buffer;
+
+	return next < (const char *)buffer + len ? (const void *)next : NULL;
+}
+
+/**
+ * hashbelt_ack() - be done with events that were read with HASHBELT_WATCH_ACK
+ * @fd:		the descriptor that has read them
+ * @sequence:	of the last of them: it, and all read before it, are settled
+ *
+ * Events that are not settled when the descriptor is closed or bound to another belt
+ * are queued again, for the next reader.
+ *
+ * Return: 0; -ENOENT if the descriptor has not read that one, or has settled it.
+ */
+int hashbelt_ack(int fd, __u64 sequence)
+{
+	return call(fd, HASHBELT_IOC_ACK, &sequence);
+}
+
+/**
+ * hashbelt_info() - describe the belt
+ * @fd:		the descriptor
+ * @info:	returned
+ *
+ * Return: 0.
+ */
+int hashbelt_info(int fd, struct hashbelt_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	return call(fd, HASHBELT_IOC_INFO, info);
+}
+
+/**
+ * hashbelt_set() - change the settings of a belt
+ * @fd:		the descriptor
+ * @settings:	@fields says which settings, HASHBELT_SET_*; its name is not
+ *		looked at
+ *
+ * Entries that are there stay, with their deadlines.
+ *
+ * Return: 0; -EINVAL for a setting that cannot be; -EPERM also for the group of
+ * a foreign group; -ENOMEM.
+ */
+int hashbelt_set(int fd, const struct hashbelt_settings *settings)
+{
+	struct hashbelt_settings arg = *settings;
+
+	memset(arg.name, 0, sizeof(arg.name));
+	return call(fd, HASHBELT_IOC_SET, &arg);
+}
+
+/**
+ * hashbelt_stat() - the belt's counters
+ * @fd:		the descriptor
+ * @counters:	returned, by enum hashbelt_counter
+ * @count:	in: the length of @counters. Returned: how many of them are set
+ *
+ * Return: 0.
+ */
+int hashbelt_stat(int fd, __u64 *counters, unsigned int *count)
+{
+	struct hashbelt_stat stat = {
+		.counters = (uintptr_t)counters,
+		.count = *count,
+	};
+	int err = call(fd, HASHBELT_IOC_STAT, &stat);
+
+	if (!err && stat.count < *count)
+		*count = stat.count;
+	return err;
+}
+
+/**
+ * hashbelt_lags() - how late the belt's entries were handed over
+ * @fd:		the descriptor
+ * @lags:	returned: element i counts the expired entries whose lag was below
+ *		2^i milliseconds, and in no earlier element; the last all others
+ * @count:	in: the length of @lags, best HASHBELT_LAGS. Returned: how many of
+ *		them are set
+ *
+ * Return: 0.
+ */
+int hashbelt_lags(int fd, __u64 *lags, unsigned int *count)
+{
+	struct hashbelt_stat stat = {
+		.lags = (uintptr_t)lags,
+		.lag_count = *count,
+	};
+	int err = call(fd, HASHBELT_IOC_STAT, &stat);
+
+	if (!err && stat.lag_count < *count)
+		*count = stat.lag_count;
+	return err;
+}
+
+/**
+ * hashbelt_buckets() - count entries by the time that they have left
+ * @fd:		the descriptor
+ * @counts:	returned: element i counts the entries that expire in the i-th
+ *		interval from now, the last one all that expire later or never
+ * @count:	its length, 1 to HASHBELT_BUCKETS_MAX
+ *
+ * Return: 0; -EINVAL for another length; -ENOMEM; -EINTR.
+ */
+int hashbelt_buckets(int fd, __u64 *counts, unsigned int count)
+{
+	struct hashbelt_buckets part = { .count = count };
+	__u64 *counted;
+	unsigned int i;
+	int err;
+
+	if (!count || count > HASHBELT_BUCKETS_MAX)
+		return -EINVAL;
+	counted = calloc(count, sizeof(*counted));
+	if (!counted)
+		return -ENOMEM;
+	memset(counts, 0, count * sizeof(*counts));
+	part.counts = (uintptr_t)counted;
+	do {
+		err = call(fd, HASHBELT_IOC_BUCKETS, &part);
+		for (i = 0; !err && i < count; i++)
+			counts[i] += counted[i];
+	} while (!err && part.cursor);
+	free(counted);
+	return err;
+}
+
+/**
+ * hashbelt_clear() - drop all entries of the belt
+ * @fd:		the descriptor
+ *
+ * Return: 0.
+ */
+int hashbelt_clear(int fd)
+{
+	return call(fd, HASHBELT_IOC_CLEAR, NULL);
+}
+
+/**
+ * hashbelt_halt() - stop belt time: nothing expires
+ * @fd:		the descriptor
+ *
+ * Return: 0.
+ */
+int hashbelt_halt(int fd)
+{
+	return call(fd, HASHBELT_IOC_HALT, NULL);
+}
+
+/**
+ * hashbelt_resume() - let belt time go on from where it stands
+ * @fd:		the descriptor
+ *
+ * Return: 0.
+ */
+int hashbelt_resume(int fd)
+{
+	return call(fd, HASHBELT_IOC_RESUME, NULL);
+}
+
+/**
+ * hashbelt_rotate() - move belt time on by one interval
+ * @fd:		the descriptor
+ *
+ * Return: 0, when all that expired by this is gone; -EOVERFLOW if belt time
+ * would leave its range.
+ */
+int hashbelt_rotate(int fd)
+{
+	return call(fd, HASHBELT_IOC_ROTATE, NULL);
+}
+
+/**
+ * hashbelt_advance() - move belt time on
+ * @fd:		the descriptor
+ * @ms:		milliseconds, at most HASHBELT_TTL_MAX_MS
+ *
+ * Return: 0, when all that expired by this is gone; -EINVAL for more than that;
+ * -EOVERFLOW if belt time would leave its range.
+ */
+int hashbelt_advance(int fd, __u64 ms)
+{
+	return call(fd, HASHBELT_IOC_ADVANCE, &ms);
+}

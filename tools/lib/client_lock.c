@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * libhashbelt: locks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "client.h"
+
+/* Least size of a list's buffer, bytes. */
+#define LIST_SIZE	(16 * 1024)
+
+static int call(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) < 0 ? -errno : 0;
+}
+
+/* A call on one lock; @lock has the other arguments. */
+static int call_lock(int fd, unsigned long request, const void *key, size_t key_len,
+		     const void *owner, size_t owner_len, struct hashbelt_lock *lock)
+{
+	if (key_len > HASHBELT_KEY_MAX || owner_len > HASHBELT_OWNER_MAX)
+		return -E2BIG;
+	lock->key = (uintptr_t)key;
+	lock->key_len = key_len;
+	lock->owner = (uintptr_t)owner;
+	lock->owner_len = owner_len;
+	return call(fd, request, lock);
+}
+
+/**
+ * hashbelt_lock() - take a lock
+ * @fd:		the descriptor
+ * @key:	the lock's name
+ * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
+ * @owner:	for whom
+ * @owner_len:	its length, 1 to HASHBELT_OWNER_MAX bytes
+ * @lock:	in: @ttl_ms, the lease; @wait_ms; @how, HASHBELT_BOUND and
+ *		HASHBELT_IF_ABSENT. Returned: @token, @ttl_ms, @held_ms. NULL: the belt's
+ *		lease, without waiting
+ *
+ * Return: 0; -EBUSY if another has it and one does not wait; -EALREADY if the owner has
+ * it, with HASHBELT_IF_ABSENT; -ETIMEDOUT; -EINTR;
+ * -EDOM if the lease is longer than the belt's time-to-live; -EOPNOTSUPP if the belt
+ * is not pinned, or evicts; -ENOSPC or -EDQUOT at a limit; -E2BIG or -EINVAL for a
+ * length; -ENOMEM.
+ */
+int hashbelt_lock(int fd, const void *key, size_t key_len, const void *owner,
+		  size_t owner_len, struct hashbelt_lock *lock)
+{
+	struct hashbelt_lock plain = { 0 };
+
+	return call_lock(fd, HASHBELT_IOC_LOCK, key, key_len, owner, owner_len,
+			 lock ? lock : &plain);
+}
+
+/**
+ * hashbelt_unlock() - give a lock back
+ * @fd:		the descriptor
+ * @key:	the lock's name
+ * @key_len:	its length, bytes
+ * @owner:	its owner
+ * @owner_len:	its length, bytes
+ *
+ * Return: 0; -ENOENT if the lock is free; -EACCES if another owner has it.
+ */
+int hashbelt_unlock(int fd, const void *key, size_t key_len, const void *owner,
+		    size_t owner_len)
+{
+	struct hashbelt_lock lock = { 0 };
+
+	return call_lock(fd, HASHBELT_IOC_UNLOCK, key, key_len, owner, owner_len, &lock);
+}
+
+/**
+ * hashbelt_renew() - set the lease of a lock anew
+ * @fd:		the descriptor
+ * @key:	the lock's name
+ * @key_len:	its length, bytes
+ * @owner:	its owner
+ * @owner_len:	its length, bytes
+ * @ttl_ms:	the lease from now on; 0: the belt's time-to-live
+ * @lock:	returned: @token, @ttl_ms, @held_ms. NULL if of no interest
+ *
+ * Return: 0; -ENOENT if the lock is free; -EACCES if another owner has it; -EDOM if the
+ * lease is too long.
+ */
+int hashbelt_renew(int fd, const void *key, size_t key_len, const void *owner,
+		   size_t owner_len, __u64 ttl_ms, struct hashbelt_lock *lock)
+{
+	struct hashbelt_lock plain;
+
+	if (!lock)
+		lock = &plain;
+	*lock = (struct hashbelt_lock){ .ttl_ms = ttl_ms };
+	return call_lock(fd, HASHBELT_IOC_RENEW, key, key_len, owner, owner_len, lock);
+}
+
+/**
+ * hashbelt_holder() - find the owner of a lock
+ * @fd:		the descriptor
+ * @key:	the lock's name
+ * @key_len:	its length, bytes
+ * @owner:	space for the owner; HASHBELT_OWNER_MAX bytes always do
+ * @owner_len:	in: its size; returned: the owner's length
+ * @lock:	returned: @token, @ttl_ms, @held_ms. NULL if of no interest
+ *
+ * Return: 0; -ENOENT if the lock is free; -ERANGE if the space is too small.
+ */
+int hashbelt_holder(int fd, const void *key, size_t key_len, void *owner,
+		    size_t *owner_len, struct hashbelt_lock *lock)
+{
+	size_t size = *owner_len < HASHBELT_OWNER_MAX ? *owner_len : HASHBELT_OWNER_MAX;
+	struct hashbelt_lock plain;
+	int err;
+
+	if (!lock)
+		lock = &plain;
+	*lock = (struct hashbelt_lock){ 0 };
+	err = call_lock(fd, HASHBELT_IOC_HOLDER, key, key_len, owner, size, lock);
+	if (!err || err == -ERANGE)
+		*owner_len = lock->owner_len;
+	return err;
+}
+
+/**
+ * hashbelt_release() - unlock all that an owner has
+ * @fd:		the descriptor
+ * @owner:	the owner
+ * @owner_len:	its length, 1 to HASHBELT_OWNER_MAX bytes
+ * @count:	returned: how many that were. NULL if of no interest
+ *
+ * Return: 0; -EINTR if the caller is being killed.
+ */
+int hashbelt_release(int fd, const void *owner, size_t owner_len, __u64 *count)
+{
+	struct hashbelt_lock lock = { 0 };
+	int err = call_lock(fd, HASHBELT_IOC_RELEASE, NULL, 0, owner, owner_len, &lock);
+
+	if (!err && count)
+		*count = lock.count;
+	return err;
+}
+
+/**
+ * hashbelt_locks_begin() - begin to walk over the locks that are held
+ * @lister:	the walk; ended by hashbelt_locks_end()
+ * @fd:		the descriptor, bound to that belt until the end
+ * @owner:	their owner; NULL for the locks of all owners
+ * @owner_len:	its length, at most HASHBELT_OWNER_MAX bytes; 0 for NULL
+ *
+ * Return: 0; -E2BIG; -ENOMEM.
+ */
+int hashbelt_locks_begin(struct hashbelt_lister *lister, int fd, const void *owner,
+			 size_t owner_len)
+{
+	if (owner_len > HASHBELT_OWNER_MAX)
+		return -E2BIG;
+	*lister = (struct hashbelt_lister){
+		.fd = fd, .owner_len = owner_len, .size = LIST_SIZE,
+	};
+	if (owner_len)
+		memcpy(lister->owner, owner, owner_len);
+	lister->buffer = malloc(lister->size);
+	return lister->buffer ? 0 : -ENOMEM;
+}
+
+/* Makes room for a piece that needs @size bytes. */
+static int list_grow(struct hashbelt_lister *lister, __u32 size)
+{
+	char *buffer;
+
+	if (size > HASHBELT_SCAN_MAX)
+		return -ERANGE;
+	buffer = realloc(lister->buffer, size);
+	if (!buffer)
+		return -ENOMEM;
+	lister->buffer = buffer;
+	lister->size = size;
+	return 0;
+}
+
+/* Reads the next piece. */
+static int list_more(struct hashbelt_lister *lister)
+{
+	struct hashbelt_locks locks;
+	int err;
+
+	for (;;) {
+		locks = (struct hashbelt_locks){
+			.cursor = lister->cursor,
+			.owner = (uintptr_t)lister->owner,
+			.owner_len = lister->owner_len,
+			.buffer = (uintptr_t)lister->buffer,
+			.size = lister->size,
+		};
+		err = call(lister->fd, HASHBELT_IOC_LOCKS, &locks);
+		if (err != -ERANGE)
+			break;
+		err = list_grow(lister, locks.size);
+		if (err)
+			break;
+	}
+	if (err)
+		return err;
+	lister->cursor = locks.cursor;
+	lister->ended = !locks.cursor;
+	lister->left = locks.count;
+	lister->next = lister->buffer;
+	return 0;
+}
+
+/**
+ * hashbelt_locks_next() - the next lock of a walk
+ * @lister:	the walk
+ * @record:	returned: the lock, valid until the next call; see
+ *		hashbelt_lock_key(), hashbelt_lock_owner()
+ *
+ * Return: 1; 0 at the end; -ENOMEM; -ERANGE if a piece is larger than the
+ * kernel's bound, HASHBELT_SCAN_MAX.
+ */
+int hashbelt_locks_next(struct hashbelt_lister *lister,
+			const struct hashbelt_lock_record **record)
+{
+	int err;
+
+	while (!lister->left) {
+		if (lister->ended)
+			return 0;
+		err = list_more(lister);
+		if (err)
+			return err;
+	}
+	*record = (const void *)lister->next;
+	lister->next += (*record)->size;
+	lister->left--;
+	return 1;
+}
+
+/**
+ * hashbelt_locks_end() - end a walk, at any point
+ * @lister:	the walk
+ */
+void hashbelt_locks_end(struct hashbelt_lister *lister)
+{
+	free(lister->buffer);
+	lister->buffer = NULL;
+}
