@@ -1,14 +1,14 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# access_log.awk - makes up a web server's log, in Apache's combined format.
+# access_log.awk - prints an artificial web server's log, in Apache's combined format.
 #
 #	awk -f access_log.awk </dev/null
 #
-# Two days of 600 clients in the address ranges that are kept for documentation
-# (RFC 5737). A few clients come often and most come once or twice (Zipf); they
-# read some pages a visit, with pauses that are short as a rule and now and then
-# about as long as a session lives. Lines come by client, not by time. The same
-# log each time: the random numbers are Lehmer's, with Park and Miller's modulus.
+# The log has two days of 600 clients in the address ranges reserved for documentation
+# (RFC 5737). A few clients come often, and most come once or twice (Zipf). A client
+# reads some pages in a visit. Most pauses between pages are short; some are about as
+# long as a session's time-to-live. Lines are sorted by client, not by time. The log is
+# always the same: the random numbers are Lehmer's, with Park and Miller's modulus.
 
 function random() {
 	state = state * 48271 % 2147483647

@@ -1,41 +1,41 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * connections - long connections that are closed when they have been silent.
  *
  *	connections [COUNT]
  *
- * Shows a manager of long connections as it is built on Netty's HashedWheelTimer: a
- * connection has a minute; whatever comes over it gives it a minute again; the owner
- * is told of each one whose minute is over. Here a connection is an entry, and its
- * activity is a touch: one store to its deadline. It stays where it waits, and is put
- * to the place of its new deadline when that bucket falls off, once in a lifetime and
- * not once in an activity. Nobody waits behind anybody: those whose time is over in
- * the same bucket are told, wherever the busy ones stand.
+ * Shows a manager of long connections as it is built on Netty's HashedWheelTimer. A
+ * connection times out after a minute of silence; any activity restarts the minute.
+ * The owner is told of each timeout. Here a connection is an entry, and an activity is
+ * a touch: one store to the entry's deadline. The entry stays in its bucket, and is
+ * moved to the bucket of its new deadline when the old bucket falls off: once in a
+ * time-to-live, not once in an activity. A busy connection does not delay the timeouts
+ * of the others in its bucket.
  *
- * All COUNT connections (100,000) are opened at once. One of ten is busy, each second
- * for three minutes; the others say something once in the first 50 seconds. The first
- * one of all is busy.
+ * All COUNT connections (100,000) are opened at once. One of ten is busy: it has an
+ * activity each second for three minutes. The others have one activity in the first 50
+ * seconds. The first connection is busy.
  *
- * Relies on: a touch is O(1), and takes no lock; no entry expires before the deadline
- * that it was given last; HASHBELT_NOTIFY hands over each that expires exactly once,
- * at most one interval (a second) after its deadline.
+ * Relies on: a touch is O(1), and takes no lock; no entry expires before its last
+ * deadline; HASHBELT_NOTIFY reports each expired entry exactly once, at most one
+ * interval (a second) after its deadline.
  */
 #include "example.h"
 
 #define TIMEOUT_S	60
-#define BUSY_S		180	/* the busy ones, that long */
-#define ONCE_S		50	/* the others once, within that */
+#define BUSY_S		180	/* how long the busy connections are active */
+#define ONCE_S		50	/* the others are active once before this time */
 #define END_S		(BUSY_S + TIMEOUT_S + 2)
 #define DEFAULT_COUNT	100000
 
 static const char usage[] =
 	"usage: connections [COUNT]\n"
-	"Closes silent connections after a minute. COUNT of them (100000).\n";
+	"Closes connections after a minute of silence. COUNT connections (100000).\n";
 
 /**
- * struct connection - what its owner knows of it
- * @active:	when something came over it last, s
- * @closed:	when its timeout was told, s; 0: not yet
+ * struct connection - a connection, as its owner knows it
+ * @active:	time of the last activity, s
+ * @closed:	time at which the timeout was reported, s; 0: not yet
  */
 struct connection {
 	unsigned int active;
@@ -43,15 +43,15 @@ struct connection {
 };
 
 /**
- * struct manager - all of them
+ * struct manager - all connections
  * @fd:		the belt
  * @now:	time, s
- * @count:	how many connections there are
- * @connections: them
- * @refreshed:	activities
- * @told:	timeouts told
- * @least:	the least silence, s, after which one was told
- * @most:	the most
+ * @count:	number of connections
+ * @connections: the connections
+ * @refreshed:	number of activities
+ * @told:	number of timeouts reported
+ * @least:	shortest silence before a reported timeout, s
+ * @most:	longest silence before a reported timeout, s
  */
 struct manager {
 	int fd;
@@ -79,7 +79,6 @@ static void open_connection(struct manager *manager, unsigned int i)
 	must("put", hashbelt_put(manager->fd, &i, sizeof(i), NULL, 0, NULL));
 }
 
-/* Something has come over a connection. */
 static void refresh(struct manager *manager, unsigned int i)
 {
 	must("touch",
@@ -88,7 +87,7 @@ static void refresh(struct manager *manager, unsigned int i)
 	manager->refreshed++;
 }
 
-/* A connection has timed out: here its owner would close it. */
+/* Called for each timeout. A real owner would close the connection here. */
 static void close_connection(const struct hashbelt_event *event, void *arg)
 {
 	struct manager *manager = arg;
@@ -97,11 +96,11 @@ static void close_connection(const struct hashbelt_event *event, void *arg)
 
 	memcpy(&i, hashbelt_event_key(event), sizeof(i));
 	connection = &manager->connections[i];
-	promise(!connection->closed, "a timeout is told once");
+	promise(!connection->closed, "a timeout is reported once");
 	connection->closed = manager->now;
 	silent = manager->now - connection->active;
-	promise(silent >= TIMEOUT_S, "no connection is closed before its time");
-	promise(silent <= TIMEOUT_S + 1, "a timeout is told at most one interval late");
+	promise(silent >= TIMEOUT_S, "no connection times out before a minute of silence");
+	promise(silent <= TIMEOUT_S + 1, "a timeout is reported at most one interval late");
 	if (!manager->told || silent < manager->least)
 		manager->least = silent;
 	if (silent > manager->most)
@@ -139,7 +138,7 @@ static void play(struct manager *manager)
 		if (manager->now == BUSY_S)
 			promise(manager->told == manager->count - busy &&
 				info_of(manager->fd).entries == busy,
-				"a refreshed connection does not block those behind it");
+				"a busy connection does not delay the timeouts of others");
 		if (manager->now % 30 == 0 || manager->now == END_S)
 			report(manager);
 	}
@@ -167,10 +166,10 @@ int main(int argc, char **argv)
 	       manager.count, manager.refreshed, moved, manager.told, manager.least,
 	       manager.most);
 	promise(manager.told == manager.count && !info_of(manager.fd).entries,
-		"the owner is told of each timeout");
-	/* A busy one is moved once in a timeout, the others once. */
+		"each timeout is reported to the owner");
+	/* A busy connection is moved once in each timeout, the others once in all. */
 	promise(moved <= manager.count + count_busy(&manager) * (BUSY_S / TIMEOUT_S + 1),
-		"a refresh does not move the connection");
+		"an activity does not move the connection on the wheel");
 	hashbelt_close(manager.fd);
 	free(manager.connections);
 	return verdict();

@@ -1,19 +1,19 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * editing - two users edit one record, and neither loses what the other wrote.
+ * editing - two users edit one record, and no edit is lost.
  *
  *	editing
  *
- * Shows the version number pattern (Martin Fowler's Optimistic Offline Lock): who
- * reads a record gets its version with it, and who saves it names the version that
- * was edited. If somebody was faster the save fails, nothing is changed, and the
- * loser reads again and merges. Nobody holds a lock while thinking.
+ * Shows the version number pattern (Martin Fowler's Optimistic Offline Lock). A get
+ * returns the record with its version, and a save names the version that was edited.
+ * If another user saved in the meantime, the save fails and changes nothing; the user
+ * reads again and merges. No lock is held while a user edits.
  *
- * After the two, four processes add to one number in the same way, at once.
+ * Then four processes add to one number in the same way, at once.
  *
- * Relies on: each put makes a new version, larger for each key, also after the record
- * was removed and made anew; HASHBELT_IF_VERSION of put and remove is one step with
- * the look at the version, and fails with ESTALE without a trace.
+ * Relies on: each put makes a new version, and the versions of a key grow, also after
+ * the record was removed and put again; HASHBELT_IF_VERSION of put and remove compares
+ * the version and acts in one step, or fails with ESTALE and changes nothing.
  */
 #include <sys/wait.h>
 
@@ -31,11 +31,11 @@ static const char usage[] =
 	"Two users edit one record, by its version.\n";
 
 /**
- * struct user - somebody with the record on the screen
- * @name:	who
- * @fd:		a descriptor of one's own
- * @version:	the record's, when it was read
- * @text:	what it says, with one's own edits
+ * struct user - a user that edits the record
+ * @name:	the user's name
+ * @fd:		the user's own descriptor
+ * @version:	version of the record that the user read
+ * @text:	the record's text, with the user's edits
  */
 struct user {
 	const char *name;
@@ -55,7 +55,7 @@ static void load(struct user *user)
 	printf("%s reads: %s\n", user->name, user->text);
 }
 
-/* Returns false if somebody was faster. */
+/* Returns false if another user saved in the meantime. */
 static bool save(struct user *user)
 {
 	struct hashbelt_item item = {
@@ -67,14 +67,14 @@ static bool save(struct user *user)
 	if (err != -ESTALE)
 		must("put", err);
 	printf("%s %s: %s\n", user->name,
-	       err ? "cannot save, somebody was faster" : "saves", user->text);
+	       err ? "cannot save, another user was faster" : "saves", user->text);
 	promise(item.version > user->version, "a version grows with each put");
 	if (!err)
 		user->version = item.version;
 	return !err;
 }
 
-/* Returns what remove said. */
+/* Returns the result of hashbelt_remove(). */
 static int remove_record(struct user *user)
 {
 	struct hashbelt_item item = {
@@ -84,7 +84,7 @@ static int remove_record(struct user *user)
 
 	printf("%s %s\n", user->name,
 	       !err ? "removes the record" :
-	       err == -ESTALE ? "cannot remove it, somebody has changed it" :
+	       err == -ESTALE ? "cannot remove it, another user has changed it" :
 	       strerror(-err));
 	return err;
 }
@@ -95,7 +95,6 @@ static void edit(struct user *user, const char *what)
 		 what);
 }
 
-/* The text that is there now. */
 static bool record_says(struct user *user, const char *text)
 {
 	struct hashbelt_item item = {};
@@ -113,30 +112,29 @@ static void two_users(struct user *ann, struct user *bob)
 	load(ann);
 	load(bob);
 	edit(ann, "12 Main Street");
-	promise(save(ann), "who is first can save");
+	promise(save(ann), "a save with the present version succeeds");
 	edit(bob, "phone 555");
-	promise(!save(bob), "who was not first cannot save");
+	promise(!save(bob), "a save with an old version fails");
 	promise(record_says(bob, "Smith, 12 Main Street"),
 		"a save that fails changes nothing");
 	load(bob);
 	edit(bob, "phone 555");
-	promise(save(bob), "who has read again can save");
+	promise(save(bob), "a save after reading again succeeds");
 	promise(record_says(ann, "Smith, 12 Main Street, phone 555"),
-		"nobody's edit is lost");
+		"the record has the edits of both users");
 
-	promise(remove_record(ann) == -ESTALE,
-		"who has not seen the last edit cannot remove");
+	promise(remove_record(ann) == -ESTALE, "a remove with an old version fails");
 	load(ann);
 	before = ann->version;
-	promise(!remove_record(ann), "who has seen it can remove");
+	promise(!remove_record(ann), "a remove with the present version succeeds");
 	promise(!hashbelt_put(ann->fd, RECORD, strlen(RECORD), "Smith", 5, NULL),
-		"made anew");
+		"a removed record can be put again");
 	load(ann);
-	promise(ann->version > before, "a version grows across the removal, too");
-	promise(!save(bob), "a version of the former life does not fit the new one");
+	promise(ann->version > before, "versions grow across a removal");
+	promise(!save(bob), "a save with a version from before a removal fails");
 }
 
-/* Adds to the number until each of the edits is saved. */
+/* Adds 1 to the number EDITS times, and tries each addition until it is saved. */
 static void add_up(void)
 {
 	unsigned int edits = 0;
@@ -174,7 +172,7 @@ static void many_editors(int fd)
 	must("get", hashbelt_get(fd, "number", 6, &n, sizeof(n), NULL));
 	printf("editors %d edits %d sum %llu\n", good, EDITORS * EDITS, n);
 	promise(good == EDITORS && n == EDITORS * EDITS,
-		"no edit of many at once is lost");
+		"no edit of four concurrent editors is lost");
 }
 
 int main(int argc, char **argv)

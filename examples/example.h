@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * example.h - what the examples share: a belt whose time is moved by hand, its
- * events, and a verdict.
+ * example.h - code that the examples share: a belt whose time is moved by hand, its
+ * events, and the exit status.
  *
- * An example makes a belt of its own, halts its time and moves it on by itself. So
- * it is over at once, whatever times it speaks of, and says the same each time. It
- * ends with status 0 if all that it promises was seen; with 1 and a message if not,
- * or if a call failed; with 2 for wrong usage.
+ * An example makes a belt of its own, halts its time and moves it by hand. So it runs
+ * in no time, whatever times it shows, and prints the same each time. It exits with 0
+ * if all of its promises held; with 1 and a message if one did not hold or a call
+ * failed; with 2 for wrong usage.
  */
 #ifndef _EXAMPLE_H
 #define _EXAMPLE_H
@@ -24,13 +24,13 @@
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* How often a promise was broken; and how often it is worth to say so. */
+/* How often a promise was broken; only the first EXAMPLE_BROKEN_SAID are printed. */
 static unsigned int example_broken;
 #define EXAMPLE_BROKEN_SAID	20
 
 /**
- * die() - end the program: a call has failed that had to succeed
- * @what:	what was to be done
+ * die() - report a failed call, and end the program with status 1
+ * @what:	name of the call
  * @err:	a negative errno
  */
 static inline __attribute__((noreturn)) void die(const char *what, int err)
@@ -42,9 +42,9 @@ static inline __attribute__((noreturn)) void die(const char *what, int err)
 }
 
 /**
- * must() - a call that has to succeed
- * @what:	what was to be done
- * @err:	what it returned
+ * must() - end the program if a call failed
+ * @what:	name of the call
+ * @err:	its result; a failure if negative
  */
 static inline void must(const char *what, int err)
 {
@@ -53,8 +53,8 @@ static inline void must(const char *what, int err)
 }
 
 /**
- * promise() - say whether a promise was kept; a broken one is told at once
- * @kept:	whether
+ * promise() - print a promise that was not kept
+ * @kept:	true if it was kept
  * @what:	the promise
  */
 static inline void promise(bool kept, const char *what)
@@ -66,7 +66,7 @@ static inline void promise(bool kept, const char *what)
 }
 
 /**
- * verdict() - the status to end with
+ * verdict() - the exit status
  *
  * Return: 0 if all promises were kept, else 1.
  */
@@ -77,11 +77,11 @@ static inline int verdict(void)
 }
 
 /**
- * arguments() - look at the command line; ends the program where it is wrong
- * @argc:	of main()
- * @argv:	of main()
- * @most:	how many arguments there may be
- * @usage:	what --help prints
+ * arguments() - check the command line; ends the program after --help or wrong usage
+ * @argc:	argument of main()
+ * @argv:	argument of main()
+ * @most:	greatest number of arguments
+ * @usage:	text that --help prints
  */
 static inline void arguments(int argc, char **argv, int most, const char *usage)
 {
@@ -96,11 +96,11 @@ static inline void arguments(int argc, char **argv, int most, const char *usage)
 }
 
 /**
- * number() - an argument that is a number; ends the program if it is not
+ * number() - parse an argument; ends the program if it is no number in range
  * @text:	the argument
- * @what:	what it is called
- * @least:	the least that it may be
- * @most:	the most
+ * @what:	its name in the usage
+ * @least:	smallest value allowed
+ * @most:	greatest value allowed
  *
  * Return: the number.
  */
@@ -118,10 +118,10 @@ static inline unsigned long number(const char *text, const char *what,
 }
 
 /**
- * open_belt() - one more descriptor of a belt
- * @name:	of the belt
+ * open_belt() - open another descriptor of a belt
+ * @name:	name of the belt
  *
- * Return: the descriptor; reads of it do not wait.
+ * Return: the descriptor, in non-blocking mode.
  */
 static inline int open_belt(const char *name)
 {
@@ -134,16 +134,15 @@ static inline int open_belt(const char *name)
 }
 
 /**
- * new_belt() - a belt of one's own, whose time stands still
- * @name:	its name; one that an earlier run left behind is destroyed. NULL: it
- *		goes with the descriptor
- * @settings:	what it shall be
+ * new_belt() - make a belt whose time is halted
+ * @name:	its name; a belt of that name from an earlier run is destroyed. NULL:
+ *		the belt has no name, and is destroyed with the descriptor
+ * @settings:	its settings; the mode is set to 0600
  *
- * Its time stands at the beginning of an interval (or less than a millisecond
- * later), so it does not depend on when the belt was made which entries fall off
- * together.
+ * The belt's time stands at most 1 ms after the beginning of an interval. So which
+ * entries fall off together does not depend on the time at which the belt was made.
  *
- * Return: a descriptor; reads of it do not wait.
+ * Return: a descriptor, in non-blocking mode.
  */
 static inline int new_belt(const char *name, struct hashbelt_settings settings)
 {
@@ -165,10 +164,10 @@ static inline int new_belt(const char *name, struct hashbelt_settings settings)
 }
 
 /**
- * info_of() - what a belt is and holds
+ * info_of() - settings and state of a belt
  * @fd:		the descriptor
  *
- * Return: that.
+ * Return: the result of hashbelt_info().
  */
 static inline struct hashbelt_info info_of(int fd)
 {
@@ -181,7 +180,7 @@ static inline struct hashbelt_info info_of(int fd)
 /**
  * counter_of() - one of a belt's counters
  * @fd:		the descriptor
- * @which:	which
+ * @which:	the counter
  *
  * Return: the count.
  */
@@ -194,16 +193,16 @@ static inline __u64 counter_of(int fd, enum hashbelt_counter which)
 	return counters[which];
 }
 
-/* What is called with an event; @arg is the caller's own. */
+/* Called for an event; @arg is that of read_events(). */
 typedef void (*event_fn)(const struct hashbelt_event *event, void *arg);
 
 /**
- * read_events() - call a function for each event that waits
+ * read_events() - call a function for each queued event
  * @fd:		the descriptor
  * @told:	the function
  * @arg:	passed on to it
  *
- * Return: how many there were.
+ * Return: the number of events.
  */
 static inline unsigned int read_events(int fd, event_fn told, void *arg)
 {

@@ -1,18 +1,18 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * fill - a page that many want and one makes.
+ * fill - a page that many readers want and one reader makes.
  *
  *	fill
  *
- * Shows the leases of Facebook's memcached, the cure for what is known as a cache
- * stampede: when a page that all want has expired, one of those who miss it gets the
- * right to make it anew, and the others wait for that, or take the old page. Who asks
- * while the page still lives, but not for long, may be sent to make the next one.
+ * Shows the leases of Facebook's memcached, which prevent a cache stampede. When a page
+ * that many readers want has expired, one reader gets the fill lease and makes the page
+ * anew. The others wait for it, or take the old page. A reader that asks shortly before
+ * the page expires may get the fill lease ahead of time.
  *
- * Relies on: of all who miss a key one has the right to fill at a time; it ends with
- * the first put of the key, when it is given back, or with its lease; an entry beyond
- * its deadline is seen by no get, and for the belt's grace time by a fill that says
- * that an old value will do.
+ * Relies on: of all readers that miss a key, one has the fill lease at a time; the lease
+ * ends with the first put of the key, when it is given up, or at its own end; no get
+ * returns an entry at or past its deadline, and a fill that accepts an old value returns
+ * one for the belt's grace time.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -30,13 +30,13 @@
 
 static const char usage[] =
 	"usage: fill\n"
-	"One miss, one fill: a page that many want and one makes.\n";
+	"One miss, one fill: a page that many readers want and one makes.\n";
 
 /**
- * struct crowd - what readers who come together have seen
- * @granted:	how many were to make the page
- * @told:	how many were told that somebody makes it
- * @served:	how many have it in the end
+ * struct crowd - the results of readers that ask at the same time
+ * @granted:	number of readers that got the fill lease
+ * @told:	number of readers that were told that another reader fills
+ * @served:	number of readers that have the page in the end
  */
 struct crowd {
 	unsigned int granted;
@@ -46,7 +46,7 @@ struct crowd {
 
 static struct crowd crowd;
 
-/* Asks for the page; returns what hashbelt_fill() says. */
+/* Asks for the page; returns the result of hashbelt_fill(). */
 static int ask(int fd, __u64 wait_ms, __u64 ahead_s, __u32 how,
 	       struct hashbelt_fill *fill, char *page)
 {
@@ -70,7 +70,7 @@ static void put_page(int fd, const char *page)
 	must("put", hashbelt_put(fd, KEY, strlen(KEY), page, strlen(page), NULL));
 }
 
-/* Makes the page, which takes until everybody has come. */
+/* Makes the page, once all readers have asked for it. */
 static void make_page(int fd)
 {
 	__atomic_fetch_add(&crowd.granted, 1, __ATOMIC_SEQ_CST);
@@ -112,11 +112,11 @@ static void one_miss_one_fill(void)
 	printf("readers %u made the page %u were told to wait %u have it %u\n", READERS,
 	       crowd.granted, crowd.told, crowd.served);
 	promise(crowd.granted == 1 && crowd.told == READERS - 1,
-		"one of many who miss fills");
-	promise(crowd.served == READERS, "all who wait have what was filled");
+		"one of eight readers that miss gets the fill lease");
+	promise(crowd.served == READERS, "each waiting reader gets the page");
 }
 
-/* Says what a reader got, and returns that. */
+/* Asks for the page, prints the answer and returns its state. */
 static __u32 show(int fd, const char *who, __u64 ahead_s, __u32 how,
 		  struct hashbelt_fill *fill)
 {
@@ -136,28 +136,28 @@ static void pass_time(int fd, unsigned int seconds)
 	must("advance", hashbelt_advance(fd, seconds * 1000));
 }
 
-/* Two readers see that the page has little time left. */
+/* Two readers ask for a page that expires soon. */
 static void refresh_ahead(int fd)
 {
 	struct hashbelt_fill first, second;
 
 	pass_time(fd, TTL_S - AHEAD_S);
 	promise(!show(fd, "Ann", AHEAD_S, 0, &first),
-		"a page with enough time left is enough");
+		"no fill lease is granted while the page has enough time left");
 	pass_time(fd, 5);
 	promise(show(fd, "Ann", AHEAD_S, 0, &first) == HASHBELT_GRANTED &&
 		first.item.value_len,
-		"one reader is told ahead of time, and has the page");
+		"one reader gets the fill lease ahead of time, and the page");
 	promise(!(show(fd, "Bob", AHEAD_S, 0, &second) & HASHBELT_GRANTED) &&
 		second.item.value_len,
-		"only one reader is told, the others have the page");
+		"other readers get the page and no fill lease");
 	put_page(fd, "page 2");
 	promise(!show(fd, "Bob", AHEAD_S, 0, &second) &&
 		second.item.ttl_ms == TTL_S * 1000,
-		"a page that was made ahead of time has a whole life");
+		"a page that is put ahead of time has the belt's full time-to-live");
 }
 
-/* The page has expired, and an old one will do for the second reader. */
+/* The page has expired; the second reader accepts an old one. */
 static void take_the_old(int fd)
 {
 	struct hashbelt_fill first, second;
@@ -165,34 +165,36 @@ static void take_the_old(int fd)
 
 	pass_time(fd, TTL_S + 5);
 	promise(hashbelt_get(fd, KEY, strlen(KEY), page, sizeof(page), NULL) == -ENOENT,
-		"a get sees nothing at or past its deadline");
+		"get on an expired page returns ENOENT");
 	promise(show(fd, "Ann", 0, 0, &first) == HASHBELT_GRANTED,
-		"one who misses fills");
+		"the first reader that misses gets the fill lease");
 	promise(show(fd, "Bob", 0, HASHBELT_STALE, &second) ==
-		(HASHBELT_STALE | HASHBELT_FILLING), "the others may take the old page");
-	promise(show(fd, "Bob", 0, 0, &second) == HASHBELT_FILLING, "if they say so");
+		(HASHBELT_STALE | HASHBELT_FILLING),
+		"a reader that accepts an old page gets it");
+	promise(show(fd, "Bob", 0, 0, &second) == HASHBELT_FILLING,
+		"a reader that does not accept an old page gets none");
 	put_page(fd, "page 3");
 	promise(!show(fd, "Bob", 0, HASHBELT_STALE, &second),
-		"the new page is not an old one");
+		"a page that was just put is not reported as old");
 }
 
-/* Who was to make the page does not. */
+/* The reader with the fill lease does not make the page. */
 static void fail_to_fill(int fd)
 {
 	struct hashbelt_fill first, second;
 
 	pass_time(fd, TTL_S + GRACE_S + 10);
 	promise(show(fd, "Ann", 0, HASHBELT_STALE, &first) == HASHBELT_GRANTED,
-		"after its grace time a page is gone for all");
+		"after its grace time a page is gone for every reader");
 	must("give up", hashbelt_give_up(fd, KEY, strlen(KEY), first.token));
 	printf("Ann gives up\n");
 	promise(show(fd, "Bob", 0, 0, &second) == HASHBELT_GRANTED,
-		"a right that is given back goes to the next");
+		"a fill lease that is given up goes to the next reader");
 	pass_time(fd, LEASE_S);
 	promise(show(fd, "Ann", 0, 0, &first) == HASHBELT_GRANTED,
-		"a right ends with its lease");
+		"a fill lease that is over goes to the next reader");
 	promise(hashbelt_give_up(fd, KEY, strlen(KEY), second.token) == -ENOENT,
-		"who has lost the right cannot give it back");
+		"give_up with an ended lease's token returns ENOENT");
 }
 
 int main(int argc, char **argv)

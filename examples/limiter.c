@@ -1,20 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * limiter - lets each client have 5 requests in 10 seconds.
  *
  *	limiter
  *
  * Shows a rate limiter with a fixed window, as it is built on memcached's incr or
- * Redis's INCR and EXPIRE, in one call: the first request of a client makes a counter
- * that lives as long as the window, the others add to it. What is over the limit is
- * refused. When the counter expires the next request opens a new window.
+ * Redis's INCR and EXPIRE, in one call. The first request of a client makes a counter
+ * that lives as long as the window; later requests add to it. Requests over the limit
+ * are refused. When the counter has expired, the next request opens a new window.
  *
- * After that, four processes try as one client, at once: no addition is lost, so just
- * as many pass as may.
+ * Then four processes send requests as one client, at once. No addition is lost, so
+ * exactly as many requests pass as the limit allows.
  *
- * Relies on: hashbelt_add() is one step, also if the entry is not there; an addition
- * leaves the deadline of an entry that is there as it is; nothing is read at or past
- * its deadline.
+ * Relies on: hashbelt_add() is one step, also if the entry is absent; an addition to an
+ * entry that is there does not change its deadline; no entry is read at or past its
+ * deadline.
  */
 #include <sys/wait.h>
 
@@ -32,7 +32,7 @@ static const char usage[] =
 	"usage: limiter\n"
 	"At most 5 requests of a client in 10 seconds.\n";
 
-/* Whether a client may have one more request; @sum: which of its window it is. */
+/* Returns true if a client may have one more request; @sum: its number in the window. */
 static bool may_pass(int fd, const char *client, __s64 limit, __s64 *sum)
 {
 	must("add",
@@ -49,7 +49,7 @@ static void request(int fd, const char *client, unsigned int now)
 	       passes ? "passes" : "is refused");
 }
 
-/* Ann asks each second, which is too often; Bob each third. */
+/* Client ann sends a request each second, which is too often; bob each third second. */
 static void two_clients(int fd)
 {
 	unsigned int now;
@@ -61,15 +61,15 @@ static void two_clients(int fd)
 			request(fd, "bob", now);
 		must("advance", hashbelt_advance(fd, 1000));
 	}
-	/* The third window of Ann began at 20 s, and her next request is in it. */
+	/* The third window of ann began at 20 s, and the next request is in it. */
 	promise(may_pass(fd, "ann", END_S % WINDOW_S + 1, &sum) &&
-		sum == END_S % WINDOW_S + 1, "a window ends when its time is over");
+		sum == END_S % WINDOW_S + 1, "a window ends after 10 seconds");
 	must("advance", hashbelt_advance(fd, 5000));
 	promise(may_pass(fd, "ann", 1, &sum) && sum == 1,
-		"refusals do not make a window longer");
+		"refused requests do not make a window longer");
 }
 
-/* One of many processes: tells how many of its requests have passed. */
+/* One of the processes: writes the number of its requests that passed to the pipe. */
 static void try_often(int pipe)
 {
 	unsigned int passed = 0, i;
@@ -102,8 +102,8 @@ static void many_processes(int fd)
 	must("add", hashbelt_add(fd, "shared", 6, 0, 0, HASHBELT_TTL_BELT, &sum));
 	printf("processes %u tried %lld limit %u passed %u\n", PROCESSES, sum, MANY_LIMIT,
 	       total);
-	promise(sum == PROCESSES * TRIES, "no addition is lost");
-	promise(total == MANY_LIMIT, "just as many pass as may");
+	promise(sum == PROCESSES * TRIES, "no addition of four processes is lost");
+	promise(total == MANY_LIMIT, "exactly as many requests pass as the limit allows");
 }
 
 int main(int argc, char **argv)

@@ -1,19 +1,19 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * locks - a lock manager whose leases age out, with tokens that keep the late away.
+ * locks - a lock manager with leases, and fencing tokens against late writes.
  *
  *	locks
  *
- * Shows a lock manager (Martin Fowler's Pessimistic Offline Lock): named locks, each for
- * an owner, with a lease. And what a lease alone cannot do: a worker that was held up
- * longer than its lease still believes that it has the lock. So each grant has a
- * fencing token, larger than all before; the worker shows it with each write, and the
- * storage refuses a token that is smaller than one which it has seen.
+ * Shows a lock manager (Martin Fowler's Pessimistic Offline Lock): named locks, each
+ * with an owner and a lease. A lease alone is not enough: a worker that was delayed for
+ * longer than its lease still believes that it has the lock. So each grant has a fencing
+ * token, larger than all before. The worker sends it with each write, and the storage
+ * refuses a token that is smaller than the largest it has seen.
  *
- * Relies on: a lock is with one owner at a time; its token grows with each grant,
- * whatever became of the one before; a lease ends at its deadline; a lock that is bound
- * to a descriptor is unlocked when the kernel closes that for a process that died;
- * who waits for a lock is woken by that.
+ * Relies on: a lock has one owner at a time; its token grows with each grant, however
+ * the grant before ended; a lease ends at its deadline; a lock that is bound to a
+ * descriptor is unlocked when the kernel closes the descriptor of a process that died,
+ * and that wakes the first waiter.
  */
 #include <poll.h>
 #include <sched.h>
@@ -25,7 +25,7 @@
 #define BELT		"example-locks"
 #define LEASE_MAX_S	60
 #define WAIT_S		5
-#define PATIENCE_MS	20000	/* by the machine's clock */
+#define PATIENCE_MS	20000	/* real time, not belt time */
 
 static const char usage[] =
 	"usage: locks\n"
@@ -33,9 +33,9 @@ static const char usage[] =
 
 /**
  * struct worker - an owner of locks
- * @name:	the owner
- * @fd:		a descriptor of one's own
- * @token:	of the last grant
+ * @name:	the owner's name
+ * @fd:		the worker's own descriptor
+ * @token:	token of the last grant
  */
 struct worker {
 	const char *name;
@@ -44,9 +44,9 @@ struct worker {
 };
 
 /**
- * struct storage - what the lock guards; it knows nothing of locks
- * @token:	the largest that it has seen
- * @text:	what is stored
+ * struct storage - the storage that the lock guards; it does not ask the lock manager
+ * @token:	the largest token that it has seen
+ * @text:	the stored text
  */
 struct storage {
 	__u64 token;
@@ -63,7 +63,7 @@ static const char *answer(int err)
 	case -EACCES:
 		return "no, it is another's";
 	case -ENOENT:
-		return "no, nobody has it";
+		return "no, the lock is free";
 	case -EDOM:
 		return "no, the lease is too long";
 	case -ETIMEDOUT:
@@ -73,7 +73,7 @@ static const char *answer(int err)
 	}
 }
 
-/* Asks for a lock with a lease; returns what came of it. */
+/* Asks for a lock with a lease; returns the result of hashbelt_lock(). */
 static int lock(struct worker *worker, const char *name, unsigned int lease_s)
 {
 	struct hashbelt_lock lock = { .ttl_ms = lease_s * 1000 };
@@ -101,7 +101,7 @@ static void pass_time(struct worker *worker, unsigned int seconds)
 	must("advance", hashbelt_advance(worker->fd, seconds * 1000));
 }
 
-/* Whether a lock is with this owner, so long, and for so long still. */
+/* Returns true if the worker has had the lock for @held_s, and has it for @left_s more. */
 static bool is_held(struct worker *worker, const char *name, unsigned int held_s,
 		    unsigned int left_s)
 {
@@ -117,29 +117,32 @@ static bool is_held(struct worker *worker, const char *name, unsigned int held_s
 	       lock.held_ms == held_s * 1000 && lock.ttl_ms == left_s * 1000;
 }
 
-static void words(struct worker *ann, struct worker *bob)
+static void basics(struct worker *ann, struct worker *bob)
 {
 	__u64 first;
 
 	promise(!lock(ann, "report", 10), "a free lock is granted");
 	promise(lock(bob, "report", 10) == -EBUSY,
-		"a lock is refused while another has it");
-	promise(unlock(bob, "report") == -EACCES, "only the holder unlocks");
+		"a lock is refused while another owner has it");
+	promise(unlock(bob, "report") == -EACCES,
+		"unlock of another owner's lock returns EACCES");
 	pass_time(ann, 5);
-	promise(is_held(ann, "report", 5, 5), "one can ask who has a lock, and how long");
+	promise(is_held(ann, "report", 5, 5),
+		"holder returns the owner, the time held and the time left");
 	first = ann->token;
 	promise(!lock(ann, "report", 20) && ann->token == first,
-		"a lock is granted again to who has it, with the same token");
-	promise(is_held(ann, "report", 5, 20), "and the lease is longer then");
-	promise(!unlock(ann, "report"), "the holder unlocks");
-	promise(unlock(ann, "report") == -ENOENT, "what is not held is not unlocked");
-	promise(lock(ann, "report", LEASE_MAX_S + 1) == -EDOM, "a lease can be too long");
+		"lock by the owner succeeds, with the same token");
+	promise(is_held(ann, "report", 5, 20), "lock by the owner makes the lease longer");
+	promise(!unlock(ann, "report"), "the owner can unlock");
+	promise(unlock(ann, "report") == -ENOENT, "unlock of a free lock returns ENOENT");
+	promise(lock(ann, "report", LEASE_MAX_S + 1) == -EDOM,
+		"a lease longer than the belt's time-to-live is refused");
 	promise(!lock(bob, "report", 10) && bob->token > first,
 		"a token grows with each grant");
-	promise(!unlock(bob, "report"), "the holder unlocks");
+	promise(!unlock(bob, "report"), "the owner can unlock");
 }
 
-/* Writes if the token is not older than one that was seen. */
+/* Stores the text unless the storage has seen a larger token. */
 static bool write_text(struct storage *storage, struct worker *worker, const char *text)
 {
 	bool good = worker->token >= storage->token;
@@ -153,28 +156,27 @@ static bool write_text(struct storage *storage, struct worker *worker, const cha
 	return good;
 }
 
-/* Ann is held up for longer than her lease, and goes on as if nothing had been. */
+/* Ann is delayed for longer than the lease of the lock, and then writes. */
 static void fencing(struct worker *ann, struct worker *bob)
 {
 	struct storage storage = {};
 
 	promise(!lock(ann, "file", 10), "a free lock is granted");
-	promise(write_text(&storage, ann, "from Ann"), "the holder can write");
+	promise(write_text(&storage, ann, "from Ann"), "the owner can write");
 	promise(lock(bob, "file", 10) == -EBUSY,
-		"a lock is refused while another has it");
+		"a lock is refused while another owner has it");
 	pass_time(ann, 10);
 	promise(!lock(bob, "file", 10), "a lease ends at its deadline");
 	promise(bob->token > ann->token, "a token grows with each grant");
-	promise(write_text(&storage, bob, "from Bob"), "the new holder can write");
-	promise(!write_text(&storage, ann, "late, from Ann"), "a late write is refused");
-	promise(!strcmp(storage.text, "from Bob"), "a late write leaves no trace");
-	promise(unlock(ann, "file") == -EACCES,
-		"who was late cannot unlock for the new holder");
-	promise(!unlock(bob, "file"), "the holder unlocks");
+	promise(write_text(&storage, bob, "from Bob"), "the new owner can write");
+	promise(!write_text(&storage, ann, "late, from Ann"),
+		"a write with an old token is refused");
+	promise(!strcmp(storage.text, "from Bob"), "a refused write changes nothing");
+	promise(unlock(ann, "file") == -EACCES, "a former owner cannot unlock");
+	promise(!unlock(bob, "file"), "the owner can unlock");
 	printf("stored: %s\n", storage.text);
 }
 
-/* Returns how many locks an owner has. */
 static unsigned int count_locks(struct worker *worker)
 {
 	const struct hashbelt_lock_record *record;
@@ -188,7 +190,7 @@ static unsigned int count_locks(struct worker *worker)
 		promise(record->owner_len == strlen(worker->name) &&
 			!memcmp(hashbelt_lock_owner(record), worker->name,
 				record->owner_len),
-			"a list by owner has that owner's locks");
+			"a list by owner has only that owner's locks");
 		count++;
 	}
 	must("list", more);
@@ -202,18 +204,21 @@ static void release_all(struct worker *ann, struct worker *bob)
 	__u64 count;
 
 	promise(!lock(ann, "a", 10) && !lock(ann, "b", 10) && !lock(ann, "c", 10) &&
-		!lock(bob, "d", 10), "an owner can have many locks");
+		!lock(bob, "d", 10), "an owner can have several locks");
 	promise(count_locks(ann) == 3 && count_locks(bob) == 1,
-		"locks are listed by owner");
+		"a list by owner has all of that owner's locks");
 	must("release", hashbelt_release(ann->fd, ann->name, strlen(ann->name), &count));
 	printf("release all of %s: %llu\n", ann->name, count);
 	promise(count == 3 && !count_locks(ann) && count_locks(bob) == 1,
-		"all locks of one owner are released, and nobody else's");
-	promise(!lock(bob, "a", 10), "what was released is free");
+		"release unlocks all locks of one owner and no other");
+	promise(!lock(bob, "a", 10), "a released lock can be locked by another owner");
 	must("release", hashbelt_release(bob->fd, bob->name, strlen(bob->name), &count));
 }
 
-/* A worker in a process of its own, which says whether it has got the lock. */
+/*
+ * Starts a process that locks @what for @name and writes the result to @said. Without a
+ * wait, it then keeps the lock until it is killed.
+ */
 static pid_t start_worker(const char *name, const char *what, struct hashbelt_lock lock,
 			  int *said)
 {
@@ -237,7 +242,7 @@ static pid_t start_worker(const char *name, const char *what, struct hashbelt_lo
 	_exit(0);
 }
 
-/* Waits for what a worker says; not for ever, should it be forgotten by the kernel. */
+/* Returns the result that a worker wrote. The timeout ends a wait that the kernel forgot. */
 static int hear(int said)
 {
 	struct pollfd pollfd = { .fd = said, .events = POLLIN };
@@ -251,7 +256,7 @@ static int hear(int said)
 	return err;
 }
 
-/* A process that has a lock is killed; another waits for it. */
+/* The process that has a lock is killed while another process waits for the lock. */
 static void death(struct worker *ann, struct worker *bob)
 {
 	struct hashbelt_lock bound = { .how = HASHBELT_BOUND };
@@ -262,9 +267,9 @@ static void death(struct worker *ann, struct worker *bob)
 
 	holder = start_worker("Eve", "printer", bound, &said);
 	err = hear(said);
-	printf("Eve locks printer, in a process of her own: %s\n", answer(err));
+	printf("Eve locks printer, in another process: %s\n", answer(err));
 	promise(!err && lock(bob, "printer", 10) == -EBUSY,
-		"a lock is refused while another has it");
+		"a lock is refused while another owner has it");
 	waiter = start_worker("Bob", "printer", wait, &heard);
 	printf("Bob waits for it, and Eve is killed\n");
 	kill(holder, SIGKILL);
@@ -276,10 +281,10 @@ static void death(struct worker *ann, struct worker *bob)
 	       (info_of(ann->fd).now_ns - began) / 1000000000);
 	promise(!err && is_held(bob, "printer", 0, LEASE_MAX_S) &&
 		info_of(ann->fd).now_ns == began,
-		"the lock of a process that dies goes to who waits for it, at once");
+		"a bound lock goes to the first waiter when its process is killed");
 }
 
-/* Ann waits for a lock that Bob keeps. Time is moved on until she has had enough. */
+/* Ann waits for a lock that Bob keeps. Time is moved on until the wait times out. */
 static void patience(struct worker *ann, struct worker *bob)
 {
 	struct hashbelt_lock wait = { .wait_ms = WAIT_S * 1000 };
@@ -296,9 +301,9 @@ static void patience(struct worker *ann, struct worker *bob)
 	}
 	err = hear(said);
 	printf("Ann waits %u s for printer, which Bob renews: %s\n", WAIT_S, answer(err));
-	promise(err == -ETIMEDOUT, "who waits gives up after the time that was said");
+	promise(err == -ETIMEDOUT, "a wait returns ETIMEDOUT when wait_ms is over");
 	promise(info_of(ann->fd).now_ns - began >= WAIT_S * 1000000000ULL,
-		"and not before");
+		"a wait does not time out before wait_ms is over");
 	promise(!unlock(bob, "printer"), "a lease that is renewed does not end");
 }
 
@@ -313,13 +318,13 @@ int main(int argc, char **argv)
 		.policy = HASHBELT_PINNED,
 	});
 	bob.fd = open_belt(BELT);
-	printf("--- the words\n");
-	words(&ann, &bob);
+	printf("--- lock, unlock and holder\n");
+	basics(&ann, &bob);
 	printf("--- fencing\n");
 	fencing(&ann, &bob);
 	printf("--- all of one owner\n");
 	release_all(&ann, &bob);
-	printf("--- death and patience\n");
+	printf("--- a killed owner, and a wait that times out\n");
 	death(&ann, &bob);
 	patience(&ann, &bob);
 	printf("locks left %llu\n", info_of(ann.fd).locks);

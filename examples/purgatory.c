@@ -1,29 +1,29 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * purgatory - requests that wait for one of several keys, or for their timeout.
  *
- *	purgatory [REQUESTS [TICK [SIZE]]]
+ *	purgatory [REQUESTS]
  *
- * Shows Kafka's request purgatory, and the hierarchical timing wheels under it: wheels
- * of SIZE buckets (20), the first with a tick of TICK milliseconds (1), and wider ones
- * made when a timeout needs them. A request waits for several keys (partitions, say)
- * and is completed by the first of: a put on one of them, somebody's word that a key
- * is done, its timeout. Its owner is told of it once, with the cause.
+ * Shows Kafka's request purgatory, and the hierarchical timing wheels under it: requests have
+ * wheels of their own, the first with a tick of 4 milliseconds, and wider ones made when a timeout
+ * needs them. A request waits for several keys (partitions, say).
+ * It is completed by the first put of one of them, by COMPLETE of one of them, or by its
+ * timeout. Its owner reads one event, with the cause.
  *
  * Six requests show that. Then REQUESTS (100,000) with a timeout of an hour are
- * registered and completed early, at a steady rate. A completed one leaves the wheel
- * and the list of each of its keys at once: nothing is left to purge, and memory
- * stays what those that wait need.
+ * registered and completed early, at a steady rate. A completed request leaves the wheel
+ * and the list of each of its keys at once. So nothing has to be purged, and the belt
+ * takes memory only for the requests that wait.
  *
- * Relies on: a request is completed exactly once, whatever comes at the same time;
- * the descriptor that registered it reads the event; a request that is completed or
- * cancelled gives its memory back.
+ * Relies on: a request is completed exactly once, whatever happens at the same time;
+ * the descriptor that registered it reads the event; the memory of a completed or
+ * cancelled request is freed.
  */
 #include "example.h"
 
 #define DEFAULT_REQUESTS 100000
-#define DEFAULT_TICK_MS	1
-#define DEFAULT_SIZE	20
+#define TICK_MS		1
+#define BUCKETS		20
 #define HOUR_MS		3600000
 #define DAY_MS		(24 * HOUR_MS)
 #define KEYS		3
@@ -32,15 +32,14 @@
 #define WARM		1000
 
 static const char usage[] =
-	"usage: purgatory [REQUESTS [TICK [SIZE]]]\n"
-	"Requests that wait for keys. REQUESTS of them (100000), on wheels of SIZE\n"
-	"buckets (20) with a tick of TICK milliseconds (1).\n";
+	"usage: purgatory [REQUESTS]\n"
+	"Registers requests that wait for keys: REQUESTS requests (100000).\n";
 
 /**
- * struct request - one that waits
- * @keys:	what for; NULL for less than three
- * @timeout_ms:	how long at most
- * @told:	how often its owner was told of it
+ * struct request - a request
+ * @keys:	the keys that it waits for; unused ones are NULL
+ * @timeout_ms:	its timeout
+ * @told:	number of events that its owner has read
  */
 struct request {
 	const char *keys[KEYS];
@@ -48,7 +47,7 @@ struct request {
 	unsigned int told;
 };
 
-/* The id of a request is its place here, and one more. */
+/* The id of a request is its index here plus 1. */
 static struct request few[] = {
 	{ .keys = { "orders-0", "orders-1" }, .timeout_ms = 5000 },
 	{ .keys = { "orders-1", "payments-0" }, .timeout_ms = 5000 },
@@ -84,22 +83,22 @@ static const char *cause_name(__u32 cause)
 	}
 }
 
-/* The owner of the few is told. */
+/* Called for the event of each of the six requests. */
 static void told_of_few(const struct hashbelt_event *event, void *arg)
 {
 	unsigned int *count = arg;
 
-	printf("  request %llu: %s%s%.*s\n", event->version, cause_name(event->reason),
+	printf("  request %llu: %s%s%.*s\n", HASHBELT_EVENT_ID(event), cause_name(event->reason),
 	       event->key_len ? " " : "", (int)event->key_len,
 	       (const char *)hashbelt_event_key(event));
-	promise(event->kind == HASHBELT_REQUEST && event->version - 1 < ARRAY_SIZE(few),
-		"the owner is told of its own requests");
-	promise(!few[(event->version - 1) % ARRAY_SIZE(few)].told++,
+	promise(event->kind == HASHBELT_REQUEST && HASHBELT_EVENT_ID(event) - 1 < ARRAY_SIZE(few),
+		"the owner reads events of its own requests only");
+	promise(!few[(HASHBELT_EVENT_ID(event) - 1) % ARRAY_SIZE(few)].told++,
 		"a request is completed once");
 	++*count;
 }
 
-/* Says what is done, and reads what comes of it: @wanted requests are completed. */
+/* Prints what was done, and reads the events: @wanted requests must be completed. */
 static void outcome(int fd, const char *what, unsigned int wanted)
 {
 	unsigned int count = 0;
@@ -107,7 +106,7 @@ static void outcome(int fd, const char *what, unsigned int wanted)
 	printf("%s\n", what);
 	read_events(fd, told_of_few, &count);
 	if (!count)
-		printf("  nobody\n");
+		printf("  no event\n");
 	promise(count == wanted, what);
 }
 
@@ -121,7 +120,7 @@ static void complete(int fd, const char *key, unsigned int wanted)
 	unsigned int count;
 
 	must("complete", hashbelt_complete(fd, key, strlen(key), &count));
-	promise(count == wanted, "who completes a key learns how many waited for it");
+	promise(count == wanted, "COMPLETE returns the number of requests that it completed");
 }
 
 static void play_few(int fd)
@@ -130,7 +129,7 @@ static void play_few(int fd)
 
 	for (i = 0; i < ARRAY_SIZE(few); i++)
 		register_request(fd, i + 1, few[i].keys, few[i].timeout_ms);
-	printf("%llu requests wait, on %u wheel%s more than at first\n",
+	printf("%llu requests wait, on %u wheel%s more than at the start\n",
 	       info_of(fd).requests, info_of(fd).levels - levels,
 	       info_of(fd).levels - levels == 1 ? "" : "s");
 	promise(info_of(fd).levels > levels,
@@ -140,35 +139,33 @@ static void play_few(int fd)
 	outcome(fd, "a put of orders-1 completes all that wait for it", 2);
 	put(fd, "orders-1");
 	put(fd, "orders-0");
-	outcome(fd, "puts of orders-1 and orders-0 find nobody any more", 0);
+	outcome(fd, "puts of orders-1 and orders-0 complete no request again", 0);
 	complete(fd, "payments-0", 1);
 	outcome(fd, "payments-0 is completed by hand", 1);
 	must("advance", hashbelt_advance(fd, 3000));
-	outcome(fd, "three seconds: a timeout of two seconds is over", 1);
+	outcome(fd, "three seconds pass: a timeout of two seconds is over", 1);
 	put(fd, "orders-2");
-	outcome(fd, "a put of orders-2 is in time for the other one", 1);
+	outcome(fd, "a put of orders-2 completes a request with a longer timeout", 1);
 	must("advance", hashbelt_advance(fd, 7000));
-	outcome(fd, "seven seconds: no timeout of what was completed", 0);
+	outcome(fd, "seven seconds pass: no completed request times out", 0);
 	must("cancel", hashbelt_cancel(fd, 6));
 	promise(hashbelt_cancel(fd, 6) == -ENOENT,
-		"what was cancelled is not there any more");
+		"cancel of a cancelled request returns ENOENT");
 	put(fd, "audit-0");
-	outcome(fd, "the last one is cancelled, a put of its key finds nobody", 0);
-	promise(!info_of(fd).requests, "nothing waits any more");
+	outcome(fd, "a put of audit-0 does not complete a cancelled request", 0);
+	promise(!info_of(fd).requests, "no request waits in the end");
 }
 
 /**
- * struct load - the many
+ * struct load - many requests
  * @fd:		the belt
- * @tick_ms:	of its first wheel
- * @count:	how many requests there are
- * @first:	id of the first
- * @told:	for each, how often its owner was told
- * @completed:	how many were told
+ * @count:	number of requests
+ * @first:	id of the first one
+ * @told:	for each request, the number of events that its owner has read
+ * @completed:	number of events in all
  */
 struct load {
 	int fd;
-	__u64 tick_ms;
 	unsigned int count;
 	__u64 first;
 	unsigned char *told;
@@ -178,16 +175,16 @@ struct load {
 static void told_of_many(const struct hashbelt_event *event, void *arg)
 {
 	struct load *load = arg;
-	__u64 i = event->version - load->first;
+	__u64 i = HASHBELT_EVENT_ID(event) - load->first;
 
 	promise(i < load->count && !load->told[i % load->count]++,
-		"each of many is completed once");
+		"each of many requests is completed once");
 	promise(event->reason == (i % 2 ? HASHBELT_BY_PUT : HASHBELT_BY_COMPLETE),
-		"each of many is completed by the first that came");
+		"each of many requests reports the cause of its completion");
 	load->completed++;
 }
 
-/* One key is its own, the others it shares with all that wait. */
+/* Registers a request for one key of its own, and for two keys that others wait for. */
 static void begin_one(struct load *load, unsigned int i)
 {
 	const char *keys[KEYS];
@@ -201,10 +198,10 @@ static void begin_one(struct load *load, unsigned int i)
 	register_request(load->fd, load->first + i, keys, HOUR_MS);
 }
 
-/* Every second one by a put, whose value is gone with the next tick. */
+/* Completes a request: every second one by a put, whose entry expires with the next tick. */
 static void end_one(struct load *load, unsigned int i)
 {
-	struct hashbelt_item item = { .ttl_ms = load->tick_ms };
+	struct hashbelt_item item = { .ttl_ms = TICK_MS };
 	char own[32];
 
 	snprintf(own, sizeof(own), "batch-%u", i);
@@ -215,8 +212,8 @@ static void end_one(struct load *load, unsigned int i)
 }
 
 /*
- * A wheel that was made stays, and each part of a belt has its own. So that they are
- * not taken for memory of the requests: make them before that is measured.
+ * Each shard makes its own wheels on demand, and keeps them. Make them all before memory
+ * is measured, so that they do not count as memory of the requests.
  */
 static struct hashbelt_info warm_up(int fd)
 {
@@ -235,10 +232,10 @@ static struct hashbelt_info warm_up(int fd)
 	return info_of(fd);
 }
 
-/* Lets a tick pass, and reads what there is. */
+/* Lets a tick pass, and reads the events. */
 static void pass_tick(struct load *load)
 {
-	must("advance", hashbelt_advance(load->fd, load->tick_ms));
+	must("advance", hashbelt_advance(load->fd, TICK_MS));
 	read_events(load->fd, told_of_many, load);
 }
 
@@ -265,36 +262,27 @@ static void play_many(struct load *load)
 	}
 	pass_tick(load);
 	pass_tick(load);
-	promise(load->completed == load->count, "each of many is completed");
-	promise(most <= least + least / 5, "memory stays flat");
+	promise(load->completed == load->count, "each of many requests is completed");
+	promise(most <= least + least / 5,
+		"memory stays within 20% while requests come and go at a steady rate");
 }
 
 int main(int argc, char **argv)
 {
-	struct load load = {
-		.tick_ms = DEFAULT_TICK_MS, .count = DEFAULT_REQUESTS, .first = 1000,
-	};
+	struct load load = { .count = DEFAULT_REQUESTS, .first = 1000 };
 	struct hashbelt_info before, after;
-	unsigned int size = DEFAULT_SIZE;
 
-	arguments(argc, argv, 3, usage);
+	arguments(argc, argv, 1, usage);
 	if (argc > 1)
 		load.count = number(argv[1], "REQUESTS", 1, 10000000);
-	if (argc > 2)
-		load.tick_ms = number(argv[2], "TICK", 1, 1000);
-	if (argc > 3)
-		size = number(argv[3], "SIZE", HASHBELT_BUCKETS_MIN,
-			      HASHBELT_BUCKETS_MAX);
 	load.told = calloc(load.count, 1);
 	if (!load.told)
 		die("requests", -ENOMEM);
+	/* The entries that complete requests leave after a tick. */
 	load.fd = new_belt(NULL, (struct hashbelt_settings){
-		.ttl_ms = load.tick_ms * (size - 1),
-		.buckets = size,
+		.ttl_ms = TICK_MS * (BUCKETS - 1), .buckets = BUCKETS,
 	});
 	must("watch", hashbelt_watch(load.fd, HASHBELT_WATCH_REQUESTS));
-	printf("a wheel of %u buckets, a tick of %llu ns\n", info_of(load.fd).buckets,
-	       info_of(load.fd).interval_ns);
 	play_few(load.fd);
 	before = warm_up(load.fd);
 	play_many(&load);
@@ -303,7 +291,7 @@ int main(int argc, char **argv)
 	       load.count, counter_of(load.fd, HASHBELT_STAT_COMPLETED),
 	       counter_of(load.fd, HASHBELT_STAT_TIMED_OUT), before.bytes, after.bytes);
 	promise(!after.requests && !after.entries && after.bytes <= before.bytes,
-		"memory is back when all are completed");
+		"the memory of all requests is freed when they are completed");
 	hashbelt_close(load.fd);
 	free(load.told);
 	return verdict();

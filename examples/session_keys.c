@@ -1,20 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * session_keys - sessions whose ends are recorded exactly once, whoever is killed.
+ * session_keys - the end of each session is recorded exactly once, despite crashes.
  *
  *	session_keys [FILE]
  *
- * Shows William Grosso's updating hashbelt, with its simple handler: get and put bring
- * a session key to the front, so a session ends when it has not been used for 30
- * minutes, or its user logs out. Each end is to be one line of FILE (ends.log, which
- * is written anew): not lost, and not twice, though the recorder that writes it may
- * be killed at any moment.
+ * Shows William Grosso's updating hashbelt, with its simple handler. Get and put bring
+ * a session key to the front. So a session ends when it has not been used for 30
+ * minutes, or when its user logs out. Each end becomes exactly one line of FILE
+ * (ends.log, which is overwritten), though the recorder that writes the lines may be
+ * killed at any moment.
  *
- * The recorder reads in acknowledging mode: what a dead one has read and not
- * acknowledged is read by the next one, with the same sequence numbers. So it writes
- * first and acknowledges then; and what is there twice for that (written by one that
- * died before it could acknowledge) is seen by its sequence number, which the line
- * holds. A line that is not complete is cut off.
+ * The recorder reads in acknowledging mode: events that a killed recorder has read and
+ * not acknowledged are read by the next one, with the same sequence numbers. The
+ * recorder writes the line first and acknowledges the event then. If a recorder was
+ * killed between the two, the next one finds the sequence number in the file, and does
+ * not write the line again. It cuts off an incomplete last line.
  *
  * Relies on: a get refreshes on a belt with HASHBELT_POLICY_UPDATING; each entry that
  * expires or is removed is one event; an event belongs to its reader until it is
@@ -34,24 +34,24 @@
 
 static const char usage[] =
 	"usage: session_keys [FILE]\n"
-	"Records the ends of sessions in FILE (ends.log), which is written anew.\n";
+	"Records the ends of sessions in FILE (ends.log), which is overwritten.\n";
 
-/* Where a recorder dies: there it stops, and the parent kills it. */
+/* The place at which a recorder stops itself, so that the parent kills it there. */
 enum death {
-	AFTER_READ,		/* nothing of what it has read is written */
-	IN_A_LINE,		/* half a line is */
-	AFTER_LINE,		/* a line is, and not acknowledged */
+	AFTER_READ,		/* events are read, and no line is written */
+	IN_A_LINE,		/* half a line is written */
+	AFTER_LINE,		/* a line is written, and its event not acknowledged */
 	NEVER,
 };
 
 /**
- * struct recorder - the process that writes the ends down
+ * struct recorder - the process that records the ends of sessions
  * @fd:		the belt
  * @file:	FILE
- * @last:	sequence of the last line
- * @lines:	lines that it has written itself
- * @again:	events that it was given although they were written already
- * @death:	where it is going to die
+ * @last:	sequence number of the last line in FILE
+ * @lines:	number of lines that this recorder has written
+ * @again:	number of events that it read although their lines were in FILE
+ * @death:	where it is killed
  */
 struct recorder {
 	int fd;
@@ -62,7 +62,7 @@ struct recorder {
 	enum death death;
 };
 
-/* Waits for the end, at the place where it is to come. */
+/* Stops the recorder, if @here is the place where it is to be killed. */
 static void may_die(struct recorder *recorder, enum death here)
 {
 	if (recorder->death != here)
@@ -76,7 +76,7 @@ static void may_die(struct recorder *recorder, enum death here)
 	raise(SIGSTOP);
 }
 
-/* Finds the last complete line, and cuts off what is behind it. */
+/* Finds the last complete line, and cuts off an incomplete one after it. */
 static void open_file(struct recorder *recorder, const char *path)
 {
 	char line[128];
@@ -94,7 +94,7 @@ static void open_file(struct recorder *recorder, const char *path)
 		die(path, -errno);
 }
 
-/* A line is on the disk when this returns. */
+/* Writes a line. It is on the disk when this returns. */
 static void write_line(struct recorder *recorder, const struct hashbelt_event *event)
 {
 	bool half = recorder->death == IN_A_LINE && recorder->lines == 1;
@@ -128,7 +128,6 @@ static void record(const struct hashbelt_event *event, void *arg)
 	must("acknowledge", hashbelt_ack(recorder->fd, event->sequence));
 }
 
-/* What a recorder does with its life. */
 static int run_recorder(const char *path, enum death death)
 {
 	struct recorder recorder = { .fd = open_belt(BELT), .death = death };
@@ -158,11 +157,11 @@ static bool start_recorder(const char *path, enum death death)
 		waitpid(child, &status, 0);
 	}
 	promise(WIFSIGNALED(status) || !WEXITSTATUS(status),
-		"a recorder comes to its end");
+		"a recorder that is not killed exits with 0");
 	return WIFSIGNALED(status);
 }
 
-/* User i uses the session every 10 minutes until minute 10 * i; the last logs out. */
+/* User i uses its session every 10 minutes until minute 10 * i; the last user logs out. */
 static void use_sessions(int fd)
 {
 	unsigned int minute, i;
@@ -178,7 +177,7 @@ static void use_sessions(int fd)
 			} else if (minute % 10 == 0 && minute <= 10 * i) {
 				err = hashbelt_get(fd, key, strlen(key), user,
 						   sizeof(user), NULL);
-				promise(!err, "a session lives while it is used");
+				promise(!err, "a session that is used every 10 minutes lives on");
 			}
 		}
 		if (minute == 75) {
@@ -189,10 +188,10 @@ static void use_sessions(int fd)
 		if (minute % 20 == 0)
 			printf("minute %u: %llu sessions\n", minute, info_of(fd).entries);
 	}
-	promise(!info_of(fd).entries, "a session that is not used ends");
+	promise(!info_of(fd).entries, "a session that is no longer used ends");
 }
 
-/* Returns how many lines there are; each must be of the next number. */
+/* Returns the number of lines; they must be numbered from 1 on. */
 static unsigned int check_file(const char *path)
 {
 	FILE *file = fopen(path, "r");
@@ -207,12 +206,12 @@ static unsigned int check_file(const char *path)
 		printf("%s: %s", path, line);
 		promise(sscanf(line, "%llu session-%u ", &sequence, &user) == 2 &&
 			sequence == lines && user < USERS,
-			"the ends are in order, without gaps");
+			"the ends of sessions are in order, without gaps");
 		ends[user % USERS]++;
 	}
 	fclose(file);
 	for (i = 0; i < USERS; i++)
-		promise(ends[i] == 1, "each end is recorded exactly once");
+		promise(ends[i] == 1, "the end of each session is recorded exactly once");
 	return lines;
 }
 
@@ -239,9 +238,9 @@ int main(int argc, char **argv)
 	use_sessions(fd);
 	for (death = AFTER_READ; death <= NEVER; death++)
 		killed += start_recorder(path, death);
-	promise(killed == NEVER, "recorders are killed where they stop");
+	promise(killed == NEVER, "each of the first three recorders is killed");
 	promise(!info_of(fd).queued && !info_of(fd).in_flight,
-		"all ends are acknowledged");
+		"the event of each end is acknowledged");
 	lines = check_file(path);
 	printf("sessions %u killed %u recorded %u\n", USERS, killed, lines);
 	must("destroy", hashbelt_destroy(fd, BELT));

@@ -1,15 +1,15 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * sessions - counts the sessions in a web server's log, on a belt.
  *
  *	sessions [LOG]
  *
  * Shows Grosso's updating hashbelt: session keys that live as long as they are
- * used. LOG is in Apache's combined format (or standard input is). A client has
- * a session while its address is in the belt; each request refreshes it, and
- * half an hour without one lets it expire. The log is played in its own time:
- * the belt is halted and its time is moved by hand from request to request, so
- * days pass in seconds and the answer does not depend on how fast they do.
+ * used. LOG, or standard input, is in Apache's combined format. A client has a
+ * session while its address is in the belt. Each request refreshes the session,
+ * and half an hour without a request lets it expire. The log is played in its own
+ * time: the belt is halted, and its time is moved by hand from request to request.
+ * So days pass in seconds, and the result does not depend on the machine's speed.
  *
  * The last line is for programs: "requests N clients N sessions N".
  */
@@ -32,8 +32,8 @@
 /**
  * struct request - a line of the log
  * @when:	seconds since 1970
- * @number:	line number, which keeps the order of those of one second
- * @address:	of the client
+ * @number:	line number, which orders the requests of one second
+ * @address:	the client's address
  */
 struct request {
 	time_t when;
@@ -42,9 +42,9 @@ struct request {
 };
 
 /**
- * struct log - what is in the file
+ * struct log - the content of the log
  * @requests:	the lines, sorted by time
- * @count:	how many
+ * @count:	number of lines
  */
 struct log {
 	struct request *requests;
@@ -120,7 +120,7 @@ static struct log read_log(FILE *file)
 	return log;
 }
 
-/* A halted belt of one's own; an old one of an earlier run is destroyed. */
+/* Makes a halted belt; destroys the belt of an earlier run. */
 static int make_belt(void)
 {
 	struct hashbelt_settings settings = {
@@ -142,7 +142,7 @@ static int make_belt(void)
 	return fd;
 }
 
-/* Returns 1 if the request opens a session, 0 if it goes on with one. */
+/* Returns 1 if the request opens a session, 0 if it continues one. */
 static int play_request(int fd, const struct request *request)
 {
 	size_t length = strlen(request->address);
@@ -164,9 +164,9 @@ static int play_request(int fd, const struct request *request)
 }
 
 /**
- * struct totals - what has been counted
- * @requests:	requests
- * @sessions:	sessions opened
+ * struct totals - the counts so far
+ * @requests:	number of requests
+ * @sessions:	number of sessions opened
  */
 struct totals {
 	uint64_t requests;

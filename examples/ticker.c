@@ -1,18 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * ticker - pushes stock prices to each client every few intervals.
  *
  *	ticker
  *
  * Shows the reinserting handler of William Grosso's hashbelt. Each client is an entry
- * of the belt; when it falls off it is told to a callback, which pushes the prices,
- * and goes back to the front. So a belt of N containers calls each client every N
- * intervals, counted from when it came: no timer for any of them, and no list that
- * is walked. Who leaves is removed, and not called again.
+ * of the belt. When the entry expires, it is reported to a callback, which pushes the
+ * prices, and the entry goes back to the front. So a belt of N containers sends each
+ * client a push every N intervals from its arrival on, without a timer for each client
+ * and without walking a list. A client that leaves is removed, and gets no more pushes.
  *
- * Relies on: HASHBELT_REINSERT reports an expired entry exactly once for each of its
- * lives, and gives it the belt's time-to-live again; an entry that is removed is
- * not reported any more.
+ * Relies on: HASHBELT_REINSERT reports an entry exactly once each time it expires, and
+ * gives it the belt's time-to-live again; an entry that was removed is not reported.
  */
 #include "example.h"
 
@@ -25,13 +24,13 @@ static const char usage[] =
 	"Prices for three clients, pushed to each of them every 5 intervals.\n";
 
 /**
- * struct client - who wants prices
+ * struct client - a client that wants prices
  * @name:	its name, the entry's key
- * @symbols:	what it wants prices of, the entry's value
+ * @symbols:	the stocks that it wants prices of, the entry's value
  * @comes:	the interval at which it subscribes
- * @leaves:	and leaves
- * @called:	the interval of the last push; before the first, when it came
- * @pushes:	how many there were
+ * @leaves:	the interval at which it leaves
+ * @called:	the interval of the last push; before the first, of the arrival
+ * @pushes:	number of pushes so far
  */
 struct client {
 	const char *name;
@@ -42,14 +41,14 @@ struct client {
 	unsigned int pushes;
 };
 
-/* No two of them are due in the same interval: nobody promises who is first then. */
+/* No two clients are due in the same interval: their order would be undefined. */
 static struct client clients[] = {
 	{ .name = "alice", .symbols = "ACME INIT", .comes = 0, .leaves = END },
 	{ .name = "bob", .symbols = "INIT", .comes = 2, .leaves = END },
 	{ .name = "carol", .symbols = "ACME", .comes = 3, .leaves = 16 },
 };
 
-/* Cents, at an interval. */
+/* The price of a stock at an interval, in cents. */
 static unsigned int price(const char *symbol, unsigned int when)
 {
 	return 10000 + symbol[0] * 7 + (when * 37 + symbol[1]) % 101;
@@ -66,14 +65,14 @@ static struct client *find_client(const struct hashbelt_event *event)
 	return NULL;
 }
 
-/* The callback. The entry is on the belt again already. */
+/* The callback. The entry is already on the belt again. */
 static void push(const struct hashbelt_event *event, void *arg)
 {
 	struct client *client = find_client(event);
 	unsigned int now = *(unsigned int *)arg, cents;
 	char symbols[64], *symbol;
 
-	promise(client, "only clients are told of");
+	promise(client, "each reported entry is a client");
 	if (!client)
 		return;
 	snprintf(symbols, sizeof(symbols), "%.*s", (int)event->value_len,
@@ -84,9 +83,9 @@ static void push(const struct hashbelt_event *event, void *arg)
 		printf(" %s %u.%02u", symbol, cents / 100, cents % 100);
 	}
 	printf("\n");
-	promise(now < client->leaves, "nobody is called after leaving");
+	promise(now < client->leaves, "a client that has left gets no push");
 	promise(now - client->called == CONTAINERS,
-		"a client is called every N intervals");
+		"a client gets a push every 5 intervals");
 	client->called = now;
 	client->pushes++;
 }
@@ -133,9 +132,9 @@ int main(int argc, char **argv)
 	for (client = clients; client < clients + ARRAY_SIZE(clients); client++) {
 		printf("%s: %u pushes\n", client->name, client->pushes);
 		wanted = (client->leaves - 1 - client->comes) / CONTAINERS;
-		promise(client->pushes == wanted, "no call is left out");
+		promise(client->pushes == wanted, "a client gets all of its pushes");
 	}
-	promise(info_of(fd).entries == 2, "who has not left is still on the belt");
+	promise(info_of(fd).entries == 2, "each client that has not left is on the belt");
 	hashbelt_close(fd);
 	return verdict();
 }

@@ -1,19 +1,19 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * timecache - entries that die unless they are put again, with a callback for each.
+ * timecache - entries that expire unless they are put again, with a callback for each.
  *
  *	timecache [TTL [BUCKETS]]
  *
  * Shows Storm's TimeCacheMap (later RotatingMap): a time-to-live, a number of buckets,
- * and a callback that is handed the key and value of each entry that expires. put
- * replaces, and brings the entry to the front; get does not refresh. An entry that
- * is not put again dies between TTL and TTL * (1 + 1 / (BUCKETS - 1)).
+ * and a callback that gets the key and value of each entry that expires. A put replaces
+ * the value and brings the entry to the front; a get does not refresh. The callback is
+ * called for an entry between TTL and TTL * (1 + 1 / (BUCKETS - 1)) after its last put.
  *
- * The first half of this file is the map, to be copied; the second half plays with
- * it. One thing is stricter here: from TTL on, get and contains do not see the entry
- * any more, though the callback may come an interval later.
+ * The first half of this file is the map, to be copied; the second half exercises it.
+ * One thing is stricter than in Storm: from TTL on, get and contains do not find the
+ * entry, though the callback may come up to one interval later.
  *
- * Relies on: HASHBELT_NOTIFY hands over each expired entry exactly once, at most one
+ * Relies on: HASHBELT_NOTIFY reports each expired entry exactly once, at most one
  * interval after its deadline; the interval is TTL / (BUCKETS - 1).
  */
 #include "example.h"
@@ -25,7 +25,7 @@ static const char usage[] =
 	"usage: timecache [TTL [BUCKETS]]\n"
 	"A time cache with a callback. TTL in seconds (30), BUCKETS 2 or more (3).\n";
 
-/* What is called with each entry that has expired; @age is how long it lived, ms. */
+/* Called for each expired entry; @age: time from the last put to the callback, ms. */
 typedef void (*expired_fn)(const char *key, const char *value, __u64 age, void *arg);
 
 /**
@@ -43,11 +43,11 @@ struct time_cache {
 };
 
 /**
- * time_cache_new() - make one
- * @cache:	it
- * @ttl_ms:	how long an entry lives
- * @buckets:	2 or more
- * @expired:	called from time_cache_poll() with each entry that has expired
+ * time_cache_new() - make a map
+ * @cache:	the map
+ * @ttl_ms:	time-to-live of an entry
+ * @buckets:	number of buckets, 2 or more
+ * @expired:	called from time_cache_poll() for each expired entry
  * @arg:	passed on to it
  *
  * Return: 0, or -EINVAL for less than 2 buckets.
@@ -75,7 +75,7 @@ static void time_cache_put(struct time_cache *cache, const char *key, const char
 	     hashbelt_put(cache->fd, key, strlen(key), value, strlen(value), NULL));
 }
 
-/* Returns false if the key is not there. */
+/* Returns false if the key is absent. */
 static bool time_cache_get(struct time_cache *cache, const char *key, char *value,
 			   size_t size)
 {
@@ -99,7 +99,7 @@ static bool time_cache_contains(struct time_cache *cache, const char *key)
 	return !err;
 }
 
-/* Returns false if the key was not there. */
+/* Returns false if the key was absent. */
 static bool time_cache_remove(struct time_cache *cache, const char *key)
 {
 	int err = hashbelt_remove(cache->fd, key, strlen(key), NULL);
@@ -118,7 +118,7 @@ static void call_back(const struct hashbelt_event *event, void *arg)
 {
 	struct time_cache *cache = arg;
 	char key[64], value[64];
-	/* To the nearest millisecond, as a deadline is cut to a multiple of 8 ns. */
+	/* Rounded to the nearest millisecond: a deadline is rounded down to 8 ns. */
 	__u64 age_ns = event->handed_ns - event->deadline_ns + cache->ttl_ns + 500000;
 
 	snprintf(key, sizeof(key), "%.*s", (int)event->key_len,
@@ -130,7 +130,7 @@ static void call_back(const struct hashbelt_event *event, void *arg)
 		       cache->arg);
 }
 
-/* Calls the callback for what has expired: in a program of its own, from a thread. */
+/* Calls the callback for each expired entry. A real program calls this from a thread. */
 static void time_cache_poll(struct time_cache *cache)
 {
 	read_events(cache->fd, call_back, cache);
@@ -142,8 +142,8 @@ static void time_cache_free(struct time_cache *cache)
 }
 
 /**
- * struct death - an entry that the callback was called with
- * @age:	how long it lived, ms
+ * struct death - an entry that the callback was called for
+ * @age:	time from the last put to the callback, ms
  * @key:	its key
  * @value:	its value
  */
@@ -154,15 +154,15 @@ struct death {
 };
 
 /**
- * struct play - what has been seen
+ * struct play - results so far
  * @now_ms:	time since the beginning
  * @ttl_ms:	time-to-live
- * @latest_ms:	the most that an entry may live
- * @least_ms:	the least that one has lived
- * @most_ms:	the most
- * @total:	how many deaths were told
- * @deaths:	those of this step
- * @count:	how many these are
+ * @latest_ms:	greatest age allowed at the callback
+ * @least_ms:	smallest age found
+ * @most_ms:	greatest age found
+ * @total:	number of calls of the callback
+ * @deaths:	entries of this step's calls
+ * @count:	number of entries in @deaths
  */
 struct play {
 	__u64 now_ms;
@@ -181,9 +181,9 @@ static void told(const char *key, const char *value, __u64 age, void *arg)
 	struct play *play = arg;
 	struct death *death = &play->deaths[play->count];
 
-	promise(age >= play->ttl_ms, "no entry dies before its time-to-live is over");
+	promise(age >= play->ttl_ms, "no entry expires before its time-to-live is over");
 	promise(age <= play->latest_ms,
-		"an entry dies at most one interval after its time-to-live");
+		"the callback comes at most one interval after the time-to-live");
 	if (!play->total || age < play->least_ms)
 		play->least_ms = age;
 	if (age > play->most_ms)
@@ -206,7 +206,7 @@ static int by_age(const void *a, const void *b)
 	return strcmp(one->key, other->key);
 }
 
-/* Those of one bucket come together, in any order: the oldest first. */
+/* The entries of one bucket come in any order, so sort them: the oldest first. */
 static void print_deaths(struct play *play)
 {
 	unsigned int i;
@@ -220,8 +220,8 @@ static void print_deaths(struct play *play)
 }
 
 /*
- * What is done with the cache at a step: @per steps are an interval, @life a
- * time-to-live. Returns how many keys were put that had not been there.
+ * Uses the cache at a step. @per steps are an interval, @life steps a time-to-live.
+ * Returns the number of keys that were put and had been absent.
  */
 static unsigned int play_step(struct time_cache *cache, unsigned int step,
 			      unsigned int per, unsigned int life)
@@ -252,7 +252,6 @@ static unsigned int play_step(struct time_cache *cache, unsigned int step,
 	return puts;
 }
 
-/* Until long after the last put. */
 static void play_with(struct time_cache *cache, struct play *play)
 {
 	__u64 interval_ms = info_of(cache->fd).interval_ns / 1000000;
@@ -262,8 +261,8 @@ static void play_with(struct time_cache *cache, struct play *play)
 	unsigned int step, puts = 0;
 
 	/*
-	 * Time moves in steps here: if they do not divide the interval, a bucket that
-	 * falls off between two of them is seen at the second.
+	 * Time moves in steps. If a step does not divide the interval, a bucket may
+	 * fall off between two steps, and its callbacks come at the second step.
 	 */
 	play->latest_ms = play->ttl_ms + interval_ms;
 	if (info_of(cache->fd).interval_ns % (step_ms * 1000000))
@@ -277,26 +276,27 @@ static void play_with(struct time_cache *cache, struct play *play)
 		print_deaths(play);
 		puts += play_step(cache, step, per, life);
 	}
-	promise(play->total == puts, "each entry that expires is told, once");
+	promise(play->total == puts, "the callback is called once for each expired entry");
 }
 
-static void try_the_words(struct time_cache *cache)
+static void try_operations(struct time_cache *cache)
 {
 	char value[32] = "";
 
 	time_cache_put(cache, "a", "1");
 	time_cache_put(cache, "a", "2");
 	promise(time_cache_get(cache, "a", value, sizeof(value)) && !strcmp(value, "2"),
-		"put replaces");
+		"put replaces a value");
 	time_cache_put(cache, "b", "3");
 	printf("a is %s, size %zu\n", value, time_cache_size(cache));
 	promise(time_cache_size(cache) == 2, "size counts entries");
 	promise(time_cache_contains(cache, "b") && !time_cache_contains(cache, "c"),
-		"contains tells what is there");
+		"contains is true for a key that was put, and for no other");
 	promise(time_cache_remove(cache, "a") && !time_cache_remove(cache, "a") &&
-		time_cache_remove(cache, "b"), "remove takes out what is there");
+		time_cache_remove(cache, "b"),
+		"remove returns true for a key that is there, and for no other");
 	printf("removed both, size %zu\n", time_cache_size(cache));
-	promise(!time_cache_size(cache), "remove takes out what is there");
+	promise(!time_cache_size(cache), "size is 0 when all entries are removed");
 }
 
 int main(int argc, char **argv)
@@ -315,7 +315,7 @@ int main(int argc, char **argv)
 			buckets);
 		return 2;
 	}
-	try_the_words(&cache);
+	try_operations(&cache);
 	play_with(&cache, &play);
 	printf("ttl %.2f buckets %u deaths %u lived %.2f to %.2f of at most %.2f\n",
 	       play.ttl_ms / 1e3, buckets, play.total, play.least_ms / 1e3,

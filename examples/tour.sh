@@ -1,9 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # tour.sh - shows what a belt does, on a web server's log. Runs in the guest of
-# "make run", beside hbctl, sessions and access.log; on a real machine it needs
-# the module loaded and those three in one folder.
+# "make run", beside hbctl, sessions and access.log. On a real machine it needs the
+# module loaded, and these three files in the current directory.
 set -eu
 
 say() {
@@ -16,7 +16,7 @@ show() {
 	"$@"
 }
 
-# miss COMMAND... - the same for one whose answer is to be "no".
+# miss COMMAND... - the same; the command must exit with 1 ("no").
 miss() {
 	echo "\$ $*"
 	"$@" && return 1
@@ -29,7 +29,7 @@ if [ ! -e /dev/hashbelt ]; then
 fi
 show hbctl belts
 
-say "An entry is there for every process of this machine, until its time is up."
+say "An entry can be read by every process of this machine, until its deadline."
 show hbctl put token:alice 51f0c2 --ttl 15m
 show hbctl get -v token:alice
 
@@ -41,7 +41,7 @@ show sessions access.log
 
 say "--- A bucket falls off -------------------------------------------------------"
 say "A belt of 4 buckets and 60 seconds moves on by one bucket every 20 seconds.
-Load the log's last page of each client, and move it by hand."
+Load the last page that each client in the log read, and move the belt by hand."
 awk '{ last[$1] = $7 } END { for (a in last) printf "%s\t%s\n", a, last[a] }' \
 	access.log >pages
 show hbctl create pages --ttl 60s --buckets 4
@@ -60,9 +60,9 @@ for client in 192.0.2.1 192.0.2.2 192.0.2.3; do
 done
 show hbctl -b pages size
 
-say "One more, and all others have reached their deadline. They are gone for
-readers from that moment; the bucket falls off, and their memory is back, with
-the next one."
+say "After one more rotation all other entries have reached their deadline. From
+that moment a get misses them. At the next rotation their bucket falls off, and
+their memory is freed."
 show hbctl -b pages rotate
 miss hbctl -b pages get 192.0.2.4
 show hbctl -b pages rotate
@@ -71,9 +71,9 @@ show hbctl -b pages keys
 show hbctl -b pages stat
 show hbctl destroy pages
 
-say "--- What happens after -------------------------------------------------------"
-say "A belt can report what expires: each event goes to one reader, and to another
-one if that reader dies before he has acknowledged it."
+say "--- Events, and full belts ---------------------------------------------------"
+say "A belt can report expired entries. Each event goes to one reader. If that reader
+exits before it has acknowledged the event, the event goes to another reader."
 show hbctl create jobs --ttl 10m --on-expire notify
 show hbctl -b jobs halt
 show hbctl -b jobs put job:17 'send the reminder' --ttl 30s
@@ -81,7 +81,7 @@ show hbctl -b jobs advance 10m
 show hbctl -b jobs events --ack
 show hbctl destroy jobs
 
-say "A full belt lets those go that are nearest their deadline, if it may."
+say "A full belt evicts the entries nearest their deadline, if its settings allow it."
 show hbctl create small --ttl 1h --max-entries 2 --when-full evict
 show hbctl -b small put soon 1 --ttl 1m
 show hbctl -b small put late 2

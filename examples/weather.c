@@ -1,18 +1,18 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * weather - weather reports that are asked for once and read by many.
+ * weather - weather reports that are fetched once and read by many.
  *
  *	weather
  *
  * Shows William Grosso's standard hashbelt: 5 containers, one rotation a minute. A
- * station is slow to ask, so what it says is kept until it is too old to be of use,
- * however often it is read: get leaves an entry where it is on the belt. Who comes
- * with a report while there is one comes too late: put keeps what is there, so all
- * readers see the same. What falls off is dropped (Grosso's null handler).
+ * weather station is slow to answer, so each report is kept for four minutes, however
+ * often it is read: a get leaves an entry where it is on the belt. A put over a report
+ * that is there keeps the old report, so all readers see the same one. Entries that
+ * fall off are dropped (Grosso's null handler).
  *
- * Relies on: no read returns an entry at or past its deadline; a put with
- * HASHBELT_POLICY_STANDARD changes neither the value nor the deadline of what is
- * there; an entry that expires gives its memory back.
+ * Relies on: no get returns an entry at or past its deadline; a put over an entry, with
+ * HASHBELT_POLICY_STANDARD, changes neither its value nor its deadline; the memory of
+ * an expired entry is freed.
  */
 #include "example.h"
 
@@ -26,7 +26,7 @@ static const char usage[] =
 	"usage: weather\n"
 	"Ten minutes of weather reports on a standard belt.\n";
 
-/* What the station of a city says: something else each minute. */
+/* Writes the report of a city's station, which changes each minute. */
 static size_t ask_station(const char *city, unsigned int minute, char *report)
 {
 	return snprintf(report, REPORT_MAX, "%u degrees at minute %u",
@@ -48,7 +48,7 @@ static bool show_report(int fd, const char *city, unsigned int minute)
 			die("get", err);
 		len = ask_station(city, minute, report);
 		err = hashbelt_put(fd, city, strlen(city), report, len, NULL);
-		/* EEXIST: somebody else asked meanwhile, and that report is shown. */
+		/* EEXIST: another process put a report meanwhile; that one is shown. */
 		if (err && err != -EEXIST)
 			die("put", err);
 		asked = !err;
@@ -60,7 +60,7 @@ static bool show_report(int fd, const char *city, unsigned int minute)
 	return asked;
 }
 
-/* Somebody puts a report without a look at what is there. */
+/* Puts a report over the one that is there. */
 static void put_late(int fd, const char *city, unsigned int minute)
 {
 	struct hashbelt_item before = {}, after = {};
@@ -75,12 +75,11 @@ static void put_late(int fd, const char *city, unsigned int minute)
 	       err == -EEXIST ? "there is one" : strerror(-err));
 	promise(err == -EEXIST && after.version == before.version &&
 		after.value_len == before.value_len && !memcmp(is, was, after.value_len),
-		"a put keeps what is there");
-	promise(after.ttl_ms == before.ttl_ms,
-		"a put leaves the deadline of what is there");
+		"put over an entry keeps its value and its version");
+	promise(after.ttl_ms == before.ttl_ms, "put over an entry keeps its deadline");
 }
 
-/* Everybody reads about Oslo; about Bergen somebody at the beginning and the end. */
+/* The report of Oslo is read each minute, that of Bergen at the beginning and the end. */
 static void play(int fd)
 {
 	unsigned int minute;
@@ -89,10 +88,10 @@ static void play(int fd)
 	for (minute = 0; minute < END_MIN; minute++) {
 		asked = show_report(fd, "Oslo", minute);
 		promise(asked == (minute % LIFE_MIN == 0),
-			"reading does not make a report live longer");
+			"a get does not make a report live longer");
 		if (minute % (END_MIN - 1) == 0)
 			promise(show_report(fd, "Bergen", minute),
-				"a report that nobody reads is gone as well");
+				"a report that is not read expires as well");
 		if (minute == 2)
 			put_late(fd, "Oslo", minute);
 		must("rotate", hashbelt_rotate(fd));
@@ -118,12 +117,12 @@ int main(int argc, char **argv)
 	for (i = 0; i < CONTAINERS; i++)
 		must("rotate", hashbelt_rotate(fd));
 	after = info_of(fd);
-	printf("the end: %llu entries, %lld bytes more than at first, %s to be told\n",
+	printf("the end: %llu entries, %lld bytes more than at first, %s\n",
 	       after.entries, (long long)(after.bytes - before.bytes),
 	       hashbelt_read(fd, event, sizeof(event)) == -ENODATA ?
-	       "nothing" : "something");
+	       "no events" : "events");
 	promise(!after.entries && after.bytes == before.bytes,
-		"what falls off the belt gives its memory back");
+		"the memory of an expired entry is freed");
 	hashbelt_close(fd);
 	return verdict();
 }

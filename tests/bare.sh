@@ -1,14 +1,14 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# bare.sh [COMMAND...] - run commands as a newcomer would: in a fresh root directory of Debian
-# 12 in which nothing but make is installed, on a fresh clone of what is committed, with no
-# cache. Without a command: "make run", "make check" and "make test". A package that this
-# machine happens to have cannot hide there that an install step is missing or noisy.
+# bare.sh [COMMAND...] - run commands as a new user would: in a new root directory of Debian 12
+# in which nothing but make is installed, on a new clone of the last commit, without a cache.
+# Without a COMMAND: "make run", "make check" and "make test". It finds install steps that are
+# missing, or that print something, because this machine's packages are not used.
 #
 # Each COMMAND is one word for a shell. Needs root. The root directory is removed at the end;
-# with KEEP=DIRECTORY it is made there and stays. Exit status: that of the first command that
-# fails.
+# with KEEP=DIRECTORY it is made there and stays. The exit status is that of the first command
+# that fails.
 set -eu
 
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -20,15 +20,15 @@ fail() {
 	exit 1
 }
 
-# sources - where this machine gets that release from, in the words of sources.list. The key
-# ring comes with the root directory itself.
+# sources - print this machine's sources of that release, as lines of sources.list. The key ring
+# is part of the new root directory.
 sources() {
 	# shellcheck disable=SC2016 # apt-get expands it
 	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
 		awk -v release="$release" '$2 ~ "^" release { print "deb", $1, $2, $3 }' | sort -u
 }
 
-# make_root - small, and with the settings that apt has here for the way to its mirror.
+# make_root - make a small root directory, with this machine's proxy settings of apt.
 make_root() {
 	mkdir -p "$root"
 	sources >"$work/sources"
@@ -43,8 +43,8 @@ make_root() {
 		grep -i proxy >"$root/etc/apt/apt.conf.d/99mirror" || true
 }
 
-# enter COMMAND - run it in the clone in there. The mounts are nobody else's, and gone when the
-# last process is; so is each process that a command has left behind.
+# enter COMMAND - run a command in the clone in the root directory. It has its own mount and
+# process namespaces, so mounts and processes that it leaves behind end with it.
 enter() {
 	export root
 	# shellcheck disable=SC2016 # expanded by the inner shell

@@ -1,14 +1,13 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# cache.sh NAME - print the directory that keeps NAME for all clones of this machine, and
-# make it.
+# cache.sh NAME - make and print the directory that caches NAME for all clones on this machine.
 #
-# What depends only on packages of the distribution and on files that its key covers is kept
-# there by content: kernels, root directories of other suites, ccache's objects. A fresh
-# clone finds them. The variable CACHE moves the directory; its default is
-# ${XDG_CACHE_HOME:-$HOME/.cache}/hashbelt. CACHE=none keeps everything in the clone, in
-# .cache/cold, which tests/run.sh empties first: that shows what a new machine has to do.
+# Results that depend only on Debian's packages and on files that their key covers are cached by
+# content: kernels, root directories of other suites, ccache's objects. A new clone finds them.
+# The variable CACHE moves the directory; its default is
+# ${XDG_CACHE_HOME:-$HOME/.cache}/hashbelt. CACHE=none uses .cache/cold in the clone, which
+# tests/run.sh empties first: so everything is built, as on a new machine.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)

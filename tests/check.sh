@@ -1,18 +1,21 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# check.sh - style and static analysis of all sources. Prints only complaints.
+# check.sh - style and static analysis of all sources. Prints only errors.
 #
 #	checkpatch --strict	all C
 #	kernel-doc -Werror	the kernel side
 #	sparse, W=1	the kernel side
-#	layers		no object of the module uses one that Kbuild lists after it, and docs/design.md
-#			shows the files in the same order
+#	layers		no object of the module uses symbols of one that Kbuild lists after it; likewise
+#			hbctl and tools/Makefile; and docs/design.md shows the files of the module in
+#			the same order
 #	shell scripts	all, by shellcheck
+#	words	all files, for words that docs and comments avoid
 #	SPDX	every file
+#	REUSE	copyright and licence of every file, by `reuse lint`
 #
-# They run side by side. A file that checkpatch has found clean is remembered by its content, and
-# not looked at again: checkpatch sees nothing but the file.
+# The checks run in parallel. A file that checkpatch has found clean is remembered by its content,
+# and not checked again: the result of checkpatch depends on the file alone.
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -26,8 +29,8 @@ files() {
 	git ls-files --cached --others --exclude-standard -- "$@" | sed "s|^|$top/|"
 }
 
-# style IGNORED FILE... - to be run in a directory of its own, where checkpatch leaves a file.
-# Prints complaints; files without any are remembered in $clean.
+# style IGNORED FILE... - run checkpatch, in a directory of its own, where it leaves a file.
+# Prints errors; files without errors are remembered in $clean.
 style() {
 	ignored=$1
 	shift
@@ -43,7 +46,7 @@ style() {
 	done
 }
 
-# key IGNORED FILE - what checkpatch's verdict on a file depends on.
+# key IGNORED FILE - print a hash of all that checkpatch's result for a file depends on.
 key() {
 	{
 		echo "$1 ${2#"$top"/}"
@@ -51,7 +54,7 @@ key() {
 	} | sha256sum | cut -c 1-32
 }
 
-# styles IGNORED FILE... - those that are not known to be clean, a few at a time.
+# styles IGNORED FILE... - check the files that are not known to be clean, a few in each process.
 styles() {
 	ignored=$1
 	shift
@@ -64,9 +67,9 @@ check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
 		-e belt/compat.h -e belt/trace.h)
-	# The one place where versions of the kernel may be told apart.
+	# The only file that may compare versions of the kernel.
 	styles LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/belt/compat.h"
-	# Trace points have a form of their own.
+	# Trace points have a special form.
 	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/belt/trace.h"
 	# User space has neither the kernel's macros nor its string functions, and C11's
 	# own words count as camel case.
@@ -89,20 +92,33 @@ check_module() {
 	make -C "$kdir" M="$work/module" W=1 C=2 modules >"$work/build" 2>&1 ||
 		echo "the module does not build"
 	grep -E 'warning:|error:' "$work/build"
-	check_layers
+	# shellcheck disable=SC2046 # names without spaces
+	check_layers "$work/module" Kbuild $(objects)
 	check_picture
 }
 
-# objects - those of the module, in the order of Kbuild: bottom-up.
+check_tools() {
+	make -s -C tools O="$work/tools" objects >"$work/objects" 2>"$work/tools.log" || {
+		cat "$work/tools.log"
+		echo "hbctl does not build"
+	}
+	# shellcheck disable=SC2046 # names without spaces
+	check_layers "$work" tools/Makefile $(sed "s|^$work/||" "$work/objects")
+}
+
+# objects - print the objects of the module, in the order of Kbuild: bottom-up.
 objects() {
 	sed -n 's/^hashbelt-y [:+]= //p' Kbuild | tr ' ' '\n'
 }
 
-# An object uses symbols only of those before it in Kbuild.
+# check_layers DIRECTORY LIST OBJECT... - in the order of the LIST, which is bottom-up, an object
+# uses symbols only of those before it.
 check_layers() {
-	for object in $(objects); do
-		nm --format=posix "$work/module/$object" | sed "s|^|$object |"
-	done | awk '
+	directory=$1 list=$2
+	shift 2
+	for object; do
+		nm --format=posix "$directory/$object" | sed "s|^|$object |"
+	done | awk -v list="$list" '
 		!($1 in place) { place[$1] = ++objects }
 		$3 == "U" { uses[$1 " " $2]; next }
 		$3 ~ /[A-Z]/ && $2 !~ /^__(ksym|kstr|crc)/ { home[$2] = $1 }
@@ -111,31 +127,50 @@ check_layers() {
 				split(use, word, " ")
 				if (word[2] in home && place[home[word[2]]] > place[word[1]])
 					print word[1] " uses " word[2] " of " home[word[2]] \
-						", which Kbuild lists after it"
+						", which " list " lists after it"
 			}
 		}'
 }
 
-# docs/design.md shows the same files, top-down.
+# check_picture - docs/design.md shows the same files, top-down.
 check_picture() {
 	objects | sed 's|.*/||; s/o$/c/' | tac >"$work/files"
-	awk '/^## / { inside = /^## The parts/ } inside && /^ +[a-z_]+\.c / { print $1 }' \
+	awk '/^## / { inside = /^## The parts/ } inside && /^ *[a-z_]+\.c / { print $1 }' \
 		docs/design.md | diff "$work/files" - |
 		sed -n 's/^< /docs\/design.md, The parts: missing or in the wrong place: /p
 			s/^> /docs\/design.md, The parts: in the wrong place: /p'
 }
 
-# Scripts say by their first line what they are.
+check_pictures() {
+	docs/pictures/make.sh --check
+}
+
+# check_scripts - scripts are found by their first line.
 check_scripts() {
 	# shellcheck disable=SC2046
 	shellcheck -x $(files | xargs grep -lE '^#!/bin/sh|^# shellcheck shell')
 }
 
+# Licences stay as they were written, and pictures have no comments: .reuse/dep5 has these.
 check_spdx() {
-	files | while read -r file; do
-		head -n 3 "$file" | grep -q SPDX-License-Identifier ||
-			echo "$file: no SPDX line"
-	done
+	files ':!COPYING' ':!LICENSES' ':!.reuse' ':!docs/pictures/*.svg' ':!docs/pictures/*.txt' |
+		while read -r file; do
+			head -n 3 "$file" | grep -q SPDX-License-Identifier ||
+				echo "$file: no SPDX line"
+		done
+}
+
+check_reuse() {
+	reuse lint >"$work/reuse" 2>&1 && return
+	echo "reuse lint fails:"
+	sed '/^# SUMMARY/,$d; /^$/d' "$work/reuse"
+}
+
+# Licences, and the rule with its test, have the words that the rule is about.
+check_words() {
+	git ls-files --cached --others --exclude-standard |
+		grep -vE '^(LICENSES/|COPYING$|tests/(check\.sh|words\.(awk|t))$)' |
+		xargs awk -f "$tests/words.awk"
 }
 
 # One of the processes that styles() starts: check.sh --style WORK IGNORED FILE...
@@ -146,14 +181,15 @@ if [ "${1-}" = --style ]; then
 	exit
 fi
 
-"$tests/need.sh" gcc make git sparse shellcheck perl linux-source-6.1 linux-kbuild-6.1 ||
+"$tests/need.sh" gcc make git sparse shellcheck perl libjson-c-dev libncurses-dev \
+	linux-source-6.1 linux-kbuild-6.1 reuse ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)
 mkdir "$work/include" # where checkpatch looks for names in camel case
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$clean"
-# checkpatch stands in the kernel's source only, and works alone.
+# checkpatch is only in the kernel's source, and works without the rest of it.
 if [ ! -f "$checkpatch/checkpatch.pl" ]; then
 	mkdir -p "$checkpatch"
 	tar -xf /usr/src/linux-source-6.1.tar.xz -C "$checkpatch" --strip-components=2 \
@@ -167,8 +203,12 @@ find "$clean" -type f -mtime +30 -delete
 check_style >"$work/style.log" 2>&1 &
 check_comments >"$work/comments.log" 2>&1 &
 check_module >"$work/module.log" 2>&1 &
+check_pictures >"$work/pictures.log" 2>&1 &
+check_tools >"$work/circles.log" 2>&1 &
 check_scripts >"$work/scripts.log" 2>&1 &
 check_spdx >"$work/spdx.log" 2>&1 &
+check_reuse >"$work/reuse.log" 2>&1 &
+check_words >"$work/words.log" 2>&1 &
 wait
 cat "$work"/*.log >"$work/complaints"
 cat "$work/complaints" >&2

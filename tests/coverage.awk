@@ -1,15 +1,15 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # coverage.awk -v each=PERCENT -v prefix=PREFIX FILE.gcov...
 #
-# Reads what gcov wrote about some files, a .gcov each, whose names begin with "prefix", and prints a table: file, lines
-# of code, lines run, percent; branches, branches taken at least once, percent. After files with
-# less than "each" percent of their lines come the lines that were not run, as ranges: blank lines
-# and comments do not interrupt them. The last line is the total.
+# Reads the .gcov files of gcov, whose names begin with "prefix", and prints a table: file, lines
+# of code, lines run, percent; branches, branches taken at least once, percent. A file of which less
+# than "each" percent is run is followed by the lines that were not run, as ranges: blank lines
+# and comments do not interrupt a range. The last line is the total.
 #
-# A line of a .gcov is COUNT:NUMBER:TEXT, and its branches follow it, one a line. What was compiled
-# more than once, as functions in headers are, comes again for each time: a line has run if it
-# ever has, and the same branch of the same line was taken if it ever was.
+# A line of a .gcov is COUNT:NUMBER:TEXT, and its branches follow it, one on each line. Code that
+# was compiled more than once, such as a function in a header, appears more than once: a line has
+# run if any copy has run, and a branch was taken if it was taken in any copy.
 
 function report(	i, covered, lines, first, last, ranges, branch, branches, taken) {
 	for (i = 1; i <= highest; i++) {

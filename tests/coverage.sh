@@ -1,30 +1,30 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# coverage.sh TABLE DIRECTORY OUTPUT STATUS - which lines of the module a guest has run. Where a
-# file has fewer than it should have, tests/uncovered has to say why, "FILE: WHY". Branches are
-# counted and shown, and no bound holds for them.
+# coverage.sh TABLE DIRECTORY OUTPUT STATUS - check how many lines of the module a guest has run.
+# A file with too few needs a reason in tests/uncovered, "FILE: WHY". Branches are counted and
+# printed, and no bound holds for them.
 #
-#   TABLE      a file to be written: for each of the module's files the lines of code and those
-#              that were run, the branches and those that were taken; and where much was not
-#              run, which lines
-#   DIRECTORY  where the module was built that a guest ran
-#   OUTPUT     what the guest said, with the counts that guest.sh added
-#   STATUS     with what status the guest ended
+#   TABLE      the file to write: for each of the module's files the lines of code and those
+#              that were run, the branches and those that were taken; for files with too few
+#              lines run, the numbers of the missing lines
+#   DIRECTORY  the directory in which the guest's module was built
+#   OUTPUT     the guest's output, with the counts that guest.sh printed
+#   STATUS     the guest's status
 #
-# Says in TAP whether there are enough; or that nothing was measured, if the counts are missing.
+# Prints TAP. Fails if too few lines were run, or if the counts are missing.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-enough=97	# percent of all lines that have to be run: what the suite reaches
+enough=97	# percent of all lines that have to be run: the suite reaches slightly more
 each=90		# percent of the lines of each file, unless tests/uncovered has a reason
 table=$1 directory=$2 output=$3 status=$4
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# not_measured WHY - a guest that did not come to its end has counted nothing. That says nothing
-# about the lines, so no share of them is told.
+# not_measured WHY - fail without a percentage: a guest that did not come to its end has printed
+# no counts.
 not_measured() {
 	rm -f "$table"
 	echo "1..1"
@@ -33,15 +33,16 @@ not_measured() {
 	exit 1
 }
 
-# The counts are the last that the guest says: all of them, or their archive cannot be read.
+# unpack - unpack the counts. They are the end of the guest's output; an archive that was cut
+# short cannot be read.
 unpack() {
 	grep -q '^# gcda ' "$output" &&
 		sed -n 's/^# gcda //p' "$output" | tr -d '\r' | base64 -d >"$work/counts" &&
 		tar -xzf "$work/counts" -C "$work"
 }
 
-# Without counts a file was never run; gcov takes that for what it is. It names its results by the
-# paths of the sources, with "#" for "/": the kernel has headers of the same names as the module.
+# count - run gcov. A file without counts was never run. gcov names its results by the paths of
+# the sources, with "#" for "/": the kernel has headers of the same names as the module.
 count() {
 	cp "$directory"/*.gcno "$directory"/belt/*.gcno "$directory"/device/*.gcno "$work" || return
 	rm -f "$work"/hashbelt.mod.gcno
@@ -49,7 +50,7 @@ count() {
 }
 
 "$here/need.sh" gcc-12
-# Without a verdict (124, 125) OUTPUT may be that of an earlier guest, or cut short.
+# With these statuses (see vm/run.sh) OUTPUT may be cut short, or from an earlier guest.
 case $status in
 124 | 125) not_measured "the debug guest ended with status $status" ;;
 esac
@@ -58,30 +59,33 @@ count >"$work/log" 2>&1 || not_measured "gcov cannot read the counts of the debu
 prefix=$(cd "$directory" && pwd | tr / '#')'#'
 awk -v each="$each" -v prefix="$prefix" -f "$here/coverage.awk" \
 	"$work/$prefix"[a-z]*.gcov >"$table"
-set +e	# what follows is judged
+set +e	# from here on a failed command is a failed test
 echo 1..2
 sed 's/^/# figure: /' "$table"
 tail -n 1 "$table" | awk -v enough="$enough" '
 	{ percent = $4 + 0 }
 	END {
 		good = $1 == "total" && percent >= enough
-		printf "%sok 1 - %s %% of the lines were run, of %s that are wanted\n",
-			good ? "" : "not ", percent, enough
+		printf "%sok 1 - at least %s %% of the lines of the module are run: %s %%\n",
+			good ? "" : "not ", enough, percent
 		exit !good
 	}'
 lines=$?
-# One reason for each file that has too few, and none for another.
+# Each file with too few lines run needs a reason, and no other file may have one.
 awk -v each="$each" '
 	FNR == NR && /^#/ { next }
 	FNR == NR { why[$1] = $0; next }
 	$1 !~ /\.[ch]$/ { next }
-	$4 + 0 >= each && $1 ":" in why { print "it has enough, and a reason: " $1; bad = 1 }
+	$4 + 0 >= each && $1 ":" in why {
+		print "enough lines are run, so remove the reason for " $1
+		bad = 1
+	}
 	$4 + 0 >= each { next }
 	$1 ":" in why { print why[$1 ":"]; next }
-	{ print "too few lines of " $1 ", and no reason"; bad = 1 }
+	{ print "too few lines of " $1 " are run, and tests/uncovered has no reason"; bad = 1 }
 	END { exit bad }' "$here/uncovered" "$table" >"$work/why"
 reasons=$?
 sed 's/^/# figure: /' "$work/why"
 [ $reasons = 0 ] || printf 'not '
-echo "ok 2 - where a file has fewer there is a reason"
+echo "ok 2 - tests/uncovered has a reason for each file of which less than $each % is run"
 [ "$lines$reasons" = 00 ]

@@ -1,21 +1,19 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# example.sh [NAME [ARGUMENT]...] - run a program of examples/ in a guest.
-#
-# Without a name, or with that of none, lists the ones there are; exit status 2. Else
-# the exit status is the program's.
+# example.sh [NAME [ARGUMENT]...] - run a program of examples/ in a guest, and exit with
+# its status. Without a name, or with an unknown one, list the examples and exit with 2.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 
-# Their names, and what each says of itself in its first line.
+# list - print the name of each example, with the description in its first line.
 list() {
 	echo "There are these examples:"
 	sed -s -n -e '3s/^ \* \([a-z_]*\) - /\1\t/p' -e '4s/^# \([a-z_]*\)\.sh - /\1\t/p' \
 		"$top"/examples/*.c "$top/examples/offline_locks.sh" | sort | expand -t 16
 }
 
-# This one needs a database, not a guest.
+# offline_locks needs a database, not a guest.
 [ "${1-}" != offline_locks ] || exec "$top/tests/store/example.sh"
 if [ $# = 0 ] || [ ! -f "$top/examples/$1.c" ]; then
 	[ $# = 0 ] || echo "There is no example '$1'."
@@ -23,9 +21,9 @@ if [ $# = 0 ] || [ ! -f "$top/examples/$1.c" ]; then
 	exit 2
 fi >&2
 make -s -C "$top/tests" payload
-# This one asks for a log.
+# sessions needs a log.
 [ "$*" != sessions ] || set -- sessions access.log
-echo "Booting a machine of its own (some seconds) ..."
+echo "Booting a virtual machine (some seconds) ..."
 # shellcheck disable=SC2016 # expanded in the guest
 exec "$top/tests/vm/run.sh" "$top/.cache/build/payload" \
 	sh -c 'insmod hashbelt.ko && exec "./$@"' sh "$@"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# example.t - make run EXAMPLE=NAME. Runs where the sources are, and boots guests itself.
+# example.t - make run EXAMPLE=NAME. Runs in the source tree, and boots guests itself.
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +18,7 @@ unlisted() {
 	done
 }
 
-# make_run [ARGUMENT]... - as people call it.
+# make_run [ARGUMENT]... - "make run", as a user calls it.
 # shellcheck disable=SC2317 # called by run
 make_run() {
 	make -s -C "$tests/.." run "$@"
@@ -26,16 +26,21 @@ make_run() {
 
 plan 5
 run make_run EXAMPLE=nonsense
-result "an unknown name lists the examples that there are" \
+result "make run with an unknown EXAMPLE lists the examples and fails" \
 	"$(unlisted; [ "$status" != 0 ] || echo "status 0")"
 run make_run EXAMPLE=limiter
-said "an example runs in a guest, and says what it has to say" \
+said "make run EXAMPLE=limiter runs the example in a guest" \
 	"processes 4 tried 4000 limit 1500 passed 1500"
 run make_run EXAMPLE='timecache 60 5'
-said "it may have arguments" "75.00 s: expired once-0, put once, which lived 75.00 s"
+said "make run EXAMPLE='timecache 60 5' passes the arguments on" \
+	"75.00 s: expired once-0, put once, which lived 75.00 s"
 run make_run EXAMPLE='timecache 60 1'
-result "its error is passed on" "$([ "$status" != 0 ] || echo "status 0"
-	grep -q 'at least 2 buckets' "$temporary/out" "$temporary/err" || echo "nothing was said")"
+result "make run fails if the example fails, and prints its error" "$(
+	[ "$status" != 0 ] || echo "expected a status other than 0, found 0"
+	grep -q 'at least 2 buckets' "$temporary/out" "$temporary/err" ||
+		echo "expected the error of the example, found none"
+)"
 run make_run EXAMPLE=sessions
-lines "sessions has a log to count" 1 '^requests [0-9]+ clients [0-9]+ sessions [0-9]+$'
+lines "make run EXAMPLE=sessions counts the sessions of access.log" 1 \
+	'^requests [0-9]+ clients [0-9]+ sessions [0-9]+$'
 finish

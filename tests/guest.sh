@@ -1,13 +1,13 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# guest.sh [NAME=VALUE]... PROGRAM... - in the guest: load the module, run test
-# programs one after the other, take the module out. What they print is marked so
-# that tally.awk knows whose it is. A program's arguments are split off its word.
+# guest.sh [NAME=VALUE]... PROGRAM... - in the guest: load the module, run test programs one
+# after the other, remove the module. The output of each is marked for tally.awk. A PROGRAM may
+# have arguments, after spaces.
 #
-# On a kernel that looks for leaks or counts lines, what it found is said in the end, and on one
-# that checks locks or looks for races, that it has done so to the end. With LEAKS=yes it has
-# to be one that looks.
+# At the end, on a kernel with kmemleak or gcov, print leaks or the counts of lines. On a kernel
+# with lockdep or KCSAN, check that it has not switched itself off. With LEAKS=yes the kernel must
+# have kmemleak.
 set -u
 
 leaks=/sys/kernel/debug/kmemleak
@@ -19,7 +19,7 @@ seconds() {
 	cut -d . -f 1 /proc/uptime
 }
 
-# report STATUS NAME DESCRIPTION FILE - a test of what the kernel says in FILE.
+# report STATUS NAME DESCRIPTION FILE - print a test, and after a failure the kernel's FILE.
 report() {
 	echo "# begin-check $2"
 	echo 1..1
@@ -32,43 +32,44 @@ report() {
 	echo "# end $2 0"
 }
 
-# What kmemleak finds now is none of the module's. Fails if it is not there, or
-# switched off.
+# forget_leaks - discard the leaks that kmemleak finds before the module is loaded. Fails if the
+# kernel has no kmemleak, or if it is switched off.
 forget_leaks() {
 	[ -e $leaks ] && echo scan 2>/dev/null >$leaks && echo scan >$leaks &&
 		echo clear >$leaks
 }
 
-# A leak is reported by the second scan that sees it unchanged, and not in the
-# first five seconds of its life.
+# find_leaks - kmemleak reports a leak in the second scan that finds it unchanged, and not in the
+# first five seconds after the allocation.
 find_leaks() {
 	sleep 6
 	echo scan >$leaks
 	sleep 2
-	# It switches itself off when it runs out of memory of its own.
+	# Writing fails if kmemleak has switched itself off, for want of memory.
 	echo scan >$leaks && cat $leaks >/tmp/leaks && [ ! -s /tmp/leaks ]
-	report $? leaks "nothing has leaked" /tmp/leaks
+	report $? leaks "kmemleak finds no leak after rmmod" /tmp/leaks
 }
 
-# Lockdep switches itself off for good when it has found something, when it has run out of
-# memory of its own, and when something else is so wrong that it cannot be trusted any more.
+# check_locks - lockdep switches itself off for good when it has found an error, when its memory
+# is used up, and after other errors of the kernel.
 check_locks() {
 	grep -q '^ debug_locks: *1$' $locks
-	report $? locks "locks were checked to the end" $locks
+	report $? locks "lockdep is on after all programs" $locks
 }
 
 watched() {
 	sed -n 's/^setup_watchpoints: //p' $races
 }
 
-# check_races WATCHED - more accesses have been watched than WATCHED, those before the module.
+# check_races WATCHED - WATCHED: the number of watched accesses before the module was loaded.
+# watched - print the number of accesses that KCSAN has watched.
 check_races() {
 	grep -qx 'enabled: 1' $races && [ "$(watched)" -gt "$1" ]
-	report $? races "races were looked for to the end" $races
+	report $? races "KCSAN is on after all programs" $races
 }
 
-# An archive of the counts, in lines of text. The files do not say how large they are,
-# and tar goes by that: copies do.
+# show_lines - print an archive of the counts as lines of text. The files in debugfs have no
+# size, which tar needs, so archive copies.
 show_lines() {
 	find $lines -name '*.gcda' ! -name '*.mod.gcda' | while read -r file; do
 		cat "$file" >"/tmp/${file##*/}"
@@ -94,7 +95,7 @@ for program; do
 	./$program
 	echo "# end ${program%% *} $? after $(($(seconds) - began)) s"
 done
-# A program may have taken it out itself.
+# A program may have removed the module itself.
 if [ -d /sys/module/hashbelt ]; then
 	rmmod hashbelt || exit 1
 fi

@@ -1,10 +1,10 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# module.sh [--user] KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in a folder of its
-# own, so that one tree serves several kernels; and with --user a module that uses it
-# (tests/user), in DIRECTORY/user. KERNEL is a kernel's build folder, and more arguments are
-# for make; or it is the name of one of ours (see kernel/kernel.sh).
+# module.sh [--user] KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in DIRECTORY, so that one
+# tree can be built for several kernels; with --user also a module that uses it (tests/user), in
+# DIRECTORY/user. KERNEL is a kernel's build folder, and each ARGUMENT is for make; or KERNEL is
+# the name of a kernel of kernel/kernel.sh.
 set -eu
 
 user=''
@@ -32,7 +32,7 @@ build() {
 	there=$2
 	shift 2
 	mkdir -p "$there/belt" "$there/device"
-	# Only what changed is copied, so that only that is compiled again.
+	# Copy changed files only, so that only they are compiled again.
 	for file in "$sources"/Kbuild "$sources"/*.[ch] "$sources"/belt/*.[ch] \
 		"$sources"/device/*.[ch]; do
 		copy=$there/${file#"$sources"/}
@@ -47,7 +47,7 @@ build() {
 		cat "$log" >&2
 		exit 1
 	}
-	# What the compiler thinks of it is shown, not fatal: compilers differ.
+	# Print warnings, which are no error here: the caller decides.
 	grep -E 'warning:|WARNING:|error:' "$log" >&2 || true
 }
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# mutants.sh [NAME]... - the tests can fail: plant a bug in a copy of the sources, run a
-# suite there, and demand that it finds just that. Without a name, all of them. Speaks TAP;
-# fails if a bug was not found.
+# mutants.sh [NAME]... - show that the tests can fail: plant a bug in a copy of the sources,
+# run a suite there, and check that the suite finds that bug. Without a name, plant all bugs,
+# one at a time. Prints TAP; fails if a bug is not found.
 #
-# The copy is .cache/mutants/tree; what a suite said of a bug stays beside it, in NAME.log.
+# The copy is .cache/mutants/tree. The output of a suite stays beside it, in NAME.log.
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -17,19 +17,18 @@ tree=$home/tree
 wanted=" $* "
 cleaned=''
 
-# The sources anew, and newer than what was built of them before, which may have been with a bug.
+# prepare - copy the sources, newer than anything built in the copy before: that may have a bug.
 prepare() {
 	mkdir -p "$tree/.cache"
 	find "$tree" -mindepth 1 -maxdepth 1 ! -name .cache -exec rm -rf {} +
-	# What is in the index and was deleted cannot be read.
+	# git lists deleted files as well, which tar cannot read.
 	(cd "$top" && git ls-files -z --cached --others --exclude-standard |
 		tar -c --ignore-failed-read --null -T - 2>/dev/null) | tar -x -m -C "$tree"
-	# check.sh asks git which files there are.
+	# check.sh lists files with git.
 	git init -q "$tree"
 }
 
-# run SUITE ONLY LOG - a suite of the copy, or some programs of it; or what looks at the
-# sources alone.
+# run SUITE ONLY LOG - run a suite of the copy, or some of its programs, or its check.sh.
 run() {
 	case $1 in
 	check) "$tree/tests/check.sh" ;;
@@ -37,8 +36,8 @@ run() {
 	esac >"$3" 2>&1
 }
 
-# clean SUITE ONLY - without a bug nothing is found. Once for each such pair, and not where
-# mutants are named.
+# clean SUITE ONLY - a test: without a bug the suite passes. Runs once for each suite and
+# programs, and not if mutants are named.
 clean() {
 	case $wanted$cleaned in
 	"  "*" $1/$2/ "*) return ;;
@@ -48,17 +47,16 @@ clean() {
 	cleaned="$cleaned $1/$2/ "
 	log=$home/clean-$1${2:+-$2}.log
 	run "$1" "$2" "$log"
-	result $? "$1${2:+, $2}: nothing is found where nothing is planted" "$log"
+	result $? "$1${2:+, $2}: the suite passes without a planted bug" "$log"
 }
 
-# carried_out LOG - what failed is the suite, and not what it needs: what is built, a kernel, a
-# guest that comes to its end.
+# carried_out LOG - true if the suite itself failed, not a build, a kernel or a guest.
 carried_out() {
 	! grep -Eq 'Bail out! (no kernel|.* was not built)|no such kernel|good order \(status 12[45]\)' "$1"
 }
 
-# mutant NAME FILE SCRIPT SUITE ONLY PATTERN DESCRIPTION - a bug that sed plants must make
-# the suite fail, and PATTERN stand in what it says.
+# mutant NAME FILE SCRIPT SUITE ONLY PATTERN DESCRIPTION - a test: with the bug that sed plants
+# by SCRIPT, the suite fails, and its output matches PATTERN.
 mutant() {
 	case $wanted in
 	"  " | *" $1 "*) ;;
@@ -68,74 +66,77 @@ mutant() {
 	log=$home/$1.log
 	sed "$3" "$top/$2" >"$tree/$2"
 	if cmp -s "$top/$2" "$tree/$2"; then
-		echo "there is nothing in $2 to plant it" >"$log"
-		result 1 "$1: $7" "$log"
+		echo "the sed script of mutant $1 does not change $2: correct it" >"$log"
+		result 1 "$1: bug found: $7" "$log"
 		return
 	fi
 	! run "$4" "$5" "$log" && carried_out "$log" && grep -Eq "$6" "$log"
-	result $? "$1: $7" "$log"
+	result $? "$1: bug found: $7" "$log"
 	cp "$top/$2" "$tree/$2"
 }
 
-# A buffer that is freed, and then copied to user space.
+# A bug: a buffer is freed, and then copied to user space.
 freed_early='/^int hb_call_list/,/^}/{s/^\tif (!err && copy_to_user/\tkvfree(buffer);\n&/;s/^\t\tkvfree(buffer);$/\t\t;/}'
 
 prepare
 mutant due belt/wheel.h \
 	's/word < 0 || (word > (s64)now && !(word & HB_SEALED))/word < 0/' \
-	kunit '' 'not ok .*nothing_expires_early' 'the drain does not look whether the deadline is ahead'
+	kunit '' 'not ok .*nothing_expires_early' 'the drain does not compare the deadline'
 mutant interval belt/wheel.c \
-	's/geometry->width\[number\]) + !number;/gauge->width[number]) + !number + 1;/' \
-	kunit '' 'not ok .*an_interval_late' 'what expires is handed over an interval late'
+	's/geometry->width\[number\]) + !number;/geometry->width[number]) + !number + 1;/' \
+	kunit '' 'not ok .*an_interval_late' 'an expired entry is handed over an interval late'
 mutant compare hashbelt_core.c \
 	's/if (likely(word > (s64)now))/if (likely(word >= (s64)now))/' \
 	kunit '' 'not ok .*until_its_deadline' 'a value is read at its deadline'
 mutant right device/registry.c \
 	's/return data_race(ns_capable_noaudit(.*));/return true;/' \
-	device rights_test 'not ok .*and nothing else' 'everybody may do everything'
+	device rights_test 'not ok .*returns E(PERM|ACCES)' 'every user has all rights'
 mutant size device/item.c \
 	'/value_len > HASHBELT_VALUE_MAX/s/if (/if (false \&\& /' \
-	device argument_test 'not ok .*EMSGSIZE' 'a value of any size is let in'
+	device argument_test 'not ok .*EMSGSIZE' 'a value of any size is accepted'
 mutant free belt/limbo.c \
 	'/node.slot) {$/,/}/s/hashbelt_entry_put(shard->belt, entry);//' \
-	device entry_test 'hb_memory_exit' 'what has left is never freed'
+	device entry_test 'hb_memory_exit' 'an entry in limbo is never freed'
 mutant unlock hashbelt_core.c \
 	'/^int hashbelt_expire/,/^}/s/spin_unlock(&shard->lock);//' \
-	kunit '' 'recursive locking' 'a lock is not given up'
+	kunit '' 'recursive locking' 'a spinlock is not released'
 mutant version hashbelt_core.c \
 	's/old->version != item->version)$/false)/' \
-	device entry_test 'not ok .*of a version' 'a condition is not looked at'
+	device entry_test 'not ok .*IF_VERSION' 'a put does not compare the version'
 mutant barrier belt/index.c \
 	's/rcu_assign_pointer(index->table, next)/index->table = next/' \
 	check '' 'address space' 'a new table is published without a barrier'
 mutant race belt/usage.c \
 	'/^void hb_usage_change/,/^}/{/spin_lock\|spin_unlock/d}' \
-	kcsan churn 'KCSAN: data-race in .*hb_usage_' 'what is used is counted without the lock'
+	kcsan churn 'KCSAN: data-race in .*hb_usage_' 'usage is counted without the lock'
 mutant condition hashbelt_core.c \
 	's/old->version != item->version)$/false)/' \
-	history history 'not ok .*the belt does what the model does' 'nor in a long history'
+	history history 'not ok .*the belt does what the model does' \
+	'a put does not compare the version, in a long history'
 mutant token belt/lock.c \
 	's/^\tlock->token = entry->version;/\tlock->token = 1;/' \
-	stress lockstress 'not ok .*each holder has a larger token than the one before' 'fencing tokens do not grow'
+	stress lockstress 'not ok .*each owner has a larger token than the one before' \
+	'fencing tokens do not grow'
 mutant wipe belt/entry.c \
 	's/if (READ_ONCE(belt->policy) & HASHBELT_WIPE)/if (false)/' \
-	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'what has to be wiped is not'
+	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'a wiping belt does not wipe'
 mutant unwind belt/memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \
-	fault '' 'not ok .*put for long: .* allocations' 'what could not be allocated stays charged'
+	fault '' 'not ok .*put for long: .* allocations' 'a failed allocation stays charged'
 mutant crowd belt/shard.c \
 	'/^unsigned int hb_bits_for/,/^}/s/HB_INDEX_BITS_MAX/HB_INDEX_BITS_MIN + 5/' \
-	cost '' 'not ok .*get hit costs the same everywhere' 'the index does not grow with the belt'
-mutant absent tools/cmd_entry.c \
+	cost '' 'not ok .*get hit costs the same with' 'the index does not grow with the belt'
+mutant absent tools/hbctl/cmd_entry.c \
 	's/if (request->json && (!err || err == -ENOENT))/if (request->json \&\& !err)/' \
-	hbctl hbctl.t 'not ok .*has --json of a missing key' 'the tool has no JSON for what is absent'
+	hbctl hbctl.t 'not ok .*has --json of a missing key' 'hbctl prints no JSON for a missing key'
 mutant fence belt/index.h \
 	'/^hb_index_find/,/^}/s/smp_rmb();//' \
-	models litmus 'not ok .*hb_index_find\(\) has what' 'no barrier between the chains of two tables'
+	models litmus 'not ok .*hb_index_find in .* is unchanged' \
+	'no barrier between the chains of two tables'
 mutant model tests/models/queue.pml \
 	's/#ifndef BREAK_WAKE/#ifdef BREAK_WAKE/' \
-	models queue 'not ok .*queue: unlock' 'a model is not what it was when it was found good'
-mutant span tools/duration.c \
+	models queue 'not ok .*queue: no error with unlock' 'a model lacks a step'
+mutant span tools/hbctl/duration.c \
 	's/(part \* unit + FRACTION \/ 2)/(part * unit)/' \
 	native '' "not ok .*'0\.0005'" 'a duration is not rounded'
 mutant field hashbelt.h \
@@ -143,32 +144,36 @@ mutant field hashbelt.h \
 	build '' 'static assertion failed: "?batch' 'a field of the interface has another size'
 mutant word hashbelt.h \
 	'/^struct hashbelt_batch {/i struct hashbelt_any { __u32 new; };' \
-	build '' 'not ok .*the interface is C\+\+11' 'the interface has a word of C++'
+	build '' 'not ok .*compiles as C\+\+11' 'hashbelt.h uses a reserved word of C++'
 mutant window examples/limiter.c \
 	's/return \*sum <= limit/return *sum < limit/' \
-	examples limiter.t 'not ok .*five requests of a window pass' 'an example lets one too few pass'
-mutant again tools/lock_store.c \
+	examples limiter.t 'not ok .*five requests of a window pass' 'an example refuses one request too many'
+mutant again tools/store/store.c \
 	's/THEN held\.token ELSE/THEN excluded.token ELSE/' \
-	store '' 'not ok .*the owner that has it prints the same token' 'a lock that is taken again has another token'
+	store '' 'not ok .*the owner that has it prints the same token' \
+	'lock by the owner returns another token'
 mutant exit belt/create.c \
 	'/^void hb_core_exit/,/^}/s/destroy_workqueue(free_wq);//' \
-	life module_test 'not ok .*no slab cache of the kernel grows' 'the module leaves something behind'
+	life module_test 'not ok .*no slab cache of the kernel grows' 'the module leaks a workqueue'
 mutant early device/call.c "$freed_early" \
-	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read when it is free'
+	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read after it is freed'
 mutant order belt/lease.c \
 	'/^int hb_waiter_init/,/^}/s/^\tlist_add_tail(.*/&\n\tspin_lock(\&belt->shards[0].lock);\n\tspin_unlock(\&belt->shards[0].lock);/' \
-	debug lockwait_test 'not ok .*locks were checked to the end' 'locks are taken in the wrong order'
+	debug lockwait_test 'not ok .*lockdep is on after all' 'locks are taken in the wrong order'
 mutant leak device/call.c \
 	'/^int hb_call_list/,/^}/s/^\t\tkvfree(buffer);$/\t\tif (!err)\n\t\t\tkvfree(buffer);/' \
-	debug argument_test 'not ok .*nothing has leaked' 'memory in no account is lost after an error'
+	debug argument_test 'not ok .*kmemleak finds no leak' \
+	'memory that is not charged leaks after an error'
 mutant blind tests/guest.sh \
 	's|^insmod|echo off >/sys/kernel/debug/kcsan\n&|' \
-	kcsan rights_test 'not ok .*races were looked for to the end' 'nobody looks for races'
+	kcsan rights_test 'not ok .*KCSAN is on after all' 'KCSAN is switched off'
 mutant reach device/call.c "$freed_early" \
-	fuzz fuzz 'KASAN: .*use-after-free' 'random calls come by a buffer that is read when it is free'
-mutant unit tools/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
-	fuzz parsers 'not ok .*an input breaks hbctl' 'who looks for a unit looks behind the last one'
+	fuzz fuzz 'KASAN: .*use-after-free' 'a buffer is read after it is freed, by random calls'
+mutant unit tools/hbctl/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
+	fuzz parsers 'not ok .*hbctl parses each random input' \
+	'the search for a unit reads beyond the last one'
 mutant newer belt/compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \
-	kernels entry_test 'not ok .*the module builds on sid' 'what is for newer kernels does not build there'
+	kernels entry_test 'not ok .*the module builds for Debian sid' \
+	'code for newer kernels does not build there'
 
 finish

@@ -1,18 +1,18 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# need.sh PACKAGE... - see to it that these Debian packages are installed.
+# need.sh PACKAGE... - install those of these Debian packages that are missing.
 #
-# Silent and quick when they are. Otherwise installs what is missing (as root), says so on a
-# terminal only, for what a caller prints may have to be empty, and shows the package manager's
-# own words only if that fails.
+# Prints nothing if none is missing. Installing needs root. It prints a message on a terminal
+# only, because the output of a caller may have to be empty, and the output of the package
+# manager only if that fails.
 set -eu
 
 have() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# look PACKAGE... - sets missing; succeeds if nothing is.
+# look PACKAGE... - sets missing to the packages that are not installed; true if there are none.
 look() {
 	missing=
 	for package; do
@@ -33,7 +33,7 @@ command -v apt-get >/dev/null ||
 [ "$(id -u)" = 0 ] ||
 	fail "missing:$missing (run as root, or: apt-get install$missing)"
 
-# Several may find something missing at once, and apt-get would refuse the second.
+# Several processes may need packages at once, and a second apt-get would fail.
 exec 9>/var/lock/hashbelt-need
 flock 9
 look "$@" && exit 0
@@ -41,15 +41,14 @@ look "$@" && exit 0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
-# What others need must not go for it: packages may be at odds with each other.
+# --no-remove: a package must not replace one that conflicts with it, which another test needs.
 install() {
 	# shellcheck disable=SC2086 # a list of names, split on purpose
 	apt-get install -y -q --no-remove --no-install-recommends $missing >>"$log" 2>&1
 }
 
 [ ! -t 2 ] || echo "installing:$missing" >&2
-# A package list that is out of date names versions that are gone: refresh and
-# try again before giving up.
+# An outdated package list names versions that the mirror no longer has: update it and try again.
 install || { apt-get update -q >>"$log" 2>&1 && install; } || true
 look "$@" || {
 	tail -n 20 "$log" >&2

@@ -1,15 +1,15 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# result.sh - sourced by scripts each of whose checks is a run of something long: each is
-# one line of TAP. Those of hbctl have hbctl/tap.sh.
+# result.sh - sourced by scripts whose checks have long logs; prints TAP. (The tests of hbctl
+# use hbctl/tap.sh.)
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 
 count=0 failures=0
 
-# result STATUS DESCRIPTION LOG - one line of TAP; if that is not good, the place and the end of LOG.
+# result STATUS DESCRIPTION LOG - print a line of TAP; after a failure the place and the end of LOG.
 result() {
 	count=$((count + 1))
 	if [ "$1" = 0 ]; then
@@ -22,7 +22,7 @@ result() {
 	fi
 }
 
-# finish - the last thing to call.
+# finish - print the plan; the last call of a script.
 finish() {
 	echo "1..$count"
 	[ "$failures" = 0 ]

@@ -1,30 +1,31 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh [--quick | --all | SUITE...] - run tests and count. Without an argument, the suites
-# that a change has to pass; with --all those that take hours as well; with --quick what shows
-# most mistakes within two minutes of an edit: native, sparse, and kunit and device in short.
+# run.sh [--quick | --all | SUITE...] - run tests and count results. Without an argument, run the
+# suites that a change has to pass; with --all also those that take hours; with --quick the tests
+# that find most mistakes within two minutes of an edit: native, sparse, short kunit and device.
 #
-#	native	what needs no kernel: parsers, usage
+#	native	tests that need no kernel: parsers, usage
 #	device	every ioctl, and the module itself
-#	memory	what the module takes and gives back: much of it, and little
-#	life	that it comes and goes, and lives through what happens to a machine
-#	hbctl	the tool, against the module
-#	store	its locks in a PostgreSQL, which is started for that
-#	examples	what the programs of examples/ promise, and that people can run them
-#	stress	everything at once on four processors, which come and go
-#	history	long histories against a model; an order for what threads do
+#	memory	memory that the module takes and gives back, in large and small guests
+#	life	loading, unloading, sleep, out of memory, a starved worker, many entries and belts
+#	hbctl	the tool, with the module
+#	store	the tool's locks in a PostgreSQL, which the suite starts
+#	examples	the promises of the programs of examples/, "make run EXAMPLE=...", and the
+#		commands that README.md, docs/ and the manual page show
+#	stress	all operations at once on four processors, which go offline and come back
+#	history	long histories against a model; linearizability of concurrent operations
 #	cost	the cost of an operation does not depend on the size of a belt
 #	kunit	the core without a device, under User-Mode Linux
-#	harness	that the machine for the tests can fail, and who counts what they say
+#	harness	the test machine, tally.awk and words.awk notice failures
 #	fault	each allocation and each copy of user memory fails, on the debug kernel
-#	fuzz	random calls, steered by what they reach, on that kernel as well; and
-#		random input for hbctl
-#	build	for 32 bits, other processors, C++; the module with all warnings on
-#	models	docs/races.md by machine
-#	debug	much of this on a kernel that checks memory, locks, contexts and leaks, and
-#		how many lines of the module that runs
-#	kcsan	as debug, on a kernel that sees races on data
+#	fuzz	random calls, steered by the code that they reach, on the debug kernel; random
+#		input for hbctl
+#	build	builds for 32 bits, other processors, C++; the module with all warnings on
+#	models	the models of docs/races.md
+#	debug	device, stress and examples on a kernel that checks memory, locks, contexts and
+#		leaks; counts the lines of the module that are run
+#	kcsan	as debug, on a kernel that finds data races
 #	kernels	what differs between kernels, on those of Debian stable and unstable
 #
 # Only with --all, or by name:
@@ -39,25 +40,25 @@
 #	arm64	the same on Debian's kernel for arm64
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
-#	soak	histories for SOAK seconds, then the two of fuzz for as long each
-#	mutation	ten edits of one token of the module, drawn by SEED: a test has to notice
+#	soak	histories, then random input for hbctl, then random calls, for SOAK seconds each
+#	mutation	ten random edits of one token of the module, chosen by SEED: tests find them
 #
 # And by name only:
 #
-#	sparse	what sparse and the compiler say of the files that have changed
+#	sparse	warnings of sparse and the compiler for the files that have changed
 #
 # ONLY="NAME..." in the environment selects programs of the suites, "rights_test churn trace.t", and
 # cases and suites of KUnit, "hashbelt_wheel touch_makes_no_version". A name stands for the program
 # with any arguments, in 64 and 32 bits; "stress:2:8000" and "rights_test-32" stand for one of
 # these. For each program that failed, the end of the output has the command that runs it again.
 #
-# SEED is the first of the numbers that random tests start from: 1, or "random" for a new one, as
+# SEED is the first of the numbers from which random tests start: 1, or "random" for a new one, as
 # with --all.
 #
-# What each suite said stays in .cache/build/test. Ends with "N passed, N failed,
-# N skipped"; exit status 0 only if none failed.
+# The output of each suite stays in .cache/build/test. The last line is "N passed, N failed,
+# N skipped"; the exit status is 0 only if none failed.
 #
-# A suite that has another kernel has a shell of its own.
+# A suite with another kernel is a function in a subshell.
 # shellcheck disable=SC2030,SC2031
 set -u
 
@@ -74,15 +75,15 @@ by_name=sparse
 quick=''
 last=''
 payload=$top/.cache/build/payload
-traced=tests/device/trace.t	# what needs trace points
-examples=$(cd "$top" && echo tests/examples/*.t)	# what the programs of examples/ promise
-# What tests of the interface are run in 32 bits: those that depend on the size of a word, and
-# those two that between them have every call, and every way to say it wrong.
+traced=tests/device/trace.t	# needs trace points
+examples=$(cd "$top" && echo tests/examples/*.t)	# tests of the programs of examples/
+# Tests of the interface that are run in 32 bits: those that depend on the size of a word, and
+# two that together make every call with every wrong argument.
 narrow=$(sed -n 's|^narrow := ||p' "$tests/Makefile")
-image=''	# what guests boot, if that is not the stock kernel
+image=''	# the kernel that guests boot; empty: the stock kernel
 logs=$top/.cache/build/test
 
-# check_names SUITE... - whether there are such suites.
+# check_names SUITE... - check that these suites exist.
 check_names() {
 	for suite; do
 		# shellcheck disable=SC2086 # lists of names, split on purpose
@@ -94,12 +95,12 @@ check_names() {
 	done
 }
 
-# begin NAME - a program that ONLY can select.
+# begin NAME - print the beginning of a program that ONLY can select.
 begin() {
 	echo "# begin $1"
 }
 
-# begin_check NAME - a check of what programs have in common: the suite has to run again.
+# begin_check NAME - print the beginning of a check that only the whole suite can run again.
 begin_check() {
 	echo "# begin-check $1"
 }
@@ -108,7 +109,7 @@ end() {
 	echo "# end $1 $2"
 }
 
-# one NAME COMMAND... - a command that prints TAP, if it is chosen.
+# one NAME COMMAND... - run a command that prints TAP, if ONLY selects it.
 one() {
 	name=$1
 	shift
@@ -118,7 +119,7 @@ one() {
 	end "$name" $?
 }
 
-# check NAME COMMAND... - a command that prints TAP and that others depend on.
+# check NAME COMMAND... - run a command that prints TAP and on which others depend.
 check() {
 	name=$1
 	shift
@@ -127,7 +128,7 @@ check() {
 	end "$name" $?
 }
 
-# bail_out NAME LOG REASON - what others need could not be made.
+# bail_out NAME LOG REASON - report a failed step without which the suite cannot run.
 bail_out() {
 	begin_check "$1"
 	sed 's/^/# /' "$2"
@@ -135,8 +136,8 @@ bail_out() {
 	end "$1" 1
 }
 
-# chosen PROGRAM [ARGUMENT]... - whether ONLY is empty, has the program's name, or has this one
-# with its arguments. tally.awk prints the latter.
+# chosen "PROGRAM [ARGUMENT]..." - true if ONLY is empty, or has the program's name, or its name
+# with these arguments in the form that tally.awk prints.
 chosen() {
 	chosen=${1%% *}
 	chosen=${chosen##*/}
@@ -148,8 +149,8 @@ chosen() {
 	esac
 }
 
-# guest NAME OPTIONS [SETTING=VALUE]... PROGRAM... - run programs of the payload in a
-# guest, and say whether the guest came through that in good order.
+# guest NAME OPTIONS [SETTING=VALUE]... PROGRAM... - run programs of the payload in a guest, and
+# print a test of the guest itself.
 guest() {
 	guest_name=$1
 	options=$2
@@ -187,11 +188,12 @@ suite_native() {
 	one encoding "$top/.cache/build/native/encoding_test"
 	one top "$top/.cache/build/native/top_test"
 	one linear "$top/.cache/build/native/linear_test"
+	one links "$tests/docs/links.t"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
 }
 
-# programs SUFFIX [NAME]... - the tests of the interface, or those that are named.
+# programs SUFFIX [NAME]... - print all tests of the interface, or the named ones.
 programs() {
 	suffix=$1
 	shift
@@ -200,14 +202,13 @@ programs() {
 	printf "device/%s$suffix\n" "$@"
 }
 
-# on_device NAME OPTIONS PROGRAM... - tests of the interface, and what a person sees of the
-# module.
+# on_device NAME OPTIONS PROGRAM... - run tests of the interface, and those of the module itself.
 on_device() {
 	# shellcheck disable=SC2086 # a name, or none
 	guest "$@" $traced tests/device/module.t
 }
 
-# What --quick takes of them, at small sizes, unless ONLY says what is wanted.
+# The programs that --quick runs, at small sizes, unless ONLY selects others.
 brief='entry_test event_test belt_test lock_test request_test set_test scan_test full_test race_test'
 
 suite_device() {
@@ -219,8 +220,8 @@ suite_device() {
 	fi
 }
 
-# squeeze PROGRAM... - in as little memory as a guest can live with. What a suite before this one
-# has added to the payload would take too much of it.
+# squeeze PROGRAM... - run programs in a guest with little memory, which needs a payload of its
+# own: files that other suites add to the payload would take too much of that memory.
 squeeze() (
 	all=$payload
 	payload=$all-squeeze
@@ -234,17 +235,17 @@ squeeze() (
 	guest squeeze "--memory 320" "$@"
 )
 
-# Much memory, as little as a guest can live with, and time that is not the machine's.
+# Guests with much memory and with little, and guests that count instructions.
 suite_memory() {
 	guest memory "--memory 2048" memory/cgroup_test \
-		memory/pressure_test memory/charge_test
+		memory/pressure_test memory/charge_test memory/writers_test
 	guest shrink "--cpus 4" memory/shrink_test
 	squeeze memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
-		memory/drain_test
+		memory/drain_test memory/evict_test
 }
 
-# lockup NAME [OPTION]... - the watch for soft lockups, where two seconds are 8,000,000
+# lockup NAME [OPTION]... - run lockup_test, in a guest in which two seconds are 8,000,000
 # instructions.
 lockup() {
 	locking=$1
@@ -253,15 +254,14 @@ lockup() {
 		"life/lockup_test 100000"
 }
 
-# What happens to a machine: to be short of memory, or of time; to sleep; to have much of
-# everything.
+# Guests that are short of memory or processor time, that sleep, or that have many objects.
 suite_life() {
 	guest life-module "--append slub_debug=F" life/module_test
 	guest life "" life/starve_test life/suspend_test
 	guest life-oom "--memory 320" life/oom_test
 	lockup life-lockup
 	guest life-entries "--memory 4096" "life/many_test 1000000"
-	guest life-belts "--memory 2560 --count-instructions" life/jump_test \
+	guest life-belts "--memory 2560 --count-instructions" life/jump_test life/fair_test \
 		"life/belts_test 100000"
 }
 
@@ -281,21 +281,21 @@ suite_store() {
 		bail_out store "$logs/store.log" "hbctl for a store was not built"
 		return
 	}
-	for test in lock hold reach example; do
+	for test in lock hold reach example manual; do
 		PATH=$top/.cache/build/tools:$PATH one "store/$test" "$tests/store/$test.t"
 	done
 }
 
 suite_examples() {
 	# shellcheck disable=SC2086 # names, split on purpose
-	guest examples "" $examples
+	guest examples "" $examples tests/docs/commands.t
 	one example "$tests/example.t"
+	one install "$tests/docs/install.t"
 }
 
-# crowd NAME PROCESSORS "OPTION..." "ARGUMENT..." [PROGRAM]... - what several do at once, on so
-# many processors. With more than two a belt has more shards than the smallest index has chains;
-# that it has them, and that the rest of the machine is as it shall be, machine_test looks at, with
-# the ARGUMENTs.
+# crowd NAME PROCESSORS "OPTION..." "ARGUMENT..." [PROGRAM]... - run programs with several tasks, on
+# so many processors. With more than two processors a belt has more shards than the smallest index
+# has chains. machine_test checks that, and with the ARGUMENTs the machine.
 crowd() {
 	crowded=$1 processors=$2 crowd_options=$3 expected=$4
 	shift 4
@@ -320,7 +320,7 @@ suite_machines() {
 	guest cgroup1 "--memory 2048" "memory/cgroup_test 1"
 }
 
-# It has four processors at most.
+# The kernel "strict" supports four processors at most.
 suite_strict() (
 	use_kernel strict strict || exit
 	poisoned="--memory 2048 --append page_poison=1"
@@ -331,7 +331,7 @@ suite_strict() (
 
 suite_kmsan() (
 	use_kernel kmsan kmsan || exit
-	# A reader of the trace makes the kernel look at pages of it that nothing was written to.
+	# A reader of the trace makes the kernel read pages of it that were never written.
 	traced=
 	on_checked kmsan 8000 ""
 )
@@ -340,15 +340,15 @@ suite_history() {
 	guest history "" "history $SEED 1" "history $((SEED + 1)) 2" "threads $SEED 10"
 }
 
-# use_modules SUITE DIRECTORY - the guests that follow have the modules of DIRECTORY, in a
-# payload of the suite's own: another may be looking at another one.
+# use_modules SUITE DIRECTORY - give the next guests the modules of DIRECTORY, in a payload of the
+# suite's own: another suite may use the common payload.
 use_modules() {
 	rm -rf "$payload-$1.new" && cp -al "$payload" "$payload-$1.new" &&
 		cp --remove-destination "$2/hashbelt.ko" "$2/user/hashbelt_user.ko" "$payload-$1.new" &&
 		rm -rf "$payload-$1" && mv "$payload-$1.new" "$payload-$1" && payload=$payload-$1
 }
 
-# use_kernel SUITE NAME - the guests that follow run on a kernel of our own.
+# use_kernel SUITE NAME - run the next guests on a kernel of kernel/kernel.sh.
 use_kernel() {
 	module=$top/.cache/build/module-$2
 	log=$logs/$1.build
@@ -359,9 +359,9 @@ use_kernel() {
 	return 1
 }
 
-# on_checked NAME OPERATIONS OPTIONS [SETTING]... - the examples, the stress and the tests of the
-# interface on a kernel that checks. Checks at each access take time: so there is less to be done.
-# SCALE is what remains of the tests' sizes, in percent.
+# on_checked NAME OPERATIONS OPTIONS [SETTING]... - run the examples, the stress and the tests of
+# the interface on a kernel with checkers, at small sizes, because checks at each access take time.
+# SCALE is the percentage of the tests' sizes.
 on_checked() {
 	checked=$1 operations=$2 options=$3
 	shift 3
@@ -372,9 +372,9 @@ on_checked() {
 		$(programs "") $(programs -32 argument_test service_test)
 }
 
-# kmemleak makes an allocation several times slower, so leaks are looked for in a guest of their
-# own, at the smallest sizes: a path that leaks does so the first time. These programs have every
-# call of the device; kunit looks for leaks of the core, and fault for those of error paths.
+# kmemleak makes an allocation several times slower, so leaks are searched for in a separate guest,
+# at the smallest sizes: code that leaks does so at its first run. These programs make every call of
+# the device; kunit finds leaks of the core, and fault finds those of error paths.
 leaking='ack_test argument_test batch_test belt_test entry_test lock_test parameter_test queue_test
 	request_test rights_test scan_test service_test set_test wait_test'
 
@@ -387,9 +387,9 @@ suite_debug() (
 	guest leaks "--memory 2048" LEAKS=yes SCALE=1 client_test $(programs "" $leaking)
 )
 
-# Programs in which several do something at once.
+# Programs with several tasks.
 racing='ack_test belt_test bound_test event_test limit_test lockwait_test memory_test queue_test
-	race_test request_wait_test set_test storm_test wait_test'
+	poll_test race_test request_wait_test set_test storm_test wait_test'
 
 suite_kcsan() (
 	use_kernel kcsan kcsan || exit
@@ -408,13 +408,12 @@ suite_fault() (
 		build=$("$tests/kernel/kernel.sh" debug build) &&
 		payload=$("$tests/fault/payload.sh" "$build" 2>>"$logs/debug.build") ||
 		image=missing
-	# Faults beneath a call of the module make the kernel leak the names of slab caches.
+	# Failures within the kernel's functions make the kernel leak the names of slab caches.
 	guest fault "--append kmemleak=off" fault_test
-	guest fault-leaks "" LEAKS=yes "fault_test --whole"
+	guest fault-leaks "" LEAKS=yes "fault_test --sites"
 )
 
-# fuzz NAME [OPTION]... - random calls. Leaks are looked for elsewhere: here that would cost most
-# of the time.
+# fuzz NAME [OPTION]... - run random calls, without kmemleak, which would take most of the time.
 fuzz() {
 	fuzzed=$1
 	shift
@@ -440,7 +439,7 @@ suite_soak() (
 	fuzz soak-fuzz --seed "$SEED" --seconds "${SOAK:-3600}"
 )
 
-# Where nine of ten mutants are found in all, four or more of ten survive once in eighty times.
+# If nine of ten of all mutants are found, four or more of ten random ones survive once in 80 runs.
 suite_mutation() {
 	one mutation "$tests/mutation/run.sh" --sample 10 --seed "$SEED" --goal 70
 }
@@ -449,8 +448,7 @@ suite_cost() {
 	one cost "$tests/bench/cost.t"
 }
 
-# What it says beside the tests may be why it failed: the complaints last, for the last
-# lines are said again.
+# Prints KUnit's stderr as remarks, warnings ("!") last: the summary repeats the last remarks.
 kunit() {
 	"$tests/kunit/run.sh" ${quick:+--no-kmemleak} ${ONLY:+--only "$ONLY"} \
 		2>"$logs/kunit.err"
@@ -466,7 +464,7 @@ suite_kunit() {
 	end kunit $?
 }
 
-# Only what has changed is compiled, and looked at. What gave a warning is looked at again.
+# Only changed files are compiled and checked. After a warning all files are checked again.
 sparse() {
 	echo 1..1
 	"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$top/.cache/build/module-sparse" \
@@ -489,6 +487,7 @@ suite_sparse() {
 
 suite_harness() {
 	one tally "$tests/tally.t"
+	one words "$tests/words.t"
 	one harness "$tests/vm/selftest.sh"
 }
 
@@ -496,11 +495,11 @@ suite_build() {
 	one build "$tests/build/build.t"
 }
 
-# What differs between kernels, as far as programs can see: the shrinker and accounting, timers,
-# waiting, files and their polling, copies of user memory, trace points.
+# Programs that use what differs between kernels: the shrinker and accounting, timers, waiting,
+# files and their polling, copies of user memory, trace points.
 differing='entry_test memory_test storm_test belt_test event_test lockwait_test argument_test'
 
-# matrix SUITE PROGRAM... - some of the interface on the kernel of another suite of Debian.
+# matrix SUITE PROGRAM... - run programs on the kernel of another suite of Debian.
 matrix() (
 	kernel=$tests/matrix/kernel.sh
 	build=$top/.cache/build/module-$1
@@ -536,8 +535,8 @@ suite_device_full() {
 	matrix sid "$@" tests/device/module.t
 }
 
-# on_other NAME OPTIONS PROCESSOR KIB PREEMPTION - the tests of the interface at a fifth of their
-# sizes, and what processors do at once, on a machine of a kind that no other suite has.
+# on_other NAME OPTIONS PROCESSOR KIB PREEMPTION - run the tests of the interface at a fifth of
+# their sizes, and programs with several tasks, on another kind of machine.
 on_other() {
 	# shellcheck disable=SC2046 # names without spaces
 	guest "$1" "$2" SCALE=20 "tests/device/machine.t $3 $4 $5" $(programs "") client_test \
@@ -545,8 +544,8 @@ on_other() {
 		"history $SEED 1" "threads $SEED 2" tests/device/module.t
 }
 
-# use_build SUITE KERNEL COMMAND... - the guests that follow have the modules that the command
-# builds without a warning. The command is given a directory and arguments for make.
+# use_build SUITE KERNEL COMMAND... - give the next guests the modules that COMMAND builds, and test
+# that it prints no warning. Appends a directory and arguments for make to COMMAND.
 use_build() {
 	suite=$1 kernel=$2
 	shift 2
@@ -565,7 +564,7 @@ suite_rt() (
 		on_other rt "" x86_64 4 PREEMPT_RT
 )
 
-# use_arm64 SUITE - the guests that follow have programs for arm64.
+# use_arm64 SUITE - give the next guests programs for arm64.
 use_arm64() {
 	log=$logs/$1.programs
 	compiler=$("$tests/cross/kernel.sh" arm64 compiler 2>"$log") &&
@@ -591,16 +590,17 @@ suite_models() {
 	for model in entry request queue litmus; do
 		one "models/$model" "$tests/models/run.sh" "$model"
 	done
+	one models/trail "$tests/models/trail.t"
 }
 
-# note_spent NAME - what processor time the children of this shell have had so far, user and
-# system, for say_spent. Not to be called in a subshell, which begins with none.
+# note_spent NAME - record the processor time of this shell's children so far, user and system,
+# for say_spent. Not for a subshell, whose times begin with 0.
 note_spent() {
 	times >"$logs/$1.times"
 }
 
-# say_spent NAME SINCE [PART]... - how long that took from SINCE on, and its processor time;
-# with that of parts that another shell has noted.
+# say_spent NAME SINCE [PART]... - print the wall-clock time since SINCE, and the processor time
+# of NAME and of each PART, which another shell has recorded.
 say_spent() {
 	what=$1 since=$2
 	shift 2
@@ -614,7 +614,7 @@ say_spent() {
 		END { printf "-- %s ended after %d s, %d s of processor time\n", what, wall, spent + 0.5 }' >&2
 }
 
-# carry_out SUITE - in a shell of its own, whose children's time is the suite's.
+# carry_out SUITE - run a suite in a subshell, whose children's time is the suite's.
 carry_out() (
 	"suite_$(echo "$1" | tr - _)"
 	status=$?
@@ -622,8 +622,8 @@ carry_out() (
 	exit $status
 )
 
-# suite NAME - what it said is passed on as a whole, so that two do not mix; and in the end, that
-# it has come to its end.
+# suite NAME - run a suite. Its output is passed on at its end, as a whole, so that the outputs of
+# two suites do not mix; its last line says that the suite has come to its end.
 suite() {
 	echo "-- $1" >&2
 	echo "# suite-begin $1" >"$logs/$1.tap"
@@ -635,20 +635,20 @@ suite() {
 	flock "$logs/lock" cat "$logs/$1.tap"
 }
 
-# take - the name of the suite that is next, of those that come by descriptor 8.
+# take - print the name of the next suite, read from descriptor 8.
 take() {
 	# shellcheck disable=SC2016 # for that shell to expand
 	flock "$logs/lock" sh -c 'read -r next <&8 && echo "$next"'
 }
 
-# work - suites that nobody else has taken, until there are no more.
+# work - run the next suite until there are no more.
 work() {
 	while next=$(take); do
 		suite "$next" 8<&-
 	done
 }
 
-# kernels_of SUITE... - the kernels of our own that these need.
+# kernels_of SUITE... - print the kernels of kernel/kernel.sh that these suites need.
 kernels_of() {
 	for suite; do
 		case $suite in
@@ -661,8 +661,8 @@ kernels_of() {
 	done | sort -u
 }
 
-# make_kernels SUITE... - those that the suites need, one after the other: each takes all
-# processors. What cannot be made is said by the suite that needs it.
+# make_kernels SUITE... - build the kernels that the suites need, one after the other: each build
+# uses all processors. A suite reports if its kernel could not be built.
 make_kernels() {
 	began_kernels=$(date +%s)
 	for kernel in $(kernels_of "$@"); do
@@ -672,7 +672,7 @@ make_kernels() {
 	say_spent own-kernels "$began_kernels"
 }
 
-# make_payload - what guests and this machine run.
+# make_payload - build the programs for guests and for this machine.
 make_payload() {
 	make -s -j "$(nproc)" -C "$tests" payload native >"$logs/build.log" 2>&1 || {
 		cat "$logs/build.log" >&2
@@ -688,7 +688,7 @@ make_payload() {
 	say_spent payload "$began"
 }
 
-# choose_seed - sets SEED, which has to be a number that a shell can add to.
+# choose_seed - sets SEED to a number, to which a shell can add.
 choose_seed() {
 	case ${SEED:-1} in
 	random) SEED=$(date +%s) ;;
@@ -700,7 +700,7 @@ choose_seed() {
 	esac
 }
 
-# settings - what of the environment decides what tests do, to be given again.
+# settings - print the settings of this run, for the commands that run tests again.
 settings() {
 	echo "SEED=$SEED"
 	env | grep -E '^(SOAK|ACCESS_LOG)=[[:graph:]]+$'

@@ -1,14 +1,15 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # silence.sh SECONDS FILE... -- COMMAND... - run COMMAND, and end it when none of the FILEs
-# has grown for SECONDS: exit status 124, as timeout(1) has it. With 0 seconds there is no
-# limit.
+# has grown for SECONDS. The exit status is then 124, as with timeout(1). With 0 seconds there
+# is no limit.
 #
-# A limit on the whole life of a guest has to be guessed for the slowest machine. Silence
-# means the same on each machine: the command makes no progress any more.
+# A limit on the total time of a guest would have to be guessed for the slowest machine. A limit
+# on silence means the same on each machine: the command makes no progress any more.
 #
-# COMMAND reads what this script reads, and dies with it.
+# COMMAND has this script's stdin, and is killed with it. The variable EVIDENCE may have a command
+# for a shell that runs before a silent COMMAND is ended.
 set -u
 
 limit=$1
@@ -21,14 +22,14 @@ $1"
 done
 shift
 
-# sizes - of the files, as far as they are there.
+# sizes - print the sizes of those files that exist.
 sizes() {
 	echo "$files" | while read -r file; do
 		[ ! -f "$file" ] || stat -c %s "$file"
 	done
 }
 
-# watch - ends the command with status 124 of its own when it has been silent for too long.
+# watch - end the command, and exit with 124, when it has been silent for too long.
 watch() {
 	silent=0 before=''
 	while [ "$silent" -lt "$limit" ]; do
@@ -40,6 +41,7 @@ watch() {
 		before=$now
 	done
 	trap '' TERM
+	sh -c "${EVIDENCE-}"
 	kill -s TERM "$command"
 	sleep 2
 	kill -s KILL "$command"
@@ -69,7 +71,7 @@ fi
 status=0
 wait "$command" || status=$?
 [ -n "$watcher" ] || exit $status
-# qemu ends with status 0 when it is told to: only the watcher knows why.
+# qemu exits with 0 on SIGTERM: only the watcher's status tells that it was ended.
 kill "$watcher" 2>/dev/null
 wait "$watcher" 2>/dev/null
 [ $? != 124 ] || status=124

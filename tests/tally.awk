@@ -1,30 +1,30 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# Reads TAP of many programs, each between "# begin NAME [ARGUMENT]..." and "# end NAME STATUS",
-# prints a line for each program and all that failed, and in the end what failed once
-# more, how to run it again, and "N passed, N failed, N skipped". A program fails as a whole,
-# beside its own tests, if it did not run as many tests as it planned, or none, or ended badly.
-# What a program says behind "# figure:" is printed also if all went well.
+# Reads the TAP of many programs, each between "# begin NAME [ARGUMENT]..." and "# end NAME STATUS".
+# Prints a line for each program and for each failure. At the end it prints the failures again, the
+# commands that run them again, and "N passed, N failed, N skipped". A program fails as a whole, in
+# addition to its tests, if it ran no test or fewer than it planned, or if its status is not 0.
+# Lines "# figure: ..." are always printed.
 #
-# "# begin-check NAME" takes the place of "# begin" where run.sh cannot run NAME alone: it is a check
-# of a guest, or of what was built for one. "# begin-cases NAME" does where run.sh can run each test
-# of the program alone, by the name that stands before the first colon of its line.
+# "# begin-check NAME" replaces "# begin" where run.sh cannot run NAME alone: for a check of a
+# guest, or of a build for it. "# begin-cases NAME" replaces it where run.sh can run each test of the
+# program alone, by the name before the first colon of its line.
 #
-# "# suite-begin NAME" and "# suite NAME STATUS" stand around what a suite says. Each of those in
-# the variable suites must have come to its end: one whose shell was killed would only count less.
-# The variable settings has what decides the tests, "SEED=1".
+# The output of a suite is between "# suite-begin NAME" and "# suite NAME STATUS". Each suite in the
+# variable "suites" must have come to its end: otherwise the tests of a killed suite would be
+# missing without a failure. The variable "settings" has the settings of the tests, "SEED=1".
 #
-# Exit status 0 only if nothing failed, and nothing was skipped: these machines have all
-# that is asked for.
+# The exit status is 0 only if no test failed and none was skipped: the guests have all that the
+# tests need.
 
 BEGIN {
-	# Remarks of one failure, and lines of remarks in the summary: a guest that dies
-	# has more to say than anybody reads.
+	# At most so many remarks for one failure, and lines of remarks in the summary: a guest
+	# that crashes prints more than a reader needs.
 	most = 60
 	enough = 400
 }
 
-# What is said of a failure is said again at the end, where a long run is read first.
+# Prints a line of a failure, and keeps it for the summary at the end.
 function complain(line) {
 	print line
 	complained = complained line "\n"
@@ -49,14 +49,14 @@ function fault(what) {
 	bad++
 }
 
-# What is wrong with a suite, beside what it has said itself.
+# A failure of a suite as a whole.
 function blame(suite, what) {
 	complain("not ok - suite " suite ": " what)
 	again(suite, "")
 	failed++
 }
 
-# The command that runs a program of a suite again, or all of the suite.
+# Prints the command that runs a program of a suite again, or the whole suite.
 function again(suite, program) {
 	complain("  again: " settings (program == "" ? "" : "ONLY=\"" program "\" ") \
 		"tests/run.sh " suite)
@@ -69,14 +69,14 @@ function only(command) {
 	return command
 }
 
-# "not ok 3 - hashbelt_wheel.expires: wide" is of the case "hashbelt_wheel.expires".
+# The case of "not ok 3 - hashbelt_wheel.expires: wide" is "hashbelt_wheel.expires".
 function case_of(line) {
 	sub(/^not ok [0-9]+ - /, "", line)
 	sub(/:.*/, "", line)
 	return line
 }
 
-# A list of words with another one, unless it has that already.
+# Adds a word to a list of words that does not have it yet.
 function join(list, word) {
 	if (list == "" || list == word)
 		return word
@@ -203,10 +203,10 @@ function start(what) {
 	next
 }
 
-# Counts of lines that were run, for coverage.sh.
+# Counts of lines, for coverage.sh.
 /^# gcda / { next }
 
-# Remarks come before the result that they explain, or between it and the next one.
+# A remark explains the next result, or the failure before it.
 /^#/ {
 	if (telling) {
 		telling--

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# tally.t - who counts the results can fail: whatever is wrong, or not there, is seen.
+# tally.t - tally.awk notices each kind of failure, and missing results.
 set -u
 
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ tests=$(cd "$(dirname "$0")" && pwd)
 log=$(mktemp)
 trap 'rm -f "$log" "$log.all"' EXIT
 
-# a suite that is as it has to be
+# the output of a suite that passes
 good='# suite-begin good
 # begin a
 1..2
@@ -19,8 +19,8 @@ ok 2 - two
 # end a 0
 # suite good 0'
 
-# tallied STATUS PATTERN DESCRIPTION SUITES TEXT - TEXT, where SUITES have to come, makes the
-# tally end with STATUS, and PATTERN stands in its summary if there is one.
+# tallied STATUS PATTERN DESCRIPTION SUITES TEXT - a test: with the input TEXT, and SUITES that
+# must be in it, tally.awk exits with STATUS, and its summary matches PATTERN.
 tallied() {
 	echo "$5" | awk -v suites="$4" -v settings='SEED=7 ' -f "$tests/tally.awk" >"$log.all" 2>&1
 	status=$?
@@ -30,7 +30,8 @@ tallied() {
 	result $? "$3" "$log.all"
 }
 
-# program LINE... - what is wrong with a program fails the whole.
+# program PATTERN DESCRIPTION LINE... - a test: a program with the output LINE... makes the tally
+# fail, and the summary matches PATTERN.
 program() {
 	pattern=$1 what=$2
 	shift 2
@@ -42,7 +43,7 @@ $(printf '%s\n' "$@")
 }
 
 tallied 0 '^2 passed, 0 failed, 0 skipped$' 'tests that pass are counted' good "$good"
-tallied 0 '^with SEED=7' 'the seed is printed where all is well' good "$good"
+tallied 0 '^with SEED=7' 'the seed is printed if all tests pass' good "$good"
 program 'b: not ok 2 - two' 'a test that fails is counted' \
 	1..2 'ok 1 - one' 'not ok 2 - two' '# end b 1'
 program 'b: 2 tests planned, 1 run' 'a planned test that did not run is a failure' \
@@ -54,12 +55,12 @@ program 'b: did not end' 'a program without an end fails' 1..1 'ok 1 - one'
 program 'b: Bail out! no' 'a program that bails out fails' \
 	1..1 'ok 1 - one' 'Bail out! no' '# end b 1'
 program '0 failed, 1 skipped' 'a skipped test makes the tally fail' 1..1 'ok 1 # SKIP no' '# end b 0'
-tallied 1 'suite late: did not come' 'a suite that does not come is a failure' 'good late' "$good"
+tallied 1 'suite late: did not come' 'a suite that is not in the output is a failure' 'good late' "$good"
 tallied 1 'suite late: ended with status 143' 'a suite that was killed is a failure' 'good late' "$good
 # suite late 143"
-tallied 1 '0 passed' 'no result at all is a failure' '' ''
+tallied 1 '0 passed' 'empty input is a failure' '' ''
 
-# What the summary says of a failure
+# The summary of failures
 program '^  # b.c:5: before' 'a remark before a failure is in the summary' \
 	1..2 'ok 1 - one' '# b.c:5: before' 'not ok 2 - two' '# end b 1'
 program '^  # b.c:5: after' 'a remark after a failure is in the summary' \
@@ -68,7 +69,7 @@ program '^  # the last word' 'the last remarks of a program that failed are in t
 	1..2 'not ok 1 - one' 'ok 2 - two' '# the last word' '# end b 1'
 program '^  # 99$' 'of 99 remarks before a failure the last is in the summary' \
 	1..1 "$(seq 99 | sed 's/^/# /')" 'not ok 1 - one' '# end b 1'
-program 'b: not ok 3' 'a test fails between others that remark' \
+program 'b: not ok 3' 'a failed test between passing tests with remarks is in the summary' \
 	1..4 '# another' 'ok 1 - one' 'ok 2 - two' 'not ok 3 - three' 'ok 4 - four' '# end b 1'
 ! grep -q another "$log"
 result $? 'a remark on a test that passed is not in the summary' "$log"
@@ -78,7 +79,7 @@ begun='device/b-32 8 9'
 program '^  again: SEED=7 ONLY="b-32:8:9" tests/run.sh bad$' \
 	'the command that runs a program again has its arguments' 1..1 'not ok 1 - one' '# end b 1'
 tallied 1 '^  again: SEED=7 ONLY="a.two b.four" tests/run.sh bad$' \
-	'where cases can be run alone, those that failed are run again' bad "# suite-begin bad
+	'the command that runs cases again names each failed case once' bad "# suite-begin bad
 # begin-cases cases
 1..5
 ok 1 - a.one
@@ -89,11 +90,12 @@ not ok 5 - b.four
 # end cases 1
 # suite bad 0"
 tallied 1 '^  again: SEED=7 tests/run.sh bad$' \
-	'where a check of a whole guest failed, the suite is run again' bad "# suite-begin bad
+	'the command after a failed check of a guest runs the whole suite' bad "# suite-begin bad
 # begin-check guest-of-bad
 1..1
 not ok 1 - one
 # end guest-of-bad 1
 # suite bad 0"
-tallied 1 '^  again: SEED=7 tests/run.sh late$' 'a suite that did not come is run again' late "$good"
+tallied 1 '^  again: SEED=7 tests/run.sh late$' \
+	'the summary says how to run a suite that is not in the output' late "$good"
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # tour.sh - run the tour of examples/ in a guest.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-echo "Booting a machine of its own (some seconds) ..."
+echo "Booting a virtual machine (some seconds) ..."
 exec "$top/tests/vm/run.sh" "$top/.cache/build/payload" sh ./tour.sh

@@ -1,13 +1,13 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# where.sh - sourced by scripts that speak TAP: where a check stands that failed.
+# where.sh - sourced by scripts that print TAP: file and line of a failed check.
 
 script=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 
-# place DESCRIPTION - "FILE:LINE" of the check with that description. A shell does not know the line
-# that called a function: it is the first that has the most words of the description. A word that
-# is made up at run time is not in the file.
+# place DESCRIPTION - print "FILE:LINE" of the check with that description. A shell does not know
+# the line that called a function, so take the first line with the most words of the description:
+# words that come from variables are not in the file.
 place() {
 	awk -v description="$1" -v file="tests/${script##*/tests/}" '
 		BEGIN { count = split(description, words, " ") }

@@ -1,21 +1,19 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * bench - what an operation costs, as a multiple of an ioctl that returns at once.
+ * bench - the cost of each operation, as a multiple of an ioctl that returns at once.
  *
  *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME]
  *
- * Each operation is measured in slices of SLICE calls, in turn with slices of
- * the floor (HASHBELT_IOC_ABI on the same descriptor), so that both see the same
- * machine: times wander, the ratio does not. Keys of 16 bytes, values of 64,
- * taken in an order that no cache foresees. With --unit the absolute figure is
- * printed too: "ns", or "instructions" under an emulator that counts one of them
- * a nanosecond. That figure is of the cheapest slice: what the kernel does now and then on its
- * own account, such as freeing, takes as long as many calls, and leaves it in a state in which
- * calls take more for a while.
+ * Each operation is measured in slices of SLICE calls, alternating with slices of the floor
+ * (HASHBELT_IOC_ABI on the same descriptor). So both run under the same load: times vary, the
+ * ratio does not. Keys have 16 bytes, values 64, in an order that no cache can predict. With
+ * --unit the absolute cost is printed too: "ns", or "instructions" under an emulator in which
+ * one instruction takes one nanosecond. The absolute cost is that of the cheapest slice: work
+ * that the kernel does now and then, such as freeing, takes as long as many calls, and makes
+ * the calls after it slower for a while.
  *
- * The kernel also frees what an operation has replaced or removed on its own account, some
- * milliseconds later and in bursts. Operations whose name ends in "freed" are measured as one
- * long slice, so that these bursts are part of their cost.
+ * The kernel frees replaced and removed entries some milliseconds later, in bursts. Operations
+ * whose name ends in "freed" are measured as one long slice, so their cost includes the bursts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,24 +33,24 @@
 #define LARGE_SIZE	1024
 #define LARGE_KEYS	1024
 
-/* A flow that frees runs for this many slices before it is measured, and then while it is. */
+/* An operation of the kind "freed" runs FLOW_BEGIN slices before FLOW_SLICES are measured. */
 #define FLOW_BEGIN	200
 #define FLOW_SLICES	2000
 
-/* Additions begin here, so that sums have as many digits all the time. */
+/* Additions begin here, so that all sums have the same number of digits. */
 #define SUM_BEGIN	100000
 
 /**
  * struct bench - a run
- * @fd:		descriptor, bound to the belt that is measured
- * @entries:	entries in the belt
- * @rounds:	slices of each operation
- * @unit:	name for absolute figures, NULL for none
- * @next:	counts up: which key comes next
+ * @fd:		descriptor, bound to the measured belt
+ * @entries:	number of entries in the belt
+ * @rounds:	number of slices of each operation
+ * @unit:	name of the absolute unit, or NULL
+ * @next:	number of the next key
  * @keys:	the keys of the slice
- * @items:	its arguments, made before the clock is started
- * @sums:	what an addition adds to each of them
- * @buffers:	room for what is read
+ * @items:	the arguments of the slice, made before the clock starts
+ * @sums:	the arguments of additions
+ * @buffers:	buffers for values that are read
  */
 struct bench {
 	int fd;
@@ -67,13 +65,13 @@ struct bench {
 };
 
 /**
- * struct operation - something to measure
- * @name:	what it is called in the report
- * @prepare:	fills the items of a slice
- * @run:	carries them out; returns 0, or -1 with errno set
- * @after:	puts things back as they were, outside of the clock; or NULL
- * @policy:	of the belt that it needs
- * @flow:	measured as one long slice, with what is freed meanwhile
+ * struct operation - an operation to measure
+ * @name:	its name in the report
+ * @prepare:	makes the arguments of a slice
+ * @run:	makes the calls of a slice; returns 0, or -1 with errno set
+ * @after:	undoes the calls, while the clock does not run; or NULL
+ * @policy:	policy of the belt that it needs
+ * @flow:	measured as one long slice, freeing included
  */
 struct operation {
 	const char *name;
@@ -121,7 +119,7 @@ static void set_item(struct bench *b, unsigned int i, uint64_t number, uint32_t 
 	};
 }
 
-/* Items on keys that are there, in an order without neighbours. */
+/* Items on present keys, in pseudo-random order. */
 static void prepare_there(struct bench *b)
 {
 	for (unsigned int i = 0; i < SLICE; i++)
@@ -168,7 +166,7 @@ static void prepare_put(struct bench *b)
 		b->items[i].value = (uintptr_t)value;
 }
 
-/* A time-to-live that waits on an overflow wheel, several levels up. */
+/* With a time-to-live on an overflow wheel several levels up. */
 static void prepare_put_year(struct bench *b)
 {
 	prepare_put(b);
@@ -255,7 +253,7 @@ static int run_add(struct bench *b)
 	return each(b, HASHBELT_IOC_ADD);
 }
 
-/* Locks that nobody has, and gives each back before it takes the next. */
+/* Takes free locks, and unlocks each before it takes the next. */
 static int run_lock(struct bench *b)
 {
 	static const char owner[] = "host:1234";
@@ -296,7 +294,7 @@ static int run_batch(struct bench *b)
 	return 0;
 }
 
-/* What is removed was put before, outside of the clock. */
+/* Puts the entries to remove, while the clock does not run. */
 static void prepare_remove(struct bench *b)
 {
 	prepare_put_new(b);
@@ -304,7 +302,7 @@ static void prepare_remove(struct bench *b)
 		die("put");
 }
 
-/* In the order of the belts that they need. */
+/* In the order of their policies: each policy needs a new belt. */
 static const struct operation operations[] = {
 	{ .name = "floor", .prepare = prepare_nothing, .run = run_floor },
 	{ .name = "get hit", .prepare = prepare_there, .run = run_get },
@@ -375,8 +373,8 @@ static uint64_t time_slice(struct bench *b, int (*run)(struct bench *b))
 }
 
 /*
- * What a call costs: in the cheapest slice, in which the kernel did the least on its own
- * account. All slices do the same, and each is the mean of SLICE calls.
+ * The cost of a call in the cheapest slice, with the least other work of the kernel. All slices
+ * do the same work; the result is the mean of that slice's SLICE calls.
  */
 static double least(const uint64_t *slices, unsigned int count)
 {
@@ -418,7 +416,7 @@ static void measure(struct bench *b, const struct operation *op)
 	free(costs);
 }
 
-/* A row of slices as one, the kernel's own work included. */
+/* The time of many slices, the kernel's freeing included. */
 static uint64_t time_flow(struct bench *b, const struct operation *op)
 {
 	uint64_t start;

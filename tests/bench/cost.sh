@@ -1,13 +1,13 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# cost.sh --update - count the instructions of each operation anew, and write them to
-# tests/bench/instructions, which the suite cost holds the module to.
+# cost.sh --update - count the instructions of each operation, and write the counts to
+# tests/bench/instructions, with which the suite cost compares.
 #
-# cost.sh --reference KERNEL-AND-COMPILER - what the suite compares with: the counts of that
-# file. If they were made with another kernel or compiler, a change of the count may not be the
-# module's. Then the module as it was in the commit that last wrote the file is built and counted
-# with those of today.
+# cost.sh --reference KERNEL-AND-COMPILER - print the counts to compare with: those of that file.
+# If they were made with another kernel or compiler, a change of a count may not be the module's.
+# Then the module of the commit that last wrote the file is built and counted with the present
+# kernel and compiler.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,14 +22,14 @@ fail() {
 	exit 1
 }
 
-# Counts that do not repeat are of no use to compare with.
+# update - count twice: counts that do not repeat cannot be compared with.
 update() {
 	make -s -C "$top/tests" payload
 	"$here/count.sh" $entries $buckets >"$work/first"
 	"$here/count.sh" $entries $buckets >"$work/second"
 	cmp -s "$work/first" "$work/second" || {
 		diff "$work/first" "$work/second" >&2 || true
-		fail "two guests counted differently: $file is left as it was"
+		fail "two guests counted differently: $file is unchanged"
 	}
 	{
 		sed '/^# kernel:/,$d' "$file"
@@ -39,12 +39,13 @@ update() {
 	echo "$file is written: commit it with the change that it belongs to"
 }
 
-# The module of the commit that last wrote the counts, built with today's kernel and compiler.
+# rebuild REASON - build the module of the commit that last wrote the counts with the present
+# kernel and compiler, and count it.
 rebuild() {
 	"$top/tests/need.sh" git
 	cd "$top" || exit
 	commit=$(git log -1 --format=%H -- tests/bench/instructions 2>/dev/null) || commit=''
-	[ "$commit" ] || fail "$1; no history to count the module anew that they are of:
+	[ "$commit" ] || fail "$1, and git does not have the commit that wrote it: \
 run tests/bench/cost.sh --update on sources that are known to be good"
 	mkdir "$work/source"
 	git archive "$commit" | tar -x -C "$work/source"

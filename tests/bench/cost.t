@@ -1,13 +1,13 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# What an operation costs, counted in instructions: that knows nothing of caches and repeats
-# exactly.
+# cost.t - the cost of each operation in instructions. Counts do not include the effect of
+# caches, and repeat exactly.
 #
-# - It costs the same whatever the belt is: with 2 buckets or 65,536, a thousand entries or a
-#   hundred thousand, one level or several. The bound is 15 percent.
-# - It costs what tests/bench/instructions says. The bound is 3 percent, in both directions:
-#   the file must follow a fall, or a later rise up to the old count would go unnoticed.
+# - The cost is the same with 2 buckets or 65,536, with a thousand entries or a hundred
+#   thousand, with one level or several. The bound is 15 percent.
+# - The cost is that in tests/bench/instructions. The bound is 3 percent, in both directions:
+#   if the file did not follow a fall, a later rise up to the old count would not be found.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,9 +19,10 @@ bail_out() {
 	exit 1
 }
 
-# measure NAME ENTRIES BUCKETS
+# measure NAME ENTRIES BUCKETS - write the counts for a belt of that size to the file NAME.
 measure() {
-	"$here/count.sh" "$2" "$3" >"$work/$1" || bail_out "the guest that counts failed"
+	"$here/count.sh" "$2" "$3" >"$work/$1" ||
+		bail_out "tests/bench/count.sh $2 $3 failed in its guest"
 }
 
 measure base 1000 5
@@ -29,7 +30,7 @@ measure few 1000 2
 measure many 1000 65536
 measure large 100000 5
 "$here/cost.sh" --reference "$(grep '^#' "$work/base")" >"$work/reference" ||
-	bail_out "nothing to compare the counts with"
+	bail_out "tests/bench/cost.sh --reference failed: no counts to compare with"
 
 awk -v flat=15 -v bound=3 '
 function report(good, what) {
@@ -37,7 +38,7 @@ function report(good, what) {
 	bad = bad || !good
 }
 
-# The counts of two belts, or two modules, are within so many percent of each other.
+# True if the counts of two belts, or of two modules, are within "percent" of each other.
 function is_near(cost, other, percent) {
 	return cost > 0 && cost <= other * (1 + percent / 100) &&
 		cost >= other * (1 - percent / 100)
@@ -51,15 +52,15 @@ function check_flat(name, 	f, line, good) {
 		good = good && is_near(of[files[f], name], of["base", name], flat)
 	}
 	print "# " name ": " line " instructions"
-	report(good, name " costs the same everywhere")
+	report(good, name " costs the same with any number of buckets and entries")
 }
 
-# The complaint about a count; "" if it is right.
+# The error in a count; "" if it is right.
 function complaint(cost, was) {
 	if (was == "")
-		return "it has none: run tests/bench/cost.sh --update"
+		return "the file does not have it: run tests/bench/cost.sh --update"
 	if (cost == "")
-		return "nobody counted it now: run tests/bench/cost.sh --update"
+		return "it was not counted now: run tests/bench/cost.sh --update"
 	if (cost > was * (1 + bound / 100))
 		return sprintf("%d now, %.1f %% more than %d", cost, 100 * (cost - was) / was, was)
 	if (cost < was * (1 - bound / 100))
@@ -97,7 +98,7 @@ END {
 	for (i = 1; i <= n; i++)
 		check_flat(order[i])
 	report(is_near(of["base", "put for a year"], of["base", "put replace"], flat),
-		"a put several levels up costs the same")
+		"put for a year, several levels up, costs the same as put replace")
 	for (i = 1; i <= n; i++)
 		check_count(order[i])
 	exit bad || !n

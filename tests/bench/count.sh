@@ -1,12 +1,12 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # count.sh ENTRIES BUCKETS [HASHBELT.KO] - count the instructions that each operation takes on a
-# belt of that size, in a guest. Prints what they depend on besides the module, as comments, and
-# then "OPERATION COUNT" lines, sorted.
+# belt of that size, in a guest. Prints the kernel and the compiler as comments, and then sorted
+# lines "OPERATION COUNT".
 #
-# The guest has the module and bench alone: what else is built for tests must not move its
-# clock, and with it the moments at which the kernel frees what was replaced.
+# The guest has only the module and bench: other files would change the time at which it is
+# ready, and so the times at which the kernel frees replaced entries.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/payload"
 cp "${3:-$payload/hashbelt.ko}" "$work/payload/hashbelt.ko"
 cp "$payload/bench" "$work/payload"
-# The guest sleeps first: the kernel is still busy with its own start, and that would be counted.
+# The guest sleeps first: the kernel's work after booting would be counted otherwise.
 "$top/tests/vm/run.sh" --count-instructions --memory 1024 "$work/payload" \
 	sh -c "echo kernel: \$(uname -rv); sleep 3; insmod hashbelt.ko &&
 	./bench --entries $1 --buckets $2 --rounds 400 --unit instructions &&

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh - the benchmark in a guest: small and large belts, few and many buckets.
-# Figures are multiples of an ioctl on the same device that returns at once.
+# run.sh - run the benchmark in a guest: small and large belts, few and many buckets. Costs
+# are multiples of an ioctl on the same device that returns at once.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck disable=SC2016 # for the guest's shell to expand

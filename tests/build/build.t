@@ -1,11 +1,10 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# build.t - what is built for others than this machine: programs of 32 bits, of other
-# processors and the other byte order, of C++ and of older C; and what sparse thinks of
-# the module; that something compiles without a word is the proof. And what make install
-# puts where. Runs where the sources are.
-# shellcheck disable=SC2317 # what is checked is called by silent
+# build.t - builds for other targets than this machine: 32 bits, other processors, the other
+# byte order, C++ and older C; and the module with sparse. A build passes if it prints nothing.
+# Then the files that make install installs. Runs in the source tree.
+# shellcheck disable=SC2317 # functions that silent calls
 set -u
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,16 +12,16 @@ top=$(cd "$tests/.." && pwd)
 # shellcheck source=tests/hbctl/tap.sh
 . "$tests/hbctl/tap.sh"
 
-# silent NAME COMMAND... - the command succeeds and prints nothing.
+# silent NAME COMMAND... - a test: the command succeeds and prints nothing.
 silent() {
 	name=$1
 	shift
 	result "$name" "$("$@" 2>&1 || echo "status $?")"
 }
 
-# language COMPILER STANDARD SUFFIX HEADER... - the headers, twice and on their own, and
-# every name of the interface that has a value. Pedantic: a program that includes them
-# may be.
+# language COMPILER STANDARD SUFFIX HEADER... - compile a file that includes each header twice
+# and nothing else, and uses each numeric constant of hashbelt.h. With -Wpedantic, because a
+# program that includes them may be compiled so.
 language() {
 	compiler=$1 standard=$2 unit=$temporary/header.$3
 	shift 3
@@ -38,102 +37,101 @@ language() {
 		echo "; }"
 	} >"$unit"
 	names=$(grep -c '^+' "$unit")
-	[ "$names" -gt 50 ] || echo "only $names names found"
+	[ "$names" -gt 50 ] || echo "hashbelt.h: expected more than 50 constants, found $names"
 	"$compiler" -std="$standard" -Wall -Wextra -Wpedantic -Werror -I"$top" \
-		-I"$top/tools" -O2 -c -o "$temporary/header.o" "$unit"
+		-I"$top/tools/lib" -O2 -c -o "$temporary/header.o" "$unit"
 }
 
-# compile COMPILER... - to objects, in the way of tools/Makefile.
+# compile COMPILER... - compile to objects, with the flags of tools/Makefile.
 compile() {
 	(cd "$temporary" && "$@" -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes \
 		-Werror -D__SANE_USERSPACE_TYPES__ -DVERSION='"0"' \
-		-I"$top" -I"$top/tools" -c)
+		-I"$top" -I"$top/tools/lib" -I"$top/tools/hbctl" -c)
 }
 
-# layout COMPILER... - tests/device/layout.c holds what has been promised.
+# layout COMPILER... - compile tests/device/layout.c, which asserts the layout of hashbelt.h.
 layout() {
 	compile "$@" "$tests/device/layout.c"
 }
 
 library() {
-	compile "$@" -D_GNU_SOURCE "$top"/tools/client*.c
+	compile "$@" -D_GNU_SOURCE "$top"/tools/lib/*.c
 }
 
-# program COMPILER... - all of hbctl but what needs a PostgreSQL. Its libraries are not
-# there for 32 bits, so it is not linked.
+# program COMPILER... - compile hbctl. It is not linked: its libraries are not installed for 32
+# bits.
 program() {
-	for source in "$top"/tools/*.c; do
-		[ "${source##*/}" = lock_store.c ] || set -- "$@" "$source"
-	done
-	compile "$@" -D_GNU_SOURCE
+	compile "$@" -D_GNU_SOURCE "$top"/tools/hbctl/*.c
 }
 
-# In a new place: what is there already would be built, and complained about, no more.
+# module - build the module in a new directory, so that each file is compiled and can warn.
 module() {
 	"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$temporary/module" \
 		W=1 C=2 CF=-D__CHECK_ENDIAN__
 }
 
-# cross_module PROCESSOR - the module for Debian's kernel of that processor.
+# cross_module PROCESSOR - build the module for Debian's kernel for that processor.
 cross_module() {
 	"$tests/cross/kernel.sh" "$1" module "$temporary/module-$1" W=1
 }
 
-# install_tools OPTION... - what make install puts where, in a place of its own.
+# install_tools OPTION... - run make install in a temporary root, and print the files in it.
 install_tools() {
 	rm -rf "$temporary/root"
 	make -s -C "$top/tools" O="$temporary/tools" DESTDIR="$temporary/root" "$@" install &&
 		(cd "$temporary/root" && find . -type f | LC_ALL=C sort)
 }
 
-# What does not look like a line of udev's.
+# rules - print the lines that do not have the form of a udev rule.
 rules() {
 	word='[A-Z]+(\{[^}]+\})?(==|!=|=|\+=|-=|:=)"[^"]*"'
 	grep -nEv "^#|^\$|^$word(, $word)*\$" "$top/tools/60-hashbelt.rules" || true
 }
 
-# cross PROCESSOR CHECK - clang compiles for all processors. (The packages of the other gcc
-# conflict with gcc-multilib, which the tests need; cross/kernel.sh unpacks them apart.)
+# cross PROCESSOR CHECK - run a check with clang, which compiles for all processors. (Debian's
+# cross gcc conflicts with gcc-multilib, which other tests need; cross/kernel.sh unpacks it.)
 cross() {
 	"$2" clang --target="$1-linux-gnu" -isystem "/usr/$1-linux-gnu/include"
 }
 
 "$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev \
+	pkg-config libpq-dev \
 	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
-# Installing and fetching come first: the checks that follow must print nothing.
+# Install and fetch packages first: the checks must print nothing.
 for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
 plan 18
-silent "the headers are C99" language gcc c99 c hashbelt.h client.h
-silent "the headers are C11" language gcc c11 c hashbelt.h client.h
-silent "the headers are C17" language gcc c17 c hashbelt.h client.h
-silent "the interface is C++11 as well" language g++ c++11 cc hashbelt.h
-silent "the interface is C++20" language g++ c++20 cc hashbelt.h
-silent "the layout is the same for 32 bits" layout gcc -m32
-silent "the library builds for 32 bits" library gcc -m32
-silent "hbctl builds for 32 bits" program gcc -m32
-silent "the layout is the same on arm64" cross aarch64 layout
-silent "the library builds for arm64" cross aarch64 library
-silent "the layout is the same on s390x, with the other byte order" cross s390x layout
-silent "the library builds for that" cross s390x library
-silent "the module builds for the stock kernel with all warnings on, and sparse's" module
+silent "hashbelt.h and client.h compile as C99" language gcc c99 c hashbelt.h client.h
+silent "hashbelt.h and client.h compile as C11" language gcc c11 c hashbelt.h client.h
+silent "hashbelt.h and client.h compile as C17" language gcc c17 c hashbelt.h client.h
+silent "hashbelt.h compiles as C++11" language g++ c++11 cc hashbelt.h
+silent "hashbelt.h compiles as C++20" language g++ c++20 cc hashbelt.h
+silent "structures of hashbelt.h have the same layout in 32 bits" layout gcc -m32
+silent "the client library builds for 32 bits" library gcc -m32
+silent "hbctl compiles for 32 bits" program gcc -m32
+silent "structures of hashbelt.h have the same layout on arm64" cross aarch64 layout
+silent "the client library builds for arm64" cross aarch64 library
+silent "structures of hashbelt.h have the same layout on s390x (big-endian)" cross s390x layout
+silent "the client library builds for s390x" cross s390x library
+silent "the module builds for the stock kernel with W=1 and sparse without a warning" module
 silent "the module builds for arm64 without a warning" cross_module arm64
 silent "the module builds for s390x without a warning" cross_module s390x
-is "make install puts all in its place" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
+is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
 ./usr/local/include/hashbelt/hashbelt.h
 ./usr/local/lib/libhashbelt.a
 ./usr/local/share/bash-completion/completions/hbctl
-./usr/local/share/man/man1/hbctl.1' '' install_tools
-is "make install puts all where PREFIX and RULES say" 0 './opt/bin/hbctl
+./usr/local/share/man/man1/hbctl.1' '' install_tools LIBPQ=
+is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './opt/bin/hbctl
+./opt/bin/hbctl-store
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/hashbelt.h
 ./opt/lib/libhashbelt.a
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/man/man1/hbctl.1
-./rules/60-hashbelt.rules' '' install_tools PREFIX=/opt RULES=/rules
-silent "udev's rule has the form of one" rules
+./rules/60-hashbelt.rules' '' install_tools LIBPQ=yes PREFIX=/opt RULES=/rules
+silent "each line of 60-hashbelt.rules has the form of a udev rule" rules
 finish

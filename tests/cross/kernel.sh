@@ -1,22 +1,22 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel.sh PROCESSOR VERB - Debian's stock kernel for another processor, arm64 or s390x,
-# and the compiler that Debian builds it with.
+# kernel.sh PROCESSOR VERB - get Debian's stock kernel for another processor, arm64 or s390x,
+# and the compiler with which Debian builds it.
 #
-#   release       print its release, as in 6.1.0-56-cloud-arm64
+#   release       print its release, such as 6.1.0-56-cloud-arm64
 #   compiler      print the path of a gcc for that processor
-#   image         print the path of what to boot (arm64 only)
-#   busybox       print the path of a busybox linked statically (arm64 only)
+#   image         print the path of the image to boot (arm64 only)
+#   busybox       print the path of a statically linked busybox (arm64 only)
 #   module [--user] DIRECTORY [ARGUMENT]...
-#                 build the module in there, and with --user the one that uses it;
-#                 ARGUMENTs are for make
+#                 build the module in DIRECTORY, and with --user the one that uses it;
+#                 each ARGUMENT is for make
 #
 # The packages of the cross compilers conflict with gcc-multilib, which the tests need as
-# well. So this script unpacks them, the headers and the image into the cache and installs
-# none of them. Compiler and headers find their other parts (binutils, C library, kbuild) at
-# links to this machine's own. The first call downloads 55 MB; later calls never ask again: to
-# follow Debian to a newer kernel, remove the cached directory.
+# well. So this script unpacks them, the headers and the image into the cache, and installs
+# none of them. The compiler and the headers find their other parts (binutils, C library,
+# kbuild) by links to this machine's. The first call downloads 55 MB; later calls download
+# nothing: to get a newer kernel of Debian, remove the cached directory.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,7 +29,7 @@ fail() {
 	exit 1
 }
 
-# sources - Debian's own package sources of this machine.
+# sources - print those of this machine's package sources that are Debian's.
 sources() {
 	# shellcheck disable=SC2016 # apt-get expands it
 	apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) main #$(LABEL)' \
@@ -37,8 +37,8 @@ sources() {
 		sed -n 's/ #Debian\(-Security\)\{0,1\}$//p' | sort -u
 }
 
-# apt PROGRAM ARGUMENT... - with package lists apart from this machine's, which need not
-# know of another architecture.
+# apt PROGRAM ARGUMENT... - run a program of apt with separate package lists: this machine's may
+# not have the other architecture.
 apt() {
 	program=$1
 	shift
@@ -48,7 +48,7 @@ apt() {
 		-o Acquire::Languages=none -o APT::Architectures="$host,$processor" "$@"
 }
 
-# unpack PATTERN DIRECTORY [TAR-ARGUMENT]... - the files of the packages PATTERN.
+# unpack PATTERN DIRECTORY [TAR-ARGUMENT]... - unpack the packages that match PATTERN.
 unpack() {
 	packages=$1
 	there=$2
@@ -59,7 +59,8 @@ unpack() {
 	done
 }
 
-# The headers of all processors come as one package, those of this one as another.
+# download - download the packages. One package has the headers for all processors, another
+# those for this one.
 download() {
 	mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/packages"
 	sources >"$work/sources.list"
@@ -74,7 +75,7 @@ download() {
 	echo "$release" >"$work/release"
 }
 
-# The programs of the toolchain look for its other parts in ../TRIPLE.
+# compiler - unpack the compiler. Its programs look for other parts in ../TRIPLE.
 compiler() {
 	unpack '*gcc-12-*' "$work/toolchain" --strip-components=2 \
 		--exclude=./usr/share --exclude='*/lto*' --exclude='*/plugin' --exclude='*san*'
@@ -82,7 +83,7 @@ compiler() {
 	ln -s "/usr/$triple" "$work/toolchain/$triple"
 }
 
-# The headers' Makefile has an absolute path in it, their links are relative ones.
+# headers - unpack the headers, and correct the absolute path in their Makefile.
 headers() {
 	unpack 'linux-headers-*' "$work/headers" ./usr/src
 	ln -s /usr/lib "$work/headers/usr/lib"
@@ -90,7 +91,7 @@ headers() {
 		"$work/headers/usr/src/linux-headers-$release/Makefile"
 }
 
-# An image for arm64 is not compressed.
+# guest - unpack image and busybox. An image for arm64 is not compressed.
 guest() {
 	unpack 'linux-image-*' "$work/image.new" --strip-components=2 --wildcards './boot/vmlinuz-*'
 	mv "$work"/image.new/vmlinuz-* "$work/image"
@@ -112,9 +113,8 @@ cleanup() {
 	[ -z "$work" ] || rm -rf "$work"
 }
 
-# fetch - get all of it into the cache. It gets its name there by a rename, so nobody ever
-# sees half of it. Those of other versions of this script go when no clone has asked for them
-# in a month.
+# fetch - get all files into the cache. A rename makes that atomic. Removes files of other
+# versions of this script that no clone has used for a month.
 fetch() {
 	work=$cache/work-$processor
 	rm -rf "$work"
@@ -131,7 +131,7 @@ fetch() {
 	work=
 }
 
-# One at a time. The lock is not for what is started here.
+# provide - fetch the files once. Child processes do not inherit the lock.
 provide() {
 	"$tests/need.sh" "binutils-$triple" "libc6-dev-$processor-cross" linux-kbuild-6.1 \
 		gcc-12 libc6-dev make ccache || exit 1
@@ -143,8 +143,8 @@ provide() {
 	exec 9>&-
 }
 
-# module DIRECTORY [ARGUMENT]... - with nothing of the caller's environment, and without
-# debugging information, which would cost time. The compiler's cache keeps warnings too.
+# module DIRECTORY [ARGUMENT]... - build the module without the caller's environment, and without
+# debugging information, which takes time. ccache keeps warnings as well.
 module() {
 	directory=$1
 	shift

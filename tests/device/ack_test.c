@@ -1,11 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * ack_test - what is read to be acknowledged is not lost, whatever becomes of
- * the reader.
+ * ack_test - no event that a reader has not acknowledged is lost, however the reader ends.
  *
- * A descriptor that watches with HASHBELT_WATCH_ACK holds what it reads. It is
- * settled by an acknowledgment, and goes back to the queue when the descriptor
- * is closed by whom- and whatever, or bound to another belt.
+ * A descriptor that watches with HASHBELT_WATCH_ACK holds the events that it reads until it
+ * acknowledges them. Events without acknowledgment are requeued when the descriptor is
+ * closed, by any process and for any reason, or bound to another belt.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -23,7 +22,7 @@ static int full_belt(unsigned int n)
 	return belt;
 }
 
-/* A descriptor that acknowledges, and holds the next @n events, of the small ones. */
+/* A descriptor in acknowledging mode that holds the next @n events, which have to be small. */
 static int hold(unsigned int n)
 {
 	int fd = open_named(NAME);
@@ -32,7 +31,7 @@ static int hold(unsigned int n)
 	watch(fd, HASHBELT_WATCH_ACK);
 	while (stream.count < n)
 		if (!next_event(&stream))
-			bail_out("nothing to hold");
+			bail_out("no event to hold");
 	free(stream.buffer);
 	return fd;
 }
@@ -43,7 +42,7 @@ static void end_belt(int belt)
 	close(belt);
 }
 
-/* Flags, and sequences that are none */
+/* Flags, and sequences of no event */
 
 static void test_flags(void)
 {
@@ -123,7 +122,7 @@ static void test_settled(void)
 	end_belt(belt);
 }
 
-/* That something was lost is not lost either. */
+/* Reported losses are requeued with the event that reported them. */
 static void test_losses(void)
 {
 	int belt = named_belt(NAME, 0), fd;
@@ -154,7 +153,7 @@ static void test_losses(void)
 	end_belt(belt);
 }
 
-/* What was read before, in the other mode, is settled by having been read. */
+/* Events that were read before the watch need no acknowledgment. */
 static void test_modes(void)
 {
 	int belt = full_belt(6), fd = open_named(NAME);
@@ -180,7 +179,7 @@ static void test_modes(void)
 	end_belt(belt);
 }
 
-/* Others */
+/* Several readers */
 
 static void test_others(void)
 {
@@ -200,7 +199,7 @@ static void test_others(void)
 	end_belt(belt);
 }
 
-/* Whether the nine events come in this order. */
+/* True if nine events are read in this order. */
 static bool is_order(int belt, const __u64 *order)
 {
 	struct stream stream = stream_of(belt, 65536);
@@ -213,7 +212,7 @@ static bool is_order(int belt, const __u64 *order)
 	return count == 9 && !wrong;
 }
 
-/* What is given back goes to the head of the queue. */
+/* Close requeues events at the head of the queue, so the last close comes first. */
 static void test_return_order(void)
 {
 	static const __u64 order[] = { 4, 5, 6, 1, 2, 3, 7, 8, 9 };
@@ -283,7 +282,7 @@ static void test_rebound(void)
 	end_belt(belt);
 }
 
-/* Does a binding anew go on acknowledging? It may not lose, at least. */
+/* An open ends the acknowledging mode; a second watch turns it on again. */
 static void test_rebound_mode(void)
 {
 	int belt = full_belt(2), fd = hold(0);
@@ -300,7 +299,7 @@ static void test_rebound_mode(void)
 	end_belt(belt);
 }
 
-/* Of five events the reader holds three. Each takes more than 64 bytes. */
+/* The reader holds three of five events. Each takes more than 64 bytes. */
 static void test_destroyed(__u64 before)
 {
 	int belt, fd;
@@ -386,7 +385,7 @@ static void test_passed(void)
 	close(fd);
 	close(sockets[0]);
 	close(sockets[1]);
-	/* Descriptors in a socket that is gone are closed by a worker. */
+	/* A worker closes the descriptors in the messages of a closed socket. */
 	ok(readable_at_last(belt) && has_events(belt, 5, 6),
 	   "a descriptor in a message that is never received requeues its events");
 	end_belt(belt);
@@ -419,7 +418,7 @@ static void test_limits(void)
 	end_belt(belt);
 }
 
-/* What is held counts against the queue's limit: others are dropped for it. */
+/* Events in flight count against max_events, so newer events are dropped. */
 static void test_overfull(void)
 {
 	int belt = full_belt(10), fd = hold(10);
@@ -447,7 +446,7 @@ static void test_overfull(void)
 
 /* Readers that are killed */
 
-/* Points at which a reader is killed; those before it have been passed. */
+/* Points at which a reader is killed. At each, it has passed all points before it. */
 enum point { WAITING, COPYING, HAS_READ, HAS_ACKED, POINTS };
 
 static const char *const point_names[POINTS] = {
@@ -477,7 +476,7 @@ static int be_victim(void *arg)
 		pause();
 }
 
-/* Kills a reader at @point; returns the number of the first event that is left. */
+/* Kills a reader at @point, and checks which events are left. */
 static void test_killed_at(enum point point)
 {
 	int belt = named_belt(NAME, 0), pipes[2];
@@ -500,7 +499,7 @@ static void test_killed_at(enum point point)
 	if (point == WAITING)
 		await_sleep(child, __NR_read);
 	else if (point != COPYING && read(pipes[0], &byte, 1) != 1)
-		bail_out("no victim");
+		bail_out("the victim ended early");
 	close(victim.fd);
 	kill_and_wait(child);
 	if (point == WAITING)
@@ -520,10 +519,10 @@ static void test_killed_at(enum point point)
 #define EVENTS	scaled(3000)
 
 /**
- * struct ledger - what a reader that may be killed has left; shared
- * @acking:	the newest event that it was about to acknowledge
- * @acked:	the newest event that it knows it has
- * @rounds:	reads that it came through
+ * struct ledger - the progress of a reader that will be killed; shared
+ * @acking:	the newest event that the reader was about to acknowledge
+ * @acked:	the newest event whose acknowledgment has returned
+ * @rounds:	reads that the reader has completed
  */
 struct ledger {
 	__u64 acking;
@@ -533,7 +532,7 @@ struct ledger {
 
 static struct ledger *ledger;
 
-/* Reads into pages that nobody has touched, so that it is often killed in there. */
+/* Reads into untouched pages: each read faults, so that many kills hit it in the copy. */
 static int read_and_ack(void *arg)
 {
 	size_t size = 64 * PAGE;
@@ -563,7 +562,7 @@ static int read_and_ack(void *arg)
 	}
 }
 
-/* Events with values of some pages now and then, @n of them. */
+/* Queues the expiry of @n entries; every tenth has a value of several pages. */
 static void queue_mixed(int belt, unsigned int n)
 {
 	static unsigned char value[20000];
@@ -581,7 +580,7 @@ static void queue_mixed(int belt, unsigned int n)
 	}
 }
 
-/* The next event, which stays where it is; 0: there is none. */
+/* The sequence of the next event, which stays queued; 0 if there is none. */
 static __u64 peek(unsigned char *buffer, size_t size)
 {
 	int fd = open_named(NAME);
@@ -618,7 +617,10 @@ static void test_killed(void)
 		if (WIFEXITED(status) && WEXITSTATUS(status))
 			wrong++;
 		next = peek(buffer, sizeof(buffer));
-		/* What it was about to settle is settled or not; nothing else is open. */
+		/*
+		 * An acknowledgment that was interrupted by the kill may have succeeded or
+		 * not; all others must have.
+		 */
 		if (next ? next != ledger->acked + 1 && next != ledger->acking + 1 :
 			   ledger->acking < EVENTS - 2)
 			wrong++;

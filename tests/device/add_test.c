@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * add_test - counters: additions that are atomic.
+ * add_test - additions (counters) are atomic.
  *
- * What an entry that is not there counts as, and how long it lives; that one which
- * is there keeps the time that it has left; numbers to the last one that there is,
- * and texts that are none; and that no addition is lost, however many add at once.
+ * The initial value and the time-to-live of a number that is absent; an addition leaves the
+ * deadline of a present one; sums at both ends of the 64-bit range; values that are no
+ * numbers; and no addition is lost when many processes and threads add to one key.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,11 +18,11 @@
 #define LEAST	INT64_MIN
 
 /**
- * struct addition - what an ADD has said
+ * struct addition - the result of an ADD
  * @err:	0 or a negative errno
- * @sum:	the sum; what was passed if it failed
- * @ttl_ms:	time left
- * @version:	of what was made
+ * @sum:	the sum; the argument if the call failed
+ * @ttl_ms:	time left of the entry
+ * @version:	version of the entry
  */
 struct addition {
 	int err;
@@ -53,7 +53,7 @@ static struct addition add(int fd, const char *key, __s64 by, __s64 initial, __u
 	return add_item(fd, item, by, initial);
 }
 
-/* Whether an addition gives a sum, and a get then shows it. */
+/* True if an addition returns @want, and a get then returns the same number. */
 static bool gives(int fd, __s64 by, __s64 initial, __s64 want)
 {
 	struct addition addition = add(fd, KEY, by, initial, 0);
@@ -62,7 +62,7 @@ static bool gives(int fd, __s64 by, __s64 initial, __s64 want)
 	snprintf(text, sizeof(text), "%lld", (long long)want);
 	if (!addition.err && addition.sum == want && holds_text(fd, KEY, text))
 		return true;
-	note("by %lld: got %lld (%s), expected %lld", (long long)by,
+	note("by %lld: found %lld (%s), expected %lld", (long long)by,
 	     (long long)addition.sum, error_name(addition.err), (long long)want);
 	return false;
 }
@@ -126,7 +126,7 @@ static void test_time(void)
 	close(belt);
 }
 
-/* A window of a second, ten calls allowed in each. */
+/* Sixty calls, one every 50 ms, under a limit of ten a second. */
 static void test_window(void)
 {
 	int belt = new_belt(0);
@@ -144,7 +144,7 @@ static void test_window(void)
 	close(belt);
 }
 
-/* Belts with other policies; flags; and what a bound entry becomes. */
+/* Policies and flag bits */
 static void test_policies(void)
 {
 	int belt = new_belt(HASHBELT_KEEP_ON_PUT);
@@ -175,7 +175,7 @@ static void test_grace(void)
 	close(belt);
 }
 
-/* The ends of the numbers */
+/* The ends of the range */
 
 static void put_number(int belt, __s64 number)
 {
@@ -185,17 +185,17 @@ static void put_number(int belt, __s64 number)
 	put_text(belt, KEY, text, 0);
 }
 
-/* Whether it is too much, and changes nothing: no byte, no version, no time. */
+/* True if the addition returns EOVERFLOW and changes neither value, version nor deadline. */
 static bool overflows(int belt, __s64 number, __s64 by)
 {
-	struct sight was, is;
+	struct snapshot was, is;
 	int err;
 
 	put_number(belt, number);
 	was = look(belt, KEY);
 	err = add(belt, KEY, by, 0, 0).err;
 	is = look(belt, KEY);
-	return err == -EOVERFLOW && same_sight(&was, &is);
+	return err == -EOVERFLOW && is_same_snapshot(&was, &is);
 }
 
 static bool is_sum(int belt, __s64 number, __s64 by, __s64 want)
@@ -280,7 +280,7 @@ static void test_texts(void)
 {
 	struct hashbelt_item item = item_of(KEY);
 	static unsigned char large[MIB];
-	struct sight was, is;
+	struct snapshot was, is;
 	int belt = new_belt(0), err;
 	unsigned int i;
 
@@ -297,7 +297,7 @@ static void test_texts(void)
 		was = look(belt, KEY);
 		err = add(belt, KEY, 1, 0, 0).err;
 		is = look(belt, KEY);
-		ok(err == -EBADMSG && same_sight(&was, &is),
+		ok(err == -EBADMSG && is_same_snapshot(&was, &is),
 		   "an addition to a text that is no number (%s) returns EBADMSG", others[i].what);
 	}
 	memset(large, '0', sizeof(large));
@@ -309,7 +309,7 @@ static void test_texts(void)
 	close(belt);
 }
 
-/* Each number of digits, so that an entry grows and shrinks by its text. */
+/* A sum of each number of digits: the entry grows and shrinks by its text. */
 static void test_growing(void)
 {
 	int belt = new_belt(0);
@@ -328,7 +328,7 @@ static void test_growing(void)
 	close(belt);
 }
 
-/* Who hears of it, and what it needs */
+/* Events, requests and limits */
 
 static void test_told(void)
 {
@@ -345,7 +345,8 @@ static void test_told(void)
 	listen_to(belt);
 	must_ask(belt, 7, KEY);
 	add(belt, KEY, 1, 0, 0);
-	ok(heard(belt, 7, HASHBELT_BY_PUT, KEY), "an addition completes requests like a put");
+	ok(is_next_completion(belt, 7, HASHBELT_BY_PUT, KEY),
+	   "an addition completes requests like a put");
 	free(stream.buffer);
 	close(belt);
 }
@@ -401,7 +402,7 @@ static void test_batch(void)
 	close(belt);
 }
 
-/* Many at once */
+/* Concurrent additions */
 
 #define NAME		"counted"
 #define ADDERS		4
@@ -409,7 +410,7 @@ static void test_batch(void)
 
 static int shared_fd;
 
-/* Adds ones; each sum that it is told is larger than the one before. */
+/* Adds 1 again and again; each sum must be larger than the last. */
 static int add_many(void *arg)
 {
 	int fd = arg ? open_named(NAME) : shared_fd;
@@ -431,7 +432,7 @@ static void *add_in_thread(void *arg)
 	return (void *)(intptr_t)add_many(arg);
 }
 
-/* 64 in a call, up and down. */
+/* Adds and subtracts in batches of 64 items. */
 static void *add_in_batches(void *arg)
 {
 	static const __s64 bys[] = { 5, -3, 1000000000000LL, -1000000000001LL };
@@ -492,7 +493,7 @@ static void test_lost(void)
 		wrong += i % 2 ? (intptr_t)result : 0;
 	}
 	is_int(wrong, 0, "each item of batches that add beside single additions has the result 0");
-	/* A batch of 64 adds 16 times the sum of its four steps, which is 1. */
+	/* A batch of 64 adds the four steps 16 times; their sum is 1. */
 	is_int(add(shared_fd, KEY, 0, 0, 0).sum,
 	       2 * ADDERS * ADDS + ADDERS / 2 * ADDS + ADDERS / 2 * ((ADDS + 63) / 64) * 16,
 	       "no addition of concurrent batches and single additions is lost");
@@ -500,7 +501,7 @@ static void test_lost(void)
 	close(shared_fd);
 }
 
-/* Numbers that are made, counted and removed all the time: nothing gets lost between. */
+/* A thread removes the number again and again while others add to it. */
 
 static __s64 removed_sum;
 static bool over;
@@ -518,7 +519,7 @@ static void *remove_often(void *arg)
 		if (call(shared_fd, HASHBELT_IOC_GET, &item))
 			continue;
 		text[item.value_len] = 0;
-		/* Removed as it was read, or not at all. */
+		/* IF_VERSION: the remove fails if the number changed after the get. */
 		item.how = HASHBELT_IF_VERSION;
 		item.value = 0;
 		item.value_len = 0;

@@ -1,17 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * argument_test - what the device refuses to be asked.
+ * argument_test - wrong arguments of calls on entries, belts and events.
  *
- * Requests that do not exist, arguments at addresses that do not, lengths,
- * flags, names and reserved fields out of their bounds: each has its error, and
- * leaves the entry, the belt and the descriptor's binding as they were.
+ * Unknown ioctl numbers, bad addresses, and lengths, flags, names and reserved fields out
+ * of range: each call fails with its errno and changes neither the entry, the belt nor the
+ * belt that the descriptor is bound to.
  */
 #define _GNU_SOURCE
 #include "refusal.h"
 
 #define TESTS	169
 
-/* Every test looks at this entry of this belt, before and after. */
+/* The one entry of the belt; each check compares it before and after the call. */
 #define KEY	"witness"
 #define TEXT	"as it was"
 
@@ -22,15 +22,15 @@ static void start_over(void)
 	before = look(belt, KEY);
 }
 
-/* Nothing has changed: the entry, the belt, and what the descriptor is bound to. */
+/* True if the entry and the number of entries of the descriptor's belt are unchanged. */
 static bool undisturbed(void)
 {
-	struct sight after = look(belt, KEY);
+	struct snapshot after = look(belt, KEY);
 
-	return !before.err && same_sight(&before, &after);
+	return !before.err && is_same_snapshot(&before, &after);
 }
 
-/* The requests that take an argument, and those that do not. */
+/* Requests with an argument; those without are in plain_requests. */
 static const struct request requests[] = {
 	{ "get", HASHBELT_IOC_GET },
 	{ "put", HASHBELT_IOC_PUT },
@@ -57,7 +57,7 @@ static const unsigned long plain_requests[] = {
 	HASHBELT_IOC_ROTATE,
 };
 
-/* Those that service_test asks. */
+/* Requests that service_test covers. */
 static const unsigned long services[] = {
 	HASHBELT_IOC_ADD, HASHBELT_IOC_FILL, HASHBELT_IOC_REQUEST, HASHBELT_IOC_CANCEL,
 	HASHBELT_IOC_COMPLETE, HASHBELT_IOC_LOCK, HASHBELT_IOC_UNLOCK, HASHBELT_IOC_RENEW,
@@ -101,9 +101,9 @@ static void test_numbers(void)
 		}
 	}
 	ok(!wrong && undisturbed(),
-	   "ioctl with an unknown number, size or direction: ENOTTY");
+	   "an ioctl with an unknown number, size or direction returns ENOTTY");
 	refused(call(belt, _IO(HASHBELT_IOC_MAGIC + 1, 0x08), argument), ENOTTY,
-		"clear with another magic number");
+		"an ioctl with the number of clear and another magic number");
 	is_int(call(belt, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI,
 	       "HASHBELT_IOC_ABI returns HASHBELT_ABI");
 	is_int(call(belt, HASHBELT_IOC_ABI, unmapped()), HASHBELT_ABI,
@@ -112,7 +112,7 @@ static void test_numbers(void)
 
 static char buffer[64];
 
-/* An item that would do something, were it not for what a test does to it. */
+/* A valid get, put, touch or remove, which a test then makes invalid. */
 static struct hashbelt_item witness(void)
 {
 	struct hashbelt_item item = item_of(KEY);
@@ -150,7 +150,7 @@ static void test_value_len(void)
 
 	item.value_len = HASHBELT_VALUE_MAX + 1;
 	refused(call(belt, HASHBELT_IOC_PUT, &item), EMSGSIZE,
-		"put with a value of 1 MiB and a byte");
+		"put with a value of 1 MiB and one byte");
 	item.value_len = ~0u;
 	refused(call(belt, HASHBELT_IOC_PUT, &item), EMSGSIZE,
 		"put with a value of 4 GiB less one byte");
@@ -228,7 +228,7 @@ static void test_scan(void)
 	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "scan with a buffer of 1 MiB returns 0");
 	scan.size = HASHBELT_SCAN_MAX + 1;
 	refused(call(belt, HASHBELT_IOC_SCAN, &scan), E2BIG,
-		"scan with a buffer of 1 MiB and a byte");
+		"scan with a buffer of 1 MiB and one byte");
 	scan.size = ~0u;
 	refused(call(belt, HASHBELT_IOC_SCAN, &scan), E2BIG,
 		"scan with a buffer of 4 GiB less one byte");
@@ -294,10 +294,10 @@ static void test_watch(void)
 		  HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS,
 		  "watch with an unknown flag");
 	refused(call(belt, HASHBELT_IOC_ACK, &sequence), ENOENT,
-		"ack of sequence 0 without any read");
+		"ack of sequence 0 without a read before it");
 }
 
-/* What a setting may be is the same where a belt is made and where it is changed. */
+/* create and set check the same fields. */
 static void test_settings(const char *verb, unsigned long request, __u32 fields)
 {
 	struct hashbelt_settings settings = {
@@ -317,30 +317,30 @@ static void test_settings(const char *verb, unsigned long request, __u32 fields)
 	     "%s with an unknown bit of @reasons", verb);
 	BITS(request, settings, handler, 0x03, "%s with an unknown bit of @handler", verb);
 	settings.handler = 3;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with handler 3", verb));
+	refused(call(belt, request, &settings), EINVAL, DESCRIBE("%s with handler 3", verb));
 	settings.handler = 0;
 	settings.buckets = HASHBELT_BUCKETS_MIN - 1;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with 1 bucket", verb));
+	refused(call(belt, request, &settings), EINVAL, DESCRIBE("%s with 1 bucket", verb));
 	settings.buckets = HASHBELT_BUCKETS_MAX + 1;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with 65537 buckets", verb));
+	refused(call(belt, request, &settings), EINVAL, DESCRIBE("%s with 65537 buckets", verb));
 	settings.buckets = ~0u;
-	refused(call(belt, request, &settings), EINVAL, PROMISE("%s with 2^32 - 1 buckets", verb));
+	refused(call(belt, request, &settings), EINVAL, DESCRIBE("%s with 2^32 - 1 buckets", verb));
 	settings.buckets = 0;
 	settings.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with a time-to-live of 2^42 + 1 ms", verb));
+		DESCRIBE("%s with a time-to-live of 2^42 + 1 ms", verb));
 	settings.ttl_ms = HASHBELT_TTL_NEVER;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with HASHBELT_TTL_NEVER as time-to-live", verb));
+		DESCRIBE("%s with HASHBELT_TTL_NEVER as time-to-live", verb));
 	settings.ttl_ms = 0;
 	settings.grace_ms = HASHBELT_TTL_MAX_MS + 1;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with a grace time of 2^42 + 1 ms", verb));
+		DESCRIBE("%s with a grace time of 2^42 + 1 ms", verb));
 	settings.grace_ms = 0;
 	settings.fields |= HASHBELT_SET_GID;
 	settings.gid = ~0u;
 	refused(call(belt, request, &settings), EINVAL,
-		PROMISE("%s with the gid 2^32 - 1", verb));
+		DESCRIBE("%s with the gid 2^32 - 1", verb));
 }
 
 static void test_set_name(void)
@@ -357,10 +357,10 @@ static void test_create(void)
 	refused(call(belt, HASHBELT_IOC_CREATE, &create), EEXIST,
 		"create with a name that is taken");
 	refused(open_belt(belt, "never"), ENOENT,
-		"open of the belt that refused creates have named");
+		"open of the name that the refused creates passed");
 }
 
-/* A name's first bytes, and one byte behind its end. */
+/* A name; some have a byte after the NUL. */
 struct bad_name {
 	const char *what;
 	char name[HASHBELT_NAME_SIZE];
@@ -417,10 +417,10 @@ static void test_names_of_belts(void)
 	struct hashbelt_name name = name_of("default");
 	static const char empty[HASHBELT_NAME_SIZE];
 
-	BITS(HASHBELT_IOC_OPEN, name, flags, 0, "open with a bit of @flags");
-	BITS(HASHBELT_IOC_OPEN, name, reserved, 0, "open with a bit of @reserved");
+	BITS(HASHBELT_IOC_OPEN, name, flags, HASHBELT_OF_OWNER, "open with a bit of @flags");
+	BITS(HASHBELT_IOC_OPEN, name, uid, 0, "open with a bit of @uid without a flag");
 	BITS(HASHBELT_IOC_DESTROY, name, flags, 0, "destroy with a bit of @flags");
-	BITS(HASHBELT_IOC_DESTROY, name, reserved, 0, "destroy with a bit of @reserved");
+	BITS(HASHBELT_IOC_DESTROY, name, uid, 0, "destroy with a bit of @uid");
 	test_names("create", HASHBELT_IOC_CREATE);
 	test_names("open", HASHBELT_IOC_OPEN);
 	test_names("destroy", HASHBELT_IOC_DESTROY);

@@ -1,7 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * batch_test - many items in one call, in order, each for itself.
- */
+// SPDX-License-Identifier: GPL-2.0-only
+/* batch_test - a batch tries its items in order, and each item has its own result. */
 #define _GNU_SOURCE
 #include "device.h"
 
@@ -29,7 +27,7 @@ static struct hashbelt_item op_put(const char *key, const char *text)
 	return item;
 }
 
-/* Returns what the call does; @done says how far it came. */
+/* Runs a batch; returns its result, and in @done the number of items that were tried. */
 static int run(int belt, struct hashbelt_item *items, __u32 count, __u32 *done)
 {
 	struct hashbelt_batch batch = { .items = address(items), .count = count };
@@ -78,7 +76,7 @@ static void test_order(void)
 	close(belt);
 }
 
-/* What is wrong with an item is that item's matter. */
+/* The failure of an item affects no other item of the batch. */
 static void test_errors(void)
 {
 	static char large[8];
@@ -159,7 +157,7 @@ static void test_most(void)
 	close(belt);
 }
 
-/* The array of items leads into a hole. */
+/* The array of items ends before an unmapped page. */
 static void test_hole(void)
 {
 	static const char *const keys[] = { "a", "b", "c", "d", "e" };
@@ -215,7 +213,7 @@ static void test_readonly(void)
 	close(belt);
 }
 
-/* @done is returned: what stands there before means nothing. */
+/* @done is output only. */
 static void test_again(void)
 {
 	int belt = new_belt(0);

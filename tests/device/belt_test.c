@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * belt_test - belts as a whole: made, found, listed, described, moved, ended.
+ * belt_test - creating, opening, listing, describing and destroying belts.
  *
- * Names and their bounds, what a new belt is like, belts without a name, the
- * life of a belt beside that of its descriptors, belt time moved by hand, and
- * the figures that a belt gives of itself.
+ * Names and their limits, the settings of a new belt, nameless belts, belts and their
+ * descriptors, belt time that is moved by hand, and the counters of a belt.
  */
 #define _GNU_SOURCE
 #include "process.h"
@@ -82,7 +81,7 @@ static void test_names_differ(void)
 	close(fd);
 }
 
-/* What a new belt is like */
+/* The settings of a new belt */
 
 static void test_defaults(void)
 {
@@ -150,7 +149,7 @@ static void test_shape(const struct shape *shape)
 	close(belt);
 }
 
-/* A create binds; one that fails leaves the descriptor where it was. */
+/* A create binds the descriptor to the new belt; a create that fails changes nothing. */
 static void test_binding(void)
 {
 	int fd = open_device(O_RDWR), other = open_device(O_RDWR);
@@ -238,7 +237,7 @@ static void test_passed(void)
 	put_text(belt, "key", "value", 0);
 	send_descriptor(sockets[0], belt);
 	close(belt);
-	/* Now the message is all that holds it. */
+	/* Only the descriptor in the message keeps the belt now. */
 	child = fork();
 	if (!child) {
 		belt = receive_descriptor(sockets[1]);
@@ -284,7 +283,7 @@ static void test_destroyed(void)
 	close(belt);
 }
 
-/* Every request that needs a belt, where there is none. */
+/* Requests on a descriptor without a belt. */
 static void test_unbound(void)
 {
 	static const unsigned long requests[] = {
@@ -328,7 +327,7 @@ static void test_unbound(void)
 	close(other);
 }
 
-/* The list */
+/* Next */
 
 static void test_list(void)
 {
@@ -388,7 +387,7 @@ static void test_halt(void)
 	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "halt of a halted belt succeeds");
 	is_int(info_of(belt).now_ns, now, "a second halt leaves belt time where it was");
 	put_text(belt, "key", "value", 1);
-	usleep(20000);	/* to give it a chance to be wrong */
+	usleep(20000);	/* time in which a clock that still ran would move */
 	ok(look(belt, "key").ttl_ms == 1 && info_of(belt).now_ns == now,
 	   "a halted belt keeps its time and the 1 ms that an entry has left");
 	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "resume of a halted belt succeeds");
@@ -472,7 +471,7 @@ static void test_rotation(void)
 	close(belt);
 }
 
-/* Clear, and figures */
+/* Clear and info */
 
 static void test_clear(void)
 {
@@ -530,7 +529,7 @@ static int one(int belt, unsigned long request, const char *key, __u32 how)
 	return call(belt, request, &item);
 }
 
-/* What each operation adds to which counter. */
+/* Each operation adds to its own counters only. */
 static void test_counters(void)
 {
 	static const __u64 want[HASHBELT_STAT_COUNT] = {
@@ -572,7 +571,7 @@ static void test_counters(void)
 	must(belt, HASHBELT_IOC_STAT, &stat);
 	got[HASHBELT_STAT_ROTATIONS] -= rotations;
 	for (i = 0; i < HASHBELT_STAT_COUNT; i++) {
-		/* What the worker does by the way is not for here. */
+		/* Counters of the worker depend on when it runs. */
 		if (i >= HASHBELT_STAT_CASCADED && i <= HASHBELT_STAT_WAKEUPS)
 			continue;
 		wrong += got[i] != want[i];
@@ -597,7 +596,7 @@ static void test_counters(void)
 	close(belt);
 }
 
-/* Each belt has a number that no other one gets. */
+/* Ids of belts are unique. */
 static void test_ids(void)
 {
 	__u64 last = 0, id;
@@ -614,7 +613,7 @@ static void test_ids(void)
 	ok(!wrong, "a belt has a larger id than the belts before it");
 }
 
-/* Why a key is not there, where that is known. */
+/* Misses are counted by cause. */
 static void test_misses(void)
 {
 	struct hashbelt_settings settings = {
@@ -650,7 +649,7 @@ static void test_misses(void)
 static void test_rotations(void)
 {
 	int belt = new_belt(0);
-	/* It may have had one before it was halted. */
+	/* The belt may have rotated before it was halted. */
 	__u64 before = counter(belt, HASHBELT_STAT_ROTATIONS);
 	unsigned int i;
 
@@ -664,7 +663,7 @@ static void test_rotations(void)
 	close(belt);
 }
 
-/* Lags: an entry is handed over when time is moved beyond its deadline. */
+/* The lag is the time from the deadline to the advance that expires the entry. */
 static void test_lags(void)
 {
 	static const struct { __u64 late_ms; unsigned int lag; } lags[] = {
@@ -693,7 +692,10 @@ static void test_lags(void)
 	}
 }
 
-/* How many entries expire in which interval; as many intervals as there is room. */
+/*
+ * Sums up the counts of entries by interval, of @count intervals at most; returns the
+ * number of calls less one.
+ */
 static unsigned int count_left(int belt, __u64 *counts, __u32 count)
 {
 	struct hashbelt_buckets buckets = { .count = count };
@@ -712,13 +714,13 @@ static unsigned int count_left(int belt, __u64 *counts, __u32 count)
 	return calls;
 }
 
-/* That a call has to stop half-way. */
+/* True once the index is too large for a single call. */
 static bool has_many_chains(void *arg)
 {
 	return info_of(*(int *)arg).table >= 8192;
 }
 
-/* Many entries take many calls, and each is counted once. */
+/* Each entry is counted once, though it takes several calls. */
 static void test_left_many(void)
 {
 	enum { ENTRIES = 50000 };
@@ -746,7 +748,7 @@ static void test_left(void)
 	__u64 counts[16], want[16] = {};
 	char key[16];
 
-	/* Intervals of a second: i entries that have i seconds and a half. */
+	/* 21 entries for each time left of 0.5, 1.5, ... 19.5 seconds. */
 	for (i = 0; i < 20 * 21; i++) {
 		snprintf(key, sizeof(key), "%u", i);
 		put_text(belt, key, "value", i % 20 * 1000 + 500);

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * bound_test - what is bound to a descriptor goes with it, and not before.
+ * bound_test - what is bound to a descriptor is removed with it, and not before.
  *
- * Entries put and locks taken with HASHBELT_BOUND end when the last copy of the
- * descriptor is closed, by any process, also because a process was killed. An entry that
- * has left before, or a lock that another owner holds by then, is not touched.
+ * Entries put and locks taken with HASHBELT_BOUND end when the last copy of the descriptor
+ * is closed, by any process, also by one that is killed. An entry that has left the belt
+ * before, or a lock that has another owner by then, is not touched.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #define NAME	"bound"
 #define MANY	5000
 
-/* A belt of locks and entries, which reports why they go. */
+/* A named belt that reports all reasons, for locks and entries. */
 static int bound_belt(void)
 {
 	struct hashbelt_settings settings = {
@@ -39,7 +39,7 @@ static int put_bound(int fd, const char *key, const char *text, __u64 ttl_ms)
 	return call(fd, HASHBELT_IOC_PUT, &item);
 }
 
-/* A descriptor to which an entry and a lock are bound, both of the name "key". */
+/* A descriptor to which an entry and a lock are bound, both with the name "key". */
 static int open_bound(void)
 {
 	int fd = open_named(NAME), err = put_bound(fd, "key", "value", 0);
@@ -55,7 +55,7 @@ static __u64 released(int belt)
 	return counter(belt, HASHBELT_STAT_RELEASED);
 }
 
-/* Whether both are there. */
+/* True if the entry and the lock are present. */
 static bool both_there(int belt)
 {
 	return holds_text(belt, "key", "value") && is_held_by(belt, "key", "owner");
@@ -72,10 +72,10 @@ static bool both_gone(int belt)
 static void test_close(void)
 {
 	int belt = bound_belt(), fd = open_bound();
-	struct sight sight;
+	struct snapshot snapshot;
 
-	sight = look(belt, "key");
-	ok(!sight.err && sight.ttl_ms == TTL && sight.version,
+	snapshot = look(belt, "key");
+	ok(!snapshot.err && snapshot.ttl_ms == TTL && snapshot.version,
 	   "a bound entry is found with its ttl and a version");
 	ok(both_there(belt) && locks_held(belt) == 1,
 	   "a bound lock is held by its owner and counted in info");
@@ -154,12 +154,12 @@ static void test_message(void)
 	close(fd);
 	close(sockets[0]);
 	close(sockets[1]);
-	/* Descriptors in a socket that is gone are closed by a worker. */
+	/* A worker closes the descriptors in the messages of a closed socket. */
 	ok(at_last(is_all_gone, &belt), "the loss of an unreceived message removes what is bound");
 	end_locks(belt, NAME);
 }
 
-/* A process that ends closes what it has, however it ends. */
+/* The kernel closes the descriptors of a process however the process ends. */
 enum end { EXITS, CRASHES, IS_KILLED, EXECS, ENDS };
 
 static const char *const end_names[ENDS] = {
@@ -177,7 +177,7 @@ static int bind_and_end(void *arg)
 		abort();
 	if (end == IS_KILLED)
 		raise(SIGKILL);
-	/* The descriptor is closed by that, see open_device(). */
+	/* execl() closes the descriptor: open_device() sets O_CLOEXEC. */
 	execl("/proc/self/exe", "bound_test", "pause", NULL);
 	return 1;
 }
@@ -242,6 +242,9 @@ static void test_destroyed(__u64 base)
 	if (!used_at_last(base))
 		bail_out("the belts before this one are not freed");
 	belt = bound_belt();
+	/* The levels of the wheel of locks stay as long as the belt. */
+	must_take(belt, "key", "owner", 0);
+	unlock(belt, "key", "owner");
 	empty = get_parameter("used_bytes");
 	fd = open_bound();
 	put_numbers(fd, 0, 100, 0);
@@ -256,7 +259,7 @@ static void test_destroyed(__u64 base)
 	   "used_bytes is at its start when a destroyed belt's descriptor closes");
 }
 
-/* Put over, and gone before */
+/* Replaced, removed, expired and cleared entries */
 
 static void test_replaced(void)
 {
@@ -296,7 +299,7 @@ static void test_replaced(void)
 	end_locks(belt, NAME);
 }
 
-/* What of the other calls makes no difference. */
+/* Calls that neither bind anything nor end a bond */
 static void test_other_calls(void)
 {
 	int belt = bound_belt(), fd = open_bound();
@@ -319,7 +322,7 @@ static void test_other_calls(void)
 	ok(both_there(belt), "a bound entry and lock stay after touch, get, lock and renew");
 	close(fd);
 	ok(both_gone(belt),
-	   "touched entries and renewed locks go with the descriptor of their bond");
+	   "touched entries and renewed locks end with the descriptor that bound them");
 	put_text(belt, "key", "value", 0);
 	must_take(belt, "key", "owner", 0);
 	fd = open_named(NAME);
@@ -355,7 +358,7 @@ static void test_batch(void)
 	end_locks(belt, NAME);
 }
 
-/* What has gone in other ways is not there to go, nor is what came after it. */
+/* Entries and locks that are gone before the close, and those that took their place */
 enum loss { EXPIRES, IS_REMOVED, IS_CLEARED, IS_DRAINED, LOSSES };
 
 static const char *const loss_names[LOSSES] = {
@@ -393,7 +396,7 @@ static void test_lost(enum loss loss)
 	end_locks(belt, NAME);
 }
 
-/* The same with nobody after it. */
+/* As test_lost(), with no entry and no lock in their place. */
 static void test_lost_alone(enum loss loss, __u64 base)
 {
 	int belt = bound_belt(), fd = open_bound();
@@ -409,7 +412,7 @@ static void test_lost_alone(enum loss loss, __u64 base)
 	   "used_bytes returns to its start after a bound one %s", loss_names[loss]);
 }
 
-/* A lock is bound as it was first granted. */
+/* The first grant of a lock decides whether the lock is bound. */
 static void test_locks(void)
 {
 	int belt = bound_belt(), fd = open_named(NAME), other = open_named(NAME);
@@ -487,7 +490,7 @@ static void test_events(void)
 	end_locks(belt, NAME);
 }
 
-/* Where entries that expire are reinserted, the bond lives on with them. */
+/* A bound entry that expires in a reinserting belt stays bound. */
 static void test_reinserted(void)
 {
 	int belt = bound_belt(), fd;
@@ -533,9 +536,9 @@ static void test_limits(void)
 	end_locks(belt, NAME);
 }
 
-/* Many */
+/* Many entries, locks and descriptors */
 
-/* Entries and locks of the numbers from @from on, bound to a descriptor. */
+/* Binds @n entries and locks, numbered from @from, to a descriptor. */
 static void bind_numbers(int fd, unsigned int from, unsigned int n)
 {
 	char key[16];
@@ -582,7 +585,7 @@ static void test_many(__u64 base)
 	ok(used_at_last(base), "used_bytes returns to its start after thousands of bound entries");
 }
 
-/* As many descriptors with one entry each. */
+/* 900 descriptors with one entry and one lock each. */
 static void test_many_descriptors(__u64 base)
 {
 	static int fds[900];
@@ -604,14 +607,14 @@ static void test_many_descriptors(__u64 base)
 	ok(used_at_last(base), "used_bytes returns to its start after 900 descriptors");
 }
 
-/* At the same time */
+/* Concurrent opens */
 
 /**
- * struct shared - what two threads do to one descriptor
- * @fd:		it
- * @stop:	they are to end
- * @bound:	what was bound; atomic
- * @tid:	the one that waits, once it has begun
+ * struct shared - one descriptor of two threads
+ * @fd:		the descriptor
+ * @stop:	set to end the thread that binds
+ * @bound:	bindings so far; atomic
+ * @tid:	the thread that waits, set before its call
  */
 struct shared {
 	int fd;
@@ -638,13 +641,13 @@ static void *bind_on(void *arg)
 	return NULL;
 }
 
-/* The other thread may be late: on one processor it has to wait for its turn. */
+/* On one processor the other thread may not have run yet. */
 static bool is_early(const struct shared *shared)
 {
 	return __atomic_load_n(&shared->bound, __ATOMIC_RELAXED) < 100;
 }
 
-/* A belt that has no room for more than the one entry that is there. */
+/* Fills the belt with one entry, up to its max_entries. */
 static void fill_up(int belt)
 {
 	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 1);
@@ -652,8 +655,8 @@ static void fill_up(int belt)
 }
 
 /*
- * With @full no put succeeds: what was tied to the descriptor already, when there turns
- * out to be no room, is none of those that go with it.
+ * With @full every put of another key fails with ENOSPC. An entry that was attached to the
+ * descriptor before its put failed must not be removed with the descriptor.
  */
 static void test_rebound_meanwhile(bool full)
 {
@@ -705,7 +708,7 @@ static bool is_asleep(void *arg)
 	return tid && sleeps_in(tid, __NR_ioctl);
 }
 
-/* Who waits for a lock that shall be bound to what is bound elsewhere meanwhile. */
+/* A descriptor is bound to another belt while a thread waits for a bound lock. */
 static void test_rebound_while_waiting(void)
 {
 	struct shared shared = { .fd = open_device(O_RDWR) };
@@ -718,7 +721,7 @@ static void test_rebound_while_waiting(void)
 	    pthread_create(&thread, NULL, wait_for_lock, &shared))
 		bail_out("no thread");
 	if (!at_last(is_asleep, &shared))
-		bail_out("it does not wait");
+		bail_out("the thread does not wait");
 	if (open_belt(shared.fd, "another"))
 		bail_out("open");
 	unlock(belt, "key", "alice");
@@ -733,7 +736,7 @@ static void test_rebound_while_waiting(void)
 	end_locks(belt, NAME);
 }
 
-/* Death, at every point */
+/* Processes that are killed */
 
 enum point { OPENED, HAS_PUT, HAS_LOCKED, HAS_PUT_OVER, HAS_REMOVED, HAS_DUPED, POINTS };
 
@@ -744,8 +747,8 @@ static const char *const point_names[POINTS] = {
 
 /**
  * struct victim - a process that will be killed
- * @point:	when
- * @pipe:	it says here that it has come so far
+ * @point:	the point at which it is killed
+ * @pipe:	the victim writes a byte here once it has reached that point
  */
 struct victim {
 	enum point point;
@@ -788,7 +791,7 @@ static void test_killed_at(enum point point)
 	victim.pipe = pipes[1];
 	child = start(be_victim, &victim);
 	if (!readable_at_last(pipes[0]) || read(pipes[0], &byte, 1) != 1)
-		bail_out("the victim does not come so far");
+		bail_out("the victim does not reach its point");
 	is_int(info_of(belt).entries, want[point], "a victim has its entries and locks %s",
 	       point_names[point]);
 	kill_and_wait(child);
@@ -827,7 +830,7 @@ static bool is_at_work(void *belt)
 	return info_of(*(int *)belt).entries > 0;
 }
 
-/* At moments that nobody can name. Of its locks, one at most is not bound. */
+/* Kills a process at random moments. At most one of its locks is not bound. */
 static void test_killed_any_time(__u64 base)
 {
 	int belt = bound_belt();
@@ -838,7 +841,7 @@ static void test_killed_any_time(__u64 base)
 	for (round = 0; round < 50; round++) {
 		child = start(bind_without_end, NULL);
 		if (!at_last(is_at_work, &belt))
-			bail_out("it does not begin");
+			bail_out("the victim does not begin");
 		usleep(round * 37 % 1000);
 		kill_and_wait(child);
 		left += release(belt, "another") > 1;

@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * device.h - short words for what all tests of the device do.
+ * device.h - helpers for all tests of the device.
  *
- * Every call here is ioctl(2) itself. What is wanted to succeed and has nothing
- * to do with the promise under test ends the program when it fails. Results are
- * 0 or a negative errno.
+ * Every call here is ioctl(2) itself. A helper that is only a precondition of a check ends
+ * the program when it fails. Results are 0 or a negative errno.
  */
 #ifndef _DEVICE_H
 #define _DEVICE_H
@@ -23,7 +22,7 @@
 
 #define PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
 #define MIB		(1024UL * 1024)
-#define TTL		10000ULL	/* of the belts here, milliseconds */
+#define TTL		10000ULL	/* time-to-live of test belts, milliseconds */
 
 static inline int call(int fd, unsigned long request, const void *arg)
 {
@@ -32,7 +31,7 @@ static inline int call(int fd, unsigned long request, const void *arg)
 	return result < 0 ? -errno : result;
 }
 
-/* A call that has to succeed for the test to mean anything. */
+/* A call that the test relies on: its failure ends the program. */
 static inline void must(int fd, unsigned long request, const void *arg)
 {
 	int err = call(fd, request, arg);
@@ -51,8 +50,8 @@ static inline int open_device(int flags)
 }
 
 /*
- * A descriptor with a belt of its own as the settings say, whose time stands
- * still. Without a time-to-live it has that of the belts here.
+ * A descriptor with a belt of its own with these settings, whose belt time is halted. A
+ * time-to-live of 0 stands for TTL.
  */
 static inline int belt_of(struct hashbelt_settings settings)
 {
@@ -65,7 +64,7 @@ static inline int belt_of(struct hashbelt_settings settings)
 	return fd;
 }
 
-/* A descriptor with a nameless belt of its own, whose time stands still. */
+/* A descriptor with a nameless belt of its own, whose belt time is halted. */
 static inline int new_belt(__u32 policy)
 {
 	return belt_of((struct hashbelt_settings){ .policy = policy, .mode = 0600 });
@@ -77,7 +76,7 @@ static inline int set_belt(int fd, struct hashbelt_settings settings)
 	return call(fd, HASHBELT_IOC_SET, &settings);
 }
 
-/* The same, where it has to succeed. */
+/* As set_belt(), but a failure ends the program. */
 #define SET(fd, ...) \
 	must(fd, HASHBELT_IOC_SET, &(struct hashbelt_settings){ __VA_ARGS__ })
 
@@ -91,7 +90,7 @@ static inline struct hashbelt_item item_of(const char *key)
 	return (struct hashbelt_item){ .key = address(key), .key_len = strlen(key) };
 }
 
-/* What an item says of a value: a text to put. */
+/* An item that puts a text. */
 static inline struct hashbelt_item text_item(const char *key, const char *text)
 {
 	struct hashbelt_item item = item_of(key);
@@ -101,7 +100,10 @@ static inline struct hashbelt_item text_item(const char *key, const char *text)
 	return item;
 }
 
-/* Puts a text for good or for @ttl_ms; returns the entry's version. */
+/*
+ * Puts a text with @ttl_ms, or the belt's time-to-live if it is 0; returns the entry's
+ * version.
+ */
 static inline __u64 put_text(int fd, const char *key, const char *text, __u64 ttl_ms)
 {
 	struct hashbelt_item item = text_item(key, text);
@@ -111,7 +113,7 @@ static inline __u64 put_text(int fd, const char *key, const char *text, __u64 tt
 	return item.version;
 }
 
-/* A request that needs nothing but a key. */
+/* A call whose only argument is a key. */
 static inline int on_key(int fd, unsigned long request, const char *key)
 {
 	struct hashbelt_item item = item_of(key);
@@ -127,7 +129,7 @@ static inline bool is_there(int fd, const char *key)
 	return !call(fd, HASHBELT_IOC_GET, &item);
 }
 
-/* Puts keys of 16 bytes, numbers from @from on, with values of 64: many in a call. */
+/* Puts @n keys of 16 bytes, numbered from @from, with values of 64 bytes, in batches. */
 static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u64 ttl_ms)
 {
 	static struct hashbelt_item items[1000];
@@ -152,7 +154,7 @@ static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u6
 	}
 }
 
-/* Puts a value of @len zeros under a number; 0 or a negative errno. */
+/* Puts a value of @len zeros under the key @number; 0 or a negative errno. */
 static inline int put_zeros(int belt, unsigned int number, __u32 len, __u64 ttl_ms)
 {
 	static unsigned char zeros[HASHBELT_VALUE_MAX];
@@ -195,7 +197,7 @@ static inline __u64 counter(int fd, enum hashbelt_counter which)
 	return counters[which];
 }
 
-/* How many entries were handed over 2^@bits milliseconds after their deadline, or later. */
+/* The number of entries that were handed over 2^@bits ms or more after their deadline. */
 static inline __u64 later_than(int fd, unsigned int bits)
 {
 	__u64 lags[HASHBELT_LAGS] = {}, count = 0;
@@ -210,10 +212,10 @@ static inline __u64 later_than(int fd, unsigned int bits)
 }
 
 /**
- * struct sight - all that can be seen of a key, and of its belt
- * @err:	of the get; the fields after it are 0 unless it is
+ * struct snapshot - what a get returns of a key, and the number of entries in the belt
+ * @err:	of the get; all fields below it are 0 if the get failed
  */
-struct sight {
+struct snapshot {
 	__u64 entries;
 	int err;
 	__u32 flags;
@@ -223,26 +225,26 @@ struct sight {
 	char value[64];
 };
 
-/* Looks at a key without a trace in its deadline. */
-static inline struct sight look(int fd, const char *key)
+/* Looks at a key without changing its deadline. */
+static inline struct snapshot look(int fd, const char *key)
 {
-	struct sight sight = { .entries = info_of(fd).entries };
+	struct snapshot snapshot = { .entries = info_of(fd).entries };
 	struct hashbelt_item item = item_of(key);
 
 	item.how = HASHBELT_NO_REFRESH;
-	item.value = address(sight.value);
-	item.value_len = sizeof(sight.value);
-	sight.err = call(fd, HASHBELT_IOC_GET, &item);
-	if (sight.err)
-		return sight;
-	sight.flags = item.flags;
-	sight.value_len = item.value_len;
-	sight.ttl_ms = item.ttl_ms;
-	sight.version = item.version;
-	return sight;
+	item.value = address(snapshot.value);
+	item.value_len = sizeof(snapshot.value);
+	snapshot.err = call(fd, HASHBELT_IOC_GET, &item);
+	if (snapshot.err)
+		return snapshot;
+	snapshot.flags = item.flags;
+	snapshot.value_len = item.value_len;
+	snapshot.ttl_ms = item.ttl_ms;
+	snapshot.version = item.version;
+	return snapshot;
 }
 
-static inline bool same_sight(const struct sight *a, const struct sight *b)
+static inline bool is_same_snapshot(const struct snapshot *a, const struct snapshot *b)
 {
 	return a->entries == b->entries && a->err == b->err && a->flags == b->flags &&
 	       a->value_len == b->value_len && a->ttl_ms == b->ttl_ms &&
@@ -252,10 +254,10 @@ static inline bool same_sight(const struct sight *a, const struct sight *b)
 
 static inline bool holds_text(int fd, const char *key, const char *text)
 {
-	struct sight sight = look(fd, key);
+	struct snapshot snapshot = look(fd, key);
 
-	return !sight.err && sight.value_len == strlen(text) &&
-	       !memcmp(sight.value, text, sight.value_len);
+	return !snapshot.err && snapshot.value_len == strlen(text) &&
+	       !memcmp(snapshot.value, text, snapshot.value_len);
 }
 
 static inline struct hashbelt_name name_of(const char *name)
@@ -308,7 +310,7 @@ static inline int set_parameter(const char *name, const char *text)
 	return err;
 }
 
-/* Any error ends the program: the test relies on the new value. */
+/* As set_parameter(), but a failure ends the program. */
 static inline void set_number(const char *name, __u64 value)
 {
 	char text[32];
@@ -337,8 +339,8 @@ static inline __u64 get_parameter(const char *name)
 }
 
 /*
- * What is freed takes a moment to be: a grace period, and then a worker. How
- * long does not matter, as long as it comes.
+ * Waits, 10 s at least, until @is_so(@arg): memory is freed only after a grace period, by a
+ * worker.
  */
 static inline bool at_last(bool (*is_so)(void *arg), void *arg)
 {
@@ -357,7 +359,7 @@ static inline bool is_used_at_most(void *arg)
 	return get_parameter("used_bytes") <= *(__u64 *)arg;
 }
 
-/* Whether the module comes to hold no more than so much. */
+/* Waits until the module uses at most @bytes; false if it does not in time. */
 static inline bool used_at_last(__u64 bytes)
 {
 	if (at_last(is_used_at_most, &bytes))
@@ -366,9 +368,9 @@ static inline bool used_at_last(__u64 bytes)
 	return false;
 }
 
-/* Memory, and the lack of it */
+/* Memory for arguments */
 
-/* Fresh pages that nobody has touched, with a hole after them. */
+/* Fresh pages that have not been touched, followed by an unmapped page. */
 static inline unsigned char *fresh_pages(size_t size)
 {
 	size_t rounded = (size + PAGE - 1) & ~(PAGE - 1);
@@ -382,7 +384,7 @@ static inline unsigned char *fresh_pages(size_t size)
 	return pages;
 }
 
-/* A place whose first @size bytes may be used, and not one byte after them. */
+/* Memory of @size bytes that ends just before an unmapped page. */
 static inline void *before_hole(size_t size)
 {
 	size_t rounded = (size + PAGE - 1) & ~(PAGE - 1);
@@ -390,13 +392,13 @@ static inline void *before_hole(size_t size)
 	return fresh_pages(size) + rounded - size;
 }
 
-/* A copy of something at the very end of what may be used. */
+/* A copy of @from that ends just before an unmapped page. */
 static inline void *copy_before_hole(const void *from, size_t size)
 {
 	return memcpy(before_hole(size), from, size);
 }
 
-/* A copy of something that may only be read. */
+/* A copy of @from in read-only memory. */
 static inline void *readonly_copy(const void *from, size_t size)
 {
 	unsigned char *pages = fresh_pages(size);
@@ -407,7 +409,7 @@ static inline void *readonly_copy(const void *from, size_t size)
 	return pages;
 }
 
-/* An address that nothing is mapped at. */
+/* An address at which nothing is mapped. */
 static inline void *unmapped(void)
 {
 	unsigned char *page = fresh_pages(PAGE);

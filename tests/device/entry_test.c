@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * entry_test - get, put, touch, remove and expire do what they say.
+ * entry_test - get, put, touch, remove and expire.
  *
- * Conditions, versions, flag bits and times-to-live, in belts of all policies.
- * Belt time stands and is moved by hand, so that every time left is exact.
+ * Conditions, versions, flag bits and times-to-live, in belts of all policies. Belt time is
+ * halted and moved by hand, so every time left is exact.
  */
 #define _GNU_SOURCE
 #include "device.h"
@@ -30,9 +30,9 @@ static int simple(int belt, unsigned long request, const char *key)
 
 static __u64 ttl_of(int belt, const char *key)
 {
-	struct sight sight = look(belt, key);
+	struct snapshot snapshot = look(belt, key);
 
-	return sight.err ? 0 : sight.ttl_ms;
+	return snapshot.err ? 0 : snapshot.ttl_ms;
 }
 
 static void test_put_and_get(void)
@@ -178,10 +178,10 @@ static void test_versions(void)
 enum state { ABSENT, THERE, EXPIRED };
 
 /**
- * struct condition - a put in some state, and how it ends
- * @right:	whether @version is the one that is there
- * @want:	the error, for a belt without a policy
- * @want_kept:	the same with HASHBELT_KEEP_ON_PUT
+ * struct condition - a put of a key in some state, and its result
+ * @right:	@version is that of the entry
+ * @want:	the errno in a belt without a policy
+ * @want_kept:	the errno in a belt with HASHBELT_KEEP_ON_PUT
  */
 struct condition {
 	enum state state;
@@ -236,7 +236,7 @@ static void test_condition(const struct condition *c, __u32 policy, int want)
 {
 	int belt = new_belt(policy);
 	struct hashbelt_item item = text_item("key", "new"), asked;
-	struct sight old, now;
+	struct snapshot old, now;
 	__u64 version = 1, refused;
 	bool good;
 
@@ -256,11 +256,11 @@ static void test_condition(const struct condition *c, __u32 policy, int want)
 		 policy ? ", under KEEP_ON_PUT" : "", error_name(want));
 	now = look(belt, "key");
 	if (c->state == EXPIRED)
-		now.entries = old.entries;	/* one that expired may count a while */
+		now.entries = old.entries;	/* an expired entry counts until the drain */
 	if (want) {
 		if (want != ENOENT)
 			asked.version = version;
-		good = same_sight(&old, &now) && !memcmp(&item, &asked, sizeof(item)) &&
+		good = is_same_snapshot(&old, &now) && !memcmp(&item, &asked, sizeof(item)) &&
 		       counter(belt, HASHBELT_STAT_REFUSED) == refused + 1;
 		ok(good, "a refused put changes no entry and is counted as refused%s",
 		   want == ENOENT ? "" : ", and returns the version");
@@ -362,7 +362,7 @@ static const struct renewal renewals[] = {
 	{ "a deadline of one millisecond", HASHBELT_TTL_MAX_MS, 1 },
 };
 
-/* The entry ends just when a touch said that it would. */
+/* True if the entry has @ttl ms left and is missed at exactly that deadline. */
 static bool ends_in(int belt, const char *key, __u64 ttl)
 {
 	if (ttl_of(belt, key) != ttl)
@@ -498,14 +498,14 @@ static void test_no_value(void)
 	close(belt);
 }
 
-/* The ways out */
+/* Remove and expire */
 
 static void test_remove(void)
 {
 	int belt = new_belt(0);
 	__u64 version = put_text(belt, "key", "value", 0);
 	struct hashbelt_item item = item_of("key");
-	struct sight was = look(belt, "key"), is;
+	struct snapshot was = look(belt, "key"), is;
 
 	item.how = HASHBELT_IF_VERSION;
 	item.version = version + 1;
@@ -514,7 +514,7 @@ static void test_remove(void)
 	is_int(item.version, version,
 	       "remove with HASHBELT_IF_VERSION returns the version of the entry");
 	is = look(belt, "key");
-	ok(same_sight(&was, &is),
+	ok(is_same_snapshot(&was, &is),
 	   "remove with HASHBELT_IF_VERSION of another version leaves the entry");
 	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
 		 "remove with HASHBELT_IF_VERSION of the entry's version succeeds");
@@ -559,7 +559,7 @@ static void test_expire(void)
 	close(belt);
 }
 
-/* What is refused once a belt is gone, or where there never was one. */
+/* Destroyed belts */
 static void test_destroyed(void)
 {
 	int belt = open_device(O_RDWR);

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * event_test - what becomes of entries that leave a belt, as its readers see it.
+ * event_test - the events of entries that leave a belt.
  *
- * What is reported and why, what an event says byte for byte, how many fit into
- * a buffer, and what the handlers do with an entry. Order and limits of the queue
- * are in queue_test, waiting and many readers in wait_test.
+ * Which events are reported, their contents byte for byte, how many fit into a buffer, and
+ * what each handler does with an entry. Order and limits of the queue are in queue_test,
+ * waiting and several readers in wait_test.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -26,7 +26,7 @@ static void drop_caches(void)
 	close(fd);
 }
 
-/* An entry that goes with the descriptor which has put it. */
+/* Puts an entry that is released when its descriptor closes. */
 static void put_bound(void)
 {
 	struct hashbelt_item item = text_item("bound", "value");
@@ -38,8 +38,8 @@ static void put_bound(void)
 }
 
 /*
- * Everything that can happen to an entry. Events of removed and expired ones
- * count against the limit of FIRST entries: there is room for them.
+ * Makes an entry leave for each reason. Events of removed and expired entries count against
+ * the limit of FIRST entries and must fit below it.
  */
 static void do_everything(int belt)
 {
@@ -62,7 +62,10 @@ static void do_everything(int belt)
 	drop_caches();
 }
 
-/* What a clear drops is reported when it is swept: waits until all are. */
+/*
+ * Counts events by reason. A clear reports entries as the worker sweeps them, so this waits
+ * until the belt has @want events.
+ */
 static void count_reasons(int belt, unsigned int *counts, unsigned int want)
 {
 	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
@@ -78,7 +81,7 @@ static void count_reasons(int belt, unsigned int *counts, unsigned int want)
 	free(stream.buffer);
 }
 
-/* Whether exactly those that the mask names are reported, each as often as it was. */
+/* True if exactly the reasons in @mask are reported, each as often as it occurred. */
 static bool is_masked(__u32 handler, __u32 mask)
 {
 	unsigned int want[REASONS] = { 0, 1, 1, 1, 1, FIRST, 1, 1 }, got[REASONS], reason;
@@ -92,7 +95,7 @@ static bool is_masked(__u32 handler, __u32 mask)
 
 	set_blocking(belt, false);
 	if (handler == HASHBELT_REINSERT)
-		want[HASHBELT_PRESSURE]++;	/* the one that expired and lives on */
+		want[HASHBELT_PRESSURE]++;	/* the entry that was reinserted on expiry */
 	if (!mask)
 		mask = HASHBELT_REPORT_DEFAULT;
 	if (handler == HASHBELT_DROP)
@@ -147,13 +150,13 @@ static void fill(unsigned char *p, size_t size, unsigned int seed)
 	}
 }
 
-/* Times are even numbers of nanoseconds. */
+/* Belt times are multiples of 8 ns: times that differ by at most 1 ns are equal. */
 static bool same_time(__u64 a, __u64 b)
 {
 	return a - b + 1 <= 2;
 }
 
-/* The event that is expected: that of an entry which is put here. */
+/* Puts an entry with random contents; returns the event of its expiry. */
 static struct hashbelt_event *put_random(int belt, __u32 key_len, __u32 value_len)
 {
 	static unsigned int number;
@@ -217,7 +220,7 @@ static void test_contents(void)
 	close(belt);
 }
 
-/* The event of the one thing that happened; one of a clear comes later. */
+/* Reads the only event of a belt; that of a clear comes after its sweep. */
 static struct hashbelt_event only_event(int belt)
 {
 	static unsigned char buffer[HASHBELT_EVENT_MAX];
@@ -328,11 +331,11 @@ static void test_many(void)
 	close(belt);
 }
 
-/* As many as fit */
+/* Buffers of all sizes */
 
 #define SIZES	6
 
-/* Events of different sizes; returns the bytes that all take. */
+/* Queues events of different sizes; returns the sum of the sizes. */
 static size_t queue_sizes(int belt)
 {
 	static const unsigned int lens[SIZES] = { 0, 7, 1, 40, 8, 3 };
@@ -351,7 +354,10 @@ static size_t queue_sizes(int belt)
 	return total;
 }
 
-/* A read of @size bytes, by a reader that closes without acknowledging. */
+/*
+ * Reads with a buffer of @size bytes and closes without an acknowledgment; true if the read
+ * returns as many events as fit.
+ */
 static bool fits_right(size_t size, const unsigned char *all, size_t total)
 {
 	unsigned char *buffer = before_hole(size);
@@ -486,8 +492,8 @@ static void test_bad_buffers(__u32 flags, const char *mode)
 }
 
 /*
- * Whether a buffer that ends within some event takes those before it, or none,
- * and the others are read next.
+ * Reads into a buffer that ends before an unmapped page after @room bytes. True if the read
+ * returns whole events or EFAULT, and later reads return the others.
  */
 static bool is_cut_right(unsigned int room)
 {
@@ -519,7 +525,7 @@ static void test_cut_buffer(void)
 	   "a read that faults midway neither loses, splits nor repeats an event");
 }
 
-/* Memory that is fine, but not there yet. */
+/* Pages that are not present yet */
 static void test_fresh_buffer(void)
 {
 	static const unsigned int sizes[] = { 1, 4000, 5000, 65536, MIB };
@@ -620,7 +626,7 @@ static void test_reinsert(void)
 	close(belt);
 }
 
-/* What was told is what was, whatever has become of the entry since. */
+/* A queued event shows the entry as it was at that moment. */
 static void test_reinsert_past(void)
 {
 	int belt = reporting_belt(HASHBELT_REINSERT, REPORT_ALL);
@@ -646,7 +652,7 @@ static void test_reinsert_past(void)
 	close(belt);
 }
 
-/* A jump over many times to live is one expiry, and not one for each. */
+/* An advance by many times-to-live is one expiry, not one for each of them. */
 static void test_reinsert_far(void)
 {
 	int belt = belt_of((struct hashbelt_settings){
@@ -674,7 +680,7 @@ static bool has_ended(void *arg)
 	       info.si_pid;
 }
 
-/* Entries that come round sooner than all of them can be looked at. */
+/* Entries that are due for reinsertion again before the worker has drained them all. */
 static void test_reinsert_always(void)
 {
 	struct hashbelt_settings create = {
@@ -693,7 +699,7 @@ static void test_reinsert_always(void)
 	close(belt);
 }
 
-/* Between its deadline and the worker a writer finds an entry of such a belt. */
+/* A writer finds an entry that has expired but is not reinserted yet. */
 static void test_due(void)
 {
 	struct hashbelt_item item = text_item("key", "other");
@@ -721,7 +727,7 @@ static void test_due(void)
 	close(belt);
 }
 
-/* The end */
+/* Destroyed belts */
 
 static void test_destroyed(void)
 {
@@ -749,7 +755,7 @@ static void test_destroyed(void)
 	close(belt);
 }
 
-/* Events come one after the other: there is nowhere to go back to. */
+/* The queue has no file position. */
 static void test_no_position(void)
 {
 	int fd = open_device(O_RDWR);

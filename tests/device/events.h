@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * events.h - short words for tests that read events.
+ * events.h - helpers for tests that read events.
  *
- * Whatever a test is about, each event that it reads is looked at: it is whole,
- * has the size that it says, and no byte in it comes from nowhere. One that is
- * not ends the program.
+ * Every event that a test reads is checked: it must be whole, have the size that it states,
+ * and be padded with zeros. An event that fails this check ends the program.
  */
 #ifndef _EVENTS_H
 #define _EVENTS_H
@@ -18,15 +17,15 @@
 #define REPORT_ALL	HASHBELT_REPORT_ALL
 
 /**
- * struct stream - events as they are read from a descriptor
+ * struct stream - the events that are read from a descriptor
  * @fd:		the descriptor
- * @buffer:	what the last read(2) returned
+ * @buffer:	the result of the last read(2)
  * @size:	size of @buffer
- * @len:	bytes in it
- * @at:		where the next event is
- * @err:	why there was no next event: a negative errno
- * @lost:	sum of what the events said was lost
- * @count:	events so far
+ * @len:	bytes in @buffer
+ * @at:		offset of the next event in @buffer
+ * @err:	negative errno of the last read(2), or 0
+ * @lost:	sum of the losses that the events reported
+ * @count:	number of events so far
  */
 struct stream {
 	int fd;
@@ -48,7 +47,7 @@ static inline struct stream stream_of(int fd, size_t size)
 	return stream;
 }
 
-/* Bytes, or a negative errno. */
+/* The number of bytes read, or a negative errno. */
 static inline ssize_t read_into(int fd, void *buffer, size_t size)
 {
 	ssize_t len = read(fd, buffer, size);
@@ -72,13 +71,13 @@ static inline bool has_key(const struct hashbelt_event *event, const char *key)
 	       !memcmp(event_key(event), key, event->key_len);
 }
 
-/* The size that an event has to have. */
+/* The size of an event with a key and a value of these lengths. */
 static inline size_t event_size(size_t key_len, size_t value_len)
 {
 	return (sizeof(struct hashbelt_event) + key_len + value_len + 7) & ~7UL;
 }
 
-/* Whether what an event says of itself fits together. */
+/* True if the fields of an event are consistent. */
 static inline bool can_be(const struct hashbelt_event *event)
 {
 	bool names_key = event->reason == HASHBELT_BY_PUT ||
@@ -95,7 +94,7 @@ static inline bool can_be(const struct hashbelt_event *event)
 	       event->reason >= HASHBELT_EXPIRED && event->reason <= HASHBELT_RELEASED;
 }
 
-/* Ends the program unless there is a whole event, with zeros where nothing is. */
+/* Ends the program unless a whole, valid event with zero padding fits into @room. */
 static inline void check_event(const struct hashbelt_event *event, size_t room)
 {
 	const unsigned char *bytes = (const void *)event;
@@ -130,7 +129,7 @@ static inline unsigned int check_events(const unsigned char *buffer, size_t len)
 	return count;
 }
 
-/* The next event, from a new read(2) if need be; NULL: stream->err says why. */
+/* The next event, read from the descriptor if the buffer is used up; NULL: see stream->err. */
 static inline const struct hashbelt_event *next_event(struct stream *stream)
 {
 	const struct hashbelt_event *event;
@@ -163,7 +162,7 @@ static inline void set_blocking(int fd, bool blocking)
 		bail_out("fcntl: %s", strerror(errno));
 }
 
-/* A nameless belt that reports; read(2) from it does not wait. Its time stands. */
+/* A nameless, halted belt that reports; its descriptor does not block. */
 static inline int reporting_belt(__u32 handler, __u32 reasons)
 {
 	struct hashbelt_settings settings = { .handler = handler, .reasons = reasons };
@@ -173,7 +172,7 @@ static inline int reporting_belt(__u32 handler, __u32 reasons)
 	return belt;
 }
 
-/* Another descriptor to a belt with a name; read(2) from it does not wait. */
+/* Another descriptor to a named belt, which does not block. */
 static inline int open_named(const char *name)
 {
 	int fd = open_device(O_RDWR | O_NONBLOCK), err = open_belt(fd, name);
@@ -183,7 +182,7 @@ static inline int open_named(const char *name)
 	return fd;
 }
 
-/* A belt with a name that reports all; read(2) from it does not wait. */
+/* A named, halted belt with handler notify; its descriptor does not block. */
 static inline int named_belt(const char *name, __u32 reasons)
 {
 	struct hashbelt_settings settings = {
@@ -208,7 +207,7 @@ static inline int ack(int fd, __u64 sequence)
 	return call(fd, HASHBELT_IOC_ACK, &sequence);
 }
 
-/* An entry that is put, and expires at once by hand. */
+/* Puts an entry and expires it with an expire call. */
 static inline void put_and_expire(int fd, const char *key, const char *text)
 {
 	put_text(fd, key, text, 0);
@@ -216,7 +215,7 @@ static inline void put_and_expire(int fd, const char *key, const char *text)
 		bail_out("no expire of %s", key);
 }
 
-/* Events of the keys "0" to "@n - 1", in this order. */
+/* Queues the expiry of @n entries with the keys "0" to "@n - 1", in this order. */
 static inline void queue_events(int fd, unsigned int n)
 {
 	char key[16];
@@ -228,7 +227,7 @@ static inline void queue_events(int fd, unsigned int n)
 	}
 }
 
-/* Reads all that is queued now; returns how many events. */
+/* Reads all events that are queued; returns their number. */
 static inline unsigned int discard_events(int fd)
 {
 	struct stream stream = stream_of(fd, HASHBELT_EVENT_MAX);
@@ -239,10 +238,7 @@ static inline unsigned int discard_events(int fd)
 	return stream.count;
 }
 
-/*
- * Reads all that is queued: events of the sequences @first to @last, in this
- * order and nothing else.
- */
+/* Reads all queued events; true if they have exactly the sequences @first to @last, in order. */
 static inline bool has_events(int fd, __u64 first, __u64 last)
 {
 	struct stream stream = stream_of(fd, HASHBELT_EVENT_MAX);
@@ -264,8 +260,8 @@ static inline bool has_events(int fd, __u64 first, __u64 last)
 /**
  * struct waiter - a process that waits in one read(2)
  * @pid:	the process
- * @pipe:	here comes its result: bytes, or a negative errno
- * @fd:		what it reads; it waits there until the result was taken
+ * @pipe:	returns the result of the read: bytes, or a negative errno
+ * @fd:		the descriptor that is read; blocking until waiter_result()
  */
 struct waiter {
 	pid_t pid;
@@ -278,7 +274,7 @@ static inline void on_signal(int number)
 	(void)number;
 }
 
-/* Starts one with a handler for SIGUSR1. */
+/* Starts a waiter with a handler for SIGUSR1. */
 static inline struct waiter launch_waiter(int fd, int signal_flags)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = signal_flags };
@@ -288,7 +284,7 @@ static inline struct waiter launch_waiter(int fd, int signal_flags)
 
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
-	/* It is the open file that has this flag, for both processes. */
+	/* O_NONBLOCK belongs to the open file, which both processes share. */
 	set_blocking(fd, true);
 	fflush(stdout);
 	waiter.pid = fork();
@@ -297,7 +293,7 @@ static inline struct waiter launch_waiter(int fd, int signal_flags)
 	if (waiter.pid < 0)
 		bail_out("fork: %s", strerror(errno));
 	if (!waiter.pid) {
-		/* What the parent closes shall be closed. */
+		/* The waiter must not keep open a file that the parent closes. */
 		for (other = 3; other < 64; other++)
 			if (other != fd && other != pipes[1])
 				close(other);
@@ -309,7 +305,7 @@ static inline struct waiter launch_waiter(int fd, int signal_flags)
 	return waiter;
 }
 
-/* The same, and returns when it sleeps in read(2). */
+/* As launch_waiter(); returns once the waiter sleeps in read(2). */
 static inline struct waiter start_waiter(int fd, int signal_flags)
 {
 	struct waiter waiter = launch_waiter(fd, signal_flags);
@@ -318,7 +314,7 @@ static inline struct waiter start_waiter(int fd, int signal_flags)
 	return waiter;
 }
 
-/* Its result; -ETIME if it has none when anything would have had one. */
+/* The result of a waiter's read(2); -ETIME if there is none within 20 s. Ends the waiter. */
 static inline int waiter_result(struct waiter *waiter)
 {
 	ssize_t len = -ETIME;
@@ -343,7 +339,7 @@ static inline int poll_now(int fd)
 	return pollfd.revents;
 }
 
-/* For start(); @arg: a descriptor. */
+/* Work for start(); @arg: pointer to a descriptor. */
 static inline int poll_for_good(void *arg)
 {
 	struct pollfd pollfd = { .fd = *(int *)arg, .events = POLLIN };
@@ -361,7 +357,7 @@ static inline int new_epoll(int fd, __u32 events)
 	return epoll;
 }
 
-/* What is ready: the events of the one descriptor, or 0. */
+/* The events that are ready for the one descriptor of @epoll, or 0. */
 static inline int epoll_now(int epoll)
 {
 	struct epoll_event event;
@@ -369,7 +365,15 @@ static inline int epoll_now(int epoll)
 	return epoll_wait(epoll, &event, 1, 0) == 1 ? (int)event.events : 0;
 }
 
-/* A buffer of pages that a fault waits at for ever; NULL where that is not possible. */
+/* As epoll_now(), but waits 20 s for them: the module wakes pollers by a work item. */
+static inline int epoll_at_last(int epoll)
+{
+	struct epoll_event event;
+
+	return epoll_wait(epoll, &event, 1, 20000) == 1 ? (int)event.events : 0;
+}
+
+/* Pages in which every fault waits for ever (userfaultfd); NULL if the kernel cannot do that. */
 static inline void *sticky_pages(size_t size)
 {
 	void *pages = fresh_pages(size);
@@ -385,7 +389,7 @@ static inline void *sticky_pages(size_t size)
 	return pages;
 }
 
-/* Starts a process that is stuck in the middle of a read; 0: not possible here. */
+/* Starts a process whose read(2) is stuck in a page fault; 0 if the kernel cannot do that. */
 static inline pid_t start_stuck(int fd)
 {
 	size_t size = 4 * PAGE;

@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * fill_test - one miss, one fill.
  *
- * Of all who miss a key one is granted the right to fill it; the others are told
- * so, or wait, or take the old value. The right ends with a put, its lease, a word,
- * and with the descriptor it is bound to; then the first of those who wait has it.
- * Who asks ahead of time is told once. A value in its grace time is there for who
- * asks for one, and for nobody else.
+ * Of the clients that miss a key, one is granted the fill lease. The others are told that
+ * the key is being filled, or wait, or take the stale value. The lease ends with a put,
+ * when its time is over, when the client gives it up, and with the descriptor to which it
+ * is bound; it then goes to the first waiter. A lease ahead of the deadline is granted once
+ * for each value. A value in its grace time is returned only to fills with HASHBELT_STALE.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,14 +17,14 @@
 
 #define NAME	"filled"
 #define KEY	"key"
-#define LEASE	10000ULL	/* if none is named, milliseconds */
+#define LEASE	10000ULL	/* the default, milliseconds */
 
 /**
- * struct answer - what a FILL has said
+ * struct answer - the result of a FILL
  * @err:	0 or a negative errno
- * @state:	HASHBELT_GRANTED and so on
- * @token:	with HASHBELT_GRANTED
- * @ttl_ms:	with a value, as a get says it; likewise the others
+ * @state:	HASHBELT_GRANTED and the other flags of the state
+ * @token:	of the lease, with HASHBELT_GRANTED
+ * @ttl_ms:	time left of the value, if one was returned; so for the fields below
  */
 struct answer {
 	int err;
@@ -61,7 +61,7 @@ static bool same_answer(const struct answer *answer, int err, __u32 state,
 	if (answer->err == -err && answer->state == state &&
 	    !strcmp(answer->value, value))
 		return true;
-	note("got %s, state %#x, '%s'; expected %s, %#x, '%s'",
+	note("found %s, state %#x, '%s'; expected %s, %#x, '%s'",
 	     error_name(answer->err), answer->state, answer->value, error_name(err),
 	     state, value);
 	return false;
@@ -87,19 +87,19 @@ static int give_up(int fd, const char *key, __u64 token)
 	return ASK(fd, key, .how = HASHBELT_GIVE_UP, .token = token).err;
 }
 
-/* The right, which has to be free. */
+/* Takes the fill lease; ends the program if the lease is not free. */
 static struct answer take(int fd, const char *key)
 {
 	struct answer answer = ASK(fd, key, .lease_ms = 0);
 
 	if (!is_granted(answer))
-		bail_out("no right to fill %s", key);
+		bail_out("no fill lease for %s", key);
 	return answer;
 }
 
-/* Who has the right */
+/* Granting and ending a lease */
 
-static void test_right(void)
+static void test_grant(void)
 {
 	int belt = named_belt(NAME, 0), fd = open_named(NAME);
 	struct answer first = take(belt, KEY);
@@ -164,7 +164,7 @@ static void test_ended_by(void)
 	close(belt);
 }
 
-/* What a get can ask for. */
+/* The fields of a fill's item */
 static void test_item(void)
 {
 	int belt = new_belt(0);
@@ -251,12 +251,12 @@ static void test_give_up(void)
 	close(belt);
 }
 
-/* Others that wait */
+/* Waiting */
 
 /**
- * struct caller - a process that asks, with a descriptor of its own
- * @pid:	the process; when it was answered it stays until it is killed
- * @pipe:	here comes the answer
+ * struct caller - a process that asks for a key, with a descriptor of its own
+ * @pid:	the process; it stays until it is killed
+ * @pipe:	returns the result of its call
  */
 struct caller {
 	pid_t pid;
@@ -290,7 +290,7 @@ static struct caller start_caller(struct hashbelt_fill fill)
 	return caller;
 }
 
-/* The same, and returns when it sleeps. */
+/* As start_caller(); waits without end by default, and returns once the process sleeps. */
 static struct caller start_sleeper(struct hashbelt_fill fill)
 {
 	struct caller caller;
@@ -304,7 +304,7 @@ static struct caller start_sleeper(struct hashbelt_fill fill)
 
 #define SLEEPER(...)	start_sleeper((struct hashbelt_fill){ __VA_ARGS__ })
 
-/* Its answer; -ETIME if it has none when anything would have had one. */
+/* The result of a caller; -ETIME if there is none within 20 s. */
 static struct answer answer_of(const struct caller *caller)
 {
 	struct answer answer = { .err = -ETIME };
@@ -406,7 +406,7 @@ static void test_no_longer(void)
 	close(belt);
 }
 
-/* The right goes from one to the next, in the order in which they came. */
+/* The fill lease goes to the waiters in FIFO order. */
 static void test_passed_on(void)
 {
 	int belt = named_belt(NAME, 0);
@@ -450,7 +450,7 @@ static void test_passed_on(void)
 	close(belt);
 }
 
-/* Who is gone from among those who wait is passed over. */
+/* Waiters that were killed, interrupted or timed out are passed over. */
 static void test_gone(void)
 {
 	int belt = named_belt(NAME, 0);
@@ -477,7 +477,7 @@ static void test_gone(void)
 	close(belt);
 }
 
-/* Rights that go with a descriptor */
+/* Leases that are bound to a descriptor */
 
 static void test_bound(void)
 {
@@ -527,7 +527,7 @@ static void test_bound(void)
 	close(belt);
 }
 
-/* Who has the right dies, and the others are served. */
+/* The client with the lease is killed, and the waiters are served. */
 static void test_killed(void)
 {
 	enum { ROUNDS = 20 };
@@ -539,7 +539,7 @@ static void test_killed(void)
 	for (round = 0; round < ROUNDS; round++) {
 		filler = start_caller((struct hashbelt_fill){ .how = HASHBELT_BOUND });
 		if (!is_granted(answer_of(&filler)))
-			bail_out("no right");
+			bail_out("no fill lease");
 		for (i = 0; i < WAITERS; i++)
 			callers[i] = SLEEPER(.how = HASHBELT_BOUND);
 		end_caller(&filler);
@@ -547,7 +547,7 @@ static void test_killed(void)
 		passed += is_granted(answer);
 		for (i = 1; i < WAITERS; i++)
 			slept += still_sleeps(&callers[i]);
-		/* In every other round the present holder of the right is killed as well. */
+		/* In every other round the next holder of the lease is killed as well. */
 		if (round % 2) {
 			end_caller(&callers[0]);
 			answer = answer_of(&callers[1]);
@@ -575,12 +575,13 @@ static void test_killed(void)
 #define LIVES	(WORKERS + KILLS)
 
 /**
- * struct shift - what processes that fill one key after the other share; atomic
- * @inside:	who has the right, a worker's number and 1; 0: nobody
- * @doomed:	workers that may be dead already; they stay so, however late a reader is
- * @rounds:	rights that were used
- * @newest:	the newest token of them
- * @odd:	two had the right at once, or a call failed
+ * struct shift - shared by processes that fill one key in turn; atomic
+ * @inside:	number of the worker with the lease, plus 1; 0: none
+ * @doomed:	workers that have been or will be killed; never reset, as another
+ *		worker may look late
+ * @rounds:	leases that were used
+ * @newest:	the newest of their tokens
+ * @odd:	two workers had the lease at once, or a call failed
  */
 static struct shift {
 	unsigned int inside;
@@ -595,7 +596,7 @@ static void note_odd(void)
 	__atomic_fetch_add(&shift->odd, 1, __ATOMIC_RELAXED);
 }
 
-/* Fills the key, takes it away, and waits until it may fill it again; for ever. */
+/* Fills and removes the key, and waits for the next lease, without end. */
 static int fill_on(void *arg)
 {
 	unsigned int number = *(unsigned int *)arg, was;
@@ -605,7 +606,10 @@ static int fill_on(void *arg)
 	for (;;) {
 		answer = ASK(fd, KEY, .how = HASHBELT_BOUND, .wait_ms = HASHBELT_TTL_NEVER);
 		if (!answer.err) {
-			/* Who put it may be dead. */
+			/*
+			 * The worker that put the value may have been killed before its
+			 * remove.
+			 */
 			on_key(fd, HASHBELT_IOC_REMOVE, KEY);
 			continue;
 		}
@@ -635,7 +639,7 @@ static void kill_worker(pid_t child, unsigned int number)
 	kill_and_wait(child);
 }
 
-/* Workers are killed wherever they are: waiting, filling, or between. */
+/* Workers are killed at any point: while they wait, fill, or between calls. */
 static void test_killed_anywhere(void)
 {
 	int belt = named_belt(NAME, 0);
@@ -659,7 +663,7 @@ static void test_killed_anywhere(void)
 	for (want = i + WORKERS; i < want; i++)
 		kill_worker(children[i], i);
 	is_int(shift->odd, 0, "two clients never hold the fill lease of one key at once");
-	note("%u rights were used", shift->rounds);
+	note("%u leases were used", shift->rounds);
 	put_text(belt, KEY, "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 	ok(is_granted(ASK(belt, KEY)), "after clients were killed at random no fill lease is left");
@@ -670,7 +674,7 @@ static void test_killed_anywhere(void)
 
 #define GRANTS	scaled(3000)
 
-/* Notes the newest token, and returns it. Those of a new belt fit into an int. */
+/* Stores the newest token, and returns it. The tokens of a new belt fit into an int. */
 static unsigned int newest_token(unsigned int token)
 {
 	unsigned int newest = __atomic_load_n(&shift->newest, __ATOMIC_SEQ_CST);
@@ -683,9 +687,9 @@ static unsigned int newest_token(unsigned int token)
 }
 
 /*
- * Takes rights whose lease ends about when they are given up; half of the workers
- * wait for them, half do not. A worker whose give-up succeeds held the right until then:
- * no other worker may have been granted it since.
+ * Takes leases that end at about the time at which they are given up; half of the workers
+ * wait for the lease, half do not. A worker whose give_up succeeds held the lease until
+ * then, so no other worker can have been granted one since.
  */
 static int fill_in_time(void *arg)
 {
@@ -859,7 +863,7 @@ static void test_grace(void)
 	close(belt);
 }
 
-/* But for who takes it, what is in its grace time is not there. */
+/* For all other calls an entry in its grace time is absent. */
 static void test_grace_others(void)
 {
 	int belt = graceful_belt(HASHBELT_DROP);
@@ -936,7 +940,7 @@ static void test_no_grace(void)
 	close(belt);
 }
 
-/* Who may wait and takes an old value does not wait. */
+/* A fill that takes a stale value does not wait. */
 static void test_stale_or_wait(void)
 {
 	int belt = graceful_belt(HASHBELT_DROP);
@@ -992,7 +996,7 @@ static void test_memory(void)
 	ok(answer.err == -ENOSPC || answer.err == -ENOMEM,
 	   "fill leases that are not used fail with ENOSPC or ENOMEM at max_bytes");
 	ok(now <= most, "fill leases keep the module within max_bytes");
-	note("%u rights, %llu bytes: %s", i, now, error_name(answer.err));
+	note("%u leases, %llu bytes: %s", i, now, error_name(answer.err));
 	set_number("max_bytes", limit);
 	advance(belt, 2 * LEASE);
 	is_int(info_of(belt).entries, 0, "no entry is left when unused fill leases have ended");
@@ -1000,7 +1004,7 @@ static void test_memory(void)
 	ok(used_at_last(used), "the memory of fill leases comes back after they end");
 }
 
-/* A thousand at once, or as many as there is time for */
+/* A thousand clients at once, or fewer with SCALE */
 
 #define PROCESSES_MAX	20
 #define PROCESSES	scaled_from(5, PROCESSES_MAX)
@@ -1008,13 +1012,13 @@ static void test_memory(void)
 #define KEYS		5
 
 /**
- * struct crowd - what a thousand callers share; counters atomic
- * @barrier:	where all begin
- * @computed:	how often a key was computed
- * @old:	old values that were taken
- * @odd:	answers that may not be
+ * struct crowd - shared by a thousand clients; counters atomic
+ * @barrier:	all clients start a key here
+ * @computed:	how often each key was computed
+ * @old:	stale values that were returned
+ * @odd:	unexpected results
  * @last:	the last of them
- * @how:	how they ask
+ * @how:	how the clients ask
  */
 static struct crowd {
 	pthread_barrier_t barrier;
@@ -1025,7 +1029,7 @@ static struct crowd {
 	__u32 how;
 } *crowd;
 
-/* Whether a caller who was not granted the right has a value, as it asked. */
+/* True if a client without the lease has the new value, or the stale one if it takes that. */
 static bool is_served(const struct answer *answer)
 {
 	if (answer->err)
@@ -1108,9 +1112,9 @@ static void test_thousand(__u32 how, const char *what)
 	is_int(wrong + crowd->odd, 0, "%s: each client gets a value", what);
 	ok(how ? crowd->old > 0 : !crowd->old, "%s: stale values go only to clients that take them",
 	   what);
-	note("%u old values were taken", crowd->old);
+	note("%u stale values were returned", crowd->old);
 	if (crowd->odd)
-		note("%u odd answers: %s, state %#x, '%s'", crowd->odd,
+		note("%u unexpected results, the last: %s, state %#x, '%s'", crowd->odd,
 		     error_name(crowd->last.err), crowd->last.state, crowd->last.value);
 	munmap(crowd, sizeof(*crowd));
 	destroy_belt(belt, NAME);
@@ -1123,7 +1127,7 @@ int main(void)
 
 	plan(TESTS);
 	alarm(600);
-	test_right();
+	test_grant();
 	test_ended_by();
 	test_item();
 	test_lease();

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * full_test - what a belt does at its own limits.
+ * full_test - a belt at its own limits.
  *
- * A belt takes as many entries and bytes as its limits say and not one more, from any
- * number of processes at once. Expired entries make room. On a belt with EVICT the
- * entries nearest their deadlines leave and no other. A refused put changes nothing. The
- * limits of the module are in limit_test, those of users in quota_test.
+ * A belt takes as many entries and bytes as its limits allow, and not one more, also from
+ * concurrent processes. Expired entries make room. A belt with EVICT evicts the entries
+ * nearest their deadlines, and no others. A refused put changes nothing. The limits of the
+ * module are in limit_test, those of users in quota_test.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -24,7 +24,7 @@ static bool has_number(int belt, unsigned int number)
 	return !call(belt, HASHBELT_IOC_GET, &item);
 }
 
-/* Puts the numbers 0 to @n - 1; returns how many could be put. */
+/* Puts the numbers 0 to @n - 1; returns how many puts succeeded. */
 static unsigned int put_first(int belt, unsigned int n, __u32 len)
 {
 	unsigned int i, good = 0;
@@ -50,7 +50,7 @@ static __u64 used_bytes(int belt)
 	return info_of(belt).used_bytes;
 }
 
-/* Exactness */
+/* The limits are exact */
 
 static void test_entries(unsigned int n)
 {
@@ -71,7 +71,7 @@ static void test_entries(unsigned int n)
 	close(belt);
 }
 
-/* What an entry costs in a belt that has room. */
+/* The charge of one entry. */
 static __u64 cost_of(__u32 len)
 {
 	int belt = limited_belt(0, 0, 0);
@@ -112,7 +112,7 @@ static void test_bytes(__u32 len, unsigned int n)
 	close(belt);
 }
 
-/* What is refused */
+/* Refused puts */
 
 static void test_refused(__u32 policy, const char *name)
 {
@@ -178,7 +178,7 @@ static void test_evict_one(void)
 
 #define ORDERED	48
 
-/* The order in which entries of @ttls go, by the events; all others live longer. */
+/* Entries are evicted in the order of the deadlines in their events. */
 static void test_evict_order(void)
 {
 	struct hashbelt_settings settings = {
@@ -210,7 +210,7 @@ static void test_evict_order(void)
 	close(belt);
 }
 
-/* A later deadline counts, though the entry waits where it stood. */
+/* A touch does not move the entry to another bucket, and still its new deadline counts. */
 static void test_evict_touched(void)
 {
 	struct hashbelt_item item;
@@ -269,7 +269,7 @@ static void test_evict_bytes(void)
 	close(belt);
 }
 
-/* What has expired */
+/* Expired entries */
 
 static void test_expired_room(__u32 policy, const char *name)
 {
@@ -310,7 +310,7 @@ static void test_expired_bytes(void)
 	close(belt);
 }
 
-/* The key itself has expired, and its belt is full. */
+/* A put of an expired key into a full belt. */
 static void test_expired_self(void)
 {
 	int belt = limited_belt(1, 0, 0);
@@ -323,7 +323,7 @@ static void test_expired_self(void)
 	close(belt);
 }
 
-/* Back to nothing */
+/* Emptied belts */
 
 struct usage {
 	int belt;
@@ -432,7 +432,7 @@ static void test_lowered_evicting(void)
 	close(belt);
 }
 
-/* A batch finds the limit in its middle. */
+/* A belt becomes full within a batch. */
 static void test_batch(void)
 {
 	struct hashbelt_item items[8];
@@ -454,21 +454,21 @@ static void test_batch(void)
 	close(belt);
 }
 
-/* Many at once */
+/* Concurrent puts */
 
 #define PUTTERS		4
 #define PUTS		scaled_from(600, 3000)
 #define ROOM		(PUTS / 3)
 
 /**
- * struct crowd - a belt that many put into; shared
- * @belt:	the belt, for all of them
- * @go:		from here on
- * @end:	all have put
+ * struct crowd - a belt into which several processes put; shared
+ * @belt:	the belt
+ * @go:		the puts may begin
+ * @end:	all puts are done
  * @good:	puts that succeeded; atomic
- * @refused:	those that did not, for want of room; atomic
- * @odd:	other errors, and limits that did not hold; atomic
- * @looks:	times that somebody looked
+ * @refused:	puts that returned ENOSPC; atomic
+ * @odd:	other errors, and limits that were exceeded; atomic
+ * @looks:	how often the limits were read
  */
 struct crowd {
 	int belt;
@@ -514,7 +514,7 @@ static int put_many(void *arg)
 	return 0;
 }
 
-/* Removes what others put: room that is taken again at once. */
+/* Removes entries while others put: the room is taken again at once. */
 static int remove_many(void *arg)
 {
 	unsigned int i;
@@ -539,7 +539,7 @@ static int watch_limits(void *arg)
 	return 0;
 }
 
-/* All put at once, while one looks on, and one removes if @removing. */
+/* Several processes put at once, one reads the limits, and one removes if @removing. */
 static void run_crowd(struct hashbelt_settings settings, bool removing)
 {
 	pid_t putters[PUTTERS], watcher, remover = 0;

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * layout - the interface has one layout for all programs.
  *
- * That this compiles is the proof: sizes, offsets and request numbers are the
- * same for 32 and 64 bits, and the same as they were when they were promised.
- * When run it says so.
+ * The assertions are checked when this file is compiled: sizes, offsets and request numbers
+ * are the same for 32 and 64 bits and must not change. The program itself only reports that
+ * it was compiled.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -66,7 +66,7 @@ FIELD(settings, reserved, 136, 24);
 SIZE(name, 72);
 FIELD(name, name, 0, 64);
 FIELD(name, flags, 64, 4);
-FIELD(name, reserved, 68, 4);
+FIELD(name, uid, 68, 4);
 
 SIZE(info, 272);
 FIELD(info, name, 0, 64);
@@ -353,7 +353,7 @@ VALUE(STAT_REMOVES_REFUSED, 32);
 int main(void)
 {
 	plan(1);
-	ok(true, "sizes, offsets and numbers are as promised, with pointers of %zu bits",
+	ok(true, "sizes, offsets and request numbers are unchanged, with pointers of %zu bits",
 	   8 * sizeof(void *));
 	return done_testing();
 }

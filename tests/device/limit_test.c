@@ -1,17 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * limit_test - the module never takes more memory than max_bytes.
+ * limit_test - the module never uses more memory than max_bytes.
  *
- * Puts fail with ENOSPC before the limit is passed, whatever the size of the
- * values; what was there stays; and what is removed, expired, cleared or in a
- * belt that is gone makes room again.
+ * Puts return ENOSPC before the limit is exceeded, for values of all sizes, and the entries
+ * that are there stay. Memory of entries that are removed, expired, cleared or in a
+ * destroyed belt makes room again.
  */
 #define _GNU_SOURCE
 #include <sched.h>
 
-#include "device.h"
+#include "events.h"
 
-#define TESTS	57
+#define TESTS	60
 
 #define LIMIT		(8 * MIB)
 
@@ -23,7 +23,7 @@ static void set_limit(__u64 bytes)
 	set_number("max_bytes", limit);
 }
 
-/* Puts until one is refused, at once or again and again: what went in is added. */
+/* Puts from key @number on until a put fails; counts in @odd how often the limit was exceeded. */
 static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *odd)
 {
 	int err;
@@ -38,9 +38,9 @@ static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *o
 }
 
 /*
- * Puts until the belt is full: returns how many went in. Memory of what went
- * before, and of a table that a larger one has replaced, may still come back: it
- * is full when it stays so.
+ * Puts until the belt is full; returns the number of puts. Memory that was freed before,
+ * also that of a replaced index table, may still become available, so the belt is full once
+ * 100 tries in a row fail.
  */
 static unsigned int fill_up(int belt, __u32 value_len, unsigned int *odd)
 {
@@ -59,8 +59,8 @@ static unsigned int fill_up(int belt, __u32 value_len, unsigned int *odd)
 }
 
 /*
- * What is freed takes a moment to be: after a grace period, by a worker. How
- * long that is does not matter here, as long as it comes.
+ * Puts, and tries again for 10 s or more while it returns ENOSPC: memory is freed after a
+ * grace period, by a worker.
  */
 static int put_at_last(int belt, unsigned int number, __u32 value_len)
 {
@@ -74,7 +74,7 @@ static int put_at_last(int belt, unsigned int number, __u32 value_len)
 	return err;
 }
 
-/* A belt, as soon as what the one before it held has been freed. */
+/* Makes a belt with room for entries, as soon as the memory of the belt before it is freed. */
 static int belt_at_last(void)
 {
 	struct hashbelt_settings create = { .ttl_ms = TTL, .mode = 0600 };
@@ -94,7 +94,7 @@ static int belt_at_last(void)
 	return belt;
 }
 
-/* @least: how many values at least there has to be room for in @room bytes. */
+/* @least: the number of values for which there must be room in @room bytes */
 static void test_size(__u32 value_len, unsigned int least, __u64 room)
 {
 	unsigned int odd = 0, count, number, wrong = 0;
@@ -131,7 +131,7 @@ static void test_size(__u32 value_len, unsigned int least, __u64 room)
 	close(belt);
 }
 
-/* Ways to make room that are done by the worker. */
+/* The worker frees memory for new entries. */
 static void test_room(void)
 {
 	int belt = belt_at_last(), other = open_device(O_RDWR);
@@ -163,7 +163,7 @@ static void test_room(void)
 	close(belt);
 }
 
-/* The belt itself, and what it needs beside entries. */
+/* The memory of the belts themselves is limited, too. */
 static void test_belts(void)
 {
 	struct hashbelt_settings create = { .buckets = HASHBELT_BUCKETS_MAX };
@@ -199,9 +199,69 @@ static void test_parameter(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		wrong += set_parameter("max_bytes", bad[i]) >= 0;
-	ok(!wrong, "a write to max_bytes of what is not a size fails");
+	ok(!wrong, "a write to max_bytes of a text that is not a size fails");
 	is_int(get_parameter("max_bytes"), LIMIT,
 	       "a refused write leaves max_bytes unchanged");
+}
+
+/* Calls that wait for ever in a page fault */
+
+#define STUCK		8
+#define STUCK_LEN	(15 * PAGE)
+
+struct stuck_call {
+	int belt;
+	unsigned int request;	/* HASHBELT_IOC_GET or HASHBELT_IOC_PUT */
+};
+
+static int get_stuck(void *arg)
+{
+	struct stuck_call *stuck = arg;
+	unsigned int number = 0;
+	struct hashbelt_item item = {
+		.key = address(&number), .key_len = sizeof(number),
+		.value = address(sticky_pages(STUCK_LEN)), .value_len = STUCK_LEN,
+	};
+
+	return call(stuck->belt, stuck->request, &item);
+}
+
+static void start_stuck_calls(int belt, unsigned int request, pid_t *children)
+{
+	struct stuck_call stuck = { .belt = belt, .request = request };
+	unsigned int i;
+
+	for (i = 0; i < STUCK; i++) {
+		children[i] = start(get_stuck, &stuck);
+		await_sleep(children[i], __NR_ioctl);
+	}
+}
+
+static void test_stuck(void)
+{
+	int belt = belt_of((struct hashbelt_settings){ .max_bytes = 131072, .mode = 0600 });
+	__u64 used = get_parameter("used_bytes");
+	pid_t children[STUCK];
+	unsigned int i;
+
+	if (!sticky_pages(PAGE))
+		bail_out("this kernel has no userfaultfd");
+	start_stuck_calls(belt, HASHBELT_IOC_PUT, children);
+	is_int(get_parameter("used_bytes") - used, 0,
+	       "puts that are stuck in a page fault of their values take no memory");
+	for (i = 0; i < STUCK; i++)
+		kill_and_wait(children[i]);
+	if (put_zeros(belt, 0, STUCK_LEN, 0))
+		bail_out("no put");
+	start_stuck_calls(belt, HASHBELT_IOC_GET, children);
+	remove_number(belt, 0);
+	ok(used_at_last(used),
+	   "gets that are stuck in a page fault keep no entry that was removed");
+	for (i = 0; i < STUCK; i++)
+		kill_and_wait(children[i]);
+	is_errno(put_zeros(belt, 0, 140000, 0), ENOSPC,
+		 "a value larger than max_bytes of the belt returns ENOSPC");
+	close(belt);
 }
 
 int main(void)
@@ -210,11 +270,12 @@ int main(void)
 	int belt;
 
 	plan(TESTS);
+	test_stuck();
 	set_limit(LIMIT);
 	test_parameter();
 	test_size(16, 1250 * few, few * MIB);
 	test_size(4000, 125 * few, few * MIB);
-	/* Of pages of any size, a value has twice its own length at most. */
+	/* A value in a block of pages takes at most twice its own length. */
 	test_size(5000, 100 * few, few * MIB);
 	test_size(65536, 50, LIMIT);
 	test_size(MIB, 3, LIMIT);

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lock.h - short words for tests of locks.
+ * lock.h - helpers for tests of locks.
  *
- * Names and owners are texts here. A locker is another process, with a descriptor of
- * its own, that takes one lock and then does as it is told.
+ * Names and owners are texts. A locker is a process with a descriptor of its own: it takes
+ * one lock, and then runs the commands that it receives.
  */
 #ifndef _LOCK_H
 #define _LOCK_H
@@ -12,13 +12,13 @@
 
 #define FOR_EVER	HASHBELT_TTL_NEVER
 
-/* A nameless belt of locks, whose time stands still. */
+/* A nameless, halted belt for locks. */
 static inline int lock_belt(void)
 {
 	return new_belt(HASHBELT_PINNED);
 }
 
-/* A belt of locks with a name. */
+/* A named, halted belt for locks. */
 static inline int named_locks(const char *name)
 {
 	struct hashbelt_settings settings = {
@@ -56,7 +56,10 @@ static inline int take(int fd, const char *key, const char *owner, __u64 ttl_ms)
 	return call(fd, HASHBELT_IOC_LOCK, &lock);
 }
 
-/* One that has to be granted, for the longest lease or for @ttl_ms. */
+/*
+ * Takes a lock for @ttl_ms, or the belt's time-to-live if it is 0; ends the program on
+ * failure.
+ */
 static inline struct hashbelt_lock must_take(int fd, const char *key, const char *owner,
 					     __u64 ttl_ms)
 {
@@ -67,7 +70,7 @@ static inline struct hashbelt_lock must_take(int fd, const char *key, const char
 	return lock;
 }
 
-/* The same, bound to the descriptor. */
+/* As must_take(), with the lock bound to the descriptor. */
 static inline struct hashbelt_lock must_bind(int fd, const char *key, const char *owner,
 					     __u64 ttl_ms)
 {
@@ -94,7 +97,7 @@ static inline int renew(int fd, const char *key, const char *owner, __u64 ttl_ms
 	return call(fd, HASHBELT_IOC_RENEW, &lock);
 }
 
-/* How many locks that has unlocked, or a negative errno. */
+/* The number of locks that a release of all locks of @owner has unlocked, or a negative errno. */
 static inline int release(int fd, const char *owner)
 {
 	struct hashbelt_lock lock = lock_of("", owner);
@@ -106,8 +109,8 @@ static inline int release(int fd, const char *owner)
 }
 
 /**
- * struct holder - what can be seen of a lock
- * @err:	0, somebody has it; else -ENOENT, and the rest is 0
+ * struct holder - the result of a holder call
+ * @err:	0 if the lock is held; -ENOENT if not, and all other fields are 0
  * @owner:	the owner, as a text
  * @token:	the fencing token
  * @ttl_ms:	time left of the lease
@@ -157,10 +160,10 @@ static inline __u64 locks_held(int fd)
 /**
  * struct locker - a process that takes a lock
  * @pid:	the process
- * @answers:	here come its results, one struct answer each
- * @words:	here it is told what to do next, one letter each:
- *		'u' unlock, 'l' lock again, 'c' close the descriptor. The end of this
- *		is its own
+ * @answers:	pipe from which its results are read, one struct answer each
+ * @words:	pipe to which commands are written, one letter each:
+ *		'u' unlock, 'l' lock again, 'c' close the descriptor. The process exits
+ *		when this pipe is closed
  */
 struct locker {
 	pid_t pid;
@@ -169,12 +172,12 @@ struct locker {
 };
 
 /**
- * struct answer - what has come of one call
- * @err:	its result
- * @token:	of the lock that was taken
- * @ttl_ms:	how long it is held
- * @held_ms:	since when
- * @now_ns:	belt time afterwards; 0 if the belt is gone
+ * struct answer - the result of one call
+ * @err:	0 or a negative errno
+ * @token:	the fencing token, if a lock was taken
+ * @ttl_ms:	time left of the lease
+ * @held_ms:	time since the grant
+ * @now_ns:	belt time after the call; 0 if the belt is gone
  */
 struct answer {
 	int err;
@@ -185,17 +188,17 @@ struct answer {
 };
 
 /**
- * struct errand - what a locker is to do first
+ * struct lock_call - the first call of a locker
  * @belt:	name of the belt
  * @key:	name of the lock
- * @owner:	for whom
+ * @owner:	owner of the lock
  * @ttl_ms:	the lease
- * @wait_ms:	how long to wait for it
+ * @wait_ms:	how long to wait for the lock
  * @how:	0 or HASHBELT_BOUND
- * @signal_flags: of the handler for SIGUSR1
- * @read_only:	the structure of the call is in memory that cannot be written
+ * @signal_flags: sa_flags of the handler for SIGUSR1
+ * @read_only:	the argument of the lock call is in read-only memory
  */
-struct errand {
+struct lock_call {
 	const char *belt;
 	const char *key;
 	const char *owner;
@@ -206,7 +209,7 @@ struct errand {
 	bool read_only;
 };
 
-/* A copy that the kernel can read, and cannot write to. */
+/* A copy in read-only memory. */
 static inline struct hashbelt_lock *read_only_lock(const struct hashbelt_lock *lock)
 {
 	void *page = mmap(NULL, sizeof(*lock), PROT_READ | PROT_WRITE,
@@ -219,18 +222,18 @@ static inline struct hashbelt_lock *read_only_lock(const struct hashbelt_lock *l
 	return page;
 }
 
-static inline struct answer run_word(int fd, const struct errand *errand, char word)
+static inline struct answer run_word(int fd, const struct lock_call *lock_call, char word)
 {
-	struct hashbelt_lock lock = lock_of(errand->key, errand->owner);
+	struct hashbelt_lock lock = lock_of(lock_call->key, lock_call->owner);
 	struct hashbelt_info info = {};
 	struct answer answer = {};
 
 	if (word == 'l') {
-		lock.ttl_ms = errand->ttl_ms;
-		lock.wait_ms = errand->wait_ms;
-		lock.how = errand->how;
+		lock.ttl_ms = lock_call->ttl_ms;
+		lock.wait_ms = lock_call->wait_ms;
+		lock.how = lock_call->how;
 		answer.err = call(fd, HASHBELT_IOC_LOCK,
-				  errand->read_only ? read_only_lock(&lock) : &lock);
+				  lock_call->read_only ? read_only_lock(&lock) : &lock);
 	} else if (word == 'u') {
 		answer.err = call(fd, HASHBELT_IOC_UNLOCK, &lock);
 	} else {
@@ -246,7 +249,7 @@ static inline struct answer run_word(int fd, const struct errand *errand, char w
 	return answer;
 }
 
-/* Whether there is a next word; a signal is none. */
+/* Reads the next command; false when the pipe is closed. */
 static inline bool next_word(int fd, char *word)
 {
 	ssize_t len;
@@ -257,34 +260,37 @@ static inline bool next_word(int fd, char *word)
 	return len == 1;
 }
 
-/* All that such a process does. It has nothing open but what it is to have. */
-static inline _Noreturn void be_locker(const struct errand *errand, int words,
+/* The body of a locker. It closes every descriptor but its two pipes. */
+static inline _Noreturn void be_locker(const struct lock_call *lock_call, int words,
 				       int answers)
 {
 	struct sigaction action = {
-		.sa_handler = on_signal, .sa_flags = errand->signal_flags,
+		.sa_handler = on_signal, .sa_flags = lock_call->signal_flags,
 	};
 	struct answer answer;
 	char word = 'l';
 	int fd;
 
-	/* It shall not outlive the test that it is part of. */
+	/* A locker must not outlive its test. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(words, 3) != 3 || dup2(answers, 4) != 4 || close_range(5, ~0u, 0))
 		_exit(98);
 	sigaction(SIGUSR1, &action, NULL);
 	fd = open_device(O_RDWR);
-	if (open_belt(fd, errand->belt))
+	if (open_belt(fd, lock_call->belt))
 		_exit(97);
 	do {
-		answer = run_word(fd, errand, word);
+		answer = run_word(fd, lock_call, word);
 		if (write(4, &answer, sizeof(answer)) != sizeof(answer))
 			_exit(96);
 	} while (next_word(3, &word));
 	_exit(0);
 }
 
-/* A descriptor above those that such a process uses for itself. */
+/*
+ * A pipe whose descriptors are above those that a locker uses itself (3, 4 and one for the
+ * device).
+ */
 static inline void high_pipe(int *pipes)
 {
 	int low[2];
@@ -299,7 +305,7 @@ static inline void high_pipe(int *pipes)
 	close(low[1]);
 }
 
-static inline struct locker launch(struct errand errand)
+static inline struct locker launch(struct lock_call lock_call)
 {
 	int words[2], answers[2];
 	struct locker locker;
@@ -311,7 +317,7 @@ static inline struct locker launch(struct errand errand)
 	if (locker.pid < 0)
 		bail_out("fork: %s", strerror(errno));
 	if (!locker.pid)
-		be_locker(&errand, words[0], answers[1]);
+		be_locker(&lock_call, words[0], answers[1]);
 	close(words[0]);
 	close(answers[1]);
 	locker.words = words[1];
@@ -319,16 +325,16 @@ static inline struct locker launch(struct errand errand)
 	return locker;
 }
 
-/* The same, and returns when it sleeps in its call. */
-static inline struct locker launch_asleep(struct errand errand)
+/* As launch(); returns once the locker sleeps in its call. */
+static inline struct locker launch_asleep(struct lock_call lock_call)
 {
-	struct locker locker = launch(errand);
+	struct locker locker = launch(lock_call);
 
 	await_sleep(locker.pid, __NR_ioctl);
 	return locker;
 }
 
-/* Its next result; -ETIME if it has none when anything would have had one. */
+/* The next result of a locker; -ETIME if there is none within 20 s. */
 static inline struct answer answer_of(const struct locker *locker)
 {
 	struct answer answer = { .err = -ETIME };
@@ -339,7 +345,7 @@ static inline struct answer answer_of(const struct locker *locker)
 	return answer;
 }
 
-/* Whether it has no result yet. To find the one that it may not have takes a moment. */
+/* True if the locker has no result within 20 ms and sleeps: a wrong result may come late. */
 static inline bool still_waits(const struct locker *locker)
 {
 	struct pollfd pollfd = { .fd = locker->answers, .events = POLLIN };
@@ -353,14 +359,14 @@ static inline void say(const struct locker *locker, char word)
 		bail_out("a locker is gone: %s", strerror(errno));
 }
 
-/* Tells it to do something, and what has come of it. */
+/* Sends a command to a locker; returns the result. */
 static inline struct answer tell(const struct locker *locker, char word)
 {
 	say(locker, word);
 	return answer_of(locker);
 }
 
-/* When this returns the kernel has closed its descriptor. */
+/* When this returns, the kernel has closed the locker's descriptor. */
 static inline void end_locker(const struct locker *locker)
 {
 	kill_and_wait(locker->pid);
@@ -368,14 +374,14 @@ static inline void end_locker(const struct locker *locker)
 	close(locker->answers);
 }
 
-/* A locker that has got its lock, or the program ends. */
-static inline struct locker launch_holder(struct errand errand)
+/* Launches a locker and waits until it has the lock; ends the program on failure. */
+static inline struct locker launch_holder(struct lock_call lock_call)
 {
-	struct locker locker = launch(errand);
+	struct locker locker = launch(lock_call);
 	struct answer answer = answer_of(&locker);
 
 	if (answer.err)
-		bail_out("no lock for %s: %s", errand.owner, error_name(answer.err));
+		bail_out("no lock for %s: %s", lock_call.owner, error_name(answer.err));
 	return locker;
 }
 

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * lock_test - a lock has one owner at a time, for the time of the lease.
  *
- * Taking, extending and giving back; what is refused, and how; names and owners of
- * any bytes; fencing tokens; lists; and what else there is in a belt that knows
- * nothing of locks. Waiting is in lockwait_test, descriptors in bound_test.
+ * Taking, renewing and unlocking; refused calls and their errors; names and owners of any
+ * bytes; fencing tokens; lists; and locks beside entries, events, limits and settings.
+ * Waiting is in lockwait_test, bound locks in bound_test.
  */
 #define _GNU_SOURCE
 #include "lock.h"
@@ -128,7 +128,7 @@ static void test_renew(void)
 	close(belt);
 }
 
-/* The lease ends at its deadline, whenever the belt drains. */
+/* A lease ends at its deadline, whether or not the belt has drained the lock. */
 static void test_expiry(void)
 {
 	int belt = lock_belt();
@@ -160,7 +160,7 @@ static void test_expiry(void)
 	close(belt);
 }
 
-/* Time itself, without a hand. */
+/* Leases under running belt time */
 static bool is_gate_free(void *belt)
 {
 	return is_free(*(int *)belt, "gate") && !locks_held(*(int *)belt);
@@ -264,7 +264,7 @@ static void test_longest_lease(void)
 	close(belt);
 }
 
-/* Locks are for belts that take nothing away. */
+/* A belt that may lose entries grants no locks. */
 static void test_policies(void)
 {
 	static const struct {
@@ -448,7 +448,7 @@ static void test_lock_unseen(void)
 static void test_entry_unseen(void)
 {
 	int belt = lock_belt();
-	struct sight before, after;
+	struct snapshot before, after;
 
 	put_text(belt, "key", "value", 800);
 	ok(is_free(belt, "key"), "holder of an entry's key returns ENOENT");
@@ -467,7 +467,8 @@ static void test_entry_unseen(void)
 	after = look(belt, "key");
 	before.ttl_ms -= 1;
 	before.entries = after.entries;
-	ok(same_sight(&before, &after), "lock calls on an entry's key leave the entry as it was");
+	ok(is_same_snapshot(&before, &after),
+	   "lock calls on an entry's key leave the entry as it was");
 	close(belt);
 }
 
@@ -475,7 +476,7 @@ static void test_entry_unseen(void)
 
 static void test_tokens(void)
 {
-	struct errand errand = {
+	struct lock_call lock_call = {
 		.belt = "tokens", .key = "door", .owner = "mallory", .how = HASHBELT_BOUND,
 	};
 	int belt = named_locks("tokens");
@@ -503,7 +504,7 @@ static void test_tokens(void)
 	ok(token > last, "a lock gets a larger token after a release of its owner");
 	last = token;
 	unlock(belt, "door", "bob");
-	locker = launch_holder(errand);
+	locker = launch_holder(lock_call);
 	token = holder_of(belt, "door").token;
 	ok(token > last, "a lock gets a larger token when another process takes it");
 	last = token;
@@ -519,7 +520,7 @@ static void test_tokens(void)
 	end_locks(belt, "tokens");
 }
 
-/* The same for many locks, in all orders of what may become of them. */
+/* Tokens of many locks, with unlock, release, clear and the end of leases in turn */
 static void test_many_tokens(void)
 {
 	static __u64 last[64];
@@ -551,13 +552,13 @@ static void test_many_tokens(void)
 /* Lists */
 
 /**
- * struct listing - what a whole list says
- * @calls:	calls that it took
- * @largest:	the largest piece that was asked for, bytes
+ * struct listing - the result of listing all locks, in one call or more
+ * @calls:	number of calls
+ * @largest:	size of the largest buffer that a call asked for
  * @count:	records
- * @strange:	records that cannot be
- * @unordered:	records whose token is not larger than that of the one before
- * @seen:	how often each lock was listed whose name is a number
+ * @strange:	invalid records
+ * @unordered:	records whose token is not larger than that of the record before
+ * @seen:	how often each lock was listed, for names that are numbers
  */
 struct listing {
 	unsigned int calls;
@@ -602,7 +603,7 @@ static void read_piece(struct listing *listing, const struct hashbelt_locks *loc
 	}
 }
 
-/* Asks for the next piece, of @size bytes or as many as it takes. */
+/* Reads the next records into @size bytes, or as many as the call asks for. */
 static void next_piece(int belt, const char *owner, __u32 size,
 		       struct hashbelt_locks *locks)
 {
@@ -623,7 +624,10 @@ static void next_piece(int belt, const char *owner, __u32 size,
 		bail_out("list: %s", error_name(err));
 }
 
-/* Lists the locks of an owner, "" for all, in pieces of @size bytes or as need be. */
+/*
+ * Lists the locks of @owner ("": all owners), with buffers of @size bytes or as many as
+ * needed.
+ */
 static const struct listing *list(int belt, const char *owner, __u32 size)
 {
 	static struct listing listing;
@@ -641,7 +645,7 @@ static const struct listing *list(int belt, const char *owner, __u32 size)
 	return &listing;
 }
 
-/* Locks of the numbers from @from on. */
+/* Takes @n locks named by the numbers from @from. */
 static void take_numbers(int belt, unsigned int from, unsigned int n, const char *owner)
 {
 	char key[16];
@@ -653,7 +657,7 @@ static void take_numbers(int belt, unsigned int from, unsigned int n, const char
 	}
 }
 
-/* Whether just the numbers from @from on were listed, once each. */
+/* True if exactly the @n numbers from @from were listed, once each. */
 static bool has_listed(const struct listing *listing, unsigned int from, unsigned int n)
 {
 	unsigned int i;
@@ -727,7 +731,7 @@ static void test_lists(void)
 	close(belt);
 }
 
-/* What is held from the first call to the last is listed, whatever else happens. */
+/* Locks that are held during all calls of a list appear in it once. */
 static void test_list_meanwhile(const char *owner)
 {
 	int belt = lock_belt();
@@ -1026,11 +1030,11 @@ static void test_events(void)
 	   "a release reports the lock with its owner and token");
 	lock = must_take(belt, "door", "bob", 100);
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	/* The sweep is the worker's. */
+	/* The worker reports the lock when it sweeps. */
 	ok(readable_at_last(belt) &&
 	   is_event(&stream, "door", "bob", HASHBELT_CLEARED, lock.token),
 	   "a clear reports the lock with its owner and token");
-	lock = must_take(belt, "key", "bob", 100);
+	lock = must_take(belt, "key", "bob", 0);
 	put_text(belt, "key", "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, "key");
 	event = next_event(&stream);
@@ -1053,7 +1057,7 @@ static void test_events(void)
 	close(belt);
 }
 
-/* A reinserting belt gives entries a new life; a lease that is over is over. */
+/* A belt that reinserts its entries does not reinsert locks. */
 static void test_reinserting(void)
 {
 	int belt = reporting_locks(HASHBELT_REINSERT, 0);

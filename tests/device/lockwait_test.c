@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * lockwait_test - each waiter gets the lock in its turn, or an error that says why not.
  *
@@ -8,32 +8,34 @@
 #define _GNU_SOURCE
 #include "lock.h"
 
-#define TESTS	130
+#define TESTS	131
 
 #define NAME	"waited for"
 #define KEY	"door"
 #define CROWD_MAX	200
 #define CROWD		scaled_from(50, CROWD_MAX)
+#define LINES		20
+#define LINE		20
 
-/* Who waits for that lock, for ever if nothing else is said. */
-static struct errand errand_of(const char *owner)
+/* A locker that waits for KEY, by default without end. */
+static struct lock_call lock_call_of(const char *owner)
 {
-	return (struct errand){
+	return (struct lock_call){
 		.belt = NAME, .key = KEY, .owner = owner, .wait_ms = FOR_EVER,
 	};
 }
 
 static struct locker wait_as(const char *owner)
 {
-	return launch_asleep(errand_of(owner));
+	return launch_asleep(lock_call_of(owner));
 }
 
-/* Time */
+/* Wait times and leases */
 
 static void test_timeout(void)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	struct locker locker;
 	struct answer answer;
 	__u64 start;
@@ -41,9 +43,9 @@ static void test_timeout(void)
 	must_take(belt, KEY, "alice", 0);
 	is_errno(take(belt, KEY, "bob", 0), EBUSY,
 		 "lock without a wait time returns EBUSY for another owner's lock");
-	errand.wait_ms = 3000;
+	lock_call.wait_ms = 3000;
 	start = info_of(belt).now_ns;
-	locker = launch_asleep(errand);
+	locker = launch_asleep(lock_call);
 	advance(belt, 2999);
 	ok(still_waits(&locker),
 	   "a waiter waits until 1 ms before its wait time ends by belt time");
@@ -58,8 +60,8 @@ static void test_timeout(void)
 	ok(is_free(belt, KEY), "a waiter that has timed out is not granted the lock later");
 	end_locker(&locker);
 	must_take(belt, KEY, "alice", 0);
-	errand.wait_ms = 20;
-	locker = launch_asleep(errand);
+	lock_call.wait_ms = 20;
+	locker = launch_asleep(lock_call);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	is_errno(answer_of(&locker).err, ETIMEDOUT,
 		 "a waiter times out while belt time runs by itself");
@@ -74,14 +76,14 @@ static void test_timeout(void)
 static void test_timeouts(void)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	struct locker lockers[3];
 	unsigned int i;
 
 	must_take(belt, KEY, "alice", 0);
 	for (i = 0; i < 3; i++) {
-		errand.wait_ms = 1000 * (3 - i);
-		lockers[i] = launch_asleep(errand);
+		lock_call.wait_ms = 1000 * (3 - i);
+		lockers[i] = launch_asleep(lock_call);
 	}
 	advance(belt, 1000);
 	is_errno(answer_of(&lockers[2]).err, ETIMEDOUT,
@@ -105,14 +107,14 @@ static void test_timeouts(void)
 static void test_lease_begins(void)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	__u64 token = must_take(belt, KEY, "alice", 0).token;
 	struct locker locker;
 	struct answer answer;
 
-	errand.ttl_ms = 700;
-	errand.wait_ms = HASHBELT_TTL_MAX_MS;
-	locker = launch_asleep(errand);
+	lock_call.ttl_ms = 700;
+	lock_call.wait_ms = HASHBELT_TTL_MAX_MS;
+	locker = launch_asleep(lock_call);
 	advance(belt, 5000);
 	unlock(belt, KEY, "alice");
 	answer = answer_of(&locker);
@@ -136,7 +138,7 @@ static void test_lease_begins(void)
 static void test_free_at_once(void)
 {
 	int belt = named_locks(NAME);
-	struct locker locker = launch(errand_of("bob"));
+	struct locker locker = launch(lock_call_of("bob"));
 
 	is_errno(answer_of(&locker).err, 0,
 		 "a lock request with a wait time gets a free lock at once");
@@ -148,7 +150,7 @@ static void test_free_at_once(void)
 	end_locks(belt, NAME);
 }
 
-/* What wakes */
+/* Causes of a grant */
 
 static void do_unlock(int belt)
 {
@@ -228,14 +230,14 @@ static void test_woken(void)
 	}
 }
 
-/* By what becomes of the descriptor that the lock is bound to. */
+/* A close, a rebinding or the death of its process ends the lock of a holder. */
 static void test_woken_by_close(void)
 {
 	int belt = named_locks(NAME), fd = open_named(NAME), other = named_locks("other");
-	struct errand errand = errand_of("carol");
+	struct lock_call lock_call = lock_call_of("carol");
 	struct locker holder, locker;
 
-	errand.how = HASHBELT_BOUND;
+	lock_call.how = HASHBELT_BOUND;
 	must_bind(fd, KEY, "alice", 0);
 	locker = wait_as("bob");
 	close(fd);
@@ -252,7 +254,7 @@ static void test_woken_by_close(void)
 		 "binding the holder's descriptor to another belt grants the lock to the waiter");
 	end_locker(&locker);
 	unlock(belt, KEY, "bob");
-	holder = launch_holder(errand);
+	holder = launch_holder(lock_call);
 	locker = wait_as("bob");
 	kill(holder.pid, SIGKILL);
 	is_errno(answer_of(&locker).err, 0,
@@ -269,13 +271,16 @@ static void test_woken_by_close(void)
 }
 
 /*
- * The buckets of this belt fall off after minutes, so the worker comes too late. The first
- * waiter in the line looks when the lease ends: the waiter that is first by then, at the
- * end of the lease that holds by then.
+ * The interval of this belt is minutes long, so the worker would drain the lock too late:
+ * the first waiter has to wake at the end of the lease. If that waiter is lost, or the
+ * lease is shortened, the next waiter must take over, at the new end of the lease.
  */
 static void let_renew(int belt)
 {
-	/* Long enough for the first to be gone by then, almost always. */
+	/*
+	 * 500 ms: time enough for the first waiter to be lost before the lease ends, with
+	 * few exceptions.
+	 */
 	if (renew(belt, KEY, "alice", 500))
 		bail_out("renew");
 }
@@ -320,9 +325,9 @@ static void let_advance(int belt, const struct locker *first)
 }
 
 /**
- * struct loss - how the first in the line is lost
- * @what:	what happens to the first waiter
- * @act:	makes it happen, and lets the lease end
+ * struct loss - how the first waiter is lost
+ * @what:	the operation that ends the first wait
+ * @act:	makes it happen, and shortens the lease
  * @wait_ms:	the wait time of the first waiter
  */
 struct loss {
@@ -331,21 +336,21 @@ struct loss {
 	__u64 wait_ms;
 };
 
-/* How often in all cases together the first waiter may be lost too late. */
+/* How often, in all cases together, the first waiter may get the lock before it is lost. */
 #define LATE_MAX	10
 
-/* The result of the second waiter; -EAGAIN if the first had the lock before it was lost. */
+/* The second waiter's result; -EAGAIN if the first waiter got the lock before it was lost. */
 static int lose_first(const struct loss *loss)
 {
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	int belt = named_locks(NAME), err;
 	struct locker first, next;
 
 	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
 	    .ttl_ms = 1000000, .buckets = 2);
 	must_take(belt, KEY, "alice", 0);
-	errand.wait_ms = loss->wait_ms;
-	first = launch_asleep(errand);
+	lock_call.wait_ms = loss->wait_ms;
+	first = launch_asleep(lock_call);
 	next = wait_as("carol");
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	loss->act(belt, &first);
@@ -440,12 +445,12 @@ static void test_not_woken(void)
 static void test_signals(int flags, const char *how)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	struct locker first, second;
 
 	must_take(belt, KEY, "alice", 0);
-	errand.signal_flags = flags;
-	first = launch_asleep(errand);
+	lock_call.signal_flags = flags;
+	first = launch_asleep(lock_call);
 	second = wait_as("carol");
 	kill(first.pid, SIGUSR1);
 	is_errno(answer_of(&first).err, EINTR, "%s ends the wait for a lock: EINTR", how);
@@ -466,18 +471,18 @@ static void test_signals(int flags, const char *how)
 }
 
 /*
- * SIGSTOP has no handler, as what the system sends to tasks that it freezes. The kernel makes
- * such a call again, and it waits for the time that was left.
+ * SIGSTOP has no handler, like the freezer. The kernel restarts such a call, which then
+ * waits for the remaining time.
  */
 static void test_stopped(void)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	struct locker locker;
 
 	must_take(belt, KEY, "alice", 0);
-	errand.wait_ms = 1000;
-	locker = launch_asleep(errand);
+	lock_call.wait_ms = 1000;
+	locker = launch_asleep(lock_call);
 	advance(belt, 400);
 	stop_and_continue(locker.pid);
 	ok(still_waits(&locker), "a waiter for a lock that was stopped waits on when it continues");
@@ -488,8 +493,8 @@ static void test_stopped(void)
 	is_errno(answer_of(&locker).err, ETIMEDOUT,
 		 "a waiter for a lock that was stopped returns ETIMEDOUT at its first wait time");
 	end_locker(&locker);
-	errand.read_only = true;
-	locker = launch_asleep(errand);
+	lock_call.read_only = true;
+	locker = launch_asleep(lock_call);
 	stop_and_continue(locker.pid);
 	is_errno(answer_of(&locker).err, EINTR,
 		 "a waiter that was stopped and has no room for the time left returns EINTR");
@@ -503,7 +508,7 @@ static void test_stopped(void)
 	end_locks(belt, NAME);
 }
 
-/* The line */
+/* FIFO order */
 
 static void test_line(void)
 {
@@ -535,11 +540,11 @@ static void test_line(void)
 	end_locks(belt, NAME);
 }
 
-/* The same without an unlock: each waiter holds the lock for its lease. */
+/* Without unlocks: each waiter holds the lock until its lease ends. */
 static void test_line_of_leases(void)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	struct locker lockers[4];
 	struct answer answer;
 	unsigned int i, wrong = 0;
@@ -548,11 +553,11 @@ static void test_line_of_leases(void)
 
 	must_take(belt, KEY, "alice", 1000);
 	start = info_of(belt).now_ns;
-	errand.ttl_ms = 1000;
-	errand.owner = owner;
+	lock_call.ttl_ms = 1000;
+	lock_call.owner = owner;
 	for (i = 0; i < ARRAY_SIZE(lockers); i++) {
 		owner[0] = 'b' + i;
-		lockers[i] = launch_asleep(errand);
+		lockers[i] = launch_asleep(lock_call);
 	}
 	for (i = 0; i < ARRAY_SIZE(lockers); i++) {
 		advance(belt, 1000);
@@ -569,7 +574,80 @@ static void test_line_of_leases(void)
 	end_locks(belt, NAME);
 }
 
-/* Nobody overtakes who waits, not even who has just unlocked. */
+/**
+ * struct query - memory that a process that asks for the holder shares with the test
+ * @held:	the lock is held, or handed over
+ * @end:	tells the process to end
+ * @calls:	number of calls that have returned
+ * @gaps:	number of calls that found no holder while the lock was held
+ */
+struct query {
+	bool held;
+	bool end;
+	unsigned int calls;
+	unsigned int gaps;
+};
+
+static struct query *query;
+
+static int ask_for_holder(void *arg)
+{
+	int belt = *(int *)arg;
+	bool held;
+
+	while (!__atomic_load_n(&query->end, __ATOMIC_ACQUIRE)) {
+		held = __atomic_load_n(&query->held, __ATOMIC_ACQUIRE);
+		query->gaps += is_free(belt, KEY) && held;
+		__atomic_add_fetch(&query->calls, 1, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
+static void end_queries(void)
+{
+	unsigned int calls;
+
+	__atomic_store_n(&query->held, false, __ATOMIC_RELEASE);
+	calls = __atomic_load_n(&query->calls, __ATOMIC_ACQUIRE);
+	/* The call that is under way may have begun before that. */
+	while (__atomic_load_n(&query->calls, __ATOMIC_ACQUIRE) - calls < 2)
+		sched_yield();
+}
+
+/* The lock goes through a line of sleeping waiters while another process asks for its holder. */
+static void test_holder_in_hand_over(void)
+{
+	int belt = named_locks(NAME);
+	char owners[LINE + 1][8];
+	struct locker lockers[LINE];
+	unsigned int round, i;
+	pid_t asker;
+
+	query = shared_memory(sizeof(*query));
+	asker = start(ask_for_holder, &belt);
+	for (i = 0; i <= LINE; i++)
+		snprintf(owners[i], sizeof(owners[i]), "%u", i);
+	for (round = 0; round < LINES; round++) {
+		must_take(belt, KEY, owners[0], 0);
+		__atomic_store_n(&query->held, true, __ATOMIC_RELEASE);
+		for (i = 0; i < LINE; i++)
+			lockers[i] = wait_as(owners[i + 1]);
+		for (i = 0; i < LINE; i++)
+			if (unlock(belt, KEY, owners[i]))
+				bail_out("%s does not have the lock", owners[i]);
+		end_queries();
+		unlock(belt, KEY, owners[LINE]);
+		for (i = 0; i < LINE; i++)
+			end_locker(&lockers[i]);
+	}
+	__atomic_store_n(&query->end, true, __ATOMIC_RELEASE);
+	finish(asker);
+	note("%u calls", query->calls);
+	is_int(query->gaps, 0, "holder finds an owner whenever the lock is handed over");
+	end_locks(belt, NAME);
+}
+
+/* No task overtakes a waiter, not even the last holder. */
 static void test_newcomer(void)
 {
 	int belt = named_locks(NAME);
@@ -595,7 +673,7 @@ static void test_newcomer(void)
 	end_locks(belt, NAME);
 }
 
-/* Nor does one who asks all the time, and is the first to see that a lease is over. */
+/* A task that tries all the time does not overtake a waiter at the end of a lease. */
 static void test_impatient(void)
 {
 	int belt = named_locks(NAME);
@@ -620,7 +698,7 @@ static void test_impatient(void)
 	}
 	ok(!overtook && !wrong,
 	   "lock by a newcomer never overtakes a waiter at the end of a lease");
-	note("asked %u times", asked);
+	note("the newcomer tried %u times", asked);
 	end_locks(belt, NAME);
 }
 
@@ -648,19 +726,19 @@ static void test_reentrance(void)
 	end_locks(belt, NAME);
 }
 
-/* One lock's line has nothing to do with another's. */
+/* Locks have separate queues of waiters. */
 static void test_many_lines(void)
 {
 	static const char *const keys[] = { "a", "b", "c", "d", "e" };
 	int belt = named_locks(NAME);
 	struct locker lockers[ARRAY_SIZE(keys)];
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	unsigned int i, k, wrong = 0;
 
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		must_take(belt, keys[i], "alice", 0);
-		errand.key = keys[i];
-		lockers[i] = launch_asleep(errand);
+		lock_call.key = keys[i];
+		lockers[i] = launch_asleep(lock_call);
 	}
 	for (i = ARRAY_SIZE(keys); i-- > 0; ) {
 		unlock(belt, keys[i], "alice");
@@ -676,9 +754,9 @@ static void test_many_lines(void)
 	end_locks(belt, NAME);
 }
 
-/* Many */
+/* Many waiters */
 
-/* How often a process has given up the processor. */
+/* Voluntary context switches of a process. */
 static unsigned long switches_of(pid_t pid)
 {
 	unsigned long count, sum = 0;
@@ -728,7 +806,7 @@ static void test_crowd(void)
 	end_locks(belt, NAME);
 }
 
-/* The end of a lease wakes one as well: where time passes by itself. */
+/* The end of a lease wakes one waiter, too; belt time runs here. */
 static void test_crowd_of_leases(void)
 {
 	static struct locker lockers[20];
@@ -744,7 +822,7 @@ static void test_crowd_of_leases(void)
 	if (renew(belt, KEY, "alice", 20))
 		bail_out("renew");
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	/* Those who are told that time goes on again look at the clock, once. */
+	/* Resume wakes every waiter once, to read the clock. */
 	for (i = 0; i < ARRAY_SIZE(lockers); i++)
 		before[i] = switches_of(lockers[i].pid);
 	is_errno(answer_of(&lockers[0]).err, 0,
@@ -758,9 +836,9 @@ static void test_crowd_of_leases(void)
 	end_locks(belt, NAME);
 }
 
-/* Death */
+/* Killed waiters and holders */
 
-/* Of three who wait, one is killed; the others get it in their order. */
+/* One of three waiters is killed; the others get the lock in FIFO order. */
 static void test_killed_waiter(unsigned int victim)
 {
 	static const char *const owners[] = { "b", "c", "d" };
@@ -788,7 +866,7 @@ static void test_killed_waiter(unsigned int victim)
 	end_locks(belt, NAME);
 }
 
-/* Points at which a process is killed that takes a lock; those before are passed. */
+/* Points at which a process is killed that takes a lock. */
 enum point {
 	BEFORE, WAITING, HOLDING, HAS_TAKEN_AGAIN, HAS_UNLOCKED, HAS_CLOSED, POINTS,
 };
@@ -798,21 +876,21 @@ static const char *const point_names[POINTS] = {
 	"after it took the lock again", "after it unlocked", "after it closed the belt",
 };
 
-/* Brings a process to that point; the lock was alice's and is not any more. */
+/* Brings a process to that point; alice has unlocked by then, unless the process waits. */
 static struct locker bring_to(int belt, enum point point)
 {
-	struct errand errand = errand_of("victim");
+	struct lock_call lock_call = lock_call_of("victim");
 	struct locker locker;
 
-	errand.how = HASHBELT_BOUND;
+	lock_call.how = HASHBELT_BOUND;
 	if (point == BEFORE) {
-		/* It has the belt open, and takes another lock. */
-		errand.key = "another";
-		locker = launch_holder(errand);
+		/* The victim has the belt open and holds another lock. */
+		lock_call.key = "another";
+		locker = launch_holder(lock_call);
 		unlock(belt, KEY, "alice");
 		return locker;
 	}
-	locker = launch_asleep(errand);
+	locker = launch_asleep(lock_call);
 	if (point == WAITING)
 		return locker;
 	unlock(belt, KEY, "alice");
@@ -834,7 +912,7 @@ static void test_killed_at(enum point point)
 
 	must_take(belt, KEY, "alice", 0);
 	victim = bring_to(belt, point);
-	next = launch(errand_of("next"));
+	next = launch(lock_call_of("next"));
 	if (point == HOLDING || point == WAITING || point == HAS_TAKEN_AGAIN)
 		await_sleep(next.pid, __NR_ioctl);
 	end_locker(&victim);
@@ -849,20 +927,20 @@ static void test_killed_at(enum point point)
 }
 
 /*
- * A waiter is killed about when it gets the lock. The lock is bound, so the next waiter
- * gets it whichever came first.
+ * A waiter is killed at about the time at which it gets the lock. The lock is bound to its
+ * descriptor, so the next waiter gets it either way.
  */
 static void test_killed_meanwhile(void)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("victim");
+	struct lock_call lock_call = lock_call_of("victim");
 	unsigned int round, stuck = 0, left = 0;
 	struct locker victim, next;
 
-	errand.how = HASHBELT_BOUND;
+	lock_call.how = HASHBELT_BOUND;
 	for (round = 0; round < scaled(100); round++) {
 		must_take(belt, KEY, "alice", 0);
-		victim = launch_asleep(errand);
+		victim = launch_asleep(lock_call);
 		next = wait_as("next");
 		if (round % 2)
 			kill(victim.pid, SIGKILL);
@@ -882,7 +960,10 @@ static void test_killed_meanwhile(void)
 	end_locks(belt, NAME);
 }
 
-/* A signal about then: the waiter holds the lock, or it gets EINTR and the next holds it. */
+/*
+ * A waiter gets a signal at about the time at which it gets the lock: it holds the lock, or
+ * returns EINTR and the next waiter holds the lock.
+ */
 static void test_signal_meanwhile(void)
 {
 	int belt = named_locks(NAME);
@@ -943,18 +1024,18 @@ static void test_limit(void)
 	end_locks(belt, NAME);
 }
 
-/* @base: what the module held before the first belt was made. */
+/* @base: used_bytes before the first belt was made */
 static void test_memory(__u64 base)
 {
 	int belt = named_locks(NAME);
-	struct errand errand = errand_of("bob");
+	struct lock_call lock_call = lock_call_of("bob");
 	struct locker lockers[8];
 	unsigned int i;
 
 	must_take(belt, KEY, "alice", 0);
-	errand.wait_ms = 1000;
+	lock_call.wait_ms = 1000;
 	for (i = 0; i < ARRAY_SIZE(lockers); i++)
-		lockers[i] = launch_asleep(errand);
+		lockers[i] = launch_asleep(lock_call);
 	for (i = 0; i < 4; i++)
 		end_locker(&lockers[i]);
 	advance(belt, 1000);
@@ -992,6 +1073,7 @@ int main(void)
 	test_stopped();
 	test_line();
 	test_line_of_leases();
+	test_holder_in_hand_over();
 	test_newcomer();
 	test_impatient();
 	test_reentrance();

@@ -1,15 +1,15 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# machine.t PROCESSOR KIB PREEMPTION - the guest is what its suite says: uname's name of the
-# processor, the size of a page in KiB, and the model of preemption, PREEMPT_RT, PREEMPT or
-# none (voluntary).
+# machine.t PROCESSOR KIB PREEMPTION - check that the guest is what its suite asked for:
+# uname's name of the processor, the size of a page in KiB, and the preemption model:
+# PREEMPT_RT, PREEMPT or none (voluntary).
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 number=0 failed=0
 
-# is WHAT FOUND MEANT
+# is NAME FOUND EXPECTED
 is() {
 	number=$((number + 1))
 	if [ "$2" = "$3" ]; then
@@ -24,7 +24,7 @@ is() {
 preemption=$(uname -v | grep -o 'PREEMPT[A-Z_]*')
 echo 1..3
 is "the processor" "$(uname -m)" "$1"
-# Of the words in pairs, what is behind AT_PAGESZ, 6.
+# The auxiliary vector is pairs of words; 6 is AT_PAGESZ.
 is "the size of a page in KiB" "$(od -An -tu8 -w16 /proc/self/auxv |
 	awk '$1 == 6 { print $2 / 1024 }')" "$2"
 is "the model of preemption" "${preemption:-none}" "$3"

@@ -1,12 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * memory_test - what is copied from and to a program's memory, and what is not.
+ * memory_test - copies from and to the memory of a program.
  *
- * Values of all sizes where a way of copying begins or ends go in and come out
- * byte for byte. Keys, values and arguments may lie wherever the program can
- * read them, and end where its memory ends. A buffer may be a page that nobody
- * has touched or that another process shares; one that cannot be written is an
- * error that leaves the entry as it was.
+ * Values of all sizes at which the way of copying changes are read back byte for byte.
+ * Keys, values and arguments may be anywhere in readable memory and end where it ends. A
+ * buffer may be a page that has not been touched or that another process shares; a buffer
+ * that cannot be written is an error that leaves the entry as it was.
  */
 #define _GNU_SOURCE
 #include <sys/wait.h>
@@ -23,7 +22,7 @@ static const unsigned int sizes[] = {
 	65535, 65536, 65537, 131072, MIB - 1, MIB,
 };
 
-/* The same bytes for the same seed, and others for another. */
+/* Random bytes that depend on the seed. */
 static void fill(unsigned char *p, size_t size, unsigned int seed)
 {
 	unsigned int state = seed * 2654435761u + 1;
@@ -52,7 +51,7 @@ static int put_bytes(int belt, const char *key, const void *value, __u32 len)
 	return call(belt, HASHBELT_IOC_PUT, &item);
 }
 
-/* Expects the value's length to be @len. */
+/* Gets a value; ends the program if the returned length is not @len. */
 static int get_bytes(int belt, const char *key, void *buffer, __u32 room, __u32 len)
 {
 	struct hashbelt_item item = item_of(key);
@@ -66,7 +65,7 @@ static int get_bytes(int belt, const char *key, void *buffer, __u32 room, __u32 
 	return err;
 }
 
-/* Puts a value of a size that only the seed knows. */
+/* Puts a value of @size bytes, with @size as the seed. */
 static void put_filled(int belt, const char *key, unsigned int size)
 {
 	unsigned char *value = malloc(size + 1);
@@ -162,7 +161,7 @@ static void test_alignment(void)
 	close(belt);
 }
 
-/* Where memory ends */
+/* Arguments that end before an unmapped page */
 
 static void test_ends(void)
 {
@@ -250,7 +249,7 @@ static __u64 forbidden_place(unsigned int size)
 	return address(pages);
 }
 
-/* In a mapped file, but behind its end: bad in its own way, it raises SIGBUS. */
+/* Mapped, but past the end of the file: an access raises SIGBUS instead of SIGSEGV. */
 static __u64 past_file_place(unsigned int size)
 {
 	int file = memfd_create("short", 0);
@@ -283,7 +282,7 @@ static const struct bad_place bad_places[] = {
 	{ "in read-only memory", readonly_place },
 };
 
-#define READABLE	1	/* of them, the last ones: fine for a put */
+#define READABLE	1	/* the last of these places can be read */
 
 static void test_bad_value(const struct bad_place *place)
 {
@@ -291,7 +290,7 @@ static void test_bad_value(const struct bad_place *place)
 	int belt = new_belt(0);
 	unsigned int i, wrong = 0;
 	struct hashbelt_item item;
-	struct sight was, is;
+	struct snapshot was, is;
 
 	put_text(belt, "key", "old", 500);
 	was = look(belt, "key");
@@ -302,7 +301,7 @@ static void test_bad_value(const struct bad_place *place)
 		wrong += call(belt, HASHBELT_IOC_PUT, &item) != -EFAULT;
 	}
 	is = look(belt, "key");
-	ok(!wrong && same_sight(&was, &is),
+	ok(!wrong && is_same_snapshot(&was, &is),
 	   "put of a value %s: EFAULT, and the old value stays", place->what);
 	close(belt);
 }
@@ -310,7 +309,7 @@ static void test_bad_value(const struct bad_place *place)
 static bool get_into(int belt, __u32 how, __u64 to, unsigned int size)
 {
 	struct hashbelt_item item = item_of("key"), asked;
-	struct sight was = look(belt, "key"), is;
+	struct snapshot was = look(belt, "key"), is;
 
 	item.how = how;
 	item.value = to;
@@ -318,9 +317,9 @@ static bool get_into(int belt, __u32 how, __u64 to, unsigned int size)
 	asked = item;
 	if (call(belt, HASHBELT_IOC_GET, &item) != -EFAULT)
 		return false;
-	/* A value too large for a sight is told by length, version and time. */
+	/* @size is 64 at most, so look() copies the whole value. */
 	is = look(belt, "key");
-	return same_sight(&was, &is) && !memcmp(&item, &asked, sizeof(item));
+	return is_same_snapshot(&was, &is) && !memcmp(&item, &asked, sizeof(item));
 }
 
 static void test_bad_buffer(const struct bad_place *place)
@@ -391,7 +390,7 @@ static void test_bad_places(void)
 		test_bad_key(&bad_places[i]);
 }
 
-/* Memory that is fine, but not ready */
+/* Pages that are not present yet */
 
 static void test_fresh_buffer(void)
 {
@@ -432,7 +431,7 @@ static void test_fresh_source(void)
 	close(belt);
 }
 
-/* After a fork both processes share pages until one writes. */
+/* After a fork, parent and child share pages until one of them writes. */
 static void test_copy_on_write(unsigned int size)
 {
 	int belt = new_belt(0), status;
@@ -508,7 +507,7 @@ static void test_readonly(void)
 	close(belt);
 }
 
-/* Bits above a 32-bit program's pointers are not dropped, but lead nowhere. */
+/* Bits of an address above those of a 32-bit program's pointers are not ignored. */
 static void test_wide_pointer(void)
 {
 	int belt = new_belt(0);

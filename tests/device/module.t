@@ -1,22 +1,22 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# module.t - the module comes, listens to its parameters, and goes.
+# module.t - loading, parameters and removal of the module.
 #
-# Says in TAP what it found. For a guest whose modules it may load and remove, as the
-# superuser, in a directory with hashbelt.ko, hashbelt_user.ko and device/parameter_test.
-# One that is loaded already is removed first; none is loaded afterwards.
+# Prints TAP. It loads and removes modules of its guest, as the superuser, in a directory
+# with hashbelt.ko, hashbelt_user.ko and device/parameter_test. A module that is loaded
+# already is removed first; none is loaded afterwards.
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 
 parameters=/sys/module/hashbelt/parameters
 tests=67 number=0 failed=0
-# How often something is done again: SCALE is in percent of what is usual.
+# Repetitions, scaled by SCALE in percent; 5 at least.
 turns=$((20 * ${SCALE:-100} / 100))
 [ $turns -ge 5 ] || turns=5
 
-# ok PROMISE COMMAND [ARGUMENT]... - kept if the command succeeds
+# ok NAME COMMAND [ARGUMENT]... - the check passes if the command succeeds
 ok() {
 	promise=$1
 	shift
@@ -48,14 +48,14 @@ unload() {
 	rmmod hashbelt
 }
 
-# load [PARAMETER]... - on its own, with an empty kernel log
+# load [PARAMETER]... - load hashbelt only, and clear the kernel log before
 load() {
 	unload
 	dmesg -c >/dev/null
 	insmod ./hashbelt.ko "$@"
 }
 
-# named PARAMETER - the kernel log has a line about it since the last load
+# named PARAMETER - whether the kernel log names it since the last load
 named() {
 	dmesg | grep "hashbelt.*$1"
 }
@@ -68,7 +68,8 @@ parameter() {
 	}
 }
 
-# accepted PARAMETER VALUE TTL_MS BUCKETS MODE
+# accepted PARAMETER VALUE TTL_MS BUCKETS MODE - the module takes it; the default belt has
+# the settings behind it
 accepted() {
 	accepted=$1=$2
 	ok "$accepted is accepted" load "$accepted"
@@ -76,7 +77,7 @@ accepted() {
 	ok "the default belt is as $accepted says" ./device/parameter_test "$@"
 }
 
-# wrong PARAMETER VALUE
+# wrong PARAMETER VALUE - the module does not load with it
 wrong() {
 	ok "$1=$2 is refused" refused load "$1=$2"
 	ok "a refused $1=$2 is named in the kernel log, and leaves no module" named_and_absent "$1"
@@ -86,7 +87,7 @@ named_and_absent() {
 	named "$1" && absent
 }
 
-# a quarter of the memory, give or take what the kernel has taken for itself
+# A quarter of MemTotal, within 2 percentage points: the kernel reserves some memory.
 is_quarter() {
 	limit=$(cat $parameters/max_bytes)
 	total=$(awk '/^MemTotal:/ { print $2 * 1024 }' /proc/meminfo)
@@ -95,7 +96,7 @@ is_quarter() {
 	[ $percent -ge 23 ] && [ $percent -le 27 ]
 }
 
-# Another module, whose belt calls it back all the time: as often as well.
+# Loads and removes another module again and again; its belt calls it back all the time.
 used_and_left() {
 	turn=0
 	while [ $turn -lt $turns ]; do
@@ -116,8 +117,8 @@ again_and_again() {
 	done
 }
 
-# The same while somebody reads all the time how much memory is in use. What was read first is
-# written down: when the reader is killed a file that is written again and again may be empty.
+# again_and_again while a process reads used_bytes all the time. Only its first result is
+# stored: a kill during a write would leave the file empty.
 read_all_the_time() {
 	rm -f used
 	while :; do

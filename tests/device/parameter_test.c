@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * parameter_test [TTL_MS BUCKETS MODE] - the default belt is as the module was
- * told.
+ * parameter_test [TTL_MS BUCKETS MODE] - the default belt has the settings of the module's
+ * parameters.
  *
- * Without arguments it expects what the module does when it is told nothing. It
- * leaves things behind: an entry that is about to expire, one that never does,
- * and with arguments a belt, so that the module has something to give up when it is
- * removed. Without arguments other programs may follow, which list all belts.
+ * Without arguments it expects the default parameters. It leaves behind an entry that is
+ * about to expire, one that never does, and with arguments also a belt, so that a later
+ * rmmod has something to free. Without arguments it makes no belt, as tests that list all
+ * belts may follow.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>

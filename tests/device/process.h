@@ -1,12 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * process.h - what tests do with other processes: be somebody else there, hand
- * descriptors over, wait until one sleeps where it shall.
+ * process.h - helpers for tests with several processes: run work as another user, pass
+ * descriptors, wait until a process sleeps in a given system call.
  */
 #ifndef _PROCESS_H
 #define _PROCESS_H
 
 #include <grp.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,7 +19,7 @@
 
 #include "device.h"
 
-/* What as() returns when the process came to no result. */
+/* The result of as() if the process returned none. */
 #define NO_RESULT	0x40000000u
 
 static inline void become(uid_t uid, gid_t gid, gid_t group)
@@ -28,11 +29,11 @@ static inline void become(uid_t uid, gid_t gid, gid_t group)
 	if (setgroups(!!group, &group) || setresgid(gid, gid, gid) ||
 	    setresuid(uid, uid, uid))
 		_exit(99);
-	/* Without this its files in /proc are still the superuser's. */
+	/* Otherwise the process's files in /proc would still belong to the superuser. */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Runs @work in a process of its own, as somebody; returns what it returns. */
+/* Runs @work in a process of its own, as user @uid; returns its result, or NO_RESULT. */
 static inline unsigned int as(uid_t uid, gid_t gid, gid_t group,
 			      unsigned int (*work)(const void *arg), const void *arg)
 {
@@ -57,7 +58,7 @@ static inline unsigned int as(uid_t uid, gid_t gid, gid_t group,
 	return result;
 }
 
-/* Writes a line into a file of /proc; false if that may not be. */
+/* Writes a line into a file of /proc; false if that fails. */
 static inline bool write_line(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -68,7 +69,7 @@ static inline bool write_line(const char *path, const char *text)
 	return good;
 }
 
-/* Moves into a user namespace of one's own, as its superuser: oneself outside. */
+/* Moves into a new user namespace as its superuser, which outside is the same user as before. */
 static inline bool enter_namespace(void)
 {
 	char uid_map[32], gid_map[32];
@@ -80,7 +81,31 @@ static inline bool enter_namespace(void)
 	       write_line("/proc/self/gid_map", gid_map);
 }
 
-/* Runs @work in a process of its own; it reports by its exit status alone. */
+/* Gives up all capabilities of this process but @kept, a mask of 1 << CAP_*, 31 at most. */
+static inline bool keep_capabilities(__u32 kept)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { kept, kept, 0 } };
+
+	return !syscall(SYS_capset, &header, data);
+}
+
+/* Whether the belts that this process makes from now on have no limits but the module's. */
+static inline void set_exempt(bool exempt)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		bail_out("capget: %s", strerror(errno));
+	data[0].effective &= ~(1u << CAP_SYS_RESOURCE);
+	if (exempt)
+		data[0].effective |= 1u << CAP_SYS_RESOURCE;
+	if (syscall(SYS_capset, &header, data))
+		bail_out("capset: %s", strerror(errno));
+}
+
+/* Runs @work in a process of its own; its exit status is the only result. */
 static inline pid_t start(int (*work)(void *arg), void *arg)
 {
 	pid_t child;
@@ -94,7 +119,7 @@ static inline pid_t start(int (*work)(void *arg), void *arg)
 	return child;
 }
 
-/* When this returns the kernel has closed all that the process had open. */
+/* When this returns, the kernel has closed all descriptors of the process. */
 static inline void kill_and_wait(pid_t child)
 {
 	kill(child, SIGKILL);
@@ -102,8 +127,8 @@ static inline void kill_and_wait(pid_t child)
 }
 
 /*
- * Waits for a process: its exit status, or 256 if it had none. One that does not
- * come to an end when anything would have is killed: 257.
+ * Waits for a process; returns its exit status, or 256 if a signal ended it. A process that
+ * still runs after a minute or more is killed: 257.
  */
 static inline int finish(pid_t child)
 {
@@ -157,8 +182,8 @@ static inline int receive_descriptor(int socket)
 }
 
 /*
- * What the C library calls for poll(), epoll_wait() and pause(). A processor that Linux has
- * learnt lately, such as arm64, has the newer calls alone.
+ * The system calls behind poll(), epoll_wait() and pause() of the C library. Newer ports of
+ * Linux, such as arm64, have only the p variants.
  */
 #ifdef __NR_poll
 #define CALL_POLL __NR_poll
@@ -170,7 +195,7 @@ static inline int receive_descriptor(int socket)
 #define CALL_PAUSE __NR_ppoll
 #endif
 
-/* The first line of a file of a thread in /proc; empty if there is none. */
+/* The first line of /proc/@thread/@name; empty if the file cannot be read. */
 static inline void read_line(pid_t thread, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -187,8 +212,8 @@ static inline void read_line(pid_t thread, const char *name, char *text, size_t 
 }
 
 /*
- * Whether a thread sleeps in the system call of this number. "syscall" has the number also while
- * the thread is being woken on another processor; "stat" does not call that sleep.
+ * True if a thread sleeps in the system call @number. /proc/PID/syscall also shows a thread
+ * that is being woken on another processor; /proc/PID/stat shows such a thread as runnable.
  */
 static inline bool sleeps_in(pid_t thread, long number)
 {
@@ -203,7 +228,10 @@ static inline bool sleeps_in(pid_t thread, long number)
 	return text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) == number;
 }
 
-/* Waits until it does; ends the program if that never comes. */
+/*
+ * Waits until sleeps_in(); ends the program if the thread still does not sleep after 20 s
+ * or more.
+ */
 static inline void await_sleep(pid_t thread, long number)
 {
 	unsigned int tries = 0;
@@ -216,7 +244,7 @@ static inline void await_sleep(pid_t thread, long number)
 	}
 }
 
-/* Stops a child, and lets it go on: it is runnable when this returns, or sleeps again. */
+/* Stops a child and continues it. When this returns, the child is runnable or sleeps again. */
 static inline void stop_and_continue(pid_t child)
 {
 	int status = 0;
@@ -228,8 +256,8 @@ static inline void stop_and_continue(pid_t child)
 }
 
 /*
- * Whether a process that slept in an ioctl has said nothing by descriptor @answers: if it was
- * woken, it sleeps again.
+ * True if process @pid, which slept in an ioctl, sleeps in an ioctl again and has written
+ * nothing to @answers.
  */
 static inline bool sleeps_on(pid_t pid, int answers)
 {
@@ -244,7 +272,7 @@ static inline bool sleeps_on(pid_t pid, int answers)
 	return false;
 }
 
-/* Whether there is something to read within what is long enough for anything. */
+/* Waits up to 20 s for @fd to become readable. */
 static inline bool readable_at_last(int fd)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
@@ -252,7 +280,7 @@ static inline bool readable_at_last(int fd)
 	return poll(&pollfd, 1, 20000) == 1;
 }
 
-/* Memory that processes share. */
+/* Memory that is shared with forked processes. */
 static inline void *shared_memory(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,

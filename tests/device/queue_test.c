@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * queue_test - the queue of events: its limits, and its order.
+ * queue_test - the limits and the order of the queue of events.
  *
- * How many events wait and what becomes of more, what an event that waits counts
- * against, and that the lives of a key are told in the order in which they were
- * lived, whatever ends them and however many write.
+ * The number of queued events, the events that are dropped, the limits under which a queued
+ * event counts, and the order of the events of one key with concurrent writers.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -55,7 +54,10 @@ static void test_max_events(void)
 	close(belt);
 }
 
-/* Losses while a reader reads on: numbers and losses agree all the time. */
+/*
+ * Gaps between sequences equal the reported losses while a reader reads and events are
+ * dropped.
+ */
 static void test_losses(void)
 {
 	struct hashbelt_settings settings = {
@@ -90,7 +92,7 @@ static void test_losses(void)
 	close(belt);
 }
 
-/* An event of an entry that was replaced counts against the queue's bytes alone. */
+/* An event of a replaced entry counts under the bytes of the queue only. */
 static void test_queue_bytes(void)
 {
 	static unsigned char value[4000];
@@ -122,7 +124,7 @@ static void test_queue_bytes(void)
 	close(belt);
 }
 
-/* What could not be said, as there was no place to say it, is said later. */
+/* A loss is reported by the first read that succeeds. */
 static void test_untold(void)
 {
 	struct hashbelt_settings settings = {
@@ -151,8 +153,8 @@ static bool holds_no_more(void *arg)
 }
 
 /*
- * The event of an entry that lives on shows it as it was, also when it has been
- * replaced since. What that holds counts against the queue's bytes.
+ * A queued event of an entry that was reinserted keeps the old value, also when the entry
+ * has been replaced since. That memory counts under the bytes of the queue.
  */
 static void test_held_memory(void)
 {
@@ -220,7 +222,7 @@ static void test_counts(enum hashbelt_reason reason, const char *name)
 	close(belt);
 }
 
-/* A read that fails takes nothing, and gives no place away either. */
+/* A read that fails takes no event, and its events still count. */
 static void test_failed_read(__u32 flags, const char *mode)
 {
 	struct hashbelt_settings settings = {
@@ -236,7 +238,7 @@ static void test_failed_read(__u32 flags, const char *mode)
 	bytes = info_of(belt).used_bytes;
 	for (i = 0; i < 10; i++)
 		read_into(belt, i % 2 ? unmapped() : before_hole(100), 4096);
-	/* Those that got out at the first try are read; the others are not. */
+	/* Events that a partly failed read has copied are gone; all others are read here. */
 	discard_events(belt);
 	if (flags)
 		ack(belt, 3);
@@ -307,10 +309,10 @@ static void test_no_place(void)
 	close(belt);
 }
 
-/* One key */
+/* Events of one key */
 
 #define KEYS	50
-#define AT_ONCE	512	/* bytes that the reader takes */
+#define AT_ONCE	512	/* buffer of the reader, bytes */
 
 static int racing_belt;
 static bool over;
@@ -358,7 +360,7 @@ static void *write_keys(void *arg)
 	return NULL;
 }
 
-/* Reads until it is over and nothing is left. */
+/* Reads until the writers are done and the queue is empty. */
 static unsigned int read_in_order(struct stream *stream)
 {
 	const struct hashbelt_event *event;
@@ -384,7 +386,7 @@ static void *read_keys(void *arg)
 	return (void *)(uintptr_t)read_in_order(arg);
 }
 
-/* Two writers and a reader at once: the lives of each key are told in order. */
+/* Two writers and a reader: the events of each key come in the order of its versions. */
 static void test_order(struct hashbelt_settings settings, const char *promise)
 {
 	struct stream stream;
@@ -407,7 +409,7 @@ static void test_order(struct hashbelt_settings settings, const char *promise)
 	for (i = 0; i < 2; i++)
 		pthread_join(writers[i], NULL);
 	must(racing_belt, HASHBELT_IOC_CLEAR, NULL);
-	/* What a clear drops is reported when it is swept. */
+	/* The worker reports cleared entries when it sweeps. */
 	for (i = 0; i < 10000 && info_of(racing_belt).sequence < succeeded; i++)
 		usleep(1000);
 	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
@@ -417,12 +419,12 @@ static void test_order(struct hashbelt_settings settings, const char *promise)
 	is_int(stream.count + stream.lost, succeeded,
 	       "%s: each concurrent put is reported or counted as lost, once", promise);
 	is_int(refused, 0, "%s: every put of concurrent writers succeeds", promise);
-	note("%u puts, %llu told, %llu lost", succeeded, stream.count, stream.lost);
+	note("%u puts, %llu events read, %llu lost", succeeded, stream.count, stream.lost);
 	free(stream.buffer);
 	close(racing_belt);
 }
 
-/* Many cleared at once are each reported once. */
+/* Each of many cleared entries is reported once. */
 static void test_clear(void)
 {
 	int belt = reporting_belt(HASHBELT_NOTIFY, REPORT_ALL);

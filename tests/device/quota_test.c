@@ -1,29 +1,30 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * quota_test - what one user may take, and how many belts there may be.
+ * quota_test - the quota of a user, and the number of belts.
  *
- * The belts of a user share one limit of memory and one of number, whichever user puts
- * into them, from whichever user namespace. The superuser has no limit. Freed memory
- * counts no more. Leaves all parameters as they were.
+ * The belts of a user share one limit of memory and one of number, whichever user puts into
+ * them. So do those of all uids of a user namespace that the user made. A task with
+ * CAP_SYS_RESOURCE has no quota, and users leave it an eighth of the module's memory. Freed memory
+ * does not count. The test restores all parameters.
  */
 #define _GNU_SOURCE
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 
 #include "events.h"
 
-#define TESTS	31
+#define TESTS	45
 
 #define ALICE	1000
 #define BOB	1001
-#define SHARE	(4 * MIB)	/* of memory, for each of them */
-#define HOUR	3600000ULL	/* the belts' time-to-live here, milliseconds */
+#define SHARE	(4 * MIB)	/* memory quota of each user */
+#define HOUR	3600000ULL	/* time-to-live of the belts, milliseconds */
 
 static unsigned char value[65536];
 
 /*
- * Puts until one is refused: the error. Never more than should be possible. Each has a key
- * of its own, whatever process puts it: one that took another's place at the limit would
- * have to wait until that is free.
+ * Puts until a put fails, at most 100000 times; returns the error. Keys are unique across
+ * processes: a put over an entry at the limit would fail until the old entry is freed.
  */
 static int fill_up(int belt, __u32 len, unsigned int *count)
 {
@@ -47,7 +48,7 @@ static int fill_up(int belt, __u32 len, unsigned int *count)
 	return err;
 }
 
-/* The same, until it stays refused: what was freed meanwhile is used as well. */
+/* As fill_up(), again and again: memory that is freed meanwhile is used as well. */
 static int fill_for_good(int belt, __u32 len, __u64 *bytes)
 {
 	unsigned int count, round;
@@ -75,7 +76,7 @@ static int new_plain(void)
 	return err;
 }
 
-/* Work of others: each returns 0, or a number that says where it went wrong. */
+/* Work for as(): each function returns 0, or a number that tells where it failed. */
 
 static unsigned int fill_share(const void *arg)
 {
@@ -94,7 +95,7 @@ static unsigned int fill_share(const void *arg)
 		return 4;
 	if (bytes <= SHARE / 2)
 		return 5;
-	/* There may be room for less than that. */
+	/* The other belt may have no room for a single value. */
 	if (fill_for_good(other, *(const __u32 *)arg, &more) != -EDQUOT)
 		return 6;
 	if (bytes + more > SHARE)
@@ -139,7 +140,18 @@ static unsigned int free_share(const void *arg)
 	return 0;
 }
 
-/* Fills new belts again and again: memory that is not freed yet still counts. */
+static int used_fd;	/* used_bytes, which only the superuser may open */
+
+static __u64 used_now(void)
+{
+	char text[32] = "";
+
+	if (pread(used_fd, text, sizeof(text) - 1, 0) <= 0)
+		bail_out("used_bytes: %s", strerror(errno));
+	return strtoull(text, NULL, 10);
+}
+
+/* Fills new belts one after the other: memory that is not freed yet still counts. */
 static unsigned int fill_again(const void *arg)
 {
 	__u64 most = *(const __u64 *)arg + SHARE + SHARE / 8;
@@ -153,7 +165,7 @@ static unsigned int fill_again(const void *arg)
 		if (belt < 0)
 			continue;
 		fill_up(belt, sizeof(value), &count);
-		if (get_parameter("used_bytes") > most)
+		if (used_now() > most)
 			return 2;
 		close(belt);
 	}
@@ -167,7 +179,7 @@ static unsigned int fill_in_namespace(const void *arg)
 	return fill_share(arg);
 }
 
-/* The superuser has no share. */
+/* The superuser has no quota. */
 static unsigned int fill_more(const void *arg)
 {
 	unsigned int count;
@@ -190,7 +202,82 @@ static unsigned int fill_more(const void *arg)
 	return 0;
 }
 
-/* Runs @work as ALICE, once the memory of what ran before is freed: until then it counts. */
+/* As fill_more() with uid 0 alone */
+static unsigned int fill_without_capabilities(const void *arg)
+{
+	return keep_capabilities(0) ? fill_share(arg) : 20;
+}
+
+/* Work in a user namespace that @uid has made. */
+struct inside {
+	uid_t uid;
+	unsigned int (*work)(const void *arg);
+	const void *arg;
+};
+
+/* Maps the ids of a process as newuidmap(1) does: 0 is @uid, the others are subordinate ids. */
+static bool map_ids(pid_t pid, uid_t uid)
+{
+	char path[64], map[64];
+	bool good;
+
+	snprintf(map, sizeof(map), "0 %u 1\n1 100000 65535\n", uid);
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
+	good = write_line(path, map);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	return good && write_line(path, map);
+}
+
+/* For as(0, ...): a child process keeps the rights to map ids. */
+static unsigned int run_inside(const void *arg)
+{
+	const struct inside *inside = arg;
+	pid_t self = getpid(), mapper;
+	int made[2], status = 1;
+	char byte = 0;
+
+	if (pipe(made))
+		return NO_RESULT;
+	mapper = fork();
+	if (!mapper)
+		_exit(read(made[0], &byte, 1) != 1 || !map_ids(self, inside->uid));
+	become(inside->uid, inside->uid, 0);
+	if (unshare(CLONE_NEWUSER) || write(made[1], &byte, 1) != 1 ||
+	    waitpid(mapper, &status, 0) != mapper || status)
+		return NO_RESULT;
+	return inside->work(inside->arg);
+}
+
+/* Returns the result of @work as user 0 of a namespace of 65536 uids that @uid has made. */
+static unsigned int in_namespace_of(uid_t uid, unsigned int (*work)(const void *arg),
+				    const void *arg)
+{
+	struct inside inside = { uid, work, arg };
+
+	return as(0, 0, 0, run_inside, &inside);
+}
+
+/* Fills a belt of each of two uids of a namespace. */
+static unsigned int fill_as_two(const void *arg)
+{
+	__u64 bytes, more;
+	int belt, other;
+
+	(void)arg;
+	setfsuid(1);
+	belt = new_plain();
+	setfsuid(2);
+	other = new_plain();
+	if (belt < 0 || other < 0)
+		return 1;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 2;
+	if (fill_for_good(other, 4000, &more) != -EDQUOT)
+		return 3;
+	return bytes + more > SHARE ? 4 : 0;
+}
+
+/* Runs @work as ALICE once the memory of earlier tests is freed: until then it counts. */
 static unsigned int as_alice(__u64 before, unsigned int (*work)(const void *arg),
 			     const void *arg)
 {
@@ -213,11 +300,18 @@ static void test_memory(__u64 before)
 	       "a user's closed belts count in its share until their memory is free");
 	is_int(as_alice(before, fill_in_namespace, &lens[1]), 0,
 	       "a user gets no larger share in a user namespace of its own");
+	used_at_last(before);
+	is_int(in_namespace_of(ALICE, fill_as_two, NULL), 0,
+	       "two uids of a user's namespace share one user_max_bytes");
+	used_at_last(before);
+	is_int(as(0, 0, 0, fill_without_capabilities, &lens[1]), 0,
+	       "uid 0 without capabilities uses no more than user_max_bytes");
+	used_at_last(before);
 	is_int(as(0, 0, 0, fill_more, NULL), 0, "the superuser may use more than user_max_bytes");
 	used_at_last(before);
 }
 
-/* Others' belts */
+/* Belts of other users */
 
 static unsigned int make_open(const void *arg)
 {
@@ -249,15 +343,20 @@ static unsigned int put_in_own(const void *arg)
 }
 
 /*
- * Whether the share of ALICE, the owner of @belt, is used up. Fills it again and again: an
- * index that has grown frees its old table later, and that memory has to be used as well.
+ * True if the quota of ALICE, the owner of @belt, is used up. Fills the belt with large and then
+ * with small entries: a new belt fits into the rest that large ones leave. Does so again and again:
+ * an index that has grown frees its old table later, and that memory has to be used as well.
  */
 static bool is_used_up(int belt)
 {
 	unsigned int count, round;
 
-	for (round = 0; round < 100 && fill_up(belt, 4000, &count) == -EDQUOT; round++) {
-		__u64 used = get_parameter("used_bytes");
+	for (round = 0; round < 100; round++) {
+		__u64 used;
+
+		if (fill_up(belt, 4000, &count) != -EDQUOT || fill_up(belt, 0, &count) != -EDQUOT)
+			return false;
+		used = get_parameter("used_bytes");
 
 		if (as(ALICE, ALICE, 0, put_in_own, NULL))
 			return true;
@@ -304,6 +403,51 @@ static void test_owner(void)
 	close(fd);
 }
 
+/* The part of the module's memory that users leave to the superuser */
+
+/* Fills a belt of @name, which @uid owns, and returns the last error. */
+static int fill_of(uid_t uid, const char *name, int fd)
+{
+	unsigned int count;
+
+	if (as(uid, uid, 0, make_open, name) || open_belt(fd, name))
+		bail_out("no belt");
+	fill_up(fd, 4000, &count);
+	return fill_up(fd, 0, &count);
+}
+
+static void test_reserve(void)
+{
+	int alice = open_device(O_RDWR), bob = open_device(O_RDWR), belt;
+	__u64 most = 2 * SHARE, used;
+	unsigned int count;
+
+	set_number("max_bytes", most);
+	is_errno(fill_of(ALICE, "alice", alice), EDQUOT,
+		 "a user whose share is half of max_bytes fills it: EDQUOT");
+	is_errno(fill_of(BOB, "bob", bob), ENOSPC,
+		 "two users whose shares are half of max_bytes cannot fill both: ENOSPC");
+	used = get_parameter("used_bytes");
+	if (!ok(used <= most - most / 8 && used > most / 4 * 3,
+		"users leave an eighth of max_bytes"))
+		note("%llu of %llu bytes are used", used, most);
+	belt = new_plain();
+	if (!ok(belt >= 0, "the superuser makes a belt where users have filled their part"))
+		note("create: %s", error_name(belt));
+	is_errno(belt < 0 ? belt : fill_up(belt, 0, &count), ENOSPC,
+		 "the superuser fills max_bytes where users have filled their part: ENOSPC");
+	used = get_parameter("used_bytes");
+	if (!ok(belt >= 0 && used <= most && used > most / 16 * 15,
+		"the superuser uses the eighth of max_bytes that users leave"))
+		note("%llu of %llu bytes are used", used, most);
+	if (belt >= 0)
+		close(belt);
+	destroy_belt(alice, "alice");
+	destroy_belt(bob, "bob");
+	close(alice);
+	close(bob);
+}
+
 /* The number of belts */
 
 static unsigned int count_names(void)
@@ -318,7 +462,7 @@ static unsigned int count_names(void)
 	return n;
 }
 
-/* Makes belts until one is refused, at most 20; returns how many, and the error. */
+/* Makes belts until a create fails, at most 20; returns their number and the errno. */
 static unsigned int make_many(const void *arg)
 {
 	const char *prefix = arg;
@@ -331,7 +475,7 @@ static unsigned int make_many(const void *arg)
 
 		if (fd < 0)
 			return NO_RESULT;
-		/* Some with a name, some without: those end with this process. */
+		/* Every other belt has a name; the others end with this process. */
 		if (n % 2)
 			snprintf(settings.name, sizeof(settings.name),
 				 "%s %u", prefix, n);
@@ -371,7 +515,7 @@ static unsigned int make_in_namespace(const void *arg)
 	return make_many(arg);
 }
 
-/* Makes one, as soon as those that went before are gone. */
+/* True as soon as a belt can be made: earlier belts take a while to be freed. */
 static bool can_make(void *arg)
 {
 	int fd = new_plain();
@@ -380,6 +524,85 @@ static bool can_make(void *arg)
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
+}
+
+/* Makes belts as four uids of a namespace, each until a create fails. */
+static unsigned int make_as_four(const void *arg)
+{
+	unsigned int uid, i, n = 0;
+	int fd = 0;
+
+	(void)arg;
+	for (uid = 0; uid < 4; uid++) {
+		setfsuid(uid);
+		for (i = 0; i < 20; i++, n++) {
+			fd = new_plain();
+			if (fd < 0)
+				break;
+		}
+	}
+	return n << 16 | (fd < 0 ? -fd : 0);
+}
+
+/* A uid of a namespace makes a namespace in it. */
+static unsigned int make_nested(const void *arg)
+{
+	if (setresuid(1, 1, 1) || unshare(CLONE_NEWUSER))
+		return NO_RESULT;
+	return make_many(arg);
+}
+
+static unsigned int make_without_capabilities(const void *arg)
+{
+	return keep_capabilities(0) ? make_many(arg) : NO_RESULT;
+}
+
+static unsigned int make_with_resource(const void *arg)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1) || setresuid(BOB, BOB, BOB) ||
+	    !keep_capabilities(1 << CAP_SYS_RESOURCE))
+		return NO_RESULT;
+	return make_many(arg);
+}
+
+static void test_accounts(void)
+{
+	is_made(in_namespace_of(ALICE, make_as_four, NULL), 6, EDQUOT,
+		"four uids of a user's namespace make user_max_belts belts together: EDQUOT");
+	is_made(in_namespace_of(0, make_as_four, NULL), 6, EDQUOT,
+		"four uids of a namespace of the superuser make user_max_belts belts: EDQUOT");
+	as(ALICE, ALICE, 0, make_many, "alice");
+	is_made(in_namespace_of(ALICE, make_nested, "nested"), 3, EDQUOT,
+		"a namespace in a user's namespace shares the user's user_max_belts: EDQUOT");
+	is_made(as(0, 0, 0, make_without_capabilities, "root"), 6, EDQUOT,
+		"uid 0 without capabilities makes user_max_belts belts: EDQUOT");
+	as(0, 0, 0, destroy_many, "alice");
+	as(0, 0, 0, destroy_many, "nested");
+	as(0, 0, 0, destroy_many, "root");
+	is_made(as(0, 0, 0, make_with_resource, "bob"), 20, 0,
+		"a user with CAP_SYS_RESOURCE makes more belts than user_max_belts");
+	as(0, 0, 0, destroy_many, "bob");
+}
+
+/* Makes belts and destroys each by its name; two descriptors stay bound to each. As make_many(). */
+static unsigned int make_and_destroy(const void *arg)
+{
+	struct hashbelt_settings settings = { .ttl_ms = HOUR };
+	unsigned int n;
+	int fd, err = 0;
+
+	snprintf(settings.name, sizeof(settings.name), "%s", (const char *)arg);
+	for (n = 0; n < 20; n++) {
+		fd = open(HASHBELT_DEVICE, O_RDWR);
+		if (fd < 0)
+			return NO_RESULT;
+		err = call(fd, HASHBELT_IOC_CREATE, &settings);
+		if (err)
+			break;
+		if (open_belt(open(HASHBELT_DEVICE, O_RDWR), arg) || destroy_belt(fd, arg))
+			return NO_RESULT;
+	}
+	return n << 16 | -err;
 }
 
 static void test_user_belts(void)
@@ -392,6 +615,8 @@ static void test_user_belts(void)
 	is_made(as(0, 0, 0, make_many, "root"), 20, 0,
 		"the superuser makes more belts than user_max_belts");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
+	is_made(as(ALICE, ALICE, 0, make_and_destroy, "held"), 20, 0,
+		"destroyed belts with bound descriptors do not count against user_max_belts");
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
 		"a user makes belts in place of those that it has destroyed and closed");
 	is_made(as(ALICE, ALICE, 0, make_in_namespace, "more"), 3, EDQUOT,
@@ -402,7 +627,7 @@ static void test_user_belts(void)
 	as(0, 0, 0, destroy_many, "root");
 }
 
-/* All at once: they share a page that says when to begin. */
+/* Four processes make belts at once; they share the page with the counters. */
 static unsigned int make_at_once(const void *arg)
 {
 	unsigned int *counts = (unsigned int *)arg, i;
@@ -417,7 +642,7 @@ static unsigned int make_at_once(const void *arg)
 			fds[i] = new_plain();
 			__atomic_fetch_add(&counts[fds[i] >= 0], 1, __ATOMIC_RELAXED);
 		}
-		/* None is closed before the last has tried. */
+		/* No process closes a belt before all have tried. */
 		while (counts[0] + counts[1] < 400)
 			usleep(1000);
 		_exit(0);
@@ -473,12 +698,16 @@ int main(void)
 	ok(was[1] && was[1] <= was[0],
 	   "user_max_bytes is set and no larger than max_bytes by default");
 	chmod(HASHBELT_DEVICE, 0666);
+	used_fd = open(PARAMETERS "used_bytes", O_RDONLY);
 	set_number("user_max_bytes", SHARE);
 	test_memory(before);
 	test_owner();
+	used_at_last(before);
+	test_reserve();
 	set_number("max_bytes", was[0]);
 	set_number("user_max_bytes", was[1]);
 	test_user_belts();
+	test_accounts();
 	test_at_once();
 	set_number("user_max_belts", was[3]);
 	test_belts();

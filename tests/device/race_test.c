@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * race_test - what holds while others do something else at the same time.
+ * race_test - calls that run at the same time.
  *
- * Threads bind a descriptor that others use, destroy belts that others open,
- * change arguments while the kernel reads them, take buffers away while it
- * writes to them, and compete for keys and names. How the threads interleave is
- * left to chance; what is tested holds for every way they can.
+ * Threads bind a descriptor that others use, destroy belts that others open, change
+ * arguments while the kernel reads them, unmap buffers while the kernel writes to them, and
+ * compete for keys and names. The threads interleave at random; each check holds for every
+ * interleaving.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,10 +20,10 @@
 #define ROUNDS		scaled(ROUNDS_MAX)
 #define THREADS		3
 
-static int belt;			/* the descriptor that a test is about */
+static int belt;			/* the descriptor under test */
 static bool over;
-static unsigned int odd;		/* things that may not happen; atomic */
-static unsigned int good;		/* things that should; atomic */
+static unsigned int odd;		/* unexpected results; atomic */
+static unsigned int good;		/* expected results; atomic */
 
 static void count(unsigned int *counter)
 {
@@ -35,18 +35,18 @@ static bool going(void)
 	return !__atomic_load_n(&over, __ATOMIC_RELAXED);
 }
 
-/* The others have not done enough yet for a round to mean something. */
+/* True until the other threads have done enough for a meaningful round. */
 static bool early(void)
 {
 	return __atomic_load_n(&good, __ATOMIC_RELAXED) < scaled(2000);
 }
 
-/* Changes a number that the kernel may be reading. */
+/* Stores to memory that the kernel may be reading. */
 #define set(place, to)	__atomic_store_n(&(place), to, __ATOMIC_RELAXED)
 
 /*
- * Runs @worker in @n threads and @leader in this one; when that is through,
- * @over is true, and the others come to their end.
+ * Runs @worker in @n threads and @leader in this one. When @leader returns, @over is set
+ * and the threads end.
  */
 static void compete(void *(*worker)(void *arg), unsigned int n, void (*leader)(void))
 {
@@ -178,7 +178,7 @@ static void test_destroy(void)
 	close(belt);
 }
 
-/* One name, one key, one version: one winner */
+/* One of several concurrent calls for a name or key succeeds */
 
 static pthread_barrier_t barrier;
 static unsigned int winners[ROUNDS_MAX / 8];
@@ -261,10 +261,10 @@ static void test_winners(void *(*worker)(void *arg), const char *promise)
 		wrong += winners[round] != 1;
 	ok(!wrong && !odd, "%s", promise);
 	if (wrong || odd)
-		note("%u rounds without one winner, %u strange errors", wrong, odd);
+		note("%u rounds without exactly one success, %u unexpected errors", wrong, odd);
 }
 
-/* Adds one to a number, by version, until nobody came between. */
+/* Adds one to a number by its version, and tries again until no other thread has changed it. */
 static void increment(unsigned int *retries)
 {
 	struct hashbelt_item item;
@@ -315,7 +315,7 @@ static void test_keys(void)
 	item.how = 0;
 	must(belt, HASHBELT_IOC_GET, &item);
 	is_int(number, THREADS * ROUNDS, "no increment by get and put with IF_VERSION is lost");
-	note("%u tries came too late", good);
+	note("%u puts returned ESTALE", good);
 	close(belt);
 }
 
@@ -380,13 +380,13 @@ static void test_whole(__u32 policy, const char *promise)
 	close(belt);
 }
 
-/* Arguments that change while they are read */
+/* Arguments that change while the kernel reads them */
 
 static struct hashbelt_item shared_item;
 static char shared_key[16], shared_value[64];
-static unsigned int taken, refused;	/* of what one thread said with what another changes */
+static unsigned int taken, refused;	/* calls with an argument that another thread changes */
 
-/* How they meet is chance: both ways have to be seen for a round to mean something. */
+/* Both results have to be seen for a meaningful round. */
 static bool one_sided(void)
 {
 	return !taken || !refused;
@@ -433,8 +433,8 @@ static void put_shared(void)
 }
 
 /*
- * Every key that a scan reports is found, and is as long as one may be. So is its value,
- * as it was put or, with @sums, a number.
+ * Every key that a scan reports is found and has the length of a valid put; so has its
+ * value, or, with @sums, the length of a number.
  */
 static unsigned int scan_and_get(unsigned int *entries, bool sums)
 {
@@ -475,8 +475,8 @@ static void test_item_changes(void)
 	compete(flip_item, 1, put_shared);
 	wrong = scan_and_get(&entries, false);
 	ok(!odd && !wrong && entries,
-	   "put stores what it has checked while another thread changes its argument");
-	note("%u entries, %u wrong, %u strange errors", entries, wrong, odd);
+	   "put stores the argument that it has checked while another thread changes it");
+	note("%u entries, %u wrong, %u unexpected errors", entries, wrong, odd);
 	close(belt);
 }
 
@@ -515,7 +515,7 @@ static void create_shared(void)
 		if (err)
 			continue;
 		info = info_of(belt);
-		/* A number that changes while it is copied may be neither. */
+		/* A number that changes during the copy may be a mix of both values. */
 		if (strcmp(info.name, "raxe") || info.mode & ~0666 ||
 		    info.ttl_ms > HASHBELT_TTL_MAX_MS || info.buckets < 2)
 			count(&odd);
@@ -531,7 +531,8 @@ static void test_create_changes(void)
 		.name = "raxe", .mode = 0600, .ttl_ms = 1000, .buckets = 4,
 	};
 	compete(flip_create, 1, create_shared);
-	is_int(odd, 0, "create makes what it has checked while a thread changes its argument");
+	is_int(odd, 0,
+	       "create uses the argument that it has checked while another thread changes it");
 	close(belt);
 }
 
@@ -583,14 +584,14 @@ static void test_batch_changes(void)
 		};
 	}
 	compete(flip_items, 1, batch_shared);
-	/* What came last may have been an addition to nothing. */
+	/* The last operation on a key may have been an addition that made a number. */
 	wrong = scan_and_get(&entries, true);
 	ok(!odd && !wrong && entries, "a batch tries all items while another thread changes them");
-	note("%u entries, %u wrong, %u strange batches", entries, wrong, odd);
+	note("%u entries, %u wrong, %u unexpected results", entries, wrong, odd);
 	close(belt);
 }
 
-/* Memory that comes and goes */
+/* Buffers that are mapped and unmapped */
 
 static unsigned char *page;
 
@@ -673,7 +674,7 @@ static void reopen(void)
 	unsigned int i;
 
 	for (i = 0; i < ROUNDS || early(); i++) {
-		/* The same number again and again: its belt is gone with it. */
+		/* The descriptor number is reused at once; closing it may end its belt. */
 		if (dup2(belt, victim) < 0)
 			count(&odd);
 		if (i % 8 == 0) {
@@ -694,14 +695,14 @@ static void test_close(void)
 	close(belt);
 }
 
-/* Interrupted */
+/* Interrupted batches */
 
 static void on_alarm(int signal)
 {
 	(void)signal;
 }
 
-/* The items that were tried have a version, the others are as they were. */
+/* The items that were tried have a version; all others are unchanged. */
 static bool is_cut_right(const struct hashbelt_item *items, __u32 done)
 {
 	unsigned int i;

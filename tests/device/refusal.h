@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * refusal.h - for tests of what the device refuses: each call has its error, and leaves
- * everything as it was.
+ * refusal.h - helpers for tests of calls that the device must refuse: each call fails with
+ * the expected errno and changes nothing.
  */
 #ifndef _REFUSAL_H
 #define _REFUSAL_H
@@ -9,38 +9,41 @@
 #include "device.h"
 
 static int belt;
-static struct sight before;
+static struct snapshot before;
 
-/* What that means is for the test to say. */
+/* True if nothing has changed; each test defines it. */
 static bool undisturbed(void);
 
-/* A promise that has to be put together; good until the next one. */
+/* A formatted description; valid until the next one is made. */
 static char line[128];
 
-#define PROMISE(...)	(snprintf(line, sizeof(line), __VA_ARGS__), line)
+#define DESCRIBE(...)	(snprintf(line, sizeof(line), __VA_ARGS__), line)
 
 static inline bool refused_at(struct tap_place place, const char *expression, int got, int want,
-			      const char *promise)
+			      const char *description)
 {
 	bool same = undisturbed();
 
 	if (tap_ok(place, "the error, and everything as it was", got == -want && same, "%s: %s",
-		   promise, error_name(want)))
+		   description, error_name(want)))
 		return true;
 	note("expected %s from %s, found %s (%d)%s", error_name(want), expression,
 	     error_name(got), got, same ? "" : ", and what was there before has changed");
 	return false;
 }
 
-/* refused(GOT, WANT, PROMISE): a call has failed with the errno WANT, and changed nothing. */
-#define refused(got, want, promise)	refused_at(TAP_HERE, #got, got, want, promise)
+/*
+ * refused(GOT, WANT, DESCRIPTION): checks that a call failed with the errno WANT and changed
+ * nothing.
+ */
+#define refused(got, want, description)	refused_at(TAP_HERE, #got, got, want, description)
 
 /*
- * Sets each bit of a field of @size bytes that is not in @allowed, one after the
- * other, and expects an error each time.
+ * Sets each bit of a field of @size bytes that is not in @allowed, one at a time, and
+ * expects EINVAL for each.
  */
 static inline void test_bits(struct tap_place place, unsigned long request, void *argument,
-			     void *field, size_t size, __u64 allowed, const char *promise)
+			     void *field, size_t size, __u64 allowed, const char *description)
 {
 	unsigned char *bytes = field;
 	unsigned int bit, wrong = 0;
@@ -56,14 +59,14 @@ static inline void test_bits(struct tap_place place, unsigned long request, void
 		bytes[bit / 8] ^= 1 << bit % 8;
 	}
 	tap_ok(place, "EINVAL for each bit, and everything as it was", !wrong && undisturbed(),
-	       "%s: EINVAL for each bit", promise);
+	       "%s: EINVAL for each bit", description);
 }
 
 #define BITS(request, argument, field, allowed, ...) \
 	test_bits(TAP_HERE, request, &(argument), &(argument).field, sizeof((argument).field), \
-		  allowed, PROMISE(__VA_ARGS__))
+		  allowed, DESCRIBE(__VA_ARGS__))
 
-/* A request that takes an argument. */
+/* An ioctl that takes an argument. */
 struct request {
 	const char *name;
 	unsigned long number;
@@ -72,19 +75,19 @@ struct request {
 static inline void test_pointer(const struct request *request)
 {
 	size_t size = _IOC_SIZE(request->number);
-	/* All but the last byte is there. */
+	/* The last byte of the argument is not mapped. */
 	void *cut = (char *)before_hole(size) + 1;
 
 	memset(cut, 0, size - 1);
 	refused(call(belt, request->number, NULL), EFAULT,
-		PROMISE("%s with a NULL argument", request->name));
+		DESCRIBE("%s with a NULL argument", request->name));
 	refused(call(belt, request->number, unmapped()), EFAULT,
-		PROMISE("%s with an unmapped argument", request->name));
+		DESCRIBE("%s with an unmapped argument", request->name));
 	refused(call(belt, request->number, cut), EFAULT,
-		PROMISE("%s with an argument cut off by an unmapped page", request->name));
+		DESCRIBE("%s with an argument cut off by an unmapped page", request->name));
 }
 
-/* @key_len and @key are those of @argument, which is that of @request. */
+/* @argument is that of @request; @key and @key_len are fields of @argument. */
 static inline void test_key_len(const char *name, unsigned long request, void *argument,
 				__u64 *key, __u32 *key_len)
 {
@@ -94,14 +97,14 @@ static inline void test_key_len(const char *name, unsigned long request, void *a
 
 	memset(text, 'a', sizeof(text));
 	*key_len = 0;
-	refused(call(belt, request, argument), EINVAL, PROMISE("%s with a key of 0 bytes", name));
+	refused(call(belt, request, argument), EINVAL, DESCRIBE("%s with a key of 0 bytes", name));
 	*key = address(text);
 	*key_len = HASHBELT_KEY_MAX + 1;
 	refused(call(belt, request, argument), E2BIG,
-		PROMISE("%s with a key of 1025 bytes", name));
+		DESCRIBE("%s with a key of 1025 bytes", name));
 	*key_len = ~0u;
 	refused(call(belt, request, argument), E2BIG,
-		PROMISE("%s with a key of 4 GiB less one byte", name));
+		DESCRIBE("%s with a key of 4 GiB less one byte", name));
 	*key = old_key;
 	*key_len = old_len;
 }

@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * request.h - short words for tests of requests that wait.
- */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* request.h - helpers for tests of requests. */
 #ifndef _REQUEST_H
 #define _REQUEST_H
 
 #include "events.h"
 
-/* One event of a key up to 56 bytes fits, two events never do. */
+/* Room for one event with a key of up to 56 bytes, and never for two events. */
 #define ONE_EVENT	(sizeof(struct hashbelt_event) + 56)
 
 /* Registers a request; 0 or a negative errno. */
@@ -27,12 +25,12 @@ static inline int ask_keys(int fd, __u64 id, __u64 ttl_ms, const char *const *te
 	return call(fd, HASHBELT_IOC_REQUEST, &request);
 }
 
-/* The same, with the keys written out. */
+/* As ask_keys(), with the keys as arguments. */
 #define ASK(fd, id, ttl_ms, ...) \
 	ask_keys(fd, id, ttl_ms, (const char *const[]){ __VA_ARGS__ }, \
 		 ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))
 
-/* A request that has to be registered, of one key, for the belt's time-to-live. */
+/* Registers a request for one key with the belt's time-to-live; ends the program on failure. */
 static inline void must_ask(int fd, __u64 id, const char *key)
 {
 	int err = ASK(fd, id, 0, key);
@@ -46,7 +44,7 @@ static inline int cancel(int fd, __u64 id)
 	return call(fd, HASHBELT_IOC_CANCEL, &id);
 }
 
-/* How many requests that has completed, or a negative errno. */
+/* The number of requests that the call has completed, or a negative errno. */
 static inline int complete(int fd, const char *key)
 {
 	struct hashbelt_key arg = { .key = address(key), .key_len = strlen(key) };
@@ -56,16 +54,16 @@ static inline int complete(int fd, const char *key)
 }
 
 /**
- * struct told - what a descriptor was told of one request
- * @err:	why it was told nothing, a negative errno; else 0, and
+ * struct completion - the event of one request, as its descriptor read it
+ * @err:	a negative errno if no event was read, else 0
  * @cause:	one of enum hashbelt_cause
  * @id:		the request
  * @sequence:	number of the event
- * @deadline_ns: when it would have timed out
- * @handed_ns:	when it was completed
- * @key:	the key that has completed it, as a text
+ * @deadline_ns: when the request would have timed out
+ * @handed_ns:	when the request was completed
+ * @key:	the key that completed the request, as a text
  */
-struct told {
+struct completion {
 	int err;
 	__u32 cause;
 	__u64 id;
@@ -75,63 +73,64 @@ struct told {
 	char key[57];
 };
 
-/* Reads one event. Any that is not about a request ends the program. */
-static inline struct told hear(int fd)
+/* Reads one event. An event that is not a request's ends the program. */
+static inline struct completion read_completion(int fd)
 {
 	__u64 buffer[ONE_EVENT / sizeof(__u64)];
 	const struct hashbelt_event *event = (const void *)buffer;
 	ssize_t len = read_into(fd, buffer, sizeof(buffer));
-	struct told told = { .err = len < 0 ? len : 0 };
+	struct completion completion = { .err = len < 0 ? len : 0 };
 
-	if (told.err)
-		return told;
+	if (completion.err)
+		return completion;
 	check_event(event, len);
 	if (event->kind != HASHBELT_REQUEST || event->lost ||
 	    (ssize_t)event->size != len)
 		bail_out("event of kind %u, size %u of %zd, lost %llu", event->kind,
 			 event->size, len, event->lost);
-	told.cause = event->reason;
-	told.id = event->version;
-	told.sequence = event->sequence;
-	told.deadline_ns = event->deadline_ns;
-	told.handed_ns = event->handed_ns;
-	memcpy(told.key, event_key(event), event->key_len);
-	return told;
+	completion.cause = event->reason;
+	completion.id = event->version;
+	completion.sequence = event->sequence;
+	completion.deadline_ns = event->deadline_ns;
+	completion.handed_ns = event->handed_ns;
+	memcpy(completion.key, event_key(event), event->key_len);
+	return completion;
 }
 
-/* Whether the next that is told is just this. @key: "" for none */
-static inline bool heard(int fd, __u64 id, enum hashbelt_cause cause, const char *key)
+/* True if the next event has this id, cause and key. @key: "" if the cause has no key */
+static inline bool is_next_completion(int fd, __u64 id, enum hashbelt_cause cause, const char *key)
 {
-	struct told told = hear(fd);
+	struct completion completion = read_completion(fd);
 
-	if (!told.err && told.id == id && told.cause == cause && !strcmp(told.key, key))
+	if (!completion.err && completion.id == id && completion.cause == cause &&
+	    !strcmp(completion.key, key))
 		return true;
-	note("told of %llu, cause %u, key '%s' (%s)", told.id, told.cause, told.key,
-	     error_name(told.err));
+	note("found %llu, cause %u, key '%s' (%s)", completion.id, completion.cause,
+	     completion.key, error_name(completion.err));
 	note("expected %llu, cause %u, key '%s'", id, cause, key);
 	return false;
 }
 
-/* Whether there is nothing to be told. */
-static inline bool silent(int fd)
+/* True if a read finds no event. */
+static inline bool has_no_completion(int fd)
 {
-	struct told told = hear(fd);
+	struct completion completion = read_completion(fd);
 
-	if (told.err == -EAGAIN)
+	if (completion.err == -EAGAIN)
 		return true;
-	note("told of %llu, cause %u, key '%s' (%s)", told.id, told.cause, told.key,
-	     error_name(told.err));
+	note("found %llu, cause %u, key '%s' (%s)", completion.id, completion.cause,
+	     completion.key, error_name(completion.err));
 	return false;
 }
 
-/* Makes a descriptor read of its requests. */
+/* Makes a descriptor read the completions of its requests. */
 static inline int listen_to(int fd)
 {
 	watch(fd, HASHBELT_WATCH_REQUESTS);
 	return fd;
 }
 
-/* A nameless belt whose one descriptor asks, puts and reads; its time stands. */
+/* A nameless halted belt, through one descriptor that reads the completions of its requests. */
 static inline int asking_belt(struct hashbelt_settings settings)
 {
 	int belt = belt_of(settings);
@@ -140,7 +139,7 @@ static inline int asking_belt(struct hashbelt_settings settings)
 	return listen_to(belt);
 }
 
-/* Another descriptor to a belt with a name, which reads of its requests. */
+/* Another descriptor to a named belt, which reads the completions of its requests. */
 static inline int open_asking(const char *name)
 {
 	return listen_to(open_named(name));

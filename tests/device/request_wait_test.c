@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * request_wait_test - each holder of a request gets its completion, however it waits.
+ * request_wait_test - each client gets the completions of its requests, however it waits.
  *
- * By read(2), poll(2) and epoll(7); into buffers that are too small, or bad; and
- * while threads put, complete, cancel and time out the same requests at once, open
- * and close descriptors, clear and destroy belts. A request is told once, or was
- * cancelled, or has gone with its descriptor.
+ * By read(2), poll(2) and epoll(7); into buffers that are too small or bad; and while
+ * threads put, complete, cancel and time out the same requests, open and close descriptors,
+ * and clear and destroy belts. Each request is told once, or cancelled once, or ended with
+ * its descriptor.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -33,8 +33,9 @@ static void test_too_small(void)
 	is_int(wrong, 0, "a read with a buffer smaller than an event returns EMSGSIZE");
 	is_int(read_into(belt, buffer, event_size(5, 0) + 8), event_size(5, 0),
 	       "a read with room for one of two events returns one");
-	ok(((struct hashbelt_event *)buffer)->sequence == 1 && hear(belt).sequence == 2 &&
-	   silent(belt), "a read with room for one of two events leaves the other to be read");
+	ok(((struct hashbelt_event *)buffer)->sequence == 1 &&
+	   read_completion(belt).sequence == 2 && has_no_completion(belt),
+	   "a read with room for one of two events leaves the other to be read");
 	must_ask(belt, 1, "a key");
 	must_ask(belt, 2, "a key");
 	complete(belt, "a key");
@@ -45,12 +46,15 @@ static void test_too_small(void)
 	close(belt);
 }
 
-/* Whether a buffer that ends early takes whole events, and leaves the others. */
+/*
+ * Reads into a buffer that ends after @room bytes; true if the read returns whole events
+ * and later reads return the others.
+ */
 static bool is_cut_right(int belt, size_t room)
 {
 	unsigned char *buffer = before_hole(room);
 	unsigned int n = 0, i;
-	struct told told;
+	struct completion completion;
 	__u64 first;
 	ssize_t len;
 
@@ -64,13 +68,13 @@ static bool is_cut_right(int belt, size_t room)
 		return false;
 	first = n ? ((struct hashbelt_event *)buffer)->sequence : 0;
 	for (i = n; i < 4; i++) {
-		told = hear(belt);
+		completion = read_completion(belt);
 		if (!first)
-			first = told.sequence;
-		if (told.err || told.sequence != first + i)
+			first = completion.sequence;
+		if (completion.err || completion.sequence != first + i)
 			return false;
 	}
-	return silent(belt) && len <= (ssize_t)room;
+	return has_no_completion(belt) && len <= (ssize_t)room;
 }
 
 static void test_bad_buffer(void)
@@ -87,7 +91,8 @@ static void test_bad_buffer(void)
 	is_errno(read_into(belt, readonly_copy(nothing, sizeof(nothing)), PAGE), EFAULT,
 		 "a read into a read-only buffer returns EFAULT");
 	is_errno(read_into(belt, NULL, PAGE), EFAULT, "a read into a null buffer returns EFAULT");
-	ok(hear(belt).sequence == 1 && hear(belt).sequence == 2 && silent(belt),
+	ok(read_completion(belt).sequence == 1 && read_completion(belt).sequence == 2 &&
+	   has_no_completion(belt),
 	   "reads that failed with EFAULT leave each event to be read once");
 	for (room = 0; room < 4 * event_size(3, 0); room += 5)
 		wrong += !is_cut_right(belt, room);
@@ -136,7 +141,7 @@ static void test_wakers(void)
 	is_int(waiting(belt), 1,
 	       "a request waits on after a signal has ended the read of its descriptor");
 	put_text(belt, "key", "value", 0);
-	ok(heard(fd, 1, HASHBELT_BY_PUT, "key"),
+	ok(is_next_completion(fd, 1, HASHBELT_BY_PUT, "key"),
 	   "a request is told after a signal has ended the read of its descriptor");
 	destroy_belt(belt, NAME);
 	close(fd);
@@ -166,7 +171,7 @@ static void test_poll(void)
 	listen_to(fd);
 	is_int(poll_now(fd), POLLIN,
 	       "poll returns POLLIN when a descriptor watches requests again");
-	hear(fd);
+	read_completion(fd);
 	is_int(poll_now(fd), 0, "poll returns no event when the request's event was read");
 	child = start(poll_for_good, &other);
 	await_sleep(child, CALL_POLL);
@@ -189,20 +194,20 @@ static void test_epoll(void)
 	must_ask(fd, 2, "two");
 	ok(!epoll_now(level) && !epoll_now(edge), "epoll returns no event while requests wait");
 	complete(belt, "one");
-	ok(epoll_now(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
+	ok(epoll_at_last(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
 	   "level-triggered epoll reports a completed request until it is read");
-	ok(epoll_now(edge) == EPOLLIN && !epoll_now(edge),
+	ok(epoll_at_last(edge) == EPOLLIN && !epoll_now(edge),
 	   "edge-triggered epoll reports a completed request once");
 	complete(belt, "two");
-	is_int(epoll_now(edge), EPOLLIN,
+	is_int(epoll_at_last(edge), EPOLLIN,
 	       "edge-triggered epoll reports a further completed request");
-	ok(!hear(fd).err && epoll_now(level) == EPOLLIN,
+	ok(!read_completion(fd).err && epoll_now(level) == EPOLLIN,
 	   "level-triggered epoll reports the second of two requests after one is read");
-	ok(!hear(fd).err && !epoll_now(level),
+	ok(!read_completion(fd).err && !epoll_now(level),
 	   "level-triggered epoll reports nothing when all completions are read");
 	destroy_belt(belt, NAME);
-	ok(epoll_now(level) & (EPOLLERR | EPOLLHUP) &&
-	   epoll_now(edge) & (EPOLLERR | EPOLLHUP),
+	ok(epoll_at_last(level) & (EPOLLERR | EPOLLHUP) &&
+	   epoll_at_last(edge) & (EPOLLERR | EPOLLHUP),
 	   "epoll reports the destroyed belt, level-triggered and edge-triggered");
 	close(level);
 	close(edge);
@@ -210,14 +215,14 @@ static void test_epoll(void)
 	close(belt);
 }
 
-/* Many at once */
+/* Concurrent calls */
 
 #define REQUESTS_MAX	4000
 #define REQUESTS	scaled(REQUESTS_MAX)
-#define STEP		20	/* requests between two moments at which all wait for all */
+#define STEP		20	/* requests between two barriers */
 
 static pthread_barrier_t barrier;
-static unsigned int odd;		/* things that may not happen; atomic */
+static unsigned int odd;		/* unexpected results; atomic */
 static int shared_fd;
 
 static void count(unsigned int *counter)
@@ -225,35 +230,35 @@ static void count(unsigned int *counter)
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Each of these threads does one thing to each request, by a key of its own. */
-enum deed { PUT, PUT_TOO, COMPLETE, CANCEL, ADVANCE, DEEDS };
+/* Each thread does one of these to each request; the puts and complete use a key of their own. */
+enum action { PUT, PUT_TOO, COMPLETE, CANCEL, ADVANCE, ACTIONS };
 
 /**
- * struct fate - what has become of a request
- * @told:	events of it
+ * struct outcome - how a request has ended
+ * @events:	number of its events
  * @cause:	of the last of them
  * @cancelled:	CANCEL has returned 0
  * @completed:	COMPLETE has counted it
  */
-static struct fate {
-	unsigned char told;
+static struct outcome {
+	unsigned char events;
 	unsigned char cause;
 	unsigned char cancelled;
 	unsigned char completed;
-} fates[REQUESTS_MAX];
+} outcomes[REQUESTS_MAX];
 
-static void key_of(char *key, size_t size, unsigned int id, enum deed deed)
+static void key_of(char *key, size_t size, unsigned int id, enum action action)
 {
-	snprintf(key, size, "%u by %u", id, deed);
+	snprintf(key, size, "%u by %u", id, action);
 }
 
-static void interfere(enum deed deed, unsigned int id)
+static void interfere(enum action action, unsigned int id)
 {
 	char key[32];
 	int err;
 
-	key_of(key, sizeof(key), id, deed);
-	switch (deed) {
+	key_of(key, sizeof(key), id, action);
+	switch (action) {
 	case PUT:
 	case PUT_TOO:
 		put_text(shared_fd, key, "value", 1);
@@ -263,13 +268,13 @@ static void interfere(enum deed deed, unsigned int id)
 		if (err < 0 || err > 1)
 			count(&odd);
 		else
-			fates[id].completed = err;
+			outcomes[id].completed = err;
 		return;
 	case CANCEL:
 		err = cancel(shared_fd, id);
 		if (err && err != -ENOENT)
 			count(&odd);
-		fates[id].cancelled = !err;
+		outcomes[id].cancelled = !err;
 		return;
 	default:
 		if (id % STEP == STEP / 2)
@@ -277,81 +282,84 @@ static void interfere(enum deed deed, unsigned int id)
 	}
 }
 
-/* They go through the requests together, and each in an order of its own. */
+/* All threads go through the same STEP requests at a time, half of them in reverse order. */
 static void *interfere_with_all(void *arg)
 {
-	enum deed deed = (uintptr_t)arg;
+	enum action action = (uintptr_t)arg;
 	unsigned int id, i;
 
 	for (id = 0; id < REQUESTS; id += STEP) {
 		pthread_barrier_wait(&barrier);
 		for (i = 0; i < STEP; i++)
-			interfere(deed, id + (deed % 2 ? i : STEP - 1 - i));
+			interfere(action, id + (action % 2 ? i : STEP - 1 - i));
 	}
 	return NULL;
 }
 
 /*
- * With timeouts half of them are due when the others come to them: which half is a
- * matter of where in a millisecond the belt's time began.
+ * With timeouts, about half of the requests time out when the threads reach them: which
+ * half depends on the phase of belt time within a millisecond.
  */
 static void ask_all(bool timeouts)
 {
-	char text[DEEDS][32];
-	const char *keys[DEEDS];
+	char text[ACTIONS][32];
+	const char *keys[ACTIONS];
 	unsigned int id, k;
 	__u64 ttl_ms;
 
 	for (id = 0; id < REQUESTS; id++) {
-		for (k = 0; k < DEEDS; k++) {
+		for (k = 0; k < ACTIONS; k++) {
 			key_of(text[k], sizeof(text[k]), id, k);
 			keys[k] = text[k];
 		}
 		ttl_ms = id / STEP + id % 2 ?: 1;
-		if (ask_keys(shared_fd, id, timeouts ? ttl_ms : 0, keys, DEEDS))
+		if (ask_keys(shared_fd, id, timeouts ? ttl_ms : 0, keys, ACTIONS))
 			bail_out("no request");
 	}
 }
 
-/* Whether the key goes with the cause. */
-static bool is_due(const struct told *told)
+/* True if the event's key is the one that its cause must have. */
+static bool is_due(const struct completion *completion)
 {
 	char key[32] = "", too[32] = "";
 
-	if (told->cause == HASHBELT_BY_PUT) {
-		key_of(key, sizeof(key), told->id, PUT);
-		key_of(too, sizeof(too), told->id, PUT_TOO);
-	} else if (told->cause == HASHBELT_BY_COMPLETE) {
-		key_of(key, sizeof(key), told->id, COMPLETE);
+	if (completion->cause == HASHBELT_BY_PUT) {
+		key_of(key, sizeof(key), completion->id, PUT);
+		key_of(too, sizeof(too), completion->id, PUT_TOO);
+	} else if (completion->cause == HASHBELT_BY_COMPLETE) {
+		key_of(key, sizeof(key), completion->id, COMPLETE);
 	}
-	return !strcmp(told->key, key) || (*too && !strcmp(told->key, too));
+	return !strcmp(completion->key, key) || (*too && !strcmp(completion->key, too));
 }
 
 static void hear_all(void)
 {
-	struct told told;
+	struct completion completion;
 
-	while (!(told = hear(shared_fd)).err) {
-		if (told.id >= REQUESTS || !is_due(&told)) {
+	while (!(completion = read_completion(shared_fd)).err) {
+		if (completion.id >= REQUESTS || !is_due(&completion)) {
 			count(&odd);
 			continue;
 		}
-		fates[told.id].told++;
-		fates[told.id].cause = told.cause;
+		outcomes[completion.id].events++;
+		outcomes[completion.id].cause = completion.cause;
 	}
 }
 
-/* Each was told once or cancelled once, and who did it knows. */
-static unsigned int wrong_fates(unsigned int *causes)
+/*
+ * The number of requests that were not told once or cancelled once, or whose complete call
+ * returned another result than the event.
+ */
+static unsigned int count_wrong_outcomes(unsigned int *causes)
 {
 	unsigned int id, wrong = 0;
 	bool completed;
 
 	for (id = 0; id < REQUESTS; id++) {
-		completed = fates[id].cause == HASHBELT_BY_COMPLETE;
-		wrong += fates[id].told + fates[id].cancelled != 1 ||
-			 fates[id].completed != completed;
-		causes[fates[id].cause]++;
+		completed = outcomes[id].cause == HASHBELT_BY_COMPLETE;
+		wrong += outcomes[id].events + outcomes[id].cancelled != 1 ||
+			 outcomes[id].completed != completed;
+		causes[outcomes[id].cause]++;
 	}
 	return wrong;
 }
@@ -359,24 +367,24 @@ static unsigned int wrong_fates(unsigned int *causes)
 static void test_first(bool timeouts, const char *what)
 {
 	unsigned int causes[HASHBELT_BY_PRESSURE + 1] = {}, i;
-	pthread_t threads[DEEDS];
+	pthread_t threads[ACTIONS];
 
 	shared_fd = asking_belt((struct hashbelt_settings){
 		.ttl_ms = 1000, .buckets = 1001, .max_entries = timeouts ? 0 : 1000000 });
-	memset(fates, 0, sizeof(fates));
+	memset(outcomes, 0, sizeof(outcomes));
 	odd = 0;
 	ask_all(timeouts);
-	pthread_barrier_init(&barrier, NULL, DEEDS);
-	for (i = 0; i < DEEDS; i++)
+	pthread_barrier_init(&barrier, NULL, ACTIONS);
+	for (i = 0; i < ACTIONS; i++)
 		if (pthread_create(&threads[i], NULL, interfere_with_all,
 				   (void *)(uintptr_t)i))
 			bail_out("no thread");
 	while (waiting(shared_fd))
 		hear_all();
-	for (i = 0; i < DEEDS; i++)
+	for (i = 0; i < ACTIONS; i++)
 		pthread_join(threads[i], NULL);
 	hear_all();
-	is_int(wrong_fates(causes) + odd, 0,
+	is_int(count_wrong_outcomes(causes) + odd, 0,
 	       "%s: each request is told or cancelled once, for its first cause", what);
 	note("%u by put, %u by complete, %u by timeout, %u cancelled",
 	     causes[HASHBELT_BY_PUT], causes[HASHBELT_BY_COMPLETE],
@@ -389,7 +397,7 @@ static void test_first(bool timeouts, const char *what)
 	close(shared_fd);
 }
 
-/* One id, many who ask */
+/* One id, several threads */
 
 #define IDS		1000
 #define ASKERS		3
@@ -436,7 +444,7 @@ static void test_one_id(void)
 	close(shared_fd);
 }
 
-/* Many who read on one descriptor */
+/* Several readers of one descriptor */
 
 static unsigned char read_of[REQUESTS_MAX];
 static unsigned int reads;
@@ -494,14 +502,14 @@ static void test_readers(void)
 	close(belt);
 }
 
-/* Many processes that wait for the same key */
+/* Several processes that wait for the same key */
 
 #define WAITERS		4
 #define ROUNDS		scaled(300)
 
 static unsigned int *asked;		/* requests registered; shared, atomic */
 
-/* Asks, sleeps until told, and asks again. */
+/* Asks, waits for the completion, and asks again. */
 static int ask_and_sleep(void *arg)
 {
 	int fd = open_asking(NAME);
@@ -513,7 +521,7 @@ static int ask_and_sleep(void *arg)
 		if (ASK(fd, round, 0, "key", "other"))
 			return 1;
 		count(asked);
-		if (!heard(fd, round, HASHBELT_BY_PUT, "key"))
+		if (!is_next_completion(fd, round, HASHBELT_BY_PUT, "key"))
 			return 1;
 	}
 	return 0;
@@ -544,7 +552,7 @@ static void test_processes(void)
 	close(belt);
 }
 
-/* Processes that are killed while they ask, wait, and are told. */
+/* Processes that are killed while they ask, wait and read */
 
 #define KILLS		scaled_from(18, 60)
 
@@ -558,7 +566,7 @@ static int ask_on(void *arg)
 	do {
 		must_ask(fd, 2 * id, "key");
 		must_ask(fd, 2 * id + 1, "other");
-	} while (id++ % 2 || !hear(fd).err);
+	} while (id++ % 2 || !read_completion(fd).err);
 	return 1;
 }
 
@@ -589,7 +597,7 @@ static void test_killed(void)
 	   "used_bytes is what it was before processes that asked were killed");
 }
 
-/* Descriptors that come and go */
+/* Descriptors that are opened and closed */
 
 static bool over;
 
@@ -600,7 +608,7 @@ static bool going(void)
 
 static const char *const common[] = { "a", "b", "c", "d" };
 
-/* Asks for all keys, and goes: by closing, or by binding to another belt. */
+/* Asks for keys, and ends the requests: by a close, or by binding to another belt. */
 static void *come_and_go(void *arg)
 {
 	struct hashbelt_settings create = { .ttl_ms = 10 };
@@ -701,7 +709,7 @@ static void test_coming(bool destroys, const char *what)
 	   "%s: used_bytes is what it was before descriptors were opened and closed", what);
 }
 
-/* What a reader has taken and cannot have, because it is killed, is for the next one. */
+/* An event that a killed reader could not copy goes to the next reader. */
 static void test_stuck(void)
 {
 	int belt = asking_belt(NONE);

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * rights_test - who may do what with a belt.
+ * rights_test - the rights of users to a belt.
  *
- * Each row of the table is a user, a belt's owner, group and mode, and how the
- * device was opened; for it every request is tried, in a process of that user.
- * What may not be done fails with EPERM and does nothing, all else succeeds.
+ * Each row of the table is a user, the owner, group and mode of a belt, and the flags with
+ * which the device is opened. A process of that user tries every request. A request without
+ * the right returns EPERM and changes nothing; all others succeed.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>
@@ -12,18 +12,18 @@
 
 #include "process.h"
 
-#define TESTS	105
+#define TESTS	123
 
 #define NAME	"rights"
 #define OWNER	1000
 #define GROUP	2000
 #define OTHER	3000
 
-/* What is tried, as bits of a mask. The order is that of the tries. */
-enum deed {
+/* Requests, as bits of a mask, in the order in which they are tried. */
+enum action {
 	GET, PEEK, SCAN, INFO, STAT, BUCKETS, WATCH, ACK, EVENTS, GET_AND_TOUCH, PUT,
 	TOUCH, EXPIRE, REMOVE, CLEAR, HALT, RESUME, ROTATE, ADVANCE, SETTINGS, DESTROY,
-	ODD = 30,	/* something was neither done nor refused with EPERM */
+	ODD = 30,	/* a request returned neither 0 nor EPERM */
 };
 
 #define BIT(n)	(1u << (n))
@@ -74,7 +74,7 @@ static const struct row rows[] = {
 	{ "the superuser, 0000, O_WRONLY", 0, 0, 0, O_WRONLY, 0000, WRITES | OWNS },
 };
 
-static unsigned int deed(enum deed which, int err)
+static unsigned int action_bit(enum action which, int err)
 {
 	if (!err)
 		return BIT(which);
@@ -94,7 +94,7 @@ static int one(int fd, unsigned long request, __u32 how)
 	return call(fd, request, &item);
 }
 
-/* A descriptor that is open for writing only cannot be read at all. */
+/* read(2) of a write-only descriptor returns EBADF; this counts as EPERM. */
 static unsigned int try_events(int fd)
 {
 	static char buffer[4096];
@@ -103,12 +103,12 @@ static unsigned int try_events(int fd)
 	int err;
 
 	err = call(fd, HASHBELT_IOC_ACK, &sequence);
-	done = deed(ACK, err == -ENOENT ? 0 : err);
+	done = action_bit(ACK, err == -ENOENT ? 0 : err);
 	err = read(fd, buffer, sizeof(buffer)) < 0 ? -errno : 0;
 	if (err == -EBADF && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
 		err = -EPERM;
-	/* The default belt reports nothing. */
-	return done | deed(EVENTS, err == -ENODATA || err == -EAGAIN ? 0 : err);
+	/* The default belt reports nothing: ENODATA. */
+	return done | action_bit(EVENTS, err == -ENODATA || err == -EAGAIN ? 0 : err);
 }
 
 static unsigned int try_reading(int fd)
@@ -122,13 +122,13 @@ static unsigned int try_reading(int fd)
 	__u32 flags = HASHBELT_WATCH_ACK;
 	unsigned int done;
 
-	done = deed(GET, one(fd, HASHBELT_IOC_GET, 0));
-	done |= deed(PEEK, one(fd, HASHBELT_IOC_GET, HASHBELT_NO_VALUE));
-	done |= deed(SCAN, call(fd, HASHBELT_IOC_SCAN, &scan));
-	done |= deed(INFO, call(fd, HASHBELT_IOC_INFO, &info));
-	done |= deed(STAT, call(fd, HASHBELT_IOC_STAT, &stat));
-	done |= deed(BUCKETS, call(fd, HASHBELT_IOC_BUCKETS, &buckets));
-	done |= deed(WATCH, call(fd, HASHBELT_IOC_WATCH, &flags));
+	done = action_bit(GET, one(fd, HASHBELT_IOC_GET, 0));
+	done |= action_bit(PEEK, one(fd, HASHBELT_IOC_GET, HASHBELT_NO_VALUE));
+	done |= action_bit(SCAN, call(fd, HASHBELT_IOC_SCAN, &scan));
+	done |= action_bit(INFO, call(fd, HASHBELT_IOC_INFO, &info));
+	done |= action_bit(STAT, call(fd, HASHBELT_IOC_STAT, &stat));
+	done |= action_bit(BUCKETS, call(fd, HASHBELT_IOC_BUCKETS, &buckets));
+	done |= action_bit(WATCH, call(fd, HASHBELT_IOC_WATCH, &flags));
 	return done | try_events(fd);
 }
 
@@ -136,17 +136,17 @@ static unsigned int try_writing(int fd)
 {
 	unsigned int done;
 
-	done = deed(GET_AND_TOUCH, one(fd, HASHBELT_IOC_GET, HASHBELT_AND_TOUCH));
-	done |= deed(PUT, one(fd, HASHBELT_IOC_PUT, 0));
-	done |= deed(TOUCH, one(fd, HASHBELT_IOC_TOUCH, 0));
-	done |= deed(EXPIRE, one(fd, HASHBELT_IOC_EXPIRE, 0));
+	done = action_bit(GET_AND_TOUCH, one(fd, HASHBELT_IOC_GET, HASHBELT_AND_TOUCH));
+	done |= action_bit(PUT, one(fd, HASHBELT_IOC_PUT, 0));
+	done |= action_bit(TOUCH, one(fd, HASHBELT_IOC_TOUCH, 0));
+	done |= action_bit(EXPIRE, one(fd, HASHBELT_IOC_EXPIRE, 0));
 	one(fd, HASHBELT_IOC_PUT, 0);
-	done |= deed(REMOVE, one(fd, HASHBELT_IOC_REMOVE, 0));
-	done |= deed(CLEAR, call(fd, HASHBELT_IOC_CLEAR, NULL));
+	done |= action_bit(REMOVE, one(fd, HASHBELT_IOC_REMOVE, 0));
+	done |= action_bit(CLEAR, call(fd, HASHBELT_IOC_CLEAR, NULL));
 	return done;
 }
 
-/* Each setting, to a value that is fine; all are done or none is. */
+/* Sets each field to a valid value; the result must be the same for all of them. */
 static int try_set(int fd)
 {
 	struct hashbelt_settings settings = {
@@ -172,12 +172,12 @@ static unsigned int try_owning(int fd)
 	unsigned int done;
 	__u64 ms = 1;
 
-	done = deed(RESUME, call(fd, HASHBELT_IOC_RESUME, NULL));
-	done |= deed(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
-	done |= deed(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
-	done |= deed(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &ms));
-	done |= deed(SETTINGS, try_set(fd));
-	done |= deed(DESTROY, destroy_belt(fd, NAME));
+	done = action_bit(RESUME, call(fd, HASHBELT_IOC_RESUME, NULL));
+	done |= action_bit(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
+	done |= action_bit(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
+	done |= action_bit(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &ms));
+	done |= action_bit(SETTINGS, try_set(fd));
+	done |= action_bit(DESTROY, destroy_belt(fd, NAME));
 	return done;
 }
 
@@ -199,7 +199,7 @@ static unsigned int try_all(const void *arg)
 	return try_reading(fd) | try_writing(fd) | try_owning(fd);
 }
 
-/* OWNER, of GROUP, makes the belt: with an entry, and an event to be read. */
+/* OWNER of GROUP makes the belt, with an entry and a queued event. */
 static unsigned int make(const void *arg)
 {
 	struct hashbelt_settings settings = {
@@ -230,12 +230,12 @@ static void end_belt(void)
 	close(fd);
 }
 
-static int unchanged(int fd, const struct sight *was)
+static int unchanged(int fd, const struct snapshot *was)
 {
-	struct sight is = look(fd, "key");
+	struct snapshot is = look(fd, "key");
 	struct hashbelt_info info = info_of(fd);
 
-	return same_sight(was, &is) && info.queued == 1 && info.sequence == 1 &&
+	return is_same_snapshot(was, &is) && info.queued == 1 && info.sequence == 1 &&
 	       info.ttl_ms == TTL && info.gid == GROUP;
 }
 
@@ -243,7 +243,7 @@ static void test_row(const struct row *row)
 {
 	unsigned int done, want = row->want;
 	int fd = open_device(O_RDWR);
-	struct sight was;
+	struct snapshot was;
 
 	make_belt(row->mode);
 	if (open_belt(fd, NAME))
@@ -252,7 +252,7 @@ static void test_row(const struct row *row)
 	done = as(row->uid, row->gid, row->group, try_all, row);
 	if (!ok(done == want, "%s: each request succeeds or fails as the mode says", row->what))
 		note("done %#x, expected %#x", done, want);
-	/* Who may write may leave anything; others must leave nothing. */
+	/* A user with write access may change anything. */
 	ok(want & (WRITES | OWNS) || unchanged(fd, &was),
 	   "%s: a user without write access changes nothing", row->what);
 	close(fd);
@@ -268,7 +268,7 @@ static unsigned int access_of(const void *arg)
 	return info_of(fd).access;
 }
 
-/* What info and next say of the caller's rights. */
+/* The access field of info */
 static void test_access(void)
 {
 	static const int read_write = O_RDWR, read_only = O_RDONLY;
@@ -287,7 +287,7 @@ static void test_access(void)
 	end_belt();
 }
 
-/* A belt's maker may use it through the descriptor that made it. */
+/* The creator of a belt may use it through the descriptor that created it, whatever its mode. */
 static unsigned int make_and_use(const void *arg)
 {
 	struct hashbelt_settings create = { .mode = *(const __u32 *)arg };
@@ -298,16 +298,16 @@ static unsigned int make_and_use(const void *arg)
 		return BIT(ODD);
 	put_text(fd, "key", "value", 0);
 	done = try_reading(fd) | try_writing(fd) | BIT(DESTROY);
-	done |= deed(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
-	done |= deed(RESUME, call(fd, HASHBELT_IOC_RESUME, NULL));
-	done |= deed(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
-	done |= deed(SETTINGS, try_set(fd));
-	return done | deed(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &(__u64){ 1 }));
+	done |= action_bit(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
+	done |= action_bit(RESUME, call(fd, HASHBELT_IOC_RESUME, NULL));
+	done |= action_bit(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
+	done |= action_bit(SETTINGS, try_set(fd));
+	return done | action_bit(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &(__u64){ 1 }));
 }
 
 /*
- * As with files, what counts is the user and the group for file systems, setfsuid(2), and not
- * those that a process is known by. It starts with two of each, so that it may choose.
+ * As with files, fsuid and fsgid count (see setfsuid(2)), not the ids of the process. The
+ * process has both ids, so it may set either as fsuid and fsgid.
  */
 static const struct split {
 	const char *what;
@@ -348,7 +348,7 @@ static unsigned int try_split(const void *arg)
 	return become_split(split) ? try_all(&row) : BIT(28);
 }
 
-/* The owner of a belt that such a process makes. */
+/* Makes a belt as a process with such ids. */
 static unsigned int make_split(const void *arg)
 {
 	const struct split *split = arg;
@@ -428,7 +428,7 @@ static void test_holders(void)
 	end_belt();
 }
 
-/* A user namespace of one's own makes nobody powerful outside of it. */
+/* A user namespace gives no rights outside of it. */
 static unsigned int from_namespace(const void *arg)
 {
 	struct hashbelt_info info = {};
@@ -447,7 +447,7 @@ static unsigned int from_namespace(const void *arg)
 	if (open_belt(fd, "open to all"))
 		return BIT(26);
 	must(fd, HASHBELT_IOC_INFO, &info);
-	/* Nobody is mapped there: users outside all look alike. */
+	/* The namespace has no mappings: all outside users are 65534 in it. */
 	return info.uid == 65534 && info.gid == 65534 ? 0 : BIT(25);
 }
 
@@ -498,7 +498,7 @@ static unsigned int make_default(const void *arg)
 	return -create_belt(fd, HASHBELT_DEFAULT_BELT, 0666);
 }
 
-/* The belt to which all descriptors are bound unasked. */
+/* The belt to which new descriptors are bound. */
 static void test_default(void)
 {
 	is_int(as(OTHER, OTHER, 0, make_default, NULL), EACCES,
@@ -507,10 +507,12 @@ static void test_default(void)
 	       "create with the name of the default belt returns EEXIST for the superuser");
 }
 
+#define HIDDEN	600
+
 static void test_list(void)
 {
 	static const __u32 modes[] = { 0600, 0604, 0602, 0660, 0000 };
-	char name[] = "named a";
+	char name[] = "named a", hidden[16];
 	unsigned int i;
 	int fd = open_device(O_RDWR);
 
@@ -529,6 +531,18 @@ static void test_list(void)
 	       "next lists for a user its own belt of mode 0000");
 	is_int(as(OWNER, OTHER, 0, list, NULL), BIT(1),
 	       "next does not list a belt of mode 0000 for another user");
+	/* Between "named e" and "named i", more than the module looks at in one go. */
+	for (i = 0; i < HIDDEN; i++) {
+		snprintf(hidden, sizeof(hidden), "named g%u", i);
+		if (create_belt(fd, hidden, 0600))
+			bail_out("create");
+	}
+	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1) | BIT(8),
+	       "next finds a belt behind %u belts that the user may not see", HIDDEN);
+	for (i = 0; i < HIDDEN; i++) {
+		snprintf(hidden, sizeof(hidden), "named g%u", i);
+		destroy_belt(fd, hidden);
+	}
 	destroy_belt(fd, "named i");
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
 		name[6] = 'a' + i;
@@ -537,12 +551,12 @@ static void test_list(void)
 	close(fd);
 }
 
-/* Groups, as the owner changes them */
+/* Changes of a belt's group */
 
-#define CLUB	2500	/* the owner may be of it */
-#define ELSE	2600	/* nobody is */
+#define CLUB	2500	/* a group that the owner may be a member of */
+#define ELSE	2600	/* a group without members */
 
-/* What is to be set of the belt, and by whom it is opened. */
+/* Settings to be changed. */
 struct change {
 	__u32 fields;
 	gid_t gid;
@@ -557,7 +571,7 @@ static int apply(int fd, const struct change *change)
 	});
 }
 
-/* A negative errno, the sign left off. */
+/* Changes the belt; returns the errno. */
 static unsigned int change_belt(const void *arg)
 {
 	int fd = open(HASHBELT_DEVICE, O_RDWR);
@@ -641,7 +655,7 @@ static void test_group_limits(void)
 	end_belt();
 }
 
-/* Rights are decided when a descriptor is bound. */
+/* The rights of a descriptor are decided when it is bound. */
 static void test_bound(void)
 {
 	int fd = open_device(O_RDWR);
@@ -660,7 +674,7 @@ static void test_bound(void)
 	end_belt();
 }
 
-/* A user namespace in which one is superuser, and is oneself outside */
+/* User namespaces whose superuser is the user outside */
 
 static unsigned int own_in_namespace(const void *arg)
 {
@@ -684,7 +698,7 @@ static unsigned int own_in_namespace(const void *arg)
 	change.gid = 5;
 	if (apply(fd, &change) != -EINVAL)
 		odd |= BIT(3);
-	/* What it is outside is no number in here. */
+	/* The outer gid is not mapped in the namespace. */
 	change.gid = OTHER;
 	if (apply(fd, &change) != -EINVAL)
 		odd |= BIT(4);
@@ -714,7 +728,7 @@ static unsigned int others_in_namespace(const void *arg)
 	fd = open(HASHBELT_DEVICE, O_RDWR);
 	if (open_belt(fd, NAME))
 		return NO_RESULT;
-	/* Its mode is 0666, and that is all that counts. */
+	/* The belt's mode is 0666, which gives these rights. */
 	if (info_of(fd).access != (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE))
 		odd |= BIT(0);
 	if (info_of(fd).uid != 65534 || info_of(fd).gid != 65534)
@@ -752,7 +766,7 @@ static void test_mapped(void)
 	close(fd);
 }
 
-/* A belt without a name is whose descriptor one has. */
+/* A descriptor to a nameless belt gives all rights to read and write. */
 static unsigned int use_received(const void *arg)
 {
 	inherited = receive_descriptor(*(const int *)arg);
@@ -794,10 +808,10 @@ static unsigned int use_default(const void *arg)
 
 	(void)arg;
 	return try_reading(fd) | try_writing(fd) |
-	       deed(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
+	       action_bit(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
 }
 
-/* The node's own permissions come first; it is open to all in other tests. */
+/* The permissions of the device node are checked first; other tests leave it open to all. */
 static void test_node(void)
 {
 	static const int read_write = O_RDWR, read_only = O_RDONLY;
@@ -821,7 +835,143 @@ static void test_node(void)
 	       "a user has no rights to the superuser's default belt");
 }
 
-/* What others have put is told to readers only. */
+/* uid 0 and capabilities: the belts of the superuser take both. */
+
+/* The capabilities that container engines leave to uid 0; neither SYS_ADMIN nor SYS_RESOURCE */
+#define CONTAINER	0xa80425fbu
+
+/* Work of a process of uid 0 with few capabilities. */
+struct lesser {
+	__u32 capabilities;
+	unsigned int (*work)(const void *arg);
+};
+
+static unsigned int run_lesser(const void *arg)
+{
+	static const struct row row = { .flags = O_RDWR };
+	const struct lesser *lesser = arg;
+
+	return keep_capabilities(lesser->capabilities) ? lesser->work(&row) : NO_RESULT;
+}
+
+static unsigned int as_lesser(__u32 capabilities, unsigned int (*work)(const void *arg))
+{
+	struct lesser lesser = { capabilities, work };
+
+	return as(0, 0, 0, run_lesser, &lesser);
+}
+
+static unsigned int own_as_lesser(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR), other = open(HASHBELT_DEVICE, O_RDWR);
+
+	(void)arg;
+	if (fd < 0 || other < 0 || create_belt(fd, "lesser", 0600))
+		return NO_RESULT;
+	if (open_belt(other, "lesser"))
+		return 1;
+	return info_of(other).access | (destroy_belt(fd, "lesser") ? BIT(ODD) : 0);
+}
+
+static void make_roots(__u32 mode)
+{
+	if (as(0, 0, 0, make, &mode))
+		bail_out("no belt");
+}
+
+static void test_lesser(void)
+{
+	make_roots(0600);
+	is_int(as_lesser(0, try_all), CLOSED,
+	       "uid 0 without capabilities has no right to the superuser's belt of mode 0600");
+	is_int(as_lesser(CONTAINER, try_all), CLOSED,
+	       "uid 0 with a container's capabilities has no right to the superuser's belt");
+	is_int(as_lesser(0, list), 0, "next lists no belt for uid 0 without capabilities");
+	is_int(as_lesser(0, use_default), 0,
+	       "uid 0 without capabilities has no right to the default belt");
+	is_int(as_lesser(1u << CAP_SYS_ADMIN, try_all), BOTH | OWNS,
+	       "uid 0 with CAP_SYS_ADMIN has all rights to the superuser's belt");
+	end_belt();
+	make_roots(0600);
+	is_int(as_lesser(1u << CAP_SYS_RESOURCE, try_all), BOTH | OWNS,
+	       "uid 0 with CAP_SYS_RESOURCE has the owner's rights to the superuser's belt");
+	end_belt();
+	make_roots(0666);
+	is_int(as_lesser(0, try_all), BOTH,
+	       "uid 0 without capabilities may read and write the superuser's belt of mode 0666");
+	end_belt();
+	make_belt(0600);
+	is_int(as_lesser(CONTAINER, try_all), CLOSED,
+	       "uid 0 with a container's capabilities has no right to a user's belt");
+	end_belt();
+	is_int(as_lesser(0, own_as_lesser),
+	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
+	       "uid 0 without capabilities owns a belt that it makes");
+}
+
+/* Opens a belt and demands that the user @arg owns it; returns the errno. */
+static unsigned int open_owned(const void *arg)
+{
+	struct hashbelt_name name = name_of(NAME);
+
+	name.flags = HASHBELT_OF_OWNER;
+	name.uid = *(const uid_t *)arg;
+	return -call(open(HASHBELT_DEVICE, O_RDWR), HASHBELT_IOC_OPEN, &name);
+}
+
+static unsigned int open_owned_as_lesser(const void *arg)
+{
+	static const uid_t root;
+
+	(void)arg;
+	return open_owned(&root);
+}
+
+static unsigned int make_as_lesser(const void *arg)
+{
+	static const __u32 mode = 0666;
+
+	(void)arg;
+	return make(&mode);
+}
+
+/* Any user may make a belt under a name that another user expects to own. */
+static void test_demanded_owner(void)
+{
+	static const uid_t owner = OWNER, other = OTHER, root;
+
+	make_belt(0666);
+	is_int(as(OTHER, OTHER, 0, open_owned, &owner), 0,
+	       "open that demands the owner of the belt succeeds");
+	is_int(as(OTHER, OTHER, 0, open_owned, &other), EPERM,
+	       "open that demands another owner returns EPERM");
+	is_int(as(OTHER, OTHER, 0, open_owned, &root), EPERM,
+	       "open of a user's belt that demands the superuser as the owner returns EPERM");
+	end_belt();
+	make_belt(0600);
+	is_int(as(OTHER, OTHER, 0, open_owned, &owner), EACCES,
+	       "open that demands the owner returns EACCES to a user without a right");
+	end_belt();
+	make_roots(0666);
+	is_int(as(OTHER, OTHER, 0, open_owned, &root), 0,
+	       "open of the superuser's belt that demands its owner succeeds");
+	end_belt();
+	as_lesser(0, make_as_lesser);
+	is_int(as(OTHER, OTHER, 0, open_owned, &root), EPERM,
+	       "a belt of uid 0 without capabilities is not the superuser's");
+	is_int(as_lesser(0, open_owned_as_lesser), EPERM,
+	       "uid 0 without capabilities cannot demand the superuser as the owner of its own belt");
+	end_belt();
+}
+
+/* The module's load is not for all users to see. */
+static unsigned int open_used_bytes(const void *arg)
+{
+	(void)arg;
+	return open(PARAMETERS "used_bytes", O_RDONLY) < 0 ? errno : 0;
+}
+
+/* A write-only descriptor returns nothing of what is stored. */
 static void test_write_only(void)
 {
 	struct hashbelt_item item = text_item("key", "value");
@@ -861,6 +1011,10 @@ int main(void)
 	test_nameless();
 	test_list();
 	test_default();
+	test_lesser();
+	test_demanded_owner();
+	is_int(as(OTHER, OTHER, 0, open_used_bytes, NULL), EACCES,
+	       "open of the parameter used_bytes returns EACCES for a user");
 	chmod(HASHBELT_DEVICE, 0600);
 	test_write_only();
 	return done_testing();

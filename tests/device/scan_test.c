@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * scan_test - a scan reports every entry that is there all the time.
+ * scan_test - a scan reports every entry that is present during the whole scan.
  *
- * In pieces of any size, with records as they are described, and while others
- * put and remove so much that the belt's index grows and shrinks meanwhile.
+ * With buffers of any size, with valid records, and while others put and remove entries, so
+ * that the index grows and shrinks meanwhile.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,9 +17,9 @@
 
 static unsigned char buffer[MIB];
 static unsigned int seen[ENTRIES];
-static unsigned int strange;	/* records that are not as they must be */
+static unsigned int strange;	/* invalid records */
 
-/* A key's length depends on its number, so that records have all sizes. */
+/* The length of a key depends on its number, so that records have many sizes. */
 static __u32 make_key(char *key, unsigned int number)
 {
 	__u32 len = 4 + number * 7 % 200;
@@ -48,7 +48,7 @@ static void put_entries(int belt)
 	}
 }
 
-/* Whether a record says of its entry what was put. */
+/* True if a record has the key, lengths, flags and time of the entry that was put. */
 static bool is_right(const struct hashbelt_record *record, unsigned int number)
 {
 	const char *key = (const char *)(record + 1);
@@ -91,8 +91,8 @@ static void read_records(const struct hashbelt_scan *scan)
 }
 
 /*
- * A whole scan in pieces of @size bytes, or as many as it asks for. Returns the
- * number of calls, or a negative errno.
+ * Scans the whole belt, with buffers of @size bytes or as many as the call asks for.
+ * Returns the number of calls, or a negative errno.
  */
 static int scan_all(int belt, __u32 size)
 {
@@ -239,7 +239,7 @@ static void test_cursors(void)
 		if (!err)
 			read_records(&scan);
 	}
-	ok(!wrong && !strange, "scan with a random cursor is refused or returns valid entries");
+	ok(!wrong && !strange, "scan with a random cursor fails or returns valid entries");
 	close(belt);
 }
 
@@ -257,7 +257,7 @@ static void test_gone(void)
 	close(belt);
 }
 
-/* Scans a piece, with the room that it asks for: while the index grows that is more. */
+/* Scans once, with as many bytes as the call asks for: while the index grows they become more. */
 static int scan_piece(int belt, struct hashbelt_scan *scan)
 {
 	__u32 size;
@@ -270,7 +270,7 @@ static int scan_piece(int belt, struct hashbelt_scan *scan)
 	return err;
 }
 
-/* @count is returned: what stands there before means nothing. */
+/* @count is output only. */
 static void test_again(void)
 {
 	int belt = new_belt(0), err;
@@ -285,7 +285,7 @@ static void test_again(void)
 	close(belt);
 }
 
-/* The buffer of a scan is wiped before it is freed: memory/wipe_test looks for what is left. */
+/* The buffer of a scan is wiped before it is freed: memory/wipe_test looks for leftovers. */
 static void test_wiping(void)
 {
 	int belt = new_belt(0);
@@ -311,7 +311,7 @@ static void test_destroyed(void)
 	close(belt);
 }
 
-/* While others change it */
+/* Scans during changes */
 
 struct churn {
 	int belt;

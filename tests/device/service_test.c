@@ -1,12 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * service_test - what the calls on locks, fills, requests and sums refuse.
+ * service_test - wrong arguments of calls on locks, fills, requests and sums.
  *
- * Arguments at addresses that do not exist, lengths, flags, times and reserved
- * fields out of their bounds, rights that a descriptor does not have, belts that do
- * not hold locks or are no more: each has its error, and leaves the entry, the lock
- * and the request that were there as they were. Other arguments of the device are
- * in argument_test.
+ * Bad addresses; lengths, flags, times and reserved fields out of range; missing rights;
+ * belts that cannot hold locks or are destroyed: each call fails with its errno and leaves
+ * the entry, the lock and the request as they were. Other calls are in argument_test.
  */
 #define _GNU_SOURCE
 #include "request.h"
@@ -22,7 +20,7 @@
 
 static __u64 token;
 
-/* What a lock needs: name and owner. */
+/* A lock argument with name and owner. */
 static struct hashbelt_lock lock_of(const char *key, const char *owner)
 {
 	return (struct hashbelt_lock){
@@ -31,7 +29,7 @@ static struct hashbelt_lock lock_of(const char *key, const char *owner)
 	};
 }
 
-/* An entry, a lock and a request of the same name. */
+/* Makes a belt with an entry, a lock and a request of the same name. */
 static void start_over(void)
 {
 	struct hashbelt_settings settings = {
@@ -53,14 +51,14 @@ static void start_over(void)
 static bool undisturbed(void)
 {
 	char owner[HASHBELT_OWNER_MAX];
-	struct sight after = look(belt, KEY);
+	struct snapshot after = look(belt, KEY);
 	struct hashbelt_lock lock = lock_of(KEY, OWNER);
 	struct hashbelt_info info = info_of(belt);
 
 	lock.owner = address(owner);
 	lock.owner_len = sizeof(owner);
-	return !before.err && same_sight(&before, &after) && info.locks == 1 &&
-	       info.requests == 1 && hear(belt).err == -EAGAIN &&
+	return !before.err && is_same_snapshot(&before, &after) && info.locks == 1 &&
+	       info.requests == 1 && read_completion(belt).err == -EAGAIN &&
 	       !call(belt, HASHBELT_IOC_HOLDER, &lock) && lock.token == token &&
 	       lock.ttl_ms == TTL && lock.owner_len == OWNER_LEN &&
 	       !memcmp(owner, OWNER, OWNER_LEN);
@@ -82,7 +80,7 @@ static const struct request requests[] = {
 	{ "add", HASHBELT_IOC_ADD },
 };
 
-/* What a call returns cannot be written: then it has been carried out. */
+/* A call whose result cannot be written returns EFAULT, but has been carried out. */
 static void test_readonly(void)
 {
 	struct hashbelt_lock lock = lock_of("other", OWNER);
@@ -103,7 +101,7 @@ static void test_readonly(void)
 	on_key(belt, HASHBELT_IOC_REMOVE, "sum");
 	is_errno(call(belt, HASHBELT_IOC_COMPLETE, readonly_copy(&key, sizeof(key))), EFAULT,
 		 "complete with a read-only argument returns EFAULT");
-	ok(heard(belt, 1, HASHBELT_BY_COMPLETE, KEY),
+	ok(is_next_completion(belt, 1, HASHBELT_BY_COMPLETE, KEY),
 	   "complete whose result could not be written has completed the request");
 	if (ASK(belt, 1, 0, KEY, "absent"))
 		bail_out("no request");
@@ -111,7 +109,7 @@ static void test_readonly(void)
 
 /* Keys and owners */
 
-/* @key_len and @key are those of @argument, which is that of @request. */
+/* @argument is that of @request; @key and @key_len are fields of @argument. */
 static void test_key(const char *name, unsigned long request, void *argument,
 		     __u64 *key, __u32 *key_len)
 {
@@ -120,10 +118,10 @@ static void test_key(const char *name, unsigned long request, void *argument,
 	test_key_len(name, request, argument, key, key_len);
 	*key = address(unmapped());
 	refused(call(belt, request, argument), EFAULT,
-		PROMISE("%s with an unmapped key", name));
+		DESCRIBE("%s with an unmapped key", name));
 	*key = address((char *)before_hole(*key_len) + 1);
 	refused(call(belt, request, argument), EFAULT,
-		PROMISE("%s with a key cut off by an unmapped page", name));
+		DESCRIBE("%s with a key cut off by an unmapped page", name));
 	*key = old_key;
 }
 
@@ -134,21 +132,21 @@ static void test_owner(const char *name, unsigned long request)
 	if (request == HASHBELT_IOC_RELEASE)
 		lock.key_len = 0;
 	lock.owner_len = 0;
-	refused(call(belt, request, &lock), EINVAL, PROMISE("%s with an owner of 0 bytes", name));
+	refused(call(belt, request, &lock), EINVAL, DESCRIBE("%s with an owner of 0 bytes", name));
 	lock.owner_len = HASHBELT_OWNER_MAX + 1;
 	lock.owner = address(before_hole(lock.owner_len));
 	refused(call(belt, request, &lock), E2BIG,
-		PROMISE("%s with an owner of 65 bytes", name));
+		DESCRIBE("%s with an owner of 65 bytes", name));
 	lock.owner_len = ~0u;
 	refused(call(belt, request, &lock), E2BIG,
-		PROMISE("%s with an owner of 4 GiB less one byte", name));
+		DESCRIBE("%s with an owner of 4 GiB less one byte", name));
 	lock.owner_len = OWNER_LEN;
 	lock.owner = address(unmapped());
 	refused(call(belt, request, &lock), EFAULT,
-		PROMISE("%s with an unmapped owner", name));
+		DESCRIBE("%s with an unmapped owner", name));
 	lock.owner = address((char *)before_hole(OWNER_LEN) + 1);
 	refused(call(belt, request, &lock), EFAULT,
-		PROMISE("%s with an owner cut off by an unmapped page", name));
+		DESCRIBE("%s with an owner cut off by an unmapped page", name));
 }
 
 static void test_lock(const char *name, unsigned long request)
@@ -247,7 +245,7 @@ static void test_all_times(void)
 		   EINVAL, false, false);
 }
 
-/* The others */
+/* locks, fill, request, cancel, complete and add */
 
 static void test_locks(void)
 {
@@ -309,7 +307,7 @@ static void test_fill(void)
 	test_key("fill", HASHBELT_IOC_FILL, &fill, &fill.item.key, &fill.item.key_len);
 	fill.how = HASHBELT_GIVE_UP;
 	refused(call(belt, HASHBELT_IOC_FILL, &fill), ENOENT,
-		"fill with HASHBELT_GIVE_UP without the right");
+		"fill with HASHBELT_GIVE_UP without the fill lease");
 	fill = (struct hashbelt_fill){ .item = item_of(KEY) };
 	fill.item.value = address(unmapped());
 	fill.item.value_len = 64;
@@ -318,7 +316,7 @@ static void test_fill(void)
 	fill.item.value_len = 1;
 	refused(call(belt, HASHBELT_IOC_FILL, &fill), ERANGE,
 		"fill of a present key into a buffer that is too small");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 0, "no refused fill has granted a right");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 0, "no refused fill has granted a fill lease");
 }
 
 static void test_request(void)
@@ -355,7 +353,7 @@ static void test_request(void)
 		keys[i].count = 0;
 	}
 	ok(!wrong && undisturbed(), "request with @count set in any of its keys: EINVAL");
-	/* The first, one in the middle, the last. */
+	/* The first key, one in the middle, and the last. */
 	for (i = 0; i < HASHBELT_REQUEST_KEYS; i += i ? 8 : 7) {
 		snprintf(name, sizeof(name), "request (key %u of 16)", i + 1);
 		test_key(name, HASHBELT_IOC_REQUEST, &request, &keys[i].key,
@@ -407,7 +405,7 @@ static void test_add(void)
 
 /* Rights */
 
-/* Each of them once on a descriptor, as it would succeed on an empty belt. */
+/* Makes a call with arguments with which it would succeed on an empty belt. */
 static int try_one(int fd, unsigned long number)
 {
 	static char buffer[4096];
@@ -454,10 +452,10 @@ static bool needs(unsigned long number, __u32 access)
 	case HASHBELT_IOC_LOCKS:
 	case HASHBELT_IOC_CANCEL:
 		return access == HASHBELT_MAY_READ;
-	/* It takes room that others' entries have. */
+	/* A request and a fill lease use room in the belt. */
 	case HASHBELT_IOC_REQUEST:
 	case HASHBELT_IOC_FILL:
-	/* A sum tells what was there. */
+	/* A sum shows the value that was stored. */
 	case HASHBELT_IOC_ADD:
 		return true;
 	default:
@@ -484,7 +482,7 @@ static void test_rights(int flags, __u32 lacks, const char *how)
 	close(fd);
 }
 
-/* A right to fill, a lock and a sum that were tried before go again. */
+/* Removes the fill lease, the lock and the sum of the calls before. */
 static void clean_up(void)
 {
 	struct hashbelt_lock lock = lock_of("tried", "me");
@@ -517,7 +515,7 @@ static void test_destroyed(void)
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		wrong += try_one(belt, requests[i].number) != -EIDRM;
 	is_int(wrong, 0,
-	       "each call on locks, fills, requests and sums returns EIDRM once destroyed");
+	       "each call on locks, fills, requests and sums returns EIDRM in a destroyed belt");
 	close(belt);
 }
 

@@ -1,11 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * set_test - a belt that lives is given other settings.
+ * set_test - changes of the settings of a belt in use.
  *
- * Each setting alone changes what it says, and nothing else: no entry, no
- * deadline, no event. What is wrong changes nothing at all. While time-to-live
- * and buckets go from one extreme to the other and others use the belt, every
- * entry is found to its deadline and none after it.
+ * Each setting changes only itself: no entry, no deadline, no event. An invalid value
+ * changes nothing. While time-to-live and buckets go from one extreme to the other and
+ * others use the belt, every entry is found until its deadline and none after it.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -15,7 +14,7 @@
 
 #define TESTS	106
 
-/* What a belt is told of itself, but for what counts on. */
+/* The settings in a belt's info, without its counters. */
 struct shape {
 	__u64 ttl_ms;
 	__u64 max_entries;
@@ -50,7 +49,7 @@ static struct shape shape_of(int belt)
 	return shape;
 }
 
-/* All of them; what is expected of a belt that was given them is beside it. */
+/* A value for each setting; changed() returns the expected result. */
 static const struct hashbelt_settings others = {
 	.ttl_ms = 77000, .buckets = 11, .policy = HASHBELT_EVICT | HASHBELT_PINNED,
 	.mode = 0640, .handler = HASHBELT_REINSERT, .gid = 4242,
@@ -119,7 +118,7 @@ static __u64 ttl_of(unsigned int number)
 	return ttls[number % ARRAY_SIZE(ttls)];
 }
 
-/* A belt with events in its queue, and entries near and far. */
+/* A belt with queued events, and entries with near and far deadlines. */
 static int full_belt(void)
 {
 	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
@@ -134,22 +133,25 @@ static int full_belt(void)
 	return belt;
 }
 
-/* Entries that are not there with the time that they had left, less @gone. */
+/*
+ * The number of entries that do not have the time left that is expected @gone ms after the
+ * put.
+ */
 static unsigned int wrong_entries(int belt, __u64 gone)
 {
 	unsigned int i, wrong = 0;
-	struct sight sight;
+	struct snapshot snapshot;
 	__u64 left;
 	char key[16];
 
 	for (i = 0; i < ENTRIES; i++) {
 		snprintf(key, sizeof(key), "k%u", i);
-		sight = look(belt, key);
+		snapshot = look(belt, key);
 		left = ttl_of(i) == HASHBELT_TTL_NEVER ? ttl_of(i) : ttl_of(i) - gone;
 		if (ttl_of(i) <= gone)
-			wrong += sight.err != -ENOENT;
+			wrong += snapshot.err != -ENOENT;
 		else
-			wrong += sight.err || sight.ttl_ms != left;
+			wrong += snapshot.err || snapshot.ttl_ms != left;
 	}
 	return wrong;
 }
@@ -165,11 +167,11 @@ static void test_field(const char *name, __u32 field)
 		 "set of %s on a belt with entries and events returns 0", name);
 	is = shape_of(belt);
 	ok(!memcmp(&is, &want, sizeof(is)), "set of %s changes this setting and no other", name);
-	/* A place that was given to those that are there is not taken. */
+	/* New limits do not affect entries that are in the belt. */
 	is_int(wrong_entries(belt, 0), 0,
 	       "set of %s leaves all entries and deadlines", name);
 	ok(has_events(belt, 1, EVENTS), "set of %s leaves all queued events", name);
-	/* What a belt reinserts has a new deadline: that is another test. */
+	/* A reinserting belt would give entries new deadlines: event_test covers that. */
 	if (field == HASHBELT_SET_HANDLER)
 		SET(belt, .fields = field, .handler = HASHBELT_NOTIFY);
 	advance(belt, 49);
@@ -181,7 +183,7 @@ static void test_field(const char *name, __u32 field)
 	close(belt);
 }
 
-/* Values that may not be: alone, and beside one that may. */
+/* Invalid values, alone and together with a valid one. */
 static void test_wrong(void)
 {
 	static const struct hashbelt_settings bad[] = {
@@ -254,7 +256,7 @@ static void test_defaults(void)
 	close(belt);
 }
 
-/* The new time-to-live is that of what is put from then on. */
+/* A new time-to-live applies to later puts. */
 static void test_ttl(void)
 {
 	int belt = new_belt(HASHBELT_REFRESH_ON_GET);
@@ -283,7 +285,7 @@ static void test_ttl(void)
 	close(belt);
 }
 
-/* After a change of the interval memory comes back at most one of it late. */
+/* After a change of the interval an entry is drained at most one new interval late. */
 static void test_intervals(void)
 {
 	int belt = belt_of((struct hashbelt_settings){ .ttl_ms = 1ULL << 40 });
@@ -426,7 +428,7 @@ static void test_policies(void)
 	close(belt);
 }
 
-/* While others use it */
+/* Changes while others use the belt */
 
 #define CROWD		scaled(100000)
 #define CHURNERS	2
@@ -434,12 +436,12 @@ static void test_policies(void)
 
 /**
  * struct churn - a belt that is changed while it is used; shared
- * @belt:	the belt, for all
- * @end:	they may stop
- * @wrong:	entries that were missing, or there too long; atomic
+ * @belt:	the belt
+ * @end:	the processes that use it end
+ * @wrong:	entries that were missing too early or present too late; atomic
  * @done:	operations; atomic
- * @moves:	how often time was moved, or is being; atomic
- * @moved:	how often it has been; atomic
+ * @moves:	advances that were begun; atomic
+ * @moved:	advances that have returned; atomic
  */
 struct churn {
 	int belt;
@@ -454,7 +456,7 @@ struct churn {
 
 static struct churn *churn;
 
-/* Says what of a key is not as it should be: an error, or a time. */
+/* Reports a wrong key with an errno, a value or a time; returns false. */
 static bool complain(unsigned int number, const char *what, long long is)
 {
 	__atomic_fetch_add(&churn->wrong, 1, __ATOMIC_RELAXED);
@@ -463,9 +465,9 @@ static bool complain(unsigned int number, const char *what, long long is)
 }
 
 /*
- * Number n of the crowd lives for n hours and one, or for good. The first half is
- * only read. The others are put and touched again, with the same time from now,
- * and time moves by less than an hour in all.
+ * Entry n of the crowd lives for n + 2 hours; every tenth never expires. The first half is only
+ * read. The others are put and touched again with the same time-to-live, while belt time
+ * advances by less than an hour in all.
  */
 static struct hashbelt_item crowd_item(const unsigned int *number)
 {
@@ -476,7 +478,7 @@ static struct hashbelt_item crowd_item(const unsigned int *number)
 	};
 }
 
-/* Belt time but for a constant, nanoseconds: the kernel's coarse clock, and so many moves. */
+/* Belt time plus a constant, in nanoseconds: the kernel's coarse clock plus the advances. */
 static __u64 time_after(const unsigned int *moves)
 {
 	__u64 moved = __atomic_load_n(moves, __ATOMIC_ACQUIRE) * MOVE_MS * 1000000ULL;
@@ -502,12 +504,12 @@ static bool is_in_crowd(int belt, unsigned int number)
 	if (got != number)
 		return complain(number, "value", got);
 	if (number % 10) {
-		/* It may have been given its time during the call, of which it is a part. */
+		/* The entry may have got its time-to-live at any moment during the call. */
 		most += (time_after(&churn->moves) - before) / 1000000 + 1;
 		least -= HOUR - 1;
 	}
 	if (item.ttl_ms > most || item.ttl_ms < least)
-		return complain(number, "milliseconds left, less those it was given",
+		return complain(number, "milliseconds left, beyond its time-to-live",
 				item.ttl_ms - most);
 	return true;
 }
@@ -531,7 +533,10 @@ static int use_crowd(void *arg)
 	return 0;
 }
 
-/* Puts what is about to expire, and sees that it is there before and not after. */
+/*
+ * Puts entries of 20 ms, and checks that each is found before its deadline and missed after
+ * it.
+ */
 static int use_short(void *arg)
 {
 	struct hashbelt_item item;
@@ -578,7 +583,7 @@ static unsigned int missing_in_crowd(void)
 	return missing;
 }
 
-/* Goes through all shapes, and gives the others time to use the belt in each. */
+/* Sets each of the extremes and lets the others use the belt in between. */
 static void change_shapes(unsigned int rounds)
 {
 	unsigned int i, until;
@@ -603,7 +608,7 @@ static void test_crowd(void)
 	unsigned int number, left;
 	uintptr_t i;
 
-	/* Time runs, so that the worker works. */
+	/* Belt time runs, so that the worker has work. */
 	churn->belt = open_device(O_RDWR);
 	must(churn->belt, HASHBELT_IOC_CREATE, &settings);
 	for (number = 0; number < CROWD; number++) {

@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * stock.h - how much there is of something, as the kernel has it.
- */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* stock.h - memory figures of the kernel. */
 #ifndef _STOCK_H
 #define _STOCK_H
 
 #include "device.h"
 
-/* The number behind a word at the beginning of a line of a file, in that file's unit. */
+/* The number after @word at the start of a line of the file @path, in the file's own unit. */
 static inline unsigned long long proc_number(const char *path, const char *word)
 {
 	unsigned long long number = 0;
@@ -29,8 +27,8 @@ static inline __u64 memory_number(const char *word)
 }
 
 /*
- * Free pages in the lists of processors. They can hold tens of MiB, none of which MemAvailable
- * has: nothing is missing when freed memory lies there.
+ * Free pages in the per-CPU page lists. They can hold tens of MiB that MemAvailable does
+ * not include, so freed memory may be here.
  */
 static inline __u64 listed_bytes(void)
 {
@@ -47,13 +45,13 @@ static inline __u64 listed_bytes(void)
 	return pages * PAGE;
 }
 
-/* Memory that can be had, whichever list it is in. */
+/* Available memory, including the per-CPU page lists. */
 static inline __u64 available_bytes(void)
 {
 	return memory_number("MemAvailable:") + listed_bytes();
 }
 
-/* Slab caches of entries; @bytes: what their slabs take. */
+/* The number of slab caches for entries; @bytes is set to the size of their slabs. */
 static inline unsigned int slab_caches(__u64 *bytes)
 {
 	unsigned long long slabs, pages;

@@ -1,12 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * storm_test - readers, handlers and settings, all at once and against each other.
+ * storm_test - readers, handlers and settings at the same time.
  *
- * Readers are killed, interrupted and bound anew while others read and write;
- * belts are destroyed while somebody holds their events; settings change while
- * everything goes on. How it interleaves is left to chance: what is tested holds
- * for every way. In the end nothing is lost that nobody has settled, and all memory
- * is back.
+ * Readers are killed, interrupted and bound to other belts while others read and write;
+ * belts are destroyed while readers hold their events; settings change all the time. The
+ * interleaving is random, and each check holds for every interleaving. In the end no event
+ * without acknowledgment is lost, and all memory is free.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -30,10 +29,10 @@ static unsigned int random_number(unsigned int *state)
 enum state { UNREAD, ACKING, ACKED };
 
 /**
- * struct ledger - shared by all
- * @state:	of each event, by sequence: what a reader was about to do, and did
- * @again:	events that were read though they had been acknowledged; atomic
- * @over:	nothing is left
+ * struct ledger - shared by all processes
+ * @state:	the last thing that a reader was about to do, or did, to each event
+ * @again:	events that were read after their acknowledgment; atomic
+ * @over:	no more events come
  */
 static struct ledger {
 	unsigned char state[EVENTS_MAX + 1];
@@ -72,7 +71,7 @@ static int read_and_ack(void *arg)
 	}
 }
 
-/* Half of them are there to begin with, the others come while readers die. */
+/* Queues half of the events; called once before the kills and once during them. */
 static int make_events(void *arg)
 {
 	int fd = open_named("storm");
@@ -122,7 +121,7 @@ static void test_killed(void)
 	   "all events are acknowledged and none queued after readers were killed");
 	for (i = 1; i <= EVENTS; i++)
 		unsettled += ledger->state[i] == UNREAD;
-	is_int(unsettled, 0, "each event was read by a reader before it was acknowledged");
+	is_int(unsettled, 0, "each acknowledged event was read by a reader");
 	is_int(ledger->again, 0, "no event is read again after its acknowledgment");
 	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0,
 	       "no event is lost when readers are killed");
@@ -131,7 +130,7 @@ static void test_killed(void)
 	close(belt);
 }
 
-/* Two who wait, of whom nobody else has the descriptor. */
+/* Starts two waiters, each the only process with its descriptor. */
 static void start_two(struct waiter *waiters, int belt, __u32 flags)
 {
 	int fd, i;
@@ -146,8 +145,8 @@ static void start_two(struct waiter *waiters, int belt, __u32 flags)
 }
 
 /*
- * One of two who wait gets a signal at the moment at which an event comes. Whether
- * one of them has got the event then, or the queue has it again.
+ * One of two waiters gets a signal at the time of an event. True if one of them has got the
+ * event, or, after a kill, the queue has it again.
  */
 static bool is_woken(int belt, unsigned int round, int number)
 {
@@ -171,7 +170,7 @@ static bool is_woken(int belt, unsigned int round, int number)
 	if (taken)
 		kill(other->pid, SIGUSR1);
 	got = waiter_result(other) > 0;
-	/* A reader that has not acknowledged gives its events back when it exits. */
+	/* Events without acknowledgment are requeued when their reader exits. */
 	return taken + got == 1 && discard_events(belt) == !!flags;
 }
 
@@ -188,11 +187,11 @@ static void test_woken(int number, const char *promise)
 	close(belt);
 }
 
-/* One descriptor, many threads */
+/* One descriptor, several threads */
 
 static bool over;
 static int shared_fd;
-static unsigned int odd;	/* errors that may not be; atomic */
+static unsigned int odd;	/* unexpected errors; atomic */
 
 static bool going(void)
 {
@@ -298,7 +297,7 @@ static void test_threads(void)
 	close(two);
 }
 
-/* Belts that end */
+/* Destroyed belts */
 
 static int use_until_gone(void *arg)
 {
@@ -354,10 +353,10 @@ static void test_ending(void)
 
 /* Settings */
 
-#define KEPT	2000	/* entries that nobody touches, and no rotation reaches */
+#define KEPT	2000	/* entries that no thread touches and no rotation reaches */
 
 #define FIELDS		HASHBELT_SET_ALL
-/* All but HASHBELT_KEEP_ON_PUT, with which puts would fail. */
+/* All but HASHBELT_KEEP_ON_PUT, under which puts over entries would fail. */
 #define POLICIES	(HASHBELT_REFRESH_ON_GET | HASHBELT_EVICT | HASHBELT_PINNED | \
 			 HASHBELT_WIPE)
 

@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tap.h - say in TAP which promises were kept.
+ * tap.h - report test results in TAP.
  *
- * A program says plan() first, then ok(), is_int(), is_errno() or skip() once for
- * each promise, and returns done_testing() from main(): not 0 if a promise was broken
- * or the number of them is not the planned one. Processes that it forks do not
- * report themselves; they hand what they found to their parent. A promise that is broken
- * is followed by a remark with the place, what was expected there, and what was found.
+ * A program calls plan() first, then ok(), is_int(), is_errno() or skip() once for each
+ * check, and returns done_testing() from main(): not 0 if a check failed or if the number
+ * of checks is not the planned one. Forked processes report nothing; they hand their
+ * results to their parent. A failed check is followed by a remark with the file and line,
+ * what was expected, and what was found.
  */
 #ifndef _TAP_H
 #define _TAP_H
@@ -25,8 +25,8 @@ static unsigned int tap_run;
 static unsigned int tap_failed;
 
 /*
- * How many times something is done that is usually done @usual times: on a kernel that
- * checks each access it takes too long. SCALE in the environment is in percent.
+ * Scales the number of repetitions @usual by SCALE, a percentage in the environment: a
+ * kernel that checks each memory access is much slower. At least 1.
  */
 static inline unsigned int scaled(unsigned int usual)
 {
@@ -44,7 +44,7 @@ static inline unsigned int scaled(unsigned int usual)
 	return usual * percent / 100 ? usual * percent / 100 : 1;
 }
 
-/* As scaled(), but no fewer than @least, which the promise needs to mean something. */
+/* As scaled(), but at least @least: fewer repetitions would not show what the check is about. */
 static inline unsigned int scaled_from(unsigned int least, unsigned int usual)
 {
 	unsigned int number = scaled(usual);
@@ -52,7 +52,7 @@ static inline unsigned int scaled_from(unsigned int least, unsigned int usual)
 	return number > least ? number : least;
 }
 
-/* How many promises are going to be tested. */
+/* The number of checks that follow. */
 static inline void plan(unsigned int tests)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -60,7 +60,7 @@ static inline void plan(unsigned int tests)
 	printf("1..%u\n", tests);
 }
 
-/* A remark for people. */
+/* A remark for the reader of the log. */
 static inline __printf(1, 2) void note(const char *format, ...)
 {
 	va_list args;
@@ -72,7 +72,7 @@ static inline __printf(1, 2) void note(const char *format, ...)
 	va_end(args);
 }
 
-/* The rest makes no sense: something that is not under test has failed. */
+/* Ends the program: something failed that the test only relies on. */
 static inline __printf(1, 2) _Noreturn void bail_out(const char *format, ...)
 {
 	va_list args;
@@ -85,7 +85,7 @@ static inline __printf(1, 2) _Noreturn void bail_out(const char *format, ...)
 	exit(255);
 }
 
-/* Where a promise is tested. */
+/* The source position of a check. */
 struct tap_place {
 	const char *file;
 	int line;
@@ -103,7 +103,7 @@ static inline bool tap_report(bool good, const char *format, va_list args)
 	return good;
 }
 
-/* The name of an error, given as a number or as that number's negative. */
+/* The name of a positive or negative errno. */
 static inline const char *error_name(int error)
 {
 	const char *name = strerrorname_np(abs(error));
@@ -150,16 +150,16 @@ static inline __printf(5, 6) bool tap_errno(struct tap_place place, const char *
 	return got == -want;
 }
 
-/* ok(CONDITION, FORMAT...): a promise is kept if CONDITION is true. */
+/* ok(CONDITION, FORMAT...): the check passes if CONDITION is true. */
 #define ok(good, ...)	tap_ok(TAP_HERE, #good, good, __VA_ARGS__)
 
-/* is_int(GOT, WANT, FORMAT...): it is kept if these numbers are the same. */
+/* is_int(GOT, WANT, FORMAT...): the check passes if the two numbers are equal. */
 #define is_int(got, want, ...)	tap_int(TAP_HERE, #got, got, want, __VA_ARGS__)
 
 /* is_errno(GOT, WANT, FORMAT...): GOT is 0 or a negative errno, WANT 0 or an errno. */
 #define is_errno(got, want, ...)	tap_errno(TAP_HERE, #got, got, want, __VA_ARGS__)
 
-/* @tests promises that cannot be tested here, and why. */
+/* Reports @tests checks that cannot run here; the text gives the reason. */
 static inline __printf(2, 3) void skip(unsigned int tests, const char *format, ...)
 {
 	va_list args;

@@ -1,10 +1,10 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# trace.t - the trace points say what docs/design.md says that they do.
+# trace.t - the trace points print what docs/design.md documents.
 #
-# Says in TAP what it found. For a guest with the module loaded and tracefs, as
-# the superuser, in a directory with hbctl.
+# Prints TAP. For a guest with the module loaded and tracefs, as the superuser, in a
+# directory with hbctl.
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
@@ -12,7 +12,7 @@
 tracing=/sys/kernel/tracing
 number=0 failed=0
 
-# traced PROMISE PATTERN - kept if a line of the trace is like PATTERN
+# traced NAME PATTERN - the check passes if a line of the trace matches PATTERN
 traced() {
 	number=$((number + 1))
 	if grep -q "$2" lines; then
@@ -25,7 +25,7 @@ traced() {
 	fi
 }
 
-# watch COMMAND... - runs it, and leaves in the file "lines" what was traced
+# watch COMMAND... - run it, and store the lines that were traced in the file "lines"
 watch() {
 	echo >$tracing/trace
 	"$@" >/dev/null 2>&1

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# connections.t - 100,000 long connections that time out when they are silent.
+# connections.t - 100,000 long connections that time out after a minute of silence.
 # shellcheck disable=SC2016 # programs of awk
 set -u
 
@@ -10,7 +10,7 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-# SCALE is in percent of what is usual.
+# SCALE is a percentage of the usual size.
 many=$((1000 * ${SCALE:-100}))
 tenth=$((many / 10))
 
@@ -31,7 +31,7 @@ said "a silent connection is closed" \
 holds "a refresh is O(1): it does not move the connection on the wheel" '
 	$1 == "connections" {
 		seen = 1
-		# Each moves once in a timeout at most, and is told or moved then.
+		# A busy connection moves at most once in a timeout, any other once.
 		if ($4 != 189 * tenth || $6 > 14 * tenth)
 			print
 	}' tenth="$tenth"

@@ -1,14 +1,14 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # shellcheck disable=SC2154 # $temporary and $status are tap.sh's
 #
-# example.sh - sourced after tap.sh: what a program of examples/ has said.
+# example.sh - sourced after tap.sh: checks on the output of a program of examples/.
 #
-# A program says itself, by its status and on stderr, when a promise is broken. The
-# tests go by what it printed of belt time and of what it saw.
+# A program reports a broken promise itself, by its exit status and on stderr. The tests
+# check what it printed on stdout.
 
-# example COMMAND... - run it; the checks below look at what it said. As a check: it
-# ends with 0, and says nothing of a broken promise.
+# example COMMAND... - run a program; the checks below read its output. Checks that the
+# program exits with 0 and prints nothing on stderr.
 example() {
 	run "$@"
 	result "$(echo "$*" | sed "s|$temporary/||") exits with 0 and prints no error" "$(
@@ -17,8 +17,8 @@ example() {
 	)"
 }
 
-# said NAME LINE... - these lines, in this order; others may come between. If one is
-# missing, prints the lines found after the last that matched, and what stderr says.
+# said NAME LINE... - checks that stdout has these lines in this order; others may come
+# between. If one is missing, prints the lines found after the last match, and stderr.
 said() {
 	name=$1
 	shift
@@ -37,7 +37,7 @@ said() {
 		"$temporary/out")"
 }
 
-# lines NAME NUMBER PATTERN - so many lines match an extended regular expression.
+# lines NAME NUMBER PATTERN - checks how many lines match an extended regular expression.
 lines() {
 	found=$(grep -cE -e "$3" "$temporary/out")
 	wrong=
@@ -45,17 +45,18 @@ lines() {
 	result "$1" "$wrong"
 }
 
-# holds NAME PROGRAM [VARIABLE=VALUE]... - the awk program has something to look at,
-# and prints nothing that is wrong. It sets "seen" when it has looked.
+# holds NAME PROGRAM [VARIABLE=VALUE]... - checks that the awk program sets "seen" when it
+# finds lines to check, and that it prints nothing: it prints what is wrong.
 holds() {
 	name=$1 program=$2
 	shift 2
 	result "$name" "$(awk "$program
-		END { if (!seen) print \"there was nothing to look at\" }" \
+		END { if (!seen) print \"the output has no line to check\" }" \
 		"$@" "$temporary/out" 2>&1)"
 }
 
-# usage NAME - its help is on stdout with status 0, and wrong usage on stderr with 2.
+# usage NAME - checks that --help prints the usage on stdout and exits with 0, and that a
+# wrong option prints it on stderr and exits with 2.
 usage() {
 	run "$1" --help
 	wrong=

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # fill.t - one miss, one fill.
 set -u
@@ -30,10 +30,10 @@ said "an expired page goes to no reader after its grace time" \
 	"Bob: page 3" \
 	"100 s pass" \
 	"Ann: no page, is to make one"
-said "a right to fill that is given up goes to the next reader" \
+said "a fill lease that is given up goes to the next reader" \
 	"Ann gives up" \
 	"Bob: no page, is to make one"
-said "a right to fill ends with its lease" \
+said "a fill lease that is over goes to the next reader" \
 	"Bob: no page, is to make one" \
 	"10 s pass" \
 	"Ann: no page, is to make one"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # limiter.t - a rate limiter with a fixed window.
 # shellcheck disable=SC2016 # programs of awk

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # locks.t - a lock manager with leases and fencing tokens.
 set -u
@@ -18,7 +18,7 @@ said "lock is refused while another owner has the lock" \
 said "unlock is refused to other owners, and succeeds for the holder" \
 	"Bob unlocks report: no, it is another's" \
 	"Ann unlocks report: yes" \
-	"Ann unlocks report: no, nobody has it"
+	"Ann unlocks report: no, the lock is free"
 said "holder returns the owner, the time held and the time left" \
 	"report: with Ann for 5 s, 5 s left"
 said "lock by the holder succeeds and makes the lease longer" \
@@ -46,7 +46,7 @@ said "release unlocks all locks of one owner and no other" \
 	"Bob has 1" \
 	"Bob locks a for 10 s: yes"
 said "a bound lock goes to a waiter when its process is killed" \
-	"Eve locks printer, in a process of her own: yes" \
+	"Eve locks printer, in another process: yes" \
 	"Bob locks printer for 10 s: no, another has it" \
 	"Bob waits for it, and Eve is killed" \
 	"Bob has it: yes, after 0 s"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # session_keys.t - Grosso's updating belt, and ends that are recorded exactly once.
 # shellcheck disable=SC2016 # programs of awk
@@ -29,7 +29,7 @@ said "the recorder is killed after a read, within a line, and before an ack" \
 said "all 8 sessions are recorded though the recorder was killed 3 times" \
 	"sessions 8 killed 3 recorded 8"
 
-# The rest is about the file itself.
+# The checks below read the file.
 cp "$ends" "$temporary/out"
 lines "the file has a line for the end of each session" 8 '^[1-8] session-[0-7] (timed|logged) out$'
 result "the file has no line but those of session ends" \

@@ -1,9 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# Reads are exact: what a belt counts while a log is played on it is what a plain
-# count over the same log gives. A request opens a session when its client was
-# not seen in the 30 minutes before.
+# sessions.t - the number of sessions that a belt counts while a log is played on it
+# equals a plain count over the same log. A request opens a session if its client made
+# no request in the 30 minutes before.
 set -u
 
 # shellcheck source=tests/where.sh
@@ -38,8 +38,8 @@ check() {
 	fi
 }
 
-# ACCESS_LOG names another log.
+# real.log is the log that ACCESS_LOG named when tests/run.sh built the payload.
 echo "1..$([ -f real.log ] && echo 2 || echo 1)"
-check "a made-up log gives as many sessions as awk counts" access.log
-[ ! -f real.log ] || check "a real log gives as many sessions as awk counts" real.log
+check "the belt counts as many sessions in an artificial log as awk does" access.log
+[ ! -f real.log ] || check "the belt counts as many sessions in a real log as awk does" real.log
 exit $failed

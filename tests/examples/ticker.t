@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # ticker.t - Grosso's reinserting belt: a call every N intervals.
 # shellcheck disable=SC2016 # programs of awk
@@ -19,9 +19,9 @@ holds "each client gets a push every 5 intervals from its arrival on" '
 		seen = 1
 		client = substr($4, 1, length($4) - 1)
 		if (!(client in last))
-			print "a push to " client ", who has not come"
+			print "a push to " client ", before its arrival"
 		else if ($1 - last[client] != 5)
-			print client ": called at " $1 " after " last[client]
+			print client ": expected a push at " last[client] + 5 ", found one at " $1
 		last[client] = $1
 	}'
 lines "client alice gets all of its 4 pushes" 4 '^[0-9 ]+ push to alice:'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # timecache.t - Storm's TimeCacheMap.
 # shellcheck disable=SC2016 # programs of awk
@@ -10,16 +10,16 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-# refused NAME BUCKETS - an error that says so.
+# refused NAME BUCKETS - checks that a number of buckets is refused with an error.
 refused() {
 	run timecache 30 "$2"
 	result "$1" "$([ "$status" = 2 ] || echo "status $status"
-		[ ! -s "$temporary/out" ] || echo "it went on"
+		[ ! -s "$temporary/out" ] || echo "expected no output, found some"
 		wanted="timecache: there must be at least 2 buckets, not $2"
 		[ "$(cat "$temporary/err")" = "$wanted" ] || cat "$temporary/err")"
 }
 
-# lives TTL BUCKETS
+# lives TTL BUCKETS - checks when entries expire, and that the callback is called once.
 lives() {
 	holds "entries expire between T and T*(1+1/(N-1)): T $1, N $2" '
 		$2 == "s:" && $3 == "expired" {

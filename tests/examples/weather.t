@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# weather.t - Grosso's standard belt: get leaves alone, put keeps, drop.
+# weather.t - Grosso's standard belt: get does not refresh, put keeps an old value, drop.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -28,5 +28,5 @@ said "put over an entry keeps its value and its deadline" \
 	" 3 min  Oslo    5 degrees at minute 0, from the belt, 60 s to live"
 lines "an entry that is not read expires as well" 2 '^ .* Bergen .* asked the station'
 said "expired entries leave no memory and no event" \
-	"the end: 0 entries, 0 bytes more than at first, nothing to be told"
+	"the end: 0 entries, 0 bytes more than at first, no events"
 finish

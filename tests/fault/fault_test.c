@@ -1,21 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * fault_test - each allocation and each copy of user memory fails, one after the other.
  *
- * A call is made in a belt of its own, again and again: its first point fails, then
- * its second, until it comes through without a fault; and likewise all memory from
- * its first allocation on, from its second ...; and the first of the module's own calls
- * that can fail, the second ... Whenever a fault ends it, the error is
- * the right one, the belt is as it was, and the same call made anew does what it does
- * without a fault. What cannot be copied out has been done all the same: then the belt
- * is as after a success. What one fault does not prevent has been done as well.
+ * Each trial makes one call in a new belt, with a fault: at its first point, then at its second,
+ * until the call passes no further point. Likewise for each site, and for all allocations from the
+ * n-th on; mode.h has these modes. When a fault makes the call fail, the error is the right one,
+ * the belt is as before, and the same call made again succeeds. When the results of a call cannot
+ * be copied to user space, the call has taken effect, and the belt is as after a success. A call
+ * that succeeds despite a fault has taken effect, too.
  *
- * In the end each belt runs empty: whatever the index has, the wheels have. The module
- * holds no more memory than before, and it was loaded under faults, too.
+ * At the end of a trial the belt runs empty, so each entry of the index is on a wheel. The module
+ * holds no more memory than before. Loading the module is tried with faults as well.
  *
- * With --whole each of the module's own calls fails once as a whole, and none from within: few
- * enough trials for a kernel with kmemleak. The kernel itself would leak in those that are left
- * out: it loses the name of a slab cache that it cannot show in /sys.
+ * With --sites only the mode FAULT_SITE runs: few enough trials for a kernel with kmemleak. In the
+ * other modes the kernel itself leaks: it loses the name of a slab cache that it cannot show in
+ * /sys.
  */
 #define _GNU_SOURCE
 #include <sys/epoll.h>
@@ -37,23 +36,23 @@
 #define LARGE	7000			/* larger than any size class */
 #define HUGE	(100 * 1024)
 
-/* How a call differs from others. */
-#define UNDONE	1	/* what cannot be copied out is not done */
-#define LOOSE	2	/* it may succeed without having done all */
-#define TAKES	4	/* it may take entries when memory is short */
+/* Exceptions for single calls. */
+#define UNDONE	1	/* it has no effect if its results cannot be copied to user space */
+#define LOOSE	2	/* it may succeed without its full effect */
+#define TAKES	4	/* it may evict entries when memory is short */
 #define RUNS	8	/* belt time runs */
-#define STAYS	16	/* entries live on when they expire */
-#define SAFE	32	/* nothing of it can fail */
-#define MISSES	64	/* it has been a miss, whatever comes then */
+#define STAYS	16	/* entries are reinserted when they expire */
+#define SAFE	32	/* it has no point */
+#define MISSES	64	/* it counts a miss, with or without a fault */
 #define LOSES	128	/* it may succeed, and lose an event */
-#define OUTSIDE	256	/* what can fail of it is the kernel's alone, before the module */
+#define OUTSIDE	256	/* it has no site: the kernel alone can fail, before the module */
 
 /**
- * struct scene - where a call is made
- * @belt:	what is looked at
+ * struct scene - the belt in which a call is made
+ * @belt:	the descriptor of the belt
  * @other:	another descriptor, or -1
- * @token:	of a right, where there is one
- * @fresh:	a page that nobody has touched, or NULL
+ * @token:	of a fill lease, if the scene has one
+ * @fresh:	a page that has not been touched, or NULL
  */
 struct scene {
 	int belt;
@@ -64,11 +63,11 @@ struct scene {
 
 /**
  * struct fault_case - one call
- * @name:	what it is
- * @set:	sets the scene
- * @act:	makes the call; its result, or a negative errno
- * @want:	its result without a fault
- * @how:	UNDONE and so on
+ * @name:	for the test line
+ * @set:	makes the scene
+ * @act:	makes the call; returns its result, or a negative errno
+ * @want:	the result without a fault
+ * @how:	exceptions: UNDONE and so on
  */
 struct fault_case {
 	const char *name;
@@ -80,7 +79,7 @@ struct fault_case {
 
 static unsigned char bytes[HASHBELT_VALUE_MAX];
 
-static bool whole;		/* no call fails from within */
+static bool sites_only;		/* the mode FAULT_SITE alone */
 
 /* Scenes */
 
@@ -91,6 +90,8 @@ static bool is_wide(void *arg)
 
 static bool is_wider(void *arg)
 {
+	/* No table is allocated within 100 ms after a failure, and then by a put. */
+	put_numbers(*(int *)arg, 0, 1, 0);
 	return info_of(*(int *)arg).table >= WIDER;
 }
 
@@ -112,8 +113,8 @@ static void remove_numbers(int fd, unsigned int n)
 }
 
 /*
- * A belt whose index is so wide that it neither grows nor shrinks by the way: that
- * depends on hashes, and a call shall have the same points in each of its trials.
+ * Makes a belt whose index is so wide that it neither grows nor shrinks during the call. When it
+ * does depends on hashes, and a call must have the same points in each of its trials.
  */
 static void set_belt_of(struct scene *scene, struct hashbelt_settings settings)
 {
@@ -122,7 +123,7 @@ static void set_belt_of(struct scene *scene, struct hashbelt_settings settings)
 	set_blocking(scene->belt, false);
 	put_numbers(scene->belt, 0, NUMBERS, 0);
 	if (!at_last(is_wide, &scene->belt))
-		bail_out("the index does not grow");
+		bail_out("the index does not reach %u chains", WIDE);
 	remove_numbers(scene->belt, NUMBERS - NUMBERS_LEFT);
 }
 
@@ -233,7 +234,7 @@ static void set_locks(struct scene *scene)
 	must_take(scene->belt, "another", "me", 0);
 }
 
-/* Where time runs, and all leases are longer than a test takes. */
+/* Belt time runs here. All leases are longer than a test takes. */
 static void set_running(struct scene *scene)
 {
 	set_belt_of(scene, (struct hashbelt_settings){
@@ -291,7 +292,7 @@ static void set_answered(struct scene *scene)
 	put_text(scene->belt, "awaited", "new", 0);
 }
 
-/* A belt with a name beside the one that is looked at. */
+/* A second belt, which has a name. */
 static void set_named(struct scene *scene)
 {
 	set_plain(scene);
@@ -299,7 +300,7 @@ static void set_named(struct scene *scene)
 	put_text(scene->other, "there", "value", 0);
 }
 
-/* Another descriptor to the belt, with all that can be bound to one. */
+/* A second descriptor to the belt, to which one entry of each kind is bound. */
 static void set_bound(struct scene *scene)
 {
 	struct hashbelt_item item = text_item("bound", "value");
@@ -319,7 +320,7 @@ static void set_bound(struct scene *scene)
 		bail_out("no event");
 }
 
-/* There may be just one more belt: none may be left over from a call that failed. */
+/* The limits allow one more belt, so a belt that a failed call leaves makes the next call fail. */
 static void set_last_belt(struct scene *scene)
 {
 	set_plain(scene);
@@ -337,9 +338,10 @@ static void set_user(struct scene *scene)
 
 	set_last_belt(scene);
 	setfsuid(USER + users++);
+	set_exempt(false);
 }
 
-/* Events that wait, or were read, count as entries. */
+/* Takes all events: those that are queued or held count as entries. */
 static void empty(int fd)
 {
 	struct hashbelt_info info;
@@ -364,7 +366,7 @@ static bool is_empty(void *arg)
 	return !info.entries && !info.used_entries && !info.used_bytes;
 }
 
-/* Whether the next call works, whatever came before. */
+/* Whether further calls work after the one that had the fault. */
 static bool works(int fd)
 {
 	static const char key[] = "another call";
@@ -374,15 +376,16 @@ static bool works(int fd)
 	return holds_text(fd, key, "works") && !call(fd, HASHBELT_IOC_REMOVE, &item);
 }
 
-/* Ends a scene. Whether the belt works, all goes out by the wheels, and nothing is left. */
+/* Ends a scene. Whether the belt works, all its entries expire, and nothing is left in it. */
 static bool end_scene(const struct fault_case *test, struct scene *scene)
 {
 	bool good;
 
 	setfsuid(0);
+	set_exempt(true);
 	good = works(scene->belt);
 	if (!good)
-		note("  the next call does not work");
+		note("  a put, get and remove after it do not work");
 	if (scene->fresh)
 		munmap(scene->fresh, 2 * PAGE);
 	if (scene->other >= 0)
@@ -432,7 +435,7 @@ static int get_large(struct scene *scene)
 	return GET(scene, "large");
 }
 
-/* Into memory that is not there yet: it cannot be copied at once. */
+/* The copy to a page that has not been touched faults, so it cannot be done under RCU. */
 static int get_into_fresh(struct scene *scene)
 {
 	return GET(scene, "small", .value = address(scene->fresh), .value_len = PAGE);
@@ -549,7 +552,7 @@ static int add_new(struct scene *scene)
 	return add(scene, "new", 50 * TTL);
 }
 
-/* The sum has one digit more than there was. */
+/* The sum has one digit more than the number that was there. */
 static int add_longer(struct scene *scene)
 {
 	return add(scene, "number", 0);
@@ -614,7 +617,7 @@ static int resume(struct scene *scene)
 {
 	int err = call(scene->belt, HASHBELT_IOC_RESUME, NULL);
 
-	/* What is looked at afterwards shall stand still. */
+	/* The belt's time must stand still while its state is compared. */
 	must(scene->belt, HASHBELT_IOC_HALT, NULL);
 	return err;
 }
@@ -641,7 +644,7 @@ static int set_limits(struct scene *scene)
 	});
 }
 
-static int set_measures(struct scene *scene)
+static int set_geometry(struct scene *scene)
 {
 	return set_belt(scene->belt, (struct hashbelt_settings){
 		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE,
@@ -838,7 +841,7 @@ static int list_locks(struct scene *scene)
 	return call(scene->belt, HASHBELT_IOC_LOCKS, &locks);
 }
 
-/* Rights to fill */
+/* Fill leases */
 
 static int fill_hit(struct scene *scene)
 {
@@ -885,28 +888,29 @@ static const struct fault_case cases[] = {
 	CASE("get that refreshes", set_refreshing, get_small),
 	CASE("get that touches", set_plain, get_and_touch),
 	CASE("get into too small a buffer", set_plain, get_too_large, .want = -ERANGE),
-	CASE("get of a length", set_plain, get_length),
-	CASE("get of nothing", set_plain, get_none, .want = -ENOENT),
+	CASE("get without the value", set_plain, get_length),
+	CASE("get of a missing key", set_plain, get_none, .want = -ENOENT),
 	CASE("put", set_plain, put_new),
 	CASE("put over an entry", set_plain, put_over),
-	CASE("put over one that is reported", set_reporting, put_over),
+	CASE("put over an entry that is reported", set_reporting, put_over),
 	CASE("put of a large value", set_plain, put_large),
 	CASE("put of a huge value", set_plain, put_huge),
 	CASE("put for long", set_plain, put_long),
-	CASE("put of what is bound", set_plain, put_bound),
-	CASE("put of another version", set_plain, put_stale, .want = -ESTALE),
-	CASE("put of what is there", set_plain, put_absent, .want = -EEXIST),
+	CASE("put of a bound entry", set_plain, put_bound),
+	CASE("put with a stale version", set_plain, put_stale, .want = -ESTALE),
+	CASE("put if absent, of a key that exists", set_plain, put_absent, .want = -EEXIST),
 	CASE("put that evicts", set_evicting, put_new, .how = TAKES),
-	CASE("put for a request", set_asked, put_awaited),
-	CASE("put with a grace", set_graceful, put_over),
+	CASE("put that completes a request", set_asked, put_awaited),
+	CASE("put over an entry in its grace time", set_graceful, put_over),
 	CASE("touch", set_plain, touch),
 	CASE("remove", set_plain, remove_small),
-	CASE("remove that is reported", set_reporting, remove_small),
+	CASE("remove of an entry that is reported", set_reporting, remove_small),
 	CASE("expire", set_plain, expire_small),
-	CASE("expire that is reported", set_reporting, expire_small),
-	CASE("expire that reinserts", set_reinserting, expire_small, .how = LOSES | STAYS),
-	CASE("add to nothing", set_plain, add_new),
-	CASE("add that makes it longer", set_plain, add_longer),
+	CASE("expire of an entry that is reported", set_reporting, expire_small),
+	CASE("expire of an entry that is reinserted", set_reinserting, expire_small,
+	     .how = LOSES | STAYS),
+	CASE("add to a missing key", set_plain, add_new),
+	CASE("add that makes the number longer", set_plain, add_longer),
 	CASE("scan", set_many, scan),
 	CASE("scan into too small a buffer", set_many, scan_short, .want = -ERANGE),
 	CASE("info", set_plain, info),
@@ -918,65 +922,67 @@ static const struct fault_case cases[] = {
 	CASE("rotate", set_plain, rotate, .how = SAFE),
 	CASE("advance", set_plain, advance_some),
 	CASE("set of limits", set_plain, set_limits),
-	CASE("set of measures", set_many, set_measures),
+	CASE("set of time-to-live, buckets, grace time", set_many, set_geometry),
 	CASE("watch with acknowledgment", set_events, watch_acks),
 	CASE("watch of requests", set_reporting, watch_requests),
 	CASE("read", set_events, read_all, .want = 3, .how = UNDONE),
 	CASE("read with acknowledgment", set_acking, read_all, .want = 3, .how = UNDONE),
 	CASE("read of completed requests", set_answered, read_all, .want = 2, .how = UNDONE),
-	CASE("read of requests where none is", set_asking, read_all, .want = -EAGAIN, .how = SAFE),
-	CASE("ack", set_in_flight, ack_two),
+	CASE("read of completed requests when none is", set_asking, read_all,
+	     .want = -EAGAIN, .how = SAFE),
+	CASE("acknowledgment", set_in_flight, ack_two),
 	CASE("poll", set_events, poll_once, .want = POLLIN, .how = OUTSIDE),
 	CASE("poll of requests", set_answered, poll_once, .want = POLLIN, .how = OUTSIDE),
 	CASE("request of one key", set_asking, ask_one),
 	CASE("request of many keys", set_asking, ask_many),
-	CASE("cancel", set_asked, cancel_one),
-	CASE("cancel of nothing", set_reporting, cancel_none, .want = -ENOENT),
-	CASE("complete", set_asked, complete_one, .want = 1),
+	CASE("cancel of a request", set_asked, cancel_one),
+	CASE("cancel of an unknown request", set_reporting, cancel_none, .want = -ENOENT),
+	CASE("complete of a key", set_asked, complete_one, .want = 1),
 	CASE("create without a name", set_last_belt, create_nameless),
 	CASE("create with a name", set_last_belt, create_named),
 	CASE("create by a user", set_user, create_named),
 	CASE("open of a belt", set_named, open_other),
-	CASE("destroy", set_named, destroy_other),
-	CASE("next", set_named, next_belt),
+	CASE("destroy of a belt", set_named, destroy_other),
+	CASE("next belt", set_named, next_belt),
 	CASE("open of the device", set_plain, open_anew),
-	CASE("close", set_bound, close_other, .how = SAFE),
+	CASE("close of a descriptor with bound entries", set_bound, close_other, .how = SAFE),
 	CASE("lock", set_locks, lock_new),
-	CASE("lock that is bound", set_locks, lock_bound),
-	CASE("lock of one's own", set_locks, lock_again),
-	CASE("lock of another's", set_locks, lock_taken, .want = -EBUSY),
+	CASE("lock with a bound lease", set_locks, lock_bound),
+	CASE("lock again by its owner", set_locks, lock_again),
+	CASE("lock that another owner holds", set_locks, lock_taken, .want = -EBUSY),
 	CASE("lock and wait", set_running, lock_waiting, .want = -ETIMEDOUT, .how = RUNS),
 	CASE("unlock", set_locks, unlock_one),
 	CASE("renew", set_locks, renew_one),
-	CASE("holder", set_locks, query),
-	CASE("release", set_locks, release_all, .want = 2),
-	CASE("locks", set_locks, list_locks),
-	CASE("fill of what is there", set_plain, fill_hit),
-	CASE("fill of a miss", set_plain, fill_miss, .want = -ENOENT, .how = MISSES),
-	CASE("fill that is bound", set_plain, fill_bound, .want = -ENOENT, .how = MISSES),
+	CASE("query of a lock's owner", set_locks, query),
+	CASE("release of an owner's locks", set_locks, release_all, .want = 2),
+	CASE("list of locks", set_locks, list_locks),
+	CASE("fill of a key that exists", set_plain, fill_hit),
+	CASE("fill of a missing key", set_plain, fill_miss, .want = -ENOENT, .how = MISSES),
+	CASE("fill with a bound lease", set_plain, fill_bound, .want = -ENOENT, .how = MISSES),
 	CASE("fill ahead of time", set_plain, fill_ahead, .how = LOOSE),
 	CASE("fill with an old value", set_graceful, fill_stale, .how = LOOSE),
 	CASE("fill and wait", set_filling_running, fill_waiting, .want = -ETIMEDOUT,
 	     .how = RUNS | MISSES),
-	CASE("fill that is given up", set_filling, give_up),
+	CASE("give-up of a fill lease", set_filling, give_up),
 };
 
 /* Judging */
 
 /**
- * struct trial - what came of a call
- * @point:	what has failed
+ * struct trial - the outcome of a call with a fault
+ * @point:	the point that failed
  * @result:	of the call
- * @before:	the belt before it
- * @after:	the belt after it
+ * @before:	the belt before the call
+ * @after:	the belt after the call
  */
 struct trial {
 	struct point point;
 	int result;
-	struct belt_sight before;
-	struct belt_sight after;
+	struct belt_snapshot before;
+	struct belt_snapshot after;
 };
 
+/* The parts of the state that a call with these exceptions keeps. */
 static unsigned int care(const struct fault_case *test, unsigned int how)
 {
 	if (test->how & (UNDONE | LOOSE | TAKES))
@@ -984,18 +990,18 @@ static unsigned int care(const struct fault_case *test, unsigned int how)
 	return test->how & (RUNS | TAKES) ? how : how | WITH_CONTENT;
 }
 
-/* What is seen of a belt, but for what a call may count in any case. */
-static struct belt_sight see_for(const struct fault_case *test, int belt)
+/* The state of a belt, without the counter that the call may change in any case. */
+static struct belt_snapshot see_for(const struct fault_case *test, int belt)
 {
-	struct belt_sight sight = see(belt);
+	struct belt_snapshot snapshot = see(belt);
 
 	if (test->how & MISSES)
-		sight.counters[HASHBELT_STAT_MISSES] = 0;
-	return sight;
+		snapshot.counters[HASHBELT_STAT_MISSES] = 0;
+	return snapshot;
 }
 
-/* Whether one event was lost, and counted as such, where @done has it queued. */
-static bool lost_one(const struct belt_sight *after, const struct belt_sight *done)
+/* Whether one event was lost and counted as lost, which is queued in @done. */
+static bool lost_one(const struct belt_snapshot *after, const struct belt_snapshot *done)
 {
 	__u64 lost = after->counters[HASHBELT_STAT_EVENTS_LOST];
 
@@ -1004,31 +1010,32 @@ static bool lost_one(const struct belt_sight *after, const struct belt_sight *do
 	       after->scanned == done->scanned && after->content == done->content;
 }
 
-/* The error that a fault may end a call with. */
+/* Whether this is an error with which a fault may end a call. */
 static bool may_say(const struct point *point, int result)
 {
 	if (!point->known)
 		return result == -ENOMEM || result == -EFAULT || result == -ENFILE;
-	return result == (point->memory ? -ENOMEM : -EFAULT);
+	return result == (point->allocates ? -ENOMEM : -EFAULT);
 }
 
-/* Makes the call anew, without a fault: it does what it does. */
+/* Makes the call again, without a fault. Whether it takes effect as if it were the first. */
 static bool goes_on(const struct fault_case *test, struct scene *scene,
-		    const struct belt_sight *done, unsigned int how)
+		    const struct belt_snapshot *done, unsigned int how)
 {
 	int result = test->act(scene);
-	struct belt_sight sight = see_for(test, scene->belt);
+	struct belt_snapshot snapshot = see_for(test, scene->belt);
 
 	if (result != test->want) {
-		note("  made anew it says %s (%d)", error_name(result), result);
+		note("  made again the call returns %s (%d), expected %d", error_name(result),
+		     result, test->want);
 		return false;
 	}
-	return same_belt(&sight, done, how);
+	return same_belt(&snapshot, done, how);
 }
 
-/* Whether a call left what it may leave. */
+/* Whether the result and the belt are among those that are allowed after this fault. */
 static bool is_right(const struct fault_case *test, struct scene *scene,
-		     const struct trial *trial, const struct belt_sight *done)
+		     const struct trial *trial, const struct belt_snapshot *done)
 {
 	bool late = trial->point.writes && !(test->how & UNDONE);
 	unsigned int how = care(test, WITH_COUNTERS);
@@ -1051,7 +1058,7 @@ static bool is_right(const struct fault_case *test, struct scene *scene,
 }
 
 static struct trial act(const struct fault_case *test, struct scene *scene,
-			enum mode mode, unsigned int n)
+			enum fault_mode mode, unsigned int n)
 {
 	struct trial trial = { .before = see_for(test, scene->belt) };
 
@@ -1072,9 +1079,9 @@ static struct scene scene_of(const struct fault_case *test)
 	return scene;
 }
 
-/* One trial of a call; whether it was right. *@fired: whether there was a fault. */
-static bool try(const struct fault_case *test, enum mode mode, unsigned int n,
-		const struct belt_sight *done, bool *fired)
+/* Makes one trial of a call. Whether it passed; *@fired: whether there was a fault. */
+static bool try(const struct fault_case *test, enum fault_mode mode, unsigned int n,
+		const struct belt_snapshot *done, bool *fired)
 {
 	struct scene scene = scene_of(test);
 	struct trial trial = act(test, &scene, mode, n);
@@ -1082,38 +1089,37 @@ static bool try(const struct fault_case *test, enum mode mode, unsigned int n,
 
 	good &= end_scene(test, &scene);
 	if (!good)
-		note("%s, %s %u, fault %s, result %s (%d)", test->name,
-		     mode == ONE ? "point" : mode == SITE ? "site" : "memory from", n,
-		     trial.point.site,
-		     error_name(trial.result), trial.result);
+		note("%s: mode \"%s\", n = %u: fault %s, result %s (%d)", test->name,
+		     mode_names[mode], n, trial.point.site, error_name(trial.result),
+		     trial.result);
 	*fired = trial.point.fired;
 	return good;
 }
 
-/* What a belt is like when the call has come through. */
-static struct belt_sight reference(const struct fault_case *test)
+/* The state of the belt after the call without a fault. */
+static struct belt_snapshot reference(const struct fault_case *test)
 {
 	struct scene scene = scene_of(test);
-	struct trial trial = act(test, &scene, ONE, 0);
+	struct trial trial = act(test, &scene, FAULT_POINT, 0);
 
 	if (trial.result != test->want)
 		bail_out("%s: %s (%d), expected %d", test->name,
 			 error_name(trial.result), trial.result, test->want);
 	if (!end_scene(test, &scene))
-		bail_out("%s: wrong without a fault", test->name);
+		bail_out("%s: the belt does not run empty, even without a fault", test->name);
 	return trial.after;
 }
 
 static void sweep(const struct fault_case *test)
 {
 	__u64 used = get_parameter("used_bytes");
-	struct belt_sight done = reference(test);
-	unsigned int wrong = 0, n, points[SITE + 1] = {};
-	enum mode first = whole ? SITE : ONE, mode;
+	struct belt_snapshot done = reference(test);
+	unsigned int wrong = 0, n, points[FAULT_SITE + 1] = {};
+	enum fault_mode first = sites_only ? FAULT_SITE : FAULT_POINT, mode;
 	bool fired;
 
 	begin_case(test->name);
-	for (mode = first; mode <= SITE; mode++) {
+	for (mode = first; mode <= FAULT_SITE; mode++) {
 		fired = true;
 		for (n = 1; fired && n < POINTS_MAX && wrong < 5; n++) {
 			wrong += !try(test, mode, n, &done, &fired);
@@ -1122,24 +1128,26 @@ static void sweep(const struct fault_case *test)
 	}
 	if (!used_at_last(used))
 		wrong++;
-	if (!points[first] != !!(test->how & (whole ? SAFE | OUTSIDE : SAFE))) {
-		note("%s: %u points", test->name, points[first]);
+	if (!points[first] != !!(test->how & (sites_only ? SAFE | OUTSIDE : SAFE))) {
+		note("%s: mode \"%s\" has %u faults, expected %s", test->name, mode_names[first],
+		     points[first], points[first] ? "none" : "some");
 		wrong++;
 	}
-	ok(!wrong && !fired, "%s: %u points, %u allocations, %u sites", test->name, points[ONE],
-	   points[MEMORY], points[SITE]);
+	ok(!wrong && !fired,
+	   "%s: a fault leaves it undone or complete (%u points, %u allocations, %u sites)",
+	   test->name, points[FAULT_POINT], points[FAULT_ALLOCATIONS], points[FAULT_SITE]);
 }
 
-/* Calls of another kind */
+/* Batches */
 
 #define BATCH	3
 
 /**
  * struct batch_case - one operation on three keys, in one call
- * @name:	what it is
+ * @name:	for the test line
  * @op:		the operation
- * @before:	what the keys hold before, or NULL
- * @after:	what they hold when it is done, or NULL
+ * @before:	the value of the keys before the batch, or NULL
+ * @after:	their value after it, or NULL
  */
 struct batch_case {
 	const char *name;
@@ -1158,10 +1166,10 @@ static const struct batch_case batches[] = {
 };
 
 /**
- * struct batch_items - what is handed over
+ * struct batch_items - the memory of a batch
  * @items:	one for each key
  * @sums:	of additions
- * @values:	where values are copied to
+ * @values:	buffers of gets
  */
 struct batch_items {
 	struct hashbelt_item items[BATCH];
@@ -1223,7 +1231,7 @@ static bool item_is_done(const struct batch_case *test, int fd, const struct bat
 			     !is_there(fd, batch_keys[i]);
 }
 
-/* Whether an item says what has become of it, which is @done or not. */
+/* Whether the result of an item fits: @done says whether the operation has taken effect. */
 static bool item_is_right(const struct hashbelt_item *item, const struct point *point, bool done)
 {
 	if (!item->result)
@@ -1234,10 +1242,11 @@ static bool item_is_right(const struct hashbelt_item *item, const struct point *
 }
 
 /*
- * Three in one call. Those that say so have been done; one that cannot be read or
- * written ends it, and has been done or not; none after that one has. The call works anew.
+ * Three operations in one call. Each item with the result 0 has taken effect. An item that cannot
+ * be read or written ends the batch, and may have taken effect; no item behind it has. The same
+ * batch works afterwards without a fault.
  */
-static bool try_batch(const struct batch_case *test, enum mode mode, unsigned int n,
+static bool try_batch(const struct batch_case *test, enum fault_mode mode, unsigned int n,
 		      bool *fired_then)
 {
 	static const struct fault_case end = { .name = "batch" };
@@ -1251,7 +1260,7 @@ static bool try_batch(const struct batch_case *test, enum mode mode, unsigned in
 
 	for (i = 0; test->before && i < BATCH; i++)
 		put_text(scene.belt, batch_keys[i], test->before, 0);
-	/* So that no touch makes a level: which shards have one depends on hashes. */
+	/* So no touch makes a level: which shards have one already depends on hashes. */
 	advance(scene.belt, TTL / 2);
 	set_items(test, &given);
 	arm(mode, n);
@@ -1262,15 +1271,15 @@ static bool try_batch(const struct batch_case *test, enum mode mode, unsigned in
 		good = point.fired && err == -EFAULT;
 	else
 		good = point.fired || batch.done == BATCH;
-	/* Nothing has said how many there were: each item says it. */
+	/* If the call failed, batch.done was not written, and only the items tell. */
 	for (i = 0; i < BATCH; i++) {
 		good &= item_is_right(&given.items[i], &point,
 				      item_is_done(test, scene.belt, &given, i));
 		good &= err || (i < batch.done) == (given.items[i].result <= 0);
 	}
 	if (!good)
-		note("batch of %s: point %u, %s, %s, done %u", test->name, n, point.site,
-		     error_name(err), batch.done);
+		note("batch of %s: mode \"%s\", n = %u: fault %s, result %s, done %u", test->name,
+		     mode_names[mode], n, point.site, error_name(err), batch.done);
 	set_items(test, &given);
 	must(scene.belt, HASHBELT_IOC_BATCH, &batch);
 	good &= batch.done == BATCH;
@@ -1280,23 +1289,25 @@ static bool try_batch(const struct batch_case *test, enum mode mode, unsigned in
 static void test_batch(const struct batch_case *test)
 {
 	unsigned int n, wrong = 0, points = 0;
-	enum mode first = whole ? SITE : ONE, mode;
+	enum fault_mode first = sites_only ? FAULT_SITE : FAULT_POINT, mode;
 	char name[32];
 	bool fired;
 
 	snprintf(name, sizeof(name), "batch of %s", test->name);
 	begin_case(name);
-	for (mode = first; mode <= SITE; mode++) {
+	for (mode = first; mode <= FAULT_SITE; mode++) {
 		fired = true;
 		for (n = 1; fired && n < POINTS_MAX && wrong < 5; n++) {
 			wrong += !try_batch(test, mode, n, &fired);
 			points += fired;
 		}
 	}
-	ok(!wrong && points > 3 * BATCH, "%s: %u points", name, points);
+	ok(!wrong && points > 3 * BATCH,
+	   "%s: a fault leaves each item undone or complete, as its result says (%u faults)", name,
+	   points);
 }
 
-/* An index that cannot grow works on, and grows when it can. */
+/* An index that cannot grow for want of memory works on, and grows when there is memory. */
 static void test_growth(void)
 {
 	int belt = new_belt(0);
@@ -1312,22 +1323,24 @@ static void test_growth(void)
 		snprintf(key, sizeof(key), "%u", i);
 		item = text_item(key, "a value");
 		/* The entry is allocated first. */
-		arm(MEMORY, 2);
+		arm(FAULT_ALLOCATIONS, 2);
 		wrong += call(belt, HASHBELT_IOC_PUT, &item) != 0;
-		point = fired(MEMORY);
+		point = fired(FAULT_ALLOCATIONS);
 		refused += point.fired;
 		wrong += !holds_text(belt, key, "a value");
 	}
-	ok(!wrong && refused, "an index that cannot grow %u times has %u entries", refused, i);
+	ok(!wrong && refused,
+	   "an index without memory to grow takes and finds %u entries (%u faults)", i, refused);
 	note("chains: %llu, then %llu", table, info_of(belt).table);
 	put_numbers(belt, 0, MANY, 0);
-	ok(at_last(is_wider, &belt), "an index that could not grow grows when there is memory");
+	ok(at_last(is_wider, &belt),
+	   "an index that could not grow for want of memory grows when there is memory");
 	close(belt);
 }
 
 /*
- * Who begins to wait for requests while there is no memory is told of that, or is
- * woken later as anybody.
+ * A process that begins to poll for completed requests without memory gets an error, or is woken by
+ * the next one.
  */
 static void test_epoll(void)
 {
@@ -1336,20 +1349,20 @@ static void test_epoll(void)
 	int fd = epoll_create1(EPOLL_CLOEXEC);
 
 	begin_case("epoll");
-	arm(MEMORY, 1);
+	arm(FAULT_ALLOCATIONS, 1);
 	if (!watch_requests(&scene))
-		note("watching allocates nothing");
-	fired(MEMORY);
+		note("WATCH allocates nothing");
+	fired(FAULT_ALLOCATIONS);
 	watch(scene.belt, HASHBELT_WATCH_REQUESTS);
-	arm(MEMORY, 1);
+	arm(FAULT_ALLOCATIONS, 1);
 	if (epoll_ctl(fd, EPOLL_CTL_ADD, scene.belt, &event))
 		bail_out("epoll_ctl: %s", strerror(errno));
-	fired(MEMORY);
+	fired(FAULT_ALLOCATIONS);
 	must_ask(scene.belt, 1, "awaited");
 	if (complete(scene.belt, "awaited") != 1)
 		bail_out("the request is not completed");
 	is_int(epoll_wait(fd, &event, 1, 10000), 1,
-	       "who has begun to poll without memory is woken by a request");
+	       "epoll that was set up without memory is woken by a completed request");
 	close(fd);
 	close(scene.belt);
 }
@@ -1369,7 +1382,7 @@ static void unload(void)
 		bail_out("rmmod: %s", strerror(errno));
 }
 
-/* Whether a directory has a name that begins with ours, or a process of it is called so. */
+/* Whether a file in a directory, or the process of a directory in it, is called hashbelt... */
 static bool names_us(const char *directory, bool processes)
 {
 	DIR *dir = opendir(directory);
@@ -1395,7 +1408,7 @@ static bool names_us(const char *directory, bool processes)
 	return found;
 }
 
-/* The device, the module, its slab caches, the threads of its queues. */
+/* Whether the device, the module, its slab caches and the threads of its workqueues are gone. */
 static bool is_gone(void *arg)
 {
 	(void)arg;
@@ -1404,37 +1417,39 @@ static bool is_gone(void *arg)
 	       !names_us("/proc", true);
 }
 
-/* Loads the module with a fault. Whether it was refused as a whole, or is there. */
-static bool try_load(enum mode mode, unsigned int n, struct point *point)
+/* Loads the module with a fault. Whether it is loaded, or not loaded and nothing of it is left. */
+static bool try_load(enum fault_mode mode, unsigned int n, struct point *point)
 {
 	int err;
 
 	arm(mode, n);
 	err = load();
 	*point = fired(mode);
-	if (!err && (!point->fired || mode == STARTED)) {
+	if (!err && (!point->fired || mode == FAULT_MODULE_POINT)) {
 		unload();
 		return at_last(is_gone, NULL);
 	}
 	if (err && point->fired && (!point->known || err == -ENOMEM) &&
 	    at_last(is_gone, NULL))
 		return true;
-	note("load, mode %d, point %u: %s, fault %s", mode, n, error_name(err), point->site);
+	note("load: mode \"%s\", n = %u: %s, fault %s", mode_names[mode], n, error_name(err),
+	     point->site);
 	return false;
 }
 
-/* Of the points in what makes caches and queues, which are many, every so many-th. */
+/* Making slab caches and workqueues has thousands of points: one in so many is tried. */
 #define STRIDE	41
 
-static void test_load_within(void)
+static void test_load_points(void)
 {
 	struct point point = { .fired = true };
 	unsigned int n, wrong = 0;
 
 	for (n = 1; point.fired && n < POINTS_MAX && wrong < 5; n += STRIDE)
-		wrong += !try_load(STARTED, n, &point);
+		wrong += !try_load(FAULT_MODULE_POINT, n, &point);
 	ok(!wrong && n > STRIDE,
-	   "loading that fails at one of %u points beneath a call leaves nothing", n - STRIDE);
+	   "loading that fails at one of %u points leaves nothing (one in %u is tried)",
+	   n - STRIDE, STRIDE);
 }
 
 static void test_load(void)
@@ -1444,12 +1459,12 @@ static void test_load(void)
 
 	begin_case("load");
 	for (n = 1; point.fired && n < POINTS_MAX && wrong < 5; n++)
-		wrong += !try_load(MEMORY, n, &point);
-	ok(!wrong && n > 30, "what is not loaded for want of memory leaves nothing: %u times",
-	   n - 2);
-	if (!whole)
-		test_load_within();
-	is_int(load(), 0, "the module is loaded when nothing fails");
+		wrong += !try_load(FAULT_ALLOCATIONS, n, &point);
+	ok(!wrong && n > 30,
+	   "loading without memory fails and leaves nothing (%u allocations)", n - 2);
+	if (!sites_only)
+		test_load_points();
+	is_int(load(), 0, "the module is loaded when no call fails");
 }
 
 int main(int argc, char **argv)
@@ -1457,10 +1472,10 @@ int main(int argc, char **argv)
 	__u64 used;
 	unsigned int i;
 
-	whole = argc == 2 && !strcmp(argv[1], "--whole");
-	if (argc > 1 && !whole)
-		bail_out("usage: fault_test [--whole]");
-	plan(ARRAY_SIZE(cases) + ARRAY_SIZE(batches) + 10 - whole);
+	sites_only = argc == 2 && !strcmp(argv[1], "--sites");
+	if (argc > 1 && !sites_only)
+		bail_out("usage: fault_test [--sites]");
+	plan(ARRAY_SIZE(cases) + ARRAY_SIZE(batches) + 10 - sites_only);
 	begin_faults();
 	module = open("hashbelt.ko", O_RDONLY | O_CLOEXEC);
 	if (module < 0)
@@ -1474,7 +1489,7 @@ int main(int argc, char **argv)
 		test_batch(&batches[i]);
 	test_growth();
 	test_epoll();
-	ok(used_at_last(used), "the module holds no more memory than before");
+	ok(used_at_last(used), "after all cases the module holds no more memory than before");
 	judge_sites();
 	return done_testing();
 }

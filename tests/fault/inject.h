@@ -1,23 +1,16 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * inject.h - lets every call of the module fail that can.
+ * inject.h - lets each call of the module fail that can.
  *
- * The module for the fault tests is built with this before the first line of each of
- * its files. An allocation, a copy from or to user space, and what registers something
- * becomes a site: it may fail as a whole, and says so in the kernel log, by file, line
- * and name. That is what the kernel's own injection cannot do: it has no hook in
- * get_user() and its like, an allocation with a fallback does not fail by one fault,
- * and it is silent about those with __GFP_NOWARN. Its faults, which are inside of a
- * site, are named as well.
+ * The module for the fault tests is built with this file before the first line of each of its
+ * own. Each allocation, each copy from or to user space, and each registration becomes a site:
+ * it may fail as a whole, and then prints its file, line and name to the kernel log. The kernel's
+ * own fault injection cannot do that: it has no hook in get_user() and its like, one fault does
+ * not make an allocation fail that has a fallback, and allocations with __GFP_NOWARN fail
+ * silently. A fault that the kernel injects inside a site is printed as well.
  *
- * Both go by /proc/PID/fail-nth. Below HB_STEP that is the number of the one point, site
- * or hook of the kernel, that fails. From HB_LACK on it counts in steps: all sites that
- * allocate fail, from the n-th on. From HB_SITES on the n-th site fails, whatever the kernel
- * passes in between. From HB_START on it counts in steps as well: the n-th point fails,
- * counted from the first site that is come to. The kernel counts down by one for each hook
- * that it passes, which is why a step is so long.
- *
- * All sites that were compiled are in the section hb_sites.
+ * mode.h says which sites and hooks fail. All sites that were compiled are in the section
+ * hb_sites.
  */
 #ifndef _INJECT_H
 #define _INJECT_H
@@ -35,75 +28,75 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
+#include "mode.h"
+
 #define HB_SITE_SIZE	64
-#define HB_STEP		0x10000u
-#define HB_LACK		0x40000000u
-#define HB_LACKING	(HB_LACK - HB_STEP)
-#define HB_SITES	0x60000000u
-#define HB_START	0x80000000u
+
+/* FAULT_ALLOCATIONS, after the n-th allocation: each further one fails. */
+#define HB_EXHAUSTED	(FAULT_ALLOCATIONS_BASE - FAULT_STEP)
 
 static struct fault_attr hb_fault __maybe_unused;
 
-/* Whether memory is to be had no more. */
-static inline bool hb_lacks(void)
+/* FAULT_ALLOCATIONS: counts an allocation. Whether it is the n-th, or a later one. */
+static inline bool hb_is_exhausted(void)
 {
 	unsigned int left = READ_ONCE(current->fail_nth);
 
-	if (left < HB_STEP)
+	if (left < FAULT_STEP)
 		return false;
-	if (left < HB_LACK)
+	if (left < FAULT_ALLOCATIONS_BASE)
 		return true;
-	left = round_up(left, HB_STEP) - HB_STEP;
-	WRITE_ONCE(current->fail_nth, left > HB_LACK ? left : HB_LACKING);
-	return left <= HB_LACK;
+	left = round_up(left, FAULT_STEP) - FAULT_STEP;
+	WRITE_ONCE(current->fail_nth, left > FAULT_ALLOCATIONS_BASE ? left : HB_EXHAUSTED);
+	return left <= FAULT_ALLOCATIONS_BASE;
 }
 
 static inline bool hb_counts_sites(void)
 {
 	unsigned int left = READ_ONCE(current->fail_nth);
 
-	return left >= HB_SITES && left < HB_START;
+	return left >= FAULT_SITE_BASE && left < FAULT_MODULE_POINT_BASE;
 }
 
-/* Whether this site is the one. */
-static inline bool hb_is_turn(void)
+/* FAULT_SITE: counts a site. Whether it is the n-th. */
+static inline bool hb_is_nth_site(void)
 {
-	unsigned int left = round_up(READ_ONCE(current->fail_nth), HB_STEP) - HB_STEP;
+	unsigned int left = round_up(READ_ONCE(current->fail_nth), FAULT_STEP) - FAULT_STEP;
 
-	WRITE_ONCE(current->fail_nth, left > HB_SITES ? left : 0);
-	return left <= HB_SITES;
+	WRITE_ONCE(current->fail_nth, left > FAULT_SITE_BASE ? left : 0);
+	return left <= FAULT_SITE_BASE;
 }
 
-/* Begins to count if that was to wait for the first site. */
-static inline void hb_start(void)
+/* FAULT_MODULE_POINT: at the first site it becomes FAULT_POINT. */
+static inline void hb_begin_module_points(void)
 {
 	unsigned int left = READ_ONCE(current->fail_nth);
 
-	if (left >= HB_START)
-		WRITE_ONCE(current->fail_nth, (left - HB_START + HB_STEP - 1) / HB_STEP);
+	if (left >= FAULT_MODULE_POINT_BASE)
+		WRITE_ONCE(current->fail_nth,
+			   (left - FAULT_MODULE_POINT_BASE + FAULT_STEP - 1) / FAULT_STEP);
 }
 
-/* Whether a fault is to be here. */
-static inline bool hb_strikes(bool allocates)
+static inline bool hb_is_fault_due(bool allocates)
 {
 	if (hb_counts_sites())
-		return hb_is_turn();
-	hb_start();
-	return (allocates && hb_lacks()) || should_fail(&hb_fault, 1);
+		return hb_is_nth_site();
+	hb_begin_module_points();
+	return (allocates && hb_is_exhausted()) || should_fail(&hb_fault, 1);
 }
 
 static inline bool hb_fails(const char *site, bool allocates)
 {
 	if (!in_task() || !READ_ONCE(current->fail_nth))
 		return false;
-	if (!hb_strikes(allocates))
+	if (!hb_is_fault_due(allocates))
 		return false;
 	pr_notice("hashbelt: fault at %s\n", site);
 	return true;
 }
 
-/* Says so if the one fault was somewhere in the call of a site. */
-static inline void hb_look_back(const char *site, unsigned int left)
+/* Prints the site if the kernel has injected the fault inside its call. */
+static inline void hb_report_inside(const char *site, unsigned int left)
 {
 	if (in_task() && left && !READ_ONCE(current->fail_nth))
 		pr_notice("hashbelt: fault inside of %s, %u\n", site, left);
@@ -124,7 +117,7 @@ static inline void hb_look_back(const char *site, unsigned int left)
 	} else {							\
 		hb_left = READ_ONCE(current->fail_nth);			\
 		hb_result = call;					\
-		hb_look_back(hb_site, hb_left);				\
+		hb_report_inside(hb_site, hb_left);				\
 	}								\
 	hb_result;							\
 })
@@ -183,7 +176,7 @@ static inline void hb_look_back(const char *site, unsigned int left)
 	HB_CALL("put_user:" #x, false, int, access_ok(to, sizeof(*(to))) ?	\
 		__put_user(x, to) : -EFAULT, -EFAULT)
 
-/* Nothing but user space may be looked at once this has begun. */
+/* Between begin and end only user space may be accessed, so a fault comes before the begin. */
 #define HB_BEGIN(what, from, size)					\
 ({									\
 	HB_SITE(what);							\

@@ -1,9 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# payload.sh KDIR - build what the fault tests run in a guest, and print where it is:
+# payload.sh KDIR - build what the fault tests run in a guest, and print the directory:
 # the module with inject.h, for the kernel whose build folder is KDIR; the list of the
-# sites in it; the program.
+# sites in it; the program fault_test.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +13,7 @@ O=$top/.cache/build/fault
 payload=$O/payload
 kdir=$1
 
-# What inject.h has an eye on, as the linker calls it; and what cannot fail.
+# The symbols of the calls that inject.h makes sites of; and of calls that cannot fail.
 watched='__kmalloc|kmalloc_trace|kmalloc_large|kmem_cache_alloc|kvmalloc_node|__vmalloc'
 watched="$watched|kmem_cache_create_usercopy|__alloc_percpu_gfp|__percpu_counter_init"
 watched="$watched|alloc_workqueue|register_shrinker|misc_register"
@@ -22,12 +22,12 @@ harmless='kmalloc_caches|misc_deregister|unregister_shrinker|init_user_ns'
 harmless="$harmless|should_fail_usercopy|perf_trace_buf_alloc|is_vmalloc_addr|__asan_.*"
 suspect='alloc|create|dup|_user|percpu_.*_init|srcu|register|get_free|strncpy|ida_|xa_'
 
-# A call that inject.h does not know would be one that never fails.
+# A call that inject.h does not make a site of would never fail in the tests.
 check_calls() {
 	unknown=$(nm -u "$1" | awk '{ print $2 }' | grep -E "$suspect" |
 		grep -vxE "$watched|$harmless" || true)
 	[ -z "$unknown" ] || {
-		echo "payload.sh: inject.h does not know of" "$unknown" >&2
+		echo "payload.sh: make sites of these in inject.h:" "$unknown" >&2
 		exit 1
 	}
 }
@@ -56,7 +56,7 @@ sites() {
 
 "$tests/need.sh" gcc make binutils >&2
 mkdir -p "$payload"
-# With the compiler of the kernel, by the name that it knows it by.
+# With the compiler of the kernel, by the name in its configuration.
 compiler=$(sed -n 's/^CONFIG_CC_VERSION_TEXT="\([^ ]*\) .*/\1/p' "$kdir/.config")
 KCFLAGS="-include $here/inject.h" MAKEFLAGS="CC=$compiler" \
 	"$tests/module.sh" "$kdir" "$O/module" >&2

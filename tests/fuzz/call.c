@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "call.h"
 
-/* Each of so many keys, owners and lengths is in use by everybody. */
+/* All processes use the same keys and owners. */
 #define KEY_COUNT	16
 #define OWNER_COUNT	4
 
@@ -18,7 +18,7 @@
 #define BELT_NAME(type, may_be_none) \
 	{ "name", offsetof(struct type, name), HASHBELT_NAME_SIZE, NAME, 0, may_be_none }
 
-/* An item, as an operation wants it. */
+/* The fields of an item that an operation uses. */
 #define ITEM(value_field, how_bits) { \
 	POINTER(hashbelt_item, key, KEY, key_len), \
 	value_field, \
@@ -62,7 +62,7 @@ static const struct field fill_fields[] = {
 	{}
 };
 
-/* The same as one who has no value after all. */
+/* A fill lease is given up. */
 static const struct field give_up_fields[] = {
 	POINTER(hashbelt_fill, item.key, KEY, item.key_len),
 	FIELD(hashbelt_fill, item.key_len, LENGTH, 0),
@@ -134,7 +134,7 @@ static const struct field set_fields[] = SETTINGS(FIELD(hashbelt_settings, name,
 static const struct field name_fields[] = {
 	BELT_NAME(hashbelt_name, false),
 	FIELD(hashbelt_name, flags, ZERO, 0),
-	FIELD(hashbelt_name, reserved, ZERO, 0),
+	FIELD(hashbelt_name, uid, ZERO, 0),
 	{}
 };
 
@@ -244,7 +244,7 @@ const struct call calls[] = {
 
 const unsigned int call_count = ARRAY_SIZE(calls);
 
-/* splitmix64 (Vigna): any state is a good one. */
+/* splitmix64 (Vigna): any state is valid. */
 uint64_t random_next(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
@@ -259,7 +259,7 @@ unsigned int random_below(uint64_t *state, unsigned int bound)
 	return (random_next(state) >> 32) % bound;
 }
 
-/* Numbers at which something ends, or one beside. */
+/* Limits: bugs are likely at these numbers, and at the numbers next to them. */
 static const uint64_t edges[] = {
 	0, 1, 2, 8, 16, 64, HASHBELT_REQUEST_KEYS, HASHBELT_KEY_MAX, PIECE, HASHBELT_BUCKETS_MAX,
 	HASHBELT_SCAN_MAX, 0x7fffffff, 0xffffffff, 1ull << 32, HASHBELT_TTL_MAX_MS,
@@ -329,7 +329,7 @@ static unsigned long key_at(unsigned int key)
 	return KEYS_AT + (key + 1) * 2048 - key_length(key);
 }
 
-/* Some digits, for values that can be added to. */
+/* Digits, for values to which ADD can add. */
 #define DIGITS_AT	(KEYS_AT + 10 * PIECE)
 #define SUM_AT		(KEYS_AT + 11 * PIECE)
 #define OWNERS_AT	(KEYS_AT + 12 * PIECE)
@@ -340,7 +340,7 @@ static bool map(unsigned long at, size_t size, int protection)
 		    -1, 0) != MAP_FAILED;
 }
 
-/* Makes the arena as it is to be, whatever has become of it. */
+/* Maps the arena, or restores it after meddling. */
 bool arena_map(void)
 {
 	struct hashbelt_sum *sum = (void *)SUM_AT;
@@ -371,7 +371,7 @@ static void set_pair(const struct field *field, unsigned char *argument, uint32_
 	memcpy(argument + field->pair, &value, sizeof(value));
 }
 
-/* Lengths of values and buffers: mostly small, to the most that there may be. */
+/* Lengths of values and buffers: mostly small, up to the greatest allowed. */
 static uint32_t likely_size(uint64_t *random)
 {
 	static const uint32_t sizes[] = {
@@ -418,7 +418,7 @@ static void likely_name(uint64_t *random, bool may_be_none, unsigned char *name)
 	}
 }
 
-/* A pointer, and the length that goes with it. */
+/* A pointer; sets the length that belongs to it. */
 static uint64_t likely_pointer(const struct field *field, uint64_t *random,
 			       unsigned char *argument)
 {
@@ -461,7 +461,7 @@ static uint64_t likely_pointer(const struct field *field, uint64_t *random,
 	}
 }
 
-/* Of several bits mostly none or one, now and then any. */
+/* A subset of @bits: mostly none or one of them. */
 static uint64_t likely_bits(uint64_t *random, uint64_t bits)
 {
 	switch (random_below(random, 4)) {
@@ -516,12 +516,12 @@ static uint64_t likely_word(const struct field *field, uint64_t *random)
 	case ANY:
 		return random_next(random);
 	default:
-		/* What was returned last: who runs the call knows. */
+		/* A mark for the last returned value: execution.c replaces it. */
 		return field->kind >= VERSION ? ~0ull - field->kind : 0;
 	}
 }
 
-/* A likely argument, with something unlikely in it now and then. */
+/* Makes a likely argument; one of 16 has an unlikely value. */
 void call_fill(const struct call *call, uint64_t seed, unsigned char *argument)
 {
 	const struct field *field;
@@ -576,7 +576,7 @@ static void make_keys(uint64_t seed, uint32_t count, struct hashbelt_key *keys)
 	}
 }
 
-/* Makes the array that an argument points to, if it does. */
+/* Makes the array that an argument points to, if any. */
 void call_arrays(const struct call *call, uint64_t seed, const unsigned char *argument)
 {
 	const struct field *field = call->fields;
@@ -587,7 +587,7 @@ void call_arrays(const struct call *call, uint64_t seed, const unsigned char *ar
 	from = field_get(field, argument);
 	if (from < ARRAY_AT || from > ARRAY_AT + ARRAY_LENGTH)
 		return;
-	/* To the end of the area, whatever the count says by now. */
+	/* Up to the end of the area: the count may have been changed. */
 	from = ARRAY_AT + ARRAY_LENGTH - from;
 	if (field->kind == ITEMS)
 		make_items(seed, from / sizeof(struct hashbelt_item),

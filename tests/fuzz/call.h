@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * call.h - what can be asked of the device, and of what its arguments consist.
+ * call.h - the calls of the device, and the fields of their arguments.
  *
- * An argument is made of a seed: the same seed makes the same argument, in any process,
- * for all that it points to stands at the same addresses (the arena).
+ * An argument is made from a seed. The same seed makes the same argument in any process,
+ * because it points into memory at fixed addresses (the arena).
  */
 #ifndef _FUZZ_CALL_H
 #define _FUZZ_CALL_H
@@ -18,8 +18,8 @@
 #define PIECE		4096UL
 
 /*
- * The arena. Behind each of its areas there is a hole, and what stands in an area ends
- * at that hole where it can: who reads or writes too much fails.
+ * The arena. After each of its areas there is an unmapped hole. Data ends at a hole where
+ * possible, so a read or write beyond its end fails.
  */
 #define KEYS_AT		0x20000000ul
 #define KEYS_SIZE	(16 * PIECE)
@@ -32,36 +32,36 @@
 #define READONLY_AT	0x20600000ul
 #define HOLE_AT		0x20700000ul
 
-/* The largest argument, bytes. */
+/* Greatest size of an argument, bytes. */
 #define ARGUMENT_MAX	320
 
-/* Named belts that all share: the last bytes of these are a letter each. */
+/* Number of named belts that all processes share. */
 #define NAMES		4
 
-/* What a word of an argument means, and so which values are likely ones. */
+/* The meaning of a field, which decides its likely values. */
 enum kind {
 	ANY,		/* any number */
 	ZERO,		/* reserved */
-	BITS,		/* of those in @bound */
-	RARE,		/* 0, but for once in a while @bound */
+	BITS,		/* a subset of the bits of @bound */
+	RARE,		/* 0, rarely @bound */
 	BELOW,		/* a number below @bound */
 	LIFE,		/* a time-to-live */
-	SPAN,		/* a time that a belt can have */
+	SPAN,		/* a time in a belt's settings */
 	WAIT,
 	POLICY,
-	LENGTH,		/* made with what it is the length of */
+	LENGTH,		/* a length, set with its pointer */
 	KEY,		/* a key, with a length */
-	OWNER,		/* likewise, of a lock */
-	VALUE,		/* bytes to be read by the kernel, with a length */
-	BUFFER,		/* bytes to be written, with a size */
-	WORDS,		/* an array of __u64 to be written, with a count */
+	OWNER,		/* an owner of a lock, with a length */
+	VALUE,		/* bytes that the kernel reads, with a length */
+	BUFFER,		/* bytes that the kernel writes, with a size */
+	WORDS,		/* an array of __u64 that the kernel writes, with a count */
 	SUM,		/* a struct hashbelt_sum, with its size */
 	ITEMS,		/* an array of items, with a count */
 	KEYLIST,	/* an array of keys, with a count */
-	NAME,		/* of a belt; often none if @bound says so */
+	NAME,		/* name of a belt; often empty if @bound is 1 */
 	MODE,
 	LIMIT,
-	VERSION,	/* from here on: mostly what was returned last */
+	VERSION,	/* from here on: mostly the value that a call returned last */
 	TOKEN,
 	CURSOR,
 	SEQUENCE,
@@ -70,12 +70,12 @@ enum kind {
 };
 
 /**
- * struct field - a word of an argument
- * @name:	as hashbelt.h calls it
- * @offset:	where it is
- * @size:	its bytes: at most 8, but for names
- * @kind:	what it means
- * @pair:	offset of the length that belongs to it
+ * struct field - a field of an argument
+ * @name:	its name in hashbelt.h
+ * @offset:	its offset, bytes
+ * @size:	its size, bytes: at most 8, except for names
+ * @kind:	its meaning
+ * @pair:	offset of the length that belongs to a pointer
  * @bound:	see enum kind
  */
 struct field {
@@ -87,7 +87,7 @@ struct field {
 	uint64_t bound;
 };
 
-/* What is done with a descriptor beside ioctls. */
+/* The system call that a call makes. */
 enum act {
 	IOCTL,
 	OPEN,
@@ -97,18 +97,18 @@ enum act {
 	POLL,
 	FORK,
 	SLEEP,
-	UNKNOWN,	/* an ioctl that there is not */
-	OTHER,		/* system calls that the device does not know */
+	UNKNOWN,	/* an ioctl that the device does not have */
+	OTHER,		/* a system call that the device does not support */
 };
 
 /**
- * struct call - something that can be done
+ * struct call - a call that a program can make
  * @name:	its name in a program
- * @act:	how it is done
- * @weight:	how often
- * @size:	of the argument, bytes
- * @request:	of an ioctl
- * @fields:	of the argument, ended by one without a name
+ * @act:	its system call
+ * @weight:	its relative frequency
+ * @size:	size of the argument, bytes
+ * @request:	request of an ioctl
+ * @fields:	fields of the argument; the last one has no name
  */
 struct call {
 	const char *name;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcov.h>
@@ -21,25 +21,25 @@
 #include "execution.h"
 
 #define KCOV		"/sys/kernel/debug/kcov"
-#define TRACE_MAX	65536	/* places that one call may reach */
-#define ROUNDS		4	/* of a call that is meddled with */
-#define CHANGES		20	/* the same, if only words change: that is quick */
-#define WAIT_US		20000	/* no call waits longer: there is a signal */
+#define TRACE_MAX	65536	/* greatest number of places in the trace of a call */
+#define ROUNDS		4	/* repetitions of a call that another thread meddles with */
+#define CHANGES		20	/* repetitions if the thread only changes words, which is quick */
+#define WAIT_US		20000	/* a signal ends each call that waits longer */
 
-/* What a process that executes has. */
+/* State of a process that runs programs. */
 static struct tally *tally;
 static int fds[SLOTS];
 static int epoll_fd;
-static uint64_t last[KINDS];	/* what was returned, by kind */
+static uint64_t last[KINDS];	/* last value that a call returned, by enum kind */
 static pid_t child;
 static bool is_child;
 
-/* What was reached */
+/* Coverage */
 
 static unsigned long module_at, module_size;
 static unsigned long *trace;
 
-/* Where the module is, and whether the kernel can tell what is reached of it. */
+/* Finds the address of the module; returns false if the kernel cannot trace its code. */
 bool cover_find(void)
 {
 	FILE *modules = fopen("/proc/modules", "re");
@@ -54,7 +54,7 @@ bool cover_find(void)
 	return found && module_at && module_size <= TEXT_MAX && !access(KCOV, R_OK | W_OK);
 }
 
-/* Has this thread's calls traced. The rights to that may be given up afterwards. */
+/* Begins to trace this thread's calls. Needs root's rights only now, not later. */
 bool cover_begin(void)
 {
 	int fd = open(KCOV, O_RDWR | O_CLOEXEC);
@@ -66,7 +66,7 @@ bool cover_begin(void)
 	return trace != MAP_FAILED && !ioctl(fd, KCOV_ENABLE, KCOV_TRACE_PC);
 }
 
-/* Notes what the last call has reached; returns how much of that is new. */
+/* Records the places that the last call reached; returns how many of them are new. */
 static unsigned int cover_collect(void)
 {
 	unsigned long i, n, at;
@@ -91,14 +91,14 @@ static unsigned int cover_collect(void)
 
 static int fail_nth = -1;
 
-/* Opens what orders faults of this thread. The rights to that may be given up afterwards. */
+/* Opens the file that makes calls of this thread fail. Needs root's rights only now. */
 bool fail_begin(void)
 {
 	fail_nth = open("/proc/self/fail-nth", O_WRONLY | O_CLOEXEC);
 	return fail_nth >= 0;
 }
 
-/* A child has its parent's descriptor, which orders faults of the parent. */
+/* Not in a child: its copy of the descriptor would make calls of its parent fail. */
 static void fail_arm(const struct step *step)
 {
 	char text[8];
@@ -109,8 +109,8 @@ static void fail_arm(const struct step *step)
 }
 
 /*
- * Ends what fail_arm() began; returns the call's result, and keeps errno. The point that is left
- * may be the copy of this very text: then none is left.
+ * Ends what fail_arm() began; returns the call's result, and keeps errno. If the fault is still
+ * pending, the copy of "0" from user memory may fail with EFAULT: then none is pending.
  */
 static long fail_disarm(const struct step *step, long result)
 {
@@ -161,7 +161,7 @@ static bool is_writable(const struct step *step)
 	return step->place == AT_END || step->place == UNALIGNED;
 }
 
-/* What is known by now only: that which was returned last. */
+/* Fills in the values that earlier calls of the program have returned. */
 static void fill_in_last(const struct call *call, unsigned char *argument)
 {
 	const struct field *field;
@@ -196,16 +196,16 @@ static void make_argument(const struct step *step, unsigned char *argument)
 /* The other thread */
 
 /**
- * struct job - what it is to do
- * @turns:	how often it has begun
- * @over:	it is to end
- * @step:	beside which call
- * @fd:		on which descriptor
- * @at:		the call's argument, if that can be written
- * @argument:	a copy of it
- * @begin:	there is something to do
- * @end:	it was done
- * @thread:	who does it
+ * struct job - work of the thread that meddles with a call
+ * @turns:	number of turns begun
+ * @over:	tells the thread to end its work
+ * @step:	the call that runs meanwhile
+ * @fd:		descriptor of that call
+ * @at:		argument of that call, if it is writable
+ * @argument:	a copy of the argument
+ * @begin:	posted when there is work
+ * @end:	posted when the work has ended
+ * @thread:	the thread
  */
 static struct {
 	_Atomic unsigned int turns;
@@ -230,7 +230,7 @@ static void change_word(void *at, uint64_t *random)
 	*word = was;
 }
 
-/* The word of an argument that is changed: mostly a length. One call, one word. */
+/* The word of an argument to change, mostly a length. The same one for each turn of a call. */
 static unsigned char *some_word(const struct step *step, unsigned char *at)
 {
 	const struct call *call = &calls[step->call];
@@ -246,7 +246,7 @@ static unsigned char *some_word(const struct step *step, unsigned char *at)
 	return at + random_below(&random, call->size / 4) * 4;
 }
 
-/* A page that the call may have to do with. */
+/* A page that the call may use. */
 static void *some_page(uint64_t *random)
 {
 	static const unsigned long pages[] = {
@@ -376,7 +376,7 @@ static void *meddler(void *arg)
 	return NULL;
 }
 
-/* There is no other thread in a child. */
+/* Not in a child: fork() does not copy the other thread. */
 static bool meddle_begin(const struct step *step, int fd, unsigned char *at,
 			 const unsigned char *argument)
 {
@@ -408,7 +408,7 @@ static void meddle_end(const struct step *step)
 		}
 		if (!sem_timedwait(&job.end, &until))
 			break;
-		/* It may wait in a call of its own. */
+		/* The thread may be waiting in a call. */
 		if (errno == ETIMEDOUT)
 			pthread_kill(job.thread, SIGUSR1);
 	}
@@ -418,7 +418,7 @@ static void meddle_end(const struct step *step)
 
 /* Calls */
 
-/* A descriptor for a call, opened if there is none. */
+/* The descriptor in a slot, or another open one; opens the device if there is none. */
 static int descriptor(unsigned int slot)
 {
 	unsigned int i;
@@ -451,7 +451,7 @@ static void do_ioctl(const struct step *step, int fd)
 	meddled = meddle_begin(step, fd, writable ? at : NULL, argument);
 	pages = step->meddle == PROTECT || step->meddle == UNMAP;
 	while (rounds--) {
-		/* Not where the page may be gone: we would die of it. */
+		/* Not while the other thread unmaps pages: the copy would get SIGSEGV. */
 		if (writable && !pages)
 			memcpy(at, argument, call->size);
 		fail_arm(step);
@@ -465,7 +465,7 @@ static void do_ioctl(const struct step *step, int fd)
 	}
 }
 
-/* Reads events, and learns their numbers. */
+/* Reads events, and remembers the first one's numbers for later calls. */
 static void do_read(const struct step *step, int fd)
 {
 	static const unsigned int sizes[] = { 0, 63, 64, 100, 4096, 65536, HASHBELT_EVENT_MAX };
@@ -570,7 +570,7 @@ static void arm(void)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* The rest of the program is carried out twice from here on, on the same files. */
+/* Parent and child both run the rest of the program, on the same open files. */
 static void do_fork(const struct step *step)
 {
 	if (is_child || child)
@@ -638,7 +638,7 @@ static void close_all(void)
 	epoll_fd = -1;
 }
 
-/* Carries a program out; returns how much it has reached that nobody had before. */
+/* Runs a program; returns the number of new places that it reached. */
 unsigned int execution_run(const struct program *program)
 {
 	unsigned int i, news = 0;
@@ -664,7 +664,7 @@ static void ignore(int signal)
 	(void)signal;
 }
 
-/* Makes this process one that can execute programs. */
+/* Prepares this process for running programs. */
 bool execution_begin(struct tally *shared)
 {
 	struct sigaction action = { .sa_handler = ignore };
@@ -674,7 +674,7 @@ bool execution_begin(struct tally *shared)
 	for (i = 0; i < SLOTS; i++)
 		fds[i] = -1;
 	epoll_fd = -1;
-	/* Without SA_RESTART: what waits is to end. */
+	/* Without SA_RESTART: the signal has to end a call that waits. */
 	sigaction(SIGALRM, &action, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	if (!arena_map() || sem_init(&job.begin, 0, 0) || sem_init(&job.end, 0, 0) ||

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * execution.h - carry programs out, see what they reach of the module, count results.
+ * execution.h - run programs, trace the code of the module that they reach, count results.
  */
 #ifndef _FUZZ_EXECUTION_H
 #define _FUZZ_EXECUTION_H
@@ -11,13 +11,13 @@
 
 #define CALLS_MAX	64
 #define ERRORS_MAX	160
-#define TEXT_MAX	(4 * 1024 * 1024)	/* bytes of code that the module has at most */
+#define TEXT_MAX	(4 * 1024 * 1024)	/* greatest size of the module, bytes */
 
 /**
- * struct tally - what all processes have seen together; zeros to begin with
- * @results:	by call and errno, 0 for success: how often
- * @points:	places of the module that were reached
- * @reached:	each of them: by its distance from the module's beginning
+ * struct tally - results of all processes; all 0 at the start
+ * @results:	number of results, by call and errno (0 for success)
+ * @points:	number of places of the module that were reached
+ * @reached:	1 for each of these places, by its offset in the module
  */
 struct tally {
 	_Atomic uint64_t results[CALLS_MAX][ERRORS_MAX];

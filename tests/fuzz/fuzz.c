@@ -1,25 +1,25 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * fuzz - random calls of the device, from several processes, for as long as one likes.
+ * fuzz - random calls of the device, from several processes.
  *
  *	fuzz [--seed N] [--seconds N | --calls N] [--cover] [--faults]
  *	     [--replay FILE [--rounds N]]
  *
- * A program (see program.h) is made up, or is one that was kept and is changed a little.
- * Kept are those that reach places of the module that none has reached before: with
- * --cover, which needs a kernel with KCOV and a module that is built for it. Without, it
- * is chance alone.
+ * A program (see program.h) is random, or a kept program with some changes. With --cover, a
+ * program that reaches new places of the module is kept. --cover needs a kernel with KCOV
+ * and a module that is built for it. Without --cover no program is kept.
  *
- * With --faults, which needs a kernel that injects them, an allocation or a copy of user memory
- * fails in every third call: the program says which. --replay needs --faults for that as well.
+ * With --faults, an allocation or a copy of user memory fails in every third call: the program
+ * says which. --faults needs a kernel that injects faults. --replay of such programs needs
+ * --faults as well.
  *
- * One of the processes is root's, the others are not. Now and then one is killed, with
- * all that it has open. After each stretch nobody is left, and then nothing may be left
- * of what they did: no event in flight, no request, in the end no memory.
+ * One process runs as root, the others as other users. Now and then a process is killed, with
+ * all its open files. After each stretch of 15 s all processes are ended. Then the belts must
+ * have no event in flight and no request, and all memory must be freed.
  *
- * Before it is carried out, a program is written to the kernel's log at a level that the
- * console does not show, but a panic does. What was seen of a complaint can be given to
- * --replay: each process does again, in order, what its number has in that file.
+ * Before a program runs, it is written to the kernel's log, at a level that the console does
+ * not show, but a panic does. --replay takes that log: each process runs the programs under
+ * its number there again, in order.
  */
 #include <getopt.h>
 #include <grp.h>
@@ -34,28 +34,28 @@
 #include "execution.h"
 
 #define WORKERS		3
-#define KEPT_MAX	2048	/* programs that are kept */
-#define KEPT_MIN	30	/* fewer, and fewer places: what is reached steers nothing */
+#define KEPT_MAX	2048	/* greatest number of kept programs */
+#define KEPT_MIN	30	/* with fewer kept programs or places, --cover does not work */
 #define PLACES_MIN	1000
-#define RECENT		8	/* programs of each process that are shown */
+#define RECENT		8	/* last programs of each process, printed after a failure */
 #define STRETCH_MS	15000
 #define KILL_MS		1500	/* from one kill to the next */
-#define STUCK_MS	60000	/* no program takes that long */
-#define KMSG_MAX	900	/* bytes that a line of the kernel's log surely takes */
+#define STUCK_MS	60000	/* a program that runs longer is stuck */
+#define KMSG_MAX	900	/* bytes that fit into a line of the kernel's log */
 #define REPLAY_MAX	4096	/* programs of one process */
 
-/* What belts may take: less than the machine has, so that the limits are met. */
+/* Limits on belts, below the memory of the guest, so that calls meet them. */
 #define MAX_BYTES	(48 * MIB)
 #define USER_MAX_BYTES	(12 * MIB)
 #define MAX_BELTS	48
 #define USER_MAX_BELTS	12
 
 /**
- * struct worker - what is known of a process
- * @began_ms:	when it began what it does
- * @programs:	how many it has carried out
- * @pid:	its number, and its group's
- * @recent:	the last of them, by that number
+ * struct worker - a process that runs programs
+ * @began_ms:	when it began its present program
+ * @programs:	number of programs that it has run
+ * @pid:	its process id, and its process group
+ * @recent:	its last programs; program N is at N % RECENT
  */
 struct worker {
 	_Atomic __u64 began_ms;
@@ -64,7 +64,7 @@ struct worker {
 	struct program recent[RECENT];
 };
 
-/* What all processes share. */
+/* Memory that all processes share. */
 static struct shared {
 	_Atomic unsigned int kept;
 	_Atomic __u64 longest_ms;
@@ -74,7 +74,7 @@ static struct shared {
 	struct tally tally;
 } *shared;
 
-/* What is to be done again, if anything is. */
+/* The programs to replay, by worker. */
 static struct {
 	struct program *programs;
 	unsigned int count;
@@ -87,7 +87,7 @@ static bool cover, faults;
 static int log_fd;
 static __u64 births, begun_ms;
 
-/* What was found out. */
+/* Counts of failures. */
 static unsigned int complaints, stuck, leftovers;
 
 static __u64 now_ms(void)
@@ -98,9 +98,9 @@ static __u64 now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-/* In a process that executes */
+/* Functions of a worker */
 
-/* Writes a program to the log, in as many lines as it takes. */
+/* Writes a program to the kernel's log, in as many lines as needed. */
 static void write_down(unsigned int index, char *text)
 {
 	char line[KMSG_MAX + 32], *end;
@@ -145,7 +145,7 @@ static void run_program(unsigned int index, const struct program *program)
 	atomic_fetch_add(&worker->programs, 1);
 }
 
-/* One that was kept; the newer half is looked at as often as all. NULL if there is none. */
+/* A kept program, or NULL. Half of the time it is one of the newer half. */
 static const struct program *pick_kept(uint64_t *random)
 {
 	unsigned int kept = shared->kept < KEPT_MAX ? shared->kept : KEPT_MAX, at;
@@ -170,7 +170,7 @@ static void next_program(struct program *program, uint64_t *random)
 	program_change(program, other ? other : kept, random);
 }
 
-/* Who a process is: root, or somebody without rights. */
+/* Makes worker 0 root's, and the others those of users without rights. */
 static void become(unsigned int index)
 {
 	static const unsigned int ids[WORKERS] = { 0, 65534, 1000 };
@@ -205,7 +205,7 @@ static _Noreturn void work(unsigned int index, uint64_t random)
 	_exit(0);
 }
 
-/* In the one that looks after them */
+/* Functions of the process that starts, watches and kills the workers */
 
 static void begin_worker(unsigned int index)
 {
@@ -214,7 +214,7 @@ static void begin_worker(unsigned int index)
 	pid_t pid;
 
 	worker->began_ms = now_ms();
-	/* Not by way of what they share: both would write there. */
+	/* Not into shared memory at once: the worker would write it as well. */
 	pid = fork();
 	if (pid < 0)
 		bail_out("fork: %s", strerror(errno));
@@ -224,7 +224,7 @@ static void begin_worker(unsigned int index)
 	worker->pid = pid;
 }
 
-/* Kills a process and its children. It may take its time, but must end. */
+/* Kills a worker and its children. They must end within STUCK_MS. */
 static void end_worker(unsigned int index)
 {
 	struct worker *worker = &shared->workers[index];
@@ -237,7 +237,8 @@ static void end_worker(unsigned int index)
 		usleep(1000);
 		if (now_ms() < until)
 			continue;
-		note("process %d does not end", worker->pid);
+		note("process %d does not end within %u s of SIGKILL", worker->pid,
+		     STUCK_MS / 1000);
 		stuck++;
 		break;
 	}
@@ -250,7 +251,7 @@ static void show_recent(void)
 	unsigned int i;
 	__u64 n, k;
 
-	note("what was done last, to be given to --replay:");
+	note("the last programs, as input for --replay:");
 	for (i = 0; i < WORKERS; i++) {
 		n = shared->workers[i].programs + 1;
 		for (k = n > RECENT ? n - RECENT : 0; k < n; k++)
@@ -259,7 +260,7 @@ static void show_recent(void)
 	}
 }
 
-/* Looks through what the kernel has said since the last time. */
+/* Searches the kernel's new messages for warnings. */
 static void read_log(int log)
 {
 	static const char * const words[] = {
@@ -274,14 +275,14 @@ static void read_log(int log)
 
 	while ((len = read(log, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
 		line[len > 0 ? len : 0] = '\0';
-		/* Lost, or our own. */
+		/* Skip messages that were lost (EPIPE), and programs. */
 		if (len <= 0 || strstr(line, ";fuzz "))
 			continue;
 		for (i = 0; i < ARRAY_SIZE(words); i++) {
 			if (!strstr(line, words[i]))
 				continue;
 			complaints++;
-			note("after %llu s the kernel complained", (now_ms() - begun_ms) / 1000);
+			note("after %llu s the kernel warned:", (now_ms() - begun_ms) / 1000);
 			note("%.*s", (int)strcspn(strchr(line, ';') + 1, "\n"),
 			     strchr(line, ';') + 1);
 		}
@@ -301,12 +302,12 @@ static void look_for_stuck(void)
 		if (!shared->workers[i].pid ||
 		    now_ms() < shared->workers[i].began_ms + STUCK_MS)
 			continue;
-		note("process %u does not come to an end", i);
+		note("worker %u: a program runs for more than %u s", i, STUCK_MS / 1000);
 		stuck++;
 	}
 }
 
-/* Waits for those that end by themselves; others are begun anew if they have ended. */
+/* Starts workers that have ended anew, or not in a replay. Returns true if any still runs. */
 static bool look_for_ended(void)
 {
 	unsigned int i, left = 0;
@@ -320,7 +321,7 @@ static bool look_for_ended(void)
 			continue;
 		}
 		if (WIFEXITED(status) && WEXITSTATUS(status))
-			bail_out("process %u cannot begin (%d)", i, WEXITSTATUS(status));
+			bail_out("worker %u cannot begin (exit status %d)", i, WEXITSTATUS(status));
 		end_worker(i);
 		if (!is_replay)
 			begin_worker(i);
@@ -356,9 +357,9 @@ static void stretch(int log)
 	read_log(log);
 }
 
-/* What must be so when there is nobody */
+/* Checks while no worker runs */
 
-/* What is cleared is reported by the worker, sooner or later. */
+/* Reads events until the belt is empty: its worker still reports cleared entries. */
 static bool is_empty(void *arg)
 {
 	static char events[HASHBELT_EVENT_MAX];
@@ -380,7 +381,7 @@ static void leftover(const char *name, const char *what, __u64 count)
 	leftovers++;
 }
 
-/* A belt that nobody has open, but we. */
+/* Checks a belt that only this process has open, and destroys it. */
 static void check_belt(const char *name)
 {
 	int fd = open_device(O_RDWR | O_NONBLOCK);
@@ -414,7 +415,7 @@ static void check_belts(void)
 	close(fd);
 }
 
-/* A belt that everybody may use, for who opens the device without more ado. */
+/* Makes the default belt, which a new descriptor uses until it is bound. All may use it. */
 static void make_default(void)
 {
 	int fd = open_device(O_RDWR);
@@ -433,7 +434,7 @@ static bool write_setting(const char *path, const char *text)
 	return good;
 }
 
-/* Allocations that may sleep fail as well, and no fault is a line in the log. */
+/* Lets allocations that may sleep fail as well, and keeps faults out of the kernel's log. */
 static void prepare_faults(void)
 {
 	static const char *const kinds[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
@@ -464,13 +465,13 @@ static void prepare(void)
 		prepare_faults();
 	log_fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	if (log_fd < 0 || chmod(HASHBELT_DEVICE, 0666))
-		bail_out("cannot get ready: %s", strerror(errno));
-	/* Should the kernel panic, it shows its log from the beginning. */
+		bail_out("/dev/kmsg or " HASHBELT_DEVICE ": %s", strerror(errno));
+	/* On a panic the kernel prints its log from the beginning. */
 	log = open("/proc/sys/kernel/panic_print", O_WRONLY | O_CLOEXEC);
 	if (log < 0 || write(log, "32", 2) != 2)
-		note("a panic will not show what was done last");
+		note("panic_print: %s: a panic will not show the last programs", strerror(errno));
 	close(log);
-	/* Killed processes leave their children to us. */
+	/* This process reaps the children of killed workers. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	set_number("max_bytes", MAX_BYTES);
 	set_number("user_max_bytes", USER_MAX_BYTES);
@@ -499,7 +500,7 @@ static void read_replay(const char *path)
 		    index >= WORKERS || replays[index].count == REPLAY_MAX)
 			continue;
 		text += used;
-		/* A line that goes on: the program is read anew. */
+		/* A line that continues a program: parse the whole program again. */
 		if (mark == '+' && replays[index].count)
 			replays[index].count--;
 		else
@@ -526,7 +527,7 @@ static bool has_succeeded(const char *name)
 	return false;
 }
 
-/* Results of a call, by errno. */
+/* Writes the number of failures of a call, by errno, to @text; returns @text. */
 static char *results_of(unsigned int index, char *text)
 {
 	char *end = text;
@@ -547,7 +548,7 @@ static bool reaches_enough(void)
 	return shared->tally.points >= PLACES_MIN && shared->kept >= KEPT_MIN;
 }
 
-/* All calls have succeeded, and what steers has something to steer by. */
+/* Returns true if each ioctl has succeeded once, and with --cover enough places are reached. */
 static bool is_enough(void)
 {
 	unsigned int i;
@@ -570,8 +571,8 @@ static __u64 calls_made(void)
 }
 
 /*
- * Whether it may end: after so many seconds, or, however long they take, so many calls. What
- * random programs have to reach by then may take them twice the seconds, or ten times the calls.
+ * Returns true after --seconds, or after --calls however long they take. If programs have not
+ * reached enough by then, they get twice the seconds or ten times the calls.
  */
 static bool is_over(void)
 {
@@ -590,10 +591,11 @@ static void report(void)
 
 	for (i = 0; i < call_count; i++) {
 		if (calls[i].act == IOCTL)
-			ok(has_succeeded(calls[i].name), "%s: done %llu%s", calls[i].name,
-			   (__u64)shared->tally.results[i][0], results_of(i, text));
+			ok(has_succeeded(calls[i].name), "%s succeeds at least once: %llu%s",
+			   calls[i].name, (__u64)shared->tally.results[i][0],
+			   results_of(i, text));
 		else
-			note("%s: done %llu%s", calls[i].name,
+			note("%s: succeeded %llu%s", calls[i].name,
 			     (__u64)shared->tally.results[i][0], results_of(i, text));
 	}
 	note("figure: fuzz: seed %llu: %llu calls in %llu s, %llu processes", seed,
@@ -601,8 +603,8 @@ static void report(void)
 	note("figure: fuzz: the longest program took %llu ms", (__u64)shared->longest_ms);
 	if (cover)
 		ok(reaches_enough(),
-		   "%u places of the module were reached, by %u programs",
-		   shared->tally.points, shared->kept);
+		   "random programs reach %u places of the module (at least %u), %u are kept (%u)",
+		   shared->tally.points, PLACES_MIN, shared->kept, KEPT_MIN);
 }
 
 static unsigned int ioctls(void)
@@ -678,7 +680,7 @@ int main(int argc, char **argv)
 	log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	lseek(log, 0, SEEK_END);
 	check_belts();
-	/* Whatever it is that is there without a belt. */
+	/* Memory that the module uses without a belt. */
 	usleep(200000);
 	base = get_parameter("used_bytes");
 	begun_ms = now_ms();
@@ -690,9 +692,10 @@ int main(int argc, char **argv)
 			leftovers++;
 		stretches++;
 	} while (!is_replay && all_well() && !leftovers && !is_over());
-	is_int(complaints, 0, "the kernel has nothing to complain about");
-	is_int(stuck, 0, "no call waits for ever");
-	is_int(leftovers, 0, "nothing is left of %u stretches when nobody is", stretches);
+	is_int(complaints, 0, "the kernel warns of nothing while random programs run");
+	is_int(stuck, 0, "no program runs for more than 60 s, and each process can be killed");
+	is_int(leftovers, 0, "after each of %u stretches no event, request or memory is left",
+	       stretches);
 	if (!is_replay)
 		report();
 	return done_testing();

@@ -1,41 +1,41 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * hbctl_fuzz - what hbctl reads of its user, for libFuzzer.
+ * hbctl_fuzz - the parsers of hbctl, for libFuzzer.
  *
  * The first byte of an input says what the rest is:
  *
- *	d	a duration: what is understood is written so that it means the same
- *	s	a size: exact, or refused
- *	e	bytes: escaped and back; and as an escaped text
- *	b	bytes: as base64 and back
- *	l	a line of a file to be loaded: printed as a dump would, it means the same
- *	u	a command line, a word a line; after an empty line, what is in any file
- *		that it reads. What the device is then asked for must be sound
+ *	d	a duration: if it is accepted, its printed form means the same
+ *	s	a size: its value is exact, or it is refused
+ *	e	bytes: they are equal after escaping and unescaping; and an escaped text
+ *	b	bytes: they are equal after encoding in base64 and decoding
+ *	l	a line of a file to load: the line that dump prints for it means the same
+ *	u	a command line, a word a line; after an empty line, the content of any file
+ *		that it reads. The arguments of the ioctls that it makes must be valid
  *
- * hbctl is built with the calls at the end of this file in the place of the system's.
+ * hbctl is built with the functions at the end of this file in the place of system calls.
  */
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "../../tools/hbctl.c"
-#include "../../tools/cmd_bulk.c"
+#include "../../tools/hbctl/hbctl.c"
+#include "../../tools/hbctl/cmd_bulk.c"
 
 #define WORDS_MAX	24
 
-static const char *content = "";	/* of files */
+static const char *content = "";	/* content of each file */
 static size_t content_len;
-static unsigned char answer;	/* of the device */
-static bool may_wait;		/* the command would, for ever: there is no device for it */
+static unsigned char answer;	/* decides the results of the device */
+static bool may_wait;		/* the command could wait for ever, so it gets no device */
 
 static void must_be(bool good, const char *what)
 {
 	if (good)
 		return;
-	dprintf(STDERR_FILENO, "not so: %s\n", what);
+	dprintf(STDERR_FILENO, "hbctl_fuzz: does not hold: %s\n", what);
 	abort();
 }
 
-/* A text of its own size: nothing may be read beyond it. */
+/* A copy of exactly this size, so that a read beyond its end is found. */
 static char *text_of(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -54,15 +54,16 @@ static void try_duration(const uint8_t *data, size_t size)
 	if (!err) {
 		must_be(ms <= HASHBELT_TTL_MAX_MS, "a duration is within its bounds");
 		must_be(!duration_parse(duration_format(written, ms), &again) && again == ms,
-			"a duration is written as it is read");
+			"a duration is printed so that it parses to the same value");
 	}
 	if (digits == strlen(text) && digits && digits < 19) {
 		__u64 seconds = strtoull(text, NULL, 10);
 
 		if (seconds <= HASHBELT_TTL_MAX_MS / 1000)
-			must_be(!err && ms == seconds * 1000, "a number is seconds");
+			must_be(!err && ms == seconds * 1000,
+				"a duration without a unit is in seconds");
 		else
-			must_be(err == -ERANGE, "too long is too long");
+			must_be(err == -ERANGE, "a duration beyond the maximum gives ERANGE");
 	}
 	free(text);
 }
@@ -81,16 +82,17 @@ static void try_size(const uint8_t *data, size_t size)
 			exact = exact * 10 + (*p - '0');
 	unit = *p ? strchr(units, tolower((unsigned char)*p)) : NULL;
 	if (p == text || (*p && (!unit || p[1])))
-		must_be(err == -EINVAL || err == -ERANGE, "what is no size is refused");
+		must_be(err == -EINVAL || err == -ERANGE, "a text that is no size is refused");
 	else if (unit && exact >> 64)
-		must_be(err == -ERANGE, "too large is too large");
+		must_be(err == -ERANGE, "a number beyond 64 bits with a unit gives ERANGE");
 	else if ((exact << (unit ? 10 * (unit - units + 1) : 0)) >> 64)
-		must_be(err == -ERANGE, "too large is too large");
+		must_be(err == -ERANGE, "a size beyond 64 bits gives ERANGE");
 	else
 		must_be(!err && bytes == exact << (unit ? 10 * (unit - units + 1) : 0),
-			"a size is exact");
+			"a size is parsed exactly");
 	if (!err)
-		must_be(strlen(size_format(written, bytes)) < DURATION_SIZE, "sizes fit");
+		must_be(strlen(size_format(written, bytes)) < DURATION_SIZE,
+			"a printed size fits into DURATION_SIZE");
 	free(text);
 }
 
@@ -112,15 +114,16 @@ static void try_escapes(const uint8_t *data, size_t size)
 
 	for (i = 0; i < len; i++)
 		must_be((unsigned char)text[i] >= ' ' && text[i] != 0x7f,
-			"nothing that is printed steers a terminal");
+			"an escaped text has no control characters");
 	must_be(unescape(text, len) == (ssize_t)size && !memcmp(text, data, size),
-		"what was escaped is there again");
+		"bytes are equal after escaping and unescaping");
 	free(text);
-	/* Not a byte more than there is. */
+	/* A copy of exactly this size, so that a read beyond its end is found. */
 	copy = malloc(size ? size : 1);
 	memcpy(copy, data, size);
 	got = unescape(copy, size);
-	must_be(got == -EINVAL || (got >= 0 && (size_t)got <= size), "it gets no longer");
+	must_be(got == -EINVAL || (got >= 0 && (size_t)got <= size),
+		"unescaping makes no text longer");
 	is_utf8(data, size);
 	free(copy);
 }
@@ -131,7 +134,7 @@ static int base64_digit(char c)
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *at = c ? strchr(digits, c) : NULL;
 
-	must_be(at, "base64 has 64 digits");
+	must_be(at, "base64 has only its 64 digits, and padding");
 	return at - digits;
 }
 
@@ -141,18 +144,19 @@ static void try_base64(const uint8_t *data, size_t size)
 	size_t i, len = strlen(text);
 	unsigned int bits;
 
-	must_be(len == (size + 2) / 3 * 4, "base64 has the length that it has to");
+	must_be(len == (size + 2) / 3 * 4, "base64 has 4 digits for each 3 bytes or less");
 	for (i = 0; i < size; i++) {
 		bits = base64_digit(text[i / 3 * 4 + i % 3]) << 6 |
 		       base64_digit(text[i / 3 * 4 + i % 3 + 1]);
-		must_be((uint8_t)(bits >> (4 - 2 * (i % 3))) == data[i], "base64 is exact");
+		must_be((uint8_t)(bits >> (4 - 2 * (i % 3))) == data[i],
+			"base64 decodes to the same bytes");
 	}
 	for (i = 0; i < len - (size * 4 + 2) / 3; i++)
-		must_be(text[len - 1 - i] == '=', "base64 is padded");
+		must_be(text[len - 1 - i] == '=', "base64 is padded with '='");
 	free(text);
 }
 
-/* As dump prints it. */
+/* The line that dump prints for an item. */
 static char *printed(const struct hashbelt_item *item, size_t *size)
 {
 	struct { struct hashbelt_record record; char key[HASHBELT_KEY_MAX]; } entry = {
@@ -164,7 +168,7 @@ static char *printed(const struct hashbelt_item *item, size_t *size)
 	char *text = NULL;
 
 	memcpy(entry.key, (void *)(uintptr_t)item->key, item->key_len);
-	/* What a line leaves to the belt, a dump never does. */
+	/* A dump never prints a line without a time-to-live. */
 	if (shown.ttl_ms == HASHBELT_TTL_BELT)
 		shown.ttl_ms = HASHBELT_TTL_NEVER;
 	stdout = open_memstream(&text, size);
@@ -183,23 +187,23 @@ static void try_line(const uint8_t *data, size_t size)
 	if (!parse_line(line, size, &item)) {
 		text = printed(&item, &len);
 		must_be(text[len - 1] == '\n' && !memchr(text, '\n', len - 1),
-			"a line is a line");
+			"dump prints an item as one line");
 		text[len - 1] = '\0';
-		must_be(!parse_line(text, len - 1, &again), "what is dumped can be loaded");
+		must_be(!parse_line(text, len - 1, &again), "load accepts the line of a dump");
 		must_be(again.key_len == item.key_len && again.value_len == item.value_len &&
 			again.flags == item.flags &&
 			!memcmp((void *)(uintptr_t)again.key, (void *)(uintptr_t)item.key,
 				item.key_len) &&
 			!memcmp((void *)(uintptr_t)again.value, (void *)(uintptr_t)item.value,
-				item.value_len), "and is the same");
+				item.value_len), "load reads the item that dump printed");
 		must_be(again.ttl_ms == item.ttl_ms || item.ttl_ms == HASHBELT_TTL_BELT,
-			"for the same time");
+			"load reads the time-to-live that dump printed");
 		free(text);
 	}
 	free(line);
 }
 
-/* Cuts the words off; what is behind an empty line is content. */
+/* Splits the input into words; the text after an empty line is the content of files. */
 static int cut_words(char *text, size_t size, char **words)
 {
 	char *end = text + size, *line = text, *next;
@@ -248,6 +252,7 @@ static void try_usage(const uint8_t *data, size_t size)
 	count = cut_words(text, size - 1, words);
 	may_wait = is_patient(words);
 	request.operands = calloc(count + 1, sizeof(*request.operands));
+	request.arguments = words;
 	run(&request, count, words);
 	free(request.operands);
 	free(text);
@@ -257,7 +262,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	/* What hbctl has to say. The fuzzer itself has the descriptor for that. */
+	/* Discard what hbctl prints. The fuzzer itself writes to the descriptor. */
 	stdout = fopen("/dev/null", "w");
 	stderr = fopen("/dev/null", "w");
 	return 0;
@@ -290,7 +295,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* What the system is to hbctl here. A device that looks at what it is asked for. */
+/* Functions in the place of system calls. The device checks the arguments of ioctls. */
 
 static bool is_ttl(__u64 ms, bool may_keep)
 {
@@ -304,47 +309,50 @@ static void check_put(const struct hashbelt_item *item)
 					HASHBELT_IF_VERSION);
 
 	must_be(!(conditions & (conditions - 1)) && conditions == item->how,
-		"conditions of a put");
-	must_be(item->value_len <= HASHBELT_VALUE_MAX, "a value's length");
-	must_be(is_ttl(item->ttl_ms, true), "a put's time-to-live");
+		"put: at most one condition, and no other bit");
+	must_be(item->value_len <= HASHBELT_VALUE_MAX, "put: the value is not too long");
+	must_be(is_ttl(item->ttl_ms, true), "put: the time-to-live is valid");
 }
 
 static void check_item(const struct hashbelt_item *item, unsigned long request)
 {
-	must_be(item->key_len && item->key_len <= HASHBELT_KEY_MAX, "a key's length");
-	must_be(!item->reserved, "an item's reserved word");
+	must_be(item->key_len && item->key_len <= HASHBELT_KEY_MAX,
+		"item: the length of the key is valid");
+	must_be(!item->reserved, "item: the reserved word is 0");
 	if (request == HASHBELT_IOC_PUT)
 		check_put(item);
 	else if (request == HASHBELT_IOC_REMOVE)
-		must_be(!(item->how & ~HASHBELT_IF_VERSION), "an rm's condition");
+		must_be(!(item->how & ~HASHBELT_IF_VERSION), "remove: the condition is valid");
 	else if (request == HASHBELT_IOC_TOUCH || request == HASHBELT_IOC_ADD ||
 		 item->how & HASHBELT_AND_TOUCH)
-		must_be(is_ttl(item->ttl_ms, false), "a time-to-live");
+		must_be(is_ttl(item->ttl_ms, false), "item: the time-to-live is valid");
 }
 
 static void check_name(const char *name, bool may_be_none)
 {
 	size_t len = strnlen(name, HASHBELT_NAME_SIZE), i;
 
-	must_be(len < HASHBELT_NAME_SIZE && (len || may_be_none), "a name's length");
+	must_be(len < HASHBELT_NAME_SIZE && (len || may_be_none),
+		"belt: the length of the name is valid");
 	for (i = 0; i < len; i++)
 		must_be((unsigned char)name[i] >= ' ' && name[i] != '/' && name[i] != 0x7f,
-			"a name's bytes");
+			"belt: the name has no control characters and no '/'");
 	for (; i < HASHBELT_NAME_SIZE; i++)
-		must_be(!name[i], "a name's end");
+		must_be(!name[i], "belt: the bytes after the name are 0");
 }
 
 static void check_settings(const struct hashbelt_settings *settings)
 {
 	must_be(settings->ttl_ms <= HASHBELT_TTL_MAX_MS &&
-		settings->grace_ms <= HASHBELT_TTL_MAX_MS, "a belt's times");
+		settings->grace_ms <= HASHBELT_TTL_MAX_MS, "settings: the times are valid");
 	must_be(!settings->buckets || (settings->buckets >= HASHBELT_BUCKETS_MIN &&
-				       settings->buckets <= HASHBELT_BUCKETS_MAX), "buckets");
+				       settings->buckets <= HASHBELT_BUCKETS_MAX),
+		"settings: the number of buckets is valid");
 	must_be(!(settings->policy & ~0x1f) && !(settings->mode & ~0666) &&
 		!(settings->fields & ~HASHBELT_SET_ALL) &&
 		settings->handler <= HASHBELT_REINSERT &&
 		!(settings->reasons & ~HASHBELT_REPORT_ALL) && !settings->reserved32 &&
-		!settings->reserved[0], "a belt's settings");
+		!settings->reserved[0], "settings: flags are valid, and reserved words 0");
 	check_name(settings->name, true);
 }
 
@@ -364,7 +372,8 @@ static void check(unsigned long request, void *arg)
 		check_item(arg, request);
 		break;
 	case HASHBELT_IOC_BATCH:
-		must_be(batch->count && batch->count <= HASHBELT_BATCH_MAX, "a batch's length");
+		must_be(batch->count && batch->count <= HASHBELT_BATCH_MAX,
+			"batch: the number of items is valid");
 		items = (void *)(uintptr_t)batch->items;
 		for (i = 0; i < batch->count; i++)
 			check_item(&items[i], HASHBELT_IOC_PUT);
@@ -379,7 +388,7 @@ static void check(unsigned long request, void *arg)
 		check_name(arg, false);
 		break;
 	case HASHBELT_IOC_ADVANCE:
-		must_be(*(__u64 *)arg <= HASHBELT_TTL_MAX_MS, "how far to advance");
+		must_be(*(__u64 *)arg <= HASHBELT_TTL_MAX_MS, "advance: the time is valid");
 		break;
 	}
 }
@@ -447,6 +456,15 @@ ssize_t fuzz_read(int fd, void *to, size_t size)
 
 pid_t fuzz_fork(void)
 {
-	must_be(false, "nothing is run without a lock or a right to fill");
+	must_be(false, "hbctl runs a command only with a lock or a fill lease");
+	return -1;
+}
+
+/* The program for locks in a store is not installed. */
+int fuzz_execv(const char *path, char *const *arguments)
+{
+	must_be(arguments[0], "the store program is given the arguments of hbctl");
+	(void)path;
+	errno = ENOENT;
 	return -1;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static uint8_t find_call(const char *name)
 	return i;
 }
 
-/* Every third call has one. Without faults no random number is drawn. */
+/* Gives every third call a fault. Without --faults, draws no random number. */
 static void choose_fault(struct step *step, uint64_t *random)
 {
 	if (program_faults)
@@ -50,7 +50,7 @@ static void make_step(struct step *step, uint8_t call, uint64_t *random)
 	choose_fault(step, random);
 }
 
-/* What belongs together; the rest may be found by chance. JOIN is CREATE or OPEN. */
+/* Sequences of calls that chance would rarely find. JOIN is CREATE or OPEN. */
 static const char * const recipes[] = {
 	"open JOIN WATCH PUT EXPIRE read ACK",
 	"open CREATE WATCH PUT EXPIRE read ACK",
@@ -63,7 +63,7 @@ static const char * const recipes[] = {
 	"open JOIN",
 };
 
-/* To make a belt costs more than most of what can be done with one. */
+/* CREATE costs more than most calls, so JOIN is mostly OPEN. */
 static uint8_t find_word(const char *word, uint64_t *random)
 {
 	if (!strcmp(word, "JOIN"))
@@ -71,7 +71,7 @@ static uint8_t find_word(const char *word, uint64_t *random)
 	return find_call(word);
 }
 
-/* All steps of a recipe have one seed: then they have the same keys. */
+/* All steps of a recipe have one seed, and so the same keys. */
 static void follow(struct program *program, const char *recipe, uint64_t *random)
 {
 	struct step step;
@@ -88,7 +88,7 @@ static void follow(struct program *program, const char *recipe, uint64_t *random
 	}
 }
 
-/* A program begins with a recipe; that with a belt of its own, or one that all share. */
+/* A program begins with a recipe, which begins with a new belt or a shared one. */
 void program_make(struct program *program, uint64_t *random)
 {
 	unsigned int count = 4 + random_below(random, STEPS_MAX - 3);
@@ -158,7 +158,7 @@ static void remove_step(struct program *program, unsigned int at)
 		(program->count - at) * sizeof(program->steps[0]));
 }
 
-/* The first steps of the one, and then those of the other. */
+/* Keeps the first @at steps, and appends those of the other program. */
 static void join(struct program *program, const struct program *other, unsigned int at)
 {
 	unsigned int from;
@@ -168,7 +168,7 @@ static void join(struct program *program, const struct program *other, unsigned 
 	program->count = at;
 }
 
-/* Changes a program in a few places, with what another one has. */
+/* Changes a program in one to four places; @other: a program to append. */
 void program_change(struct program *program, const struct program *other, uint64_t *random)
 {
 	unsigned int changes = 1 + random_below(random, 4), at;

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * program.h - a sequence of calls: made up, changed, written as a line and read again.
+ * program.h - a program is a sequence of calls. It is made, changed, printed and parsed.
  *
  *	CALL SLOT SEED PLACE MEDDLE [fail=N] [FIELD=VALUE]...; CALL ...
  *
- * Numbers are hexadecimal. Such a line is all that there is to a program: who runs it
- * makes the same calls with the same arguments.
+ * Numbers are hexadecimal. The line determines the program: each run makes the same calls
+ * with the same arguments.
  */
 #ifndef _FUZZ_PROGRAM_H
 #define _FUZZ_PROGRAM_H
@@ -15,16 +15,16 @@
 #define STEPS_MAX	12
 #define TWISTS_MAX	3
 #define SLOTS		6
-#define FAIL_MAX	24	/* few calls come by more points that can fail */
+#define FAIL_MAX	24	/* few calls pass more points that can fail */
 
-/* What a program takes as a line at most, bytes. */
+/* Greatest length of a program as a line, bytes. */
 #define PROGRAM_TEXT	(STEPS_MAX * 160)
 
-/* Where the argument stands. */
+/* The place of the argument in memory. */
 enum place {
 	AT_END,		/* its last byte is the last before a hole */
 	UNALIGNED,
-	CUT,		/* some of it is in the hole */
+	CUT,		/* its end is in the hole */
 	READONLY,
 	NOWHERE,
 	AT_NULL,
@@ -32,16 +32,16 @@ enum place {
 	PLACES
 };
 
-/* What another thread does while the call runs. */
+/* Actions of another thread while the call runs. */
 enum meddle {
 	NOTHING,
-	ARGUMENT,	/* changes a word of the argument, to and fro */
-	ARRAY,		/* likewise of the array that it points to */
-	PROTECT,	/* takes the right to the memory, and gives it back */
-	UNMAP,
-	FORGET,		/* has pages dropped: the kernel must fault them in */
-	REPLACE,	/* puts another open file in the descriptor's place */
-	RACE,		/* does the same call */
+	ARGUMENT,	/* changes a word of the argument, and changes it back */
+	ARRAY,		/* does so with a word of the array that the argument points to */
+	PROTECT,	/* removes the access rights of a page, and restores them */
+	UNMAP,		/* unmaps a page, and maps a new one */
+	FORGET,		/* drops a page: the kernel must fault it in */
+	REPLACE,	/* replaces the descriptor by another open file */
+	RACE,		/* makes the same call */
 	REBIND,		/* binds the descriptor to another belt */
 	CONSUME,	/* reads from the descriptor */
 	RESHAPE,	/* changes the belt's settings, clears it, moves its time */
@@ -49,9 +49,9 @@ enum meddle {
 };
 
 /**
- * struct twist - a field that is not as the seed would have it
- * @field:	which
- * @value:	what it is
+ * struct twist - a field whose value does not come from the seed
+ * @value:	its value
+ * @field:	index of the field
  */
 struct twist {
 	uint64_t value;
@@ -60,13 +60,13 @@ struct twist {
 
 /**
  * struct step - one call
- * @seed:	of its argument
- * @call:	which of calls[]
- * @slot:	the descriptor
+ * @seed:	seed of its argument
+ * @call:	index in calls[]
+ * @slot:	slot of the descriptor
  * @place:	enum place
  * @meddle:	enum meddle
- * @fail:	which of its allocations and copies of user memory fails, from 1; 0: none
- * @twists:	how many there are
+ * @fail:	number of the allocation or copy of user memory that fails, from 1; 0: none
+ * @twists:	number of twists
  * @twist:	changes to the argument
  */
 struct step {
@@ -85,7 +85,7 @@ struct program {
 	struct step steps[STEPS_MAX];
 };
 
-/* Whether programs are made up in which calls fail. */
+/* True with --faults: programs get calls with faults. */
 extern bool program_faults;
 
 void program_make(struct program *program, uint64_t *random);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# seeds.sh HBCTL DIRECTORY - what hbctl_fuzz begins with: a few inputs, from these lines
-# and from what hbctl says of itself; and DIRECTORY.words, a dictionary of its options.
+# seeds.sh HBCTL DIRECTORY - make the first inputs of hbctl_fuzz, from the texts below and
+# from hbctl's help; and DIRECTORY.words, a dictionary of hbctl's commands and options.
 set -eu
 
 hbctl=$1
@@ -10,7 +10,7 @@ directory=$2
 mkdir -p "$directory"
 
 number=0
-# seed TEXT - as printf(1) takes it.
+# seed TEXT - write an input; TEXT is a format of printf(1).
 seed() {
 	number=$((number + 1))
 	# shellcheck disable=SC2059 # a format on purpose

@@ -1,9 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# syzlang.t [--constants] - whether hashbelt.txt says all that hashbelt.h does: each ioctl,
-# each structure with its members in their order, each constant. With --constants prints
-# hashbelt.txt.const anew.
+# syzlang.t [--constants] - check that hashbelt.txt describes all of hashbelt.h: each ioctl,
+# each structure with its members in their order, each constant. With --constants, print the
+# present content of hashbelt.txt.const.
 set -eu
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
@@ -15,14 +15,14 @@ text=$here/hashbelt.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Names of all constants that are numbers: macros without arguments, and of enums.
+# names - print the names of all numeric constants: macros without arguments, and enums.
 names() {
 	sed -n 's/^#define[ \t]*\(HASHBELT_[A-Z0-9_]*\)[ \t].*/\1/p
 		s/^\t\(HASHBELT_[A-Z0-9_]*\)[ \t,=].*/\1/p' "$header" |
 		grep -vxE 'HASHBELT_(DEVICE|DEFAULT_BELT)' | sort -u
 }
 
-# The file of constants. Who asks for a constant from openat(2) gets it as well.
+# constants - print hashbelt.txt.const. The flags of openat(2) are in it as well.
 constants() {
 	cat >"$work/constants.c" <<-'END'
 		#define _GNU_SOURCE
@@ -38,7 +38,7 @@ constants() {
 	done >>"$work/constants.c"
 	echo 'return 0; }' >>"$work/constants.c"
 	cc -I"$top" -o "$work/constants" "$work/constants.c"
-	echo '# SPDX-License-Identifier: GPL-2.0'
+	head -n 1 "$text"
 	echo '# From hashbelt.h, by syzlang.t --constants.'
 	echo 'arches = amd64'
 	"$work/constants"
@@ -47,7 +47,8 @@ constants() {
 	echo '__NR_read = 0'
 }
 
-# Structures of the header or of the description, one a line, with their members.
+# structures FILE - print the structures of the header or of the description, one a line, with
+# their members.
 structures() {
 	awk '
 		/^struct hashbelt_[a-z_]* \{/ { line = $2; next }
@@ -66,8 +67,8 @@ structures() {
 	' "$1" | sort
 }
 
-# told NUMBER PROMISE - ok if nothing is missing.
-told() {
+# nothing_missing NUMBER NAME - a test that passes if the file "missing" is empty.
+nothing_missing() {
 	if [ -s "$work/missing" ]; then
 		echo "# $(place "$2"): expected nothing to be missing, found:"
 		sed 's/^/# /' "$work/missing"
@@ -88,21 +89,22 @@ echo 1..4
 for name in $(names | grep '^HASHBELT_IOC_' | grep -v _MAGIC); do
 	grep -q "^ioctl\$$name(fd fd_hashbelt, cmd const\[$name\]" "$text" || echo "$name"
 done >"$work/missing"
-told 1 "each of $(names | grep -c '^HASHBELT_IOC_[^M]') ioctls is described"
+nothing_missing 1 "hashbelt.txt describes each of $(names | grep -c '^HASHBELT_IOC_[^M]') ioctls"
 
 structures "$header" >"$work/header"
 structures "$text" >"$work/text"
 comm -23 "$work/header" "$work/text" >"$work/missing"
-[ "$(wc -l <"$work/header")" -gt 15 ] || echo "no structures were found" >>"$work/missing"
-told 2 "each of $(wc -l <"$work/header") structures has the members that it has"
+[ "$(wc -l <"$work/header")" -gt 15 ] ||
+	echo "hashbelt.h: expected more than 15 structures" >>"$work/missing"
+nothing_missing 2 "hashbelt.txt has each of $(wc -l <"$work/header") structures, member by member"
 
-# Those that are no part of any argument: counters, the number of the interface.
+# Constants that are no part of an argument need not be named: counters, the ABI's number.
 sed '/^#/d' "$text" >"$work/plain"
 for name in $(names | grep -vxE 'HASHBELT_(ABI|IOC_MAGIC|STAT_[A-Z_]*)'); do
 	grep -qw "$name" "$work/plain" || echo "$name"
 done >"$work/missing"
-told 3 "each constant is named"
+nothing_missing 3 "hashbelt.txt names each constant of hashbelt.h"
 
 constants | diff - "$text.const" >"$work/missing" || :
-told 4 "constants have the values that they have"
+nothing_missing 4 "hashbelt.txt.const has the values of hashbelt.h"
 exit $failed

@@ -1,12 +1,11 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # shellcheck disable=SC2154,SC2034 # $temporary and $status are tap.sh's
 #
 # belt.sh - sourced after tap.sh by the tests that work on belts, as root.
 #
-# Belts' time stands still and is moved by hand, so times left are exact and
-# nothing has to be waited for. Belts that the tests make are left behind, for the
-# next one to destroy.
+# Belt time is halted and moved by hand, so times left are exact and no test has to wait for
+# them. A test leaves its belts behind; the next one destroys them.
 
 [ -c /dev/hashbelt ] || {
 	echo "Bail out! there is no /dev/hashbelt"
@@ -17,7 +16,7 @@ hbctl belts | awk 'NR > 1 && $1 != "default" { print $1 }' | while read -r name;
 	hbctl destroy "$name"
 done
 
-# belt NAME OPTION... - a belt whose time stands still, and 'on' works on it.
+# belt NAME OPTION... - create a halted belt, on which "on" works from here
 belt() {
 	belt=$1
 	hbctl create "$@" && hbctl -b "$1" halt || exit 1
@@ -27,7 +26,7 @@ on() {
 	hbctl -b "$belt" "$@"
 }
 
-# value NAME VALUE COMMAND... - stdout is VALUE and nothing more.
+# value NAME VALUE COMMAND... - stdout is VALUE without a newline
 value() {
 	name=$1
 	printf '%s' "$2" >"$temporary/wanted"
@@ -36,17 +35,17 @@ value() {
 	result "$name" "$(judge_status 0; same; judge_error '')"
 }
 
-# version_of KEY
+# version_of KEY - print the version of an entry
 version_of() {
 	on has "$1" --json | sed 's/.*"version":\([0-9]*\).*/\1/'
 }
 
-# nobody ARGUMENT... - hbctl as somebody who is not root.
+# nobody ARGUMENT... - run hbctl as user nobody
 nobody() {
 	su -s /bin/sh nobody -c 'exec hbctl "$@"' -- sh "$@"
 }
 
-# valid NAME COMMAND... - what that prints is JSON, an object in each line.
+# valid NAME COMMAND... - each line that the command prints is a JSON object
 valid() {
 	name=$1
 	shift
@@ -55,12 +54,12 @@ valid() {
 		awk -f "$(dirname "$0")/json.awk" "$temporary/out" 2>&1)"
 }
 
-# asleep PID - it is in an ioctl, which has number 16.
+# asleep PID - whether the process is in an ioctl, system call 16
 asleep() {
 	grep -q '^16 ' "/proc/$1/syscall" 2>/dev/null
 }
 
-# end PID... - when this returns each has ended, or was made to; sets status.
+# end PID... - wait until each process has ended, and kill it after 30 s; sets status
 end() {
 	for pid; do
 		at_last is_gone "$pid" || kill -KILL "$pid"
@@ -69,7 +68,7 @@ end() {
 	done
 }
 
-# holds FIELD NUMBER - whether the belt's info says so.
+# holds FIELD NUMBER - whether the belt's info has this number
 holds() {
 	on info --json | grep -q "\"$1\":$2[,}]"
 }

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/* What hbctl does not use of the client library, on /dev/hashbelt. */
+// SPDX-License-Identifier: GPL-2.0-only
+/* client_test - the client library on /dev/hashbelt, also where hbctl does not use it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,21 +10,22 @@
 #include "../device/tap.h"
 #include "client.h"
 
-/* More than two calls of the kernel. */
+/* Items for more than two ioctls. */
 #define ITEMS	(2 * HASHBELT_BATCH_MAX + 10)
 
-/* More than one call of the kernel looks at; by 4. */
+/* More entries than one ioctl counts; a multiple of 4. */
 #define MANY	40000
 
-/* Locks of one owner: more than the first buffer of a list has room for. */
+/* Locks of one owner: more than fit into the first buffer of a list. */
 #define LOCKS	500
 
 #define PLANNED	94
 
 static void test_open(void)
 {
-	ok(hashbelt_open("/nonexistent") == -ENOENT, "open: ENOENT");
-	ok(hashbelt_open("/dev/null") == -ENOTTY, "open: ENOTTY");
+	ok(hashbelt_open("/nonexistent") == -ENOENT,
+	   "open of a path that does not exist returns ENOENT");
+	ok(hashbelt_open("/dev/null") == -ENOTTY, "open of another device returns ENOTTY");
 }
 
 static void test_names(int fd)
@@ -33,26 +34,31 @@ static void test_names(int fd)
 
 	memset(name, 'n', sizeof(name));
 	name[HASHBELT_NAME_SIZE] = '\0';
-	ok(hashbelt_bind(fd, name) == -ENAMETOOLONG, "bind: ENAMETOOLONG");
-	ok(hashbelt_bind(fd, "") == -EINVAL, "bind: EINVAL");
-	ok(hashbelt_bind(fd, "no such") == -ENOENT, "bind: ENOENT");
-	ok(hashbelt_create(fd, name, NULL) == -ENAMETOOLONG, "create: ENAMETOOLONG");
-	ok(hashbelt_destroy(fd, "a/b") == -EINVAL, "destroy: EINVAL");
+	ok(hashbelt_bind(fd, name) == -ENAMETOOLONG,
+	   "bind to a name of 64 bytes returns ENAMETOOLONG");
+	ok(hashbelt_bind(fd, "") == -EINVAL, "bind to an empty name returns EINVAL");
+	ok(hashbelt_bind(fd, "no such") == -ENOENT,
+	   "bind to a belt that does not exist returns ENOENT");
+	ok(hashbelt_create(fd, name, NULL) == -ENAMETOOLONG,
+	   "create with a name of 64 bytes returns ENAMETOOLONG");
+	ok(hashbelt_destroy(fd, "a/b") == -EINVAL,
+	   "destroy with a slash in the name returns EINVAL");
 }
 
-/* Leaves the descriptor with a belt that nobody else can reach. */
+/* Binds the descriptor to a nameless belt, which the tests after this one use. */
 static void test_nameless(int fd)
 {
 	struct hashbelt_settings settings = { .name = "ignored", .ttl_ms = 60000 };
 	struct hashbelt_info info;
 
-	ok(!hashbelt_create(fd, NULL, &settings), "create: without a name");
+	ok(!hashbelt_create(fd, NULL, &settings), "create without a name returns 0");
 	ok(!hashbelt_info(fd, &info) && info.state & HASHBELT_NAMELESS &&
-	   info.ttl_ms == 60000 && !*info.name, "info: it has no name");
+	   info.ttl_ms == 60000 && !*info.name,
+	   "info of a nameless belt returns its settings and no name");
 	for (memset(&info, 0, sizeof(info)); !hashbelt_next(fd, &info);)
 		if (!*info.name || !strcmp(info.name, "ignored"))
 			break;
-	ok(hashbelt_next(fd, &info) == -ENOENT, "next: it is not listed");
+	ok(hashbelt_next(fd, &info) == -ENOENT, "next does not list a nameless belt");
 }
 
 static void test_plain(int fd)
@@ -61,23 +67,25 @@ static void test_plain(int fd)
 	struct hashbelt_item item = { 0 };
 	char buffer[4];
 
-	ok(!hashbelt_put(fd, "k", 1, "value", 5, NULL), "put: no item");
+	ok(!hashbelt_put(fd, "k", 1, "value", 5, NULL), "put without an item returns 0");
 	ok(hashbelt_get(fd, "k", 1, buffer, 4, &item) == -ERANGE &&
-	   item.value_len == 5, "get: ERANGE says how long");
+	   item.value_len == 5, "get into a buffer too small returns ERANGE and the length");
 	item = (struct hashbelt_item){ 0 };
 	ok(!hashbelt_get(fd, "k", 1, large, ~(size_t)0, &item) &&
-	   item.value_len == 5 && !memcmp(large, "value", 5), "get: any size");
+	   item.value_len == 5 && !memcmp(large, "value", 5),
+	   "get with the largest size_t as buffer size returns the value");
 	ok(hashbelt_put(fd, large, HASHBELT_KEY_MAX + 1, "", 0, NULL) == -E2BIG,
-	   "put: E2BIG");
+	   "put with a key of 1025 bytes returns E2BIG");
 	ok(hashbelt_put(fd, "k", 1, large, sizeof(large), NULL) == -EMSGSIZE,
-	   "put: EMSGSIZE");
-	ok(hashbelt_get(fd, "", 0, buffer, 4, NULL) == -EINVAL, "get: EINVAL");
-	ok(!hashbelt_touch(fd, "k", 1, 3600000, NULL), "touch: no item");
-	ok(!hashbelt_remove(fd, "k", 1, NULL), "remove: no item");
-	ok(hashbelt_expire(fd, "k", 1) == -ENOENT, "expire: ENOENT");
+	   "put with a value of 1 MiB and one byte returns EMSGSIZE");
+	ok(hashbelt_get(fd, "", 0, buffer, 4, NULL) == -EINVAL,
+	   "get with an empty key returns EINVAL");
+	ok(!hashbelt_touch(fd, "k", 1, 3600000, NULL), "touch without an item returns 0");
+	ok(!hashbelt_remove(fd, "k", 1, NULL), "remove without an item returns 0");
+	ok(hashbelt_expire(fd, "k", 1) == -ENOENT, "expire of a removed key returns ENOENT");
 }
 
-/* Every item is tried once, and in its place. */
+/* Every item is tried once, in order. */
 static void test_batch(int fd)
 {
 	struct hashbelt_item *items = calloc(ITEMS, sizeof(*items));
@@ -90,10 +98,10 @@ static void test_batch(int fd)
 		items[i].how = HASHBELT_IF_ABSENT;
 	}
 	ok(!hashbelt_batch(fd, items, ITEMS, &done) && done == ITEMS,
-	   "batch: more than a call takes");
+	   "a batch of more items than an ioctl takes tries each item");
 	for (i = 0; i < ITEMS; i++)
 		right += !items[i].result && items[i].version;
-	ok(right == ITEMS, "batch: each was put once");
+	ok(right == ITEMS, "a batch of more items than an ioctl takes puts each item once");
 
 	items[HASHBELT_BATCH_MAX + 1].key = 0;
 	for (i = 0; i < ITEMS; i++)
@@ -101,9 +109,11 @@ static void test_batch(int fd)
 	ok(!hashbelt_batch(fd, items, ITEMS, NULL) &&
 	   items[HASHBELT_BATCH_MAX].result == -EEXIST &&
 	   items[HASHBELT_BATCH_MAX + 1].result == -EFAULT &&
-	   items[ITEMS - 1].result == -EEXIST, "batch: each has a result");
-	ok(hashbelt_batch(fd, NULL, 1, &done) == -EFAULT && !done, "batch: EFAULT");
-	ok(!hashbelt_batch(fd, NULL, 0, &done) && !done, "batch: of nothing");
+	   items[ITEMS - 1].result == -EEXIST,
+	   "each item of a batch has its own result in all ioctls");
+	ok(hashbelt_batch(fd, NULL, 1, &done) == -EFAULT && !done,
+	   "a batch with items at NULL returns EFAULT and tries none");
+	ok(!hashbelt_batch(fd, NULL, 0, &done) && !done, "a batch of 0 items returns 0");
 	free(items);
 	free(keys);
 }
@@ -117,7 +127,7 @@ static void test_scan(int fd)
 	__u32 key;
 	int more;
 
-	ok(!hashbelt_scan_begin(&scanner, fd), "scan: begin");
+	ok(!hashbelt_scan_begin(&scanner, fd), "scan_begin returns 0");
 	while ((more = hashbelt_scan_next(&scanner, &record)) > 0) {
 		memcpy(&key, hashbelt_record_key(record), sizeof(key));
 		if (record->key_len != sizeof(key) || key >= ITEMS)
@@ -125,8 +135,9 @@ static void test_scan(int fd)
 		right += !seen[key];
 		seen[key] = true;
 	}
-	ok(!more && right == ITEMS, "scan: each key");
-	ok(!hashbelt_scan_next(&scanner, &record), "scan: stays at its end");
+	ok(!more && right == ITEMS, "a scan returns each key once");
+	ok(!hashbelt_scan_next(&scanner, &record),
+	   "scan_next at the end of a scan returns 0 again");
 	hashbelt_scan_end(&scanner);
 }
 
@@ -138,9 +149,10 @@ static void test_stat(int fd)
 	memset(counters, 0xff, sizeof(counters));
 	ok(!hashbelt_stat(fd, counters, &few) && few == 3 &&
 	   counters[HASHBELT_STAT_PUTS_NEW] == ITEMS + 1 &&
-	   counters[3] == ~0ULL, "stat: fewer than there are");
+	   counters[3] == ~0ULL, "stat with room for 3 counters writes 3");
 	ok(!hashbelt_stat(fd, counters, &more) && more >= HASHBELT_STAT_COUNT &&
-	   counters[HASHBELT_STAT_REMOVES] == 1, "stat: all there are");
+	   counters[HASHBELT_STAT_REMOVES] == 1,
+	   "stat with room for more counters returns all that the kernel has");
 }
 
 static void put_text(int fd, const char *key, const char *value, __u64 ttl_ms)
@@ -151,7 +163,7 @@ static void put_text(int fd, const char *key, const char *value, __u64 ttl_ms)
 		printf("# cannot put %s\n", key);
 }
 
-/* Halts the belt: an interval of 10 seconds, and 5 buckets. */
+/* Halts the belt, with 5 buckets and an interval of 10 seconds. */
 static void test_buckets(int fd)
 {
 	struct hashbelt_settings settings = {
@@ -163,10 +175,10 @@ static void test_buckets(int fd)
 
 	ok(!hashbelt_set(fd, &settings) && !hashbelt_info(fd, &info) &&
 	   info.ttl_ms == 40000 && info.buckets == 5 && info.entries == ITEMS,
-	   "set: what is named, and no entry is lost");
+	   "set changes the fields that it names and keeps all entries");
 	settings.fields = HASHBELT_SET_BUCKETS;
 	settings.buckets = 1;
-	ok(hashbelt_set(fd, &settings) == -EINVAL, "set: EINVAL");
+	ok(hashbelt_set(fd, &settings) == -EINVAL, "set to 1 bucket returns EINVAL");
 	if (hashbelt_halt(fd) || hashbelt_clear(fd))
 		printf("# cannot halt or clear\n");
 	put_text(fd, "now", "", 1);
@@ -176,16 +188,18 @@ static void test_buckets(int fd)
 	put_text(fd, "never", "", HASHBELT_TTL_NEVER);
 	memset(counts, 0xff, sizeof(counts));
 	ok(!hashbelt_buckets(fd, counts, 5) && counts[0] == 1 && counts[1] == 2 &&
-	   !counts[2] && !counts[3] && counts[4] == 2, "buckets: by time left");
-	ok(!hashbelt_buckets(fd, counts, 1) && counts[0] == 5, "buckets: one");
+	   !counts[2] && !counts[3] && counts[4] == 2,
+	   "buckets counts entries by the time that they have left");
+	ok(!hashbelt_buckets(fd, counts, 1) && counts[0] == 5,
+	   "buckets with one count returns all entries");
 	ok(hashbelt_buckets(fd, counts, 0) == -EINVAL &&
 	   hashbelt_buckets(fd, counts, HASHBELT_BUCKETS_MAX + 1) == -EINVAL,
-	   "buckets: EINVAL");
+	   "buckets with 0 or 65537 counts returns EINVAL");
 	if (hashbelt_clear(fd))
 		printf("# cannot clear\n");
 }
 
-/* What was counted in more than one piece adds up. */
+/* The counts of several ioctls add up. */
 static void test_many_buckets(int fd)
 {
 	static __u64 counts[HASHBELT_BUCKETS_MAX];
@@ -202,7 +216,7 @@ static void test_many_buckets(int fd)
 	for (i = 0; i < HASHBELT_BUCKETS_MAX; i++)
 		sum += counts[i];
 	ok(sum == MANY && counts[0] == MANY / 4 && counts[3] == MANY / 4,
-	   "buckets: of many entries");
+	   "buckets sums up the counts of several ioctls");
 	if (hashbelt_clear(fd))
 		printf("# cannot clear\n");
 }
@@ -217,10 +231,11 @@ static void test_lags(int fd)
 		printf("# cannot advance\n");
 	memset(lags, 0xff, sizeof(lags));
 	ok(!hashbelt_lags(fd, lags, &few) && few == 2 && !lags[0] && !lags[1] &&
-	   lags[2] == ~0ULL, "lags: fewer than there are");
+	   lags[2] == ~0ULL, "lags with room for 2 writes 2");
 	/* 99 seconds are less than 2^17 ms, and not less than 2^16. */
 	ok(!hashbelt_lags(fd, lags, &more) && more == HASHBELT_LAGS &&
-	   lags[17] == 1 && lags[HASHBELT_LAGS] == ~0ULL, "lags: all there are");
+	   lags[17] == 1 && lags[HASHBELT_LAGS] == ~0ULL,
+	   "lags with room for more returns all that the kernel has");
 }
 
 static bool is_event(const struct hashbelt_event *event, __u32 reason, const char *key,
@@ -245,17 +260,20 @@ static void test_events(int fd)
 
 	if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK))
 		printf("# cannot set O_NONBLOCK\n");
-	ok(hashbelt_read(fd, buffer, sizeof(buffer)) == -ENODATA, "read: ENODATA");
+	ok(hashbelt_read(fd, buffer, sizeof(buffer)) == -ENODATA,
+	   "read from a belt that reports nothing returns ENODATA");
 	ok(!hashbelt_set(fd, &settings) &&
-	   hashbelt_read(fd, buffer, sizeof(buffer)) == -EAGAIN, "read: EAGAIN");
+	   hashbelt_read(fd, buffer, sizeof(buffer)) == -EAGAIN,
+	   "a non-blocking read of an empty queue returns EAGAIN");
 	put_text(fd, "a", "value", 0);
 	put_text(fd, "a", "other", 0);
 	put_text(fd, "key", "long value", 0);
 	hashbelt_remove(fd, "key", 3, NULL);
 	hashbelt_expire(fd, "a", 1);
-	ok(hashbelt_read(fd, buffer, 64) == -EMSGSIZE, "read: EMSGSIZE");
-	ok(!hashbelt_watch(fd, HASHBELT_WATCH_ACK), "watch");
-	ok(hashbelt_watch(fd, ~0U) == -EINVAL, "watch: EINVAL");
+	ok(hashbelt_read(fd, buffer, 64) == -EMSGSIZE,
+	   "read into a buffer smaller than the event returns EMSGSIZE");
+	ok(!hashbelt_watch(fd, HASHBELT_WATCH_ACK), "watch with HASHBELT_WATCH_ACK returns 0");
+	ok(hashbelt_watch(fd, ~0U) == -EINVAL, "watch with unknown flags returns EINVAL");
 	len = hashbelt_read(fd, buffer, sizeof(buffer));
 	first = hashbelt_event_next(buffer, len, NULL);
 	second = hashbelt_event_next(buffer, len, first);
@@ -264,12 +282,14 @@ static void test_events(int fd)
 	   is_event(first, HASHBELT_REPLACED, "a", "value") &&
 	   is_event(second, HASHBELT_REMOVED, "key", "long value") &&
 	   is_event(third, HASHBELT_EXPIRED, "a", "other") &&
-	   !hashbelt_event_next(buffer, len, third), "read: all of them, in order");
-	ok(!hashbelt_event_next(buffer, 0, NULL), "events: none of them");
+	   !hashbelt_event_next(buffer, len, third),
+	   "event_next walks three events of one read in order");
+	ok(!hashbelt_event_next(buffer, 0, NULL), "event_next of 0 bytes returns NULL");
 	ok(!hashbelt_ack(fd, second->sequence) &&
 	   hashbelt_ack(fd, first->sequence) == -ENOENT &&
 	   !hashbelt_ack(fd, third->sequence) &&
-	   hashbelt_ack(fd, third->sequence) == -ENOENT, "ack: each once");
+	   hashbelt_ack(fd, third->sequence) == -ENOENT,
+	   "ack of an event settles it once, with all events before it");
 }
 
 static void test_add(int fd)
@@ -279,20 +299,21 @@ static void test_add(int fd)
 	__s64 sum = 0;
 
 	ok(!hashbelt_add(fd, "sum", 3, 5, 100, 0, &sum) && sum == 105,
-	   "add: to what it begins with");
+	   "an addition to an absent key starts at the initial value");
 	ok(!hashbelt_add(fd, "sum", 3, -205, 7, 0, &sum) && sum == -100,
-	   "add: to what is there");
+	   "an addition to a present key ignores the initial value");
 	ok(!hashbelt_add(fd, "sum", 3, 1, 0, 0, NULL) &&
 	   !hashbelt_get(fd, "sum", 3, text, sizeof(text), NULL) &&
-	   !strcmp(text, "-99"), "add: the sum is the value");
+	   !strcmp(text, "-99"), "get returns the sum of an addition in decimal");
 	sum = 3;
 	ok(hashbelt_add(fd, "sum", 3, INT64_MIN, 0, 0, &sum) == -EOVERFLOW && sum == 3,
-	   "add: EOVERFLOW");
+	   "an addition below -2^63 returns EOVERFLOW and leaves the sum as it was");
 	put_text(fd, "sum", "word", 0);
 	ok(hashbelt_add(fd, "sum", 3, 1, 0, 0, &sum) == -EBADMSG && sum == 3,
-	   "add: EBADMSG");
+	   "an addition to a text returns EBADMSG and leaves the sum as it was");
 	ok(hashbelt_add(fd, large, sizeof(large), 1, 0, 0, NULL) == -E2BIG &&
-	   hashbelt_add(fd, large, 0, 1, 0, 0, NULL) == -EINVAL, "add: E2BIG, EINVAL");
+	   hashbelt_add(fd, large, 0, 1, 0, 0, NULL) == -EINVAL,
+	   "an addition returns E2BIG for a key of 1025 bytes, EINVAL for an empty one");
 }
 
 static void advance(int fd, __u64 ms)
@@ -308,30 +329,33 @@ static void test_fill(int fd)
 	char text[32] = "";
 
 	ok(hashbelt_fill(fd, "f", 1, text, sizeof(text), &first) == -ENOENT &&
-	   first.state == HASHBELT_GRANTED && first.token, "fill: granted");
+	   first.state == HASHBELT_GRANTED && first.token,
+	   "fill of an absent key returns ENOENT and grants the fill lease");
 	ok(hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) == -ENOENT &&
-	   second.state == HASHBELT_FILLING, "fill: somebody else has it");
+	   second.state == HASHBELT_FILLING,
+	   "a second fill of an absent key returns ENOENT and HASHBELT_FILLING");
 	ok(hashbelt_give_up(fd, "f", 1, first.token + 1) == -ENOENT &&
 	   !hashbelt_give_up(fd, "f", 1, first.token) &&
 	   hashbelt_give_up(fd, "f", 1, first.token) == -ENOENT,
-	   "give up: once, and by the token");
+	   "give_up succeeds once, with the token of the lease only");
 	second = (struct hashbelt_fill){ 0 };
 	ok(hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) == -ENOENT &&
 	   second.state == HASHBELT_GRANTED && second.token > first.token,
-	   "fill: the next one has it");
+	   "fill after a give_up grants a lease with a larger token");
 	put_text(fd, "f", "value", 0);
 	second = (struct hashbelt_fill){ 0 };
 	ok(!hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) &&
 	   second.item.value_len == 5 && !strcmp(text, "value") && !second.state &&
-	   second.item.flags == 7, "fill: what is there");
+	   second.item.flags == 7, "fill of a present key returns value and flags");
 	second = (struct hashbelt_fill){ 0 };
 	ok(hashbelt_fill(fd, "f", 1, text, 4, &second) == -ERANGE &&
-	   second.item.value_len == 5, "fill: ERANGE says how long");
+	   second.item.value_len == 5,
+	   "fill into a buffer too small returns ERANGE and the length");
 	ok(hashbelt_fill(fd, large, sizeof(large), text, 1, &second) == -E2BIG,
-	   "fill: E2BIG");
+	   "fill of a key of 1025 bytes returns E2BIG");
 }
 
-/* The next event of a request, or NULL. One read may have returned several. */
+/* The next event of a request, or NULL. One read may return several. */
 static const struct hashbelt_event *next_request(int fd)
 {
 	static __u64 buffer[(sizeof(struct hashbelt_event) + HASHBELT_KEY_MAX) / 8];
@@ -366,37 +390,43 @@ static void test_request(int fd)
 	unsigned int done = 7;
 
 	ok(!hashbelt_watch(fd, HASHBELT_WATCH_REQUESTS) && !next_request(fd),
-	   "watch: requests alone");
+	   "watch with HASHBELT_WATCH_REQUESTS returns 0, and no event is read");
 	ok(!hashbelt_request(fd, 1, keys, 2, 0) &&
 	   !hashbelt_request(fd, 2, keys + 1, 1, HASHBELT_TTL_NEVER) &&
-	   !hashbelt_request(fd, 3, keys, 1, 1000), "request");
-	ok(hashbelt_request(fd, 2, keys, 1, 0) == -EEXIST, "request: EEXIST");
+	   !hashbelt_request(fd, 3, keys, 1, 1000),
+	   "three requests of one or two keys are accepted");
+	ok(hashbelt_request(fd, 2, keys, 1, 0) == -EEXIST,
+	   "request with the id of a waiting request returns EEXIST");
 	ok(hashbelt_request(fd, 4, keys, 0, 0) == -EINVAL &&
 	   hashbelt_request(fd, 4, keys, HASHBELT_REQUEST_KEYS + 1, 0) < 0,
-	   "request: too few keys and too many");
-	ok(!next_request(fd), "request: they wait");
+	   "request with 0 or 17 keys fails");
+	ok(!next_request(fd), "no completion is read while three requests wait");
 	put_text(fd, "other", "", 0);
 	ok(is_completion(next_request(fd), 1, HASHBELT_BY_PUT, "other") &&
 	   is_completion(next_request(fd), 2, HASHBELT_BY_PUT, "other") &&
-	   !next_request(fd), "request: a put completes those that wait for it");
-	ok(!hashbelt_request(fd, 2, keys + 1, 1, 0), "request: the id is free again");
+	   !next_request(fd), "a put completes both requests that wait for its key");
+	ok(!hashbelt_request(fd, 2, keys + 1, 1, 0),
+	   "request with the id of a completed request is accepted");
 	ok(!hashbelt_complete(fd, "other", 5, &done) && done == 1 &&
 	   is_completion(next_request(fd), 2, HASHBELT_BY_COMPLETE, "other"),
-	   "complete");
+	   "complete of a key counts its one request and completes it");
 	ok(!hashbelt_complete(fd, "other", 5, &done) && !done &&
-	   !hashbelt_complete(fd, "other", 5, NULL), "complete: none");
+	   !hashbelt_complete(fd, "other", 5, NULL),
+	   "complete of a key without requests counts none");
 	ok(hashbelt_complete(fd, large, sizeof(large), NULL) == -E2BIG &&
-	   hashbelt_complete(fd, large, 0, NULL) == -EINVAL, "complete: E2BIG, EINVAL");
+	   hashbelt_complete(fd, large, 0, NULL) == -EINVAL,
+	   "complete returns E2BIG for a key of 1025 bytes, EINVAL for an empty one");
 	advance(fd, 1000000);
 	ok(is_completion(next_request(fd), 3, HASHBELT_BY_TIMEOUT, ""),
-	   "request: it times out");
+	   "a request of 1 s has timed out after 1000 s");
 	ok(!hashbelt_request(fd, 5, keys, 1, 0) && !hashbelt_cancel(fd, 5) &&
-	   hashbelt_cancel(fd, 5) == -ENOENT, "cancel: once");
+	   hashbelt_cancel(fd, 5) == -ENOENT,
+	   "cancel of a waiting request returns 0 once, then ENOENT");
 	put_text(fd, "one", "", 0);
-	ok(!next_request(fd), "cancel: it is not heard of again");
+	ok(!next_request(fd), "a cancelled request is not completed by a put");
 }
 
-/* Locks are for belts that lose nothing. */
+/* Locks need a pinned belt that does not evict. */
 static void test_lock(int fd)
 {
 	struct hashbelt_settings settings = { .fields = HASHBELT_SET_POLICY };
@@ -404,32 +434,40 @@ static void test_lock(int fd)
 	char owner[HASHBELT_OWNER_MAX];
 	size_t len = 2;
 
-	ok(hashbelt_lock(fd, "l", 1, "me", 2, NULL) == -EOPNOTSUPP, "lock: EOPNOTSUPP");
+	ok(hashbelt_lock(fd, "l", 1, "me", 2, NULL) == -EOPNOTSUPP,
+	   "lock on a belt that is not pinned returns EOPNOTSUPP");
 	settings.policy = HASHBELT_PINNED;
 	ok(!hashbelt_set(fd, &settings) && !hashbelt_lock(fd, "l", 1, "me", 2, &lock) &&
-	   lock.token && lock.ttl_ms == 5000 && !lock.held_ms, "lock");
-	ok(hashbelt_lock(fd, "l", 1, "you", 3, NULL) == -EBUSY, "lock: EBUSY");
-	ok(!hashbelt_lock(fd, "l", 1, "me", 2, NULL), "lock: the same owner again");
+	   lock.token && lock.ttl_ms == 5000 && !lock.held_ms,
+	   "lock of a free lock returns the token and the lease");
+	ok(hashbelt_lock(fd, "l", 1, "you", 3, NULL) == -EBUSY,
+	   "lock of another owner's lock returns EBUSY");
+	ok(!hashbelt_lock(fd, "l", 1, "me", 2, NULL),
+	   "lock by the owner that has the lock returns 0");
 	lock.wait_ms = 0;
 	lock.ttl_ms = 40001;
-	ok(hashbelt_lock(fd, "l", 1, "me", 2, &lock) == -EDOM, "lock: EDOM");
+	ok(hashbelt_lock(fd, "l", 1, "me", 2, &lock) == -EDOM,
+	   "lock for longer than the belt's time-to-live returns EDOM");
 	advance(fd, 3000);
 	ok(!hashbelt_holder(fd, "l", 1, owner, &len, &lock) && len == 2 &&
 	   !memcmp(owner, "me", 2) && lock.held_ms == 3000 && lock.ttl_ms == 37000,
-	   "holder");
+	   "holder returns the owner, the time held and the lease left");
 	len = 1;
 	ok(hashbelt_holder(fd, "l", 1, owner, &len, NULL) == -ERANGE && len == 2,
-	   "holder: ERANGE says how long");
-	ok(hashbelt_holder(fd, "m", 1, owner, &len, NULL) == -ENOENT, "holder: ENOENT");
+	   "holder into a buffer too small returns ERANGE and the length");
+	ok(hashbelt_holder(fd, "m", 1, owner, &len, NULL) == -ENOENT,
+	   "holder of a free lock returns ENOENT");
 	ok(!hashbelt_renew(fd, "l", 1, "me", 2, 7000, &lock) && lock.ttl_ms == 7000 &&
-	   !hashbelt_renew(fd, "l", 1, "me", 2, 0, NULL), "renew");
+	   !hashbelt_renew(fd, "l", 1, "me", 2, 0, NULL),
+	   "renew by the owner returns 0 and the new lease");
 	ok(hashbelt_renew(fd, "l", 1, "you", 3, 0, NULL) == -EACCES &&
 	   hashbelt_renew(fd, "m", 1, "me", 2, 0, NULL) == -ENOENT &&
 	   hashbelt_renew(fd, "l", 1, "me", 2, 40001, NULL) == -EDOM,
-	   "renew: EACCES, ENOENT, EDOM");
+	   "renew returns EACCES for another owner, ENOENT for a free lock, EDOM if too long");
 	ok(hashbelt_unlock(fd, "l", 1, "you", 3) == -EACCES &&
 	   !hashbelt_unlock(fd, "l", 1, "me", 2) &&
-	   hashbelt_unlock(fd, "l", 1, "me", 2) == -ENOENT, "unlock: once, by its owner");
+	   hashbelt_unlock(fd, "l", 1, "me", 2) == -ENOENT,
+	   "unlock succeeds once, and for the owner only");
 }
 
 static void test_lock_sizes(int fd)
@@ -440,24 +478,26 @@ static void test_lock_sizes(int fd)
 	size_t len;
 
 	ok(!hashbelt_lock(fd, large, HASHBELT_KEY_MAX, owner, HASHBELT_OWNER_MAX, NULL),
-	   "lock: the longest name and owner");
+	   "lock with a name of 1024 and an owner of 64 bytes returns 0");
 	len = ~(size_t)0;
 	ok(!hashbelt_holder(fd, large, HASHBELT_KEY_MAX, owner, &len, NULL) &&
-	   len == HASHBELT_OWNER_MAX, "holder: any size");
+	   len == HASHBELT_OWNER_MAX,
+	   "holder with the largest size_t as buffer size returns the length");
 	ok(hashbelt_lock(fd, large, sizeof(large), "me", 2, NULL) == -E2BIG &&
 	   hashbelt_lock(fd, "l", 1, owner, sizeof(owner), NULL) == -E2BIG &&
 	   hashbelt_lock(fd, "", 0, "me", 2, NULL) == -EINVAL &&
-	   hashbelt_lock(fd, "l", 1, "", 0, NULL) == -EINVAL, "lock: E2BIG, EINVAL");
+	   hashbelt_lock(fd, "l", 1, "", 0, NULL) == -EINVAL,
+	   "lock with too long or empty names and owners returns E2BIG or EINVAL");
 	ok(!hashbelt_release(fd, owner, HASHBELT_OWNER_MAX, &released) &&
 	   released == 1 &&
 	   !hashbelt_release(fd, owner, HASHBELT_OWNER_MAX, &released) &&
 	   !released && !hashbelt_release(fd, "me", 2, NULL),
-	   "release: what there is");
+	   "release counts the locks of the owner: 1, then 0");
 	ok(hashbelt_release(fd, owner, sizeof(owner), &released) == -E2BIG,
-	   "release: E2BIG");
+	   "release of an owner of 65 bytes returns E2BIG");
 }
 
-/* A walk over the locks of @owner, or all: how many; -1 if one is not as it was taken. */
+/* The number of locks of @owner (NULL: all owners) in a list; -1 if a record is wrong. */
 static int count_locks(int fd, const char *owner)
 {
 	const struct hashbelt_lock_record *record;
@@ -496,15 +536,17 @@ static void test_locks(int fd)
 	}
 	snprintf(name, sizeof(name), "%0101u", 1);
 	right += !hashbelt_lock(fd, name, strlen(name), "few", 3, NULL);
-	ok(right == LOCKS + 1, "locks: taken");
-	ok(count_locks(fd, "all") == LOCKS, "locks: of one owner, in order");
-	ok(count_locks(fd, "few") == 1, "locks: of another");
-	ok(!count_locks(fd, "not"), "locks: of nobody");
-	ok(count_locks(fd, NULL) == LOCKS + 1, "locks: of all");
+	ok(right == LOCKS + 1, "501 locks of two owners are taken");
+	ok(count_locks(fd, "all") == LOCKS,
+	   "a list of one owner returns its 500 locks in the order of tokens");
+	ok(count_locks(fd, "few") == 1, "a list of another owner returns its one lock");
+	ok(!count_locks(fd, "not"), "a list of an owner without locks is empty");
+	ok(count_locks(fd, NULL) == LOCKS + 1, "a list of all owners returns 501 locks");
 	ok(hashbelt_locks_begin(&lister, fd, owner, sizeof(owner)) == -E2BIG,
-	   "locks: E2BIG");
+	   "a list of an owner of 65 bytes returns E2BIG");
 	ok(!hashbelt_release(fd, "all", 3, &released) && released == LOCKS &&
-	   count_locks(fd, NULL) == 1, "release: all of one owner");
+	   count_locks(fd, NULL) == 1,
+	   "release counts 500 locks of one owner and keeps that of the other");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/* What durations and sizes are read as and written as. */
+// SPDX-License-Identifier: GPL-2.0-only
+/* duration_test - durations and sizes are read and written. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,7 +188,7 @@ static void test_format(const struct format_case *test, const char *what,
 		note("expected '%s', found '%s'", test->text, text);
 }
 
-/* What is written is read as the same, over the whole range. */
+/* duration_parse() reads every text of duration_format() as the same time. */
 static void test_both_ways(void)
 {
 	char text[DURATION_SIZE];

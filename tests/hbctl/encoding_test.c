@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/* Any bytes, escaped and back; what is UTF-8; base64. */
+// SPDX-License-Identifier: GPL-2.0-only
+/* encoding_test - bytes are escaped and unescaped; UTF-8 is recognized; base64. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Bytes from a string literal, which may have NULs in it. */
+/* The bytes of a string literal that may contain NULs. */
 #define BYTES(literal) { literal, sizeof(literal) - 1 }
 
 struct bytes {
@@ -105,7 +105,7 @@ static void test_escape(const struct escape_case *test, size_t number)
 		note("expected '%s', found '%s'", test->text, text);
 	len = unescape(text, size);
 	ok(len == (ssize_t)test->bytes.len && !memcmp(text, test->bytes.at, len),
-	   "escape_cases[%zu] is itself again when it is unescaped", number);
+	   "escape_cases[%zu] is restored when it is unescaped", number);
 	free(text);
 }
 

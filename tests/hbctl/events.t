@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# events.t - hbctl events: what is printed, what is taken off the queue, and what
-# is left there when hbctl is killed or nobody takes its output.
+# events.t - hbctl events: what it prints, which events it takes off the queue, and which
+# are queued again when hbctl is killed or its output cannot be written.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -14,7 +14,7 @@ plan 77
 
 tab=$(printf '\t')
 
-# expire KEY... - an event for each, of value v.
+# expire KEY... - make an event for each key, with value v
 expire() {
 	for key; do
 		on put "$key" v
@@ -22,17 +22,17 @@ expire() {
 	done
 }
 
-# line SEQUENCE REASON KEY VALUE
+# line SEQUENCE REASON KEY VALUE - a line of output
 line() {
 	printf '%s\t%s\t%s\t%s' "$@"
 }
 
-# numbers FIRST LAST
+# numbers FIRST LAST - these numbers, one a line
 numbers() {
 	seq "$1" "$2"
 }
 
-# follow OPTION... - in the background, into a pipe that is read as file 3.
+# follow OPTION... - run events --follow in the background, into a pipe that is file 3
 follow() {
 	rm -f "$temporary/fifo"
 	mkfifo "$temporary/fifo"
@@ -41,7 +41,7 @@ follow() {
 	exec 3<"$temporary/fifo"
 }
 
-# arrives NAME LINE - the next line of the pipe, while hbctl goes on.
+# arrives NAME LINE - the next line in the pipe is LINE, and hbctl is still running
 arrives() {
 	line=
 	# shellcheck disable=SC3045 # busybox has it
@@ -52,13 +52,13 @@ arrives() {
 	result "$1" "$wrong"
 }
 
-# ends NAME STATUS ERR - the one in the background does, or is made to.
+# ends NAME STATUS ERR - the hbctl of follow ends with STATUS; it is killed after 30 s
 ends() {
 	end "$follower"
 	result "$1" "$(judge_status "$2"; judge_error "$3")"
 }
 
-# holds_all FIELD NUMBER... - prints what is there if it is something else.
+# holds_all FIELD NUMBER... - print the belt's info if a field has another number
 holds_all() {
 	while [ $# -gt 0 ]; do
 		holds "$1" "$2" || on info --json
@@ -66,7 +66,7 @@ holds_all() {
 	done
 }
 
-# is_queued NAME COUNT - so many wait, and none is in flight.
+# is_queued NAME COUNT - COUNT events are queued and none is in flight
 is_queued() {
 	result "$1" "$(holds_all queued "$2" in_flight 0)"
 }
@@ -78,7 +78,7 @@ is 'events --json of an empty queue exits with 1' 1 '' "there is no event in bel
 is 'events --max of an empty queue exits with 1' 1 '' "there is no event in belt 'e'" \
 	on events --max 1
 
-# What is printed
+# Output
 on put a 1
 on put a 2
 on rm a
@@ -94,9 +94,9 @@ is 'events prints no event a second time' 1 '' "there is no event in belt 'e'" o
 on put d 5
 on clear
 is 'events prints a cleared entry' 0 "$(line 5 cleared d 5)" '' on events --follow --max 1
-# shellcheck disable=SC1003 # what it says
+# shellcheck disable=SC1003 # a literal backslash
 on put -- "$(printf 'x\ty\\')" "$(printf '\033\n.')"
-# shellcheck disable=SC1003 # what it says
+# shellcheck disable=SC1003 # a literal backslash
 on rm -e 'x\ty\\'
 is 'events escapes keys and values' 0 "6${tab}removed${tab}x\\ty\\\\${tab}\\x1b\\n." '' \
 	on events
@@ -110,7 +110,7 @@ json 'events --json prints all fields of an event' 0 \
 	'' on events --json
 on put "$(printf '\377')" "$(printf '\376')"
 on rm "$(printf '\377')"
-# shellcheck disable=SC1003 # what it says
+# shellcheck disable=SC1003 # a literal backslash
 on put a 'q"\'
 on put a ''
 json 'events --json prints what is not UTF-8 in base64 and escapes text' 0 \
@@ -167,7 +167,7 @@ on put c 3
 on rm c
 is 'events prints only the reasons of --report' 0 "$(line 1 removed c 3)" '' on events
 
-# What is too much for one read, or is one
+# Events that fill a read, or need more than one
 belt large --on-expire notify --report removed
 head -c 1048576 /dev/zero | tr '\0' z >"$temporary/large"
 input=$temporary/large
@@ -220,7 +220,7 @@ is 'events --max 9 prints the one event that is queued' 0 "$(line 5 expired e v)
 	on events --max 9
 is 'events --max finds no event when all were read' 1 '' 'there is no event *' on events --max 9
 
-# Lost ones
+# Lost events
 belt lost --on-expire notify --max-events 2
 expire a b c
 is 'events says on stderr that one event was lost' 0 "$(line 2 expired b v)
@@ -277,7 +277,7 @@ kill -TERM "$follower"
 ends 'events --follow --json exits with 0 on SIGTERM' 0 ''
 exec 3<&-
 
-# A signal that comes from the keyboard; a job in the background would ignore it.
+# SIGINT, sent in the foreground: a job in the background would ignore it.
 expire g
 (
 	signal=INT
@@ -289,7 +289,7 @@ is 'events --follow exits with 0 on SIGINT' 0 "$(line 7 expired g v)" '' \
 	sh -c 'echo $$ >"$0"; exec hbctl -b follow events --follow' "$temporary/pid"
 wait
 
-# Who reads goes away: this is seen without an event, and none is taken.
+# The reader of the pipe closes it: hbctl notices without an event, and takes none.
 follow
 expire h
 arrives 'events --follow prints an event to a pipe' "$(line 8 expired h v)"
@@ -312,7 +312,7 @@ exec 3<&-
 ends 'events --follow that ignores SIGPIPE exits with 4 without a reader' 4 \
 	'cannot write the output: Broken pipe'
 
-# The belt goes away
+# The belt is destroyed
 follow
 expire k
 arrives 'events --follow prints an event before its belt is destroyed' "$(line 11 expired k v)"
@@ -340,9 +340,9 @@ is 'events without --ack into a full device exits with 4' 4 '' 'cannot write the
 	sh -c 'hbctl -b ack put d v; hbctl -b ack expire d; exec hbctl -b ack events >/dev/full'
 is 'an event that events without --ack could not write is lost' 1 '' 'there is no event *' on events
 
-# Events that are more than the pipe takes: one is written and acknowledged, the
-# next one half written when hbctl has to stop.
-# blocks NAME OPTION... - a belt with three of them, and hbctl that writes.
+# Three events of 60000 bytes, more than a pipe takes: hbctl writes and acknowledges the first,
+# and is stopped while it writes the second.
+# blocks NAME OPTION... - make these events in a new belt NAME, and run events OPTION...
 blocks() {
 	belt "$1" --on-expire notify
 	shift
@@ -357,7 +357,7 @@ blocks() {
 		"$(holds_all queued 1)"
 }
 
-# leaves NAME SEQUENCE... - whole events that came through the pipe.
+# leaves NAME SEQUENCE... - the pipe has whole events with exactly these sequences
 leaves() {
 	name=$1
 	shift
@@ -386,7 +386,7 @@ exec 3<&-
 blocks unread
 kill -TERM "$follower"
 ends 'events without --ack on a full pipe says on SIGTERM that events are lost' 4 \
-	'stopped while nobody took the output: events are lost (see --ack)'
+	'stopped while the output was not read: events are lost (see --ack)'
 exec 3<&-
 
 blocks closed --ack
@@ -394,13 +394,13 @@ exec 3<&-
 ends 'events --ack on a full pipe ends by SIGPIPE when its reader is gone' 141 ''
 is_queued 'SIGPIPE to events --ack queues again what was not acknowledged' 2
 
-# All events of many lines have been written.
+# all_are_written - true once both followers have written all events
 # shellcheck disable=SC2317 # called by at_last
 all_are_written() {
 	[ "$(cat "$temporary/first" "$temporary/second" | wc -l)" = 5000 ] && holds in_flight 0
 }
 
-# Two who share: each event goes to one of them.
+# Two followers share a belt: each event goes to one of them.
 belt two --on-expire notify --ttl 1m
 hbctl -b two events --follow --ack >"$temporary/first" &
 first=$!

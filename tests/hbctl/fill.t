@@ -1,8 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# fill.t - hbctl get --fill: one miss, one fill. Who fills, who waits, who takes an old
-# value, and what becomes of the right when a command fails or its caller is killed.
+# fill.t - hbctl get --fill: one miss, one fill. Which client gets the fill lease, which
+# wait, which take the stale value, and what becomes of the lease when a command fails or
+# its hbctl is killed.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -15,7 +16,7 @@ plan 85
 log=$temporary/log
 go=$temporary/go
 
-# A command that notes that it runs, ends when it is told to, and not by SIGTERM.
+# A command that logs its start, ignores SIGTERM, and ends once the file $2 exists.
 cat >"$temporary/compute" <<'END'
 #!/bin/sh
 trap '' TERM
@@ -27,7 +28,7 @@ echo "$3"
 END
 chmod 755 "$temporary/compute"
 
-# begin NAME ARGUMENT... - get, in the background; sets $last.
+# begin NAME ARGUMENT... - run get in the background; sets $last
 begin() {
 	name=$1
 	shift
@@ -35,7 +36,7 @@ begin() {
 	last=$!
 }
 
-# Whether so many of the processes in $pids do.
+# waiting NUMBER - whether so many of the processes in $pids are in an ioctl
 # shellcheck disable=SC2317 # called by at_last
 waiting() {
 	[ "$(for pid in $pids; do
@@ -43,13 +44,13 @@ waiting() {
 	done | grep -c '^16 ')" = "$1" ]
 }
 
-# Whether a file has so many lines.
+# lines FILE NUMBER - whether the file has so many lines
 # shellcheck disable=SC2317 # called by at_last
 lines() {
 	[ -e "$1" ] && [ "$(wc -l <"$1")" = "$2" ]
 }
 
-# ends NAME PID OUTPUT STATUS OUT ERR - it does, and has printed OUT.
+# ends NAME PID OUTPUT STATUS OUT ERR - the process ends with STATUS and has printed OUT
 ends() {
 	end "$2"
 	cp "$temporary/$3.out" "$temporary/out"
@@ -58,12 +59,12 @@ ends() {
 	result "$1" "$(judge_status "$4"; same; judge_error "$6")"
 }
 
-# token - the one in the last line on stderr.
+# token - print the token in the last line on stderr
 token() {
 	sed 's/.*(token \([0-9]*\))$/\1/' "$temporary/err"
 }
 
-# is_json NAME STATUS OUT ERR COMMAND... - as json, and tokens are N.
+# is_json NAME STATUS OUT ERR COMMAND... - as json, with N for tokens
 is_json() {
 	name=$1 wanted_status=$2 error_pattern=$4
 	want "$3"
@@ -77,53 +78,53 @@ is_json() {
 
 belt f --ttl 100s --buckets 11 --grace 1m
 
-# Who fills
+# The fill lease
 on put k 1
 value 'get --fill of a present key prints the value' 1 on get k --fill
 is_json 'get --fill --json of a present key prints the entry, granted false' 0 \
 	'{"key":"k","version":N,"flags":0,"ttl_ms":100000,"value_len":1,"value":"1","stale":false,"granted":false}' \
 	'' on get k --fill --json
-is 'the first get --fill of a missing key gets the right' 1 '' \
+is 'the first get --fill of a missing key gets the fill lease' 1 '' \
 	"'m' in belt 'f' is yours to fill (token [1-9]*)" \
 	on get m --fill
 first=$(token)
 is 'a second get --fill of a missing key exits with 5' 5 '' \
-	"somebody else is filling 'm' in belt 'f'" on get m --fill
+	"another caller is filling 'm' in belt 'f'" on get m --fill
 is 'get without --fill of a key that is being filled exits with 1' 1 '' \
 	"there is no entry 'm' in belt 'f'" \
 	on get m
-is 'get --fill of another missing key gets the right' 1 '' "'n' in belt 'f' is yours *" \
+is 'get --fill of another missing key gets the fill lease' 1 '' "'n' in belt 'f' is yours *" \
 	on get n --fill
 is_json 'the first get --fill --json of a missing key prints granted true' 1 \
 	'{"key":"j","stale":false,"granted":true,"token":N}' \
 	"'j' in belt 'f' is yours *" on get j --fill --json
 is_json 'a second get --fill --json of a missing key prints granted false' 5 \
 	'{"key":"j","stale":false,"granted":false}' \
-	'somebody else is *' on get j --fill --json
+	'another caller is *' on get j --fill --json
 is 'get --fill -e takes an escaped key' 1 '' "'x\\\\ty' in belt 'f' is yours *" \
 	on get -e 'x\ty' --fill
 on put m 2
 value 'get --fill prints the value once the key is put' 2 on get m --fill
 on rm m
-is 'get --fill of a removed key gets the right again' 1 '' "'m' in belt 'f' is yours *" \
+is 'get --fill of a removed key gets the fill lease again' 1 '' "'m' in belt 'f' is yours *" \
 	on get m --fill
-result 'the right to fill has a larger token after a remove' \
+result 'the fill lease has a larger token after a remove' \
 	"$([ "$(token)" -gt "$first" ] || token)"
 on advance 9s
-is 'the right to fill is held for 9 s without --lease' 5 '' 'somebody else *' on get m --fill
+is 'the fill lease is held for 9 s without --lease' 5 '' 'another caller *' on get m --fill
 on advance 2s
-is 'the right to fill is free after 11 s without --lease' 1 '' "'m' in belt 'f' is yours *" \
+is 'the fill lease is free after 11 s without --lease' 1 '' "'m' in belt 'f' is yours *" \
 	on get m --fill --lease 1h
 on advance 50m
-is 'the right to fill is held for 50 of 60 minutes with --lease 1h' 5 '' 'somebody else *' \
+is 'the fill lease is held for 50 of 60 minutes with --lease 1h' 5 '' 'another caller *' \
 	on get m --fill
-is 'get --fill --wait 0 exits with 5 while another has the right' 5 '' \
-	"somebody else is filling 'm' in belt 'f'" on get m --fill --wait 0
+is 'get --fill --wait 0 exits with 5 while another has the fill lease' 5 '' \
+	"another caller is filling 'm' in belt 'f'" on get m --fill --wait 0
 on advance 11m
-is 'the right to fill is free after 61 minutes with --lease 1h' 1 '' "'m' in belt 'f' is yours *" \
+is 'the fill lease is free after 61 minutes with --lease 1h' 1 '' "'m' in belt 'f' is yours *" \
 	on get m --fill
 
-# Who waits
+# Waiting
 belt w --ttl 100s --buckets 11
 on get k --fill --lease 1h 2>/dev/null
 begin a k --fill --wait forever
@@ -141,37 +142,40 @@ waiter=$last
 at_last asleep "$waiter"
 on advance 2m
 ends 'get --fill --wait exits with 5 when its time is over' "$waiter" a 5 '' \
-	"somebody else is filling 'k' in belt 'w', and took longer than one would wait"
+	"another caller is filling 'k' in belt 'w', and took longer than one would wait"
 begin a k --fill --wait 2h
 waiter=$last
 at_last asleep "$waiter"
 on advance 1h
-ends 'get --fill --wait gets the right when the lease is over' "$waiter" a 1 '' \
+ends 'get --fill --wait gets the fill lease when that of another ends' "$waiter" a 1 '' \
 	"'k' in belt 'w' is yours *"
 on put k 1
 
-# Ahead of the end
+# Ahead of the deadline
 belt ahead --ttl 100s --buckets 11
 on put k 1
 on advance 80s
-value 'get --fill --ahead 10s with 20 s left prints the value without the right' 1 on get k --fill --ahead 10s
-value 'get --fill --ahead 10% with 20% left prints the value without the right' 1 on get k --fill --ahead 10%
+value 'get --fill --ahead 10s with 20 s left prints the value without the fill lease' 1 \
+	on get k --fill --ahead 10s
+value 'get --fill --ahead 10% with 20% left prints the value without the fill lease' 1 \
+	on get k --fill --ahead 10%
 run on get k --fill --ahead 30s
 printf 1 >"$temporary/wanted"
-result 'get --fill --ahead 30s with 20 s left prints the value and gets the right' \
+result 'get --fill --ahead 30s with 20 s left prints the value and gets the fill lease' \
 	"$(judge_status 0; same
 	judge_error "'k' in belt 'ahead' is yours *")"
-value 'a second get --fill --ahead prints the value without the right' 1 on get k --fill --ahead 30s
+value 'a second get --fill --ahead prints the value without the fill lease' 1 \
+	on get k --fill --ahead 30s
 on put k 2
 value 'a put ahead of the deadline gives the entry its full ttl again' 2 on get k --fill --ahead 30%
 on advance 80s
 is_json 'get --fill --ahead 30% --json with 20% left prints granted true' 0 \
 	'{"key":"k","version":N,"flags":0,"ttl_ms":20000,"value_len":1,"value":"2","stale":false,"granted":true,"token":N}' \
 	"'k' in belt 'ahead' is yours *" on get k --fill --ahead 30% --json
-value 'a second get --fill --ahead 30% prints the value without the right' 2 \
+value 'a second get --fill --ahead 30% prints the value without the fill lease' 2 \
 	on get k --fill --ahead 30%
 
-# An old value
+# Stale values
 belt old --ttl 100s --buckets 11 --grace 1m
 on put k before
 on advance 101s
@@ -179,14 +183,14 @@ is 'get without --fill of an expired key in its grace time exits with 1' 1 '' \
 	"there is no entry 'k' *" on get k
 run on get k --fill --lease 1h --stale
 printf before >"$temporary/wanted"
-result 'get --fill --stale prints the expired value and gets the right' "$(judge_status 0; same
+result 'get --fill --stale prints the expired value and gets the fill lease' "$(judge_status 0; same
 	judge_error "'k' in belt 'old' is yours *")"
-value 'a second get --fill --stale prints the expired value without the right' before \
+value 'a second get --fill --stale prints the expired value without the fill lease' before \
 	on get k --fill --stale
 is_json 'get --fill --stale --json prints stale true' 0 \
 	'{"key":"k","version":N,"flags":0,"ttl_ms":0,"value_len":6,"value":"before","stale":true,"granted":false}' \
 	'' on get k --fill --stale --json
-is 'get --fill without --stale of an expired key exits with 5' 5 '' 'somebody else *' \
+is 'get --fill without --stale of an expired key exits with 5' 5 '' 'another caller *' \
 	on get k --fill
 on put k after
 value 'get --fill --stale prints the new value once it is put' after on get k --fill --stale
@@ -197,10 +201,10 @@ on put k before
 on advance 101s
 on get k --fill --lease 1h 2>/dev/null >&2
 on advance 61s
-is 'get --fill --stale does not print a value after its grace time' 5 '' 'somebody else *' \
+is 'get --fill --stale does not print a value after its grace time' 5 '' 'another caller *' \
 	on get k --fill --stale
 
-# A command
+# Commands
 belt c --ttl 100s --buckets 11 --grace 1m
 value 'get --fill with a command prints what the command wrote' made on get k --fill -- printf made
 value 'get after get --fill with a command prints what the command wrote' made on get k
@@ -232,7 +236,7 @@ value 'get --fill prints nothing if the command writes nothing' '' on get nothin
 is 'get --fill exits with the status of a command that fails' 7 '' "'sh' ended with status 7" \
 	on get x --fill -- sh -c 'echo half; exit 7'
 is 'get --fill puts nothing if the command fails' 1 '' "there is no entry 'x' in belt 'c'" on get x
-value 'the right to fill is free after a command that failed' next \
+value 'the fill lease is free after a command that failed' next \
 	on get x --fill --wait 0 -- printf next
 # shellcheck disable=SC2016 # expanded by the command
 is 'get --fill exits with 143 if SIGTERM ends the command' 143 '' "'sh' ended with status 143" \
@@ -261,7 +265,7 @@ printf new >"$temporary/wanted"
 result 'get --fill --stale prints the expired value if the command fails' "$(judge_status 0; same
 	judge_error "'false' ended with status 1")"
 
-# Ahead by a share of the life that is given to what is filled in
+# Ahead by a share of the time-to-live that the filled value gets
 belt shares --ttl 5m
 value 'get --fill --ttl 1m --ahead 25% runs the command for a missing key' 1 \
 	on get k --fill --ttl 1m --ahead 25% -- printf 1
@@ -283,7 +287,7 @@ on advance 2s
 value 'get --fill --ahead 25% runs the command with 74 of 300 s left' 2 \
 	on get l --fill --ahead 25% -- printf 2
 
-# Belts that keep what is there
+# Belts with policy standard
 belt keeps --policy standard --ttl 100s --buckets 11
 value 'get --fill with a command puts into a belt of policy standard' 1 on get k --fill -- printf 1
 on advance 80s
@@ -293,7 +297,7 @@ value 'get after get --fill --ahead prints the new value under policy standard' 
 value 'get --fill prints the value of a faster put under policy standard' fast \
 	on get l --fill -- sh -c 'hbctl -b keeps put l fast; printf slow'
 
-# One for all
+# 100 concurrent gets
 belt many --ttl 100s
 rm -f "$log" "$go"
 for number in $(seq 100); do
@@ -317,7 +321,7 @@ like 'stat counts one fill for 100 concurrent get --fill' 0 '*
 fills: 1
 *' '' on stat
 
-# Who is killed, and who takes too long
+# Commands that are killed or exceed their lease
 belt killed --ttl 100s --buckets 11
 rm -f "$log" "$go"
 begin first k --fill --lease 1h -- "$temporary/compute" "$log" "$go" first
@@ -332,15 +336,15 @@ at_last asleep "$third"
 kill -KILL "$first"
 wait "$first" 2>/dev/null
 at_last lines "$log" 2
-result 'the kill of get --fill gives a waiter the right while its command runs' \
+result 'the kill of get --fill gives a waiter the fill lease while its command runs' \
 	"$(lines "$log" 2 || cat "$log")"
 at_last asleep "$third"
-result 'the kill of get --fill gives one of two waiters the right' \
+result 'the kill of get --fill gives one of two waiters the fill lease' \
 	"$(lines "$log" 2 || cat "$log"; asleep "$third" || echo awake)"
 kill -KILL "$third"
 wait "$third" 2>/dev/null
 touch "$go"
-ends 'the waiter that got the right from a killed hbctl prints its own value' \
+ends 'the waiter that got the fill lease from a killed hbctl prints its own value' \
 	"$second" second 0 second ''
 is 'get prints what the waiter after a killed hbctl has put' 0 second '' on get k
 on clear
@@ -352,7 +356,7 @@ begin second k --fill -- "$temporary/compute" "$log" "$go" second
 second=$last
 at_last asleep "$second"
 on advance 30s
-result 'get --fill that exceeds its lease loses the right to a waiter' \
+result 'get --fill that exceeds its lease loses the fill lease to a waiter' \
 	"$(at_last lines "$log" 2 || cat "$log")"
 touch "$go"
 end "$first" "$second"
@@ -360,7 +364,7 @@ sort "$temporary/first.out" "$temporary/second.out" >"$temporary/out"
 printf '%s\n' first second >"$temporary/wanted"
 result 'get --fill that has lost its lease prints its own value' "$(same)"
 
-# What is in the way
+# Full belts, missing rights, destroyed belts
 belt full --max-entries 1
 on put a 1
 is 'get --fill of a missing key on a belt at max_entries exits with 4' 4 '' \
@@ -385,6 +389,7 @@ hbctl destroy gone
 ends 'a waiting get --fill exits with 3 when its belt is destroyed' "$second" second 3 '' \
 	"belt 'gone' was destroyed: *"
 touch "$go"
-ends 'get --fill with the right exits with 3 when its belt is destroyed' "$first" first 3 first \
+ends 'get --fill with the fill lease exits with 3 when its belt is destroyed' \
+	"$first" first 3 first \
 	"belt 'gone' was destroyed: *"
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# hbctl.t - every command of hbctl on /dev/hashbelt, as root, but for those that
-# settings.t and events.t are about.
+# hbctl.t - all commands of hbctl on /dev/hashbelt, as root, but those with a test of their
+# own.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -224,7 +224,7 @@ is 'size after load of three entries is 3' 0 3 '' on size
 is 'load --json of an empty stdin prints 0 loaded' 0 '{"loaded":0,"kept":0}' '' on load --json
 on clear
 
-# Every byte there is, in keys and values; what it is escaped to.
+# Keys and values with each of the 256 bytes, and their escapes
 awk 'BEGIN {
 	for (i = 0; i < 256; i++)
 		printf "k\\x%02x\\x00\tv\\x%02x\\x00\t1h\n", i, i
@@ -253,7 +253,7 @@ is 'dump escapes a tab' 0 1 '' grep -c '^k\\t\\x00.v\\t\\x00.3600000ms$' \
 is 'dump escapes a control character' 0 1 '' \
 	grep -c '^k\\x1b\\x00.v\\x1b\\x00.3600000ms$' "$temporary/first"
 
-# More than a batch, and more than a piece of a scan.
+# More entries than fit into a batch or into one buffer of a scan
 belt many
 awk 'BEGIN {
 	for (i = 0; i < 5000; i++)
@@ -271,7 +271,8 @@ is 'load --json over 5000 entries prints 5000 loaded' 0 '{"loaded":5000,"kept":0
 	on load "$temporary/lines" --json
 on clear
 
-# bad NAME LINE WRONG - a file whose second line is bad.
+# bad NAME LINE WRONG - load of a file whose second line is LINE fails; WRONG is in the
+# message
 bad() {
 	printf 'a\t1\n%b\nc\t3' "$2" >"$temporary/bad"
 	is "load: $1" 4 '' "$temporary/bad, line 2: $3*" on load "$temporary/bad"
@@ -301,7 +302,7 @@ json 'load sets ttl and flags of an entry' 0 \
 	'' on get -e 'b\x00c' --json
 is 'load of a directory exits with 4' 4 '' 'cannot read /: *' on load /
 
-# Expiry, with time moved by hand: 6 buckets for 5 minutes, an interval of 1.
+# Expiry, with belt time moved by hand: 6 buckets for 5 minutes make intervals of 1 minute.
 belt time --ttl 5m --buckets 6
 on put x 1 --ttl 90s
 is 'advance by less than the ttl exits with 0' 0 '' '' on advance 89999ms
@@ -335,7 +336,7 @@ like 'info --json after halt prints halted true' 0 '*"halted":true,*' '' on info
 is 'halt --json of a halted belt prints its name' 0 '{"name":"time"}' '' on halt --json
 is 'resume --json prints the name of the belt' 0 '{"name":"time"}' '' on resume --json
 
-# stat: one of each
+# stat after one call of each kind
 belt stat --ttl 1m
 on put a 1
 on put a 2
@@ -402,7 +403,7 @@ like 'stat --json prints all counters after one call of each' 0 \
 	"{\"name\":\"stat\",${fields}\"lags\":[[]*],\"bucket_entries\":[[]0,0,0,0]}" '' \
 	on stat --json
 
-# create, with all that can be set; info, belts
+# create with all options; info, belts
 belt set --ttl 90s --buckets 10 --policy standard --mode 0640
 json 'info --json prints all fields of a new belt' 0 \
 	'{"name":"set","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
@@ -419,7 +420,7 @@ grace:        none
 interval:     10s
 buckets:      10
 levels:       1
-policy:       standard: get does not renew the time-to-live, put keeps what is there
+policy:       standard: get does not renew the time-to-live, put keeps a present entry
 max entries:  none, 1 used
 max bytes:    none, * B used
 when full:    reject: a put of a new key fails
@@ -490,14 +491,14 @@ belt keep --policy standard
 on put a 1
 v=$(version_of a)
 is 'standard policy: put over an entry exits with 1' 1 '' \
-	"belt 'keep' keeps what is there: entry 'a' with version $v (--if-present *" \
+	"belt 'keep' keeps its present entry 'a' with version $v (--if-present *" \
 	on put a 2
 value 'standard policy: get after a refused put prints the old value' 1 on get a
 is 'standard policy: put --if-present replaces the value' 0 '' '' on put a 2 --if-present
 printf 'a\t9\nb\t9\n' >"$temporary/two"
 is 'standard policy: load exits with 1 and counts the entries it has kept' 1 \
 	'{"loaded":1,"kept":1}' \
-	"belt 'keep' keeps what is there: 1 of 2 entries were not put" \
+	"belt 'keep' keeps present entries: 1 of 2 were not put" \
 	on load "$temporary/two" --json
 value 'standard policy: load leaves the value of an entry' 2 on get a
 value 'standard policy: load puts a missing key' 9 on get b
@@ -516,7 +517,7 @@ json 'updating policy: get renews the entry' 0 \
 	'{"key":"a","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}' \
 	'' on get a --json
 
-# Rights. So far the device is root's alone.
+# Rights; the device still has mode 0600.
 is 'user nobody: belts exits with 3 where the device is of mode 0600' 3 '' \
 	'no right to open /dev/hashbelt: *' nobody belts
 chmod 666 /dev/hashbelt
@@ -573,7 +574,7 @@ is 'device of mode 0644: halt by the owner of the belt exits with 3' 3 '' \
 	nobody -b own halt
 chmod 600 /dev/hashbelt
 
-# A belt that goes while it is used: load has put a batch and waits for more.
+# A belt that is destroyed while load, which has put a batch, waits for more input
 hbctl create going
 mkfifo "$temporary/fifo"
 (
@@ -589,7 +590,7 @@ is 'load into a belt that is destroyed meanwhile exits with 3' 3 '' \
 input=/dev/null
 wait
 
-# What else can fail.
+# Other failures
 limit=/sys/module/hashbelt/parameters/max_bytes
 before=$(cat $limit)
 echo 1 >$limit

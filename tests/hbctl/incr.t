@@ -1,8 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# incr.t - hbctl incr: sums, what they begin with, how long they last, and that no
-# addition is lost.
+# incr.t - hbctl incr: sums, initial values, times-to-live, and that no addition is lost.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -15,14 +14,14 @@ plan 70
 max=9223372036854775807
 min=-9223372036854775808
 
-# left KEY - milliseconds that it has.
+# left KEY - print the time left of an entry, milliseconds
 left() {
 	on has "$1" --json | sed 's/.*"ttl_ms":\([a-z0-9]*\).*/\1/'
 }
 
 belt main --ttl 5m --buckets 6
 
-# What is added
+# Sums
 is 'incr of a missing key counts from 0' 0 1 '' on incr k
 is 'a second incr adds 1 to the first' 0 2 '' on incr k
 value 'get after incr prints the sum in decimal' 2 on get k
@@ -42,7 +41,7 @@ value 'get of an escaped key that incr -e has made prints the sum' 1 on get "$(p
 is 'incr takes a key with a dash after --, and a number after it' 0 -5 '' on incr -- -k -5
 value 'get of a key with a dash that incr has made prints the sum' -5 on get -- -k
 
-# What a put has left there
+# Values that put has stored
 on put k 41
 is 'incr adds to a number that put has stored' 0 42 '' on incr k
 on put -- k -1
@@ -73,12 +72,12 @@ is 'incr --initial with a sum beyond 2^63 - 1 exits with 1' 1 '' \
 is 'incr --initial that fails makes no entry' 1 '' "there is no entry 'none' in belt 'main'" \
 	on get none
 
-# What it begins with
+# Initial values
 is 'incr --initial 100 of a missing key prints 101' 0 101 '' on incr i --initial 100
 is 'incr --initial of a present key ignores it' 0 102 '' on incr i --initial 100
 is 'incr takes a negative --initial' 0 -8 '' on incr j -3 --initial -5
 
-# How long it lasts
+# Times-to-live
 is 'incr --ttl of a missing key prints 1' 0 1 '' on incr w --ttl 1m
 result 'incr --ttl gives a new entry this time-to-live' "$([ "$(left w)" = 60000 ] || left w)"
 on advance 20s
@@ -92,7 +91,7 @@ result 'incr without --ttl gives a new entry the ttl of the belt' \
 is 'incr --ttl never of a missing key prints 1' 0 1 '' on incr e --ttl never
 result 'incr --ttl never makes an entry without a deadline' "$([ "$(left e)" = null ] || left e)"
 
-# It is a put.
+# An addition is a put: versions, stat, limits and rights.
 v=$(version_of e)
 on incr e >/dev/null
 is 'incr makes a new version' 1 '' "entry 'e' in belt 'main' has version *, not $v: *" \
@@ -117,7 +116,7 @@ is 'user nobody: incr on a belt of mode 0644 exits with 3' 3 '' \
 	nobody -b shown incr k
 chmod 600 /dev/hashbelt
 
-# Many at once
+# Concurrent additions
 belt many
 for process in 1 2 3 4 5 6 7 8; do
 	(

@@ -1,8 +1,7 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# json.awk - whether each line is a JSON object by RFC 8259, without a key that is
-# there twice. Prints what is wrong; exit status 0 only if nothing is, and there
-# was a line.
+# json.awk - check that each line is a JSON object by RFC 8259, without a duplicate key.
+# Prints every error; the exit status is 0 if there is no error and at least one line.
 
 function wrong(what) {
 	printf "line %d, from '%s': %s\n", NR, substr(line, at, 20), what
@@ -14,7 +13,7 @@ function skip_space() {
 		at++
 }
 
-# take(CHARACTER) - whether that is next; then it is passed.
+# take(CHARACTER) - skip the next character if it is this one, and return 1; else return 0
 function take(c) {
 	skip_space()
 	if (substr(line, at, 1) != c)
@@ -23,7 +22,7 @@ function take(c) {
 	return 1
 }
 
-# text() - a string; returns it as it stands there.
+# text() - skip a string and return its source text
 function text(    begin, c) {
 	if (!take("\"")) {
 		wrong("no string")

@@ -1,8 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# lock.t - the commands on locks, in belts: who gets what, what is said, and what runs
-# under a lock.
+# lock.t - the commands on locks in belts: grants, messages, and commands under a lock.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -14,7 +13,7 @@ plan 90
 # shellcheck source=tests/hbctl/locks.sh
 . "$(dirname "$0")/locks.sh"
 
-# tokens NAME STATUS OUT ERR COMMAND... - as is, with T for each token.
+# tokens NAME STATUS OUT ERR COMMAND... - as is, with T for each token
 tokens() {
 	name=$1 wanted_status=$2 error_pattern=$4
 	want "$3"
@@ -25,7 +24,7 @@ tokens() {
 		judge_error "$error_pattern")"
 }
 
-# is_held NAME OWNER - as far as the list knows.
+# is_held NAME OWNER - whether the list has lock NAME of OWNER
 is_held() {
 	hbctl locks --owner "$2" --json | grep -q "\"key\":\"$1\""
 }
@@ -34,7 +33,7 @@ is_free() {
 	! hbctl locks --json | grep -q "\"key\":\"$1\""
 }
 
-# The belt
+# The belt of locks
 none="there is no belt 'locks': *"
 is 'unlock makes no belt, and exits with 3' 3 '' "$none" hbctl unlock x --owner a
 is 'renew makes no belt, and exits with 3' 3 '' "$none" hbctl renew x --owner a
@@ -96,7 +95,7 @@ is 'unlock -e takes an escaped name' 0 '' '' hbctl unlock -e 'a\tb' --owner b
 is 'locks --owner without any lock prints nothing' 0 '' '' hbctl locks --owner nobody
 is 'unlock --json prints key and owner' 0 '{"key":"x","owner":"a"}' '' \
 	hbctl unlock x --owner a --json
-nobody="nobody holds lock 'x': it was never taken, or its lease is over"
+nobody="lock 'x' is free: it was never taken, or its lease has expired"
 is 'unlock of a free lock exits with 1' 1 '' "$nobody" hbctl unlock x --owner a
 is 'renew of a free lock exits with 1' 1 '' "$nobody" hbctl renew x --owner a
 like 'lock without --owner prints the owner that it has made up' 0 "[1-9]*	*:*:*" '' \
@@ -157,8 +156,8 @@ is 'set --pinned no --when-full evict of a belt with locks exits with 0' 0 '' ''
 is 'lock on a belt that was unpinned exits with 4' 4 '' "belt 'loose' may drop locks: *" \
 	on lock y --owner b
 is 'renew of a held lock on an unpinned belt exits with 0' 0 '' '' on renew x --owner a
+hbctl set loose --max-entries 1
 on put 1 1
-on put 2 2
 is 'unlock of a lock that was evicted exits with 1' 1 '' "$nobody" on unlock x --owner a
 belt short --pinned --ttl 10s
 is 'lock without --ttl takes the ttl of the belt if that is shorter' 0 10000 '' \
@@ -175,7 +174,7 @@ is 'user nobody: locks on a belt of root exits with 3' 3 '' "no right to read be
 	nobody locks
 chmod "$mode" /dev/hashbelt
 
-# Waiting
+# Waits
 hbctl lock x --owner a --ttl 1h >/dev/null
 is 'lock --wait 0 of a held lock exits with 1 at once' 1 '' "lock 'x' is held by 'a', *" \
 	hbctl lock x --owner b --wait 0
@@ -211,7 +210,7 @@ done
 hbctl unlock x --owner d
 result 'a waiter that a signal ended does not get the lock' "$(is_free x || hbctl locks)"
 
-# A command. Its lease is belt time, which stands still.
+# Commands under a lock; the lease is belt time, which is halted.
 tokens 'lock with a command takes a bound lock' 0 \
 	'{"key":"x","owner":"a","token":T,"ttl_ms":60000,"held_ms":0,"bound":true}' '' \
 	hbctl lock x --owner a -- hbctl locks --json
@@ -240,7 +239,7 @@ rm "$temporary/child"
 ended 'lock exits with 128 + N when signal N kills the command' holder 129 '' ''
 ended 'the end of a command under a lock lets the next waiter run its own' waiter 0 mine ''
 
-# A holder that is killed
+# hbctl is killed
 # shellcheck disable=SC2016
 later holder hbctl lock x --owner a --ttl 1d -- \
 	sh -c 'echo $$ >"$0"; exec sleep 1000' "$temporary/child"
@@ -254,10 +253,10 @@ result 'the kill of hbctl grants its lock to the waiter' "$(is_held x b || hbctl
 at_last is_gone "$(cat "$temporary/child")"
 result 'the kill of hbctl ends the command that runs under its lock' \
 	"$(is_gone "$(cat "$temporary/child")" ||
-	echo 'it does')"
+	echo 'the command still runs')"
 hbctl unlock x --owner b
 
-# Renewal: belt time is moved by less than the lease, again and again.
+# Renewals: belt time advances again and again, each time by less than the lease.
 later holder hbctl lock x --owner a --ttl 900ms -- sleep 1000
 at_last is_held x a
 token=$(field token hbctl locks)
@@ -306,12 +305,12 @@ hbctl destroy gone
 ended 'hbctl ends the command with SIGTERM when the belt is destroyed' holder 143 '' \
 	"lock 'x' is lost (its belt was destroyed): *"
 
-# Many at once
+# Concurrent commands
 count_up '' 5 10 hbctl lock counter --wait forever --
 
-# A store
-is 'lock --store exits with 3 in an hbctl without libpq' 3 '' \
-	'--store: this hbctl was built without libpq: *' \
+# Stores
+is 'lock --store exits with 3 where hbctl-store is missing' 3 '' \
+	'--store: */hbctl-store is missing: *' \
 	hbctl lock x --store dbname=x
 
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# lock_usage.t - what the commands on locks do without a device and without a store:
-# usage, help, completion.
+# lock_usage.t - the commands on locks without a device and without a store: usage, help,
+# completion.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -12,7 +12,7 @@ plan 67
 no=/nonexistent/hashbelt
 commands="lock unlock renew locks release"
 
-# operands COMMAND - right ones.
+# operands COMMAND - valid operands
 operands() {
 	case $1 in
 	lock) echo x ;;
@@ -80,7 +80,7 @@ is 'lock --owner -- is right usage' 3 '' "there is no device $no: *" \
 	hbctl -D $no lock x --owner --
 result 'lock that fails does not run its command' "$(
 	hbctl -D $no lock x -- touch "$temporary/run" 2>/dev/null
-	[ ! -e "$temporary/run" ] || echo 'it was')"
+	[ ! -e "$temporary/run" ] || echo 'the command has run')"
 
 # Options
 for command in unlock renew release; do

@@ -1,18 +1,18 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # shellcheck disable=SC2154,SC2034 # $temporary and $status are tap.sh's, $pid and $i for others
 #
-# locks.sh - sourced after tap.sh by the tests of locks, be they in a belt or in a store.
+# locks.sh - sourced after tap.sh by the tests of locks in belts and in stores
 
-# field NAME COMMAND... - a number of what that prints as JSON.
+# field NAME COMMAND... - print a number of the JSON that the command prints
 field() {
 	field=$1
 	shift
 	"$@" --json | sed "s/.*\"$field\":\([0-9]*\).*/\1/"
 }
 
-# later NAME COMMAND... - run that in the background; its pid is $pid, and its output,
-# messages and status are in files of that name.
+# later NAME COMMAND... - run the command in the background; sets $pid, and stores output,
+# messages and status in files named NAME
 later() {
 	later=$temporary/$1
 	shift
@@ -28,12 +28,13 @@ later() {
 	rm "$later.pid"
 }
 
-# has_ended NAME
+# has_ended NAME - whether that command has ended
 has_ended() {
 	[ -s "$temporary/$1.status" ]
 }
 
-# ended NAME WANTED STATUS OUT ERR - what ran in the background has ended so.
+# ended NAME WANTED STATUS OUT ERR - the command WANTED of later ends with STATUS, OUT and
+# ERR
 ended() {
 	at_last has_ended "$2"
 	cp "$temporary/$2.out" "$temporary/out"
@@ -43,8 +44,8 @@ ended() {
 	result "$1" "$(judge_status "$3"; same; judge_error "$5")"
 }
 
-# check_command HBCTL LIST - fifteen checks of a command that runs under a lock: HBCTL is
-# what has verbs, LIST what a shell calls to list the locks.
+# check_command HBCTL LIST - fifteen checks of a command under a lock. HBCTL is a command
+# that takes hbctl's arguments; LIST is a shell command that lists the locks.
 check_command() {
 	hbctl=$1
 	# shellcheck disable=SC2016 # for the command's shell
@@ -86,13 +87,13 @@ check_command() {
 		"$hbctl" lock y --owner a -- \
 		sh -c "${2%%locks*}lock${2#*locks} y --owner a -- touch '$temporary/run'"
 	result 'no command that was refused the lock has run' \
-		"$([ ! -e "$temporary/run" ] || echo 'it was')"
+		"$([ ! -e "$temporary/run" ] || echo 'a refused command has run')"
 	is "no lock is listed once all commands have ended" 0 '' '' "$hbctl" locks
 }
 
-# count_up HOW MANY TIMES COMMAND... - three checks: so many processes at once run, so
-# many times each, what COMMAND runs under a lock. The counter is a plain file: who reads
-# it before another has written loses what that one has counted.
+# count_up HOW MANY TIMES COMMAND... - three checks: MANY concurrent processes run a shell
+# TIMES times under a lock that COMMAND takes. The shell adds 1 to a number in a plain file,
+# so an increment is lost if two shells run at once.
 count_up() {
 	how=$1 many=$2 times=$3
 	shift 3

@@ -1,10 +1,10 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# prometheus.awk - whether a text is in Prometheus' exposition format, with more
-# rules than parsers have: every family has a HELP and then a TYPE line, once; its
-# samples stand behind them and nowhere else; counters, and only those, are named
-# _total and are whole numbers; no sample is there twice. Prints what is wrong;
-# exit status 0 only if nothing is, and there was a sample.
+# prometheus.awk - check that a text is in Prometheus' exposition format, by stricter rules
+# than those of parsers: each family has one HELP and then one TYPE line, and all its samples
+# follow them directly; counters, and only counters, are named _total and are whole numbers;
+# no sample occurs twice. Prints every error; the exit status is 0 if there is no error and at
+# least one sample.
 
 function wrong(what) {
 	printf "line %d, '%s': %s\n", NR, $0, what

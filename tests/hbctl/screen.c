@@ -1,25 +1,25 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * screen [STEP]... -- COMMAND... - run a command on a terminal of its own, of 80
- * columns and 24 lines, and see what a person would see. The steps, in order:
+ * columns and 24 lines, and check what it shows. The steps, in order:
  *
  *	see TEXT	wait until TEXT is on the screen
- *	lose TEXT	wait until it is not
+ *	lose TEXT	wait until TEXT is not on the screen
  *	type KEYS	press keys
- *	run COMMAND	let a shell do something else meanwhile
+ *	run COMMAND	run a shell command
  *	size COLUMNSxLINES	give the terminal another size
  *	signal NUMBER	send a signal
  *	print	print the screen, without spaces at the ends of its lines
- *	end	wait until the command ends, and say how it leaves the terminal
- *	hangup	take the terminal away, and wait until the command ends
+ *	end	wait until the command ends, and print how it leaves the terminal
+ *	hangup	close the terminal, and wait until the command ends
  *
- * The exit status is the command's, 98 if it wrote what no terminal of 80 columns
- * understands, or over the edge; 99 if a step came to nothing. stderr is not the
- * terminal's.
+ * The exit status is that of the command; 98 if the command wrote bytes that this
+ * terminal does not understand, or beyond the edge; 99 if a step failed. The command's
+ * stderr is not the terminal.
  *
- * Nothing here depends on time: a screen is complete when the command waits for
- * keys. Then a mark is written to the terminal behind all that the command
- * wrote, and read until it comes out.
+ * The result does not depend on timing: a screen is complete when the command waits for
+ * keys. Then a mark is written to the terminal behind all output of the command, and the
+ * terminal is read up to that mark.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,38 +42,38 @@
 #define LINES_MAX	100
 #define COLUMNS_MAX	300
 #define NUMBERS_MAX	8
-#define MARK		0x05	/* no terminal shows it */
+#define MARK		0x05	/* a control character that the command does not write */
 #define ESCAPE		0x1b
-/* A step that takes longer has come to nothing. */
-#define PATIENCE	30	/* seconds */
+/* A step that takes longer has failed. */
+#define TIMEOUT_S	30	/* seconds */
 
 #define STATUS_UNCLEAN	98
-#define STATUS_VAIN	99
+#define STATUS_FAILED	99
 
-/* What the next byte belongs to. */
+/* The part of an escape sequence to which the next byte belongs. */
 enum state {
 	TEXT,
-	ESCAPED,	/* behind an escape */
-	CHARSET,	/* behind one that takes one more byte */
-	SEQUENCE,	/* behind "escape [" */
+	ESCAPED,	/* after an escape character */
+	CHARSET,	/* after an escape and a byte that takes one more */
+	SEQUENCE,	/* after "escape [" */
 };
 
 static struct {
 	int lines;
 	int columns;
-	int first;		/* of the lines that scroll */
+	int first;		/* first and last line of the scrolling region */
 	int last;
 	int y;
 	int x;
-	bool full;		/* it stands in the last column, behind what is there */
+	bool full;		/* the cursor is behind the last column */
 	char cells[LINES_MAX][COLUMNS_MAX];
 	enum state state;
-	bool question;		/* a sequence that begins with ? */
+	bool question;		/* the sequence begins with ? */
 	int numbers[NUMBERS_MAX];
-	unsigned int count;	/* of those */
-	bool hidden;		/* the cursor */
-	unsigned int marks;	/* that came out */
-	unsigned int unclean;	/* what should not have been written */
+	unsigned int count;	/* of numbers */
+	bool hidden;		/* the cursor is hidden */
+	unsigned int marks;	/* marks that were read */
+	unsigned int unclean;	/* bytes that should not have been written */
 } screen = { .lines = 24, .columns = 80 };
 
 static int master, slave;
@@ -93,7 +93,7 @@ static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *form
 	va_end(args);
 	if (child && !ended)
 		kill(child, SIGKILL);
-	exit(STATUS_VAIN);
+	exit(STATUS_FAILED);
 }
 
 /* The terminal */
@@ -132,11 +132,11 @@ static void clear(void)
 {
 	screen.first = 0;
 	screen.last = screen.lines - 1;
-	/* Nobody may take it for blank who has not made it so. */
+	/* Not blanks: the command has to clear the screen itself. */
 	memset(screen.cells, '#', sizeof(screen.cells));
 }
 
-/* A blank line comes in at line @to, and the one at @from goes out. */
+/* Scrolls the lines from @from to @to by one: line @from is lost, line @to becomes blank. */
 static void scroll(int from, int to)
 {
 	int y, step = from < to ? 1 : -1;
@@ -173,7 +173,7 @@ static void put(char c)
 		screen.x++;
 }
 
-/* Number @i of a sequence; 1 if it is not there, as for all that move. */
+/* Number @i of a sequence; 1 by default, as for all cursor movements. */
 static int number(unsigned int i)
 {
 	return i < screen.count && screen.numbers[i] ? screen.numbers[i] : 1;
@@ -214,7 +214,10 @@ static void cursor_line(void)
 	move_to(number(0) - 1, screen.x);
 }
 
-/* From the cursor to the end, to the cursor, or all: of a line, of the screen. */
+/*
+ * Erases from the cursor to the end, from the start to the cursor, or all: of a line, or of
+ * the screen.
+ */
 static void erase_line(void)
 {
 	int which = screen.count ? screen.numbers[0] : 0;
@@ -316,7 +319,7 @@ static const struct sequence {
 	{ 'M', delete_lines },
 	{ 'P', delete_characters },
 	{ 'X', erase_characters },
-	{ 'c', nothing },	/* how the cursor looks */
+	{ 'c', nothing },	/* shape of the cursor */
 	{ 'd', cursor_line },
 	{ 'h', set_mode },
 	{ 'l', reset_mode },
@@ -344,7 +347,7 @@ static void eat_control(char c)
 		break;
 	case 0x0e:
 	case 0x0f:
-		break;	/* another set of characters */
+		break;	/* selects a character set */
 	default:
 		complain("control character %#x", c);
 	}
@@ -369,7 +372,7 @@ static void eat_escaped(char c)
 		break;
 	case '=':
 	case '>':
-		break;	/* what the keys send */
+		break;	/* keypad mode */
 	default:
 		complain("escape %c", c);
 	}
@@ -425,7 +428,7 @@ static time_t seconds(void)
 	return now.tv_sec;
 }
 
-/* Reads what the terminal has got, waiting for that a moment. */
+/* Reads the terminal's output, for which it waits 20 ms at most. */
 static void pump(void)
 {
 	struct pollfd poll_master = { .fd = master, .events = POLLIN };
@@ -438,7 +441,7 @@ static void pump(void)
 			eat(buffer[i]);
 }
 
-/* Whether the command waits for a key, and not only for its turn to write. */
+/* True if the command waits for a key (ppoll), and not for room in the terminal. */
 static bool is_asleep(void)
 {
 	char path[64], text[512] = "";
@@ -464,10 +467,10 @@ static void check_end(void)
 	status = WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
 }
 
-/* Reads all that the command has written until it sleeps or ends. */
+/* Reads all output of the command until the command sleeps or ends. */
 static void settle(void)
 {
-	time_t until = seconds() + PATIENCE;
+	time_t until = seconds() + TIMEOUT_S;
 	unsigned int marks = screen.marks;
 	char mark = MARK;
 
@@ -520,12 +523,12 @@ static void print(FILE *file)
 
 static void wait_for(const char *text, bool there)
 {
-	time_t until = seconds() + PATIENCE;
+	time_t until = seconds() + TIMEOUT_S;
 
 	for (;;) {
 		settle();
 		if (shows(text) == there) {
-			/* It may have been asleep still, and be drawing only now. */
+			/* The command may not have woken before the first settle(). */
 			settle();
 			return;
 		}
@@ -595,7 +598,7 @@ static bool same_modes(const struct termios *now)
 
 static void step_end(const char *text)
 {
-	time_t until = seconds() + PATIENCE;
+	time_t until = seconds() + TIMEOUT_S;
 	struct termios now;
 
 	(void)text;
@@ -616,7 +619,7 @@ static void step_end(const char *text)
 
 static void step_hangup(const char *text)
 {
-	time_t until = seconds() + PATIENCE;
+	time_t until = seconds() + TIMEOUT_S;
 
 	(void)text;
 	close(slave);
@@ -644,7 +647,7 @@ static const struct step {
 	{ "hangup", false, step_hangup },
 };
 
-/* Takes one step; returns how many words that is. */
+/* Takes one step; returns the number of its words. */
 static int take_step(char **words)
 {
 	const struct step *step;
@@ -653,7 +656,7 @@ static int take_step(char **words)
 		if (strcmp(step->name, words[0]))
 			continue;
 		step->act(words[1]);
-		/* What was printed comes before what others have to say. */
+		/* Keeps the order of this output and that of the commands. */
 		fflush(stdout);
 		return 1 + step->argument;
 	}
@@ -679,17 +682,17 @@ static _Noreturn void run_child(char **command)
 	int terminal;
 
 	setsid();
-	/* One of its own, which waits, and becomes the one that ctrl-c comes from. */
+	/* Opened again, in blocking mode, as the controlling terminal of a new session. */
 	terminal = open(ptsname(master), O_RDWR);
 	if (terminal < 0 || ioctl(terminal, TIOCSCTTY, 0))
-		_exit(STATUS_VAIN);
+		_exit(STATUS_FAILED);
 	dup2(terminal, STDIN_FILENO);
 	dup2(terminal, STDOUT_FILENO);
 	if (terminal > STDERR_FILENO)
 		close(terminal);
 	execvp(command[0], command);
 	fprintf(stderr, "screen: cannot run %s: %s\n", command[0], strerror(errno));
-	_exit(STATUS_VAIN);
+	_exit(STATUS_FAILED);
 }
 
 int main(int argc, char **argv)

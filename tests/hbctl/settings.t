@@ -1,8 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# settings.t - what a belt is set to, when it is made and while it is used; and
-# what info and stat say of that.
+# settings.t - settings of belts, at create and by set, and the output of info and stat.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -12,14 +11,14 @@ plan 123
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
-# create, with all there is
+# create with all options
 json 'create --json with all options prints them' 0 \
 	'{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' '' \
 	hbctl create all --ttl 1m --buckets 7 --policy updating --mode 0660 \
 	--on-expire reinsert --report removed,expired --max-entries 5 --max-bytes 64k \
 	--max-events 7 --grace 90s --when-full evict --pinned --wipe --group nogroup --json
 
-# made NAME PATTERN OPTION... - a belt that is made like that has this in its JSON.
+# made NAME PATTERN OPTION... - create with OPTIONs makes a belt whose JSON matches PATTERN
 made() {
 	made_name=$1 made_pattern=$2
 	shift 2
@@ -61,10 +60,10 @@ is 'create takes a name after --pinned --' 0 '' '' hbctl create --pinned -- yes
 is 'create takes the name no before --pinned' 0 '' '' hbctl create no --pinned
 is 'destroy of a belt that is called yes exits with 0' 0 '' '' hbctl destroy yes
 
-# set: one thing at a time
+# set, one option at a time
 hbctl create set --ttl 1m --buckets 7
 hbctl -b set halt
-# sets NAME SCRIPT OPTION... - set changes the belt's JSON as sed's script does.
+# sets NAME SCRIPT OPTION... - set changes the belt's JSON exactly as the sed SCRIPT does
 sets() {
 	name=$1
 	hbctl info set --json | sed 's/,"bucket_entries".*/}/' >"$temporary/before"
@@ -112,7 +111,7 @@ is 'set without --json prints nothing' 0 '' '' hbctl set set --wipe=no
 is 'set of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch': *" \
 	hbctl set nosuch --pinned
 
-# A belt in use keeps its entries, and their deadlines.
+# A belt in use keeps its entries and deadlines.
 belt live --ttl 1m
 awk 'BEGIN {
 	for (i = 0; i < 3000; i++)
@@ -194,7 +193,7 @@ is 'device of mode 0644: set by the owner of the belt exits with 3' 3 '' \
 	nobody set own --pinned
 chmod 600 /dev/hashbelt
 
-# As many belts as there may be
+# Limits of the number of belts and of a user
 limit=/sys/module/hashbelt/parameters
 before=$(cat $limit/max_belts)
 echo 1 >$limit/max_belts
@@ -216,7 +215,7 @@ echo "$before" >$limit/user_max_bytes
 is 'put after user_max_bytes was raised exits with 0' 0 '' '' nobody -b own put a "$(text 5000)"
 chmod 600 /dev/hashbelt
 
-# The belt is drawn: 10 buckets of 10 seconds, and what is later
+# Bars: 10 buckets of 10 seconds, and later entries
 belt drawn --ttl 90s --buckets 10
 for entry in a:1s b:9.999s c:11s d:12s e:13s f:14s g:35s h:90s; do
 	on put ${entry%:*} x --ttl ${entry#*:}
@@ -229,7 +228,7 @@ like 'stat --json prints the entries of each bucket' 0 \
 	'*,"bucket_entries":\[2,4,0,1,0,0,0,0,0,1,1\]}' '' \
 	on stat --json
 
-# drawing NAME WIDTH LOCALE [COMMAND] - what that draws, info if not, is the file wanted.
+# drawing NAME WIDTH LOCALE [COMMAND] - info, or COMMAND, prints the file wanted
 drawing() {
 	COLUMNS=$2 LC_ALL=$3 on "${4:-info}" >"$temporary/info"
 	sed -n '/^entries by/,$p' "$temporary/info" >"$temporary/out"
@@ -280,7 +279,7 @@ on info >"$temporary/out"
 on stat >>"$temporary/out"
 result 'info and stat draw no bars for an empty belt' "$(grep 'entries by' "$temporary/out")"
 
-# stat. The time is moved to where a bucket has just fallen off.
+# stat; belt time is moved to just after a rotation.
 belt late --ttl 90s --buckets 10
 on advance "$(on info --json | sed 's/.*"now_ns":\([0-9]*\).*/\1/' |
 	awk '{ print 10000 - int($1 / 1000000) % 10000 }')ms"
@@ -334,7 +333,7 @@ hbctl belts --json | sed 's/{"name":"\([^"]*\)",.*/belt: \1/' >"$temporary/wante
 grep '^belt: ' "$temporary/stat" >"$temporary/out"
 result 'stat --all lists all belts' "$(same)"
 
-# judge_prometheus - prints what is wrong with the last output.
+# judge_prometheus - print what is wrong with the last output
 judge_prometheus() {
 	judge_status 0
 	judge_error ''
@@ -343,7 +342,7 @@ judge_prometheus() {
 	awk -f "$(dirname "$0")/prometheus.awk" "$temporary/out" 2>&1
 }
 
-# sample NAME LINE - the last output has it, once.
+# sample NAME LINE - the last output has LINE once
 sample() {
 	found=$(grep -cFx -- "$2" "$temporary/out")
 	result "$1" "$([ "$found" = 1 ] || echo "$found times: $2")"
@@ -404,7 +403,8 @@ result 'stat --prometheus of one belt prints the valid format' "$(judge_promethe
 result 'stat --prometheus of one belt prints no other' "$(grep 'belt="' "$temporary/out" |
 	grep -v '{belt="late"')"
 
-# refuses NAME SCRIPT - the judge finds fault with what sed has made of it.
+# refuses NAME SCRIPT - judge_prometheus complains about the output as changed by the sed
+# SCRIPT
 refuses() {
 	sed "$2" "$temporary/good" >"$temporary/out"
 	result "the check of the Prometheus format finds $1" \

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
 # tap.sh - sourced by the tests of hbctl: each check is one line of TAP.
@@ -8,11 +8,11 @@
 #
 #   is NAME STATUS OUT ERR COMMAND...     stdout is OUT, to the letter
 #   like NAME STATUS OUT ERR COMMAND...   stdout matches the shell pattern OUT
-#   json NAME STATUS OUT ERR COMMAND...   as is, but for what differs each time:
-#                                         versions, belt time, memory and numbers of belts are N
+#   json NAME STATUS OUT ERR COMMAND...   as is, with N for numbers that differ between runs:
+#                                         versions, belt times, memory and ids of belts
 #
-# ERR is a shell pattern; stderr must be one line that matches it, and begin
-# with "hbctl: ". Empty: no stderr at all. OUT comes without its last newline.
+# ERR is a shell pattern: stderr must be one line that matches it after "hbctl: ". If ERR is
+# empty, so must be stderr. OUT comes without its last newline.
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
@@ -23,7 +23,7 @@ planned=
 temporary=$(mktemp -d)
 input=/dev/null
 
-# A test that ends early has failed, whatever it had to say before.
+# A test that ends before finish has failed, whatever its checks found.
 # shellcheck disable=SC2317 # called by the trap
 leave() {
 	result=$?
@@ -35,13 +35,13 @@ leave() {
 }
 trap leave EXIT
 
-# plan NUMBER - how many checks there will be.
+# plan NUMBER - announce the number of checks
 plan() {
 	planned=$1
 	echo "1..$1"
 }
 
-# finish - the last thing to call.
+# finish - end the test; the last call of each test
 finish() {
 	[ "$count" = "$planned" ] || {
 		echo "# planned $planned checks, but there were $count"
@@ -52,7 +52,7 @@ finish() {
 	exit
 }
 
-# result NAME WRONG - report a check; WRONG says what is wrong, if anything.
+# result NAME WRONG - report a check; it passes if WRONG is empty
 result() {
 	count=$((count + 1))
 	if [ -z "$2" ]; then
@@ -65,7 +65,7 @@ result() {
 	fi
 }
 
-# at_last COMMAND... - wait for what comes without being waited for; not forever.
+# at_last COMMAND... - wait until the command succeeds, 30 s or more; false if it never does
 at_last() {
 	tries=0
 	until "$@"; do
@@ -75,19 +75,18 @@ at_last() {
 	done
 }
 
-# is_gone PID - it has ended. One that nobody has waited for yet is there still, and does
-# nothing.
+# is_gone PID - whether the process has ended; a zombie has.
 is_gone() {
 	! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-# run COMMAND... - sets status, and stdout and stderr in files.
+# run COMMAND... - sets status, and writes stdout and stderr to files
 run() {
 	status=0
 	"$@" <"$input" >"$temporary/out" 2>"$temporary/err" || status=$?
 }
 
-# judge_error PATTERN - prints what is wrong with stderr.
+# judge_error PATTERN - print what is wrong with stderr
 judge_error() {
 	error=$(cat "$temporary/err")
 	if [ -z "$1" ]; then
@@ -102,12 +101,12 @@ judge_error() {
 	esac
 }
 
-# judge_status STATUS - prints what is wrong with that.
+# judge_status STATUS - print the status if it is another
 judge_status() {
 	[ "$status" = "$1" ] || echo "expected status $1, found $status"
 }
 
-# same - prints the difference between the files out and wanted.
+# same - print the difference between the files wanted and out
 same() {
 	cmp -s "$temporary/wanted" "$temporary/out" ||
 		diff -u -L expected -L found "$temporary/wanted" "$temporary/out"
@@ -127,7 +126,7 @@ is() {
 		judge_error "$error_pattern")"
 }
 
-# normalize FILE - make what differs each time the same.
+# normalize FILE - replace numbers that differ between runs by N
 normalize() {
 	sed -i 's/"\(version\|bytes\|table\|id\|\(now\|wake\|deadline\|handed\)_ns\)":[0-9][0-9]*/"\1":N/g' \
 		"$1"
@@ -157,7 +156,7 @@ like() {
 		judge_error "$error_pattern")"
 }
 
-# file NAME WANTED - the last stdout is, byte for byte, the file WANTED.
+# file NAME WANTED - the last stdout is the file WANTED, byte for byte
 file() {
 	wrong=
 	cmp "$2" "$temporary/out" >"$temporary/cmp" 2>&1 ||
@@ -165,7 +164,7 @@ file() {
 	result "$1" "$wrong"
 }
 
-# text LENGTH - that many letters.
+# text LENGTH - print that many letters
 text() {
 	head -c "$1" /dev/zero | tr '\0' k
 }

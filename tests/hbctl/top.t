@@ -1,10 +1,10 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # top.t - hbctl top, on a terminal of its own and without one.
 #
-# The module is loaded anew: then there are only the belts of this test. They are
-# looked at when a key says so, not because time has passed.
+# The module is removed and loaded again first, so that there are only the belts of this
+# test. top reads them when a key is pressed, and not as time passes.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -22,13 +22,13 @@ TERMINFO=$(cd "$(dirname "$0")/../.." && pwd)/terminfo
 export TERMINFO TERM=vt100
 unset COLUMNS LINES
 
-# entries NUMBER - put so many.
+# entries NUMBER - put so many entries
 entries() {
 	seq "$1" | sed 's/$/\tvalue/' | on load 2>/dev/null
 }
 
 # shellcheck disable=SC2317 # called by top and once
-# still FILE - with N for what differs each time: the time of day, and memory.
+# still FILE - print it with N for what differs between runs: time of day and memory
 still() {
 	sed 's/ [0-9][0-9]:[0-9][0-9]:[0-9][0-9] / N /
 		s/\(entr[a-z]*, \)[0-9.]*[BkM]; the .*)/\1N/
@@ -36,7 +36,8 @@ still() {
 }
 
 # shellcheck disable=SC2317 # called by is
-# top STEP... - what hbctl top shows, which looks again only when it is told to.
+# top STEP... - what hbctl top shows; it reads the belts at the start and on the space key
+# only
 top() {
 	top_status=0
 	screen "$@" -- hbctl top --interval 1h >"$temporary/screen" || top_status=$?
@@ -45,20 +46,20 @@ top() {
 }
 
 # shellcheck disable=SC2317 # called by is
-# belts STEP... - the same, but only the names of the belts, in lines.
+# belts STEP... - as top, but only the names of the belts, one a line
 belts() {
 	top "$@" >"$temporary/top" || return
 	sed '1,3d; /^$/d; /^q quit/d; /^modes/d; s/ .*//' "$temporary/top"
 }
 
 # shellcheck disable=SC2317 # called by is
-# once OPTION... - as still as that, but without a terminal.
+# once OPTION... - as top, with --once and without a terminal
 once() {
 	hbctl top --once --interval 10ms "$@" >"$temporary/once" || return
 	still "$temporary/once"
 }
 
-# table WIDTH RATE - headings and belts, names in so many columns.
+# table WIDTH RATE - headings and belts, with names cut to WIDTH columns and RATE in rates
 table() {
 	printf "%-$1.$1s %s\n" \
 		NAME    'ENTRIES BYTES LIM% GET/S HIT% PUT/S EXP/S EVI/S QUEUE   LAG STATE' \
@@ -71,12 +72,12 @@ table() {
 		sed 's/^\(k\{13\}\)k /\1~ /'
 }
 
-# words - the table with states in words.
+# words - the table with states in words instead of letters
 words() {
 	sed 's/ PH$/ pinned,halted/; s/ HF$/ halted,full/; s/ H$/ halted/'
 }
 
-# page WIDTH LINES LAST - a screen of so many lines.
+# page WIDTH LINES LAST - a screen of LINES lines, of which LAST is the last
 page() {
 	echo "hbctl top  N  every 1h, by NAME"
 	echo "6 belts, 33 entries, N"
@@ -115,7 +116,7 @@ ctrl_l=$(printf '\f')
 is 'ctrl-l makes top draw the screen anew' 0 "$(page 14 24 "$keys")
 $left" '' top see "$ready" type "${ctrl_l}h" see 'h keys' type h see "$ready" print type q end
 
-# other terminals and sizes
+# Other terminals and sizes
 TERM=linux
 is 'top shows all belts on a Linux console' 0 "$(page 14 24 "$keys")
 $left" '' top see "$ready" print type q end
@@ -139,7 +140,7 @@ $left" '' top see "$ready" size 24x5 see 'arrows ~' print type q end
 is 'top runs on a terminal of 2x1' 0 "$left" '' \
 	top see "$ready" size 5x4 see 'q qu~' size 2x1 see 'q~' type q end
 
-# how it ends
+# Ends of top
 ctrl_c=$(printf '\003')
 is 'ctrl-c ends top and restores the terminal' 0 "$left" '' top see "$ready" type "$ctrl_c" end
 is 'SIGTERM ends top and restores the terminal' 0 "$left" '' top see "$ready" signal 15 end
@@ -150,7 +151,7 @@ is 'top that ignores SIGHUP ends with its terminal' 0 '' '' top see "$ready" han
 trap - HUP
 is 'key Q ends top and restores the terminal' 0 "$left" '' top see "$ready" type Q end
 
-# order
+# Sorting
 is 'top sorts by entries' 0 'alpha
 full
 odd\xff
@@ -176,7 +177,7 @@ full
 kkkkkkkkkkkkk~
 odd\xff' '' belts see "$ready" type S see 'by STATE' type s see 'by NAME' print type q end
 
-# what happens meanwhile
+# Changes between two reads of the belts
 cat >"$temporary/gets" <<'END'
 for key in 1 2 3; do
 	hbctl -b alpha get $key || exit
@@ -207,11 +208,11 @@ full
 kkkkkkkkkkkkk~' '' belts see "$ready" type ' ' see ', paused' run 'hbctl destroy new' \
 	type ' ' lose new print type q end
 
-# more belts than lines
+# More belts than lines
 for number in $(seq -w 1 30); do
 	belt "b$number"
 done
-# names FIRST LAST - of these belts.
+# names FIRST LAST - the names of these belts
 names() {
 	seq -w "$1" "$2" | sed 's/^/b/'
 }
@@ -255,7 +256,7 @@ for number in $(seq -w 1 14); do
 	hbctl destroy "b$number"
 done
 
-# terminals that will not do
+# Terminals that top cannot use
 is 'top on an unknown terminal exits with 4' 4 "$left" \
 	"cannot use the terminal 'vt999': set TERM, or use --once" \
 	env TERM=vt999 screen end -- hbctl top
@@ -277,7 +278,7 @@ is 'top --interval 9ms exits with 2' 2 '' 'top: --interval: 9ms is not from 10ms
 is 'top --interval 25h exits with 2' 2 '' 'top: --interval: 25h is not from 10ms to 1d *' \
 	hbctl top --once --interval 25h
 
-# without a terminal
+# Without a terminal
 belt "$odd"
 entries 1
 on halt
@@ -288,7 +289,7 @@ is 'top --once prints all belts without a terminal' 0 "hbctl top  N  every 10ms,
 $(table 63 0 | sed 's/30 N 75.0/31 N 77.5/' | words)" '' once
 rates='"gets_per_second":0,"hit_percent":null,"puts_per_second":0'
 rates=$rates',"expired_per_second":0,"evicted_per_second":0'
-# object NAME ENTRIES LIMIT QUEUED LAG PINNED HALTED FULL - what JSON has of a belt.
+# object NAME ENTRIES LIMIT QUEUED LAG PINNED HALTED FULL - the JSON of a belt
 object() {
 	echo "{$1,\"entries\":$2,\"bytes\":N,\"limit_percent\":$3,$rates,\"queued\":$4," \
 		"\"lag_ms\":$5,\"pinned\":$6,\"halted\":$7,\"full\":$8}" | tr -d ' '

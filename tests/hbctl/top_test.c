@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/* The model of hbctl top: rates from two looks, sorting, and how it is written. */
+// SPDX-License-Identifier: GPL-2.0-only
+/* top_test - the model of hbctl top: rates between two samples, sorting, and the text. */
 #include <locale.h>
 #include <wchar.h>
 
@@ -8,7 +8,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define SECOND	1000000000ULL
-/* Numbers that are nearer than this are the same. */
+/* Numbers that differ by less are equal. */
 #define EPSILON	0.000000001
 
 static struct top_samples before, now;
@@ -24,7 +24,7 @@ static bool is_text_at(struct tap_place place, const char *got, const char *want
 
 #define is_text(...)	is_text_at(TAP_HERE, __VA_ARGS__)
 
-/* A belt as it is seen at one of the two moments. */
+/* Adds a belt to one of the two samples. */
 static struct top_sample *belt(struct top_samples *samples, const char *name, __u64 id)
 {
 	struct top_sample *sample = top_samples_add(samples);
@@ -37,14 +37,14 @@ static struct top_sample *belt(struct top_samples *samples, const char *name, __
 	return sample;
 }
 
-/* Forgets all belts. */
+/* Removes all belts from both samples. */
 static void anew(void)
 {
 	before.count = 0;
 	now.count = 0;
 }
 
-/* A belt that was seen before, @seconds ago. */
+/* Adds a belt to both samples, @seconds apart; returns the newer one. */
 static struct top_sample *seen_belt(const char *name, __u64 id, double seconds)
 {
 	struct top_sample *sample;
@@ -83,17 +83,19 @@ static void test_rates(void)
 	sample->counters[HASHBELT_STAT_EVICTED] = 15;
 	sample->counters[HASHBELT_STAT_PRESSURE] = 5;
 	top_rows(rows, &now, &before);
-	is_near(values[TOP_GETS], 16, "gets a second");
-	is_near(values[TOP_HITS], 75, "hits, percent of these gets");
-	is_near(values[TOP_PUTS], 2, "puts a second, new ones and others");
-	is_near(values[TOP_EXPIRED], 0.4, "expired a second");
-	is_near(values[TOP_EVICTED], 8, "evicted a second, for whatever reason");
+	is_near(values[TOP_GETS], 16,
+		"gets a second are hits and misses by the time between two samples");
+	is_near(values[TOP_HITS], 75, "hits are a percentage of these gets");
+	is_near(values[TOP_PUTS], 2, "puts a second are new and replacing puts");
+	is_near(values[TOP_EXPIRED], 0.4, "expired entries a second");
+	is_near(values[TOP_EVICTED], 8,
+		"evicted entries a second, by limits and by memory pressure");
 	top_rows(rows, &now, &now);
-	is_near(values[TOP_GETS], -1, "no rate without time between");
-	is_near(values[TOP_HITS], -1, "no hits without gets");
+	is_near(values[TOP_GETS], -1, "gets a second are unknown without time between two samples");
+	is_near(values[TOP_HITS], -1, "hits are unknown without gets");
 }
 
-/* Belts come and go, and are made anew with an old name. */
+/* Belts that were created, destroyed, or destroyed and created again, between two samples */
 static void test_identity(void)
 {
 	anew();
@@ -105,15 +107,15 @@ static void test_identity(void)
 	belt(&now, "anew", 11)->counters[HASHBELT_STAT_HITS] = 9;
 	belt(&now, "new", 10)->counters[HASHBELT_STAT_HITS] = 9;
 	top_rows(rows, &now, &before);
-	is_near(rows[0].values[TOP_GETS], 1, "a belt is known again, gets a second");
-	is_near(rows[0].values[TOP_HITS], 100, "and its hits");
-	is_near(rows[1].values[TOP_GETS], -1, "one made anew has no rate yet");
-	is_near(rows[1].values[TOP_HITS], -1, "nor hits");
-	is_near(rows[2].values[TOP_GETS], -1, "nor has a new one");
-	is_text(rows[2].name, "new", "one that has gone takes no row");
+	is_near(rows[0].values[TOP_GETS], 1, "gets a second of a belt that is in both samples");
+	is_near(rows[0].values[TOP_HITS], 100, "hits of a belt that is in both samples");
+	is_near(rows[1].values[TOP_GETS], -1, "a belt created again under its name has no rate");
+	is_near(rows[1].values[TOP_HITS], -1, "a belt created again under its name has no hits");
+	is_near(rows[2].values[TOP_GETS], -1, "a belt that is new has no rate");
+	is_text(rows[2].name, "new", "a belt that was destroyed has no row");
 	before.count = 0;
 	top_rows(rows, &now, &before);
-	is_near(rows[0].values[TOP_GETS], -1, "nor has any at the first look");
+	is_near(rows[0].values[TOP_GETS], -1, "a belt has no rate in the first sample");
 }
 
 static void test_limits(void)
@@ -129,30 +131,33 @@ static void test_limits(void)
 	info->used_entries = 30;
 	info->used_bytes = 500;
 	top_rows(rows, &now, &before);
-	is_near(values[TOP_ENTRIES], 12345, "entries");
-	is_near(values[TOP_BYTES], 54321, "bytes");
-	is_near(values[TOP_QUEUED], 77, "queued");
-	is_near(values[TOP_LIMIT], -1, "no limit");
+	is_near(values[TOP_ENTRIES], 12345, "entries of a belt");
+	is_near(values[TOP_BYTES], 54321, "bytes of a belt");
+	is_near(values[TOP_QUEUED], 77, "queued events of a belt");
+	is_near(values[TOP_LIMIT], -1, "a belt without limits has no use of a limit");
 	info->max_entries = 40;
 	top_rows(rows, &now, &before);
-	is_near(values[TOP_LIMIT], 75, "use of the limit of entries");
+	is_near(values[TOP_LIMIT], 75, "use of max_entries in percent");
 	info->max_bytes = 625;
 	top_rows(rows, &now, &before);
-	is_near(values[TOP_LIMIT], 80, "use of the nearer limit");
-	is_near(values[TOP_STATE], 0, "nothing to say of the state");
+	is_near(values[TOP_LIMIT], 80, "use of the limit that is used more");
+	is_near(values[TOP_STATE], 0,
+		"the state of a belt that is not pinned, halted or full is empty");
 	info->state = HASHBELT_HALTED;
 	info->policy = HASHBELT_PINNED | HASHBELT_EVICT;
 	info->used_entries = 40;
 	top_rows(rows, &now, &before);
-	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED | TOP_FULL, "all of the state");
+	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED | TOP_FULL,
+		"the state of a pinned, halted and full belt");
 	info->used_entries = 39;
 	now.belts[0].counters[HASHBELT_STAT_REJECTED] = 1;
 	top_rows(rows, &now, &before);
 	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED | TOP_FULL,
-		"full is a belt that has refused something");
+		"a belt is full if it has rejected a put since the last sample");
 	before.belts[0].counters[HASHBELT_STAT_REJECTED] = 1;
 	top_rows(rows, &now, &before);
-	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED, "and not for ever");
+	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED,
+		"a belt is not full if it has rejected no put since the last sample");
 }
 
 static const struct lag_case {
@@ -175,7 +180,7 @@ static const struct lag_case {
 	{ { 1ULL << 60, [23] = 1ULL << 60 }, 8388608, ">70m" },
 };
 
-/* What the line of a belt says in a column, other than the name. */
+/* The text of a column other than the name. */
 static const char *cell(const struct top_row *row, enum top_column column)
 {
 	static char line[TOP_LINE_SIZE];
@@ -199,8 +204,9 @@ static void test_lags(void)
 		memcpy(belt(&now, "a", 1)->lags, lag_cases[i].lags,
 		       sizeof(lag_cases[i].lags));
 		top_rows(rows, &now, &before);
-		is_near(rows[0].values[TOP_LAG], lag_cases[i].bound, "99 % of lags");
-		is_text(cell(rows, TOP_LAG), lag_cases[i].text, "written");
+		is_near(rows[0].values[TOP_LAG], lag_cases[i].bound,
+			"lag below which 99 % of entries are");
+		is_text(cell(rows, TOP_LAG), lag_cases[i].text, "text of the lag");
 	}
 }
 
@@ -280,17 +286,17 @@ static void test_sort(void)
 
 	memcpy(rows, unsorted, sizeof(unsorted));
 	top_sort(rows, 4, TOP_NAME);
-	is_text(order(), "abcd", "by name");
+	is_text(order(), "abcd", "belts sorted by name");
 	top_sort(rows, 4, TOP_ENTRIES);
-	is_text(order(), "cabd", "by a number, from the largest, then by name");
+	is_text(order(), "cabd", "belts sorted by a number, from the largest, then by name");
 	top_sort(rows, 4, TOP_LIMIT);
-	is_text(order(), "cbad", "what is not known is last");
+	is_text(order(), "cbad", "belts whose number is unknown are sorted last");
 	top_sort(rows, 4, TOP_STATE);
-	is_text(order(), "cdab", "full belts first");
+	is_text(order(), "cdab", "belts sorted by state begin with full ones");
 	top_sort(rows, 0, TOP_NAME);
 }
 
-/* Columns that a line takes. */
+/* Terminal columns of a line. */
 static int width_of(const char *line)
 {
 	wchar_t wide[TOP_LINE_SIZE];
@@ -299,7 +305,7 @@ static int width_of(const char *line)
 	return count == (size_t)-1 ? -1 : wcswidth(wide, count);
 }
 
-/* The widest that each column can be. */
+/* A row with the longest text of each column. */
 static struct top_row widest(void)
 {
 	struct top_row row;
@@ -329,32 +335,34 @@ static void test_layout(void)
 
 	top_layout(widths, &row, 1, 80);
 	top_line(line, NULL, widths);
-	is_text(line, headings, "headings");
+	is_text(line, headings, "headings on 80 columns");
 	top_line(line, &row, widths);
-	is_text(line, full_row, "a row");
+	is_text(line, full_row, "row on 80 columns");
 	top_layout(widths, &row, 1, 66 + 63 - 1);
 	top_line(line, &row, widths);
-	ok(!!strstr(line, "nnn~ "), "more columns: more of a name");
+	ok(!!strstr(line, "nnn~ "), "a name is cut by one character on 128 columns");
 	top_layout(widths, &row, 1, 66 + 63);
 	top_line(line, &row, widths);
-	ok(!strncmp(line, row.name, 63) && strstr(line, " PHF"), "and all of it");
+	ok(!strncmp(line, row.name, 63) && strstr(line, " PHF"),
+	   "a name of 63 characters is whole on 129 columns, state in letters");
 	top_layout(widths, &row, 1, 0);
 	top_line(line, &row, widths);
-	ok(!strncmp(line, row.name, 63), "no bound: the whole name");
-	ok(!!strstr(line, " pinned,halted,full"), "and the state in words");
-	is_int(width_of(line), 66 + 63 + 13, "and nothing more");
+	ok(!strncmp(line, row.name, 63), "a name is whole without a width");
+	ok(!!strstr(line, " pinned,halted,full"), "the state is in words without a width");
+	is_int(width_of(line), 66 + 63 + 13, "a line without a width has 142 columns");
 	row.name[9] = '\0';
 	top_layout(widths, &row, 1, 80);
-	is_int(widths[TOP_NAME], 9, "a short name leaves space");
+	is_int(widths[TOP_NAME], 9, "a short name needs no more columns than its length");
 	top_layout(widths, &row, 1, 66 + 9 + 12);
-	is_int(widths[TOP_STATE], 5, "not enough for words");
+	is_int(widths[TOP_STATE], 5, "the state is in letters if words do not fit");
 	top_layout(widths, &row, 1, 66 + 9 + 13);
-	is_int(widths[TOP_STATE], 18, "enough for words");
+	is_int(widths[TOP_STATE], 18, "the state is in words if they fit");
 	top_layout(widths, &row, 1, 20);
-	is_int(widths[TOP_NAME], 8, "a narrow terminal: something of the name");
+	is_int(widths[TOP_NAME], 8, "a name has 8 columns on a narrow terminal");
 	top_layout(widths, NULL, 0, 80);
 	top_line(line, NULL, widths);
-	ok(width_of(line) <= 80, "no belts at all: headings of %d columns", width_of(line));
+	ok(width_of(line) <= 80,
+	   "headings without belts have at most 80 columns: %d", width_of(line));
 }
 
 static void test_summary(void)
@@ -363,15 +371,16 @@ static void test_summary(void)
 	char line[TOP_LINE_SIZE];
 
 	top_summary(line, &row, 1, -1, -1);
-	is_text(line, "1 belt, 1 entry, 100B", "one");
+	is_text(line, "1 belt, 1 entry, 100B", "summary of one belt");
 	top_summary(line, NULL, 0, 5, 1 << 20);
-	is_text(line, "0 belts, 0 entries, 0B; the module uses 5B of 1.00M (0.0%)", "none");
+	is_text(line, "0 belts, 0 entries, 0B; the module uses 5B of 1.00M (0.0%)",
+		"summary of no belts");
 	rows[0] = widest();
 	rows[1] = widest();
 	top_summary(line, rows, 2, 999 * 1024, 12.3 * (1 << 30));
 	is_text(line, "2 belts, 20.0M entries, 24.6k; the module uses 999k of 12.3G (0.0%)",
-		"the sum");
-	ok(strlen(line) + strlen("131072") < TOP_WIDTH, "which has room for more belts");
+		"summary of two belts");
+	ok(strlen(line) + strlen("131072") < TOP_WIDTH, "summary has room for 131072 belts");
 }
 
 static const struct name_case {
@@ -399,14 +408,15 @@ static void test_names(bool utf8)
 		belt(&now, name_cases[i].name, 1);
 		top_rows(rows, &now, &before);
 		is_text(rows[0].name, utf8 ? name_cases[i].text : name_cases[i].ascii,
-			utf8 ? "UTF-8 name" : "name");
+			utf8 ? "belt name in a UTF-8 locale" : "belt name in locale C");
 	}
 	anew();
 	memset(name, 0xff, sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	belt(&now, name, 1);
 	top_rows(rows, &now, &before);
-	is_int(strlen(rows[0].name), 63 * 4, "a name that is all escapes");
+	is_int(strlen(rows[0].name), 63 * 4,
+	       "a name of 63 bytes that are not UTF-8 is all escapes");
 }
 
 static const struct cut_case {
@@ -434,7 +444,7 @@ static void test_cut(void)
 	for (i = 0; i < ARRAY_SIZE(cut_cases); i++) {
 		strcpy(text, cut_cases[i].text);
 		top_cut(text, cut_cases[i].width);
-		is_text(text, cut_cases[i].cut, "cut");
+		is_text(text, cut_cases[i].cut, "text cut to a width");
 	}
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # usage.t - what hbctl does without a device: help, usage, completion.
 set -u
@@ -12,7 +12,7 @@ no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance help completion version"
 
-# operands COMMAND - right ones.
+# operands COMMAND - valid operands
 operands() {
 	case $1 in
 	put) echo key value ;;
@@ -24,7 +24,7 @@ operands() {
 	esac
 }
 
-# Help goes to stdout, and is no error.
+# Help goes to stdout and is no error.
 like 'help prints the usage on stdout' 0 'usage: hbctl *' '' hbctl help
 cp "$temporary/out" "$temporary/help"
 hbctl completion bash >"$temporary/completion"
@@ -45,7 +45,7 @@ for command in $commands; do
 		"$(grep -q " ${command}[ \"]" "$temporary/completion" || echo missing)"
 done
 
-# Usage that is wrong for every command.
+# Wrong usage of any command
 is 'hbctl without a command exits with 2' 2 '' "a command is missing *" hbctl
 is 'an unknown command exits with 2' 2 '' "there is no command 'grow' *" hbctl grow
 is 'an unknown option before the command exits with 2' 2 '' "there is no option '--foo' *" \
@@ -76,7 +76,7 @@ is 'a short option without its argument exits with 2' 2 '' "-b needs an argument
 is 'an argument to an option that takes none exits with 2' 2 '' "size: --json takes no argument *" \
 	hbctl size --json=1
 
-# Values of options and operands.
+# Values of options and operands
 d="is not a duration as 250ms, 30s or 1h30m *"
 b="is not from 1ms to 4398046511104ms (139 years) *"
 is 'put --ttl soon exits with 2' 2 '' "put: --ttl: 'soon' $d" hbctl put k v --ttl soon
@@ -161,7 +161,7 @@ is 'set --group of 2^32 - 1 exits with 2' 2 '' \
 	'set: --group: 4294967295 is not from 0 to 4294967294 *' \
 	hbctl set x --group 4294967295
 is 'set --group root is right usage' 3 '' 'there is no device *' hbctl -D "$no" set x --group root
-is 'set without an option exits with 2' 2 '' 'set: no option says what to set *' hbctl set x
+is 'set without an option exits with 2' 2 '' 'set: no setting is given *' hbctl set x
 is 'set --grace soon exits with 2' 2 '' "set: --grace: 'soon' $d" hbctl set x --grace soon
 is 'create --grace of 2^42 + 1 ms exits with 2' 2 '' \
 	"create: --grace: 4398046511105ms is not from 0ms to *" \
@@ -214,7 +214,7 @@ is 'an error message shows a newline in an argument as a question mark' 2 '' \
 	hbctl 'a
 b'
 
-# What is added, waited for and filled.
+# incr, wait and get --fill
 is 'incr k 5x exits with 2' 2 '' "incr: N: '5x' is not a number *" hbctl incr k 5x
 is 'incr k - exits with 2' 2 '' "incr: N: '-' is not a number *" hbctl incr k -
 is 'incr with an empty number exits with 2' 2 '' "incr: N: '' is not a number *" hbctl incr k ''
@@ -249,7 +249,7 @@ is 'get --ahead without --fill exits with 2' 2 '' 'get: --ahead needs --fill *' 
 is 'get --stale without --fill exits with 2' 2 '' 'get: --stale needs --fill *' hbctl get k --stale
 is 'get with a command without --fill exits with 2' 2 '' 'get: a COMMAND needs --fill *' \
 	hbctl get k -- echo
-is 'get --fill --ttl without a command exits with 2' 2 '' 'get: with --fill, --ttl is for *' \
+is 'get --fill --ttl without a command exits with 2' 2 '' 'get: with --fill, --ttl needs a COMMAND*' \
 	hbctl get k --fill --ttl 1s
 is 'get --fill --lease 0 exits with 2' 2 '' 'get: --lease: 0 is not from 1ms to *' \
 	hbctl get k --fill --lease 0
@@ -279,7 +279,7 @@ is 'get --fill -- -k ls exits with 2' 2 '' \
 is 'get --fill with a command and no key exits with 2' 2 '' 'get: an operand is missing: get *' \
 	hbctl get --fill -- -- ls
 
-# Options before, between and behind operands, and none behind --.
+# Options before, between and after operands; none after --
 is 'options before operands are right usage' 3 '' 'there is no device *' \
 	hbctl put -D "$no" --ttl 1s k v
 is 'options between operands are right usage' 3 '' 'there is no device *' \
@@ -292,7 +292,7 @@ is 'a key with a dash after -- is right usage' 3 '' 'there is no device *' hbctl
 is 'a key with a dash without -- exits with 2' 2 '' "get: there is no option '-k' *" \
 	hbctl -D "$no" get -k
 
-# Without a device.
+# Without a device
 for command in $commands; do
 	case $command in
 	help | completion | version) continue ;;
@@ -306,7 +306,7 @@ is '-D /dev/null exits with 3' 3 '' '/dev/null is not the device of hashbelt' \
 	hbctl -D /dev/null size
 is '-D with a directory exits with 3' 3 '' 'cannot open /: *' hbctl -D / size
 
-# What is left.
+# version and failures of files
 like 'version prints the version and the interface' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' \
 	hbctl version
 like 'version --json prints the version and the interface' 0 '{"version":"[0-9]*","interface":1}' \
@@ -318,7 +318,7 @@ is 'help into a full device exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'exec hbctl help >/dev/full'
 
 # shellcheck disable=SC2317 # called by is
-# complete WORD... - what bash would offer for the last word.
+# complete WORD... - what bash completion offers for the last word
 complete() {
 	bash -c '
 		. "$0"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# wait.t - hbctl wait and complete: who waits is told once it is there, and what else
-# ends a wait.
+# wait.t - hbctl wait and complete: a put of a key ends the waits for it, and what else ends
+# a wait.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -14,14 +14,14 @@ plan 66
 
 tab=$(printf '\t')
 
-# begin OPERAND... - wait, in the background, and come back when it does.
+# begin OPERAND... - run wait in the background; returns once its request is registered
 begin() {
 	hbctl -b "$belt" wait "$@" >"$temporary/waited" 2>"$temporary/waited.err" &
 	waiter=$!
 	at_last holds requests 1 || echo "Bail out! nothing waits"
 }
 
-# ends NAME STATUS OUT ERR - it does, and has printed OUT.
+# ends NAME STATUS OUT ERR - the wait ends with STATUS and has printed OUT
 ends() {
 	end "$waiter"
 	cp "$temporary/waited" "$temporary/out"
@@ -30,12 +30,12 @@ ends() {
 	result "$1" "$(judge_status "$2"; same; judge_error "$4")"
 }
 
-# goes_on NAME - it waits as before.
+# goes_on NAME - the wait has not ended and its request is registered
 goes_on() {
-	result "$1" "$(is_gone "$waiter" && echo 'it has ended'; holds requests 1 || on info --json)"
+	result "$1" "$(is_gone "$waiter" && echo 'wait has ended'; holds requests 1 || on info --json)"
 }
 
-# counts FIELD NUMBER - whether stat says so.
+# counts FIELD NUMBER - whether stat prints this number
 # shellcheck disable=SC2317 # called by at_last
 counts() {
 	on stat | grep -qx "$1: $2"
@@ -43,7 +43,7 @@ counts() {
 
 belt main --ttl 1m --buckets 7
 
-# What is there already
+# Keys that are present
 on put a 1
 is 'wait for a present key prints key and value at once' 0 "a${tab}1" '' on wait a
 is 'wait --timeout for a present key prints it' 0 "a${tab}1" '' on wait a --timeout 1ms
@@ -71,7 +71,7 @@ result 'wait prints a value of 1,000,000 bytes' "$(judge_status 0; judge_error '
 result 'no request is left after waits for present keys' "$(holds requests 0 || on info --json)"
 on clear
 
-# What is put
+# Puts
 begin a
 on put a 1
 ends 'put of its key ends a wait' 0 "a${tab}1" ''
@@ -128,7 +128,7 @@ on put a 3
 ends 'put after a clear ends a wait' 0 "a${tab}3" ''
 on clear
 
-# How long
+# Timeouts
 begin a
 on advance 30d
 goes_on 'wait without --timeout goes on for 30 days'
@@ -158,11 +158,11 @@ is 'wait --timeout exits with 1 although belt time is halted' 1 '' 'timed out: *
 	on wait a --timeout 20ms
 result 'no request is left after waits that timed out' "$(holds requests 0 || on info --json)"
 
-# By hand
-is 'complete without a waiter prints 0 and exits with 1' 1 0 "nobody waits for 'a' in belt 'main'" \
+# complete
+is 'complete without a waiter prints 0 and exits with 1' 1 0 "no request waits for 'a' in belt 'main'" \
 	on complete a
 json 'complete --json without a waiter prints 0 and exits with 1' 1 '{"key":"a","completed":0}' \
-	'nobody waits for *' \
+	'no request waits for *' \
 	on complete a --json
 begin a b
 is 'complete of a key with one waiter prints 1' 0 1 '' on complete b
@@ -178,14 +178,14 @@ is 'complete -e of an escaped key prints 1' 0 1 '' on complete -e 'x\ty'
 ends 'the message of a completed wait escapes the key' 1 '' \
 	"the wait for 'x\\\\ty' in belt 'main' was completed, *"
 begin a
-is 'complete of another key prints 0 and exits with 1' 1 0 "nobody waits for 'b' in belt 'main'" \
+is 'complete of another key prints 0 and exits with 1' 1 0 "no request waits for 'b' in belt 'main'" \
 	on complete b
 goes_on 'complete of another key does not end a wait'
 on put a 1
 ends 'put ends a wait after a complete of another key' 0 "a${tab}1" ''
 on clear
 
-# What else
+# Other ends of a wait
 begin a
 kill -KILL "$waiter"
 wait "$waiter" 2>/dev/null
@@ -225,7 +225,7 @@ is 'user nobody: wait without the right to read exits with 3' 3 '' \
 	nobody -b hidden wait a
 chmod 600 /dev/hashbelt
 
-# What is counted
+# Counters
 belt counted
 for key in a b c; do
 	begin $key
@@ -258,7 +258,7 @@ result 'stat --prometheus prints the number of requests that wait' "$(
 on put f 1
 ends 'put ends a wait that info and stat have shown' 0 "f${tab}1" ''
 
-# Many
+# Many waits
 belt many
 for waiter in $(seq 50); do
 	on wait all --timeout 1m >"$temporary/all.$waiter" 2>&1 &
@@ -275,7 +275,7 @@ wait
 cat "$temporary"/all.* | sort | uniq -c | sed 's/^ *//' >"$temporary/out"
 printf '50 all\there\n' >"$temporary/wanted"
 result 'put ends 50 waits for its key, each with one line' "$(same)"
-# Put and wait at the same time: neither order loses it.
+# A put and a wait at the same time: the wait ends in either order.
 for round in $(seq 60); do
 	on wait "race.$round" --timeout 1m >"$temporary/race.$round" 2>&1 &
 	on put "race.$round" "$round"

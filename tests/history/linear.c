@@ -1,17 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The search for an order: Jeannette Wing and Chun Gong, "Testing and Verifying Concurrent
  * Objects" (1993), with the cache of Gavin Lowe, "Testing for Linearizability" (2017).
  *
- * An operation may come next if none of those that are left had ended before it began. One
- * whose result fits is done, and the search goes on from there; where nothing fits it goes
- * back. Which operations are done, and what the key is like then, is all that matters for
- * the rest: where that has been tried before, it need not be tried again.
+ * An operation may be the next one if no other remaining operation had ended before it began. If
+ * its result fits, the search goes on behind it; if none fits, the search backtracks. The rest
+ * depends only on the set of operations that are done and on the state of the key. So a pair of
+ * these that the search has reached before is not tried again.
  *
- * Who reads looks at the clock first, and counts as of then: what a get or a touch says of
- * the time left, or makes of it, may be as of any time that the clock has shown since it
- * began. (That is a little too much: while the clock is being moved, one reader after the
- * other may say that it went back.) Who writes looks at the clock at that moment.
+ * A reader samples the clock first. So the time left that a get or a touch returns or sets may be
+ * as of any time that the clock has shown since the call began. (That allows a little too much:
+ * while the clock is being moved, consecutive readers may see it go back.) A writer samples the
+ * clock at the moment at which it takes effect.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 #include "linear.h"
 
-/* What there is of a key. Without an entry all but @now and the last @version is 0. */
+/* The state of a key. Without an entry all members but @now and @version are 0. */
 struct key {
 	uint64_t now;
 	uint64_t deadline;
@@ -29,7 +29,7 @@ struct key {
 	uint64_t there;
 };
 
-/* A place where the search has been; in a table with open addressing. */
+/* A point that the search has reached, in a table with open addressing. */
 struct place {
 	uint64_t done;
 	struct key key;
@@ -37,8 +37,8 @@ struct place {
 };
 
 /*
- * @clock: what the clock shows, in order; @oldest: for each act, the first of these that it
- * may have seen
+ * @clock: the times that the clock shows, in order; @oldest: for each act, the index of the first
+ * of these that it may have sampled
  */
 struct search {
 	const struct act *acts;
@@ -94,7 +94,7 @@ static void grow(struct search *search)
 	free(old);
 }
 
-/* Notes that the search has come here; false if it had been here before. */
+/* Adds a point to the table. False if it is there already. */
 static bool is_new(struct search *search, uint64_t done, const struct key *key)
 {
 	struct place *place;
@@ -109,7 +109,7 @@ static bool is_new(struct search *search, uint64_t done, const struct key *key)
 	return true;
 }
 
-/* What an operation does to a key; false: it cannot have come to what it came to. */
+/* The effect of each operation on a key. False: its result does not fit. */
 
 static bool is_missed(struct key *key, const struct act *act)
 {
@@ -121,7 +121,7 @@ static void leave(struct key *key)
 	*key = (struct key){ .now = key->now, .version = key->version };
 }
 
-/* Gives an entry a deadline that may be reached already. */
+/* Gives an entry a deadline, which may have passed already. */
 static void set_deadline(struct key *key, uint64_t deadline)
 {
 	key->deadline = deadline;
@@ -145,7 +145,7 @@ static bool get(struct key *key, const struct act *act, const struct terms *term
 	return act->left_ms == deadline - now;
 }
 
-/* How a put has to end. */
+/* The result that a put must have. */
 static int put_ends(const struct key *key, const struct act *act)
 {
 	if (!key->there)
@@ -157,14 +157,14 @@ static int put_ends(const struct key *key, const struct act *act)
 
 static bool replace(struct key *key, const struct act *act, uint64_t deadline)
 {
-	/* A version is larger than any before, also of another life. */
+	/* A version is larger than all earlier ones of the key, across removal and expiry. */
 	if (act->version <= key->version)
 		return false;
 	key->there = 1;
 	key->deadline = deadline;
 	key->version = act->version;
 	key->value = act->value;
-	/* The time left that it returned may be what a touch right after it has set. */
+	/* The returned time left is not compared: a touch right after the put may have set it. */
 	return true;
 }
 
@@ -209,7 +209,7 @@ static bool take_out(struct key *key, const struct act *act)
 	return fits;
 }
 
-/* @now: what the clock showed when a reader looked at it */
+/* @now: the time that a reader sampled */
 static bool fits(struct key *key, const struct act *act, const struct terms *terms, uint64_t now)
 {
 	switch (act->kind) {
@@ -241,7 +241,7 @@ static bool reads(const struct act *act)
 
 static bool can_go_on(struct search *search, uint64_t done, const struct key *key);
 
-/* Whether an operation can be the next, and the rest come after it. */
+/* Whether an operation can be the next one, and the remaining ones can follow it. */
 static bool can_be_next(struct search *search, uint64_t done, const struct key *key,
 			unsigned int i)
 {
@@ -264,7 +264,7 @@ static bool can_be_next(struct search *search, uint64_t done, const struct key *
 	return false;
 }
 
-/* Whether what is left can be put in order. */
+/* Whether the remaining operations can be ordered. */
 static bool can_go_on(struct search *search, uint64_t done, const struct key *key)
 {
 	uint64_t first_end = UINT64_MAX;
@@ -284,7 +284,7 @@ static bool can_go_on(struct search *search, uint64_t done, const struct key *ke
 	return false;
 }
 
-/* What the clock shows: one thread moves it, so the order is known. */
+/* Lists the times that the clock shows. One thread moves it, so their order is known. */
 static void read_clock(struct search *search)
 {
 	uint64_t ended = 0, begun = 0;

@@ -1,12 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * linear.h - whether what several threads did to one key can have happened in an order.
+ * linear.h - checks whether a history of several threads on one key is linearizable.
  *
- * A history is linearizable (Herlihy and Wing, "Linearizability", 1990) if each operation
- * can be given a moment between its begin and its end so that all results are those of one
- * operation after the other. Belt time is part of it: to move the clock is an operation as
- * well, and an entry is gone from the moment on at which the clock reaches its deadline,
- * whichever task takes it out later.
+ * A history is linearizable (Herlihy and Wing, "Linearizability", 1990) if each operation can be
+ * given a moment between its begin and its end, so that all results are those of the operations
+ * one after the other. Moving belt time is an operation as well: an entry is gone from the moment
+ * at which the clock reaches its deadline, whichever task takes it out later.
  */
 #ifndef _LINEAR_H
 #define _LINEAR_H
@@ -14,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ACTS_MAX	64	/* of one history: they are bits of a word */
+#define ACTS_MAX	64	/* in one history: each is a bit of a word */
 
 enum act_kind { ACT_GET, ACT_REFRESH, ACT_PUT, ACT_TOUCH, ACT_REMOVE, ACT_EXPIRE, ACT_ADD,
 		ACT_ADVANCE };
@@ -22,20 +21,20 @@ enum act_kind { ACT_GET, ACT_REFRESH, ACT_PUT, ACT_TOUCH, ACT_REMOVE, ACT_EXPIRE
 /* Conditions of a put. */
 enum act_condition { ALWAYS, IF_ABSENT, IF_PRESENT, IF_VERSION };
 
-#define KEEP_TIME	UINT64_MAX	/* @ms of a put: what the entry has left */
+#define KEEP_TIME	UINT64_MAX	/* @ms of a put: keep the deadline */
 
 /**
- * struct act - one operation, and what came of it
- * @begin:	a moment before it, by a clock that all threads share
+ * struct act - one operation and its result
+ * @begin:	a moment before it, by a counter that all threads share
  * @end:	a moment after it
- * @kind:	which
+ * @kind:	enum act_kind
  * @condition:	of a put
  * @err:	0 or a negative errno
  * @wants:	the version that a put demands
- * @value:	what was put, got, or came to be by an addition
- * @by:		what was added
- * @version:	that was returned
- * @ms:		time-to-live; how far to advance
+ * @value:	the value that was put or returned, or the sum of an addition
+ * @by:		the addend
+ * @version:	the version that was returned
+ * @ms:		time-to-live, or time to advance
  * @left_ms:	the time left that was returned
  */
 struct act {
@@ -52,17 +51,17 @@ struct act {
 	uint64_t left_ms;
 };
 
-/* Time-to-live of a put without one, and of what an addition makes. */
+/* Settings of the belt. */
 struct terms {
-	uint64_t ttl_ms;
-	bool refresh;	/* a hit gives at least that again */
+	uint64_t ttl_ms;	/* of a put without one, and of an addition */
+	bool refresh;		/* a hit sets a deadline at least @ttl_ms ahead */
 };
 
 /**
- * is_linear() - whether there is such an order
- * @acts:	the history of one key, which was not there before
- * @count:	1 to ACTS_MAX
- * @terms:	of the belt
+ * is_linear() - whether a history is linearizable
+ * @acts:	the history of one key, which did not exist before
+ * @count:	number of operations, 1 to ACTS_MAX
+ * @terms:	settings of the belt
  */
 bool is_linear(const struct act *acts, unsigned int count, const struct terms *terms);
 

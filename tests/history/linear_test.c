@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Histories of which one can see whether they are linearizable.
+ * is_linear() on short histories for which the answer is obvious.
  */
 #include "linear.h"
 #include "tap.h"
@@ -10,7 +10,7 @@
 static const struct terms terms = { .ttl_ms = TTL };
 static const struct terms refreshing = { .ttl_ms = TTL, .refresh = true };
 
-/* Operations from one moment to another. */
+/* The moments between which an operation is made. */
 #define WHEN(from, to)		.begin = (from), .end = (to)
 #define PUT(v, ...)		{ .kind = ACT_PUT, .version = (v), .value = (v), \
 				  .left_ms = TTL, __VA_ARGS__ }
@@ -24,7 +24,8 @@ static const struct terms refreshing = { .ttl_ms = TTL, .refresh = true };
 
 #define LINEAR(want, terms, what, ...) do {					\
 	static const struct act acts[] = { __VA_ARGS__ };			\
-	ok(is_linear(acts, sizeof(acts) / sizeof(acts[0]), terms) == (want), what); \
+	ok(is_linear(acts, sizeof(acts) / sizeof(acts[0]), terms) == (want), \
+	   "%slinearizable: " what, (want) ? "" : "not ");			\
 } while (0)
 
 #define IS(what, ...)		LINEAR(true, &terms, what, __VA_ARGS__)
@@ -46,7 +47,8 @@ static void test_order(void)
 	IS("two puts at once, seen in one order by both", PUT(1, WHEN(1, 9)),
 	   PUT(2, WHEN(1, 9)), GET(1, TTL, WHEN(2, 3)), GET(2, TTL, WHEN(4, 5)));
 	IS_NOT("a version that became smaller", PUT(2, WHEN(1, 2)), PUT(1, WHEN(3, 4)));
-	IS_NOT("the same over a remove", PUT(2, WHEN(1, 2)), REMOVE(2, WHEN(3, 4)),
+	IS_NOT("a version that became smaller across a remove",
+	       PUT(2, WHEN(1, 2)), REMOVE(2, WHEN(3, 4)),
 	       PUT(1, WHEN(5, 6)));
 }
 
@@ -58,31 +60,34 @@ static void test_writers(void)
 	   PUT(2, WHEN(3, 6)), REMOVE(1, WHEN(3, 6)), REMOVE(2, WHEN(3, 6)));
 	IS_NOT("two puts if absent", PUT(1, WHEN(1, 4), .condition = IF_ABSENT),
 	       PUT(2, WHEN(1, 4), .condition = IF_ABSENT));
-	IS("one of them refused", PUT(1, WHEN(1, 4), .condition = IF_ABSENT),
+	IS("two puts if absent, one of them refused", PUT(1, WHEN(1, 4), .condition = IF_ABSENT),
 	   PUT(1, WHEN(1, 4), .condition = IF_ABSENT, .err = -EEXIST));
 	IS_NOT("two puts over the same version", PUT(1, WHEN(1, 2)),
 	       PUT(2, WHEN(3, 6), .condition = IF_VERSION, .wants = 1),
 	       PUT(3, WHEN(3, 6), .condition = IF_VERSION, .wants = 1));
-	IS("one of them stale", PUT(1, WHEN(1, 2)),
+	IS("two puts over the same version, one of them stale", PUT(1, WHEN(1, 2)),
 	   PUT(2, WHEN(3, 6), .condition = IF_VERSION, .wants = 1),
 	   PUT(2, WHEN(3, 6), .condition = IF_VERSION, .wants = 1, .err = -ESTALE));
-	IS("two additions", ADD(2, 1, 3, WHEN(1, 4)), ADD(1, 2, 2, WHEN(1, 4)));
-	IS_NOT("one of them lost", ADD(2, 1, 1, WHEN(1, 4)), ADD(1, 2, 2, WHEN(1, 4)));
-	IS("an entry expires by hand", PUT(1, WHEN(1, 2)),
+	IS("two additions, both counted", ADD(2, 1, 3, WHEN(1, 4)), ADD(1, 2, 2, WHEN(1, 4)));
+	IS_NOT("two additions, one of them lost",
+	       ADD(2, 1, 1, WHEN(1, 4)), ADD(1, 2, 2, WHEN(1, 4)));
+	IS("a miss after an expire by hand", PUT(1, WHEN(1, 2)),
 	   { .kind = ACT_EXPIRE, WHEN(3, 4) }, MISS(WHEN(5, 6)));
-	IS_NOT("and is there all the same", PUT(1, WHEN(1, 2)),
+	IS_NOT("a hit after an expire by hand", PUT(1, WHEN(1, 2)),
 	       { .kind = ACT_EXPIRE, WHEN(3, 4) }, GET(1, TTL, WHEN(5, 6)));
 }
 
 static void test_time(void)
 {
-	IS("less is left after a while", PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
+	IS("a get with less time left after an advance", PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
 	   GET(1, TTL - 4, WHEN(5, 6)));
-	IS_NOT("as much is left", PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
+	IS_NOT("a get with as much time left after an advance",
+	       PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
 	       GET(1, TTL, WHEN(5, 6)));
-	IS("either is right beside that", PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 8)),
+	IS("gets with more and less time left, beside an advance",
+	   PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 8)),
 	   GET(1, TTL, WHEN(4, 5)), GET(1, TTL - 4, WHEN(6, 7)));
-	IS("1 ms before the deadline", PUT(1, WHEN(1, 2)), ADVANCE(TTL - 1, WHEN(3, 4)),
+	IS("a hit 1 ms before the deadline", PUT(1, WHEN(1, 2)), ADVANCE(TTL - 1, WHEN(3, 4)),
 	   GET(1, 1, WHEN(5, 6)));
 	IS("a miss at the deadline", PUT(1, WHEN(1, 2)), ADVANCE(TTL, WHEN(3, 4)),
 	   MISS(WHEN(5, 6)));
@@ -92,30 +97,34 @@ static void test_time(void)
 	       ADVANCE(TTL - 1, WHEN(3, 4)), MISS(WHEN(5, 6)));
 	IS_NOT("a hit after a miss, while the clock passes the deadline", PUT(1, WHEN(1, 2)),
 	       ADVANCE(TTL, WHEN(3, 8)), MISS(WHEN(4, 5)), GET(1, TTL, WHEN(6, 7)));
-	IS_NOT("a put over the version that somebody missed", PUT(1, WHEN(1, 2)),
+	IS_NOT("a put over a version after a miss", PUT(1, WHEN(1, 2)),
 	       ADVANCE(TTL, WHEN(3, 4)), MISS(WHEN(5, 6)),
 	       { .kind = ACT_PUT, .condition = IF_VERSION, .wants = 1, .version = 2, .value = 2,
 		 .ms = 2 * TTL, .left_ms = 2 * TTL, WHEN(3, 8) }, GET(2, TTL, WHEN(9, 10)));
-	IS("a put that keeps the time", PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
+	IS("a put that keeps the deadline", PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
 	   { .kind = ACT_PUT, .version = 2, .value = 2, .ms = KEEP_TIME, .left_ms = TTL - 4,
 	     WHEN(5, 6) }, GET(2, TTL - 4, WHEN(7, 8)));
-	IS("a touch", PUT(1, WHEN(1, 2)),
+	IS("a get with the time left that a touch has set", PUT(1, WHEN(1, 2)),
 	   { .kind = ACT_TOUCH, .version = 1, .ms = 40, .left_ms = 40, WHEN(3, 4) },
 	   GET(1, 40, WHEN(5, 6)));
-	IS("who gets looked at the clock before the put", GET(1, TTL + 4, WHEN(1, 8)),
+	IS("a get that sampled the clock before an advance and a put", GET(1, TTL + 4, WHEN(1, 8)),
 	   ADVANCE(4, WHEN(2, 3)), PUT(1, WHEN(4, 5)), GET(1, TTL, WHEN(6, 7)));
-	IS_NOT("but not before it began", ADVANCE(4, WHEN(2, 3)), GET(1, TTL + 4, WHEN(4, 8)),
+	IS_NOT("a get that sampled the clock before it began",
+	       ADVANCE(4, WHEN(2, 3)), GET(1, TTL + 4, WHEN(4, 8)),
 	       PUT(1, WHEN(4, 5)));
-	IS_NOT("and who puts does not", PUT(1, WHEN(1, 6)), ADVANCE(4, WHEN(2, 3)),
+	IS_NOT("a put that sampled the clock before an advance and a miss",
+	       PUT(1, WHEN(1, 6)), ADVANCE(4, WHEN(2, 3)),
 	       MISS(WHEN(4, 5)), GET(1, TTL - 4, WHEN(7, 8)));
-	LINEAR(true, &refreshing, "a refresh", PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
+	LINEAR(true, &refreshing, "a get that refreshes",
+	       PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
 	       GET(1, TTL, WHEN(5, 6)), ADVANCE(TTL - 1, WHEN(7, 8)), GET(1, TTL, WHEN(9, 10)));
-	LINEAR(false, &refreshing, "a refresh that got lost", PUT(1, WHEN(1, 2)),
+	LINEAR(false, &refreshing, "a miss after a get that should have refreshed",
+	       PUT(1, WHEN(1, 2)),
 	       ADVANCE(4, WHEN(3, 4)), GET(1, TTL, WHEN(5, 6)), ADVANCE(TTL - 1, WHEN(7, 8)),
 	       MISS(WHEN(9, 10)));
 }
 
-/* So many at once that one cannot try all orders without the cache. */
+/* With so many operations at once, all orders can only be tried with the cache. */
 static void test_many(void)
 {
 	struct act acts[40];
@@ -126,13 +135,15 @@ static void test_many(void)
 			.kind = ACT_ADD, .by = 1, .value = 40 - i, .version = 40 - i,
 			.left_ms = TTL, .begin = 1, .end = 100,
 		};
-	ok(is_linear(acts, 40, &terms), "forty additions at once");
+	ok(is_linear(acts, 40, &terms), "linearizable: forty additions at once");
 	acts[7].value = 34;
-	ok(!is_linear(acts, 40, &terms), "two of them with one result");
+	ok(!is_linear(acts, 40, &terms),
+	   "not linearizable: forty additions at once, two of them with one result");
 	for (i = 0; i < 14; i++)
 		acts[i] = (struct act)MISS(.begin = 1, .end = 100);
 	acts[14] = (struct act)GET(1, TTL, .begin = 50, .end = 60);
-	ok(!is_linear(acts, 15, &terms), "fourteen misses, and a hit that cannot be");
+	ok(!is_linear(acts, 15, &terms),
+	   "not linearizable: fourteen misses at once, and a hit without a put");
 }
 
 int main(void)

@@ -1,14 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * model.h - a belt as the contract says it is, in arrays.
+ * model.h - a belt as hashbelt.h and docs/guarantees.md describe it, in arrays.
  *
- * Each call tells the model what was done and what came of it. The model says what should
- * have come of it; what only the kernel can know (a version, which of two entries with
- * one deadline was evicted) it takes over, if it is one of those that may be.
+ * Each function gets a call and its result, and compares the result with that of the model. Values
+ * that the kernel chooses (a version, which of two entries with one deadline is evicted) are taken
+ * over if they are allowed.
  *
- * The one thing that is not certain at once is when the handler has what has expired: at
- * a deadline at the earliest, an interval later at the latest. In between, the thing is
- * "reached": no read sees it, and its event may be there or not.
+ * One thing is uncertain for a time: when an expired entry is handed over. That is at its deadline
+ * at the earliest, and an interval later at the latest. In between, the entry is "reached": no
+ * read returns it, and its event may be queued or not.
  */
 #ifndef _MODEL_H
 #define _MODEL_H
@@ -18,7 +18,7 @@
 #define PENDING_MAX	8192
 #define NEVER		HASHBELT_TTL_NEVER
 
-enum thing_kind { ENTRY, LOCKED, FILLING, ASKED, THING_KINDS };
+enum thing_kind { ENTRY, LOCKED, FILLING, REQUESTED, THING_KINDS };
 
 struct blob {
 	unsigned int len;
@@ -26,20 +26,20 @@ struct blob {
 };
 
 /**
- * struct thing - an entry, a lock, a right to fill, a request
- * @there:	it is
+ * struct thing - an entry, a lock, a fill lease, or a request
+ * @there:	it exists
  * @deadline:	nanoseconds, or NEVER
- * @version:	or token
- * @old:	the one before it, of another life perhaps
- * @flags:	the user's
- * @value:	or owner
- * @bound:	the descriptor it goes with; -1
- * @since:	when a lock was granted
- * @reached:	the step at which its deadline was; 0: it is ahead
- * @due:	when the handler may have it
- * @doubt:	the settings have changed since, or events were lost: its own may be there
- *		or not
- * @keys:	of a request
+ * @version:	its version or token
+ * @old:	the version before that, perhaps of an earlier life of the key
+ * @flags:	of an entry
+ * @value:	its value, or the owner of a lock
+ * @bound:	the descriptor to which it is bound; -1: none
+ * @since:	belt time at which a lock was granted
+ * @reached:	the step at which its deadline passed; 0: the deadline is ahead
+ * @due:	belt time from which on it may be handed over
+ * @doubt:	settings have changed since @reached, or events were lost, so its event may be
+ *		queued or not
+ * @keys:	keys of a request, one bit each
  */
 struct thing {
 	bool there;
@@ -57,20 +57,20 @@ struct thing {
 };
 
 /**
- * struct report - an event that must be read some time
+ * struct report - an event that must be read at some time
  * @kind:	enum thing_kind
  * @slot:	key, or id of a request
- * @key:	of a request, the key that has completed it; -1
- * @thing:	as it was
- * @reasons:	one of these, bit by bit
- * @first:	the steps between which it was queued ...
- * @last:	... 0: has not ended
- * @early:	belt time, likewise
- * @late:	likewise
- * @maybe:	or there is none
- * @placeless:	the entry lives on: it keeps none under the limits
- * @sequence:	once it was read and returned
- * @handed:	likewise
+ * @key:	the key that completed a request; -1: none
+ * @thing:	the entry, lock or request when it left
+ * @reasons:	the reasons that the event may have, one bit each
+ * @first:	the first step at which it may have been queued
+ * @last:	the last such step; 0: not known yet
+ * @early:	the earliest belt time at which it may have been queued
+ * @late:	the latest such time
+ * @maybe:	there may be no such event
+ * @uncharged:	the entry was reinserted, so the event does not count under the limits
+ * @sequence:	its number, once it was read and returned; 0 before that
+ * @handed:	its time, likewise
  */
 struct report {
 	enum thing_kind kind;
@@ -83,52 +83,50 @@ struct report {
 	__u64 early;
 	__u64 late;
 	bool maybe;
-	bool placeless;
+	bool uncharged;
 	__u64 sequence;
 	__u64 handed;
 };
 
-/* Reports in the order in which they came to be. */
-struct row {
+/* Reports in the order in which they were made. */
+struct report_list {
 	unsigned int count;
 	struct report reports[PENDING_MAX];
 };
 
 /**
  * struct model - a belt
- * @is:		its settings, as CREATE and SET said
- * @had_grace:	its entries had a grace time, or have one
- * @keys:	how many there are
+ * @is:		its settings
+ * @keys:	number of keys
  * @raw:	belt time before it is rounded
  * @now:	belt time
- * @measured:	when the intervals began to be counted as they are
- * @rotated:	intervals before that
- * @step:	operations so far
+ * @measured:	belt time at which the present interval was set
+ * @rotated:	intervals that had passed by then
+ * @step:	number of operations so far
  * @things:	by kind, and by key or id
- * @events:	that were not read
- * @held:	that were read by HOLDER and not acknowledged
- * @told:	of ASKER's requests, not read
+ * @events:	events that have not been read
+ * @held:	events that ACKER has read and not acknowledged
+ * @completions: completions of REQUESTER that have not been read
  * @order:	no event that is read from now on was queued before this step
- * @told_order:	likewise, of requests
- * @sequence:	of the last event that was read for the first time
- * @told_sequence: likewise, of requests
- * @lost_most:	so many events may have been lost at most
- * @lost:	so many have been said to be
- * @owed:	so many of these must be said again, with the next event that is read
- * @held_lost:	so many were said to be with events that are held ...
- * @held_told:	... the last of them with that of this number
- * @stat:	counters that are certain
- * @slack:	what may come on top
- * @evict_least: so many entries went when the last put made room
- * @evict_most:	or so many
- * @evict_drops: events may have gone as well
- * @just_put:	for whom
- * @look:	only a scan can tell what is there now
- * @complaint:	what is not as it should be; empty: nothing
+ * @completion_order: likewise, of completions
+ * @sequence:	number of the last event that was read for the first time
+ * @completion_sequence: likewise, of completions
+ * @lost_most:	the most events that may have been lost
+ * @lost:	events that were reported as lost
+ * @owed:	of these, events that the next event must report as lost again
+ * @held_lost:	events that held events have reported as lost
+ * @held_lost_at: number of the last held event that has reported some
+ * @stat:	lower bounds of the counters
+ * @slack:	the most by which the counters may be higher
+ * @evict_least: the fewest entries that the last put has evicted
+ * @evict_most:	the most entries that the last put has evicted
+ * @evict_drops: the last put may have dropped events as well
+ * @just_put:	key of the last put that made room
+ * @needs_scan:	only a scan can show which entries exist
+ * @complaint:	the first difference between belt and model; empty: none
  */
 struct model {
 	struct hashbelt_settings is;
-	bool had_grace;
 	unsigned int keys;
 	__u64 raw;
 	__u64 now;
@@ -136,52 +134,53 @@ struct model {
 	__u64 rotated;
 	unsigned int step;
 	struct thing things[THING_KINDS * KEYS_MAX];
-	struct row events;
-	struct row held;
-	struct row told;
+	struct report_list events;
+	struct report_list held;
+	struct report_list completions;
 	unsigned int order;
-	unsigned int told_order;
+	unsigned int completion_order;
 	__u64 sequence;
-	__u64 told_sequence;
+	__u64 completion_sequence;
 	__u64 lost_most;
 	__u64 lost;
 	__u64 owed;
 	__u64 held_lost;
-	__u64 held_told;
+	__u64 held_lost_at;
 	__u64 stat[HASHBELT_STAT_COUNT];
 	__u64 slack[HASHBELT_STAT_COUNT];
 	unsigned int evict_least;
 	unsigned int evict_most;
 	bool evict_drops;
 	unsigned int just_put;
-	bool look;
+	bool needs_scan;
 	char complaint[256];
 };
 
-/* Says what is wrong, if nothing was said yet. */
+/* Notes a difference, unless there is one already. */
 __attribute__((format(printf, 2, 3)))
 void differ(struct model *model, const char *format, ...);
 
-/* A belt was made, and its time stands: @now; @rotations have been counted. */
+/* A belt was created and halted, at @now. It has counted @rotations. */
 void model_begin(struct model *model, const struct history *history, __u64 now,
 		 __u64 rotations);
 
 __u64 model_interval(const struct model *model);
-/* The nearest deadline that is ahead, NEVER if there is none. */
+/* The next deadline, NEVER if there is none. */
 __u64 model_nearest(const struct model *model);
-/* Whether the handler may have something, or not yet. */
+/* Whether something is reached, so that it may have been handed over or not. */
 bool model_uncertain(const struct model *model);
 
 /**
- * struct asked - one operation on one key, and what came of it
+ * struct asked - one operation on one key, and its result
  * @op:		enum hashbelt_op
- * @key:	which
- * @fd:		by whom
- * @sent:	as it was passed
- * @got:	as it came back
- * @err:	its result
- * @value:	what was put or got
- * @by:		what was added to; the sum
+ * @key:	number of the key
+ * @fd:		descriptor
+ * @sent:	the item before the call
+ * @got:	the item after the call
+ * @err:	result of the call
+ * @value:	the value that was put or returned
+ * @by:		the arguments of an addition
+ * @sum:	the result of an addition
  */
 struct asked {
 	enum hashbelt_op op;
@@ -201,7 +200,7 @@ void model_fill(struct model *model, const struct asked *asked,
 void model_give_up(struct model *model, unsigned int key, __u64 token, int err);
 void model_clear(struct model *model);
 void model_advance(struct model *model, __u64 by);
-/* What has not been handled in time by now is late: belt time was moved. */
+/* Belt time was moved, so all that is due since an interval has been handed over. */
 void model_settle(struct model *model);
 void model_set(struct model *model, const struct hashbelt_settings *set);
 void model_close(struct model *model, int fd);
@@ -214,30 +213,30 @@ void model_cancel(struct model *model, unsigned int id, int err);
 void model_complete(struct model *model, unsigned int key, int err, unsigned int count);
 
 /**
- * struct sighting - what a scan or a list of locks reported
- * @seen:	by key
- * @records:	likewise
- * @locks:	likewise, of locks
- * @owners:	of locks
+ * struct scan_result - the records of a scan or of a list of locks
+ * @seen:	whether there is a record, by key
+ * @records:	records of the scan, by key
+ * @locks:	records of the list, by key
+ * @owners:	owners of the locks, by key
  */
-struct sighting {
+struct scan_result {
 	bool seen[KEYS_MAX];
 	struct hashbelt_record records[KEYS_MAX];
 	struct hashbelt_lock_record locks[KEYS_MAX];
 	struct blob owners[KEYS_MAX];
 };
 
-void model_scan(struct model *model, const struct sighting *sighting);
-/* @owner: OWNERS for all */
-void model_locks(struct model *model, const struct sighting *sighting, unsigned int owner);
+void model_scan(struct model *model, const struct scan_result *scan_result);
+/* @owner: OWNERS means all */
+void model_locks(struct model *model, const struct scan_result *scan_result, unsigned int owner);
 
-/* One event; key and value have been looked up: @slot, @value. */
+/* An event of the key @slot with this value was read. @holds: it is held until acknowledged. */
 void model_read(struct model *model, const struct hashbelt_event *event, unsigned int slot,
 		const struct blob *value, bool holds);
-void model_hear(struct model *model, const struct hashbelt_event *event, int key);
-/* A reader has found nothing more. */
+void model_read_completion(struct model *model, const struct hashbelt_event *event, int key);
+/* A read found no further event. */
 void model_read_all(struct model *model);
-void model_heard_all(struct model *model);
+void model_read_all_completions(struct model *model);
 void model_ack(struct model *model, __u64 sequence, int err);
 
 void model_check(struct model *model, const struct hashbelt_info *info, const __u64 *stat);

@@ -1,15 +1,15 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Making histories from a seed, and showing them to people.
+ * Generating histories from a seed, and printing them.
  */
 #include "operation.h"
 
-/* Themes. Some things leave a history too much freedom if they come together. */
+/* Themes. Features are kept apart whose combination leaves too many outcomes to check. */
 enum theme {
-	PLAIN,		/* entries, rights to fill, requests; no limit */
-	REJECTING,	/* the same, in a belt that is full at times */
-	EVICTING,	/* entries alone, and they make room for each other */
-	LOCKING,	/* locks, beside all of PLAIN */
+	PLAIN,		/* entries, fill leases, requests; no limit */
+	REJECTING,	/* the same, with a limit; a full belt refuses puts */
+	EVICTING,	/* entries alone; a full belt evicts them */
+	LOCKING,	/* locks, and all of PLAIN */
 	FORGETFUL,	/* the queue of events has a limit */
 	THEMES
 };
@@ -133,10 +133,10 @@ static void any_set(const struct history *history, struct operation *operation)
 	operation->set.fields = fields[below(ARRAY_SIZE(fields))];
 	if (one_in(3))
 		operation->set.fields |= fields[below(ARRAY_SIZE(fields))];
-	/* A belt that is not limited stays so, and the other way round. */
+	/* A belt without a limit gets none. */
 	if (!history->settings.max_entries)
 		operation->set.fields &= ~HASHBELT_SET_MAX_ENTRIES;
-	/* Whether what is reached lives on must not depend on when it is looked at. */
+	/* Otherwise it would depend on the worker whether an expired entry is reinserted. */
 	if (history->settings.handler == HASHBELT_REINSERT)
 		operation->set.fields &= ~HASHBELT_SET_HANDLER;
 	if (!operation->set.fields)
@@ -151,20 +151,20 @@ static void any_set(const struct history *history, struct operation *operation)
 	operation->set.most = 1 + below(KEYS_MAX);
 }
 
-/* How often what comes, in all themes ... */
+/* The weights of the operations in all themes ... */
 static const unsigned int common[OPERATION_KINDS] = {
 	[GET] = 210, [PUT] = 250, [TOUCH] = 60, [REMOVE] = 50, [EXPIRE] = 40, [ADD] = 50,
 	[CLEAR] = 5, [SCAN] = 10, [ADVANCE] = 90, [ROTATE] = 20, [SET] = 10, [READ] = 30,
 	[ACK] = 15, [REOPEN] = 8, [CHECK] = 10,
 };
 
-/* ... in all but EVICTING ... */
+/* ... those added in all themes but EVICTING ... */
 static const unsigned int waiting[OPERATION_KINDS] = {
 	[FILL] = 60, [GIVE_UP] = 12, [REQUEST] = 35, [CANCEL] = 10, [COMPLETE] = 15,
-	[HEAR] = 15,
+	[READ_COMPLETIONS] = 15,
 };
 
-/* ... and in LOCKING alone. */
+/* ... and those added in LOCKING. */
 static const unsigned int locking[OPERATION_KINDS] = {
 	[LOCK] = 250, [UNLOCK] = 80, [RENEW] = 60, [QUERY] = 60, [RELEASE] = 20, [LOCKS] = 20,
 };
@@ -187,14 +187,14 @@ static enum operation_kind any_kind(enum theme theme)
 	return i;
 }
 
-/* What is to be said of an operation of each kind. */
+/* Chooses the arguments of an operation. */
 static void fill_in(const struct history *history, struct operation *operation)
 {
 	switch (operation->kind) {
 	case GET:
 		operation->how = any_get();
 		operation->ms = any_ttl(history, false);
-		/* Now and then a buffer that is too small for most values. */
+		/* In one of 20 the buffer is too small for most values. */
 		operation->number = one_in(20) ? 2 : 64;
 		break;
 	case PUT:
@@ -262,11 +262,11 @@ static struct operation any_operation(const struct history *history, enum theme 
 	};
 
 	fill_in(history, &operation);
-	/* What is read and not acknowledged is no matter for a queue that forgets. */
+	/* With a limited queue the events are not held. */
 	if (operation.kind == READ && (theme == FORGETFUL || one_in(2)))
 		operation.fd = READER;
 	else if (operation.kind == READ)
-		operation.fd = HOLDER;
+		operation.fd = ACKER;
 	return operation;
 }
 
@@ -293,7 +293,7 @@ static void any_belt(struct history *history, enum theme theme)
 		settings->handler = HASHBELT_REINSERT;
 	if (theme == EVICTING)
 		settings->policy |= HASHBELT_EVICT;
-	/* What is reached and lives on may be evicted unseen. */
+	/* An entry could expire, be reinserted and be evicted before a scan sees it. */
 	if (theme == EVICTING && settings->handler == HASHBELT_REINSERT)
 		settings->handler = HASHBELT_NOTIFY;
 	if (theme == LOCKING)
@@ -321,7 +321,7 @@ void generate(struct history *history, __u64 seed)
 		history->operations[i] = any_operation(history, theme);
 }
 
-/* For people */
+/* Printing */
 
 static void print_ms(const char *name, __u64 ms)
 {
@@ -397,8 +397,8 @@ void print_operation(const struct operation *operation)
 	static const char *const names[OPERATION_KINDS] = {
 		"get", "put", "touch", "remove", "expire", "add", "fill", "give-up", "clear",
 		"scan", "advance", "rotate", "set", "read", "ack", "reopen", "lock", "unlock",
-		"renew", "query", "release", "locks", "request", "cancel", "complete", "hear",
-		"check",
+		"renew", "query", "release", "locks", "request", "cancel", "complete",
+		"read-completions", "check",
 	};
 	static const char *const picks[] = { "current", "old", "none" };
 

@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * operation.h - a history: what is done to a belt, one thing after the other.
+ * operation.h - a history: a sequence of operations on one belt.
  *
- * An operation names things by their place ("the version that is there", "the next
- * deadline") and not by numbers that the kernel has given. So a history means something
- * with any of its operations left out.
+ * An operation refers to values of the moment ("the current version", "the next deadline") and not
+ * to numbers that the kernel has given. So a history is valid with any of its operations removed.
  */
 #ifndef _OPERATION_H
 #define _OPERATION_H
@@ -16,11 +15,11 @@
 #define IDS		4	/* of requests */
 #define LENGTH_MAX	2000	/* operations of a history */
 
-/* Descriptors of a history; each has a belt's entries bound to it. */
+/* Descriptors of a history. Entries may be bound to each of them. */
 enum descriptor {
 	READER,		/* reads the belt's events */
-	HOLDER,		/* reads them and acknowledges */
-	ASKER,		/* reads of its own requests */
+	ACKER,		/* reads them in acknowledging mode */
+	REQUESTER,	/* registers requests, and reads their completions */
 	DESCRIPTORS
 };
 
@@ -30,35 +29,35 @@ enum operation_kind {
 	/* Others. */
 	FILL, GIVE_UP, CLEAR, SCAN, ADVANCE, ROTATE, SET, READ, ACK, REOPEN,
 	LOCK, UNLOCK, RENEW, QUERY, RELEASE, LOCKS,
-	REQUEST, CANCEL, COMPLETE, HEAR, CHECK,
+	REQUEST, CANCEL, COMPLETE, READ_COMPLETIONS, CHECK,
 	OPERATION_KINDS
 };
 
-/* A number that only the moment can tell (@pick). */
+/* Which of the values of the moment an operation passes. */
 enum pick {
-	PICK_CURRENT,	/* the version, token, or sequence that is there */
-	PICK_OLD,	/* one that was there before */
+	PICK_CURRENT,	/* the current version, token, or sequence number */
+	PICK_OLD,	/* an earlier one */
 	PICK_NONE,	/* 0 */
 };
 
-/* ADVANCE: to when something has its deadline, and by one millisecond less. */
+/* @ms of ADVANCE: to the next deadline, and to one millisecond before it. */
 #define TO_DEADLINE	(~0ULL)
 #define BEFORE_DEADLINE	(~0ULL - 1)
 
 /**
- * struct operation - one of them
- * @kind:	which
- * @key:	of the key or lock
- * @fd:		which descriptor does it, or is reopened
- * @joined:	it goes into one batch with the one after it
+ * struct operation - one operation
+ * @kind:	enum operation_kind
+ * @key:	number of the key or lock
+ * @fd:		descriptor that makes the call, or is reopened
+ * @joined:	the operation goes into one batch with the next one
  * @pick:	enum pick
- * @number:	of a value, an owner, an id, events to be read; maximum
- * @keys:	of a request, bit by bit
- * @how:	HASHBELT_IF_PRESENT and the like; of a put, bits of it
- * @flags:	the user's
- * @ms:		time-to-live, lease; how far to advance
- * @ahead_ms:	of a fill
- * @set:	of SET, what is to be changed
+ * @number:	number of a value, an owner or an id; size of a buffer; events to read
+ * @keys:	keys of a request, one bit each
+ * @how:	HASHBELT_IF_PRESENT and the like
+ * @flags:	flags of an entry
+ * @ms:		time-to-live, lease, or time to advance
+ * @ahead_ms:	of a fill; of SET, the grace time
+ * @set:	settings that SET changes
  */
 struct operation {
 	__u8 kind;
@@ -83,11 +82,12 @@ struct operation {
 };
 
 /**
- * struct history - all of them, and the belt that they begin with
- * @seed:	what it was made from
+ * struct history - a sequence of operations, and the belt at its start
+ * @seed:	from which the history was generated
  * @settings:	of the belt
- * @keys:	how many there are
- * @length:	operations
+ * @keys:	number of keys
+ * @length:	number of operations
+ * @operations:	the operations
  */
 struct history {
 	__u64 seed;
@@ -97,7 +97,7 @@ struct history {
 	struct operation operations[LENGTH_MAX];
 };
 
-/* A value by its number; some are numbers in decimal. Returns its length, 32 at most. */
+/* Stores the value of a number; some values are decimal numbers. Returns its length, at most 32. */
 unsigned int value_of(unsigned int number, unsigned char *value);
 
 void generate(struct history *history, __u64 seed);

@@ -1,13 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * threads - what threads do to the same keys at the same time can be put in an order.
+ * threads - checks that operations of several threads on the same keys are linearizable.
  *
- *	threads [SEED [SECONDS]]	so many for each of four tests
+ *	threads [SEED [SECONDS]]	SECONDS for each of four tests
  *
- * Two threads on two processors, and four of them. In rounds: each thread does a few
- * operations on the keys of that round, the first one also moves belt time; then the
- * history of each key is checked. All that threads have in common is a counter, which tells
- * what was before what.
+ * Two threads run on two processors, and then four of them. In each round each thread makes a few
+ * operations on the keys of that round, and the first thread also moves belt time. Then the
+ * history of each key is checked. The threads share only a counter, which orders their moments.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -18,21 +17,21 @@
 #include "linear.h"
 
 #define THREADS_MAX	4
-#define ALL_ACTS		60	/* of all threads in a round; ACTS_MAX at most */
-#define KEYS		2	/* of a round; as many threads check one each */
+#define ALL_ACTS		60	/* of all threads in a round, at most ACTS_MAX */
+#define KEYS		2	/* of a round; each is checked by one thread */
 #define BELT_TTL	3	/* milliseconds */
 
 /*
- * Meetings of each kind, at least: a test goes on until it has them, for so many rounds. On a
- * busy host the processors of a guest rarely run at the same time.
+ * A test runs until there were more than ENOUGH encounters of each kind, for ROUNDS_MAX rounds at
+ * most. On a busy host the processors of a guest rarely run at the same time.
  */
 #define ENOUGH		50
 #define ROUNDS_MAX	50000
 
 /**
- * struct note - what a thread has done
- * @act:	to what end
- * @key:	to which key; KEYS for all of them: the clock
+ * struct note - an operation of a thread
+ * @act:	the operation and its result
+ * @key:	its key; KEYS: all of them, since it moves belt time
  */
 struct note {
 	struct act act;
@@ -43,7 +42,7 @@ static struct note notes[THREADS_MAX][ALL_ACTS];
 static unsigned int threads, acts_each;
 static _Atomic uint64_t moment;
 static pthread_barrier_t barrier;
-static _Atomic uint64_t ready;	/* threads that were, in all rounds */
+static _Atomic uint64_t ready;	/* arrivals of threads, in all rounds */
 static _Atomic bool over;
 static _Atomic int failed;
 static uint64_t histories, round_number, overlaps, hits, misses, demands, until;
@@ -54,7 +53,7 @@ struct worker {
 	unsigned int number;
 	int fd;
 	uint64_t random;
-	uint64_t seen[KEYS];	/* the version that it saw last */
+	uint64_t seen[KEYS];	/* the last version that it has seen */
 };
 
 static uint64_t next_random(uint64_t *state)
@@ -112,7 +111,7 @@ static void plan_act(struct worker *worker, struct note *note)
 		act->condition = random / 2048 % 2 ? IF_VERSION : ALWAYS;
 }
 
-/* Numbers as text, so that they can be added to. */
+/* The item of an operation. Values are numbers as text, so they can be added to. */
 static struct hashbelt_item item_for(const struct act *act, char *text)
 {
 	static const __u32 conditions[] = {
@@ -194,7 +193,7 @@ static unsigned int history_of(unsigned int key, struct act *acts)
 	return count;
 }
 
-/* What changes nothing can be left out, if the rest is enough to show what is wrong. */
+/* Removes operations without effect while the rest is not linearizable either. */
 static unsigned int shorten(struct act *acts, unsigned int count, const struct terms *terms)
 {
 	struct act fewer[ACTS_MAX];
@@ -228,7 +227,7 @@ static void check(unsigned int key)
 
 	if (!count || is_linear(acts, count, &terms) || atomic_fetch_add(&failed, 1))
 		return;
-	note("there is no order of this (begin-end operation), seed %llu, belt's ttl %u ms%s:",
+	note("not linearizable (begin-end operation), seed %llu, ttl of the belt %u ms%s:",
 	     (unsigned long long)seed, BELT_TTL, refreshing ? ", refreshed by get" : "");
 	count = shorten(acts, count, &terms);
 	qsort(acts, count, sizeof(acts[0]), earlier);
@@ -242,13 +241,13 @@ static void check(unsigned int key)
 		print_act(&acts[i]);
 }
 
-/* Whether there was something to be found at all. */
+/* Whether there were enough encounters of each kind. */
 static bool met_enough(void)
 {
 	return overlaps > ENOUGH && hits > ENOUGH && misses > ENOUGH && demands > ENOUGH;
 }
 
-/* Counts what a round has done, and says whether it was the last. */
+/* Counts the encounters of a round, and decides whether it was the last. */
 static void count_round(void)
 {
 	unsigned int i, j;
@@ -267,7 +266,7 @@ static void count_round(void)
 	       (seconds() >= until && (met_enough() || round_number >= ROUNDS_MAX));
 }
 
-/* From here all go on at the same moment. Nobody sleeps, where each has a processor. */
+/* Makes all threads start at the same moment. Two threads spin, since each has a processor. */
 static void start_together(void)
 {
 	uint64_t all = (round_number + 1) * threads;
@@ -327,10 +326,10 @@ static void run(uint64_t duration)
 			must(workers[i].fd, HASHBELT_IOC_CREATE, &settings);
 			must(workers[i].fd, HASHBELT_IOC_HALT, NULL);
 		} else if (open_belt(workers[i].fd, "threads")) {
-			bail_out("no belt");
+			bail_out("the belt \"threads\" cannot be opened");
 		}
 		if (pthread_create(&ids[i], NULL, work, &workers[i]))
-			bail_out("no thread");
+			bail_out("a thread cannot be created");
 	}
 	for (i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
@@ -350,7 +349,8 @@ static void test(uint64_t duration, unsigned int count, bool refresh, const char
 	misses = 0;
 	demands = 0;
 	run(duration);
-	ok(!atomic_load(&failed) && histories, "%s: what threads do has an order", what);
+	ok(!atomic_load(&failed) && histories,
+	   "%s: operations on the same keys are linearizable", what);
 	note("%llu rounds, %llu histories", (unsigned long long)round_number,
 	     (unsigned long long)histories);
 	note("%llu overlaps, %llu hits, %llu misses, %llu versions met",
@@ -358,7 +358,7 @@ static void test(uint64_t duration, unsigned int count, bool refresh, const char
 	     (unsigned long long)hits, (unsigned long long)misses,
 	     (unsigned long long)demands);
 	ok(met_enough() || atomic_load(&failed),
-	   "%s: threads met in each way often enough", what);
+	   "%s: more than %u encounters of each kind", what, ENOUGH);
 }
 
 int main(int argc, char **argv)
@@ -371,8 +371,8 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		duration = strtoull(argv[2], NULL, 10);
 	test(duration, 2, false, "two threads");
-	test(duration, 2, true, "two threads, and a belt that refreshes");
+	test(duration, 2, true, "two threads, a belt that refreshes");
 	test(duration, 4, false, "four threads");
-	test(duration, 4, true, "four threads, and a belt that refreshes");
+	test(duration, 4, true, "four threads, a belt that refreshes");
 	return done_testing();
 }

@@ -1,24 +1,24 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel.sh NAME VERB - kernels that find what the stock one does not.
+# kernel.sh NAME VERB - build kernels with checkers that the stock kernel does not have.
 #
 #   uml        User-Mode Linux with every checker it has, for the KUnit suite
-#   debug      memory, locks, lives of objects, leaks; failures to order; counts how
-#              often each line of a module runs
-#   kcsan      races on data
-#   strict     grace periods as short as they can be, and poison in all memory that is free
-#   kmsan      memory that is used, or copied to user space, before it is written
-#   arm64      another processor, with pages of 64 KiB
+#   debug      checks memory, locks, lifetimes of objects, leaks; injects failures; counts
+#              how often each line of the module runs
+#   kcsan      finds data races
+#   strict     has grace periods as short as they can be, and poisons all free memory
+#   kmsan      finds memory that is used, or copied to user space, before it is written
+#   arm64      for arm64, with pages of 64 KiB
 #
 #   image             print the path of the kernel
-#   build             print what a module is built against (make -C)
-#   module DIRECTORY  build the module in there
+#   build             print the directory to build a module against (make -C)
+#   module DIRECTORY  build the module in DIRECTORY
 #
-# They are built from the distribution's source with NAME.config (and guest.config but
-# for uml, and x86.config but for arm64), kept by cache.sh, and built anew when the source, the compiler, a line of a
-# .config or a function here that makes them has changed. That takes two to four minutes;
-# with a warm ccache, half a minute.
+# The kernels are built from Debian's source with NAME.config, guest.config (not uml) and
+# x86.config (not uml and arm64). cache.sh keeps them. A kernel is built again when the source,
+# the compiler, a line of a .config or a function here that makes it has changed. That takes
+# two to four minutes, with a warm ccache half a minute.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -38,24 +38,27 @@ fail() {
 	exit 1
 }
 
-# broken STEP - show why.
+# broken STEP - print the end of the log, and fail.
 broken() {
 	tail -n 30 "$log" >&2
 	fail "$1 failed; all of its output is in $log"
 }
 
-# recipe - the text of the functions that decide what this kernel becomes.
+# recipe - print the text of the functions that make this kernel.
 recipe() {
 	set -- kernel_make unpack configure keep
-	[ "$name" != uml ] || set -- "$@" edit mend
+	case $name in
+	uml) set -- "$@" edit mend ;;
+	*) set -- "$@" edit mend_guest ;;
+	esac
 	for function; do
 		sed -n "/^$function() {/,/^}/p" "$here/kernel.sh"
 	done | if [ "$cross" ]; then cat; else grep -v '{cross:+'; fi
 }
 
-# What the kernel depends on. Another version of any of these is another kernel. Comments and
-# the order of lines are left out, and so is what is here for other kernels: a new one must
-# not have all others built again.
+# fingerprint - print a hash of all that the kernel depends on. Comments and the order of lines
+# of a .config do not count, nor does code for other kernels: a new kernel must not cause the
+# others to be built again.
 fingerprint() {
 	{
 		grep '^CONFIG_' "$config" | LC_ALL=C sort
@@ -65,10 +68,9 @@ fingerprint() {
 	} | sha256sum | cut -c 1-16
 }
 
-# kernel_make DIRECTORY ARGUMENT... - with nothing of the caller's environment:
-# ARCH, CFLAGS, MAKEFLAGS and their like would change what is built. Ends the
-# shell it is called in: there must be nothing between us and make to which a
-# signal goes instead.
+# kernel_make DIRECTORY ARGUMENT... - run make without the caller's environment: ARCH,
+# CFLAGS, MAKEFLAGS and others would change the result. It replaces the calling shell, so
+# that a signal to that process reaches make.
 kernel_make() {
 	directory=$1
 	shift
@@ -81,19 +83,18 @@ kernel_make() {
 		HOSTCC="$hostcompiler" CC="ccache $compiler" "$@"
 }
 
-# The sources of large parts that this kernel has none of are left out: that
-# spares the disk a gigabyte. Their Kconfig files have to be there.
+# unpack - unpack the source without large parts that this kernel does not have, which saves a
+# gigabyte. Kconfig files are needed all the same.
 unpack() {
 	xz -dc -T "$jobs" "/usr/src/$source.tar.xz" |
 		tar -x -C "$work/source" --strip-components=1 \
 			--exclude='drivers/gpu/*.[ch]' \
 			--exclude='drivers/net/*/*.[ch]' \
 			--exclude='sound/*.[ch]' --exclude='arch/*/dts'
-	[ "$name" = uml ] || return 0
-	mend
+	if [ "$name" = uml ]; then mend; else mend_guest; fi
 }
 
-# edit FILE SCRIPT - and notice if there was nothing to be edited.
+# edit FILE SCRIPT - edit a file of the source; fail if that changes nothing.
 edit() {
 	sed "$2" "$work/source/$1" >"$work/edited"
 	! cmp -s "$work/source/$1" "$work/edited" || fail "$source has changed: $1: $2"
@@ -111,8 +112,18 @@ mend() {
 		's/PTRACE_O_TRACESYSGOOD/(& | PTRACE_O_EXITKILL)/'
 }
 
-# A line that cannot be had (renamed, or something it needs is missing) is
-# dropped by kconfig without a word.
+# mend_guest - for the kernels that an emulator runs. The thread of RCU tasks in 6.1 waits for
+# callbacks with a mutex held that its self-test needs, which PROVE_RCU starts at boot: 6 boots of
+# 543 hung. It must wait without the mutex, as it does from 6.5 on.
+mend_guest() {
+	edit kernel/rcu/tasks.h '/set_tasks_gp_state(rtp, RTGS_WAIT_CBS)/i\
+		mutex_unlock(\&rtp->tasks_gp_mutex);
+/^[[:space:]]*TASK_IDLE);/a\
+		mutex_lock(\&rtp->tasks_gp_mutex);'
+}
+
+# configure - make the configuration, and check it: kconfig silently drops a line whose option
+# was renamed or whose dependencies are missing.
 configure() {
 	(kernel_make . KCONFIG_ALLCONFIG="$config" allnoconfig) \
 		>>"$log" 2>&1 || broken "configuring"
@@ -127,8 +138,8 @@ stop() {
 	[ -z "$job" ] || kill "$job" 2>/dev/null || true
 }
 
-# compile - in the background, so that a signal is heard, and there can be
-# something to look at.
+# compile - run make in the background, so that this shell can handle a signal and print
+# progress.
 compile() {
 	# shellcheck disable=SC2086 # targets, split on purpose
 	kernel_make . $targets >>"$log" 2>&1 &
@@ -143,7 +154,7 @@ compile() {
 	job=
 }
 
-# What a module is built with, and the kernel itself: a small part of it all.
+# keep - copy the kernel and the files that building a module needs, a small part of the tree.
 keep() {
 	# shellcheck disable=SC2086 # files, split on purpose
 	find Makefile .config Module.symvers include scripts arch/x86/Makefile* \
@@ -154,16 +165,15 @@ keep() {
 	ln -f "$work/kept/$image" "$work/kept/image"
 }
 
-# Another clone may use a kernel of another fingerprint: one that nobody has asked for in
-# a month goes.
+# clear_out - remove kernels that no clone has used for a month: another clone may use a kernel
+# with another fingerprint.
 clear_out() {
 	rm -rf "$work"
 	find "$cache" -mindepth 1 -maxdepth 1 -type d \
 		-name "$name-*" -mtime +30 -exec rm -rf {} +
 }
 
-# build - get the kernel into the cache. It gets its name there by a rename, so
-# nobody ever sees half of one.
+# build - build the kernel into the cache. A rename makes that atomic.
 build() {
 	say "building the kernel $name (once; takes some minutes)"
 	work=$cache/work-$name
@@ -188,7 +198,8 @@ provide() {
 	touch "$cache/$key"
 }
 
-# module DIRECTORY - UBSAN, KCOV and gcov would leave modules alone if not told otherwise.
+# module DIRECTORY - build a module. Out-of-tree modules need these settings for UBSAN, KCOV and
+# gcov.
 module() {
 	kernel_make "$cache/$key" -s M="$1" UBSAN_SANITIZE=y KCOV_INSTRUMENT=y \
 		GCOV_PROFILE=y modules >&2
@@ -215,11 +226,11 @@ uml)
 	;;
 debug | kcsan | strict | kmsan)
 	arch=x86
-	# Not vmlinux: where it is entered by an emulator nothing is ready for checkers.
+	# Not vmlinux: an emulator enters it at a place where the checkers are not set up yet.
 	image=arch/x86/boot/bzImage
 	targets='bzImage modules'
 	kept="$image tools/objtool/objtool"
-	# The only compiler that puts in what KMSAN needs.
+	# Only clang has the instrumentation for KMSAN.
 	[ "$name" != kmsan ] || compiler=clang-14
 	set -- "$2" "$here/guest.config" "$here/x86.config" "$here/$name.config"
 	;;
@@ -228,7 +239,7 @@ arm64)
 	image=arch/arm64/boot/Image
 	targets='Image modules'
 	kept="$image arch/arm64/Makefile arch/arm64/include"
-	# That of cross/kernel.sh, with the binutils that it has installed.
+	# The compiler of cross/kernel.sh, with the binutils that it installs.
 	compiler=$("$here/../cross/kernel.sh" arm64 compiler)
 	package=binutils-aarch64-linux-gnu cross=aarch64-linux-gnu-
 	set -- "$2" "$here/guest.config" "$here/arm64.config"
@@ -246,8 +257,7 @@ trap 'exit 143' TERM
 verb=$1
 shift
 cat "$@" >"$config"
-# One at a time. The lock is not for what is started here: a daemon left over
-# would hold it.
+# One process at a time. Child processes do not inherit the lock: a daemon would keep it.
 exec 9>"$cache/$name.lock"
 flock 9
 provide 9>&-

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Short words for what the tests of a belt do. Keys are numbers. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Helpers for tests of a belt. Keys are numbers. */
 #ifndef _BELT_H
 #define _BELT_H
 
@@ -24,8 +24,8 @@
 #define INTERVAL	(60 * SEC)
 
 /*
- * A belt that stands still: unless @config says otherwise, of TTL in 5 buckets, so with
- * INTERVAL between them.
+ * Makes a belt whose time is halted. Unless @config says otherwise it has TTL and 5 buckets, so an
+ * interval of INTERVAL.
  */
 static inline struct hashbelt_belt *still_belt(struct kunit *test, struct hashbelt_config config)
 {
@@ -39,14 +39,14 @@ static inline struct hashbelt_belt *still_belt(struct kunit *test, struct hashbe
 	return belt;
 }
 
-/* For suites whose cases have one belt each, test->priv */
+/* For suites whose cases have one belt each, in test->priv */
 
 static inline int one_belt_init(struct kunit *test)
 {
 	return hb_core_init();
 }
 
-/* That all memory has been given back is for hb_memory_exit() to say. */
+/* hb_memory_exit() warns if memory has not been freed. */
 static inline void one_belt_exit(struct kunit *test)
 {
 	if (test->priv)
@@ -112,6 +112,17 @@ static inline bool get(struct hashbelt_belt *belt, unsigned int key)
 	return !get_item(belt, key, &(struct hashbelt_item){});
 }
 
+/* True if a get that accepts an old value finds one. */
+static inline bool is_stale(struct hashbelt_belt *belt, unsigned int key)
+{
+	struct hashbelt_entry *entry;
+
+	rcu_read_lock();
+	entry = hashbelt_find_stale(belt, &key, sizeof(key), hashbelt_now(belt));
+	rcu_read_unlock();
+	return entry;
+}
+
 static inline u64 version_of(struct hashbelt_belt *belt, unsigned int key)
 {
 	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH };
@@ -161,13 +172,13 @@ static inline struct hashbelt_info info_of(struct hashbelt_belt *belt)
 	return info;
 }
 
-/* Moves belt time without anybody draining: as if the worker were late. */
+/* Moves belt time and drains nothing: as if the worker were late. */
 static inline void move_time_only(struct hashbelt_belt *belt, u64 by)
 {
 	hb_clock_advance(&belt->clock, by);
 }
 
-/* Puts a thousand keys, each for a random time; says when that will be over. */
+/* Puts a thousand keys with random times-to-live, and stores their deadlines. */
 static inline void put_thousand(struct kunit *test, struct hashbelt_belt *belt,
 				struct rnd_state *rnd, u64 *deadlines)
 {
@@ -181,13 +192,24 @@ static inline void put_thousand(struct kunit *test, struct hashbelt_belt *belt,
 	}
 }
 
-/* As the worker does: sleep until the alarm, and look. */
+/* Entries in the index, waitpoints and cleared entries included. */
+static inline u64 count_linked(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	u64 entries = 0;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		entries += READ_ONCE(shard->count);
+	return entries;
+}
+
+/* Advances belt time to the alarm, as the worker sleeps until it. */
 static inline int advance_to_alarm(struct hashbelt_belt *belt)
 {
 	return hashbelt_advance(belt, belt->clock.wake - hashbelt_now(belt));
 }
 
-/* Ends entries in one of four ways, where @clears one of all; false: @way is another. */
+/* Removes or expires @key, clears if @clears, or advances, as @way says. False: @way is above 3. */
 static inline bool end_some(struct hashbelt_belt *belt, unsigned int key, u32 way, bool clears)
 {
 	switch (way) {
@@ -209,17 +231,17 @@ static inline bool end_some(struct hashbelt_belt *belt, unsigned int key, u32 wa
 	}
 }
 
-/* Until the worker has done what it was asked for, and what has left is free. */
+/* Waits until the worker is idle and all entries that have left are freed. */
 static inline void come_to_rest(struct hashbelt_belt *belt)
 {
 	flush_work(&belt->work);
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
-	/* Tables of an index that was resized. */
+	/* Frees the tables of an index that was resized. */
 	hashbelt_flush();
 }
 
-/* Locks, for owners of one letter */
+/* Locks, of owners whose name is one letter */
 
 static inline int lock_as(struct hashbelt_belt *belt, struct hb_client *client,
 			  unsigned int key, char owner, struct hashbelt_lock *lock)
@@ -229,7 +251,7 @@ static inline int lock_as(struct hashbelt_belt *belt, struct hb_client *client,
 	return hashbelt_lock(belt, client, &key, &owner, lock);
 }
 
-/* For as long as the belt allows, and without waiting. */
+/* With the longest lease that the belt allows, and without waiting. */
 static inline int lock_plainly(struct hashbelt_belt *belt, unsigned int key, char owner)
 {
 	return lock_as(belt, NULL, key, owner, &(struct hashbelt_lock){});
@@ -244,7 +266,7 @@ static inline int unlock_as(struct hashbelt_belt *belt, unsigned int key, char o
 	return hashbelt_unlock(belt, &key, &owner, &lock);
 }
 
-/* The first letter of who has a lock, 0 if nobody has; with what else there is to know. */
+/* The first letter of the owner of a lock, 0 if the lock is free. Fills in @lock. */
 static inline char owner_of(struct hashbelt_belt *belt, unsigned int key,
 			    struct hashbelt_lock *lock)
 {
@@ -261,21 +283,21 @@ static inline u64 token_of(struct hashbelt_belt *belt, unsigned int key)
 	return owner_of(belt, key, &lock) ? lock.token : 0;
 }
 
-/* What is in a belt, counted by looking at each */
+/* The contents of a belt, counted one by one */
 
 /**
- * struct census - what there is
- * @belt:	where
- * @of_kind:	all that are in the index
- * @live:	those of them above the floor, but for points
- * @live_bytes:	memory of those
- * @locks:	locks above the floor
- * @requests:	requests above the floor
- * @memory:	of all
- * @bound:	tied to a client, as they say themselves
+ * struct census - counts of the entries in the index
+ * @belt:	the belt
+ * @of_kind:	entries by kind, cleared ones as well
+ * @live:	entries that are not cleared, without waitpoints
+ * @live_bytes:	memory of the live entries
+ * @locks:	live locks
+ * @requests:	live requests
+ * @memory:	memory of all entries
+ * @bound:	entries whose link has a client
  * @watching:	watches that the requests have
- * @watched:	watches that stand at the points
- * @idle:	points at which nobody waits
+ * @watched:	watches in the lists of waitpoints
+ * @idle:	waitpoints without watches and waiters
  */
 struct census {
 	struct hashbelt_belt *belt;
@@ -341,31 +363,31 @@ static inline struct census census_of(struct hashbelt_belt *belt)
 	return census;
 }
 
-/* The events of a row, and what they take and cost; kept: those that keep a place. */
-struct pile {
+/* The events of a FIFO: their memory; how many stay charged to the belt, and their cost. */
+struct event_sum {
 	u64 memory;
 	u64 kept;
 	u64 kept_cost;
 };
 
-static inline struct pile pile_of(const struct hb_fifo *fifo)
+static inline struct event_sum sum_of_events(const struct hb_fifo *fifo)
 {
 	struct hb_node *node = fifo->first ? &fifo->first->node : NULL;
 	struct hashbelt_entry *event;
-	struct pile pile = {};
+	struct event_sum event_sum = {};
 
 	for (; node; node = node->next) {
 		event = container_of(node, struct hashbelt_entry, node);
-		pile.memory += hb_entry_size(event);
+		event_sum.memory += hb_entry_size(event);
 		if (!event->key_len || !hb_stays_charged(hb_reason(atomic64_read(&node->deadline))))
 			continue;
-		pile.kept++;
-		pile.kept_cost += hb_cost(event);
+		event_sum.kept++;
+		event_sum.kept_cost += hb_cost(event);
 	}
-	return pile;
+	return event_sum;
 }
 
-/* What stands in the tree of owners and is not in the index, or not in order. */
+/* Counts the locks in the tree of owners, and in @wrong those out of order or not in the index. */
 static inline u64 count_owners(struct hashbelt_belt *belt, u64 *wrong)
 {
 	struct hashbelt_entry *entry, *last = NULL;
@@ -393,7 +415,7 @@ static inline u64 count_owners(struct hashbelt_belt *belt, u64 *wrong)
 	return count;
 }
 
-static inline u64 count_bonds(struct hashbelt_belt *belt)
+static inline u64 count_attached(struct hashbelt_belt *belt)
 {
 	struct hb_client *client;
 	struct list_head *at;
@@ -406,14 +428,14 @@ static inline u64 count_bonds(struct hashbelt_belt *belt)
 }
 
 /*
- * Checks that all the books of a belt say what there is in it; while nobody else is
- * doing anything there.
+ * Checks that all counters of a belt match its contents. No other task may use the belt
+ * meanwhile.
  */
-static inline void check_books(struct kunit *test, struct hashbelt_belt *belt)
+static inline void check_accounting(struct kunit *test, struct hashbelt_belt *belt)
 {
 	struct census is = census_of(belt);
 	struct hashbelt_info info = info_of(belt);
-	struct pile pile = pile_of(&belt->queue.waiting);
+	struct event_sum event_sum = sum_of_events(&belt->queue.waiting);
 	u64 count = 0, live = 0, points = 0, fills = 0, all = 0, wrong = 0;
 	struct hb_shard *shard;
 	unsigned int kind;
@@ -433,19 +455,19 @@ static inline void check_books(struct kunit *test, struct hashbelt_belt *belt)
 	KUNIT_ASSERT_EQ(test, info.entries, is.live);
 	KUNIT_ASSERT_EQ(test, info.locks, is.locks);
 	KUNIT_ASSERT_EQ(test, info.requests, is.requests);
-	KUNIT_ASSERT_EQ(test, info.used_entries, is.live + pile.kept);
+	KUNIT_ASSERT_EQ(test, info.used_entries, is.live + event_sum.kept);
 	KUNIT_ASSERT_EQ(test, info.used_bytes,
-			is.live_bytes + is.live * HB_INDEX_SHARE + pile.kept_cost);
+			is.live_bytes + is.live * HB_INDEX_SHARE + event_sum.kept_cost);
 	KUNIT_ASSERT_EQ(test, count_owners(belt, &wrong), is.of_kind[HB_LOCK]);
 	KUNIT_ASSERT_EQ(test, wrong, 0ULL);
-	KUNIT_ASSERT_EQ(test, count_bonds(belt), is.bound);
+	KUNIT_ASSERT_EQ(test, count_attached(belt), is.bound);
 	KUNIT_ASSERT_EQ(test, is.watched, is.watching);
 	KUNIT_ASSERT_EQ(test, is.idle, 0ULL);
 }
 
 /*
- * What is allocated besides the entries, events, tables and wheels of a belt: that
- * does not change. No task may be waiting, with an entry that it has brought along.
+ * The memory besides the entries, events, tables and wheels of a belt. It does not change while
+ * the belt exists. No task may be waiting: the entry of its lease would count.
  */
 static inline u64 memory_besides(struct hashbelt_belt *belt)
 {
@@ -456,27 +478,27 @@ static inline u64 memory_besides(struct hashbelt_belt *belt)
 	come_to_rest(belt);
 	is = census_of(belt);
 	known = is.memory + info_of(belt).bytes - is.live_bytes;
-	known += pile_of(&belt->queue.waiting).memory;
+	known += sum_of_events(&belt->queue.waiting).memory;
 	list_for_each_entry(client, &belt->clients.list, place)
-		known += pile_of(&client->completed).memory;
+		known += sum_of_events(&client->completed).memory;
 	return hb_memory_used() - known;
 }
 
 /* Tasks that wait */
 
 /**
- * struct waiter - a task that waits for a lock, or for somebody to fill a key
- * @belt:	where
- * @client:	what it is to be bound to, or NULL
- * @key:	for what
- * @owner:	for whom, @lock.owner_len letters
- * @fills:	it is @fill that it asks for, else @lock
- * @lock:	what it asks for, and is told
- * @fill:	likewise
- * @turn:	counts those that have ended
- * @err:	what it was told when it ended
- * @ended:	as which it ended, 1 for the first
- * @done:	it has ended
+ * struct waiter - a task that waits for a lock or a fill lease
+ * @belt:	the belt
+ * @client:	the client to which the lease is to be bound, or NULL
+ * @key:	the key
+ * @owner:	the owner of the lock, @lock.owner_len letters
+ * @fills:	the task asks for a fill lease, and otherwise for a lock
+ * @lock:	arguments and results for a lock
+ * @fill:	arguments and results for a fill lease
+ * @turn:	counts the waiters that have ended
+ * @err:	result of the call
+ * @ended:	place of the task among those that have ended, 1 for the first
+ * @done:	completed when the task ends
  * @task:	the task, with a reference
  */
 struct waiter {
@@ -510,7 +532,7 @@ static inline int waiter_main(void *arg)
 	return 0;
 }
 
-/* How many are in line for a lock or for the right to fill, as @kind says. */
+/* The number of waiters in the line for a lock or a fill lease, as @kind says. */
 static inline unsigned int line_of_key(struct hashbelt_belt *belt, unsigned int key,
 				       enum hb_kind kind)
 {
@@ -529,7 +551,7 @@ static inline unsigned int line_of_key(struct hashbelt_belt *belt, unsigned int 
 	return length;
 }
 
-/* Starts a task, which runs when the caller gives way. */
+/* Starts a task, which runs when the caller sleeps. */
 static inline bool waiter_run(struct waiter *waiter)
 {
 	init_completion(&waiter->done);
@@ -541,7 +563,7 @@ static inline bool waiter_run(struct waiter *waiter)
 	return true;
 }
 
-/* Starts a task; it is at the end of the line when this returns true. */
+/* Starts a task. If this returns true, the task is at the end of the line. */
 static inline bool waiter_start(struct waiter *waiter)
 {
 	enum hb_kind kind = waiter->fills ? HB_FILL : HB_LOCK;
@@ -557,13 +579,13 @@ static inline bool waiter_start(struct waiter *waiter)
 	return false;
 }
 
-/* Whether a task has ended, or does so when it is let. */
+/* True if the task has ended, or ends within a second. */
 static inline bool waiter_has_ended(struct waiter *waiter)
 {
 	return wait_for_completion_timeout(&waiter->done, HZ);
 }
 
-/* Until the task is gone; it must have been told something by now. */
+/* Waits for the end of the task, whose call must have returned or return soon. */
 static inline void waiter_stop(struct waiter *waiter)
 {
 	if (IS_ERR_OR_NULL(waiter->task))

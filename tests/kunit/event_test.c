@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/* What happens after: the queue of events, and handlers. */
+// SPDX-License-Identifier: GPL-2.0-only
+/* The queue of events. Guarantees 11 and 12 of docs/guarantees.md. */
 #include <kunit/test.h>
 
 #include "belt.h"
@@ -16,7 +16,7 @@ static struct hashbelt_belt *make_reinserting(struct kunit *test)
 	return one_belt(test, (struct hashbelt_config){ .handler = HASHBELT_REINSERT });
 }
 
-/* Takes one event and settles it; the record says 0 if there is none. */
+/* Takes one event and settles it. The reason in the record is 0 if there is none. */
 static struct hashbelt_event take(struct hashbelt_belt *belt, unsigned int *key)
 {
 	struct hashbelt_event record = {};
@@ -49,14 +49,14 @@ static void expect_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(test->priv, &key).reason, 0u);
 }
 
-/* Until the index has grown or shrunk, and its old table is gone. */
-static void settle_down(struct hashbelt_belt *belt)
+/* Waits until the index has been resized and its old table is freed. */
+static void wait_for_resize(struct hashbelt_belt *belt)
 {
 	flush_work(&belt->work);
 	hashbelt_flush();
 }
 
-static void an_expired_entry_is_the_event(struct kunit *test)
+static void the_event_of_an_expired_entry_takes_no_further_memory(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	unsigned int i, key;
@@ -64,10 +64,10 @@ static void an_expired_entry_is_the_event(struct kunit *test)
 
 	for (i = 0; i < 100; i++)
 		put(belt, i);
-	settle_down(belt);
+	wait_for_resize(belt);
 	used = hb_memory_used();
 	hashbelt_advance(belt, 300 * SEC);
-	settle_down(belt);
+	wait_for_resize(belt);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 100ULL);
 	KUNIT_EXPECT_LE(test, hb_memory_used(), used);
@@ -78,7 +78,7 @@ static void an_expired_entry_is_the_event(struct kunit *test)
 	KUNIT_EXPECT_LE(test, hb_memory_used(), used - 100 * 80);
 }
 
-static void a_record_says_what_there_was(struct kunit *test)
+static void an_event_record_describes_the_entry(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	struct hashbelt_item item = { .flags = 77, .ttl_ms = 1000 };
@@ -105,8 +105,8 @@ static void a_record_says_what_there_was(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(belt, &key).deadline_ns, HASHBELT_TTL_NEVER);
 }
 
-/* The deadline is told as it was, though a reader had sealed it. */
-static void a_sealed_deadline_is_told_as_it_was(struct kunit *test)
+/* A reader that misses seals the deadline; the event has the original one. */
+static void the_event_of_a_sealed_entry_has_its_deadline(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	u64 now = hashbelt_now(belt);
@@ -119,8 +119,8 @@ static void a_sealed_deadline_is_told_as_it_was(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(belt, &key).deadline_ns, now + 240 * SEC);
 }
 
-/* Who lowers a limit, or pushes the next event, does not do all the work for that. */
-static void a_queue_that_is_too_long_is_cut_in_batches(struct kunit *test)
+/* The set and the push each drop a bounded number of events; the worker drops the rest. */
+static void a_queue_over_its_limit_is_trimmed_in_batches(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	u64 most = HB_BATCH << belt->shard_bits, queued;
@@ -129,8 +129,8 @@ static void a_queue_that_is_too_long_is_cut_in_batches(struct kunit *test)
 	for (key = 0; key < 3000; key++)
 		put(belt, key);
 	hashbelt_advance(belt, 300 * SEC);
-	settle_down(belt);
-	/* The worker would be at it. A change of settings makes one step by itself. */
+	wait_for_resize(belt);
+	/* Keep the worker out. A change of settings makes one step by itself. */
 	atomic_inc(&belt->movers);
 	hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 10 },
 		     HASHBELT_SET_MAX_EVENTS);
@@ -150,8 +150,8 @@ static void a_queue_that_is_too_long_is_cut_in_batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(belt, &key).lost, 2991ULL);
 }
 
-/* What a reader gives back is too much when the limit was lowered meanwhile. */
-static void what_comes_back_is_under_the_limit_too(struct kunit *test)
+/* The limit is lowered while a reader holds the events. */
+static void returned_events_are_trimmed_to_the_limit(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	struct hb_fifo events = {};
@@ -164,15 +164,14 @@ static void what_comes_back_is_under_the_limit_too(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1000, true, &lost), 0);
 	hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 10 },
 		     HASHBELT_SET_MAX_EVENTS);
-	settle_down(belt);
+	wait_for_resize(belt);
 	hashbelt_return_events(belt, &events, true, 0);
-	settle_down(belt);
+	wait_for_resize(belt);
 	KUNIT_EXPECT_EQ(test, belt->queue.waiting.count, 10ULL);
 	KUNIT_EXPECT_EQ(test, take(belt, &key).lost, 990ULL);
 }
 
-/* An event that is large pushes out as much as it takes. */
-static void a_large_event_pushes_out_what_it_takes(struct kunit *test)
+static void a_large_event_drops_as_many_bytes_as_it_brings(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
 	unsigned int key;
@@ -181,7 +180,7 @@ static void a_large_event_pushes_out_what_it_takes(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, value);
 	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
 		     HASHBELT_SET_MAX_BYTES);
-	/* Replaced ones keep no place, so these fill the queue alone. */
+	/* Events of replaced entries are not charged to the belt, so these fill the queue alone. */
 	for (key = 0; key < 5000; key++)
 		put(belt, 1);
 	key = 2;
@@ -191,7 +190,7 @@ static void a_large_event_pushes_out_what_it_takes(struct kunit *test)
 	kvfree(value);
 }
 
-static void sequences_have_no_gaps(struct kunit *test)
+static void event_numbers_have_no_gaps_where_no_event_is_lost(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
 	unsigned int key, i;
@@ -209,7 +208,7 @@ static void sequences_have_no_gaps(struct kunit *test)
 	expect_none(test);
 }
 
-static void a_belt_reports_the_reasons_that_are_wanted(struct kunit *test)
+static void a_belt_reports_the_chosen_reasons_and_no_other(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	enum hashbelt_reason reason;
@@ -253,26 +252,25 @@ static void a_belt_reports_the_reasons_that_are_wanted(struct kunit *test)
 		case HASHBELT_CLEARED:
 			expect(test, 5, reason);
 			break;
-		case HASHBELT_RELEASED:	/* needs a descriptor */
+		case HASHBELT_RELEASED:	/* client_test.c has this reason */
 			break;
 		}
 		expect_none(test);
 	}
 }
 
-/* 4 */
-static void events_of_a_key_come_in_their_order(struct kunit *test)
+static void events_of_a_key_are_read_in_order(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
 
 	put(belt, 1);
 	move_time_only(belt, 300 * SEC);
-	put(belt, 1);			/* the first expired before this */
+	put(belt, 1);			/* the first life expired before this put */
 	put(belt, 1);
 	take_out(belt, 1);
 	put(belt, 1);
 	hashbelt_clear(belt);
-	put(belt, 1);			/* and this life was cleared before that */
+	put(belt, 1);			/* the last life was cleared before this put */
 	hashbelt_advance(belt, 300 * SEC);
 	expect(test, 1, HASHBELT_EXPIRED);
 	expect(test, 1, HASHBELT_REPLACED);
@@ -282,7 +280,7 @@ static void events_of_a_key_come_in_their_order(struct kunit *test)
 	expect_none(test);
 }
 
-static void a_full_queue_drops_the_oldest_and_says_so(struct kunit *test)
+static void a_full_queue_drops_the_oldest_events_and_counts_them(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY, .max_events = 10,
@@ -307,7 +305,7 @@ static void a_full_queue_drops_the_oldest_and_says_so(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event.sequence, 17ULL);
 }
 
-static void returned_events_come_first_again_and_by_their_numbers(struct kunit *test)
+static void returned_events_are_read_first_and_in_order(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	struct hb_fifo held = {};
@@ -331,7 +329,7 @@ static void returned_events_come_first_again_and_by_their_numbers(struct kunit *
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 0ULL);
 }
 
-static void whole_events_are_taken_that_fit(struct kunit *test)
+static void a_read_takes_the_whole_events_that_fit(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
 	struct hb_fifo events = {};
@@ -350,7 +348,7 @@ static void whole_events_are_taken_that_fit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, 1000, 9, false, &lost), -EAGAIN);
 }
 
-static void a_reinserted_entry_is_reported_and_lives_on(struct kunit *test)
+static void a_reinserted_entry_is_reported_and_stays(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_reinserting(test);
 	u64 version, round;
@@ -372,7 +370,7 @@ static void a_reinserted_entry_is_reported_and_lives_on(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has(belt, 1));
 }
 
-static void writers_find_a_due_entry_reinserted(struct kunit *test)
+static void a_writer_finds_an_expired_entry_reinserted(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_reinserting(test);
 	unsigned int key;
@@ -389,12 +387,12 @@ static void writers_find_a_due_entry_reinserted(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has(belt, 3));
 	expect(test, 1, HASHBELT_EXPIRED);
 	expect(test, 2, HASHBELT_EXPIRED);
-	expect(test, 3, HASHBELT_EXPIRED);	/* it was due ... */
-	expect(test, 3, HASHBELT_EXPIRED);	/* ... and let expire once more */
+	expect(test, 3, HASHBELT_EXPIRED);	/* at its deadline */
+	expect(test, 3, HASHBELT_EXPIRED);	/* by hashbelt_expire() */
 	expect_none(test);
 }
 
-static void a_report_outlives_its_entry(struct kunit *test)
+static void the_event_of_a_reinserted_entry_outlives_the_entry(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_reinserting(test);
 
@@ -407,7 +405,7 @@ static void a_report_outlives_its_entry(struct kunit *test)
 	put(belt, 2);
 	hashbelt_advance(belt, 300 * SEC);
 	hashbelt_clear(belt);
-	/* What waits when a belt is destroyed goes with it. */
+	/* The queued events are freed with the belt. */
 }
 
 static void lags_are_counted_by_their_powers_of_two(struct kunit *test)
@@ -421,36 +419,36 @@ static void lags_are_counted_by_their_powers_of_two(struct kunit *test)
 	put(belt, 1);			/* at its deadline: no lag */
 	put_ttl(belt, 2, 1000);
 	move_time_only(belt, SEC + 5 * MS);
-	put(belt, 2);			/* 5 ms: below 8 */
+	put(belt, 2);			/* 5 ms: in the bin below 8 ms */
 	put_ttl(belt, 3, 1000);
 	move_time_only(belt, 1000000000 * SEC);
-	put(belt, 3);			/* beyond all */
+	put(belt, 3);			/* in the last bin */
 	put(belt, 4);
-	hashbelt_expire(belt, &key, sizeof(key));	/* none: it was not due */
+	hashbelt_expire(belt, &key, sizeof(key));	/* no lag: the deadline is ahead */
 	hashbelt_stat(belt, counters, lags);
 	KUNIT_EXPECT_EQ(test, lags[0], 1ULL);
 	KUNIT_EXPECT_EQ(test, lags[3], 1ULL);
-	/* The first two keys were put again, and expired in that time as well. */
+	/* Keys 1 and 2 are past their deadlines again, and have not been handed over. */
 	KUNIT_EXPECT_EQ(test, lags[HASHBELT_LAGS - 1], 1ULL);
 	KUNIT_EXPECT_EQ(test, counters[HASHBELT_STAT_EXPIRED], 4ULL);
 }
 
 static struct kunit_case event_test_cases[] = {
-	KUNIT_CASE(an_expired_entry_is_the_event),
-	KUNIT_CASE(a_record_says_what_there_was),
-	KUNIT_CASE(a_sealed_deadline_is_told_as_it_was),
-	KUNIT_CASE(a_queue_that_is_too_long_is_cut_in_batches),
-	KUNIT_CASE(what_comes_back_is_under_the_limit_too),
-	KUNIT_CASE(a_large_event_pushes_out_what_it_takes),
-	KUNIT_CASE(sequences_have_no_gaps),
-	KUNIT_CASE(a_belt_reports_the_reasons_that_are_wanted),
-	KUNIT_CASE(events_of_a_key_come_in_their_order),
-	KUNIT_CASE(a_full_queue_drops_the_oldest_and_says_so),
-	KUNIT_CASE(returned_events_come_first_again_and_by_their_numbers),
-	KUNIT_CASE(whole_events_are_taken_that_fit),
-	KUNIT_CASE(a_reinserted_entry_is_reported_and_lives_on),
-	KUNIT_CASE(writers_find_a_due_entry_reinserted),
-	KUNIT_CASE(a_report_outlives_its_entry),
+	KUNIT_CASE(the_event_of_an_expired_entry_takes_no_further_memory),
+	KUNIT_CASE(an_event_record_describes_the_entry),
+	KUNIT_CASE(the_event_of_a_sealed_entry_has_its_deadline),
+	KUNIT_CASE(a_queue_over_its_limit_is_trimmed_in_batches),
+	KUNIT_CASE(returned_events_are_trimmed_to_the_limit),
+	KUNIT_CASE(a_large_event_drops_as_many_bytes_as_it_brings),
+	KUNIT_CASE(event_numbers_have_no_gaps_where_no_event_is_lost),
+	KUNIT_CASE(a_belt_reports_the_chosen_reasons_and_no_other),
+	KUNIT_CASE(events_of_a_key_are_read_in_order),
+	KUNIT_CASE(a_full_queue_drops_the_oldest_events_and_counts_them),
+	KUNIT_CASE(returned_events_are_read_first_and_in_order),
+	KUNIT_CASE(a_read_takes_the_whole_events_that_fit),
+	KUNIT_CASE(a_reinserted_entry_is_reported_and_stays),
+	KUNIT_CASE(a_writer_finds_an_expired_entry_reinserted),
+	KUNIT_CASE(the_event_of_a_reinserted_entry_outlives_the_entry),
 	KUNIT_CASE(lags_are_counted_by_their_powers_of_two),
 	{}
 };

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a case about locks or requests has: a belt, clients to bind what it makes to, and
- * tasks that wait.
+ * The fixture of cases about locks, fill leases and requests: a belt, clients, and tasks that
+ * wait.
  */
 #ifndef _FIXTURE_H
 #define _FIXTURE_H
@@ -17,7 +17,7 @@ struct fixture {
 	struct hb_client *clients[4];
 	struct waiter waiters[WAITERS];
 	unsigned int turn;
-	u64 besides;		/* memory of the empty belt itself */
+	u64 besides;		/* memory_besides() of the empty belt */
 	struct rnd_state rnd;
 };
 
@@ -32,11 +32,11 @@ static inline int fixture_init(struct kunit *test)
 	return hb_core_init();
 }
 
-static inline void drop_holder(struct fixture *f, unsigned int i)
+static inline void drop_client(struct fixture *f, unsigned int i)
 {
 	if (!f->clients[i])
 		return;
-	/* A case may have let it go already. */
+	/* The case may have closed it already. */
 	if (!f->clients[i]->gone)
 		hashbelt_client_close(f->belt, f->clients[i]);
 	hashbelt_client_put(f->clients[i]);
@@ -50,18 +50,18 @@ static inline void drop_all(struct fixture *f)
 	for (i = 0; i < ARRAY_SIZE(f->waiters); i++)
 		waiter_stop(&f->waiters[i]);
 	for (i = 0; i < ARRAY_SIZE(f->clients); i++)
-		drop_holder(f, i);
+		drop_client(f, i);
 	hashbelt_destroy(f->belt);
 	f->belt = NULL;
 }
 
-/* That all memory has been given back is for hb_memory_exit() to say. */
+/* hb_memory_exit() warns if memory has not been freed. */
 static inline void fixture_exit(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 
 	if (f->belt) {
-		/* Nobody waits on, whatever a case has left. */
+		/* This ends all waits that the case has left. */
 		hashbelt_kill(f->belt);
 		drop_all(f);
 	}
@@ -83,16 +83,54 @@ static inline struct hashbelt_belt *make(struct kunit *test, struct hashbelt_con
 	return belt;
 }
 
-/* That the belt is empty, and everything that was in it is free. */
+static inline struct hashbelt_belt *make_plain(struct kunit *test)
+{
+	return make(test, (struct hashbelt_config){});
+}
+
+/* Fill leases */
+
+static inline int fill_key(struct fixture *f, unsigned int key, bool ahead, u64 *token)
+{
+	struct hashbelt_fill fill = { .ahead_ms = HASHBELT_TTL_NEVER };
+	int err = hashbelt_fill(f->belt, NULL, &key, sizeof(key), &fill, ahead);
+
+	*token = fill.token;
+	return err;
+}
+
+static inline int give_up_key(struct fixture *f, unsigned int key, u64 token)
+{
+	return hashbelt_give_up(f->belt, &key, sizeof(key), token);
+}
+
+/* Checks that the belt is empty and that all memory of its former contents is freed. */
 static inline void expect_empty(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 
 	come_to_rest(f->belt);
-	check_books(test, f->belt);
-	KUNIT_EXPECT_EQ(test, hb_count_entries(f->belt), 0ULL);
+	check_accounting(test, f->belt);
+	KUNIT_EXPECT_EQ(test, count_linked(f->belt), 0ULL);
 	KUNIT_EXPECT_EQ(test, memory_besides(f->belt), f->besides);
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->belt->waiters.list));
+}
+
+/**
+ * struct way - a parameter: one way to bring about what a case is about
+ * @name:	for the test line
+ * @act:	brings it about
+ */
+struct way {
+	const char *name;
+	void (*act)(struct fixture *f);
+};
+
+#define WAY(name) { #name, name }
+
+static inline void way_name(const struct way *way, char *name)
+{
+	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%s", way->name);
 }
 
 #endif /* _FIXTURE_H */

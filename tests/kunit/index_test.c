@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/* What the index promises, one entry a hash. */
+// SPDX-License-Identifier: GPL-2.0-only
+/* The index: finding, resizing and scanning. */
 #include <kunit/test.h>
 #include <linux/slab.h>
 
@@ -43,7 +43,7 @@ static int index_init(struct kunit *test)
 			return -ENOMEM;
 		entry->key_len = sizeof(i);
 		memcpy(entry->data, &i, sizeof(i));
-		/* Spread over the whole range; every tenth hash is shared. */
+		/* Spread over the whole range. Each tenth entry has the hash of the one before. */
 		entry->hash = (i - i % 10 / 9) * 2654435761u;
 		f->entries[i] = entry;
 	}
@@ -96,7 +96,7 @@ static bool move_one(struct fixture *f)
 	return true;
 }
 
-static void finds_by_the_whole_key(struct kunit *test)
+static void find_compares_the_whole_key(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	unsigned int stranger = ENTRIES;
@@ -111,7 +111,7 @@ static void finds_by_the_whole_key(struct kunit *test)
 	rcu_read_unlock();
 }
 
-static void finds_everything_at_each_step_of_growing(struct kunit *test)
+static void find_sees_every_entry_at_each_step_of_growing(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	unsigned int steps = 0;
@@ -127,7 +127,7 @@ static void finds_everything_at_each_step_of_growing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->index.bits, 6u);
 }
 
-static void finds_everything_at_each_step_of_shrinking(struct kunit *test)
+static void find_sees_every_entry_at_each_step_of_shrinking(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	unsigned int steps = 0;
@@ -144,7 +144,7 @@ static void finds_everything_at_each_step_of_shrinking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->index.bits, 4u);
 }
 
-static void entries_that_come_and_go_while_it_is_resized(struct kunit *test)
+static void find_sees_inserts_and_removals_during_a_resize(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	unsigned int i;
@@ -179,7 +179,7 @@ static void a_second_resize_waits_for_the_first(struct kunit *test)
 	expect_all(test, f);
 }
 
-static void a_size_that_was_noted_late_is_put_right(struct kunit *test)
+static void a_stale_size_is_corrected_by_the_next_resize(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 
@@ -187,11 +187,11 @@ static void a_size_that_was_noted_late_is_put_right(struct kunit *test)
 	hb_index_resize(&f->index, 9);
 	while (move_one(f))
 		;
-	/* As if a resizer had been held up since an earlier resize. */
+	/* As if a task had stored the size of an earlier resize late. */
 	f->index.bits = 6;
 	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
 	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
-	/* Or until after the next one has begun: then nobody need ask for a size again. */
+	/* Or after the next resize has begun: then the end of the resize corrects the size. */
 	hb_index_resize(&f->index, 7);
 	f->index.bits = 9;
 	while (move_one(f))
@@ -232,7 +232,7 @@ static void visit(struct hashbelt_entry *entry, void *arg)
 	visits->seen[i]++;
 }
 
-static void a_scan_sees_everything_once(struct kunit *test)
+static void a_scan_sees_each_entry_once(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	struct visits *visits = kunit_kzalloc(test, sizeof(*visits), GFP_KERNEL);
@@ -247,7 +247,7 @@ static void a_scan_sees_everything_once(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, visits->seen[i], 1u);
 }
 
-static void a_scan_sees_everything_once_while_it_is_resized(struct kunit *test)
+static void a_scan_sees_each_entry_once_while_the_index_is_resized(struct kunit *test)
 {
 	static const unsigned int sizes[] = { 7, 4, 11, 3, 9, 5, 12 };
 	struct fixture *f = test->priv;
@@ -270,16 +270,42 @@ static void a_scan_sees_everything_once_while_it_is_resized(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, visits->seen[i], 1u);
 }
 
+static void a_resize_without_memory_is_not_tried_again_at_once(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u64 used = hb_memory_used();
+
+	hb_memory_limit(used);
+	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
+	hb_memory_limit(U64_MAX);
+	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
+	f->index.retry = jiffies;
+	KUNIT_EXPECT_TRUE(test, hb_index_resize(&f->index, 9));
+}
+
+static void one_task_at_a_time_allocates_a_table(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	f->index.resizing = 1;
+	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
+	f->index.resizing = 0;
+	KUNIT_EXPECT_TRUE(test, hb_index_resize(&f->index, 9));
+	KUNIT_EXPECT_EQ(test, f->index.resizing, 0UL);
+}
+
 static struct kunit_case index_test_cases[] = {
-	KUNIT_CASE(finds_by_the_whole_key),
-	KUNIT_CASE(finds_everything_at_each_step_of_growing),
-	KUNIT_CASE(finds_everything_at_each_step_of_shrinking),
-	KUNIT_CASE(entries_that_come_and_go_while_it_is_resized),
+	KUNIT_CASE(find_compares_the_whole_key),
+	KUNIT_CASE(a_resize_without_memory_is_not_tried_again_at_once),
+	KUNIT_CASE(one_task_at_a_time_allocates_a_table),
+	KUNIT_CASE(find_sees_every_entry_at_each_step_of_growing),
+	KUNIT_CASE(find_sees_every_entry_at_each_step_of_shrinking),
+	KUNIT_CASE(find_sees_inserts_and_removals_during_a_resize),
 	KUNIT_CASE(a_second_resize_waits_for_the_first),
-	KUNIT_CASE(a_size_that_was_noted_late_is_put_right),
+	KUNIT_CASE(a_stale_size_is_corrected_by_the_next_resize),
 	KUNIT_CASE(replaced_tables_are_freed),
-	KUNIT_CASE(a_scan_sees_everything_once),
-	KUNIT_CASE(a_scan_sees_everything_once_while_it_is_resized),
+	KUNIT_CASE(a_scan_sees_each_entry_once),
+	KUNIT_CASE(a_scan_sees_each_entry_once_while_the_index_is_resized),
 	{}
 };
 

@@ -1,13 +1,13 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # awk -v nonce=N -f ktap.awk SUITES LOG - what KUnit said, as a flat TAP.
 #
 # SUITES has the last line of each suite's results in debugfs, LOG is the
 # kernel's log. There is a line for each case, or for each parameter of a case
-# that has parameters, and for each thing that is wrong with a suite or a case
-# as a whole. What the kernel said meanwhile goes before a "not ok" as comments.
+# that has parameters, and for each error of a suite or a case as a whole. Kernel
+# messages of a case precede its "not ok" as comments.
 #
-# The exit status is 0 if something ran and nothing failed.
+# The exit status is 0 if at least one case ran and none failed.
 
 function point(status, name, directive) {
 	gsub(/#/, "\\#", name)
@@ -21,7 +21,7 @@ function point(status, name, directive) {
 	forget()
 }
 
-# The kernel can be talkative when it dies; the log has it all.
+# A dying kernel may print much: 50 lines are kept here, and all in the log.
 function hear(line) {
 	if (++heard <= 50)
 		said = said "# " line "\n"

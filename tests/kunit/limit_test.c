@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Limits and settings: the accounts are exact, the order of eviction is that of
- * the deadlines, and what is set anew loses nothing. One of the belt's files is
- * included so that a test can be the system that is short of memory.
+ * Limits, eviction and settings. Guarantees 13 to 15 of docs/guarantees.md. belt/evict.c is
+ * included, so that a case can call the shrinker.
  */
 #include <kunit/test.h>
 
@@ -21,8 +20,8 @@ static struct hashbelt_belt *make_full(struct kunit *test, u32 policy, unsigned 
 	return belt;
 }
 
-/* The sum over what is there, counted by looking at each. */
-struct stock {
+/* The entries and bytes that a belt uses, counted one by one. */
+struct usage_sum {
 	struct hashbelt_belt *belt;
 	u64 entries;
 	u64 bytes;
@@ -30,32 +29,32 @@ struct stock {
 
 static void count_entry(struct hashbelt_entry *entry, void *arg)
 {
-	struct stock *stock = arg;
+	struct usage_sum *usage_sum = arg;
 
-	if (hb_is_cleared(stock->belt, entry))
+	if (hb_is_cleared(usage_sum->belt, entry))
 		return;
-	stock->entries++;
-	stock->bytes += hb_cost(entry);
+	usage_sum->entries++;
+	usage_sum->bytes += hb_cost(entry);
 }
 
-static struct stock take_stock(struct hashbelt_belt *belt)
+static struct usage_sum recount_usage(struct hashbelt_belt *belt)
 {
-	struct stock stock = { .belt = belt };
+	struct usage_sum usage_sum = { .belt = belt };
 	struct hashbelt_entry *event;
 	struct hb_node *node;
 	u64 place;
 
 	for (place = 0; place < HB_INDEX_END; )
-		place = hb_index_scan(&belt->index, place, count_entry, &stock);
+		place = hb_index_scan(&belt->index, place, count_entry, &usage_sum);
 	event = belt->queue.waiting.first;
 	for (node = event ? &event->node : NULL; node; node = node->next) {
 		event = container_of(node, struct hashbelt_entry, node);
 		if (event->key_len && hb_stays_charged(hb_reason(atomic64_read(&node->deadline)))) {
-			stock.entries++;
-			stock.bytes += hb_cost(event);
+			usage_sum.entries++;
+			usage_sum.bytes += hb_cost(event);
 		}
 	}
-	return stock;
+	return usage_sum;
 }
 
 static void read_some(struct hashbelt_belt *belt, unsigned int most, bool hold)
@@ -88,7 +87,7 @@ static void change_something(struct hashbelt_belt *belt, u32 random)
 		     ~(HASHBELT_SET_MODE | HASHBELT_SET_GID));
 }
 
-static void the_account_is_the_sum_over_what_is_there(struct kunit *test)
+static void the_usage_is_the_sum_over_entries_and_events(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
@@ -102,7 +101,7 @@ static void the_account_is_the_sum_over_what_is_there(struct kunit *test)
 		unsigned int key = prandom_u32_state(&rnd) % 300;
 		u32 random = prandom_u32_state(&rnd);
 		struct hashbelt_info info;
-		struct stock stock;
+		struct usage_sum usage_sum;
 
 		switch (random % 16) {
 		case 4:
@@ -122,9 +121,9 @@ static void the_account_is_the_sum_over_what_is_there(struct kunit *test)
 		if (i % 100)
 			continue;
 		info = info_of(belt);
-		stock = take_stock(belt);
-		KUNIT_ASSERT_EQ(test, info.used_entries, stock.entries);
-		KUNIT_ASSERT_EQ(test, info.used_bytes, stock.bytes);
+		usage_sum = recount_usage(belt);
+		KUNIT_ASSERT_EQ(test, info.used_entries, usage_sum.entries);
+		KUNIT_ASSERT_EQ(test, info.used_bytes, usage_sum.bytes);
 	}
 	hashbelt_clear(belt);
 	read_some(belt, 1000001, false);
@@ -139,7 +138,7 @@ static void nothing_is_evicted_before_the_limit(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 0ULL);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 100ULL);
-	/* A put over an entry takes its place. */
+	/* A put over an entry needs no further room. */
 	for (key = 0; key < 100; key++)
 		KUNIT_EXPECT_EQ(test, put(belt, key), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 0ULL);
@@ -149,7 +148,7 @@ static void nothing_is_evicted_before_the_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 100ULL);
 }
 
-static void a_belt_that_does_not_evict_rejects(struct kunit *test)
+static void a_full_belt_that_does_not_evict_returns_enospc(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_full(test, 0, 100);
 
@@ -159,7 +158,7 @@ static void a_belt_that_does_not_evict_rejects(struct kunit *test)
 	take_out(belt, 7);
 	KUNIT_EXPECT_EQ(test, put(belt, 100), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 101), -ENOSPC);
-	/* What has expired gives its place, drained or not. */
+	/* Expired entries make room before they are drained. */
 	move_time_only(belt, 240 * SEC);
 	KUNIT_EXPECT_EQ(test, put(belt, 101), 0);
 }
@@ -173,8 +172,8 @@ static void bucket_case_name(const u32 *buckets, char *name)
 
 KUNIT_ARRAY_PARAM(bucket, bucket_cases, bucket_case_name);
 
-/* Small enough for the order to be exact, whatever hash the keys have. */
-static void the_nearest_to_its_deadline_goes_first(struct kunit *test)
+/* With so few entries the order is exact, whatever hashes the keys have. */
+static void the_entry_nearest_its_deadline_is_evicted_first(struct kunit *test)
 {
 	enum { ENTRIES = 16 };
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
@@ -183,7 +182,7 @@ static void the_nearest_to_its_deadline_goes_first(struct kunit *test)
 	});
 	unsigned int key;
 
-	/* Deadlines in the reverse order of the puts, the first for ever. */
+	/* Deadlines are in the reverse order of the puts. The first entry never expires. */
 	put_ttl(belt, 0, HASHBELT_TTL_NEVER);
 	for (key = 1; key < ENTRIES; key++)
 		put_ttl(belt, key, 10000000 >> key);
@@ -193,15 +192,15 @@ static void the_nearest_to_its_deadline_goes_first(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, has(belt, key));
 	}
 	KUNIT_EXPECT_TRUE(test, has(belt, 0));
-	/* When all are for ever, one of them goes. */
+	/* When no entry ever expires, one of them is evicted. */
 	KUNIT_EXPECT_EQ(test, put(belt, 200), 0);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), (u64)ENTRIES);
 	KUNIT_EXPECT_EQ(test, put(belt, 201), 0);
 	KUNIT_EXPECT_FALSE(test, has(belt, 200));
 }
 
-/* Lives of all lengths, in no order: who goes is of the first bucket that holds anybody. */
-static void among_many_nobody_goes_an_interval_before_his_turn(struct kunit *test)
+/* Deadlines in no order: the evicted entry is in the first bucket that holds an entry. */
+static void among_many_eviction_follows_deadlines_to_one_interval(struct kunit *test)
 {
 	enum { ENTRIES = 10000, ROUND = 1000 };
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
@@ -232,8 +231,8 @@ static void among_many_nobody_goes_an_interval_before_his_turn(struct kunit *tes
 	}
 }
 
-/* With one time-to-live for all, a shard's first is its nearest at any size. */
-static void the_oldest_goes_first_where_all_live_as_long(struct kunit *test)
+/* With one time-to-live, the first entry of a shard is its nearest, whatever the number. */
+static void the_oldest_is_evicted_first_where_all_have_one_ttl(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_full(test, HASHBELT_EVICT, 5000);
 	unsigned int key, wrong = 0;
@@ -249,7 +248,7 @@ static void the_oldest_goes_first_where_all_live_as_long(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0u);
 }
 
-static void a_refresh_keeps_an_entry_from_going_first(struct kunit *test)
+static void a_refreshed_entry_is_evicted_after_the_others(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_full(test, HASHBELT_EVICT | HASHBELT_REFRESH_ON_GET,
 					       1000);
@@ -264,7 +263,7 @@ static void a_refresh_keeps_an_entry_from_going_first(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, has(belt, key), key % 2 == 0);
 }
 
-static void what_cannot_fit_is_refused_and_costs_nobody_his_place(struct kunit *test)
+static void a_put_that_can_never_fit_is_refused_and_evicts_nothing(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.policy = HASHBELT_EVICT, .max_bytes = 10000,
@@ -275,7 +274,7 @@ static void what_cannot_fit_is_refused_and_costs_nobody_his_place(struct kunit *
 	KUNIT_ASSERT_NOT_NULL(test, value);
 	for (key = 0; key < 100; key++)
 		KUNIT_EXPECT_EQ(test, put(belt, key), 0);
-	/* 80 bytes, and 16 of the index. */
+	/* 80 bytes for an entry, and 16 for its share of the index. */
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 9600ULL);
 	key = 500;
 	KUNIT_EXPECT_EQ(test, -ENOSPC, put_bytes(belt, &key, sizeof(key), value, 20000,
@@ -287,16 +286,16 @@ static void what_cannot_fit_is_refused_and_costs_nobody_his_place(struct kunit *
 	KUNIT_EXPECT_GE(test, entries_of(belt), 70ULL);
 }
 
-static int put_larger(struct hashbelt_belt *belt, unsigned int key, u32 len,
-		      struct hashbelt_item *item)
+static int put_sized(struct hashbelt_belt *belt, unsigned int key, u32 len,
+		     struct hashbelt_item *item)
 {
 	static const u8 value[4000];
 
 	return put_bytes(belt, &key, sizeof(key), value, len, item);
 }
 
-/* Its condition holds, and there is room when others go: the nearest of these. */
-static void a_put_that_grows_does_not_evict_what_it_replaces(struct kunit *test)
+/* The put makes room by evicting other entries, the nearest first. */
+static void a_larger_put_does_not_evict_the_entry_it_replaces(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.policy = HASHBELT_EVICT, .max_bytes = 10000,
@@ -306,29 +305,29 @@ static void a_put_that_grows_does_not_evict_what_it_replaces(struct kunit *test)
 
 	for (key = 0; key < 1000; key++) {
 		item = (struct hashbelt_item){ .ttl_ms = 1000 + key };
-		KUNIT_ASSERT_EQ(test, 0, put_larger(belt, key, 10, &item));
+		KUNIT_ASSERT_EQ(test, 0, put_sized(belt, key, 10, &item));
 		was = item;
 		put(belt, key + 100000);
 		item.how = HASHBELT_IF_VERSION;
 		item.ttl_ms = HASHBELT_TTL_KEEP;
-		KUNIT_ASSERT_EQ(test, 0, put_larger(belt, key, 300 + key, &item));
+		KUNIT_ASSERT_EQ(test, 0, put_sized(belt, key, 300 + key, &item));
 		KUNIT_ASSERT_EQ(test, item.ttl_ms, was.ttl_ms);
 		KUNIT_ASSERT_GT(test, item.version, was.version);
 		KUNIT_ASSERT_TRUE(test, has(belt, key));
 		KUNIT_ASSERT_LE(test, info_of(belt).used_bytes, 10000ULL);
 	}
-	/* It may be all that there is in the end; beyond that it stays as it was. */
+	/* The put succeeds if the old entry is the nearest of all, or the only one. */
 	key = 0;
 	put_ttl(belt, key, 1);
-	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, key, 4000, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, 0, put_sized(belt, key, 4000, &(struct hashbelt_item){}));
 	hashbelt_clear(belt);
-	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, key, 100, &(struct hashbelt_item){}));
-	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, key, 4000, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, 0, put_sized(belt, key, 100, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, 0, put_sized(belt, key, 4000, &(struct hashbelt_item){}));
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
 }
 
-/* What is held counts, and nothing but the entry itself could make room. */
-static void what_it_replaces_stays_where_a_put_does_not_fit(struct kunit *test)
+/* The held event counts, so only the old entry itself could make room. */
+static void a_larger_put_that_does_not_fit_leaves_the_old_entry(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.policy = HASHBELT_EVICT, .max_bytes = 1000, .handler = HASHBELT_NOTIFY,
@@ -337,17 +336,17 @@ static void what_it_replaces_stays_where_a_put_does_not_fit(struct kunit *test)
 	unsigned int key = 1;
 	u64 lost;
 
-	KUNIT_ASSERT_EQ(test, 0, put_larger(belt, key, 600, &(struct hashbelt_item){}));
+	KUNIT_ASSERT_EQ(test, 0, put_sized(belt, key, 600, &(struct hashbelt_item){}));
 	hashbelt_expire(belt, &key, sizeof(key));
 	KUNIT_ASSERT_EQ(test, 0, hashbelt_take_events(belt, &events, SIZE_MAX, 1, true, &lost));
 	KUNIT_ASSERT_EQ(test, 0, put(belt, 2));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, put_larger(belt, 2, 700, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, put_sized(belt, 2, 700, &(struct hashbelt_item){}));
 	KUNIT_EXPECT_TRUE(test, has(belt, 2));
 	hashbelt_settle_events(belt, &events, true);
-	KUNIT_EXPECT_EQ(test, 0, put_larger(belt, 2, 700, &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, 0, put_sized(belt, 2, 700, &(struct hashbelt_item){}));
 }
 
-static void what_is_queued_counts_and_the_oldest_event_goes_last(struct kunit *test)
+static void queued_events_count_and_are_dropped_after_entries_are_evicted(struct kunit *test)
 {
 	struct hashbelt_config config = { .policy = HASHBELT_EVICT };
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
@@ -363,7 +362,7 @@ static void what_is_queued_counts_and_the_oldest_event_goes_last(struct kunit *t
 	hashbelt_set(belt, &config, HASHBELT_SET_POLICY);
 	KUNIT_EXPECT_EQ(test, put(belt, 10), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVENTS_LOST), 1ULL);
-	/* An entry is there to be evicted; its event counts on its own. */
+	/* The next put evicts the entry, so it drops no event. */
 	KUNIT_EXPECT_EQ(test, put(belt, 11), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVENTS_LOST), 1ULL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 1ULL);
@@ -373,7 +372,7 @@ static void what_is_queued_counts_and_the_oldest_event_goes_last(struct kunit *t
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
 }
 
-static void what_lives_on_makes_no_room_by_expiring(struct kunit *test)
+static void reinserted_entries_make_no_room_when_they_expire(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_REINSERT, .max_entries = 3,
@@ -392,7 +391,7 @@ static void what_lives_on_makes_no_room_by_expiring(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 3ULL);
 }
 
-static void a_lower_limit_makes_a_belt_full_and_no_more(struct kunit *test)
+static void a_lower_limit_removes_no_entry_before_the_next_put(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_full(test, 0, 100);
 
@@ -432,7 +431,7 @@ static void an_account_has_a_limit_of_its_own(struct kunit *test)
 	for (key = 0; key < 1000 && !err; key++)
 		err = put(belt, key);
 	KUNIT_EXPECT_EQ(test, err, -EDQUOT);
-	/* The index grows as well. */
+	/* The table of the index is charged as well. */
 	KUNIT_EXPECT_LE(test, key, 101u);
 	KUNIT_EXPECT_GE(test, key, 90u);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(hashbelt_create(&(struct hashbelt_config){
@@ -442,11 +441,11 @@ static void an_account_has_a_limit_of_its_own(struct kunit *test)
 	hb_memory_account_limit(U64_MAX);
 	hashbelt_destroy(other);
 	hb_account_put(account);
-	/* The belt keeps it. */
+	/* The belt holds a reference. */
 	KUNIT_EXPECT_EQ(test, released, 0u);
 }
 
-static void the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones(struct kunit *test)
+static void the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned(struct kunit *test)
 {
 	struct shrink_control control = { .nr_to_scan = 100 };
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){}), *late, *pinned;
@@ -463,7 +462,7 @@ static void the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones(struct k
 	KUNIT_EXPECT_GT(test, shrink_count(NULL, &control), 1500UL);
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 100UL);
 	KUNIT_EXPECT_EQ(test, entries_of(pinned), 1000ULL);
-	/* The first 50 of one are nearer than any of the other; then in turn. */
+	/* The first 50 of @belt are nearer than any of @late; then they alternate. */
 	KUNIT_EXPECT_LE(test, entries_of(belt), 940ULL);
 	KUNIT_EXPECT_LE(test, entries_of(late), 995ULL);
 	KUNIT_EXPECT_EQ(test, entries_of(belt) + entries_of(late), 1900ULL);
@@ -479,7 +478,7 @@ static void the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones(struct k
 	hashbelt_destroy(pinned);
 }
 
-static void pressure_takes_memory_from_a_belt_that_reports_it_too(struct kunit *test)
+static void under_pressure_a_belt_queues_at_most_1_mib_of_events(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
 		.handler = HASHBELT_NOTIFY,
@@ -502,9 +501,9 @@ static void pressure_takes_memory_from_a_belt_that_reports_it_too(struct kunit *
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 1ULL);
 }
 
-static void other_measures_lose_no_entry_and_keep_all_deadlines(struct kunit *test)
+static void another_geometry_loses_no_entry_and_keeps_all_deadlines(struct kunit *test)
 {
-	static const struct { u64 ttl; u32 buckets; } measures[] = {
+	static const struct { u64 ttl; u32 buckets; } geometries[] = {
 		{ SEC, 2 }, { 86400 * SEC, 2 }, { MS, 2 }, { 240 * SEC, 65536 },
 		{ HASHBELT_TTL_MAX_MS * MS, 3 }, { 10 * SEC, 500 },
 	};
@@ -513,24 +512,106 @@ static void other_measures_lose_no_entry_and_keep_all_deadlines(struct kunit *te
 
 	for (key = 0; key < 3000; key++)
 		put_ttl(belt, key, 1000 * (1 + key));
-	for (i = 0; i < ARRAY_SIZE(measures); i++) {
+	for (i = 0; i < ARRAY_SIZE(geometries); i++) {
 		struct hashbelt_config config = {
-			.ttl = measures[i].ttl, .buckets = measures[i].buckets,
+			.ttl = geometries[i].ttl, .buckets = geometries[i].buckets,
 		};
 
 		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_TTL |
 						   HASHBELT_SET_BUCKETS), 0);
-		KUNIT_EXPECT_EQ(test, belt->ttl, measures[i].ttl);
+		KUNIT_EXPECT_EQ(test, belt->ttl, geometries[i].ttl);
 		KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 500 * SEC), 0);
 		for (key = 0; key < 3000; key++)
 			KUNIT_ASSERT_EQ(test, has(belt, key), key >= (i + 1) * 500);
-		/* The new interval is the bound for what is drained. */
-		if (measures[i].ttl <= 10 * SEC)
+		/* Entries are drained at most one new interval late. */
+		if (geometries[i].ttl <= 10 * SEC)
 			KUNIT_EXPECT_LE(test, entries_of(belt), 3000 - 500ULL * (i + 1) + 2);
 	}
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, SEC), 0);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
+}
+
+static struct hashbelt_entry *alloc_sized(struct kunit *test, struct hashbelt_belt *belt,
+					  unsigned int key, u32 len)
+{
+	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, NULL, sizeof(key), len);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
+	memcpy(entry->data, &key, sizeof(key));
+	memset(hashbelt_entry_value(entry), 0, len);
+	entry->hash |= hb_hash(belt, entry->data, sizeof(key));
+	return entry;
+}
+
+/* Between two of its evictions another task puts an entry, and evicts one for it. */
+static void a_large_put_keeps_the_room_that_it_makes(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_bytes = 100000,
+	});
+	struct hashbelt_entry *large = alloc_sized(test, belt, 0, 20000);
+	unsigned int key = 1, evictions = 0;
+	struct hb_room room = {};
+
+	while (!stat_of(belt, HASHBELT_STAT_EVICTED))
+		KUNIT_ASSERT_EQ(test, put(belt, key++), 0);
+	while (room.bytes < hb_cost(large)) {
+		KUNIT_ASSERT_TRUE(test, hb_make_room(belt, large, &room));
+		KUNIT_ASSERT_EQ(test, put(belt, key++), 0);
+		KUNIT_ASSERT_LE(test, ++evictions, 250u);
+	}
+	KUNIT_EXPECT_EQ(test, room.entries, 1ULL);
+	KUNIT_EXPECT_LE(test, belt->usage.bytes, 100000ULL);
+	hb_room_release(belt, &room);
+	hashbelt_entry_put(belt, large);
+	check_accounting(test, belt);
+}
+
+/* Each of two puts has reserved half of the belt. */
+static void of_two_puts_that_are_too_large_together_one_gets_the_room(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_bytes = 30000,
+	});
+	struct hashbelt_entry *one = alloc_sized(test, belt, 1, 20000);
+	struct hashbelt_entry *two = alloc_sized(test, belt, 2, 20000);
+	struct hb_room room = {}, other = {};
+
+	hb_room_reserve(belt, &room, 15000);
+	hb_room_reserve(belt, &other, 15000);
+	KUNIT_EXPECT_EQ(test, other.bytes, 15000ULL);
+	KUNIT_EXPECT_TRUE(test, hb_make_room(belt, one, &room));
+	KUNIT_EXPECT_EQ(test, room.bytes, 0ULL);
+	KUNIT_EXPECT_TRUE(test, hb_make_room(belt, two, &other));
+	KUNIT_EXPECT_EQ(test, other.bytes, hb_cost(two));
+	/* It waits for the other put, and then finds room without reserving it. */
+	KUNIT_EXPECT_TRUE(test, hb_make_room(belt, one, &room));
+	KUNIT_EXPECT_EQ(test, room.bytes, 0ULL);
+	KUNIT_EXPECT_EQ(test, belt->usage.rooms, 1ULL);
+	hb_room_release(belt, &other);
+	KUNIT_EXPECT_TRUE(test, hb_make_room(belt, one, &room));
+	KUNIT_EXPECT_EQ(test, belt->usage.rooms, 0ULL);
+	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
+	hashbelt_entry_put(belt, one);
+	hashbelt_entry_put(belt, two);
+}
+
+static void reserved_room_is_void_after_the_limits_were_set(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_bytes = 30000,
+	});
+	struct hb_room room = {};
+
+	hb_room_reserve(belt, &room, 15000);
+	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 15000ULL);
+	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 40000 },
+					   HASHBELT_SET_MAX_BYTES), 0);
+	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
+	hb_room_release(belt, &room);
+	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
+	KUNIT_EXPECT_EQ(test, belt->usage.entries, 0ULL);
 }
 
 static u64 nearest_of(struct hashbelt_belt *belt)
@@ -539,11 +620,11 @@ static u64 nearest_of(struct hashbelt_belt *belt)
 	u64 nearest = HB_NOTHING;
 
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		nearest = min(nearest, shard->nearest);
+		nearest = min(nearest, shard->nearest[HB_PLAIN]);
 	return nearest;
 }
 
-static void a_belt_that_is_empty_has_nothing_to_evict(struct kunit *test)
+static void an_empty_belt_has_nothing_to_evict(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	unsigned int key;
@@ -556,8 +637,8 @@ static void a_belt_that_is_empty_has_nothing_to_evict(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nearest_of(belt), HB_NOTHING);
 }
 
-/* As a request may be, by who completes it before it is on the wheel. */
-static void the_bound_of_a_claimed_entry_is_its_deadline(struct kunit *test)
+/* A put may claim a request before it is on the wheel. */
+static void a_claimed_entry_bounds_its_shard_by_its_deadline(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	unsigned int key = 1;
@@ -574,15 +655,15 @@ static void the_bound_of_a_claimed_entry_is_its_deadline(struct kunit *test)
 	word = atomic64_read(&entry->node.deadline);
 	spin_lock(&shard->lock);
 	hb_wheel_del(&entry->node);
-	shard->nearest = HB_NOTHING;
+	shard->nearest[HB_PLAIN] = HB_NOTHING;
 	KUNIT_EXPECT_TRUE(test, hb_node_try_claim(&entry->node, HASHBELT_REMOVED));
 	hb_schedule(shard, entry, hashbelt_now(belt));
-	KUNIT_EXPECT_EQ(test, shard->nearest, (u64)word);
+	KUNIT_EXPECT_EQ(test, shard->nearest[HB_PLAIN], (u64)word);
 	atomic64_set(&entry->node.deadline, word);
 	spin_unlock(&shard->lock);
 }
 
-static u64 left_to_judge(struct hashbelt_belt *belt)
+static u64 count_due(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	struct list_head *node;
@@ -594,7 +675,7 @@ static u64 left_to_judge(struct hashbelt_belt *belt)
 	return left;
 }
 
-static void other_measures_are_taken_in_batches(struct kunit *test)
+static void entries_move_to_another_geometry_in_batches(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	u64 most = HB_BATCH << belt->shard_bits, left;
@@ -605,22 +686,22 @@ static void other_measures_are_taken_in_batches(struct kunit *test)
 	flush_work(&belt->work);
 	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
 		.buckets = 500 }, HASHBELT_SET_BUCKETS), 0);
-	/* All were in one bucket, which the first step takes off. */
+	/* All entries were in one bucket, which the first step unloads. */
 	mutex_lock(&belt->round_lock);
 	hb_step(belt, hb_clock_now(&belt->clock));
-	left = left_to_judge(belt);
+	left = count_due(belt);
 	KUNIT_EXPECT_GE(test, left, 5000ULL / 2);
 	do {
 		more = hb_step(belt, hb_clock_now(&belt->clock));
-		KUNIT_ASSERT_GE(test, left_to_judge(belt) + most, left);
-		left = left_to_judge(belt);
+		KUNIT_ASSERT_GE(test, count_due(belt) + most, left);
+		left = count_due(belt);
 	} while (more);
 	mutex_unlock(&belt->round_lock);
 	KUNIT_EXPECT_EQ(test, left, 0ULL);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 5000ULL);
 }
 
-static void what_cannot_be_set_changes_nothing(struct kunit *test)
+static void a_set_that_fails_changes_nothing(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	u64 used = hb_memory_used();
@@ -647,7 +728,7 @@ static int look_up(struct hashbelt_belt *belt, unsigned int key)
 	return gone;
 }
 
-static void a_miss_knows_why_where_that_is_not_long_ago(struct kunit *test)
+static void a_miss_of_a_key_that_left_recently_has_its_reason(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_full(test, HASHBELT_EVICT, 2);
 
@@ -669,7 +750,7 @@ static void a_miss_knows_why_where_that_is_not_long_ago(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_MISSES_EXPIRED), 2ULL);
 }
 
-static void rotations_are_counted_across_measures(struct kunit *test)
+static void rotations_are_counted_across_changes_of_geometry(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	u64 before = stat_of(belt, HASHBELT_STAT_ROTATIONS);
@@ -688,8 +769,8 @@ static void rotations_are_counted_across_measures(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 25ULL);
 }
 
-/* Without them what is far ahead would be looked at far more often. */
-static void new_wheels_have_the_levels_that_the_old_ones_had(struct kunit *test)
+/* With fewer levels, entries far ahead would be requeued far more often. */
+static void new_wheels_have_as_many_levels_as_the_old_ones(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 
@@ -701,7 +782,7 @@ static void new_wheels_have_the_levels_that_the_old_ones_had(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
 }
 
-static void the_shrinker_knows_when_there_is_nothing(struct kunit *test)
+static void the_shrinker_returns_empty_and_stop_without_entries(struct kunit *test)
 {
 	struct shrink_control control = { .nr_to_scan = 100 };
 
@@ -710,31 +791,34 @@ static void the_shrinker_knows_when_there_is_nothing(struct kunit *test)
 }
 
 static struct kunit_case limit_test_cases[] = {
-	KUNIT_CASE(the_account_is_the_sum_over_what_is_there),
+	KUNIT_CASE(the_usage_is_the_sum_over_entries_and_events),
 	KUNIT_CASE(nothing_is_evicted_before_the_limit),
-	KUNIT_CASE(a_belt_that_does_not_evict_rejects),
-	KUNIT_CASE_PARAM(the_nearest_to_its_deadline_goes_first, bucket_gen_params),
-	KUNIT_CASE_PARAM(among_many_nobody_goes_an_interval_before_his_turn, bucket_gen_params),
-	KUNIT_CASE(the_oldest_goes_first_where_all_live_as_long),
-	KUNIT_CASE(a_refresh_keeps_an_entry_from_going_first),
-	KUNIT_CASE(what_cannot_fit_is_refused_and_costs_nobody_his_place),
-	KUNIT_CASE(a_put_that_grows_does_not_evict_what_it_replaces),
-	KUNIT_CASE(what_it_replaces_stays_where_a_put_does_not_fit),
-	KUNIT_CASE(what_is_queued_counts_and_the_oldest_event_goes_last),
-	KUNIT_CASE(what_lives_on_makes_no_room_by_expiring),
-	KUNIT_CASE(a_lower_limit_makes_a_belt_full_and_no_more),
+	KUNIT_CASE(a_full_belt_that_does_not_evict_returns_enospc),
+	KUNIT_CASE_PARAM(the_entry_nearest_its_deadline_is_evicted_first, bucket_gen_params),
+	KUNIT_CASE_PARAM(among_many_eviction_follows_deadlines_to_one_interval, bucket_gen_params),
+	KUNIT_CASE(the_oldest_is_evicted_first_where_all_have_one_ttl),
+	KUNIT_CASE(a_refreshed_entry_is_evicted_after_the_others),
+	KUNIT_CASE(a_put_that_can_never_fit_is_refused_and_evicts_nothing),
+	KUNIT_CASE(a_larger_put_does_not_evict_the_entry_it_replaces),
+	KUNIT_CASE(a_larger_put_that_does_not_fit_leaves_the_old_entry),
+	KUNIT_CASE(queued_events_count_and_are_dropped_after_entries_are_evicted),
+	KUNIT_CASE(reinserted_entries_make_no_room_when_they_expire),
+	KUNIT_CASE(a_lower_limit_removes_no_entry_before_the_next_put),
 	KUNIT_CASE(an_account_has_a_limit_of_its_own),
-	KUNIT_CASE(the_shrinker_takes_the_nearest_of_all_belts_but_pinned_ones),
-	KUNIT_CASE(pressure_takes_memory_from_a_belt_that_reports_it_too),
-	KUNIT_CASE(other_measures_lose_no_entry_and_keep_all_deadlines),
-	KUNIT_CASE(a_belt_that_is_empty_has_nothing_to_evict),
-	KUNIT_CASE(the_bound_of_a_claimed_entry_is_its_deadline),
-	KUNIT_CASE(other_measures_are_taken_in_batches),
-	KUNIT_CASE(what_cannot_be_set_changes_nothing),
-	KUNIT_CASE(a_miss_knows_why_where_that_is_not_long_ago),
-	KUNIT_CASE(rotations_are_counted_across_measures),
-	KUNIT_CASE(new_wheels_have_the_levels_that_the_old_ones_had),
-	KUNIT_CASE(the_shrinker_knows_when_there_is_nothing),
+	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
+	KUNIT_CASE(under_pressure_a_belt_queues_at_most_1_mib_of_events),
+	KUNIT_CASE(another_geometry_loses_no_entry_and_keeps_all_deadlines),
+	KUNIT_CASE(an_empty_belt_has_nothing_to_evict),
+	KUNIT_CASE(a_claimed_entry_bounds_its_shard_by_its_deadline),
+	KUNIT_CASE(entries_move_to_another_geometry_in_batches),
+	KUNIT_CASE(a_set_that_fails_changes_nothing),
+	KUNIT_CASE(a_miss_of_a_key_that_left_recently_has_its_reason),
+	KUNIT_CASE(rotations_are_counted_across_changes_of_geometry),
+	KUNIT_CASE(a_large_put_keeps_the_room_that_it_makes),
+	KUNIT_CASE(of_two_puts_that_are_too_large_together_one_gets_the_room),
+	KUNIT_CASE(reserved_room_is_void_after_the_limits_were_set),
+	KUNIT_CASE(new_wheels_have_as_many_levels_as_the_old_ones),
+	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	{}
 };
 

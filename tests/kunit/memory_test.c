@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * What everything costs. The bytes expected here are written down, or come from sizes of the
- * kernel's own structures: no case asks the module what something takes in order to compare
- * that with what the module charges for it.
+ * The memory of entries, belts, tables and levels, and what is charged for it. The expected bytes
+ * are constants here, or sizes of structures: no case compares the module's charges with sizes
+ * that the module computes.
  */
 #include <kunit/test.h>
 
 #include "fixture.h"
 
-/* What a case's belts may not share with others: the sizes below are of this machine. */
+/* The number of shards on one CPU, for which the sizes below hold. */
 #define SHARDS	4
 
 /* Objects of these sizes have a slab cache; larger ones take pages. */
@@ -18,25 +18,24 @@ static const u32 slab_sizes[] = {
 };
 
 /*
- * Objects that take pages. Up to a quarter of what is asked for may be wasted in order to
- * have one piece of a power of two pages; what would waste more is put together of single
- * pages.
+ * Objects that take pages. They get one block of a power of two pages if that wastes at most a
+ * quarter of the request, and single pages otherwise.
  */
 static const struct pages_case {
 	u32 span;
 	u32 bytes;
 } pages_cases[] = {
-	{ 4097, 8192 },		/* single pages, as to 6553 */
-	{ 6554, 8192 },		/* one piece */
+	{ 4097, 8192 },		/* single pages, up to 6553 */
+	{ 6554, 8192 },		/* one block */
 	{ 8192, 8192 },
-	{ 8193, 12288 },	/* single pages, as to 13107 */
+	{ 8193, 12288 },	/* single pages, up to 13107 */
 	{ 12288, 12288 },
 	{ 12289, 16384 },
-	{ 13108, 16384 },	/* one piece */
+	{ 13108, 16384 },	/* one block */
 	{ 16384, 16384 },
 	{ 16385, 20480 },
-	{ 26214, 28672 },	/* the last of single pages */
-	{ 26215, 32768 },	/* the first in one piece */
+	{ 26214, 28672 },	/* the last with single pages */
+	{ 26215, 32768 },	/* the first in one block */
 	{ 32768, 32768 },
 	{ 52428, 53248 },
 	{ 52429, 65536 },
@@ -48,7 +47,7 @@ static const struct pages_case {
 	{ 1049664, 1052672 },	/* the largest key and value */
 };
 
-/* What an object of @span bytes with a slab cache takes; 0: it has none. */
+/* The size of the slab object for @span bytes; 0: there is no slab cache for them. */
 static u32 slab_bytes(u32 span)
 {
 	unsigned int i;
@@ -59,7 +58,7 @@ static u32 slab_bytes(u32 span)
 	return 0;
 }
 
-/* That an entry of @span bytes, its header of 64 among them, is charged with @bytes. */
+/* Checks that an entry of @span bytes, with its header of 64, is charged with @bytes. */
 static void expect_entry(struct kunit *test, struct hashbelt_belt *belt, u32 span, u32 bytes)
 {
 	u32 key_len = min_t(u32, span - 64, HASHBELT_KEY_MAX);
@@ -102,7 +101,7 @@ static int put_span(struct hashbelt_belt *belt, unsigned int key, u32 span)
 	return hashbelt_put(belt, entry, &(struct hashbelt_item){});
 }
 
-/* The cost under the limits is the memory and 16 bytes of the index; an event has it still. */
+/* The limits count the memory and 16 bytes for the index, for an event too. */
 static void an_entry_costs_its_memory_and_16_bytes(struct kunit *test)
 {
 	static const struct pages_case sizes[] = {
@@ -138,7 +137,6 @@ static void an_entry_costs_its_memory_and_16_bytes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 }
 
-/* A belt's limits are the sum of such costs, to the byte. */
 static void a_put_fits_a_limit_to_the_byte(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 287 });
@@ -149,7 +147,7 @@ static void a_put_fits_a_limit_to_the_byte(struct kunit *test)
 	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 288 }, HASHBELT_SET_MAX_BYTES);
 	KUNIT_EXPECT_EQ(test, put(belt, 3), 0);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 288ULL);
-	/* Only what it grows by has to fit, and what it shrinks by is free. */
+	/* Only the difference to the old entry has to fit. A smaller entry frees the difference. */
 	KUNIT_EXPECT_EQ(test, put_span(belt, 3, 81), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, take_out(belt, 1), 0);
 	KUNIT_EXPECT_EQ(test, put_span(belt, 3, 176), 0);
@@ -162,19 +160,40 @@ static void a_put_fits_a_limit_to_the_byte(struct kunit *test)
 
 /* Tables, levels, and the belt itself */
 
-/* An index of @chains: two words, the account, what frees it later, a pointer for each. */
+/* A table of @chains: two words, the account, the work that frees it, a pointer for each chain. */
 static u64 table_bytes(u64 chains)
 {
 	return 8 + 4 + 4 + 8 + sizeof(struct rcu_work) + 8 * chains;
 }
 
-/* A level of @size: 32 bytes, a bitmap of words, a list for each bucket. */
+/* A level of @size buckets: 32 bytes, a bitmap in words, a list head for each bucket. */
 static u64 level_bytes(u64 size)
 {
 	return 32 + (size + 63) / 64 * 8 + 16 * size;
 }
 
-static void a_belt_takes_its_shards_a_table_and_a_level_for_each(struct kunit *test)
+/* The front levels of a shard: that of its entries, and 16 buckets for entries of other kinds. */
+static u64 levels_bytes(u64 size)
+{
+	return level_bytes(size) + level_bytes(16);
+}
+
+/* The memory of a belt without its wheels, to which the first lock of a shard adds levels. */
+static u64 memory_but_wheels(struct hashbelt_belt *belt)
+{
+	struct hb_shard *shard;
+	u64 wheels = 0;
+
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		spin_lock(&shard->lock);
+		hb_wheel_levels(&shard->wheel, &wheels);
+		hb_wheel_levels(&shard->leases, &wheels);
+		spin_unlock(&shard->lock);
+	}
+	return hb_memory_used() - wheels;
+}
+
+static void a_belt_takes_its_shards_a_table_and_two_levels_per_shard(struct kunit *test)
 {
 	static const u32 buckets[] = { 2, 3, 5, 63, 64, 65, 500, 65536 };
 	u64 shells = sizeof(struct hashbelt_belt) + SHARDS * sizeof(struct hb_shard);
@@ -184,15 +203,15 @@ static void a_belt_takes_its_shards_a_table_and_a_level_for_each(struct kunit *t
 
 	come_to_rest(belt);
 	used = hb_memory_used();
-	KUNIT_EXPECT_EQ(test, used, shells + table_bytes(8) + SHARDS * level_bytes(5));
-	KUNIT_EXPECT_EQ(test, info_of(belt).bytes, table_bytes(8) + SHARDS * level_bytes(5));
+	KUNIT_EXPECT_EQ(test, used, shells + table_bytes(8) + SHARDS * levels_bytes(5));
+	KUNIT_EXPECT_EQ(test, info_of(belt).bytes, table_bytes(8) + SHARDS * levels_bytes(5));
 	for (i = 0; i < ARRAY_SIZE(buckets); i++) {
 		struct hashbelt_belt *other = hashbelt_create(&(struct hashbelt_config){
 			.buckets = buckets[i] });
 
 		KUNIT_ASSERT_FALSE(test, IS_ERR(other));
 		KUNIT_EXPECT_EQ(test, hb_memory_used() - used,
-				shells + table_bytes(8) + SHARDS * level_bytes(buckets[i]));
+				shells + table_bytes(8) + SHARDS * levels_bytes(buckets[i]));
 		hashbelt_destroy(other);
 		hashbelt_flush();
 		KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
@@ -200,10 +219,10 @@ static void a_belt_takes_its_shards_a_table_and_a_level_for_each(struct kunit *t
 }
 
 /*
- * The front wheel is 300 s long, and each further level 64 times as long as the one before;
- * it is made in the shard that needs it, and reaches as far as all its buckets but one.
+ * The front wheel is 300 s long, and each further level 64 times as long as the one before. A
+ * level is made in the shard that needs it, and reaches as far as all its buckets but one.
  */
-static void a_long_life_takes_the_levels_that_it_needs(struct kunit *test)
+static void a_long_ttl_takes_the_levels_that_it_needs(struct kunit *test)
 {
 	static const struct { u64 ttl_ms; u32 levels; } lives[] = {
 		{ 240000, 1 }, { 240001, 2 }, { 300ULL * 63 * 1000, 2 },
@@ -226,14 +245,14 @@ static void a_long_life_takes_the_levels_that_it_needs(struct kunit *test)
 	}
 }
 
-/* A table has between 3/4 and 3/2 of an entry for a chain. */
+/* A table has at most 3/2 entries for a chain, and at least 5/8. */
 static void an_index_takes_a_pointer_per_chain(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
 	u64 empty = hb_memory_used() - table_bytes(8), chains;
 	unsigned int key;
 
-	/* Which shard is crowded first, and when, is the same in each run. */
+	/* Without a seed the same shard is crowded first in each run. */
 	memset(&belt->seed, 0, sizeof(belt->seed));
 	for (key = 0; key < 20000; key++) {
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
@@ -250,19 +269,19 @@ static void an_index_takes_a_pointer_per_chain(struct kunit *test)
 	}
 }
 
-/* Other kinds: header, key and value, up to a multiple of 8; and then a tail */
+/* Other kinds: header, key and value, rounded up to a multiple of 8, and a tail */
 
-static void a_lock_costs_160_bytes_and_one_who_waits_as_much_and_a_point(struct kunit *test)
+static void a_lock_costs_160_bytes_and_a_waiter_adds_lease_and_waitpoint(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
 		.policy = HASHBELT_PINNED, .max_bytes = 10000,
 	});
 	struct fixture *f = test->priv;
-	u64 empty = hb_memory_used();
+	u64 empty = memory_but_wheels(belt);
 
-	/* 64 + 4 + 1 -> 72; and a link of 32, a node of a tree of 24, 8. */
+	/* 64 + 4 + 1 -> 72; in the tail a link of 32, a tree node of 24, and 8. */
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
-	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 144ULL);
+	KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, 144ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 160ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
 	f->waiters[0] = (struct waiter){
@@ -270,44 +289,44 @@ static void a_lock_costs_160_bytes_and_one_who_waits_as_much_and_a_point(struct 
 		.lock = { .owner_len = 1, .wait_ms = HASHBELT_TTL_NEVER },
 	};
 	KUNIT_ASSERT_TRUE(test, waiter_start(&f->waiters[0]));
-	/* What it brings along is charged to the belt's memory; so is the point: 68 -> 72, 56. */
-	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 144ULL + 144 + 128);
+	/* The waiter's lease is charged as memory, and so is the waitpoint: 68 -> 72, tail 80. */
+	KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, 144ULL + 144 + 160);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 160ULL);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));
 	come_to_rest(belt);
-	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 144ULL);
+	KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, 144ULL);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'C'), 0);
 	expect_empty(test);
 }
 
-static void a_right_to_fill_and_a_bound_entry_cost_128_bytes(struct kunit *test)
+static void a_fill_lease_and_a_bound_entry_cost_128_bytes_each(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 10000 });
 	struct fixture *f = test->priv;
-	u64 empty = hb_memory_used();
+	u64 empty = memory_but_wheels(belt);
 	struct hashbelt_entry *entry;
 	unsigned int key = 1;
 
-	/* 64 + 4 -> 72; and a link of 32. */
+	/* 64 + 4 -> 72; in the tail a link of 32. */
 	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, NULL, &key, sizeof(key),
 					    &(struct hashbelt_fill){}, false), 0);
-	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 112ULL);
+	KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, 112ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 128ULL);
 	entry = hashbelt_entry_alloc(belt, f->clients[0], sizeof(key), 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
 	memcpy(entry->data, &key, sizeof(key));
 	KUNIT_EXPECT_EQ(test, hashbelt_put(belt, entry, &(struct hashbelt_item){}), 0);
-	/* The put has ended the right. */
+	/* The put has ended the lease. */
 	come_to_rest(belt);
-	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 112ULL);
+	KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, 112ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 128ULL);
-	drop_holder(f, 0);
+	drop_client(f, 0);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
 	expect_empty(test);
 }
 
-/* 64, client and id of 16, @keys of 4 each -> a multiple of 8; 40, and a watch of 56 for each. */
+/* 64, client and id of 16, keys of 4 -> a multiple of 8; tail of 40, and a watch of 56 a key. */
 static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 {
 	static const struct { u32 keys, bytes; } requests[] = {
@@ -317,7 +336,7 @@ static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 	};
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 10000 });
 	struct fixture *f = test->priv;
-	u64 empty = hb_memory_used();
+	u64 empty = memory_but_wheels(belt);
 	struct hashbelt_entry *entry;
 	unsigned int i, n, key = 1;
 
@@ -330,16 +349,16 @@ static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 			       &key, sizeof(key));
 		KUNIT_ASSERT_EQ(test, hashbelt_request(belt, entry, 0), 0);
 		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, requests[i].bytes + 16ULL);
-		/* And a point: all its keys are one, or the index would grow. */
-		KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, requests[i].bytes + 128ULL);
+		/* And one waitpoint, since all keys are equal: with more the index would grow. */
+		KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, requests[i].bytes + 160ULL);
 		KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], i), 0);
 		come_to_rest(belt);
 		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
-		KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
+		KUNIT_EXPECT_EQ(test, memory_but_wheels(belt), empty);
 	}
 }
 
-static void the_event_of_an_entry_that_lives_on_takes_80_bytes(struct kunit *test)
+static void the_event_of_a_reinserted_entry_takes_80_bytes(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
 		.handler = HASHBELT_REINSERT, .max_bytes = 10000,
@@ -350,7 +369,7 @@ static void the_event_of_an_entry_that_lives_on_takes_80_bytes(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, put_span(belt, 1, 1000), 0);
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 5 * INTERVAL), 0);
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 1ULL);
-	/* It keeps the entry, and so the queue's own limit counts both. */
+	/* The event refers to the entry, so the queue's own limit counts both. */
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 80ULL + 1024);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 1040ULL);
 	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 1024ULL + 80);
@@ -383,7 +402,7 @@ static u64 charged_to(struct hb_account *account)
 	return percpu_counter_sum(&account->used);
 }
 
-/* Each kind of memory: whether all of it is charged to the account as to the module. */
+/* All memory of a belt is charged to the account and to the module alike. */
 static void an_account_is_charged_with_all_that_its_belts_take(struct kunit *test)
 {
 	struct hb_account *account = open_account(test);
@@ -420,6 +439,16 @@ static void an_account_is_charged_with_all_that_its_belts_take(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, released, 1u);
 }
 
+/* The limit of the module of which accounts may use @bytes: they leave an eighth. */
+static u64 limit_for_accounts(u64 bytes)
+{
+	u64 most = bytes * 8 / 7;
+
+	while (most - most / 8 < bytes)
+		most++;
+	return most;
+}
+
 static void limits_of_account_and_module_hold_to_the_byte(struct kunit *test)
 {
 	struct hb_account *account = open_account(test);
@@ -432,15 +461,15 @@ static void limits_of_account_and_module_hold_to_the_byte(struct kunit *test)
 	hb_memory_account_limit(charged + 80);
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 2), -EDQUOT);
-	hb_memory_limit(used + 159);
-	/* Both are exceeded: the account's comes first. */
+	hb_memory_limit(limit_for_accounts(used + 159));
+	/* Both limits are exceeded: the account's error is returned. */
 	KUNIT_EXPECT_EQ(test, put(belt, 2), -EDQUOT);
 	hb_memory_account_limit(U64_MAX);
 	KUNIT_EXPECT_EQ(test, put(belt, 2), -ENOSPC);
-	/* What is refused is charged to nobody. */
+	/* A refused allocation is not charged. */
 	KUNIT_EXPECT_EQ(test, charged_to(account), charged + 80);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used + 80);
-	hb_memory_limit(used + 160);
+	hb_memory_limit(limit_for_accounts(used + 160));
 	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
 	KUNIT_EXPECT_EQ(test, charged_to(account), charged + 160);
 	hb_memory_limit(U64_MAX);
@@ -454,13 +483,13 @@ static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(a_large_entry_takes_whole_pages),
 	KUNIT_CASE(an_entry_costs_its_memory_and_16_bytes),
 	KUNIT_CASE(a_put_fits_a_limit_to_the_byte),
-	KUNIT_CASE(a_belt_takes_its_shards_a_table_and_a_level_for_each),
-	KUNIT_CASE(a_long_life_takes_the_levels_that_it_needs),
+	KUNIT_CASE(a_belt_takes_its_shards_a_table_and_two_levels_per_shard),
+	KUNIT_CASE(a_long_ttl_takes_the_levels_that_it_needs),
 	KUNIT_CASE(an_index_takes_a_pointer_per_chain),
-	KUNIT_CASE(a_lock_costs_160_bytes_and_one_who_waits_as_much_and_a_point),
-	KUNIT_CASE(a_right_to_fill_and_a_bound_entry_cost_128_bytes),
+	KUNIT_CASE(a_lock_costs_160_bytes_and_a_waiter_adds_lease_and_waitpoint),
+	KUNIT_CASE(a_fill_lease_and_a_bound_entry_cost_128_bytes_each),
 	KUNIT_CASE(a_request_costs_its_keys_and_a_watch_for_each),
-	KUNIT_CASE(the_event_of_an_entry_that_lives_on_takes_80_bytes),
+	KUNIT_CASE(the_event_of_a_reinserted_entry_takes_80_bytes),
 	KUNIT_CASE(an_account_is_charged_with_all_that_its_belts_take),
 	KUNIT_CASE(limits_of_account_and_module_hold_to_the_byte),
 	{}

@@ -1,31 +1,29 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # run.sh [OPTION]... [MODULE_DIRECTORY]
 #
-# Build a KUnit module, run it in a User-Mode Linux guest, and judge.
+# Build a KUnit module, run it in a User-Mode Linux guest, and judge the results.
 #
-# The directory (default: the one this script is in) has a Kbuild and sources,
-# which may include the headers and sources of the directory two levels up, and of its folders
-# "belt" and "device".
+# The directory (default: that of this script) has a Kbuild and sources. They may include
+# headers and sources of the directory two levels up, and of its folders "belt" and "device".
 # Nothing is written there.
 #
-#   --silence SECONDS  end a guest that prints nothing for so long (120)
+#   --silence SECONDS  end a guest that prints nothing for this time (120)
 #   --memory MB        memory of the guest (512)
-#   --only PATTERNS    run the cases that one of PATTERNS matches, which stand between
-#                      blanks or commas. A pattern may have * and ?, and is compared
-#                      with "suite.case", with the suite and with the case. A pattern
-#                      that matches nothing is a failure
-#   --no-kmemleak      do not look for leaks: allocation gets much faster
-#   --real-time        let time pass as it does outside; otherwise the clock
-#                      jumps to the next timer when the guest is idle, so that
-#                      sleeping takes no time
-#   --keep DIRECTORY   leave kernel.log there
+#   --only PATTERNS    run only the cases that match one of PATTERNS, separated by blanks
+#                      or commas. A pattern may have * and ?, and is compared with
+#                      "suite.case", with the suite and with the case. A pattern that
+#                      matches no case is a failure
+#   --no-kmemleak      do not search for leaks: allocation gets much faster
+#   --real-time        let the guest's clock run with the host's; otherwise it jumps to
+#                      the next timer when the guest is idle, so sleeping takes no time
+#   --keep DIRECTORY   store kernel.log in this directory
 #
-# stdout is TAP, a line for each case or parameter of a case. The exit status is
-# 0 only if something ran, all of it passed, every module could be loaded and
-# unloaded, nothing leaked, the guest came to its end, and the kernel did not
-# complain. If not, the reason is on stderr.
+# stdout is TAP, with one line for each case or parameter of a case. The exit status is
+# 0 only if at least one case ran, all cases passed, each module was loaded and unloaded,
+# nothing leaked, the guest shut down, and the kernel logged no complaint. Otherwise the
+# reason is on stderr.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,8 +43,8 @@ usage() {
 	exit 0
 }
 
-# What a kernel says when something is wrong with it. Lockdep, RCU, UBSAN and
-# kmemleak leave no taint behind: the log is the only witness.
+# Messages with which the kernel reports an error. Lockdep, RCU, UBSAN and kmemleak do not
+# taint the kernel, so the log alone shows their reports.
 complaints='(^|[^A-Za-z_])BUG[: ]|WARNING:|Oops|Kernel panic|Internal error'
 complaints="$complaints|general protection|segfault at|Kernel mode fault"
 complaints="$complaints|KASAN|UBSAN|ODEBUG:|refcount_t|percpu ref"
@@ -66,15 +64,15 @@ complaints="$complaints|bad usercopy|usercopy: Kernel memory|buffer overflow"
 complaints="$complaints|destroy_workqueue|Freeing .* with active|INFO: "
 complaints="$complaints|messages dropped"
 
-# What a test module may taint the kernel with: out of tree (4096), unsigned
-# (8192), a test suite (262144).
+# Taints that a test module may cause: out of tree (4096), unsigned (8192), a test suite
+# (262144).
 permitted=$((4096 | 8192 | 262144))
 
 silence=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep='' only=''
 work='' guest=''
 
-# Nothing may outlive us: not even the guest's processes, since they die with
-# it (see tests/kernel/kernel.sh).
+# No process may outlive this script. Those of the guest die with the guest (see
+# tests/kernel/kernel.sh).
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	trap '' HUP INT TERM
@@ -97,9 +95,9 @@ patterns() {
 	esac
 }
 
-# mirror DIRECTORY - the sources, as links in a place where building does no
-# harm. The place of our own module is kept, so that only what has changed gets
-# built; links to sources that are gone must not be.
+# mirror DIRECTORY - make links to the sources in a build directory. That of our own module is
+# kept between runs, so that only changed sources are built. Links to deleted sources are
+# removed.
 mirror() {
 	mkdir -p "$build/tests/kunit" "$build/belt" "$build/device"
 	find "$build" -type l -delete
@@ -113,7 +111,7 @@ mirror() {
 	done
 }
 
-# build DIRECTORY - build its modules, into the guest's directory.
+# build DIRECTORY - build its modules, and copy them to the guest's directory.
 build() {
 	mirror "$1"
 	rm -f "$build"/tests/kunit/*.ko
@@ -123,7 +121,7 @@ build() {
 		fail "no module in $1"
 }
 
-# build_select - the module that chooses cases. It depends on the kernel alone.
+# build_select - build the module that chooses cases.
 build_select() {
 	select=$top/.cache/build/kunit-select
 	mkdir -p "$select"
@@ -135,7 +133,7 @@ build_select() {
 	cp "$select/kunit_select.ko" "$root/select.ko"
 }
 
-# prepare DIRECTORY - all that the guest will see of the host.
+# prepare DIRECTORY - make the root directory of the guest.
 prepare() {
 	for directory in bin dev modules proc report sys tmp; do
 		mkdir -p "$root/$directory"
@@ -154,9 +152,8 @@ prepare() {
 	exec 9>&-
 }
 
-# guest - the chain of death signals takes it along even if this script is
-# killed with no chance to clean up. TMPDIR is for the guest's memory, a sparse
-# file; /dev/shm may be small, or refuse to have programs in it.
+# guest - setpriv ends the guest even if this script is killed and cannot clean up. TMPDIR is
+# for the guest's memory, a sparse file: /dev/shm may be too small, or mounted noexec.
 guest() {
 	exec env -i PATH="$PATH" HOME="$work" TMPDIR="$work" \
 		setpriv --pdeathsig TERM \
@@ -168,8 +165,8 @@ guest() {
 		kmemleak="$kmemleak" ${clock:+"$clock"}
 }
 
-# boot - run the guest to its end; sets ended and log. Sources are called in there
-# what they are called by us.
+# boot - run the guest to its end; sets ended and log. Paths of sources in the log are relative
+# to the top directory.
 boot() {
 	ended=0
 	guest </dev/null >"$work/console" 2>&1 &
@@ -180,9 +177,9 @@ boot() {
 	tr -d '\r' <"$work/console" | sed "s|$build/||g" >"$log"
 }
 
-# complaining - the lines of the log that complain. Except: at the start of the
-# very first process, User-Mode Linux of 6.1 walks the process's memory areas
-# without the lock that lib/maple_tree.c wants to see.
+# complaining - print the lines of the log with complaints. One is left out: when the first
+# process starts, User-Mode Linux of 6.1 walks the memory areas of that process without the
+# lock that lib/maple_tree.c demands.
 complaining() {
 	awk -v pattern="$complaints" -v start="kunit: $nonce starts" '
 		index($0, start) { started = 1 }
@@ -201,7 +198,7 @@ complaining() {
 	' "$log"
 }
 
-# excerpt LINE - what the log has about a complaint.
+# excerpt LINE - print the log from a complaint on.
 excerpt() {
 	awk -v line="$1" '
 		!left && $0 == line { left = 60 }
@@ -218,7 +215,7 @@ check_end() {
 	[ ! -e "$root/report/verdict" ] ||
 		read -r said taint <"$root/report/verdict" || true
 	[ "$said-$ended" = "$nonce-0" ] || {
-		say "the guest did not come to its end (status $ended)"
+		say "the guest did not shut down (status $ended): see kernel.log, with --keep"
 		return 1
 	}
 }
@@ -230,8 +227,8 @@ check_modules() {
 	}
 }
 
-# By the time of the report the module is gone. Its functions are found by their
-# addresses, which are of the same length.
+# When kmemleak reports, the module is unloaded. Its functions are looked up by their addresses,
+# which all have the same length.
 name_symbols() {
 	sort "$root/report/symbols" | awk '
 		FNR == NR { address[++n] = $1; name[n] = $3 " " $4; next }
@@ -284,9 +281,8 @@ check_cases() {
 	}
 }
 
-# judge - the exit status for all that has been seen. The guest is gone by now,
-# so that nothing it says can come too late. The log is looked at last, for it
-# has the long stories.
+# judge - check all results, and return the exit status. The guest has ended, so no message can
+# follow. The log is checked last, since its excerpt is long.
 judge() {
 	result=0
 	check_cases || result=1

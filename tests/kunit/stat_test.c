@@ -1,15 +1,15 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is counted: each case compares ALL counters with the numbers that it expects, so that
- * a counter that is raised twice, not at all, or in another's place fails it.
+ * Counters. Each case compares all of them with the numbers that it expects, so it fails if a
+ * counter is raised twice, not at all, or instead of another one.
  *
- * How often the worker of an idle belt wakes is seen over hours of the guest's time, which
- * jumps. A case may not take longer than 300 s of that time: so the hours pass before the
- * suite's first case, and the cases look at what was counted meanwhile.
+ * The wakeups of idle belts are counted over hours of the guest's time, which jumps. A case may
+ * not take longer than 300 s of that time. So the hours pass before the first case of the suite,
+ * and the cases check the counts of those hours.
  */
 #include <kunit/test.h>
 
-#include "fixture.h"
+#include "request.h"
 
 #define MINUTE	(60 * SEC)
 #define HOUR	(3600 * SEC)
@@ -19,10 +19,10 @@ struct counts {
 	u64 lags[HASHBELT_LAGS];
 };
 
-/* How many it is depends on the shards in which keys stand, and so on the belt's seed. */
+/* The count depends on the shards of the keys, and so on the belt's seed. */
 #define ANY	U64_MAX
 
-/* What a case's belt had counted when the case began to count; one case runs at a time. */
+/* The counts at begin_count(). One case runs at a time. */
 static struct counts before;
 
 static void read_counts(struct hashbelt_belt *belt, struct counts *counts)
@@ -35,7 +35,7 @@ static void begin_count(struct hashbelt_belt *belt)
 	read_counts(belt, &before);
 }
 
-/* That since begin_count() nothing was counted but what @expected says. */
+/* Checks that the counters have risen by @expected since begin_count(). */
 static void expect_counts(struct kunit *test, struct hashbelt_belt *belt, const u64 *expected)
 {
 	static struct counts now;
@@ -56,8 +56,8 @@ static void expect_counts(struct kunit *test, struct hashbelt_belt *belt, const 
 	} while (0)
 
 /*
- * A moment at which intervals of all levels begin, also where an interval is half an hour: then
- * it is known when each bucket falls off.
+ * Moves belt time to a moment at which intervals of all levels begin, even with an interval of half
+ * an hour. Then it is known when each bucket falls off.
  */
 static void align(struct hashbelt_belt *belt)
 {
@@ -75,7 +75,7 @@ static struct hashbelt_belt *make_aligned(struct kunit *test, struct hashbelt_co
 	return belt;
 }
 
-/* A get as the device makes it, which counts a miss. */
+/* Gets a key as the device does, which counts a miss. */
 static void look(struct hashbelt_belt *belt, unsigned int key, struct hashbelt_item item)
 {
 	u64 now = hashbelt_now(belt);
@@ -139,7 +139,7 @@ static void hits_and_misses_are_counted_once_each(struct kunit *test)
 		      [HASHBELT_STAT_MISSES_EVICTED] = 2);
 }
 
-static void puts_are_counted_by_what_comes_of_them(struct kunit *test)
+static void puts_are_counted_by_their_result(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
 
@@ -213,7 +213,7 @@ static void touches_and_removes_that_succeed_are_counted(struct kunit *test)
 		      [HASHBELT_STAT_REMOVES] = 1, [HASHBELT_STAT_REMOVES_REFUSED] = 1);
 }
 
-/* An entry that is cleared is counted as cleared only, even if the drain finds it later. */
+/* A cleared entry is counted as cleared only, even if a drain finds it before the sweep does. */
 static void cleared_entries_are_counted_by_the_clear_alone(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
@@ -228,26 +228,26 @@ static void cleared_entries_are_counted_by_the_clear_alone(struct kunit *test)
 	memcpy(bound->data, &key, sizeof(key));
 	KUNIT_ASSERT_EQ(test, hashbelt_put(belt, bound, &(struct hashbelt_item){}), 0);
 	begin_count(belt);
-	mutex_lock(&belt->round_lock);	/* the sweep has to wait */
+	mutex_lock(&belt->round_lock);	/* keeps the sweep waiting */
 	hashbelt_clear(belt);
 	hashbelt_clear(belt);
 	KUNIT_EXPECT_EQ(test, take_out(belt, 1), -ENOENT);
 	KUNIT_EXPECT_EQ(test, hb_evict(belt, HASHBELT_PRESSURE, 10), 10u);
 	KUNIT_EXPECT_EQ(test, expire(belt, 2), -ENOENT);
-	drop_holder(f, 0);
+	drop_client(f, 0);
 	mutex_unlock(&belt->round_lock);
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 5 * INTERVAL), 0);
-	KUNIT_EXPECT_EQ(test, hb_count_entries(belt), 0ULL);
+	KUNIT_EXPECT_EQ(test, count_linked(belt), 0ULL);
 	EXPECT_COUNTS(test, belt,
 		      [HASHBELT_STAT_CLEARED] = 101, [HASHBELT_STAT_ROTATIONS] = 5,
 		      [HASHBELT_STAT_DRAINED] = ANY);
 }
 
 /*
- * One entry, so that one bucket of one shard holds something; belt time is moved from alarm
- * to alarm. The front wheel is 300 s long, and the next one has buckets of 300 s.
+ * There is one entry, so one bucket of one shard is not empty. Belt time moves from alarm to alarm.
+ * The front wheel is 300 s long, and the next one has buckets of 300 s.
  */
-static void each_bucket_that_falls_off_is_counted_and_each_entry_put_back(struct kunit *test)
+static void drained_buckets_and_requeued_entries_are_counted(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
 	u64 start = hashbelt_now(belt);
@@ -277,7 +277,7 @@ static void each_bucket_that_falls_off_is_counted_and_each_entry_put_back(struct
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
 }
 
-static void a_refreshed_entry_is_counted_as_put_back(struct kunit *test)
+static void a_refreshed_entry_is_counted_as_requeued(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
 	u64 start = hashbelt_now(belt);
@@ -301,7 +301,7 @@ static void a_refreshed_entry_is_counted_as_put_back(struct kunit *test)
 		      [HASHBELT_STAT_EXPIRED] = 1, [HASHBELT_STAT_ROTATIONS] = 7);
 }
 
-/* A worker that is late by many intervals takes the buckets that held something, and no other. */
+/* The drain is late by many intervals, and passes over all empty buckets. */
 static void a_late_drain_counts_the_buckets_that_held_something(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
@@ -353,7 +353,7 @@ static void each_event_is_counted_as_queued_lost_read_and_returned(struct kunit 
 		      [HASHBELT_STAT_EVENTS_RETURNED] = 2);
 }
 
-static void an_entry_that_lives_on_counts_as_expired_and_reinserted(struct kunit *test)
+static void a_reinserted_entry_counts_as_expired_and_reinserted(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
 		.handler = HASHBELT_REINSERT,
@@ -367,7 +367,7 @@ static void an_entry_that_lives_on_counts_as_expired_and_reinserted(struct kunit
 		      [HASHBELT_STAT_PUTS_NEW] = 1, [HASHBELT_STAT_EXPIRED] = 1,
 		      [HASHBELT_STAT_REINSERTED] = 1, [HASHBELT_STAT_EVENTS] = 1,
 		      [HASHBELT_STAT_DRAINED] = 1, [HASHBELT_STAT_ROTATIONS] = 5);
-	/* There is no memory for the event: it is lost, and the entry lives on all the same. */
+	/* Without memory for the event it is lost, and the entry is reinserted all the same. */
 	begin_count(belt);
 	hb_memory_limit(0);
 	KUNIT_EXPECT_EQ(test, advance_to_alarm(belt), 0);
@@ -428,7 +428,7 @@ static void locks_are_counted_when_granted_waited_for_and_released(struct kunit 
 	EXPECT_COUNTS(test, belt, 0);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_TRUE(test, waiter_has_ended(waiter));
-	drop_holder(f, 0);
+	drop_client(f, 0);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_LOCKS] = 1,
 		      [HASHBELT_STAT_LOCK_WAITS] = 1, [HASHBELT_STAT_RELEASED] = 1);
 	begin_count(belt);
@@ -446,7 +446,7 @@ static int ask_to_fill(struct hashbelt_belt *belt, struct hb_client *client, uns
 	return hashbelt_fill(belt, client, &key, sizeof(key), &fill, false);
 }
 
-static void rights_to_fill_are_counted_when_given(struct kunit *test)
+static void fill_leases_are_counted_when_granted(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
 	struct fixture *f = test->priv;
@@ -458,20 +458,9 @@ static void rights_to_fill_are_counted_when_given(struct kunit *test)
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_FILLS] = 2);
 	begin_count(belt);
 	put(belt, 1);
-	/* A right that goes with its descriptor is neither an entry nor a lock. */
-	drop_holder(f, 0);
+	/* RELEASED counts entries and locks, and no fill leases. */
+	drop_client(f, 0);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_PUTS_NEW] = 1);
-}
-
-static int ask(struct fixture *f, u64 id, unsigned int key, u64 ttl_ms)
-{
-	struct hashbelt_entry *entry;
-
-	entry = hashbelt_request_alloc(f->belt, f->clients[0], id, 1, sizeof(key));
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-	memcpy(hashbelt_request_key(entry, 0, 0, sizeof(key)), &key, sizeof(key));
-	return hashbelt_request(f->belt, entry, ttl_ms);
 }
 
 static void requests_are_counted_when_registered_and_when_they_end(struct kunit *test)
@@ -487,20 +476,23 @@ static void requests_are_counted_when_registered_and_when_they_end(struct kunit 
 	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 0), -EEXIST);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_REQUESTS] = 6);
 	begin_count(belt);
-	/* Two are completed, by hand and by a put; one is taken back. */
+	/* One is completed by COMPLETE, one by a put, and one is cancelled. */
 	KUNIT_EXPECT_EQ(test, hashbelt_complete(belt, &key, sizeof(key)), 1u);
 	put(belt, 2);
 	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 3), 0);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_COMPLETED] = 2,
 		      [HASHBELT_STAT_PUTS_NEW] = 1);
-	/* The put of key 4 and the cancel find that the time is over, the worker does for 6. */
+	/* The put and the cancel find requests past their deadlines. The drain finds the third. */
 	begin_count(belt);
+	/* The worker waits. */
+	mutex_lock(&belt->round_lock);
 	move_time_only(belt, SEC);
 	put(belt, 4);
 	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 5), -ENOENT);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_TIMED_OUT] = 2,
 		      [HASHBELT_STAT_PUTS_NEW] = 1);
-	KUNIT_EXPECT_EQ(test, advance_to_alarm(belt), 0);
+	mutex_unlock(&belt->round_lock);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, SEC), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TIMED_OUT), 3ULL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 0ULL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_COMPLETED), 2ULL);
@@ -520,7 +512,7 @@ static const struct lag_case lag_cases[] = {
 	{ 1000 * HOUR, 23 },
 };
 
-/* That of all lags since begin_count() there is one in @bin, and no other. */
+/* Checks that since begin_count() one lag was counted, in @bin; HASHBELT_LAGS: none. */
 static void expect_lag(struct kunit *test, struct hashbelt_belt *belt, unsigned int bin)
 {
 	static struct counts now;
@@ -532,7 +524,7 @@ static void expect_lag(struct kunit *test, struct hashbelt_belt *belt, unsigned 
 				    "lag %u, where one was expected in %u", i, bin);
 }
 
-/* A put that finds the expired entry hands it over, at a moment that the case chooses. */
+/* The put that finds the expired entry hands it over, so the case chooses the lag. */
 static void the_lag_of_a_hand_over_is_counted_by_its_power_of_two(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
@@ -546,24 +538,13 @@ static void the_lag_of_a_hand_over_is_counted_by_its_power_of_two(struct kunit *
 		expect_lag(test, belt, lag_cases[i].bin);
 		take_out(belt, 1);
 	}
-	/* What expires by hand before its deadline has no lag. */
+	/* An entry that is expired by hand before its deadline has no lag. */
 	put(belt, 1);
 	begin_count(belt);
 	expire(belt, 1);
 	expect_lag(test, belt, HASHBELT_LAGS);
 }
 
-static bool is_stale(struct hashbelt_belt *belt, unsigned int key)
-{
-	bool found;
-
-	rcu_read_lock();
-	found = hashbelt_find_stale(belt, &key, sizeof(key), hashbelt_now(belt));
-	rcu_read_unlock();
-	return found;
-}
-
-/* Where there is a grace time the lag begins at its end. */
 static void with_a_grace_time_the_lag_begins_at_its_end(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
@@ -595,12 +576,12 @@ static void with_a_grace_time_the_lag_begins_at_its_end(struct kunit *test)
 	move_time_only(belt, 300 * SEC);
 	put(belt, 2);
 	expect_lag(test, belt, 0);
-	/* And after it, with the lag since its end: 10 s. */
+	/* A put after the grace time has the lag since its end: 10 s. */
 	begin_count(belt);
 	move_time_only(belt, 350 * SEC);
 	put(belt, 2);
 	expect_lag(test, belt, 14);	/* 8192 ms or more */
-	/* A lock has no grace time: 10 s after its lease. */
+	/* A lock has no grace time: the lag is 10 s, since the end of its lease. */
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 3, 'A'), 0);
 	begin_count(belt);
 	move_time_only(belt, 250 * SEC);
@@ -611,18 +592,18 @@ static void with_a_grace_time_the_lag_begins_at_its_end(struct kunit *test)
 
 static struct kunit_case stat_test_cases[] = {
 	KUNIT_CASE(hits_and_misses_are_counted_once_each),
-	KUNIT_CASE(puts_are_counted_by_what_comes_of_them),
+	KUNIT_CASE(puts_are_counted_by_their_result),
 	KUNIT_CASE(a_full_belt_counts_what_it_rejects_or_evicts),
 	KUNIT_CASE(touches_and_removes_that_succeed_are_counted),
 	KUNIT_CASE(cleared_entries_are_counted_by_the_clear_alone),
-	KUNIT_CASE(each_bucket_that_falls_off_is_counted_and_each_entry_put_back),
-	KUNIT_CASE(a_refreshed_entry_is_counted_as_put_back),
+	KUNIT_CASE(drained_buckets_and_requeued_entries_are_counted),
+	KUNIT_CASE(a_refreshed_entry_is_counted_as_requeued),
 	KUNIT_CASE(a_late_drain_counts_the_buckets_that_held_something),
 	KUNIT_CASE(each_event_is_counted_as_queued_lost_read_and_returned),
-	KUNIT_CASE(an_entry_that_lives_on_counts_as_expired_and_reinserted),
+	KUNIT_CASE(a_reinserted_entry_counts_as_expired_and_reinserted),
 	KUNIT_CASE(a_value_in_its_grace_time_is_counted_as_stale),
 	KUNIT_CASE(locks_are_counted_when_granted_waited_for_and_released),
-	KUNIT_CASE(rights_to_fill_are_counted_when_given),
+	KUNIT_CASE(fill_leases_are_counted_when_granted),
 	KUNIT_CASE(requests_are_counted_when_registered_and_when_they_end),
 	KUNIT_CASE(the_lag_of_a_hand_over_is_counted_by_its_power_of_two),
 	KUNIT_CASE(with_a_grace_time_the_lag_begins_at_its_end),
@@ -641,19 +622,19 @@ static struct kunit_suite stat_suite = {
 #define HOURS	5
 
 /**
- * struct idle - a belt that nobody uses, and what it does in HOURS
- * @name:	of the case
+ * struct idle - a belt that is not used for HOURS
+ * @name:	for the test line
  * @config:	of the belt
- * @ttl_ms:	of the one entry that is put; 0: none is
- * @removed:	the entry is taken out again at once
- * @halted:	the belt's time is halted then
- * @resumed:	after how many hours it goes on; 0: it does not
- * @moved:	by how much the time is moved by hand then, nanoseconds
- * @wakeups:	what is expected: times that the worker wakes
- * @expired:	likewise: entries that expire
- * @lag:	likewise: the place of their lag in the histogram
+ * @ttl_ms:	time-to-live of the one entry; 0: there is none
+ * @removed:	the entry is removed at once
+ * @halted:	belt time is halted at once
+ * @resumed:	hours after which belt time is resumed; 0: it is not
+ * @moved:	belt time is moved by this at once, nanoseconds
+ * @wakeups:	expected wakeups of the worker
+ * @expired:	expected number of entries that expire
+ * @lag:	expected bin of their lag in the histogram
  * @belt:	the belt
- * @counts:	what it has counted
+ * @counts:	its counters at the end
  */
 static struct idle {
 	const char *name;
@@ -679,7 +660,7 @@ static struct idle {
 	/* The bucket on the second level falls off 30 s before that, the other 30 s after it. */
 	{ .name = "an entry due in an hour, on the second level", .ttl_ms = 3600000,
 	  .config = { .ttl = TTL, .buckets = 5 }, .wakeups = 2, .expired = 1, .lag = 15 },
-	/* The alarm stays set: to take an entry out looks for no other. */
+	/* The alarm stays set, since a remove does not search for the next one. */
 	{ .name = "an entry due in an hour that was removed", .ttl_ms = 3600000,
 	  .removed = true, .config = { .ttl = HOUR }, .wakeups = 1 },
 	{ .name = "an entry due in an hour in a belt that is halted", .ttl_ms = 3600000,
@@ -687,8 +668,8 @@ static struct idle {
 	{ .name = "an entry due in an hour in a belt that is resumed", .ttl_ms = 3600000,
 	  .halted = true, .resumed = 2, .config = { .ttl = HOUR },
 	  .wakeups = 1, .expired = 1, .lag = 21 },
-	/* Without being moved its bucket would fall off when the case is over. */
-	{ .name = "an entry due in 6 hours whose time is moved by 3", .ttl_ms = 6 * 3600000,
+	/* If belt time were not moved, the bucket would fall off after HOURS. */
+	{ .name = "an entry due in 6 hours, time moved by 3", .ttl_ms = 6 * 3600000,
 	  .moved = 3 * HOUR, .config = { .ttl = 6 * HOUR, .buckets = 13 },
 	  .wakeups = 1, .expired = 1, .lag = 21 },
 };
@@ -700,7 +681,7 @@ static void idle_name(struct idle *idle, char *name)
 
 KUNIT_ARRAY_PARAM(idle, idles, idle_name);
 
-/* The entry is put at 30 s of an interval of all levels: so it is known when buckets fall off. */
+/* Puts the entry 30 s after the begin of an interval of all levels. */
 static int idle_begin(struct idle *idle)
 {
 	int err = 0;
@@ -750,7 +731,7 @@ static int idle_suite_init(struct kunit_suite *suite)
 	return err;
 }
 
-static void an_idle_belt_wakes_for_what_is_due_and_for_nothing_else(struct kunit *test)
+static void an_idle_belt_wakes_only_for_what_is_due(struct kunit *test)
 {
 	const struct idle *idle = test->param_value;
 	unsigned int i;
@@ -763,7 +744,7 @@ static void an_idle_belt_wakes_for_what_is_due_and_for_nothing_else(struct kunit
 }
 
 static struct kunit_case idle_test_cases[] = {
-	KUNIT_CASE_PARAM(an_idle_belt_wakes_for_what_is_due_and_for_nothing_else,
+	KUNIT_CASE_PARAM(an_idle_belt_wakes_only_for_what_is_due,
 			 idle_gen_params),
 	{}
 };

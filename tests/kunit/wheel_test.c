@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
-/* What the wheels promise; time is a number here. */
+// SPDX-License-Identifier: GPL-2.0-only
+/* The wheels. Time is a number here. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
@@ -51,7 +51,7 @@ static struct fixture *make(struct kunit *test, u64 ttl, u32 buckets)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	prandom_seed_state(&f->rnd, 20150517);
 	f->now = HOUR + 12344;
-	hb_geometry_init(&f->geometry, ttl, buckets);
+	hb_geometry_init(&f->geometry, ttl, buckets, 0);
 	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->geometry, NULL), 0);
 	test->priv = f;
 	return f;
@@ -82,7 +82,7 @@ static void wheel_exit(struct kunit *test)
 		hb_wheel_destroy(&f->wheel);
 }
 
-/* Puts a node on the wheel with all the levels that it needs. */
+/* Puts a node on the wheel, and makes the levels that it needs. */
 static void add(struct kunit *test, struct fixture *f, struct hb_node *node, u64 deadline)
 {
 	unsigned int number;
@@ -108,18 +108,18 @@ static unsigned int count(const struct list_head *list)
 	return nodes;
 }
 
-/* Drains all that is due; returns how many expired, and leaves them claimed. */
+/* Drains all nodes that are due. Returns how many expired; they stay claimed. */
 static unsigned int drain(struct fixture *f)
 {
-	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result drained = { .expired = LIST_HEAD_INIT(drained.expired) };
 
-	while (hb_wheel_drain(&f->wheel, f->now, f->now, 64, &fall))
+	while (hb_wheel_drain(&f->wheel, f->now, f->now, 64, &drained))
 		;
-	return count(&fall.expired);
+	return count(&drained.expired);
 }
 
-/* Who looks for the nearest node meanwhile puts aside those that do not expire any more. */
-static void a_wheel_that_is_replaced_leaves_nothing_behind(struct kunit *test)
+/* A search for the nearest node moves nodes that never expire to the list of permanent ones. */
+static void a_replaced_wheel_loses_no_node(struct kunit *test)
 {
 	struct fixture *f = make(test, 10 * SEC, 5);
 	struct hb_wheel old = {};
@@ -131,7 +131,7 @@ static void a_wheel_that_is_replaced_leaves_nothing_behind(struct kunit *test)
 	INIT_LIST_HEAD(&old.permanent);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		add(test, f, &nodes[i], f->now + SEC);
-	hb_geometry_init(&geometry, SEC, 50);
+	hb_geometry_init(&geometry, SEC, 50, 0);
 	hb_wheel_set_geometry(&f->wheel, &geometry, hb_level_new(&geometry, 0, NULL), &old, f->now);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		atomic64_set(&nodes[i].deadline, HB_NEVER);
@@ -149,7 +149,7 @@ static bool is_claimed(const struct hb_node *node)
 	return atomic64_read(&node->deadline) < 0;
 }
 
-/* Goes on to when the wheel wants to be looked at; false if never. */
+/* Moves time to the next wakeup. Returns false if there is none. */
 static bool wake(struct fixture *f)
 {
 	u64 next = hb_wheel_next(&f->wheel);
@@ -161,19 +161,19 @@ static bool wake(struct fixture *f)
 	return true;
 }
 
-static void interval_is_ttl_by_buckets_less_one(struct kunit *test)
+static void the_interval_is_the_ttl_divided_by_buckets_less_one(struct kunit *test)
 {
 	struct hb_geometry geometry;
 
-	hb_geometry_init(&geometry, 240 * SEC, 5);
+	hb_geometry_init(&geometry, 240 * SEC, 5, 0);
 	KUNIT_EXPECT_EQ(test, geometry.width[0], 60 * SEC);
 	KUNIT_EXPECT_EQ(test, geometry.size[0], 5u);
 	KUNIT_EXPECT_EQ(test, geometry.width[1], 300 * SEC);
-	/* The front wheel must not be shorter than the time-to-live. */
-	hb_geometry_init(&geometry, 10 * SEC + 1, 5);
+	/* The interval is rounded up, so the front wheel covers the time-to-live. */
+	hb_geometry_init(&geometry, 10 * SEC + 1, 5, 0);
 	KUNIT_EXPECT_EQ(test, geometry.width[0], 2500000001ULL);
-	/* Nor may a bucket be finer than the clock. */
-	hb_geometry_init(&geometry, MS, 500);
+	/* The interval is at least 1 ms. */
+	hb_geometry_init(&geometry, MS, 500, 0);
 	KUNIT_EXPECT_EQ(test, geometry.width[0], MS);
 }
 
@@ -186,7 +186,7 @@ static void levels_reach_the_longest_ttl(struct kunit *test)
 			(u64)f->geometry.size[top]);
 }
 
-/* A deadline somewhere: in the front wheel, further on, very far. */
+/* A random deadline: on the front wheel, a thousand times as far, or within 100 years. */
 static u64 some_deadline(struct fixture *f, unsigned int i)
 {
 	u64 ttl = f->geometry.width[0] * (f->geometry.size[0] - 1);
@@ -226,11 +226,11 @@ static void nothing_expires_early_or_an_interval_late(struct kunit *test)
 		}
 	}
 	KUNIT_EXPECT_EQ(test, left, 0u);
-	/* Each node wakes the worker once a level at most. */
+	/* Each node causes at most one wakeup for each level. */
 	KUNIT_EXPECT_LE(test, f->wakes, NODES * f->geometry.levels);
 }
 
-static void an_empty_wheel_wants_no_wakeup(struct kunit *test)
+static void an_empty_wheel_needs_no_wakeup(struct kunit *test)
 {
 	struct fixture *f = make_case(test);
 	struct hb_node node, permanent, always;
@@ -260,7 +260,7 @@ static void the_worker_sleeps_until_the_first_non_empty_bucket(struct kunit *tes
 	hb_wheel_del(&late);
 }
 
-static void a_refreshed_node_is_put_back_by_its_deadline(struct kunit *test)
+static void a_refreshed_node_is_requeued_by_its_deadline(struct kunit *test)
 {
 	struct fixture *f = make(test, 240 * SEC, 5);
 	u64 deadline = f->now + 240 * SEC;
@@ -277,7 +277,7 @@ static void a_refreshed_node_is_put_back_by_its_deadline(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, drain(f), 1u);
 }
 
-static void a_refresh_at_the_deadline_comes_too_late(struct kunit *test)
+static void a_refresh_at_the_deadline_fails(struct kunit *test)
 {
 	struct fixture *f = make(test, 240 * SEC, 5);
 	u64 deadline = f->now + 10 * SEC;
@@ -293,13 +293,13 @@ static void a_refresh_at_the_deadline_comes_too_late(struct kunit *test)
 	hb_wheel_del(&node);
 }
 
-static void a_node_waits_nearer_by_where_a_level_is_missing(struct kunit *test)
+static void a_node_expires_on_time_where_a_level_is_missing(struct kunit *test)
 {
 	struct fixture *f = make(test, 240 * SEC, 5);
 	u64 deadline = f->now + 24 * HOUR;
 	struct hb_node node;
 
-	/* As if there had been no memory for an overflow wheel. */
+	/* No overflow wheel is made, as without memory. */
 	atomic64_set(&node.deadline, deadline);
 	hb_wheel_add(&f->wheel, &node, f->now);
 	while (wake(f))
@@ -327,7 +327,7 @@ static void a_drain_stops_at_its_budget(struct kunit *test)
 {
 	enum { NODES = 1000 };
 	struct fixture *f = make(test, 240 * SEC, 5);
-	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result drained = { .expired = LIST_HEAD_INIT(drained.expired) };
 	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
 	unsigned int i, calls = 0, expired;
 
@@ -336,13 +336,13 @@ static void a_drain_stops_at_its_budget(struct kunit *test)
 		add(test, f, &nodes[i], f->now + 100 * SEC);
 	f->now += 200 * SEC;
 	do {
-		INIT_LIST_HEAD(&fall.expired);
-		i = hb_wheel_drain(&f->wheel, f->now, f->now, 10, &fall);
-		expired = list_empty(&fall.expired) ? 0 : 1;
+		INIT_LIST_HEAD(&drained.expired);
+		i = hb_wheel_drain(&f->wheel, f->now, f->now, 10, &drained);
+		expired = list_empty(&drained.expired) ? 0 : 1;
 		if (expired) {
 			struct list_head *at;
 
-			list_for_each(at, &fall.expired)
+			list_for_each(at, &drained.expired)
 				expired++;
 		}
 		KUNIT_ASSERT_LE(test, expired, 11u);
@@ -356,15 +356,15 @@ static void a_drain_stops_at_its_budget(struct kunit *test)
 static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 {
 	struct fixture *f = make(test, 240 * SEC, 5);
-	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result drained = { .expired = LIST_HEAD_INIT(drained.expired) };
 	struct hb_node nodes[10];
 	unsigned int i, left = 0;
 
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		add(test, f, &nodes[i], f->now + 100 * SEC);
 	f->now += 200 * SEC;
-	/* One for the bucket, three nodes. */
-	KUNIT_EXPECT_TRUE(test, hb_wheel_drain(&f->wheel, f->now, f->now, 4, &fall));
+	/* The budget of 4 is one for the bucket and three for nodes. */
+	KUNIT_EXPECT_TRUE(test, hb_wheel_drain(&f->wheel, f->now, f->now, 4, &drained));
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 0ULL);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++) {
 		if (is_claimed(&nodes[i]))
@@ -377,14 +377,14 @@ static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 }
 
-/* Gives what has expired a new life; returns how many they were. */
-static unsigned int revive(struct kunit *test, struct fixture *f, struct hb_drain_result *fall,
-			   u64 life)
+/* Puts the expired nodes back with a new deadline. Returns how many they were. */
+static unsigned int put_back(struct kunit *test, struct fixture *f, struct hb_drain_result *drained,
+			     u64 life)
 {
 	struct hb_node *node, *next;
 	unsigned int expired = 0;
 
-	list_for_each_entry_safe(node, next, &fall->expired, slot) {
+	list_for_each_entry_safe(node, next, &drained->expired, slot) {
 		hb_wheel_del(node);
 		add(test, f, node, f->now + life);
 		expired++;
@@ -392,12 +392,12 @@ static unsigned int revive(struct kunit *test, struct fixture *f, struct hb_drai
 	return expired;
 }
 
-/* However short the new lives are, however many buckets are behind, and time goes on. */
-static void what_comes_back_while_it_is_drained_does_not_fall_again(struct kunit *test)
+/* The new deadlines are near, thousands of buckets are due, and time goes on during the drain. */
+static void a_drain_ends_although_expired_nodes_are_put_back(struct kunit *test)
 {
 	enum { NODES = 1000 };
 	struct fixture *f = make(test, SEC, 3);
-	struct hb_drain_result fall = { .expired = LIST_HEAD_INIT(fall.expired) };
+	struct hb_drain_result drained = { .expired = LIST_HEAD_INIT(drained.expired) };
 	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
 	unsigned int i, expired = 0;
 	u64 until;
@@ -409,10 +409,10 @@ static void what_comes_back_while_it_is_drained_does_not_fall_again(struct kunit
 	f->now += 10000 * SEC;
 	until = f->now;
 	do {
-		more = hb_wheel_drain(&f->wheel, until, f->now, 64, &fall);
-		expired += revive(test, f, &fall, SEC / 2);
+		more = hb_wheel_drain(&f->wheel, until, f->now, 64, &drained);
+		expired += put_back(test, f, &drained, SEC / 2);
 		f->now += 5 * SEC;
-		/* Some come by two buckets that each stand for many. */
+		/* A late bucket stands for many intervals, so some nodes expire again. */
 		KUNIT_ASSERT_LE(test, expired, 3u * NODES);
 	} while (more);
 	KUNIT_EXPECT_GE(test, expired, (unsigned int)NODES);
@@ -421,7 +421,7 @@ static void what_comes_back_while_it_is_drained_does_not_fall_again(struct kunit
 	KUNIT_EXPECT_EQ(test, drain(f), (unsigned int)NODES);
 }
 
-static void a_late_worker_finds_everything(struct kunit *test)
+static void a_late_drain_finds_every_node(struct kunit *test)
 {
 	enum { NODES = 300 };
 	struct fixture *f = make_case(test);
@@ -430,7 +430,7 @@ static void a_late_worker_finds_everything(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, nodes);
-	/* Nobody drains, while time goes on and nodes come in. */
+	/* Time goes on and nodes are added without a drain. */
 	for (i = 0; i < NODES && f->now < HB_TIME_MAX / 2; i++) {
 		add(test, f, &nodes[i], (f->now + HB_GRAIN + prandom_u32_state(&f->rnd) % width) &
 				       ~(HB_GRAIN - 1));
@@ -442,20 +442,20 @@ static void a_late_worker_finds_everything(struct kunit *test)
 }
 
 static struct kunit_case wheel_test_cases[] = {
-	KUNIT_CASE(interval_is_ttl_by_buckets_less_one),
+	KUNIT_CASE(the_interval_is_the_ttl_divided_by_buckets_less_one),
 	KUNIT_CASE_PARAM(levels_reach_the_longest_ttl, wheel_gen_params),
 	KUNIT_CASE_PARAM(nothing_expires_early_or_an_interval_late, wheel_gen_params),
-	KUNIT_CASE_PARAM(an_empty_wheel_wants_no_wakeup, wheel_gen_params),
+	KUNIT_CASE_PARAM(an_empty_wheel_needs_no_wakeup, wheel_gen_params),
 	KUNIT_CASE(the_worker_sleeps_until_the_first_non_empty_bucket),
-	KUNIT_CASE(a_refreshed_node_is_put_back_by_its_deadline),
-	KUNIT_CASE(a_refresh_at_the_deadline_comes_too_late),
-	KUNIT_CASE(a_node_waits_nearer_by_where_a_level_is_missing),
+	KUNIT_CASE(a_refreshed_node_is_requeued_by_its_deadline),
+	KUNIT_CASE(a_refresh_at_the_deadline_fails),
+	KUNIT_CASE(a_node_expires_on_time_where_a_level_is_missing),
 	KUNIT_CASE(overflow_wheels_are_made_when_first_needed),
-	KUNIT_CASE(a_wheel_that_is_replaced_leaves_nothing_behind),
+	KUNIT_CASE(a_replaced_wheel_loses_no_node),
 	KUNIT_CASE(a_drain_stops_at_its_budget),
 	KUNIT_CASE(a_node_can_be_taken_off_between_two_batches),
-	KUNIT_CASE(what_comes_back_while_it_is_drained_does_not_fall_again),
-	KUNIT_CASE_PARAM(a_late_worker_finds_everything, wheel_gen_params),
+	KUNIT_CASE(a_drain_ends_although_expired_nodes_are_put_back),
+	KUNIT_CASE_PARAM(a_late_drain_finds_every_node, wheel_gen_params),
 	{}
 };
 

@@ -1,12 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * belts_test - a hundred thousand belts are made, used, and gone.
+ * belts_test - a hundred thousand belts are created, used and destroyed.
  *
  *	belts_test [BELTS]
  *
- * Half of them have names, the others a descriptor each. The last ones cost what the
- * first ones did. For a guest whose time is the number of instructions that it has
- * executed. Needs the superuser.
+ * Half of the belts have names, the others a descriptor each. Creating, using and
+ * destroying the last belts costs at most 1.1 times what it costs for the first. For a
+ * guest whose time is the number of instructions that it has executed. Needs the
+ * superuser.
  */
 #define _GNU_SOURCE
 #include <sys/resource.h>
@@ -18,20 +19,20 @@
 #define TESTS	12
 
 #define BELTS		100000u
-#define CHUNK		500u		/* belts that are counted together */
-#define CHUNKS		10u		/* of which the least counts, at each end */
+#define CHUNK		500u		/* belts whose cost is measured together */
+#define CHUNKS		10u		/* chunks at each end; the cheapest one counts */
 
-/* 256 ms: the longest interval is 60, and a hundred more are promised. */
+/* 256 ms: the longest interval is 60 ms, and an entry expires at most 100 ms after it. */
 #define LATE_BITS	8
 
-/* At most: a tree of names is some levels deeper. */
+/* Greatest ratio of costs: with more belts the tree of names is some levels deeper. */
 #define GROWTH		1.1
 
 static unsigned int belts = BELTS;
 static int *descriptors;		/* of belts without a name */
-static int named;			/* bound to one after the other */
+static int named;			/* bound to one named belt after the other */
 
-/* Even ones have a name, and odd ones a descriptor. */
+/* Belts with even numbers have a name, those with odd numbers a descriptor. */
 static int descriptor_of(unsigned int number)
 {
 	char name[HASHBELT_NAME_SIZE];
@@ -67,7 +68,7 @@ static void key_of(char key[16], unsigned int number)
 	snprintf(key, 16, "key-%u", number);
 }
 
-/* An entry that stays, and one that is due before long: each belt has its worker. */
+/* Puts an entry that never expires and one of 1 ms, so that each belt's worker runs. */
 static bool make_and_put(unsigned int number)
 {
 	char key[16];
@@ -116,16 +117,16 @@ static __u64 wall_ns(void)
 }
 
 /**
- * struct cost - what something costs for each belt
- * @first:	nanoseconds for one of the first
- * @last:	and for one of the last
+ * struct cost - the cost of an operation on a belt
+ * @first:	nanoseconds for one of the first belts
+ * @last:	nanoseconds for one of the last belts
  */
 struct cost {
 	__u64 first;
 	__u64 last;
 };
 
-/* Does something to all belts; returns with how many it succeeded. */
+/* Calls @act for all belts; returns the number of successful calls. */
 static unsigned int all(bool (*act)(unsigned int number), struct cost *cost)
 {
 	unsigned int number, chunk, good = 0;
@@ -148,7 +149,7 @@ static unsigned int all(bool (*act)(unsigned int number), struct cost *cost)
 	return good;
 }
 
-/* More belts than that would be no different, and are not to be had. */
+/* max_belts is reached. */
 static void test_limit(void)
 {
 	struct hashbelt_settings settings = { .ttl_ms = 60, .mode = 0600 };
@@ -177,8 +178,8 @@ static bool memory_is_back(void *arg)
 }
 
 /*
- * The memory for counters of each processor is given back by a worker of the kernel's,
- * which comes to it when it likes: that may be longer than one wait.
+ * A work item of the kernel frees per-CPU memory, at some later time: that may take longer
+ * than one wait.
  */
 static bool memory_is_back_at_last(__u64 before)
 {
@@ -246,7 +247,7 @@ int main(int argc, char **argv)
 	named = open_device(O_RDWR);
 	before = available_bytes();
 	set_number("max_bytes", 1ULL << 40);
-	/* And the default belt. */
+	/* One more for the default belt. */
 	set_number("max_belts", belts + 1);
 	test_make(used);
 	test_use();

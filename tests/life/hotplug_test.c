@@ -1,12 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * hotplug_test - processors go offline and come back; nothing is lost with them.
+ * hotplug_test - no count and no alarm is lost when processors go offline and come back.
  *
  *	hotplug_test [SEED]
  *
- * Counters and memory accounts have a part for each processor, and an alarm stands on the
- * processor that set it. First one processor after the other, with exact sums; then all of
- * them in turn, beside two threads with a ledger, churn, and a thread that reads statistics.
+ * Counters and memory accounts have a part for each processor, and an alarm is queued on
+ * the processor that set it. The test first takes one processor after the other offline,
+ * and checks exact sums. Then it takes random ones offline, while two threads use a belt
+ * and count what they do, the program churn runs, and a thread reads statistics.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,9 +17,9 @@
 
 #define TESTS		11
 
-#define OPERATIONS	50u	/* of a kind, on each processor */
-#define ALARM_MS	500u	/* longer than a processor takes to go, mostly */
-#define CYCLES		20u	/* a processor goes and comes back: at least so often */
+#define OPERATIONS	50u	/* of each kind, on each processor */
+#define ALARM_MS	500u	/* mostly longer than it takes to take a processor offline */
+#define CYCLES		20u	/* least number of cycles of processors going offline */
 #define THREADS		2u
 #define KEYS		500u
 #define CHURN_LOG	"/tmp/hotplug-churn.log"
@@ -143,18 +144,18 @@ static void test_alarms(void)
 		close(belt);
 	}
 	is_int(rung, cpus - 1, "an entry whose timer was set on an offline processor is reported");
-	note("%u of %u alarms had not rung when the processor was offline", pending, cpus - 1);
+	note("%u of %u alarms had not expired when the processor was offline", pending, cpus - 1);
 }
 
 /* All at once */
 
 /**
  * struct worker - a thread that uses the belt, and counts what it does
- * @thread:	it
- * @belt:	its own descriptor
+ * @thread:	the thread
+ * @belt:	descriptor of the belt
  * @random:	state of its random numbers
- * @puts:	that succeeded
- * @gets:	with a value or without
+ * @puts:	number of puts that succeeded
+ * @gets:	number of gets, hits and misses
  */
 struct worker {
 	pthread_t thread;
@@ -201,10 +202,10 @@ static void *work(void *arg)
 /**
  * struct watch - a belt whose counters are read again and again
  * @name:	its name
- * @fd:		a descriptor of it, or -1: it is not there yet, or not any more
- * @last:	its counters
- * @looks:	how often they were read
- * @back:	how often one of them was less than before
+ * @fd:		a descriptor of it, or -1 while no belt has this name
+ * @last:	its counters, as last read
+ * @looks:	number of reads
+ * @back:	number of times that a counter was less than before
  */
 struct watch {
 	const char *name;
@@ -287,7 +288,7 @@ static void show_log(void)
 		fclose(file);
 }
 
-/* One goes and comes back; in each eighth cycle all but the first go. */
+/* Takes one processor offline and back; in each eighth cycle all but the first. */
 static void cycle(unsigned int number, __u64 *random)
 {
 	unsigned int first = 1 + next_random(random) % (cpus - 1), last = first, cpu;
@@ -330,7 +331,7 @@ static void check_ledger(int belt, struct worker *workers)
 	       "each put is counted once while processors go offline");
 	is_int(counters[HASHBELT_STAT_HITS] + counters[HASHBELT_STAT_MISSES], gets,
 	       "each get is counted once while processors go offline");
-	/* Churn has the system ask for memory, of this belt as well. */
+	/* The program churn calls the shrinkers, which take entries of this belt as well. */
 	is_int(counters[HASHBELT_STAT_EXPIRED] + counters[HASHBELT_STAT_PRESSURE],
 	       counters[HASHBELT_STAT_PUTS_NEW],
 	       "each new entry is counted once as expired or given up under pressure");
@@ -387,7 +388,7 @@ int main(int argc, char **argv)
 	note("seed %llu", seed);
 	is_int(cpus >= 2, 1, "the guest has at least two processors");
 	if (cpus < 2)
-		bail_out("one processor");
+		bail_out("hotplug_test needs at least two processors");
 	test_sums();
 	test_alarms();
 	test_load();

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * jump_test - time jumps: that of the day, which is nothing to a belt, and its own.
+ * jump_test - the time of day jumps, which does not affect belts; and belt time jumps.
  *
- * The time of day is set forwards and backwards while belts run. Belt time is moved on
- * by hours, years, and all that there is, at once, with entries on all levels of the
- * wheel. Needs the superuser, and a guest whose time is counted in instructions: nothing
- * but the module makes anything late there.
+ * The time of day is set forwards and backwards while belts run. Belt time is advanced at
+ * once by hours, by years, and to its end, with entries on all levels of the wheel. Needs
+ * the superuser, and a guest whose time is the number of instructions that it has
+ * executed: so nothing but the module can cause a delay.
  */
 #define _GNU_SOURCE
 #include <sys/time.h>
@@ -21,7 +21,7 @@
 #define DAY		(24 * HOUR)
 #define YEAR		(365 * DAY)
 
-/* An interval of the belts whose time goes by, and as long again: what is promised. */
+/* Bound on the delay of expiry: an interval of the running belts, and 100 ms. */
 #define MOMENT_MS	200
 
 /* The time of day */
@@ -65,14 +65,14 @@ static int start_belt(void)
 	return belt;
 }
 
-/* What becomes of them when the time of day is another. */
+/* Checks both entries of start_belt() after the time of day was set. */
 static void check_belt(int belt, const char *what)
 {
 	struct stream stream = stream_of(belt, 65536);
 	const struct hashbelt_event *event = NULL;
-	struct sight sight = look(belt, "long");
+	struct snapshot snapshot = look(belt, "long");
 
-	ok(!sight.err && sight.ttl_ms <= HOUR / 2 && sight.ttl_ms + MOMENT_MS > HOUR / 2,
+	ok(!snapshot.err && snapshot.ttl_ms <= HOUR / 2 && snapshot.ttl_ms + MOMENT_MS > HOUR / 2,
 	   "clock set %s: an entry of half an hour keeps its time left", what);
 	if (readable_at_last(belt))
 		event = next_event(&stream);
@@ -85,8 +85,8 @@ static void check_belt(int belt, const char *what)
 
 static void test_day(const char *what, __s64 by)
 {
-	struct errand errand = { .belt = "locks", .key = "key", .owner = "waiter",
-				 .wait_ms = 500 };
+	struct lock_call lock_call = { .belt = "locks", .key = "key", .owner = "waiter",
+				       .wait_ms = 500 };
 	int belt = start_belt(), locks = named_locks("locks");
 	__s64 clock = clock_ms(CLOCK_BOOTTIME), time = info_of(belt).now_ns / 1000000;
 	struct answer answer;
@@ -96,7 +96,7 @@ static void test_day(const char *what, __s64 by)
 	must_take(locks, "key", "owner", TTL);
 	must(locks, HASHBELT_IOC_RESUME, NULL);
 	since = info_of(locks).now_ns;
-	locker = launch_asleep(errand);
+	locker = launch_asleep(lock_call);
 	set_day(clock_ms(CLOCK_REALTIME) + by);
 	time = info_of(belt).now_ns / 1000000 - time;
 	clock = clock_ms(CLOCK_BOOTTIME) - clock;
@@ -124,7 +124,7 @@ static void test_days(void)
 
 /* Belt time */
 
-/* Entries that live for each power of two, one less, and one more; and for ever. */
+/* Entries with a ttl of each power of two, one less, and one more; and without a ttl. */
 #define BITS	42
 #define LIVES	(3 * BITS + 1)
 
@@ -135,7 +135,7 @@ static __u64 life_of(unsigned int number)
 	return (1ULL << (number / 3 + 1)) - 1 + number % 3;
 }
 
-/* The last of those is one more than may be. */
+/* The last power of two plus one is more than the greatest ttl. */
 static bool can_live(unsigned int number)
 {
 	return life_of(number) == HASHBELT_TTL_NEVER ||
@@ -155,14 +155,14 @@ static void put_lives(int belt)
 }
 
 /**
- * struct jump - a belt whose time is moved, and what is known of it
- * @belt:	it
- * @events:	what it reports
- * @base_ns:	belt time when all were put
+ * struct jump - a belt whose time is moved
+ * @belt:	the belt
+ * @events:	its events
+ * @base_ns:	belt time when all entries were put
  * @at_ms:	milliseconds since then
- * @interval_ms: as it says, rounded up
- * @told:	how often each was reported
- * @wrong:	what went wrong
+ * @interval_ms: its interval, rounded up
+ * @told:	number of events of each entry
+ * @wrong:	number of wrong entries and events
  */
 struct jump {
 	int belt;
@@ -189,10 +189,13 @@ static void read_told(struct jump *jump)
 	}
 }
 
-/* Each entry is where the time says: there, with what it has left; or gone; or reported. */
+/*
+ * Checks that each entry is found with the time that it has left before its deadline, is
+ * not found from then on, and is reported once within an interval.
+ */
 static void check_lives(struct jump *jump)
 {
-	struct sight sight;
+	struct snapshot snapshot;
 	unsigned int i;
 	char key[16];
 	__u64 life;
@@ -202,17 +205,17 @@ static void check_lives(struct jump *jump)
 		if (!can_live(i))
 			continue;
 		snprintf(key, sizeof(key), "%u", i);
-		sight = look(jump->belt, key);
+		snapshot = look(jump->belt, key);
 		life = life_of(i);
 		if (life == HASHBELT_TTL_NEVER)
-			jump->wrong += sight.err || sight.ttl_ms != life || jump->told[i];
+			jump->wrong += snapshot.err || snapshot.ttl_ms != life || jump->told[i];
 		else if (life > jump->at_ms)
-			jump->wrong += sight.err || sight.ttl_ms != life - jump->at_ms ||
+			jump->wrong += snapshot.err || snapshot.ttl_ms != life - jump->at_ms ||
 				       jump->told[i];
 		else if (life + jump->interval_ms <= jump->at_ms)
-			jump->wrong += sight.err != -ENOENT || jump->told[i] != 1;
+			jump->wrong += snapshot.err != -ENOENT || jump->told[i] != 1;
 		else
-			jump->wrong += sight.err != -ENOENT || jump->told[i] > 1;
+			jump->wrong += snapshot.err != -ENOENT || jump->told[i] > 1;
 	}
 }
 
@@ -259,7 +262,7 @@ static const struct {
 	__u64 ttl_ms;
 	__u32 buckets;
 	__u32 levels;
-} measures[] = {
+} geometries[] = {
 	{ 1, 2, 8 }, { 10000, 101, 6 }, { 3600000, 61, 5 }, { 65535, 65536, 3 },
 };
 
@@ -288,7 +291,7 @@ static void test_jumps(__u64 ttl_ms, __u32 buckets, __u32 levels)
 	end_jump(&jump);
 }
 
-/* Beyond what belt time can be nothing moves. */
+/* Belt time does not move beyond its end. */
 static void test_end(void)
 {
 	int belt = new_belt(0);
@@ -311,9 +314,9 @@ static void test_end(void)
 	close(belt);
 }
 
-/* The least and the most */
+/* The smallest and the greatest settings */
 
-static void test_measure(__u64 ttl_ms, const char *what, __u32 buckets)
+static void test_geometry(__u64 ttl_ms, const char *what, __u32 buckets)
 {
 	struct hashbelt_settings settings = {
 		.ttl_ms = ttl_ms, .buckets = buckets, .handler = HASHBELT_NOTIFY,
@@ -330,7 +333,7 @@ static void test_measure(__u64 ttl_ms, const char *what, __u32 buckets)
 	advance(belt, 1);
 	is_errno(look(belt, "key").err, ENOENT,
 		 "%u buckets for %s: get returns ENOENT at the deadline", buckets, what);
-	/* Two buckets for a hundred years: what is the next would be beyond all time. */
+	/* Two buckets for a hundred years: belt time ends before the next interval does. */
 	if (ttl_ms + interval_ms <= HASHBELT_TTL_MAX_MS)
 		advance(belt, interval_ms);
 	else
@@ -345,7 +348,7 @@ static bool has_expired(void *arg)
 	return counter(*(int *)arg, HASHBELT_STAT_EXPIRED) == 1000;
 }
 
-/* By the worker, as time goes by. */
+/* The worker expires the entries while belt time runs. */
 static void test_millisecond(__u32 buckets)
 {
 	struct hashbelt_settings settings = { .ttl_ms = 1, .buckets = buckets };
@@ -355,7 +358,7 @@ static void test_millisecond(__u32 buckets)
 	must(belt, HASHBELT_IOC_RESUME, NULL);
 	ok(at_last(has_expired, &belt) && !info_of(belt).entries,
 	   "%u buckets for a millisecond: 1000 entries expire", buckets);
-	/* A power of two: an interval of a millisecond, and the hundred that are promised. */
+	/* Lags are counted by powers of two: at most an interval of 1 ms and 100 ms. */
 	is_int(later_than(belt, 7), 0,
 	       "%u buckets for a millisecond: no entry expires later than 128 ms", buckets);
 	close(belt);
@@ -380,16 +383,16 @@ static void test_refused(void)
 	close(belt);
 }
 
-static void test_measures(void)
+static void test_geometries(void)
 {
 	static const __u32 buckets[] = { HASHBELT_BUCKETS_MIN, HASHBELT_BUCKETS_MAX };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(buckets); i++) {
 		test_millisecond(buckets[i]);
-		test_measure(1, "a millisecond", buckets[i]);
-		test_measure(100 * YEAR, "a hundred years", buckets[i]);
-		test_measure(HASHBELT_TTL_MAX_MS, "the longest time", buckets[i]);
+		test_geometry(1, "a millisecond", buckets[i]);
+		test_geometry(100 * YEAR, "a hundred years", buckets[i]);
+		test_geometry(HASHBELT_TTL_MAX_MS, "139 years", buckets[i]);
 	}
 	test_refused();
 }
@@ -402,10 +405,11 @@ int main(void)
 	plan(TESTS);
 	alarm(300);
 	test_days();
-	for (i = 0; i < ARRAY_SIZE(measures); i++)
-		test_jumps(measures[i].ttl_ms, measures[i].buckets, measures[i].levels);
+	for (i = 0; i < ARRAY_SIZE(geometries); i++)
+		test_jumps(geometries[i].ttl_ms, geometries[i].buckets,
+			   geometries[i].levels);
 	test_end();
-	test_measures();
+	test_geometries();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * lockup_test - whatever is done to a large belt, other tasks get the processor meanwhile.
+ * lockup_test - no operation on a large belt keeps other tasks off the processor.
  *
  *	lockup_test [ENTRIES]
  *
- * For a guest with one processor that counts instructions. The watch for soft lockups is
- * switched on here, and not before, at its most sensitive: it reports work that keeps other
- * tasks off the processor for two seconds. What these are in instructions is for the guest
- * to say (run.sh --shift); how busy the host is has no part in it. Each operation is one
- * whose cost grows with the belt.
+ * For a guest with one processor that counts instructions. The test switches the kernel's
+ * soft lockup watchdog on, with its smallest threshold: it reports work that keeps other
+ * tasks off the processor for two seconds. The guest's options (run.sh --shift) say how
+ * many instructions these are; the load of the host does not matter. The cost of each
+ * operation tested here grows with the belt.
  */
 #define _GNU_SOURCE
 #include <sys/klog.h>
@@ -19,7 +19,7 @@
 #define TESTS		16
 
 #define BATCH		1000u
-#define LOG_ALL		3		/* klogctl(2): read all that is there */
+#define LOG_ALL		3		/* klogctl(2): read all messages */
 #define HALF_HOUR	1800000ULL
 #define LARGE_BUCKETS	1000u
 
@@ -27,7 +27,7 @@ static unsigned int entries = 100000;
 static struct timespec began;
 static unsigned int lockups_before;
 
-/* Reports of soft lockups in the kernel's log. */
+/* The number of soft lockups in the kernel's log. */
 static unsigned int lockups(void)
 {
 	static char log[4 * MIB];
@@ -51,7 +51,7 @@ static void begin(void)
 	lockups_before = lockups();
 }
 
-/* Whether the watch has seen nothing in what has been done since begin(). */
+/* Checks that the watchdog has reported no soft lockup since begin(). */
 static void check(const char *what)
 {
 	struct timespec now;
@@ -141,7 +141,7 @@ static void test_destroy(void)
 	check("destroying a belt of");
 }
 
-/* Events: many come to be, many are there when the belt goes, and many are lost. */
+/* Many events are queued, many are lost, and many are freed with their belt. */
 static void test_events(void)
 {
 	__u64 used = get_parameter("used_bytes");
@@ -162,7 +162,7 @@ static void test_events(void)
 	check("destroying a belt with events of");
 }
 
-/* What makes room for one put. */
+/* Eviction of many entries for one put, and the shrinker. */
 static void test_room(void)
 {
 	struct hashbelt_settings limit = {
@@ -184,7 +184,7 @@ static void test_room(void)
 	used_at_last(used);
 }
 
-/* All are bound to one descriptor, which is closed; or are locks of one owner. */
+/* Many locks of one owner are released, and a descriptor with many bound locks is closed. */
 static void test_bound(void)
 {
 	int belt = lock_belt(), bound = lock_belt();
@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 		entries = strtoul(argv[1], NULL, 10) / BATCH * BATCH;
 	if (!write_line("/proc/sys/kernel/watchdog_thresh", "1\n") ||
 	    !write_line("/proc/sys/kernel/soft_watchdog", "1\n"))
-		bail_out("no watch for soft lockups: %s", strerror(errno));
+		bail_out("the kernel has no soft lockup watchdog: %s", strerror(errno));
 	plan(TESTS);
 	test_life();
 	test_clear();

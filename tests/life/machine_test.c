@@ -1,13 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * machine_test - the guest has the processors, nodes and preemption that its suite asked for,
- * and a belt the shards that go with them.
+ * and a belt has the number of shards for these processors.
  *
  *	machine_test PROCESSORS [NODES [PREEMPTION]]
  *
- * With up to two processors the smallest index has a chain for each shard in any case.
- * With more, shards outnumber the chains of the smallest index: an index that
- * gets smaller has to stop in time.
+ * With up to two processors the smallest index has a chain for each shard. With more
+ * processors a belt has more shards than that: a shrinking index must keep a chain for each.
  */
 #define _GNU_SOURCE
 #include "process.h"
@@ -17,19 +16,19 @@
 #define PREEMPTION	"/sys/kernel/debug/sched/preempt"
 
 #define SHARDS_MAX	64u
-#define CHAINS_MIN	8u	/* of an index, whatever the shards */
-#define NUMBERS		4000u	/* enough for each shard to have one */
+#define CHAINS_MIN	8u	/* chains of the smallest index */
+#define NUMBERS		4000u	/* enough entries for each shard to have one */
 
 /*
- * Few entries: an index for them alone is smaller than the shards. An index shrinks when it has
- * more than eight chains for each entry, so three entries leave none that has twice as many chains
- * as shards. Four entries keep one of 32 chains where it got so large, which depends on the hash.
+ * So few entries that an index for them alone has fewer chains than there are shards. An index
+ * shrinks while it has more than eight chains for each entry. With three entries it shrinks to one
+ * chain for each shard. With four, it would keep 32 chains if the hash had made it that large.
  */
 #define KEPT		3u
 
 static unsigned int shards;
 
-/* The numbers in a list such as "0-3,5" that a file has; 0 without the file. */
+/* The length of the list in a file, such as "0-3,5"; 0 without the file. */
 static unsigned int list_length(const char *path)
 {
 	unsigned int length = 0;
@@ -80,8 +79,8 @@ static unsigned int found(int belt, __u64 from, unsigned int n)
 }
 
 /*
- * A version is the count of the shard's puts, and the shard's number in as many bits as that
- * needs: the first one of shard 0 is the number of shards.
+ * A version is the shard's count of puts times the number of shards, plus the shard's number.
+ * So the first version of shard 0 is the number of shards.
  */
 static void test_shards(void)
 {
@@ -104,24 +103,41 @@ static void test_shards(void)
 	close(belt);
 }
 
-static bool is_smallest(void *arg)
+/**
+ * struct small_index - a belt and the most chains that it may have
+ * @belt:	the belt
+ * @chains:	at most 4 for 3 entries, if each shard had as many as the fullest one
+ */
+struct small_index {
+	int belt;
+	unsigned int chains;
+};
+
+static bool is_small(void *arg)
 {
-	return info_of(*(int *)arg).table == (shards > CHAINS_MIN ? shards : CHAINS_MIN);
+	const struct small_index *small = arg;
+
+	return info_of(small->belt).table <= small->chains;
 }
 
 static void test_index(void)
 {
-	int belt = new_belt(0);
-	unsigned int i;
+	struct small_index small = { .belt = new_belt(0), .chains = CHAINS_MIN };
+	unsigned int counts[SHARDS_MAX] = {}, i, *count;
+	int belt = small.belt;
 
-	for (i = 0; i < KEPT; i++)
-		put_number(belt, i);
+	for (i = 0; i < KEPT; i++) {
+		count = &counts[put_number(belt, i) % shards];
+		++*count;
+		if (*count * shards * 4 / 3 > small.chains)
+			small.chains = *count * shards * 4 / 3;
+	}
 	put_numbers(belt, KEPT, NUMBERS, 1);
-	/* More than an interval later: all the others have fallen off. */
+	/* By more than an interval: all other entries expire. */
 	advance(belt, TTL - 1000);
 	is_int(info_of(belt).entries, KEPT, "all entries but %u expire", KEPT);
-	ok(at_last(is_smallest, &belt), "the index shrinks to a chain for each shard");
-	note("%llu chains", info_of(belt).table);
+	ok(at_last(is_small, &small), "the index shrinks to what the fullest shard needs");
+	note("%llu chains, at most %u", info_of(belt).table, small.chains);
 	is_int(found(belt, 0, KEPT), KEPT,
 	       "the entries that are left are found once the index has shrunk");
 	for (i = 0; i < NUMBERS; i++)
@@ -131,7 +147,7 @@ static void test_index(void)
 	close(belt);
 }
 
-/* Whether the kernel says so: the one that is in use stands in brackets. */
+/* Returns true if the kernel's preemption is @how: the file has the one in use in brackets. */
 static bool preempts(const char *how)
 {
 	char text[64] = "", wanted[32];

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * many_test - ten million entries come, are found, and go.
+ * many_test - ten million entries are put, found, and expire.
  *
  *	many_test [ENTRIES]
  *
- * For a guest with 300 bytes for each. Odd numbers live for an hour and even ones
- * for two, so that what goes has always neighbours that stay.
+ * For a guest with 300 bytes of memory for each entry. Odd numbers expire after an hour and
+ * even ones after two hours, so each expired entry has neighbours that stay.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -19,7 +19,7 @@
 #define BATCH		1000
 #define ENTRIES		10000000u
 
-/* An entry of 80 bytes costs no more than this, index, wheels and allocator included. */
+/* Greatest memory of an entry of 80 bytes, with index, wheels and allocator, in bytes. */
 #define MOST_BYTES	160
 
 static unsigned int entries = ENTRIES;
@@ -41,7 +41,7 @@ static unsigned int seconds(void)
 	return passed;
 }
 
-/* Does the same to @n numbers from @from on; returns how many succeeded. */
+/* Does the operation for @n numbers from @from on; returns how many succeeded. */
 static unsigned int batch(int belt, __u32 op, unsigned int from, unsigned int n)
 {
 	struct hashbelt_batch batch = { .items = address(items), .count = n };
@@ -106,7 +106,7 @@ static void test_fill(int belt)
 	ok(at_last(index_fits, &belt), "the index grows to one chain for half to two entries");
 	bytes = (get_parameter("used_bytes") - used) / entries;
 	ok(bytes <= MOST_BYTES, "an entry of 80 bytes takes %u bytes at most", MOST_BYTES);
-	note("it is %llu bytes, and %llu chains", bytes, info_of(belt).table);
+	note("%llu bytes for each entry, and %llu chains", bytes, info_of(belt).table);
 	seconds();
 	is_int(all(belt, HASHBELT_OP_GET), entries,
 	       "each of %u entries is found with its value", entries);

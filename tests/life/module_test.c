@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * module_test - the module comes and goes: two hundred times, and while it is used.
+ * module_test - the module is loaded and removed: two hundred times, and while in use.
  *
- * For a guest whose modules it may load and remove, as the superuser, in a directory
- * with hashbelt.ko, and whose slab caches are checked (slub_debug=F): others count what
- * a processor has not given out yet as if it were in use, up to a page of it. The module
- * is loaded in the end, as it was.
+ * Runs as the superuser in a guest, in a directory with hashbelt.ko. The guest's slab
+ * caches must be checked (slub_debug=F): without checks the kernel counts the objects of
+ * a processor's current slab as in use before they are allocated, up to a page of them.
+ * The module is loaded when the test ends, as when it began.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,8 +19,8 @@
 
 #define CYCLES	200
 #define USERS	4
-#define CLEAN	20	/* removals under load that shall succeed */
-#define TRIES	100000	/* and how often that is tried at most */
+#define CLEAN	20	/* removals under load that have to succeed */
+#define TRIES	100000	/* greatest number of attempts */
 
 static int load(void)
 {
@@ -39,7 +39,7 @@ static int unload(void)
 	return syscall(__NR_delete_module, "hashbelt", O_NONBLOCK) ? -errno : 0;
 }
 
-/* Nothing of it is to be seen: no device, no parameters, no caches. */
+/* Returns true if the device, the parameters and the slab caches are gone. */
 static bool is_absent(void)
 {
 	__u64 bytes;
@@ -48,9 +48,9 @@ static bool is_absent(void)
 	       !slab_caches(&bytes);
 }
 
-/* Two hundred times */
+/* Loading and removing */
 
-/* A running belt with a name, whose entries expire all the time: now, and later on. */
+/* Leaves a running belt with a name; some of its entries expire now, some later. */
 static void leave_running(void)
 {
 	struct hashbelt_settings settings = {
@@ -66,7 +66,7 @@ static void leave_running(void)
 	close(fd);
 }
 
-/* One whose events nobody reads, with locks and entries on all levels. */
+/* Leaves a belt with events that are not read, a lock, and entries on all levels. */
 static void leave_events(void)
 {
 	int fd = named_belt("events", REPORT_ALL);
@@ -80,7 +80,7 @@ static void leave_events(void)
 	close(fd);
 }
 
-/* One that is cleared, has other measures, and is moved on: there is a lot to do yet. */
+/* Leaves a belt whose worker still has to sweep a clear and to move entries to a new wheel. */
 static void leave_work(void)
 {
 	int fd = open_device(O_RDWR);
@@ -94,7 +94,7 @@ static void leave_work(void)
 	close(fd);
 }
 
-/* Some that nobody can reach any more, of which the last is just being freed. */
+/* Leaves belts without a name and without a descriptor; the last one is just being freed. */
 static void leave_nameless(void)
 {
 	int fd = new_belt(0);
@@ -127,8 +127,8 @@ static int come_and_go(unsigned int turn)
 }
 
 /*
- * Files by which slab caches give up what they hold back, so that it can be counted. They
- * stay open: to open one leaves something that is freed seconds later.
+ * The "shrink" files of slab caches: writing to one frees the empty slabs of the cache. They
+ * stay open, because opening a file leaves memory that is freed only seconds later.
  */
 static int shrinkers[512];
 static unsigned int shrinker_count;
@@ -140,7 +140,7 @@ static void open_shrinkers(void)
 	char path[512];
 	int fd;
 
-	/* Pages that processors keep for themselves do not count as free: few, then. */
+	/* Per-CPU lists of free pages do not count as free memory: keep them short. */
 	if (!write_line("/proc/sys/vm/percpu_pagelist_high_fraction", "100000"))
 		bail_out("percpu_pagelist_high_fraction: %s", strerror(errno));
 	while (directory && (entry = readdir(directory)) &&
@@ -155,7 +155,7 @@ static void open_shrinkers(void)
 	closedir(directory);
 }
 
-/* Whether what is in use of a slab cache is told to the object. */
+/* Returns true if the kernel counts the objects in use of a slab cache exactly. */
 static bool counts_exactly(void)
 {
 	FILE *file = fopen("/sys/kernel/slab/kmalloc-8/sanity_checks", "r");
@@ -180,13 +180,13 @@ static void shrink_caches(void)
 }
 
 /**
- * struct stocks - what the kernel holds
- * @names:	slab caches
- * @objects:	what is in use of each
- * @count:	how many caches
- * @available:	free memory, and what can be had at once
- * @mapped:	memory of modules and large tables
- * @percpu:	memory for each processor
+ * struct stocks - memory that the kernel uses
+ * @names:	names of the slab caches
+ * @objects:	objects in use, by cache
+ * @count:	number of caches
+ * @available:	MemAvailable, bytes
+ * @mapped:	VmallocUsed, bytes: modules and large tables
+ * @percpu:	Percpu, bytes
  */
 struct stocks {
 	char names[512][32];
@@ -197,7 +197,7 @@ struct stocks {
 	__u64 percpu;
 };
 
-static struct stocks take_stock(void)
+static struct stocks count_stocks(void)
 {
 	struct stocks stocks = {};
 	FILE *file;
@@ -219,7 +219,7 @@ static struct stocks take_stock(void)
 	return stocks;
 }
 
-/* The caches that have grown by an object for each tenth cycle, or more; @tell: name them. */
+/* Counts the caches that grew by an object for each tenth cycle, or more; @tell: print them. */
 static unsigned int grown_caches(const struct stocks *before, const struct stocks *after,
 				 bool tell)
 {
@@ -241,7 +241,7 @@ static unsigned int grown_caches(const struct stocks *before, const struct stock
 	return grown;
 }
 
-/* Free pages come and go by some megabytes of their own: 80 KiB for each cycle would be seen. */
+/* Free memory varies by some megabytes in any case: a leak of 80 KiB in each cycle is found. */
 static bool pages_are_back(const struct stocks *before, const struct stocks *after)
 {
 	return after->available + CYCLES * 20 * PAGE > before->available &&
@@ -249,14 +249,14 @@ static bool pages_are_back(const struct stocks *before, const struct stocks *aft
 	       after->percpu < before->percpu + 16 * PAGE;
 }
 
-/* What has been freed takes some seconds to be, for some of it. */
-static void check_stock(const struct stocks *before)
+/* Waits, because the kernel frees some memory only seconds later. */
+static void check_stocks(const struct stocks *before)
 {
 	static struct stocks after;
 	unsigned int tries;
 
 	for (tries = 0; tries < 40; tries++) {
-		after = take_stock();
+		after = count_stocks();
 		if (!grown_caches(before, &after, false) && pages_are_back(before, &after))
 			break;
 		usleep(250000);
@@ -279,10 +279,10 @@ static void test_cycles(void)
 	if (!counts_exactly())
 		bail_out("slab caches are not checked: boot with slub_debug=F");
 	open_shrinkers();
-	/* The first ones leave what the kernel keeps for the next. */
+	/* In the first cycles the kernel allocates memory that it keeps for later ones. */
 	for (turn = 0; turn < CYCLES / 10; turn++)
 		come_and_go(turn);
-	before = take_stock();
+	before = count_stocks();
 	for (turn = 0; turn < CYCLES; turn++) {
 		err = come_and_go(turn);
 		if (err)
@@ -291,17 +291,17 @@ static void test_cycles(void)
 	}
 	is_int(good, CYCLES,
 	       "200 times the module is loaded, used, and removed with belts in it");
-	check_stock(&before);
+	check_stocks(&before);
 }
 
-/* While it is used */
+/* Removing the module while it is used */
 
 /**
- * struct users - processes that use the module while it comes and goes; shared
- * @end:	they shall end
- * @used:	how often each of them has used it
- * @absent:	how often it was not there
- * @wrong:	how often something was not as it has to be
+ * struct users - processes that use the module while it is loaded and removed; shared
+ * @end:	tells the processes to end
+ * @used:	number of times that each process used the module
+ * @absent:	number of times that it found no module
+ * @wrong:	number of wrong results
  */
 struct users {
 	bool end;
@@ -319,7 +319,7 @@ static bool put_and_find(int fd)
 	return !call(fd, HASHBELT_IOC_PUT, &item) && holds_text(fd, "key", "value");
 }
 
-/* A belt without a name, whose entries are expiring while it goes. */
+/* A belt without a name, which is closed while its entries expire. */
 static bool use_nameless(int fd)
 {
 	struct hashbelt_settings settings = { .ttl_ms = 1, .buckets = 2 };
@@ -333,7 +333,7 @@ static bool use_nameless(int fd)
 	return good;
 }
 
-/* A belt with a name, which stays; it may be there, or not. */
+/* A belt with a name, which stays; creates it unless it is there. */
 static bool use_named(int fd)
 {
 	struct hashbelt_settings settings = {
@@ -346,8 +346,8 @@ static bool use_named(int fd)
 	return !err && put_and_find(fd) && !on_key(fd, HASHBELT_IOC_EXPIRE, "key");
 }
 
-/* Whatever goes with a descriptor. */
-static bool use_bonds(int fd)
+/* An entry, a request and a lock that are bound to a descriptor. */
+static bool use_bound(int fd)
 {
 	struct hashbelt_settings settings = { .ttl_ms = TTL, .policy = HASHBELT_PINNED };
 	struct hashbelt_item item = text_item("key", "value");
@@ -367,7 +367,7 @@ static bool use_default(int fd)
 }
 
 static bool (*const uses[USERS])(int fd) = {
-	use_nameless, use_named, use_bonds, use_default,
+	use_nameless, use_named, use_bound, use_default,
 };
 
 static int use_on(void *arg)
@@ -386,7 +386,7 @@ static int use_on(void *arg)
 			users->wrong[user] += errno != ENOENT && errno != ENXIO &&
 					      errno != ENODEV;
 		}
-		/* So that nobody has it open now and then. */
+		/* Pause, so that at some moments no process has the device open. */
 		pause = pause * 1103515245 + 12345;
 		usleep(pause / 65536 % 8192);
 	}
@@ -394,10 +394,10 @@ static int use_on(void *arg)
 }
 
 /**
- * struct removals - what came of trying to remove the module
- * @clean:	it was gone, with all that is seen of it, and came back
- * @refused:	it was in use
- * @wrong:	anything else
+ * struct removals - results of attempts to remove the module
+ * @clean:	successful removals, after which device, parameters and caches were gone
+ * @refused:	attempts that failed with EWOULDBLOCK
+ * @wrong:	any other results
  */
 struct removals {
 	unsigned int clean;
@@ -415,7 +415,7 @@ static struct removals remove_it(void)
 		err = unload();
 		if (err == -EWOULDBLOCK) {
 			removals.refused++;
-			/* Or nobody else would come to anything. */
+			/* Let the processes that use the module run. */
 			usleep(tries % 1000);
 		} else if (err) {
 			note("removal: %s", error_name(err));
@@ -459,7 +459,7 @@ static void test_users(void)
 	ok(is_absent(), "device, parameters and slab caches are gone with the module");
 }
 
-/* One descriptor is enough, whatever it is bound to. */
+/* An open descriptor keeps the module, whether it is bound to a belt or not. */
 static void test_open(void)
 {
 	int fd = open_device(O_RDONLY), belt = new_belt(0);

@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * oom_test - processes are killed for want of memory while eight of them put.
+ * oom_test - the OOM killer kills processes while eight of them put.
  *
- * For a guest with little memory. Eaters take all there is until the kernel kills them,
- * again and again; and then the kernel kills the processes that put instead. The belt
- * itself causes no kill, and its counts stay right: each entry is there, or was evicted
- * and counted. The other processes work on. What was bound to a killed one is gone.
- * Needs the superuser.
+ * For a guest with little memory. An eater is a process that takes all memory until it is
+ * killed. First the kernel kills five eaters, then also half of the processes that put. The
+ * belts cause no kill, and their counts stay right: each entry is present, or counted as
+ * removed or given up. The other processes continue. Entries bound to a descriptor of a
+ * killed process are gone. Needs the superuser.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -18,18 +18,18 @@
 
 #define PUTTERS		8
 #define KEYS		1000	/* of each */
-#define KILLS		5	/* that are waited for */
+#define KILLS		5	/* eaters to be killed */
 #define VALUE_MAX	20000
 
 /**
- * struct putter - one of those who put; shared
- * @belt:	where it puts, removes, and gets
- * @number:	which it is: its keys are its own
- * @turns:	operations
- * @failed:	of those that failed for want of memory
- * @wrong:	of those that failed otherwise, or found what they should not
- * @trying:	for each key: the value that was put last, or was being put
- * @done:	the value that was there for sure; 0: none
+ * struct putter - a process that puts, removes and gets; shared
+ * @belt:	the belt that it uses
+ * @number:	its number, a part of its keys
+ * @turns:	number of operations
+ * @failed:	number of operations that failed with ENOMEM
+ * @wrong:	number of operations with another error, or with a wrong value
+ * @trying:	for each key, the value of the last put that was begun; 0: a remove
+ * @done:	for each key, the value of the last put that returned; 0: none
  */
 struct putter {
 	int belt;
@@ -58,7 +58,7 @@ static bool is_pinned(const struct putter *putter)
 	return !(putter->number % BELTS);
 }
 
-/* The value's number is at both ends of it. */
+/* Writes the value's number to both of its ends. */
 static void fill(unsigned char *value, __u32 number)
 {
 	__u32 len = lens[number % ARRAY_SIZE(lens)];
@@ -76,7 +76,7 @@ static struct hashbelt_item item_for(const __u32 key[2], void *value)
 	};
 }
 
-/* The number of the value that is there, 0 if there is none, ~0 if it is none at all. */
+/* The number of the value that is found, 0 if there is none, ~0 if it is no valid value. */
 static __u32 value_of(const struct putter *putter, __u32 at)
 {
 	static unsigned char got[VALUE_MAX], want[VALUE_MAX];
@@ -96,7 +96,7 @@ static __u32 value_of(const struct putter *putter, __u32 at)
 	return number;
 }
 
-/* One put or remove. What is tried is written down before, and what is done after it. */
+/* One put or remove. Sets @trying before the call and @done after it: it may be killed. */
 static void change(struct putter *putter, __u32 at, __u32 number)
 {
 	static unsigned char value[VALUE_MAX];
@@ -125,7 +125,7 @@ static void change(struct putter *putter, __u32 at, __u32 number)
 	__atomic_store_n(&putter->done[at], number, __ATOMIC_SEQ_CST);
 }
 
-/* Whether what is found can be: no one else has these keys. */
+/* Returns true if @number can be the value of a key: only this putter uses the key. */
 static bool can_be_found(const struct putter *putter, __u32 at, __u32 number)
 {
 	if (number == putter->done[at] || number == putter->trying[at])
@@ -142,10 +142,10 @@ static void set_score(const char *score)
 #define GROUP	"/sys/fs/cgroup/hashbelt-oom/"
 
 /**
- * struct role - what a process is
- * @putter:	the putter, if it is one
- * @score:	who has more is killed first
- * @in_group:	it is in the cgroup
+ * struct role - the role of a process
+ * @putter:	its putter, or NULL for an eater
+ * @score:	oom_score_adj: the process with the greatest one is killed first
+ * @in_group:	true if it runs in the cgroup
  */
 struct role {
 	struct putter *putter;
@@ -162,7 +162,7 @@ static void assume(const struct role *role)
 
 static bool *stop;
 
-/* Something is bound to its descriptor besides: it goes with it. */
+/* A putter. An entry is bound to its own descriptor, and goes when it is killed. */
 static int put_on(void *arg)
 {
 	const struct role *role = arg;
@@ -189,7 +189,7 @@ static int put_on(void *arg)
 	return 0;
 }
 
-/* Takes all memory that there is, until it is killed. */
+/* An eater: takes memory until it is killed. */
 static int eat(void *arg)
 {
 	unsigned char *pages;
@@ -204,7 +204,7 @@ static int eat(void *arg)
 	return 0;
 }
 
-/* Whether a process was killed, and not by us: it takes as long as it takes. */
+/* Waits for the end of a process; returns true if the kernel killed it. */
 static bool was_killed(pid_t pid)
 {
 	int status;
@@ -215,7 +215,7 @@ static bool was_killed(pid_t pid)
 
 /* The accounts */
 
-/* What belts of the same kind say of the same entries, if nothing ever happens to them. */
+/* The info of a new belt of the same kind with the same entries. */
 static struct hashbelt_info info_of_same(unsigned int kind)
 {
 	static unsigned char value[VALUE_MAX];
@@ -261,7 +261,7 @@ static void check_accounts(const char *what)
 			wrong += !can_be_found(&putters[i], at, value_of(&putters[i], at));
 		wrong += putters[i].wrong;
 	}
-	/* All of them at rest: reading takes no memory of belts. */
+	/* No process uses the belts now, and a get allocates no memory of a belt. */
 	for (kind = 0; kind < BELTS; kind++) {
 		info = info_of(belts[kind]);
 		same = info_of_same(kind);
@@ -324,7 +324,7 @@ static unsigned long long count_kills(void)
 	return proc_number("/proc/vmstat", "oom_kill ");
 }
 
-/* Those who put can be told by nobody to go: others are. */
+/* The processes that put may not be killed, so the kernel kills the eaters. */
 static void test_eaters(void)
 {
 	const char *what = "eaters are killed";
@@ -353,7 +353,7 @@ static void test_eaters(void)
 	end_belts(what, before);
 }
 
-/* In the middle of a put. Every second one may not be killed, and puts on. */
+/* Half of the processes that put are killed, mostly within a put; the others may not be. */
 static void test_putters(const char *what, bool in_group)
 {
 	struct role roles[PUTTERS], eater = { .score = "0", .in_group = in_group };
@@ -373,7 +373,7 @@ static void test_putters(const char *what, bool in_group)
 	}
 	while (!putters[PUTTERS - 1].turns)
 		usleep(1000);
-	/* The last to go: it takes until the others are gone. */
+	/* Killed last: the eater takes memory until the others are gone. */
 	eaten = was_killed(start(eat, &eater));
 	for (i = 1; i < PUTTERS; i += 2)
 		killed += was_killed(pids[i]);

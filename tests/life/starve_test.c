@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * starve_test - the worker gets next to no processor: what is due is late, not lost.
+ * starve_test - with a starved worker, events are late, but none is lost.
  *
- * On every processor a thread that goes before all others reads without an end, so that
- * ordinary work has what real-time throttling leaves to it: 50 ms of each second. The
- * worker is confined to one processor besides. Meanwhile entries become due.
+ * On each processor a real-time thread reads without a pause, so other tasks get only the
+ * time that real-time throttling leaves: 50 ms of each second. In addition, the worker is
+ * limited to one processor. Meanwhile entries expire.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,20 +15,20 @@
 #define TESTS	15
 
 #define ENTRIES		20000u
-#define DUE_MS		4000u		/* the first is due after 1 ms, the last then */
+#define DUE_MS		4000u		/* entries are due from 1 ms to this time on */
 #define INTERVAL_MS	50
-#define MOMENT_MS	5000		/* more than it takes to hand all of them over */
+#define MOMENT_MS	5000		/* more than it takes to hand all events over */
 #define CPUMASK		"/sys/devices/virtual/workqueue/cpumask"
 #define THROTTLE	"/proc/sys/kernel/sched_rt_"
 
 /**
- * struct spinner - a thread that has a processor for itself, and reads there
- * @thread:	it
- * @cpu:	which
- * @reads:	gets
- * @hits:	of those that found something
- * @stale:	that found what was past its deadline
- * @lost:	that did not find what was before it
+ * struct spinner - a real-time thread that reads on its own processor
+ * @thread:	the thread
+ * @cpu:	number of the processor
+ * @reads:	number of gets
+ * @hits:	number of hits
+ * @stale:	hits on entries at or past their deadline
+ * @lost:	misses of entries before their deadline
  */
 struct spinner {
 	pthread_t thread;
@@ -40,7 +40,7 @@ struct spinner {
 };
 
 static int belt;
-static __u64 base_ns;		/* belt time at which all were put */
+static __u64 base_ns;		/* belt time at which all entries were put */
 static bool end;
 
 static __u64 now_ns(void)
@@ -48,13 +48,13 @@ static __u64 now_ns(void)
 	return info_of(belt).now_ns;
 }
 
-/* When a number is due, in milliseconds from the beginning. */
+/* The deadline of an entry, in milliseconds after base_ns. */
 static __u64 due_ms(unsigned int number)
 {
 	return 1 + (__u64)number * DUE_MS / ENTRIES;
 }
 
-/* One get, between two looks at the clock. */
+/* Reads the clock, gets the entry, and reads the clock again. */
 static void read_one(struct spinner *spinner, unsigned int number)
 {
 	struct { __u64 number, zero; } key = { number, 0 };
@@ -81,7 +81,7 @@ static void *spin(void *arg)
 	CPU_SET(spinner->cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set) ||
 	    sched_setscheduler(0, SCHED_FIFO, &param))
-		bail_out("no place for a spinner: %s", strerror(errno));
+		bail_out("no real-time thread on processor %d: %s", spinner->cpu, strerror(errno));
 	while (!__atomic_load_n(&end, __ATOMIC_ACQUIRE)) {
 		number = (number + 7919) % ENTRIES;
 		read_one(spinner, number);
@@ -89,7 +89,7 @@ static void *spin(void *arg)
 	return NULL;
 }
 
-/* All that is due while they spin: belt time says when to end. */
+/* Runs the real-time threads until all entries are due; returns their number. */
 static unsigned int starve(struct spinner *spinners)
 {
 	unsigned int cpus = sysconf(_SC_NPROCESSORS_ONLN), i;
@@ -106,7 +106,7 @@ static unsigned int starve(struct spinner *spinners)
 	return cpus;
 }
 
-/* Which lag counts so many milliseconds. */
+/* The index of the belt's lag counter for a lag of @n milliseconds. */
 static unsigned int lag_of(__u64 n)
 {
 	unsigned int bits = n ? 64 - __builtin_clzll(n) : 0;
@@ -115,11 +115,11 @@ static unsigned int lag_of(__u64 n)
 }
 
 /**
- * struct tally - what the events say
- * @lags:	how late they were, counted as the belt does
- * @longest:	the longest of that, milliseconds
- * @last:	belt time at which the last was handed over
- * @good:	whether all are what they have to be
+ * struct tally - a summary of the events
+ * @lags:	lags of the events, counted as the belt does
+ * @longest:	longest lag, milliseconds
+ * @last:	belt time at which the last event was handed over
+ * @good:	true if each event is right
  */
 struct tally {
 	__u64 lags[HASHBELT_LAGS];
@@ -199,7 +199,7 @@ static void check_told(__u64 ended_ns)
 	   "some events are later than two intervals: the worker was starved");
 	ok(tally.last < ended_ns + (INTERVAL_MS + MOMENT_MS) * 1000000ULL,
 	   "the last event is queued within 5.1 s once the worker has a processor");
-	note("the latest was late by %llu ms, the last came %lld ms after the end",
+	note("the longest lag was %llu ms, the last event came %lld ms after the threads' end",
 	     tally.longest, ((long long)tally.last - (long long)ended_ns) / 1000000);
 	ok(same_lags(tally.lags), "stat counts the lags that the events have");
 	free(stream.buffer);
@@ -238,6 +238,6 @@ int main(void)
 	ok(write_line(CPUMASK, mask), "the cpumask of kernel workers is restored");
 	close(belt);
 	if (!used_at_last(before))
-		bail_out("memory is not back");
+		bail_out("used_bytes does not return to what it was before the test");
 	return done_testing();
 }

@@ -1,12 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * suspend_test - the machine sleeps, and belt time goes on.
+ * suspend_test - belt time goes on while the machine is suspended.
  *
- * With the kernel's own tests of suspend: "core" stops all processes, devices, the
- * second processor and timekeeping, and starts them again seconds later, as after a
- * real sleep: CLOCK_MONOTONIC has stood still, CLOCK_BOOTTIME has gone on, by whole
- * seconds of the battery's clock. "freezer" stops the processes alone. Needs the
- * superuser.
+ * Uses the kernel's own tests of suspend. "core" stops all processes, devices, the second
+ * processor and timekeeping, and starts them again seconds later. As after a real suspend,
+ * CLOCK_MONOTONIC has stood still, and CLOCK_BOOTTIME has gone on by whole seconds of the
+ * real-time clock. "freezer" stops only the processes. Needs the superuser.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -16,20 +15,20 @@
 
 #define TESTS	26
 
-#define SHORT		100	/* entries that are due while the machine sleeps */
+#define SHORT		100	/* entries that are due during suspend */
 #define HOUR		3600000ULL
 
-/* Longer than anything takes here, and shorter than the machine sleeps. */
+/* Longer than any delay expected here, and shorter than the suspend. */
 #define MOMENT_MS	1500
 #define INTERVAL_MS	100
 
 #define SUSPEND_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 
 /**
- * struct sleep - a way to sleep
+ * struct sleep - a way to suspend
  * @how:	its name
- * @seconds:	for how long
- * @due_ms:	time-to-live of what is due before it ends
+ * @seconds:	duration
+ * @due_ms:	time-to-live of entries that are due during suspend
  */
 static const struct sleep {
 	const char *how;
@@ -65,7 +64,7 @@ static bool about(__s64 got, __s64 want)
 	return false;
 }
 
-/* A belt that reports, halted, with entries that are due soon, and one that is not. */
+/* A halted belt that reports expiry, with SHORT entries that are due soon and one that is not. */
 static int fill_belt(__u64 due_ms)
 {
 	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
@@ -94,7 +93,7 @@ static unsigned int count_short(int belt)
 	return there;
 }
 
-/* What was due is told by nobody's hand, not before its time, and soon after @woke_ns. */
+/* Checks that the worker reported the due entries, not early, and soon after @woke_ns. */
 static void check_told(int belt, const char *how, __u64 woke_ns)
 {
 	__u64 latest = woke_ns + (INTERVAL_MS + MOMENT_MS) * 1000000ULL;
@@ -118,7 +117,6 @@ static void check_told(int belt, const char *how, __u64 woke_ns)
 	free(stream.buffer);
 }
 
-/* Entries. */
 static void test_entries(const struct sleep *sleep)
 {
 	int belt = fill_belt(sleep->due_ms);
@@ -136,7 +134,7 @@ static void test_entries(const struct sleep *sleep)
 	       sleep->how);
 	boottime = clock_ms(CLOCK_BOOTTIME) - boottime;
 	slept = boottime - (clock_ms(CLOCK_MONOTONIC) - monotonic);
-	note("%s: %lld ms have passed, %lld of them with time at rest", sleep->how, boottime,
+	note("%s: %lld ms have passed, %lld of them in suspend", sleep->how, boottime,
 	     slept);
 	if (!strcmp(sleep->how, "core"))
 		ok(slept > (__s64)sleep->due_ms,
@@ -151,10 +149,10 @@ static void test_entries(const struct sleep *sleep)
 	close(belt);
 }
 
-/* Those who wait: for a lock whose lease ends meanwhile, for another, for an event. */
+/* One task waits for a lock whose lease ends in suspend, one for another lock, one for an event. */
 static void test_waiters(const struct sleep *sleep)
 {
-	struct errand errand = {
+	struct lock_call lock_call = {
 		.belt = "locks", .owner = "waiter", .ttl_ms = HOUR,
 		.wait_ms = HASHBELT_TTL_NEVER,
 	};
@@ -165,10 +163,10 @@ static void test_waiters(const struct sleep *sleep)
 	SET(locks, .fields = HASHBELT_SET_TTL, .ttl_ms = HOUR);
 	must_take(locks, "short", "owner", sleep->due_ms);
 	must_take(locks, "long", "owner", HOUR);
-	errand.key = "short";
-	heir = launch_asleep(errand);
-	errand.key = "long";
-	patient = launch_asleep(errand);
+	lock_call.key = "short";
+	heir = launch_asleep(lock_call);
+	lock_call.key = "long";
+	patient = launch_asleep(lock_call);
 	reader = start_waiter(belt, 0);
 	must(locks, HASHBELT_IOC_RESUME, NULL);
 	go_to_sleep(sleep);

@@ -1,9 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# guest.t RELEASE - the guest has the kernel that was meant, and two processors. It
-# started with one (maxcpus=1): newer kernels patch their own code while they boot, and
-# the emulated second processor may stumble over that.
+# guest.t RELEASE - the guest has the kernel RELEASE and two processors. It boots with one
+# processor (maxcpus=1): newer kernels patch their own code while they boot, and an emulated
+# second processor may crash then.
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
@@ -30,6 +30,6 @@ second_comes() {
 }
 
 echo 1..2
-ok "the kernel is $1" test "$(uname -r)" = "$1"
-ok "the second processor comes" second_comes
+ok "the guest runs kernel $1" test "$(uname -r)" = "$1"
+ok "the second processor can be taken online" second_comes
 exit $failed

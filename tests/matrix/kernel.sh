@@ -1,18 +1,18 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel.sh SUITE VERB - the stock kernel of another suite of Debian (trixie, sid).
+# kernel.sh SUITE VERB - get the stock kernel of another suite of Debian (trixie, sid).
 #
-#   release            print its release, as in 6.12.107+deb13-amd64
-#   image              print the path of what to boot
-#   module DIRECTORY   build the module in there, and the one that uses it; all
-#                      warnings are asked for
+#   release            print its release, such as 6.12.107+deb13-amd64
+#   image              print the path of the image to boot
+#   module DIRECTORY   build the module in DIRECTORY, and the one that uses it, with
+#                      all warnings
 #
 # The headers of a newer kernel do not work with this machine's compiler and C
-# library. So they come with their own, in a root directory of that suite, and
-# the module is built in there. Directory and image are kept by cache.sh and
-# never asked for again; to follow the suite to a newer kernel, remove them. The
-# first call takes a minute; all need root.
+# library. So the script makes a root directory of that suite, with headers and
+# compiler, and builds the module in it. cache.sh keeps directory and image; to get
+# a newer kernel of the suite, remove them. The first call takes a minute. All calls
+# need root.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,15 +25,15 @@ fail() {
 	exit 1
 }
 
-# Where this machine gets Debian from, the suite apart.
+# mirror - print the address of this machine's mirror of Debian.
 mirror() {
 	# shellcheck disable=SC2016 # apt-get expands it
 	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
 		sed -n 's/^Debian //p' | head -n 1
 }
 
-# unpack RELEASE - get the image out of its package, which is not installed:
-# that would want an initramfs. Of late it is in a package of its own.
+# unpack RELEASE - extract the image from its package. The package is not installed,
+# because that would make an initramfs. Newer kernels have the image in linux-binary.
 unpack() {
 	for package in "linux-binary-$1" "linux-image-$1"; do
 		apt-get download -q "$package" && break
@@ -42,7 +42,7 @@ unpack() {
 		tar -x -O --wildcards '*/vmlinuz*' >vmlinuz && [ -s vmlinuz ]
 }
 
-# Called by mmdebstrap while its package lists are still there.
+# get_image ROOT - called by mmdebstrap before it removes its package lists.
 get_image() {
 	cd "$1/.."
 	ls root/lib/modules >release
@@ -51,7 +51,8 @@ get_image() {
 	rm -- *.deb
 }
 
-# The archive of unstable is often older than its own promise.
+# bootstrap - make the root directory. The package lists of unstable are often older than their
+# Valid-Until date allows.
 bootstrap() {
 	mmdebstrap --variant=apt --components=main \
 		--include=make,gcc,perl,linux-headers-amd64 \
@@ -69,9 +70,8 @@ cleanup() {
 	[ -z "$work" ] || rm -rf "$work"
 }
 
-# fetch - get the kernel into the cache. It gets its name there by a rename, so
-# nobody ever sees half of one. Those of other versions of this script go when no clone
-# has asked for them in a month.
+# fetch - get the kernel into the cache. A rename makes that atomic. Removes kernels of other
+# versions of this script that no clone has used for a month.
 fetch() {
 	"$here/../need.sh" mmdebstrap || exit 1
 	work=$cache/work-$suite
@@ -87,7 +87,7 @@ fetch() {
 	work=
 }
 
-# One at a time. The lock is not for what is started here.
+# provide - fetch the kernel once. Child processes do not inherit the lock.
 provide() {
 	kernel=$cache/$suite-$(sha256sum <"$here/kernel.sh" | cut -c 1-16)
 	exec 9>"$cache/lock-$suite"
@@ -97,8 +97,8 @@ provide() {
 	exec 9>&-
 }
 
-# module DIRECTORY - the mounts are nobody else's, and gone when we are.
-# The kernel's objtool wants /proc.
+# module DIRECTORY - build the module. The mount namespace ends with the build. The kernel's
+# objtool needs /proc.
 module() {
 	mkdir -p "$kernel/root/source" "$kernel/root/module"
 	export kernel top

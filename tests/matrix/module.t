@@ -1,9 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# module.t KERNEL DIRECTORY COMMAND... - the command builds the module for a kernel in
-# DIRECTORY, with all warnings on and none given. KERNEL is the kernel's name for people.
-# Says so in TAP.
+# module.t KERNEL DIRECTORY COMMAND... - a test: COMMAND builds the module in DIRECTORY, and
+# prints nothing. KERNEL is the kernel's name in the test's description.
 set -u
 
 # shellcheck source=tests/where.sh
@@ -13,7 +12,7 @@ shift 2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# In a new place: what is there already would be built, and complained about, no more.
+# In a new directory, so that each file is compiled and can warn.
 rm -rf "$directory"
 "$@" >"$log" 2>&1 || echo "status $?" >>"$log"
 echo 1..1
@@ -21,7 +20,7 @@ if [ ! -s "$log" ] && [ -s "$directory/hashbelt.ko" ]; then
 	echo "ok 1 - the module builds for $kernel without a warning"
 else
 	echo "not ok 1 - the module builds for $kernel without a warning"
-	echo "# $(place 'the module builds for'): expected no word, and hashbelt.ko; found:"
+	echo "# $(place 'the module builds for'): expected no output, and hashbelt.ko; found:"
 	sed 's/^/# /' "$log"
 	exit 1
 fi

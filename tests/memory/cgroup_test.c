@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * cgroup_test - the memory of entries is charged to the cgroup of who puts them.
+ * cgroup_test - the memory of an entry is charged to the cgroup of the task that puts it.
  *
- * At the cgroup's limit a put fails, and that is all: nobody is killed, others put
- * on, the belt works. Needs the superuser.
+ * At the cgroup's limit a put fails with ENOMEM. No process is killed, tasks outside of
+ * the cgroup can put, and the belt works. Needs the superuser.
  *
  *	cgroup_test [1]
  *
- * With an argument in a cgroup of version 1, else of version 2.
+ * Uses a cgroup of version 1 with the argument 1, otherwise one of version 2.
  */
 #define _GNU_SOURCE
 #include <sys/mount.h>
@@ -20,12 +20,12 @@
 #define LIMIT		(24 * MIB)
 
 /**
- * struct version - where a version of cgroups has what is needed here
- * @root:	where its file system is
- * @group:	directory of the group
- * @limit:	file in there with the most memory, bytes
- * @usage:	file with the memory that is charged, bytes
- * @events:	file with the number of processes killed, behind "oom_kill"
+ * struct version - the files of a version of cgroups
+ * @root:	mount point
+ * @group:	directory of the test's cgroup
+ * @limit:	file in it with the limit, bytes
+ * @usage:	file with the charged memory, bytes
+ * @events:	file with the number of killed processes, after "oom_kill"
  */
 static const struct version {
 	const char *root;
@@ -50,7 +50,7 @@ static bool set_file(const char *name, const char *text)
 	return write_line(path, text);
 }
 
-/* A number from a file of the group, or behind a word in it. */
+/* The number in a file of the group, or after a word in that file. */
 static long long group_number(const char *name, const char *word)
 {
 	char path[128], line[128];
@@ -79,7 +79,7 @@ static bool make_group(void)
 	       set_file(version->limit, text);
 }
 
-/* Gives the memory controller to the version. */
+/* Selects a version of cgroups, and enables its memory controller. */
 static bool choose_version(bool first)
 {
 	if (!first)
@@ -100,13 +100,13 @@ static bool has_number(int belt, unsigned int number)
 }
 
 /**
- * struct putter - who puts, in the group; shared
+ * struct putter - a process in the group that puts; shared
  * @belt:	the belt
  * @len:	length of the values
- * @most:	puts at most
- * @count:	those that succeeded
- * @err:	why the last one did not
- * @again:	what a put returns after one entry was removed
+ * @most:	greatest number of puts
+ * @count:	number of puts that succeeded
+ * @err:	error of the put that failed
+ * @again:	result of a put after half of the entries were removed
  */
 struct putter {
 	int belt;
@@ -132,7 +132,7 @@ static int put_in_group(void *arg)
 					HASHBELT_TTL_NEVER);
 		putter->count += !putter->err;
 	}
-	/* More than one, as a page of small ones is charged as a whole. */
+	/* Half of them: a page of small entries is charged as a whole. */
 	for (; number < putter->count / 2; number++)
 		call(putter->belt, HASHBELT_IOC_REMOVE, &item);
 	usleep(200000);
@@ -176,9 +176,9 @@ static void test_limit(struct putter *putter, __u32 len, __u32 policy)
 }
 
 #define OTHERS	100
-#define NOBODYS	1000000	/* numbers that no putter comes to */
+#define UNUSED_KEYS	1000000	/* larger than any number that a putter puts */
 
-/* What could be evicted is not the group's: that would not help it. */
+/* Evicting entries of other cgroups would not help a cgroup at its limit. */
 static void test_others(struct putter *putter)
 {
 	unsigned int i, there = 0;
@@ -188,13 +188,13 @@ static void test_others(struct putter *putter)
 	putter->most = 4 * LIMIT / putter->len;
 	putter->belt = belt_of((struct hashbelt_settings){ .policy = HASHBELT_EVICT });
 	for (i = 0; i < OTHERS; i++)
-		put_zeros(putter->belt, NOBODYS + i, 100, 1 + i);
+		put_zeros(putter->belt, UNUSED_KEYS + i, 100, 1 + i);
 	is_int(finish(start(put_in_group, putter)), 0,
 	       "a process that puts into an evicting belt in a full cgroup exits with 0");
 	is_errno(putter->err, ENOMEM,
 		 "put into an evicting belt returns ENOMEM at the limit of the cgroup");
 	for (i = 0; i < OTHERS; i++)
-		there += has_number(putter->belt, NOBODYS + i);
+		there += has_number(putter->belt, UNUSED_KEYS + i);
 	is_int(there, OTHERS, "entries of other cgroups stay when one cgroup is at its limit");
 	is_int(counter(putter->belt, HASHBELT_STAT_EVICTED), 0,
 	       "the limit of a cgroup evicts no entry");

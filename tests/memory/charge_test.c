@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * charge_test - entries, descriptors, bindings, and belts with their tables and counters
  * are charged to the memory cgroup of the task that makes them.
@@ -19,7 +19,7 @@
 #define GROUP	"/sys/fs/cgroup/hashbelt-charge/"
 #define MANY	1000
 #define BELTS	100
-#define NOISE	(128 * 1024LL)	/* what each processor may hold back, and other objects */
+#define NOISE	(128 * 1024LL)	/* bytes that processors may hold back, and other objects */
 
 struct charge {
 	long long slab;
@@ -80,7 +80,7 @@ static void is_within(long long bytes, long long least, long long most, const ch
 	note("%lld bytes, expected %lld to %lld", bytes, least, most);
 }
 
-/* Values that lie in a slab cache of the module. */
+/* Values in a slab cache of the module. */
 static void test_slab(__u32 len)
 {
 	int belt = new_belt(HASHBELT_PINNED);
@@ -113,7 +113,7 @@ static void test_pages(__u32 len, bool in_vmalloc)
 			  len);
 }
 
-/* Nothing is closed before the end: what is freed late would show in the next measurement. */
+/* Closed at the end only: memory that is freed late would show in the next measurement. */
 static int *fds;
 
 static long long slab_of_open(const char *path)
@@ -152,18 +152,18 @@ static void test_descriptors(void)
 	null = charged_since(before).slab;
 	note("a binding: %lld bytes", null / MANY);
 	ok(null >= 48LL * MANY, "a binding to a belt is charged to the cgroup");
-	/* Cancelling looks for requests of the descriptor, and makes what would have them. */
+	/* Cancel looks for requests of the descriptor, and allocates its request state. */
 	before = charged();
 	for (i = 0; i < MANY; i++)
 		if (call(fds[i], HASHBELT_IOC_CANCEL, &(__u64){ 1 }) != -ENOENT)
 			bail_out("cancel of no request");
 	null = charged_since(before).slab;
-	note("what requests are bound to: %lld bytes", null / MANY);
+	note("the request state of a descriptor: %lld bytes", null / MANY);
 	ok(null >= 48LL * MANY, "the request state of a descriptor is charged to the cgroup");
 	destroy_belt(owner, "charge");
 }
 
-/* Buffers that live for a call: there is room for none of them below the group's limit. */
+/* Buffers that a call allocates: none of them fits below the group's limit. */
 static void test_buffers(void)
 {
 	static char space[HASHBELT_SCAN_MAX];

@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * drain_test - a million entries that expire at once disturb nobody.
+ * drain_test - a million entries that expire at once do not delay readers.
  *
- * The 99.9th percentile of a get rises by a tenth at most, and the memory comes back.
+ * The 99.9th percentile of a get rises by at most a tenth, and the memory comes back.
  *
- * For a guest whose time is the number of instructions that it has executed: then a latency is what
- * the get and everything that interrupts it execute, and repeats exactly. Reader, worker and
- * grace periods share the one processor of that guest, so nobody waits for a lock here: that a get
- * takes none is for KUnit, a_get_takes_no_lock.
+ * For a guest whose time is the number of instructions that it has executed. A latency is then the
+ * number of instructions of the get and of everything that interrupts it, and repeats exactly. The
+ * reader, the worker and grace periods share that guest's one processor, so no task waits for a
+ * lock here. The KUnit case a_get_takes_no_lock tests that a get takes none.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,9 +19,9 @@
 #define TESTS	4
 
 #define ENTRIES		1000000u
-#define HOT		1000u		/* that do not expire; these are read */
+#define HOT		1000u		/* entries that do not expire; the reader gets these */
 #define PAGELISTS	"/proc/sys/vm/percpu_pagelist_high_fraction"
-#define SAMPLES		(2u << 20)	/* most, of one phase */
+#define SAMPLES		(2u << 20)	/* at most, in each phase */
 
 static __u64 wall_ns(void)
 {
@@ -37,11 +37,11 @@ enum phase { IDLE, BEFORE, DRAIN, END, PHASES };
 
 /**
  * struct reading - a reader and what it measures
- * @belt:	where it reads
- * @phase:	what goes on; set by another thread
+ * @belt:	the belt that it reads
+ * @phase:	the phase of the test; set by another thread
  * @samples:	latencies in instructions, by phase
- * @count:	how many
- * @missed:	gets that found nothing
+ * @count:	number of samples, by phase
+ * @missed:	number of gets that missed
  */
 static struct reading {
 	int belt;
@@ -96,13 +96,13 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* @share in thousandths. */
+/* @share: in thousandths */
 static __u32 percentile(enum phase phase, unsigned int share)
 {
 	__u64 count = reading.count[phase];
 
 	if (!count)
-		bail_out("nothing was read");
+		bail_out("no get was measured in this phase");
 	return reading.samples[phase][(count - 1) * share / 1000];
 }
 
@@ -117,10 +117,10 @@ static void sort_samples(enum phase phase, const char *name)
 /* Memory */
 
 /**
- * struct memory - as the system has it, in bytes
- * @used:	by the module's own count
+ * struct memory - memory in use, in bytes
+ * @used:	used_bytes of the module
  * @slabs:	pages of the entries' slab caches
- * @available:	what others may have
+ * @available:	MemAvailable of the system
  */
 struct memory {
 	__u64 used;
@@ -137,7 +137,7 @@ static __u64 slab_bytes(void)
 	return bytes;
 }
 
-static struct memory take_stock(void)
+static struct memory measure_memory(void)
 {
 	struct memory memory = {
 		.used = get_parameter("used_bytes"), .slabs = slab_bytes(),
@@ -152,7 +152,7 @@ static void note_memory(const char *when, const struct memory *memory)
 	     memory->slabs, memory->available);
 }
 
-/* Within 5 percent of what was taken, all of it is back. */
+/* Returns true if all but 5 percent of the memory that was taken is back. */
 static bool is_back(const struct memory *before, const struct memory *full,
 		    const struct memory *after)
 {
@@ -162,7 +162,7 @@ static bool is_back(const struct memory *before, const struct memory *full,
 	       before->available;
 }
 
-/* A million entries with one deadline, a second after time begins to run. */
+/* A million entries whose deadline is one second after the belt is resumed. */
 static int fill_belt(void)
 {
 	struct hashbelt_settings settings = { .ttl_ms = 1000, .buckets = 11 };
@@ -173,7 +173,7 @@ static int fill_belt(void)
 	return belt;
 }
 
-/* To the end of the drain, when the memory is back. */
+/* Sets the phase until all is drained and used_bytes has fallen to @used. */
 static void follow_drain(int belt, __u64 deadline, __u64 used)
 {
 	struct hashbelt_info info;
@@ -186,19 +186,19 @@ static void follow_drain(int belt, __u64 deadline, __u64 used)
 		if (reading.phase == IDLE && info.entries < ENTRIES + HOT)
 			set_phase(DRAIN);
 	} while (info.entries > HOT || get_parameter("used_bytes") > used);
-	note("all was drained and freed %llu ms after its deadline",
+	note("all entries were drained and freed %llu ms after their deadline",
 	     (info.now_ns - deadline) / 1000000);
 }
 
 static void test_drain(void)
 {
-	struct memory before = take_stock(), full, after;
+	struct memory before = measure_memory(), full, after;
 	unsigned int waits = 0;
 	pthread_t reader;
 	__u64 deadline;
 
 	reading.belt = fill_belt();
-	full = take_stock();
+	full = measure_memory();
 	deadline = info_of(reading.belt).now_ns + 1000000000ULL;
 	set_phase(BEFORE);
 	pthread_create(&reader, NULL, read_on, NULL);
@@ -209,7 +209,7 @@ static void test_drain(void)
 	pthread_join(reader, NULL);
 	do {
 		usleep(10000);
-		after = take_stock();
+		after = measure_memory();
 	} while (!is_back(&before, &full, &after) && ++waits < 1000);
 	sort_samples(BEFORE, "before");
 	sort_samples(DRAIN, "while entries are drained and freed");
@@ -231,13 +231,13 @@ int main(void)
 
 	plan(TESTS);
 	alarm(900);
-	/* Pages that processors keep for themselves do not count as free: few, then. */
+	/* Per-CPU lists of free pages do not count as free memory: keep them short. */
 	if (!write_line(PAGELISTS, "100000"))
 		bail_out(PAGELISTS ": %s", strerror(errno));
 	set_number("max_bytes", 1ULL << 40);
 	for (phase = BEFORE; phase <= DRAIN; phase++) {
 		reading.samples[phase] = malloc(SAMPLES * sizeof(__u32));
-		/* So that it is there, and is none of what is measured. */
+		/* Fault the pages in now, so that they are not part of the measurement. */
 		memset(reading.samples[phase], 0xff, SAMPLES * sizeof(__u32));
 	}
 	test_drain();

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * lag_test - what is due is handed over in time.
+ * lag_test - expired entries are handed over in time.
  *
- * For a guest whose time is the number of instructions that it has executed: then
- * these times do not depend on what else the machine does, and repeat exactly.
+ * For a guest whose time is the number of instructions that it has executed. So the
+ * times do not depend on the load of the host, and repeat exactly.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -13,7 +13,7 @@
 #define ENTRIES		1000000u
 #define DUE		1000u
 #define INTERVAL_MS	100
-#define PROMISED_NS	((INTERVAL_MS + 100) * 1000000ULL)
+#define LAG_MAX_NS	((INTERVAL_MS + 100) * 1000000ULL)
 
 static int running_belt(__u32 handler)
 {
@@ -31,7 +31,7 @@ static bool is_drained(void *arg)
 	return !info_of(*(int *)arg).entries;
 }
 
-/* A million with one deadline: the time from that to the last of them. */
+/* Measures the time from the deadline of a million entries to the last one's removal. */
 static void test_drain(__u32 handler, const char *what)
 {
 	int belt = running_belt(handler);
@@ -49,7 +49,7 @@ static void test_drain(__u32 handler, const char *what)
 	close(belt);
 }
 
-/* How many of those that are due are reported in time; a million others are not due. */
+/* Counts the expired entries that are reported in time, beside a million not due. */
 static void test_lag(void)
 {
 	int belt = running_belt(HASHBELT_NOTIFY);
@@ -69,7 +69,7 @@ static void test_lag(void)
 			break;
 		handed = event->handed_ns - event->deadline_ns;
 		seen = info_of(belt).now_ns - event->deadline_ns;
-		good += handed <= PROMISED_NS && seen <= PROMISED_NS;
+		good += handed <= LAG_MAX_NS && seen <= LAG_MAX_NS;
 		worst_handed = handed > worst_handed ? handed : worst_handed;
 		worst_seen = seen > worst_seen ? seen : worst_seen;
 	}

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * pressure_test - belts give memory back when the system asks for it.
+ * pressure_test - belts give memory back under memory pressure.
  *
- * By hand, which is exact: drop_caches asks for all there is.
+ * drop_caches calls the shrinkers by hand, and asks for all objects. So the outcome does
+ * not depend on the system's load.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -55,7 +56,7 @@ static void test_asked(void)
 	put_many(pinned, MANY);
 	full = get_parameter("used_bytes");
 	drop_caches();
-	note("of %u entries %llu are left, and %llu where it evicts", MANY,
+	note("of %u entries %llu are left, and %llu in the belt that evicts", MANY,
 	     info_of(belt).entries, info_of(evicting).entries);
 	ok(info_of(belt).entries < MANY / 2,
 	   "drop_caches makes a belt give up more than half of its entries");
@@ -110,7 +111,7 @@ static void test_order(void)
 	close(belt);
 }
 
-/* Events hold memory as well: of those of this reason there is a bound. */
+/* Events take memory as well: those of entries taken under pressure are bounded. */
 static void test_bound(void)
 {
 	__u64 before = get_parameter("used_bytes"), full;
@@ -131,12 +132,12 @@ static void test_bound(void)
 	is_int(stream.count + stream.lost, 1000 + MANY,
 	       "each entry taken by pressure is reported or counted as lost");
 	is_int(expired, 1000, "pressure drops no event of an expired entry");
-	note("%llu told, %llu lost", stream.count, stream.lost);
+	note("%llu reported, %llu lost", stream.count, stream.lost);
 	free(stream.buffer);
 	close(belt);
 }
 
-/* What has expired is not reported as anything else. */
+/* An expired entry that the shrinker frees is reported as expired. */
 static void test_expired(void)
 {
 	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
@@ -150,7 +151,7 @@ static void test_expired(void)
 	close(belt);
 }
 
-/* The memory of events is asked for in vain, and they are not lost. */
+/* The shrinker frees no queued events. */
 static void test_events(void)
 {
 	int belt = reporting_belt(HASHBELT_NOTIFY, 0);

@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * purgatory_test - requests that were completed cost nothing any more.
+ * purgatory_test - a completed request takes no memory and no time any more.
  *
- * A hundred thousand requests that would time out in an hour are completed early,
- * at a steady rate: so many wait at any time, and no more. What was completed is
- * not kept until its time, nor purged from anywhere: memory stays flat, and the last
- * request costs what the first one did. In a guest whose time is the number of
- * instructions that it has executed, these costs are exact.
+ * A hundred thousand requests with a timeout of an hour are completed early, at a steady
+ * rate: 1000 wait at any time. A completed request is not kept until its timeout, and
+ * nothing has to purge it. So memory stays flat, and the last requests cost what the
+ * first ones did. In a guest whose time is the number of instructions that it has
+ * executed, these costs are exact.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -29,16 +29,16 @@ static __u64 wall_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* What completes a request, in turn. */
+/* The ways to end a request, used in turn. */
 enum end { BY_PUT, BY_COMPLETE, BY_CANCEL, ENDS };
 
 /**
- * struct course - what was measured while requests came and went
- * @cost:	nanoseconds of each: to ask, to complete, to be told
- * @most_used:	most that the module has held, once so many waited
- * @most_bytes:	most that the belt has
- * @most_waiting: most that have waited
- * @wrong:	requests that were not told as they should
+ * struct course - measurements while requests come and go
+ * @cost:	nanoseconds for each request: register one, end one, read its event
+ * @most_used:	greatest used_bytes of the module, from WAITING requests on
+ * @most_bytes:	greatest size of the belt, bytes
+ * @most_waiting: greatest number of requests that waited
+ * @wrong:	number of requests that ended wrongly, or whose event was wrong
  */
 static struct course {
 	__u32 cost[REQUESTS];
@@ -55,7 +55,7 @@ static void ask_number(int belt, unsigned int number, bool shared)
 	unsigned int i;
 
 	for (i = 0; i < KEYS; i++) {
-		/* Shared: each key has many requests on its list at any time. */
+		/* Shared keys: each key's list has many requests at any time. */
 		snprintf(text[i], sizeof(text[i]), "%u of %u", i, number);
 		if (shared && i)
 			snprintf(text[i], sizeof(text[i]), "shared %u", i);
@@ -65,7 +65,7 @@ static void ask_number(int belt, unsigned int number, bool shared)
 		bail_out("no request %u", number);
 }
 
-/* Ends one, by its first key, and has it told. */
+/* Ends a request, by its first key or by a cancel, and reads its event. */
 static void end_number(int belt, unsigned int number)
 {
 	enum end end = number % ENDS;
@@ -80,13 +80,13 @@ static void end_number(int belt, unsigned int number)
 		put_text(belt, key, "value", 0);
 	else
 		course.wrong += complete(belt, key) != 1;
-	course.wrong += !heard(belt, number, end == BY_PUT ? HASHBELT_BY_PUT :
-							     HASHBELT_BY_COMPLETE, key);
+	course.wrong += !is_next_completion(belt, number, end == BY_PUT ?
+					    HASHBELT_BY_PUT : HASHBELT_BY_COMPLETE, key);
 	if (end == BY_PUT)
 		on_key(belt, HASHBELT_IOC_REMOVE, key);
 }
 
-static void take_stock(int belt, unsigned int number)
+static void measure(int belt, unsigned int number)
 {
 	struct hashbelt_info info;
 	__u64 used;
@@ -110,7 +110,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Of a tenth of the requests, by number. */
+/* The median cost of a tenth of the requests. */
 static __u32 median(unsigned int tenth)
 {
 	__u32 *costs = course.cost + tenth * TENTH;
@@ -119,7 +119,7 @@ static __u32 median(unsigned int tenth)
 	return costs[TENTH / 2];
 }
 
-/* The same; if something is done now and then for all of them, this shows it. */
+/* The mean cost of a tenth: it shows work that is done now and then for all requests. */
 static __u32 mean(unsigned int tenth)
 {
 	__u64 sum = 0;
@@ -130,7 +130,7 @@ static __u32 mean(unsigned int tenth)
 	return sum / TENTH;
 }
 
-/* Returns what the belt said of itself when so many waited for the first time. */
+/* Returns the belt's info when WAITING requests waited for the first time. */
 static struct hashbelt_info run_course(int belt, bool shared, __u64 *used)
 {
 	struct hashbelt_info full = {};
@@ -148,10 +148,10 @@ static struct hashbelt_info run_course(int belt, bool shared, __u64 *used)
 			full = info_of(belt);
 			*used = get_parameter("used_bytes");
 		}
-		/* Time goes on, in all for less than the hour. */
+		/* Belt time advances by less than an hour in all, so no request times out. */
 		if (i % 100 == 0)
 			advance(belt, 1000);
-		take_stock(belt, i);
+		measure(belt, i);
 	}
 	for (i = REQUESTS - WAITING; i < REQUESTS; i++)
 		end_number(belt, i);
@@ -169,7 +169,7 @@ static void test_course(bool shared, const char *what)
 	is_int(course.wrong, 0, "%s: each of 100,000 requests is completed or cancelled once",
 	       what);
 	is_int(course.most_waiting, WAITING, "%s: at most 1000 requests wait at a time", what);
-	/* What is freed a moment later is allowed for: twice as much. */
+	/* Twice as much is allowed: some memory is freed after a grace period. */
 	ok(course.most_bytes - empty <= 2 * (full.bytes - empty),
 	   "%s: bytes of the belt do not grow with completed requests", what);
 	ok(course.most_used - held <= 2 * (used - held) + MIB / 2,

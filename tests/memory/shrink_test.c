@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * shrink_test - belts come and go while the shrinker walks the list of belts.
+ * shrink_test - belts are created and destroyed while the shrinker walks the list of belts.
  *
- * Some processes create, fill and destroy belts, a fixed number of times. Another one asks
- * the shrinkers for memory without a pause until they are through. Needs the superuser.
+ * Three processes create, fill and destroy a fixed number of belts each. A fourth process
+ * calls the shrinkers without a pause until the others end. Needs the superuser.
  *
  *	shrink_test [BELTS]
  */
@@ -16,12 +16,12 @@
 #define ENTRIES	40
 
 /**
- * struct common - what the processes share
- * @belts:	how many belts each maker makes
- * @made:	how many belts all makers made
- * @pressed:	entries that the shrinker took from belts
- * @asked:	how often the shrinkers were asked
- * @stop:	whether the asker ends
+ * struct common - memory that the processes share
+ * @belts:	number of belts that each maker makes
+ * @made:	number of belts that all makers made
+ * @pressed:	number of entries that the shrinker took from belts
+ * @asked:	number of calls of the shrinkers
+ * @stop:	tells the process that calls the shrinkers to end
  */
 struct common {
 	unsigned int belts;
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	is_int(common->made, MAKERS * common->belts,
 	       "all belts are created and closed under the shrinker");
 	ok(common->pressed, "the shrinker takes entries from belts that are created and closed");
-	note("asked %u times, which took %llu entries", common->asked, common->pressed);
+	note("%u calls of the shrinkers took %llu entries", common->asked, common->pressed);
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

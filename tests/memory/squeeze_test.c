@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * squeeze_test - a belt takes far more than there is, and others need memory too.
+ * squeeze_test - a belt that takes most of the memory gives way to other processes.
  *
- * For a guest with little memory. One process fills a belt that does not evict,
- * with a limit near all the memory there is; another takes memory, uses it and
- * gives it back, again and again. The belt has to give way: nobody is killed.
+ * For a guest with little memory. One process fills a belt that does not evict, with a
+ * limit near all available memory. Another process takes memory, writes to it and gives
+ * it back, ten times. The belt has to give up entries, and no process may be killed.
  */
 #define _GNU_SOURCE
 #include "process.h"
@@ -15,13 +15,13 @@
 #define ROUNDS	10
 
 /**
- * struct squeeze - shared by all
- * @belt:	what is filled
- * @end:	the filling is to stop
- * @good:	puts that succeeded
- * @refused:	that did not, for want of memory
- * @odd:	that failed for another reason, or values that were wrong
- * @hits:	values that were read back
+ * struct squeeze - memory that the processes share
+ * @belt:	the belt that is filled
+ * @end:	tells the process that fills the belt to end
+ * @good:	number of puts that succeeded
+ * @refused:	number of puts that failed with ENOMEM or ENOSPC
+ * @odd:	number of puts that failed with another error, and of wrong values
+ * @hits:	number of values that were read back
  */
 struct squeeze {
 	int belt;
@@ -36,7 +36,7 @@ static struct squeeze *squeeze;
 
 static const __u32 lens[] = { 100, 1000, 4000, 20000, 100 };
 
-/* The number is at both ends of its value. */
+/* Writes the entry's number to both ends of its value. */
 static void fill(unsigned char *value, unsigned long long number, __u32 len)
 {
 	memcpy(value, &number, sizeof(number));
@@ -89,7 +89,7 @@ static int fill_belt(void *arg)
 	return 0;
 }
 
-/* Takes some memory, writes to all of it, gives it back. */
+/* Takes memory, writes to all of it, checks it and gives it back. */
 static int take_memory(void *arg)
 {
 	size_t size = *(size_t *)arg, at;
@@ -148,7 +148,7 @@ static void test_squeeze(__u32 handler, const char *name)
 	note("%llu puts, %llu refused, %llu given up, %llu found", squeeze->good,
 	     squeeze->refused, counter(squeeze->belt, HASHBELT_STAT_PRESSURE),
 	     squeeze->hits);
-	/* It may be as full as the module lets it be. */
+	/* The belt may be at the module's limit: a put may need the clear. */
 	must(squeeze->belt, HASHBELT_IOC_CLEAR, NULL);
 	put_text(squeeze->belt, "key", "value", 0);
 	ok(holds_text(squeeze->belt, "key", "value"),
@@ -164,7 +164,7 @@ int main(void)
 	alarm(300);
 	squeeze = shared_memory(sizeof(*squeeze));
 	test_squeeze(HASHBELT_DROP, "drop");
-	/* What is free counts: the first belt must have given back all that it had. */
+	/* The second test uses MemAvailable, so the first belt's memory must be back. */
 	ok(used_at_last(before), "used_bytes returns to what it was before the first belt");
 	test_squeeze(HASHBELT_NOTIFY, "notify");
 	set_number("max_bytes", limit);

@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * wipe_test - what was in a belt that wipes is nowhere in memory any more.
+ * wipe_test - the content of a wiping belt is nowhere in memory once it has left the belt.
  *
- * Values with a marker of 64 random bytes go into a belt and leave it in every
- * way that there is; then all memory is searched for them, through /proc/kcore.
- * A belt that does not wipe is searched for likewise, and has to be found: else
- * the search is worth nothing. This program itself keeps its markers only with
- * their bits flipped, and clears each buffer in which one has been.
+ * Values with a marker of 64 random bytes go into a belt, and leave it in every way there
+ * is. Then the test searches all memory for the markers, through /proc/kcore. It does the
+ * same with a belt that does not wipe, and must find markers then: otherwise the search
+ * proves nothing. The program keeps its own markers with their bits flipped only, and
+ * clears each buffer that had a marker.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -22,7 +22,7 @@
 #define CHUNK	MIB
 
 static __u64 hidden[WORDS];	/* the marker's words, flipped; [1] is its number */
-static unsigned char *buffer;	/* for what goes in and comes out */
+static unsigned char *buffer;	/* for keys and values that go in and come out */
 
 #define ROOM	(256 * 1024)
 
@@ -32,8 +32,8 @@ static void clear_buffer(void)
 }
 
 /*
- * Writes marker @number to @where, a word at a time: no copy in a register of the
- * kind that is saved to memory as a whole.
+ * Writes marker @number to @where, a word at a time. A vector register would hold several
+ * words, and the kernel saves these registers to memory.
  */
 static void show_marker(unsigned char *where, unsigned int number)
 {
@@ -70,7 +70,7 @@ static void search_segment(int file, const Elf64_Phdr *segment, unsigned int *fo
 	__u64 at;
 	ssize_t len;
 
-	/* Pieces overlap, so that a marker is in one of them as a whole. */
+	/* Chunks overlap, so that each marker lies in one of them as a whole. */
 	for (at = 0; at < segment->p_memsz; at += CHUNK - MARKER) {
 		size_t want = segment->p_memsz - at;
 
@@ -83,7 +83,7 @@ static void search_segment(int file, const Elf64_Phdr *segment, unsigned int *fo
 	}
 }
 
-/* All memory, as it is mapped from end to end; returns its bytes. */
+/* Searches the mapping of all physical memory; returns its size in bytes. */
 static __u64 search_memory(unsigned int *found, unsigned int numbers)
 {
 	int file = open("/proc/kcore", O_RDONLY);
@@ -98,7 +98,7 @@ static __u64 search_memory(unsigned int *found, unsigned int numbers)
 	    pread(file, segments, header.e_phnum * sizeof(*segments), header.e_phoff) < 0)
 		bail_out("/proc/kcore: %s", strerror(errno));
 	for (i = 0; i < header.e_phnum; i++) {
-		/* No memory has no physical address; the kernel's text is last. */
+		/* Leave out segments without a physical address, and the kernel's text. */
 		if (segments[i].p_type != PT_LOAD || segments[i].p_paddr == ~0ULL ||
 		    segments[i].p_vaddr >= 0xffffffff80000000ULL)
 			continue;
@@ -111,7 +111,7 @@ static __u64 search_memory(unsigned int *found, unsigned int numbers)
 
 /* Ways to leave a belt */
 
-/* Of 8 bytes, so that a value's words are where words are looked for. */
+/* 8 bytes, so that a value after it is aligned: the search looks at whole words. */
 #define KEY	"the key!"
 
 static struct hashbelt_item marked_item(unsigned int number, __u32 value_len)
@@ -199,7 +199,7 @@ static void report(int belt, unsigned int number)
 	clear_buffer();
 }
 
-/* An event that is lost before anybody has read it. */
+/* An event that is lost before it is read. */
 static void lose(int belt, unsigned int number)
 {
 	SET(belt, .fields = HASHBELT_SET_HANDLER | HASHBELT_SET_MAX_EVENTS,
@@ -217,7 +217,7 @@ static void refuse(int belt, unsigned int number)
 	item = marked_item(number, 200);
 	item.how = HASHBELT_IF_ABSENT;
 	if (call(belt, HASHBELT_IOC_PUT, &item) != -EEXIST)
-		bail_out("put of what is there");
+		bail_out("a put with IF_ABSENT over an entry did not return EEXIST");
 	clear_buffer();
 }
 
@@ -226,7 +226,7 @@ static void close_belt(int belt, unsigned int number)
 	put_marked(belt, number, 200);
 }
 
-/* The key is what shall be gone; the allocator may write to the middle of an entry. */
+/* The marker is in the key, at its end: the allocator may write to an entry's middle. */
 static void remove_key(int belt, unsigned int number)
 {
 	struct hashbelt_item item = { .key = address(buffer), .key_len = 200 };
@@ -237,7 +237,7 @@ static void remove_key(int belt, unsigned int number)
 	clear_buffer();
 }
 
-/* A key that was also looked for, and so was in other places. */
+/* A key that other calls have copied as well. */
 static void look_for_key(int belt, unsigned int number)
 {
 	struct hashbelt_item item = { .key = address(buffer), .key_len = 200 };
@@ -253,8 +253,11 @@ static void look_for_key(int belt, unsigned int number)
 /* Buffers beside entries */
 
 #define KEY_LEN		200
-#define LIST		(buffer + 65536)	/* where what is listed goes */
-/* Of two slabs: pages soon have another use, and so has the other's buffer. */
+#define LIST		(buffer + 65536)	/* for the output of scan and locks */
+/*
+ * Sizes of two slab caches. Whole pages would soon be used again, and so would the buffer
+ * of the other call if both had one size.
+ */
 #define SCAN_SIZE	1024
 #define LIST_SIZE	2048
 
@@ -274,11 +277,11 @@ static struct hashbelt_lock marked_lock(unsigned int number)
 	};
 }
 
-/* An owner has as many bytes as a marker. */
+/* The owner is a marker. */
 static struct hashbelt_lock marked_owner(unsigned int number)
 {
 	show_marker(buffer, number);
-	/* Long, as the allocator may write to the middle of an entry. */
+	/* A long key: the allocator may write to the middle of an entry. */
 	memset(LIST, '.', KEY_LEN);
 	return (struct hashbelt_lock){
 		.key = address(LIST), .key_len = KEY_LEN,
@@ -286,7 +289,7 @@ static struct hashbelt_lock marked_owner(unsigned int number)
 	};
 }
 
-/* Locks are for belts whose entries the system cannot have back. */
+/* Only pinned belts grant locks. */
 static void pin(int belt)
 {
 	SET(belt, .fields = HASHBELT_SET_POLICY,
@@ -331,7 +334,7 @@ static void give_up_fill(int belt, unsigned int number)
 	struct hashbelt_fill fill = { .item = marked_key(number), .lease_ms = TTL };
 
 	if (call(belt, HASHBELT_IOC_FILL, &fill) != -ENOENT)
-		bail_out("fill of what is not there");
+		bail_out("fill of an absent key did not return ENOENT");
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	clear_buffer();
 }
@@ -350,11 +353,11 @@ static void cancel_request(int belt, unsigned int number)
 }
 
 /*
- * What a call leaves on its kernel stack. Each of these is the last call of its process before
- * it waits, as near the top of the stack as a process can.
+ * Markers that a call leaves on its kernel stack. Each of these calls is the last one of its
+ * process before the process pauses. pause() overwrites as little of the stack as a call can.
  */
 
-/* The last eight bytes of a key are in a page that is not there. */
+/* The last eight bytes of a key are in an unmapped page. */
 static void fault_on_key(int belt, unsigned int number)
 {
 	unsigned char *end = buffer + ROOM;
@@ -366,11 +369,11 @@ static void fault_on_key(int belt, unsigned int number)
 	for (i = 1; i < HASHBELT_KEY_MAX / MARKER; i++)
 		show_marker(end - i * MARKER, number);
 	if (call(belt, HASHBELT_IOC_TOUCH, &item) != -EFAULT)
-		bail_out("a key that is not there as a whole");
+		bail_out("touch with a key in an unmapped page did not return EFAULT");
 	clear_buffer();
 }
 
-/* A key of full length that is all markers. */
+/* Fills a key of the greatest length with markers. */
 static void show_markers(unsigned int number)
 {
 	unsigned int i;
@@ -387,7 +390,7 @@ static void touch_nothing(int belt, unsigned int number)
 
 	show_markers(number);
 	if (call(belt, HASHBELT_IOC_TOUCH, &item) != -ENOENT)
-		bail_out("touch of what is not there");
+		bail_out("touch of an absent key did not return ENOENT");
 	clear_buffer();
 }
 
@@ -445,7 +448,7 @@ static const struct {
 	{ "was the owner of a lock", hold_lock },
 	{ "was the key of a fill lease", give_up_fill },
 	{ "was the key of a request", cancel_request },
-	/* From here on, stacks. */
+	/* From here on the marker was on a kernel stack: see FIRST_ON_STACK. */
 	{ "was a key, not all of which could be read", fault_on_key },
 	{ "was a key, and touched", touch_nothing },
 	{ "was the name of a lock in a call for its holder", query_nothing },
@@ -457,7 +460,7 @@ static const struct {
 
 #define WAYS	ARRAY_SIZE(ways)
 
-/* In a process of its own: what is on its kernel stack goes with it. */
+/* Runs in a separate process, whose kernel stack is freed with it. */
 static int leave_all(void *arg)
 {
 	__u32 policy = *(__u32 *)arg;
@@ -504,7 +507,7 @@ static void start_all(__u32 policy, pid_t *pids)
 	}
 }
 
-static void go_through(__u32 policy, unsigned int *found)
+static void search_ways(__u32 policy, unsigned int *found)
 {
 	__u64 before = get_parameter("used_bytes"), bytes;
 	pid_t pids[WAYS];
@@ -513,9 +516,9 @@ static void go_through(__u32 policy, unsigned int *found)
 	if (getrandom(hidden, sizeof(hidden), 0) != sizeof(hidden))
 		bail_out("getrandom: %s", strerror(errno));
 	if (finish(start(leave_all, &policy)))
-		bail_out("not all was done");
+		bail_out("the process that puts and removes markers failed");
 	if (!used_at_last(before))
-		bail_out("not all was freed");
+		bail_out("used_bytes does not return to what it was before");
 	start_all(policy, pids);
 	bytes = search_memory(found, WAYS);
 	for (i = FIRST_ON_STACK; i < WAYS; i++)
@@ -523,7 +526,7 @@ static void go_through(__u32 policy, unsigned int *found)
 	note("%llu MiB were searched", bytes >> 20);
 }
 
-/* The search finds what is there: a marker in this program's own memory. */
+/* The search finds a marker in this program's own memory, and none that is not there. */
 static void test_search(void)
 {
 	unsigned int found[1];
@@ -545,17 +548,17 @@ int main(void)
 
 	plan(TESTS);
 	alarm(600);
-	/* Behind it there is nothing. */
+	/* The page after the buffer is unmapped. */
 	buffer = fresh_pages(ROOM + PAGE);
 	munmap(buffer + ROOM, PAGE);
 	test_search();
-	go_through(HASHBELT_WIPE, found);
+	search_ways(HASHBELT_WIPE, found);
 	for (i = 0; i < WAYS; i++)
 		is_int(found[i], 0,
 		       "wiping belt: a marker that %s is nowhere in memory", ways[i].what);
-	go_through(0, found);
+	search_ways(0, found);
 	for (i = 0; i < WAYS; i++) {
-		note("without: a value that %s is found %u times", ways[i].what,
+		note("belt without wipe: a marker that %s is found %u times", ways[i].what,
 		     found[i]);
 		sum += found[i] > 0;
 	}

@@ -1,17 +1,17 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The life of the entries of one key: readers who take no lock, with and without a
- * refresh; writers, the drain and the sweep, under the shard's lock; and a clock that
- * moves on between any two steps. docs/races.md says what is shown here and what is not.
+ * The life of the entries of one key: readers that take no lock, with and without a refresh;
+ * writers, the drain and the sweep, which take the shard's lock; and a clock that can advance
+ * between any two steps. docs/races.md lists the properties, and what the model leaves out.
  *
- * A step is one access to memory that others can see and that no lock protects: the word,
- * the index, the floor, the clock. What only the lock's owner looks at goes with one of
- * these steps. Names are those of the code:
+ * A step is one access to shared memory that no lock protects: the word, the index, the
+ * floor, the clock. Accesses that the lock protects are part of the next such step. Names are
+ * those of the code:
  * hashbelt_find(), hashbelt_hit(), hb_find_live(), replace(), expire_or_requeue(), hb_expire(),
  * hb_leave(), set_deadline().
  *
- * -DREINSERT: what expires is reported and lives once more.
- * -DBREAK_...: the protocol without one of its parts; each must be found.
+ * -DREINSERT: an expired entry is reported and reinserted.
+ * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
 #include "word.pml"
 
@@ -19,19 +19,19 @@
 #define READERS	2
 #endif
 #ifndef GETS
-#define GETS	1	/* of each reader */
+#define GETS	1	/* gets of each reader */
 #endif
 #ifndef WRITES
-#define WRITES	2	/* of the writer */
+#define WRITES	2	/* operations of the writer */
 #endif
 #ifndef TICKS
-#define TICKS	2	/* the clock ends there */
+#define TICKS	2	/* the last tick of the clock */
 #endif
 #define TTL	2	/* ticks */
 #define ENTRIES	3	/* one to begin with, and one for each write */
 #define NONE	255
 
-/* What the code has. Each put has an entry of its own, so nothing is used again. */
+/* State that the code has. Each put has a new entry, so no entry's memory is used again. */
 byte word[ENTRIES];
 byte bucket[ENTRIES];	/* tick at which it falls off; 0: on no wheel */
 byte index = NONE;	/* the entry of the key that a walk comes to first */
@@ -41,19 +41,19 @@ byte floor;		/* versions up to this are cleared */
 byte clock;
 bit lock;
 
-/* What only the assertions look at; the first four a bit for each entry. */
-byte told;		/* a reader has been told that it expired */
+/* State for assertions only; the first four have a bit for each entry. */
+byte told;		/* a reader has missed it because it expired */
 byte expired;		/* it was claimed as expired */
 byte handled;		/* the handler had it */
 byte left;		/* it has left the belt */
 byte promised[ENTRIES];	/* the latest deadline that a hit has given it */
-byte absent;		/* a bit for each reader: the key had no value at some time */
-byte began[READERS];	/* what was told when a reader began */
-byte over;		/* readers and the writer that are through */
+byte absent;		/* a bit for each reader: the key had no value at some time of the get */
+byte began[READERS];	/* the value of told when the reader's get began */
+byte over;		/* number of readers and writers that have ended */
 
 #define IS_CLEARED(entry)	((entry) + 1 <= floor)
 
-/* Whether the key has a value at this moment. */
+/* True if the key has a value at this moment. */
 #define IS_VALUE(entry) \
 	(!IS_CLEARED(entry) && !IS_CLAIMED(word[entry]) && DEADLINE_OF(word[entry]) > clock)
 #define IS_REPLACED(entry) \
@@ -63,7 +63,7 @@ byte over;		/* readers and the writer that are through */
 	 (IS_REPLACED(index) -> behind[index] != NONE && IS_VALUE(behind[index]) : \
 				IS_VALUE(index)))
 
-/* To be called in the same step as whatever may end a value. */
+/* Called in each step that may end a value. */
 inline note()
 {
 	if
@@ -111,7 +111,7 @@ inline seal(node, was, ok)
 /* A refresh is granted, in the same step as the word that grants it. */
 inline promise(node, want)
 {
-	/* Number 8: never a hit on an entry that expires all the same; a miss is final. */
+	/* Number 8: no refresh of an entry that has left or that a reader has missed. */
 	assert(!(left & BIT(node)));
 	assert(!(told & BIT(node)));
 	promised[node] = want
@@ -159,7 +159,7 @@ inline move(node, time, want, was, given, ok)
 	od
 }
 
-/* hb_node_claim(), after its first look at the word; was: what the word is, then was */
+/* hb_node_claim(), after it has read the word; was: that word, then the word it exchanged */
 inline claim(node, why, was, ok)
 {
 	do
@@ -171,7 +171,7 @@ inline claim(node, why, was, ok)
 	od
 }
 
-/* hb_node_claim_due(), after its first look at the word */
+/* hb_node_claim_due(), after it has read the word */
 inline claim_due(node, time, was, ok)
 {
 	do
@@ -188,7 +188,7 @@ inline claim_due(node, time, was, ok)
 #endif
 		if
 		:: ok ->
-			/* Number 2: its deadline, the latest promised, is reached. */
+			/* Number 2: the clock has reached the latest deadline that a hit gave it. */
 			assert(promised[node] <= clock);
 			assert(DEADLINE_OF(was) <= clock);
 			break
@@ -200,14 +200,14 @@ inline claim_due(node, time, was, ok)
 inline handle(node)
 {
 	atomic {
-		/* Number 4: once. */
+		/* Number 4: the handler gets each expired entry once, and no other. */
 		assert(expired & BIT(node));
 		assert(!(handled & BIT(node)));
 		handled = handled | BIT(node)
 	}
 }
 
-/* Off the wheel, hb_leave(); hb_leave_replaced() for one that is in the index no more. */
+/* Off the wheel, and hb_leave(); hb_leave_replaced() for an entry out of the index. */
 inline leave(node)
 {
 	atomic {
@@ -222,7 +222,7 @@ inline leave(node)
 	}
 }
 
-/* A new life: what was said of the last one counts no more. */
+/* reinsert() in belt/shard.c; the state for assertions of the entry begins anew. */
 inline reinsert(node, time)
 {
 	atomic {
@@ -238,7 +238,7 @@ inline reinsert(node, time)
 	}
 }
 
-/* hb_expire(), of an entry that is claimed so; debt: see BREAK_LATE. */
+/* hb_expire(), of an entry claimed as expired; debt: the entry to handle later (BREAK_LATE) */
 inline expire(node, time, debt)
 {
 	if
@@ -266,7 +266,7 @@ inline expire(node, time, debt)
 	fi
 }
 
-/* hb_find_live(); node: what a writer has to do with, or NONE; was: its word */
+/* hb_find_live(); node: the live entry of the key, or NONE; was: its word */
 inline find_live(node, time, was, ok, debt)
 {
 	atomic {
@@ -299,11 +299,11 @@ inline find_live(node, time, was, ok, debt)
 		skip
 #endif
 	fi;
-	/* A reader that has missed it before was right. */
+	/* No reader had missed this entry when the writer took the lock. */
 	assert(node == NONE || !(looked & BIT(node)))
 }
 
-/* What a writer takes out had its deadline ahead, as of the writer's time. */
+/* A writer takes out an entry whose deadline is after the writer's time. */
 inline outlive(node, was, time)
 {
 	atomic {
@@ -321,7 +321,7 @@ proctype reader(byte me)
 	:: gets < GETS ->
 		gets++;
 		atomic {
-			/* Of two the first refreshes. One alone does as it likes. */
+			/* Of two readers the first refreshes. A single reader may or may not. */
 			if
 			:: me == 0 -> refresh = 1
 			:: me == READERS - 1 -> refresh = 0
@@ -344,7 +344,7 @@ look:
 		fi;
 		atomic {
 			is = word[entry];
-			/* Who finds it claimed as expired, or sealed, says so. */
+			/* The reader finds the entry claimed as expired, or sealed: a miss. */
 			if
 			:: IS_CLAIMED(is) && REASON_OF(is) == EXPIRED ->
 				told = told | BIT(entry)
@@ -360,7 +360,7 @@ look:
 			goto miss
 #else
 			entry = behind[entry];
-			/* Number 9: there is another one; nobody waits for a writer. */
+			/* Number 9: another entry is behind it, so no reader waits for a writer. */
 			assert(entry != NONE);
 			goto look
 #endif
@@ -388,12 +388,12 @@ found:
 			fi
 		:: else
 		fi;
-		/* Number 3: before its deadline, and not after somebody's miss. */
+		/* Number 3: the time is before the deadline, and no miss came before the get. */
 		assert(DEADLINE_OF(is) > now || result > now);
 		assert(!(began[me] & BIT(entry)));
 		goto next;
 miss:
-		/* Number 2: a key that was there throughout is never a miss. */
+		/* Number 2: a get misses only if the key had no value at some time of the get. */
 		assert(absent & BIT(me));
 next:
 		atomic {
@@ -440,7 +440,7 @@ inline release_lock()
 }
 
 /*
- * hb_node_supersede(); was: what the word was. With -DBREAK_REFUSE also one that is sealed.
+ * hb_node_supersede(); was: the word before. -DBREAK_REFUSE: a sealed word is replaced too.
  */
 inline supersede(node, by, keep, was, ok)
 {
@@ -451,7 +451,7 @@ inline supersede(node, by, keep, was, ok)
 #endif
 	:: else ->
 #ifndef BREAK_KEEP
-		/* Nobody sees it yet. */
+		/* No other task sees the new entry yet. */
 		if
 		:: keep -> word[by] = DEADLINE_OF(was)
 		:: else
@@ -465,7 +465,7 @@ inline supersede(node, by, keep, was, ok)
 	od
 }
 
-/* A new entry beside the old one: insert() and replace(); done: whether it got its place */
+/* Links a new entry behind the old one: insert() and replace(); done: it replaced the old one */
 inline replace(keep)
 {
 	atomic {
@@ -480,9 +480,9 @@ inline replace(keep)
 #endif
 	if
 	:: done ->
-		/* Number 4: nobody was told that it has expired, for it has not. */
+		/* Number 4: no reader has missed the entry that is replaced. */
 		assert(!(told & BIT(old)));
-		/* Number 2: a refresh of the old one just before is not lost. */
+		/* Number 2: a put that keeps the time keeps a refresh of the old entry. */
 		assert(!keep || DEADLINE_OF(word[entry]) >= promised[old]);
 		atomic {
 			assert(DEADLINE_OF(is) > now);
@@ -503,7 +503,7 @@ inline put(keep, present)
 		atomic {
 			entry = made;
 			made++;
-			/* Number 4: what expired before was handled before the next life. */
+			/* Number 4: expired entries were handled before the next put of the key. */
 			assert(!(expired & ~handled));
 			word[entry] = now + TTL * HB_GRAIN;
 			bucket[entry] = now / HB_GRAIN + TTL;
@@ -546,8 +546,8 @@ inline clear()
 }
 
 /*
- * The first half of hashbelt_touch(): without the lock it takes the time, and then an entry
- * that has a value as of then.
+ * The first half of hashbelt_touch(), without the lock: it samples the time, and then finds an
+ * entry that has a value as of that time.
  */
 inline find_to_touch()
 {
@@ -563,8 +563,9 @@ inline find_to_touch()
 }
 
 /*
- * The second half of set_deadline(): to one tick from then, under the lock. What was found
- * may have gone or have been cleared meanwhile, and that deadline may be reached.
+ * The second half of set_deadline(): it sets the deadline to one tick after the sampled time,
+ * under the lock. The entry may have left or been cleared meanwhile, and the new deadline may
+ * be reached already.
  */
 inline shorten()
 {
@@ -601,7 +602,7 @@ proctype writer()
 		writes++;
 		if
 		:: enter();
-			/* A put that was refused comes back. */
+			/* A put that was refused is tried again. */
 			if
 			:: put(0, 0)
 			:: put(1, 0)
@@ -687,7 +688,7 @@ proctype worker()
 	   clock == TICKS * HB_GRAIN -> break
 	od;
 
-	/* All is quiet: each entry has left once, or is there and on the wheel. */
+	/* In the end each entry has left once, or is in the index and on the wheel. */
 	entry = 0;
 	do
 	:: entry < made ->
@@ -700,7 +701,7 @@ proctype worker()
 		:: else ->
 			assert(index == entry && !IS_CLAIMED(word[entry]));
 			assert(DEADLINE_OF(word[entry]) > clock);
-			/* Number 4: the drain comes by when it is due. */
+			/* Number 4: its bucket falls off not later than its deadline. */
 			assert(bucket[entry] && bucket[entry] * HB_GRAIN <= word[entry])
 		fi;
 		entry++

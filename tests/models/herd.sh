@@ -1,12 +1,12 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# herd.sh TEST.litmus - ask herd7 about a litmus test, in the Linux kernel's memory model.
+# herd.sh TEST.litmus - run herd7 on a litmus test, with the Linux kernel's memory model.
 #
-# herd7 is Debian's herdtools7: the machine's own, if it has one; otherwise that of
-# unstable, taken out of a system of its own (as root, once, about a minute) with the
-# libraries that it needs. The model is in the kernel's source. Both are kept
-# by cache.sh, and made anew when this script or the kernel's source has changed.
+# herd7 is in Debian's herdtools7. Without an installed one, this script extracts that of
+# unstable, with its libraries, from a temporary root directory (as root, once, about a
+# minute). The model is in the kernel's source. cache.sh keeps both; they are made again
+# when this script or the kernel's source has changed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,20 +30,22 @@ fingerprint() {
 	} | sha256sum | cut -c 1-16
 }
 
-# The first mirror of Debian itself that apt is told to use.
+# mirror - print the first mirror of Debian in apt's sources.
 mirror() {
 	# shellcheck disable=SC2016 # for apt-get to expand
 	apt-get indextargets --format '$(SITE)' 'Created-By: Packages' |
 		sed -n 's|/*$||; /\/debian$/p' | sort -u | head -n 1
 }
 
-# system DIRECTORY - a small system of unstable that has herd7. To this machine's clock its
-# package lists may look as if they were out of date.
+# system DIRECTORY - make a small root directory of unstable with herd7. Its package lists may be
+# older than their Valid-Until date allows.
 system() {
 	"$here/../need.sh" mmdebstrap || exit 1
-	[ "$(id -u)" = 0 ] || fail "no herd7 here, and not root to get one from unstable"
+	[ "$(id -u)" = 0 ] ||
+		fail "herd7 is missing: install herdtools7, or run as root to get it from unstable"
 	site=$(mirror)
-	[ -n "$site" ] || fail "no herd7 here, and apt knows no mirror of Debian"
+	[ -n "$site" ] ||
+		fail "herd7 is missing, and apt has no mirror of Debian: install herdtools7"
 	mmdebstrap --variant=apt --components=main --include=herdtools7 \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
@@ -53,7 +55,7 @@ system() {
 	}
 }
 
-# take DIRECTORY - herd7 of that system and what it needs to run here.
+# take DIRECTORY - copy herd7 and its libraries from that root directory.
 take() {
 	chroot "$1" ldd /usr/bin/herd7 | awk '$3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' |
 		while read -r library; do
@@ -69,14 +71,14 @@ take() {
 	chmod 755 "$work/kept/run"
 }
 
-# The model, as it came with the kernel.
+# model - unpack the memory model from the kernel's source.
 model() {
 	tar -xf "/usr/src/$source.tar.xz" -C "$work/kept/model" --strip-components=3 \
 		--wildcards '*/tools/memory-model/linux-kernel.*' \
 		'*/tools/memory-model/lock.cat' || fail "no memory model in $source"
 }
 
-# make_ready - it gets its name in the cache by a rename: nobody sees half of it.
+# make_ready - put herd7 and the model into the cache. A rename makes that atomic.
 make_ready() {
 	work=$(mktemp -d "$cache/work.XXXXXX")
 	mkdir -p "$work/kept/lib" "$work/kept/model"
@@ -96,7 +98,7 @@ make_ready() {
 	find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
 }
 
-[ $# = 1 ] || fail "a litmus test, please"
+[ $# = 1 ] || fail "usage: herd.sh TEST.litmus"
 test=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 "$here/../need.sh" "$source" xz-utils || exit 1
 key=$(fingerprint)

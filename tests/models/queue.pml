@@ -1,43 +1,43 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A lock with an owner, and tasks that wait for it: unlock, the end of the lease, another
- * lease, timeouts of those who wait; and sleeping. docs/races.md says what is shown here and
- * what is not.
+ * A lock with an owner, and tasks that wait for it: unlock, the end of the lease, a renewed
+ * lease, timeouts of waiters, and sleeping. docs/races.md lists the properties, and what the
+ * model leaves out.
  *
- * All this happens under one shard's lock, so a critical section is one step. What is not
- * under it is a task's going to sleep, its wakeups, timers and the clock. Nothing here
- * drains: who is the first to wait must not depend on the worker. Names are those of
- * belt/lease.c and belt/lock.c.
+ * All of this happens under one shard's lock, so a critical section is one step. Going to
+ * sleep, wakeups, timers and the clock are not under the lock. The model has no drain: the
+ * first waiter must get the lock without the worker. Names are those of belt/lease.c and
+ * belt/lock.c.
  *
- * -DBREAK_...: the protocol without one of its parts; each must be found.
+ * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
 #define TASKS	3
 #define NOBODY	255
 #define NEVER	100
 #define LEASE	2
-#define TICKS	3	/* the clock ends there */
+#define TICKS	3	/* the last tick of the clock */
 
 mtype = { RUNNING, INTERRUPTIBLE };
 mtype = { IDLE, WAITING, GRANTED, TIMED_OUT };
 
 byte clock;
-byte owner = NOBODY;	/* who has the lock; its lease may be over */
-byte lease;		/* when it ends */
-byte line[TASKS];	/* who waits, the first first */
+byte owner = NOBODY;	/* the lock's owner; its lease may be over */
+byte lease;		/* the tick at which the lease ends */
+byte line[TASKS];	/* the waiters in FIFO order */
 byte length;
 
-mtype state[TASKS];	/* of the task */
+mtype state[TASKS];	/* state of the task */
 mtype result[TASKS];
-byte timer[TASKS];	/* when it rings */
-byte until[TASKS];	/* when the task gives up */
+byte timer[TASKS];	/* the tick at which the timer expires */
+byte until[TASKS];	/* the tick at which the task's wait times out */
 
-/* What only the assertions look at. */
-byte came;		/* tickets of those who have lined up */
+/* State for assertions only. */
+byte came;		/* number of tickets given to waiters so far */
 byte ticket[TASKS];
-byte served;		/* the ticket of the task that was served last */
+byte served;		/* the ticket of the last waiter that got the lock */
 bit asleep[TASKS];	/* the task has called schedule() */
 
-/* Nothing lasts beyond the end of the clock. */
+/* A time, at most the last tick of the clock. */
 #define AT(time)	((time) < TICKS -> (time) : TICKS)
 
 inline wake(task)
@@ -45,7 +45,7 @@ inline wake(task)
 	state[task] = RUNNING
 }
 
-/* The first in the line looks when the lease is over, or its own time. */
+/* Sets the first waiter's timer to the end of the lease or of its wait, whichever is first. */
 inline arm_first()
 {
 	if
@@ -54,7 +54,7 @@ inline arm_first()
 	fi
 }
 
-/* Takes a place out of the line. */
+/* Takes the waiter at a place out of the line. */
 inline leave_line(place)
 {
 	length--;
@@ -82,12 +82,12 @@ inline leave()
 	:: length ->
 		first = line[0];
 #ifdef BREAK_HAND
-		/* Woken to try again, as others would do it. */
+		/* The first waiter is only woken, and tries again. */
 		wake(first);
 #else
 		place = 0;
 		leave_line(place);
-		/* Number 17: in the order of coming. */
+		/* Number 17: waiters are served in FIFO order. */
 		assert(ticket[first] > served);
 		served = ticket[first];
 		grant(first);
@@ -105,7 +105,7 @@ inline leave()
 	place = 0
 }
 
-/* hb_lease_find(): a lease that is over is handed over there and then */
+/* hb_lease_find(): if the lease is over, hands the lock over at once */
 inline find_hold()
 {
 	if
@@ -117,21 +117,21 @@ inline find_hold()
 #define AWAKE(task) \
 	(!asleep[task] || state[task] == RUNNING || result[task] == WAITING)
 
-/* What must hold whenever the lock is given up. */
+/* Must hold whenever the shard's lock is released. */
 inline check()
 {
 #ifndef BREAK_HAND
-	/* Number 17: what somebody waits for is not free. */
+	/* Number 17: a lock with waiters has an owner. */
 	assert(!length || owner != NOBODY);
 #endif
-	/* The first in the line has a timer, or looks by itself. */
+	/* The first waiter has a timer not later than the lease, or is awake. */
 	assert(!length || !asleep[line[0]] || state[line[0]] == RUNNING ||
 	       timer[line[0]] <= lease);
-	/* No task sleeps that has what it wants. */
+	/* No task sleeps that has got the lock or has timed out. */
 	assert(AWAKE(0) && AWAKE(1) && AWAKE(2))
 }
 
-/* waiter_check(), which who still waits calls */
+/* waiter_check(), which a waiter calls */
 inline look_around(me)
 {
 	if
@@ -180,7 +180,7 @@ proctype task(byte me)
 		find_hold();
 		if
 		:: owner == NOBODY ->
-			/* Nobody who comes later takes it in between. */
+			/* No task gets a free lock while another waits for it. */
 			assert(!length);
 			grant(me);
 			result[me] = GRANTED
@@ -231,13 +231,13 @@ proctype task(byte me)
 	};
 	if
 	:: result[me] == TIMED_OUT ->
-		/* Who is told that it has nothing has nothing. */
+		/* Number 17: a task whose wait timed out does not own the lock. */
 		assert(owner != me)
 	:: result[me] == GRANTED ->
 		if
 		:: atomic {
 			owner == me && lease > clock ->
-			/* hashbelt_renew(): sooner or later than it was */
+			/* hashbelt_renew(): to a tick before or after the present end */
 			if
 			:: lease = AT(clock + 1)
 			:: lease = AT(clock + LEASE)
@@ -259,13 +259,13 @@ proctype task(byte me)
 			fi;
 			check()
 		}
-		/* or it dies with the lock in its hands */
+		/* or it exits without an unlock */
 		:: true
 		fi
 	fi
 }
 
-/* Time and timers; a timer that is late is one that has not rung yet. */
+/* The clock and timers. A timer may expire late. */
 proctype ticking()
 {
 end:

@@ -1,33 +1,33 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One request that waits for two keys: registered by one task, while puts of its keys, its
- * timeout, a clear, a cancel and the end of its holder's descriptor each try to end it.
- * docs/races.md says what is shown here and what is not.
+ * One request that waits for two keys. One task registers it, while puts of its keys, its
+ * timeout, a clear, a cancel and the close of its client's descriptor each try to end it.
+ * docs/races.md lists the properties, and what the model leaves out. The holder is the client.
  *
- * Each key and the request have a shard of their own, with its lock: the case in which
- * least is ordered. A critical section that does not look at the word twice is one step, as
- * is what happens under the holder's lock, which is taken inside of these. Names are those
- * of belt/request.c, belt/client.c and belt/link.c.
+ * Each key and the request have a shard of their own, with its lock: the case with the fewest
+ * orders enforced. A critical section that does not read the word twice is one step. So is
+ * one under the client's lock, which nests inside the shards' locks. Names are those of
+ * belt/request.c, belt/client.c and belt/link.c.
  *
- * What is freed is freed at once, without a grace period: so nobody may rely on one.
+ * Memory is freed at once, without a grace period: no step may rely on one.
  *
- * -DBREAK_...: the protocol without one of its parts; each must be found.
+ * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
 #include "word.pml"
 
 #define KEYS		2
-#define SHARD		2	/* of the request; those of the keys are 0 and 1 */
+#define SHARD		2	/* shard of the request; those of the keys are 0 and 1 */
 #define DEADLINE	8
 
-/* Where a watch stands. */
+/* The list that a watch is in. */
 #define NOWHERE		0
-#define AT_POINT	1	/* in the list of its key */
-#define CLAIMED		2	/* in that of the put that has claimed the request */
+#define AT_POINT	1	/* the list of its key's waitpoint */
+#define CLAIMED		2	/* the list of the put that has claimed the request */
 
 bit lock[3];
 byte clock;
 
-/* The request. Before it is enlisted its word is whatever the memory held. */
+/* The request. Before it is enlisted its word is undefined. */
 byte word;
 bit linking, done;	/* under the lock of its shard */
 bit indexed, on_wheel, in_done;
@@ -35,17 +35,17 @@ byte watch[KEYS];	/* each under the lock of its key's shard */
 byte refs = 1;
 bit freed;
 
-/* Its holder. */
+/* Its client. */
 bit gone, tied, queued;
 byte holder_refs = 1;
 
-/* What only the assertions look at. */
-bit registered;		/* the caller was told that it is */
+/* State for assertions only. */
+bit registered;		/* hashbelt_request() has returned success */
 bit enlisted;
-bit closed;		/* the holder's descriptor is */
-byte told;		/* the holder was told */
-byte dropped;		/* it was not any more there to be told */
-byte ended;		/* it left */
+bit closed;		/* the close of the client's descriptor has returned */
+byte told;		/* completions queued for the client */
+byte dropped;		/* completions dropped because the client had closed */
+byte ended;		/* number of times that the request was completed */
 
 inline acquire(shard)
 {
@@ -54,7 +54,7 @@ inline acquire(shard)
 	}
 }
 
-/* Any access to the request. */
+/* Called at each access to the request: it must not be freed. */
 inline look()
 {
 	assert(!freed)
@@ -69,7 +69,7 @@ inline drop()
 		refs--;
 		if
 		:: refs == 0 ->
-			/* Nothing leads to it any more. */
+			/* No pointer to it is left. */
 			assert(!indexed && !on_wheel && !tied && !in_done && !queued);
 			assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
 			freed = 1
@@ -143,7 +143,7 @@ inline detach()
 		tied = 0;
 		done = 1;
 		ended++;
-		/* Number 19: once. */
+		/* Number 19: a request is completed once. */
 		assert(ended == 1);
 #ifndef BREAK_WATCHED
 		refs++;
@@ -179,7 +179,7 @@ inline settle()
 	unwatch(1);
 #endif
 	atomic {
-		/* Number 19: it is in no list when what has ended it returns. */
+		/* Number 19: it is in no list when the call that completed it returns. */
 		assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
 		assert(!indexed && !on_wheel && !tied);
 		drop()
@@ -212,7 +212,7 @@ proctype register()
 	byte was, key;
 	bit won, flag, err;
 
-	/* request_insert(), with hb_shard_insert(); hb_attach() is what happens under the holder's lock */
+	/* request_insert(), with hb_shard_insert(); hb_attach() is under the client's lock */
 	acquire(SHARD);
 	linking = 1;
 #ifndef BREAK_UNSET
@@ -226,7 +226,7 @@ proctype register()
 		:: gone -> err = 1
 		:: else ->
 #endif
-			/* Number 18: what is bound to it is gone by then. */
+			/* Number 18: no request is attached to a client that has closed. */
 			assert(!closed);
 			tied = 1;
 			holder_refs++
@@ -294,7 +294,7 @@ proctype register()
 	fi
 }
 
-/* complete_waiters() and finish_completions(): a put of a key, with requests claimed under its lock */
+/* hb_end_waits(): a put of a key, or the worker after it, claims requests under its lock */
 proctype put(byte key)
 {
 	byte was;
@@ -331,7 +331,7 @@ proctype put(byte key)
 	fi
 }
 
-/* request_leave(), under the lock of the request's shard, and that given up */
+/* request_leave(), under the lock of the request's shard */
 inline leave()
 {
 	detach();
@@ -441,7 +441,7 @@ proctype holder()
 	};
 	do
 	:: atomic {
-		/* next_bound(); who finds it claimed comes back until it is untied. */
+		/* next_bound(); if the request is claimed, close tries again until it is untied. */
 		tied && !IS_CLAIMED(word) ->
 		look();
 		refs++
@@ -484,6 +484,6 @@ init {
 	assert(holder_refs == 0);
 	assert(ended == enlisted);
 	assert(told + dropped == (enlisted && REASON_OF(word) != RELEASED));
-	/* A request that was refused is never told of. */
+	/* The client gets no completion of a request that was refused. */
 	assert(registered || !told)
 }

@@ -1,19 +1,19 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # review.sh MODEL... - record that these models have been compared with the functions of the
 # module that they copy: entry, request, queue, and each litmus test by its name.
 #
-# review.sh --check MODEL FILE FUNCTION HASH - whether the function still is what it was when
-# the model was compared with it. Says what to do if it is not.
+# review.sh --check MODEL FILE FUNCTION HASH - check that the function is unchanged since the
+# model was compared with it. If it has changed, say what to do.
 #
-# review.sh --names MODEL - whether tests/models/functions has each function of the module that
-# the model's comments name.
+# review.sh --names MODEL - check that tests/models/functions has each function of the module
+# that the model's comments name.
 #
 # tests/models/functions has a line "MODEL FILE FUNCTION HASH" for each function or macro that a
 # model copies. To add one, write "-" for its hash, and review the model. The hash is that of the
-# text without comments, and without white space where it means nothing: a comment or another
-# indentation changes nothing.
+# text without comments and without white space that has no meaning: neither a comment nor another
+# indentation changes the hash.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -53,8 +53,8 @@ without_comments() {
 	}' "$1"
 }
 
-# text FILE NAME - what a file has for a function, from its type to its last brace, or for a
-# macro. Declarations are not it.
+# text FILE NAME - print the definition of a function, from its type to its last brace, or of a
+# macro; no declarations.
 text() {
 	without_comments "$1" | awk -v name="$2" '
 		macro { print; macro = /\\$/; next }
@@ -83,7 +83,7 @@ text() {
 		{ before = $0 }'
 }
 
-# hash FILE NAME - nothing if the file does not have it.
+# hash FILE NAME - print the hash of a function or macro; nothing if the file does not have it.
 hash() {
 	text "$top/$1" "$2" | tr -s ' \t\n' ' ' |
 		sed 's/ \{0,1\}\([^A-Za-z0-9_ ]\) \{0,1\}/\1/g; s/^ //; s/ $//' |
@@ -91,7 +91,7 @@ hash() {
 	sha256sum <"$work/text" | cut -c 1-16
 }
 
-# The file that a model is written in.
+# source_of MODEL - print the file of a model.
 source_of() {
 	for file in "$here/$1".pml "$here/$1".litmus; do
 		[ ! -e "$file" ] || echo "tests/models/${file##*/}"
@@ -106,7 +106,8 @@ correct tests/models/functions and, if it needs that, $(source_of "$1")"
 look at docs/races.md and $(source_of "$1"), then run tests/models/review.sh $1"
 }
 
-# The functions that comments name, which are the module's and not the kernel's.
+# names MODEL - check that tests/models/functions has each function of the module, not of the
+# kernel, that the model's comments name.
 names() {
 	awk '
 		/[/(]\*/ { inside = 1 }
@@ -126,7 +127,7 @@ names() {
 	[ ! -s "$work/names" ]
 }
 
-# record MODEL - all lines of a model get the hashes of now.
+# record MODEL - write the present hashes to all lines of a model.
 record() {
 	[ "$(source_of "$1")" ] || fail "no such model: $1"
 	while IFS= read -r line; do

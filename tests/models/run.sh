@@ -1,21 +1,21 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh [NAME]... - check the models of docs/races.md by machine: entry, request, queue,
-# litmus; without a name, all. Speaks TAP; fails if any case does.
+# run.sh [NAME]... - check the models of docs/races.md: entry, request, queue, litmus; without
+# a name, all. Prints TAP; fails if any case fails.
 #
-# A model is written by hand after the code. So each function that it copies must be as it was
-# when the model was last compared with it: see review.sh.
+# A model is written by hand after the code. So each function that it copies must be unchanged
+# since the model was last compared with it: see review.sh.
 #
-# A model must be found good in all its states, and bad with each of its -DBREAK_...:
-# then the last state before is shown by
+# The search must find no error in any state of a model, and an error with each -DBREAK_...
+# Then this prints the steps to the error:
 #
 #	spin -t -p -DBREAK_... tests/models/MODEL.pml
 #
-# with the trail that is left in .cache/build/models. A case takes seconds, and up to
-# 1 GB of memory. The outcome of a search is always the same: tests/cache.sh keeps it for all
-# clones, and the search is not made again until the model, its flags, spin, the compiler or
-# search() has changed. An outcome that was kept is judged like a new one.
+# with the trail in .cache/build/models. A case takes seconds, and up to 1 GB of memory. A
+# search always has the same outcome. tests/cache.sh keeps it for all clones, and the search
+# runs again only when the model, its flags, spin, the compiler or search() has changed. A
+# cached outcome is judged like a new one.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,10 +25,10 @@ top=$here/../..
 out=$top/.cache/build/models
 limit=300	# seconds of processor time for a case
 store=$("$here/../cache.sh" searches) || exit
-errors=1	# after which a search ends; 0: it finds them all
-kept=0		# searches that were not made again
+errors=1	# a search ends after so many errors; 0: it finds all
+kept=0		# number of cached outcomes that were used
 
-# fingerprint SOURCE FLAG... - what the outcome of a search depends on.
+# fingerprint SOURCE FLAG... - a hash of all that the outcome of a search depends on.
 fingerprint() {
 	{
 		sed -n '/^search() {/,/^}/p' "$here/run.sh"
@@ -40,8 +40,8 @@ fingerprint() {
 	} | sha256sum | cut -c 1-32
 }
 
-# search DIRECTORY SOURCE FLAG... - look at all states; leaves a log in the directory, and a
-# trail if there is an error.
+# search DIRECTORY SOURCE FLAG... - search all states; leaves a log in the directory, and a
+# trail of the first error.
 search() {
 	cp "$here/word.pml" "$2" "$1" && cd "$1" || return
 	source=$(basename "$2")
@@ -53,8 +53,8 @@ search() {
 	rm -f pan pan.?
 }
 
-# outcome NAME MODEL FLAG... - of a search, in $out/NAME. It is kept if the search came to its
-# end; it gets its name in the store by a rename.
+# outcome NAME MODEL FLAG... - put the outcome of a search into $out/NAME, from the cache or by
+# a new search. A search that came to its end is cached; a rename makes that atomic.
 outcome() {
 	work=$out/$1
 	model_source=$here/$2.pml
@@ -72,19 +72,19 @@ outcome() {
 	grep -qx 'status 0' "$work/log" || return
 	rm -rf "$store/$key.$$"
 	cp -r "$work" "$store/$key.$$"
-	# Another clone may have been first.
+	# Another clone may have cached it first.
 	mv -T "$store/$key.$$" "$store/$key" 2>/dev/null
 	rm -rf "$store/$key.$$"
 	find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
 }
 
-# ended LOG - whether the search came to its end, and was not held up by a limit.
+# ended LOG - true if the search came to its end, and met no limit.
 ended() {
 	grep -qx 'status 0' "$1" &&
 		! grep -Eq 'Search not completed|out of memory|too small' "$1"
 }
 
-# good NAME MODEL DESCRIPTION FLAG... - no error in any state.
+# good NAME MODEL DESCRIPTION FLAG... - a test: the search finds no error in any state.
 good() {
 	log=$out/$1/log
 	name=$1 model=$2 what=$3
@@ -94,13 +94,13 @@ good() {
 	result $? "$model: $what" "$log"
 }
 
-# found LOG ERROR - the error is among those that were found, in the words of pan.
+# found LOG ERROR - true if the errors that pan printed include ERROR.
 found() {
 	grep -E '^pan:[0-9]+: (assertion violated|invalid end state)' "$1" | grep -Fq -- "$2"
 }
 
-# bad FLAG ERROR MODEL DESCRIPTION FLAG... - an assertion does not hold, or something stands
-# still for ever: that which ERROR names is found before others.
+# bad FLAG ERROR MODEL DESCRIPTION FLAG... - a test: with FLAG the search finds an assertion that
+# fails, or a state without an exit, and ERROR is the first one it finds.
 bad() {
 	log=$out/$1/log
 	name=$1 error=$2 model=$3 what=$4
@@ -111,7 +111,7 @@ bad() {
 	result $? "$model: $what" "$log"
 }
 
-# also FLAG ERROR MODEL DESCRIPTION FLAG... - that is among the others.
+# also FLAG ERROR MODEL DESCRIPTION FLAG... - a test: with FLAG, ERROR is among all errors.
 also() {
 	log=$out/$1-all/log
 	name=$1 error=$2 model=$3 what=$4
@@ -129,55 +129,85 @@ entry() {
 	one="-DREADERS=1 -DWRITES=2 -DTICKS=3"
 	# shellcheck disable=SC2086 # lists of flags, split on purpose
 	{
-		good entry-readers entry "two readers, one writer" $two
-		good entry-writes entry "one reader, two writes" $one
-		good entry-reinsert-readers entry "the same where entries are reinserted" \
+		good entry-readers entry "no error with two readers and one write" $two
+		good entry-writes entry "no error with one reader and two writes" $one
+		good entry-reinsert-readers entry \
+			"no error with two readers, one write and reinserted entries" \
 			-DREINSERT $two
-		good entry-reinsert-writes entry "and with two writes" -DREINSERT $one
-		bad BREAK_SEAL 'told&(1<<old)' entry "found: a reader does not seal" $two
-		also BREAK_SEAL 'told&(1<<entry)' entry "and what somebody missed is refreshed" $two
-		bad BREAK_STORE 'promised[1]<=clock' entry "found: a refresh stores without comparing" $two
-		bad BREAK_DRAIN 'promised[1]<=clock' entry "found: the drain stores without comparing" $two
-		bad BREAK_COMPARE '>now)||(result>now)' entry "found: a reader does not compare the deadline" $two
-		bad BREAK_LOOK '(absent&' entry "found: a reader does not look again" $two
-		bad BREAK_ORDER '(entry!=255)' entry "found: the old entry is claimed before the new one is in" \
-			$two
-		bad BREAK_KEEP '>=promised[old]' entry "found: a put that keeps the time loses a refresh" $one
-		bad BREAK_SHORTEN '&120)>clock)' entry "found: an earlier deadline, in the same bucket" $one
-		bad BREAK_LATE 'expired& ~(handled)' entry "found: the handler runs when the lock is given up" $one
-		bad BREAK_FIND_LIVE '&120)>now)' entry "found: a writer does not look at the deadline" $one
-		bad BREAK_REFUSE 'told&(1<<old)' entry "found: a put replaces what somebody was told is gone" $two
+		good entry-reinsert-writes entry \
+			"no error with one reader, two writes and reinserted entries" \
+			-DREINSERT $one
+		bad BREAK_SEAL 'told&(1<<old)' entry \
+			"error found if a reader does not seal: a put replaces a missed entry" $two
+		also BREAK_SEAL 'told&(1<<entry)' entry \
+			"error found if a reader does not seal: a missed entry is refreshed" $two
+		bad BREAK_STORE 'promised[1]<=clock' entry \
+			"error found if a refresh stores without comparing" $two
+		bad BREAK_DRAIN 'promised[1]<=clock' entry \
+			"error found if the drain stores without comparing" $two
+		bad BREAK_COMPARE '>now)||(result>now)' entry \
+			"error found if a reader does not compare the deadline" $two
+		bad BREAK_LOOK '(absent&' entry \
+			"error found if a reader takes a replaced entry for a miss" $two
+		bad BREAK_ORDER '(entry!=255)' entry \
+			"error found if a put claims the old entry before it links the new one" $two
+		bad BREAK_KEEP '>=promised[old]' entry \
+			"error found if a put that keeps the time loses a refresh" $one
+		bad BREAK_SHORTEN '&120)>clock)' entry \
+			"error found if an entry with an earlier deadline stays in its bucket" $one
+		bad BREAK_LATE 'expired& ~(handled)' entry \
+			"error found if the handler runs after the lock is released" $one
+		bad BREAK_FIND_LIVE '&120)>now)' entry \
+			"error found if a writer does not check the deadline of the old entry" $one
+		bad BREAK_REFUSE 'told&(1<<old)' entry \
+			"error found if a put replaces a sealed entry" $two
 	}
 }
 
 request() {
 	reviewed request
-	good request request "puts, timeout, clear, cancel and close against registering"
-	bad BREAK_TEST '!(freed)' request "found: claimed without a test"
-	bad BREAK_LINKING '!(freed)' request "found: finished while it is being linked"
-	bad BREAK_DONE '(refs==0)&&freed' request "found: who links it does not look whether it is done"
-	bad BREAK_RECHECK '!(on_wheel))&& !(tied))' request "found: on the wheel though it is claimed"
-	bad BREAK_UNWATCH '(watch[0]==0)' request "found: watches stay in their lists"
-	bad BREAK_REF '!(freed)' request "found: a cancel holds no reference"
-	bad BREAK_WATCHED '!(freed)' request "found: nobody keeps it until its watches are out"
-	bad BREAK_GONE '!(queued)' request "found: told to a holder that has gone"
-	bad BREAK_UNSET '(word>=128)' request "found: tied before its deadline is set"
-	bad BREAK_TIE '!(closed)' request "found: tied to a holder that has gone"
+	good request request \
+		"no error with puts, timeout, clear, cancel and close while registering"
+	bad BREAK_TEST '!(freed)' request \
+		"error found if a request is claimed without a test for an earlier claim"
+	bad BREAK_LINKING '!(freed)' request \
+		"error found if a request is finished while its watches are being linked"
+	bad BREAK_DONE '(refs==0)&&freed' request \
+		"error found if the task that links a request does not check that it was completed"
+	bad BREAK_RECHECK '!(on_wheel))&& !(tied))' request \
+		"error found if a claimed request is put on the wheel"
+	bad BREAK_UNWATCH '(watch[0]==0)' request \
+		"error found if the watches of a completed request stay in their lists"
+	bad BREAK_REF '!(freed)' request "error found if a cancel holds no reference"
+	bad BREAK_WATCHED '!(freed)' request \
+		"error found if no reference keeps a request until its watches are unlinked"
+	bad BREAK_GONE '!(queued)' request \
+		"error found if a completion is queued for a client that has closed"
+	bad BREAK_UNSET '(word>=128)' request \
+		"error found if a request is attached before its deadline is set"
+	bad BREAK_TIE '!(closed)' request \
+		"error found if a request is attached to a client that has closed"
 }
 
 queue() {
 	reviewed queue
-	good queue queue "unlock, lease, renewal, timeouts and sleep of three tasks"
-	bad BREAK_STATE 'invalid end state' queue "found: a task says that it sleeps after it has looked"
-	bad BREAK_WAKE 'asleep[me]' queue "found: who is given the lock is not woken"
-	bad BREAK_ARM 'timer[line[0]]<=lease' queue "found: a hand-over sets no timer for the next"
-	bad BREAK_PASS 'timer[line[0]]<=lease' queue "found: who gives up sets no timer for the next"
-	bad BREAK_RENEW 'timer[line[0]]<=lease' queue "found: another lease sets no timer"
-	bad BREAK_HAND '!(length)' queue "found: the first is woken to try again"
-	bad BREAK_RESULT '(owner!=me)' queue "found: a timeout does not look whether it has the lock"
+	good queue queue "no error with unlock, lease, renewal, timeouts and sleep of three tasks"
+	bad BREAK_STATE 'invalid end state' queue \
+		"error found if a waiter sets its state to sleep after it has checked"
+	bad BREAK_WAKE 'asleep[me]' queue "error found if the new owner of a lock is not woken"
+	bad BREAK_ARM 'timer[line[0]]<=lease' queue \
+		"error found if a hand-over sets no timer for the next waiter"
+	bad BREAK_PASS 'timer[line[0]]<=lease' queue \
+		"error found if a waiter that times out sets no timer for the next one"
+	bad BREAK_RENEW 'timer[line[0]]<=lease' queue \
+		"error found if a renewal sets no timer for the first waiter"
+	bad BREAK_HAND '!(length)' queue \
+		"error found if an unlock only wakes the first waiter, which tries again"
+	bad BREAK_RESULT '(owner!=me)' queue \
+		"error found if a waiter times out without a check that it owns the lock"
 }
 
-# never NAME DESCRIPTION - what the test asks for cannot be.
+# never NAME DESCRIPTION - a test: the outcome that the litmus test asks for cannot occur.
 never() {
 	log=$out/$1.log
 	"$here/herd.sh" "$here/$1.litmus" >"$log" 2>&1 &&
@@ -185,26 +215,26 @@ never() {
 	result $? "litmus $1: $2" "$log"
 }
 
-# reachable NAME SCRIPT DESCRIPTION - with a line edited by sed, it can be.
+# reachable NAME SCRIPT DESCRIPTION - a test: after an edit by sed that outcome can occur.
 reachable() {
 	log=$out/$1-broken.log
 	sed "$2" "$here/$1.litmus" >"$out/$1-broken.litmus"
 	! cmp -s "$here/$1.litmus" "$out/$1-broken.litmus" &&
 		"$here/herd.sh" "$out/$1-broken.litmus" >"$log" 2>&1 &&
 		grep -q "^Observation $1 Sometimes" "$log"
-	result $? "litmus $1: found: $3" "$log"
+	result $? "litmus $1: error found $3" "$log"
 }
 
-# reviewed MODEL - each function that the model copies is as it was when that was written.
+# reviewed MODEL - tests: the functions that the model copies are unchanged since its review.
 reviewed() {
 	log=$out/$1.review
 	"$here/review.sh" --names "$1" >"$log" 2>&1
-	result $? "$1: all functions that it names stand in tests/models/functions" "$log"
+	result $? "$1: tests/models/functions lists each function that the model names" "$log"
 	awk -v model="$1" '$1 == model' "$here/functions" >"$out/$1.functions"
 	[ -s "$out/$1.functions" ] || echo "$1 - - -" >"$out/$1.functions"
 	while read -r model file name hash; do
 		"$here/review.sh" --check "$model" "$file" "$name" "$hash" >"$log" 2>&1
-		result $? "$1: $name in $file is what the model was compared with" "$log"
+		result $? "$1: $name in $file is unchanged since the model's review" "$log"
 	done <"$out/$1.functions"
 }
 
@@ -214,20 +244,22 @@ litmus() {
 	reviewed move
 	reviewed table
 	reviewed limbo
-	never content "who finds a new entry finds all of it"
-	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' "stored plainly"
-	never replace "behind what was replaced there is the new entry"
-	reachable replace '/smp_rmb/d' "no barrier before the look behind it"
+	never content "a reader that finds a new entry sees all of its content"
+	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' \
+		"if an entry is linked by a plain store"
+	never replace "a reader that finds a replaced entry finds the new one behind it"
+	reachable replace '/smp_rmb/d' "without a barrier before a reader follows a replaced entry"
 	reachable replace \
 		's/atomic_cmpxchg/atomic_cmpxchg_relaxed/; s/rcu_assign_pointer/WRITE_ONCE/' \
-		"the claim is not ordered behind the linking"
-	never move "an entry that is moved is never in neither chain"
-	reachable move '/smp_rmb/d' "no barrier between the chains"
-	reachable move 's/smp_store_release(old/WRITE_ONCE(*old/' "taken out by a plain store"
-	never table "behind an empty chain there is the next table"
-	reachable table '/smp_rmb/d' "no barrier before the next table"
-	never limbo "nothing is freed while a reader may look at it"
-	reachable limbo '/synchronize_rcu/d' "no grace period"
+		"if the claim is not ordered after the linking"
+	never move "a reader finds an entry that is being moved in one of the chains"
+	reachable move '/smp_rmb/d' "without a barrier between the searches of the two chains"
+	reachable move 's/smp_store_release(old/WRITE_ONCE(*old/' \
+		"if an entry is taken out of the old chain by a plain store"
+	never table "a reader that finds an emptied chain finds the next table"
+	reachable table '/smp_rmb/d' "without a barrier before a reader's look at the next table"
+	never limbo "no entry is freed while a reader may access it"
+	reachable limbo '/synchronize_rcu/d' "without a grace period"
 }
 
 "$here/../need.sh" spin gcc libc6-dev || exit 1
@@ -242,5 +274,5 @@ for suite; do
 		;;
 	esac
 done
-[ $kept = 0 ] || echo "# $kept searches are those of before: nothing they depend on has changed"
+[ $kept = 0 ] || echo "# $kept outcomes are from the cache: nothing they depend on has changed"
 finish

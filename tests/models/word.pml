@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The atomic word of belt/wheel.h, in one byte: the highest bit says that the node
- * is claimed, then come sixteen times, in the lowest three bits is the reason. Times are
- * multiples of HB_GRAIN, as deadlines are.
+ * The atomic word of belt/wheel.h, in one byte. The highest bit is set when the node is
+ * claimed. The next four bits are one of sixteen times, the lowest three the reason. Times
+ * are multiples of HB_GRAIN, as deadlines are.
  */
 #define HB_GRAIN	8
 #define HB_SEALED	1
@@ -20,7 +20,7 @@
 #define REASON_OF(word)		((word) & HB_REASON)
 #define BIT(number)		(1 << (number))
 
-/* hb_deadline(): a sealed one has been rounded down. (No "->": inlines take none.) */
+/* hb_deadline(): rounds a sealed word up. (No "->": spin does not accept it in inlines.) */
 #define DEADLINE_OF(word) \
 	(((word) + HB_REASON * ((word) < HB_CLAIMED)) & HB_TIME)
 #define AS_CLAIMED(word, why)	(HB_CLAIMED | DEADLINE_OF(word) | (why))

@@ -1,27 +1,27 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # mutants.awk - list the mutants of the module's sources: edits of one token or of one statement,
 # each of which should make a test fail.
 #
 #	awk -f mutants.awk FILE...		list them
-#	awk -v plant=ID -f mutants.awk FILE	print FILE with that one planted
+#	awk -v plant=ID -f mutants.awk FILE	print FILE with mutant ID planted
 #
 # A line has, between tabs: ID, FILE, LINE, OPERATOR, BEFORE, AFTER. BEFORE and AFTER are the edited
 # lines of the source, in one line. An ID is FILE/FUNCTION/OPERATOR.N, so that it stays the same when
 # other functions change. The operators:
 #
 #	relational	another comparison: < and <=, > and >=, == and !=
-#	logical		&& for ||, || for &&, or a ! left out
-#	arithmetic	+ for -, << for >>, ++ for --, & for |, and the other way round
-#	constant	a number, or a name with _MAX or _MIN, that is off by one
-#	delete		a statement left out
-#	swap		two neighbouring arguments of a call in the wrong order
-#	rcu		the variant of a list function that is not for RCU
-#	barrier		a barrier or a grace period left out, or a weaker access
-#	gfp		another context for an allocation, or a flag of it left out
+#	logical		&& for ||, || for &&, or a ! deleted
+#	arithmetic	+ for -, << for >>, ++ for --, & for |, and vice versa
+#	constant	a number, or a name with _MAX or _MIN, changed by one
+#	delete		a statement deleted
+#	swap		two neighbouring arguments of a call swapped
+#	rcu		a list function for RCU replaced by the plain one
+#	barrier		a barrier or a grace period deleted, or an access weakened
+#	gfp		another context for an allocation, or a flag of it deleted
 #
 # Only bodies of functions are edited. Comments, strings, lines of the preprocessor, assertions, trace
-# points and messages are left as they are: no test can tell what an edit there does.
+# points and messages are not edited: no test can observe an edit there.
 
 BEGIN {
 	FS = OFS = "\t"
@@ -48,7 +48,7 @@ BEGIN {
 	set(types, "struct enum union const static unsigned signed int bool char void long short " \
 	    "u8 u16 u32 u64 s8 s16 s32 s64 size_t ssize_t gfp_t loff_t ulong uint ushort " \
 	    "umode_t kuid_t kgid_t __poll_t ktime_t pid_t")
-	# The order of their arguments means nothing, or they are not functions.
+	# The order of their arguments has no effect, or they are not functions.
 	set(symmetric, "max min max_t min_t max3 min3 swap memcmp clamp_t container_of offsetof " \
 	    "rb_entry list_entry list_first_entry hlist_entry typeof READ_ONCE WRITE_ONCE " \
 	    "uid_eq gid_eq ns_capable_noaudit")
@@ -105,7 +105,7 @@ function reset() {
 
 # Tokens
 
-# mask LINE - its text with blanks for comments and the preprocessor, and "s" for what is in quotes.
+# mask LINE - its text with blanks for comments and the preprocessor, and "s" for quoted text.
 function mask(text,   kept, c, two, i, quote) {
 	if (directive || (!in_comment && text ~ /^[ \t]*#/)) {
 		directive = text ~ /\\$/
@@ -176,7 +176,7 @@ function tokenize(   n, text, column, size) {
 	}
 }
 
-# pair - which bracket belongs to which.
+# pair - find the matching bracket of each bracket.
 function pair(   k, depth, stack) {
 	depth = 0
 	for (k = 1; k <= tokens; k++) {
@@ -193,7 +193,7 @@ function is_word(text) {
 	return text ~ /^[A-Za-z_]/
 }
 
-# find_functions - in_function[k] is the name of the function that a token is in the body of.
+# find_functions - sets in_function[k] to the name of the function whose body has token k.
 function find_functions(   k, name, end) {
 	name = ""
 	for (k = 1; k <= tokens; k++) {
@@ -216,7 +216,7 @@ function find_functions(   k, name, end) {
 	}
 }
 
-# skip_assertions - and what else cannot fail a test by what it is.
+# skip_assertions - skip assertions, and other calls in which no edit can make a test fail.
 function skip_assertions(   k, i) {
 	for (k = 1; k < tokens; k++)
 		if (token[k + 1] == "(" &&
@@ -227,7 +227,7 @@ function skip_assertions(   k, i) {
 
 # Mutants
 
-# text_of FIRST LAST - the source from one token to another.
+# text_of FIRST LAST - the source text from one token to another.
 function text_of(first, last) {
 	return cut(at_line[first], at_column[first], at_line[last],
 		   at_column[last] + length(token[last]) - 1)
@@ -249,13 +249,13 @@ function squeezed(text) {
 	return text
 }
 
-# whole FIRST LAST AFTER - the lines that the tokens stand on, with AFTER in the tokens' place.
+# whole FIRST LAST AFTER - the lines of the tokens, with AFTER in the place of the tokens.
 function whole(first, last, after) {
 	return substr(raw[at_line[first]], 1, at_column[first] - 1) after \
 		substr(raw[at_line[last]], at_column[last] + length(token[last]))
 }
 
-# mutant OPERATOR FIRST LAST AFTER - AFTER stands where the tokens FIRST to LAST are.
+# mutant OPERATOR FIRST LAST AFTER - a mutant with AFTER in the place of the tokens FIRST to LAST.
 function mutant(operator, first, last, after,   id, number, short) {
 	short = file
 	sub(/^hashbelt_|^.*\//, "", short)
@@ -300,7 +300,7 @@ function mutate(   k) {
 	}
 }
 
-# is_operand K - whether an operator behind this token has two sides.
+# is_operand K - true if an operator after this token has two operands.
 function is_operand(k) {
 	return (token[k] ~ /^[A-Za-z_0-9]/ && !(token[k] in keywords)) || token[k] ~ /^[])]$/
 }
@@ -327,7 +327,7 @@ function mutate_token(k,   t) {
 		mutate_name(k)
 }
 
-# A cast looks like an operand in brackets; so does "(x) & y", of which there is none that matters.
+# is_binary K - true for an operator with two operands. A cast before an "&" is found by its type.
 function is_binary(k) {
 	if (token[k] == "++" || token[k] == "--" || token[k] ~ /=$/)
 		return 1
@@ -342,7 +342,7 @@ function mutate_number(k,   digits, suffix) {
 	digits = suffix = token[k]
 	sub(/[UL]+$/, "", digits)
 	sub(/^[0-9]+/, "", suffix)
-	# An octal number stays one.
+	# An octal number stays an octal number.
 	mutant("constant", k, k, (digits ~ /^0./ ? "0" : "") (digits + 1) suffix)
 }
 
@@ -382,7 +382,7 @@ function is_start(k,   p) {
 	return p == ")" && is_body(k)
 }
 
-# in_brackets K - the second and third part of for (;;).
+# in_brackets K - true in the second and third part of for (;;).
 function in_brackets(k,   i, depth) {
 	for (i = k - 1; i > 0 && token[i] != "{" && token[i] != "}"; i--) {
 		if (token[i] == ")")
@@ -393,7 +393,7 @@ function in_brackets(k,   i, depth) {
 	return 0
 }
 
-# is_label K - a colon that is not half of a condition.
+# is_label K - true for a colon that is not part of a conditional expression.
 function is_label(k,   i) {
 	for (i = k - 1; token[i] !~ /^[;{}]$/; i--)
 		if (token[i] == "?")
@@ -401,7 +401,7 @@ function is_label(k,   i) {
 	return 1
 }
 
-# is_body K - of an if, or of a loop, with no braces.
+# is_body K - true for the body of an if or a loop without braces.
 function is_body(k,   before) {
 	before = token[partner[k - 1] - 1]
 	return before ~ /^(if|for|while)$/ || before ~ /for_each/
@@ -416,7 +416,7 @@ function mutate_statement(k,   i, t) {
 	t = token[k]
 	if (is_declaration(k) || (t == "return" && token[k - 1] != ")"))
 		return
-	# A loop that is not left, or a label that is not there.
+	# Without it a loop would not end, or a label would be missing.
 	if (token[k + 1] == ":")
 		return
 	for (i = k; i <= tokens && token[i] != ";"; i++)
@@ -430,7 +430,7 @@ function mutate_statement(k,   i, t) {
 
 # Arguments
 
-# note_type K - what kind of thing a name is that is declared here, as far as that is easily seen.
+# note_type K - record the type of a name that is declared here, as far as that is easily seen.
 function note_type(k) {
 	if (at_function != in_function[k]) {
 		at_function = in_function[k]
@@ -461,7 +461,7 @@ function note_parameters(k,   i) {
 		note_name(i)
 }
 
-# kind FIRST LAST - of an argument: the type of a name, "?" if that is not seen.
+# kind FIRST LAST - the type of an argument if it is a name, "?" if the type is unknown.
 function kind(first, last) {
 	if (first == last) {
 		if (token[first] in type)
@@ -476,7 +476,7 @@ function kind(first, last) {
 	return "?"
 }
 
-# Whether a compiler might take two kinds for each other.
+# True if a compiler might accept one type for the other.
 function is_alike(a, b) {
 	if (a == "NULL" || b == "NULL" || a == "&" || b == "&")
 		return 0

@@ -1,33 +1,33 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # run.sh [OPTION]... [FILE]... - plant mutants of the module in a copy of the tree, one at a time,
-# and see whether a test fails. FILE is a source of the module; without one, all of them.
+# and check whether a test fails. FILE is a source of the module; without one, all of them.
 #
-#	--sample N	stop when N mutants have been judged (all of them)
-#	--seed S	the order that they are drawn in: a number, or "random" (1)
-#	--goal PERCENT	how many of those that count have to be found (90)
-#	--only ID	this one; may be given several times
+#	--sample N	stop after N mutants (after all)
+#	--seed S	the random order of mutants: a number, or "random" (1)
+#	--goal PERCENT	the least percentage of mutants that have to be found (90)
+#	--only ID	run only this mutant; may be given several times
 #	--list		print the mutants, and run nothing
-#	--thorough	another stage, of some minutes: the suite "fault"
-#	--keep-going	say which of the stages find a mutant, not only the first
+#	--thorough	one more stage, of some minutes: the suite "fault"
+#	--keep-going	run all stages, and print which of them find a mutant
 #
 # mutants.awk makes the mutants. Each goes through these stages until one finds it:
 #
-#	compile	the module for the stock kernel, without a warning. What does not compile is stillborn,
-#		and does not count
-#	sparse	for what concerns RCU, barriers and locks
-#	models	for RCU and barriers: a function that a model copies has changed
-#	near	the suites of KUnit that "programs" has for the file, on a kernel with KASAN and lockdep
-#	guest	the programs that it has for the file, on the stock kernel
+#	compile	the module for the stock kernel, without a warning. A mutant that does not compile is
+#		stillborn, and does not count
+#	sparse	for edits of RCU, barriers and locks
+#	models	for edits of RCU and barriers: a function that a model copies has changed
+#	near	the KUnit suites for the file (see "programs"), on a kernel with KASAN and lockdep
+#	guest	the programs for the file (see "programs"), on the stock kernel
 #	kunit	all of KUnit
 #	debug	the guest's programs again and some stress, with KASAN, lockdep and kmemleak
 #
-# A guest that prints nothing for 300 seconds hangs, and KUnit after 120: that is found, too.
+# A guest that prints nothing for 300 seconds hangs, and KUnit after 120: the mutant is found.
 #
-# A mutant that changes nothing that anybody could observe stands in "equivalent", with the reason,
-# and does not count either. Speaks TAP: fails if less than PERCENT of those that count are found,
-# or if "equivalent" has what is no mutant. What the stages said is in .cache/mutation/log.
+# A mutant with no observable effect is listed in "equivalent", with the reason, and does not count.
+# Prints TAP: fails if less than PERCENT of the mutants that count are found, or if "equivalent"
+# lists a mutant that does not exist. The logs of the stages are in .cache/mutation/log.
 set -u
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
@@ -53,12 +53,12 @@ fail() {
 
 # The copy
 
-# prepare - the copy gets what has changed, and loses what is gone: the rest need not be built again.
+# prepare - update the copy: files that have not changed need not be built again.
 prepare() {
 	mkdir -p "$tree/.cache" "$home/log"
 	(cd "$top" && git ls-files --cached --others --exclude-standard) | sort -u >"$home/files"
 	while read -r file; do
-		# The index may still have a file that was deleted.
+		# git lists deleted files as well.
 		if [ -f "$top/$file" ] && ! cmp -s "$top/$file" "$tree/$file"; then
 			mkdir -p "$(dirname "$tree/$file")"
 			cp "$top/$file" "$tree/$file"
@@ -68,13 +68,13 @@ prepare() {
 		comm -23 - "$home/files" | sed "s|^|$tree/|" | xargs -r rm -f
 }
 
-# restore - the copy of a file that a mutant stands in.
+# restore - restore the file that the last mutant changed.
 restore() {
 	[ -z "$planted" ] || cp "$top/$planted" "$tree/$planted"
 	planted=''
 }
 
-# plant ID FILE
+# plant ID FILE - plant a mutant in the copy of a file.
 plant() {
 	planted=$2
 	awk -v plant="$1" -f "$here/mutants.awk" "$top/$2" >"$home/mutant" ||
@@ -82,14 +82,14 @@ plant() {
 	cp "$home/mutant" "$tree/$2"
 }
 
-# Stages. Each is true if it came through, and says in the log what it found.
+# Stages. A stage is true if it finds nothing; its log says what it found.
 
-# check_first PROGRAM... - those of a file's programs that the debug kernel runs.
+# check_first PROGRAM... - print those of a file's programs that the debug kernel runs.
 check_first() {
 	printf '%s\n' "$@" | grep -v stress | head -n 3
 }
 
-# table FILE - sets suites, programs, and checked: those of them that the debug kernel runs.
+# table FILE - sets suites and programs for a file, and checked, the programs for the debug kernel.
 table() {
 	line=$(sed -n "s|^$1: *||p" "$here/programs")
 	[ "$line" ] || fail "tests/mutation/programs has no line for $1"
@@ -126,8 +126,8 @@ stage_models() {
 	done <"$home/copied"
 }
 
-# kunit [PATTERN]... - without kmemleak, which the debug kernel has. A case that hangs keeps a
-# processor busy, so the limit is that of the suite, and not that of guests.
+# kunit [PATTERN]... - run KUnit without kmemleak, which the debug kernel has. A case that hangs
+# keeps a processor busy, so the limit is that of the suite kunit, and not that of guests.
 kunit() {
 	"$tree/tests/kunit/run.sh" --no-kmemleak ${1:+--only "$*"} >"$log" 2>&1
 }
@@ -140,7 +140,7 @@ stage_kunit() {
 	[ ! "$suites" ] || kunit
 }
 
-# payload DIRECTORY PROGRAM... - just these, which makes a guest start sooner.
+# payload DIRECTORY PROGRAM... - make a payload of these programs only: a guest starts sooner.
 payload() {
 	built=$tree/.cache/build/payload
 	module=$1
@@ -154,7 +154,8 @@ payload() {
 	done
 }
 
-# guest OPTIONS MODULE_DIRECTORY SETTINGS PROGRAM... - whether programs and kernel are content.
+# guest OPTIONS MODULE_DIRECTORY SETTINGS PROGRAM... - true if all programs pass, and the kernel
+# does not warn.
 guest() {
 	options=$1 directory=$2 settings=$3
 	shift 3
@@ -169,7 +170,7 @@ guest() {
 		! grep -Eq '^not ok|^Bail out|^# end [^ ]* [1-9]' "$log"
 }
 
-# places PROGRAM... - where they are in the payload.
+# places PROGRAM... - print the programs' paths in the payload.
 places() {
 	for program; do
 		case $program in
@@ -191,12 +192,12 @@ stage_debug() {
 		stress:1:1000 churn:1:1000 $(places $checked)
 }
 
-# Each allocation and each copy fails: what undoes things then is run nowhere else.
+# Each allocation and each copy fails: no other suite runs the code that undoes a call then.
 stage_fault() {
 	ONLY=fault_test "$tree/tests/run.sh" fault >"$log" 2>&1
 }
 
-# finder - which test it was, or what else happened.
+# finder - print the first failed test in the log, or another error.
 finder() {
 	{
 		sed -n 's/^not ok [0-9]* - //p' "$log"
@@ -207,8 +208,8 @@ finder() {
 	} | tr -d '\r' | head -n 1 | cut -c 1-110
 }
 
-# pass - through all stages; sets found to the first that found something, and finders to all that
-# were asked and did.
+# pass - run the stages; sets found to the first one that found the mutant, and finders to all that
+# did.
 pass() {
 	found='' finders=''
 	for stage in compile sparse models near guest kunit debug ${thorough:+fault}; do
@@ -222,8 +223,8 @@ pass() {
 	done
 }
 
-# clean - without a mutant no stage finds anything: else each would count as one that is found. Once
-# for each tree, with all that the table has.
+# clean - check once for each tree that no stage finds anything without a mutant: otherwise every
+# mutant would count as found. Runs all programs of the table.
 clean() {
 	key=$( (cd "$top" && xargs sha256sum <"$home/files" 2>/dev/null) | sha256sum | cut -c 1-16)
 	[ ! -e "$home/clean-$key" ] || return 0
@@ -240,7 +241,7 @@ clean() {
 	: >"$home/clean-$key"
 }
 
-# build - what all mutants need.
+# build - build what the stages need for all mutants.
 build() {
 	"$tests/need.sh" sparse || exit 1
 	headers=$("$tests/vm/kernel.sh" headers) || exit 1
@@ -248,8 +249,8 @@ build() {
 	make -s -C "$tree/tests" payload || fail "cannot build without a mutant"
 }
 
-# sources [FILE]... - those that have mutants. What is in no file of the list is the interface, or for
-# other kernels, or trace points.
+# sources [FILE]... - print the files to mutate. Not in the list are the ABI, code for other
+# kernels, and trace points.
 sources() {
 	# shellcheck disable=SC2046 # names without blanks
 	[ $# -gt 0 ] || set -- $(sed -n 's/^\([a-z_/]*\.[ch]\):.*/\1/p' "$here/programs")
@@ -258,13 +259,13 @@ sources() {
 	done
 }
 
-# mutants [FILE]...
+# mutants [FILE]... - print the mutants of files.
 mutants() {
 	# shellcheck disable=SC2046 # names without blanks
 	awk -f "$here/mutants.awk" $(sources "$@")
 }
 
-# judge - one mutant; counts it.
+# judge - run one mutant, and count the result.
 judge() {
 	if [ "$state" = equivalent ]; then
 		echo "# equivalent $id"
@@ -295,7 +296,7 @@ judge() {
 	echo "# $((killed + survived))${total:+/$total} $verdict $id: $note"
 }
 
-# judge_all LIST - until there are enough.
+# judge_all LIST - run the mutants of a list until the sample is complete.
 judge_all() {
 	killed=0 survived=0 stillborn=0 equivalents=0
 	total=$sample
@@ -357,11 +358,11 @@ judge_all "$home/selected" 9>&-
 judged=$((killed + survived))
 echo "# $killed killed, $survived survived, $equivalents equivalent, $stillborn stillborn"
 [ $((killed * 100)) -ge $((judged * goal)) ] && [ $judged -gt 0 ]
-result $? "$((killed * 100 / (judged + !judged))) percent of $judged mutants are found, of which $goal are needed" \
+result $? "tests find at least $goal percent of $judged mutants: $((killed * 100 / (judged + !judged)))" \
 	/dev/null
 grep '^unknown' "$home/selected" >"$home/unknown"
 [ $# -gt 0 ] || {
 	[ ! -s "$home/unknown" ]
-	result $? "tests/mutation/equivalent has no mutant that is not there" "$home/unknown"
+	result $? "each mutant in tests/mutation/equivalent exists" "$home/unknown"
 }
 finish

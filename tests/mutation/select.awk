@@ -1,8 +1,8 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# select.awk -v seed=N [-v only="ID..."] EQUIVALENT LIST - the mutants of LIST in a random order that
-# depends on the seed alone, or those that are named, in the order of LIST. Each line begins with one
-# more column: "equivalent" or "live". A block of EQUIVALENT that no mutant of LIST is meant by is
+# select.awk -v seed=N [-v only="ID..."] EQUIVALENT LIST - print the mutants of LIST in a random
+# order that depends on the seed only, or the named ones in the order of LIST. Each line begins with
+# one more column: "equivalent" or "live". A block of EQUIVALENT that matches no mutant of LIST is
 # printed with "unknown" in that column.
 
 BEGIN {
@@ -38,7 +38,7 @@ FNR == NR {
 		line[++lines] = (known ? "equivalent" : "live") OFS $0
 }
 
-# Shuffled as Fisher and Yates do, with the generator of Park and Miller: the same everywhere.
+# Fisher-Yates shuffle, with the generator of Park and Miller: the same on each machine.
 END {
 	for (i = lines; i > 1 && only == ""; i--) {
 		random = random * 16807 % 2147483647

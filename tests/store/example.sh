@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# example.sh - run examples/offline_locks.sh on a PostgreSQL of its own, here.
+# example.sh - run examples/offline_locks.sh on this machine, with a temporary PostgreSQL.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# hold.t - who waits for a lock in a store, and what runs under one: commands, signals,
-# holders that are killed, servers that are started anew, and many at once.
+# hold.t - waiting for a lock in a store, and commands that run under one: signals, holders
+# that are killed, a server that is restarted, and many processes at once.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -16,19 +16,19 @@ plan 53
 
 in_store lock --create-table || exit 1
 
-# lock_later NAME ARGUMENT... - later, hbctl lock under the program $under.
+# lock_later NAME ARGUMENT... - start hbctl lock in the background, under the program $under.
 under='env'
 lock_later() {
 	name=$1
 	shift
-	# What runs in the background of a script would ignore SIGINT, and SIGHUP under nohup.
+	# A script starts background commands with SIGINT ignored, and nohup with SIGHUP.
 	# shellcheck disable=SC2016 # for perl
 	later "$name" perl -e '$SIG{INT} = $SIG{HUP} = "DEFAULT"; exec @ARGV' \
 		"$under" hbctl lock --store "$store" "$@"
 }
 
 # shellcheck disable=SC2317 # called by at_last
-# is_waiting COUNT - so many wait for a lock.
+# is_waiting COUNT - true if COUNT clients wait for a lock.
 is_waiting() {
 	is_sql "$1" "SELECT count(*) FROM pg_stat_activity
 		WHERE application_name = 'hbctl' AND state = 'idle'
@@ -39,7 +39,7 @@ lease_of() {
 	sql "SELECT lease FROM hashbelt_lock WHERE object_key = '$1'"
 }
 
-# is_renewed NAME LEASE - the lease is another one by now.
+# is_renewed NAME LEASE - true if the lease is no longer LEASE.
 is_renewed() {
 	[ "$(lease_of "$1")" != "$2" ]
 }
@@ -123,7 +123,7 @@ done
 is 'renewals by hbctl leave owner and token as they are' 0 "$row" '' lock_row x
 result 'locks lists a lock whose lease hbctl renews' \
 	"$(in_store locks --json | grep -q '"owner":"a"' ||
-	echo 'it is not')"
+	echo 'expected owner a in the list of locks, found none')"
 sql 'DELETE FROM hashbelt_lock'
 ended 'hbctl ends the command with SIGTERM when its row is gone' holder 143 '' \
 	"lock 'x' is lost (its lease was over): the command is asked to end (SIGTERM)"
@@ -172,7 +172,7 @@ kill -s KILL "$killed"
 at_last is_gone "$(cat "$temporary/child")"
 result 'the kill of hbctl ends the command that runs under its lock' \
 	"$(is_gone "$(cat "$temporary/child")" ||
-	echo 'it does')"
+	echo 'expected that the command has ended, found that it runs')"
 at_last has_ended waiter
 result 'the lock of a killed hbctl goes to the waiter when its lease is over' "$(
 	is_sql b 'SELECT owner FROM hashbelt_lock' || lock_row x)"
@@ -180,7 +180,7 @@ result 'the waiter after a killed hbctl has a larger token' "$(
 	[ "$(cat "$temporary/waiter.out")" -gt "$old" ] || cat "$temporary/waiter.out")"
 in_store unlock x --owner b
 
-# A server that goes
+# A server that is restarted or stopped
 # shellcheck disable=SC2016
 lock_later holder x --owner a --ttl 9s -- sh -c ': >"$0"; cat "$1"' \
 	"$temporary/ready" "$temporary/fifo"
@@ -189,7 +189,7 @@ lease=$(lease_of x)
 server restart -m fast
 at_last is_renewed x "$lease"
 result 'hbctl renews its lease after a restart of the server' "$(is_renewed x "$lease" ||
-	echo 'it is not')"
+	echo 'expected another lease, found the same')"
 : >"$temporary/fifo"
 ended 'the command ends with 0 though the server was restarted meanwhile' holder 0 '' ''
 is 'hbctl unlocks its lock after a restart of the server' 0 '' '' lock_row x
@@ -202,7 +202,7 @@ server start
 age x
 in_store release --aged >/dev/null
 
-# Many at once
+# Many processes at once
 count_up '' 8 12 in_store lock counter --wait forever --
 # shellcheck disable=SC2317 # called by count_up
 by_hand() {

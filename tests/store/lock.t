@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# lock.t - the commands on locks, on a PostgreSQL: who gets what, and what is said.
-# Leases are hours, and are ended by hand.
+# lock.t - the commands on locks, with a PostgreSQL: results, output and messages. Leases
+# last for hours, and the tests end them by hand.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -14,13 +14,13 @@ plan 86
 # shellcheck source=tests/hbctl/locks.sh
 . "$(dirname "$0")/../hbctl/locks.sh"
 
-# token_of OWNER - of the only lock of this owner.
+# token_of OWNER - print the token of the only lock of this owner.
 token_of() {
 	field token in_store locks --owner "$1"
 }
 
 # The table
-none="the store: *hashbelt_lock*: 'hbctl lock --store ... --create-table' makes what it needs"
+none="the store: *hashbelt_lock*: 'hbctl lock --store ... --create-table' makes the table and its sequence"
 is 'lock without the table exits with 3' 3 '' "$none" in_store lock x
 is 'unlock without the table exits with 3' 3 '' "$none" in_store unlock x --owner a
 is 'locks without the table exits with 3' 3 '' "$none" in_store locks
@@ -75,14 +75,14 @@ like 'locks --json prints an object for each lock' 0 \
 like 'locks prints token, times, owner and name of each lock' 0 "TOKEN *HELD *LEFT *OWNER *NAME
 $first *s *s *a  *x" '' in_store locks
 is 'unlock by the owner prints nothing' 0 '' '' in_store unlock x --owner a
-nobody="nobody holds lock 'x': it was never taken, or its lease is over"
+nobody="lock 'x' is free: it was never taken, or its lease has expired"
 is 'unlock of a free lock exits with 1' 1 '' "$nobody" in_store unlock x --owner a
 is 'renew of a free lock exits with 1' 1 '' "$nobody" in_store renew x --owner a
 in_store lock y --owner a >/dev/null
 is 'unlock --json prints key and owner' 0 '{"key":"y","owner":"a"}' \
 	'' in_store unlock y --owner a --json
 
-# Owners that nobody has named
+# Owners that lock makes up
 like 'lock without --owner prints the owner that it has made up' 0 "[1-9]*	*:*:*" \
 	'' in_store lock x
 owner=$(cut -f 2 "$temporary/out")
@@ -103,8 +103,8 @@ for i in 1 2 3 4 5; do
 done
 result 'the token grows with each grant after an unlock' "$wrong"
 
-# A command that is about to be granted the lock has no token yet, so a faster one gets the
-# smaller token. The test holds it up where grants of one lock wait for each other.
+# A command that waits for a grant takes no token before, so a faster command gets the smaller
+# token. The test delays a command at the advisory lock on which grants of one lock wait.
 mkfifo "$temporary/fifo"
 "$bin/psql" -X -q -A -t -d "$store" <"$temporary/fifo" >"$temporary/psql" &
 exec 8>"$temporary/fifo"
@@ -148,7 +148,7 @@ is 'locks --table of a missing table exits with 3' 3 '' \
 is 'unlock in the default table exits with 0 beside other tables' 0 '' \
 	'' in_store unlock x --owner a
 
-# Whatever names and owners are made of
+# Names and owners with any bytes
 sly="x'; DELETE FROM hashbelt_lock; -- \\ \" \$1 %s %"
 who="o'; DROP TABLE hashbelt_lock; -- \$2"
 like 'lock takes a name and an owner with metacharacters' 0 '[1-9]*' '' \
@@ -234,9 +234,9 @@ is 'release --json of an owner without locks prints 0' 0 '{"released":0}' \
 	'' in_store release --owner a --json
 is 'release of a second owner prints its number of locks' 0 3 '' in_store release --owner b
 
-# Who waits is told
-# told NAME COMMAND... - the channel says that a lock was given back.
-told() {
+# Notification of waiters
+# notifies NAME COMMAND... - a test: the command notifies the channel that lock x was unlocked.
+notifies() {
 	name=$1
 	shift
 	run "$bin/psql" -X -q -A -t -d "$store" -c 'LISTEN hashbelt_lock' -c "\\! $*" \
@@ -246,12 +246,12 @@ told() {
 }
 export HASHBELT_STORE="$store"
 in_store lock x --owner a >/dev/null
-told 'unlock notifies waiters of the lock' hbctl unlock x --owner a
+notifies 'unlock notifies waiters of the lock' hbctl unlock x --owner a
 in_store lock x --owner a >/dev/null
-told 'release notifies waiters of the lock' hbctl release --owner a
+notifies 'release notifies waiters of the lock' hbctl release --owner a
 in_store lock x --owner a >/dev/null
 age x
-told 'release --aged notifies waiters of the lock' hbctl release --aged
+notifies 'release --aged notifies waiters of the lock' hbctl release --aged
 
 # The environment
 like 'lock uses the store in HASHBELT_STORE' 0 '[1-9]*' '' hbctl lock x --owner a

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# need.sh - see to it that PostgreSQL and its C library are installed. Debian would
-# make and start a database on that; nobody wants one.
+# need.sh - install PostgreSQL and its C library. Keeps Debian's package from making and
+# starting a database.
 set -eu
 
 need=$(cd "$(dirname "$0")/.." && pwd)/need.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# reach.t - stores that cannot be reached, do not answer, or refuse: what is said, in
-# what time. And an hbctl that was built without libpq.
+# reach.t - stores that cannot be reached, do not answer, or refuse: the message and the time
+# that it takes. And an hbctl without the program hbctl-store.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -13,9 +13,11 @@ plan 38
 . "$(dirname "$0")/server.sh"
 
 in_store lock --create-table || exit 1
-without=$(cd "$(dirname "$0")/../.." && pwd)/.cache/build/tools-without-libpq/hbctl
+alone=$temporary/alone/hbctl
+mkdir "${alone%/*}"
+cp "$(command -v hbctl)" "$alone"
 
-# A port that takes connections and never says a word.
+# A port that accepts connections and never answers.
 perl -MIO::Socket::INET -e '
 	my $s = IO::Socket::INET->new(Listen => 50, LocalAddr => "127.0.0.1");
 	print $s->sockport, "\n";
@@ -26,8 +28,8 @@ trap 'kill $mute; end_server' EXIT
 at_last test -s "$temporary/mute"
 mute_port=$(cat "$temporary/mute")
 
-# timed NAME LEAST MOST STATUS ERR COMMAND... - as is, and it takes that many
-# milliseconds.
+# timed NAME LEAST MOST STATUS ERR COMMAND... - the check "is" with no output; the command must
+# take LEAST to MOST milliseconds.
 timed() {
 	name=$1 least=$2 most=$3 wanted_status=$4 error_pattern=$5
 	want ''
@@ -39,7 +41,7 @@ timed() {
 		[ $took -ge "$least" ] && [ $took -le "$most" ] || echo "took $took ms")"
 }
 
-# Nobody takes the connection. What has ten seconds is judged in the end.
+# Connections that are not answered. Commands that wait for ten seconds are judged at the end.
 at="host=127.0.0.1 user=hbctl password=secret dbname=x"
 late='the store: the server did not take the connection within'
 for command in 'lock x' 'locks'; do
@@ -66,14 +68,14 @@ timed 'lock --wait 10ms on a port without an answer exits with 3 after 1 s' 900 
 timed 'locks on an unknown host exits with 3' 0 11000 3 'the store: *' \
 	hbctl locks --store "host=nothing.invalid dbname=x"
 
-# A server that stands still once we are connected
+# A server that is stopped (SIGSTOP)
 server_pid=$(head -n 1 "$data/base/postmaster.pid")
 kill -s STOP "$server_pid"
 timed 'lock --wait 1s on a stopped server exits with 3 after 1 s' 900 4000 3 \
 	"$late 1s" in_store lock x --wait 1s
 kill -s CONT "$server_pid"
 
-# How many connections of ours the server has; its side of one ends a moment after ours.
+# served - print the number of hbctl's connections. The server ends its side a moment later.
 # shellcheck disable=SC2317 # called by is
 served() {
 	sql "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hbctl'"
@@ -84,7 +86,7 @@ nobody_is_served() {
 	[ "$(served)" = 0 ]
 }
 
-# Somebody has locked the whole table.
+# Another session has locked the whole table.
 rm -f "$temporary/fifo"
 mkfifo "$temporary/fifo"
 "$bin/psql" -X -q -A -t -d "$store" <"$temporary/fifo" >"$temporary/psql" &
@@ -102,7 +104,7 @@ exec 8>&-
 wait $psql
 is 'lock that has given up its statement leaves no lock' 0 '' '' in_store locks
 
-# What the database refuses
+# Commands that the database refuses
 is 'locks on a missing database exits with 3' 3 '' 'the store: * database "nix" does not exist' \
 	hbctl locks --store "$store dbname=nix"
 is 'locks as a missing role exits with 3' 3 '' 'the store: * role "nix" does not exist' \
@@ -151,19 +153,19 @@ is 'locks --type with a type of 65 bytes exits with 2' 2 '' \
 	'locks: --type: a type has 1 to 64 bytes, *' \
 	in_store locks --type "$(text 65)"
 
-# Without libpq
-missing='--store: this hbctl was built without libpq: install libpq-dev and build it again'
-result 'hbctl that was built without libpq does not link it' "$(ldd "$without" | grep libpq)"
+# Without hbctl-store
+missing="--store: $alone-store is missing: install hbctl-store, or install libpq-dev and build *"
+result 'hbctl does not link libpq' "$(ldd "$alone" | grep libpq)"
 for command in 'lock x' 'unlock x --owner a' 'renew x --owner a' locks \
 	'release --owner a' 'release --aged' 'lock --create-table'; do
 	# shellcheck disable=SC2086 # words
-	is "hbctl without libpq: $command --store exits with 3" 3 '' "$missing" \
-		"$without" $command --store "$store"
+	is "hbctl without hbctl-store: $command --store exits with 3" 3 '' "$missing" \
+		"$alone" $command --store "$store"
 done
-is 'hbctl without libpq: unlock without --owner exits with 2' 2 '' 'unlock: --owner is missing *' \
-	"$without" unlock x --store "$store"
+is 'hbctl without hbctl-store: unlock without --owner exits with 2' 2 '' 'unlock: --owner is missing *' \
+	"$alone" unlock x --store "$store"
 
-# By now they have ended.
+# The commands on the port without an answer have ended by now.
 for command in lock locks; do
 	at_last test -s "$temporary/took.$command"
 	read -r status took <"$temporary/took.$command"

@@ -1,17 +1,17 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # shellcheck disable=SC2154 # $temporary is tap.sh's
 #
-# server.sh - sourced after tap.sh by the tests of locks in a store: a PostgreSQL of
-# their own, in a directory of its own, that is gone in the end.
+# server.sh - sourced after tap.sh by the tests of locks in a store: starts a temporary
+# PostgreSQL in a temporary directory, and removes both at the end.
 #
-#	$store	how to connect to it, by its socket
-#	$port	where it listens on 127.0.0.1 as well
+#	$store	connection string, by its socket
+#	$port	its port on 127.0.0.1
 
 bin=$(pg_config --bindir)
 data=$(mktemp -d /tmp/hashbelt-store-XXXXXX)
 
-# It refuses to run as root.
+# PostgreSQL refuses to run as root.
 if [ "$(id -u)" = 0 ]; then
 	chown nobody "$data"
 	as() {
@@ -23,13 +23,13 @@ else
 	}
 fi
 
-# free_port - one that nobody listens on.
+# free_port - print a free port of 127.0.0.1.
 free_port() {
 	perl -MIO::Socket::INET -e '
 		print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'
 }
 
-# server ACTION OPTION... - start, stop or restart it.
+# server ACTION OPTION... - start, stop or restart the server.
 server() {
 	as "$bin/pg_ctl" -D "$data/base" -w -s -l "$data/log" \
 		-o "-p $port -k $data -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=60" \
@@ -55,14 +55,14 @@ as "$bin/initdb" -D "$data/base" -U hashbelt -A trust -E UTF8 --locale=C -N \
 	sed 's/^/# /' "$temporary/initdb"
 	exit 1
 }
-# Somebody may take the port between the question and its use.
+# Another process may take the port before the server does: try again with another port.
 for _ in 1 2 3 4 5; do
 	port=$(free_port)
 	server start && break
 done
 store="host=$data port=$port user=hashbelt dbname=postgres"
 
-# sql STATEMENT - what the database says to that.
+# sql STATEMENT - print the result of a statement.
 sql() {
 	"$bin/psql" -X -q -A -t -v ON_ERROR_STOP=1 -d "$store" -c "$1"
 }
@@ -71,19 +71,19 @@ sql 'SELECT 1' >"$temporary/out" || {
 	exit 1
 }
 
-# in_store COMMAND ARGUMENT... - hbctl COMMAND on the locks there.
+# in_store COMMAND ARGUMENT... - run hbctl COMMAND on the locks of this server.
 in_store() {
 	command=$1
 	shift
 	hbctl "$command" --store "$store" "$@"
 }
 
-# is_sql WANTED STATEMENT - whether the database says that.
+# is_sql WANTED STATEMENT - true if the result of a statement is WANTED.
 is_sql() {
 	[ "$(sql "$2")" = "$1" ]
 }
 
-# lock_row NAME - owner and token of a lock, whether its lease is over or not.
+# lock_row NAME - print owner and token of a lock, whether its lease is over or not.
 lock_row() {
 	sql "SELECT owner, token FROM hashbelt_lock WHERE object_key = '$1'"
 }

@@ -1,21 +1,21 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * churn - everything that ends an entry's life at once, and a ledger.
+ * churn - all operations that end entries run at once, and all events are accounted for.
  *
  *	churn [SEED [OPERATIONS]]
  *
- * On one belt every entry that leaves is reported. So what was put is either
- * there, or has been read as an event once, or was lost, and that was told:
+ * The first belt, the ledger, reports every entry that leaves. So each entry that was put
+ * is present, or its event was read once, or its event was lost and the loss reported:
  *
  *	puts		= entries + events
- *	events		= numbers 1 to the last, each settled by one reader, or lost
- *	lost		= what the readers were told
- *	used		<= the limit, whenever one looks
+ *	events		= sequence numbers from 1 on, each settled by one reader or lost
+ *	lost		= sum of the losses that events report
+ *	used		<= the limit, at any time
  *
- * It is full all the time, its measures change, it is cleared, the system asks it
- * for memory, and of its readers one acknowledges some of what it reads and
- * leaves. On the other belt all settings change all the time; what it has to show
- * is that in the end everything is given back.
+ * The ledger is full most of the time, its time-to-live and buckets change, it is cleared,
+ * and the shrinker takes entries. One of its readers acknowledges only some events, and
+ * closes its descriptor. On the second belt, the wild one, all settings change all the
+ * time. It must be empty in the end.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,9 +26,9 @@
 #define ENTRIES_MAX	100
 #define KEYS		2000
 #define WRITERS		2
-#define PATIENCE	10		/* times the operations, for all to happen */
+#define FACTOR_MAX	10		/* greatest multiple of the operations: see enough() */
 
-static unsigned char *settled;		/* by sequence: how often */
+static unsigned char *settled;		/* by sequence number: how often it was settled */
 static uint64_t settled_max;
 static _Atomic uint64_t told_lost;
 static _Atomic int writers_left = WRITERS;
@@ -53,7 +53,7 @@ static void settle(uint64_t sequence)
 		wrong("event %llu was settled twice", (unsigned long long)sequence);
 }
 
-/* Reads some events; @settles: they are the reader's for good. The last number. */
+/* Reads events; @settles: they are settled at once. Returns the last sequence number. */
 static uint64_t read_some(int fd, char *buffer, int settles, uint64_t *first)
 {
 	const struct hashbelt_event *event = NULL;
@@ -85,7 +85,7 @@ static void *read_plainly(void *name)
 		if (!read_some(fd, buffer, 1, &first))
 			usleep(1000);
 		if (!hashbelt_info(fd, &info) && info.used_entries > ENTRIES_MAX)
-			wrong("%llu entries count, and %d may",
+			wrong("used_entries is %llu, and the limit is %d",
 			      (unsigned long long)info.used_entries, ENTRIES_MAX);
 	}
 	hashbelt_close(fd);
@@ -93,7 +93,7 @@ static void *read_plainly(void *name)
 	return NULL;
 }
 
-/* Acknowledges what it reads, or its first event, or nothing, and leaves. */
+/* Reads; acknowledges all events, or first one and then all, or closes the descriptor. */
 static void *read_and_leave(void *name)
 {
 	char *buffer = malloc(BUFFER);
@@ -122,9 +122,9 @@ static void *read_and_leave(void *name)
 			err = hashbelt_ack(fd, next_random(&random) % 2 ? last : first);
 			if (err)
 				wrong("ack: %s", strerror(-err));
-			/* What was read before the one that was named goes with it. */
+			/* Acknowledges the events up to this number. */
 			hashbelt_ack(fd, last);
-			/* What is not acknowledged will be said again. */
+			/* Count losses now: events without an ack are read again. */
 			atomic_fetch_add(&told_lost, lost);
 			for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); )
 				settle(event->sequence);
@@ -170,7 +170,7 @@ static void operate(int fd, uint64_t random)
 		wrong("operation %u: %s", (unsigned int)(random % 16), strerror(-err));
 }
 
-/* What the ledger is there for has happened: all of it at least once. */
+/* Returns true if evictions, memory pressure and requeued events have all occurred. */
 static int tested(int ledger)
 {
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
@@ -181,11 +181,11 @@ static int tested(int ledger)
 	       counters[HASHBELT_STAT_EVENTS_RETURNED];
 }
 
-/* When the others get to do their part is chance: a slow machine has to wait for them. */
+/* A writer goes on until all that tested() asks for has occurred: that is left to chance. */
 static int enough(int ledger, uint64_t done)
 {
 	return done >= operations &&
-	       (done >= PATIENCE * operations || (done % 64 == 0 && tested(ledger)));
+	       (done >= FACTOR_MAX * operations || (done % 64 == 0 && tested(ledger)));
 }
 
 static void *write_all(void *arg)
@@ -214,7 +214,7 @@ static void set(int fd, struct hashbelt_settings *settings)
 		wrong("set: %s", strerror(-err));
 }
 
-static void change_measures(int fd, uint64_t random)
+static void change_geometry(int fd, uint64_t random)
 {
 	set(fd, &(struct hashbelt_settings){
 		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
@@ -237,7 +237,7 @@ static void change_all(int fd, uint64_t random)
 	});
 }
 
-/* Changes settings, moves time, and is the system that is short of memory. */
+/* Changes settings, moves belt time, and calls the shrinkers. */
 static void *meddle(void *arg)
 {
 	int ledger = open_nonblocking("churn-ledger"), wild = open_nonblocking("churn-wild");
@@ -248,7 +248,7 @@ static void *meddle(void *arg)
 	for (round = 0; atomic_load(&writers_left); round++) {
 		change_all(wild, next_random(&random));
 		if (round % 4 == 0)
-			change_measures(ledger, next_random(&random));
+			change_geometry(ledger, next_random(&random));
 		hashbelt_advance(round % 2 ? ledger : wild, next_random(&random) % 100);
 		if (round % 64 == 0 && drop >= 0 && write(drop, "2\n", 2) != 2)
 			wrong("drop_caches: %s", strerror(errno));
@@ -269,8 +269,8 @@ static void discard_all(int fd)
 	free(buffer);
 }
 
-/* Everything is read; then the books are closed. */
-static int close_the_books(int fd)
+/* Reads all events, and compares counts. Returns the number of failures. */
+static int check_ledger(int fd)
 {
 	uint64_t first, i, once = 0;
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
@@ -280,9 +280,9 @@ static int close_the_books(int fd)
 	int failed = 0;
 
 	hashbelt_halt(fd);
-	/* The worker may have begun before: this waits for its round. */
+	/* The worker may be in a round: wait for its end. */
 	hashbelt_advance(fd, 0);
-	/* One more event, to tell what was lost last. */
+	/* One more event, which reports the last losses. */
 	hashbelt_put(fd, "end", 3, "", 0, &(struct hashbelt_item){ 0 });
 	hashbelt_expire(fd, "end", 3);
 	while (read_some(fd, buffer, 1, &first))
@@ -301,7 +301,7 @@ static int close_the_books(int fd)
 	failed += report(once + counters[HASHBELT_STAT_EVENTS_LOST] == info.sequence,
 			 "each event is acknowledged once or counted as lost");
 	failed += report(told_lost == counters[HASHBELT_STAT_EVENTS_LOST],
-			 "losses that readers were told add up to the counter");
+			 "the losses that events report add up to the counter events_lost");
 	failed += report(tested(fd),
 			 "evictions, entries taken by pressure and requeued events have occurred");
 	failed += report(!info.in_flight && !info.queued &&
@@ -320,8 +320,8 @@ int main(int argc, char **argv)
 	read_arguments(argc, argv, &operations);
 	printf("1..7\n# seed %llu, %llu operations of each writer\n",
 	       (unsigned long long)seed, (unsigned long long)operations);
-	/* Each operation ends two lives at most, and evicts for one more. */
-	settled_max = operations * PATIENCE * WRITERS * 3 + 1000000;
+	/* Each operation ends at most two entries, and evicts one more. */
+	settled_max = operations * FACTOR_MAX * WRITERS * 3 + 1000000;
 	settled = calloc(settled_max + 1, 1);
 	ledger = nonblocking(make_belt("churn-ledger", (struct hashbelt_settings){
 		.ttl_ms = 1000, .handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
 		pthread_join(writers[i], NULL);
 	for (i = 0; i < 3; i++)
 		pthread_join(others[i], NULL);
-	failed = close_the_books(ledger);
+	failed = check_ledger(ledger);
 	set(wild, &(struct hashbelt_settings){ .fields = HASHBELT_SET_HANDLER });
 	hashbelt_clear(wild);
 	discard_all(wild);

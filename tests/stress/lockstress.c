@@ -1,20 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * lockstress - locks, held and waited for by processes that are killed all the time.
+ * lockstress - processes that lock and wait for locks are killed all the time.
  *
  *	lockstress [SEED [GRANTS]]
  *
- * Three parts, one after the other, of about so many grants each:
+ * Three parts, one after the other, of about GRANTS grants each:
  *
- * count	Processes add to a plain variable under a lock that is bound and, as belt
- *		time is halted, does not expire. They are killed at each point that has a
- *		name and at many that have none. Each notes beforehand what it is about to
- *		do, so it is known of the dead, too, whether they did it: none is lost.
- * fence	Leases that are over before their holders know. A store takes a write if
- *		no larger token has been seen, on reading or writing. So nothing is
- *		written late, and what it holds is the number of writes that it took.
- * race		Unlock, expiry, close, release, clear, renewal, waiting, death, all at
- *		once; then the books. Each grant has ended once, and nobody sleeps.
+ * count	Processes add to a plain variable under a bound lock. Belt time is halted, so
+ *		the lease does not end. The processes are killed at each point of enum point
+ *		and elsewhere. Each writes down its addition before it makes it, so the sum
+ *		counts the additions of killed processes as well: none is lost.
+ * fence	Leases end before their owners unlock. A store accepts a write if no read or
+ *		write had a larger token. So no late write is accepted, and the value is the
+ *		number of accepted writes.
+ * race		Unlock, expiry, close, release, clear, renewal, waiting and kills run at
+ *		once. The end of each grant is reported once, and no process waits for ever.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,28 +28,28 @@
 #include "stress.h"
 
 #define WORKERS		5
-#define LIVES		400		/* that the workers of a part may have in all */
-#define NAMES		6		/* locks that are raced for */
+#define LIVES		400		/* processes in a part: a killed worker is restarted */
+#define NAMES		6		/* number of locks in the part "race" */
 #define TTL		10000
-#define PATIENCE	120		/* seconds, for what takes one or two */
+#define TIMEOUT_S	120		/* seconds; a part takes one or two */
 #define BUFFER		65536
 
 #define COUNT_BELT	"lockstress-count"
 #define FENCE_BELT	"lockstress-fence"
 #define RACE_BELT	"lockstress-race"
 
-/* Where a worker is killed, or kills itself. */
+/* Points at which a worker kills itself; ANYWHERE: it was killed by another process. */
 enum point {
 	ANYWHERE, BEFORE_LOCK, LOCKED, NOTED, ADDED, BEFORE_UNLOCK, UNLOCKED, POINTS,
 };
 
 /**
- * struct life - one process that adds
- * @point:	where it killed itself
- * @at:		the value that it is about to replace, and
- * @token:	with which token, once
- * @begun:	is one more than
- * @done:	its additions
+ * struct life - a process that adds
+ * @point:	the point at which it killed itself
+ * @at:		the value that its present addition replaces
+ * @token:	the token of the present addition
+ * @begun:	number of additions begun
+ * @done:	number of additions done
  */
 struct life {
 	volatile uint32_t point;
@@ -60,14 +60,14 @@ struct life {
 };
 
 /**
- * struct store - what is written under a lock that may be lost
- * @mutex:	protects all below
- * @highest:	token, of those who have read
- * @value:	what is stored
- * @accepted:	writes
- * @rejected:	reads and writes that came too late
- * @last:	token of the last write
- * @disorder:	writes that came with a token not larger than the last
+ * struct store - a store that the lock of the part "fence" guards
+ * @mutex:	protects all members below
+ * @highest:	largest token of a read
+ * @value:	stored value
+ * @accepted:	number of accepted writes
+ * @rejected:	number of refused reads and writes
+ * @last:	token of the last accepted write
+ * @disorder:	number of accepted writes whose token was not larger than @last
  */
 struct store {
 	pthread_mutex_t mutex;
@@ -80,15 +80,15 @@ struct store {
 };
 
 /**
- * struct shared - what all processes see
- * @wrong:	things that cannot be
- * @stop:	they are to end
- * @grants:	of the race, so far
- * @seen:	of the race, for each lock the largest token that somebody has got
- * @value:	the plain variable
- * @lives:	those who add to it
- * @store:	of the fence
- * @journal:	of the plain variable: for each value, with which token it was replaced
+ * struct shared - memory that all processes share
+ * @wrong:	number of impossible results
+ * @stop:	race: tells the processes to end
+ * @grants:	race: number of grants so far
+ * @seen:	race: for each lock, the largest token that a process has got
+ * @value:	count: the plain variable
+ * @lives:	count: the processes that add to it
+ * @store:	fence: the store
+ * @journal:	count: for each value of the variable, the token with which it was replaced
  */
 struct shared {
 	_Atomic unsigned int wrong;
@@ -104,7 +104,7 @@ struct shared {
 static struct shared *shared;
 static uint64_t grants = 6000;
 
-/* Makes a belt of locks whose time stands still; the descriptor is its. */
+/* Makes a halted belt for locks; returns a descriptor that is bound to it. */
 static int make_locks(const char *name, struct hashbelt_settings settings)
 {
 	settings.ttl_ms = TTL;
@@ -112,7 +112,7 @@ static int make_locks(const char *name, struct hashbelt_settings settings)
 	return make_belt(name, settings, 1);
 }
 
-/* The end of a belt; what it says of itself before that. */
+/* Destroys a belt; returns its last info. */
 static struct hashbelt_info end_belt(int fd, const char *name)
 {
 	struct hashbelt_info info = { 0 };
@@ -135,8 +135,8 @@ static uint64_t used_bytes(void)
 	return bytes;
 }
 
-/* Passes some time, in one way or the other, or none. */
-static void dawdle(uint64_t random)
+/* Yields, sleeps for up to a millisecond, or does nothing. */
+static void random_delay(uint64_t random)
 {
 	if (random % 4 == 0)
 		sched_yield();
@@ -149,8 +149,8 @@ static void dawdle(uint64_t random)
 static pid_t pids[WORKERS];
 static unsigned int lives;
 
-/* Starts a process that does @work as the next life, in the place of worker @i. */
-static void be_born(unsigned int i, void (*work)(unsigned int life))
+/* Starts a process that does @work, as worker @i and with the next number of a life. */
+static void start_worker(unsigned int i, void (*work)(unsigned int life))
 {
 	unsigned int life = lives++;
 	pid_t parent = getpid();
@@ -179,8 +179,8 @@ static unsigned int alive(void)
 	return count;
 }
 
-/* Buries the dead. Who was killed is born again, if @work says as what. */
-static void bury(void (*work)(unsigned int life))
+/* Reaps workers that have ended. Restarts killed ones with @work, unless that is NULL. */
+static void reap(void (*work)(unsigned int life))
 {
 	unsigned int i;
 	int status;
@@ -192,21 +192,20 @@ static void bury(void (*work)(unsigned int life))
 		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 			wrong("a worker died by signal %d", WTERMSIG(status));
 		if (WIFSIGNALED(status) && work && lives < LIVES)
-			be_born(i, work);
+			start_worker(i, work);
 	}
 }
 
-/* The last lives are spared, to finish. */
+/* Kills a worker. Not in the second half of the lives, so that the last ones finish. */
 static void kill_one(uint64_t random)
 {
 	pid_t pid = pids[random % WORKERS];
 
-	/* Half of the lives are for those who die at a point of their own. */
 	if (pid > 0 && lives < LIVES / 2)
 		kill(pid, SIGKILL);
 }
 
-/* Those who are still there are asleep for ever. Their number. */
+/* Kills the workers that are left, which wait for ever; returns their number. */
 static unsigned int kill_all(void)
 {
 	unsigned int i, count = alive();
@@ -227,12 +226,12 @@ static void begin(void (*work)(unsigned int life))
 
 	lives = 0;
 	for (i = 0; i < WORKERS; i++)
-		be_born(i, work);
+		start_worker(i, work);
 }
 
 /* count: a plain variable */
 
-/* Now and then a worker dies here; but not the last ones. */
+/* At a point one of 128 workers kills itself, except for the last ones. */
 static void pass(unsigned int life, enum point point, uint64_t random)
 {
 	if (life >= LIVES - WORKERS || random % 128)
@@ -248,13 +247,13 @@ static void add(unsigned int life, uint64_t token, uint64_t *random)
 	uint64_t value = shared->value;
 
 	pass(life, LOCKED, next_random(random));
-	dawdle(next_random(random));
+	random_delay(next_random(random));
 	mine->at = value;
 	mine->token = token;
 	mine->begun = mine->done + 1;
 	shared->journal[value] = token;
 	pass(life, NOTED, next_random(random));
-	dawdle(next_random(random));
+	random_delay(next_random(random));
 	shared->value = value + 1;
 	pass(life, ADDED, next_random(random));
 	mine->done = mine->begun;
@@ -286,7 +285,10 @@ static void count_work(unsigned int life)
 	hashbelt_close(fd);
 }
 
-/* The additions of all lives: the last one of the dead by the journal. */
+/*
+ * The number of additions of all processes. The journal tells whether a killed process made
+ * its last addition.
+ */
 static uint64_t additions(void)
 {
 	const struct life *life;
@@ -309,7 +311,7 @@ static int killed_everywhere(void)
 		counts[shared->lives[i].point]++;
 	for (i = BEFORE_LOCK; i < POINTS; i++)
 		everywhere = everywhere && counts[i];
-	printf("# of %u lives ended before a lock %u, with it %u, %u, %u, %u, after it %u\n",
+	printf("# of %u processes, killed before a lock %u, with it %u, %u, %u, %u, after it %u\n",
 	       lives, counts[BEFORE_LOCK], counts[LOCKED], counts[NOTED], counts[ADDED],
 	       counts[BEFORE_UNLOCK], counts[UNLOCKED]);
 	return everywhere;
@@ -319,12 +321,12 @@ static int count_part(void)
 {
 	int fd = make_locks(COUNT_BELT, (struct hashbelt_settings){ 0 }), failed;
 	uint64_t random = seed_of(1000), i, disorder = 0;
-	time_t end = time(NULL) + PATIENCE;
+	time_t end = time(NULL) + TIMEOUT_S;
 	struct hashbelt_info info;
 
 	begin(count_work);
 	while (alive() && time(NULL) < end) {
-		bury(count_work);
+		reap(count_work);
 		usleep(next_random(&random) % 3000);
 		if (next_random(&random) % 2)
 			kill_one(next_random(&random));
@@ -336,15 +338,15 @@ static int count_part(void)
 	       (unsigned long long)shared->value, (unsigned long long)additions());
 	failed += report(shared->value == grants && additions() == grants,
 			 "count: no addition under the lock is lost or done twice");
-	failed += report(!disorder, "count: each holder has a larger token than the one before");
-	failed += report(killed_everywhere(), "count: holders are killed at every point");
+	failed += report(!disorder, "count: each owner has a larger token than the one before");
+	failed += report(killed_everywhere(), "count: processes kill themselves at every point");
 	info = end_belt(fd, COUNT_BELT);
 	return failed + report(!info.locks && !info.entries, "count: no lock and no entry is left");
 }
 
 /* fence: leases that are over */
 
-/* Whether what comes with this token comes in time. */
+/* Reads the value; returns 0 if a read had a larger token. */
 static int store_read(uint64_t token, uint64_t *value)
 {
 	struct store *store = &shared->store;
@@ -387,16 +389,16 @@ static void check_rejected(int fd, unsigned int life, uint64_t token)
 	int err = hashbelt_holder(fd, "variable", 8, &owner, &len, &lock);
 
 	if (!err && owner == life && lock.token == token)
-		wrong("the holder was turned away, with token %llu",
+		wrong("the store refused the present owner, with token %llu",
 		      (unsigned long long)token);
 }
 
-/* A slow writer; sometimes so slow that another has come. */
+/* Delays a writer, one of 8 until another process has read with a larger token. */
 static void think(uint64_t token, uint64_t random)
 {
 	unsigned int tries;
 
-	dawdle(random);
+	random_delay(random);
 	if (random >> 16 & 7)
 		return;
 	for (tries = 0; tries < 200; tries++) {
@@ -451,21 +453,21 @@ static int fence_part(void)
 	int fd = make_locks(FENCE_BELT, (struct hashbelt_settings){ 0 }), failed;
 	const struct store *store = &shared->store;
 	uint64_t random = seed_of(3000);
-	time_t end = time(NULL) + PATIENCE;
+	time_t end = time(NULL) + TIMEOUT_S;
 	struct hashbelt_info info;
 
 	make_mutex(&shared->store.mutex);
 	begin(fence_work);
 	while (alive() && time(NULL) < end) {
-		bury(NULL);
+		reap(NULL);
 		hashbelt_advance(fd, next_random(&random) % 4);
 		usleep(next_random(&random) % 500);
 	}
 	failed = report(!kill_all(), "fence: no process is left waiting");
-	printf("# %llu writes, %llu turned away\n", (unsigned long long)store->accepted,
+	printf("# %llu writes accepted, %llu refused\n", (unsigned long long)store->accepted,
 	       (unsigned long long)store->rejected);
 	failed += report(store->accepted && store->rejected > grants / 100,
-			 "fence: enough writes with old tokens are refused");
+			 "fence: writes are accepted, and more than one of 100 grants is refused");
 	failed += report(store->value == store->accepted,
 			 "fence: no accepted write is lost to a late one");
 	failed += report(!store->disorder,
@@ -477,7 +479,7 @@ static int fence_part(void)
 
 /* race: everything at once */
 
-/* Takes a lock, or does not. A token may not be smaller than one that was seen. */
+/* Tries to take a lock. Its token may not be smaller than one that was seen before. */
 static void race_lock(int fd, uint32_t name, uint32_t owner, uint64_t random)
 {
 	static const uint64_t waits[] = { 0, 0, 5, 50, HASHBELT_TTL_NEVER };
@@ -524,7 +526,7 @@ static void race_list(int fd, uint32_t owner)
 	hashbelt_locks_end(&lister);
 }
 
-/* One deed, on one of the locks; the descriptor may be another one after it. */
+/* One operation on one of the locks. Returns the descriptor, which may be a new one. */
 static int race_once(int fd, uint32_t owner, uint64_t random)
 {
 	uint32_t name = (random >> 40) % NAMES, other = ~0u;
@@ -563,7 +565,7 @@ static int race_once(int fd, uint32_t owner, uint64_t random)
 		race_lock(fd, name, owner, random);
 	}
 	if (err && err != -ENOENT && err != -EACCES)
-		wrong("deed %u: %s", (unsigned int)(random >> 48 & 15), strerror(-err));
+		wrong("operation %u: %s", (unsigned int)(random >> 48 & 15), strerror(-err));
 	return fd;
 }
 
@@ -575,18 +577,18 @@ static void race_work(unsigned int life)
 
 	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED)) {
 		fd = race_once(fd, owner, next_random(&random));
-		dawdle(next_random(&random));
+		random_delay(next_random(&random));
 	}
 	hashbelt_close(fd);
 }
 
 /**
- * struct ledger - what the events say of how grants have ended
- * @ends:	their number
- * @released:	those that went with a descriptor
- * @disorder:	those that came after one of the same lock with a larger token
- * @lost:	events that nobody has seen
- * @last:	for each lock, the token of the last one
+ * struct ledger - the ends of grants, as events report them
+ * @ends:	number of ends
+ * @released:	number of ends by the close of a descriptor
+ * @disorder:	number of ends reported after one of the same lock with a larger token
+ * @lost:	number of lost events
+ * @last:	for each lock, the token of its last event
  */
 struct ledger {
 	uint64_t ends;
@@ -617,7 +619,7 @@ static void read_ends(int fd, struct ledger *ledger)
 	}
 }
 
-/* What happens to all of them. */
+/* An operation on the whole belt, or on all locks of an owner; or kills a worker. */
 static void meddle(int fd, uint64_t random)
 {
 	uint32_t owner = (random >> 32) % WORKERS;
@@ -650,10 +652,10 @@ static void meddle(int fd, uint64_t random)
 		err = hashbelt_advance(fd, (random >> 8) % 20);
 	}
 	if (err)
-		wrong("meddling %u: %s", (unsigned int)(random % 32), strerror(-err));
+		wrong("operation %u on the belt: %s", (unsigned int)(random % 32), strerror(-err));
 }
 
-/* All leases end, and all that is told of that is read. */
+/* Ends all leases, and reads all events. */
 static void settle(int fd, struct ledger *ledger)
 {
 	struct hashbelt_info info = { 0 };
@@ -669,7 +671,7 @@ static void settle(int fd, struct ledger *ledger)
 	}
 }
 
-static int close_the_books(int fd, const struct ledger *ledger)
+static int check_ledger(int fd, const struct ledger *ledger)
 {
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
 	unsigned int count = HASHBELT_STAT_COUNT;
@@ -678,7 +680,7 @@ static int close_the_books(int fd, const struct ledger *ledger)
 
 	hashbelt_stat(fd, counters, &count);
 	info = end_belt(fd, RACE_BELT);
-	printf("# %llu grants, %llu after a wait, %llu ends, %llu with a descriptor, %u lives\n",
+	printf("# %llu grants, %llu after a wait, %llu ends, %llu by a close, %u processes\n",
 	       counters[HASHBELT_STAT_LOCKS], counters[HASHBELT_STAT_LOCK_WAITS],
 	       (unsigned long long)ledger->ends, counters[HASHBELT_STAT_RELEASED], lives);
 	failed = report(!info.locks && !info.entries, "race: no lock and no entry is left");
@@ -687,7 +689,7 @@ static int close_the_books(int fd, const struct ledger *ledger)
 	failed += report(ledger->ends == counters[HASHBELT_STAT_LOCKS] && !ledger->lost,
 			 "race: the end of each grant is reported once");
 	failed += report(ledger->released == counters[HASHBELT_STAT_RELEASED],
-			 "race: each lock that a close has released is counted");
+			 "race: as many locks are counted as released as events report");
 	failed += report(!ledger->disorder,
 			 "race: ends of a lock are reported in the order of its tokens");
 	return failed + report(counters[HASHBELT_STAT_LOCK_WAITS] && ledger->released &&
@@ -699,7 +701,7 @@ static int race_part(void)
 {
 	struct ledger ledger = { 0 };
 	uint64_t random = seed_of(5000);
-	time_t end = time(NULL) + PATIENCE;
+	time_t end = time(NULL) + TIMEOUT_S;
 	int fd, failed;
 
 	fd = make_locks(RACE_BELT, (struct hashbelt_settings){
@@ -709,26 +711,26 @@ static int race_part(void)
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	begin(race_work);
 	while (shared->grants < grants && time(NULL) < end) {
-		bury(race_work);
+		reap(race_work);
 		meddle(fd, next_random(&random));
 		read_ends(fd, &ledger);
 		usleep(next_random(&random) % 500);
 	}
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
-	/* Nobody is killed any more. Who waits gets what the others have left. */
-	end = time(NULL) + PATIENCE;
+	/* No process is killed from here on, so each waiter gets its lock. */
+	end = time(NULL) + TIMEOUT_S;
 	while (alive() && time(NULL) < end) {
-		bury(NULL);
+		reap(NULL);
 		hashbelt_advance(fd, 10);
 		read_ends(fd, &ledger);
 		usleep(500);
 	}
 	failed = report(!kill_all(), "race: no process is left waiting");
 	settle(fd, &ledger);
-	return failed + close_the_books(fd, &ledger);
+	return failed + check_ledger(fd, &ledger);
 }
 
-/* What is freed takes a moment to be. */
+/* Waits until used_bytes has fallen to @bytes: memory is freed after a grace period. */
 static int is_used_at_last(uint64_t bytes)
 {
 	unsigned int tries;

@@ -1,23 +1,23 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * stress - everything at once on one belt, with an oracle.
+ * stress - all operations at once on two belts, with bounds on each result.
  *
  *	stress [SEED [OPERATIONS]]
  *
- * Each key has one writer. It publishes the sequence number that it is going to write
- * before a put, and the one that is there after it. A reader notes what was published
- * before and after its get: that bounds what the get may return.
+ * Each key has one writer. It publishes the sequence number of a put before the put begins,
+ * and again after the put has ended. A reader reads the published numbers before and after
+ * its get: they bound what the get may return.
  *
- *	value	whole: all of it from one put
- *	hit	not older than the last put that had ended when the get began,
- *		not newer than the last one begun when it ended
+ *	value	all of it is from one put
+ *	hit	not older than the last put that had ended when the get began, not newer
+ *		than the last put that had begun when the get ended
  *	version	grows with the sequence number, for each reader
- *	gone	what was there before a clear or a remove that had ended when the
- *		get began does not come back
- *	miss	only where the entry could be gone: keys of the steady belt never are
- *	refresh	after a get that refreshed, the entry lives for its ttl of belt time
+ *	gone	an entry that a clear or remove took out does not come back: no get that
+ *		begins after the end of that call returns it
+ *	miss	only if the entry could have left: keys of the steady belt never miss
+ *	refresh	after a get that refreshed it, an entry lives for its ttl of belt time
  *
- * Meanwhile belts of changing names are made, used and destroyed.
+ * Meanwhile belts of changing names are created, used and destroyed.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -25,19 +25,19 @@
 
 #include "stress.h"
 
-#define KEYS		64	/* of each writer */
-#define CALM		8	/* the last of them: written less often */
+#define KEYS		64	/* keys of each writer */
+#define CALM		8	/* the last keys of each writer are written less often */
 #define WRITERS		2
 #define VALUE_MAX	600
-#define PROVEN_MIN	50	/* refreshes that something must be said of */
+#define PROVEN_MIN	50	/* least number of refreshes that can be checked */
 #define TTL_MS		1000
 
 /**
- * struct slot - what the oracle knows of a key
+ * struct slot - the published state of a key
  * @begun:	sequence number of the last put that has begun
- * @ended:	of the last put that has ended
- * @gone:	all up to this one have been removed or cleared
- * @ending:	removes and expires: odd while one goes on
+ * @ended:	sequence number of the last put that has ended
+ * @gone:	all puts up to this number have been removed or cleared
+ * @ending:	counts removes and expires: odd while one runs
  */
 struct slot {
 	_Atomic uint64_t begun;
@@ -49,8 +49,8 @@ struct slot {
 /**
  * struct arena - a belt under stress
  * @name:	its name
- * @steady:	nothing in it expires, and nobody clears or removes
- * @slots:	what is known of its keys
+ * @steady:	its entries do not expire, and no thread clears or removes
+ * @slots:	state of its keys
  */
 struct arena {
 	const char *name;
@@ -67,14 +67,14 @@ struct value {
 
 static struct arena steady = { .name = "stress-steady", .steady = 1 };
 static struct arena moving = { .name = "stress-moving" };
-static _Atomic uint64_t advanced_ms;	/* by which belt time has been moved, or will be */
-static _Atomic uint64_t moved_ms;	/* by which it has been moved */
-static _Atomic uint64_t clears;		/* odd while one goes on */
+static _Atomic uint64_t advanced_ms;	/* moves of belt time, counted before each move */
+static _Atomic uint64_t moved_ms;	/* moves of belt time, counted after each move */
+static _Atomic uint64_t clears;		/* odd while a clear runs */
 static _Atomic uint64_t runs;		/* odd while belt time runs by itself */
-static _Atomic uint64_t proven;		/* refreshes of which something could be said */
+static _Atomic uint64_t proven;		/* number of refreshes that could be checked */
 static _Atomic int writers_left;
 
-#define PROGRESS	4096	/* operations after which a writer says that it lives */
+#define PROGRESS	4096	/* operations between two lines of progress */
 
 static uint64_t operations = 100000;
 
@@ -124,7 +124,7 @@ static void write_one(struct arena *arena, int fd, uint32_t key, uint64_t *rando
 	atomic_store(&slot->ended, sequence);
 }
 
-/* All puts up to @sequence are gone: the clearer and the writer both say so. */
+/* Publishes that all puts up to @sequence are gone. Two threads may do so at once. */
 static void publish_gone(struct slot *slot, uint64_t sequence)
 {
 	uint64_t gone = atomic_load(&slot->gone);
@@ -155,7 +155,7 @@ static uint32_t pick_key(uint64_t random)
 	return KEYS - CALM + random / 12 % CALM;
 }
 
-/* Longer where the scheduler gave readers little to say. */
+/* A writer goes on longer if the readers could check too few refreshes. */
 static int goes_on(uint64_t n)
 {
 	return n < operations ||
@@ -172,7 +172,7 @@ static void *writer(void *arg)
 		uint64_t choice = next_random(&random);
 		uint32_t key = base + pick_key(choice / 16);
 
-		/* A guest that prints nothing for long is ended. */
+		/* A guest that prints nothing for 300 seconds is ended. */
 		if (!base && n % PROGRESS == PROGRESS - 1)
 			printf("# %ju operations\n", (uintmax_t)n + 1);
 		switch (choice % 16) {
@@ -194,9 +194,9 @@ static void *writer(void *arg)
 }
 
 /**
- * struct memory - what a reader remembers of a key
- * @sequence:	the newest that it has seen
- * @version:	that it had
+ * struct memory - the last hit of a reader on a key
+ * @sequence:	its sequence number
+ * @version:	its version
  */
 struct memory {
 	uint64_t sequence;
@@ -248,7 +248,7 @@ static int read_one(struct arena *arena, int fd, uint32_t key, uint32_t how,
 	return !err;
 }
 
-/* What must not have changed, nor be going on, for a refreshed entry to be there. */
+/* A refreshed entry must be found if none of these changes or runs meanwhile. */
 struct witness {
 	uint64_t begun, ending, clears, runs, moved;
 };
@@ -264,7 +264,7 @@ static struct witness look(const struct slot *slot)
 	};
 }
 
-/* After a refresh the entry lives on, unless somebody began to end its life. */
+/* Refreshes an entry, and checks that it is still found unless another thread may end it. */
 static void read_twice(int fd, uint32_t key, struct memory *memory)
 {
 	struct slot *slot = &moving.slots[key];
@@ -288,10 +288,10 @@ static void read_twice(int fd, uint32_t key, struct memory *memory)
 		return;
 	atomic_fetch_add(&proven, 1);
 	if (!again)
-		wrong("key %u: refreshed, and gone before its time", key);
+		wrong("key %u: gone within its ttl after a refresh", key);
 }
 
-/* On a key that there is time to say something about. */
+/* Uses a key that is written less often, so that its refresh can mostly be checked. */
 static void read_calm(int fd, uint64_t random, struct memory *memories)
 {
 	uint32_t key = random % WRITERS * KEYS + KEYS - CALM + random / WRITERS % CALM;
@@ -340,7 +340,7 @@ static void clear_all(int fd)
 		publish_gone(&moving.slots[i], ended[i]);
 }
 
-/* Lets the worker have its turn: real time moves the belt, by who knows what. */
+/* Lets the worker and real time move the belt, by an unknown time. */
 static int run_free(int fd)
 {
 	int err;
@@ -353,7 +353,7 @@ static int run_free(int fd)
 	return err;
 }
 
-/* Moves of time are published before they are made, and after. */
+/* Publishes the move of time before and after it. */
 static int advance(int fd, uint64_t ms)
 {
 	int err;
@@ -374,7 +374,7 @@ static int rotate(int fd)
 	return err;
 }
 
-/* A key that is there throughout is in each scan: the keys of the steady belt are. */
+/* A key that is present during all of a scan is reported. Keys of the steady belt are. */
 static void scan_all(int fd)
 {
 	uint8_t seen[WRITERS * KEYS] = {}, there[WRITERS * KEYS];
@@ -457,7 +457,7 @@ static void use_belt(int fd, uint64_t random)
 	}
 }
 
-/* Belts come and go; a descriptor is bound to one after the other. */
+/* Creates and destroys belts; a descriptor is bound to one after the other. */
 static void *churn(void *arg)
 {
 	uint64_t random = seed_of(300 + (uintptr_t)arg);
@@ -488,7 +488,7 @@ static void *churn(void *arg)
 	return NULL;
 }
 
-/* When all is quiet, what the belt says it holds is what is in it. */
+/* Compares the belt's count of entries with a scan, when no other thread runs. */
 static int adds_up(struct arena *arena)
 {
 	int fd = open_belt(arena->name), err;
@@ -497,7 +497,7 @@ static int adds_up(struct arena *arena)
 	struct hashbelt_info info = {};
 	uint64_t found = 0;
 
-	/* Far enough that nothing expired is waiting to be drained. */
+	/* By so much that each expired entry has been drained. */
 	err = hashbelt_advance(fd, 10 * TTL_MS) ?: hashbelt_scan_begin(&scanner, fd);
 	while (!err && hashbelt_scan_next(&scanner, &record) == 1)
 		found++;
@@ -537,9 +537,9 @@ int main(int argc, char **argv)
 	while (n--)
 		pthread_join(threads[n], NULL);
 	failed = report(!atomic_load(failures), "no call returns an impossible result");
-	printf("# refreshes that had to hold: %ju\n", (uintmax_t)atomic_load(&proven));
+	printf("# refreshes that could be checked: %ju\n", (uintmax_t)atomic_load(&proven));
 	failed += report(atomic_load(&proven) >= PROVEN_MIN,
-			 "enough gets had to renew an entry for it to be found");
+			 "at least 50 refreshes can be checked");
 	failed += report(adds_up(&steady) & adds_up(&moving),
 			 "counters and scans agree on the entries of both belts");
 	return failed != 0;

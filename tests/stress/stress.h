@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * stress.h - what the programs here have in common: random numbers that a seed decides,
- * belts, and what they say.
+ * stress.h - code that the programs of this directory share: random numbers from a seed,
+ * belts, and results.
  *
  *	PROGRAM [SEED [AMOUNT]]
  */
@@ -21,7 +21,7 @@
 
 static uint64_t seed = 1;
 
-/* Answers that were impossible. Who has processes has them count elsewhere. */
+/* Number of impossible results. A program with several processes counts in shared memory. */
 static _Atomic unsigned int own_failures, *failures = &own_failures;
 
 static inline void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
@@ -39,7 +39,7 @@ static inline void __attribute__((format(printf, 1, 2))) wrong(const char *forma
 	va_end(args);
 }
 
-/* One line of TAP, and if that is not good one with the place; then it returns 1. */
+/* Prints a line of TAP, and after a failure its place. Returns 1 after a failure. */
 static inline int report_at(const char *file, int line, const char *condition, int good,
 			    const char *promise)
 {
@@ -70,7 +70,7 @@ static inline uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Where the random numbers of a thread, or process, begin. */
+/* The state with which the random numbers of a thread or process begin. */
 static inline uint64_t seed_of(unsigned int thread)
 {
 	return (seed * 2654435761u + thread) * 0x9e3779b97f4a7c15ull | 1;
@@ -88,7 +88,7 @@ static inline int open_belt(const char *name)
 	return fd;
 }
 
-/* Makes a belt, whose time stands still if @halted; the descriptor is its. */
+/* Makes a belt, halted if @halted; returns a descriptor that is bound to it. */
 static inline int make_belt(const char *name, struct hashbelt_settings settings, int halted)
 {
 	int fd = hashbelt_open(NULL), err;

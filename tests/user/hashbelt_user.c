@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * hashbelt_user - another module that has belts of its own.
+ * hashbelt_user - a module that uses hashbelt through hashbelt_core.h.
  *
- * It puts entries and finds them under RCU, is called back as they expire, takes locks,
- * fills what is missing, and waits for keys, by what hashbelt_core.h offers. All that is
- * done while it is loaded; what was not as promised stands in the kernel's log, and then
- * it is not loaded. It keeps a running belt until it is removed.
+ * It puts entries and finds them under RCU, is called back as they expire, takes locks, fills
+ * missing keys, and waits for keys. It does all that in its init function. A check that fails
+ * is printed to the kernel's log, and the module is not loaded. A loaded module keeps a
+ * running belt until it is removed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,11 +22,11 @@
 
 #define ENTRIES		100u
 #define ROUNDS		3
-#define PATIENCE	(60 * HZ)
+#define TIMEOUT	(60 * HZ)
 
 static unsigned int wrong;
 
-/* One promise: what is not so is counted, and named in the log. */
+/* A check: if it fails, it is counted and printed to the kernel's log. */
 #define is_so(condition)						\
 do {									\
 	if (!(condition)) {						\
@@ -57,7 +57,7 @@ static int put(struct hashbelt_belt *belt, u32 key, u32 how, u64 ttl_ms)
 	return hashbelt_put(belt, entry, &item);
 }
 
-/* Whether a key is there, with its value. */
+/* Returns true if a key is found with its value. */
 static bool get(struct hashbelt_belt *belt, u32 key)
 {
 	u64 now = hashbelt_now(belt);
@@ -111,10 +111,10 @@ static void use_entries(void)
 }
 
 /**
- * struct leaver - what takes an entry away while it is read
- * @work:	on another processor
+ * struct leaver - work that takes an entry away while it is read
+ * @work:	work item, which may run on another processor
  * @belt:	the entry's belt
- * @destroy:	destroys the belt, which has only that entry; or else removes the entry
+ * @destroy:	destroy the belt, which has only that entry; otherwise remove the entry
  */
 struct leaver {
 	struct work_struct work;
@@ -136,9 +136,9 @@ static void take_away(struct work_struct *work)
 }
 
 /*
- * A reader under RCU may use an entry and its belt, though the entry is removed meanwhile, or
- * the belt destroyed. The belt overwrites the bytes of an entry when it frees it, and the delay
- * is long enough for that.
+ * A reader in an RCU critical section may use an entry and its belt, though the entry is removed
+ * or the belt destroyed meanwhile. The belt wipes an entry when it frees it. Without the critical
+ * section the delay would be long enough for that.
  */
 static void read_while_leaving(struct workqueue_struct *workers, bool destroy)
 {
@@ -176,30 +176,30 @@ static void read_under_rcu(void)
 }
 
 /**
- * struct told - what a belt has said of its entries
- * @belt:	which
- * @count:	how often one of them has expired
- * @sequence:	number of the last event
- * @rounds:	all have expired, and come round again
- * @leaving:	the belt is to be given up: a callback that runs now takes its time
- * @inside:	such a callback has begun
+ * struct event_log - the events of a belt
+ * @belt:	the belt
+ * @count:	number of events
+ * @sequence:	sequence number of the last event
+ * @rounds:	completed when all entries have expired ROUNDS times
+ * @leaving:	the belt is about to be destroyed: the next callback sleeps
+ * @inside:	completed when that callback has begun
  *
- * @count and @sequence are for the belt's callback alone, which is called once at a time.
+ * Only the callback uses @count and @sequence, and the belt calls it once at a time.
  */
-static struct told {
+static struct event_log {
 	struct hashbelt_belt *belt;
 	unsigned int count;
 	u64 sequence;
 	struct completion rounds;
 	bool leaving;
 	struct completion inside;
-} told;
+} event_log;
 
-/* Called by the belt, for each entry that has expired: it may sleep. */
-static void tell(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-		 const struct hashbelt_event *event, void *arg)
+/* Called by the belt for each expired entry. A callback may sleep. */
+static void on_event(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		     const struct hashbelt_event *event, void *arg)
 {
-	struct told *to = arg;
+	struct event_log *to = arg;
 
 	might_sleep();
 	is_so(event->reason == HASHBELT_EXPIRED && event->key_len == sizeof(u32));
@@ -215,22 +215,22 @@ static void tell(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	}
 }
 
-/* In its own time, and on and on. */
-static void be_called_back(void)
+/* Makes a running belt that reinserts its entries, and waits for ROUNDS rounds. */
+static void use_events(void)
 {
 	u32 key;
 
-	init_completion(&told.rounds);
-	init_completion(&told.inside);
-	told.belt = belt_of((struct hashbelt_config){
+	init_completion(&event_log.rounds);
+	init_completion(&event_log.inside);
+	event_log.belt = belt_of((struct hashbelt_config){
 		.ttl = 50 * NSEC_PER_MSEC, .handler = HASHBELT_REINSERT,
-		.event = tell, .arg = &told,
+		.event = on_event, .arg = &event_log,
 	});
-	if (IS_ERR(told.belt))
+	if (IS_ERR(event_log.belt))
 		return;
 	for (key = 0; key < ENTRIES; key++)
-		is_so(!put(told.belt, key, 0, 0));
-	is_so(wait_for_completion_timeout(&told.rounds, PATIENCE));
+		is_so(!put(event_log.belt, key, 0, 0));
+	is_so(wait_for_completion_timeout(&event_log.rounds, TIMEOUT));
 }
 
 static void use_locks(void)
@@ -257,7 +257,7 @@ static void use_locks(void)
 	hashbelt_destroy(belt);
 }
 
-/* Asks for a key by a request, which a put completes. */
+/* Registers a request, which a put completes. */
 static void wait_for_key(struct hashbelt_belt *belt, struct hb_client *client, u32 key)
 {
 	struct hashbelt_entry *request;
@@ -280,7 +280,7 @@ static void wait_for_key(struct hashbelt_belt *belt, struct hb_client *client, u
 	hashbelt_settle_completed(belt, &events);
 }
 
-/* One caller gets the right to fill; a put ends it. */
+/* One caller gets the fill lease; a put ends the lease. */
 static void fill_key(struct hashbelt_belt *belt, u32 key)
 {
 	struct hashbelt_fill fill = {}, other = {};
@@ -312,16 +312,15 @@ static void wait_and_fill(void)
 }
 
 /*
- * Nobody calls back any more when this is over: not even who does as it begins, and is
- * slow.
+ * No callback runs after this returns. One that has begun before, and sleeps, is waited for.
  */
 static void give_up(void)
 {
-	if (IS_ERR_OR_NULL(told.belt))
+	if (IS_ERR_OR_NULL(event_log.belt))
 		return;
-	WRITE_ONCE(told.leaving, true);
-	wait_for_completion_timeout(&told.inside, PATIENCE);
-	hashbelt_destroy(told.belt);
+	WRITE_ONCE(event_log.leaving, true);
+	wait_for_completion_timeout(&event_log.inside, TIMEOUT);
+	hashbelt_destroy(event_log.belt);
 	hashbelt_flush();
 }
 
@@ -329,7 +328,7 @@ static int __init hashbelt_user_init(void)
 {
 	use_entries();
 	read_under_rcu();
-	be_called_back();
+	use_events();
 	use_locks();
 	wait_and_fill();
 	if (!wrong)
@@ -345,5 +344,5 @@ static void __exit hashbelt_user_exit(void)
 }
 module_exit(hashbelt_user_exit);
 
-MODULE_DESCRIPTION("A module that has belts of its own");
+MODULE_DESCRIPTION("A module that uses hashbelt");
 MODULE_LICENSE("GPL");

@@ -1,16 +1,16 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel.sh FACT [rt] - the distribution's stock kernel, to build for and to boot; or the one
-# that it builds with PREEMPT_RT.
+# kernel.sh FACT [rt] - print a fact about Debian's stock kernel, or about its kernel with
+# PREEMPT_RT.
 #
-#   version   its release, as in 6.1.0-56-amd64
-#   headers   the directory a module is built against (make -C)
-#   image     what to boot: its vmlinux
+#   version   its release, such as 6.1.0-56-amd64
+#   headers   the directory to build a module against (make -C)
+#   image     the file to boot: its vmlinux
 #
-# The headers are installed. The image is not: installing a kernel would change
-# what this machine boots. It is taken out of its package and kept by cache.sh,
-# so that only the first call takes longer than a moment.
+# The headers are installed. The image is not, because installing a kernel would change
+# what this machine boots. The script extracts the image from its package; cache.sh keeps
+# it, so only the first call takes long.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,30 +22,29 @@ fail() {
 	exit 1
 }
 
-# The headers may be of many versions; the one meant is what the metapackage
-# asks for.
+# version - print the version that the metapackage depends on: headers of others may be installed.
 version() {
 	dpkg-query -W -f '${Depends}' "$meta" |
 		sed -n 's/^linux-headers-\([^ ,]*\).*/\1/p'
 }
 
-# word OFFSET BYTES - a number out of the image's header.
+# word OFFSET BYTES - print a number in the image's header.
 word() {
 	od -An -j "$(($1))" -N "$2" -t "u$2" vmlinuz | tr -d ' '
 }
 
-# Turn vmlinuz into vmlinux, as described in the kernel's Documentation/x86/
-# boot.rst: behind the setup sectors (their number is at 0x1f1), at an offset
-# (0x248), are so many bytes (0x24c) of compressed kernel, the last four of
-# which are no part of the archive. A guest that has to do this itself, on an
-# emulated processor, takes twice as long to boot.
+# decompress - turn vmlinuz into vmlinux, as described in the kernel's Documentation/x86/
+# boot.rst. After the setup sectors (their number is at 0x1f1), at an offset (0x248), there
+# is the compressed kernel; its length is at 0x24c, and the last four bytes are no part of
+# the archive. A guest that decompresses it on an emulated processor takes twice as long to
+# boot.
 decompress() {
 	offset=$((($(word 0x1f1 1) + 1) * 512 + $(word 0x248 4)))
 	length=$(($(word 0x24c 4) - 4))
 	tail -c "+$((offset + 1))" vmlinuz | head -c "$length" | xz -dc >vmlinux
 }
 
-# unpack VERSION - get the image out of the package lying here.
+# unpack VERSION - download the package, and extract the image from it.
 unpack() {
 	apt-get download -q "linux-image-$1" &&
 		dpkg-deb --fsys-tarfile ./*.deb |
@@ -53,8 +52,7 @@ unpack() {
 		decompress
 }
 
-# fetch VERSION - get the image into the cache. It gets its name there by a
-# rename, so nobody ever sees half of one.
+# fetch VERSION - get the image into the cache. A rename makes that atomic.
 fetch() {
 	image=$cache/vmlinux-$1
 	[ ! -s "$image" ] || return 0
@@ -69,8 +67,8 @@ refresh() {
 	apt-get update -q >>"$log" 2>&1
 }
 
-# The archive carries the newest kernel only. Headers installed a while ago may
-# have no image left, and then have to follow it.
+# upgrade - install the newest headers. The archive has the newest kernel only, so there may be
+# no image for older headers.
 upgrade() {
 	[ "$(id -u)" = 0 ] ||
 		fail "no image for $(version): as root, upgrade $meta"
@@ -78,7 +76,7 @@ upgrade() {
 		--no-install-recommends "$meta" >>"$log" 2>&1
 }
 
-# Get all there is to get, one step dearer at a time.
+# provide - get headers and image, by the cheapest step that succeeds.
 provide() {
 	"$here/../need.sh" "$meta" xz-utils || exit 1
 	fetch "$(version)" && return
@@ -102,8 +100,8 @@ esac
 if ! ready; then
 	log=$(mktemp)
 	trap 'rm -f "$log"' EXIT
-	# One at a time: callers in parallel would fight over the package
-	# manager, and each fetch the same.
+	# One process at a time: others would wait for the package manager, and
+	# fetch the same.
 	exec 9>"$cache/lock"
 	flock 9
 	provide

@@ -1,31 +1,31 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # run.sh [OPTION]... PAYLOAD COMMAND [ARGUMENT]...
 #
 # Boot a small guest, run COMMAND in it in a copy of the directory PAYLOAD, and
-# judge. The guest has busybox and the payload, nothing else: programs in the
-# payload have to be linked statically.
+# judge. The guest has only busybox and the payload: programs in the payload have
+# to be linked statically.
 #
-#   --silence SECONDS      end a guest that prints nothing for so long; 0: never (300)
+#   --silence SECONDS      end a guest that prints nothing for SECONDS; 0: never (300)
 #   --memory MB            memory of the guest (1024)
 #   --cpus N               processors of the guest (2)
 #   --count-instructions   one processor, and one nanosecond of the guest's
 #                          clocks is one instruction: results repeat exactly
 #   --shift N              with that, 2^N nanoseconds are one instruction (0)
 #   --numa                 two nodes, each with half of processors and memory
-#   --interactive          a prompt on this terminal, after COMMAND, which may
-#                          be left out; it may be silent for ever
+#   --interactive          a prompt on this terminal, after COMMAND, which is
+#                          optional; no limit on silence
 #   --append ARGUMENTS     more kernel arguments; may be given several times
 #   --keep DIRECTORY       leave kernel.log, output.log, qemu.log there
-#   --image FILE           another kernel, vmlinuz or vmlinux, than the stock one
+#   --image FILE           a kernel, vmlinuz or vmlinux, instead of the stock one
 #   --machine pc|arm64     the processor; arm64 is always emulated (pc)
-#   --accel kvm|tcg        do not try which of the two works
+#   --accel kvm|tcg        use this accelerator without a trial
 #
-# Exit status: the command's own, if there is nothing else to say; 124 when the
-# guest was silent for too long; 125 when the guest died without a verdict or the harness
-# failed; 126 when the kernel complained, whatever the command said. The reason
-# is on stderr. stdout has the command's stdout and stderr, live and unchanged.
+# Exit status: 124 if the guest was silent for too long; 125 if the guest ended without a
+# verdict or the harness failed; 126 if the kernel warned, whatever the command's status;
+# otherwise the command's status. The reason is on stderr. stdout has the command's stdout
+# and stderr, live and unchanged.
 
 set -eu
 
@@ -46,8 +46,8 @@ usage() {
 	exit 0
 }
 
-# What a kernel says when something is wrong with it. Lockdep, RCU, UBSAN and
-# kmemleak leave no taint behind: the log is the only witness.
+# Patterns of the kernel's warnings. Lockdep, RCU, UBSAN and kmemleak do not taint the
+# kernel, so only the log shows their warnings.
 complaints='BUG:|WARNING:|Oops|Kernel panic|general protection|Internal error'
 complaints="$complaints|KASAN|KCSAN|KMSAN|KFENCE|UBSAN|ODEBUG:"
 complaints="$complaints|unreferenced object|suspected memory leak|refcount_t"
@@ -64,15 +64,15 @@ complaints="$complaints|slab error|Poison overwritten|Redzone|Object already fre
 complaints="$complaints|Bad page|bad usercopy|usercopy: Kernel memory"
 complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 
-# What a module like ours may taint the kernel with: out of tree (4096),
-# unsigned (8192), a test suite (262144).
+# The taint flags that hashbelt sets: out of tree (4096), unsigned (8192), a test
+# suite (262144).
 permitted=$((4096 | 8192 | 262144))
 
 silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
 count='' shift=0 numa='' interactive='' machine=pc emulator=qemu-system-x86_64
 work='' guest='' reader='' terminal=''
 
-# Nothing may outlive us: not the guest, not the reader, not a raw terminal.
+# cleanup - end the guest and the reader, restore the terminal, remove temporary files.
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	trap '' HUP INT TERM
@@ -118,7 +118,7 @@ set_option() {
 	esac
 }
 
-# Each word on a line of its own, as a shell reads it back.
+# quote WORD... - print each word on a line, quoted for a shell.
 quote() {
 	for word; do
 		printf '%s\n' "$word" |
@@ -126,10 +126,9 @@ quote() {
 	done
 }
 
-# task WORD... - what the guest's init reads. The nonce is handed over in there
-# and not on the kernel's command line, where the command could see it, and
-# where it would stir the kernel's random numbers and with them the counts of
-# instructions.
+# task WORD... - print the file /task for the guest's init. The nonce is in that file and
+# not on the kernel's command line: the command could read it there, and it would change
+# the kernel's random numbers, and so the counts of instructions.
 task() {
 	echo "nonce=$nonce prompt=$interactive TERM=${TERM:-linux}"
 	# A terminal that does not know its size says 0 0.
@@ -140,9 +139,9 @@ task() {
 	echo
 }
 
-# archive WORD... - the guest's file system. Not compressed: to unpack it costs
-# the guest more than to load it. Always the same for the same payload, so that
-# counted instructions repeat.
+# archive WORD... - make the guest's file system. It is not compressed: unpacking costs the
+# guest more than loading. It is always the same for the same payload, so that counted
+# instructions repeat.
 archive() {
 	root=$work/root
 	mkdir -p "$root/bin" "$root/payload"
@@ -150,7 +149,7 @@ archive() {
 	cp "$here/init" "$root/init"
 	chmod 755 "$root/init"
 	cp -a "$payload/." "$root/payload/"
-	# Sorted behind the payload: init takes it as a sign of completeness.
+	# Sorts after the payload: init checks by it that the archive is complete.
 	task "$@" >"$root/task"
 	find "$root" -exec touch -h -d @0 {} +
 	(cd "$root" && find . -print0 | LC_ALL=C sort -z |
@@ -159,9 +158,9 @@ archive() {
 	rm -r "$root"
 }
 
-# A guest that opens /dev/kvm may still never get anywhere. Believe in it only
-# after a guest has been through, and remember for as long as this machine is
-# up. Failures other than a hang are quick, and not worth remembering.
+# choose_accel - sets accel. A guest with /dev/kvm may hang, so use KVM only if a trial guest
+# came to its end. The answer is cached until this machine is restarted. Failures other than
+# a hang are quick, and not cached.
 choose_accel() {
 	accel=tcg
 	[ -w /dev/kvm ] || return 0
@@ -185,22 +184,27 @@ choose_accel() {
 	read -r accel <"$answer"
 }
 
-# qemu ARGUMENT... - the chain of death signals takes qemu along even if this script is
-# killed with no chance to clean up.
+# qemu ARGUMENT... - run the emulator. Death signals (pdeathsig) end it even if this script is
+# killed by SIGKILL. Before a silent guest is ended, the emulator's monitor tells where each
+# processor is: a guest that hangs while its kernel boots says nothing else about the cause.
 qemu() {
+	mkfifo "$work/monitor.in" "$work/monitor.out"
+	export EVIDENCE="echo 'info registers -a' >$work/monitor.in; echo 'info lapic' >$work/monitor.in
+		timeout 3 cat $work/monitor.out >$work/processors"
 	exec setpriv --pdeathsig TERM \
 		"$here/../silence.sh" "$silence" "$logs/kernel.log" "$logs/output.log" -- \
 		"$emulator" -nodefaults -nic none -no-reboot \
+		-chardev pipe,id=monitor,path="$work/monitor" -mon chardev=monitor \
 		-display none -m "$memory" -kernel "$image" \
 		-initrd "$work/initramfs" "$@" 2>"$logs/qemu.log"
 }
 
-# tsc - arguments that tell the guest how fast its TSC is: as fast as the host's, which is half
-# of that one's bogomips. A guest that measures it beside busy neighbours was wrong by a
-# factor of seven, and by another factor for each further processor: sleeps of a second
-# took 128 ms, and the scheduler's clock, by which lockups are judged, was as wrong. As
-# the emulator does not call its TSC constant the kernel would not trust it either, and
-# read the HPET, which takes a lock of the emulator's. (Jiffies are of 4 ms.)
+# tsc - print arguments that tell the guest the frequency of its TSC, which is the host's: half of
+# the host's bogomips. On a busy host a guest that measured it was wrong by a factor of seven, and
+# by another factor for each further processor: sleeps of a second took 128 ms, and the scheduler's
+# clock, which the lockup watchdog uses, was as wrong. The emulator does not declare its TSC
+# constant; without "reliable" the kernel would read the HPET instead, which takes a lock of the
+# emulator. (A jiffy is 4 ms.)
 tsc() {
 	awk '/^bogomips/ {
 		printf "tsc=reliable tsc_early_khz=%d lpj=%d", $3 * 500, $3 * 2000
@@ -208,7 +212,7 @@ tsc() {
 	}' /proc/cpuinfo
 }
 
-# nodes - the processors and the memory, in halves.
+# nodes - print options for two nodes, each with half of the processors and of the memory.
 nodes() {
 	half=$((cpus / 2))
 	echo "-object memory-backend-ram,id=a,size=$((memory / 2))M" \
@@ -217,18 +221,18 @@ nodes() {
 		"-numa node,memdev=b,cpus=$half-$((cpus - 1))"
 }
 
-# machine ARGUMENT... - what kind of machine. The processor that qemu emulates
-# gets cmpxchg16b wrong, which crashes kernels at random: hide it. A kernel panics
-# when its first ticks are late (no_timer_check), as they are beside busy neighbours.
-# Each processor has a socket of its own: the BIOS's tables, which a kernel without ACPI
-# reads, name one processor for each socket.
+# machine ARGUMENT... - run qemu with the options for the kind of machine. The processor that
+# qemu emulates has a faulty cmpxchg16b, which crashes kernels at random: hide it. Without
+# no_timer_check a kernel panics if its first ticks are late, as they are on a busy host. Each
+# processor has its own socket: the BIOS's tables, which a kernel without ACPI reads, name one
+# processor for each socket.
 machine() {
 	sockets="$cpus,sockets=$cpus,cores=1,threads=1"
 	line="console=ttyS0 loglevel=7 panic=-1 oops=panic softlockup_panic=1 printk.devkmsg=on"
 	# shellcheck disable=SC2046 # arguments, split on purpose
 	[ ! "$numa" ] || set -- "$@" $(nodes)
 	if [ "$machine" = arm64 ]; then
-		# The algorithm of pointer authentication that costs an emulator least.
+		# The cheapest algorithm of pointer authentication for an emulator.
 		qemu "$@" -machine virt,gic-version=3 -accel tcg,thread=multi \
 			-smp "$sockets" -cpu max,pauth-impdef=on -append "$line $append"
 	elif [ "$count" ]; then
@@ -246,8 +250,8 @@ machine() {
 	fi
 }
 
-# attach CHARDEV... - sets ports: these are the guest's serial ports ttyS0, ttyS1 and so on.
-# Only a PC has so many of its own.
+# attach CHARDEV... - sets ports to the options for the guest's serial ports ttyS0, ttyS1 and so
+# on. Only a PC has several; others get PCI cards.
 attach() {
 	ports=
 	for chardev; do
@@ -258,8 +262,8 @@ attach() {
 	done
 }
 
-# boot - run the guest to its end; sets ended. The output goes
-# through a pipe of its own: qemu would make the caller's non-blocking.
+# boot - run the guest to its end; sets ended. The output goes through a separate pipe: qemu
+# would make the caller's stdout non-blocking.
 boot() {
 	rm -f "$logs/kernel.log" "$logs/output.log"
 	set -- -chardev file,id=log,path="$logs/kernel.log" \
@@ -286,8 +290,8 @@ boot() {
 	reader=
 }
 
-# The log, from the task's beginning on: what the kernel had to say about its
-# own boot is not the task's fault. All of it if there was no beginning.
+# log - print the kernel's log from the task's beginning on: warnings of the kernel's boot are
+# not the task's fault. Print all of it if the task did not begin.
 log() {
 	tr -d '\r' <"$logs/kernel.log" >"$work/log"
 	if grep -q "task $nonce starts" "$work/log"; then
@@ -297,23 +301,29 @@ log() {
 	fi
 }
 
-# died REASON - no verdict: show what there is.
+# died REASON - there is no verdict: print the reason and the end of the logs.
 died() {
 	say "$1; the kernel's last words:"
 	tail -n 40 "$work/task.log" | sed 's/^/  /' >&2
-	# The first of its complaints may be further up.
+	# The first warnings may be further up in the log.
 	grep -aE "$complaints" "$work/task.log" | head -n 5 | sed 's/^/! /' >&2
 	cat "$logs/qemu.log" >&2
+	[ ! -s "$work/processors" ] || processors >&2
 }
 
-# A verdict is one line, of the right shape, and nothing besides.
+# processors - print each processor's place, flags and timer from what the monitor told.
+processors() {
+	tr -d '\r' <"$work/processors" |
+		grep -aE '^CPU#|^RIP=|HLT=|^ *PC=|LVTT|LVT0|^ICR|^IRR|^ISR|Timer|count'
+}
+
+# valid - true if the verdict is exactly one line of the right form.
 valid() {
 	grep -aqxE "$nonce [0-9]+ [0-9]+ [0-9]+" "$work/verdict" &&
 		[ "$(wc -l <"$work/verdict")" = 1 ]
 }
 
-# judge - the exit status for all that has been seen. The guest is off by now,
-# so that nothing it says can come too late.
+# judge - return the exit status. The guest has ended, so its logs and its verdict are complete.
 judge() {
 	log >"$work/task.log"
 	if [ "$ended" = 124 ]; then
@@ -333,11 +343,11 @@ judge() {
 	return "$status"
 }
 
-# complaining - the lines of the log that complain. Except: KCSAN watches all of the
-# kernel, but a race with no module in either of its stacks is not the task's. A stack is
-# read from the access down, to where an interrupt or a page fault came in: what that
-# interrupted only happened to run, whosever it is. What a module copies from or to a page is
-# looked at by the copy, not by the fault. A report ends with a line of equal signs.
+# complaining - print the lines of the log that match the patterns. A report of KCSAN counts only
+# if one of its stacks has a module: KCSAN watches the whole kernel. A stack counts from the access
+# down to an interrupt or a page fault: the code that was interrupted has no part in the race.
+# (KCSAN watches a module's copies from and to user pages at the copy, not at the fault.) A report
+# ends with a line of equal signs.
 complaining() {
 	awk -v pattern="$complaints" '
 		/BUG: KCSAN:/ {
@@ -367,11 +377,11 @@ logged() {
 		grep -aq "task $nonce ends" "$work/task.log"
 }
 
-# complain - fail if the kernel has, or if it could not have.
+# complain - fail if the kernel has warned, or if its warnings would not be in the log.
 complain() {
 	complaining >"$work/complaints"
 	if [ -s "$work/complaints" ]; then
-		say "the kernel complained (the command's status was $status):"
+		say "the kernel warned (the command's status was $status):"
 		sed 's/^/! /' "$work/complaints" >&2
 		return 1
 	fi
@@ -385,7 +395,7 @@ complain() {
 	}
 }
 
-# provide - the emulator, and what the guest is made of: sets busybox, and image unless given.
+# provide - install the emulator; sets busybox, and image unless given.
 provide() {
 	case $machine in
 	pc)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
-# selftest.sh - the harness can fail: plant every fault that run.sh promises to
-# notice, and see it noticed. Speaks TAP; fails if any case does.
+# selftest.sh - plant each fault that run.sh must notice, and check that run.sh
+# notices it. Prints TAP; fails if any case fails.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,25 +15,25 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 payload=$scratch/payload
 mkdir "$payload"
-# Guests are told from those of others by their temporary files.
+# The temporary files tell this script's guests from others.
 export TMPDIR="$scratch"
 
-# guest [OPTION]... PAYLOAD COMMAND... - sets status; what comes out is left in
-# stdout and stderr.
+# guest [OPTION]... PAYLOAD COMMAND... - run a guest; sets status. The output is in
+# the files stdout and stderr.
 guest() {
 	"$here/run.sh" "$@" >"$scratch/stdout" 2>"$scratch/stderr"
 	status=$?
 }
 
-# expect STATUS DESCRIPTION [PATTERN] - judge the last guest, by its status and
-# by the reason given for it.
+# expect STATUS DESCRIPTION [PATTERN] - a test: the last guest has STATUS, and stderr
+# matches PATTERN.
 expect() {
 	[ "$status" = "$1" ] &&
 		{ [ $# = 2 ] || grep -q "$3" "$scratch/stderr"; }
-	result $? "$2 (status $status, meant to be $1)" "$scratch/stderr"
+	result $? "$2 (expected status $1, found $status)" "$scratch/stderr"
 }
 
-# every_byte - 64 KiB: all values, in order, again and again.
+# every_byte - write 64 KiB to the payload: all byte values in order, 256 times.
 every_byte() {
 	byte=0
 	while [ "$byte" -lt 256 ]; do
@@ -49,7 +49,7 @@ every_byte() {
 	mv "$scratch/256" "$payload/bytes"
 }
 
-# A limit of 8 seconds, and 12 that are not silent.
+# silence - a limit of 8 seconds, and a command that prints for 12 seconds.
 silence() {
 	: >"$scratch/progress"
 	# shellcheck disable=SC2016 # for that shell to expand
@@ -60,33 +60,40 @@ silence() {
 		done
 		exit 3' sh "$scratch/progress" 2>"$scratch/stderr"
 	status=$?
-	expect 3 'a command that makes progress is not ended, however long it takes'
+	expect 3 'silence.sh does not end a command that prints once a second for 12 seconds'
 	"$here/../silence.sh" 2 "$scratch/progress" -- sleep 1000 2>"$scratch/stderr"
 	status=$?
-	expect 124 'a command that makes no progress is ended'
+	expect 124 'silence.sh ends a command that prints nothing'
 }
 
 statuses() {
 	guest "$payload" true
-	expect 0 'success is passed on'
+	expect 0 'run.sh returns the status 0 of the command'
 	guest "$payload" sh -c 'exit 3'
-	expect 3 'failure is passed on'
+	expect 3 'run.sh returns the status 3 of the command'
 	guest "$payload" no-such-command
-	expect 127 'a missing command fails'
+	expect 127 'run.sh returns 127 if there is no such command'
 }
 
 deaths() {
 	guest --silence 8 "$payload" sleep 1000
-	expect 124 'a hang hits the limit' 'nothing was printed for 8 s'
+	expect 124 'run.sh ends a guest that hangs' 'nothing was printed for 8 s'
+	expect 124 'run.sh tells where each processor of a guest that hangs is' '^RIP=.* HLT='
 	guest "$payload" sh -c 'echo c >/proc/sysrq-trigger; sleep 30'
-	expect 125 'a panic is death' 'Kernel panic'
+	expect 125 'run.sh returns 125 after a panic' 'Kernel panic'
 	guest "$payload" poweroff -f
-	expect 125 'an end without a verdict is death' 'without a verdict'
+	expect 125 'run.sh returns 125 if the guest ends without a verdict' 'without a verdict'
 }
 
-# A report as KCSAN makes it, of a race with a module, with none, or unfinished; of an
-# interrupt's, of which the module was what it came in between, or the one that it called;
-# of the module with such an interrupt; or of what a page needs that the module touched.
+# race_report - write a script that prints a report in KCSAN's form. Its argument says of what:
+#
+#	ours		a race with a module in a stack
+#	foreign		a race without a module
+#	cut		a report without an end
+#	between		a race in an interrupt, which has interrupted a module
+#	calling		a race in a module that an interrupt has called
+#	touching	a race in a page fault that a module has caused
+#	against		a race of a module with an interrupt
 race_report() {
 	cat >"$payload/race" <<'END'
 say() {
@@ -120,40 +127,43 @@ END
 complaints() {
 	race_report
 	guest "$payload" sh -c 'echo "WARNING: planted" >/dev/kmsg'
-	expect 126 'a warning in the log fails a good command' '! .*planted'
+	expect 126 'run.sh returns 126 after a warning in the log' '! .*planted'
 	guest "$payload" sh ./race foreign
-	expect 0 'a data race of the kernel with itself does not fail a good command'
+	expect 0 'run.sh ignores a data race without a module'
 	guest "$payload" sh ./race ours
-	expect 126 'a data race with a module in it fails a good command' 'data-race in ours'
+	expect 126 'run.sh returns 126 after a data race with a module in a stack' 'data-race in ours'
 	guest "$payload" sh ./race between
-	expect 0 'a race in an interrupt in the middle of a module does not fail a good command'
+	expect 0 'run.sh ignores a data race in an interrupt that has interrupted a module'
 	guest "$payload" sh ./race touching
-	expect 0 'a race in a page fault under a module does not fail a good command'
+	expect 0 'run.sh ignores a data race in a page fault that a module has caused'
 	guest "$payload" sh ./race calling
-	expect 126 'a race in what an interrupt calls in a module fails a good command' 'data-race in calling'
+	expect 126 'run.sh returns 126 after a data race in a module that an interrupt has called' \
+		'data-race in calling'
 	guest "$payload" sh ./race against
-	expect 126 'a race of a module with an interrupt fails a good command' 'data-race in against'
+	expect 126 'run.sh returns 126 after a data race of a module with an interrupt' \
+		'data-race in against'
 	guest "$payload" sh ./race cut
-	expect 126 'a race whose report was cut short fails a good command' 'data-race in cut'
+	expect 126 'run.sh returns 126 after a report of a data race that was cut short' \
+		'data-race in cut'
 	guest "$payload" sh -c 'echo 512 >/proc/sys/kernel/tainted'
-	expect 126 'taint fails a good command' 'tainted: 0 before, 512'
+	expect 126 'run.sh returns 126 if the kernel becomes tainted' 'tainted: 0 before, 512'
 	guest "$payload" dmesg -n 1
-	expect 126 'a silenced log fails a good command' 'incomplete'
+	expect 126 'run.sh returns 126 if the kernel does not print its log' 'incomplete'
 }
 
 transport() {
 	guest "$payload" cat bytes
 	cmp -s "$payload/bytes" "$scratch/stdout" && [ "$status" = 0 ]
-	result $? 'output arrives byte for byte' "$scratch/stderr"
+	result $? 'the output of a command arrives byte for byte' "$scratch/stderr"
 
 	head -c 20000000 /dev/urandom >"$payload/large"
 	guest "$payload" sha256sum large
 	(cd "$payload" && sha256sum large) | cmp -s - "$scratch/stdout"
-	result $? 'a large payload arrives whole' "$scratch/stderr"
+	result $? 'a payload of 20 MB arrives byte for byte' "$scratch/stderr"
 
 	cat "$payload/large" "$payload/large" >"$payload/larger"
 	guest --memory 160 "$payload" true
-	expect 125 'a payload beyond memory is refused' 'does not fit'
+	expect 125 'run.sh returns 125 if the payload does not fit into memory' 'does not fit'
 	rm "$payload/large" "$payload/larger"
 
 	set -- '%s|' "it's" '' ' *  "y" \\ ' '-n' 'two
@@ -162,7 +172,7 @@ lines
 	guest "$payload" printf "$@"
 	# shellcheck disable=SC2059 # the format is among the arguments
 	printf "$@" | cmp -s - "$scratch/stdout"
-	result $? 'arguments arrive as they were' "$scratch/stderr"
+	result $? 'arguments of a command arrive unchanged' "$scratch/stderr"
 }
 
 forgeries() {
@@ -175,18 +185,18 @@ exit 3
 END
 	ln -sf /proc/self/fd/1 "$payload/stdout"
 	guest "$payload" sh -c 'ln -s /proc/self/fd/1 /dev/stdout; . ./forge'
-	expect 3 'a verdict forged elsewhere is not heard'
+	expect 3 'run.sh ignores a forged verdict on the console, the log and stdout'
 	guest "$payload" sh -c 'echo "0 0 0 0" >/dev/ttyS2; exit 3'
-	expect 125 'a verdict forged in its own place is no verdict'
+	expect 125 'run.sh returns 125 after a forged verdict on the port of verdicts'
 }
 
-# qemu's command line names its files. The bracket keeps grep from finding its
-# own.
+# guests - print the processes of this script's guests: qemu's command line names its files.
+# The bracket keeps grep from finding itself.
 guests() {
 	grep -lsa "initrd.[/]${scratch#/}" /proc/[0-9]*/cmdline
 }
 
-# gone - dying takes a guest a moment, and on a busy machine many seconds.
+# gone - wait until no guest is left: on a busy machine that takes many seconds.
 gone() {
 	for _ in $(seq 60); do
 		sleep 1
@@ -196,12 +206,12 @@ gone() {
 	false
 }
 
-# Killed with and without a chance to clean up.
+# orphans - kill run.sh by signals with and without a handler.
 orphans() {
 	for signal in TERM INT KILL; do
-		# Not what the one before has said.
+		# Discard the output of the last guest.
 		: >"$scratch/stdout"
-		# What a shell starts with & ignores SIGINT; a person's does not.
+		# A shell starts background commands with SIGINT ignored.
 		env --default-signal=INT "$here/run.sh" "$payload" \
 			sh -c 'echo up; sleep 1000' \
 			>"$scratch/stdout" 2>"$scratch/stderr" &
@@ -211,11 +221,11 @@ orphans() {
 			sleep 0.2
 		done
 		started=$(guests)
-		[ "$started" ] || echo "there was none" >>"$scratch/stderr"
+		[ "$started" ] || echo "expected a guest, found none" >>"$scratch/stderr"
 		kill -s "$signal" "$running"
 		wait "$running" 2>/dev/null
 		gone && [ "$started" ]
-		result $? "no guest outlives SIG$signal" "$scratch/stderr"
+		result $? "no guest is left after SIG$signal to run.sh" "$scratch/stderr"
 	done
 	running=
 }

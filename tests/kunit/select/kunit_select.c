@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Chooses the KUnit cases that a test module runs.
  *
- * KUnit of 6.1 filters suites that are built in, and none of a module. It runs the suites
- * of a module before the module's own parameters are read. So this module is loaded first:
- * it hears of each test module before KUnit does, and takes out of its suites the cases
- * that no pattern matches.
+ * KUnit of 6.1 filters the suites that are built in, and not those of a module. It runs the suites
+ * of a module before the parameters of that module are read. So this module is loaded first: it is
+ * notified of each test module before KUnit is, and removes the cases that no pattern matches from
+ * the suites.
  */
 #include <kunit/test.h>
 #include <linux/glob.h>
@@ -21,7 +21,7 @@ MODULE_PARM_DESC(only, "patterns of \"suite.case\", \"suite\" or \"case\", betwe
 static char *patterns[PATTERNS_MAX];
 static bool matched[PATTERNS_MAX];
 
-/* run.sh asks which patterns have matched no case. */
+/* init reads the patterns that have matched no case. */
 static int get_unmatched(char *buffer, const struct kernel_param *param)
 {
 	unsigned int i;
@@ -53,7 +53,7 @@ static bool is_chosen(const struct kunit_suite *suite, const struct kunit_case *
 	return chosen;
 }
 
-/* Moves the cases that are chosen to the front; the first empty one ends the array. */
+/* Moves the chosen cases to the front of the array, which an empty case ends. */
 static bool choose_cases(struct kunit_suite *suite)
 {
 	struct kunit_case *from, *to = suite->test_cases;
@@ -79,7 +79,7 @@ static int module_event(struct notifier_block *block, unsigned long event, void 
 	return NOTIFY_OK;
 }
 
-/* KUnit has priority 0. */
+/* Before KUnit, which has priority 0. */
 static struct notifier_block module_block = { .notifier_call = module_event, .priority = 1 };
 
 static int __init kunit_select_init(void)

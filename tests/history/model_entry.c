@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The model of the entries: operations on one key, and what a scan reports. */
+#include "model_parts.h"
+
+static void returned(struct model *model, const struct asked *asked,
+		     const struct thing *thing)
+{
+	same(model, "ttl_ms", asked->got.ttl_ms, left_of(model, thing->deadline));
+	same(model, "version", asked->got.version, thing->version);
+	same(model, "flags", asked->got.flags, thing->flags);
+}
+
+/* Takes over a version that the kernel has given. */
+void adopt_version(struct model *model, enum thing_kind kind, unsigned int slot,
+		   __u64 version)
+{
+	struct thing *thing = thing_at(model, kind, slot);
+	unsigned int i;
+
+	if (version <= thing->version)
+		differ(model, "version %llu after %llu", version, thing->version);
+	for (i = 0; i < REQUESTED * KEYS_MAX; i++)
+		if (version == model->things[i].version)
+			differ(model, "version %llu was given twice", version);
+	thing->old = thing->version;
+	thing->version = version;
+}
+
+/* Inserts an entry after all checks. */
+static void insert_entry(struct model *model, const struct asked *asked, const struct blob *value,
+			 __u32 flags, __u64 deadline)
+{
+	struct thing *entry = thing_at(model, ENTRY, asked->key);
+
+	if (entry->there) {
+		report(model, ENTRY, asked->key, entry, HASHBELT_REPLACED);
+		count(model, HASHBELT_STAT_PUTS_REPLACED);
+	} else {
+		count(model, HASHBELT_STAT_PUTS_NEW);
+	}
+	adopt_version(model, ENTRY, asked->key, asked->got.version);
+	entry->there = true;
+	entry->value = *value;
+	entry->flags = flags;
+	entry->bound = asked->sent.how & HASHBELT_BOUND ? asked->fd : -1;
+	set_deadline(entry, deadline);
+	same(model, "ttl_ms", asked->got.ttl_ms, left_of(model, deadline));
+	finish_put(model, asked->key);
+}
+
+static int put_condition(const struct model *model, const struct thing *old,
+			 const struct hashbelt_item *sent)
+{
+	__u32 demands = sent->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
+
+	if (!old)
+		return demands ? -ENOENT : 0;
+	if (sent->how & HASHBELT_IF_VERSION && sent->version != old->version)
+		return -ESTALE;
+	if (sent->how & HASHBELT_IF_ABSENT ||
+	    (!demands && model->is.policy & HASHBELT_KEEP_ON_PUT))
+		return -EEXIST;
+	return 0;
+}
+
+static void put(struct model *model, const struct asked *asked)
+{
+	const struct hashbelt_item *sent = &asked->sent;
+	struct thing *old;
+	int want;
+
+	if ((sent->how & HASHBELT_IF_ABSENT &&
+	     sent->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION)) ||
+	    (!is_ttl(sent->ttl_ms) && sent->ttl_ms != HASHBELT_TTL_KEEP)) {
+		came_to(model, asked->err, -EINVAL);
+		return;
+	}
+	old = find_live(model, ENTRY, asked->key);
+	want = put_condition(model, old, sent);
+	if (want)
+		count(model, HASHBELT_STAT_REFUSED);
+	if (!want && !old && !make_room(model, asked->key, asked->err)) {
+		want = -ENOSPC;
+		count(model, HASHBELT_STAT_REJECTED);
+	}
+	if (!came_to(model, asked->err, want))
+		return;
+	if (want && old)
+		same(model, "version", asked->got.version, old->version);
+	if (want)
+		return;
+	insert_entry(model, asked, &asked->value, sent->flags,
+		     old && sent->ttl_ms == HASHBELT_TTL_KEEP ? old->deadline :
+	       deadline_of(model, sent->ttl_ms));
+}
+
+/* Reads a decimal number; false: the value is none. */
+static bool parse(const struct blob *value, __s64 *number)
+{
+	char text[65] = "";
+	char *end;
+
+	memcpy(text, value->bytes, value->len);
+	if (!(text[0] >= '0' && text[0] <= '9') &&
+	    !(text[0] == '-' && text[1] >= '0' && text[1] <= '9'))
+		return false;
+	errno = 0;
+	*number = strtoll(text, &end, 10);
+	return !errno && end == text + value->len;
+}
+
+static void add(struct model *model, const struct asked *asked)
+{
+	struct thing *old;
+	struct blob text;
+	__s64 sum = asked->by.value;
+	int want = 0;
+
+	if (!is_ttl(asked->sent.ttl_ms)) {
+		came_to(model, asked->err, -EINVAL);
+		return;
+	}
+	old = find_live(model, ENTRY, asked->key);
+	if (old && !parse(&old->value, &sum))
+		want = -EBADMSG;
+	else if (__builtin_add_overflow(sum, asked->by.by, &sum))
+		want = -EOVERFLOW;
+	else if (!old && !make_room(model, asked->key, asked->err))
+		want = -ENOSPC;
+	if (want == -ENOSPC)
+		count(model, HASHBELT_STAT_REJECTED);
+	if (!came_to(model, asked->err, want) || want)
+		return;
+	same(model, "the sum", asked->sum.value, sum);
+	count(model, HASHBELT_STAT_ADDS);
+	text.len = snprintf((char *)text.bytes, sizeof(text.bytes), "%lld", (long long)sum);
+	insert_entry(model, asked, &text, old ? old->flags : asked->sent.flags,
+		     old ? old->deadline : deadline_of(model, asked->sent.ttl_ms));
+}
+
+void same_value(struct model *model, const struct asked *asked,
+		const struct thing *thing)
+{
+	same(model, "value_len", asked->got.value_len, thing->value.len);
+	if (!(asked->sent.how & HASHBELT_NO_VALUE))
+		same_blob(model, "the value", &asked->value, &thing->value);
+}
+
+/* Gives an entry a new deadline after a hit, if the call or the policy says so. */
+static void refresh(struct model *model, struct thing *entry, const struct hashbelt_item *sent)
+{
+	__u64 belt = deadline_of(model, HASHBELT_TTL_BELT);
+
+	if (sent->how & HASHBELT_AND_TOUCH) {
+		set_deadline(entry, deadline_of(model, sent->ttl_ms));
+		count(model, HASHBELT_STAT_TOUCHES);
+	} else if (model->is.policy & HASHBELT_REFRESH_ON_GET &&
+		   !(sent->how & HASHBELT_NO_REFRESH) && belt > entry->deadline) {
+		set_deadline(entry, belt);
+	}
+}
+
+void get_entry(struct model *model, const struct asked *asked)
+{
+	const struct hashbelt_item *sent = &asked->sent;
+	struct thing *entry = thing_at(model, ENTRY, asked->key);
+
+	if (sent->how & HASHBELT_AND_TOUCH &&
+	    (!is_ttl(sent->ttl_ms) || sent->how & HASHBELT_NO_REFRESH)) {
+		came_to(model, asked->err, -EINVAL);
+	} else if (!is_live(model, entry)) {
+		came_to(model, asked->err, -ENOENT);
+		count(model, HASHBELT_STAT_MISSES);
+	} else if (!(sent->how & HASHBELT_NO_VALUE) && entry->value.len > sent->value_len) {
+		if (came_to(model, asked->err, -ERANGE))
+			same(model, "value_len", asked->got.value_len, entry->value.len);
+	} else if (came_to(model, asked->err, 0)) {
+		refresh(model, entry, sent);
+		count(model, HASHBELT_STAT_HITS);
+		returned(model, asked, entry);
+		same_value(model, asked, entry);
+	}
+}
+
+static void touch(struct model *model, const struct asked *asked)
+{
+	struct thing *entry = thing_at(model, ENTRY, asked->key);
+
+	if (!is_ttl(asked->sent.ttl_ms)) {
+		came_to(model, asked->err, -EINVAL);
+	} else if (!is_live(model, entry)) {
+		came_to(model, asked->err, -ENOENT);
+	} else if (came_to(model, asked->err, 0)) {
+		set_deadline(entry, deadline_of(model, asked->sent.ttl_ms));
+		count(model, HASHBELT_STAT_TOUCHES);
+		returned(model, asked, entry);
+	}
+}
+
+static void take_out(struct model *model, const struct asked *asked)
+{
+	struct thing *entry = find_live(model, ENTRY, asked->key);
+
+	if (!entry) {
+		came_to(model, asked->err, -ENOENT);
+	} else if (asked->sent.how & HASHBELT_IF_VERSION &&
+		   asked->sent.version != entry->version) {
+		count(model, HASHBELT_STAT_REMOVES_REFUSED);
+		if (came_to(model, asked->err, -ESTALE))
+			same(model, "version", asked->got.version, entry->version);
+	} else if (came_to(model, asked->err, 0)) {
+		same(model, "version", asked->got.version, entry->version);
+		count(model, HASHBELT_STAT_REMOVES);
+		report(model, ENTRY, asked->key, entry, HASHBELT_REMOVED);
+		entry->there = false;
+	}
+}
+
+static void expire_by_hand(struct model *model, const struct asked *asked)
+{
+	struct thing *entry = find_live(model, ENTRY, asked->key);
+
+	if (!came_to(model, asked->err, entry ? 0 : -ENOENT) || !entry)
+		return;
+	count(model, HASHBELT_STAT_EXPIRED);
+	report(model, ENTRY, asked->key, entry, HASHBELT_EXPIRED);
+	if (reinserts(model, ENTRY)) {
+		count(model, HASHBELT_STAT_REINSERTED);
+		set_deadline(entry, deadline_of(model, HASHBELT_TTL_BELT));
+	} else {
+		entry->there = false;
+	}
+}
+
+void model_item(struct model *model, const struct asked *asked)
+{
+	switch (asked->op) {
+	case HASHBELT_OP_GET:
+		get_entry(model, asked);
+		break;
+	case HASHBELT_OP_PUT:
+		put(model, asked);
+		break;
+	case HASHBELT_OP_TOUCH:
+		touch(model, asked);
+		break;
+	case HASHBELT_OP_REMOVE:
+		take_out(model, asked);
+		break;
+	case HASHBELT_OP_EXPIRE:
+		expire_by_hand(model, asked);
+		break;
+	case HASHBELT_OP_ADD:
+		add(model, asked);
+		break;
+	}
+}
+
+/* An expired entry that a scan shows again has been handed over and reinserted. */
+static void see_reinserted(struct model *model, const struct scan_result *scan_result)
+{
+	unsigned int key;
+
+	for (key = 0; key < KEYS_MAX; key++) {
+		struct thing *entry = thing_at(model, ENTRY, key);
+
+		if (entry->there && entry->reached && reinserts(model, ENTRY) &&
+		    scan_result->seen[key] && entry->due <= model->now)
+			expire(model, ENTRY, key);
+	}
+}
+
+void model_scan(struct model *model, const struct scan_result *scan_result)
+{
+	unsigned int key;
+
+	if (model->evict_most)
+		see_evicted(model, scan_result);
+	if (model->needs_scan)
+		see_reinserted(model, scan_result);
+	model->needs_scan = false;
+	for (key = 0; key < KEYS_MAX; key++) {
+		const struct hashbelt_record *record = &scan_result->records[key];
+		struct thing *entry = thing_at(model, ENTRY, key);
+
+		if (scan_result->seen[key] != is_live(model, entry)) {
+			differ(model, "a scan does%s report key %u",
+			       scan_result->seen[key] ? "" : " not", key);
+			return;
+		}
+		if (!scan_result->seen[key])
+			continue;
+		same(model, "value_len", record->value_len, entry->value.len);
+		same(model, "flags", record->flags, entry->flags);
+		same(model, "ttl_ms", record->ttl_ms, left_of(model, entry->deadline));
+		same(model, "version", record->version, entry->version);
+	}
+}

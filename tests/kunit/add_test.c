@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Numbers in decimal, and adding to them. Guarantee 21 of docs/guarantees.md. */
+#include <kunit/test.h>
+
+#include "fixture.h"
+
+static int put_text(struct hashbelt_belt *belt, unsigned int key, const char *text)
+{
+	return put_bytes(belt, &key, sizeof(key), text, strlen(text),
+			 &(struct hashbelt_item){ .flags = 5 });
+}
+
+/* The value of a key as text, "nothing" if there is no such key. */
+static void get_text(struct hashbelt_belt *belt, unsigned int key, char text[32])
+{
+	struct hashbelt_entry *entry;
+
+	strscpy(text, "nothing", 32);
+	rcu_read_lock();
+	entry = hashbelt_find(belt, &key, sizeof(key), hashbelt_now(belt), NULL);
+	if (entry && entry->value_len < 32) {
+		memcpy(text, hashbelt_entry_value(entry), entry->value_len);
+		text[entry->value_len] = 0;
+	}
+	rcu_read_unlock();
+}
+
+static int add_to(struct hashbelt_belt *belt, unsigned int key, s64 by, s64 *sum)
+{
+	struct hashbelt_sum is = { .by = by, .value = *sum };
+	int err = hashbelt_add(belt, &key, sizeof(key), &(struct hashbelt_item){}, &is);
+
+	*sum = is.value;
+	return err;
+}
+
+struct text {
+	const char *is;
+	s64 by;
+	int err;
+	const char *becomes;
+};
+
+static const struct text texts[] = {
+	{ "0", 0, 0, "0" },
+	{ "-0", 0, 0, "0" },
+	{ "7", 3, 0, "10" },
+	{ "10", -1, 0, "9" },
+	{ "007", 1, 0, "8" },
+	{ "-5", 5, 0, "0" },
+	{ "5", -6, 0, "-1" },
+	{ "-0000000000000000001", 2, 0, "1" },
+	{ "9223372036854775807", 0, 0, "9223372036854775807" },
+	{ "9223372036854775806", 1, 0, "9223372036854775807" },
+	{ "9223372036854775807", 1, -EOVERFLOW, NULL },
+	{ "9223372036854775808", 0, -EBADMSG, NULL },
+	{ "9223372036854775807", S64_MIN, 0, "-1" },
+	{ "9999999999999999999", 0, -EBADMSG, NULL },
+	{ "-9223372036854775808", 0, 0, "-9223372036854775808" },
+	{ "-9223372036854775808", -1, -EOVERFLOW, NULL },
+	{ "-9223372036854775808", S64_MAX, 0, "-1" },
+	{ "-9223372036854775809", 0, -EBADMSG, NULL },
+	{ "-9999999999999999999", 0, -EBADMSG, NULL },
+	{ "-1", S64_MIN, -EOVERFLOW, NULL },
+	{ "00000000000000000001", 0, -EBADMSG, NULL },
+	{ "", 0, -EBADMSG, NULL },
+	{ "-", 0, -EBADMSG, NULL },
+	{ "--1", 0, -EBADMSG, NULL },
+	{ "+1", 0, -EBADMSG, NULL },
+	{ " 1", 0, -EBADMSG, NULL },
+	{ "1 ", 0, -EBADMSG, NULL },
+	{ "1\n", 0, -EBADMSG, NULL },
+	{ "1.0", 0, -EBADMSG, NULL },
+	{ "0x1", 0, -EBADMSG, NULL },
+	{ "1-", 0, -EBADMSG, NULL },
+	{ "/", 0, -EBADMSG, NULL },
+	{ ":", 0, -EBADMSG, NULL },
+};
+
+static void an_addition_accepts_decimal_numbers_and_nothing_else(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	unsigned int i;
+	char text[32];
+	u64 version;
+	s64 sum;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		sum = 12345;
+		put_text(belt, i, texts[i].is);
+		version = version_of(belt, i);
+		KUNIT_EXPECT_EQ(test, add_to(belt, i, texts[i].by, &sum), texts[i].err);
+		get_text(belt, i, text);
+		KUNIT_EXPECT_STREQ(test, text, texts[i].becomes ?: texts[i].is);
+		if (texts[i].err) {
+			KUNIT_EXPECT_EQ(test, version_of(belt, i), version);
+			KUNIT_EXPECT_EQ(test, sum, 12345LL);
+		} else {
+			KUNIT_EXPECT_GT(test, version_of(belt, i), version);
+		}
+	}
+	check_accounting(test, belt);
+}
+
+static void an_addition_keeps_the_deadline_of_the_number(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct hashbelt_item item = { .ttl_ms = 100000, .flags = 9 };
+	struct hashbelt_sum sum = { .by = 5, .value = 100 };
+	unsigned int key = 1;
+
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, sum.value, 105LL);
+	KUNIT_EXPECT_EQ(test, item.ttl_ms, 100000ULL);
+	KUNIT_EXPECT_EQ(test, item.version, version_of(belt, key));
+	hashbelt_advance(belt, 30 * SEC);
+	item = (struct hashbelt_item){ .ttl_ms = 1, .flags = 10 };
+	sum.value = 0;
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, sum.value, 110LL);
+	KUNIT_EXPECT_EQ(test, item.ttl_ms, 70000ULL);
+	item.how = HASHBELT_NO_REFRESH;
+	KUNIT_EXPECT_EQ(test, get_item(belt, key, &item), 0);
+	KUNIT_EXPECT_EQ(test, item.flags, 9u);
+	KUNIT_EXPECT_EQ(test, item.ttl_ms, 70000ULL);
+	/* An addition to an expired number starts from its value again. */
+	move_time_only(belt, 70 * SEC);
+	sum = (struct hashbelt_sum){ .by = -1, .value = 1 };
+	item = (struct hashbelt_item){ .ttl_ms = HASHBELT_TTL_NEVER, .flags = 11 };
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, sum.value, 0LL);
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, sum.value, -1LL);
+	KUNIT_EXPECT_EQ(test, left_of(belt, key), HASHBELT_TTL_NEVER);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ADDS), 4ULL);
+	item.ttl_ms = HASHBELT_TTL_KEEP;
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -EINVAL);
+	item.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -EINVAL);
+	/* The start of a missing number plus the addend must fit 64 bits as well. */
+	key = 2;
+	sum = (struct hashbelt_sum){ .by = 1, .value = S64_MAX };
+	item.ttl_ms = 0;
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -EOVERFLOW);
+	KUNIT_EXPECT_FALSE(test, has(belt, key));
+}
+
+static void sums_are_right_over_a_random_walk(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	s64 sums[8] = {}, sum, result;
+	unsigned int i, key;
+
+	for (i = 0; i < 5000; i++) {
+		s64 by = (s64)((u64)prandom_u32_state(&f->rnd) << 32 |
+			       prandom_u32_state(&f->rnd)) >> prandom_u32_state(&f->rnd) % 64;
+
+		key = i % ARRAY_SIZE(sums);
+		sum = 0;
+		if (check_add_overflow(sums[key], by, &result)) {
+			KUNIT_ASSERT_EQ(test, add_to(belt, key, by, &sum), -EOVERFLOW);
+			continue;
+		}
+		KUNIT_ASSERT_EQ(test, add_to(belt, key, by, &sum), 0);
+		KUNIT_ASSERT_EQ(test, sum, result);
+		sums[key] = result;
+	}
+	check_accounting(test, belt);
+}
+
+static u32 flags_of(struct hashbelt_belt *belt, const void *key, u32 key_len)
+{
+	struct hashbelt_entry *entry;
+	u32 flags = 0;
+
+	rcu_read_lock();
+	entry = hashbelt_find(belt, key, key_len, hashbelt_now(belt), NULL);
+	if (entry)
+		flags = entry->flags;
+	rcu_read_unlock();
+	return flags;
+}
+
+/* The longer number evicts another entry here. */
+static void an_addition_keeps_the_flags_of_the_number(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT,
+	});
+	static const char key[15] = "fourteen bytes";
+	struct hashbelt_item item = { .ttl_ms = 1000, .flags = 1 };
+	struct hashbelt_sum sum = { .value = 9 };
+
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
+	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
+		     HASHBELT_SET_MAX_BYTES);
+	item = (struct hashbelt_item){ .ttl_ms = 1000, .flags = 2 };
+	sum = (struct hashbelt_sum){ .by = 1, .value = 5 };
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, sum.value, 10LL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 1ULL);
+	KUNIT_EXPECT_FALSE(test, has(belt, 1));
+	KUNIT_EXPECT_EQ(test, flags_of(belt, key, sizeof(key)), 1u);
+	hashbelt_expire(belt, key, sizeof(key));
+	item = (struct hashbelt_item){ .ttl_ms = 1000, .flags = 2 };
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, flags_of(belt, key, sizeof(key)), 2u);
+}
+
+static struct kunit_case add_test_cases[] = {
+	KUNIT_CASE(an_addition_accepts_decimal_numbers_and_nothing_else),
+	KUNIT_CASE(an_addition_keeps_the_deadline_of_the_number),
+	KUNIT_CASE(sums_are_right_over_a_random_walk),
+	KUNIT_CASE(an_addition_keeps_the_flags_of_the_number),
+	{}
+};
+
+static struct kunit_suite add_suite = {
+	.name = "hashbelt_add",
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = add_test_cases,
+};
+
+kunit_test_suites(&add_suite);

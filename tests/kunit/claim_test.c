@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Other calls in between the steps in which a request is registered, claimed and completed.
+ * Guarantee 19 of docs/guarantees.md. belt/request.c is included, so that a case can take the steps
+ * one by one.
+ */
+#include <kunit/test.h>
+
+#include "belt/request.c"
+#include "request.h"
+
+/* Takes a request out as the drain does: it is claimed under the lock of its shard. */
+static void expire_request(struct kunit *test, u64 id)
+{
+	struct fixture *f = test->priv;
+	struct name name = { .client = f->clients[0]->id, .id = id };
+	u32 hash = hb_hash(f->belt, &name, sizeof(name));
+	struct hb_shard *shard = hb_shard_of(f->belt, hash);
+	struct hashbelt_entry *entry;
+
+	spin_lock(&shard->lock);
+	entry = find_request(shard, hash, &name);
+	if (entry && hb_node_try_claim(&entry->node, HASHBELT_EXPIRED)) {
+		hb_wheel_del(&entry->node);
+		hb_leave(shard, entry, hashbelt_now(f->belt));
+	}
+	spin_unlock(&shard->lock);
+	KUNIT_EXPECT_NOT_NULL(test, entry);
+}
+
+/* The id is free when the first request has left, so its completion must be queued by then. */
+static void completions_of_one_id_come_in_the_order_of_its_requests(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, ask(f, 7, 1, 1000), 0);
+	expire_request(test, 7);
+	KUNIT_EXPECT_EQ(test, ask(f, 7, 2, 1000), 0);
+	put(belt, 2);
+	expect_completion(test, 7, HASHBELT_BY_TIMEOUT, NO_KEY);
+	expect_completion(test, 7, HASHBELT_BY_PUT, 2);
+	expect_no_completion(test);
+	take_out(belt, 2);
+	expect_empty(test);
+}
+
+static void a_put_completes_no_request_that_was_registered_after_it(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	unsigned int key = 1;
+	struct hb_shard *shard = hb_shard_of(belt, hb_hash(belt, &key, sizeof(key)));
+	u64 stamp;
+
+	/* A put that completes requests drops the lock between two batches. */
+	KUNIT_EXPECT_EQ(test, ask(f, 1, key, 0), 0);
+	spin_lock(&shard->lock);
+	stamp = ++shard->versions;
+	spin_unlock(&shard->lock);
+	KUNIT_EXPECT_EQ(test, ask(f, 2, key, 0), 0);
+	KUNIT_EXPECT_EQ(test, 1u, hb_requests_complete(belt, hb_hash(belt, &key, sizeof(key)),
+						       &key, sizeof(key), HASHBELT_BY_PUT,
+						       stamp));
+	expect_completion(test, 1, HASHBELT_BY_PUT, key);
+	expect_no_completion(test);
+	KUNIT_EXPECT_EQ(test, complete_key(belt, key), 1u);
+	expect_completion(test, 2, HASHBELT_BY_COMPLETE, key);
+	expect_empty(test);
+}
+
+static void hash_watches(struct fixture *f, struct hashbelt_entry *entry)
+{
+	struct hb_request *request = hb_tail(entry);
+	u32 i;
+
+	for (i = 0; i < entry->flags; i++)
+		request->watches[i].hash = hb_hash(f->belt, hashbelt_entry_value(entry) +
+						   request->watches[i].at,
+						   request->watches[i].len);
+}
+
+/* Registers a request for the keys 1 and 2 up to its first watch. Returns its shard. */
+static struct hb_shard *register_half(struct kunit *test, struct hashbelt_entry **entry)
+{
+	static const unsigned int keys[] = { 1, 2 };
+	struct fixture *f = test->priv;
+	struct hb_request *request;
+	struct hb_shard *shard;
+
+	*entry = draft(f, 0, 1, keys, 2);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(*entry));
+	shard = hb_shard_of(f->belt, (*entry)->hash);
+	request = hb_tail(*entry);
+	KUNIT_ASSERT_EQ(test, request_insert(shard, *entry, 0, NULL), 0);
+	hash_watches(f, *entry);
+	KUNIT_ASSERT_EQ(test, link_watch(f->belt, *entry, &request->watches[0]), 0);
+	return shard;
+}
+
+/* Calls that may come before the second watch. */
+static void put_comes(struct fixture *f)
+{
+	put(f->belt, 1);
+}
+
+static void complete_comes(struct fixture *f)
+{
+	complete_key(f->belt, 1);
+}
+
+static void cancel_comes(struct fixture *f)
+{
+	hashbelt_cancel(f->belt, f->clients[0], 1);
+}
+
+static void clear_comes(struct fixture *f)
+{
+	hashbelt_clear(f->belt);
+	come_to_rest(f->belt);
+}
+
+static void the_client_closes(struct fixture *f)
+{
+	hashbelt_client_close(f->belt, f->clients[0]);
+}
+
+static void the_belt_is_killed(struct fixture *f)
+{
+	hashbelt_kill(f->belt);
+	come_to_rest(f->belt);
+}
+
+static void put_of_the_other_key_comes(struct fixture *f)
+{
+	put(f->belt, 2);
+}
+
+static void its_deadline_passes(struct fixture *f)
+{
+	hashbelt_advance(f->belt, TTL + INTERVAL);
+}
+
+static void memory_gets_short(struct fixture *f)
+{
+	hb_evict(f->belt, HASHBELT_PRESSURE, 9);
+}
+
+struct interruption {
+	const char *name;
+	void (*act)(struct fixture *f);
+	enum hashbelt_cause cause;	/* of the completion; 0: there is none */
+	unsigned int key;
+	bool stays;			/* registered, at least until request_arm() */
+};
+
+static const struct interruption interruptions[] = {
+	{ "a put", put_comes, HASHBELT_BY_PUT, 1, false },
+	{ "a complete", complete_comes, HASHBELT_BY_COMPLETE, 1, false },
+	{ "a cancel", cancel_comes, 0, 0, false },
+	{ "a clear", clear_comes, HASHBELT_BY_CLEAR, NO_KEY, false },
+	{ "the close of its client", the_client_closes, 0, 0, false },
+	{ "a destroy of the belt", the_belt_is_killed, HASHBELT_BY_CLEAR, NO_KEY, false },
+	{ "a put of the other key", put_of_the_other_key_comes, 0, 0, true },
+	{ "its deadline", its_deadline_passes, HASHBELT_BY_TIMEOUT, NO_KEY, true },
+	{ "memory pressure", memory_gets_short, 0, 0, true },
+};
+
+static void interruption_name(const struct interruption *interruption, char *name)
+{
+	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%s", interruption->name);
+}
+
+KUNIT_ARRAY_PARAM(interruption, interruptions, interruption_name);
+
+static void a_request_that_ends_while_it_is_registered_completes_once(struct kunit *test)
+{
+	const struct interruption *interruption = test->param_value;
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_entry *entry;
+	struct hb_request *request;
+	struct hb_shard *shard = register_half(test, &entry);
+
+	request = hb_tail(entry);
+	interruption->act(f);
+	/* The completion is queued at once, before the registering task unlinks the request. */
+	if (interruption->cause && !interruption->stays)
+		expect_completion(test, 1, interruption->cause, interruption->key);
+	expect_no_completion(test);
+	come_to_rest(belt);
+	KUNIT_EXPECT_EQ(test, info_of(belt).requests, interruption->stays ? 1ULL : 0ULL);
+	KUNIT_ASSERT_EQ(test, link_watch(belt, entry, &request->watches[1]), 0);
+	request_arm(shard, entry);
+	check_accounting(test, belt);
+	if (interruption->stays) {
+		KUNIT_EXPECT_EQ(test, complete_key(belt, 2), interruption->cause ? 0u : 1u);
+		expect_completion(test, 1, interruption->cause ?: HASHBELT_BY_COMPLETE,
+				  interruption->cause ? interruption->key : 2);
+	}
+	expect_no_completion(test);
+	if (f->clients[0]->gone)
+		drop_client(f, 0);
+	take_out(belt, 1);
+	take_out(belt, 2);
+	expect_empty(test);
+}
+
+/* A request that was completed before its registration failed counts as registered. */
+static void a_request_completed_before_its_registration_fails_is_reported(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct hashbelt_entry *entry;
+	struct hb_shard *shard = register_half(test, &entry);
+
+	put(belt, 1);
+	KUNIT_EXPECT_FALSE(test, hb_request_release(belt, entry));
+	request_arm(shard, entry);
+	expect_completion(test, 1, HASHBELT_BY_PUT, 1);
+	expect_no_completion(test);
+	take_out(belt, 1);
+	expect_empty(test);
+}
+
+/* Claims the requests for a key under the lock of its shard, as a put does. */
+static void claim_all(struct fixture *f, unsigned int key, struct list_head *claimed)
+{
+	u32 hash = hb_hash(f->belt, &key, sizeof(key));
+	struct hb_shard *shard = hb_shard_of(f->belt, hash);
+	struct hb_waitpoint *point;
+
+	spin_lock(&shard->lock);
+	point = hb_waitpoint_find(shard, hash, &key, sizeof(key));
+	if (point)
+		hb_requests_claim(shard, point, HASHBELT_BY_PUT, U64_MAX, claimed);
+	spin_unlock(&shard->lock);
+}
+
+static void a_request_claimed_before_it_is_registered_completes_once(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_entry *entry;
+	struct hb_request *request;
+	struct hb_shard *shard = register_half(test, &entry);
+	LIST_HEAD(claimed);
+
+	request = hb_tail(entry);
+	KUNIT_ASSERT_EQ(test, link_watch(belt, entry, &request->watches[1]), 0);
+	claim_all(f, 1, &claimed);
+	request_arm(shard, entry);
+	expect_no_completion(test);
+	KUNIT_EXPECT_EQ(test, hb_requests_finish(belt, &claimed), 1u);
+	expect_completion(test, 1, HASHBELT_BY_PUT, 1);
+	expect_no_completion(test);
+	expect_empty(test);
+}
+
+/* A task that finds a request claimed leaves it to the claiming task. */
+static void a_claimed_request_is_completed_by_the_claiming_task_alone(struct kunit *test)
+{
+	static const unsigned int keys[] = { 1, 2, 1, 3 };
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	LIST_HEAD(claimed);
+
+	KUNIT_ASSERT_EQ(test, ask_for(f, 0, 1, keys, 4, 1000), 0);
+	claim_all(f, 1, &claimed);
+	KUNIT_EXPECT_EQ(test, complete_key(belt, 2), 0u);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
+	KUNIT_EXPECT_LE(test, hb_evict(belt, HASHBELT_EVICTED, 1), 1u);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, TTL + INTERVAL), 0);
+	expect_no_completion(test);
+	/* The sweep tries until the request is gone, so it is completed before the worker runs. */
+	hashbelt_clear(belt);
+	KUNIT_EXPECT_EQ(test, hb_requests_finish(belt, &claimed), 1u);
+	expect_completion(test, 1, HASHBELT_BY_PUT, 1);
+	expect_no_completion(test);
+	expect_empty(test);
+}
+
+/* The key of a request is its client's number and its id. An entry may have the same bytes. */
+static void an_entry_with_the_key_of_a_request_does_not_affect_it(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	struct name name = { .client = f->clients[0]->id, .id = 1 };
+
+	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 0), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_remove(belt, &name, sizeof(name),
+					      &(struct hashbelt_item){}), -ENOENT);
+	KUNIT_EXPECT_EQ(test, put_bytes(belt, &name, sizeof(name), "", 0,
+					&(struct hashbelt_item){}), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &name, sizeof(name)), 0);
+	expect_no_completion(test);
+	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), 0);
+	expect_empty(test);
+}
+
+/* The evicted requests wait for the worker to unlink their watches, and it is stopped before. */
+static void a_belt_is_freed_with_evicted_requests_still_linked(struct kunit *test)
+{
+	static const unsigned int keys[] = { 1, 2, 3, 4 };
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, ask_for(f, i % 4, i, keys, 4, 0), 0);
+	KUNIT_EXPECT_EQ(test, hb_evict(belt, HASHBELT_PRESSURE, 10), 10u);
+	cancel_work_sync(&belt->work);
+	drop_all(f);
+}
+
+static struct kunit_case claim_test_cases[] = {
+	KUNIT_CASE(completions_of_one_id_come_in_the_order_of_its_requests),
+	KUNIT_CASE(a_put_completes_no_request_that_was_registered_after_it),
+	KUNIT_CASE_PARAM(a_request_that_ends_while_it_is_registered_completes_once,
+			 interruption_gen_params),
+	KUNIT_CASE(a_request_completed_before_its_registration_fails_is_reported),
+	KUNIT_CASE(a_request_claimed_before_it_is_registered_completes_once),
+	KUNIT_CASE(a_claimed_request_is_completed_by_the_claiming_task_alone),
+	KUNIT_CASE(an_entry_with_the_key_of_a_request_does_not_affect_it),
+	KUNIT_CASE(a_belt_is_freed_with_evicted_requests_still_linked),
+	{}
+};
+
+static struct kunit_suite claim_suite = {
+	.name = "hashbelt_claim",
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = claim_test_cases,
+};
+
+kunit_test_suites(&claim_suite);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Entries and locks that are bound to a descriptor. Guarantee 18 of docs/guarantees.md. */
+#include <kunit/test.h>
+
+#include "lock.h"
+
+static int put_bound(struct hashbelt_belt *belt, struct hb_client *client, unsigned int key,
+		     struct hashbelt_item *item)
+{
+	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, client, sizeof(key), 1);
+
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	memcpy(entry->data, &key, sizeof(key));
+	*hashbelt_entry_value(entry) = 'x';
+	entry->flags = 0;
+	return hashbelt_put(belt, entry, item);
+}
+
+static int put_bound_plainly(struct hashbelt_belt *belt, struct hb_client *client,
+			     unsigned int key)
+{
+	return put_bound(belt, client, key, &(struct hashbelt_item){});
+}
+
+static void bound_entries_and_locks_leave_with_their_client_and_not_before(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_lock lock = {};
+	unsigned int key;
+
+	for (key = 0; key < 100; key++) {
+		KUNIT_ASSERT_EQ(test, 0, put_bound_plainly(belt, f->clients[key % 2], key));
+		KUNIT_ASSERT_EQ(test, 0, lock_as(belt, f->clients[key % 2], key, 'A',
+						 &(struct hashbelt_lock){}));
+	}
+	put(belt, 1000);
+	lock_plainly(belt, 1000, 'A');
+	check_accounting(test, belt);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 101u);
+	move_time_only(belt, TTL - HB_GRAIN);
+	for (key = 0; key < 100; key++)
+		KUNIT_ASSERT_TRUE(test, has(belt, key));
+	hashbelt_client_close(belt, f->clients[0]);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
+	drop_client(f, 0);
+	for (key = 0; key < 100; key++) {
+		KUNIT_ASSERT_EQ(test, has(belt, key), key % 2 == 1);
+		KUNIT_ASSERT_EQ(test, owner_of(belt, key, &lock), key % 2 ? 'A' : 0);
+	}
+	KUNIT_EXPECT_TRUE(test, has(belt, 1000));
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1000, &lock), 'A');
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_RELEASED), 100ULL);
+	check_accounting(test, belt);
+	KUNIT_EXPECT_EQ(test, memory_besides(belt), f->besides);
+	drop_client(f, 1);
+	take_out(belt, 1000);
+	unlock_as(belt, 1000, 'A');
+	expect_empty(test);
+}
+
+static void nothing_can_be_bound_to_a_closed_client(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED, .max_entries = 9,
+	});
+	struct fixture *f = test->priv;
+	struct hashbelt_fill fill = {};
+	struct hashbelt_entry *request;
+	unsigned int key = 1;
+
+	put(belt, 2);
+	hashbelt_client_close(belt, f->clients[0]);
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], key), -EIDRM);
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), -EIDRM);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], key, 'A',
+				      &(struct hashbelt_lock){}), -EIDRM);
+	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, f->clients[0], &key, sizeof(key), &fill,
+					    false), -EIDRM);
+	request = hashbelt_request_alloc(belt, f->clients[0], 1, 1, sizeof(key));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(request));
+	memcpy(hashbelt_request_key(request, 0, 0, sizeof(key)), &key, sizeof(key));
+	KUNIT_EXPECT_EQ(test, hashbelt_request(belt, request, 0), -EIDRM);
+	KUNIT_EXPECT_TRUE(test, has(belt, 2));
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
+	check_accounting(test, belt);
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
+	drop_client(f, 0);
+	take_out(belt, 2);
+	expect_empty(test);
+}
+
+/* Ways in which the entry of key 1 leaves, or is replaced by one not bound to the first client. */
+static void by_remove(struct fixture *f)
+{
+	take_out(f->belt, 1);
+}
+
+static void by_a_put_that_is_not_bound(struct fixture *f)
+{
+	put(f->belt, 1);
+}
+
+static void by_an_addition(struct fixture *f)
+{
+	unsigned int key = 1;
+
+	put_bytes(f->belt, &key, sizeof(key), "1", 1, &(struct hashbelt_item){});
+	put_bound_plainly(f->belt, f->clients[0], 2);
+	take_out(f->belt, 2);
+	hashbelt_add(f->belt, &key, sizeof(key), &(struct hashbelt_item){},
+		     &(struct hashbelt_sum){ .by = 1 });
+}
+
+static void by_a_put_of_another_client(struct fixture *f)
+{
+	put_bound_plainly(f->belt, f->clients[1], 1);
+}
+
+static void by_expire(struct fixture *f)
+{
+	unsigned int key = 1;
+
+	hashbelt_expire(f->belt, &key, sizeof(key));
+}
+
+static void by_the_drain(struct fixture *f)
+{
+	hashbelt_advance(f->belt, TTL + INTERVAL);
+}
+
+static void by_eviction(struct fixture *f)
+{
+	hb_evict(f->belt, HASHBELT_EVICTED, 1);
+}
+
+static void by_clear(struct fixture *f)
+{
+	hashbelt_clear(f->belt);
+	come_to_rest(f->belt);
+}
+
+static const struct way detachments[] = {
+	WAY(by_remove),
+	WAY(by_a_put_that_is_not_bound),
+	WAY(by_an_addition),
+	WAY(by_a_put_of_another_client),
+	WAY(by_expire),
+	WAY(by_the_drain),
+	WAY(by_eviction),
+	WAY(by_clear),
+};
+
+KUNIT_ARRAY_PARAM(detachment, detachments, way_name);
+
+static void an_entry_that_leaves_is_detached_from_its_client(struct kunit *test)
+{
+	const struct way *detachment = test->param_value;
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	bool there;
+
+	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_FALSE(test, list_empty(&f->clients[0]->entries));
+	detachment->act(f);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->clients[0]->entries));
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
+	check_accounting(test, belt);
+	there = has(belt, 1);
+	drop_client(f, 0);
+	KUNIT_EXPECT_EQ(test, has(belt, 1), there);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_RELEASED), 0ULL);
+	drop_client(f, 1);
+	take_out(belt, 1);
+	expect_empty(test);
+}
+
+static void a_refused_put_or_lock_is_not_attached_to_the_client(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED, .max_entries = 1,
+	});
+	struct hashbelt_item item = { .how = HASHBELT_IF_ABSENT };
+	struct fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
+	KUNIT_EXPECT_EQ(test, put_bound(belt, f->clients[0], 1, &item), -EEXIST);
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 2, 'A',
+				      &(struct hashbelt_lock){}), -ENOSPC);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->clients[0]->entries));
+	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
+	check_accounting(test, belt);
+	take_out(belt, 1);
+	expect_empty(test);
+}
+
+static void entries_that_leave_with_their_client_are_reported_as_released(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED, .handler = HASHBELT_NOTIFY,
+		.reasons = HASHBELT_REPORT(HASHBELT_RELEASED), .max_entries = 2,
+	});
+	struct fixture *f = test->priv;
+	struct hashbelt_event record;
+	struct hb_fifo events = {};
+	u64 lost, token;
+
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 1, 'A',
+				      &(struct hashbelt_lock){}), 0);
+	token = token_of(belt, 1);
+	drop_client(f, 0);
+	/* The events count as entries until they are read. */
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 2ULL);
+	check_accounting(test, belt);
+	KUNIT_ASSERT_EQ(test, 0, hashbelt_take_events(belt, &events, SIZE_MAX, 9, true, &lost));
+	KUNIT_EXPECT_EQ(test, events.count, 2ULL);
+	hashbelt_describe_event(events.first, &record);
+	KUNIT_EXPECT_EQ(test, record.reason, (u32)HASHBELT_RELEASED);
+	KUNIT_EXPECT_EQ(test, record.kind, (u32)HASHBELT_ENTRY);
+	hashbelt_describe_event(events.last, &record);
+	KUNIT_EXPECT_EQ(test, record.reason, (u32)HASHBELT_RELEASED);
+	KUNIT_EXPECT_EQ(test, record.kind, (u32)HASHBELT_LOCK);
+	KUNIT_EXPECT_EQ(test, record.version, token);
+	KUNIT_EXPECT_EQ(test, record.value_len, 1u);
+	hashbelt_settle_events(belt, &events, true);
+	expect_empty(test);
+}
+
+/* An entry past its deadline expires, whichever task finds it first. */
+static void entries_past_their_deadline_expire_when_their_client_closes(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 1, 'A',
+				      &(struct hashbelt_lock){}), 0);
+	move_time_only(belt, TTL);
+	drop_client(f, 0);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_RELEASED), 0ULL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 2ULL);
+	expect_empty(test);
+}
+
+static struct kunit_case client_test_cases[] = {
+	KUNIT_CASE(bound_entries_and_locks_leave_with_their_client_and_not_before),
+	KUNIT_CASE(nothing_can_be_bound_to_a_closed_client),
+	KUNIT_CASE_PARAM(an_entry_that_leaves_is_detached_from_its_client, detachment_gen_params),
+	KUNIT_CASE(a_refused_put_or_lock_is_not_attached_to_the_client),
+	KUNIT_CASE(entries_that_leave_with_their_client_are_reported_as_released),
+	KUNIT_CASE(entries_past_their_deadline_expire_when_their_client_closes),
+	{}
+};
+
+static struct kunit_suite client_suite = {
+	.name = "hashbelt_client",
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = client_test_cases,
+};
+
+kunit_test_suites(&client_suite);

@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waiting for a lock: the hand-over, and the ends of a wait. Guarantee 17 of docs/guarantees.md.
+ *
+ * A waiter is a task of its own. On one CPU and without preemption it runs when the case
+ * sleeps, so a case sees the belt after a hand-over and before the waiter has woken.
+ */
+#include <kunit/test.h>
+
+#include "lock.h"
+
+/* Starts a task that waits for a lock with a lease of @ttl_ms. */
+static struct waiter *line_up_for(struct kunit *test, unsigned int i, unsigned int key,
+				  char owner, u64 ttl_ms, u64 wait_ms)
+{
+	struct fixture *f = test->priv;
+	struct waiter *waiter = &f->waiters[i];
+
+	*waiter = (struct waiter){
+		.belt = f->belt, .client = waiter->client, .key = key, .turn = &f->turn,
+		.lock = { .owner_len = 1, .ttl_ms = ttl_ms, .wait_ms = wait_ms },
+	};
+	waiter->owner[0] = owner;
+	KUNIT_ASSERT_TRUE(test, waiter_start(waiter));
+	return waiter;
+}
+
+/* With the longest lease that the belt allows; @wait_ms 0 means without a time limit. */
+static struct waiter *line_up(struct kunit *test, unsigned int i, unsigned int key,
+			      char owner, u64 wait_ms)
+{
+	return line_up_for(test, i, key, owner, 0, wait_ms ?: HASHBELT_TTL_NEVER);
+}
+
+static void waiters_get_the_lock_in_fifo_order(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_lock lock = {};
+	unsigned int i;
+	u64 last;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'z'), 0);
+	last = token_of(belt, 1);
+	for (i = 0; i < WAITERS; i++)
+		line_up(test, i, 1, 'a' + i, 0);
+	for (i = 0; i < WAITERS; i++) {
+		KUNIT_ASSERT_EQ(test, unlock_as(belt, 1, i ? 'a' + i - 1 : 'z'), 0);
+		/* The waiter holds the lock before it wakes. */
+		KUNIT_ASSERT_EQ(test, owner_of(belt, 1, &lock), 'a' + i);
+		KUNIT_ASSERT_TRUE(test, waiter_has_ended(&f->waiters[i]));
+		KUNIT_ASSERT_EQ(test, f->waiters[i].err, 0);
+		KUNIT_ASSERT_EQ(test, f->waiters[i].ended, i + 1);
+		KUNIT_ASSERT_EQ(test, f->waiters[i].lock.token, lock.token);
+		KUNIT_ASSERT_GT(test, lock.token, last);
+		last = lock.token;
+		KUNIT_ASSERT_EQ(test, f->turn, i + 1);
+		KUNIT_ASSERT_EQ(test, line_of_key(belt, 1, HB_LOCK), WAITERS - i - 1);
+	}
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_LOCK_WAITS), (u64)WAITERS);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'a' + WAITERS - 1), 0);
+	expect_empty(test);
+}
+
+static unsigned long switches_of(struct task_struct *task)
+{
+	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
+}
+
+static void the_end_of_a_lock_wakes_one_task(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	unsigned long before[WAITERS];
+	struct fixture *f = test->priv;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'z'), 0);
+	for (i = 0; i < WAITERS; i++) {
+		line_up(test, i, 1, 'a' + i, 0);
+		schedule_timeout_uninterruptible(1);
+		before[i] = switches_of(f->waiters[i].task);
+	}
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'z'), 0);
+	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));
+	schedule_timeout_uninterruptible(HZ);
+	for (i = 1; i < WAITERS; i++)
+		KUNIT_EXPECT_EQ(test, switches_of(f->waiters[i].task), before[i]);
+}
+
+/* Ways in which the lock of A, bound to the first client, becomes free. */
+static void by_unlock(struct fixture *f)
+{
+	unlock_as(f->belt, 1, 'A');
+}
+
+static void by_release(struct fixture *f)
+{
+	hashbelt_release_owner(f->belt, "A", &(struct hashbelt_lock){ .owner_len = 1 });
+}
+
+static void by_the_close_of_the_client(struct fixture *f)
+{
+	drop_client(f, 0);
+}
+
+static void by_eviction(struct fixture *f)
+{
+	set_policy(f->belt, HASHBELT_EVICT);
+	hb_evict(f->belt, HASHBELT_EVICTED, 1);
+	set_policy(f->belt, HASHBELT_PINNED);
+}
+
+static void by_the_drain(struct fixture *f)
+{
+	hashbelt_advance(f->belt, TTL + INTERVAL);
+}
+
+static void by_the_end_of_the_lease(struct fixture *f)
+{
+	/* The bucket of the lease has not fallen off, so the waiter takes the expired lease out. */
+	hashbelt_advance(f->belt, TTL);
+	waiter_has_ended(&f->waiters[0]);
+}
+
+static void by_a_lock_of_another_owner_after_its_end(struct fixture *f)
+{
+	move_time_only(f->belt, TTL);
+	lock_plainly(f->belt, 1, 'C');
+}
+
+static void by_a_lock_of_its_owner_after_its_end(struct fixture *f)
+{
+	move_time_only(f->belt, TTL);
+	lock_plainly(f->belt, 1, 'A');
+}
+
+static void by_an_unlock_after_its_end(struct fixture *f)
+{
+	move_time_only(f->belt, TTL);
+	unlock_as(f->belt, 1, 'A');
+}
+
+static void by_clear(struct fixture *f)
+{
+	hashbelt_clear(f->belt);
+	flush_work(&f->belt->work);
+}
+
+static void by_a_lock_of_another_owner_after_a_clear(struct fixture *f)
+{
+	hashbelt_clear(f->belt);
+	lock_plainly(f->belt, 1, 'C');
+}
+
+static void by_the_close_of_the_client_after_its_end(struct fixture *f)
+{
+	move_time_only(f->belt, TTL);
+	drop_client(f, 0);
+}
+
+static const struct way ends_of_lock[] = {
+	WAY(by_unlock),
+	WAY(by_release),
+	WAY(by_the_close_of_the_client),
+	WAY(by_eviction),
+	WAY(by_the_drain),
+	WAY(by_the_end_of_the_lease),
+	WAY(by_a_lock_of_another_owner_after_its_end),
+	WAY(by_a_lock_of_its_owner_after_its_end),
+	WAY(by_an_unlock_after_its_end),
+	WAY(by_clear),
+	WAY(by_a_lock_of_another_owner_after_a_clear),
+	WAY(by_the_close_of_the_client_after_its_end),
+};
+
+KUNIT_ARRAY_PARAM(end_of_lock, ends_of_lock, way_name);
+
+static void expect_lock_handed_over(struct kunit *test, unsigned int others)
+{
+	const struct way *end_of_lock = test->param_value;
+	struct hashbelt_lock lock = {}, own = {};
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, lock_as(belt, f->clients[0], 1, 'A', &own), 0);
+	for (i = 0; i <= others; i++)
+		line_up(test, i, 1, 'a' + i, 0);
+	end_of_lock->act(f);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'a');
+	KUNIT_EXPECT_GT(test, lock.token, own.token);
+	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
+	check_accounting(test, belt);
+	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'C'), -EBUSY);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), -EACCES);
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), others);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(&f->waiters[0]));
+	KUNIT_EXPECT_EQ(test, f->waiters[0].err, 0);
+	KUNIT_EXPECT_EQ(test, f->waiters[0].lock.token, lock.token);
+	KUNIT_EXPECT_EQ(test, f->turn, 1u);
+	for (i = 0; i <= others; i++) {
+		KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'a' + i), 0);
+		if (i < others)
+			KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[i + 1]));
+	}
+	expect_empty(test);
+}
+
+static void the_only_waiter_holds_a_lock_once_it_is_free(struct kunit *test)
+{
+	expect_lock_handed_over(test, 0);
+}
+
+static void the_first_of_several_waiters_holds_a_lock_once_it_is_free(struct kunit *test)
+{
+	expect_lock_handed_over(test, 2);
+}
+
+static void waiters_of_a_destroyed_belt_return_eidrm(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	for (i = 0; i < 3; i++)
+		line_up(test, i, 1, 'a' + i, 0);
+	hashbelt_kill(belt);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[i]));
+		KUNIT_EXPECT_EQ(test, f->waiters[i].err, -EIDRM);
+	}
+	expect_empty(test);
+}
+
+static void a_wait_is_measured_in_belt_time(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct hashbelt_lock lock = {};
+	struct waiter *waiter;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	waiter = line_up(test, 0, 1, 'B', 1000);
+	/* Belt time is halted. */
+	schedule_timeout_uninterruptible(10 * HZ);
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 1u);
+	hashbelt_advance(belt, SEC - HB_GRAIN);
+	KUNIT_EXPECT_FALSE(test, waiter_has_ended(waiter));
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 1u);
+	hashbelt_advance(belt, HB_GRAIN);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(waiter));
+	KUNIT_EXPECT_EQ(test, waiter->err, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'A');
+	unlock_as(belt, 1, 'A');
+	expect_empty(test);
+}
+
+static void a_lease_that_ends_with_the_wait_is_handed_over(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct waiter *waiter;
+
+	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A',
+				      &(struct hashbelt_lock){ .ttl_ms = 1000 }), 0);
+	waiter = line_up(test, 0, 1, 'B', 1000);
+	hashbelt_advance(belt, SEC);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(waiter));
+	KUNIT_EXPECT_EQ(test, waiter->err, 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'B'), 0);
+	expect_empty(test);
+}
+
+static void a_wait_of_a_millisecond_times_out(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+
+	hashbelt_resume(belt);
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	f->waiters[0] = (struct waiter){
+		.belt = belt, .key = 1, .owner = "B", .turn = &f->turn,
+		.lock = { .owner_len = 1, .wait_ms = 1 },
+	};
+	waiter_start(&f->waiters[0]);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(&f->waiters[0]));
+	KUNIT_EXPECT_EQ(test, f->waiters[0].err, -ETIMEDOUT);
+	unlock_as(belt, 1, 'A');
+	expect_empty(test);
+}
+
+static void a_waiter_gets_an_expired_lock_before_the_drain(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct waiter *waiter;
+	u64 now;
+
+	hashbelt_resume(belt);
+	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A',
+				      &(struct hashbelt_lock){ .ttl_ms = 2000 }), 0);
+	now = hashbelt_now(belt);
+	waiter = line_up(test, 0, 1, 'B', 0);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&waiter->done, 100 * HZ));
+	KUNIT_EXPECT_EQ(test, waiter->err, 0);
+	KUNIT_EXPECT_GE(test, hashbelt_now(belt), now + 2 * SEC);
+	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 3 * SEC);
+}
+
+static void after_the_first_waiter_times_out_the_next_gets_an_expired_lock(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct waiter *first, *second;
+	u64 now;
+
+	hashbelt_resume(belt);
+	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A',
+				      &(struct hashbelt_lock){ .ttl_ms = 5000 }), 0);
+	now = hashbelt_now(belt);
+	first = line_up(test, 0, 1, 'B', 1000);
+	second = line_up(test, 1, 1, 'C', 0);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&first->done, 100 * HZ));
+	KUNIT_EXPECT_EQ(test, first->err, -ETIMEDOUT);
+	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 2 * SEC);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&second->done, 100 * HZ));
+	KUNIT_EXPECT_EQ(test, second->err, 0);
+	KUNIT_EXPECT_GE(test, hashbelt_now(belt), now + 5 * SEC);
+	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 6 * SEC);
+}
+
+static void leases_that_expire_in_turn_give_every_waiter_the_lock(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	unsigned int i;
+	u64 now;
+
+	hashbelt_resume(belt);
+	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'z',
+				      &(struct hashbelt_lock){ .ttl_ms = 2000 }), 0);
+	now = hashbelt_now(belt);
+	for (i = 0; i < 4; i++)
+		line_up_for(test, i, 1, 'a' + i, 2000, HASHBELT_TTL_NEVER);
+	for (i = 0; i < 4; i++) {
+		struct waiter *waiter = &f->waiters[i];
+
+		KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&waiter->done, 100 * HZ));
+		KUNIT_EXPECT_EQ(test, waiter->err, 0);
+		KUNIT_EXPECT_EQ(test, waiter->ended, i + 1);
+		KUNIT_EXPECT_GE(test, hashbelt_now(belt), now + 2 * SEC);
+		KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 3 * SEC);
+		now = hashbelt_now(belt);
+	}
+}
+
+static void a_waiter_follows_a_renewed_lease(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct hashbelt_lock lock = { .ttl_ms = 2000 };
+	struct waiter *waiter;
+	u64 now;
+
+	hashbelt_resume(belt);
+	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
+	waiter = line_up(test, 0, 1, 'B', 0);
+	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	schedule_timeout_uninterruptible(10 * HZ);
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 1u);
+	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 3000, &lock), 0);
+	now = hashbelt_now(belt);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&waiter->done, 100 * HZ));
+	KUNIT_EXPECT_EQ(test, waiter->err, 0);
+	KUNIT_EXPECT_GE(test, hashbelt_now(belt), now + 3 * SEC);
+	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 4 * SEC);
+}
+
+static void a_wait_goes_on_when_a_halted_belt_resumes(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct waiter *waiter;
+	u64 now;
+
+	hashbelt_resume(belt);
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	now = hashbelt_now(belt);
+	waiter = line_up(test, 0, 1, 'B', 2000);
+	hashbelt_halt(belt);
+	schedule_timeout_uninterruptible(10 * HZ);
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 1u);
+	hashbelt_resume(belt);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&waiter->done, 100 * HZ));
+	KUNIT_EXPECT_EQ(test, waiter->err, -ETIMEDOUT);
+	KUNIT_EXPECT_GE(test, hashbelt_now(belt), now + 2 * SEC);
+	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 3 * SEC);
+}
+
+static void a_signal_ends_a_wait(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct waiter *first, *second;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	first = line_up(test, 0, 1, 'B', 0);
+	second = line_up(test, 1, 1, 'C', 0);
+	send_sig(SIGUSR1, first->task, 1);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(first));
+	KUNIT_EXPECT_EQ(test, first->err, -EINTR);
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 1u);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(second));
+	KUNIT_EXPECT_EQ(test, second->err, 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'C'), 0);
+	expect_empty(test);
+}
+
+/* The signal comes after the grant: the waiter holds the lock. */
+static void a_signal_after_the_hand_over_leaves_the_waiter_the_lock(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct waiter *waiter;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	waiter = line_up(test, 0, 1, 'B', 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
+	send_sig(SIGUSR1, waiter->task, 1);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(waiter));
+	KUNIT_EXPECT_EQ(test, waiter->err, 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'B'), 0);
+	expect_empty(test);
+}
+
+static void a_waiter_that_times_out_in_the_middle_stops_no_other(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_lock lock = {};
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'z'), 0);
+	for (i = 0; i < 5; i++)
+		line_up(test, i, 1, 'a' + i, i % 2 ? 1000 : 0);
+	hashbelt_advance(belt, SEC);
+	for (i = 1; i < 5; i += 2) {
+		KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[i]));
+		KUNIT_EXPECT_EQ(test, f->waiters[i].err, -ETIMEDOUT);
+	}
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 3u);
+	unlock_as(belt, 1, 'z');
+	for (i = 0; i < 5; i += 2) {
+		KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'a' + i);
+		KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[i]));
+		unlock_as(belt, 1, 'a' + i);
+	}
+	expect_empty(test);
+}
+
+static void each_task_of_an_owner_waits_its_turn(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct waiter *first, *second;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	first = line_up(test, 0, 1, 'B', 0);
+	second = line_up(test, 1, 1, 'B', 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
+	KUNIT_EXPECT_TRUE(test, waiter_has_ended(first));
+	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 1u);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'B'), 0);
+	KUNIT_EXPECT_TRUE(test, waiter_has_ended(second));
+	KUNIT_EXPECT_GT(test, second->lock.token, first->lock.token);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'B'), 0);
+	expect_empty(test);
+}
+
+static u64 charged_at_hand_over;
+
+static void count_and_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
+				struct hb_room *room)
+{
+	charged_at_hand_over = shard->belt->usage.entries;
+	hb_lease_hand_over(shard, left, now, room);
+}
+
+/* Until the next lock is granted no other put may take the place of the one that has left. */
+static void a_lock_that_is_handed_over_keeps_its_place(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED, .max_entries = 1,
+	});
+	struct hb_kind_ops ops = hb_lock_ops;
+	struct hashbelt_lock lock = {};
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	line_up(test, 0, 1, 'B', 0);
+	ops.left = count_and_hand_over;
+	hb_kinds[HB_LOCK] = &ops;
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
+	hb_kinds[HB_LOCK] = &hb_lock_ops;
+	KUNIT_EXPECT_EQ(test, charged_at_hand_over, 1ULL);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'B');
+	KUNIT_EXPECT_EQ(test, belt->usage.entries, 1ULL);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'B'), 0);
+	KUNIT_EXPECT_EQ(test, belt->usage.entries, 0ULL);
+}
+
+static void a_waiter_without_room_returns_enospc_and_the_next_gets_the_lock(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_lock lock = {};
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	f->waiters[0] = (struct waiter){
+		.belt = belt, .key = 1, .turn = &f->turn,
+		.lock = { .owner_len = HASHBELT_OWNER_MAX, .wait_ms = HASHBELT_TTL_NEVER },
+	};
+	memset(f->waiters[0].owner, 'B', HASHBELT_OWNER_MAX);
+	KUNIT_ASSERT_TRUE(test, waiter_start(&f->waiters[0]));
+	line_up(test, 1, 1, 'C', 0);
+	/* Room for a lock whose owner has a short name. */
+	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
+		     HASHBELT_SET_MAX_BYTES);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'C');
+	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));
+	KUNIT_EXPECT_EQ(test, f->waiters[0].err, -ENOSPC);
+	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[1]));
+	KUNIT_EXPECT_EQ(test, f->waiters[1].err, 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'C'), 0);
+	expect_empty(test);
+}
+
+/* The event of an expired lock stays charged to the belt. */
+static void waiters_return_enospc_where_events_fill_the_belt(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED, .handler = HASHBELT_NOTIFY, .max_entries = 1,
+	});
+	struct hashbelt_lock lock = {};
+	struct fixture *f = test->priv;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	for (i = 0; i < 2; i++)
+		line_up(test, i, 1, 'a' + i, 0);
+	hashbelt_advance(belt, TTL);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[i]));
+		KUNIT_EXPECT_EQ(test, f->waiters[i].err, -ENOSPC);
+	}
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
+	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), -ENOSPC);
+	settle_some(belt, 1);
+	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	unlock_as(belt, 1, 'A');
+	settle_some(belt, 1);
+	expect_empty(test);
+}
+
+static void a_waiter_of_a_closed_client_returns_eidrm_and_the_next_gets_it(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_lock lock = {};
+	struct waiter *gone, *next;
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	f->waiters[0].client = f->clients[0];
+	gone = line_up(test, 0, 1, 'B', 0);
+	next = line_up(test, 1, 1, 'C', 0);
+	hashbelt_client_close(belt, f->clients[0]);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'C');
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(gone));
+	KUNIT_EXPECT_EQ(test, gone->err, -EIDRM);
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(next));
+	KUNIT_EXPECT_EQ(test, next->err, 0);
+	drop_client(f, 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'C'), 0);
+	expect_empty(test);
+}
+
+static void a_lock_that_was_waited_for_is_bound_to_the_waiters_client(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_lock lock = {};
+
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
+	f->waiters[0].client = f->clients[0];
+	line_up(test, 0, 1, 'B', 0);
+	unlock_as(belt, 1, 'A');
+	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'B');
+	drop_client(f, 0);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 0);
+	expect_empty(test);
+}
+
+static struct kunit_case lease_test_cases[] = {
+	KUNIT_CASE(waiters_get_the_lock_in_fifo_order),
+	KUNIT_CASE(the_end_of_a_lock_wakes_one_task),
+	KUNIT_CASE_PARAM(the_only_waiter_holds_a_lock_once_it_is_free, end_of_lock_gen_params),
+	KUNIT_CASE_PARAM(the_first_of_several_waiters_holds_a_lock_once_it_is_free,
+			 end_of_lock_gen_params),
+	KUNIT_CASE(waiters_of_a_destroyed_belt_return_eidrm),
+	KUNIT_CASE(a_wait_is_measured_in_belt_time),
+	KUNIT_CASE(a_lease_that_ends_with_the_wait_is_handed_over),
+	KUNIT_CASE(a_wait_of_a_millisecond_times_out),
+	KUNIT_CASE(a_waiter_gets_an_expired_lock_before_the_drain),
+	KUNIT_CASE(after_the_first_waiter_times_out_the_next_gets_an_expired_lock),
+	KUNIT_CASE(leases_that_expire_in_turn_give_every_waiter_the_lock),
+	KUNIT_CASE(a_waiter_follows_a_renewed_lease),
+	KUNIT_CASE(a_wait_goes_on_when_a_halted_belt_resumes),
+	KUNIT_CASE(a_signal_ends_a_wait),
+	KUNIT_CASE(a_signal_after_the_hand_over_leaves_the_waiter_the_lock),
+	KUNIT_CASE(a_waiter_that_times_out_in_the_middle_stops_no_other),
+	KUNIT_CASE(each_task_of_an_owner_waits_its_turn),
+	KUNIT_CASE(a_lock_that_is_handed_over_keeps_its_place),
+	KUNIT_CASE(a_waiter_without_room_returns_enospc_and_the_next_gets_the_lock),
+	KUNIT_CASE(waiters_return_enospc_where_events_fill_the_belt),
+	KUNIT_CASE(a_waiter_of_a_closed_client_returns_eidrm_and_the_next_gets_it),
+	KUNIT_CASE(a_lock_that_was_waited_for_is_bound_to_the_waiters_client),
+	{}
+};
+
+static struct kunit_suite lease_suite = {
+	.name = "hashbelt_lease",
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = lease_test_cases,
+};
+
+kunit_test_suites(&lease_suite);

@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The worker: its steps, its rounds, and tasks that are killed in one. Guarantee 9 of
+ * docs/guarantees.md. belt/worker.c is included, so that a case can take its steps one by one.
+ *
+ * Belt time is moved by hand.
+ */
+#include <kunit/test.h>
+
+#include "belt/worker.c"
+#include "belt_fixture.h"
+
+static void a_drain_step_is_bounded_by_the_batch_size(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct fixture *f = test->priv;
+	unsigned int i, before, steps = 0;
+
+	for (i = 0; i < 5000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	/* Keep the worker out. */
+	mutex_lock(&belt->round_lock);
+	flush_work(&belt->work);
+	move_time_only(belt, 300 * SEC);
+	do {
+		before = f->expired;
+		steps++;
+		i = hb_step(belt, hb_clock_now(&belt->clock));
+		KUNIT_ASSERT_LE(test, f->expired - before, HB_BATCH << belt->shard_bits);
+	} while (i);
+	mutex_unlock(&belt->round_lock);
+	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
+	KUNIT_EXPECT_GE(test, steps, (5000u / HB_BATCH) >> belt->shard_bits);
+}
+
+static void an_index_is_resized_in_steps(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	unsigned int i, is;
+	bool more;
+
+	for (i = 0; i < 20000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	KUNIT_ASSERT_GT(test, belt->index.bits, hb_bits_for(belt, 0) + HB_RESIZE_MOST);
+	hashbelt_clear(belt);
+	do {
+		while (hb_step(belt, 0))
+			;
+		is = belt->index.bits;
+		more = fit_index(belt);
+		KUNIT_EXPECT_LE(test, is, belt->index.bits + HB_RESIZE_MOST);
+	} while (more);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, hb_bits_for(belt, 0));
+	end_round(belt);
+}
+
+/* A user can see which shard a key is in, and put all keys into one. */
+static void an_index_does_not_shrink_below_what_one_shard_needs(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct hb_shard *shard = belt->shards;
+	u64 count;
+
+	mutex_lock(&belt->round_lock);
+	KUNIT_ASSERT_TRUE(test, hb_index_resize(&belt->index, 12));
+	while (hb_step(belt, 0))
+		;
+	spin_lock(&shard->lock);
+	count = shard->count;
+	WRITE_ONCE(shard->count, 500);
+	spin_unlock(&shard->lock);
+	do {
+		while (resize_step(belt))
+			;
+	} while (fit_index(belt));
+	KUNIT_EXPECT_EQ(test, belt->index.bits, 11u);
+	KUNIT_EXPECT_FALSE(test, hb_is_crowded(belt, shard));
+	spin_lock(&shard->lock);
+	WRITE_ONCE(shard->count, count);
+	spin_unlock(&shard->lock);
+	end_round(belt);
+}
+
+/* Removes entries of keys below @keys until no shard has more than @count. */
+static void thin_out(struct kunit *test, struct hashbelt_belt *belt, unsigned int keys,
+		     unsigned int count)
+{
+	struct hb_shard *shard;
+	unsigned int key;
+
+	for (key = 0; key < keys; key++) {
+		shard = hb_shard_of(belt, hb_hash(belt, &key, sizeof(key)));
+		if (has(belt, key) && shard->count > count)
+			KUNIT_ASSERT_EQ(test, take_out(belt, key), 0);
+	}
+}
+
+/* A shard asks for fewer chains below one entry for 16 chains. Here each shard has 4096 chains. */
+static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	u64 empty = hb_memory_used();
+	unsigned int i;
+
+	for (i = 0; i < 20000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, 14u);
+	KUNIT_ASSERT_EQ(test, belt->shard_bits, 2u);
+	thin_out(test, belt, 20000, 256);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, 14u);
+	thin_out(test, belt, 20000, 255);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_LT(test, belt->index.bits, 14u);
+	thin_out(test, belt, 20000, 0);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
+	hb_limbo_flush(belt);
+	hashbelt_flush();
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
+}
+
+static void the_index_grows_with_additions(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_item item = {};
+	struct hashbelt_sum sum = {};
+	unsigned int i;
+
+	for (i = 0; i < 20000; i++)
+		KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &i, sizeof(i), &item, &sum), 0);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, belt->index.bits, 14u);
+}
+
+static void clear_is_atomic_for_readers(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	unsigned int i;
+
+	for (i = 0; i < 3000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	mutex_lock(&belt->round_lock);	/* keeps the sweep waiting */
+	hashbelt_clear(belt);
+	for (i = 0; i < 3000; i++)
+		KUNIT_ASSERT_FALSE(test, has(belt, i));
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
+	KUNIT_EXPECT_EQ(test, count_linked(belt), 3000ULL);
+	KUNIT_EXPECT_EQ(test, put(belt, 7), 0);
+	KUNIT_EXPECT_TRUE(test, has(belt, 7));
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_TRUE(test, has(belt, 7));
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
+	KUNIT_EXPECT_EQ(test, count_linked(belt), 1ULL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_CLEARED), 3000ULL);
+}
+
+#define AGAIN	5000
+
+/* A handler that puts and expires another entry each time. */
+static void expire_another(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+			   const struct hashbelt_event *event, void *arg)
+{
+	struct fixture *f = arg;
+	unsigned int key = 1;
+
+	if (++f->expired >= AGAIN)
+		return;
+	put(belt, key);
+	hashbelt_expire(belt, &key, sizeof(key));
+}
+
+static void a_round_ends_although_its_events_cause_others(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = expire_another, .arg = f,
+	});
+	put(f->belt, 1);
+	hashbelt_advance(f->belt, 300 * SEC);
+	KUNIT_EXPECT_GT(test, f->expired, 0u);
+	KUNIT_EXPECT_LT(test, f->expired, (unsigned int)AGAIN);
+	while (f->expired < AGAIN)
+		flush_work(&f->belt->work);
+}
+
+static void the_worker_does_not_wait_for_a_task_that_makes_a_round(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct fixture *f = test->priv;
+
+	put(belt, 1);
+	/* As if a task that advances belt time were delayed during its round. */
+	mutex_lock(&belt->round_lock);
+	move_time_only(belt, 300 * SEC);
+	hb_kick_worker(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 0u);
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+}
+
+/* As at the end of the worker's turn: it makes one step, and is queued for the rest. */
+static void a_turn_of_the_worker_ends_in_time(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct fixture *f = test->priv;
+	unsigned long end = jiffies;
+	unsigned int i;
+
+	for (i = 0; i < 5000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	move_time_only(belt, 300 * SEC);
+	run_rounds(belt, &end);
+	KUNIT_EXPECT_GT(test, f->expired, 0u);
+	KUNIT_EXPECT_LE(test, f->expired, HB_BATCH << belt->shard_bits);
+	end_round(belt);
+	/* Each turn makes a step at least. */
+	for (i = 0; i < 5000 && f->expired < 5000; i++)
+		flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
+}
+
+/* The worker is kept from its rounds. */
+static void a_change_of_settings_drains_what_is_due(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	struct fixture *f = test->priv;
+	u64 most;
+
+	put(belt, 1);
+	flush_work(&belt->work);
+	atomic_inc(&belt->movers);
+	move_time_only(belt, 300 * SEC);
+	for (most = 1; most <= 10; most++)
+		KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+			.max_events = most }, HASHBELT_SET_MAX_EVENTS), 0);
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+	atomic_dec(&belt->movers);
+}
+
+/**
+ * struct gate - a handler that waits
+ * @entered:	completed when the handler is called
+ * @open:	completed by the case; the handler returns then
+ */
+struct gate {
+	struct completion entered;
+	struct completion open;
+};
+
+static void wait_at_gate(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+			 const struct hashbelt_event *event, void *arg)
+{
+	struct gate *gate = arg;
+
+	complete(&gate->entered);
+	wait_for_completion(&gate->open);
+}
+
+static void account_release(struct hb_account *account)
+{
+	kfree(account);
+}
+
+static struct hb_account *open_account(struct kunit *test)
+{
+	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_EQ(test, hb_account_init(account, account_release), 0);
+	return account;
+}
+
+static void put_and_expire(struct kunit *test, struct hashbelt_belt *belt)
+{
+	unsigned int key = 1;
+
+	KUNIT_EXPECT_EQ(test, put(belt, key), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), 0);
+}
+
+/* A belt without an account is served meanwhile. */
+static void belts_of_an_account_are_served_one_at_a_time(struct kunit *test)
+{
+	struct fixture *f = test->priv, *beside = kunit_kzalloc(test, sizeof(*beside), GFP_KERNEL);
+	struct hb_account *account = open_account(test);
+	struct hashbelt_belt *slow, *other;
+	struct gate gate;
+
+	KUNIT_ASSERT_NOT_NULL(test, beside);
+	init_completion(&gate.entered);
+	init_completion(&gate.open);
+	slow = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = wait_at_gate, .arg = &gate,
+		.account = account,
+	});
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .account = account,
+	});
+	other = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = beside,
+	});
+	put_and_expire(test, slow);
+	wait_for_completion(&gate.entered);
+	put_and_expire(test, f->belt);
+	put_and_expire(test, other);
+	flush_work(&other->work);
+	KUNIT_EXPECT_EQ(test, beside->expired, 1u);
+	KUNIT_EXPECT_EQ(test, f->expired, 0u);
+	KUNIT_EXPECT_TRUE(test, work_pending(&f->belt->work));
+	complete(&gate.open);
+	/* Before the gate goes. */
+	flush_work(&slow->work);
+	flush_work(&f->belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+	hashbelt_destroy(slow);
+	hashbelt_destroy(other);
+	hb_account_put(account);
+}
+
+/**
+ * struct victim - a task that is killed before a call or while it waits in one
+ * @f:		has the belt
+ * @act:	makes the call
+ * @at_once:	the task is killed before the call
+ * @err:	result of the call
+ * @expired:	entries that had expired when the call returned
+ * @done:	completed when the task ends
+ * @task:	the task, with a reference
+ */
+struct victim {
+	struct fixture *f;
+	int (*act)(struct hashbelt_belt *belt);
+	bool at_once;
+	int err;
+	u64 expired;
+	struct completion done;
+	struct task_struct *task;
+};
+
+static int victim_main(void *arg)
+{
+	struct victim *victim = arg;
+
+	allow_signal(SIGKILL);
+	if (victim->at_once)
+		send_sig(SIGKILL, current, 1);
+	victim->err = victim->act(victim->f->belt);
+	victim->expired = stat_of(victim->f->belt, HASHBELT_STAT_EXPIRED);
+	complete_all(&victim->done);
+	return 0;
+}
+
+static void victim_start(struct kunit *test, struct victim *victim)
+{
+	victim->f = test->priv;
+	init_completion(&victim->done);
+	victim->task = kthread_create(victim_main, victim, "hashbelt_victim");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(victim->task));
+	get_task_struct(victim->task);
+	wake_up_process(victim->task);
+}
+
+static void victim_end(struct kunit *test, struct victim *victim)
+{
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&victim->done, HZ), 0UL);
+	put_task_struct(victim->task);
+}
+
+/*
+ * Kills a task while it waits for the end of the round that the case has begun. Meanwhile @more
+ * tasks more than before keep the worker from its rounds.
+ */
+static void kill_in_line(struct kunit *test, struct victim *victim, int more)
+{
+	struct hashbelt_belt *belt = ((struct fixture *)test->priv)->belt;
+	int movers = atomic_read(&belt->movers);
+	unsigned int tries;
+
+	victim_start(test, victim);
+	for (tries = 0; tries < 100 && READ_ONCE(victim->task->__state) != TASK_KILLABLE; tries++)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(victim->task->__state), (unsigned int)TASK_KILLABLE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&belt->movers), movers + more);
+	KUNIT_EXPECT_FALSE(test, completion_done(&victim->done));
+	send_sig(SIGKILL, victim->task, 1);
+	victim_end(test, victim);
+	/* The round goes on, and belt->movers no longer counts the task. */
+	KUNIT_EXPECT_TRUE(test, mutex_is_locked(&belt->round_lock));
+	KUNIT_EXPECT_EQ(test, atomic_read(&belt->movers), movers);
+}
+
+static int advance_300(struct hashbelt_belt *belt)
+{
+	return hashbelt_advance(belt, 300 * SEC);
+}
+
+static int set_7_buckets(struct hashbelt_belt *belt)
+{
+	return hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 7 },
+			    HASHBELT_SET_BUCKETS);
+}
+
+static int set_one_event(struct hashbelt_belt *belt)
+{
+	return hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 1 },
+			    HASHBELT_SET_MAX_EVENTS);
+}
+
+/* Belt time has moved. The worker drains what is due when the other round has ended. */
+static void a_task_killed_before_its_round_leaves_it_to_the_worker(struct kunit *test)
+{
+	struct victim victim = { .act = advance_300 };
+	struct hashbelt_belt *belt = make(test, 0);
+	struct fixture *f = test->priv;
+	u64 now = hashbelt_now(belt);
+
+	put(belt, 1);
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	kill_in_line(test, &victim, 1);
+	KUNIT_EXPECT_EQ(test, victim.err, 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_now(belt), now + 300 * SEC);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 0u);
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->round_lock));
+	/* The next advance makes a round as usual. */
+	put(belt, 2);
+	KUNIT_EXPECT_EQ(test, advance_300(belt), 0);
+	KUNIT_EXPECT_EQ(test, f->expired, 2u);
+}
+
+/* The task makes one step and kicks the worker, which neither an event nor an alarm wakes here. */
+static void a_task_killed_in_a_round_returns_after_one_step(struct kunit *test)
+{
+	struct victim victim = { .act = advance_300, .at_once = true };
+	struct fixture *f = test->priv;
+	struct hashbelt_belt *belt;
+	unsigned int i;
+
+	belt = still_belt(test, (struct hashbelt_config){});
+	f->belt = belt;
+	for (i = 0; i < 5000; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, 0);
+	KUNIT_EXPECT_LE(test, victim.expired, (u64)HB_BATCH << belt->shard_bits);
+	KUNIT_EXPECT_EQ(test, atomic_read(&belt->movers), 0);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 5000ULL);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->round_lock));
+	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
+}
+
+/* Fills more buckets than one step unloads, and gives the belt another geometry. */
+static void begin_to_unload(struct kunit *test, struct hashbelt_belt *belt)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5000; i++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, i, 1 + i * 40), 0);
+	flush_work(&belt->work);
+	/* As if a task advanced belt time: then the worker leaves the rounds to it. */
+	atomic_inc(&belt->movers);
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 400 },
+					   HASHBELT_SET_BUCKETS), 0);
+	KUNIT_ASSERT_TRUE(test, hb_is_unloading(belt->shards));
+}
+
+/* A change of geometry waits until the wheels of the last change are empty. */
+static void a_task_killed_while_it_sets_the_geometry_changes_nothing(struct kunit *test)
+{
+	struct victim victim = { .act = set_7_buckets };
+	struct hashbelt_belt *belt = make_with(test, 0, 500);
+	struct fixture *f = test->priv;
+	u64 used;
+
+	begin_to_unload(test, belt);
+	hb_limbo_flush(belt);
+	mutex_lock(&belt->round_lock);
+	used = hb_memory_used();
+	kill_in_line(test, &victim, 0);
+	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
+	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 400u);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->clear_lock));
+	atomic_dec(&belt->movers);
+	end_round(belt);
+	KUNIT_EXPECT_EQ(test, set_7_buckets(belt), 0);
+	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 7u);
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 5000ULL);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 250 * SEC), 0);
+	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
+}
+
+/* A task that is killed before the round that empties the wheels has changed nothing either. */
+static void a_killed_task_leaves_old_wheels_to_the_worker(struct kunit *test)
+{
+	struct victim victim = { .act = set_7_buckets, .at_once = true };
+	struct hashbelt_belt *belt = make_with(test, 0, 500);
+	u64 bytes = info_of(belt).bytes;
+
+	begin_to_unload(test, belt);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
+	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 400u);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->round_lock));
+	atomic_dec(&belt->movers);
+	hb_kick_worker(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_FALSE(test, hb_is_unloading(belt->shards));
+	KUNIT_EXPECT_GT(test, info_of(belt).bytes, bytes);
+}
+
+/* The setting is in force. The step that trims the queue is left to the worker. */
+static void a_setting_stays_when_its_task_is_killed_afterwards(struct kunit *test)
+{
+	struct victim victim = { .act = set_one_event };
+	struct fixture *f = test->priv;
+	struct hashbelt_belt *belt;
+	unsigned int key;
+
+	belt = still_belt(test, (struct hashbelt_config){ .handler = HASHBELT_NOTIFY });
+	f->belt = belt;
+	for (key = 0; key < 10; key++) {
+		put(belt, key);
+		hashbelt_expire(belt, &key, sizeof(key));
+	}
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	kill_in_line(test, &victim, 0);
+	KUNIT_EXPECT_EQ(test, victim.err, 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).max_events, 1ULL);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 10ULL);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&belt->set_lock));
+	flush_work(&belt->work);
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 1ULL);
+}
+
+static int put_key_2(struct hashbelt_belt *belt)
+{
+	return put(belt, 2);
+}
+
+static void a_killed_task_evicts_nothing(struct kunit *test)
+{
+	struct victim victim = { .act = put_key_2, .at_once = true };
+	struct fixture *f = test->priv;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_entries = 1 });
+	put(f->belt, 1);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, -ENOSPC);
+	KUNIT_EXPECT_TRUE(test, has(f->belt, 1));
+	KUNIT_EXPECT_EQ(test, put_key_2(f->belt), 0);
+	KUNIT_EXPECT_FALSE(test, has(f->belt, 1));
+}
+
+static struct kunit_case worker_test_cases[] = {
+	KUNIT_CASE(a_drain_step_is_bounded_by_the_batch_size),
+	KUNIT_CASE(an_index_is_resized_in_steps),
+	KUNIT_CASE(an_index_does_not_shrink_below_what_one_shard_needs),
+	KUNIT_CASE(the_index_shrinks_when_entries_are_gone),
+	KUNIT_CASE(the_index_grows_with_additions),
+	KUNIT_CASE(clear_is_atomic_for_readers),
+	KUNIT_CASE(a_round_ends_although_its_events_cause_others),
+	KUNIT_CASE(the_worker_does_not_wait_for_a_task_that_makes_a_round),
+	KUNIT_CASE(a_turn_of_the_worker_ends_in_time),
+	KUNIT_CASE(a_change_of_settings_drains_what_is_due),
+	KUNIT_CASE(belts_of_an_account_are_served_one_at_a_time),
+	KUNIT_CASE(a_task_killed_before_its_round_leaves_it_to_the_worker),
+	KUNIT_CASE(a_task_killed_in_a_round_returns_after_one_step),
+	KUNIT_CASE(a_task_killed_while_it_sets_the_geometry_changes_nothing),
+	KUNIT_CASE(a_killed_task_leaves_old_wheels_to_the_worker),
+	KUNIT_CASE(a_setting_stays_when_its_task_is_killed_afterwards),
+	KUNIT_CASE(a_killed_task_evicts_nothing),
+	{}
+};
+
+static struct kunit_suite worker_suite = {
+	.name = "hashbelt_worker",
+	.suite_init = belt_suite_init,
+	.suite_exit = belt_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = worker_test_cases,
+};
+
+kunit_test_suites(&worker_suite);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * evict_test - what the shrinker costs with many belts, and how long it delays other tasks.
+ *
+ * For a guest whose time is the number of instructions that it has executed: a nanosecond is one
+ * instruction. Needs the superuser.
+ */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+#include <time.h>
+
+#include "process.h"
+
+#define TESTS	5
+
+#define ENTRIES		10000u	/* of all belts */
+#define BELTS		100u
+#define MANY		2000u	/* belts of one entry */
+#define HOUR_MS		3600000u
+
+static int belts[MANY];
+
+static __u64 wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/* Deadlines of all belts are spread over the same time. */
+static void make_belts(unsigned int n, unsigned int entries)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < n; i++) {
+		belts[i] = belt_of((struct hashbelt_settings){ .ttl_ms = HOUR_MS });
+		for (k = 0; k < entries; k++)
+			put_zeros(belts[i], k, 16, 1000 + (k * 7919 + i * 104729) % 3000000);
+	}
+}
+
+/* Closes all belts; returns the number of entries that the shrinker took from them. */
+static unsigned int close_belts(unsigned int n)
+{
+	unsigned int i, taken = 0;
+
+	for (i = 0; i < n; i++) {
+		taken += counter(belts[i], HASHBELT_STAT_PRESSURE);
+		close(belts[i]);
+	}
+	return taken;
+}
+
+static int drop_caches(void *arg)
+{
+	(void)arg;
+	return !write_line("/proc/sys/vm/drop_caches", "2");
+}
+
+static void test_cost(void)
+{
+	__u64 began, cost;
+
+	make_belts(BELTS, ENTRIES / BELTS);
+	began = wall_ns();
+	if (drop_caches(NULL))
+		bail_out("drop_caches: %s", strerror(errno));
+	cost = (wall_ns() - began) / ENTRIES;
+	is_int(close_belts(BELTS), ENTRIES, "drop_caches takes all entries of %u belts", BELTS);
+	ok(cost <= 5000, "with %u belts the shrinker takes an entry in 5000 instructions", BELTS);
+	note("%llu instructions", cost);
+}
+
+/* The guest has one processor, which a task waits for while the shrinker runs. */
+static void test_delay(void)
+{
+	__u64 began, worst = 0, took;
+	pid_t child;
+
+	make_belts(MANY, 1);
+	child = start(drop_caches, NULL);
+	while (!waitpid(child, NULL, WNOHANG)) {
+		began = wall_ns();
+		usleep(1000);
+		took = wall_ns() - began;
+		worst = took > worst ? took : worst;
+	}
+	is_int(close_belts(MANY), MANY, "drop_caches takes the one entry of each of %u belts",
+	       MANY);
+	ok(worst <= 26000000,
+	   "with %u belts the shrinker delays another task by 25 ms at most", MANY);
+	note("a sleep of 1 ms took at most %llu us", worst / 1000);
+}
+
+int main(void)
+{
+	__u64 before = get_parameter("used_bytes"), most = get_parameter("max_belts");
+	struct rlimit files = { 2 * MANY, 2 * MANY };
+
+	plan(TESTS);
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		bail_out("setrlimit: %s", strerror(errno));
+	set_number("max_belts", 2 * MANY);
+	drop_caches(NULL);	/* what the kernel holds itself would be counted otherwise */
+	test_cost();
+	test_delay();
+	set_number("max_belts", most);
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
+	return done_testing();
+}
