@@ -48,7 +48,7 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @requests:	number of requests above the belt's floor
  * @done:	links of requests that have left the belt and whose watches the worker has to take
  *		out
- * @filled:	waitpoints whose waits the worker has to end: the keys were put
+ * @unfinished:	waitpoints whose waits the worker has to end: the keys were put
  * @nearest:	lower bounds of the deadlines on @wheel and on @leases; HB_NOTHING if there is none.
  *		Read without @lock as a hint
  * @wheel:	where plain entries wait for their deadlines
@@ -71,7 +71,7 @@ struct hb_shard {
 	u64 locks;
 	u64 requests;
 	struct list_head done;
-	struct list_head filled;
+	struct list_head unfinished;
 	u64 nearest[HB_CLASSES];
 	struct hb_wheel wheel;
 	struct hb_wheel old;

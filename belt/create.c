@@ -147,7 +147,7 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 	INIT_LIST_HEAD(&shard->old.due);
 	INIT_LIST_HEAD(&shard->old.permanent);
 	INIT_LIST_HEAD(&shard->done);
-	INIT_LIST_HEAD(&shard->filled);
+	INIT_LIST_HEAD(&shard->unfinished);
 	shard->nearest[HB_PLAIN] = HB_NOTHING;
 	shard->nearest[HB_LEASES] = HB_NOTHING;
 	INIT_RCU_WORK(&shard->free, hb_limbo_free);

@@ -181,24 +181,18 @@ const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct h
 }
 
 /*
- * A key was put when the newest version in the shard was @stamp; @put is an entry with that key. A
- * fill lease that was granted before ends, but first its waiters are woken, or the first one would
- * get the lease. True if there are more than a batch: the lease goes on until they are woken. Under
- * the shard's lock.
+ * A key was put: the fill lease that the key has ends. @put is an entry with that key, @point the
+ * key's waitpoint or NULL. The waiters leave the line first, or the first one would get the lease.
+ * They, or watches, keep the waitpoint. Under the shard's lock.
  */
-bool hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
-		 struct hb_waitpoint *point, u64 stamp, u64 now)
+void hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
+		 struct hb_waitpoint *point, u64 now)
 {
 	struct hashbelt_entry *lease;
 
-	/* Waiters for a later lease wait for another put. */
-	lease = hb_find_locked(shard, (put->hash & HB_HASH) | HB_FILL, put->data, put->key_len);
-	if (!lease || lease->version >> shard->belt->shard_bits > stamp)
-		return false;
-	if (point && hb_waiters_filled(point))
-		return true;
+	if (point)
+		hb_waiters_filled(point);
 	lease = find_fill(shard, put->hash, put->data, put->key_len, now);
 	if (lease)
 		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
-	return false;
 }

@@ -167,21 +167,29 @@ void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease)
 }
 
 /*
- * Wakes a batch of the tasks that wait for a key to be filled: it was put. True if there are more.
- * Under the shard's lock.
+ * The key was put. The tasks that wait for its fill lease leave the line, so no end of a lease
+ * hands that over to one of them. hb_waiters_wake() wakes them. Under the shard's lock.
  */
-bool hb_waiters_filled(struct hb_waitpoint *point)
+void hb_waiters_filled(struct hb_waitpoint *point)
 {
-	struct list_head *line = &point->waiters[HB_FILL - HB_LOCK];
+	list_splice_tail_init(&point->waiters[HB_FILL - HB_LOCK], &point->filled);
+}
+
+/*
+ * Wakes a batch of the tasks whose key was put. True if there are more. Under the shard's lock; the
+ * caller releases the waitpoint.
+ */
+bool hb_waiters_wake(struct hb_waitpoint *point)
+{
 	struct hb_waiter *waiter;
 	unsigned int n;
 
-	for (n = 0; n < HB_BATCH && !list_empty(line); n++) {
-		waiter = list_first_entry(line, struct hb_waiter, place);
+	for (n = 0; n < HB_BATCH && !list_empty(&point->filled); n++) {
+		waiter = list_first_entry(&point->filled, struct hb_waiter, place);
 		leave_line(waiter, HB_FILLED);
 		wake_up_process(waiter->task);
 	}
-	return !list_empty(line);
+	return !list_empty(&point->filled);
 }
 
 /*

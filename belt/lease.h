@@ -74,7 +74,8 @@ int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 dur
 void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
 			struct hb_room *room);
 void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease);
-bool hb_waiters_filled(struct hb_waitpoint *point);
+void hb_waiters_filled(struct hb_waitpoint *point);
+bool hb_waiters_wake(struct hb_waitpoint *point);
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
 		  struct hb_room *room);

@@ -328,51 +328,56 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
 }
 
 /*
+ * Ends a batch of the waits for a key that was put when the newest version in the shard was @stamp:
+ * wakes tasks, claims requests for @claimed, and leaves the others to the worker. The waitpoint may
+ * be gone then. Under the shard's lock.
+ */
+static void end_batch(struct hb_shard *shard, struct hb_waitpoint *point, u64 stamp,
+		      struct list_head *claimed)
+{
+	bool more = hb_waiters_wake(point);
+
+	more |= hb_requests_claim(shard, point, HASHBELT_BY_PUT, stamp, claimed);
+	if (likely(!more))
+		return;
+	point->stamp = stamp;
+	list_move_tail(&point->unfinished, &shard->unfinished);
+	hb_kick_worker(shard->belt);
+}
+
+/*
  * A key was put when the newest version in the shard was @stamp; @put is an entry with that key.
- * Ends the waits for it that began before: wakes a batch of the tasks, claims a batch of the
- * requests for @claimed, and leaves the others to the worker. Under the shard's lock.
+ * Ends the fill lease of the key, and the waits for the key that began before. Under the shard's
+ * lock; the caller finishes the requests in @claimed.
  */
 void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
 		  struct list_head *claimed)
 {
 	struct hb_waitpoint *point;
-	bool more = false;
 
 	point = hb_waitpoint_find(shard, put->hash & HB_HASH, put->data, put->key_len);
 	if (shard->fills)
-		more = hb_fill_end(shard, put, point, stamp, now);
-	/* hb_fill_end() may have removed the last waiter, and so the waitpoint. */
+		hb_fill_end(shard, put, point, now);
 	if (point)
-		point = hb_waitpoint_find(shard, put->hash & HB_HASH, put->data, put->key_len);
-	if (!point)
-		return;
-	more |= hb_requests_claim(shard, point, HASHBELT_BY_PUT, stamp, claimed);
-	if (likely(!more))
-		return;
-	point->stamp = stamp;
-	list_move_tail(&point->filled, &shard->filled);
-	hb_kick_worker(shard->belt);
+		end_batch(shard, point, stamp, claimed);
 }
 
 /* Ends a batch of the waits that puts have left to the worker. True if there are more. */
-bool hb_filled_step(struct hb_shard *shard)
+bool hb_unfinished_step(struct hb_shard *shard)
 {
-	struct hashbelt_belt *belt = shard->belt;
 	struct hb_waitpoint *point;
 	LIST_HEAD(claimed);
 	bool more;
 
 	spin_lock(&shard->lock);
-	point = list_first_entry_or_null(&shard->filled, struct hb_waitpoint, filled);
+	point = list_first_entry_or_null(&shard->unfinished, struct hb_waitpoint, unfinished);
 	if (point) {
-		list_del_init(&point->filled);
-		/* The entry is valid until the lock is dropped, also if the waitpoint goes. */
-		hb_end_waits(shard, point->entry, point->stamp, hb_clock_now(&belt->clock),
-			     &claimed);
+		list_del_init(&point->unfinished);
+		end_batch(shard, point, point->stamp, &claimed);
 	}
-	more = !list_empty(&shard->filled);
+	more = !list_empty(&shard->unfinished);
 	spin_unlock(&shard->lock);
-	hb_requests_finish(belt, &claimed);
+	hb_requests_finish(shard->belt, &claimed);
 	return more;
 }
 

@@ -57,7 +57,7 @@ bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 bool hb_requests_step(struct hb_shard *shard);
 void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
 		  struct list_head *claimed);
-bool hb_filled_step(struct hb_shard *shard);
+bool hb_unfinished_step(struct hb_shard *shard);
 
 struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
 					      u64 id, u32 count, u32 bytes);

@@ -32,8 +32,9 @@ struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 	point = hb_tail(entry);
 	INIT_LIST_HEAD(&point->waiters[0]);
 	INIT_LIST_HEAD(&point->waiters[1]);
-	INIT_LIST_HEAD(&point->watches);
 	INIT_LIST_HEAD(&point->filled);
+	INIT_LIST_HEAD(&point->watches);
+	INIT_LIST_HEAD(&point->unfinished);
 	return entry;
 }
 
@@ -74,9 +75,9 @@ void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point)
 {
 	lockdep_assert_held(&shard->lock);
 	if (!list_empty(&point->waiters[0]) || !list_empty(&point->waiters[1]) ||
-	    !list_empty(&point->watches))
+	    !list_empty(&point->filled) || !list_empty(&point->watches))
 		return;
-	list_del(&point->filled);
+	list_del(&point->unfinished);
 	shard->points--;
 	hb_shard_count(shard, -1);
 	hlist_del_rcu(&point->entry->chain);

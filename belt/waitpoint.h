@@ -10,15 +10,17 @@ struct hb_shard;
  * struct hb_waitpoint - tail of a waitpoint; all under the shard's lock
  * @entry:	the waitpoint's entry
  * @waiters:	tasks that wait, in FIFO order: for the lock, for the fill lease
+ * @filled:	tasks that waited for the fill lease when the key was put, until they are woken
  * @watches:	of requests that wait for the key, in FIFO order
- * @filled:	place in the shard's list of keys that were put while more than a batch waited
- * @stamp:	there: waits that began before this version are over
+ * @unfinished:	place in the shard's list of keys that were put while more than a batch waited
+ * @stamp:	there: requests that were registered before this version are complete
  */
 struct hb_waitpoint {
 	struct hashbelt_entry *entry;
 	struct list_head waiters[2];
-	struct list_head watches;
 	struct list_head filled;
+	struct list_head watches;
+	struct list_head unfinished;
 	u64 stamp;
 };
 

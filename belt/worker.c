@@ -207,8 +207,8 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 		due |= drain_step(belt, shard, until);
 		if (!list_empty(&shard->done))
 			work |= hb_requests_step(shard);
-		if (!list_empty(&shard->filled))
-			work |= hb_filled_step(shard);
+		if (!list_empty(&shard->unfinished))
+			work |= hb_unfinished_step(shard);
 	}
 	work |= hb_queue_step(belt);
 	return (due ? HB_MORE_DUE : 0) | (work ? HB_MORE_WORK : 0);

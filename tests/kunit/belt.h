@@ -321,7 +321,7 @@ static inline void count_point(struct census *census, struct hashbelt_entry *ent
 	list_for_each(at, &point->watches)
 		census->watched++;
 	census->idle += list_empty(&point->watches) && list_empty(&point->waiters[0]) &&
-			list_empty(&point->waiters[1]);
+			list_empty(&point->waiters[1]) && list_empty(&point->filled);
 }
 
 static inline void count_in(struct hashbelt_entry *entry, void *arg)

@@ -289,8 +289,8 @@ static void a_lock_costs_160_bytes_and_a_waiter_adds_lease_and_waitpoint(struct 
 		.lock = { .owner_len = 1, .wait_ms = HASHBELT_TTL_NEVER },
 	};
 	KUNIT_ASSERT_TRUE(test, waiter_start(&f->waiters[0]));
-	/* The waiter's lease is charged as memory, and so is the waitpoint: 68 -> 72, tail 80. */
-	KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, 144ULL + 144 + 160);
+	/* The waiter's lease is charged as memory, and so is the waitpoint: 68 -> 72, tail 96. */
+	KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, 144ULL + 144 + 176);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 160ULL);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));
@@ -350,7 +350,7 @@ static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, hashbelt_request(belt, entry, 0), 0);
 		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, requests[i].bytes + 16ULL);
 		/* And one waitpoint, since all keys are equal: with more the index would grow. */
-		KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, requests[i].bytes + 160ULL);
+		KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, requests[i].bytes + 176ULL);
 		KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], i), 0);
 		come_to_rest(belt);
 		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);

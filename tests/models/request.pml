@@ -294,7 +294,7 @@ proctype register()
 	fi
 }
 
-/* hb_end_waits(): a put of a key, or the worker after it, claims requests under its lock */
+/* end_batch(): a put of a key, or the worker after it, claims requests under its lock */
 proctype put(byte key)
 {
 	byte was;
