@@ -59,7 +59,18 @@ static const struct parse_case {
 	{ "1.s", -EINVAL, 0 },
 	{ ".5s", -EINVAL, 0 },
 	{ "1.5.5s", -EINVAL, 0 },
-	{ "1w", -EINVAL, 0 },
+	{ "1w", 0, 7 * DAY },
+	{ "2w3d", 0, 17 * DAY },
+	{ "1.5week", 0, 10 * DAY + DAY / 2 },
+	{ "10min", 0, 600000 },
+	{ "1minute30seconds", 0, 90000 },
+	{ "2hours5mins", 0, 7500000 },
+	{ "3days", 0, 3 * DAY },
+	{ "20msec", 0, 20 },
+	{ "1hou", -EINVAL, 0 },
+	{ "1minutess", -EINVAL, 0 },
+	{ "1d1w", -EINVAL, 0 },
+	{ "7272w", -ERANGE, 0 },
 	{ "1S", -EINVAL, 0 },
 	{ "1mss", -EINVAL, 0 },
 	{ "1m1", -EINVAL, 0 },
@@ -144,15 +155,53 @@ static const struct size_case {
 	{ "1 ", -EINVAL, 0 },
 	{ "1 k", -EINVAL, 0 },
 	{ "1kk", -EINVAL, 0 },
-	{ "1kB", -EINVAL, 0 },
-	{ "1KiB", -EINVAL, 0 },
-	{ "1.5G", -EINVAL, 0 },
+	{ "1kB", 0, 1000 },
+	{ "64MB", 0, 64000000 },
+	{ "1KiB", 0, 1024 },
+	{ "64MiB", 0, 67108864 },
+	{ "1.5G", 0, 1610612736 },
+	{ "0.5kB", 0, 500 },
+	{ "1.0001k", 0, 1024 },
+	{ "15.999999999E", 0, 18446744072556630111ULL },
+	{ "16.5E", -ERANGE, 0 },
+	{ "1B", 0, 1 },
+	{ "10000PB", 0, 10000000000000000000ULL },
+	{ "1.5", -EINVAL, 0 },
+	{ "1.k", -EINVAL, 0 },
+	{ "1.5.5k", -EINVAL, 0 },
+	{ "1Ki", -EINVAL, 0 },
+	{ "1kiBB", -EINVAL, 0 },
+	{ "1xiB", -EINVAL, 0 },
 	{ "1,5", -EINVAL, 0 },
 	{ "0x10", -EINVAL, 0 },
 	{ "1e3", -EINVAL, 0 },
-	{ "1B", -EINVAL, 0 },
 	{ "1+", -EINVAL, 0 },
 	{ "none", -EINVAL, 0 },
+};
+
+static const struct size_case number_cases[] = {
+	{ "0", 0, 0 },
+	{ "10", 0, 10 },
+	{ "010", 0, 10 },
+	{ "09", 0, 9 },
+	{ "0x1F", 0, 31 },
+	{ "0Xff", 0, 255 },
+	{ "18446744073709551615", 0, ~0ULL },
+	{ "18446744073709551616", -ERANGE, 0 },
+	{ "0xffffffffffffffff", 0, ~0ULL },
+	{ "0x10000000000000000", -ERANGE, 0 },
+	{ "", -EINVAL, 0 },
+	{ "0x", -EINVAL, 0 },
+	{ "0x0x1", -EINVAL, 0 },
+	{ "x1", -EINVAL, 0 },
+	{ "1a", -EINVAL, 0 },
+	{ "a", -EINVAL, 0 },
+	{ "-1", -EINVAL, 0 },
+	{ "+1", -EINVAL, 0 },
+	{ "0x-1", -EINVAL, 0 },
+	{ " 1", -EINVAL, 0 },
+	{ "1 ", -EINVAL, 0 },
+	{ "1.0", -EINVAL, 0 },
 };
 
 static void test_parse(const struct parse_case *test)
@@ -175,6 +224,17 @@ static void test_size(const struct size_case *test)
 		test->err ? "refuses" : "reads", test->text))
 		note("expected %s, %llu bytes, found %s, %llu bytes", error_name(test->err),
 		     test->bytes, error_name(err), bytes);
+}
+
+static void test_number(const struct size_case *test)
+{
+	__u64 number = 0;
+	int err = number_parse(test->text, &number);
+
+	if (!ok(err == test->err && (err || number == test->bytes), "number_parse() %s '%s'",
+		test->err ? "refuses" : "reads", test->text))
+		note("expected %s, %llu, found %s, %llu", error_name(test->err), test->bytes,
+		     error_name(err), number);
 }
 
 static void test_format(const struct format_case *test, const char *what,
@@ -210,7 +270,7 @@ int main(void)
 	size_t i;
 
 	plan(ARRAY_SIZE(parse_cases) + ARRAY_SIZE(duration_cases) + ARRAY_SIZE(ns_cases) +
-	     ARRAY_SIZE(size_cases) + ARRAY_SIZE(size_parse_cases) + 1);
+	     ARRAY_SIZE(size_cases) + ARRAY_SIZE(size_parse_cases) + ARRAY_SIZE(number_cases) + 1);
 	for (i = 0; i < ARRAY_SIZE(parse_cases); i++)
 		test_parse(&parse_cases[i]);
 	for (i = 0; i < ARRAY_SIZE(duration_cases); i++)
@@ -221,6 +281,8 @@ int main(void)
 		test_format(&size_cases[i], "size_format()", size_format);
 	for (i = 0; i < ARRAY_SIZE(size_parse_cases); i++)
 		test_size(&size_parse_cases[i]);
+	for (i = 0; i < ARRAY_SIZE(number_cases); i++)
+		test_number(&number_cases[i]);
 	test_both_ways();
 	return done_testing();
 }

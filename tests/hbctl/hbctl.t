@@ -8,9 +8,18 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 232
+plan 246
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
+
+# shown KEY - the first two lines on a terminal on which get prints the value of KEY, and then
+# echo a line. screen draws cells that nothing was written to as #
+# shellcheck disable=SC2317 # called by is
+shown() {
+	# shellcheck disable=SC2016,SC2033 # the inner shell expands it, and runs the program hbctl
+	screen end print -- sh -c 'hbctl -b "$0" get "$1"; echo next' "$belt" "$1" |
+		sed -n '2,3s/#*$//p'
+}
 
 belt main --ttl 5m --buckets 6
 
@@ -120,6 +129,43 @@ is 'expire of an expired key exits with 1' 1 '' "there is no entry 'b' in belt '
 on put b 1
 is 'expire --json prints the key' 0 '{"key":"b"}' '' on expire b --json
 
+# Several keys
+tab=$(printf '\t')
+on put m1 1
+on put b 1
+on put "m${tab}2" 'two
+lines'
+is 'get of two keys prints KEY<TAB>VALUE for each, escaped' 0 \
+	"m1${tab}1
+m\\t2${tab}two\\nlines" '' on get m1 "m${tab}2"
+is 'get of three keys, one of them missing, prints the others and exits with 1' 1 \
+	"m1${tab}1
+b${tab}1" "there is no entry 'zz' in belt 'main'" on get m1 zz b
+json 'get --json of two keys prints an object for each' 0 \
+	'{"key":"m1","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}
+{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}' '' \
+	on get m1 b --json
+is 'touch of three keys, one of them missing, touches the others and exits with 1' 1 '' \
+	"there is no entry 'zz' in belt 'main'" on touch --ttl 1m m1 zz b
+json 'has of the last of these keys prints the new time-to-live' 0 \
+	'{"key":"b","version":N,"flags":0,"ttl_ms":60000,"value_len":1,"present":true}' '' \
+	on has b --json
+is 'rm of three keys, one of them missing, removes the others and exits with 1' 1 '' \
+	"there is no entry 'zz' in belt 'main'" on rm m1 zz b
+is 'has -q of a removed key exits with 1 and prints nothing' 1 '' '' on has -q b
+is 'has -q of an entry exits with 0' 0 '' '' on has -q "m${tab}2"
+is 'del is rm' 0 '' '' on del "m${tab}2"
+
+# A terminal
+on put word text
+on put line 'text
+'
+is 'get on a terminal ends the line' 0 'text
+next' '' shown word
+is 'get on a terminal adds no newline to one' 0 'text
+next' '' shown line
+value 'get into a file adds no newline' text on get word
+
 # clear, size
 is 'clear exits with 0' 0 '' '' on clear
 is 'size of an empty belt prints 0' 0 0 '' on size
@@ -127,6 +173,8 @@ on put a 1
 on put b 2
 is 'size prints the number of entries' 0 2 '' on size
 json 'size --json prints entries and bytes' 0 '{"entries":2,"bytes":N}' '' on size --json
+is 'size of a belt as an operand prints the number of entries' 0 2 '' hbctl size main
+like 'stat of a belt as an operand prints its counters' 0 '*puts_new: *' '' hbctl stat main
 is 'clear --json prints the name of the belt' 0 '{"name":"main"}' '' on clear --json
 is 'get of a cleared key exits with 1' 1 '' "there is no entry 'a' *" on get a
 is 'keys of an empty belt prints nothing' 0 '' '' on keys
@@ -287,7 +335,7 @@ bad 'an unknown escape in the key fails' 'b\\r\t2' 'a backslash begins none of'
 bad 'an incomplete escape in the value fails' 'b\t\\x4' 'a backslash begins none of'
 bad 'a value of 1 MiB and a byte fails' "b\\t$(text 1048577)" \
 	'the value has more than 1048576 bytes'
-bad 'a ttl with an unknown unit fails' 'b\t2\t3w' \
+bad 'a ttl with an unknown unit fails' 'b\t2\t3y' \
 	"the third field is neither 'never' nor a duration"
 bad 'a ttl of 0 fails' 'b\t2\t0' "the third field is neither 'never' nor a duration"
 bad 'an empty ttl fails' 'b\t2\t' "the third field is neither 'never' nor a duration"

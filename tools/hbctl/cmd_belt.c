@@ -14,12 +14,6 @@
 /* The default mode of a belt: only its owner may use it. */
 #define MODE_DEFAULT	0600
 
-/* Takes a belt's name as the operand, where one was given. */
-static enum status take_belt(struct request *request)
-{
-	return request->count ? request_belt(request, request->operands[0]) : STATUS_DONE;
-}
-
 /*
  * Describes the belt that the descriptor is bound to. An owner without the right to read
  * it finds it in the list of all belts.
@@ -101,9 +95,7 @@ enum status cmd_create(struct request *request)
 	enum status status;
 	int err;
 
-	status = take_belt(request);
-	if (!status)
-		status = settings_take(request, &settings);
+	status = settings_take(request, &settings);
 	if (!status)
 		status = request_open(request);
 	if (status)
@@ -132,9 +124,7 @@ enum status cmd_set(struct request *request)
 	enum status status;
 	int err;
 
-	status = take_belt(request);
-	if (!status)
-		status = settings_take(request, &settings);
+	status = settings_take(request, &settings);
 	if (!status && !settings.belt.fields)
 		status = fail_usage(request, "no setting is given");
 	if (!status)
@@ -161,9 +151,7 @@ enum status cmd_destroy(struct request *request)
 	enum status status;
 	int err;
 
-	status = take_belt(request);
-	if (!status)
-		status = request_open(request);
+	status = request_open(request);
 	if (status)
 		return status;
 	err = hashbelt_destroy(request->fd, request->belt);
@@ -236,13 +224,11 @@ enum status cmd_belts(struct request *request)
  */
 enum status cmd_info(struct request *request)
 {
-	enum status status = take_belt(request);
+	enum status status = request_bind(request);
 	struct buckets buckets = { 0 };
 	struct hashbelt_info info;
 	int err;
 
-	if (!status)
-		status = request_bind(request);
 	if (status)
 		return status;
 	err = hashbelt_info(request->fd, &info);

@@ -293,11 +293,9 @@ static const char *parse_ttl(const char *text, __u64 *ttl_ms)
 
 static const char *parse_flags(const char *text, __u32 *flags)
 {
-	unsigned long long number;
-	char *end;
+	__u64 number;
 
-	number = strtoull(text, &end, 0);
-	if (*text < '0' || *text > '9' || *end || number > ~0U)
+	if (number_parse(text, &number) || number > ~0U)
 		return "the fourth field is not a number of 32 bits";
 	*flags = number;
 	return NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The commands on one entry. */
+/* The commands on entries. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,30 +127,74 @@ enum status cmd_put(struct request *request)
 	return status;
 }
 
-/* A get that does not fill. */
-static enum status get_plainly(struct request *request, const struct key *key)
-{
-	struct hashbelt_item item = { 0 };
-	struct value value = { 0 };
-	enum status status;
-	int err;
+/* An operation of a command on one of its keys. */
+typedef enum status key_function(const struct request *request, const struct key *key,
+				 const struct hashbelt_item *item);
 
-	status = request_ttl(request, "never", &item.ttl_ms);
-	if (request_option(request, "ttl"))
-		item.how = HASHBELT_AND_TOUCH;
+/*
+ * Binds to the belt and calls @one for each key, with @item for it to start from. A key without an
+ * entry does not keep the others from their turn.
+ */
+static enum status do_keys(struct request *request, const struct hashbelt_item *item,
+			   key_function *one)
+{
+	enum status status, worst = STATUS_DONE;
+	struct key *keys;
+	int i;
+
+	status = request_keys(request, &keys);
 	if (!status)
 		status = request_bind(request);
-	if (status)
-		return status;
+	for (i = 0; status <= STATUS_NO && i < request->count; i++) {
+		status = one(request, &keys[i], item);
+		worst = status > worst ? status : worst;
+	}
+	free(keys);
+	return status > worst ? status : worst;
+}
+
+static enum status get_one(const struct request *request, const struct key *key,
+			   const struct hashbelt_item *demand)
+{
+	struct hashbelt_item item = *demand;
+	enum status status = STATUS_DONE;
+	struct value value = { 0 };
+	int err;
+
 	err = value_get(&value, request->fd, key->bytes, key->len, &item);
 	if (err)
 		status = fail_entry(request, err, key);
-	else if (request->json)
-		json_print(entry_json(key, &value, &item));
+	else if (request->json || request->count > 1)
+		entry_print_line(request, key, &value, &item);
 	else
 		entry_print(request, &value, &item);
 	value_free(&value);
 	return status;
+}
+
+/* A get that does not fill. */
+static enum status get_plainly(struct request *request)
+{
+	struct hashbelt_item item = { 0 };
+	enum status status;
+
+	status = request_ttl(request, "never", &item.ttl_ms);
+	if (request_option(request, "ttl"))
+		item.how = HASHBELT_AND_TOUCH;
+	if (!status && request->count > 1 && request_option(request, "verbose"))
+		status = fail_usage(request, "--verbose is for one KEY: --json prints as much");
+	return status ? status : do_keys(request, &item, get_one);
+}
+
+static enum status get_with_fill(struct request *request)
+{
+	enum status status;
+	struct key key;
+
+	if (request->count > 1)
+		return fail_usage(request, "--fill is for one KEY");
+	status = request_key(request, 0, &key);
+	return status ? status : get_filled(request, &key);
 }
 
 /**
@@ -162,20 +206,30 @@ static enum status get_plainly(struct request *request, const struct key *key)
 enum status cmd_get(struct request *request)
 {
 	static const char * const fill_options[] = { "lease", "wait", "ahead", "stale" };
-	bool fills = request_option(request, "fill");
-	enum status status;
-	struct key key;
 	size_t i;
 
-	status = request_key(request, 0, &key);
-	for (i = 0; !status && !fills && i < ARRAY_SIZE(fill_options); i++)
+	if (request_option(request, "fill"))
+		return get_with_fill(request);
+	for (i = 0; i < ARRAY_SIZE(fill_options); i++)
 		if (request_option(request, fill_options[i]))
-			status = fail_usage(request, "--%s needs --fill", fill_options[i]);
-	if (!status && !fills && request->command_line)
-		status = fail_usage(request, "a COMMAND needs --fill");
-	if (status)
-		return status;
-	return fills ? get_filled(request, &key) : get_plainly(request, &key);
+			return fail_usage(request, "--%s needs --fill", fill_options[i]);
+	if (request->command_line)
+		return fail_usage(request, "a COMMAND needs --fill");
+	return get_plainly(request);
+}
+
+static enum status touch_one(const struct request *request, const struct key *key,
+			     const struct hashbelt_item *demand)
+{
+	struct hashbelt_item item = { 0 };
+	int err;
+
+	err = hashbelt_touch(request->fd, key->bytes, key->len, demand->ttl_ms, &item);
+	if (err)
+		return fail_entry(request, err, key);
+	if (request->json)
+		json_print(entry_object(key, &item));
+	return STATUS_DONE;
 }
 
 /**
@@ -186,25 +240,11 @@ enum status cmd_get(struct request *request)
  */
 enum status cmd_touch(struct request *request)
 {
-	__u64 ttl_ms = HASHBELT_TTL_BELT;
-	struct hashbelt_item item = { 0 };
+	struct hashbelt_item item = { .ttl_ms = HASHBELT_TTL_BELT };
 	enum status status;
-	struct key key;
-	int err;
 
-	status = request_key(request, 0, &key);
-	if (!status)
-		status = request_ttl(request, "never", &ttl_ms);
-	if (!status)
-		status = request_bind(request);
-	if (status)
-		return status;
-	err = hashbelt_touch(request->fd, key.bytes, key.len, ttl_ms, &item);
-	if (err)
-		return fail_entry(request, err, &key);
-	if (request->json)
-		json_print(entry_object(&key, &item));
-	return STATUS_DONE;
+	status = request_ttl(request, "never", &item.ttl_ms);
+	return status ? status : do_keys(request, &item, touch_one);
 }
 
 static void print_presence(const struct key *key, const struct hashbelt_item *item)
@@ -242,7 +282,27 @@ enum status cmd_has(struct request *request)
 	err = hashbelt_get(request->fd, key.bytes, key.len, NULL, 0, &item);
 	if (request->json && (!err || err == -ENOENT))
 		print_presence(&key, err ? NULL : &item);
+	if (err == -ENOENT && request_option(request, "quiet"))
+		return STATUS_NO;
 	return err ? fail_entry(request, err, &key) : STATUS_DONE;
+}
+
+static enum status remove_one(const struct request *request, const struct key *key,
+			      const struct hashbelt_item *demand)
+{
+	struct hashbelt_item item = *demand;
+	struct json_object *object;
+	int err;
+
+	err = hashbelt_remove(request->fd, key->bytes, key->len, &item);
+	if (err)
+		return fail_condition(request, err, key, &item, demand->version);
+	if (!request->json)
+		return STATUS_DONE;
+	object = json_entry(key->bytes, key->len);
+	json_add_number(object, "version", item.version);
+	json_print(object);
+	return STATUS_DONE;
 }
 
 /**
@@ -254,29 +314,12 @@ enum status cmd_has(struct request *request)
 enum status cmd_rm(struct request *request)
 {
 	struct hashbelt_item item = { 0 };
-	struct json_object *object;
 	enum status status;
-	struct key key;
-	__u64 version;
-	int err;
 
-	status = request_key(request, 0, &key);
-	if (!status)
-		status = take_conditions(request, false, &item);
-	if (!status)
-		status = request_bind(request);
-	if (status)
-		return status;
-	version = item.version;
-	err = hashbelt_remove(request->fd, key.bytes, key.len, &item);
-	if (err)
-		return fail_condition(request, err, &key, &item, version);
-	if (!request->json)
-		return STATUS_DONE;
-	object = json_entry(key.bytes, key.len);
-	json_add_number(object, "version", item.version);
-	json_print(object);
-	return STATUS_DONE;
+	status = take_conditions(request, false, &item);
+	if (!status && item.how && request->count > 1)
+		status = fail_usage(request, "--if-version is for one KEY");
+	return status ? status : do_keys(request, &item, remove_one);
 }
 
 /**

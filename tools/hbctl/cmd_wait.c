@@ -65,22 +65,6 @@ static enum status fail_timeout(const struct wait *wait)
 		    wait->request->belt);
 }
 
-/* Which key it was, and its value, as dump does. */
-static void print_found(const struct wait *wait, const struct key *key,
-			const struct hashbelt_item *item)
-{
-	const struct value *value = &wait->value;
-
-	if (wait->request->json) {
-		json_print(entry_json(key, value, item));
-	} else {
-		escape_print(stdout, key->bytes, key->len);
-		putchar('\t');
-		escape_print(stdout, value->bytes, value->len);
-		putchar('\n');
-	}
-}
-
 /* Ends the wait if one of the keys is there. */
 static enum status look(struct wait *wait)
 {
@@ -95,7 +79,7 @@ static enum status look(struct wait *wait)
 			continue;
 		if (err)
 			return fail_entry(wait->request, err, key);
-		print_found(wait, key, &item);
+		entry_print_line(wait->request, key, &wait->value, &item);
 		wait->ended = true;
 	}
 	return STATUS_DONE;

@@ -15,6 +15,7 @@ const struct option_spec common_options[] = {
 			  "the belt (" HASHBELT_DEFAULT_BELT ")" },
 	[OPTION_JSON] = { "json", 0, NULL, "print JSON, an object in each line" },
 	[OPTION_HELP] = { "help", 'h', NULL, "print help and do nothing" },
+	[OPTION_VERSION] = { "version", 'V', NULL, "print the version and do nothing" },
 	{ 0 },
 };
 
@@ -210,16 +211,15 @@ enum status request_number(const struct request *request, const char *name,
 			   __u64 least, __u64 most, __u64 *number)
 {
 	const char *text = request_option(request, name);
-	unsigned long long n;
-	char *end;
+	__u64 n = 0;
+	int err;
 
 	if (!text)
 		return STATUS_DONE;
-	errno = 0;
-	n = strtoull(text, &end, 0);
-	if (*text < '0' || *text > '9' || *end)
+	err = number_parse(text, &n);
+	if (err == -EINVAL)
 		return fail_usage(request, "--%s: '%s' is not a number", name, text);
-	if (errno || n < least || n > most)
+	if (err || n < least || n > most)
 		return fail_usage(request, "--%s: %s is not from %llu to %llu", name, text,
 				  least, most);
 	*number = n;
@@ -305,6 +305,27 @@ enum status request_key(const struct request *request, int operand, struct key *
 	key->bytes = text;
 	key->len = len;
 	return STATUS_DONE;
+}
+
+/**
+ * request_keys() - the operands, which are keys
+ * @request:	the request, of a command that has the option --escaped
+ * @keys:	returned: as many as there are operands, to be freed with free(3) also after a
+ *		failure
+ *
+ * Return: STATUS_DONE, or another status after a line that says what is wrong.
+ */
+enum status request_keys(const struct request *request, struct key **keys)
+{
+	enum status status = STATUS_DONE;
+	int i;
+
+	*keys = calloc(request->count, sizeof(**keys));
+	if (!*keys)
+		return fail(STATUS_ERROR, "out of memory");
+	for (i = 0; !status && i < request->count; i++)
+		status = request_key(request, i, &(*keys)[i]);
+	return status;
 }
 
 /* The kernel's own rule, told before it is asked. */

@@ -47,6 +47,7 @@ enum common_option {
 	OPTION_BELT,
 	OPTION_JSON,
 	OPTION_HELP,
+	OPTION_VERSION,
 };
 
 /**
@@ -72,9 +73,10 @@ struct request;
  * struct command - one command
  * @name:	its name; NULL ends the table
  * @operands:	its operands as help shows them. BELT, FILE, COMMAND and words in
- *		lower case are offered by completion. The words behind -- are
- *		a command line where the operands end in COMMAND_LINE, and the second of
- *		them may be a number below 0 where it is [N]
+ *		lower case are offered by completion. BELT is the belt of the request.
+ *		The words behind -- are a command line where the operands end in
+ *		COMMAND_LINE, and the second of them may be a number below 0 where it
+ *		is [N]
  * @least:	number of operands that it needs
  * @most:	number of operands that it takes
  * @right:	the right to the belt that it needs: "read", "write", "read and write", "own"
@@ -142,6 +144,7 @@ enum status request_duration(const struct request *request, const char *name,
 			     const char *words, __u64 least, __u64 *ms);
 enum status request_ttl(const struct request *request, const char *words, __u64 *ms);
 enum status request_key(const struct request *request, int operand, struct key *key);
+enum status request_keys(const struct request *request, struct key **keys);
 enum status request_belt(struct request *request, const char *name);
 enum status request_open(struct request *request);
 enum status request_bind(struct request *request);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "duration.h"
@@ -12,17 +14,23 @@
 /* Fractions are kept to this part of a unit: fine enough for 1 ms of a day. */
 #define FRACTION	1000000000ULL
 
-/* From the largest to the smallest, as they follow each other in 1h30m. */
+/*
+ * From the largest to the smallest, as they follow each other in 1h30m. The first of the names is
+ * the one that is written; weeks are only read.
+ */
 static const struct unit {
-	const char *name;
+	const char *names;
 	__u64 ms;
 } units[] = {
-	{ "d", 24 * 60 * 60 * 1000 },
-	{ "h", 60 * 60 * 1000 },
-	{ "m", 60 * 1000 },
-	{ "s", 1000 },
-	{ "ms", 1 },
+	{ "w wk week weeks", 7 * 24 * 60 * 60 * 1000 },
+	{ "d day days", 24 * 60 * 60 * 1000 },
+	{ "h hr hour hours", 60 * 60 * 1000 },
+	{ "m min mins minute minutes", 60 * 1000 },
+	{ "s sec secs second seconds", 1000 },
+	{ "ms msec", 1 },
 };
+
+#define DAYS	1	/* the index of days, the largest unit that is written */
 
 static bool is_digit(char c)
 {
@@ -53,13 +61,26 @@ static int parse_number(const char **text, __u64 *whole, __u64 *part)
 	return 0;
 }
 
+/* Whether the first @len bytes of @text are one of the names, which blanks separate. */
+static bool is_one_of(const char *names, const char *text, size_t len)
+{
+	size_t name;
+
+	for (; *names; names += name + !!names[name]) {
+		name = strcspn(names, " ");
+		if (name == len && !memcmp(names, text, len))
+			return true;
+	}
+	return false;
+}
+
 /* Reads the name of a unit that is smaller than the one before. */
 static int parse_unit(const char **text, size_t *next)
 {
 	size_t len = strspn(*text, "abcdefghijklmnopqrstuvwxyz"), i;
 
 	for (i = *next; i < ARRAY_SIZE(units); i++) {
-		if (strlen(units[i].name) != len || memcmp(units[i].name, *text, len))
+		if (!is_one_of(units[i].names, *text, len))
 			continue;
 		*text += len;
 		*next = i + 1;
@@ -84,8 +105,9 @@ static int add(__u64 *ms, __u64 whole, __u64 part, __u64 unit)
 
 /**
  * duration_parse() - read a duration
- * @text:	as 250ms, 30s, 15m, 2h, 7d, or several in this order: 1h30m. A
- *		bare number is seconds. Decimals are rounded to milliseconds
+ * @text:	as 250ms, 30s, 15m, 2h, 7d, 2w, or several in this order: 1h30m. A
+ *		bare number is seconds. Decimals are rounded to milliseconds. Units may be
+ *		written in full
  * @ms:		returned: milliseconds, 0 to HASHBELT_TTL_MAX_MS
  *
  * Return: 0; -EINVAL if that is no duration; -ERANGE if it is too long.
@@ -140,10 +162,10 @@ const char *duration_format(char *text, __u64 ms)
 		sprintf(text, "%llums", ms);
 		return text;
 	}
-	for (i = 0; units[i].ms > 1000; i++) {
+	for (i = DAYS; units[i].ms > 1000; i++) {
 		if (ms < units[i].ms)
 			continue;
-		p += sprintf(p, "%llu%s", ms / units[i].ms, units[i].name);
+		p += sprintf(p, "%llu%c", ms / units[i].ms, *units[i].names);
 		ms %= units[i].ms;
 	}
 	if (ms || p == text)
@@ -164,18 +186,70 @@ const char *duration_format_ns(char *text, __u64 ns)
 }
 
 /**
+ * number_parse() - read a number
+ * @text:	decimal digits, whatever the first; or hexadecimal digits after 0x
+ * @number:	returned
+ *
+ * Return: 0; -EINVAL if that is no number; -ERANGE if it has more than 64 bits.
+ */
+int number_parse(const char *text, __u64 *number)
+{
+	bool hexadecimal = text[0] == '0' && (text[1] | 0x20) == 'x';
+	char *end;
+
+	if (hexadecimal)
+		text += 2;
+	/* strtoull(3) would take a sign, blanks and a second 0x. */
+	if (!isxdigit((unsigned char)*text) || (text[1] | 0x20) == 'x')
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, hexadecimal ? 16 : 10);
+	if (end == text || *end)
+		return -EINVAL;
+	return -errno;
+}
+
+/*
+ * The factor of a suffix of a size: of k, M, G, T, P, E, small or large, and of KiB and so on a
+ * power of 1024; of kB and so on a power of 1000, as for dd(1). 0: there is no such suffix.
+ */
+static __u64 suffix_factor(const char *suffix)
+{
+	static const char prefixes[] = "kmgtpe";
+	__u64 factor = 1, base = 1024;
+	const char *prefix;
+
+	if (!*suffix || !strcmp(suffix, "B"))
+		return 1;
+	prefix = strchr(prefixes, *suffix | 0x20);
+	if (!prefix)
+		return 0;
+	if (!strcmp(suffix + 1, "B"))
+		base = 1000;
+	else if (suffix[1] && strcmp(suffix + 1, "iB"))
+		return 0;
+	for (; prefix >= prefixes; prefix--)
+		factor *= base;
+	return factor;
+}
+
+/* The bytes of @part / FRACTION times @factor, rounded down. */
+static __u64 fraction_of(__u64 factor, __u64 part)
+{
+	return factor / FRACTION * part + factor % FRACTION * part / FRACTION;
+}
+
+/**
  * size_parse() - read a size
- * @text:	a number of bytes, or of powers of 1024 with one of k, M, G, T, P, E
- *		behind it, small or large: 4096, 64k, 10M, 2G
- * @bytes:	returned
+ * @text:	a number of bytes, perhaps with a suffix, and then perhaps with decimals: 4096, 64k,
+ *		10M, 64MiB, 1.5G; with kB, MB and so on powers of 1000
+ * @bytes:	returned; a part of a byte is left out
  *
  * Return: 0; -EINVAL if that is no size; -ERANGE if it has more than 64 bits.
  */
 int size_parse(const char *text, __u64 *bytes)
 {
-	static const char prefixes[] = "kmgtpe";
-	unsigned int shift = 0;
-	const char *prefix;
+	__u64 part = 0, place = FRACTION / 10, factor;
 
 	if (!is_digit(*text))
 		return -EINVAL;
@@ -183,15 +257,21 @@ int size_parse(const char *text, __u64 *bytes)
 		if (__builtin_mul_overflow(*bytes, 10, bytes) ||
 		    __builtin_add_overflow(*bytes, *text - '0', bytes))
 			return -ERANGE;
-	if (*text) {
-		prefix = strchr(prefixes, *text | 0x20);
-		if (!prefix || text[1])
+	if (*text == '.') {
+		if (!is_digit(*++text))
 			return -EINVAL;
-		shift = 10 * (prefix - prefixes + 1);
+		for (; is_digit(*text); text++, place /= 10)
+			part += place * (*text - '0');
+		/* There is no half of a byte. */
+		if (!*text)
+			return -EINVAL;
 	}
-	if (*bytes > ~0ULL >> shift)
+	factor = suffix_factor(text);
+	if (!factor)
+		return -EINVAL;
+	if (__builtin_mul_overflow(*bytes, factor, bytes) ||
+	    __builtin_add_overflow(*bytes, fraction_of(factor, part), bytes))
 		return -ERANGE;
-	*bytes <<= shift;
 	return 0;
 }
 

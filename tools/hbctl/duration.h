@@ -13,6 +13,7 @@
 int duration_parse(const char *text, __u64 *ms);
 const char *duration_format(char *text, __u64 ms);
 const char *duration_format_ns(char *text, __u64 ns);
+int number_parse(const char *text, __u64 *number);
 int size_parse(const char *text, __u64 *bytes);
 const char *size_format(char *text, __u64 bytes);
 

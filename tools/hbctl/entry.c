@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* An entry, for programs as JSON and for people. */
+#include <stdio.h>
+#include <unistd.h>
+
 #include "duration.h"
+#include "encoding.h"
 #include "entry.h"
 
 /**
@@ -39,7 +43,8 @@ struct json_object *entry_json(const struct key *key, const struct value *value,
 }
 
 /**
- * entry_print() - print a value, and with --verbose its version, flags and time left
+ * entry_print() - print a value, and with --verbose its version, flags and time left; on a
+ *		   terminal end the line
  * @request:	the request, of get
  * @value:	the value
  * @item:	as a get or a put returned it
@@ -50,7 +55,30 @@ void entry_print(const struct request *request, const struct value *value,
 	char text[DURATION_SIZE];
 
 	fwrite(value->bytes, 1, value->len, stdout);
+	/* The shell's prompt would stand behind the value. */
+	if (isatty(STDOUT_FILENO) && (!value->len || value->bytes[value->len - 1] != '\n'))
+		putchar('\n');
 	if (request_option(request, "verbose"))
 		fprintf(stderr, "version: %llu\nflags: %u\nttl: %s\n", item->version,
 			item->flags, ttl_text(text, item->ttl_ms));
+}
+
+/**
+ * entry_print_line() - print an entry among others: KEY<TAB>VALUE, escaped; or as JSON
+ * @request:	the request
+ * @key:	the key
+ * @value:	the value
+ * @item:	as a get returned it
+ */
+void entry_print_line(const struct request *request, const struct key *key,
+		      const struct value *value, const struct hashbelt_item *item)
+{
+	if (request->json) {
+		json_print(entry_json(key, value, item));
+		return;
+	}
+	escape_print(stdout, key->bytes, key->len);
+	putchar('\t');
+	escape_print(stdout, value->bytes, value->len);
+	putchar('\n');
 }

@@ -11,5 +11,7 @@ struct json_object *entry_json(const struct key *key, const struct value *value,
 			       const struct hashbelt_item *item);
 void entry_print(const struct request *request, const struct value *value,
 		 const struct hashbelt_item *item);
+void entry_print_line(const struct request *request, const struct key *key,
+		      const struct value *value, const struct hashbelt_item *item);
 
 #endif /* HBCTL_ENTRY_H */

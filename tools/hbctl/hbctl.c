@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd.h"
+#include "guess.h"
 #include "output.h"
 
 #ifndef VERSION
@@ -24,7 +26,8 @@
 #define OPTION_BASE	256
 
 #define DURATION_HELP \
-	"A duration D is 250ms, 30s, 15m, 2h, 7d, several as 1h30m, or a number of seconds."
+	"A duration D is 250ms, 30s, 15m, 2h, 7d, 2w, several as 1h30m, or a number of\n" \
+	"seconds."
 
 #define YES_NO_HELP \
 	"--pinned and --wipe alone mean yes."
@@ -43,6 +46,12 @@ static const struct option_spec no_options[] = { { 0 } };
 
 static const struct option_spec key_options[] = { ESCAPED, { 0 } };
 
+static const struct option_spec has_options[] = {
+	{ "quiet", 'q', NULL, "print no error if there is no entry" },
+	ESCAPED,
+	{ 0 },
+};
+
 /* Of create; set has the same. */
 static const struct option_spec settings_options[] = {
 	{ "ttl", 0, "D", "the belt's time-to-live (5m)" },
@@ -56,7 +65,7 @@ static const struct option_spec settings_options[] = {
 	{ "report", 0, "expired|evicted|replaced|removed|cleared|pressure|released|all",
 	  "reasons, with commas (expired,evicted,pressure)" },
 	{ "max-entries", 0, "N|none", "most entries (none)" },
-	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 2G (none)" },
+	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 1.5GiB (none)" },
 	{ "max-events", 0, "N|none", "most events that wait to be read (1048576)" },
 	{ "when-full", 0, "evict|reject", "whether a put in a full belt evicts or fails (reject)" },
 	{ "pinned", 0, YES_NO, "keep entries when the system is short of memory" },
@@ -206,35 +215,38 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "Exit status 1: a condition does not hold, or the belt keeps its present entry.",
 	  cmd_put },
-	{ "get", "KEY " COMMAND_LINE, 1, 1, "read", get_options,
-	  "print a value",
-	  "Prints the bytes of the value and nothing else.\n"
-	  "--ttl and --fill need the right to write.\n"
+	{ "get", "KEY... " COMMAND_LINE, 1, INT_MAX, "read", get_options,
+	  "print values",
+	  "Prints the bytes of the value, and a newline only on a terminal. Of several KEYs\n"
+	  "prints KEY<TAB>VALUE for each that has an entry, escaped as by dump.\n"
+	  "--ttl and --fill need the right to write. --fill takes one KEY.\n"
 	  "With --fill, one caller that misses gets a fill lease: it is to put the entry. If\n"
 	  "a COMMAND is given, that caller runs it, puts its output with --ttl, and prints it;\n"
 	  "the others wait. If COMMAND fails, the lease ends, and get exits with its status.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "P% is a share of the entry's time-to-live: of --ttl, or of the belt's.\n"
-	  "Exit status 1: there is no such entry; with --fill: the caller has the fill lease;\n"
+	  "Exit status 1: there is no entry of one of the keys; with --fill: the caller has the\n"
+	  "fill lease;\n"
 	  "5: another caller has it.",
 	  cmd_get },
-	{ "touch", "KEY", 1, 1, "write", touch_options,
-	  "give an entry a new time-to-live",
+	{ "touch", "KEY...", 1, INT_MAX, "write", touch_options,
+	  "give entries a new time-to-live",
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
-	  "Exit status 1: there is no such entry.",
+	  "Exit status 1: there is no entry of one of the keys.",
 	  cmd_touch },
-	{ "has", "KEY", 1, 1, "read", key_options,
+	{ "has", "KEY", 1, 1, "read", has_options,
 	  "say by the exit status whether there is an entry",
 	  "Never renews the time-to-live.\n"
 	  KEY_HELP "\n"
 	  "Exit status 0: there is such an entry; 1: there is none.",
 	  cmd_has },
-	{ "rm", "KEY", 1, 1, "write", rm_options,
-	  "remove an entry",
+	{ "rm", "KEY...", 1, INT_MAX, "write", rm_options,
+	  "remove entries",
+	  "--if-version takes one KEY.\n"
 	  KEY_HELP "\n"
-	  "Exit status 1: there is no such entry, or it has another version.",
+	  "Exit status 1: there is no entry of one of the keys, or it has another version.",
 	  cmd_rm },
 	{ "expire", "KEY", 1, 1, "write", key_options,
 	  "let an entry expire now",
@@ -322,11 +334,11 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "Exit status 1: the belt kept some of its present entries.",
 	  cmd_load },
-	{ "size", "", 0, 0, "read", no_options,
+	{ "size", "[BELT]", 0, 1, "read", no_options,
 	  "print the number of entries",
 	  "Entries that have expired count until the belt has moved on.",
 	  cmd_size },
-	{ "clear", "", 0, 0, "write", no_options,
+	{ "clear", "[BELT]", 0, 1, "write", no_options,
 	  "drop all entries of the belt",
 	  "They do not count as expired.",
 	  cmd_clear },
@@ -361,7 +373,7 @@ static const struct command commands[] = {
 	  "Prints the settings of the belt, its usage, and when its worker runs next, and draws\n"
 	  "a bar for the entries of each span of time left, in at most 20 rows.",
 	  cmd_info },
-	{ "stat", "", 0, 0, "read", stat_options,
+	{ "stat", "[BELT]", 0, 1, "read", stat_options,
 	  "print the belt's counters and usage",
 	  "Counters count from the creation of the belt. A miss is cold if the key has neither\n"
 	  "expired nor been evicted recently. The usage of the belt, its limits, and the number\n"
@@ -389,19 +401,19 @@ static const struct command commands[] = {
 	  "printed twice. To let a belt report events: hbctl set BELT --on-expire notify.\n"
 	  "Exit status 1: there was no event.",
 	  cmd_events },
-	{ "halt", "", 0, 0, "own", no_options,
+	{ "halt", "[BELT]", 0, 1, "own", no_options,
 	  "stop belt time: nothing expires",
 	  "rotate and advance still move it.",
 	  cmd_halt },
-	{ "resume", "", 0, 0, "own", no_options,
+	{ "resume", "[BELT]", 0, 1, "own", no_options,
 	  "let belt time go on from where it stands",
 	  "Time that passed in between does not count.",
 	  cmd_resume },
-	{ "rotate", "", 0, 0, "own", no_options,
+	{ "rotate", "[BELT]", 0, 1, "own", no_options,
 	  "move belt time on by one interval",
 	  "When it returns, all that expired by this is gone.",
 	  cmd_rotate },
-	{ "advance", "D", 1, 1, "own", no_options,
+	{ "advance", "D [BELT]", 1, 2, "own", no_options,
 	  "move belt time on by D",
 	  DURATION_HELP "\n"
 	  "When it returns, all that expired by this is gone.",
@@ -421,15 +433,40 @@ static const struct command commands[] = {
 	{ 0 },
 };
 
+/* Other names of commands, which other programs have. */
+static const struct alias {
+	const char *name;
+	const char *command;
+} aliases[] = {
+	{ "del", "rm" },
+	{ "ls", "keys" },
+};
+
 /* The command of that name, NULL if there is none. */
 static const struct command *command_find(const char *name)
 {
 	const struct command *command;
+	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(aliases); i++)
+		if (!strcmp(aliases[i].name, name))
+			name = aliases[i].command;
 	for (command = commands; command->name; command++)
 		if (!strcmp(command->name, name))
 			return command;
 	return NULL;
+}
+
+static enum status fail_command(const struct request *request, const char *name)
+{
+	struct guess guess = { .word = name };
+	const struct command *command;
+	char text[GUESS_SIZE];
+
+	for (command = commands; command->name; command++)
+		guess_offer(&guess, command->name);
+	return fail_usage(request, "there is no command '%s'%s", name,
+			  guess_text(&guess, "", text));
 }
 
 static void print_options(const struct option_spec *spec)
@@ -468,7 +505,7 @@ static void print_help(void)
 	puts("\n"
 	     "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 no device, no belt or\n"
 	     "no right; 4 any other error; 5 another caller fills the missing entry.\n"
-	     "'hbctl help COMMAND' says more.");
+	     "'hbctl help COMMAND' says more. 'del' is rm, 'ls' is keys.");
 }
 
 static void print_command_help(const struct command *command)
@@ -494,7 +531,7 @@ static enum status cmd_help(struct request *request)
 	}
 	command = command_find(request->operands[0]);
 	if (!command)
-		return fail_usage(request, "there is no command '%s'", request->operands[0]);
+		return fail_command(request, request->operands[0]);
 	print_command_help(command);
 	return STATUS_DONE;
 }
@@ -507,11 +544,11 @@ static enum status cmd_completion(struct request *request)
 	return completion_bash(commands);
 }
 
-static enum status cmd_version(struct request *request)
+static enum status print_version(bool json)
 {
 	struct json_object *object;
 
-	if (!request->json) {
+	if (!json) {
 		printf("hbctl %s (interface %d)\n", VERSION, HASHBELT_ABI);
 		return STATUS_DONE;
 	}
@@ -520,6 +557,11 @@ static enum status cmd_version(struct request *request)
 	json_add_number(object, "interface", HASHBELT_ABI);
 	json_print(object);
 	return STATUS_DONE;
+}
+
+static enum status cmd_version(struct request *request)
+{
+	return print_version(request->json);
 }
 
 static bool may_be_left_out(const struct option_spec *spec)
@@ -572,6 +614,23 @@ static int index_of_letter(const struct parser *parser, int letter)
 	return -1;
 }
 
+/* @word: the option as it was given, perhaps with its argument. */
+static enum status fail_unknown(const struct request *request, const struct parser *parser,
+				const char *word)
+{
+	char name[64], text[GUESS_SIZE];
+	struct guess guess = { .word = name };
+	int i;
+
+	if (strncmp(word, "--", 2))
+		return fail_usage(request, "there is no option '%s'", word);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	for (i = 0; i < parser->count; i++)
+		guess_offer(&guess, parser->specs[i]->name);
+	return fail_usage(request, "there is no option '%s'%s", word,
+			  guess_text(&guess, "--", text));
+}
+
 /* Reports the error in the option that getopt_long(3) stopped at. */
 static enum status fail_option(const struct request *request,
 			       const struct parser *parser, char **argv, bool missing)
@@ -588,7 +647,7 @@ static enum status fail_option(const struct request *request,
 				  parser->specs[index]->name);
 	if (optopt)
 		return fail_usage(request, "there is no option '-%c'", optopt);
-	return fail_usage(request, "there is no option '%s'", argv[optind - 1]);
+	return fail_unknown(request, parser, argv[optind - 1]);
 }
 
 /*
@@ -694,22 +753,41 @@ static enum status check_operands(const struct request *request)
 	return STATUS_DONE;
 }
 
+/* The operand BELT names the belt as -b does. */
+static enum status take_belt(struct request *request)
+{
+	const char *operands = request->command->operands, *given = request->values[OPTION_BELT];
+	const char *place = strstr(operands, "BELT"), *name;
+	int operand = 0;
+
+	for (; place && operands < place; operands++)
+		operand += *operands == ' ';
+	if (!place || operand >= request->count)
+		return given ? request_belt(request, given) : STATUS_DONE;
+	name = request->operands[operand];
+	if (given && strcmp(given, name))
+		return fail_usage(request, "-b names belt '%s', and the operand belt '%s'", given,
+				  name);
+	return request_belt(request, name);
+}
+
 /* Runs the command of the request, when all options are known. */
 static enum status dispatch(struct request *request)
 {
-	enum status status = STATUS_DONE;
+	enum status status;
 
 	if (request->values[OPTION_HELP]) {
 		print_command_help(request->command);
 		return STATUS_DONE;
 	}
+	if (request->values[OPTION_VERSION])
+		return print_version(request->values[OPTION_JSON]);
 	if (request->values[OPTION_DEVICE])
 		request->device = request->values[OPTION_DEVICE];
-	if (request->values[OPTION_BELT])
-		status = request_belt(request, request->values[OPTION_BELT]);
 	request->json = request->values[OPTION_JSON];
+	status = check_operands(request);
 	if (!status)
-		status = check_operands(request);
+		status = take_belt(request);
 	if (!status)
 		status = request->command->run(request);
 	if (request->fd >= 0)
@@ -728,11 +806,13 @@ static enum status run(struct request *request, int argc, char **argv)
 		print_help();
 		return STATUS_DONE;
 	}
+	if (request->values[OPTION_VERSION])
+		return print_version(request->values[OPTION_JSON]);
 	if (first == argc)
 		return fail_usage(request, "a command is missing");
 	request->command = command_find(argv[first]);
 	if (!request->command)
-		return fail_usage(request, "there is no command '%s'", argv[first]);
+		return fail_command(request, argv[first]);
 	status = parse(request, argc - first, argv + first);
 	return status ? status : dispatch(request);
 }
