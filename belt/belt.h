@@ -139,7 +139,7 @@ struct hb_usage {
  * @waiters:	tasks that wait
  * @clients:	descriptors to which entries are bound
  * @pollers:	descriptors that are polled
- * @place:	in the list of all belts
+ * @mark:	stands for the belt in the shrinker's list; constant
  * @work:	the worker
  * @set_lock:	one task at a time changes the settings
  * @round_lock:	one task at a time drains, delivers, sweeps and resizes
@@ -183,7 +183,7 @@ struct hashbelt_belt {
 	struct hb_waiters waiters;
 	struct hb_clients clients;
 	struct hb_pollers pollers;
-	struct list_head place;
+	struct hb_mark *mark;
 	struct work_struct work;
 	struct mutex set_lock;		/* the first in the lock order */
 	struct mutex round_lock;	/* the second */

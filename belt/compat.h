@@ -4,6 +4,7 @@
 #define _HASHBELT_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/list_lru.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/version.h>
@@ -30,9 +31,16 @@ static inline void hb_hrtimer_setup_on_stack(struct hrtimer *timer,
 #define hb_hrtimer_setup_on_stack hrtimer_setup_on_stack
 #endif
 
-/* Since 6.7 the kernel allocates a shrinker, with a flag; before, the caller did. */
 typedef unsigned long hb_shrink_fn(struct shrinker *shrinker, struct shrink_control *control);
 
+/* The kernel tells the shrinker for which node and which memory cgroup it shrinks. */
+#define HB_SHRINKER_FLAGS	(SHRINKER_NUMA_AWARE | SHRINKER_MEMCG_AWARE)
+
+/*
+ * Since 6.7 the kernel allocates a shrinker and later registers it. Before, the caller allocated
+ * it, and an LRU could refer to it only after it was registered: callbacks may come before
+ * hb_shrinker_register().
+ */
 #ifndef SHRINKER_ALLOCATED
 static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn *scan)
 {
@@ -43,10 +51,15 @@ static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn
 	shrinker->count_objects = count;
 	shrinker->scan_objects = scan;
 	shrinker->seeks = DEFAULT_SEEKS;
+	shrinker->flags = HB_SHRINKER_FLAGS;
 	if (!register_shrinker(shrinker, "hashbelt"))
 		return shrinker;
 	kfree(shrinker);
 	return NULL;
+}
+
+static inline void hb_shrinker_register(struct shrinker *shrinker)
+{
 }
 
 static inline void hb_shrinker_free(struct shrinker *shrinker)
@@ -57,17 +70,31 @@ static inline void hb_shrinker_free(struct shrinker *shrinker)
 #else
 static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn *scan)
 {
-	struct shrinker *shrinker = shrinker_alloc(0, "hashbelt");
+	struct shrinker *shrinker = shrinker_alloc(HB_SHRINKER_FLAGS, "hashbelt");
 
 	if (!shrinker)
 		return NULL;
 	shrinker->count_objects = count;
 	shrinker->scan_objects = scan;
-	shrinker_register(shrinker);
 	return shrinker;
 }
 
+#define hb_shrinker_register shrinker_register
 #define hb_shrinker_free shrinker_free
+#endif
+
+/* Since 6.8 list_lru_add() that finds the memory cgroup of the object has this name. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define list_lru_add_obj list_lru_add
+#define list_lru_del_obj list_lru_del
+#endif
+
+/* The parameters of a list_lru_walk_cb: until 6.13 it was told the lock that is held. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define HB_LRU_WALK_ARGS \
+	struct list_head *item, struct list_lru_one *list, spinlock_t *lock, void *arg
+#else
+#define HB_LRU_WALK_ARGS struct list_head *item, struct list_lru_one *list, void *arg
 #endif
 
 /*

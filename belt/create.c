@@ -130,7 +130,7 @@ static void belt_free_work(struct work_struct *work)
  *		which may still find entries. Events that wait are dropped
  *
  * The belt is freed after a grace period, and until then its callback may be called: see
- * hashbelt_flush(). Context: any.
+ * hashbelt_flush(). Context: a task's; does not sleep.
  */
 void hashbelt_destroy(struct hashbelt_belt *belt)
 {
@@ -238,13 +238,11 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 	atomic_inc(&belts);
 	belt->shard_bits = shard_bits;
 	belt_init(belt, config);
-	err = belt_alloc(belt);
-	if (err) {
-		belt_free(belt);
-		return ERR_PTR(err);
-	}
-	hb_evict_add_belt(belt);
-	return belt;
+	err = belt_alloc(belt) ?: hb_evict_add_belt(belt);
+	if (!err)
+		return belt;
+	belt_free(belt);
+	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(hashbelt_create);
 

@@ -13,7 +13,7 @@ struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind,
 					   u32 key_len, u32 value_len);
 int hb_evict_init(void);
 void hb_evict_exit(void);
-void hb_evict_add_belt(struct hashbelt_belt *belt);
+int hb_evict_add_belt(struct hashbelt_belt *belt);
 void hb_evict_del_belt(struct hashbelt_belt *belt);
 
 struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt, struct hb_client *client,

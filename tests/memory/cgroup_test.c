@@ -2,8 +2,9 @@
 /*
  * cgroup_test - the memory of an entry is charged to the cgroup of the task that puts it.
  *
- * At the cgroup's limit a put fails with ENOMEM. No process is killed, tasks outside of
- * the cgroup can put, and the belt works. Needs the superuser.
+ * At the cgroup's limit a put into a belt of another cgroup fails with ENOMEM. No process is
+ * killed, tasks outside of the cgroup can put, and the belt works. A belt that a task of the cgroup
+ * has made gives up entries, so that the processes of the cgroup get memory. Needs the superuser.
  *
  *	cgroup_test [1]
  *
@@ -15,7 +16,7 @@
 
 #include "process.h"
 
-#define TESTS	27
+#define TESTS	35
 
 #define LIMIT		(24 * MIB)
 
@@ -201,10 +202,99 @@ static void test_others(struct putter *putter)
 	close(putter->belt);
 }
 
+#define CONTAINER	(64 * MIB)	/* the limit of a cgroup whose belt fills it */
+#define CACHED		(48 * MIB)	/* values in its belt */
+#define TOUCHED		(40 * MIB)	/* other memory that a process of the cgroup needs then */
+
+/**
+ * struct container - a process in a cgroup, with a belt of its own; shared
+ * @belt:	the belt
+ * @pinned:	a pinned belt, of the same cgroup
+ * @touched:	the process had all the memory that it needed
+ */
+struct container {
+	struct counts {
+		unsigned long long entries;
+		unsigned long long pressure;
+	} belt, pinned;
+	bool touched;
+};
+
+static struct counts counts_of(int belt)
+{
+	return (struct counts){
+		.entries = info_of(belt).entries,
+		.pressure = counter(belt, HASHBELT_STAT_PRESSURE),
+	};
+}
+
+static bool touch(size_t size)
+{
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t at;
+
+	if (memory == MAP_FAILED)
+		return false;
+	for (at = 0; at < size; at += 4096)
+		memory[at] = 1;
+	return !munmap(memory, size);
+}
+
+static int run_container(void *arg)
+{
+	struct container *container = arg;
+	int belt, pinned;
+	unsigned int i;
+
+	if (!set_file("cgroup.procs", "0"))
+		return 1;
+	belt = belt_of((struct hashbelt_settings){ .policy = HASHBELT_EVICT });
+	pinned = belt_of((struct hashbelt_settings){ .policy = HASHBELT_PINNED });
+	for (i = 0; i < 100; i++)
+		put_zeros(pinned, i, 1000, 60000);
+	for (i = 0; i < CACHED / 1000; i++)
+		put_zeros(belt, i, 1000, 60000 + i);
+	container->touched = touch(TOUCHED);
+	container->belt = counts_of(belt);
+	container->pinned = counts_of(pinned);
+	return 0;
+}
+
+/* The other belt is of the test's own cgroup, and has the entries nearest their deadlines. */
+static void test_container(struct container *container)
+{
+	int other = belt_of((struct hashbelt_settings){ .policy = HASHBELT_EVICT });
+	char text[32];
+	unsigned int i;
+
+	snprintf(text, sizeof(text), "%lu", CONTAINER);
+	if (!set_file(version->limit, text))
+		bail_out("%s: %s", version->limit, strerror(errno));
+	for (i = 0; i < OTHERS; i++)
+		put_zeros(other, i, 1000, 50000);
+	is_int(finish(start(run_container, container)), 0,
+	       "a process whose belt fills its cgroup exits with 0");
+	is_int(container->touched, 1, "it gets 40 of 64 MiB although its belt has 48");
+	is_int(group_number(version->events, "oom_kill"), 0,
+	       "a cgroup that is full of entries kills no process");
+	ok(container->belt.pressure >= CACHED / 1000 / 3,
+	   "the belt gives up a third of its entries for the cgroup");
+	/* 24 MiB of the cgroup's memory are left for entries, which take 1280 bytes. */
+	ok(container->belt.entries >= 24 * MIB / 1280 / 2,
+	   "the belt keeps half of the entries for which the cgroup has memory");
+	note("%llu entries given up, %llu left", container->belt.pressure,
+	     container->belt.entries);
+	is_int(container->pinned.entries, 100, "a pinned belt gives up none for its cgroup");
+	is_int(info_of(other).entries, OTHERS, "a belt of another cgroup gives up none");
+	close(other);
+	ok(at_last(group_is_small, NULL), "close of the belts gives their charge back");
+}
+
 int main(int argc, char **argv)
 {
 	bool first = argc > 1 && !strcmp(argv[1], "1");
 	__u64 before = get_parameter("used_bytes");
+	struct container *container = shared_memory(sizeof(*container));
 	struct putter *putter = shared_memory(sizeof(*putter));
 
 	if (!choose_version(first) || !make_group()) {
@@ -218,6 +308,7 @@ int main(int argc, char **argv)
 	test_limit(putter, 3000, HASHBELT_PINNED);
 	test_limit(putter, 65536, HASHBELT_PINNED);
 	test_others(putter);
+	test_container(container);
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	ok(!rmdir(version->group), "the cgroup can be removed when its belts are gone");
 	return done_testing();
