@@ -118,8 +118,11 @@ static inline unsigned long number(const char *text, const char *what,
 }
 
 /**
- * open_belt() - open another descriptor of a belt
+ * open_belt() - open another descriptor of a belt that this user has made
  * @name:	name of the belt
+ *
+ * Any user may make a belt under a name that is free, and would then read what this program
+ * puts. So the program demands the owner.
  *
  * Return: the descriptor, in non-blocking mode.
  */
@@ -128,7 +131,7 @@ static inline int open_belt(const char *name)
 	int fd = hashbelt_open(NULL);
 
 	must(HASHBELT_DEVICE, fd);
-	must(name, hashbelt_bind(fd, name));
+	must(name, hashbelt_bind_owned(fd, name, geteuid()));
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	return fd;
 }

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 246
+plan 258
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -607,6 +607,34 @@ is 'user nobody: create exits with 0' 0 '' '' nobody create own
 like 'user nobody: info --json of a new belt names nobody as owner' 0 \
 	'*"uid":65534,"gid":65534,"access":\["read","write","own"\],*}' '' \
 	nobody info own --json
+
+# The owner that a command demands of its belt
+nobody -b own put b 2
+value 'get --belt-owner with the name of the owner prints the value' 2 \
+	hbctl -b own --belt-owner nobody get b
+value 'get --belt-owner with the number of the owner prints the value' 2 \
+	hbctl -b own --belt-owner 65534 get b
+is 'put --belt-owner with another user exits with 3' 3 '' \
+	"belt 'own' is not owned by user 'root' (--belt-owner): 'hbctl belts' shows the owners" \
+	hbctl -b own --belt-owner root put b 3
+value 'put --belt-owner with another user puts nothing' 2 hbctl -b own get b
+is 'get --belt-owner of a belt that is missing exits with 3' 3 '' "there is no belt 'none': *" \
+	hbctl -b none --belt-owner root get b
+nobody create locks --mode 0666
+is 'lock --belt-owner in a belt of another user exits with 3' 3 '' \
+	"belt 'locks' is not owned by user '0' (--belt-owner): *" hbctl lock x --belt-owner 0
+hbctl destroy locks
+is 'lock --belt-owner with another user makes no belt' 3 '' "there is no belt 'locks': *" \
+	hbctl lock x --belt-owner nobody
+like 'lock --belt-owner with the caller makes the belt' 0 '[0-9]*' '' \
+	hbctl lock x --belt-owner root --owner a
+hbctl destroy locks
+for command in 'create new' 'destroy own' belts 'stat --all'; do
+	# shellcheck disable=SC2086 # words
+	is "$command --belt-owner exits with 2" 2 '' \
+		"${command%% *}: --belt-owner is for commands that use one belt *" \
+		hbctl $command --belt-owner nobody
+done
 nobody belts --json | sed 's/{"name":"\([^"]*\)",.*"access":\([^]]*\]\).*}/\1 \2/' \
 	>"$temporary/out"
 printf '%s\n' 'own ["read","write","own"]' 'shown ["read"]' \

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 67
+plan 72
 no=/nonexistent/hashbelt
 commands="lock unlock renew locks release"
 
@@ -47,6 +47,10 @@ for command in $commands; do
 	is "$command with -b and --store exits with 2" 2 '' \
 		"$command: --belt and --store exclude each other *" \
 		hbctl -b x "$command" $(operands "$command") --store y
+	# shellcheck disable=SC2046 # words
+	is "$command with --belt-owner and --store exits with 2" 2 '' \
+		"$command: --belt-owner and --store exclude each other *" \
+		hbctl --belt-owner 0 "$command" $(operands "$command") --store y
 	# shellcheck disable=SC2046 # words
 	is "$command --type without --store exits with 2" 2 '' \
 		"$command: --type is for locks in a store: --store is missing *" \

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 363
+plan 369
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance help completion version"
@@ -331,6 +331,20 @@ is 'a key with a dash after -- is right usage' 3 '' 'there is no device *' hbctl
 is 'a key with a dash without -- exits with 2' 2 '' "get: there is no option '-k' *" \
 	hbctl -D "$no" get -k
 
+# The owner that is demanded of a belt
+is '--belt-owner with a name that no user has exits with 2' 2 '' \
+	"get: --belt-owner: there is no user 'no-one' in /etc/passwd: *" \
+	hbctl --belt-owner no-one get k
+is '--belt-owner with an empty name exits with 2' 2 '' \
+	"get: --belt-owner: there is no user '' in /etc/passwd: *" hbctl get k --belt-owner ''
+is '--belt-owner 4294967295 exits with 2' 2 '' \
+	'get: --belt-owner: 4294967295 is not from 0 to 4294967294 *' \
+	hbctl get k --belt-owner 4294967295
+is '--belt-owner with the name of a user is right usage' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --belt-owner root
+is '--belt-owner with a number is right usage' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --belt-owner 12345
+
 # Without a device
 for command in $commands; do
 	case $command in
@@ -378,6 +392,7 @@ if [ -x /bin/bash ]; then
 		complete hbctl -b x --json hal
 	is 'bash completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
 		complete hbctl put k v --if
+	is 'bash completion offers users' 0 'root' '' complete hbctl --belt-owner roo
 	is 'bash completion offers policies' 0 'standard updating timecache' '' \
 		complete hbctl create --policy ''
 	is 'bash completion offers yes and no' 0 'yes no' '' complete hbctl create x --pinned ''
@@ -388,7 +403,7 @@ if [ -x /bin/bash ]; then
 	is 'bash completion offers files after load' 0 "$temporary/help" '' \
 		complete hbctl load "$temporary/he"
 else
-	for command in 1 2 3 4 5 6 7 8 9 10; do
+	for command in 1 2 3 4 5 6 7 8 9 10 11; do
 		result "bash: case $command # SKIP there is no bash" ''
 	done
 fi

@@ -30,7 +30,8 @@ static const char *store_of(const struct request *request)
 {
 	const char *store = request_option(request, "store");
 
-	if (store || request_option(request, "belt") || request_option(request, "device"))
+	if (store || request_option(request, "belt") || request_option(request, "device") ||
+	    request_option(request, "belt-owner"))
 		return store;
 	store = getenv(STORE_VARIABLE);
 	return store && *store ? store : NULL;
@@ -40,7 +41,7 @@ static const char *store_of(const struct request *request)
 static enum status check_place(const struct request *request)
 {
 	static const char * const of_stores[] = { "table", "type" };
-	static const char * const of_belts[] = { "belt", "device" };
+	static const char * const of_belts[] = { "belt", "device", "belt-owner" };
 	bool store = store_of(request);
 	size_t i;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,18 @@
 #include "duration.h"
 #include "encoding.h"
 
+#define USER_FILE	"/etc/passwd"
+
+/* (uid_t)-1 stands for no user. */
+#define USER_MAX	(~0U - 1)
+
 const struct option_spec common_options[] = {
 	[OPTION_DEVICE] = { "device", 'D', "DEVICE",
 			    "the device (" HASHBELT_DEVICE ")" },
 	[OPTION_BELT] = { "belt", 'b', "BELT",
 			  "the belt (" HASHBELT_DEFAULT_BELT ")" },
+	[OPTION_BELT_OWNER] = { "belt-owner", 0, "USER",
+				"fail unless USER, name or number, owns the belt" },
 	[OPTION_JSON] = { "json", 0, NULL, "print JSON, an object in each line" },
 	[OPTION_HELP] = { "help", 'h', NULL, "print help and do nothing" },
 	[OPTION_VERSION] = { "version", 'V', NULL, "print the version and do nothing" },
@@ -357,6 +365,54 @@ enum status request_belt(struct request *request, const char *name)
 	return STATUS_DONE;
 }
 
+/*
+ * A user by its name, from /etc/passwd: getpwnam(3) loads other libraries, which a statically
+ * linked program cannot do.
+ */
+static int find_user(const char *name, uid_t *uid)
+{
+	FILE *file = fopen(USER_FILE, "re");
+	struct passwd *user;
+	int err = -ENOENT;
+
+	if (!file)
+		return -errno;
+	while (err && (user = fgetpwent(file))) {
+		if (strcmp(user->pw_name, name))
+			continue;
+		*uid = user->pw_uid;
+		err = 0;
+	}
+	fclose(file);
+	return err;
+}
+
+/**
+ * request_belt_owner() - read the option --belt-owner
+ * @request:	the request; gets its @owned and @owner
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status request_belt_owner(struct request *request)
+{
+	const char *text = request->values[OPTION_BELT_OWNER];
+	enum status status = STATUS_DONE;
+	__u64 number = 0;
+
+	if (!text)
+		return STATUS_DONE;
+	request->owned = true;
+	if (*text && !text[strspn(text, "0123456789")]) {
+		status = request_number(request, "belt-owner", 0, USER_MAX, &number);
+		request->owner = number;
+	} else if (find_user(text, &request->owner)) {
+		status = fail_usage(request,
+				    "--belt-owner: there is no user '%s' in %s: a number would do",
+				    text, USER_FILE);
+	}
+	return status;
+}
+
 static enum status fail_device(const struct request *request, int err)
 {
 	const char *device = request->device;
@@ -384,13 +440,7 @@ static enum status fail_device(const struct request *request, int err)
 	}
 }
 
-/**
- * request_open() - open the device
- * @request:	the request; gets its @fd
- *
- * Return: STATUS_DONE, or STATUS_REACH after a line that says why.
- */
-enum status request_open(struct request *request)
+static enum status open_device(struct request *request)
 {
 	int fd = hashbelt_open(request->device);
 
@@ -401,6 +451,66 @@ enum status request_open(struct request *request)
 }
 
 /**
+ * request_open() - open the device, for a command that opens no belt
+ * @request:	the request; gets its @fd
+ *
+ * Such a command does not look at the owner of a belt, and refuses --belt-owner.
+ *
+ * Return: STATUS_DONE, or another status after a line that says why.
+ */
+enum status request_open(struct request *request)
+{
+	if (request->owned)
+		return fail_usage(request, "--belt-owner is for commands that use one belt");
+	return open_device(request);
+}
+
+/**
+ * request_bind_again() - bind the request's descriptor to its belt
+ * @request:	the request
+ *
+ * Return: as hashbelt_bind(); -EPERM if the belt has another owner than --belt-owner demands.
+ */
+int request_bind_again(const struct request *request)
+{
+	if (request->owned)
+		return hashbelt_bind_owned(request->fd, request->belt, request->owner);
+	return hashbelt_bind(request->fd, request->belt);
+}
+
+/**
+ * request_try_bind() - open the device, and try to bind it to the request's belt
+ * @request:	the request; gets its @fd
+ * @err:	returned: as request_bind_again(), for fail_bind()
+ *
+ * Return: STATUS_DONE if the device is open, or another status after a line that says why.
+ */
+enum status request_try_bind(struct request *request, int *err)
+{
+	enum status status = open_device(request);
+
+	if (!status)
+		*err = request_bind_again(request);
+	return status;
+}
+
+/**
+ * fail_bind() - say why a descriptor was not bound to the request's belt
+ * @request:	the request
+ * @err:	of request_bind_again()
+ *
+ * Return: the exit status for it.
+ */
+enum status fail_bind(const struct request *request, int err)
+{
+	if (err == -EPERM && request->owned)
+		return fail(STATUS_REACH,
+			    "belt '%s' is not owned by user '%s' (--belt-owner): 'hbctl belts' shows the owners",
+			    request->belt, request->values[OPTION_BELT_OWNER]);
+	return fail_belt(request, err);
+}
+
+/**
  * request_bind() - open the device and bind it to the request's belt
  * @request:	the request; gets its @fd
  *
@@ -408,11 +518,10 @@ enum status request_open(struct request *request)
  */
 enum status request_bind(struct request *request)
 {
-	enum status status = request_open(request);
 	int err;
+	enum status status = request_try_bind(request, &err);
 
 	if (status)
 		return status;
-	err = hashbelt_bind(request->fd, request->belt);
-	return err ? fail_belt(request, err) : STATUS_DONE;
+	return err ? fail_bind(request, err) : STATUS_DONE;
 }

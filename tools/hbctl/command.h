@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "client.h"
 #include "value.h"
@@ -45,6 +46,7 @@ enum status {
 enum common_option {
 	OPTION_DEVICE,
 	OPTION_BELT,
+	OPTION_BELT_OWNER,
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -102,6 +104,8 @@ struct command {
  * @command:	the command; NULL while it is not known
  * @device:	path of the device
  * @belt:	name of the belt
+ * @owned:	the belt must be owned by @owner
+ * @owner:	a user's id
  * @json:	print JSON
  * @values:	of the options given, those of all commands first, then the
  *		command's own: the argument, "" without one, NULL if not given
@@ -110,12 +114,14 @@ struct command {
  * @arguments:	the arguments of the program, ended by NULL; nothing changes them
  * @command_line: the words behind them and a --, ended by NULL; NULL if there are
  *		none
- * @fd:		from request_open() or request_bind(); -1 before
+ * @fd:		from request_open(), request_bind() or request_try_bind(); -1 before
  */
 struct request {
 	const struct command *command;
 	const char *device;
 	const char *belt;
+	bool owned;
+	uid_t owner;
 	bool json;
 	const char *values[OPTIONS_MAX];
 	char **operands;
@@ -146,8 +152,12 @@ enum status request_ttl(const struct request *request, const char *words, __u64 
 enum status request_key(const struct request *request, int operand, struct key *key);
 enum status request_keys(const struct request *request, struct key **keys);
 enum status request_belt(struct request *request, const char *name);
+enum status request_belt_owner(struct request *request);
 enum status request_open(struct request *request);
 enum status request_bind(struct request *request);
+enum status request_try_bind(struct request *request, int *err);
+int request_bind_again(const struct request *request);
+enum status fail_bind(const struct request *request, int err);
 
 __printf(2, 3)
 enum status fail(enum status status, const char *format, ...);

@@ -15,7 +15,7 @@ static const char head[] =
 	"\tCOMPREPLY=()\n"
 	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	"\t\tcase ${COMP_WORDS[i]} in\n"
-	"\t\t-D | --device | -b | --belt) ((i++)) ;;\n"
+	"\t\t-D | --device | -b | --belt | --belt-owner) ((i++)) ;;\n"
 	"\t\t-*) ;;\n"
 	"\t\t*) command=${COMP_WORDS[i]}; break ;;\n"
 	"\t\tesac\n"
@@ -23,6 +23,7 @@ static const char head[] =
 	"\tcase $previous in\n"
 	"\t-D | --device) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
 	"\t-b | --belt) words=$(_hbctl_belts) ;;\n"
+	"\t--belt-owner) COMPREPLY=($(compgen -u -- \"$current\")); return ;;\n"
 	"\t*)\n"
 	"\t\tcase $command:$previous in\n";
 

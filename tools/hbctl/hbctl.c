@@ -789,6 +789,8 @@ static enum status dispatch(struct request *request)
 	if (!status)
 		status = take_belt(request);
 	if (!status)
+		status = request_belt_owner(request);
+	if (!status)
 		status = request->command->run(request);
 	if (request->fd >= 0)
 		hashbelt_close(request->fd);

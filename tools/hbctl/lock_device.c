@@ -211,17 +211,17 @@ static enum status bind_or_make(struct request *request)
 		.policy = HASHBELT_PINNED,
 		.mode = 0600,
 	};
-	enum status status = request_open(request);
 	int err;
+	enum status status = request_try_bind(request, &err);
 
 	if (status)
 		return status;
-	err = hashbelt_bind(request->fd, request->belt);
-	if (err == -ENOENT)
+	/* If another user is to own it, ours would be in that user's way. */
+	if (err == -ENOENT && (!request->owned || request->owner == geteuid()))
 		err = hashbelt_create(request->fd, request->belt, &settings);
 	if (err == -EEXIST)
-		err = hashbelt_bind(request->fd, request->belt);
-	return err ? fail_belt(request, err) : STATUS_DONE;
+		err = request_bind_again(request);
+	return err ? fail_bind(request, err) : STATUS_DONE;
 }
 
 /**
