@@ -154,7 +154,10 @@ struct hashbelt_batch {
 #define HASHBELT_POLICY_UPDATING	HASHBELT_REFRESH_ON_GET
 #define HASHBELT_POLICY_TIMECACHE	0u
 
-/* Rights of a descriptor to the belt that it is bound to (@access). */
+/*
+ * Rights of a descriptor to the belt that it is bound to (@access): those that the task that
+ * binds it and the task that opened the device both have then. They do not change later.
+ */
 #define HASHBELT_MAY_READ	0x01	/* get, scan, info, read events */
 #define HASHBELT_MAY_WRITE	0x02	/* put, touch, remove, expire, clear */
 #define HASHBELT_MAY_OWN	0x04	/* set, halt, resume, rotate, advance, destroy */
@@ -790,7 +793,8 @@ struct hashbelt_request {
  * caller lacks CAP_SYS_ADMIN. The limits of a user do not hold for a caller with
  * CAP_SYS_RESOURCE, and its belts are not owned by uid 0 without it. The others fail with
  * ENOENT if there is no such name. NEXT skips belts that the caller may neither read nor
- * configure.
+ * configure. A right or capability counts only if the caller has it, and the task that opened
+ * the device had it then.
  */
 #define HASHBELT_IOC_CREATE	_IOW(HASHBELT_IOC_MAGIC, 0x40, struct hashbelt_settings)
 #define HASHBELT_IOC_OPEN	_IOW(HASHBELT_IOC_MAGIC, 0x41, struct hashbelt_name)

@@ -29,8 +29,7 @@ int hb_call_info(const struct hb_call *call, void *arg)
 
 	if (memchr_inv(info->reserved, 0, sizeof(info->reserved)))
 		return -EINVAL;
-	hb_named_belt_info(call->session->named, info);
-	info->access = call->session->access;
+	hb_named_belt_info(call->session->named, call->session->access, info);
 	return 0;
 }
 
@@ -151,13 +150,14 @@ int hb_call_create(const struct hb_call *call, void *arg)
 	if (!(call->filp->f_mode & FMODE_WRITE))
 		return -EPERM;
 	if (settings->fields & HASHBELT_SET_GID)
-		err = hb_group(settings->gid, &gid);
+		err = hb_group(settings->gid, call->filp->f_cred, &gid);
 	if (err)
 		return err;
 	session = hb_session_alloc();
 	if (!session)
 		return -ENOMEM;
-	named = hb_registry_create(settings->name, gid, settings->mode, &config);
+	named = hb_registry_create(settings->name, gid, settings->mode, &config,
+				   call->filp->f_cred);
 	if (IS_ERR(named)) {
 		kfree(session);
 		return PTR_ERR(named);
@@ -181,7 +181,7 @@ int hb_call_set(const struct hb_call *call, void *arg)
 	    memchr_inv(settings->name, 0, sizeof(settings->name)))
 		return -EINVAL;
 	if (fields & HASHBELT_SET_GID)
-		err = hb_group(settings->gid, &gid);
+		err = hb_group(settings->gid, call->filp->f_cred, &gid);
 	if (!err)
 		err = hashbelt_set(call->belt, &config, fields);
 	if (err)
@@ -220,20 +220,21 @@ int hb_call_destroy(const struct hb_call *call, void *arg)
 		return err;
 	if (!(call->filp->f_mode & FMODE_WRITE))
 		return -EPERM;
-	return hb_registry_destroy(name->name);
+	return hb_registry_destroy(name->name, call->filp->f_cred);
 }
 
 int hb_call_next(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_info *info = arg;
 	struct hb_named_belt *named;
+	u32 access;
 
 	if (check_name(info->name) || memchr_inv(info->reserved, 0, sizeof(info->reserved)))
 		return -EINVAL;
-	named = hb_registry_next(info->name);
+	named = hb_registry_next(info->name, call->filp->f_cred, &access);
 	if (IS_ERR(named))
 		return PTR_ERR(named);
-	hb_named_belt_info(named, info);
+	hb_named_belt_info(named, access, info);
 	hb_named_belt_put(named);
 	return 0;
 }

@@ -12,6 +12,10 @@
  * subordinate uids would have as many accounts. A belt that a task with CAP_SYS_RESOURCE makes is
  * charged to no account, and has no limit but the module's.
  *
+ * A right counts only if both the current task has it, and the task that opened the device, whose
+ * credentials the file keeps (@opener below): else a privileged program that binds a descriptor
+ * which another user has passed to it would lend its rights to that user.
+ *
  * Lock order: names_lock is taken before all locks of a belt.
  */
 #include <linux/capability.h>
@@ -151,13 +155,27 @@ static struct hb_user *user_find_or_add(kuid_t uid)
 	return user;
 }
 
-static bool is_capable(int capability)
+static bool task_is_capable(int capability)
 {
 	/*
 	 * Benign race in the kernel: it notes in a task's flags that the task has used a privilege,
 	 * and readers of /proc read the flags plainly.
 	 */
 	return data_race(ns_capable_noaudit(&init_user_ns, capability));
+}
+
+/* Whether both the current task and @opener have a capability in the initial user namespace. */
+static bool are_capable(int capability, const struct cred *opener)
+{
+	const struct cred *task;
+	bool capable = task_is_capable(capability);
+
+	if (!capable || opener == current_cred())
+		return capable;
+	task = override_creds(opener);
+	capable = task_is_capable(capability);
+	revert_creds(task);
+	return capable;
 }
 
 /* The user to whose account the current task's belts are charged. */
@@ -172,16 +190,16 @@ static kuid_t account_uid(void)
 }
 
 /*
- * The user of the current task, with one belt more; NULL: its belts have no account. ERR_PTR() if
- * that is beyond a limit.
+ * The user of the current task, with one belt more; NULL: its belts have no account, nor have
+ * those of @opener. ERR_PTR() if that is beyond a limit.
  */
-static struct hb_user *user_get(void)
+static struct hb_user *user_get(const struct cred *opener)
 {
 	struct hb_user *user = NULL;
 	int err = 0;
 
 	mutex_lock(&names_lock);
-	if (!is_capable(CAP_SYS_RESOURCE)) {
+	if (!are_capable(CAP_SYS_RESOURCE, opener)) {
 		user = user_find_or_add(account_uid());
 		err = user ? 0 : -ENOMEM;
 	}
@@ -294,11 +312,6 @@ static umode_t mode_of(u64 rights)
 	return rights & 0666;
 }
 
-static bool is_admin(void)
-{
-	return is_capable(CAP_SYS_ADMIN);
-}
-
 /*
  * Root in a container has uid 0 and few capabilities, and does not own what root made outside of
  * it: a belt without an account.
@@ -308,20 +321,35 @@ static bool is_owner(const struct hb_named_belt *named)
 	if (!uid_eq(current_fsuid(), named->uid))
 		return false;
 	return !uid_eq(named->uid, GLOBAL_ROOT_UID) || named->user ||
-	       is_capable(CAP_SYS_RESOURCE);
+	       task_is_capable(CAP_SYS_RESOURCE);
+}
+
+/* Whether the current task may give a belt to a group. */
+static bool task_may_give(kgid_t gid)
+{
+	return in_group_p(gid) || task_is_capable(CAP_SYS_ADMIN);
 }
 
 /*
  * Returns in @gid the group that @number is in the current task's user namespace. Returns 0;
- * -EINVAL if there is no such group; -EPERM if the task is no member of it, and has not
+ * -EINVAL if there is no such group; -EPERM if the task or @opener is no member of it, and has not
  * CAP_SYS_ADMIN in the initial user namespace.
  */
-int hb_group(u32 number, kgid_t *gid)
+int hb_group(u32 number, const struct cred *opener, kgid_t *gid)
 {
+	const struct cred *task;
+	bool may;
+
 	*gid = make_kgid(current_user_ns(), number);
 	if (!gid_valid(*gid))
 		return -EINVAL;
-	return in_group_p(*gid) || is_admin() ? 0 : -EPERM;
+	may = task_may_give(*gid);
+	if (may && opener != current_cred()) {
+		task = override_creds(opener);
+		may = task_may_give(*gid);
+		revert_creds(task);
+	}
+	return may ? 0 : -EPERM;
 }
 
 /* A container's root, which has uid 0 and few capabilities, cannot pass its belts off as root's. */
@@ -331,17 +359,16 @@ bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner)
 }
 
 /*
- * The HASHBELT_MAY_* rights of the current task on a belt. As with files the first of owner, group
- * and others that fits decides. The owner, and a task with CAP_SYS_ADMIN in the initial user
- * namespace, may configure. See is_owner() for uid 0.
+ * The HASHBELT_MAY_* rights of the current task alone. As with files the first of owner, group and
+ * others that fits decides. The owner, and a task with CAP_SYS_ADMIN in the initial user namespace,
+ * may configure. See is_owner() for uid 0.
  */
-u32 hb_named_belt_access(const struct hb_named_belt *named)
+static u32 task_access(const struct hb_named_belt *named, u64 rights)
 {
-	u64 rights = READ_ONCE(named->rights);
 	umode_t mode = mode_of(rights);
 	u32 access = 0;
 
-	if (is_admin())
+	if (task_is_capable(CAP_SYS_ADMIN))
 		return HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN;
 	if (is_owner(named)) {
 		access = HASHBELT_MAY_OWN;
@@ -356,8 +383,23 @@ u32 hb_named_belt_access(const struct hb_named_belt *named)
 	return access;
 }
 
-/* Describes a belt to the current task. Context: may sleep. */
-void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info *info)
+/* The HASHBELT_MAY_* rights on a belt that both the current task and @opener have. */
+u32 hb_named_belt_access(const struct hb_named_belt *named, const struct cred *opener)
+{
+	u64 rights = READ_ONCE(named->rights);
+	u32 access = task_access(named, rights);
+	const struct cred *task;
+
+	if (!access || opener == current_cred())
+		return access;
+	task = override_creds(opener);
+	access &= task_access(named, rights);
+	revert_creds(task);
+	return access;
+}
+
+/* Describes a belt to the current task, for which it has these rights. Context: may sleep. */
+void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct hashbelt_info *info)
 {
 	u64 rights = READ_ONCE(named->rights);
 
@@ -367,7 +409,7 @@ void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info 
 	info->mode = mode_of(rights);
 	info->uid = from_kuid_munged(current_user_ns(), named->uid);
 	info->gid = from_kgid_munged(current_user_ns(), gid_of(rights));
-	info->access = hb_named_belt_access(named);
+	info->access = access;
 	if (!*named->name)
 		info->state |= HASHBELT_NAMELESS;
 }
@@ -420,14 +462,16 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
  * @gid:	its group
  * @mode:	permission bits, at most 0666
  * @config:	its settings; @account is ignored
+ * @opener:	credentials of the task that opened the device
  *
  * Context: may sleep. Return: the belt, with a reference for the caller; ERR_PTR(-EEXIST) if the
- * name is taken; ERR_PTR(-EACCES) if it is that of the default belt and the task has not
- * CAP_SYS_ADMIN in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the limit of
- * belts in all or of the user; errors as hashbelt_create().
+ * name is taken; ERR_PTR(-EACCES) if it is that of the default belt and the task or @opener has
+ * not CAP_SYS_ADMIN in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the
+ * limit of belts in all or of the user; errors as hashbelt_create().
  */
 struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
-					 const struct hashbelt_config *config)
+					 const struct hashbelt_config *config,
+					 const struct cred *opener)
 {
 	struct hb_named_belt *named;
 	struct hb_user *user;
@@ -437,9 +481,9 @@ struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t m
 	 * Every program that names no belt puts into this one, and its owner could read their
 	 * entries.
 	 */
-	if (!strcmp(name, HASHBELT_DEFAULT_BELT) && !is_admin())
+	if (!strcmp(name, HASHBELT_DEFAULT_BELT) && !are_capable(CAP_SYS_ADMIN, opener))
 		return ERR_PTR(-EACCES);
-	user = user_get();
+	user = user_get(opener);
 	if (IS_ERR(user))
 		return ERR_CAST(user);
 	named = named_new(user, config);
@@ -480,10 +524,12 @@ struct hb_named_belt *hb_registry_open(const char *name)
 }
 
 /*
- * The first belt after @name that the current task may read or configure, with a reference; NULL:
- * none of the next NAMES_BATCH. @name is then the last of these, or empty at the end of the tree.
+ * The first belt after @name that the caller may read or configure, with a reference, and the
+ * caller's rights in @access; NULL: none of the next NAMES_BATCH. @name is then the last of these,
+ * or empty at the end of the tree.
  */
-static struct hb_named_belt *next_known(char name[HASHBELT_NAME_SIZE])
+static struct hb_named_belt *next_known(char name[HASHBELT_NAME_SIZE], const struct cred *opener,
+					u32 *access)
 {
 	const u32 known = HASHBELT_MAY_READ | HASHBELT_MAY_OWN;
 	struct hb_named_belt *named;
@@ -492,7 +538,8 @@ static struct hb_named_belt *next_known(char name[HASHBELT_NAME_SIZE])
 	lockdep_assert_held(&names_lock);
 	named = find_after(name);
 	for (names_left = NAMES_BATCH; named; named = named_of(rb_next(&named->node))) {
-		if (hb_named_belt_access(named) & known) {
+		*access = hb_named_belt_access(named, opener);
+		if (*access & known) {
 			refcount_inc(&named->ref);
 			return named;
 		}
@@ -505,11 +552,11 @@ static struct hb_named_belt *next_known(char name[HASHBELT_NAME_SIZE])
 }
 
 /*
- * The next belt after @after ("" for the first) that the current task may read or configure, with a
- * reference for the caller; ERR_PTR(-ENOENT) after the last one; ERR_PTR(-EINTR): the task is being
- * killed. Context: may sleep.
+ * The next belt after @after ("" for the first) that the current task and @opener may read or
+ * configure, with a reference for the caller, and their rights in @access; ERR_PTR(-ENOENT) after
+ * the last one; ERR_PTR(-EINTR): the task is being killed. Context: may sleep.
  */
-struct hb_named_belt *hb_registry_next(const char *after)
+struct hb_named_belt *hb_registry_next(const char *after, const struct cred *opener, u32 *access)
 {
 	struct hb_named_belt *named;
 	char name[HASHBELT_NAME_SIZE];
@@ -519,7 +566,7 @@ struct hb_named_belt *hb_registry_next(const char *after)
 		/* Each open and close of the device needs this lock. */
 		if (mutex_lock_killable(&names_lock))
 			return ERR_PTR(-EINTR);
-		named = next_known(name);
+		named = next_known(name, opener, access);
 		mutex_unlock(&names_lock);
 		cond_resched();
 	} while (!named && *name);
@@ -527,10 +574,10 @@ struct hb_named_belt *hb_registry_next(const char *after)
 }
 
 /*
- * Destroys a belt by its name. Returns 0; -ENOENT; -EPERM if the current task is not its owner.
- * Context: may sleep.
+ * Destroys a belt by its name. Returns 0; -ENOENT; -EPERM if the current task or @opener does not
+ * own it. Context: may sleep.
  */
-int hb_registry_destroy(const char *name)
+int hb_registry_destroy(const char *name, const struct cred *opener)
 {
 	struct hb_named_belt *named;
 	int err = 0;
@@ -539,7 +586,7 @@ int hb_registry_destroy(const char *name)
 	named = find_name(name);
 	if (!named)
 		err = -ENOENT;
-	else if (!(hb_named_belt_access(named) & HASHBELT_MAY_OWN))
+	else if (!(hb_named_belt_access(named, opener) & HASHBELT_MAY_OWN))
 		err = -EPERM;
 	else
 		rb_erase(&named->node, &names);

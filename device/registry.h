@@ -2,6 +2,7 @@
 #ifndef _HASHBELT_REGISTRY_H
 #define _HASHBELT_REGISTRY_H
 
+#include <linux/cred.h>
 #include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/uidgid.h>
@@ -40,16 +41,17 @@ struct hb_named_belt {
 };
 
 struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
-					 const struct hashbelt_config *config);
+					 const struct hashbelt_config *config,
+					 const struct cred *opener);
 struct hb_named_belt *hb_registry_open(const char *name);
-struct hb_named_belt *hb_registry_next(const char *after);
-int hb_registry_destroy(const char *name);
+struct hb_named_belt *hb_registry_next(const char *after, const struct cred *opener, u32 *access);
+int hb_registry_destroy(const char *name, const struct cred *opener);
 void hb_registry_exit(void);
 bool hb_registry_has_users(void);
 
-int hb_group(u32 number, kgid_t *gid);
-u32 hb_named_belt_access(const struct hb_named_belt *named);
-void hb_named_belt_info(const struct hb_named_belt *named, struct hashbelt_info *info);
+int hb_group(u32 number, const struct cred *opener, kgid_t *gid);
+u32 hb_named_belt_access(const struct hb_named_belt *named, const struct cred *opener);
+void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct hashbelt_info *info);
 void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid, const umode_t *mode);
 bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner);
 void hb_named_belt_put(struct hb_named_belt *named);

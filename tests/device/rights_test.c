@@ -12,7 +12,7 @@
 
 #include "process.h"
 
-#define TESTS	123
+#define TESTS	134
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -964,6 +964,98 @@ static void test_demanded_owner(void)
 	end_belt();
 }
 
+/* Opens the device, and sends the descriptor through the socket @arg. */
+static unsigned int open_and_send(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR | O_NONBLOCK);
+
+	if (fd < 0)
+		return 1;
+	send_descriptor(*(const int *)arg, fd);
+	return 0;
+}
+
+static unsigned int open_and_send_as_lesser(const void *arg)
+{
+	return keep_capabilities(1u << CAP_SYS_ADMIN) ? open_and_send(arg) : 1;
+}
+
+/* A descriptor that a process of another user has opened. */
+static int opened_by(uid_t uid, gid_t gid, unsigned int (*work)(const void *arg))
+{
+	int sockets[2], fd;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		bail_out("socketpair: %s", strerror(errno));
+	if (as(uid, gid, 0, work, &sockets[1]))
+		bail_out("cannot open the device as user %u", uid);
+	fd = receive_descriptor(sockets[0]);
+	if (fd < 0)
+		bail_out("no descriptor was received");
+	close(sockets[0]);
+	close(sockets[1]);
+	return fd;
+}
+
+/* The superuser binds a descriptor that a user has opened: the rights are those of both. */
+static void test_lent(void)
+{
+	int fd = opened_by(OTHER, OTHER, open_and_send);
+	struct hashbelt_info info = {};
+
+	make_roots(0644);
+	is_errno(open_belt(fd, NAME), 0,
+		 "open by the superuser of a readable belt on a user's descriptor succeeds");
+	is_int(info_of(fd).access, HASHBELT_MAY_READ,
+	       "a descriptor that a user opened has the user's rights when the superuser binds it");
+	is_errno(destroy_belt(fd, NAME), EPERM,
+		 "destroy by the superuser through a user's descriptor returns EPERM");
+	is_errno(call(fd, HASHBELT_IOC_NEXT, &info), 0,
+		 "next by the superuser through a user's descriptor lists a readable belt");
+	ok(!strcmp(info.name, NAME) && info.access == HASHBELT_MAY_READ,
+	   "next through a user's descriptor skips the default belt, and reports the user's rights");
+	end_belt();
+	make_roots(0600);
+	is_errno(open_belt(fd, NAME), EACCES,
+		 "open by the superuser of an unreadable belt on a user's descriptor fails");
+	end_belt();
+	make_belt(0640);
+	close(fd);
+	fd = opened_by(OTHER, GROUP, open_and_send);
+	is_int(open_belt(fd, NAME) ? 0 : info_of(fd).access, HASHBELT_MAY_READ,
+	       "a descriptor that a member of the belt's group opened has the group's rights");
+	end_belt();
+	is_errno(create_belt(fd, HASHBELT_DEFAULT_BELT, 0600), EACCES,
+		 "create of the default belt by the superuser through a user's descriptor fails");
+	close(fd);
+}
+
+/* Opens NAME and demands that the superuser owns it; returns a negative errno. */
+static int demand_root(void)
+{
+	static const uid_t root;
+
+	return -(int)as(OTHER, OTHER, 0, open_owned, &root);
+}
+
+/* A belt is without limits if both the task that opened the device and its creator are. */
+static void test_lent_limits(void)
+{
+	int fd = opened_by(OTHER, OTHER, open_and_send);
+
+	is_errno(create_belt(fd, NAME, 0666) ?: demand_root(), EPERM,
+		 "a belt that the superuser makes on a user's descriptor has a user's limits");
+	is_errno(apply(fd, &(struct change){ HASHBELT_SET_GID, ELSE, 0 }), EPERM,
+		 "the superuser's change of a group on a user's descriptor returns EPERM");
+	end_belt();
+	close(fd);
+	fd = opened_by(0, 0, open_and_send_as_lesser);
+	is_errno(create_belt(fd, NAME, 0666) ?: demand_root(), EPERM,
+		 "a belt on a descriptor that a task without CAP_SYS_RESOURCE opened has limits");
+	end_belt();
+	close(fd);
+}
+
 /* The module's load is not for all users to see. */
 static unsigned int open_used_bytes(const void *arg)
 {
@@ -1013,6 +1105,8 @@ int main(void)
 	test_default();
 	test_lesser();
 	test_demanded_owner();
+	test_lent();
+	test_lent_limits();
 	is_int(as(OTHER, OTHER, 0, open_used_bytes, NULL), EACCES,
 	       "open of the parameter used_bytes returns EACCES for a user");
 	chmod(HASHBELT_DEVICE, 0600);
