@@ -786,11 +786,13 @@ struct hashbelt_request {
 #define HASHBELT_IOC_COMPLETE	_IOWR(HASHBELT_IOC_MAGIC, 0x34, struct hashbelt_key)
 
 /*
- * On the set of belts. OPEN fails with EACCES if the caller has no right to the belt. CREATE
- * fails with EEXIST if the name is taken; with ENOSPC or EDQUOT at the limits of belts or
- * memory of the module or of the caller (at a limit of memory it first waits until destroyed
- * belts are freed); with ENOMEM; and with EACCES if the name is HASHBELT_DEFAULT_BELT and the
- * caller lacks CAP_SYS_ADMIN. The limits of a user do not hold for a caller with
+ * On the set of belts. OPEN and DESTROY fail with ENOENT if the caller may neither read, write
+ * nor own the belt, as if there were none; DESTROY with EPERM if it may read or write the belt,
+ * and does not own it. CREATE fails with EEXIST if the name is taken, also by a belt that the
+ * caller has no right to: names are no secret. It fails with ENOSPC or EDQUOT at the limits of
+ * belts or memory of the module or of the caller (at a limit of memory it first waits until
+ * destroyed belts are freed); with ENOMEM; and with EACCES if the name is HASHBELT_DEFAULT_BELT
+ * and the caller lacks CAP_SYS_ADMIN. The limits of a user do not hold for a caller with
  * CAP_SYS_RESOURCE, and its belts are not owned by uid 0 without it. The others fail with
  * ENOENT if there is no such name. NEXT skips belts that the caller may neither read nor
  * configure. A right or capability counts only if the caller has it, and the task that opened

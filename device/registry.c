@@ -574,19 +574,22 @@ struct hb_named_belt *hb_registry_next(const char *after, const struct cred *ope
 }
 
 /*
- * Destroys a belt by its name. Returns 0; -ENOENT; -EPERM if the current task or @opener does not
- * own it. Context: may sleep.
+ * Destroys a belt by its name. Returns 0; -ENOENT, also if the current task or @opener has no right
+ * to it; -EPERM if they do not both own it. Context: may sleep.
  */
 int hb_registry_destroy(const char *name, const struct cred *opener)
 {
 	struct hb_named_belt *named;
+	u32 access = 0;
 	int err = 0;
 
 	mutex_lock(&names_lock);
 	named = find_name(name);
-	if (!named)
+	if (named)
+		access = hb_named_belt_access(named, opener);
+	if (!access)
 		err = -ENOENT;
-	else if (!(hb_named_belt_access(named, opener) & HASHBELT_MAY_OWN))
+	else if (!(access & HASHBELT_MAY_OWN))
 		err = -EPERM;
 	else
 		rb_erase(&named->node, &names);

@@ -79,7 +79,8 @@ struct hb_session *hb_session_alloc(void)
 /*
  * Binds a descriptor to a belt by name. The rights are those that the current task and the task
  * that opened the device both have now; as with files, they do not change later. @owner: NULL, or
- * the owner that it must have. @powerless: also if it has no rights.
+ * the owner that it must have. @powerless: also if it has no rights, where the error is else
+ * -ENOENT.
  */
 int hb_file_bind_name(struct file *filp, const char *name, const kuid_t *owner, bool powerless)
 {
@@ -91,8 +92,9 @@ int hb_file_bind_name(struct file *filp, const char *name, const kuid_t *owner, 
 	if (IS_ERR(named))
 		return PTR_ERR(named);
 	access = hb_named_belt_access(named, filp->f_cred);
+	/* It cannot be told from a belt that does not exist. */
 	if (!access && !powerless)
-		err = -EACCES;
+		err = -ENOENT;
 	else if (owner && !hb_named_belt_is_of(named, *owner))
 		err = -EPERM;
 	if (err) {

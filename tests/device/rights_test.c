@@ -12,7 +12,7 @@
 
 #include "process.h"
 
-#define TESTS	134
+#define TESTS	137
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -167,7 +167,7 @@ static int try_set(int fd)
 	return err;
 }
 
-static unsigned int try_owning(int fd)
+static unsigned int try_managing(int fd)
 {
 	unsigned int done;
 	__u64 ms = 1;
@@ -176,24 +176,36 @@ static unsigned int try_owning(int fd)
 	done |= action_bit(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
 	done |= action_bit(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
 	done |= action_bit(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &ms));
-	done |= action_bit(SETTINGS, try_set(fd));
-	done |= action_bit(DESTROY, destroy_belt(fd, NAME));
-	return done;
+	return done | action_bit(SETTINGS, try_set(fd));
+}
+
+static unsigned int try_owning(int fd)
+{
+	unsigned int done = try_managing(fd);
+
+	return done | action_bit(DESTROY, destroy_belt(fd, NAME));
+}
+
+/* The belt cannot be told from one that does not exist. */
+static unsigned int try_hidden(int fd)
+{
+	unsigned int done = try_managing(fd);
+
+	if (destroy_belt(fd, NAME) != -ENOENT)
+		done |= BIT(DESTROY);
+	return done ? done | BIT(ODD) : CLOSED;
 }
 
 static unsigned int try_all(const void *arg)
 {
 	const struct row *row = arg;
 	int fd = open(HASHBELT_DEVICE, row->flags | O_NONBLOCK), err;
-	unsigned int done;
 
 	if (fd < 0)
 		return BIT(ODD);
 	err = open_belt(fd, NAME);
-	if (err == -EACCES) {
-		done = try_owning(fd);
-		return done ? done | BIT(ODD) : CLOSED;
-	}
+	if (err == -ENOENT)
+		return try_hidden(fd);
 	if (err)
 		return BIT(ODD);
 	return try_reading(fd) | try_writing(fd) | try_owning(fd);
@@ -420,12 +432,22 @@ static void test_holders(void)
 		bail_out("open");
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
 	       "a process of another user may read through an inherited descriptor");
-	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), EPERM,
-	       "destroy of another user's belt by name returns EPERM");
+	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), ENOENT,
+	       "destroy of another user's belt of mode 0600 returns ENOENT");
 	ok(holds_text(inherited, "key", "value"),
 	   "a belt that another user failed to destroy still has its entry");
 	close(inherited);
 	end_belt();
+	make_belt(0604);
+	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), EPERM,
+	       "destroy of another user's belt of mode 0604 returns EPERM");
+	end_belt();
+	make_belt(0602);
+	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), EPERM,
+	       "destroy of another user's belt of mode 0602 returns EPERM");
+	end_belt();
+	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), ENOENT,
+	       "destroy of a belt that does not exist returns ENOENT");
 }
 
 /* A user namespace gives no rights outside of it. */
@@ -442,7 +464,7 @@ static unsigned int from_namespace(const void *arg)
 	fd = open(HASHBELT_DEVICE, O_RDWR);
 	if (fd < 0)
 		return BIT(27);
-	if (open_belt(fd, NAME) != -EACCES || destroy_belt(fd, NAME) != -EPERM)
+	if (open_belt(fd, NAME) != -ENOENT || destroy_belt(fd, NAME) != -ENOENT)
 		return BIT(ODD);
 	if (open_belt(fd, "open to all"))
 		return BIT(26);
@@ -667,8 +689,8 @@ static void test_bound(void)
 	SET(fd, .fields = HASHBELT_SET_MODE, .mode = 0);
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
 	       "a descriptor keeps its rights when the mode of its belt is set to 0");
-	is_int(as(OTHER, OTHER, 0, open_again, NULL), EACCES,
-	       "open of a belt of mode 0 returns EACCES for a descriptor bound to it");
+	is_int(as(OTHER, OTHER, 0, open_again, NULL), ENOENT,
+	       "open of a belt of mode 0 returns ENOENT for a descriptor bound to it");
 	close(inherited);
 	close(fd);
 	end_belt();
@@ -949,8 +971,8 @@ static void test_demanded_owner(void)
 	       "open of a user's belt that demands the superuser as the owner returns EPERM");
 	end_belt();
 	make_belt(0600);
-	is_int(as(OTHER, OTHER, 0, open_owned, &owner), EACCES,
-	       "open that demands the owner returns EACCES to a user without a right");
+	is_int(as(OTHER, OTHER, 0, open_owned, &owner), ENOENT,
+	       "open that demands the owner returns ENOENT to a user without a right");
 	end_belt();
 	make_roots(0666);
 	is_int(as(OTHER, OTHER, 0, open_owned, &root), 0,
@@ -1016,7 +1038,7 @@ static void test_lent(void)
 	   "next through a user's descriptor skips the default belt, and reports the user's rights");
 	end_belt();
 	make_roots(0600);
-	is_errno(open_belt(fd, NAME), EACCES,
+	is_errno(open_belt(fd, NAME), ENOENT,
 		 "open by the superuser of an unreadable belt on a user's descriptor fails");
 	end_belt();
 	make_belt(0640);

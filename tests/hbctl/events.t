@@ -425,6 +425,6 @@ hbctl set given --mode 0644
 is 'user nobody: events with the right to read finds an empty queue' 1 '' \
 	"there is no event in belt 'given'" nobody -b given events
 chmod 600 /dev/hashbelt
-is 'events of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch': *" \
+is 'events of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch', or you have no right to it: *" \
 	hbctl -b nosuch events
 finish

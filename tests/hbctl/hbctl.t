@@ -523,14 +523,14 @@ is 'destroy of a belt exits with 0' 0 '' '' hbctl destroy mixed
 is 'destroy --json prints the name of the belt' 0 '{"name":"neither"}' '' \
 	hbctl destroy neither --json
 is 'destroy of a destroyed belt exits with 3' 3 '' \
-	"there is no belt 'mixed': 'hbctl belts' lists *" \
+	"there is no belt 'mixed', or you have no right to it: 'hbctl belts' lists *" \
 	hbctl destroy mixed
-is 'get on a destroyed belt exits with 3' 3 '' "there is no belt 'mixed': 'hbctl belts' *" \
+is 'get on a destroyed belt exits with 3' 3 '' "there is no belt 'mixed', or you have no right to it: 'hbctl belts' *" \
 	hbctl -b mixed get x
 for command in 'put a 1' 'get a' 'touch a' 'has a' 'rm a' 'expire a' keys dump \
 	load size clear info stat halt resume rotate 'advance 1s'; do
 	# shellcheck disable=SC2086 # words
-	is "$command on an unknown belt exits with 3" 3 '' "there is no belt 'mixed': *" \
+	is "$command on an unknown belt exits with 3" 3 '' "there is no belt 'mixed', or you have no right to it: *" \
 		hbctl --json -b mixed $command
 done
 
@@ -569,7 +569,8 @@ json 'updating policy: get renews the entry' 0 \
 is 'user nobody: belts exits with 3 where the device is of mode 0600' 3 '' \
 	'no right to open /dev/hashbelt: *' nobody belts
 chmod 666 /dev/hashbelt
-is 'user nobody: get on the default belt exits with 3' 3 '' "no right to read belt 'default': *" \
+is 'user nobody: get on the default belt exits with 3' 3 '' \
+	"there is no belt 'default', or you have no right to it: *" \
 	nobody get a
 hbctl create shown --mode 0644
 hbctl create given --mode 0622
@@ -618,13 +619,13 @@ is 'put --belt-owner with another user exits with 3' 3 '' \
 	"belt 'own' is not owned by user 'root' (--belt-owner): 'hbctl belts' shows the owners" \
 	hbctl -b own --belt-owner root put b 3
 value 'put --belt-owner with another user puts nothing' 2 hbctl -b own get b
-is 'get --belt-owner of a belt that is missing exits with 3' 3 '' "there is no belt 'none': *" \
+is 'get --belt-owner of a belt that is missing exits with 3' 3 '' "there is no belt 'none', or you have no right to it: *" \
 	hbctl -b none --belt-owner root get b
 nobody create locks --mode 0666
 is 'lock --belt-owner in a belt of another user exits with 3' 3 '' \
 	"belt 'locks' is not owned by user '0' (--belt-owner): *" hbctl lock x --belt-owner 0
 hbctl destroy locks
-is 'lock --belt-owner with another user makes no belt' 3 '' "there is no belt 'locks': *" \
+is 'lock --belt-owner with another user makes no belt' 3 '' "there is no belt 'locks', or you have no right to it: *" \
 	hbctl lock x --belt-owner nobody
 like 'lock --belt-owner with the caller makes the belt' 0 '[0-9]*' '' \
 	hbctl lock x --belt-owner root --owner a
@@ -681,7 +682,7 @@ for command in 'get more' keys 'dump --values' belts info 'info --json' stat; do
 		sh -c "exec hbctl -b main $command >/dev/full"
 done
 is 'destroy of the default belt exits with 0' 0 '' '' hbctl destroy default
-is 'get without a default belt exits with 3' 3 '' "there is no belt 'default': *" hbctl get a
+is 'get without a default belt exits with 3' 3 '' "there is no belt 'default', or you have no right to it: *" hbctl get a
 is 'put on another belt without a default belt exits with 0' 0 '' '' hbctl -b main put a 1
 is 'create of the default belt exits with 0' 0 '' '' hbctl create default
 is 'size of a new default belt prints 0' 0 0 '' hbctl size

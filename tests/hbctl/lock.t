@@ -34,12 +34,12 @@ is_free() {
 }
 
 # The belt of locks
-none="there is no belt 'locks': *"
+none="there is no belt 'locks', or you have no right to it: *"
 is 'unlock makes no belt, and exits with 3' 3 '' "$none" hbctl unlock x --owner a
 is 'renew makes no belt, and exits with 3' 3 '' "$none" hbctl renew x --owner a
 is 'locks makes no belt, and exits with 3' 3 '' "$none" hbctl locks
 is 'release makes no belt, and exits with 3' 3 '' "$none" hbctl release --owner a
-is 'lock does not make a belt that -b names' 3 '' "there is no belt 'mine': *" \
+is 'lock does not make a belt that -b names' 3 '' "there is no belt 'mine', or you have no right to it: *" \
 	hbctl -b mine lock x
 for i in 1 2 3 4; do
 	hbctl lock "first$i" --owner first >/dev/null 2>>"$temporary/made" ||
@@ -168,9 +168,9 @@ is 'unlock of a lock that is held in another belt exits with 1' 1 '' "$nobody" \
 	hbctl unlock x --owner a
 mode=$(stat -c %a /dev/hashbelt)
 chmod 666 /dev/hashbelt
-is 'user nobody: lock on a belt of root exits with 3' 3 '' "no right to write belt 'locks': *" \
+is 'user nobody: lock on a belt of root exits with 3' 3 '' "$none" \
 	nobody lock x
-is 'user nobody: locks on a belt of root exits with 3' 3 '' "no right to read belt 'locks': *" \
+is 'user nobody: locks on a belt of root exits with 3' 3 '' "$none" \
 	nobody locks
 chmod "$mode" /dev/hashbelt
 

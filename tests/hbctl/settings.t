@@ -108,7 +108,7 @@ sets 'two options change two settings and no other' \
 	's/"evict",/"reject",/; s/"notify"/"drop"/' --when-full reject \
 	--on-expire drop
 is 'set without --json prints nothing' 0 '' '' hbctl set set --wipe=no
-is 'set of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch': *" \
+is 'set of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch', or you have no right to it: *" \
 	hbctl set nosuch --pinned
 
 # A belt in use keeps its entries and deadlines.
@@ -166,7 +166,7 @@ hbctl create shown --mode 0644
 is 'user nobody: set of a belt of root exits with 3' 3 '' \
 	"set is for the owner of belt 'shown', and for root" nobody set shown --pinned
 is 'user nobody: set of a belt of mode 0600 exits with 3' 3 '' \
-	"set is for the owner of belt 'full', *" \
+	"there is no belt 'full', or you have no right to it: *" \
 	nobody set full --pinned
 hbctl create given --mode 0622
 is 'user nobody: set of a belt of mode 0622 exits with 3' 3 '' \

@@ -221,7 +221,7 @@ is 'user nobody: complete without the right to write exits with 3' 3 '' \
 	"no right to write belt 'shown': *" \
 	nobody -b shown complete a
 is 'user nobody: wait without the right to read exits with 3' 3 '' \
-	"no right to read and write belt 'hidden': *" \
+	"there is no belt 'hidden', or you have no right to it: *" \
 	nobody -b hidden wait a
 chmod 600 /dev/hashbelt
 

@@ -385,8 +385,7 @@ static enum status read_all(struct request *request,
 			err = read_statistics(request->fd, &statistics[*count]);
 		if (!err)
 			++*count;
-		else if (err != -ENOENT && err != -EIDRM && err != -EACCES &&
-			 err != -EPERM)
+		else if (err != -ENOENT && err != -EIDRM && err != -EPERM)
 			return fail_belt(request, err);
 	}
 	return STATUS_DONE;

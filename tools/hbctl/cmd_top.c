@@ -98,7 +98,7 @@ static int look_at_all(int fd, struct top_samples *samples)
 			return -ENOMEM;
 		err = look_at(fd, info.name, sample);
 		/* It may go, or be closed to us, at any moment. */
-		if (err == -ENOENT || err == -EIDRM || err == -EACCES || err == -EPERM)
+		if (err == -ENOENT || err == -EIDRM || err == -EPERM)
 			samples->count--;
 		else if (err)
 			return err;

@@ -110,11 +110,10 @@ enum status fail_belt(const struct request *request, int err)
 {
 	switch (err) {
 	case -EPERM:
-	case -EACCES:
 		return fail_right(request);
 	case -ENOENT:
 		return fail(STATUS_REACH,
-			    "there is no belt '%s': 'hbctl belts' lists those there are",
+			    "there is no belt '%s', or you have no right to it: 'hbctl belts' lists those that you may use",
 			    request->belt);
 	case -EIDRM:
 		return fail(STATUS_REACH,

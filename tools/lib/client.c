@@ -89,7 +89,7 @@ static int call_by_name(int fd, unsigned long request, const char *name)
  * @fd:		the descriptor
  * @name:	the belt's name
  *
- * Return: 0; -ENOENT; -EACCES if the caller may neither read, write nor own it;
+ * Return: 0; -ENOENT, also if the caller may neither read, write nor own it;
  * -EINVAL or -ENAMETOOLONG for an invalid name. After an error the
  * descriptor is bound as before.
  */
@@ -146,8 +146,8 @@ int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *se
  * @fd:		any descriptor that was opened for writing
  * @name:	the belt's name
  *
- * Return: 0; -ENOENT; -EPERM if the caller does not own it; -EINVAL or
- * -ENAMETOOLONG for an invalid name.
+ * Return: 0; -ENOENT, also if the caller has no right to it; -EPERM if it does not
+ * own it; -EINVAL or -ENAMETOOLONG for an invalid name.
  */
 int hashbelt_destroy(int fd, const char *name)
 {
