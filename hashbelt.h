@@ -158,15 +158,22 @@ struct hashbelt_batch {
  * Rights of a descriptor to the belt that it is bound to (@access): those that the task that
  * binds it and the task that opened the device both have then. They do not change later.
  */
-#define HASHBELT_MAY_READ	0x01	/* get, scan, info, read events */
+#define HASHBELT_MAY_READ	0x01	/* get, scan, info, read completed requests */
 #define HASHBELT_MAY_WRITE	0x02	/* put, touch, remove, expire, clear */
 #define HASHBELT_MAY_OWN	0x04	/* set, halt, resume, rotate, advance, destroy */
+#define HASHBELT_MAY_CONSUME	0x08	/* with MAY_READ: read and acknowledge events */
 
 /* Handling of an entry that expires (@handler). */
 enum hashbelt_handler {
 	HASHBELT_DROP		= 0,	/* it is freed */
 	HASHBELT_NOTIFY		= 1,	/* it is reported, then freed */
 	HASHBELT_REINSERT	= 2,	/* it is reported, and gets the belt's ttl again */
+};
+
+/* The users that may consume the events of a belt (@consumers). */
+enum hashbelt_consumers {
+	HASHBELT_CONSUMERS_READERS = 0,	/* those that may read the belt */
+	HASHBELT_CONSUMERS_OWNER = 1,	/* of these, those that may configure it */
 };
 
 /*
@@ -221,7 +228,8 @@ enum hashbelt_kind {
 #define HASHBELT_SET_MODE		0x0100
 #define HASHBELT_SET_GID		0x0200
 #define HASHBELT_SET_GRACE		0x0400
-#define HASHBELT_SET_ALL		0x07ff
+#define HASHBELT_SET_CONSUMERS		0x0800
+#define HASHBELT_SET_ALL		0x0fff
 
 /**
  * struct hashbelt_settings - settings of a belt
@@ -241,7 +249,8 @@ enum hashbelt_kind {
  * @gid:	the belt's group, as seen in the caller's user namespace; CREATE
  *		without HASHBELT_SET_GID: that of the caller. One that the caller
  *		is no member of needs CAP_SYS_ADMIN (EPERM)
- * @reserved32:	pass 0
+ * @consumers:	one of enum hashbelt_consumers: rights to read(2) and acknowledge events.
+ *		Descriptors that are bound keep theirs
  * @max_entries: most entries; 0: no limit
  * @max_bytes:	most bytes, including all overhead of an entry; 0: no limit
  * @max_events:	most events that wait to be read or acknowledged; 0:
@@ -271,7 +280,7 @@ struct hashbelt_settings {
 	__u32 handler;
 	__u32 reasons;
 	__u32 gid;
-	__u32 reserved32;
+	__u32 consumers;
 	__u64 max_entries;
 	__u64 max_bytes;
 	__u64 max_events;
@@ -301,6 +310,7 @@ struct hashbelt_name {
 /* State of a belt (@state). */
 #define HASHBELT_HALTED		0x01	/* belt time stands still */
 #define HASHBELT_NAMELESS	0x02
+#define HASHBELT_OWNER_CONSUMES	0x04	/* @consumers is HASHBELT_CONSUMERS_OWNER */
 
 /**
  * struct hashbelt_info - description of a belt
@@ -320,7 +330,7 @@ struct hashbelt_name {
  * @mode:	as in struct hashbelt_settings
  * @uid:	owner, as seen in the caller's user namespace
  * @gid:	group, likewise
- * @state:	HASHBELT_HALTED, HASHBELT_NAMELESS
+ * @state:	HASHBELT_HALTED, HASHBELT_NAMELESS, HASHBELT_OWNER_CONSUMES
  * @access:	HASHBELT_MAY_*: rights of the caller
  * @handler:	as in struct hashbelt_settings
  * @reasons:	as in struct hashbelt_settings

@@ -145,7 +145,7 @@ static const struct call_type calls[] = {
 	CALL(SET, MAY(OWN), hb_call_set),
 	CALL(BUCKETS, MAY(READ), hb_call_buckets),
 	CALL(WATCH, MAY(READ), hb_call_watch),
-	CALL(ACK, MAY(READ), hb_call_ack),
+	CALL(ACK, MAY(READ) | MAY(CONSUME), hb_call_ack),
 	CALL(REQUEST, MAY(READ) | MAY(WRITE), hb_call_request),
 	CALL(CANCEL, MAY(READ), hb_call_cancel),
 	CALL(COMPLETE, MAY(WRITE), hb_call_complete),
@@ -243,9 +243,10 @@ static int __init check_parameters(void)
 static int __init create_default_belt(void)
 {
 	static const char name[HASHBELT_NAME_SIZE] __initconst = HASHBELT_DEFAULT_BELT;
+	u64 rights = hb_rights(current_fsgid(), mode, HASHBELT_CONSUMERS_READERS);
 	struct hb_named_belt *named;
 
-	named = hb_registry_create(name, current_fsgid(), mode, &(struct hashbelt_config){
+	named = hb_registry_create(name, rights, &(struct hashbelt_config){
 		.ttl = (u64)ttl_ms * NSEC_PER_MSEC,
 		.buckets = buckets,
 	}, current_cred());

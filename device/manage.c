@@ -114,7 +114,8 @@ static int check_settings(const struct hashbelt_settings *settings, u32 fields)
 	if ((fields & HASHBELT_SET_MODE && settings->mode & ~0666) ||
 	    (fields & HASHBELT_SET_TTL && settings->ttl_ms > HASHBELT_TTL_MAX_MS) ||
 	    (fields & HASHBELT_SET_GRACE && settings->grace_ms > HASHBELT_TTL_MAX_MS) ||
-	    settings->reserved32 ||
+	    (fields & HASHBELT_SET_CONSUMERS &&
+	     settings->consumers > HASHBELT_CONSUMERS_OWNER) ||
 	    memchr_inv(settings->reserved, 0, sizeof(settings->reserved)))
 		return -EINVAL;
 	return 0;
@@ -156,7 +157,8 @@ int hb_call_create(const struct hb_call *call, void *arg)
 	session = hb_session_alloc();
 	if (!session)
 		return -ENOMEM;
-	named = hb_registry_create(settings->name, gid, settings->mode, &config,
+	named = hb_registry_create(settings->name,
+				   hb_rights(gid, settings->mode, settings->consumers), &config,
 				   call->filp->f_cred);
 	if (IS_ERR(named)) {
 		kfree(session);
@@ -164,7 +166,8 @@ int hb_call_create(const struct hb_call *call, void *arg)
 	}
 	/* As with files, the task that makes a belt may use it, whatever its mode. */
 	hb_file_bind(call->filp, session, named,
-		     HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
+		     HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN |
+		     HASHBELT_MAY_CONSUME);
 	return 0;
 }
 
@@ -173,8 +176,7 @@ int hb_call_set(const struct hb_call *call, void *arg)
 	const struct hashbelt_settings *settings = arg;
 	struct hashbelt_config config = config_of(settings);
 	u32 fields = settings->fields;
-	umode_t mode = settings->mode;
-	kgid_t gid;
+	kgid_t gid = GLOBAL_ROOT_GID;
 	int err = 0;
 
 	if (check_settings(settings, fields) || !fields || fields & ~HASHBELT_SET_ALL ||
@@ -186,8 +188,9 @@ int hb_call_set(const struct hb_call *call, void *arg)
 		err = hashbelt_set(call->belt, &config, fields);
 	if (err)
 		return err;
-	hb_named_belt_set_rights(call->session->named, fields & HASHBELT_SET_GID ? &gid : NULL,
-				 fields & HASHBELT_SET_MODE ? &mode : NULL);
+	hb_named_belt_set_rights(call->session->named,
+				 hb_rights(gid, settings->mode & 0666, settings->consumers),
+				 fields);
 	return 0;
 }
 

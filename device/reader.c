@@ -155,7 +155,7 @@ static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64
 	mutex_unlock(&session->lock);
 }
 
-/* Reads events, without waiting. Returns bytes, or -EAGAIN, -EMSGSIZE, -EFAULT. */
+/* Reads events, without waiting. Returns bytes, or -EAGAIN, -EMSGSIZE, -EFAULT, -EPERM. */
 static ssize_t read_some(struct hb_session *session, char __user *to, size_t size)
 {
 	struct hashbelt_belt *belt = session->named->belt;
@@ -168,6 +168,8 @@ static ssize_t read_some(struct hb_session *session, char __user *to, size_t siz
 
 	if (READ_ONCE(session->requests))
 		return read_completed(session, to, size);
+	if (!(session->access & HASHBELT_MAY_CONSUME))
+		return -EPERM;
 	err = hashbelt_take_events(belt, &events, size, EVENTS_MAX, hold, &lost);
 	if (err)
 		return err;
@@ -216,6 +218,17 @@ static int wait_for_event(struct hb_session *session)
 	return err;
 }
 
+/*
+ * Another thread may have changed the mode since this one looked for events. A task that may not
+ * consume events must not wait for them: it would take the wakeup of one that may.
+ */
+static int wait_for_any(struct hb_session *session)
+{
+	if (READ_ONCE(session->requests))
+		return wait_for_completed(session);
+	return session->access & HASHBELT_MAY_CONSUME ? wait_for_event(session) : -EPERM;
+}
+
 static ssize_t read_events(struct file *filp, struct hb_session *session, char __user *to,
 			   size_t size)
 {
@@ -232,8 +245,7 @@ static ssize_t read_events(struct file *filp, struct hb_session *session, char _
 		 */
 		if (data_race(filp->f_flags) & O_NONBLOCK)
 			return -EAGAIN;
-		err = READ_ONCE(session->requests) ? wait_for_completed(session) :
-						     wait_for_event(session);
+		err = wait_for_any(session);
 		if (err)
 			return err;
 		if (hashbelt_is_dead(belt))
@@ -259,6 +271,12 @@ ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at
 	copied = read_events(filp, session, to, size);
 	hb_session_put(session);
 	return copied;
+}
+
+/* The session returns neither completions nor events to readers until its mode changes. */
+static bool reads_nothing(const struct hb_session *session)
+{
+	return !READ_ONCE(session->requests) && !(session->access & HASHBELT_MAY_CONSUME);
 }
 
 /* True if a read would find an event. If not, pollers are woken when that changes. */
@@ -288,7 +306,9 @@ __poll_t hb_file_poll(struct file *filp, poll_table *wait)
 	session = hb_session_get(file, HASHBELT_MAY_READ);
 	if (IS_ERR(session))
 		return EPOLLERR | (PTR_ERR(session) == -EIDRM ? EPOLLHUP : 0);
-	if (is_readable(file, session))
+	if (reads_nothing(session))
+		events |= EPOLLERR;
+	else if (is_readable(file, session))
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (hashbelt_is_dead(session->named->belt))
 		events |= EPOLLERR | EPOLLHUP;

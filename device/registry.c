@@ -297,9 +297,14 @@ void hb_named_belt_put(struct hb_named_belt *named)
 	kfree_rcu(named, rcu);
 }
 
-static u64 pack_rights(kgid_t gid, umode_t mode)
+/* In the rights of a belt, beside group and mode: only the owner consumes events. */
+#define OWNER_CONSUMES	BIT(16)
+
+/* The rights of a belt in one word. @mode: at most 0666; @consumers: an enum hashbelt_consumers. */
+u64 hb_rights(kgid_t gid, umode_t mode, u32 consumers)
 {
-	return (u64)__kgid_val(gid) << 32 | mode;
+	return (u64)__kgid_val(gid) << 32 | mode |
+	       (consumers == HASHBELT_CONSUMERS_OWNER ? OWNER_CONSUMES : 0);
 }
 
 static kgid_t gid_of(u64 rights)
@@ -369,7 +374,8 @@ static u32 task_access(const struct hb_named_belt *named, u64 rights)
 	u32 access = 0;
 
 	if (task_is_capable(CAP_SYS_ADMIN))
-		return HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN;
+		return HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN |
+		       HASHBELT_MAY_CONSUME;
 	if (is_owner(named)) {
 		access = HASHBELT_MAY_OWN;
 		mode >>= 6;
@@ -380,6 +386,9 @@ static u32 task_access(const struct hb_named_belt *named, u64 rights)
 		access |= HASHBELT_MAY_READ;
 	if (mode & 02)
 		access |= HASHBELT_MAY_WRITE;
+	if (access & HASHBELT_MAY_READ &&
+	    (access & HASHBELT_MAY_OWN || !(rights & OWNER_CONSUMES)))
+		access |= HASHBELT_MAY_CONSUME;
 	return access;
 }
 
@@ -412,18 +421,26 @@ void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct ha
 	info->access = access;
 	if (!*named->name)
 		info->state |= HASHBELT_NAMELESS;
+	if (rights & OWNER_CONSUMES)
+		info->state |= HASHBELT_OWNER_CONSUMES;
 }
 
 /*
- * Sets group and mode, at most 0666, in one step; NULL: unchanged. Descriptors that are bound keep
- * their rights. Context: may sleep.
+ * Sets those of group, mode and consumers that @fields, HASHBELT_SET_*, names, in one step.
+ * @rights: from hb_rights(). Descriptors that are bound keep their rights. Context: may sleep.
  */
-void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid, const umode_t *mode)
+void hb_named_belt_set_rights(struct hb_named_belt *named, u64 rights, u32 fields)
 {
+	u64 mask = 0;
+
+	if (fields & HASHBELT_SET_GID)
+		mask |= GENMASK_ULL(63, 32);
+	if (fields & HASHBELT_SET_MODE)
+		mask |= 0666;
+	if (fields & HASHBELT_SET_CONSUMERS)
+		mask |= OWNER_CONSUMES;
 	mutex_lock(&names_lock);
-	WRITE_ONCE(named->rights,
-		   pack_rights(gid ? *gid : gid_of(named->rights),
-			       mode ? *mode : mode_of(named->rights)));
+	WRITE_ONCE(named->rights, (named->rights & ~mask) | (rights & mask));
 	mutex_unlock(&names_lock);
 }
 
@@ -459,8 +476,7 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 /**
  * hb_registry_create() - make a belt that the current task owns
  * @name:	HASHBELT_NAME_SIZE bytes; empty for none
- * @gid:	its group
- * @mode:	permission bits, at most 0666
+ * @rights:	from hb_rights()
  * @config:	its settings; @account is ignored
  * @opener:	credentials of the task that opened the device
  *
@@ -469,7 +485,7 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
  * not CAP_SYS_ADMIN in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the
  * limit of belts in all or of the user; errors as hashbelt_create().
  */
-struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
+struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 					 const struct hashbelt_config *config,
 					 const struct cred *opener)
 {
@@ -491,7 +507,7 @@ struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t m
 		user_put(user);
 		return named;
 	}
-	named->rights = pack_rights(gid, mode);
+	named->rights = rights;
 	memcpy(named->name, name, sizeof(named->name));
 	if (!*name)
 		return named;

@@ -23,8 +23,8 @@ extern unsigned int hb_user_max_belts;
  * @uid:	owner; constant
  * @user:	number of belts, and account, of the user that is charged; NULL: none is. Constant
  * @counted:	it counts as a belt of its user and in all; under names_lock
- * @rights:	group and permission bits in one word, so that a reader sees both of the same
- *		moment; written under names_lock
+ * @rights:	group, permission bits and consumers in one word, so that a reader sees all of
+ *		the same moment; written under names_lock
  * @name:	empty for a nameless belt; constant
  * @rcu:	for freeing it
  */
@@ -40,7 +40,7 @@ struct hb_named_belt {
 	struct rcu_head rcu;
 };
 
-struct hb_named_belt *hb_registry_create(const char *name, kgid_t gid, umode_t mode,
+struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 					 const struct hashbelt_config *config,
 					 const struct cred *opener);
 struct hb_named_belt *hb_registry_open(const char *name);
@@ -49,10 +49,11 @@ int hb_registry_destroy(const char *name, const struct cred *opener);
 void hb_registry_exit(void);
 bool hb_registry_has_users(void);
 
+u64 hb_rights(kgid_t gid, umode_t mode, u32 consumers);
 int hb_group(u32 number, const struct cred *opener, kgid_t *gid);
 u32 hb_named_belt_access(const struct hb_named_belt *named, const struct cred *opener);
 void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct hashbelt_info *info);
-void hb_named_belt_set_rights(struct hb_named_belt *named, const kgid_t *gid, const umode_t *mode);
+void hb_named_belt_set_rights(struct hb_named_belt *named, u64 rights, u32 fields);
 bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner);
 void hb_named_belt_put(struct hb_named_belt *named);
 

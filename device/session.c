@@ -55,7 +55,7 @@ void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named
 	struct hb_file *file = filp->private_data;
 
 	if (!(filp->f_mode & FMODE_READ))
-		access &= ~HASHBELT_MAY_READ;
+		access &= ~(HASHBELT_MAY_READ | HASHBELT_MAY_CONSUME);
 	if (!(filp->f_mode & FMODE_WRITE))
 		access &= ~(HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
 	session->named = named;

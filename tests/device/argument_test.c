@@ -309,7 +309,7 @@ static void test_settings(const char *verb, unsigned long request, __u32 fields)
 	BITS(request, settings, fields,
 	     request == HASHBELT_IOC_SET ? HASHBELT_SET_ALL : HASHBELT_SET_GID,
 	     "%s with an unknown bit of @fields", verb);
-	BITS(request, settings, reserved32, 0, "%s with a bit of @reserved32", verb);
+	BITS(request, settings, consumers, 1, "%s with an unknown bit of @consumers", verb);
 	BITS(request, settings, reserved, 0, "%s with a bit of @reserved", verb);
 	BITS(request, settings, mode, 0666, "%s with a bit of @mode beyond 0666", verb);
 	BITS(request, settings, policy, 0x1f, "%s with an unknown bit of @policy", verb);

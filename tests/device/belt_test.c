@@ -100,8 +100,9 @@ static void test_defaults(void)
 	   "create with 0 for ttl_ms and buckets takes 300000 ms and 3 buckets");
 	ok(!info.name[0] && info.state == HASHBELT_NAMELESS && !info.mode && !info.entries,
 	   "a belt created without a name has no name, no mode and no entries");
-	is_int(info.access, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
-	       "the creator of a belt may read, write and own it");
+	is_int(info.access, HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN |
+	       HASHBELT_MAY_CONSUME,
+	       "the creator of a belt may read, write, own and consume it");
 	close(fd);
 	close(belt);
 }
@@ -360,7 +361,8 @@ static void test_list(void)
 	must(fd, HASHBELT_IOC_NEXT, &info);
 	ok(!strcmp(info.name, "a b") && info.ttl_ms == TTL && info.mode == 0604 &&
 	   info.buckets == 3 && !info.entries && !info.state &&
-	   info.access == (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN),
+	   info.access == (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN |
+			   HASHBELT_MAY_CONSUME),
 	   "next describes a belt whatever the structure held before");
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		destroy_belt(fd, names[i]);

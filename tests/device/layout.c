@@ -56,7 +56,7 @@ FIELD(settings, fields, 84, 4);
 FIELD(settings, handler, 88, 4);
 FIELD(settings, reasons, 92, 4);
 FIELD(settings, gid, 96, 4);
-FIELD(settings, reserved32, 100, 4);
+FIELD(settings, consumers, 100, 4);
 FIELD(settings, max_entries, 104, 8);
 FIELD(settings, max_bytes, 112, 8);
 FIELD(settings, max_events, 120, 8);
@@ -272,8 +272,13 @@ VALUE(WIPE, 0x10);
 VALUE(MAY_READ, 0x01);
 VALUE(MAY_WRITE, 0x02);
 VALUE(MAY_OWN, 0x04);
+VALUE(MAY_CONSUME, 0x08);
 VALUE(HALTED, 0x01);
 VALUE(NAMELESS, 0x02);
+VALUE(OWNER_CONSUMES, 0x04);
+
+VALUE(CONSUMERS_READERS, 0);
+VALUE(CONSUMERS_OWNER, 1);
 
 VALUE(DROP, 0);
 VALUE(NOTIFY, 1);
@@ -314,7 +319,8 @@ VALUE(SET_MAX_EVENTS, 0x0080);
 VALUE(SET_MODE, 0x0100);
 VALUE(SET_GID, 0x0200);
 VALUE(SET_GRACE, 0x0400);
-VALUE(SET_ALL, 0x07ff);
+VALUE(SET_CONSUMERS, 0x0800);
+VALUE(SET_ALL, 0x0fff);
 
 VALUE(STAT_HITS, 0);
 VALUE(STAT_MISSES, 1);

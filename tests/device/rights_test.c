@@ -12,7 +12,7 @@
 
 #include "process.h"
 
-#define TESTS	137
+#define TESTS	150
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -33,6 +33,9 @@ enum action {
 #define BOTH	(READS | WRITES | BIT(GET_AND_TOUCH))
 #define OWNS	(BIT(HALT) | BIT(RESUME) | BIT(ROTATE) | BIT(ADVANCE) | BIT(SETTINGS) | \
 		 BIT(DESTROY))
+/* Values of the field access. */
+#define READER		(HASHBELT_MAY_READ | HASHBELT_MAY_CONSUME)
+#define ALL_RIGHTS	(READER | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN)
 #define CLOSED	BIT(29)		/* no access at all: the belt cannot be opened */
 
 struct row {
@@ -287,14 +290,14 @@ static void test_access(void)
 
 	make_belt(0664);
 	is_int(as(OWNER, GROUP, 0, access_of, &read_write),
-	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
+	       ALL_RIGHTS,
 	       "info tells the owner of a belt that it may read, write and own");
-	is_int(as(OWNER, GROUP, 0, access_of, &read_only), HASHBELT_MAY_READ,
+	is_int(as(OWNER, GROUP, 0, access_of, &read_only), READER,
 	       "info through a read-only descriptor tells the owner that it may read");
 	is_int(as(OTHER, GROUP, 0, access_of, &read_write),
-	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE,
+	       READER | HASHBELT_MAY_WRITE,
 	       "info tells a member of the belt's group that it may read and write");
-	is_int(as(OTHER, OTHER, 0, access_of, &read_write), HASHBELT_MAY_READ,
+	is_int(as(OTHER, OTHER, 0, access_of, &read_write), READER,
 	       "info tells another user of a belt of mode 0664 that it may read");
 	end_belt();
 }
@@ -713,7 +716,7 @@ static unsigned int own_in_namespace(const void *arg)
 		return NO_RESULT;
 	info = info_of(fd);
 	odd |= info.uid || info.gid ? BIT(0) : 0;
-	if (open_belt(fd, "inside") || info_of(fd).access != 7)
+	if (open_belt(fd, "inside") || info_of(fd).access != ALL_RIGHTS)
 		odd |= BIT(1);
 	if (apply(fd, &change))
 		odd |= BIT(2);
@@ -751,7 +754,7 @@ static unsigned int others_in_namespace(const void *arg)
 	if (open_belt(fd, NAME))
 		return NO_RESULT;
 	/* The belt's mode is 0666, which gives these rights. */
-	if (info_of(fd).access != (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE))
+	if (info_of(fd).access != (READER | HASHBELT_MAY_WRITE))
 		odd |= BIT(0);
 	if (info_of(fd).uid != 65534 || info_of(fd).gid != 65534)
 		odd |= BIT(1);
@@ -927,7 +930,7 @@ static void test_lesser(void)
 	       "uid 0 with a container's capabilities has no right to a user's belt");
 	end_belt();
 	is_int(as_lesser(0, own_as_lesser),
-	       HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN,
+	       ALL_RIGHTS,
 	       "uid 0 without capabilities owns a belt that it makes");
 }
 
@@ -1028,13 +1031,13 @@ static void test_lent(void)
 	make_roots(0644);
 	is_errno(open_belt(fd, NAME), 0,
 		 "open by the superuser of a readable belt on a user's descriptor succeeds");
-	is_int(info_of(fd).access, HASHBELT_MAY_READ,
+	is_int(info_of(fd).access, READER,
 	       "a descriptor that a user opened has the user's rights when the superuser binds it");
 	is_errno(destroy_belt(fd, NAME), EPERM,
 		 "destroy by the superuser through a user's descriptor returns EPERM");
 	is_errno(call(fd, HASHBELT_IOC_NEXT, &info), 0,
 		 "next by the superuser through a user's descriptor lists a readable belt");
-	ok(!strcmp(info.name, NAME) && info.access == HASHBELT_MAY_READ,
+	ok(!strcmp(info.name, NAME) && info.access == READER,
 	   "next through a user's descriptor skips the default belt, and reports the user's rights");
 	end_belt();
 	make_roots(0600);
@@ -1044,7 +1047,7 @@ static void test_lent(void)
 	make_belt(0640);
 	close(fd);
 	fd = opened_by(OTHER, GROUP, open_and_send);
-	is_int(open_belt(fd, NAME) ? 0 : info_of(fd).access, HASHBELT_MAY_READ,
+	is_int(open_belt(fd, NAME) ? 0 : info_of(fd).access, READER,
 	       "a descriptor that a member of the belt's group opened has the group's rights");
 	end_belt();
 	is_errno(create_belt(fd, HASHBELT_DEFAULT_BELT, 0600), EACCES,
@@ -1075,6 +1078,122 @@ static void test_lent_limits(void)
 	is_errno(create_belt(fd, NAME, 0666) ?: demand_root(), EPERM,
 		 "a belt on a descriptor that a task without CAP_SYS_RESOURCE opened has limits");
 	end_belt();
+	close(fd);
+}
+
+/* Belts whose events only the owner consumes */
+
+#define CONSUMED	BIT(0)
+#define ACKNOWLEDGED	BIT(1)
+#define READABLE	BIT(2)	/* by poll */
+#define REFUSED		BIT(3)	/* all three, with EPERM and POLLERR */
+#define OTHERWISE	BIT(4)	/* another right of a reader is missing */
+
+/* The task that may read the belt tries to take its event. */
+static unsigned int consume(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, *(const int *)arg | O_NONBLOCK);
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+	static char buffer[4096];
+	__u32 flags = HASHBELT_WATCH_ACK;
+	unsigned int done = 0, refused = 0;
+	__u64 sequence = 1;
+
+	if (fd < 0 || open_belt(fd, NAME))
+		return NO_RESULT;
+	if (one(fd, HASHBELT_IOC_GET, 0) || call(fd, HASHBELT_IOC_WATCH, &flags))
+		done |= OTHERWISE;
+	poll(&polled, 1, 0);
+	done |= polled.revents == POLLIN ? READABLE : 0;
+	refused += polled.revents == POLLERR;
+	if (read(fd, buffer, sizeof(buffer)) > 0)
+		done |= CONSUMED;
+	else
+		refused += errno == EPERM;
+	if (!call(fd, HASHBELT_IOC_ACK, &sequence))
+		done |= ACKNOWLEDGED;
+	else
+		refused += errno == EPERM;
+	return refused == 3 ? done | REFUSED : done;
+}
+
+/* In the mode of requests a descriptor reads what is its own. */
+static unsigned int await_requests(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR | O_NONBLOCK);
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+	__u32 flags = HASHBELT_WATCH_REQUESTS;
+	static char buffer[4096];
+
+	(void)arg;
+	if (fd < 0 || open_belt(fd, NAME) || call(fd, HASHBELT_IOC_WATCH, &flags) ||
+	    poll(&polled, 1, 0))
+		return NO_RESULT;
+	return read(fd, buffer, sizeof(buffer)) < 0 ? errno : 0;
+}
+
+/* OWNER makes a belt of mode 0644, with an event. */
+static void make_reported(__u32 consumers)
+{
+	struct hashbelt_settings set = {
+		.fields = HASHBELT_SET_CONSUMERS, .consumers = consumers,
+	};
+	int fd = open_device(O_RDWR);
+
+	make_belt(0644);
+	if (open_belt(fd, NAME) || set_belt(fd, set))
+		bail_out("no belt");
+	close(fd);
+}
+
+static void test_consumers(void)
+{
+	static const int read_write = O_RDWR, read_only = O_RDONLY;
+	const unsigned int all = CONSUMED | ACKNOWLEDGED | READABLE;
+	int fd = open_device(O_RDWR);
+
+	make_reported(HASHBELT_CONSUMERS_OWNER);
+	is_int(as(OTHER, OTHER, 0, access_of, &read_write), HASHBELT_MAY_READ,
+	       "a reader of a belt whose owner consumes may only read");
+	is_int(as(OTHER, OTHER, 0, consume, &read_write), REFUSED,
+	       "a reader of a belt whose owner consumes can neither poll, read nor ack events");
+	is_int(as(OTHER, OTHER, 0, await_requests, NULL), EAGAIN,
+	       "a reader of a belt whose owner consumes reads completions of its requests");
+	is_int(as(OWNER, GROUP, 0, access_of, &read_only), READER,
+	       "the owner may consume events through a read-only descriptor");
+	is_int(as(OWNER, GROUP, 0, consume, &read_only), all,
+	       "the owner of a belt consumes the event that no reader has taken");
+	end_belt();
+	make_reported(HASHBELT_CONSUMERS_OWNER);
+	is_int(as(0, 0, 0, consume, &read_write), all,
+	       "the superuser consumes events of a belt whose owner consumes");
+	end_belt();
+	make_reported(HASHBELT_CONSUMERS_READERS);
+	is_int(as(OTHER, OTHER, 0, consume, &read_write), all,
+	       "a reader of a belt whose readers consume takes its event");
+	end_belt();
+	make_belt(0644);
+	is_int(as(OTHER, OTHER, 0, consume, &read_only), all,
+	       "a reader takes the event of a belt that was made without a choice of consumers");
+	end_belt();
+	make_reported(HASHBELT_CONSUMERS_OWNER);
+	if (open_belt(fd, NAME))
+		bail_out("open");
+	is_int(info_of(fd).state & HASHBELT_OWNER_CONSUMES, HASHBELT_OWNER_CONSUMES,
+	       "info shows that only the owner consumes");
+	SET(fd, .fields = HASHBELT_SET_MODE | HASHBELT_SET_GID, .mode = 0604, .gid = GROUP);
+	ok(info_of(fd).state & HASHBELT_OWNER_CONSUMES && info_of(fd).mode == 0604,
+	   "a change of mode and group leaves the consumers");
+	SET(fd, .fields = HASHBELT_SET_CONSUMERS);
+	ok(!(info_of(fd).state & HASHBELT_OWNER_CONSUMES) && info_of(fd).mode == 0604 &&
+	   info_of(fd).gid == GROUP, "a change of consumers leaves mode and group");
+	is_int(as(OTHER, OTHER, 0, consume, &read_write), all,
+	       "a reader takes the event after the consumers are set to readers");
+	end_belt();
+	must(fd, HASHBELT_IOC_CREATE, &((struct hashbelt_settings){
+		.consumers = HASHBELT_CONSUMERS_OWNER }));
+	is_int(info_of(fd).state, HASHBELT_NAMELESS | HASHBELT_OWNER_CONSUMES,
+	       "create takes the consumers of a belt");
 	close(fd);
 }
 
@@ -1129,6 +1248,7 @@ int main(void)
 	test_demanded_owner();
 	test_lent();
 	test_lent_limits();
+	test_consumers();
 	is_int(as(OTHER, OTHER, 0, open_used_bytes, NULL), EACCES,
 	       "open of the parameter used_bytes returns EACCES for a user");
 	chmod(HASHBELT_DEVICE, 0600);

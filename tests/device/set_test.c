@@ -199,8 +199,8 @@ static void test_wrong(void)
 		{ .fields = HASHBELT_SET_MODE, .mode = 0111 },
 		{ .fields = HASHBELT_SET_GID, .gid = ~0u },
 		{ .fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS + 1 },
-		{ .fields = 0x800 },
-		{ .reserved32 = 1 },
+		{ .fields = HASHBELT_SET_CONSUMERS, .consumers = 2 },
+		{ .fields = 0x1000 },
 		{ .reserved = { 0, 0, 1 } },
 		{ .name = "name" },
 	};
@@ -222,7 +222,6 @@ static void test_wrong(void)
 	memset(&settings, 0xff, sizeof(settings));
 	memset(settings.name, 0, sizeof(settings.name));
 	memset(settings.reserved, 0, sizeof(settings.reserved));
-	settings.reserved32 = 0;
 	settings.fields = HASHBELT_SET_TTL;
 	settings.ttl_ms = was.ttl_ms;
 	is_errno(set_belt(belt, settings), 0,

@@ -119,7 +119,7 @@ static const struct field buckets_fields[] = {
 	FIELD(hashbelt_settings, handler, BELOW, 3), \
 	FIELD(hashbelt_settings, reasons, BITS, HASHBELT_REPORT_ALL), \
 	FIELD(hashbelt_settings, gid, BELOW, 2), \
-	FIELD(hashbelt_settings, reserved32, ZERO, 0), \
+	FIELD(hashbelt_settings, consumers, BELOW, 2), \
 	FIELD(hashbelt_settings, max_entries, LIMIT, 100), \
 	FIELD(hashbelt_settings, max_bytes, LIMIT, 100000), \
 	FIELD(hashbelt_settings, max_events, LIMIT, 30), \

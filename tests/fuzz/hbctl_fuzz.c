@@ -351,7 +351,8 @@ static void check_settings(const struct hashbelt_settings *settings)
 	must_be(!(settings->policy & ~0x1f) && !(settings->mode & ~0666) &&
 		!(settings->fields & ~HASHBELT_SET_ALL) &&
 		settings->handler <= HASHBELT_REINSERT &&
-		!(settings->reasons & ~HASHBELT_REPORT_ALL) && !settings->reserved32 &&
+		!(settings->reasons & ~HASHBELT_REPORT_ALL) &&
+		settings->consumers <= HASHBELT_CONSUMERS_OWNER &&
 		!settings->reserved[0], "settings: flags are valid, and reserved words 0");
 	check_name(settings->name, true);
 }

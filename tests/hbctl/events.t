@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 77
+plan 80
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -421,7 +421,13 @@ chmod 666 /dev/hashbelt
 is 'user nobody: events without the right to read exits with 3' 3 '' \
 	"no right to read belt 'given': *" \
 	nobody -b given events
-hbctl set given --mode 0644
+hbctl set given --mode 0644 --consumers owner
+is 'user nobody: events of a belt whose owner consumes exits with 3' 3 '' \
+	"no right to take events of belt 'given': *" nobody -b given events
+like 'info shows that the owner consumes' 0 '*consumers: *owner: *' '' hbctl info given
+like 'info --json shows that the owner consumes' 0 '*"consumers":"owner",*' '' \
+	hbctl info given --json
+hbctl set given --consumers readers
 is 'user nobody: events with the right to read finds an empty queue' 1 '' \
 	"there is no event in belt 'given'" nobody -b given events
 chmod 600 /dev/hashbelt

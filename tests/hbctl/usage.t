@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 369
+plan 370
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance help completion version"
@@ -330,6 +330,9 @@ is 'options after operands are right usage with POSIXLY_CORRECT' 3 '' 'there is 
 is 'a key with a dash after -- is right usage' 3 '' 'there is no device *' hbctl -D "$no" get -- -k
 is 'a key with a dash without -- exits with 2' 2 '' "get: there is no option '-k' *" \
 	hbctl -D "$no" get -k
+
+is 'set --consumers all exits with 2' 2 '' \
+	"set: --consumers: 'all' is none of 'readers', 'owner' *" hbctl set x --consumers all
 
 # The owner that is demanded of a belt
 is '--belt-owner with a name that no user has exits with 2' 2 '' \

@@ -64,6 +64,7 @@ static const struct option_spec settings_options[] = {
 	  "what the belt does with expired entries (drop)" },
 	{ "report", 0, "expired|evicted|replaced|removed|cleared|pressure|released|all",
 	  "reasons, with commas (expired,evicted,pressure)" },
+	{ "consumers", 0, "readers|owner", "the users that may take events (readers)" },
 	{ "max-entries", 0, "N|none", "most entries (none)" },
 	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 1.5GiB (none)" },
 	{ "max-events", 0, "N|none", "most events that wait to be read (1048576)" },

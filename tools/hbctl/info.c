@@ -154,6 +154,8 @@ static void print_queue(const struct hashbelt_info *info)
 	print_field("events", line);
 	snprintf(line, sizeof(line), "%llu", info->max_events);
 	print_field("max events", info->max_events == ~0ULL ? "none" : line);
+	if (info->state & HASHBELT_OWNER_CONSUMES)
+		print_field("consumers", "owner: other readers take no events");
 }
 
 /**
@@ -232,6 +234,8 @@ static void json_add_settings(struct json_object *object,
 	json_add_unless(object, "max_entries", info->max_entries, 0);
 	json_add_unless(object, "max_bytes", info->max_bytes, 0);
 	json_add_unless(object, "max_events", info->max_events, ~0ULL);
+	if (info->state & HASHBELT_OWNER_CONSUMES)
+		json_add_word(object, "consumers", "owner");
 	json_add_number(object, "grace_ms", info->grace_ms);
 }
 

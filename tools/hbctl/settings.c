@@ -185,6 +185,21 @@ static enum status take_handler(const struct request *request,
 			  "--on-expire: '%s' is none of 'drop', 'notify', 'reinsert'", text);
 }
 
+static enum status take_consumers(const struct request *request, struct settings *settings)
+{
+	const char *text = request_option(request, "consumers");
+
+	if (!text)
+		return STATUS_DONE;
+	settings->belt.fields |= HASHBELT_SET_CONSUMERS;
+	if (!strcmp(text, "owner"))
+		settings->belt.consumers = HASHBELT_CONSUMERS_OWNER;
+	else if (strcmp(text, "readers"))
+		return fail_usage(request, "--consumers: '%s' is none of 'readers', 'owner'",
+				  text);
+	return STATUS_DONE;
+}
+
 /* The bits that a word of --report stands for, 0 if it is none of them. */
 static __u32 reason_bits(const char *word, size_t len)
 {
@@ -344,7 +359,7 @@ enum status settings_take(const struct request *request, struct settings *settin
 	static enum status (* const takes[])(const struct request *request,
 					     struct settings *settings) = {
 		take_ttl, take_grace, take_buckets, take_policy, take_bits, take_handler,
-		take_reasons, take_limits, take_mode, take_group,
+		take_reasons, take_consumers, take_limits, take_mode, take_group,
 	};
 	enum status status = STATUS_DONE;
 	size_t i;
