@@ -147,13 +147,15 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 }
 
 /**
- * struct completions - what a put has reserved, and the requests that it has completed
+ * struct completions - what a put has reserved and done, and the requests that it has completed
  * @room:	reserved for the entry, while the put makes room
  * @claimed:	those requests
+ * @added:	no entry was replaced
  */
 struct completions {
 	struct hb_room room;
 	struct list_head claimed;
+	bool added;
 };
 
 /* Undoes the charge of an entry that is not inserted. */
@@ -188,6 +190,7 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 		undo_charge(shard->belt, old, entry);
 		return -ETIME;
 	}
+	completions->added = !old;
 	if (unlikely(shard->points || shard->fills))
 		hb_end_waits(shard, entry, shard->versions, now, &completions->claimed);
 	return 0;
@@ -230,6 +233,35 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 	return err;
 }
 
+/*
+ * Before a put: true, with a reference to the entry, if the put is to be followed by evict_ahead().
+ */
+static bool hold_to_evict(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	if (likely(!hb_evicts_ahead(belt)))
+		return false;
+	refcount_inc(&entry->ref);
+	return true;
+}
+
+/* @added: the put has added the entry, and not replaced another. Drops the reference. */
+static void evict_ahead(struct hashbelt_belt *belt, struct hashbelt_entry *entry, bool added)
+{
+	if (added)
+		hb_evict_ahead(belt, entry);
+	hashbelt_entry_put(belt, entry);
+}
+
+/* Counts a put that failed, and drops its entry. */
+static void give_up(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int err)
+{
+	if (err != -EIDRM)
+		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED :
+						HASHBELT_STAT_REFUSED);
+	trace_hashbelt_put(belt->id, entry, err);
+	hashbelt_entry_put(belt, entry);
+}
+
 /**
  * hashbelt_put() - put an entry into a belt
  * @belt:	the belt
@@ -246,6 +278,7 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 {
 	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
 	struct hb_shard *shard;
+	bool ahead;
 	int err;
 
 	if (!hb_ttl_is_plain(item->ttl_ms) && item->ttl_ms != HASHBELT_TTL_KEEP) {
@@ -255,6 +288,7 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	entry->hash |= hb_hash(belt, entry->data, entry->key_len);
 	hb_make_levels(belt, entry->hash, item->ttl_ms);
 	shard = hb_shard_of(belt, entry->hash);
+	ahead = hold_to_evict(belt, entry);
 	do {
 		err = try_put(shard, entry, item, &completions);
 	} while (unlikely(err) && try_again(belt, entry, err, &completions.room));
@@ -264,13 +298,11 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 			hb_requests_finish(belt, &completions.claimed);
 		if (unlikely(hb_is_crowded(belt, shard)))
 			hb_grow_index(belt, READ_ONCE(shard->count));
-		return 0;
+	} else {
+		give_up(belt, entry, err);
 	}
-	if (err != -EIDRM)
-		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED :
-						HASHBELT_STAT_REFUSED);
-	trace_hashbelt_put(belt->id, entry, err);
-	hashbelt_entry_put(belt, entry);
+	if (unlikely(ahead))
+		evict_ahead(belt, entry, completions.added);
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_put);
@@ -356,6 +388,7 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
 	struct hashbelt_entry *entry;
 	struct hb_shard *shard;
+	bool ahead;
 	int err;
 
 	entry = hashbelt_entry_alloc(belt, NULL, key_len, *len);
@@ -364,19 +397,22 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	memcpy(entry->data, key, key_len);
 	entry->hash = hb_hash(belt, key, key_len);
 	shard = hb_shard_of(belt, entry->hash);
+	ahead = hold_to_evict(belt, entry);
 	do {
 		err = try_add(shard, entry, item, sum, len, &completions);
 	} while (err && try_again(belt, entry, err, &completions.room));
 	hb_room_release(belt, &completions.room);
-	if (err) {
+	if (!err) {
+		hb_requests_finish(belt, &completions.claimed);
+		hb_fit_index(belt, shard);
+	} else {
 		if (err != -EAGAIN)
 			trace_hashbelt_put(belt->id, entry, err);
 		hashbelt_entry_put(belt, entry);
-		return err;
 	}
-	hb_requests_finish(belt, &completions.claimed);
-	hb_fit_index(belt, shard);
-	return 0;
+	if (unlikely(ahead))
+		evict_ahead(belt, entry, completions.added);
+	return err;
 }
 
 /**

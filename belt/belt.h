@@ -56,6 +56,8 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @leases:	where entries of other kinds wait: locks, fill leases and requests
  * @limbo:	entries that wait for a grace period to begin
  * @leaving:	entries whose grace period has begun
+ * @rounds:	how often @free has freed @leaving. Read without @lock by a task that waits
+ * @awaited:	the number of rounds that a flush waits for; under belt->flush.lock
  * @free:	frees @leaving
  * @belt:	the belt; constant
  */
@@ -78,6 +80,8 @@ struct hb_shard {
 	struct hb_wheel leases;
 	struct list_head limbo;
 	struct list_head leaving;
+	u64 rounds;
+	u64 awaited;
 	struct rcu_work free;
 	struct hashbelt_belt *belt;
 } ____cacheline_aligned_in_smp;
@@ -109,6 +113,20 @@ struct hb_usage {
 	u64 rooms;
 	u64 entries;
 	u64 bytes;
+};
+
+/**
+ * struct hb_flush - waiting until the entries in limbo are freed
+ * @lock:	one task at a time waits for the shards' rounds; others wait for the lock
+ * @wait:	where that task waits
+ * @begun:	number of flushes that have begun; written under @lock
+ * @ended:	number of the last flush that came to its end; under @lock
+ */
+struct hb_flush {
+	struct mutex lock;		/* taken with no other lock held */
+	wait_queue_head_t wait;
+	u64 begun;
+	u64 ended;
 };
 
 /**
@@ -147,6 +165,7 @@ struct hb_usage {
  * @missed:	the worker did not get @round_lock, and is to be queued when it is free
  * @sweep:	place where the sweep goes on; under @round_lock
  * @clear_lock:	one task at a time takes all shards' locks
+ * @flush:	waiting for limbo
  * @free:	frees the belt after a grace period
  * @ghosts:	of keys that expired or were evicted: by the upper bits of the hash, some of its
  *		lower bits and the reason
@@ -191,6 +210,7 @@ struct hashbelt_belt {
 	int missed;
 	u64 sweep;
 	struct mutex clear_lock;	/* the third */
+	struct hb_flush flush;
 	struct rcu_work free;
 	u16 ghosts[1 << HB_GHOST_BITS];
 	struct hb_shard shards[];

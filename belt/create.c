@@ -193,6 +193,8 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	mutex_init(&belt->set_lock);
 	mutex_init(&belt->round_lock);
 	mutex_init(&belt->clear_lock);
+	mutex_init(&belt->flush.lock);
+	init_waitqueue_head(&belt->flush.wait);
 	spin_lock_init(&belt->usage.lock);
 	spin_lock_init(&belt->owners.lock);
 	belt->owners.locks = RB_ROOT;

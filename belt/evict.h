@@ -11,6 +11,8 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason, unsigned int most);
 struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len);
+bool hb_evicts_ahead(const struct hashbelt_belt *belt);
+void hb_evict_ahead(struct hashbelt_belt *belt, const struct hashbelt_entry *put);
 int hb_evict_init(void);
 void hb_evict_exit(void);
 int hb_evict_add_belt(struct hashbelt_belt *belt);

@@ -32,8 +32,11 @@ void hb_limbo_free(struct work_struct *work)
 		cond_resched();
 	}
 	spin_lock(&shard->lock);
+	WRITE_ONCE(shard->rounds, shard->rounds + 1);
 	hb_limbo_leave(shard);
 	spin_unlock(&shard->lock);
+	/* One task at most: see hb_limbo_flush(). */
+	wake_up(&shard->belt->flush.wait);
 }
 
 bool hb_is_in_limbo(struct hashbelt_belt *belt)
@@ -46,21 +49,55 @@ bool hb_is_in_limbo(struct hashbelt_belt *belt)
 	return false;
 }
 
-/*
- * Waits until the entries that are in limbo now are freed. Those whose grace period has not begun
- * need a second round.
- */
-void hb_limbo_flush(struct hashbelt_belt *belt)
+/* Notes the round of hb_limbo_free() after which the entries that are in limbo now are freed. */
+static void note_round(struct hb_shard *shard)
+{
+	spin_lock(&shard->lock);
+	shard->awaited = shard->rounds;
+	/* Entries whose grace period has not begun wait for the end of the present round. */
+	if (shard->in_limbo)
+		shard->awaited += list_empty(&shard->limbo) ? 1 : 2;
+	spin_unlock(&shard->lock);
+}
+
+/* Under belt->flush.lock. Returns 0 or -EINTR. */
+static int wait_for_rounds(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
-	unsigned int round;
+	int err = 0;
 
-	for (round = 0; round < 2 && hb_is_in_limbo(belt); round++) {
-		/* After one barrier for all shards the work of each is queued at least. */
-		rcu_barrier();
-		for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-			/* Benign race in flush_work(): it looks again under the pool's lock. */
-			data_race(flush_work(&shard->free.work));
-		}
+	/* The rounds of all shards go on meanwhile. */
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		note_round(shard);
+	for (shard = belt->shards; shard < hb_shards_end(belt) && !err; shard++)
+		err = wait_event_killable(belt->flush.wait,
+					  READ_ONCE(shard->rounds) >= shard->awaited);
+	return err ? -EINTR : 0;
+}
+
+/*
+ * Waits until the entries that are in limbo now are freed. That needs no grace period beyond those
+ * that have been asked for: any number of callers costs no other task anything. One task waits for
+ * the rounds, the others for that task, so a round wakes one task. Returns 0; -EINTR: the caller is
+ * being killed. Context: may sleep; no lock is held.
+ */
+int hb_limbo_flush(struct hashbelt_belt *belt)
+{
+	struct hb_flush *flush = &belt->flush;
+	u64 begun = READ_ONCE(flush->begun);
+	int err = 0;
+
+	if (!hb_is_in_limbo(belt))
+		return 0;
+	if (mutex_lock_killable(&flush->lock))
+		return -EINTR;
+	/* A flush with a larger number began after this call. */
+	if (flush->ended <= begun) {
+		WRITE_ONCE(flush->begun, flush->begun + 1);
+		err = wait_for_rounds(belt);
+		if (!err)
+			flush->ended = flush->begun;
 	}
+	mutex_unlock(&flush->lock);
+	return err;
 }

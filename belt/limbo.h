@@ -8,7 +8,7 @@ extern struct workqueue_struct *hb_limbo_wq;
 
 void hb_limbo_leave(struct hb_shard *shard);
 void hb_limbo_free(struct work_struct *work);
-void hb_limbo_flush(struct hashbelt_belt *belt);
+int hb_limbo_flush(struct hashbelt_belt *belt);
 bool hb_is_in_limbo(struct hashbelt_belt *belt);
 
 /* Frees an unlinked entry when no reader can use it any more. Under the shard's lock. */

@@ -35,6 +35,13 @@
 /* Bytes that a CPU may add to its share before the common count sees them. */
 #define BATCH		(256 * 1024)
 
+/*
+ * Puts on belts that evict make room ahead from this share of a limit on, or so many bytes for each
+ * CPU below the limit: what they evict is freed before they come to the limit.
+ */
+#define AHEAD_SHARE	16
+#define AHEAD_MOST	(4 * 1024 * 1024)
+
 static struct kmem_cache *classes[CLASSES];
 static struct percpu_counter used;
 static u64 limit = S64_MAX;	/* percpu_counter compares signed */
@@ -208,6 +215,21 @@ static int charge(struct hb_account *account, size_t size)
 	if (account)
 		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
 	return -ENOSPC;
+}
+
+static bool is_near(struct percpu_counter *counter, u64 most)
+{
+	u64 ahead = min_t(u64, most / AHEAD_SHARE, (u64)AHEAD_MOST * num_online_cpus());
+
+	/* Benign race: as in charge_one(). */
+	return data_race(__percpu_counter_compare(counter, most - ahead, BATCH)) > 0;
+}
+
+/* The memory of @account, which may be NULL, or of the module comes near its limit. */
+bool hb_memory_is_scarce(struct hb_account *account)
+{
+	return (account && is_near(&account->used, READ_ONCE(account_limit))) ||
+	       is_near(&used, limit_for(account));
 }
 
 /*

@@ -27,6 +27,7 @@ void hb_memory_exit(void);
 void hb_memory_limit(u64 bytes);
 void hb_memory_account_limit(u64 bytes);
 u64 hb_memory_used(void);
+bool hb_memory_is_scarce(struct hb_account *account);
 
 int hb_account_init(struct hb_account *account, void (*release)(struct hb_account *account));
 struct hb_account *hb_account_get(struct hb_account *account);

@@ -445,6 +445,107 @@ static void an_account_has_a_limit_of_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, released, 0u);
 }
 
+#define QUOTA		(256 * 1024ULL)
+
+/* An account, and the belt of the case, which is charged to it. */
+static struct hb_account *make_charged(struct kunit *test, struct hashbelt_config config)
+{
+	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_EQ(test, hb_account_init(account, account_release), 0);
+	config.account = account;
+	one_belt(test, config);
+	return account;
+}
+
+static void free_charged(struct hb_account *account)
+{
+	hb_memory_account_limit(U64_MAX);
+	hb_account_put(account);
+}
+
+/* Evicted entries are freed before the next put. */
+static void puts_near_the_account_limit_evict_what_they_add(struct kunit *test)
+{
+	struct hb_account *account = make_charged(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT });
+	struct hashbelt_belt *belt = test->priv;
+	unsigned int key;
+	u64 most = 0;
+
+	hb_memory_account_limit(QUOTA);
+	for (key = 0; key < 4000; key++) {
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		come_to_rest(belt);
+		most = max_t(u64, most, percpu_counter_sum(&account->used));
+	}
+	KUNIT_EXPECT_LE(test, most, QUOTA - QUOTA / 16);
+	KUNIT_EXPECT_GT(test, most, QUOTA - QUOTA / 8);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED) + entries_of(belt), 4000ULL);
+	free_charged(account);
+}
+
+/* Puts 4000 entries, and then sets a limit near to what they take. */
+static void put_4000_near_limit(struct kunit *test, struct hb_account *account)
+{
+	struct hashbelt_belt *belt = test->priv;
+	unsigned int key;
+
+	for (key = 0; key < 4000; key++)
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+	come_to_rest(belt);
+	hb_memory_account_limit(percpu_counter_sum(&account->used) + 16000);
+	KUNIT_EXPECT_TRUE(test, hb_memory_is_scarce(account));
+}
+
+static void only_puts_that_add_an_entry_evict_ahead(struct kunit *test)
+{
+	struct hb_account *account = make_charged(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT });
+	struct hashbelt_item absent = { .how = HASHBELT_IF_ABSENT };
+	struct hashbelt_item present = { .how = HASHBELT_IF_PRESENT };
+	struct hashbelt_belt *belt = test->priv;
+	unsigned int key = 4000, i;
+	static const u8 value[1000];
+
+	put_4000_near_limit(test, account);
+	for (i = 0; i < 50; i++) {
+		KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
+		KUNIT_ASSERT_EQ(test, put_bytes(belt, &i, sizeof(i), "", 0, &absent), -EEXIST);
+		KUNIT_ASSERT_EQ(test, put_bytes(belt, &key, sizeof(key), "", 0, &present), -ENOENT);
+	}
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 0ULL);
+	/* The put spares its own entry, even if that is the nearest to its deadline. */
+	KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1), 0);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 1ULL);
+	KUNIT_EXPECT_TRUE(test, has(belt, key));
+	KUNIT_ASSERT_EQ(test, take_out(belt, key), 0);
+	/* Adds 1280 bytes, for which 16 entries of 80 bytes leave. */
+	KUNIT_ASSERT_EQ(test, put_bytes(belt, &key, sizeof(key), value, sizeof(value),
+					&(struct hashbelt_item){}), 0);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 17ULL);
+	free_charged(account);
+}
+
+/* A belt that reports evictions frees nothing by them. */
+static void a_belt_that_reports_evictions_evicts_none_ahead(struct kunit *test)
+{
+	struct hb_account *account = make_charged(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .handler = HASHBELT_NOTIFY,
+		.reasons = HASHBELT_REPORT(HASHBELT_EVICTED) });
+	struct hashbelt_belt *belt = test->priv;
+
+	put_4000_near_limit(test, account);
+	KUNIT_EXPECT_EQ(test, put(belt, 4000), 0);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 0ULL);
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){},
+					   HASHBELT_SET_POLICY | HASHBELT_SET_REASONS), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 4001), 0);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 0ULL);
+	free_charged(account);
+}
+
 static void the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned(struct kunit *test)
 {
 	struct shrink_control control = { .nr_to_scan = 100 };
@@ -805,6 +906,9 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(reinserted_entries_make_no_room_when_they_expire),
 	KUNIT_CASE(a_lower_limit_removes_no_entry_before_the_next_put),
 	KUNIT_CASE(an_account_has_a_limit_of_its_own),
+	KUNIT_CASE(puts_near_the_account_limit_evict_what_they_add),
+	KUNIT_CASE(only_puts_that_add_an_entry_evict_ahead),
+	KUNIT_CASE(a_belt_that_reports_evictions_evicts_none_ahead),
 	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
 	KUNIT_CASE(under_pressure_a_belt_queues_at_most_1_mib_of_events),
 	KUNIT_CASE(another_geometry_loses_no_entry_and_keeps_all_deadlines),

@@ -577,6 +577,50 @@ static void a_killed_task_evicts_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has(f->belt, 1));
 }
 
+static int remove_and_flush(struct hashbelt_belt *belt)
+{
+	take_out(belt, 1);
+	return hb_limbo_flush(belt);
+}
+
+static void a_killed_task_does_not_wait_for_limbo(struct kunit *test)
+{
+	struct victim victim = { .act = remove_and_flush, .at_once = true };
+	struct hashbelt_belt *belt = make(test, 0);
+	u64 empty = hb_memory_used();
+
+	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
+	/* The next task does not take that flush for one that came to its end. */
+	KUNIT_EXPECT_EQ(test, hb_limbo_flush(belt), 0);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
+}
+
+/* A task that comes while another one waits has its own entries freed. */
+static void tasks_that_flush_limbo_at_once_all_find_it_empty(struct kunit *test)
+{
+	struct victim first = { .act = remove_and_flush }, second = first;
+	struct hashbelt_belt *belt = make(test, 0);
+	u64 begun = belt->flush.begun;
+	u64 empty = hb_memory_used();
+
+	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
+	KUNIT_ASSERT_EQ(test, put(belt, 2), 0);
+	victim_start(test, &first);
+	victim_start(test, &second);
+	take_out(belt, 2);
+	KUNIT_EXPECT_EQ(test, hb_limbo_flush(belt), 0);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
+	victim_end(test, &first);
+	victim_end(test, &second);
+	KUNIT_EXPECT_EQ(test, first.err, 0);
+	KUNIT_EXPECT_EQ(test, second.err, 0);
+	KUNIT_EXPECT_LE(test, belt->flush.begun, begun + 3);
+	KUNIT_EXPECT_EQ(test, belt->flush.ended, belt->flush.begun);
+}
+
 static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(a_drain_step_is_bounded_by_the_batch_size),
 	KUNIT_CASE(an_index_is_resized_in_steps),
@@ -595,6 +639,8 @@ static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(a_killed_task_leaves_old_wheels_to_the_worker),
 	KUNIT_CASE(a_setting_stays_when_its_task_is_killed_afterwards),
 	KUNIT_CASE(a_killed_task_evicts_nothing),
+	KUNIT_CASE(a_killed_task_does_not_wait_for_limbo),
+	KUNIT_CASE(tasks_that_flush_limbo_at_once_all_find_it_empty),
 	{}
 };
 

@@ -3,18 +3,29 @@
  * writers_test - writers of a belt that evicts share the quota of its owner.
  *
  * A put at the quota waits until the entries that it has evicted are freed. Meanwhile other
- * writers may take that memory, so a put may fail. This test bounds how often. Needs the superuser.
+ * writers may take that memory, so a put may fail. This test bounds how often. Puts below the quota
+ * evict as much as they add, so a single writer seldom comes to the quota: this test compares the
+ * time that its puts take with that of puts into a belt with a limit of its own. Needs the
+ * superuser.
  */
 #define _GNU_SOURCE
+#include <time.h>
+
 #include "process.h"
 
-#define TESTS	3
+#define TESTS	5
 
 #define WRITERS		16
 #define PUTS		20000u	/* of all writers */
 #define MOST		80u	/* of these puts that may fail */
 #define QUOTA		MIB
 #define HOUR_MS		3600000u
+
+/* One writer */
+#define ALONE_QUOTA	(16 * MIB)
+#define ALONE_PUTS	100000u
+#define VALUE		100u
+#define SLOWER		4	/* most times that puts at the quota take as long as others */
 
 /**
  * struct common - memory that the writers share
@@ -45,6 +56,65 @@ static int put_on(void *arg)
 	return 0;
 }
 
+/* A descriptor with a belt that user 1000 owns. */
+static int belt_of_user(struct hashbelt_settings settings)
+{
+	int belt = open_device(O_RDWR);
+
+	if (seteuid(1000))
+		bail_out("seteuid: %s", strerror(errno));
+	must(belt, HASHBELT_IOC_CREATE, &settings);
+	if (seteuid(0))
+		bail_out("seteuid: %s", strerror(errno));
+	return belt;
+}
+
+static __u64 now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000ULL + now.tv_nsec / 1000;
+}
+
+/* The time that puts of new keys take in a full belt, in microseconds. */
+static __u64 time_puts(int belt, unsigned int *refused)
+{
+	unsigned int number;
+	__u64 begin = 0;
+
+	for (number = 0; number < 2 * ALONE_PUTS; number++) {
+		if (number == ALONE_PUTS)
+			begin = now_us();
+		*refused += put_zeros(belt, number, VALUE, 0) != 0;
+	}
+	return now_us() - begin;
+}
+
+static void test_alone(void)
+{
+	struct hashbelt_settings settings = { .ttl_ms = HOUR_MS, .policy = HASHBELT_EVICT };
+	__u64 limit = get_parameter("user_max_bytes"), at_quota, below;
+	unsigned int refused = 0;
+	int belt;
+
+	set_number("user_max_bytes", ALONE_QUOTA);
+	belt = belt_of_user(settings);
+	at_quota = time_puts(belt, &refused);
+	close(belt);
+	set_number("user_max_bytes", limit);
+	settings.max_bytes = ALONE_QUOTA - ALONE_QUOTA / 8;
+	belt = belt_of_user(settings);
+	below = time_puts(belt, &refused);
+	close(belt);
+	is_int(refused, 0, "one writer's puts at the quota of a belt that evicts return 0");
+	ok(at_quota <= SLOWER * below,
+	   "they take at most %u times as long as puts into a belt with a limit of its own",
+	   SLOWER);
+	note("%u puts take %llu us at the quota, %llu us at the limit of a belt", ALONE_PUTS,
+	     at_quota, below);
+}
+
 static void test_quota(void)
 {
 	struct hashbelt_settings settings = { .ttl_ms = HOUR_MS, .policy = HASHBELT_EVICT };
@@ -54,12 +124,7 @@ static void test_quota(void)
 	unsigned int i, failed = 0;
 
 	set_number("user_max_bytes", QUOTA);
-	common->belt = open_device(O_RDWR);
-	if (seteuid(1000))
-		bail_out("seteuid: %s", strerror(errno));
-	must(common->belt, HASHBELT_IOC_CREATE, &settings);
-	if (seteuid(0))
-		bail_out("seteuid: %s", strerror(errno));
+	common->belt = belt_of_user(settings);
 	for (i = 0; i < WRITERS; i++)
 		writers[i] = start(put_on, common);
 	for (i = 0; i < WRITERS; i++)
@@ -79,6 +144,7 @@ int main(void)
 
 	plan(TESTS);
 	test_quota();
+	test_alone();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }
