@@ -166,7 +166,8 @@ struct hb_flush {
  * @sweep:	place where the sweep goes on; under @round_lock
  * @clear_lock:	one task at a time takes all shards' locks
  * @flush:	waiting for limbo
- * @free:	frees the belt after a grace period
+ * @free:	frees what is in the belt after a grace period
+ * @last:	frees the belt of an account after that
  * @ghosts:	of keys that expired or were evicted: by the upper bits of the hash, some of its
  *		lower bits and the reason
  * @shards:	the shards
@@ -212,6 +213,7 @@ struct hashbelt_belt {
 	struct mutex clear_lock;	/* the third */
 	struct hb_flush flush;
 	struct rcu_work free;
+	struct work_struct last;
 	u16 ghosts[1 << HB_GHOST_BITS];
 	struct hb_shard shards[];
 };

@@ -31,7 +31,11 @@
  */
 static struct workqueue_struct *belt_wq;
 
-/* Frees belts, which waits for work on the other queues; and tables that were outgrown. */
+/*
+ * Frees belts without an account, which waits for work on the other queues; and the shells of other
+ * belts, and tables that were outgrown, which does not take long. The entries of the belts of an
+ * account are freed on a workqueue of its own.
+ */
 static struct workqueue_struct *free_wq;
 
 /* The geometry of all wheels for locks, fill leases and requests. */
@@ -40,6 +44,7 @@ static struct workqueue_struct *free_wq;
 static struct hb_geometry lease_geometry __ro_after_init;
 
 static atomic_t belts = ATOMIC_INIT(0);
+static atomic_t dying = ATOMIC_INIT(0);	/* belts that were given up and are not freed yet */
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
 static size_t belt_size(unsigned int shard_bits)
@@ -113,6 +118,32 @@ static void belt_free(struct hashbelt_belt *belt)
 		wake_up_var(&belts);
 }
 
+/* One belt less is dying: its memory is not charged any more. */
+static void uncount_dying(atomic_t *count)
+{
+	/* Pairs with has_dying(). */
+	smp_mb__before_atomic();
+	atomic_dec(count);
+}
+
+/* If this is false, a charge that follows finds the memory of all such belts freed. */
+static bool has_dying(const atomic_t *count)
+{
+	return atomic_read_acquire(count);
+}
+
+static void belt_free_last(struct work_struct *work)
+{
+	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, last);
+	struct hb_account *account = hb_account_get(belt->account);
+
+	belt_free(belt);
+	uncount_dying(&dying);
+	if (account)
+		uncount_dying(&account->dying);
+	hb_account_put(account);
+}
+
 static void belt_free_work(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(to_rcu_work(work), struct hashbelt_belt, free);
@@ -121,7 +152,11 @@ static void belt_free_work(struct work_struct *work)
 	cancel_work_sync(&belt->work);
 	hb_pollers_stop(&belt->pollers);
 	free_entries(belt);
-	belt_free(belt);
+	/* The last belt ends the account, and so the workqueue on which this runs. */
+	if (belt->account)
+		queue_work(free_wq, &belt->last);
+	else
+		belt_free_last(&belt->last);
 }
 
 /**
@@ -134,8 +169,13 @@ static void belt_free_work(struct work_struct *work)
  */
 void hashbelt_destroy(struct hashbelt_belt *belt)
 {
+	struct hb_account *account = belt->account;
+
 	hb_evict_del_belt(belt);
-	queue_rcu_work(free_wq, &belt->free);
+	atomic_inc(&dying);
+	if (account)
+		atomic_inc(&account->dying);
+	queue_rcu_work(account ? account->free_wq : free_wq, &belt->free);
 }
 EXPORT_SYMBOL_GPL(hashbelt_destroy);
 
@@ -207,6 +247,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	hb_pollers_init(&belt->pollers, belt_wq);
 	INIT_WORK(&belt->work, hb_belt_work);
 	INIT_RCU_WORK(&belt->free, belt_free_work);
+	INIT_WORK(&belt->last, belt_free_last);
 	hb_clock_init(&belt->clock, belt->account ? belt->account->wq : belt_wq, &belt->work);
 	belt->geometry_since = hb_clock_now(&belt->clock);
 	belt->geometry = &belt->geometries[0];
@@ -248,6 +289,31 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 }
 EXPORT_SYMBOL_GPL(hashbelt_create);
 
+/*
+ * As hashbelt_create(). At the limit of the account it waits until belts of that account which were
+ * given up are freed, at the module's limit until any are: up to a second, in pauses each of which
+ * is twice as long as the one before. No work of another task depends on how many tasks wait.
+ * ERR_PTR(-EINTR): the task is being killed. Context: may sleep.
+ */
+struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
+{
+	struct hashbelt_belt *belt;
+	bool own, any;
+	long pause;
+	int err;
+
+	for (pause = 1;; pause *= 2) {
+		own = config->account && has_dying(&config->account->dying);
+		any = has_dying(&dying);
+		belt = hashbelt_create(config);
+		err = PTR_ERR_OR_ZERO(belt);
+		if (pause > HZ / 2 || !((err == -EDQUOT && own) || (err == -ENOSPC && any)))
+			return belt;
+		if (schedule_timeout_killable(pause))
+			return ERR_PTR(-EINTR);
+	}
+}
+
 /* Makes the resources that all belts share. Returns 0 or -ENOMEM. */
 int hb_core_init(void)
 {
@@ -287,11 +353,11 @@ err_memory:
 }
 
 /**
- * hashbelt_flush() - wait until the belts that have been given up are freed
+ * hashbelt_flush() - wait until the belts without an account that have been given up are freed
  *
- * Waits also for the tables that indexes have outgrown. Until a belt is freed its callback may be
- * called. So a module whose belts have a callback calls this after the last hashbelt_destroy(),
- * before it is unloaded.
+ * Belts of other modules have no account. Waits also for the tables that indexes have outgrown.
+ * Until a belt is freed its callback may be called. So a module whose belts have a callback calls
+ * this after the last hashbelt_destroy(), before it is unloaded.
  *
  * Context: may sleep; not from a callback.
  */

@@ -8,6 +8,7 @@ int hb_core_init(void);
 void hb_core_exit(void);
 
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config);
+struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config);
 void hashbelt_destroy(struct hashbelt_belt *belt);
 void hashbelt_flush(void);
 

@@ -137,19 +137,26 @@ int hb_account_init(struct hb_account *account, void (*release)(struct hb_accoun
 	int err;
 
 	refcount_set(&account->ref, 1);
+	atomic_set(&account->dying, 0);
 	account->release = release;
 	/* Without WQ_MEM_RECLAIM, which costs a thread: no allocation waits for this work. */
 	account->wq = alloc_ordered_workqueue("hashbelt_user", 0);
 	if (!account->wq)
 		return -ENOMEM;
+	account->free_wq = alloc_ordered_workqueue("hashbelt_user_free", 0);
+	if (!account->free_wq)
+		goto err_wq;
 	/*
 	 * Benign race in the per-CPU allocator: it reads its count of free pages without the lock
 	 * to see whether it needs more.
 	 */
 	err = data_race(percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT));
-	if (err)
-		destroy_workqueue(account->wq);
-	return err;
+	if (!err)
+		return 0;
+	destroy_workqueue(account->free_wq);
+err_wq:
+	destroy_workqueue(account->wq);
+	return -ENOMEM;
 }
 
 struct hb_account *hb_account_get(struct hb_account *account)
@@ -161,12 +168,13 @@ struct hb_account *hb_account_get(struct hb_account *account)
 
 /*
  * The account may be NULL. With the last reference nothing may be charged to it any more, and no
- * work may be queued on its workqueue. Context: may sleep, but not in work of that workqueue.
+ * work may be queued on its workqueues. Context: may sleep, but not in work of these workqueues.
  */
 void hb_account_put(struct hb_account *account)
 {
 	if (!account || !refcount_dec_and_test(&account->ref))
 		return;
+	destroy_workqueue(account->free_wq);
 	destroy_workqueue(account->wq);
 	WARN_ON_ONCE(percpu_counter_sum(&account->used));
 	/* As in hb_account_init(). */

@@ -9,15 +9,19 @@
 #include <linux/workqueue.h>
 
 /**
- * struct hb_account - the memory and the worker of one user's belts
+ * struct hb_account - the memory and the workers of one user's belts
  * @used:	bytes; exact when summed
  * @wq:		where the belts' work is queued: serves one belt at a time, in FIFO order
+ * @free_wq:	frees belts, one at a time likewise
+ * @dying:	number of belts that were given up and are not freed yet
  * @ref:	one for the maker of the account, one for each belt
  * @release:	called when the last reference is dropped; nothing is charged any more then
  */
 struct hb_account {
 	struct percpu_counter used;
 	struct workqueue_struct *wq;
+	struct workqueue_struct *free_wq;
+	atomic_t dying;
 	refcount_t ref;
 	void (*release)(struct hb_account *account);
 };

@@ -454,13 +454,7 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 	if (!named)
 		return ERR_PTR(-ENOMEM);
 	charged.account = user ? &user->account : NULL;
-	named->belt = hashbelt_create(&charged);
-	err = PTR_ERR_OR_ZERO(named->belt);
-	/* Freeing the belts that were given up may be enough. */
-	if (err == -EDQUOT || err == -ENOSPC) {
-		hashbelt_flush();
-		named->belt = hashbelt_create(&charged);
-	}
+	named->belt = hb_create_patiently(&charged);
 	if (IS_ERR(named->belt)) {
 		err = PTR_ERR(named->belt);
 		kfree(named);
@@ -483,7 +477,7 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
  * Context: may sleep. Return: the belt, with a reference for the caller; ERR_PTR(-EEXIST) if the
  * name is taken; ERR_PTR(-EACCES) if it is that of the default belt and the task or @opener has
  * not CAP_SYS_ADMIN in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the
- * limit of belts in all or of the user; errors as hashbelt_create().
+ * limit of belts in all or of the user; errors as hb_create_patiently().
  */
 struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 					 const struct hashbelt_config *config,

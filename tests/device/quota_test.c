@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	45
+#define TESTS	48
 
 #define ALICE	1000
 #define BOB	1001
@@ -627,6 +627,68 @@ static void test_user_belts(void)
 	as(0, 0, 0, destroy_many, "root");
 }
 
+#define DYING		20	/* belts that are freed together */
+#define DYING_ENTRIES	3000u	/* in each */
+
+/* A descriptor with a belt that user @uid owns, with @entries. */
+static int filled_belt(uid_t uid, unsigned int entries)
+{
+	struct hashbelt_settings settings = { .ttl_ms = HOUR };
+	int belt = open_device(O_RDWR);
+	unsigned int number;
+
+	setfsuid(uid);
+	must(belt, HASHBELT_IOC_CREATE, &settings);
+	setfsuid(0);
+	for (number = 0; number < entries; number++)
+		if (put_zeros(belt, number, 200, 0))
+			bail_out("put: %s", strerror(errno));
+	return belt;
+}
+
+/* The result of CREATE by a user without CAP_SYS_RESOURCE. */
+static int create_as(int fd, uid_t uid)
+{
+	struct hashbelt_settings settings = { .ttl_ms = HOUR };
+	int err;
+
+	setfsuid(uid);
+	err = call(fd, HASHBELT_IOC_CREATE, &settings);
+	setfsuid(0);
+	return err;
+}
+
+/* User BOB is at the limit of memory while many belts of ALICE wait to be freed. */
+static void test_dying(__u64 before)
+{
+	__u64 limit = get_parameter("user_max_bytes"), full, left;
+	int bobs = filled_belt(BOB, DYING_ENTRIES), alices[DYING], more = open_device(O_RDWR);
+	unsigned int i;
+	int err;
+
+	set_number("user_max_bytes", 64 * MIB);
+	for (i = 0; i < DYING; i++)
+		alices[i] = filled_belt(ALICE, DYING_ENTRIES);
+	set_number("user_max_bytes", 4096);
+	full = used_now();
+	for (i = 0; i < DYING; i++)
+		close(alices[i]);
+	err = create_as(more, BOB);
+	left = used_now();
+	is_int(err, -EDQUOT, "create returns EDQUOT at a user's limit of memory");
+	ok(left - before > (full - before) / 2,
+	   "it does not wait until the belts of another user are freed");
+	note("%llu of %llu bytes were not freed yet", left - before, full - before);
+	/* A belt of the same user, which is given up, makes room. */
+	set_number("user_max_bytes", MIB);
+	close(bobs);
+	is_int(create_as(more, BOB), 0,
+	       "create waits until a belt of the same user that was given up is freed");
+	close(more);
+	set_number("user_max_bytes", limit);
+	used_at_last(before);
+}
+
 /* Four processes make belts at once; they share the page with the counters. */
 static unsigned int make_at_once(const void *arg)
 {
@@ -706,6 +768,10 @@ int main(void)
 	test_reserve();
 	set_number("max_bytes", was[0]);
 	set_number("user_max_bytes", was[1]);
+	used_at_last(before);
+	set_exempt(false);
+	test_dying(before);
+	set_exempt(true);
 	test_user_belts();
 	test_accounts();
 	test_at_once();

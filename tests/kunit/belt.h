@@ -241,6 +241,14 @@ static inline void come_to_rest(struct hashbelt_belt *belt)
 	hashbelt_flush();
 }
 
+/* Waits until the belts of an account that have been given up are freed. */
+static inline void flush_account(struct hb_account *account)
+{
+	rcu_barrier();
+	flush_workqueue(account->free_wq);
+	hashbelt_flush();
+}
+
 /* Locks, of owners whose name is one letter */
 
 static inline int lock_as(struct hashbelt_belt *belt, struct hb_client *client,

@@ -431,7 +431,7 @@ static void an_account_is_charged_with_all_that_its_belts_take(struct kunit *tes
 	come_to_rest(belt);
 	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
 	hashbelt_destroy(belt);
-	hashbelt_flush();
+	flush_account(account);
 	KUNIT_EXPECT_EQ(test, charged_to(account), 0ULL);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), others);
 	KUNIT_EXPECT_EQ(test, released, 0u);
@@ -474,7 +474,7 @@ static void limits_of_account_and_module_hold_to_the_byte(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, charged_to(account), charged + 160);
 	hb_memory_limit(U64_MAX);
 	hashbelt_destroy(belt);
-	hashbelt_flush();
+	flush_account(account);
 	hb_account_put(account);
 }
 

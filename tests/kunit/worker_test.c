@@ -324,6 +324,74 @@ static void belts_of_an_account_are_served_one_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->expired, 1u);
 	hashbelt_destroy(slow);
 	hashbelt_destroy(other);
+	hashbelt_destroy(f->belt);
+	f->belt = NULL;
+	flush_account(account);
+	hb_account_put(account);
+}
+
+/* A belt of @account whose worker waits at a gate. It is given up, but cannot be freed. */
+static void give_up_at_gate(struct kunit *test, struct hb_account *account, struct gate *gate)
+{
+	struct hashbelt_belt *belt;
+
+	init_completion(&gate->entered);
+	init_completion(&gate->open);
+	belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = wait_at_gate, .arg = gate,
+		.account = account,
+	});
+	put_and_expire(test, belt);
+	wait_for_completion(&gate->entered);
+	hashbelt_destroy(belt);
+}
+
+static void belts_of_an_account_are_freed_beside_those_of_another(struct kunit *test)
+{
+	struct hb_account *slow = open_account(test), *other = open_account(test);
+	struct hashbelt_config config = { .account = other };
+	struct hashbelt_belt *belt;
+	struct gate gate;
+
+	give_up_at_gate(test, slow, &gate);
+	hashbelt_destroy(still_belt(test, config));
+	flush_account(other);
+	KUNIT_EXPECT_EQ(test, percpu_counter_sum(&other->used), 0LL);
+	/* At its limit, a task waits for no belt of another account. */
+	hb_memory_account_limit(100);
+	belt = hb_create_patiently(&config);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(belt), -EDQUOT);
+	/* For those of its own it waits a second. */
+	config.account = slow;
+	belt = hb_create_patiently(&config);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(belt), -EDQUOT);
+	hb_memory_account_limit(U64_MAX);
+	KUNIT_EXPECT_GT(test, percpu_counter_sum(&slow->used), 0LL);
+	complete(&gate.open);
+	flush_account(slow);
+	hb_account_put(slow);
+	hb_account_put(other);
+}
+
+static void a_create_at_a_limit_waits_for_belts_that_were_given_up(struct kunit *test)
+{
+	struct hb_account *account = open_account(test);
+	struct hashbelt_config config = { .account = account };
+	struct hashbelt_belt *belt = still_belt(test, config);
+
+	hb_memory_account_limit(percpu_counter_sum(&account->used));
+	hashbelt_destroy(belt);
+	belt = hb_create_patiently(&config);
+	KUNIT_ASSERT_EQ(test, PTR_ERR_OR_ZERO(belt), 0);
+	hb_memory_account_limit(U64_MAX);
+	hb_memory_limit(hb_memory_used() * 8 / 7 + 8);
+	hashbelt_destroy(belt);
+	belt = hb_create_patiently(&config);
+	hb_memory_limit(U64_MAX);
+	KUNIT_ASSERT_EQ(test, PTR_ERR_OR_ZERO(belt), 0);
+	hashbelt_destroy(belt);
+	flush_account(account);
+	KUNIT_EXPECT_EQ(test, atomic_read(&account->dying), 0);
 	hb_account_put(account);
 }
 
@@ -598,6 +666,37 @@ static void a_killed_task_does_not_wait_for_limbo(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), empty);
 }
 
+static int create_another(struct hashbelt_belt *belt)
+{
+	struct hashbelt_config config = { .account = belt->account };
+	struct hashbelt_belt *other = hb_create_patiently(&config);
+
+	if (!IS_ERR(other))
+		hashbelt_destroy(other);
+	return PTR_ERR_OR_ZERO(other);
+}
+
+static void a_killed_task_does_not_wait_for_belts_that_were_given_up(struct kunit *test)
+{
+	struct victim victim = { .act = create_another, .at_once = true };
+	struct hb_account *account = open_account(test);
+	struct fixture *f = test->priv;
+	struct gate gate;
+
+	give_up_at_gate(test, account, &gate);
+	f->belt = still_belt(test, (struct hashbelt_config){ .account = account });
+	hb_memory_account_limit(100);
+	victim_start(test, &victim);
+	victim_end(test, &victim);
+	KUNIT_EXPECT_EQ(test, victim.err, -EINTR);
+	hb_memory_account_limit(U64_MAX);
+	complete(&gate.open);
+	hashbelt_destroy(f->belt);
+	f->belt = NULL;
+	flush_account(account);
+	hb_account_put(account);
+}
+
 /* A task that comes while another one waits has its own entries freed. */
 static void tasks_that_flush_limbo_at_once_all_find_it_empty(struct kunit *test)
 {
@@ -633,6 +732,9 @@ static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(a_turn_of_the_worker_ends_in_time),
 	KUNIT_CASE(a_change_of_settings_drains_what_is_due),
 	KUNIT_CASE(belts_of_an_account_are_served_one_at_a_time),
+	KUNIT_CASE(belts_of_an_account_are_freed_beside_those_of_another),
+	KUNIT_CASE(a_create_at_a_limit_waits_for_belts_that_were_given_up),
+	KUNIT_CASE(a_killed_task_does_not_wait_for_belts_that_were_given_up),
 	KUNIT_CASE(a_task_killed_before_its_round_leaves_it_to_the_worker),
 	KUNIT_CASE(a_task_killed_in_a_round_returns_after_one_step),
 	KUNIT_CASE(a_task_killed_while_it_sets_the_geometry_changes_nothing),
