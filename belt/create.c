@@ -327,13 +327,15 @@ int hb_core_init(void)
 	hb_kinds[HB_WAITPOINT] = &hb_waitpoint_ops;
 	hb_kinds[HB_REQUEST] = &hb_request_ops;
 	err = -ENOMEM;
-	hb_limbo_wq = alloc_workqueue("hashbelt_limbo", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/* In sysfs, so that the superuser can confine them to some processors. */
+	hb_limbo_wq = alloc_workqueue("hashbelt_limbo",
+				      WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	if (!hb_limbo_wq)
 		goto err_memory;
-	belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	if (!belt_wq)
 		goto err_limbo_wq;
-	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND, 0);
+	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND | WQ_SYSFS, 0);
 	if (!free_wq)
 		goto err_belt_wq;
 	err = hb_evict_init();

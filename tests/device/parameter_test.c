@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * parameter_test [TTL_MS BUCKETS MODE] - the default belt has the settings of the module's
- * parameters.
+ * parameters, and the workqueues of the module have theirs in sysfs.
  *
  * Without arguments it expects the default parameters. It leaves behind an entry that is
  * about to expire, one that never does, and with arguments also a belt, so that a later
@@ -13,7 +13,9 @@
 
 #include "device.h"
 
-#define TESTS	5
+#define WORKQUEUES	"/sys/devices/virtual/workqueue/"
+
+#define TESTS	6
 
 static unsigned long long argument(int argc, char **argv, int i, unsigned long long otherwise)
 {
@@ -37,6 +39,10 @@ int main(int argc, char **argv)
 	if (stat(HASHBELT_DEVICE, &node))
 		bail_out("stat: %s", strerror(errno));
 	is_int(node.st_mode & 07777, mode, "the device node has the mode of the parameter mode");
+	ok(!access(WORKQUEUES "hashbelt/cpumask", W_OK) &&
+	   !access(WORKQUEUES "hashbelt_limbo/cpumask", W_OK) &&
+	   !access(WORKQUEUES "hashbelt_free/cpumask", W_OK),
+	   "the workqueues that all belts share have a file cpumask in sysfs");
 	put_text(fd, "soon", "value", 1000);
 	put_text(fd, "never", "value", HASHBELT_TTL_NEVER);
 	if (argc > 1 && !create_belt(fd, "left behind", 0600))
