@@ -6,6 +6,7 @@
  *
  *	d	a duration: if it is accepted, its printed form means the same
  *	s	a size: its value is exact, or it is refused
+ *	n	a number: likewise
  *	e	bytes: they are equal after escaping and unescaping; and an escaped text
  *	b	bytes: they are equal after encoding in base64 and decoding
  *	l	a line of a file to load: the line that dump prints for it means the same
@@ -68,31 +69,79 @@ static void try_duration(const uint8_t *data, size_t size)
 	free(text);
 }
 
+/* The factor of a suffix of a size; 0: there is no such suffix. */
+static unsigned __int128 meaning_of(const char *suffix)
+{
+	static const char units[] = "kmgtpe", *const forms[] = { "", "iB", "B" };
+	unsigned __int128 factor = 1;
+	const char *unit;
+	size_t form;
+
+	if (!*suffix || !strcmp(suffix, "B"))
+		return 1;
+	unit = strchr(units, tolower((unsigned char)*suffix));
+	for (form = 0; form < 3 && strcmp(suffix + 1, forms[form]); form++)
+		;
+	if (!unit || form == 3)
+		return 0;
+	for (; unit >= units; unit--)
+		factor *= form == 2 ? 1000 : 1024;
+	return factor;
+}
+
 static void try_size(const uint8_t *data, size_t size)
 {
-	unsigned __int128 exact = 0;
-	static const char units[] = "kmgtpe";
+	unsigned __int128 whole = 0, billionths = 0, place = 1000000000, factor, exact;
 	char *text = text_of(data, size), written[DURATION_SIZE];
-	const char *p = text, *unit;
+	const char *p = text, *point;
 	__u64 bytes = 0;
 	int err = size_parse(text, &bytes);
 
 	for (; *p >= '0' && *p <= '9'; p++)
-		if (!(exact >> 100))
-			exact = exact * 10 + (*p - '0');
-	unit = *p ? strchr(units, tolower((unsigned char)*p)) : NULL;
-	if (p == text || (*p && (!unit || p[1])))
+		if (!(whole >> 64))
+			whole = whole * 10 + (*p - '0');
+	point = *p == '.' ? p++ : NULL;
+	for (; point && *p >= '0' && *p <= '9'; p++) {
+		place /= 10;
+		billionths += place * (*p - '0');
+	}
+	factor = meaning_of(p);
+	exact = whole * factor + billionths * factor / 1000000000;
+	if (p == text || point == text || (point && (p == point + 1 || !*p)) || !factor)
 		must_be(err == -EINVAL || err == -ERANGE, "a text that is no size is refused");
-	else if (unit && exact >> 64)
-		must_be(err == -ERANGE, "a number beyond 64 bits with a unit gives ERANGE");
-	else if ((exact << (unit ? 10 * (unit - units + 1) : 0)) >> 64)
+	else if (whole >> 64 || exact >> 64)
 		must_be(err == -ERANGE, "a size beyond 64 bits gives ERANGE");
 	else
-		must_be(!err && bytes == exact << (unit ? 10 * (unit - units + 1) : 0),
-			"a size is parsed exactly");
+		must_be(!err && bytes == exact, "a size is parsed exactly");
 	if (!err)
 		must_be(strlen(size_format(written, bytes)) < DURATION_SIZE,
 			"a printed size fits into DURATION_SIZE");
+	free(text);
+}
+
+/* A number is what strtoull(3) reads from digits of the same base. */
+static void try_number(const uint8_t *data, size_t size)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	char *text = text_of(data, size), *p = text;
+	bool hexadecimal = text[0] == '0' && tolower((unsigned char)text[1]) == 'x';
+	__u64 number = 0, expected;
+	int err = number_parse(text, &number);
+	size_t len;
+
+	if (hexadecimal)
+		p += 2;
+	len = strspn(p, digits);
+	if (!hexadecimal)
+		len = strspn(p, "0123456789");
+	errno = 0;
+	expected = strtoull(p, NULL, hexadecimal ? 16 : 10);
+	if (!len || p[len])
+		must_be(err == -EINVAL, "a text that is no number gives EINVAL");
+	else if (errno)
+		must_be(err == -ERANGE, "a number beyond 64 bits gives ERANGE");
+	else
+		must_be(!err && number == expected, "a number is parsed exactly");
 	free(text);
 }
 
@@ -278,6 +327,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 's':
 		try_size(data + 1, size - 1);
+		break;
+	case 'n':
+		try_number(data + 1, size - 1);
 		break;
 	case 'e':
 		try_escapes(data + 1, size - 1);
