@@ -110,8 +110,7 @@ static void belt_free(struct hashbelt_belt *belt)
 		hb_wheel_destroy(&shard->leases);
 	}
 	hb_index_destroy(&belt->index);
-	/* As in hb_account_init(). */
-	data_race((free_percpu(belt->stats), 0));
+	hb_percpu_free(account, belt->stats, sizeof(*belt->stats));
 	hb_free(account, belt, belt_size(belt->shard_bits));
 	hb_account_put(account);
 	if (atomic_dec_and_test(&belts))
@@ -198,12 +197,13 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 static int belt_alloc(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
+	void __percpu *stats;
 	int err;
 
-	/* As in hb_account_init(). */
-	belt->stats = data_race(alloc_percpu_gfp(struct hb_stats, GFP_KERNEL_ACCOUNT));
-	if (!belt->stats)
-		return -ENOMEM;
+	err = hb_percpu_alloc(belt->account, sizeof(*belt->stats), &stats);
+	if (err)
+		return err;
+	belt->stats = stats;
 	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), free_wq, belt->account);
 	if (err)
 		return err;
@@ -312,6 +312,19 @@ struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
 		if (schedule_timeout_killable(pause))
 			return ERR_PTR(-EINTR);
 	}
+}
+
+/*
+ * Waits until the belts of @account that were given up are freed: as long as hb_create_patiently()
+ * does, or until the task is killed. Context: may sleep.
+ */
+void hb_wait_for_frees(struct hb_account *account)
+{
+	long pause;
+
+	for (pause = 1; pause <= HZ / 2 && has_dying(&account->dying); pause *= 2)
+		if (schedule_timeout_killable(pause))
+			return;
 }
 
 /* Makes the resources that all belts share. Returns 0 or -ENOMEM. */

@@ -9,6 +9,7 @@ void hb_core_exit(void);
 
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config);
 struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config);
+void hb_wait_for_frees(struct hb_account *account);
 void hashbelt_destroy(struct hashbelt_belt *belt);
 void hashbelt_flush(void);
 

@@ -2,11 +2,11 @@
 /*
  * Memory of the module: accounts, limits, and slab caches for entries.
  *
- * A belt allocates through this file, except its per-CPU statistics. An allocation is charged to
- * the memory cgroup of the allocating task (__GFP_ACCOUNT; the statistics only to that), to the
- * account of the belt's owner, and to the module. Accounts and the module have limits. Their
- * counters are per CPU. Near its limit a counter is summed exactly, and a charge that would exceed
- * the limit is undone and fails. So the sum of granted charges never exceeds a limit.
+ * A belt allocates through this file. An allocation is charged to the memory cgroup of the
+ * allocating task (__GFP_ACCOUNT), to the account of the belt's owner, and to the module. Accounts
+ * and the module have limits. Their counters are per CPU. Near its limit a counter is summed
+ * exactly, and a charge that would exceed the limit is undone and fails. So the sum of granted
+ * charges never exceeds a limit.
  *
  * Allocations fail rather than invoke the OOM killer, the system's or a cgroup's
  * (__GFP_RETRY_MAYFAIL).
@@ -238,6 +238,35 @@ bool hb_memory_is_scarce(struct hb_account *account)
 {
 	return (account && is_near(&account->used, READ_ONCE(account_limit))) ||
 	       is_near(&used, limit_for(account));
+}
+
+/*
+ * Zeroed per-CPU memory, charged to @account, which may be NULL, as much as all possible CPUs take;
+ * freed by hb_percpu_free(). Returns 0 and sets *@memory; errors as hb_zalloc(). Context: may
+ * sleep.
+ */
+int hb_percpu_alloc(struct hb_account *account, size_t size, void __percpu **memory)
+{
+	int err = charge(account, size * num_possible_cpus());
+
+	if (err)
+		return err;
+	/* As in hb_account_init(). */
+	*memory = data_race(__alloc_percpu_gfp(size, sizeof(u64), GFP_KERNEL_ACCOUNT));
+	if (*memory)
+		return 0;
+	uncharge(account, size * num_possible_cpus());
+	return -ENOMEM;
+}
+
+/* @size is what hb_percpu_alloc() was asked for; @memory may be NULL. Context: may sleep. */
+void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t size)
+{
+	if (!memory)
+		return;
+	/* As in hb_account_init(). */
+	data_race((free_percpu(memory), 0));
+	uncharge(account, size * num_possible_cpus());
 }
 
 /*

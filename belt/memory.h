@@ -37,6 +37,8 @@ int hb_account_init(struct hb_account *account, void (*release)(struct hb_accoun
 struct hb_account *hb_account_get(struct hb_account *account);
 void hb_account_put(struct hb_account *account);
 
+int hb_percpu_alloc(struct hb_account *account, size_t size, void __percpu **memory);
+void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t size);
 void *hb_zalloc(struct hb_account *account, size_t size);
 void hb_free(struct hb_account *account, void *p, size_t size);
 

@@ -217,13 +217,20 @@ int hb_call_open(const struct hb_call *call, void *arg)
 int hb_call_destroy(const struct hb_call *call, void *arg)
 {
 	const struct hashbelt_name *name = arg;
+	struct hb_named_belt *named;
 	int err = check_named(name);
 
 	if (err)
 		return err;
 	if (!(call->filp->f_mode & FMODE_WRITE))
 		return -EPERM;
-	return hb_registry_destroy(name->name, call->filp->f_cred);
+	named = hb_registry_remove(name->name, call->filp->f_cred);
+	if (IS_ERR(named))
+		return PTR_ERR(named);
+	hb_named_belt_unbind(named);
+	hashbelt_kill(named->belt);
+	hb_named_belt_put_wait(named);
+	return 0;
 }
 
 int hb_call_next(const struct hb_call *call, void *arg)

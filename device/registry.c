@@ -4,8 +4,8 @@
  *
  * A named belt has an owner, and perhaps a name. Those with a name are in a tree, so that they can
  * be opened and listed in order. The tree holds one reference, each descriptor that is bound to the
- * belt holds one. Destroying a belt takes it out of the tree and kills it: its entries go at once,
- * and it counts no more; the rest goes when the last descriptor is closed.
+ * belt holds one. Destroying a belt takes it out of the tree, unbinds all descriptors and kills it:
+ * its entries go at once, and it counts no more; the rest goes when the last call on it ends.
  *
  * The memory of all belts of a user is charged to one account. All tasks in a user namespace share
  * the account of the user that made it, or its outermost parent: else a user with 65536
@@ -272,8 +272,8 @@ static struct hb_named_belt *find_after(const char *name)
 }
 
 /*
- * The belt is destroyed. Tasks of other users may keep descriptors that are bound to it, which must
- * not take the place of the owner's next belts.
+ * The belt is destroyed. Calls of other users on it may go on, and must not take the place of the
+ * owner's next belts.
  */
 static void stop_counting(struct hb_named_belt *named)
 {
@@ -463,6 +463,8 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 	named->user = user;
 	named->uid = current_fsuid();
 	named->counted = true;
+	spin_lock_init(&named->lock);
+	INIT_LIST_HEAD(&named->sessions);
 	refcount_set(&named->ref, 1);
 	return named;
 }
@@ -584,10 +586,11 @@ struct hb_named_belt *hb_registry_next(const char *after, const struct cred *ope
 }
 
 /*
- * Destroys a belt by its name. Returns 0; -ENOENT, also if the current task or @opener has no right
- * to it; -EPERM if they do not both own it. Context: may sleep.
+ * Takes a belt out of the tree, by its name. Returns it, with the reference of the tree for the
+ * caller, which destroys it; ERR_PTR(-ENOENT), also if the current task has no right to it;
+ * ERR_PTR(-EPERM) if the task or @opener is not its owner. Context: may sleep.
  */
-int hb_registry_destroy(const char *name, const struct cred *opener)
+struct hb_named_belt *hb_registry_remove(const char *name, const struct cred *opener)
 {
 	struct hb_named_belt *named;
 	u32 access = 0;
@@ -606,11 +609,24 @@ int hb_registry_destroy(const char *name, const struct cred *opener)
 	if (!err)
 		stop_counting(named);
 	mutex_unlock(&names_lock);
-	if (err)
-		return err;
-	hashbelt_kill(named->belt);
+	return err ? ERR_PTR(err) : named;
+}
+
+/*
+ * Gives up the caller's reference to a belt, and waits until the memory of the belts that its owner
+ * has given up is not charged to the owner any more. See hb_wait_for_frees().
+ */
+void hb_named_belt_put_wait(struct hb_named_belt *named)
+{
+	struct hb_user *user = named->user;
+
+	if (user)
+		hb_account_get(&user->account);
 	hb_named_belt_put(named);
-	return 0;
+	if (!user)
+		return;
+	hb_wait_for_frees(&user->account);
+	hb_account_put(&user->account);
 }
 
 /* Gives up all belts; no descriptor is open. Context: may sleep. */

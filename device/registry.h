@@ -5,6 +5,7 @@
 #include <linux/cred.h>
 #include <linux/rbtree.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
 #include "hashbelt_core.h"
@@ -23,6 +24,10 @@ extern unsigned int hb_user_max_belts;
  * @uid:	owner; constant
  * @user:	number of belts, and account, of the user that is charged; NULL: none is. Constant
  * @counted:	it counts as a belt of its user and in all; under names_lock
+ * @lock:	protects @sessions and @destroyed, and that a descriptor has a session of this belt
+ *		while that is in @sessions; no lock is taken inside it
+ * @sessions:	of the descriptors that are bound to the belt
+ * @destroyed:	no descriptor is bound to the belt any more
  * @rights:	group, permission bits and consumers in one word, so that a reader sees all of
  *		the same moment; written under names_lock
  * @name:	empty for a nameless belt; constant
@@ -35,6 +40,9 @@ struct hb_named_belt {
 	kuid_t uid;
 	struct hb_user *user;
 	bool counted;
+	spinlock_t lock;		/* see above */
+	struct list_head sessions;
+	bool destroyed;
 	u64 rights;
 	char name[HASHBELT_NAME_SIZE];
 	struct rcu_head rcu;
@@ -45,7 +53,7 @@ struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 					 const struct cred *opener);
 struct hb_named_belt *hb_registry_open(const char *name);
 struct hb_named_belt *hb_registry_next(const char *after, const struct cred *opener, u32 *access);
-int hb_registry_destroy(const char *name, const struct cred *opener);
+struct hb_named_belt *hb_registry_remove(const char *name, const struct cred *opener);
 void hb_registry_exit(void);
 bool hb_registry_has_users(void);
 
@@ -56,5 +64,6 @@ void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct ha
 void hb_named_belt_set_rights(struct hb_named_belt *named, u64 rights, u32 fields);
 bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner);
 void hb_named_belt_put(struct hb_named_belt *named);
+void hb_named_belt_put_wait(struct hb_named_belt *named);
 
 #endif /* _HASHBELT_REGISTRY_H */

@@ -38,14 +38,35 @@ struct hb_client *hb_session_client(struct hb_session *session)
 /* A descriptor gives up its session, the events in flight, and the entries that are bound to it. */
 void hb_session_close(struct hb_session *session)
 {
+	struct hb_named_belt *named = session->named;
+
+	spin_lock(&named->lock);
+	list_del_init(&session->place);
+	spin_unlock(&named->lock);
 	mutex_lock(&session->lock);
 	session->left = true;
 	hb_session_return_in_flight(session);
 	mutex_unlock(&session->lock);
 	hb_poller_close(&session->poller);
 	if (session->client)
-		hashbelt_client_close(session->named->belt, session->client);
+		hashbelt_client_close(named->belt, session->client);
 	hb_session_put(session);
+}
+
+/* Makes @session that of @file. Returns the one before. False in @bound: the belt was destroyed. */
+static struct hb_session *publish(struct hb_file *file, struct hb_session *session, bool *bound)
+{
+	struct hb_named_belt *named = session->named;
+	struct hb_session *next;
+
+	spin_lock(&named->lock);
+	*bound = !named->destroyed;
+	if (*bound)
+		list_add_tail(&session->place, &named->sessions);
+	next = *bound ? session : NULL;
+	next = unrcu_pointer(xchg(&file->session, RCU_INITIALIZER(next)));
+	spin_unlock(&named->lock);
+	return next;
 }
 
 /* Binds a descriptor to a belt; takes over @session and the reference to @named. */
@@ -53,21 +74,74 @@ void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named
 		  u32 access)
 {
 	struct hb_file *file = filp->private_data;
+	struct hb_session *before;
+	bool bound;
 
 	if (!(filp->f_mode & FMODE_READ))
 		access &= ~(HASHBELT_MAY_READ | HASHBELT_MAY_CONSUME);
 	if (!(filp->f_mode & FMODE_WRITE))
 		access &= ~(HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
 	session->named = named;
+	session->file = file;
+	INIT_LIST_HEAD(&session->place);
 	session->access = access;
 	refcount_set(&session->ref, 1);
 	mutex_init(&session->lock);
 	hb_poller_init(&session->poller, hashbelt_pollers(named->belt), HB_POLL_EVENTS);
-	session = unrcu_pointer(xchg(&file->session, RCU_INITIALIZER(session)));
-	if (session)
+	before = publish(file, session, &bound);
+	if (before)
+		hb_session_close(before);
+	if (!bound)
 		hb_session_close(session);
 	/* They are not armed for this belt, even if the file had none before. */
 	hb_wake_polling(&file->wait, true);
+}
+
+/*
+ * Takes one of the belt's sessions from its descriptor, and wakes the tasks that poll that. False:
+ * there is none. Otherwise *@taken is the session, to be closed; NULL if its descriptor closes it.
+ */
+static bool take_session(struct hb_named_belt *named, struct hb_session **taken)
+{
+	struct hb_session *session;
+	struct hb_file *file;
+
+	*taken = NULL;
+	/* The file is not freed before it has taken named->lock, and a grace period has passed. */
+	rcu_read_lock();
+	spin_lock(&named->lock);
+	session = list_first_entry_or_null(&named->sessions, struct hb_session, place);
+	if (session) {
+		list_del_init(&session->place);
+		file = session->file;
+		if (unrcu_pointer(cmpxchg(&file->session, RCU_INITIALIZER(session), NULL)) ==
+		    session)
+			*taken = session;
+	}
+	spin_unlock(&named->lock);
+	if (*taken)
+		hb_wake_polling(&file->wait, true);
+	rcu_read_unlock();
+	return session;
+}
+
+/*
+ * Unbinds all descriptors from a belt that was destroyed: they would keep its memory, which is
+ * charged to its owner, and their events in flight. Calls on it that go on keep it until they end.
+ * Context: may sleep.
+ */
+void hb_named_belt_unbind(struct hb_named_belt *named)
+{
+	struct hb_session *session;
+
+	spin_lock(&named->lock);
+	named->destroyed = true;
+	spin_unlock(&named->lock);
+	while (take_session(named, &session)) {
+		if (session)
+			hb_session_close(session);
+		cond_resched();
+	}
 }
 
 /* For hb_file_bind(), which must not fail. */
@@ -132,7 +206,7 @@ int hb_file_open(struct inode *inode, struct file *filp)
 int hb_file_release(struct inode *inode, struct file *filp)
 {
 	struct hb_file *file = filp->private_data;
-	struct hb_session *session = rcu_dereference_protected(file->session, true);
+	struct hb_session *session = unrcu_pointer(xchg(&file->session, NULL));
 
 	if (session)
 		hb_session_close(session);

@@ -23,9 +23,11 @@
 /**
  * struct hb_session - the binding of a descriptor to a belt
  * @named:	the belt, with a reference; constant
+ * @file:	the descriptor, as long as this is in named->sessions; constant
+ * @place:	there; under named->lock
  * @access:	HASHBELT_MAY_*; constant
  * @ref:	one for the descriptor, one for each call that goes on
- * @lock:	protects all below but @rcu
+ * @lock:	protects all below but @rcu, and is not taken together with named->lock
  * @acks:	events that are read stay in @in_flight until they are acknowledged; a reader reads
  *		this once for each call, without @lock
  * @requests:	reads return the descriptor's completed requests; likewise, but a waiting reader is
@@ -36,11 +38,13 @@
  * @client:	to which entries are bound; made when it is first needed
  * @poller:	tells tasks that poll the descriptor of the belt's events; constant once it is
  *		initialized, but for its own lock
- * @left:	the descriptor is bound to another belt, or closed
+ * @left:	the descriptor is bound to another belt or to none, or closed
  * @rcu:	for freeing it
  */
 struct hb_session {
 	struct hb_named_belt *named;
+	struct hb_file *file;
+	struct list_head place;
 	u32 access;
 	refcount_t ref;
 	struct mutex lock;	/* taken before a belt's locks */
@@ -57,7 +61,7 @@ struct hb_session {
 
 /**
  * struct hb_file - an open file of the device
- * @session:	changed by xchg(); NULL if there was no default belt
+ * @session:	changed by xchg(); NULL if there was no default belt, or the belt was destroyed
  * @wait:	tasks that poll, whatever session the file has
  * @rcu:	for freeing it: a task that wakes @wait may have found it by a session
  */
@@ -75,6 +79,7 @@ void hb_session_free(struct hb_session *session);
 void hb_session_return_in_flight(struct hb_session *session);
 struct hb_client *hb_session_client(struct hb_session *session);
 int hb_file_bind_name(struct file *filp, const char *name, const kuid_t *owner, bool powerless);
+void hb_named_belt_unbind(struct hb_named_belt *named);
 int hb_file_open(struct inode *inode, struct file *filp);
 int hb_file_release(struct inode *inode, struct file *filp);
 

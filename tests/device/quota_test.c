@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	48
+#define TESTS	51
 
 #define ALICE	1000
 #define BOB	1001
@@ -689,6 +689,70 @@ static void test_dying(__u64 before)
 	used_at_last(before);
 }
 
+#define HELD		16	/* events of 64 KiB that a reader does not acknowledge */
+#define HELD_BELTS	8
+
+/*
+ * A named belt of ALICE with many buckets, entries, and events that another task has read and does
+ * not acknowledge. Returns that task's descriptor.
+ */
+static int hold_belt(unsigned int number)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = HOUR, .buckets = 4096, .handler = HASHBELT_NOTIFY, .mode = 0666,
+	};
+	static char records[HELD * (sizeof(value) + 256)];
+	int belt = open_device(O_RDWR), reader = open_device(O_RDWR);
+	unsigned int i;
+
+	snprintf(settings.name, sizeof(settings.name), "held%u", number);
+	setfsuid(ALICE);
+	must(belt, HASHBELT_IOC_CREATE, &settings);
+	setfsuid(0);
+	if (open_belt(reader, settings.name))
+		bail_out("%s: no such belt", settings.name);
+	watch(reader, HASHBELT_WATCH_ACK);
+	for (i = 0; i < HELD; i++)
+		put_zeros(belt, i, sizeof(value), 0);
+	advance(belt, 3 * HOUR);
+	if (read(reader, records, sizeof(records)) < HELD * (ssize_t)sizeof(value))
+		bail_out("%s: there are fewer events", settings.name);
+	for (i = 0; i < 1000; i++)
+		put_zeros(belt, i, 200, 0);
+	close(belt);
+	return reader;
+}
+
+/* Tasks of other users keep descriptors that are bound to the belts that a user destroys. */
+static void test_held(__u64 before)
+{
+	int fd = open_device(O_RDWR), readers[HELD_BELTS], err = 0;
+	__u64 full, left;
+	char name[32];
+	unsigned int i;
+
+	for (i = 0; i < HELD_BELTS; i++)
+		readers[i] = hold_belt(i);
+	full = used_now();
+	setfsuid(ALICE);
+	for (i = 0; i < HELD_BELTS && !err; i++) {
+		snprintf(name, sizeof(name), "held%u", i);
+		err = destroy_belt(fd, name);
+	}
+	setfsuid(0);
+	left = used_now();
+	is_int(err, 0, "a user destroys belts that other tasks have open, with events in flight");
+	ok(full - before > HELD_BELTS * HELD * sizeof(value) && left == before,
+	   "all memory of destroyed belts is freed when DESTROY returns");
+	note("%llu of %llu bytes were not freed", left - before, full - before);
+	for (i = 0; i < HELD_BELTS; i++) {
+		err += call(readers[i], HASHBELT_IOC_CLEAR, NULL) == -EIDRM;
+		close(readers[i]);
+	}
+	is_int(err, HELD_BELTS, "the descriptors of these tasks return EIDRM");
+	close(fd);
+}
+
 /* Four processes make belts at once; they share the page with the counters. */
 static unsigned int make_at_once(const void *arg)
 {
@@ -771,6 +835,7 @@ int main(void)
 	used_at_last(before);
 	set_exempt(false);
 	test_dying(before);
+	test_held(before);
 	set_exempt(true);
 	test_user_belts();
 	test_accounts();

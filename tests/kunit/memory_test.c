@@ -101,6 +101,20 @@ static int put_span(struct hashbelt_belt *belt, unsigned int key, u32 span)
 	return hashbelt_put(belt, entry, &(struct hashbelt_item){});
 }
 
+static void per_cpu_memory_is_charged_for_all_possible_cpus(struct kunit *test)
+{
+	u64 used = hb_memory_used(), size = 456;
+	void __percpu *memory = NULL;
+
+	KUNIT_ASSERT_EQ(test, hb_percpu_alloc(NULL, size, &memory), 0);
+	KUNIT_EXPECT_EQ(test, hb_memory_used() - used, size * num_possible_cpus());
+	hb_memory_limit(used + 2 * size * num_possible_cpus() - 1);
+	KUNIT_EXPECT_EQ(test, hb_percpu_alloc(NULL, size, &memory), -ENOSPC);
+	hb_memory_limit(U64_MAX);
+	hb_percpu_free(NULL, memory, size);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+}
+
 /* The limits count the memory and 16 bytes for the index, for an event too. */
 static void an_entry_costs_its_memory_and_16_bytes(struct kunit *test)
 {
@@ -196,7 +210,8 @@ static u64 memory_but_wheels(struct hashbelt_belt *belt)
 static void a_belt_takes_its_shards_a_table_and_two_levels_per_shard(struct kunit *test)
 {
 	static const u32 buckets[] = { 2, 3, 5, 63, 64, 65, 500, 65536 };
-	u64 shells = sizeof(struct hashbelt_belt) + SHARDS * sizeof(struct hb_shard);
+	u64 shells = sizeof(struct hashbelt_belt) + SHARDS * sizeof(struct hb_shard) +
+		     num_possible_cpus() * sizeof(struct hb_stats);
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
 	unsigned int i;
 	u64 used;
@@ -481,6 +496,7 @@ static void limits_of_account_and_module_hold_to_the_byte(struct kunit *test)
 static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(an_entry_of_each_size_takes_its_slab_class),
 	KUNIT_CASE(a_large_entry_takes_whole_pages),
+	KUNIT_CASE(per_cpu_memory_is_charged_for_all_possible_cpus),
 	KUNIT_CASE(an_entry_costs_its_memory_and_16_bytes),
 	KUNIT_CASE(a_put_fits_a_limit_to_the_byte),
 	KUNIT_CASE(a_belt_takes_its_shards_a_table_and_two_levels_per_shard),
