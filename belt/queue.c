@@ -129,21 +129,17 @@ static void wake_readers(struct hashbelt_belt *belt, bool worker)
 	hb_pollers_tell(&belt->pollers, HB_POLL_EVENTS);
 }
 
-/*
- * Drops the oldest events while there are too many, as many bytes as an event has @brought, and a
- * batch. If the limits were lowered, the worker drops the rest. True if the worker has something to
- * do.
- */
-static bool trim_queue(struct hashbelt_belt *belt, size_t brought)
+/* Drops a batch of the oldest events while there are too many. Returns the bytes that they took. */
+static u64 trim_queue(struct hashbelt_belt *belt)
 {
 	struct hb_queue *queue = &belt->queue;
 	u64 before = queue->bytes;
-	unsigned int drops = 0;
+	unsigned int drops;
 
-	while (is_too_long(queue) && (drops < HB_BATCH || before - queue->bytes < brought) &&
-	       drop_oldest(belt))
-		drops++;
-	return drops;
+	for (drops = 0; drops < HB_BATCH && is_too_long(queue); drops++)
+		if (!drop_oldest(belt))
+			break;
+	return before - queue->bytes;
 }
 
 /* An event under memory pressure is lost beyond PRESSED_MAX. */
@@ -165,28 +161,46 @@ static void queue_event(struct hashbelt_belt *belt, struct hashbelt_entry *event
 }
 
 /*
+ * A queue that takes more than its limit drops a batch, and takes an event that is not larger than
+ * these together. So it exceeds the limit by one event at most, or by as much as that was lowered,
+ * however many small events a large one displaces. True if @event is queued. @trimmed: returned,
+ * bytes that were dropped.
+ */
+static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now,
+		      u64 *trimmed)
+{
+	struct hb_queue *queue = &belt->queue;
+	bool full = queue->bytes > queue->max_bytes;
+
+	*trimmed = full ? trim_queue(belt) : 0;
+	if (is_pressed_out(queue, event) || (full && memory_of(event) > *trimmed))
+		return false;
+	queue_event(belt, event, now);
+	if (!full)
+		*trimmed = trim_queue(belt);
+	return true;
+}
+
+/*
  * Queues an event; under the lock of its key's shard. False: it was lost at once, and stays the
- * caller's.
+ * caller's. If there are too many events then, the worker drops them.
  */
 bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now)
 {
 	struct hb_queue *queue = &belt->queue;
-	bool dropped, queued;
-	u64 sequence;
+	u64 sequence, trimmed;
+	bool queued;
 
 	spin_lock(&queue->lock);
 	sequence = ++queue->sequence;
-	queued = !is_pressed_out(queue, event);
-	if (queued) {
+	queued = try_queue(belt, event, now, &trimmed);
+	if (queued)
 		event->sequence = sequence;
-		queue_event(belt, event, now);
-	} else {
+	else
 		count_lost(belt);
-	}
-	dropped = trim_queue(belt, queued ? memory_of(event) : 0);
 	spin_unlock(&queue->lock);
 	hb_count(belt, HASHBELT_STAT_EVENTS);
-	wake_readers(belt, dropped);
+	wake_readers(belt, trimmed);
 	return queued;
 }
 
