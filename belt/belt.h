@@ -48,7 +48,7 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @requests:	number of requests above the belt's floor
  * @done:	links of requests that have left the belt and whose watches the worker has to take
  *		out
- * @unfinished:	waitpoints whose waits the worker has to end: the keys were put
+ * @unfinished:	waitpoints with waits that the worker has to end
  * @nearest:	lower bounds of the deadlines on @wheel and on @leases; HB_NOTHING if there is none.
  *		Read without @lock as a hint
  * @wheel:	where plain entries wait for their deadlines

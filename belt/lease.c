@@ -124,24 +124,20 @@ static void leave_line(struct hb_waiter *waiter, int result)
 }
 
 /*
- * Grants the lease that has left to the first waiter, in the room that it leaves. If a longer name
- * of an owner does not fit into that, the waiter gets the error, and the next one has its turn.
- * Under the shard's lock; @left is out of the index.
+ * Grants a lease that is free to the first waiter of @line. If a longer name of an owner does not
+ * fit into @room, the waiter gets the error, and the next one has its turn: a batch of waiters at
+ * most. True if others still wait for their turn. Under the shard's lock.
  */
-void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
-			struct hb_room *room)
+static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
+		       struct hb_room *room)
 {
-	struct list_head *line;
 	struct hb_waiter *first;
-	struct hb_waitpoint *point;
 	u64 end = HB_NEVER;
 	int err = -ENOENT;
+	unsigned int n;
 
-	point = hb_waitpoint_find(shard, left->hash & HB_HASH, left->data, left->key_len);
-	if (!point)
-		return;
-	line = line_of(point, left);
-	while (err && (first = list_first_entry_or_null(line, struct hb_waiter, place))) {
+	for (n = 0; err && n < HB_BATCH && !list_empty(line); n++) {
+		first = list_first_entry(line, struct hb_waiter, place);
 		err = hb_lease_grant(shard, first->lease, first->duration, now, room);
 		if (!err) {
 			first->token = first->lease->version;
@@ -153,7 +149,44 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 		wake_up_process(first->task);
 	}
 	arm_first(line, end);
-	hb_waitpoint_release(shard, point);
+	return err && !list_empty(line);
+}
+
+/*
+ * Grants the lease that has left to the first waiter, in the room that it leaves. See grant_next();
+ * the worker does the rest. Under the shard's lock; @left is out of the index.
+ */
+void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
+			struct hb_room *room)
+{
+	struct hb_waitpoint *point;
+
+	point = hb_waitpoint_find(shard, left->hash & HB_HASH, left->data, left->key_len);
+	if (!point)
+		return;
+	if (unlikely(grant_next(shard, line_of(point, left), now, room)))
+		hb_waitpoint_leave_to_worker(shard, point);
+	else
+		hb_waitpoint_release(shard, point);
+}
+
+/*
+ * Goes on with hand-overs that were left to the worker: grants what is free to the first waiters.
+ * True if there are more. Under the shard's lock; the caller releases the waitpoint.
+ */
+bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now)
+{
+	struct list_head *line;
+	struct hb_waiter *first;
+	bool more = false;
+
+	for (line = point->waiters; line < point->waiters + ARRAY_SIZE(point->waiters); line++) {
+		first = list_first_entry_or_null(line, struct hb_waiter, place);
+		if (first && !hb_find_locked(shard, first->lease->hash & ~HB_TAILED,
+					     first->lease->data, first->lease->key_len))
+			more |= grant_next(shard, line, now, NULL);
+	}
+	return more;
 }
 
 /* The end of a present lease has changed; under the shard's lock. */
@@ -192,6 +225,15 @@ bool hb_waiters_wake(struct hb_waitpoint *point)
 	return !list_empty(&point->filled);
 }
 
+/* The worker has not handed a lease over yet that is free. Under the shard's lock. */
+static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *lease)
+{
+	struct hb_waitpoint *point;
+
+	point = hb_waitpoint_find(shard, lease->hash & HB_HASH, lease->data, lease->key_len);
+	return point && !list_empty(line_of(point, lease));
+}
+
 /*
  * Takes a lease if @other, the present one, is NULL; else lines up @waiter, if that is not NULL.
  * Under the shard's lock. Returns 0; -EBUSY: another task has the lease; -EINPROGRESS: the waiter
@@ -201,7 +243,7 @@ int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
 		  struct hb_room *room)
 {
-	if (!other)
+	if (!other && likely(!is_awaited(shard, lease)))
 		return hb_lease_grant(shard, lease, duration, now, room);
 	if (!waiter)
 		return -EBUSY;

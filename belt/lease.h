@@ -73,6 +73,7 @@ int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 dur
 		   struct hb_room *room);
 void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
 			struct hb_room *room);
+bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now);
 void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease);
 void hb_waiters_filled(struct hb_waitpoint *point);
 bool hb_waiters_wake(struct hb_waitpoint *point);

@@ -337,12 +337,10 @@ static void end_batch(struct hb_shard *shard, struct hb_waitpoint *point, u64 st
 {
 	bool more = hb_waiters_wake(point);
 
-	more |= hb_requests_claim(shard, point, HASHBELT_BY_PUT, stamp, claimed);
-	if (likely(!more))
-		return;
 	point->stamp = stamp;
-	list_move_tail(&point->unfinished, &shard->unfinished);
-	hb_kick_worker(shard->belt);
+	more |= hb_requests_claim(shard, point, HASHBELT_BY_PUT, stamp, claimed);
+	if (unlikely(more))
+		hb_waitpoint_leave_to_worker(shard, point);
 }
 
 /*
@@ -362,9 +360,10 @@ void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 
 		end_batch(shard, point, stamp, claimed);
 }
 
-/* Ends a batch of the waits that puts have left to the worker. True if there are more. */
+/* Ends a batch of the waits that were left to the worker. True if there are more. */
 bool hb_unfinished_step(struct hb_shard *shard)
 {
+	u64 now = hb_clock_now(&shard->belt->clock);
 	struct hb_waitpoint *point;
 	LIST_HEAD(claimed);
 	bool more;
@@ -373,6 +372,8 @@ bool hb_unfinished_step(struct hb_shard *shard)
 	point = list_first_entry_or_null(&shard->unfinished, struct hb_waitpoint, unfinished);
 	if (point) {
 		list_del_init(&point->unfinished);
+		if (hb_leases_step(shard, point, now))
+			hb_waitpoint_leave_to_worker(shard, point);
 		end_batch(shard, point, point->stamp, &claimed);
 	}
 	more = !list_empty(&shard->unfinished);

@@ -35,6 +35,7 @@ struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 	INIT_LIST_HEAD(&point->filled);
 	INIT_LIST_HEAD(&point->watches);
 	INIT_LIST_HEAD(&point->unfinished);
+	point->stamp = 0;
 	return entry;
 }
 
@@ -68,6 +69,13 @@ struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_en
 	hb_shard_count(shard, 1);
 	*spare = NULL;
 	return hb_tail(entry);
+}
+
+/* The worker ends further waits at a waitpoint. Under the shard's lock. */
+void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *point)
+{
+	list_move_tail(&point->unfinished, &shard->unfinished);
+	hb_kick_worker(shard->belt);
 }
 
 /* Removes a waitpoint if nothing waits there any more. Under the shard's lock. */

@@ -12,8 +12,8 @@ struct hb_shard;
  * @waiters:	tasks that wait, in FIFO order: for the lock, for the fill lease
  * @filled:	tasks that waited for the fill lease when the key was put, until they are woken
  * @watches:	of requests that wait for the key, in FIFO order
- * @unfinished:	place in the shard's list of keys that were put while more than a batch waited
- * @stamp:	there: requests that were registered before this version are complete
+ * @unfinished:	place in the shard's list of those where more than a batch of waits was to end
+ * @stamp:	requests that were registered before this version are complete: the key was put
  */
 struct hb_waitpoint {
 	struct hashbelt_entry *entry;
@@ -31,6 +31,7 @@ struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const void *key,
 				       u32 key_len);
 struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare);
+void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *point);
 void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point);
 
 #endif /* _HASHBELT_WAITPOINT_H */

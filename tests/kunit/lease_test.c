@@ -7,6 +7,11 @@
  */
 #include <kunit/test.h>
 
+#include "belt/compat.h"
+#include "belt/evict.h"
+#include "belt/lease.h"
+#include "belt/shard.h"
+#include "belt/waitpoint.h"
 #include "lock.h"
 
 /* Starts a task that waits for a lock with a lease of @ttl_ms. */
@@ -596,7 +601,74 @@ static void a_lock_that_was_waited_for_is_bound_to_the_waiters_client(struct kun
 	expect_empty(test);
 }
 
+static enum hrtimer_restart no_alarm(struct hrtimer *timer)
+{
+	return HRTIMER_NORESTART;
+}
+
+#define MANY	(2 * HB_BATCH + 3)
+
+/* Results of these waiters, which stand for a task each, that are @result. */
+static unsigned int count_results(const struct hb_waiter *waiters, int result)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < MANY; i++)
+		count += waiters[i].result == result;
+	return count;
+}
+
+/*
+ * The names of the waiting owners are too long for the room that the lock leaves. A task that asks
+ * for the lock before the worker has come gets it after them.
+ */
+static void a_hand_over_fails_a_batch_of_waiters_in_a_critical_section(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED, .max_bytes = 160,
+	});
+	u32 key = 1, hash = hb_hash(belt, &key, sizeof(key));
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	struct hashbelt_entry *lease, *spare, *longer, *next;
+	static const char name[64];
+	struct hb_waiter *waiters;
+	unsigned int i;
+
+	waiters = kunit_kcalloc(test, MANY, sizeof(*waiters), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, waiters);
+	KUNIT_ASSERT_EQ(test, lock_plainly(belt, key, 'A'), 0);
+	longer = hb_lease_alloc(belt, HB_LOCK, NULL, &key, sizeof(key), name, sizeof(name));
+	next = hb_lease_alloc(belt, HB_LOCK, NULL, &key, sizeof(key), name, 1);
+	spare = hb_waitpoint_alloc(belt, hash, &key, sizeof(key));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(longer) || IS_ERR(next) || IS_ERR(spare));
+	spin_lock(&shard->lock);
+	lease = hb_find_locked(shard, hash | HB_LOCK, &key, sizeof(key));
+	for (i = 0; i < MANY; i++) {
+		waiters[i] = (struct hb_waiter){
+			.belt = belt, .task = current, .lease = longer, .spare = spare,
+			.until = HB_NEVER, .result = HB_WAITING,
+		};
+		hb_hrtimer_setup(&waiters[i].timer, no_alarm, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+		hb_lease_take(shard, lease, longer, SEC, 0, &waiters[i], NULL);
+	}
+	hb_take_out(shard, lease, HASHBELT_REMOVED, 0);
+	KUNIT_EXPECT_EQ(test, count_results(waiters, -ENOSPC), HB_BATCH + 0U);
+	KUNIT_EXPECT_EQ(test, hb_lease_take(shard, NULL, next, SEC, 0, NULL, NULL), -EBUSY);
+	spin_unlock(&shard->lock);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, count_results(waiters, -ENOSPC), MANY + 0U);
+	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 0ULL);
+	KUNIT_EXPECT_EQ(test, lock_plainly(belt, key, 'B'), 0);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, key, 'B'), 0);
+	hashbelt_entry_put(belt, longer);
+	hashbelt_entry_put(belt, next);
+	for (i = 0; i < MANY; i++)
+		hrtimer_cancel(&waiters[i].timer);
+	expect_empty(test);
+}
+
 static struct kunit_case lease_test_cases[] = {
+	KUNIT_CASE(a_hand_over_fails_a_batch_of_waiters_in_a_critical_section),
 	KUNIT_CASE(waiters_get_the_lock_in_fifo_order),
 	KUNIT_CASE(the_end_of_a_lock_wakes_one_task),
 	KUNIT_CASE_PARAM(the_only_waiter_holds_a_lock_once_it_is_free, end_of_lock_gen_params),

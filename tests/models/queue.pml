@@ -74,7 +74,7 @@ inline grant(task)
 	lease = AT(clock + LEASE)
 }
 
-/* hb_leave() of the lock, with hb_lease_hand_over() */
+/* hb_leave() of the lock, with hb_lease_hand_over(). There are fewer waiters than a batch. */
 inline leave()
 {
 	owner = NOBODY;
