@@ -9,7 +9,10 @@
 #if !defined(_HASHBELT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _HASHBELT_TRACE_H
 
+#include <linux/cred.h>
+#include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <linux/uidgid.h>
 
 #include "entry.h"
 
@@ -133,6 +136,45 @@ TRACE_EVENT(hashbelt_drain,
 	),
 	TP_printk("belt=%llu shard=%u expired=%u cascaded=%u", __entry->belt,
 		  __entry->shard, __entry->expired, __entry->cascaded)
+);
+
+/* @belt_name has HASHBELT_NAME_SIZE bytes; NULL: it is no valid name, and not recorded. */
+TRACE_EVENT(hashbelt_manage,
+	TP_PROTO(const char *call, const char *belt_name, int err),
+	TP_ARGS(call, belt_name, err),
+	TP_STRUCT__entry(
+		__field(const char *, call)
+		__field(u32, uid)
+		__field(int, err)
+		__array(char, name, HASHBELT_NAME_SIZE)
+	),
+	TP_fast_assign(
+		__entry->call = call;
+		__entry->uid = from_kuid(&init_user_ns, current_fsuid());
+		__entry->err = err;
+		strscpy(__entry->name, belt_name ?: "", HASHBELT_NAME_SIZE);
+	),
+	TP_printk("call=%s uid=%u err=%d name=%s", __entry->call, __entry->uid, __entry->err,
+		  __entry->name)
+);
+
+TRACE_EVENT(hashbelt_denied,
+	TP_PROTO(const char *belt_name, u32 needs, u32 access),
+	TP_ARGS(belt_name, needs, access),
+	TP_STRUCT__entry(
+		__field(u32, uid)
+		__field(u32, needs)
+		__field(u32, access)
+		__array(char, name, HASHBELT_NAME_SIZE)
+	),
+	TP_fast_assign(
+		__entry->uid = from_kuid(&init_user_ns, current_fsuid());
+		__entry->needs = needs;
+		__entry->access = access;
+		strscpy(__entry->name, belt_name, HASHBELT_NAME_SIZE);
+	),
+	TP_printk("uid=%u needs=%#x access=%#x name=%s", __entry->uid, __entry->needs,
+		  __entry->access, __entry->name)
 );
 
 #endif /* _HASHBELT_TRACE_H */

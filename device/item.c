@@ -210,7 +210,7 @@ static int add(struct hashbelt_belt *belt, struct hashbelt_item *item, const voi
 }
 
 /* Checks what an operation allows in @how, and which rights it needs. */
-static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
+static int check_item(const struct hb_session *session, const struct hashbelt_item *item, u32 op)
 {
 	u32 how, needs = HASHBELT_MAY_WRITE;
 
@@ -242,8 +242,8 @@ static int check_item(const struct hashbelt_item *item, u32 op, u32 access)
 	}
 	if (unlikely(item->how & ~how || item->reserved))
 		return -EINVAL;
-	if (unlikely((access & needs) != needs))
-		return -EPERM;
+	if (unlikely((session->access & needs) != needs))
+		return hb_session_deny(session, needs);
 	return hb_check_key(item->key_len);
 }
 
@@ -268,7 +268,7 @@ static int do_item(struct hb_session *session, struct hashbelt_item *item, u32 o
 {
 	struct hashbelt_belt *belt = session->named->belt;
 	u64 key[HASHBELT_KEY_MAX / sizeof(u64)] HB_UNINITIALIZED;
-	int err = check_item(item, op, session->access);
+	int err = check_item(session, item, op);
 	u32 flags;
 
 	if (unlikely(err))

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "belt/trace.h"
 #include "manage.h"
 
 static int list_entries(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used)
@@ -136,9 +137,8 @@ static struct hashbelt_config config_of(const struct hashbelt_settings *settings
 	};
 }
 
-int hb_call_create(const struct hb_call *call, void *arg)
+static int create(const struct hb_call *call, const struct hashbelt_settings *settings)
 {
-	const struct hashbelt_settings *settings = arg;
 	struct hashbelt_config config = config_of(settings);
 	kgid_t gid = current_fsgid();
 	struct hb_named_belt *named;
@@ -171,9 +171,17 @@ int hb_call_create(const struct hb_call *call, void *arg)
 	return 0;
 }
 
-int hb_call_set(const struct hb_call *call, void *arg)
+int hb_call_create(const struct hb_call *call, void *arg)
 {
 	const struct hashbelt_settings *settings = arg;
+	int err = create(call, settings);
+
+	trace_hashbelt_manage("create", err == -EINVAL ? NULL : settings->name, err);
+	return err;
+}
+
+static int set(const struct hb_call *call, const struct hashbelt_settings *settings)
+{
 	struct hashbelt_config config = config_of(settings);
 	u32 fields = settings->fields;
 	kgid_t gid = GLOBAL_ROOT_GID;
@@ -194,14 +202,21 @@ int hb_call_set(const struct hb_call *call, void *arg)
 	return 0;
 }
 
+int hb_call_set(const struct hb_call *call, void *arg)
+{
+	int err = set(call, arg);
+
+	trace_hashbelt_manage("set", call->session->named->name, err);
+	return err;
+}
+
 static int check_named(const struct hashbelt_name *name)
 {
 	return name->flags || name->uid || !*name->name ? -EINVAL : check_name(name->name);
 }
 
-int hb_call_open(const struct hb_call *call, void *arg)
+static int open(const struct hb_call *call, struct hashbelt_name name)
 {
-	struct hashbelt_name name = *(const struct hashbelt_name *)arg;
 	kuid_t owner;
 	int err;
 
@@ -214,9 +229,17 @@ int hb_call_open(const struct hb_call *call, void *arg)
 	return err ?: hb_file_bind_name(call->filp, name.name, &owner, false);
 }
 
-int hb_call_destroy(const struct hb_call *call, void *arg)
+int hb_call_open(const struct hb_call *call, void *arg)
 {
 	const struct hashbelt_name *name = arg;
+	int err = open(call, *name);
+
+	trace_hashbelt_manage("open", err == -EINVAL ? NULL : name->name, err);
+	return err;
+}
+
+static int destroy(const struct hb_call *call, const struct hashbelt_name *name)
+{
 	struct hb_named_belt *named;
 	int err = check_named(name);
 
@@ -231,6 +254,15 @@ int hb_call_destroy(const struct hb_call *call, void *arg)
 	hashbelt_kill(named->belt);
 	hb_named_belt_put_wait(named);
 	return 0;
+}
+
+int hb_call_destroy(const struct hb_call *call, void *arg)
+{
+	const struct hashbelt_name *name = arg;
+	int err = destroy(call, name);
+
+	trace_hashbelt_manage("destroy", err == -EINVAL ? NULL : name->name, err);
+	return err;
 }
 
 int hb_call_next(const struct hb_call *call, void *arg)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/slab.h>
 
+#include "belt/trace.h"
 #include "hashbelt_core.h"
 #include "registry.h"
 #include "session.h"
@@ -20,6 +21,13 @@ void hb_session_free(struct hb_session *session)
 	hashbelt_client_put(session->client);
 	hb_named_belt_put(session->named);
 	kfree_rcu(session, rcu);
+}
+
+/* A call needs rights that the session does not have. Returns -EPERM. */
+int hb_session_deny(const struct hb_session *session, u32 needs)
+{
+	trace_hashbelt_denied(session->named->name, needs, session->access);
+	return -EPERM;
 }
 
 /* The client of a session, valid as long as the session is; or an error. */

@@ -75,6 +75,7 @@ struct hb_session *hb_session_alloc(void);
 void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named_belt *named,
 		  u32 access);
 void hb_session_close(struct hb_session *session);
+int hb_session_deny(const struct hb_session *session, u32 needs);
 void hb_session_free(struct hb_session *session);
 void hb_session_return_in_flight(struct hb_session *session);
 struct hb_client *hb_session_client(struct hb_session *session);
@@ -103,7 +104,7 @@ static inline struct hb_session *hb_session_get(struct hb_file *file, u32 access
 	if (unlikely(!session))
 		return ERR_PTR(-EIDRM);
 	if (unlikely((session->access & access) != access))
-		err = -EPERM;
+		err = hb_session_deny(session, access);
 	else if (unlikely(hashbelt_is_dead(session->named->belt)))
 		err = -EIDRM;
 	else

@@ -37,7 +37,7 @@ belt() {
 }
 
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing || exit 1
-echo 1..15
+echo 1..20
 ./hbctl create traced --ttl 1m --max-entries 2 --when-full evict || exit 1
 belt halt
 id=$(./hbctl --json info traced | sed 's/.*"id": *\([0-9]*\).*/\1/')
@@ -61,6 +61,21 @@ traced "a rotation is traced with shard and buckets" "hashbelt_rotate: belt=$id 
 traced "a drain is traced with expired and cascaded entries" "hashbelt_drain: belt=$id shard=[0-9]* expired=1 cascaded=0"
 watch belt expire b
 traced "an expire call before the deadline is traced with a negative lag" "hashbelt_expire: belt=$id key=62 version=[1-9][0-9]* late_ns=-[1-9][0-9]*"
+
+./hbctl create other --ttl 1m
+watch ./hbctl set traced --ttl 2m
+traced "a set is traced with the belt's name" "hashbelt_manage: call=set uid=0 err=0 name=traced"
+watch ./hbctl -b nothere info
+traced "an open that fails is traced with its errno" "hashbelt_manage: call=open uid=0 err=-2 name=nothere"
+watch ./hbctl create other --ttl 1m
+traced "a create that fails is traced with its errno" "hashbelt_manage: call=create uid=0 err=-17 name=other"
+watch ./hbctl destroy other
+traced "a destroy is traced with the belt's name" "hashbelt_manage: call=destroy uid=0 err=0 name=other"
+./hbctl set traced --mode 644
+chmod 666 /dev/hashbelt
+watch su -s /bin/sh nobody -c "$PWD/hbctl -b traced put a 1"
+chmod 600 /dev/hashbelt
+traced "a put without the right to write is traced as denied" "hashbelt_denied: uid=65534 needs=0x2 access=0x[0-9a-f]* name=traced"
 
 for event in put get expire evict rotate drain; do
 	cat $tracing/events/hashbelt/hashbelt_$event/format >lines
