@@ -168,14 +168,17 @@ static bool sweep_step(struct hashbelt_belt *belt)
 	return true;
 }
 
-/* Moves a few chains of an index that is being resized. True if there are more. */
+/*
+ * Moves as many chains of an index that is being resized as a step may drain entries: much to drain
+ * does not slow it down. True if there are more.
+ */
 static bool resize_step(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	unsigned int chains;
 	u64 hash;
 
-	for (chains = 0; chains < HB_BATCH; chains++) {
+	for (chains = 0; chains < HB_BATCH << belt->shard_bits; chains++) {
 		hash = hb_index_moving(&belt->index);
 		if (hash == HB_INDEX_END)
 			return false;
