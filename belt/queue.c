@@ -225,7 +225,10 @@ void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 	proxy->flags = entry->flags;
 	proxy->hash = entry->hash & HB_HASH;	/* it has no tail */
 	atomic64_set(&proxy->node.deadline, word_of(entry));
-	hb_event_push(belt, proxy, now);
+	if (hb_event_push(belt, proxy, now))
+		return;
+	hashbelt_entry_put(belt, entry);
+	hashbelt_entry_put(belt, proxy);
 }
 
 /* The entry that an event is about, valid as long as the event is. */

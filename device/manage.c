@@ -250,8 +250,9 @@ static int destroy(const struct hb_call *call, const struct hashbelt_name *name)
 	named = hb_registry_remove(name->name, call->filp->f_cred);
 	if (IS_ERR(named))
 		return PTR_ERR(named);
-	hb_named_belt_unbind(named);
+	/* Before the descriptors lose their locks and fill leases: no waiter gets one of them. */
 	hashbelt_kill(named->belt);
+	hb_named_belt_unbind(named);
 	hb_named_belt_put_wait(named);
 	return 0;
 }

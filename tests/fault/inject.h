@@ -16,6 +16,7 @@
 #define _INJECT_H
 
 #include <linux/fault-inject.h>
+#include <linux/list_lru.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/percpu_counter.h>
@@ -138,15 +139,15 @@ static inline void hb_report_inside(const char *site, unsigned int left)
 #define vzalloc(...)		HB_ALLOC(vzalloc, __VA_ARGS__)
 #define __vmalloc(...)		HB_ALLOC(__vmalloc, __VA_ARGS__)
 #define kmem_cache_alloc(...)	HB_ALLOC(kmem_cache_alloc, __VA_ARGS__)
+#define kmem_cache_alloc_lru(...)	HB_ALLOC(kmem_cache_alloc_lru, __VA_ARGS__)
+#define kmem_cache_create(...)	HB_ALLOC(kmem_cache_create, __VA_ARGS__)
 #define kmem_cache_zalloc(...)	HB_ALLOC(kmem_cache_zalloc, __VA_ARGS__)
 #define alloc_workqueue(...)	HB_ALLOC(alloc_workqueue, __VA_ARGS__)
 #define kmem_cache_create_usercopy(...) \
 	HB_ALLOC(kmem_cache_create_usercopy, __VA_ARGS__)
 
-#undef alloc_percpu_gfp
-#define alloc_percpu_gfp(type, gfp)					\
-	((typeof(type) __percpu *)					\
-	 HB_ALLOC(__alloc_percpu_gfp, sizeof(type), __alignof__(type), gfp))
+#define __alloc_percpu_gfp(...) \
+	((void __percpu *)HB_ALLOC(__alloc_percpu_gfp, __VA_ARGS__))
 
 #undef percpu_counter_init
 #define percpu_counter_init(counter, value, gfp)			\
@@ -159,6 +160,10 @@ static inline void hb_report_inside(const char *site, unsigned int left)
 
 #define register_shrinker(...) \
 	HB_CALL("register_shrinker", true, int, register_shrinker(__VA_ARGS__), -ENOMEM)
+#undef list_lru_init_memcg
+#define list_lru_init_memcg(lru, shrinker)				\
+	HB_CALL("list_lru_init_memcg", true, int,			\
+		__list_lru_init(lru, true, NULL, shrinker), -ENOMEM)
 #define misc_register(misc) \
 	HB_CALL("misc_register", true, int, misc_register(misc), -ENOMEM)
 
