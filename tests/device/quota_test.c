@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	51
+#define TESTS	53
 
 #define ALICE	1000
 #define BOB	1001
@@ -448,6 +448,29 @@ static void test_reserve(void)
 	close(bob);
 }
 
+#define EVICTING_PUTS	20000u	/* of 400 bytes each: twice the quota */
+
+/* At its owner's quota, a belt that evicts makes room. */
+static void test_evicting(void)
+{
+	struct hashbelt_settings settings = { .ttl_ms = HOUR, .policy = HASHBELT_EVICT };
+	unsigned int number, refused = 0;
+	int belt = open_device(O_RDWR);
+
+	if (seteuid(ALICE))
+		bail_out("seteuid: %s", strerror(errno));
+	must(belt, HASHBELT_IOC_CREATE, &settings);
+	if (seteuid(0))
+		bail_out("seteuid: %s", strerror(errno));
+	for (number = 0; number < EVICTING_PUTS; number++)
+		refused += put_zeros(belt, number, 400, 0) != 0;
+	is_int(refused, 0, "a belt that evicts accepts twice the quota of its owner");
+	number = info_of(belt).entries;
+	if (!ok(number && number < EVICTING_PUTS, "a belt that evicts keeps to its owner's quota"))
+		note("%u entries", number);
+	close(belt);
+}
+
 /* The number of belts */
 
 static unsigned int count_names(void)
@@ -828,6 +851,8 @@ int main(void)
 	set_number("user_max_bytes", SHARE);
 	test_memory(before);
 	test_owner();
+	used_at_last(before);
+	test_evicting();
 	used_at_last(before);
 	test_reserve();
 	set_number("max_bytes", was[0]);

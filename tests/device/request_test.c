@@ -12,7 +12,7 @@
 
 #include "request.h"
 
-#define TESTS	157
+#define TESTS	159
 
 #define NAME	"asked"
 #define NONE	((struct hashbelt_settings){})
@@ -278,6 +278,34 @@ static void test_same_key(void)
 		 "a second request that names one key twice is accepted");
 	ok(!cancel(belt, 3) && !complete(belt, "key") && has_no_completion(belt),
 	   "a cancelled request that named one key twice is completed by no call");
+	close(belt);
+}
+
+#define CROWD	200u	/* more requests than a put completes itself */
+
+/* A put completes the first requests for its key itself, and the worker completes the others. */
+static void test_crowd(void)
+{
+	int belt = asking_belt(NONE);
+	bool told[CROWD + 1] = {};
+	struct completion next;
+	unsigned int i, wrong = 0;
+
+	for (i = 1; i <= CROWD; i++)
+		wrong += ASK(belt, i, 0, "key") != 0;
+	is_int(wrong, 0, "200 requests for one key are accepted");
+	put_text(belt, "key", "value", 0);
+	set_blocking(belt, true);
+	for (i = 0; i < CROWD; i++) {
+		next = read_completion(belt);
+		if (next.err || next.cause != HASHBELT_BY_PUT || next.id > CROWD || told[next.id])
+			wrong++;
+		else
+			told[next.id] = true;
+	}
+	set_blocking(belt, false);
+	ok(!wrong && !waiting(belt) && has_no_completion(belt),
+	   "a put completes each of 200 requests for its key once");
 	close(belt);
 }
 
@@ -961,6 +989,7 @@ int main(void)
 	test_unseen();
 	test_complete();
 	test_same_key();
+	test_crowd();
 	test_timeouts();
 	test_many_timeouts();
 	test_handlers(HASHBELT_DROP, "drop");
