@@ -298,7 +298,8 @@ static void test_crowd(void)
 	set_blocking(belt, true);
 	for (i = 0; i < CROWD; i++) {
 		next = read_completion(belt);
-		if (next.err || next.cause != HASHBELT_BY_PUT || next.id > CROWD || told[next.id])
+		if (next.err || next.cause != HASHBELT_BY_PUT ||
+		    !next.id || next.id > CROWD || told[next.id])
 			wrong++;
 		else
 			told[next.id] = true;
