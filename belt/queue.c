@@ -62,11 +62,17 @@ static void count_memory(struct hb_queue *queue, struct hashbelt_entry *event, i
 		queue->pressed += bytes;
 }
 
+/* An event that stays charged to the belt's limits while it is queued. */
+static bool stays_charged(const struct hashbelt_entry *event)
+{
+	return !is_proxy(event) && hb_stays_charged(hb_reason(word_of(event)));
+}
+
 /* Counts an event that stays charged to the belt's limits, or with @sign -1 ends that. */
 static bool count_kept(struct hb_queue *queue, const struct hashbelt_entry *event, int sign)
 {
 	lockdep_assert_held(&queue->lock);
-	if (is_proxy(event) || !hb_stays_charged(hb_reason(word_of(event))))
+	if (!stays_charged(event))
 		return false;
 	queue->kept_entries += sign;
 	queue->kept_bytes += sign * (s64)hb_cost(event);
@@ -182,6 +188,17 @@ static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, 
 }
 
 /*
+ * An event is lost at once. Its entry has left the belt, and gives back the charge that the event
+ * was to keep.
+ */
+static void lose_at_once(struct hashbelt_belt *belt, struct hashbelt_entry *event)
+{
+	count_lost(belt);
+	if (stays_charged(event))
+		hb_uncharge(belt, event);
+}
+
+/*
  * Queues an event; under the lock of its key's shard. False: it was lost at once, and stays the
  * caller's. If there are too many events then, the worker drops them.
  */
@@ -197,7 +214,7 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 	if (queued)
 		event->sequence = sequence;
 	else
-		count_lost(belt);
+		lose_at_once(belt, event);
 	spin_unlock(&queue->lock);
 	hb_count(belt, HASHBELT_STAT_EVENTS);
 	wake_readers(belt, trimmed);

@@ -207,6 +207,38 @@ static void a_large_event_drops_a_batch_and_the_next_one_is_lost(struct kunit *t
 	kvfree(value);
 }
 
+/* The events of removed and of expired entries stay charged while they are queued. */
+static void an_event_that_is_lost_at_a_full_queue_gives_back_its_charge(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
+	u8 *value = kvzalloc(100000, GFP_KERNEL);
+	unsigned int key, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, value);
+	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
+		     HASHBELT_SET_MAX_BYTES);
+	for (key = 0; key < 5000; key++)
+		put(belt, 1);
+	wait_for_resize(belt);
+	atomic_inc(&belt->movers);
+	for (i = 0; i < 6; i++) {
+		key = 2 + i;
+		KUNIT_EXPECT_EQ(test, put_bytes(belt, &key, sizeof(key), value, 30000,
+						&(struct hashbelt_item){}), 0);
+		if (i % 2)
+			hashbelt_expire(belt, &key, sizeof(key));
+		else
+			take_out(belt, key);
+	}
+	KUNIT_EXPECT_GT(test, belt->queue.lost, 0ULL);
+	check_accounting(test, belt);
+	atomic_dec(&belt->movers);
+	hb_kick_worker(belt);
+	wait_for_resize(belt);
+	check_accounting(test, belt);
+	kvfree(value);
+}
+
 static void event_numbers_have_no_gaps_where_no_event_is_lost(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
@@ -457,6 +489,7 @@ static struct kunit_case event_test_cases[] = {
 	KUNIT_CASE(a_queue_over_its_limit_is_trimmed_in_batches),
 	KUNIT_CASE(returned_events_are_trimmed_to_the_limit),
 	KUNIT_CASE(a_large_event_drops_a_batch_and_the_next_one_is_lost),
+	KUNIT_CASE(an_event_that_is_lost_at_a_full_queue_gives_back_its_charge),
 	KUNIT_CASE(event_numbers_have_no_gaps_where_no_event_is_lost),
 	KUNIT_CASE(a_belt_reports_the_chosen_reasons_and_no_other),
 	KUNIT_CASE(events_of_a_key_are_read_in_order),
