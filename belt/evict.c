@@ -128,23 +128,29 @@ static void find_shard(struct hashbelt_belt *belt, struct search *search)
 	}
 }
 
-static struct hashbelt_entry *nearest_entry(struct hb_shard *shard, enum hb_class class, u64 now)
+/*
+ * The entry of a shard with the earliest deadline. *@bound: returned, that deadline; HB_NOTHING:
+ * there is no entry; 0: not known, search again.
+ */
+static struct hashbelt_entry *nearest_entry(struct hb_shard *shard, enum hb_class class, u64 now,
+					    u64 *bound)
 {
-	struct hb_node *node = hb_wheel_nearest(hb_wheel_of(shard, class), now), *old;
+	bool again = false;
+	struct hb_node *node = hb_wheel_nearest(hb_wheel_of(shard, class), now, &again), *old;
 
 	lockdep_assert_held(&shard->lock);
 	if (class == HB_PLAIN && shard->old.level[0]) {
-		old = hb_wheel_nearest(&shard->old, now);
+		old = hb_wheel_nearest(&shard->old, now, &again);
 		if (old && (!node || hb_node_deadline(old) <
 				     hb_node_deadline(node)))
 			node = old;
 	}
+	if (again) {
+		*bound = 0;
+		return NULL;
+	}
+	*bound = node ? hb_node_deadline(node) : HB_NOTHING;
 	return node ? container_of(node, struct hashbelt_entry, node) : NULL;
-}
-
-static u64 deadline_of(const struct hashbelt_entry *entry)
-{
-	return entry ? hb_node_deadline(&entry->node) : HB_NOTHING;
 }
 
 /*
@@ -163,20 +169,24 @@ static struct hashbelt_entry *find_spared(struct hb_shard *shard, const struct s
 	return hb_peek(shard, (put->hash & HB_HASH) | kind, put->data, put->key_len, now);
 }
 
-/* The entry of a shard that may be evicted first. Makes the shard's bound exact. */
-static struct hashbelt_entry *find_nearest(struct hb_shard *shard, struct search *search, u64 now)
+/*
+ * The entry of a shard that may be evicted first, with its deadline in *@deadline. Makes the
+ * shard's bound exact, or 0 where the search is to be repeated.
+ */
+static struct hashbelt_entry *find_nearest(struct hb_shard *shard, struct search *search, u64 now,
+					   u64 *deadline)
 {
-	struct hashbelt_entry *entry = nearest_entry(shard, search->class, now);
+	struct hashbelt_entry *entry = nearest_entry(shard, search->class, now, deadline);
 	struct hashbelt_entry *spared = find_spared(shard, search, now);
 
-	WRITE_ONCE(shard->nearest[search->class], deadline_of(entry));
+	WRITE_ONCE(shard->nearest[search->class], *deadline);
 	if (unlikely(spared && entry == spared)) {
 		hb_wheel_del(&spared->node);
-		entry = nearest_entry(shard, search->class, now);
+		entry = nearest_entry(shard, search->class, now, deadline);
 		hb_wheel_add(hb_wheel_of(shard, search->class), &spared->node, now);
 	}
 	if (shard == search->home)
-		search->others = deadline_of(entry);
+		search->others = *deadline;
 	return entry;
 }
 
@@ -221,8 +231,7 @@ static size_t evict_from(struct hashbelt_belt *belt, enum hb_class class,
 			return 0;
 		spin_lock(&search.shard->lock);
 		now = hb_clock_now(&belt->clock);
-		entry = find_nearest(search.shard, &search, now);
-		deadline = deadline_of(entry);
+		entry = find_nearest(search.shard, &search, now, &deadline);
 		if (entry && deadline <= search.next && deadline <= until) {
 			size = hb_entry_size(entry);
 			evict_entry(search.shard, entry, now, reason);
@@ -259,10 +268,14 @@ static bool is_empty(struct hashbelt_belt *belt, enum hb_class class,
 	};
 	struct hb_shard *shard;
 	bool empty = true;
+	u64 nearest;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		empty &= shard->nearest[class] == HB_NOTHING ||
-			 (shard == search.home && !find_nearest(shard, &search, now));
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		nearest = shard->nearest[class];
+		if (shard == search.home && nearest != HB_NOTHING)
+			find_nearest(shard, &search, now, &nearest);
+		empty &= nearest == HB_NOTHING;
+	}
 	return empty;
 }
 

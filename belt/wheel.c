@@ -487,8 +487,9 @@ static struct hb_node *due_nearest(struct hb_wheel *wheel, u64 now)
 	}
 }
 
-/* The nearest node of a level. */
-static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number, u64 now)
+/* The nearest node of a level. @again: as for hb_wheel_nearest(). */
+static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number, u64 now,
+				     bool *again)
 {
 	struct hb_level *level = wheel->level[number];
 	unsigned int samples = SAMPLES;
@@ -499,8 +500,10 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 	while (tick) {
 		bucket = &level->slots[slot_of(tick, level->size)];
 		node = sample(bucket);
-		if (!node)
+		if (!node) {
+			*again = true;
 			return NULL;
+		}
 		due = due_at(wheel->geometry, hb_node_deadline(node));
 		if (!samples-- || due < (tick + !!number) * level->width)
 			return node;
@@ -514,6 +517,8 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
  * hb_wheel_nearest() - find the node with the earliest deadline
  * @wheel:	the wheel
  * @now:	belt time
+ * @again:	set to true if the search ended at a bucket that has become empty, after STALE_MAX
+ *		others: the result is not known. The next search goes on behind them
  *
  * Looks at the first nodes of the first bucket of each level that holds a node. That is exact for
  * buckets of up to 16 nodes, and wherever nodes were added in the order of their deadlines.
@@ -522,13 +527,13 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
  *
  * Context: the shard's lock. Return: the node, or NULL if there is none.
  */
-struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now)
+struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now, bool *again)
 {
 	struct hb_node *best = due_nearest(wheel, now), *node;
 	unsigned int i;
 
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++) {
-		node = level_nearest(wheel, i, now);
+		node = level_nearest(wheel, i, now, again);
 		if (node && (!best || hb_node_deadline(node) < hb_node_deadline(best)))
 			best = node;
 	}

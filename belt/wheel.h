@@ -114,7 +114,7 @@ void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level 
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now);
 bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
 		    struct hb_drain_result *result);
-struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now);
+struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now, bool *again);
 u64 hb_wheel_next(struct hb_wheel *wheel);
 void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 			   struct hb_level *level, struct hb_wheel *old, u64 now);

@@ -715,6 +715,32 @@ static void reserved_room_is_void_after_the_limits_were_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, belt->usage.entries, 0ULL);
 }
 
+/*
+ * Each removed entry leaves the bit of its bucket set, and one search clears 1024 such bits. The
+ * one entry that is left stands behind thousands of these.
+ */
+static void an_eviction_finds_the_entry_behind_thousands_of_empty_buckets(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .buckets = 60001, .ttl = 60000 * SEC,
+		.max_entries = 40001,
+	});
+	unsigned int key;
+
+	for (key = 1; key <= 40000; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, key * 1000), 0);
+	/* The worker would clear some of the bits. */
+	atomic_inc(&belt->movers);
+	for (key = 1; key <= 40000; key++)
+		KUNIT_ASSERT_EQ(test, take_out(belt, key), 0);
+	KUNIT_ASSERT_EQ(test, put_ttl(belt, 50000, 50000 * 1000), 0);
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .max_entries = 1 },
+					   HASHBELT_SET_MAX_ENTRIES), 0);
+	KUNIT_EXPECT_EQ(test, put_ttl(belt, 1, 1000), 0);
+	KUNIT_EXPECT_FALSE(test, has(belt, 50000));
+	atomic_dec(&belt->movers);
+}
+
 static u64 nearest_of(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
@@ -921,6 +947,7 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(a_large_put_keeps_the_room_that_it_makes),
 	KUNIT_CASE(of_two_puts_that_are_too_large_together_one_gets_the_room),
 	KUNIT_CASE(reserved_room_is_void_after_the_limits_were_set),
+	KUNIT_CASE(an_eviction_finds_the_entry_behind_thousands_of_empty_buckets),
 	KUNIT_CASE(new_wheels_have_as_many_levels_as_the_old_ones),
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	{}

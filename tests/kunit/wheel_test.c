@@ -125,6 +125,7 @@ static void a_replaced_wheel_loses_no_node(struct kunit *test)
 	struct hb_wheel old = {};
 	struct hb_node nodes[3];
 	struct hb_geometry geometry;
+	bool again = false;
 	unsigned int i;
 
 	INIT_LIST_HEAD(&old.due);
@@ -135,7 +136,8 @@ static void a_replaced_wheel_loses_no_node(struct kunit *test)
 	hb_wheel_set_geometry(&f->wheel, &geometry, hb_level_new(&geometry, 0, NULL), &old, f->now);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		atomic64_set(&nodes[i].deadline, HB_NEVER);
-	hb_wheel_nearest(&old, f->now);
+	hb_wheel_nearest(&old, f->now, &again);
+	KUNIT_EXPECT_FALSE(test, again);
 	while (hb_wheel_unload(&old, &f->wheel, 64))
 		;
 	KUNIT_EXPECT_EQ(test, count(&old.permanent), 0u);
