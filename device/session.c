@@ -30,17 +30,43 @@ int hb_session_deny(const struct hb_session *session, u32 needs)
 	return -EPERM;
 }
 
+/* Makes @client, which may be NULL, that of a session that has none. As hb_session_client(). */
+static struct hb_client *set_client(struct hb_session *session, struct hb_client *client)
+{
+	struct hb_client *spare = client;
+
+	mutex_lock(&session->lock);
+	if (client && !session->client && !session->left) {
+		/* Pairs with the acquire in hb_session_client(). */
+		smp_store_release(&session->client, client);
+		spare = NULL;
+	}
+	client = session->client ?: ERR_PTR(session->left ? -EIDRM : -ENOMEM);
+	mutex_unlock(&session->lock);
+	if (spare) {
+		hashbelt_client_close(session->named->belt, spare);
+		hashbelt_client_put(spare);
+	}
+	return client;
+}
+
 /* The client of a session, valid as long as the session is; or an error. */
 struct hb_client *hb_session_client(struct hb_session *session)
 {
-	struct hb_client *client;
+	/* Pairs with the release in set_client(). */
+	struct hb_client *client = smp_load_acquire(&session->client);
 
-	mutex_lock(&session->lock);
-	if (!session->client && !session->left)
-		session->client = hashbelt_client_new(session->named->belt);
-	client = session->client ?: ERR_PTR(session->left ? -EIDRM : -ENOMEM);
-	mutex_unlock(&session->lock);
-	return client;
+	/*
+	 * Not under session->lock: DESTROY takes that, and must not wait for a task that waits for
+	 * memory of its cgroup.
+	 */
+	return client ?: set_client(session, hashbelt_client_new(session->named->belt));
+}
+
+static void file_put(struct hb_file *file)
+{
+	if (refcount_dec_and_test(&file->ref))
+		kfree_rcu(file, rcu);
 }
 
 /* A descriptor gives up its session, the events in flight, and the entries that are bound to it. */
@@ -58,6 +84,8 @@ void hb_session_close(struct hb_session *session)
 	hb_poller_close(&session->poller);
 	if (session->client)
 		hashbelt_client_close(named->belt, session->client);
+	/* The pollers of session and client are closed. */
+	file_put(session->file);
 	hb_session_put(session);
 }
 
@@ -91,6 +119,7 @@ void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named
 		access &= ~(HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN);
 	session->named = named;
 	session->file = file;
+	refcount_inc(&file->ref);
 	INIT_LIST_HEAD(&session->place);
 	session->access = access;
 	refcount_set(&session->ref, 1);
@@ -115,12 +144,11 @@ static bool take_session(struct hb_named_belt *named, struct hb_session **taken)
 	struct hb_file *file;
 
 	*taken = NULL;
-	/* The file is not freed before it has taken named->lock, and a grace period has passed. */
-	rcu_read_lock();
 	spin_lock(&named->lock);
 	session = list_first_entry_or_null(&named->sessions, struct hb_session, place);
 	if (session) {
 		list_del_init(&session->place);
+		/* A task that closes the session, and drops its file, takes named->lock before. */
 		file = session->file;
 		if (unrcu_pointer(cmpxchg(&file->session, RCU_INITIALIZER(session), NULL)) ==
 		    session)
@@ -129,7 +157,6 @@ static bool take_session(struct hb_named_belt *named, struct hb_session **taken)
 	spin_unlock(&named->lock);
 	if (*taken)
 		hb_wake_polling(&file->wait, true);
-	rcu_read_unlock();
 	return session;
 }
 
@@ -202,6 +229,7 @@ int hb_file_open(struct inode *inode, struct file *filp)
 	/* Events have no position, and several threads may read at once. */
 	stream_open(inode, filp);
 	init_waitqueue_head(&file->wait);
+	refcount_set(&file->ref, 1);
 	filp->private_data = file;
 	err = hb_file_bind_name(filp, HASHBELT_DEFAULT_BELT, NULL, true);
 	/* Without the default belt the caller may still bind to another. */
@@ -218,6 +246,6 @@ int hb_file_release(struct inode *inode, struct file *filp)
 
 	if (session)
 		hb_session_close(session);
-	kfree_rcu(file, rcu);
+	file_put(file);
 	return 0;
 }

@@ -23,8 +23,8 @@
 /**
  * struct hb_session - the binding of a descriptor to a belt
  * @named:	the belt, with a reference; constant
- * @file:	the descriptor, as long as this is in named->sessions; constant
- * @place:	there; under named->lock
+ * @file:	the descriptor, with a reference; constant
+ * @place:	in named->sessions; under named->lock
  * @access:	HASHBELT_MAY_*; constant
  * @ref:	one for the descriptor, one for each call that goes on
  * @lock:	protects all below but @rcu, and is not taken together with named->lock
@@ -35,7 +35,7 @@
  * @in_flight:	events that were read, owned by this session
  * @lost:	number of lost events that their records report ...
  * @told:	... the last of them in the record of this sequence number
- * @client:	to which entries are bound; made when it is first needed
+ * @client:	to which entries are bound; made when it is first needed, and constant then
  * @poller:	tells tasks that poll the descriptor of the belt's events; constant once it is
  *		initialized, but for its own lock
  * @left:	the descriptor is bound to another belt or to none, or closed
@@ -63,11 +63,14 @@ struct hb_session {
  * struct hb_file - an open file of the device
  * @session:	changed by xchg(); NULL if there was no default belt, or the belt was destroyed
  * @wait:	tasks that poll, whatever session the file has
- * @rcu:	for freeing it: a task that wakes @wait may have found it by a session
+ * @ref:	one for the descriptor, one for each session that is not closed: until then its
+ *		pollers may refer to @wait
+ * @rcu:	for freeing it: a task that wakes @wait may have found it by a poller
  */
 struct hb_file {
 	struct hb_session __rcu *session;
 	wait_queue_head_t wait;
+	refcount_t ref;
 	struct rcu_head rcu;
 };
 

@@ -12,7 +12,7 @@
 
 #include "events.h"
 
-#define TESTS	17
+#define TESTS	18
 
 #define EVENTS_MAX	6000
 #define EVENTS	scaled(EVENTS_MAX)
@@ -351,6 +351,60 @@ static void test_ending(void)
 	       "readers of a belt that is destroyed get EIDRM");
 }
 
+/* A descriptor that is closed while DESTROY returns its events */
+
+#define HELD	scaled(8000)
+
+static int *held;	/* the closer holds its events and has polled; shared */
+
+/* Closes its descriptor some milliseconds after the belt is destroyed. */
+static int hold_and_close(void *arg)
+{
+	struct timespec delay = { .tv_nsec = (uintptr_t)arg * 1000000 };
+	size_t size = 1 << 20;
+	unsigned char *buffer = malloc(size);
+	struct hashbelt_info info = {};
+	int fd = open_named("closing");
+
+	set_blocking(fd, false);
+	watch(fd, HASHBELT_WATCH_ACK);
+	while (read_into(fd, buffer, size) > 0)
+		;
+	poll_now(fd);
+	__atomic_store_n(held, 1, __ATOMIC_SEQ_CST);
+	while (call(fd, HASHBELT_IOC_INFO, &info) != -EIDRM)
+		sched_yield();
+	nanosleep(&delay, NULL);
+	close(fd);
+	return 0;
+}
+
+/*
+ * DESTROY takes the session from the descriptor, and the events that it returns wake the tasks that
+ * poll it. KASAN and kmemleak see whether the descriptor is freed too early, or never.
+ */
+static void test_closing(void)
+{
+	unsigned int delay, wrong = 0;
+	pid_t closer;
+	int belt;
+
+	held = shared_memory(sizeof(*held));
+	for (delay = 0; delay < 10; delay += 2) {
+		belt = named_belt("closing", 0);
+		put_numbers(belt, 0, HELD, 1000);
+		advance(belt, 2000);
+		*held = 0;
+		closer = start(hold_and_close, (void *)(uintptr_t)delay);
+		while (!__atomic_load_n(held, __ATOMIC_SEQ_CST))
+			sched_yield();
+		wrong += destroy_belt(belt, "closing") != 0;
+		wrong += finish(closer) != 0;
+		close(belt);
+	}
+	is_int(wrong, 0, "a polled descriptor with events in flight is closed beside DESTROY");
+}
+
 /* Settings */
 
 #define KEPT	2000	/* entries that no thread touches and no rotation reaches */
@@ -453,6 +507,7 @@ int main(void)
 		   "an event beside a signal to one of two readers goes to one of them");
 	test_threads();
 	test_ending();
+	test_closing();
 	test_settings();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
