@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reading events from a descriptor: read, poll, and acknowledging. */
+#include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
@@ -81,27 +82,39 @@ int hb_call_ack(const struct hb_call *call, void *arg)
 	return err;
 }
 
-/*
- * Copies events to user space, and moves those that were copied to @done. Returns the bytes. The
- * record of the first event reports @lost, which is then set to 0.
- */
-static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __user *to, u64 *lost)
+/* Copies a record, the data of its event, and zeros up to its size. False: after a page fault. */
+static bool copy_record(char __user *to, const struct hashbelt_event *record, const void *data)
 {
 	static const u8 zeros[8];
+	u32 len = record->key_len + record->value_len, size = sizeof(*record) + len;
+	bool failed;
+
+	pagefault_disable();
+	failed = copy_to_user(to, record, sizeof(*record)) ||
+		 copy_to_user(to + sizeof(*record), data, len) ||
+		 copy_to_user(to + size, zeros, record->size - size);
+	pagefault_enable();
+	return !failed;
+}
+
+/*
+ * Copies events to user space without waiting for page faults, and moves those that were copied to
+ * @done. Returns the bytes. The record of the first event reports @lost, which is then set to 0.
+ * @needs: returned, bytes of the record at which a page fault has ended this.
+ */
+static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __user *to, u64 *lost,
+			   u32 *needs)
+{
 	struct hashbelt_event record;
 	struct hashbelt_entry *event;
 	ssize_t copied = 0;
 	const void *data;
-	u32 size, len;
 
 	while ((event = events->first)) {
 		data = hashbelt_describe_event(event, &record);
 		record.lost = *lost;
-		len = record.key_len + record.value_len;
-		size = sizeof(record) + len;
-		if (copy_to_user(to, &record, sizeof(record)) ||
-		    copy_to_user(to + sizeof(record), data, len) ||
-		    copy_to_user(to + size, zeros, record.size - size))
+		*needs = record.size;
+		if (!copy_record(to, &record, data))
 			break;
 		hb_fifo_add(done, hb_fifo_pop(events));
 		*lost = 0;
@@ -112,8 +125,8 @@ static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __
 	return copied;
 }
 
-/* Reads completed requests of the descriptor, without waiting. */
-static ssize_t read_completed(struct hb_session *session, char __user *to, size_t size)
+/* Reads completed requests of the descriptor, without waiting. @needs: as for copy_events(). */
+static ssize_t read_completed(struct hb_session *session, char __user *to, size_t size, u32 *needs)
 {
 	struct hb_client *client = hb_session_client(session);
 	struct hashbelt_belt *belt = session->named->belt;
@@ -127,7 +140,7 @@ static ssize_t read_completed(struct hb_session *session, char __user *to, size_
 	err = hashbelt_take_completed(client, &events, size, EVENTS_MAX);
 	if (err)
 		return err;
-	copied = copy_events(&events, &done, to, &lost);
+	copied = copy_events(&events, &done, to, &lost, needs);
 	hashbelt_settle_completed(belt, &done);
 	if (!events.count)
 		return copied;
@@ -155,8 +168,11 @@ static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64
 	mutex_unlock(&session->lock);
 }
 
-/* Reads events, without waiting. Returns bytes, or -EAGAIN, -EMSGSIZE, -EFAULT, -EPERM. */
-static ssize_t read_some(struct hb_session *session, char __user *to, size_t size)
+/*
+ * Reads events, without waiting. Returns bytes, or -EAGAIN, -EMSGSIZE, -EPERM; -EFAULT: the first
+ * @needs bytes at @to have to be brought in.
+ */
+static ssize_t try_read(struct hb_session *session, char __user *to, size_t size, u32 *needs)
 {
 	struct hashbelt_belt *belt = session->named->belt;
 	struct hb_fifo events = {}, done = {};
@@ -167,14 +183,14 @@ static ssize_t read_some(struct hb_session *session, char __user *to, size_t siz
 	int err;
 
 	if (READ_ONCE(session->requests))
-		return read_completed(session, to, size);
+		return read_completed(session, to, size, needs);
 	if (!(session->access & HASHBELT_MAY_CONSUME))
 		return -EPERM;
 	err = hashbelt_take_events(belt, &events, size, EVENTS_MAX, hold, &lost);
 	if (err)
 		return err;
 	untold = lost;
-	copied = copy_events(&events, &done, to, &untold);
+	copied = copy_events(&events, &done, to, &untold, needs);
 	faulted = events.count;
 	if (faulted)
 		hashbelt_return_events(belt, &events, hold, untold);
@@ -182,6 +198,27 @@ static ssize_t read_some(struct hb_session *session, char __user *to, size_t siz
 		keep_in_flight(session, &done, lost - untold);
 	hashbelt_settle_events(belt, &done, hold);
 	return faulted && !copied ? -EFAULT : copied;
+}
+
+/*
+ * As try_read(), and brings pages in, which may take any time: no event is in flight meanwhile.
+ * -EINTR: the task is being killed.
+ */
+static ssize_t read_some(struct hb_session *session, char __user *to, size_t size)
+{
+	unsigned int faults;
+	ssize_t copied;
+	u32 needs;
+
+	for (faults = 0; ; faults++) {
+		copied = try_read(session, to, size, &needs);
+		if (copied != -EFAULT || faults == HB_FAULTS_MAX ||
+		    fault_in_safe_writeable(to, needs))
+			return copied;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
 }
 
 static int wait_for_completed(struct hb_session *session)

@@ -11,7 +11,7 @@
 
 #include "events.h"
 
-#define TESTS	75
+#define TESTS	77
 
 /* read(2) */
 
@@ -466,15 +466,17 @@ static void test_stuck(__u32 flags, const char *mode)
 	put_and_expire(belt, "key", "first");
 	child = start_stuck(fd);
 	if (!child) {
-		skip(3, "this kernel has no userfaultfd");
+		skip(4, "this kernel has no userfaultfd");
 		return;
 	}
 	put_and_expire(belt, "key", "other");
-	ok(info_of(belt).queued, "%s: events are queued while a reader is stuck in a page fault",
-	   mode);
+	is_int(info_of(belt).in_flight, 0,
+	       "%s: no event is in flight while a reader is stuck in a page fault", mode);
+	is_int(info_of(belt).queued, 2,
+	       "%s: all events are queued while a reader is stuck in a page fault", mode);
 	waiter = launch_waiter(belt, 0);
-	is_int(waiter_result(&waiter), event_size(3, 5),
-	       "%s: another reader gets events while one is stuck in a page fault", mode);
+	is_int(waiter_result(&waiter), 2 * event_size(3, 5),
+	       "%s: another reader gets all events while one is stuck in a page fault", mode);
 	kill_and_wait(child);
 	close(fd);
 	discard_events(belt);
