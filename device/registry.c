@@ -123,7 +123,8 @@ static int may_add(const struct hb_user *user)
 	unsigned int most = data_race(READ_ONCE(hb_max_belts));
 	unsigned int most_of_user = data_race(READ_ONCE(hb_user_max_belts)); /* likewise */
 
-	if (belts >= most)
+	/* Users leave an eighth to belts without an account, as with the module's memory. */
+	if (belts >= (user ? most - most / 8 : most))
 		return -ENOSPC;
 	if (user && user->belts >= most_of_user)
 		return -EDQUOT;

@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	53
+#define TESTS	55
 
 #define ALICE	1000
 #define BOB	1001
@@ -469,7 +469,7 @@ static void test_evicting(void)
 	bytes = info_of(belt).bytes;
 	if (!ok(bytes > SHARE / 2 && bytes <= SHARE,
 		"a belt that evicts holds more than half of its owner's quota, and at most all"))
-		note("%llu of %u bytes", bytes, SHARE);
+		note("%llu of %lu bytes", bytes, SHARE);
 	close(belt);
 }
 
@@ -827,6 +827,13 @@ static void test_belts(void)
 	as(0, 0, 0, destroy_many, "root");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
 	is_int(count_names(), names, "the belts of a process that ended are gone");
+	set_number("max_belts", 16);
+	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 14 - names, ENOSPC,
+		"users leave the superuser an eighth of max_belts: ENOSPC");
+	is_made(as(0, 0, 0, make_many, "root"), 16 - count_names(), ENOSPC,
+		"the superuser makes more belts than users have left: ENOSPC");
+	as(0, 0, 0, destroy_many, "root");
+	as(ALICE, ALICE, 0, destroy_many, "alice");
 	set_number("max_belts", names - 1);
 	is_int(new_plain(), -ENOSPC,
 	       "create returns ENOSPC when max_belts is set below the number of belts");
