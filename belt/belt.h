@@ -51,6 +51,8 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @unfinished:	waitpoints with waits that the worker has to end
  * @nearest:	lower bounds of the deadlines on @wheel and on @leases; HB_NOTHING if there is none.
  *		Read without @lock as a hint
+ * @next:	lower bound of when a bucket of @wheel or @leases falls off. Read without @lock by
+ *		the worker
  * @wheel:	where plain entries wait for their deadlines
  * @old:	a wheel of another geometry, while it is being unloaded
  * @leases:	where entries of other kinds wait: locks, fill leases and requests
@@ -75,6 +77,7 @@ struct hb_shard {
 	struct list_head done;
 	struct list_head unfinished;
 	u64 nearest[HB_CLASSES];
+	u64 next;
 	struct hb_wheel wheel;
 	struct hb_wheel old;
 	struct hb_wheel leases;
@@ -164,6 +167,7 @@ struct hb_flush {
  * @movers:	tasks that wait for @round_lock; the worker does not compete with them
  * @missed:	the worker did not get @round_lock, and is to be queued when it is free
  * @sweep:	place where the sweep goes on; under @round_lock
+ * @unswept:	there may be cleared entries; set under all shards' locks
  * @clear_lock:	one task at a time takes all shards' locks
  * @flush:	waiting for limbo
  * @free:	frees what is in the belt after a grace period
@@ -210,6 +214,7 @@ struct hashbelt_belt {
 	atomic_t movers;
 	int missed;
 	u64 sweep;
+	bool unswept;
 	struct mutex clear_lock;	/* the third */
 	struct hb_flush flush;
 	struct rcu_work free;

@@ -120,13 +120,16 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	/* A claimed request still has its deadline in the word. */
-	u64 deadline = hb_node_deadline(&entry->node);
+	u64 deadline = hb_node_deadline(&entry->node), next;
 	enum hb_class class = hb_class(entry);
 
 	lockdep_assert_held(&shard->lock);
 	if (deadline < shard->nearest[class])
 		WRITE_ONCE(shard->nearest[class], deadline);
-	return hb_wheel_add(hb_wheel_of(shard, class), &entry->node, now);
+	next = hb_wheel_add(hb_wheel_of(shard, class), &entry->node, now);
+	if (next < shard->next)
+		WRITE_ONCE(shard->next, next);
+	return next;
 }
 
 /* A claimed entry of this kind and reason becomes an event of its belt. */

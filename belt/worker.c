@@ -30,6 +30,7 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 		versions = max(versions, shard->versions);
 	WRITE_ONCE(belt->floor, ((versions + 1) << belt->shard_bits) - 1);
 	WRITE_ONCE(belt->dead, belt->dead || dead);
+	WRITE_ONCE(belt->unswept, true);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		shard->versions = versions;
 		cleared += shard->live;
@@ -101,6 +102,8 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 		hb_expire(shard, entry, now);
 		expired++;
 	}
+	if (!more)
+		WRITE_ONCE(shard->next, hb_shard_next(shard));
 	spin_unlock(&shard->lock);
 	if (expired || result.cascaded)
 		trace_hashbelt_drain(belt->id, number, expired, result.cascaded);
@@ -118,6 +121,8 @@ static bool unload_step(struct hb_shard *shard)
 
 	spin_lock(&shard->lock);
 	more = hb_wheel_unload(&shard->old, &shard->wheel, HB_BATCH);
+	/* Its nodes are on the list of those that are due. */
+	WRITE_ONCE(shard->next, 0);
 	if (!more) {
 		done.account = shard->old.account;
 		memcpy(done.level, shard->old.level, sizeof(done.level));
@@ -136,16 +141,23 @@ static void sweep_one(struct hashbelt_entry *entry, void *arg)
 		hb_take_out(shard, entry, HASHBELT_CLEARED, hb_clock_now(&shard->belt->clock));
 }
 
+/* Cleared entries are left. */
 static bool needs_sweep(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 	bool needs = false;
 
+	if (!READ_ONCE(belt->unswept))
+		return false;
+	/* A clear from now on sets it again, or is seen below. */
+	WRITE_ONCE(belt->unswept, false);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		needs |= shard->count != shard->live + shard->points;
 		spin_unlock(&shard->lock);
 	}
+	if (needs)
+		WRITE_ONCE(belt->unswept, true);
 	return needs;
 }
 
@@ -193,7 +205,8 @@ static bool resize_step(struct hashbelt_belt *belt)
 }
 
 /*
- * A batch of each kind of work; buckets fall off up to belt time @until. Returns HB_MORE_DUE and
+ * A batch of each kind of work; buckets fall off up to belt time @until. Takes the locks of shards
+ * that have something to do. Returns HB_MORE_DUE and
  * HB_MORE_WORK for the work that is left. Under belt->round_lock.
  */
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
@@ -207,7 +220,12 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		if (hb_is_unloading(shard))
 			due |= unload_step(shard);
-		due |= drain_step(belt, shard, until);
+		/*
+		 * The end of the round looks under the shard's lock, and so sees an entry that
+		 * another task puts there meanwhile.
+		 */
+		if (READ_ONCE(shard->next) <= until)
+			due |= drain_step(belt, shard, until);
 		if (!list_empty(&shard->done))
 			work |= hb_requests_step(shard);
 		if (!list_empty(&shard->unfinished))
@@ -289,7 +307,8 @@ static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 	} while (!stop && fit_index(belt));
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
-		next = min(next, hb_shard_next(shard));
+		WRITE_ONCE(shard->next, hb_shard_next(shard));
+		next = min(next, shard->next);
 		spin_unlock(&shard->lock);
 	}
 	hb_clock_wake_at(&belt->clock, next);
