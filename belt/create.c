@@ -219,6 +219,7 @@ static int belt_alloc(struct hashbelt_belt *belt)
 
 static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *config)
 {
+	struct workqueue_struct *wq;
 	struct hb_shard *shard;
 
 	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
@@ -245,11 +246,12 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	INIT_LIST_HEAD(&belt->clients.list);
 	spin_lock_init(&belt->queue.lock);
 	init_waitqueue_head(&belt->queue.wait);
-	hb_pollers_init(&belt->pollers, belt_wq);
+	wq = belt->account ? belt->account->wq : belt_wq;
+	hb_pollers_init(&belt->pollers, wq);
 	INIT_WORK(&belt->work, hb_belt_work);
 	INIT_RCU_WORK(&belt->free, belt_free_work);
 	INIT_WORK(&belt->last, belt_free_last);
-	hb_clock_init(&belt->clock, belt->account ? belt->account->wq : belt_wq, &belt->work);
+	hb_clock_init(&belt->clock, wq, &belt->work);
 	belt->geometry_since = hb_clock_now(&belt->clock);
 	belt->geometry = &belt->geometries[0];
 	belt->grace = config->grace;

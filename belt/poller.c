@@ -24,6 +24,9 @@
 
 #include "poller.h"
 
+/* Descriptors that one run of the work item looks at. */
+#define WAKE_BATCH	64
+
 /*
  * Takes the first told descriptor out of the list. Returns its wait queue, valid under RCU; NULL if
  * there is none. @all: all exclusive tasks are to be woken.
@@ -47,21 +50,32 @@ static wait_queue_head_t *next_told(struct hb_pollers *pollers, bool *all)
 	return wait;
 }
 
+static void queue_wakeups(struct hb_pollers *pollers)
+{
+	/* Benign race: see hb_clock_wake(). */
+	data_race(queue_work(pollers->wq, &pollers->work));
+}
+
+/* Wakes the tasks of a batch of descriptors. Then other work of the workqueue has its turn. */
 static void wake_told(struct work_struct *work)
 {
 	struct hb_pollers *pollers = container_of(work, struct hb_pollers, work);
 	wait_queue_head_t *wait;
+	unsigned int n;
 	bool all;
 
-	do {
+	for (n = 0; n < WAKE_BATCH; n++) {
 		/* The file is freed after a grace period. */
 		rcu_read_lock();
 		wait = next_told(pollers, &all);
 		if (wait)
 			hb_wake_polling(wait, all);
 		rcu_read_unlock();
+		if (!wait)
+			return;
 		cond_resched();
-	} while (wait);
+	}
+	queue_wakeups(pollers);
 }
 
 /* The tasks are woken on @wq, which must outlive @pollers. */
@@ -82,12 +96,6 @@ void hb_pollers_init(struct hb_pollers *pollers, struct workqueue_struct *wq)
 void hb_pollers_stop(struct hb_pollers *pollers)
 {
 	cancel_work_sync(&pollers->work);
-}
-
-static void queue_wakeups(struct hb_pollers *pollers)
-{
-	/* Benign race: see hb_clock_wake(). */
-	data_race(queue_work(pollers->wq, &pollers->work));
 }
 
 /*
