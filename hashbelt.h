@@ -321,7 +321,8 @@ struct hashbelt_name {
  * @now_ns:	belt time, nanoseconds
  * @wake_ns:	belt time at which the worker runs next; ~0: not at all
  * @entries:	entries (an expired one counts until it is drained)
- * @bytes:	memory those entries take, index and wheels included
+ * @bytes:	memory those entries take, index and wheels included; requests with room for what
+ *		waits at their keys
  * @table:	chains of the hash index
  * @buckets:	buckets of the front wheel
  * @levels:	wheels in use: 1, and one more for each overflow wheel, in the shard and of the

@@ -41,7 +41,8 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @count:	entries linked, waitpoints included. Read without @lock to see whether the chains
  *		are too long: the next put looks again
  * @live:	those above the belt's floor, but for waitpoints
- * @live_bytes:	memory of @live entries, without their share of the index
+ * @live_bytes:	bytes that @live entries count for under the limits, without their share of the
+ *		index
  * @points:	number of waitpoints
  * @fills:	number of fill leases
  * @locks:	number of locks above the belt's floor

@@ -118,6 +118,7 @@ static inline size_t hb_tail_at(const struct hashbelt_entry *entry)
  * struct hb_kind_ops - how a kind of entries differs from plain entries
  * @tail_size:	bytes of its tail
  * @key_size:	bytes that the tail has besides for each of a request's keys
+ * @besides:	bytes that an entry counts for under the limits besides its own; NULL: none
  * @link:	counts an entry that was put into the index, and links its tail
  * @unlink:	undoes @link. @cleared: a clear has reset the counters since
  * @leave:	takes a claimed entry, which is off its wheel, out of the belt. NULL: it leaves as a
@@ -127,12 +128,14 @@ static inline size_t hb_tail_at(const struct hashbelt_entry *entry)
  *		with the value after it; NULL: none differ
  * @reported:	an entry that leaves becomes an event of its belt
  *
- * The functions are called under the lock of the entry's shard, but for @describe. A waitpoint is
- * not linked and unlinked by hb_shard_link() and hb_shard_unlink(), and has only @tail_size.
+ * The functions are called under the lock of the entry's shard, but for @besides and @describe. A
+ * waitpoint is not linked and unlinked by hb_shard_link() and hb_shard_unlink(), and has only
+ * @tail_size.
  */
 struct hb_kind_ops {
 	size_t tail_size;
 	size_t key_size;
+	size_t (*besides)(const struct hashbelt_entry *entry);
 	void (*link)(struct hb_shard *shard, struct hashbelt_entry *entry);
 	void (*unlink)(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared);
 	void (*leave)(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
@@ -155,9 +158,9 @@ static inline const struct hb_kind_ops *hb_ops(const struct hashbelt_entry *entr
 size_t hb_tail_size(u32 hash, u32 keys);
 
 /* Only for an entry with a tail. */
-static inline void *hb_tail(struct hashbelt_entry *entry)
+static inline void *hb_tail(const struct hashbelt_entry *entry)
 {
-	return entry->data + hb_tail_at(entry);
+	return (void *)entry->data + hb_tail_at(entry);
 }
 
 /* Bytes of an entry in all: its header, @data bytes, and the tail if it has one. */

@@ -77,6 +77,7 @@ void *hashbelt_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32
 	struct hb_request *request = hb_tail(entry);
 	struct hb_watch *watch = &request->watches[number];
 
+	request->besides += hb_waitpoint_size(len) + HB_INDEX_SHARE;
 	INIT_LIST_HEAD(&watch->place);
 	watch->request = request;
 	watch->at = at;
@@ -195,9 +196,21 @@ bool hb_requests_step(struct hb_shard *shard)
 	return true;
 }
 
+/*
+ * A request counts for the waitpoints of its keys, whether or not other requests do so too. One of
+ * 16 keys of 4 bytes takes 1280 bytes itself, and its waitpoints take 2816.
+ */
+static size_t request_besides(const struct hashbelt_entry *entry)
+{
+	const struct hb_request *request = hb_tail(entry);
+
+	return request->besides;
+}
+
 static void request_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	shard->requests++;
+	shard->live_bytes += request_besides(entry);
 }
 
 /* The reference to the client stays until the client is told. */
@@ -205,7 +218,10 @@ static void request_unlink(struct hb_shard *shard, struct hashbelt_entry *entry,
 {
 	struct hb_request *request = hb_tail(entry);
 
-	shard->requests -= !cleared;
+	if (!cleared) {
+		shard->requests--;
+		shard->live_bytes -= request_besides(entry);
+	}
 	hb_detach(&request->link);
 }
 
@@ -228,6 +244,7 @@ static const void *request_describe(struct hashbelt_entry *event, struct hashbel
 const struct hb_kind_ops hb_request_ops = {
 	.tail_size = sizeof(struct hb_request),
 	.key_size = sizeof(struct hb_watch),
+	.besides = request_besides,
 	.link = request_link,
 	.unlink = request_unlink,
 	.leave = request_leave,

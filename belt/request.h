@@ -36,10 +36,13 @@ struct hb_watch {
  * @done:	it has left the belt, and its completion was queued; likewise
  * @which:	index of the watch that completed it, or the number of watches; for the task that
  *		has claimed it
+ * @besides:	bytes of the waitpoints that it needs where no other request waits for its keys,
+ *		with their share of the index; constant
  * @watches:	one for each key
  */
 struct hb_request {
 	struct hb_link link;
+	size_t besides;
 	bool linking;
 	bool done;
 	u32 which;

@@ -28,10 +28,14 @@ bool hb_room_yield(struct hashbelt_belt *belt, struct hb_room *room);
 void hb_room_release(struct hashbelt_belt *belt, struct hb_room *room);
 void hb_usage_change(struct hashbelt_belt *belt, u64 entries, u64 bytes);
 
-/* Bytes that an entry counts as under the limits. */
+/* Bytes that an entry counts for under the limits. */
 static inline u64 hb_cost(const struct hashbelt_entry *entry)
 {
-	return hb_entry_size(entry) + HB_INDEX_SHARE;
+	u64 cost = hb_entry_size(entry) + HB_INDEX_SHARE;
+
+	if (unlikely(hb_kind(entry)) && hb_ops(entry)->besides)
+		cost += hb_ops(entry)->besides(entry);
+	return cost;
 }
 
 /* Context: as hb_usage_change(). */

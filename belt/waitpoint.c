@@ -12,9 +12,17 @@
 #include "shard.h"
 #include "waitpoint.h"
 
+/* Memory of the waitpoint of a key of @key_len bytes. */
+size_t hb_waitpoint_size(u32 key_len)
+{
+	/* It is never so large that the object matters. */
+	return hb_object_size(NULL, hb_span(HB_WAITPOINT | HB_TAILED, 0, key_len));
+}
+
 /*
  * Memory for a waitpoint, in case the key has none yet; @hash is the key's. The caller gives it to
- * hb_waitpoint_get(), and frees it if that leaves it. Context: may sleep.
+ * hb_waitpoint_get(), and frees it if that leaves it. Errors as hashbelt_entry_alloc(), and -EINTR.
+ * Context: may sleep.
  */
 struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 					  const void *key, u32 key_len)

@@ -26,6 +26,7 @@ struct hb_waitpoint {
 
 extern const struct hb_kind_ops hb_waitpoint_ops;
 
+size_t hb_waitpoint_size(u32 key_len);
 struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 					  const void *key, u32 key_len);
 struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const void *key,

@@ -298,7 +298,7 @@ static inline u64 token_of(struct hashbelt_belt *belt, unsigned int key)
  * @belt:	the belt
  * @of_kind:	entries by kind, cleared ones as well
  * @live:	entries that are not cleared, without waitpoints
- * @live_bytes:	memory of the live entries
+ * @live_bytes:	bytes that the live entries count for, without their share of the index
  * @locks:	live locks
  * @requests:	live requests
  * @memory:	memory of all entries
@@ -351,7 +351,7 @@ static inline void count_in(struct hashbelt_entry *entry, void *arg)
 	if (hb_is_cleared(census->belt, entry))
 		return;
 	census->live++;
-	census->live_bytes += hb_entry_size(entry);
+	census->live_bytes += hb_cost(entry) - HB_INDEX_SHARE;
 	census->locks += kind == HB_LOCK;
 	census->requests += kind == HB_REQUEST;
 }

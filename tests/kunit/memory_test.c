@@ -341,13 +341,16 @@ static void a_fill_lease_and_a_bound_entry_cost_128_bytes_each(struct kunit *tes
 	expect_empty(test);
 }
 
-/* 64, client and id of 16, keys of 4 -> a multiple of 8; tail of 40, and a watch of 56 a key. */
-static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
+/*
+ * 64, client and id of 16, keys of 4 -> a multiple of 8; tail of 48, and a watch of 56 a key. Under
+ * the limits a waitpoint of 176 counts for each key, and its share of the index.
+ */
+static void a_request_costs_its_keys_with_a_watch_and_a_waitpoint_for_each(struct kunit *test)
 {
 	static const struct { u32 keys, bytes; } requests[] = {
-		{ 1, 192 },	/* 88 + 96 */
-		{ 2, 240 },	/* 88 + 152 */
-		{ 16, 1280 },	/* 144 + 936 */
+		{ 1, 192 },	/* 88 + 104 */
+		{ 2, 256 },	/* 88 + 160 */
+		{ 16, 1280 },	/* 144 + 944 */
 	};
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 10000 });
 	struct fixture *f = test->priv;
@@ -363,7 +366,8 @@ static void a_request_costs_its_keys_and_a_watch_for_each(struct kunit *test)
 			memcpy(hashbelt_request_key(entry, n, n * sizeof(key), sizeof(key)),
 			       &key, sizeof(key));
 		KUNIT_ASSERT_EQ(test, hashbelt_request(belt, entry, 0), 0);
-		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, requests[i].bytes + 16ULL);
+		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes,
+				requests[i].bytes + 16ULL + requests[i].keys * (176ULL + 16));
 		/* And one waitpoint, since all keys are equal: with more the index would grow. */
 		KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, requests[i].bytes + 176ULL);
 		KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], i), 0);
@@ -504,7 +508,7 @@ static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(an_index_takes_a_pointer_per_chain),
 	KUNIT_CASE(a_lock_costs_160_bytes_and_a_waiter_adds_lease_and_waitpoint),
 	KUNIT_CASE(a_fill_lease_and_a_bound_entry_cost_128_bytes_each),
-	KUNIT_CASE(a_request_costs_its_keys_and_a_watch_for_each),
+	KUNIT_CASE(a_request_costs_its_keys_with_a_watch_and_a_waitpoint_for_each),
 	KUNIT_CASE(the_event_of_a_reinserted_entry_takes_80_bytes),
 	KUNIT_CASE(an_account_is_charged_with_all_that_its_belts_take),
 	KUNIT_CASE(limits_of_account_and_module_hold_to_the_byte),
