@@ -169,8 +169,9 @@ static void undo_charge(struct hashbelt_belt *belt, struct hashbelt_entry *old,
 }
 
 /*
- * Inserts an entry whose condition holds, if there is room. -ETIME: the entry that it was to
- * replace expired meanwhile; then as after -ENOSPC, see try_again().
+ * Inserts an entry whose condition holds, if there is room. -EXFULL: the shard takes no further
+ * key. -ETIME: the entry that it was to replace expired meanwhile. After these, and after -ENOSPC,
+ * see try_again().
  */
 static __always_inline int charge_and_insert(struct hb_shard *shard, struct hashbelt_entry *old,
 					     struct hashbelt_entry *entry,
@@ -179,6 +180,8 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 {
 	bool tailed = entry->hash & HB_TAILED;
 
+	if (!old && unlikely(hb_is_overfull(shard->belt, shard)))
+		return -EXFULL;
 	if (unlikely(tailed) && !hb_attach(hb_tail(entry)))
 		return -EIDRM;
 	if (unlikely(!charge(shard, old, entry, now, &completions->room))) {
@@ -196,13 +199,17 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 	return 0;
 }
 
-/* True if a put that failed is to be tried again. Context: may sleep. */
-static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int err,
+/* True if a put that failed is to be tried again; else *@err is its result. Context: may sleep. */
+static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int *err,
 		      struct hb_room *room)
 {
-	if (err == -ENOSPC)
+	if (*err == -ENOSPC)
 		return hb_make_room(belt, entry, room);
-	if (err != -ETIME)
+	if (*err == -EXFULL) {
+		*err = hb_make_chains(belt, hb_shard_of(belt, entry->hash));
+		return !*err;
+	}
+	if (*err != -ETIME)
 		return false;
 	/*
 	 * The entry goes to another place in the index, from where readers that stand on it would
@@ -212,7 +219,7 @@ static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, 
 	return true;
 }
 
-/* -ENOSPC, -ETIME: see charge_and_insert(). */
+/* -ENOSPC, -EXFULL, -ETIME: see charge_and_insert(). */
 static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 		   struct hashbelt_item *item, struct completions *completions)
 {
@@ -271,7 +278,8 @@ static void give_up(struct hashbelt_belt *belt, struct hashbelt_entry *entry, in
  *
  * Context: may sleep. Return: 0; -EEXIST, -ENOENT or -ESTALE if the condition does not hold;
  * -EINVAL for a time-to-live that is too long; -ENOSPC if the belt is full, and does not evict or
- * has no entry to evict; -EIDRM if the belt was destroyed.
+ * has no entry to evict; -EDQUOT, -ENOSPC, -ENOMEM if the index is full and there is no memory for
+ * a larger one; -EINTR: the same, and the task is being killed; -EIDRM if the belt was destroyed.
  */
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item)
@@ -291,7 +299,7 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	ahead = hold_to_evict(belt, entry);
 	do {
 		err = try_put(shard, entry, item, &completions);
-	} while (unlikely(err) && try_again(belt, entry, err, &completions.room));
+	} while (unlikely(err) && try_again(belt, entry, &err, &completions.room));
 	hb_room_release(belt, &completions.room);
 	if (likely(!err)) {
 		if (unlikely(!list_empty(&completions.claimed)))
@@ -400,7 +408,7 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	ahead = hold_to_evict(belt, entry);
 	do {
 		err = try_add(shard, entry, item, sum, len, &completions);
-	} while (err && try_again(belt, entry, err, &completions.room));
+	} while (err && try_again(belt, entry, &err, &completions.room));
 	hb_room_release(belt, &completions.room);
 	if (!err) {
 		hb_requests_finish(belt, &completions.claimed);

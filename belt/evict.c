@@ -298,11 +298,24 @@ static bool is_too_large(struct hashbelt_belt *belt, const struct hashbelt_entry
 	return !hb_usage_fits(&belt->usage, entries, bytes);
 }
 
+/* @put does not fit, and no event could make room. Under all shards' locks. */
+static bool lacks_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
+		       const struct hb_room *room, u64 now)
+{
+	bool lacks;
+
+	spin_lock(&belt->queue.lock);
+	lacks = !belt->queue.waiting.first && is_too_large(belt, put, room, now);
+	spin_unlock(&belt->queue.lock);
+	return lacks;
+}
+
 /*
  * The belt has no room for @put, and no entry that could make room. Without all shards' locks, this
  * could see neither the entry that another put has just replaced nor the new one, which that put is
  * about to add to the wheel. Where other puts have reserved room, this one gives back its own and
- * waits for them: of puts that have reserved all room between them, one finds enough.
+ * waits for them: of puts that have reserved all room between them, one finds enough. The last of
+ * them may have given back its room just before.
  */
 static bool is_exhausted(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 			 struct hb_room *room)
@@ -313,12 +326,9 @@ static bool is_exhausted(struct hashbelt_belt *belt, const struct hashbelt_entry
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
 	now = hb_clock_now(&belt->clock);
-	spin_lock(&belt->queue.lock);
-	exhausted = !belt->queue.waiting.first && is_too_large(belt, put, room, now);
-	spin_unlock(&belt->queue.lock);
-	exhausted = exhausted && is_empty(belt, HB_PLAIN, put, now) &&
-		    is_empty(belt, HB_LEASES, put, now);
-	exhausted = exhausted && !hb_room_yield(belt, room);
+	exhausted = lacks_room(belt, put, room, now) && is_empty(belt, HB_PLAIN, put, now) &&
+		    is_empty(belt, HB_LEASES, put, now) && !hb_room_yield(belt, room) &&
+		    lacks_room(belt, put, room, now);
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 	return exhausted;
@@ -367,6 +377,49 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 	if (taken)
 		return true;
 	return READ_ONCE(belt->policy) & HASHBELT_EVICT && !is_exhausted(belt, put, room);
+}
+
+/*
+ * Evicts the plain entry of a shard with the earliest deadline, or searches a part of the way to
+ * it. False: there is none.
+ */
+static bool evict_in(struct hb_shard *shard)
+{
+	struct hashbelt_entry *entry;
+	u64 now, deadline;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&shard->belt->clock);
+	entry = nearest_entry(shard, HB_PLAIN, now, &deadline);
+	if (entry)
+		evict_entry(shard, entry, now, HASHBELT_EVICTED);
+	spin_unlock(&shard->lock);
+	return deadline != HB_NOTHING;
+}
+
+/**
+ * hb_make_chains() - make a shard take a further key
+ * @belt:	the belt
+ * @shard:	the shard of the key
+ *
+ * Enlarges the index if the shard is overfull. If there is no memory for that, takes an entry out
+ * of the shard, if the belt evicts.
+ *
+ * Context: may sleep. Return: 0: the caller is to try; -EDQUOT, -ENOSPC or -ENOMEM: why there is
+ * no larger table; -EINTR: the caller is being killed.
+ */
+int hb_make_chains(struct hashbelt_belt *belt, struct hb_shard *shard)
+{
+	int err;
+
+	while (hb_is_overfull(belt, shard)) {
+		err = hb_enlarge_index(belt, shard);
+		if (err && (err == -EINTR || !(READ_ONCE(belt->policy) & HASHBELT_EVICT) ||
+			    !evict_in(shard)))
+			return err;
+		cond_resched();
+	}
+	return 0;
 }
 
 /* Eviction at the limits of the account and the module */

@@ -5,9 +5,11 @@
 #include "entry.h"
 
 struct hb_room;
+struct hb_shard;
 
 bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 		  struct hb_room *room);
+int hb_make_chains(struct hashbelt_belt *belt, struct hb_shard *shard);
 unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason, unsigned int most);
 struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len);

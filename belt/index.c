@@ -12,7 +12,6 @@
  * time under its shard's lock. After the last chain the new table takes the old one's place, and
  * the old one is freed after a grace period.
  */
-#include <linux/bitops.h>
 #include <linux/jiffies.h>
 
 #include "index.h"
@@ -66,6 +65,7 @@ int hb_index_init(struct hb_index *index, unsigned int bits,
 	index->wq = wq;
 	index->account = account;
 	index->bits = bits;
+	mutex_init(&index->resize_lock);
 	index->retry = jiffies;
 	RCU_INIT_POINTER(index->table, table);
 	return 0;
@@ -101,7 +101,8 @@ size_t hb_index_bytes(struct hb_index *index)
 	return bytes;
 }
 
-static bool is_moving(struct hb_index *index)
+/* Entries are being moved to another table. */
+bool hb_index_is_moving(struct hb_index *index)
 {
 	bool moving;
 
@@ -111,30 +112,28 @@ static bool is_moving(struct hb_index *index)
 	return moving;
 }
 
-/* hb_index_resize(), by one task at a time. */
-static bool resize(struct hb_index *index, unsigned int bits)
+/*
+ * Links a table of 1 << @bits chains behind the present one, which stays until then, because
+ * hb_index_move() replaces only a table that has a next one. Under index->resize_lock. Returns 0,
+ * or why there is no memory for the table, or was none a moment ago.
+ */
+static int resize(struct hb_index *index, unsigned int bits)
 {
-	struct hb_table *table, *new = table_new(bits, index->account);
+	struct hb_table *new;
 
+	if (time_before(jiffies, READ_ONCE(index->retry)))
+		return index->err;
+	new = table_new(bits, index->account);
 	if (IS_ERR(new)) {
+		index->err = PTR_ERR(new);
 		WRITE_ONCE(index->retry, jiffies + RETRY_AFTER);
-		return false;
+		return index->err;
 	}
+	WRITE_ONCE(index->bits, bits);
 	rcu_read_lock();
-	table = rcu_dereference(index->table);
-	if (table->bits == bits) {
-		/* The task that resized before may not have written @bits yet. */
-		if (!rcu_access_pointer(table->next))
-			WRITE_ONCE(index->bits, bits);
-	} else if (!unrcu_pointer(cmpxchg(&table->next, NULL, RCU_INITIALIZER(new)))) {
-		/* If the table has been replaced, its @next is not NULL, and this fails. */
-		WRITE_ONCE(index->bits, bits);
-		new = NULL;
-	}
+	rcu_assign_pointer(rcu_dereference(index->table)->next, new);
 	rcu_read_unlock();
-	if (new)
-		table_free(new);
-	return !new;
+	return 0;
 }
 
 /*
@@ -145,18 +144,38 @@ static bool resize(struct hb_index *index, unsigned int bits)
  */
 bool hb_index_resize(struct hb_index *index, unsigned int bits)
 {
-	bool begun = false;
+	bool begun;
 
 	if (bits < HB_INDEX_BITS_MIN || bits > HB_INDEX_BITS_MAX ||
-	    bits == READ_ONCE(index->bits) || is_moving(index) ||
+	    bits == READ_ONCE(index->bits) || hb_index_is_moving(index) ||
 	    time_before(jiffies, READ_ONCE(index->retry)))
 		return false;
 	/* Each of many tasks would allocate and zero a table, and only one could use it. */
-	if (!test_and_set_bit_lock(0, &index->resizing)) {
-		begun = resize(index, bits);
-		clear_bit_unlock(0, &index->resizing);
-	}
+	if (!mutex_trylock(&index->resize_lock))
+		return false;
+	begun = bits != index->bits && !hb_index_is_moving(index) && !resize(index, bits);
+	mutex_unlock(&index->resize_lock);
 	return begun;
+}
+
+/*
+ * As hb_index_resize(), for a task that cannot go on with the chains that there are: it waits for a
+ * task that allocates a table. Returns 0 if the index has 1 << @bits chains, or will have other
+ * ones; -ENOSPC: it has the most that there may be; -EINTR: the task is being killed; or why there
+ * is no memory. Context: may sleep.
+ */
+int hb_index_enlarge(struct hb_index *index, unsigned int bits)
+{
+	int err = 0;
+
+	if (mutex_lock_killable(&index->resize_lock))
+		return -EINTR;
+	if (index->bits == HB_INDEX_BITS_MAX)
+		err = -ENOSPC;
+	else if (bits > index->bits && !hb_index_is_moving(index))
+		err = resize(index, bits);
+	mutex_unlock(&index->resize_lock);
+	return err;
 }
 
 /*
@@ -221,7 +240,7 @@ static void move_last(struct hlist_node *node, struct hb_table *to)
 void hb_index_move(struct hb_index *index)
 {
 	struct hb_table *table = rcu_dereference_protected(index->table, true);
-	/* A task in hb_index_resize() may try to exchange it at the same time, and fails. */
+	/* Linked under another lock; does not change any more. */
 	struct hb_table *next = rcu_dereference_raw(table->next);
 	struct hlist_head *chain = &table->chains[table->moved];
 	struct hlist_node *node = last_of(chain), *ahead;
@@ -234,11 +253,6 @@ void hb_index_move(struct hb_index *index)
 	}
 	if (node || !(++table->moved >> table->bits))
 		return;
-	/*
-	 * @bits may be out of date: a task that resized before may have been preempted before it
-	 * wrote them. Until @table is set below no task can begin another resize and write them.
-	 */
-	WRITE_ONCE(index->bits, next->bits);
 	rcu_assign_pointer(index->table, next);
 	queue_rcu_work(index->wq, &table->free);
 }

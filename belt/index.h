@@ -3,6 +3,7 @@
 #define _HASHBELT_INDEX_H
 
 #include <linux/bits.h>
+#include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
@@ -46,16 +47,18 @@ struct hb_table {
  * struct hb_index - the entries of a belt by their keys
  * @table:	where a search starts
  * @bits:	log2 of the number of chains of the newest table
- * @resizing:	bit 0: a task allocates a table
+ * @resize_lock: one task at a time allocates a table; no other lock is taken inside
  * @retry:	after an allocation has failed, jiffies when the next one is tried
+ * @err:	why it failed; under @resize_lock
  * @wq:		where tables are freed
  * @account:	charged for them, or NULL; outlives them
  */
 struct hb_index {
 	struct hb_table __rcu *table;
 	unsigned int bits;
-	unsigned long resizing;
+	struct mutex resize_lock;	/* may be taken inside round_lock; no lock inside it */
 	unsigned long retry;
+	int err;
 	struct workqueue_struct *wq;
 	struct hb_account *account;
 };
@@ -65,6 +68,8 @@ int hb_index_init(struct hb_index *index, unsigned int bits,
 void hb_index_destroy(struct hb_index *index);
 size_t hb_index_bytes(struct hb_index *index);
 bool hb_index_resize(struct hb_index *index, unsigned int bits);
+int hb_index_enlarge(struct hb_index *index, unsigned int bits);
+bool hb_index_is_moving(struct hb_index *index);
 u64 hb_index_moving(struct hb_index *index);
 void hb_index_move(struct hb_index *index);
 void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry);

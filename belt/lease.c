@@ -47,13 +47,18 @@ struct hashbelt_entry *hb_lease_alloc(struct hashbelt_belt *belt, enum hb_kind k
 				      struct hb_client *client, const void *key,
 				      u32 key_len, const void *owner, u32 owner_len)
 {
+	u32 hash = hb_hash(belt, key, key_len);
 	struct hashbelt_entry *lease;
 	struct hb_link *link;
+	int err;
 
+	err = hb_make_chains(belt, hb_shard_of(belt, hash));
+	if (err)
+		return ERR_PTR(err);
 	lease = hb_entry_get_memory(belt, kind | HB_TAILED, 0, key_len, owner_len);
 	if (IS_ERR(lease))
 		return lease;
-	lease->hash |= hb_hash(belt, key, key_len);
+	lease->hash |= hash;
 	memcpy(lease->data, key, key_len);
 	memcpy(hashbelt_entry_value(lease), owner, owner_len);
 	link = hb_tail(lease);

@@ -542,7 +542,7 @@ static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
  * @ttl_ms:	when it times out
  *
  * Context: may sleep. Return: 0; -EEXIST: its client has one of that id; -EINVAL for a timeout that
- * is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EINTR: likewise, and the caller is being killed; -EIDRM.
  */
 int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
 {
@@ -550,9 +550,11 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 	struct hb_room room = {};
 	int err = -EINVAL;
 
-	if (is_undelivered(belt)) {
+	if (is_undelivered(belt))
 		err = -ENOSPC;
-	} else if (hb_ttl_is_plain(ttl_ms)) {
+	else if (hb_ttl_is_plain(ttl_ms))
+		err = hb_make_chains(belt, shard);
+	if (!err) {
 		hb_make_lease_levels(belt, entry->hash, hb_deadline_of(belt, 0, ttl_ms));
 		do {
 			err = request_insert(shard, entry, ttl_ms, &room);

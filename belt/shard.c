@@ -439,21 +439,35 @@ unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
 }
 
 /*
- * Begins to resize the index for @entries, by one step of HB_RESIZE_MOST at most, because the
- * entries of one chain of the smaller table are handled in one go. False: nothing to do, or no
- * memory.
+ * As hb_bits_for(), but one step of HB_RESIZE_MOST at most from what there is, because the entries
+ * of one chain of the smaller table are handled in one go.
  */
-bool hb_resize(struct hashbelt_belt *belt, u64 entries)
+static unsigned int next_bits(struct hashbelt_belt *belt, u64 entries)
 {
 	unsigned int is = READ_ONCE(belt->index.bits);
 
-	return hb_index_resize(&belt->index,
-			       clamp(hb_bits_for(belt, entries),
-				     is - min(is, HB_RESIZE_MOST), is + HB_RESIZE_MOST));
+	return clamp(hb_bits_for(belt, entries), is - min(is, HB_RESIZE_MOST), is + HB_RESIZE_MOST);
+}
+
+/* Begins to resize the index for @entries. False: nothing to do, or no memory. */
+bool hb_resize(struct hashbelt_belt *belt, u64 entries)
+{
+	return hb_index_resize(&belt->index, next_bits(belt, entries));
 }
 
 void hb_grow_index(struct hashbelt_belt *belt, u64 shard_count)
 {
 	if (hb_resize(belt, shard_count << belt->shard_bits))
 		hb_kick_worker(belt);
+}
+
+/* Enlarges the index for a shard that takes no further key. Errors as hb_index_enlarge(). */
+int hb_enlarge_index(struct hashbelt_belt *belt, struct hb_shard *shard)
+{
+	u64 entries = READ_ONCE(shard->count) << belt->shard_bits;
+	int err = hb_index_enlarge(&belt->index, next_bits(belt, entries));
+
+	if (!err)
+		hb_kick_worker(belt);
+	return err;
 }

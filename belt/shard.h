@@ -11,6 +11,13 @@ struct hb_room;
 /* One resize changes the index by this at most, log2. */
 #define HB_RESIZE_MOST	6u
 
+/*
+ * Entries for each chain of a shard from which on no key is added: every search under the shard's
+ * lock walks a chain. A shard has so many only where there is memory for entries, and none for a
+ * larger table.
+ */
+#define HB_CHAIN_MOST	64
+
 /* A walk over entries that fills a buffer with records. */
 struct hb_listing {
 	struct hashbelt_belt *belt;
@@ -51,6 +58,7 @@ u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum);
 unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries);
 bool hb_resize(struct hashbelt_belt *belt, u64 entries);
 void hb_grow_index(struct hashbelt_belt *belt, u64 shard_count);
+int hb_enlarge_index(struct hashbelt_belt *belt, struct hb_shard *shard);
 
 /* Under the shard's lock. */
 static inline u64 hb_version(struct hb_shard *shard)
@@ -201,6 +209,15 @@ static inline bool hb_is_crowded(const struct hashbelt_belt *belt, const struct 
 	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
 
 	return READ_ONCE(shard->count) * 2 > 3ULL << bits;
+}
+
+/* The shard takes no further key, unless its entries are being moved to more chains already. */
+static inline bool hb_is_overfull(struct hashbelt_belt *belt, const struct hb_shard *shard)
+{
+	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
+
+	return unlikely(READ_ONCE(shard->count) >= (u64)HB_CHAIN_MOST << bits) &&
+	       !hb_index_is_moving(&belt->index);
 }
 
 /* Enlarges the index if the shard is crowded. Context: may sleep. */

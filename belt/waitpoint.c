@@ -29,7 +29,10 @@ struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 {
 	struct hashbelt_entry *entry;
 	struct hb_waitpoint *point;
+	int err = hb_make_chains(belt, hb_shard_of(belt, hash));
 
+	if (err)
+		return ERR_PTR(err);
 	entry = hb_entry_get_memory(belt, HB_WAITPOINT | HB_TAILED, 0, key_len, 0);
 	if (IS_ERR(entry))
 		return entry;

@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	55
+#define TESTS	60
 
 #define ALICE	1000
 #define BOB	1001
@@ -683,6 +683,67 @@ static int create_as(int fd, uid_t uid)
 	return err;
 }
 
+/* Fills a belt until no memory comes back during five grace periods. Returns the keys. */
+static unsigned int fill_to_the_end(int belt)
+{
+	unsigned int number = 0, full = 0;
+
+	while (full < 5) {
+		if (!put_zeros(belt, number, 4, 0)) {
+			number++;
+			full = 0;
+		} else {
+			full++;
+		}
+	}
+	return number;
+}
+
+/* A put, which waits for the memory of an entry that has been removed from another belt. */
+static int put_at_last(int belt, unsigned int number)
+{
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		err = put_zeros(belt, number, 4, 0);
+		if (err)
+			usleep(10000);
+	} while (err == -EDQUOT && tries++ < 100);
+	return err;
+}
+
+/*
+ * At its quota a user removes a key of one belt for each key that it puts into another. So there is
+ * memory for entries, and never for a larger index of the second belt.
+ */
+static void test_chains(void)
+{
+	__u64 limit = get_parameter("user_max_bytes"), others = used_now();
+	int from = filled_belt(ALICE, 0), to = filled_belt(ALICE, 0), err = 0;
+	unsigned int number, chains = info_of(to).table, most = 64 * chains;
+
+	set_number("user_max_bytes", used_now() - others + most * 160);
+	if (fill_to_the_end(from) < most)
+		bail_out("too few keys");
+	for (number = 0; number < most && !err; number++) {
+		remove_number(from, number);
+		err = put_at_last(to, number);
+	}
+	is_int(err, -EDQUOT, "a belt whose index cannot grow takes no further key: EDQUOT");
+	ok(info_of(to).table == chains && info_of(to).entries < most &&
+	   info_of(to).entries > most / 4,
+	   "a belt whose index cannot grow has at most 64 entries a chain");
+	note("%llu entries in %u chains", info_of(to).entries, chains);
+	is_int(put_at_last(to, 0), 0,
+	       "a put replaces an entry of a belt whose index cannot grow");
+	is_int(put_zeros(from, 0, 4, 0), 0, "memory for an entry of another belt is left");
+	set_number("user_max_bytes", limit);
+	is_int(put_at_last(to, number - 1), 0, "the index grows when there is memory again");
+	close(from);
+	close(to);
+}
+
 /* User BOB is at the limit of memory while many belts of ALICE wait to be freed. */
 static void test_dying(__u64 before)
 {
@@ -868,6 +929,8 @@ int main(void)
 	set_number("user_max_bytes", was[1]);
 	used_at_last(before);
 	set_exempt(false);
+	test_chains();
+	used_at_last(before);
 	test_dying(before);
 	test_held(before);
 	set_exempt(true);

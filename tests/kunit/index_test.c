@@ -179,27 +179,6 @@ static void a_second_resize_waits_for_the_first(struct kunit *test)
 	expect_all(test, f);
 }
 
-static void a_stale_size_is_corrected_by_the_next_resize(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-
-	insert_all(f);
-	hb_index_resize(&f->index, 9);
-	while (move_one(f))
-		;
-	/* As if a task had stored the size of an earlier resize late. */
-	f->index.bits = 6;
-	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
-	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
-	/* Or after the next resize has begun: then the end of the resize corrects the size. */
-	hb_index_resize(&f->index, 7);
-	f->index.bits = 9;
-	while (move_one(f))
-		;
-	KUNIT_EXPECT_EQ(test, f->index.bits, 7u);
-	expect_all(test, f);
-}
-
 static void replaced_tables_are_freed(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -287,11 +266,32 @@ static void one_task_at_a_time_allocates_a_table(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 
-	f->index.resizing = 1;
+	mutex_lock(&f->index.resize_lock);
 	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
-	f->index.resizing = 0;
+	mutex_unlock(&f->index.resize_lock);
 	KUNIT_EXPECT_TRUE(test, hb_index_resize(&f->index, 9));
-	KUNIT_EXPECT_EQ(test, f->index.resizing, 0UL);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&f->index.resize_lock));
+}
+
+static void an_enlargement_returns_why_there_is_no_table(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	hb_memory_limit(hb_memory_used());
+	KUNIT_EXPECT_EQ(test, hb_index_enlarge(&f->index, 9), -ENOSPC);
+	hb_memory_limit(U64_MAX);
+	/* The next attempt is made 100 ms later. */
+	KUNIT_EXPECT_EQ(test, hb_index_enlarge(&f->index, 9), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, f->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
+	f->index.retry = jiffies;
+	KUNIT_EXPECT_EQ(test, hb_index_enlarge(&f->index, 9), 0);
+	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
+	/* Entries are being moved: the caller is to try again, as where the index has grown. */
+	KUNIT_EXPECT_EQ(test, hb_index_enlarge(&f->index, 12), 0);
+	while (move_one(f))
+		;
+	KUNIT_EXPECT_EQ(test, hb_index_enlarge(&f->index, 8), 0);
+	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
 }
 
 static struct kunit_case index_test_cases[] = {
@@ -302,7 +302,7 @@ static struct kunit_case index_test_cases[] = {
 	KUNIT_CASE(find_sees_every_entry_at_each_step_of_shrinking),
 	KUNIT_CASE(find_sees_inserts_and_removals_during_a_resize),
 	KUNIT_CASE(a_second_resize_waits_for_the_first),
-	KUNIT_CASE(a_stale_size_is_corrected_by_the_next_resize),
+	KUNIT_CASE(an_enlargement_returns_why_there_is_no_table),
 	KUNIT_CASE(replaced_tables_are_freed),
 	KUNIT_CASE(a_scan_sees_each_entry_once),
 	KUNIT_CASE(a_scan_sees_each_entry_once_while_the_index_is_resized),

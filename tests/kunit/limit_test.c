@@ -741,6 +741,72 @@ static void an_eviction_finds_the_entry_behind_thousands_of_empty_buckets(struct
 	atomic_dec(&belt->movers);
 }
 
+/* Memory for entries, and none for a larger index. */
+static void allow_no_table(struct hashbelt_belt *belt)
+{
+	belt->index.err = -EDQUOT;
+	belt->index.retry = jiffies + 1000 * HZ;
+}
+
+/* Puts keys until one is refused. Returns that key; its shard is full. */
+static unsigned int fill_a_shard(struct kunit *test, struct hashbelt_belt *belt)
+{
+	unsigned int key = 0;
+	int err;
+
+	while (!(err = put(belt, key)) && key < 10000)
+		key++;
+	KUNIT_EXPECT_EQ(test, err, -EDQUOT);
+	return key;
+}
+
+static void a_shard_with_64_entries_a_chain_takes_no_further_key(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_PINNED,
+	});
+	struct hashbelt_item item = {};
+	struct hashbelt_fill fill = {};
+	struct hashbelt_sum sum = {};
+	unsigned int key, present = 0;
+	struct hb_shard *shard;
+
+	allow_no_table(belt);
+	key = fill_a_shard(test, belt);
+	shard = hb_shard_of(belt, hb_hash(belt, &key, sizeof(key)));
+	KUNIT_EXPECT_EQ(test, shard->count,
+			(u64)HB_CHAIN_MOST << (belt->index.bits - belt->shard_bits));
+	KUNIT_EXPECT_EQ(test, lock_plainly(belt, key, 'a'), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, false), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -EDQUOT);
+	while (hb_shard_of(belt, hb_hash(belt, &present, sizeof(present))) != shard)
+		present++;
+	KUNIT_EXPECT_EQ(test, put(belt, present), 0);
+	KUNIT_EXPECT_EQ(test, take_out(belt, present), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, key), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, present), -EDQUOT);
+	belt->index.retry = jiffies;
+	KUNIT_EXPECT_EQ(test, put(belt, present), 0);
+	KUNIT_EXPECT_GT(test, belt->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
+}
+
+static void a_belt_that_evicts_makes_room_in_its_chains(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT,
+	});
+	u64 most = (u64)HB_CHAIN_MOST << (belt->index.bits - belt->shard_bits);
+	struct hb_shard *shard;
+	unsigned int key;
+
+	allow_no_table(belt);
+	for (key = 0; key < 5000; key++) {
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+			KUNIT_ASSERT_LE(test, shard->count, most);
+	}
+}
+
 static u64 nearest_of(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
@@ -948,6 +1014,8 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(of_two_puts_that_are_too_large_together_one_gets_the_room),
 	KUNIT_CASE(reserved_room_is_void_after_the_limits_were_set),
 	KUNIT_CASE(an_eviction_finds_the_entry_behind_thousands_of_empty_buckets),
+	KUNIT_CASE(a_shard_with_64_entries_a_chain_takes_no_further_key),
+	KUNIT_CASE(a_belt_that_evicts_makes_room_in_its_chains),
 	KUNIT_CASE(new_wheels_have_as_many_levels_as_the_old_ones),
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	{}
