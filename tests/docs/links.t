@@ -66,17 +66,32 @@ absent_scripts() {
 	done
 }
 
-# absent_tests - prints the files and functions of tests that docs/guarantees.md names and that
-# are not there. A model is a file or a folder of tests/models, or a part of its name.
+# named_tests - prints each file of tests that docs/guarantees.md names, and "FILE NAME" for each name
+# behind a file: a name without a file is in the file before it.
+named_tests() {
+	awk -v RS= -v FS='`' '/^Tests: / {
+		for (i = 2; i <= NF; i += 2) {
+			gsub(/[[:space:]]+/, " ", $i)
+			name = $i
+			if (match($i, /^[^ ]*\/[^ :]*/)) {
+				print file = substr($i, 1, RLENGTH)
+				name = substr($i, RLENGTH + 3)
+			}
+			if (name)
+				print file, name
+		}
+	}' docs/guarantees.md | sort -u
+}
+
+# absent_tests - prints the tests that docs/guarantees.md names and that are not there: files, and
+# names in these files. A model is a file or a folder of tests/models, or a part of its name.
 absent_tests() {
-	awk -v RS= -v FS='`' '/^Tests: / { for (i = 2; i <= NF; i += 2) print $i }' \
-		docs/guarantees.md | sed 's/:[[:space:]]*/\n/' | sort -u | while read -r name; do
-		case $name in
-		models/*) git ls-files tests/models | grep -q "/${name#models/}\." ;;
-		*/*) [ -e "tests/$name" ] ;;
-		?*) git grep -qw "$name" -- tests ;;
-		esac || echo "docs/guarantees.md: no $name"
-	done
+	named_tests | while read -r file name; do
+		case $file in
+		models/*) git ls-files tests/models | grep -q "/${file#models/}\." ;;
+		*) grep -qw -e "$name" "tests/$file" ;;
+		esac || echo "docs/guarantees.md: no $file${name:+: $name}"
+	done 2>&1
 }
 
 plan 7
