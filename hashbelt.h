@@ -478,7 +478,9 @@ struct hashbelt_buckets {
  * @deadline_ns: belt time at which the entry expired or would have;
  *		~0: never
  * @handed_ns:	belt time at which the event was queued
- * @version:	the entry's version; HASHBELT_EVENT_TOKEN(); HASHBELT_EVENT_ID()
+ * @version:	of an entry: its version
+ * @token:	of a lock: its token, at the same place
+ * @id:		of a request: its id, at the same place
  * @flags:	the user's flag bits
  * @key_len:	length of the key that follows this structure; of a request, the
  *		key that was put or completed, 0 if it was neither
@@ -501,23 +503,23 @@ struct hashbelt_buckets {
  * descriptors or threads return are queued in the order of the returns; @sequence has the
  * original order. The mode ends with the binding.
  */
-struct hashbelt_event {
+__extension__ struct hashbelt_event {
 	__u32 size;
 	__u32 reason;
 	__u64 sequence;
 	__u64 lost;
 	__u64 deadline_ns;
 	__u64 handed_ns;
-	__u64 version;
+	union {	/* C99 has none without a name: __extension__ */
+		__u64 version;
+		__u64 token;
+		__u64 id;
+	};
 	__u32 flags;
 	__u32 key_len;
 	__u32 value_len;
 	__u32 kind;
 };
-
-/* Names of @version in the event of a lock: its token; and of a request: its id. */
-#define HASHBELT_EVENT_TOKEN(event)	((event)->version)
-#define HASHBELT_EVENT_ID(event)	((event)->version)
 
 /* Size of the largest possible event, bytes. */
 #define HASHBELT_EVENT_MAX	(64 + HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX)

@@ -234,7 +234,7 @@ static const void *request_describe(struct hashbelt_entry *event, struct hashbel
 	if (request->which < event->keys)
 		watch = &request->watches[request->which];
 	record->kind = HASHBELT_REQUEST;
-	HASHBELT_EVENT_ID(record) = ((const struct name *)event->data)->id;
+	record->id = ((const struct name *)event->data)->id;
 	record->flags = 0;
 	record->key_len = watch ? watch->len : 0;
 	record->value_len = 0;

@@ -88,13 +88,12 @@ static void told_of_few(const struct hashbelt_event *event, void *arg)
 {
 	unsigned int *count = arg;
 
-	printf("  request %llu: %s%s%.*s\n", HASHBELT_EVENT_ID(event), cause_name(event->reason),
+	printf("  request %llu: %s%s%.*s\n", event->id, cause_name(event->reason),
 	       event->key_len ? " " : "", (int)event->key_len,
 	       (const char *)hashbelt_event_key(event));
-	promise(event->kind == HASHBELT_REQUEST && HASHBELT_EVENT_ID(event) - 1 < ARRAY_SIZE(few),
+	promise(event->kind == HASHBELT_REQUEST && event->id - 1 < ARRAY_SIZE(few),
 		"the owner reads events of its own requests only");
-	promise(!few[(HASHBELT_EVENT_ID(event) - 1) % ARRAY_SIZE(few)].told++,
-		"a request is completed once");
+	promise(!few[(event->id - 1) % ARRAY_SIZE(few)].told++, "a request is completed once");
 	++*count;
 }
 
@@ -175,7 +174,7 @@ struct load {
 static void told_of_many(const struct hashbelt_event *event, void *arg)
 {
 	struct load *load = arg;
-	__u64 i = HASHBELT_EVENT_ID(event) - load->first;
+	__u64 i = event->id - load->first;
 
 	promise(i < load->count && !load->told[i % load->count]++,
 		"each of many requests is completed once");

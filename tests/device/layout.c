@@ -122,6 +122,8 @@ FIELD(event, lost, 16, 8);
 FIELD(event, deadline_ns, 24, 8);
 FIELD(event, handed_ns, 32, 8);
 FIELD(event, version, 40, 8);
+FIELD(event, token, 40, 8);
+FIELD(event, id, 40, 8);
 FIELD(event, flags, 48, 4);
 FIELD(event, key_len, 52, 4);
 FIELD(event, value_len, 56, 4);

@@ -984,12 +984,12 @@ static bool is_event(struct stream *stream, const char *key, const char *owner,
 		return false;
 	}
 	if (event->kind == HASHBELT_LOCK && event->reason == reason &&
-	    event->version == token && has_key(event, key) &&
+	    event->token == token && has_key(event, key) &&
 	    event->value_len == strlen(owner) &&
 	    !memcmp(event_value(event), owner, event->value_len))
 		return true;
-	note("kind %u, reason %u, version %llu, expected %u, %u, %llu", event->kind,
-	     event->reason, event->version, HASHBELT_LOCK, reason, token);
+	note("kind %u, reason %u, token %llu, expected %u, %u, %llu", event->kind,
+	     event->reason, event->token, HASHBELT_LOCK, reason, token);
 	return false;
 }
 

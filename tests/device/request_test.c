@@ -88,7 +88,7 @@ static bool is_told_whole(int belt, __u32 key_len)
 	if (len != (ssize_t)size)
 		return false;
 	check_event(event, len);
-	return event->kind == HASHBELT_REQUEST && event->version == request.id &&
+	return event->kind == HASHBELT_REQUEST && event->id == request.id &&
 	       event->key_len == key_len && !memcmp(event_key(event), key, key_len) &&
 	       ((unsigned char *)buffer)[size] == 0xa5;
 }

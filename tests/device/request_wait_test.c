@@ -455,10 +455,10 @@ static void *read_to_the_end(void *arg)
 	const struct hashbelt_event *event;
 
 	while ((event = next_event(&stream))) {
-		if (event->kind != HASHBELT_REQUEST || event->version >= REQUESTS)
+		if (event->kind != HASHBELT_REQUEST || event->id >= REQUESTS)
 			count(&odd);
 		else
-			__atomic_fetch_add(&read_of[event->version], 1, __ATOMIC_RELAXED);
+			__atomic_fetch_add(&read_of[event->id], 1, __ATOMIC_RELAXED);
 		count(&reads);
 	}
 	if (stream.err != -EIDRM)

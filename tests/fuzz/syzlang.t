@@ -48,16 +48,19 @@ constants() {
 }
 
 # structures FILE - print the structures of the header or of the description, one a line, with
-# their members.
+# their members. The members of a union in a structure are names of one: the first stands for all.
 structures() {
 	awk '
-		/^struct hashbelt_[a-z_]* \{/ { line = $2; next }
+		/^(__extension__ )?struct hashbelt_[a-z_]* \{/ { line = $(NF - 1); next }
 		/^(type )?hashbelt_[a-z_]*(\[[A-Z, ]*\])? \{/ {
 			line = $1 == "type" ? $2 : $1
 			sub(/\[.*/, "", line)
 			next
 		}
 		/^\}/ { if (line) print line; line = "" }
+		/^\tunion \{/ { names = 1; next }
+		/^\t\};/ { names = 0; next }
+		names && names++ > 1 { next }
 		line && NF {
 			member = FILENAME ~ /\.h$/ ? $NF : $1
 			if (FILENAME ~ /\.h$/)

@@ -308,7 +308,7 @@ void model_read(struct model *model, const struct hashbelt_event *event, unsigne
 
 void model_read_completion(struct model *model, const struct hashbelt_event *event, int key)
 {
-	unsigned int id = event->version;
+	unsigned int id = event->id;
 	int at;
 
 	at = find_report(model, &model->completions, event, id, key, model->completion_order);

@@ -223,7 +223,7 @@ static void entries_that_leave_with_their_client_are_reported_as_released(struct
 	hashbelt_describe_event(events.last, &record);
 	KUNIT_EXPECT_EQ(test, record.reason, (u32)HASHBELT_RELEASED);
 	KUNIT_EXPECT_EQ(test, record.kind, (u32)HASHBELT_LOCK);
-	KUNIT_EXPECT_EQ(test, record.version, token);
+	KUNIT_EXPECT_EQ(test, record.token, token);
 	KUNIT_EXPECT_EQ(test, record.value_len, 1u);
 	hashbelt_settle_events(belt, &events, true);
 	expect_empty(test);

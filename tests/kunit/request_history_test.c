@@ -64,7 +64,7 @@ static void take_all_completions(struct kunit *test, struct model *model, enum h
 	memset(model->taken, 0, sizeof(model->taken));
 	for (client = 0; client < ARRAY_SIZE(f->clients); client++) {
 		while (take_completion(f, client, &record, &is)) {
-			asked = find_asked(model, client, record.version);
+			asked = find_asked(model, client, record.id);
 			KUNIT_ASSERT_NOT_NULL(test, asked);
 			KUNIT_ASSERT_EQ(test, record.deadline_ns, asked->deadline == HB_NEVER ?
 					HASHBELT_TTL_NEVER : asked->deadline);

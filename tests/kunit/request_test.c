@@ -77,7 +77,7 @@ static void each_client_reads_its_own_completions(struct kunit *test)
 	put(belt, 2);
 	for (i = 0; i < 4; i++) {
 		KUNIT_EXPECT_EQ(test, take_completion(f, i, &record, &key), (u32)HASHBELT_BY_PUT);
-		KUNIT_EXPECT_EQ(test, record.version, 100ULL + i);
+		KUNIT_EXPECT_EQ(test, record.id, 100ULL + i);
 		KUNIT_EXPECT_EQ(test, record.sequence, 1ULL);
 		KUNIT_EXPECT_EQ(test, key, 2u);
 	}
@@ -105,7 +105,7 @@ static void a_completion_describes_its_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, record.sequence, 1ULL);
 	KUNIT_EXPECT_EQ(test, record.deadline_ns, now + 100 * SEC);
 	KUNIT_EXPECT_EQ(test, record.handed_ns, now + SEC);
-	KUNIT_EXPECT_EQ(test, record.version, 7ULL);
+	KUNIT_EXPECT_EQ(test, record.id, 7ULL);
 	KUNIT_EXPECT_EQ(test, record.flags, 0u);
 	KUNIT_EXPECT_EQ(test, record.key_len, 4u);
 	KUNIT_EXPECT_EQ(test, record.value_len, 0u);
@@ -113,7 +113,7 @@ static void a_completion_describes_its_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take_completion(f, 0, &record, &key), (u32)HASHBELT_BY_COMPLETE);
 	KUNIT_EXPECT_EQ(test, record.sequence, 2ULL);
 	KUNIT_EXPECT_EQ(test, record.deadline_ns, HASHBELT_TTL_NEVER);
-	KUNIT_EXPECT_EQ(test, record.version, ~0ULL);
+	KUNIT_EXPECT_EQ(test, record.id, ~0ULL);
 }
 
 static void complete_returns_the_number_of_requests(struct kunit *test)
@@ -367,7 +367,7 @@ static void one_put_completes_a_thousand_requests_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 0ULL);
 	for (i = 0; i < MANY; i++) {
 		KUNIT_ASSERT_EQ(test, take_completion(f, 0, &record, &key), (u32)HASHBELT_BY_PUT);
-		KUNIT_ASSERT_EQ(test, record.version, (u64)i);
+		KUNIT_ASSERT_EQ(test, record.id, (u64)i);
 		KUNIT_ASSERT_EQ(test, record.sequence, i + 1ULL);
 	}
 	expect_no_completion(test);
@@ -444,7 +444,7 @@ static void completions_are_taken_whole_and_can_be_returned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, events.count, 0ULL);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, take_completion(f, 0, &record, &key), (u32)HASHBELT_BY_PUT);
-		KUNIT_EXPECT_EQ(test, record.version, (u64)i);
+		KUNIT_EXPECT_EQ(test, record.id, (u64)i);
 		KUNIT_EXPECT_EQ(test, record.sequence, i + 1ULL);
 	}
 	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, SIZE_MAX, 9), 0);

@@ -614,8 +614,8 @@ static void read_ends(int fd, struct ledger *ledger)
 		ledger->ends++;
 		ledger->lost += event->lost;
 		ledger->released += event->reason == HASHBELT_RELEASED;
-		ledger->disorder += event->version <= ledger->last[name % NAMES];
-		ledger->last[name % NAMES] = event->version;
+		ledger->disorder += event->token <= ledger->last[name % NAMES];
+		ledger->last[name % NAMES] = event->token;
 	}
 }
 

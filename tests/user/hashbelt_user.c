@@ -276,7 +276,7 @@ static void wait_for_key(struct hashbelt_belt *belt, struct hb_client *client, u
 	if (!events.count)
 		return;
 	hashbelt_describe_event(events.first, &record);
-	is_so(record.reason == HASHBELT_BY_PUT && record.version == 7);
+	is_so(record.reason == HASHBELT_BY_PUT && record.id == 7);
 	hashbelt_settle_completed(belt, &events);
 }
 
