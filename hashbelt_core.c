@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Operations on one key, and the interface for other modules. docs/design.md describes the life of
- * an entry, versions and the worker.
- *
- * Lock order: belt->set_lock, belt->round_lock, belt->clear_lock, shard->lock (all of them, in the
- * order of their numbers, for a change of the whole belt at once), queue->lock and in it
- * usage->lock, or client->lock, or the lock of belt->clients, belt->owners, belt->waiters or
- * belt->pollers; clock->lock inside of any.
+ * an entry, versions and the worker, and has the lock order.
  */
 #include <linux/export.h>
 

@@ -65,7 +65,7 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @belt:	the belt; constant
  */
 struct hb_shard {
-	spinlock_t lock;		/* see hashbelt_core.c for the order */
+	spinlock_t lock;		/* docs/design.md has the lock order */
 	bool in_limbo;
 	u64 versions;
 	u64 count;
