@@ -15,7 +15,8 @@ function head(width, height, font)
 {
 	print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " width " " height \
 		"\" width=\"" width "\" height=\"" height "\" xml:space=\"preserve\">"
-	print "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
+	# Not in one piece: `reuse lint` would read a tag with a wrong licence here.
+	print "<!-- SPDX-" "License-Identifier: GPL-2.0-only -->"
 	print "<style>"
 	print "text { font: " font "; fill: #1f2328; white-space: pre }"
 	print "rect, path { stroke: #57606a; fill: none }"
