@@ -48,7 +48,7 @@ static u64 next_slot(void)
 	return (ktime_get_boottime_ns() | (HB_PACE - 1)) + 1;
 }
 
-static enum hrtimer_restart ring(struct hrtimer *timer)
+static enum hrtimer_restart clock_expired(struct hrtimer *timer)
 {
 	struct hb_clock *clock = container_of(timer, struct hb_clock, timer);
 	unsigned long flags;
@@ -78,7 +78,7 @@ void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq, struct w
 	clock->wakeups = 0;
 	clock->wq = wq;
 	clock->work = work;
-	hb_hrtimer_setup(&clock->timer, ring, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+	hb_hrtimer_setup(&clock->timer, clock_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
 }
 
 /* No alarm after this; the caller cancels the work afterwards. Context: may sleep. */

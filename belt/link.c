@@ -33,18 +33,18 @@ EXPORT_SYMBOL_GPL(hashbelt_client_put);
 bool hb_attach(struct hb_link *link)
 {
 	struct hb_client *client = link->client;
-	bool tied;
+	bool attached;
 
 	if (!client)
 		return true;
 	spin_lock(&client->lock);
-	tied = !client->gone;
-	if (tied) {
+	attached = !client->gone;
+	if (attached) {
 		list_add_tail(&link->held, &client->entries);
 		refcount_inc(&client->ref);
 	}
 	spin_unlock(&client->lock);
-	return tied;
+	return attached;
 }
 
 /* The entry is being unlinked. The caller keeps the link's reference to the client. */
@@ -68,7 +68,7 @@ void hb_detach_put(struct hb_link *link)
 /* Wakes one reader of completed requests, and has the pollers woken. */
 void hb_client_wake(struct hb_client *client)
 {
-	/* Its barrier is also the one for hb_poller_tell(). */
+	/* wq_has_sleeper() has the full barrier that hb_poller_tell() needs. */
 	if (wq_has_sleeper(&client->wait))
 		wake_up_interruptible_poll(&client->wait, EPOLLIN | EPOLLRDNORM);
 	hb_poller_tell(&client->poller);
@@ -82,20 +82,20 @@ bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request
 {
 	const struct hb_link *link = hb_tail(request);
 	struct hb_client *client = link->client;
-	bool told;
+	bool notified;
 
 	spin_lock(&client->lock);
-	told = !client->gone;
-	if (told) {
+	notified = !client->gone;
+	if (notified) {
 		request->node.handed = hb_clock_now(&belt->clock);
 		request->sequence = ++client->sequence;
 		hb_fifo_add(&client->completed, request);
 		atomic64_add(hb_entry_size(request), &belt->clients.undelivered_bytes);
 	}
 	spin_unlock(&client->lock);
-	if (told)
+	if (notified)
 		hb_client_wake(client);
-	return told;
+	return notified;
 }
 
 /* Wakes all readers of completed requests: the belt is dead. Context: may sleep. */

@@ -299,7 +299,7 @@ static void test_replaced(void)
 	end_locks(belt, NAME);
 }
 
-/* Calls that neither bind anything nor end a bond */
+/* Calls that neither bind nor unbind anything */
 static void test_other_calls(void)
 {
 	int belt = bound_belt(), fd = open_bound();
@@ -798,7 +798,7 @@ static void test_killed_at(enum point point)
 	ok(both_gone(belt),
 	   "a process killed %s leaves no bound entry or lock", point_names[point]);
 	is_int(released(belt), want[point],
-	       "the bonds of a process killed %s are counted as released",
+	       "entries and locks bound by a process killed %s are counted as released",
 	       point_names[point]);
 	close(pipes[0]);
 	close(pipes[1]);

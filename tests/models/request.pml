@@ -36,7 +36,7 @@ byte refs = 1;
 bit freed;
 
 /* Its client. */
-bit gone, tied, queued;
+bit gone, attached, queued;
 byte holder_refs = 1;
 
 /* State for assertions only. */
@@ -70,7 +70,7 @@ inline drop()
 		if
 		:: refs == 0 ->
 			/* No pointer to it is left. */
-			assert(!indexed && !on_wheel && !tied && !in_done && !queued);
+			assert(!indexed && !on_wheel && !attached && !in_done && !queued);
 			assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
 			freed = 1
 		:: else
@@ -140,7 +140,7 @@ inline detach()
 		assert(holder_refs > 0);
 		on_wheel = 0;
 		indexed = 0;
-		tied = 0;
+		attached = 0;
 		done = 1;
 		ended++;
 		/* Number 19: a request is completed once. */
@@ -181,7 +181,7 @@ inline settle()
 	atomic {
 		/* Number 19: it is in no list when the call that completed it returns. */
 		assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
-		assert(!indexed && !on_wheel && !tied);
+		assert(!indexed && !on_wheel && !attached);
 		drop()
 	}
 }
@@ -220,7 +220,7 @@ proctype register()
 #endif
 	atomic {
 		if
-#ifdef BREAK_TIE
+#ifdef BREAK_ATTACH
 		:: true ->
 #else
 		:: gone -> err = 1
@@ -228,7 +228,7 @@ proctype register()
 #endif
 			/* Number 18: no request is attached to a client that has closed. */
 			assert(!closed);
-			tied = 1;
+			attached = 1;
 			holder_refs++
 		fi
 	};
@@ -441,8 +441,8 @@ proctype holder()
 	};
 	do
 	:: atomic {
-		/* next_bound(); if the request is claimed, close tries again until it is untied. */
-		tied && !IS_CLAIMED(word) ->
+		/* next_bound(); if the request is claimed, close tries again until it is detached. */
+		attached && !IS_CLAIMED(word) ->
 		look();
 		refs++
 	};
@@ -452,7 +452,7 @@ proctype holder()
 		:: else
 		fi;
 		drop()
-	:: !tied -> break
+	:: !attached -> break
 	od;
 	closed = 1;
 	atomic {
@@ -477,7 +477,7 @@ init {
 		run ticking()
 	};
 	_nr_pr == 1;
-	assert(!indexed && !tied && !on_wheel && !in_done);
+	assert(!indexed && !attached && !on_wheel && !in_done);
 	assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
 	assert(!queued);
 	assert(refs == 0 && freed);

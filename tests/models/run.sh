@@ -174,7 +174,7 @@ request() {
 		"error found if a request is finished while its watches are being linked"
 	bad BREAK_DONE '(refs==0)&&freed' request \
 		"error found if the task that links a request does not check that it was completed"
-	bad BREAK_RECHECK '!(on_wheel))&& !(tied))' request \
+	bad BREAK_RECHECK '!(on_wheel))&& !(attached))' request \
 		"error found if a claimed request is put on the wheel"
 	bad BREAK_UNWATCH '(watch[0]==0)' request \
 		"error found if the watches of a completed request stay in their lists"
@@ -185,7 +185,7 @@ request() {
 		"error found if a completion is queued for a client that has closed"
 	bad BREAK_UNSET '(word>=128)' request \
 		"error found if a request is attached before its deadline is set"
-	bad BREAK_TIE '!(closed)' request \
+	bad BREAK_ATTACH '!(closed)' request \
 		"error found if a request is attached to a client that has closed"
 }
 
