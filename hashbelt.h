@@ -89,7 +89,8 @@ enum hashbelt_op {
  *
  * An entry that was put with HASHBELT_BOUND is removed, at the latest, when the last copy of
  * the descriptor is closed or the descriptor is bound to another belt. A process that is
- * killed closes its descriptors. A put over the entry without that flag ends the bond.
+ * killed closes its descriptors. After a put over the entry without that flag, the entry is
+ * bound no more.
  */
 struct hashbelt_item {
 	__u64 key;
@@ -112,8 +113,8 @@ struct hashbelt_item {
  *
  * The entry's value is the number in decimal, which a put may have stored as well: an
  * optional '-' and 1 to 19 digits. An addition is a put: it makes a new version, and
- * ends a bond to a descriptor; but @flags of the item stay. It needs HASHBELT_MAY_READ and
- * HASHBELT_MAY_WRITE.
+ * unbinds the entry from a descriptor; but @flags of the item stay. It needs
+ * HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
  */
 struct hashbelt_sum {
 	__s64 by;
@@ -298,8 +299,8 @@ struct hashbelt_settings {
  * @uid:	the owner that HASHBELT_OF_OWNER demands; else pass 0
  *
  * Any user may create a belt under a name that no belt has, with mode 0666. A program that puts
- * what not everybody may read demands the owner that it expects. A belt of uid 0 is one that a
- * task with CAP_SYS_RESOURCE has made.
+ * secrets into a belt demands its owner. A belt of uid 0 is one that a task with
+ * CAP_SYS_RESOURCE has made.
  */
 struct hashbelt_name {
 	char name[HASHBELT_NAME_SIZE];
@@ -501,7 +502,7 @@ struct hashbelt_buckets {
  * events return to the head of the queue, in the order in which they were read; so do
  * events that could not be copied out. Their @lost is reported again. Events that several
  * descriptors or threads return are queued in the order of the returns; @sequence has the
- * original order. The mode ends with the binding.
+ * original order. The mode holds until the descriptor is bound to another belt.
  */
 __extension__ struct hashbelt_event {
 	__u32 size;
@@ -805,11 +806,11 @@ struct hashbelt_request {
  * caller has no right to: names are no secret. It fails with ENOSPC or EDQUOT at the limits of
  * belts or memory of the module or of the caller (at a limit of memory it first waits until
  * destroyed belts are freed); with ENOMEM; and with EACCES if the name is HASHBELT_DEFAULT_BELT
- * and the caller lacks CAP_SYS_ADMIN. The limits of a user do not hold for a caller with
- * CAP_SYS_RESOURCE, and its belts are not owned by uid 0 without it. The others fail with
- * ENOENT if there is no such name. NEXT skips belts that the caller may neither read nor
- * configure. A right or capability counts only if the caller has it, and the task that opened
- * the device had it then.
+ * and the caller lacks CAP_SYS_ADMIN. A caller with CAP_SYS_RESOURCE has no limits but those of
+ * the module. A belt counts as owned by uid 0 only if a task with that capability made it. The
+ * others fail with ENOENT if there is no such name. NEXT skips belts that the caller may neither
+ * read nor configure. A right or capability counts only if the caller has it, and the task that
+ * opened the device had it then.
  */
 #define HASHBELT_IOC_CREATE	_IOW(HASHBELT_IOC_MAGIC, 0x40, struct hashbelt_settings)
 #define HASHBELT_IOC_OPEN	_IOW(HASHBELT_IOC_MAGIC, 0x41, struct hashbelt_name)

@@ -18,8 +18,8 @@
  *	...
  *	hashbelt_destroy(belt);
  *
- * One whose belts call it back waits for that to be over by hashbelt_flush() before it
- * goes. tests/user/hashbelt_user.c is such a module.
+ * A module whose belts have a callback calls hashbelt_flush() before it is unloaded.
+ * tests/user/hashbelt_user.c is such a module.
  */
 #ifndef _HASHBELT_CORE_H
 #define _HASHBELT_CORE_H

@@ -64,8 +64,8 @@ module_param_named(user_max_belts, hb_user_max_belts, uint, 0644);
 MODULE_PARM_DESC(user_max_belts, "most belts of one user but root (1024)");
 
 /*
- * There is memory to count: parameters can be read before the module is initialized, and after it
- * has cleaned up. Under the lock of the module's parameters.
+ * True between hb_core_init() and hb_core_exit(): used_bytes can be read outside of that. Under the
+ * lock of the module's parameters.
  */
 static bool counting;
 

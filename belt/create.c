@@ -32,9 +32,9 @@
 static struct workqueue_struct *belt_wq;
 
 /*
- * Frees belts without an account, which waits for work on the other queues; and the shells of other
- * belts, and tables that were outgrown, which does not take long. The entries of the belts of an
- * account are freed on a workqueue of its own.
+ * Frees belts without an account, the structures of other belts after their entries, and outgrown
+ * tables. The first may wait for work on other queues. The entries of the belts of an account are
+ * freed on a workqueue of the account.
  */
 static struct workqueue_struct *free_wq;
 
@@ -293,10 +293,10 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 EXPORT_SYMBOL_GPL(hashbelt_create);
 
 /*
- * As hashbelt_create(). At the limit of the account it waits until belts of that account which were
- * given up are freed, at the module's limit until any are: up to a second, in pauses each of which
- * is twice as long as the one before. No work of another task depends on how many tasks wait.
- * ERR_PTR(-EINTR): the task is being killed. Context: may sleep.
+ * As hashbelt_create(). Retries for a second, in pauses that double, while belts that were given up
+ * are not freed yet: at the account's limit those of the account, at the module's limit any. No
+ * work of another task depends on how many tasks wait. ERR_PTR(-EINTR): the task is being killed.
+ * Context: may sleep.
  */
 struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
 {

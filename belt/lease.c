@@ -176,8 +176,8 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 }
 
 /*
- * Goes on with hand-overs that were left to the worker: grants what is free to the first waiters.
- * True if there are more. Under the shard's lock; the caller releases the waitpoint.
+ * For the worker: grants free leases to the first waiters. True if there are more. Under the
+ * shard's lock; the caller releases the waitpoint.
  */
 bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now)
 {
@@ -230,7 +230,10 @@ bool hb_waiters_wake(struct hb_waitpoint *point)
 	return !list_empty(&point->filled);
 }
 
-/* The worker has not handed a lease over yet that is free. Under the shard's lock. */
+/*
+ * True if tasks wait for a lease that is free: the worker is about to hand it over. Under the
+ * shard's lock.
+ */
 static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *lease)
 {
 	struct hb_waitpoint *point;

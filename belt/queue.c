@@ -129,7 +129,7 @@ static void wake_readers(struct hashbelt_belt *belt, bool worker)
 
 	if (belt->event || worker)
 		hb_kick_worker(belt);
-	/* Its barrier is also the one for hb_pollers_tell(). */
+	/* wq_has_sleeper() has the full barrier that hb_pollers_tell() needs. */
 	if (wq_has_sleeper(&queue->wait))
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 	hb_pollers_tell(&belt->pollers, HB_POLL_EVENTS);

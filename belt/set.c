@@ -5,10 +5,10 @@
  * Settings take effect at one moment, under all shards' locks, after everything that may fail has
  * been done. Entries keep their deadlines.
  *
- * Another time-to-live or number of buckets means wheels of another geometry. Each shard gets an
- * empty wheel, and the worker unloads the old one a few buckets at a time to the list of nodes that
- * are due, from where the drain puts each node into its bucket. A task that sets another geometry
- * before the worker is done first does the rest of this work itself.
+ * Another time-to-live, grace time or number of buckets means wheels of another geometry. Each
+ * shard gets an empty wheel, and the worker unloads the old one a few buckets at a time to the list
+ * of nodes that are due, from where the drain puts each node into its bucket. A task that sets
+ * another geometry before the worker is done first does the rest of this work itself.
  */
 #include <linux/math64.h>
 #include <linux/sched/signal.h>

@@ -195,7 +195,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	else if (!hb_stays_charged(hb_reason(word)) || !is_reported(belt, entry))
 		free_room(belt, entry, &room);
 	leave_place(shard, entry, now);
-	/* The free of the entry waits for a grace period, which this spinlock holds off. */
+	/* A spinlock is an RCU read-side section: the entry is not freed before unlock. */
 	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left) {
 		hb_ops(entry)->left(shard, entry, now, &room);
 		hb_room_release(belt, &room);

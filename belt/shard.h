@@ -94,7 +94,8 @@ static inline u64 hb_shard_next(struct hb_shard *shard)
 static inline bool hb_is_unloading(const struct hb_shard *shard)
 {
 	/*
-	 * Benign race with a task that replaces or empties it: that is seen again under the lock.
+	 * Benign race with a task that replaces or empties it: the caller looks again under the
+	 * lock.
 	 */
 	return data_race(shard->old.level[0]);
 }

@@ -32,8 +32,8 @@ int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
 		 int (*list)(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used));
 
 /*
- * Copies a few words from user space. copy_from_user() costs more: with it and copy_to_user() the
- * four copies of a lock and an unlock, 120 bytes each, took 360 instructions more (5714 for 5354).
+ * Copies a few words from user space. With copy_from_user() and copy_to_user(), the four copies of
+ * a lock and an unlock, 120 bytes each, cost 360 instructions more.
  */
 static __always_inline int hb_copy_words(void *to, const void __user *from, size_t size)
 {
@@ -41,7 +41,7 @@ static __always_inline int hb_copy_words(void *to, const void __user *from, size
 		return copy_from_user(to, from, size) ? -EFAULT : 0;
 	if (!user_read_access_begin(from, size))
 		return -EFAULT;
-	/* Unrolled, a get takes 1298 instructions; with a plain loop 1347. */
+	/* Unrolled: 49 instructions fewer for a get. */
 	#pragma GCC unroll 8
 	for (; size >= 8; to += 8, from += 8, size -= 8)
 		unsafe_get_user(*(u64 *)to, (const u64 __user *)from, fault);

@@ -45,7 +45,7 @@ static int copy_value(void __user *to, const u8 *value, u32 size)
 		if (!copy_to_user(to, value, size))
 			err = 0;
 	} else if (user_write_access_begin(to, size)) {
-		/* Unrolled, a get of 1 KiB takes 1776 instructions; with a plain loop 2184. */
+		/* Unrolled: 408 instructions fewer for a get of 1 KiB. */
 		#pragma GCC unroll 4
 		for (; words && size >= 8; to += 8, value += 8, size -= 8)
 			unsafe_put_user(*(u64 *)value, (u64 __user *)to, fault);

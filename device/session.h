@@ -21,7 +21,7 @@
 #include "registry.h"
 
 /**
- * struct hb_session - the binding of a descriptor to a belt
+ * struct hb_session - a descriptor that is bound to a belt
  * @named:	the belt, with a reference; constant
  * @file:	the descriptor, with a reference; constant
  * @place:	in named->sessions; under named->lock
@@ -33,8 +33,8 @@
  * @requests:	reads return the descriptor's completed requests; likewise, but a waiting reader is
  *		woken when it changes
  * @in_flight:	events that were read, owned by this session
- * @lost:	number of lost events that their records report ...
- * @told:	... the last of them in the record of this sequence number
+ * @lost:	sum of @lost in the records that were read; 0 once that of @told is acknowledged
+ * @told:	sequence of the last of these records that has a @lost
  * @client:	to which entries are bound; made when it is first needed, and constant then
  * @poller:	tells tasks that poll the descriptor of the belt's events; constant once it is
  *		initialized, but for its own lock
