@@ -44,7 +44,7 @@ struct connection {
 
 /**
  * struct manager - all connections
- * @fd:		the belt
+ * @belt:	the belt
  * @now:	time, s
  * @count:	number of connections
  * @connections: the connections
@@ -54,7 +54,7 @@ struct connection {
  * @most:	longest silence before a reported timeout, s
  */
 struct manager {
-	int fd;
+	struct hashbelt *belt;
 	unsigned int now;
 	unsigned int count;
 	struct connection *connections;
@@ -76,13 +76,13 @@ static unsigned int count_busy(struct manager *manager)
 
 static void open_connection(struct manager *manager, unsigned int i)
 {
-	must("put", hashbelt_put(manager->fd, &i, sizeof(i), NULL, 0, NULL));
+	must("put", hashbelt_put(manager->belt, &i, sizeof(i), NULL, 0, NULL));
 }
 
 static void refresh(struct manager *manager, unsigned int i)
 {
 	must("touch",
-	     hashbelt_touch(manager->fd, &i, sizeof(i), HASHBELT_TTL_BELT, NULL));
+	     hashbelt_touch(manager->belt, &i, sizeof(i), HASHBELT_TTL_BELT, NULL));
 	manager->connections[i].active = manager->now;
 	manager->refreshed++;
 }
@@ -120,7 +120,7 @@ static void activity(struct manager *manager)
 static void report(struct manager *manager)
 {
 	printf("%3u s  %llu open, %lu refreshed, %u timed out\n", manager->now,
-	       info_of(manager->fd).entries, manager->refreshed, manager->told);
+	       info_of(manager->belt).entries, manager->refreshed, manager->told);
 }
 
 static void play(struct manager *manager)
@@ -131,13 +131,13 @@ static void play(struct manager *manager)
 		open_connection(manager, i);
 	report(manager);
 	while (manager->now < END_S) {
-		must("advance", hashbelt_advance(manager->fd, 1000));
+		must("advance", hashbelt_advance(manager->belt, 1000));
 		manager->now++;
-		read_events(manager->fd, close_connection, manager);
+		read_events(manager->belt, close_connection, manager);
 		activity(manager);
 		if (manager->now == BUSY_S)
 			promise(manager->told == manager->count - busy &&
-				info_of(manager->fd).entries == busy,
+				info_of(manager->belt).entries == busy,
 				"a busy connection does not delay the timeouts of others");
 		if (manager->now % 30 == 0 || manager->now == END_S)
 			report(manager);
@@ -155,22 +155,22 @@ int main(int argc, char **argv)
 	manager.connections = calloc(manager.count, sizeof(*manager.connections));
 	if (!manager.connections)
 		die("connections", -ENOMEM);
-	manager.fd = new_belt(NULL, (struct hashbelt_settings){
+	manager.belt = new_belt(NULL, (struct hashbelt_settings){
 		.ttl_ms = TIMEOUT_S * 1000,
 		.buckets = TIMEOUT_S + 1,
 		.handler = HASHBELT_NOTIFY,
 	});
 	play(&manager);
-	moved = counter_of(manager.fd, HASHBELT_STAT_CASCADED);
+	moved = counter_of(manager.belt, HASHBELT_STAT_CASCADED);
 	printf("connections %u refreshed %lu moved %llu told %u silent %u to %u\n",
 	       manager.count, manager.refreshed, moved, manager.told, manager.least,
 	       manager.most);
-	promise(manager.told == manager.count && !info_of(manager.fd).entries,
+	promise(manager.told == manager.count && !info_of(manager.belt).entries,
 		"each timeout is reported to the owner");
 	/* A busy connection is moved once in each timeout, the others once in all. */
 	promise(moved <= manager.count + count_busy(&manager) * (BUSY_S / TIMEOUT_S + 1),
 		"an activity does not move the connection on the wheel");
-	hashbelt_close(manager.fd);
+	hashbelt_close(manager.belt);
 	free(manager.connections);
 	return verdict();
 }

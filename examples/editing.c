@@ -33,13 +33,13 @@ static const char usage[] =
 /**
  * struct user - a user that edits the record
  * @name:	the user's name
- * @fd:		the user's own descriptor
+ * @belt:	the user's own handle
  * @version:	version of the record that the user read
  * @text:	the record's text, with the user's edits
  */
 struct user {
 	const char *name;
-	int fd;
+	struct hashbelt *belt;
 	__u64 version;
 	char text[TEXT_MAX];
 };
@@ -48,7 +48,7 @@ static void load(struct user *user)
 {
 	struct hashbelt_item item = {};
 
-	must("get", hashbelt_get(user->fd, RECORD, strlen(RECORD), user->text,
+	must("get", hashbelt_get(user->belt, RECORD, strlen(RECORD), user->text,
 				 TEXT_MAX - 1, &item));
 	user->text[item.value_len] = 0;
 	user->version = item.version;
@@ -61,7 +61,7 @@ static bool save(struct user *user)
 	struct hashbelt_item item = {
 		.how = HASHBELT_IF_VERSION, .version = user->version,
 	};
-	int err = hashbelt_put(user->fd, RECORD, strlen(RECORD), user->text,
+	int err = hashbelt_put(user->belt, RECORD, strlen(RECORD), user->text,
 			       strlen(user->text), &item);
 
 	if (err != -ESTALE)
@@ -80,7 +80,7 @@ static int remove_record(struct user *user)
 	struct hashbelt_item item = {
 		.how = HASHBELT_IF_VERSION, .version = user->version,
 	};
-	int err = hashbelt_remove(user->fd, RECORD, strlen(RECORD), &item);
+	int err = hashbelt_remove(user->belt, RECORD, strlen(RECORD), &item);
 
 	printf("%s %s\n", user->name,
 	       !err ? "removes the record" :
@@ -100,7 +100,7 @@ static bool record_says(struct user *user, const char *text)
 	struct hashbelt_item item = {};
 	char is[TEXT_MAX];
 
-	must("get", hashbelt_get(user->fd, RECORD, strlen(RECORD), is, TEXT_MAX, &item));
+	must("get", hashbelt_get(user->belt, RECORD, strlen(RECORD), is, TEXT_MAX, &item));
 	return item.value_len == strlen(text) && !memcmp(is, text, item.value_len);
 }
 
@@ -108,7 +108,7 @@ static void two_users(struct user *ann, struct user *bob)
 {
 	__u64 before;
 
-	must("put", hashbelt_put(ann->fd, RECORD, strlen(RECORD), "Smith", 5, NULL));
+	must("put", hashbelt_put(ann->belt, RECORD, strlen(RECORD), "Smith", 5, NULL));
 	load(ann);
 	load(bob);
 	edit(ann, "12 Main Street");
@@ -127,7 +127,7 @@ static void two_users(struct user *ann, struct user *bob)
 	load(ann);
 	before = ann->version;
 	promise(!remove_record(ann), "a remove with the present version succeeds");
-	promise(!hashbelt_put(ann->fd, RECORD, strlen(RECORD), "Smith", 5, NULL),
+	promise(!hashbelt_put(ann->belt, RECORD, strlen(RECORD), "Smith", 5, NULL),
 		"a removed record can be put again");
 	load(ann);
 	promise(ann->version > before, "versions grow across a removal");
@@ -139,28 +139,29 @@ static void add_up(void)
 {
 	unsigned int edits = 0;
 	struct hashbelt_item item;
-	int fd = open_belt(BELT), err;
+	struct hashbelt *belt = open_belt(BELT);
+	int err;
 	__u64 n;
 
 	while (edits < EDITS) {
 		item = (struct hashbelt_item){};
-		must("get", hashbelt_get(fd, "number", 6, &n, sizeof(n), &item));
+		must("get", hashbelt_get(belt, "number", 6, &n, sizeof(n), &item));
 		n++;
 		item.how = HASHBELT_IF_VERSION;
-		err = hashbelt_put(fd, "number", 6, &n, sizeof(n), &item);
+		err = hashbelt_put(belt, "number", 6, &n, sizeof(n), &item);
 		if (err != -ESTALE)
 			must("put", err);
 		edits += !err;
 	}
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 }
 
-static void many_editors(int fd)
+static void many_editors(struct hashbelt *belt)
 {
 	int i, status, good = 0;
 	__u64 n = 0;
 
-	must("put", hashbelt_put(fd, "number", 6, &n, sizeof(n), NULL));
+	must("put", hashbelt_put(belt, "number", 6, &n, sizeof(n), NULL));
 	fflush(stdout);
 	for (i = 0; i < EDITORS; i++)
 		if (!fork()) {
@@ -169,7 +170,7 @@ static void many_editors(int fd)
 		}
 	for (i = 0; i < EDITORS; i++)
 		good += wait(&status) > 0 && !status;
-	must("get", hashbelt_get(fd, "number", 6, &n, sizeof(n), NULL));
+	must("get", hashbelt_get(belt, "number", 6, &n, sizeof(n), NULL));
 	printf("editors %d edits %d sum %llu\n", good, EDITORS * EDITS, n);
 	promise(good == EDITORS && n == EDITORS * EDITS,
 		"no edit of four concurrent editors is lost");
@@ -180,10 +181,10 @@ int main(int argc, char **argv)
 	struct user ann = { .name = "Ann" }, bob = { .name = "Bob" };
 
 	arguments(argc, argv, 0, usage);
-	ann.fd = new_belt(BELT, (struct hashbelt_settings){ .ttl_ms = TTL_MS });
-	bob.fd = open_belt(BELT);
+	ann.belt = new_belt(BELT, (struct hashbelt_settings){ .ttl_ms = TTL_MS });
+	bob.belt = open_belt(BELT);
 	two_users(&ann, &bob);
-	many_editors(ann.fd);
-	must("destroy", hashbelt_destroy(ann.fd, BELT));
+	many_editors(ann.belt);
+	must("destroy", hashbelt_destroy(ann.belt, BELT));
 	return verdict();
 }

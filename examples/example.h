@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client.h"
+#include <hashbelt/client.h>
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
@@ -118,81 +118,81 @@ static inline unsigned long number(const char *text, const char *what,
 }
 
 /**
- * open_belt() - open another descriptor of a belt that this user has made
+ * open_belt() - open another handle of a belt that this user has made
  * @name:	name of the belt
  *
  * Any user may make a belt under a name that is free, and would then read what this program
  * puts. So the program demands the owner.
  *
- * Return: the descriptor, in non-blocking mode.
+ * Return: the handle, whose descriptor is in non-blocking mode.
  */
-static inline int open_belt(const char *name)
+static inline struct hashbelt *open_belt(const char *name)
 {
-	int fd = hashbelt_open(NULL);
+	struct hashbelt *belt;
 
-	must(HASHBELT_DEVICE, fd);
-	must(name, hashbelt_bind_owned(fd, name, geteuid()));
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	return fd;
+	must(HASHBELT_DEVICE, hashbelt_open(NULL, &belt));
+	must(name, hashbelt_bind_owned(belt, name, geteuid()));
+	fcntl(hashbelt_fd(belt), F_SETFL, O_NONBLOCK);
+	return belt;
 }
 
 /**
  * new_belt() - make a belt whose time is halted
  * @name:	its name; a belt of that name from an earlier run is destroyed. NULL:
- *		the belt has no name, and is destroyed with the descriptor
+ *		the belt has no name, and is destroyed with the handle
  * @settings:	its settings; the mode is set to 0600
  *
  * The belt's time stands at most 1 ms after the beginning of an interval. So which
  * entries fall off together does not depend on the time at which the belt was made.
  *
- * Return: a descriptor, in non-blocking mode.
+ * Return: a handle, whose descriptor is in non-blocking mode.
  */
-static inline int new_belt(const char *name, struct hashbelt_settings settings)
+static inline struct hashbelt *new_belt(const char *name, struct hashbelt_settings settings)
 {
-	int fd = hashbelt_open(NULL);
 	struct hashbelt_info info;
+	struct hashbelt *belt;
 	__u64 rest;
 
-	must(HASHBELT_DEVICE, fd);
+	must(HASHBELT_DEVICE, hashbelt_open(NULL, &belt));
 	if (name)
-		hashbelt_destroy(fd, name);
+		hashbelt_destroy(belt, name);
 	settings.mode = 0600;
-	must("make a belt", hashbelt_create(fd, name, &settings));
-	must("halt", hashbelt_halt(fd));
-	must("info", hashbelt_info(fd, &info));
+	must("make a belt", hashbelt_create(belt, name, &settings));
+	must("halt", hashbelt_halt(belt));
+	must("info", hashbelt_info(belt, &info));
 	rest = info.interval_ns - info.now_ns % info.interval_ns;
-	must("advance", hashbelt_advance(fd, rest / 1000000 + 1));
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	return fd;
+	must("advance", hashbelt_advance(belt, rest / 1000000 + 1));
+	fcntl(hashbelt_fd(belt), F_SETFL, O_NONBLOCK);
+	return belt;
 }
 
 /**
  * info_of() - settings and state of a belt
- * @fd:		the descriptor
+ * @belt:	the handle
  *
  * Return: the result of hashbelt_info().
  */
-static inline struct hashbelt_info info_of(int fd)
+static inline struct hashbelt_info info_of(struct hashbelt *belt)
 {
 	struct hashbelt_info info;
 
-	must("info", hashbelt_info(fd, &info));
+	must("info", hashbelt_info(belt, &info));
 	return info;
 }
 
 /**
  * counter_of() - one of a belt's counters
- * @fd:		the descriptor
+ * @belt:	the handle
  * @which:	the counter
  *
  * Return: the count.
  */
-static inline __u64 counter_of(int fd, enum hashbelt_counter which)
+static inline __u64 counter_of(struct hashbelt *belt, enum hashbelt_counter which)
 {
 	__u64 counters[HASHBELT_STAT_COUNT] = {};
 	unsigned int count = HASHBELT_STAT_COUNT;
 
-	must("stat", hashbelt_stat(fd, counters, &count));
+	must("stat", hashbelt_stat(belt, counters, &count));
 	return counters[which];
 }
 
@@ -201,20 +201,20 @@ typedef void (*event_fn)(const struct hashbelt_event *event, void *arg);
 
 /**
  * read_events() - call a function for each queued event
- * @fd:		the descriptor
+ * @belt:	the handle
  * @told:	the function
  * @arg:	passed on to it
  *
  * Return: the number of events.
  */
-static inline unsigned int read_events(int fd, event_fn told, void *arg)
+static inline unsigned int read_events(struct hashbelt *belt, event_fn told, void *arg)
 {
 	static __u64 buffer[8192];
 	const struct hashbelt_event *event;
 	unsigned int count = 0;
 	ssize_t len;
 
-	while ((len = hashbelt_read(fd, buffer, sizeof(buffer))) > 0) {
+	while ((len = hashbelt_read(belt, buffer, sizeof(buffer))) > 0) {
 		event = NULL;
 		while ((event = hashbelt_event_next(buffer, len, event))) {
 			told(event, arg);

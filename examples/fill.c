@@ -47,7 +47,7 @@ struct crowd {
 static struct crowd crowd;
 
 /* Asks for the page; returns the result of hashbelt_fill(). */
-static int ask(int fd, __u64 wait_ms, __u64 ahead_s, __u32 how,
+static int ask(struct hashbelt *belt, __u64 wait_ms, __u64 ahead_s, __u32 how,
 	       struct hashbelt_fill *fill, char *page)
 {
 	int err;
@@ -56,7 +56,7 @@ static int ask(int fd, __u64 wait_ms, __u64 ahead_s, __u32 how,
 		.lease_ms = LEASE_S * 1000, .wait_ms = wait_ms,
 		.ahead_ms = ahead_s * 1000, .how = how,
 	};
-	err = hashbelt_fill(fd, KEY, strlen(KEY), page, PAGE_MAX - 1, fill);
+	err = hashbelt_fill(belt, KEY, strlen(KEY), page, PAGE_MAX - 1, fill);
 	if (err && err != -ENOENT)
 		die("fill", err);
 	if (err)
@@ -65,37 +65,37 @@ static int ask(int fd, __u64 wait_ms, __u64 ahead_s, __u32 how,
 	return err;
 }
 
-static void put_page(int fd, const char *page)
+static void put_page(struct hashbelt *belt, const char *page)
 {
-	must("put", hashbelt_put(fd, KEY, strlen(KEY), page, strlen(page), NULL));
+	must("put", hashbelt_put(belt, KEY, strlen(KEY), page, strlen(page), NULL));
 }
 
 /* Makes the page, once all readers have asked for it. */
-static void make_page(int fd)
+static void make_page(struct hashbelt *belt)
 {
 	__atomic_fetch_add(&crowd.granted, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&crowd.granted, __ATOMIC_SEQ_CST) +
 	       __atomic_load_n(&crowd.told, __ATOMIC_SEQ_CST) < READERS)
 		sched_yield();
-	put_page(fd, "page 1");
+	put_page(belt, "page 1");
 }
 
 /* One of the crowd: makes the page, or waits for it. */
 static void *read_page(void *arg)
 {
 	struct hashbelt_fill fill;
-	int fd = open_belt(BELT);
+	struct hashbelt *belt = open_belt(BELT);
 	char page[PAGE_MAX];
 
 	(void)arg;
-	ask(fd, 0, 0, 0, &fill, page);
+	ask(belt, 0, 0, 0, &fill, page);
 	if (fill.state & HASHBELT_GRANTED)
-		make_page(fd);
+		make_page(belt);
 	else if (fill.state & HASHBELT_FILLING)
 		__atomic_fetch_add(&crowd.told, 1, __ATOMIC_SEQ_CST);
-	if (!ask(fd, HASHBELT_TTL_NEVER, 0, 0, &fill, page) && !strcmp(page, "page 1"))
+	if (!ask(belt, HASHBELT_TTL_NEVER, 0, 0, &fill, page) && !strcmp(page, "page 1"))
 		__atomic_fetch_add(&crowd.served, 1, __ATOMIC_SEQ_CST);
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 	return NULL;
 }
 
@@ -117,11 +117,11 @@ static void one_miss_one_fill(void)
 }
 
 /* Asks for the page, prints the answer and returns its state. */
-static __u32 show(int fd, const char *who, __u64 ahead_s, __u32 how,
+static __u32 show(struct hashbelt *belt, const char *who, __u64 ahead_s, __u32 how,
 		  struct hashbelt_fill *fill)
 {
 	char page[PAGE_MAX];
-	int err = ask(fd, 0, ahead_s, how, fill, page);
+	int err = ask(belt, 0, ahead_s, how, fill, page);
 
 	printf("%s: %s%s%s%s\n", who, err ? "no page" : page,
 	       fill->state & HASHBELT_STALE ? ", an old one" : "",
@@ -130,79 +130,79 @@ static __u32 show(int fd, const char *who, __u64 ahead_s, __u32 how,
 	return fill->state;
 }
 
-static void pass_time(int fd, unsigned int seconds)
+static void pass_time(struct hashbelt *belt, unsigned int seconds)
 {
 	printf("%u s pass\n", seconds);
-	must("advance", hashbelt_advance(fd, seconds * 1000));
+	must("advance", hashbelt_advance(belt, seconds * 1000));
 }
 
 /* Two readers ask for a page that expires soon. */
-static void refresh_ahead(int fd)
+static void refresh_ahead(struct hashbelt *belt)
 {
 	struct hashbelt_fill first, second;
 
-	pass_time(fd, TTL_S - AHEAD_S);
-	promise(!show(fd, "Ann", AHEAD_S, 0, &first),
+	pass_time(belt, TTL_S - AHEAD_S);
+	promise(!show(belt, "Ann", AHEAD_S, 0, &first),
 		"no fill lease is granted while the page has enough time left");
-	pass_time(fd, 5);
-	promise(show(fd, "Ann", AHEAD_S, 0, &first) == HASHBELT_GRANTED &&
+	pass_time(belt, 5);
+	promise(show(belt, "Ann", AHEAD_S, 0, &first) == HASHBELT_GRANTED &&
 		first.item.value_len,
 		"one reader gets the fill lease ahead of time, and the page");
-	promise(!(show(fd, "Bob", AHEAD_S, 0, &second) & HASHBELT_GRANTED) &&
+	promise(!(show(belt, "Bob", AHEAD_S, 0, &second) & HASHBELT_GRANTED) &&
 		second.item.value_len,
 		"other readers get the page and no fill lease");
-	put_page(fd, "page 2");
-	promise(!show(fd, "Bob", AHEAD_S, 0, &second) &&
+	put_page(belt, "page 2");
+	promise(!show(belt, "Bob", AHEAD_S, 0, &second) &&
 		second.item.ttl_ms == TTL_S * 1000,
 		"a page that is put ahead of time has the belt's full time-to-live");
 }
 
 /* The page has expired; the second reader accepts an old one. */
-static void take_the_old(int fd)
+static void take_the_old(struct hashbelt *belt)
 {
 	struct hashbelt_fill first, second;
 	char page[PAGE_MAX];
 
-	pass_time(fd, TTL_S + 5);
-	promise(hashbelt_get(fd, KEY, strlen(KEY), page, sizeof(page), NULL) == -ENOENT,
+	pass_time(belt, TTL_S + 5);
+	promise(hashbelt_get(belt, KEY, strlen(KEY), page, sizeof(page), NULL) == -ENOENT,
 		"get on an expired page returns ENOENT");
-	promise(show(fd, "Ann", 0, 0, &first) == HASHBELT_GRANTED,
+	promise(show(belt, "Ann", 0, 0, &first) == HASHBELT_GRANTED,
 		"the first reader that misses gets the fill lease");
-	promise(show(fd, "Bob", 0, HASHBELT_STALE, &second) ==
+	promise(show(belt, "Bob", 0, HASHBELT_STALE, &second) ==
 		(HASHBELT_STALE | HASHBELT_FILLING),
 		"a reader that accepts an old page gets it");
-	promise(show(fd, "Bob", 0, 0, &second) == HASHBELT_FILLING,
+	promise(show(belt, "Bob", 0, 0, &second) == HASHBELT_FILLING,
 		"a reader that does not accept an old page gets none");
-	put_page(fd, "page 3");
-	promise(!show(fd, "Bob", 0, HASHBELT_STALE, &second),
+	put_page(belt, "page 3");
+	promise(!show(belt, "Bob", 0, HASHBELT_STALE, &second),
 		"a page that was just put is not reported as old");
 }
 
 /* The reader with the fill lease does not make the page. */
-static void fail_to_fill(int fd)
+static void fail_to_fill(struct hashbelt *belt)
 {
 	struct hashbelt_fill first, second;
 
-	pass_time(fd, TTL_S + GRACE_S + 10);
-	promise(show(fd, "Ann", 0, HASHBELT_STALE, &first) == HASHBELT_GRANTED,
+	pass_time(belt, TTL_S + GRACE_S + 10);
+	promise(show(belt, "Ann", 0, HASHBELT_STALE, &first) == HASHBELT_GRANTED,
 		"after its grace time a page is gone for every reader");
-	must("give up", hashbelt_give_up(fd, KEY, strlen(KEY), first.token));
+	must("give up", hashbelt_give_up(belt, KEY, strlen(KEY), first.token));
 	printf("Ann gives up\n");
-	promise(show(fd, "Bob", 0, 0, &second) == HASHBELT_GRANTED,
+	promise(show(belt, "Bob", 0, 0, &second) == HASHBELT_GRANTED,
 		"a fill lease that is given up goes to the next reader");
-	pass_time(fd, LEASE_S);
-	promise(show(fd, "Ann", 0, 0, &first) == HASHBELT_GRANTED,
+	pass_time(belt, LEASE_S);
+	promise(show(belt, "Ann", 0, 0, &first) == HASHBELT_GRANTED,
 		"a fill lease that is over goes to the next reader");
-	promise(hashbelt_give_up(fd, KEY, strlen(KEY), second.token) == -ENOENT,
+	promise(hashbelt_give_up(belt, KEY, strlen(KEY), second.token) == -ENOENT,
 		"give_up with an ended lease's token returns ENOENT");
 }
 
 int main(int argc, char **argv)
 {
-	int fd;
+	struct hashbelt *belt;
 
 	arguments(argc, argv, 0, usage);
-	fd = new_belt(BELT, (struct hashbelt_settings){
+	belt = new_belt(BELT, (struct hashbelt_settings){
 		.ttl_ms = TTL_S * 1000,
 		.buckets = TTL_S + 1,
 		.grace_ms = GRACE_S * 1000,
@@ -210,11 +210,11 @@ int main(int argc, char **argv)
 	printf("--- one miss, one fill\n");
 	one_miss_one_fill();
 	printf("--- ahead of time\n");
-	refresh_ahead(fd);
+	refresh_ahead(belt);
 	printf("--- an old page will do\n");
-	take_the_old(fd);
+	take_the_old(belt);
 	printf("--- no page\n");
-	fail_to_fill(fd);
-	must("destroy", hashbelt_destroy(fd, BELT));
+	fail_to_fill(belt);
+	must("destroy", hashbelt_destroy(belt, BELT));
 	return verdict();
 }

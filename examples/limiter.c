@@ -33,39 +33,39 @@ static const char usage[] =
 	"At most 5 requests of a client in 10 seconds.\n";
 
 /* Returns true if a client may have one more request; @sum: its number in the window. */
-static bool may_pass(int fd, const char *client, __s64 limit, __s64 *sum)
+static bool may_pass(struct hashbelt *belt, const char *client, __s64 limit, __s64 *sum)
 {
 	must("add",
-	     hashbelt_add(fd, client, strlen(client), 1, 0, HASHBELT_TTL_BELT, sum));
+	     hashbelt_add(belt, client, strlen(client), 1, 0, HASHBELT_TTL_BELT, sum));
 	return *sum <= limit;
 }
 
-static void request(int fd, const char *client, unsigned int now)
+static void request(struct hashbelt *belt, const char *client, unsigned int now)
 {
 	__s64 sum;
-	bool passes = may_pass(fd, client, LIMIT, &sum);
+	bool passes = may_pass(belt, client, LIMIT, &sum);
 
 	printf("%2u s  %-5s  request %lld of the window %s\n", now, client, sum,
 	       passes ? "passes" : "is refused");
 }
 
 /* Client ann sends a request each second, which is too often; bob each third second. */
-static void two_clients(int fd)
+static void two_clients(struct hashbelt *belt)
 {
 	unsigned int now;
 	__s64 sum;
 
 	for (now = 0; now < END_S; now++) {
-		request(fd, "ann", now);
+		request(belt, "ann", now);
 		if (now % 3 == 0)
-			request(fd, "bob", now);
-		must("advance", hashbelt_advance(fd, 1000));
+			request(belt, "bob", now);
+		must("advance", hashbelt_advance(belt, 1000));
 	}
 	/* The third window of ann began at 20 s, and the next request is in it. */
-	promise(may_pass(fd, "ann", END_S % WINDOW_S + 1, &sum) &&
+	promise(may_pass(belt, "ann", END_S % WINDOW_S + 1, &sum) &&
 		sum == END_S % WINDOW_S + 1, "a window ends after 10 seconds");
-	must("advance", hashbelt_advance(fd, 5000));
-	promise(may_pass(fd, "ann", 1, &sum) && sum == 1,
+	must("advance", hashbelt_advance(belt, 5000));
+	promise(may_pass(belt, "ann", 1, &sum) && sum == 1,
 		"refused requests do not make a window longer");
 }
 
@@ -73,15 +73,15 @@ static void two_clients(int fd)
 static void try_often(int pipe)
 {
 	unsigned int passed = 0, i;
-	int fd = open_belt(BELT);
+	struct hashbelt *belt = open_belt(BELT);
 	__s64 sum;
 
 	for (i = 0; i < TRIES; i++)
-		passed += may_pass(fd, "shared", MANY_LIMIT, &sum);
+		passed += may_pass(belt, "shared", MANY_LIMIT, &sum);
 	_exit(write(pipe, &passed, sizeof(passed)) != sizeof(passed));
 }
 
-static void many_processes(int fd)
+static void many_processes(struct hashbelt *belt)
 {
 	unsigned int passed, total = 0, i;
 	__s64 sum;
@@ -99,7 +99,7 @@ static void many_processes(int fd)
 	while (wait(NULL) > 0)
 		;
 	close(pipes[0]);
-	must("add", hashbelt_add(fd, "shared", 6, 0, 0, HASHBELT_TTL_BELT, &sum));
+	must("add", hashbelt_add(belt, "shared", 6, 0, 0, HASHBELT_TTL_BELT, &sum));
 	printf("processes %u tried %lld limit %u passed %u\n", PROCESSES, sum, MANY_LIMIT,
 	       total);
 	promise(sum == PROCESSES * TRIES, "no addition of four processes is lost");
@@ -108,15 +108,15 @@ static void many_processes(int fd)
 
 int main(int argc, char **argv)
 {
-	int fd;
+	struct hashbelt *belt;
 
 	arguments(argc, argv, 0, usage);
-	fd = new_belt(BELT, (struct hashbelt_settings){
+	belt = new_belt(BELT, (struct hashbelt_settings){
 		.ttl_ms = WINDOW_S * 1000,
 		.buckets = WINDOW_S + 1,
 	});
-	two_clients(fd);
-	many_processes(fd);
-	must("destroy", hashbelt_destroy(fd, BELT));
+	two_clients(belt);
+	many_processes(belt);
+	must("destroy", hashbelt_destroy(belt, BELT));
 	return verdict();
 }

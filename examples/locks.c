@@ -34,12 +34,12 @@ static const char usage[] =
 /**
  * struct worker - an owner of locks
  * @name:	the owner's name
- * @fd:		the worker's own descriptor
+ * @belt:	the worker's own handle
  * @token:	token of the last grant
  */
 struct worker {
 	const char *name;
-	int fd;
+	struct hashbelt *belt;
 	__u64 token;
 };
 
@@ -77,7 +77,7 @@ static const char *answer(int err)
 static int lock(struct worker *worker, const char *name, unsigned int lease_s)
 {
 	struct hashbelt_lock lock = { .ttl_ms = lease_s * 1000 };
-	int err = hashbelt_lock(worker->fd, name, strlen(name), worker->name,
+	int err = hashbelt_lock(worker->belt, name, strlen(name), worker->name,
 				strlen(worker->name), &lock);
 
 	printf("%s locks %s for %u s: %s\n", worker->name, name, lease_s, answer(err));
@@ -88,7 +88,7 @@ static int lock(struct worker *worker, const char *name, unsigned int lease_s)
 
 static int unlock(struct worker *worker, const char *name)
 {
-	int err = hashbelt_unlock(worker->fd, name, strlen(name), worker->name,
+	int err = hashbelt_unlock(worker->belt, name, strlen(name), worker->name,
 				  strlen(worker->name));
 
 	printf("%s unlocks %s: %s\n", worker->name, name, answer(err));
@@ -98,7 +98,7 @@ static int unlock(struct worker *worker, const char *name)
 static void pass_time(struct worker *worker, unsigned int seconds)
 {
 	printf("%u s pass\n", seconds);
-	must("advance", hashbelt_advance(worker->fd, seconds * 1000));
+	must("advance", hashbelt_advance(worker->belt, seconds * 1000));
 }
 
 /* Returns true if the worker has had the lock for @held_s, and has it for @left_s more. */
@@ -110,7 +110,7 @@ static bool is_held(struct worker *worker, const char *name, unsigned int held_s
 	size_t len = sizeof(owner);
 
 	must("holder",
-	     hashbelt_holder(worker->fd, name, strlen(name), owner, &len, &lock));
+	     hashbelt_holder(worker->belt, name, strlen(name), owner, &len, &lock));
 	printf("%s: with %.*s for %llu s, %llu s left\n", name, (int)len, owner,
 	       lock.held_ms / 1000, lock.ttl_ms / 1000);
 	return len == strlen(worker->name) && !memcmp(owner, worker->name, len) &&
@@ -180,13 +180,13 @@ static void fencing(struct worker *ann, struct worker *bob)
 static unsigned int count_locks(struct worker *worker)
 {
 	const struct hashbelt_lock_record *record;
-	struct hashbelt_lister lister;
+	struct hashbelt_lister *lister;
 	unsigned int count = 0;
 	int more;
 
-	must("list", hashbelt_locks_begin(&lister, worker->fd, worker->name,
-					  strlen(worker->name)));
-	while ((more = hashbelt_locks_next(&lister, &record)) > 0) {
+	must("list", hashbelt_locks_begin(worker->belt, worker->name, strlen(worker->name),
+					  &lister));
+	while ((more = hashbelt_locks_next(lister, &record)) > 0) {
 		promise(record->owner_len == strlen(worker->name) &&
 			!memcmp(hashbelt_lock_owner(record), worker->name,
 				record->owner_len),
@@ -194,7 +194,7 @@ static unsigned int count_locks(struct worker *worker)
 		count++;
 	}
 	must("list", more);
-	hashbelt_locks_end(&lister);
+	hashbelt_locks_end(lister);
 	printf("%s has %u\n", worker->name, count);
 	return count;
 }
@@ -207,12 +207,12 @@ static void release_all(struct worker *ann, struct worker *bob)
 		!lock(bob, "d", 10), "an owner can have several locks");
 	promise(count_locks(ann) == 3 && count_locks(bob) == 1,
 		"a list by owner has all of that owner's locks");
-	must("release", hashbelt_release(ann->fd, ann->name, strlen(ann->name), &count));
+	must("release", hashbelt_release(ann->belt, ann->name, strlen(ann->name), &count));
 	printf("release all of %s: %llu\n", ann->name, count);
 	promise(count == 3 && !count_locks(ann) && count_locks(bob) == 1,
 		"release unlocks all locks of one owner and no other");
 	promise(!lock(bob, "a", 10), "a released lock can be locked by another owner");
-	must("release", hashbelt_release(bob->fd, bob->name, strlen(bob->name), &count));
+	must("release", hashbelt_release(bob->belt, bob->name, strlen(bob->name), &count));
 }
 
 /*
@@ -261,7 +261,7 @@ static void death(struct worker *ann, struct worker *bob)
 {
 	struct hashbelt_lock bound = { .how = HASHBELT_BOUND };
 	struct hashbelt_lock wait = { .wait_ms = HASHBELT_TTL_NEVER };
-	__u64 began = info_of(ann->fd).now_ns;
+	__u64 began = info_of(ann->belt).now_ns;
 	int said, heard, err;
 	pid_t holder, waiter;
 
@@ -278,9 +278,9 @@ static void death(struct worker *ann, struct worker *bob)
 	kill(waiter, SIGKILL);
 	waitpid(waiter, NULL, 0);
 	printf("Bob has it: %s, after %llu s\n", answer(err),
-	       (info_of(ann->fd).now_ns - began) / 1000000000);
+	       (info_of(ann->belt).now_ns - began) / 1000000000);
 	promise(!err && is_held(bob, "printer", 0, LEASE_MAX_S) &&
-		info_of(ann->fd).now_ns == began,
+		info_of(ann->belt).now_ns == began,
 		"a bound lock goes to the first waiter when its process is killed");
 }
 
@@ -288,21 +288,21 @@ static void death(struct worker *ann, struct worker *bob)
 static void patience(struct worker *ann, struct worker *bob)
 {
 	struct hashbelt_lock wait = { .wait_ms = WAIT_S * 1000 };
-	__u64 began = info_of(ann->fd).now_ns;
+	__u64 began = info_of(ann->belt).now_ns;
 	int said, err;
 	pid_t waiter;
 
 	waiter = start_worker("Ann", "printer", wait, &said);
 	while (!waitpid(waiter, NULL, WNOHANG)) {
-		must("renew", hashbelt_renew(bob->fd, "printer", 7, bob->name,
+		must("renew", hashbelt_renew(bob->belt, "printer", 7, bob->name,
 					     strlen(bob->name), 0, NULL));
-		must("advance", hashbelt_advance(bob->fd, 1000));
+		must("advance", hashbelt_advance(bob->belt, 1000));
 		sched_yield();
 	}
 	err = hear(said);
 	printf("Ann waits %u s for printer, which Bob renews: %s\n", WAIT_S, answer(err));
 	promise(err == -ETIMEDOUT, "a wait returns ETIMEDOUT when wait_ms is over");
-	promise(info_of(ann->fd).now_ns - began >= WAIT_S * 1000000000ULL,
+	promise(info_of(ann->belt).now_ns - began >= WAIT_S * 1000000000ULL,
 		"a wait does not time out before wait_ms is over");
 	promise(!unlock(bob, "printer"), "a lease that is renewed does not end");
 }
@@ -312,12 +312,12 @@ int main(int argc, char **argv)
 	struct worker ann = { .name = "Ann" }, bob = { .name = "Bob" };
 
 	arguments(argc, argv, 0, usage);
-	ann.fd = new_belt(BELT, (struct hashbelt_settings){
+	ann.belt = new_belt(BELT, (struct hashbelt_settings){
 		.ttl_ms = LEASE_MAX_S * 1000,
 		.buckets = LEASE_MAX_S + 1,
 		.policy = HASHBELT_PINNED,
 	});
-	bob.fd = open_belt(BELT);
+	bob.belt = open_belt(BELT);
 	printf("--- lock, unlock and holder\n");
 	basics(&ann, &bob);
 	printf("--- fencing\n");
@@ -327,8 +327,8 @@ int main(int argc, char **argv)
 	printf("--- a killed owner, and a wait that times out\n");
 	death(&ann, &bob);
 	patience(&ann, &bob);
-	printf("locks left %llu\n", info_of(ann.fd).locks);
-	promise(!info_of(ann.fd).locks, "no lock is left behind");
-	must("destroy", hashbelt_destroy(ann.fd, BELT));
+	printf("locks left %llu\n", info_of(ann.belt).locks);
+	promise(!info_of(ann.belt).locks, "no lock is left behind");
+	must("destroy", hashbelt_destroy(ann.belt, BELT));
 	return verdict();
 }

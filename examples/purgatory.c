@@ -57,7 +57,8 @@ static struct request few[] = {
 	{ .keys = { "audit-0" }, .timeout_ms = DAY_MS },
 };
 
-static void register_request(int fd, __u64 id, const char *const *keys, __u64 timeout_ms)
+static void register_request(struct hashbelt *belt, __u64 id, const char *const *keys,
+			     __u64 timeout_ms)
 {
 	struct hashbelt_key list[KEYS] = {};
 	unsigned int n;
@@ -66,7 +67,7 @@ static void register_request(int fd, __u64 id, const char *const *keys, __u64 ti
 		list[n].key = (uintptr_t)keys[n];
 		list[n].key_len = strlen(keys[n]);
 	}
-	must("request", hashbelt_request(fd, id, list, n, timeout_ms));
+	must("request", hashbelt_request(belt, id, list, n, timeout_ms));
 }
 
 static const char *cause_name(__u32 cause)
@@ -98,73 +99,73 @@ static void told_of_few(const struct hashbelt_event *event, void *arg)
 }
 
 /* Prints what was done, and reads the events: @wanted requests must be completed. */
-static void outcome(int fd, const char *what, unsigned int wanted)
+static void outcome(struct hashbelt *belt, const char *what, unsigned int wanted)
 {
 	unsigned int count = 0;
 
 	printf("%s\n", what);
-	read_events(fd, told_of_few, &count);
+	read_events(belt, told_of_few, &count);
 	if (!count)
 		printf("  no event\n");
 	promise(count == wanted, what);
 }
 
-static void put(int fd, const char *key)
+static void put(struct hashbelt *belt, const char *key)
 {
-	must("put", hashbelt_put(fd, key, strlen(key), "done", 4, NULL));
+	must("put", hashbelt_put(belt, key, strlen(key), "done", 4, NULL));
 }
 
-static void complete(int fd, const char *key, unsigned int wanted)
+static void complete(struct hashbelt *belt, const char *key, unsigned int wanted)
 {
 	unsigned int count;
 
-	must("complete", hashbelt_complete(fd, key, strlen(key), &count));
+	must("complete", hashbelt_complete(belt, key, strlen(key), &count));
 	promise(count == wanted, "COMPLETE returns the number of requests that it completed");
 }
 
-static void play_few(int fd)
+static void play_few(struct hashbelt *belt)
 {
-	unsigned int levels = info_of(fd).levels, i;
+	unsigned int levels = info_of(belt).levels, i;
 
 	for (i = 0; i < ARRAY_SIZE(few); i++)
-		register_request(fd, i + 1, few[i].keys, few[i].timeout_ms);
+		register_request(belt, i + 1, few[i].keys, few[i].timeout_ms);
 	printf("%llu requests wait, on %u wheel%s more than at the start\n",
-	       info_of(fd).requests, info_of(fd).levels - levels,
-	       info_of(fd).levels - levels == 1 ? "" : "s");
-	promise(info_of(fd).levels > levels,
+	       info_of(belt).requests, info_of(belt).levels - levels,
+	       info_of(belt).levels - levels == 1 ? "" : "s");
+	promise(info_of(belt).levels > levels,
 		"wheels for long timeouts are made on demand");
 
-	put(fd, "orders-1");
-	outcome(fd, "a put of orders-1 completes all that wait for it", 2);
-	put(fd, "orders-1");
-	put(fd, "orders-0");
-	outcome(fd, "puts of orders-1 and orders-0 complete no request again", 0);
-	complete(fd, "payments-0", 1);
-	outcome(fd, "payments-0 is completed by hand", 1);
-	must("advance", hashbelt_advance(fd, 3000));
-	outcome(fd, "three seconds pass: a timeout of two seconds is over", 1);
-	put(fd, "orders-2");
-	outcome(fd, "a put of orders-2 completes a request with a longer timeout", 1);
-	must("advance", hashbelt_advance(fd, 7000));
-	outcome(fd, "seven seconds pass: no completed request times out", 0);
-	must("cancel", hashbelt_cancel(fd, 6));
-	promise(hashbelt_cancel(fd, 6) == -ENOENT,
+	put(belt, "orders-1");
+	outcome(belt, "a put of orders-1 completes all that wait for it", 2);
+	put(belt, "orders-1");
+	put(belt, "orders-0");
+	outcome(belt, "puts of orders-1 and orders-0 complete no request again", 0);
+	complete(belt, "payments-0", 1);
+	outcome(belt, "payments-0 is completed by hand", 1);
+	must("advance", hashbelt_advance(belt, 3000));
+	outcome(belt, "three seconds pass: a timeout of two seconds is over", 1);
+	put(belt, "orders-2");
+	outcome(belt, "a put of orders-2 completes a request with a longer timeout", 1);
+	must("advance", hashbelt_advance(belt, 7000));
+	outcome(belt, "seven seconds pass: no completed request times out", 0);
+	must("cancel", hashbelt_cancel(belt, 6));
+	promise(hashbelt_cancel(belt, 6) == -ENOENT,
 		"cancel of a cancelled request returns ENOENT");
-	put(fd, "audit-0");
-	outcome(fd, "a put of audit-0 does not complete a cancelled request", 0);
-	promise(!info_of(fd).requests, "no request waits in the end");
+	put(belt, "audit-0");
+	outcome(belt, "a put of audit-0 does not complete a cancelled request", 0);
+	promise(!info_of(belt).requests, "no request waits in the end");
 }
 
 /**
  * struct load - many requests
- * @fd:		the belt
+ * @belt:	the belt
  * @count:	number of requests
  * @first:	id of the first one
  * @told:	for each request, the number of events that its owner has read
  * @completed:	number of events in all
  */
 struct load {
-	int fd;
+	struct hashbelt *belt;
 	unsigned int count;
 	__u64 first;
 	unsigned char *told;
@@ -194,7 +195,7 @@ static void begin_one(struct load *load, unsigned int i)
 	keys[0] = "leader";
 	keys[1] = partition;
 	keys[2] = own;
-	register_request(load->fd, load->first + i, keys, HOUR_MS);
+	register_request(load->belt, load->first + i, keys, HOUR_MS);
 }
 
 /* Completes a request: every second one by a put, whose entry expires with the next tick. */
@@ -205,16 +206,16 @@ static void end_one(struct load *load, unsigned int i)
 
 	snprintf(own, sizeof(own), "batch-%u", i);
 	if (i % 2)
-		must("put", hashbelt_put(load->fd, own, strlen(own), NULL, 0, &item));
+		must("put", hashbelt_put(load->belt, own, strlen(own), NULL, 0, &item));
 	else
-		complete(load->fd, own, 1);
+		complete(load->belt, own, 1);
 }
 
 /*
  * Each shard makes its own wheels on demand, and keeps them. Make them all before memory
  * is measured, so that they do not count as memory of the requests.
  */
-static struct hashbelt_info warm_up(int fd)
+static struct hashbelt_info warm_up(struct hashbelt *belt)
 {
 	const char *keys[KEYS] = {};
 	char key[32];
@@ -223,19 +224,19 @@ static struct hashbelt_info warm_up(int fd)
 	for (id = 1; id <= WARM; id++) {
 		snprintf(key, sizeof(key), "warm-%llu", id);
 		keys[0] = key;
-		register_request(fd, id, keys, HOUR_MS);
+		register_request(belt, id, keys, HOUR_MS);
 	}
 	for (id = 1; id <= WARM; id++)
-		must("cancel", hashbelt_cancel(fd, id));
-	must("advance", hashbelt_advance(fd, 1000));
-	return info_of(fd);
+		must("cancel", hashbelt_cancel(belt, id));
+	must("advance", hashbelt_advance(belt, 1000));
+	return info_of(belt);
 }
 
 /* Lets a tick pass, and reads the events. */
 static void pass_tick(struct load *load)
 {
-	must("advance", hashbelt_advance(load->fd, TICK_MS));
-	read_events(load->fd, told_of_many, load);
+	must("advance", hashbelt_advance(load->belt, TICK_MS));
+	read_events(load->belt, told_of_many, load);
 }
 
 static void play_many(struct load *load)
@@ -252,7 +253,7 @@ static void play_many(struct load *load)
 		if (i % 50 == 0 || i % mark == 0)
 			pass_tick(load);
 		if (i < load->count && i >= window && i % mark == 0) {
-			info = info_of(load->fd);
+			info = info_of(load->belt);
 			printf("%8u registered, %llu wait, %llu bytes\n", i,
 			       info.requests, info.bytes);
 			least = info.bytes < least ? info.bytes : least;
@@ -278,20 +279,20 @@ int main(int argc, char **argv)
 	if (!load.told)
 		die("requests", -ENOMEM);
 	/* The entries that complete requests leave after a tick. */
-	load.fd = new_belt(NULL, (struct hashbelt_settings){
+	load.belt = new_belt(NULL, (struct hashbelt_settings){
 		.ttl_ms = TICK_MS * (BUCKETS - 1), .buckets = BUCKETS,
 	});
-	must("watch", hashbelt_watch(load.fd, HASHBELT_WATCH_REQUESTS));
-	play_few(load.fd);
-	before = warm_up(load.fd);
+	must("watch", hashbelt_watch(load.belt, HASHBELT_WATCH_REQUESTS));
+	play_few(load.belt);
+	before = warm_up(load.belt);
 	play_many(&load);
-	after = info_of(load.fd);
+	after = info_of(load.belt);
 	printf("requests %u completed %llu timed out %llu bytes before %llu after %llu\n",
-	       load.count, counter_of(load.fd, HASHBELT_STAT_COMPLETED),
-	       counter_of(load.fd, HASHBELT_STAT_TIMED_OUT), before.bytes, after.bytes);
+	       load.count, counter_of(load.belt, HASHBELT_STAT_COMPLETED),
+	       counter_of(load.belt, HASHBELT_STAT_TIMED_OUT), before.bytes, after.bytes);
 	promise(!after.requests && !after.entries && after.bytes <= before.bytes,
 		"the memory of all requests is freed when they are completed");
-	hashbelt_close(load.fd);
+	hashbelt_close(load.belt);
 	free(load.told);
 	return verdict();
 }

@@ -46,7 +46,7 @@ enum death {
 
 /**
  * struct recorder - the process that records the ends of sessions
- * @fd:		the belt
+ * @belt:	the belt
  * @file:	FILE
  * @last:	sequence number of the last line in FILE
  * @lines:	number of lines that this recorder has written
@@ -54,7 +54,7 @@ enum death {
  * @death:	where it is killed
  */
 struct recorder {
-	int fd;
+	struct hashbelt *belt;
 	FILE *file;
 	__u64 last;
 	unsigned int lines;
@@ -125,16 +125,16 @@ static void record(const struct hashbelt_event *event, void *arg)
 		if (recorder->lines == 2)
 			may_die(recorder, AFTER_LINE);
 	}
-	must("acknowledge", hashbelt_ack(recorder->fd, event->sequence));
+	must("acknowledge", hashbelt_ack(recorder->belt, event->sequence));
 }
 
 static int run_recorder(const char *path, enum death death)
 {
-	struct recorder recorder = { .fd = open_belt(BELT), .death = death };
+	struct recorder recorder = { .belt = open_belt(BELT), .death = death };
 
-	must("watch", hashbelt_watch(recorder.fd, HASHBELT_WATCH_ACK));
+	must("watch", hashbelt_watch(recorder.belt, HASHBELT_WATCH_ACK));
 	open_file(&recorder, path);
-	read_events(recorder.fd, record, &recorder);
+	read_events(recorder.belt, record, &recorder);
 	printf("recorder: %u lines written, %u were there, done\n", recorder.lines,
 	       recorder.again);
 	return verdict();
@@ -162,7 +162,7 @@ static bool start_recorder(const char *path, enum death death)
 }
 
 /* User i uses its session every 10 minutes until minute 10 * i; the last user logs out. */
-static void use_sessions(int fd)
+static void use_sessions(struct hashbelt *belt)
 {
 	unsigned int minute, i;
 	char key[32], user[32];
@@ -173,22 +173,22 @@ static void use_sessions(int fd)
 			snprintf(key, sizeof(key), "session-%u", i);
 			if (!minute) {
 				must("put",
-				     hashbelt_put(fd, key, strlen(key), "user", 4, NULL));
+				     hashbelt_put(belt, key, strlen(key), "user", 4, NULL));
 			} else if (minute % 10 == 0 && minute <= 10 * i) {
-				err = hashbelt_get(fd, key, strlen(key), user,
+				err = hashbelt_get(belt, key, strlen(key), user,
 						   sizeof(user), NULL);
 				promise(!err, "a session that is used every 10 minutes lives on");
 			}
 		}
 		if (minute == 75) {
-			must("remove", hashbelt_remove(fd, key, strlen(key), NULL));
+			must("remove", hashbelt_remove(belt, key, strlen(key), NULL));
 			printf("minute %u: %s logs out\n", minute, key);
 		}
-		must("advance", hashbelt_advance(fd, 60000));
+		must("advance", hashbelt_advance(belt, 60000));
 		if (minute % 20 == 0)
-			printf("minute %u: %llu sessions\n", minute, info_of(fd).entries);
+			printf("minute %u: %llu sessions\n", minute, info_of(belt).entries);
 	}
-	promise(!info_of(fd).entries, "a session that is no longer used ends");
+	promise(!info_of(belt).entries, "a session that is no longer used ends");
 }
 
 /* Returns the number of lines; they must be numbered from 1 on. */
@@ -221,13 +221,13 @@ int main(int argc, char **argv)
 	unsigned int killed = 0, lines;
 	enum death death;
 	FILE *file;
-	int fd;
+	struct hashbelt *belt;
 
 	arguments(argc, argv, 1, usage);
 	file = fopen(path, "w");
 	if (!file || fclose(file))
 		die(path, -errno);
-	fd = new_belt(BELT, (struct hashbelt_settings){
+	belt = new_belt(BELT, (struct hashbelt_settings){
 		.ttl_ms = TTL_MIN * 60000,
 		.buckets = BUCKETS,
 		.policy = HASHBELT_POLICY_UPDATING,
@@ -235,14 +235,14 @@ int main(int argc, char **argv)
 		.reasons = HASHBELT_REPORT(HASHBELT_EXPIRED) |
 			   HASHBELT_REPORT(HASHBELT_REMOVED),
 	});
-	use_sessions(fd);
+	use_sessions(belt);
 	for (death = AFTER_READ; death <= NEVER; death++)
 		killed += start_recorder(path, death);
 	promise(killed == NEVER, "each of the first three recorders is killed");
-	promise(!info_of(fd).queued && !info_of(fd).in_flight,
+	promise(!info_of(belt).queued && !info_of(belt).in_flight,
 		"the event of each end is acknowledged");
 	lines = check_file(path);
 	printf("sessions %u killed %u recorded %u\n", USERS, killed, lines);
-	must("destroy", hashbelt_destroy(fd, BELT));
+	must("destroy", hashbelt_destroy(belt, BELT));
 	return verdict();
 }

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client.h"
+#include <hashbelt/client.h>
 
 #define BELT		"sessions"
 #define TTL_MS		(30 * 60 * 1000)
@@ -121,7 +121,7 @@ static struct log read_log(FILE *file)
 }
 
 /* Makes a halted belt; destroys the belt of an earlier run. */
-static int make_belt(void)
+static struct hashbelt *make_belt(void)
 {
 	struct hashbelt_settings settings = {
 		.ttl_ms = TTL_MS,
@@ -129,35 +129,36 @@ static int make_belt(void)
 		.policy = HASHBELT_POLICY_UPDATING,
 		.mode = 0600,
 	};
-	int fd = hashbelt_open(NULL), err;
+	struct hashbelt *belt;
+	int err = hashbelt_open(NULL, &belt);
 
-	if (fd < 0)
-		die(HASHBELT_DEVICE, fd);
-	hashbelt_destroy(fd, BELT);
-	err = hashbelt_create(fd, BELT, &settings);
+	if (err)
+		die(HASHBELT_DEVICE, err);
+	hashbelt_destroy(belt, BELT);
+	err = hashbelt_create(belt, BELT, &settings);
 	if (!err)
-		err = hashbelt_halt(fd);
+		err = hashbelt_halt(belt);
 	if (err)
 		die("cannot make the belt \"" BELT "\"", err);
-	return fd;
+	return belt;
 }
 
 /* Returns 1 if the request opens a session, 0 if it continues one. */
-static int play_request(int fd, const struct request *request)
+static int play_request(struct hashbelt *belt, const struct request *request)
 {
 	size_t length = strlen(request->address);
 	struct hashbelt_item item = {};
 	uint64_t first;
 	int err;
 
-	err = hashbelt_get(fd, request->address, length, &first, sizeof(first), &item);
+	err = hashbelt_get(belt, request->address, length, &first, sizeof(first), &item);
 	if (!err)
 		return 0;
 	if (err != -ENOENT)
 		die("get", err);
 	first = request->when;
 	item = (struct hashbelt_item){};
-	err = hashbelt_put(fd, request->address, length, &first, sizeof(first), &item);
+	err = hashbelt_put(belt, request->address, length, &first, sizeof(first), &item);
 	if (err)
 		die("put", err);
 	return 1;
@@ -173,14 +174,15 @@ struct totals {
 	uint64_t sessions;
 };
 
-static void report(int fd, time_t when, const struct totals *now, struct totals *before)
+static void report(struct hashbelt *belt, time_t when, const struct totals *now,
+		   struct totals *before)
 {
 	static const char bar[] = "########################################";
 	__u64 counters[HASHBELT_STAT_COUNT] = {};
 	struct hashbelt_info info = {};
 	unsigned int n = HASHBELT_STAT_COUNT;
 	char text[32];
-	int width, err = hashbelt_info(fd, &info) ?: hashbelt_stat(fd, counters, &n);
+	int width, err = hashbelt_info(belt, &info) ?: hashbelt_stat(belt, counters, &n);
 
 	if (err)
 		die("info", err);
@@ -193,7 +195,7 @@ static void report(int fd, time_t when, const struct totals *now, struct totals 
 	*before = *now;
 }
 
-static struct totals play(int fd, const struct log *log)
+static struct totals play(struct hashbelt *belt, const struct log *log)
 {
 	struct totals now = {}, before = {};
 	time_t when = log->requests[0].when, next = when - when % REPORT_S + REPORT_S;
@@ -204,15 +206,15 @@ static struct totals play(int fd, const struct log *log)
 		const struct request *request = &log->requests[i];
 
 		for (; request->when >= next; next += REPORT_S)
-			report(fd, next, &now, &before);
-		err = hashbelt_advance(fd, (request->when - when) * 1000);
+			report(belt, next, &now, &before);
+		err = hashbelt_advance(belt, (request->when - when) * 1000);
 		if (err)
 			die("advance", err);
 		when = request->when;
-		now.sessions += play_request(fd, request);
+		now.sessions += play_request(belt, request);
 		now.requests++;
 	}
-	report(fd, when, &now, &before);
+	report(belt, when, &now, &before);
 	return now;
 }
 
@@ -237,7 +239,7 @@ int main(int argc, char **argv)
 	FILE *file = argc > 1 ? fopen(argv[1], "r") : stdin;
 	struct totals totals;
 	struct log log;
-	int fd;
+	struct hashbelt *belt;
 
 	if (argc > 2 || !file) {
 		if (!file)
@@ -251,11 +253,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "sessions: the log is empty\n");
 		return 4;
 	}
-	fd = make_belt();
-	totals = play(fd, &log);
+	belt = make_belt();
+	totals = play(belt, &log);
 	printf("requests %ju clients %zu sessions %ju\n", (uintmax_t)totals.requests,
 	       count_clients(&log), (uintmax_t)totals.sessions);
-	hashbelt_destroy(fd, BELT);
+	hashbelt_destroy(belt, BELT);
 	free(log.requests);
 	return 0;
 }

@@ -90,13 +90,13 @@ static void push(const struct hashbelt_event *event, void *arg)
 	client->pushes++;
 }
 
-static void come_and_go(int fd, unsigned int now)
+static void come_and_go(struct hashbelt *belt, unsigned int now)
 {
 	struct client *client;
 
 	for (client = clients; client < clients + ARRAY_SIZE(clients); client++) {
 		if (client->comes == now) {
-			must("put", hashbelt_put(fd, client->name, strlen(client->name),
+			must("put", hashbelt_put(belt, client->name, strlen(client->name),
 						 client->symbols, strlen(client->symbols),
 						 NULL));
 			client->called = now;
@@ -104,7 +104,7 @@ static void come_and_go(int fd, unsigned int now)
 			       client->symbols);
 		}
 		if (client->leaves == now) {
-			must("remove", hashbelt_remove(fd, client->name,
+			must("remove", hashbelt_remove(belt, client->name,
 						       strlen(client->name), NULL));
 			printf("%2u  %s leaves\n", now, client->name);
 		}
@@ -115,26 +115,26 @@ int main(int argc, char **argv)
 {
 	struct client *client;
 	unsigned int now, wanted;
-	int fd;
+	struct hashbelt *belt;
 
 	arguments(argc, argv, 0, usage);
-	fd = new_belt(NULL, (struct hashbelt_settings){
+	belt = new_belt(NULL, (struct hashbelt_settings){
 		.ttl_ms = (CONTAINERS - 1) * ROTATION_MS,
 		.buckets = CONTAINERS,
 		.handler = HASHBELT_REINSERT,
 	});
 	for (now = 0; now < END; now++) {
 		if (now)
-			must("rotate", hashbelt_rotate(fd));
-		read_events(fd, push, &now);
-		come_and_go(fd, now);
+			must("rotate", hashbelt_rotate(belt));
+		read_events(belt, push, &now);
+		come_and_go(belt, now);
 	}
 	for (client = clients; client < clients + ARRAY_SIZE(clients); client++) {
 		printf("%s: %u pushes\n", client->name, client->pushes);
 		wanted = (client->leaves - 1 - client->comes) / CONTAINERS;
 		promise(client->pushes == wanted, "a client gets all of its pushes");
 	}
-	promise(info_of(fd).entries == 2, "each client that has not left is on the belt");
-	hashbelt_close(fd);
+	promise(info_of(belt).entries == 2, "each client that has not left is on the belt");
+	hashbelt_close(belt);
 	return verdict();
 }

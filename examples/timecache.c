@@ -30,13 +30,13 @@ typedef void (*expired_fn)(const char *key, const char *value, __u64 age, void *
 
 /**
  * struct time_cache - the map, of strings to strings
- * @fd:		its belt
+ * @belt:	its belt
  * @ttl_ns:	time-to-live
  * @expired:	the callback
  * @arg:	passed on to it
  */
 struct time_cache {
-	int fd;
+	struct hashbelt *belt;
 	__u64 ttl_ns;
 	expired_fn expired;
 	void *arg;
@@ -57,7 +57,7 @@ static int time_cache_new(struct time_cache *cache, __u64 ttl_ms, unsigned int b
 {
 	if (buckets < 2)
 		return -EINVAL;
-	cache->fd = new_belt(NULL, (struct hashbelt_settings){
+	cache->belt = new_belt(NULL, (struct hashbelt_settings){
 		.ttl_ms = ttl_ms,
 		.buckets = buckets,
 		.policy = HASHBELT_POLICY_TIMECACHE,
@@ -72,7 +72,7 @@ static int time_cache_new(struct time_cache *cache, __u64 ttl_ms, unsigned int b
 static void time_cache_put(struct time_cache *cache, const char *key, const char *value)
 {
 	must("put",
-	     hashbelt_put(cache->fd, key, strlen(key), value, strlen(value), NULL));
+	     hashbelt_put(cache->belt, key, strlen(key), value, strlen(value), NULL));
 }
 
 /* Returns false if the key is absent. */
@@ -80,7 +80,7 @@ static bool time_cache_get(struct time_cache *cache, const char *key, char *valu
 			   size_t size)
 {
 	struct hashbelt_item item = {};
-	int err = hashbelt_get(cache->fd, key, strlen(key), value, size - 1, &item);
+	int err = hashbelt_get(cache->belt, key, strlen(key), value, size - 1, &item);
 
 	if (err == -ENOENT)
 		return false;
@@ -92,7 +92,7 @@ static bool time_cache_get(struct time_cache *cache, const char *key, char *valu
 static bool time_cache_contains(struct time_cache *cache, const char *key)
 {
 	struct hashbelt_item item = { .how = HASHBELT_NO_VALUE };
-	int err = hashbelt_get(cache->fd, key, strlen(key), NULL, 0, &item);
+	int err = hashbelt_get(cache->belt, key, strlen(key), NULL, 0, &item);
 
 	if (err != -ENOENT)
 		must("contains", err);
@@ -102,7 +102,7 @@ static bool time_cache_contains(struct time_cache *cache, const char *key)
 /* Returns false if the key was absent. */
 static bool time_cache_remove(struct time_cache *cache, const char *key)
 {
-	int err = hashbelt_remove(cache->fd, key, strlen(key), NULL);
+	int err = hashbelt_remove(cache->belt, key, strlen(key), NULL);
 
 	if (err != -ENOENT)
 		must("remove", err);
@@ -111,7 +111,7 @@ static bool time_cache_remove(struct time_cache *cache, const char *key)
 
 static size_t time_cache_size(struct time_cache *cache)
 {
-	return info_of(cache->fd).entries;
+	return info_of(cache->belt).entries;
 }
 
 static void call_back(const struct hashbelt_event *event, void *arg)
@@ -133,12 +133,12 @@ static void call_back(const struct hashbelt_event *event, void *arg)
 /* Calls the callback for each expired entry. A real program calls this from a thread. */
 static void time_cache_poll(struct time_cache *cache)
 {
-	read_events(cache->fd, call_back, cache);
+	read_events(cache->belt, call_back, cache);
 }
 
 static void time_cache_free(struct time_cache *cache)
 {
-	hashbelt_close(cache->fd);
+	hashbelt_close(cache->belt);
 }
 
 /**
@@ -254,7 +254,7 @@ static unsigned int play_step(struct time_cache *cache, unsigned int step,
 
 static void play_with(struct time_cache *cache, struct play *play)
 {
-	__u64 interval_ms = info_of(cache->fd).interval_ns / 1000000;
+	__u64 interval_ms = info_of(cache->belt).interval_ns / 1000000;
 	__u64 step_ms = interval_ms / 20 ?: 1;
 	unsigned int life = (play->ttl_ms + step_ms - 1) / step_ms;
 	unsigned int per = interval_ms / step_ms;
@@ -265,11 +265,11 @@ static void play_with(struct time_cache *cache, struct play *play)
 	 * fall off between two steps, and its callbacks come at the second step.
 	 */
 	play->latest_ms = play->ttl_ms + interval_ms;
-	if (info_of(cache->fd).interval_ns % (step_ms * 1000000))
+	if (info_of(cache->belt).interval_ns % (step_ms * 1000000))
 		play->latest_ms += step_ms;
 	for (step = 0; step < 4 * life + 2 * per; step++) {
 		if (step) {
-			must("advance", hashbelt_advance(cache->fd, step_ms));
+			must("advance", hashbelt_advance(cache->belt, step_ms));
 			play->now_ms += step_ms;
 		}
 		time_cache_poll(cache);

@@ -34,7 +34,7 @@ static size_t ask_station(const char *city, unsigned int minute, char *report)
 }
 
 /* Prints the report of a city; returns true if the station had to be asked. */
-static bool show_report(int fd, const char *city, unsigned int minute)
+static bool show_report(struct hashbelt *belt, const char *city, unsigned int minute)
 {
 	struct hashbelt_item item = {};
 	char report[REPORT_MAX];
@@ -42,12 +42,12 @@ static bool show_report(int fd, const char *city, unsigned int minute)
 	size_t len;
 	int err;
 
-	while ((err = hashbelt_get(fd, city, strlen(city), report, sizeof(report),
+	while ((err = hashbelt_get(belt, city, strlen(city), report, sizeof(report),
 				   &item))) {
 		if (err != -ENOENT)
 			die("get", err);
 		len = ask_station(city, minute, report);
-		err = hashbelt_put(fd, city, strlen(city), report, len, NULL);
+		err = hashbelt_put(belt, city, strlen(city), report, len, NULL);
 		/* EEXIST: another process put a report meanwhile; that one is shown. */
 		if (err && err != -EEXIST)
 			die("put", err);
@@ -61,16 +61,16 @@ static bool show_report(int fd, const char *city, unsigned int minute)
 }
 
 /* Puts a report over the one that is there. */
-static void put_late(int fd, const char *city, unsigned int minute)
+static void put_late(struct hashbelt *belt, const char *city, unsigned int minute)
 {
 	struct hashbelt_item before = {}, after = {};
 	char report[REPORT_MAX], was[REPORT_MAX], is[REPORT_MAX];
 	size_t len = ask_station(city, minute, report);
 	int err;
 
-	must("get", hashbelt_get(fd, city, strlen(city), was, sizeof(was), &before));
-	err = hashbelt_put(fd, city, strlen(city), report, len, NULL);
-	must("get", hashbelt_get(fd, city, strlen(city), is, sizeof(is), &after));
+	must("get", hashbelt_get(belt, city, strlen(city), was, sizeof(was), &before));
+	err = hashbelt_put(belt, city, strlen(city), report, len, NULL);
+	must("get", hashbelt_get(belt, city, strlen(city), is, sizeof(is), &after));
 	printf("%2u min  %-6s  a put of '%s': %s\n", minute, city, report,
 	       err == -EEXIST ? "there is one" : strerror(-err));
 	promise(err == -EEXIST && after.version == before.version &&
@@ -80,21 +80,21 @@ static void put_late(int fd, const char *city, unsigned int minute)
 }
 
 /* The report of Oslo is read each minute, that of Bergen at the beginning and the end. */
-static void play(int fd)
+static void play(struct hashbelt *belt)
 {
 	unsigned int minute;
 	bool asked;
 
 	for (minute = 0; minute < END_MIN; minute++) {
-		asked = show_report(fd, "Oslo", minute);
+		asked = show_report(belt, "Oslo", minute);
 		promise(asked == (minute % LIFE_MIN == 0),
 			"a get does not make a report live longer");
 		if (minute % (END_MIN - 1) == 0)
-			promise(show_report(fd, "Bergen", minute),
+			promise(show_report(belt, "Bergen", minute),
 				"a report that is not read expires as well");
 		if (minute == 2)
-			put_late(fd, "Oslo", minute);
-		must("rotate", hashbelt_rotate(fd));
+			put_late(belt, "Oslo", minute);
+		must("rotate", hashbelt_rotate(belt));
 	}
 }
 
@@ -103,26 +103,26 @@ int main(int argc, char **argv)
 	struct hashbelt_info before, after;
 	unsigned int i;
 	char event[64];
-	int fd;
+	struct hashbelt *belt;
 
 	arguments(argc, argv, 0, usage);
-	fd = new_belt(NULL, (struct hashbelt_settings){
+	belt = new_belt(NULL, (struct hashbelt_settings){
 		.ttl_ms = LIFE_MIN * ROTATION_MS,
 		.buckets = CONTAINERS,
 		.policy = HASHBELT_POLICY_STANDARD,
 		.handler = HASHBELT_DROP,
 	});
-	before = info_of(fd);
-	play(fd);
+	before = info_of(belt);
+	play(belt);
 	for (i = 0; i < CONTAINERS; i++)
-		must("rotate", hashbelt_rotate(fd));
-	after = info_of(fd);
+		must("rotate", hashbelt_rotate(belt));
+	after = info_of(belt);
 	printf("the end: %llu entries, %lld bytes more than at first, %s\n",
 	       after.entries, (long long)(after.bytes - before.bytes),
-	       hashbelt_read(fd, event, sizeof(event)) == -ENODATA ?
+	       hashbelt_read(belt, event, sizeof(event)) == -ENODATA ?
 	       "no events" : "events");
 	promise(!after.entries && after.bytes == before.bytes,
 		"the memory of an expired entry is freed");
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 	return verdict();
 }

@@ -102,12 +102,19 @@ for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
-plan 18
-silent "hashbelt.h and client.h compile as C99" language gcc c99 c hashbelt.h client.h
-silent "hashbelt.h and client.h compile as C11" language gcc c11 c hashbelt.h client.h
-silent "hashbelt.h and client.h compile as C17" language gcc c17 c hashbelt.h client.h
-silent "hashbelt.h compiles as C++11" language g++ c++11 cc hashbelt.h
-silent "hashbelt.h compiles as C++20" language g++ c++20 cc hashbelt.h
+plan 19
+silent "hashbelt.h and hashbelt/client.h compile as C99" \
+	language gcc c99 c hashbelt.h hashbelt/client.h
+silent "hashbelt.h and hashbelt/client.h compile as C11" \
+	language gcc c11 c hashbelt.h hashbelt/client.h
+silent "hashbelt.h and hashbelt/client.h compile as C17" \
+	language gcc c17 c hashbelt.h hashbelt/client.h
+silent "hashbelt.h and hashbelt/client.h compile as C++11" \
+	language g++ c++11 cc hashbelt.h hashbelt/client.h
+silent "hashbelt.h and hashbelt/client.h compile as C++17" \
+	language g++ c++17 cc hashbelt.h hashbelt/client.h
+silent "hashbelt.h and hashbelt/client.h compile as C++20" \
+	language g++ c++20 cc hashbelt.h hashbelt/client.h
 silent "structures of hashbelt.h have the same layout in 32 bits" layout gcc -m32
 silent "the client library builds for 32 bits" library gcc -m32
 silent "hbctl compiles for 32 bits" program gcc -m32
@@ -121,14 +128,14 @@ silent "the module builds for s390x without a warning" cross_module s390x
 is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
-./usr/local/include/hashbelt/hashbelt.h
+./usr/local/include/hashbelt/uapi.h
 ./usr/local/lib/libhashbelt.a
 ./usr/local/share/bash-completion/completions/hbctl
 ./usr/local/share/man/man1/hbctl.1' '' install_tools LIBPQ=
 is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './opt/bin/hbctl
 ./opt/bin/hbctl-store
 ./opt/include/hashbelt/client.h
-./opt/include/hashbelt/hashbelt.h
+./opt/include/hashbelt/uapi.h
 ./opt/lib/libhashbelt.a
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/man/man1/hbctl.1

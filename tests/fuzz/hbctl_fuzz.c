@@ -289,7 +289,7 @@ static bool is_patient(char **words)
 static void try_usage(const uint8_t *data, size_t size)
 {
 	struct request request = {
-		.device = HASHBELT_DEVICE, .belt = HASHBELT_DEFAULT_BELT, .fd = -1,
+		.device = HASHBELT_DEVICE, .belt = HASHBELT_DEFAULT_BELT,
 	};
 	char *words[WORDS_MAX + 1], *text;
 	int count;

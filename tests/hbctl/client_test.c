@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../device/tap.h"
-#include "client.h"
+#include <hashbelt/client.h>
 
 /* Items for more than two ioctls. */
 #define ITEMS	(2 * HASHBELT_BATCH_MAX + 10)
@@ -19,74 +20,95 @@
 /* Locks of one owner: more than fit into the first buffer of a list. */
 #define LOCKS	500
 
-#define PLANNED	94
+#define PLANNED	98
 
 static void test_open(void)
 {
-	ok(hashbelt_open("/nonexistent") == -ENOENT,
-	   "open of a path that does not exist returns ENOENT");
-	ok(hashbelt_open("/dev/null") == -ENOTTY, "open of another device returns ENOTTY");
+	struct hashbelt *belt = (void *)"";
+
+	ok(hashbelt_open("/nonexistent", &belt) == -ENOENT && !belt,
+	   "open of a path that does not exist returns ENOENT and no handle");
+	belt = (void *)"";
+	ok(hashbelt_open("/dev/null", &belt) == -ENOTTY && !belt,
+	   "open of another device returns ENOTTY and no handle");
+	hashbelt_close(NULL);
 }
 
-static void test_names(int fd)
+/* A handle made for a descriptor owns it only after success. */
+static void test_descriptor(struct hashbelt *belt)
+{
+	struct hashbelt *other = (void *)"";
+	int copy = dup(hashbelt_fd(belt)), null = open("/dev/null", O_RDWR);
+
+	ok(hashbelt_fdopen(-1, &other) == -EBADF && !other,
+	   "fdopen of no descriptor returns EBADF and no handle");
+	ok(hashbelt_fdopen(null, &other) == -ENOTTY && !close(null),
+	   "fdopen of another device returns ENOTTY and leaves it open");
+	ok(!hashbelt_fdopen(copy, &other) && hashbelt_fd(other) == copy,
+	   "fdopen of a descriptor of the device returns a handle with it");
+	hashbelt_close(other);
+	ok(fcntl(copy, F_GETFD) < 0 && errno == EBADF, "close closes the handle's descriptor");
+}
+
+static void test_names(struct hashbelt *belt)
 {
 	char name[HASHBELT_NAME_SIZE + 1];
 
 	memset(name, 'n', sizeof(name));
 	name[HASHBELT_NAME_SIZE] = '\0';
-	ok(hashbelt_bind(fd, name) == -ENAMETOOLONG,
+	ok(hashbelt_bind(belt, name) == -ENAMETOOLONG,
 	   "bind to a name of 64 bytes returns ENAMETOOLONG");
-	ok(hashbelt_bind(fd, "") == -EINVAL, "bind to an empty name returns EINVAL");
-	ok(hashbelt_bind(fd, "no such") == -ENOENT,
+	ok(hashbelt_bind(belt, "") == -EINVAL, "bind to an empty name returns EINVAL");
+	ok(hashbelt_bind(belt, "no such") == -ENOENT,
 	   "bind to a belt that does not exist returns ENOENT");
-	ok(hashbelt_create(fd, name, NULL) == -ENAMETOOLONG,
+	ok(hashbelt_create(belt, name, NULL) == -ENAMETOOLONG,
 	   "create with a name of 64 bytes returns ENAMETOOLONG");
-	ok(hashbelt_destroy(fd, "a/b") == -EINVAL,
+	ok(hashbelt_destroy(belt, "a/b") == -EINVAL,
 	   "destroy with a slash in the name returns EINVAL");
 }
 
-/* Binds the descriptor to a nameless belt, which the tests after this one use. */
-static void test_nameless(int fd)
+/* Binds the handle to a nameless belt, which the tests after this one use. */
+static void test_nameless(struct hashbelt *belt)
 {
 	struct hashbelt_settings settings = { .name = "ignored", .ttl_ms = 60000 };
 	struct hashbelt_info info;
 
-	ok(!hashbelt_create(fd, NULL, &settings), "create without a name returns 0");
-	ok(!hashbelt_info(fd, &info) && info.state & HASHBELT_NAMELESS &&
+	ok(!hashbelt_create(belt, NULL, &settings), "create without a name returns 0");
+	ok(!hashbelt_info(belt, &info) && info.state & HASHBELT_NAMELESS &&
 	   info.ttl_ms == 60000 && !*info.name,
 	   "info of a nameless belt returns its settings and no name");
-	for (memset(&info, 0, sizeof(info)); !hashbelt_next(fd, &info);)
+	for (memset(&info, 0, sizeof(info)); !hashbelt_next(belt, &info);)
 		if (!*info.name || !strcmp(info.name, "ignored"))
 			break;
-	ok(hashbelt_next(fd, &info) == -ENOENT, "next does not list a nameless belt");
+	ok(hashbelt_next(belt, &info) == -ENOENT, "next does not list a nameless belt");
 }
 
-static void test_plain(int fd)
+static void test_plain(struct hashbelt *belt)
 {
 	static char large[HASHBELT_VALUE_MAX + 1];
 	struct hashbelt_item item = { 0 };
 	char buffer[4];
 
-	ok(!hashbelt_put(fd, "k", 1, "value", 5, NULL), "put without an item returns 0");
-	ok(hashbelt_get(fd, "k", 1, buffer, 4, &item) == -ERANGE &&
+	ok(!hashbelt_put(belt, "k", 1, "value", 5, NULL), "put without an item returns 0");
+	ok(hashbelt_get(belt, "k", 1, buffer, 4, &item) == -ERANGE &&
 	   item.value_len == 5, "get into a buffer too small returns ERANGE and the length");
 	item = (struct hashbelt_item){ 0 };
-	ok(!hashbelt_get(fd, "k", 1, large, ~(size_t)0, &item) &&
+	ok(!hashbelt_get(belt, "k", 1, large, ~(size_t)0, &item) &&
 	   item.value_len == 5 && !memcmp(large, "value", 5),
 	   "get with the largest size_t as buffer size returns the value");
-	ok(hashbelt_put(fd, large, HASHBELT_KEY_MAX + 1, "", 0, NULL) == -E2BIG,
+	ok(hashbelt_put(belt, large, HASHBELT_KEY_MAX + 1, "", 0, NULL) == -E2BIG,
 	   "put with a key of 1025 bytes returns E2BIG");
-	ok(hashbelt_put(fd, "k", 1, large, sizeof(large), NULL) == -EMSGSIZE,
+	ok(hashbelt_put(belt, "k", 1, large, sizeof(large), NULL) == -EMSGSIZE,
 	   "put with a value of 1 MiB and one byte returns EMSGSIZE");
-	ok(hashbelt_get(fd, "", 0, buffer, 4, NULL) == -EINVAL,
+	ok(hashbelt_get(belt, "", 0, buffer, 4, NULL) == -EINVAL,
 	   "get with an empty key returns EINVAL");
-	ok(!hashbelt_touch(fd, "k", 1, 3600000, NULL), "touch without an item returns 0");
-	ok(!hashbelt_remove(fd, "k", 1, NULL), "remove without an item returns 0");
-	ok(hashbelt_expire(fd, "k", 1) == -ENOENT, "expire of a removed key returns ENOENT");
+	ok(!hashbelt_touch(belt, "k", 1, 3600000, NULL), "touch without an item returns 0");
+	ok(!hashbelt_remove(belt, "k", 1, NULL), "remove without an item returns 0");
+	ok(hashbelt_expire(belt, "k", 1) == -ENOENT, "expire of a removed key returns ENOENT");
 }
 
 /* Every item is tried once, in order. */
-static void test_batch(int fd)
+static void test_batch(struct hashbelt *belt)
 {
 	struct hashbelt_item *items = calloc(ITEMS, sizeof(*items));
 	__u32 (*keys)[1] = calloc(ITEMS, sizeof(*keys));
@@ -97,7 +119,7 @@ static void test_batch(int fd)
 		items[i] = hashbelt_item(HASHBELT_OP_PUT, keys[i], sizeof(keys[i]), "v", 1);
 		items[i].how = HASHBELT_IF_ABSENT;
 	}
-	ok(!hashbelt_batch(fd, items, ITEMS, &done) && done == ITEMS,
+	ok(!hashbelt_batch(belt, items, ITEMS, &done) && done == ITEMS,
 	   "a batch of more items than an ioctl takes tries each item");
 	for (i = 0; i < ITEMS; i++)
 		right += !items[i].result && items[i].version;
@@ -106,29 +128,29 @@ static void test_batch(int fd)
 	items[HASHBELT_BATCH_MAX + 1].key = 0;
 	for (i = 0; i < ITEMS; i++)
 		items[i].result = 0;
-	ok(!hashbelt_batch(fd, items, ITEMS, NULL) &&
+	ok(!hashbelt_batch(belt, items, ITEMS, NULL) &&
 	   items[HASHBELT_BATCH_MAX].result == -EEXIST &&
 	   items[HASHBELT_BATCH_MAX + 1].result == -EFAULT &&
 	   items[ITEMS - 1].result == -EEXIST,
 	   "each item of a batch has its own result in all ioctls");
-	ok(hashbelt_batch(fd, NULL, 1, &done) == -EFAULT && !done,
+	ok(hashbelt_batch(belt, NULL, 1, &done) == -EFAULT && !done,
 	   "a batch with items at NULL returns EFAULT and tries none");
-	ok(!hashbelt_batch(fd, NULL, 0, &done) && !done, "a batch of 0 items returns 0");
+	ok(!hashbelt_batch(belt, NULL, 0, &done) && !done, "a batch of 0 items returns 0");
 	free(items);
 	free(keys);
 }
 
-static void test_scan(int fd)
+static void test_scan(struct hashbelt *belt)
 {
 	static bool seen[ITEMS];
 	const struct hashbelt_record *record;
-	struct hashbelt_scanner scanner;
+	struct hashbelt_scanner *scanner;
 	unsigned int right = 0;
 	__u32 key;
 	int more;
 
-	ok(!hashbelt_scan_begin(&scanner, fd), "scan_begin returns 0");
-	while ((more = hashbelt_scan_next(&scanner, &record)) > 0) {
+	ok(!hashbelt_scan_begin(belt, &scanner), "scan_begin returns 0");
+	while ((more = hashbelt_scan_next(scanner, &record)) > 0) {
 		memcpy(&key, hashbelt_record_key(record), sizeof(key));
 		if (record->key_len != sizeof(key) || key >= ITEMS)
 			break;
@@ -136,35 +158,35 @@ static void test_scan(int fd)
 		seen[key] = true;
 	}
 	ok(!more && right == ITEMS, "a scan returns each key once");
-	ok(!hashbelt_scan_next(&scanner, &record),
+	ok(!hashbelt_scan_next(scanner, &record),
 	   "scan_next at the end of a scan returns 0 again");
-	hashbelt_scan_end(&scanner);
+	hashbelt_scan_end(scanner);
 }
 
-static void test_stat(int fd)
+static void test_stat(struct hashbelt *belt)
 {
 	__u64 counters[HASHBELT_STAT_COUNT + 2];
 	unsigned int few = 3, more = HASHBELT_STAT_COUNT + 2;
 
 	memset(counters, 0xff, sizeof(counters));
-	ok(!hashbelt_stat(fd, counters, &few) && few == 3 &&
+	ok(!hashbelt_stat(belt, counters, &few) && few == 3 &&
 	   counters[HASHBELT_STAT_PUTS_NEW] == ITEMS + 1 &&
 	   counters[3] == ~0ULL, "stat with room for 3 counters writes 3");
-	ok(!hashbelt_stat(fd, counters, &more) && more >= HASHBELT_STAT_COUNT &&
+	ok(!hashbelt_stat(belt, counters, &more) && more >= HASHBELT_STAT_COUNT &&
 	   counters[HASHBELT_STAT_REMOVES] == 1,
 	   "stat with room for more counters returns all that the kernel has");
 }
 
-static void put_text(int fd, const char *key, const char *value, __u64 ttl_ms)
+static void put_text(struct hashbelt *belt, const char *key, const char *value, __u64 ttl_ms)
 {
 	struct hashbelt_item item = { .ttl_ms = ttl_ms, .flags = 7 };
 
-	if (hashbelt_put(fd, key, strlen(key), value, strlen(value), &item))
+	if (hashbelt_put(belt, key, strlen(key), value, strlen(value), &item))
 		printf("# cannot put %s\n", key);
 }
 
 /* Halts the belt, with 5 buckets and an interval of 10 seconds. */
-static void test_buckets(int fd)
+static void test_buckets(struct hashbelt *belt)
 {
 	struct hashbelt_settings settings = {
 		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
@@ -173,34 +195,34 @@ static void test_buckets(int fd)
 	struct hashbelt_info info;
 	__u64 counts[5];
 
-	ok(!hashbelt_set(fd, &settings) && !hashbelt_info(fd, &info) &&
+	ok(!hashbelt_set(belt, &settings) && !hashbelt_info(belt, &info) &&
 	   info.ttl_ms == 40000 && info.buckets == 5 && info.entries == ITEMS,
 	   "set changes the fields that it names and keeps all entries");
 	settings.fields = HASHBELT_SET_BUCKETS;
 	settings.buckets = 1;
-	ok(hashbelt_set(fd, &settings) == -EINVAL, "set to 1 bucket returns EINVAL");
-	if (hashbelt_halt(fd) || hashbelt_clear(fd))
+	ok(hashbelt_set(belt, &settings) == -EINVAL, "set to 1 bucket returns EINVAL");
+	if (hashbelt_halt(belt) || hashbelt_clear(belt))
 		printf("# cannot halt or clear\n");
-	put_text(fd, "now", "", 1);
-	put_text(fd, "next", "", 10000);
-	put_text(fd, "next too", "", 19999);
-	put_text(fd, "last", "", 40000);
-	put_text(fd, "never", "", HASHBELT_TTL_NEVER);
+	put_text(belt, "now", "", 1);
+	put_text(belt, "next", "", 10000);
+	put_text(belt, "next too", "", 19999);
+	put_text(belt, "last", "", 40000);
+	put_text(belt, "never", "", HASHBELT_TTL_NEVER);
 	memset(counts, 0xff, sizeof(counts));
-	ok(!hashbelt_buckets(fd, counts, 5) && counts[0] == 1 && counts[1] == 2 &&
+	ok(!hashbelt_buckets(belt, counts, 5) && counts[0] == 1 && counts[1] == 2 &&
 	   !counts[2] && !counts[3] && counts[4] == 2,
 	   "buckets counts entries by the time that they have left");
-	ok(!hashbelt_buckets(fd, counts, 1) && counts[0] == 5,
+	ok(!hashbelt_buckets(belt, counts, 1) && counts[0] == 5,
 	   "buckets with one count returns all entries");
-	ok(hashbelt_buckets(fd, counts, 0) == -EINVAL &&
-	   hashbelt_buckets(fd, counts, HASHBELT_BUCKETS_MAX + 1) == -EINVAL,
+	ok(hashbelt_buckets(belt, counts, 0) == -EINVAL &&
+	   hashbelt_buckets(belt, counts, HASHBELT_BUCKETS_MAX + 1) == -EINVAL,
 	   "buckets with 0 or 65537 counts returns EINVAL");
-	if (hashbelt_clear(fd))
+	if (hashbelt_clear(belt))
 		printf("# cannot clear\n");
 }
 
 /* The counts of several ioctls add up. */
-static void test_many_buckets(int fd)
+static void test_many_buckets(struct hashbelt *belt)
 {
 	static __u64 counts[HASHBELT_BUCKETS_MAX];
 	__u64 sum = 0;
@@ -209,31 +231,31 @@ static void test_many_buckets(int fd)
 
 	for (i = 0; i < MANY; i++) {
 		snprintf(key, sizeof(key), "%u", i);
-		put_text(fd, key, "", 5000 + i % 4 * 10000);
+		put_text(belt, key, "", 5000 + i % 4 * 10000);
 	}
-	if (hashbelt_buckets(fd, counts, HASHBELT_BUCKETS_MAX))
+	if (hashbelt_buckets(belt, counts, HASHBELT_BUCKETS_MAX))
 		printf("# cannot count\n");
 	for (i = 0; i < HASHBELT_BUCKETS_MAX; i++)
 		sum += counts[i];
 	ok(sum == MANY && counts[0] == MANY / 4 && counts[3] == MANY / 4,
 	   "buckets sums up the counts of several ioctls");
-	if (hashbelt_clear(fd))
+	if (hashbelt_clear(belt))
 		printf("# cannot clear\n");
 }
 
-static void test_lags(int fd)
+static void test_lags(struct hashbelt *belt)
 {
 	__u64 lags[HASHBELT_LAGS + 1];
 	unsigned int few = 2, more = HASHBELT_LAGS + 1;
 
-	put_text(fd, "late", "", 1000);
-	if (hashbelt_advance(fd, 100000))
+	put_text(belt, "late", "", 1000);
+	if (hashbelt_advance(belt, 100000))
 		printf("# cannot advance\n");
 	memset(lags, 0xff, sizeof(lags));
-	ok(!hashbelt_lags(fd, lags, &few) && few == 2 && !lags[0] && !lags[1] &&
+	ok(!hashbelt_lags(belt, lags, &few) && few == 2 && !lags[0] && !lags[1] &&
 	   lags[2] == ~0ULL, "lags with room for 2 writes 2");
 	/* 99 seconds are less than 2^17 ms, and not less than 2^16. */
-	ok(!hashbelt_lags(fd, lags, &more) && more == HASHBELT_LAGS &&
+	ok(!hashbelt_lags(belt, lags, &more) && more == HASHBELT_LAGS &&
 	   lags[17] == 1 && lags[HASHBELT_LAGS] == ~0ULL,
 	   "lags with room for more returns all that the kernel has");
 }
@@ -248,7 +270,7 @@ static bool is_event(const struct hashbelt_event *event, __u32 reason, const cha
 }
 
 /* Three events: two of 72 bytes and one of 80, as their sizes are rounded up. */
-static void test_events(int fd)
+static void test_events(struct hashbelt *belt)
 {
 	struct hashbelt_settings settings = {
 		.fields = HASHBELT_SET_HANDLER | HASHBELT_SET_REASONS,
@@ -258,23 +280,23 @@ static void test_events(int fd)
 	__u64 buffer[64];
 	ssize_t len;
 
-	if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK))
+	if (fcntl(hashbelt_fd(belt), F_SETFL, O_RDWR | O_NONBLOCK))
 		printf("# cannot set O_NONBLOCK\n");
-	ok(hashbelt_read(fd, buffer, sizeof(buffer)) == -ENODATA,
+	ok(hashbelt_read(belt, buffer, sizeof(buffer)) == -ENODATA,
 	   "read from a belt that reports nothing returns ENODATA");
-	ok(!hashbelt_set(fd, &settings) &&
-	   hashbelt_read(fd, buffer, sizeof(buffer)) == -EAGAIN,
+	ok(!hashbelt_set(belt, &settings) &&
+	   hashbelt_read(belt, buffer, sizeof(buffer)) == -EAGAIN,
 	   "a non-blocking read of an empty queue returns EAGAIN");
-	put_text(fd, "a", "value", 0);
-	put_text(fd, "a", "other", 0);
-	put_text(fd, "key", "long value", 0);
-	hashbelt_remove(fd, "key", 3, NULL);
-	hashbelt_expire(fd, "a", 1);
-	ok(hashbelt_read(fd, buffer, 64) == -EMSGSIZE,
+	put_text(belt, "a", "value", 0);
+	put_text(belt, "a", "other", 0);
+	put_text(belt, "key", "long value", 0);
+	hashbelt_remove(belt, "key", 3, NULL);
+	hashbelt_expire(belt, "a", 1);
+	ok(hashbelt_read(belt, buffer, 64) == -EMSGSIZE,
 	   "read into a buffer smaller than the event returns EMSGSIZE");
-	ok(!hashbelt_watch(fd, HASHBELT_WATCH_ACK), "watch with HASHBELT_WATCH_ACK returns 0");
-	ok(hashbelt_watch(fd, ~0U) == -EINVAL, "watch with unknown flags returns EINVAL");
-	len = hashbelt_read(fd, buffer, sizeof(buffer));
+	ok(!hashbelt_watch(belt, HASHBELT_WATCH_ACK), "watch with HASHBELT_WATCH_ACK returns 0");
+	ok(hashbelt_watch(belt, ~0U) == -EINVAL, "watch with unknown flags returns EINVAL");
+	len = hashbelt_read(belt, buffer, sizeof(buffer));
 	first = hashbelt_event_next(buffer, len, NULL);
 	second = hashbelt_event_next(buffer, len, first);
 	third = hashbelt_event_next(buffer, len, second);
@@ -285,78 +307,78 @@ static void test_events(int fd)
 	   !hashbelt_event_next(buffer, len, third),
 	   "event_next walks three events of one read in order");
 	ok(!hashbelt_event_next(buffer, 0, NULL), "event_next of 0 bytes returns NULL");
-	ok(!hashbelt_ack(fd, second->sequence) &&
-	   hashbelt_ack(fd, first->sequence) == -ENOENT &&
-	   !hashbelt_ack(fd, third->sequence) &&
-	   hashbelt_ack(fd, third->sequence) == -ENOENT,
+	ok(!hashbelt_ack(belt, second->sequence) &&
+	   hashbelt_ack(belt, first->sequence) == -ENOENT &&
+	   !hashbelt_ack(belt, third->sequence) &&
+	   hashbelt_ack(belt, third->sequence) == -ENOENT,
 	   "ack of an event settles it once, with all events before it");
 }
 
-static void test_add(int fd)
+static void test_add(struct hashbelt *belt)
 {
 	static char large[HASHBELT_KEY_MAX + 1];
 	char text[32] = "";
 	__s64 sum = 0;
 
-	ok(!hashbelt_add(fd, "sum", 3, 5, 100, 0, &sum) && sum == 105,
+	ok(!hashbelt_add(belt, "sum", 3, 5, 100, 0, &sum) && sum == 105,
 	   "an addition to an absent key starts at the initial value");
-	ok(!hashbelt_add(fd, "sum", 3, -205, 7, 0, &sum) && sum == -100,
+	ok(!hashbelt_add(belt, "sum", 3, -205, 7, 0, &sum) && sum == -100,
 	   "an addition to a present key ignores the initial value");
-	ok(!hashbelt_add(fd, "sum", 3, 1, 0, 0, NULL) &&
-	   !hashbelt_get(fd, "sum", 3, text, sizeof(text), NULL) &&
+	ok(!hashbelt_add(belt, "sum", 3, 1, 0, 0, NULL) &&
+	   !hashbelt_get(belt, "sum", 3, text, sizeof(text), NULL) &&
 	   !strcmp(text, "-99"), "get returns the sum of an addition in decimal");
 	sum = 3;
-	ok(hashbelt_add(fd, "sum", 3, INT64_MIN, 0, 0, &sum) == -EOVERFLOW && sum == 3,
+	ok(hashbelt_add(belt, "sum", 3, INT64_MIN, 0, 0, &sum) == -EOVERFLOW && sum == 3,
 	   "an addition below -2^63 returns EOVERFLOW and leaves the sum as it was");
-	put_text(fd, "sum", "word", 0);
-	ok(hashbelt_add(fd, "sum", 3, 1, 0, 0, &sum) == -EBADMSG && sum == 3,
+	put_text(belt, "sum", "word", 0);
+	ok(hashbelt_add(belt, "sum", 3, 1, 0, 0, &sum) == -EBADMSG && sum == 3,
 	   "an addition to a text returns EBADMSG and leaves the sum as it was");
-	ok(hashbelt_add(fd, large, sizeof(large), 1, 0, 0, NULL) == -E2BIG &&
-	   hashbelt_add(fd, large, 0, 1, 0, 0, NULL) == -EINVAL,
+	ok(hashbelt_add(belt, large, sizeof(large), 1, 0, 0, NULL) == -E2BIG &&
+	   hashbelt_add(belt, large, 0, 1, 0, 0, NULL) == -EINVAL,
 	   "an addition returns E2BIG for a key of 1025 bytes, EINVAL for an empty one");
 }
 
-static void advance(int fd, __u64 ms)
+static void advance(struct hashbelt *belt, __u64 ms)
 {
-	if (hashbelt_advance(fd, ms))
+	if (hashbelt_advance(belt, ms))
 		printf("# cannot advance\n");
 }
 
-static void test_fill(int fd)
+static void test_fill(struct hashbelt *belt)
 {
 	struct hashbelt_fill first = { .lease_ms = 1000000 }, second = { 0 };
 	static char large[HASHBELT_KEY_MAX + 1];
 	char text[32] = "";
 
-	ok(hashbelt_fill(fd, "f", 1, text, sizeof(text), &first) == -ENOENT &&
+	ok(hashbelt_fill(belt, "f", 1, text, sizeof(text), &first) == -ENOENT &&
 	   first.state == HASHBELT_GRANTED && first.token,
 	   "fill of an absent key returns ENOENT and grants the fill lease");
-	ok(hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) == -ENOENT &&
+	ok(hashbelt_fill(belt, "f", 1, text, sizeof(text), &second) == -ENOENT &&
 	   second.state == HASHBELT_FILLING,
 	   "a second fill of an absent key returns ENOENT and HASHBELT_FILLING");
-	ok(hashbelt_give_up(fd, "f", 1, first.token + 1) == -ENOENT &&
-	   !hashbelt_give_up(fd, "f", 1, first.token) &&
-	   hashbelt_give_up(fd, "f", 1, first.token) == -ENOENT,
+	ok(hashbelt_give_up(belt, "f", 1, first.token + 1) == -ENOENT &&
+	   !hashbelt_give_up(belt, "f", 1, first.token) &&
+	   hashbelt_give_up(belt, "f", 1, first.token) == -ENOENT,
 	   "give_up succeeds once, with the token of the lease only");
 	second = (struct hashbelt_fill){ 0 };
-	ok(hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) == -ENOENT &&
+	ok(hashbelt_fill(belt, "f", 1, text, sizeof(text), &second) == -ENOENT &&
 	   second.state == HASHBELT_GRANTED && second.token > first.token,
 	   "fill after a give_up grants a lease with a larger token");
-	put_text(fd, "f", "value", 0);
+	put_text(belt, "f", "value", 0);
 	second = (struct hashbelt_fill){ 0 };
-	ok(!hashbelt_fill(fd, "f", 1, text, sizeof(text), &second) &&
+	ok(!hashbelt_fill(belt, "f", 1, text, sizeof(text), &second) &&
 	   second.item.value_len == 5 && !strcmp(text, "value") && !second.state &&
 	   second.item.flags == 7, "fill of a present key returns value and flags");
 	second = (struct hashbelt_fill){ 0 };
-	ok(hashbelt_fill(fd, "f", 1, text, 4, &second) == -ERANGE &&
+	ok(hashbelt_fill(belt, "f", 1, text, 4, &second) == -ERANGE &&
 	   second.item.value_len == 5,
 	   "fill into a buffer too small returns ERANGE and the length");
-	ok(hashbelt_fill(fd, large, sizeof(large), text, 1, &second) == -E2BIG,
+	ok(hashbelt_fill(belt, large, sizeof(large), text, 1, &second) == -E2BIG,
 	   "fill of a key of 1025 bytes returns E2BIG");
 }
 
 /* The next event of a request, or NULL. One read may return several. */
-static const struct hashbelt_event *next_request(int fd)
+static const struct hashbelt_event *next_request(struct hashbelt *belt)
 {
 	static __u64 buffer[(sizeof(struct hashbelt_event) + HASHBELT_KEY_MAX) / 8];
 	static const struct hashbelt_event *event;
@@ -365,7 +387,7 @@ static const struct hashbelt_event *next_request(int fd)
 	if (event)
 		event = hashbelt_event_next(buffer, len, event);
 	if (!event) {
-		len = hashbelt_read(fd, buffer, sizeof(buffer));
+		len = hashbelt_read(belt, buffer, sizeof(buffer));
 		event = len > 0 ? hashbelt_event_next(buffer, len, NULL) : NULL;
 	}
 	return event;
@@ -380,7 +402,7 @@ static bool is_completion(const struct hashbelt_event *event, __u64 id, __u32 ca
 	       !memcmp(hashbelt_event_key(event), key, event->key_len);
 }
 
-static void test_request(int fd)
+static void test_request(struct hashbelt *belt)
 {
 	const struct hashbelt_key keys[] = {
 		{ .key = (uintptr_t)"one", .key_len = 3 },
@@ -389,125 +411,125 @@ static void test_request(int fd)
 	static char large[HASHBELT_KEY_MAX + 1];
 	unsigned int done = 7;
 
-	ok(!hashbelt_watch(fd, HASHBELT_WATCH_REQUESTS) && !next_request(fd),
+	ok(!hashbelt_watch(belt, HASHBELT_WATCH_REQUESTS) && !next_request(belt),
 	   "watch with HASHBELT_WATCH_REQUESTS returns 0, and no event is read");
-	ok(!hashbelt_request(fd, 1, keys, 2, 0) &&
-	   !hashbelt_request(fd, 2, keys + 1, 1, HASHBELT_TTL_NEVER) &&
-	   !hashbelt_request(fd, 3, keys, 1, 1000),
+	ok(!hashbelt_request(belt, 1, keys, 2, 0) &&
+	   !hashbelt_request(belt, 2, keys + 1, 1, HASHBELT_TTL_NEVER) &&
+	   !hashbelt_request(belt, 3, keys, 1, 1000),
 	   "three requests of one or two keys are accepted");
-	ok(hashbelt_request(fd, 2, keys, 1, 0) == -EEXIST,
+	ok(hashbelt_request(belt, 2, keys, 1, 0) == -EEXIST,
 	   "request with the id of a waiting request returns EEXIST");
-	ok(hashbelt_request(fd, 4, keys, 0, 0) == -EINVAL &&
-	   hashbelt_request(fd, 4, keys, HASHBELT_REQUEST_KEYS + 1, 0) < 0,
+	ok(hashbelt_request(belt, 4, keys, 0, 0) == -EINVAL &&
+	   hashbelt_request(belt, 4, keys, HASHBELT_REQUEST_KEYS + 1, 0) < 0,
 	   "request with 0 or 17 keys fails");
-	ok(!next_request(fd), "no completion is read while three requests wait");
-	put_text(fd, "other", "", 0);
-	ok(is_completion(next_request(fd), 1, HASHBELT_BY_PUT, "other") &&
-	   is_completion(next_request(fd), 2, HASHBELT_BY_PUT, "other") &&
-	   !next_request(fd), "a put completes both requests that wait for its key");
-	ok(!hashbelt_request(fd, 2, keys + 1, 1, 0),
+	ok(!next_request(belt), "no completion is read while three requests wait");
+	put_text(belt, "other", "", 0);
+	ok(is_completion(next_request(belt), 1, HASHBELT_BY_PUT, "other") &&
+	   is_completion(next_request(belt), 2, HASHBELT_BY_PUT, "other") &&
+	   !next_request(belt), "a put completes both requests that wait for its key");
+	ok(!hashbelt_request(belt, 2, keys + 1, 1, 0),
 	   "request with the id of a completed request is accepted");
-	ok(!hashbelt_complete(fd, "other", 5, &done) && done == 1 &&
-	   is_completion(next_request(fd), 2, HASHBELT_BY_COMPLETE, "other"),
+	ok(!hashbelt_complete(belt, "other", 5, &done) && done == 1 &&
+	   is_completion(next_request(belt), 2, HASHBELT_BY_COMPLETE, "other"),
 	   "complete of a key counts its one request and completes it");
-	ok(!hashbelt_complete(fd, "other", 5, &done) && !done &&
-	   !hashbelt_complete(fd, "other", 5, NULL),
+	ok(!hashbelt_complete(belt, "other", 5, &done) && !done &&
+	   !hashbelt_complete(belt, "other", 5, NULL),
 	   "complete of a key without requests counts none");
-	ok(hashbelt_complete(fd, large, sizeof(large), NULL) == -E2BIG &&
-	   hashbelt_complete(fd, large, 0, NULL) == -EINVAL,
+	ok(hashbelt_complete(belt, large, sizeof(large), NULL) == -E2BIG &&
+	   hashbelt_complete(belt, large, 0, NULL) == -EINVAL,
 	   "complete returns E2BIG for a key of 1025 bytes, EINVAL for an empty one");
-	advance(fd, 1000000);
-	ok(is_completion(next_request(fd), 3, HASHBELT_BY_TIMEOUT, ""),
+	advance(belt, 1000000);
+	ok(is_completion(next_request(belt), 3, HASHBELT_BY_TIMEOUT, ""),
 	   "a request of 1 s has timed out after 1000 s");
-	ok(!hashbelt_request(fd, 5, keys, 1, 0) && !hashbelt_cancel(fd, 5) &&
-	   hashbelt_cancel(fd, 5) == -ENOENT,
+	ok(!hashbelt_request(belt, 5, keys, 1, 0) && !hashbelt_cancel(belt, 5) &&
+	   hashbelt_cancel(belt, 5) == -ENOENT,
 	   "cancel of a waiting request returns 0 once, then ENOENT");
-	put_text(fd, "one", "", 0);
-	ok(!next_request(fd), "a cancelled request is not completed by a put");
+	put_text(belt, "one", "", 0);
+	ok(!next_request(belt), "a cancelled request is not completed by a put");
 }
 
 /* Locks need a pinned belt that does not evict. */
-static void test_lock(int fd)
+static void test_lock(struct hashbelt *belt)
 {
 	struct hashbelt_settings settings = { .fields = HASHBELT_SET_POLICY };
 	struct hashbelt_lock lock = { .ttl_ms = 5000 };
 	char owner[HASHBELT_OWNER_MAX];
 	size_t len = 2;
 
-	ok(hashbelt_lock(fd, "l", 1, "me", 2, NULL) == -EOPNOTSUPP,
+	ok(hashbelt_lock(belt, "l", 1, "me", 2, NULL) == -EOPNOTSUPP,
 	   "lock on a belt that is not pinned returns EOPNOTSUPP");
 	settings.policy = HASHBELT_PINNED;
-	ok(!hashbelt_set(fd, &settings) && !hashbelt_lock(fd, "l", 1, "me", 2, &lock) &&
+	ok(!hashbelt_set(belt, &settings) && !hashbelt_lock(belt, "l", 1, "me", 2, &lock) &&
 	   lock.token && lock.ttl_ms == 5000 && !lock.held_ms,
 	   "lock of a free lock returns the token and the lease");
-	ok(hashbelt_lock(fd, "l", 1, "you", 3, NULL) == -EBUSY,
+	ok(hashbelt_lock(belt, "l", 1, "you", 3, NULL) == -EBUSY,
 	   "lock of another owner's lock returns EBUSY");
-	ok(!hashbelt_lock(fd, "l", 1, "me", 2, NULL),
+	ok(!hashbelt_lock(belt, "l", 1, "me", 2, NULL),
 	   "lock by the owner that has the lock returns 0");
 	lock.wait_ms = 0;
 	lock.ttl_ms = 40001;
-	ok(hashbelt_lock(fd, "l", 1, "me", 2, &lock) == -EDOM,
+	ok(hashbelt_lock(belt, "l", 1, "me", 2, &lock) == -EDOM,
 	   "lock for longer than the belt's time-to-live returns EDOM");
-	advance(fd, 3000);
-	ok(!hashbelt_holder(fd, "l", 1, owner, &len, &lock) && len == 2 &&
+	advance(belt, 3000);
+	ok(!hashbelt_holder(belt, "l", 1, owner, &len, &lock) && len == 2 &&
 	   !memcmp(owner, "me", 2) && lock.held_ms == 3000 && lock.ttl_ms == 37000,
 	   "holder returns the owner, the time held and the lease left");
 	len = 1;
-	ok(hashbelt_holder(fd, "l", 1, owner, &len, NULL) == -ERANGE && len == 2,
+	ok(hashbelt_holder(belt, "l", 1, owner, &len, NULL) == -ERANGE && len == 2,
 	   "holder into a buffer too small returns ERANGE and the length");
-	ok(hashbelt_holder(fd, "m", 1, owner, &len, NULL) == -ENOENT,
+	ok(hashbelt_holder(belt, "m", 1, owner, &len, NULL) == -ENOENT,
 	   "holder of a free lock returns ENOENT");
-	ok(!hashbelt_renew(fd, "l", 1, "me", 2, 7000, &lock) && lock.ttl_ms == 7000 &&
-	   !hashbelt_renew(fd, "l", 1, "me", 2, 0, NULL),
+	ok(!hashbelt_renew(belt, "l", 1, "me", 2, 7000, &lock) && lock.ttl_ms == 7000 &&
+	   !hashbelt_renew(belt, "l", 1, "me", 2, 0, NULL),
 	   "renew by the owner returns 0 and the new lease");
-	ok(hashbelt_renew(fd, "l", 1, "you", 3, 0, NULL) == -EACCES &&
-	   hashbelt_renew(fd, "m", 1, "me", 2, 0, NULL) == -ENOENT &&
-	   hashbelt_renew(fd, "l", 1, "me", 2, 40001, NULL) == -EDOM,
+	ok(hashbelt_renew(belt, "l", 1, "you", 3, 0, NULL) == -EACCES &&
+	   hashbelt_renew(belt, "m", 1, "me", 2, 0, NULL) == -ENOENT &&
+	   hashbelt_renew(belt, "l", 1, "me", 2, 40001, NULL) == -EDOM,
 	   "renew returns EACCES for another owner, ENOENT for a free lock, EDOM if too long");
-	ok(hashbelt_unlock(fd, "l", 1, "you", 3) == -EACCES &&
-	   !hashbelt_unlock(fd, "l", 1, "me", 2) &&
-	   hashbelt_unlock(fd, "l", 1, "me", 2) == -ENOENT,
+	ok(hashbelt_unlock(belt, "l", 1, "you", 3) == -EACCES &&
+	   !hashbelt_unlock(belt, "l", 1, "me", 2) &&
+	   hashbelt_unlock(belt, "l", 1, "me", 2) == -ENOENT,
 	   "unlock succeeds once, and for the owner only");
 }
 
-static void test_lock_sizes(int fd)
+static void test_lock_sizes(struct hashbelt *belt)
 {
 	static char large[HASHBELT_KEY_MAX + 1];
 	char owner[HASHBELT_OWNER_MAX + 1] = "";
 	__u64 released = 7;
 	size_t len;
 
-	ok(!hashbelt_lock(fd, large, HASHBELT_KEY_MAX, owner, HASHBELT_OWNER_MAX, NULL),
+	ok(!hashbelt_lock(belt, large, HASHBELT_KEY_MAX, owner, HASHBELT_OWNER_MAX, NULL),
 	   "lock with a name of 1024 and an owner of 64 bytes returns 0");
 	len = ~(size_t)0;
-	ok(!hashbelt_holder(fd, large, HASHBELT_KEY_MAX, owner, &len, NULL) &&
+	ok(!hashbelt_holder(belt, large, HASHBELT_KEY_MAX, owner, &len, NULL) &&
 	   len == HASHBELT_OWNER_MAX,
 	   "holder with the largest size_t as buffer size returns the length");
-	ok(hashbelt_lock(fd, large, sizeof(large), "me", 2, NULL) == -E2BIG &&
-	   hashbelt_lock(fd, "l", 1, owner, sizeof(owner), NULL) == -E2BIG &&
-	   hashbelt_lock(fd, "", 0, "me", 2, NULL) == -EINVAL &&
-	   hashbelt_lock(fd, "l", 1, "", 0, NULL) == -EINVAL,
+	ok(hashbelt_lock(belt, large, sizeof(large), "me", 2, NULL) == -E2BIG &&
+	   hashbelt_lock(belt, "l", 1, owner, sizeof(owner), NULL) == -E2BIG &&
+	   hashbelt_lock(belt, "", 0, "me", 2, NULL) == -EINVAL &&
+	   hashbelt_lock(belt, "l", 1, "", 0, NULL) == -EINVAL,
 	   "lock with too long or empty names and owners returns E2BIG or EINVAL");
-	ok(!hashbelt_release(fd, owner, HASHBELT_OWNER_MAX, &released) &&
+	ok(!hashbelt_release(belt, owner, HASHBELT_OWNER_MAX, &released) &&
 	   released == 1 &&
-	   !hashbelt_release(fd, owner, HASHBELT_OWNER_MAX, &released) &&
-	   !released && !hashbelt_release(fd, "me", 2, NULL),
+	   !hashbelt_release(belt, owner, HASHBELT_OWNER_MAX, &released) &&
+	   !released && !hashbelt_release(belt, "me", 2, NULL),
 	   "release counts the locks of the owner: 1, then 0");
-	ok(hashbelt_release(fd, owner, sizeof(owner), &released) == -E2BIG,
+	ok(hashbelt_release(belt, owner, sizeof(owner), &released) == -E2BIG,
 	   "release of an owner of 65 bytes returns E2BIG");
 }
 
 /* The number of locks of @owner (NULL: all owners) in a list; -1 if a record is wrong. */
-static int count_locks(int fd, const char *owner)
+static int count_locks(struct hashbelt *belt, const char *owner)
 {
 	const struct hashbelt_lock_record *record;
-	struct hashbelt_lister lister;
+	struct hashbelt_lister *lister;
 	int more, locks = 0;
 	__u64 token = 0;
 
-	if (hashbelt_locks_begin(&lister, fd, owner, owner ? strlen(owner) : 0))
+	if (hashbelt_locks_begin(belt, owner, owner ? strlen(owner) : 0, &lister))
 		return -1;
-	while ((more = hashbelt_locks_next(&lister, &record)) > 0) {
+	while ((more = hashbelt_locks_next(lister, &record)) > 0) {
 		if (record->key_len < 100 || record->owner_len != 3 || !record->token ||
 		    record->ttl_ms != 40000 || record->held_ms || record->how)
 			locks = -1;
@@ -519,60 +541,63 @@ static int count_locks(int fd, const char *owner)
 		token = record->token;
 		locks++;
 	}
-	hashbelt_locks_end(&lister);
+	hashbelt_locks_end(lister);
 	return more < 0 ? -1 : locks;
 }
 
-static void test_locks(int fd)
+static void test_locks(struct hashbelt *belt)
 {
 	char name[128], owner[HASHBELT_OWNER_MAX + 1] = "";
-	struct hashbelt_lister lister;
+	struct hashbelt_lister *lister;
 	unsigned int i, right = 0;
 	__u64 released = 0;
 
 	for (i = 0; i < LOCKS; i++) {
 		snprintf(name, sizeof(name), "%0100u", i);
-		right += !hashbelt_lock(fd, name, strlen(name), "all", 3, NULL);
+		right += !hashbelt_lock(belt, name, strlen(name), "all", 3, NULL);
 	}
 	snprintf(name, sizeof(name), "%0101u", 1);
-	right += !hashbelt_lock(fd, name, strlen(name), "few", 3, NULL);
+	right += !hashbelt_lock(belt, name, strlen(name), "few", 3, NULL);
 	ok(right == LOCKS + 1, "501 locks of two owners are taken");
-	ok(count_locks(fd, "all") == LOCKS,
+	ok(count_locks(belt, "all") == LOCKS,
 	   "a list of one owner returns its 500 locks in the order of tokens");
-	ok(count_locks(fd, "few") == 1, "a list of another owner returns its one lock");
-	ok(!count_locks(fd, "not"), "a list of an owner without locks is empty");
-	ok(count_locks(fd, NULL) == LOCKS + 1, "a list of all owners returns 501 locks");
-	ok(hashbelt_locks_begin(&lister, fd, owner, sizeof(owner)) == -E2BIG,
+	ok(count_locks(belt, "few") == 1, "a list of another owner returns its one lock");
+	ok(!count_locks(belt, "not"), "a list of an owner without locks is empty");
+	ok(count_locks(belt, NULL) == LOCKS + 1, "a list of all owners returns 501 locks");
+	lister = (void *)"";
+	ok(hashbelt_locks_begin(belt, owner, sizeof(owner), &lister) == -E2BIG && !lister,
 	   "a list of an owner of 65 bytes returns E2BIG");
-	ok(!hashbelt_release(fd, "all", 3, &released) && released == LOCKS &&
-	   count_locks(fd, NULL) == 1,
+	ok(!hashbelt_release(belt, "all", 3, &released) && released == LOCKS &&
+	   count_locks(belt, NULL) == 1,
 	   "release counts 500 locks of one owner and keeps that of the other");
 }
 
 int main(void)
 {
-	int fd = hashbelt_open(NULL);
+	struct hashbelt *belt;
+	int err = hashbelt_open(NULL, &belt);
 
 	plan(PLANNED);
-	if (fd < 0)
-		bail_out("cannot open the device: %s", strerror(-fd));
+	if (err)
+		bail_out("cannot open the device: %s", strerror(-err));
 	test_open();
-	test_names(fd);
-	test_nameless(fd);
-	test_plain(fd);
-	test_batch(fd);
-	test_scan(fd);
-	test_stat(fd);
-	test_buckets(fd);
-	test_many_buckets(fd);
-	test_lags(fd);
-	test_events(fd);
-	test_add(fd);
-	test_fill(fd);
-	test_request(fd);
-	test_lock(fd);
-	test_lock_sizes(fd);
-	test_locks(fd);
-	hashbelt_close(fd);
+	test_descriptor(belt);
+	test_names(belt);
+	test_nameless(belt);
+	test_plain(belt);
+	test_batch(belt);
+	test_scan(belt);
+	test_stat(belt);
+	test_buckets(belt);
+	test_many_buckets(belt);
+	test_lags(belt);
+	test_events(belt);
+	test_add(belt);
+	test_fill(belt);
+	test_request(belt);
+	test_lock(belt);
+	test_lock_sizes(belt);
+	test_locks(belt);
+	hashbelt_close(belt);
 	return done_testing();
 }

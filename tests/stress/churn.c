@@ -34,13 +34,13 @@ static _Atomic uint64_t told_lost;
 static _Atomic int writers_left = WRITERS;
 static uint64_t operations = 100000;
 
-static int nonblocking(int fd)
+static struct hashbelt *nonblocking(struct hashbelt *belt)
 {
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	return fd;
+	fcntl(hashbelt_fd(belt), F_SETFL, O_NONBLOCK);
+	return belt;
 }
 
-static int open_nonblocking(const char *name)
+static struct hashbelt *open_nonblocking(const char *name)
 {
 	return nonblocking(open_belt(name));
 }
@@ -54,10 +54,10 @@ static void settle(uint64_t sequence)
 }
 
 /* Reads events; @settles: they are settled at once. Returns the last sequence number. */
-static uint64_t read_some(int fd, char *buffer, int settles, uint64_t *first)
+static uint64_t read_some(struct hashbelt *belt, char *buffer, int settles, uint64_t *first)
 {
 	const struct hashbelt_event *event = NULL;
-	ssize_t len = hashbelt_read(fd, buffer, BUFFER);
+	ssize_t len = hashbelt_read(belt, buffer, BUFFER);
 	uint64_t last = 0;
 
 	if (len < 0 && len != -EAGAIN && len != -ENODATA && len != -EIDRM)
@@ -78,33 +78,34 @@ static void *read_plainly(void *name)
 {
 	char *buffer = malloc(BUFFER);
 	struct hashbelt_info info = { 0 };
-	int fd = open_nonblocking(name);
+	struct hashbelt *belt = open_nonblocking(name);
 	uint64_t first;
 
 	while (atomic_load(&writers_left)) {
-		if (!read_some(fd, buffer, 1, &first))
+		if (!read_some(belt, buffer, 1, &first))
 			usleep(1000);
-		if (!hashbelt_info(fd, &info) && info.used_entries > ENTRIES_MAX)
+		if (!hashbelt_info(belt, &info) && info.used_entries > ENTRIES_MAX)
 			wrong("used_entries is %llu, and the limit is %d",
 			      (unsigned long long)info.used_entries, ENTRIES_MAX);
 	}
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 	free(buffer);
 	return NULL;
 }
 
-/* Reads; acknowledges all events, or first one and then all, or closes the descriptor. */
+/* Reads; acknowledges all events, or first one and then all, or closes the handle. */
 static void *read_and_leave(void *name)
 {
 	char *buffer = malloc(BUFFER);
 	uint64_t random = seed_of(100), first, last, lost;
 	const struct hashbelt_event *event;
-	int fd = open_nonblocking(name), err;
+	struct hashbelt *belt = open_nonblocking(name);
+	int err;
 	ssize_t len;
 
-	hashbelt_watch(fd, HASHBELT_WATCH_ACK);
+	hashbelt_watch(belt, HASHBELT_WATCH_ACK);
 	while (atomic_load(&writers_left)) {
-		len = hashbelt_read(fd, buffer, 200 + next_random(&random) % 10000);
+		len = hashbelt_read(belt, buffer, 200 + next_random(&random) % 10000);
 		if (len <= 0) {
 			usleep(1000);
 			continue;
@@ -119,28 +120,28 @@ static void *read_and_leave(void *name)
 				first = last;
 		}
 		if (next_random(&random) % 4) {
-			err = hashbelt_ack(fd, next_random(&random) % 2 ? last : first);
+			err = hashbelt_ack(belt, next_random(&random) % 2 ? last : first);
 			if (err)
 				wrong("ack: %s", strerror(-err));
 			/* Acknowledges the events up to this number. */
-			hashbelt_ack(fd, last);
+			hashbelt_ack(belt, last);
 			/* Count losses now: events without an ack are read again. */
 			atomic_fetch_add(&told_lost, lost);
 			for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); )
 				settle(event->sequence);
 		} else {
-			hashbelt_close(fd);
-			fd = open_nonblocking(name);
-			hashbelt_watch(fd, HASHBELT_WATCH_ACK);
+			hashbelt_close(belt);
+			belt = open_nonblocking(name);
+			hashbelt_watch(belt, HASHBELT_WATCH_ACK);
 		}
 	}
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 	free(buffer);
 	return NULL;
 }
 
 /* One operation on a random key. */
-static void operate(int fd, uint64_t random)
+static void operate(struct hashbelt *belt, uint64_t random)
 {
 	static const char value[300];
 	struct hashbelt_item item = { .ttl_ms = random >> 20 & 1023 };
@@ -150,20 +151,20 @@ static void operate(int fd, uint64_t random)
 
 	switch (random % 16) {
 	case 0:
-		err = hashbelt_remove(fd, &key, sizeof(key), &item);
+		err = hashbelt_remove(belt, &key, sizeof(key), &item);
 		break;
 	case 1:
-		err = hashbelt_expire(fd, &key, sizeof(key));
+		err = hashbelt_expire(belt, &key, sizeof(key));
 		break;
 	case 2:
-		err = hashbelt_touch(fd, &key, sizeof(key), item.ttl_ms, &item);
+		err = hashbelt_touch(belt, &key, sizeof(key), item.ttl_ms, &item);
 		break;
 	case 3:
 	case 4:
-		err = hashbelt_get(fd, &key, sizeof(key), buffer, sizeof(buffer), &item);
+		err = hashbelt_get(belt, &key, sizeof(key), buffer, sizeof(buffer), &item);
 		break;
 	default:
-		err = hashbelt_put(fd, &key, sizeof(key), value, (random >> 8) % sizeof(value),
+		err = hashbelt_put(belt, &key, sizeof(key), value, (random >> 8) % sizeof(value),
 				   &item);
 	}
 	if (err && err != -ENOENT && err != -ENOSPC && err != -EEXIST)
@@ -171,7 +172,7 @@ static void operate(int fd, uint64_t random)
 }
 
 /* Returns true if evictions, memory pressure and requeued events have all occurred. */
-static int tested(int ledger)
+static int tested(struct hashbelt *ledger)
 {
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
 	unsigned int count = HASHBELT_STAT_COUNT;
@@ -182,7 +183,7 @@ static int tested(int ledger)
 }
 
 /* A writer goes on until all that tested() asks for has occurred: that is left to chance. */
-static int enough(int ledger, uint64_t done)
+static int enough(struct hashbelt *ledger, uint64_t done)
 {
 	return done >= operations &&
 	       (done >= FACTOR_MAX * operations || (done % 64 == 0 && tested(ledger)));
@@ -192,7 +193,8 @@ static void *write_all(void *arg)
 {
 	unsigned int thread = (uintptr_t)arg;
 	uint64_t random = seed_of(thread), i;
-	int ledger = open_nonblocking("churn-ledger"), wild = open_nonblocking("churn-wild");
+	struct hashbelt *ledger = open_nonblocking("churn-ledger");
+	struct hashbelt *wild = open_nonblocking("churn-wild");
 
 	for (i = 0; !enough(ledger, i); i++) {
 		operate(ledger, next_random(&random));
@@ -206,25 +208,25 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-static void set(int fd, struct hashbelt_settings *settings)
+static void set(struct hashbelt *belt, struct hashbelt_settings *settings)
 {
-	int err = hashbelt_set(fd, settings);
+	int err = hashbelt_set(belt, settings);
 
 	if (err)
 		wrong("set: %s", strerror(-err));
 }
 
-static void change_geometry(int fd, uint64_t random)
+static void change_geometry(struct hashbelt *belt, uint64_t random)
 {
-	set(fd, &(struct hashbelt_settings){
+	set(belt, &(struct hashbelt_settings){
 		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
 		.ttl_ms = 1 + (random >> 8) % 2000, .buckets = 2 + (random >> 32) % 300,
 	});
 }
 
-static void change_all(int fd, uint64_t random)
+static void change_all(struct hashbelt *belt, uint64_t random)
 {
-	set(fd, &(struct hashbelt_settings){
+	set(belt, &(struct hashbelt_settings){
 		.fields = random & HASHBELT_SET_ALL & ~(HASHBELT_SET_GID | HASHBELT_SET_MODE) ?:
 			  HASHBELT_SET_POLICY,
 		.ttl_ms = 1 + (random >> 8) % 2000, .buckets = 2 + (random >> 16) % 300,
@@ -240,7 +242,8 @@ static void change_all(int fd, uint64_t random)
 /* Changes settings, moves belt time, and calls the shrinkers. */
 static void *meddle(void *arg)
 {
-	int ledger = open_nonblocking("churn-ledger"), wild = open_nonblocking("churn-wild");
+	struct hashbelt *ledger = open_nonblocking("churn-ledger");
+	struct hashbelt *wild = open_nonblocking("churn-wild");
 	int drop = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
 	uint64_t random = seed_of(200), round;
 
@@ -260,17 +263,17 @@ static void *meddle(void *arg)
 	return NULL;
 }
 
-static void discard_all(int fd)
+static void discard_all(struct hashbelt *belt)
 {
 	char *buffer = malloc(BUFFER);
 
-	while (hashbelt_read(fd, buffer, BUFFER) > 0)
+	while (hashbelt_read(belt, buffer, BUFFER) > 0)
 		;
 	free(buffer);
 }
 
 /* Reads all events, and compares counts. Returns the number of failures. */
-static int check_ledger(int fd)
+static int check_ledger(struct hashbelt *belt)
 {
 	uint64_t first, i, once = 0;
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
@@ -279,16 +282,16 @@ static int check_ledger(int fd)
 	struct hashbelt_info info;
 	int failed = 0;
 
-	hashbelt_halt(fd);
+	hashbelt_halt(belt);
 	/* The worker may be in a round: wait for its end. */
-	hashbelt_advance(fd, 0);
+	hashbelt_advance(belt, 0);
 	/* One more event, which reports the last losses. */
-	hashbelt_put(fd, "end", 3, "", 0, &(struct hashbelt_item){ 0 });
-	hashbelt_expire(fd, "end", 3);
-	while (read_some(fd, buffer, 1, &first))
+	hashbelt_put(belt, "end", 3, "", 0, &(struct hashbelt_item){ 0 });
+	hashbelt_expire(belt, "end", 3);
+	while (read_some(belt, buffer, 1, &first))
 		;
-	hashbelt_info(fd, &info);
-	hashbelt_stat(fd, counters, &count);
+	hashbelt_info(belt, &info);
+	hashbelt_stat(belt, counters, &count);
 	for (i = 1; i <= info.sequence; i++)
 		once += settled[i] == 1;
 	printf("# %llu events, %llu lost, %llu returned, %llu evicted, %llu under pressure\n",
@@ -302,7 +305,7 @@ static int check_ledger(int fd)
 			 "each event is acknowledged once or counted as lost");
 	failed += report(told_lost == counters[HASHBELT_STAT_EVENTS_LOST],
 			 "the losses that events report add up to the counter events_lost");
-	failed += report(tested(fd),
+	failed += report(tested(belt),
 			 "evictions, entries taken by pressure and requeued events have occurred");
 	failed += report(!info.in_flight && !info.queued &&
 			 info.used_entries == info.entries,
@@ -315,7 +318,8 @@ int main(int argc, char **argv)
 {
 	pthread_t writers[WRITERS], others[4];
 	struct hashbelt_info info;
-	int ledger, wild, failed, i;
+	struct hashbelt *ledger, *wild;
+	int failed, i;
 
 	read_arguments(argc, argv, &operations);
 	printf("1..7\n# seed %llu, %llu operations of each writer\n",

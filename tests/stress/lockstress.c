@@ -104,8 +104,8 @@ struct shared {
 static struct shared *shared;
 static uint64_t grants = 6000;
 
-/* Makes a halted belt for locks; returns a descriptor that is bound to it. */
-static int make_locks(const char *name, struct hashbelt_settings settings)
+/* Makes a halted belt for locks; returns a handle that is bound to it. */
+static struct hashbelt *make_locks(const char *name, struct hashbelt_settings settings)
 {
 	settings.ttl_ms = TTL;
 	settings.policy = HASHBELT_PINNED;
@@ -113,13 +113,13 @@ static int make_locks(const char *name, struct hashbelt_settings settings)
 }
 
 /* Destroys a belt; returns its last info. */
-static struct hashbelt_info end_belt(int fd, const char *name)
+static struct hashbelt_info end_belt(struct hashbelt *belt, const char *name)
 {
 	struct hashbelt_info info = { 0 };
 
-	hashbelt_info(fd, &info);
-	hashbelt_destroy(fd, name);
-	hashbelt_close(fd);
+	hashbelt_info(belt, &info);
+	hashbelt_destroy(belt, name);
+	hashbelt_close(belt);
 	return info;
 }
 
@@ -263,7 +263,8 @@ static void add(unsigned int life, uint64_t token, uint64_t *random)
 static void count_work(unsigned int life)
 {
 	uint64_t random = seed_of(life);
-	int fd = open_belt(COUNT_BELT), more = 1, err;
+	struct hashbelt *belt = open_belt(COUNT_BELT);
+	int more = 1, err;
 	struct hashbelt_lock lock;
 
 	while (more) {
@@ -271,18 +272,18 @@ static void count_work(unsigned int life)
 		lock = (struct hashbelt_lock){
 			.how = HASHBELT_BOUND, .wait_ms = HASHBELT_TTL_NEVER,
 		};
-		err = hashbelt_lock(fd, "variable", 8, &life, sizeof(life), &lock);
+		err = hashbelt_lock(belt, "variable", 8, &life, sizeof(life), &lock);
 		if (err)
 			wrong("lock: %s", strerror(-err));
 		more = !err && shared->value < grants;
 		if (more)
 			add(life, lock.token, &random);
-		err = hashbelt_unlock(fd, "variable", 8, &life, sizeof(life));
+		err = hashbelt_unlock(belt, "variable", 8, &life, sizeof(life));
 		if (err)
 			wrong("unlock: %s", strerror(-err));
 		pass(life, UNLOCKED, next_random(&random));
 	}
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 }
 
 /*
@@ -319,7 +320,8 @@ static int killed_everywhere(void)
 
 static int count_part(void)
 {
-	int fd = make_locks(COUNT_BELT, (struct hashbelt_settings){ 0 }), failed;
+	struct hashbelt *belt = make_locks(COUNT_BELT, (struct hashbelt_settings){ 0 });
+	int failed;
 	uint64_t random = seed_of(1000), i, disorder = 0;
 	time_t end = time(NULL) + TIMEOUT_S;
 	struct hashbelt_info info;
@@ -340,7 +342,7 @@ static int count_part(void)
 			 "count: no addition under the lock is lost or done twice");
 	failed += report(!disorder, "count: each owner has a larger token than the one before");
 	failed += report(killed_everywhere(), "count: processes kill themselves at every point");
-	info = end_belt(fd, COUNT_BELT);
+	info = end_belt(belt, COUNT_BELT);
 	return failed + report(!info.locks && !info.entries, "count: no lock and no entry is left");
 }
 
@@ -381,12 +383,12 @@ static int store_write(uint64_t token, uint64_t value)
 }
 
 /* No owner is rejected while it holds the lock. */
-static void check_rejected(int fd, unsigned int life, uint64_t token)
+static void check_rejected(struct hashbelt *belt, unsigned int life, uint64_t token)
 {
 	struct hashbelt_lock lock = { 0 };
 	unsigned int owner = ~0u;
 	size_t len = sizeof(owner);
-	int err = hashbelt_holder(fd, "variable", 8, &owner, &len, &lock);
+	int err = hashbelt_holder(belt, "variable", 8, &owner, &len, &lock);
 
 	if (!err && owner == life && lock.token == token)
 		wrong("the store refused the present owner, with token %llu",
@@ -412,14 +414,15 @@ static void fence_work(unsigned int life)
 {
 	uint64_t random = seed_of(2000 + life), last = 0, value, i;
 	struct hashbelt_lock lock;
-	int fd = open_belt(FENCE_BELT), err;
+	struct hashbelt *belt = open_belt(FENCE_BELT);
+	int err;
 
 	for (i = 0; i < grants / WORKERS / 4; i++) {
 		lock = (struct hashbelt_lock){
 			.ttl_ms = 1 + next_random(&random) % 5,
 			.wait_ms = HASHBELT_TTL_NEVER,
 		};
-		err = hashbelt_lock(fd, "variable", 8, &life, sizeof(life), &lock);
+		err = hashbelt_lock(belt, "variable", 8, &life, sizeof(life), &lock);
 		if (err || lock.token <= last)
 			wrong("lock: %s, token %llu after %llu", strerror(-err),
 			      lock.token, (unsigned long long)last);
@@ -427,15 +430,15 @@ static void fence_work(unsigned int life)
 		if (store_read(last, &value)) {
 			think(last, next_random(&random));
 			if (!store_write(last, value + 1))
-				check_rejected(fd, life, last);
+				check_rejected(belt, life, last);
 		} else {
-			check_rejected(fd, life, last);
+			check_rejected(belt, life, last);
 		}
-		err = hashbelt_unlock(fd, "variable", 8, &life, sizeof(life));
+		err = hashbelt_unlock(belt, "variable", 8, &life, sizeof(life));
 		if (err && err != -ENOENT && err != -EACCES)
 			wrong("unlock: %s", strerror(-err));
 	}
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 }
 
 static void make_mutex(pthread_mutex_t *mutex)
@@ -450,7 +453,8 @@ static void make_mutex(pthread_mutex_t *mutex)
 
 static int fence_part(void)
 {
-	int fd = make_locks(FENCE_BELT, (struct hashbelt_settings){ 0 }), failed;
+	struct hashbelt *belt = make_locks(FENCE_BELT, (struct hashbelt_settings){ 0 });
+	int failed;
 	const struct store *store = &shared->store;
 	uint64_t random = seed_of(3000);
 	time_t end = time(NULL) + TIMEOUT_S;
@@ -460,7 +464,7 @@ static int fence_part(void)
 	begin(fence_work);
 	while (alive() && time(NULL) < end) {
 		reap(NULL);
-		hashbelt_advance(fd, next_random(&random) % 4);
+		hashbelt_advance(belt, next_random(&random) % 4);
 		usleep(next_random(&random) % 500);
 	}
 	failed = report(!kill_all(), "fence: no process is left waiting");
@@ -472,15 +476,15 @@ static int fence_part(void)
 			 "fence: no accepted write is lost to a late one");
 	failed += report(!store->disorder,
 			 "fence: accepted writes are in the order of their tokens");
-	hashbelt_advance(fd, 2 * TTL);
-	info = end_belt(fd, FENCE_BELT);
+	hashbelt_advance(belt, 2 * TTL);
+	info = end_belt(belt, FENCE_BELT);
 	return failed + report(!info.locks && !info.entries, "fence: no lock and no entry is left");
 }
 
 /* race: everything at once */
 
 /* Tries to take a lock. Its token may not be smaller than one that was seen before. */
-static void race_lock(int fd, uint32_t name, uint32_t owner, uint64_t random)
+static void race_lock(struct hashbelt *belt, uint32_t name, uint32_t owner, uint64_t random)
 {
 	static const uint64_t waits[] = { 0, 0, 5, 50, HASHBELT_TTL_NEVER };
 	uint64_t *seen = &shared->seen[name];
@@ -490,7 +494,7 @@ static void race_lock(int fd, uint32_t name, uint32_t owner, uint64_t random)
 		.ttl_ms = 1 + (random >> 8) % 60,
 		.wait_ms = waits[(random >> 16) % 5],
 	};
-	int err = hashbelt_lock(fd, &name, sizeof(name), &owner, sizeof(owner), &lock);
+	int err = hashbelt_lock(belt, &name, sizeof(name), &owner, sizeof(owner), &lock);
 
 	if (err && err != -EBUSY && err != -ETIMEDOUT)
 		wrong("lock: %s", strerror(-err));
@@ -506,28 +510,28 @@ static void race_lock(int fd, uint32_t name, uint32_t owner, uint64_t random)
 	__atomic_fetch_add(&shared->grants, 1, __ATOMIC_RELAXED);
 }
 
-static void race_list(int fd, uint32_t owner)
+static void race_list(struct hashbelt *belt, uint32_t owner)
 {
 	const struct hashbelt_lock_record *record;
-	struct hashbelt_lister lister;
+	struct hashbelt_lister *lister;
 	unsigned int count = 0;
-	int more = hashbelt_locks_begin(&lister, fd, &owner, owner % 2 ? 0 : sizeof(owner));
+	int more = hashbelt_locks_begin(belt, &owner, owner % 2 ? 0 : sizeof(owner), &lister);
 
 	if (more) {
 		wrong("list: %s", strerror(-more));
 		return;
 	}
-	while ((more = hashbelt_locks_next(&lister, &record)) > 0) {
+	while ((more = hashbelt_locks_next(lister, &record)) > 0) {
 		if (record->key_len != sizeof(uint32_t) || ++count > 1000)
 			wrong("a list has a name of %u bytes, or no end", record->key_len);
 	}
 	if (more)
 		wrong("list: %s", strerror(-more));
-	hashbelt_locks_end(&lister);
+	hashbelt_locks_end(lister);
 }
 
-/* One operation on one of the locks. Returns the descriptor, which may be a new one. */
-static int race_once(int fd, uint32_t owner, uint64_t random)
+/* One operation on one of the locks. Returns the handle, which may be a new one. */
+static struct hashbelt *race_once(struct hashbelt *belt, uint32_t owner, uint64_t random)
 {
 	uint32_t name = (random >> 40) % NAMES, other = ~0u;
 	struct hashbelt_lock lock = { 0 };
@@ -539,47 +543,47 @@ static int race_once(int fd, uint32_t owner, uint64_t random)
 	case 0:
 	case 1:
 	case 2:
-		err = hashbelt_unlock(fd, &name, sizeof(name), &owner, sizeof(owner));
+		err = hashbelt_unlock(belt, &name, sizeof(name), &owner, sizeof(owner));
 		break;
 	case 3:
 	case 4:
-		err = hashbelt_renew(fd, &name, sizeof(name), &owner, sizeof(owner),
+		err = hashbelt_renew(belt, &name, sizeof(name), &owner, sizeof(owner),
 				     1 + (random >> 8) % 100, &lock);
 		break;
 	case 5:
-		err = hashbelt_release(fd, &owner, sizeof(owner), &count);
+		err = hashbelt_release(belt, &owner, sizeof(owner), &count);
 		break;
 	case 6:
-		err = hashbelt_holder(fd, &name, sizeof(name), &other, &len, &lock);
+		err = hashbelt_holder(belt, &name, sizeof(name), &other, &len, &lock);
 		break;
 	case 7:
-		race_list(fd, owner);
+		race_list(belt, owner);
 		break;
 	case 8:
-		hashbelt_close(fd);
+		hashbelt_close(belt);
 		return open_belt(RACE_BELT);
 	case 9:
-		err = hashbelt_bind(fd, RACE_BELT);
+		err = hashbelt_bind(belt, RACE_BELT);
 		break;
 	default:
-		race_lock(fd, name, owner, random);
+		race_lock(belt, name, owner, random);
 	}
 	if (err && err != -ENOENT && err != -EACCES)
 		wrong("operation %u: %s", (unsigned int)(random >> 48 & 15), strerror(-err));
-	return fd;
+	return belt;
 }
 
 static void race_work(unsigned int life)
 {
 	uint64_t random = seed_of(4000 + life);
 	uint32_t owner = life % WORKERS;
-	int fd = open_belt(RACE_BELT);
+	struct hashbelt *belt = open_belt(RACE_BELT);
 
 	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED)) {
-		fd = race_once(fd, owner, next_random(&random));
+		belt = race_once(belt, owner, next_random(&random));
 		random_delay(next_random(&random));
 	}
-	hashbelt_close(fd);
+	hashbelt_close(belt);
 }
 
 /**
@@ -598,12 +602,12 @@ struct ledger {
 	uint64_t last[NAMES];
 };
 
-static void read_ends(int fd, struct ledger *ledger)
+static void read_ends(struct hashbelt *belt, struct ledger *ledger)
 {
 	static uint64_t buffer[BUFFER / 8];
 	const struct hashbelt_event *event = NULL;
 	uint32_t name = 0;
-	ssize_t len = hashbelt_read(fd, buffer, sizeof(buffer));
+	ssize_t len = hashbelt_read(belt, buffer, sizeof(buffer));
 
 	while (len > 0 && (event = hashbelt_event_next(buffer, len, event))) {
 		if (event->kind != HASHBELT_LOCK || event->key_len != sizeof(name)) {
@@ -620,7 +624,7 @@ static void read_ends(int fd, struct ledger *ledger)
 }
 
 /* An operation on the whole belt, or on all locks of an owner; or kills a worker. */
-static void meddle(int fd, uint64_t random)
+static void meddle(struct hashbelt *belt, uint64_t random)
 {
 	uint32_t owner = (random >> 32) % WORKERS;
 	__u64 count;
@@ -628,58 +632,58 @@ static void meddle(int fd, uint64_t random)
 
 	switch (random % 32) {
 	case 0:
-		err = hashbelt_clear(fd);
+		err = hashbelt_clear(belt);
 		break;
 	case 1:
-		err = hashbelt_rotate(fd);
+		err = hashbelt_rotate(belt);
 		break;
 	case 2:
-		err = hashbelt_set(fd, &(struct hashbelt_settings){
+		err = hashbelt_set(belt, &(struct hashbelt_settings){
 			.fields = HASHBELT_SET_BUCKETS, .buckets = 2 + (random >> 8) % 500,
 		});
 		break;
 	case 3:
-		err = hashbelt_release(fd, &owner, sizeof(owner), &count);
+		err = hashbelt_release(belt, &owner, sizeof(owner), &count);
 		break;
 	case 4:
 	case 5:
 		kill_one(random >> 16);
 		break;
 	case 6:
-		err = random & 64 ? hashbelt_resume(fd) : hashbelt_halt(fd);
+		err = random & 64 ? hashbelt_resume(belt) : hashbelt_halt(belt);
 		break;
 	default:
-		err = hashbelt_advance(fd, (random >> 8) % 20);
+		err = hashbelt_advance(belt, (random >> 8) % 20);
 	}
 	if (err)
 		wrong("operation %u on the belt: %s", (unsigned int)(random % 32), strerror(-err));
 }
 
 /* Ends all leases, and reads all events. */
-static void settle(int fd, struct ledger *ledger)
+static void settle(struct hashbelt *belt, struct ledger *ledger)
 {
 	struct hashbelt_info info = { 0 };
 	unsigned int tries;
 
-	hashbelt_halt(fd);
+	hashbelt_halt(belt);
 	for (tries = 0; tries < 10000; tries++) {
-		hashbelt_advance(fd, TTL);
-		read_ends(fd, ledger);
-		if (!hashbelt_info(fd, &info) && !info.queued && !info.entries && tries > 3)
+		hashbelt_advance(belt, TTL);
+		read_ends(belt, ledger);
+		if (!hashbelt_info(belt, &info) && !info.queued && !info.entries && tries > 3)
 			return;
 		usleep(1000);
 	}
 }
 
-static int check_ledger(int fd, const struct ledger *ledger)
+static int check_ledger(struct hashbelt *belt, const struct ledger *ledger)
 {
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
 	unsigned int count = HASHBELT_STAT_COUNT;
 	struct hashbelt_info info;
 	int failed;
 
-	hashbelt_stat(fd, counters, &count);
-	info = end_belt(fd, RACE_BELT);
+	hashbelt_stat(belt, counters, &count);
+	info = end_belt(belt, RACE_BELT);
 	printf("# %llu grants, %llu after a wait, %llu ends, %llu by a close, %u processes\n",
 	       counters[HASHBELT_STAT_LOCKS], counters[HASHBELT_STAT_LOCK_WAITS],
 	       (unsigned long long)ledger->ends, counters[HASHBELT_STAT_RELEASED], lives);
@@ -702,18 +706,19 @@ static int race_part(void)
 	struct ledger ledger = { 0 };
 	uint64_t random = seed_of(5000);
 	time_t end = time(NULL) + TIMEOUT_S;
-	int fd, failed;
+	struct hashbelt *belt;
+	int failed;
 
-	fd = make_locks(RACE_BELT, (struct hashbelt_settings){
+	belt = make_locks(RACE_BELT, (struct hashbelt_settings){
 		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
 		.max_bytes = 256ull << 20, .max_events = 1000000,
 	});
-	fcntl(fd, F_SETFL, O_NONBLOCK);
+	fcntl(hashbelt_fd(belt), F_SETFL, O_NONBLOCK);
 	begin(race_work);
 	while (shared->grants < grants && time(NULL) < end) {
 		reap(race_work);
-		meddle(fd, next_random(&random));
-		read_ends(fd, &ledger);
+		meddle(belt, next_random(&random));
+		read_ends(belt, &ledger);
 		usleep(next_random(&random) % 500);
 	}
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
@@ -721,13 +726,13 @@ static int race_part(void)
 	end = time(NULL) + TIMEOUT_S;
 	while (alive() && time(NULL) < end) {
 		reap(NULL);
-		hashbelt_advance(fd, 10);
-		read_ends(fd, &ledger);
+		hashbelt_advance(belt, 10);
+		read_ends(belt, &ledger);
 		usleep(500);
 	}
 	failed = report(!kill_all(), "race: no process is left waiting");
-	settle(fd, &ledger);
-	return failed + check_ledger(fd, &ledger);
+	settle(belt, &ledger);
+	return failed + check_ledger(belt, &ledger);
 }
 
 /* Waits until used_bytes has fallen to @bytes: memory is freed after a grace period. */

@@ -102,7 +102,7 @@ static int is_whole(const struct value *v, uint32_t key, uint32_t length)
 	return 1;
 }
 
-static void write_one(struct arena *arena, int fd, uint32_t key, uint64_t *random)
+static void write_one(struct arena *arena, struct hashbelt *belt, uint32_t key, uint64_t *random)
 {
 	struct slot *slot = &arena->slots[key];
 	uint64_t sequence = atomic_load(&slot->begun) + 1;
@@ -117,7 +117,7 @@ static void write_one(struct arena *arena, int fd, uint32_t key, uint64_t *rando
 	else if (next_random(random) % 4 == 0)
 		item.ttl_ms = 1 + next_random(random) % (4 * TTL_MS);
 	atomic_store(&slot->begun, sequence);
-	err = hashbelt_put(fd, &key, sizeof(key), &v,
+	err = hashbelt_put(belt, &key, sizeof(key), &v,
 			   offsetof(struct value, filling) + size, &item);
 	if (err)
 		wrong("put: %s", strerror(-err));
@@ -133,15 +133,15 @@ static void publish_gone(struct slot *slot, uint64_t sequence)
 		;
 }
 
-static void remove_one(struct arena *arena, int fd, uint32_t key, int expire)
+static void remove_one(struct arena *arena, struct hashbelt *belt, uint32_t key, int expire)
 {
 	struct slot *slot = &arena->slots[key];
 	struct hashbelt_item item = {};
 	int err;
 
 	atomic_fetch_add(&slot->ending, 1);
-	err = expire ? hashbelt_expire(fd, &key, sizeof(key)) :
-		       hashbelt_remove(fd, &key, sizeof(key), &item);
+	err = expire ? hashbelt_expire(belt, &key, sizeof(key)) :
+		       hashbelt_remove(belt, &key, sizeof(key), &item);
 	if (err && err != -ENOENT)
 		wrong("%s: %s", expire ? "expire" : "remove", strerror(-err));
 	atomic_fetch_add(&slot->ending, 1);
@@ -166,7 +166,7 @@ static void *writer(void *arg)
 {
 	uint32_t base = (uintptr_t)arg * KEYS;
 	uint64_t random = seed_of(10 + base);
-	int fds[2] = { open_belt(steady.name), open_belt(moving.name) };
+	struct hashbelt *belts[2] = { open_belt(steady.name), open_belt(moving.name) };
 
 	for (uint64_t n = 0; goes_on(n); n++) {
 		uint64_t choice = next_random(&random);
@@ -178,17 +178,17 @@ static void *writer(void *arg)
 		switch (choice % 16) {
 		case 0:
 		case 1:
-			remove_one(&moving, fds[1], key, choice % 16);
+			remove_one(&moving, belts[1], key, choice % 16);
 			break;
 		case 2 ... 8:
-			write_one(&steady, fds[0], key, &random);
+			write_one(&steady, belts[0], key, &random);
 			break;
 		default:
-			write_one(&moving, fds[1], key, &random);
+			write_one(&moving, belts[1], key, &random);
 		}
 	}
-	close(fds[0]);
-	close(fds[1]);
+	hashbelt_close(belts[0]);
+	hashbelt_close(belts[1]);
 	atomic_fetch_sub(&writers_left, 1);
 	return NULL;
 }
@@ -230,14 +230,14 @@ static void check_hit(struct arena *arena, uint32_t key, const struct value *v,
 	memory->version = item->version;
 }
 
-static int read_one(struct arena *arena, int fd, uint32_t key, uint32_t how,
+static int read_one(struct arena *arena, struct hashbelt *belt, uint32_t key, uint32_t how,
 		    struct memory *memory)
 {
 	struct slot *slot = &arena->slots[key];
 	uint64_t gone = atomic_load(&slot->gone), ended = atomic_load(&slot->ended);
 	struct hashbelt_item item = { .how = how };
 	struct value v;
-	int err = hashbelt_get(fd, &key, sizeof(key), &v, sizeof(v), &item);
+	int err = hashbelt_get(belt, &key, sizeof(key), &v, sizeof(v), &item);
 
 	if (!err)
 		check_hit(arena, key, &v, &item, memory, ended, gone);
@@ -265,12 +265,12 @@ static struct witness look(const struct slot *slot)
 }
 
 /* Refreshes an entry, and checks that it is still found unless another thread may end it. */
-static void read_twice(int fd, uint32_t key, struct memory *memory)
+static void read_twice(struct hashbelt *belt, uint32_t key, struct memory *memory)
 {
 	struct slot *slot = &moving.slots[key];
 	struct witness before = look(slot), after;
 	int settled = atomic_load(&slot->ended) == before.begun;
-	int hit = read_one(&moving, fd, key, 0, memory), again;
+	int hit = read_one(&moving, belt, key, 0, memory), again;
 
 	/* Long enough for its bucket to fall off, not for its deadline. */
 	for (unsigned int i = 0; i < 100; i++) {
@@ -278,7 +278,7 @@ static void read_twice(int fd, uint32_t key, struct memory *memory)
 			break;
 		sched_yield();
 	}
-	again = read_one(&moving, fd, key, HASHBELT_NO_REFRESH, memory);
+	again = read_one(&moving, belt, key, HASHBELT_NO_REFRESH, memory);
 	after = look(slot);
 	if (!hit || !settled || after.begun != before.begun ||
 	    before.ending % 2 || after.ending != before.ending ||
@@ -292,18 +292,18 @@ static void read_twice(int fd, uint32_t key, struct memory *memory)
 }
 
 /* Uses a key that is written less often, so that its refresh can mostly be checked. */
-static void read_calm(int fd, uint64_t random, struct memory *memories)
+static void read_calm(struct hashbelt *belt, uint64_t random, struct memory *memories)
 {
 	uint32_t key = random % WRITERS * KEYS + KEYS - CALM + random / WRITERS % CALM;
 
-	read_twice(fd, key, &memories[key]);
+	read_twice(belt, key, &memories[key]);
 }
 
 static void *reader(void *arg)
 {
 	static const uint32_t hows[] = { 0, HASHBELT_NO_REFRESH, 0, HASHBELT_NO_REFRESH };
 	uint64_t random = seed_of(100 + (uintptr_t)arg);
-	int fds[2] = { open_belt(steady.name), open_belt(moving.name) };
+	struct hashbelt *belts[2] = { open_belt(steady.name), open_belt(moving.name) };
 	struct memory *memories = calloc(2 * WRITERS * KEYS, sizeof(*memories));
 
 	while (atomic_load(&writers_left)) {
@@ -311,20 +311,20 @@ static void *reader(void *arg)
 		uint32_t key = choice / 16 % (WRITERS * KEYS);
 
 		if (choice % 16 < 6)
-			read_one(&steady, fds[0], key, hows[choice % 4], &memories[key]);
+			read_one(&steady, belts[0], key, hows[choice % 4], &memories[key]);
 		else if (choice % 16 < 12)
-			read_one(&moving, fds[1], key, hows[choice % 4],
+			read_one(&moving, belts[1], key, hows[choice % 4],
 				 &memories[WRITERS * KEYS + key]);
 		else
-			read_calm(fds[1], choice / 16, &memories[WRITERS * KEYS]);
+			read_calm(belts[1], choice / 16, &memories[WRITERS * KEYS]);
 	}
 	free(memories);
-	close(fds[0]);
-	close(fds[1]);
+	hashbelt_close(belts[0]);
+	hashbelt_close(belts[1]);
 	return NULL;
 }
 
-static void clear_all(int fd)
+static void clear_all(struct hashbelt *belt)
 {
 	uint64_t ended[WRITERS * KEYS];
 	int err;
@@ -332,7 +332,7 @@ static void clear_all(int fd)
 	atomic_fetch_add(&clears, 1);
 	for (unsigned int i = 0; i < WRITERS * KEYS; i++)
 		ended[i] = atomic_load(&moving.slots[i].ended);
-	err = hashbelt_clear(fd);
+	err = hashbelt_clear(belt);
 	atomic_fetch_add(&clears, 1);
 	if (err)
 		wrong("clear: %s", strerror(-err));
@@ -341,57 +341,57 @@ static void clear_all(int fd)
 }
 
 /* Lets the worker and real time move the belt, by an unknown time. */
-static int run_free(int fd)
+static int run_free(struct hashbelt *belt)
 {
 	int err;
 
 	atomic_fetch_add(&runs, 1);
-	err = hashbelt_resume(fd);
+	err = hashbelt_resume(belt);
 	usleep(3000);
-	err = err ?: hashbelt_halt(fd);
+	err = err ?: hashbelt_halt(belt);
 	atomic_fetch_add(&runs, 1);
 	return err;
 }
 
 /* Publishes the move of time before and after it. */
-static int advance(int fd, uint64_t ms)
+static int advance(struct hashbelt *belt, uint64_t ms)
 {
 	int err;
 
 	atomic_fetch_add(&advanced_ms, ms);
-	err = hashbelt_advance(fd, ms);
+	err = hashbelt_advance(belt, ms);
 	atomic_fetch_add(&moved_ms, ms);
 	return err;
 }
 
-static int rotate(int fd)
+static int rotate(struct hashbelt *belt)
 {
 	int err;
 
 	atomic_fetch_add(&advanced_ms, TTL_MS / 2);
-	err = hashbelt_rotate(fd);
+	err = hashbelt_rotate(belt);
 	atomic_fetch_add(&moved_ms, TTL_MS / 2);
 	return err;
 }
 
 /* A key that is present during all of a scan is reported. Keys of the steady belt are. */
-static void scan_all(int fd)
+static void scan_all(struct hashbelt *belt)
 {
 	uint8_t seen[WRITERS * KEYS] = {}, there[WRITERS * KEYS];
 	const struct hashbelt_record *record;
-	struct hashbelt_scanner scanner;
+	struct hashbelt_scanner *scanner = NULL;
 	uint32_t key;
 	int err;
 
 	for (key = 0; key < WRITERS * KEYS; key++)
 		there[key] = atomic_load(&steady.slots[key].ended) > 0;
-	err = hashbelt_scan_begin(&scanner, fd);
-	while (!err && (err = hashbelt_scan_next(&scanner, &record)) == 1) {
+	err = hashbelt_scan_begin(belt, &scanner);
+	while (!err && (err = hashbelt_scan_next(scanner, &record)) == 1) {
 		memcpy(&key, hashbelt_record_key(record), sizeof(key));
 		seen[key % (WRITERS * KEYS)] = 1;
 		err = 0;
 	}
-	hashbelt_scan_end(&scanner);
+	hashbelt_scan_end(scanner);
 	if (err)
 		wrong("scan: %s", strerror(-err));
 	for (key = 0; key < WRITERS * KEYS; key++)
@@ -402,7 +402,7 @@ static void scan_all(int fd)
 static void *mover(void *arg)
 {
 	uint64_t random = seed_of(200);
-	int fds[2] = { open_belt(steady.name), open_belt(moving.name) };
+	struct hashbelt *belts[2] = { open_belt(steady.name), open_belt(moving.name) };
 	int err = 0;
 
 	(void)arg;
@@ -411,32 +411,32 @@ static void *mover(void *arg)
 
 		switch (choice % 32) {
 		case 0:
-			clear_all(fds[1]);
+			clear_all(belts[1]);
 			break;
 		case 1:
-			err = run_free(fds[1]);
+			err = run_free(belts[1]);
 			break;
 		case 2 ... 5:
-			err = rotate(fds[1]);
+			err = rotate(belts[1]);
 			break;
 		case 6:
-			scan_all(fds[0]);
+			scan_all(belts[0]);
 			break;
 		case 7:
-			err = hashbelt_rotate(fds[0]);
+			err = hashbelt_rotate(belts[0]);
 			break;
 		default:
-			err = advance(fds[1], choice / 32 % (TTL_MS / 8));
+			err = advance(belts[1], choice / 32 % (TTL_MS / 8));
 		}
 		if (err)
 			wrong("moving time: %s", strerror(-err));
 	}
-	close(fds[0]);
-	close(fds[1]);
+	hashbelt_close(belts[0]);
+	hashbelt_close(belts[1]);
 	return NULL;
 }
 
-static void use_belt(int fd, uint64_t random)
+static void use_belt(struct hashbelt *belt, uint64_t random)
 {
 	struct hashbelt_item item = {};
 	uint64_t back;
@@ -445,10 +445,10 @@ static void use_belt(int fd, uint64_t random)
 	for (unsigned int i = 0; i < 20; i++) {
 		uint64_t key = next_random(&random) % 16;
 
-		err = hashbelt_put(fd, &key, sizeof(key), &key, sizeof(key), &item);
+		err = hashbelt_put(belt, &key, sizeof(key), &key, sizeof(key), &item);
 		if (err && err != -EIDRM)
 			wrong("churn: put: %s", strerror(-err));
-		err = hashbelt_get(fd, &key, sizeof(key), &back, sizeof(back), &item);
+		err = hashbelt_get(belt, &key, sizeof(key), &back, sizeof(back), &item);
 		if (err && err != -EIDRM && err != -ENOENT)
 			wrong("churn: get: %s", strerror(-err));
 		if (!err && back != key)
@@ -457,60 +457,66 @@ static void use_belt(int fd, uint64_t random)
 	}
 }
 
-/* Creates and destroys belts; a descriptor is bound to one after the other. */
+/* Creates and destroys belts; a handle is bound to one after the other. */
 static void *churn(void *arg)
 {
 	uint64_t random = seed_of(300 + (uintptr_t)arg);
 	struct hashbelt_settings settings = { .mode = 0600, .buckets = 2 };
-	int fd = hashbelt_open(NULL), err;
+	struct hashbelt *belt;
+	int err = hashbelt_open(NULL, &belt);
 	char name[] = "churn-0";
 
+	if (err) {
+		wrong("cannot open the device: %s", strerror(-err));
+		return NULL;
+	}
 	while (atomic_load(&writers_left)) {
 		uint64_t choice = next_random(&random);
 
 		name[6] = '0' + choice / 8 % 4;
 		settings.ttl_ms = 1 + choice % 50;
 		if (choice % 8 == 0)
-			err = hashbelt_create(fd, "", &settings);
+			err = hashbelt_create(belt, "", &settings);
 		else if (choice % 8 < 4)
-			err = hashbelt_create(fd, name, &settings);
+			err = hashbelt_create(belt, name, &settings);
 		else if (choice % 8 < 6)
-			err = hashbelt_bind(fd, name);
+			err = hashbelt_bind(belt, name);
 		else
-			err = hashbelt_destroy(fd, name);
+			err = hashbelt_destroy(belt, name);
 		if (err && err != -EEXIST && err != -ENOENT)
 			wrong("churn: %s", strerror(-err));
-		use_belt(fd, random);
+		use_belt(belt, random);
 	}
 	for (name[6] = '0'; name[6] < '4'; name[6]++)
-		hashbelt_destroy(fd, name);
-	close(fd);
+		hashbelt_destroy(belt, name);
+	hashbelt_close(belt);
 	return NULL;
 }
 
 /* Compares the belt's count of entries with a scan, when no other thread runs. */
 static int adds_up(struct arena *arena)
 {
-	int fd = open_belt(arena->name), err;
+	struct hashbelt *belt = open_belt(arena->name);
+	int err;
 	const struct hashbelt_record *record;
-	struct hashbelt_scanner scanner;
+	struct hashbelt_scanner *scanner = NULL;
 	struct hashbelt_info info = {};
 	uint64_t found = 0;
 
 	/* By so much that each expired entry has been drained. */
-	err = hashbelt_advance(fd, 10 * TTL_MS) ?: hashbelt_scan_begin(&scanner, fd);
-	while (!err && hashbelt_scan_next(&scanner, &record) == 1)
+	err = hashbelt_advance(belt, 10 * TTL_MS) ?: hashbelt_scan_begin(belt, &scanner);
+	while (!err && hashbelt_scan_next(scanner, &record) == 1)
 		found++;
-	hashbelt_scan_end(&scanner);
-	err = err ?: hashbelt_info(fd, &info);
+	hashbelt_scan_end(scanner);
+	err = err ?: hashbelt_info(belt, &info);
 	if (err || info.entries != found)
 		wrong("%s: %ju entries counted, %ju found: %s", arena->name,
 		      (uintmax_t)info.entries, (uintmax_t)found, strerror(-err));
-	err = hashbelt_clear(fd) ?: hashbelt_info(fd, &info);
+	err = hashbelt_clear(belt) ?: hashbelt_info(belt, &info);
 	if (err || info.entries)
 		wrong("%s: %ju entries after clear", arena->name, (uintmax_t)info.entries);
-	hashbelt_destroy(fd, arena->name);
-	close(fd);
+	hashbelt_destroy(belt, arena->name);
+	hashbelt_close(belt);
 	return atomic_load(failures) == 0;
 }
 
@@ -526,9 +532,9 @@ int main(int argc, char **argv)
 	read_arguments(argc, argv, &operations);
 	printf("1..3\n# seed %ju, %ju operations of each writer\n", (uintmax_t)seed,
 	       (uintmax_t)operations);
-	close(make_belt(steady.name, settings, 1));
+	hashbelt_close(make_belt(steady.name, settings, 1));
 	settings.policy = HASHBELT_REFRESH_ON_GET;
-	close(make_belt(moving.name, settings, 1));
+	hashbelt_close(make_belt(moving.name, settings, 1));
 	atomic_store(&writers_left, WRITERS);
 	for (uintptr_t i = 0; i < WRITERS; i++)
 		pthread_create(&threads[n++], NULL, writer, (void *)i);

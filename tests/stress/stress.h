@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client.h"
+#include <hashbelt/client.h>
 
 static uint64_t seed = 1;
 
@@ -76,29 +76,31 @@ static inline uint64_t seed_of(unsigned int thread)
 	return (seed * 2654435761u + thread) * 0x9e3779b97f4a7c15ull | 1;
 }
 
-static inline int open_belt(const char *name)
+static inline struct hashbelt *open_belt(const char *name)
 {
-	int fd = hashbelt_open(NULL);
-	int err = fd < 0 ? fd : hashbelt_bind(fd, name);
+	struct hashbelt *belt;
+	int err = hashbelt_open(NULL, &belt) ?: hashbelt_bind(belt, name);
 
 	if (err) {
 		wrong("cannot open %s: %s", name, strerror(-err));
 		exit(1);
 	}
-	return fd;
+	return belt;
 }
 
-/* Makes a belt, halted if @halted; returns a descriptor that is bound to it. */
-static inline int make_belt(const char *name, struct hashbelt_settings settings, int halted)
+/* Makes a belt, halted if @halted; returns a handle that is bound to it. */
+static inline struct hashbelt *make_belt(const char *name, struct hashbelt_settings settings,
+					 int halted)
 {
-	int fd = hashbelt_open(NULL), err;
+	struct hashbelt *belt;
+	int err;
 
 	settings.mode = 0600;
-	err = fd < 0 ? fd : hashbelt_create(fd, name, &settings);
+	err = hashbelt_open(NULL, &belt) ?: hashbelt_create(belt, name, &settings);
 	if (!err && halted)
-		err = hashbelt_halt(fd);
+		err = hashbelt_halt(belt);
 	if (!err)
-		return fd;
+		return belt;
 	printf("Bail out! cannot make %s: %s\n", name, strerror(-err));
 	exit(1);
 }

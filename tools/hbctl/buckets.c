@@ -14,12 +14,13 @@
  * buckets_read() - count the entries of a belt
  * @buckets:	returned: an element for each bucket, and one for entries that expire later
  *		or never. To be freed with buckets_free(), if nothing has failed
- * @fd:		a descriptor that is bound to the belt
+ * @handle:	a handle that is bound to the belt
  * @info:	the belt
  *
  * Return: 0, or the error of hashbelt_buckets().
  */
-int buckets_read(struct buckets *buckets, int fd, const struct hashbelt_info *info)
+int buckets_read(struct buckets *buckets, struct hashbelt *handle,
+		 const struct hashbelt_info *info)
 {
 	int err;
 
@@ -29,7 +30,7 @@ int buckets_read(struct buckets *buckets, int fd, const struct hashbelt_info *in
 	buckets->counts = calloc(buckets->count, sizeof(*buckets->counts));
 	if (!buckets->counts)
 		return -ENOMEM;
-	err = hashbelt_buckets(fd, buckets->counts, buckets->count);
+	err = hashbelt_buckets(handle, buckets->counts, buckets->count);
 	if (err)
 		buckets_free(buckets);
 	return err;

@@ -3,7 +3,7 @@
 #ifndef HBCTL_BUCKETS_H
 #define HBCTL_BUCKETS_H
 
-#include "client.h"
+#include <hashbelt/client.h>
 
 /**
  * struct buckets - the entries of a belt by the time that they have left
@@ -15,7 +15,8 @@ struct buckets {
 	unsigned int count;
 };
 
-int buckets_read(struct buckets *buckets, int fd, const struct hashbelt_info *info);
+int buckets_read(struct buckets *buckets, struct hashbelt *handle,
+		 const struct hashbelt_info *info);
 unsigned int buckets_join(const struct buckets *buckets, __u64 *sums, unsigned int most,
 			  unsigned int *joined);
 void buckets_print(const struct buckets *buckets, const struct hashbelt_info *info);

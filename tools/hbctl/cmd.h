@@ -5,7 +5,7 @@
 
 #include "command.h"
 
-int belts_read(int fd, struct hashbelt_info **infos, size_t *count);
+int belts_read(struct hashbelt *handle, struct hashbelt_info **infos, size_t *count);
 enum status cmd_create(struct request *request);
 enum status cmd_set(struct request *request);
 enum status cmd_destroy(struct request *request);

@@ -15,18 +15,18 @@
 #define MODE_DEFAULT	0600
 
 /*
- * Describes the belt that the descriptor is bound to. An owner without the right to read
+ * Describes the belt that the handle is bound to. An owner without the right to read
  * it finds it in the list of all belts.
  */
 static int find_belt(const struct request *request, struct hashbelt_info *info)
 {
-	int err = hashbelt_info(request->fd, info);
+	int err = hashbelt_info(request->handle, info);
 
 	if (err != -EPERM)
 		return err;
 	memset(info, 0, sizeof(*info));
 	do {
-		err = hashbelt_next(request->fd, info);
+		err = hashbelt_next(request->handle, info);
 	} while (!err && strcmp(info->name, request->belt));
 	return err == -ENOENT ? -EPERM : err;
 }
@@ -103,7 +103,7 @@ enum status cmd_create(struct request *request)
 	if (!(settings.belt.fields & HASHBELT_SET_MODE))
 		settings.belt.mode = MODE_DEFAULT;
 	settings.belt.fields &= HASHBELT_SET_GID;
-	err = hashbelt_create(request->fd, request->belt, &settings.belt);
+	err = hashbelt_create(request->handle, request->belt, &settings.belt);
 	if (err == -EEXIST)
 		return fail(STATUS_NO,
 			    "there is a belt '%s' already: choose another name, or destroy it first",
@@ -136,7 +136,7 @@ enum status cmd_set(struct request *request)
 		return fail_belt(request, err);
 	/* The kernel sets the policy as a whole. */
 	settings.belt.policy |= info.policy & ~settings.policy;
-	err = hashbelt_set(request->fd, &settings.belt);
+	err = hashbelt_set(request->handle, &settings.belt);
 	return err ? fail_settings(request, err) : print_result(request);
 }
 
@@ -154,7 +154,7 @@ enum status cmd_destroy(struct request *request)
 	status = request_open(request);
 	if (status)
 		return status;
-	err = hashbelt_destroy(request->fd, request->belt);
+	err = hashbelt_destroy(request->handle, request->belt);
 	if (err)
 		return fail_belt(request, err);
 	print_belt(request);
@@ -163,20 +163,20 @@ enum status cmd_destroy(struct request *request)
 
 /**
  * belts_read() - describe all belts that the caller may use
- * @fd:		the descriptor
+ * @handle:	the handle
  * @infos:	NULL; returned, after an error as well: an array of them, to be freed
  *		with free(3)
  * @count:	returned: their number
  *
  * Return: 0 or a negative errno.
  */
-int belts_read(int fd, struct hashbelt_info **infos, size_t *count)
+int belts_read(struct hashbelt *handle, struct hashbelt_info **infos, size_t *count)
 {
 	struct hashbelt_info info = { 0 }, *more;
 	size_t room = 0;
 	int err;
 
-	for (*count = 0; !(err = hashbelt_next(fd, &info)); ++*count) {
+	for (*count = 0; !(err = hashbelt_next(handle, &info)); ++*count) {
 		if (*count == room) {
 			room = room ? room * 2 : 16;
 			more = reallocarray(*infos, room, sizeof(*more));
@@ -204,7 +204,7 @@ enum status cmd_belts(struct request *request)
 
 	if (status)
 		return status;
-	err = belts_read(request->fd, &infos, &count);
+	err = belts_read(request->handle, &infos, &count);
 	if (err)
 		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
 	else if (!request->json)
@@ -231,9 +231,9 @@ enum status cmd_info(struct request *request)
 
 	if (status)
 		return status;
-	err = hashbelt_info(request->fd, &info);
+	err = hashbelt_info(request->handle, &info);
 	if (!err)
-		err = buckets_read(&buckets, request->fd, &info);
+		err = buckets_read(&buckets, request->handle, &info);
 	if (err)
 		status = fail_belt(request, err);
 	else if (request->json)
@@ -245,14 +245,14 @@ enum status cmd_info(struct request *request)
 }
 
 /* Commands that are a call without an argument. */
-static enum status control(struct request *request, int (*call)(int fd))
+static enum status control(struct request *request, int (*call)(struct hashbelt *handle))
 {
 	enum status status = request_bind(request);
 	int err;
 
 	if (status)
 		return status;
-	err = call(request->fd);
+	err = call(request->handle);
 	if (err)
 		return fail_belt(request, err);
 	print_belt(request);
@@ -326,7 +326,7 @@ enum status cmd_advance(struct request *request)
 	status = request_bind(request);
 	if (status)
 		return status;
-	err = hashbelt_advance(request->fd, ms);
+	err = hashbelt_advance(request->handle, ms);
 	if (err)
 		return fail_belt(request, err);
 	print_belt(request);
@@ -348,7 +348,7 @@ enum status cmd_size(struct request *request)
 
 	if (status)
 		return status;
-	err = hashbelt_info(request->fd, &info);
+	err = hashbelt_info(request->handle, &info);
 	if (err)
 		return fail_belt(request, err);
 	if (!request->json) {

@@ -56,13 +56,13 @@ static enum status walk(struct request *request, const struct key *prefix,
 			void *arg)
 {
 	const struct hashbelt_record *record;
-	struct hashbelt_scanner scanner;
+	struct hashbelt_scanner *scanner;
 	int more, err;
 
-	err = hashbelt_scan_begin(&scanner, request->fd);
+	err = hashbelt_scan_begin(request->handle, &scanner);
 	if (err)
 		return fail_belt(request, err);
-	while ((more = hashbelt_scan_next(&scanner, &record)) > 0) {
+	while ((more = hashbelt_scan_next(scanner, &record)) > 0) {
 		if (!has_prefix(record, prefix))
 			continue;
 		err = print(request, record, arg);
@@ -72,7 +72,7 @@ static enum status walk(struct request *request, const struct key *prefix,
 	}
 	if (more < 0)
 		err = more;
-	hashbelt_scan_end(&scanner);
+	hashbelt_scan_end(scanner);
 	return err ? fail_belt(request, err) : STATUS_DONE;
 }
 
@@ -144,7 +144,7 @@ static int walk_value(struct request *request, const struct hashbelt_record *rec
 	struct value *value = arg;
 	int err;
 
-	err = value_get(value, request->fd, hashbelt_record_key(record), record->key_len,
+	err = value_get(value, request->handle, hashbelt_record_key(record), record->key_len,
 			&item);
 	if (err)
 		return err == -ENOENT ? 0 : err;	/* it went meanwhile */
@@ -361,7 +361,7 @@ static enum status flush(struct load *load)
 
 	if (!load->count)
 		return STATUS_DONE;
-	err = hashbelt_batch(load->request->fd, load->items, load->count, &done);
+	err = hashbelt_batch(load->request->handle, load->items, load->count, &done);
 	status = judge(load, done);
 	if (err && !status) {
 		erase_bar(load);

@@ -94,7 +94,7 @@ enum status cmd_incr(struct request *request)
 		status = request_bind(request);
 	if (status)
 		return status;
-	err = hashbelt_add(request->fd, key.bytes, key.len, by, initial, ttl_ms, &sum);
+	err = hashbelt_add(request->handle, key.bytes, key.len, by, initial, ttl_ms, &sum);
 	if (err)
 		return fail_add(request, err, &key);
 	print_sum(request, &key, sum);

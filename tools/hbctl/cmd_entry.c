@@ -65,7 +65,7 @@ static enum status do_put(const struct request *request, const struct key *key,
 	struct json_object *object;
 	int err;
 
-	err = hashbelt_put(request->fd, key->bytes, key->len, value->bytes, value->len,
+	err = hashbelt_put(request->handle, key->bytes, key->len, value->bytes, value->len,
 			   item);
 	if (err)
 		return fail_condition(request, err, key, item, version);
@@ -161,7 +161,7 @@ static enum status get_one(const struct request *request, const struct key *key,
 	struct value value = { 0 };
 	int err;
 
-	err = value_get(&value, request->fd, key->bytes, key->len, &item);
+	err = value_get(&value, request->handle, key->bytes, key->len, &item);
 	if (err)
 		status = fail_entry(request, err, key);
 	else if (request->json || request->count > 1)
@@ -224,7 +224,7 @@ static enum status touch_one(const struct request *request, const struct key *ke
 	struct hashbelt_item item = { 0 };
 	int err;
 
-	err = hashbelt_touch(request->fd, key->bytes, key->len, demand->ttl_ms, &item);
+	err = hashbelt_touch(request->handle, key->bytes, key->len, demand->ttl_ms, &item);
 	if (err)
 		return fail_entry(request, err, key);
 	if (request->json)
@@ -279,7 +279,7 @@ enum status cmd_has(struct request *request)
 		status = request_bind(request);
 	if (status)
 		return status;
-	err = hashbelt_get(request->fd, key.bytes, key.len, NULL, 0, &item);
+	err = hashbelt_get(request->handle, key.bytes, key.len, NULL, 0, &item);
 	if (request->json && (!err || err == -ENOENT))
 		print_presence(&key, err ? NULL : &item);
 	if (err == -ENOENT && request_option(request, "quiet"))
@@ -294,7 +294,7 @@ static enum status remove_one(const struct request *request, const struct key *k
 	struct json_object *object;
 	int err;
 
-	err = hashbelt_remove(request->fd, key->bytes, key->len, &item);
+	err = hashbelt_remove(request->handle, key->bytes, key->len, &item);
 	if (err)
 		return fail_condition(request, err, key, &item, demand->version);
 	if (!request->json)
@@ -339,7 +339,7 @@ enum status cmd_expire(struct request *request)
 		status = request_bind(request);
 	if (status)
 		return status;
-	err = hashbelt_expire(request->fd, key.bytes, key.len);
+	err = hashbelt_expire(request->handle, key.bytes, key.len);
 	if (err)
 		return fail_entry(request, err, &key);
 	if (request->json)

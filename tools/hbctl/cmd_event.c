@@ -201,11 +201,11 @@ static enum status hand_on(struct watch *watch, size_t len)
 		return fail(STATUS_ERROR, "out of memory");
 	}
 	if (!watch->ack && watch->most != ~0ULL)
-		ack = hashbelt_ack(watch->request->fd, last->sequence);
+		ack = hashbelt_ack(watch->request->handle, last->sequence);
 	if (!ack)
 		err = write_all(text, size);
 	if (watch->ack && !err)
-		ack = hashbelt_ack(watch->request->fd, last->sequence);
+		ack = hashbelt_ack(watch->request->handle, last->sequence);
 	free(text);
 	if (err)
 		return fail_output(watch, err);
@@ -216,7 +216,7 @@ static enum status hand_on(struct watch *watch, size_t len)
 static enum status wait_for_event(struct watch *watch)
 {
 	struct pollfd files[] = {
-		{ .fd = watch->request->fd, .events = POLLIN },
+		{ .fd = hashbelt_fd(watch->request->handle), .events = POLLIN },
 		{ .fd = STDOUT_FILENO },
 	};
 	int ready = wait_for(files, ARRAY_SIZE(files));
@@ -244,7 +244,7 @@ static enum status fail_read(const struct request *request, int err)
 {
 	struct hashbelt_info info;
 
-	if (err == -EPERM && !hashbelt_info(request->fd, &info))
+	if (err == -EPERM && !hashbelt_info(request->handle, &info))
 		return fail(STATUS_REACH,
 			    "no right to take events of belt '%s': its owner decides ('hbctl set --consumers')",
 			    request->belt);
@@ -254,7 +254,7 @@ static enum status fail_read(const struct request *request, int err)
 /* Reads once, and prints the events or reports the error. */
 static enum status step(struct watch *watch)
 {
-	ssize_t len = hashbelt_read(watch->request->fd, watch->buffer, watch->size);
+	ssize_t len = hashbelt_read(watch->request->handle, watch->buffer, watch->size);
 
 	if (len > 0)
 		return hand_on(watch, len);
@@ -274,20 +274,21 @@ static enum status step(struct watch *watch)
 	return fail_read(watch->request, len);
 }
 
-/* Everything that the descriptor and this program need before the first read. */
+/* Everything that the handle and this program need before the first read. */
 static int prepare(struct watch *watch)
 {
-	int fd = watch->request->fd, err = 0;
+	struct hashbelt *handle = watch->request->handle;
+	int err = 0;
 	struct hashbelt_info info;
 
 	if (watch->ack || watch->most != ~0ULL)
-		err = hashbelt_watch(fd, HASHBELT_WATCH_ACK);
+		err = hashbelt_watch(handle, HASHBELT_WATCH_ACK);
 	if (!err)
-		err = hashbelt_info(fd, &info);
+		err = hashbelt_info(handle, &info);
 	if (err)
 		return err;
 	watch->newest = info.sequence;
-	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+	if (fcntl(hashbelt_fd(handle), F_SETFL, fcntl(hashbelt_fd(handle), F_GETFL) | O_NONBLOCK))
 		return -errno;
 	watch->size = BUFFER_SIZE;
 	watch->buffer = malloc(watch->size);

@@ -105,7 +105,7 @@ static int set_ahead(struct filling *filling)
 	int err;
 
 	if (life == HASHBELT_TTL_BELT) {
-		err = hashbelt_info(filling->request->fd, &info);
+		err = hashbelt_info(filling->request->handle, &info);
 		if (err)
 			return err;
 		life = info.ttl_ms;
@@ -125,7 +125,7 @@ static enum status ask(struct filling *filling)
 	if (err)
 		return fail_fill(filling, err);
 	/* No signal has a handler here, so none interrupts that. */
-	err = value_fill(&filling->value, filling->request->fd, key->bytes, key->len,
+	err = value_fill(&filling->value, filling->request->handle, key->bytes, key->len,
 			 &filling->fill);
 	filling->has_value = !err;
 	return !err || err == -ENOENT || err == -ETIMEDOUT ? STATUS_DONE :
@@ -258,20 +258,21 @@ static int put(const struct filling *filling, struct value *value,
 	       struct hashbelt_item *item)
 {
 	const struct key *key = filling->key;
-	int fd = filling->request->fd, err;
+	struct hashbelt *handle = filling->request->handle;
+	int err;
 
 	*item = (struct hashbelt_item){ .ttl_ms = filling->ttl_ms };
-	err = hashbelt_put(fd, key->bytes, key->len, value->bytes, value->len, item);
+	err = hashbelt_put(handle, key->bytes, key->len, value->bytes, value->len, item);
 	if (err == -EEXIST && item->version == filling->fill.item.version) {
 		item->how = HASHBELT_IF_VERSION;
 		item->ttl_ms = filling->ttl_ms;
-		err = hashbelt_put(fd, key->bytes, key->len, value->bytes, value->len,
+		err = hashbelt_put(handle, key->bytes, key->len, value->bytes, value->len,
 				   item);
 	}
 	if (err != -EEXIST && err != -ESTALE)
 		return err;
 	*item = (struct hashbelt_item){ 0 };
-	return value_get(value, fd, key->bytes, key->len, item);
+	return value_get(value, handle, key->bytes, key->len, item);
 }
 
 /* Gives the fill lease up if there is nothing to put; a stale value is printed then. */
@@ -279,7 +280,7 @@ static enum status give_up(const struct filling *filling, enum status status)
 {
 	const struct key *key = filling->key;
 
-	hashbelt_give_up(filling->request->fd, key->bytes, key->len, filling->fill.token);
+	hashbelt_give_up(filling->request->handle, key->bytes, key->len, filling->fill.token);
 	if (!filling->has_value)
 		return status;
 	print_found(filling, &filling->value, &filling->fill.item);

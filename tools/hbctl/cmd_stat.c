@@ -143,19 +143,19 @@ static __u64 cold_misses(const struct statistics *statistics)
 	return all > warm ? all - warm : 0;
 }
 
-/* Of the belt that the descriptor is bound to; the buckets are the caller's to free. */
-static int read_statistics(int fd, struct statistics *statistics)
+/* Of the belt that the handle is bound to; the buckets are the caller's to free. */
+static int read_statistics(struct hashbelt *handle, struct statistics *statistics)
 {
 	unsigned int lags = HASHBELT_LAGS;
 	int err;
 
 	*statistics = (struct statistics){ .count = COUNTERS_MAX };
-	err = hashbelt_info(fd, &statistics->info);
+	err = hashbelt_info(handle, &statistics->info);
 	if (!err)
-		err = hashbelt_stat(fd, statistics->counters, &statistics->count);
+		err = hashbelt_stat(handle, statistics->counters, &statistics->count);
 	if (!err)
-		err = hashbelt_lags(fd, statistics->lags, &lags);
-	return err ? err : buckets_read(&statistics->buckets, fd, &statistics->info);
+		err = hashbelt_lags(handle, statistics->lags, &lags);
+	return err ? err : buckets_read(&statistics->buckets, handle, &statistics->info);
 }
 
 /* The lags that there were, and those in between. */
@@ -380,9 +380,9 @@ static enum status read_all(struct request *request,
 		if (!(infos[i].access & HASHBELT_MAY_READ))
 			continue;
 		request->belt = infos[i].name;
-		err = hashbelt_bind(request->fd, infos[i].name);
+		err = hashbelt_bind(request->handle, infos[i].name);
 		if (!err)
-			err = read_statistics(request->fd, &statistics[*count]);
+			err = read_statistics(request->handle, &statistics[*count]);
 		if (!err)
 			++*count;
 		else if (err != -ENOENT && err != -EIDRM && err != -EPERM)
@@ -415,7 +415,7 @@ static enum status stat_all(struct request *request)
 
 	if (status)
 		return status;
-	err = belts_read(request->fd, &infos, &belts);
+	err = belts_read(request->handle, &infos, &belts);
 	if (!err) {
 		statistics = calloc(belts + 1, sizeof(*statistics));
 		err = statistics ? 0 : -ENOMEM;
@@ -441,7 +441,7 @@ static enum status stat_one(struct request *request)
 
 	if (status)
 		return status;
-	err = read_statistics(request->fd, &statistics);
+	err = read_statistics(request->handle, &statistics);
 	if (err)
 		return fail_belt(request, err);
 	if (request_option(request, "prometheus"))

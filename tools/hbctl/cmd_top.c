@@ -30,7 +30,7 @@
 
 /**
  * struct view - the screen
- * @fd:		the device
+ * @handle:	the device
  * @interval_ms: time between two looks
  * @now:	the last look
  * @before:	the one before
@@ -43,7 +43,7 @@
  * @ended:	the user has seen enough
  */
 struct view {
-	int fd;
+	struct hashbelt *handle;
 	__u64 interval_ms;
 	struct top_samples now;
 	struct top_samples before;
@@ -67,36 +67,36 @@ static long long clock_ns(void)
 	return now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
 }
 
-static int look_at(int fd, const char *name, struct top_sample *sample)
+static int look_at(struct hashbelt *handle, const char *name, struct top_sample *sample)
 {
 	unsigned int counters = HASHBELT_STAT_COUNT, lags = HASHBELT_LAGS;
-	int err = hashbelt_bind(fd, name);
+	int err = hashbelt_bind(handle, name);
 
 	if (!err)
-		err = hashbelt_info(fd, &sample->info);
+		err = hashbelt_info(handle, &sample->info);
 	if (!err)
-		err = hashbelt_stat(fd, sample->counters, &counters);
+		err = hashbelt_stat(handle, sample->counters, &counters);
 	if (!err)
-		err = hashbelt_lags(fd, sample->lags, &lags);
+		err = hashbelt_lags(handle, sample->lags, &lags);
 	sample->when_ns = clock_ns();
 	return err;
 }
 
 /* Looks at all belts that may be read. */
-static int look_at_all(int fd, struct top_samples *samples)
+static int look_at_all(struct hashbelt *handle, struct top_samples *samples)
 {
 	struct hashbelt_info info = { 0 };
 	struct top_sample *sample;
 	int err;
 
 	samples->count = 0;
-	while (!(err = hashbelt_next(fd, &info))) {
+	while (!(err = hashbelt_next(handle, &info))) {
 		if (!(info.access & HASHBELT_MAY_READ))
 			continue;
 		sample = top_samples_add(samples);
 		if (!sample)
 			return -ENOMEM;
-		err = look_at(fd, info.name, sample);
+		err = look_at(handle, info.name, sample);
 		/* It may go, or be closed to us, at any moment. */
 		if (err == -ENOENT || err == -EIDRM || err == -EPERM)
 			samples->count--;
@@ -115,7 +115,7 @@ static int update(struct view *view)
 
 	view->now = view->before;
 	view->before = before;
-	err = look_at_all(view->fd, &view->now);
+	err = look_at_all(view->handle, &view->now);
 	if (err)
 		return err;
 	rows = reallocarray(view->rows, view->now.count + 1, sizeof(*rows));
@@ -534,7 +534,7 @@ enum status cmd_top(struct request *request)
 	if (status)
 		return status;
 	setlocale(LC_CTYPE, "");
-	view.fd = request->fd;
+	view.handle = request->handle;
 	status = once ? print_once(&view, request->json) : show(&view);
 	top_samples_free(&view.now);
 	top_samples_free(&view.before);

@@ -68,13 +68,14 @@ static enum status fail_timeout(const struct wait *wait)
 /* Ends the wait if one of the keys is there. */
 static enum status look(struct wait *wait)
 {
-	int fd = wait->request->fd, err, i;
+	struct hashbelt *handle = wait->request->handle;
+	int err, i;
 
 	for (i = 0; i < wait->count && !wait->ended; i++) {
 		struct hashbelt_item item = { 0 };
 		const struct key *key = &wait->keys[i];
 
-		err = value_get(&wait->value, fd, key->bytes, key->len, &item);
+		err = value_get(&wait->value, handle, key->bytes, key->len, &item);
 		if (err == -ENOENT)
 			continue;
 		if (err)
@@ -93,7 +94,7 @@ static enum status ask(struct wait *wait)
 
 	if (!left)
 		return fail_timeout(wait);
-	err = hashbelt_request(wait->request->fd, ++wait->id, wait->wanted, wait->count,
+	err = hashbelt_request(wait->request->handle, ++wait->id, wait->wanted, wait->count,
 			       left);
 	return err ? fail_belt(wait->request, err) : look(wait);
 }
@@ -140,7 +141,7 @@ static enum status take_event(struct wait *wait, const struct hashbelt_event *ev
 /* Waits until the request is done with, or the time is over by our own clock. */
 static enum status step(struct wait *wait)
 {
-	struct pollfd file = { .fd = wait->request->fd, .events = POLLIN };
+	struct pollfd file = { .fd = hashbelt_fd(wait->request->handle), .events = POLLIN };
 	__u64 buffer[EVENT_SIZE / sizeof(__u64)], left = time_left(wait);
 	const struct hashbelt_event *event;
 	ssize_t len;
@@ -150,7 +151,7 @@ static enum status step(struct wait *wait)
 		     left < INT_MAX ? (int)left : INT_MAX);
 	if (ready < 0 && errno != EINTR)
 		return fail(STATUS_ERROR, "cannot wait: %s", strerror(errno));
-	len = hashbelt_read(wait->request->fd, buffer, sizeof(buffer));
+	len = hashbelt_read(wait->request->handle, buffer, sizeof(buffer));
 	if (len == -EAGAIN || len == -EINTR)
 		return time_left(wait) ? STATUS_DONE : fail_timeout(wait);
 	if (len < 0)
@@ -161,14 +162,14 @@ static enum status step(struct wait *wait)
 
 static enum status run(struct wait *wait)
 {
-	int fd = wait->request->fd;
+	struct hashbelt *handle = wait->request->handle;
 	enum status status;
 	int err;
 
-	err = hashbelt_watch(fd, HASHBELT_WATCH_REQUESTS);
+	err = hashbelt_watch(handle, HASHBELT_WATCH_REQUESTS);
 	if (err)
 		return fail_belt(wait->request, err);
-	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+	if (fcntl(hashbelt_fd(handle), F_SETFL, fcntl(hashbelt_fd(handle), F_GETFL) | O_NONBLOCK))
 		return fail(STATUS_ERROR, "cannot wait: %s", strerror(errno));
 	status = look(wait);
 	if (!status && !wait->ended)
@@ -239,7 +240,7 @@ enum status cmd_complete(struct request *request)
 		status = request_bind(request);
 	if (status)
 		return status;
-	err = hashbelt_complete(request->fd, key.bytes, key.len, &count);
+	err = hashbelt_complete(request->handle, key.bytes, key.len, &count);
 	if (err)
 		return fail_belt(request, err);
 	if (request->json) {

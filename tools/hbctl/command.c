@@ -91,7 +91,7 @@ static enum status fail_full(const struct request *request)
 {
 	struct hashbelt_info info = { 0 };
 
-	if (hashbelt_info(request->fd, &info) || info.max_entries || info.max_bytes)
+	if (hashbelt_info(request->handle, &info) || info.max_entries || info.max_bytes)
 		return fail(STATUS_ERROR,
 			    "belt '%s' is full: raise its limits or let it evict ('hbctl set'), unless it is the module that is (/sys/module/hashbelt/parameters/max_bytes)",
 			    request->belt);
@@ -441,17 +441,14 @@ static enum status fail_device(const struct request *request, int err)
 
 static enum status open_device(struct request *request)
 {
-	int fd = hashbelt_open(request->device);
+	int err = hashbelt_open(request->device, &request->handle);
 
-	if (fd < 0)
-		return fail_device(request, fd);
-	request->fd = fd;
-	return STATUS_DONE;
+	return err ? fail_device(request, err) : STATUS_DONE;
 }
 
 /**
  * request_open() - open the device, for a command that opens no belt
- * @request:	the request; gets its @fd
+ * @request:	the request; gets its @handle
  *
  * Such a command does not look at the owner of a belt, and refuses --belt-owner.
  *
@@ -465,7 +462,7 @@ enum status request_open(struct request *request)
 }
 
 /**
- * request_bind_again() - bind the request's descriptor to its belt
+ * request_bind_again() - bind the request's handle to its belt
  * @request:	the request
  *
  * Return: as hashbelt_bind(); -EPERM if the belt has another owner than --belt-owner demands.
@@ -473,13 +470,13 @@ enum status request_open(struct request *request)
 int request_bind_again(const struct request *request)
 {
 	if (request->owned)
-		return hashbelt_bind_owned(request->fd, request->belt, request->owner);
-	return hashbelt_bind(request->fd, request->belt);
+		return hashbelt_bind_owned(request->handle, request->belt, request->owner);
+	return hashbelt_bind(request->handle, request->belt);
 }
 
 /**
  * request_try_bind() - open the device, and try to bind it to the request's belt
- * @request:	the request; gets its @fd
+ * @request:	the request; gets its @handle
  * @err:	returned: as request_bind_again(), for fail_bind()
  *
  * Return: STATUS_DONE if the device is open, or another status after a line that says why.
@@ -494,7 +491,7 @@ enum status request_try_bind(struct request *request, int *err)
 }
 
 /**
- * fail_bind() - say why a descriptor was not bound to the request's belt
+ * fail_bind() - say why a handle was not bound to the request's belt
  * @request:	the request
  * @err:	of request_bind_again()
  *
@@ -511,7 +508,7 @@ enum status fail_bind(const struct request *request, int err)
 
 /**
  * request_bind() - open the device and bind it to the request's belt
- * @request:	the request; gets its @fd
+ * @request:	the request; gets its @handle
  *
  * Return: STATUS_DONE, or another status after a line that says why.
  */

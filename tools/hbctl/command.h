@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "client.h"
+#include <hashbelt/client.h>
 #include "value.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -114,7 +114,7 @@ struct command {
  * @arguments:	the arguments of the program, ended by NULL; nothing changes them
  * @command_line: the words behind them and a --, ended by NULL; NULL if there are
  *		none
- * @fd:		from request_open(), request_bind() or request_try_bind(); -1 before
+ * @handle:	from request_open(), request_bind() or request_try_bind(); NULL before
  */
 struct request {
 	const struct command *command;
@@ -128,7 +128,7 @@ struct request {
 	int count;
 	char **arguments;
 	char **command_line;
-	int fd;
+	struct hashbelt *handle;
 };
 
 /**

@@ -793,8 +793,7 @@ static enum status dispatch(struct request *request)
 		status = request_belt_owner(request);
 	if (!status)
 		status = request->command->run(request);
-	if (request->fd >= 0)
-		hashbelt_close(request->fd);
+	hashbelt_close(request->handle);
 	return status;
 }
 
@@ -877,7 +876,6 @@ int main(int argc, char **argv)
 	struct request request = {
 		.device = HASHBELT_DEVICE,
 		.belt = HASHBELT_DEFAULT_BELT,
-		.fd = -1,
 	};
 	enum status status;
 

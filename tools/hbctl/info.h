@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "buckets.h"
-#include "client.h"
+#include <hashbelt/client.h>
 
 void info_print(const struct hashbelt_info *info, const struct buckets *buckets);
 void info_print_json(const struct hashbelt_info *info, const struct buckets *buckets);

@@ -37,7 +37,7 @@ static int device_holder(struct lock_place *place, const struct key *name,
 	int err;
 
 	held->owner_len = sizeof(held->owner);
-	err = hashbelt_holder(place->request->fd, name->bytes, name->len, held->owner,
+	err = hashbelt_holder(place->request->handle, name->bytes, name->len, held->owner,
 			      &held->owner_len, &lock);
 	if (!err)
 		fill_held(held, &lock);
@@ -60,7 +60,7 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 		};
 		if (signals)
 			signals_unblock(signals);
-		err = hashbelt_lock(place->request->fd, ask->name.bytes, ask->name.len,
+		err = hashbelt_lock(place->request->handle, ask->name.bytes, ask->name.len,
 				    ask->owner.bytes, ask->owner.len, lock);
 		if (signals)
 			signals_block(signals);
@@ -86,7 +86,7 @@ static int device_lock(struct lock_place *place, const struct lock_ask *ask,
 
 static int device_unlock(struct lock_place *place, const struct lock_ask *ask)
 {
-	return hashbelt_unlock(place->request->fd, ask->name.bytes, ask->name.len,
+	return hashbelt_unlock(place->request->handle, ask->name.bytes, ask->name.len,
 			       ask->owner.bytes, ask->owner.len);
 }
 
@@ -94,7 +94,7 @@ static int device_unlock(struct lock_place *place, const struct lock_ask *ask)
 static int renew_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
 		      struct hashbelt_lock *lock)
 {
-	return hashbelt_renew(place->request->fd, ask->name.bytes, ask->name.len,
+	return hashbelt_renew(place->request->handle, ask->name.bytes, ask->name.len,
 			      ask->owner.bytes, ask->owner.len, ttl_ms, lock);
 }
 
@@ -133,23 +133,23 @@ static int device_list(struct lock_place *place, const struct key *owner,
 		       void (*each)(const struct lock_held *held, void *data), void *data)
 {
 	const struct hashbelt_lock_record *record;
-	struct hashbelt_lister lister;
+	struct hashbelt_lister *lister;
 	int err;
 
-	err = hashbelt_locks_begin(&lister, place->request->fd,
-				   owner ? owner->bytes : NULL, owner ? owner->len : 0);
+	err = hashbelt_locks_begin(place->request->handle, owner ? owner->bytes : NULL,
+				   owner ? owner->len : 0, &lister);
 	if (err)
 		return err;
-	while ((err = hashbelt_locks_next(&lister, &record)) > 0)
+	while ((err = hashbelt_locks_next(lister, &record)) > 0)
 		device_each(record, each, data);
-	hashbelt_locks_end(&lister);
+	hashbelt_locks_end(lister);
 	return err;
 }
 
 /* The kernel has no locks whose lease has expired: there are none to release. */
 static int device_release(struct lock_place *place, const struct key *owner, __u64 *count)
 {
-	return hashbelt_release(place->request->fd, owner->bytes, owner->len, count);
+	return hashbelt_release(place->request->handle, owner->bytes, owner->len, count);
 }
 
 static enum status fail_lease(const struct request *request)
@@ -157,7 +157,7 @@ static enum status fail_lease(const struct request *request)
 	struct hashbelt_info info;
 	char text[DURATION_SIZE];
 
-	if (hashbelt_info(request->fd, &info))
+	if (hashbelt_info(request->handle, &info))
 		return fail_usage(request,
 				  "--ttl: a lease in belt '%s' is no longer than the belt's time-to-live",
 				  request->belt);
@@ -184,7 +184,7 @@ static const char *device_reason(struct lock_place *place, int err)
 	return err == -EIDRM ? "its belt was destroyed" : strerror(-err);
 }
 
-/* The descriptor is the request's, and the place is nothing else. */
+/* The handle is the request's, and the place is nothing else. */
 static void device_close(struct lock_place *place)
 {
 	(void)place;
@@ -218,7 +218,7 @@ static enum status bind_or_make(struct request *request)
 		return status;
 	/* If another user is to own it, ours would be in that user's way. */
 	if (err == -ENOENT && (!request->owned || request->owner == geteuid()))
-		err = hashbelt_create(request->fd, request->belt, &settings);
+		err = hashbelt_create(request->handle, request->belt, &settings);
 	if (err == -EEXIST)
 		err = request_bind_again(request);
 	return err ? fail_bind(request, err) : STATUS_DONE;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "client.h"
+#include <hashbelt/client.h>
 
 struct json_object *json_begin(void);
 struct json_object *json_entry(const void *key, size_t key_len);

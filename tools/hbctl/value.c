@@ -76,14 +76,14 @@ int value_read(struct value *value, int fd)
 /**
  * value_get() - get an entry's value, however large
  * @value:	the value; its old content is freed
- * @fd:		the descriptor
+ * @handle:	the handle
  * @key:	the key
  * @key_len:	its length, bytes
  * @item:	as for hashbelt_get()
  *
  * Return: as hashbelt_get(), but not -ERANGE; -ENOMEM.
  */
-int value_get(struct value *value, int fd, const void *key, size_t key_len,
+int value_get(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	      struct hashbelt_item *item)
 {
 	size_t room = FIRST_ROOM;
@@ -94,7 +94,7 @@ int value_get(struct value *value, int fd, const void *key, size_t key_len,
 		err = make_room(value, room);
 		if (err)
 			return err;
-		err = hashbelt_get(fd, key, key_len, value->bytes, value->room, item);
+		err = hashbelt_get(handle, key, key_len, value->bytes, value->room, item);
 		room = item->value_len;
 	} while (err == -ERANGE);
 	value->len = item->value_len;
@@ -104,14 +104,14 @@ int value_get(struct value *value, int fd, const void *key, size_t key_len,
 /**
  * value_fill() - get an entry's value, or the right to fill it
  * @value:	the value; its old content is freed. After a miss it is empty
- * @fd:		the descriptor
+ * @handle:	the handle
  * @key:	the key
  * @key_len:	its length, bytes
  * @fill:	as for hashbelt_fill()
  *
  * Return: as hashbelt_fill(), but not -ERANGE; -ENOMEM.
  */
-int value_fill(struct value *value, int fd, const void *key, size_t key_len,
+int value_fill(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	       struct hashbelt_fill *fill)
 {
 	/* All that there may be: a second try would ask for the right again. */
@@ -119,7 +119,7 @@ int value_fill(struct value *value, int fd, const void *key, size_t key_len,
 
 	if (err)
 		return err;
-	err = hashbelt_fill(fd, key, key_len, value->bytes, value->room, fill);
+	err = hashbelt_fill(handle, key, key_len, value->bytes, value->room, fill);
 	value->len = err ? 0 : fill->item.value_len;
 	return err;
 }

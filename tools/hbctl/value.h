@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "client.h"
+#include <hashbelt/client.h>
 
 /**
  * struct value - the bytes of a value
@@ -23,9 +23,9 @@ struct value {
 
 int value_copy(struct value *value, const void *bytes, size_t len);
 int value_read(struct value *value, int fd);
-int value_get(struct value *value, int fd, const void *key, size_t key_len,
+int value_get(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	      struct hashbelt_item *item);
-int value_fill(struct value *value, int fd, const void *key, size_t key_len,
+int value_fill(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	       struct hashbelt_fill *fill);
 void value_free(struct value *value);
 

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "private.h"
 
 /* Least size of a scan's buffer, bytes. */
 #define SCAN_SIZE	(64 * 1024)
 
-static int call(int fd, unsigned long request, void *arg)
-{
-	return ioctl(fd, request, arg) < 0 ? -errno : 0;
-}
-
-/* Whether the device speaks our interface. */
+/* Whether the device has the interface that this library was compiled with. */
 static int check_abi(int fd)
 {
 	int abi = ioctl(fd, HASHBELT_IOC_ABI);
@@ -27,19 +20,44 @@ static int check_abi(int fd)
 }
 
 /**
+ * hashbelt_fdopen() - make a handle for a descriptor of the device
+ * @fd:		the descriptor, for example one that another process has sent
+ * @belt:	returned: the handle, to be closed with hashbelt_close(), which closes @fd as
+ *		well; NULL after an error, and @fd stays open
+ *
+ * Return: 0; -EBADF; -ENOTTY if @fd is of another device; -EPROTO if the module has another
+ * version of the interface; -ENOMEM.
+ */
+int hashbelt_fdopen(int fd, struct hashbelt **belt)
+{
+	int err = check_abi(fd);
+
+	*belt = NULL;
+	if (err)
+		return err;
+	*belt = malloc(sizeof(**belt));
+	if (!*belt)
+		return -ENOMEM;
+	**belt = (struct hashbelt){ .fd = fd };
+	return 0;
+}
+
+/**
  * hashbelt_open() - open the device
  * @device:	its path, NULL for HASHBELT_DEVICE
+ * @belt:	returned: the handle, to be closed with hashbelt_close(); NULL after an error
  *
- * A caller that may only read the device gets a descriptor that can only read.
+ * The handle is bound to the default belt if there is one. A caller that may only read the
+ * device gets a handle that can only read.
  *
- * Return: the descriptor, bound to the default belt if there is one, to be
- * closed with hashbelt_close(); the error of open(2); -ENOTTY if that is another
- * device; -EPROTO if the module has another version of the interface.
+ * Return: 0; the error of open(2); -ENOTTY if @device is another device; -EPROTO if the module
+ * has another version of the interface; -ENOMEM.
  */
-int hashbelt_open(const char *device)
+int hashbelt_open(const char *device, struct hashbelt **belt)
 {
 	int fd, err;
 
+	*belt = NULL;
 	if (!device)
 		device = HASHBELT_DEVICE;
 	fd = open(device, O_RDWR | O_CLOEXEC);
@@ -47,22 +65,38 @@ int hashbelt_open(const char *device)
 		fd = open(device, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = check_abi(fd);
-	if (!err)
-		return fd;
-	close(fd);
+	err = hashbelt_fdopen(fd, belt);
+	if (err)
+		close(fd);
 	return err;
 }
 
 /**
- * hashbelt_close() - close the device
- * @fd:		from hashbelt_open()
+ * hashbelt_close() - close a handle
+ * @belt:	the handle, which no other thread uses any more; NULL does nothing
  *
- * A belt without a name goes with its last descriptor.
+ * A belt without a name is destroyed with the last descriptor that is bound to it.
  */
-void hashbelt_close(int fd)
+void hashbelt_close(struct hashbelt *belt)
 {
-	close(fd);
+	if (!belt)
+		return;
+	close(belt->fd);
+	free(belt);
+}
+
+/**
+ * hashbelt_fd() - the descriptor of a handle
+ * @belt:	the handle
+ *
+ * For poll(2), epoll(7), fcntl(2) with O_NONBLOCK, and for calls that the library does not
+ * have. The descriptor stays open until hashbelt_close(); the caller must not close it.
+ *
+ * Return: the descriptor.
+ */
+int hashbelt_fd(const struct hashbelt *belt)
+{
+	return belt->fd;
 }
 
 /* Copies a name to where HASHBELT_NAME_SIZE zeros are. */
@@ -76,31 +110,31 @@ static int copy_name(char *to, const char *name)
 	return 0;
 }
 
-static int call_by_name(int fd, unsigned long request, const char *name)
+static int call_by_name(struct hashbelt *belt, unsigned long request, const char *name)
 {
 	struct hashbelt_name arg = { 0 };
 	int err = copy_name(arg.name, name);
 
-	return err ? err : call(fd, request, &arg);
+	return err ? err : call(belt, request, &arg);
 }
 
 /**
- * hashbelt_bind() - bind a descriptor to a belt
- * @fd:		the descriptor
+ * hashbelt_bind() - bind a handle to a belt
+ * @belt:	the handle
  * @name:	the belt's name
  *
  * Return: 0; -ENOENT, also if the caller may neither read, write nor own it;
  * -EINVAL or -ENAMETOOLONG for an invalid name. After an error the
- * descriptor is bound as before.
+ * handle is bound as before.
  */
-int hashbelt_bind(int fd, const char *name)
+int hashbelt_bind(struct hashbelt *belt, const char *name)
 {
-	return call_by_name(fd, HASHBELT_IOC_OPEN, name);
+	return call_by_name(belt, HASHBELT_IOC_OPEN, name);
 }
 
 /**
- * hashbelt_bind_owned() - bind a descriptor to a belt of a certain owner
- * @fd:		the descriptor
+ * hashbelt_bind_owned() - bind a handle to a belt of a certain owner
+ * @belt:	the handle
  * @name:	the belt's name
  * @uid:	the user that must own the belt
  *
@@ -108,17 +142,17 @@ int hashbelt_bind(int fd, const char *name)
  *
  * Return: as hashbelt_bind(); -EPERM if another user owns the belt.
  */
-int hashbelt_bind_owned(int fd, const char *name, uid_t uid)
+int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid)
 {
 	struct hashbelt_name arg = { .flags = HASHBELT_OF_OWNER, .uid = uid };
 	int err = copy_name(arg.name, name);
 
-	return err ? err : call(fd, HASHBELT_IOC_OPEN, &arg);
+	return err ? err : call(belt, HASHBELT_IOC_OPEN, &arg);
 }
 
 /**
- * hashbelt_create() - make a belt and bind the descriptor to it
- * @fd:		the descriptor
+ * hashbelt_create() - make a belt and bind the handle to it
+ * @belt:	the handle
  * @name:	the belt's name; NULL or "" for one that lives as long as a
  *		descriptor that is bound to it
  * @settings:	its settings; the name is ignored, and so is @gid unless
@@ -129,7 +163,8 @@ int hashbelt_bind_owned(int fd, const char *name, uid_t uid)
  * root's to give; -ENOSPC or -EDQUOT if there are as many belts as there may be, or as
  * the caller may have; -ENAMETOOLONG; -ENOMEM.
  */
-int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *settings)
+int hashbelt_create(struct hashbelt *belt, const char *name,
+		    const struct hashbelt_settings *settings)
 {
 	struct hashbelt_settings arg = { .mode = 0600 };
 	int err;
@@ -138,37 +173,37 @@ int hashbelt_create(int fd, const char *name, const struct hashbelt_settings *se
 		arg = *settings;
 	memset(arg.name, 0, sizeof(arg.name));
 	err = copy_name(arg.name, name ? name : "");
-	return err ? err : call(fd, HASHBELT_IOC_CREATE, &arg);
+	return err ? err : call(belt, HASHBELT_IOC_CREATE, &arg);
 }
 
 /**
  * hashbelt_destroy() - destroy a belt, even while others use it
- * @fd:		any descriptor that was opened for writing
+ * @belt:	any handle whose descriptor is open for writing
  * @name:	the belt's name
  *
  * Return: 0; -ENOENT, also if the caller has no right to it; -EPERM if it does not
  * own it; -EINVAL or -ENAMETOOLONG for an invalid name.
  */
-int hashbelt_destroy(int fd, const char *name)
+int hashbelt_destroy(struct hashbelt *belt, const char *name)
 {
-	return call_by_name(fd, HASHBELT_IOC_DESTROY, name);
+	return call_by_name(belt, HASHBELT_IOC_DESTROY, name);
 }
 
 /**
  * hashbelt_next() - the next of the belts that the caller may use
- * @fd:		any descriptor
+ * @belt:	any handle
  * @info:	in: @name, zeros in all of it for the first belt. Returned: the
  *		next belt, ready for another call
  *
  * Return: 0; -ENOENT behind the last one.
  */
-int hashbelt_next(int fd, struct hashbelt_info *info)
+int hashbelt_next(struct hashbelt *belt, struct hashbelt_info *info)
 {
-	return call(fd, HASHBELT_IOC_NEXT, info);
+	return call(belt, HASHBELT_IOC_NEXT, info);
 }
 
 /* A call on one key. */
-static int call_item(int fd, unsigned long request, const void *key, size_t key_len,
+static int call_item(struct hashbelt *belt, unsigned long request, const void *key, size_t key_len,
 		     struct hashbelt_item *item)
 {
 	if (key_len > HASHBELT_KEY_MAX)
@@ -178,12 +213,12 @@ static int call_item(int fd, unsigned long request, const void *key, size_t key_
 	item->op = 0;
 	item->result = 0;
 	item->reserved = 0;
-	return call(fd, request, item);
+	return call(belt, request, item);
 }
 
 /**
  * hashbelt_get() - read an entry
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @buffer:	space for the value
@@ -194,7 +229,7 @@ static int call_item(int fd, unsigned long request, const void *key, size_t key_
  * Return: 0; -ENOENT; -ERANGE if the value is larger than the buffer, and
  * @value_len says how large; -E2BIG or -EINVAL for the key's length.
  */
-int hashbelt_get(int fd, const void *key, size_t key_len, void *buffer, size_t size,
+int hashbelt_get(struct hashbelt *belt, const void *key, size_t key_len, void *buffer, size_t size,
 		 struct hashbelt_item *item)
 {
 	struct hashbelt_item plain = { 0 };
@@ -203,12 +238,12 @@ int hashbelt_get(int fd, const void *key, size_t key_len, void *buffer, size_t s
 		item = &plain;
 	item->value = (uintptr_t)buffer;
 	item->value_len = size < HASHBELT_VALUE_MAX ? size : HASHBELT_VALUE_MAX;
-	return call_item(fd, HASHBELT_IOC_GET, key, key_len, item);
+	return call_item(belt, HASHBELT_IOC_GET, key, key_len, item);
 }
 
 /**
  * hashbelt_put() - write an entry
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @value:	the value
@@ -223,7 +258,7 @@ int hashbelt_get(int fd, const void *key, size_t key_len, void *buffer, size_t s
  * length, -EMSGSIZE for the value's; -ENOSPC at a limit of the belt or the
  * module; -EDQUOT at that of the belt's owner; -ENOMEM.
  */
-int hashbelt_put(int fd, const void *key, size_t key_len, const void *value,
+int hashbelt_put(struct hashbelt *belt, const void *key, size_t key_len, const void *value,
 		 size_t value_len, struct hashbelt_item *item)
 {
 	struct hashbelt_item plain = { 0 };
@@ -234,12 +269,12 @@ int hashbelt_put(int fd, const void *key, size_t key_len, const void *value,
 		item = &plain;
 	item->value = (uintptr_t)value;
 	item->value_len = value_len;
-	return call_item(fd, HASHBELT_IOC_PUT, key, key_len, item);
+	return call_item(belt, HASHBELT_IOC_PUT, key, key_len, item);
 }
 
 /**
  * hashbelt_touch() - give an entry a new deadline
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @ttl_ms:	milliseconds from now, HASHBELT_TTL_BELT or HASHBELT_TTL_NEVER
@@ -248,7 +283,7 @@ int hashbelt_put(int fd, const void *key, size_t key_len, const void *value,
  * Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -E2BIG or
  * -EINVAL for the key's length.
  */
-int hashbelt_touch(int fd, const void *key, size_t key_len, __u64 ttl_ms,
+int hashbelt_touch(struct hashbelt *belt, const void *key, size_t key_len, __u64 ttl_ms,
 		   struct hashbelt_item *item)
 {
 	struct hashbelt_item plain = { 0 };
@@ -257,12 +292,12 @@ int hashbelt_touch(int fd, const void *key, size_t key_len, __u64 ttl_ms,
 		item = &plain;
 	item->how = 0;
 	item->ttl_ms = ttl_ms;
-	return call_item(fd, HASHBELT_IOC_TOUCH, key, key_len, item);
+	return call_item(belt, HASHBELT_IOC_TOUCH, key, key_len, item);
 }
 
 /**
  * hashbelt_remove() - take an entry out
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @item:	in: @how, 0 or HASHBELT_IF_VERSION, and @version. Returned: @version
@@ -272,31 +307,32 @@ int hashbelt_touch(int fd, const void *key, size_t key_len, __u64 ttl_ms,
  * Return: 0; -ENOENT; -ESTALE if the version is another; -E2BIG or -EINVAL for
  * the key's length.
  */
-int hashbelt_remove(int fd, const void *key, size_t key_len, struct hashbelt_item *item)
+int hashbelt_remove(struct hashbelt *belt, const void *key, size_t key_len,
+		    struct hashbelt_item *item)
 {
 	struct hashbelt_item plain = { 0 };
 
-	return call_item(fd, HASHBELT_IOC_REMOVE, key, key_len, item ? item : &plain);
+	return call_item(belt, HASHBELT_IOC_REMOVE, key, key_len, item ? item : &plain);
 }
 
 /**
  * hashbelt_expire() - let an entry expire now, as if its deadline had come
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  *
  * Return: 0; -ENOENT; -E2BIG or -EINVAL for the key's length.
  */
-int hashbelt_expire(int fd, const void *key, size_t key_len)
+int hashbelt_expire(struct hashbelt *belt, const void *key, size_t key_len)
 {
 	struct hashbelt_item plain = { 0 };
 
-	return call_item(fd, HASHBELT_IOC_EXPIRE, key, key_len, &plain);
+	return call_item(belt, HASHBELT_IOC_EXPIRE, key, key_len, &plain);
 }
 
 /**
  * hashbelt_batch() - carry out many items, in order, each for itself
- * @fd:		the descriptor
+ * @belt:	the handle
  * @items:	from hashbelt_item(); returned: each one's @result, and the results
  *		of its operation
  * @count:	their number; more than HASHBELT_BATCH_MAX become several calls
@@ -305,7 +341,7 @@ int hashbelt_expire(int fd, const void *key, size_t key_len)
  * Return: 0 if all were tried, whatever their results; -EINTR; -EFAULT if an
  * item or its memory could not be read or written.
  */
-int hashbelt_batch(int fd, struct hashbelt_item *items, unsigned int count,
+int hashbelt_batch(struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
 		   unsigned int *done)
 {
 	struct hashbelt_batch batch;
@@ -319,7 +355,7 @@ int hashbelt_batch(int fd, struct hashbelt_item *items, unsigned int count,
 		};
 		if (batch.count > HASHBELT_BATCH_MAX)
 			batch.count = HASHBELT_BATCH_MAX;
-		err = call(fd, HASHBELT_IOC_BATCH, &batch);
+		err = call(belt, HASHBELT_IOC_BATCH, &batch);
 		if (!err)
 			tried += batch.done;
 	}
@@ -329,17 +365,48 @@ int hashbelt_batch(int fd, struct hashbelt_item *items, unsigned int count,
 }
 
 /**
+ * struct hashbelt_scanner - a walk over the keys of a belt
+ * @belt:	the handle
+ * @size:	size of @buffer, bytes
+ * @left:	records in @buffer that were not returned yet
+ * @ended:	@buffer holds the last piece
+ * @cursor:	where the kernel goes on
+ * @buffer:	the current piece
+ * @next:	the next record in it
+ */
+struct hashbelt_scanner {
+	struct hashbelt *belt;
+	__u32 size;
+	__u32 left;
+	int ended;
+	__u64 cursor;
+	char *buffer;
+	const char *next;
+};
+
+/**
  * hashbelt_scan_begin() - begin to walk over the keys of a belt
- * @scanner:	the walk; ended by hashbelt_scan_end()
- * @fd:		the descriptor, bound to that belt until the end
+ * @belt:	the handle, bound to that belt until the end
+ * @scanner:	returned: the walk, for one thread at a time, ended by hashbelt_scan_end();
+ *		NULL after an error
  *
  * Return: 0 or -ENOMEM.
  */
-int hashbelt_scan_begin(struct hashbelt_scanner *scanner, int fd)
+int hashbelt_scan_begin(struct hashbelt *belt, struct hashbelt_scanner **scanner)
 {
-	*scanner = (struct hashbelt_scanner){ .fd = fd, .size = SCAN_SIZE };
-	scanner->buffer = malloc(scanner->size);
-	return scanner->buffer ? 0 : -ENOMEM;
+	struct hashbelt_scanner *walk = malloc(sizeof(*walk));
+
+	*scanner = NULL;
+	if (!walk)
+		return -ENOMEM;
+	*walk = (struct hashbelt_scanner){ .belt = belt, .size = SCAN_SIZE };
+	walk->buffer = malloc(walk->size);
+	if (!walk->buffer) {
+		free(walk);
+		return -ENOMEM;
+	}
+	*scanner = walk;
+	return 0;
 }
 
 /* Makes room for a piece that needs @size bytes. */
@@ -369,7 +436,7 @@ static int scan_more(struct hashbelt_scanner *scanner)
 			.buffer = (uintptr_t)scanner->buffer,
 			.size = scanner->size,
 		};
-		err = call(scanner->fd, HASHBELT_IOC_SCAN, &scan);
+		err = call(scanner->belt, HASHBELT_IOC_SCAN, &scan);
 		if (err != -ERANGE)
 			break;
 		err = scan_grow(scanner, scan.size);
@@ -417,32 +484,34 @@ int hashbelt_scan_next(struct hashbelt_scanner *scanner,
 
 /**
  * hashbelt_scan_end() - end a walk, at any point
- * @scanner:	the walk
+ * @scanner:	the walk; NULL does nothing
  */
 void hashbelt_scan_end(struct hashbelt_scanner *scanner)
 {
+	if (!scanner)
+		return;
 	free(scanner->buffer);
-	scanner->buffer = NULL;
+	free(scanner);
 }
 
 /**
- * hashbelt_watch() - say how a descriptor reads events
- * @fd:		the descriptor
+ * hashbelt_watch() - say how a handle reads events
+ * @belt:	the handle
  * @flags:	HASHBELT_WATCH_ACK: events that it reads stay in flight until
  *		hashbelt_ack(); HASHBELT_WATCH_REQUESTS: it reads the ends of its own
  *		requests, and no events of the belt; 0: events, which are settled by the read
  *
  * Return: 0.
  */
-int hashbelt_watch(int fd, __u32 flags)
+int hashbelt_watch(struct hashbelt *belt, __u32 flags)
 {
-	return call(fd, HASHBELT_IOC_WATCH, &flags);
+	return call(belt, HASHBELT_IOC_WATCH, &flags);
 }
 
 /**
  * hashbelt_read() - read events
- * @fd:		the descriptor; it waits for the first event, unless it has
- *		O_NONBLOCK. poll(2) tells when there is one
+ * @belt:	the handle; the call waits for the first event, unless the descriptor has
+ *		O_NONBLOCK. poll(2) on the descriptor tells when there is one
  * @buffer:	space for them, aligned to 8 bytes as from malloc(3)
  * @size:	its size, bytes
  *
@@ -452,9 +521,9 @@ int hashbelt_watch(int fd, __u32 flags)
  * -EINTR; -EMSGSIZE if the next event is larger, which it never is than
  * HASHBELT_EVENT_MAX; -ENODATA if nothing is queued and the belt reports nothing.
  */
-ssize_t hashbelt_read(int fd, void *buffer, size_t size)
+ssize_t hashbelt_read(struct hashbelt *belt, void *buffer, size_t size)
 {
-	ssize_t len = read(fd, buffer, size);
+	ssize_t len = read(belt->fd, buffer, size);
 
 	return len < 0 ? -errno : len;
 }
@@ -478,35 +547,35 @@ const struct hashbelt_event *hashbelt_event_next(const void *buffer, size_t len,
 
 /**
  * hashbelt_ack() - be done with events that were read with HASHBELT_WATCH_ACK
- * @fd:		the descriptor that has read them
+ * @belt:	the handle that has read them
  * @sequence:	of the last of them: it, and all read before it, are settled
  *
- * Events that are not settled when the descriptor is closed or bound to another belt
+ * Events that are not settled when the handle is closed or bound to another belt
  * are queued again, for the next reader.
  *
- * Return: 0; -ENOENT if the descriptor has not read that one, or has settled it.
+ * Return: 0; -ENOENT if the handle has not read that one, or has settled it.
  */
-int hashbelt_ack(int fd, __u64 sequence)
+int hashbelt_ack(struct hashbelt *belt, __u64 sequence)
 {
-	return call(fd, HASHBELT_IOC_ACK, &sequence);
+	return call(belt, HASHBELT_IOC_ACK, &sequence);
 }
 
 /**
  * hashbelt_info() - describe the belt
- * @fd:		the descriptor
+ * @belt:	the handle
  * @info:	returned
  *
  * Return: 0.
  */
-int hashbelt_info(int fd, struct hashbelt_info *info)
+int hashbelt_info(struct hashbelt *belt, struct hashbelt_info *info)
 {
 	memset(info, 0, sizeof(*info));
-	return call(fd, HASHBELT_IOC_INFO, info);
+	return call(belt, HASHBELT_IOC_INFO, info);
 }
 
 /**
  * hashbelt_set() - change the settings of a belt
- * @fd:		the descriptor
+ * @belt:	the handle
  * @settings:	@fields says which settings, HASHBELT_SET_*; its name is not
  *		looked at
  *
@@ -515,29 +584,29 @@ int hashbelt_info(int fd, struct hashbelt_info *info)
  * Return: 0; -EINVAL for a setting that cannot be; -EPERM also for the group of
  * a foreign group; -ENOMEM.
  */
-int hashbelt_set(int fd, const struct hashbelt_settings *settings)
+int hashbelt_set(struct hashbelt *belt, const struct hashbelt_settings *settings)
 {
 	struct hashbelt_settings arg = *settings;
 
 	memset(arg.name, 0, sizeof(arg.name));
-	return call(fd, HASHBELT_IOC_SET, &arg);
+	return call(belt, HASHBELT_IOC_SET, &arg);
 }
 
 /**
  * hashbelt_stat() - the belt's counters
- * @fd:		the descriptor
+ * @belt:	the handle
  * @counters:	returned, by enum hashbelt_counter
  * @count:	in: the length of @counters. Returned: how many of them are set
  *
  * Return: 0.
  */
-int hashbelt_stat(int fd, __u64 *counters, unsigned int *count)
+int hashbelt_stat(struct hashbelt *belt, __u64 *counters, unsigned int *count)
 {
 	struct hashbelt_stat stat = {
 		.counters = (uintptr_t)counters,
 		.count = *count,
 	};
-	int err = call(fd, HASHBELT_IOC_STAT, &stat);
+	int err = call(belt, HASHBELT_IOC_STAT, &stat);
 
 	if (!err && stat.count < *count)
 		*count = stat.count;
@@ -546,7 +615,7 @@ int hashbelt_stat(int fd, __u64 *counters, unsigned int *count)
 
 /**
  * hashbelt_lags() - how late the belt's entries were handed over
- * @fd:		the descriptor
+ * @belt:	the handle
  * @lags:	returned: element i counts the expired entries whose lag was below
  *		2^i milliseconds, and in no earlier element; the last all others
  * @count:	in: the length of @lags, best HASHBELT_LAGS. Returned: how many of
@@ -554,13 +623,13 @@ int hashbelt_stat(int fd, __u64 *counters, unsigned int *count)
  *
  * Return: 0.
  */
-int hashbelt_lags(int fd, __u64 *lags, unsigned int *count)
+int hashbelt_lags(struct hashbelt *belt, __u64 *lags, unsigned int *count)
 {
 	struct hashbelt_stat stat = {
 		.lags = (uintptr_t)lags,
 		.lag_count = *count,
 	};
-	int err = call(fd, HASHBELT_IOC_STAT, &stat);
+	int err = call(belt, HASHBELT_IOC_STAT, &stat);
 
 	if (!err && stat.lag_count < *count)
 		*count = stat.lag_count;
@@ -569,14 +638,14 @@ int hashbelt_lags(int fd, __u64 *lags, unsigned int *count)
 
 /**
  * hashbelt_buckets() - count entries by the time that they have left
- * @fd:		the descriptor
+ * @belt:	the handle
  * @counts:	returned: element i counts the entries that expire in the i-th
  *		interval from now, the last one all that expire later or never
  * @count:	its length, 1 to HASHBELT_BUCKETS_MAX
  *
  * Return: 0; -EINVAL for another length; -ENOMEM; -EINTR.
  */
-int hashbelt_buckets(int fd, __u64 *counts, unsigned int count)
+int hashbelt_buckets(struct hashbelt *belt, __u64 *counts, unsigned int count)
 {
 	struct hashbelt_buckets part = { .count = count };
 	__u64 *counted;
@@ -591,7 +660,7 @@ int hashbelt_buckets(int fd, __u64 *counts, unsigned int count)
 	memset(counts, 0, count * sizeof(*counts));
 	part.counts = (uintptr_t)counted;
 	do {
-		err = call(fd, HASHBELT_IOC_BUCKETS, &part);
+		err = call(belt, HASHBELT_IOC_BUCKETS, &part);
 		for (i = 0; !err && i < count; i++)
 			counts[i] += counted[i];
 	} while (!err && part.cursor);
@@ -601,58 +670,58 @@ int hashbelt_buckets(int fd, __u64 *counts, unsigned int count)
 
 /**
  * hashbelt_clear() - drop all entries of the belt
- * @fd:		the descriptor
+ * @belt:	the handle
  *
  * Return: 0.
  */
-int hashbelt_clear(int fd)
+int hashbelt_clear(struct hashbelt *belt)
 {
-	return call(fd, HASHBELT_IOC_CLEAR, NULL);
+	return call(belt, HASHBELT_IOC_CLEAR, NULL);
 }
 
 /**
  * hashbelt_halt() - stop belt time: nothing expires
- * @fd:		the descriptor
+ * @belt:	the handle
  *
  * Return: 0.
  */
-int hashbelt_halt(int fd)
+int hashbelt_halt(struct hashbelt *belt)
 {
-	return call(fd, HASHBELT_IOC_HALT, NULL);
+	return call(belt, HASHBELT_IOC_HALT, NULL);
 }
 
 /**
  * hashbelt_resume() - let belt time go on from where it stands
- * @fd:		the descriptor
+ * @belt:	the handle
  *
  * Return: 0.
  */
-int hashbelt_resume(int fd)
+int hashbelt_resume(struct hashbelt *belt)
 {
-	return call(fd, HASHBELT_IOC_RESUME, NULL);
+	return call(belt, HASHBELT_IOC_RESUME, NULL);
 }
 
 /**
  * hashbelt_rotate() - move belt time on by one interval
- * @fd:		the descriptor
+ * @belt:	the handle
  *
  * Return: 0, when all that expired by this is gone; -EOVERFLOW if belt time
  * would leave its range.
  */
-int hashbelt_rotate(int fd)
+int hashbelt_rotate(struct hashbelt *belt)
 {
-	return call(fd, HASHBELT_IOC_ROTATE, NULL);
+	return call(belt, HASHBELT_IOC_ROTATE, NULL);
 }
 
 /**
  * hashbelt_advance() - move belt time on
- * @fd:		the descriptor
+ * @belt:	the handle
  * @ms:		milliseconds, at most HASHBELT_TTL_MAX_MS
  *
  * Return: 0, when all that expired by this is gone; -EINVAL for more than that;
  * -EOVERFLOW if belt time would leave its range.
  */
-int hashbelt_advance(int fd, __u64 ms)
+int hashbelt_advance(struct hashbelt *belt, __u64 ms)
 {
-	return call(fd, HASHBELT_IOC_ADVANCE, &ms);
+	return call(belt, HASHBELT_IOC_ADVANCE, &ms);
 }

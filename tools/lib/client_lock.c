@@ -2,23 +2,16 @@
 /*
  * libhashbelt: locks.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
-#include "client.h"
+#include "private.h"
 
 /* Least size of a list's buffer, bytes. */
 #define LIST_SIZE	(16 * 1024)
 
-static int call(int fd, unsigned long request, void *arg)
-{
-	return ioctl(fd, request, arg) < 0 ? -errno : 0;
-}
-
 /* A call on one lock; @lock has the other arguments. */
-static int call_lock(int fd, unsigned long request, const void *key, size_t key_len,
+static int call_lock(struct hashbelt *belt, unsigned long request, const void *key, size_t key_len,
 		     const void *owner, size_t owner_len, struct hashbelt_lock *lock)
 {
 	if (key_len > HASHBELT_KEY_MAX || owner_len > HASHBELT_OWNER_MAX)
@@ -27,12 +20,12 @@ static int call_lock(int fd, unsigned long request, const void *key, size_t key_
 	lock->key_len = key_len;
 	lock->owner = (uintptr_t)owner;
 	lock->owner_len = owner_len;
-	return call(fd, request, lock);
+	return call(belt, request, lock);
 }
 
 /**
  * hashbelt_lock() - take a lock
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the lock's name
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @owner:	for whom
@@ -47,18 +40,18 @@ static int call_lock(int fd, unsigned long request, const void *key, size_t key_
  * is not pinned, or evicts; -ENOSPC or -EDQUOT at a limit; -E2BIG or -EINVAL for a
  * length; -ENOMEM.
  */
-int hashbelt_lock(int fd, const void *key, size_t key_len, const void *owner,
+int hashbelt_lock(struct hashbelt *belt, const void *key, size_t key_len, const void *owner,
 		  size_t owner_len, struct hashbelt_lock *lock)
 {
 	struct hashbelt_lock plain = { 0 };
 
-	return call_lock(fd, HASHBELT_IOC_LOCK, key, key_len, owner, owner_len,
+	return call_lock(belt, HASHBELT_IOC_LOCK, key, key_len, owner, owner_len,
 			 lock ? lock : &plain);
 }
 
 /**
  * hashbelt_unlock() - give a lock back
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the lock's name
  * @key_len:	its length, bytes
  * @owner:	its owner
@@ -66,17 +59,17 @@ int hashbelt_lock(int fd, const void *key, size_t key_len, const void *owner,
  *
  * Return: 0; -ENOENT if the lock is free; -EACCES if another owner has it.
  */
-int hashbelt_unlock(int fd, const void *key, size_t key_len, const void *owner,
+int hashbelt_unlock(struct hashbelt *belt, const void *key, size_t key_len, const void *owner,
 		    size_t owner_len)
 {
 	struct hashbelt_lock lock = { 0 };
 
-	return call_lock(fd, HASHBELT_IOC_UNLOCK, key, key_len, owner, owner_len, &lock);
+	return call_lock(belt, HASHBELT_IOC_UNLOCK, key, key_len, owner, owner_len, &lock);
 }
 
 /**
  * hashbelt_renew() - set the lease of a lock anew
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the lock's name
  * @key_len:	its length, bytes
  * @owner:	its owner
@@ -87,7 +80,7 @@ int hashbelt_unlock(int fd, const void *key, size_t key_len, const void *owner,
  * Return: 0; -ENOENT if the lock is free; -EACCES if another owner has it; -EDOM if the
  * lease is too long.
  */
-int hashbelt_renew(int fd, const void *key, size_t key_len, const void *owner,
+int hashbelt_renew(struct hashbelt *belt, const void *key, size_t key_len, const void *owner,
 		   size_t owner_len, __u64 ttl_ms, struct hashbelt_lock *lock)
 {
 	struct hashbelt_lock plain;
@@ -95,12 +88,12 @@ int hashbelt_renew(int fd, const void *key, size_t key_len, const void *owner,
 	if (!lock)
 		lock = &plain;
 	*lock = (struct hashbelt_lock){ .ttl_ms = ttl_ms };
-	return call_lock(fd, HASHBELT_IOC_RENEW, key, key_len, owner, owner_len, lock);
+	return call_lock(belt, HASHBELT_IOC_RENEW, key, key_len, owner, owner_len, lock);
 }
 
 /**
  * hashbelt_holder() - find the owner of a lock
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the lock's name
  * @key_len:	its length, bytes
  * @owner:	space for the owner; HASHBELT_OWNER_MAX bytes always do
@@ -109,7 +102,7 @@ int hashbelt_renew(int fd, const void *key, size_t key_len, const void *owner,
  *
  * Return: 0; -ENOENT if the lock is free; -ERANGE if the space is too small.
  */
-int hashbelt_holder(int fd, const void *key, size_t key_len, void *owner,
+int hashbelt_holder(struct hashbelt *belt, const void *key, size_t key_len, void *owner,
 		    size_t *owner_len, struct hashbelt_lock *lock)
 {
 	size_t size = *owner_len < HASHBELT_OWNER_MAX ? *owner_len : HASHBELT_OWNER_MAX;
@@ -119,7 +112,7 @@ int hashbelt_holder(int fd, const void *key, size_t key_len, void *owner,
 	if (!lock)
 		lock = &plain;
 	*lock = (struct hashbelt_lock){ 0 };
-	err = call_lock(fd, HASHBELT_IOC_HOLDER, key, key_len, owner, size, lock);
+	err = call_lock(belt, HASHBELT_IOC_HOLDER, key, key_len, owner, size, lock);
 	if (!err || err == -ERANGE)
 		*owner_len = lock->owner_len;
 	return err;
@@ -127,17 +120,17 @@ int hashbelt_holder(int fd, const void *key, size_t key_len, void *owner,
 
 /**
  * hashbelt_release() - unlock all that an owner has
- * @fd:		the descriptor
+ * @belt:	the handle
  * @owner:	the owner
  * @owner_len:	its length, 1 to HASHBELT_OWNER_MAX bytes
  * @count:	returned: how many that were. NULL if of no interest
  *
  * Return: 0; -EINTR if the caller is being killed.
  */
-int hashbelt_release(int fd, const void *owner, size_t owner_len, __u64 *count)
+int hashbelt_release(struct hashbelt *belt, const void *owner, size_t owner_len, __u64 *count)
 {
 	struct hashbelt_lock lock = { 0 };
-	int err = call_lock(fd, HASHBELT_IOC_RELEASE, NULL, 0, owner, owner_len, &lock);
+	int err = call_lock(belt, HASHBELT_IOC_RELEASE, NULL, 0, owner, owner_len, &lock);
 
 	if (!err && count)
 		*count = lock.count;
@@ -145,26 +138,62 @@ int hashbelt_release(int fd, const void *owner, size_t owner_len, __u64 *count)
 }
 
 /**
+ * struct hashbelt_lister - a walk over the locks of a belt
+ * @belt:	the handle
+ * @owner:	the owner whose locks are listed
+ * @owner_len:	its length, bytes; 0: of all owners
+ * @size:	size of @buffer, bytes
+ * @left:	records in @buffer that were not returned yet
+ * @ended:	@buffer holds the last piece
+ * @cursor:	where the kernel goes on
+ * @buffer:	the current piece
+ * @next:	the next record in it
+ */
+struct hashbelt_lister {
+	struct hashbelt *belt;
+	char owner[HASHBELT_OWNER_MAX];
+	__u32 owner_len;
+	__u32 size;
+	__u32 left;
+	int ended;
+	__u64 cursor;
+	char *buffer;
+	const char *next;
+};
+
+/**
  * hashbelt_locks_begin() - begin to walk over the locks that are held
- * @lister:	the walk; ended by hashbelt_locks_end()
- * @fd:		the descriptor, bound to that belt until the end
+ * @belt:	the handle, bound to that belt until the end
  * @owner:	their owner; NULL for the locks of all owners
  * @owner_len:	its length, at most HASHBELT_OWNER_MAX bytes; 0 for NULL
+ * @lister:	returned: the walk, for one thread at a time, ended by hashbelt_locks_end();
+ *		NULL after an error
  *
  * Return: 0; -E2BIG; -ENOMEM.
  */
-int hashbelt_locks_begin(struct hashbelt_lister *lister, int fd, const void *owner,
-			 size_t owner_len)
+int hashbelt_locks_begin(struct hashbelt *belt, const void *owner, size_t owner_len,
+			 struct hashbelt_lister **lister)
 {
+	struct hashbelt_lister *walk;
+
+	*lister = NULL;
 	if (owner_len > HASHBELT_OWNER_MAX)
 		return -E2BIG;
-	*lister = (struct hashbelt_lister){
-		.fd = fd, .owner_len = owner_len, .size = LIST_SIZE,
+	walk = malloc(sizeof(*walk));
+	if (!walk)
+		return -ENOMEM;
+	*walk = (struct hashbelt_lister){
+		.belt = belt, .owner_len = owner_len, .size = LIST_SIZE,
 	};
 	if (owner_len)
-		memcpy(lister->owner, owner, owner_len);
-	lister->buffer = malloc(lister->size);
-	return lister->buffer ? 0 : -ENOMEM;
+		memcpy(walk->owner, owner, owner_len);
+	walk->buffer = malloc(walk->size);
+	if (!walk->buffer) {
+		free(walk);
+		return -ENOMEM;
+	}
+	*lister = walk;
+	return 0;
 }
 
 /* Makes room for a piece that needs @size bytes. */
@@ -196,7 +225,7 @@ static int list_more(struct hashbelt_lister *lister)
 			.buffer = (uintptr_t)lister->buffer,
 			.size = lister->size,
 		};
-		err = call(lister->fd, HASHBELT_IOC_LOCKS, &locks);
+		err = call(lister->belt, HASHBELT_IOC_LOCKS, &locks);
 		if (err != -ERANGE)
 			break;
 		err = list_grow(lister, locks.size);
@@ -241,10 +270,12 @@ int hashbelt_locks_next(struct hashbelt_lister *lister,
 
 /**
  * hashbelt_locks_end() - end a walk, at any point
- * @lister:	the walk
+ * @lister:	the walk; NULL does nothing
  */
 void hashbelt_locks_end(struct hashbelt_lister *lister)
 {
+	if (!lister)
+		return;
 	free(lister->buffer);
-	lister->buffer = NULL;
+	free(lister);
 }

@@ -2,19 +2,11 @@
 /*
  * libhashbelt: counters, fill leases, and requests that wait.
  */
-#include <errno.h>
-#include <sys/ioctl.h>
-
-#include "client.h"
-
-static int call(int fd, unsigned long request, void *arg)
-{
-	return ioctl(fd, request, arg) < 0 ? -errno : 0;
-}
+#include "private.h"
 
 /**
  * hashbelt_add() - add to a number
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @by:		the addend
@@ -25,7 +17,7 @@ static int call(int fd, unsigned long request, void *arg)
  * Return: 0; -EBADMSG if the present value is no number; -EOVERFLOW; -E2BIG or -EINVAL
  * for the key's length; -ENOSPC or -EDQUOT at a limit; -ENOMEM.
  */
-int hashbelt_add(int fd, const void *key, size_t key_len, __s64 by, __s64 initial,
+int hashbelt_add(struct hashbelt *belt, const void *key, size_t key_len, __s64 by, __s64 initial,
 		 __u64 ttl_ms, __s64 *sum)
 {
 	struct hashbelt_sum add = { .by = by, .value = initial };
@@ -36,7 +28,7 @@ int hashbelt_add(int fd, const void *key, size_t key_len, __s64 by, __s64 initia
 		.value_len = sizeof(add),
 		.ttl_ms = ttl_ms,
 	};
-	int err = key_len > HASHBELT_KEY_MAX ? -E2BIG : call(fd, HASHBELT_IOC_ADD, &item);
+	int err = key_len > HASHBELT_KEY_MAX ? -E2BIG : call(belt, HASHBELT_IOC_ADD, &item);
 
 	if (!err && sum)
 		*sum = add.value;
@@ -45,7 +37,7 @@ int hashbelt_add(int fd, const void *key, size_t key_len, __s64 by, __s64 initia
 
 /**
  * hashbelt_fill() - read an entry, or get the right to fill it
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @buffer:	space for the value
@@ -59,7 +51,7 @@ int hashbelt_add(int fd, const void *key, size_t key_len, __s64 by, __s64 initia
  * caller is to fill it or another does; -ETIMEDOUT; -EINTR; else as hashbelt_get()
  * and hashbelt_put().
  */
-int hashbelt_fill(int fd, const void *key, size_t key_len, void *buffer, size_t size,
+int hashbelt_fill(struct hashbelt *belt, const void *key, size_t key_len, void *buffer, size_t size,
 		  struct hashbelt_fill *fill)
 {
 	if (key_len > HASHBELT_KEY_MAX)
@@ -68,28 +60,28 @@ int hashbelt_fill(int fd, const void *key, size_t key_len, void *buffer, size_t 
 	fill->item.key_len = key_len;
 	fill->item.value = (uintptr_t)buffer;
 	fill->item.value_len = size < HASHBELT_VALUE_MAX ? size : HASHBELT_VALUE_MAX;
-	return call(fd, HASHBELT_IOC_FILL, fill);
+	return call(belt, HASHBELT_IOC_FILL, fill);
 }
 
 /**
  * hashbelt_give_up() - give the right to fill back
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, bytes
  * @token:	as hashbelt_fill() returned it
  *
  * Return: 0; -ENOENT if the caller does not have it any more.
  */
-int hashbelt_give_up(int fd, const void *key, size_t key_len, __u64 token)
+int hashbelt_give_up(struct hashbelt *belt, const void *key, size_t key_len, __u64 token)
 {
 	struct hashbelt_fill fill = { .how = HASHBELT_GIVE_UP, .token = token };
 
-	return hashbelt_fill(fd, key, key_len, NULL, 0, &fill);
+	return hashbelt_fill(belt, key, key_len, NULL, 0, &fill);
 }
 
 /**
  * hashbelt_request() - wait for keys without waiting
- * @fd:		the descriptor, from which its end is read: see
+ * @belt:	the handle, from which its end is read: see
  *		HASHBELT_WATCH_REQUESTS and hashbelt_read()
  * @id:		the id of the request
  * @keys:	the keys, each with @key and @key_len
@@ -100,8 +92,8 @@ int hashbelt_give_up(int fd, const void *key, size_t key_len, __u64 token)
  * Return: 0; -EEXIST; -E2BIG or -EINVAL for a length or number; -ENOSPC or -EDQUOT
  * at a limit; -ENOMEM.
  */
-int hashbelt_request(int fd, __u64 id, const struct hashbelt_key *keys, unsigned int count,
-		     __u64 ttl_ms)
+int hashbelt_request(struct hashbelt *belt, __u64 id, const struct hashbelt_key *keys,
+		     unsigned int count, __u64 ttl_ms)
 {
 	struct hashbelt_request request = {
 		.id = id,
@@ -110,36 +102,36 @@ int hashbelt_request(int fd, __u64 id, const struct hashbelt_key *keys, unsigned
 		.ttl_ms = ttl_ms,
 	};
 
-	return call(fd, HASHBELT_IOC_REQUEST, &request);
+	return call(belt, HASHBELT_IOC_REQUEST, &request);
 }
 
 /**
  * hashbelt_cancel() - take a request back
- * @fd:		the descriptor that registered it
+ * @belt:	the handle that registered it
  * @id:		its id
  *
  * Return: 0, and it is not heard of again; -ENOENT if it was completed, or never
  * registered.
  */
-int hashbelt_cancel(int fd, __u64 id)
+int hashbelt_cancel(struct hashbelt *belt, __u64 id)
 {
-	return call(fd, HASHBELT_IOC_CANCEL, &id);
+	return call(belt, HASHBELT_IOC_CANCEL, &id);
 }
 
 /**
  * hashbelt_complete() - complete the requests that wait for a key
- * @fd:		the descriptor
+ * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @count:	returned: how many that were. NULL if of no interest
  *
  * Return: 0; -E2BIG or -EINVAL for the key's length.
  */
-int hashbelt_complete(int fd, const void *key, size_t key_len, unsigned int *count)
+int hashbelt_complete(struct hashbelt *belt, const void *key, size_t key_len, unsigned int *count)
 {
 	struct hashbelt_key arg = { .key = (uintptr_t)key, .key_len = key_len };
 	int err = key_len > HASHBELT_KEY_MAX ? -E2BIG :
-		  call(fd, HASHBELT_IOC_COMPLETE, &arg);
+		  call(belt, HASHBELT_IOC_COMPLETE, &arg);
 
 	if (!err && count)
 		*count = arg.count;
