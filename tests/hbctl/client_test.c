@@ -20,7 +20,7 @@
 /* Locks of one owner: more than fit into the first buffer of a list. */
 #define LOCKS	500
 
-#define PLANNED	98
+#define PLANNED	107
 
 static void test_open(void)
 {
@@ -572,6 +572,79 @@ static void test_locks(struct hashbelt *belt)
 	   "release counts 500 locks of one owner and keeps that of the other");
 }
 
+/* Whether the sentence about an error has the words. */
+static bool says(struct hashbelt *belt, int err, enum hashbelt_call call, const char *name,
+		 const char *words)
+{
+	char text[HASHBELT_ERROR_SIZE];
+
+	if (strstr(hashbelt_strerror(belt, err, call, name, text, sizeof(text)), words) &&
+	    !strchr(text, '\n') && strlen(text) < sizeof(text) - 1)
+		return true;
+	printf("# %s\n", text);
+	return false;
+}
+
+/* Puts two entries, and the third hits the limit, which is lifted again. */
+static bool put_beyond(struct hashbelt *belt, __u64 max_entries, __u64 max_bytes,
+		       const char *words)
+{
+	struct hashbelt_settings settings = {
+		.fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES,
+		.max_entries = max_entries, .max_bytes = max_bytes,
+	};
+	static char value[5000];
+	bool said;
+	int err;
+
+	put_text(belt, "one", "", 0);
+	put_text(belt, "two", "", 0);
+	hashbelt_set(belt, &settings);
+	err = hashbelt_put(belt, "three", 5, value, sizeof(value), NULL);
+	said = err == -ENOSPC && says(belt, err, HASHBELT_CALL_PUT, NULL, words);
+	settings.max_entries = 0;
+	settings.max_bytes = 0;
+	hashbelt_set(belt, &settings);
+	return said;
+}
+
+/* On a new belt without a name. */
+static void test_strerror(struct hashbelt *belt)
+{
+	struct hashbelt_settings settings = { .ttl_ms = 40000, .policy = HASHBELT_PINNED };
+	struct hashbelt_lock lock = { .ttl_ms = 40001 };
+	struct hashbelt *named;
+	char text[16];
+
+	if (hashbelt_create(belt, NULL, &settings))
+		bail_out("cannot create a belt without a name");
+	ok(says(NULL, -ENOENT, HASHBELT_CALL_OPEN, "/no",
+		"there is no device /no: load the module"),
+	   "the sentence about a missing device has its path and a remedy");
+	ok(hashbelt_strerror(belt, -EIO, HASHBELT_CALL_PUT, "b", text, sizeof(text)) == text &&
+	   !strcmp(text, "put: belt 'b': "), "a sentence that is too long is cut");
+	ok(put_beyond(belt, 2, 0, "2 entries count against its max_entries of 2;"),
+	   "the sentence about max_entries has the limit and the number of entries");
+	ok(put_beyond(belt, 0, 4096, "its max_bytes of 4096;"),
+	   "the sentence about max_bytes has the limit");
+	ok(says(belt, -ENOSPC, HASHBELT_CALL_PUT, NULL, "the module's memory limit is reached: ") &&
+	   says(belt, -ENOSPC, HASHBELT_CALL_PUT, NULL, "raise max_bytes ("),
+	   "the sentence about ENOSPC on a belt without limits has the module's max_bytes");
+	ok(says(belt, -EDQUOT, HASHBELT_CALL_PUT, NULL, "raise user_max_bytes ("),
+	   "the sentence about EDQUOT has user_max_bytes");
+	ok(says(belt, hashbelt_lock(belt, "l", 1, "me", 2, &lock), HASHBELT_CALL_LOCK, NULL,
+		"longer than the time-to-live of the belt, 40000 ms"),
+	   "the sentence about a lease that is too long has the time-to-live");
+	ok(!hashbelt_open(NULL, &named) &&
+	   says(named, hashbelt_expire(named, "k", 1), HASHBELT_CALL_EXPIRE, NULL,
+		"there is no entry of that key in belt 'default'"),
+	   "a sentence has the name of the handle's belt");
+	ok(says(named, hashbelt_bind(named, "no such"), HASHBELT_CALL_BIND, "no such",
+		"there is no belt 'no such', or you have no right to it"),
+	   "the sentence about a missing belt has its name");
+	hashbelt_close(named);
+}
+
 int main(void)
 {
 	struct hashbelt *belt;
@@ -598,6 +671,7 @@ int main(void)
 	test_lock(belt);
 	test_lock_sizes(belt);
 	test_locks(belt);
+	test_strerror(belt);
 	hashbelt_close(belt);
 	return done_testing();
 }

@@ -53,7 +53,7 @@ static enum status print_result(const struct request *request)
 		return STATUS_DONE;
 	err = find_belt(request, &info);
 	if (err)
-		return fail_belt(request, err);
+		return fail_call(request, HASHBELT_CALL_INFO, err);
 	info_print_json(&info, NULL);
 	return STATUS_DONE;
 }
@@ -71,15 +71,6 @@ static enum status fail_settings(const struct request *request, int err)
 		return fail(STATUS_REACH,
 			    "no right to make belts: %s is open to you for reading only",
 			    request->device);
-	if (err == -EACCES && is_create)
-		return fail(STATUS_REACH, "only root can make a belt of the name '%s'",
-			    request->belt);
-	if (err == -ENOSPC && is_create)
-		return fail(STATUS_ERROR,
-			    "there are as many belts as there may be, or they hold as much: destroy one, or raise max_belts or max_bytes in /sys/module/hashbelt/parameters");
-	if (err == -EDQUOT && is_create)
-		return fail(STATUS_ERROR,
-			    "you have as many belts as a user may have, or they hold as much: destroy one, or let root raise user_max_belts or user_max_bytes in /sys/module/hashbelt/parameters");
 	return fail_belt(request, err);
 }
 
@@ -104,10 +95,6 @@ enum status cmd_create(struct request *request)
 		settings.belt.mode = MODE_DEFAULT;
 	settings.belt.fields &= HASHBELT_SET_GID;
 	err = hashbelt_create(request->handle, request->belt, &settings.belt);
-	if (err == -EEXIST)
-		return fail(STATUS_NO,
-			    "there is a belt '%s' already: choose another name, or destroy it first",
-			    request->belt);
 	return err ? fail_settings(request, err) : print_result(request);
 }
 

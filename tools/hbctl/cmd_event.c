@@ -239,18 +239,6 @@ static enum status grow(struct watch *watch)
 	return watch->buffer ? STATUS_DONE : fail(STATUS_ERROR, "out of memory");
 }
 
-/* A task that may read the belt may lack the right to take its events. */
-static enum status fail_read(const struct request *request, int err)
-{
-	struct hashbelt_info info;
-
-	if (err == -EPERM && !hashbelt_info(request->handle, &info))
-		return fail(STATUS_REACH,
-			    "no right to take events of belt '%s': its owner decides ('hbctl set --consumers')",
-			    request->belt);
-	return fail_belt(request, err);
-}
-
 /* Reads once, and prints the events or reports the error. */
 static enum status step(struct watch *watch)
 {
@@ -267,11 +255,7 @@ static enum status step(struct watch *watch)
 	watch->ended = true;
 	if (len == -EAGAIN || (len == -ENODATA && watch->printed && !watch->follow))
 		return STATUS_DONE;
-	if (len == -ENODATA)
-		return fail(STATUS_ERROR,
-			    "belt '%s' reports nothing: 'hbctl set %s --on-expire notify' changes that",
-			    watch->request->belt, watch->request->belt);
-	return fail_read(watch->request, len);
+	return fail_belt(watch->request, len);
 }
 
 /* Everything that the handle and this program need before the first read. */

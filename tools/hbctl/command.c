@@ -73,65 +73,51 @@ enum status fail_usage(const struct request *request, const char *format, ...)
 		    command->name);
 }
 
-/* Reports a missing right. */
-static enum status fail_right(const struct request *request)
+/* The exit status for an error of a call. */
+static enum status status_of(enum hashbelt_call call, int err)
 {
-	const char *right = request->command->right;
-
-	if (!strcmp(right, "own"))
-		return fail(STATUS_REACH, "%s is for the owner of belt '%s', and for root",
-			    request->command->name, request->belt);
-	return fail(STATUS_REACH,
-		    "no right to %s belt '%s': its owner decides ('hbctl create --mode'), and the device's mode",
-		    right, request->belt);
-}
-
-/* A put found no room: in the belt, or in the module. */
-static enum status fail_full(const struct request *request)
-{
-	struct hashbelt_info info = { 0 };
-
-	if (hashbelt_info(request->handle, &info) || info.max_entries || info.max_bytes)
-		return fail(STATUS_ERROR,
-			    "belt '%s' is full: raise its limits or let it evict ('hbctl set'), unless it is the module that is (/sys/module/hashbelt/parameters/max_bytes)",
-			    request->belt);
-	return fail(STATUS_ERROR,
-		    "the module's memory limit is reached: remove entries or raise it (/sys/module/hashbelt/parameters/max_bytes)");
+	if (call == HASHBELT_CALL_OPEN)
+		return STATUS_REACH;
+	switch (err) {
+	case -EPERM:
+	case -ENOENT:
+	case -EIDRM:
+	case -EACCES:
+		return STATUS_REACH;
+	case -EEXIST:
+		return STATUS_NO;
+	default:
+		return STATUS_ERROR;
+	}
 }
 
 /**
- * fail_belt() - say why a belt could not do something
+ * fail_call() - say why a call of the library failed
  * @request:	the request
- * @err:	negative errno of an operation that is not on a single key
+ * @call:	the call
+ * @err:	negative errno that it returned
+ *
+ * Return: the exit status for it.
+ */
+enum status fail_call(const struct request *request, enum hashbelt_call call, int err)
+{
+	const char *name = call == HASHBELT_CALL_OPEN ? request->device : request->belt;
+	char text[4096];
+
+	return fail(status_of(call, err), "%s",
+		    hashbelt_strerror(request->handle, err, call, name, text, sizeof(text)));
+}
+
+/**
+ * fail_belt() - say why a belt could not do what the command is for
+ * @request:	the request
+ * @err:	negative errno of the command's call
  *
  * Return: the exit status for it.
  */
 enum status fail_belt(const struct request *request, int err)
 {
-	switch (err) {
-	case -EPERM:
-		return fail_right(request);
-	case -ENOENT:
-		return fail(STATUS_REACH,
-			    "there is no belt '%s', or you have no right to it: 'hbctl belts' lists those that you may use",
-			    request->belt);
-	case -EIDRM:
-		return fail(STATUS_REACH,
-			    "belt '%s' was destroyed: 'hbctl belts' lists those there are",
-			    request->belt);
-	case -ENOSPC:
-		return fail_full(request);
-	case -EDQUOT:
-		return fail(STATUS_ERROR,
-			    "the belts of the owner of '%s' take as much memory as a user's may: remove entries, or let root raise /sys/module/hashbelt/parameters/user_max_bytes",
-			    request->belt);
-	case -EOVERFLOW:
-		return fail(STATUS_ERROR, "belt '%s' cannot be moved on that far",
-			    request->belt);
-	default:
-		return fail(STATUS_ERROR, "%s: belt '%s': %s", request->command->name,
-			    request->belt, strerror(-err));
-	}
+	return fail_call(request, request->command->call, err);
 }
 
 /**
@@ -412,38 +398,11 @@ enum status request_belt_owner(struct request *request)
 	return status;
 }
 
-static enum status fail_device(const struct request *request, int err)
-{
-	const char *device = request->device;
-
-	switch (err) {
-	case -ENOENT:
-	case -ENXIO:
-	case -ENODEV:
-		return fail(STATUS_REACH,
-			    "there is no device %s: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'",
-			    device);
-	case -EACCES:
-	case -EPERM:
-		return fail(STATUS_REACH,
-			    "no right to open %s: join its group (ls -l %s), or let root change the udev rule 60-hashbelt.rules",
-			    device, device);
-	case -ENOTTY:
-		return fail(STATUS_REACH, "%s is not the device of hashbelt", device);
-	case -EPROTO:
-		return fail(STATUS_REACH,
-			    "%s has another interface than %d: use the hbctl of the module's version",
-			    device, HASHBELT_ABI);
-	default:
-		return fail(STATUS_REACH, "cannot open %s: %s", device, strerror(-err));
-	}
-}
-
 static enum status open_device(struct request *request)
 {
 	int err = hashbelt_open(request->device, &request->handle);
 
-	return err ? fail_device(request, err) : STATUS_DONE;
+	return err ? fail_call(request, HASHBELT_CALL_OPEN, err) : STATUS_DONE;
 }
 
 /**
@@ -503,7 +462,7 @@ enum status fail_bind(const struct request *request, int err)
 		return fail(STATUS_REACH,
 			    "belt '%s' is not owned by user '%s' (--belt-owner): 'hbctl belts' shows the owners",
 			    request->belt, request->values[OPTION_BELT_OWNER]);
-	return fail_belt(request, err);
+	return fail_call(request, HASHBELT_CALL_BIND, err);
 }
 
 /**

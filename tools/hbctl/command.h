@@ -81,7 +81,7 @@ struct request;
  *		is [N]
  * @least:	number of operands that it needs
  * @most:	number of operands that it takes
- * @right:	the right to the belt that it needs: "read", "write", "read and write", "own"
+ * @call:	the call of the library that it makes, for messages about errors
  * @options:	its options, beside those of all commands; NULL for none
  * @summary:	its effect, in a line
  * @help:	the rest of the description, in lines of text
@@ -92,7 +92,7 @@ struct command {
 	const char *operands;
 	int least;
 	int most;
-	const char *right;
+	enum hashbelt_call call;
 	const struct option_spec *options;
 	const char *summary;
 	const char *help;
@@ -163,6 +163,7 @@ __printf(2, 3)
 enum status fail(enum status status, const char *format, ...);
 __printf(2, 3)
 enum status fail_usage(const struct request *request, const char *format, ...);
+enum status fail_call(const struct request *request, enum hashbelt_call call, int err);
 enum status fail_belt(const struct request *request, int err);
 enum status fail_entry(const struct request *request, int err, const struct key *key);
 char *key_text(const struct key *key);

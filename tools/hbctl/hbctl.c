@@ -209,14 +209,14 @@ static enum status cmd_completion(struct request *request);
 static enum status cmd_version(struct request *request);
 
 static const struct command commands[] = {
-	{ "put", "KEY VALUE|-", 2, 2, "write", put_options,
+	{ "put", "KEY VALUE|-", 2, 2, HASHBELT_CALL_PUT, put_options,
 	  "put an entry",
 	  "The value is VALUE, or all of stdin for -.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: a condition does not hold, or the belt keeps its present entry.",
 	  cmd_put },
-	{ "get", "KEY... " COMMAND_LINE, 1, INT_MAX, "read", get_options,
+	{ "get", "KEY... " COMMAND_LINE, 1, INT_MAX, HASHBELT_CALL_GET, get_options,
 	  "print values",
 	  "Prints the bytes of the value, and a newline only on a terminal. Of several KEYs\n"
 	  "prints KEY<TAB>VALUE for each that has an entry, escaped as by dump.\n"
@@ -231,31 +231,31 @@ static const struct command commands[] = {
 	  "fill lease;\n"
 	  "5: another caller has it.",
 	  cmd_get },
-	{ "touch", "KEY...", 1, INT_MAX, "write", touch_options,
+	{ "touch", "KEY...", 1, INT_MAX, HASHBELT_CALL_TOUCH, touch_options,
 	  "give entries a new time-to-live",
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: there is no entry of one of the keys.",
 	  cmd_touch },
-	{ "has", "KEY", 1, 1, "read", has_options,
+	{ "has", "KEY", 1, 1, HASHBELT_CALL_GET, has_options,
 	  "say by the exit status whether there is an entry",
 	  "Never renews the time-to-live.\n"
 	  KEY_HELP "\n"
 	  "Exit status 0: there is such an entry; 1: there is none.",
 	  cmd_has },
-	{ "rm", "KEY...", 1, INT_MAX, "write", rm_options,
+	{ "rm", "KEY...", 1, INT_MAX, HASHBELT_CALL_REMOVE, rm_options,
 	  "remove entries",
 	  "--if-version takes one KEY.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there is no entry of one of the keys, or it has another version.",
 	  cmd_rm },
-	{ "expire", "KEY", 1, 1, "write", key_options,
+	{ "expire", "KEY", 1, 1, HASHBELT_CALL_EXPIRE, key_options,
 	  "let an entry expire now",
 	  "It counts as expired, not as removed.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there is no such entry.",
 	  cmd_expire },
-	{ "incr", "KEY [N]", 1, 2, "read and write", incr_options,
+	{ "incr", "KEY [N]", 1, 2, HASHBELT_CALL_ADD, incr_options,
 	  "add to a number",
 	  "Adds N, 1 without one, to the number that is the entry's value, and prints the\n"
 	  "sum. A present entry keeps its deadline. N may be negative.\n"
@@ -263,20 +263,20 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "Exit status 1: the present value is no number, or the sum is too large.",
 	  cmd_incr },
-	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, "read and write", wait_options,
+	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, HASHBELT_CALL_REQUEST, wait_options,
 	  "wait until one of several entries is present",
 	  "Prints KEY<TAB>VALUE, escaped as by dump; at once if an entry is present already.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: it timed out, or 'complete' ended it.",
 	  cmd_wait },
-	{ "complete", "KEY", 1, 1, "write", key_options,
+	{ "complete", "KEY", 1, 1, HASHBELT_CALL_COMPLETE, key_options,
 	  "end all waits for a key",
 	  "Prints their number.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there was none.",
 	  cmd_complete },
-	{ "lock", "NAME " COMMAND_LINE, 0, 1, "write", lock_options,
+	{ "lock", "NAME " COMMAND_LINE, 0, 1, HASHBELT_CALL_LOCK, lock_options,
 	  "take a lock, and run a command under it",
 	  "With a COMMAND, hbctl renews the lock while COMMAND runs, and then unlocks it. The\n"
 	  "lock is freed as well when hbctl is killed. The exit status is that of COMMAND; 128\n"
@@ -291,43 +291,43 @@ static const struct command commands[] = {
 	  "Exit status 1: another owner has it, also after --wait; with a COMMAND, OWNER has it\n"
 	  "already: a command takes a lock of its own.",
 	  cmd_lock },
-	{ "unlock", "NAME", 1, 1, "write", unlock_options,
+	{ "unlock", "NAME", 1, 1, HASHBELT_CALL_UNLOCK, unlock_options,
 	  "unlock a lock",
 	  "The first waiter gets it.\n"
 	  LOCK_HELP "\n"
 	  "Exit status 1: the lock is free, or another owner has it.",
 	  cmd_unlock },
-	{ "renew", "NAME", 1, 1, "write", renew_options,
+	{ "renew", "NAME", 1, 1, HASHBELT_CALL_RENEW, renew_options,
 	  "renew the lease of a lock",
 	  LOCK_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: the lock is free, or another owner has it.",
 	  cmd_renew },
-	{ "locks", "", 0, 0, "read", locks_options,
+	{ "locks", "", 0, 0, HASHBELT_CALL_LOCKS, locks_options,
 	  "list the locks that are held",
 	  "Prints the fencing token, the time since the grant, the time that the lease has left,\n"
 	  "the owner, and the name, escaped as by dump.\n"
 	  LOCK_HELP,
 	  cmd_locks },
-	{ "release", "", 0, 0, "write", release_options,
+	{ "release", "", 0, 0, HASHBELT_CALL_RELEASE, release_options,
 	  "unlock all locks of an owner",
 	  "Prints their number.\n"
 	  LOCK_HELP,
 	  cmd_release },
-	{ "keys", "[PREFIX]", 0, 1, "read", key_options,
+	{ "keys", "[PREFIX]", 0, 1, HASHBELT_CALL_SCAN, key_options,
 	  "list keys",
 	  "Prints a key in each line, in no order, only those that begin with PREFIX.\n"
 	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
 	  "--json adds version, flags, time left and the value's length.",
 	  cmd_keys },
-	{ "dump", "", 0, 0, "read", dump_options,
+	{ "dump", "", 0, 0, HASHBELT_CALL_SCAN, dump_options,
 	  "print keys, or entries as load reads them",
 	  "Prints KEY in each line; with --values KEY<TAB>VALUE<TAB>TTL[<TAB>FLAGS], as load\n"
 	  "reads it.\n"
 	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
 	  "Does not renew any time-to-live.",
 	  cmd_dump },
-	{ "load", "[FILE]", 0, 1, "write", no_options,
+	{ "load", "[FILE]", 0, 1, HASHBELT_CALL_PUT, no_options,
 	  "put entries from a file or stdin",
 	  "Each line is KEY<TAB>VALUE[<TAB>TTL[<TAB>FLAGS]], escaped as by dump. TTL is a\n"
 	  "duration or never. load stops at the first wrong line; the lines before it have\n"
@@ -335,15 +335,15 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "Exit status 1: the belt kept some of its present entries.",
 	  cmd_load },
-	{ "size", "[BELT]", 0, 1, "read", no_options,
+	{ "size", "[BELT]", 0, 1, HASHBELT_CALL_INFO, no_options,
 	  "print the number of entries",
 	  "Entries that have expired count until the belt has moved on.",
 	  cmd_size },
-	{ "clear", "[BELT]", 0, 1, "write", no_options,
+	{ "clear", "[BELT]", 0, 1, HASHBELT_CALL_CLEAR, no_options,
 	  "drop all entries of the belt",
 	  "They do not count as expired.",
 	  cmd_clear },
-	{ "create", "BELT", 1, 1, "own", settings_options,
+	{ "create", "BELT", 1, 1, HASHBELT_CALL_CREATE, settings_options,
 	  "make a belt",
 	  "standard: get does not renew the time-to-live, put keeps a present entry.\n"
 	  "updating: get renews the time-to-live, put replaces.\n"
@@ -353,35 +353,35 @@ static const struct command commands[] = {
 	  YES_NO_HELP "\n"
 	  "Exit status 1: there is a belt of that name.",
 	  cmd_create },
-	{ "set", "BELT", 1, 1, "own", settings_options,
+	{ "set", "BELT", 1, 1, HASHBELT_CALL_SET, settings_options,
 	  "change the settings of a belt",
 	  "Changes only the settings that are given; parentheses show the defaults of create.\n"
 	  "Entries stay, with their deadlines. At least one option must be given.\n"
 	  DURATION_HELP "\n"
 	  YES_NO_HELP,
 	  cmd_set },
-	{ "destroy", "BELT", 1, 1, "own", no_options,
+	{ "destroy", "BELT", 1, 1, HASHBELT_CALL_DESTROY, no_options,
 	  "destroy a belt and all that is in it",
 	  "Programs that use it are told that it was destroyed.",
 	  cmd_destroy },
-	{ "belts", "", 0, 0, "read", no_options,
+	{ "belts", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
 	  "list the belts that you may use",
 	  "Owners are shown as numbers, user:group. EVENTS wait to be read; - stands for a\n"
 	  "belt that reports none.",
 	  cmd_belts },
-	{ "info", "[BELT]", 0, 1, "read", no_options,
+	{ "info", "[BELT]", 0, 1, HASHBELT_CALL_INFO, no_options,
 	  "describe a belt",
 	  "Prints the settings of the belt, its usage, and when its worker runs next, and draws\n"
 	  "a bar for the entries of each span of time left, in at most 20 rows.",
 	  cmd_info },
-	{ "stat", "[BELT]", 0, 1, "read", stat_options,
+	{ "stat", "[BELT]", 0, 1, HASHBELT_CALL_STAT, stat_options,
 	  "print the belt's counters and usage",
 	  "Counters count from the creation of the belt. A miss is cold if the key has neither\n"
 	  "expired nor been evicted recently. The usage of the belt, its limits, and the number\n"
 	  "of entries by time left follow. The lag is the time from an entry's deadline until its\n"
 	  "handler had it.",
 	  cmd_stat },
-	{ "top", "", 0, 0, "read", top_options,
+	{ "top", "", 0, 0, HASHBELT_CALL_NEXT, top_options,
 	  "watch all belts that you may read",
 	  "Needs a terminal; --once does not, nor --json, which means --once.\n"
 	  "LIM%    use of the belt's limit, the nearer one of two\n"
@@ -394,7 +394,7 @@ static const struct command commands[] = {
 	  "and page keys scroll, space pauses, h explains columns, ctrl-l draws anew.\n"
 	  DURATION_HELP,
 	  cmd_top },
-	{ "events", "", 0, 0, "read", events_options,
+	{ "events", "", 0, 0, HASHBELT_CALL_READ, events_options,
 	  "print the entries that have left the belt, and why",
 	  "Prints SEQUENCE<TAB>REASON<TAB>KEY<TAB>VALUE for each event, escaped as by dump,\n"
 	  "and takes it off the queue. Without --follow, prints only the events queued now.\n"
@@ -402,32 +402,32 @@ static const struct command commands[] = {
 	  "printed twice. To let a belt report events: hbctl set BELT --on-expire notify.\n"
 	  "Exit status 1: there was no event.",
 	  cmd_events },
-	{ "halt", "[BELT]", 0, 1, "own", no_options,
+	{ "halt", "[BELT]", 0, 1, HASHBELT_CALL_HALT, no_options,
 	  "stop belt time: nothing expires",
 	  "rotate and advance still move it.",
 	  cmd_halt },
-	{ "resume", "[BELT]", 0, 1, "own", no_options,
+	{ "resume", "[BELT]", 0, 1, HASHBELT_CALL_RESUME, no_options,
 	  "let belt time go on from where it stands",
 	  "Time that passed in between does not count.",
 	  cmd_resume },
-	{ "rotate", "[BELT]", 0, 1, "own", no_options,
+	{ "rotate", "[BELT]", 0, 1, HASHBELT_CALL_ROTATE, no_options,
 	  "move belt time on by one interval",
 	  "When it returns, all that expired by this is gone.",
 	  cmd_rotate },
-	{ "advance", "D [BELT]", 1, 2, "own", no_options,
+	{ "advance", "D [BELT]", 1, 2, HASHBELT_CALL_ADVANCE, no_options,
 	  "move belt time on by D",
 	  DURATION_HELP "\n"
 	  "When it returns, all that expired by this is gone.",
 	  cmd_advance },
-	{ "help", "[COMMAND]", 0, 1, NULL, no_options,
+	{ "help", "[COMMAND]", 0, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print help",
 	  "The same as hbctl COMMAND --help.",
 	  cmd_help },
-	{ "completion", "bash", 1, 1, NULL, no_options,
+	{ "completion", "bash", 1, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print a script that completes commands in the shell",
 	  "Try it with: . <(hbctl completion bash)",
 	  cmd_completion },
-	{ "version", "", 0, 0, NULL, no_options,
+	{ "version", "", 0, 0, HASHBELT_CALL_OPEN, no_options,
 	  "print the version",
 	  "Prints the version of hbctl and of the device's interface that it speaks.",
 	  cmd_version },

@@ -171,10 +171,6 @@ static enum status device_fail(struct lock_place *place, int err)
 
 	if (err == -EDOM)
 		return fail_lease(request);
-	if (err == -EOPNOTSUPP)
-		return fail(STATUS_ERROR,
-			    "belt '%s' may drop locks: 'hbctl set %s --pinned --when-full reject' makes it keep them",
-			    request->belt, request->belt);
 	return fail_belt(request, err);
 }
 
@@ -217,8 +213,11 @@ static enum status bind_or_make(struct request *request)
 	if (status)
 		return status;
 	/* If another user is to own it, ours would be in that user's way. */
-	if (err == -ENOENT && (!request->owned || request->owner == geteuid()))
+	if (err == -ENOENT && (!request->owned || request->owner == geteuid())) {
 		err = hashbelt_create(request->handle, request->belt, &settings);
+		if (err && err != -EEXIST)
+			return fail_call(request, HASHBELT_CALL_CREATE, err);
+	}
 	if (err == -EEXIST)
 		err = request_bind_again(request);
 	return err ? fail_bind(request, err) : STATUS_DONE;

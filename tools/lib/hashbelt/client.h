@@ -36,10 +36,56 @@ struct hashbelt_scanner;
 /* A walk over the locks of a belt. */
 struct hashbelt_lister;
 
+/* The calls of the library, for hashbelt_strerror(). Values never change. */
+enum hashbelt_call {
+	HASHBELT_CALL_OPEN = 0,	/* hashbelt_open(), hashbelt_fdopen() */
+	HASHBELT_CALL_BIND,	/* hashbelt_bind(), hashbelt_bind_owned() */
+	HASHBELT_CALL_CREATE,
+	HASHBELT_CALL_DESTROY,
+	HASHBELT_CALL_NEXT,
+	HASHBELT_CALL_GET,
+	HASHBELT_CALL_PUT,
+	HASHBELT_CALL_TOUCH,
+	HASHBELT_CALL_REMOVE,
+	HASHBELT_CALL_EXPIRE,
+	HASHBELT_CALL_BATCH,
+	HASHBELT_CALL_SCAN,	/* hashbelt_scan_begin(), hashbelt_scan_next() */
+	HASHBELT_CALL_WATCH,
+	HASHBELT_CALL_READ,
+	HASHBELT_CALL_ACK,
+	HASHBELT_CALL_ADD,
+	HASHBELT_CALL_FILL,
+	HASHBELT_CALL_GIVE_UP,
+	HASHBELT_CALL_REQUEST,
+	HASHBELT_CALL_CANCEL,
+	HASHBELT_CALL_COMPLETE,
+	HASHBELT_CALL_LOCK,
+	HASHBELT_CALL_UNLOCK,
+	HASHBELT_CALL_RENEW,
+	HASHBELT_CALL_HOLDER,
+	HASHBELT_CALL_RELEASE,
+	HASHBELT_CALL_LOCKS,	/* hashbelt_locks_begin(), hashbelt_locks_next() */
+	HASHBELT_CALL_INFO,
+	HASHBELT_CALL_SET,
+	HASHBELT_CALL_STAT,
+	HASHBELT_CALL_LAGS,
+	HASHBELT_CALL_BUCKETS,
+	HASHBELT_CALL_CLEAR,
+	HASHBELT_CALL_HALT,
+	HASHBELT_CALL_RESUME,
+	HASHBELT_CALL_ROTATE,
+	HASHBELT_CALL_ADVANCE,
+};
+
+/* Space for every sentence of hashbelt_strerror(), bytes. */
+#define HASHBELT_ERROR_SIZE	512
+
 int hashbelt_open(const char *device, struct hashbelt **belt);
 int hashbelt_fdopen(int fd, struct hashbelt **belt);
 void hashbelt_close(struct hashbelt *belt);
 int hashbelt_fd(const struct hashbelt *belt);
+const char *hashbelt_strerror(struct hashbelt *belt, int err, enum hashbelt_call call,
+			      const char *name, char *buffer, size_t size);
 
 int hashbelt_bind(struct hashbelt *belt, const char *name);
 int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid);

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * libhashbelt: sentences about errors.
+ */
+/* The strerror_r() of POSIX, not that of GNU. */
+#undef _GNU_SOURCE
+#define _POSIX_C_SOURCE 200809L
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "private.h"
+
+#define PARAMETERS	"/sys/module/hashbelt/parameters"
+
+/* Text of a number in a macro. */
+#define TEXT_OF(number)	#number
+#define TEXT(number)	TEXT_OF(number)
+
+/* Sets of calls. */
+#define ON(call)	(1ULL << HASHBELT_CALL_##call)
+#define ALL		(~0ULL)
+#define NAMED		(ON(BIND) | ON(CREATE) | ON(DESTROY))
+#define ENTRY		(ON(GET) | ON(PUT) | ON(TOUCH) | ON(REMOVE) | ON(EXPIRE) | ON(BATCH) | \
+			 ON(ADD) | ON(FILL))
+#define LOCKING		(ON(LOCK) | ON(UNLOCK) | ON(RENEW) | ON(HOLDER) | ON(RELEASE) | ON(LOCKS))
+
+/**
+ * struct failure - a failed call, and the sentence about it
+ * @belt:	the handle, NULL if there is none
+ * @err:	the error, positive
+ * @call:	the call
+ * @name:	the belt's name, or the device's path; NULL if it is not known
+ * @info:	description of the belt
+ * @has_info:	@info could be read
+ * @text:	the sentence so far
+ * @size:	size of @text, bytes
+ * @len:	length of the sentence so far, at most @size - 1
+ */
+struct failure {
+	struct hashbelt *belt;
+	int err;
+	enum hashbelt_call call;
+	const char *name;
+	struct hashbelt_info info;
+	int has_info;
+	char *text;
+	size_t size;
+	size_t len;
+};
+
+/* The calls: their names, and the rights that they need. */
+static const struct {
+	const char *name;
+	__u32 rights;
+} calls[] = {
+	[HASHBELT_CALL_OPEN] = { "open", 0 },
+	[HASHBELT_CALL_BIND] = { "bind", 0 },
+	[HASHBELT_CALL_CREATE] = { "create", 0 },
+	[HASHBELT_CALL_DESTROY] = { "destroy", HASHBELT_MAY_OWN },
+	[HASHBELT_CALL_NEXT] = { "next", 0 },
+	[HASHBELT_CALL_GET] = { "get", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_PUT] = { "put", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_TOUCH] = { "touch", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_REMOVE] = { "remove", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_EXPIRE] = { "expire", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_BATCH] = { "batch", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_SCAN] = { "scan", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_WATCH] = { "watch", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_READ] = { "read", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_ACK] = { "ack", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_ADD] = { "add", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_FILL] = { "fill", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_GIVE_UP] = { "give_up", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_REQUEST] = { "request", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_CANCEL] = { "cancel", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_COMPLETE] = { "complete", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_LOCK] = { "lock", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_UNLOCK] = { "unlock", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_RENEW] = { "renew", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_HOLDER] = { "holder", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_RELEASE] = { "release", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_LOCKS] = { "locks", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_INFO] = { "info", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_SET] = { "set", HASHBELT_MAY_OWN },
+	[HASHBELT_CALL_STAT] = { "stat", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_LAGS] = { "lags", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_BUCKETS] = { "buckets", HASHBELT_MAY_READ },
+	[HASHBELT_CALL_CLEAR] = { "clear", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_HALT] = { "halt", HASHBELT_MAY_OWN },
+	[HASHBELT_CALL_RESUME] = { "resume", HASHBELT_MAY_OWN },
+	[HASHBELT_CALL_ROTATE] = { "rotate", HASHBELT_MAY_OWN },
+	[HASHBELT_CALL_ADVANCE] = { "advance", HASHBELT_MAY_OWN },
+};
+
+/* The sentences below have these numbers. */
+_Static_assert(HASHBELT_VALUE_MAX == 1048576 && HASHBELT_SCAN_MAX == 1048576 &&
+	       HASHBELT_NAME_SIZE == 64, "a sentence has another limit");
+
+#define CALLS	(sizeof(calls) / sizeof(*calls))
+
+#define NO_DEVICE \
+	"there is no device @d: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'"
+#define NO_OPEN \
+	"no right to open @d: join its group (ls -l @d), or let root change the udev rule" \
+	" 60-hashbelt.rules"
+
+/*
+ * The first row with the error and the call has the sentence. @b is the belt, @n its name, @d the
+ * device, @c the call, and @r the right that it needs.
+ */
+static const struct {
+	int err;
+	__u64 calls;
+	const char *text;
+} sentences[] = {
+	{ ENOENT, ON(OPEN), NO_DEVICE },
+	{ ENXIO, ON(OPEN), NO_DEVICE },
+	{ ENODEV, ON(OPEN), NO_DEVICE },
+	{ EACCES, ON(OPEN), NO_OPEN },
+	{ EPERM, ON(OPEN), NO_OPEN },
+	{ ENOTTY, ON(OPEN), "@d is not the device of hashbelt" },
+	{ EPROTO, ON(OPEN), "@d has another interface than " TEXT(HASHBELT_ABI)
+	  ": use hbctl and libhashbelt of the module's version" },
+	{ ENOENT, ON(BIND) | ON(DESTROY),
+	  "there is no @b, or you have no right to it: 'hbctl belts' lists those that you may use"
+	},
+	{ ENOENT, ON(NEXT), "there is no further belt" },
+	{ ENOENT, ENTRY, "there is no entry of that key in @b" },
+	{ ENOENT, LOCKING, "no owner has the lock in @b" },
+	{ ENOENT, ON(GIVE_UP), "the caller does not have the fill lease of that key in @b" },
+	{ ENOENT, ON(CANCEL), "there is no request of that id in @b, or it has been completed" },
+	{ ENOENT, ON(ACK), "the handle did not read that event of @b, or has acknowledged it" },
+	{ EIDRM, ALL, "@b was destroyed: 'hbctl belts' lists those there are" },
+	{ EPERM, ON(BIND), "@b has another owner than demanded: 'hbctl belts' shows the owners" },
+	{ EPERM, ON(CREATE),
+	  "no right to create @b: the device is open for reading, or its group is not yours" },
+	{ EPERM, ON(DESTROY) | ON(SET) | ON(HALT) | ON(RESUME) | ON(ROTATE) | ON(ADVANCE),
+	  "@c is for the owner of @b, and for root" },
+	{ EPERM, ALL,
+	  "no right to @r @b: its owner decides ('hbctl create --mode'), and the device's mode" },
+	{ EACCES, ON(CREATE), "only root can create @b" },
+	{ EACCES, LOCKING, "another owner has the lock in @b" },
+	{ EEXIST, ON(CREATE),
+	  "there is a @b already: choose another name, or destroy it first" },
+	{ EEXIST, ENTRY, "an entry of that key is in @b already" },
+	{ EEXIST, ON(REQUEST), "the handle has a request of that id in @b" },
+	{ ESTALE, ENTRY, "the entry in @b has another version than demanded: get it again" },
+	{ ENAMETOOLONG, NAMED, "a belt's name has 1 to 63 bytes" },
+	{ EINVAL, ON(BIND) | ON(DESTROY),
+	  "a belt's name has 1 to 63 bytes, without '/' and control characters" },
+	{ E2BIG, LOCKING, "the name of a lock has 1 to " TEXT(HASHBELT_KEY_MAX)
+	  " bytes, and its owner 1 to " TEXT(HASHBELT_OWNER_MAX) },
+	{ E2BIG, ON(REQUEST), "a request has 1 to " TEXT(HASHBELT_REQUEST_KEYS)
+	  " keys of 1 to " TEXT(HASHBELT_KEY_MAX) " bytes" },
+	{ E2BIG, ALL, "a key has 1 to " TEXT(HASHBELT_KEY_MAX) " bytes" },
+	{ EMSGSIZE, ON(READ),
+	  "the buffer is too small for the next event of @b: HASHBELT_EVENT_MAX bytes always do" },
+	{ EMSGSIZE, ENTRY, "a value has at most 1048576 bytes" },
+	{ ERANGE, ON(GET) | ON(BATCH) | ON(FILL), "the buffer is too small for the value" },
+	{ ERANGE, ON(HOLDER), "the buffer is too small for the owner of the lock" },
+	{ ERANGE, ON(SCAN) | ON(LOCKS), "a piece of the list of @b is larger than 1048576 bytes" },
+	{ EBADMSG, ON(ADD), "the entry in @b is not a number" },
+	{ EOVERFLOW, ON(ADD),
+	  "the sum would be more than 64 bits can hold: the entry stays as it is" },
+	{ EOVERFLOW, ON(ROTATE) | ON(ADVANCE), "@b cannot be moved on that far" },
+	{ EBUSY, ON(LOCK), "another owner has the lock in @b" },
+	{ ETIMEDOUT, ON(LOCK), "another owner still has the lock in @b" },
+	{ EALREADY, ON(LOCK), "the owner has the lock in @b already" },
+	{ EOPNOTSUPP, ON(LOCK),
+	  "@b may drop locks: 'hbctl set @n --pinned --when-full reject' makes it keep them" },
+	{ ETIMEDOUT, ON(FILL), "no value was put into @b in the time to wait" },
+	{ ENODATA, ON(READ),
+	  "@b reports nothing: 'hbctl set @n --on-expire notify' changes that" },
+	{ EAGAIN, ON(READ), "no event of @b is queued" },
+	{ EINTR, ALL, "a signal has interrupted @c on @b" },
+	{ EINVAL, ALL, "@c on @b: a flag, a length or a number is not valid" },
+	{ EFAULT, ALL, "@c on @b: memory that was passed cannot be read or written" },
+	{ ENOTTY, ALL, "@c: the module does not have this call: use libhashbelt of its version" },
+	{ ENOMEM, ALL,
+	  "no memory for @c on @b: the machine, or the caller's memory cgroup, is at its limit" },
+};
+
+/* Appends to the sentence. */
+static void __attribute__((__format__(__printf__, 2, 3)))
+say(struct failure *failure, const char *format, ...)
+{
+	size_t room = failure->size - failure->len;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(failure->text + failure->len, room, format, args);
+	va_end(args);
+	if (len < 0)
+		return;
+	failure->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+static void say_belt(struct failure *failure)
+{
+	if (failure->name)
+		say(failure, "belt '%s'", failure->name);
+	else
+		say(failure, "the belt");
+}
+
+/* Appends the right that the call needs. A get that sets the deadline writes as well. */
+static void say_right(struct failure *failure)
+{
+	static const char *const names[] = { "use", "read", "write", "read and write" };
+	__u32 rights = calls[failure->call].rights & (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
+
+	if (failure->call == HASHBELT_CALL_GET && failure->has_info)
+		rights |= HASHBELT_MAY_WRITE;
+	say(failure, "%s", names[rights]);
+}
+
+/* Appends a template with its words replaced. */
+static void say_template(struct failure *failure, const char *text)
+{
+	for (; *text; text++) {
+		if (*text != '@') {
+			say(failure, "%c", *text);
+			continue;
+		}
+		switch (*++text) {
+		case 'b':
+			say_belt(failure);
+			break;
+		case 'n':
+			say(failure, "%s", failure->name ? failure->name : "BELT");
+			break;
+		case 'd':
+			say(failure, "%s", failure->name ? failure->name : HASHBELT_DEVICE);
+			break;
+		case 'c':
+			say(failure, "%s", calls[failure->call].name);
+			break;
+		case 'r':
+			say_right(failure);
+			break;
+		}
+	}
+}
+
+/* Appends the name of a parameter of the module, and its value if it can be read. */
+static void say_parameter(struct failure *failure, const char *name)
+{
+	char path[128], value[32];
+	ssize_t len = -1;
+	int fd;
+
+	say(failure, "%s", name);
+	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = read(fd, value, sizeof(value) - 1);
+		close(fd);
+	}
+	if (len <= 0)
+		return;
+	value[len] = '\0';
+	value[strcspn(value, "\n")] = '\0';
+	say(failure, " (%s)", value);
+}
+
+/* ENOSPC and EDQUOT of hashbelt_create(). */
+static void say_many(struct failure *failure)
+{
+	int own = failure->err == EDQUOT;
+
+	say(failure, own ? "you have as many belts as a user may have" :
+			   "there are as many belts as there may be");
+	say(failure, ", or they hold as much: destroy one, or %sraise ", own ? "let root " : "");
+	say_parameter(failure, own ? "user_max_belts" : "max_belts");
+	say(failure, " or ");
+	say_parameter(failure, own ? "user_max_bytes" : "max_bytes");
+	say(failure, " in " PARAMETERS);
+}
+
+/* EDQUOT of other calls. */
+static void say_quota(struct failure *failure)
+{
+	if (failure->name)
+		say(failure, "the belts of the owner of '%s'", failure->name);
+	else
+		say(failure, "the belts of the owner of the belt");
+	say(failure,
+	    " take as much memory as a user's may: remove entries, or let root raise ");
+	say_parameter(failure, "user_max_bytes");
+	say(failure, " in " PARAMETERS);
+}
+
+static void say_module(struct failure *failure)
+{
+	say(failure, "the module's memory limit is reached: remove entries, or raise ");
+	say_parameter(failure, "max_bytes");
+	say(failure, " in " PARAMETERS);
+}
+
+/*
+ * ENOSPC of other calls. The kernel does not say which limit it was: the belt's are compared with
+ * what it uses now. How many bytes the refused entry needs is not known, so @max_bytes may be the
+ * limit whenever it is set.
+ */
+static void say_full(struct failure *failure)
+{
+	const struct hashbelt_info *info = &failure->info;
+
+	if (failure->call == HASHBELT_CALL_SET ||
+	    (failure->has_info && !info->max_entries && !info->max_bytes)) {
+		say_module(failure);
+		return;
+	}
+	say_belt(failure);
+	say(failure, " is full: ");
+	if (info->max_entries && info->used_entries >= info->max_entries) {
+		say(failure, "%llu entries count against its max_entries of %llu;",
+		    (unsigned long long)info->used_entries,
+		    (unsigned long long)info->max_entries);
+		say(failure, " raise that or let it evict ('hbctl set')");
+		return;
+	}
+	if (info->max_bytes)
+		say(failure, "%llu bytes count against its max_bytes of %llu;",
+		    (unsigned long long)info->used_bytes,
+		    (unsigned long long)info->max_bytes);
+	if (info->max_bytes && failure->call == HASHBELT_CALL_REQUEST)
+		say(failure, " so do completions that no caller has read;");
+	say(failure, "%sraise its limits or let it evict ('hbctl set'), unless the module is at ",
+	    info->max_bytes ? " " : "");
+	say_parameter(failure, "max_bytes");
+	say(failure, " in " PARAMETERS);
+}
+
+/* Finds out what the belt is. The belt of a call by name need not be that of the handle. */
+static void describe(struct failure *failure)
+{
+	struct hashbelt_info *info = &failure->info;
+
+	if (!failure->belt || (1ULL << failure->call) & (NAMED | ON(OPEN) | ON(NEXT)))
+		return;
+	if (hashbelt_info(failure->belt, info)) {
+		memset(info, 0, sizeof(*info));
+		return;
+	}
+	if (!failure->name && *info->name)
+		failure->name = info->name;
+	failure->has_info = !failure->name || !strcmp(failure->name, info->name);
+	if (!failure->has_info)
+		memset(info, 0, sizeof(*info));
+}
+
+/* Makes the sentences that depend on more than the error and the call. Returns 1 if it did. */
+static int say_special(struct failure *failure)
+{
+	int is_create = failure->call == HASHBELT_CALL_CREATE;
+
+	if (is_create && (failure->err == ENOSPC || failure->err == EDQUOT)) {
+		say_many(failure);
+	} else if (failure->err == ENOSPC) {
+		say_full(failure);
+	} else if (failure->err == EDQUOT) {
+		say_quota(failure);
+	} else if (failure->err == EIDRM && !failure->name) {
+		say(failure, "the handle has no belt: it was destroyed, or there is no belt '%s'",
+		    HASHBELT_DEFAULT_BELT);
+	} else if (failure->err == EPERM && failure->has_info &&
+		   (1ULL << failure->call) & (ON(READ) | ON(ACK))) {
+		say_template(failure, "no right to take events of @b: its owner decides");
+		say(failure, " ('hbctl set --consumers')");
+	} else if (failure->err == EDOM) {
+		say_template(failure, "the lease is longer than the time-to-live of @b");
+		if (failure->has_info)
+			say(failure, ", %llu ms", (unsigned long long)failure->info.ttl_ms);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+/**
+ * hashbelt_strerror() - make a sentence of an error
+ * @belt:	the handle of the failed call; NULL after hashbelt_open()
+ * @err:	the return value of the call, a negative errno
+ * @call:	the call that returned it
+ * @name:	the belt's name, or the device's path for HASHBELT_CALL_OPEN. NULL: the name of the
+ *		belt that the handle is bound to, if it can be read, or HASHBELT_DEVICE
+ * @buffer:	space for the sentence
+ * @size:	its size, at least 1 byte; a longer sentence is cut. HASHBELT_ERROR_SIZE bytes are
+ *		enough for all sentences in which @name has less than HASHBELT_NAME_SIZE bytes
+ *
+ * The sentence says what was wrong and what to do next, in English, without a newline. At a limit
+ * it names the limit. For its value and what counts against it, the function reads the belt's
+ * description and the module's parameters, where the caller may. Both may have changed since the
+ * call failed.
+ *
+ * Return: @buffer.
+ */
+const char *hashbelt_strerror(struct hashbelt *belt, int err, enum hashbelt_call call,
+			      const char *name, char *buffer, size_t size)
+{
+	struct failure failure = {
+		.belt = belt, .err = -err, .call = call, .name = name,
+		.text = buffer, .size = size,
+	};
+	char reason[128];
+	size_t i;
+
+	*buffer = '\0';
+	if ((unsigned int)call >= CALLS)
+		failure.call = HASHBELT_CALL_NEXT;
+	describe(&failure);
+	if (say_special(&failure))
+		return buffer;
+	for (i = 0; i < sizeof(sentences) / sizeof(*sentences); i++) {
+		if (sentences[i].err == -err && sentences[i].calls & (1ULL << failure.call)) {
+			say_template(&failure, sentences[i].text);
+			return buffer;
+		}
+	}
+	if (strerror_r(-err, reason, sizeof(reason)))
+		snprintf(reason, sizeof(reason), "error %d", -err);
+	if (call == HASHBELT_CALL_OPEN)
+		say_template(&failure, "cannot open @d: ");
+	else
+		say_template(&failure, "@c: @b: ");
+	say(&failure, "%s", reason);
+	return buffer;
+}
