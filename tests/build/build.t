@@ -3,7 +3,8 @@
 #
 # build.t - builds for other targets than this machine: 32 bits, other processors, the other
 # byte order, C++ and older C; and the module with sparse. A build passes if it prints nothing.
-# Then the files that make install installs. Runs in the source tree.
+# Then the files that make install installs, and programs with the installed library. Runs in the
+# source tree.
 # shellcheck disable=SC2317 # functions that silent calls
 set -u
 
@@ -79,7 +80,49 @@ cross_module() {
 install_tools() {
 	rm -rf "$temporary/root"
 	make -s -C "$top/tools" O="$temporary/tools" DESTDIR="$temporary/root" "$@" install &&
-		(cd "$temporary/root" && find . -type f | LC_ALL=C sort)
+		(cd "$temporary/root" && find . ! -type d | LC_ALL=C sort)
+}
+
+# installed LANGUAGE STANDARD OPTION... - compile a program with the installed headers and library,
+# as hashbelt.pc says, and run it. Its output is compared.
+installed() {
+	language=$1 standard=$2
+	shift 2
+	case $language in
+	c) compiler=gcc ;;
+	c++) compiler=g++ ;;
+	esac
+	root=$temporary/installed
+	# shellcheck disable=SC2046 # options, split on purpose
+	PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$root/opt/lib64/pkgconfig \
+		pkg-config --cflags --libs hashbelt >"$temporary/flags" &&
+		"$compiler" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Werror \
+			-o "$temporary/client" "$tests/build/client.c" -x none "$@" \
+			$(cat "$temporary/flags") &&
+		LD_LIBRARY_PATH=$root/opt/lib64 "$temporary/client"
+}
+
+# needed - print the library of ours that the program of installed() needs when it starts.
+needed() {
+	readelf -d "$temporary/client" | sed -n 's/.*(NEEDED).*\[\(libhashbelt.*\)\]/\1/p'
+}
+
+# symbols - compare the symbols that libhashbelt.so exports with those in the file of that name.
+symbols() {
+	grep -v '^#' "$tests/build/symbols" >"$temporary/expected"
+	nm -D --defined-only "$temporary/installed/opt/lib64/libhashbelt.so" |
+		awk '$2 != "A" { print $3 }' | LC_ALL=C sort | diff "$temporary/expected" - |
+		sed -n "s|^< \(.*\)|libhashbelt.so does not export \1: bring it back, for programs need it. \
+After a release, only a new soname (tools/Makefile) may remove it from tests/build/symbols|p
+			s|^> \(.*\)|libhashbelt.so exports \1: remove it from \
+tools/lib/libhashbelt.map, or add it to tests/build/symbols and document it in docs/man3|p"
+}
+
+# archive - print the global symbols of libhashbelt.a that libhashbelt.so does not export.
+archive() {
+	nm -g --defined-only "$temporary/installed/opt/lib64/libhashbelt.a" |
+		awk 'NF == 3 { print $3 }' | LC_ALL=C sort >"$temporary/defined"
+	sed -n 's/@.*//p' "$tests/build/symbols" | LC_ALL=C comm -3 - "$temporary/defined"
 }
 
 # rules - print the lines that do not have the form of a udev rule.
@@ -102,7 +145,7 @@ for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
-plan 19
+plan 28
 silent "hashbelt.h and hashbelt/client.h compile as C99" \
 	language gcc c99 c hashbelt.h hashbelt/client.h
 silent "hashbelt.h and hashbelt/client.h compile as C11" \
@@ -125,11 +168,48 @@ silent "the client library builds for s390x" cross s390x library
 silent "the module builds for the stock kernel with W=1 and sparse without a warning" module
 silent "the module builds for arm64 without a warning" cross_module arm64
 silent "the module builds for s390x without a warning" cross_module s390x
+is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
+./opt/include/hashbelt/client.h
+./opt/include/hashbelt/uapi.h
+./opt/lib64/libhashbelt.a
+./opt/lib64/libhashbelt.so
+./opt/lib64/libhashbelt.so.0
+./opt/lib64/libhashbelt.so.0.1.0
+./opt/lib64/pkgconfig/hashbelt.pc
+./opt/share/bash-completion/completions/hbctl
+./opt/share/man/man1/hbctl.1
+./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= PREFIX=/opt LIBDIR=/opt/lib64
+mv "$temporary/root" "$temporary/installed"
+output="ENOENT, handle NULL
+there is no device /nonexistent: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'
+/dev/null is not the device of hashbelt
+a key of 3 bytes, a value of 5"
+is "a C11 program runs with the installed shared library" 0 "$output" '' installed c c11
+is "a program that is linked with the shared library needs libhashbelt.so.0" 0 libhashbelt.so.0 '' \
+	needed
+is "a C++17 program runs with the installed shared library" 0 "$output" '' installed c++ c++17
+is "a C11 program runs with the installed static library" 0 "$output" '' installed c c11 -static
+is "a C++17 program runs with the installed static library" 0 "$output" '' \
+	installed c++ c++17 -static
+silent "libhashbelt.so exports the symbols of tests/build/symbols" symbols
+silent "libhashbelt.a defines the symbols of tests/build/symbols and no others" archive
+is "make install with STATIC=1 installs no shared library" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
+./usr/local/bin/hbctl
+./usr/local/include/hashbelt/client.h
+./usr/local/include/hashbelt/uapi.h
+./usr/local/lib/libhashbelt.a
+./usr/local/lib/pkgconfig/hashbelt.pc
+./usr/local/share/bash-completion/completions/hbctl
+./usr/local/share/man/man1/hbctl.1' '' install_tools STATIC=1
 is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
 ./usr/local/include/hashbelt/uapi.h
 ./usr/local/lib/libhashbelt.a
+./usr/local/lib/libhashbelt.so
+./usr/local/lib/libhashbelt.so.0
+./usr/local/lib/libhashbelt.so.0.1.0
+./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
 ./usr/local/share/man/man1/hbctl.1' '' install_tools LIBPQ=
 is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './opt/bin/hbctl
@@ -137,6 +217,10 @@ is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/uapi.h
 ./opt/lib/libhashbelt.a
+./opt/lib/libhashbelt.so
+./opt/lib/libhashbelt.so.0
+./opt/lib/libhashbelt.so.0.1.0
+./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/man/man1/hbctl.1
 ./rules/60-hashbelt.rules' '' install_tools LIBPQ=yes PREFIX=/opt RULES=/rules

@@ -22,6 +22,11 @@
 
 #define PLANNED	107
 
+/* Compiled programs have these values. */
+_Static_assert(HASHBELT_CALL_OPEN == 0 && HASHBELT_CALL_GET == 5 && HASHBELT_CALL_READ == 13 &&
+	       HASHBELT_CALL_LOCK == 21 && HASHBELT_CALL_INFO == 27 && HASHBELT_CALL_ADVANCE == 36,
+	       "a value of enum hashbelt_call has changed");
+
 static void test_open(void)
 {
 	struct hashbelt *belt = (void *)"";
