@@ -10,6 +10,7 @@
 #			hbctl and tools/Makefile; and docs/design.md shows the files of the module in
 #			the same order
 #	shell scripts	all, by shellcheck
+#	manual pages	all, by mandoc
 #	words	all files, for words that docs and comments avoid
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
@@ -151,6 +152,11 @@ check_scripts() {
 	shellcheck -x $(files | xargs grep -lE '^#!/bin/sh|^# shellcheck shell')
 }
 
+# A page that refers to another as a whole (.so) has its path from the directory above man3.
+check_manuals() {
+	(cd docs && mandoc -T lint -W warning hbctl.1 man3/*.3) 2>&1 | grep -v '\.so is fragile'
+}
+
 # Licences stay as they were written, and pictures have no comments: .reuse/dep5 has these.
 check_spdx() {
 	files ':!COPYING' ':!LICENSES' ':!.reuse' ':!docs/pictures/*.svg' ':!docs/pictures/*.txt' |
@@ -183,7 +189,7 @@ if [ "${1-}" = --style ]; then
 fi
 
 "$tests/need.sh" gcc make git sparse shellcheck perl libjson-c-dev libncurses-dev \
-	linux-source-6.1 linux-kbuild-6.1 reuse ||
+	linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)
@@ -207,6 +213,7 @@ check_module >"$work/module.log" 2>&1 &
 check_pictures >"$work/pictures.log" 2>&1 &
 check_tools >"$work/circles.log" 2>&1 &
 check_scripts >"$work/scripts.log" 2>&1 &
+check_manuals >"$work/manuals.log" 2>&1 &
 check_spdx >"$work/spdx.log" 2>&1 &
 check_reuse >"$work/reuse.log" 2>&1 &
 check_words >"$work/words.log" 2>&1 &

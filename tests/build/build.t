@@ -125,6 +125,47 @@ archive() {
 	sed -n 's/@.*//p' "$tests/build/symbols" | LC_ALL=C comm -3 - "$temporary/defined"
 }
 
+# manuals PREFIX - print the paths of the manual pages of functions below it.
+manuals() {
+	(cd "$top/docs" && LC_ALL=C && printf ".$1/share/man/%s\n" man3/*.3)
+}
+
+# prototypes - print the functions of client.h, one a line.
+prototypes() {
+	gcc -E -P -I"$top/tools/lib" "$top/tools/lib/hashbelt/client.h" | tr '\n\t' '  ' |
+		sed 's/[;{}]/\n/g' | sed 's/  */ /g; s/^ //; s/ $//; s/^static inline //' |
+		grep -E '^[a-z_ ]+[ *]+hashbelt_[a-z_]+\(.*\)$' | LC_ALL=C sort
+}
+
+# documented - print the functions in the synopses of the manual pages, likewise.
+documented() {
+	for page in "$top"/docs/man3/*.3; do
+		sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$page" | tr -d '"' | awk '
+			{ text = $0; sub(/^\.F[tao] /, "", text) }
+			/^\.Ft / { line = text (text ~ /\*$/ ? "" : " ") }
+			/^\.Fo / { line = line text "("; comma = "" }
+			/^\.Fa / { line = line comma text; comma = ", " }
+			/^\.Fc/ { print line ")" }'
+	done | LC_ALL=C sort
+}
+
+# synopses - compare both.
+synopses() {
+	prototypes >"$temporary/prototypes"
+	documented | diff "$temporary/prototypes" - |
+		sed -n 's|^< |docs/man3 lacks |p; s|^> |hashbelt/client.h lacks |p'
+}
+
+# pages - each function has a page of its name.
+pages() {
+	sed -n 's/@.*//p' "$tests/build/symbols" >"$temporary/names"
+	prototypes | sed 's/(.*//; s/.*[ *]//' | sort -u - "$temporary/names" |
+		while read -r name; do
+			[ -e "$top/docs/man3/$name.3" ] ||
+				echo "$name has no page: write docs/man3/$name.3"
+		done
+}
+
 # rules - print the lines that do not have the form of a udev rule.
 rules() {
 	word='[A-Z]+(\{[^}]+\})?(==|!=|=|\+=|-=|:=)"[^"]*"'
@@ -145,7 +186,7 @@ for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
-plan 28
+plan 30
 silent "hashbelt.h and hashbelt/client.h compile as C99" \
 	language gcc c99 c hashbelt.h hashbelt/client.h
 silent "hashbelt.h and hashbelt/client.h compile as C11" \
@@ -178,6 +219,7 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/lib64/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/man/man1/hbctl.1
+'"$(manuals /opt)"'
 ./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= PREFIX=/opt LIBDIR=/opt/lib64
 mv "$temporary/root" "$temporary/installed"
 output="ENOENT, handle NULL
@@ -192,6 +234,8 @@ is "a C11 program runs with the installed static library" 0 "$output" '' install
 is "a C++17 program runs with the installed static library" 0 "$output" '' \
 	installed c++ c++17 -static
 silent "libhashbelt.so exports the symbols of tests/build/symbols" symbols
+silent "each function of libhashbelt has a manual page" pages
+silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses
 silent "libhashbelt.a defines the symbols of tests/build/symbols and no others" archive
 is "make install with STATIC=1 installs no shared library" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
@@ -200,7 +244,8 @@ is "make install with STATIC=1 installs no shared library" 0 './usr/lib/udev/rul
 ./usr/local/lib/libhashbelt.a
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
-./usr/local/share/man/man1/hbctl.1' '' install_tools STATIC=1
+./usr/local/share/man/man1/hbctl.1
+'"$(manuals /usr/local)" '' install_tools STATIC=1
 is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
@@ -211,7 +256,8 @@ is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-h
 ./usr/local/lib/libhashbelt.so.0.1.0
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
-./usr/local/share/man/man1/hbctl.1' '' install_tools LIBPQ=
+./usr/local/share/man/man1/hbctl.1
+'"$(manuals /usr/local)" '' install_tools LIBPQ=
 is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './opt/bin/hbctl
 ./opt/bin/hbctl-store
 ./opt/include/hashbelt/client.h
@@ -223,6 +269,7 @@ is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './
 ./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/man/man1/hbctl.1
+'"$(manuals /opt)"'
 ./rules/60-hashbelt.rules' '' install_tools LIBPQ=yes PREFIX=/opt RULES=/rules
 silent "each line of 60-hashbelt.rules has the form of a udev rule" rules
 finish
