@@ -2,6 +2,8 @@
 /* client_test - the client library on /dev/hashbelt, also where hbctl does not use it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,11 @@
 /* Locks of one owner: more than fit into the first buffer of a list. */
 #define LOCKS	500
 
-#define PLANNED	107
+/* Threads that share a handle, and keys of each. */
+#define THREADS	4
+#define OWN	2000
+
+#define PLANNED	109
 
 /* Compiled programs have these values. */
 _Static_assert(HASHBELT_CALL_OPEN == 0 && HASHBELT_CALL_GET == 5 && HASHBELT_CALL_READ == 13 &&
@@ -281,6 +287,7 @@ static void test_events(struct hashbelt *belt)
 		.fields = HASHBELT_SET_HANDLER | HASHBELT_SET_REASONS,
 		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
 	};
+	struct pollfd file = { .fd = hashbelt_fd(belt), .events = POLLIN };
 	const struct hashbelt_event *first, *second, *third;
 	__u64 buffer[64];
 	ssize_t len;
@@ -297,6 +304,8 @@ static void test_events(struct hashbelt *belt)
 	put_text(belt, "key", "long value", 0);
 	hashbelt_remove(belt, "key", 3, NULL);
 	hashbelt_expire(belt, "a", 1);
+	ok(poll(&file, 1, 0) == 1 && file.revents == POLLIN,
+	   "the descriptor of a handle with a queued event is readable");
 	ok(hashbelt_read(belt, buffer, 64) == -EMSGSIZE,
 	   "read into a buffer smaller than the event returns EMSGSIZE");
 	ok(!hashbelt_watch(belt, HASHBELT_WATCH_ACK), "watch with HASHBELT_WATCH_ACK returns 0");
@@ -577,6 +586,64 @@ static void test_locks(struct hashbelt *belt)
 	   "release counts 500 locks of one owner and keeps that of the other");
 }
 
+/**
+ * struct sharer - a thread that uses the handle of all
+ * @belt:	the handle
+ * @first:	its first key
+ * @right:	how many of its gets have returned the value that it had put
+ * @scanned:	the entries that it has found in a walk
+ */
+struct sharer {
+	struct hashbelt *belt;
+	__u32 first;
+	unsigned int right;
+	unsigned int scanned;
+};
+
+static void *share(void *arg)
+{
+	const struct hashbelt_record *record;
+	struct hashbelt_scanner *scanner;
+	struct sharer *sharer = arg;
+	__u32 key, value;
+
+	for (key = sharer->first; key < sharer->first + OWN; key++) {
+		value = ~key;
+		hashbelt_put(sharer->belt, &key, sizeof(key), &value, sizeof(value), NULL);
+		value = 0;
+		if (!hashbelt_get(sharer->belt, &key, sizeof(key), &value, sizeof(value), NULL))
+			sharer->right += value == ~key;
+	}
+	if (hashbelt_scan_begin(sharer->belt, &scanner))
+		return NULL;
+	while (hashbelt_scan_next(scanner, &record) > 0)
+		sharer->scanned++;
+	hashbelt_scan_end(scanner);
+	return NULL;
+}
+
+/* On a new belt without a name. Each thread finds its own entries, at least. */
+static void test_threads(struct hashbelt *belt)
+{
+	struct sharer sharers[THREADS] = { 0 };
+	pthread_t threads[THREADS];
+	bool right = true;
+	unsigned int i;
+
+	if (hashbelt_create(belt, NULL, NULL))
+		bail_out("cannot create a belt without a name");
+	for (i = 0; i < THREADS; i++) {
+		sharers[i] = (struct sharer){ .belt = belt, .first = i * OWN };
+		if (pthread_create(&threads[i], NULL, share, &sharers[i]))
+			bail_out("cannot start a thread");
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		right &= sharers[i].right == OWN && sharers[i].scanned >= OWN;
+	}
+	ok(right, "threads that share a handle get what they put, and have walks of their own");
+}
+
 /* Whether the sentence about an error has the words. */
 static bool says(struct hashbelt *belt, int err, enum hashbelt_call call, const char *name,
 		 const char *words)
@@ -676,6 +743,7 @@ int main(void)
 	test_lock(belt);
 	test_lock_sizes(belt);
 	test_locks(belt);
+	test_threads(belt);
 	test_strerror(belt);
 	hashbelt_close(belt);
 	return done_testing();
