@@ -43,7 +43,7 @@ bool hb_is_in_limbo(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		if (READ_ONCE(shard->in_limbo))
 			return true;
 	return false;
@@ -67,7 +67,7 @@ static int wait_for_rounds(struct hashbelt_belt *belt)
 	int err = 0;
 
 	/* The rounds of all shards go on meanwhile. */
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		note_round(shard);
 	for (shard = belt->shards; shard < hb_shards_end(belt) && !err; shard++)
 		err = wait_event_killable(belt->flush.wait,
