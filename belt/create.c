@@ -134,7 +134,7 @@ static bool has_dying(const atomic_t *count)
 static void belt_free_last(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, last);
-	struct hb_account *account = hb_account_get(belt->account);
+	struct hb_account *account = hb_account_get(hb_account_whole(belt->account));
 
 	belt_free(belt);
 	uncount_dying(&dying);
@@ -168,7 +168,7 @@ static void belt_free_work(struct work_struct *work)
  */
 void hashbelt_destroy(struct hashbelt_belt *belt)
 {
-	struct hb_account *account = belt->account;
+	struct hb_account *account = hb_account_whole(belt->account);
 
 	hb_evict_del_belt(belt);
 	atomic_inc(&dying);
@@ -300,13 +300,14 @@ EXPORT_SYMBOL_GPL(hashbelt_create);
  */
 struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
 {
+	struct hb_account *account = hb_account_whole(config->account);
 	struct hashbelt_belt *belt;
 	bool own, any;
 	long pause;
 	int err;
 
 	for (pause = 1;; pause *= 2) {
-		own = config->account && has_dying(&config->account->dying);
+		own = account && has_dying(&account->dying);
 		any = has_dying(&dying);
 		belt = hashbelt_create(config);
 		err = PTR_ERR_OR_ZERO(belt);
@@ -318,8 +319,8 @@ struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
 }
 
 /*
- * Waits until the belts of @account that were given up are freed: as long as hb_create_patiently()
- * does, or until the task is killed. Context: may sleep.
+ * Waits until the belts of @account, which is no part, that were given up are freed: as long as
+ * hb_create_patiently() does, or until the task is killed. Context: may sleep.
  */
 void hb_wait_for_frees(struct hb_account *account)
 {

@@ -3,10 +3,11 @@
  * Memory of the module: accounts, limits, and slab caches for entries.
  *
  * A belt allocates through this file. An allocation is charged to the memory cgroup of the
- * allocating task (__GFP_ACCOUNT), to the account of the belt's owner, and to the module. Accounts
- * and the module have limits. Their counters are per CPU. Near its limit a counter is summed
- * exactly, and a charge that would exceed the limit is undone and fails. So the sum of granted
- * charges never exceeds a limit.
+ * allocating task (__GFP_ACCOUNT), to the account of the belt's owner, and to the module. What is
+ * charged to a part of an account is charged to the whole account as well. Parts, accounts and the
+ * module have limits. Their counters are per CPU. Near its limit a counter is summed exactly, and a
+ * charge that would exceed the limit is undone and fails. So the sum of granted charges never
+ * exceeds a limit.
  *
  * Allocations fail rather than invoke the OOM killer, the system's or a cgroup's
  * (__GFP_RETRY_MAYFAIL).
@@ -46,6 +47,7 @@ static struct kmem_cache *classes[CLASSES];
 static struct percpu_counter used;
 static u64 limit = S64_MAX;	/* percpu_counter compares signed */
 static u64 account_limit = S64_MAX;
+static u64 part_limit = S64_MAX;
 
 /* CLASSES: larger than any class. */
 static unsigned int class_of(size_t size)
@@ -121,11 +123,33 @@ void hb_memory_account_limit(u64 bytes)
 	WRITE_ONCE(account_limit, min_t(u64, bytes, S64_MAX));
 }
 
+/* The limit of each part of an account. */
+void hb_memory_part_limit(u64 bytes)
+{
+	WRITE_ONCE(part_limit, min_t(u64, bytes, S64_MAX));
+}
+
 /* Bytes that the module holds; exact while nothing is allocated or freed. */
 u64 hb_memory_used(void)
 {
 	/* Benign race: what other CPUs charge meanwhile may be missing from the sum. */
 	return data_race(percpu_counter_sum_positive(&used));
+}
+
+static int used_init(struct hb_account *account)
+{
+	/*
+	 * Benign race in the per-CPU allocator: it reads its count of free pages without the lock
+	 * to see whether it needs more.
+	 */
+	return data_race(percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT));
+}
+
+static void used_exit(struct hb_account *account)
+{
+	WARN_ON_ONCE(percpu_counter_sum(&account->used));
+	/* As in used_init(). */
+	data_race((percpu_counter_destroy(&account->used), 0));
 }
 
 /*
@@ -134,10 +158,9 @@ u64 hb_memory_used(void)
  */
 int hb_account_init(struct hb_account *account, void (*release)(struct hb_account *account))
 {
-	int err;
-
 	refcount_set(&account->ref, 1);
 	atomic_set(&account->dying, 0);
+	account->whole = NULL;
 	account->release = release;
 	/* Without WQ_MEM_RECLAIM, which costs a thread: no allocation waits for this work. */
 	account->wq = alloc_ordered_workqueue("hashbelt_user", 0);
@@ -146,12 +169,7 @@ int hb_account_init(struct hb_account *account, void (*release)(struct hb_accoun
 	account->free_wq = alloc_ordered_workqueue("hashbelt_user_free", 0);
 	if (!account->free_wq)
 		goto err_wq;
-	/*
-	 * Benign race in the per-CPU allocator: it reads its count of free pages without the lock
-	 * to see whether it needs more.
-	 */
-	err = data_race(percpu_counter_init(&account->used, 0, GFP_KERNEL_ACCOUNT));
-	if (!err)
+	if (!used_init(account))
 		return 0;
 	destroy_workqueue(account->free_wq);
 err_wq:
@@ -159,10 +177,40 @@ err_wq:
 	return -ENOMEM;
 }
 
+/*
+ * Opens a part of an account, which hb_account_exit_part() closes in the @release of the whole.
+ * Returns 0 or -ENOMEM. Context: may sleep.
+ */
+int hb_account_init_part(struct hb_account *part, struct hb_account *whole)
+{
+	int err = used_init(part);
+
+	if (err)
+		return err;
+	part->whole = whole;
+	part->wq = whole->wq;
+	part->free_wq = whole->free_wq;
+	return 0;
+}
+
+/* Nothing is charged to the part any more. One of zeros, which was not opened, is left alone. */
+void hb_account_exit_part(struct hb_account *part)
+{
+	if (part->whole)
+		used_exit(part);
+}
+
+/* The account that has the references and counts the dying belts of @account; NULL if that is. */
+struct hb_account *hb_account_whole(struct hb_account *account)
+{
+	return account && account->whole ? account->whole : account;
+}
+
+/* The account may be NULL. */
 struct hb_account *hb_account_get(struct hb_account *account)
 {
 	if (account)
-		refcount_inc(&account->ref);
+		refcount_inc(&hb_account_whole(account)->ref);
 	return account;
 }
 
@@ -172,13 +220,12 @@ struct hb_account *hb_account_get(struct hb_account *account)
  */
 void hb_account_put(struct hb_account *account)
 {
+	account = hb_account_whole(account);
 	if (!account || !refcount_dec_and_test(&account->ref))
 		return;
 	destroy_workqueue(account->free_wq);
 	destroy_workqueue(account->wq);
-	WARN_ON_ONCE(percpu_counter_sum(&account->used));
-	/* As in hb_account_init(). */
-	data_race((percpu_counter_destroy(&account->used), 0));
+	used_exit(account);
 	account->release(account);
 }
 
@@ -195,11 +242,22 @@ static bool charge_one(struct percpu_counter *counter, size_t size, u64 most)
 	return false;
 }
 
+/* Uncharges @account and the accounts that it is a part of, up to @end, which stays charged. */
+static void uncharge_accounts(struct hb_account *account, const struct hb_account *end, size_t size)
+{
+	for (; account != end; account = account->whole)
+		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
+}
+
 static void uncharge(struct hb_account *account, size_t size)
 {
 	percpu_counter_add_batch(&used, -(s64)size, BATCH);
-	if (account)
-		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
+	uncharge_accounts(account, NULL, size);
+}
+
+static u64 limit_of(const struct hb_account *account)
+{
+	return account->whole ? READ_ONCE(part_limit) : READ_ONCE(account_limit);
 }
 
 /* Users leave an eighth of the module's memory to belts without an account, which are root's. */
@@ -212,16 +270,21 @@ static u64 limit_for(const struct hb_account *account)
 
 static int charge(struct hb_account *account, size_t size)
 {
+	struct hb_account *each;
+
 	/*
 	 * The account first: a charge beyond its limit never touches the counter that all users
 	 * share.
 	 */
-	if (account && unlikely(!charge_one(&account->used, size, READ_ONCE(account_limit))))
+	for (each = account; each; each = each->whole) {
+		if (likely(charge_one(&each->used, size, limit_of(each))))
+			continue;
+		uncharge_accounts(account, each, size);
 		return -EDQUOT;
+	}
 	if (likely(charge_one(&used, size, limit_for(account))))
 		return 0;
-	if (account)
-		percpu_counter_add_batch(&account->used, -(s64)size, BATCH);
+	uncharge_accounts(account, NULL, size);
 	return -ENOSPC;
 }
 
@@ -233,11 +296,18 @@ static bool is_near(struct percpu_counter *counter, u64 most)
 	return data_race(__percpu_counter_compare(counter, most - ahead, BATCH)) > 0;
 }
 
-/* The memory of @account, which may be NULL, or of the module comes near its limit. */
+/*
+ * The memory of @account, which may be NULL, of an account that it is a part of, or of the module
+ * comes near its limit.
+ */
 bool hb_memory_is_scarce(struct hb_account *account)
 {
-	return (account && is_near(&account->used, READ_ONCE(account_limit))) ||
-	       is_near(&used, limit_for(account));
+	struct hb_account *each;
+
+	for (each = account; each; each = each->whole)
+		if (is_near(&each->used, limit_of(each)))
+			return true;
+	return is_near(&used, limit_for(account));
 }
 
 /*
@@ -251,7 +321,7 @@ int hb_percpu_alloc(struct hb_account *account, size_t size, void __percpu **mem
 
 	if (err)
 		return err;
-	/* As in hb_account_init(). */
+	/* As in used_init(). */
 	*memory = data_race(__alloc_percpu_gfp(size, sizeof(u64), GFP_KERNEL_ACCOUNT));
 	if (*memory)
 		return 0;
@@ -264,7 +334,7 @@ void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t si
 {
 	if (!memory)
 		return;
-	/* As in hb_account_init(). */
+	/* As in used_init(). */
 	data_race((free_percpu(memory), 0));
 	uncharge(account, size * num_possible_cpus());
 }

@@ -11,14 +11,22 @@
 /**
  * struct hb_account - the memory and the workers of one user's belts
  * @used:	bytes; exact when summed
- * @wq:		where the belts' work is queued: serves one belt at a time, in FIFO order
+ * @whole:	the account that this one is a part of, and that is charged as well; NULL: this is
+ *		no part. Constant
+ * @wq:		where the belts' work is queued: serves one belt at a time, in FIFO order. A part
+ *		has those of @whole
  * @free_wq:	frees belts, one at a time likewise
- * @dying:	number of belts that were given up and are not freed yet
- * @ref:	one for the maker of the account, one for each belt
- * @release:	called when the last reference is dropped; nothing is charged any more then
+ * @dying:	number of belts that were given up and are not freed yet; of a part: not used
+ * @ref:	one for the maker of the account, one for each belt; of a part: not used
+ * @release:	called when the last reference is dropped; nothing is charged any more then. It
+ *		closes the parts
+ *
+ * A part has a limit of its own below that of the whole. A reference to a part is one to the
+ * whole, so that all parts exist as long as the whole does.
  */
 struct hb_account {
 	struct percpu_counter used;
+	struct hb_account *whole;
 	struct workqueue_struct *wq;
 	struct workqueue_struct *free_wq;
 	atomic_t dying;
@@ -30,10 +38,14 @@ int hb_memory_init(size_t payload);
 void hb_memory_exit(void);
 void hb_memory_limit(u64 bytes);
 void hb_memory_account_limit(u64 bytes);
+void hb_memory_part_limit(u64 bytes);
 u64 hb_memory_used(void);
 bool hb_memory_is_scarce(struct hb_account *account);
 
 int hb_account_init(struct hb_account *account, void (*release)(struct hb_account *account));
+int hb_account_init_part(struct hb_account *part, struct hb_account *whole);
+void hb_account_exit_part(struct hb_account *part);
+struct hb_account *hb_account_whole(struct hb_account *account);
 struct hb_account *hb_account_get(struct hb_account *account);
 void hb_account_put(struct hb_account *account);
 

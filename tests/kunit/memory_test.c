@@ -497,6 +497,167 @@ static void limits_of_account_and_module_hold_to_the_byte(struct kunit *test)
 	hb_account_put(account);
 }
 
+/* Parts of an account */
+
+struct divided {
+	struct hb_account whole;
+	struct hb_account part;
+};
+
+static void divided_release(struct hb_account *account)
+{
+	struct divided *divided = container_of(account, struct divided, whole);
+
+	released++;
+	hb_account_exit_part(&divided->part);
+	kfree(divided);
+}
+
+static struct divided *open_divided(struct kunit *test)
+{
+	struct divided *divided = kzalloc(sizeof(*divided), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, divided);
+	KUNIT_ASSERT_EQ(test, hb_account_init(&divided->whole, divided_release), 0);
+	KUNIT_ASSERT_EQ(test, hb_account_init_part(&divided->part, &divided->whole), 0);
+	return divided;
+}
+
+/* The bytes that are charged to a part, to its whole and to the module. */
+struct charges {
+	u64 part;
+	u64 whole;
+	u64 module;
+};
+
+static struct charges charges_of(struct divided *divided)
+{
+	return (struct charges){
+		charged_to(&divided->part), charged_to(&divided->whole), hb_memory_used(),
+	};
+}
+
+static void expect_charges(struct kunit *test, struct divided *divided, struct charges before,
+			   u64 part, u64 whole)
+{
+	struct charges now = charges_of(divided);
+
+	KUNIT_EXPECT_EQ(test, now.part - before.part, part);
+	KUNIT_EXPECT_EQ(test, now.whole - before.whole, whole);
+	KUNIT_EXPECT_EQ(test, now.module - before.module, whole);
+}
+
+static void limits_of_part_whole_and_module_hold_to_the_byte(struct kunit *test)
+{
+	struct divided *divided = open_divided(test);
+	struct hashbelt_belt *belt = still_belt(test, (struct hashbelt_config){
+		.account = &divided->part });
+	struct hashbelt_belt *other = still_belt(test, (struct hashbelt_config){
+		.account = &divided->whole });
+	struct charges before = charges_of(divided);
+
+	KUNIT_EXPECT_EQ(test, before.whole, 2 * before.part);
+	hb_memory_part_limit(before.part + 79);
+	KUNIT_EXPECT_EQ(test, put(belt, 1), -EDQUOT);
+	expect_charges(test, divided, before, 0, 0);
+	hb_memory_part_limit(before.part + 80);
+	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 2), -EDQUOT);
+	expect_charges(test, divided, before, 80, 80);
+	/* The limit of the part is none of the whole, nor is the charge. */
+	KUNIT_EXPECT_EQ(test, put(other, 1), 0);
+	expect_charges(test, divided, before, 80, 160);
+	hb_memory_part_limit(U64_MAX);
+	hb_memory_account_limit(before.whole + 239);
+	KUNIT_EXPECT_EQ(test, put(belt, 2), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, put(other, 2), -EDQUOT);
+	expect_charges(test, divided, before, 80, 160);
+	hb_memory_account_limit(before.whole + 240);
+	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
+	hb_memory_account_limit(U64_MAX);
+	hb_memory_limit(limit_for_accounts(before.module + 319));
+	KUNIT_EXPECT_EQ(test, put(belt, 3), -ENOSPC);
+	expect_charges(test, divided, before, 160, 240);
+	hb_memory_limit(limit_for_accounts(before.module + 320));
+	KUNIT_EXPECT_EQ(test, put(belt, 3), 0);
+	expect_charges(test, divided, before, 240, 320);
+	hb_memory_limit(U64_MAX);
+	hashbelt_destroy(belt);
+	hashbelt_destroy(other);
+	flush_account(&divided->whole);
+	hb_account_put(&divided->whole);
+}
+
+/* The belt's memory: objects, tables, levels and per-CPU memory. */
+static void memory_of_a_part_is_uncharged_from_part_and_whole(struct kunit *test)
+{
+	struct divided *divided = open_divided(test);
+	struct charges before = charges_of(divided);
+	struct hashbelt_belt *belt;
+	unsigned int key;
+	u64 used;
+
+	released = 0;
+	belt = still_belt(test, (struct hashbelt_config){ .account = &divided->part });
+	for (key = 0; key < 1000; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1000 * key + 1), 0);
+	KUNIT_EXPECT_EQ(test, put_span(belt, 1000, 30000), 0);
+	come_to_rest(belt);
+	used = hb_memory_used() - before.module;
+	KUNIT_EXPECT_GT(test, used, 1000 * 80 + 30000ULL);
+	expect_charges(test, divided, before, used, used);
+	hashbelt_clear(belt);
+	come_to_rest(belt);
+	used = hb_memory_used() - before.module;
+	expect_charges(test, divided, before, used, used);
+	hashbelt_destroy(belt);
+	flush_account(&divided->whole);
+	expect_charges(test, divided, before, 0, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&divided->whole.dying), 0);
+	KUNIT_EXPECT_EQ(test, released, 0u);
+	hb_account_put(&divided->whole);
+	KUNIT_EXPECT_EQ(test, released, 1u);
+}
+
+static void a_reference_to_a_part_keeps_the_whole(struct kunit *test)
+{
+	struct divided *divided = open_divided(test);
+	struct hb_account *part = hb_account_get(&divided->part);
+
+	released = 0;
+	KUNIT_EXPECT_PTR_EQ(test, part, &divided->part);
+	hb_account_put(&divided->whole);
+	KUNIT_EXPECT_EQ(test, released, 0u);
+	hb_account_put(part);
+	KUNIT_EXPECT_EQ(test, released, 1u);
+}
+
+/* A part near its limit makes memory scarce for itself alone, a whole for its parts as well. */
+static void memory_is_scarce_near_the_limit_of_part_or_whole(struct kunit *test)
+{
+	struct divided *divided = open_divided(test);
+	struct hashbelt_belt *belt = still_belt(test, (struct hashbelt_config){
+		.account = &divided->part });
+	u64 charged = charged_to(&divided->part);
+
+	/* An allocation makes room from a sixteenth below the limit on. */
+	hb_memory_part_limit(charged * 16);
+	KUNIT_EXPECT_FALSE(test, hb_memory_is_scarce(&divided->part));
+	hb_memory_part_limit(charged + charged / 32);
+	KUNIT_EXPECT_TRUE(test, hb_memory_is_scarce(&divided->part));
+	KUNIT_EXPECT_FALSE(test, hb_memory_is_scarce(&divided->whole));
+	hb_memory_part_limit(U64_MAX);
+	KUNIT_EXPECT_FALSE(test, hb_memory_is_scarce(&divided->part));
+	hb_memory_account_limit(charged + charged / 32);
+	KUNIT_EXPECT_TRUE(test, hb_memory_is_scarce(&divided->part));
+	KUNIT_EXPECT_TRUE(test, hb_memory_is_scarce(&divided->whole));
+	KUNIT_EXPECT_FALSE(test, hb_memory_is_scarce(NULL));
+	hb_memory_account_limit(U64_MAX);
+	hashbelt_destroy(belt);
+	flush_account(&divided->whole);
+	hb_account_put(&divided->whole);
+}
+
 static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(an_entry_of_each_size_takes_its_slab_class),
 	KUNIT_CASE(a_large_entry_takes_whole_pages),
@@ -512,6 +673,10 @@ static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(the_event_of_a_reinserted_entry_takes_80_bytes),
 	KUNIT_CASE(an_account_is_charged_with_all_that_its_belts_take),
 	KUNIT_CASE(limits_of_account_and_module_hold_to_the_byte),
+	KUNIT_CASE(limits_of_part_whole_and_module_hold_to_the_byte),
+	KUNIT_CASE(memory_of_a_part_is_uncharged_from_part_and_whole),
+	KUNIT_CASE(a_reference_to_a_part_keeps_the_whole),
+	KUNIT_CASE(memory_is_scarce_near_the_limit_of_part_or_whole),
 	{}
 };
 
