@@ -240,7 +240,9 @@ enum hashbelt_kind {
  * @ttl_ms:	the belt's time-to-live, 1 to HASHBELT_TTL_MAX_MS; 0: the default.
  *		Present entries keep their deadlines
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0: the default
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE. SET: HASHBELT_PINNED needs
+ *		CAP_SYS_RESOURCE (EPERM) on a belt that was created without it by a task
+ *		without that capability
  * @mode:	rights to read (r) and write (w): permission bits as of a file, at
  *		most 0666
  * @fields:	SET: HASHBELT_SET_*, the settings to change; the others are

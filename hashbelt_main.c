@@ -5,6 +5,7 @@
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
+#include <linux/math64.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -33,6 +34,14 @@ MODULE_PARM_DESC(mode, "permissions of the device node and of the default belt (
 
 static unsigned long long max_bytes;
 static unsigned long long user_max_bytes;
+static uint user_max_pinned = 50;
+
+static void set_limits(void)
+{
+	hb_memory_limit(max_bytes);
+	hb_memory_account_limit(user_max_bytes);
+	hb_memory_part_limit(mul_u64_u32_div(user_max_bytes, user_max_pinned, 100));
+}
 
 /* A size such as 512M or 2G. */
 static int set_limit(const char *text, const struct kernel_param *param)
@@ -43,9 +52,18 @@ static int set_limit(const char *text, const struct kernel_param *param)
 	if (end == text || (*end && *end != '\n') || !bytes)
 		return -EINVAL;
 	*(unsigned long long *)param->arg = bytes;
-	hb_memory_limit(max_bytes);
-	hb_memory_account_limit(user_max_bytes);
+	set_limits();
 	return 0;
+}
+
+/* A percentage. */
+static int set_share(const char *text, const struct kernel_param *param)
+{
+	int err = param_set_uint_minmax(text, param, 0, 100);
+
+	if (!err)
+		set_limits();
+	return err;
 }
 
 static const struct kernel_param_ops limit_ops = {
@@ -56,6 +74,13 @@ module_param_cb(max_bytes, &limit_ops, &max_bytes, 0644);
 MODULE_PARM_DESC(max_bytes, "most memory of all belts, as 512M or 2G (a quarter of the machine's)");
 module_param_cb(user_max_bytes, &limit_ops, &user_max_bytes, 0644);
 MODULE_PARM_DESC(user_max_bytes, "most memory of the belts of one user but root (half of max_bytes)");
+
+static const struct kernel_param_ops share_ops = {
+	.set = set_share,
+	.get = param_get_uint,
+};
+module_param_cb(user_max_pinned, &share_ops, &user_max_pinned, 0644);
+MODULE_PARM_DESC(user_max_pinned, "percent of user_max_bytes for pinned belts (50)");
 
 module_param_named(max_belts, hb_max_belts, uint, 0644);
 MODULE_PARM_DESC(max_belts, "most belts in all (131072)");
@@ -273,8 +298,7 @@ static int __init hashbelt_init(void)
 	if (err)
 		return err;
 	set_counting(true);
-	hb_memory_limit(max_bytes);
-	hb_memory_account_limit(user_max_bytes);
+	set_limits();
 	err = create_default_belt();
 	if (err)
 		goto err_core;

@@ -192,6 +192,9 @@ static int set(const struct hb_call *call, const struct hashbelt_settings *setti
 		return -EINVAL;
 	if (fields & HASHBELT_SET_GID)
 		err = hb_group(settings->gid, call->filp->f_cred, &gid);
+	if (!err && fields & HASHBELT_SET_POLICY && settings->policy & HASHBELT_PINNED &&
+	    !hb_named_belt_may_pin(call->session->named, call->filp->f_cred))
+		err = -EPERM;
 	if (!err)
 		err = hashbelt_set(call->belt, &config, fields);
 	if (err)

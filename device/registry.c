@@ -12,6 +12,9 @@
  * subordinate uids would have as many accounts. A belt that a task with CAP_SYS_RESOURCE makes is
  * charged to no account, and has no limit but the module's.
  *
+ * Memory pressure takes nothing from a pinned belt. So a belt that is created pinned is charged to
+ * a part of the account, which has a lower limit, and other belts of a user cannot be pinned later.
+ *
  * A right counts only if both the current task has it, and the task that opened the device, whose
  * credentials the file keeps (@opener below): else a privileged program that binds a descriptor
  * which another user has passed to it would lend its rights to that user.
@@ -38,12 +41,14 @@
  * @account:	charged for the memory of these belts. Each belt has a reference. The last one frees
  *		the user: until then user_find() returns this structure, so memory of a destroyed
  *		belt still counts
+ * @pinned:	the part of @account that is charged for belts that were created pinned
  */
 struct hb_user {
 	struct rb_node node;
 	kuid_t uid;
 	unsigned int belts;
 	struct hb_account account;
+	struct hb_account pinned;
 };
 
 /* Names that one task looks at before others get names_lock. */
@@ -84,6 +89,7 @@ static void user_release(struct hb_account *account)
 	if (!RB_EMPTY_NODE(&user->node))
 		rb_erase(&user->node, &users);
 	mutex_unlock(&names_lock);
+	hb_account_exit_part(&user->pinned);
 	kfree(user);
 }
 
@@ -96,9 +102,13 @@ static struct hb_user *user_new(kuid_t uid)
 		return NULL;
 	RB_CLEAR_NODE(&user->node);
 	user->uid = uid;
-	if (!hb_account_init(&user->account, user_release))
+	if (hb_account_init(&user->account, user_release)) {
+		kfree(user);
+		return NULL;
+	}
+	if (!hb_account_init_part(&user->pinned, &user->account))
 		return user;
-	kfree(user);
+	hb_account_put(&user->account);
 	return NULL;
 }
 
@@ -408,6 +418,15 @@ u32 hb_named_belt_access(const struct hb_named_belt *named, const struct cred *o
 	return access;
 }
 
+/*
+ * Whether the current task may set HASHBELT_PINNED on a belt. Unless the belt is pinnable, both the
+ * task and @opener need CAP_SYS_RESOURCE in the initial user namespace.
+ */
+bool hb_named_belt_may_pin(const struct hb_named_belt *named, const struct cred *opener)
+{
+	return named->pinnable || are_capable(CAP_SYS_RESOURCE, opener);
+}
+
 /* Describes a belt to the current task, for which it has these rights. Context: may sleep. */
 void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct hashbelt_info *info)
 {
@@ -450,11 +469,12 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 {
 	struct hb_named_belt *named = kzalloc(sizeof(*named), GFP_KERNEL_ACCOUNT);
 	struct hashbelt_config charged = *config;
+	bool pinned = config->policy & HASHBELT_PINNED;
 	int err;
 
 	if (!named)
 		return ERR_PTR(-ENOMEM);
-	charged.account = user ? &user->account : NULL;
+	charged.account = !user ? NULL : pinned ? &user->pinned : &user->account;
 	named->belt = hb_create_patiently(&charged);
 	if (IS_ERR(named->belt)) {
 		err = PTR_ERR(named->belt);
@@ -462,6 +482,7 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 		return ERR_PTR(err);
 	}
 	named->user = user;
+	named->pinnable = !user || pinned;
 	named->uid = current_fsuid();
 	named->counted = true;
 	spin_lock_init(&named->lock);

@@ -23,6 +23,7 @@ extern unsigned int hb_user_max_belts;
  * @belt:	constant
  * @uid:	owner; constant
  * @user:	number of belts, and account, of the user that is charged; NULL: none is. Constant
+ * @pinnable:	it may be pinned: it has no account, or was created pinned. Constant
  * @counted:	it counts as a belt of its user and in all; under names_lock
  * @lock:	protects @sessions and @destroyed, and that a descriptor has a session of this belt
  *		while that is in @sessions; no lock is taken inside it
@@ -39,6 +40,7 @@ struct hb_named_belt {
 	struct hashbelt_belt *belt;
 	kuid_t uid;
 	struct hb_user *user;
+	bool pinnable;
 	bool counted;
 	spinlock_t lock;		/* see above */
 	struct list_head sessions;
@@ -62,6 +64,7 @@ int hb_group(u32 number, const struct cred *opener, kgid_t *gid);
 u32 hb_named_belt_access(const struct hb_named_belt *named, const struct cred *opener);
 void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct hashbelt_info *info);
 void hb_named_belt_set_rights(struct hb_named_belt *named, u64 rights, u32 fields);
+bool hb_named_belt_may_pin(const struct hb_named_belt *named, const struct cred *opener);
 bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner);
 void hb_named_belt_put(struct hb_named_belt *named);
 void hb_named_belt_put_wait(struct hb_named_belt *named);

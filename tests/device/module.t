@@ -11,7 +11,7 @@
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 
 parameters=/sys/module/hashbelt/parameters
-tests=67 number=0 failed=0
+tests=75 number=0 failed=0
 # Repetitions, scaled by SCALE in percent; 5 at least.
 turns=$((20 * ${SCALE:-100} / 100))
 [ $turns -ge 5 ] || turns=5
@@ -173,6 +173,8 @@ ok "max_bytes of 1G reads as 1073741824" parameter max_bytes 1073741824
 ok "a write of 0 to max_bytes is refused" refused set_parameter max_bytes 0
 ok "a write of a word to max_bytes is refused" refused set_parameter max_bytes many
 ok "a refused write leaves max_bytes unchanged" parameter max_bytes 1073741824
+ok "user_max_pinned=100 is accepted" load user_max_pinned=100
+ok "user_max_pinned=100 reads as 100" parameter user_max_pinned 100
 ok "ttl_ms cannot be changed while the module is loaded" refused set_parameter ttl_ms 1000
 ok "buckets cannot be changed while the module is loaded" refused set_parameter buckets 4
 ok "mode cannot be changed while the module is loaded" refused set_parameter mode 0666
@@ -192,6 +194,9 @@ wrong max_bytes 0
 wrong max_bytes -1
 wrong max_bytes many
 wrong max_bytes 64
+wrong user_max_pinned 101
+wrong user_max_pinned -1
+wrong user_max_pinned many
 
 ok "insmod without parameters works after refused parameters" load
 ok "another module can use belts through the kernel interface" use

@@ -5,7 +5,8 @@
  * The belts of a user share one limit of memory and one of number, whichever user puts into
  * them. So do those of all uids of a user namespace that the user made. A task with
  * CAP_SYS_RESOURCE has no quota, and users leave it an eighth of the module's memory. Freed memory
- * does not count. The test restores all parameters.
+ * does not count. Belts that a user creates pinned take at most a part of its quota, and no other
+ * belts of a user can be pinned. The test restores all parameters.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>
@@ -13,7 +14,7 @@
 
 #include "events.h"
 
-#define TESTS	60
+#define TESTS	79
 
 #define ALICE	1000
 #define BOB	1001
@@ -62,9 +63,10 @@ static int fill_for_good(int belt, __u32 len, __u64 *bytes)
 	return err;
 }
 
-static int new_plain(void)
+/* A descriptor with a new belt of this policy, or a negative errno. */
+static int new_of(__u32 policy)
 {
-	struct hashbelt_settings settings = { .ttl_ms = HOUR };
+	struct hashbelt_settings settings = { .ttl_ms = HOUR, .policy = policy };
 	int fd = open(HASHBELT_DEVICE, O_RDWR), err;
 
 	if (fd < 0)
@@ -74,6 +76,11 @@ static int new_plain(void)
 		return fd;
 	close(fd);
 	return err;
+}
+
+static int new_plain(void)
+{
+	return new_of(0);
 }
 
 /* Work for as(): each function returns 0, or a number that tells where it failed. */
@@ -179,13 +186,12 @@ static unsigned int fill_in_namespace(const void *arg)
 	return fill_share(arg);
 }
 
-/* The superuser has no quota. */
+/* The superuser has no quota, whatever the policy of its belt, @arg. */
 static unsigned int fill_more(const void *arg)
 {
+	int belt = new_of(*(const __u32 *)arg);
 	unsigned int count;
-	int belt = new_plain();
 
-	(void)arg;
 	if (belt < 0)
 		return 1;
 	for (count = 0; count < 3 * SHARE / sizeof(value); count++) {
@@ -287,7 +293,7 @@ static unsigned int as_alice(__u64 before, unsigned int (*work)(const void *arg)
 
 static void test_memory(__u64 before)
 {
-	static const __u32 lens[] = { 16, 4000, 65536 };
+	static const __u32 lens[] = { 16, 4000, 65536 }, policies[] = { 0, HASHBELT_PINNED };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
@@ -307,8 +313,12 @@ static void test_memory(__u64 before)
 	is_int(as(0, 0, 0, fill_without_capabilities, &lens[1]), 0,
 	       "uid 0 without capabilities uses no more than user_max_bytes");
 	used_at_last(before);
-	is_int(as(0, 0, 0, fill_more, NULL), 0, "the superuser may use more than user_max_bytes");
-	used_at_last(before);
+	for (i = 0; i < ARRAY_SIZE(policies); i++) {
+		is_int(as(0, 0, 0, fill_more, &policies[i]), 0,
+		       "a belt of the superuser uses more than user_max_bytes, policy %#x",
+		       policies[i]);
+		used_at_last(before);
+	}
 }
 
 /* Belts of other users */
@@ -446,6 +456,230 @@ static void test_reserve(void)
 	destroy_belt(bob, "bob");
 	close(alice);
 	close(bob);
+}
+
+/* Pinned belts, for which a user has half of its quota */
+
+/* Fills two pinned belts; their bytes are at most @arg, a number, and more than half of that. */
+static unsigned int fill_pinned(const void *arg)
+{
+	int belt = new_of(HASHBELT_PINNED), other = new_of(HASHBELT_PINNED);
+	__u64 most = *(const __u64 *)arg, bytes, more;
+
+	if (belt < 0 || other < 0)
+		return 1;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 2;
+	if (bytes > most)
+		return 3;
+	if (bytes <= most / 2)
+		return 4;
+	if (fill_for_good(other, 4000, &more) != -EDQUOT)
+		return 5;
+	return bytes + more > most ? 6 : 0;
+}
+
+static unsigned int fill_pinned_in_namespace(const void *arg)
+{
+	if (!enter_namespace())
+		return 20;
+	return fill_pinned(arg);
+}
+
+/* Fills a pinned belt, and then another one, which gets all of the quota that is left. */
+static unsigned int fill_beside_pinned(const void *arg)
+{
+	int belt = new_of(HASHBELT_PINNED), plain = new_plain();
+	__u64 bytes, more;
+
+	(void)arg;
+	if (belt < 0 || plain < 0)
+		return 1;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 2;
+	if (!can_put(&plain))
+		return 3;
+	if (fill_for_good(plain, 4000, &more) != -EDQUOT)
+		return 4;
+	if (bytes + more > SHARE)
+		return 5;
+	if (bytes + more <= SHARE / 8 * 7)
+		return 6;
+	return bytes > SHARE / 2 ? 7 : 0;
+}
+
+/* Fills a plain belt first: the pinned one gets what is left of the quota. */
+static unsigned int fill_pinned_beside(const void *arg)
+{
+	int plain = new_plain(), belt = new_of(HASHBELT_PINNED);
+	__u64 bytes, more;
+
+	(void)arg;
+	if (belt < 0 || plain < 0)
+		return 1;
+	if (fill_for_good(plain, 4000, &bytes) != -EDQUOT)
+		return 2;
+	if (bytes <= SHARE / 4 * 3)
+		return 3;
+	if (fill_for_good(belt, 4000, &more) != -EDQUOT)
+		return 4;
+	return bytes + more > SHARE ? 5 : 0;
+}
+
+static int set_policy(int belt, __u32 policy)
+{
+	return set_belt(belt, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_POLICY, .policy = policy });
+}
+
+/* A belt that was created pinned is charged to the part, whether it is pinned now or not. */
+static unsigned int fill_unpinned(const void *arg)
+{
+	int belt = new_of(HASHBELT_PINNED);
+	__u64 bytes;
+
+	(void)arg;
+	if (belt < 0)
+		return 1;
+	if (set_policy(belt, 0))
+		return 2;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 3;
+	if (bytes > SHARE / 2)
+		return 4;
+	if (set_policy(belt, HASHBELT_PINNED))
+		return 5;
+	return info_of(belt).policy == HASHBELT_PINNED ? 0 : 6;
+}
+
+/* A pinned belt that was given up makes room for another one. */
+static unsigned int refill_pinned(const void *arg)
+{
+	int belt = new_of(HASHBELT_PINNED);
+	__u64 bytes;
+
+	(void)arg;
+	if (belt < 0)
+		return 1;
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+		return 2;
+	close(belt);
+	return new_of(HASHBELT_PINNED) < 0 ? 3 : 0;
+}
+
+static unsigned int make_pinned(const void *arg)
+{
+	int belt = new_of(HASHBELT_PINNED);
+
+	(void)arg;
+	return belt < 0 ? -belt : 0;
+}
+
+/* Returns the errno of a SET of @policy for a belt of one's own that was created without PINNED. */
+static unsigned int set_policy_of_own(const void *arg)
+{
+	int belt = new_of(HASHBELT_WIPE);
+
+	return belt < 0 ? NO_RESULT : (unsigned int)-set_policy(belt, *(const __u32 *)arg);
+}
+
+/* A refused SET changes nothing, also not the settings beside the policy. */
+static unsigned int set_more_of_own(const void *arg)
+{
+	struct hashbelt_settings more = {
+		.fields = HASHBELT_SET_POLICY | HASHBELT_SET_TTL, .ttl_ms = 2 * HOUR,
+		.policy = HASHBELT_PINNED,
+	};
+	int belt = new_of(HASHBELT_WIPE);
+
+	(void)arg;
+	if (belt < 0)
+		return 1;
+	if (set_belt(belt, more) != -EPERM)
+		return 2;
+	if (info_of(belt).policy != HASHBELT_WIPE || info_of(belt).ttl_ms != HOUR)
+		return 3;
+	/* The policy is not named: PINNED in it is ignored. */
+	more.fields = HASHBELT_SET_TTL;
+	if (set_belt(belt, more))
+		return 4;
+	return info_of(belt).policy != HASHBELT_WIPE || info_of(belt).ttl_ms != 2 * HOUR;
+}
+
+static void set_euid(uid_t uid)
+{
+	if (seteuid(uid))
+		bail_out("seteuid: %s", strerror(errno));
+}
+
+/* Pins a belt of ALICE with the capability of the task, of the task that opened it, or of both. */
+static void test_pin_for_user(void)
+{
+	int of_alice, of_root = open_device(O_RDWR);
+	struct hashbelt_name name = name_of("alice");
+
+	if (as(ALICE, ALICE, 0, make_open, "alice"))
+		bail_out("no belt");
+	set_euid(ALICE);
+	of_alice = open_device(O_RDWR);
+	must(of_alice, HASHBELT_IOC_OPEN, &name);
+	set_euid(0);
+	must(of_root, HASHBELT_IOC_OPEN, &name);
+	is_errno(set_policy(of_alice, HASHBELT_PINNED), EPERM,
+		 "SET of PINNED by the superuser on a descriptor that a user opened returns EPERM");
+	set_euid(ALICE);
+	is_errno(set_policy(of_root, HASHBELT_PINNED), EPERM,
+		 "SET of PINNED by a user on a descriptor that the superuser opened returns EPERM");
+	set_euid(0);
+	is_errno(set_policy(of_root, HASHBELT_PINNED), 0,
+		 "SET of PINNED by the superuser on a user's belt succeeds");
+	set_euid(ALICE);
+	is_errno(set_policy(of_alice, HASHBELT_PINNED), EPERM,
+		 "SET of PINNED by the owner of a belt that the superuser has pinned returns EPERM");
+	set_euid(0);
+	destroy_belt(of_root, "alice");
+	close(of_alice);
+	close(of_root);
+}
+
+static void test_pinned(__u64 before)
+{
+	static const __u32 policies[] = { HASHBELT_PINNED, HASHBELT_PINNED | HASHBELT_EVICT };
+	static const __u32 evict = HASHBELT_EVICT;
+	static const __u64 half = SHARE / 2, whole = SHARE;
+	unsigned int i;
+
+	is_int(as_alice(before, fill_pinned, &half), 0,
+	       "a user's pinned belts take at most half of its quota together: EDQUOT");
+	is_int(as_alice(before, fill_pinned_in_namespace, &half), 0,
+	       "a user's pinned belts take at most half of its quota in a user namespace of its own");
+	is_int(as_alice(before, fill_beside_pinned, NULL), 0,
+	       "a user whose pinned belts are at their limit fills its quota with another belt");
+	is_int(as_alice(before, fill_pinned_beside, NULL), 0,
+	       "a user's pinned and other belts take no more than user_max_bytes together");
+	is_int(as_alice(before, fill_unpinned, NULL), 0,
+	       "a belt that was created pinned keeps that limit when unpinned, and is pinned again");
+	is_int(as_alice(before, refill_pinned, NULL), 0,
+	       "create of a pinned belt waits until a pinned belt that was given up is freed");
+	for (i = 0; i < ARRAY_SIZE(policies); i++)
+		is_int(as_alice(before, set_policy_of_own, &policies[i]), EPERM,
+		       "SET of policy %#x on a user's belt that was created unpinned returns EPERM",
+		       policies[i]);
+	is_int(as_alice(before, set_policy_of_own, &evict), 0,
+	       "SET of EVICT on a user's belt that was created unpinned succeeds");
+	is_int(as_alice(before, set_more_of_own, NULL), 0,
+	       "a refused SET of PINNED changes nothing, and PINNED in a policy that is not set is ignored");
+	test_pin_for_user();
+	set_number("user_max_pinned", 100);
+	is_int(as_alice(before, fill_pinned, &whole), 0,
+	       "a user's pinned belts take its whole quota at user_max_pinned 100: EDQUOT");
+	set_number("user_max_pinned", 0);
+	is_int(as_alice(before, make_pinned, NULL), EDQUOT,
+	       "create of a pinned belt by a user returns EDQUOT at user_max_pinned 0");
+	is_int(as_alice(before, put_in_own, NULL), 0,
+	       "put in a user's belt that is not pinned succeeds at user_max_pinned 0");
+	set_number("user_max_pinned", 50);
+	used_at_last(before);
 }
 
 #define EVICTING_PUTS	20000u	/* of 400 bytes each: twice the quota */
@@ -904,6 +1138,7 @@ int main(void)
 {
 	static const char *const names[] = {
 		"max_bytes", "user_max_bytes", "max_belts", "user_max_belts",
+		"user_max_pinned",
 	};
 	__u64 before = get_parameter("used_bytes"), was[ARRAY_SIZE(names)];
 	unsigned int i;
@@ -914,6 +1149,7 @@ int main(void)
 		was[i] = get_parameter(names[i]);
 	is_int(was[2], 131072, "max_belts is 131072 by default");
 	is_int(was[3], 1024, "user_max_belts is 1024 by default");
+	is_int(was[4], 50, "user_max_pinned is 50 by default");
 	ok(was[1] && was[1] <= was[0],
 	   "user_max_bytes is set and no larger than max_bytes by default");
 	chmod(HASHBELT_DEVICE, 0666);
@@ -922,6 +1158,7 @@ int main(void)
 	test_memory(before);
 	test_owner();
 	used_at_last(before);
+	test_pinned(before);
 	test_evicting();
 	used_at_last(before);
 	test_reserve();

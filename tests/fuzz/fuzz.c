@@ -47,6 +47,7 @@
 /* Limits on belts, below the memory of the guest, so that calls meet them. */
 #define MAX_BYTES	(48 * MIB)
 #define USER_MAX_BYTES	(12 * MIB)
+#define USER_MAX_PINNED	25
 #define MAX_BELTS	48
 #define USER_MAX_BELTS	12
 
@@ -475,6 +476,7 @@ static void prepare(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	set_number("max_bytes", MAX_BYTES);
 	set_number("user_max_bytes", USER_MAX_BYTES);
+	set_number("user_max_pinned", USER_MAX_PINNED);
 	set_number("max_belts", MAX_BELTS);
 	set_number("user_max_belts", USER_MAX_BELTS);
 }

@@ -138,7 +138,7 @@ is 'renew --ttl beyond the ttl of the belt exits with 2' 2 '' \
 hbctl unlock x --owner a
 belt plain
 is 'lock on a belt that is not pinned exits with 4' 4 '' \
-	"belt 'plain' may drop locks: 'hbctl set plain --pinned --when-full reject' makes *" \
+	"belt 'plain' may drop locks: create one with --pinned --when-full reject, or let root run *" \
 	on lock x --owner a
 belt full --pinned --max-entries 2 --when-full evict
 is 'lock on a belt that evicts exits with 4' 4 '' "belt 'full' may drop locks: *" \

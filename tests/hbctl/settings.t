@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 123
+plan 127
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -175,15 +175,27 @@ is 'user nobody: create --group of another group exits with 3' 3 '' \
 	"create --group: belt 'own' must be yours, and you in that group, *" \
 	nobody create own --group root
 is 'user nobody: create --group of its own group exits with 0' 0 '' '' \
-	nobody create own --group nogroup
+	nobody create own --group nogroup --pinned
 is 'user nobody: set --group of another group exits with 3' 3 '' \
 	"set --group: belt 'own' must be yours, *" \
 	nobody set own --group 0
 is 'user nobody: set --group of its own group exits with 0' 0 '' '' \
 	nobody set own --group 65534 --mode 0
-like 'user nobody: set of its own belt of mode 0 exits with 0' 0 '*"mode":"0000",*"pinned":true,*' \
+like 'user nobody: set of its own belt of mode 0 exits with 0' 0 '*"mode":"0000",*"pinned":false,*' \
+	'' \
+	nobody set own --pinned no --json
+like 'user nobody: set --pinned of a belt that was created pinned exits with 0' 0 '*"pinned":true,*' \
 	'' \
 	nobody set own --pinned --json
+nobody create loose
+is 'user nobody: set --pinned of a belt that was created unpinned exits with 3' 3 '' \
+	"belt 'loose' was created without --pinned, *: create it with --pinned" \
+	nobody set loose --pinned
+is 'user nobody: set --ttl of a belt that was created unpinned exits with 0' 0 '' '' \
+	nobody set loose --ttl 1h
+is 'set --pinned by root of a belt that a user created unpinned exits with 0' 0 '' '' \
+	hbctl set loose --pinned
+hbctl destroy loose
 chmod 644 /dev/hashbelt
 is 'device of mode 0644: create by nobody exits with 3' 3 '' \
 	'no right to make belts: /dev/hashbelt is open to you for reading only' \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The commands on belts as a whole. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,24 @@ static enum status fail_settings(const struct request *request, int err)
 	return fail_belt(request, err);
 }
 
+/* Whether the caller owns the belt, and the descriptor may write: SET lacks no other right. */
+static bool may_set(const struct request *request, const struct hashbelt_info *info)
+{
+	return info->access & HASHBELT_MAY_OWN &&
+	       (fcntl(hashbelt_fd(request->handle), F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
+static enum status fail_set(const struct request *request, const struct hashbelt_info *info,
+			    const struct settings *settings, int err)
+{
+	if (err == -EPERM && settings->belt.policy & HASHBELT_PINNED &&
+	    !request_option(request, "group") && may_set(request, info))
+		return fail(STATUS_REACH,
+			    "belt '%s' was created without --pinned, and only root can pin it now: create it with --pinned",
+			    request->belt);
+	return fail_settings(request, err);
+}
+
 /**
  * cmd_create() - hbctl create
  * @request:	the request
@@ -124,7 +143,7 @@ enum status cmd_set(struct request *request)
 	/* The kernel sets the policy as a whole. */
 	settings.belt.policy |= info.policy & ~settings.policy;
 	err = hashbelt_set(request->handle, &settings.belt);
-	return err ? fail_settings(request, err) : print_result(request);
+	return err ? fail_set(request, &info, &settings, err) : print_result(request);
 }
 
 /**

@@ -581,8 +581,9 @@ int hashbelt_info(struct hashbelt *belt, struct hashbelt_info *info)
  *
  * Entries that are there stay, with their deadlines.
  *
- * Return: 0; -EINVAL for a setting that cannot be; -EPERM also for the group of
- * a foreign group; -ENOMEM.
+ * Return: 0; -EINVAL for a setting that cannot be; -EPERM also for a group of which the
+ * caller is no member, and for HASHBELT_PINNED on a user's belt that was created without it;
+ * -ENOMEM.
  */
 int hashbelt_set(struct hashbelt *belt, const struct hashbelt_settings *settings)
 {

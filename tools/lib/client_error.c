@@ -171,7 +171,8 @@ static const struct {
 	{ ETIMEDOUT, ON(LOCK), "another owner still has the lock in @b" },
 	{ EALREADY, ON(LOCK), "the owner has the lock in @b already" },
 	{ EOPNOTSUPP, ON(LOCK),
-	  "@b may drop locks: 'hbctl set @n --pinned --when-full reject' makes it keep them" },
+	  "@b may drop locks: create one with --pinned --when-full reject, or let root run"
+	  " 'hbctl set @n --pinned --when-full reject'" },
 	{ ETIMEDOUT, ON(FILL), "no value was put into @b in the time to wait" },
 	{ ENODATA, ON(READ),
 	  "@b reports nothing: 'hbctl set @n --on-expire notify' changes that" },
@@ -279,6 +280,10 @@ static void say_many(struct failure *failure)
 	say_parameter(failure, own ? "user_max_belts" : "max_belts");
 	say(failure, " or ");
 	say_parameter(failure, own ? "user_max_bytes" : "max_bytes");
+	if (own) {
+		say(failure, " or, for a pinned belt, ");
+		say_parameter(failure, "user_max_pinned");
+	}
 	say(failure, " in " PARAMETERS);
 }
 
@@ -292,6 +297,10 @@ static void say_quota(struct failure *failure)
 	say(failure,
 	    " take as much memory as a user's may: remove entries, or let root raise ");
 	say_parameter(failure, "user_max_bytes");
+	if (failure->has_info && failure->info.policy & HASHBELT_PINNED) {
+		say(failure, " or ");
+		say_parameter(failure, "user_max_pinned");
+	}
 	say(failure, " in " PARAMETERS);
 }
 
