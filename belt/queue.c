@@ -395,6 +395,9 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 		too_long = return_batch(belt, &batch, held);
 		cond_resched();
 	}
+	/* hashbelt_kill() may have dropped the queue before: no reader can take them any more. */
+	while (READ_ONCE(belt->dead) && hb_event_drop_oldest(belt))
+		cond_resched();
 	wake_readers(belt, too_long);
 }
 
