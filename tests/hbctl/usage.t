@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 370
+plan 377
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance help completion version"
@@ -313,6 +313,20 @@ is 'get --verbose of two keys exits with 2' 2 '' \
 	"get: --verbose is for one KEY: *" hbctl get -v a b
 is 'rm --if-version of two keys exits with 2' 2 '' \
 	"rm: --if-version is for one KEY *" hbctl rm a b --if-version 1
+is 'rm --prefix with a key exits with 2' 2 '' \
+	'rm: --prefix and --match take the place of KEY *' hbctl rm a --prefix b
+is 'rm --match --if-version exits with 2' 2 '' \
+	"rm: --if-version is for one KEY *" hbctl rm --match 'a*' --if-version 1
+is 'rm --dry-run of a key exits with 2' 2 '' \
+	'rm: --dry-run needs --prefix or --match *' hbctl rm a --dry-run
+is 'rm --prefix with an empty prefix exits with 2' 2 '' \
+	"rm: --prefix is empty, and no key is: 'hbctl clear' drops all entries *" hbctl rm --prefix ''
+is 'rm -e --prefix with an unknown escape exits with 2' 2 '' \
+	"rm: in 'a\\\\q' a backslash begins none *" hbctl rm -e --prefix 'a\q'
+is 'rm -e --match with a NUL byte exits with 2' 2 '' \
+	'rm: --match: a pattern has no NUL byte *' hbctl rm -e --match 'a\x00*'
+is 'rm --prefix without a key is right usage' 3 '' 'there is no device *' \
+	hbctl -D "$no" rm --prefix a
 is 'rm of a long key among others exits with 2' 2 '' 'rm: a key has 1 to 1024 bytes, not 1025 *' \
 	hbctl -D "$no" rm a "$(text 1025)" b
 is 'get --fill with a command and no key exits with 2' 2 '' 'get: an operand is missing: get *' \

@@ -50,18 +50,32 @@ static int digits(__u64 number)
 	return snprintf(NULL, 0, "%llu", number);
 }
 
-/* In steps of an eighth of a column, or of a column. A count above 0 draws at least one step. */
-static void print_bar(__u64 count, __u64 most, int width, bool utf8)
+/**
+ * bar_draw() - draw a bar
+ * @file:	where
+ * @count:	its length
+ * @most:	the length that takes all columns
+ * @width:	their number
+ *
+ * Draws blocks in steps of an eighth of a column in a locale of UTF-8, and # in others. A
+ * count above 0 draws at least one step.
+ *
+ * Return: the columns that the bar takes.
+ */
+int bar_draw(FILE *file, __u64 count, __u64 most, int width)
 {
 	static const char * const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	int step = utf8 ? 8 : 1, length;
+	bool utf8 = is_utf8_locale();
+	int step = utf8 ? 8 : 1, length, taken;
 
 	length = (double)count / most * width * step + 0.5;
 	if (count && !length)
 		length = 1;
+	taken = (length + step - 1) / step;
 	for (; length >= step; length -= step)
-		fputs(utf8 ? "█" : "#", stdout);
-	fputs(parts[length], stdout);
+		fputs(utf8 ? "█" : "#", file);
+	fputs(parts[length], file);
+	return taken;
 }
 
 /**
@@ -75,7 +89,6 @@ static void print_bar(__u64 count, __u64 most, int width, bool utf8)
 void bars_print(const struct bar *bars, size_t count)
 {
 	int label = 0, number = 1, width, len;
-	bool utf8 = is_utf8_locale();
 	__u64 most = 0;
 	size_t i;
 
@@ -92,7 +105,7 @@ void bars_print(const struct bar *bars, size_t count)
 		if (bars[i].count)
 			fputs("  ", stdout);
 		if (bars[i].count)
-			print_bar(bars[i].count, most, width, utf8);
+			bar_draw(stdout, bars[i].count, most, width);
 		putchar('\n');
 	}
 }

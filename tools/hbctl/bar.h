@@ -4,6 +4,7 @@
 #define HBCTL_BAR_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <linux/types.h>
 
@@ -20,6 +21,7 @@ struct bar {
 	__u64 count;
 };
 
+int bar_draw(FILE *file, __u64 count, __u64 most, int width);
 void bars_print(const struct bar *bars, size_t count);
 
 #endif /* HBCTL_BAR_H */

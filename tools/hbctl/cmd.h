@@ -33,6 +33,7 @@ enum status cmd_wait(struct request *request);
 enum status cmd_complete(struct request *request);
 
 enum status get_filled(struct request *request, const struct key *key);
+enum status remove_matching(struct request *request);
 
 enum status cmd_lock(struct request *request);
 enum status cmd_unlock(struct request *request);

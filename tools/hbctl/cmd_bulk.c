@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "duration.h"
 #include "encoding.h"
 #include "output.h"
+#include "progress.h"
 #include "value.h"
+#include "walk.h"
 
 /* Lines that are put in one call, and bytes of them that are enough for one. */
 #define BATCH		256
@@ -21,66 +21,11 @@
 /* A line's memory above this is given back after its batch. */
 #define KEEP_BYTES	(64 * 1024)
 
-/* Characters of the progress bar, and the time for which one stands. */
-#define BAR_WIDTH	40
-#define BAR_MS		100
-
-static bool has_prefix(const struct hashbelt_record *record, const struct key *prefix)
-{
-	return record->key_len >= prefix->len &&
-	       !memcmp(hashbelt_record_key(record), prefix->bytes, prefix->len);
-}
-
-static void print_key(const struct request *request, const struct hashbelt_record *record)
-{
-	const void *key = hashbelt_record_key(record);
-	struct json_object *object;
-
-	if (!request->json) {
-		escape_print(stdout, key, record->key_len);
-		putchar('\n');
-		return;
-	}
-	object = json_entry(key, record->key_len);
-	json_add_number(object, "version", record->version);
-	json_add_number(object, "flags", record->flags);
-	json_add_ttl(object, record->ttl_ms);
-	json_add_number(object, "value_len", record->value_len);
-	json_print(object);
-}
-
-/* Calls @print for every entry whose key begins with @prefix. */
-static enum status walk(struct request *request, const struct key *prefix,
-			int (*print)(struct request *request,
-				     const struct hashbelt_record *record, void *arg),
-			void *arg)
-{
-	const struct hashbelt_record *record;
-	struct hashbelt_scanner *scanner;
-	int more, err;
-
-	err = hashbelt_scan_begin(request->handle, &scanner);
-	if (err)
-		return fail_belt(request, err);
-	while ((more = hashbelt_scan_next(scanner, &record)) > 0) {
-		if (!has_prefix(record, prefix))
-			continue;
-		err = print(request, record, arg);
-		/* The output cannot be written: main() says why. */
-		if (err || ferror(stdout))
-			break;
-	}
-	if (more < 0)
-		err = more;
-	hashbelt_scan_end(scanner);
-	return err ? fail_belt(request, err) : STATUS_DONE;
-}
-
 static int walk_key(struct request *request, const struct hashbelt_record *record,
 		    void *arg)
 {
 	(void)arg;
-	print_key(request, record);
+	record_print(request, record);
 	return 0;
 }
 
@@ -193,15 +138,13 @@ struct line {
  * @request:	the request
  * @file:	where lines come from
  * @name:	its name
- * @size:	its size in bytes, 0 if that is not known
  * @read:	bytes read
  * @number:	of the line read last
  * @count:	lines that wait to be put
  * @bytes:	their length
  * @loaded:	entries put
  * @kept:	entries not put, because the belt keeps present entries
- * @is_terminal: stderr is one: draw a bar
- * @drawn:	when the bar that stands there was drawn, 0 if there is none
+ * @progress:	by the bytes that were read
  * @lines:	the lines that wait
  * @items:	their items
  */
@@ -209,59 +152,21 @@ struct load {
 	struct request *request;
 	FILE *file;
 	const char *name;
-	__u64 size;
 	__u64 read;
 	unsigned long number;
 	unsigned int count;
 	size_t bytes;
 	__u64 loaded;
 	__u64 kept;
-	bool is_terminal;
-	__u64 drawn;
+	struct progress progress;
 	struct line lines[BATCH];
 	struct hashbelt_item items[BATCH];
 };
 
-static __u64 now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
-}
-
-/* Draws it over the last one. */
-static void draw_bar(struct load *load)
-{
-	char bar[BAR_WIDTH + 1];
-	int full = BAR_WIDTH;
-
-	load->drawn = now_ms();
-	if (!load->size) {
-		fprintf(stderr, "\r%llu entries", load->loaded);
-		return;
-	}
-	if (load->read < load->size)
-		full = load->read * BAR_WIDTH / load->size;
-	memset(bar, '.', BAR_WIDTH);
-	memset(bar, '#', full);
-	bar[BAR_WIDTH] = '\0';
-	fprintf(stderr, "\r[%s] %3d%%  %llu entries", bar, full * 100 / BAR_WIDTH,
-		load->loaded);
-}
-
-/* Clears the bar for an error message. */
-static void erase_bar(struct load *load)
-{
-	if (load->drawn)
-		fputs("\r\033[K", stderr);
-	load->drawn = 0;
-}
-
 /* Reports an error in the line that was read last. */
 static enum status fail_line(struct load *load, const char *what)
 {
-	erase_bar(load);
+	progress_erase(&load->progress);
 	return fail(STATUS_ERROR, "%s, line %lu: %s", load->name, load->number, what);
 }
 
@@ -345,7 +250,7 @@ static enum status judge(struct load *load, unsigned int done)
 		} else if (item->result == -EEXIST) {
 			load->kept++;
 		} else if (!status) {
-			erase_bar(load);
+			progress_erase(&load->progress);
 			status = fail_belt(load->request, item->result);
 		}
 	}
@@ -364,7 +269,7 @@ static enum status flush(struct load *load)
 	err = hashbelt_batch(load->request->handle, load->items, load->count, &done);
 	status = judge(load, done);
 	if (err && !status) {
-		erase_bar(load);
+		progress_erase(&load->progress);
 		status = fail_belt(load->request, err);
 	}
 	for (i = 0; i < load->count; i++) {
@@ -375,8 +280,8 @@ static enum status flush(struct load *load)
 	}
 	load->count = 0;
 	load->bytes = 0;
-	if (!status && load->is_terminal && now_ms() - load->drawn >= BAR_MS)
-		draw_bar(load);
+	if (!status)
+		progress_step(&load->progress, load->read, load->loaded);
 	return status;
 }
 
@@ -440,16 +345,15 @@ static enum status do_load(struct load *load)
 {
 	enum status status;
 	struct stat stat;
+	__u64 size = 0;
 	size_t i;
 
-	load->is_terminal = isatty(STDERR_FILENO);
 	if (!fstat(fileno(load->file), &stat) && S_ISREG(stat.st_mode))
-		load->size = stat.st_size;
+		size = stat.st_size;
+	progress_begin(&load->progress, size);
 	status = load_lines(load);
-	if (load->is_terminal && !status) {
-		draw_bar(load);
-		putc('\n', stderr);
-	}
+	if (!status)
+		progress_end(&load->progress, load->loaded);
 	for (i = 0; i < BATCH; i++)
 		free(load->lines[i].text);
 	return status ? status : report(load);

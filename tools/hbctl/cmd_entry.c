@@ -316,6 +316,13 @@ enum status cmd_rm(struct request *request)
 	struct hashbelt_item item = { 0 };
 	enum status status;
 
+	if (request_option(request, "prefix") || request_option(request, "match"))
+		return remove_matching(request);
+	if (request_option(request, "dry-run"))
+		return fail_usage(request, "--dry-run needs --prefix or --match");
+	if (!request->count)
+		return fail_usage(request,
+				  "an operand is missing: rm KEY... (or --prefix, --match)");
 	status = take_conditions(request, false, &item);
 	if (!status && item.how && request->count > 1)
 		status = fail_usage(request, "--if-version is for one KEY");

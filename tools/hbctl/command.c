@@ -275,6 +275,29 @@ enum status request_ttl(const struct request *request, const char *words, __u64 
 }
 
 /**
+ * request_unescape() - undo the escapes of a text, if the option --escaped is given
+ * @request:	the request, of a command that has that option
+ * @text:	the text, changed in place
+ * @len:	returned: its length
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status request_unescape(const struct request *request, char *text, size_t *len)
+{
+	ssize_t unescaped;
+
+	*len = strlen(text);
+	if (!request_option(request, "escaped"))
+		return STATUS_DONE;
+	unescaped = unescape(text, *len);
+	if (unescaped < 0)
+		return fail_usage(request, "in '%s' a backslash begins none of \\t \\n \\\\ \\xHH",
+				  text);
+	*len = unescaped;
+	return STATUS_DONE;
+}
+
+/**
  * request_key() - an operand that is a key
  * @request:	the request, of a command that has the option --escaped
  * @operand:	which operand
@@ -285,18 +308,15 @@ enum status request_ttl(const struct request *request, const char *words, __u64 
 enum status request_key(const struct request *request, int operand, struct key *key)
 {
 	char *text = request->operands[operand];
-	ssize_t len = strlen(text);
+	enum status status;
 
-	if (request_option(request, "escaped"))
-		len = unescape(text, len);
-	if (len < 0)
-		return fail_usage(request, "in '%s' a backslash begins none of \\t \\n \\\\ \\xHH",
-				  text);
-	if (!len || len > HASHBELT_KEY_MAX)
-		return fail_usage(request, "a key has 1 to %d bytes, not %zd",
-				  HASHBELT_KEY_MAX, len);
+	status = request_unescape(request, text, &key->len);
+	if (status)
+		return status;
+	if (!key->len || key->len > HASHBELT_KEY_MAX)
+		return fail_usage(request, "a key has 1 to %d bytes, not %zu",
+				  HASHBELT_KEY_MAX, key->len);
 	key->bytes = text;
-	key->len = len;
 	return STATUS_DONE;
 }
 

@@ -149,6 +149,7 @@ enum status request_number(const struct request *request, const char *name,
 enum status request_duration(const struct request *request, const char *name,
 			     const char *words, __u64 least, __u64 *ms);
 enum status request_ttl(const struct request *request, const char *words, __u64 *ms);
+enum status request_unescape(const struct request *request, char *text, size_t *len);
 enum status request_key(const struct request *request, int operand, struct key *key);
 enum status request_keys(const struct request *request, struct key **keys);
 enum status request_belt(struct request *request, const char *name);

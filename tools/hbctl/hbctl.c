@@ -125,6 +125,9 @@ static const struct option_spec touch_options[] = {
 
 static const struct option_spec rm_options[] = {
 	{ "if-version", 0, "V", "only if it has version V" },
+	{ "prefix", 0, "P", "remove all entries whose keys begin with P" },
+	{ "match", 0, "GLOB", "remove all entries whose keys match GLOB, with * ? [a-z]" },
+	{ "dry-run", 0, NULL, "with these: list the keys, and remove nothing" },
 	ESCAPED,
 	{ 0 },
 };
@@ -243,9 +246,12 @@ static const struct command commands[] = {
 	  KEY_HELP "\n"
 	  "Exit status 0: there is such an entry; 1: there is none.",
 	  cmd_has },
-	{ "rm", "KEY...", 1, INT_MAX, HASHBELT_CALL_REMOVE, rm_options,
+	{ "rm", "[KEY...]", 0, INT_MAX, HASHBELT_CALL_REMOVE, rm_options,
 	  "remove entries",
-	  "--if-version takes one KEY.\n"
+	  "--if-version takes one KEY. --prefix and --match take the place of KEY, and\n"
+	  "together choose the keys that fit both. They print the number of removed entries,\n"
+	  "and need the right to read as well. A ? of GLOB stands for one byte; a key with a\n"
+	  "NUL byte matches none. With -e, P and GLOB are escaped as KEY.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there is no entry of one of the keys, or it has another version.",
 	  cmd_rm },
