@@ -30,8 +30,8 @@ fi
 show hbctl belts
 
 say "An entry can be read by every process of this machine, until its deadline."
-show hbctl put token:alice 51f0c2 --ttl 15m
-show hbctl get -v token:alice
+show hbctl put greeting hello --ttl 15m
+show hbctl get -v greeting
 
 say "--- Two days of a web server's log, played on a belt in log time -----------"
 say "Each client's address is an entry that lives for 30 minutes and is refreshed

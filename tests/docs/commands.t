@@ -103,7 +103,7 @@ $text" ;;
 
 # A guest has no programs but busybox and the payload, so put jq and its libraries in their places.
 cp -a "$payload/host/." /
-mkdir -p "$temporary/bin" "$temporary/work/data" /var/lib/prometheus/node-exporter
+mkdir -p /run "$temporary/bin" "$temporary/work/data" /var/lib/prometheus/node-exporter
 PATH=$temporary/bin:$PATH:/usr/bin
 printf '#!/bin/sh\necho the report\n' >"$temporary/work/make-report"
 chmod +x "$temporary/work/make-report"
@@ -124,6 +124,8 @@ done
 result "the EXAMPLES of hbctl.1 are at least 10" \
 	"$([ "$(shown "$manual" | grep -c "^manual")" -ge 10 ] || echo "found fewer")"
 give ask_for_weather 'echo rain'
+give make_token 'echo 51f0c2'
+echo hunter2 >/run/password
 give make_report 'echo made >>report'
 give make_backup 'echo made >>backup'
 give edit_invoice 'echo edited >>invoice'

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 258
+plan 264
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -206,6 +206,19 @@ is 'put of 64 KiB and a byte exits with 0' 0 '' '' on put big -
 input=/dev/null
 run on get big
 file 'get prints a value of 64 KiB and a byte' "$temporary/random"
+is 'put --from of a file of 64 KiB and a byte exits with 0' 0 '' '' \
+	on put big2 --from "$temporary/random"
+run on get big2
+file 'put --from puts all bytes of the file' "$temporary/random"
+printf 'a line\n' >"$temporary/line"
+input=$temporary/line
+is 'put without a value takes it from stdin' 0 '' '' on put line
+run on get line
+file 'put from stdin keeps the newline at the end' "$temporary/line"
+is 'put --from - takes the value from stdin' 0 '' '' on put line2 --from -
+run on get line2
+file 'put --from - puts all bytes of stdin' "$temporary/line"
+input=/dev/null
 is 'put from an empty stdin exits with 0' 0 '' '' on put big -
 value 'get of a value that was put from an empty stdin prints nothing' '' on get big
 on clear

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 377
+plan 380
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance help completion version"
@@ -212,6 +212,12 @@ is 'put --if-version of 2^64 exits with 2' 2 '' \
 	hbctl put k v --if-version 18446744073709551616
 is 'put --flags of 2^32 exits with 2' 2 '' 'put: --flags: 4294967296 is not from 0 to *' \
 	hbctl put k v --flags 4294967296
+is 'put --from with a value exits with 2' 2 '' 'put: --from takes the place of VALUE *' \
+	hbctl put k v --from /dev/null
+is 'put --from of a missing file exits with 4' 4 '' \
+	'cannot read the value from /nonexistent: *' hbctl put k --from /nonexistent
+is 'put --from of a directory exits with 4' 4 '' 'cannot read the value from /: *' \
+	hbctl put k --from /
 is 'put --if-absent --if-present exits with 2' 2 '' 'put: --if-absent, --if-present *' \
 	hbctl put k v --if-absent --if-present
 is 'get of an empty key exits with 2' 2 '' 'get: a key has 1 to 1024 bytes, not 0 *' hbctl get ''

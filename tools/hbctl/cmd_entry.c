@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The commands on entries. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,13 +78,29 @@ static enum status do_put(const struct request *request, const struct key *key,
 	return STATUS_DONE;
 }
 
-/* The value of a put: an operand, or stdin. */
+static int read_file(struct value *value, const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = value_read(value, fd);
+	close(fd);
+	return err;
+}
+
+/* The value of a put: an operand, a file, or stdin. */
 static enum status take_value(const struct request *request, struct value *value)
 {
-	const char *text = request->operands[1];
+	const char *text = request->count > 1 ? request->operands[1] : "-";
+	const char *name = request_option(request, "from");
 	int err;
 
-	if (strcmp(text, "-"))
+	if (name && request->count > 1)
+		return fail_usage(request, "--from takes the place of VALUE");
+	if (name && strcmp(name, "-"))
+		err = read_file(value, name);
+	else if (strcmp(text, "-"))
 		err = value_copy(value, text, strlen(text));
 	else
 		err = value_read(value, STDIN_FILENO);
@@ -91,7 +108,8 @@ static enum status take_value(const struct request *request, struct value *value
 		return fail_usage(request, "a value has at most %d bytes",
 				  HASHBELT_VALUE_MAX);
 	if (err)
-		return fail(STATUS_ERROR, "cannot read the value: %s", strerror(-err));
+		return fail(STATUS_ERROR, "cannot read the value from %s: %s",
+			    name ? name : "stdin", strerror(-err));
 	return STATUS_DONE;
 }
 

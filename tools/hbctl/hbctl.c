@@ -96,6 +96,7 @@ static const struct option_spec top_options[] = {
 };
 
 static const struct option_spec put_options[] = {
+	{ "from", 0, "FILE", "the value is all of FILE, or of stdin for -" },
 	{ "ttl", 0, "D|never|keep", "time-to-live; keep: that of the present entry" },
 	{ "if-absent", 0, NULL, "only if there is no such entry" },
 	{ "if-present", 0, NULL, "only if there is one" },
@@ -212,9 +213,10 @@ static enum status cmd_completion(struct request *request);
 static enum status cmd_version(struct request *request);
 
 static const struct command commands[] = {
-	{ "put", "KEY VALUE|-", 2, 2, HASHBELT_CALL_PUT, put_options,
+	{ "put", "KEY [VALUE|-]", 1, 2, HASHBELT_CALL_PUT, put_options,
 	  "put an entry",
-	  "The value is VALUE, or all of stdin for -.\n"
+	  "The value is VALUE, or all of stdin for - and without one. All users of the machine\n"
+	  "can see the words of a command: a secret comes from stdin, or with --from from a file.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: a condition does not hold, or the belt keeps its present entry.",
