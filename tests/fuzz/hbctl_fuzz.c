@@ -221,7 +221,7 @@ static char *printed(const struct hashbelt_item *item, size_t *size)
 	if (shown.ttl_ms == HASHBELT_TTL_BELT)
 		shown.ttl_ms = HASHBELT_TTL_NEVER;
 	stdout = open_memstream(&text, size);
-	print_line(&entry.record, &value, &shown);
+	print_line(&entry.record, &value, &shown, 0);
 	fclose(stdout);
 	stdout = was;
 	return text;

@@ -252,8 +252,9 @@ is 'keys PREFIX without a match prints nothing' 0 '' '' on keys usr
 on keys '' | sort >"$temporary/out"
 printf '%s\n' group/1 user/1 user/2 >"$temporary/wanted"
 result 'keys prints all keys' "$(same)"
+on dump --values | sort >"$temporary/wanted"
 on dump | sort >"$temporary/out"
-result 'dump prints all keys' "$(same)"
+result 'dump prints what dump --values prints' "$(same)"
 on put "$(printf 'x\ty')" 1
 is 'keys -e takes an escaped prefix and prints an escaped key' 0 'x\ty' '' on keys -e 'x\t'
 is 'rm -e takes a key as keys prints it' 0 '' '' on rm -e 'x\ty'
@@ -268,8 +269,8 @@ json 'dump --values --json prints entries with their values' 0 \
 	'{"key":"x","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"y"}' \
 	'' sh -c 'hbctl create one && hbctl -b one halt && hbctl -b one put x y &&
 		hbctl -b one dump --values --json'
-json 'dump --json prints entries without their values' 0 \
-	'{"key":"x","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' \
+json 'dump --json prints entries with their values' 0 \
+	'{"key":"x","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"y"}' \
 	'' hbctl -b one dump --json
 belt copy
 is 'load of a dump exits with 0' 0 '' '' on load "$temporary/dump"
@@ -278,11 +279,11 @@ file 'dump --values after load of a dump prints that dump' "$temporary/dump"
 on clear
 input=$temporary/dump
 is 'load reads stdin without an operand' 0 '' '' on load
-is 'load - --json reads stdin and prints how many were loaded and kept' 0 '{"loaded":3,"kept":0}' \
+is 'load - --json reads stdin and prints how many were loaded and kept' 0 '{"loaded":3,"kept":0,"expired":0}' \
 	'' on load - --json
 input=/dev/null
 is 'size after load of three entries is 3' 0 3 '' on size
-is 'load --json of an empty stdin prints 0 loaded' 0 '{"loaded":0,"kept":0}' '' on load --json
+is 'load --json of an empty stdin prints 0 loaded' 0 '{"loaded":0,"kept":0,"expired":0}' '' on load --json
 on clear
 
 # Keys and values with each of the 256 bytes, and their escapes
@@ -328,7 +329,7 @@ result 'keys prints 5000 keys' "$(same)"
 sort "$temporary/lines" >"$temporary/wanted"
 on dump --values | cut -f 1,2 | sort -u >"$temporary/out"
 result 'dump --values prints 5000 keys and values' "$(same)"
-is 'load --json over 5000 entries prints 5000 loaded' 0 '{"loaded":5000,"kept":0}' '' \
+is 'load --json over 5000 entries prints 5000 loaded' 0 '{"loaded":5000,"kept":0,"expired":0}' '' \
 	on load "$temporary/lines" --json
 on clear
 
@@ -558,7 +559,7 @@ value 'standard policy: get after a refused put prints the old value' 1 on get a
 is 'standard policy: put --if-present replaces the value' 0 '' '' on put a 2 --if-present
 printf 'a\t9\nb\t9\n' >"$temporary/two"
 is 'standard policy: load exits with 1 and counts the entries it has kept' 1 \
-	'{"loaded":1,"kept":1}' \
+	'{"loaded":1,"kept":1,"expired":0}' \
 	"belt 'keep' keeps present entries: 1 of 2 were not put" \
 	on load "$temporary/two" --json
 value 'standard policy: load leaves the value of an entry' 2 on get a

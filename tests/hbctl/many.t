@@ -7,9 +7,11 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 26
+plan 55
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
+
+tab=$(printf '\t')
 
 # screen_of COMMAND... - the progress that the command leaves on a terminal with 80 columns
 # shellcheck disable=SC2317 # called by like
@@ -89,4 +91,113 @@ head -n 1000 "$temporary/lines" >"$temporary/some"
 is 'load on a terminal draws a bar for the bytes that it has read' 0 \
 	'[########################################] 100%  1000 entries' '' \
 	screen_of hbctl -b alike load "$temporary/some"
+
+# dump and load
+belt source --ttl 10m --grace 1m --buckets 5 --policy updating --when-full evict --wipe \
+	--on-expire notify --report expired,removed --consumers owner --max-entries 100 \
+	--max-bytes 1M --max-events none --mode 0640
+on put a 1 --ttl 100s
+on put b 'two words' --ttl never --flags 7
+belt copy
+is 'dump | load copies a belt' 0 '' '' sh -c 'hbctl -b source dump | hbctl -b copy load 2>&1'
+hbctl -b source dump | sort >"$temporary/wanted"
+on dump | sort >"$temporary/out"
+result 'dump of the copy prints the dump of the belt' "$(same)"
+settings='#settings --ttl=600000ms --grace=60000ms --buckets=5 --refresh-on-get=yes --on-put=replace'
+settings="$settings --when-full=evict --pinned=no --wipe=yes --on-expire=notify"
+settings="$settings --report=expired,removed --consumers=owner --max-entries=100"
+settings="$settings --max-bytes=1048576 --max-events=none --mode=0640 --group=0"
+is 'dump --settings begins with the settings of the belt' 0 "$settings" '' \
+	sh -c 'hbctl -b source dump --settings | head -n 1'
+hbctl -b source dump --settings >"$temporary/dump"
+is 'load of a dump with settings makes the missing belt' 0 '{"loaded":2,"kept":0,"expired":0}' '' \
+	hbctl -b made load "$temporary/dump" --json
+is 'the belt that load has made has these settings' 0 "$settings" '' \
+	sh -c 'hbctl -b made dump --settings | head -n 1'
+is 'load of a dump with settings puts into a belt that is there' 0 \
+	'{"loaded":2,"kept":0,"expired":0}' '' on load "$temporary/dump" --json
+like 'load leaves the settings of a belt that is there' 0 '#settings --ttl=300000ms *' '' \
+	on dump --settings
+hbctl create plain
+hbctl destroy copy
+is 'load makes a belt with default settings from a dump of one' 0 '' '' \
+	sh -c 'hbctl -b plain dump --settings | hbctl -b copy load 2>&1'
+hbctl destroy made
+is 'load without settings into a missing belt exits with 3' 3 '' \
+	"there is no belt 'made', or you have no right to it: *" \
+	hbctl -b made load "$temporary/some"
+is 'load of an empty file into a missing belt exits with 3' 3 '' \
+	"there is no belt 'made', or you have no right to it: *" \
+	hbctl -b made load /dev/null
+is 'load --belt-owner with another user makes no belt' 3 '' \
+	"there is no belt 'made', or you have no right to it: *" \
+	hbctl -b made load "$temporary/dump" --belt-owner nobody
+chmod 666 /dev/hashbelt
+input=$temporary/dump
+is 'user nobody: load makes no belt with the group of root' 3 '' \
+	"load --group: belt 'made' must be yours, and you in that group, unless you are root" \
+	nobody -b made load
+input=/dev/null
+chmod 600 /dev/hashbelt
+
+# wrong NAME SETTINGS MESSAGE - load of a file with these settings makes no belt, and says MESSAGE
+wrong() {
+	printf '%s\na\t1\n' "$2" >"$temporary/wrong"
+	is "load: $1" 4 '' "$temporary/wrong:1: load: $3" hbctl -b made load "$temporary/wrong"
+}
+wrong 'a setting with a wrong value fails' '#settings --ttl=soon' "--ttl: 'soon' is not a duration *"
+wrong 'an unknown setting fails' '#settings --tt=1m' "'--tt=1m' is no setting as --ttl=5m *"
+wrong 'a setting without a value fails' '#settings --ttl' "'--ttl' is no setting as --ttl=5m *"
+is 'load with wrong settings makes no belt' 3 '' "there is no belt 'made', *" hbctl info made
+printf 'a\t1\n%s\n' "$settings" >"$temporary/late"
+is 'load: settings behind an entry fail' 4 '' \
+	"$temporary/late, line 2: there is no tab between key and value" \
+	hbctl -b plain load "$temporary/late"
+printf '#settings\tvalue\n' >"$temporary/entry"
+hbctl -b plain clear
+is 'load takes a line with a tab as an entry, whatever its key is' 0 '' '' \
+	hbctl -b plain load "$temporary/entry"
+value 'get prints the value of a key as #settings' value hbctl -b plain get '#settings'
+
+# Deadlines by the machine's clock
+before=$(date +%s)
+hbctl -b source dump --absolute | sort >"$temporary/absolute"
+after=$(date +%s)
+# shellcheck disable=SC2016 # for awk
+is 'dump --absolute prints a deadline in seconds since 1970' 0 yes '' \
+	awk -F '\t' -v least=$((before + 100)) -v most=$((after + 101)) '$1 == "a" {
+		seconds = substr($3, 2) + 0
+		good = ($3 ~ /^@[0-9]+[.][0-9][0-9][0-9]$/) && seconds >= least && seconds <= most
+		print (good ? "yes" : $3)
+	}' "$temporary/absolute"
+is 'dump --absolute prints never for an entry without a deadline' 0 \
+	"b${tab}two words${tab}never${tab}7" '' tail -n 1 "$temporary/absolute"
+like 'dump --absolute --json prints the deadline in milliseconds' 0 \
+	'*"ttl_ms":100000,"expires_ms":[0-9]*' '' \
+	sh -c 'hbctl -b source dump --absolute --json | grep \"a\"'
+like 'dump --absolute --json prints null for an entry without a deadline' 0 \
+	'*"ttl_ms":null,"expires_ms":null,*' '' \
+	sh -c 'hbctl -b source dump --absolute --json | grep \"b\"'
+hbctl -b source dump --settings --absolute >"$temporary/dump"
+printf 'gone\t1\t@%d.000\n' "$before" >>"$temporary/dump"
+hbctl destroy source
+sleep 1
+is 'load after a restart of the belt leaves out entries whose deadline has passed' 0 \
+	'{"loaded":2,"kept":0,"expired":1}' '' hbctl -b source load "$temporary/dump" --json
+hbctl -b source has a --json >"$temporary/has"
+# shellcheck disable=SC2016 # for awk
+is 'load subtracts the time that has passed from the time left' 0 yes '' \
+	awk -F '"ttl_ms":' '{ print ($2 + 0 > 0 && $2 + 0 <= 99000 ? "yes" : $2) }' "$temporary/has"
+
+# bad NAME TTL MESSAGE - load of a line with this third field fails with MESSAGE
+bad() {
+	printf 'k\t1\t%s\n' "$2" >"$temporary/bad"
+	is "load: $1" 4 '' "$temporary/bad, line 1: $3" hbctl -b plain load "$temporary/bad"
+}
+form='the third field is no deadline as @1750000000.000, seconds since 1970'
+bad 'a deadline without digits fails' @ "$form"
+bad 'a deadline with two decimals fails' @4000000000.25 "$form"
+bad 'a deadline with a unit fails' @4000000000s "$form"
+bad 'a deadline in 300 years fails' @11000000000.000 \
+	'the deadline in the third field is more than 139 years from now'
 finish

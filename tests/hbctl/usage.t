@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 380
+plan 381
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance help completion version"
@@ -212,6 +212,8 @@ is 'put --if-version of 2^64 exits with 2' 2 '' \
 	hbctl put k v --if-version 18446744073709551616
 is 'put --flags of 2^32 exits with 2' 2 '' 'put: --flags: 4294967296 is not from 0 to *' \
 	hbctl put k v --flags 4294967296
+is 'dump --settings --json exits with 2' 2 '' 'dump: --settings is for load, which reads no JSON: *' \
+	hbctl dump --settings --json
 is 'put --from with a value exits with 2' 2 '' 'put: --from takes the place of VALUE *' \
 	hbctl put k v --from /dev/null
 is 'put --from of a missing file exits with 4' 4 '' \

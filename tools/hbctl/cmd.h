@@ -5,7 +5,10 @@
 
 #include "command.h"
 
+struct settings;
+
 int belts_read(struct hashbelt *handle, struct hashbelt_info **infos, size_t *count);
+enum status belt_create(const struct request *request, struct settings *settings);
 enum status cmd_create(struct request *request);
 enum status cmd_set(struct request *request);
 enum status cmd_destroy(struct request *request);

@@ -60,19 +60,36 @@ static enum status print_result(const struct request *request)
 }
 
 /* Why a belt was not made, or not set. */
-static enum status fail_settings(const struct request *request, int err)
+static enum status fail_settings(const struct request *request, const struct settings *settings,
+				 enum hashbelt_call call, int err)
 {
-	bool is_create = request->command->run == cmd_create;
-
-	if (err == -EPERM && request_option(request, "group"))
+	if (err == -EPERM && settings->belt.fields & HASHBELT_SET_GID)
 		return fail(STATUS_REACH,
 			    "%s --group: belt '%s' must be yours, and you in that group, unless you are root",
 			    request->command->name, request->belt);
-	if (err == -EPERM && is_create)
+	if (err == -EPERM && call == HASHBELT_CALL_CREATE)
 		return fail(STATUS_REACH,
 			    "no right to make belts: %s is open to you for reading only",
 			    request->device);
-	return fail_belt(request, err);
+	return fail_call(request, call, err);
+}
+
+/**
+ * belt_create() - make the request's belt, and bind to it
+ * @request:	the request, with the device open
+ * @settings:	of the belt; without a mode only its owner may use it
+ *
+ * Return: STATUS_DONE, or another status after a line that says why.
+ */
+enum status belt_create(const struct request *request, struct settings *settings)
+{
+	int err;
+
+	if (!(settings->belt.fields & HASHBELT_SET_MODE))
+		settings->belt.mode = MODE_DEFAULT;
+	settings->belt.fields &= HASHBELT_SET_GID;
+	err = hashbelt_create(request->handle, request->belt, &settings->belt);
+	return err ? fail_settings(request, settings, HASHBELT_CALL_CREATE, err) : STATUS_DONE;
 }
 
 /* Whether the caller owns the belt, and the descriptor may write: SET lacks no other right. */
@@ -90,7 +107,7 @@ static enum status fail_set(const struct request *request, const struct hashbelt
 		return fail(STATUS_REACH,
 			    "belt '%s' was created without --pinned, and only root can pin it now: create it with --pinned",
 			    request->belt);
-	return fail_settings(request, err);
+	return fail_settings(request, settings, HASHBELT_CALL_SET, err);
 }
 
 /**
@@ -103,18 +120,13 @@ enum status cmd_create(struct request *request)
 {
 	struct settings settings;
 	enum status status;
-	int err;
 
 	status = settings_take(request, &settings);
 	if (!status)
 		status = request_open(request);
-	if (status)
-		return status;
-	if (!(settings.belt.fields & HASHBELT_SET_MODE))
-		settings.belt.mode = MODE_DEFAULT;
-	settings.belt.fields &= HASHBELT_SET_GID;
-	err = hashbelt_create(request->handle, request->belt, &settings.belt);
-	return err ? fail_settings(request, err) : print_result(request);
+	if (!status)
+		status = belt_create(request, &settings);
+	return status ? status : print_result(request);
 }
 
 /**

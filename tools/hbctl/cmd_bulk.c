@@ -5,18 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "duration.h"
 #include "encoding.h"
 #include "output.h"
 #include "progress.h"
+#include "settings.h"
 #include "value.h"
 #include "walk.h"
 
 /* Lines that are put in one call, and bytes of them that are enough for one. */
 #define BATCH		256
 #define BATCH_BYTES	(4 * 1024 * 1024)
+
+/* Digits of a deadline in seconds: 30,000 years. */
+#define DEADLINE_DIGITS	12
 
 /* A line's memory above this is given back after its batch. */
 #define KEEP_BYTES	(64 * 1024)
@@ -47,20 +53,30 @@ enum status cmd_keys(struct request *request)
 	return status ? status : walk(request, &prefix, walk_key, NULL);
 }
 
-/* A line for load; the flags only where there are any. */
-static void print_line(const struct hashbelt_record *record, const struct value *value,
-		       const struct hashbelt_item *item)
+/* The machine's clock, milliseconds since 1970. */
+static __u64 clock_ms(void)
 {
-	char text[DURATION_SIZE];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+/* A line for load; the flags only where there are any. @now: 0 for the time left. */
+static void print_line(const struct hashbelt_record *record, const struct value *value,
+		       const struct hashbelt_item *item, __u64 now)
+{
+	__u64 deadline = now + item->ttl_ms;
 
 	escape_print(stdout, hashbelt_record_key(record), record->key_len);
 	putchar('\t');
 	escape_print(stdout, value->bytes, value->len);
 	if (item->ttl_ms == HASHBELT_TTL_NEVER)
-		snprintf(text, sizeof(text), "never");
+		printf("\tnever");
+	else if (now)
+		printf("\t@%llu.%03llu", deadline / 1000, deadline % 1000);
 	else
-		snprintf(text, sizeof(text), "%llums", item->ttl_ms);
-	printf("\t%s", text);
+		printf("\t%llums", item->ttl_ms);
 	if (item->flags)
 		printf("\t%u", item->flags);
 	putchar('\n');
@@ -68,14 +84,17 @@ static void print_line(const struct hashbelt_record *record, const struct value 
 
 static void print_line_json(const struct hashbelt_record *record,
 			    const struct value *value,
-			    const struct hashbelt_item *item)
+			    const struct hashbelt_item *item, __u64 now)
 {
+	__u64 ttl = item->ttl_ms, never = HASHBELT_TTL_NEVER;
 	struct json_object *object;
 
 	object = json_entry(hashbelt_record_key(record), record->key_len);
 	json_add_number(object, "version", item->version);
 	json_add_number(object, "flags", item->flags);
-	json_add_ttl(object, item->ttl_ms);
+	json_add_ttl(object, ttl);
+	if (now)
+		json_add_unless(object, "expires_ms", ttl == never ? never : now + ttl, never);
 	json_add_number(object, "value_len", value->len);
 	json_add_bytes(object, "value", value->bytes, value->len);
 	json_print(object);
@@ -86,6 +105,7 @@ static int walk_value(struct request *request, const struct hashbelt_record *rec
 		      void *arg)
 {
 	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH };
+	__u64 now = request_option(request, "absolute") ? clock_ms() : 0;
 	struct value *value = arg;
 	int err;
 
@@ -94,10 +114,21 @@ static int walk_value(struct request *request, const struct hashbelt_record *rec
 	if (err)
 		return err == -ENOENT ? 0 : err;	/* it went meanwhile */
 	if (request->json)
-		print_line_json(record, value, &item);
+		print_line_json(record, value, &item, now);
 	else
-		print_line(record, value, &item);
+		print_line(record, value, &item, now);
 	return 0;
+}
+
+static enum status dump_settings(const struct request *request)
+{
+	struct hashbelt_info info;
+	int err = hashbelt_info(request->handle, &info);
+
+	if (err)
+		return fail_call(request, HASHBELT_CALL_INFO, err);
+	settings_print(&info);
+	return STATUS_DONE;
 }
 
 /**
@@ -108,17 +139,19 @@ static int walk_value(struct request *request, const struct hashbelt_record *rec
  */
 enum status cmd_dump(struct request *request)
 {
+	bool with_settings = request_option(request, "settings");
 	struct key prefix = { .bytes = "" };
 	struct value value = { 0 };
 	enum status status;
 
+	if (with_settings && request->json)
+		return fail_usage(request,
+				  "--settings is for load, which reads no JSON: 'hbctl info --json' prints settings");
 	status = request_bind(request);
-	if (status)
-		return status;
-	if (request_option(request, "values"))
+	if (!status && with_settings)
+		status = dump_settings(request);
+	if (!status)
 		status = walk(request, &prefix, walk_value, &value);
-	else
-		status = walk(request, &prefix, walk_key, NULL);
 	value_free(&value);
 	return status;
 }
@@ -144,6 +177,7 @@ struct line {
  * @bytes:	their length
  * @loaded:	entries put
  * @kept:	entries not put, because the belt keeps present entries
+ * @expired:	entries not put, because their deadline has passed
  * @progress:	by the bytes that were read
  * @lines:	the lines that wait
  * @items:	their items
@@ -158,6 +192,7 @@ struct load {
 	size_t bytes;
 	__u64 loaded;
 	__u64 kept;
+	__u64 expired;
 	struct progress progress;
 	struct line lines[BATCH];
 	struct hashbelt_item items[BATCH];
@@ -185,6 +220,25 @@ static char *take_field(char **line, size_t *left, size_t *len)
 	return field;
 }
 
+/* A deadline by the machine's clock, seconds since 1970. @ttl_ms: 0 if it has passed. */
+static const char *parse_deadline(const char *text, __u64 *ttl_ms)
+{
+	size_t len = strspn(text, "0123456789"), decimals = 0;
+	__u64 deadline, now = clock_ms();
+
+	if (text[len] == '.')
+		decimals = strspn(text + len + 1, "0123456789");
+	if (!len || len > DEADLINE_DIGITS || (text[len] && (decimals != 3 || text[len + 4])))
+		return "the third field is no deadline as @1750000000.000, seconds since 1970";
+	deadline = strtoull(text, NULL, 10) * 1000;
+	if (decimals)
+		deadline += strtoull(text + len + 1, NULL, 10);
+	*ttl_ms = deadline > now ? deadline - now : 0;
+	if (*ttl_ms > HASHBELT_TTL_MAX_MS)
+		return "the deadline in the third field is more than 139 years from now";
+	return NULL;
+}
+
 static const char *parse_ttl(const char *text, __u64 *ttl_ms)
 {
 	if (!strcmp(text, "never")) {
@@ -206,13 +260,33 @@ static const char *parse_flags(const char *text, __u32 *flags)
 	return NULL;
 }
 
+/* Reads the fields behind the value. @item: without an operation if its deadline has passed. */
+static const char *parse_rest(char *line, size_t left, struct hashbelt_item *item)
+{
+	const char *wrong = NULL;
+	size_t size;
+	char *text;
+
+	text = take_field(&line, &left, &size);
+	if (text && *text == '@') {
+		wrong = parse_deadline(text + 1, &item->ttl_ms);
+		if (!item->ttl_ms)
+			item->op = 0;
+	} else if (text) {
+		wrong = parse_ttl(text, &item->ttl_ms);
+	}
+	text = take_field(&line, &left, &size);
+	if (text && !wrong)
+		wrong = parse_flags(text, &item->flags);
+	return line && !wrong ? "there are more than four fields" : wrong;
+}
+
 /* Makes an item of a line, which is changed. Returns the error, or NULL. */
 static const char *parse_line(char *line, size_t left, struct hashbelt_item *item)
 {
-	size_t key_size, value_size, size;
+	size_t key_size, value_size;
 	ssize_t key_len, value_len;
-	char *key, *value, *text;
-	const char *wrong = NULL;
+	char *key, *value;
 
 	key = take_field(&line, &left, &key_size);
 	value = take_field(&line, &left, &value_size);
@@ -227,13 +301,7 @@ static const char *parse_line(char *line, size_t left, struct hashbelt_item *ite
 	if (value_len > HASHBELT_VALUE_MAX)
 		return "the value has more than 1048576 bytes";
 	*item = hashbelt_item(HASHBELT_OP_PUT, key, key_len, value, value_len);
-	text = take_field(&line, &left, &size);
-	if (text)
-		wrong = parse_ttl(text, &item->ttl_ms);
-	text = take_field(&line, &left, &size);
-	if (text && !wrong)
-		wrong = parse_flags(text, &item->flags);
-	return line && !wrong ? "there are more than four fields" : wrong;
+	return parse_rest(line, left, item);
 }
 
 /* Goes through the results of a batch, of which @done items were tried. */
@@ -300,24 +368,42 @@ static ssize_t read_line(struct load *load)
 	return len;
 }
 
-static enum status load_lines(struct load *load)
+/* A line of an entry has a tab, one of settings has none. */
+static bool is_settings(const char *text, size_t len)
+{
+	return !strncmp(text, SETTINGS_MARK, strlen(SETTINGS_MARK)) && !memchr(text, '\t', len);
+}
+
+/* Adds the line that was read last to those that wait to be put. */
+static enum status add_line(struct load *load, size_t len)
+{
+	struct hashbelt_item *item = &load->items[load->count];
+	char *text = load->lines[load->count].text;
+	enum status status;
+	const char *wrong;
+
+	if (load->number == 1 && is_settings(text, len))
+		return STATUS_DONE;
+	wrong = parse_line(text, len, item);
+	if (wrong) {
+		status = flush(load);
+		return status ? status : fail_line(load, wrong);
+	}
+	if (!item->op) {
+		load->expired++;
+		return STATUS_DONE;
+	}
+	load->count++;
+	load->bytes += len;
+	return load->count == BATCH || load->bytes >= BATCH_BYTES ? flush(load) : STATUS_DONE;
+}
+
+static enum status load_lines(struct load *load, ssize_t len)
 {
 	enum status status = STATUS_DONE;
-	const char *wrong;
-	ssize_t len;
 
-	while (!status && (len = read_line(load)) >= 0) {
-		wrong = parse_line(load->lines[load->count].text, len,
-				   &load->items[load->count]);
-		if (wrong) {
-			status = flush(load);
-			return status ? status : fail_line(load, wrong);
-		}
-		load->count++;
-		load->bytes += len;
-		if (load->count == BATCH || load->bytes >= BATCH_BYTES)
-			status = flush(load);
-	}
+	for (; !status && len >= 0; len = status ? -1 : read_line(load))
+		status = add_line(load, len);
 	if (!status && ferror(load->file))
 		status = fail(STATUS_ERROR, "cannot read %s: %s", load->name,
 			      strerror(errno));
@@ -332,6 +418,7 @@ static enum status report(const struct load *load)
 		object = json_object_new_object();
 		json_add_number(object, "loaded", load->loaded);
 		json_add_number(object, "kept", load->kept);
+		json_add_number(object, "expired", load->expired);
 		json_print(object);
 	}
 	if (load->kept)
@@ -339,6 +426,40 @@ static enum status report(const struct load *load)
 			    "belt '%s' keeps present entries: %llu of %llu were not put",
 			    load->request->belt, load->kept, load->kept + load->loaded);
 	return STATUS_DONE;
+}
+
+/*
+ * Makes the missing belt, if the first line has settings. With an owner that is demanded, only the
+ * caller's own. @err: why it was not bound.
+ */
+static enum status make_belt(struct load *load, int err, ssize_t len)
+{
+	struct request *request = load->request;
+	struct settings settings;
+	enum status status;
+
+	if (err != -ENOENT || len < 0 || !is_settings(load->lines[0].text, len) ||
+	    (request->owned && request->owner != geteuid()))
+		return fail_bind(request, err);
+	fail_at(load->name, load->number);
+	status = settings_parse(request, load->lines[0].text, &settings);
+	fail_at(NULL, 0);
+	return status ? STATUS_ERROR : belt_create(request, &settings);
+}
+
+static enum status put_lines(struct load *load)
+{
+	enum status status;
+	ssize_t len;
+	int err;
+
+	status = request_try_bind(load->request, &err);
+	if (status)
+		return status;
+	len = read_line(load);
+	if (err)
+		status = make_belt(load, err, len);
+	return status ? status : load_lines(load, len);
 }
 
 static enum status do_load(struct load *load)
@@ -351,7 +472,7 @@ static enum status do_load(struct load *load)
 	if (!fstat(fileno(load->file), &stat) && S_ISREG(stat.st_mode))
 		size = stat.st_size;
 	progress_begin(&load->progress, size);
-	status = load_lines(load);
+	status = put_lines(load);
 	if (!status)
 		progress_end(&load->progress, load->loaded);
 	for (i = 0; i < BATCH; i++)
@@ -376,16 +497,13 @@ enum status cmd_load(struct request *request)
 	load->request = request;
 	load->name = from_stdin ? "stdin" : request->operands[0];
 	load->file = from_stdin ? stdin : fopen(load->name, "re");
-	if (!load->file) {
+	if (load->file)
+		status = do_load(load);
+	else
 		status = fail(STATUS_ERROR, "cannot open %s: %s", load->name,
 			      strerror(errno));
-	} else {
-		status = request_bind(request);
-		if (!status)
-			status = do_load(load);
-		if (!from_stdin)
-			fclose(load->file);
-	}
+	if (load->file && !from_stdin)
+		fclose(load->file);
 	free(load);
 	return status;
 }

@@ -27,6 +27,23 @@ const struct option_spec common_options[] = {
 	{ 0 },
 };
 
+/* The line of a file to which errors belong. */
+static struct {
+	const char *file;
+	unsigned long line;
+} place;
+
+/**
+ * fail_at() - name a line of a file in errors from now on
+ * @file:	the name of the file, which must stay where it is; NULL: name none
+ * @line:	the number of the line
+ */
+void fail_at(const char *file, unsigned long line)
+{
+	place.file = file;
+	place.line = line;
+}
+
 /**
  * fail() - print an error
  * @status:	the exit status for it
@@ -38,9 +55,13 @@ enum status fail(enum status status, const char *format, ...)
 {
 	char text[4096], *p;
 	va_list args;
+	int len = 0;
 
+	if (place.file)
+		len = snprintf(text, sizeof(text) / 2, "%s:%lu: ", place.file, place.line);
+	len = len < (int)sizeof(text) / 2 ? len : (int)sizeof(text) / 2 - 1;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(text + len, sizeof(text) - len, format, args);
 	va_end(args);
 	/* Control characters in the user's words must not break the line. */
 	for (p = text; *p; p++)

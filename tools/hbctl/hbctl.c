@@ -17,6 +17,7 @@
 #include "cmd.h"
 #include "guess.h"
 #include "output.h"
+#include "settings.h"
 
 #ifndef VERSION
 #define VERSION	"0.1.0"
@@ -49,30 +50,6 @@ static const struct option_spec key_options[] = { ESCAPED, { 0 } };
 static const struct option_spec has_options[] = {
 	{ "quiet", 'q', NULL, "print no error if there is no entry" },
 	ESCAPED,
-	{ 0 },
-};
-
-/* Of create; set has the same. */
-static const struct option_spec settings_options[] = {
-	{ "ttl", 0, "D", "the belt's time-to-live (5m)" },
-	{ "grace", 0, "D|none", "keep expired values for get --fill --stale (none)" },
-	{ "buckets", 0, "N", "buckets, 2 to 65536; an interval is ttl / (N - 1) (3)" },
-	{ "policy", 0, "standard|updating|timecache", "policy of get and put (timecache)" },
-	{ "refresh-on-get", 0, "yes|no", "whether get renews the time-to-live" },
-	{ "on-put", 0, "replace|keep", "whether put replaces or keeps a present entry" },
-	{ "on-expire", 0, "drop|notify|reinsert",
-	  "what the belt does with expired entries (drop)" },
-	{ "report", 0, "expired|evicted|replaced|removed|cleared|pressure|released|all",
-	  "reasons, with commas (expired,evicted,pressure)" },
-	{ "consumers", 0, "readers|owner", "the users that may take events (readers)" },
-	{ "max-entries", 0, "N|none", "most entries (none)" },
-	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 1.5GiB (none)" },
-	{ "max-events", 0, "N|none", "most events that wait to be read (1048576)" },
-	{ "when-full", 0, "evict|reject", "whether a put in a full belt evicts or fails (reject)" },
-	{ "pinned", 0, YES_NO, "keep entries when the system is short of memory" },
-	{ "wipe", 0, YES_NO, "overwrite keys and values when they are freed" },
-	{ "mode", 0, "MODE", "rights of owner, group and others, as of a file (0600)" },
-	{ "group", 0, "GROUP", "the belt's group, name or number (yours)" },
 	{ 0 },
 };
 
@@ -204,7 +181,9 @@ static const struct option_spec release_options[] = {
 };
 
 static const struct option_spec dump_options[] = {
-	{ "values", 0, NULL, "values and times left as well" },
+	{ "settings", 0, NULL, "the belt's settings as well; load makes a missing belt" },
+	{ "absolute", 0, NULL, "deadlines by the machine's clock in place of times left" },
+	{ "values", 0, NULL, "no effect: values are always printed" },
 	{ 0 },
 };
 
@@ -329,17 +308,20 @@ static const struct command commands[] = {
 	  "--json adds version, flags, time left and the value's length.",
 	  cmd_keys },
 	{ "dump", "", 0, 0, HASHBELT_CALL_SCAN, dump_options,
-	  "print keys, or entries as load reads them",
-	  "Prints KEY in each line; with --values KEY<TAB>VALUE<TAB>TTL[<TAB>FLAGS], as load\n"
-	  "reads it.\n"
+	  "print entries as load reads them",
+	  "Prints KEY<TAB>VALUE<TAB>TTL[<TAB>FLAGS] in each line; 'keys' prints keys alone.\n"
 	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
+	  "With --settings --absolute, a dump that is loaded after a reboot loses no entry but\n"
+	  "those whose deadline has passed.\n"
 	  "Does not renew any time-to-live.",
 	  cmd_dump },
 	{ "load", "[FILE]", 0, 1, HASHBELT_CALL_PUT, no_options,
 	  "put entries from a file or stdin",
 	  "Each line is KEY<TAB>VALUE[<TAB>TTL[<TAB>FLAGS]], escaped as by dump. TTL is a\n"
-	  "duration or never. load stops at the first wrong line; the lines before it have\n"
-	  "been put.\n"
+	  "duration, never, or a deadline as by dump --absolute; entries whose deadline has\n"
+	  "passed are left out. If the belt is missing and the first line has the settings of\n"
+	  "dump --settings, load makes the belt. load stops at the first wrong line; the lines\n"
+	  "before it have been put.\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: the belt kept some of its present entries.",
 	  cmd_load },

@@ -13,13 +13,37 @@
 /* The largest number of a group; the one above means none. */
 #define GROUP_MAX	(~0U - 1)
 
+/* The options of create and set. */
+const struct option_spec settings_options[] = {
+	{ "ttl", 0, "D", "the belt's time-to-live (5m)" },
+	{ "grace", 0, "D|none", "keep expired values for get --fill --stale (none)" },
+	{ "buckets", 0, "N", "buckets, 2 to 65536; an interval is ttl / (N - 1) (3)" },
+	{ "policy", 0, "standard|updating|timecache", "policy of get and put (timecache)" },
+	{ "refresh-on-get", 0, "yes|no", "whether get renews the time-to-live" },
+	{ "on-put", 0, "replace|keep", "whether put replaces or keeps a present entry" },
+	{ "on-expire", 0, "drop|notify|reinsert",
+	  "what the belt does with expired entries (drop)" },
+	{ "report", 0, "expired|evicted|replaced|removed|cleared|pressure|released|all",
+	  "reasons, with commas (expired,evicted,pressure)" },
+	{ "consumers", 0, "readers|owner", "the users that may take events (readers)" },
+	{ "max-entries", 0, "N|none", "most entries (none)" },
+	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 1.5GiB (none)" },
+	{ "max-events", 0, "N|none", "most events that wait to be read (1048576)" },
+	{ "when-full", 0, "evict|reject", "whether a put in a full belt evicts or fails (reject)" },
+	{ "pinned", 0, YES_NO, "keep entries when the system is short of memory" },
+	{ "wipe", 0, YES_NO, "overwrite keys and values when they are freed" },
+	{ "mode", 0, "MODE", "rights of owner, group and others, as of a file (0600)" },
+	{ "group", 0, "GROUP", "the belt's group, name or number (yours)" },
+	{ 0 },
+};
+
 static const char * const handlers[] = {
 	[HASHBELT_DROP] = "drop",
 	[HASHBELT_NOTIFY] = "notify",
 	[HASHBELT_REINSERT] = "reinsert",
 };
 
-static const char * const reasons[] = {
+static const char * const reason_names[] = {
 	[HASHBELT_EXPIRED] = "expired",
 	[HASHBELT_EVICTED] = "evicted",
 	[HASHBELT_REPLACED] = "replaced",
@@ -84,7 +108,7 @@ const char *handler_name(__u32 handler)
  */
 const char *reason_name(__u32 reason)
 {
-	return reason && reason < ARRAY_SIZE(reasons) ? reasons[reason] : "unknown";
+	return reason && reason < ARRAY_SIZE(reason_names) ? reason_names[reason] : "unknown";
 }
 
 static enum status take_ttl(const struct request *request, struct settings *settings)
@@ -207,8 +231,8 @@ static __u32 reason_bits(const char *word, size_t len)
 
 	if (len == 3 && !memcmp(word, "all", len))
 		return HASHBELT_REPORT_ALL;
-	for (i = HASHBELT_EXPIRED; i < ARRAY_SIZE(reasons); i++)
-		if (strlen(reasons[i]) == len && !memcmp(word, reasons[i], len))
+	for (i = HASHBELT_EXPIRED; i < ARRAY_SIZE(reason_names); i++)
+		if (strlen(reason_names[i]) == len && !memcmp(word, reason_names[i], len))
 			return HASHBELT_REPORT(i);
 	return 0;
 }
@@ -368,4 +392,90 @@ enum status settings_take(const struct request *request, struct settings *settin
 	for (i = 0; !status && i < ARRAY_SIZE(takes); i++)
 		status = takes[i](request, settings);
 	return status;
+}
+
+/* Prints an option of a limit; @none stands for no limit. */
+static void print_limit(const char *name, __u64 limit, __u64 none)
+{
+	if (limit == none)
+		printf(" --%s=none", name);
+	else
+		printf(" --%s=%llu", name, limit);
+}
+
+static void print_reasons(__u32 reasons)
+{
+	const char *separator = " --report=";
+	__u32 i;
+
+	for (i = HASHBELT_EXPIRED; i < ARRAY_SIZE(reason_names); i++) {
+		if (!(reasons & HASHBELT_REPORT(i)))
+			continue;
+		printf("%s%s", separator, reason_names[i]);
+		separator = ",";
+	}
+}
+
+/**
+ * settings_print() - print the settings of a belt in a line, as settings_parse() reads it
+ * @info:	the belt
+ */
+void settings_print(const struct hashbelt_info *info)
+{
+	size_t i;
+
+	printf(SETTINGS_MARK " --ttl=%llums --grace=%llums --buckets=%u", info->ttl_ms,
+	       info->grace_ms, info->buckets);
+	for (i = 0; i < ARRAY_SIZE(policy_options); i++)
+		printf(" --%s=%s", policy_options[i].name,
+		       info->policy & policy_options[i].bit ? policy_options[i].on :
+							      policy_options[i].off);
+	printf(" --on-expire=%s", handler_name(info->handler));
+	print_reasons(info->reasons);
+	printf(" --consumers=%s", info->state & HASHBELT_OWNER_CONSUMES ? "owner" : "readers");
+	print_limit("max-entries", info->max_entries, 0);
+	print_limit("max-bytes", info->max_bytes, 0);
+	print_limit("max-events", info->max_events, ~0ULL);
+	printf(" --mode=%04o --group=%u\n", info->mode, info->gid);
+}
+
+/* Sets the option that a word "--name=value" gives. */
+static enum status take_word(struct request *options, char *word)
+{
+	const struct option_spec *spec;
+	size_t len, i = 0;
+
+	for (spec = common_options; spec->name; spec++)
+		i++;
+	len = strcspn(word, "=");
+	for (spec = settings_options; spec->name; spec++, i++) {
+		if (strncmp(word, "--", 2) || len != strlen(spec->name) + 2 || !word[len] ||
+		    memcmp(word + 2, spec->name, len - 2))
+			continue;
+		options->values[i] = word + len + 1;
+		return STATUS_DONE;
+	}
+	return fail_usage(options, "'%s' is no setting as --ttl=5m", word);
+}
+
+/**
+ * settings_parse() - read a line that settings_print() has printed
+ * @request:	the request that reads it
+ * @line:	the line, without the newline; changed
+ * @settings:	returned: the settings in the line, the others 0
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status settings_parse(const struct request *request, char *line, struct settings *settings)
+{
+	struct command command = *request->command;
+	struct request options = { .command = &command };
+	enum status status = STATUS_DONE;
+	char *word, *rest = line;
+
+	command.options = settings_options;
+	strsep(&rest, " ");
+	while (!status && (word = strsep(&rest, " ")))
+		status = take_word(&options, word);
+	return status ? status : settings_take(&options, settings);
 }
