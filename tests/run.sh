@@ -186,6 +186,7 @@ guest() {
 suite_native() {
 	one duration "$top/.cache/build/native/duration_test"
 	one encoding "$top/.cache/build/native/encoding_test"
+	one words "$top/.cache/build/native/words_test"
 	one top "$top/.cache/build/native/top_test"
 	one linear "$top/.cache/build/native/linear_test"
 	one links "$tests/docs/links.t"

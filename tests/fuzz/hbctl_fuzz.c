@@ -277,12 +277,16 @@ static int cut_words(char *text, size_t size, char **words)
 	return count;
 }
 
+/* Whether a word is a command that may wait, or runs others from the content. */
 static bool is_patient(char **words)
 {
+	static const char * const patient[] = { "top", "events", "wait", "batch" };
+	size_t i;
+
 	for (; *words; words++)
-		if (!strcmp(*words, "top") || !strcmp(*words, "events") ||
-		    !strcmp(*words, "wait"))
-			return true;
+		for (i = 0; i < ARRAY_SIZE(patient); i++)
+			if (!strcmp(*words, patient[i]))
+				return true;
 	return false;
 }
 

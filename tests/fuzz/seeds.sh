@@ -39,6 +39,7 @@ seed 'u\000load\nfile\n\nkey\tvalue\t30s\nother\\n\tv\tnever\t1\n'
 seed 'u\000create\n--ttl\n1h\n--buckets\n5\n--max-bytes\n10M\n--mode\n0640\n--group\nusers\nname\n\nusers:x:100:\n'
 seed 'u\000set\n--belt=b\n--on-expire\nnotify\n--report\nexpired,evicted\n--grace=2s\n'
 seed 'u\000put\n-e\nk\\\\x41\n-\n--if-version\n7\n\nthe value'
+seed 'u\000batch\nfile\n--keep-going\n\nput "a key" 1 --ttl 5s\nget a\\ key # comment\nrm x$\n'
 seed 'u\000incr\nkey\n-5\n--initial\n100\n'
 seed 'u\001lock\nname\n--owner\nme\n--ttl\n1m\n--\ntrue\n'
 

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 55
+plan 63
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -200,4 +200,37 @@ bad 'a deadline with two decimals fails' @4000000000.25 "$form"
 bad 'a deadline with a unit fails' @4000000000s "$form"
 bad 'a deadline in 300 years fails' @11000000000.000 \
 	'the deadline in the third field is more than 139 years from now'
+
+# batch
+belt lines
+cat >"$temporary/batch" <<'LINES'
+# keys with blanks and quotes
+put 'a key' "one value"
+put it\'s 2 --ttl 1h
+get 'a key' it\'s
+incr n 5
+rm --match 'a *'
+size
+get --fill n2 --ttl 1m -- echo made
+LINES
+is 'batch runs commands in one process, in order' 0 "a key${tab}one value
+it's${tab}2
+5
+1
+2
+made" '' on batch "$temporary/batch"
+is 'batch stops at the first command that fails' 1 '' \
+	"$temporary/stop:2: there is no entry 'zz' in belt 'lines'" \
+	sh -c "printf 'put x 1\nget zz\nput y 1\n' >$temporary/stop; hbctl -b lines batch $temporary/stop"
+is 'batch runs no command after one that fails' 1 '' '' on has -q y
+is 'batch --keep-going runs the others' 1 1 "stdin:1: there is no entry 'zz' in belt 'lines'" \
+	sh -c "printf 'get zz\nput y 1\nincr y 0\n' | hbctl -b lines batch -k"
+is 'a command that batch runs takes no lines from stdin' 0 '0
+5' '' sh -c 'printf "get --fill k -- wc -c\nput k2 5\nincr k2 0\n" | hbctl -b lines batch'
+# shellcheck disable=SC2016 # the inner shell expands it
+is 'a line of a batch may name another belt' 0 '0
+7' '' sh -c 'printf "size -b copy\nsize\n" >"$1"; hbctl -b lines batch "$1"' sh "$temporary/two"
+awk 'BEGIN { for (i = 0; i < 10000; i++) printf "put many/%d %d\n", i, i }' >"$temporary/puts"
+is 'batch of 10000 puts exits with 0' 0 '' '' on batch "$temporary/puts"
+is 'rm --prefix removes the entries that the batch has put' 0 10000 '' on rm --prefix many/
 finish

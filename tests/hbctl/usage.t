@@ -7,10 +7,10 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 381
+plan 408
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
-	belts info stat top events halt resume rotate advance help completion version"
+	belts info stat top events halt resume rotate advance batch help completion version"
 
 # operands COMMAND - valid operands
 operands() {
@@ -65,7 +65,7 @@ for command in $commands; do
 			"$command: 'more' is one operand too many *" \
 			hbctl "$command" $(operands "$command") $(
 				case $command in
-				keys | load | info | stat | size | clear | halt | resume | rotate | \
+				keys | load | batch | info | stat | size | clear | halt | resume | rotate | \
 					advance | help | incr) echo help ;;
 				wait) seq 2 16 ;;
 				esac) more
@@ -373,7 +373,7 @@ is '--belt-owner with a number is right usage' 3 '' 'there is no device *' \
 # Without a device
 for command in $commands; do
 	case $command in
-	help | completion | version) continue ;;
+	batch | help | completion | version) continue ;;
 	esac
 	# shellcheck disable=SC2046 # words
 	is "$command without a device exits with 3" 3 '' \
@@ -383,6 +383,56 @@ done
 is '-D /dev/null exits with 3' 3 '' '/dev/null is not the device of hashbelt' \
 	hbctl -D /dev/null size
 is '-D with a directory exits with 3' 3 '' 'cannot open /: *' hbctl -D / size
+
+# batch
+# batch NAME STATUS OUT ERR LINES [OPTION]... - run the lines without a device
+batch() {
+	printf '%b' "$5" >"$temporary/batch"
+	name=$1 wanted=$2 out=$3 err=$4
+	shift 5
+	is "batch: $name" "$wanted" "$out" "$err" hbctl -D "$no" batch "$temporary/batch" "$@"
+}
+batch 'an empty file is no error' 0 '' '' ''
+batch 'comments and empty lines are no commands' 0 '' '' '# nothing\n\n  # here\n'
+batch 'an error names the file and the line' 3 '' "$temporary/batch:2: there is no device *" \
+	'\nget a\nget b\n'
+batch 'a last line without a newline is run' 3 '' "$temporary/batch:1: there is no device *" 'get a'
+batch 'an unknown command names the line' 2 '' "$temporary/batch:1: there is no command 'gte': did *" \
+	'gte a\n'
+batch 'wrong usage names the line' 2 '' "$temporary/batch:1: get: an operand is missing: *" 'get'
+batch 'wrong quoting names the line' 2 '' "$temporary/batch:2: a ' is not closed" "\nget 'a"
+batch 'a batch in a batch is refused' 2 '' "$temporary/batch:1: batch: a batch runs no other batch *" \
+	'batch /dev/null'
+like 'batch runs lines up to the first that fails' 2 'hbctl [0-9]*' '*:2: *' \
+	sh -c "printf 'version\nno\nversion\n' | hbctl batch -"
+printf 'no\nversion\nget -D %s a\nversion\nput\n' "$no" >"$temporary/keep"
+run hbctl batch "$temporary/keep" --keep-going
+result 'batch --keep-going runs all lines' "$(judge_status 3
+	[ "$(grep -c ^hbctl "$temporary/out")" = 2 ] || echo "expected two versions on stdout")"
+result 'batch --keep-going names each line that fails' "$(
+	sed "s|$temporary/keep:\([0-9]*\):.*|\1|; s/.*: //" "$temporary/err" | tr '\n' ' ' |
+		grep -qx '1 3 5 ' || cat "$temporary/err")"
+like 'batch passes --json on to its lines' 0 '{"version":"[0-9]*' '' \
+	sh -c 'echo version | hbctl batch --json'
+is 'a put of a batch in stdin takes no value from there' 2 '' \
+	'stdin:1: put: standard input has the commands of the batch: name a file *' \
+	sh -c "printf 'put k\nversion\n' | hbctl -D $no batch"
+is 'a load of a batch in stdin takes no lines from there' 2 '' \
+	'stdin:1: load: standard input has the commands of the batch: name a file *' \
+	sh -c "printf 'load\nversion\n' | hbctl -D $no batch"
+is 'a put of a batch in a file takes its value from stdin' 3 '' '/dev/fd/3:1: there is no device *' \
+	sh -c "echo 'put k' >$temporary/put; hbctl -D $no batch /dev/fd/3 3<$temporary/put"
+is 'a lock in a store in a batch is refused' 3 '' \
+	"stdin:1: --store: run the batch with 'hbctl-store batch', or the command alone" \
+	sh -c 'echo "lock x --store dbname=x" | hbctl batch'
+is 'an operand BELT in a batch takes precedence over -b of the batch' 3 '' \
+	'stdin:1: there is no device *' sh -c "echo stat b | hbctl -D $no -b a batch"
+is 'an operand BELT in a batch and another with -b in the line exit with 2' 2 '' \
+	"stdin:1: stat: -b names belt 'c', and the operand belt 'b' *" \
+	sh -c "echo stat b -b c | hbctl -D $no -b a batch"
+is 'batch of a missing file exits with 4' 4 '' 'cannot open /nonexistent: *' \
+	hbctl batch /nonexistent
+is 'batch of a directory exits with 4' 4 '' 'cannot read /: *' hbctl batch /
 
 # version and failures of files
 like 'version prints the version and the interface' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' \
@@ -425,10 +475,12 @@ if [ -x /bin/bash ]; then
 	is 'bash completion offers options of events' 0 '--follow' '' complete hbctl events --f
 	is 'bash completion offers shells' 0 'bash' '' complete hbctl completion ''
 	is 'bash completion offers commands after help' 0 'rotate' '' complete hbctl help ro
+	is 'bash completion offers files after batch' 0 "$temporary/help" '' \
+		complete hbctl batch "$temporary/he"
 	is 'bash completion offers files after load' 0 "$temporary/help" '' \
 		complete hbctl load "$temporary/he"
 else
-	for command in 1 2 3 4 5 6 7 8 9 10 11; do
+	for command in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		result "bash: case $command # SKIP there is no bash" ''
 	done
 fi

@@ -48,6 +48,11 @@ enum status cmd_keys(struct request *request);
 enum status cmd_load(struct request *request);
 enum status cmd_dump(struct request *request);
 
+/* Runs a command of a batch; the first of the arguments is the name of the program. */
+typedef enum status batch_function(const struct request *batch, int argc, char **argv);
+
+enum status batch_run(const struct request *request, batch_function *run);
+
 enum status completion_bash(const struct command *commands);
 
 #endif /* HBCTL_CMD_H */

@@ -489,9 +489,12 @@ static enum status do_load(struct load *load)
 enum status cmd_load(struct request *request)
 {
 	bool from_stdin = !request->count || !strcmp(request->operands[0], "-");
-	struct load *load = calloc(1, sizeof(*load));
+	struct load *load;
 	enum status status;
 
+	if (from_stdin && request_stdin(request))
+		return STATUS_USAGE;
+	load = calloc(1, sizeof(*load));
 	if (!load)
 		return fail(STATUS_ERROR, "out of memory");
 	load->request = request;

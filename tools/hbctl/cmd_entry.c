@@ -94,16 +94,19 @@ static enum status take_value(const struct request *request, struct value *value
 {
 	const char *text = request->count > 1 ? request->operands[1] : "-";
 	const char *name = request_option(request, "from");
+	bool from_stdin = !strcmp(name ? name : text, "-");
 	int err;
 
 	if (name && request->count > 1)
 		return fail_usage(request, "--from takes the place of VALUE");
-	if (name && strcmp(name, "-"))
-		err = read_file(value, name);
-	else if (strcmp(text, "-"))
-		err = value_copy(value, text, strlen(text));
-	else
+	if (from_stdin && request_stdin(request))
+		return STATUS_USAGE;
+	if (from_stdin)
 		err = value_read(value, STDIN_FILENO);
+	else if (name)
+		err = read_file(value, name);
+	else
+		err = value_copy(value, text, strlen(text));
 	if (err == -EMSGSIZE)
 		return fail_usage(request, "a value has at most %d bytes",
 				  HASHBELT_VALUE_MAX);

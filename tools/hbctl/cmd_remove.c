@@ -103,7 +103,7 @@ static enum status check_rights(const struct request *request, __u64 *entries)
 		return fail(STATUS_REACH,
 			    "rm --prefix and --match take the right to read and to write belt '%s'",
 			    request->belt);
-	return err ? fail_belt(request, err) : STATUS_DONE;
+	return err ? fail_call(request, HASHBELT_CALL_INFO, err) : STATUS_DONE;
 }
 
 static void report(const struct removal *removal)

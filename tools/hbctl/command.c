@@ -362,6 +362,30 @@ enum status request_keys(const struct request *request, struct key **keys)
 	return status;
 }
 
+/**
+ * request_takes_stdin() - whether standard input has the commands of a batch
+ * @batch:	the request of the batch
+ *
+ * Return: whether.
+ */
+bool request_takes_stdin(const struct request *batch)
+{
+	return !batch->count || !strcmp(batch->operands[0], "-");
+}
+
+/**
+ * request_stdin() - check that a command may read standard input
+ * @request:	the request
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says why not.
+ */
+enum status request_stdin(const struct request *request)
+{
+	if (!request->batch || !request_takes_stdin(request->batch))
+		return STATUS_DONE;
+	return fail_usage(request, "standard input has the commands of the batch: name a file");
+}
+
 /* The kernel's own rule, told before it is asked. */
 static bool is_name(const char *name)
 {

@@ -114,6 +114,7 @@ struct command {
  * @arguments:	the arguments of the program, ended by NULL; nothing changes them
  * @command_line: the words behind them and a --, ended by NULL; NULL if there are
  *		none
+ * @batch:	the request of the batch that the command belongs to; NULL outside of one
  * @handle:	from request_open(), request_bind() or request_try_bind(); NULL before
  */
 struct request {
@@ -128,6 +129,7 @@ struct request {
 	int count;
 	char **arguments;
 	char **command_line;
+	const struct request *batch;
 	struct hashbelt *handle;
 };
 
@@ -152,6 +154,8 @@ enum status request_ttl(const struct request *request, const char *words, __u64 
 enum status request_unescape(const struct request *request, char *text, size_t *len);
 enum status request_key(const struct request *request, int operand, struct key *key);
 enum status request_keys(const struct request *request, struct key **keys);
+bool request_takes_stdin(const struct request *batch);
+enum status request_stdin(const struct request *request);
 enum status request_belt(struct request *request, const char *name);
 enum status request_belt_owner(struct request *request);
 enum status request_open(struct request *request);

@@ -187,6 +187,12 @@ static const struct option_spec dump_options[] = {
 	{ 0 },
 };
 
+static const struct option_spec batch_options[] = {
+	{ "keep-going", 'k', NULL, "go on after a command that fails" },
+	{ 0 },
+};
+
+static enum status cmd_batch(struct request *request);
 static enum status cmd_help(struct request *request);
 static enum status cmd_completion(struct request *request);
 static enum status cmd_version(struct request *request);
@@ -409,6 +415,15 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "When it returns, all that expired by this is gone.",
 	  cmd_advance },
+	{ "batch", "[FILE]", 0, 1, HASHBELT_CALL_OPEN, batch_options,
+	  "run commands from a file or stdin",
+	  "Runs the command in each line, as 'put KEY VALUE', in one process, and stops at the\n"
+	  "first one whose exit status is not 0. Words are quoted as in sh: with ' and \" and\n"
+	  "backslashes; # begins a comment. There are no variables, patterns and pipes: a line\n"
+	  "with one of $`;&|<>() outside of quotes is refused. Errors name FILE:LINE. Options of\n"
+	  "all commands that batch is given hold for each line that does not give another one.\n"
+	  "Exit status: the largest one of the commands.",
+	  cmd_batch },
 	{ "help", "[COMMAND]", 0, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print help",
 	  "The same as hbctl COMMAND --help.",
@@ -744,6 +759,12 @@ static enum status check_operands(const struct request *request)
 	return STATUS_DONE;
 }
 
+/* Whether the option is that of the batch, not of the line. */
+static bool is_inherited(const struct request *request, enum common_option option)
+{
+	return request->batch && request->values[option] == request->batch->values[option];
+}
+
 /* The operand BELT names the belt as -b does. */
 static enum status take_belt(struct request *request)
 {
@@ -756,7 +777,7 @@ static enum status take_belt(struct request *request)
 	if (!place || operand >= request->count)
 		return given ? request_belt(request, given) : STATUS_DONE;
 	name = request->operands[operand];
-	if (given && strcmp(given, name))
+	if (given && !is_inherited(request, OPTION_BELT) && strcmp(given, name))
 		return fail_usage(request, "-b names belt '%s', and the operand belt '%s'", given,
 				  name);
 	return request_belt(request, name);
@@ -861,15 +882,22 @@ static char **copy_arguments(int argc, char **argv)
 	return arguments;
 }
 
-int main(int argc, char **argv)
+/* Runs the command that the arguments are. @batch: that of which it is a line, or NULL. */
+static enum status run_arguments(const struct request *batch, int argc, char **argv)
 {
+	static const enum common_option inherited[] = {
+		OPTION_DEVICE, OPTION_BELT, OPTION_BELT_OWNER, OPTION_JSON,
+	};
 	struct request request = {
 		.device = HASHBELT_DEVICE,
 		.belt = HASHBELT_DEFAULT_BELT,
+		.batch = batch,
 	};
 	enum status status;
+	size_t i;
 
-	replace_closed_files();
+	for (i = 0; batch && i < ARRAY_SIZE(inherited); i++)
+		request.values[inherited[i]] = batch->values[inherited[i]];
 	request.operands = calloc(argc + 1, sizeof(*request.operands));
 	request.arguments = copy_arguments(argc, argv);
 	if (request.operands && request.arguments)
@@ -878,5 +906,16 @@ int main(int argc, char **argv)
 		status = fail(STATUS_ERROR, "out of memory");
 	free_arguments(request.arguments);
 	free(request.operands);
-	return close_stdout(status);
+	return status;
+}
+
+static enum status cmd_batch(struct request *request)
+{
+	return batch_run(request, run_arguments);
+}
+
+int main(int argc, char **argv)
+{
+	replace_closed_files();
+	return close_stdout(run_arguments(NULL, argc, argv));
 }

@@ -47,6 +47,10 @@ enum status lock_store_open(struct request *request, const struct store_spec *sp
 
 	(void)spec;
 	(void)place;
+	/* The other lines of the batch would be lost. */
+	if (request->batch)
+		return fail(STATUS_REACH,
+			    "--store: run the batch with 'hbctl-store batch', or the command alone");
 	if (err)
 		return fail(STATUS_REACH, "--store: cannot read /proc/self/exe: %s",
 			    strerror(-err));

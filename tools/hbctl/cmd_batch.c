@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command batch: commands from a file, one a line, in one process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "words.h"
+
+/**
+ * struct batch - commands that are run one after the other
+ * @request:	the request
+ * @run:	runs a command; its arguments begin with the name of the program
+ * @file:	where the lines come from
+ * @name:	its name
+ * @words:	the arguments of a line
+ * @room:	the number of words that fit
+ */
+struct batch {
+	const struct request *request;
+	batch_function *run;
+	FILE *file;
+	const char *name;
+	char **words;
+	size_t room;
+};
+
+/* Makes room for the words of a line of @len bytes. */
+static bool make_room(struct batch *batch, size_t len)
+{
+	size_t room = len + 2;
+	char **words;
+
+	if (room <= batch->room)
+		return true;
+	words = reallocarray(batch->words, room, sizeof(*words));
+	if (!words)
+		return false;
+	batch->words = words;
+	batch->room = room;
+	return true;
+}
+
+/* Runs the command of a line, which is changed. Its output stands before that of the next. */
+static enum status run_line(struct batch *batch, char *line, size_t len)
+{
+	enum status status = STATUS_DONE;
+	const char *wrong;
+	int count;
+
+	if (!make_room(batch, len))
+		return fail(STATUS_ERROR, "out of memory");
+	batch->words[0] = "hbctl";
+	wrong = words_split(line, len, batch->words + 1, &count);
+	if (wrong)
+		return fail(STATUS_USAGE, "%s", wrong);
+	if (count)
+		status = batch->run(batch->request, count + 1, batch->words);
+	fflush(stdout);
+	return status;
+}
+
+/* Runs the lines. Returns the largest status. */
+static enum status run_lines(struct batch *batch)
+{
+	bool go_on = request_option(batch->request, "keep-going");
+	enum status status, worst = STATUS_DONE;
+	unsigned long number = 0;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	while ((!worst || go_on) && !ferror(stdout) &&
+	       (len = getline(&line, &room, batch->file)) >= 0) {
+		fail_at(batch->name, ++number);
+		if (len && line[len - 1] == '\n')
+			line[--len] = '\0';
+		status = run_line(batch, line, len);
+		worst = status > worst ? status : worst;
+	}
+	fail_at(NULL, 0);
+	free(line);
+	if (ferror(batch->file))
+		return fail(STATUS_ERROR, "cannot read %s: %s", batch->name, strerror(errno));
+	return worst;
+}
+
+/*
+ * Standard input as a file of its own. Neither the commands nor the programs that they run may
+ * take lines from it, so they get an empty one.
+ */
+static FILE *take_stdin(void)
+{
+	int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (empty >= 0) {
+		dup2(empty, STDIN_FILENO);
+		close(empty);
+	}
+	return input < 0 ? NULL : fdopen(input, "r");
+}
+
+/**
+ * batch_run() - hbctl batch
+ * @request:	the request
+ * @run:	runs a command of the table
+ *
+ * Return: the exit status: the largest one of the commands.
+ */
+enum status batch_run(const struct request *request, batch_function *run)
+{
+	bool from_stdin = request_takes_stdin(request);
+	struct batch batch = {
+		.request = request,
+		.run = run,
+		.name = from_stdin ? "stdin" : request->operands[0],
+	};
+	enum status status;
+
+	if (request->batch)
+		return fail_usage(request, "a batch runs no other batch");
+	batch.file = from_stdin ? take_stdin() : fopen(batch.name, "re");
+	if (!batch.file)
+		return fail(STATUS_ERROR, "cannot open %s: %s", batch.name, strerror(errno));
+	status = run_lines(&batch);
+	fclose(batch.file);
+	free(batch.words);
+	return status;
+}
