@@ -113,7 +113,7 @@ shown=0
 for path in "$payload"/docs/*.md "$manual"; do
 	shown=$((shown + $(shown "$path" | grep -c "^[gm]")))
 done
-plan $((shown + 5))
+plan $((shown + 6))
 result "README.md shows at least 20 commands" \
 	"$([ "$(shown "$payload/docs/README.md" | grep -c "^guest")" -ge 20 ] || echo "found fewer")"
 for path in "$payload"/docs/*.md; do
@@ -124,6 +124,8 @@ done
 result "the EXAMPLES of hbctl.1 are at least 10" \
 	"$([ "$(shown "$manual" | grep -c "^manual")" -ge 10 ] || echo "found fewer")"
 give ask_for_weather 'echo rain'
+# shellcheck disable=SC2016 # the program expands it
+give reload 'echo "$1" >reloaded'
 give make_token 'echo 51f0c2'
 echo hunter2 >/run/password
 give make_report 'echo made >>report'
@@ -134,10 +136,13 @@ give end_session "echo \"\$1\" >>'$temporary/work/handled'"
 export user=alice job=7
 hbctl put result:7 42
 hbctl put counter 41
+hbctl put config fast
 hbctl put tmp/1 a
 hbctl put tmp/2 b
 run_shown "$manual"
 is "the example that changes a value has added 1" 0 "$(printf 'counter\t42')" '' hbctl wait counter
+is "the example that watches the configuration has reloaded it" 0 fast '' \
+	cat "$temporary/work/reloaded"
 is "the example that removes keys has left none" 0 '' '' hbctl keys tmp/
 is "the example that exports counters has made hashbelt.prom" 0 \
 	/var/lib/prometheus/node-exporter/hashbelt.prom '' \

@@ -7,16 +7,16 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 408
+plan 417
 no=/nonexistent/hashbelt
-commands="put get touch has rm expire incr wait complete keys dump load size clear create set destroy
+commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance batch help completion version"
 
 # operands COMMAND - valid operands
 operands() {
 	case $1 in
 	put) echo key value ;;
-	get | touch | has | rm | expire | incr | wait | complete) echo key ;;
+	get | touch | has | rm | expire | incr | wait | watch | complete) echo key ;;
 	create | destroy) echo belt ;;
 	set) echo belt --pinned ;;
 	advance) echo 1s ;;
@@ -58,7 +58,7 @@ for command in $commands; do
 		"$command: there is no option '--foo' (see 'hbctl help $command')" \
 		hbctl "$command" $(operands "$command") --foo
 	case $command in
-	get | touch | rm) ;;
+	get | touch | rm | watch) ;;
 	*)
 		# shellcheck disable=SC2046 # words
 		is "$command with an operand too many exits with 2" 2 '' \
@@ -282,6 +282,9 @@ is 'wait --timeout forever exits with 2' 2 '' "wait: --timeout: 'forever' $d" \
 is 'wait with an empty key among others exits with 2' 2 '' \
 	'wait: a key has 1 to 1024 bytes, not 0 *' \
 	hbctl wait a '' b
+is 'watch --interval 9ms exits with 2' 2 '' 'watch: --interval: 9ms is not from 10ms to 1d *' \
+	hbctl watch k --interval 9ms
+is 'watch --max 0 exits with 2' 2 '' 'watch: --max: 0 is not from 1 to *' hbctl watch k --max 0
 is 'get --lease without --fill exits with 2' 2 '' 'get: --lease needs --fill *' \
 	hbctl get k --lease 1s
 is 'get --wait without --fill exits with 2' 2 '' 'get: --wait needs --fill *' hbctl get k --wait 1s

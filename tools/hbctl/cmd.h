@@ -33,6 +33,7 @@ enum status cmd_rm(struct request *request);
 enum status cmd_expire(struct request *request);
 enum status cmd_incr(struct request *request);
 enum status cmd_wait(struct request *request);
+enum status cmd_watch(struct request *request);
 enum status cmd_complete(struct request *request);
 
 enum status get_filled(struct request *request, const struct key *key);

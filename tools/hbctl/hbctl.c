@@ -123,6 +123,13 @@ static const struct option_spec wait_options[] = {
 	{ 0 },
 };
 
+static const struct option_spec watch_options[] = {
+	{ "interval", 0, "D", "time between two looks for entries that have gone (1s)" },
+	{ "max", 'n', "N", "end after N changes" },
+	ESCAPED,
+	{ 0 },
+};
+
 #define NAME_ESCAPED \
 	{ "escaped", 'e', NULL, "NAME is written as locks writes it: \\t \\n \\\\ \\xHH" }
 
@@ -263,6 +270,15 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "Exit status 1: it timed out, or 'complete' ended it.",
 	  cmd_wait },
+	{ "watch", "KEY...", 1, INT_MAX, HASHBELT_CALL_REQUEST, watch_options,
+	  "print changes of entries as they come",
+	  "Prints KEY<TAB>VALUE, escaped as by dump, for each entry that is present, and again\n"
+	  "after each put of it; KEY alone when the entry has gone. A put is noticed at once,\n"
+	  "other changes within --interval. Of several changes at once only the last one is\n"
+	  "printed. Takes no events from other readers, and renews no time-to-live.\n"
+	  KEY_HELP "\n"
+	  DURATION_HELP,
+	  cmd_watch },
 	{ "complete", "KEY", 1, 1, HASHBELT_CALL_COMPLETE, key_options,
 	  "end all waits for a key",
 	  "Prints their number.\n"
