@@ -275,7 +275,7 @@ suite_hbctl() {
 		tests/hbctl/many.t tests/hbctl/settings.t tests/hbctl/events.t tests/hbctl/top.t \
 		tests/hbctl/lock.t
 	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
-		tests/hbctl/watch.t tests/hbctl/fill.t
+		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
 }
 
 suite_store() {

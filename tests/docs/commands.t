@@ -132,6 +132,9 @@ give make_report 'echo made >>report'
 give make_backup 'echo made >>backup'
 give edit_invoice 'echo edited >>invoice'
 give end_session "echo \"\$1\" >>'$temporary/work/handled'"
+# shellcheck disable=SC2016 # the program expands it
+printf '#!/bin/sh\necho "$HASHBELT_KEY" >>handled\n' >"$temporary/work/session-ended"
+chmod +x "$temporary/work/session-ended"
 # Variables and entries that the examples expect.
 export user=alice job=7
 hbctl put result:7 42

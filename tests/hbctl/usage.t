@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 417
+plan 421
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance batch help completion version"
@@ -205,6 +205,14 @@ is 'stat --json --prometheus exits with 2' 2 '' \
 	hbctl stat --json --prometheus
 is 'events --max 0 exits with 2' 2 '' 'events: --max: 0 is not from 1 to *' hbctl events --max 0
 is 'events --max x exits with 2' 2 '' "events: --max: 'x' is not a number *" hbctl events --max x
+is 'events --exec without --ack exits with 2' 2 '' 'events: --exec needs --ack: *' \
+	hbctl events --exec true
+is 'events --jobs without --exec exits with 2' 2 '' 'events: --jobs needs --exec *' \
+	hbctl events --ack --jobs 2
+is 'events --jobs 0 exits with 2' 2 '' 'events: --jobs: 0 is not from 1 to 1024 *' \
+	hbctl events --ack --exec true --jobs 0
+is 'events --retry 0 exits with 2' 2 '' 'events: --retry: 0 is not from 1ms to *' \
+	hbctl events --ack --exec true --retry 0
 is 'rm --if-version x exits with 2' 2 '' "rm: --if-version: 'x' is not a number *" \
 	hbctl rm k --if-version x
 is 'put --if-version of 2^64 exits with 2' 2 '' \

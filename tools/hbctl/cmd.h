@@ -23,6 +23,7 @@ enum status cmd_size(struct request *request);
 
 enum status cmd_stat(struct request *request);
 enum status cmd_top(struct request *request);
+enum status events_handle(struct request *request);
 enum status cmd_events(struct request *request);
 
 enum status cmd_put(struct request *request);

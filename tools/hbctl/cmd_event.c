@@ -46,22 +46,37 @@ struct watch {
 
 static volatile sig_atomic_t stopped;
 
+/* The signals that end this, and their actions before. */
+static const int signals[] = { SIGINT, SIGTERM };
+static struct sigaction replaced[ARRAY_SIZE(signals)];
+
 static void stop(int signal)
 {
-	(void)signal;
-	stopped = 1;
+	stopped = signal;
 }
 
 /* A signal that our caller ignores, as a shell does for a job, stays ignored. */
 static void catch_signals(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM };
-	struct sigaction action = { .sa_handler = stop }, before;
+	struct sigaction action = { .sa_handler = stop };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+		if (!sigaction(signals[i], NULL, &replaced[i]) &&
+		    replaced[i].sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
+}
+
+/* A signal ends this command well, and a batch as a whole. */
+static void release_signals(const struct request *request)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &replaced[i], NULL);
+	if (stopped && request->batch)
+		raise(stopped);
+	stopped = 0;
 }
 
 /*
@@ -294,6 +309,7 @@ static enum status run(struct watch *watch)
 	if (!status && !watch->follow && !watch->printed && !stopped)
 		status = fail(STATUS_NO, "there is no event in belt '%s'",
 			      watch->request->belt);
+	release_signals(watch->request);
 	return status;
 }
 
@@ -311,8 +327,15 @@ enum status cmd_events(struct request *request)
 		.ack = request_option(request, "ack"),
 		.most = ~0ULL,
 	};
+	static const char * const exec_options[] = { "jobs", "tries", "retry" };
 	enum status status;
+	size_t i;
 
+	if (request_option(request, "exec"))
+		return events_handle(request);
+	for (i = 0; i < ARRAY_SIZE(exec_options); i++)
+		if (request_option(request, exec_options[i]))
+			return fail_usage(request, "--%s needs --exec", exec_options[i]);
 	status = request_number(request, "max", 1, ~0ULL - 1, &watch.most);
 	if (!status)
 		status = request_bind(request);

@@ -56,7 +56,11 @@ static const struct option_spec has_options[] = {
 static const struct option_spec events_options[] = {
 	{ "follow", 'f', NULL, "wait for more, until a signal or --max" },
 	{ "max", 'n', "N", "end after N events; later ones stay queued" },
-	{ "ack", 0, NULL, "acknowledge an event after it is written" },
+	{ "ack", 0, NULL, "acknowledge an event after it is written or handled" },
+	{ "exec", 0, "PROGRAM", "--ack: run PROGRAM for each event, in place of printing it" },
+	{ "jobs", 'j', "N", "--exec: most programs that run at once (1)" },
+	{ "retry", 0, "D", "--exec: delay before a program that failed runs again (1s)" },
+	{ "tries", 0, "N", "--exec: end after N failures of one event (never)" },
 	{ 0 },
 };
 
@@ -412,6 +416,10 @@ static const struct command commands[] = {
 	  "and takes it off the queue. Without --follow, prints only the events queued now.\n"
 	  "With --ack, an event that could not be written is queued again, so an event may be\n"
 	  "printed twice. To let a belt report events: hbctl set BELT --on-expire notify.\n"
+	  "With --exec, PROGRAM finds the event in HASHBELT_KEY, HASHBELT_REASON, HASHBELT_FLAGS\n"
+	  "and other variables, and the value on stdin. If it fails, it runs again, later each\n"
+	  "time. An event is acknowledged when it and those before it are handled.\n"
+	  DURATION_HELP "\n"
 	  "Exit status 1: there was no event.",
 	  cmd_events },
 	{ "halt", "[BELT]", 0, 1, HASHBELT_CALL_HALT, no_options,
