@@ -80,10 +80,22 @@ is_gone() {
 	! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-# run COMMAND... - sets status, and writes stdout and stderr to files
+# run COMMAND... - sets status, and writes stdout and stderr to files. With --json, errors have to be
+# JSON; what their field "error" has is written as if it were text.
 run() {
 	status=0
 	"$@" <"$input" >"$temporary/out" 2>"$temporary/err" || status=$?
+	words=" $* "
+	case "${words%% -- *} " in
+	*' --json '*) text_of_json ;;
+	esac
+}
+
+# text_of_json - replace errors in JSON by their text. Lines of another form stay.
+text_of_json() {
+	sed -i -n '/^{"error":".*","errno":\([0-9]*\|null\)}$/!{s/^/no JSON: /p; d}
+		s/^{"error":"\(.*\)","errno":[^,]*}$/hbctl: \1/; s/\\"/"/g; s/\\\\/\\/g; p' \
+		"$temporary/err"
 }
 
 # judge_error PATTERN - print what is wrong with stderr

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 421
+plan 427
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance batch help completion version"
@@ -444,6 +444,24 @@ is 'an operand BELT in a batch and another with -b in the line exit with 2' 2 ''
 is 'batch of a missing file exits with 4' 4 '' 'cannot open /nonexistent: *' \
 	hbctl batch /nonexistent
 is 'batch of a directory exits with 4' 4 '' 'cannot read /: *' hbctl batch /
+
+# Errors as JSON
+is 'put --json with wrong usage prints the error as JSON' 2 \
+	'{"error":"put: --ttl: '"'x'"' is not a duration as 250ms, 30s or 1h30m (see '"'hbctl help put'"')","errno":null}' \
+	'' sh -c 'hbctl put k v --ttl x --json 2>&1'
+is 'an error before --json is JSON as well' 2 \
+	'{"error":"put: there is no option '"'--foo'"' (see '"'hbctl help put'"')","errno":null}' '' \
+	sh -c 'hbctl put k v --foo --json 2>&1'
+like 'an error of the device has its errno' 3 '{"error":"there is no device *","errno":2}' '' \
+	sh -c 'hbctl -D /nonexistent get k --json 2>&1'
+# shellcheck disable=SC2016 # the inner shell expands it
+is 'an error as JSON replaces bytes that are not UTF-8, and escapes quotes' 2 \
+	'{"error":"there is no command '"'"'\"?'"' (see 'hbctl help')\",\"errno\":null}" '' \
+	sh -c 'hbctl --json "$1" 2>&1' sh "$(printf '"\303')"
+like 'a batch with --json prints errors as JSON' 2 '{"error":"stdin:1: there is no command *","errno":null}' '' \
+	sh -c 'echo nocommand | hbctl batch --json 2>&1'
+is 'words behind -- do not make errors JSON' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --fill -- cat --json
 
 # version and failures of files
 like 'version prints the version and the interface' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' \

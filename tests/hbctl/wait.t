@@ -16,6 +16,7 @@ tab=$(printf '\t')
 
 # begin OPERAND... - run wait in the background; returns once its request is registered
 begin() {
+	begun=" $* "
 	hbctl -b "$belt" wait "$@" >"$temporary/waited" 2>"$temporary/waited.err" &
 	waiter=$!
 	at_last holds requests 1 || echo "Bail out! nothing waits"
@@ -26,6 +27,9 @@ ends() {
 	end "$waiter"
 	cp "$temporary/waited" "$temporary/out"
 	cp "$temporary/waited.err" "$temporary/err"
+	case $begun in
+	*' --json '*) text_of_json ;;
+	esac
 	want "$3"
 	result "$1" "$(judge_status "$2"; same; judge_error "$4")"
 }

@@ -55,6 +55,7 @@ static enum status run_line(struct batch *batch, char *line, size_t len)
 		return fail(STATUS_ERROR, "out of memory");
 	batch->words[0] = "hbctl";
 	wrong = words_split(line, len, batch->words + 1, &count);
+	fail_as_json(batch->request->json);
 	if (wrong)
 		return fail(STATUS_USAGE, "%s", wrong);
 	if (count)

@@ -44,6 +44,7 @@ static enum status fail_condition(const struct request *request, int err,
 	if (err != -EEXIST && err != -ESTALE)
 		return fail_entry(request, err, key);
 	text = key_text(key);
+	fail_cause(err);
 	if (err == -ESTALE)
 		fail(STATUS_NO,
 		     "entry '%s' in belt '%s' has version %llu, not %llu: another process was faster, get it again",

@@ -60,6 +60,7 @@ static __u64 time_left(const struct wait *wait)
 
 static enum status fail_timeout(const struct wait *wait)
 {
+	fail_cause(-ETIMEDOUT);
 	return fail(STATUS_NO, "timed out: %s put in belt '%s'",
 		    wait->count == 1 ? "the entry was not" : "none of the entries was",
 		    wait->request->belt);

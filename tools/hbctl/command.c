@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <json-c/json.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -44,6 +45,48 @@ void fail_at(const char *file, unsigned long line)
 	place.line = line;
 }
 
+/* Errors are printed as JSON. */
+static bool is_json;
+
+/* The errno of the next error; 0 if it has none. */
+static int cause;
+
+/**
+ * fail_as_json() - choose the form of errors
+ * @json:	as JSON; else as text
+ */
+void fail_as_json(bool json)
+{
+	is_json = json;
+}
+
+/**
+ * fail_cause() - name the errno of the next error, for errors in JSON
+ * @err:	the errno, negative or not
+ */
+void fail_cause(int err)
+{
+	cause = abs(err);
+}
+
+/* Prints an error as an object. Bytes that are not UTF-8 cannot be in a string. */
+static void print_json(char *text)
+{
+	struct json_object *object = json_object_new_object();
+	char *p;
+
+	if (!is_utf8(text, strlen(text)))
+		for (p = text; *p; p++)
+			if (*p & 0x80)
+				*p = '?';
+	json_object_object_add(object, "error", json_object_new_string(text));
+	json_object_object_add(object, "errno", cause ? json_object_new_int(cause) : NULL);
+	fprintf(stderr, "%s\n",
+		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
+}
+
 /**
  * fail() - print an error
  * @status:	the exit status for it
@@ -68,7 +111,11 @@ enum status fail(enum status status, const char *format, ...)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	fflush(stdout);
-	fprintf(stderr, "hbctl: %s\n", text);
+	if (is_json)
+		print_json(text);
+	else
+		fprintf(stderr, "hbctl: %s\n", text);
+	cause = 0;
 	return status;
 }
 
@@ -125,6 +172,7 @@ enum status fail_call(const struct request *request, enum hashbelt_call call, in
 	const char *name = call == HASHBELT_CALL_OPEN ? request->device : request->belt;
 	char text[4096];
 
+	fail_cause(err);
 	return fail(status_of(call, err), "%s",
 		    hashbelt_strerror(request->handle, err, call, name, text, sizeof(text)));
 }
@@ -156,6 +204,7 @@ enum status fail_entry(const struct request *request, int err, const struct key 
 	if (err != -ENOENT)
 		return fail_belt(request, err);
 	text = key_text(key);
+	fail_cause(err);
 	fail(STATUS_NO, "there is no entry '%s' in belt '%s'", text, request->belt);
 	free(text);
 	return STATUS_NO;

@@ -164,6 +164,8 @@ enum status request_try_bind(struct request *request, int *err);
 int request_bind_again(const struct request *request);
 enum status fail_bind(const struct request *request, int err);
 
+void fail_as_json(bool json);
+void fail_cause(int err);
 void fail_at(const char *file, unsigned long line);
 __printf(2, 3)
 enum status fail(enum status status, const char *format, ...);

@@ -821,6 +821,7 @@ static enum status dispatch(struct request *request)
 	if (request->values[OPTION_DEVICE])
 		request->device = request->values[OPTION_DEVICE];
 	request->json = request->values[OPTION_JSON];
+	fail_as_json(request->json);
 	status = check_operands(request);
 	if (!status)
 		status = take_belt(request);
@@ -906,6 +907,15 @@ static char **copy_arguments(int argc, char **argv)
 	return arguments;
 }
 
+/* Whether --json is among the arguments: an error in those before it is to be JSON as well. */
+static bool wants_json(char **argv)
+{
+	for (; *argv && strcmp(*argv, "--"); argv++)
+		if (!strcmp(*argv, "--json"))
+			return true;
+	return false;
+}
+
 /* Runs the command that the arguments are. @batch: that of which it is a line, or NULL. */
 static enum status run_arguments(const struct request *batch, int argc, char **argv)
 {
@@ -922,6 +932,7 @@ static enum status run_arguments(const struct request *batch, int argc, char **a
 
 	for (i = 0; batch && i < ARRAY_SIZE(inherited); i++)
 		request.values[inherited[i]] = batch->values[inherited[i]];
+	fail_as_json(request.values[OPTION_JSON] || wants_json(argv));
 	request.operands = calloc(argc + 1, sizeof(*request.operands));
 	request.arguments = copy_arguments(argc, argv);
 	if (request.operands && request.arguments)

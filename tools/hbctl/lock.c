@@ -115,6 +115,7 @@ enum status fail_lock(struct lock_place *place, const struct lock_ask *ask, int 
 	char *name = key_text(&ask->name);
 	enum status status = STATUS_NO;
 
+	fail_cause(err);
 	switch (err) {
 	case -EBUSY:
 	case -ETIMEDOUT:
