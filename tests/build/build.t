@@ -218,8 +218,10 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/lib64/libhashbelt.so.0.1.0
 ./opt/lib64/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
+./opt/share/fish/vendor_completions.d/hbctl.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
+./opt/share/zsh/site-functions/_hbctl
 ./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= PREFIX=/opt LIBDIR=/opt/lib64
 mv "$temporary/root" "$temporary/installed"
 output="ENOENT, handle NULL
@@ -244,8 +246,10 @@ is "make install with STATIC=1 installs no shared library" 0 './usr/lib/udev/rul
 ./usr/local/lib/libhashbelt.a
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
+./usr/local/share/fish/vendor_completions.d/hbctl.fish
 ./usr/local/share/man/man1/hbctl.1
-'"$(manuals /usr/local)" '' install_tools STATIC=1
+'"$(manuals /usr/local)
+./usr/local/share/zsh/site-functions/_hbctl" '' install_tools STATIC=1
 is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
@@ -256,8 +260,10 @@ is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-h
 ./usr/local/lib/libhashbelt.so.0.1.0
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
+./usr/local/share/fish/vendor_completions.d/hbctl.fish
 ./usr/local/share/man/man1/hbctl.1
-'"$(manuals /usr/local)" '' install_tools LIBPQ=
+'"$(manuals /usr/local)
+./usr/local/share/zsh/site-functions/_hbctl" '' install_tools LIBPQ=
 is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './opt/bin/hbctl
 ./opt/bin/hbctl-store
 ./opt/include/hashbelt/client.h
@@ -268,8 +274,10 @@ is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './
 ./opt/lib/libhashbelt.so.0.1.0
 ./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
+./opt/share/fish/vendor_completions.d/hbctl.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
+./opt/share/zsh/site-functions/_hbctl
 ./rules/60-hashbelt.rules' '' install_tools LIBPQ=yes PREFIX=/opt RULES=/rules
 silent "each line of 60-hashbelt.rules has the form of a udev rule" rules
 finish

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 427
+plan 463
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set destroy
 	belts info stat top events halt resume rotate advance batch help completion version"
@@ -28,6 +28,8 @@ operands() {
 like 'help prints the usage on stdout' 0 'usage: hbctl *' '' hbctl help
 cp "$temporary/out" "$temporary/help"
 hbctl completion bash >"$temporary/completion"
+hbctl completion zsh >"$temporary/_hbctl"
+hbctl completion fish >"$temporary/hbctl.fish"
 run hbctl --help
 file '--help prints what help prints' "$temporary/help"
 run hbctl -h
@@ -43,6 +45,10 @@ for command in $commands; do
 	file "$command --help prints what help $command prints" "$temporary/first"
 	result "completion knows $command" \
 		"$(grep -q " ${command}[ \"]" "$temporary/completion" || echo missing)"
+	result "completion for zsh and fish knows $command" \
+		"$(grep -q "^	${command})$" "$temporary/_hbctl" || echo 'missing for zsh'
+		grep -q " -n __fish_use_subcommand -a $command -d " "$temporary/hbctl.fish" ||
+			echo 'missing for fish')"
 done
 
 # Wrong usage of any command
@@ -249,9 +255,9 @@ b'
 is 'info with a name of 64 bytes exits with 2' 2 '' "info: $n" hbctl info "$(text 64)"
 is 'info with a name of 63 bytes is right usage' 3 '' "there is no device *" \
 	hbctl -D "$no" info "$(text 63)"
-is 'completion zsh exits with 2' 2 '' \
-	"completion: no completion for 'zsh', only for 'bash' *" \
-	hbctl completion zsh
+is 'completion tcsh exits with 2' 2 '' \
+	"completion: no completion for 'tcsh', only for 'bash', 'zsh' and 'fish' *" \
+	hbctl completion tcsh
 head -c 1048577 /dev/zero >"$temporary/big"
 input=$temporary/big
 is 'put of a value of 1 MiB and a byte exits with 2' 2 '' \
@@ -502,7 +508,7 @@ if [ -x /bin/bash ]; then
 	is 'bash completion offers yes and no' 0 'yes no' '' complete hbctl create x --pinned ''
 	is 'bash completion offers reasons' 0 'expired evicted' '' complete hbctl set x --report e
 	is 'bash completion offers options of events' 0 '--follow' '' complete hbctl events --f
-	is 'bash completion offers shells' 0 'bash' '' complete hbctl completion ''
+	is 'bash completion offers shells' 0 'bash zsh fish' '' complete hbctl completion ''
 	is 'bash completion offers commands after help' 0 'rotate' '' complete hbctl help ro
 	is 'bash completion offers files after batch' 0 "$temporary/help" '' \
 		complete hbctl batch "$temporary/he"
@@ -512,5 +518,31 @@ else
 	for command in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		result "bash: case $command # SKIP there is no bash" ''
 	done
+fi
+
+# offered LINE - what fish completion offers for the last word of the line
+# shellcheck disable=SC2317 # called by is
+offered() {
+	fish -N -c "source '$temporary/hbctl.fish'; complete -C '$1'" | cut -f 1 | sort | paste -s -d ' ' -
+}
+
+if [ -x /usr/bin/fish ]; then
+	is 'fish completion offers commands' 0 'clear complete completion create' '' offered 'hbctl c'
+	is 'fish completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
+		offered 'hbctl put k v --if'
+	is 'fish completion offers policies and no files' 0 'standard timecache updating' '' \
+		offered 'hbctl create x --policy '
+	is 'fish completion offers files after load' 0 "$temporary/help" '' \
+		offered "hbctl load $temporary/he"
+else
+	for command in 1 2 3 4; do
+		result "fish: case $command # SKIP there is no fish" ''
+	done
+fi
+if [ -x /bin/zsh ]; then
+	is 'zsh reads the script for completion' 0 '' '' zsh -f -c \
+		"autoload -U compinit && compinit -u -D && source '$temporary/_hbctl' && whence _hbctl >/dev/null"
+else
+	result 'zsh reads the script # SKIP there is no zsh' ''
 fi
 finish

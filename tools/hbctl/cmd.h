@@ -56,5 +56,7 @@ typedef enum status batch_function(const struct request *batch, int argc, char *
 enum status batch_run(const struct request *request, batch_function *run);
 
 enum status completion_bash(const struct command *commands);
+enum status completion_zsh(const struct command *commands);
+enum status completion_fish(const struct command *commands);
 
 #endif /* HBCTL_CMD_H */

@@ -452,9 +452,10 @@ static const struct command commands[] = {
 	  "print help",
 	  "The same as hbctl COMMAND --help.",
 	  cmd_help },
-	{ "completion", "bash", 1, 1, HASHBELT_CALL_OPEN, no_options,
+	{ "completion", "bash|zsh|fish", 1, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print a script that completes commands in the shell",
-	  "Try it with: . <(hbctl completion bash)",
+	  "Try it with: . <(hbctl completion bash), the same for zsh behind compinit, and in\n"
+	  "fish: hbctl completion fish | source",
 	  cmd_completion },
 	{ "version", "", 0, 0, HASHBELT_CALL_OPEN, no_options,
 	  "print the version",
@@ -568,10 +569,16 @@ static enum status cmd_help(struct request *request)
 
 static enum status cmd_completion(struct request *request)
 {
-	if (strcmp(request->operands[0], "bash"))
-		return fail_usage(request, "no completion for '%s', only for 'bash'",
-				  request->operands[0]);
-	return completion_bash(commands);
+	const char *shell = request->operands[0];
+
+	if (!strcmp(shell, "bash"))
+		return completion_bash(commands);
+	if (!strcmp(shell, "zsh"))
+		return completion_zsh(commands);
+	if (!strcmp(shell, "fish"))
+		return completion_fish(commands);
+	return fail_usage(request, "no completion for '%s', only for 'bash', 'zsh' and 'fish'",
+			  shell);
 }
 
 static enum status print_version(bool json)
