@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 63
+plan 67
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -233,4 +233,35 @@ is 'a line of a batch may name another belt' 0 '0
 awk 'BEGIN { for (i = 0; i < 10000; i++) printf "put many/%d %d\n", i, i }' >"$temporary/puts"
 is 'batch of 10000 puts exits with 0' 0 '' '' on batch "$temporary/puts"
 is 'rm --prefix removes the entries that the batch has put' 0 10000 '' on rm --prefix many/
+
+# doctor: the guest has no udev rule, no /boot and no memory controller
+chmod 600 /dev/hashbelt
+before=$(cat /sys/module/hashbelt/parameters/max_bytes)
+for name in $(hbctl belts | awk 'NR > 1 && $1 != "default" { print $1 }'); do
+	hbctl destroy "$name"
+done
+like 'doctor finds that the module and the device can be used' 1 'ok      module   hashbelt is loaded
+ok      device   /dev/hashbelt has mode 0600, owner 0, group 0
+ok      rights   you may open /dev/hashbelt; module and hbctl have interface 1
+advice  udev     there is no 60-hashbelt.rules, *
+ok      memory   [0-9]* of [0-9]* bytes are used
+ok      belts    of 1 belts that you may use none is nearly full
+*' "/dev/hashbelt can be used: see the lines with 'advice'" hbctl doctor
+belt crowded --max-entries 10
+for i in 0 1 2 3 4 5 6 7 8; do
+	on put $i x
+done
+echo 1 >/sys/module/hashbelt/parameters/max_bytes
+like 'doctor names a belt and a module that are nearly full' 1 \
+	"*advice  memory   [0-9]* of * bytes are used: remove entries, or raise *
+advice  belts    belt 'crowded' is nearly full: raise its limits or let it evict ('hbctl set')
+*" "/dev/hashbelt can be used: *" hbctl doctor
+echo "$before" >/sys/module/hashbelt/parameters/max_bytes
+hbctl set crowded --when-full evict
+like 'doctor has no advice for a full belt that evicts' 1 \
+	'*ok      belts    of 2 belts that you may use none is nearly full
+*' "/dev/hashbelt can be used: see the lines with 'advice'" hbctl doctor
+like 'user nobody: doctor says that the device may not be opened' 3 \
+	'*wrong   rights   no right to open /dev/hashbelt: *' \
+	"/dev/hashbelt cannot be used: see the lines with 'wrong'" nobody doctor
 finish

@@ -7,10 +7,10 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 463
+plan 473
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set destroy
-	belts info stat top events halt resume rotate advance batch help completion version"
+	belts info stat top events halt resume rotate advance batch doctor help completion version"
 
 # operands COMMAND - valid operands
 operands() {
@@ -390,7 +390,7 @@ is '--belt-owner with a number is right usage' 3 '' 'there is no device *' \
 # Without a device
 for command in $commands; do
 	case $command in
-	batch | help | completion | version) continue ;;
+	batch | doctor | help | completion | version) continue ;;
 	esac
 	# shellcheck disable=SC2046 # words
 	is "$command without a device exits with 3" 3 '' \
@@ -450,6 +450,17 @@ is 'an operand BELT in a batch and another with -b in the line exit with 2' 2 ''
 is 'batch of a missing file exits with 4' 4 '' 'cannot open /nonexistent: *' \
 	hbctl batch /nonexistent
 is 'batch of a directory exits with 4' 4 '' 'cannot read /: *' hbctl batch /
+
+# doctor
+like 'doctor without a device exits with 3 and says what to do' 3 \
+	"*wrong   device   $no: No such file or directory: load the module, or start udev
+wrong   rights   there is no device $no: *" \
+	"$no cannot be used: see the lines with 'wrong'" hbctl -D "$no" doctor
+like 'doctor -D /dev/null exits with 3' 3 '*wrong   device   /dev/null is not the device of the module: *' \
+	"/dev/null cannot be used: *" hbctl -D /dev/null doctor
+like 'doctor --json prints an object for each check' 3 \
+	'{"check":"module","finding":"*","text":"*}*{"check":"tracing","finding":"*","text":"*"}' \
+	'* cannot be used: *' hbctl -D "$no" doctor --json
 
 # Errors as JSON
 is 'put --json with wrong usage prints the error as JSON' 2 \

@@ -21,6 +21,7 @@ enum status cmd_advance(struct request *request);
 enum status cmd_clear(struct request *request);
 enum status cmd_size(struct request *request);
 
+enum status cmd_doctor(struct request *request);
 enum status cmd_stat(struct request *request);
 enum status cmd_top(struct request *request);
 enum status events_handle(struct request *request);

@@ -448,6 +448,11 @@ static const struct command commands[] = {
 	  "all commands that batch is given hold for each line that does not give another one.\n"
 	  "Exit status: the largest one of the commands.",
 	  cmd_batch },
+	{ "doctor", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
+	  "check the module, the device, your rights and the system",
+	  "Prints a line for each check: ok, advice or wrong, and what to do.\n"
+	  "Exit status 0: all is well; 1: there is advice; 3: hbctl cannot use the device.",
+	  cmd_doctor },
 	{ "help", "[COMMAND]", 0, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print help",
 	  "The same as hbctl COMMAND --help.",

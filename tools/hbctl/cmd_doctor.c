@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command doctor: whether the module can be used, and what to do if not. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "output.h"
+
+#define MODULE		"/sys/module/hashbelt"
+#define PARAMETERS	MODULE "/parameters/"
+#define NUMBER		"/sys/class/misc/hashbelt/dev"
+#define RULE		"60-hashbelt.rules"
+
+/* Percents of a limit from which on its use is worth a warning. */
+#define NEARLY_FULL	90
+
+/* The result of a check. */
+enum finding {
+	FINE,
+	ADVICE,		/* hbctl works, but something is missing */
+	WRONG,		/* hbctl does not work */
+};
+
+/**
+ * struct doctor - checks that are made one after the other
+ * @request:	the request
+ * @worst:	the worst finding so far
+ */
+struct doctor {
+	struct request *request;
+	enum finding worst;
+};
+
+/* Prints a finding. @text: what was found, and what to do. */
+__printf(4, 5)
+static void report(struct doctor *doctor, enum finding finding, const char *check,
+		   const char *format, ...)
+{
+	static const char * const words[] = {
+		[FINE] = "ok", [ADVICE] = "advice", [WRONG] = "wrong",
+	};
+	struct json_object *object;
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	doctor->worst = finding > doctor->worst ? finding : doctor->worst;
+	if (!doctor->request->json) {
+		printf("%-6s  %-7s  %s\n", words[finding], check, text);
+		return;
+	}
+	object = json_begin();
+	json_add_word(object, "check", check);
+	json_add_word(object, "finding", words[finding]);
+	json_add_bytes(object, "text", text, strlen(text));
+	json_print(object);
+}
+
+/* Reads the first line of a file. Returns whether there is one. */
+static bool read_line(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool good;
+
+	if (!file)
+		return false;
+	good = fgets(line, size, file);
+	if (good)
+		line[strcspn(line, "\n")] = '\0';
+	fclose(file);
+	return good;
+}
+
+/* Whether a line of a file contains a text. */
+static bool has_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "re");
+	bool found = false;
+	char line[1024];
+
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		found = strstr(line, text);
+	fclose(file);
+	return found;
+}
+
+static void check_module(struct doctor *doctor)
+{
+	if (!access(MODULE, F_OK))
+		report(doctor, FINE, "module", "hashbelt is loaded");
+	else
+		report(doctor, WRONG, "module",
+		       "hashbelt is not loaded: 'modprobe hashbelt', and 'echo hashbelt >/etc/modules-load.d/hashbelt.conf' for each boot");
+}
+
+/* The device has to be the one that the module has made. */
+static void check_node(struct doctor *doctor)
+{
+	const char *device = doctor->request->device;
+	char number[32], found[32];
+	struct stat node;
+
+	if (stat(device, &node)) {
+		report(doctor, WRONG, "device", "%s: %s: load the module, or start udev", device,
+		       strerror(errno));
+		return;
+	}
+	snprintf(found, sizeof(found), "%u:%u", major(node.st_rdev), minor(node.st_rdev));
+	if (!S_ISCHR(node.st_mode) || !read_line(NUMBER, number, sizeof(number)) ||
+	    strcmp(number, found))
+		report(doctor, WRONG, "device",
+		       "%s is not the device of the module: remove it, and load the module again",
+		       device);
+	else
+		report(doctor, FINE, "device", "%s has mode %04o, owner %u, group %u", device,
+		       node.st_mode & 07777, node.st_uid, node.st_gid);
+}
+
+/* Opens the device, which compares the versions of the interface as well. */
+static void check_open(struct doctor *doctor)
+{
+	struct request *request = doctor->request;
+	int err = hashbelt_open(request->device, &request->handle);
+	char text[512];
+
+	if (err)
+		report(doctor, WRONG, "rights", "%s",
+		       hashbelt_strerror(NULL, err, HASHBELT_CALL_OPEN, request->device, text,
+					 sizeof(text)));
+	else
+		report(doctor, FINE, "rights",
+		       "you may open %s; module and hbctl have interface %d", request->device,
+		       HASHBELT_ABI);
+}
+
+static void check_rule(struct doctor *doctor)
+{
+	static const char * const paths[] = {
+		"/etc/udev/rules.d/" RULE, "/run/udev/rules.d/" RULE, "/usr/lib/udev/rules.d/" RULE,
+		"/lib/udev/rules.d/" RULE,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(paths) && access(paths[i], F_OK); i++)
+		;
+	if (i == ARRAY_SIZE(paths))
+		report(doctor, ADVICE, "udev",
+		       "there is no %s, so the device has the module's parameter mode: 'make install' installs the rule",
+		       RULE);
+	else if (has_text(paths[i], "GROUP=\"hashbelt\"") && !has_text("/etc/group", "hashbelt:"))
+		report(doctor, ADVICE, "udev",
+		       "%s gives the device to the group hashbelt, which /etc/group does not have: 'groupadd --system hashbelt'",
+		       paths[i]);
+	else
+		report(doctor, FINE, "udev", "%s sets group and mode of the device", paths[i]);
+}
+
+/* Only root may read how much memory the module uses. */
+static void check_memory(struct doctor *doctor)
+{
+	char most[32], used[32];
+	__u64 limit, taken;
+
+	if (!read_line(PARAMETERS "max_bytes", most, sizeof(most))) {
+		report(doctor, ADVICE, "memory", "the module's limit cannot be read");
+		return;
+	}
+	limit = strtoull(most, NULL, 10);
+	if (!read_line(PARAMETERS "used_bytes", used, sizeof(used))) {
+		report(doctor, FINE, "memory", "the limit is %llu bytes; root sees the use", limit);
+		return;
+	}
+	taken = strtoull(used, NULL, 10);
+	if (limit && taken >= limit / 100 * NEARLY_FULL)
+		report(doctor, ADVICE, "memory",
+		       "%llu of %llu bytes are used: remove entries, or raise " PARAMETERS
+		       "max_bytes", taken, limit);
+	else
+		report(doctor, FINE, "memory", "%llu of %llu bytes are used", taken, limit);
+}
+
+static bool is_nearly(__u64 used, __u64 limit)
+{
+	return limit && used >= (double)limit / 100 * NEARLY_FULL;
+}
+
+/* Belts that refuse puts, or soon will. */
+static void check_belts(struct doctor *doctor)
+{
+	struct hashbelt_info *infos = NULL;
+	size_t count = 0, full = 0, i;
+	int err;
+
+	if (!doctor->request->handle)
+		return;
+	err = belts_read(doctor->request->handle, &infos, &count);
+	for (i = 0; !err && i < count; i++) {
+		if (infos[i].policy & HASHBELT_EVICT ||
+		    (!is_nearly(infos[i].used_entries, infos[i].max_entries) &&
+		     !is_nearly(infos[i].used_bytes, infos[i].max_bytes)))
+			continue;
+		full++;
+		report(doctor, ADVICE, "belts",
+		       "belt '%s' is nearly full: raise its limits or let it evict ('hbctl set')",
+		       infos[i].name);
+	}
+	if (err)
+		report(doctor, WRONG, "belts", "cannot list the belts: %s", strerror(-err));
+	else if (!full)
+		report(doctor, FINE, "belts", "of %zu belts that you may use none is nearly full",
+		       count);
+	free(infos);
+}
+
+static void check_cgroup(struct doctor *doctor)
+{
+	if (has_text("/sys/fs/cgroup/cgroup.controllers", "memory") ||
+	    has_text("/proc/self/cgroup", "memory"))
+		report(doctor, FINE, "cgroup", "memory is charged to the cgroup of a belt's maker");
+	else
+		report(doctor, ADVICE, "cgroup",
+		       "there is no memory controller in /sys/fs/cgroup: only the limits of belts, users and the module hold");
+}
+
+static void check_kernel(struct doctor *doctor)
+{
+	char path[sizeof("/boot/config-") + sizeof(((struct utsname *)0)->release)];
+	struct utsname name;
+
+	uname(&name);
+	snprintf(path, sizeof(path), "/boot/config-%s", name.release);
+	if (access(path, R_OK))
+		report(doctor, ADVICE, "kernel",
+		       "Linux %s: cannot read %s, so options are not checked", name.release,
+		       path);
+	else if (!has_text(path, "CONFIG_MEMCG=y"))
+		report(doctor, ADVICE, "kernel",
+		       "Linux %s has no CONFIG_MEMCG: memory is charged to no cgroup",
+		       name.release);
+	else
+		report(doctor, FINE, "kernel", "Linux %s has the options that hashbelt uses",
+		       name.release);
+}
+
+static void check_tracing(struct doctor *doctor)
+{
+	if (!access("/sys/kernel/tracing/events/hashbelt", F_OK))
+		report(doctor, FINE, "tracing",
+		       "trace points are in /sys/kernel/tracing/events/hashbelt");
+	else if (geteuid())
+		report(doctor, FINE, "tracing", "only root sees the trace points");
+	else
+		report(doctor, ADVICE, "tracing",
+		       "there are no trace points of hashbelt in /sys/kernel/tracing: 'mount -t tracefs none /sys/kernel/tracing'");
+}
+
+/**
+ * cmd_doctor() - hbctl doctor
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_doctor(struct request *request)
+{
+	static void (* const checks[])(struct doctor *doctor) = {
+		check_module, check_node, check_open, check_rule, check_memory, check_belts,
+		check_cgroup, check_kernel, check_tracing,
+	};
+	struct doctor doctor = { .request = request };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(checks); i++)
+		checks[i](&doctor);
+	if (doctor.worst == WRONG)
+		return fail(STATUS_REACH, "%s cannot be used: see the lines with 'wrong'",
+			    request->device);
+	if (doctor.worst == ADVICE)
+		return fail(STATUS_NO, "%s can be used: see the lines with 'advice'",
+			    request->device);
+	return STATUS_DONE;
+}
