@@ -265,10 +265,6 @@ static inline struct hb_shard *hb_shards_end(struct hashbelt_belt *belt)
 	return belt->shards + (1u << belt->shard_bits);
 }
 
-/* For each shard, in the order of their numbers. */
-#define hb_for_each_shard(shard, belt) \
-	for ((shard) = (belt)->shards; (shard) < hb_shards_end(belt); (shard)++)
-
 static inline bool hb_is_cleared(const struct hashbelt_belt *belt,
 				 const struct hashbelt_entry *entry)
 {

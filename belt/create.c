@@ -79,7 +79,7 @@ static void free_entries(struct hashbelt_belt *belt)
 	u64 place;
 
 	/* Their watches are still in waitpoints. */
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		while (hb_requests_step(shard))
 			cond_resched();
 	for (place = 0; place < HB_INDEX_END; cond_resched()) {
@@ -93,7 +93,7 @@ static void free_entries(struct hashbelt_belt *belt)
 	hb_event_free_all(belt);
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		/* Its work may have cleared @in_limbo, and still hold the lock. */
 		flush_work(&shard->free.work);
 }
@@ -104,7 +104,7 @@ static void belt_free(struct hashbelt_belt *belt)
 	struct hb_account *account = belt->account;
 	struct hb_shard *shard;
 
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		hb_wheel_destroy(&shard->wheel);
 		hb_wheel_destroy(&shard->old);
 		hb_wheel_destroy(&shard->leases);
@@ -208,7 +208,7 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), free_wq, belt->account);
 	if (err)
 		return err;
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		err = hb_wheel_init(&shard->wheel, belt->geometry, belt->account) ?:
 		      hb_wheel_init(&shard->leases, &lease_geometry, belt->account);
 		if (err)
@@ -257,7 +257,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	belt->grace = config->grace;
 	hb_geometry_init(belt->geometry, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT,
 			 belt->grace);
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		shard_init(belt, shard);
 	hb_set_limits(belt, config, HASHBELT_SET_ALL);
 }

@@ -113,7 +113,7 @@ static void find_shard(struct hashbelt_belt *belt, struct search *search)
 
 	search->least = HB_NOTHING;
 	search->next = HB_NOTHING;
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		u64 nearest = READ_ONCE(shard->nearest[search->class]);
 
 		if (shard == search->home)
@@ -270,7 +270,7 @@ static bool is_empty(struct hashbelt_belt *belt, enum hb_class class,
 	bool empty = true;
 	u64 nearest;
 
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		nearest = shard->nearest[class];
 		if (shard == search.home && nearest != HB_NOTHING)
 			find_nearest(shard, &search, now, &nearest);
@@ -523,7 +523,7 @@ static u64 live_entries(struct hashbelt_belt *belt)
 	struct hb_shard *shard;
 	u64 sum = 0;
 
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		/* Benign race: without the shards' locks the sum is an estimate. */
 		sum += data_race(READ_ONCE(shard->live));
 	return sum;

@@ -102,7 +102,7 @@ static u64 wake_of(struct hashbelt_belt *belt)
 
 	if (wake != HB_NEVER)
 		return wake;
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		wake = min(wake, hb_shard_next(shard));
 		spin_unlock(&shard->lock);
@@ -171,7 +171,7 @@ void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	info_settings(belt, info);
 	info->wake_ns = wake_of(belt);
 	info->table = 1ULL << READ_ONCE(belt->index.bits);
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		info->entries += shard->live;
 		info->bytes += shard->live_bytes;

@@ -43,7 +43,7 @@ bool hb_is_in_limbo(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		if (READ_ONCE(shard->in_limbo))
 			return true;
 	return false;
@@ -67,7 +67,7 @@ static int wait_for_rounds(struct hashbelt_belt *belt)
 	int err = 0;
 
 	/* The rounds of all shards go on meanwhile. */
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		note_round(shard);
 	for (shard = belt->shards; shard < hb_shards_end(belt) && !err; shard++)
 		err = wait_event_killable(belt->flush.wait,

@@ -52,7 +52,7 @@ static void recount_usage(struct hashbelt_belt *belt)
 	usage->rooms = 0;
 	usage->entries = belt->queue.kept_entries;
 	usage->bytes = belt->queue.kept_bytes;
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		usage->entries += shard->live;
 		usage->bytes += shard->live_bytes + shard->live * HB_INDEX_SHARE;
 	}
@@ -142,7 +142,7 @@ static bool is_unloading(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		if (hb_is_unloading(shard))
 			return true;
 	return false;
@@ -195,7 +195,7 @@ static u64 reach_of(struct hashbelt_belt *belt)
 	struct hb_shard *shard;
 	u64 reach = 0;
 
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		reach = max(reach, hb_wheel_reach(&shard->wheel));
 		spin_unlock(&shard->lock);

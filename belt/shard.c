@@ -16,7 +16,7 @@ void hb_lock_all(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock_nest_lock(&shard->lock, &belt->clear_lock);
 		__release(&shard->lock);
 	}
@@ -26,7 +26,7 @@ void hb_unlock_all(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
 
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		__acquire(&shard->lock);
 		spin_unlock(&shard->lock);
 	}
@@ -420,7 +420,7 @@ u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum)
 	u64 most = 0, count;
 
 	*sum = 0;
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		count = READ_ONCE(shard->count);
 		most = max(most, count);
 		*sum += count;

@@ -26,12 +26,12 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		versions = max(versions, shard->versions);
 	WRITE_ONCE(belt->floor, ((versions + 1) << belt->shard_bits) - 1);
 	WRITE_ONCE(belt->dead, belt->dead || dead);
 	WRITE_ONCE(belt->unswept, true);
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		shard->versions = versions;
 		cleared += shard->live;
 		bytes += shard->live_bytes;
@@ -151,7 +151,7 @@ static bool needs_sweep(struct hashbelt_belt *belt)
 		return false;
 	/* A clear from now on sets it again, or is seen below. */
 	WRITE_ONCE(belt->unswept, false);
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		needs |= shard->count != shard->live + shard->points;
 		spin_unlock(&shard->lock);
@@ -217,7 +217,7 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 	lockdep_assert_held(&belt->round_lock);
 	work = sweep_step(belt);
 	work |= resize_step(belt);
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		if (hb_is_unloading(shard))
 			due |= unload_step(shard);
 		/*
@@ -305,7 +305,7 @@ static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 		more = do_round(belt, end);
 		stop = must_stop(end);
 	} while (!stop && fit_index(belt));
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		WRITE_ONCE(shard->next, hb_shard_next(shard));
 		next = min(next, shard->next);

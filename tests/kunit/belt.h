@@ -198,7 +198,7 @@ static inline u64 count_linked(struct hashbelt_belt *belt)
 	struct hb_shard *shard;
 	u64 entries = 0;
 
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		entries += READ_ONCE(shard->count);
 	return entries;
 }
@@ -448,7 +448,7 @@ static inline void check_accounting(struct kunit *test, struct hashbelt_belt *be
 	struct hb_shard *shard;
 	unsigned int kind;
 
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		count += shard->count;
 		live += shard->live;
 		points += shard->points;

@@ -802,7 +802,7 @@ static void a_belt_that_evicts_makes_room_in_its_chains(struct kunit *test)
 	allow_no_table(belt);
 	for (key = 0; key < 5000; key++) {
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
-		hb_for_each_shard(shard, belt)
+		for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 			KUNIT_ASSERT_LE(test, shard->count, most);
 	}
 }
@@ -812,7 +812,7 @@ static u64 nearest_of(struct hashbelt_belt *belt)
 	struct hb_shard *shard;
 	u64 nearest = HB_NOTHING;
 
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		nearest = min(nearest, shard->nearest[HB_PLAIN]);
 	return nearest;
 }
@@ -862,7 +862,7 @@ static u64 count_due(struct hashbelt_belt *belt)
 	struct list_head *node;
 	u64 left = 0;
 
-	hb_for_each_shard(shard, belt)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 		list_for_each(node, &shard->wheel.due)
 			left++;
 	return left;

@@ -198,7 +198,7 @@ static u64 memory_but_wheels(struct hashbelt_belt *belt)
 	struct hb_shard *shard;
 	u64 wheels = 0;
 
-	hb_for_each_shard(shard, belt) {
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
 		hb_wheel_levels(&shard->wheel, &wheels);
 		hb_wheel_levels(&shard->leases, &wheels);
