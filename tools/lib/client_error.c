@@ -107,6 +107,9 @@ _Static_assert(HASHBELT_VALUE_MAX == 1048576 && HASHBELT_SCAN_MAX == 1048576 &&
 #define NO_OPEN \
 	"no right to open @d: join its group (ls -l @d), or let root change the udev rule" \
 	" 60-hashbelt.rules"
+#define MAY_DROP \
+	"@b may drop locks: create one with --pinned --when-full reject, or let root run" \
+	" 'hbctl set @n --pinned --when-full reject'"
 
 /*
  * The first row with the error and the call has the sentence. @b is the belt, @n its name, @d the
@@ -170,9 +173,7 @@ static const struct {
 	{ EBUSY, ON(LOCK), "another owner has the lock in @b" },
 	{ ETIMEDOUT, ON(LOCK), "another owner still has the lock in @b" },
 	{ EALREADY, ON(LOCK), "the owner has the lock in @b already" },
-	{ EOPNOTSUPP, ON(LOCK),
-	  "@b may drop locks: create one with --pinned --when-full reject, or let root run"
-	  " 'hbctl set @n --pinned --when-full reject'" },
+	{ EOPNOTSUPP, ON(LOCK), MAY_DROP },
 	{ ETIMEDOUT, ON(FILL), "no value was put into @b in the time to wait" },
 	{ ENODATA, ON(READ),
 	  "@b reports nothing: 'hbctl set @n --on-expire notify' changes that" },
