@@ -210,7 +210,7 @@ struct hashbelt_belt {
 	struct hb_pollers pollers;
 	struct hb_mark *mark;
 	struct work_struct work;
-	struct mutex set_lock;		/* the first in the lock order */
+	struct mutex set_lock;		/* the first of the belt's locks */
 	struct mutex round_lock;	/* the second */
 	atomic_t movers;
 	int missed;

@@ -7,7 +7,7 @@
 
 struct workqueue_struct *hb_limbo_wq;
 
-/* Starts a grace period for the entries that are in limbo now. Under the shard's lock. */
+/* Starts a grace period for the entries in limbo, if there are any. Under the shard's lock. */
 void hb_limbo_leave(struct hb_shard *shard)
 {
 	lockdep_assert_held(&shard->lock);
@@ -49,12 +49,12 @@ bool hb_is_in_limbo(struct hashbelt_belt *belt)
 	return false;
 }
 
-/* Notes the round of hb_limbo_free() after which the entries that are in limbo now are freed. */
+/* Stores in @awaited the value of @rounds at which all entries that are in limbo now are freed. */
 static void note_round(struct hb_shard *shard)
 {
 	spin_lock(&shard->lock);
 	shard->awaited = shard->rounds;
-	/* Entries whose grace period has not begun wait for the end of the present round. */
+	/* An entry whose grace period has not begun is freed by the round after the present one. */
 	if (shard->in_limbo)
 		shard->awaited += list_empty(&shard->limbo) ? 1 : 2;
 	spin_unlock(&shard->lock);
@@ -76,10 +76,10 @@ static int wait_for_rounds(struct hashbelt_belt *belt)
 }
 
 /*
- * Waits until the entries that are in limbo now are freed. That needs no grace period beyond those
- * that have been asked for: any number of callers costs no other task anything. One task waits for
- * the rounds, the others for that task, so a round wakes one task. Returns 0; -EINTR: the caller is
- * being killed. Context: may sleep; no lock is held.
+ * Waits until the entries that are in limbo now are freed. This starts no grace period of its own,
+ * so it costs other tasks nothing, however many tasks call it. One task waits for the rounds. The
+ * others wait for flush->lock, so a round wakes one task. Returns 0; -EINTR: the caller is being
+ * killed. Context: may sleep; no lock is held.
  */
 int hb_limbo_flush(struct hashbelt_belt *belt)
 {
@@ -91,7 +91,7 @@ int hb_limbo_flush(struct hashbelt_belt *belt)
 		return 0;
 	if (mutex_lock_killable(&flush->lock))
 		return -EINTR;
-	/* A flush with a larger number began after this call. */
+	/* If @ended is larger, another task began its flush after this call, and has ended it. */
 	if (flush->ended <= begun) {
 		WRITE_ONCE(flush->begun, flush->begun + 1);
 		err = wait_for_rounds(belt);

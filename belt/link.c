@@ -3,8 +3,8 @@
  * The link between an entry and the descriptor to which it is bound.
  *
  * A link stands in the list of its client, under the client's lock, which is taken inside the lock
- * of the entry's shard. Two tasks may detach it, and the first of them does: the task that unlinks
- * the entry, or the task that closes the descriptor (see client.c).
+ * of the entry's shard. The task that unlinks the entry detaches it. That may be the task that
+ * closes the descriptor (see client.c).
  */
 #include <linux/export.h>
 #include <linux/poll.h>

@@ -6,13 +6,17 @@
  * client gave it, its value the keys for which it waits, its deadline the timeout. For each key it
  * has a watch in the list of that key's waitpoint, in the key's shard.
  *
- * The task that claims its deadline completes it: a put of one of its keys, under the lock of that
- * key's shard; or the drain or a cancel, under the lock of its own. In one critical section of its
- * shard's lock this task takes it out of the index, off its wheel and its account, and queues it
- * for its client: when its id is free, its completion has been queued. The task then takes the
- * watches out of their lists, each under the lock of its shard, and never holds two of these locks
- * at once. A reference keeps the request until then. If a request is completed while it is being
- * registered, the task that registers it takes its watches out.
+ * The task that claims its deadline completes it. A put or COMPLETE of one of its keys claims it
+ * under the lock of that key's shard. The drain, an eviction and the sweep claim it under the lock
+ * of its own shard. A cancel and the close of the descriptor claim it under no lock. In one critical
+ * section of the lock of the request's shard this task takes it out of the index, off its wheel and
+ * its account, and queues it for its client, unless the descriptor is closed. So when its id is
+ * free, its completion is in the queue.
+ *
+ * One task then takes the watches out of their lists, each under the lock of its shard: the task
+ * that registers the request, if it is still doing so; else the worker, if a drain, an eviction or
+ * the sweep has claimed the request; else the task that has claimed it. It never holds two of these
+ * locks at once. A reference keeps the request until then.
  */
 #include <linux/export.h>
 #include <linux/sched.h>
@@ -153,8 +157,9 @@ static void request_finish(struct hashbelt_belt *belt, struct hashbelt_entry *en
 }
 
 /*
- * For a request that was claimed under the lock of its shard, which is held: the worker takes its
- * watches out. If it was cleared, that is its cause, whatever it was claimed for.
+ * For a request that the caller has claimed under the lock of its shard, which it holds. The worker
+ * takes the watches out. A request that was cleared has that as its cause, whatever the caller has
+ * claimed it for.
  */
 static void request_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
@@ -252,8 +257,8 @@ const struct hb_kind_ops hb_request_ops = {
 };
 
 /*
- * Claims a request that has been cleared, or is past its timeout before the worker has seen it:
- * that comes before whatever else is to happen to it.
+ * Claims a request that was cleared or is past its timeout. A task calls this before it claims the
+ * request for another cause: the clear or the timeout came first.
  */
 static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
@@ -279,7 +284,7 @@ bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 
 /* Completing */
 
-/* A claimed deadline has room for one number: a request's cause in place of an entry's reason. */
+/* A claimed word holds one small number: the reason of an entry, or the cause of a request. */
 static_assert(HASHBELT_BY_TIMEOUT == (int)HASHBELT_EXPIRED &&
 	      HASHBELT_BY_EVICTION == (int)HASHBELT_EVICTED &&
 	      HASHBELT_BY_CLEAR == (int)HASHBELT_CLEARED &&
@@ -302,8 +307,8 @@ static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
 }
 
 /*
- * Claims some of the requests that wait at a waitpoint since before @stamp, for @claimed; the
- * waitpoint may be gone then. Under its shard's lock. True if there are more.
+ * Claims some of the requests that wait at a waitpoint since before @stamp, for @claimed. True if
+ * there are more; else this may free the waitpoint. Under its shard's lock.
  */
 bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed)
@@ -455,8 +460,8 @@ static bool is_undelivered(const struct hashbelt_belt *belt)
 }
 
 /*
- * Adds a request to the index, where others may find it; the wheel comes last. -EAGAIN: it has met
- * one of the same id that had ended.
+ * Adds a request to the index, where other tasks may find it. request_arm() puts it on the wheel
+ * later. -EAGAIN: a request of the same id had ended, and is finished now.
  */
 static int request_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms,
 			  struct hb_room *room)
@@ -516,7 +521,10 @@ static int link_watches(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return err;
 }
 
-/* All watches are in their lists. From now on the request times out, and other tasks finish it. */
+/*
+ * All watches are in their lists, or their registration has failed. From now on the request can
+ * time out, and the task that ends it takes its watches out, or leaves them to the worker.
+ */
 static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
@@ -566,7 +574,7 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 		return err;
 	}
 	err = link_watches(belt, entry);
-	/* If it was completed meanwhile, it was registered. */
+	/* If another task completed it meanwhile, the registration counts as a success. */
 	if (err && !hb_request_release(belt, entry))
 		err = 0;
 	if (!err) {

@@ -10,8 +10,8 @@
 #define EVENTS_MAX	64
 
 /*
- * Pollers may have an event to read now. A task that waits in a read for events of the other kind
- * must not take the wakeup of another reader.
+ * Pollers may have an event to read now. All waiting readers wake and look at the mode again: one
+ * that waits for events of the other kind would take the wakeup of another reader.
  */
 static void set_watch(struct hb_file *file, struct hb_session *session, u32 flags)
 {
@@ -100,7 +100,7 @@ static bool copy_record(char __user *to, const struct hashbelt_event *record, co
 /*
  * Copies events to user space without waiting for page faults, and moves those that were copied to
  * @done. Returns the bytes. The record of the first event reports @lost, which is then set to 0.
- * @needs: returned, bytes of the record at which a page fault has ended this.
+ * @needs: returned after a page fault: bytes of the record that could not be copied.
  */
 static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __user *to, u64 *lost,
 			   u32 *needs)
@@ -149,8 +149,8 @@ static ssize_t read_completed(struct hb_session *session, char __user *to, size_
 }
 
 /*
- * In acknowledging mode events that were read, and the number of those reported as @lost, stay with
- * the session until they are acknowledged.
+ * In acknowledging mode the session keeps two things until the reader acknowledges: the events that
+ * were read, and the number of events that were reported as lost, @lost.
  */
 static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64 lost)
 {
@@ -201,7 +201,7 @@ static ssize_t try_read(struct hb_session *session, char __user *to, size_t size
 }
 
 /*
- * As try_read(), and brings pages in, which may take any time: no event is in flight meanwhile.
+ * As try_read(), and brings pages in, which may take any time: this call holds no event meanwhile.
  * -EINTR: the task is being killed.
  */
 static ssize_t read_some(struct hb_session *session, char __user *to, size_t size)
@@ -248,7 +248,7 @@ static int wait_for_event(struct hb_session *session)
 						 !hashbelt_reports(belt) ||
 						 hashbelt_is_dead(belt));
 	/*
-	 * A task that will read requests now may have taken the wakeup for an event: wake the next.
+	 * This task will read requests now, and may have taken the wakeup for an event.
 	 */
 	if (!err && READ_ONCE(session->requests) && hashbelt_has_events(belt))
 		wake_up_interruptible_poll(wait, EPOLLIN | EPOLLRDNORM);
@@ -256,8 +256,8 @@ static int wait_for_event(struct hb_session *session)
 }
 
 /*
- * Another thread may have changed the mode since this one looked for events. A task that may not
- * consume events must not wait for them: it would take the wakeup of one that may.
+ * Another thread may have changed the mode since this task looked for events. A task without the
+ * right to consume events does not wait for them: it would take the wakeup of one with that right.
  */
 static int wait_for_any(struct hb_session *session)
 {
