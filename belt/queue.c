@@ -368,18 +368,15 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 }
 
 /*
- * Puts taken events back at the head, in order; @events is empty afterwards. @held: as for
- * hashbelt_take_events(). @lost: its number of lost events, if no reader was told of them, or the
- * reader that was told has exited; else 0. Works in batches, the last events first, so that the
- * lock is not held for long. Context: may sleep.
+ * Puts taken events back at the head, in order; @events is empty afterwards. Works in batches, the
+ * last events first, so that the lock is not held for long.
  */
-void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
+static void put_back(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
 {
 	struct hb_fifo reversed = {};
 	struct hashbelt_entry *event;
 	bool too_long = false;
 
-	hb_count_by(belt, HASHBELT_STAT_EVENTS_RETURNED, events->count);
 	spin_lock(&belt->queue.lock);
 	belt->queue.lost += lost;
 	spin_unlock(&belt->queue.lock);
@@ -399,6 +396,24 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	while (READ_ONCE(belt->dead) && hb_event_drop_oldest(belt))
 		cond_resched();
 	wake_readers(belt, too_long);
+}
+
+/*
+ * Puts events back that a reader has got and not acknowledged; @events is empty afterwards. @held:
+ * as for hashbelt_take_events(). @lost: its number of lost events, if the reader that was told has
+ * exited; else 0. Context: may sleep.
+ */
+void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
+{
+	hb_count_by(belt, HASHBELT_STAT_EVENTS_RETURNED, events->count);
+	put_back(belt, events, held, lost);
+}
+
+/* As hashbelt_return_events(), for events that no reader has got. @lost: no reader was told. */
+void hashbelt_untake_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
+{
+	hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, -events->count);
+	put_back(belt, events, held, lost);
 }
 
 /* Frees an event that is not charged any more, when no reader stands on it. */

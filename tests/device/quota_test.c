@@ -14,7 +14,7 @@
 
 #include "events.h"
 
-#define TESTS	80
+#define TESTS	82
 
 #define ALICE	1000
 #define BOB	1001
@@ -996,6 +996,11 @@ static void test_chains(void)
 	note("%llu entries in %llu chains", info_of(to).entries, info_of(to).table);
 	is_int(put_at_last(to, number - 2), 0,
 	       "a put replaces an entry of a belt whose index cannot grow");
+	set_belt(to, (struct hashbelt_settings){
+		.policy = HASHBELT_EVICT, .fields = HASHBELT_SET_POLICY });
+	is_int(put_at_last(to, number - 1), 0,
+	       "a belt that evicts takes the key in place of another of its shard");
+	is_int(remove_number(to, number - 1), 0, "that key is there");
 	is_int(put_at_last(from, 0), 0, "memory for an entry of another belt is left");
 	set_number("user_max_bytes", limit);
 	is_int(put_at_last(to, number - 1), 0, "the index grows when there is memory again");
