@@ -8,10 +8,10 @@
  *
  * The task that claims its deadline completes it. A put or COMPLETE of one of its keys claims it
  * under the lock of that key's shard. The drain, an eviction and the sweep claim it under the lock
- * of its own shard. A cancel and the close of the descriptor claim it under no lock. In one critical
- * section of the lock of the request's shard this task takes it out of the index, off its wheel and
- * its account, and queues it for its client, unless the descriptor is closed. So when its id is
- * free, its completion is in the queue.
+ * of its own shard. A cancel and the close of the descriptor claim it under no lock. In one
+ * critical section of the lock of the request's shard this task takes it out of the index, off its
+ * wheel and its account, and queues it for its client, unless the descriptor is closed. So when its
+ * id is free, its completion is in the queue.
  *
  * One task then takes the watches out of their lists, each under the lock of its shard: the task
  * that registers the request, if it is still doing so; else the worker, if a drain, an eviction or

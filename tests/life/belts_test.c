@@ -21,8 +21,8 @@
 #define BELTS		100000u
 #define CHUNK		500u		/* belts whose cost is measured together */
 /*
- * Chunks at each end, of which the cheapest counts: in the others the worker that frees destroyed belts
- * has taken the processor.
+ * Chunks at each end, of which the cheapest counts: in the others the worker that frees destroyed
+ * belts has taken the processor.
  */
 #define CHUNKS		40u
 
