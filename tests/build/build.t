@@ -125,9 +125,9 @@ archive() {
 	sed -n 's/@.*//p' "$tests/build/symbols" | LC_ALL=C comm -3 - "$temporary/defined"
 }
 
-# manuals PREFIX - print the paths of the manual pages of functions below it.
+# manuals PREFIX - print the paths of the manual pages below it, but that of hbctl.
 manuals() {
-	(cd "$top/docs" && LC_ALL=C && printf ".$1/share/man/%s\n" man3/*.3)
+	(cd "$top/docs" && LC_ALL=C && printf ".$1/share/man/%s\n" man3/*.3 man4/hashbelt.4)
 }
 
 # prototypes - print the functions of client.h, one a line.
@@ -166,6 +166,63 @@ pages() {
 		done
 }
 
+# constants - print the constants of hashbelt.h that docs/hashbelt.4 does not name: ioctls, flags,
+# values and bounds.
+constants() {
+	sed -n 's/^\(#define \|\t\)\(HASHBELT_[A-Z0-9_]*\).*/\2/p' "$top/hashbelt.h" >"$temporary/names"
+	[ "$(grep -c _IOC_ "$temporary/names")" -gt 30 ] ||
+		echo "hashbelt.h: expected more than 30 ioctls"
+	while read -r name; do
+		grep -qw "$name" "$top/docs/hashbelt.4" || echo "docs/hashbelt.4 lacks $name"
+	done <"$temporary/names"
+}
+
+# structures FILE - print the structures that a file declares, each in a line, in alphabetic order.
+structures() {
+	sed 's/^__extension__ //' "$1" | awk '
+		/^struct hashbelt_.*{$/ { line = ""; inside = 1 }
+		inside { line = line $0 " " }
+		inside && /^};$/ { print line; inside = 0 }' | LC_ALL=C sort
+}
+
+# declarations - compare the structures of hashbelt.h with those of docs/hashbelt.4.
+declarations() {
+	structures "$top/hashbelt.h" >"$temporary/expected"
+	structures "$top/docs/hashbelt.4" | diff "$temporary/expected" -
+}
+
+# fields - print the fields of docs/hashbelt.4 that no item describes behind their structure.
+fields() {
+	awk '
+		function finish(	field) {
+			for (field in missing)
+				print "docs/hashbelt.4: " name " lacks an item for " field
+			split("", missing)
+		}
+		/^struct hashbelt_.*{$/ { finish(); name = $2; inside = 1; next }
+		/^};$/ { inside = 0 }
+		inside && match($0, /[a-z0-9_]+(\[[^]]*\])?;/) {
+			field = substr($0, RSTART, RLENGTH)
+			sub(/[[;].*/, "", field)
+			missing[field]
+		}
+		/^\.It Fa / {
+			for (i = 3; i <= NF; i++)
+				delete missing[$i]
+		}
+		END { finish() }' "$top/docs/hashbelt.4"
+}
+
+# compile_examples PAGE... - compile the program in the EXAMPLES of each page.
+compile_examples() {
+	for page; do
+		sed -n '/^\.Sh EXAMPLES/,/^\.Sh ERRORS/p' "$top/docs/$page" |
+			sed -n '/^\.Bd/,/^\.Ed/{/^\./d;s/\\e/\\/g;p}' >"$temporary/example.c"
+		grep -q main "$temporary/example.c" || echo "docs/$page: no program"
+		compile gcc "$temporary/example.c"
+	done
+}
+
 # rules - print the lines that do not have the form of a udev rule.
 rules() {
 	word='[A-Z]+(\{[^}]+\})?(==|!=|=|\+=|-=|:=)"[^"]*"'
@@ -186,7 +243,7 @@ for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
-plan 30
+plan 34
 silent "hashbelt.h and hashbelt/client.h compile as C99" \
 	language gcc c99 c hashbelt.h hashbelt/client.h
 silent "hashbelt.h and hashbelt/client.h compile as C11" \
@@ -238,6 +295,11 @@ is "a C++17 program runs with the installed static library" 0 "$output" '' \
 silent "libhashbelt.so exports the symbols of tests/build/symbols" symbols
 silent "each function of libhashbelt has a manual page" pages
 silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses
+silent "hashbelt.4 names each ioctl, flag, value and bound of hashbelt.h" constants
+silent "hashbelt.4 shows the structures of hashbelt.h" declarations
+silent "hashbelt.4 describes each field of the structures that it shows" fields
+silent "the programs in hashbelt.4 and libhashbelt.3 compile" \
+	compile_examples hashbelt.4 man3/libhashbelt.3
 silent "libhashbelt.a defines the symbols of tests/build/symbols and no others" archive
 is "make install with STATIC=1 installs no shared library" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
