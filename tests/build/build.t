@@ -127,7 +127,8 @@ archive() {
 
 # manuals PREFIX - print the paths of the manual pages below it, but that of hbctl.
 manuals() {
-	(cd "$top/docs" && LC_ALL=C && printf ".$1/share/man/%s\n" man3/*.3 man4/hashbelt.4)
+	(cd "$top/docs" && LC_ALL=C &&
+		printf ".$1/share/man/%s\n" man3/*.3 man4/hashbelt.4 man7/hashbelt.7)
 }
 
 # prototypes - print the functions of client.h, one a line.
