@@ -26,7 +26,7 @@
  * @counters:	by enum hashbelt_counter
  * @count:	how many of them the kernel knows
  * @lags:	as from hashbelt_lags()
- * @buckets:	as from buckets_read()
+ * @buckets:	as from buckets_read(); empty without --spread
  */
 struct statistics {
 	struct hashbelt_info info;
@@ -143,9 +143,13 @@ static __u64 cold_misses(const struct statistics *statistics)
 	return all > warm ? all - warm : 0;
 }
 
-/* Of the belt that the handle is bound to; the buckets are the caller's to free. */
-static int read_statistics(struct hashbelt *handle, struct statistics *statistics)
+/*
+ * Of the belt that the request is bound to; the caller frees the buckets. Only --spread looks at
+ * entries: all else takes the same time for any number of them.
+ */
+static int read_statistics(const struct request *request, struct statistics *statistics)
 {
+	struct hashbelt *handle = request->handle;
 	unsigned int lags = HASHBELT_LAGS;
 	int err;
 
@@ -155,7 +159,9 @@ static int read_statistics(struct hashbelt *handle, struct statistics *statistic
 		err = hashbelt_stat(handle, statistics->counters, &statistics->count);
 	if (!err)
 		err = hashbelt_lags(handle, statistics->lags, &lags);
-	return err ? err : buckets_read(&statistics->buckets, handle, &statistics->info);
+	if (!err && request_option(request, "spread"))
+		err = buckets_read(&statistics->buckets, handle, &statistics->info);
+	return err;
 }
 
 /* The lags that there were, and those in between. */
@@ -202,7 +208,8 @@ static void print_text(const struct statistics *statistics)
 	printf("misses_cold: %llu\n", cold_misses(statistics));
 	for (i = 0; i < ARRAY_SIZE(gauges); i++)
 		print_gauge(&gauges[i], &statistics->info);
-	buckets_print(&statistics->buckets, &statistics->info);
+	if (statistics->buckets.counts)
+		buckets_print(&statistics->buckets, &statistics->info);
 	print_lags(statistics->lags);
 }
 
@@ -222,8 +229,9 @@ static void print_json(const struct statistics *statistics)
 		json_add_unless(object, gauges[i].name, gauge_value(&gauges[i], info),
 				gauges[i].unlimited);
 	json_add_numbers(object, "lags", statistics->lags, HASHBELT_LAGS);
-	json_add_numbers(object, "bucket_entries", statistics->buckets.counts,
-			 statistics->buckets.count);
+	if (statistics->buckets.counts)
+		json_add_numbers(object, "bucket_entries", statistics->buckets.counts,
+				 statistics->buckets.count);
 	json_print(object);
 }
 
@@ -353,7 +361,8 @@ static void print_lag_family(const struct statistics *statistics, size_t count)
 }
 
 /* All samples of a family must stand together. */
-static void print_prometheus(const struct statistics *statistics, size_t count)
+static void print_prometheus(const struct request *request,
+			     const struct statistics *statistics, size_t count)
 {
 	unsigned int i;
 
@@ -361,7 +370,8 @@ static void print_prometheus(const struct statistics *statistics, size_t count)
 		print_counter_family(statistics, count, i);
 	for (i = 0; i < ARRAY_SIZE(gauges); i++)
 		print_gauge_family(statistics, count, &gauges[i]);
-	print_bucket_family(statistics, count);
+	if (request_option(request, "spread"))
+		print_bucket_family(statistics, count);
 	print_lag_family(statistics, count);
 }
 
@@ -382,7 +392,7 @@ static enum status read_all(struct request *request,
 		request->belt = infos[i].name;
 		err = hashbelt_bind(request->handle, infos[i].name);
 		if (!err)
-			err = read_statistics(request->handle, &statistics[*count]);
+			err = read_statistics(request, &statistics[*count]);
 		if (!err)
 			++*count;
 		else if (err != -ENOENT && err != -EIDRM && err != -EPERM)
@@ -397,7 +407,7 @@ static void print_all(const struct request *request, const struct statistics *st
 	size_t i;
 
 	if (request_option(request, "prometheus"))
-		print_prometheus(statistics, count);
+		print_prometheus(request, statistics, count);
 	else if (!request->json)
 		print_texts(statistics, count);
 	else
@@ -441,11 +451,11 @@ static enum status stat_one(struct request *request)
 
 	if (status)
 		return status;
-	err = read_statistics(request->handle, &statistics);
+	err = read_statistics(request, &statistics);
 	if (err)
 		return fail_belt(request, err);
 	if (request_option(request, "prometheus"))
-		print_prometheus(&statistics, 1);
+		print_prometheus(request, &statistics, 1);
 	else if (request->json)
 		print_json(&statistics);
 	else

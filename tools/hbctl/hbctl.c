@@ -67,6 +67,7 @@ static const struct option_spec events_options[] = {
 static const struct option_spec stat_options[] = {
 	{ "all", 'a', NULL, "of all belts that you may read" },
 	{ "prometheus", 0, NULL, "in the format that Prometheus reads" },
+	{ "spread", 0, NULL, "look at each entry, and count them by time left" },
 	{ 0 },
 };
 
@@ -393,9 +394,9 @@ static const struct command commands[] = {
 	{ "stat", "[BELT]", 0, 1, HASHBELT_CALL_STAT, stat_options,
 	  "print the belt's counters and usage",
 	  "Counters count from the creation of the belt. A miss is cold if the key has neither\n"
-	  "expired nor been evicted recently. The usage of the belt, its limits, and the number\n"
-	  "of entries by time left follow. The lag is the time from an entry's deadline until its\n"
-	  "handler had it.",
+	  "expired nor been evicted recently. The usage of the belt and its limits follow. The\n"
+	  "lag is the time from an entry's deadline until its handler had it. Only with --spread\n"
+	  "does the time of the command grow with the number of entries.",
 	  cmd_stat },
 	{ "top", "", 0, 0, HASHBELT_CALL_NEXT, top_options,
 	  "watch all belts that you may read",
