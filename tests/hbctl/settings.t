@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 134
+plan 148
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -381,6 +381,10 @@ done
 run hbctl stat --all --prometheus
 result 'stat --all --prometheus prints the valid format' "$(judge_prometheus)"
 result 'stat --prometheus prints no entries of buckets' "$(grep bucket_entries "$temporary/out")"
+grep '^#' "$temporary/out" >"$temporary/families"
+grep '^# [HT]' "$(dirname "$0")/recorded.prom" >"$temporary/wanted"
+mv "$temporary/families" "$temporary/out"
+result 'stat --all --prometheus prints the families of tests/hbctl/recorded.prom' "$(same)"
 run hbctl stat --all --prometheus --spread
 result 'stat --all --prometheus --spread prints the valid format' "$(judge_prometheus)"
 sample 'stat --prometheus prints a counter' 'hashbelt_misses_expired_total{belt="late"} 1'
@@ -410,11 +414,27 @@ sed -n 's/^hashbelt_bucket_entries{belt="fine",bucket="\([0-9]*\)"}/\1/p' \
 result 'stat --prometheus --spread joins 1000 buckets into 50 to 100 samples' \
 	"$(cat "$temporary/wrong")"
 sample 'stat --prometheus prints 0 below the first lag' \
-	'hashbelt_expired_lag_entries_total{belt="late",le_ms="8192"} 0'
+	'hashbelt_expired_lag_seconds_bucket{belt="late",le="8.192"} 0'
 sample 'stat --prometheus adds lags up' \
-	'hashbelt_expired_lag_entries_total{belt="late",le_ms="16384"} 1'
+	'hashbelt_expired_lag_seconds_bucket{belt="late",le="16.384"} 1'
 sample 'stat --prometheus prints all lags under +Inf' \
-	'hashbelt_expired_lag_entries_total{belt="late",le_ms="+Inf"} 2'
+	'hashbelt_expired_lag_seconds_bucket{belt="late",le="+Inf"} 2'
+sample 'stat --prometheus prints the number of all lags' \
+	'hashbelt_expired_lag_seconds_count{belt="late"} 2'
+result 'stat --prometheus prints no sum of lags' "$(grep '_lag_seconds_sum' "$temporary/out")"
+sample 'stat --prometheus prints the interval of a belt in seconds' \
+	'hashbelt_interval_seconds{belt="late"} 10.000000000'
+sample 'stat --prometheus prints versions as the labels of hashbelt_build_info' \
+	"hashbelt_build_info{version=\"$(hbctl version --json |
+		sed 's/.*"version":"\([^"]*\)".*/\1/')\",interface=\"1\"} 1"
+sample 'stat --prometheus prints the limit of the module' \
+	"hashbelt_module_max_bytes $(cat $limit/max_bytes)"
+sample 'stat --prometheus prints the most belts of the module' \
+	"hashbelt_module_max_belts $(cat $limit/max_belts)"
+result 'stat --prometheus prints the memory of the module' \
+	"$(grep -q '^hashbelt_module_used_bytes [1-9]' "$temporary/out" || echo 'no such sample')"
+sample 'stat --all --prometheus prints the number of belts' \
+	"hashbelt_belts $(hbctl belts --json | wc -l)"
 sample 'stat --prometheus escapes the name of a belt' 'hashbelt_entries{belt="a\"b\\c"} 0'
 sample 'stat --prometheus prints a name in UTF-8' 'hashbelt_entries{belt="grün"} 0'
 sample 'stat --prometheus prints a name that is not UTF-8 in base64' \
@@ -424,6 +444,8 @@ run hbctl -b late stat --prometheus
 result 'stat --prometheus of one belt prints the valid format' "$(judge_prometheus)"
 result 'stat --prometheus of one belt prints no other' "$(grep 'belt="' "$temporary/out" |
 	grep -v '{belt="late"')"
+result 'stat --prometheus of one belt prints no number of belts' \
+	"$(grep '^hashbelt_belts' "$temporary/out")"
 
 # refuses NAME SCRIPT - judge_prometheus complains about the output as changed by the sed
 # SCRIPT
@@ -435,11 +457,18 @@ refuses() {
 refuses 'a sample that is there twice' '/^hashbelt_hits_total{belt="late"}/p'
 refuses 'a missing type' '/^# TYPE hashbelt_hits_total/d'
 refuses 'a label without escapes' 's/a\\"b/a"b/'
+refuses 'a bucket that counts less than the one before it' \
+	's/^\(hashbelt_expired_lag_seconds_bucket{belt="late",le="+Inf"}\) .*/\1 1/'
+refuses 'a histogram without its number' '/^hashbelt_expired_lag_seconds_count{belt="late"}/d'
 refuses 'a value that is no number' 's/^\(hashbelt_entries{belt="late"}\) .*/\1 many/'
 
 chmod 666 /dev/hashbelt
 run nobody stat --all --prometheus
 result 'user nobody: stat --all --prometheus prints the valid format' "$(judge_prometheus)"
+result 'user nobody: stat --prometheus leaves out the memory of the module' \
+	"$(grep '^hashbelt_module_used_bytes' "$temporary/out")"
+sample 'user nobody: stat --prometheus prints the limit of the module' \
+	"hashbelt_module_max_bytes $(cat $limit/max_bytes)"
 sed -n 's/^.*{belt="\([^"]*\)".*/\1/p' "$temporary/out" | sort -u >"$temporary/names"
 mv "$temporary/names" "$temporary/out"
 printf '%s\n' all own set shown >"$temporary/wanted"

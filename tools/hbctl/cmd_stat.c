@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "duration.h"
 #include "encoding.h"
+#include "module.h"
 #include "output.h"
 
 /* Counters that are asked for: room for those of a later interface. */
@@ -17,8 +18,13 @@
 
 #define NO_LIMIT	~0ULL
 
+#define NS_PER_SECOND	1000000000ULL
+
 /* Samples of a belt's buckets: they are joined until there are no more than this. */
 #define BUCKET_SAMPLES	100
+
+/* The histogram of lags. */
+#define LAG_FAMILY	"hashbelt_expired_lag_seconds"
 
 /**
  * struct statistics - the counters of a belt
@@ -98,7 +104,7 @@ static const struct gauge {
 } gauges[] = {
 #define FIELD(name)	offsetof(struct hashbelt_info, name)
 	{ "entries", "Entries that are there", FIELD(entries), NO_LIMIT },
-	{ "bytes", "Memory that they take, index and wheels included", FIELD(bytes),
+	{ "bytes", "Memory of the entries, index and wheels included", FIELD(bytes),
 	  NO_LIMIT },
 	{ "used_entries", "Entries that count against the limit", FIELD(used_entries),
 	  NO_LIMIT },
@@ -107,13 +113,25 @@ static const struct gauge {
 	  NO_LIMIT },
 	{ "max_bytes", "Most bytes", FIELD(max_bytes), 0 },
 	{ "queued_events", "Events that wait to be read", FIELD(queued), NO_LIMIT },
-	{ "queued_bytes", "Memory that they take", FIELD(queued_bytes), NO_LIMIT },
+	{ "queued_bytes", "Memory of the events, read or not", FIELD(queued_bytes), NO_LIMIT },
 	{ "max_events", "Most events that wait to be read", FIELD(max_events), NO_LIMIT },
 	{ "in_flight_events", "Events that were read and not acknowledged yet",
 	  FIELD(in_flight), NO_LIMIT },
 	{ "held_locks", "Locks that are held", FIELD(locks), NO_LIMIT },
 	{ "waiting_requests", "Requests that wait", FIELD(requests), NO_LIMIT },
 #undef FIELD
+};
+
+/* Parameters of the module, in families named hashbelt_module_NAME. */
+static const struct parameter {
+	const char *name;
+	const char *help;
+} parameters[] = {
+	{ "used_bytes", "Memory of all belts" },
+	{ "max_bytes", "Most memory of all belts" },
+	{ "user_max_bytes", "Most memory of the belts of one user" },
+	{ "max_belts", "Most belts" },
+	{ "user_max_belts", "Most belts of one user" },
 };
 
 static __u64 gauge_value(const struct gauge *gauge, const struct hashbelt_info *info)
@@ -315,6 +333,21 @@ static void print_gauge_family(const struct statistics *statistics, size_t count
 	}
 }
 
+/* Entries are handed over up to an interval late, so lags are compared with it. */
+static void print_interval_family(const struct statistics *statistics, size_t count)
+{
+	static const char family[] = "hashbelt_interval_seconds";
+	__u64 ns;
+	size_t i;
+
+	begin_family(family, "Time between two rotations", "gauge");
+	for (i = 0; i < count; i++) {
+		ns = statistics[i].info.interval_ns;
+		begin_sample(family, &statistics[i].info);
+		printf("} %llu.%09llu\n", ns / NS_PER_SECOND, ns % NS_PER_SECOND);
+	}
+}
+
 static void print_bucket_family(const struct statistics *statistics, size_t count)
 {
 	static const char family[] = "hashbelt_bucket_entries";
@@ -334,30 +367,67 @@ static void print_bucket_family(const struct statistics *statistics, size_t coun
 	}
 }
 
+/* The cumulative buckets of a belt, with bounds in seconds, and their number. */
+static void print_lag_samples(const struct statistics *statistics)
+{
+	__u64 sum = 0, ms;
+	unsigned int lag;
+
+	for (lag = 0; lag < HASHBELT_LAGS - 1; lag++) {
+		sum += statistics->lags[lag];
+		ms = 1ULL << lag;
+		begin_sample(LAG_FAMILY "_bucket", &statistics->info);
+		printf(",le=\"%llu.%03llu\"} %llu\n", ms / 1000, ms % 1000, sum);
+	}
+	sum += statistics->lags[lag];
+	begin_sample(LAG_FAMILY "_bucket", &statistics->info);
+	printf(",le=\"+Inf\"} %llu\n", sum);
+	begin_sample(LAG_FAMILY "_count", &statistics->info);
+	printf("} %llu\n", sum);
+}
+
 /*
- * A histogram, but not of that type: the type needs the sum of all lags, which the kernel does
- * not keep.
+ * There is no _sum, which the format permits: the kernel keeps no sum of lags, and powers of two
+ * do not tell it.
  */
 static void print_lag_family(const struct statistics *statistics, size_t count)
 {
-	static const char family[] = "hashbelt_expired_lag_entries_total";
-	unsigned int lag;
-	__u64 sum;
 	size_t i;
 
-	begin_family(family,
-		     "Expired entries by the time from their deadline until they were handed over, cumulative",
-		     "counter");
-	for (i = 0; i < count; i++) {
-		for (sum = 0, lag = 0; lag < HASHBELT_LAGS; lag++) {
-			sum += statistics[i].lags[lag];
-			begin_sample(family, &statistics[i].info);
-			if (lag == HASHBELT_LAGS - 1)
-				printf(",le_ms=\"+Inf\"} %llu\n", sum);
-			else
-				printf(",le_ms=\"%llu\"} %llu\n", 1ULL << lag, sum);
-		}
+	begin_family(LAG_FAMILY,
+		     "Time from the deadline of an expired entry until its handler had it",
+		     "histogram");
+	for (i = 0; i < count; i++)
+		print_lag_samples(&statistics[i]);
+}
+
+/* The program, and the module as far as the caller may read it. */
+static void print_module_families(void)
+{
+	char family[64];
+	__u64 value;
+	size_t i;
+
+	begin_family("hashbelt_build_info", "Version of hbctl, and of the interface of the module",
+		     "gauge");
+	printf("hashbelt_build_info{version=\"" VERSION "\",interface=\"%d\"} 1\n",
+	       HASHBELT_ABI);
+	for (i = 0; i < ARRAY_SIZE(parameters); i++) {
+		if (!module_parameter(parameters[i].name, &value))
+			continue;
+		snprintf(family, sizeof(family), "hashbelt_module_%s", parameters[i].name);
+		begin_family(family, parameters[i].help, "gauge");
+		printf("%s %llu\n", family, value);
 	}
+}
+
+/* Of all belts that the caller may see; those that it may not read have no other samples. */
+static void print_belts_family(size_t belts)
+{
+	static const char family[] = "hashbelt_belts";
+
+	begin_family(family, "Belts", "gauge");
+	printf("%s %zu\n", family, belts);
 }
 
 /* All samples of a family must stand together. */
@@ -366,10 +436,12 @@ static void print_prometheus(const struct request *request,
 {
 	unsigned int i;
 
+	print_module_families();
 	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		print_counter_family(statistics, count, i);
 	for (i = 0; i < ARRAY_SIZE(gauges); i++)
 		print_gauge_family(statistics, count, &gauges[i]);
+	print_interval_family(statistics, count);
 	if (request_option(request, "spread"))
 		print_bucket_family(statistics, count);
 	print_lag_family(statistics, count);
@@ -402,17 +474,19 @@ static enum status read_all(struct request *request,
 }
 
 static void print_all(const struct request *request, const struct statistics *statistics,
-		      size_t count)
+		      size_t count, size_t belts)
 {
 	size_t i;
 
-	if (request_option(request, "prometheus"))
+	if (request_option(request, "prometheus")) {
 		print_prometheus(request, statistics, count);
-	else if (!request->json)
+		print_belts_family(belts);
+	} else if (!request->json) {
 		print_texts(statistics, count);
-	else
+	} else {
 		for (i = 0; i < count; i++)
 			print_json(&statistics[i]);
+	}
 }
 
 static enum status stat_all(struct request *request)
@@ -435,7 +509,7 @@ static enum status stat_all(struct request *request)
 	else
 		status = read_all(request, infos, belts, statistics, &count);
 	if (!status)
-		print_all(request, statistics, count);
+		print_all(request, statistics, count, belts);
 	while (count)
 		buckets_free(&statistics[--count].buckets);
 	free(statistics);

@@ -15,10 +15,9 @@
 
 #include "cmd.h"
 #include "duration.h"
+#include "module.h"
 #include "output.h"
 #include "top.h"
-
-#define PARAMETERS	"/sys/module/hashbelt/parameters/"
 
 #define INTERVAL_LEAST_MS	10
 #define INTERVAL_MOST_MS	(24 * 60 * 60 * 1000)
@@ -127,21 +126,12 @@ static int update(struct view *view)
 	return 0;
 }
 
-/* A number that the module tells, negative if it cannot be read. */
+/* A parameter of the module, negative if it cannot be read. */
 static double parameter(const char *name)
 {
-	char path[128];
-	double number;
-	FILE *file;
+	__u64 number;
 
-	snprintf(path, sizeof(path), PARAMETERS "%s", name);
-	file = fopen(path, "re");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%lf", &number) != 1)
-		number = -1;
-	fclose(file);
-	return number;
+	return module_parameter(name, &number) ? (double)number : -1;
 }
 
 /* The two lines of the header. */

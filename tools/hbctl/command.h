@@ -23,6 +23,11 @@
 /* The compiler checks arguments from @first on as those of printf(3). */
 #define __printf(format, first)	__attribute((__format__(__printf__, format, first)))
 
+/* The version of hbctl. */
+#ifndef VERSION
+#define VERSION	"0.1.0"
+#endif
+
 /* Options that a request has room for, those of all commands included. */
 #define OPTIONS_MAX	32
 

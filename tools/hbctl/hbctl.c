@@ -19,10 +19,6 @@
 #include "output.h"
 #include "settings.h"
 
-#ifndef VERSION
-#define VERSION	"0.1.0"
-#endif
-
 /* getopt_long(3) returns this plus the index of an option. */
 #define OPTION_BASE	256
 
