@@ -495,6 +495,7 @@ suite_harness() {
 
 suite_build() {
 	one build "$tests/build/build.t"
+	one monitoring "$tests/build/monitoring.t"
 }
 
 # Programs that use what differs between kernels: the shrinker and accounting, timers, waiting,

@@ -280,6 +280,8 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
 ./opt/share/zsh/site-functions/_hbctl
+./usr/lib/systemd/system/hashbelt-metrics.service
+./usr/lib/systemd/system/hashbelt-metrics.timer
 ./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= PREFIX=/opt LIBDIR=/opt/lib64
 mv "$temporary/root" "$temporary/installed"
 output="ENOENT, handle NULL
@@ -302,7 +304,9 @@ silent "hashbelt.4 describes each field of the structures that it shows" fields
 silent "the programs in hashbelt.4 and libhashbelt.3 compile" \
 	compile_examples hashbelt.4 man3/libhashbelt.3
 silent "libhashbelt.a defines the symbols of tests/build/symbols and no others" archive
-is "make install with STATIC=1 installs no shared library" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
+is "make install with STATIC=1 installs no shared library" 0 './usr/lib/systemd/system/hashbelt-metrics.service
+./usr/lib/systemd/system/hashbelt-metrics.timer
+./usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
 ./usr/local/include/hashbelt/uapi.h
@@ -313,7 +317,9 @@ is "make install with STATIC=1 installs no shared library" 0 './usr/lib/udev/rul
 ./usr/local/share/man/man1/hbctl.1
 '"$(manuals /usr/local)
 ./usr/local/share/zsh/site-functions/_hbctl" '' install_tools STATIC=1
-is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-hashbelt.rules
+is "make install installs these files below /usr" 0 './usr/lib/systemd/system/hashbelt-metrics.service
+./usr/lib/systemd/system/hashbelt-metrics.timer
+./usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
 ./usr/local/include/hashbelt/uapi.h
@@ -327,7 +333,7 @@ is "make install installs these files below /usr" 0 './usr/lib/udev/rules.d/60-h
 ./usr/local/share/man/man1/hbctl.1
 '"$(manuals /usr/local)
 ./usr/local/share/zsh/site-functions/_hbctl" '' install_tools LIBPQ=
-is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './opt/bin/hbctl
+is "make install installs files, with hbctl-store, below PREFIX, RULES and UNITS" 0 './opt/bin/hbctl
 ./opt/bin/hbctl-store
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/uapi.h
@@ -341,6 +347,9 @@ is "make install installs files, with hbctl-store, below PREFIX and RULES" 0 './
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
 ./opt/share/zsh/site-functions/_hbctl
-./rules/60-hashbelt.rules' '' install_tools LIBPQ=yes PREFIX=/opt RULES=/rules
+./rules/60-hashbelt.rules
+./units/hashbelt-metrics.service
+./units/hashbelt-metrics.timer' '' \
+	install_tools LIBPQ=yes PREFIX=/opt RULES=/rules UNITS=/units
 silent "each line of 60-hashbelt.rules has the form of a udev rule" rules
 finish
