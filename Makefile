@@ -2,7 +2,8 @@
 #
 # hashbelt: what people call. Kbuild is what the kernel's build reads.
 
-VERSION := 0.1.0
+# The one place of the version is hashbelt_version.h.
+VERSION := $(shell sed -n 's/^.define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' hashbelt_version.h)
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 O := $(CURDIR)/.cache/build
@@ -14,7 +15,8 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench load unload install clean help
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench load unload install install-tools \
+	install-dkms uninstall clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -73,9 +75,19 @@ load: module ## load the module into the running kernel
 unload: ## and take it out again
 	rmmod hashbelt
 
-install: tools ## module (DKMS where present), tools, manual, header, udev rule
-	tools/install_module.sh $(VERSION) $(KVER) "$(DESTDIR)"
+install: tools ## module (DKMS where present), and all of install-tools; DESTDIR= for another root
+	tools/install_module.sh install $(VERSION) $(KVER) "$(DESTDIR)"
 	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) install
+
+install-tools: tools ## programs, library, headers, manual, completion, udev rule
+	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) install
+
+install-dkms: ## sources of the module for DKMS; without DESTDIR, DKMS builds and installs it
+	tools/install_module.sh dkms $(VERSION) $(KVER) "$(DESTDIR)"
+
+uninstall: ## remove what these three put, with the same variables (DESTDIR, PREFIX, KVER)
+	tools/install_module.sh uninstall $(VERSION) $(KVER) "$(DESTDIR)"
+	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) uninstall
 
 clean: ## what was built; downloads and the kernel for KUnit stay
 	rm -rf $(O)

@@ -19,6 +19,7 @@
 #include "device/registry.h"
 #include "device/service.h"
 #include "hashbelt_core.h"
+#include "hashbelt_version.h"
 
 static ulong ttl_ms = HASHBELT_TTL_DEFAULT / NSEC_PER_MSEC;
 module_param(ttl_ms, ulong, 0444);
@@ -331,4 +332,5 @@ module_exit(hashbelt_exit);
 
 MODULE_AUTHOR("the hashbelt project");
 MODULE_DESCRIPTION("Expiring cache in the kernel");
+MODULE_VERSION(HASHBELT_VERSION);
 MODULE_LICENSE("GPL");

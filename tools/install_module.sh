@@ -1,38 +1,104 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# install_module.sh VERSION KVER DESTDIR - install the module for the kernel KVER.
+# install_module.sh VERB VERSION KVER DESTDIR - install or remove the module.
 #
-# With DKMS the sources go to /usr/src and the module is built again for each
-# kernel that is installed later; without it, or with a DESTDIR, the module is
-# built and installed for this kernel alone. The kernel's own rule runs no depmod
-# where System.map is not beside the headers, as on Debian, and cannot sign without
-# the key of the kernel's build.
+#	install		with DKMS where it is present and DESTDIR is empty, otherwise for the
+#			kernel KVER alone
+#	dkms		the sources for DKMS; with an empty DESTDIR, DKMS builds and installs
+#			the module for KVER
+#	uninstall	remove what these two put: the module for KVER, and the sources with all
+#			that DKMS built from them
+#
+# With DKMS the sources go to /usr/src and the module is built again for each kernel that is
+# installed later. The builds for other kernels stay when the one for KVER is replaced.
+# The kernel's own rule runs no depmod where System.map is not beside the headers, as on Debian,
+# and cannot sign without the key of the kernel's build.
 set -eu
 
-version=$1
-kver=$2
-destdir=$3
+verb=$1
+version=$2
+kver=$3
+destdir=$4
 top=$(cd "$(dirname "$0")/.." && pwd)
+sources=$destdir/usr/src/hashbelt-$version
+
+fail() {
+	echo "install_module.sh: $1" >&2
+	exit 1
+}
+
+has_dkms() {
+	[ -z "$destdir" ] && command -v dkms >/dev/null
+}
 
 install_sources() {
-	sources=/usr/src/hashbelt-$version
 	install -d "$sources" "$sources/belt" "$sources/device"
 	install -m 644 "$top"/Kbuild "$top"/*.c "$top"/*.h "$sources"
 	install -m 644 "$top"/belt/*.[ch] "$sources/belt"
 	install -m 644 "$top"/device/*.[ch] "$sources/device"
 	sed "s/@VERSION@/$version/" "$top/dkms.conf" >"$sources/dkms.conf"
+	chmod 644 "$sources/dkms.conf"
 }
 
-if [ -z "$destdir" ] && command -v dkms >/dev/null; then
-	# An older build of the same version would be kept otherwise.
-	dkms remove "hashbelt/$version" --all >/dev/null 2>&1 || true
+# remove_plain - remove the module that was installed without DKMS, from the directory of older and
+# of newer kernels. True if there was one.
+remove_plain() {
+	found=false
+	for directory in extra updates; do
+		modules=$destdir/lib/modules/$kver/$directory
+		for file in "$modules"/hashbelt.ko*; do
+			[ -e "$file" ] || continue
+			rm -f "$file"
+			rmdir --ignore-fail-on-non-empty "$modules"
+			found=true
+		done
+	done
+	$found
+}
+
+with_dkms() {
+	# DKMS keeps an older build of the same version, and replaces no other module of it.
+	dkms remove "hashbelt/$version" -k "$kver" >/dev/null 2>&1 || true
+	remove_plain || true
 	install_sources
 	dkms install "hashbelt/$version" -k "$kver"
-else
+}
+
+without_dkms() {
 	kdir=/lib/modules/$kver/build
 	"$top/tests/module.sh" "$kdir" "$top/.cache/build/module-$kver"
 	make -C "$kdir" M="$top/.cache/build/module-$kver" INSTALL_MOD_PATH="$destdir" \
 		CONFIG_MODULE_SIG_ALL= modules_install
 	[ "$destdir" ] || depmod "$kver"
-fi
+}
+
+uninstall() {
+	if has_dkms && [ "$(dkms status "hashbelt/$version")" ]; then
+		dkms remove "hashbelt/$version" --all
+	fi
+	rm -rf "$sources"
+	remove_plain || return 0
+	[ "$destdir" ] || depmod "$kver"
+}
+
+case $verb in
+install)
+	if has_dkms; then
+		with_dkms
+	else
+		without_dkms
+	fi
+	;;
+dkms)
+	if [ "$destdir" ]; then
+		install_sources
+	elif has_dkms; then
+		with_dkms
+	else
+		fail "there is no dkms: install it, or run make install"
+	fi
+	;;
+uninstall) uninstall ;;
+*) fail "usage: install_module.sh install|dkms|uninstall VERSION KVER DESTDIR" ;;
+esac

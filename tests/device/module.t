@@ -11,7 +11,7 @@
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 
 parameters=/sys/module/hashbelt/parameters
-tests=75 number=0 failed=0
+tests=76 number=0 failed=0
 # Repetitions, scaled by SCALE in percent; 5 at least.
 turns=$((20 * ${SCALE:-100} / 100))
 [ $turns -ge 5 ] || turns=5
@@ -152,6 +152,8 @@ cd "$(dirname "$0")/../.." || exit
 
 ok "insmod loads the module" load
 ok "a module loaded without parameters has the documented defaults" ./device/parameter_test
+ok "/sys/module/hashbelt/version has the version" \
+	grep -x "[0-9]*[.][0-9]*[.][0-9]*" /sys/module/hashbelt/version
 ok "max_bytes is a quarter of the memory by default" is_quarter
 exec 3<>/dev/hashbelt
 ok "rmmod is refused while a descriptor is open" refused rmmod hashbelt

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include <hashbelt/client.h>
+#include "hashbelt_version.h"
 #include "value.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -25,7 +26,7 @@
 
 /* The version of hbctl. */
 #ifndef VERSION
-#define VERSION	"0.1.0"
+#define VERSION	HASHBELT_VERSION
 #endif
 
 /* Options that a request has room for, those of all commands included. */
