@@ -16,7 +16,7 @@ SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
 .PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench load unload install install-tools \
-	install-dkms uninstall clean help
+	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -88,6 +88,9 @@ install-dkms: ## sources of the module for DKMS; without DESTDIR, DKMS builds an
 uninstall: ## remove what these three put, with the same variables (DESTDIR, PREFIX, KVER)
 	tools/install_module.sh uninstall $(VERSION) $(KVER) "$(DESTDIR)"
 	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) uninstall
+
+deb: ## Debian packages, in .cache/build/deb: hashbelt-dkms, hbctl, hbctl-store, the library
+	tools/make_deb.sh $(O)/deb
 
 clean: ## what was built; downloads and the kernel for KUnit stay
 	rm -rf $(O)

@@ -14,6 +14,8 @@
 #	words	all files, for words that docs and comments avoid
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
+#	versions	the packages have the version of hashbelt_version.h, and the symbols of
+#			tests/build/symbols
 #
 # The checks run in parallel. A file that checkpatch has found clean is remembered by its content,
 # and not checked again: the result of checkpatch depends on the file alone.
@@ -157,10 +159,12 @@ check_manuals() {
 	(cd docs && mandoc -T lint -W warning -- *.[1-9] man3/*.3) 2>&1 | grep -v '\.so is fragile'
 }
 
-# Licences stay as they were written, and pictures and JSON have no comments: .reuse/dep5 has these.
+# Licences stay as they were written; pictures, JSON and some files of debian/ have no comments.
+# .reuse/dep5 has these.
 check_spdx() {
 	files ':!COPYING' ':!LICENSES' ':!.reuse' ':!docs/pictures/*.svg' ':!docs/pictures/*.txt' \
-		':!docs/monitoring/*.json' |
+		':!docs/monitoring/*.json' ':!debian/changelog' ':!debian/copyright' \
+		':!debian/source' |
 		while read -r file; do
 			head -n 3 "$file" | grep -q SPDX-License-Identifier ||
 				echo "$file: no SPDX line"
@@ -172,6 +176,16 @@ check_reuse() {
 	reuse lint >"$work/reuse" 2>&1 && ! grep -q ' - ERROR - ' "$work/reuse" && return
 	echo "reuse lint fails:"
 	sed '/^# SUMMARY/,$d; /^$/d' "$work/reuse"
+}
+
+check_versions() {
+	version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' hashbelt_version.h)
+	head -n 1 debian/changelog | grep -qF "hashbelt ($version) " ||
+		echo "debian/changelog: expected the first entry for version $version"
+	grep -v '^#' tests/build/symbols | sed 's/@@/@/' | sort >"$work/symbols"
+	sed -n 's/^ \(hashbelt_[^ ]*\) .*/\1/p' debian/libhashbelt0.symbols | sort |
+		diff "$work/symbols" - | sed -n 's/^< /debian\/libhashbelt0.symbols: missing: /p
+			s/^> /debian\/libhashbelt0.symbols: not in tests\/build\/symbols: /p'
 }
 
 # Licences, and the rule with its test, have the words that the rule is about.
@@ -218,6 +232,7 @@ check_manuals >"$work/manuals.log" 2>&1 &
 check_spdx >"$work/spdx.log" 2>&1 &
 check_reuse >"$work/reuse.log" 2>&1 &
 check_words >"$work/words.log" 2>&1 &
+check_versions >"$work/versions.log" 2>&1 &
 wait
 cat "$work"/*.log >"$work/complaints"
 cat "$work/complaints" >&2
