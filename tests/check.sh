@@ -182,6 +182,8 @@ check_versions() {
 	version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' hashbelt_version.h)
 	head -n 1 debian/changelog | grep -qF "hashbelt ($version) " ||
 		echo "debian/changelog: expected the first entry for version $version"
+	[ "$(sed -n 's/^Version: *//p' hashbelt.spec)" = "$version" ] ||
+		echo "hashbelt.spec: expected Version: $version"
 	grep -v '^#' tests/build/symbols | sed 's/@@/@/' | sort >"$work/symbols"
 	sed -n 's/^ \(hashbelt_[^ ]*\) .*/\1/p' debian/libhashbelt0.symbols | sort |
 		diff "$work/symbols" - | sed -n 's/^< /debian\/libhashbelt0.symbols: missing: /p
