@@ -41,6 +41,8 @@
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories, then random input for hbctl, then random calls, for SOAK seconds each
+#	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
+#			root directories of Debian 12, 13 and unstable
 #	mutation	ten random edits of one token of the module, chosen by SEED: tests find them
 #
 # And by name only:
@@ -70,7 +72,7 @@ together='native build kunit debug kcsan fuzz kernels device life fault stress h
 	store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan rt arm64 arm64-pages
-	fuzz-faults soak mutation'
+	fuzz-faults soak packages mutation'
 by_name=sparse
 quick=''
 last=''
@@ -444,6 +446,14 @@ suite_soak() (
 # If nine of ten of all mutants are found, four or more of ten random ones survive once in 80 runs.
 suite_mutation() {
 	one mutation "$tests/mutation/run.sh" --sample 10 --seed "$SEED" --goal 70
+}
+
+# sources.t leaves the packages that debian.t installs.
+suite_packages() {
+	check packages "$tests/packages/sources.t"
+	for debian in bookworm trixie sid; do
+		one "packages/$debian" "$tests/packages/debian.t" $debian
+	done
 }
 
 suite_cost() {

@@ -1,0 +1,159 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# debian.t RELEASE [DIRECTORY] - install, upgrade, remove and purge the Debian packages in a root
+# directory of that release. DKMS builds the module there; no kernel loads it. The packages are those
+# that sources.t leaves: the upgrade is from .cache/build/deb-before to .cache/build/deb. Runs as root.
+#
+# The root directory is an overlay of the one that root.sh keeps, and is discarded at the end. So the
+# packages that these depend on, the kernels' headers among them, are there before, and a file that
+# is new after the purge is a leftover.
+# shellcheck disable=SC2086 # lists of names, split on purpose
+set -u
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$tests/.." && pwd)
+release=$1
+
+# Without a DIRECTORY, run this script in a mount namespace of its own. The mounts end with it.
+if [ $# = 1 ]; then
+	[ "$(id -u)" = 0 ] || {
+		echo "Bail out! only root can use a root directory"
+		exit 1
+	}
+	copy=$(mktemp -d)
+	unshare --mount "$0" "$release" "$copy"
+	status=$?
+	rmdir "$copy"
+	exit $status
+fi
+copy=$2
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$tests/hbctl/tap.sh"
+
+root=$copy/root
+version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
+packages='hashbelt-dkms hbctl hbctl-store libhashbelt-dev libhashbelt0'
+
+# enter COMMAND - run a command in the root directory.
+enter() {
+	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root \
+		DEBIAN_FRONTEND=noninteractive chroot "$root" sh -c "$1" </dev/null
+}
+
+# make_copy - make the root directory, with the packages of both versions in it.
+make_copy() {
+	base=$("$tests/packages/root.sh" "$release") &&
+		mount -t tmpfs tmpfs "$copy" && mkdir "$copy/upper" "$copy/work" "$root" &&
+		mount -t overlay overlay "$root" \
+			-o "lowerdir=$base,upperdir=$copy/upper,workdir=$copy/work" &&
+		mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" &&
+		mkdir "$root/packages" "$root/packages/before" "$root/packages/now" || return
+	for package in $packages; do
+		cp "$top/.cache/build/deb-before/${package}_"*.deb "$root/packages/before" &&
+			cp "$top/.cache/build/deb/${package}_"*.deb "$root/packages/now" || return
+	done
+	kernels=$(ls "$root/usr/lib/modules")
+	for kernel in $kernels; do
+		enter "depmod $kernel" >"$temporary/depmod" 2>&1 || return
+	done
+}
+
+# files - print all files and directories, but those that package managers, depmod and DKMS write for
+# themselves, and former versions of /etc/group and the like, with their lock.
+files() {
+	enter "find / -xdev \( -path /packages -o -path /tmp -o -path /proc -o -path /dev \
+		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \) -prune -o -print" |
+		grep -vE -e '^(/usr)?/lib/modules/[^/]*/modules\.' -e '^/var/lib/dkms/mok\.' \
+			-e '^/etc/((group|gshadow|passwd|shadow)-|\.pwd\.lock)$' | LC_ALL=C sort
+}
+
+# succeeds COMMAND - run a command there, and print the end of its output if it fails.
+succeeds() {
+	enter "$1" >"$temporary/log" 2>&1 || {
+		echo "expected status 0, found $?:"
+		tail -n 40 "$temporary/log"
+	}
+}
+
+# modules - print "KERNEL VERSION" for each kernel that has the module, as modprobe finds it.
+modules() {
+	for kernel in $kernels; do
+		found=$(enter "modinfo -k $kernel -F version hashbelt" 2>/dev/null) &&
+			echo "$kernel $found"
+	done
+}
+
+# versions VERSION KERNEL... - print what modules() has to print.
+versions() {
+	wanted=$1
+	shift
+	for kernel; do
+		echo "$kernel $wanted"
+	done
+}
+
+# different WANTED FOUND - print both if they are not the same.
+different() {
+	[ "$1" = "$2" ] || printf 'expected:\n%s\nfound:\n%s\n' "$1" "$2"
+}
+
+# absent PATH... - print each of these that is not in the root directory.
+absent() {
+	for path; do
+		enter "test -e '$path'" || echo "expected $path"
+	done
+}
+
+# compiles OPTION... - compile tests/build/client.c with the installed library, as pkg-config says, and
+# compare its output.
+compiles() {
+	cp "$tests/build/client.c" "$root/tmp"
+	enter "cd /tmp && gcc -Wall -Wextra -Werror -o client client.c $* \
+		\$(pkg-config --cflags --libs hashbelt) && ./client" >"$temporary/out" 2>&1 ||
+		echo "expected status 0, found $?"
+	grep -qx 'a key of 3 bytes, a value of 5' "$temporary/out" || cat "$temporary/out"
+}
+
+make_copy || exit 1
+files >"$temporary/files"
+last=$(echo "$kernels" | tail -n 1)
+
+plan 16
+result "Debian $release: the packages of a version before install" \
+	"$(succeeds 'dpkg -i /packages/before/*.deb')"
+result "Debian $release: DKMS builds the module for each kernel" \
+	"$(different "$(versions 0.0.9 $kernels)" "$(modules)")"
+result "Debian $release: the packages upgrade" "$(succeeds 'dpkg -i /packages/now/*.deb')"
+for kernel in $kernels; do
+	succeeds "dkms install hashbelt/$version -k $kernel"
+done >"$temporary/installed"
+result "Debian $release: after an upgrade, DKMS has the module of the new version" \
+	"$(cat "$temporary/installed"; different "$(versions "$version" $kernels)" "$(modules)")"
+result "Debian $release: an upgrade removes the sources of the version before" \
+	"$(enter 'ls -d /usr/src/hashbelt-* /var/lib/dkms/hashbelt/[0-9]*' |
+		grep -v -e "/usr/src/hashbelt-$version" -e "/var/lib/dkms/hashbelt/$version")"
+result "Debian $release: the packages have the files of make install" "$(absent \
+	/usr/lib/udev/rules.d/60-hashbelt.rules /usr/share/man/man1/hbctl.1.gz \
+	/usr/share/man/man1/hbctl-store.1.gz /usr/share/man/man3/hashbelt_get.3.gz \
+	/usr/share/bash-completion/completions/hbctl /usr/share/zsh/vendor-completions/_hbctl \
+	/usr/share/fish/vendor_completions.d/hbctl.fish /usr/include/hashbelt/client.h)"
+result "Debian $release: the installed hbctl has the version of the packages" \
+	"$(different "hbctl $version" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
+result "Debian $release: a C program compiles with the shared library of libhashbelt-dev" "$(compiles)"
+result "Debian $release: this program needs libhashbelt.so.0" \
+	"$(enter 'ldd /tmp/client' | grep -q 'libhashbelt.so.0 => /' || echo "no libhashbelt.so.0")"
+result "Debian $release: a C program compiles with the static library of libhashbelt-dev" \
+	"$(compiles -static)"
+result "Debian $release: dkms remove for one kernel succeeds" \
+	"$(succeeds "dkms remove hashbelt/$version -k $last")"
+result "Debian $release: it leaves the modules of the other kernels" "$(different \
+	"$(versions "$version" $kernels | grep -v "^$last ")" "$(modules)")"
+result "Debian $release: the packages can be removed" "$(succeeds "dpkg -r $packages")"
+result "Debian $release: no kernel has the module after the removal" "$(modules)"
+result "Debian $release: the packages can be purged" "$(succeeds "dpkg -P $packages")"
+files >"$temporary/left"
+result "Debian $release: the files after the purge are those before the installation" \
+	"$(diff "$temporary/files" "$temporary/left" | grep '^[<>]')"
+finish

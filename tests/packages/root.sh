@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# root.sh RELEASE - print the path of a root directory of that release of Debian (bookworm, trixie,
+# sid) in which all is installed that the packages of hashbelt depend on, and the headers of two
+# kernels. What a test finds there after it has purged the packages is theirs.
+#
+# cache.sh keeps the directory, and tests write to overlays of it only. The first call takes a minute
+# or two. Needs root.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=$("$here/../cache.sh" packages)
+work=''
+
+fail() {
+	echo "root.sh: $1" >&2
+	exit 1
+}
+
+# mirror - print the address of this machine's mirror of Debian.
+mirror() {
+	# shellcheck disable=SC2016 # apt-get expands it
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n 's/^Debian //p' | head -n 1
+}
+
+# kernels - print the packages with headers, of two kernels where the processor has two.
+kernels() {
+	processor=$(dpkg --print-architecture)
+	case $processor in
+	amd64 | arm64) echo "linux-headers-$processor,linux-headers-cloud-$processor" ;;
+	*) echo "linux-headers-$processor" ;;
+	esac
+}
+
+# The package lists of unstable are often older than their Valid-Until date allows.
+bootstrap() {
+	packages=dkms,gcc,libc6-dev,make,kmod,pkgconf,libjson-c5,libncursesw6,libpq5
+	mmdebstrap --variant=apt --components=main \
+		--include="$packages,systemd-standalone-sysusers,$(kernels)" \
+		--aptopt='APT::Install-Recommends "false"' \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		"$release" "$work/root" "$(mirror)"
+}
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	[ -z "$work" ] || rm -rf --one-file-system "$work"
+}
+
+# fetch - make the directory in the cache. A rename makes that atomic. Removes those of other
+# versions of this script that no clone has used for a month.
+fetch() {
+	"$here/../need.sh" mmdebstrap || exit 1
+	work=$cache/work-$release
+	rm -rf --one-file-system "$work"
+	mkdir "$work"
+	bootstrap >"$cache/log-$release" 2>&1 || {
+		tail -n 20 "$cache/log-$release" >&2
+		fail "cannot make a root directory of $release"
+	}
+	find "$cache" -mindepth 1 -maxdepth 1 -type d \
+		-name "$release-*" -mtime +30 -exec rm -rf --one-file-system {} +
+	mv "$work" "$kept"
+	work=
+}
+
+[ $# = 1 ] || fail "usage: root.sh RELEASE"
+release=$1
+[ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Child processes do not inherit the lock.
+kept=$cache/$release-$(sha256sum <"$here/root.sh" | cut -c 1-16)
+exec 9>"$cache/lock-$release"
+flock 9
+[ -d "$kept" ] || fetch 9>&-
+touch "$kept"
+echo "$kept/root"
