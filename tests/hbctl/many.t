@@ -103,10 +103,10 @@ is 'dump | load copies a belt' 0 '' '' sh -c 'hbctl -b source dump | hbctl -b co
 hbctl -b source dump | sort >"$temporary/wanted"
 on dump | sort >"$temporary/out"
 result 'dump of the copy prints the dump of the belt' "$(same)"
-settings='#settings --ttl=600000ms --grace=60000ms --buckets=5 --refresh-on-get=yes --on-put=replace'
+settings='#settings --ttl=10m --grace=1m --buckets=5 --refresh-on-get=yes --on-put=replace'
 settings="$settings --when-full=evict --pinned=no --wipe=yes --on-expire=notify"
 settings="$settings --report=expired,removed --consumers=owner --max-entries=100"
-settings="$settings --max-bytes=1048576 --max-events=none --mode=0640 --group=0"
+settings="$settings --max-bytes=1M --max-events=none --mode=0640 --group=0"
 is 'dump --settings begins with the settings of the belt' 0 "$settings" '' \
 	sh -c 'hbctl -b source dump --settings | head -n 1'
 hbctl -b source dump --settings >"$temporary/dump"
@@ -116,7 +116,7 @@ is 'the belt that load has made has these settings' 0 "$settings" '' \
 	sh -c 'hbctl -b made dump --settings | head -n 1'
 is 'load of a dump with settings puts into a belt that is there' 0 \
 	'{"loaded":2,"kept":0,"expired":0}' '' on load "$temporary/dump" --json
-like 'load leaves the settings of a belt that is there' 0 '#settings --ttl=300000ms *' '' \
+like 'load leaves the settings of a belt that is there' 0 '#settings --ttl=5m *' '' \
 	on dump --settings
 hbctl create plain
 hbctl destroy copy

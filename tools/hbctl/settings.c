@@ -14,7 +14,7 @@
 #define GROUP_MAX	(~0U - 1)
 
 /* The options of create and set. */
-const struct option_spec settings_options[] = {
+const struct option_spec settings_options[SETTINGS_COUNT + 1] = {
 	{ "ttl", 0, "D", "the belt's time-to-live (5m)" },
 	{ "grace", 0, "D|none", "keep expired values for get --fill --stale (none)" },
 	{ "buckets", 0, "N", "buckets, 2 to 65536; an interval is ttl / (N - 1) (3)" },
@@ -394,26 +394,202 @@ enum status settings_take(const struct request *request, struct settings *settin
 	return status;
 }
 
-/* Prints an option of a limit; @none stands for no limit. */
-static void print_limit(const char *name, __u64 limit, __u64 none)
+/**
+ * settings_index() - where an array of the values of all settings has one
+ * @name:	the name of its option, perhaps with more behind it
+ * @len:	the length of the name
+ *
+ * Return: the index; SETTINGS_COUNT if there is no such setting.
+ */
+size_t settings_index(const char *name, size_t len)
 {
-	if (limit == none)
-		printf(" --%s=none", name);
-	else
-		printf(" --%s=%llu", name, limit);
+	size_t i;
+
+	for (i = 0; i < SETTINGS_COUNT; i++)
+		if (strlen(settings_options[i].name) == len &&
+		    !memcmp(settings_options[i].name, name, len))
+			break;
+	return i;
 }
 
-static void print_reasons(__u32 reasons)
+/**
+ * settings_from() - read settings that do not come from the request's own options
+ * @request:	the request, for messages about errors
+ * @values:	SETTINGS_COUNT values, in the order of settings_options; NULL for one not given
+ * @settings:	returned: the given settings, the others 0
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status settings_from(const struct request *request, const char * const *values,
+			  struct settings *settings)
 {
-	const char *separator = " --report=";
+	struct command command = *request->command;
+	struct request options = { .command = &command };
+	const struct option_spec *spec;
+	size_t i = 0, j;
+
+	command.options = settings_options;
+	for (spec = common_options; spec->name; spec++)
+		i++;
+	for (j = 0; j < SETTINGS_COUNT; j++)
+		options.values[i + j] = values[j];
+	return settings_take(&options, settings);
+}
+
+/* The settings that settings_text() knows, in the order in which they are printed. */
+const struct setting settings_shown[] = {
+	{ "ttl", HASHBELT_SET_TTL },
+	{ "grace", HASHBELT_SET_GRACE },
+	{ "buckets", HASHBELT_SET_BUCKETS },
+	{ "refresh-on-get", HASHBELT_SET_POLICY },
+	{ "on-put", HASHBELT_SET_POLICY },
+	{ "when-full", HASHBELT_SET_POLICY },
+	{ "pinned", HASHBELT_SET_POLICY },
+	{ "wipe", HASHBELT_SET_POLICY },
+	{ "on-expire", HASHBELT_SET_HANDLER },
+	{ "report", HASHBELT_SET_REASONS },
+	{ "consumers", HASHBELT_SET_CONSUMERS },
+	{ "max-entries", HASHBELT_SET_MAX_ENTRIES },
+	{ "max-bytes", HASHBELT_SET_MAX_BYTES },
+	{ "max-events", HASHBELT_SET_MAX_EVENTS },
+	{ "mode", HASHBELT_SET_MODE },
+	{ "group", HASHBELT_SET_GID },
+	{ 0 },
+};
+
+/* @none stands for no limit. */
+static void limit_text(char *text, __u64 limit, __u64 none)
+{
+	if (limit == none)
+		strcpy(text, "none");
+	else
+		sprintf(text, "%llu", limit);
+}
+
+/* A size to the byte, in the largest unit of which it has a whole number; 0: no limit. */
+static void size_text(char *text, __u64 bytes)
+{
+	static const char units[][2] = { "", "k", "M", "G", "T", "P", "E" };
+	size_t i = 0;
+
+	while (bytes && !(bytes % 1024)) {
+		bytes /= 1024;
+		i++;
+	}
+	if (bytes)
+		sprintf(text, "%llu%s", bytes, units[i]);
+	else
+		strcpy(text, "none");
+}
+
+static void reasons_text(char *text, __u32 reasons)
+{
+	const char *separator = "";
 	__u32 i;
 
 	for (i = HASHBELT_EXPIRED; i < ARRAY_SIZE(reason_names); i++) {
 		if (!(reasons & HASHBELT_REPORT(i)))
 			continue;
-		printf("%s%s", separator, reason_names[i]);
+		text += sprintf(text, "%s%s", separator, reason_names[i]);
 		separator = ",";
 	}
+}
+
+/* One of the options that are a bit of the policy. */
+static void policy_text(char *text, __u32 policy, const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(policy_options[i].name, name))
+		i++;
+	strcpy(text, policy & policy_options[i].bit ? policy_options[i].on :
+						      policy_options[i].off);
+}
+
+/**
+ * settings_text() - a setting of a belt, as the option of its name takes it
+ * @info:	the belt
+ * @setting:	one of settings_shown
+ * @text:	where, SETTING_SIZE bytes
+ *
+ * Return: @text; "" if no argument of the option stands for the setting.
+ */
+const char *settings_text(const struct hashbelt_info *info, const struct setting *setting,
+			  char *text)
+{
+	*text = '\0';
+	switch (setting->field) {
+	case HASHBELT_SET_TTL:
+		return duration_format(text, info->ttl_ms);
+	case HASHBELT_SET_GRACE:
+		return info->grace_ms ? duration_format(text, info->grace_ms) : "none";
+	case HASHBELT_SET_BUCKETS:
+		sprintf(text, "%u", info->buckets);
+		break;
+	case HASHBELT_SET_POLICY:
+		policy_text(text, info->policy, setting->name);
+		break;
+	case HASHBELT_SET_HANDLER:
+		return handler_name(info->handler);
+	case HASHBELT_SET_REASONS:
+		reasons_text(text, info->reasons);
+		break;
+	case HASHBELT_SET_CONSUMERS:
+		return info->state & HASHBELT_OWNER_CONSUMES ? "owner" : "readers";
+	case HASHBELT_SET_MAX_ENTRIES:
+		limit_text(text, info->max_entries, 0);
+		break;
+	case HASHBELT_SET_MAX_BYTES:
+		size_text(text, info->max_bytes);
+		break;
+	case HASHBELT_SET_MAX_EVENTS:
+		limit_text(text, info->max_events, ~0ULL);
+		break;
+	case HASHBELT_SET_MODE:
+		sprintf(text, "%04o", info->mode);
+		break;
+	case HASHBELT_SET_GID:
+		sprintf(text, "%u", info->gid);
+		break;
+	}
+	return text;
+}
+
+/**
+ * settings_apply() - change the description of a belt as SET would change the belt
+ * @settings:	the settings; those in their fields count
+ * @info:	the description of the belt, changed
+ */
+void settings_apply(const struct settings *settings, struct hashbelt_info *info)
+{
+	const struct hashbelt_settings *belt = &settings->belt;
+	__u32 fields = belt->fields;
+
+	if (fields & HASHBELT_SET_TTL)
+		info->ttl_ms = belt->ttl_ms;
+	if (fields & HASHBELT_SET_GRACE)
+		info->grace_ms = belt->grace_ms;
+	if (fields & HASHBELT_SET_BUCKETS)
+		info->buckets = belt->buckets;
+	info->policy = (info->policy & ~settings->policy) | (belt->policy & settings->policy);
+	if (fields & HASHBELT_SET_HANDLER)
+		info->handler = belt->handler;
+	if (fields & HASHBELT_SET_REASONS)
+		info->reasons = belt->reasons;
+	if (fields & HASHBELT_SET_CONSUMERS)
+		info->state &= ~HASHBELT_OWNER_CONSUMES;
+	if (fields & HASHBELT_SET_CONSUMERS && belt->consumers == HASHBELT_CONSUMERS_OWNER)
+		info->state |= HASHBELT_OWNER_CONSUMES;
+	if (fields & HASHBELT_SET_MAX_ENTRIES)
+		info->max_entries = belt->max_entries;
+	if (fields & HASHBELT_SET_MAX_BYTES)
+		info->max_bytes = belt->max_bytes;
+	if (fields & HASHBELT_SET_MAX_EVENTS)
+		info->max_events = belt->max_events;
+	if (fields & HASHBELT_SET_MODE)
+		info->mode = belt->mode;
+	if (fields & HASHBELT_SET_GID)
+		info->gid = belt->gid;
 }
 
 /**
@@ -422,40 +598,17 @@ static void print_reasons(__u32 reasons)
  */
 void settings_print(const struct hashbelt_info *info)
 {
-	size_t i;
+	const struct setting *setting;
+	char text[SETTING_SIZE];
+	const char *value;
 
-	printf(SETTINGS_MARK " --ttl=%llums --grace=%llums --buckets=%u", info->ttl_ms,
-	       info->grace_ms, info->buckets);
-	for (i = 0; i < ARRAY_SIZE(policy_options); i++)
-		printf(" --%s=%s", policy_options[i].name,
-		       info->policy & policy_options[i].bit ? policy_options[i].on :
-							      policy_options[i].off);
-	printf(" --on-expire=%s", handler_name(info->handler));
-	print_reasons(info->reasons);
-	printf(" --consumers=%s", info->state & HASHBELT_OWNER_CONSUMES ? "owner" : "readers");
-	print_limit("max-entries", info->max_entries, 0);
-	print_limit("max-bytes", info->max_bytes, 0);
-	print_limit("max-events", info->max_events, ~0ULL);
-	printf(" --mode=%04o --group=%u\n", info->mode, info->gid);
-}
-
-/* Sets the option that a word "--name=value" gives. */
-static enum status take_word(struct request *options, char *word)
-{
-	const struct option_spec *spec;
-	size_t len, i = 0;
-
-	for (spec = common_options; spec->name; spec++)
-		i++;
-	len = strcspn(word, "=");
-	for (spec = settings_options; spec->name; spec++, i++) {
-		if (strncmp(word, "--", 2) || len != strlen(spec->name) + 2 || !word[len] ||
-		    memcmp(word + 2, spec->name, len - 2))
-			continue;
-		options->values[i] = word + len + 1;
-		return STATUS_DONE;
+	fputs(SETTINGS_MARK, stdout);
+	for (setting = settings_shown; setting->name; setting++) {
+		value = settings_text(info, setting, text);
+		if (*value)
+			printf(" --%s=%s", setting->name, value);
 	}
-	return fail_usage(options, "'%s' is no setting as --ttl=5m", word);
+	putchar('\n');
 }
 
 /**
@@ -468,14 +621,19 @@ static enum status take_word(struct request *options, char *word)
  */
 enum status settings_parse(const struct request *request, char *line, struct settings *settings)
 {
-	struct command command = *request->command;
-	struct request options = { .command = &command };
-	enum status status = STATUS_DONE;
+	const char *values[SETTINGS_COUNT] = { 0 };
 	char *word, *rest = line;
+	size_t len, i;
 
-	command.options = settings_options;
 	strsep(&rest, " ");
-	while (!status && (word = strsep(&rest, " ")))
-		status = take_word(&options, word);
-	return status ? status : settings_take(&options, settings);
+	while ((word = strsep(&rest, " "))) {
+		len = strcspn(word, "=");
+		i = SETTINGS_COUNT;
+		if (!strncmp(word, "--", 2) && word[len])
+			i = settings_index(word + 2, len - 2);
+		if (i == SETTINGS_COUNT)
+			return fail_usage(request, "'%s' is no setting as --ttl=5m", word);
+		values[i] = word + len + 1;
+	}
+	return settings_from(request, values, settings);
 }
