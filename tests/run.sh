@@ -194,6 +194,7 @@ suite_native() {
 	one links "$tests/docs/links.t"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
+	PATH=$payload:$PATH one apply_usage "$tests/hbctl/apply_usage.t"
 }
 
 # programs SUFFIX [NAME]... - print all tests of the interface, or the named ones.
@@ -274,8 +275,8 @@ suite_life_full() {
 
 suite_hbctl() {
 	guest hbctl "" client_test tests/hbctl/hbctl.t \
-		tests/hbctl/many.t tests/hbctl/settings.t tests/hbctl/events.t tests/hbctl/top.t \
-		tests/hbctl/lock.t
+		tests/hbctl/many.t tests/hbctl/settings.t tests/hbctl/apply.t tests/hbctl/events.t \
+		tests/hbctl/top.t tests/hbctl/lock.t
 	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
 		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
 }

@@ -128,7 +128,8 @@ archive() {
 # manuals PREFIX - print the paths of the manual pages below it, but that of hbctl.
 manuals() {
 	(cd "$top/docs" && LC_ALL=C &&
-		printf ".$1/share/man/%s\n" man3/*.3 man4/hashbelt.4 man7/hashbelt.7)
+		printf ".$1/share/man/%s\n" man3/*.3 man4/hashbelt.4 man5/hbctl-apply.5 \
+			man7/hashbelt.7)
 }
 
 # prototypes - print the functions of client.h, one a line.
@@ -236,7 +237,7 @@ cross() {
 	"$2" clang --target="$1-linux-gnu" -isystem "/usr/$1-linux-gnu/include"
 }
 
-"$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev \
+"$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev libinih-dev \
 	pkg-config libpq-dev \
 	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
 # Install and fetch packages first: the checks must print nothing.

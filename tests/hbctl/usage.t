@@ -7,10 +7,10 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 473
+plan 489
 no=/nonexistent/hashbelt
-commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set destroy
-	belts info stat top events halt resume rotate advance batch doctor help completion version"
+commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set apply export
+	destroy belts info stat top events halt resume rotate advance batch doctor help completion version"
 
 # operands COMMAND - valid operands
 operands() {
@@ -21,6 +21,7 @@ operands() {
 	set) echo belt --pinned ;;
 	advance) echo 1s ;;
 	completion) echo bash ;;
+	apply) echo /dev/null ;;
 	esac
 }
 
@@ -64,7 +65,7 @@ for command in $commands; do
 		"$command: there is no option '--foo' (see 'hbctl help $command')" \
 		hbctl "$command" $(operands "$command") --foo
 	case $command in
-	get | touch | rm | watch) ;;
+	get | touch | rm | watch | apply) ;;
 	*)
 		# shellcheck disable=SC2046 # words
 		is "$command with an operand too many exits with 2" 2 '' \

@@ -7,6 +7,9 @@
 
 struct settings;
 
+int belt_find(const struct request *request, struct hashbelt_info *info);
+enum status belt_set(const struct request *request, const struct hashbelt_info *info,
+		     struct settings *settings);
 int belts_read(struct hashbelt *handle, struct hashbelt_info **infos, size_t *count);
 enum status belt_create(const struct request *request, struct settings *settings);
 enum status cmd_create(struct request *request);
@@ -20,6 +23,9 @@ enum status cmd_rotate(struct request *request);
 enum status cmd_advance(struct request *request);
 enum status cmd_clear(struct request *request);
 enum status cmd_size(struct request *request);
+
+enum status cmd_apply(struct request *request);
+enum status cmd_export(struct request *request);
 
 enum status cmd_doctor(struct request *request);
 enum status cmd_stat(struct request *request);

@@ -15,11 +15,16 @@
 /* The default mode of a belt: only its owner may use it. */
 #define MODE_DEFAULT	0600
 
-/*
- * Describes the belt that the handle is bound to. An owner without the right to read
- * it finds it in the list of all belts.
+/**
+ * belt_find() - describe the belt that the handle is bound to
+ * @request:	the request, with the handle bound to its belt
+ * @info:	returned
+ *
+ * An owner without the right to read the belt finds it in the list of all belts.
+ *
+ * Return: 0 or a negative errno.
  */
-static int find_belt(const struct request *request, struct hashbelt_info *info)
+int belt_find(const struct request *request, struct hashbelt_info *info)
 {
 	int err = hashbelt_info(request->handle, info);
 
@@ -52,7 +57,7 @@ static enum status print_result(const struct request *request)
 
 	if (!request->json)
 		return STATUS_DONE;
-	err = find_belt(request, &info);
+	err = belt_find(request, &info);
 	if (err)
 		return fail_call(request, HASHBELT_CALL_INFO, err);
 	info_print_json(&info, NULL);
@@ -103,11 +108,30 @@ static enum status fail_set(const struct request *request, const struct hashbelt
 			    const struct settings *settings, int err)
 {
 	if (err == -EPERM && settings->belt.policy & HASHBELT_PINNED &&
-	    !request_option(request, "group") && may_set(request, info))
+	    !(settings->belt.fields & HASHBELT_SET_GID) && may_set(request, info))
 		return fail(STATUS_REACH,
 			    "belt '%s' was created without --pinned, and only root can pin it now: create it with --pinned",
 			    request->belt);
 	return fail_settings(request, settings, HASHBELT_CALL_SET, err);
+}
+
+/**
+ * belt_set() - change settings of the request's belt
+ * @request:	the request, with the handle bound to its belt
+ * @info:	the belt as it is
+ * @settings:	the settings to change
+ *
+ * Return: STATUS_DONE, or another status after a line that says why.
+ */
+enum status belt_set(const struct request *request, const struct hashbelt_info *info,
+		     struct settings *settings)
+{
+	int err;
+
+	/* The kernel sets the policy as a whole. */
+	settings->belt.policy |= info->policy & ~settings->policy;
+	err = hashbelt_set(request->handle, &settings->belt);
+	return err ? fail_set(request, info, settings, err) : STATUS_DONE;
 }
 
 /**
@@ -149,13 +173,11 @@ enum status cmd_set(struct request *request)
 		status = request_bind(request);
 	if (status)
 		return status;
-	err = find_belt(request, &info);
+	err = belt_find(request, &info);
 	if (err)
 		return fail_belt(request, err);
-	/* The kernel sets the policy as a whole. */
-	settings.belt.policy |= info.policy & ~settings.policy;
-	err = hashbelt_set(request->handle, &settings.belt);
-	return err ? fail_set(request, &info, &settings, err) : print_result(request);
+	status = belt_set(request, &info, &settings);
+	return status ? status : print_result(request);
 }
 
 /**

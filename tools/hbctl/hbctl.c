@@ -195,6 +195,12 @@ static const struct option_spec dump_options[] = {
 	{ 0 },
 };
 
+static const struct option_spec apply_options[] = {
+	{ "dry-run", 0, NULL, "print the differences, and change nothing" },
+	{ "check", 0, NULL, "exit with 1 if there is a difference, and change nothing" },
+	{ 0 },
+};
+
 static const struct option_spec batch_options[] = {
 	{ "keep-going", 'k', NULL, "go on after a command that fails" },
 	{ 0 },
@@ -373,6 +379,20 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  YES_NO_HELP,
 	  cmd_set },
+	{ "apply", "FILE...", 1, INT_MAX, HASHBELT_CALL_SET, apply_options,
+	  "make the belts that files describe, and change those that differ",
+	  "A FILE has a line [BELT] for each belt, and behind it lines NAME = VALUE: the names are\n"
+	  "those of the options of create, and so are the values. Of a directory all files *.conf\n"
+	  "are read; - is stdin. A wrong line is named, FILE:LINE, before anything is changed.\n"
+	  "Settings that a file does not name, and belts that no file names, stay as they are.\n"
+	  "If a belt fails, the others are applied all the same.\n"
+	  "Exit status 1: with --check, there is a difference; else the largest one of the belts.",
+	  cmd_apply },
+	{ "export", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
+	  "print the settings of all belts that you may read, for apply",
+	  "Groups are printed as numbers. A line report is left out if a belt has no reason to\n"
+	  "report an entry.",
+	  cmd_export },
 	{ "destroy", "BELT", 1, 1, HASHBELT_CALL_DESTROY, no_options,
 	  "destroy a belt and all that is in it",
 	  "Programs that use it are told that it was destroyed.",

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Belts in files: apply, export. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "conf.h"
+#include "encoding.h"
+#include "output.h"
+#include "settings.h"
+
+/**
+ * struct apply - an apply that goes on
+ * @request:	the request
+ * @changes:	belts are created and set
+ * @prints:	differences are printed
+ * @differs:	there was a difference
+ */
+struct apply {
+	struct request *request;
+	bool changes;
+	bool prints;
+	bool differs;
+};
+
+static void print_name(const char *change, const struct conf_belt *belt)
+{
+	printf("%s ", change);
+	escape_print(stdout, belt->name, strlen(belt->name));
+}
+
+static struct json_object *json_change(const char *change, const struct conf_belt *belt)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_add_bytes(object, "name", belt->name, strlen(belt->name));
+	json_add_word(object, "change", change);
+	return object;
+}
+
+/* Prints that a belt is missing, and its settings as they are in the file. */
+static void print_missing(const struct apply *apply, const struct conf_belt *belt)
+{
+	const char *separator = ":";
+	size_t i;
+
+	if (!apply->prints)
+		return;
+	if (apply->request->json) {
+		json_print(json_change("create", belt));
+		return;
+	}
+	print_name("create", belt);
+	for (i = 0; i < SETTINGS_COUNT; i++) {
+		if (!belt->values[i])
+			continue;
+		printf("%s %s = %s", separator, settings_options[i].name, belt->values[i]);
+		separator = ",";
+	}
+	putchar('\n');
+}
+
+static void print_change(const struct apply *apply, const struct conf_belt *belt,
+			 const char *name, const char *from, const char *to)
+{
+	struct json_object *object;
+
+	if (!apply->prints)
+		return;
+	if (apply->request->json) {
+		object = json_change("set", belt);
+		json_add_word(object, "setting", name);
+		json_add_word(object, "from", from);
+		json_add_word(object, "to", to);
+		json_print(object);
+		return;
+	}
+	print_name("set", belt);
+	printf(": %s = %s -> %s\n", name, from, to);
+}
+
+/* Compares a belt with the file. Returns the HASHBELT_SET_* of the settings that differ. */
+static __u32 compare(const struct apply *apply, const struct conf_belt *belt,
+		     const struct hashbelt_info *info)
+{
+	char from_text[SETTING_SIZE], to_text[SETTING_SIZE];
+	struct hashbelt_info wanted = *info;
+	const struct setting *setting;
+	const char *from, *to;
+	__u32 fields = 0;
+
+	settings_apply(&belt->settings, &wanted);
+	for (setting = settings_shown; setting->name; setting++) {
+		from = settings_text(info, setting, from_text);
+		to = settings_text(&wanted, setting, to_text);
+		if (!strcmp(from, to))
+			continue;
+		fields |= setting->field;
+		print_change(apply, belt, setting->name, from, to);
+	}
+	return fields;
+}
+
+static enum status make_belt(struct apply *apply, const struct conf_belt *belt)
+{
+	struct settings settings = belt->settings;
+
+	apply->differs = true;
+	print_missing(apply, belt);
+	return apply->changes ? belt_create(apply->request, &settings) : STATUS_DONE;
+}
+
+static enum status set_belt(struct apply *apply, const struct conf_belt *belt)
+{
+	struct settings settings = belt->settings;
+	struct hashbelt_info info;
+	int err;
+
+	err = belt_find(apply->request, &info);
+	if (err)
+		return fail_call(apply->request, HASHBELT_CALL_INFO, err);
+	settings.belt.fields = compare(apply, belt, &info);
+	if (!settings.belt.fields)
+		return STATUS_DONE;
+	apply->differs = true;
+	return apply->changes ? belt_set(apply->request, &info, &settings) : STATUS_DONE;
+}
+
+static enum status apply_belt(struct apply *apply, const struct conf_belt *belt)
+{
+	struct request *request = apply->request;
+	int err;
+
+	request->belt = belt->name;
+	err = hashbelt_bind(request->handle, belt->name);
+	if (err == -ENOENT)
+		return make_belt(apply, belt);
+	return err ? fail_bind(request, err) : set_belt(apply, belt);
+}
+
+/* Applies all belts, also after one that fails. Returns the largest status. */
+static enum status apply_all(struct apply *apply, const struct conf *conf)
+{
+	enum status status, worst = STATUS_DONE;
+	const struct conf_belt *belt;
+
+	for (belt = conf->belts; belt < conf->belts + conf->count; belt++) {
+		fail_at(belt->file, belt->line);
+		status = apply_belt(apply, belt);
+		worst = status > worst ? status : worst;
+	}
+	fail_at(NULL, 0);
+	return worst;
+}
+
+/**
+ * cmd_apply() - hbctl apply
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_apply(struct request *request)
+{
+	bool checks = request_option(request, "check"), dry = request_option(request, "dry-run");
+	struct apply apply = {
+		.request = request,
+		.changes = !checks && !dry,
+		.prints = dry || request->json,
+	};
+	enum status status = STATUS_DONE;
+	struct conf conf = { 0 };
+	int i;
+
+	for (i = 0; !status && i < request->count; i++)
+		status = conf_read(request, request->operands[i], &conf);
+	if (!status)
+		status = request_open(request);
+	if (!status)
+		status = apply_all(&apply, &conf);
+	if (!status && checks && apply.differs)
+		status = fail(STATUS_NO,
+			      "the belts differ from the files: 'hbctl apply --dry-run' shows how");
+	conf_free(&conf);
+	return status;
+}
+
+static void export_text(const struct hashbelt_info *info)
+{
+	const struct setting *setting;
+	char text[SETTING_SIZE];
+	const char *value;
+
+	putchar('[');
+	escape_print(stdout, info->name, strnlen(info->name, sizeof(info->name)));
+	puts("]");
+	for (setting = settings_shown; setting->name; setting++) {
+		value = settings_text(info, setting, text);
+		if (*value)
+			printf("%s = %s\n", setting->name, value);
+	}
+}
+
+static void export_json(const struct hashbelt_info *info)
+{
+	struct json_object *object = json_object_new_object();
+	const struct setting *setting;
+	char text[SETTING_SIZE];
+
+	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
+	for (setting = settings_shown; setting->name; setting++)
+		json_add_word(object, setting->name, settings_text(info, setting, text));
+	json_print(object);
+}
+
+/**
+ * cmd_export() - hbctl export
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_export(struct request *request)
+{
+	enum status status = request_open(request);
+	struct hashbelt_info *infos = NULL;
+	size_t count, printed = 0, i;
+	int err;
+
+	if (status)
+		return status;
+	err = belts_read(request->handle, &infos, &count);
+	if (err)
+		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
+	for (i = 0; !status && i < count; i++) {
+		if (!(infos[i].access & HASHBELT_MAY_READ))
+			continue;
+		if (request->json) {
+			export_json(&infos[i]);
+			continue;
+		}
+		if (printed++)
+			putchar('\n');
+		export_text(&infos[i]);
+	}
+	free(infos);
+	return status;
+}
