@@ -231,6 +231,11 @@ rules() {
 	grep -nEv "^#|^\$|^$word(, $word)*\$" "$top/tools/60-hashbelt.rules" || true
 }
 
+# unfilled - print the lines of the installed unit that have a @NAME@.
+unfilled() {
+	grep -n '@[A-Z]*@' "$temporary/root/units/hashbelt.service" || true
+}
+
 # cross PROCESSOR CHECK - run a check with clang, which compiles for all processors. (Debian's
 # cross gcc conflicts with gcc-multilib, which other tests need; cross/kernel.sh unpacks it.)
 cross() {
@@ -245,7 +250,7 @@ for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
-plan 34
+plan 37
 silent "hashbelt.h and hashbelt/client.h compile as C99" \
 	language gcc c99 c hashbelt.h hashbelt/client.h
 silent "hashbelt.h and hashbelt/client.h compile as C11" \
@@ -277,12 +282,16 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/lib64/libhashbelt.so.0.1.0
 ./opt/lib64/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
+./opt/share/doc/hashbelt/example.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
 ./opt/share/zsh/site-functions/_hbctl
+./usr/lib/modules-load.d/hashbelt.conf
 ./usr/lib/systemd/system/hashbelt-metrics.service
 ./usr/lib/systemd/system/hashbelt-metrics.timer
+./usr/lib/systemd/system/hashbelt.service
+./usr/lib/sysusers.d/hashbelt.conf
 ./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= PREFIX=/opt LIBDIR=/opt/lib64
 mv "$temporary/root" "$temporary/installed"
 output="ENOENT, handle NULL
@@ -305,8 +314,11 @@ silent "hashbelt.4 describes each field of the structures that it shows" fields
 silent "the programs in hashbelt.4 and libhashbelt.3 compile" \
 	compile_examples hashbelt.4 man3/libhashbelt.3
 silent "libhashbelt.a defines the symbols of tests/build/symbols and no others" archive
-is "make install with STATIC=1 installs no shared library" 0 './usr/lib/systemd/system/hashbelt-metrics.service
+is "make install with STATIC=1 installs no shared library" 0 './usr/lib/modules-load.d/hashbelt.conf
+./usr/lib/systemd/system/hashbelt-metrics.service
 ./usr/lib/systemd/system/hashbelt-metrics.timer
+./usr/lib/systemd/system/hashbelt.service
+./usr/lib/sysusers.d/hashbelt.conf
 ./usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
@@ -314,12 +326,16 @@ is "make install with STATIC=1 installs no shared library" 0 './usr/lib/systemd/
 ./usr/local/lib/libhashbelt.a
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
+./usr/local/share/doc/hashbelt/example.conf
 ./usr/local/share/fish/vendor_completions.d/hbctl.fish
 ./usr/local/share/man/man1/hbctl.1
 '"$(manuals /usr/local)
 ./usr/local/share/zsh/site-functions/_hbctl" '' install_tools STATIC=1
-is "make install installs these files below /usr" 0 './usr/lib/systemd/system/hashbelt-metrics.service
+is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/hashbelt.conf
+./usr/lib/systemd/system/hashbelt-metrics.service
 ./usr/lib/systemd/system/hashbelt-metrics.timer
+./usr/lib/systemd/system/hashbelt.service
+./usr/lib/sysusers.d/hashbelt.conf
 ./usr/lib/udev/rules.d/60-hashbelt.rules
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
@@ -330,11 +346,14 @@ is "make install installs these files below /usr" 0 './usr/lib/systemd/system/ha
 ./usr/local/lib/libhashbelt.so.0.1.0
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
+./usr/local/share/doc/hashbelt/example.conf
 ./usr/local/share/fish/vendor_completions.d/hbctl.fish
 ./usr/local/share/man/man1/hbctl.1
 '"$(manuals /usr/local)
 ./usr/local/share/zsh/site-functions/_hbctl" '' install_tools LIBPQ=
-is "make install installs files, with hbctl-store, below PREFIX, RULES and UNITS" 0 './opt/bin/hbctl
+is "make install installs files, with hbctl-store, in the directories that are given" 0 \
+	'./modules/hashbelt.conf
+./opt/bin/hbctl
 ./opt/bin/hbctl-store
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/uapi.h
@@ -344,13 +363,22 @@ is "make install installs files, with hbctl-store, below PREFIX, RULES and UNITS
 ./opt/lib/libhashbelt.so.0.1.0
 ./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
+./opt/share/doc/hashbelt/example.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
 ./opt/share/zsh/site-functions/_hbctl
 ./rules/60-hashbelt.rules
 ./units/hashbelt-metrics.service
-./units/hashbelt-metrics.timer' '' \
-	install_tools LIBPQ=yes PREFIX=/opt RULES=/rules UNITS=/units
+./units/hashbelt-metrics.timer
+./units/hashbelt.service
+./users/hashbelt.conf' '' install_tools LIBPQ=yes PREFIX=/opt RULES=/rules UNITS=/units \
+	MODULES_LOAD=/modules SYSUSERS=/users SYSCONF=/conf
+is "the installed hashbelt.service applies the directory that is given" 0 \
+	'ExecStart=/opt/bin/hbctl apply /conf/hashbelt' '' \
+	grep ^ExecStart= "$temporary/root/units/hashbelt.service"
+is "make install makes the directory of the files that hashbelt.service applies" 0 '' '' \
+	test -d "$temporary/root/conf/hashbelt"
+silent "the installed hashbelt.service has no place that was not filled in" unfilled
 silent "each line of 60-hashbelt.rules has the form of a udev rule" rules
 finish

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 46
+plan 47
 no=/nonexistent/hashbelt
 conf=$temporary/a.conf
 
@@ -124,6 +124,9 @@ is 'an apply of a batch in stdin takes no lines from there' 2 '' \
 
 # The example that is installed, and the manual
 top=$(cd "$(dirname "$0")/../.." && pwd)
+sed 's/^group = hashbelt/group = 0/' "$top/tools/example.conf" >"$conf"
+is 'apply finds no error in tools/example.conf' 3 '' 'there is no device *' \
+	hbctl -D "$no" apply "$conf"
 sed -n '/^\.Bd/,/^\.Ed/{/^\./d; s/^group = hashbelt/group = 0/; p}' "$top/docs/hbctl-apply.5" >"$conf"
 is 'apply finds no error in the example of hbctl-apply.5' 3 '' 'there is no device *' \
 	hbctl -D "$no" apply "$conf"
