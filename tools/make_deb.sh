@@ -37,7 +37,7 @@ build() {
 	cd "$source" && dpkg-buildpackage -us -uc "$@"
 }
 
-"$top/tests/need.sh" build-essential debhelper dh-dkms dpkg-dev libjson-c-dev libncurses-dev \
+"$top/tests/need.sh" build-essential debhelper dh-dkms dpkg-dev libinih-dev libjson-c-dev libncurses-dev \
 	libpq-dev pkg-config
 version=${VERSION:-$(now)}
 source=$directory/hashbelt-$version
