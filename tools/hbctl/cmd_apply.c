@@ -144,11 +144,11 @@ static enum status apply_belt(struct apply *apply, const struct conf_belt *belt)
 static enum status apply_all(struct apply *apply, const struct conf *conf)
 {
 	enum status status, worst = STATUS_DONE;
-	const struct conf_belt *belt;
+	size_t i;
 
-	for (belt = conf->belts; belt < conf->belts + conf->count; belt++) {
-		fail_at(belt->file, belt->line);
-		status = apply_belt(apply, belt);
+	for (i = 0; i < conf->count; i++) {
+		fail_at(conf->belts[i].file, conf->belts[i].line);
+		status = apply_belt(apply, &conf->belts[i]);
 		worst = status > worst ? status : worst;
 	}
 	fail_at(NULL, 0);
