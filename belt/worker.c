@@ -21,16 +21,19 @@
 /* Removes all entries; with @dead no entry is added any more. */
 static void clear(struct hashbelt_belt *belt, bool dead)
 {
-	u64 versions = 0, cleared = 0, bytes = 0;
+	u64 versions = 0, cleared = 0, bytes = 0, count = 0;
 	struct hb_shard *shard;
 
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		versions = max(versions, shard->versions);
+		count += shard->count;
+	}
 	WRITE_ONCE(belt->floor, ((versions + 1) << belt->shard_bits) - 1);
 	WRITE_ONCE(belt->dead, belt->dead || dead);
-	WRITE_ONCE(belt->unswept, true);
+	if (count)
+		WRITE_ONCE(belt->unswept, true);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		shard->versions = versions;
 		cleared += shard->live;
@@ -44,7 +47,9 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 	hb_count_by(belt, HASHBELT_STAT_CLEARED, cleared);
-	hb_kick_worker(belt);
+	/* An empty belt costs its account's worker nothing, however often it is cleared. */
+	if (count || dead)
+		hb_kick_worker(belt);
 }
 
 /**

@@ -174,6 +174,28 @@ static void expire_another(struct hashbelt_belt *belt, struct hashbelt_entry *en
 	hashbelt_expire(belt, &key, sizeof(key));
 }
 
+/* A task that clears an empty belt in a loop takes no time of its account's worker. */
+static void a_clear_of_an_empty_belt_does_not_queue_the_worker(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+
+	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
+	/* A worker that runs now sets belt->missed. */
+	mutex_lock(&belt->round_lock);
+	flush_work(&belt->work);
+	WRITE_ONCE(belt->missed, 0);
+	hashbelt_clear(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_TRUE(test, belt->missed);
+	while (hb_step(belt, 0))
+		;
+	WRITE_ONCE(belt->missed, 0);
+	hashbelt_clear(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_FALSE(test, belt->missed);
+	mutex_unlock(&belt->round_lock);
+}
+
 static void a_round_ends_although_its_events_cause_others(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -727,6 +749,7 @@ static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(the_index_shrinks_when_entries_are_gone),
 	KUNIT_CASE(the_index_grows_with_additions),
 	KUNIT_CASE(clear_is_atomic_for_readers),
+	KUNIT_CASE(a_clear_of_an_empty_belt_does_not_queue_the_worker),
 	KUNIT_CASE(a_round_ends_although_its_events_cause_others),
 	KUNIT_CASE(the_worker_does_not_wait_for_a_task_that_makes_a_round),
 	KUNIT_CASE(a_turn_of_the_worker_ends_in_time),

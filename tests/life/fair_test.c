@@ -9,6 +9,11 @@
  * 1000 belts, each with an entry that is reinserted for a millisecond each time it expires. Bob
  * has a process that computes without a pause, and a belt. The share of the processor that Bob's
  * process has is what it computes in a second, compared with what it computes alone.
+ *
+ * Then Alice has a process that fills and clears the belts one after the other without a pause.
+ * Each call queues the worker of a belt. The processor then has four tasks, however many belts
+ * Alice has: Bob's process, Alice's, the one worker of all of Alice's belts, and the kernel's work
+ * that frees the entries.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>
@@ -17,7 +22,7 @@
 
 #include "events.h"
 
-#define TESTS	5
+#define TESTS	8
 
 #define ALICE	1000
 #define BOB	1001
@@ -25,6 +30,7 @@
 #define SECOND		1000000000ULL
 #define INTERVAL_MS	10
 #define LEAST		45	/* least share of the processor, percent */
+#define LEAST_OF_FOUR	25
 
 /* An interval, two ticks of 4 ms, a slot of boot time, and 8 ms for the scheduler. */
 #define MOST_LATE_MS	(INTERVAL_MS + 2 * 4 + 5 + 8)
@@ -93,6 +99,8 @@ static int belt_as(uid_t uid, struct hashbelt_settings settings)
 	return belt;
 }
 
+static int *alices;
+
 static void make_alices_belts(int *descriptors)
 {
 	struct hashbelt_settings settings = {
@@ -148,28 +156,59 @@ static void test_beside(struct share *shared)
 	close(belt);
 }
 
-/* When no belt is left. */
-static void test_share(const struct share *shared, struct share *alone)
+/* Puts into Alice's belts and clears them until it is killed. @arg: counts the calls of CLEAR. */
+static int clear_as_alice(void *arg)
 {
+	__u64 *calls = arg;
+	int belt;
+
+	become(ALICE, ALICE, 0);
+	do {
+		belt = alices[++*calls % belts];
+		put_text(belt, "key", "value", 1);
+	} while (!call(belt, HASHBELT_IOC_CLEAR, NULL));
+	return 1;
+}
+
+/* Beside a process of Alice's that keeps the worker of these belts busy. */
+static void test_beside_calls(struct share *shared)
+{
+	__u64 *calls = shared_memory(sizeof(*calls));
+	pid_t process = start(clear_as_alice, calls);
+
+	is_int(finish(start(compute_as_bob, shared)), 0,
+	       "a process of another user computes beside one that clears belts");
+	is_int(waitpid(process, NULL, WNOHANG), 0, "which has gone on all the time");
+	kill_and_wait(process);
+	note("which has cleared a belt %llu times", *calls);
+}
+
+/* When no belt is left. */
+static void test_share(const struct share *beside, const struct share *alone)
+{
+	const struct share *shared = &beside[0];
 	__u64 work;
 
-	if (finish(start(compute_as_bob, alone)))
-		bail_out("no process computes alone");
 	work = shared->work * 100 / alone->work;
 	note("it computes %llu %% of what it computes alone; charged with %llu %% of the time",
 	     work, shared->cpu_ns * 100 / SECOND);
 	ok(work >= LEAST,
 	   "beside %u belts that are always due a process computes %u %% of what it does alone",
 	   belts, LEAST);
+	work = beside[1].work * 100 / alone->work;
+	note("beside a process that clears belts it computes %llu %%; charged with %llu %%", work,
+	     beside[1].cpu_ns * 100 / SECOND);
+	ok(work >= LEAST_OF_FOUR,
+	   "beside a process that clears %u belts without a pause a process computes %u %%", belts,
+	   LEAST_OF_FOUR);
 }
 
 int main(int argc, char **argv)
 {
 	__u64 before = get_parameter("used_bytes");
-	struct share *shares = shared_memory(2 * sizeof(*shares));
+	struct share *shares = shared_memory(3 * sizeof(*shares));
 	struct rlimit files;
 	unsigned int i;
-	int *alices;
 
 	if (argc > 1)
 		belts = strtoul(argv[1], NULL, 10);
@@ -185,9 +224,12 @@ int main(int argc, char **argv)
 	finish(start(compute_as_bob, shares));
 	make_alices_belts(alices);
 	test_beside(shares);
+	test_beside_calls(shares + 1);
 	for (i = 0; i < belts; i++)
 		close(alices[i]);
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
-	test_share(shares, shares + 1);
+	if (finish(start(compute_as_bob, shares + 2)))
+		bail_out("no process computes alone");
+	test_share(shares, shares + 2);
 	return done_testing();
 }
