@@ -11,8 +11,8 @@
  *
  * When the system is short of memory the shrinker does the same to the belt whose next entry has
  * the least time left, a few entries at a time, and skips pinned belts. It compares 64 belts at a
- * time, those at which it has not looked for longest. When a memory cgroup is at its limit, it
- * chooses among the belts that tasks in that cgroup have made.
+ * time, those that it compared longest ago. When a memory cgroup is at its limit, it chooses among
+ * the belts that tasks in that cgroup have made.
  *
  * Any allocation may call the shrinker, also one of this module. So it takes only the lock of the
  * list of belts, shards' locks and those inside of them, under which no memory is allocated that
@@ -78,7 +78,7 @@
  * entries, an entry takes 5700 instructions; it took 52,000 when all belts were compared
  * (tests/memory/evict_test.c).
  */
-#define LOOK_MOST	64UL
+#define COMPARE_MOST	64UL
 
 /**
  * struct hb_mark - stands for a belt in the list of the memory cgroup that it was made in
@@ -560,19 +560,19 @@ static unsigned long belts_of(const struct shrink_control *control)
 	return list_lru_count_one(&marks, control->nid, control->memcg);
 }
 
-/* Calls @look for the next belts, LOOK_MOST at most. Returns the number of belts. Under RCU. */
-static unsigned long walk(const struct shrink_control *control, list_lru_walk_cb look, void *arg)
+/* Calls @visit for the next belts, COMPARE_MOST at most. Returns the number of belts. Under RCU. */
+static unsigned long walk(const struct shrink_control *control, list_lru_walk_cb visit, void *arg)
 {
-	unsigned long most = min(belts_of(control), LOOK_MOST), left = most;
+	unsigned long most = min(belts_of(control), COMPARE_MOST), left = most;
 
-	list_lru_walk_one(&marks, control->nid, control->memcg, look, arg, &left);
+	list_lru_walk_one(&marks, control->nid, control->memcg, visit, arg, &left);
 	return most;
 }
 
 /* About so many entries: as many in each belt as in the first ones. */
 static unsigned long shrink_count(struct shrinker *self, struct shrink_control *control)
 {
-	unsigned long belts, looked;
+	unsigned long belts, walked;
 	u64 entries = 0;
 
 	/* Pairs with the release in hb_evict_init(). */
@@ -582,38 +582,38 @@ static unsigned long shrink_count(struct shrinker *self, struct shrink_control *
 	if (!belts)
 		return SHRINK_EMPTY;
 	rcu_read_lock();
-	looked = walk(control, count_belt, &entries);
+	walked = walk(control, count_belt, &entries);
 	rcu_read_unlock();
-	return looked ? div64_ul(entries * belts, looked) : 0;
+	return walked ? div64_ul(entries * belts, walked) : 0;
 }
 
 /**
- * struct look - for the belt whose next entry has the least time left
+ * struct comparison - for the belt whose next entry has the least time left
  * @class:	of that entry
  * @best:	returned: the belt, or NULL
  * @least:	returned: the time left, nanoseconds
  */
-struct look {
+struct comparison {
 	enum hb_class class;
 	struct hashbelt_belt *best;
 	s64 least;
 };
 
 /* The next walk begins behind this belt. */
-static enum lru_status look_at(HB_LRU_WALK_ARGS)
+static enum lru_status compare_belt(HB_LRU_WALK_ARGS)
 {
 	struct hashbelt_belt *belt = container_of(item, struct hb_mark, place)->belt;
-	struct look *look = arg;
-	struct search search = { .class = look->class };
+	struct comparison *found = arg;
+	struct search search = { .class = found->class };
 	s64 left;
 
 	if (!may_shrink(belt))
 		return LRU_ROTATE;
 	find_shard(belt, &search);
 	left = search.least - hb_clock_now(&belt->clock);
-	if (search.least != HB_NOTHING && left < look->least) {
-		look->least = left;
-		look->best = belt;
+	if (search.least != HB_NOTHING && left < found->least) {
+		found->least = left;
+		found->best = belt;
 	}
 	return LRU_ROTATE;
 }
@@ -671,34 +671,34 @@ struct shrink {
 static unsigned long shrink_next(const struct shrink_control *control, enum hb_class class,
 				 unsigned long most, struct shrink *shrink)
 {
-	struct look look = { .class = class, .least = S64_MAX };
-	unsigned long before = shrink->entries, looked;
+	struct comparison found = { .class = class, .least = S64_MAX };
+	unsigned long before = shrink->entries, walked;
 	size_t size;
 
 	rcu_read_lock();
-	looked = walk(control, look_at, &look);
-	while (look.best && shrink->entries < most) {
-		size = evict_from(look.best, class, HASHBELT_PRESSURE, HB_NEVER, NULL);
+	walked = walk(control, compare_belt, &found);
+	while (found.best && shrink->entries < most) {
+		size = evict_from(found.best, class, HASHBELT_PRESSURE, HB_NEVER, NULL);
 		if (!size)
 			break;
 		shrink->entries++;
 		shrink->bytes += size;
 	}
 	rcu_read_unlock();
-	return shrink->entries == before ? looked : 0;
+	return shrink->entries == before ? walked : 0;
 }
 
 /* Evicts entries of a class until @most are evicted or jiffies are @until. */
 static void shrink_class(const struct shrink_control *control, enum hb_class class,
 			 unsigned long most, unsigned long until, struct shrink *shrink)
 {
-	unsigned long vain = 0, looked;
+	unsigned long vain = 0, walked;
 
 	/* A belt that has no entry to evict has exact bounds then, and is not found again. */
 	while (shrink->entries < most && vain < belts_of(control) && time_before(jiffies, until)) {
-		looked = shrink_next(control, class, min(most, shrink->entries + SHRINK_BATCH),
+		walked = shrink_next(control, class, min(most, shrink->entries + SHRINK_BATCH),
 				     shrink);
-		vain = looked ? vain + looked : 0;
+		vain = walked ? vain + walked : 0;
 		cond_resched();
 	}
 }
