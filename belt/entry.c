@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/string.h>
+
 #include "belt.h"
 #include "entry.h"
 
@@ -53,7 +55,8 @@ struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 
 	if (likely(!(kind & HB_TAILED)))
 		return entry;
 	link = hb_tail(entry);
-	memset(link, 0, hb_tail_size(kind, keys));
+	/* It is of whole words; memset() stores single bytes. */
+	memset64((u64 *)link, 0, hb_tail_size(kind, keys) / sizeof(u64));
 	link->entry = entry;
 	return entry;
 }

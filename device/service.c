@@ -14,11 +14,7 @@
 
 static int copy_key(void *to, u64 from, u32 key_len)
 {
-	int err = hb_check_key(key_len);
-
-	if (!err && copy_from_user(to, u64_to_user_ptr(from), key_len))
-		err = -EFAULT;
-	return err;
+	return hb_check_key(key_len) ?: hb_copy_bytes(to, from, key_len);
 }
 
 static int check_wait(u64 wait_ms)
@@ -206,9 +202,7 @@ static int copy_names(struct names *names, const struct hashbelt_lock *lock, uns
 		return -EINVAL;
 	if (lock->owner_len > HASHBELT_OWNER_MAX)
 		return -E2BIG;
-	if (copy_from_user(names->owner, u64_to_user_ptr(lock->owner), lock->owner_len))
-		err = -EFAULT;
-	return err;
+	return hb_copy_bytes(names->owner, lock->owner, lock->owner_len);
 }
 
 /* Returns the owner of a lock. */
@@ -289,10 +283,8 @@ int hb_call_locks(const struct hb_call *call, void *arg)
 		return -EINVAL;
 	if (locks->size > HASHBELT_SCAN_MAX || locks->owner_len > HASHBELT_OWNER_MAX)
 		return -E2BIG;
-	if (copy_from_user(request.owner, u64_to_user_ptr(locks->owner), locks->owner_len))
-		err = -EFAULT;
-	else
-		err = hb_call_list(call, locks->buffer, locks->size, &request, list_locks);
+	err = hb_copy_bytes(request.owner, locks->owner, locks->owner_len) ?:
+	      hb_call_list(call, locks->buffer, locks->size, &request, list_locks);
 	wipe(call->session, request.owner, locks->owner_len);
 	return err;
 }
