@@ -9,13 +9,10 @@
 #include <linux/export.h>
 
 #include "belt.h"
-#include "evict.h"
 #include "fill.h"
 #include "lease.h"
 #include "link.h"
 #include "shard.h"
-#include "usage.h"
-#include "waitpoint.h"
 
 #define LEASE_MS	10000	/* of a fill lease without a given time */
 
@@ -40,54 +37,16 @@ const struct hb_kind_ops hb_fill_ops = {
 	.left = hb_lease_hand_over,
 };
 
-/* The key has a value that lives for @least_ms at least. Under the shard's lock. */
-static bool has_value(struct hb_shard *shard, u32 hash, const struct hashbelt_entry *lease,
-		      u64 now, u64 least_ms)
+/* -EAGAIN: the key has a value that lives for so many milliseconds at least. */
+static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
+		   struct hashbelt_entry *other, u64 now)
 {
-	struct hashbelt_entry *entry = hb_peek(shard, hash, lease->data, lease->key_len, now);
+	const struct hashbelt_entry *lease = acquire->lease;
+	const u64 *least_ms = acquire->arg;
+	struct hashbelt_entry *entry;
 
-	return entry && hb_ms_left(hb_node_deadline(&entry->node), now) >= least_ms;
-}
-
-/* As hb_lease_take(); -EAGAIN: the key has a value that lives for @ahead_ms at least. */
-static int try_fill(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration,
-		    u64 ahead_ms, struct hb_waiter *waiter, struct hb_room *room, u64 *token)
-{
-	u32 hash = lease->hash & ~HB_TAILED;
-	struct hashbelt_entry *other;
-	u64 now;
-	int err = -EAGAIN;
-
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&shard->belt->clock);
-	if (!has_value(shard, hash & HB_HASH, lease, now, ahead_ms)) {
-		other = hb_lease_find(shard, hash, lease->data, lease->key_len, now);
-		err = hb_lease_take(shard, other, lease, duration, now, waiter, room);
-		if (!err)
-			*token = lease->version;
-	}
-	spin_unlock(&shard->lock);
-	return err;
-}
-
-static int fill_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
-			 struct hashbelt_entry *lease, struct hashbelt_fill *fill, u64 duration,
-			 struct hb_room *room)
-{
-	struct hb_waiter waiter;
-	int err = hb_waiter_init(&waiter, belt, lease, duration, fill->wait_ms);
-
-	if (err)
-		return err;
-	do {
-		err = try_fill(shard, lease, duration, 0, &waiter, room, &fill->token);
-	} while (err == -ENOSPC && hb_make_room(belt, lease, room));
-	/* It may sleep, and others wait for reserved room. */
-	hb_room_release(belt, room);
-	err = hb_waiter_finish(shard, &waiter, err, &fill->wait_ms);
-	if (!err && waiter.token)
-		fill->token = waiter.token;
-	return err == HB_FILLED ? -EAGAIN : err;
+	entry = hb_peek(shard, lease->hash & HB_HASH, lease->data, lease->key_len, now);
+	return entry && hb_ms_left(hb_node_deadline(&entry->node), now) >= *least_ms ? -EAGAIN : 0;
 }
 
 /**
@@ -107,32 +66,21 @@ int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const vo
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
 {
 	u64 lease_ms = fill->lease_ms ?: LEASE_MS;
-	struct hashbelt_entry *lease;
-	struct hb_room room = {};
-	struct hb_shard *shard;
-	u64 duration;
+	u64 least_ms = ahead ? fill->ahead_ms : 0;
+	struct hb_acquire acquire = {
+		.belt = belt, .duration = lease_ms * NSEC_PER_MSEC,
+		.wait_ms = ahead ? 0 : fill->wait_ms, .refuses = refuses, .arg = &least_ms,
+	};
 	int err;
 
 	if (lease_ms > HASHBELT_TTL_MAX_MS)
 		return -EINVAL;
-	duration = lease_ms * NSEC_PER_MSEC;
-	lease = hb_lease_alloc(belt, HB_FILL, client, key, key_len, NULL, 0);
-	if (IS_ERR(lease))
-		return PTR_ERR(lease);
-	hb_make_lease_levels(belt, lease->hash, duration);
-	shard = hb_shard_of(belt, lease->hash);
-	do {
-		err = try_fill(shard, lease, duration, ahead ? fill->ahead_ms : 0, NULL, &room,
-			       &fill->token);
-	} while (err == -ENOSPC && hb_make_room(belt, lease, &room));
-	if (err == -EBUSY && fill->wait_ms && !ahead)
-		err = fill_and_wait(belt, shard, lease, fill, duration, &room);
-	hb_room_release(belt, &room);
-	if (err)
-		hashbelt_entry_put(belt, lease);
-	else
-		hb_fit_index(belt, shard);
-	return err;
+	err = hb_lease_acquire(&acquire, HB_FILL, client, key, key_len, NULL, 0);
+	if (!err)
+		fill->token = acquire.token;
+	if (err == -EINTR)
+		fill->wait_ms = acquire.wait_ms;
+	return err == HB_FILLED ? -EAGAIN : err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_fill);
 

@@ -22,6 +22,7 @@
 #include "evict.h"
 #include "lease.h"
 #include "shard.h"
+#include "usage.h"
 #include "waitpoint.h"
 
 /* Granting */
@@ -42,45 +43,23 @@ struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const voi
 	return hb_find_locked(shard, hash, key, key_len);
 }
 
-/* Memory for a lock or a fill lease; the client may be NULL. Context: may sleep. */
-struct hashbelt_entry *hb_lease_alloc(struct hashbelt_belt *belt, enum hb_kind kind,
-				      struct hb_client *client, const void *key,
-				      u32 key_len, const void *owner, u32 owner_len)
-{
-	u32 hash = hb_hash(belt, key, key_len);
-	struct hashbelt_entry *lease;
-	struct hb_link *link;
-	int err;
-
-	err = hb_make_chains(belt, hb_shard_of(belt, hash));
-	if (err)
-		return ERR_PTR(err);
-	lease = hb_entry_get_memory(belt, kind | HB_TAILED, 0, key_len, owner_len);
-	if (IS_ERR(lease))
-		return lease;
-	lease->hash |= hash;
-	memcpy(lease->data, key, key_len);
-	memcpy(hashbelt_entry_value(lease), owner, owner_len);
-	link = hb_tail(lease);
-	link->client = client;
-	return lease;
-}
-
 /*
- * Grants a lease that is free; under the shard's lock. On success @lease is the belt's. Errors, and
- * @room, as for hb_shard_insert().
+ * Grants a lease that is free; under the shard's lock. Errors, and @room, as for
+ * hb_shard_insert().
  */
-int hb_lease_grant(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now,
-		   struct hb_room *room)
+static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
+		 struct hb_room *room)
 {
+	struct hashbelt_entry *lease = acquire->lease;
 	struct hashbelt_belt *belt = shard->belt;
 	struct hb_lease *tail = hb_tail(lease);
 	int err;
 
 	tail->since = now;
-	err = hb_shard_insert(shard, lease, now + duration, room);
+	err = hb_shard_insert(shard, lease, now + acquire->duration, room);
 	if (err)
 		return err;
+	acquire->token = lease->version;
 	hb_clock_wake_at(&belt->clock, hb_schedule(shard, lease, now));
 	hb_count(belt, hb_kind(lease) == HB_LOCK ? HASHBELT_STAT_LOCKS : HASHBELT_STAT_FILLS);
 	return 0;
@@ -100,12 +79,12 @@ static struct list_head *line_of(struct hb_waitpoint *point, const struct hashbe
  */
 static void arm(struct hb_waiter *waiter, u64 end)
 {
-	struct list_head *line = line_of(waiter->point, waiter->lease);
+	struct list_head *line = line_of(waiter->point, waiter->acquire->lease);
 	u64 at = waiter->until;
 
 	if (list_is_first(&waiter->place, line))
 		at = min(at, end);
-	hb_clock_arm(&waiter->belt->clock, &waiter->timer, at);
+	hb_clock_arm(&waiter->acquire->belt->clock, &waiter->timer, at);
 }
 
 static void arm_first(struct list_head *line, u64 end)
@@ -136,6 +115,7 @@ static void leave_line(struct hb_waiter *waiter, int result)
 static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 		       struct hb_room *room)
 {
+	struct hb_acquire *acquire;
 	struct hb_waiter *first;
 	u64 end = HB_NEVER;
 	int err = -ENOENT;
@@ -143,11 +123,11 @@ static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 
 	for (n = 0; err && n < HB_BATCH && !list_empty(line); n++) {
 		first = list_first_entry(line, struct hb_waiter, place);
-		err = hb_lease_grant(shard, first->lease, first->duration, now, room);
+		acquire = first->acquire;
+		err = grant(shard, acquire, now, room);
 		if (!err) {
-			first->token = first->lease->version;
-			end = lease_end(first->lease);
-			if (hb_kind(first->lease) == HB_LOCK)
+			end = lease_end(acquire->lease);
+			if (hb_kind(acquire->lease) == HB_LOCK)
 				hb_count(shard->belt, HASHBELT_STAT_LOCK_WAITS);
 		}
 		leave_line(first, err);
@@ -164,9 +144,8 @@ static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
 			struct hb_room *room)
 {
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *point = hb_waitpoint_of(shard, left);
 
-	point = hb_waitpoint_find(shard, left->hash & HB_HASH, left->data, left->key_len);
 	if (!point)
 		return;
 	if (unlikely(grant_next(shard, line_of(point, left), now, room)))
@@ -181,14 +160,17 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
  */
 bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now)
 {
+	struct hashbelt_entry *want;
 	struct list_head *line;
 	struct hb_waiter *first;
 	bool more = false;
 
 	for (line = point->waiters; line < point->waiters + ARRAY_SIZE(point->waiters); line++) {
 		first = list_first_entry_or_null(line, struct hb_waiter, place);
-		if (first && !hb_find_locked(shard, first->lease->hash & ~HB_TAILED,
-					     first->lease->data, first->lease->key_len))
+		if (!first)
+			continue;
+		want = first->acquire->lease;
+		if (!hb_find_locked(shard, want->hash & ~HB_TAILED, want->data, want->key_len))
 			more |= grant_next(shard, line, now, NULL);
 	}
 	return more;
@@ -197,9 +179,8 @@ bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now)
 /* The end of a present lease has changed; under the shard's lock. */
 void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease)
 {
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *point = hb_waitpoint_of(shard, lease);
 
-	point = hb_waitpoint_find(shard, lease->hash & HB_HASH, lease->data, lease->key_len);
 	if (point)
 		arm_first(line_of(point, lease), lease_end(lease));
 }
@@ -236,31 +217,30 @@ bool hb_waiters_wake(struct hb_waitpoint *point)
  */
 static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *lease)
 {
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *point = hb_waitpoint_of(shard, lease);
 
-	point = hb_waitpoint_find(shard, lease->hash & HB_HASH, lease->data, lease->key_len);
 	return point && !list_empty(line_of(point, lease));
 }
 
 /*
- * Takes a lease if @other, the present one, is NULL; else lines up @waiter, if that is not NULL.
+ * Grants a lease if @other, the present one, is NULL; else lines up @waiter, if that is not NULL.
  * Under the shard's lock. Returns 0; -EBUSY: another task has the lease; -EINPROGRESS: the waiter
  * is in the line; errors, and @room, as for hb_shard_insert().
  */
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
-		  struct hashbelt_entry *lease, u64 duration, u64 now, struct hb_waiter *waiter,
+		  struct hb_acquire *acquire, u64 now, struct hb_waiter *waiter,
 		  struct hb_room *room)
 {
-	if (!other && likely(!is_awaited(shard, lease)))
-		return hb_lease_grant(shard, lease, duration, now, room);
+	if (!other && likely(!is_awaited(shard, acquire->lease)))
+		return grant(shard, acquire, now, room);
 	if (!waiter)
 		return -EBUSY;
 	waiter->point = hb_waitpoint_get(shard, &waiter->spare);
-	list_add_tail(&waiter->place, line_of(waiter->point, waiter->lease));
+	list_add_tail(&waiter->place, line_of(waiter->point, acquire->lease));
 	return -EINPROGRESS;
 }
 
-/* Sleeping */
+/* Waiting */
 
 /* The belt time when a wait of @wait_ms ends. */
 static u64 wait_end(struct hashbelt_belt *belt, u64 wait_ms)
@@ -290,21 +270,20 @@ static enum hrtimer_restart alarm_expired(struct hrtimer *timer)
 }
 
 /*
- * Prepares the current task to wait for @lease, which it will have for @duration nanoseconds; it
- * gives up after @wait_ms. hb_waiter_finish() ends this. Returns 0, or an error as
+ * Prepares the current task to wait. waiter_finish() ends this. Returns 0, or an error as
  * hashbelt_entry_alloc(). Context: may sleep.
  */
-int hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
-		   struct hashbelt_entry *lease, u64 duration, u64 wait_ms)
+static int waiter_init(struct hb_waiter *waiter, struct hb_acquire *acquire)
 {
-	struct hashbelt_entry *spare;
+	struct hashbelt_entry *lease = acquire->lease, *spare;
+	struct hashbelt_belt *belt = acquire->belt;
 
 	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data, lease->key_len);
 	if (IS_ERR(spare))
 		return PTR_ERR(spare);
 	*waiter = (struct hb_waiter){
-		.belt = belt, .task = current, .lease = lease, .duration = duration,
-		.until = wait_end(belt, wait_ms), .spare = spare, .result = HB_WAITING,
+		.acquire = acquire, .task = current, .until = wait_end(belt, acquire->wait_ms),
+		.spare = spare, .result = HB_WAITING,
 	};
 	INIT_LIST_HEAD(&waiter->place);
 	hb_hrtimer_setup_on_stack(&waiter->timer, alarm_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
@@ -316,7 +295,7 @@ int hb_waiter_init(struct hb_waiter *waiter, struct hashbelt_belt *belt,
 
 static int reason_to_go(const struct hb_waiter *waiter, u64 now)
 {
-	if (waiter->belt->dead)
+	if (waiter->acquire->belt->dead)
 		return -EIDRM;
 	if (now >= waiter->until)
 		return -ETIMEDOUT;
@@ -326,8 +305,8 @@ static int reason_to_go(const struct hb_waiter *waiter, u64 now)
 /* Arms the waiter again, or ends its wait if there is a reason; under the shard's lock. */
 static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 {
-	struct hashbelt_entry *want = waiter->lease, *lease;
-	u64 now = hb_clock_now(&waiter->belt->clock);
+	struct hashbelt_entry *want = waiter->acquire->lease, *lease;
+	u64 now = hb_clock_now(&shard->belt->clock);
 	struct hb_waitpoint *point;
 	int err;
 
@@ -372,12 +351,11 @@ static int waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 
 /*
  * Ends a waiter. @err is the result of hb_lease_take(), or of a step before it; with
- * -EINPROGRESS the task waits first. Returns @err or the waiter's @result; with -EINTR the time
- * that is left in @wait_ms.
+ * -EINPROGRESS the task waits first. Returns @err or the waiter's @result.
  */
-int hb_waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err, u64 *wait_ms)
+static int waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err)
 {
-	struct hashbelt_belt *belt = waiter->belt;
+	struct hashbelt_belt *belt = shard->belt;
 
 	if (waiter->spare)
 		hashbelt_entry_put(belt, waiter->spare);
@@ -388,10 +366,85 @@ int hb_waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err, 
 	spin_unlock(&belt->waiters.lock);
 	hb_timer_cancel(&waiter->timer);
 	destroy_hrtimer_on_stack(&waiter->timer);
-	if (err == -EINTR)
-		*wait_ms = wait_left(belt, waiter->until);
 	return err;
 }
+
+/* Acquiring */
+
+/* As hb_lease_take(), or an error of @acquire->refuses. */
+static int try_acquire(struct hb_shard *shard, struct hb_acquire *acquire,
+		       struct hb_waiter *waiter, struct hb_room *room)
+{
+	struct hashbelt_entry *lease = acquire->lease, *other;
+	u64 now;
+	int err;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&shard->belt->clock);
+	other = hb_lease_find(shard, lease->hash & ~HB_TAILED, lease->data, lease->key_len, now);
+	err = acquire->refuses(shard, acquire, other, now) ?:
+	      hb_lease_take(shard, other, acquire, now, waiter, room);
+	spin_unlock(&shard->lock);
+	return err;
+}
+
+static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
+			    struct hb_room *room)
+{
+	struct hb_waiter waiter;
+	int err = waiter_init(&waiter, acquire);
+
+	if (err)
+		return err;
+	do {
+		err = try_acquire(shard, acquire, &waiter, room);
+	} while (err == -ENOSPC && hb_make_room(acquire->belt, acquire->lease, room));
+	/* It may sleep, and others wait for reserved room. */
+	hb_room_release(acquire->belt, room);
+	err = waiter_finish(shard, &waiter, err);
+	if (err == -EINTR)
+		acquire->wait_ms = wait_left(acquire->belt, waiter.until);
+	return err;
+}
+
+/*
+ * Makes @acquire->lease, acquires it, and waits for it if the caller wants that. Returns 0; -EBUSY,
+ * -ETIMEDOUT or -EINTR: another task has it; HB_FILLED: the key was put meanwhile; an error of
+ * @refuses; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM. Context: may sleep.
+ */
+int hb_lease_acquire(struct hb_acquire *acquire, enum hb_kind kind, struct hb_client *client,
+		     const void *key, u32 key_len, const void *owner, u32 owner_len)
+{
+	struct hashbelt_belt *belt = acquire->belt;
+	u32 hash = hb_hash(belt, key, key_len);
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	struct hashbelt_entry *lease;
+	struct hb_room room = {};
+	struct hb_link *link;
+	int err;
+
+	lease = hb_tailed_alloc(belt, kind, hash, key, key_len, owner_len);
+	if (IS_ERR(lease))
+		return PTR_ERR(lease);
+	memcpy(hashbelt_entry_value(lease), owner, owner_len);
+	link = hb_tail(lease);
+	link->client = client;
+	acquire->lease = lease;
+	hb_make_lease_levels(belt, lease->hash, acquire->duration);
+	do {
+		err = try_acquire(shard, acquire, NULL, &room);
+	} while (err == -ENOSPC && hb_make_room(belt, lease, &room));
+	if (err == -EBUSY && acquire->wait_ms)
+		err = acquire_and_wait(shard, acquire, &room);
+	hb_room_release(belt, &room);
+	if (err)
+		hashbelt_entry_put(belt, lease);
+	else
+		hb_fit_index(belt, shard);
+	return err;
+}
+
+/* Waking all waiters */
 
 /* Moves a batch of waiters from @from to the belt's list and wakes them. True if there are more. */
 static bool wake_batch(struct hashbelt_belt *belt, struct list_head *from)

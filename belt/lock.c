@@ -12,12 +12,10 @@
 #include <linux/sched/signal.h>
 
 #include "belt.h"
-#include "evict.h"
 #include "lease.h"
 #include "link.h"
 #include "lock.h"
 #include "shard.h"
-#include "usage.h"
 
 static struct hashbelt_entry *entry_of(struct rb_node *node)
 {
@@ -141,57 +139,20 @@ static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 
 }
 
 /*
- * As hb_lease_take(); -EALREADY: the owner has the lock already. Its lease is extended then, unless
- * HASHBELT_IF_ABSENT is set.
+ * -EALREADY: the owner has the lock. Its lease is extended then, unless HASHBELT_IF_ABSENT is set.
  */
-static int try_lock(struct hb_shard *shard, struct hashbelt_entry *lease,
-		    struct hashbelt_lock *lock, u64 duration, struct hb_waiter *waiter,
-		    struct hb_room *room)
+static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
+		   struct hashbelt_entry *other, u64 now)
 {
-	u32 hash = lease->hash & ~HB_TAILED;
-	struct hashbelt_entry *other;
-	u64 now;
-	int err;
+	struct hashbelt_lock *lock = acquire->arg;
 
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&shard->belt->clock);
-	other = hb_lease_find(shard, hash, lease->data, lease->key_len, now);
-	if (other && is_owner(other, hashbelt_entry_value(lease), lock)) {
-		err = -EALREADY;
-		if (!(lock->how & HASHBELT_IF_ABSENT)) {
-			set_lease(shard, other, duration, now, false);
-			describe(other, lock, now);
-		}
-	} else {
-		err = hb_lease_take(shard, other, lease, duration, now, waiter, room);
-		if (!err)
-			describe(lease, lock, now);
+	if (!other || !is_owner(other, hashbelt_entry_value(acquire->lease), lock))
+		return 0;
+	if (!(lock->how & HASHBELT_IF_ABSENT)) {
+		set_lease(shard, other, acquire->duration, now, false);
+		describe(other, lock, now);
 	}
-	spin_unlock(&shard->lock);
-	return err;
-}
-
-static int lock_and_wait(struct hashbelt_belt *belt, struct hb_shard *shard,
-			 struct hashbelt_entry *lease, struct hashbelt_lock *lock, u64 duration,
-			 struct hb_room *room)
-{
-	struct hb_waiter waiter;
-	int err = hb_waiter_init(&waiter, belt, lease, duration, lock->wait_ms);
-
-	if (err)
-		return err;
-	do {
-		err = try_lock(shard, lease, lock, duration, &waiter, room);
-	} while (err == -ENOSPC && hb_make_room(belt, lease, room));
-	/* It may sleep, and others wait for reserved room. */
-	hb_room_release(belt, room);
-	err = hb_waiter_finish(shard, &waiter, err, &lock->wait_ms);
-	if (!err && waiter.token) {
-		lock->token = waiter.token;
-		lock->ttl_ms = div_u64(duration, NSEC_PER_MSEC);
-		lock->held_ms = 0;
-	}
-	return err;
+	return -EALREADY;
 }
 
 /**
@@ -211,31 +172,24 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 		  const void *owner, struct hashbelt_lock *lock)
 {
 	u32 policy = READ_ONCE(belt->policy);
-	u64 duration = duration_for(belt, lock->ttl_ms);
-	struct hashbelt_entry *lease;
-	struct hb_room room = {};
-	struct hb_shard *shard;
+	struct hb_acquire acquire = {
+		.belt = belt, .duration = duration_for(belt, lock->ttl_ms),
+		.wait_ms = lock->wait_ms, .refuses = refuses, .arg = lock,
+	};
 	int err;
 
 	if (!(policy & HASHBELT_PINNED) || policy & HASHBELT_EVICT)
 		return -EOPNOTSUPP;
-	if (!duration)
+	if (!acquire.duration)
 		return -EDOM;
-	lease = hb_lease_alloc(belt, HB_LOCK, client, key, lock->key_len, owner, lock->owner_len);
-	if (IS_ERR(lease))
-		return PTR_ERR(lease);
-	shard = hb_shard_of(belt, lease->hash);
-	hb_make_lease_levels(belt, lease->hash, duration);
-	do {
-		err = try_lock(shard, lease, lock, duration, NULL, &room);
-	} while (err == -ENOSPC && hb_make_room(belt, lease, &room));
-	if (err == -EBUSY && lock->wait_ms)
-		err = lock_and_wait(belt, shard, lease, lock, duration, &room);
-	hb_room_release(belt, &room);
-	if (err)
-		hashbelt_entry_put(belt, lease);
-	else
-		hb_fit_index(belt, shard);
+	err = hb_lease_acquire(&acquire, HB_LOCK, client, key, lock->key_len, owner,
+			       lock->owner_len);
+	lock->wait_ms = acquire.wait_ms;
+	if (!err) {
+		lock->token = acquire.token;
+		lock->ttl_ms = hb_ms_left(acquire.duration, 0);
+		lock->held_ms = 0;
+	}
 	return err == -EALREADY && !(lock->how & HASHBELT_IF_ABSENT) ? 0 : err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_lock);

@@ -373,9 +373,8 @@ static void end_batch(struct hb_shard *shard, struct hb_waitpoint *point, u64 st
 void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
 		  struct list_head *claimed)
 {
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *point = hb_waitpoint_of(shard, put);
 
-	point = hb_waitpoint_find(shard, put->hash & HB_HASH, put->data, put->key_len);
 	if (shard->fills)
 		hb_fill_end(shard, put, point, now);
 	if (point)

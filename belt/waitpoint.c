@@ -20,33 +20,46 @@ size_t hb_waitpoint_size(u32 key_len)
 }
 
 /*
+ * An entry with a tail, and with the key of the caller; @hash is the key's. Errors as
+ * hashbelt_entry_alloc(), and -EINTR. Context: may sleep.
+ */
+struct hashbelt_entry *hb_tailed_alloc(struct hashbelt_belt *belt, enum hb_kind kind, u32 hash,
+				       const void *key, u32 key_len, u32 value_len)
+{
+	int err = hb_make_chains(belt, hb_shard_of(belt, hash));
+	struct hashbelt_entry *entry;
+
+	if (err)
+		return ERR_PTR(err);
+	entry = hb_entry_get_memory(belt, kind | HB_TAILED, 0, key_len, value_len);
+	if (IS_ERR(entry))
+		return entry;
+	entry->hash |= hash;
+	memcpy(entry->data, key, key_len);
+	return entry;
+}
+
+/*
  * Memory for a waitpoint, in case the key has none yet; @hash is the key's. The caller gives it to
- * hb_waitpoint_get(), and frees it if that leaves it. Errors as hashbelt_entry_alloc(), and -EINTR.
- * Context: may sleep.
+ * hb_waitpoint_get(), and frees it if that leaves it. Errors as hb_tailed_alloc(). Context: may
+ * sleep.
  */
 struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 					  const void *key, u32 key_len)
 {
-	struct hashbelt_entry *entry;
+	struct hashbelt_entry *entry = hb_tailed_alloc(belt, HB_WAITPOINT, hash, key, key_len, 0);
 	struct hb_waitpoint *point;
-	int err = hb_make_chains(belt, hb_shard_of(belt, hash));
 
-	if (err)
-		return ERR_PTR(err);
-	entry = hb_entry_get_memory(belt, HB_WAITPOINT | HB_TAILED, 0, key_len, 0);
 	if (IS_ERR(entry))
 		return entry;
-	entry->hash |= hash;
 	entry->version = U64_MAX;	/* no clear reaches it */
 	atomic64_set(&entry->node.deadline, HB_NEVER);
-	memcpy(entry->data, key, key_len);
 	point = hb_tail(entry);
 	INIT_LIST_HEAD(&point->waiters[0]);
 	INIT_LIST_HEAD(&point->waiters[1]);
 	INIT_LIST_HEAD(&point->filled);
 	INIT_LIST_HEAD(&point->watches);
 	INIT_LIST_HEAD(&point->unfinished);
-	point->stamp = 0;
 	return entry;
 }
 
@@ -63,6 +76,12 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 	return entry ? hb_tail(entry) : NULL;
 }
 
+/* The waitpoint of an entry's key, or NULL. Under the shard's lock. */
+struct hb_waitpoint *hb_waitpoint_of(struct hb_shard *shard, const struct hashbelt_entry *entry)
+{
+	return hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
+}
+
 /*
  * The waitpoint of the key that *@spare was made for. If there is none, *@spare becomes it, and is
  * set to NULL. Under the shard's lock.
@@ -70,9 +89,8 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare)
 {
 	struct hashbelt_entry *entry = *spare;
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *point = hb_waitpoint_of(shard, entry);
 
-	point = hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
 	if (point)
 		return point;
 	hb_index_insert(&shard->belt->index, entry);

@@ -27,10 +27,13 @@ struct hb_waitpoint {
 extern const struct hb_kind_ops hb_waitpoint_ops;
 
 size_t hb_waitpoint_size(u32 key_len);
+struct hashbelt_entry *hb_tailed_alloc(struct hashbelt_belt *belt, enum hb_kind kind, u32 hash,
+				       const void *key, u32 key_len, u32 value_len);
 struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 					  const void *key, u32 key_len);
 struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const void *key,
 				       u32 key_len);
+struct hb_waitpoint *hb_waitpoint_of(struct hb_shard *shard, const struct hashbelt_entry *entry);
 struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare);
 void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *point);
 void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point);

@@ -94,19 +94,20 @@ static unsigned int count_filled(const struct hb_waiter *waiters)
 static void line_up_many(struct kunit *test, struct hb_shard *shard, struct hashbelt_entry *lease,
 			 struct hb_waiter *waiters)
 {
-	struct hashbelt_belt *belt = shard->belt;
+	struct hb_acquire *acquire = kunit_kzalloc(test, sizeof(*acquire), GFP_KERNEL);
 	struct hashbelt_entry *spare;
 	unsigned int i, key = 1;
 
-	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, &key, sizeof(key));
+	KUNIT_ASSERT_NOT_NULL(test, acquire);
+	*acquire = (struct hb_acquire){ .belt = shard->belt, .lease = lease, .duration = SEC };
+	spare = hb_waitpoint_alloc(shard->belt, lease->hash & HB_HASH, &key, sizeof(key));
 	KUNIT_ASSERT_FALSE(test, IS_ERR(spare));
 	spin_lock(&shard->lock);
 	for (i = 0; i < MANY; i++) {
 		waiters[i] = (struct hb_waiter){
-			.belt = belt, .task = current, .lease = lease, .spare = spare,
-			.result = HB_WAITING,
+			.acquire = acquire, .task = current, .spare = spare, .result = HB_WAITING,
 		};
-		hb_lease_take(shard, lease, lease, SEC, 0, &waiters[i], NULL);
+		hb_lease_take(shard, lease, acquire, 0, &waiters[i], NULL);
 	}
 	spin_unlock(&shard->lock);
 }

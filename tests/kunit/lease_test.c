@@ -629,39 +629,39 @@ static void a_hand_over_fails_a_batch_of_waiters_in_a_critical_section(struct ku
 	});
 	u32 key = 1, hash = hb_hash(belt, &key, sizeof(key));
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hashbelt_entry *lease, *spare, *longer, *next;
-	static const char name[64];
+	struct hb_acquire longer = { .belt = belt, .duration = SEC }, next = longer;
+	struct hashbelt_entry *lease, *spare;
 	struct hb_waiter *waiters;
 	unsigned int i;
 
 	waiters = kunit_kcalloc(test, MANY, sizeof(*waiters), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, waiters);
 	KUNIT_ASSERT_EQ(test, lock_plainly(belt, key, 'A'), 0);
-	longer = hb_lease_alloc(belt, HB_LOCK, NULL, &key, sizeof(key), name, sizeof(name));
-	next = hb_lease_alloc(belt, HB_LOCK, NULL, &key, sizeof(key), name, 1);
+	longer.lease = hb_tailed_alloc(belt, HB_LOCK, hash, &key, sizeof(key), 64);
+	next.lease = hb_tailed_alloc(belt, HB_LOCK, hash, &key, sizeof(key), 1);
 	spare = hb_waitpoint_alloc(belt, hash, &key, sizeof(key));
-	KUNIT_ASSERT_FALSE(test, IS_ERR(longer) || IS_ERR(next) || IS_ERR(spare));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(longer.lease) || IS_ERR(next.lease) || IS_ERR(spare));
 	spin_lock(&shard->lock);
 	lease = hb_find_locked(shard, hash | HB_LOCK, &key, sizeof(key));
 	for (i = 0; i < MANY; i++) {
 		waiters[i] = (struct hb_waiter){
-			.belt = belt, .task = current, .lease = longer, .spare = spare,
+			.acquire = &longer, .task = current, .spare = spare,
 			.until = HB_NEVER, .result = HB_WAITING,
 		};
 		hb_hrtimer_setup(&waiters[i].timer, no_alarm, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
-		hb_lease_take(shard, lease, longer, SEC, 0, &waiters[i], NULL);
+		hb_lease_take(shard, lease, &longer, 0, &waiters[i], NULL);
 	}
 	hb_take_out(shard, lease, HASHBELT_REMOVED, 0);
 	KUNIT_EXPECT_EQ(test, count_results(waiters, -ENOSPC), HB_BATCH + 0U);
-	KUNIT_EXPECT_EQ(test, hb_lease_take(shard, NULL, next, SEC, 0, NULL, NULL), -EBUSY);
+	KUNIT_EXPECT_EQ(test, hb_lease_take(shard, NULL, &next, 0, NULL, NULL), -EBUSY);
 	spin_unlock(&shard->lock);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, count_results(waiters, -ENOSPC), MANY + 0U);
 	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 0ULL);
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, key, 'B'), 0);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, key, 'B'), 0);
-	hashbelt_entry_put(belt, longer);
-	hashbelt_entry_put(belt, next);
+	hashbelt_entry_put(belt, longer.lease);
+	hashbelt_entry_put(belt, next.lease);
 	for (i = 0; i < MANY; i++)
 		hrtimer_cancel(&waiters[i].timer);
 	expect_empty(test);

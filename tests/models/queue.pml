@@ -65,7 +65,7 @@ inline leave_line(place)
 	line[length] = 0
 }
 
-/* hb_lease_grant() */
+/* grant() */
 inline grant(task)
 {
 	/* Number 16: one owner at a time. */
