@@ -235,9 +235,7 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 	return err;
 }
 
-/*
- * Before a put: true, with a reference to the entry, if the put is to be followed by evict_ahead().
- */
+/* Before a put: true, with a reference to the entry, if hb_evict_ahead() is to follow. */
 static bool hold_to_evict(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	if (likely(!hb_evicts_ahead(belt)))
@@ -246,21 +244,26 @@ static bool hold_to_evict(struct hashbelt_belt *belt, struct hashbelt_entry *ent
 	return true;
 }
 
-/* @added: the put has added the entry, and not replaced another. Drops the reference. */
-static void evict_ahead(struct hashbelt_belt *belt, struct hashbelt_entry *entry, bool added)
+/* After the tries of a put or an addition: @ahead as returned by hold_to_evict(). */
+static __always_inline void end_put(struct hb_shard *shard, struct hashbelt_entry *entry,
+				    struct completions *completions, bool ahead, int err)
 {
-	if (added)
-		hb_evict_ahead(belt, entry);
-	hashbelt_entry_put(belt, entry);
-}
+	struct hashbelt_belt *belt = shard->belt;
 
-/* Counts a put that failed, and drops its entry. */
-static void give_up(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int err)
-{
-	if (err != -EIDRM)
-		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED :
-						HASHBELT_STAT_REFUSED);
-	trace_hashbelt_put(belt->id, entry, err);
+	hb_room_release(belt, &completions->room);
+	if (likely(!err)) {
+		if (unlikely(!list_empty(&completions->claimed)))
+			hb_requests_finish(belt, &completions->claimed);
+		hb_fit_index(belt, shard);
+	} else {
+		if (err != -EAGAIN)
+			trace_hashbelt_put(belt->id, entry, err);
+		hashbelt_entry_put(belt, entry);
+	}
+	if (likely(!ahead))
+		return;
+	if (completions->added)
+		hb_evict_ahead(belt, entry);
 	hashbelt_entry_put(belt, entry);
 }
 
@@ -295,17 +298,9 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	do {
 		err = try_put(shard, entry, item, &completions);
 	} while (unlikely(err) && try_again(belt, entry, &err, &completions.room));
-	hb_room_release(belt, &completions.room);
-	if (likely(!err)) {
-		if (unlikely(!list_empty(&completions.claimed)))
-			hb_requests_finish(belt, &completions.claimed);
-		if (unlikely(hb_is_crowded(belt, shard)))
-			hb_grow_index(belt, READ_ONCE(shard->count));
-	} else {
-		give_up(belt, entry, err);
-	}
-	if (unlikely(ahead))
-		evict_ahead(belt, entry, completions.added);
+	if (unlikely(err) && err != -EIDRM)
+		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED : HASHBELT_STAT_REFUSED);
+	end_put(shard, entry, &completions, ahead, err);
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_put);
@@ -404,17 +399,7 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	do {
 		err = try_add(shard, entry, item, sum, len, &completions);
 	} while (err && try_again(belt, entry, &err, &completions.room));
-	hb_room_release(belt, &completions.room);
-	if (!err) {
-		hb_requests_finish(belt, &completions.claimed);
-		hb_fit_index(belt, shard);
-	} else {
-		if (err != -EAGAIN)
-			trace_hashbelt_put(belt->id, entry, err);
-		hashbelt_entry_put(belt, entry);
-	}
-	if (unlikely(ahead))
-		evict_ahead(belt, entry, completions.added);
+	end_put(shard, entry, &completions, ahead, err);
 	return err;
 }
 
