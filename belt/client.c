@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A descriptor to which entries are bound: making it, closing it, and reading the requests that
- * were completed.
- *
- * The task that closes a descriptor first marks the client as gone, so that no entry can be
- * attached any more. It then takes out the entries that are bound one by one, each under the lock
- * of its shard.
+ * were completed. See docs/design.md, "Entries that are bound to a descriptor".
  */
 #include <linux/export.h>
 #include <linux/sched.h>

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Fill leases: one miss, one fill.
- *
- * The lease to fill a key is an entry of its own kind, beside the key's own. One of the callers
- * that miss the key, or find it near its end, gets the lease. A put of the key ends it. Waiters
- * stand in line for it: if the lease ends without a put, the first waiter gets the next one.
- */
+/* Fill leases: one miss, one fill. See docs/design.md, "Filling, and the grace time". */
 #include <linux/export.h>
 
 #include "belt.h"

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Leases: granting a lock or the right to fill a key, and waiting for one.
- *
- * Tasks wait in lines, one for the lock of a name and one for the fill lease of a key. A waiter
- * allocates its own lease before it waits. The task that unlinks the present lease links the first
- * waiter's in its place, under the same lock, and wakes that waiter alone. So no other task can
- * come in between, and no task wakes in vain.
- *
- * The first waiter in a line also wakes at the end of the present lease, because the worker may
- * come later. The task that makes it the first, or changes the lease, sets its timer. A waiter that
- * leaves the line passes this duty on to the next. Timers are in belt time: a task that moves belt
- * time by hand wakes all sleepers of the belt, and they set their timers again.
+ * Leases: granting a lock or the right to fill a key, and waiting for one. docs/design.md,
+ * "Waiting", has the protocol. The task that makes a waiter the first in its line, or changes the
+ * present lease, sets that waiter's timer. A waiter that leaves the line passes this duty on.
  */
 #include <linux/hrtimer.h>
 #include <linux/minmax.h>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The link between an entry and the descriptor to which it is bound.
- *
- * A link stands in the list of its client, under the client's lock, which is taken inside the lock
- * of the entry's shard. The task that unlinks the entry detaches it. That may be the task that
- * closes the descriptor (see client.c).
+ * The link between an entry and the descriptor to which it is bound, in the list of the client. The
+ * client's lock is taken inside the lock of the entry's shard.
  */
 #include <linux/export.h>
 #include <linux/poll.h>

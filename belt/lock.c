@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Locks.
- *
- * A lock that is held is an entry of its own kind: its key is the lock's name, its value the owner,
- * its deadline the end of the lease, its version the fencing token. A free lock is no entry.
- *
- * All locks that are held are in one tree, by owner and then by token, so the cost of listing or
- * releasing an owner's locks depends on their number. The nodes are part of the entries.
- */
+/* Locks: entries of a kind of their own, in one tree by owner. See docs/design.md, "Locks". */
 #include <linux/export.h>
 #include <linux/sched/signal.h>
 

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the module: accounts, limits, and slab caches for entries.
- *
- * A belt allocates through this file. An allocation is charged to the memory cgroup of the
- * allocating task (__GFP_ACCOUNT), to the account of the belt's owner, and to the module. What is
- * charged to a part of an account is charged to the whole account as well. Parts, accounts and the
- * module have limits. Their counters are per CPU. Near its limit a counter is summed exactly, and a
- * charge that would exceed the limit is undone and fails. So the sum of granted charges never
- * exceeds a limit.
- *
- * Allocations fail rather than invoke the OOM killer, the system's or a cgroup's
+ * Memory of the module: accounts, limits, and slab caches for entries. See docs/design.md,
+ * "Memory". Near its limit a counter is summed exactly, and a charge that would exceed the limit is
+ * undone and fails. Allocations fail rather than invoke the OOM killer, the system's or a cgroup's
  * (__GFP_RETRY_MAYFAIL).
  *
- * Entries come from slab caches: in steps of 16 bytes up to 320, then four to each doubling. An
- * entry with 80 bytes of key and value takes 144; with four to each doubling throughout it would
- * take 160, in the kernel's own caches 192. One with a value of 1 KiB takes 1280, in the kernel's
- * 2048. Larger entries take whole pages.
+ * Slab caches have steps of 16 bytes up to 320, then four to each doubling. An entry with 80 bytes
+ * of key and value takes 144; with four to each doubling throughout it would take 160, in the
+ * kernel's own caches 192. One with a value of 1 KiB takes 1280, in the kernel's 2048. Larger
+ * entries take whole pages.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>

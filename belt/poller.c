@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waking the tasks that poll descriptors of a belt.
- *
- * A user chooses how many descriptors are polled, and how many tasks poll each of them. So a task
- * that queues an event, with the lock of a shard held, wakes none of them. It moves all armed
- * descriptors to the list of told ones, in a constant number of steps. A work item then takes these
- * one by one and wakes their tasks with no spinlock held.
- *
- * A poll arms its descriptor, and the second wakeup after it disarms that. So an event costs
- * nothing for a descriptor that was polled once and is not polled any more. The first of the two
- * wakes one of several exclusive tasks (EPOLLEXCLUSIVE). That task may exit without another poll,
- * so the second wakes all.
+ * Waking the tasks that poll descriptors of a belt. docs/design.md, "Events", has the protocol. Of
+ * the two wakeups after which a descriptor is disarmed, the first wakes one of several exclusive
+ * tasks (EPOLLEXCLUSIVE). That task may exit without another poll, so the second wakes all.
  *
  * No wakeup is lost. A task that polls enters the wait queue of its file, arms the descriptor, and
  * then looks for an event. A task that brings an event queues that, and then looks for armed

@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue of a belt's events.
- *
- * An entry that leaves its belt for a reason that the belt reports becomes an event. That takes no
- * memory: the words that held its place on the wheel and in the index hold its place in the queue.
- * The event of an entry that expires and lives on (reinsert) is a proxy, a small entry of its own
- * that holds a reference. Without memory for a proxy the event is lost and counted.
- *
- * Events are pushed under the lock of their key's shard, so the events of one key are in order.
- * Readers, or the worker for the module that made the belt, take events from the head, and settle
- * or return them.
- *
- * The event of an entry that expired or was removed stays charged to the belt's limits while it
- * waits, and if it is taken by a reader that may hold it for long. Other events are bounded by the
- * queue's own limits. If there are too many, the event at the head is dropped, and the worker frees
- * it.
+ * The queue of a belt's events. docs/design.md, "Events", says which events stay charged to the
+ * belt's limits, and what is dropped.
  *
  * Lock order: a shard's lock, queue->lock, usage->lock.
  */

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests that wait for keys.
- *
- * A request is an entry of its own kind: its key is the number of its client and the id that the
- * client gave it, its value the keys for which it waits, its deadline the timeout. For each key it
- * has a watch in the list of that key's waitpoint, in the key's shard.
- *
- * The task that claims its deadline completes it. A put or COMPLETE of one of its keys claims it
- * under the lock of that key's shard. The drain, an eviction and the sweep claim it under the lock
- * of its own shard. A cancel and the close of the descriptor claim it under no lock. In one
- * critical section of the lock of the request's shard this task takes it out of the index, off its
- * wheel and its account, and queues it for its client, unless the descriptor is closed. So when its
- * id is free, its completion is in the queue.
- *
- * One task then takes the watches out of their lists, each under the lock of its shard: the task
- * that registers the request, if it is still doing so; else the worker, if a drain, an eviction or
- * the sweep has claimed the request; else the task that has claimed it. It never holds two of these
- * locks at once. A reference keeps the request until then.
+ * Requests that wait for keys. docs/design.md, "Requests", has the protocol. One critical section
+ * of the lock of the request's shard takes a claimed request out and queues its completion. So when
+ * its id is free, its completion is in the queue. One task then takes the watches out of their
+ * lists: the task that registers the request, if it is still doing so; else the worker, if a drain,
+ * an eviction or the sweep has claimed the request; else the task that has claimed it.
  */
 #include <linux/export.h>
 #include <linux/sched.h>

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The settings of a belt, and changing them while it runs.
- *
- * Settings take effect at one moment, under all shards' locks, after everything that may fail has
- * been done. Entries keep their deadlines.
- *
- * Another time-to-live, grace time or number of buckets means wheels of another geometry. Each
- * shard gets an empty wheel, and the worker unloads the old one a few buckets at a time to the list
- * of nodes that are due, from where the drain puts each node into its bucket. A task that sets
- * another geometry before the worker is done first does the rest of this work itself.
+ * The settings of a belt, and changing them while it runs: at one moment, after all that may fail.
+ * See docs/design.md, "Settings".
  */
 #include <linux/math64.h>
 #include <linux/sched/signal.h>

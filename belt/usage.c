@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Usage: what counts against the limits of a belt.
- *
- * It is kept up only for a belt that has a limit, under one lock, so that it is exact: no put is
- * granted above a limit, and no put is refused, nor an entry evicted, below it.
- *
- * A put that evicts entries reserves the room that this makes, or other puts would take it, and a
- * large put would evict one entry after the other without end. The room of a lease that is handed
- * over is reserved for the next one in the same way. Reserved room counts as used.
+ * Usage: what counts against the limits of a belt. It is kept up only for a belt that has a limit,
+ * under one lock, so that it is exact. A put that evicts entries reserves the room that this makes,
+ * or other puts would take it, and a large put would evict without end. The room of a lease that is
+ * handed over is reserved for the next one likewise. Reserved room counts as used.
  */
 #include <linux/minmax.h>
 

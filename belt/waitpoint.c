@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waitpoints: where the tasks and requests that wait for one key meet.
- *
- * A waitpoint is an entry of its own kind in the index. The first waiter makes it, the last one
- * removes it. It is in the key's shard, so a put, an unlock and an expiry see it under the lock
- * that they hold.
+ * Waitpoints: where the tasks and requests that wait for one key meet. The first waiter makes an
+ * entry for it in the key's shard, the last one removes it.
  */
 #include "belt.h"
 #include "evict.h"

@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hierarchical timing wheels: where an entry waits for its deadline.
+ * Hierarchical timing wheels: where an entry waits for its deadline. docs/design.md, "One
+ * mechanism", has the principle. Buckets are numbered by ticks, which count up for ever. Tick t
+ * stands in slot t % size and falls off at the moment t * width. For level 0 that is the END of the
+ * interval, when all nodes are due, and for the others the BEGINNING, when the nodes must move on
+ * to the finer levels:
  *
- * A wheel is a ring of buckets. A bucket is a list of the nodes whose deadlines fall into one
- * interval. The front wheel (level 0) has the belt's interval. Each further level (an overflow
- * wheel) has buckets as wide as the whole level before it, and is made when a deadline first needs
- * it.
- *
- * Buckets are numbered by ticks, which count up for ever. Tick t stands in slot t % size and falls
- * off at the moment t * width. For level 0 that is the END of the interval, when all nodes are due:
- *
- *	tick = deadline / width + 1
- *
- * and for the others it is the BEGINNING, when the nodes must move on to the finer levels:
- *
- *	tick = deadline / width
- *
- * One loop, hb_wheel_drain(), serves expiry, refresh and cascade. It looks at each node of a bucket
- * that fell off. If the deadline is reached, it claims the node. If the deadline is ahead, because
- * the node was refreshed or stood on an overflow wheel, it puts the node into the bucket of its
- * deadline. So a refresh need not touch the wheel: it stores a later deadline, and the drain finds
- * that.
+ *	tick = deadline / width + 1	for level 0
+ *	tick = deadline / width		for the others
  *
  * A bucket is in FIFO order. If all nodes have the same time-to-live, the first one has the
  * earliest deadline, which hb_wheel_nearest() uses.
- *
- * A wheel whose geometry changes starts empty. Its old levels are unloaded bucket by bucket to the
- * list of nodes that are due, from where the drain puts each node into its bucket.
  *
  * A bitmap of the slots that may hold a node lets the worker find the next one without looking at
  * empty slots. Only the drain and the search for the first bucket clear bits, so taking a node off

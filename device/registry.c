@@ -1,23 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The set of belts that /dev/hashbelt serves.
- *
- * A named belt has an owner, and perhaps a name. Those with a name are in a tree, so that they can
- * be opened and listed in order. The tree holds one reference, each descriptor that is bound to the
- * belt holds one. Destroying a belt takes it out of the tree, unbinds all descriptors and kills it:
- * its entries go at once, and it counts no more; the rest goes when the last call on it ends.
- *
- * The memory of all belts of a user is charged to one account. All tasks in a user namespace share
- * the account of the user that made it, or its outermost parent: else a user with 65536
- * subordinate uids would have as many accounts. A belt that a task with CAP_SYS_RESOURCE makes is
- * charged to no account, and has no limit but the module's.
- *
- * Memory pressure takes nothing from a pinned belt. So a belt that is created pinned is charged to
- * a part of the account, which has a lower limit, and other belts of a user cannot be pinned later.
- *
- * A right counts only if both the current task has it, and the task that opened the device, whose
- * credentials the file keeps (@opener below): else a privileged program that binds a descriptor
- * which another user has passed to it would lend its rights to that user.
+ * The set of belts that /dev/hashbelt serves, and their users. docs/design.md says which user is
+ * charged ("Memory"), which rights count ("Against a hostile user"), and what keeps a belt
+ * ("Lifetimes"). @opener below: the credentials of the task that opened the device.
  *
  * Lock order: names_lock is taken before all locks of a belt.
  */

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * An open file of the device.
- *
- * A descriptor has a session: a belt, and the rights on it, decided when the descriptor was bound.
- * Each call uses the session that it found, under a reference of its own, so another thread may
- * bind the descriptor to another belt at any time.
- */
 #ifndef _HASHBELT_SESSION_H
 #define _HASHBELT_SESSION_H
 
@@ -21,7 +14,7 @@
 #include "registry.h"
 
 /**
- * struct hb_session - a descriptor that is bound to a belt
+ * struct hb_session - a descriptor that is bound to a belt; each call has a reference
  * @named:	the belt, with a reference; constant
  * @file:	the descriptor, with a reference; constant
  * @place:	in named->sessions; under named->lock
