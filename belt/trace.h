@@ -16,88 +16,64 @@
 
 #include "entry.h"
 
-TRACE_EVENT(hashbelt_put,
-	TP_PROTO(u64 belt, const struct hashbelt_entry *of, int err),
-	TP_ARGS(belt, of, err),
-	TP_STRUCT__entry(
-		__field(u64, belt)
-		__field(u64, version)
-		__field(u32, value_len)
-		__field(int, err)
-		__dynamic_array(u8, key, of->key_len)
-	),
-	TP_fast_assign(
-		__entry->belt = belt;
-		__entry->version = err ? 0 : of->version;
-		__entry->value_len = of->value_len;
-		__entry->err = err;
-		memcpy(__get_dynamic_array(key), of->data, of->key_len);
-	),
-	TP_printk("belt=%llu key=%s value_len=%u version=%llu err=%d", __entry->belt,
-		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
-		  __entry->value_len, __entry->version, __entry->err)
+/* An event about the key at @key_bytes, with @fields besides belt, version and key. */
+#define HB_KEY_EVENT(event, proto, args, version_, key_bytes, key_len, fields, assign, print)	\
+TRACE_EVENT(event, TP_PROTO(proto), TP_ARGS(args),						\
+	TP_STRUCT__entry(									\
+		__field(u64, belt)								\
+		__field(u64, version)								\
+		fields										\
+		__dynamic_array(u8, key, key_len)						\
+	),											\
+	TP_fast_assign(										\
+		__entry->belt = belt;								\
+		__entry->version = version_;							\
+		assign;										\
+		memcpy(__get_dynamic_array(key), key_bytes, __get_dynamic_array_len(key));	\
+	),											\
+	PARAMS(print)										\
+)
+
+#define HB_PRINT_KEY(format, ...)								\
+	TP_printk("belt=%llu key=%s " format, __entry->belt,					\
+		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),	\
+		  __VA_ARGS__)
+
+HB_KEY_EVENT(hashbelt_put,
+	PARAMS(u64 belt, const struct hashbelt_entry *of, int err), PARAMS(belt, of, err),
+	err ? 0 : of->version, of->data, of->key_len,
+	__field(u32, value_len) __field(int, err),
+	__entry->value_len = of->value_len; __entry->err = err,
+	HB_PRINT_KEY("value_len=%u version=%llu err=%d", __entry->value_len, __entry->version,
+		     __entry->err)
 );
 
-TRACE_EVENT(hashbelt_get,
-	TP_PROTO(u64 belt, const void *key_bytes, u32 key_len, u64 version, u32 gone),
-	TP_ARGS(belt, key_bytes, key_len, version, gone),
-	TP_STRUCT__entry(
-		__field(u64, belt)
-		__field(u64, version)
-		__field(u32, gone)
-		__dynamic_array(u8, key, key_len)
-	),
-	TP_fast_assign(
-		__entry->belt = belt;
-		__entry->version = version;
-		__entry->gone = gone;
-		memcpy(__get_dynamic_array(key), key_bytes, key_len);
-	),
-	TP_printk("belt=%llu key=%s hit=%d version=%llu gone=%u", __entry->belt,
-		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
-		  __entry->version != 0, __entry->version, __entry->gone)
+HB_KEY_EVENT(hashbelt_get,
+	PARAMS(u64 belt, const void *bytes, u32 len, u64 found, u32 gone),
+	PARAMS(belt, bytes, len, found, gone),
+	found, bytes, len,
+	__field(u32, gone),
+	__entry->gone = gone,
+	HB_PRINT_KEY("hit=%d version=%llu gone=%u", __entry->version != 0, __entry->version,
+		     __entry->gone)
 );
 
-TRACE_EVENT(hashbelt_expire,
-	TP_PROTO(u64 belt, const struct hashbelt_entry *of, s64 late_ns),
-	TP_ARGS(belt, of, late_ns),
-	TP_STRUCT__entry(
-		__field(u64, belt)
-		__field(u64, version)
-		__field(s64, late_ns)
-		__dynamic_array(u8, key, of->key_len)
-	),
-	TP_fast_assign(
-		__entry->belt = belt;
-		__entry->version = of->version;
-		__entry->late_ns = late_ns;
-		memcpy(__get_dynamic_array(key), of->data, of->key_len);
-	),
-	TP_printk("belt=%llu key=%s version=%llu late_ns=%lld", __entry->belt,
-		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
-		  __entry->version, __entry->late_ns)
+HB_KEY_EVENT(hashbelt_expire,
+	PARAMS(u64 belt, const struct hashbelt_entry *of, s64 late_ns), PARAMS(belt, of, late_ns),
+	of->version, of->data, of->key_len,
+	__field(s64, late_ns),
+	__entry->late_ns = late_ns,
+	HB_PRINT_KEY("version=%llu late_ns=%lld", __entry->version, __entry->late_ns)
 );
 
-TRACE_EVENT(hashbelt_evict,
-	TP_PROTO(u64 belt, const struct hashbelt_entry *of, u32 reason, u64 deadline_ns),
-	TP_ARGS(belt, of, reason, deadline_ns),
-	TP_STRUCT__entry(
-		__field(u64, belt)
-		__field(u64, version)
-		__field(u64, deadline_ns)
-		__field(u32, reason)
-		__dynamic_array(u8, key, of->key_len)
-	),
-	TP_fast_assign(
-		__entry->belt = belt;
-		__entry->version = of->version;
-		__entry->deadline_ns = deadline_ns;
-		__entry->reason = reason;
-		memcpy(__get_dynamic_array(key), of->data, of->key_len);
-	),
-	TP_printk("belt=%llu key=%s version=%llu deadline_ns=%llu reason=%u", __entry->belt,
-		  __print_hex_str(__get_dynamic_array(key), __get_dynamic_array_len(key)),
-		  __entry->version, __entry->deadline_ns, __entry->reason)
+HB_KEY_EVENT(hashbelt_evict,
+	PARAMS(u64 belt, const struct hashbelt_entry *of, u32 reason, u64 deadline_ns),
+	PARAMS(belt, of, reason, deadline_ns),
+	of->version, of->data, of->key_len,
+	__field(u64, deadline_ns) __field(u32, reason),
+	__entry->deadline_ns = deadline_ns; __entry->reason = reason,
+	HB_PRINT_KEY("version=%llu deadline_ns=%llu reason=%u", __entry->version,
+		     __entry->deadline_ns, __entry->reason)
 );
 
 TRACE_EVENT(hashbelt_rotate,
