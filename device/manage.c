@@ -171,15 +171,6 @@ static int create(const struct hb_call *call, const struct hashbelt_settings *se
 	return 0;
 }
 
-int hb_call_create(const struct hb_call *call, void *arg)
-{
-	const struct hashbelt_settings *settings = arg;
-	int err = create(call, settings);
-
-	trace_hashbelt_manage("create", err == -EINVAL ? NULL : settings->name, err);
-	return err;
-}
-
 static int set(const struct hb_call *call, const struct hashbelt_settings *settings)
 {
 	struct hashbelt_config config = config_of(settings);
@@ -205,14 +196,6 @@ static int set(const struct hb_call *call, const struct hashbelt_settings *setti
 	return 0;
 }
 
-int hb_call_set(const struct hb_call *call, void *arg)
-{
-	int err = set(call, arg);
-
-	trace_hashbelt_manage("set", call->session->named->name, err);
-	return err;
-}
-
 static int check_named(const struct hashbelt_name *name)
 {
 	return name->flags || name->uid || !*name->name ? -EINVAL : check_name(name->name);
@@ -230,15 +213,6 @@ static int open(const struct hb_call *call, struct hashbelt_name name)
 	name.uid = 0;
 	err = uid_valid(owner) ? check_named(&name) : -EINVAL;
 	return err ?: hb_file_bind_name(call->filp, name.name, &owner, false);
-}
-
-int hb_call_open(const struct hb_call *call, void *arg)
-{
-	const struct hashbelt_name *name = arg;
-	int err = open(call, *name);
-
-	trace_hashbelt_manage("open", err == -EINVAL ? NULL : name->name, err);
-	return err;
 }
 
 static int destroy(const struct hb_call *call, const struct hashbelt_name *name)
@@ -260,12 +234,31 @@ static int destroy(const struct hb_call *call, const struct hashbelt_name *name)
 	return 0;
 }
 
-int hb_call_destroy(const struct hb_call *call, void *arg)
+/* CREATE, SET, OPEN and DESTROY, each with a trace point at its end. */
+int hb_call_manage(const struct hb_call *call, void *arg)
 {
-	const struct hashbelt_name *name = arg;
-	int err = destroy(call, name);
+	/* The first member of both structures. */
+	const char *name = arg, *what;
+	int err;
 
-	trace_hashbelt_manage("destroy", err == -EINVAL ? NULL : name->name, err);
+	switch (call->cmd) {
+	case HASHBELT_IOC_SET:
+		err = set(call, arg);
+		trace_hashbelt_manage("set", call->session->named->name, err);
+		return err;
+	case HASHBELT_IOC_CREATE:
+		what = "create";
+		err = create(call, arg);
+		break;
+	case HASHBELT_IOC_OPEN:
+		what = "open";
+		err = open(call, *(const struct hashbelt_name *)arg);
+		break;
+	default:
+		what = "destroy";
+		err = destroy(call, arg);
+	}
+	trace_hashbelt_manage(what, err == -EINVAL ? NULL : name, err);
 	return err;
 }
 

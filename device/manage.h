@@ -10,10 +10,7 @@ int hb_call_stat(const struct hb_call *call, void *arg);
 int hb_call_buckets(const struct hb_call *call, void *arg);
 int hb_call_clear(const struct hb_call *call, void *arg);
 int hb_call_time(const struct hb_call *call, void *arg);
-int hb_call_create(const struct hb_call *call, void *arg);
-int hb_call_set(const struct hb_call *call, void *arg);
-int hb_call_open(const struct hb_call *call, void *arg);
-int hb_call_destroy(const struct hb_call *call, void *arg);
+int hb_call_manage(const struct hb_call *call, void *arg);
 int hb_call_next(const struct hb_call *call, void *arg);
 
 #endif /* _HASHBELT_MANAGE_H */
