@@ -160,18 +160,30 @@ static bool task_is_capable(int capability)
 	return data_race(ns_capable_noaudit(&init_user_ns, capability));
 }
 
+/* The bits that @rights returns for @arg both for the current task and for @opener. */
+static u32 common_rights(u32 (*rights)(const void *arg), const void *arg,
+			 const struct cred *opener)
+{
+	const struct cred *task;
+	u32 common = rights(arg);
+
+	if (!common || opener == current_cred())
+		return common;
+	task = override_creds(opener);
+	common &= rights(arg);
+	revert_creds(task);
+	return common;
+}
+
+static u32 capability_right(const void *capability)
+{
+	return task_is_capable(*(const int *)capability);
+}
+
 /* Whether both the current task and @opener have a capability in the initial user namespace. */
 static bool are_capable(int capability, const struct cred *opener)
 {
-	const struct cred *task;
-	bool capable = task_is_capable(capability);
-
-	if (!capable || opener == current_cred())
-		return capable;
-	task = override_creds(opener);
-	capable = task_is_capable(capability);
-	revert_creds(task);
-	return capable;
+	return common_rights(capability_right, &capability, opener);
 }
 
 /* The user to whose account the current task's belts are charged. */
@@ -326,9 +338,9 @@ static bool is_owner(const struct hb_named_belt *named)
 }
 
 /* Whether the current task may give a belt to a group. */
-static bool task_may_give(kgid_t gid)
+static u32 group_right(const void *gid)
 {
-	return in_group_p(gid) || task_is_capable(CAP_SYS_ADMIN);
+	return in_group_p(*(const kgid_t *)gid) || task_is_capable(CAP_SYS_ADMIN);
 }
 
 /*
@@ -338,19 +350,10 @@ static bool task_may_give(kgid_t gid)
  */
 int hb_group(u32 number, const struct cred *opener, kgid_t *gid)
 {
-	const struct cred *task;
-	bool may;
-
 	*gid = make_kgid(current_user_ns(), number);
 	if (!gid_valid(*gid))
 		return -EINVAL;
-	may = task_may_give(*gid);
-	if (may && opener != current_cred()) {
-		task = override_creds(opener);
-		may = task_may_give(*gid);
-		revert_creds(task);
-	}
-	return may ? 0 : -EPERM;
+	return common_rights(group_right, gid, opener) ? 0 : -EPERM;
 }
 
 /* A container's root, which has uid 0 and few capabilities, cannot pass its belts off as root's. */
@@ -359,13 +362,21 @@ bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner)
 	return uid_eq(named->uid, owner) && (!uid_eq(owner, GLOBAL_ROOT_UID) || !named->user);
 }
 
+/* A belt, and its rights at one moment. */
+struct access_to {
+	const struct hb_named_belt *named;
+	u64 rights;
+};
+
 /*
  * The HASHBELT_MAY_* rights of the current task alone. As with files the first of owner, group and
  * others that fits decides. The owner, and a task with CAP_SYS_ADMIN in the initial user namespace,
  * may configure. See is_owner() for uid 0.
  */
-static u32 task_access(const struct hb_named_belt *named, u64 rights)
+static u32 access_right(const void *arg)
 {
+	const struct hb_named_belt *named = ((const struct access_to *)arg)->named;
+	u64 rights = ((const struct access_to *)arg)->rights;
 	umode_t mode = mode_of(rights);
 	u32 access = 0;
 
@@ -391,16 +402,9 @@ static u32 task_access(const struct hb_named_belt *named, u64 rights)
 /* The HASHBELT_MAY_* rights on a belt that both the current task and @opener have. */
 u32 hb_named_belt_access(const struct hb_named_belt *named, const struct cred *opener)
 {
-	u64 rights = READ_ONCE(named->rights);
-	u32 access = task_access(named, rights);
-	const struct cred *task;
+	struct access_to to = { .named = named, .rights = READ_ONCE(named->rights) };
 
-	if (!access || opener == current_cred())
-		return access;
-	task = override_creds(opener);
-	access &= task_access(named, rights);
-	revert_creds(task);
-	return access;
+	return common_rights(access_right, &to, opener);
 }
 
 /*
