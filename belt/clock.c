@@ -54,7 +54,7 @@ static enum hrtimer_restart clock_expired(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&clock->lock, flags);
-	clock->wakeups++;
+	WRITE_ONCE(clock->wakeups, clock->wakeups + 1);
 	clock->earliest = next_slot();
 	if (!clock->stopped)
 		hb_clock_wake(clock);
@@ -63,19 +63,14 @@ static enum hrtimer_restart clock_expired(struct hrtimer *timer)
 }
 
 /*
- * No alarm is set. The alarm queues @work, which must call hb_clock_reset_alarm(), on @wq, which
- * must outlive the clock.
+ * @clock is zeroed memory. No alarm is set. The alarm queues @work, which must call
+ * hb_clock_reset_alarm(), on @wq, which must outlive the clock.
  */
 void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq, struct work_struct *work)
 {
 	spin_lock_init(&clock->lock);
 	seqcount_spinlock_init(&clock->seq, &clock->lock);
-	clock->offset = 0;
-	clock->halted = 0;
 	clock->wake = HB_NEVER;
-	clock->earliest = 0;
-	clock->stopped = false;
-	clock->wakeups = 0;
 	clock->wq = wq;
 	clock->work = work;
 	hb_hrtimer_setup(&clock->timer, clock_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
@@ -100,7 +95,7 @@ void hb_clock_halt(struct hb_clock *clock)
 		/* A reader with a time later than the halted one must retry. */
 		smp_mb();
 		now = hb_boot_time() + clock->offset;
-		clock->halted = max_t(u64, now & ~(HB_GRAIN - 1), HB_GRAIN);
+		WRITE_ONCE(clock->halted, max_t(u64, now & ~(HB_GRAIN - 1), HB_GRAIN));
 		write_seqcount_end(&clock->seq);
 		/* Under the lock, or it could cancel the alarm that a later resume has set. */
 		hb_timer_try_to_cancel(&clock->timer);
@@ -114,7 +109,7 @@ void hb_clock_resume(struct hb_clock *clock)
 	if (clock->halted) {
 		write_seqcount_begin(&clock->seq);
 		clock->offset = clock->halted - hb_boot_time();
-		clock->halted = 0;
+		WRITE_ONCE(clock->halted, 0);
 		write_seqcount_end(&clock->seq);
 		program(clock);
 	}
@@ -135,7 +130,7 @@ int hb_clock_advance(struct hb_clock *clock, u64 by)
 	if (now < HB_TIME_MAX && by < HB_TIME_MAX - now) {
 		write_seqcount_begin(&clock->seq);
 		if (clock->halted)
-			clock->halted += by;
+			WRITE_ONCE(clock->halted, clock->halted + by);
 		else
 			clock->offset += by;
 		write_seqcount_end(&clock->seq);
@@ -171,26 +166,6 @@ void hb_clock_set_alarm(struct hb_clock *clock, u64 when)
 		program(clock);
 	}
 	spin_unlock_irqrestore(&clock->lock, flags);
-}
-
-bool hb_clock_is_halted(struct hb_clock *clock)
-{
-	bool halted;
-
-	spin_lock_irq(&clock->lock);
-	halted = clock->halted;
-	spin_unlock_irq(&clock->lock);
-	return halted;
-}
-
-u64 hb_clock_wakeups(struct hb_clock *clock)
-{
-	u64 wakeups;
-
-	spin_lock_irq(&clock->lock);
-	wakeups = clock->wakeups;
-	spin_unlock_irq(&clock->lock);
-	return wakeups;
 }
 
 /*

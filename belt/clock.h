@@ -33,7 +33,7 @@
  * struct hb_clock - a belt's time and its alarm
  * @seq:	lets readers see @offset and @halted of the same moment
  * @offset:	belt time minus boot time while it runs; under @lock
- * @halted:	belt time while it is halted, else 0; under @lock
+ * @halted:	belt time while it is halted, else 0; written under @lock
  * @wake:	belt time of the alarm, HB_NEVER: none is set; under @lock, read without it as a
  *		hint by hb_clock_wake_at()
  * @lock:	serialises changes of the time and of the alarm
@@ -42,7 +42,7 @@
  * @timer:	the alarm
  * @wq:		where @work is queued
  * @work:	queued by the alarm; owned by the belt
- * @wakeups:	how often the alarm expired; under @lock
+ * @wakeups:	how often the alarm expired; written under @lock
  */
 struct hb_clock {
 	seqcount_spinlock_t seq;
@@ -68,8 +68,6 @@ void hb_clock_resume(struct hb_clock *clock);
 int hb_clock_advance(struct hb_clock *clock, u64 by);
 void hb_clock_reset_alarm(struct hb_clock *clock);
 void hb_clock_set_alarm(struct hb_clock *clock, u64 when);
-bool hb_clock_is_halted(struct hb_clock *clock);
-u64 hb_clock_wakeups(struct hb_clock *clock);
 void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when);
 
 /*

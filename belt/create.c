@@ -331,6 +331,16 @@ void hb_wait_for_frees(struct hb_account *account)
 			return;
 }
 
+static void destroy_workqueues(void)
+{
+	if (free_wq)
+		destroy_workqueue(free_wq);
+	if (belt_wq)
+		destroy_workqueue(belt_wq);
+	if (hb_limbo_wq)
+		destroy_workqueue(hb_limbo_wq);
+}
+
 /* Makes the resources that all belts share. Returns 0 or -ENOMEM. */
 int hb_core_init(void)
 {
@@ -343,30 +353,15 @@ int hb_core_init(void)
 	hb_kinds[HB_FILL] = &hb_fill_ops;
 	hb_kinds[HB_WAITPOINT] = &hb_waitpoint_ops;
 	hb_kinds[HB_REQUEST] = &hb_request_ops;
-	err = -ENOMEM;
 	/* In sysfs, so that the superuser can confine them to some processors. */
 	hb_limbo_wq = alloc_workqueue("hashbelt_limbo",
 				      WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
-	if (!hb_limbo_wq)
-		goto err_memory;
 	belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
-	if (!belt_wq)
-		goto err_limbo_wq;
 	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND | WQ_SYSFS, 0);
-	if (!free_wq)
-		goto err_belt_wq;
-	err = hb_evict_init();
-	if (err)
-		goto err_free_wq;
-	return 0;
-
-err_free_wq:
-	destroy_workqueue(free_wq);
-err_belt_wq:
-	destroy_workqueue(belt_wq);
-err_limbo_wq:
-	destroy_workqueue(hb_limbo_wq);
-err_memory:
+	err = hb_limbo_wq && belt_wq && free_wq ? hb_evict_init() : -ENOMEM;
+	if (!err)
+		return 0;
+	destroy_workqueues();
 	hb_memory_exit();
 	return err;
 }
@@ -397,8 +392,6 @@ void hb_core_exit(void)
 	wait_var_event(&belts, !atomic_read(&belts));
 	/* Tables of indexes that were resized wait for a grace period. */
 	rcu_barrier();
-	destroy_workqueue(free_wq);
-	destroy_workqueue(belt_wq);
-	destroy_workqueue(hb_limbo_wq);
+	destroy_workqueues();
 	hb_memory_exit();
 }

@@ -131,7 +131,7 @@ static void info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info
 	spin_unlock(&belt->shards->lock);
 	info->id = belt->id;
 	info->now_ns = hb_clock_now(&belt->clock);
-	info->state = hb_clock_is_halted(&belt->clock) ? HASHBELT_HALTED : 0;
+	info->state = READ_ONCE(belt->clock.halted) ? HASHBELT_HALTED : 0;
 }
 
 static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
@@ -221,6 +221,6 @@ void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags)
 		for (i = 0; i < HASHBELT_LAGS; i++)
 			lags[i] += READ_ONCE(stats->lags[i]);
 	}
-	counters[HASHBELT_STAT_WAKEUPS] = hb_clock_wakeups(&belt->clock);
+	counters[HASHBELT_STAT_WAKEUPS] = READ_ONCE(belt->clock.wakeups);
 	counters[HASHBELT_STAT_ROTATIONS] = rotations(belt);
 }

@@ -186,16 +186,32 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 }
 EXPORT_SYMBOL_GPL(hashbelt_lock);
 
-/* The lock of a name, if the owner has it; under the shard's lock. */
-static struct hashbelt_entry *own_lock(struct hb_shard *shard, u32 hash, const void *key,
-				       const void *owner, const struct hashbelt_lock *lock, u64 now)
+/* Ends a lock of the owner, or with a @duration gives it another lease. */
+static int change_own(struct hashbelt_belt *belt, const void *key, const void *owner,
+		      struct hashbelt_lock *lock, u64 duration)
 {
+	u32 hash = hb_hash(belt, key, lock->key_len);
+	struct hb_shard *shard = hb_shard_of(belt, hash);
 	struct hashbelt_entry *lease;
+	int err = 0;
+	u64 now;
 
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
 	lease = hb_lease_find(shard, hash | HB_LOCK, key, lock->key_len, now);
-	if (!lease)
-		return ERR_PTR(shard->belt->dead ? -EIDRM : -ENOENT);
-	return is_owner(lease, owner, lock) ? lease : ERR_PTR(-EACCES);
+	if (!lease) {
+		err = belt->dead ? -EIDRM : -ENOENT;
+	} else if (!is_owner(lease, owner, lock)) {
+		err = -EACCES;
+	} else {
+		if (duration)
+			set_lease(shard, lease, duration, now, true);
+		describe(lease, lock, now);
+		if (!duration)
+			hb_take_out(shard, lease, HASHBELT_REMOVED, now);
+	}
+	spin_unlock(&shard->lock);
+	return err;
 }
 
 /**
@@ -210,20 +226,7 @@ static struct hashbelt_entry *own_lock(struct hb_shard *shard, u32 hash, const v
 int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *owner,
 		    struct hashbelt_lock *lock)
 {
-	u32 hash = hb_hash(belt, key, lock->key_len);
-	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hashbelt_entry *lease;
-	u64 now;
-
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&belt->clock);
-	lease = own_lock(shard, hash, key, owner, lock, now);
-	if (!IS_ERR(lease)) {
-		describe(lease, lock, now);
-		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
-	}
-	spin_unlock(&shard->lock);
-	return PTR_ERR_OR_ZERO(lease);
+	return change_own(belt, key, owner, lock, 0);
 }
 EXPORT_SYMBOL_GPL(hashbelt_unlock);
 
@@ -240,22 +243,9 @@ EXPORT_SYMBOL_GPL(hashbelt_unlock);
 int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
 		   struct hashbelt_lock *lock)
 {
-	u32 hash = hb_hash(belt, key, lock->key_len);
-	struct hb_shard *shard = hb_shard_of(belt, hash);
-	u64 now, duration = duration_for(belt, lock->ttl_ms);
-	struct hashbelt_entry *lease;
+	u64 duration = duration_for(belt, lock->ttl_ms);
 
-	if (!duration)
-		return -EDOM;
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&belt->clock);
-	lease = own_lock(shard, hash, key, owner, lock, now);
-	if (!IS_ERR(lease)) {
-		set_lease(shard, lease, duration, now, true);
-		describe(lease, lock, now);
-	}
-	spin_unlock(&shard->lock);
-	return PTR_ERR_OR_ZERO(lease);
+	return duration ? change_own(belt, key, owner, lock, duration) : -EDOM;
 }
 EXPORT_SYMBOL_GPL(hashbelt_renew);
 

@@ -356,14 +356,21 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 
 /*
  * Puts taken events back at the head, in order; @events is empty afterwards. Works in batches, the
- * last events first, so that the lock is not held for long.
+ * last events first, so that the lock is not held for long. @held: as for hashbelt_take_events().
+ * @read: a reader has got them, and not acknowledged them. @lost: number of lost events that are to
+ * be reported again. Context: may sleep.
  */
-static void put_back(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
+void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
+			    u64 lost, bool read)
 {
 	struct hb_fifo reversed = {};
 	struct hashbelt_entry *event;
 	bool too_long = false;
 
+	if (read)
+		hb_count_by(belt, HASHBELT_STAT_EVENTS_RETURNED, events->count);
+	else
+		hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, -events->count);
 	spin_lock(&belt->queue.lock);
 	belt->queue.lost += lost;
 	spin_unlock(&belt->queue.lock);
@@ -383,24 +390,6 @@ static void put_back(struct hashbelt_belt *belt, struct hb_fifo *events, bool he
 	while (READ_ONCE(belt->dead) && hb_event_drop_oldest(belt))
 		cond_resched();
 	wake_readers(belt, too_long);
-}
-
-/*
- * Puts events back that a reader has got and not acknowledged; @events is empty afterwards. @held:
- * as for hashbelt_take_events(). @lost: its number of lost events, if the reader that was told has
- * exited; else 0. Context: may sleep.
- */
-void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
-{
-	hb_count_by(belt, HASHBELT_STAT_EVENTS_RETURNED, events->count);
-	put_back(belt, events, held, lost);
-}
-
-/* As hashbelt_return_events(), for events that no reader has got. @lost: no reader was told. */
-void hashbelt_untake_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held, u64 lost)
-{
-	hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, -events->count);
-	put_back(belt, events, held, lost);
 }
 
 /* Frees an event that is not charged any more, when no reader stands on it. */

@@ -58,9 +58,7 @@ void hb_event_free_all(struct hashbelt_belt *belt);
 int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t room,
 			 u64 most, bool hold, u64 *lost);
 void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
-			    u64 lost);
-void hashbelt_untake_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
-			    u64 lost);
+			    u64 lost, bool read);
 void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held);
 struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event);
 const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record);

@@ -193,7 +193,7 @@ static ssize_t try_read(struct hb_session *session, char __user *to, size_t size
 	copied = copy_events(&events, &done, to, &untold, needs);
 	faulted = events.count;
 	if (faulted)
-		hashbelt_untake_events(belt, &events, hold, untold);
+		hashbelt_return_events(belt, &events, hold, untold, false);
 	if (hold)
 		keep_in_flight(session, &done, lost - untold);
 	hashbelt_settle_events(belt, &done, hold);

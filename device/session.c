@@ -12,7 +12,7 @@ void hb_session_return_in_flight(struct hb_session *session)
 	lockdep_assert_held(&session->lock);
 	if (session->in_flight.count)
 		hashbelt_return_events(session->named->belt, &session->in_flight, true,
-				       session->lost);
+				       session->lost, true);
 	session->lost = 0;
 }
 

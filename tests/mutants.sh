@@ -153,7 +153,7 @@ mutant again tools/store/store.c \
 	store '' 'not ok .*the owner that has it prints the same token' \
 	'lock by the owner returns another token'
 mutant exit belt/create.c \
-	'/^void hb_core_exit/,/^}/s/destroy_workqueue(free_wq);//' \
+	'/^static void destroy_workqueues/,/^}/s/destroy_workqueue(free_wq);//' \
 	life module_test 'not ok .*no slab cache of the kernel grows' 'the module leaks a workqueue'
 mutant early device/call.c "$freed_early" \
 	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read after it is freed'

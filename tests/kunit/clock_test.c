@@ -91,7 +91,7 @@ static void an_alarm_waits_for_the_slot_after_the_last_alarm(struct kunit *test)
 	hashbelt_resume(belt);
 	put_ttl(belt, 1, 1);
 	move_time_only(belt, 300 * SEC);
-	for (tries = 0; tries < 1000 && !hb_clock_wakeups(&belt->clock); tries++)
+	for (tries = 0; tries < 1000 && !READ_ONCE(belt->clock.wakeups); tries++)
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_GT(test, belt->clock.earliest, alarm_of(belt));
 	atomic_dec(&belt->movers);

@@ -165,7 +165,7 @@ static void returned_events_are_trimmed_to_the_limit(struct kunit *test)
 	hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 10 },
 		     HASHBELT_SET_MAX_EVENTS);
 	wait_for_resize(belt);
-	hashbelt_return_events(belt, &events, true, 0);
+	hashbelt_return_events(belt, &events, true, 0, true);
 	wait_for_resize(belt);
 	KUNIT_EXPECT_EQ(test, belt->queue.waiting.count, 10ULL);
 	KUNIT_EXPECT_EQ(test, take(belt, &key).lost, 990ULL);
@@ -369,7 +369,7 @@ static void returned_events_are_read_first_and_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 2ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 4ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 6ULL);
-	hashbelt_return_events(belt, &held, true, 0);
+	hashbelt_return_events(belt, &held, true, 0, true);
 	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 0ULL);
 	for (key = 1; key <= 6; key++)
 		expect(test, key, HASHBELT_EXPIRED);

@@ -67,7 +67,7 @@ static void read_some(struct hashbelt_belt *belt, unsigned int most, bool hold)
 	if (most % 2)
 		hashbelt_settle_events(belt, &events, hold);
 	else
-		hashbelt_return_events(belt, &events, hold, lost);
+		hashbelt_return_events(belt, &events, hold, lost, true);
 }
 
 static void change_something(struct hashbelt_belt *belt, u32 random)

@@ -324,7 +324,7 @@ static u64 take_events(struct hashbelt_belt *belt, unsigned int most, bool retur
 	if (hashbelt_take_events(belt, &events, SIZE_MAX, most, false, &lost))
 		return 0;
 	if (return_them)
-		hashbelt_return_events(belt, &events, false, lost);
+		hashbelt_return_events(belt, &events, false, lost, true);
 	else
 		hashbelt_settle_events(belt, &events, false);
 	return lost;
@@ -365,7 +365,7 @@ static void events_that_no_reader_got_count_as_not_taken(struct kunit *test)
 	expire(belt, 1);
 	begin_count(belt);
 	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1, true, &lost), 0);
-	hashbelt_untake_events(belt, &events, true, lost);
+	hashbelt_return_events(belt, &events, true, lost, false);
 	EXPECT_COUNTS(test, belt, 0);
 	KUNIT_EXPECT_EQ(test, take_events(belt, 1, false), 0ULL);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_EVENTS_READ] = 1);
