@@ -65,10 +65,10 @@ void hb_detach_put(struct hb_link *link)
 /* Wakes one reader of completed requests, and has the pollers woken. */
 void hb_client_wake(struct hb_client *client)
 {
-	/* wq_has_sleeper() has the full barrier that hb_poller_tell() needs. */
+	/* wq_has_sleeper() has the full barrier that hb_poller_notify() needs. */
 	if (wq_has_sleeper(&client->wait))
 		wake_up_interruptible_poll(&client->wait, EPOLLIN | EPOLLRDNORM);
-	hb_poller_tell(&client->poller);
+	hb_poller_notify(&client->poller);
 }
 
 /*

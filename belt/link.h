@@ -22,7 +22,7 @@
  * @completed:	completed requests that were not read
  * @sequence:	number of the newest completed request
  * @wait:	tasks that wait in a read of @completed
- * @poller:	tells those that poll
+ * @poller:	notifies those that poll
  * @rcu:	for freeing it
  */
 struct hb_client {

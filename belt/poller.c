@@ -20,16 +20,16 @@
 #define WAKE_BATCH	64
 
 /*
- * Takes the first told descriptor out of the list. Returns its wait queue, valid under RCU; NULL if
- * there is none. @all: all exclusive tasks are to be woken.
+ * Takes the first notified descriptor out of the list. Returns its wait queue, valid under RCU;
+ * NULL if there is none. @all: all exclusive tasks are to be woken.
  */
-static wait_queue_head_t *next_told(struct hb_pollers *pollers, bool *all)
+static wait_queue_head_t *next_notified(struct hb_pollers *pollers, bool *all)
 {
 	struct hb_poller *poller;
 	wait_queue_head_t *wait = NULL;
 
 	spin_lock(&pollers->lock);
-	poller = list_first_entry_or_null(&pollers->told, struct hb_poller, place);
+	poller = list_first_entry_or_null(&pollers->notified, struct hb_poller, place);
 	if (poller) {
 		wait = poller->wait;
 		*all = poller->woken || pollers->ended;
@@ -49,7 +49,7 @@ static void queue_wakeups(struct hb_pollers *pollers)
 }
 
 /* Wakes the tasks of a batch of descriptors. Then other work of the workqueue has its turn. */
-static void wake_told(struct work_struct *work)
+static void wake_notified(struct work_struct *work)
 {
 	struct hb_pollers *pollers = container_of(work, struct hb_pollers, work);
 	wait_queue_head_t *wait;
@@ -59,7 +59,7 @@ static void wake_told(struct work_struct *work)
 	for (n = 0; n < WAKE_BATCH; n++) {
 		/* The file is freed after a grace period. */
 		rcu_read_lock();
-		wait = next_told(pollers, &all);
+		wait = next_notified(pollers, &all);
 		if (wait)
 			hb_wake_polling(wait, all);
 		rcu_read_unlock();
@@ -78,10 +78,10 @@ void hb_pollers_init(struct hb_pollers *pollers, struct workqueue_struct *wq)
 	spin_lock_init(&pollers->lock);
 	for (i = 0; i < HB_POLL_FOR; i++)
 		INIT_LIST_HEAD(&pollers->armed[i]);
-	INIT_LIST_HEAD(&pollers->told);
+	INIT_LIST_HEAD(&pollers->notified);
 	pollers->ended = false;
 	pollers->wq = wq;
-	INIT_WORK(&pollers->work, wake_told);
+	INIT_WORK(&pollers->work, wake_notified);
 }
 
 /* No descriptor is armed any more. Context: may sleep. */
@@ -91,23 +91,23 @@ void hb_pollers_stop(struct hb_pollers *pollers)
 }
 
 /*
- * Tells all armed descriptors. The caller has executed a full barrier since it changed what a poll
- * looks at. Context: any, with a shard's lock or without.
+ * Notifies all armed descriptors. The caller has executed a full barrier since it changed what a
+ * poll looks at. Context: any, with a shard's lock or without.
  */
-void hb_pollers_tell(struct hb_pollers *pollers, enum hb_poll_for what)
+void hb_pollers_notify(struct hb_pollers *pollers, enum hb_poll_for what)
 {
 	struct list_head *armed = &pollers->armed[what];
 
 	if (list_empty(armed))
 		return;
 	spin_lock(&pollers->lock);
-	list_splice_tail_init(armed, &pollers->told);
+	list_splice_tail_init(armed, &pollers->notified);
 	spin_unlock(&pollers->lock);
 	queue_wakeups(pollers);
 }
 
 /*
- * Tells all descriptors that the belt is dead. The caller has marked it as dead: a poll that arms
+ * Notifies all descriptors: the belt is dead. The caller has marked it as dead: a poll that arms
  * its descriptor after this, under the same lock, sees that.
  */
 void hb_pollers_end(struct hb_pollers *pollers)
@@ -117,7 +117,7 @@ void hb_pollers_end(struct hb_pollers *pollers)
 	spin_lock(&pollers->lock);
 	pollers->ended = true;
 	for (i = 0; i < HB_POLL_FOR; i++)
-		list_splice_tail_init(&pollers->armed[i], &pollers->told);
+		list_splice_tail_init(&pollers->armed[i], &pollers->notified);
 	spin_unlock(&pollers->lock);
 	queue_wakeups(pollers);
 }
@@ -147,12 +147,12 @@ void hb_poller_arm(struct hb_poller *poller, wait_queue_head_t *wait)
 		list_add_tail(&poller->place, poller->armed);
 	}
 	spin_unlock(&pollers->lock);
-	/* Pairs with the barrier of a task that tells. */
+	/* Pairs with the barrier of a task that notifies. */
 	smp_mb();
 }
 
-/* As hb_pollers_tell(), for one descriptor. */
-void hb_poller_tell(struct hb_poller *poller)
+/* As hb_pollers_notify(), for one descriptor. */
+void hb_poller_notify(struct hb_poller *poller)
 {
 	struct hb_pollers *pollers = poller->pollers;
 	bool listed;
@@ -163,7 +163,7 @@ void hb_poller_tell(struct hb_poller *poller)
 	listed = !list_empty(&poller->place);
 	/* To the head: it may be there already, and must not fall behind again and again. */
 	if (listed)
-		list_move(&poller->place, &pollers->told);
+		list_move(&poller->place, &pollers->notified);
 	spin_unlock(&pollers->lock);
 	if (listed)
 		queue_wakeups(pollers);

@@ -14,8 +14,8 @@ enum hb_poll_for { HB_POLL_EVENTS, HB_POLL_REQUESTS, HB_POLL_FOR };
 /**
  * struct hb_pollers - descriptors of a belt that are polled
  * @lock:	protects all below but @wq and @work; no lock is taken inside it
- * @armed:	descriptors to be told when there is something to read, by enum hb_poll_for
- * @told:	descriptors whose tasks @work is to wake
+ * @armed:	descriptors to be notified when there is something to read, by enum hb_poll_for
+ * @notified:	descriptors whose tasks @work is to wake
  * @ended:	the belt is dead: all exclusive tasks are woken
  * @wq:		where @work is queued; constant
  * @work:	wakes the pollers
@@ -23,7 +23,7 @@ enum hb_poll_for { HB_POLL_EVENTS, HB_POLL_REQUESTS, HB_POLL_FOR };
 struct hb_pollers {
 	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
 	struct list_head armed[HB_POLL_FOR];
-	struct list_head told;
+	struct list_head notified;
 	bool ended;
 	struct workqueue_struct *wq;
 	struct work_struct work;
@@ -33,7 +33,7 @@ struct hb_pollers {
  * struct hb_poller - a descriptor that is polled; under the lock of @pollers
  * @pollers:	of the belt; constant
  * @armed:	one of the lists of @pollers; constant
- * @place:	in that list, or in the list of told ones, or empty
+ * @place:	in that list, or in the list of notified ones, or empty
  * @wait:	tasks that poll; NULL before the first poll. Read without the lock as a hint
  * @woken:	one exclusive task was woken, and no task has polled since
  * @closed:	must not be armed any more
@@ -49,12 +49,12 @@ struct hb_poller {
 
 void hb_pollers_init(struct hb_pollers *pollers, struct workqueue_struct *wq);
 void hb_pollers_stop(struct hb_pollers *pollers);
-void hb_pollers_tell(struct hb_pollers *pollers, enum hb_poll_for what);
+void hb_pollers_notify(struct hb_pollers *pollers, enum hb_poll_for what);
 void hb_pollers_end(struct hb_pollers *pollers);
 
 void hb_poller_init(struct hb_poller *poller, struct hb_pollers *pollers, enum hb_poll_for what);
 void hb_poller_arm(struct hb_poller *poller, wait_queue_head_t *wait);
-void hb_poller_tell(struct hb_poller *poller);
+void hb_poller_notify(struct hb_poller *poller);
 void hb_poller_close(struct hb_poller *poller);
 
 /* Wakes one exclusive task, or all, and all others. */

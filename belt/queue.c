@@ -116,10 +116,10 @@ static void wake_readers(struct hashbelt_belt *belt, bool worker)
 
 	if (belt->event || worker)
 		hb_kick_worker(belt);
-	/* wq_has_sleeper() has the full barrier that hb_pollers_tell() needs. */
+	/* wq_has_sleeper() has the full barrier that hb_pollers_notify() needs. */
 	if (wq_has_sleeper(&queue->wait))
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-	hb_pollers_tell(&belt->pollers, HB_POLL_EVENTS);
+	hb_pollers_notify(&belt->pollers, HB_POLL_EVENTS);
 }
 
 /* Drops a batch of the oldest events while there are too many. Returns the bytes that they took. */
@@ -445,7 +445,7 @@ wait_queue_head_t *hashbelt_event_wait(struct hashbelt_belt *belt)
 	return &belt->queue.wait;
 }
 
-/* Descriptors that are polled: each event tells them, and so does the end of the belt. */
+/* Descriptors that are polled: each event notifies them, and so does the end of the belt. */
 struct hb_pollers *hashbelt_pollers(struct hashbelt_belt *belt)
 {
 	return &belt->pollers;

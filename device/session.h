@@ -29,7 +29,7 @@
  * @lost:	sum of @lost in the records that were read; 0 once that of @told is acknowledged
  * @told:	sequence of the last of these records that has a @lost
  * @client:	to which entries are bound; made when it is first needed, and constant then
- * @poller:	tells tasks that poll the descriptor of the belt's events; constant once it is
+ * @poller:	notifies tasks that poll the descriptor of the belt's events; constant once it is
  *		initialized, but for its own lock
  * @left:	the descriptor is bound to another belt or to none, or closed
  * @rcu:	for freeing it

@@ -57,9 +57,9 @@ static struct polled *polled_by(struct kunit *test, bool exclusive)
 }
 
 /* Tells the armed descriptors of an event, and waits for the wakeups. */
-static void tell(struct hb_pollers *pollers, enum hb_poll_for what)
+static void notify(struct hb_pollers *pollers, enum hb_poll_for what)
 {
-	hb_pollers_tell(pollers, what);
+	hb_pollers_notify(pollers, what);
 	flush_work(&pollers->work);
 }
 
@@ -72,22 +72,22 @@ static void check_wakeups(struct kunit *test, struct polled *polled, unsigned in
 	polled->tasks[1].wakeups = 0;
 }
 
-static void a_descriptor_is_told_at_most_twice_without_another_poll(struct kunit *test)
+static void a_descriptor_is_notified_at_most_twice_without_another_poll(struct kunit *test)
 {
 	struct polled *polled = polled_by(test, false);
 	unsigned int i;
 
-	tell(&polled->pollers, HB_POLL_EVENTS);
+	notify(&polled->pollers, HB_POLL_EVENTS);
 	check_wakeups(test, polled, 0, 0);
 	hb_poller_arm(&polled->poller, &polled->wait);
 	for (i = 0; i < 5; i++)
-		tell(&polled->pollers, HB_POLL_EVENTS);
+		notify(&polled->pollers, HB_POLL_EVENTS);
 	check_wakeups(test, polled, 2, 2);
 	KUNIT_EXPECT_TRUE(test, list_empty(&polled->poller.place));
 	hb_poller_arm(&polled->poller, &polled->wait);
-	tell(&polled->pollers, HB_POLL_REQUESTS);
+	notify(&polled->pollers, HB_POLL_REQUESTS);
 	check_wakeups(test, polled, 0, 0);
-	tell(&polled->pollers, HB_POLL_EVENTS);
+	notify(&polled->pollers, HB_POLL_EVENTS);
 	check_wakeups(test, polled, 1, 1);
 	hb_poller_close(&polled->poller);
 }
@@ -97,14 +97,14 @@ static void the_second_event_without_a_poll_wakes_all_exclusive_tasks(struct kun
 	struct polled *polled = polled_by(test, true);
 
 	hb_poller_arm(&polled->poller, &polled->wait);
-	tell(&polled->pollers, HB_POLL_EVENTS);
+	notify(&polled->pollers, HB_POLL_EVENTS);
 	check_wakeups(test, polled, 1, 0);
 	hb_poller_arm(&polled->poller, &polled->wait);
-	tell(&polled->pollers, HB_POLL_EVENTS);
+	notify(&polled->pollers, HB_POLL_EVENTS);
 	check_wakeups(test, polled, 1, 0);
-	tell(&polled->pollers, HB_POLL_EVENTS);
+	notify(&polled->pollers, HB_POLL_EVENTS);
 	check_wakeups(test, polled, 1, 1);
-	tell(&polled->pollers, HB_POLL_EVENTS);
+	notify(&polled->pollers, HB_POLL_EVENTS);
 	check_wakeups(test, polled, 0, 0);
 	hb_poller_close(&polled->poller);
 }
@@ -124,44 +124,44 @@ static void the_end_of_the_belt_wakes_all_exclusive_tasks(struct kunit *test)
 	hb_poller_close(&other->poller);
 }
 
-static void a_told_descriptor_that_is_polled_again_wakes_its_tasks(struct kunit *test)
+static void a_notified_descriptor_that_is_polled_again_wakes_its_tasks(struct kunit *test)
 {
 	struct polled *polled = polled_by(test, false);
 
 	hb_poller_arm(&polled->poller, &polled->wait);
 	spin_lock(&polled->pollers.lock);
-	list_move(&polled->poller.place, &polled->pollers.told);
+	list_move(&polled->poller.place, &polled->pollers.notified);
 	spin_unlock(&polled->pollers.lock);
 	hb_poller_arm(&polled->poller, &polled->wait);
-	hb_poller_tell(&polled->poller);
+	hb_poller_notify(&polled->poller);
 	flush_work(&polled->pollers.work);
 	check_wakeups(test, polled, 1, 1);
 	hb_poller_close(&polled->poller);
 }
 
-static void a_closed_descriptor_is_not_told(struct kunit *test)
+static void a_closed_descriptor_is_not_notified(struct kunit *test)
 {
 	struct polled *polled = polled_by(test, false);
 
 	hb_poller_arm(&polled->poller, &polled->wait);
 	hb_poller_close(&polled->poller);
-	tell(&polled->pollers, HB_POLL_EVENTS);
+	notify(&polled->pollers, HB_POLL_EVENTS);
 	hb_poller_arm(&polled->poller, &polled->wait);
-	tell(&polled->pollers, HB_POLL_EVENTS);
-	hb_poller_tell(&polled->poller);
+	notify(&polled->pollers, HB_POLL_EVENTS);
+	hb_poller_notify(&polled->poller);
 	flush_work(&polled->pollers.work);
 	check_wakeups(test, polled, 0, 0);
 }
 
-static void a_completion_tells_its_descriptor_alone(struct kunit *test)
+static void a_completion_notifies_its_descriptor_alone(struct kunit *test)
 {
 	struct polled *polled = polled_by(test, false), *other = polled_by(test, false);
 
 	hb_poller_init(&other->poller, &polled->pollers, HB_POLL_EVENTS);
-	hb_poller_tell(&polled->poller);
+	hb_poller_notify(&polled->poller);
 	hb_poller_arm(&polled->poller, &polled->wait);
 	hb_poller_arm(&other->poller, &other->wait);
-	hb_poller_tell(&polled->poller);
+	hb_poller_notify(&polled->poller);
 	flush_work(&polled->pollers.work);
 	check_wakeups(test, polled, 1, 1);
 	check_wakeups(test, other, 0, 0);
@@ -170,12 +170,12 @@ static void a_completion_tells_its_descriptor_alone(struct kunit *test)
 }
 
 static struct kunit_case poller_test_cases[] = {
-	KUNIT_CASE(a_descriptor_is_told_at_most_twice_without_another_poll),
+	KUNIT_CASE(a_descriptor_is_notified_at_most_twice_without_another_poll),
 	KUNIT_CASE(the_second_event_without_a_poll_wakes_all_exclusive_tasks),
 	KUNIT_CASE(the_end_of_the_belt_wakes_all_exclusive_tasks),
-	KUNIT_CASE(a_told_descriptor_that_is_polled_again_wakes_its_tasks),
-	KUNIT_CASE(a_closed_descriptor_is_not_told),
-	KUNIT_CASE(a_completion_tells_its_descriptor_alone),
+	KUNIT_CASE(a_notified_descriptor_that_is_polled_again_wakes_its_tasks),
+	KUNIT_CASE(a_closed_descriptor_is_not_notified),
+	KUNIT_CASE(a_completion_notifies_its_descriptor_alone),
 	{}
 };
 
