@@ -189,7 +189,7 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 		return -ETIME;
 	}
 	completions->added = !old;
-	if (unlikely(shard->points || shard->fills))
+	if (unlikely(shard->waitpoints || shard->fills))
 		hb_end_waits(shard, entry, shard->versions, now, &completions->claimed);
 	return 0;
 }

@@ -43,7 +43,7 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @live:	those above the belt's floor, but for waitpoints
  * @live_bytes:	bytes that @live entries count for under the limits, without their share of the
  *		index
- * @points:	number of waitpoints
+ * @waitpoints:	number of waitpoints
  * @fills:	number of fill leases
  * @locks:	number of locks above the belt's floor
  * @requests:	number of requests above the belt's floor
@@ -71,7 +71,7 @@ struct hb_shard {
 	u64 count;
 	u64 live;
 	u64 live_bytes;
-	u64 points;
+	u64 waitpoints;
 	u64 fills;
 	u64 locks;
 	u64 requests;

@@ -123,17 +123,17 @@ const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct h
 }
 
 /*
- * A key was put: the fill lease that the key has ends. @put is an entry with that key, @point the
- * key's waitpoint or NULL. The waiters leave the line first, or the first one would get the lease.
- * They, or watches, keep the waitpoint. Under the shard's lock.
+ * A key was put: its fill lease ends. @put is an entry with that key, @waitpoint the key's or NULL.
+ * The waiters leave the line first, or the first one would get the lease. They, or watches, keep
+ * the waitpoint. Under the shard's lock.
  */
 void hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
-		 struct hb_waitpoint *point, u64 now)
+		 struct hb_waitpoint *waitpoint, u64 now)
 {
 	struct hashbelt_entry *lease;
 
-	if (point)
-		hb_waiters_filled(point);
+	if (waitpoint)
+		hb_waiters_filled(waitpoint);
 	lease = find_fill(shard, put->hash, put->data, put->key_len, now);
 	if (lease)
 		hb_take_out(shard, lease, HASHBELT_REMOVED, now);

@@ -12,7 +12,7 @@ extern const struct hb_kind_ops hb_fill_ops;
 const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct hashbelt_entry *put,
 					  u64 now);
 void hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
-		 struct hb_waitpoint *point, u64 now);
+		 struct hb_waitpoint *waitpoint, u64 now);
 
 int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead);

@@ -26,7 +26,7 @@
 struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
 				     u32 key_len, u64 now)
 {
-	bool awaited = shard->points;
+	bool awaited = shard->waitpoints;
 	struct hashbelt_entry *lease = hb_find_live(shard, hash, key, key_len, now);
 
 	if (lease || !awaited)
@@ -60,9 +60,9 @@ static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
 /* Lines */
 
 /* The line of waiters for a lease of the kind of @lease. */
-static struct list_head *line_of(struct hb_waitpoint *point, const struct hashbelt_entry *lease)
+static struct list_head *line_of(struct hb_waitpoint *waitpoint, const struct hashbelt_entry *lease)
 {
-	return &point->waiters[hb_kind(lease) - HB_LOCK];
+	return &waitpoint->waiters[hb_kind(lease) - HB_LOCK];
 }
 
 /*
@@ -71,7 +71,7 @@ static struct list_head *line_of(struct hb_waitpoint *point, const struct hashbe
  */
 static void arm(struct hb_waiter *waiter, u64 end)
 {
-	struct list_head *line = line_of(waiter->point, waiter->acquire->lease);
+	struct list_head *line = line_of(waiter->waitpoint, waiter->acquire->lease);
 	u64 at = waiter->until;
 
 	if (list_is_first(&waiter->place, line))
@@ -95,7 +95,7 @@ static u64 lease_end(const struct hashbelt_entry *lease)
 static void leave_line(struct hb_waiter *waiter, int result)
 {
 	list_del_init(&waiter->place);
-	waiter->point = NULL;
+	waiter->waitpoint = NULL;
 	waiter->result = result;
 }
 
@@ -136,34 +136,34 @@ static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
 			struct hb_room *room)
 {
-	struct hb_waitpoint *point = hb_waitpoint_of(shard, left);
+	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, left);
 
-	if (!point)
+	if (!waitpoint)
 		return;
-	if (unlikely(grant_next(shard, line_of(point, left), now, room)))
-		hb_waitpoint_leave_to_worker(shard, point);
+	if (unlikely(grant_next(shard, line_of(waitpoint, left), now, room)))
+		hb_waitpoint_leave_to_worker(shard, waitpoint);
 	else
-		hb_waitpoint_release(shard, point);
+		hb_waitpoint_release(shard, waitpoint);
 }
 
 /*
  * For the worker: grants free leases to the first waiters. True if there are more. Under the
  * shard's lock; the caller releases the waitpoint.
  */
-bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now)
+bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 now)
 {
 	struct hashbelt_entry *want;
-	struct list_head *line;
 	struct hb_waiter *first;
 	bool more = false;
+	unsigned int i;
 
-	for (line = point->waiters; line < point->waiters + ARRAY_SIZE(point->waiters); line++) {
-		first = list_first_entry_or_null(line, struct hb_waiter, place);
+	for (i = 0; i < ARRAY_SIZE(waitpoint->waiters); i++) {
+		first = list_first_entry_or_null(&waitpoint->waiters[i], struct hb_waiter, place);
 		if (!first)
 			continue;
 		want = first->acquire->lease;
 		if (!hb_find_locked(shard, want->hash & ~HB_TAILED, want->data, want->key_len))
-			more |= grant_next(shard, line, now, NULL);
+			more |= grant_next(shard, &waitpoint->waiters[i], now, NULL);
 	}
 	return more;
 }
@@ -171,36 +171,36 @@ bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now)
 /* The end of a present lease has changed; under the shard's lock. */
 void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease)
 {
-	struct hb_waitpoint *point = hb_waitpoint_of(shard, lease);
+	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, lease);
 
-	if (point)
-		arm_first(line_of(point, lease), lease_end(lease));
+	if (waitpoint)
+		arm_first(line_of(waitpoint, lease), lease_end(lease));
 }
 
 /*
  * The key was put. The tasks that wait for its fill lease leave the line, so no end of a lease
  * hands that over to one of them. hb_waiters_wake() wakes them. Under the shard's lock.
  */
-void hb_waiters_filled(struct hb_waitpoint *point)
+void hb_waiters_filled(struct hb_waitpoint *waitpoint)
 {
-	list_splice_tail_init(&point->waiters[HB_FILL - HB_LOCK], &point->filled);
+	list_splice_tail_init(&waitpoint->waiters[HB_FILL - HB_LOCK], &waitpoint->filled);
 }
 
 /*
  * Wakes a batch of the tasks whose key was put. True if there are more. Under the shard's lock; the
  * caller releases the waitpoint.
  */
-bool hb_waiters_wake(struct hb_waitpoint *point)
+bool hb_waiters_wake(struct hb_waitpoint *waitpoint)
 {
 	struct hb_waiter *waiter;
 	unsigned int n;
 
-	for (n = 0; n < HB_BATCH && !list_empty(&point->filled); n++) {
-		waiter = list_first_entry(&point->filled, struct hb_waiter, place);
+	for (n = 0; n < HB_BATCH && !list_empty(&waitpoint->filled); n++) {
+		waiter = list_first_entry(&waitpoint->filled, struct hb_waiter, place);
 		leave_line(waiter, HB_FILLED);
 		wake_up_process(waiter->task);
 	}
-	return !list_empty(&point->filled);
+	return !list_empty(&waitpoint->filled);
 }
 
 /*
@@ -209,9 +209,9 @@ bool hb_waiters_wake(struct hb_waitpoint *point)
  */
 static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *lease)
 {
-	struct hb_waitpoint *point = hb_waitpoint_of(shard, lease);
+	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, lease);
 
-	return point && !list_empty(line_of(point, lease));
+	return waitpoint && !list_empty(line_of(waitpoint, lease));
 }
 
 /*
@@ -227,8 +227,8 @@ int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		return grant(shard, acquire, now, room);
 	if (!waiter)
 		return -EBUSY;
-	waiter->point = hb_waitpoint_get(shard, &waiter->spare);
-	list_add_tail(&waiter->place, line_of(waiter->point, acquire->lease));
+	waiter->waitpoint = hb_waitpoint_get(shard, &waiter->spare);
+	list_add_tail(&waiter->place, line_of(waiter->waitpoint, acquire->lease));
 	return -EINPROGRESS;
 }
 
@@ -299,7 +299,7 @@ static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 {
 	struct hashbelt_entry *want = waiter->acquire->lease, *lease;
 	u64 now = hb_clock_now(&shard->belt->clock);
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 	int err;
 
 	/* If the present lease has ended, this hands it over, perhaps to this waiter. */
@@ -311,10 +311,10 @@ static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 		arm(waiter, lease_end(lease));
 		return;
 	}
-	point = waiter->point;
+	waitpoint = waiter->waitpoint;
 	leave_line(waiter, err);
-	arm_first(line_of(point, want), lease_end(lease));
-	hb_waitpoint_release(shard, point);
+	arm_first(line_of(waitpoint, want), lease_end(lease));
+	hb_waitpoint_release(shard, waitpoint);
 }
 
 /* Sleeps until the waiter, which is in a line, has a @result, and returns that. */

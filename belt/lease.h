@@ -28,7 +28,7 @@ struct hb_lease {
  * @task:	the task that waits
  * @timer:	wakes the task at @until; the first in the line also at the end of the present
  *		lease. Under the shard's lock while @place is in the line
- * @point:	the waitpoint, while it is in the line
+ * @waitpoint:	the waitpoint, while it is in the line
  * @spare:	a waitpoint for the key, in case there is none yet
  * @until:	belt time when it gives up, HB_NEVER for not
  * @result:	HB_WAITING; 0: it has the lease; HB_FILLED; a negative errno; under the shard's lock
@@ -39,7 +39,7 @@ struct hb_waiter {
 	struct list_head asleep;
 	struct task_struct *task;
 	struct hrtimer timer;
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 	struct hashbelt_entry *spare;
 	u64 until;
 	int result;
@@ -85,10 +85,10 @@ struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const voi
 				     u32 key_len, u64 now);
 void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
 			struct hb_room *room);
-bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *point, u64 now);
+bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 now);
 void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease);
-void hb_waiters_filled(struct hb_waitpoint *point);
-bool hb_waiters_wake(struct hb_waitpoint *point);
+void hb_waiters_filled(struct hb_waitpoint *waitpoint);
+bool hb_waiters_wake(struct hb_waitpoint *waitpoint);
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hb_acquire *acquire, u64 now, struct hb_waiter *waiter,
 		  struct hb_room *room);

@@ -105,14 +105,14 @@ static void request_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
 {
 	struct hb_shard *shard = hb_shard_of(belt, watch->hash);
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 
 	spin_lock(&shard->lock);
-	point = watch->point;
-	if (point) {
+	waitpoint = watch->waitpoint;
+	if (waitpoint) {
 		list_del_init(&watch->place);
-		watch->point = NULL;
-		hb_waitpoint_release(shard, point);
+		watch->waitpoint = NULL;
+		hb_waitpoint_release(shard, waitpoint);
 	}
 	spin_unlock(&shard->lock);
 }
@@ -298,7 +298,7 @@ static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
  * Claims some of the requests that wait at a waitpoint since before @stamp, for @claimed. True if
  * there are more; else this may free the waitpoint. Under its shard's lock.
  */
-bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
+bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *waitpoint,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed)
 {
 	struct hb_watch *watch, *next;
@@ -306,18 +306,18 @@ bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
 	bool more = false;
 
 	lockdep_assert_held(&shard->lock);
-	list_for_each_entry_safe(watch, next, &point->watches, place) {
+	list_for_each_entry_safe(watch, next, &waitpoint->watches, place) {
 		if (watch->stamp >= stamp)
 			break;
 		more = !budget--;
 		if (more)
 			break;
 		list_del_init(&watch->place);
-		watch->point = NULL;
+		watch->waitpoint = NULL;
 		request_claim(shard->belt, watch, cause, claimed);
 	}
 	if (!more)
-		hb_waitpoint_release(shard, point);
+		hb_waitpoint_release(shard, waitpoint);
 	return more;
 }
 
@@ -342,15 +342,15 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
  * wakes tasks, claims requests for @claimed, and leaves the others to the worker. The waitpoint may
  * be gone then. Under the shard's lock.
  */
-static void end_batch(struct hb_shard *shard, struct hb_waitpoint *point, u64 stamp,
+static void end_batch(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 stamp,
 		      struct list_head *claimed)
 {
-	bool more = hb_waiters_wake(point);
+	bool more = hb_waiters_wake(waitpoint);
 
-	point->stamp = stamp;
-	more |= hb_requests_claim(shard, point, HASHBELT_BY_PUT, stamp, claimed);
+	waitpoint->stamp = stamp;
+	more |= hb_requests_claim(shard, waitpoint, HASHBELT_BY_PUT, stamp, claimed);
 	if (unlikely(more))
-		hb_waitpoint_leave_to_worker(shard, point);
+		hb_waitpoint_leave_to_worker(shard, waitpoint);
 }
 
 /*
@@ -361,29 +361,29 @@ static void end_batch(struct hb_shard *shard, struct hb_waitpoint *point, u64 st
 void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
 		  struct list_head *claimed)
 {
-	struct hb_waitpoint *point = hb_waitpoint_of(shard, put);
+	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, put);
 
 	if (shard->fills)
-		hb_fill_end(shard, put, point, now);
-	if (point)
-		end_batch(shard, point, stamp, claimed);
+		hb_fill_end(shard, put, waitpoint, now);
+	if (waitpoint)
+		end_batch(shard, waitpoint, stamp, claimed);
 }
 
 /* Ends a batch of the waits that were left to the worker. True if there are more. */
 bool hb_unfinished_step(struct hb_shard *shard)
 {
 	u64 now = hb_clock_now(&shard->belt->clock);
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 	LIST_HEAD(claimed);
 	bool more;
 
 	spin_lock(&shard->lock);
-	point = list_first_entry_or_null(&shard->unfinished, struct hb_waitpoint, unfinished);
-	if (point) {
-		list_del_init(&point->unfinished);
-		if (hb_leases_step(shard, point, now))
-			hb_waitpoint_leave_to_worker(shard, point);
-		end_batch(shard, point, point->stamp, &claimed);
+	waitpoint = list_first_entry_or_null(&shard->unfinished, struct hb_waitpoint, unfinished);
+	if (waitpoint) {
+		list_del_init(&waitpoint->unfinished);
+		if (hb_leases_step(shard, waitpoint, now))
+			hb_waitpoint_leave_to_worker(shard, waitpoint);
+		end_batch(shard, waitpoint, waitpoint->stamp, &claimed);
 	}
 	more = !list_empty(&shard->unfinished);
 	spin_unlock(&shard->lock);
@@ -399,15 +399,15 @@ unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const vo
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 	unsigned int count = 0;
 	LIST_HEAD(claimed);
 	bool more;
 
 	do {
 		spin_lock(&shard->lock);
-		point = hb_waitpoint_find(shard, hash & HB_HASH, key, key_len);
-		more = point && hb_requests_claim(shard, point, cause, stamp, &claimed);
+		waitpoint = hb_waitpoint_find(shard, hash & HB_HASH, key, key_len);
+		more = waitpoint && hb_requests_claim(shard, waitpoint, cause, stamp, &claimed);
 		spin_unlock(&shard->lock);
 		count += hb_requests_finish(belt, &claimed);
 		cond_resched();
@@ -483,9 +483,9 @@ static int link_watch(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	if (IS_ERR(spare))
 		return PTR_ERR(spare);
 	spin_lock(&shard->lock);
-	watch->point = hb_waitpoint_get(shard, &spare);
+	watch->waitpoint = hb_waitpoint_get(shard, &spare);
 	watch->stamp = shard->versions;
-	list_add_tail(&watch->place, &watch->point->watches);
+	list_add_tail(&watch->place, &watch->waitpoint->watches);
 	spin_unlock(&shard->lock);
 	if (spare)
 		hashbelt_entry_put(belt, spare);

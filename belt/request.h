@@ -9,9 +9,9 @@ struct hb_shard;
 
 /**
  * struct hb_watch - one key of a request
- * @place:	in @point->watches, under the lock of that shard; once off that, for the task that
- *		has claimed the request
- * @point:	the waitpoint while @place is there, else NULL; likewise
+ * @place:	in the list of @waitpoint, under the lock of that shard; once off that, for the task
+ *		that has claimed the request
+ * @waitpoint:	the waitpoint while @place is there, else NULL; likewise
  * @request:	the request; constant
  * @stamp:	number of versions that the shard had given when the watch was added
  * @hash:	of the key; constant
@@ -20,7 +20,7 @@ struct hb_shard;
  */
 struct hb_watch {
 	struct list_head place;
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 	struct hb_request *request;
 	u64 stamp;
 	u32 hash;
@@ -51,7 +51,7 @@ struct hb_request {
 
 extern const struct hb_kind_ops hb_request_ops;
 
-bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *point,
+bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *waitpoint,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed);
 unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed);
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,

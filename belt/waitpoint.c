@@ -45,18 +45,18 @@ struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 					  const void *key, u32 key_len)
 {
 	struct hashbelt_entry *entry = hb_tailed_alloc(belt, HB_WAITPOINT, hash, key, key_len, 0);
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 
 	if (IS_ERR(entry))
 		return entry;
 	entry->version = U64_MAX;	/* no clear reaches it */
 	atomic64_set(&entry->node.deadline, HB_NEVER);
-	point = hb_tail(entry);
-	INIT_LIST_HEAD(&point->waiters[0]);
-	INIT_LIST_HEAD(&point->waiters[1]);
-	INIT_LIST_HEAD(&point->filled);
-	INIT_LIST_HEAD(&point->watches);
-	INIT_LIST_HEAD(&point->unfinished);
+	waitpoint = hb_tail(entry);
+	INIT_LIST_HEAD(&waitpoint->waiters[0]);
+	INIT_LIST_HEAD(&waitpoint->waiters[1]);
+	INIT_LIST_HEAD(&waitpoint->filled);
+	INIT_LIST_HEAD(&waitpoint->watches);
+	INIT_LIST_HEAD(&waitpoint->unfinished);
 	return entry;
 }
 
@@ -67,7 +67,7 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 	struct hashbelt_entry *entry;
 
 	lockdep_assert_held(&shard->lock);
-	if (!shard->points)
+	if (!shard->waitpoints)
 		return NULL;
 	entry = hb_find_locked(shard, hash | HB_WAITPOINT, key, key_len);
 	return entry ? hb_tail(entry) : NULL;
@@ -86,36 +86,36 @@ struct hb_waitpoint *hb_waitpoint_of(struct hb_shard *shard, const struct hashbe
 struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare)
 {
 	struct hashbelt_entry *entry = *spare;
-	struct hb_waitpoint *point = hb_waitpoint_of(shard, entry);
+	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, entry);
 
-	if (point)
-		return point;
+	if (waitpoint)
+		return waitpoint;
 	hb_index_insert(&shard->belt->index, entry);
-	shard->points++;
+	shard->waitpoints++;
 	hb_shard_count(shard, 1);
 	*spare = NULL;
 	return hb_tail(entry);
 }
 
 /* The worker ends further waits at a waitpoint. Under the shard's lock. */
-void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *point)
+void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *waitpoint)
 {
-	list_move_tail(&point->unfinished, &shard->unfinished);
+	list_move_tail(&waitpoint->unfinished, &shard->unfinished);
 	hb_kick_worker(shard->belt);
 }
 
 /* Removes a waitpoint if nothing waits there any more. Under the shard's lock. */
-void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point)
+void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *waitpoint)
 {
 	lockdep_assert_held(&shard->lock);
-	if (!list_empty(&point->waiters[0]) || !list_empty(&point->waiters[1]) ||
-	    !list_empty(&point->filled) || !list_empty(&point->watches))
+	if (!list_empty(&waitpoint->waiters[0]) || !list_empty(&waitpoint->waiters[1]) ||
+	    !list_empty(&waitpoint->filled) || !list_empty(&waitpoint->watches))
 		return;
-	list_del(&point->unfinished);
-	shard->points--;
+	list_del(&waitpoint->unfinished);
+	shard->waitpoints--;
 	hb_shard_count(shard, -1);
-	hlist_del_rcu(&point->entry->chain);
-	hb_limbo_enter(shard, point->entry);
+	hlist_del_rcu(&waitpoint->entry->chain);
+	hb_limbo_enter(shard, waitpoint->entry);
 }
 
 const struct hb_kind_ops hb_waitpoint_ops = { .tail_size = sizeof(struct hb_waitpoint) };

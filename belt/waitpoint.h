@@ -35,7 +35,7 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 				       u32 key_len);
 struct hb_waitpoint *hb_waitpoint_of(struct hb_shard *shard, const struct hashbelt_entry *entry);
 struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_entry **spare);
-void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *point);
-void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *point);
+void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *waitpoint);
+void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *waitpoint);
 
 #endif /* _HASHBELT_WAITPOINT_H */

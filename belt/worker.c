@@ -158,7 +158,7 @@ static bool needs_sweep(struct hashbelt_belt *belt)
 	WRITE_ONCE(belt->unswept, false);
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		spin_lock(&shard->lock);
-		needs |= shard->count != shard->live + shard->points;
+		needs |= shard->count != shard->live + shard->waitpoints;
 		spin_unlock(&shard->lock);
 	}
 	if (needs)

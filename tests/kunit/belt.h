@@ -323,13 +323,13 @@ struct census {
 
 static inline void count_point(struct census *census, struct hashbelt_entry *entry)
 {
-	struct hb_waitpoint *point = hb_tail(entry);
+	struct hb_waitpoint *waitpoint = hb_tail(entry);
 	struct list_head *at;
 
-	list_for_each(at, &point->watches)
+	list_for_each(at, &waitpoint->watches)
 		census->watched++;
-	census->idle += list_empty(&point->watches) && list_empty(&point->waiters[0]) &&
-			list_empty(&point->waiters[1]) && list_empty(&point->filled);
+	census->idle += list_empty(&waitpoint->watches) && list_empty(&waitpoint->waiters[0]) &&
+			list_empty(&waitpoint->waiters[1]) && list_empty(&waitpoint->filled);
 }
 
 static inline void count_in(struct hashbelt_entry *entry, void *arg)
@@ -444,21 +444,21 @@ static inline void check_accounting(struct kunit *test, struct hashbelt_belt *be
 	struct census is = census_of(belt);
 	struct hashbelt_info info = info_of(belt);
 	struct event_sum event_sum = sum_of_events(&belt->queue.waiting);
-	u64 count = 0, live = 0, points = 0, fills = 0, all = 0, wrong = 0;
+	u64 count = 0, live = 0, waitpoints = 0, fills = 0, all = 0, wrong = 0;
 	struct hb_shard *shard;
 	unsigned int kind;
 
 	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
 		count += shard->count;
 		live += shard->live;
-		points += shard->points;
+		waitpoints += shard->waitpoints;
 		fills += shard->fills;
 	}
 	for (kind = 0; kind <= HB_REQUEST; kind++)
 		all += is.of_kind[kind];
 	KUNIT_ASSERT_EQ(test, count, all);
 	KUNIT_ASSERT_EQ(test, live, is.live);
-	KUNIT_ASSERT_EQ(test, points, is.of_kind[HB_WAITPOINT]);
+	KUNIT_ASSERT_EQ(test, waitpoints, is.of_kind[HB_WAITPOINT]);
 	KUNIT_ASSERT_EQ(test, fills, is.of_kind[HB_FILL]);
 	KUNIT_ASSERT_EQ(test, info.entries, is.live);
 	KUNIT_ASSERT_EQ(test, info.locks, is.locks);
@@ -547,13 +547,13 @@ static inline unsigned int line_of_key(struct hashbelt_belt *belt, unsigned int 
 	u32 hash = hb_hash(belt, &key, sizeof(key));
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 	unsigned int length = 0;
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 	struct list_head *at;
 
 	spin_lock(&shard->lock);
-	point = hb_waitpoint_find(shard, hash, &key, sizeof(key));
-	if (point)
-		list_for_each(at, &point->waiters[kind - HB_LOCK])
+	waitpoint = hb_waitpoint_find(shard, hash, &key, sizeof(key));
+	if (waitpoint)
+		list_for_each(at, &waitpoint->waiters[kind - HB_LOCK])
 			length++;
 	spin_unlock(&shard->lock);
 	return length;

@@ -227,12 +227,12 @@ static void claim_all(struct fixture *f, unsigned int key, struct list_head *cla
 {
 	u32 hash = hb_hash(f->belt, &key, sizeof(key));
 	struct hb_shard *shard = hb_shard_of(f->belt, hash);
-	struct hb_waitpoint *point;
+	struct hb_waitpoint *waitpoint;
 
 	spin_lock(&shard->lock);
-	point = hb_waitpoint_find(shard, hash, &key, sizeof(key));
-	if (point)
-		hb_requests_claim(shard, point, HASHBELT_BY_PUT, U64_MAX, claimed);
+	waitpoint = hb_waitpoint_find(shard, hash, &key, sizeof(key));
+	if (waitpoint)
+		hb_requests_claim(shard, waitpoint, HASHBELT_BY_PUT, U64_MAX, claimed);
 	spin_unlock(&shard->lock);
 }
 
