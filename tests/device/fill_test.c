@@ -581,19 +581,19 @@ static void test_killed(void)
  *		worker may look late
  * @rounds:	leases that were used
  * @newest:	the newest of their tokens
- * @odd:	two workers had the lease at once, or a call failed
+ * @bad:	two workers had the lease at once, or a call failed
  */
 static struct shift {
 	unsigned int inside;
 	bool doomed[LIVES];
 	unsigned int rounds;
 	unsigned int newest;
-	unsigned int odd;
+	unsigned int bad;
 } *shift;
 
 static void note_odd(void)
 {
-	__atomic_fetch_add(&shift->odd, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&shift->bad, 1, __ATOMIC_RELAXED);
 }
 
 /* Fills and removes the key, and waits for the next lease, without end. */
@@ -662,7 +662,7 @@ static void test_killed_anywhere(void)
 	       "clients that are killed at any point while filling leave the others going");
 	for (want = i + WORKERS; i < want; i++)
 		kill_worker(children[i], i);
-	is_int(shift->odd, 0, "two clients never hold the fill lease of one key at once");
+	is_int(shift->bad, 0, "two clients never hold the fill lease of one key at once");
 	note("%u leases were used", shift->rounds);
 	put_text(belt, KEY, "value", 0);
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
@@ -729,7 +729,7 @@ static void test_in_time(void)
 	for (i = 0; i < WORKERS; i++)
 		wrong += finish(children[i]);
 	is_int(wrong, 0, "fill leases are taken, given up and ended by time without an error");
-	is_int(shift->odd, 0, "give_up succeeds only with the newest token of a key");
+	is_int(shift->bad, 0, "give_up succeeds only with the newest token of a key");
 	munmap(shift, sizeof(*shift));
 	destroy_belt(belt, NAME);
 	close(belt);
@@ -1016,7 +1016,7 @@ static void test_memory(void)
  * @barrier:	all clients start a key here
  * @computed:	how often each key was computed
  * @old:	stale values that were returned
- * @odd:	unexpected results
+ * @bad:	unexpected results
  * @last:	the last of them
  * @how:	how the clients ask
  */
@@ -1024,7 +1024,7 @@ static struct crowd {
 	pthread_barrier_t barrier;
 	unsigned int computed[KEYS];
 	unsigned int old;
-	unsigned int odd;
+	unsigned int bad;
 	struct answer last;
 	__u32 how;
 } *crowd;
@@ -1057,7 +1057,7 @@ static void *be_one(void *arg)
 			usleep(1000);
 			put_text(fd, key, "new", 0);
 		} else if (!is_served(&answer)) {
-			__atomic_fetch_add(&crowd->odd, 1, __ATOMIC_RELAXED);
+			__atomic_fetch_add(&crowd->bad, 1, __ATOMIC_RELAXED);
 			crowd->last = answer;
 		}
 	}
@@ -1109,12 +1109,12 @@ static void test_thousand(__u32 how, const char *what)
 		once += crowd->computed[i] == 1;
 	is_int(once, KEYS, "%s: one of %u clients that miss a key at once fills it", what,
 	       PROCESSES * THREADS);
-	is_int(wrong + crowd->odd, 0, "%s: each client gets a value", what);
+	is_int(wrong + crowd->bad, 0, "%s: each client gets a value", what);
 	ok(how ? crowd->old > 0 : !crowd->old, "%s: stale values go only to clients that take them",
 	   what);
 	note("%u stale values were returned", crowd->old);
-	if (crowd->odd)
-		note("%u unexpected results, the last: %s, state %#x, '%s'", crowd->odd,
+	if (crowd->bad)
+		note("%u unexpected results, the last: %s, state %#x, '%s'", crowd->bad,
 		     error_name(crowd->last.err), crowd->last.state, crowd->last.value);
 	munmap(crowd, sizeof(*crowd));
 	destroy_belt(belt, NAME);

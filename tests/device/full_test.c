@@ -467,7 +467,7 @@ static void test_batch(void)
  * @end:	all puts are done
  * @good:	puts that succeeded; atomic
  * @refused:	puts that returned ENOSPC; atomic
- * @odd:	other errors, and limits that were exceeded; atomic
+ * @bad:	other errors, and limits that were exceeded; atomic
  * @looks:	how often the limits were read
  */
 struct crowd {
@@ -476,7 +476,7 @@ struct crowd {
 	bool end;
 	unsigned int good;
 	unsigned int refused;
-	unsigned int odd;
+	unsigned int bad;
 	unsigned int looks;
 };
 
@@ -509,7 +509,7 @@ static int put_many(void *arg)
 		if (!err)
 			add(&crowd->good);
 		else
-			add(err == -ENOSPC ? &crowd->refused : &crowd->odd);
+			add(err == -ENOSPC ? &crowd->refused : &crowd->bad);
 	}
 	return 0;
 }
@@ -534,7 +534,7 @@ static int watch_limits(void *arg)
 		info = info_of(crowd->belt);
 		if (info.used_entries > settings->max_entries ||
 		    info.used_bytes > settings->max_bytes)
-			add(&crowd->odd);
+			add(&crowd->bad);
 		add(&crowd->looks);
 	}
 	return 0;
@@ -573,7 +573,7 @@ static void test_crowd(void)
 	unsigned int i, there = 0;
 
 	run_crowd(settings, false);
-	ok(!crowd->odd && crowd->looks,
+	ok(!crowd->bad && crowd->looks,
 	   "used_entries and used_bytes stay within limits during concurrent puts");
 	is_int(crowd->good, ROOM, "exactly max_entries concurrent puts succeed");
 	is_int(used_entries(crowd->belt), ROOM,
@@ -586,7 +586,7 @@ static void test_crowd(void)
 	close(crowd->belt);
 
 	run_crowd(settings, true);
-	ok(!crowd->odd && crowd->good >= ROOM,
+	ok(!crowd->bad && crowd->good >= ROOM,
 	   "limits hold during concurrent puts and removes");
 	is_int(used_entries(crowd->belt), info_of(crowd->belt).entries,
 	       "used_entries equals entries after concurrent puts and removes");
@@ -601,7 +601,7 @@ static void test_crowd_evicting(void)
 	};
 
 	run_crowd(settings, false);
-	ok(!crowd->odd && crowd->looks,
+	ok(!crowd->bad && crowd->looks,
 	   "limits hold during concurrent puts into a belt that evicts");
 	is_int(crowd->refused, 0, "no concurrent put is refused in a belt that evicts");
 	is_int(used_entries(crowd->belt), ROOM,
@@ -613,7 +613,7 @@ static void test_crowd_evicting(void)
 	settings.max_entries = 2 * ROOM;
 	settings.max_bytes = ROOM * cost_of(100);
 	run_crowd(settings, false);
-	is_int(crowd->odd, 0, "limits hold during concurrent puts into a belt at max_bytes");
+	is_int(crowd->bad, 0, "limits hold during concurrent puts into a belt at max_bytes");
 	is_int(crowd->refused, 0, "no concurrent put is refused in a belt at max_bytes");
 	is_int(used_entries(crowd->belt), ROOM,
 	       "a belt that evicts is full to max_bytes after concurrent puts");

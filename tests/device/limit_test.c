@@ -23,14 +23,14 @@ static void set_limit(__u64 bytes)
 	set_number("max_bytes", limit);
 }
 
-/* Puts from key @number on until a put fails; counts in @odd how often the limit was exceeded. */
-static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *odd)
+/* Puts from key @number on until a put fails; counts in @bad how often the limit was exceeded. */
+static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *bad)
 {
 	int err;
 
 	while (!(err = put_zeros(belt, *number, value_len, 0))) {
 		if (*number % (100 / scaled(100)) == 0 && info_of(belt).bytes > limit)
-			++*odd;
+			++*bad;
 		if (++*number > 1000000)
 			break;
 	}
@@ -42,14 +42,14 @@ static int fill(int belt, __u32 value_len, unsigned int *number, unsigned int *o
  * also that of a replaced index table, may still become available, so the belt is full once
  * 100 tries in a row fail.
  */
-static unsigned int fill_up(int belt, __u32 value_len, unsigned int *odd)
+static unsigned int fill_up(int belt, __u32 value_len, unsigned int *bad)
 {
 	unsigned int number = 0, before, quiet = 0;
 
 	while (quiet < 100) {
 		before = number;
-		if (fill(belt, value_len, &number, odd) != -ENOSPC) {
-			++*odd;
+		if (fill(belt, value_len, &number, bad) != -ENOSPC) {
+			++*bad;
 			break;
 		}
 		quiet = number == before ? quiet + 1 : 0;
@@ -97,14 +97,14 @@ static int belt_at_last(void)
 /* @least: the number of values for which there must be room in @room bytes */
 static void test_size(__u32 value_len, unsigned int least, __u64 room)
 {
-	unsigned int odd = 0, count, number, wrong = 0;
+	unsigned int bad = 0, count, number, wrong = 0;
 	__u64 bytes;
 	int belt;
 
 	set_limit(room);
 	belt = belt_at_last();
-	count = fill_up(belt, value_len, &odd);
-	ok(!odd && count >= least,
+	count = fill_up(belt, value_len, &bad);
+	ok(!bad && count >= least,
 	   "%u-byte values: puts succeed until ENOSPC, and max_bytes holds", value_len);
 	bytes = info_of(belt).bytes;
 	note("%u went in, %llu bytes", count, bytes);
@@ -124,7 +124,7 @@ static void test_size(__u32 value_len, unsigned int least, __u64 room)
 		wrong += remove_number(belt, number) != 0;
 	ok(!wrong && !info_of(belt).entries,
 	   "%u-byte values: all entries of a full belt can be removed", value_len);
-	number = fill_up(belt, value_len, &odd);
+	number = fill_up(belt, value_len, &bad);
 	ok(number >= count - 1 - count / 100,
 	   "%u-byte values: 99 of 100 entries go in again after removes", value_len);
 	note("%u then, %u now", count, number);
@@ -135,30 +135,30 @@ static void test_size(__u32 value_len, unsigned int least, __u64 room)
 static void test_room(void)
 {
 	int belt = belt_at_last(), other = open_device(O_RDWR);
-	unsigned int odd = 0, count;
+	unsigned int bad = 0, count;
 
 	if (create_belt(other, "full", 0600))
 		bail_out("create");
-	count = fill_up(belt, 65536, &odd);
+	count = fill_up(belt, 65536, &bad);
 	must(belt, HASHBELT_IOC_CLEAR, NULL);
 	is_errno(put_at_last(belt, count, 65536), 0,
 		 "a clear makes room under the module's max_bytes");
-	fill_up(belt, 65536, &odd);
+	fill_up(belt, 65536, &bad);
 	advance(belt, 2 * TTL);
 	is_errno(put_at_last(belt, count, 65536), 0,
 		 "expiry makes room under the module's max_bytes");
-	fill_up(belt, 65536, &odd);
+	fill_up(belt, 65536, &bad);
 	is_errno(put_zeros(other, 0, 65536, 0), ENOSPC,
 		 "the module's max_bytes holds for all belts together");
 	close(belt);
 	is_errno(put_at_last(other, 0, 65536), 0,
 		 "closing the last descriptor of a nameless belt makes room");
 	belt = belt_at_last();
-	fill_up(other, 65536, &odd);
+	fill_up(other, 65536, &bad);
 	destroy_belt(other, "full");
 	is_errno(put_at_last(belt, 0, 65536), 0,
 		 "destroying a belt makes room while a descriptor to it is open");
-	is_int(odd, 0, "used bytes stay within the module's max_bytes in two belts");
+	is_int(bad, 0, "used bytes stay within the module's max_bytes in two belts");
 	close(other);
 	close(belt);
 }

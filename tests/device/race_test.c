@@ -22,7 +22,7 @@
 
 static int belt;			/* the descriptor under test */
 static bool over;
-static unsigned int odd;		/* unexpected results; atomic */
+static unsigned int bad;		/* unexpected results; atomic */
 static unsigned int good;		/* expected results; atomic */
 
 static void count(unsigned int *counter)
@@ -54,7 +54,7 @@ static void compete(void *(*worker)(void *arg), unsigned int n, void (*leader)(v
 	unsigned int i;
 
 	over = false;
-	odd = 0;
+	bad = 0;
 	good = 0;
 	for (i = 0; i < n; i++)
 		if (pthread_create(&threads[i], NULL, worker, (void *)(uintptr_t)i))
@@ -91,14 +91,14 @@ static void *use_binding(void *arg)
 	while (going()) {
 		err = get_text(belt, "key", text, sizeof(text));
 		if (err ? err != -ENOENT : strcmp(text, "one") && strcmp(text, "two"))
-			count(&odd);
+			count(&bad);
 		info = (struct hashbelt_info){};
 		if (call(belt, HASHBELT_IOC_INFO, &info) ||
 		    info.ttl_ms != (*info.name ? *info.name == 'o' ? 1000 : 2000 : 3000))
-			count(&odd);
+			count(&bad);
 		item = text_item("other", "value");
 		if (call(belt, HASHBELT_IOC_PUT, &item))
-			count(&odd);
+			count(&bad);
 		count(&good);
 	}
 	return NULL;
@@ -111,9 +111,9 @@ static void bind_anew(void)
 
 	for (i = 0; i < ROUNDS || early(); i++) {
 		if (open_belt(belt, "one") || open_belt(belt, "two"))
-			count(&odd);
+			count(&bad);
 		if (i % 16 == 0 && call(belt, HASHBELT_IOC_CREATE, &create))
-			count(&odd);
+			count(&bad);
 	}
 }
 
@@ -129,7 +129,7 @@ static void test_binding(void)
 	must(belt, HASHBELT_IOC_CREATE, &create);
 	put_text(belt, "key", "two", HASHBELT_TTL_NEVER);
 	compete(use_binding, THREADS, bind_anew);
-	is_int(odd, 0, "each call beside an open on its descriptor sees one belt, old or new");
+	is_int(bad, 0, "each call beside an open on its descriptor sees one belt, old or new");
 	destroy_belt(belt, "one");
 	destroy_belt(belt, "two");
 	close(belt);
@@ -145,16 +145,16 @@ static void *use_doomed(void *arg)
 	while (going()) {
 		err = open_belt(fd, "doomed");
 		if (err && err != -ENOENT)
-			count(&odd);
+			count(&bad);
 		if (err)
 			continue;
 		item = text_item("key", "value");
 		err = call(fd, HASHBELT_IOC_PUT, &item);
 		if (err && err != -EIDRM)
-			count(&odd);
+			count(&bad);
 		err = get_text(fd, "key", text, sizeof(text));
 		if (err && err != -EIDRM && err != -ENOENT)
-			count(&odd);
+			count(&bad);
 		count(&good);
 	}
 	close(fd);
@@ -167,14 +167,14 @@ static void make_and_destroy(void)
 
 	for (i = 0; i < ROUNDS / 4 || early(); i++)
 		if (create_belt(belt, "doomed", 0600) || destroy_belt(belt, "doomed"))
-			count(&odd);
+			count(&bad);
 }
 
 static void test_destroy(void)
 {
 	belt = open_device(O_RDWR);
 	compete(use_doomed, THREADS, make_and_destroy);
-	is_int(odd, 0, "calls on a belt that is being destroyed return 0, ENOENT or EIDRM");
+	is_int(bad, 0, "calls on a belt that is being destroyed return 0, ENOENT or EIDRM");
 	close(belt);
 }
 
@@ -194,10 +194,10 @@ static void *make_one(void *arg)
 		if (!err)
 			count(&winners[round]);
 		else if (err != -EEXIST)
-			count(&odd);
+			count(&bad);
 		pthread_barrier_wait(&barrier);
 		if (!arg && destroy_belt(fd, "contested"))
-			count(&odd);
+			count(&bad);
 	}
 	close(fd);
 	return NULL;
@@ -220,7 +220,7 @@ static void *put_one(void *arg)
 		if (!err)
 			count(&winners[round]);
 		else if (err != -EEXIST)
-			count(&odd);
+			count(&bad);
 	}
 	return NULL;
 }
@@ -241,7 +241,7 @@ static void *remove_one(void *arg)
 		if (!err)
 			count(&winners[round]);
 		else if (err != -ENOENT)
-			count(&odd);
+			count(&bad);
 	}
 	return NULL;
 }
@@ -259,9 +259,9 @@ static void test_winners(void *(*worker)(void *arg), const char *promise)
 	compete(worker, THREADS, nothing);
 	for (round = 0; round < ARRAY_SIZE(winners); round++)
 		wrong += winners[round] != 1;
-	ok(!wrong && !odd, "%s", promise);
-	if (wrong || odd)
-		note("%u rounds without exactly one success, %u unexpected errors", wrong, odd);
+	ok(!wrong && !bad, "%s", promise);
+	if (wrong || bad)
+		note("%u rounds without exactly one success, %u unexpected errors", wrong, bad);
 }
 
 /* Adds one to a number by its version, and tries again until no other thread has changed it. */
@@ -282,7 +282,7 @@ static void increment(unsigned int *retries)
 		*retries += err == -ESTALE;
 	} while (err == -ESTALE);
 	if (err)
-		count(&odd);
+		count(&bad);
 }
 
 static void *increment_all(void *arg)
@@ -339,10 +339,10 @@ static void *read_whole(void *arg)
 		err = call(belt, HASHBELT_IOC_GET, &item);
 		if (err || (item.value_len != SMALL && item.value_len != LARGE) ||
 		    item.flags != buffer[0])
-			count(&odd);
+			count(&bad);
 		for (i = 0; !err && i < item.value_len; i++) {
 			if (buffer[i] != buffer[0]) {
-				count(&odd);
+				count(&bad);
 				break;
 			}
 		}
@@ -376,7 +376,7 @@ static void test_whole(__u32 policy, const char *promise)
 	belt = new_belt(policy);
 	put_whole(0);
 	compete(read_whole, THREADS - 1, replace_all);
-	is_int(odd, 0, "%s", promise);
+	is_int(bad, 0, "%s", promise);
 	close(belt);
 }
 
@@ -427,7 +427,7 @@ static void put_shared(void)
 	for (i = 0; i < 5 * ROUNDS || early() || one_sided(); i++) {
 		err = call(belt, HASHBELT_IOC_PUT, &shared_item);
 		if (err && err != -EINVAL && err != -E2BIG && err != -EMSGSIZE)
-			count(&odd);
+			count(&bad);
 		note_answer(err);
 	}
 }
@@ -474,9 +474,9 @@ static void test_item_changes(void)
 	};
 	compete(flip_item, 1, put_shared);
 	wrong = scan_and_get(&entries, false);
-	ok(!odd && !wrong && entries,
+	ok(!bad && !wrong && entries,
 	   "put stores the argument that it has checked while another thread changes it");
-	note("%u entries, %u wrong, %u unexpected errors", entries, wrong, odd);
+	note("%u entries, %u wrong, %u unexpected errors", entries, wrong, bad);
 	close(belt);
 }
 
@@ -510,7 +510,7 @@ static void create_shared(void)
 	for (i = 0; i < ROUNDS || early() || one_sided(); i++) {
 		err = call(belt, HASHBELT_IOC_CREATE, &shared_create);
 		if (err && err != -EINVAL && err != -EEXIST)
-			count(&odd);
+			count(&bad);
 		note_answer(err);
 		if (err)
 			continue;
@@ -518,9 +518,9 @@ static void create_shared(void)
 		/* A number that changes during the copy may be a mix of both values. */
 		if (strcmp(info.name, "raxe") || info.mode & ~0666 ||
 		    info.ttl_ms > HASHBELT_TTL_MAX_MS || info.buckets < 2)
-			count(&odd);
+			count(&bad);
 		if (destroy_belt(belt, info.name))
-			count(&odd);
+			count(&bad);
 	}
 }
 
@@ -531,7 +531,7 @@ static void test_create_changes(void)
 		.name = "raxe", .mode = 0600, .ttl_ms = 1000, .buckets = 4,
 	};
 	compete(flip_create, 1, create_shared);
-	is_int(odd, 0,
+	is_int(bad, 0,
 	       "create uses the argument that it has checked while another thread changes it");
 	close(belt);
 }
@@ -567,7 +567,7 @@ static void batch_shared(void)
 		};
 		if (call(belt, HASHBELT_IOC_BATCH, &batch) ||
 		    batch.done != ARRAY_SIZE(shared_items))
-			count(&odd);
+			count(&bad);
 	}
 }
 
@@ -586,8 +586,8 @@ static void test_batch_changes(void)
 	compete(flip_items, 1, batch_shared);
 	/* The last operation on a key may have been an addition that made a number. */
 	wrong = scan_and_get(&entries, true);
-	ok(!odd && !wrong && entries, "a batch tries all items while another thread changes them");
-	note("%u entries, %u wrong, %u unexpected results", entries, wrong, odd);
+	ok(!bad && !wrong && entries, "a batch tries all items while another thread changes them");
+	note("%u entries, %u wrong, %u unexpected results", entries, wrong, bad);
 	close(belt);
 }
 
@@ -634,9 +634,9 @@ static void use_page(void)
 		else
 			err = call(belt, HASHBELT_IOC_PUT, &item);
 		if (err && err != -EFAULT)
-			count(&odd);
+			count(&bad);
 		if (!err && item.value_len != LARGE)
-			count(&odd);
+			count(&bad);
 	}
 }
 
@@ -646,7 +646,7 @@ static void test_memory(void)
 	page = fresh_pages(2 * PAGE);
 	put_whole(0);
 	compete(take_away, 1, use_page);
-	is_int(odd, 0, "get and put with a buffer that is remapped return 0 or EFAULT");
+	is_int(bad, 0, "get and put with a buffer that is remapped return 0 or EFAULT");
 	close(belt);
 }
 
@@ -663,7 +663,7 @@ static void *use_victim(void *arg)
 	while (going()) {
 		err = get_text(victim, "key", text, sizeof(text));
 		if (err && err != -EBADF && err != -ENOENT)
-			count(&odd);
+			count(&bad);
 		count(&good);
 	}
 	return NULL;
@@ -676,7 +676,7 @@ static void reopen(void)
 	for (i = 0; i < ROUNDS || early(); i++) {
 		/* The descriptor number is reused at once; closing it may end its belt. */
 		if (dup2(belt, victim) < 0)
-			count(&odd);
+			count(&bad);
 		if (i % 8 == 0) {
 			close(belt);
 			belt = new_belt(0);
@@ -691,7 +691,7 @@ static void test_close(void)
 	belt = new_belt(0);
 	victim = dup(belt);
 	compete(use_victim, THREADS, reopen);
-	is_int(odd, 0, "get beside a close of its descriptor returns 0, ENOENT or EBADF");
+	is_int(bad, 0, "get beside a close of its descriptor returns 0, ENOENT or EBADF");
 	close(belt);
 }
 

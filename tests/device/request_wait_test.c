@@ -222,7 +222,7 @@ static void test_epoll(void)
 #define STEP		20	/* requests between two barriers */
 
 static pthread_barrier_t barrier;
-static unsigned int odd;		/* unexpected results; atomic */
+static unsigned int bad;		/* unexpected results; atomic */
 static int shared_fd;
 
 static void count(unsigned int *counter)
@@ -266,14 +266,14 @@ static void interfere(enum action action, unsigned int id)
 	case COMPLETE:
 		err = complete(shared_fd, key);
 		if (err < 0 || err > 1)
-			count(&odd);
+			count(&bad);
 		else
 			outcomes[id].completed = err;
 		return;
 	case CANCEL:
 		err = cancel(shared_fd, id);
 		if (err && err != -ENOENT)
-			count(&odd);
+			count(&bad);
 		outcomes[id].cancelled = !err;
 		return;
 	default:
@@ -338,7 +338,7 @@ static void hear_all(void)
 
 	while (!(completion = read_completion(shared_fd)).err) {
 		if (completion.id >= REQUESTS || !is_due(&completion)) {
-			count(&odd);
+			count(&bad);
 			continue;
 		}
 		outcomes[completion.id].events++;
@@ -372,7 +372,7 @@ static void test_first(bool timeouts, const char *what)
 	shared_fd = asking_belt((struct hashbelt_settings){
 		.ttl_ms = 1000, .buckets = 1001, .max_entries = timeouts ? 0 : 1000000 });
 	memset(outcomes, 0, sizeof(outcomes));
-	odd = 0;
+	bad = 0;
 	ask_all(timeouts);
 	pthread_barrier_init(&barrier, NULL, ACTIONS);
 	for (i = 0; i < ACTIONS; i++)
@@ -384,7 +384,7 @@ static void test_first(bool timeouts, const char *what)
 	for (i = 0; i < ACTIONS; i++)
 		pthread_join(threads[i], NULL);
 	hear_all();
-	is_int(count_wrong_outcomes(causes) + odd, 0,
+	is_int(count_wrong_outcomes(causes) + bad, 0,
 	       "%s: each request is told or cancelled once, for its first cause", what);
 	note("%u by put, %u by complete, %u by timeout, %u cancelled",
 	     causes[HASHBELT_BY_PUT], causes[HASHBELT_BY_COMPLETE],
@@ -416,7 +416,7 @@ static void *ask_same(void *arg)
 		if (!err)
 			__atomic_fetch_add(&takers[id], 1, __ATOMIC_RELAXED);
 		else if (err != -EEXIST)
-			count(&odd);
+			count(&bad);
 	}
 	return arg;
 }
@@ -427,7 +427,7 @@ static void test_one_id(void)
 	pthread_t threads[ASKERS];
 
 	shared_fd = asking_belt(NONE);
-	odd = 0;
+	bad = 0;
 	pthread_barrier_init(&barrier, NULL, ASKERS);
 	for (i = 0; i < ASKERS; i++)
 		pthread_create(&threads[i], NULL, ask_same, NULL);
@@ -435,7 +435,7 @@ static void test_one_id(void)
 		pthread_join(threads[i], NULL);
 	for (id = 0; id < IDS; id++)
 		wrong += takers[id] != 1;
-	is_int(wrong + odd, 0, "one of three threads that ask for the same id at once succeeds");
+	is_int(wrong + bad, 0, "one of three threads that ask for the same id at once succeeds");
 	is_int(waiting(shared_fd), IDS,
 	       "1000 ids asked for by three threads make 1000 waiting requests");
 	is_int(complete(shared_fd, "key"), IDS,
@@ -456,13 +456,13 @@ static void *read_to_the_end(void *arg)
 
 	while ((event = next_event(&stream))) {
 		if (event->kind != HASHBELT_REQUEST || event->id >= REQUESTS)
-			count(&odd);
+			count(&bad);
 		else
 			__atomic_fetch_add(&read_of[event->id], 1, __ATOMIC_RELAXED);
 		count(&reads);
 	}
 	if (stream.err != -EIDRM)
-		count(&odd);
+		count(&bad);
 	free(stream.buffer);
 	return arg;
 }
@@ -482,7 +482,7 @@ static void test_readers(void)
 
 	shared_fd = open_asking(NAME);
 	set_blocking(shared_fd, true);
-	odd = 0;
+	bad = 0;
 	for (i = 0; i < ASKERS; i++)
 		pthread_create(&threads[i], NULL, read_to_the_end, NULL);
 	for (id = 0; id < REQUESTS; id++) {
@@ -497,7 +497,7 @@ static void test_readers(void)
 		pthread_join(threads[i], NULL);
 	for (id = 0; id < REQUESTS; id++)
 		wrong += read_of[id] != 1;
-	is_int(wrong + odd, 0, "each event goes to one of three threads that read one descriptor");
+	is_int(wrong + bad, 0, "each event goes to one of three threads that read one descriptor");
 	close(shared_fd);
 	close(belt);
 }
@@ -621,7 +621,7 @@ static void *come_and_go(void *arg)
 		for (i = 0; i < 20 && !err; i++)
 			err = ask_keys(fd, i, 1 + i % 3, common + i % 4, 4 - i % 4);
 		if (err && err != -ENOENT && err != -EIDRM)
-			count(&odd);
+			count(&bad);
 		if (i % 2 == (uintptr_t)arg % 2)
 			must(fd, HASHBELT_IOC_CREATE, &create);
 		close(fd);
@@ -652,7 +652,7 @@ static void *complete_all(void *arg)
 			err = err > 0 ? 0 : err;
 		}
 		if (err && err != -ENOENT && err != -EIDRM)
-			count(&odd);
+			count(&bad);
 	}
 	close(fd);
 	return arg;
@@ -670,7 +670,7 @@ static void come_and_go_for(unsigned int times, bool destroys)
 	int fd;
 
 	over = false;
-	odd = 0;
+	bad = 0;
 	reads = 0;
 	for (i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, i < 2 ? come_and_go : complete_all,
@@ -696,7 +696,7 @@ static void test_coming(bool destroys, const char *what)
 	int belt = named_belt(NAME, 0);
 
 	come_and_go_for(scaled(2000), destroys);
-	is_int(odd, 0,
+	is_int(bad, 0,
 	       "%s: calls beside closing descriptors fail with EIDRM or ENOENT only", what);
 	close(belt);
 	belt = open_named(NAME);

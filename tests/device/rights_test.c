@@ -709,42 +709,42 @@ static unsigned int own_in_namespace(const void *arg)
 	struct change change = { HASHBELT_SET_GID, 0, 0 };
 	int fd = open(HASHBELT_DEVICE, O_RDWR);
 	struct hashbelt_info info;
-	unsigned int odd = 0;
+	unsigned int bad = 0;
 
 	(void)arg;
 	if (fd < 0 || call(fd, HASHBELT_IOC_CREATE, &create) || !enter_namespace())
 		return NO_RESULT;
 	info = info_of(fd);
-	odd |= info.uid || info.gid ? BIT(0) : 0;
+	bad |= info.uid || info.gid ? BIT(0) : 0;
 	if (open_belt(fd, "inside") || info_of(fd).access != ALL_RIGHTS)
-		odd |= BIT(1);
+		bad |= BIT(1);
 	if (apply(fd, &change))
-		odd |= BIT(2);
+		bad |= BIT(2);
 	change.gid = 5;
 	if (apply(fd, &change) != -EINVAL)
-		odd |= BIT(3);
+		bad |= BIT(3);
 	/* The outer gid is not mapped in the namespace. */
 	change.gid = OTHER;
 	if (apply(fd, &change) != -EINVAL)
-		odd |= BIT(4);
+		bad |= BIT(4);
 	change.gid = ~0u;
 	if (apply(fd, &change) != -EINVAL)
-		odd |= BIT(5);
+		bad |= BIT(5);
 	create.name[0] = 'I';
 	create.fields = HASHBELT_SET_GID;
 	create.gid = 5;
 	if (call(fd, HASHBELT_IOC_CREATE, &create) != -EINVAL)
-		odd |= BIT(6);
+		bad |= BIT(6);
 	create.gid = 0;
 	if (call(fd, HASHBELT_IOC_CREATE, &create) || info_of(fd).gid)
-		odd |= BIT(7);
-	return odd;
+		bad |= BIT(7);
+	return bad;
 }
 
 static unsigned int others_in_namespace(const void *arg)
 {
 	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_MODE, 0, 0666 };
-	unsigned int odd = 0;
+	unsigned int bad = 0;
 	int fd;
 
 	(void)arg;
@@ -755,14 +755,14 @@ static unsigned int others_in_namespace(const void *arg)
 		return NO_RESULT;
 	/* The belt's mode is 0666, which gives these rights. */
 	if (info_of(fd).access != (READER | HASHBELT_MAY_WRITE))
-		odd |= BIT(0);
+		bad |= BIT(0);
 	if (info_of(fd).uid != 65534 || info_of(fd).gid != 65534)
-		odd |= BIT(1);
+		bad |= BIT(1);
 	if (apply(fd, &change) != -EPERM || call(fd, HASHBELT_IOC_HALT, NULL) != -EPERM)
-		odd |= BIT(2);
+		bad |= BIT(2);
 	if (destroy_belt(fd, NAME) != -EPERM)
-		odd |= BIT(3);
-	return odd;
+		bad |= BIT(3);
+	return bad;
 }
 
 static void test_mapped(void)

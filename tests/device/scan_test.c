@@ -341,7 +341,7 @@ static void *churn(void *arg)
 static void test_churn(__u32 size, unsigned int scans)
 {
 	struct churn c = { .belt = new_belt(0) };
-	unsigned int i, missing = 0, odd = 0;
+	unsigned int i, missing = 0, bad = 0;
 	pthread_t thread;
 
 	put_entries(c.belt);
@@ -350,11 +350,11 @@ static void test_churn(__u32 size, unsigned int scans)
 	for (i = 0; i < scans || !__atomic_load_n(&c.rounds, __ATOMIC_RELAXED); i++) {
 		if (scan_all(c.belt, size) < 0 || !saw_all(0))
 			missing++;
-		odd += strange;
+		bad += strange;
 	}
 	__atomic_store_n(&c.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	ok(!missing && !odd,
+	ok(!missing && !bad,
 	   "scan in pieces of %u bytes misses no entry while the index is resized",
 	   size);
 	note("%u scans, %u rounds of change, %u missed", i, c.rounds, missing);

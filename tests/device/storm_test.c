@@ -191,7 +191,7 @@ static void test_woken(int number, const char *promise)
 
 static bool over;
 static int shared_fd;
-static unsigned int odd;	/* unexpected errors; atomic */
+static unsigned int bad;	/* unexpected errors; atomic */
 
 static bool going(void)
 {
@@ -201,7 +201,7 @@ static bool going(void)
 static void expect(int err, int a, int b, int c)
 {
 	if (err < 0 && err != -a && err != -b && err != -c)
-		__atomic_fetch_add(&odd, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&bad, 1, __ATOMIC_RELAXED);
 }
 
 static void *hold_events(void *arg)
@@ -281,7 +281,7 @@ static void test_threads(void)
 	for (i = 0; i < 5; i++)
 		pthread_join(threads[i], NULL);
 	close(shared_fd);
-	is_int(odd, 0,
+	is_int(bad, 0,
 	       "concurrent watch, read, ack and open return only expected errors");
 	is_int(info_of(one).in_flight + info_of(two).in_flight, 0,
 	       "no event is in flight once threads have closed their shared descriptor");
@@ -472,7 +472,7 @@ static void test_settings(void)
 		put_text(belt, key, key, HASHBELT_TTL_MAX_MS / 2 + i);
 	}
 	over = false;
-	odd = 0;
+	bad = 0;
 	for (i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, i % 2 ? change_settings : use_changing,
 			       (void *)(uintptr_t)i);
@@ -481,7 +481,7 @@ static void test_settings(void)
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	for (i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	is_int(odd, 0,
+	is_int(bad, 0,
 	       "two threads set all fields while two use the belt, without an error");
 	for (i = 0; i < KEPT; i++) {
 		snprintf(key, sizeof(key), "kept %u", i);

@@ -272,11 +272,11 @@ static void test_returned(void)
  * struct ledger - what all readers have read; shared, counters atomic
  * @seen:	how often each sequence was read
  * @read:	the number of events
- * @odd:	wrong events
+ * @bad:	wrong events
  */
 struct ledger {
 	unsigned int read;
-	unsigned int odd;
+	unsigned int bad;
 	unsigned char seen[EVENTS_MAX + 1];
 };
 
@@ -292,7 +292,7 @@ static void note_event(const struct hashbelt_event *event, __u64 *last)
 	if (event->sequence > EVENTS || event->lost ||
 	    __atomic_fetch_add(&ledger->seen[event->sequence], 1, __ATOMIC_RELAXED) ||
 	    event->sequence <= *last)
-		__atomic_fetch_add(&ledger->odd, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&ledger->bad, 1, __ATOMIC_RELAXED);
 	*last = event->sequence;
 	__atomic_fetch_add(&ledger->read, 1, __ATOMIC_RELEASE);
 }
@@ -326,7 +326,7 @@ static void check_ledger(unsigned int events, const char *who)
 	for (i = 1; i <= events; i++)
 		once += ledger->seen[i] == 1;
 	is_int(once, events, "%s: each event is read by exactly one reader", who);
-	ok(!ledger->odd && events_read() == events,
+	ok(!ledger->bad && events_read() == events,
 	   "%s: each reader reads in order, and nothing but the events made", who);
 	memset(ledger, 0, sizeof(*ledger));
 }

@@ -60,8 +60,8 @@ example() (
 	exit $status
 )
 
-# judge COMMAND - runs it, and prints how it differs from what is in $temporary/expected.
-judge() {
+# check COMMAND - runs it, and prints how it differs from what is in $temporary/expected.
+check() {
 	case $file in
 	hbctl.1) example "$1" >"$temporary/printed" 2>&1 </dev/null ;;
 	*) eval "$1" >"$temporary/printed" 2>&1 </dev/null ;;
@@ -74,7 +74,7 @@ judge() {
 # end_command - runs the command that has been read, if there is one.
 end_command() {
 	[ "$command" ] || return
-	judge "$command" >"$temporary/verdict"
+	check "$command" >"$temporary/verdict"
 	result "$file:$line: $(echo "$command" | head -n 1)" "$(cat "$temporary/verdict")"
 }
 

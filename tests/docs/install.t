@@ -103,9 +103,9 @@ written() {
 	du -sk "$copy/upper" | cut -f 1
 }
 
-# judge COMMAND - run a command that a document shows, and print what is wrong. The time and the
+# check COMMAND - run a command that a document shows, and print what is wrong. The time and the
 # disk space that it takes are a remark.
-judge() {
+check() {
 	began=$(date +%s) before=$(written)
 	carry_out "$1" >"$temporary/printed" 2>&1
 	status=$?
@@ -127,7 +127,7 @@ carry_out_all() {
 			record "chown 0:0 /dev/hashbelt && chmod 600 /dev/hashbelt"
 			;;
 		esac
-		result "$place" "$(judge "$command")"
+		result "$place" "$(check "$command")"
 	done 7<"$temporary/shown"
 }
 

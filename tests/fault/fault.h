@@ -419,7 +419,7 @@ static inline unsigned int pairs_due(void)
 	return due;
 }
 
-static inline void judge_site(char *site, unsigned int *missed, unsigned int *idle)
+static inline void check_site(char *site, unsigned int *missed, unsigned int *idle)
 {
 	char *function = strrchr(site, ' '), why[256] = "";
 	bool excused = is_excused(site, why, sizeof(why)), hit;
@@ -438,7 +438,7 @@ static inline void judge_site(char *site, unsigned int *missed, unsigned int *id
  * EXCUSES demands. Only sites that failed as a whole count there: whether a hook inside of a site
  * is passed differs from run to run, since a slab cache may need a page or not.
  */
-static inline void judge_sites(void)
+static inline void check_sites(void)
 {
 	unsigned int sites = 0, missed = 0, idle = 0, whole = 0, i;
 	FILE *file = fopen(SITES, "r");
@@ -446,7 +446,7 @@ static inline void judge_sites(void)
 
 	while (file && fgets(site, sizeof(site), file)) {
 		site[strcspn(site, "\n")] = 0;
-		judge_site(site, &missed, &idle);
+		check_site(site, &missed, &idle);
 		sites++;
 	}
 	if (!sites)

@@ -1490,6 +1490,6 @@ int main(int argc, char **argv)
 	test_growth();
 	test_epoll();
 	ok(used_at_last(used), "after all cases the module holds no more memory than before");
-	judge_sites();
+	check_sites();
 	return done_testing();
 }

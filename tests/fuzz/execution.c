@@ -70,7 +70,7 @@ bool cover_begin(void)
 static unsigned int cover_collect(void)
 {
 	unsigned long i, n, at;
-	unsigned int news = 0;
+	unsigned int found = 0;
 
 	if (!trace || is_child)
 		return 0;
@@ -80,11 +80,11 @@ static unsigned int cover_collect(void)
 		if (at < module_size && !atomic_load_explicit(&tally->reached[at],
 							      memory_order_relaxed) &&
 		    !atomic_exchange(&tally->reached[at], 1))
-			news++;
+			found++;
 	}
 	__atomic_store_n(&trace[0], 0, __ATOMIC_RELAXED);
-	atomic_fetch_add(&tally->points, news);
-	return news;
+	atomic_fetch_add(&tally->points, found);
+	return found;
 }
 
 /* Faults */
@@ -641,12 +641,12 @@ static void close_all(void)
 /* Runs a program; returns the number of new places that it reached. */
 unsigned int execution_run(const struct program *program)
 {
-	unsigned int i, news = 0;
+	unsigned int i, found = 0;
 
 	memset(last, 0, sizeof(last));
 	for (i = 0; i < program->count; i++) {
 		do_step(&program->steps[i]);
-		news += cover_collect();
+		found += cover_collect();
 	}
 	if (is_child)
 		_exit(0);
@@ -656,7 +656,7 @@ unsigned int execution_run(const struct program *program)
 	while (child && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 	child = 0;
-	return news + cover_collect();
+	return found + cover_collect();
 }
 
 static void ignore(int signal)

@@ -32,7 +32,7 @@ value() {
 	printf '%s' "$2" >"$temporary/wanted"
 	shift 2
 	run "$@"
-	result "$name" "$(judge_status 0; same; judge_error '')"
+	result "$name" "$(check_status 0; same; check_error '')"
 }
 
 # version_of KEY - print the version of an entry
@@ -50,7 +50,7 @@ valid() {
 	name=$1
 	shift
 	run "$@"
-	result "$name" "$(judge_status 0
+	result "$name" "$(check_status 0
 		awk -f "$(dirname "$0")/json.awk" "$temporary/out" 2>&1)"
 }
 

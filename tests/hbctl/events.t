@@ -55,7 +55,7 @@ arrives() {
 # ends NAME STATUS ERR - the hbctl of follow ends with STATUS; it is killed after 30 s
 ends() {
 	end "$follower"
-	result "$1" "$(judge_status "$2"; judge_error "$3")"
+	result "$1" "$(check_status "$2"; check_error "$3")"
 }
 
 # holds_all FIELD NUMBER... - print the belt's info if a field has another number
@@ -145,7 +145,7 @@ run on events --json
 normalize "$temporary/out"
 sed -i 's/"token":[1-9][0-9]*/"token":N/' "$temporary/out"
 want '{"sequence":5,"reason":"removed","kind":"lock","key":"c","token":N,"deadline_ns":N,"handed_ns":N,"owner":"me","lost":0}'
-result 'events --json prints owner and token of a lock' "$(judge_status 0; same; judge_error '')"
+result 'events --json prints owner and token of a lock' "$(check_status 0; same; check_error '')"
 
 belt few --on-expire notify --max-entries 1 --when-full evict
 on put a 1

@@ -56,7 +56,7 @@ ends() {
 	cp "$temporary/$3.out" "$temporary/out"
 	cp "$temporary/$3.err" "$temporary/err"
 	want "$5"
-	result "$1" "$(judge_status "$4"; same; judge_error "$6")"
+	result "$1" "$(check_status "$4"; same; check_error "$6")"
 }
 
 # token - print the token in the last line on stderr
@@ -72,8 +72,8 @@ is_json() {
 	run "$@"
 	normalize "$temporary/out"
 	sed -i 's/"token":[1-9][0-9]*/"token":N/' "$temporary/out"
-	result "$name" "$(judge_status "$wanted_status"; same
-		judge_error "$error_pattern")"
+	result "$name" "$(check_status "$wanted_status"; same
+		check_error "$error_pattern")"
 }
 
 belt f --ttl 100s --buckets 11 --grace 1m
@@ -162,8 +162,8 @@ value 'get --fill --ahead 10% with 20% left prints the value without the fill le
 run on get k --fill --ahead 30s
 printf 1 >"$temporary/wanted"
 result 'get --fill --ahead 30s with 20 s left prints the value and gets the fill lease' \
-	"$(judge_status 0; same
-	judge_error "'k' in belt 'ahead' is yours *")"
+	"$(check_status 0; same
+	check_error "'k' in belt 'ahead' is yours *")"
 value 'a second get --fill --ahead prints the value without the fill lease' 1 \
 	on get k --fill --ahead 30s
 on put k 2
@@ -183,8 +183,8 @@ is 'get without --fill of an expired key in its grace time exits with 1' 1 '' \
 	"there is no entry 'k' *" on get k
 run on get k --fill --lease 1h --stale
 printf before >"$temporary/wanted"
-result 'get --fill --stale prints the expired value and gets the fill lease' "$(judge_status 0; same
-	judge_error "'k' in belt 'old' is yours *")"
+result 'get --fill --stale prints the expired value and gets the fill lease' "$(check_status 0; same
+	check_error "'k' in belt 'old' is yours *")"
 value 'a second get --fill --stale prints the expired value without the fill lease' before \
 	on get k --fill --stale
 is_json 'get --fill --stale --json prints stale true' 0 \
@@ -242,11 +242,11 @@ value 'the fill lease is free after a command that failed' next \
 is 'get --fill exits with 143 if SIGTERM ends the command' 143 '' "'sh' ended with status 143" \
 	on get y --fill -- sh -c 'kill $$'
 run on get y --fill -- /nonexistent/command
-result 'get --fill exits with 127 for a command that does not exist' "$(judge_status 127
+result 'get --fill exits with 127 for a command that does not exist' "$(check_status 127
 	grep -q "cannot run '/nonexistent/command': No such file" "$temporary/err" ||
 		cat "$temporary/err")"
 run on get y --fill -- /
-result 'get --fill exits with 126 for a command that cannot be run' "$(judge_status 126)"
+result 'get --fill exits with 126 for a command that cannot be run' "$(check_status 126)"
 on advance 80s
 value 'get --fill --ahead runs the command and prints what it wrote' anew \
 	on get k --fill --ahead 30s -- printf anew
@@ -254,16 +254,16 @@ value 'get after get --fill --ahead prints what the command wrote' anew on get k
 on advance 80s
 run on get k --fill --ahead 30s -- false
 printf anew >"$temporary/wanted"
-result 'get --fill --ahead prints the old value if the command fails' "$(judge_status 0; same
-	judge_error "'false' ended with status 1")"
+result 'get --fill --ahead prints the old value if the command fails' "$(check_status 0; same
+	check_error "'false' ended with status 1")"
 on advance 30s
 value 'get --fill --stale runs the command and prints what it wrote' new \
 	on get k --fill --stale -- printf new
 on advance 101s
 run on get k --fill --stale -- false
 printf new >"$temporary/wanted"
-result 'get --fill --stale prints the expired value if the command fails' "$(judge_status 0; same
-	judge_error "'false' ended with status 1")"
+result 'get --fill --stale prints the expired value if the command fails' "$(check_status 0; same
+	check_error "'false' ended with status 1")"
 
 # Ahead by a share of the time-to-live that the filled value gets
 belt shares --ttl 5m

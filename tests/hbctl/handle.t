@@ -79,7 +79,7 @@ is 'events --exec --max leaves the others queued' 0 "6${tab}removed${tab}d${tab}
 # Failures
 remove r
 run on events --ack --exec "$temporary/third" --retry 10ms
-result 'events --exec runs a program again that fails' "$(judge_status 0
+result 'events --exec runs a program again that fails' "$(check_status 0
 	sed 's/.*third. //' "$temporary/err" >"$temporary/out"
 	want 'ended with status 1: again in 10ms
 ended with status 1: again in 20ms'
@@ -96,7 +96,7 @@ is 'an event that failed and those behind it are queued again' 0 "10${tab}remove
 11${tab}removed${tab}c${tab}value of c" '' on events
 remove m
 run on events --ack --exec "$temporary/missing"
-result 'events --exec of a missing program exits with 4' "$(judge_status 4
+result 'events --exec of a missing program exits with 4' "$(check_status 4
 	grep -q "cannot run '.*/missing': No such file" "$temporary/err" || cat "$temporary/err")"
 is 'an event whose program is missing is queued again' 0 "12${tab}removed${tab}m${tab}value of m" '' \
 	on events
@@ -118,7 +118,7 @@ remove y
 at_last has_lines 2
 kill "$pid"
 end "$pid"
-result 'events -f --exec ends with 0 after a signal' "$(judge_status 0; judge_error '')"
+result 'events -f --exec ends with 0 after a signal' "$(check_status 0; check_error '')"
 logged 'events -f --exec handles events as they come' '15 removed x=value of x
 16 removed y=value of y'
 hbctl -b main events -f --ack --exec "$temporary/slow" 2>"$temporary/err" &
@@ -129,7 +129,7 @@ kill "$pid"
 sleep 0.1
 : >"$log.go"
 end "$pid"
-result 'a signal lets the program that runs come to its end' "$(judge_status 0; judge_error '')"
+result 'a signal lets the program that runs come to its end' "$(check_status 0; check_error '')"
 logged 'the program has come to its end' 'begun
 done'
 is 'the event of that program is acknowledged' 1 '' "there is no event *" on events

@@ -50,7 +50,7 @@ run on get -v f
 printf 'version: %s\nflags: 4294967295\nttl: 1h30m\n' "$(version_of f)" \
 	>"$temporary/wanted"
 mv "$temporary/err" "$temporary/out"
-result 'get -v prints version, flags and time left on stderr' "$(judge_status 0; same)"
+result 'get -v prints version, flags and time left on stderr' "$(check_status 0; same)"
 json 'put --ttl never makes an entry without a deadline' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":null,"value_len":1}' '' \
 	on put f 1 --ttl never --json

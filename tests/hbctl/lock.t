@@ -20,8 +20,8 @@ tokens() {
 	shift 4
 	run "$@"
 	sed -i 's/"token":[1-9][0-9]*/"token":T/; s/^[1-9][0-9]* */T /' "$temporary/out"
-	result "$name" "$(judge_status "$wanted_status"; same
-		judge_error "$error_pattern")"
+	result "$name" "$(check_status "$wanted_status"; same
+		check_error "$error_pattern")"
 }
 
 # is_held NAME OWNER - whether the list has lock NAME of OWNER

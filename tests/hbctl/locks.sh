@@ -41,7 +41,7 @@ ended() {
 	cp "$temporary/$2.err" "$temporary/err"
 	status=$(cat "$temporary/$2.status")
 	want "$4"
-	result "$1" "$(judge_status "$3"; same; judge_error "$5")"
+	result "$1" "$(check_status "$3"; same; check_error "$5")"
 }
 
 # check_command HBCTL LIST - fifteen checks of a command under a lock. HBCTL is a command
@@ -55,8 +55,8 @@ check_command() {
 		read -r token words <"$temporary/out"
 		[ "$words" = '1 -2 --json' ] || echo "arguments: $words"
 		grep -q "\"owner\":\"a\",\"token\":$token," "$temporary/out" || cat "$temporary/out"
-		judge_status 0
-		judge_error '')"
+		check_status 0
+		check_error '')"
 	is 'the lock is free after its command has ended' 0 '' '' "$hbctl" locks
 	is 'lock exits with the status of the command' 7 '' '' "$hbctl" lock x -- sh -c 'exit 7'
 	# shellcheck disable=SC2016

@@ -73,7 +73,7 @@ sets() {
 	run hbctl set set "$@" --json
 	normalize "$temporary/out"
 	normalize "$temporary/before"
-	result "set: $name" "$(judge_status 0; judge_error ''; same
+	result "set: $name" "$(check_status 0; check_error ''; same
 		! cmp -s "$temporary/before" "$temporary/wanted" ||
 			echo 'the script changes nothing')"
 }
@@ -351,10 +351,10 @@ hbctl belts --json | sed 's/{"name":"\([^"]*\)",.*/belt: \1/' >"$temporary/wante
 grep '^belt: ' "$temporary/stat" >"$temporary/out"
 result 'stat --all lists all belts' "$(same)"
 
-# judge_prometheus - print what is wrong with the last output
-judge_prometheus() {
-	judge_status 0
-	judge_error ''
+# check_prometheus - print what is wrong with the last output
+check_prometheus() {
+	check_status 0
+	check_error ''
 	[ "$(tail -c 1 "$temporary/out" | od -An -c | tr -d ' ')" = '\n' ] ||
 		echo 'no newline at the end'
 	awk -f "$(dirname "$0")/prometheus.awk" "$temporary/out" 2>&1
@@ -379,14 +379,14 @@ for ttl in 1s 1m 2m 30m 59m 1h 2h never; do
 	on put $ttl x --ttl $ttl
 done
 run hbctl stat --all --prometheus
-result 'stat --all --prometheus prints the valid format' "$(judge_prometheus)"
+result 'stat --all --prometheus prints the valid format' "$(check_prometheus)"
 result 'stat --prometheus prints no entries of buckets' "$(grep bucket_entries "$temporary/out")"
 grep '^#' "$temporary/out" >"$temporary/families"
 grep '^# [HT]' "$(dirname "$0")/recorded.prom" >"$temporary/wanted"
 mv "$temporary/families" "$temporary/out"
 result 'stat --all --prometheus prints the families of tests/hbctl/recorded.prom' "$(same)"
 run hbctl stat --all --prometheus --spread
-result 'stat --all --prometheus --spread prints the valid format' "$(judge_prometheus)"
+result 'stat --all --prometheus --spread prints the valid format' "$(check_prometheus)"
 sample 'stat --prometheus prints a counter' 'hashbelt_misses_expired_total{belt="late"} 1'
 sample 'stat --prometheus prints the type of a counter' \
 	'# TYPE hashbelt_misses_expired_total counter'
@@ -441,18 +441,18 @@ sample 'stat --prometheus prints a name that is not UTF-8 in base64' \
 	'hashbelt_entries{belt_base64="eP8="} 0'
 cp "$temporary/out" "$temporary/good"
 run hbctl -b late stat --prometheus
-result 'stat --prometheus of one belt prints the valid format' "$(judge_prometheus)"
+result 'stat --prometheus of one belt prints the valid format' "$(check_prometheus)"
 result 'stat --prometheus of one belt prints no other' "$(grep 'belt="' "$temporary/out" |
 	grep -v '{belt="late"')"
 result 'stat --prometheus of one belt prints no number of belts' \
 	"$(grep '^hashbelt_belts' "$temporary/out")"
 
-# refuses NAME SCRIPT - judge_prometheus complains about the output as changed by the sed
+# refuses NAME SCRIPT - check_prometheus complains about the output as changed by the sed
 # SCRIPT
 refuses() {
 	sed "$2" "$temporary/good" >"$temporary/out"
 	result "the check of the Prometheus format finds $1" \
-		"$([ -n "$(judge_prometheus)" ] || echo 'all is well')"
+		"$([ -n "$(check_prometheus)" ] || echo 'all is well')"
 }
 refuses 'a sample that is there twice' '/^hashbelt_hits_total{belt="late"}/p'
 refuses 'a missing type' '/^# TYPE hashbelt_hits_total/d'
@@ -464,7 +464,7 @@ refuses 'a value that is no number' 's/^\(hashbelt_entries{belt="late"}\) .*/\1 
 
 chmod 666 /dev/hashbelt
 run nobody stat --all --prometheus
-result 'user nobody: stat --all --prometheus prints the valid format' "$(judge_prometheus)"
+result 'user nobody: stat --all --prometheus prints the valid format' "$(check_prometheus)"
 result 'user nobody: stat --prometheus leaves out the memory of the module' \
 	"$(grep '^hashbelt_module_used_bytes' "$temporary/out")"
 sample 'user nobody: stat --prometheus prints the limit of the module' \

@@ -98,8 +98,8 @@ text_of_json() {
 		"$temporary/err"
 }
 
-# judge_error PATTERN - print what is wrong with stderr
-judge_error() {
+# check_error PATTERN - print what is wrong with stderr
+check_error() {
 	error=$(cat "$temporary/err")
 	if [ -z "$1" ]; then
 		[ ! -s "$temporary/err" ] || echo "expected nothing on stderr, found: $error"
@@ -113,8 +113,8 @@ judge_error() {
 	esac
 }
 
-# judge_status STATUS - print the status if it is another
-judge_status() {
+# check_status STATUS - print the status if it is another
+check_status() {
 	[ "$status" = "$1" ] || echo "expected status $1, found $status"
 }
 
@@ -134,8 +134,8 @@ is() {
 	want "$3"
 	shift 4
 	run "$@"
-	result "$name" "$(judge_status "$wanted_status"; same
-		judge_error "$error_pattern")"
+	result "$name" "$(check_status "$wanted_status"; same
+		check_error "$error_pattern")"
 }
 
 # normalize FILE - replace numbers that differ between runs by N
@@ -150,8 +150,8 @@ json() {
 	shift 4
 	run "$@"
 	normalize "$temporary/out"
-	result "$name" "$(judge_status "$wanted_status"; same
-		judge_error "$error_pattern")"
+	result "$name" "$(check_status "$wanted_status"; same
+		check_error "$error_pattern")"
 }
 
 like() {
@@ -164,8 +164,8 @@ like() {
 	$out_pattern) wrong= ;;
 	*) wrong=$(echo "expected on stdout: $out_pattern" && echo "found: $out") ;;
 	esac
-	result "$name" "$wrong$(judge_status "$wanted_status"
-		judge_error "$error_pattern")"
+	result "$name" "$wrong$(check_status "$wanted_status"
+		check_error "$error_pattern")"
 }
 
 # file NAME WANTED - the last stdout is the file WANTED, byte for byte

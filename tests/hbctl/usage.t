@@ -425,7 +425,7 @@ like 'batch runs lines up to the first that fails' 2 'hbctl [0-9]*' '*:2: *' \
 	sh -c "printf 'version\nno\nversion\n' | hbctl batch -"
 printf 'no\nversion\nget -D %s a\nversion\nput\n' "$no" >"$temporary/keep"
 run hbctl batch "$temporary/keep" --keep-going
-result 'batch --keep-going runs all lines' "$(judge_status 3
+result 'batch --keep-going runs all lines' "$(check_status 3
 	[ "$(grep -c ^hbctl "$temporary/out")" = 2 ] || echo "expected two versions on stdout")"
 result 'batch --keep-going names each line that fails' "$(
 	sed "s|$temporary/keep:\([0-9]*\):.*|\1|; s/.*: //" "$temporary/err" | tr '\n' ' ' |

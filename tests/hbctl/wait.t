@@ -31,7 +31,7 @@ ends() {
 	*' --json '*) text_of_json ;;
 	esac
 	want "$3"
-	result "$1" "$(judge_status "$2"; same; judge_error "$4")"
+	result "$1" "$(check_status "$2"; same; check_error "$4")"
 }
 
 # goes_on NAME - the wait has not ended and its request is registered
@@ -70,7 +70,7 @@ head -c 1000000 /dev/urandom >"$temporary/random"
 on put big - <"$temporary/random"
 on dump --values | sed -n '/^big/p' | cut -f 1,2 >"$temporary/wanted"
 run on wait big
-result 'wait prints a value of 1,000,000 bytes' "$(judge_status 0; judge_error ''
+result 'wait prints a value of 1,000,000 bytes' "$(check_status 0; check_error ''
 	cmp "$temporary/wanted" "$temporary/out" 2>&1)"
 result 'no request is left after waits for present keys' "$(holds requests 0 || on info --json)"
 on clear

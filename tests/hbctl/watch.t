@@ -40,7 +40,7 @@ seen_all() {
 ends() {
 	end "$watcher"
 	cp "$temporary/seen.err" "$temporary/err"
-	result "$1" "$(judge_status "$2"; judge_error "$3")"
+	result "$1" "$(check_status "$2"; check_error "$3")"
 }
 
 # Without a look at intervals

@@ -3,7 +3,7 @@
 #
 # run.sh [OPTION]... [MODULE_DIRECTORY]
 #
-# Build a KUnit module, run it in a User-Mode Linux guest, and judge the results.
+# Build a KUnit module, run it in a User-Mode Linux guest, and check the results.
 #
 # The directory (default: that of this script) has a Kbuild and sources. They may include
 # headers and sources of the directory two levels up, and of its folders "belt" and "device".
@@ -281,9 +281,9 @@ check_cases() {
 	}
 }
 
-# judge - check all results, and return the exit status. The guest has ended, so no message can
+# check_results - check all results, and return the exit status. The guest has ended, so no message can
 # follow. The log is checked last, since its excerpt is long.
-judge() {
+check_results() {
 	result=0
 	check_cases || result=1
 	cat "$work/tap"
@@ -338,4 +338,4 @@ nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 image=$("$here/../kernel/kernel.sh" uml image) || exit 1
 prepare "$directory"
 boot
-judge
+check_results

@@ -36,7 +36,7 @@ static unsigned int belts = BELTS;
 static int *descriptors;		/* of belts without a name */
 static int named;			/* bound to one named belt after the other */
 
-/* Belts with even numbers have a name, those with odd numbers a descriptor. */
+/* Belts with even numbers have a name, those with bad numbers a descriptor. */
 static int descriptor_of(unsigned int number)
 {
 	char name[HASHBELT_NAME_SIZE];

@@ -252,7 +252,7 @@ static bool is_balanced(int belt)
 
 static void check_accounts(const char *what)
 {
-	unsigned int kind, wrong = 0, unbalanced = 0, odd = 0, i;
+	unsigned int kind, wrong = 0, unbalanced = 0, miscounted = 0, i;
 	struct hashbelt_info info, same;
 	__u32 at;
 
@@ -272,12 +272,13 @@ static void check_accounts(const char *what)
 		note("belt %u: %llu entries, %llu and %llu bytes count; expected %llu, %llu, %llu",
 		     kind, info.entries, info.used_entries, info.used_bytes, same.entries,
 		     same.used_entries, same.used_bytes);
-		odd++;
+		miscounted++;
 	}
 	is_int(wrong, 0, "%s: each key has the value of its last put, or was given up", what);
 	is_int(unbalanced, 0, "%s: each new entry is present or counted as removed or given up",
 	       what);
-	is_int(odd, 0, "%s: used_entries and used_bytes are those of the entries present", what);
+	is_int(miscounted, 0, "%s: used_entries and used_bytes are those of the entries present",
+	       what);
 }
 
 static void make_belts(void)

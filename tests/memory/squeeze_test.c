@@ -20,7 +20,7 @@
  * @end:	tells the process that fills the belt to end
  * @good:	number of puts that succeeded
  * @refused:	number of puts that failed with ENOMEM or ENOSPC
- * @odd:	number of puts that failed with another error, and of wrong values
+ * @bad:	number of puts that failed with another error, and of wrong values
  * @hits:	number of values that were read back
  */
 struct squeeze {
@@ -28,7 +28,7 @@ struct squeeze {
 	bool end;
 	unsigned long long good;
 	unsigned long long refused;
-	unsigned long long odd;
+	unsigned long long bad;
 	unsigned long long hits;
 };
 
@@ -58,7 +58,7 @@ static void check(unsigned long long number)
 	memset(want, 0, sizeof(want));
 	fill(want, number, len);
 	if (err || item.value_len != len || memcmp(buffer, want, len))
-		squeeze->odd++;
+		squeeze->bad++;
 	else
 		squeeze->hits++;
 }
@@ -83,7 +83,7 @@ static int fill_belt(void *arg)
 		err = call(squeeze->belt, HASHBELT_IOC_PUT, &item);
 		squeeze->good += !err;
 		squeeze->refused += err == -ENOMEM || err == -ENOSPC;
-		squeeze->odd += err && err != -ENOMEM && err != -ENOSPC;
+		squeeze->bad += err && err != -ENOMEM && err != -ENOSPC;
 		check(number / 2);
 	}
 	return 0;
@@ -142,7 +142,7 @@ static void test_squeeze(__u32 handler, const char *name)
 	       "handler %s: the OOM killer kills no process", name);
 	ok(counter(squeeze->belt, HASHBELT_STAT_PRESSURE) > 0,
 	   "handler %s: the belt gives up entries under pressure", name);
-	is_int(squeeze->odd, 0,
+	is_int(squeeze->bad, 0,
 	       "handler %s: puts fail with ENOMEM or ENOSPC only, and values are right", name);
 	ok(squeeze->hits > 0, "handler %s: gets find some of the entries", name);
 	note("%llu puts, %llu refused, %llu given up, %llu found", squeeze->good,

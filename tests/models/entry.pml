@@ -628,7 +628,7 @@ proctype writer()
 #define IS_SWEEP	(index != NONE && IS_CLEARED(index))
 
 /* expire_or_requeue() */
-inline judge(node)
+inline expire_or_requeue(node)
 {
 	atomic {
 		bucket[node] = 0;
@@ -674,9 +674,9 @@ proctype worker()
 	:: IS_WORK ->
 		enter();
 		if
-		:: HAS_FALLEN(0) -> judge(0)
-		:: HAS_FALLEN(1) -> judge(1)
-		:: HAS_FALLEN(2) -> judge(2)
+		:: HAS_FALLEN(0) -> expire_or_requeue(0)
+		:: HAS_FALLEN(1) -> expire_or_requeue(1)
+		:: HAS_FALLEN(2) -> expire_or_requeue(2)
 		:: else
 		fi;
 		release_lock()

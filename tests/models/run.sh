@@ -15,7 +15,7 @@
 # with the trail in .cache/build/models. A case takes seconds, and up to 1 GB of memory. A
 # search always has the same outcome. tests/cache.sh keeps it for all clones, and the search
 # runs again only when the model, its flags, spin, the compiler or search() has changed. A
-# cached outcome is judged like a new one.
+# cached outcome is checked like a new one.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)

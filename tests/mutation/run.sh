@@ -265,8 +265,8 @@ mutants() {
 	awk -f "$here/mutants.awk" $(sources "$@")
 }
 
-# judge - run one mutant, and count the result.
-judge() {
+# run_mutant - run one mutant, and count the result.
+run_mutant() {
 	if [ "$state" = equivalent ]; then
 		echo "# equivalent $id"
 		equivalents=$((equivalents + 1))
@@ -305,7 +305,7 @@ judge_all() {
 		[ "$state" != unknown ] || continue
 		named=${id#*/}
 		named=${named%/*}
-		judge
+		run_mutant
 		[ $((killed + survived)) != "$sample" ] || break
 	done 3<"$1"
 }
@@ -355,10 +355,10 @@ build 9>&-
 clean 9>&-
 echo "# $(wc -l <"$home/list") mutants; seed $seed"
 judge_all "$home/selected" 9>&-
-judged=$((killed + survived))
+tested=$((killed + survived))
 echo "# $killed killed, $survived survived, $equivalents equivalent, $stillborn stillborn"
-[ $((killed * 100)) -ge $((judged * goal)) ] && [ $judged -gt 0 ]
-result $? "tests find at least $goal percent of $judged mutants: $((killed * 100 / (judged + !judged)))" \
+[ $((killed * 100)) -ge $((tested * goal)) ] && [ $tested -gt 0 ]
+result $? "tests find at least $goal percent of $tested mutants: $((killed * 100 / (tested + !tested)))" \
 	/dev/null
 grep '^unknown' "$home/selected" >"$home/unknown"
 [ $# -gt 0 ] || {

@@ -26,7 +26,7 @@ result "hbctl.1 has an example of a lock in a database" \
 	"$(grep -q "^store" "$temporary/shown" || echo "found none")"
 while IFS="$(printf '\t')" read -r _ line command <&7; do
 	run sh -c "$command"
-	result "hbctl.1:$line: $command" "$(judge_status 0; judge_error '')"
+	result "hbctl.1:$line: $command" "$(check_status 0; check_error '')"
 done 7<"$temporary/shown"
 is "the example runs its command under the lock" 0 made '' cat "$temporary/backup"
 finish

@@ -37,11 +37,11 @@ timed() {
 	begun=$(date +%s%N)
 	run "$@"
 	took=$((($(date +%s%N) - begun) / 1000000))
-	result "$name" "$(judge_status "$wanted_status"; same; judge_error "$error_pattern"
+	result "$name" "$(check_status "$wanted_status"; same; check_error "$error_pattern"
 		[ $took -ge "$least" ] && [ $took -le "$most" ] || echo "took $took ms")"
 }
 
-# Connections that are not answered. Commands that wait for ten seconds are judged at the end.
+# Connections that are not answered. Commands that wait for ten seconds are checked at the end.
 at="host=127.0.0.1 user=hbctl password=secret dbname=x"
 late='the store: the server did not take the connection within'
 for command in 'lock x' 'locks'; do
@@ -171,7 +171,7 @@ for command in lock locks; do
 	read -r status took <"$temporary/took.$command"
 	cp "$temporary/err.$command" "$temporary/err"
 	result "$command on a port without an answer exits with 3 after 10 s" \
-		"$(judge_status 3; judge_error "$late 10s"
+		"$(check_status 3; check_error "$late 10s"
 		[ "$took" -ge 9500 ] && [ "$took" -lt 14000 ] || echo "took $took ms")"
 done
 

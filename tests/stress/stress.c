@@ -37,7 +37,7 @@
  * @begun:	sequence number of the last put that has begun
  * @ended:	sequence number of the last put that has ended
  * @gone:	all puts up to this number have been removed or cleared
- * @ending:	counts removes and expires: odd while one runs
+ * @ending:	counts removes and expires: bad while one runs
  */
 struct slot {
 	_Atomic uint64_t begun;
@@ -69,8 +69,8 @@ static struct arena steady = { .name = "stress-steady", .steady = 1 };
 static struct arena moving = { .name = "stress-moving" };
 static _Atomic uint64_t advanced_ms;	/* moves of belt time, counted before each move */
 static _Atomic uint64_t moved_ms;	/* moves of belt time, counted after each move */
-static _Atomic uint64_t clears;		/* odd while a clear runs */
-static _Atomic uint64_t runs;		/* odd while belt time runs by itself */
+static _Atomic uint64_t clears;		/* bad while a clear runs */
+static _Atomic uint64_t runs;		/* bad while belt time runs by itself */
 static _Atomic uint64_t proven;		/* number of refreshes that could be checked */
 static _Atomic int writers_left;
 

@@ -4,7 +4,7 @@
 # run.sh [OPTION]... PAYLOAD COMMAND [ARGUMENT]...
 #
 # Boot a small guest, run COMMAND in it in a copy of the directory PAYLOAD, and
-# judge. The guest has only busybox and the payload: programs in the payload have
+# check the result. The guest has only busybox and the payload: programs in the payload have
 # to be linked statically.
 #
 #   --silence SECONDS      end a guest that prints nothing for SECONDS; 0: never (300)
@@ -323,8 +323,8 @@ valid() {
 		[ "$(wc -l <"$work/verdict")" = 1 ]
 }
 
-# judge - return the exit status. The guest has ended, so its logs and its verdict are complete.
-judge() {
+# check_results - return the exit status. The guest has ended, so its logs and its verdict are complete.
+check_results() {
 	log >"$work/task.log"
 	if [ "$ended" = 124 ]; then
 		died "nothing was printed for $silence s"
@@ -449,5 +449,5 @@ nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 archive "$@"
 boot
 result=0
-judge || result=$?
+check_results || result=$?
 exit "$result"
