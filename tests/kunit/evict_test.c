@@ -1021,11 +1021,11 @@ static struct kunit_case limit_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite limit_suite = {
-	.name = "hashbelt_limit",
+static struct kunit_suite evict_suite = {
+	.name = "hashbelt_evict",
 	.init = one_belt_init,
 	.exit = one_belt_exit,
 	.test_cases = limit_test_cases,
 };
 
-kunit_test_suites(&limit_suite);
+kunit_test_suites(&evict_suite);

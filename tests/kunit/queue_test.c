@@ -503,11 +503,11 @@ static struct kunit_case event_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite event_suite = {
-	.name = "hashbelt_event",
+static struct kunit_suite queue_suite = {
+	.name = "hashbelt_queue",
 	.init = one_belt_init,
 	.exit = one_belt_exit,
 	.test_cases = event_test_cases,
 };
 
-kunit_test_suites(&event_suite);
+kunit_test_suites(&queue_suite);
