@@ -297,6 +297,10 @@ static bool returns_item(int err)
 	return likely(!err) || err == -ERANGE || err == -EEXIST || err == -ESTALE;
 }
 
+/*
+ * The frame of GET to ADD. Through run_call(), which returns the whole argument, each operation
+ * takes 80 instructions more: a get 1392 in place of 1312.
+ */
 long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op)
 {
 	struct hashbelt_item item HB_UNINITIALIZED;
