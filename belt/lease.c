@@ -261,30 +261,6 @@ static enum hrtimer_restart alarm_expired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/*
- * Prepares the current task to wait. waiter_finish() ends this. Returns 0, or an error as
- * hashbelt_entry_alloc(). Context: may sleep.
- */
-static int waiter_init(struct hb_waiter *waiter, struct hb_acquire *acquire)
-{
-	struct hashbelt_entry *lease = acquire->lease, *spare;
-	struct hashbelt_belt *belt = acquire->belt;
-
-	spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data, lease->key_len);
-	if (IS_ERR(spare))
-		return PTR_ERR(spare);
-	*waiter = (struct hb_waiter){
-		.acquire = acquire, .task = current, .until = wait_end(belt, acquire->wait_ms),
-		.spare = spare, .result = HB_WAITING,
-	};
-	INIT_LIST_HEAD(&waiter->place);
-	hb_hrtimer_setup_on_stack(&waiter->timer, alarm_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
-	spin_lock(&belt->waiters.lock);
-	list_add_tail(&waiter->asleep, &belt->waiters.list);
-	spin_unlock(&belt->waiters.lock);
-	return 0;
-}
-
 static int reason_to_go(const struct hb_waiter *waiter, u64 now)
 {
 	if (waiter->acquire->belt->dead)
@@ -341,26 +317,6 @@ static int waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 	return result;
 }
 
-/*
- * Ends a waiter. @err is the result of hb_lease_take(), or of a step before it; with
- * -EINPROGRESS the task waits first. Returns @err or the waiter's @result.
- */
-static int waiter_finish(struct hb_shard *shard, struct hb_waiter *waiter, int err)
-{
-	struct hashbelt_belt *belt = shard->belt;
-
-	if (waiter->spare)
-		hashbelt_entry_put(belt, waiter->spare);
-	if (err == -EINPROGRESS)
-		err = waiter_sleep(shard, waiter);
-	spin_lock(&belt->waiters.lock);
-	list_del(&waiter->asleep);
-	spin_unlock(&belt->waiters.lock);
-	hb_timer_cancel(&waiter->timer);
-	destroy_hrtimer_on_stack(&waiter->timer);
-	return err;
-}
-
 /* Acquiring */
 
 /* As hb_lease_take(), or an error of @acquire->refuses. */
@@ -383,19 +339,39 @@ static int try_acquire(struct hb_shard *shard, struct hb_acquire *acquire,
 static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 			    struct hb_room *room)
 {
-	struct hb_waiter waiter;
-	int err = waiter_init(&waiter, acquire);
+	struct hashbelt_entry *lease = acquire->lease;
+	struct hashbelt_belt *belt = acquire->belt;
+	struct hb_waiter waiter = {
+		.acquire = acquire, .task = current, .until = wait_end(belt, acquire->wait_ms),
+		.result = HB_WAITING,
+	};
+	int err;
 
-	if (err)
-		return err;
+	waiter.spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data,
+					  lease->key_len);
+	if (IS_ERR(waiter.spare))
+		return PTR_ERR(waiter.spare);
+	INIT_LIST_HEAD(&waiter.place);
+	hb_hrtimer_setup_on_stack(&waiter.timer, alarm_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+	spin_lock(&belt->waiters.lock);
+	list_add_tail(&waiter.asleep, &belt->waiters.list);
+	spin_unlock(&belt->waiters.lock);
 	do {
 		err = try_acquire(shard, acquire, &waiter, room);
-	} while (err == -ENOSPC && hb_make_room(acquire->belt, acquire->lease, room));
+	} while (err == -ENOSPC && hb_make_room(belt, lease, room));
 	/* It may sleep, and others wait for reserved room. */
-	hb_room_release(acquire->belt, room);
-	err = waiter_finish(shard, &waiter, err);
+	hb_room_release(belt, room);
+	if (waiter.spare)
+		hashbelt_entry_put(belt, waiter.spare);
+	if (err == -EINPROGRESS)
+		err = waiter_sleep(shard, &waiter);
+	spin_lock(&belt->waiters.lock);
+	list_del(&waiter.asleep);
+	spin_unlock(&belt->waiters.lock);
+	hb_timer_cancel(&waiter.timer);
+	destroy_hrtimer_on_stack(&waiter.timer);
 	if (err == -EINTR)
-		acquire->wait_ms = wait_left(acquire->belt, waiter.until);
+		acquire->wait_ms = wait_left(belt, waiter.until);
 	return err;
 }
 
@@ -438,28 +414,15 @@ int hb_lease_acquire(struct hb_acquire *acquire, enum hb_kind kind, struct hb_cl
 
 /* Waking all waiters */
 
-/* Moves a batch of waiters from @from to the belt's list and wakes them. True if there are more. */
-static bool wake_batch(struct hashbelt_belt *belt, struct list_head *from)
-{
-	struct hb_waiter *waiter;
-	unsigned int n;
-
-	lockdep_assert_held(&belt->waiters.lock);
-	for (n = 0; n < HB_BATCH && !list_empty(from); n++) {
-		waiter = list_first_entry(from, struct hb_waiter, asleep);
-		list_move_tail(&waiter->asleep, &belt->waiters.list);
-		wake_up_process(waiter->task);
-	}
-	return !list_empty(from);
-}
-
 /*
  * Belt time has been moved, or the belt is dead: all waiters look, and set their timers. Of two
  * tasks that do this at the same time each may wake waiters for the other. Context: may sleep.
  */
 void hb_sleepers_wake(struct hashbelt_belt *belt)
 {
+	struct hb_waiter *waiter;
 	LIST_HEAD(asleep);
+	unsigned int n;
 	bool more;
 
 	spin_lock(&belt->waiters.lock);
@@ -467,7 +430,12 @@ void hb_sleepers_wake(struct hashbelt_belt *belt)
 	spin_unlock(&belt->waiters.lock);
 	do {
 		spin_lock(&belt->waiters.lock);
-		more = wake_batch(belt, &asleep);
+		for (n = 0; n < HB_BATCH && !list_empty(&asleep); n++) {
+			waiter = list_first_entry(&asleep, struct hb_waiter, asleep);
+			list_move_tail(&waiter->asleep, &belt->waiters.list);
+			wake_up_process(waiter->task);
+		}
+		more = !list_empty(&asleep);
 		spin_unlock(&belt->waiters.lock);
 		cond_resched();
 	} while (more);

@@ -249,14 +249,6 @@ int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owne
 }
 EXPORT_SYMBOL_GPL(hashbelt_renew);
 
-static void describe_owner(struct hashbelt_entry *lease, void *owner, struct hashbelt_lock *lock,
-			   u64 now)
-{
-	lock->owner_len = lease->value_len;
-	memcpy(owner, hashbelt_entry_value(lease), lease->value_len);
-	describe(lease, lock, now);
-}
-
 /**
  * hashbelt_query() - return the owner of a lock
  * @belt:	the belt
@@ -271,24 +263,18 @@ int hashbelt_query(struct hashbelt_belt *belt, const void *key, void *owner,
 {
 	u32 hash = hb_hash(belt, key, lock->key_len) | HB_LOCK;
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	u64 now = hb_clock_now(&belt->clock);
 	struct hashbelt_entry *lease;
-	bool held;
+	u64 now;
 
-	rcu_read_lock();
-	lease = hb_index_find(&belt->index, hash, key, lock->key_len);
-	held = lease && hb_is_live(belt, lease, now);
-	if (held)
-		describe_owner(lease, owner, lock, now);
-	rcu_read_unlock();
-	if (held)
-		return 0;
-	/* A lock that is being handed over is in the index again when the shard's lock is free. */
+	/* Under this lock no lease is just being handed over, and so out of the index. */
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
 	lease = hb_peek(shard, hash, key, lock->key_len, now);
-	if (lease)
-		describe_owner(lease, owner, lock, now);
+	if (lease) {
+		lock->owner_len = lease->value_len;
+		memcpy(owner, hashbelt_entry_value(lease), lease->value_len);
+		describe(lease, lock, now);
+	}
 	spin_unlock(&shard->lock);
 	if (lease)
 		return 0;

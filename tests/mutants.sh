@@ -158,7 +158,7 @@ mutant exit belt/create.c \
 mutant early device/call.c "$freed_early" \
 	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read after it is freed'
 mutant order belt/lease.c \
-	'/^static int waiter_init/,/^}/s/^\tlist_add_tail(.*/&\n\tspin_lock(\&belt->shards[0].lock);\n\tspin_unlock(\&belt->shards[0].lock);/' \
+	'/^static int acquire_and_wait/,/^}/s/^\tlist_add_tail(.*/&\n\tspin_lock(\&belt->shards[0].lock);\n\tspin_unlock(\&belt->shards[0].lock);/' \
 	debug lockwait_test 'not ok .*lockdep is on after all' 'locks are taken in the wrong order'
 mutant leak device/call.c \
 	'/^int hb_call_list/,/^}/s/^\t\tkvfree(buffer);$/\t\tif (!err)\n\t\t\tkvfree(buffer);/' \
