@@ -27,21 +27,6 @@ u64 hashbelt_now(struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_now);
 
-bool hashbelt_is_dead(const struct hashbelt_belt *belt)
-{
-	return READ_ONCE(belt->dead);
-}
-
-/**
- * hashbelt_wipes() - the belt has HASHBELT_WIPE: no copy of a key or value may be left in memory
- * @belt:	the belt
- */
-bool hashbelt_wipes(const struct hashbelt_belt *belt)
-{
-	return READ_ONCE(belt->policy) & HASHBELT_WIPE;
-}
-EXPORT_SYMBOL_GPL(hashbelt_wipes);
-
 /* Returns 0 if the conditions of a put hold, given the entry that is there. */
 static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
 			 const struct hashbelt_item *item)

@@ -24,6 +24,7 @@
 #ifndef _HASHBELT_CORE_H
 #define _HASHBELT_CORE_H
 
+#include "belt/belt.h"
 #include "belt/client.h"
 #include "belt/create.h"
 #include "belt/evict.h"
@@ -40,8 +41,6 @@
 #endif
 
 u64 hashbelt_now(struct hashbelt_belt *belt);
-bool hashbelt_is_dead(const struct hashbelt_belt *belt);
-bool hashbelt_wipes(const struct hashbelt_belt *belt);
 
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item);

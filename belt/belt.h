@@ -283,4 +283,26 @@ static inline u64 hb_ms_left(u64 deadline, u64 now)
 	return div_u64(deadline - now + NSEC_PER_MSEC - 1, NSEC_PER_MSEC);
 }
 
+static inline bool hashbelt_is_dead(const struct hashbelt_belt *belt)
+{
+	return READ_ONCE(belt->dead);
+}
+
+/* The belt has HASHBELT_WIPE: no copy of a key or value may be left in memory. */
+static inline bool hashbelt_wipes(const struct hashbelt_belt *belt)
+{
+	return READ_ONCE(belt->policy) & HASHBELT_WIPE;
+}
+
+static inline bool hashbelt_has_events(const struct hashbelt_belt *belt)
+{
+	return READ_ONCE(belt->queue.waiting.first);
+}
+
+/* True if an event is queued, or the belt's handler would report one. */
+static inline bool hashbelt_reports(const struct hashbelt_belt *belt)
+{
+	return hashbelt_has_events(belt) || READ_ONCE(belt->handler) != HASHBELT_DROP;
+}
+
 #endif /* _HASHBELT_BELT_H */

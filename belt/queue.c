@@ -428,29 +428,6 @@ void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 	}
 }
 
-/* True if an event is queued, or the belt's handler would report one. */
-bool hashbelt_reports(const struct hashbelt_belt *belt)
-{
-	return READ_ONCE(belt->queue.waiting.first) || READ_ONCE(belt->handler) != HASHBELT_DROP;
-}
-
-bool hashbelt_has_events(const struct hashbelt_belt *belt)
-{
-	return READ_ONCE(belt->queue.waiting.first);
-}
-
-/* Tasks that wait in a read: an event wakes one, a change of the belt or its settings all. */
-wait_queue_head_t *hashbelt_event_wait(struct hashbelt_belt *belt)
-{
-	return &belt->queue.wait;
-}
-
-/* Descriptors that are polled: each event notifies them, and so does the end of the belt. */
-struct hb_pollers *hashbelt_pollers(struct hashbelt_belt *belt)
-{
-	return &belt->pollers;
-}
-
 /* Drops the oldest event to make room. False: there is none. */
 bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 {

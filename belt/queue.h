@@ -7,8 +7,6 @@
 
 #include "fifo.h"
 
-struct hb_pollers;
-
 /**
  * struct hb_queue - events of a belt that wait for a reader
  * @lock:	protects all below; taken inside shards' locks
@@ -24,7 +22,7 @@ struct hb_pollers;
  * @lost:	events lost that no reader has been told of
  * @max_events:	most events that wait or are in flight
  * @max_bytes:	most of @bytes
- * @wait:	tasks that wait in a read
+ * @wait:	tasks that wait in a read: an event wakes one, a change of the settings all
  */
 struct hb_queue {
 	spinlock_t lock;		/* taken inside of shards' locks */
@@ -62,9 +60,5 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held);
 struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event);
 const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record);
-bool hashbelt_reports(const struct hashbelt_belt *belt);
-bool hashbelt_has_events(const struct hashbelt_belt *belt);
-wait_queue_head_t *hashbelt_event_wait(struct hashbelt_belt *belt);
-struct hb_pollers *hashbelt_pollers(struct hashbelt_belt *belt);
 
 #endif /* _HASHBELT_QUEUE_H */

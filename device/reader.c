@@ -25,7 +25,7 @@ static void set_watch(struct hb_file *file, struct hb_session *session, u32 flag
 		wake_up_all(&session->client->wait);
 	mutex_unlock(&session->lock);
 	if (other)
-		wake_up_all(hashbelt_event_wait(session->named->belt));
+		wake_up_all(&session->named->belt->queue.wait);
 	hb_wake_polling(&file->wait, true);
 }
 
@@ -240,7 +240,7 @@ static int wait_for_completed(struct hb_session *session)
 static int wait_for_event(struct hb_session *session)
 {
 	struct hashbelt_belt *belt = session->named->belt;
-	wait_queue_head_t *wait = hashbelt_event_wait(belt);
+	wait_queue_head_t *wait = &belt->queue.wait;
 	int err;
 
 	err = wait_event_interruptible_exclusive(*wait, hashbelt_has_events(belt) ||

@@ -124,7 +124,7 @@ void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named
 	session->access = access;
 	refcount_set(&session->ref, 1);
 	mutex_init(&session->lock);
-	hb_poller_init(&session->poller, hashbelt_pollers(named->belt), HB_POLL_EVENTS);
+	hb_poller_init(&session->poller, &named->belt->pollers, HB_POLL_EVENTS);
 	before = publish(file, session, &bound);
 	if (before)
 		hb_session_close(before);
@@ -179,12 +179,6 @@ void hb_named_belt_unbind(struct hb_named_belt *named)
 	}
 }
 
-/* For hb_file_bind(), which must not fail. */
-struct hb_session *hb_session_alloc(void)
-{
-	return kzalloc(sizeof(struct hb_session), GFP_KERNEL_ACCOUNT);
-}
-
 /*
  * Binds a descriptor to a belt by name. The rights are those that the current task and the task
  * that opened the device both have now; as with files, they do not change later. @owner: NULL, or
@@ -195,8 +189,8 @@ int hb_file_bind_name(struct file *filp, const char *name, const kuid_t *owner, 
 {
 	struct hb_named_belt *named = hb_registry_open(name);
 	struct hb_session *session;
-	int err = 0;
 	u32 access;
+	int err = 0;
 
 	if (IS_ERR(named))
 		return PTR_ERR(named);
@@ -206,17 +200,12 @@ int hb_file_bind_name(struct file *filp, const char *name, const kuid_t *owner, 
 		err = -ENOENT;
 	else if (owner && !hb_named_belt_is_of(named, *owner))
 		err = -EPERM;
-	if (err) {
+	session = err ? NULL : hb_session_alloc();
+	if (session)
+		hb_file_bind(filp, session, named, access);
+	else
 		hb_named_belt_put(named);
-		return err;
-	}
-	session = hb_session_alloc();
-	if (!session) {
-		hb_named_belt_put(named);
-		return -ENOMEM;
-	}
-	hb_file_bind(filp, session, named, access);
-	return 0;
+	return session ? 0 : err ?: -ENOMEM;
 }
 
 int hb_file_open(struct inode *inode, struct file *filp)

@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
+#include <linux/slab.h>
 
 #include "belt/link.h"
 #include "belt/poller.h"
@@ -67,7 +68,6 @@ struct hb_file {
 	struct rcu_head rcu;
 };
 
-struct hb_session *hb_session_alloc(void);
 void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named_belt *named,
 		  u32 access);
 void hb_session_close(struct hb_session *session);
@@ -79,6 +79,12 @@ int hb_file_bind_name(struct file *filp, const char *name, const kuid_t *owner, 
 void hb_named_belt_unbind(struct hb_named_belt *named);
 int hb_file_open(struct inode *inode, struct file *filp);
 int hb_file_release(struct inode *inode, struct file *filp);
+
+/* For hb_file_bind(), which must not fail. */
+static inline struct hb_session *hb_session_alloc(void)
+{
+	return kzalloc(sizeof(struct hb_session), GFP_KERNEL_ACCOUNT);
+}
 
 static inline void hb_session_put(struct hb_session *session)
 {
