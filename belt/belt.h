@@ -56,6 +56,7 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  *		the worker
  * @wheel:	where plain entries wait for their deadlines
  * @old:	a wheel of another geometry, while it is being unloaded
+ * @level:	the front level of another geometry, while belt->set_lock is held
  * @leases:	where entries of other kinds wait: locks, fill leases and requests
  * @limbo:	entries that wait for a grace period to begin
  * @leaving:	entries whose grace period has begun
@@ -81,6 +82,7 @@ struct hb_shard {
 	u64 next;
 	struct hb_wheel wheel;
 	struct hb_wheel old;
+	struct hb_level *level;
 	struct hb_wheel leases;
 	struct list_head limbo;
 	struct list_head leaving;

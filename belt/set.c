@@ -5,7 +5,6 @@
  */
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 
 #include "belt.h"
 #include "set.h"
@@ -91,45 +90,15 @@ static void set_behaviour(struct hashbelt_belt *belt, const struct hashbelt_conf
 
 /**
  * struct new_geometry - wheels that are being prepared
- * @geometry:	in the place of the belt that is free
+ * @geometry:	in the place of the belt that is free; NULL: the present one stays
  * @ttl:	the belt's time-to-live, nanoseconds
  * @grace:	how long entries stay beyond their deadlines, nanoseconds
- * @levels:	for each shard, the front level
  */
 struct new_geometry {
 	struct hb_geometry *geometry;
 	u64 ttl;
 	u64 grace;
-	struct hb_level **levels;
 };
-
-static void levels_free(struct hashbelt_belt *belt, struct new_geometry *to)
-{
-	unsigned int i;
-
-	for (i = 0; to->levels && i < 1u << belt->shard_bits; i++)
-		hb_level_free(to->levels[i], belt->account);
-	kfree(to->levels);
-}
-
-static int levels_alloc(struct hashbelt_belt *belt, struct new_geometry *to)
-{
-	unsigned int i, shards = 1u << belt->shard_bits;
-
-	to->levels = kcalloc(shards, sizeof(*to->levels), GFP_KERNEL_ACCOUNT);
-	if (!to->levels)
-		return -ENOMEM;
-	for (i = 0; i < shards; i++) {
-		struct hb_level *level = hb_level_new(to->geometry, 0, belt->account);
-
-		if (IS_ERR(level)) {
-			levels_free(belt, to);
-			return PTR_ERR(level);
-		}
-		to->levels[i] = level;
-	}
-	return 0;
-}
 
 static bool is_unloading(struct hashbelt_belt *belt)
 {
@@ -146,6 +115,8 @@ static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_co
 			    u32 fields, struct new_geometry *to)
 {
 	u32 buckets = belt->geometry->size[0];
+	struct hb_level *level;
+	struct hb_shard *shard;
 
 	lockdep_assert_held(&belt->set_lock);
 	to->ttl = belt->ttl;
@@ -161,20 +132,27 @@ static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_co
 	}
 	to->geometry = belt->geometry == belt->geometries ? belt->geometries + 1 : belt->geometries;
 	hb_geometry_init(to->geometry, to->ttl, buckets, to->grace);
-	return levels_alloc(belt, to);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+		level = hb_level_new(to->geometry, 0, belt->account);
+		if (IS_ERR(level))
+			break;
+		shard->level = level;
+	}
+	if (!IS_ERR(level))
+		return 0;
+	while (--shard >= belt->shards)
+		hb_level_free(shard->level, belt->account);
+	return PTR_ERR(level);
 }
 
 /* Under all shards' locks. */
 static void switch_geometry(struct hashbelt_belt *belt, struct new_geometry *to)
 {
 	u64 now = hb_clock_now(&belt->clock);
-	unsigned int i;
+	struct hb_shard *shard;
 
-	for (i = 0; i < 1u << belt->shard_bits; i++) {
-		hb_wheel_set_geometry(&belt->shards[i].wheel, to->geometry, to->levels[i],
-				      &belt->shards[i].old, now);
-		to->levels[i] = NULL;
-	}
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		hb_wheel_set_geometry(&shard->wheel, to->geometry, shard->level, &shard->old, now);
 	belt->rotated += div64_u64(now, belt->geometry->width[0]) -
 			 div64_u64(belt->geometry_since, belt->geometry->width[0]);
 	belt->geometry_since = now;
@@ -204,7 +182,7 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
 	set_behaviour(belt, config, fields);
 	if (fields & LIMIT_FIELDS)
 		hb_set_limits(belt, config, fields);
-	if (to->levels)
+	if (to->geometry)
 		switch_geometry(belt, to);
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
@@ -236,10 +214,9 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 	}
 	if (!err) {
 		set_all(belt, config, fields, &to);
-		for (shard = belt->shards; to.levels && shard < hb_shards_end(belt); shard++)
+		for (shard = belt->shards; to.geometry && shard < hb_shards_end(belt); shard++)
 			/* So entries of the old wheels are not looked at more often than before. */
 			hb_grow_levels(belt, shard, &shard->wheel, reach);
-		kfree(to.levels);
 	}
 	mutex_unlock(&belt->set_lock);
 	/* For a small belt one batch is all the work; but the worker has to set its alarm. */
