@@ -196,29 +196,28 @@ static int set(const struct hb_call *call, const struct hashbelt_settings *setti
 	return 0;
 }
 
-static int check_named(const struct hashbelt_name *name)
+/* @flags: those that may be set. */
+static int check_named(const struct hashbelt_name *name, u32 flags)
 {
-	return name->flags || name->uid || !*name->name ? -EINVAL : check_name(name->name);
+	if (name->flags & ~flags || (!name->flags && name->uid) || !*name->name)
+		return -EINVAL;
+	return check_name(name->name);
 }
 
-static int open(const struct hb_call *call, struct hashbelt_name name)
+static int open(const struct hb_call *call, const struct hashbelt_name *name)
 {
-	kuid_t owner;
-	int err;
+	kuid_t owner = make_kuid(current_user_ns(), name->uid);
+	int err = check_named(name, HASHBELT_OF_OWNER);
 
-	if (name.flags != HASHBELT_OF_OWNER)
-		return check_named(&name) ?: hb_file_bind_name(call->filp, name.name, NULL, false);
-	owner = make_kuid(current_user_ns(), name.uid);
-	name.flags = 0;
-	name.uid = 0;
-	err = uid_valid(owner) ? check_named(&name) : -EINVAL;
-	return err ?: hb_file_bind_name(call->filp, name.name, &owner, false);
+	if (err || (name->flags && !uid_valid(owner)))
+		return -EINVAL;
+	return hb_file_bind_name(call->filp, name->name, name->flags ? &owner : NULL, false);
 }
 
 static int destroy(const struct hb_call *call, const struct hashbelt_name *name)
 {
 	struct hb_named_belt *named;
-	int err = check_named(name);
+	int err = check_named(name, 0);
 
 	if (err)
 		return err;
@@ -252,7 +251,7 @@ int hb_call_manage(const struct hb_call *call, void *arg)
 		break;
 	case HASHBELT_IOC_OPEN:
 		what = "open";
-		err = open(call, *(const struct hashbelt_name *)arg);
+		err = open(call, arg);
 		break;
 	default:
 		what = "destroy";
