@@ -96,12 +96,8 @@ static struct hashbelt_entry *next_bound(struct hb_client *client)
 /* Frees a request whose completion was queued for the client. */
 static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {
-	struct hb_shard *shard = hb_shard_of(belt, request->hash);
-
 	atomic64_sub(hb_entry_size(request), &belt->clients.undelivered_bytes);
-	spin_lock(&shard->lock);
-	hb_limbo_enter(shard, request);
-	spin_unlock(&shard->lock);
+	hb_limbo_add(belt, request);
 }
 
 /**

@@ -6,20 +6,24 @@
 #include "info.h"
 #include "shard.h"
 
+/* A plain entry that has a value. Under its shard's lock, where no task claims it. */
+static bool is_listed(const struct hb_listing *listing, const struct hashbelt_entry *entry)
+{
+	return hb_kind(entry) == HB_ENTRY && hb_is_live(listing->belt, entry, listing->now);
+}
+
 static void scan_one(struct hashbelt_entry *entry, void *arg)
 {
-	s64 deadline = atomic64_read(&entry->node.deadline);
 	struct hb_listing *listing = arg;
 	struct hashbelt_record record;
 
-	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(listing->belt, entry) ||
-	    deadline <= (s64)listing->now)
+	if (!is_listed(listing, entry))
 		return;
 	record = (struct hashbelt_record){
 		.key_len = entry->key_len,
 		.value_len = entry->value_len,
 		.flags = entry->flags,
-		.ttl_ms = hb_ms_left(deadline, listing->now),
+		.ttl_ms = hb_ms_left(hb_node_deadline(&entry->node), listing->now),
 		.version = entry->version,
 	};
 	hb_list_add(listing, &record, sizeof(record), entry, entry->key_len);
@@ -59,14 +63,12 @@ struct bucket_counts {
 static void count_one(struct hashbelt_entry *entry, void *arg)
 {
 	struct bucket_counts *buckets = container_of(arg, struct bucket_counts, listing);
-	s64 deadline = atomic64_read(&entry->node.deadline);
-	const struct hb_listing *listing = arg;
+	u64 left;
 
-	if (hb_kind(entry) != HB_ENTRY || hb_is_cleared(listing->belt, entry) ||
-	    deadline <= (s64)listing->now)
+	if (!is_listed(&buckets->listing, entry))
 		return;
-	buckets->counts[min_t(u64, div64_u64(deadline - listing->now, buckets->width),
-			      buckets->last)]++;
+	left = hb_node_deadline(&entry->node) - buckets->listing.now;
+	buckets->counts[min_t(u64, div64_u64(left, buckets->width), buckets->last)]++;
 }
 
 /**

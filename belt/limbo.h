@@ -20,4 +20,14 @@ static inline void hb_limbo_enter(struct hb_shard *shard, struct hashbelt_entry 
 		hb_limbo_leave(shard);
 }
 
+/* Likewise, without the shard's lock. */
+static inline void hb_limbo_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+
+	spin_lock(&shard->lock);
+	hb_limbo_enter(shard, entry);
+	spin_unlock(&shard->lock);
+}
+
 #endif /* _HASHBELT_LIMBO_H */

@@ -395,16 +395,12 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 /* Frees an event that is not charged any more, when no reader stands on it. */
 static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 {
-	struct hb_shard *shard = hb_shard_of(belt, event->hash);
-
-	if (is_proxy(event)) {
-		hashbelt_entry_put(belt, hashbelt_event_entry(event));
-		hashbelt_entry_put(belt, event);
+	if (!is_proxy(event)) {
+		hb_limbo_add(belt, event);
 		return;
 	}
-	spin_lock(&shard->lock);
-	hb_limbo_enter(shard, event);
-	spin_unlock(&shard->lock);
+	hashbelt_entry_put(belt, hashbelt_event_entry(event));
+	hashbelt_entry_put(belt, event);
 }
 
 /*

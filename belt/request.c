@@ -195,9 +195,7 @@ bool hb_requests_step(struct hb_shard *shard)
  */
 static size_t request_besides(const struct hashbelt_entry *entry)
 {
-	const struct hb_request *request = hb_tail(entry);
-
-	return request->besides;
+	return ((const struct hb_request *)hb_tail(entry))->besides;
 }
 
 static void request_link(struct hb_shard *shard, struct hashbelt_entry *entry)
@@ -431,21 +429,6 @@ u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 
 /* Registering */
 
-static struct hashbelt_entry *find_request(struct hb_shard *shard, u32 hash,
-					   const struct name *name)
-{
-	return hb_find_locked(shard, (hash & HB_HASH) | HB_REQUEST, name, sizeof(*name));
-}
-
-/*
- * Completed requests do not count as entries, and would have no limit if the client does not read
- * them. True: no new request is registered.
- */
-static bool is_undelivered(const struct hashbelt_belt *belt)
-{
-	return atomic64_read(&belt->clients.undelivered_bytes) > READ_ONCE(belt->queue.max_bytes);
-}
-
 /*
  * Adds a request to the index, where other tasks may find it. request_arm() puts it on the wheel
  * later. -EAGAIN: a request of the same id had ended, and is finished now.
@@ -462,7 +445,7 @@ static int request_insert(struct hb_shard *shard, struct hashbelt_entry *entry, 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
 	request->linking = true;
-	other = find_request(shard, entry->hash, (const struct name *)entry->data);
+	other = hb_find_locked(shard, entry->hash & ~HB_TAILED, entry->data, entry->key_len);
 	if (!other)
 		err = hb_shard_insert(shard, entry, hb_deadline_of(belt, now, ttl_ms), room);
 	else if (claim_ended(belt, other))
@@ -477,9 +460,12 @@ static int link_watch(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		      struct hb_watch *watch)
 {
 	const void *key = hashbelt_entry_value(entry) + watch->at;
-	struct hb_shard *shard = hb_shard_of(belt, watch->hash);
-	struct hashbelt_entry *spare = hb_waitpoint_alloc(belt, watch->hash, key, watch->len);
+	struct hashbelt_entry *spare;
+	struct hb_shard *shard;
 
+	watch->hash = hb_hash(belt, key, watch->len);
+	shard = hb_shard_of(belt, watch->hash);
+	spare = hb_waitpoint_alloc(belt, watch->hash, key, watch->len);
 	if (IS_ERR(spare))
 		return PTR_ERR(spare);
 	spin_lock(&shard->lock);
@@ -491,21 +477,6 @@ static int link_watch(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		hashbelt_entry_put(belt, spare);
 	hb_fit_index(belt, shard);
 	return 0;
-}
-
-static int link_watches(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
-{
-	struct hb_request *request = hb_tail(entry);
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < entry->keys; i++)
-		request->watches[i].hash = hb_hash(belt, hashbelt_entry_value(entry) +
-						   request->watches[i].at,
-						   request->watches[i].len);
-	for (i = 0; i < entry->keys && !err; i++)
-		err = link_watch(belt, entry, &request->watches[i]);
-	return err;
 }
 
 /*
@@ -542,10 +513,16 @@ static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	struct hb_request *request = hb_tail(entry);
 	struct hb_room room = {};
 	int err = -EINVAL;
+	u32 i;
 
-	if (is_undelivered(belt))
+	/*
+	 * Completed requests do not count as entries, and would have no limit if the client does
+	 * not read them.
+	 */
+	if (atomic64_read(&belt->clients.undelivered_bytes) > READ_ONCE(belt->queue.max_bytes))
 		err = -ENOSPC;
 	else if (hb_ttl_is_plain(ttl_ms))
 		err = hb_make_chains(belt, shard);
@@ -560,7 +537,8 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 		hashbelt_entry_put(belt, entry);
 		return err;
 	}
-	err = link_watches(belt, entry);
+	for (i = 0; i < entry->keys && !err; i++)
+		err = link_watch(belt, entry, &request->watches[i]);
 	/* If another task completed it meanwhile, the registration counts as a success. */
 	if (err && !hb_request_release(belt, entry))
 		err = 0;
@@ -586,7 +564,7 @@ int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id
 	int err = -ENOENT;
 
 	spin_lock(&shard->lock);
-	entry = find_request(shard, hash, &name);
+	entry = hb_find_locked(shard, hash | HB_REQUEST, &name, sizeof(name));
 	if (entry)
 		refcount_inc(&entry->ref);
 	spin_unlock(&shard->lock);
