@@ -179,17 +179,11 @@ static inline bool hb_node_try_claim(struct hb_node *node, enum hashbelt_reason 
 	return true;
 }
 
-/**
- * hb_node_supersede() - claim a node because another one takes its place
- * @node:	the node
- * @by:		the other one
- * @keep:	give @by the deadline of @node, refreshes up to now included
- *
- * A reader that finds @node claimed as replaced goes on to @by. A sealed node is not claimed: a
- * reader was told that it has expired, and must not be told that it was replaced before.
- *
- * Context: as hb_node_claim(). @by is in the index already, behind @node. Return: false if @node is
- * sealed.
+/*
+ * Claims a node because @by, which is in the index behind it, takes its place: a reader that finds
+ * @node claimed as replaced goes on to @by. @keep: gives @by the deadline of @node, refreshes up to
+ * now included. Returns false, and claims nothing, if @node is sealed: a reader was told that it
+ * has expired, and must not be told that it was replaced before. Context: as hb_node_claim().
  */
 static inline bool hb_node_supersede(struct hb_node *node, struct hb_node *by, bool keep)
 {
@@ -205,15 +199,10 @@ static inline bool hb_node_supersede(struct hb_node *node, struct hb_node *by, b
 	return true;
 }
 
-/**
- * hb_node_claim_due() - claim a node if its deadline is reached
- * @node:	the node
- * @now:	belt time
- *
- * A sealed deadline is reached, even if @now is an older clock value.
- *
- * Context: as hb_node_claim(). Return: true if this call has claimed it as expired; false if the
- * deadline is ahead (a refresh may just have moved it), or the node was claimed before.
+/*
+ * Claims a node as expired if its deadline is reached; a sealed one is, even if @now is an older
+ * clock value. Returns false if the deadline is ahead (a refresh may just have moved it), or the
+ * node was claimed before. Context: as hb_node_claim().
  */
 static inline bool hb_node_claim_due(struct hb_node *node, u64 now)
 {
@@ -237,18 +226,12 @@ static inline bool hb_node_seal(struct hb_node *node, s64 deadline)
 	       atomic64_try_cmpxchg(&node->deadline, &deadline, deadline - HB_SEALED);
 }
 
-/**
- * hb_node_move() - set the deadline of a node that is not claimed
- * @node:	the node
- * @now:	belt time; a deadline that is reached is not moved any more
- * @to:		the new deadline, a multiple of HB_GRAIN
- * @shorten:	@to may be earlier than the present deadline
- *
- * A caller that shortens holds the shard's lock and puts the node into its new bucket. A caller
- * that extends need not: the drain of the old bucket does that.
- *
- * Return: the deadline that holds now; HB_GONE if it was too late, or HB_ELSEWHERE if the node was
- * replaced.
+/*
+ * Sets the deadline of a node that is not claimed, and whose deadline is not reached @now, to @to,
+ * a multiple of HB_GRAIN; to an earlier one only with @shorten. A caller that shortens holds the
+ * shard's lock and puts the node into its new bucket. A caller that extends need not: the drain of
+ * the old bucket does that. Returns the deadline that holds now; HB_GONE if it was too late, or
+ * HB_ELSEWHERE if the node was replaced.
  */
 static inline u64 hb_node_move(struct hb_node *node, u64 now, u64 to, bool shorten)
 {

@@ -13,15 +13,10 @@ int hb_copy_bytes(void *to, u64 from, u32 size)
 	return hb_copy_words(to, u64_to_user_ptr(from), size);
 }
 
-/**
- * hb_call_list() - run an ioctl that fills a buffer of its caller
- * @call:	the ioctl
- * @to:		the caller's buffer
- * @size:	its size, bytes, at most HASHBELT_SCAN_MAX
- * @request:	passed to @list
- * @list:	writes records to a buffer of the kernel, and returns in @used how many bytes
- *
- * Context: may sleep. Return: 0, -ENOMEM, -EFAULT, or an error of @list.
+/*
+ * Runs an ioctl that fills its caller's buffer @to of @size bytes, HASHBELT_SCAN_MAX at most. @list
+ * writes records to a buffer of the kernel, and returns in @used how many bytes. Returns 0,
+ * -ENOMEM, -EFAULT, or an error of @list. Context: may sleep.
  */
 int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
 		 int (*list)(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used))
