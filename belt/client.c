@@ -43,10 +43,7 @@ struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_client_new);
 
-/*
- * Takes out an entry whose descriptor is closed, unless it has left. If it has expired or was
- * cleared, it leaves for that reason. Under the shard's lock.
- */
+/* The descriptor of an entry is closed. One that has expired or was cleared leaves as that. */
 static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -171,9 +168,7 @@ int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, si
 }
 EXPORT_SYMBOL_GPL(hashbelt_take_completed);
 
-/*
- * Puts completed requests that were taken back to the head, in order; @events is empty afterwards.
- */
+/* Puts taken requests back to the head, in order; @events is empty afterwards. */
 void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
 			       struct hb_fifo *events)
 {

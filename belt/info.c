@@ -205,9 +205,7 @@ static u64 rotations(struct hashbelt_belt *belt)
 	return rotated;
 }
 
-/*
- * Sums the counters into HASHBELT_STAT_COUNT @counters and HASHBELT_LAGS @lags. Context: may sleep.
- */
+/* Sums up HASHBELT_STAT_COUNT @counters and HASHBELT_LAGS @lags. Context: may sleep. */
 void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags)
 {
 	unsigned int i;

@@ -174,10 +174,7 @@ static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, 
 	return true;
 }
 
-/*
- * An event is lost at once. Its entry has left the belt, and gives back the charge that the event
- * was to keep.
- */
+/* An event is lost at once, and gives back the charge that it was to keep. */
 static void lose_at_once(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 {
 	count_lost(belt);
@@ -437,9 +434,7 @@ bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 	return dropped;
 }
 
-/*
- * Drops and frees a batch of the events that are too many, for each shard. True if there are more.
- */
+/* Drops and frees a batch of the surplus events, for each shard. True if there are more. */
 static bool drop_step(struct hashbelt_belt *belt)
 {
 	unsigned int budget = HB_BATCH << belt->shard_bits;

@@ -256,10 +256,7 @@ static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return true;
 }
 
-/*
- * Claims and finishes a request whose client has gone or cancels it; false: it was completed
- * before.
- */
+/* Claims and finishes a request for its client; false: it was completed before. */
 bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	if (!hb_node_try_claim(&entry->node, HASHBELT_RELEASED))
@@ -389,10 +386,7 @@ bool hb_unfinished_step(struct hb_shard *shard)
 	return more;
 }
 
-/*
- * Completes the requests that wait for a key since before @stamp, a batch at a time. Returns their
- * number.
- */
+/* Completes the requests that wait for a key since before @stamp. Returns their number. */
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp)
 {

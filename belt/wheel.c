@@ -95,9 +95,7 @@ static u64 due_at(const struct hb_geometry *geometry, u64 deadline)
 	return deadline == HB_NEVER ? deadline : deadline + geometry->grace;
 }
 
-/*
- * Makes a level, charged to @account, which may be NULL. Errors as hb_zalloc(). Context: may sleep.
- */
+/* Makes a level, charged to @account or NULL. Errors as hb_zalloc(). Context: may sleep. */
 struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int number,
 			      struct hb_account *account)
 {
@@ -141,10 +139,7 @@ int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 	return 0;
 }
 
-/*
- * Frees all levels, and forgets the nodes on them. The wheel may be zeroed memory. Context: may
- * sleep.
- */
+/* Frees all levels, and forgets their nodes. The wheel may be zeroed. Context: may sleep. */
 void hb_wheel_destroy(struct hb_wheel *wheel)
 {
 	unsigned int i;

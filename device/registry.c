@@ -126,10 +126,7 @@ static int may_add(const struct hb_user *user)
 	return 0;
 }
 
-/*
- * The user of @uid, made if there is none, with a reference to the account; NULL: no memory. Drops
- * names_lock for a while.
- */
+/* As user_find(), but makes a missing user; NULL: no memory. Drops names_lock for a while. */
 static struct hb_user *user_find_or_add(kuid_t uid)
 {
 	struct hb_user *user = user_find(uid), *spare;
@@ -279,10 +276,7 @@ static struct hb_named_belt *find_after(const char *name)
 	return named_of(rb_find_first(name, &names, compare_after));
 }
 
-/*
- * The belt is destroyed. Calls of other users on it may go on, and must not take the place of the
- * owner's next belts.
- */
+/* The belt is destroyed: calls that go on must not take the place of its owner's next belts. */
 static void stop_counting(struct hb_named_belt *named)
 {
 	lockdep_assert_held(&names_lock);
@@ -480,17 +474,13 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 	return named;
 }
 
-/**
- * hb_registry_create() - make a belt that the current task owns
- * @name:	HASHBELT_NAME_SIZE bytes; empty for none
- * @rights:	from hb_rights()
- * @config:	its settings; @account is ignored
- * @opener:	credentials of the task that opened the device
- *
- * Context: may sleep. Return: the belt, with a reference for the caller; ERR_PTR(-EEXIST) if the
- * name is taken; ERR_PTR(-EACCES) if it is that of the default belt and the task or @opener has
- * not CAP_SYS_ADMIN in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the
- * limit of belts in all or of the user; errors as hb_create_patiently().
+/*
+ * Makes a belt that the current task owns. @name: HASHBELT_NAME_SIZE bytes; empty for none.
+ * @rights: from hb_rights(). @config: its @account is ignored. Returns the belt, with a reference
+ * for the caller; ERR_PTR(-EEXIST) if the name is taken; ERR_PTR(-EACCES) if it is that of the
+ * default belt and the task or @opener has not CAP_SYS_ADMIN in the initial user namespace;
+ * ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the limit of belts in all or of the user; errors as
+ * hb_create_patiently(). Context: may sleep.
  */
 struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 					 const struct hashbelt_config *config,

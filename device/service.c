@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ioctls on locks, fill leases and requests: each copies arguments in, checks them and the
- * caller's rights, calls the belt, and copies results out. Data of user space is copied once, and
- * not read again after it was checked. A call may sleep: the reference to its session, which
- * run_call() holds, keeps the belt.
+ * The ioctls on locks, fill leases and requests. As in item.c. A call may sleep: the reference to
+ * its session, which run_call() holds, keeps the belt.
  */
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
@@ -258,9 +256,7 @@ int hb_call_lock(const struct hb_call *call, void *arg)
 	return restart(err);
 }
 
-/*
- * @owner: list only the locks of this owner, if @locks->owner_len is not 0.
- */
+/* @owner: of the locks to list, if @locks->owner_len is not 0. */
 struct locks {
 	struct hashbelt_locks *locks;
 	u64 owner[HASHBELT_OWNER_MAX / sizeof(u64)];
