@@ -77,9 +77,12 @@ succeeds() {
 	}
 }
 
-# modules - print "KERNEL VERSION" for each kernel that has the module, as modprobe finds it.
+# modules - print "KERNEL VERSION" for each kernel that has the module, as modprobe finds it. There are
+# headers of these kernels, but no kernels. Recent versions of DKMS then run depmod only as long as a
+# kernel has a module.
 modules() {
 	for kernel in $kernels; do
+		enter "depmod $kernel" >"$temporary/depmod" 2>&1 || cat "$temporary/depmod"
 		found=$(enter "modinfo -k $kernel -F version hashbelt" 2>/dev/null) &&
 			echo "$kernel $found"
 	done
