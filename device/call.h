@@ -72,7 +72,7 @@ static __always_inline int hb_return_words(void __user *to, const u64 *from, siz
 		return copy_to_user(to, from, size) ? -EFAULT : 0;
 	if (!user_write_access_begin(to, size))
 		return -EFAULT;
-	/* Unrolled: 50 instructions fewer for a lock and an unlock. */
+	/* Unrolled: 40 instructions fewer for a lock and an unlock. */
 	#pragma GCC unroll 8
 	for (; size; to += 8, from++, size -= 8)
 		unsafe_put_user(*from, (u64 __user *)to, fault);
