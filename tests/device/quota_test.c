@@ -917,23 +917,54 @@ static int create_as(int fd, uid_t uid)
 	return err;
 }
 
-/*
- * Fills a belt until no memory comes back any more. To move its time completes the resize of its
- * index, and the table before is freed after a grace period. Returns the keys.
+/**
+ * struct charges - what the module charges for two belts
+ * @belts:	the belts
+ * @besides:	bytes that are charged and not in their info while none waits to be freed
  */
-static unsigned int fill_to_the_end(int belt, unsigned int number)
-{
-	unsigned int full = 0;
+struct charges {
+	int belts[2];
+	__u64 besides;
+};
 
-	while (full < 20) {
-		if (!put_zeros(belt, number, 4, 0)) {
-			number++;
-			full = 0;
-		} else {
-			advance(belt, 1);
-			usleep(10000);
-			full++;
-		}
+/* Bytes that the module charges, and that are in the info of neither belt. */
+static __u64 hidden_bytes(const struct charges *charges)
+{
+	return used_now() - info_of(charges->belts[0]).bytes - info_of(charges->belts[1]).bytes;
+}
+
+/* No entry and no outgrown table waits for the end of its grace period. */
+static bool is_all_freed(void *arg)
+{
+	struct charges *charges = arg;
+
+	return hidden_bytes(charges) == charges->besides;
+}
+
+/* Puts until a put fails; false if the first one does. */
+static bool put_more(int belt, unsigned int *number)
+{
+	unsigned int before = *number;
+
+	while (!put_zeros(belt, *number, 4, 0))
+		++*number;
+	return *number > before;
+}
+
+/*
+ * Fills the first belt until there is no memory for a further entry, and none can come back. To
+ * move its time completes a resize of its index; then only the table before waits to be freed.
+ * Returns the number of keys.
+ */
+static unsigned int fill_to_the_end(struct charges *charges)
+{
+	unsigned int number = 0;
+
+	while (put_more(charges->belts[0], &number)) {
+		advance(charges->belts[0], 1);
+		if (!at_last(is_all_freed, charges))
+			bail_out("%llu bytes are not freed",
+				 hidden_bytes(charges) - charges->besides);
 	}
 	return number;
 }
@@ -954,14 +985,13 @@ static int put_at_last(int belt, unsigned int number)
 
 /*
  * Moves keys from belt @from, which fills the quota of its owner, to the new belt @to, until that
- * takes no more. Returns the error; 0: memory has come back, and its index has grown.
+ * takes no more. Returns the error.
  */
 static int move_keys(int from, int to, unsigned int *number, unsigned int end)
 {
-	unsigned int chains = info_of(to).table;
 	int err = 0;
 
-	for (; *number < end && !err && info_of(to).table == chains; ++*number) {
+	for (; *number < end && !err; ++*number) {
 		remove_number(from, *number);
 		err = put_at_last(to, *number);
 	}
@@ -970,25 +1000,19 @@ static int move_keys(int from, int to, unsigned int *number, unsigned int end)
 
 /*
  * At its quota a user removes a key of one belt for each key that it puts into another. So there is
- * memory for entries, and never for a larger index of the second belt. Where the kernel has freed a
- * table late, the index has grown: then the user takes that memory, and begins again.
+ * memory for entries, and never for a larger index of the second belt.
  */
 static void test_chains(void)
 {
 	__u64 limit = get_parameter("user_max_bytes"), others = used_now();
-	int from = filled_belt(ALICE, 0), to = filled_belt(ALICE, 0), err = 0;
-	unsigned int number = 0, chains = info_of(to).table, most = 64 * chains, tries, end;
+	int from = filled_belt(ALICE, 0), to = filled_belt(ALICE, 0), err;
+	unsigned int number = 0, chains = info_of(to).table, most = 64 * chains, end;
+	struct charges charges = { .belts = { from, to } };
 
+	charges.besides = hidden_bytes(&charges);
 	set_number("user_max_bytes", used_now() - others + most * 500);
-	end = fill_to_the_end(from, 0);
-	for (tries = 0; tries < 3 && !err && number + most < end; tries++) {
-		if (tries) {
-			close(to);
-			to = filled_belt(ALICE, 0);
-			end = fill_to_the_end(from, end);
-		}
-		err = move_keys(from, to, &number, end);
-	}
+	end = fill_to_the_end(&charges);
+	err = move_keys(from, to, &number, end);
 	is_int(err, -EDQUOT, "a belt whose index cannot grow takes no further key: EDQUOT");
 	ok(info_of(to).table == chains && info_of(to).entries < most &&
 	   info_of(to).entries > most / 4,
