@@ -438,18 +438,17 @@ static void test_reserve(void)
 	is_errno(fill_of(BOB, "bob", bob), ENOSPC,
 		 "two users whose shares are half of max_bytes cannot fill both: ENOSPC");
 	used = get_parameter("used_bytes");
-	if (!ok(used <= most - most / 8 && used > most / 4 * 3,
-		"users leave an eighth of max_bytes"))
-		note("%llu of %llu bytes are used", used, most);
+	ok(used <= most - most / 8 && used > most / 4 * 3, "users leave an eighth of max_bytes");
+	note("users fill %llu of %llu bytes", used, most);
 	belt = new_plain();
 	if (!ok(belt >= 0, "the superuser makes a belt where users have filled their part"))
 		note("create: %s", error_name(belt));
 	is_errno(belt < 0 ? belt : fill_up(belt, 0, &count), ENOSPC,
 		 "the superuser fills max_bytes where users have filled their part: ENOSPC");
 	used = get_parameter("used_bytes");
-	if (!ok(belt >= 0 && used <= most && used > most / 16 * 15,
-		"the superuser uses the eighth of max_bytes that users leave"))
-		note("%llu of %llu bytes are used", used, most);
+	ok(belt >= 0 && used <= most && used > most / 16 * 15,
+	   "the superuser uses the eighth of max_bytes that users leave");
+	note("the superuser fills them up to %llu", used);
 	if (belt >= 0)
 		close(belt);
 	destroy_belt(alice, "alice");
@@ -459,6 +458,8 @@ static void test_reserve(void)
 }
 
 /* Pinned belts, for which a user has half of its quota */
+
+static __u64 *pinned_bytes;	/* of the belts of fill_pinned(); shared */
 
 /* Fills two pinned belts; their bytes are at most @arg, a number, and more than half of that. */
 static unsigned int fill_pinned(const void *arg)
@@ -476,6 +477,7 @@ static unsigned int fill_pinned(const void *arg)
 		return 4;
 	if (fill_for_good(other, 4000, &more) != -EDQUOT)
 		return 5;
+	*pinned_bytes = bytes + more;
 	return bytes + more > most ? 6 : 0;
 }
 
@@ -649,8 +651,10 @@ static void test_pinned(__u64 before)
 	static const __u64 half = SHARE / 2, whole = SHARE;
 	unsigned int i;
 
+	pinned_bytes = shared_memory(sizeof(*pinned_bytes));
 	is_int(as_alice(before, fill_pinned, &half), 0,
 	       "a user's pinned belts take at most half of its quota together: EDQUOT");
+	note("pinned belts take %llu of %lu bytes", *pinned_bytes, SHARE);
 	is_int(as_alice(before, fill_pinned_in_namespace, &half), 0,
 	       "a user's pinned belts take at most half of its quota in a user namespace of its own");
 	is_int(as_alice(before, fill_beside_pinned, NULL), 0,
@@ -803,6 +807,35 @@ static unsigned int make_as_four(const void *arg)
 	return n << 16 | (fd < 0 ? -fd : 0);
 }
 
+#define UIDS	65536u	/* in a namespace of map_ids() */
+
+/* The number of these that a test uses. */
+static unsigned int uids(void)
+{
+	return scaled_from(64, UIDS);
+}
+
+/* Each uid of a namespace tries to make a belt. As make_many(). */
+static unsigned int make_as_all(const void *arg)
+{
+	unsigned int n = 0;
+	int fd, err = 0;
+	uid_t uid;
+
+	(void)arg;
+	for (uid = 0; uid < UIDS; uid += UIDS / uids()) {
+		setfsuid(uid);
+		if ((uid_t)setfsuid(-1) != uid)
+			return NO_RESULT;
+		fd = new_plain();
+		if (fd >= 0)
+			n++;
+		else
+			err = -fd;
+	}
+	return n << 16 | err;
+}
+
 /* A uid of a namespace makes a namespace in it. */
 static unsigned int make_nested(const void *arg)
 {
@@ -826,8 +859,12 @@ static unsigned int make_with_resource(const void *arg)
 
 static void test_accounts(void)
 {
-	is_made(in_namespace_of(ALICE, make_as_four, NULL), 6, EDQUOT,
-		"four uids of a user's namespace make user_max_belts belts together: EDQUOT");
+	unsigned int made = in_namespace_of(ALICE, make_as_all, NULL);
+
+	is_made(made, 6, EDQUOT,
+		"all uids of a user's namespace make user_max_belts belts together: EDQUOT");
+	note("1 account: %u uids make %u belts, of which each account may have 6", uids(),
+	     made >> 16);
 	is_made(in_namespace_of(0, make_as_four, NULL), 6, EDQUOT,
 		"four uids of a namespace of the superuser make user_max_belts belts: EDQUOT");
 	as(ALICE, ALICE, 0, make_many, "alice");
@@ -1193,7 +1230,7 @@ static void test_at_once(void)
 
 static void test_belts(void)
 {
-	unsigned int names = count_names();
+	unsigned int names = count_names(), made;
 
 	set_number("max_belts", names);
 	is_int(new_plain(), -ENOSPC, "create returns ENOSPC when there are max_belts belts");
@@ -1207,10 +1244,13 @@ static void test_belts(void)
 	as(ALICE, ALICE, 0, destroy_many, "alice");
 	is_int(count_names(), names, "the belts of a process that ended are gone");
 	set_number("max_belts", 16);
-	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 14 - names, ENOSPC,
+	made = as(ALICE, ALICE, 0, make_many, "alice");
+	is_made(made, 14 - names, ENOSPC,
 		"users leave the superuser an eighth of max_belts: ENOSPC");
 	is_made(as(0, 0, 0, make_many, "root"), 16 - count_names(), ENOSPC,
 		"the superuser makes more belts than users have left: ENOSPC");
+	note("of max_belts 16 a user makes %u beside %u others; the superuser has the rest",
+	     made >> 16, names);
 	as(0, 0, 0, destroy_many, "root");
 	as(ALICE, ALICE, 0, destroy_many, "alice");
 	set_number("max_belts", names - 1);

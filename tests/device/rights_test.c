@@ -12,7 +12,7 @@
 
 #include "process.h"
 
-#define TESTS	150
+#define TESTS	154
 
 #define NAME	"rights"
 #define OWNER	1000
@@ -23,6 +23,7 @@
 enum action {
 	GET, PEEK, SCAN, INFO, STAT, BUCKETS, WATCH, ACK, EVENTS, GET_AND_TOUCH, PUT,
 	TOUCH, EXPIRE, REMOVE, CLEAR, HALT, RESUME, ROTATE, ADVANCE, SETTINGS, DESTROY,
+	ACTIONS,
 	ODD = 30,	/* a request returned neither 0 nor EPERM */
 };
 
@@ -886,6 +887,27 @@ static unsigned int as_lesser(__u32 capabilities, unsigned int (*work)(const voi
 	return as(0, 0, 0, run_lesser, &lesser);
 }
 
+/* Tries all requests when OPEN has failed: the descriptor is still bound to the default belt. */
+static unsigned int try_unopened(const void *arg)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR | O_NONBLOCK);
+	unsigned int done;
+
+	(void)arg;
+	if (fd < 0 || open_belt(fd, NAME) != -ENOENT)
+		return BIT(ODD);
+	done = try_reading(fd) | try_writing(fd) | try_managing(fd);
+	return done | (destroy_belt(fd, NAME) == -ENOENT ? 0 : BIT(DESTROY));
+}
+
+static void test_unopened(__u32 capabilities, const char *which)
+{
+	unsigned int done = as_lesser(capabilities, try_unopened);
+
+	is_int(done, 0, "%s is refused all %u requests on the superuser's belts", which, ACTIONS);
+	note("%u of %u requests succeed", (unsigned int)__builtin_popcount(done), ACTIONS);
+}
+
 static unsigned int own_as_lesser(const void *arg)
 {
 	int fd = open(HASHBELT_DEVICE, O_RDWR), other = open(HASHBELT_DEVICE, O_RDWR);
@@ -911,6 +933,8 @@ static void test_lesser(void)
 	       "uid 0 without capabilities has no right to the superuser's belt of mode 0600");
 	is_int(as_lesser(CONTAINER, try_all), CLOSED,
 	       "uid 0 with a container's capabilities has no right to the superuser's belt");
+	test_unopened(0, "uid 0 without capabilities");
+	test_unopened(CONTAINER, "uid 0 with a container's capabilities");
 	is_int(as_lesser(0, list), 0, "next lists no belt for uid 0 without capabilities");
 	is_int(as_lesser(0, use_default), 0,
 	       "uid 0 without capabilities has no right to the default belt");
@@ -989,6 +1013,29 @@ static void test_demanded_owner(void)
 	end_belt();
 }
 
+#define SQUATTERS	16u
+
+/* Each makes a belt under the name that a client expects to be the superuser's. */
+static void test_squatters(void)
+{
+	static const uid_t root;
+	static const __u32 mode = 0666;
+	unsigned int i, reached = 0;
+
+	for (i = 0; i < SQUATTERS; i++) {
+		if (as(OTHER + i, OTHER, 0, make, &mode))
+			bail_out("no belt");
+		reached += as(OTHER, OTHER, 0, open_owned, &root) != EPERM;
+		end_belt();
+	}
+	as_lesser(0, make_as_lesser);
+	reached += as(OTHER, OTHER, 0, open_owned, &root) != EPERM;
+	end_belt();
+	is_int(reached, 0, "open that demands the superuser as the owner reaches no other's belt");
+	note("it reaches %u of the belts that %u users and uid 0 of a container have made", reached,
+	     SQUATTERS);
+}
+
 /* Opens the device, and sends the descriptor through the socket @arg. */
 static unsigned int open_and_send(const void *arg)
 {
@@ -1022,6 +1069,17 @@ static int opened_by(uid_t uid, gid_t gid, unsigned int (*work)(const void *arg)
 	return fd;
 }
 
+static void test_lent_requests(int fd)
+{
+	unsigned int done = try_reading(fd) | try_writing(fd) | try_owning(fd);
+	unsigned int beyond = done & ~READS;
+
+	is_int(done, READS, "the superuser may only read through a user's descriptor");
+	note("%u of %u requests succeed that the user's own rights do not permit",
+	     (unsigned int)__builtin_popcount(beyond),
+	     ACTIONS - (unsigned int)__builtin_popcount(READS));
+}
+
 /* The superuser binds a descriptor that a user has opened: the rights are those of both. */
 static void test_lent(void)
 {
@@ -1035,6 +1093,7 @@ static void test_lent(void)
 	       "a descriptor that a user opened has the user's rights when the superuser binds it");
 	is_errno(destroy_belt(fd, NAME), EPERM,
 		 "destroy by the superuser through a user's descriptor returns EPERM");
+	test_lent_requests(fd);
 	is_errno(call(fd, HASHBELT_IOC_NEXT, &info), 0,
 		 "next by the superuser through a user's descriptor lists a readable belt");
 	ok(!strcmp(info.name, NAME) && info.access == READER,
@@ -1246,6 +1305,7 @@ int main(void)
 	test_default();
 	test_lesser();
 	test_demanded_owner();
+	test_squatters();
 	test_lent();
 	test_lent_limits();
 	test_consumers();
