@@ -206,8 +206,9 @@ static void test_parameter(void)
 
 /* Calls that wait for ever in a page fault */
 
-#define STUCK		8
+#define STUCK		scaled_from(20, 1000)
 #define STUCK_LEN	(15 * PAGE)
+#define STUCK_LIMIT	131072	/* of the belt: room for two values */
 
 struct stuck_call {
 	int belt;
@@ -226,39 +227,55 @@ static int get_stuck(void *arg)
 	return call(stuck->belt, stuck->request, &item);
 }
 
+/*
+ * Each get is stuck on an entry of its own, which the next put replaces. Each put is of the same
+ * key; it is stuck before it comes to the entry.
+ */
 static void start_stuck_calls(int belt, unsigned int request, pid_t *children)
 {
 	struct stuck_call stuck = { .belt = belt, .request = request };
 	unsigned int i;
 
 	for (i = 0; i < STUCK; i++) {
+		if (request == HASHBELT_IOC_GET && put_at_last(belt, 0, STUCK_LEN))
+			bail_out("no put");
 		children[i] = start(get_stuck, &stuck);
 		await_sleep(children[i], __NR_ioctl);
 	}
 }
 
-static void test_stuck(void)
+static void end_stuck_calls(pid_t *children)
 {
-	int belt = belt_of((struct hashbelt_settings){ .max_bytes = 131072, .mode = 0600 });
-	__u64 used = get_parameter("used_bytes");
-	pid_t children[STUCK];
 	unsigned int i;
 
-	if (!sticky_pages(PAGE))
-		bail_out("this kernel has no userfaultfd");
-	start_stuck_calls(belt, HASHBELT_IOC_PUT, children);
-	is_int(get_parameter("used_bytes") - used, 0,
-	       "puts that are stuck in a page fault of their values take no memory");
 	for (i = 0; i < STUCK; i++)
 		kill_and_wait(children[i]);
-	if (put_zeros(belt, 0, STUCK_LEN, 0))
-		bail_out("no put");
+	free(children);
+}
+
+static void test_stuck(void)
+{
+	int belt = belt_of((struct hashbelt_settings){ .max_bytes = STUCK_LIMIT, .mode = 0600 });
+	__u64 used = get_parameter("used_bytes");
+	pid_t *children = calloc(STUCK, sizeof(*children));
+
+	if (!children || !sticky_pages(PAGE))
+		bail_out("no memory, or this kernel has no userfaultfd");
+	start_stuck_calls(belt, HASHBELT_IOC_PUT, children);
+	is_int(get_parameter("used_bytes") - used, 0,
+	       "%u puts that are stuck in a page fault of their values take no memory", STUCK);
+	note("%u puts of %lu bytes into a belt of %u are stuck: they hold %llu bytes", STUCK,
+	     STUCK_LEN, STUCK_LIMIT, get_parameter("used_bytes") - used);
+	end_stuck_calls(children);
+	children = calloc(STUCK, sizeof(*children));
 	start_stuck_calls(belt, HASHBELT_IOC_GET, children);
 	remove_number(belt, 0);
 	ok(used_at_last(used),
-	   "gets that are stuck in a page fault keep no entry that was removed");
-	for (i = 0; i < STUCK; i++)
-		kill_and_wait(children[i]);
+	   "%u gets that are stuck in a page fault keep no entry that was replaced or removed",
+	   STUCK);
+	note("%u gets of such entries are stuck: they hold %llu bytes", STUCK,
+	     get_parameter("used_bytes") - used);
+	end_stuck_calls(children);
 	is_errno(put_zeros(belt, 0, 140000, 0), ENOSPC,
 		 "a value larger than max_bytes of the belt returns ENOSPC");
 	close(belt);

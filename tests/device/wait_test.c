@@ -454,30 +454,39 @@ static void test_epollers(__u32 flags, const char *name)
 	close(belt);
 }
 
-/* A reader that is stuck in a page fault */
+/* Readers that are stuck in page faults */
+
+#define STUCK	scaled_from(10, 100)
 
 static void test_stuck(__u32 flags, const char *mode)
 {
 	int belt = named_belt("stuck", 0), fd = open_named("stuck");
+	pid_t *children = calloc(STUCK, sizeof(*children));
 	struct waiter waiter;
-	pid_t child;
+	unsigned int i;
 
 	watch(fd, flags);
-	put_and_expire(belt, "key", "first");
-	child = start_stuck(fd);
-	if (!child) {
+	/* If a reader kept an event, each of them would find one to keep. */
+	for (i = 0; i < STUCK; i++) {
+		put_and_expire(belt, "key", "value");
+		children[i] = start_stuck(fd);
+	}
+	if (!children[0]) {
 		skip(4, "this kernel has no userfaultfd");
 		return;
 	}
-	put_and_expire(belt, "key", "other");
 	is_int(info_of(belt).in_flight, 0,
-	       "%s: no event is in flight while a reader is stuck in a page fault", mode);
-	is_int(info_of(belt).queued, 2,
-	       "%s: all events are queued while a reader is stuck in a page fault", mode);
+	       "%s: no event is in flight while %u readers are stuck in page faults", mode, STUCK);
+	is_int(info_of(belt).queued, STUCK,
+	       "%s: all events are queued while %u readers are stuck in page faults", mode, STUCK);
+	note("%s: %u stuck readers hold %llu of %u events", mode, STUCK,
+	     STUCK - info_of(belt).queued, STUCK);
 	waiter = launch_waiter(belt, 0);
-	is_int(waiter_result(&waiter), 2 * event_size(3, 5),
-	       "%s: another reader gets all events while one is stuck in a page fault", mode);
-	kill_and_wait(child);
+	is_int(waiter_result(&waiter), STUCK * event_size(3, 5),
+	       "%s: another reader gets all events while %u are stuck in page faults", mode, STUCK);
+	for (i = 0; i < STUCK; i++)
+		kill_and_wait(children[i]);
+	free(children);
 	close(fd);
 	discard_events(belt);
 	waiter = start_waiter(belt, 0);
