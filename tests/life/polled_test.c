@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * polled_test - descriptors that are polled cost an event nothing, and delay no other user's event.
+ *
+ *	polled_test [DESCRIPTORS]
+ *
+ * For a guest whose time is the number of instructions that it has executed, with one processor:
+ * the worst case, because the kernel's workers then share a processor with each task. Alice polls
+ * 100,000 descriptors of Alice's belt. Bob waits for events of Bob's belt.
+ */
+#define _GNU_SOURCE
+#include <sys/fsuid.h>
+#include <time.h>
+
+#include "polled.h"
+
+#define TESTS		6
+
+#define ALICE		1000
+#define BOB		1001
+
+#define DESCRIPTORS	100000u
+#define SAMPLES		11u	/* events whose cost is measured */
+#define BOBS_EVENTS	50u	/* at least */
+#define ALICES_EVENTS	5u	/* meanwhile */
+#define PAUSE_US	1000	/* Bob waits as long between two events */
+
+/*
+ * A task that looked at each descriptor would execute thousands of times the instructions. Ticks of
+ * the timer may fall into an event.
+ */
+#define RATIO_MAX	1.25
+
+/*
+ * A tick. Bob's worker and process have used less time than Alice's, so the scheduler prefers them
+ * as soon as they wake up.
+ */
+#define MOST_LATE_MS	4
+
+static unsigned int descriptors = DESCRIPTORS;
+
+static __u64 read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const __u64 *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* A named belt of user @uid, which all users may read and write. */
+static int belt_as(uid_t uid, const char *name)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = TTL, .mode = 0666, .handler = HASHBELT_NOTIFY,
+	};
+	int belt = open_device(O_RDWR | O_NONBLOCK);
+
+	snprintf(settings.name, sizeof(settings.name), "%s", name);
+	setfsuid(uid);
+	must(belt, HASHBELT_IOC_CREATE, &settings);
+	setfsuid(0);
+	must(belt, HASHBELT_IOC_HALT, NULL);
+	return belt;
+}
+
+/* Counts in @told the descriptors that are told of an event; all are polled again. */
+static __u64 cost_of_event(int belt, const struct polled *polled, unsigned int *told)
+{
+	__u64 before = read_clock(CLOCK_THREAD_CPUTIME_ID), cost;
+
+	put_and_expire(belt, "key", "value");
+	cost = read_clock(CLOCK_THREAD_CPUTIME_ID) - before;
+	*told += count_told(polled, polled->count);
+	discard_events(belt);
+	return cost;
+}
+
+/* The median of the instructions that a task executes for an event. */
+static __u64 median_cost(int belt, const struct polled *polled)
+{
+	unsigned int i, told = 0;
+	__u64 cost[SAMPLES];
+
+	/* The first event finds caches empty. */
+	cost_of_event(belt, polled, &told);
+	for (i = 0; i < SAMPLES; i++)
+		cost[i] = cost_of_event(belt, polled, &told);
+	is_int(told, (SAMPLES + 1) * polled->count, "each event tells %u descriptor%s",
+	       polled->count, polled->count == 1 ? "" : "s");
+	qsort(cost, SAMPLES, sizeof(*cost), compare);
+	return cost[SAMPLES / 2];
+}
+
+static void test_cost(int belt, struct polled *polled)
+{
+	__u64 one, many;
+
+	add_polled(polled, "alice", 1);
+	one = median_cost(belt, polled);
+	add_polled(polled, "alice", descriptors);
+	many = median_cost(belt, polled);
+	note("an event takes %llu instructions with 1 polled descriptor, %llu with %u", one, many,
+	     descriptors);
+	ok(many <= one * RATIO_MAX,
+	   "an event with %u polled descriptors takes at most %.2f times the instructions of one",
+	   descriptors, RATIO_MAX);
+}
+
+/**
+ * struct storm - Alice's events; shared
+ * @belt:	Alice's belt
+ * @polled:	its descriptors
+ * @told:	descriptors that were told so far
+ * @longest_ns:	the longest time until all were told of an event
+ */
+struct storm {
+	int belt;
+	struct polled polled;
+	unsigned int told;
+	__u64 longest_ns;
+};
+
+/* Brings one event about after the other, and waits until all descriptors are told. */
+static int make_storm(void *arg)
+{
+	struct storm *storm = arg;
+	unsigned int told;
+	__u64 began, took;
+
+	for (;;) {
+		began = read_clock(CLOCK_MONOTONIC);
+		put_and_expire(storm->belt, "key", "value");
+		told = count_told(&storm->polled, storm->polled.count);
+		took = read_clock(CLOCK_MONOTONIC) - began;
+		discard_events(storm->belt);
+		if (took > storm->longest_ns)
+			storm->longest_ns = took;
+		__atomic_fetch_add(&storm->told, told, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
+static unsigned int storm_told(const struct storm *storm)
+{
+	return __atomic_load_n(&storm->told, __ATOMIC_ACQUIRE);
+}
+
+static bool has_begun(void *arg)
+{
+	return storm_told(arg);
+}
+
+/**
+ * struct course - Bob's events
+ * @count:	number of events
+ * @told:	number of those that epoll reported
+ * @longest_ns:	the longest time from an event to its report
+ */
+struct course {
+	unsigned int count;
+	unsigned int told;
+	__u64 longest_ns;
+};
+
+/* Makes some events of Bob's, and goes on until @until of Alice's descriptors were told. */
+static struct course make_events(int belt, int epoll, const struct storm *storm, unsigned int until)
+{
+	struct course course = {};
+	__u64 before, late;
+
+	while (course.count < BOBS_EVENTS || storm_told(storm) < until) {
+		before = read_clock(CLOCK_MONOTONIC);
+		put_and_expire(belt, "key", "value");
+		course.told += epoll_at_last(epoll) == EPOLLIN;
+		late = read_clock(CLOCK_MONOTONIC) - before;
+		if (late > course.longest_ns)
+			course.longest_ns = late;
+		course.count++;
+		discard_events(belt);
+		usleep(PAUSE_US);
+	}
+	return course;
+}
+
+static void test_neighbour(int alices, const struct polled *polled)
+{
+	struct storm *storm = shared_memory(sizeof(*storm));
+	int belt = belt_as(BOB, "bob"), epoll = new_epoll(belt, EPOLLIN | EPOLLET);
+	struct course alone, beside;
+	unsigned int told;
+	pid_t child;
+
+	alone = make_events(belt, epoll, storm, 0);
+	storm->belt = alices;
+	storm->polled = *polled;
+	child = start(make_storm, storm);
+	if (!at_last(has_begun, storm))
+		bail_out("there are no events");
+	told = storm_told(storm);
+	beside = make_events(belt, epoll, storm, told + ALICES_EVENTS * polled->count);
+	told = storm_told(storm) - told;
+	kill_and_wait(child);
+	is_int(alone.told + beside.told, alone.count + beside.count,
+	       "each event of another user is told beside %u polled descriptors", polled->count);
+	note("each of %u events of another user is told after %llu us at most; alone after %llu us",
+	     beside.count, beside.longest_ns / 1000, alone.longest_ns / 1000);
+	note("meanwhile %u descriptors are told; to tell the %u of one event takes up to %llu us",
+	     told, polled->count, storm->longest_ns / 1000);
+	ok(beside.longest_ns <= MOST_LATE_MS * 1000000ULL,
+	   "an event of another user is told at most %u ms after it, beside %u polled descriptors",
+	   MOST_LATE_MS, polled->count);
+	destroy_belt(belt, "bob");
+	close(epoll);
+	close(belt);
+}
+
+int main(int argc, char **argv)
+{
+	__u64 before = get_parameter("used_bytes");
+	struct polled polled;
+	unsigned int i;
+	int belt;
+
+	if (argc > 1)
+		descriptors = strtoul(argv[1], NULL, 10);
+	plan(TESTS);
+	alarm(600);
+	polled = new_polled(descriptors);
+	set_exempt(false);
+	belt = belt_as(ALICE, "alice");
+	test_cost(belt, &polled);
+	test_neighbour(belt, &polled);
+	for (i = 0; i < polled.count; i++)
+		close(polled.fds[i]);
+	destroy_belt(belt, "alice");
+	close(belt);
+	close_polled(&polled);
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
+	return done_testing();
+}
