@@ -242,7 +242,8 @@ squeeze() (
 # Guests with much memory and with little, and guests that count instructions.
 suite_memory() {
 	guest memory "--memory 2048" memory/cgroup_test \
-		memory/pressure_test memory/charge_test memory/writers_test memory/large_test
+		memory/pressure_test memory/charge_test memory/writers_test memory/large_test \
+		memory/requests_test
 	guest shrink "--cpus 4" memory/shrink_test
 	squeeze memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
