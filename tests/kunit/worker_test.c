@@ -7,8 +7,22 @@
  */
 #include <kunit/test.h>
 
-#include "belt/worker.c"
+#include "belt/poller.h"
+#include "belt/request.h"
+#include "belt/trace.h"
 #include "belt_fixture.h"
+
+static unsigned int locks_taken;
+
+static void count_lock(spinlock_t *lock)
+{
+	locks_taken++;
+	spin_lock(lock);
+}
+
+#define spin_lock count_lock
+#include "belt/worker.c"
+#undef spin_lock
 
 static void a_drain_step_is_bounded_by_the_batch_size(struct kunit *test)
 {
@@ -31,6 +45,40 @@ static void a_drain_step_is_bounded_by_the_batch_size(struct kunit *test)
 	mutex_unlock(&belt->round_lock);
 	KUNIT_EXPECT_EQ(test, f->expired, 5000u);
 	KUNIT_EXPECT_GE(test, steps, (5000u / HB_BATCH) >> belt->shard_bits);
+}
+
+/* The locks that a step takes. */
+static unsigned int locks_of_step(struct hashbelt_belt *belt)
+{
+	locks_taken = 0;
+	hb_step(belt, hb_clock_now(&belt->clock));
+	return locks_taken;
+}
+
+/* Of the others it reads without a lock when their next bucket falls off. */
+static void a_step_takes_the_locks_of_shards_that_have_something_due(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	unsigned int shards = 1u << belt->shard_bits, i;
+	struct fixture *f = test->priv;
+
+	for (i = 1; i <= 100; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	KUNIT_EXPECT_EQ(test, locks_of_step(belt), 0u);
+	move_time_only(belt, 300 * SEC);
+	KUNIT_EXPECT_EQ(test, locks_of_step(belt), shards);
+	KUNIT_EXPECT_EQ(test, locks_of_step(belt), 0u);
+	KUNIT_ASSERT_EQ(test, put(belt, 101), 0);
+	KUNIT_EXPECT_EQ(test, locks_of_step(belt), 0u);
+	move_time_only(belt, 300 * SEC);
+	KUNIT_EXPECT_EQ(test, locks_of_step(belt), 1u);
+	kunit_info(test, "1 of %u locks where one shard has something due, 0 where none has\n",
+		   shards);
+	end_round(belt);
+	flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, 101u);
 }
 
 static void an_index_is_resized_in_steps(struct kunit *test)
@@ -350,6 +398,85 @@ static void belts_of_an_account_are_served_one_at_a_time(struct kunit *test)
 	f->belt = NULL;
 	flush_account(account);
 	hb_account_put(account);
+}
+
+/**
+ * struct polled - a belt with a descriptor that one task polls
+ * @belt:	the belt
+ * @poller:	the descriptor
+ * @wait:	of its file
+ * @entry:	the task's, in @wait
+ * @wakeups:	how often the task was woken
+ */
+struct polled {
+	struct hashbelt_belt *belt;
+	struct hb_poller poller;
+	wait_queue_head_t wait;
+	wait_queue_entry_t entry;
+	unsigned int wakeups;
+};
+
+static int count_wakeup(wait_queue_entry_t *entry, unsigned int mode, int flags, void *key)
+{
+	container_of(entry, struct polled, entry)->wakeups++;
+	return 1;
+}
+
+static struct polled *polled_of(struct kunit *test, struct hb_account *account)
+{
+	struct polled *polled = kunit_kzalloc(test, sizeof(*polled), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, polled);
+	polled->belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .account = account,
+	});
+	init_waitqueue_head(&polled->wait);
+	init_waitqueue_func_entry(&polled->entry, count_wakeup);
+	add_wait_queue(&polled->wait, &polled->entry);
+	hb_poller_init(&polled->poller, &polled->belt->pollers, HB_POLL_EVENTS);
+	hb_poller_arm(&polled->poller, &polled->wait);
+	return polled;
+}
+
+static void polled_end(struct polled *polled)
+{
+	hb_poller_close(&polled->poller);
+	hashbelt_destroy(polled->belt);
+}
+
+/* The work of Alice's account takes long. Bob's does not wait for it. */
+static void tasks_that_poll_are_woken_on_the_workqueue_of_the_account(struct kunit *test)
+{
+	struct hb_account *alice = open_account(test), *bob = open_account(test);
+	struct polled *alices = polled_of(test, alice), *bobs = polled_of(test, bob);
+	struct hashbelt_belt *slow;
+	struct gate gate;
+
+	init_completion(&gate.entered);
+	init_completion(&gate.open);
+	slow = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = wait_at_gate, .arg = &gate, .account = alice,
+	});
+	put_and_expire(test, slow);
+	wait_for_completion(&gate.entered);
+	put_and_expire(test, alices->belt);
+	put_and_expire(test, bobs->belt);
+	flush_work(&bobs->belt->pollers.work);
+	KUNIT_EXPECT_EQ(test, bobs->wakeups, 1u);
+	KUNIT_EXPECT_EQ(test, alices->wakeups, 0u);
+	KUNIT_EXPECT_TRUE(test, work_pending(&alices->belt->pollers.work));
+	complete(&gate.open);
+	/* Before the gate goes. */
+	flush_work(&slow->work);
+	flush_work(&alices->belt->pollers.work);
+	KUNIT_EXPECT_EQ(test, alices->wakeups, 1u);
+	hashbelt_destroy(slow);
+	polled_end(alices);
+	polled_end(bobs);
+	flush_account(alice);
+	flush_account(bob);
+	hb_account_put(alice);
+	hb_account_put(bob);
 }
 
 /* A belt of @account whose worker waits at a gate. It is given up, but cannot be freed. */
@@ -744,6 +871,7 @@ static void tasks_that_flush_limbo_at_once_all_find_it_empty(struct kunit *test)
 
 static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(a_drain_step_is_bounded_by_the_batch_size),
+	KUNIT_CASE(a_step_takes_the_locks_of_shards_that_have_something_due),
 	KUNIT_CASE(an_index_is_resized_in_steps),
 	KUNIT_CASE(an_index_does_not_shrink_below_what_one_shard_needs),
 	KUNIT_CASE(the_index_shrinks_when_entries_are_gone),
@@ -755,6 +883,7 @@ static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(a_turn_of_the_worker_ends_in_time),
 	KUNIT_CASE(a_change_of_settings_drains_what_is_due),
 	KUNIT_CASE(belts_of_an_account_are_served_one_at_a_time),
+	KUNIT_CASE(tasks_that_poll_are_woken_on_the_workqueue_of_the_account),
 	KUNIT_CASE(belts_of_an_account_are_freed_beside_those_of_another),
 	KUNIT_CASE(a_create_at_a_limit_waits_for_belts_that_were_given_up),
 	KUNIT_CASE(a_killed_task_does_not_wait_for_belts_that_were_given_up),

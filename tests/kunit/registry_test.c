@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The registry: how long a listing of belts holds the lock of their names, which each open and
+ * close of the device needs. device/registry.c is included, so that a case can count.
+ */
+#include <kunit/test.h>
+#include <linux/cred.h>
+#include <linux/mutex.h>
+
+#include "belt.h"
+#include "belt/create.h"
+
+/**
+ * struct holds - what a task does with the lock of the names
+ * @count:	how often it has taken the lock
+ * @looks:	names whose rights it has looked at since then
+ * @most:	the most of these while it held the lock once
+ */
+static struct holds {
+	unsigned int count;
+	unsigned int looks;
+	unsigned int most;
+} holds;
+
+static int count_hold(struct mutex *lock)
+{
+	holds.count++;
+	holds.looks = 0;
+	return mutex_lock_killable(lock);
+}
+
+/* A task without capabilities looks at the group of each belt that it does not own. */
+static int count_look(kgid_t gid)
+{
+	holds.most = max(holds.most, ++holds.looks);
+	return in_group_p(gid);
+}
+
+#undef mutex_lock_killable
+#define mutex_lock_killable count_hold
+#define in_group_p count_look
+#include "device/registry.c"
+
+#define HIDDEN	600u
+#define USER	1000
+
+static void make_belt(struct kunit *test, const char *text, umode_t mode)
+{
+	struct hashbelt_config config = {};
+	char name[HASHBELT_NAME_SIZE] = "";
+	struct hb_named_belt *named;
+
+	snprintf(name, sizeof(name), "%s", text);
+	named = hb_registry_create(name, hb_rights(GLOBAL_ROOT_GID, mode, 0), &config,
+				   current_cred());
+	KUNIT_ASSERT_FALSE(test, IS_ERR(named));
+	hb_named_belt_put(named);
+}
+
+/* The credentials of a user without capabilities. */
+static struct cred *user_cred(struct kunit *test)
+{
+	struct cred *cred = prepare_creds();
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cred->fsuid = KUIDT_INIT(USER);
+	cred->fsgid = KGIDT_INIT(USER);
+	cap_clear(cred->cap_effective);
+	return cred;
+}
+
+/* Other users choose how many belts there are that this one may not see. */
+static void a_listing_looks_at_a_batch_of_names_each_time_it_has_the_lock(struct kunit *test)
+{
+	struct cred *user = user_cred(test);
+	struct hb_named_belt *named;
+	const struct cred *root;
+	unsigned int i;
+	char name[16];
+	u32 access;
+
+	for (i = 0; i < HIDDEN; i++) {
+		snprintf(name, sizeof(name), "hidden %u", i);
+		make_belt(test, name, 0600);
+	}
+	make_belt(test, "readable", 0604);
+	root = override_creds(user);
+	named = hb_registry_next("", user, &access);
+	revert_creds(root);
+	put_cred(user);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(named));
+	KUNIT_EXPECT_STREQ(test, named->name, "readable");
+	KUNIT_EXPECT_EQ(test, access, (u32)(HASHBELT_MAY_READ | HASHBELT_MAY_CONSUME));
+	KUNIT_EXPECT_EQ(test, holds.most, (unsigned int)NAMES_BATCH);
+	KUNIT_EXPECT_EQ(test, holds.count, HIDDEN / NAMES_BATCH + 1);
+	kunit_info(test, "%u names: %u at most each time that the lock is held\n", HIDDEN + 1,
+		   holds.most);
+	hb_named_belt_put(named);
+}
+
+static int registry_test_init(struct kunit *test)
+{
+	holds = (struct holds){};
+	return hb_core_init();
+}
+
+static void registry_test_exit(struct kunit *test)
+{
+	hb_registry_exit();
+	hb_core_exit();
+	KUNIT_EXPECT_FALSE(test, hb_registry_has_users());
+}
+
+static struct kunit_case registry_test_cases[] = {
+	KUNIT_CASE(a_listing_looks_at_a_batch_of_names_each_time_it_has_the_lock),
+	{}
+};
+
+static struct kunit_suite registry_suite = {
+	.name = "hashbelt_registry",
+	.init = registry_test_init,
+	.exit = registry_test_exit,
+	.test_cases = registry_test_cases,
+};
+
+kunit_test_suites(&registry_suite);
