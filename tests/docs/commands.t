@@ -101,8 +101,6 @@ $text" ;;
 	done
 }
 
-# A guest has no programs but busybox and the payload, so put jq and its libraries in their places.
-cp -a "$payload/host/." /
 mkdir -p /run "$temporary/bin" "$temporary/work/data" /var/lib/prometheus/node-exporter
 PATH=$temporary/bin:$PATH:/usr/bin
 printf '#!/bin/sh\necho the report\n' >"$temporary/work/make-report"

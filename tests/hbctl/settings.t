@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 148
+plan 149
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -56,6 +56,9 @@ made 'the last of two --pinned counts' '"pinned":false' --pinned --pinned=no
 made '--group takes a number' '"gid":12345,' --group 12345
 made '--group takes 2^32 - 2' '"gid":4294967294,' --group 4294967294
 made '--group root sets gid 0' '"gid":0,' --group root
+awk 'BEGIN { printf "crowd:x:4321:user"; for (i = 1; i < 5000; i++) printf ",user%d", i; print "" }' \
+	>>/etc/group
+made '--group takes a group of 5000 members' '"gid":4321,' --group crowd
 is 'create takes a name after --pinned --' 0 '' '' hbctl create --pinned -- yes
 is 'create takes the name no before --pinned' 0 '' '' hbctl create no --pinned
 is 'destroy of a belt that is called yes exits with 0' 0 '' '' hbctl destroy yes

@@ -5,7 +5,8 @@
 #
 # Boot a small guest, run COMMAND in it in a copy of the directory PAYLOAD, and
 # check the result. The guest has only busybox and the payload: programs in the payload have
-# to be linked statically.
+# to be linked statically, or their libraries have to be in PAYLOAD/host, which copy.sh
+# fills: the guest moves that to its root directory.
 #
 #   --silence SECONDS      end a guest that prints nothing for SECONDS; 0: never (300)
 #   --memory MB            memory of the guest (1024)

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "cmd.h"
 #include "output.h"
 
@@ -150,6 +151,7 @@ static void check_rule(struct doctor *doctor)
 		"/etc/udev/rules.d/" RULE, "/run/udev/rules.d/" RULE, "/usr/lib/udev/rules.d/" RULE,
 		"/lib/udev/rules.d/" RULE,
 	};
+	__u32 gid;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(paths) && access(paths[i], F_OK); i++)
@@ -158,9 +160,9 @@ static void check_rule(struct doctor *doctor)
 		report(doctor, ADVICE, "udev",
 		       "there is no %s, so the device has the module's parameter mode: 'make install' installs the rule",
 		       RULE);
-	else if (has_text(paths[i], "GROUP=\"hashbelt\"") && !has_text("/etc/group", "hashbelt:"))
+	else if (has_text(paths[i], "GROUP=\"hashbelt\"") && account_group("hashbelt", &gid))
 		report(doctor, ADVICE, "udev",
-		       "%s gives the device to the group hashbelt, which /etc/group does not have: 'groupadd --system hashbelt'",
+		       "%s gives the device to the group hashbelt, which does not exist: 'groupadd --system hashbelt'",
 		       paths[i]);
 	else
 		report(doctor, FINE, "udev", "%s sets group and mode of the device", paths[i]);

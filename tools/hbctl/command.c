@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <json-c/json.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "account.h"
 #include "command.h"
 #include "duration.h"
 #include "encoding.h"
-
-#define USER_FILE	"/etc/passwd"
 
 /* (uid_t)-1 stands for no user. */
 #define USER_MAX	(~0U - 1)
@@ -464,28 +462,6 @@ enum status request_belt(struct request *request, const char *name)
 	return STATUS_DONE;
 }
 
-/*
- * A user by its name, from /etc/passwd: getpwnam(3) loads other libraries, which a statically
- * linked program cannot do.
- */
-static int find_user(const char *name, uid_t *uid)
-{
-	FILE *file = fopen(USER_FILE, "re");
-	struct passwd *user;
-	int err = -ENOENT;
-
-	if (!file)
-		return -errno;
-	while (err && (user = fgetpwent(file))) {
-		if (strcmp(user->pw_name, name))
-			continue;
-		*uid = user->pw_uid;
-		err = 0;
-	}
-	fclose(file);
-	return err;
-}
-
 /**
  * request_belt_owner() - read the option --belt-owner
  * @request:	the request; gets its @owned and @owner
@@ -504,10 +480,10 @@ enum status request_belt_owner(struct request *request)
 	if (*text && !text[strspn(text, "0123456789")]) {
 		status = request_number(request, "belt-owner", 0, USER_MAX, &number);
 		request->owner = number;
-	} else if (find_user(text, &request->owner)) {
+	} else if (account_user(text, &request->owner)) {
 		status = fail_usage(request,
-				    "--belt-owner: there is no user '%s' in %s: a number would do",
-				    text, USER_FILE);
+				    "--belt-owner: there is no user '%s': a number would do",
+				    text);
 	}
 	return status;
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "account.h"
 #include "duration.h"
 #include "settings.h"
-
-#define GROUP_FILE	"/etc/group"
 
 /* The largest number of a group; the one above means none. */
 #define GROUP_MAX	(~0U - 1)
@@ -329,28 +327,6 @@ static enum status take_mode(const struct request *request, struct settings *set
 	return STATUS_DONE;
 }
 
-/*
- * A group by its name, from /etc/group: getgrnam(3) loads other libraries, which a statically
- * linked program cannot do.
- */
-static int find_group(const char *name, __u32 *gid)
-{
-	FILE *file = fopen(GROUP_FILE, "re");
-	struct group *group;
-	int err = -ENOENT;
-
-	if (!file)
-		return -errno;
-	while (err && (group = fgetgrent(file))) {
-		if (strcmp(group->gr_name, name))
-			continue;
-		*gid = group->gr_gid;
-		err = 0;
-	}
-	fclose(file);
-	return err;
-}
-
 static enum status take_group(const struct request *request, struct settings *settings)
 {
 	const char *text = request_option(request, "group");
@@ -363,10 +339,9 @@ static enum status take_group(const struct request *request, struct settings *se
 	if (*text && !text[strspn(text, "0123456789")]) {
 		status = request_number(request, "group", 0, GROUP_MAX, &number);
 		settings->belt.gid = number;
-	} else if (find_group(text, &settings->belt.gid)) {
+	} else if (account_group(text, &settings->belt.gid)) {
 		status = fail_usage(request,
-				    "--group: there is no group '%s' in %s: a number would do",
-				    text, GROUP_FILE);
+				    "--group: there is no group '%s': a number would do", text);
 	}
 	return status;
 }
