@@ -205,7 +205,7 @@ if [ "${1-}" = --style ]; then
 	exit
 fi
 
-"$tests/need.sh" gcc make git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev \
+"$tests/need.sh" gcc make git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
 	linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1

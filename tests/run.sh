@@ -277,7 +277,7 @@ suite_life_full() {
 suite_hbctl() {
 	guest hbctl "" client_test tests/hbctl/hbctl.t \
 		tests/hbctl/many.t tests/hbctl/settings.t tests/hbctl/apply.t tests/hbctl/events.t \
-		tests/hbctl/top.t tests/hbctl/lock.t
+		tests/hbctl/top.t tests/hbctl/table.t tests/hbctl/lock.t
 	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
 		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
 }

@@ -38,7 +38,7 @@ build() {
 }
 
 "$top/tests/need.sh" build-essential debhelper dh-dkms dpkg-dev libinih-dev libjson-c-dev libncurses-dev \
-	libpq-dev pkg-config
+	libpq-dev libsmartcols-dev pkg-config
 version=${VERSION:-$(now)}
 source=$directory/hashbelt-$version
 remove_former

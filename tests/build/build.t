@@ -242,7 +242,7 @@ cross() {
 	"$2" clang --target="$1-linux-gnu" -isystem "/usr/$1-linux-gnu/include"
 }
 
-"$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev libinih-dev \
+"$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
 	pkg-config libpq-dev \
 	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
 # Install and fetch packages first: the checks must print nothing.

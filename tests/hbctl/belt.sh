@@ -12,8 +12,9 @@
 	exit 1
 }
 
-hbctl belts | awk 'NR > 1 && $1 != "default" { print $1 }' | while read -r name; do
-	hbctl destroy "$name"
+# Names are escaped: once as in a dump, and then by --raw.
+hbctl belts --raw --noheadings -o name | grep -vx default | while read -r name; do
+	hbctl destroy "$(printf %b "$(printf %b "$name")")"
 done
 
 # belt NAME OPTION... - create a halted belt, on which "on" works from here

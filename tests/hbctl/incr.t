@@ -102,8 +102,8 @@ on incr a >/dev/null
 on put b x
 on incr b 2>/dev/null
 like 'stat counts additions, but not those that failed' 0 '*
-adds: 2
-*' '' on stat
+adds 2
+*' '' on stat --raw --noheadings
 belt full --max-entries 1
 on incr a >/dev/null
 is 'incr of a missing key on a belt at max_entries exits with 4' 4 '' "belt 'full' is full: *" \

@@ -84,9 +84,9 @@ is 'renew --ttl sets the lease' 0 \
 is 'renew without --ttl exits with 0' 0 '' '' hbctl renew x --owner a
 is 'renew without --ttl sets a lease of a minute' 0 60000 '' field ttl_ms hbctl locks
 tokens 'locks prints token, times, owner and name of each lock' 0 \
-	'T HELD          LEFT          OWNER                         NAME
-T 2.5s          1m            a                             x' '' sh -c \
-	'hbctl locks | sed "s/^TOKEN/1/"'
+	'T HELD  LEFT  OWNER  NAME
+T 2.5s    1m  a      x' '' sh -c \
+	'hbctl locks | sed "s/^ *TOKEN/1/; s/^ *//"'
 hbctl lock 'a	b' --owner b >/dev/null
 tokens 'locks --owner --json prints the locks of this owner' 0 \
 	'{"key":"a\tb","owner":"b","token":T,"ttl_ms":60000,"held_ms":0,"bound":false}' '' \

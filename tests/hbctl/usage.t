@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 489
+plan 496
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set apply export
 	destroy belts info stat top events halt resume rotate advance batch doctor help completion version"
@@ -50,6 +50,18 @@ for command in $commands; do
 		"$(grep -q "^	${command})$" "$temporary/_hbctl" || echo 'missing for zsh'
 		grep -q " -n __fish_use_subcommand -a $command -d " "$temporary/hbctl.fish" ||
 			echo 'missing for fish')"
+done
+
+# Columns of tables
+for command in belts info stat locks keys events top; do
+	# The columns stand in the item of the command, or of several, in the section TABLES.
+	sed -n '/^\.Sh TABLES/,/^\.Sh JSON/p' "$(dirname "$0")/../../docs/hbctl.1" |
+		awk -v command=$command '/^\.It/ { inside = 0; for (i = 3; i <= NF; i++) inside += $i == command }
+			inside && /^\.Sy/ { for (i = 2; i <= NF; i++) if ($i ~ /[A-Z]/) print $i }' |
+		sort -u >"$temporary/wanted"
+	hbctl help $command | sed -n '/^Columns/,/^$/s/^  [* ] \([A-Z][^ ]*\).*/\1/p' | sort >"$temporary/out"
+	result "the manual has the columns that help $command prints" "$(same
+		[ -s "$temporary/out" ] || echo "no columns")"
 done
 
 # Wrong usage of any command

@@ -42,7 +42,7 @@ goes_on() {
 # counts FIELD NUMBER - whether stat prints this number
 # shellcheck disable=SC2317 # called by at_last
 counts() {
-	on stat | grep -qx "$1: $2"
+	on stat --raw --noheadings | grep -qx "$1 $2"
 }
 
 belt main --ttl 1m --buckets 7
@@ -123,7 +123,7 @@ on put a 2
 ends 'a second put ends a wait that has missed the first' 0 "a${tab}2" ''
 on clear
 begin a
-before=$(on stat | sed -n 's/^requests: //p')
+before=$(on stat --raw --noheadings | sed -n 's/^requests //p')
 on clear
 at_last counts requests $((before + 1))
 at_last holds requests 1
@@ -243,10 +243,10 @@ begin e --timeout 1h
 on advance 2h
 at_last is_gone "$waiter"
 like 'stat counts requests, completions and timeouts' 0 '*
-requests: 5
-completed: 4
-timed_out: 1
-*' '' on stat
+requests 5
+completed 4
+timed_out 1
+*' '' on stat --raw --noheadings
 on stat --prometheus >"$temporary/out"
 result 'stat --prometheus counts completed requests' "$(
 	grep -qx 'hashbelt_completed_total{belt="counted"} 4' "$temporary/out" ||

@@ -36,7 +36,7 @@ kernels() {
 
 # The package lists of unstable are often older than their Valid-Until date allows.
 bootstrap() {
-	packages=dkms,gcc,libc6-dev,make,kmod,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5
+	packages=dkms,gcc,libc6-dev,make,kmod,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5,libsmartcols1
 	mmdebstrap --variant=apt --components=main \
 		--include="$packages,systemd-standalone-sysusers,$(kernels)" \
 		--aptopt='APT::Install-Recommends "false"' \

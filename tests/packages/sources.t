@@ -97,7 +97,7 @@ uninstalled() {
 }
 
 "$tests/need.sh" build-essential debhelper dh-dkms lintian rpm rpmlint libinih-dev libjson-c-dev \
-	libncurses-dev libpq-dev pkg-config || exit 1
+	libncurses-dev libpq-dev libsmartcols-dev pkg-config || exit 1
 exec 3>&1
 version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
 

@@ -16,8 +16,14 @@
 /* The widest terminal that is believed, so that nothing overflows. */
 #define BAR_MAX		1000
 
-/* COLUMNS takes precedence over the size that the terminal reports. */
-static int columns(void)
+/**
+ * terminal_columns() - the width of the terminal
+ *
+ * COLUMNS in the environment takes precedence over the size that the terminal reports.
+ *
+ * Return: columns.
+ */
+int terminal_columns(void)
 {
 	const char *text = getenv("COLUMNS");
 	struct winsize size = { 0 };
@@ -98,7 +104,7 @@ void bars_print(const struct bar *bars, size_t count)
 		most = bars[i].count > most ? bars[i].count : most;
 	}
 	number = digits(most);
-	width = columns() - label - number - 6;
+	width = terminal_columns() - label - number - 6;
 	width = width < BAR_MIN ? BAR_MIN : width > BAR_MAX ? BAR_MAX : width;
 	for (i = 0; i < count; i++) {
 		printf("  %*s  %*llu", label, bars[i].label, number, bars[i].count);

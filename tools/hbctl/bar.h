@@ -21,6 +21,7 @@ struct bar {
 	__u64 count;
 };
 
+int terminal_columns(void);
 int bar_draw(FILE *file, __u64 count, __u64 most, int width);
 void bars_print(const struct bar *bars, size_t count);
 

@@ -4,8 +4,15 @@
 #define HBCTL_CMD_H
 
 #include "command.h"
+#include "table.h"
 
 struct settings;
+
+extern const struct table_column stat_columns[];
+extern const struct table_column events_columns[];
+extern const struct table_column keys_columns[];
+extern const struct table_column top_columns[];
+extern const struct table_column locks_columns[];
 
 int belt_find(const struct request *request, struct hashbelt_info *info);
 enum status belt_set(const struct request *request, const struct hashbelt_info *info,

@@ -11,6 +11,7 @@
 #include "info.h"
 #include "output.h"
 #include "settings.h"
+#include "table.h"
 
 /* The default mode of a belt: only its owner may use it. */
 #define MODE_DEFAULT	0600
@@ -229,6 +230,29 @@ int belts_read(struct hashbelt *handle, struct hashbelt_info **infos, size_t *co
 	return err == -ENOENT ? 0 : err;
 }
 
+/* @table: NULL for JSON. */
+static enum status list_belts(const struct request *request, struct table *table)
+{
+	struct hashbelt_info *infos = NULL;
+	enum status status = STATUS_DONE;
+	size_t count, i;
+	int err;
+
+	err = belts_read(request->handle, &infos, &count);
+	if (err)
+		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
+	for (i = 0; !err && i < count; i++) {
+		if (table)
+			table_add(table, &infos[i]);
+		else
+			info_print_json(&infos[i], NULL);
+	}
+	if (table && !err)
+		table_print(table, stdout);
+	free(infos);
+	return status;
+}
+
 /**
  * cmd_belts() - hbctl belts
  * @request:	the request
@@ -237,32 +261,20 @@ int belts_read(struct hashbelt *handle, struct hashbelt_info **infos, size_t *co
  */
 enum status cmd_belts(struct request *request)
 {
-	enum status status = request_open(request);
-	struct hashbelt_info *infos = NULL;
-	size_t count, i;
-	int err;
+	struct table *table;
+	enum status status;
 
-	if (status)
-		return status;
-	err = belts_read(request->handle, &infos, &count);
-	if (err)
-		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
-	else if (!request->json)
-		info_print_table(infos, count);
-	else
-		for (i = 0; i < count; i++)
-			info_print_json(&infos[i], NULL);
-	free(infos);
+	status = table_begin(request, TABLE_DEFAULT, &table);
+	if (!status)
+		status = request_open(request);
+	if (!status)
+		status = list_belts(request, table);
+	table_end(table);
 	return status;
 }
 
-/**
- * cmd_info() - hbctl info
- * @request:	the request
- *
- * Return: the exit status.
- */
-enum status cmd_info(struct request *request)
+/* The belt as a list of its fields. */
+static enum status describe(struct request *request)
 {
 	enum status status = request_bind(request);
 	struct buckets buckets = { 0 };
@@ -281,6 +293,41 @@ enum status cmd_info(struct request *request)
 	else
 		info_print(&info, &buckets);
 	buckets_free(&buckets);
+	return status;
+}
+
+/* The belt as a row of a table. */
+static enum status print_row(struct request *request, struct table *table)
+{
+	enum status status = request_bind(request);
+	struct hashbelt_info info;
+	int err;
+
+	if (status)
+		return status;
+	err = hashbelt_info(request->handle, &info);
+	if (err)
+		return fail_belt(request, err);
+	table_add(table, &info);
+	table_print(table, stdout);
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_info() - hbctl info
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_info(struct request *request)
+{
+	struct table *table;
+	enum status status;
+
+	status = table_begin(request, TABLE_DEFAULT, &table);
+	if (!status)
+		status = table_is_asked(request) ? print_row(request, table) : describe(request);
+	table_end(table);
 	return status;
 }
 

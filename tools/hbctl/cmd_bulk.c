@@ -14,6 +14,7 @@
 #include "output.h"
 #include "progress.h"
 #include "settings.h"
+#include "table.h"
 #include "value.h"
 #include "walk.h"
 
@@ -27,12 +28,57 @@
 /* A line's memory above this is given back after its batch. */
 #define KEEP_BYTES	(64 * 1024)
 
+static void print_key(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_record *record = row;
+
+	(void)column;
+	escape_print(cell, hashbelt_record_key(record), record->key_len);
+}
+
+static void print_word(FILE *cell, const void *row, const struct table_column *column)
+{
+	fprintf(cell, "%u", *(const __u32 *)((const char *)row + column->offset));
+}
+
+#define FIELD(name)	offsetof(struct hashbelt_record, name)
+#define SHOWN_NUMBER	(TABLE_DEFAULT | TABLE_NUMBER)
+
+/* The columns of keys. */
+const struct table_column keys_columns[] = {
+	{ "KEY", TABLE_DEFAULT | TABLE_TEXT, "key", print_key, 0 },
+	{ "SIZE", SHOWN_NUMBER, "length of the value, bytes", print_word, FIELD(value_len) },
+	{ "TTL", SHOWN_NUMBER, "time left", table_duration, FIELD(ttl_ms) },
+	{ "VERSION", SHOWN_NUMBER, "version", table_number, FIELD(version) },
+	{ "FLAGS", SHOWN_NUMBER, "32 bits of the user's own", print_word, FIELD(flags) },
+	{ 0 },
+};
+
+/* @arg: the table; NULL for lines. */
 static int walk_key(struct request *request, const struct hashbelt_record *record,
 		    void *arg)
 {
-	(void)arg;
-	record_print(request, record);
+	if (arg)
+		table_add(arg, record);
+	else
+		record_print(request, record);
 	return 0;
+}
+
+static enum status list_keys(struct request *request, struct table *table)
+{
+	struct key prefix = { .bytes = "" };
+	enum status status = STATUS_DONE;
+
+	if (request->count && *request->operands[0])
+		status = request_key(request, 0, &prefix);
+	if (!status)
+		status = request_bind(request);
+	if (!status)
+		status = walk(request, &prefix, walk_key, table);
+	if (!status && table)
+		table_print(table, stdout);
+	return status;
 }
 
 /**
@@ -43,14 +89,15 @@ static int walk_key(struct request *request, const struct hashbelt_record *recor
  */
 enum status cmd_keys(struct request *request)
 {
-	struct key prefix = { .bytes = "" };
 	enum status status = STATUS_DONE;
+	struct table *table = NULL;
 
-	if (request->count && *request->operands[0])
-		status = request_key(request, 0, &prefix);
+	if (table_is_asked(request))
+		status = table_begin(request, TABLE_DEFAULT, &table);
 	if (!status)
-		status = request_bind(request);
-	return status ? status : walk(request, &prefix, walk_key, NULL);
+		status = list_keys(request, table);
+	table_end(table);
+	return status;
 }
 
 /* The machine's clock, milliseconds since 1970. */

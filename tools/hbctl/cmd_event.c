@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "duration.h"
 #include "encoding.h"
 #include "output.h"
 #include "settings.h"
+#include "table.h"
 
 /* Size of a read, bytes: enough for hundreds of small events. */
 #define BUFFER_SIZE	(64 * 1024)
@@ -29,6 +31,7 @@
  * @printed:	how many were
  * @newest:	without @follow: the newest event when this began
  * @ended:	nothing is left to be done
+ * @table:	for a table of the events of each read; NULL: there is none
  * @buffer:	the last read
  * @size:	its size, bytes
  */
@@ -40,6 +43,7 @@ struct watch {
 	__u64 printed;
 	__u64 newest;
 	bool ended;
+	struct table *table;
 	void *buffer;
 	size_t size;
 };
@@ -156,6 +160,71 @@ static void print_line_json(FILE *file, const struct hashbelt_event *event)
 	json_write(file, object);
 }
 
+static const void *value_at(const void *row, const struct table_column *column)
+{
+	return (const char *)row + column->offset;
+}
+
+static void print_reason(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_event *event = row;
+
+	(void)column;
+	fprintf(cell, "%s%s", event->kind == HASHBELT_LOCK ? "lock-" : "",
+		reason_name(event->reason));
+}
+
+static void print_key(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_event *event = row;
+
+	(void)column;
+	escape_print(cell, hashbelt_event_key(event), event->key_len);
+}
+
+static void print_value(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_event *event = row;
+
+	(void)column;
+	escape_print(cell, hashbelt_event_value(event), event->value_len);
+}
+
+static void print_word(FILE *cell, const void *row, const struct table_column *column)
+{
+	fprintf(cell, "%u", *(const __u32 *)value_at(row, column));
+}
+
+/* Belt time; - for never. */
+static void print_time(FILE *cell, const void *row, const struct table_column *column)
+{
+	__u64 ns = *(const __u64 *)value_at(row, column);
+	char text[DURATION_SIZE];
+
+	fputs(ns == HASHBELT_TTL_NEVER ? "-" : duration_format_ns(text, ns), cell);
+}
+
+#define FIELD(name)	offsetof(struct hashbelt_event, name)
+#define SHOWN_NUMBER	(TABLE_DEFAULT | TABLE_NUMBER)
+
+/* The columns of events. */
+const struct table_column events_columns[] = {
+	{ "SEQUENCE", SHOWN_NUMBER, "number of the event", table_number, FIELD(sequence) },
+	{ "REASON", TABLE_DEFAULT, "why it left; lock- before that of a lock", print_reason, 0 },
+	{ "KEY", TABLE_DEFAULT | TABLE_TEXT, "key, or name of the lock", print_key, 0 },
+	{ "VALUE", TABLE_DEFAULT | TABLE_TEXT, "value, or owner of the lock", print_value, 0 },
+	{ "SIZE", TABLE_NUMBER, "length of the value, bytes", print_word, FIELD(value_len) },
+	{ "VERSION", TABLE_NUMBER, "version, or token of the lock", table_number, FIELD(version) },
+	{ "FLAGS", TABLE_NUMBER, "32 bits of the user's own", print_word, FIELD(flags) },
+	{ "DEADLINE", TABLE_NUMBER, "belt time at which it expired; - for never", print_time,
+	  FIELD(deadline_ns) },
+	{ "HANDED", TABLE_NUMBER, "belt time at which the event was queued", print_time,
+	  FIELD(handed_ns) },
+	{ "LOST", TABLE_NUMBER, "events that were lost before this one", table_number,
+	  FIELD(lost) },
+	{ 0 },
+};
+
 static void say_lost(const struct watch *watch, __u64 lost)
 {
 	if (lost && !watch->request->json)
@@ -173,6 +242,8 @@ static const struct hashbelt_event *format(struct watch *watch, size_t len, FILE
 		say_lost(watch, event->lost);
 		if (watch->request->json)
 			print_line_json(file, event);
+		else if (watch->table)
+			table_add(watch->table, event);
 		else
 			print_line(file, event);
 		watch->printed++;
@@ -180,6 +251,8 @@ static const struct hashbelt_event *format(struct watch *watch, size_t len, FILE
 			watch->ended = !watch->follow;
 		last = event;
 	}
+	if (watch->table)
+		table_print(watch->table, file);
 	if (watch->printed == watch->most)
 		watch->ended = true;
 	return last;
@@ -331,16 +404,22 @@ enum status cmd_events(struct request *request)
 	enum status status;
 	size_t i;
 
+	if (request_option(request, "exec") && table_is_asked(request))
+		return fail_usage(request,
+				  "-o, --noheadings and --raw print events, and --exec does not");
 	if (request_option(request, "exec"))
 		return events_handle(request);
 	for (i = 0; i < ARRAY_SIZE(exec_options); i++)
 		if (request_option(request, exec_options[i]))
 			return fail_usage(request, "--%s needs --exec", exec_options[i]);
 	status = request_number(request, "max", 1, ~0ULL - 1, &watch.most);
+	if (!status && table_is_asked(request))
+		status = table_begin(request, TABLE_DEFAULT, &watch.table);
 	if (!status)
 		status = request_bind(request);
 	if (!status)
 		status = run(&watch);
+	table_end(watch.table);
 	free(watch.buffer);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include "encoding.h"
 #include "lock.h"
 #include "output.h"
+#include "table.h"
 
 /* Names the store for all commands that are given none. */
 #define STORE_VARIABLE	"HASHBELT_STORE"
@@ -331,23 +332,64 @@ static void list_json(const struct lock_held *held, void *data)
 	json_print(object);
 }
 
-/* A line for people; a heading goes before the first one. */
-static void list_line(const struct lock_held *held, void *data)
+static void print_name(FILE *cell, const void *row, const struct table_column *column)
 {
-	const struct key owner = { .bytes = held->owner, .len = held->owner_len };
-	char since[DURATION_SIZE], left[DURATION_SIZE], *text = key_text(&owner);
-	bool *begun = data;
+	const struct lock_held *held = row;
 
-	if (!*begun)
-		printf("%-10s  %-12s  %-12s  %-28s  %s\n", "TOKEN", "HELD", "LEFT",
-		       "OWNER", "NAME");
-	*begun = true;
-	printf("%-10llu  %-12s  %-12s  %-28s  ", held->token,
-	       duration_format(since, held->held_ms), duration_format(left, held->ttl_ms),
-	       text);
-	escape_print(stdout, held->name.bytes, held->name.len);
-	putchar('\n');
-	free(text);
+	(void)column;
+	escape_print(cell, held->name.bytes, held->name.len);
+}
+
+static void print_owner(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct lock_held *held = row;
+
+	(void)column;
+	escape_print(cell, held->owner, held->owner_len);
+}
+
+static void print_bound(FILE *cell, const void *row, const struct table_column *column)
+{
+	(void)column;
+	fputs(((const struct lock_held *)row)->bound ? "yes" : "no", cell);
+}
+
+#define FIELD(name)	offsetof(struct lock_held, name)
+#define SHOWN_NUMBER	(TABLE_DEFAULT | TABLE_NUMBER)
+
+/* The columns of locks. */
+const struct table_column locks_columns[] = {
+	{ "TOKEN", SHOWN_NUMBER, "fencing token", table_number, FIELD(token) },
+	{ "HELD", SHOWN_NUMBER, "time since the grant", table_duration, FIELD(held_ms) },
+	{ "LEFT", SHOWN_NUMBER, "time that the lease has left", table_duration, FIELD(ttl_ms) },
+	{ "OWNER", TABLE_DEFAULT | TABLE_TEXT, "owner", print_owner, 0 },
+	{ "NAME", TABLE_DEFAULT | TABLE_TEXT, "name of the lock", print_name, 0 },
+	{ "BOUND", 0, "whether it goes with the process that has it", print_bound, 0 },
+	{ 0 },
+};
+
+static void list_row(const struct lock_held *held, void *data)
+{
+	table_add(data, held);
+}
+
+static enum status list_locks(struct request *request, const struct key *owner,
+			      struct table *table)
+{
+	struct lock_place *place;
+	enum status status = open_place(request, false, 0, &place);
+	int err;
+
+	if (status)
+		return status;
+	err = place->ops->list(place, owner->bytes ? owner : NULL, table ? list_row : list_json,
+			       table);
+	if (err)
+		status = place->ops->fail(place, err);
+	else if (table)
+		table_print(table, stdout);
+	place->ops->close(place);
+	return status;
 }
 
 /**
@@ -359,23 +401,17 @@ static void list_line(const struct lock_held *held, void *data)
 enum status cmd_locks(struct request *request)
 {
 	struct key owner = { 0 };
-	struct lock_place *place;
+	struct table *table = NULL;
 	enum status status;
-	bool begun = false;
-	int err;
 
 	status = check_place(request);
 	if (!status)
 		status = take_owner(request, false, &owner);
 	if (!status)
-		status = open_place(request, false, 0, &place);
-	if (status)
-		return status;
-	err = place->ops->list(place, owner.bytes ? &owner : NULL,
-			       request->json ? list_json : list_line, &begun);
-	if (err)
-		status = place->ops->fail(place, err);
-	place->ops->close(place);
+		status = table_begin(request, TABLE_DEFAULT, &table);
+	if (!status)
+		status = list_locks(request, &owner, table);
+	table_end(table);
 	return status;
 }
 

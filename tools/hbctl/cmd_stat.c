@@ -12,6 +12,7 @@
 #include "encoding.h"
 #include "module.h"
 #include "output.h"
+#include "table.h"
 
 /* Counters that are asked for: room for those of a later interface. */
 #define COUNTERS_MAX	64
@@ -205,27 +206,91 @@ static void print_lags(const __u64 *lags)
 	bars_print(bars + first, last - first);
 }
 
-static void print_gauge(const struct gauge *gauge, const struct hashbelt_info *info)
-{
-	__u64 value = gauge_value(gauge, info);
+/**
+ * struct figure - a row of the table: a counter or a gauge of a belt
+ * @info:	the belt
+ * @name:	the name
+ * @help:	its meaning
+ * @value:	the number
+ * @unlimited:	the number that means "no limit"
+ */
+struct figure {
+	const struct hashbelt_info *info;
+	const char *name;
+	const char *help;
+	__u64 value;
+	__u64 unlimited;
+};
 
-	if (value == gauge->unlimited)
-		printf("%s: none\n", gauge->name);
-	else
-		printf("%s: %llu\n", gauge->name, value);
+static void print_belt(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct figure *figure = row;
+
+	(void)column;
+	escape_print(cell, figure->info->name, strnlen(figure->info->name, HASHBELT_NAME_SIZE));
 }
 
-static void print_text(const struct statistics *statistics)
+static void print_string(FILE *cell, const void *row, const struct table_column *column)
 {
+	fputs(*(const char * const *)((const char *)row + column->offset), cell);
+}
+
+static void print_value(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct figure *figure = row;
+
+	if (figure->value == figure->unlimited)
+		fputs("none", cell);
+	else
+		table_number(cell, row, column);
+}
+
+/* The columns of stat. */
+const struct table_column stat_columns[] = {
+	{ "BELT", TABLE_OF_ALL | TABLE_TEXT, "name of the belt", print_belt, 0 },
+	{ "COUNTER", TABLE_DEFAULT, "name of the counter", print_string,
+	  offsetof(struct figure, name) },
+	{ "VALUE", TABLE_DEFAULT | TABLE_NUMBER, "value", print_value,
+	  offsetof(struct figure, value) },
+	{ "HELP", TABLE_TEXT, "what it counts", print_string, offsetof(struct figure, help) },
+	{ 0 },
+};
+
+static void add_gauges(struct table *table, const struct hashbelt_info *info)
+{
+	struct figure figure = { .info = info };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(gauges); i++) {
+		figure.name = gauges[i].name;
+		figure.help = gauges[i].help;
+		figure.value = gauge_value(&gauges[i], info);
+		figure.unlimited = gauges[i].unlimited;
+		table_add(table, &figure);
+	}
+}
+
+static void add_rows(struct table *table, const struct statistics *statistics)
+{
+	struct figure figure = { .info = &statistics->info, .unlimited = NO_LIMIT };
 	char text[32];
 	unsigned int i;
 
-	for (i = 0; i < statistics->count; i++)
-		printf("%s: %llu\n", counter_name(text, sizeof(text), i),
-		       statistics->counters[i]);
-	printf("misses_cold: %llu\n", cold_misses(statistics));
-	for (i = 0; i < ARRAY_SIZE(gauges); i++)
-		print_gauge(&gauges[i], &statistics->info);
+	for (i = 0; i < statistics->count; i++) {
+		figure.name = counter_name(text, sizeof(text), i);
+		figure.help = i < ARRAY_SIZE(counters) ? counters[i].help : "-";
+		figure.value = statistics->counters[i];
+		table_add(table, &figure);
+	}
+	figure.name = "misses_cold";
+	figure.help = "Misses of keys that neither expired nor were evicted recently";
+	figure.value = cold_misses(statistics);
+	table_add(table, &figure);
+	add_gauges(table, &statistics->info);
+}
+
+static void print_bars(const struct statistics *statistics)
+{
 	if (statistics->buckets.counts)
 		buckets_print(&statistics->buckets, &statistics->info);
 	print_lags(statistics->lags);
@@ -253,19 +318,34 @@ static void print_json(const struct statistics *statistics)
 	json_print(object);
 }
 
-/* Many belts for people: each under its name. */
-static void print_texts(const struct statistics *statistics, size_t count)
+/* Many belts for people: a table and bars under the name of each. */
+static void print_texts(const struct request *request, struct table *table,
+			const struct statistics *statistics, size_t count)
 {
 	const char *name;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		name = statistics[i].info.name;
-		fputs(i ? "\nbelt: " : "belt: ", stdout);
-		escape_print(stdout, name, strnlen(name, HASHBELT_NAME_SIZE));
-		putchar('\n');
-		print_text(&statistics[i]);
+		if (request_option(request, "all")) {
+			name = statistics[i].info.name;
+			fputs(i ? "\nbelt: " : "belt: ", stdout);
+			escape_print(stdout, name, strnlen(name, HASHBELT_NAME_SIZE));
+			putchar('\n');
+		}
+		add_rows(table, &statistics[i]);
+		table_print(table, stdout);
+		print_bars(&statistics[i]);
 	}
+}
+
+/* One table of all belts, without bars. */
+static void print_table(struct table *table, const struct statistics *statistics, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		add_rows(table, &statistics[i]);
+	table_print(table, stdout);
 }
 
 /*
@@ -473,23 +553,25 @@ static enum status read_all(struct request *request,
 	return STATUS_DONE;
 }
 
-static void print_all(const struct request *request, const struct statistics *statistics,
-		      size_t count, size_t belts)
+/* @table: for people; NULL for programs. */
+static void print_all(const struct request *request, struct table *table,
+		      const struct statistics *statistics, size_t count)
 {
 	size_t i;
 
 	if (request_option(request, "prometheus")) {
 		print_prometheus(request, statistics, count);
-		print_belts_family(belts);
-	} else if (!request->json) {
-		print_texts(statistics, count);
-	} else {
+	} else if (!table) {
 		for (i = 0; i < count; i++)
 			print_json(&statistics[i]);
+	} else if (table_is_asked(request)) {
+		print_table(table, statistics, count);
+	} else {
+		print_texts(request, table, statistics, count);
 	}
 }
 
-static enum status stat_all(struct request *request)
+static enum status stat_all(struct request *request, struct table *table)
 {
 	enum status status = request_open(request);
 	struct statistics *statistics = NULL;
@@ -509,7 +591,9 @@ static enum status stat_all(struct request *request)
 	else
 		status = read_all(request, infos, belts, statistics, &count);
 	if (!status)
-		print_all(request, statistics, count, belts);
+		print_all(request, table, statistics, count);
+	if (!status && request_option(request, "prometheus"))
+		print_belts_family(belts);
 	while (count)
 		buckets_free(&statistics[--count].buckets);
 	free(statistics);
@@ -517,7 +601,7 @@ static enum status stat_all(struct request *request)
 	return status;
 }
 
-static enum status stat_one(struct request *request)
+static enum status stat_one(struct request *request, struct table *table)
 {
 	enum status status = request_bind(request);
 	struct statistics statistics;
@@ -528,12 +612,7 @@ static enum status stat_one(struct request *request)
 	err = read_statistics(request, &statistics);
 	if (err)
 		return fail_belt(request, err);
-	if (request_option(request, "prometheus"))
-		print_prometheus(request, &statistics, 1);
-	else if (request->json)
-		print_json(&statistics);
-	else
-		print_text(&statistics);
+	print_all(request, table, &statistics, 1);
 	buckets_free(&statistics.buckets);
 	return STATUS_DONE;
 }
@@ -546,7 +625,20 @@ static enum status stat_one(struct request *request)
  */
 enum status cmd_stat(struct request *request)
 {
+	bool all = request_option(request, "all");
+	struct table *table;
+	enum status status;
+	int shown;
+
 	if (request->json && request_option(request, "prometheus"))
 		return fail_usage(request, "--json and --prometheus exclude each other");
-	return request_option(request, "all") ? stat_all(request) : stat_one(request);
+	if (table_is_asked(request) && request_option(request, "prometheus"))
+		return fail_usage(request,
+				  "-o, --noheadings and --raw are for tables, not for --prometheus");
+	shown = all && table_is_asked(request) ? TABLE_DEFAULT | TABLE_OF_ALL : TABLE_DEFAULT;
+	status = table_begin(request, shown, &table);
+	if (!status)
+		status = all ? stat_all(request, table) : stat_one(request, table);
+	table_end(table);
+	return status;
 }

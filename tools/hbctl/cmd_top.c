@@ -17,6 +17,7 @@
 #include "duration.h"
 #include "module.h"
 #include "output.h"
+#include "table.h"
 #include "top.h"
 
 #define INTERVAL_LEAST_MS	10
@@ -174,6 +175,44 @@ static void print_text(struct view *view)
 	}
 }
 
+/* @column: its offset is the number of the column in the model. */
+static void print_cell(FILE *cell, const void *row, const struct table_column *column)
+{
+	char text[TOP_LINE_SIZE];
+
+	top_cell(text, row, column->offset);
+	fputs(*text ? text : "-", cell);
+}
+
+#define SHOWN_NUMBER	(TABLE_DEFAULT | TABLE_NUMBER)
+
+/* The columns of top --once. */
+const struct table_column top_columns[] = {
+	{ "NAME", TABLE_DEFAULT | TABLE_TEXT, "name of the belt", print_cell, TOP_NAME },
+	{ "ENTRIES", SHOWN_NUMBER, "entries", print_cell, TOP_ENTRIES },
+	{ "BYTES", SHOWN_NUMBER, "memory", print_cell, TOP_BYTES },
+	{ "LIM%", SHOWN_NUMBER, "use of the limit, the nearer one of two", print_cell, TOP_LIMIT },
+	{ "GET/S", SHOWN_NUMBER, "gets a second", print_cell, TOP_GETS },
+	{ "HIT%", SHOWN_NUMBER, "share of the gets that hit", print_cell, TOP_HITS },
+	{ "PUT/S", SHOWN_NUMBER, "puts a second", print_cell, TOP_PUTS },
+	{ "EXP/S", SHOWN_NUMBER, "expired entries a second", print_cell, TOP_EXPIRED },
+	{ "EVI/S", SHOWN_NUMBER, "evicted entries a second", print_cell, TOP_EVICTED },
+	{ "QUEUE", SHOWN_NUMBER, "events that wait to be read", print_cell, TOP_QUEUED },
+	{ "LAG", SHOWN_NUMBER, "99 % of all lags are less", print_cell, TOP_LAG },
+	{ "STATE", TABLE_DEFAULT, "pinned, halted, full", print_cell, TOP_STATE },
+	{ 0 },
+};
+
+static void print_rows(struct view *view, struct table *table)
+{
+	size_t i;
+
+	top_sort(view->rows, view->now.count, view->column);
+	for (i = 0; i < view->now.count; i++)
+		table_add(table, &view->rows[i]);
+	table_print(table, stdout);
+}
+
 /* A number as short as it can be; null if negative. */
 static void json_add_value(struct json_object *object, const char *name, double value)
 {
@@ -210,8 +249,8 @@ static enum status fail_look(int err)
 	return fail(STATUS_ERROR, "cannot look at the belts: %s", strerror(-err));
 }
 
-/* Takes two samples, and prints the rates between them. */
-static enum status print_once(struct view *view, bool json)
+/* Takes two samples, and prints the rates between them. @table: NULL for the text of the screen. */
+static enum status print_once(struct view *view, bool json, struct table *table)
 {
 	struct timespec interval = {
 		.tv_sec = view->interval_ms / 1000,
@@ -226,7 +265,9 @@ static enum status print_once(struct view *view, bool json)
 	}
 	if (err)
 		return fail_look(err);
-	if (!json)
+	if (table)
+		print_rows(view, table);
+	else if (!json)
 		print_text(view);
 	else
 		for (i = 0; i < view->now.count; i++)
@@ -512,20 +553,29 @@ enum status cmd_top(struct request *request)
 {
 	bool once = request->json || request_option(request, "once");
 	struct view view = { .interval_ms = 1000 };
+	struct table *table = NULL;
 	enum status status;
 
 	status = take_interval(request, &view.interval_ms);
 	if (status)
 		return status;
+	if (!once && table_is_asked(request))
+		return fail_usage(request, "-o, --noheadings and --raw need --once");
 	if (!once && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		return fail_usage(request,
 				  "stdin or stdout is no terminal: use --once");
-	status = request_open(request);
-	if (status)
-		return status;
 	setlocale(LC_CTYPE, "");
+	if (table_is_asked(request))
+		status = table_begin(request, TABLE_DEFAULT, &table);
+	if (!status)
+		status = request_open(request);
+	if (status) {
+		table_end(table);
+		return status;
+	}
 	view.handle = request->handle;
-	status = once ? print_once(&view, request->json) : show(&view);
+	status = once ? print_once(&view, request->json, table) : show(&view);
+	table_end(table);
 	top_samples_free(&view.now);
 	top_samples_free(&view.before);
 	free(view.rows);

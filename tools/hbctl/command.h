@@ -76,6 +76,7 @@ struct option_spec {
 
 struct json_object;
 struct request;
+struct table_column;
 
 /**
  * struct command - one command
@@ -92,6 +93,7 @@ struct request;
  * @summary:	its effect, in a line
  * @help:	the rest of the description, in lines of text
  * @run:	does it; returns the exit status
+ * @table:	the columns of its table; NULL if it prints none
  */
 struct command {
 	const char *name;
@@ -103,6 +105,7 @@ struct command {
 	const char *summary;
 	const char *help;
 	enum status (*run)(struct request *request);
+	const struct table_column *table;
 };
 
 /**

@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "table.h"
 
 /* The command that prints the names of belts. */
-#define PRINT_BELTS	"hbctl belts 2>/dev/null | awk 'NR > 1 { print $1 }'"
+#define PRINT_BELTS	"hbctl belts --noheadings -o NAME 2>/dev/null"
 
 static const char head[] =
 	"# bash completion for hbctl, made by: hbctl completion bash\n"
 	"_hbctl()\n"
 	"{\n"
-	"\tlocal current=$2 previous=$3 command= words= i\n"
+	"\tlocal current=$2 previous=$3 command= words= before= i\n"
 	"\n"
 	"\tCOMPREPLY=()\n"
 	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
@@ -38,6 +39,12 @@ static const char tail[] =
 	"\t\t\tesac ;;\n"
 	"\t\tesac ;;\n"
 	"\tesac\n"
+	"\tif [[ $previous == -o || $previous == --output ]]; then\n"
+	"\t\t[[ $current != *,* ]] || before=${current%,*},\n"
+	"\t\t[[ $before || $current != +* ]] || before=+\n"
+	"\t\tCOMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"${current:${#before}}\"))\n"
+	"\t\treturn\n"
+	"\tfi\n"
 	"\tCOMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
 	"}\n"
 	"_hbctl_belts()\n"
@@ -58,6 +65,12 @@ static void print_words(const char *words)
 	}
 }
 
+static void print_columns(const struct table_column *column)
+{
+	for (; column->name; column++)
+		printf(" %s", column->name);
+}
+
 /* The arguments of a command's options. */
 static void print_arguments(const struct command *command)
 {
@@ -66,8 +79,14 @@ static void print_arguments(const struct command *command)
 	for (spec = command->options; spec->name; spec++) {
 		if (!spec->argument)
 			continue;
-		printf("\t\t%s:--%s) words=\"", command->name, spec->name);
-		print_words(spec->argument);
+		printf("\t\t%s:--%s", command->name, spec->name);
+		if (spec->letter)
+			printf(" | %s:-%c", command->name, spec->letter);
+		printf(") words=\"");
+		if (!strcmp(spec->argument, "COLUMNS"))
+			print_columns(command->table);
+		else
+			print_words(spec->argument);
 		puts("\" ;;");
 	}
 }
@@ -173,7 +192,8 @@ static void print_zsh_action(const char *argument)
 }
 
 /* The options as arguments of zsh's _arguments. */
-static void print_zsh_options(const struct option_spec *spec)
+static void print_zsh_options(const struct option_spec *spec,
+			      const struct table_column *columns)
 {
 	for (; spec->name; spec++) {
 		printf(" \\\n\t\t");
@@ -188,7 +208,12 @@ static void print_zsh_options(const struct option_spec *spec)
 		if (spec->argument) {
 			fputs(*spec->argument == '[' ? "::" : ":", stdout);
 			printf("argument:");
-			print_zsh_action(spec->argument);
+			if (!strcmp(spec->argument, "COLUMNS")) {
+				fputs("_values -s , column", stdout);
+				print_columns(columns);
+			} else {
+				print_zsh_action(spec->argument);
+			}
 		}
 		putchar('\'');
 	}
@@ -200,8 +225,8 @@ static void print_zsh_command(const struct command *command)
 			     !strstr(command->operands, COMMAND_LINE);
 
 	printf("\t%s)\n\t\t_arguments -s", command->name);
-	print_zsh_options(command->options);
-	print_zsh_options(common_options);
+	print_zsh_options(command->options, command->table);
+	print_zsh_options(common_options, NULL);
 	fputs(" \\\n\t\t'*:operand:", stdout);
 	if (names_command)
 		fputs("_hbctl_commands", stdout);
@@ -238,7 +263,7 @@ enum status completion_zsh(const struct command *commands)
 	      "_hbctl() {\n"
 	      "\tlocal curcontext=$curcontext state line\n"
 	      "\t_arguments -C -s", stdout);
-	print_zsh_options(common_options);
+	print_zsh_options(common_options, NULL);
 	puts(" \\\n\t\t'1:command:_hbctl_commands' '*::operand:->operands' && return\n"
 	     "\tcase $line[1] in");
 	for (command = commands; command->name; command++)
@@ -272,7 +297,8 @@ static void print_fish_action(const char *argument)
 }
 
 /* @name: the command that has the options; NULL for all. */
-static void print_fish_options(const char *name, const struct option_spec *spec)
+static void print_fish_options(const char *name, const struct option_spec *spec,
+			       const struct table_column *columns)
 {
 	for (; spec->name; spec++) {
 		printf("complete -c hbctl");
@@ -283,8 +309,13 @@ static void print_fish_options(const char *name, const struct option_spec *spec)
 			printf(" -s %c", spec->letter);
 		if (spec->argument && *spec->argument != '[')
 			printf(" -r");
-		if (spec->argument)
+		if (spec->argument && !strcmp(spec->argument, "COLUMNS")) {
+			fputs(" -f -a '", stdout);
+			print_columns(columns);
+			putchar('\'');
+		} else if (spec->argument) {
 			print_fish_action(spec->argument);
+		}
 		printf(" -d '");
 		print_quoted(spec->help, "\\");
 		puts("'");
@@ -299,7 +330,7 @@ static void print_fish_command(const struct command *commands, const struct comm
 	printf("complete -c hbctl -n __fish_use_subcommand -a %s -d '", command->name);
 	print_quoted(command->summary, "\\");
 	puts("'");
-	print_fish_options(command->name, command->options);
+	print_fish_options(command->name, command->options, command->table);
 	printf("complete -c hbctl -n '__fish_seen_subcommand_from %s'", command->name);
 	if (names_command) {
 		fputs(" -a '", stdout);
@@ -326,7 +357,7 @@ enum status completion_fish(const struct command *commands)
 	     "\t" PRINT_BELTS "\n"
 	     "end\n"
 	     "complete -c hbctl -f");
-	print_fish_options(NULL, common_options);
+	print_fish_options(NULL, common_options, NULL);
 	for (command = commands; command->name; command++)
 		print_fish_command(commands, command);
 	return STATUS_DONE;

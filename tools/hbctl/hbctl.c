@@ -16,8 +16,10 @@
 
 #include "cmd.h"
 #include "guess.h"
+#include "info.h"
 #include "output.h"
 #include "settings.h"
+#include "table.h"
 
 /* getopt_long(3) returns this plus the index of an option. */
 #define OPTION_BASE	256
@@ -43,6 +45,21 @@ static const struct option_spec no_options[] = { { 0 } };
 
 static const struct option_spec key_options[] = { ESCAPED, { 0 } };
 
+static const struct option_spec keys_options[] = {
+	ESCAPED,
+	TABLE_OUTPUT,
+	TABLE_NOHEADINGS,
+	TABLE_RAW,
+	{ 0 },
+};
+
+static const struct option_spec table_options[] = {
+	TABLE_OUTPUT,
+	TABLE_NOHEADINGS,
+	TABLE_RAW,
+	{ 0 },
+};
+
 static const struct option_spec has_options[] = {
 	{ "quiet", 'q', NULL, "print no error if there is no entry" },
 	ESCAPED,
@@ -57,6 +74,9 @@ static const struct option_spec events_options[] = {
 	{ "jobs", 'j', "N", "--exec: most programs that run at once (1)" },
 	{ "retry", 0, "D", "--exec: delay before a program that failed runs again (1s)" },
 	{ "tries", 0, "N", "--exec: end after N failures of one event (never)" },
+	TABLE_OUTPUT,
+	TABLE_NOHEADINGS,
+	TABLE_RAW,
 	{ 0 },
 };
 
@@ -64,12 +84,18 @@ static const struct option_spec stat_options[] = {
 	{ "all", 'a', NULL, "of all belts that you may read" },
 	{ "prometheus", 0, NULL, "in the format that Prometheus reads" },
 	{ "spread", 0, NULL, "look at each entry, and count them by time left" },
+	TABLE_OUTPUT,
+	TABLE_NOHEADINGS,
+	TABLE_RAW,
 	{ 0 },
 };
 
 static const struct option_spec top_options[] = {
 	{ "interval", 0, "D", "time between two samples, 10ms to 1d (1s)" },
 	{ "once", 0, NULL, "print the rates between two samples as text, and end" },
+	TABLE_OUTPUT,
+	TABLE_NOHEADINGS,
+	TABLE_RAW,
 	{ 0 },
 };
 
@@ -176,6 +202,9 @@ static const struct option_spec locks_options[] = {
 	STORE,
 	TABLE,
 	TYPE,
+	TABLE_OUTPUT,
+	TABLE_NOHEADINGS,
+	TABLE_RAW,
 	{ 0 },
 };
 
@@ -219,7 +248,7 @@ static const struct command commands[] = {
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: a condition does not hold, or the belt keeps its present entry.",
-	  cmd_put },
+	  cmd_put, NULL },
 	{ "get", "KEY... " COMMAND_LINE, 1, INT_MAX, HASHBELT_CALL_GET, get_options,
 	  "print values",
 	  "Prints the bytes of the value, and a newline only on a terminal. Of several KEYs\n"
@@ -234,19 +263,19 @@ static const struct command commands[] = {
 	  "Exit status 1: there is no entry of one of the keys; with --fill: the caller has the\n"
 	  "fill lease;\n"
 	  "5: another caller has it.",
-	  cmd_get },
+	  cmd_get, NULL },
 	{ "touch", "KEY...", 1, INT_MAX, HASHBELT_CALL_TOUCH, touch_options,
 	  "give entries a new time-to-live",
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: there is no entry of one of the keys.",
-	  cmd_touch },
+	  cmd_touch, NULL },
 	{ "has", "KEY", 1, 1, HASHBELT_CALL_GET, has_options,
 	  "say by the exit status whether there is an entry",
 	  "Never renews the time-to-live.\n"
 	  KEY_HELP "\n"
 	  "Exit status 0: there is such an entry; 1: there is none.",
-	  cmd_has },
+	  cmd_has, NULL },
 	{ "rm", "[KEY...]", 0, INT_MAX, HASHBELT_CALL_REMOVE, rm_options,
 	  "remove entries",
 	  "--if-version takes one KEY. --prefix and --match take the place of KEY, and\n"
@@ -255,13 +284,13 @@ static const struct command commands[] = {
 	  "NUL byte matches none. With -e, P and GLOB are escaped as KEY.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there is no entry of one of the keys, or it has another version.",
-	  cmd_rm },
+	  cmd_rm, NULL },
 	{ "expire", "KEY", 1, 1, HASHBELT_CALL_EXPIRE, key_options,
 	  "let an entry expire now",
 	  "It counts as expired, not as removed.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there is no such entry.",
-	  cmd_expire },
+	  cmd_expire, NULL },
 	{ "incr", "KEY [N]", 1, 2, HASHBELT_CALL_ADD, incr_options,
 	  "add to a number",
 	  "Adds N, 1 without one, to the number that is the entry's value, and prints the\n"
@@ -269,14 +298,14 @@ static const struct command commands[] = {
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: the present value is no number, or the sum is too large.",
-	  cmd_incr },
+	  cmd_incr, NULL },
 	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, HASHBELT_CALL_REQUEST, wait_options,
 	  "wait until one of several entries is present",
 	  "Prints KEY<TAB>VALUE, escaped as by dump; at once if an entry is present already.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: it timed out, or 'complete' ended it.",
-	  cmd_wait },
+	  cmd_wait, NULL },
 	{ "watch", "KEY...", 1, INT_MAX, HASHBELT_CALL_REQUEST, watch_options,
 	  "print changes of entries as they come",
 	  "Prints KEY<TAB>VALUE, escaped as by dump, for each entry that is present, and again\n"
@@ -285,13 +314,13 @@ static const struct command commands[] = {
 	  "printed. Takes no events from other readers, and renews no time-to-live.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP,
-	  cmd_watch },
+	  cmd_watch, NULL },
 	{ "complete", "KEY", 1, 1, HASHBELT_CALL_COMPLETE, key_options,
 	  "end all waits for a key",
 	  "Prints their number.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there was none.",
-	  cmd_complete },
+	  cmd_complete, NULL },
 	{ "lock", "NAME " COMMAND_LINE, 0, 1, HASHBELT_CALL_LOCK, lock_options,
 	  "take a lock, and run a command under it",
 	  "With a COMMAND, hbctl renews the lock while COMMAND runs, and then unlocks it. The\n"
@@ -306,36 +335,36 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  "Exit status 1: another owner has it, also after --wait; with a COMMAND, OWNER has it\n"
 	  "already: a command takes a lock of its own.",
-	  cmd_lock },
+	  cmd_lock, NULL },
 	{ "unlock", "NAME", 1, 1, HASHBELT_CALL_UNLOCK, unlock_options,
 	  "unlock a lock",
 	  "The first waiter gets it.\n"
 	  LOCK_HELP "\n"
 	  "Exit status 1: the lock is free, or another owner has it.",
-	  cmd_unlock },
+	  cmd_unlock, NULL },
 	{ "renew", "NAME", 1, 1, HASHBELT_CALL_RENEW, renew_options,
 	  "renew the lease of a lock",
 	  LOCK_HELP "\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: the lock is free, or another owner has it.",
-	  cmd_renew },
+	  cmd_renew, NULL },
 	{ "locks", "", 0, 0, HASHBELT_CALL_LOCKS, locks_options,
 	  "list the locks that are held",
 	  "Prints the fencing token, the time since the grant, the time that the lease has left,\n"
 	  "the owner, and the name, escaped as by dump.\n"
 	  LOCK_HELP,
-	  cmd_locks },
+	  cmd_locks, locks_columns },
 	{ "release", "", 0, 0, HASHBELT_CALL_RELEASE, release_options,
 	  "unlock all locks of an owner",
 	  "Prints their number.\n"
 	  LOCK_HELP,
-	  cmd_release },
-	{ "keys", "[PREFIX]", 0, 1, HASHBELT_CALL_SCAN, key_options,
+	  cmd_release, NULL },
+	{ "keys", "[PREFIX]", 0, 1, HASHBELT_CALL_SCAN, keys_options,
 	  "list keys",
 	  "Prints a key in each line, in no order, only those that begin with PREFIX.\n"
 	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
 	  "--json adds version, flags, time left and the value's length.",
-	  cmd_keys },
+	  cmd_keys, keys_columns },
 	{ "dump", "", 0, 0, HASHBELT_CALL_SCAN, dump_options,
 	  "print entries as load reads them",
 	  "Prints KEY<TAB>VALUE<TAB>TTL[<TAB>FLAGS] in each line; 'keys' prints keys alone.\n"
@@ -343,7 +372,7 @@ static const struct command commands[] = {
 	  "With --settings --absolute, a dump that is loaded after a reboot loses no entry but\n"
 	  "those whose deadline has passed.\n"
 	  "Does not renew any time-to-live.",
-	  cmd_dump },
+	  cmd_dump, NULL },
 	{ "load", "[FILE]", 0, 1, HASHBELT_CALL_PUT, no_options,
 	  "put entries from a file or stdin",
 	  "Each line is KEY<TAB>VALUE[<TAB>TTL[<TAB>FLAGS]], escaped as by dump. TTL is a\n"
@@ -353,15 +382,15 @@ static const struct command commands[] = {
 	  "before it have been put.\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: the belt kept some of its present entries.",
-	  cmd_load },
+	  cmd_load, NULL },
 	{ "size", "[BELT]", 0, 1, HASHBELT_CALL_INFO, no_options,
 	  "print the number of entries",
 	  "Entries that have expired count until the belt has moved on.",
-	  cmd_size },
+	  cmd_size, NULL },
 	{ "clear", "[BELT]", 0, 1, HASHBELT_CALL_CLEAR, no_options,
 	  "drop all entries of the belt",
 	  "They do not count as expired.",
-	  cmd_clear },
+	  cmd_clear, NULL },
 	{ "create", "BELT", 1, 1, HASHBELT_CALL_CREATE, settings_options,
 	  "make a belt",
 	  "standard: get does not renew the time-to-live, put keeps a present entry.\n"
@@ -371,14 +400,14 @@ static const struct command commands[] = {
 	  DURATION_HELP "\n"
 	  YES_NO_HELP "\n"
 	  "Exit status 1: there is a belt of that name.",
-	  cmd_create },
+	  cmd_create, NULL },
 	{ "set", "BELT", 1, 1, HASHBELT_CALL_SET, settings_options,
 	  "change the settings of a belt",
 	  "Changes only the settings that are given; parentheses show the defaults of create.\n"
 	  "Entries stay, with their deadlines. At least one option must be given.\n"
 	  DURATION_HELP "\n"
 	  YES_NO_HELP,
-	  cmd_set },
+	  cmd_set, NULL },
 	{ "apply", "FILE...", 1, INT_MAX, HASHBELT_CALL_SET, apply_options,
 	  "make the belts that files describe, and change those that differ",
 	  "A FILE has a line [BELT] for each belt, and behind it lines NAME = VALUE: the names are\n"
@@ -387,33 +416,33 @@ static const struct command commands[] = {
 	  "Settings that a file does not name, and belts that no file names, stay as they are.\n"
 	  "If a belt fails, the others are applied all the same.\n"
 	  "Exit status 1: with --check, there is a difference; else the largest one of the belts.",
-	  cmd_apply },
+	  cmd_apply, NULL },
 	{ "export", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
 	  "print the settings of all belts that you may read, for apply",
 	  "Groups are printed as numbers. A line report is left out if a belt has no reason to\n"
 	  "report an entry.",
-	  cmd_export },
+	  cmd_export, NULL },
 	{ "destroy", "BELT", 1, 1, HASHBELT_CALL_DESTROY, no_options,
 	  "destroy a belt and all that is in it",
 	  "Programs that use it are told that it was destroyed.",
-	  cmd_destroy },
-	{ "belts", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
+	  cmd_destroy, NULL },
+	{ "belts", "", 0, 0, HASHBELT_CALL_NEXT, table_options,
 	  "list the belts that you may use",
 	  "Owners are shown as numbers, user:group. EVENTS wait to be read; - stands for a\n"
 	  "belt that reports none.",
-	  cmd_belts },
-	{ "info", "[BELT]", 0, 1, HASHBELT_CALL_INFO, no_options,
+	  cmd_belts, info_columns },
+	{ "info", "[BELT]", 0, 1, HASHBELT_CALL_INFO, table_options,
 	  "describe a belt",
 	  "Prints the settings of the belt, its usage, and when its worker runs next, and draws\n"
 	  "a bar for the entries of each span of time left, in at most 20 rows.",
-	  cmd_info },
+	  cmd_info, info_columns },
 	{ "stat", "[BELT]", 0, 1, HASHBELT_CALL_STAT, stat_options,
 	  "print the belt's counters and usage",
 	  "Counters count from the creation of the belt. A miss is cold if the key has neither\n"
 	  "expired nor been evicted recently. The usage of the belt and its limits follow. The\n"
 	  "lag is the time from an entry's deadline until its handler had it. Only with --spread\n"
 	  "does the time of the command grow with the number of entries.",
-	  cmd_stat },
+	  cmd_stat, stat_columns },
 	{ "top", "", 0, 0, HASHBELT_CALL_NEXT, top_options,
 	  "watch all belts that you may read",
 	  "Needs a terminal; --once does not, nor --json, which means --once.\n"
@@ -426,7 +455,7 @@ static const struct command commands[] = {
 	  "Keys: q quits, s and S sort by the next column and the one before, arrows, j, k\n"
 	  "and page keys scroll, space pauses, h explains columns, ctrl-l draws anew.\n"
 	  DURATION_HELP,
-	  cmd_top },
+	  cmd_top, top_columns },
 	{ "events", "", 0, 0, HASHBELT_CALL_READ, events_options,
 	  "print the entries that have left the belt, and why",
 	  "Prints SEQUENCE<TAB>REASON<TAB>KEY<TAB>VALUE for each event, escaped as by dump,\n"
@@ -438,24 +467,24 @@ static const struct command commands[] = {
 	  "time. An event is acknowledged when it and those before it are handled.\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: there was no event.",
-	  cmd_events },
+	  cmd_events, events_columns },
 	{ "halt", "[BELT]", 0, 1, HASHBELT_CALL_HALT, no_options,
 	  "stop belt time: nothing expires",
 	  "rotate and advance still move it.",
-	  cmd_halt },
+	  cmd_halt, NULL },
 	{ "resume", "[BELT]", 0, 1, HASHBELT_CALL_RESUME, no_options,
 	  "let belt time go on from where it stands",
 	  "Time that passed in between does not count.",
-	  cmd_resume },
+	  cmd_resume, NULL },
 	{ "rotate", "[BELT]", 0, 1, HASHBELT_CALL_ROTATE, no_options,
 	  "move belt time on by one interval",
 	  "When it returns, all that expired by this is gone.",
-	  cmd_rotate },
+	  cmd_rotate, NULL },
 	{ "advance", "D [BELT]", 1, 2, HASHBELT_CALL_ADVANCE, no_options,
 	  "move belt time on by D",
 	  DURATION_HELP "\n"
 	  "When it returns, all that expired by this is gone.",
-	  cmd_advance },
+	  cmd_advance, NULL },
 	{ "batch", "[FILE]", 0, 1, HASHBELT_CALL_OPEN, batch_options,
 	  "run commands from a file or stdin",
 	  "Runs the command in each line, as 'put KEY VALUE', in one process, and stops at the\n"
@@ -464,25 +493,25 @@ static const struct command commands[] = {
 	  "with one of $`;&|<>() outside of quotes is refused. Errors name FILE:LINE. Options of\n"
 	  "all commands that batch is given hold for each line that does not give another one.\n"
 	  "Exit status: the largest one of the commands.",
-	  cmd_batch },
+	  cmd_batch, NULL },
 	{ "doctor", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
 	  "check the module, the device, your rights and the system",
 	  "Prints a line for each check: ok, advice or wrong, and what to do.\n"
 	  "Exit status 0: all is well; 1: there is advice; 3: hbctl cannot use the device.",
-	  cmd_doctor },
+	  cmd_doctor, NULL },
 	{ "help", "[COMMAND]", 0, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print help",
 	  "The same as hbctl COMMAND --help.",
-	  cmd_help },
+	  cmd_help, NULL },
 	{ "completion", "bash|zsh|fish", 1, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print a script that completes commands in the shell",
 	  "Try it with: . <(hbctl completion bash), the same for zsh behind compinit, and in\n"
 	  "fish: hbctl completion fish | source",
-	  cmd_completion },
+	  cmd_completion, NULL },
 	{ "version", "", 0, 0, HASHBELT_CALL_OPEN, no_options,
 	  "print the version",
 	  "Prints the version of hbctl and of the device's interface that it speaks.",
-	  cmd_version },
+	  cmd_version, NULL },
 	{ 0 },
 };
 
@@ -561,6 +590,14 @@ static void print_help(void)
 	     "'hbctl help COMMAND' says more. 'del' is rm, 'ls' is keys.");
 }
 
+static void print_columns(const struct table_column *column)
+{
+	puts("\nColumns of -o, and those that are shown without it (*):");
+	for (; column->name; column++)
+		printf("  %c %-14s  %s\n", column->flags & TABLE_DEFAULT ? '*' : ' ', column->name,
+		       column->help);
+}
+
 static void print_command_help(const struct command *command)
 {
 	printf("usage: hbctl [OPTION]... %s%s%s%s\n\n%s: %s.\n\n%s\n", command->name,
@@ -570,6 +607,8 @@ static void print_command_help(const struct command *command)
 	if (command->options->name)
 		puts("\nOptions:");
 	print_options(command->options);
+	if (command->table)
+		print_columns(command->table);
 	puts("\nOptions of all commands:");
 	print_options(common_options);
 }

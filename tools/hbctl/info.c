@@ -9,10 +9,7 @@
 #include "info.h"
 #include "output.h"
 #include "settings.h"
-
-/* Columns of the table of belts, and space for the text of one. */
-#define COLUMNS		10
-#define CELL_SIZE	(HASHBELT_NAME_SIZE + 1)
+#include "table.h"
 
 /* Space for the value of a field. */
 #define LINE_SIZE	160
@@ -288,86 +285,147 @@ void info_print_json(const struct hashbelt_info *info, const struct buckets *buc
 	json_print(object);
 }
 
-/* A row of the table of belts. */
-static void fill_row(char row[COLUMNS][CELL_SIZE], const struct hashbelt_info *info)
+static void print_name_cell(FILE *cell, const void *row, const struct table_column *column)
 {
-	memcpy(row[0], info->name, HASHBELT_NAME_SIZE);
-	snprintf(row[1], CELL_SIZE, "%llu", info->entries);
-	size_format(row[2], info->bytes);
-	duration_format(row[3], info->ttl_ms);
-	snprintf(row[4], CELL_SIZE, "%u", info->buckets);
-	snprintf(row[5], CELL_SIZE, "%s", policy_name(info->policy));
-	snprintf(row[6], CELL_SIZE, "%04o", info->mode);
-	snprintf(row[7], CELL_SIZE, "%u:%u", info->uid, info->gid);
-	snprintf(row[8], CELL_SIZE, "%s", info->state & HASHBELT_HALTED ? "halted" : "running");
-	if (info->handler == HASHBELT_DROP && !info->queued)
-		strcpy(row[9], "-");
+	const struct hashbelt_info *info = row;
+
+	(void)column;
+	escape_print(cell, info->name, strnlen(info->name, sizeof(info->name)));
+}
+
+static void print_count(FILE *cell, const void *row, const struct table_column *column)
+{
+	fprintf(cell, "%u", *(const __u32 *)((const char *)row + column->offset));
+}
+
+/* The cell of a limit. */
+static void print_most(FILE *cell, const void *row, const struct table_column *column)
+{
+	__u64 none = column->offset == offsetof(struct hashbelt_info, max_events) ? ~0ULL : 0;
+
+	if (*(const __u64 *)((const char *)row + column->offset) == none)
+		fputs("none", cell);
 	else
-		snprintf(row[9], CELL_SIZE, "%llu", info->queued);
+		table_number(cell, row, column);
 }
 
-/* Characters of UTF-8 text: every byte but the following ones of each. */
-static int text_width(const char *text)
+static void print_interval(FILE *cell, const void *row, const struct table_column *column)
 {
-	int width = 0;
+	const struct hashbelt_info *info = row;
+	char text[DURATION_SIZE];
 
-	for (; *text; text++)
-		width += (*text & 0xc0) != 0x80;
-	return width;
+	(void)column;
+	fputs(duration_format_ns(text, info->interval_ns), cell);
 }
 
-static int column_width(char (*rows)[COLUMNS][CELL_SIZE], size_t count, int column)
+static void print_policy_cell(FILE *cell, const void *row, const struct table_column *column)
 {
-	int width = 0, cell;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		cell = text_width(rows[i][column]);
-		width = cell > width ? cell : width;
-	}
-	return width;
+	(void)column;
+	fputs(policy_name(((const struct hashbelt_info *)row)->policy), cell);
 }
 
-/* Numbers stand to the right, all else to the left, and nothing at the end. */
-static void print_row(char row[COLUMNS][CELL_SIZE], const int *width)
+static void print_when_full(FILE *cell, const void *row, const struct table_column *column)
 {
-	int i, space;
+	const struct hashbelt_info *info = row;
 
-	for (i = 0; i < COLUMNS; i++) {
-		space = width[i] - text_width(row[i]);
-		if (i >= 1 && i <= 4)
-			printf("%*s", space, "");
-		fputs(row[i], stdout);
-		if (i == COLUMNS - 1)
-			break;
-		printf("%*s", i >= 1 && i <= 4 ? 2 : space + 2, "");
-	}
-	putchar('\n');
+	(void)column;
+	fputs(info->policy & HASHBELT_EVICT ? "evict" : "reject", cell);
 }
 
-/**
- * info_print_table() - list belts to people
- * @infos:	the belts
- * @count:	their number
- */
-void info_print_table(const struct hashbelt_info *infos, size_t count)
+/* A bit of the policy. */
+static void print_bit(FILE *cell, const void *row, const struct table_column *column)
 {
-	static const char head[COLUMNS][CELL_SIZE] = {
-		"NAME", "ENTRIES", "MEMORY", "TTL", "BUCKETS", "POLICY", "MODE", "OWNER",
-		"CLOCK", "EVENTS",
-	};
-	char (*rows)[COLUMNS][CELL_SIZE] = calloc(count + 1, sizeof(*rows));
-	int width[COLUMNS], column;
-	size_t i;
+	const struct hashbelt_info *info = row;
 
-	if (!rows)
-		exit(fail(STATUS_ERROR, "out of memory"));
-	memcpy(rows[0], head, sizeof(head));
-	for (i = 0; i < count; i++)
-		fill_row(rows[i + 1], &infos[i]);
-	for (column = 0; column < COLUMNS; column++)
-		width[column] = column_width(rows, count + 1, column);
-	for (i = 0; i <= count; i++)
-		print_row(rows[i], width);
-	free(rows);
+	fputs(info->policy & column->offset ? "yes" : "no", cell);
 }
+
+static void print_handler_cell(FILE *cell, const void *row, const struct table_column *column)
+{
+	(void)column;
+	fputs(handler_name(((const struct hashbelt_info *)row)->handler), cell);
+}
+
+static void print_mode(FILE *cell, const void *row, const struct table_column *column)
+{
+	(void)column;
+	fprintf(cell, "%04o", ((const struct hashbelt_info *)row)->mode);
+}
+
+static void print_owner(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_info *info = row;
+
+	(void)column;
+	fprintf(cell, "%u:%u", info->uid, info->gid);
+}
+
+static void print_access(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_info *info = row;
+
+	(void)column;
+	putc(info->access & HASHBELT_MAY_READ ? 'r' : '-', cell);
+	putc(info->access & HASHBELT_MAY_WRITE ? 'w' : '-', cell);
+	putc(info->access & HASHBELT_MAY_OWN ? 'o' : '-', cell);
+}
+
+static void print_clock(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_info *info = row;
+
+	(void)column;
+	fputs(info->state & HASHBELT_HALTED ? "halted" : "running", cell);
+}
+
+static void print_events(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_info *info = row;
+
+	(void)column;
+	if (info->handler == HASHBELT_DROP && !info->queued)
+		putc('-', cell);
+	else
+		fprintf(cell, "%llu", info->queued);
+}
+
+#define FIELD(name)	offsetof(struct hashbelt_info, name)
+#define SHOWN_NUMBER	(TABLE_DEFAULT | TABLE_NUMBER)
+
+/* The columns of belts and info. */
+const struct table_column info_columns[] = {
+	{ "NAME", TABLE_DEFAULT | TABLE_TEXT, "name", print_name_cell, 0 },
+	{ "ENTRIES", SHOWN_NUMBER, "entries that are there", table_number, FIELD(entries) },
+	{ "MEMORY", SHOWN_NUMBER, "memory, with a unit", table_size, FIELD(bytes) },
+	{ "TTL", SHOWN_NUMBER, "time-to-live", table_duration, FIELD(ttl_ms) },
+	{ "BUCKETS", SHOWN_NUMBER, "number of buckets", print_count, FIELD(buckets) },
+	{ "POLICY", TABLE_DEFAULT, "policy of get and put", print_policy_cell, 0 },
+	{ "MODE", TABLE_DEFAULT, "rights, octal", print_mode, 0 },
+	{ "OWNER", TABLE_DEFAULT, "user and group, as numbers", print_owner, 0 },
+	{ "CLOCK", TABLE_DEFAULT, "running or halted", print_clock, 0 },
+	{ "EVENTS", SHOWN_NUMBER, "events that wait to be read; - if none are reported",
+	  print_events, 0 },
+	{ "ID", TABLE_NUMBER, "number of the belt", table_number, FIELD(id) },
+	{ "BYTES", TABLE_NUMBER, "memory, bytes", table_number, FIELD(bytes) },
+	{ "LOCKS", TABLE_NUMBER, "locks that are held", table_number, FIELD(locks) },
+	{ "REQUESTS", TABLE_NUMBER, "requests that wait", table_number, FIELD(requests) },
+	{ "GRACE", TABLE_NUMBER, "grace time", table_duration, FIELD(grace_ms) },
+	{ "INTERVAL", TABLE_NUMBER, "time between two rotations", print_interval, 0 },
+	{ "LEVELS", TABLE_NUMBER, "number of wheels", print_count, FIELD(levels) },
+	{ "USED-ENTRIES", TABLE_NUMBER, "entries that count against the limit", table_number,
+	  FIELD(used_entries) },
+	{ "MAX-ENTRIES", TABLE_NUMBER, "most entries", print_most, FIELD(max_entries) },
+	{ "USED-BYTES", TABLE_NUMBER, "bytes that count against the limit", table_number,
+	  FIELD(used_bytes) },
+	{ "MAX-BYTES", TABLE_NUMBER, "most bytes", print_most, FIELD(max_bytes) },
+	{ "WHEN-FULL", 0, "evict or reject", print_when_full, 0 },
+	{ "PINNED", 0, "whether the system short of memory takes nothing", print_bit,
+	  HASHBELT_PINNED },
+	{ "WIPE", 0, "whether freed memory is overwritten", print_bit, HASHBELT_WIPE },
+	{ "ON-EXPIRE", 0, "handler of expired entries", print_handler_cell, 0 },
+	{ "MAX-EVENTS", TABLE_NUMBER, "most events that wait", print_most, FIELD(max_events) },
+	{ "IN-FLIGHT", TABLE_NUMBER, "events that were read and not acknowledged", table_number,
+	  FIELD(in_flight) },
+	{ "ACCESS", 0, "what you may: r read, w write, o own", print_access, 0 },
+	{ 0 },
+};

@@ -6,10 +6,12 @@
 #include <stddef.h>
 
 #include "buckets.h"
+#include "table.h"
 #include <hashbelt/client.h>
+
+extern const struct table_column info_columns[];
 
 void info_print(const struct hashbelt_info *info, const struct buckets *buckets);
 void info_print_json(const struct hashbelt_info *info, const struct buckets *buckets);
-void info_print_table(const struct hashbelt_info *infos, size_t count);
 
 #endif /* HBCTL_INFO_H */

@@ -477,6 +477,17 @@ static void format_cell(char *text, const struct top_row *row, int column, int w
 }
 
 /**
+ * top_cell() - write a cell of the table in full
+ * @text:	where, TOP_LINE_SIZE bytes
+ * @row:	the row
+ * @column:	the column
+ */
+void top_cell(char *text, const struct top_row *row, enum top_column column)
+{
+	format_cell(text, row, column, column == TOP_STATE ? WORDS_WIDTH : TOP_NAME_SIZE);
+}
+
+/**
  * top_line() - write a line of the table
  * @line:	where, TOP_LINE_SIZE bytes
  * @row:	the row; NULL for the headings

@@ -90,6 +90,7 @@ void top_sort(struct top_row *rows, size_t count, enum top_column column);
 const char *top_heading(enum top_column column);
 const char *top_json_name(enum top_column column);
 void top_layout(int *widths, const struct top_row *rows, size_t count, int width);
+void top_cell(char *text, const struct top_row *row, enum top_column column);
 void top_line(char *line, const struct top_row *row, const int *widths);
 void top_summary(char *line, const struct top_row *rows, size_t count,
 		 double used_bytes, double max_bytes);
