@@ -118,6 +118,17 @@ After a release, only a new soname (tools/Makefile) may remove it from tests/bui
 tools/lib/libhashbelt.map, or add it to tests/build/symbols and document it in docs/man3|p"
 }
 
+# interface - compare the binary interface of libhashbelt.so with that in libhashbelt.abi, which is
+# that of x86_64.
+interface() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	if ! "$tests/build/abi.sh" "$temporary/installed/opt/lib64/libhashbelt.so" >"$temporary/abi" ||
+		! abidiff --harmless "$tests/build/libhashbelt.abi" "$temporary/abi"; then
+		echo "if docs/abi.md permits this change, write tests/build/libhashbelt.abi anew with \
+tests/build/abi.sh; if not, undo it, or change the soname (tools/Makefile)"
+	fi
+}
+
 # archive - print the global symbols of libhashbelt.a that libhashbelt.so does not export.
 archive() {
 	nm -g --defined-only "$temporary/installed/opt/lib64/libhashbelt.a" |
@@ -244,13 +255,13 @@ cross() {
 
 "$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
 	pkg-config libpq-dev \
-	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
+	abigail-tools libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
 # Install and fetch packages first: the checks must print nothing.
 for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
-plan 36
+plan 37
 silent "hashbelt.h and hashbelt/client.h compile as C99" \
 	language gcc c99 c hashbelt.h hashbelt/client.h
 silent "hashbelt.h and hashbelt/client.h compile as C11" \
@@ -306,6 +317,7 @@ is "a C11 program runs with the installed static library" 0 "$output" '' install
 is "a C++17 program runs with the installed static library" 0 "$output" '' \
 	installed c++ c++17 -static
 silent "libhashbelt.so exports the symbols of tests/build/symbols" symbols
+silent "libhashbelt.so has the functions and structures of tests/build/libhashbelt.abi" interface
 silent "each function of libhashbelt has a manual page" pages
 silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses
 silent "hashbelt.4 names each ioctl, flag, value and bound of hashbelt.h" constants

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# abi.sh LIBRARY - print the binary interface of a libhashbelt.so that was built with -g: functions
+# with their arguments, structures, and enumerations that these use, as abidw writes them. The test
+# build compares it with tests/build/libhashbelt.abi. Write that file anew after a change of the
+# interface that docs/abi.md permits:
+#
+#	make tools && tests/build/abi.sh .cache/build/tools/libhashbelt.so >tests/build/libhashbelt.abi
+set -eu
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+headers=$(mktemp -d)
+trap 'rm -rf "$headers"' EXIT
+
+"$top/tests/need.sh" abigail-tools
+# Types that these headers do not define are private.
+cp "$top/tools/lib/hashbelt/client.h" "$top/hashbelt.h" "$headers"
+abidw --drop-private-types --headers-dir "$headers" --no-corpus-path --no-comp-dir-path \
+	--no-show-locs --no-parameter-names --no-elf-needed --no-architecture \
+	--no-write-default-sizes "$1" |
+	sed "s/^ *//; 1a <!-- $(head -n 2 "$0" | sed -n 's/^# //p') -->"
