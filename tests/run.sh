@@ -190,6 +190,7 @@ suite_native() {
 	one encoding "$top/.cache/build/native/encoding_test"
 	one words "$top/.cache/build/native/words_test"
 	one top "$top/.cache/build/native/top_test"
+	one bench "$top/.cache/build/native/bench_test"
 	one linear "$top/.cache/build/native/linear_test"
 	one links "$tests/docs/links.t"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
@@ -277,7 +278,8 @@ suite_life_full() {
 suite_hbctl() {
 	guest hbctl "" client_test tests/hbctl/hbctl.t \
 		tests/hbctl/many.t tests/hbctl/settings.t tests/hbctl/apply.t tests/hbctl/events.t \
-		tests/hbctl/top.t tests/hbctl/table.t tests/hbctl/lock.t
+		tests/hbctl/top.t tests/hbctl/table.t tests/hbctl/bench.t \
+		tests/hbctl/lock.t
 	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
 		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
 }

@@ -280,7 +280,9 @@ static int cut_words(char *text, size_t size, char **words)
 /* Whether a word is a command that may wait, or runs others from the content. */
 static bool is_patient(char **words)
 {
-	static const char * const patient[] = { "top", "events", "wait", "watch", "batch" };
+	static const char * const patient[] = {
+		"top", "events", "wait", "watch", "batch", "bench",
+	};
 	size_t i;
 
 	for (; *words; words++)

@@ -7,10 +7,10 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 496
+plan 505
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set apply export
-	destroy belts info stat top events halt resume rotate advance batch doctor help completion version"
+	destroy belts info stat top events halt resume rotate advance batch bench doctor help completion version"
 
 # operands COMMAND - valid operands
 operands() {
@@ -53,7 +53,7 @@ for command in $commands; do
 done
 
 # Columns of tables
-for command in belts info stat locks keys events top; do
+for command in belts info stat locks keys events top bench; do
 	# The columns stand in the item of the command, or of several, in the section TABLES.
 	sed -n '/^\.Sh TABLES/,/^\.Sh JSON/p' "$(dirname "$0")/../../docs/hbctl.1" |
 		awk -v command=$command '/^\.It/ { inside = 0; for (i = 3; i <= NF; i++) inside += $i == command }

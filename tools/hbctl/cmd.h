@@ -12,6 +12,7 @@ extern const struct table_column stat_columns[];
 extern const struct table_column events_columns[];
 extern const struct table_column keys_columns[];
 extern const struct table_column top_columns[];
+extern const struct table_column bench_columns[];
 extern const struct table_column locks_columns[];
 
 int belt_find(const struct request *request, struct hashbelt_info *info);
@@ -60,6 +61,7 @@ enum status cmd_renew(struct request *request);
 enum status cmd_locks(struct request *request);
 enum status cmd_release(struct request *request);
 
+enum status cmd_bench(struct request *request);
 enum status cmd_keys(struct request *request);
 enum status cmd_load(struct request *request);
 enum status cmd_dump(struct request *request);

@@ -230,6 +230,25 @@ static const struct option_spec apply_options[] = {
 	{ 0 },
 };
 
+static const struct option_spec bench_options[] = {
+	{ "threads", 't', "N", "threads, each with a descriptor of its own (1)" },
+	{ "keys", 'k', "N", "number of keys (10000)" },
+	{ "zipf", 0, "S", "draw key N in proportion to 1/N^S, such as 0.99 (all alike)" },
+	{ "value-size", 0, "SIZE", "bytes of a value (64)" },
+	{ "gets", 'g', "P", "percent of the calls that are gets; the others put (90)" },
+	{ "batch", 0, "N", "operations in a call (1)" },
+	{ "ttl", 0, "D|never", "time-to-live of the entries (the belt's)" },
+	{ "max-entries", 0, "N", "limit of the belt that bench makes; it evicts (none)" },
+	{ "duration", 'd', "D", "end after this time (5s)" },
+	{ "operations", 0, "N", "end after N operations of all threads" },
+	{ "warm", 0, NULL, "put each key once before" },
+	{ "seed", 0, "N", "of the random numbers (1)" },
+	TABLE_OUTPUT,
+	TABLE_NOHEADINGS,
+	TABLE_RAW,
+	{ 0 },
+};
+
 static const struct option_spec batch_options[] = {
 	{ "keep-going", 'k', NULL, "go on after a command that fails" },
 	{ 0 },
@@ -494,6 +513,14 @@ static const struct command commands[] = {
 	  "all commands that batch is given hold for each line that does not give another one.\n"
 	  "Exit status: the largest one of the commands.",
 	  cmd_batch, NULL },
+	{ "bench", "", 0, 0, HASHBELT_CALL_GET, bench_options,
+	  "measure gets and puts",
+	  "Makes a belt, lets threads get and put there, destroys the belt, also after SIGINT, and\n"
+	  "prints how long the calls took. With -b uses that belt, and leaves it with the entries,\n"
+	  "whose keys begin with bench:. A call is all gets or all puts; P50 and so on are times of\n"
+	  "calls. The same seed, threads and options choose the same calls and keys.\n"
+	  DURATION_HELP,
+	  cmd_bench, bench_columns },
 	{ "doctor", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
 	  "check the module, the device, your rights and the system",
 	  "Prints a line for each check: ok, advice or wrong, and what to do.\n"

@@ -25,7 +25,7 @@ static void draw(struct progress *progress, __u64 done, __u64 entries)
 
 	progress->drawn_ms = now_ms();
 	if (!total) {
-		fprintf(stderr, "\r%llu entries", entries);
+		fprintf(stderr, "\r%llu %s", entries, progress->unit);
 		return;
 	}
 	/* A file may grow while it is read, and a belt while it is scanned. */
@@ -34,7 +34,8 @@ static void draw(struct progress *progress, __u64 done, __u64 entries)
 	taken = bar_draw(stderr, done, total, BAR_WIDTH);
 	for (; taken < BAR_WIDTH; taken++)
 		putc('.', stderr);
-	fprintf(stderr, "] %3d%%  %llu entries", (int)((double)done / total * 100), entries);
+	fprintf(stderr, "] %3d%%  %llu %s", (int)((double)done / total * 100), entries,
+		progress->unit);
 }
 
 /**
@@ -46,6 +47,7 @@ void progress_begin(struct progress *progress, __u64 total)
 {
 	*progress = (struct progress){
 		.total = total,
+		.unit = "entries",
 		.is_shown = isatty(STDERR_FILENO),
 	};
 }

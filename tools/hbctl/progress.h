@@ -10,11 +10,13 @@
 /**
  * struct progress - a line on standard error that is drawn again as the work proceeds
  * @total:	the whole work; 0 if that is not known
+ * @unit:	the name of what is dealt with
  * @is_shown:	standard error is a terminal
  * @drawn_ms:	when the present line was drawn; 0 if there is none
  */
 struct progress {
 	__u64 total;
+	const char *unit;
 	bool is_shown;
 	__u64 drawn_ms;
 };
