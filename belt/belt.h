@@ -6,10 +6,10 @@
 #include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
-#include <linux/siphash.h>
 
 #include "clock.h"
 #include "entry.h"
+#include "hash.h"
 #include "index.h"
 #include "lease.h"
 #include "link.h"
@@ -184,7 +184,7 @@ struct hb_flush {
  */
 struct hashbelt_belt {
 	struct hb_index index;
-	hsiphash_key_t seed;
+	struct hb_seed seed;
 	u64 ttl;
 	u64 floor;
 	u64 grace;
@@ -252,9 +252,13 @@ static inline void hb_count(struct hashbelt_belt *belt, enum hashbelt_counter co
 }
 
 /* The hash of an entry's key. For another kind HB_KIND bits are added. */
-static inline u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len)
+u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len);
+
+/* The same of a key in words (hash.h), inlined. */
+static __always_inline u32 hb_hash_words(const struct hashbelt_belt *belt, const u64 *key,
+					 u32 key_len)
 {
-	return hsiphash(key, key_len, &belt->seed) & HB_HASH;
+	return hb_siphash(key, key_len, &belt->seed, true) & HB_HASH;
 }
 
 static inline struct hb_shard *hb_shard_of(struct hashbelt_belt *belt, u32 hash)

@@ -221,6 +221,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 {
 	struct workqueue_struct *wq;
 	struct hb_shard *shard;
+	hsiphash_key_t key;
 
 	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
 	belt->policy = config->policy;
@@ -231,7 +232,9 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	belt->account = hb_account_get(config->account);
 	belt->id = atomic64_inc_return(&last_id);
 	belt->sweep = HB_INDEX_END;
-	get_random_bytes(&belt->seed, sizeof(belt->seed));
+	get_random_bytes(&key, sizeof(key));
+	hb_seed_init(&belt->seed, &key);
+	memzero_explicit(&key, sizeof(key));
 	mutex_init(&belt->set_lock);
 	mutex_init(&belt->round_lock);
 	mutex_init(&belt->clear_lock);

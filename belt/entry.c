@@ -13,6 +13,11 @@ size_t hb_tail_size(u32 hash, u32 keys)
 	return ops ? ops->tail_size + keys * ops->key_size : sizeof(struct hb_link);
 }
 
+u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len)
+{
+	return hb_siphash(key, key_len, &belt->seed, false) & HB_HASH;
+}
+
 static void entry_free(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	size_t span = hb_span_of(entry);

@@ -67,6 +67,12 @@ static_assert(offsetof(struct hashbelt_entry, data) == 64);
 /* The number of an event must not overwrite the pointer that readers follow. */
 static_assert(offsetof(struct hashbelt_entry, next) == offsetof(struct hashbelt_entry, chain.next));
 
+/* The key in words (hash.h). */
+static inline const u64 *hb_entry_key(const struct hashbelt_entry *entry)
+{
+	return (const u64 *)entry->data;
+}
+
 static inline u8 *hashbelt_entry_value(struct hashbelt_entry *entry)
 {
 	return entry->data + entry->key_len;

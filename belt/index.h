@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 
 #include "entry.h"
+#include "hash.h"
 
 struct hb_account;
 
@@ -81,6 +82,34 @@ static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
 	return &table->chains[hash >> (32 - table->bits)];
 }
 
+/*
+ * hb_index_find(), inlined. @words: the key is one in words (hash.h).
+ */
+static __always_inline struct hashbelt_entry *
+hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, const bool words)
+{
+	struct hb_table *table = rcu_dereference(index->table);
+	struct hashbelt_entry *entry;
+	struct hlist_node *node;
+
+	do {
+		/* Of nodes: hlist_for_each_entry_rcu() tests each pointer twice. */
+		for (node = rcu_dereference(hlist_first_rcu(hb_chain(table, hash))); node;
+		     node = rcu_dereference(hlist_next_rcu(node))) {
+			entry = hlist_entry(node, struct hashbelt_entry, chain);
+			if (!((entry->hash ^ hash) & ~HB_TAILED) &&
+			    likely(entry->key_len == key_len) &&
+			    likely(words ? hb_keys_equal(hb_entry_key(entry), key, key_len) :
+					   !memcmp(entry->data, key, key_len)))
+				return entry;
+		}
+		/* Pairs with the release in move_last(). */
+		smp_rmb();
+		table = rcu_dereference(table->next);
+	} while (unlikely(table));
+	return NULL;
+}
+
 /**
  * hb_index_find() - find an entry by its key
  * @index:	the index
@@ -98,20 +127,7 @@ static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
 static inline struct hashbelt_entry *
 hb_index_find(struct hb_index *index, u32 hash, const void *key, u32 key_len)
 {
-	struct hb_table *table = rcu_dereference(index->table);
-	struct hashbelt_entry *entry;
-
-	do {
-		hlist_for_each_entry_rcu(entry, hb_chain(table, hash), chain)
-			if (!((entry->hash ^ hash) & ~HB_TAILED) &&
-			    entry->key_len == key_len &&
-			    !memcmp(entry->data, key, key_len))
-				return entry;
-		/* Pairs with the release in move_last(). */
-		smp_rmb();
-		table = rcu_dereference(table->next);
-	} while (unlikely(table));
-	return NULL;
+	return hb_index_walk(index, hash, key, key_len, false);
 }
 
 /*

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The index: finding, resizing and scanning. */
 #include <kunit/test.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 
 #include "belt/index.h"
@@ -294,7 +296,63 @@ static void an_enlargement_returns_why_there_is_no_table(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
 }
 
+/* Of words, so that the word in which a key ends can be read. */
+struct keys {
+	u64 one[8];
+	u64 other[8];
+};
+
+static struct keys *keys_new(struct kunit *test)
+{
+	struct keys *keys = kunit_kzalloc(test, sizeof(*keys), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, keys);
+	get_random_bytes(keys, sizeof(*keys));
+	return keys;
+}
+
+static void a_hash_is_that_of_the_kernel(struct kunit *test)
+{
+	const hsiphash_key_t key = { .key = { 0x0706050403020100ul, 0x0f0e0d0c0b0a0908ul } };
+	struct keys *keys = keys_new(test);
+	struct hb_seed seed;
+	u32 len, hash;
+
+	hb_seed_init(&seed, &key);
+	for (len = 1; len <= sizeof(keys->one); len++) {
+		hash = hsiphash(keys->one, len, &key);
+		KUNIT_EXPECT_EQ_MSG(test, hb_siphash(keys->one, len, &seed, true), hash,
+				    "a key of %u bytes, in words", len);
+		memmove((u8 *)keys->other + 1, keys->one, min_t(u32, len, 63));
+		if (len < sizeof(keys->one))
+			KUNIT_EXPECT_EQ_MSG(test, hb_siphash((u8 *)keys->other + 1, len, &seed,
+							     false), hash,
+					    "a key of %u bytes, anywhere", len);
+	}
+}
+
+static void keys_in_words_differ_by_each_byte(struct kunit *test)
+{
+	struct keys *keys = keys_new(test);
+	u8 *other = (u8 *)keys->other;
+	u32 len, at;
+
+	for (len = 1; len <= sizeof(keys->one); len++) {
+		memcpy(keys->other, keys->one, len);
+		KUNIT_EXPECT_TRUE_MSG(test, hb_keys_equal(keys->one, keys->other, len),
+				      "%u bytes", len);
+		for (at = 0; at < sizeof(keys->other); at++) {
+			other[at] ^= 0x80;
+			KUNIT_EXPECT_EQ_MSG(test, hb_keys_equal(keys->one, keys->other, len),
+					    at >= len, "%u bytes, byte %u differs", len, at);
+			other[at] ^= 0x80;
+		}
+	}
+}
+
 static struct kunit_case index_test_cases[] = {
+	KUNIT_CASE(a_hash_is_that_of_the_kernel),
+	KUNIT_CASE(keys_in_words_differ_by_each_byte),
 	KUNIT_CASE(find_compares_the_whole_key),
 	KUNIT_CASE(a_resize_without_memory_is_not_tried_again_at_once),
 	KUNIT_CASE(one_task_at_a_time_allocates_a_table),
