@@ -8,6 +8,7 @@
 #include "belt/belt.h"
 #include "belt/evict.h"
 #include "belt/fill.h"
+#include "belt/read.h"
 #include "belt/request.h"
 #include "belt/shard.h"
 #include "belt/trace.h"
@@ -422,6 +423,36 @@ int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 }
 EXPORT_SYMBOL_GPL(hashbelt_add);
 
+/*
+ * hashbelt_find(), when the entry that the index has may not be what it returns. @entry: NULL, or
+ * that entry.
+ */
+struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
+				     struct hashbelt_entry *entry, u64 now, u32 *gone)
+{
+	u32 why = 0;
+	s64 word;
+
+	for (;;) {
+		if (!entry || hb_is_cleared(belt, entry)) {
+			why = gone ? why_gone(belt, hash) : 0;
+			break;
+		}
+		word = atomic64_read(&entry->node.deadline);
+		if (word > (s64)now)
+			return entry;
+		why = word < 0 ? hb_reason(word) : HASHBELT_EXPIRED;
+		if (word < 0 && why == HASHBELT_REPLACED)
+			entry = hb_index_successor(entry);
+		else if (word < 0 || hb_node_seal(&entry->node, word))
+			break;
+		/* Otherwise the word has changed just now. */
+	}
+	if (gone)
+		*gone = why;
+	return NULL;
+}
+
 /**
  * hashbelt_find() - find the entry of a key
  * @belt:	the belt
@@ -440,29 +471,11 @@ EXPORT_SYMBOL_GPL(hashbelt_add);
 struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key,
 				     u32 key_len, u64 now, u32 *gone)
 {
-	u32 hash = hb_hash(belt, key, key_len), why = 0;
-	struct hashbelt_entry *entry;
-	s64 word;
+	u32 hash = hb_hash(belt, key, key_len);
+	u64 deadline;
 
-	entry = hb_index_find(&belt->index, hash, key, key_len);
-	for (;;) {
-		if (!entry || hb_is_cleared(belt, entry)) {
-			why = gone ? why_gone(belt, hash) : 0;
-			break;
-		}
-		word = atomic64_read(&entry->node.deadline);
-		if (likely(word > (s64)now))
-			return entry;
-		why = word < 0 ? hb_reason(word) : HASHBELT_EXPIRED;
-		if (word < 0 && why == HASHBELT_REPLACED)
-			entry = hb_index_successor(entry);
-		else if (word < 0 || hb_node_seal(&entry->node, word))
-			break;
-		/* Otherwise the word has changed just now. */
-	}
-	if (gone)
-		*gone = why;
-	return NULL;
+	return hb_find_in(belt, hash, hb_index_find(&belt->index, hash, key, key_len), now,
+			  &deadline, gone);
 }
 EXPORT_SYMBOL_GPL(hashbelt_find);
 
@@ -522,6 +535,16 @@ static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return is;
 }
 
+/* The touch of a hit with HASHBELT_AND_TOUCH. Returns as hb_node_move(). */
+u64 hb_touch_found(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 ttl_ms)
+{
+	u64 deadline = set_deadline(belt, entry, now, hb_deadline_of(belt, now, ttl_ms));
+
+	if (deadline > now)
+		hb_count(belt, HASHBELT_STAT_TOUCHES);
+	return deadline;
+}
+
 /**
  * hashbelt_hit() - complete a get that found an entry
  * @belt:	the belt
@@ -539,30 +562,7 @@ static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		  struct hashbelt_item *item, u64 now)
 {
-	u64 deadline;
-
-	if (unlikely(item->how & HASHBELT_AND_TOUCH)) {
-		deadline = set_deadline(belt, entry, now,
-					hb_deadline_of(belt, now, item->ttl_ms));
-		if (deadline > now)
-			hb_count(belt, HASHBELT_STAT_TOUCHES);
-	} else if (READ_ONCE(belt->policy) & HASHBELT_REFRESH_ON_GET &&
-		   !(item->how & HASHBELT_NO_REFRESH)) {
-		deadline = hb_node_move(&entry->node, now, now + READ_ONCE(belt->ttl),
-					false);
-	} else {
-		/* The get is linearized at @now; a later claim does not matter. */
-		deadline = max(hb_node_deadline(&entry->node), now + 1);
-	}
-	if (unlikely(deadline <= now))
-		return false;
-	hb_count(belt, HASHBELT_STAT_HITS);
-	trace_hashbelt_get(belt->id, entry->data, entry->key_len, entry->version, 0);
-	item->flags = entry->flags;
-	item->value_len = entry->value_len;
-	item->ttl_ms = hb_ms_left(deadline, now);
-	item->version = entry->version;
-	return true;
+	return hb_hit(belt, entry, item, now, hb_deadline_seen(entry, now));
 }
 EXPORT_SYMBOL_GPL(hashbelt_hit);
 

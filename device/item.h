@@ -4,9 +4,10 @@
 
 #include "call.h"
 
+long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg);
 long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op);
 int hb_call_batch(const struct hb_call *call, void *arg);
 int hb_check_key(u32 key_len);
-int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const void *key, bool stale);
+int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key, bool stale);
 
 #endif /* _HASHBELT_ITEM_H */

@@ -45,7 +45,7 @@ static struct hb_client *client_for(struct hb_session *session, u32 how)
 
 /* After a get of a value: asks for the fill lease if the value has less than @ahead_ms left. */
 static int fill_ahead(struct hashbelt_belt *belt, struct hb_client *client,
-		      const void *key, struct hashbelt_fill *fill)
+		      const u64 *key, struct hashbelt_fill *fill)
 {
 	u64 left = fill->item.ttl_ms;
 	int err;
@@ -64,7 +64,7 @@ static int fill_ahead(struct hashbelt_belt *belt, struct hb_client *client,
 }
 
 /* Gets an old value in its grace time, if the caller accepts one. */
-static int get_stale(struct hashbelt_belt *belt, const void *key, struct hashbelt_fill *fill)
+static int get_stale(struct hashbelt_belt *belt, const u64 *key, struct hashbelt_fill *fill)
 {
 	int err = -ENOENT;
 
@@ -76,7 +76,7 @@ static int get_stale(struct hashbelt_belt *belt, const void *key, struct hashbel
 }
 
 /* After a miss. -EAGAIN: the key has a value now; -ENOENT: it has none, and @state says more. */
-static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const u64 *key,
 		     struct hashbelt_fill *fill)
 {
 	u64 wait_ms = fill->wait_ms;
@@ -102,7 +102,7 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const
 	return stale;
 }
 
-static int do_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+static int do_fill(struct hashbelt_belt *belt, struct hb_client *client, const u64 *key,
 		   struct hashbelt_fill *fill)
 {
 	u32 size = fill->item.value_len;

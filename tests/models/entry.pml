@@ -7,8 +7,8 @@
  * A step is one access to shared memory that no lock protects: the word, the index, the
  * floor, the clock. Accesses that the lock protects are part of the next such step. Names are
  * those of the code:
- * hashbelt_find(), hashbelt_hit(), hb_find_live(), replace(), expire_or_requeue(), hb_expire(),
- * hb_leave(), set_deadline().
+ * hb_find_in(), hb_find_again(), hb_hit(), hb_find_live(), replace(), expire_or_requeue(),
+ * hb_expire(), hb_leave(), set_deadline().
  *
  * -DREINSERT: an expired entry is reported and reinserted.
  * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
