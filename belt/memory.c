@@ -17,13 +17,10 @@
 
 #include "memory.h"
 
-#define STEP		16
-#define SMALLEST	80
-#define FINE_MAX	320
 #define LARGEST		4096
 
 /* 3 classes from 384 to 512, and 4 for each of the three doublings to LARGEST. */
-#define FINE_CLASSES	((FINE_MAX - SMALLEST) / STEP + 1)
+#define FINE_CLASSES	((HB_FINE_MAX - HB_SMALLEST) / HB_STEP + 1)
 #define CLASSES		(FINE_CLASSES + 15)
 
 /* Bytes that a CPU may add to its share before the common count sees them. */
@@ -47,10 +44,10 @@ static unsigned int class_of(size_t size)
 {
 	unsigned int bits;
 
-	if (size <= SMALLEST)
+	if (size <= HB_SMALLEST)
 		return 0;
-	if (size <= FINE_MAX)
-		return (size - SMALLEST + STEP - 1) / STEP;
+	if (size <= HB_FINE_MAX)
+		return (size - HB_SMALLEST + HB_STEP - 1) / HB_STEP;
 	if (size > LARGEST)
 		return CLASSES;
 	bits = ilog2(size - 1);
@@ -62,7 +59,7 @@ static size_t class_size(unsigned int class)
 	unsigned int quarters, bits;
 
 	if (class < FINE_CLASSES)
-		return SMALLEST + class * STEP;
+		return HB_SMALLEST + class * HB_STEP;
 	quarters = class - (FINE_CLASSES - 1);
 	bits = 8 + quarters / 4;
 	return (5 + quarters % 4) << (bits - 2);
@@ -226,6 +223,13 @@ static bool charge_one(struct percpu_counter *counter, size_t size, u64 most)
 {
 	percpu_counter_add_batch(counter, size, BATCH);
 	/*
+	 * The first step of __percpu_counter_compare(): a call of that takes 20 instructions.
+	 * Benign race: as below.
+	 */
+	if (likely(data_race(percpu_counter_read(counter)) +
+		   (s64)BATCH * num_online_cpus() < (s64)most))
+		return true;
+	/*
 	 * Benign race: the common count is read without its lock. Where the CPUs' shares could make
 	 * a difference, they are summed under the lock.
 	 */
@@ -360,8 +364,8 @@ void hb_free(struct hb_account *account, void *p, size_t size)
 	uncharge(account, size);
 }
 
-/* Bytes that an object takes which was allocated with @size. */
-size_t hb_object_size(const void *object, size_t size)
+/* hb_object_size() for objects larger than HB_FINE_MAX. */
+size_t hb_large_size(const void *object, size_t size)
 {
 	unsigned int class = class_of(size);
 

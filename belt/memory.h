@@ -3,6 +3,8 @@
 #define _HASHBELT_MEMORY_H
 
 #include <linux/gfp.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
 #include <linux/percpu_counter.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
@@ -56,6 +58,22 @@ void hb_free(struct hb_account *account, void *p, size_t size);
 
 void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp);
 void hb_object_free(struct hb_account *account, void *object, size_t size);
-size_t hb_object_size(const void *object, size_t size);
+size_t hb_large_size(const void *object, size_t size);
+
+/* Classes up to HB_FINE_MAX: multiples of HB_STEP from HB_SMALLEST on. */
+#define HB_STEP		16
+#define HB_SMALLEST	80
+#define HB_FINE_MAX	320
+
+/*
+ * Bytes that an object takes which was allocated with @size. Inlined for the fine classes: a put
+ * that replaces asks three times, and each call took 15 instructions.
+ */
+static inline size_t hb_object_size(const void *object, size_t size)
+{
+	if (likely(size <= HB_FINE_MAX))
+		return max_t(size_t, round_up(size, HB_STEP), HB_SMALLEST);
+	return hb_large_size(object, size);
+}
 
 #endif /* _HASHBELT_MEMORY_H */

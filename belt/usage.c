@@ -112,13 +112,11 @@ bool hb_room_yield(struct hashbelt_belt *belt, struct hb_room *room)
 	return others;
 }
 
-/* Gives back room that was not used. */
-void hb_room_release(struct hashbelt_belt *belt, struct hb_room *room)
+/* hb_room_release(), if there is such room. */
+void hb_room_give_back(struct hashbelt_belt *belt, struct hb_room *room)
 {
 	struct hb_usage *usage = &belt->usage;
 
-	if (likely(!room->entries && !room->bytes))
-		return;
 	spin_lock(&usage->lock);
 	release_room(usage, room);
 	spin_unlock(&usage->lock);

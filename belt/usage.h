@@ -25,8 +25,15 @@ bool hb_usage_add(struct hashbelt_belt *belt, s64 entries, s64 bytes, struct hb_
 		  u64 leaving);
 void hb_room_reserve(struct hashbelt_belt *belt, struct hb_room *room, u64 bytes);
 bool hb_room_yield(struct hashbelt_belt *belt, struct hb_room *room);
-void hb_room_release(struct hashbelt_belt *belt, struct hb_room *room);
+void hb_room_give_back(struct hashbelt_belt *belt, struct hb_room *room);
 void hb_usage_change(struct hashbelt_belt *belt, u64 entries, u64 bytes);
+
+/* Gives back room that was not used. */
+static inline void hb_room_release(struct hashbelt_belt *belt, struct hb_room *room)
+{
+	if (unlikely(room->entries || room->bytes))
+		hb_room_give_back(belt, room);
+}
 
 /* Bytes that an entry counts for under the limits. */
 static inline u64 hb_cost(const struct hashbelt_entry *entry)
