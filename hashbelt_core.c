@@ -211,7 +211,9 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	old = hb_find_live(shard, entry->hash & HB_HASH, entry->data, entry->key_len, now);
+	old = hb_index_walk(&belt->index, entry->hash & HB_HASH, hb_entry_key(entry),
+			    entry->key_len, true, true);
+	old = hb_live(shard, old, now);
 	err = belt->dead ? -EIDRM : put_condition(belt, old, item);
 	if (err && old)
 		item->version = old->version;
@@ -277,7 +279,7 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		hashbelt_entry_put(belt, entry);
 		return -EINVAL;
 	}
-	entry->hash |= hb_hash(belt, entry->data, entry->key_len);
+	entry->hash |= hb_hash_words(belt, hb_entry_key(entry), entry->key_len);
 	hb_make_levels(belt, entry->hash, item->ttl_ms);
 	shard = hb_shard_of(belt, entry->hash);
 	ahead = hold_to_evict(belt, entry);

@@ -83,19 +83,21 @@ static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
 }
 
 /*
- * hb_index_find(), inlined. @words: the key is one in words (hash.h).
+ * hb_index_find(), inlined. @words: the key is one in words (hash.h). @locked: the caller has the
+ * shard's lock, in place of rcu_read_lock().
  */
 static __always_inline struct hashbelt_entry *
-hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, const bool words)
+hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, const bool words,
+	      const bool locked)
 {
-	struct hb_table *table = rcu_dereference(index->table);
+	struct hb_table *table = rcu_dereference_check(index->table, locked);
 	struct hashbelt_entry *entry;
 	struct hlist_node *node;
 
 	do {
 		/* Of nodes: hlist_for_each_entry_rcu() tests each pointer twice. */
-		for (node = rcu_dereference(hlist_first_rcu(hb_chain(table, hash))); node;
-		     node = rcu_dereference(hlist_next_rcu(node))) {
+		for (node = rcu_dereference_check(hlist_first_rcu(hb_chain(table, hash)), locked);
+		     node; node = rcu_dereference_check(hlist_next_rcu(node), locked)) {
 			entry = hlist_entry(node, struct hashbelt_entry, chain);
 			if (!((entry->hash ^ hash) & ~HB_TAILED) &&
 			    likely(entry->key_len == key_len) &&
@@ -105,7 +107,7 @@ hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, co
 		}
 		/* Pairs with the release in move_last(). */
 		smp_rmb();
-		table = rcu_dereference(table->next);
+		table = rcu_dereference_check(table->next, locked);
 	} while (unlikely(table));
 	return NULL;
 }
@@ -127,7 +129,7 @@ hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, co
 static inline struct hashbelt_entry *
 hb_index_find(struct hb_index *index, u32 hash, const void *key, u32 key_len)
 {
-	return hb_index_walk(index, hash, key, key_len, false);
+	return hb_index_walk(index, hash, key, key_len, false, false);
 }
 
 /*

@@ -44,7 +44,7 @@ hb_find(struct hashbelt_belt *belt, const u64 *key, u32 key_len, u64 now, u64 *d
 {
 	u32 hash = hb_hash_words(belt, key, key_len);
 
-	return hb_find_in(belt, hash, hb_index_walk(&belt->index, hash, key, key_len, true),
+	return hb_find_in(belt, hash, hb_index_walk(&belt->index, hash, key, key_len, true, false),
 			  now, deadline, gone);
 }
 

@@ -271,21 +271,12 @@ struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const vo
 	return entry;
 }
 
-/*
- * The entry of a key as a writer must see it. An entry that is cleared or has expired is taken out
- * here and now, before whatever the writer does. On a belt that reinserts, an entry that has
- * expired gets a new deadline, and is returned.
- */
-struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
-				    u32 key_len, u64 now)
+/* hb_live(), when the entry may not be live. */
+struct hashbelt_entry *hb_live_again(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
-	struct hashbelt_entry *entry;
 
 	lockdep_assert_held(&shard->lock);
-	entry = hb_find_locked(shard, hash, key, key_len);
-	if (!entry)
-		return NULL;
 	if (unlikely(hb_is_cleared(belt, entry))) {
 		hb_take_out(shard, entry, HASHBELT_CLEARED, now);
 		return NULL;
@@ -296,6 +287,17 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 		return hb_lives_on(belt, entry) ? entry : NULL;
 	}
 	return entry;
+}
+
+/*
+ * The entry of a key as a writer must see it. An entry that is cleared or has expired is taken out
+ * here and now, before whatever the writer does. On a belt that reinserts, an entry that has
+ * expired gets a new deadline, and is returned.
+ */
+struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
+				    u32 key_len, u64 now)
+{
+	return hb_live(shard, hb_find_locked(shard, hash, key, key_len), now);
 }
 
 /* The entry of a key, if it has a value. Changes nothing. */

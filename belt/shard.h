@@ -45,6 +45,8 @@ struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const vo
 				      u32 key_len);
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now);
+struct hashbelt_entry *hb_live_again(struct hb_shard *shard, struct hashbelt_entry *entry,
+				     u64 now);
 struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
 			       u64 now);
 void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct hb_wheel *wheel,
@@ -173,6 +175,24 @@ static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *en
 		return false;
 	hb_leave(shard, entry, now);
 	return true;
+}
+
+/*
+ * As hb_find_live(), for the entry that the index has, or NULL. Inlined where it is: almost always
+ * it is live.
+ */
+static inline struct hashbelt_entry *hb_live(struct hb_shard *shard, struct hashbelt_entry *entry,
+					     u64 now)
+{
+	s64 word;
+
+	lockdep_assert_held(&shard->lock);
+	if (!entry)
+		return NULL;
+	word = atomic64_read(&entry->node.deadline);
+	if (likely(!hb_is_cleared(shard->belt, entry) && word > (s64)now && !(word & HB_SEALED)))
+		return entry;
+	return hb_live_again(shard, entry, now);
 }
 
 /* Makes the levels for a time-to-live that is longer than the belt's. Context: may sleep. */

@@ -7,7 +7,7 @@
  * A step is one access to shared memory that no lock protects: the word, the index, the
  * floor, the clock. Accesses that the lock protects are part of the next such step. Names are
  * those of the code:
- * hb_find_in(), hb_find_again(), hb_hit(), hb_find_live(), replace(), expire_or_requeue(),
+ * hb_find_in(), hb_find_again(), hb_hit(), hb_live(), replace(), expire_or_requeue(),
  * hb_expire(), hb_leave(), set_deadline().
  *
  * -DREINSERT: an expired entry is reported and reinserted.
@@ -266,7 +266,7 @@ inline expire(node, time, debt)
 	fi
 }
 
-/* hb_find_live(); node: the live entry of the key, or NONE; was: its word */
+/* hb_live(), hb_live_again(); node: the live entry of the key, or NONE; was: its word */
 inline find_live(node, time, was, ok, debt)
 {
 	atomic {
