@@ -538,15 +538,19 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 	rcu_read_lock();
 	pagefault_disable();
 	now = hb_clock_now(&belt->clock);
-	for (; done < min_t(u32, count, RUN_MAX); done++) {
+	while (done < min_t(u32, count, RUN_MAX)) {
 		if (unlikely(copy_get(&item, &items[done])) ||
 		    !get_in_run(belt, &item, key, now))
 			break;
-		if (likely(!return_result(&items[done], &item)))
-			continue;
-		*got = item;
-		*made = true;
-		break;
+		if (unlikely(return_result(&items[done], &item))) {
+			*got = item;
+			*made = true;
+			break;
+		}
+		done++;
+		/* A run ends with a long value: the task does not reschedule in a run. */
+		if (unlikely(item.value_len > WORDS_MAX && !item.result))
+			break;
 	}
 	pagefault_enable();
 	rcu_read_unlock();
