@@ -271,6 +271,10 @@ static inline struct hb_shard *hb_shards_end(struct hashbelt_belt *belt)
 	return belt->shards + (1u << belt->shard_bits);
 }
 
+#define hb_for_each_shard(shard, belt)					\
+	for (struct hb_shard *shard = (belt)->shards;			\
+	     shard < hb_shards_end(belt); shard++)
+
 static inline bool hb_is_cleared(const struct hashbelt_belt *belt,
 				 const struct hashbelt_entry *entry)
 {

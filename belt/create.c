@@ -75,11 +75,10 @@ static void take_one(struct hashbelt_entry *entry, void *list)
 static void free_entries(struct hashbelt_belt *belt)
 {
 	struct hashbelt_entry *entry, *next;
-	struct hb_shard *shard;
 	u64 place;
 
 	/* Their watches are still in waitpoints. */
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		while (hb_requests_step(shard))
 			cond_resched();
 	for (place = 0; place < HB_INDEX_END; cond_resched()) {
@@ -93,7 +92,7 @@ static void free_entries(struct hashbelt_belt *belt)
 	hb_event_free_all(belt);
 	while (hb_is_in_limbo(belt))
 		hb_limbo_flush(belt);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		/* Its work may have cleared @in_limbo, and still hold the lock. */
 		flush_work(&shard->free.work);
 }
@@ -102,9 +101,8 @@ static void free_entries(struct hashbelt_belt *belt)
 static void belt_free(struct hashbelt_belt *belt)
 {
 	struct hb_account *account = belt->account;
-	struct hb_shard *shard;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		hb_wheel_destroy(&shard->wheel);
 		hb_wheel_destroy(&shard->old);
 		hb_wheel_destroy(&shard->leases);
@@ -197,7 +195,6 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 /* Allocates the parts of a belt. On failure belt_free() frees those that were allocated. */
 static int belt_alloc(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
 	void __percpu *stats;
 	int err;
 
@@ -208,7 +205,7 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	err = hb_index_init(&belt->index, hb_bits_for(belt, 0), free_wq, belt->account);
 	if (err)
 		return err;
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		err = hb_wheel_init(&shard->wheel, belt->geometry, belt->account) ?:
 		      hb_wheel_init(&shard->leases, &lease_geometry, belt->account);
 		if (err)
@@ -220,7 +217,6 @@ static int belt_alloc(struct hashbelt_belt *belt)
 static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *config)
 {
 	struct workqueue_struct *wq;
-	struct hb_shard *shard;
 	hsiphash_key_t key;
 
 	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
@@ -260,7 +256,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	belt->grace = config->grace;
 	hb_geometry_init(belt->geometry, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT,
 			 belt->grace);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		shard_init(belt, shard);
 	hb_set_limits(belt, config, HASHBELT_SET_ALL);
 }

@@ -100,11 +100,10 @@ int hashbelt_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 c
 static u64 wake_of(struct hashbelt_belt *belt)
 {
 	u64 wake = READ_ONCE(belt->clock.wake);
-	struct hb_shard *shard;
 
 	if (wake != HB_NEVER)
 		return wake;
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
 		wake = min(wake, hb_shard_next(shard));
 		spin_unlock(&shard->lock);
@@ -166,14 +165,13 @@ static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
  */
 void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
-	struct hb_shard *shard;
 	unsigned int levels;
 	u64 wheels = 0;
 
 	info_settings(belt, info);
 	info->wake_ns = wake_of(belt);
 	info->table = 1ULL << READ_ONCE(belt->index.bits);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
 		info->entries += shard->live;
 		info->bytes += shard->live_bytes;

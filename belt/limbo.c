@@ -41,9 +41,7 @@ void hb_limbo_free(struct work_struct *work)
 
 bool hb_is_in_limbo(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
-
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		if (READ_ONCE(shard->in_limbo))
 			return true;
 	return false;
@@ -63,16 +61,14 @@ static void note_round(struct hb_shard *shard)
 /* Under belt->flush.lock. Returns 0 or -EINTR. */
 static int wait_for_rounds(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
-	int err = 0;
-
 	/* The rounds of all shards go on meanwhile. */
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		note_round(shard);
-	for (shard = belt->shards; shard < hb_shards_end(belt) && !err; shard++)
-		err = wait_event_killable(belt->flush.wait,
-					  READ_ONCE(shard->rounds) >= shard->awaited);
-	return err ? -EINTR : 0;
+	hb_for_each_shard(shard, belt)
+		if (wait_event_killable(belt->flush.wait,
+					READ_ONCE(shard->rounds) >= shard->awaited))
+			return -EINTR;
+	return 0;
 }
 
 /*

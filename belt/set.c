@@ -38,13 +38,12 @@ int hb_check_config(const struct hashbelt_config *config, u32 fields)
 static void recount_usage(struct hashbelt_belt *belt)
 {
 	struct hb_usage *usage = &belt->usage;
-	struct hb_shard *shard;
 
 	usage->epoch++;
 	usage->rooms = 0;
 	usage->entries = belt->queue.kept_entries;
 	usage->bytes = belt->queue.kept_bytes;
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		usage->entries += shard->live;
 		usage->bytes += shard->live_bytes + shard->live * HB_INDEX_SHARE;
 	}
@@ -102,9 +101,7 @@ struct new_geometry {
 
 static bool is_unloading(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
-
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		if (hb_is_unloading(shard))
 			return true;
 	return false;
@@ -115,8 +112,7 @@ static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_co
 			    u32 fields, struct new_geometry *to)
 {
 	u32 buckets = belt->geometry->size[0];
-	struct hb_level *level;
-	struct hb_shard *shard;
+	int err;
 
 	lockdep_assert_held(&belt->set_lock);
 	to->ttl = belt->ttl;
@@ -132,26 +128,24 @@ static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_co
 	}
 	to->geometry = belt->geometry == belt->geometries ? belt->geometries + 1 : belt->geometries;
 	hb_geometry_init(to->geometry, to->ttl, buckets, to->grace);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-		level = hb_level_new(to->geometry, 0, belt->account);
-		if (IS_ERR(level))
-			break;
-		shard->level = level;
+	hb_for_each_shard(shard, belt) {
+		shard->level = hb_level_new(to->geometry, 0, belt->account);
+		err = PTR_ERR_OR_ZERO(shard->level);
+		if (!err)
+			continue;
+		while (--shard >= belt->shards)
+			hb_level_free(shard->level, belt->account);
+		return err;
 	}
-	if (!IS_ERR(level))
-		return 0;
-	while (--shard >= belt->shards)
-		hb_level_free(shard->level, belt->account);
-	return PTR_ERR(level);
+	return 0;
 }
 
 /* Under all shards' locks. */
 static void switch_geometry(struct hashbelt_belt *belt, struct new_geometry *to)
 {
 	u64 now = hb_clock_now(&belt->clock);
-	struct hb_shard *shard;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		hb_wheel_set_geometry(&shard->wheel, to->geometry, shard->level, &shard->old, now);
 	belt->rotated += div64_u64(now, belt->geometry->width[0]) -
 			 div64_u64(belt->geometry_since, belt->geometry->width[0]);
@@ -163,10 +157,9 @@ static void switch_geometry(struct hashbelt_belt *belt, struct new_geometry *to)
 
 static u64 reach_of(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
 	u64 reach = 0;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
 		reach = max(reach, hb_wheel_reach(&shard->wheel));
 		spin_unlock(&shard->lock);
@@ -200,7 +193,6 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
  */
 int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
 {
-	struct hb_shard *shard;
 	struct new_geometry to = {};
 	u64 reach = 0;
 	int err = hb_check_config(config, fields);
@@ -214,9 +206,10 @@ int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *confi
 	}
 	if (!err) {
 		set_all(belt, config, fields, &to);
-		for (shard = belt->shards; to.geometry && shard < hb_shards_end(belt); shard++)
-			/* So entries of the old wheels are not looked at more often than before. */
-			hb_grow_levels(belt, shard, &shard->wheel, reach);
+		/* So entries of the old wheels are not looked at more often than before. */
+		if (to.geometry)
+			hb_for_each_shard(shard, belt)
+				hb_grow_levels(belt, shard, &shard->wheel, reach);
 	}
 	mutex_unlock(&belt->set_lock);
 	/* For a small belt one batch is all the work; but the worker has to set its alarm. */

@@ -14,9 +14,7 @@
 /* Sparse cannot follow locks that are taken in a loop: hide them. */
 void hb_lock_all(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
-
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		spin_lock_nest_lock(&shard->lock, &belt->clear_lock);
 		__release(&shard->lock);
 	}
@@ -24,9 +22,7 @@ void hb_lock_all(struct hashbelt_belt *belt)
 
 void hb_unlock_all(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
-
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		__acquire(&shard->lock);
 		spin_unlock(&shard->lock);
 	}
@@ -418,11 +414,10 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct h
  */
 u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum)
 {
-	struct hb_shard *shard;
 	u64 most = 0, count;
 
 	*sum = 0;
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		count = READ_ONCE(shard->count);
 		most = max(most, count);
 		*sum += count;

@@ -22,11 +22,10 @@
 static void clear(struct hashbelt_belt *belt, bool dead)
 {
 	u64 versions = 0, cleared = 0, bytes = 0, count = 0;
-	struct hb_shard *shard;
 
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		versions = max(versions, shard->versions);
 		count += shard->count;
 	}
@@ -34,7 +33,7 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 	WRITE_ONCE(belt->dead, belt->dead || dead);
 	if (count)
 		WRITE_ONCE(belt->unswept, true);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		shard->versions = versions;
 		cleared += shard->live;
 		bytes += shard->live_bytes;
@@ -149,14 +148,13 @@ static void sweep_one(struct hashbelt_entry *entry, void *arg)
 /* Cleared entries are left. */
 static bool needs_sweep(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
 	bool needs = false;
 
 	if (!READ_ONCE(belt->unswept))
 		return false;
 	/* A clear from now on sets it again, or is seen below. */
 	WRITE_ONCE(belt->unswept, false);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
 		needs |= shard->count != shard->live + shard->waitpoints;
 		spin_unlock(&shard->lock);
@@ -217,12 +215,11 @@ static bool resize_step(struct hashbelt_belt *belt)
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 {
 	bool due = false, work;
-	struct hb_shard *shard;
 
 	lockdep_assert_held(&belt->round_lock);
 	work = sweep_step(belt);
 	work |= resize_step(belt);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		if (hb_is_unloading(shard))
 			due |= unload_step(shard);
 		/*
@@ -301,7 +298,6 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
  */
 static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 {
-	struct hb_shard *shard;
 	u64 next = HB_NEVER;
 	bool more, stop;
 
@@ -310,7 +306,7 @@ static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 		more = do_round(belt, end);
 		stop = must_stop(end);
 	} while (!stop && fit_index(belt));
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
 		WRITE_ONCE(shard->next, hb_shard_next(shard));
 		next = min(next, shard->next);

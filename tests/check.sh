@@ -69,7 +69,9 @@ styles() {
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-		-e belt/compat.h -e belt/trace.h)
+		-e belt/belt.h -e belt/compat.h -e belt/trace.h)
+	# An iterator repeats its arguments, and declares one of them.
+	styles MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE "$top/belt/belt.h"
 	# The only file that may compare versions of the kernel.
 	styles LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/belt/compat.h"
 	# Trace points have a special form.
