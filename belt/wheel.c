@@ -148,12 +148,6 @@ void hb_wheel_destroy(struct hb_wheel *wheel)
 		hb_level_free(wheel->level[i], wheel->account);
 }
 
-/* The tick of the bucket that a node with this deadline belongs to. */
-static u64 tick_of(const struct hb_geometry *geometry, unsigned int number, u64 deadline)
-{
-	return div64_u64(deadline, geometry->width[number]) + !number;
-}
-
 /*
  * The number of the next level that a deadline needs and that is not made yet; 0: none. HB_NEVER
  * needs no level. Context: the shard's lock; without it the answer is a hint.
@@ -278,7 +272,7 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 
 		/* @now may have been read before the last drain. */
 		reached = max(div64_u64(now, geometry->width[i]), level->done);
-		tick = max(tick_of(geometry, i, deadline), reached + 1);
+		tick = max(div64_u64(deadline, geometry->width[i]) + !i, reached + 1);
 		if (tick > level->done + size)
 			catch_up(level, size, reached);
 		if (tick <= reached + size)
@@ -286,18 +280,6 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 		if (i + 1 == geometry->levels || !wheel->level[i + 1])
 			return enter(wheel, i, reached + size, node);
 	}
-}
-
-/*
- * If a ring is behind by more than its length, each of its buckets stands for several ticks, but
- * needs to fall off only once. The first bucket to fall off stays the same, which keeps the order.
- */
-static void skip_laps(struct hb_level *level, u32 size, u64 reached)
-{
-	u64 laps = div_u64(reached - level->done, size);
-
-	if (unlikely(laps > 1))
-		level->done += (laps - 1) * size;
 }
 
 /* Takes the first bucket off that has fallen by @until. False: there is none. */
@@ -309,12 +291,19 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 	for (i = 0; i < geometry->levels && wheel->level[i]; i++) {
 		struct hb_level *level = wheel->level[i];
 		u32 size = geometry->size[i];
-		u64 reached = div64_u64(until, geometry->width[i]);
+		u64 reached = div64_u64(until, geometry->width[i]), laps;
 		u32 slot;
 
 		if (level->done >= reached)
 			continue;
-		skip_laps(level, size, reached);
+		/*
+		 * If a ring is behind by more than its length, each of its buckets stands for
+		 * several ticks, but needs to fall off only once. The first bucket to fall off
+		 * stays the same, which keeps the order.
+		 */
+		laps = div_u64(reached - level->done, size);
+		if (unlikely(laps > 1))
+			level->done += (laps - 1) * size;
 		catch_up(level, size, reached);
 		if (level->done == reached)
 			continue;
@@ -326,21 +315,18 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 	return false;
 }
 
-/* Claims a node if it is due. A sealed node may still have its grace time. */
-static bool claim_due(const struct hb_geometry *geometry, struct hb_node *node, u64 now)
-{
-	if (unlikely(geometry->grace) &&
-	    due_at(geometry, hb_node_deadline(node)) > now)
-		return false;
-	return hb_node_claim_due(node, now);
-}
-
-/* Deadline reached: claims the node. Deadline ahead: puts it back on the wheel. */
+/*
+ * Deadline reached: claims the node. Deadline ahead, or its grace time, which even a sealed node
+ * may still have: puts it back on the wheel.
+ */
 static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 now,
 			      struct hb_drain_result *result)
 {
+	const struct hb_geometry *geometry = wheel->geometry;
+
 	hb_wheel_del(node);
-	if (claim_due(wheel->geometry, node, now)) {
+	if ((likely(!geometry->grace) || due_at(geometry, hb_node_deadline(node)) <= now) &&
+	    hb_node_claim_due(node, now)) {
 		list_add_tail(&node->slot, &result->expired);
 	} else {
 		hb_wheel_add(wheel, node, now);
@@ -436,9 +422,7 @@ static struct hb_node *sample(struct list_head *bucket)
 	return best;
 }
 
-/*
- * Moves the first nodes of a bucket, which have been refreshed, to the buckets of their deadlines.
- */
+/* Moves the first nodes of a bucket, which were refreshed, to the buckets of their deadlines. */
 static void relocate(struct hb_wheel *wheel, struct list_head *bucket, u64 now)
 {
 	struct hb_node *node, *next;

@@ -128,8 +128,7 @@ static bool unload_step(struct hb_shard *shard)
 	/* Its nodes are on the list of those that are due. */
 	WRITE_ONCE(shard->next, 0);
 	if (!more) {
-		done.account = shard->old.account;
-		memcpy(done.level, shard->old.level, sizeof(done.level));
+		done = shard->old;
 		memset(shard->old.level, 0, sizeof(shard->old.level));
 	}
 	spin_unlock(&shard->lock);
