@@ -90,13 +90,6 @@ static struct hashbelt_entry *next_bound(struct hb_client *client)
 	return entry;
 }
 
-/* Frees a request whose completion was queued for the client. */
-static void forget(struct hashbelt_belt *belt, struct hashbelt_entry *request)
-{
-	atomic64_sub(hb_entry_size(request), &belt->clients.undelivered_bytes);
-	hb_limbo_add(belt, request);
-}
-
 /**
  * hashbelt_client_close() - close a descriptor
  * @belt:	the belt
@@ -118,10 +111,7 @@ void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 	spin_unlock(&client->lock);
 	wake_up_all(&client->wait);
 	hb_poller_close(&client->poller);
-	while ((entry = hb_fifo_pop(&completed))) {
-		forget(belt, entry);
-		cond_resched();
-	}
+	hashbelt_settle_completed(belt, &completed);
 	while ((entry = next_bound(client))) {
 		/* The task that is about to unlink it may wait for this processor. */
 		if (!release(belt, entry))
@@ -168,7 +158,7 @@ int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, si
 }
 EXPORT_SYMBOL_GPL(hashbelt_take_completed);
 
-/* Puts taken requests back to the head, in order; @events is empty afterwards. */
+/* Puts taken requests back to the head, in order; empties @events. Context: may sleep. */
 void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
 			       struct hb_fifo *events)
 {
@@ -191,12 +181,17 @@ void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *cli
  * hashbelt_settle_completed() - free completed requests that were taken
  * @belt:	the belt
  * @events:	the events; empty afterwards, and none of them is valid any more
+ *
+ * Context: may sleep.
  */
 void hashbelt_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *events)
 {
 	struct hashbelt_entry *event;
 
-	while ((event = hb_fifo_pop(events)))
-		forget(belt, event);
+	while ((event = hb_fifo_pop(events))) {
+		atomic64_sub(hb_entry_size(event), &belt->clients.undelivered_bytes);
+		hb_limbo_add(belt, event);
+		cond_resched();
+	}
 }
 EXPORT_SYMBOL_GPL(hashbelt_settle_completed);

@@ -47,23 +47,18 @@ bool hb_is_in_limbo(struct hashbelt_belt *belt)
 	return false;
 }
 
-/* Stores in @awaited the value of @rounds at which all entries that are in limbo now are freed. */
-static void note_round(struct hb_shard *shard)
-{
-	spin_lock(&shard->lock);
-	shard->awaited = shard->rounds;
-	/* An entry whose grace period has not begun is freed by the round after the present one. */
-	if (shard->in_limbo)
-		shard->awaited += list_empty(&shard->limbo) ? 1 : 2;
-	spin_unlock(&shard->lock);
-}
-
 /* Under belt->flush.lock. Returns 0 or -EINTR. */
 static int wait_for_rounds(struct hashbelt_belt *belt)
 {
+	hb_for_each_shard(shard, belt) {
+		spin_lock(&shard->lock);
+		shard->awaited = shard->rounds;
+		/* If its grace period has not begun, an entry leaves after the present round. */
+		if (shard->in_limbo)
+			shard->awaited += list_empty(&shard->limbo) ? 1 : 2;
+		spin_unlock(&shard->lock);
+	}
 	/* The rounds of all shards go on meanwhile. */
-	hb_for_each_shard(shard, belt)
-		note_round(shard);
 	hb_for_each_shard(shard, belt)
 		if (wait_event_killable(belt->flush.wait,
 					READ_ONCE(shard->rounds) >= shard->awaited))

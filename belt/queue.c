@@ -73,13 +73,6 @@ static void uncharge_event(struct hashbelt_belt *belt, const struct hashbelt_ent
 		hb_uncharge(belt, event);
 }
 
-/* An event that returns to the queue is charged again, even beyond a limit. */
-static void recharge_event(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
-{
-	if (count_kept(&belt->queue, event, 1))
-		hb_usage_change(belt, 1, hb_cost(event));
-}
-
 /* Counts an event that no reader gets; under queue->lock. */
 static void count_lost(struct hashbelt_belt *belt)
 {
@@ -142,17 +135,6 @@ static bool is_pressed_out(const struct hb_queue *queue, struct hashbelt_entry *
 	       queue->pressed + memory_of(event) > PRESSED_MAX;
 }
 
-static void queue_event(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now)
-{
-	struct hb_queue *queue = &belt->queue;
-
-	lockdep_assert_held(&queue->lock);
-	event->node.handed = now;
-	hb_fifo_add(&queue->waiting, event);
-	count_memory(queue, event, 1);
-	count_kept(queue, event, 1);
-}
-
 /*
  * A queue that takes more than its limit drops a batch, and takes an event that is not larger than
  * these together. So it exceeds the limit by one event at most, or by as much as that was lowered,
@@ -165,21 +147,17 @@ static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, 
 	struct hb_queue *queue = &belt->queue;
 	bool full = queue->bytes > queue->max_bytes;
 
+	lockdep_assert_held(&queue->lock);
 	*trimmed = full ? trim_queue(belt) : 0;
 	if (is_pressed_out(queue, event) || (full && memory_of(event) > *trimmed))
 		return false;
-	queue_event(belt, event, now);
+	event->node.handed = now;
+	hb_fifo_add(&queue->waiting, event);
+	count_memory(queue, event, 1);
+	count_kept(queue, event, 1);
 	if (!full)
 		*trimmed = trim_queue(belt);
 	return true;
-}
-
-/* An event is lost at once, and gives back the charge that it was to keep. */
-static void lose_at_once(struct hashbelt_belt *belt, struct hashbelt_entry *event)
-{
-	count_lost(belt);
-	if (stays_charged(event))
-		hb_uncharge(belt, event);
 }
 
 /*
@@ -195,10 +173,14 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 	spin_lock(&queue->lock);
 	sequence = ++queue->sequence;
 	queued = try_queue(belt, event, now, &trimmed);
-	if (queued)
+	if (queued) {
 		event->sequence = sequence;
-	else
-		lose_at_once(belt, event);
+	} else {
+		count_lost(belt);
+		/* It gives back the charge that it was to keep. */
+		if (stays_charged(event))
+			hb_uncharge(belt, event);
+	}
 	spin_unlock(&queue->lock);
 	hb_count(belt, HASHBELT_STAT_EVENTS);
 	wake_readers(belt, trimmed);
@@ -342,8 +324,9 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 	spin_lock(&queue->lock);
 	queue->in_flight -= batch->count;
 	while ((event = hb_fifo_pop(batch))) {
-		if (!held)
-			recharge_event(belt, event);
+		/* It is charged again, even beyond a limit. */
+		if (!held && count_kept(queue, event, 1))
+			hb_usage_change(belt, 1, hb_cost(event));
 		hb_fifo_push(&queue->waiting, event);
 	}
 	too_long = is_too_long(queue);
