@@ -9,77 +9,62 @@
 /* Events that a read takes from the queue at once. */
 #define EVENTS_MAX	64
 
-/*
- * Pollers may have an event to read now. All waiting readers wake and look at the mode again: one
- * that waits for events of the other kind would take the wakeup of another reader.
- */
-static void set_watch(struct hb_file *file, struct hb_session *session, u32 flags)
-{
-	bool requests = flags & HASHBELT_WATCH_REQUESTS, other;
-
-	mutex_lock(&session->lock);
-	other = session->requests != requests;
-	WRITE_ONCE(session->acks, flags & HASHBELT_WATCH_ACK);
-	WRITE_ONCE(session->requests, requests);
-	if (other && session->client)
-		wake_up_all(&session->client->wait);
-	mutex_unlock(&session->lock);
-	if (other)
-		wake_up_all(&session->named->belt->queue.wait);
-	hb_wake_polling(&file->wait, true);
-}
-
 int hb_call_watch(const struct hb_call *call, void *arg)
 {
-	struct hb_client *client = NULL;
+	struct hb_session *session = call->session;
 	u32 flags = *(const u32 *)arg;
+	bool requests = flags & HASHBELT_WATCH_REQUESTS, other;
+	struct hb_client *client = NULL;
 
 	if (flags & ~(HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS) ||
 	    flags == (HASHBELT_WATCH_ACK | HASHBELT_WATCH_REQUESTS))
 		return -EINVAL;
 	/* Made here, where it may fail: poll(2) could neither report that nor wake its caller. */
-	if (flags & HASHBELT_WATCH_REQUESTS)
-		client = hb_session_client(call->session);
-	if (!IS_ERR(client))
-		set_watch(call->filp->private_data, call->session, flags);
-	return PTR_ERR_OR_ZERO(client);
-}
-
-/*
- * Takes the events up to @sequence out of those in flight; -ENOENT: it is not among them. Under
- * session->lock.
- */
-static int take_acked(struct hb_session *session, u64 sequence, struct hb_fifo *acked)
-{
-	struct hashbelt_entry *event;
-	bool found = false, told = false;
-
-	while (!found && (event = hb_fifo_pop(&session->in_flight))) {
-		hb_fifo_add(acked, event);
-		found = event->sequence == sequence;
-		told |= event->sequence == session->told;
-		cond_resched();
-	}
-	if (!found) {
-		swap(session->in_flight, *acked);
-		return -ENOENT;
-	}
-	if (told)
-		session->lost = 0;
+	if (requests)
+		client = hb_session_client(session);
+	if (IS_ERR(client))
+		return PTR_ERR(client);
+	mutex_lock(&session->lock);
+	other = session->requests != requests;
+	WRITE_ONCE(session->acks, flags & HASHBELT_WATCH_ACK);
+	WRITE_ONCE(session->requests, requests);
+	/*
+	 * All waiting readers look at the mode again: one that waits for events of the other kind
+	 * would take the wakeup of another reader.
+	 */
+	if (other && session->client)
+		wake_up_all(&session->client->wait);
+	mutex_unlock(&session->lock);
+	if (other)
+		wake_up_all(&call->belt->queue.wait);
+	/* Pollers may have an event to read now. */
+	hb_wake_polling(&session->file->wait, true);
 	return 0;
 }
 
+/* Takes the events up to a sequence number out of those in flight. -ENOENT: it is not there. */
 int hb_call_ack(const struct hb_call *call, void *arg)
 {
+	struct hb_session *session = call->session;
+	bool found = false, lost = false;
+	struct hashbelt_entry *event;
 	const u64 *sequence = arg;
 	struct hb_fifo acked = {};
-	int err;
 
-	mutex_lock(&call->session->lock);
-	err = take_acked(call->session, *sequence, &acked);
-	mutex_unlock(&call->session->lock);
+	mutex_lock(&session->lock);
+	while (!found && (event = hb_fifo_pop(&session->in_flight))) {
+		hb_fifo_add(&acked, event);
+		found = event->sequence == *sequence;
+		lost |= event->sequence == session->lost_sequence;
+		cond_resched();
+	}
+	if (!found)
+		swap(session->in_flight, acked);
+	else if (lost)
+		session->lost = 0;
+	mutex_unlock(&session->lock);
 	hashbelt_settle_events(call->belt, &acked, true);
-	return err;
+	return found ? 0 : -ENOENT;
 }
 
 /* Copies a record, the data of its event, and zeros up to its size. False: after a page fault. */
@@ -157,12 +142,10 @@ static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64
 	mutex_lock(&session->lock);
 	if (lost) {
 		session->lost += lost;
-		session->told = done->first->sequence;
+		session->lost_sequence = done->first->sequence;
 	}
 	hb_fifo_append(&session->in_flight, done);
-	/*
-	 * Another thread has bound the descriptor to another belt: no reader can acknowledge them.
-	 */
+	/* The descriptor is bound to another belt: no reader can acknowledge them. */
 	if (session->left)
 		hb_session_return_in_flight(session);
 	mutex_unlock(&session->lock);
@@ -247,9 +230,7 @@ static int wait_for_event(struct hb_session *session)
 						 READ_ONCE(session->requests) ||
 						 !hashbelt_reports(belt) ||
 						 hashbelt_is_dead(belt));
-	/*
-	 * This task will read requests now, and may have taken the wakeup for an event.
-	 */
+	/* This task reads requests now, and may have taken the wakeup for an event. */
 	if (!err && READ_ONCE(session->requests) && hashbelt_has_events(belt))
 		wake_up_interruptible_poll(wait, EPOLLIN | EPOLLRDNORM);
 	return err;
@@ -276,10 +257,7 @@ static ssize_t read_events(struct file *filp, struct hb_session *session, char _
 	while ((more = read_some(session, to, size)) == -EAGAIN) {
 		if (!READ_ONCE(session->requests) && !hashbelt_reports(belt))
 			return -ENODATA;
-		/*
-		 * Benign race: another thread may change the flags, which the kernel writes
-		 * plainly.
-		 */
+		/* Benign race: the kernel writes the flags plainly for another thread. */
 		if (data_race(filp->f_flags) & O_NONBLOCK)
 			return -EAGAIN;
 		err = wait_for_any(session);

@@ -27,8 +27,8 @@
  * @requests:	reads return the descriptor's completed requests; likewise, but a waiting reader is
  *		woken when it changes
  * @in_flight:	events that were read, owned by this session
- * @lost:	sum of @lost in the records that were read; 0 once that of @told is acknowledged
- * @told:	sequence of the last of these records that has a @lost
+ * @lost:	sum of @lost in the records that were read; 0 once @lost_sequence is acknowledged
+ * @lost_sequence: that of the last of these records that has a @lost
  * @client:	to which entries are bound; made when it is first needed, and constant then
  * @poller:	notifies tasks that poll the descriptor of the belt's events; constant once it is
  *		initialized, but for its own lock
@@ -46,7 +46,7 @@ struct hb_session {
 	bool requests;
 	struct hb_fifo in_flight;
 	u64 lost;
-	u64 told;
+	u64 lost_sequence;
 	struct hb_client *client;
 	struct hb_poller poller;
 	bool left;
