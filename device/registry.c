@@ -53,6 +53,12 @@ static struct hb_user *user_of(const struct rb_node *node)
 	return rb_entry_safe(node, struct hb_user, node);
 }
 
+/* The account of a user; NULL if that is NULL. */
+static struct hb_account *account_of(struct hb_user *user)
+{
+	return user ? &user->account : NULL;
+}
+
 static int compare_uid(const void *uid, const struct rb_node *node)
 {
 	kuid_t a = *(const kuid_t *)uid, b = user_of(node)->uid;
@@ -142,8 +148,7 @@ static struct hb_user *user_find_or_add(kuid_t uid)
 		return spare;
 	}
 	mutex_unlock(&names_lock);
-	if (spare)
-		hb_account_put(&spare->account);
+	hb_account_put(account_of(spare));
 	mutex_lock(&names_lock);
 	return user;
 }
@@ -217,8 +222,7 @@ static struct hb_user *user_get(const struct cred *opener)
 	mutex_unlock(&names_lock);
 	if (!err)
 		return user;
-	if (user)
-		hb_account_put(&user->account);
+	hb_account_put(account_of(user));
 	return ERR_PTR(err);
 }
 
@@ -237,8 +241,7 @@ static void user_put(struct hb_user *user)
 	mutex_lock(&names_lock);
 	uncount_belt(user);
 	mutex_unlock(&names_lock);
-	if (user)
-		hb_account_put(&user->account);
+	hb_account_put(account_of(user));
 }
 
 /* NULL if @node is NULL. */
@@ -269,13 +272,6 @@ static struct hb_named_belt *find_name(const char *name)
 	return named_of(rb_find(name, &names, compare_name));
 }
 
-/* The first belt whose name comes after @name. */
-static struct hb_named_belt *find_after(const char *name)
-{
-	lockdep_assert_held(&names_lock);
-	return named_of(rb_find_first(name, &names, compare_after));
-}
-
 /* The belt is destroyed: calls that go on must not take the place of its owner's next belts. */
 static void stop_counting(struct hb_named_belt *named)
 {
@@ -294,8 +290,7 @@ void hb_named_belt_put(struct hb_named_belt *named)
 	mutex_lock(&names_lock);
 	stop_counting(named);
 	mutex_unlock(&names_lock);
-	if (named->user)
-		hb_account_put(&named->user->account);
+	hb_account_put(account_of(named->user));
 	kfree_rcu(named, rcu);
 }
 
@@ -549,7 +544,7 @@ static struct hb_named_belt *next_known(char name[HASHBELT_NAME_SIZE], const str
 	unsigned int names_left;
 
 	lockdep_assert_held(&names_lock);
-	named = find_after(name);
+	named = named_of(rb_find_first(name, &names, compare_after));
 	for (names_left = NAMES_BATCH; named; named = named_of(rb_next(&named->node))) {
 		*access = hb_named_belt_access(named, opener);
 		if (*access & known) {
@@ -594,23 +589,21 @@ struct hb_named_belt *hb_registry_next(const char *after, const struct cred *ope
 struct hb_named_belt *hb_registry_remove(const char *name, const struct cred *opener)
 {
 	struct hb_named_belt *named;
-	u32 access = 0;
-	int err = 0;
+	u32 access;
 
 	mutex_lock(&names_lock);
 	named = find_name(name);
-	if (named)
-		access = hb_named_belt_access(named, opener);
-	if (!access)
-		err = -ENOENT;
-	else if (!(access & HASHBELT_MAY_OWN))
-		err = -EPERM;
-	else
+	access = named ? hb_named_belt_access(named, opener) : 0;
+	if (!access) {
+		named = ERR_PTR(-ENOENT);
+	} else if (!(access & HASHBELT_MAY_OWN)) {
+		named = ERR_PTR(-EPERM);
+	} else {
 		rb_erase(&named->node, &names);
-	if (!err)
 		stop_counting(named);
+	}
 	mutex_unlock(&names_lock);
-	return err ? ERR_PTR(err) : named;
+	return named;
 }
 
 /*
@@ -619,15 +612,12 @@ struct hb_named_belt *hb_registry_remove(const char *name, const struct cred *op
  */
 void hb_named_belt_put_wait(struct hb_named_belt *named)
 {
-	struct hb_user *user = named->user;
+	struct hb_account *account = hb_account_get(account_of(named->user));
 
-	if (user)
-		hb_account_get(&user->account);
 	hb_named_belt_put(named);
-	if (!user)
-		return;
-	hb_wait_for_frees(&user->account);
-	hb_account_put(&user->account);
+	if (account)
+		hb_wait_for_frees(account);
+	hb_account_put(account);
 }
 
 /* Gives up all belts; no descriptor is open. Context: may sleep. */
