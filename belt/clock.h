@@ -115,9 +115,7 @@ static inline void hb_clock_wake(const struct hb_clock *clock)
 	data_race(queue_work(clock->wq, clock->work));
 }
 
-/*
- * The timer is neither set nor running afterwards. Context: without a lock that its function takes.
- */
+/* The timer is neither set nor running afterwards. Context: no lock that its function takes. */
 static inline void hb_timer_cancel(struct hrtimer *timer)
 {
 	/*

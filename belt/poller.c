@@ -124,12 +124,10 @@ void hb_pollers_end(struct hb_pollers *pollers)
 
 void hb_poller_init(struct hb_poller *poller, struct hb_pollers *pollers, enum hb_poll_for what)
 {
-	poller->pollers = pollers;
-	poller->armed = &pollers->armed[what];
-	INIT_LIST_HEAD(&poller->place);
-	poller->wait = NULL;
-	poller->woken = false;
-	poller->closed = false;
+	*poller = (struct hb_poller){
+		.pollers = pollers, .armed = &pollers->armed[what],
+		.place = LIST_HEAD_INIT(poller->place),
+	};
 }
 
 /*

@@ -76,17 +76,6 @@ void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *con
 	spin_unlock(&queue->lock);
 }
 
-static void set_behaviour(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-			  u32 fields)
-{
-	if (fields & HASHBELT_SET_POLICY)
-		WRITE_ONCE(belt->policy, config->policy);
-	if (fields & HASHBELT_SET_HANDLER)
-		WRITE_ONCE(belt->handler, config->handler);
-	if (fields & HASHBELT_SET_REASONS)
-		WRITE_ONCE(belt->reasons, config->reasons ?: HASHBELT_REPORT_DEFAULT);
-}
-
 /**
  * struct new_geometry - wheels that are being prepared
  * @geometry:	in the place of the belt that is free; NULL: the present one stays
@@ -172,7 +161,12 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
 {
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
-	set_behaviour(belt, config, fields);
+	if (fields & HASHBELT_SET_POLICY)
+		WRITE_ONCE(belt->policy, config->policy);
+	if (fields & HASHBELT_SET_HANDLER)
+		WRITE_ONCE(belt->handler, config->handler);
+	if (fields & HASHBELT_SET_REASONS)
+		WRITE_ONCE(belt->reasons, config->reasons ?: HASHBELT_REPORT_DEFAULT);
 	if (fields & LIMIT_FIELDS)
 		hb_set_limits(belt, config, fields);
 	if (to->geometry)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The ioctls that make, open, list and destroy belts, and change, report or scan a belt as a whole.
- */
+/* The ioctls that make, open, list and destroy belts, and change, report or scan one belt. */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
