@@ -37,7 +37,7 @@ int terminal_columns(void)
 }
 
 /*
- * Whether the locale is one of UTF-8, judged by its name: setlocale(3) fails where locales
+ * Whether the name of the locale says that it is one of UTF-8: setlocale(3) fails where locales
  * are not installed.
  */
 static bool is_utf8_locale(void)

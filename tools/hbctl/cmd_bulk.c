@@ -351,8 +351,8 @@ static const char *parse_line(char *line, size_t left, struct hashbelt_item *ite
 	return parse_rest(line, left, item);
 }
 
-/* Goes through the results of a batch, of which @done items were tried. */
-static enum status judge(struct load *load, unsigned int done)
+/* Counts the results of a batch, of which @done items were tried. Reports the first error. */
+static enum status count_results(struct load *load, unsigned int done)
 {
 	enum status status = STATUS_DONE;
 	const struct hashbelt_item *item;
@@ -382,7 +382,7 @@ static enum status flush(struct load *load)
 	if (!load->count)
 		return STATUS_DONE;
 	err = hashbelt_batch(load->request->handle, load->items, load->count, &done);
-	status = judge(load, done);
+	status = count_results(load, done);
 	if (err && !status) {
 		progress_erase(&load->progress);
 		status = fail_belt(load->request, err);

@@ -305,7 +305,7 @@ static int finish_connect(struct store *store)
 }
 
 /* Notes the error of the server, as a status and a text. Returns -EAGAIN or -EIO. */
-static int judge(struct store *store, const PGresult *result)
+static int note_server_error(struct store *store, const PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -384,7 +384,7 @@ static int answer(struct store *store, bool sent, PGresult **result)
 	kind = PQresultStatus(*result);
 	if (kind == PGRES_TUPLES_OK || kind == PGRES_COMMAND_OK)
 		return 0;
-	err = judge(store, *result);
+	err = note_server_error(store, *result);
 	PQclear(*result);
 	*result = NULL;
 	if (PQstatus(store->connection) == CONNECTION_BAD)
