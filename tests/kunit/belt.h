@@ -88,6 +88,20 @@ static inline int put(struct hashbelt_belt *belt, unsigned int key)
 	return put_ttl(belt, key, 0);
 }
 
+/* A belt with so many entries, and as many are its limit. */
+static inline struct hashbelt_belt *make_full(struct kunit *test, u32 policy,
+					      unsigned int entries)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = policy, .max_entries = entries,
+	});
+	unsigned int key;
+
+	for (key = 0; key < entries; key++)
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+	return belt;
+}
+
 static inline int get_item(struct hashbelt_belt *belt, unsigned int key, struct hashbelt_item *item)
 {
 	u64 now = hashbelt_now(belt);
@@ -207,6 +221,20 @@ static inline u64 count_linked(struct hashbelt_belt *belt)
 static inline int advance_to_alarm(struct hashbelt_belt *belt)
 {
 	return hashbelt_advance(belt, belt->clock.wake - hashbelt_now(belt));
+}
+
+/* Takes up to @most events. Frees them if @most is odd, else returns them to the queue. */
+static inline void read_some(struct hashbelt_belt *belt, unsigned int most, bool hold)
+{
+	struct hb_fifo events = {};
+	u64 lost;
+
+	if (hashbelt_take_events(belt, &events, SIZE_MAX, most, hold, &lost))
+		return;
+	if (most % 2)
+		hashbelt_settle_events(belt, &events, hold);
+	else
+		hashbelt_return_events(belt, &events, hold, lost, true);
 }
 
 /* Removes or expires @key, clears if @clears, or advances, as @way says. False: @way is above 3. */

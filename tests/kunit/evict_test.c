@@ -1,135 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Limits, eviction and settings. Guarantees 13 to 15 of docs/guarantees.md. belt/evict.c is
+ * Eviction, and limits that it keeps. Guarantees 13 and 14 of docs/guarantees.md. belt/evict.c is
  * included, so that a case can call the shrinker.
  */
 #include <kunit/test.h>
 
 #include "belt/evict.c"
 #include "belt.h"
-
-static struct hashbelt_belt *make_full(struct kunit *test, u32 policy, unsigned int entries)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = policy, .max_entries = entries,
-	});
-	unsigned int key;
-
-	for (key = 0; key < entries; key++)
-		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
-	return belt;
-}
-
-/* The entries and bytes that a belt uses, counted one by one. */
-struct usage_sum {
-	struct hashbelt_belt *belt;
-	u64 entries;
-	u64 bytes;
-};
-
-static void count_entry(struct hashbelt_entry *entry, void *arg)
-{
-	struct usage_sum *usage_sum = arg;
-
-	if (hb_is_cleared(usage_sum->belt, entry))
-		return;
-	usage_sum->entries++;
-	usage_sum->bytes += hb_cost(entry);
-}
-
-static struct usage_sum recount_usage(struct hashbelt_belt *belt)
-{
-	struct usage_sum usage_sum = { .belt = belt };
-	struct hashbelt_entry *event;
-	struct hb_node *node;
-	u64 place;
-
-	for (place = 0; place < HB_INDEX_END; )
-		place = hb_index_scan(&belt->index, place, count_entry, &usage_sum);
-	event = belt->queue.waiting.first;
-	for (node = event ? &event->node : NULL; node; node = node->next) {
-		event = container_of(node, struct hashbelt_entry, node);
-		if (event->key_len && hb_stays_charged(hb_reason(atomic64_read(&node->deadline)))) {
-			usage_sum.entries++;
-			usage_sum.bytes += hb_cost(event);
-		}
-	}
-	return usage_sum;
-}
-
-static void read_some(struct hashbelt_belt *belt, unsigned int most, bool hold)
-{
-	struct hb_fifo events = {};
-	u64 lost;
-
-	if (hashbelt_take_events(belt, &events, SIZE_MAX, most, hold, &lost))
-		return;
-	if (most % 2)
-		hashbelt_settle_events(belt, &events, hold);
-	else
-		hashbelt_return_events(belt, &events, hold, lost, true);
-}
-
-static void change_something(struct hashbelt_belt *belt, u32 random)
-{
-	struct hashbelt_config config = {
-		.ttl = (1 + random % 1000) * SEC,
-		.buckets = 2 + random % 50,
-		.policy = random % 3 ? HASHBELT_EVICT : 0,
-		.handler = random % 3,
-		.reasons = random % 2 ? HASHBELT_REPORT_ALL : 0,
-		.max_entries = random % 5 ? 50 + random % 200 : 0,
-		.max_bytes = random % 5 == 1 ? 0 : 10000 + random % 30000,
-		.max_events = 1 + random % 100,
-	};
-
-	hashbelt_set(belt, &config, (random >> 8) & HASHBELT_SET_ALL &
-		     ~(HASHBELT_SET_MODE | HASHBELT_SET_GID));
-}
-
-static void the_usage_is_the_sum_over_entries_and_events(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
-		.policy = HASHBELT_EVICT, .max_entries = 100, .max_events = 50,
-	});
-	struct rnd_state rnd;
-	unsigned int i;
-
-	prandom_seed_state(&rnd, 20150517);
-	for (i = 0; i < 30000; i++) {
-		unsigned int key = prandom_u32_state(&rnd) % 300;
-		u32 random = prandom_u32_state(&rnd);
-		struct hashbelt_info info;
-		struct usage_sum usage_sum;
-
-		switch (random % 16) {
-		case 4:
-			move_time_only(belt, SEC);
-			break;
-		case 5:
-			read_some(belt, 1 + random / 16 % 20, random / 1024 % 2);
-			break;
-		case 6:
-			if (i % 20 == 0)
-				change_something(belt, prandom_u32_state(&rnd));
-			break;
-		default:
-			if (!end_some(belt, key, random % 16, i % 50 == 0))
-				put_ttl(belt, key, 1 + random / 16 % 400000);
-		}
-		if (i % 100)
-			continue;
-		info = info_of(belt);
-		usage_sum = recount_usage(belt);
-		KUNIT_ASSERT_EQ(test, info.used_entries, usage_sum.entries);
-		KUNIT_ASSERT_EQ(test, info.used_bytes, usage_sum.bytes);
-	}
-	hashbelt_clear(belt);
-	read_some(belt, 1000001, false);
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 0ULL);
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
-}
 
 static void nothing_is_evicted_before_the_limit(struct kunit *test)
 {
@@ -146,21 +23,6 @@ static void nothing_is_evicted_before_the_limit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, put(belt, key), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 50ULL);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 100ULL);
-}
-
-static void a_full_belt_that_does_not_evict_returns_enospc(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_full(test, 0, 100);
-
-	KUNIT_EXPECT_EQ(test, put(belt, 100), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, put(belt, 5), 0);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REJECTED), 1ULL);
-	take_out(belt, 7);
-	KUNIT_EXPECT_EQ(test, put(belt, 100), 0);
-	KUNIT_EXPECT_EQ(test, put(belt, 101), -ENOSPC);
-	/* Expired entries make room before they are drained. */
-	move_time_only(belt, 240 * SEC);
-	KUNIT_EXPECT_EQ(test, put(belt, 101), 0);
 }
 
 static const u32 bucket_cases[] = { 2, 5, 500 };
@@ -391,21 +253,6 @@ static void reinserted_entries_make_no_room_when_they_expire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 3ULL);
 }
 
-static void a_lower_limit_removes_no_entry_before_the_next_put(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_full(test, 0, 100);
-
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_entries = 10 },
-		     HASHBELT_SET_MAX_ENTRIES);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 100ULL);
-	KUNIT_EXPECT_EQ(test, put(belt, 100), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	hashbelt_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
-		     HASHBELT_SET_POLICY);
-	KUNIT_EXPECT_EQ(test, put(belt, 100), 0);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 10ULL);
-}
-
 static unsigned int released;
 
 static void account_release(struct hb_account *account)
@@ -602,37 +449,6 @@ static void under_pressure_a_belt_queues_at_most_1_mib_of_events(struct kunit *t
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 1ULL);
 }
 
-static void another_geometry_loses_no_entry_and_keeps_all_deadlines(struct kunit *test)
-{
-	static const struct { u64 ttl; u32 buckets; } geometries[] = {
-		{ SEC, 2 }, { 86400 * SEC, 2 }, { MS, 2 }, { 240 * SEC, 65536 },
-		{ HASHBELT_TTL_MAX_MS * MS, 3 }, { 10 * SEC, 500 },
-	};
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
-	unsigned int key, i;
-
-	for (key = 0; key < 3000; key++)
-		put_ttl(belt, key, 1000 * (1 + key));
-	for (i = 0; i < ARRAY_SIZE(geometries); i++) {
-		struct hashbelt_config config = {
-			.ttl = geometries[i].ttl, .buckets = geometries[i].buckets,
-		};
-
-		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_TTL |
-						   HASHBELT_SET_BUCKETS), 0);
-		KUNIT_EXPECT_EQ(test, belt->ttl, geometries[i].ttl);
-		KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 500 * SEC), 0);
-		for (key = 0; key < 3000; key++)
-			KUNIT_ASSERT_EQ(test, has(belt, key), key >= (i + 1) * 500);
-		/* Entries are drained at most one new interval late. */
-		if (geometries[i].ttl <= 10 * SEC)
-			KUNIT_EXPECT_LE(test, entries_of(belt), 3000 - 500ULL * (i + 1) + 2);
-	}
-	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, SEC), 0);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
-	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
-}
-
 static struct hashbelt_entry *alloc_sized(struct kunit *test, struct hashbelt_belt *belt,
 					  unsigned int key, u32 len)
 {
@@ -696,23 +512,6 @@ static void of_two_puts_that_are_too_large_together_one_gets_the_room(struct kun
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
 	hashbelt_entry_put(belt, one);
 	hashbelt_entry_put(belt, two);
-}
-
-static void reserved_room_is_void_after_the_limits_were_set(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_bytes = 30000,
-	});
-	struct hb_room room = {};
-
-	hb_room_reserve(belt, &room, 15000);
-	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 15000ULL);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 40000 },
-					   HASHBELT_SET_MAX_BYTES), 0);
-	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
-	hb_room_release(belt, &room);
-	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
-	KUNIT_EXPECT_EQ(test, belt->usage.entries, 0ULL);
 }
 
 /*
@@ -856,60 +655,6 @@ static void a_claimed_entry_bounds_its_shard_by_its_deadline(struct kunit *test)
 	spin_unlock(&shard->lock);
 }
 
-static u64 count_due(struct hashbelt_belt *belt)
-{
-	struct hb_shard *shard;
-	struct list_head *node;
-	u64 left = 0;
-
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		list_for_each(node, &shard->wheel.due)
-			left++;
-	return left;
-}
-
-static void entries_move_to_another_geometry_in_batches(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
-	u64 most = HB_BATCH << belt->shard_bits, left;
-	unsigned int key, more;
-
-	for (key = 0; key < 5000; key++)
-		put(belt, key);
-	flush_work(&belt->work);
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
-		.buckets = 500 }, HASHBELT_SET_BUCKETS), 0);
-	/* All entries were in one bucket, which the first step unloads. */
-	mutex_lock(&belt->round_lock);
-	hb_step(belt, hb_clock_now(&belt->clock));
-	left = count_due(belt);
-	KUNIT_EXPECT_GE(test, left, 5000ULL / 2);
-	do {
-		more = hb_step(belt, hb_clock_now(&belt->clock));
-		KUNIT_ASSERT_GE(test, count_due(belt) + most, left);
-		left = count_due(belt);
-	} while (more);
-	mutex_unlock(&belt->round_lock);
-	KUNIT_EXPECT_EQ(test, left, 0ULL);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 5000ULL);
-}
-
-static void a_set_that_fails_changes_nothing(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
-	u64 used = hb_memory_used();
-
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
-		.buckets = 1, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -EINVAL);
-	hb_memory_limit(used + 1000);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
-		.buckets = 65536, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -ENOSPC);
-	hb_memory_limit(U64_MAX);
-	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 5u);
-	KUNIT_EXPECT_EQ(test, belt->policy, 0u);
-	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
-}
-
 static int look_up(struct hashbelt_belt *belt, unsigned int key)
 {
 	u32 gone = 0;
@@ -943,38 +688,6 @@ static void a_miss_of_a_key_that_left_recently_has_its_reason(struct kunit *test
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_MISSES_EXPIRED), 2ULL);
 }
 
-static void rotations_are_counted_across_changes_of_geometry(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
-	u64 before = stat_of(belt, HASHBELT_STAT_ROTATIONS);
-	unsigned int i;
-
-	for (i = 0; i < 10; i++)
-		hashbelt_rotate(belt);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 10ULL);
-	hashbelt_set(belt, &(struct hashbelt_config){ .ttl = SEC, .buckets = 11 },
-		     HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS);
-	hashbelt_advance(belt, SEC);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
-	hashbelt_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
-	hashbelt_advance(belt, SEC);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 25ULL);
-}
-
-/* With fewer levels, entries far ahead would be requeued far more often. */
-static void new_wheels_have_as_many_levels_as_the_old_ones(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
-
-	put_ttl(belt, 1, 1000000000);
-	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .ttl = TTL },
-					   HASHBELT_SET_TTL), 0);
-	flush_work(&belt->work);
-	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
-}
-
 static void the_shrinker_returns_empty_and_stop_without_entries(struct kunit *test)
 {
 	struct shrink_control control = { .nr_to_scan = 100 };
@@ -983,10 +696,8 @@ static void the_shrinker_returns_empty_and_stop_without_entries(struct kunit *te
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
 }
 
-static struct kunit_case limit_test_cases[] = {
-	KUNIT_CASE(the_usage_is_the_sum_over_entries_and_events),
+static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(nothing_is_evicted_before_the_limit),
-	KUNIT_CASE(a_full_belt_that_does_not_evict_returns_enospc),
 	KUNIT_CASE_PARAM(the_entry_nearest_its_deadline_is_evicted_first, bucket_gen_params),
 	KUNIT_CASE_PARAM(among_many_eviction_follows_deadlines_to_one_interval, bucket_gen_params),
 	KUNIT_CASE(the_oldest_is_evicted_first_where_all_have_one_ttl),
@@ -996,27 +707,20 @@ static struct kunit_case limit_test_cases[] = {
 	KUNIT_CASE(a_larger_put_that_does_not_fit_leaves_the_old_entry),
 	KUNIT_CASE(queued_events_count_and_are_dropped_after_entries_are_evicted),
 	KUNIT_CASE(reinserted_entries_make_no_room_when_they_expire),
-	KUNIT_CASE(a_lower_limit_removes_no_entry_before_the_next_put),
 	KUNIT_CASE(an_account_has_a_limit_of_its_own),
 	KUNIT_CASE(puts_near_the_account_limit_evict_what_they_add),
 	KUNIT_CASE(only_puts_that_add_an_entry_evict_ahead),
 	KUNIT_CASE(a_belt_that_reports_evictions_evicts_none_ahead),
 	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
 	KUNIT_CASE(under_pressure_a_belt_queues_at_most_1_mib_of_events),
-	KUNIT_CASE(another_geometry_loses_no_entry_and_keeps_all_deadlines),
 	KUNIT_CASE(an_empty_belt_has_nothing_to_evict),
 	KUNIT_CASE(a_claimed_entry_bounds_its_shard_by_its_deadline),
-	KUNIT_CASE(entries_move_to_another_geometry_in_batches),
-	KUNIT_CASE(a_set_that_fails_changes_nothing),
 	KUNIT_CASE(a_miss_of_a_key_that_left_recently_has_its_reason),
-	KUNIT_CASE(rotations_are_counted_across_changes_of_geometry),
 	KUNIT_CASE(a_large_put_keeps_the_room_that_it_makes),
 	KUNIT_CASE(of_two_puts_that_are_too_large_together_one_gets_the_room),
-	KUNIT_CASE(reserved_room_is_void_after_the_limits_were_set),
 	KUNIT_CASE(an_eviction_finds_the_entry_behind_thousands_of_empty_buckets),
 	KUNIT_CASE(a_shard_with_64_entries_a_chain_takes_no_further_key),
 	KUNIT_CASE(a_belt_that_evicts_makes_room_in_its_chains),
-	KUNIT_CASE(new_wheels_have_as_many_levels_as_the_old_ones),
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	{}
 };
@@ -1025,7 +729,7 @@ static struct kunit_suite evict_suite = {
 	.name = "hashbelt_evict",
 	.init = one_belt_init,
 	.exit = one_belt_exit,
-	.test_cases = limit_test_cases,
+	.test_cases = evict_test_cases,
 };
 
 kunit_test_suites(&evict_suite);
