@@ -128,13 +128,6 @@ static u64 trim_queue(struct hashbelt_belt *belt)
 	return before - queue->bytes;
 }
 
-/* An event under memory pressure is lost beyond PRESSED_MAX. */
-static bool is_pressed_out(const struct hb_queue *queue, struct hashbelt_entry *event)
-{
-	return hb_reason(word_of(event)) == HASHBELT_PRESSURE &&
-	       queue->pressed + memory_of(event) > PRESSED_MAX;
-}
-
 /*
  * A queue that takes more than its limit drops a batch, and takes an event that is not larger than
  * these together. So it exceeds the limit by one event at most, or by as much as that was lowered,
@@ -149,7 +142,9 @@ static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, 
 
 	lockdep_assert_held(&queue->lock);
 	*trimmed = full ? trim_queue(belt) : 0;
-	if (is_pressed_out(queue, event) || (full && memory_of(event) > *trimmed))
+	if ((hb_reason(word_of(event)) == HASHBELT_PRESSURE &&
+	     queue->pressed + memory_of(event) > PRESSED_MAX) ||
+	    (full && memory_of(event) > *trimmed))
 		return false;
 	event->node.handed = now;
 	hb_fifo_add(&queue->waiting, event);

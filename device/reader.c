@@ -288,12 +288,6 @@ ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at
 	return copied;
 }
 
-/* The session returns neither completions nor events to readers until its mode changes. */
-static bool reads_nothing(const struct hb_session *session)
-{
-	return !READ_ONCE(session->requests) && !(session->access & HASHBELT_MAY_CONSUME);
-}
-
 /* True if a read would find an event. If not, pollers are woken when that changes. */
 static bool is_readable(struct hb_file *file, struct hb_session *session)
 {
@@ -321,7 +315,8 @@ __poll_t hb_file_poll(struct file *filp, poll_table *wait)
 	session = hb_session_get(file, HASHBELT_MAY_READ);
 	if (IS_ERR(session))
 		return EPOLLERR | (PTR_ERR(session) == -EIDRM ? EPOLLHUP : 0);
-	if (reads_nothing(session))
+	/* It returns neither completions nor events to readers until its mode changes. */
+	if (!READ_ONCE(session->requests) && !(session->access & HASHBELT_MAY_CONSUME))
 		events |= EPOLLERR;
 	else if (is_readable(file, session))
 		events |= EPOLLIN | EPOLLRDNORM;
