@@ -4,6 +4,7 @@
 #include <linux/minmax.h>
 
 #include "belt.h"
+#include "compat.h"
 #include "limbo.h"
 #include "link.h"
 #include "queue.h"
@@ -384,7 +385,7 @@ int hb_list(struct hb_listing *listing, u64 *cursor, u64 end,
 void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct hb_wheel *wheel,
 		    u64 ahead)
 {
-	struct hb_geometry geometry;
+	struct hb_geometry geometry HB_UNINITIALIZED;
 	struct hb_level *level;
 	unsigned int number;
 	u64 now;
@@ -393,7 +394,8 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct h
 		now = hb_clock_now(&belt->clock);
 		spin_lock(&shard->lock);
 		number = hb_wheel_wants(wheel, now, now + ahead);
-		geometry = *wheel->geometry;
+		if (unlikely(number))
+			geometry = *wheel->geometry;
 		spin_unlock(&shard->lock);
 		if (!number)
 			return;
