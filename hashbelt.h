@@ -49,7 +49,7 @@ enum hashbelt_op {
 #define HASHBELT_IF_PRESENT	0x02	/* put: ENOENT if absent */
 #define HASHBELT_IF_VERSION	0x04	/* put, remove: ESTALE if it has another version */
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
-#define HASHBELT_NO_REFRESH	0x10	/* get: leave the deadline alone */
+#define HASHBELT_NO_REFRESH	0x10	/* get: leave the deadline alone, count as no read */
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
 #define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor */
 
@@ -149,6 +149,7 @@ struct hashbelt_batch {
 #define HASHBELT_EVICT		0x04	/* when full: see "Limits" below; else ENOSPC */
 #define HASHBELT_PINNED		0x08	/* gives up nothing under memory pressure */
 #define HASHBELT_WIPE		0x10	/* keys and values are overwritten when freed */
+#define HASHBELT_EVICT_DEADLINE	0x20	/* with HASHBELT_EVICT: read or not, by deadline */
 
 /* Well-known policies. */
 #define HASHBELT_POLICY_STANDARD	HASHBELT_KEEP_ON_PUT
@@ -240,7 +241,7 @@ enum hashbelt_kind {
  * @ttl_ms:	the belt's time-to-live, 1 to HASHBELT_TTL_MAX_MS; 0: the default.
  *		Present entries keep their deadlines
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0: the default
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE. SET: HASHBELT_PINNED needs
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_EVICT_DEADLINE. SET: HASHBELT_PINNED needs
  *		CAP_SYS_RESOURCE (EPERM) on a belt that was created without it by a task
  *		without that capability
  * @mode:	rights to read (r) and write (w): permission bits as of a file, at
@@ -266,8 +267,12 @@ enum hashbelt_kind {
  * Limits. An entry counts while it is in the belt. After it expired, was removed, or was
  * released with its descriptor, it counts until its event is settled. At a limit, a put that
  * needs room takes that of an expired entry, unless the belt reinserts; else, with
- * HASHBELT_EVICT, it evicts the entry nearest its deadline, fill leases and requests last, or, if
- * the belt holds only events, drops the oldest; else it fails with ENOSPC. Room that a put has
+ * HASHBELT_EVICT, it evicts an entry, fill leases and requests last, or, if the belt holds only
+ * events, drops the oldest; else it fails with ENOSPC. A hand goes through the entries in the order
+ * of their deadlines. It passes an entry that was read, touched or put again since it passed it
+ * last, and evicts the others. With HASHBELT_EVICT_DEADLINE the entry nearest its deadline is
+ * evicted, read or not. Memory pressure takes entries in the same order, and without HASHBELT_EVICT
+ * by deadline. Room that a put has
  * made is reserved for it, and counts as used. Events of other reasons count only against the
  * queue's limits: @max_events, and @max_bytes once more, unacknowledged events included. At a
  * limit of the queue the oldest queued events are dropped and counted. Limits below the present

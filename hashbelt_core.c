@@ -61,7 +61,7 @@ static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 		return false;
 	}
 	hlist_del_rcu(&old->chain);
-	hb_wheel_del(&old->node);
+	hb_wheel_del(&shard->wheel, &old->node);
 	hb_leave_replaced(shard, old, now);
 	return true;
 }
@@ -110,13 +110,15 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 	new->version = hb_version(shard);
 	atomic64_set(&new->node.deadline, hb_deadline_of(belt, now, item->ttl_ms));
 	if (old) {
+		/* A key that is put again is in use, as one that is read. */
+		new->hash |= HB_READ;
 		if (unlikely(!replace(shard, old, new, now,
 				      item->ttl_ms == HASHBELT_TTL_KEEP)))
 			return false;
 		hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
 	} else {
 		hb_index_insert(&belt->index, new);
-		ghost_clear(belt, new->hash);
+		ghost_clear(belt, hb_hash_of(new));
 		hb_count(belt, HASHBELT_STAT_PUTS_NEW);
 	}
 	hb_shard_link(shard, new);
@@ -145,7 +147,7 @@ static void undo_charge(struct hashbelt_belt *belt, struct hashbelt_entry *old,
 {
 	if (belt->usage.limited)
 		hb_usage_change(belt, -!old, -cost_of_put(old, entry));
-	if (entry->hash & HB_TAILED)
+	if (hb_hash_of(entry) & HB_TAILED)
 		hb_detach_put(hb_tail(entry));
 }
 
@@ -521,7 +523,7 @@ bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry
  */
 static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to)
 {
-	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
 	u64 is;
 
 	is = hb_node_move(&entry->node, now, to, false);
@@ -530,7 +532,7 @@ static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	spin_lock(&shard->lock);
 	is = hb_node_move(&entry->node, now, to, true);
 	if (is == to) {
-		hb_wheel_del(&entry->node);
+		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_clock_wake_at(&belt->clock, hb_schedule(shard, entry, now));
 	}
 	spin_unlock(&shard->lock);
@@ -557,6 +559,9 @@ u64 hb_touch_found(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64
  *
  * Refreshes the entry if the belt or the caller wants that. If that comes too late, the value that
  * was read does not count.
+ *
+ * On a belt that evicts what was not read, marks the entry as read, unless @how has
+ * HASHBELT_NO_REFRESH.
  *
  * Context: rcu_read_lock() or a reference to @entry. Return: true; false if the caller must find
  * the entry again.
@@ -627,6 +632,8 @@ int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		is = entry ? set_deadline(belt, entry, now, to) : HB_GONE;
 	} while (is == HB_ELSEWHERE);
 	if (is > now) {
+		if (READ_ONCE(belt->unread))
+			hb_mark_read(entry);
 		item->flags = entry->flags;
 		item->ttl_ms = hb_ms_left(is, now);
 		item->version = entry->version;
@@ -700,7 +707,7 @@ int hashbelt_expire(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	entry = hb_find_live(shard, hash, key, key_len, now);
 	if (entry) {
 		hb_node_claim(&entry->node, HASHBELT_EXPIRED);
-		hb_wheel_del(&entry->node);
+		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_expire(shard, entry, now);
 	}
 	spin_unlock(&shard->lock);

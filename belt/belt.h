@@ -33,6 +33,18 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
 #define HB_NOTHING	U64_MAX
 
 /**
+ * struct hb_place - where a hand stands
+ * @lap:	how often it has come to the end
+ * @deadline:	of the entry that it came to
+ *
+ * The hands of a belt's shards are kept together: that with the least place moves next.
+ */
+struct hb_place {
+	u64 lap;
+	u64 deadline;
+};
+
+/**
  * struct hb_shard - a share of a belt's entries, by the upper bits of the hash
  * @lock:	protects all below, and the chains of the shard's hashes
  * @in_limbo:	@free is queued, or its grace period goes on. Read without @lock by a task that
@@ -52,6 +64,7 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
  * @unfinished:	waitpoints with waits that the worker has to end
  * @nearest:	lower bounds of the deadlines on @wheel and on @leases; HB_NOTHING if there is none.
  *		Read without @lock as a hint
+ * @hand:	where the hand of @wheel stands; likewise
  * @next:	lower bound of when a bucket of @wheel or @leases falls off. Read without @lock by
  *		the worker
  * @wheel:	where plain entries wait for their deadlines
@@ -79,6 +92,7 @@ struct hb_shard {
 	struct list_head done;
 	struct list_head unfinished;
 	u64 nearest[HB_CLASSES];
+	struct hb_place hand;
 	u64 next;
 	struct hb_wheel wheel;
 	struct hb_wheel old;
@@ -142,9 +156,10 @@ struct hb_flush {
  * @ttl:	nanoseconds, a multiple of HB_GRAIN; written under all shards' locks
  * @floor:	versions up to this one are cleared; likewise
  * @grace:	how long entries stay beyond their deadlines, nanoseconds; likewise
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE; likewise
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_EVICT_DEADLINE; likewise
  * @shard_bits:	log2 of the number of shards; constant
  * @dead:	the belt is destroyed and takes no entries; written under all shards' locks
+ * @unread:	a full belt evicts entries that were not read, so reads mark them; likewise
  * @handler:	one of enum hashbelt_handler; likewise
  * @reasons:	HASHBELT_REPORT() bits that the handler reports; likewise
  * @id:		unique; constant
@@ -164,6 +179,8 @@ struct hb_flush {
  * @clients:	descriptors to which entries are bound
  * @pollers:	descriptors that are polled
  * @mark:	stands for the belt in the shrinker's list; constant
+ * @hand:	where the hand of the last shard stood that has evicted an entry; written under that
+ *		shard's lock, so it is a hint
  * @work:	the worker
  * @set_lock:	one task at a time changes the settings
  * @round_lock:	one task at a time drains, delivers, sweeps and resizes
@@ -191,6 +208,7 @@ struct hashbelt_belt {
 	u32 policy;
 	unsigned int shard_bits;
 	bool dead;
+	bool unread;
 	u32 handler;
 	u32 reasons;
 	u64 id;
@@ -211,6 +229,7 @@ struct hashbelt_belt {
 	struct hb_clients clients;
 	struct hb_pollers pollers;
 	struct hb_mark *mark;
+	struct hb_place hand;
 	struct work_struct work;
 	struct mutex set_lock;		/* the first of the belt's locks */
 	struct mutex round_lock;	/* the second */

@@ -60,7 +60,7 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 /* Takes out an entry with its descriptor. False: another task has claimed it, and takes it out. */
 static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
-	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
 	struct hb_link *link = hb_tail(entry);
 
 	if (hb_kind(entry) == HB_REQUEST)

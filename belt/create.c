@@ -68,7 +68,7 @@ static unsigned int choose_shard_bits(u32 buckets)
 static void take_one(struct hashbelt_entry *entry, void *list)
 {
 	hlist_del(&entry->chain);
-	hb_wheel_del(&entry->node);
+	list_del_init(&entry->node.slot);
 	list_add(&entry->node.slot, list);
 }
 
@@ -220,7 +220,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	hsiphash_key_t key;
 
 	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
-	belt->policy = config->policy;
+	hb_set_policy(belt, config->policy);
 	belt->handler = config->handler;
 	belt->reasons = config->reasons ?: HASHBELT_REPORT_DEFAULT;
 	belt->event = config->event;

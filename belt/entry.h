@@ -23,7 +23,8 @@ struct hb_shard;
  * @next:	of an event: followed by readers that still hold the entry (@chain.next)
  * @sequence:	of an event: its number; under the queue's lock
  * @version:	unique in the belt; constant once the entry is in the index
- * @hash:	of the key, with enum hb_kind and HB_TAILED in the lowest bits; constant likewise
+ * @hash:	of the key, with enum hb_kind, HB_TAILED and HB_READ in the lowest bits; constant
+ *		likewise but for HB_READ
  * @flags:	the user's bits; constant likewise
  * @keys:	of a request: the number of its keys; constant
  * @key_len:	bytes; constant
@@ -94,11 +95,41 @@ enum hb_kind {
 
 #define HB_KIND		0x07	/* bits of a hash: enum hb_kind */
 #define HB_TAILED	0x08	/* likewise: there is a tail */
-#define HB_HASH		(~(u32)(HB_KIND | HB_TAILED))
+#define HB_READ		0x10	/* likewise: it was read since an eviction has passed it */
+#define HB_HASH		(~(u32)(HB_KIND | HB_TAILED | HB_READ))
+
+/* Of an entry in the belt: readers may set HB_READ meanwhile. */
+static inline u32 hb_hash_of(const struct hashbelt_entry *entry)
+{
+	return READ_ONCE(entry->hash);
+}
+
+/*
+ * Marks an entry as read; writes nothing if it is. No lock: of two that change the mark at the same
+ * time one counts. Context: as to use the entry.
+ */
+static inline void hb_mark_read(struct hashbelt_entry *entry)
+{
+	u32 hash = hb_hash_of(entry);
+
+	if (!(hash & HB_READ))
+		WRITE_ONCE(entry->hash, hash | HB_READ);
+}
+
+/* Takes the mark away. True: there was one. Context: as hb_mark_read(). */
+static inline bool hb_unmark_read(struct hashbelt_entry *entry)
+{
+	u32 hash = hb_hash_of(entry);
+
+	if (!(hash & HB_READ))
+		return false;
+	WRITE_ONCE(entry->hash, hash & ~HB_READ);
+	return true;
+}
 
 static inline enum hb_kind hb_kind(const struct hashbelt_entry *entry)
 {
-	return entry->hash & HB_KIND;
+	return hb_hash_of(entry) & HB_KIND;
 }
 
 /**
@@ -181,7 +212,7 @@ static inline size_t hb_span(u32 hash, u32 keys, u32 data)
 
 static inline size_t hb_span_of(const struct hashbelt_entry *entry)
 {
-	return hb_span(entry->hash, entry->keys, entry->key_len + entry->value_len);
+	return hb_span(hb_hash_of(entry), entry->keys, entry->key_len + entry->value_len);
 }
 
 /* Memory of an entry, without its share of the index. */

@@ -2,12 +2,22 @@
 /*
  * Eviction: which entry leaves when there is no room, and the shrinker.
  *
- * The plain entry with the earliest deadline leaves first. Fill leases and requests leave when no
- * plain entry is left: a fill lease that left early would let all callers that miss its key fill
- * it. Each shard has a lower bound of its deadlines for both classes.
- * An eviction looks at the shard with the least bound, which makes that bound exact, until it is
- * still the least: mostly at two shards and not at all of them. Inside a shard hb_wheel_nearest()
- * finds the entry.
+ * Expired entries leave first. After them, a hand goes through the plain entries in the order of
+ * their deadlines, as in SIEVE (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024). An entry
+ * that was read since the hand last passed it has a mark: it loses the mark and stays where it is.
+ * An entry without a mark leaves. With HASHBELT_EVICT_DEADLINE, and on belts that do not evict, the
+ * plain entry with the earliest deadline leaves, read or not. Fill leases and requests leave when
+ * no plain entry is left: a fill lease that left early would let all callers that miss its key fill
+ * it.
+ *
+ * Each shard has a lower bound of its deadlines for both classes. An eviction by deadline looks at
+ * the shard with the least bound, which makes that bound exact, until it is still the least: mostly
+ * at two shards and not at all of them. Inside a shard hb_wheel_nearest() finds the entry.
+ *
+ * Each shard has a hand of its own, and the one that is furthest behind moves: that of the least
+ * lap, and in this lap of the least deadline. So together they go through the entries as one hand
+ * would. Where places are equal, that of the put's shard moves: then each shard gives up as many
+ * entries as it gets. The mark is a bit of the entry's hash, which readers set without a lock.
  *
  * When the system is short of memory the shrinker does the same to the belt whose next entry has
  * the least time left, a few entries at a time, and skips pinned belts. It compares 64 belts at a
@@ -80,6 +90,12 @@
  */
 #define COMPARE_MOST	64UL
 
+/*
+ * Marked entries that hands pass for one eviction; the next one leaves, read or not. Where all of
+ * 100,000 entries were read, the first eviction would pass 100,000 otherwise.
+ */
+#define PASS_MOST	1024
+
 /**
  * struct hb_mark - stands for a belt in the list of the memory cgroup that it was made in
  * @place:	in @marks
@@ -98,7 +114,7 @@ static struct shrinker *shrinker;
 static bool ready;	/* @marks is: before 6.7 callbacks may come earlier */
 
 /**
- * struct search - for the entry with the earliest deadline
+ * struct search - for the entry with the earliest deadline, or by the hands
  * @class:	of the entry that is searched for
  * @put:	the entry to make room for; the entry that it replaces and the fill lease of its key
  *		are spared; or NULL
@@ -107,6 +123,8 @@ static bool ready;	/* @marks is: before 6.7 callbacks may come earlier */
  * @shard:	returned: the shard whose bound is the least
  * @least:	returned: that bound, or HB_NOTHING
  * @next:	returned: the least bound of the other shards
+ * @then:	returned, by the hands: the least place of the hands of the other shards
+ * @passes:	marked entries that hands may still pass
  */
 struct search {
 	enum hb_class class;
@@ -116,6 +134,8 @@ struct search {
 	struct hb_shard *shard;
 	u64 least;
 	u64 next;
+	struct hb_place then;
+	unsigned int passes;
 };
 
 static void find_shard(struct hashbelt_belt *belt, struct search *search)
@@ -177,7 +197,7 @@ static struct hashbelt_entry *find_spared(struct hb_shard *shard, const struct s
 	/* The key of a request is no key of a user. */
 	if (shard != search->home || hb_kind(put) == HB_REQUEST)
 		return NULL;
-	return hb_peek(shard, (put->hash & HB_HASH) | kind, put->data, put->key_len, now);
+	return hb_peek(shard, (hb_hash_of(put) & HB_HASH) | kind, put->data, put->key_len, now);
 }
 
 /*
@@ -192,7 +212,7 @@ static struct hashbelt_entry *find_nearest(struct hb_shard *shard, struct search
 
 	WRITE_ONCE(shard->nearest[search->class], *deadline);
 	if (unlikely(spared && entry == spared)) {
-		hb_wheel_del(&spared->node);
+		hb_wheel_del(&shard->wheel, &spared->node);
 		entry = nearest_entry(shard, search->class, now, deadline);
 		hb_wheel_add(hb_wheel_of(shard, search->class), &spared->node, now);
 	}
@@ -230,7 +250,7 @@ static size_t evict_from(struct hashbelt_belt *belt, enum hb_class class,
 			 enum hashbelt_reason reason, u64 until, const struct hashbelt_entry *put)
 {
 	struct search search = {
-		.class = class, .put = put, .home = put ? hb_shard_of(belt, put->hash) : NULL,
+		.class = class, .put = put, .home = put ? hb_shard_of(belt, hb_hash_of(put)) : NULL,
 	};
 	struct hashbelt_entry *entry;
 	u64 now, deadline;
@@ -252,12 +272,195 @@ static size_t evict_from(struct hashbelt_belt *belt, enum hb_class class,
 	return size;
 }
 
-/* As evict_from(), whatever the deadline, from the first class that has an entry. */
+/* Eviction by the hands */
+
+static bool is_before(const struct hb_place *a, const struct hb_place *b)
+{
+	return a->lap < b->lap || (a->lap == b->lap && a->deadline < b->deadline);
+}
+
+/* Finds the shard whose hand is to move; NULL: no shard has a plain entry. */
+static void find_hand(struct hashbelt_belt *belt, struct search *search)
+{
+	unsigned int shards = 1u << belt->shard_bits, i;
+	unsigned int first = search->home ? search->home - belt->shards : 0;
+	struct hb_place place, least = { .lap = U64_MAX };
+	struct hb_shard *shard;
+
+	search->shard = NULL;
+	search->then = least;
+	for (i = 0; i < shards; i++) {
+		shard = &belt->shards[(first + i) & (shards - 1)];
+		if (READ_ONCE(shard->nearest[HB_PLAIN]) == HB_NOTHING ||
+		    (shard == search->home && search->others == HB_NOTHING))
+			continue;
+		place.lap = READ_ONCE(shard->hand.lap);
+		place.deadline = READ_ONCE(shard->hand.deadline);
+		if (is_before(&place, &least)) {
+			search->then = least;
+			least = place;
+			search->shard = shard;
+		} else if (is_before(&place, &search->then)) {
+			search->then = place;
+		}
+	}
+}
+
+/*
+ * The place of a hand that has come to @node. The deadline of a refreshed entry says nothing about
+ * where it stands.
+ */
+static void set_place(struct hb_shard *shard, const struct hb_node *node)
+{
+	if (!hb_hand_is_late(&shard->wheel, node))
+		WRITE_ONCE(shard->hand.deadline, hb_node_deadline(node));
+}
+
+/*
+ * The hand passes an entry. True if the entry stays: it has a mark, and loses it. A refreshed entry
+ * goes to the bucket of its deadline.
+ */
+static bool pass(struct hb_shard *shard, struct search *search, struct hashbelt_entry *entry,
+		 u64 now)
+{
+	struct hashbelt_belt *belt = shard->belt;
+
+	if (!search->passes || (!hb_is_live(belt, entry, now) && !hb_lives_on(belt, entry)) ||
+	    !hb_unmark_read(entry))
+		return false;
+	search->passes--;
+	if (unlikely(hb_hand_is_late(&shard->wheel, &entry->node))) {
+		hb_wheel_del(&shard->wheel, &entry->node);
+		hb_wheel_add(&shard->wheel, &entry->node, now);
+	}
+	return true;
+}
+
+/*
+ * The hand has come to the end, and goes back to the start. Makes the shard's bound exact: it may
+ * have no entry but the spared one. Returns an entry to evict if the hand cannot see all of them.
+ */
+static struct hashbelt_entry *end_lap(struct hb_shard *shard, struct search *search, u64 now)
+{
+	struct hashbelt_entry *entry;
+	u64 deadline;
+
+	WRITE_ONCE(shard->hand.lap, shard->hand.lap + 1);
+	WRITE_ONCE(shard->hand.deadline, 0);
+	hb_hand_rewind(&shard->wheel);
+	entry = find_nearest(shard, search, now, &deadline);
+	return hb_is_unloading(shard) ? entry : NULL;
+}
+
+/*
+ * Moves the hand of a shard by HB_BATCH entries at most. Returns the entry that leaves; NULL:
+ * search again.
+ */
+static struct hashbelt_entry *find_unread(struct hb_shard *shard, struct search *search, u64 now)
+{
+	struct hashbelt_entry *spared = find_spared(shard, search, now), *entry;
+	const struct list_head *head = NULL;
+	unsigned int left;
+	bool again;
+
+	for (left = HB_BATCH; left; left--) {
+		struct hb_node *node = hb_hand_node(&shard->wheel, &again);
+
+		if (!node)
+			return again ? NULL : end_lap(shard, search, now);
+		set_place(shard, node);
+		/*
+		 * In a bucket of a large shard the hand may go ahead of others: comparing all
+		 * shards for each entry would cost more than that order is worth.
+		 */
+		if ((head != shard->wheel.hand.head || shard->count <= HB_BATCH) &&
+		    is_before(&search->then, &shard->hand))
+			return NULL;
+		head = shard->wheel.hand.head;
+		hb_hand_pass(&shard->wheel);
+		entry = container_of(node, struct hashbelt_entry, node);
+		if (entry != spared && !pass(shard, search, entry, now))
+			return entry;
+	}
+	return NULL;
+}
+
+/* Takes out the entry that find_unread() has returned. */
+static void evict_unread(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+			 enum hashbelt_reason reason)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	u64 deadline = hb_node_deadline(&entry->node), bound;
+	struct hb_node *node;
+	bool again;
+
+	WRITE_ONCE(belt->hand.lap, shard->hand.lap);
+	WRITE_ONCE(belt->hand.deadline, shard->hand.deadline);
+	evict_entry(shard, entry, now, reason);
+	if (deadline <= shard->nearest[HB_PLAIN]) {
+		nearest_entry(shard, HB_PLAIN, now, &bound);
+		WRITE_ONCE(shard->nearest[HB_PLAIN], bound);
+	}
+	node = hb_hand_node(&shard->wheel, &again);
+	if (node)
+		set_place(shard, node);
+}
+
+/* Takes out the plain entry that the hands come to first. Returns as evict_from(). */
+static size_t evict_by_hand(struct hashbelt_belt *belt, enum hashbelt_reason reason,
+			    const struct hashbelt_entry *put)
+{
+	struct search search = {
+		.class = HB_PLAIN, .put = put, .passes = PASS_MOST,
+		.home = put ? hb_shard_of(belt, hb_hash_of(put)) : NULL,
+	};
+	struct hashbelt_entry *entry;
+	size_t size = 0;
+	u64 now;
+
+	while (!size) {
+		find_hand(belt, &search);
+		if (!search.shard)
+			return 0;
+		spin_lock(&search.shard->lock);
+		now = hb_clock_now(&belt->clock);
+		entry = find_unread(search.shard, &search, now);
+		if (entry) {
+			size = hb_entry_size(entry);
+			evict_unread(search.shard, entry, now, reason);
+		}
+		spin_unlock(&search.shard->lock);
+	}
+	return size;
+}
+
+/*
+ * As evict_from(), for entries that have expired. On a belt that reinserts, the expiry of plain
+ * entries makes no room.
+ */
+static size_t evict_expired(struct hashbelt_belt *belt, enum hb_class class,
+			    enum hashbelt_reason reason, const struct hashbelt_entry *put)
+{
+	if (class == HB_PLAIN && READ_ONCE(belt->handler) == HASHBELT_REINSERT)
+		return 0;
+	return evict_from(belt, class, reason, hb_clock_now(&belt->clock), put);
+}
+
+/* Takes out the entry of a class that is the next in the belt's order. Returns as evict_from(). */
+static size_t evict_class(struct hashbelt_belt *belt, enum hb_class class,
+			  enum hashbelt_reason reason, const struct hashbelt_entry *put)
+{
+	if (class != HB_PLAIN || !READ_ONCE(belt->unread))
+		return evict_from(belt, class, reason, HB_NEVER, put);
+	return evict_expired(belt, class, reason, put) ?: evict_by_hand(belt, reason, put);
+}
+
+/* Takes out the next entry of the first class that has one. Returns as evict_from(). */
 static size_t evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 			const struct hashbelt_entry *put)
 {
-	return evict_from(belt, HB_PLAIN, reason, HB_NEVER, put) ?:
-	       evict_from(belt, HB_LEASES, reason, HB_NEVER, put);
+	return evict_class(belt, HB_PLAIN, reason, put) ?:
+	       evict_class(belt, HB_LEASES, reason, put);
 }
 
 /* Evicts up to @most entries, one after the other. Returns their number. */
@@ -275,7 +478,7 @@ static bool is_empty(struct hashbelt_belt *belt, enum hb_class class,
 		     const struct hashbelt_entry *put, u64 now)
 {
 	struct search search = {
-		.class = class, .put = put, .home = hb_shard_of(belt, put->hash),
+		.class = class, .put = put, .home = hb_shard_of(belt, hb_hash_of(put)),
 	};
 	struct hb_shard *shard;
 	bool empty = true;
@@ -298,11 +501,11 @@ static bool is_too_large(struct hashbelt_belt *belt, const struct hashbelt_entry
 			 const struct hb_room *room, u64 now)
 {
 	s64 entries = 1 - room->entries, bytes = hb_cost(put) - room->bytes;
-	struct search search = { .put = put, .home = hb_shard_of(belt, put->hash) };
+	struct search search = { .put = put, .home = hb_shard_of(belt, hb_hash_of(put)) };
 	const struct hashbelt_entry *ended;
 
 	for (; search.class < HB_CLASSES && !hb_kind(put); search.class++) {
-		ended = find_spared(hb_shard_of(belt, put->hash), &search, now);
+		ended = find_spared(hb_shard_of(belt, hb_hash_of(put)), &search, now);
 		entries -= !!ended;
 		bytes -= ended ? hb_cost(ended) : 0;
 	}
@@ -348,12 +551,8 @@ static bool is_exhausted(struct hashbelt_belt *belt, const struct hashbelt_entry
 /* Takes out what may leave for @put. False: there is nothing. */
 static bool evict_for(struct hashbelt_belt *belt, const struct hashbelt_entry *put)
 {
-	u64 now = hb_clock_now(&belt->clock);
-
-	/* On a belt that reinserts, the expiry of plain entries makes no room. */
-	if ((READ_ONCE(belt->handler) != HASHBELT_REINSERT &&
-	     evict_from(belt, HB_PLAIN, HASHBELT_EVICTED, now, put)) ||
-	    evict_from(belt, HB_LEASES, HASHBELT_EVICTED, now, put))
+	if (evict_expired(belt, HB_PLAIN, HASHBELT_EVICTED, put) ||
+	    evict_expired(belt, HB_LEASES, HASHBELT_EVICTED, put))
 		return true;
 	return READ_ONCE(belt->policy) & HASHBELT_EVICT &&
 	       (evict_one(belt, HASHBELT_EVICTED, put) || hb_event_drop_oldest(belt));
@@ -391,17 +590,20 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 }
 
 /*
- * Evicts the plain entry of a shard with the earliest deadline, or searches a part of the way to
- * it. False: there is none.
+ * Evicts the plain entry of a shard that is the next in the belt's order, or searches a part of the
+ * way to it. False: there is none.
  */
 static bool evict_in(struct hb_shard *shard)
 {
+	struct search search = { .then = { .lap = U64_MAX }, .passes = HB_BATCH - 1 };
 	struct hashbelt_entry *entry;
 	u64 now, deadline;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&shard->belt->clock);
 	entry = nearest_entry(shard, HB_PLAIN, now, &deadline);
+	if (entry && shard->belt->unread && deadline > now)
+		entry = find_unread(shard, &search, now);
 	if (entry)
 		evict_entry(shard, entry, now, HASHBELT_EVICTED);
 	spin_unlock(&shard->lock);
@@ -678,7 +880,7 @@ static unsigned long shrink_next(const struct shrink_control *control, enum hb_c
 	rcu_read_lock();
 	walked = walk(control, compare_belt, &found);
 	while (found.best && shrink->entries < most) {
-		size = evict_from(found.best, class, HASHBELT_PRESSURE, HB_NEVER, NULL);
+		size = evict_class(found.best, class, HASHBELT_PRESSURE, NULL);
 		if (!size)
 			break;
 		shrink->entries++;

@@ -220,7 +220,7 @@ static void move_last(struct hlist_node *node, struct hb_table *to)
 	struct hlist_node **pprev = node->pprev, *first;
 	struct hlist_head *head;
 
-	head = hb_chain(to, hlist_entry(node, struct hashbelt_entry, chain)->hash);
+	head = hb_chain(to, hb_hash_of(hlist_entry(node, struct hashbelt_entry, chain)));
 	first = head->first;
 
 	WRITE_ONCE(node->next, first);
@@ -285,7 +285,7 @@ static void scan_table(struct hb_table *table, u64 place, unsigned int bits,
 
 	while (count--)
 		hlist_for_each_entry_safe(entry, next, &table->chains[chain++], chain)
-			if (entry->hash >= place)
+			if (hb_hash_of(entry) >= place)
 				visit(entry, arg);
 }
 

@@ -15,7 +15,7 @@ struct hb_account;
 
 /* log2 of the number of chains of a table. */
 #define HB_INDEX_BITS_MIN	3
-#define HB_INDEX_BITS_MAX	28	/* the lowest four bits of a hash are kind and HB_TAILED */
+#define HB_INDEX_BITS_MAX	27	/* an entry has other bits in the lowest five of its hash */
 
 /* The place after the last of a scan; and "no chain is to be moved". */
 #define HB_INDEX_END		BIT_ULL(32)
@@ -99,7 +99,7 @@ hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, co
 		for (node = rcu_dereference_check(hlist_first_rcu(hb_chain(table, hash)), locked);
 		     node; node = rcu_dereference_check(hlist_next_rcu(node), locked)) {
 			entry = hlist_entry(node, struct hashbelt_entry, chain);
-			if (!((entry->hash ^ hash) & ~HB_TAILED) &&
+			if (!((hb_hash_of(entry) ^ hash) & ~(HB_TAILED | HB_READ)) &&
 			    likely(entry->key_len == key_len) &&
 			    likely(words ? hb_keys_equal(hb_entry_key(entry), key, key_len) :
 					   !memcmp(entry->data, key, key_len)))

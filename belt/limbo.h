@@ -23,7 +23,7 @@ static inline void hb_limbo_enter(struct hb_shard *shard, struct hashbelt_entry 
 /* Likewise, without the shard's lock. */
 static inline void hb_limbo_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
-	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
 
 	spin_lock(&shard->lock);
 	hb_limbo_enter(shard, entry);

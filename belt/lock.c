@@ -125,7 +125,7 @@ static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 
 {
 	if (hb_node_move(&entry->node, now, now + duration, shorten) != now + duration)
 		return;
-	hb_wheel_del(&entry->node);
+	hb_wheel_del(&shard->leases, &entry->node);
 	hb_clock_wake_at(&shard->belt->clock, hb_schedule(shard, entry, now));
 	hb_lease_changed(shard, entry);
 }

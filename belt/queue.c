@@ -201,7 +201,7 @@ void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 	memcpy(proxy->data, &entry, sizeof(entry));
 	proxy->version = entry->version;
 	proxy->flags = entry->flags;
-	proxy->hash = entry->hash & HB_HASH;	/* it has no tail */
+	proxy->hash = hb_hash_of(entry) & HB_HASH;	/* it has no tail */
 	atomic64_set(&proxy->node.deadline, word_of(entry));
 	if (hb_event_push(belt, proxy, now))
 		return;

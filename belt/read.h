@@ -60,6 +60,8 @@ static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_e
 	/* Otherwise the get is linearized at @now; a later claim does not matter. */
 	if (unlikely(deadline <= now))
 		return false;
+	if (READ_ONCE(belt->unread) && !(item->how & HASHBELT_NO_REFRESH))
+		hb_mark_read(entry);
 	hb_count(belt, HASHBELT_STAT_HITS);
 	trace_hashbelt_get(belt->id, entry->data, entry->key_len, entry->version, 0);
 	item->flags = entry->flags;

@@ -90,7 +90,7 @@ static void request_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 	struct hb_request *request = hb_tail(entry);
 	struct hb_client *client = request->link.client;
 
-	hb_wheel_del(&entry->node);
+	hb_wheel_del(&shard->leases, &entry->node);
 	hlist_del_rcu(&entry->chain);
 	if (!hb_is_cleared(shard->belt, entry))
 		hb_uncharge(shard->belt, entry);

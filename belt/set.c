@@ -12,7 +12,7 @@
 #include "worker.h"
 
 #define POLICY_ALL	(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT | HASHBELT_EVICT | \
-			 HASHBELT_PINNED | HASHBELT_WIPE)
+			 HASHBELT_PINNED | HASHBELT_WIPE | HASHBELT_EVICT_DEADLINE)
 
 #define GEOMETRY_FIELDS	(HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE)
 #define LIMIT_FIELDS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
@@ -74,6 +74,13 @@ void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *con
 	recount_usage(belt);
 	spin_unlock(&usage->lock);
 	spin_unlock(&queue->lock);
+}
+
+/* Under all shards' locks, or while no other task knows the belt. */
+void hb_set_policy(struct hashbelt_belt *belt, u32 policy)
+{
+	WRITE_ONCE(belt->policy, policy);
+	WRITE_ONCE(belt->unread, policy & HASHBELT_EVICT && !(policy & HASHBELT_EVICT_DEADLINE));
 }
 
 /**
@@ -162,7 +169,7 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
 	if (fields & HASHBELT_SET_POLICY)
-		WRITE_ONCE(belt->policy, config->policy);
+		hb_set_policy(belt, config->policy);
 	if (fields & HASHBELT_SET_HANDLER)
 		WRITE_ONCE(belt->handler, config->handler);
 	if (fields & HASHBELT_SET_REASONS)

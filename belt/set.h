@@ -18,7 +18,7 @@ struct hb_geometry;
  * struct hashbelt_config - the settings of a belt
  * @ttl:	nanoseconds, up to HASHBELT_TTL_MAX_MS; 0 for 5 minutes
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0 for 3
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_EVICT_DEADLINE
  * @handler:	HASHBELT_DROP, HASHBELT_NOTIFY or HASHBELT_REINSERT: for expired entries
  * @reasons:	HASHBELT_REPORT() bits: the reported reasons, unless @handler is HASHBELT_DROP; 0:
  *		HASHBELT_REPORT_DEFAULT
@@ -50,6 +50,7 @@ struct hashbelt_config {
 };
 
 int hb_check_config(const struct hashbelt_config *config, u32 fields);
+void hb_set_policy(struct hashbelt_belt *belt, u32 policy);
 void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields);
 
 int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields);

@@ -79,7 +79,7 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 		shard->live--;
 		shard->live_bytes -= hb_entry_size(entry);
 	}
-	if (unlikely(entry->hash & (HB_KIND | HB_TAILED)))
+	if (unlikely(hb_hash_of(entry) & (HB_KIND | HB_TAILED)))
 		unlink_tail(shard, entry, cleared);
 }
 
@@ -113,6 +113,20 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 	return 0;
 }
 
+/*
+ * Moves the hand of a shard without plain entries to the place where those of the other shards are.
+ * An entry behind that place is for their next lap.
+ */
+static void join_lap(struct hb_shard *shard, u64 deadline)
+{
+	u64 lap = READ_ONCE(shard->belt->hand.lap), at = READ_ONCE(shard->belt->hand.deadline);
+	bool behind = deadline < at;
+
+	WRITE_ONCE(shard->hand.lap, lap + behind);
+	WRITE_ONCE(shard->hand.deadline, behind ? 0 : at);
+	hb_hand_rewind(&shard->wheel);
+}
+
 /* Puts an entry on the wheel. Returns when the worker must look at it. */
 u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
@@ -121,8 +135,11 @@ u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	enum hb_class class = hb_class(entry);
 
 	lockdep_assert_held(&shard->lock);
-	if (deadline < shard->nearest[class])
+	if (deadline < shard->nearest[class]) {
+		if (unlikely(shard->nearest[class] == HB_NOTHING) && class == HB_PLAIN)
+			join_lap(shard, deadline);
 		WRITE_ONCE(shard->nearest[class], deadline);
+	}
 	next = hb_wheel_add(hb_wheel_of(shard, class), &entry->node, now);
 	if (next < shard->next)
 		WRITE_ONCE(shard->next, next);
@@ -182,8 +199,8 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 		return;
 	}
 	if (hb_leaves_ghost(hb_reason(word)) && likely(!hb_kind(entry)))
-		WRITE_ONCE(*hb_ghost_slot(belt, entry->hash),
-			   hb_ghost(entry->hash, hb_reason(word)));
+		WRITE_ONCE(*hb_ghost_slot(belt, hb_hash_of(entry)),
+			   hb_ghost(hb_hash_of(entry), hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
 	if (hb_is_cleared(belt, entry))
 		/* It ends as cleared, however it was claimed; the clear has uncharged it. */
@@ -248,7 +265,7 @@ bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now
 	if (hb_is_cleared(shard->belt, entry) || hb_lives_on(shard->belt, entry) ||
 	    !hb_node_claim_due(&entry->node, now))
 		return false;
-	hb_wheel_del(&entry->node);
+	hb_wheel_del(&shard->wheel, &entry->node);
 	hb_expire(shard, entry, now);
 	return true;
 }
@@ -279,7 +296,7 @@ struct hashbelt_entry *hb_live_again(struct hb_shard *shard, struct hashbelt_ent
 		return NULL;
 	}
 	if (unlikely(hb_node_claim_due(&entry->node, now))) {
-		hb_wheel_del(&entry->node);
+		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_expire(shard, entry, now);
 		return hb_lives_on(belt, entry) ? entry : NULL;
 	}

@@ -142,7 +142,7 @@ static inline u16 *hb_ghost_slot(struct hashbelt_belt *belt, u32 hash)
 
 static inline u16 hb_ghost(u32 hash, enum hashbelt_reason reason)
 {
-	return hash >> 4 << 3 | reason;
+	return hash >> 5 << 3 | reason;
 }
 
 /* Entries that leave for other reasons leave no ghost. */
@@ -170,7 +170,7 @@ static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *en
 			       enum hashbelt_reason reason, u64 now)
 {
 	lockdep_assert_held(&shard->lock);
-	hb_wheel_del(&entry->node);
+	hb_wheel_del(&shard->wheel, &entry->node);
 	if (!hb_node_try_claim(&entry->node, reason))
 		return false;
 	hb_leave(shard, entry, now);

@@ -12,6 +12,11 @@
  * A bucket is in FIFO order. If all nodes have the same time-to-live, the first one has the
  * earliest deadline, which hb_wheel_nearest() uses.
  *
+ * The hand is a place between two nodes, for evictions that do not begin at the nearest deadline
+ * each time. It goes through the list of due nodes, the buckets of each level, and the permanent
+ * nodes. Nodes that are added behind it, or to the end of the list that it has come to the end of,
+ * are found when it has been moved back to the start.
+ *
  * A bitmap of the slots that may hold a node lets the worker find the next one without looking at
  * empty slots. Only the drain and the search for the first bucket clear bits, so taking a node off
  * its wheel costs one list operation.
@@ -131,6 +136,7 @@ int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 	memset(wheel, 0, sizeof(*wheel));
 	INIT_LIST_HEAD(&wheel->due);
 	INIT_LIST_HEAD(&wheel->permanent);
+	hb_hand_rewind(wheel);
 	wheel->geometry = geometry;
 	wheel->account = account;
 	if (IS_ERR(level))
@@ -282,6 +288,13 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 	}
 }
 
+/* The list that the hand was in is gone. */
+static void leave_list(struct hb_hand *hand)
+{
+	hand->at = NULL;
+	hand->head = NULL;
+}
+
 /* Takes the first bucket off that has fallen by @until. False: there is none. */
 static bool rotate(struct hb_wheel *wheel, u64 until)
 {
@@ -310,6 +323,8 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 		slot = slot_of(++level->done, size);
 		__clear_bit(slot, level->map);
 		list_splice_tail_init(&level->slots[slot], &wheel->due);
+		if (wheel->hand.list == i + 1 && wheel->hand.tick <= level->done)
+			leave_list(&wheel->hand);
 		return true;
 	}
 	return false;
@@ -324,7 +339,7 @@ static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 
 {
 	const struct hb_geometry *geometry = wheel->geometry;
 
-	hb_wheel_del(node);
+	hb_wheel_del(wheel, node);
 	if ((likely(!geometry->grace) || due_at(geometry, hb_node_deadline(node)) <= now) &&
 	    hb_node_claim_due(node, now)) {
 		list_add_tail(&node->slot, &result->expired);
@@ -364,10 +379,13 @@ bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int bud
 	return true;
 }
 
-/* The tick of the first bucket that holds a node; 0: there is none. */
-static u64 level_first(struct hb_level *level)
+/*
+ * The tick of the first bucket after tick @from that holds a node; 0: there is none. After
+ * STALE_MAX empty buckets, that of the next one, which may be empty as well.
+ */
+static u64 level_after(struct hb_level *level, u64 from)
 {
-	u64 tick = level->done + 1, last = level->done + level->size;
+	u64 tick = max(from, level->done) + 1, last = level->done + level->size;
 	unsigned int stale = STALE_MAX;
 
 	for (;;) {
@@ -381,6 +399,11 @@ static u64 level_first(struct hb_level *level)
 			return tick;
 		__clear_bit(slot, level->map);
 	}
+}
+
+static u64 level_first(struct hb_level *level)
+{
+	return level_after(level, 0);
 }
 
 /*
@@ -429,7 +452,7 @@ static void relocate(struct hb_wheel *wheel, struct list_head *bucket, u64 now)
 	unsigned int left = SAMPLE;
 
 	list_for_each_entry_safe(node, next, bucket, slot) {
-		hb_wheel_del(node);
+		hb_wheel_del(wheel, node);
 		hb_wheel_add(wheel, node, now);
 		if (!--left)
 			break;
@@ -503,6 +526,67 @@ struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now, bool *again)
 	return best ?: list_first_entry_or_null(&wheel->permanent, struct hb_node, slot);
 }
 
+/* Moves the hand to the start. Context: the shard's lock. */
+void hb_hand_rewind(struct hb_wheel *wheel)
+{
+	wheel->hand = (struct hb_hand){ .at = wheel->due.next, .head = &wheel->due };
+}
+
+/* Moves the hand to the next bucket that holds a node, or to the permanent nodes. */
+static void next_list(struct hb_wheel *wheel)
+{
+	struct hb_hand *hand = &wheel->hand;
+	struct hb_level *level;
+	u64 tick;
+
+	if (!hand->list)
+		hand->list = 1;
+	for (; hand->list <= HB_LEVELS; hand->list++, hand->tick = 0) {
+		level = wheel->level[hand->list - 1];
+		tick = level ? level_after(level, hand->tick) : 0;
+		if (!tick)
+			continue;
+		hand->tick = tick;
+		hand->head = &level->slots[slot_of(tick, level->size)];
+		hand->at = hand->head->next;
+		return;
+	}
+	hand->head = &wheel->permanent;
+	hand->at = hand->head->next;
+}
+
+/**
+ * hb_hand_node() - find the node that the hand has come to
+ * @wheel:	the wheel
+ * @again:	returned: the search ended after STALE_MAX empty buckets, and the next call goes on
+ *		behind them
+ *
+ * Context: the shard's lock. Return: the node; NULL if the hand is at the end, or with @again.
+ */
+struct hb_node *hb_hand_node(struct hb_wheel *wheel, bool *again)
+{
+	struct hb_hand *hand = &wheel->hand;
+
+	if (hand->at == hand->head && hand->list <= HB_LEVELS)
+		next_list(wheel);
+	*again = hand->at == hand->head && hand->list <= HB_LEVELS;
+	return hand->at == hand->head ? NULL : list_entry(hand->at, struct hb_node, slot);
+}
+
+/*
+ * The node, to which hb_hand_node() has come, belongs to a later bucket, because it was refreshed.
+ * Context: the shard's lock.
+ */
+bool hb_hand_is_late(const struct hb_wheel *wheel, const struct hb_node *node)
+{
+	const struct hb_hand *hand = &wheel->hand;
+	unsigned int number = hand->list - 1;
+
+	return hand->list && hand->list <= HB_LEVELS &&
+	       due_at(wheel->geometry, hb_node_deadline(node)) >=
+	       (hand->tick + !!number) * wheel->geometry->width[number];
+}
+
 /*
  * Gives a wheel another geometry, which must outlive it, and a new front @level, from
  * hb_level_new(). @old is an empty wheel, which gets the old levels with their nodes. Context: the
@@ -518,6 +602,7 @@ void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geo
 	wheel->geometry = geometry;
 	wheel->level[0] = level;
 	level->done = div64_u64(now, level->width);
+	hb_hand_rewind(wheel);
 }
 
 /*
@@ -547,6 +632,8 @@ bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int 
 	 * list.
 	 */
 	list_splice_tail_init(&old->permanent, &wheel->permanent);
+	/* The hand may have passed the list of due nodes. */
+	hb_hand_rewind(wheel);
 	return false;
 }
 

@@ -72,12 +72,28 @@ struct hb_account;
 struct hb_level;
 
 /**
+ * struct hb_hand - a place on a wheel
+ * @at:		the next node's @slot; or @head, where the list has none
+ * @head:	the list that the hand is in; NULL, as @at, if that was a bucket that fell off
+ * @list:	which list that is: 0 @due; 1 + number: a bucket of a level; above HB_LEVELS:
+ *		@permanent
+ * @tick:	of the bucket
+ */
+struct hb_hand {
+	struct list_head *at;
+	struct list_head *head;
+	unsigned int list;
+	u64 tick;
+};
+
+/**
  * struct hb_wheel - one shard's wheels; all under that shard's lock
  * @geometry:	its geometry
  * @account:	charged for the levels, or NULL; constant
  * @level:	fine to coarse; NULL where not made yet
  * @due:	nodes of buckets that fell off and are not drained yet
  * @permanent:	nodes that never expire, the oldest first
+ * @hand:	where the next eviction goes on
  */
 struct hb_wheel {
 	const struct hb_geometry *geometry;
@@ -85,6 +101,7 @@ struct hb_wheel {
 	struct hb_level *level[HB_LEVELS];
 	struct list_head due;
 	struct list_head permanent;
+	struct hb_hand hand;
 };
 
 /**
@@ -116,14 +133,28 @@ bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int bud
 		    struct hb_drain_result *result);
 struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now, bool *again);
 u64 hb_wheel_next(struct hb_wheel *wheel);
+void hb_hand_rewind(struct hb_wheel *wheel);
+struct hb_node *hb_hand_node(struct hb_wheel *wheel, bool *again);
+bool hb_hand_is_late(const struct hb_wheel *wheel, const struct hb_node *node);
 void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 			   struct hb_level *level, struct hb_wheel *old, u64 now);
 bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int budget);
 unsigned int hb_wheel_levels(const struct hb_wheel *wheel, u64 *bytes);
 
-/* Takes a node off its wheel, if it is on one. Context: the shard's lock. */
-static inline void hb_wheel_del(struct hb_node *node)
+/* Moves the hand past the node that hb_hand_node() has returned. Context: the shard's lock. */
+static inline void hb_hand_pass(struct hb_wheel *wheel)
 {
+	wheel->hand.at = wheel->hand.at->next;
+}
+
+/*
+ * Takes a node off a wheel, if it is on one. @wheel may be another one: that whose hand may stand
+ * at the node. Context: the shard's lock.
+ */
+static inline void hb_wheel_del(struct hb_wheel *wheel, struct hb_node *node)
+{
+	if (unlikely(wheel->hand.at == &node->slot))
+		hb_hand_pass(wheel);
 	list_del_init(&node->slot);
 }
 

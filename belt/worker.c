@@ -102,7 +102,7 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 		trace_hashbelt_rotate(belt->id, number, result.buckets, now);
 	list_for_each_entry_safe(entry, next, &result.expired, node.slot) {
 		/* Limbo and the queue use its words. */
-		hb_wheel_del(&entry->node);
+		list_del_init(&entry->node.slot);
 		hb_expire(shard, entry, now);
 		expired++;
 	}

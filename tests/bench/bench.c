@@ -70,7 +70,7 @@ struct bench {
  * @prepare:	makes the arguments of a slice
  * @run:	makes the calls of a slice; returns 0, or -1 with errno set
  * @after:	undoes the calls, while the clock does not run; or NULL
- * @policy:	policy of the belt that it needs
+ * @policy:	policy of the belt that it needs; one that evicts is full
  * @flow:	measured as one long slice, freeing included
  */
 struct operation {
@@ -322,6 +322,10 @@ static const struct operation operations[] = {
 	  .flow = true },
 	{ .name = "get hit, refresh", .prepare = prepare_there, .run = run_get,
 	  .policy = HASHBELT_REFRESH_ON_GET },
+	{ .name = "get hit, evicting", .prepare = prepare_there, .run = run_get,
+	  .policy = HASHBELT_EVICT },
+	{ .name = "put, evicting", .prepare = prepare_put_new, .run = run_put,
+	  .policy = HASHBELT_EVICT },
 	{ .name = "lock and unlock", .prepare = prepare_absent, .run = run_lock,
 	  .policy = HASHBELT_PINNED },
 };
@@ -332,6 +336,7 @@ static void create(struct bench *b, uint32_t buckets, uint32_t policy)
 		.ttl_ms = 3600 * 1000,
 		.buckets = buckets,
 		.policy = policy,
+		.max_entries = policy & HASHBELT_EVICT ? b->entries : 0,
 	};
 
 	if (ioctl(b->fd, HASHBELT_IOC_CREATE, &create))

@@ -182,7 +182,7 @@ static void test_evict_one(void)
 static void test_evict_order(void)
 {
 	struct hashbelt_settings settings = {
-		.policy = HASHBELT_EVICT, .max_entries = ORDERED,
+		.policy = HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE, .max_entries = ORDERED,
 		.handler = HASHBELT_NOTIFY,
 	};
 	int belt = belt_of(settings);
@@ -218,7 +218,7 @@ static void test_evict_touched(void)
 	char a[16], b[16];
 
 	for (i = 0; i < 50; i++) {
-		int belt = limited_belt(2, 0, HASHBELT_EVICT);
+		int belt = limited_belt(2, 0, HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE);
 
 		snprintf(a, sizeof(a), "a%u", i);
 		snprintf(b, sizeof(b), "b%u", i);

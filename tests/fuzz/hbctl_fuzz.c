@@ -406,7 +406,7 @@ static void check_settings(const struct hashbelt_settings *settings)
 	must_be(!settings->buckets || (settings->buckets >= HASHBELT_BUCKETS_MIN &&
 				       settings->buckets <= HASHBELT_BUCKETS_MAX),
 		"settings: the number of buckets is valid");
-	must_be(!(settings->policy & ~0x1f) && !(settings->mode & ~0666) &&
+	must_be(!(settings->policy & ~0x3f) && !(settings->mode & ~0666) &&
 		!(settings->fields & ~HASHBELT_SET_ALL) &&
 		settings->handler <= HASHBELT_REINSERT &&
 		!(settings->reasons & ~HASHBELT_REPORT_ALL) &&

@@ -21,7 +21,7 @@ static void expire_request(struct kunit *test, u64 id)
 	spin_lock(&shard->lock);
 	entry = hb_find_locked(shard, (hash & HB_HASH) | HB_REQUEST, &name, sizeof(name));
 	if (entry && hb_node_try_claim(&entry->node, HASHBELT_EXPIRED)) {
-		hb_wheel_del(&entry->node);
+		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_leave(shard, entry, hashbelt_now(f->belt));
 	}
 	spin_unlock(&shard->lock);

@@ -8,6 +8,8 @@
 #include "belt/evict.c"
 #include "belt.h"
 
+#define BY_DEADLINE	(HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE)
+
 static void nothing_is_evicted_before_the_limit(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_full(test, HASHBELT_EVICT, 100);
@@ -39,7 +41,7 @@ static void the_entry_nearest_its_deadline_is_evicted_first(struct kunit *test)
 {
 	enum { ENTRIES = 16 };
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_entries = ENTRIES,
+		.policy = BY_DEADLINE, .max_entries = ENTRIES,
 		.buckets = *(const u32 *)test->param_value,
 	});
 	unsigned int key;
@@ -66,7 +68,7 @@ static void among_many_eviction_follows_deadlines_to_one_interval(struct kunit *
 {
 	enum { ENTRIES = 10000, ROUND = 1000 };
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_entries = ENTRIES,
+		.policy = BY_DEADLINE, .max_entries = ENTRIES,
 		.buckets = *(const u32 *)test->param_value,
 	});
 	u64 interval = hb_interval(belt), deadline, gone, there;
@@ -96,7 +98,7 @@ static void among_many_eviction_follows_deadlines_to_one_interval(struct kunit *
 /* With one time-to-live, the first entry of a shard is its nearest, whatever the number. */
 static void the_oldest_is_evicted_first_where_all_have_one_ttl(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_full(test, HASHBELT_EVICT, 5000);
+	struct hashbelt_belt *belt = make_full(test, BY_DEADLINE, 5000);
 	unsigned int key, wrong = 0;
 
 	hashbelt_clear(belt);
@@ -112,7 +114,7 @@ static void the_oldest_is_evicted_first_where_all_have_one_ttl(struct kunit *tes
 
 static void a_refreshed_entry_is_evicted_after_the_others(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_full(test, HASHBELT_EVICT | HASHBELT_REFRESH_ON_GET,
+	struct hashbelt_belt *belt = make_full(test, BY_DEADLINE | HASHBELT_REFRESH_ON_GET,
 					       1000);
 	unsigned int key;
 
@@ -156,20 +158,29 @@ static int put_sized(struct hashbelt_belt *belt, unsigned int key, u32 len,
 	return put_bytes(belt, &key, sizeof(key), value, len, item);
 }
 
-/* The put makes room by evicting other entries, the nearest first. */
+static const u32 order_cases[] = { HASHBELT_EVICT, BY_DEADLINE };
+
+static void order_case_name(const u32 *policy, char *name)
+{
+	strscpy(name, *policy == BY_DEADLINE ? "deadline" : "unread", KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(order, order_cases, order_case_name);
+
+/* The put makes room by evicting other entries. */
 static void a_larger_put_does_not_evict_the_entry_it_replaces(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_bytes = 10000,
+		.policy = *(const u32 *)test->param_value, .max_bytes = 10000,
 	});
 	struct hashbelt_item item, was;
 	unsigned int key;
 
 	for (key = 0; key < 1000; key++) {
+		put(belt, key + 100000);
 		item = (struct hashbelt_item){ .ttl_ms = 1000 + key };
 		KUNIT_ASSERT_EQ(test, 0, put_sized(belt, key, 10, &item));
 		was = item;
-		put(belt, key + 100000);
 		item.how = HASHBELT_IF_VERSION;
 		item.ttl_ms = HASHBELT_TTL_KEEP;
 		KUNIT_ASSERT_EQ(test, 0, put_sized(belt, key, 300 + key, &item));
@@ -426,6 +437,27 @@ static void the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned(struc
 	hashbelt_destroy(pinned);
 }
 
+static void the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts(struct kunit *test)
+{
+	struct shrink_control control = { .nr_to_scan = 100 };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT,
+	});
+	unsigned int key;
+
+	for (key = 0; key < 200; key++) {
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1000 * (200 + key)), 0);
+		if (key < 100)
+			get(belt, key);
+	}
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 100UL);
+	for (key = 0; key < 200; key++)
+		KUNIT_EXPECT_EQ(test, has(belt, key), key < 100);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_PRESSURE), 100ULL);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 100UL);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
+}
+
 static void under_pressure_a_belt_queues_at_most_1_mib_of_events(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
@@ -521,7 +553,7 @@ static void of_two_puts_that_are_too_large_together_one_gets_the_room(struct kun
 static void an_eviction_finds_the_entry_behind_thousands_of_empty_buckets(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .buckets = 60001, .ttl = 60000 * SEC,
+		.policy = *(const u32 *)test->param_value, .buckets = 60001, .ttl = 60000 * SEC,
 		.max_entries = 40001,
 	});
 	unsigned int key;
@@ -592,7 +624,7 @@ static void a_shard_with_64_entries_a_chain_takes_no_further_key(struct kunit *t
 static void a_belt_that_evicts_makes_room_in_its_chains(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT,
+		.policy = *(const u32 *)test->param_value,
 	});
 	u64 most = (u64)HB_CHAIN_MOST << (belt->index.bits - belt->shard_bits);
 	struct hb_shard *shard;
@@ -601,6 +633,8 @@ static void a_belt_that_evicts_makes_room_in_its_chains(struct kunit *test)
 	allow_no_table(belt);
 	for (key = 0; key < 5000; key++) {
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		if (key % 2)
+			get(belt, key);
 		for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
 			KUNIT_ASSERT_LE(test, shard->count, most);
 	}
@@ -646,7 +680,7 @@ static void a_claimed_entry_bounds_its_shard_by_its_deadline(struct kunit *test)
 	shard = hb_shard_of(belt, entry->hash);
 	word = atomic64_read(&entry->node.deadline);
 	spin_lock(&shard->lock);
-	hb_wheel_del(&entry->node);
+	hb_wheel_del(&shard->wheel, &entry->node);
 	shard->nearest[HB_PLAIN] = HB_NOTHING;
 	KUNIT_EXPECT_TRUE(test, hb_node_try_claim(&entry->node, HASHBELT_REMOVED));
 	hb_schedule(shard, entry, hashbelt_now(belt));
@@ -668,7 +702,7 @@ static int look_up(struct hashbelt_belt *belt, unsigned int key)
 
 static void a_miss_of_a_key_that_left_recently_has_its_reason(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_full(test, HASHBELT_EVICT, 2);
+	struct hashbelt_belt *belt = make_full(test, BY_DEADLINE, 2);
 
 	KUNIT_EXPECT_EQ(test, look_up(belt, 100), 0);
 	touch(belt, 0, 1000);
@@ -703,7 +737,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(the_oldest_is_evicted_first_where_all_have_one_ttl),
 	KUNIT_CASE(a_refreshed_entry_is_evicted_after_the_others),
 	KUNIT_CASE(a_put_that_can_never_fit_is_refused_and_evicts_nothing),
-	KUNIT_CASE(a_larger_put_does_not_evict_the_entry_it_replaces),
+	KUNIT_CASE_PARAM(a_larger_put_does_not_evict_the_entry_it_replaces, order_gen_params),
 	KUNIT_CASE(a_larger_put_that_does_not_fit_leaves_the_old_entry),
 	KUNIT_CASE(queued_events_count_and_are_dropped_after_entries_are_evicted),
 	KUNIT_CASE(reinserted_entries_make_no_room_when_they_expire),
@@ -712,15 +746,17 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(only_puts_that_add_an_entry_evict_ahead),
 	KUNIT_CASE(a_belt_that_reports_evictions_evicts_none_ahead),
 	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
+	KUNIT_CASE(the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts),
 	KUNIT_CASE(under_pressure_a_belt_queues_at_most_1_mib_of_events),
 	KUNIT_CASE(an_empty_belt_has_nothing_to_evict),
 	KUNIT_CASE(a_claimed_entry_bounds_its_shard_by_its_deadline),
 	KUNIT_CASE(a_miss_of_a_key_that_left_recently_has_its_reason),
 	KUNIT_CASE(a_large_put_keeps_the_room_that_it_makes),
 	KUNIT_CASE(of_two_puts_that_are_too_large_together_one_gets_the_room),
-	KUNIT_CASE(an_eviction_finds_the_entry_behind_thousands_of_empty_buckets),
+	KUNIT_CASE_PARAM(an_eviction_finds_the_entry_behind_thousands_of_empty_buckets,
+			 order_gen_params),
 	KUNIT_CASE(a_shard_with_64_entries_a_chain_takes_no_further_key),
-	KUNIT_CASE(a_belt_that_evicts_makes_room_in_its_chains),
+	KUNIT_CASE_PARAM(a_belt_that_evicts_makes_room_in_its_chains, order_gen_params),
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	{}
 };

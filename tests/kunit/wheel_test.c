@@ -243,7 +243,7 @@ static void an_empty_wheel_needs_no_wakeup(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 	add(test, f, &node, f->now + 16);
 	KUNIT_EXPECT_NE(test, hb_wheel_next(&f->wheel), HB_NEVER);
-	hb_wheel_del(&node);
+	hb_wheel_del(&f->wheel, &node);
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 }
 
@@ -257,9 +257,9 @@ static void the_worker_sleeps_until_the_first_non_empty_bucket(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 840 * SEC);
 	add(test, f, &soon, f->now + 61 * SEC);
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 720 * SEC);
-	hb_wheel_del(&soon);
+	hb_wheel_del(&f->wheel, &soon);
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), 840 * SEC);
-	hb_wheel_del(&late);
+	hb_wheel_del(&f->wheel, &late);
 }
 
 static void a_refreshed_node_is_requeued_by_its_deadline(struct kunit *test)
@@ -292,7 +292,7 @@ static void a_refresh_at_the_deadline_fails(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hb_node_claim_due(&node, deadline));
 	KUNIT_EXPECT_EQ(test, hb_node_move(&node, f->now, deadline + SEC, false),
 			(u64)HB_GONE);
-	hb_wheel_del(&node);
+	hb_wheel_del(&f->wheel, &node);
 }
 
 static void a_node_expires_on_time_where_a_level_is_missing(struct kunit *test)
@@ -322,7 +322,7 @@ static void overflow_wheels_are_made_when_first_needed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_wheel_wants(&f->wheel, f->now, f->now + HOUR), 1u);
 	add(test, f, &node, f->now + YEAR);
 	KUNIT_EXPECT_EQ(test, hb_wheel_levels(&f->wheel, &bytes), 4u);
-	hb_wheel_del(&node);
+	hb_wheel_del(&f->wheel, &node);
 }
 
 static void a_drain_stops_at_its_budget(struct kunit *test)
@@ -371,7 +371,7 @@ static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(nodes); i++) {
 		if (is_claimed(&nodes[i]))
 			continue;
-		hb_wheel_del(&nodes[i]);
+		hb_wheel_del(&f->wheel, &nodes[i]);
 		left++;
 	}
 	KUNIT_EXPECT_EQ(test, left, 7u);
@@ -387,7 +387,7 @@ static unsigned int put_back(struct kunit *test, struct fixture *f, struct hb_dr
 	unsigned int expired = 0;
 
 	list_for_each_entry_safe(node, next, &drained->expired, slot) {
-		hb_wheel_del(node);
+		hb_wheel_del(&f->wheel, node);
 		add(test, f, node, f->now + life);
 		expired++;
 	}
@@ -443,6 +443,101 @@ static void a_late_drain_finds_every_node(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 }
 
+/* Moves the hand by a node, or to the next lap. Returns the node; NULL at the end of a lap. */
+static struct hb_node *hand_step(struct fixture *f)
+{
+	struct hb_node *node;
+	bool again;
+
+	do {
+		node = hb_hand_node(&f->wheel, &again);
+	} while (!node && again);
+	if (node)
+		hb_hand_pass(&f->wheel);
+	else
+		hb_hand_rewind(&f->wheel);
+	return node;
+}
+
+static u64 random_deadline(struct fixture *f)
+{
+	u64 ahead = prandom_u32_state(&f->rnd) % (4 * f->geometry.width[0] / MS + 1000) + 1;
+
+	return prandom_u32_state(&f->rnd) % 8 ? f->now + ahead * MS : HB_NEVER;
+}
+
+static void the_hand_comes_to_each_node_once_a_lap(struct kunit *test)
+{
+	enum { NODES = 300 };
+	struct fixture *f = make_case(test);
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL), *node;
+	unsigned int i, lap, met;
+	u8 *seen = kunit_kzalloc(test, NODES, GFP_KERNEL);
+
+	KUNIT_ASSERT_TRUE(test, nodes && seen);
+	for (i = 0; i < NODES; i++)
+		add(test, f, &nodes[i], random_deadline(f));
+	for (lap = 0; lap < 3; lap++) {
+		for (met = 0; (node = hand_step(f)); met++)
+			KUNIT_ASSERT_EQ(test, ++seen[node - nodes], lap + 1);
+		KUNIT_EXPECT_EQ(test, met, (unsigned int)NODES);
+	}
+	for (i = 0; i < NODES; i++)
+		hb_wheel_del(&f->wheel, &nodes[i]);
+	KUNIT_EXPECT_NULL(test, hand_step(f));
+}
+
+/*
+ * Nodes come and go, and time goes on. Whatever happens in a lap, the next one that is undisturbed
+ * comes to each node.
+ */
+static void the_hand_finds_its_way_while_the_wheel_changes(struct kunit *test)
+{
+	enum { NODES = 200 };
+	struct fixture *f = make_case(test);
+	struct hb_drain_result drained = { .expired = LIST_HEAD_INIT(drained.expired) };
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
+	struct hb_node *node, *next;
+	unsigned int i, step, met;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	for (i = 0; i < NODES; i++)
+		add(test, f, &nodes[i], random_deadline(f));
+	for (step = 0; step < 20000 && f->now < HB_TIME_MAX / 4; step++) {
+		node = hand_step(f);
+		switch (prandom_u32_state(&f->rnd) % 4) {
+		case 0:
+			node = node ?: &nodes[prandom_u32_state(&f->rnd) % NODES];
+			hb_wheel_del(&f->wheel, node);
+			add(test, f, node, random_deadline(f));
+			break;
+		case 1:
+			/* The one that the hand would come to next. */
+			if (f->wheel.hand.at == f->wheel.hand.head)
+				break;
+			node = list_entry(f->wheel.hand.at, struct hb_node, slot);
+			hb_wheel_del(&f->wheel, node);
+			KUNIT_ASSERT_PTR_NE(test, f->wheel.hand.at, &node->slot);
+			add(test, f, node, random_deadline(f));
+			break;
+		case 2:
+			f->now += prandom_u32_state(&f->rnd) % 2 ? MS : f->geometry.width[0] / 2;
+			hb_wheel_drain(&f->wheel, f->now, f->now, 7, &drained);
+			list_for_each_entry_safe(node, next, &drained.expired, slot) {
+				list_del_init(&node->slot);
+				add(test, f, node, random_deadline(f));
+			}
+		}
+		if (step % 1000)
+			continue;
+		while (hand_step(f))
+			;
+		for (met = 0; hand_step(f); met++)
+			;
+		KUNIT_ASSERT_EQ(test, met, (unsigned int)NODES);
+	}
+}
+
 static struct kunit_case wheel_test_cases[] = {
 	KUNIT_CASE(the_interval_is_the_ttl_divided_by_buckets_less_one),
 	KUNIT_CASE_PARAM(levels_reach_the_longest_ttl, wheel_gen_params),
@@ -458,6 +553,8 @@ static struct kunit_case wheel_test_cases[] = {
 	KUNIT_CASE(a_node_can_be_taken_off_between_two_batches),
 	KUNIT_CASE(a_drain_ends_although_expired_nodes_are_put_back),
 	KUNIT_CASE_PARAM(a_late_drain_finds_every_node, wheel_gen_params),
+	KUNIT_CASE_PARAM(the_hand_comes_to_each_node_once_a_lap, wheel_gen_params),
+	KUNIT_CASE_PARAM(the_hand_finds_its_way_while_the_wheel_changes, wheel_gen_params),
 	{}
 };
 

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The order of eviction in which entries that were read have a second chance: guarantee 14. */
+#include <kunit/test.h>
+
+#include "belt.h"
+
+/* Presence is checked by has(), which leaves no mark; get() leaves one. */
+static struct hashbelt_belt *make(struct kunit *test, unsigned int entries, u32 buckets)
+{
+	return one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_entries = entries, .buckets = buckets,
+	});
+}
+
+static void set_policy(struct kunit *test, struct hashbelt_belt *belt, u32 policy)
+{
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .policy = policy },
+					   HASHBELT_SET_POLICY), 0);
+}
+
+static void put_range(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
+		      unsigned int to, u64 ttl_ms)
+{
+	unsigned int key;
+
+	for (key = from; key < to; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, ttl_ms), 0);
+}
+
+static unsigned int count_present(struct hashbelt_belt *belt, unsigned int from, unsigned int to)
+{
+	unsigned int key, present = 0;
+
+	for (key = from; key < to; key++)
+		present += has(belt, key);
+	return present;
+}
+
+static void count_mark(struct hashbelt_entry *entry, void *arg)
+{
+	*(unsigned int *)arg += !!(hb_hash_of(entry) & HB_READ);
+}
+
+static unsigned int count_marks(struct hashbelt_belt *belt)
+{
+	unsigned int marks = 0;
+	u64 place;
+
+	for (place = 0; place < HB_INDEX_END; )
+		place = hb_index_scan(&belt->index, place, count_mark, &marks);
+	return marks;
+}
+
+static const u32 bucket_cases[] = { 2, 5, 500 };
+
+static void bucket_case_name(const u32 *buckets, char *name)
+{
+	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%u buckets", *buckets);
+}
+
+KUNIT_ARRAY_PARAM(bucket, bucket_cases, bucket_case_name);
+
+/* Keys from ENTRIES on never expire, so they are behind the others in the order. */
+static void unread_entries_leave_in_the_order_of_their_buckets(struct kunit *test)
+{
+	enum { ENTRIES = 5000, ROUND = 500 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, *(const u32 *)test->param_value);
+	u64 interval = hb_interval(belt), deadline, gone, there;
+	unsigned int key, put;
+
+	for (key = 0; key < ENTRIES; key++)
+		put_ttl(belt, key, (1 + key * 7919 % ENTRIES) * (TTL / ENTRIES / MS));
+	for (put = 0; put < ENTRIES; put += ROUND) {
+		put_range(test, belt, ENTRIES + put, ENTRIES + put + ROUND, HASHBELT_TTL_NEVER);
+		gone = 0;
+		there = HB_NEVER;
+		for (key = 0; key < ENTRIES; key++) {
+			deadline = (1 + key * 7919 % ENTRIES) * (TTL / ENTRIES);
+			if (has(belt, key))
+				there = min(there, deadline);
+			else
+				gone = max(gone, deadline);
+		}
+		KUNIT_EXPECT_LT(test, gone, there + interval);
+		KUNIT_EXPECT_EQ(test, count_present(belt, 0, ENTRIES), ENTRIES - put - ROUND);
+	}
+}
+
+/* Each entry is alone in its bucket. */
+static void an_entry_that_was_read_is_passed_once(struct kunit *test)
+{
+	enum { ENTRIES = 16 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
+	unsigned int key, next = 100;
+
+	for (key = 0; key < ENTRIES; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, (1 + key) * 10000), 0);
+	for (key = 0; key < ENTRIES; key += 3)
+		KUNIT_ASSERT_TRUE(test, get(belt, key));
+	for (key = 0; key < ENTRIES; key++) {
+		if (key % 3 == 0)
+			continue;
+		KUNIT_EXPECT_TRUE(test, has(belt, key));
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, next++, HASHBELT_TTL_NEVER), 0);
+		KUNIT_EXPECT_FALSE(test, has(belt, key));
+	}
+	for (key = 0; key < ENTRIES; key += 3)
+		KUNIT_EXPECT_TRUE(test, has(belt, key));
+	/* The hand goes on to the later entries. If those were read, it comes back. */
+	for (key = 100; key < next; key++)
+		KUNIT_ASSERT_TRUE(test, get(belt, key));
+	for (key = 0; key < ENTRIES; key += 3) {
+		KUNIT_EXPECT_TRUE(test, has(belt, key));
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key + 200, HASHBELT_TTL_NEVER), 0);
+		get(belt, key + 200);
+		KUNIT_EXPECT_FALSE(test, has(belt, key));
+	}
+}
+
+static void a_get_without_refresh_leaves_no_mark(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 10, 5);
+
+	put(belt, 1);
+	KUNIT_EXPECT_TRUE(test, has(belt, 1));
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_TRUE(test, get(belt, 1));
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	KUNIT_EXPECT_TRUE(test, get(belt, 1));
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+}
+
+static void a_touch_a_replacing_put_and_an_addition_mark_an_entry(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 10, 5);
+	struct hashbelt_item item = {};
+	struct hashbelt_sum sum = {};
+	unsigned int key = 3;
+
+	put(belt, 1);
+	KUNIT_EXPECT_EQ(test, touch(belt, 1, 1000), 0);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	put(belt, 2);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	put(belt, 2);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 2u);
+	KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 2u);
+	KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 3u);
+}
+
+/* The key of a removed entry is a new one. */
+static void a_new_entry_has_no_mark(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 10, 5);
+
+	put(belt, 1);
+	get(belt, 1);
+	take_out(belt, 1);
+	put(belt, 1);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+}
+
+static void belts_that_evict_by_deadline_or_not_at_all_mark_no_reads(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+
+	put(belt, 1);
+	get(belt, 1);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	set_policy(test, belt, HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE);
+	get(belt, 1);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	set_policy(test, belt, HASHBELT_EVICT);
+	get(belt, 1);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+}
+
+static void one_eviction_passes_at_most_1024_marks(struct kunit *test)
+{
+	enum { ENTRIES = 5000 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
+	unsigned int key, marks, left;
+
+	put_range(test, belt, 0, ENTRIES, 0);
+	for (key = 0; key < ENTRIES; key++)
+		get(belt, key);
+	left = count_marks(belt);
+	KUNIT_ASSERT_EQ(test, left, (unsigned int)ENTRIES);
+	for (key = ENTRIES; left; key++) {
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		marks = count_marks(belt);
+		/* One more goes with its mark. */
+		KUNIT_ASSERT_LE(test, left - marks, 1025u);
+		KUNIT_ASSERT_LT(test, marks, left);
+		KUNIT_ASSERT_EQ(test, entries_of(belt), (u64)ENTRIES);
+		left = marks;
+	}
+	KUNIT_EXPECT_GE(test, count_present(belt, 0, ENTRIES), ENTRIES - 10u);
+}
+
+/* A reader marks all entries again between two evictions. */
+static void an_eviction_ends_where_all_entries_are_always_marked(struct kunit *test)
+{
+	enum { ENTRIES = 100 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
+	unsigned int key, read;
+
+	for (key = 0; key < 5 * ENTRIES; key++) {
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		for (read = 0; read <= key; read++)
+			get(belt, read);
+	}
+	KUNIT_EXPECT_EQ(test, entries_of(belt), (u64)ENTRIES);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 4ULL * ENTRIES);
+}
+
+static void the_order_can_change_while_the_belt_is_in_use(struct kunit *test)
+{
+	enum { ENTRIES = 200, PUTS = 20 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
+	unsigned int key;
+
+	for (key = 0; key < ENTRIES; key++) {
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1000 + key * 100), 0);
+		if (key % 2)
+			get(belt, key);
+	}
+	put_range(test, belt, 2000, 2000 + PUTS, HASHBELT_TTL_NEVER);
+	/* The even ones of the first 40. */
+	KUNIT_EXPECT_EQ(test, count_present(belt, 0, 2 * PUTS), (unsigned int)PUTS);
+	set_policy(test, belt, HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE);
+	put_range(test, belt, 3000, 3000 + PUTS, HASHBELT_TTL_NEVER);
+	KUNIT_EXPECT_EQ(test, count_present(belt, 0, 2 * PUTS), 0u);
+	KUNIT_EXPECT_EQ(test, count_present(belt, 2 * PUTS, ENTRIES), ENTRIES - 2u * PUTS);
+	set_policy(test, belt, HASHBELT_EVICT);
+	put_range(test, belt, 4000, 4000 + PUTS, HASHBELT_TTL_NEVER);
+	KUNIT_EXPECT_EQ(test, count_present(belt, 4 * PUTS, ENTRIES), ENTRIES - 4u * PUTS);
+	for (key = 2 * PUTS; key < 4 * PUTS; key++)
+		KUNIT_EXPECT_EQ(test, has(belt, key), key % 2);
+}
+
+static void expired_entries_leave_first(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 100, 5);
+	unsigned int key;
+
+	put_range(test, belt, 0, 50, 0);
+	/* The hands are far ahead of the entries that expire. */
+	set_policy(test, belt, HASHBELT_EVICT);
+	put_range(test, belt, 50, 150, 0);
+	put_range(test, belt, 150, 200, 1000);
+	for (key = 150; key < 200; key++)
+		get(belt, key);
+	move_time_only(belt, SEC);
+	key = count_present(belt, 0, 150);
+	put_range(test, belt, 200, 240, 0);
+	KUNIT_EXPECT_EQ(test, count_present(belt, 0, 150), key);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 40ULL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 100ULL);
+}
+
+/* The entry that an eviction would come to next is removed, or its bucket falls off. */
+static void the_hand_goes_on_when_its_entry_has_left(struct kunit *test)
+{
+	enum { ENTRIES = 100 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
+	unsigned int key;
+
+	for (key = 0; key < ENTRIES; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, (1 + key) * 1000), 0);
+	for (key = 0; key < ENTRIES; key += 4) {
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, 1000 + key, HASHBELT_TTL_NEVER), 0);
+		KUNIT_EXPECT_FALSE(test, has(belt, key));
+		KUNIT_EXPECT_EQ(test, take_out(belt, key + 1), 0);
+		hashbelt_advance(belt, 3 * SEC);
+		KUNIT_EXPECT_FALSE(test, has(belt, key + 2));
+		KUNIT_EXPECT_EQ(test, has(belt, key + 3), key + 3 < ENTRIES);
+		hashbelt_advance(belt, SEC);
+		/* Of the room of four entries one is used. */
+		put_range(test, belt, 2000 + key, 2003 + key, HASHBELT_TTL_NEVER);
+	}
+	KUNIT_EXPECT_EQ(test, entries_of(belt), (u64)ENTRIES);
+}
+
+static void a_refreshed_entry_goes_to_the_place_of_its_deadline(struct kunit *test)
+{
+	enum { ENTRIES = 1000 };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT | HASHBELT_REFRESH_ON_GET, .max_entries = ENTRIES,
+	});
+	unsigned int key;
+
+	put_range(test, belt, 0, ENTRIES, 0);
+	move_time_only(belt, 100 * SEC);
+	for (key = 0; key < ENTRIES; key += 2)
+		get(belt, key);
+	put_range(test, belt, ENTRIES, ENTRIES + ENTRIES / 2, 0);
+	for (key = 0; key < ENTRIES; key++)
+		KUNIT_ASSERT_EQ(test, has(belt, key), key % 2 == 0);
+}
+
+static void another_geometry_leaves_no_entry_out(struct kunit *test)
+{
+	enum { ENTRIES = 3000 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
+	unsigned int key, next = ENTRIES;
+
+	for (key = 0; key < ENTRIES; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, (1 + key) * 70), 0);
+	/* The worker drains nothing meanwhile: the entries stay on the old wheels, or are due. */
+	atomic_inc(&belt->movers);
+	put_range(test, belt, next, next + 100, HASHBELT_TTL_NEVER);
+	next += 100;
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 7 },
+					   HASHBELT_SET_BUCKETS), 0);
+	put_range(test, belt, next, next + 1000, HASHBELT_TTL_NEVER);
+	atomic_dec(&belt->movers);
+	KUNIT_EXPECT_EQ(test, entries_of(belt), (u64)ENTRIES);
+	hashbelt_advance(belt, SEC);
+	put_range(test, belt, next + 1000, next + 1000 + ENTRIES, HASHBELT_TTL_NEVER);
+	KUNIT_EXPECT_EQ(test, count_present(belt, 0, ENTRIES), 0u);
+	check_accounting(test, belt);
+}
+
+/* Shards that have been empty do not fall behind the others. */
+static void a_small_belt_evicts_the_oldest_entry_without_a_mark(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 3, 500);
+	unsigned int key;
+
+	for (key = 0; key < 300; key++) {
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		move_time_only(belt, MS);
+		if (key >= 3)
+			KUNIT_EXPECT_FALSE(test, has(belt, key - 3));
+	}
+	KUNIT_EXPECT_EQ(test, count_present(belt, 297, 300), 3u);
+	get(belt, 297);
+	get(belt, 299);
+	put(belt, 1000);
+	KUNIT_EXPECT_TRUE(test, has(belt, 297));
+	KUNIT_EXPECT_FALSE(test, has(belt, 298));
+	KUNIT_EXPECT_TRUE(test, has(belt, 299));
+}
+
+static u64 *zipf_new(struct kunit *test, unsigned int keys)
+{
+	u64 *sums = kunit_kzalloc(test, keys * sizeof(*sums), GFP_KERNEL), sum = 0;
+	unsigned int key;
+
+	KUNIT_ASSERT_NOT_NULL(test, sums);
+	for (key = 0; key < keys; key++) {
+		sum += (1ULL << 40) / (key + 1);
+		sums[key] = sum;
+	}
+	return sums;
+}
+
+static unsigned int zipf_next(const u64 *sums, unsigned int keys, struct rnd_state *rnd)
+{
+	u64 at = ((u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd)) % sums[keys - 1];
+	unsigned int low = 0, high = keys - 1, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (sums[middle] > at)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Misses in a thousand gets, after as many gets as a third of these. Each miss puts the key. */
+static unsigned int miss_ratio(struct kunit *test, u32 policy, u32 ttls)
+{
+	enum { KEYS = 10000, GETS = 60000, ROOM = 1000 };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = policy, .max_entries = ROOM, .ttl = 100 * 3600 * SEC, .buckets = 101,
+	});
+	u64 *sums = zipf_new(test, KEYS);
+	unsigned int i, key, misses = 0;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, 20241126);
+	for (i = 0; i < GETS; i++) {
+		key = zipf_next(sums, KEYS, &rnd);
+		if (!get(belt, key)) {
+			misses += i >= GETS / 4;
+			put_ttl(belt, key, 3600 * 1000 * (key * 2654435761u >> 16 & (ttls - 1) ?
+							  100 : 1));
+		}
+		if (i % 16)
+			continue;
+		move_time_only(belt, MS);
+		/* Moves entries to a larger index. */
+		flush_work(&belt->work);
+	}
+	test->priv = NULL;
+	hashbelt_destroy(belt);
+	return misses * 1000ULL / (GETS - GETS / 4);
+}
+
+/* docs/design.md has the figures. */
+static void a_skewed_stream_misses_less_often_than_by_deadline(struct kunit *test)
+{
+	u32 by_deadline = HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE;
+	unsigned int ttls, unread, deadline;
+
+	for (ttls = 1; ttls <= 2; ttls++) {
+		deadline = miss_ratio(test, by_deadline, ttls);
+		unread = miss_ratio(test, HASHBELT_EVICT, ttls);
+		kunit_info(test, "%u times-to-live: misses in 1000 gets: %u by deadline, %u unread\n",
+			   ttls, deadline, unread);
+		KUNIT_EXPECT_LE(test, unread, 290u);
+		KUNIT_EXPECT_LE(test, unread + 60, deadline);
+	}
+}
+
+static struct kunit_case unread_test_cases[] = {
+	KUNIT_CASE_PARAM(unread_entries_leave_in_the_order_of_their_buckets, bucket_gen_params),
+	KUNIT_CASE(an_entry_that_was_read_is_passed_once),
+	KUNIT_CASE(a_get_without_refresh_leaves_no_mark),
+	KUNIT_CASE(a_touch_a_replacing_put_and_an_addition_mark_an_entry),
+	KUNIT_CASE(a_new_entry_has_no_mark),
+	KUNIT_CASE(belts_that_evict_by_deadline_or_not_at_all_mark_no_reads),
+	KUNIT_CASE(one_eviction_passes_at_most_1024_marks),
+	KUNIT_CASE(an_eviction_ends_where_all_entries_are_always_marked),
+	KUNIT_CASE(the_order_can_change_while_the_belt_is_in_use),
+	KUNIT_CASE(expired_entries_leave_first),
+	KUNIT_CASE(the_hand_goes_on_when_its_entry_has_left),
+	KUNIT_CASE(a_refreshed_entry_goes_to_the_place_of_its_deadline),
+	KUNIT_CASE(another_geometry_leaves_no_entry_out),
+	KUNIT_CASE(a_small_belt_evicts_the_oldest_entry_without_a_mark),
+	KUNIT_CASE(a_skewed_stream_misses_less_often_than_by_deadline),
+	{}
+};
+
+static struct kunit_suite unread_suite = {
+	.name = "hashbelt_unread",
+	.init = one_belt_init,
+	.exit = one_belt_exit,
+	.test_cases = unread_test_cases,
+};
+
+kunit_test_suites(&unread_suite);
