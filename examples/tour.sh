@@ -81,7 +81,7 @@ show hbctl -b jobs advance 10m
 show hbctl -b jobs events --ack
 show hbctl destroy jobs
 
-say "A full belt evicts the entries nearest their deadline, if its settings allow it."
+say "A full belt evicts entries that were not read, those nearest their deadline first, if its settings allow it."
 show hbctl create small --ttl 1h --max-entries 2 --when-full evict
 show hbctl -b small put soon 1 --ttl 1m
 show hbctl -b small put late 2

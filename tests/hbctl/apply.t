@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 47
+plan 48
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -37,6 +37,7 @@ max-entries = 5
 max-bytes = 64k
 max-events = none
 when-full = evict
+evict = deadline
 pinned = yes
 wipe = yes
 mode = 0660
@@ -45,7 +46,7 @@ group = nogroup
 [plain]
 .
 is 'apply --dry-run prints the missing belts with their settings' 0 \
-	'create all: ttl = 1m, grace = 90s, buckets = 7, policy = updating, on-expire = reinsert, report = removed,expired, consumers = owner, max-entries = 5, max-bytes = 64k, max-events = none, when-full = evict, pinned = yes, wipe = yes, mode = 0660, group = nogroup
+	'create all: ttl = 1m, grace = 90s, buckets = 7, policy = updating, on-expire = reinsert, report = removed,expired, consumers = owner, max-entries = 5, max-bytes = 64k, max-events = none, when-full = evict, evict = deadline, pinned = yes, wipe = yes, mode = 0660, group = nogroup
 create plain' '' hbctl apply --dry-run "$conf"
 is 'apply --dry-run makes no belt' 3 '' "there is no belt 'plain', *" hbctl info plain
 is 'apply --check exits with 1 if a belt is missing' 1 '' \
@@ -62,6 +63,7 @@ buckets = 7
 refresh-on-get = yes
 on-put = replace
 when-full = evict
+evict = deadline
 pinned = yes
 wipe = yes
 on-expire = reinsert
@@ -80,6 +82,7 @@ buckets = 3
 refresh-on-get = no
 on-put = replace
 when-full = reject
+evict = unread
 pinned = no
 wipe = no
 on-expire = drop
@@ -129,6 +132,9 @@ set jobs: on-put = keep -> replace' '' hbctl apply --dry-run "$conf"
 hbctl apply "$conf"
 shows 'apply of a policy leaves the other bits of the policy' jobs 'refresh-on-get = yes' \
 	'on-put = replace' 'pinned = yes' 'when-full = evict'
+printf '[jobs]\nevict = deadline\n' >"$conf"
+is 'apply of another order of eviction prints it' 0 'set jobs: evict = unread -> deadline' '' \
+	hbctl apply --dry-run "$conf"
 printf '[jobs]\nmax-entries = none\nmax-events = 0\ngrace = 0\n' >"$conf"
 hbctl apply "$conf"
 shows 'apply takes a limit off' jobs 'max-entries = none' 'max-events = none' 'grace = none'

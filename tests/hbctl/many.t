@@ -93,7 +93,7 @@ is 'load on a terminal draws a bar for the bytes that it has read' 0 \
 	screen_of hbctl -b alike load "$temporary/some"
 
 # dump and load
-belt source --ttl 10m --grace 1m --buckets 5 --policy updating --when-full evict --wipe \
+belt source --ttl 10m --grace 1m --buckets 5 --policy updating --evict deadline --wipe \
 	--on-expire notify --report expired,removed --consumers owner --max-entries 100 \
 	--max-bytes 1M --max-events none --mode 0640
 on put a 1 --ttl 100s
@@ -104,7 +104,7 @@ hbctl -b source dump | sort >"$temporary/wanted"
 on dump | sort >"$temporary/out"
 result 'dump of the copy prints the dump of the belt' "$(same)"
 settings='#settings --ttl=10m --grace=1m --buckets=5 --refresh-on-get=yes --on-put=replace'
-settings="$settings --when-full=evict --pinned=no --wipe=yes --on-expire=notify"
+settings="$settings --when-full=evict --evict=deadline --pinned=no --wipe=yes --on-expire=notify"
 settings="$settings --report=expired,removed --consumers=owner --max-entries=100"
 settings="$settings --max-bytes=1M --max-events=none --mode=0640 --group=0"
 is 'dump --settings begins with the settings of the belt' 0 "$settings" '' \

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 505
+plan 506
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set apply export
 	destroy belts info stat top events halt resume rotate advance batch bench doctor help completion version"
@@ -174,6 +174,9 @@ is 'set --report with a comma at the end exits with 2' 2 '' "set: --report: '' $
 is 'create --when-full x exits with 2' 2 '' \
 	"create: --when-full: 'x' is neither 'evict' nor 'reject' *" \
 	hbctl create x --when-full x
+is 'create --evict x exits with 2' 2 '' \
+	"create: --evict: 'x' is neither 'deadline' nor 'unread' *" \
+	hbctl create x --evict x
 is 'create --pinned=maybe exits with 2' 2 '' \
 	"create: --pinned: 'maybe' is neither 'yes' nor 'no' *" \
 	hbctl create x --pinned=maybe

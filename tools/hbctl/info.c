@@ -106,6 +106,15 @@ static void print_limit(const char *name, const char *used, const char *most)
 	print_field(name, line);
 }
 
+static const char *full_text(__u32 policy)
+{
+	if (!(policy & HASHBELT_EVICT))
+		return "reject: a put of a new key fails";
+	if (policy & HASHBELT_EVICT_DEADLINE)
+		return "evict deadline: the entry nearest its deadline goes";
+	return "evict unread: of entries that were not read, the nearest goes";
+}
+
 static void print_limits(const struct hashbelt_info *info)
 {
 	char used[DURATION_SIZE], most[DURATION_SIZE];
@@ -116,9 +125,7 @@ static void print_limits(const struct hashbelt_info *info)
 	size_format(used, info->used_bytes);
 	size_format(most, info->max_bytes);
 	print_limit("max bytes", used, info->max_bytes ? most : "none");
-	print_field("when full", info->policy & HASHBELT_EVICT ?
-		    "evict: the entry nearest its deadline goes" :
-		    "reject: a put of a new key fails");
+	print_field("when full", full_text(info->policy));
 	print_field("pinned", info->policy & HASHBELT_PINNED ?
 		    "yes: the system short of memory takes nothing" : "no");
 	print_field("wipe", info->policy & HASHBELT_WIPE ?
@@ -224,6 +231,8 @@ static void json_add_settings(struct json_object *object,
 {
 	json_add_word(object, "when_full",
 		      info->policy & HASHBELT_EVICT ? "evict" : "reject");
+	json_add_word(object, "evict",
+		      info->policy & HASHBELT_EVICT_DEADLINE ? "deadline" : "unread");
 	json_add_bool(object, "pinned", info->policy & HASHBELT_PINNED);
 	json_add_bool(object, "wipe", info->policy & HASHBELT_WIPE);
 	json_add_word(object, "on_expire", handler_name(info->handler));

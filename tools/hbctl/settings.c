@@ -28,6 +28,7 @@ const struct option_spec settings_options[SETTINGS_COUNT + 1] = {
 	{ "max-bytes", 0, "SIZE|none", "most bytes, as 64k, 10M, 1.5GiB (none)" },
 	{ "max-events", 0, "N|none", "most events that wait to be read (1048576)" },
 	{ "when-full", 0, "evict|reject", "whether a put in a full belt evicts or fails (reject)" },
+	{ "evict", 0, "unread|deadline", "the order, with --when-full evict or alone (unread)" },
 	{ "pinned", 0, YES_NO, "keep entries when the system is short of memory" },
 	{ "wipe", 0, YES_NO, "overwrite keys and values when they are freed" },
 	{ "mode", 0, "MODE", "rights of owner, group and others, as of a file (0600)" },
@@ -61,6 +62,7 @@ static const struct {
 	{ "refresh-on-get", "yes", "no", HASHBELT_REFRESH_ON_GET },
 	{ "on-put", "keep", "replace", HASHBELT_KEEP_ON_PUT },
 	{ "when-full", "evict", "reject", HASHBELT_EVICT },
+	{ "evict", "deadline", "unread", HASHBELT_EVICT_DEADLINE },
 	{ "pinned", "yes", "no", HASHBELT_PINNED },
 	{ "wipe", "yes", "no", HASHBELT_WIPE },
 };
@@ -164,6 +166,15 @@ static enum status take_policy(const struct request *request, struct settings *s
 	return STATUS_DONE;
 }
 
+/* An order is given so that the belt evicts, unless --when-full says otherwise. */
+static void imply_evict(const struct request *request, struct settings *settings)
+{
+	if (!request_option(request, "evict") || request_option(request, "when-full"))
+		return;
+	settings->policy |= HASHBELT_EVICT;
+	settings->belt.policy |= HASHBELT_EVICT;
+}
+
 /* Those that are a bit each; they come after --policy, and can change it. */
 static enum status take_bits(const struct request *request, struct settings *settings)
 {
@@ -185,6 +196,7 @@ static enum status take_bits(const struct request *request, struct settings *set
 		if (!strcmp(text, on))
 			settings->belt.policy |= policy_options[i].bit;
 	}
+	imply_evict(request, settings);
 	return STATUS_DONE;
 }
 
@@ -419,6 +431,7 @@ const struct setting settings_shown[] = {
 	{ "refresh-on-get", HASHBELT_SET_POLICY },
 	{ "on-put", HASHBELT_SET_POLICY },
 	{ "when-full", HASHBELT_SET_POLICY },
+	{ "evict", HASHBELT_SET_POLICY },
 	{ "pinned", HASHBELT_SET_POLICY },
 	{ "wipe", HASHBELT_SET_POLICY },
 	{ "on-expire", HASHBELT_SET_HANDLER },

@@ -6,7 +6,7 @@
 #include "command.h"
 
 /* The number of settings, and space for the text of one, bytes. */
-#define SETTINGS_COUNT	17
+#define SETTINGS_COUNT	18
 #define SETTING_SIZE	96
 
 /**
