@@ -101,7 +101,7 @@ struct worker {
 	struct hashbelt *handle;
 	__u64 random;
 	__u64 left;
-	atomic_ullong done;
+	atomic_ulong done;
 	int err;
 	struct tally tally;
 	struct hashbelt_item *items;
@@ -126,7 +126,7 @@ struct bench {
 	struct plan plan;
 	struct draw draw;
 	struct worker *workers;
-	atomic_ullong running;
+	atomic_ulong running;
 	atomic_bool stop;
 	__u64 ns;
 	__u64 evicted;
