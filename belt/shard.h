@@ -214,7 +214,7 @@ static inline void hb_make_lease_levels(struct hashbelt_belt *belt, u32 hash, u6
 {
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 
-	/* A level that was made stays. */
+	/* A level that was made stays. The geometry of these wheels never changes. */
 	if (ahead < HB_NEVER && hb_wheel_wants(&shard->leases, 0, ahead))
 		hb_grow_levels(belt, shard, &shard->leases, ahead);
 }

@@ -14,12 +14,12 @@
  *
  * The hand is a place between two nodes, for evictions that do not begin at the nearest deadline
  * each time. It goes through the list of due nodes, the buckets of each level, and the permanent
- * nodes. Nodes that are added behind it, or to the end of the list that it has come to the end of,
- * are found when it has been moved back to the start.
+ * nodes. A node that is added behind it is found in the next lap. So is one that is added to the
+ * list at whose end the hand stands.
  *
  * A bitmap of the slots that may hold a node lets the worker find the next one without looking at
- * empty slots. Only the drain and the search for the first bucket clear bits, so taking a node off
- * its wheel costs one list operation.
+ * empty slots. Taking a node off its wheel leaves the bit, and costs one list operation. What looks
+ * for a bucket clears the bits of empty ones.
  *
  * After George Varghese and Tony Lauck, "Hashed and Hierarchical Timing Wheels" (1987); the cascade
  * at drain time after Kafka's SystemTimer.
@@ -193,7 +193,7 @@ void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level 
 {
 	const struct hb_geometry *geometry = wheel->geometry;
 
-	if (!wheel->level[number - 1] || wheel->level[number] ||
+	if (number >= geometry->levels || !wheel->level[number - 1] || wheel->level[number] ||
 	    (*level)->width != geometry->width[number] || (*level)->size != geometry->size[number])
 		return;
 	(*level)->done = div64_u64(now, (*level)->width);
