@@ -341,6 +341,17 @@ static void print_when_full(FILE *cell, const void *row, const struct table_colu
 	fputs(info->policy & HASHBELT_EVICT ? "evict" : "reject", cell);
 }
 
+static void print_evict(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_info *info = row;
+
+	(void)column;
+	if (info->policy & HASHBELT_EVICT)
+		fputs(info->policy & HASHBELT_EVICT_DEADLINE ? "deadline" : "unread", cell);
+	else
+		putc('-', cell);
+}
+
 /* A bit of the policy. */
 static void print_bit(FILE *cell, const void *row, const struct table_column *column)
 {
@@ -428,6 +439,7 @@ const struct table_column info_columns[] = {
 	  FIELD(used_bytes) },
 	{ "MAX-BYTES", TABLE_NUMBER, "most bytes", print_most, FIELD(max_bytes) },
 	{ "WHEN-FULL", 0, "evict or reject", print_when_full, 0 },
+	{ "EVICT", 0, "which entry is evicted: unread or deadline; - if none", print_evict, 0 },
 	{ "PINNED", 0, "whether the system short of memory takes nothing", print_bit,
 	  HASHBELT_PINNED },
 	{ "WIPE", 0, "whether freed memory is overwritten", print_bit, HASHBELT_WIPE },
