@@ -34,7 +34,8 @@ enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
 
 /**
  * struct hb_place - where a hand stands
- * @lap:	how often it has come to the end
+ * @lap:	how often it has begun, with the other hands of the belt; 0: the shard had no plain
+ *		entry, and its hand is to join the others
  * @deadline:	of the entry that it came to
  *
  * The hands of a belt's shards are kept together: that with the least place moves next.

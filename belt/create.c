@@ -253,6 +253,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	hb_clock_init(&belt->clock, wq, &belt->work);
 	belt->geometry_since = hb_clock_now(&belt->clock);
 	belt->geometry = &belt->geometries[0];
+	belt->hand.lap = 1;
 	belt->grace = config->grace;
 	hb_geometry_init(belt->geometry, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT,
 			 belt->grace);

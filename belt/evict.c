@@ -200,6 +200,14 @@ static struct hashbelt_entry *find_spared(struct hb_shard *shard, const struct s
 	return hb_peek(shard, (hb_hash_of(put) & HB_HASH) | kind, put->data, put->key_len, now);
 }
 
+/* Sets a shard's bound of a class. A shard without plain entries has no part in laps. */
+static void set_bound(struct hb_shard *shard, enum hb_class class, u64 bound)
+{
+	WRITE_ONCE(shard->nearest[class], bound);
+	if (class == HB_PLAIN && bound == HB_NOTHING)
+		WRITE_ONCE(shard->hand.lap, 0);
+}
+
 /*
  * The entry of a shard that may be evicted first, with its deadline in *@deadline. Makes the
  * shard's bound exact, or 0 where the search is to be repeated.
@@ -210,7 +218,7 @@ static struct hashbelt_entry *find_nearest(struct hb_shard *shard, struct search
 	struct hashbelt_entry *entry = nearest_entry(shard, search->class, now, deadline);
 	struct hashbelt_entry *spared = find_spared(shard, search, now);
 
-	WRITE_ONCE(shard->nearest[search->class], *deadline);
+	set_bound(shard, search->class, *deadline);
 	if (unlikely(spared && entry == spared)) {
 		hb_wheel_del(&shard->wheel, &spared->node);
 		entry = nearest_entry(shard, search->class, now, deadline);
@@ -279,6 +287,36 @@ static bool is_before(const struct hb_place *a, const struct hb_place *b)
 	return a->lap < b->lap || (a->lap == b->lap && a->deadline < b->deadline);
 }
 
+/*
+ * The place of a shard's hand. One that is to join the others has the place of the last eviction;
+ * if that has passed all entries of the shard or some, they are for the next lap.
+ */
+static struct hb_place place_of(const struct hb_shard *shard)
+{
+	const struct hb_place *last = &shard->belt->hand;
+	struct hb_place place = {
+		.lap = READ_ONCE(shard->hand.lap), .deadline = READ_ONCE(shard->hand.deadline),
+	};
+
+	if (likely(place.lap))
+		return place;
+	place.lap = READ_ONCE(last->lap);
+	place.deadline = READ_ONCE(last->deadline);
+	if (READ_ONCE(shard->nearest[HB_PLAIN]) < place.deadline) {
+		place.lap++;
+		place.deadline = 0;
+	}
+	return place;
+}
+
+/* Moves the hand to the start, as often as it comes to the end, and when it joins the others. */
+static void begin_lap(struct hb_shard *shard, const struct hb_place *place)
+{
+	WRITE_ONCE(shard->hand.lap, place->lap);
+	WRITE_ONCE(shard->hand.deadline, place->deadline);
+	hb_hand_rewind(&shard->wheel);
+}
+
 /* Finds the shard whose hand is to move; NULL: no shard has a plain entry. */
 static void find_hand(struct hashbelt_belt *belt, struct search *search)
 {
@@ -294,8 +332,7 @@ static void find_hand(struct hashbelt_belt *belt, struct search *search)
 		if (READ_ONCE(shard->nearest[HB_PLAIN]) == HB_NOTHING ||
 		    (shard == search->home && search->others == HB_NOTHING))
 			continue;
-		place.lap = READ_ONCE(shard->hand.lap);
-		place.deadline = READ_ONCE(shard->hand.deadline);
+		place = place_of(shard);
 		if (is_before(&place, &least)) {
 			search->then = least;
 			least = place;
@@ -342,12 +379,11 @@ static bool pass(struct hb_shard *shard, struct search *search, struct hashbelt_
  */
 static struct hashbelt_entry *end_lap(struct hb_shard *shard, struct search *search, u64 now)
 {
+	struct hb_place start = { .lap = shard->hand.lap + 1 };
 	struct hashbelt_entry *entry;
 	u64 deadline;
 
-	WRITE_ONCE(shard->hand.lap, shard->hand.lap + 1);
-	WRITE_ONCE(shard->hand.deadline, 0);
-	hb_hand_rewind(&shard->wheel);
+	begin_lap(shard, &start);
 	entry = find_nearest(shard, search, now, &deadline);
 	return hb_is_unloading(shard) ? entry : NULL;
 }
@@ -360,9 +396,12 @@ static struct hashbelt_entry *find_unread(struct hb_shard *shard, struct search 
 {
 	struct hashbelt_entry *spared = find_spared(shard, search, now), *entry;
 	const struct list_head *head = NULL;
+	struct hb_place place = place_of(shard);
 	unsigned int left;
 	bool again;
 
+	if (unlikely(!shard->hand.lap))
+		begin_lap(shard, &place);
 	for (left = HB_BATCH; left; left--) {
 		struct hb_node *node = hb_hand_node(&shard->wheel, &again);
 
@@ -385,21 +424,25 @@ static struct hashbelt_entry *find_unread(struct hb_shard *shard, struct search 
 	return NULL;
 }
 
-/* Takes out the entry that find_unread() has returned. */
+/*
+ * Takes out the entry that find_unread() has returned. The shard's bound stays a bound. Making it
+ * exact again would search the wheel from its start; for the shrinker, which compares belts by
+ * their bounds, that is done.
+ */
 static void evict_unread(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
 			 enum hashbelt_reason reason)
 {
-	struct hashbelt_belt *belt = shard->belt;
-	u64 deadline = hb_node_deadline(&entry->node), bound;
+	struct hb_place *last = &shard->belt->hand;
 	struct hb_node *node;
 	bool again;
+	u64 bound;
 
-	WRITE_ONCE(belt->hand.lap, shard->hand.lap);
-	WRITE_ONCE(belt->hand.deadline, shard->hand.deadline);
+	WRITE_ONCE(last->lap, shard->hand.lap);
+	WRITE_ONCE(last->deadline, shard->hand.deadline);
 	evict_entry(shard, entry, now, reason);
-	if (deadline <= shard->nearest[HB_PLAIN]) {
+	if (reason == HASHBELT_PRESSURE) {
 		nearest_entry(shard, HB_PLAIN, now, &bound);
-		WRITE_ONCE(shard->nearest[HB_PLAIN], bound);
+		set_bound(shard, HB_PLAIN, bound);
 	}
 	node = hb_hand_node(&shard->wheel, &again);
 	if (node)

@@ -74,6 +74,7 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 	if (unlikely(!shard->count)) {
 		WRITE_ONCE(shard->nearest[HB_PLAIN], HB_NOTHING);
 		WRITE_ONCE(shard->nearest[HB_LEASES], HB_NOTHING);
+		WRITE_ONCE(shard->hand.lap, 0);
 	}
 	if (!cleared) {
 		shard->live--;
@@ -113,20 +114,6 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 	return 0;
 }
 
-/*
- * Moves the hand of a shard without plain entries to the place where those of the other shards are.
- * An entry behind that place is for their next lap.
- */
-static void join_lap(struct hb_shard *shard, u64 deadline)
-{
-	u64 lap = READ_ONCE(shard->belt->hand.lap), at = READ_ONCE(shard->belt->hand.deadline);
-	bool behind = deadline < at;
-
-	WRITE_ONCE(shard->hand.lap, lap + behind);
-	WRITE_ONCE(shard->hand.deadline, behind ? 0 : at);
-	hb_hand_rewind(&shard->wheel);
-}
-
 /* Puts an entry on the wheel. Returns when the worker must look at it. */
 u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
@@ -135,11 +122,8 @@ u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	enum hb_class class = hb_class(entry);
 
 	lockdep_assert_held(&shard->lock);
-	if (deadline < shard->nearest[class]) {
-		if (unlikely(shard->nearest[class] == HB_NOTHING) && class == HB_PLAIN)
-			join_lap(shard, deadline);
+	if (deadline < shard->nearest[class])
 		WRITE_ONCE(shard->nearest[class], deadline);
-	}
 	next = hb_wheel_add(hb_wheel_of(shard, class), &entry->node, now);
 	if (next < shard->next)
 		WRITE_ONCE(shard->next, next);
