@@ -192,6 +192,7 @@ suite_native() {
 	one top "$top/.cache/build/native/top_test"
 	one bench "$top/.cache/build/native/bench_test"
 	one linear "$top/.cache/build/native/linear_test"
+	one simulate "$top/.cache/build/native/simulate_test"
 	one links "$tests/docs/links.t"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A belt's orders of eviction. Entries stand in buckets by their deadlines, in each bucket in the
+ * order of their arrival, and expired ones have left before.
+ *
+ * "deadline" evicts the entry whose bucket comes first.
+ *
+ * "unread" has a hand in each shard, which walks the entries in this order, and from the last one
+ * on to the first one: an entry that was read since the hand last passed stays and loses its mark;
+ * the first one without a mark is evicted. A put that replaces a value counts as a read. The hand
+ * that is furthest behind moves, so that all of them go through the belt as one would.
+ *
+ * "survivors" is "unread", but an entry that the hand has found read stays until the hand comes
+ * round with little to show: until a round has evicted less than half as many entries as the shard
+ * has. In "unread" the hand comes round sooner the more times-to-live there are, because new
+ * entries arrive all over the order and not at its end alone, and so each entry has less time to be
+ * read.
+ *
+ * As in belt/wheel.c, each level has buckets as wide as all of the level before, and entries move
+ * on to a finer level when their bucket begins.
+ */
+#include <stdlib.h>
+
+#include "cache.h"
+#include "random.h"
+#include "tree.h"
+
+#define OVERFLOW_SIZE_MIN	64
+
+/**
+ * struct shard - a part of a belt
+ * @root:	the tree of its objects
+ * @marks:	bitmap
+ * @hand_due:	the place at which the hand stands
+ * @hand_turn:	likewise
+ * @hand_at:	the deadline of the object there
+ * @round:	how often the hand has come to the end
+ * @survived:	number of the round since which survivors stay
+ * @count:	number of its objects
+ * @evicted:	in this round
+ */
+struct shard {
+	struct object *root;
+	uint64_t *marks;
+	uint64_t hand_due;
+	uint64_t hand_turn;
+	uint64_t hand_at;
+	uint64_t round;
+	uint64_t survived;
+	uint64_t count;
+	uint64_t evicted;
+};
+
+/**
+ * struct belt - state of the cache
+ * @turns:	of the last object that was put into a tree
+ * @marks:	bits of each bitmap, a power of two; 0: objects have marks of their own
+ * @shards:	all shards
+ */
+struct belt {
+	uint64_t turns;
+	uint64_t marks;
+	struct shard shards[];
+};
+
+static void init(struct cache *cache)
+{
+	const struct geometry *geometry = cache->geometry;
+	struct belt *belt = zalloc(1, sizeof(*belt) +
+				      geometry->shards * sizeof(belt->shards[0]));
+	uint64_t bits = geometry->marks * geometry->expected / geometry->shards;
+
+	if (geometry->marks)
+		for (belt->marks = 64; belt->marks < bits; belt->marks *= 2)
+			;
+	for (unsigned int i = 0; i < geometry->shards; i++) {
+		belt->shards[i].marks = zalloc(belt->marks / 64, sizeof(uint64_t));
+		belt->shards[i].survived = 1;
+	}
+	cache->state = belt;
+}
+
+static void destroy(struct cache *cache)
+{
+	struct belt *belt = cache->state;
+
+	for (unsigned int i = 0; i < cache->geometry->shards; i++)
+		free(belt->shards[i].marks);
+	free(belt);
+}
+
+static uint64_t hash_of(const struct cache *cache, const struct object *object)
+{
+	return mix(key_of(cache, object) + 1);
+}
+
+static struct shard *shard_of(const struct cache *cache, const struct object *object)
+{
+	struct belt *belt = cache->state;
+
+	return &belt->shards[(hash_of(cache, object) >> 32) % cache->geometry->shards];
+}
+
+/* Returns whether the object has a mark, and sets or clears it. */
+static bool mark(const struct cache *cache, struct object *object, bool set)
+{
+	struct belt *belt = cache->state;
+	uint64_t bit, *word, old;
+
+	if (!belt->marks) {
+		old = object->reads;
+		object->reads = set;
+		return old;
+	}
+	bit = hash_of(cache, object) % belt->marks;
+	word = &shard_of(cache, object)->marks[bit / 64];
+	old = *word >> bit % 64 & 1;
+	*word = (*word & ~(1ull << bit % 64)) | (uint64_t)set << bit % 64;
+	return old;
+}
+
+/* When the bucket of a deadline ends or, on the levels after the first, begins. */
+static uint64_t bucket_of(const struct geometry *geometry, uint64_t deadline, uint64_t now)
+{
+	uint64_t width = geometry->interval, size = geometry->buckets;
+
+	if (deadline == NEVER)
+		return NEVER;
+	if (!size || deadline / width + 1 <= now / width + size)
+		return (deadline / width + 1) * width;
+	do {
+		width *= size;
+		size = size > OVERFLOW_SIZE_MIN ? size : OVERFLOW_SIZE_MIN;
+	} while (deadline / width > now / width + size);
+	return deadline / width * width;
+}
+
+static void enter(struct cache *cache, struct object *object)
+{
+	struct belt *belt = cache->state;
+	struct shard *shard = shard_of(cache, object);
+
+	object->due = bucket_of(cache->geometry, object->deadline, cache->time);
+	object->turn = ++belt->turns;
+	object->heat = mix(object->turn);
+	tree_add(&shard->root, object);
+	shard->count++;
+}
+
+static void add(struct cache *cache, struct object *object)
+{
+	object->reads = 0;
+	object->since = 0;
+	enter(cache, object);
+}
+
+static void stay(struct cache *cache, struct object *object)
+{
+	(void)cache;
+	(void)object;
+}
+
+static void hit(struct cache *cache, struct object *object)
+{
+	mark(cache, object, true);
+}
+
+static void take(struct cache *cache, struct object *object)
+{
+	struct shard *shard = shard_of(cache, object);
+
+	tree_del(&shard->root, object);
+	shard->count--;
+}
+
+static void replace(struct cache *cache, struct object *object, const struct object *old)
+{
+	(void)old;
+	take(cache, object);
+	enter(cache, object);
+	mark(cache, object, true);
+}
+
+/* Moves the entries of buckets that have begun to finer levels. Returns the first entry. */
+static struct object *cascade(struct cache *cache, struct shard *shard)
+{
+	struct object *object;
+
+	while ((object = tree_first(shard->root)) && object->due <= cache->time) {
+		take(cache, object);
+		enter(cache, object);
+	}
+	return object;
+}
+
+static void evict_nearest(struct cache *cache)
+{
+	struct belt *belt = cache->state;
+	struct object *best = NULL, *object;
+
+	for (unsigned int i = 0; i < cache->geometry->shards; i++) {
+		object = cascade(cache, &belt->shards[i]);
+		if (object && (!best || object->due < best->due))
+			best = object;
+	}
+	cache_evict(cache, best);
+}
+
+/* The shard whose hand is furthest behind; one of them has an entry. */
+static struct shard *next_shard(struct cache *cache)
+{
+	struct belt *belt = cache->state;
+	struct shard *best = NULL;
+
+	for (unsigned int i = 0; i < cache->geometry->shards; i++) {
+		struct shard *shard = &belt->shards[i];
+
+		if (cascade(cache, shard) &&
+		    (!best || shard->round < best->round ||
+		     (shard->round == best->round && shard->hand_at < best->hand_at)))
+			best = shard;
+	}
+	return best;
+}
+
+/* Moves the hand to the next entry. NULL: it is back at the start. */
+static struct object *move_hand(struct shard *shard)
+{
+	struct object *object = tree_after(shard->root, shard->hand_due, shard->hand_turn);
+
+	shard->hand_due = object ? object->due : 0;
+	shard->hand_turn = object ? object->turn : 0;
+	shard->hand_at = object ? object->deadline : 0;
+	if (object)
+		return object;
+	shard->round++;
+	if (shard->evicted < shard->count / 2)
+		shard->survived = shard->round + 1;
+	shard->evicted = 0;
+	return NULL;
+}
+
+static void evict_unread(struct cache *cache)
+{
+	struct object *object;
+
+	do {
+		object = move_hand(next_shard(cache));
+	} while (!object || mark(cache, object, false));
+	cache_evict(cache, object);
+}
+
+/* An entry that is found read stays as long as @survived of its shard is the same. */
+static bool survives(struct cache *cache, const struct shard *shard, struct object *object)
+{
+	if (object->since == shard->survived)
+		return true;
+	if (!mark(cache, object, false))
+		return false;
+	object->since = shard->survived;
+	return true;
+}
+
+static void evict_no_survivor(struct cache *cache)
+{
+	struct object *object;
+	struct shard *shard;
+
+	do {
+		shard = next_shard(cache);
+		object = move_hand(shard);
+	} while (!object || survives(cache, shard, object));
+	shard->evicted++;
+	cache_evict(cache, object);
+}
+
+const struct order deadline_order = {
+	.name = "deadline", .prompt = true,
+	.init = init, .destroy = destroy, .add = add, .hit = stay, .replace = replace,
+	.take = take, .evict = evict_nearest,
+};
+
+const struct order unread_order = {
+	.name = "unread", .prompt = true,
+	.init = init, .destroy = destroy, .add = add, .hit = hit, .replace = replace,
+	.take = take, .evict = evict_unread,
+};
+
+const struct order survivors = {
+	.name = "survivors", .prompt = true,
+	.init = init, .destroy = destroy, .add = add, .hit = hit, .replace = replace,
+	.take = take, .evict = evict_no_survivor,
+};

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* simulate_test - orders of eviction on short traces whose misses were counted by hand. */
+#include <string.h>
+
+#include "../../device/tap.h"
+#include "cache.h"
+#include "clairvoyant.h"
+#include "twitter.h"
+#include "workload.h"
+#include "zipf.h"
+
+/* An object of a key of one byte and a value of 35: so many bytes of room are an object. */
+#define SLOT	100
+
+static const struct geometry one = { .shards = 1, .interval = 1 };
+
+/*
+ * A trace from text: a letter reads the key, a capital letter puts it, "-" and a letter removes it.
+ * A digit after that is the time-to-live of its puts, otherwise they do not expire. A blank is a
+ * millisecond; the requests themselves take no time.
+ */
+static struct trace parse(const char *text)
+{
+	struct trace trace = { zalloc(strlen(text), sizeof(struct request)), 0, 26 };
+
+	for (uint64_t time = 0; *text; text++) {
+		struct request *request = &trace.requests[trace.count];
+
+		if (*text == ' ') {
+			time++;
+			continue;
+		}
+		*request = (struct request){ .time = time, .key_len = 1, .value_len = 35 };
+		if (*text == '-') {
+			request->op = TRACE_REMOVE;
+			text++;
+		} else if (*text <= 'Z') {
+			request->op = TRACE_SET;
+		}
+		request->key = (*text | 0x20) - 'a';
+		if (text[1] >= '0' && text[1] <= '9')
+			request->ttl = *++text - '0';
+		trace.count++;
+	}
+	return trace;
+}
+
+/* Checks the number of reads that miss in a cache with room for so many objects. */
+static void misses(const struct order *order, unsigned int objects, const char *text,
+		   uint64_t expected)
+{
+	struct trace trace = parse(text);
+	struct result result = cache_play(&trace, order, objects * SLOT, &one);
+
+	is_int(result.misses, expected, "%s, room for %u objects, misses in \"%s\"",
+	       order->name, objects, text);
+	trace_free(&trace);
+}
+
+static void bound(unsigned int objects, const char *text, uint64_t expected)
+{
+	struct trace trace = parse(text);
+
+	is_int(least_misses(&trace, objects * SLOT), expected,
+	       "bound, room for %u objects, misses in \"%s\"", objects, text);
+	trace_free(&trace);
+}
+
+static void test_fifo(void)
+{
+	/* abc fill; d evicts a, a evicts b, b evicts c. */
+	misses(&fifo, 3, "abcdab", 6);
+	/* A read does not save a: d evicts it. */
+	misses(&fifo, 3, "abcada", 5);
+	/* A put that replaces begins anew: d evicts b. */
+	misses(&fifo, 3, "abcAda", 4);
+	misses(&fifo, 3, "ab-acdb", 4);
+}
+
+static void test_lru(void)
+{
+	/* d evicts b, which was read longest ago. */
+	misses(&lru, 3, "abcadab", 5);
+	misses(&lru, 3, "abcabcd", 4);
+	/* Belady's anomaly is FIFO's: LRU has 10 misses with 3, 8 with 4. */
+	misses(&lru, 3, "abcdabeabcde", 10);
+	misses(&lru, 4, "abcdabeabcde", 8);
+	misses(&fifo, 3, "abcdabeabcde", 9);
+	misses(&fifo, 4, "abcdabeabcde", 10);
+}
+
+static void test_sieve(void)
+{
+	/* The hand passes a, which was read, and d evicts b. */
+	misses(&sieve, 3, "abcadab", 5);
+	/* It stays where b was: e evicts c, though a has no mark any more. */
+	misses(&sieve, 3, "abcadea", 5);
+	misses(&sieve, 3, "abcadeac", 6);
+	/* e evicts c, f evicts d, g evicts e: the hand keeps to what comes in, and a stays. */
+	misses(&sieve, 3, "abcadefga", 7);
+	/* All have marks: the hand takes them, begins again, and d evicts a. */
+	misses(&sieve, 3, "abcabcda", 5);
+}
+
+static void test_s3fifo(void)
+{
+	/* Room for 10: the small queue has one. a was read twice and moves on; k evicts b. */
+	misses(&s3fifo, 10, "aaabcdefghijka", 11);
+	/* Read once is not enough: k evicts a. */
+	misses(&s3fifo, 10, "aabcdefghijka", 12);
+	/* a's ghost brings it to the main queue, from where l to t do not evict it. */
+	misses(&s3fifo, 10, "abcdefghijkalmnopqrsta", 21);
+	/* Only the first read after a's return misses. */
+	misses(&s3fifo, 10, "abcdefghijkaaa", 12);
+}
+
+static void test_lives(void)
+{
+	misses(&fifo, 3, "ab3c  b3", 3);
+	misses(&fifo, 3, "ab3c   b3", 4);
+	misses(&unlimited, 3, "a2 a2 a2 a2", 2);
+	/* An expired object takes room in FIFO: d evicts a. In a belt it does not. */
+	misses(&fifo, 3, "ab1c da", 5);
+	misses(&deadline_order, 3, "ab1c da", 4);
+}
+
+static void test_belt(void)
+{
+	/* c has the nearest deadline, read or not. */
+	misses(&deadline_order, 3, "a9b9c5c5d9a9b9c5", 5);
+	/* The hand passes c, and d evicts a. */
+	misses(&unread_order, 3, "a9b9c5c5d9c5b9a9", 5);
+	/* One life: as SIEVE. */
+	misses(&unread_order, 3, "abcadab", 5);
+	misses(&unread_order, 3, "abcadeac", 6);
+	misses(&unread_order, 3, "abcadefga", 7);
+	misses(&unread_order, 3, "abcabcda", 5);
+	misses(&survivors, 3, "abcadab", 5);
+	misses(&survivors, 3, "abcadeac", 6);
+	misses(&survivors, 3, "abcabcda", 5);
+	/* A put that replaces counts as a read: d evicts b. */
+	misses(&unread_order, 3, "abcAda", 4);
+}
+
+/*
+ * The hand passes a, and b and c leave for d and e, which come in behind it. At the end of the
+ * order it begins again, and d to h leave. Then it comes to a once more, which was not read since.
+ */
+static void test_survivors(void)
+{
+	static const char text[] = "a5b9c9a5d1e1f1g1h1i9j9k9a5";
+
+	misses(&unread_order, 3, text, 12);
+	/* The round before has evicted two of three: a stays, and i leaves. */
+	misses(&survivors, 3, text, 11);
+}
+
+static void test_clairvoyant(void)
+{
+	/* Belady's example: 7 misses with 3. */
+	misses(&clairvoyant, 3, "abcdabeabcde", 7);
+	misses(&clairvoyant, 4, "abcdabeabcde", 6);
+	/* d is never read again: it does not stay. */
+	misses(&clairvoyant, 3, "abcdabc", 4);
+	/* b expires before its read, so it leaves for d. */
+	misses(&clairvoyant, 3, "ab2cd  acdb2", 5);
+	/* A put before the read: to keep b has no use. */
+	misses(&clairvoyant, 3, "abcdBacdb", 5);
+}
+
+static void test_bound(void)
+{
+	bound(3, "abcdabc", 4);
+	/* On the whole there is room for both reads, though not at each moment. */
+	bound(1, "abab", 2);
+	bound(1, "abcabc", 4);
+	bound(3, "aaaa", 1);
+	/* The second read of a comes too late, whatever the room. */
+	bound(3, "a2  a2", 2);
+	/* Each read comes soon enough after the one before, but a has to be put every 2 ms. */
+	bound(3, "a2 a2 a2 a2", 2);
+	bound(3, "ab-aa", 3);
+}
+
+static void test_sizes(void)
+{
+	struct request requests[] = {
+		{ .time = 0, .key = 0, .key_len = 1, .value_len = 35 },
+		{ .time = 1, .key = 1, .key_len = 1, .value_len = 35 },
+		{ .time = 2, .key = 2, .key_len = 1, .value_len = 135 },
+		{ .time = 3, .key = 3, .key_len = 1, .value_len = 400 },
+		{ .time = 4, .key = 2, .key_len = 1, .value_len = 135 },
+		{ .time = 5, .key = 1, .key_len = 1, .value_len = 35 },
+	};
+	struct trace trace = { requests, 6, 4 };
+	struct result result = cache_play(&trace, &fifo, 3 * SLOT, &one);
+
+	is_int(result.misses, 4, "an object that needs the room of two evicts one");
+	is_int(result.evicted, 1, "an object larger than the room evicts nothing");
+	is_int(result.most, 3 * SLOT, "the most bytes in use are all of the room");
+}
+
+static void test_marks(void)
+{
+	struct trace trace = workload_make(workload_find("zipf-1.0"), 20000, 1);
+	struct geometry geometry = { .shards = 8, .interval = 100, .buckets = 10,
+				     .marks = 8, .expected = 100 };
+	struct result sharded = cache_play(&trace, &unread_order, 100 * 1080, &geometry);
+	struct result whole = cache_play(&trace, &unread_order, 100 * 1080, &one);
+	struct result fifos = cache_play(&trace, &fifo, 100 * 1080, &one);
+
+	ok(whole.misses < sharded.misses && sharded.misses < fifos.misses,
+	   "shards and shared marks cost misses, but fewer than FIFO has more");
+	ok(sharded.most > 99 * 1080, "shards share all of the room");
+	trace_free(&trace);
+}
+
+static void test_workloads(void)
+{
+	struct trace first, again;
+	unsigned int same = 0, count = 0;
+
+	for (const struct workload *workload = workloads; workload->name; workload++) {
+		first = workload_make(workload, 5000, 7);
+		again = workload_make(workload, 5000, 7);
+		same += first.keys == again.keys &&
+			!memcmp(first.requests, again.requests, 5000 * sizeof(*first.requests));
+		count++;
+		trace_free(&first);
+		trace_free(&again);
+	}
+	is_int(same, count, "the same seed makes the same trace, in all workloads");
+	first = workload_make(workload_find("zipf-1.0"), 5000, 7);
+	again = workload_make(workload_find("zipf-1.0"), 5000, 8);
+	ok(memcmp(first.requests, again.requests, 5000 * sizeof(*first.requests)),
+	   "another seed makes another trace");
+	trace_free(&first);
+	trace_free(&again);
+}
+
+static void test_zipf(void)
+{
+	struct zipf zipf = zipf_make(3, 1.0);
+	unsigned int counts[3] = { 0 };
+	uint64_t seed = 1;
+
+	for (unsigned int i = 0; i < 110000; i++)
+		counts[zipf_draw(&zipf, &seed)]++;
+	/* 6/11, 3/11 and 2/11 of all. */
+	ok(abs((int)counts[0] - 60000) < 1000 && abs((int)counts[1] - 30000) < 1000 &&
+	   abs((int)counts[2] - 20000) < 1000, "Zipf numbers have their probabilities");
+	zipf_free(&zipf);
+}
+
+static size_t read_text(const char *text, struct trace *trace)
+{
+	FILE *file = fmemopen((void *)text, strlen(text), "r");
+	size_t bad = twitter_read(file, trace);
+
+	fclose(file);
+	return bad;
+}
+
+static void test_twitter(void)
+{
+	struct trace trace;
+
+	is_int(read_text("5,x,3,0,1,get,0\n6,x,3,10,1,set,60\n6,y,4,7,2,gets,0\n"
+			 "7,x,3,0,1,get,0\n9,x,3,0,1,delete,0\n9,z,3,5,1,add,1\n", &trace), 0,
+	       "a trace of twitter/cache-trace is read");
+	is_int(trace.count, 6, "it has all requests");
+	is_int(trace.keys, 3, "it has all keys");
+	is_int(trace.requests[5].time, 4000, "its times begin with 0");
+	is_int(trace.requests[0].ttl, 60000,
+	       "a read before the first put has the life of that put");
+	is_int(trace.requests[3].value_len, 10, "a read has the size of the put before");
+	ok(trace.requests[2].ttl == 0 && trace.requests[2].value_len == 7,
+	   "a read of a key that is never put has the size that it found, and no life");
+	is_int(trace.requests[4].op, TRACE_REMOVE, "delete removes");
+	is_int(trace.requests[5].op, TRACE_ADD, "add adds");
+	trace_free(&trace);
+	is_int(read_text("5,x,3,0,1,get,0\n5,x,3,0,1,look,0\n", &trace), 2,
+	       "an unknown operation is found");
+	is_int(read_text("5,x,3,0,1,get\n", &trace), 1, "a line with a field too few is found");
+	is_int(read_text("5,x,3,0,1,get,0\n4,x,3,0,1,get,0\n", &trace), 2,
+	       "a time that goes back is found");
+}
+
+int main(void)
+{
+	plan(68);
+	test_fifo();
+	test_lru();
+	test_sieve();
+	test_s3fifo();
+	test_lives();
+	test_belt();
+	test_survivors();
+	test_clairvoyant();
+	test_bound();
+	test_sizes();
+	test_marks();
+	test_workloads();
+	test_zipf();
+	test_twitter();
+	return done_testing();
+}
