@@ -38,7 +38,7 @@ belt() {
 
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing || exit 1
 echo 1..20
-./hbctl create traced --ttl 1m --max-entries 2 --when-full evict || exit 1
+./hbctl create traced --ttl 1m --max-entries 2 --evict deadline || exit 1
 belt halt
 id=$(./hbctl --json info traced | sed 's/.*"id": *\([0-9]*\).*/\1/')
 echo 1 >$tracing/events/hashbelt/enable
