@@ -89,6 +89,8 @@ static __always_inline int return_get(struct hashbelt_item __user *to,
 	unsafe_put_user(item->flags, &to->flags, fault);
 	unsafe_put_user(item->ttl_ms, &to->ttl_ms, fault);
 	unsafe_put_user(item->version, &to->version, fault);
+	if (result)
+		unsafe_put_user(0, &to->result, fault);
 	user_write_access_end();
 	return 0;
 fault:

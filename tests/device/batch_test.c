@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "device.h"
 
-#define TESTS	69
+#define TESTS	70
 
 static char buffer[64];
 
@@ -266,6 +266,30 @@ static void test_rights(void)
 	close(writer);
 }
 
+/* Results of a batch that was sent before are in the items. */
+static void test_results(void)
+{
+	struct hashbelt_item items[] = {
+		op_put("key", "value"), op_item(HASHBELT_OP_GET, "key"),
+		op_item(HASHBELT_OP_GET, "nothere"), op_item(HASHBELT_OP_GET, "key"),
+		op_item(HASHBELT_OP_TOUCH, "key"), op_item(HASHBELT_OP_REMOVE, "key"),
+	};
+	int belt = open_device(O_RDWR);
+	unsigned int i, right = 0;
+	__u32 done;
+
+	if (create_belt(belt, "", 0600))
+		bail_out("no belt");
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		items[i].result = 1;
+	if (run(belt, items, ARRAY_SIZE(items), &done) || done != ARRAY_SIZE(items))
+		bail_out("no batch");
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		right += items[i].result == (i == 2 ? -ENOENT : 0);
+	is_int(right, ARRAY_SIZE(items), "a batch writes the result of each of its items");
+	close(belt);
+}
+
 int main(void)
 {
 	plan(TESTS);
@@ -276,5 +300,6 @@ int main(void)
 	test_readonly();
 	test_again();
 	test_rights();
+	test_results();
 	return done_testing();
 }

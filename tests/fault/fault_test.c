@@ -1158,6 +1158,7 @@ struct batch_case {
 
 static const struct batch_case batches[] = {
 	{ "get", HASHBELT_OP_GET, "9", "9" },
+	{ "get that misses", HASHBELT_OP_GET, NULL, NULL },
 	{ "put", HASHBELT_OP_PUT, NULL, "a value" },
 	{ "touch", HASHBELT_OP_TOUCH, "9", "9" },
 	{ "remove", HASHBELT_OP_REMOVE, "9", NULL },
@@ -1177,7 +1178,8 @@ struct batch_items {
 	char values[BATCH][8];
 };
 
-static const char *const batch_keys[BATCH] = { "one", "two", "three" };
+/* A key of 8 bytes or more is copied in by words. */
+static const char *const batch_keys[BATCH] = { "one", "two", "a third and longer key" };
 
 static struct hashbelt_item batch_item(const struct batch_case *test, struct batch_items *batch,
 				       unsigned int i)
@@ -1224,7 +1226,8 @@ static bool item_is_done(const struct batch_case *test, int fd, const struct bat
 			 unsigned int i)
 {
 	if (test->op == HASHBELT_OP_GET)
-		return !strcmp(batch->values[i], test->after);
+		return test->after ? !strcmp(batch->values[i], test->after) :
+				     batch->items[i].result == -ENOENT;
 	if (test->op == HASHBELT_OP_TOUCH)
 		return time_left(fd, batch_keys[i]) == TTL;
 	return test->after ? holds_text(fd, batch_keys[i], test->after) :
@@ -1232,9 +1235,10 @@ static bool item_is_done(const struct batch_case *test, int fd, const struct bat
 }
 
 /* Whether the result of an item fits: @done says whether the operation has taken effect. */
-static bool item_is_right(const struct hashbelt_item *item, const struct point *point, bool done)
+static bool item_is_right(const struct batch_case *test, const struct hashbelt_item *item,
+			  const struct point *point, bool done)
 {
-	if (!item->result)
+	if (item->result == (test->op == HASHBELT_OP_GET && !test->after ? -ENOENT : 0))
 		return done;
 	if (item->result < 0 && !may_say(point, item->result))
 		return false;
@@ -1273,7 +1277,7 @@ static bool try_batch(const struct batch_case *test, enum fault_mode mode, unsig
 		good = point.fired || batch.done == BATCH;
 	/* If the call failed, batch.done was not written, and only the items tell. */
 	for (i = 0; i < BATCH; i++) {
-		good &= item_is_right(&given.items[i], &point,
+		good &= item_is_right(test, &given.items[i], &point,
 				      item_is_done(test, scene.belt, &given, i));
 		good &= err || (i < batch.done) == (given.items[i].result <= 0);
 	}

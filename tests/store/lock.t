@@ -73,7 +73,7 @@ like 'locks --json prints an object for each lock' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":*,\"held_ms\":*,\"bound\":false}" \
 	'' in_store locks --json
 like 'locks prints token, times, owner and name of each lock' 0 "TOKEN *HELD *LEFT *OWNER *NAME
-$first *s *s *a  *x" '' in_store locks
+*$first *s *s *a  *x" '' in_store locks
 is 'unlock by the owner prints nothing' 0 '' '' in_store unlock x --owner a
 nobody="lock 'x' is free: it was never taken, or its lease has expired"
 is 'unlock of a free lock exits with 1' 1 '' "$nobody" in_store unlock x --owner a
