@@ -91,7 +91,8 @@
 #define COMPARE_MOST	64UL
 
 /*
- * Marked entries that hands pass for one eviction; the next one leaves, read or not. Where all of
+ * Marked entries that hands pass in one go: for one eviction, a batch of them, or the entries that
+ * the shrinker takes in one RCU read-side section. The next one leaves, read or not. Where all of
  * 100,000 entries were read, the first eviction would pass 100,000 otherwise.
  */
 #define PASS_MOST	1024
@@ -124,7 +125,7 @@ static bool ready;	/* @marks is: before 6.7 callbacks may come earlier */
  * @least:	returned: that bound, or HB_NOTHING
  * @next:	returned: the least bound of the other shards
  * @then:	returned, by the hands: the least place of the hands of the other shards
- * @passes:	marked entries that hands may still pass
+ * @passes:	marked entries that hands may still pass; it may be shared by several searches
  */
 struct search {
 	enum hb_class class;
@@ -135,7 +136,7 @@ struct search {
 	u64 least;
 	u64 next;
 	struct hb_place then;
-	unsigned int passes;
+	unsigned int *passes;
 };
 
 static void find_shard(struct hashbelt_belt *belt, struct search *search)
@@ -362,10 +363,10 @@ static bool pass(struct hb_shard *shard, struct search *search, struct hashbelt_
 {
 	struct hashbelt_belt *belt = shard->belt;
 
-	if (!search->passes || (!hb_is_live(belt, entry, now) && !hb_lives_on(belt, entry)) ||
+	if (!*search->passes || (!hb_is_live(belt, entry, now) && !hb_lives_on(belt, entry)) ||
 	    !hb_unmark_read(entry))
 		return false;
-	search->passes--;
+	--*search->passes;
 	if (unlikely(hb_hand_is_late(&shard->wheel, &entry->node))) {
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_wheel_add(&shard->wheel, &entry->node, now);
@@ -449,12 +450,15 @@ static void evict_unread(struct hb_shard *shard, struct hashbelt_entry *entry, u
 		set_place(shard, node);
 }
 
-/* Takes out the plain entry that the hands come to first. Returns as evict_from(). */
+/*
+ * Takes out the plain entry that the hands come to first, past *@passes marked ones at most.
+ * Returns as evict_from().
+ */
 static size_t evict_by_hand(struct hashbelt_belt *belt, enum hashbelt_reason reason,
-			    const struct hashbelt_entry *put)
+			    const struct hashbelt_entry *put, unsigned int *passes)
 {
 	struct search search = {
-		.class = HB_PLAIN, .put = put, .passes = PASS_MOST,
+		.class = HB_PLAIN, .put = put, .passes = passes,
 		.home = put ? hb_shard_of(belt, hb_hash_of(put)) : NULL,
 	};
 	struct hashbelt_entry *entry;
@@ -489,29 +493,34 @@ static size_t evict_expired(struct hashbelt_belt *belt, enum hb_class class,
 	return evict_from(belt, class, reason, hb_clock_now(&belt->clock), put);
 }
 
-/* Takes out the entry of a class that is the next in the belt's order. Returns as evict_from(). */
+/*
+ * Takes out the entry of a class that is the next in the belt's order. @passes as for
+ * evict_by_hand(). Returns as evict_from().
+ */
 static size_t evict_class(struct hashbelt_belt *belt, enum hb_class class,
-			  enum hashbelt_reason reason, const struct hashbelt_entry *put)
+			  enum hashbelt_reason reason, const struct hashbelt_entry *put,
+			  unsigned int *passes)
 {
 	if (class != HB_PLAIN || !READ_ONCE(belt->unread))
 		return evict_from(belt, class, reason, HB_NEVER, put);
-	return evict_expired(belt, class, reason, put) ?: evict_by_hand(belt, reason, put);
+	return evict_expired(belt, class, reason, put) ?:
+	       evict_by_hand(belt, reason, put, passes);
 }
 
-/* Takes out the next entry of the first class that has one. Returns as evict_from(). */
+/* Takes out the next entry of the first class that has one. As evict_class(). */
 static size_t evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason,
-			const struct hashbelt_entry *put)
+			const struct hashbelt_entry *put, unsigned int *passes)
 {
-	return evict_class(belt, HB_PLAIN, reason, put) ?:
-	       evict_class(belt, HB_LEASES, reason, put);
+	return evict_class(belt, HB_PLAIN, reason, put, passes) ?:
+	       evict_class(belt, HB_LEASES, reason, put, passes);
 }
 
 /* Evicts up to @most entries, one after the other. Returns their number. */
 unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason, unsigned int most)
 {
-	unsigned int done = 0;
+	unsigned int done = 0, passes = PASS_MOST;
 
-	while (done < most && evict_one(belt, reason, NULL))
+	while (done < most && evict_one(belt, reason, NULL, &passes))
 		done++;
 	return done;
 }
@@ -594,11 +603,13 @@ static bool is_exhausted(struct hashbelt_belt *belt, const struct hashbelt_entry
 /* Takes out what may leave for @put. False: there is nothing. */
 static bool evict_for(struct hashbelt_belt *belt, const struct hashbelt_entry *put)
 {
+	unsigned int passes = PASS_MOST;
+
 	if (evict_expired(belt, HB_PLAIN, HASHBELT_EVICTED, put) ||
 	    evict_expired(belt, HB_LEASES, HASHBELT_EVICTED, put))
 		return true;
 	return READ_ONCE(belt->policy) & HASHBELT_EVICT &&
-	       (evict_one(belt, HASHBELT_EVICTED, put) || hb_event_drop_oldest(belt));
+	       (evict_one(belt, HASHBELT_EVICTED, put, &passes) || hb_event_drop_oldest(belt));
 }
 
 /**
@@ -638,7 +649,8 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
  */
 static bool evict_in(struct hb_shard *shard)
 {
-	struct search search = { .then = { .lap = U64_MAX }, .passes = HB_BATCH - 1 };
+	unsigned int passes = HB_BATCH - 1;
+	struct search search = { .then = { .lap = U64_MAX }, .passes = &passes };
 	struct hashbelt_entry *entry;
 	u64 now, deadline;
 
@@ -700,9 +712,10 @@ bool hb_evicts_ahead(const struct hashbelt_belt *belt)
 void hb_evict_ahead(struct hashbelt_belt *belt, const struct hashbelt_entry *put)
 {
 	size_t most = hb_entry_size(put), done = 0, size;
+	unsigned int passes = PASS_MOST;
 
 	do {
-		size = evict_one(belt, HASHBELT_EVICTED, put);
+		size = evict_one(belt, HASHBELT_EVICTED, put, &passes);
 		done += size;
 		cond_resched();
 	} while (size && done < most && !fatal_signal_pending(current));
@@ -918,12 +931,13 @@ static unsigned long shrink_next(const struct shrink_control *control, enum hb_c
 {
 	struct comparison found = { .class = class, .least = S64_MAX };
 	unsigned long before = shrink->entries, walked;
+	unsigned int passes = PASS_MOST;
 	size_t size;
 
 	rcu_read_lock();
 	walked = walk(control, compare_belt, &found);
 	while (found.best && shrink->entries < most) {
-		size = evict_class(found.best, class, HASHBELT_PRESSURE, NULL);
+		size = evict_class(found.best, class, HASHBELT_PRESSURE, NULL, &passes);
 		if (!size)
 			break;
 		shrink->entries++;

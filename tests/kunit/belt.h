@@ -631,4 +631,20 @@ static inline void waiter_stop(struct waiter *waiter)
 	waiter->task = NULL;
 }
 
+static inline void count_mark(struct hashbelt_entry *entry, void *arg)
+{
+	*(unsigned int *)arg += !!(hb_hash_of(entry) & HB_READ);
+}
+
+/* The number of entries that were read since the hand passed them. */
+static inline unsigned int count_marks(struct hashbelt_belt *belt)
+{
+	unsigned int marks = 0;
+	u64 place;
+
+	for (place = 0; place < HB_INDEX_END; )
+		place = hb_index_scan(&belt->index, place, count_mark, &marks);
+	return marks;
+}
+
 #endif /* _BELT_H */

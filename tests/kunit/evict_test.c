@@ -458,6 +458,25 @@ static void the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts(str
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
 }
 
+/* These are what it passes in one RCU read-side section. */
+static void the_shrinker_passes_at_most_1024_marks_for_16_entries(struct kunit *test)
+{
+	enum { ENTRIES = 5000, BATCH = SHRINK_BATCH };
+	struct shrink_control control = { .nr_to_scan = BATCH };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT,
+	});
+	unsigned int key;
+
+	for (key = 0; key < ENTRIES; key++) {
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		get(belt, key);
+	}
+	KUNIT_ASSERT_EQ(test, count_marks(belt), (unsigned int)ENTRIES);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), (unsigned long)BATCH);
+	KUNIT_EXPECT_GE(test, count_marks(belt), (unsigned int)(ENTRIES - PASS_MOST - BATCH));
+}
+
 static void under_pressure_a_belt_queues_at_most_1_mib_of_events(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
@@ -747,6 +766,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(a_belt_that_reports_evictions_evicts_none_ahead),
 	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
 	KUNIT_CASE(the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts),
+	KUNIT_CASE(the_shrinker_passes_at_most_1024_marks_for_16_entries),
 	KUNIT_CASE(under_pressure_a_belt_queues_at_most_1_mib_of_events),
 	KUNIT_CASE(an_empty_belt_has_nothing_to_evict),
 	KUNIT_CASE(a_claimed_entry_bounds_its_shard_by_its_deadline),

@@ -36,21 +36,6 @@ static unsigned int count_present(struct hashbelt_belt *belt, unsigned int from,
 	return present;
 }
 
-static void count_mark(struct hashbelt_entry *entry, void *arg)
-{
-	*(unsigned int *)arg += !!(hb_hash_of(entry) & HB_READ);
-}
-
-static unsigned int count_marks(struct hashbelt_belt *belt)
-{
-	unsigned int marks = 0;
-	u64 place;
-
-	for (place = 0; place < HB_INDEX_END; )
-		place = hb_index_scan(&belt->index, place, count_mark, &marks);
-	return marks;
-}
-
 static const u32 bucket_cases[] = { 2, 5, 500 };
 
 static void bucket_case_name(const u32 *buckets, char *name)
