@@ -15,8 +15,9 @@
 /* Up to this length a value is copied out word by word. */
 #define WORDS_MAX	4096
 
+/* Copies out what an operation returns; @result: its result as well. */
 static __always_inline int return_item(struct hashbelt_item __user *to,
-				       const struct hashbelt_item *item)
+				       const struct hashbelt_item *item, const bool result)
 {
 	if (!user_write_access_begin(to, sizeof(*to)))
 		return -EFAULT;
@@ -24,7 +25,8 @@ static __always_inline int return_item(struct hashbelt_item __user *to,
 	unsafe_put_user(item->flags, &to->flags, fault);
 	unsafe_put_user(item->ttl_ms, &to->ttl_ms, fault);
 	unsafe_put_user(item->version, &to->version, fault);
-	unsafe_put_user(item->result, &to->result, fault);
+	if (result)
+		unsafe_put_user(item->result, &to->result, fault);
 	user_write_access_end();
 	return 0;
 fault:
@@ -76,25 +78,6 @@ static __always_inline int copy_get(struct hashbelt_item *item,
 	return 0;
 fault:
 	user_read_access_end();
-	return -EFAULT;
-}
-
-/* Copies out what a get that hits returns; @result: in a batch. */
-static __always_inline int return_get(struct hashbelt_item __user *to,
-				      const struct hashbelt_item *item, const bool result)
-{
-	if (!user_write_access_begin(to, sizeof(*to)))
-		return -EFAULT;
-	unsafe_put_user(item->value_len, &to->value_len, fault);
-	unsafe_put_user(item->flags, &to->flags, fault);
-	unsafe_put_user(item->ttl_ms, &to->ttl_ms, fault);
-	unsafe_put_user(item->version, &to->version, fault);
-	if (result)
-		unsafe_put_user(0, &to->result, fault);
-	user_write_access_end();
-	return 0;
-fault:
-	user_write_access_end();
 	return -EFAULT;
 }
 
@@ -455,7 +438,7 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
 		return PTR_ERR(session);
 	err = do_item(session, &item, op);
 	hb_session_put(session);
-	if (returns_item(err) && unlikely(return_item(arg, &item)))
+	if (returns_item(err) && unlikely(return_item(arg, &item, true)))
 		return -EFAULT;
 	return err;
 }
@@ -495,7 +478,7 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 	if (likely(is_plain_get(&item) && !item.op && get_key(key, &item)))
 		err = get_under_rcu(file, &item, key);
 	if (likely(!err))
-		return unlikely(return_get(arg, &item, false)) ? -EFAULT : 0;
+		return unlikely(return_item(arg, &item, false)) ? -EFAULT : 0;
 	return likely(err == -ENOENT) ? err : hb_call_item(file, arg, HASHBELT_OP_GET);
 }
 
@@ -517,7 +500,7 @@ static __always_inline bool get_in_run(struct hashbelt_belt *belt, struct hashbe
 static __always_inline int return_result(struct hashbelt_item __user *to,
 					 const struct hashbelt_item *item)
 {
-	return likely(!item->result) ? return_get(to, item, true) :
+	return likely(!item->result) ? return_item(to, item, true) :
 				       put_user(item->result, &to->result);
 }
 
@@ -597,7 +580,7 @@ static u32 do_items(struct hb_session *session, struct hashbelt_item __user *ite
 			merge_get(&item, &got);
 		else
 			item.result = do_item(session, &item, item.op);
-		if (return_item(&items[done], &item))
+		if (return_item(&items[done], &item, true))
 			break;
 		done++;
 		cond_resched();

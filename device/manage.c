@@ -231,10 +231,12 @@ static int destroy(const struct hb_call *call, const struct hashbelt_name *name)
 	return 0;
 }
 
+/* The argument of hb_call_manage() begins with a name. */
+static_assert(!offsetof(struct hashbelt_settings, name) && !offsetof(struct hashbelt_name, name));
+
 /* CREATE, SET, OPEN and DESTROY, each with a trace point at its end. */
 int hb_call_manage(const struct hb_call *call, void *arg)
 {
-	/* The first member of both structures. */
 	const char *name = arg, *what;
 	int err;
 
