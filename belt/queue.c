@@ -299,11 +299,19 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
 	}
 	event = queue->waiting.first;
 	spin_unlock(&queue->lock);
-	hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, events->count);
 	/* An event wakes one reader, which may have left events: wake the next. */
 	if (event)
 		wake_readers(belt, false);
 	return err;
+}
+
+/*
+ * Counts @count of the taken events as read. The caller calls this when the reader has them: a
+ * counter that rose when they were taken would have to decrease when some are returned unread.
+ */
+void hashbelt_count_read(struct hashbelt_belt *belt, u64 count)
+{
+	hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, count);
 }
 
 /*
@@ -332,8 +340,8 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 /*
  * Puts taken events back at the head, in order; @events is empty afterwards. Works in batches, the
  * last events first, so that the lock is not held for long. @held: as for hashbelt_take_events().
- * @read: a reader has got them, and not acknowledged them. @lost: number of lost events that are to
- * be reported again. Context: may sleep.
+ * @read: they were counted as read, and are not acknowledged. @lost: number of lost events that are
+ * to be reported again. Context: may sleep.
  */
 void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
 			    u64 lost, bool read)
@@ -344,8 +352,6 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 
 	if (read)
 		hb_count_by(belt, HASHBELT_STAT_EVENTS_RETURNED, events->count);
-	else
-		hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, -events->count);
 	spin_lock(&belt->queue.lock);
 	belt->queue.lost += lost;
 	spin_unlock(&belt->queue.lock);
@@ -450,6 +456,7 @@ static bool deliver_step(struct hashbelt_belt *belt)
 		belt->event(belt, hashbelt_event_entry(event), &record, belt->arg);
 		hb_fifo_add(&done, event);
 	}
+	hashbelt_count_read(belt, done.count);
 	hashbelt_settle_events(belt, &done, false);
 	return hashbelt_has_events(belt);
 }

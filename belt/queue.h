@@ -55,6 +55,7 @@ void hb_event_free_all(struct hashbelt_belt *belt);
 
 int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t room,
 			 u64 most, bool hold, u64 *lost);
+void hashbelt_count_read(struct hashbelt_belt *belt, u64 count);
 void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
 			    u64 lost, bool read);
 void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held);

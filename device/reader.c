@@ -177,6 +177,7 @@ static ssize_t try_read(struct hb_session *session, char __user *to, size_t size
 	faulted = events.count;
 	if (faulted)
 		hashbelt_return_events(belt, &events, hold, untold, false);
+	hashbelt_count_read(belt, done.count);
 	if (hold)
 		keep_in_flight(session, &done, lost - untold);
 	hashbelt_settle_events(belt, &done, hold);
