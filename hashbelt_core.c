@@ -111,7 +111,7 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 	atomic64_set(&new->node.deadline, hb_deadline_of(belt, now, item->ttl_ms));
 	if (old) {
 		/* A key that is put again is in use, as one that is read. */
-		new->hash |= HB_READ;
+		new->hash |= HB_READ | (hb_hash_of(old) & HB_TERM);
 		if (unlikely(!replace(shard, old, new, now,
 				      item->ttl_ms == HASHBELT_TTL_KEEP)))
 			return false;

@@ -66,6 +66,8 @@ struct hb_place {
  * @nearest:	lower bounds of the deadlines on @wheel and on @leases; HB_NOTHING if there is none.
  *		Read without @lock as a hint
  * @hand:	where the hand of @wheel stands; likewise
+ * @term:	1 to 3: entries that the hand has found read in this term stay
+ * @evicted:	entries that the hand has evicted in this lap
  * @next:	lower bound of when a bucket of @wheel or @leases falls off. Read without @lock by
  *		the worker
  * @wheel:	where plain entries wait for their deadlines
@@ -94,6 +96,8 @@ struct hb_shard {
 	struct list_head unfinished;
 	u64 nearest[HB_CLASSES];
 	struct hb_place hand;
+	u32 term;
+	u64 evicted;
 	u64 next;
 	struct hb_wheel wheel;
 	struct hb_wheel old;
@@ -271,7 +275,7 @@ static inline void hb_count(struct hashbelt_belt *belt, enum hashbelt_counter co
 	hb_count_by(belt, counter, 1);
 }
 
-/* The hash of an entry's key. For another kind HB_KIND bits are added. */
+/* The hash of an entry's key. For another kind that is added. */
 u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len);
 
 /* The same of a key in words (hash.h), inlined. */

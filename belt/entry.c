@@ -8,7 +8,7 @@ const struct hb_kind_ops *hb_kinds[HB_KINDS] __ro_after_init;
 
 size_t hb_tail_size(u32 hash, u32 keys)
 {
-	const struct hb_kind_ops *ops = hb_kinds[hash & HB_KIND];
+	const struct hb_kind_ops *ops = hb_kinds[hb_hash_kind(hash)];
 
 	return ops ? ops->tail_size + keys * ops->key_size : sizeof(struct hb_link);
 }

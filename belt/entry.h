@@ -23,8 +23,8 @@ struct hb_shard;
  * @next:	of an event: followed by readers that still hold the entry (@chain.next)
  * @sequence:	of an event: its number; under the queue's lock
  * @version:	unique in the belt; constant once the entry is in the index
- * @hash:	of the key, with enum hb_kind, HB_TAILED and HB_READ in the lowest bits; constant
- *		likewise but for HB_READ
+ * @hash:	of the key, with enum hb_kind, HB_TAILED and HB_MARKS in the lowest bits; constant
+ *		likewise but for HB_MARKS
  * @flags:	the user's bits; constant likewise
  * @keys:	of a request: the number of its keys; constant
  * @key_len:	bytes; constant
@@ -85,18 +85,21 @@ static inline u8 *hashbelt_entry_value(struct hashbelt_entry *entry)
  */
 enum hb_kind {
 	HB_ENTRY	= 0,	/* a key with its value */
-	HB_LOCK		= 1,	/* a lock that is held; the value is the owner */
-	HB_FILL		= 2,	/* a fill lease */
-	HB_WAITPOINT	= 3,	/* where waiters of a key meet */
-	HB_REQUEST	= 4,	/* waits for the keys that are its value */
+	HB_LOCK		= 8,	/* a lock that is held; the value is the owner */
+	HB_FILL		= 9,	/* a fill lease */
+	HB_WAITPOINT	= 10,	/* where waiters of a key meet */
+	HB_REQUEST	= 11,	/* waits for the keys that are its value */
 };
 
-#define HB_KINDS	8	/* a kind is three bits of a hash */
+#define HB_KINDS	12
 
-#define HB_KIND		0x07	/* bits of a hash: enum hb_kind */
-#define HB_TAILED	0x08	/* likewise: there is a tail */
-#define HB_READ		0x10	/* likewise: it was read since an eviction has passed it */
-#define HB_HASH		(~(u32)(HB_KIND | HB_TAILED | HB_READ))
+/* The lowest bits of a hash. An HB_ENTRY has marks where the other kinds have their numbers. */
+#define HB_TERM		0x03	/* mark: the term of the shard in which eviction found it read */
+#define HB_READ		0x04	/* mark: it was read since an eviction has passed it */
+#define HB_MARKS	(HB_TERM | HB_READ)
+#define HB_OTHER	0x08	/* it is no HB_ENTRY */
+#define HB_TAILED	0x10	/* there is a tail */
+#define HB_HASH		(~(u32)(HB_MARKS | HB_OTHER | HB_TAILED))
 
 /* Of an entry in the belt: readers may set HB_READ meanwhile. */
 static inline u32 hb_hash_of(const struct hashbelt_entry *entry)
@@ -104,9 +107,20 @@ static inline u32 hb_hash_of(const struct hashbelt_entry *entry)
 	return READ_ONCE(entry->hash);
 }
 
+/* The bits that the hashes of two entries of one kind and key have in common. */
+static inline u32 hb_hash_mask(u32 hash)
+{
+	return hash & HB_OTHER ? ~HB_TAILED : ~(HB_TAILED | HB_MARKS);
+}
+
+static inline enum hb_kind hb_hash_kind(u32 hash)
+{
+	return hash & HB_OTHER ? hash & (HB_OTHER | HB_MARKS) : HB_ENTRY;
+}
+
 /*
- * Marks an entry as read; writes nothing if it is. No lock: of two that change the mark at the same
- * time one counts. Context: as to use the entry.
+ * Marks an HB_ENTRY as read; writes nothing if it is. No lock: of two that change the marks at the
+ * same time one counts. Context: as to use the entry.
  */
 static inline void hb_mark_read(struct hashbelt_entry *entry)
 {
@@ -116,20 +130,25 @@ static inline void hb_mark_read(struct hashbelt_entry *entry)
 		WRITE_ONCE(entry->hash, hash | HB_READ);
 }
 
-/* Takes the mark away. True: there was one. Context: as hb_mark_read(). */
-static inline bool hb_unmark_read(struct hashbelt_entry *entry)
+/*
+ * An eviction passes an HB_ENTRY. True if it stays: it was found read in this term of its shard, or
+ * is found read now, and loses the mark of that. Under the shard's lock.
+ */
+static inline bool hb_keep_read(struct hashbelt_entry *entry, u32 term)
 {
 	u32 hash = hb_hash_of(entry);
 
+	if ((hash & HB_TERM) == term)
+		return true;
 	if (!(hash & HB_READ))
 		return false;
-	WRITE_ONCE(entry->hash, hash & ~HB_READ);
+	WRITE_ONCE(entry->hash, (hash & ~HB_MARKS) | term);
 	return true;
 }
 
 static inline enum hb_kind hb_kind(const struct hashbelt_entry *entry)
 {
-	return hb_hash_of(entry) & HB_KIND;
+	return hb_hash_kind(hb_hash_of(entry));
 }
 
 /**

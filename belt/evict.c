@@ -4,8 +4,11 @@
  *
  * Expired entries leave first. After them, a hand goes through the plain entries in the order of
  * their deadlines, as in SIEVE (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024). An entry
- * that was read since the hand last passed it has a mark: it loses the mark and stays where it is.
- * An entry without a mark leaves. With HASHBELT_EVICT_DEADLINE, and on belts that do not evict, the
+ * that was read since the hand last passed it has a mark: it loses the mark and stays where it is,
+ * for the rest of the *term*. Other entries leave. A term ends with a lap in which the hand has
+ * evicted less than half as many entries as its shard has. In SIEVE a term is a lap; but where new
+ * entries arrive all over the order, and not at its end alone, laps are short, and an entry has
+ * less time to be read in one. With HASHBELT_EVICT_DEADLINE, and on belts that do not evict, the
  * plain entry with the earliest deadline leaves, read or not. Fill leases and requests leave when
  * no plain entry is left: a fill lease that left early would let all callers that miss its key fill
  * it.
@@ -17,7 +20,7 @@
  * Each shard has a hand of its own, and the one that is furthest behind moves: that of the least
  * lap, and in this lap of the least deadline. So together they go through the entries as one hand
  * would. Where places are equal, that of the put's shard moves: then each shard gives up as many
- * entries as it gets. The mark is a bit of the entry's hash, which readers set without a lock.
+ * entries as it gets. The marks are bits of the entry's hash. Readers set one without a lock.
  *
  * When the system is short of memory the shrinker does the same to the belt whose next entry has
  * the least time left, a few entries at a time, and skips pinned belts. It compares 64 belts at a
@@ -91,8 +94,8 @@
 #define COMPARE_MOST	64UL
 
 /*
- * Marked entries that hands pass in one go: for one eviction, a batch of them, or the entries that
- * the shrinker takes in one RCU read-side section. The next one leaves, read or not. Where all of
+ * Entries that hands let stay in one go: for one eviction, a batch of them, or the entries that the
+ * shrinker takes in one RCU read-side section. The next one leaves, read or not. Where all of
  * 100,000 entries were read, the first eviction would pass 100,000 otherwise.
  */
 #define PASS_MOST	1024
@@ -125,7 +128,7 @@ static bool ready;	/* @marks is: before 6.7 callbacks may come earlier */
  * @least:	returned: that bound, or HB_NOTHING
  * @next:	returned: the least bound of the other shards
  * @then:	returned, by the hands: the least place of the hands of the other shards
- * @passes:	marked entries that hands may still pass; it may be shared by several searches
+ * @passes:	entries that hands may still let stay; it may be shared by several searches
  */
 struct search {
 	enum hb_class class;
@@ -315,6 +318,7 @@ static void begin_lap(struct hb_shard *shard, const struct hb_place *place)
 {
 	WRITE_ONCE(shard->hand.lap, place->lap);
 	WRITE_ONCE(shard->hand.deadline, place->deadline);
+	shard->evicted = 0;
 	hb_hand_rewind(&shard->wheel);
 }
 
@@ -355,8 +359,8 @@ static void set_place(struct hb_shard *shard, const struct hb_node *node)
 }
 
 /*
- * The hand passes an entry. True if the entry stays: it has a mark, and loses it. A refreshed entry
- * goes to the bucket of its deadline.
+ * The hand passes an entry. True if the entry stays. A refreshed entry goes to the bucket of its
+ * deadline.
  */
 static bool pass(struct hb_shard *shard, struct search *search, struct hashbelt_entry *entry,
 		 u64 now)
@@ -364,7 +368,7 @@ static bool pass(struct hb_shard *shard, struct search *search, struct hashbelt_
 	struct hashbelt_belt *belt = shard->belt;
 
 	if (!*search->passes || (!hb_is_live(belt, entry, now) && !hb_lives_on(belt, entry)) ||
-	    !hb_unmark_read(entry))
+	    !hb_keep_read(entry, shard->term))
 		return false;
 	--*search->passes;
 	if (unlikely(hb_hand_is_late(&shard->wheel, &entry->node))) {
@@ -384,6 +388,8 @@ static struct hashbelt_entry *end_lap(struct hb_shard *shard, struct search *sea
 	struct hashbelt_entry *entry;
 	u64 deadline;
 
+	if (2 * shard->evicted < shard->live)
+		shard->term = shard->term % 3 + 1;
 	begin_lap(shard, &start);
 	entry = find_nearest(shard, search, now, &deadline);
 	return hb_is_unloading(shard) ? entry : NULL;
@@ -419,8 +425,10 @@ static struct hashbelt_entry *find_unread(struct hb_shard *shard, struct search 
 		head = shard->wheel.hand.head;
 		hb_hand_pass(&shard->wheel);
 		entry = container_of(node, struct hashbelt_entry, node);
-		if (entry != spared && !pass(shard, search, entry, now))
-			return entry;
+		if (entry == spared || pass(shard, search, entry, now))
+			continue;
+		shard->evicted++;
+		return entry;
 	}
 	return NULL;
 }
@@ -451,7 +459,7 @@ static void evict_unread(struct hb_shard *shard, struct hashbelt_entry *entry, u
 }
 
 /*
- * Takes out the plain entry that the hands come to first, past *@passes marked ones at most.
+ * Takes out the plain entry that the hands come to first, past *@passes that stay at most.
  * Returns as evict_from().
  */
 static size_t evict_by_hand(struct hashbelt_belt *belt, enum hashbelt_reason reason,

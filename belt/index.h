@@ -91,6 +91,7 @@ hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, co
 	      const bool locked)
 {
 	struct hb_table *table = rcu_dereference_check(index->table, locked);
+	u32 mask = hb_hash_mask(hash);
 	struct hashbelt_entry *entry;
 	struct hlist_node *node;
 
@@ -99,7 +100,7 @@ hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, co
 		for (node = rcu_dereference_check(hlist_first_rcu(hb_chain(table, hash)), locked);
 		     node; node = rcu_dereference_check(hlist_next_rcu(node), locked)) {
 			entry = hlist_entry(node, struct hashbelt_entry, chain);
-			if (!((hb_hash_of(entry) ^ hash) & ~(HB_TAILED | HB_READ)) &&
+			if (!((hb_hash_of(entry) ^ hash) & mask) &&
 			    likely(entry->key_len == key_len) &&
 			    likely(words ? hb_keys_equal(hb_entry_key(entry), key, key_len) :
 					   !memcmp(entry->data, key, key_len)))

@@ -80,7 +80,7 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 		shard->live--;
 		shard->live_bytes -= hb_entry_size(entry);
 	}
-	if (unlikely(hb_hash_of(entry) & (HB_KIND | HB_TAILED)))
+	if (unlikely(hb_hash_of(entry) & (HB_OTHER | HB_TAILED)))
 		unlink_tail(shard, entry, cleared);
 }
 

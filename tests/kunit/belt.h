@@ -633,18 +633,35 @@ static inline void waiter_stop(struct waiter *waiter)
 
 static inline void count_mark(struct hashbelt_entry *entry, void *arg)
 {
-	*(unsigned int *)arg += !!(hb_hash_of(entry) & HB_READ);
+	*(unsigned int *)arg += !hb_kind(entry) && hb_hash_of(entry) & HB_READ;
+}
+
+static inline void count_term(struct hashbelt_entry *entry, void *arg)
+{
+	*(unsigned int *)arg += !hb_kind(entry) && hb_hash_of(entry) & HB_TERM;
+}
+
+static inline unsigned int count_by(struct hashbelt_belt *belt,
+				    void (*count)(struct hashbelt_entry *entry, void *arg))
+{
+	unsigned int sum = 0;
+	u64 place;
+
+	for (place = 0; place < HB_INDEX_END; )
+		place = hb_index_scan(&belt->index, place, count, &sum);
+	return sum;
 }
 
 /* The number of entries that were read since the hand passed them. */
 static inline unsigned int count_marks(struct hashbelt_belt *belt)
 {
-	unsigned int marks = 0;
-	u64 place;
+	return count_by(belt, count_mark);
+}
 
-	for (place = 0; place < HB_INDEX_END; )
-		place = hb_index_scan(&belt->index, place, count_mark, &marks);
-	return marks;
+/* The number of entries that the hand has found read, in the term of their shard or before. */
+static inline unsigned int count_terms(struct hashbelt_belt *belt)
+{
+	return count_by(belt, count_term);
 }
 
 #endif /* _BELT_H */

@@ -18,15 +18,16 @@ static struct hashbelt_entry *find_kind(struct fixture *f, unsigned int key,
 
 static void expect_kinds(struct kunit *test, unsigned int key, unsigned int kinds)
 {
+	static const enum hb_kind all[] = { HB_ENTRY, HB_LOCK, HB_FILL, HB_WAITPOINT };
 	struct fixture *f = test->priv;
 	struct hashbelt_entry *entry;
-	enum hb_kind kind;
+	unsigned int i;
 
-	for (kind = HB_ENTRY; kind <= HB_WAITPOINT; kind++) {
-		entry = find_kind(f, key, kind);
-		KUNIT_EXPECT_EQ(test, !!entry, !!(kinds & BIT(kind)));
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		entry = find_kind(f, key, all[i]);
+		KUNIT_EXPECT_EQ(test, !!entry, !!(kinds & BIT(all[i])));
 		if (entry)
-			KUNIT_EXPECT_EQ(test, hb_kind(entry), kind);
+			KUNIT_EXPECT_EQ(test, hb_kind(entry), all[i]);
 	}
 	KUNIT_EXPECT_EQ(test, has(f->belt, key), !!(kinds & BIT(HB_ENTRY)));
 	check_accounting(test, f->belt);

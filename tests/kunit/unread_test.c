@@ -71,34 +71,46 @@ static void unread_entries_leave_in_the_order_of_their_buckets(struct kunit *tes
 	}
 }
 
-/* Each entry is alone in its bucket. */
-static void an_entry_that_was_read_is_passed_once(struct kunit *test)
+/* The @n-th key of the first shard. */
+static unsigned int key_in_shard(struct hashbelt_belt *belt, unsigned int n)
+{
+	unsigned int key = 0;
+
+	while (hb_shard_of(belt, hb_hash(belt, &key, sizeof(key))) != belt->shards || n--)
+		key++;
+	return key;
+}
+
+/* Each entry is alone in its bucket. All are in one shard, for an exact order. */
+static void an_entry_that_was_read_is_passed(struct kunit *test)
 {
 	enum { ENTRIES = 16 };
 	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
-	unsigned int key, next = 100;
+	unsigned int keys[3 * ENTRIES], i, next = ENTRIES;
 
-	for (key = 0; key < ENTRIES; key++)
-		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, (1 + key) * 10000), 0);
-	for (key = 0; key < ENTRIES; key += 3)
-		KUNIT_ASSERT_TRUE(test, get(belt, key));
-	for (key = 0; key < ENTRIES; key++) {
-		if (key % 3 == 0)
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		keys[i] = key_in_shard(belt, i);
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, keys[i], (1 + i) * 10000), 0);
+	for (i = 0; i < ENTRIES; i += 3)
+		KUNIT_ASSERT_TRUE(test, get(belt, keys[i]));
+	for (i = 0; i < ENTRIES; i++) {
+		if (i % 3 == 0)
 			continue;
-		KUNIT_EXPECT_TRUE(test, has(belt, key));
-		KUNIT_ASSERT_EQ(test, put_ttl(belt, next++, HASHBELT_TTL_NEVER), 0);
-		KUNIT_EXPECT_FALSE(test, has(belt, key));
+		KUNIT_EXPECT_TRUE(test, has(belt, keys[i]));
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, keys[next++], HASHBELT_TTL_NEVER), 0);
+		KUNIT_EXPECT_FALSE(test, has(belt, keys[i]));
 	}
-	for (key = 0; key < ENTRIES; key += 3)
-		KUNIT_EXPECT_TRUE(test, has(belt, key));
+	for (i = 0; i < ENTRIES; i += 3)
+		KUNIT_EXPECT_TRUE(test, has(belt, keys[i]));
 	/* The hand goes on to the later entries. If those were read, it comes back. */
-	for (key = 100; key < next; key++)
-		KUNIT_ASSERT_TRUE(test, get(belt, key));
-	for (key = 0; key < ENTRIES; key += 3) {
-		KUNIT_EXPECT_TRUE(test, has(belt, key));
-		KUNIT_ASSERT_EQ(test, put_ttl(belt, key + 200, HASHBELT_TTL_NEVER), 0);
-		get(belt, key + 200);
-		KUNIT_EXPECT_FALSE(test, has(belt, key));
+	for (i = ENTRIES; i < next; i++)
+		KUNIT_ASSERT_TRUE(test, get(belt, keys[i]));
+	for (i = 0; i < ENTRIES; i += 3) {
+		KUNIT_EXPECT_TRUE(test, has(belt, keys[i]));
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, keys[next], HASHBELT_TTL_NEVER), 0);
+		KUNIT_ASSERT_TRUE(test, get(belt, keys[next++]));
+		KUNIT_EXPECT_FALSE(test, has(belt, keys[i]));
 	}
 }
 
@@ -160,6 +172,56 @@ static void belts_that_evict_by_deadline_or_not_at_all_mark_no_reads(struct kuni
 	set_policy(test, belt, HASHBELT_EVICT);
 	get(belt, 1);
 	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+}
+
+/* Puts entries all over the order, so that the hand comes round again and again. */
+static void put_everywhere(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
+			   unsigned int to, bool read)
+{
+	unsigned int key;
+
+	for (key = from; key < to; key++) {
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, (1 + key * 7919 % 4001) * 50), 0);
+		if (read)
+			get(belt, key);
+	}
+}
+
+static void an_entry_that_was_found_read_stays_while_laps_evict_many(struct kunit *test)
+{
+	enum { ENTRIES = 800, KEPT = 200, MANY = 4000 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
+	unsigned int key;
+
+	put_everywhere(test, belt, 0, KEPT, true);
+	put_everywhere(test, belt, KEPT, KEPT + MANY, false);
+	KUNIT_EXPECT_EQ(test, count_present(belt, 0, KEPT), (unsigned int)KEPT);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_terms(belt), (unsigned int)KEPT);
+	KUNIT_EXPECT_GE(test, belt->hand.lap, 4ULL);
+	/* The new entry of a key that is put again has the term of the old one. */
+	for (key = 0; key < KEPT; key += 2)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 100000), 0);
+	KUNIT_EXPECT_EQ(test, count_terms(belt), (unsigned int)KEPT);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), KEPT / 2u);
+	/* Laps that evict few entries end the term. Those that were put again outlast one more. */
+	put_everywhere(test, belt, KEPT + MANY, KEPT + MANY + 4 * ENTRIES, true);
+	KUNIT_EXPECT_EQ(test, count_present(belt, 0, KEPT), 0u);
+}
+
+/* The only entry of a shard is found read. */
+static void a_lap_that_evicts_nothing_ends_the_term(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 1, 500);
+	unsigned int n;
+	u64 lap;
+
+	for (n = 0; n < 10; n++) {
+		lap = belt->hand.lap;
+		KUNIT_ASSERT_EQ(test, put(belt, key_in_shard(belt, n)), 0);
+		KUNIT_EXPECT_LE(test, belt->hand.lap, lap + 2);
+		KUNIT_EXPECT_TRUE(test, get(belt, key_in_shard(belt, n)));
+	}
 }
 
 static void one_eviction_passes_at_most_1024_marks(struct kunit *test)
@@ -406,11 +468,13 @@ static void a_skewed_stream_misses_less_often_than_by_deadline(struct kunit *tes
 
 static struct kunit_case unread_test_cases[] = {
 	KUNIT_CASE_PARAM(unread_entries_leave_in_the_order_of_their_buckets, bucket_gen_params),
-	KUNIT_CASE(an_entry_that_was_read_is_passed_once),
+	KUNIT_CASE(an_entry_that_was_read_is_passed),
 	KUNIT_CASE(a_get_without_refresh_leaves_no_mark),
 	KUNIT_CASE(a_touch_a_replacing_put_and_an_addition_mark_an_entry),
 	KUNIT_CASE(a_new_entry_has_no_mark),
 	KUNIT_CASE(belts_that_evict_by_deadline_or_not_at_all_mark_no_reads),
+	KUNIT_CASE(an_entry_that_was_found_read_stays_while_laps_evict_many),
+	KUNIT_CASE(a_lap_that_evicts_nothing_ends_the_term),
 	KUNIT_CASE(one_eviction_passes_at_most_1024_marks),
 	KUNIT_CASE(an_eviction_ends_where_all_entries_are_always_marked),
 	KUNIT_CASE(the_order_can_change_while_the_belt_is_in_use),

@@ -6,15 +6,15 @@
  * "deadline" evicts the entry whose bucket comes first.
  *
  * "unread" has a hand in each shard, which walks the entries in this order, and from the last one
- * on to the first one: an entry that was read since the hand last passed stays and loses its mark;
- * the first one without a mark is evicted. A put that replaces a value counts as a read. The hand
- * that is furthest behind moves, so that all of them go through the belt as one would.
+ * on to the first one: an entry that was read since the hand last passed loses its mark, and stays
+ * for the rest of the term; the first other one is evicted. A term ends with a lap in which the
+ * hand has evicted less than half as many entries as the shard has. A put that replaces a value
+ * counts as a read. The hand that is furthest behind moves, so that all of them go through the belt
+ * as one would.
  *
- * "survivors" is "unread", but an entry that the hand has found read stays until the hand comes
- * round with little to show: until a round has evicted less than half as many entries as the shard
- * has. In "unread" the hand comes round sooner the more times-to-live there are, because new
- * entries arrive all over the order and not at its end alone, and so each entry has less time to be
- * read.
+ * "by laps" is "unread" with terms of one lap, as in SIEVE. The hand comes round the sooner the
+ * more times-to-live there are, because new entries arrive all over the order and not at its end
+ * alone, and so each entry has less time to be read.
  *
  * As in belt/wheel.c, each level has buckets as wide as all of the level before, and entries move
  * on to a finer level when their bucket begins.
@@ -34,10 +34,10 @@
  * @hand_due:	the place at which the hand stands
  * @hand_turn:	likewise
  * @hand_at:	the deadline of the object there
- * @round:	how often the hand has come to the end
- * @survived:	number of the round since which survivors stay
+ * @lap:	how often the hand has come to the end
+ * @term:	the lap with which the term began
  * @count:	number of its objects
- * @evicted:	in this round
+ * @evicted:	in this lap
  */
 struct shard {
 	struct object *root;
@@ -45,8 +45,8 @@ struct shard {
 	uint64_t hand_due;
 	uint64_t hand_turn;
 	uint64_t hand_at;
-	uint64_t round;
-	uint64_t survived;
+	uint64_t lap;
+	uint64_t term;
 	uint64_t count;
 	uint64_t evicted;
 };
@@ -75,7 +75,7 @@ static void init(struct cache *cache)
 			;
 	for (unsigned int i = 0; i < geometry->shards; i++) {
 		belt->shards[i].marks = zalloc(belt->marks / 64, sizeof(uint64_t));
-		belt->shards[i].survived = 1;
+		belt->shards[i].term = 1;
 	}
 	cache->state = belt;
 }
@@ -216,8 +216,8 @@ static struct shard *next_shard(struct cache *cache)
 		struct shard *shard = &belt->shards[i];
 
 		if (cascade(cache, shard) &&
-		    (!best || shard->round < best->round ||
-		     (shard->round == best->round && shard->hand_at < best->hand_at)))
+		    (!best || shard->lap < best->lap ||
+		     (shard->lap == best->lap && shard->hand_at < best->hand_at)))
 			best = shard;
 	}
 	return best;
@@ -233,14 +233,14 @@ static struct object *move_hand(struct shard *shard)
 	shard->hand_at = object ? object->deadline : 0;
 	if (object)
 		return object;
-	shard->round++;
-	if (shard->evicted < shard->count / 2)
-		shard->survived = shard->round + 1;
+	shard->lap++;
+	if (2 * shard->evicted < shard->count)
+		shard->term = shard->lap + 1;
 	shard->evicted = 0;
 	return NULL;
 }
 
-static void evict_unread(struct cache *cache)
+static void evict_by_laps(struct cache *cache)
 {
 	struct object *object;
 
@@ -250,18 +250,17 @@ static void evict_unread(struct cache *cache)
 	cache_evict(cache, object);
 }
 
-/* An entry that is found read stays as long as @survived of its shard is the same. */
-static bool survives(struct cache *cache, const struct shard *shard, struct object *object)
+static bool stays(struct cache *cache, const struct shard *shard, struct object *object)
 {
-	if (object->since == shard->survived)
+	if (object->since == shard->term)
 		return true;
 	if (!mark(cache, object, false))
 		return false;
-	object->since = shard->survived;
+	object->since = shard->term;
 	return true;
 }
 
-static void evict_no_survivor(struct cache *cache)
+static void evict_unread(struct cache *cache)
 {
 	struct object *object;
 	struct shard *shard;
@@ -269,7 +268,7 @@ static void evict_no_survivor(struct cache *cache)
 	do {
 		shard = next_shard(cache);
 		object = move_hand(shard);
-	} while (!object || survives(cache, shard, object));
+	} while (!object || stays(cache, shard, object));
 	shard->evicted++;
 	cache_evict(cache, object);
 }
@@ -286,8 +285,8 @@ const struct order unread_order = {
 	.take = take, .evict = evict_unread,
 };
 
-const struct order survivors = {
-	.name = "survivors", .prompt = true,
+const struct order by_laps = {
+	.name = "by laps", .prompt = true,
 	.init = init, .destroy = destroy, .add = add, .hit = hit, .replace = replace,
-	.take = take, .evict = evict_no_survivor,
+	.take = take, .evict = evict_by_laps,
 };

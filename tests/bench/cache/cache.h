@@ -27,7 +27,7 @@
  * @turn:	number of the put or cascade that brought it to its place; in the tree the place
  *		among objects of the same bucket
  * @soon:	of the clairvoyant: the number of the request that will hit it, or NEVER
- * @since:	of a belt: what struct shard's @survived was when the hand found it read
+ * @since:	of a belt: what struct shard's @term was when the hand found it read
  * @size:	bytes
  * @heat:	heap order of the tree
  * @reads:	marks: how often it was read, as far as the order counts
@@ -137,7 +137,7 @@ struct order {
 	void (*evict)(struct cache *cache);
 };
 
-extern const struct order fifo, lru, sieve, s3fifo, deadline_order, unread_order, survivors;
+extern const struct order fifo, lru, sieve, s3fifo, deadline_order, unread_order, by_laps;
 extern const struct order clairvoyant, unlimited;
 
 /* The belt without shards, whose order is exact to the millisecond. */

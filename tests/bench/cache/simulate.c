@@ -51,8 +51,8 @@ static const struct column orders[] = {
 	{ "SIEVE+", &sieve, true, EXACT },
 	{ "S3-FIFO", &s3fifo, false, EXACT },
 	{ "deadline", &deadline_order, true, EXACT },
+	{ "by laps", &by_laps, true, EXACT },
 	{ "unread", &unread_order, true, EXACT },
-	{ "survivors", &survivors, true, EXACT },
 	{ "clairvoyant", &clairvoyant, true, EXACT },
 	{ NULL }
 };
