@@ -18,13 +18,10 @@ u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len)
 	return hb_siphash(key, key_len, &belt->seed, false) & HB_HASH;
 }
 
-static void entry_free(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+static void wipe(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
-	size_t span = hb_span_of(entry);
-
 	if (READ_ONCE(belt->policy) & HASHBELT_WIPE)
 		memzero_explicit(entry->data, entry->key_len + entry->value_len);
-	hb_object_free(belt->account, entry, span);
 }
 
 /*
@@ -33,8 +30,23 @@ static void entry_free(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
  */
 void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
-	if (refcount_dec_and_test(&entry->ref))
-		entry_free(belt, entry);
+	if (!refcount_dec_and_test(&entry->ref))
+		return;
+	wipe(belt, entry);
+	hb_object_free(belt->account, entry, hb_span_of(entry));
+}
+
+/*
+ * As hashbelt_entry_put(), but the entry may be freed as late as hb_bundle_free(). @bundle has the
+ * belt's account.
+ */
+void hb_entry_put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		     struct hb_bundle *bundle)
+{
+	if (!refcount_dec_and_test(&entry->ref))
+		return;
+	wipe(belt, entry);
+	hb_bundle_add(bundle, entry, hb_span_of(entry));
 }
 
 /*

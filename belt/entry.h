@@ -244,5 +244,7 @@ struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 
 				      u32 key_len, u32 value_len, gfp_t gfp);
 
 void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
+void hb_entry_put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		     struct hb_bundle *bundle);
 
 #endif /* _HASHBELT_ENTRY_H */

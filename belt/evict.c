@@ -782,8 +782,12 @@ struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt, struct h
 		hb_count(belt, HASHBELT_STAT_REJECTED);
 		return ERR_PTR(-ENOSPC);
 	}
-	if (likely(!client))
-		return hb_entry_get_memory(belt, HB_ENTRY, 0, key_len, value_len);
+	if (likely(!client)) {
+		entry = hb_entry_alloc(belt, HB_ENTRY, 0, key_len, value_len, GFP_KERNEL);
+		if (IS_ERR(entry))
+			entry = hb_entry_get_memory(belt, HB_ENTRY, 0, key_len, value_len);
+		return entry;
+	}
 	entry = hb_entry_get_memory(belt, HB_ENTRY | HB_TAILED, 0, key_len, value_len);
 	if (IS_ERR(entry))
 		return entry;

@@ -3,6 +3,7 @@
 #include <linux/sched.h>
 
 #include "belt.h"
+#include "compat.h"
 #include "limbo.h"
 
 struct workqueue_struct *hb_limbo_wq;
@@ -21,16 +22,19 @@ void hb_limbo_leave(struct hb_shard *shard)
 void hb_limbo_free(struct work_struct *work)
 {
 	struct hb_shard *shard = container_of(to_rcu_work(work), struct hb_shard, free);
+	struct hb_bundle bundle HB_UNINITIALIZED;
 	struct hashbelt_entry *entry, *next;
 	LIST_HEAD(leaving);
 
 	spin_lock(&shard->lock);
 	list_splice_init(&shard->leaving, &leaving);
 	spin_unlock(&shard->lock);
+	hb_bundle_init(&bundle, shard->belt->account);
 	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
-		hashbelt_entry_put(shard->belt, entry);
+		hb_entry_put_in(shard->belt, entry, &bundle);
 		cond_resched();
 	}
+	hb_bundle_free(&bundle);
 	spin_lock(&shard->lock);
 	WRITE_ONCE(shard->rounds, shard->rounds + 1);
 	hb_limbo_leave(shard);

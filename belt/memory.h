@@ -36,6 +36,25 @@ struct hb_account {
 	void (*release)(struct hb_account *account);
 };
 
+/* Objects in a bundle. */
+#define HB_BUNDLE	16
+
+/**
+ * struct hb_bundle - objects that are freed together
+ * @account:	charged for them, or NULL; constant
+ * @bytes:	bytes that are still charged for objects of the bundle
+ * @class:	the class of @objects
+ * @count:	number of @objects
+ * @objects:	the objects
+ */
+struct hb_bundle {
+	struct hb_account *account;
+	size_t bytes;
+	unsigned int class;
+	unsigned int count;
+	void *objects[HB_BUNDLE];
+};
+
 int hb_memory_init(size_t payload);
 void hb_memory_exit(void);
 void hb_memory_limit(u64 bytes);
@@ -58,6 +77,17 @@ void hb_free(struct hb_account *account, void *p, size_t size);
 
 void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp);
 void hb_object_free(struct hb_account *account, void *object, size_t size);
+/* An empty bundle for objects that are charged to @account, which may be NULL. */
+static inline void hb_bundle_init(struct hb_bundle *bundle, struct hb_account *account)
+{
+	bundle->account = account;
+	bundle->bytes = 0;
+	bundle->class = 0;
+	bundle->count = 0;
+}
+
+void hb_bundle_add(struct hb_bundle *bundle, void *object, size_t size);
+void hb_bundle_free(struct hb_bundle *bundle);
 size_t hb_large_size(const void *object, size_t size);
 
 /* Classes up to HB_FINE_MAX: multiples of HB_STEP from HB_SMALLEST on. */

@@ -90,6 +90,26 @@ static void a_large_entry_takes_whole_pages(struct kunit *test)
 		expect_entry(test, belt, pages_cases[i].span, pages_cases[i].bytes);
 }
 
+/* Small objects of two classes in turn, then more of one class than a bundle takes, then pages. */
+static void a_bundle_frees_and_uncharges_objects_of_all_classes(struct kunit *test)
+{
+	u64 used = hb_memory_used();
+	struct hb_bundle bundle;
+	unsigned int i;
+
+	hb_bundle_init(&bundle, NULL);
+	hb_bundle_free(&bundle);
+	for (i = 0; i < 6 * HB_BUNDLE; i++) {
+		size_t size = i >= 5 * HB_BUNDLE ? 5000 : i >= HB_BUNDLE ? 144 : 80 + i % 2 * 4000;
+		void *object = hb_object_alloc(NULL, size, GFP_KERNEL);
+
+		KUNIT_ASSERT_FALSE(test, IS_ERR(object));
+		hb_bundle_add(&bundle, object, size);
+	}
+	hb_bundle_free(&bundle);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+}
+
 static int put_span(struct hashbelt_belt *belt, unsigned int key, u32 span)
 {
 	struct hashbelt_entry *entry;
@@ -661,6 +681,7 @@ static void memory_is_scarce_near_the_limit_of_part_or_whole(struct kunit *test)
 static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(an_entry_of_each_size_takes_its_slab_class),
 	KUNIT_CASE(a_large_entry_takes_whole_pages),
+	KUNIT_CASE(a_bundle_frees_and_uncharges_objects_of_all_classes),
 	KUNIT_CASE(per_cpu_memory_is_charged_for_all_possible_cpus),
 	KUNIT_CASE(an_entry_costs_its_memory_and_16_bytes),
 	KUNIT_CASE(a_put_fits_a_limit_to_the_byte),
