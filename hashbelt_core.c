@@ -62,7 +62,7 @@ static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 	}
 	hlist_del_rcu(&old->chain);
 	hb_wheel_del(&shard->wheel, &old->node);
-	hb_leave_replaced(shard, old, now);
+	hb_leave_replaced(shard, old, new, now);
 	return true;
 }
 
@@ -119,9 +119,9 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 	} else {
 		hb_index_insert(&belt->index, new);
 		ghost_clear(belt, hb_hash_of(new));
+		hb_shard_link(shard, new);
 		hb_count(belt, HASHBELT_STAT_PUTS_NEW);
 	}
-	hb_shard_link(shard, new);
 	trace_hashbelt_put(belt->id, new, 0);
 	item->version = new->version;
 	item->ttl_ms = hb_ms_left(atomic64_read(&new->node.deadline), now);

@@ -143,17 +143,25 @@ static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_
 {
 	struct hashbelt_belt *belt = shard->belt;
 
-	hb_shard_unlink(shard, entry);
 	if (!is_reported(belt, entry) || !hb_event_push(belt, entry, now))
 		hb_limbo_enter(shard, entry);
 }
 
 /*
- * An entry that is claimed, off its wheel and out of the index becomes an event, or goes to limbo.
- * The entry that replaced it has taken over its charge.
+ * An entry that was live, is claimed, off its wheel and out of the index becomes an event, or goes
+ * to limbo. It is no longer counted, and @by, which has replaced it and taken over its charge, is.
  */
-void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry,
+		       struct hashbelt_entry *by, u64 now)
 {
+	lockdep_assert_held(&shard->lock);
+	if (likely(!((hb_hash_of(entry) | hb_hash_of(by)) & (HB_OTHER | HB_TAILED)))) {
+		/* Of the counters that hb_shard_link() changes only this one changes. */
+		shard->live_bytes += hb_entry_size(by) - hb_entry_size(entry);
+	} else {
+		hb_shard_unlink(shard, entry);
+		hb_shard_link(shard, by);
+	}
 	leave_place(shard, entry, now);
 }
 
@@ -192,6 +200,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 			     (word & ~HB_REASON) | HASHBELT_CLEARED);
 	else if (!hb_stays_charged(hb_reason(word)) || !is_reported(belt, entry))
 		free_room(belt, entry, &room);
+	hb_shard_unlink(shard, entry);
 	leave_place(shard, entry, now);
 	/* A spinlock is an RCU read-side section: the entry is not freed before unlock. */
 	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left) {

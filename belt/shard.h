@@ -38,7 +38,8 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 		    struct hb_room *room);
 u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
-void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry,
+		       struct hashbelt_entry *by, u64 now);
 void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const void *key,

@@ -239,7 +239,8 @@ static void catch_up(struct hb_level *level, u32 size, u64 reached)
 }
 
 /* Puts a node into the bucket of a tick. Returns when that bucket falls off. */
-static u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick, struct hb_node *node)
+static __always_inline u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
+				 struct hb_node *node)
 {
 	struct hb_level *level = wheel->level[number];
 	u32 slot = slot_of(tick, wheel->geometry->size[number]);
@@ -281,11 +282,14 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 		tick = max(div64_u64(deadline, geometry->width[i]) + !i, reached + 1);
 		if (tick > level->done + size)
 			catch_up(level, size, reached);
-		if (tick <= reached + size)
-			return enter(wheel, i, tick, node);
-		if (i + 1 == geometry->levels || !wheel->level[i + 1])
-			return enter(wheel, i, reached + size, node);
+		if (likely(tick <= reached + size))
+			break;
+		if (i + 1 == geometry->levels || !wheel->level[i + 1]) {
+			tick = reached + size;
+			break;
+		}
 	}
+	return enter(wheel, i, tick, node);
 }
 
 /* The list that the hand was in is gone. */
