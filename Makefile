@@ -15,7 +15,7 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench simulate load unload install install-tools \
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-expiry simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -65,6 +65,10 @@ soak: ## histories against the model for SOAK seconds, then random input and cal
 bench: ## what each operation costs, against an ioctl that returns at once
 	$(MAKE) -C tests payload
 	tests/bench/run.sh
+
+bench-expiry: ## how long ENTRIES (1000000) that expire at once take, on PROCESSORS (2)
+	$(MAKE) -C tests payload
+	tests/bench/expiry.sh $(or $(ENTRIES),1000000) --cpus $(or $(PROCESSORS),2)
 
 simulate: ## miss ratios of orders of eviction, by simulation; or of TRACE=FILE
 	$(MAKE) -s -C tests simulate
