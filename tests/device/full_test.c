@@ -12,7 +12,7 @@
 
 #include "events.h"
 
-#define TESTS	118
+#define TESTS	121
 
 static bool has_number(int belt, unsigned int number)
 {
@@ -207,6 +207,57 @@ static void test_evict_order(void)
 	is_int(never, ORDERED / 12, "entries that never expire are evicted, too");
 	is_int(stream.count, ORDERED, "each put of a new key evicts one entry");
 	free(stream.buffer);
+	close(belt);
+}
+
+#define READ_ONES	50u
+
+/* Reads numbers from @from on: each by a call, or all in one batch. */
+static void read_numbers(int belt, unsigned int from, bool batch)
+{
+	struct hashbelt_item items[READ_ONES];
+	unsigned int numbers[READ_ONES], i;
+	struct hashbelt_batch all = { .items = address(items), .count = READ_ONES };
+
+	for (i = 0; i < READ_ONES; i++) {
+		numbers[i] = from + i;
+		items[i] = (struct hashbelt_item){
+			.op = batch ? HASHBELT_OP_GET : 0, .key = address(&numbers[i]),
+			.key_len = sizeof(numbers[i]), .how = HASHBELT_NO_VALUE,
+		};
+		if (!batch)
+			must(belt, HASHBELT_IOC_GET, &items[i]);
+	}
+	if (batch)
+		must(belt, HASHBELT_IOC_BATCH, &all);
+}
+
+static unsigned int count_numbers(int belt, unsigned int from, unsigned int n)
+{
+	unsigned int i, there = 0;
+
+	for (i = from; i < from + n; i++)
+		there += has_number(belt, i);
+	return there;
+}
+
+static void test_evict_unread(void)
+{
+	int belt = limited_belt(4 * READ_ONES, 0, HASHBELT_EVICT);
+	unsigned int i;
+
+	for (i = 0; i < 4 * READ_ONES; i++)
+		put_zeros(belt, i, 10, 60000 + i);
+	read_numbers(belt, 0, false);
+	read_numbers(belt, READ_ONES, true);
+	for (; i < 6 * READ_ONES; i++)
+		put_zeros(belt, i, 10, 60000 + i);
+	is_int(count_numbers(belt, 0, READ_ONES), READ_ONES,
+	       "entries that were read stay in a full belt that evicts");
+	is_int(count_numbers(belt, READ_ONES, READ_ONES), READ_ONES,
+	       "entries that were read in a batch stay in a full belt that evicts");
+	is_int(count_numbers(belt, 2 * READ_ONES, 2 * READ_ONES), 0,
+	       "entries that were not read leave, those with later deadlines as well");
 	close(belt);
 }
 
@@ -638,6 +689,7 @@ int main(void)
 	test_refused(HASHBELT_EVICT, "evict");
 	test_evict_one();
 	test_evict_order();
+	test_evict_unread();
 	test_evict_touched();
 	test_evict_bytes();
 	test_expired_room(0, "reject");
