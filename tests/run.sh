@@ -15,7 +15,8 @@
 #		commands that README.md, docs/ and the manual page show
 #	stress	all operations at once on four processors, which go offline and come back
 #	history	long histories against a model; linearizability of concurrent operations
-#	cost	the cost of an operation does not depend on the size of a belt
+#	cost	the cost of an operation does not depend on the size of a belt; a full belt misses
+#		as often as the simulated one
 #	kunit	the core without a device, under User-Mode Linux
 #	harness	the test machine, tally.awk and words.awk notice failures
 #	fault	each allocation and each copy of user memory fails, on the debug kernel
@@ -463,6 +464,7 @@ suite_packages() {
 
 suite_cost() {
 	one cost "$tests/bench/cost.t"
+	guest cost-misses "" misses_test
 }
 
 # Prints KUnit's stderr as remarks, warnings ("!") last: the summary repeats the last remarks.

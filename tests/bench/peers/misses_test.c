@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * misses_test - a full belt misses as often as the simulator of its order says.
+ *
+ * The keys have one time-to-live, for which the orders of eviction that pass entries that were read
+ * are the same. They are not exactly those of the simulation, whose belt has one shard.
+ */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../../device/tap.h"
+#include "cache.h"
+#include "hashbelt.h"
+#include "peer.h"
+#include "workload.h"
+
+#define TESTS		5
+#define REQUESTS	20000
+#define ENTRIES		1000
+#define KEY_LEN		16
+#define VALUE_LEN	1000
+#define ROOM		(ENTRIES * (OBJECT_BYTES + KEY_LEN + VALUE_LEN))
+
+/* Part of all reads. */
+#define NEAR		0.01
+
+void die(const char *what, const char *why)
+{
+	printf("Bail out! %s: %s\n", what, why);
+	exit(255);
+}
+
+/* Plays the trace on a belt, and returns the number of reads that missed. */
+static uint64_t play(const struct trace *trace, uint32_t policy, uint64_t *entries)
+{
+	static char value[VALUE_LEN];
+	struct hashbelt_settings settings = {
+		.ttl_ms = trace->requests[0].ttl, .policy = HASHBELT_EVICT | policy,
+		.max_entries = ENTRIES,
+	};
+	struct hashbelt_info info = { 0 };
+	struct peer belt = { 0 };
+
+	belt_open(&belt, &settings);
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct request *request = &trace->requests[i];
+		char key[KEY_LEN + 1];
+
+		snprintf(key, sizeof(key), "%016x", request->key);
+		belt_advance(&belt, request->time);
+		if (belt.ops->get(&belt, key, KEY_LEN))
+			continue;
+		belt.misses++;
+		if (!belt.ops->put(&belt, key, KEY_LEN, value, VALUE_LEN, request->ttl))
+			die("HASHBELT_IOC_PUT", strerror(errno));
+	}
+	if (ioctl(belt.fd, HASHBELT_IOC_INFO, &info))
+		die("HASHBELT_IOC_INFO", strerror(errno));
+	*entries = info.entries;
+	close(belt.fd);
+	return belt.misses;
+}
+
+static double check(const struct trace *trace, uint32_t policy, const struct order *order,
+		    const char *name)
+{
+	uint64_t entries, found = play(trace, policy, &entries);
+	uint64_t expected = cache_play(trace, order, ROOM, &exact).misses;
+	double difference = ((double)found - expected) / REQUESTS;
+
+	is_int(entries, ENTRIES, "a belt that evicts %s is full at the end", name);
+	ok(difference < NEAR && difference > -NEAR,
+	   "a belt that evicts %s misses as often as the simulated one, to within 0.01", name);
+	printf("# %s: %llu of %u reads missed, %llu simulated\n", name, (unsigned long long)found,
+	       REQUESTS, (unsigned long long)expected);
+	return (double)found / REQUESTS;
+}
+
+int main(void)
+{
+	struct trace trace = workload_make(workload_find("zipf-1.0"), REQUESTS, 1);
+	double unread, deadline;
+
+	plan(TESTS);
+	unread = check(&trace, 0, &unread_order, "what was not read");
+	deadline = check(&trace, HASHBELT_EVICT_DEADLINE, &deadline_order, "by deadline");
+	ok(deadline - unread > 3 * NEAR, "the two orders differ by more than the checks allow");
+	trace_free(&trace);
+	return done_testing();
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * play - play a workload on belts, memcached and Redis with the same memory, and on simulations.
+ *
+ *	play DIRECTORY BYTES REQUESTS PACE WORKLOAD
+ *	play DIRECTORY BYTES REQUESTS PACE trace FILE
+ *
+ * DIRECTORY has the sockets of the servers: memcached, redis-lru, redis-lfu and redis-ttl. Each may
+ * use BYTES. Each request is made on all of them in turn, and a get that misses is followed by a
+ * put. A request comes every PACE microseconds, or later if this machine is slower: in this time,
+ * lives pass for the servers. The time of belts is moved on by hand, to that of the trace.
+ *
+ * About REQUESTS are played: those of every SAMPLE-th key of a trace that is SAMPLE times as long.
+ * Scans and lives keep their proportion to the number of keys, as they do not in a shorter trace.
+ *
+ * Servers cannot be given as little memory as some workloads need. So all objects are made larger
+ * by the same factor, up to FACTOR_MAX, until BYTES is a fifth of the room that all of them take
+ * at a time.
+ *
+ * Prints lines, each of which begins with a word and the workload: "trace", with the number of
+ * requests and of keys; "misses", with the share of gets that miss; "simulated", with that of
+ * simulations; "used", with the MiB that each cache counts, less those of an empty one; "grown",
+ * with the MiB of memory that its process has got, not of belts; "cost", with the time of a request
+ * as a multiple of an ioctl that returns at once; "wall", with the seconds that the trace took, and
+ * the percentage by which lives were shorter or longer at times, because the speed changed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hashbelt.h"
+#include "cache.h"
+#include "clairvoyant.h"
+#include "peer.h"
+#include "random.h"
+#include "twitter.h"
+#include "workload.h"
+
+#define FACTOR_MAX	64
+#define SAMPLE		10
+#define PORTION		5	/* the memory is one of so many parts of what all objects take */
+#define KEY_LEN_MAX	250	/* of memcached */
+#define SETTLE		200	/* requests before the speed is known */
+#define MIB		(1024.0 * 1024.0)
+
+#define UNLIMITED	(UINT64_MAX / 2)
+
+enum { BELT, BELT_DEADLINE, MEMCACHED, REDIS_LRU, REDIS_LFU, REDIS_TTL, PEERS };
+
+static struct peer peers[PEERS] = {
+	[BELT] = { .name = "belt" },
+	[BELT_DEADLINE] = { .name = "deadline" },
+	[MEMCACHED] = { .name = "memcached" },
+	[REDIS_LRU] = { .name = "redis-lru" },
+	[REDIS_LFU] = { .name = "redis-lfu" },
+	[REDIS_TTL] = { .name = "redis-ttl" },
+};
+
+static const struct {
+	const char *name;
+	const struct order *order;
+} simulated[] = {
+	{ "FIFO", &fifo },
+	{ "LRU", &lru },
+	{ "SIEVE", &sieve },
+	{ "S3-FIFO", &s3fifo },
+	{ "deadline", &deadline_order },
+	{ "unread", &unread_order },
+	{ "clairvoyant", &clairvoyant },
+};
+
+static char value[PEER_VALUE_MAX];
+static uint64_t floor_ns;	/* of one call for each request */
+
+void die(const char *what, const char *why)
+{
+	fprintf(stderr, "play: %s: %s\n", what, why);
+	exit(4);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* Nanoseconds of an ioctl that returns at once, whose result is not needed. */
+static uint64_t measure_floor(int fd)
+{
+	uint64_t start = now_ns();
+
+	if (ioctl(fd, HASHBELT_IOC_ABI) < 0)
+		die("HASHBELT_IOC_ABI", strerror(errno));
+	return now_ns() - start;
+}
+
+/* Bytes of memory of a server that are not shared, or 0 for a belt. */
+static uint64_t resident(const struct peer *peer)
+{
+	unsigned long size, pages, shared;
+	char path[64];
+	FILE *file;
+
+	if (!peer->stream.end && !peer->stream.fd)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/statm", stream_server(&peer->stream));
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%lu %lu %lu", &size, &pages, &shared) != 3)
+		die(path, "cannot be read");
+	fclose(file);
+	return (pages - shared) * sysconf(_SC_PAGESIZE);
+}
+
+static void open_peers(const char *directory, uint64_t bytes, uint64_t longest)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = longest / 10 + 1, .policy = HASHBELT_EVICT, .max_bytes = bytes,
+	};
+	char path[256];
+
+	belt_open(&peers[BELT], &settings);
+	settings.policy |= HASHBELT_EVICT_DEADLINE;
+	belt_open(&peers[BELT_DEADLINE], &settings);
+	for (int i = MEMCACHED; i < PEERS; i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, peers[i].name);
+		if (i == MEMCACHED)
+			memcached_open(&peers[i], path);
+		else
+			redis_open(&peers[i], path, bytes);
+	}
+}
+
+static void do_request(struct peer *peer, const struct request *request, const char *key,
+		       uint64_t ttl)
+{
+	bool ok = true;
+
+	switch (request->op) {
+	case TRACE_GET:
+		peer->gets++;
+		if (peer->ops->get(peer, key, request->key_len))
+			break;
+		peer->misses++;
+		ok = peer->ops->put(peer, key, request->key_len, value, request->value_len, ttl);
+		break;
+	case TRACE_SET:
+		ok = peer->ops->put(peer, key, request->key_len, value, request->value_len, ttl);
+		break;
+	case TRACE_ADD:
+		ok = peer->ops->add(peer, key, request->key_len, value, request->value_len, ttl);
+		break;
+	case TRACE_REMOVE:
+		peer->ops->remove(peer, key, request->key_len);
+		break;
+	}
+	peer->refused += !ok;
+}
+
+/*
+ * Makes a request on all of them, beginning with number @turn: the one that comes after another
+ * process has cold caches. @stretch: nanoseconds that pass for the servers for a millisecond of
+ * the trace.
+ */
+static void play_request(const struct request *request, double stretch, unsigned int turn)
+{
+	char key[KEY_LEN_MAX + 1];
+	uint64_t ttl = request->ttl * stretch / 1e6, start;
+
+	memset(key, '.', sizeof(key));
+	sprintf(key, "%08x", request->key);
+	key[8] = '.';
+	if (request->ttl && !ttl)
+		ttl = 1;
+	for (int i = 0; i < PEERS; i++) {
+		int number = (turn + i) % PEERS;
+		bool belt = number <= BELT_DEADLINE;
+
+		if (belt)
+			belt_advance(&peers[number], request->time);
+		start = now_ns();
+		do_request(&peers[number], request, key, belt ? request->ttl : ttl);
+		peers[number].ns += now_ns() - start;
+	}
+	measure_floor(peers[BELT].fd);
+	floor_ns += measure_floor(peers[BELT].fd);
+}
+
+static void sleep_until(uint64_t due)
+{
+	struct timespec t = { due / 1000000000, due % 1000000000 };
+
+	if (now_ns() < due)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+/*
+ * The requests of a trace come at equal intervals or nearly so, but this machine may be slower than
+ * the pace, and now and then slower than usual: lives are stretched as the trace has been so far.
+ */
+static void play_trace(const char *name, const struct trace *trace, unsigned long pace)
+{
+	uint64_t span = trace->requests[trace->count - 1].time + 1, start = now_ns();
+	double wanted = 1000.0 * pace * trace->count / span, stretch = wanted;
+	double least = 0, most = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		uint64_t time = trace->requests[i].time;
+
+		sleep_until(start + time * wanted);
+		if (i >= SETTLE && time)
+			stretch = (double)(now_ns() - start) / time;
+		/* The first requests find empty caches. */
+		if (stretch < least || i <= trace->count / 4)
+			least = stretch;
+		if (stretch > most || i <= trace->count / 4)
+			most = stretch;
+		play_request(&trace->requests[i], stretch, i % PEERS);
+	}
+	printf("wall %s %.0f %.0f\n", name, (now_ns() - start) / 1e9, 100 * (most / least - 1));
+}
+
+static uint64_t size_of(const struct request *request)
+{
+	return OBJECT_BYTES + request->key_len + request->value_len;
+}
+
+/* False: even FACTOR_MAX is too small a factor for so little data. */
+static bool enlarge(struct trace *trace, uint64_t bytes)
+{
+	struct result all = cache_play(trace, &unlimited, UNLIMITED, &exact);
+	uint64_t factor = (bytes * PORTION + all.most - 1) / all.most, size;
+
+	if (factor > FACTOR_MAX)
+		return false;
+	for (size_t i = 0; i < trace->count; i++) {
+		struct request *request = &trace->requests[i];
+
+		if (request->key_len < 8)
+			request->key_len = 8;
+		if (request->key_len > KEY_LEN_MAX)
+			request->key_len = KEY_LEN_MAX;
+		size = size_of(request) * factor - OBJECT_BYTES - request->key_len;
+		request->value_len = size > PEER_VALUE_MAX ? PEER_VALUE_MAX : size;
+	}
+	return true;
+}
+
+static unsigned int part_of(const struct request *request)
+{
+	return mix(request->key + 1) % SAMPLE;
+}
+
+/* Leaves the requests of the part of the keys whose number of requests is nearest to @wanted. */
+static void sample(struct trace *trace, size_t wanted)
+{
+	size_t counts[SAMPLE] = { 0 }, kept = 0;
+	unsigned int best = 0;
+
+	for (size_t i = 0; i < trace->count; i++)
+		counts[part_of(&trace->requests[i])]++;
+	for (unsigned int part = 1; part < SAMPLE; part++)
+		if (llabs((long long)(counts[part] - wanted)) <
+		    llabs((long long)(counts[best] - wanted)))
+			best = part;
+	for (size_t i = 0; i < trace->count; i++)
+		if (part_of(&trace->requests[i]) == best)
+			trace->requests[kept++] = trace->requests[i];
+	trace->count = kept;
+}
+
+static struct trace make_trace(char **args, size_t requests)
+{
+	const struct workload *workload = workload_find(args[0]);
+	struct trace trace;
+	FILE *file;
+
+	if (workload) {
+		trace = workload_make(workload, requests * SAMPLE, 1);
+	} else {
+		file = args[1] ? fopen(args[1], "r") : NULL;
+		if (!file || twitter_read(file, &trace))
+			die(args[0], "no such workload, or no trace");
+		fclose(file);
+		if (trace.count > requests * SAMPLE)
+			trace.count = requests * SAMPLE;
+	}
+	sample(&trace, requests);
+	if (!trace.count)
+		die(args[0], "no requests");
+	return trace;
+}
+
+static void print_trace(const char *name, const struct trace *trace)
+{
+	bool *seen = zalloc(trace->keys, sizeof(*seen));
+	size_t keys = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		keys += !seen[trace->requests[i].key];
+		seen[trace->requests[i].key] = true;
+	}
+	free(seen);
+	printf("trace %s %zu %zu\n", name, trace->count, keys);
+	fflush(stdout);
+}
+
+static void print_titles(void)
+{
+	printf("titles peers");
+	for (int i = 0; i < PEERS; i++)
+		printf(" %s", peers[i].name);
+	printf("\ntitles simulated");
+	for (size_t i = 0; i < sizeof(simulated) / sizeof(simulated[0]); i++)
+		printf(" %s", simulated[i].name);
+	printf(" bound\n");
+}
+
+static void print_misses(const char *name, const struct trace *trace, uint64_t bytes)
+{
+	struct result result = { 0 };
+
+	printf("misses %s", name);
+	for (int i = 0; i < PEERS; i++)
+		printf(" %.4f", (double)peers[i].misses / peers[i].gets);
+	printf("\nsimulated %s", name);
+	for (size_t i = 0; i < sizeof(simulated) / sizeof(simulated[0]); i++) {
+		result = cache_play(trace, simulated[i].order, bytes, &exact);
+		printf(" %.4f", (double)result.misses / result.gets);
+	}
+	printf(" %.4f\n", (double)least_misses(trace, bytes) / result.gets);
+}
+
+/* @empty, @before: what each of them used, and its process had, at the beginning. */
+static void print_use(const char *name, const uint64_t *empty, const uint64_t *before)
+{
+	printf("used %s", name);
+	for (int i = 0; i < PEERS; i++)
+		printf(" %.2f", (peers[i].ops->used(&peers[i]) - empty[i]) / MIB);
+	printf("\ngrown %s", name);
+	for (int i = 0; i < PEERS; i++)
+		if (i > BELT_DEADLINE)
+			printf(" %.2f", (resident(&peers[i]) - before[i]) / MIB);
+		else
+			printf(" -");
+	putchar('\n');
+}
+
+static void print_cost(const char *name)
+{
+	printf("cost %s", name);
+	for (int i = 0; i < PEERS; i++)
+		printf(" %.1f", (double)peers[i].ns / floor_ns);
+	putchar('\n');
+	for (int i = 0; i < PEERS; i++)
+		if (peers[i].refused)
+			fprintf(stderr, "play: %s: %s refused %lu puts\n", name, peers[i].name,
+				peers[i].refused);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t empty[PEERS], before[PEERS] = { 0 }, longest = 1, bytes;
+	struct trace trace;
+
+	if (argc < 6) {
+		fprintf(stderr, "usage: play DIRECTORY BYTES REQUESTS PACE WORKLOAD [FILE]\n");
+		return 2;
+	}
+	bytes = strtoull(argv[2], NULL, 10);
+	trace = make_trace(argv + 5, strtoull(argv[3], NULL, 10));
+	if (!enlarge(&trace, bytes)) {
+		fprintf(stderr, "play: %s: left out: its data take less than 1/%d of the memory\n",
+			argv[5], FACTOR_MAX / PORTION);
+		return 0;
+	}
+	for (size_t i = 0; i < trace.count; i++)
+		if (trace.requests[i].ttl > longest)
+			longest = trace.requests[i].ttl;
+	open_peers(argv[1], bytes, longest);
+	for (int i = 0; i < PEERS; i++) {
+		empty[i] = peers[i].ops->used(&peers[i]);
+		before[i] = resident(&peers[i]);
+	}
+	print_titles();
+	print_trace(argv[5], &trace);
+	play_trace(argv[5], &trace, strtoul(argv[4], NULL, 10));
+	print_misses(argv[5], &trace, bytes);
+	print_use(argv[5], empty, before);
+	print_cost(argv[5]);
+	trace_free(&trace);
+	return 0;
+}
