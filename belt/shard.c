@@ -401,9 +401,9 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct h
 	u64 now;
 
 	for (;;) {
-		now = hb_clock_now(&belt->clock);
 		spin_lock(&shard->lock);
-		number = hb_wheel_wants(wheel, now, now + ahead);
+		/* How far ahead a level reaches does not depend on the time. */
+		number = hb_wheel_wants(wheel, 0, ahead);
 		if (unlikely(number))
 			geometry = *wheel->geometry;
 		spin_unlock(&shard->lock);
@@ -412,6 +412,7 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct h
 		level = hb_level_new(&geometry, number, belt->account);
 		if (IS_ERR(level))
 			return;
+		now = hb_clock_now(&belt->clock);
 		spin_lock(&shard->lock);
 		hb_wheel_grow(wheel, number, &level, now);
 		spin_unlock(&shard->lock);
