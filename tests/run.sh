@@ -44,6 +44,8 @@
 #	soak	histories, then random input for hbctl, then random calls, for SOAK seconds each
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
 #			root directories of Debian 12, 13 and unstable
+#	confined	what docs/hardening.md says of lockdown, AppArmor and containers, on Debian's
+#			kernel
 #	mutation	ten random edits of one token of the module, chosen by SEED: tests find them
 #
 # And by name only:
@@ -73,7 +75,7 @@ together='native build kunit debug kcsan fuzz kernels device life fault stress h
 	store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan rt arm64 arm64-pages
-	fuzz-faults soak packages mutation'
+	fuzz-faults soak packages confined mutation'
 by_name=sparse
 quick=''
 last=''
@@ -462,6 +464,16 @@ suite_packages() {
 	done
 }
 
+# The payload gets what only these guests need.
+suite_confined() {
+	"$tests/confined/payload.sh" "$payload" >"$logs/confined.log" 2>&1 || {
+		bail_out confined "$logs/confined.log" "no payload for the tests of confinement"
+		return
+	}
+	guest confined "" tests/confined/container.t tests/confined/lockdown.t
+	guest confined-apparmor "--append apparmor=1 --append security=apparmor" tests/confined/apparmor.t
+}
+
 suite_cost() {
 	one cost "$tests/bench/cost.t"
 	guest cost-misses "" misses_test
@@ -513,6 +525,7 @@ suite_harness() {
 suite_build() {
 	one build "$tests/build/build.t"
 	one monitoring "$tests/build/monitoring.t"
+	one prometheus "$tests/build/prometheus.t"
 }
 
 # Programs that use what differs between kernels: the shrinker and accounting, timers, waiting,

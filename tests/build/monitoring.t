@@ -82,7 +82,7 @@ service() {
 }
 
 "$tests/need.sh" jq || exit
-promtool=$("$tests/build/promtool.sh") || exit
+promtool=$("$tests/unpack.sh" prometheus usr/bin/promtool) || exit
 
 plan 8
 silent "promtool check metrics finds nothing to complain about in the output of hbctl" check_metrics
