@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# lockdown.t - what works on a kernel that is locked down. The module is loaded before. Lockdown is
+# raised by a file, and cannot be taken back. Runs in a guest.
+set -u
+
+# shellcheck source=tests/hbctl/tap.sh
+. /payload/tests/hbctl/tap.sh
+
+state=/sys/kernel/security/lockdown
+traced=/sys/kernel/tracing/events/hashbelt/enable
+limit=/sys/module/hashbelt/parameters/max_bytes
+
+# logged PATTERN - print what is wrong if the kernel's last message does not match.
+logged() {
+	dmesg | tail -n 1 | grep -q "$1" || dmesg | tail -n 1
+}
+
+# refused FILE - print what is wrong if the module can be loaded.
+refused() {
+	if insmod "$1" 2>"$temporary/err"; then
+		echo "insmod succeeded"
+	else
+		grep -v 'Operation not permitted' "$temporary/err"
+		logged 'Lockdown: insmod: unsigned module loading is restricted'
+	fi
+}
+
+# accepts VALUE FILE - print what is wrong if the file does not take the value.
+accepts() {
+	(echo "$1" >"$2") 2>&1
+}
+
+# works LEVEL - check what works at a level.
+works() {
+	result "lockdown=$1 can be set while the module is loaded" "$(accepts "$1" $state)"
+	is "lockdown=$1: put works" 0 '' '' hbctl -b locked put key value
+	like "lockdown=$1: get works" 0 value '' hbctl -b locked get key
+	is "lockdown=$1: an entry expires by hand" 0 '' '' hbctl -b locked expire key
+	like "lockdown=$1: its event can be read" 0 '*	expired	key	value' '' hbctl -b locked events
+	like "lockdown=$1: the metrics can be read" 0 '*hashbelt_module_used_bytes *' '' \
+		hbctl stat --all --prometheus
+	result "lockdown=$1: a parameter of the module can be changed" "$(accepts 200000000 $limit)"
+}
+
+[ -e $state ] || mount -t securityfs securityfs /sys/kernel/security
+[ -e $traced ] || mount -t tracefs tracefs /sys/kernel/tracing
+hbctl create locked --ttl 1h --on-expire notify
+
+plan 21
+works integrity
+result "lockdown=integrity: trace points can be enabled" "$(accepts 1 $traced)"
+echo 0 >$traced
+works confidentiality
+result "lockdown=confidentiality: trace points cannot be enabled" \
+	"$(accepts 1 $traced | grep -q 'Operation not permitted' || echo "no error")"
+hbctl destroy locked
+result "lockdown=confidentiality: the module can be removed" "$(rmmod hashbelt 2>&1)"
+result "lockdown: the kernel refuses a module without a signature, and logs that" \
+	"$(refused /payload/hashbelt.ko)"
+result "lockdown: the kernel refuses a module with the signature of an unknown key" \
+	"$(refused /payload/confined/signed.ko)"
+result "lockdown: it cannot be taken back" \
+	"$(accepts none $state | grep -q 'Operation not permitted' || echo "no error")"
+result "lockdown: no module is loaded" "$(lsmod | grep hashbelt)"
+finish
