@@ -15,7 +15,7 @@
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
 #	versions	the packages have the version of hashbelt_version.h, and the symbols of
-#			tests/build/symbols
+#			tests/build/symbols; those of a release have an address that can get mail
 #
 # The checks run in parallel. A file that checkpatch has found clean is remembered by its content,
 # and not checked again: the result of checkpatch depends on the file alone.
@@ -190,6 +190,10 @@ check_versions() {
 	sed -n 's/^ \(hashbelt_[^ ]*\) .*/\1/p' debian/libhashbelt0.symbols | sort |
 		diff "$work/symbols" - | sed -n 's/^< /debian\/libhashbelt0.symbols: missing: /p
 			s/^> /debian\/libhashbelt0.symbols: not in tests\/build\/symbols: /p'
+	# Without the heading, this is a release (CONTRIBUTING.md).
+	grep -qx '## Unreleased' CHANGELOG.md ||
+		grep -n '@[^ ]*\.example\>' debian/control debian/changelog hashbelt.spec |
+		sed 's/^\([^:]*:[0-9]*\):.*/\1: a release needs an address that can get mail/'
 }
 
 # Licences, and the rule with its test, have the words that the rule is about.
