@@ -43,7 +43,7 @@
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories, then random input for hbctl, then random calls, for SOAK seconds each
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
-#			root directories of Debian 12, 13 and unstable
+#			root directories of Debian 12, 13 and unstable, and booted in a guest
 #	confined	what docs/hardening.md says of lockdown, AppArmor and containers, on Debian's
 #			kernel
 #	mutation	ten random edits of one token of the module, chosen by SEED: tests find them
@@ -462,6 +462,7 @@ suite_packages() {
 	for debian in bookworm trixie sid; do
 		one "packages/$debian" "$tests/packages/debian.t" $debian
 	done
+	one packages/boot "$tests/packages/boot.t"
 }
 
 # The payload gets what only these guests need.

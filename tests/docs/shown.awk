@@ -12,6 +12,7 @@
 #			links.t checks their targets, scripts, suites and names of programs.
 #	machine		any other line: install.t, in a copy of this machine, and in a guest what needs
 #			the module
+#	boot		a line of docs/packages.md: tests/packages/boot.t
 #	unknown		a fenced block of Markdown that has no kind, or a command in a fenced block.
 #			No test runs it: links.t fails.
 #
@@ -27,6 +28,8 @@ function kind_of(command) {
 		return "models"
 	if (command ~ /^([A-Z]+=("[^"]*"|[^ ]*) )*tests\/((kunit|models|mutation)\/)?run\.sh( |$)/)
 		return "tests"
+	if (FILENAME ~ /(^|\/)packages\.md$/)
+		return "boot"
 	if (command ~ /^make (quick|check|test|test-[a-z]+|soak)( |$)/)
 		return "tests"
 	return "machine"

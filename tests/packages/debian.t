@@ -123,7 +123,7 @@ make_copy || exit 1
 files >"$temporary/files"
 last=$(echo "$kernels" | tail -n 1)
 
-plan 16
+plan 17
 result "Debian $release: the packages of a version before install" \
 	"$(succeeds 'dpkg -i /packages/before/*.deb')"
 result "Debian $release: DKMS builds the module for each kernel" \
@@ -138,10 +138,18 @@ result "Debian $release: an upgrade removes the sources of the version before" \
 	"$(enter 'ls -d /usr/src/hashbelt-* /var/lib/dkms/hashbelt/[0-9]*' |
 		grep -v -e "/usr/src/hashbelt-$version" -e "/var/lib/dkms/hashbelt/$version")"
 result "Debian $release: the packages have the files of make install" "$(absent \
-	/usr/lib/udev/rules.d/60-hashbelt.rules /usr/share/man/man1/hbctl.1.gz \
-	/usr/share/man/man1/hbctl-store.1.gz /usr/share/man/man3/hashbelt_get.3.gz \
+	/usr/lib/udev/rules.d/60-hashbelt.rules /usr/lib/sysusers.d/hashbelt.conf \
+	/usr/lib/modules-load.d/hashbelt.conf /lib/systemd/system/hashbelt.service \
+	/lib/systemd/system/hashbelt-metrics.service /lib/systemd/system/hashbelt-metrics.timer \
+	/etc/hashbelt /usr/share/doc/hashbelt/example.conf /usr/share/doc/hashbelt/modprobe.conf \
+	/usr/share/man/man1/hbctl.1.gz /usr/share/man/man1/hbctl-store.1.gz \
+	/usr/share/man/man3/hashbelt_get.3.gz /usr/share/man/man4/hashbelt.4.gz \
+	/usr/share/man/man5/hbctl-apply.5.gz /usr/share/man/man7/hashbelt.7.gz \
 	/usr/share/bash-completion/completions/hbctl /usr/share/zsh/vendor-completions/_hbctl \
 	/usr/share/fish/vendor_completions.d/hbctl.fish /usr/include/hashbelt/client.h)"
+result "Debian $release: systemd starts hashbelt.service at boot, and not the timer for metrics" \
+	"$(different /etc/systemd/system/multi-user.target.wants/hashbelt.service \
+		"$(enter 'find /etc/systemd/system -name "hashbelt*" -path "*.wants/*"')")"
 result "Debian $release: the installed hbctl has the version of the packages" \
 	"$(different "hbctl $version" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
 result "Debian $release: a C program compiles with the shared library of libhashbelt-dev" "$(compiles)"

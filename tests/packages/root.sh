@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh RELEASE - print the path of a root directory of that release of Debian (bookworm, trixie,
-# sid) in which all is installed that the packages of hashbelt depend on, and the headers of two
-# kernels. What a test finds there after it has purged the packages is theirs.
+# root.sh RELEASE [boot] - print the path of a root directory of that release of Debian (bookworm,
+# trixie, sid) in which all is installed that the packages of hashbelt depend on, and the headers of
+# two kernels. With "boot" it has systemd and one kernel with its headers instead. What a test finds
+# there after it has purged the packages is theirs.
 #
 # cache.sh keeps the directory, and tests write to overlays of it only. The first call takes a minute
 # or two. Needs root.
@@ -37,8 +38,12 @@ kernels() {
 # The package lists of unstable are often older than their Valid-Until date allows.
 bootstrap() {
 	packages=dkms,gcc,libc6-dev,make,kmod,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5,libsmartcols1
-	mmdebstrap --variant=apt --components=main \
-		--include="$packages,systemd-standalone-sysusers,$(kernels)" \
+	if [ "$boot" ]; then
+		packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64
+	else
+		packages=$packages,systemd-standalone-sysusers,$(kernels)
+	fi
+	mmdebstrap --variant=apt --components=main --include="$packages" \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		"$release" "$work/root" "$(mirror)"
@@ -53,21 +58,25 @@ cleanup() {
 # versions of this script that no clone has used for a month.
 fetch() {
 	"$here/../need.sh" mmdebstrap || exit 1
-	work=$cache/work-$release
+	work=$cache/work-$name
 	rm -rf --one-file-system "$work"
 	mkdir "$work"
-	bootstrap >"$cache/log-$release" 2>&1 || {
-		tail -n 20 "$cache/log-$release" >&2
+	bootstrap >"$cache/log-$name" 2>&1 || {
+		tail -n 20 "$cache/log-$name" >&2
 		fail "cannot make a root directory of $release"
 	}
 	find "$cache" -mindepth 1 -maxdepth 1 -type d \
-		-name "$release-*" -mtime +30 -exec rm -rf --one-file-system {} +
+		-name "$name-[0-9a-f]*" -mtime +30 -exec rm -rf --one-file-system {} +
 	mv "$work" "$kept"
 	work=
 }
 
-[ $# = 1 ] || fail "usage: root.sh RELEASE"
-release=$1
+case $#${2-boot} in
+1boot | 2boot) ;;
+*) fail "usage: root.sh RELEASE [boot]" ;;
+esac
+release=$1 boot=${2-}
+name=${boot:+$boot-}$release
 [ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
 trap cleanup EXIT
 trap 'exit 129' HUP
@@ -75,8 +84,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 # Child processes do not inherit the lock.
-kept=$cache/$release-$(sha256sum <"$here/root.sh" | cut -c 1-16)
-exec 9>"$cache/lock-$release"
+kept=$cache/$name-$(sha256sum <"$here/root.sh" | cut -c 1-16)
+exec 9>"$cache/lock-$name"
 flock 9
 [ -d "$kept" ] || fetch 9>&-
 touch "$kept"

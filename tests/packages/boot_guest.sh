@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# boot_guest.sh OLD NEW - the part of boot.t that runs in the guest, once after each boot. A unit of
+# systemd starts it. OLD and NEW are the versions of the packages. It prints "STATUS<tab>NAME" for
+# each check, with what the check has printed before it, behind "|"; then it reboots, or powers off
+# after the last boot. The file "boots" counts the boots.
+# shellcheck disable=SC2016 # the shells that check starts expand their commands
+set -u
+
+cd "$(dirname "$0")" || exit 1
+old=$1 new=$2
+
+# check NAME COMMAND [SECONDS] - run a command for a shell, and print its status. True: it is 0.
+check() {
+	timeout "${3-280}" sh -c "$2" >printed 2>&1 </dev/null
+	status=$?
+	awk '{ print "|" $0 }' printed
+	printf '%s\t%s: %s\n' "$status" "$when" "$1"
+	return "$status"
+}
+
+# as_alice COMMAND - print a command that runs another one as a member of the group hashbelt.
+as_alice() {
+	echo "runuser -u alice -- sh -ec '$1'"
+}
+
+# check_device VERSION - the module has that version, and its device belongs to the group.
+check_device() {
+	check "the module of version $1 is loaded" "cat /sys/module/hashbelt/version | grep -x $1"
+	check "the device belongs to the group hashbelt, with mode 0660" \
+		'udevadm settle; stat -c "%U %G %a" /dev/hashbelt | tee /dev/stderr | grep -qx "root hashbelt 660"'
+}
+
+# check_machine - the boot has come to its end, and no unit has failed.
+check_machine() {
+	check "systemd has started all units" \
+		'systemctl is-system-running --wait || { systemctl --failed; exit 1; }'
+}
+
+# check_boot VERSION - the declared belts are there, and nothing else is in them.
+check_boot() {
+	check_machine
+	check_device "$1"
+	check "hashbelt.service is active" 'systemctl status hashbelt'
+	check "the declared belts have their settings" 'hbctl apply --check /etc/hashbelt'
+	check "there are no other belts" \
+		'hbctl belts -o name --noheadings | sort | tr "\n" " " | tee /dev/stderr |
+			grep -qx "default locks sessions shop "'
+	check "the belt sessions has the time-to-live and the limit of its file" \
+		'hbctl export | sed -n "/^.sessions/,/^$/p" >found; cat found
+		grep -qx "ttl = 30m" found && grep -qx "max-bytes = 256M.*" found'
+	check "the belts are empty" '[ "$(hbctl -b shop size)" = 0 ]'
+	check "a member of the group puts from a shell script" \
+		"$(as_alice './login alice dark')"
+	check "a C program of this member gets that value" \
+		"$(as_alice './visit alice | tee /dev/stderr | grep -qx "alice: visit 1, theme=dark"')"
+	check "a user outside of the group may not open the device" \
+		'runuser -u nobody -- hbctl -b shop get session:alice; [ $? = 3 ]'
+	check "hbctl doctor finds nothing wrong" "hbctl doctor"
+}
+
+# upgrade - carry out the commands of the document while the belts have entries. False: they failed.
+# DKMS compiles the module: that takes minutes in an emulator.
+upgrade() {
+	hbctl -b shop dump --absolute | grep '^session:' >deadline
+	when="after the upgrade"
+	check "the documented commands succeed" 'cd packages && sh -ex ../upgrade' 1800 || return
+	check_device "$new"
+	check "the entries are there" \
+		"$(as_alice './visit alice | tee /dev/stderr | grep -qx "alice: visit 2, theme=dark"')"
+	check "an entry has the deadline that it had" \
+		'hbctl -b shop dump --absolute | grep "^session:" | cat deadline - | tee /dev/stderr |
+			awk "{ sub(/^@/, \"\", \$3); d[NR] = \$3 } END { exit !(NR == 2 && (d[1] - d[2])^2 < 1) }"'
+	check "the declared belts have their settings" 'hbctl apply --check /etc/hashbelt'
+	check "a belt that no file declares has its settings" \
+		'hbctl export | sed -n "/^.own/,/^$/p" | tee /dev/stderr | grep -qx "ttl = 7m"'
+	check "hashbelt.service is active" 'systemctl status hashbelt'
+	return 0
+}
+
+# remove - remove the package of the module while a program uses a belt.
+remove() {
+	when="after the removal of the package"
+	runuser -u alice -- hbctl -b shop events --follow >followed 2>&1 &
+	reader=$!
+	check "a program uses a belt" \
+		'for i in $(seq 100); do [ "$(cat /sys/module/hashbelt/refcnt)" = 0 ] || exit 0; sleep 0.1; done; exit 1'
+	check "the documented command succeeds" 'cd packages && sh -ex ../remove'
+	check "the module is not on the disk" '! modinfo hashbelt'
+	check "the program still runs" "kill -0 $reader"
+	check "the belts are still there" "$(as_alice 'hbctl -b shop get session:alice')"
+	check "rmmod refuses while the program runs" '! rmmod hashbelt'
+	kill "$reader"
+	wait "$reader"
+	check "rmmod removes the module after its end" 'rmmod hashbelt'
+	check "files in /etc/hashbelt stay" 'ls /etc/hashbelt/belts.conf'
+}
+
+boots=$(($(cat boots 2>/dev/null || echo 0) + 1))
+echo $boots >boots
+when="boot $boots"
+case $boots in
+1) check_boot "$old" ;;
+2)
+	check_boot "$old"
+	check "a belt that no file declares is made" 'hbctl create own --ttl 7m'
+	if upgrade; then
+		remove
+	else
+		boots=3
+	fi
+	;;
+*)
+	check_machine
+	check "the module is not loaded" '[ ! -e /sys/module/hashbelt ] && [ ! -e /dev/hashbelt ]'
+	;;
+esac
+printf '0\tend of boot %s\n' $boots
+sync
+if [ $boots -lt 3 ]; then
+	systemctl reboot
+else
+	systemctl poweroff
+fi
