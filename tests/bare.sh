@@ -4,7 +4,8 @@
 # bare.sh [COMMAND...] - run commands as a new user would: in a new root directory of Debian 12
 # in which nothing but make is installed, on a new clone of the last commit, without a cache.
 # Without a COMMAND: "make run", "make check" and "make test". It finds install steps that are
-# missing, or that print something, because this machine's packages are not used.
+# missing, or that print something, because this machine's packages are not used. First it prints
+# what the packages that the README names for building would take.
 #
 # Each COMMAND is one word for a shell. Needs root. The root directory is removed at the end;
 # with KEEP=DIRECTORY it is made there and stays. The exit status is that of the first command
@@ -58,6 +59,14 @@ enter() {
 			chroot "$root" sh -c "cd /root/hashbelt && $1"' sh "$1" </dev/null
 }
 
+# packages - print what the packages cost a new Debian that the README names for building.
+packages() {
+	sed -n '/^On a real machine/,/:$/p' "$top/README.md" | tr -cs 'a-z0-9-' '\n' |
+		grep -xE 'make|gcc|lib.*-dev' | xargs echo linux-headers-amd64 >"$work/packages"
+	enter "apt-get update -q >&2; apt-get install --assume-no $(cat "$work/packages") 2>&1 || true" \
+		2>"$work/log" | grep -E '^(Need to get|After this operation)'
+}
+
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	rm -rf "$work"
@@ -75,6 +84,7 @@ trap 'exit 143' TERM
 rm -rf --one-file-system "$root"
 make_root
 git clone -q --no-local "$top" "$root/root/hashbelt"
+packages
 for command; do
 	echo "-- $command, on a bare machine" >&2
 	enter "$command"

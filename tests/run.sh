@@ -189,6 +189,7 @@ guest() {
 }
 
 suite_native() {
+	"$tests/need.sh" fish zsh
 	one duration "$top/.cache/build/native/duration_test"
 	one encoding "$top/.cache/build/native/encoding_test"
 	one words "$top/.cache/build/native/words_test"

@@ -522,30 +522,24 @@ complete() {
 		echo "${COMPREPLY[*]}"' "$temporary/completion" "$@"
 }
 
-if [ -x /bin/bash ]; then
-	is 'bash completion offers commands' 0 'complete clear create completion' '' complete \
-		hbctl c
-	is 'bash completion offers commands after options' 0 'halt' '' \
-		complete hbctl -b x --json hal
-	is 'bash completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
-		complete hbctl put k v --if
-	is 'bash completion offers users' 0 'root' '' complete hbctl --belt-owner roo
-	is 'bash completion offers policies' 0 'standard updating timecache' '' \
-		complete hbctl create --policy ''
-	is 'bash completion offers yes and no' 0 'yes no' '' complete hbctl create x --pinned ''
-	is 'bash completion offers reasons' 0 'expired evicted' '' complete hbctl set x --report e
-	is 'bash completion offers options of events' 0 '--follow' '' complete hbctl events --f
-	is 'bash completion offers shells' 0 'bash zsh fish' '' complete hbctl completion ''
-	is 'bash completion offers commands after help' 0 'rotate' '' complete hbctl help ro
-	is 'bash completion offers files after batch' 0 "$temporary/help" '' \
-		complete hbctl batch "$temporary/he"
-	is 'bash completion offers files after load' 0 "$temporary/help" '' \
-		complete hbctl load "$temporary/he"
-else
-	for command in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		result "bash: case $command # SKIP there is no bash" ''
-	done
-fi
+is 'bash completion offers commands' 0 'complete clear create completion' '' complete \
+	hbctl c
+is 'bash completion offers commands after options' 0 'halt' '' \
+	complete hbctl -b x --json hal
+is 'bash completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
+	complete hbctl put k v --if
+is 'bash completion offers users' 0 'root' '' complete hbctl --belt-owner roo
+is 'bash completion offers policies' 0 'standard updating timecache' '' \
+	complete hbctl create --policy ''
+is 'bash completion offers yes and no' 0 'yes no' '' complete hbctl create x --pinned ''
+is 'bash completion offers reasons' 0 'expired evicted' '' complete hbctl set x --report e
+is 'bash completion offers options of events' 0 '--follow' '' complete hbctl events --f
+is 'bash completion offers shells' 0 'bash zsh fish' '' complete hbctl completion ''
+is 'bash completion offers commands after help' 0 'rotate' '' complete hbctl help ro
+is 'bash completion offers files after batch' 0 "$temporary/help" '' \
+	complete hbctl batch "$temporary/he"
+is 'bash completion offers files after load' 0 "$temporary/help" '' \
+	complete hbctl load "$temporary/he"
 
 # offered LINE - what fish completion offers for the last word of the line
 # shellcheck disable=SC2317 # called by is
@@ -553,23 +547,13 @@ offered() {
 	fish -N -c "source '$temporary/hbctl.fish'; complete -C '$1'" | cut -f 1 | sort | paste -s -d ' ' -
 }
 
-if [ -x /usr/bin/fish ]; then
-	is 'fish completion offers commands' 0 'clear complete completion create' '' offered 'hbctl c'
-	is 'fish completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
-		offered 'hbctl put k v --if'
-	is 'fish completion offers policies and no files' 0 'standard timecache updating' '' \
-		offered 'hbctl create x --policy '
-	is 'fish completion offers files after load' 0 "$temporary/help" '' \
-		offered "hbctl load $temporary/he"
-else
-	for command in 1 2 3 4; do
-		result "fish: case $command # SKIP there is no fish" ''
-	done
-fi
-if [ -x /bin/zsh ]; then
-	is 'zsh reads the script for completion' 0 '' '' zsh -f -c \
-		"autoload -U compinit && compinit -u -D && source '$temporary/_hbctl' && whence _hbctl >/dev/null"
-else
-	result 'zsh reads the script # SKIP there is no zsh' ''
-fi
+is 'fish completion offers commands' 0 'clear complete completion create' '' offered 'hbctl c'
+is 'fish completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
+	offered 'hbctl put k v --if'
+is 'fish completion offers policies and no files' 0 'standard timecache updating' '' \
+	offered 'hbctl create x --policy '
+is 'fish completion offers files after load' 0 "$temporary/help" '' \
+	offered "hbctl load $temporary/he"
+is 'zsh reads the script for completion' 0 '' '' zsh -f -c \
+	"autoload -U compinit && compinit -u -D && source '$temporary/_hbctl' && whence _hbctl >/dev/null"
 finish
