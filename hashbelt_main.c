@@ -278,7 +278,7 @@ static int __init create_default_belt(void)
 	named = hb_registry_create(name, rights, &(struct hashbelt_config){
 		.ttl = (u64)ttl_ms * NSEC_PER_MSEC,
 		.buckets = buckets,
-	}, current_cred());
+	}, NULL);
 	if (IS_ERR(named)) {
 		pr_err("hashbelt: cannot make the default belt: max_bytes=%llu, error %ld\n",
 		       max_bytes, PTR_ERR(named));

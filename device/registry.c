@@ -182,10 +182,14 @@ static u32 capability_right(const void *capability)
 	return task_is_capable(*(const int *)capability);
 }
 
-/* Whether both the current task and @opener have a capability in the initial user namespace. */
+/*
+ * Whether both the current task and @opener have a capability in the initial user namespace. The
+ * module itself, for which @opener is NULL, has all: a security module may give the task that loads
+ * modules few others.
+ */
 static bool are_capable(int capability, const struct cred *opener)
 {
-	return common_rights(capability_right, &capability, opener);
+	return !opener || common_rights(capability_right, &capability, opener);
 }
 
 /* The user to whose account the current task's belts are charged. */
@@ -471,11 +475,11 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 
 /*
  * Makes a belt that the current task owns. @name: HASHBELT_NAME_SIZE bytes; empty for none.
- * @rights: from hb_rights(). @config: its @account is ignored. Returns the belt, with a reference
- * for the caller; ERR_PTR(-EEXIST) if the name is taken; ERR_PTR(-EACCES) if it is that of the
- * default belt and the task or @opener has not CAP_SYS_ADMIN in the initial user namespace;
- * ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the limit of belts in all or of the user; errors as
- * hb_create_patiently(). Context: may sleep.
+ * @rights: from hb_rights(). @config: its @account is ignored. @opener: NULL for the module itself.
+ * Returns the belt, with a reference for the caller; ERR_PTR(-EEXIST) if the name is taken;
+ * ERR_PTR(-EACCES) if it is that of the default belt and the task or @opener has not CAP_SYS_ADMIN
+ * in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the limit of belts in all
+ * or of the user; errors as hb_create_patiently(). Context: may sleep.
  */
 struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 					 const struct hashbelt_config *config,

@@ -98,6 +98,26 @@ static void a_listing_looks_at_a_batch_of_names_each_time_it_has_the_lock(struct
 	hb_named_belt_put(named);
 }
 
+/* SELinux gives the task that loads modules at boot no CAP_SYS_ADMIN. */
+static void the_module_makes_the_default_belt_for_a_task_without_capabilities(struct kunit *test)
+{
+	static const char name[HASHBELT_NAME_SIZE] = HASHBELT_DEFAULT_BELT;
+	struct hashbelt_config config = {};
+	struct cred *user = user_cred(test);
+	struct hb_named_belt *refused, *named;
+	const struct cred *root;
+
+	root = override_creds(user);
+	refused = hb_registry_create(name, hb_rights(GLOBAL_ROOT_GID, 0600, 0), &config, user);
+	named = hb_registry_create(name, hb_rights(GLOBAL_ROOT_GID, 0600, 0), &config, NULL);
+	revert_creds(root);
+	put_cred(user);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(refused), -EACCES);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(named));
+	KUNIT_EXPECT_PTR_EQ(test, named->user, (struct hb_user *)NULL);
+	hb_named_belt_put(named);
+}
+
 static int registry_test_init(struct kunit *test)
 {
 	holds = (struct holds){};
@@ -113,6 +133,7 @@ static void registry_test_exit(struct kunit *test)
 
 static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(a_listing_looks_at_a_batch_of_names_each_time_it_has_the_lock),
+	KUNIT_CASE(the_module_makes_the_default_belt_for_a_task_without_capabilities),
 	{}
 };
 
