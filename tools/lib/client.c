@@ -61,7 +61,8 @@ int hashbelt_open(const char *device, struct hashbelt **belt)
 	if (!device)
 		device = HASHBELT_DEVICE;
 	fd = open(device, O_RDWR | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES)
+	/* EPERM is the answer of a cgroup that may only read the device. */
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		fd = open(device, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
