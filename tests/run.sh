@@ -44,8 +44,8 @@
 #	soak	histories, then random input for hbctl, then random calls, for SOAK seconds each
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
 #			root directories of Debian 12, 13 and unstable, and booted in a guest
-#	confined	what docs/hardening.md says of lockdown, AppArmor and containers, on Debian's
-#			kernel
+#	confined	what docs/hardening.md says of lockdown, AppArmor, SELinux and containers, on
+#			Debian's kernel, and with podman and docker on a Debian with systemd
 #	mutation	ten random edits of one token of the module, chosen by SEED: tests find them
 #
 # And by name only:
@@ -186,6 +186,18 @@ guest() {
 		echo "not ok 1 - the guest ended in good order (status $guest_status)"
 	fi
 	end "guest-of-$guest_name" 0
+}
+
+# machine NAME ARGUMENTS PROGRAM... - run programs on a Debian with systemd, in a guest whose kernel has
+# these arguments.
+machine() {
+	machine_name=$1 machine_arguments=$2
+	shift 2
+	for program; do
+		shift
+		! chosen "$program" || set -- "$@" "$program"
+	done
+	[ $# = 0 ] || "$tests/confined/machine.sh" "$logs/$machine_name" "$machine_arguments" "$@"
 }
 
 suite_native() {
@@ -474,6 +486,8 @@ suite_confined() {
 	}
 	guest confined "" tests/confined/container.t tests/confined/lockdown.t
 	guest confined-apparmor "--append apparmor=1 --append security=apparmor" tests/confined/apparmor.t
+	machine confined-engines "" tests/confined/engines.t
+	machine confined-selinux "security=selinux selinux=1 enforcing=1" tests/confined/selinux.t
 }
 
 suite_cost() {

@@ -294,6 +294,7 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/lib64/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/doc/hashbelt/example.conf
+./opt/share/doc/hashbelt/hashbelt.cil
 ./opt/share/doc/hashbelt/modprobe.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
 ./opt/share/man/man1/hbctl.1
@@ -343,6 +344,7 @@ is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/ha
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
 ./usr/local/share/doc/hashbelt/example.conf
+./usr/local/share/doc/hashbelt/hashbelt.cil
 ./usr/local/share/doc/hashbelt/modprobe.conf
 ./usr/local/share/fish/vendor_completions.d/hbctl.fish
 ./usr/local/share/man/man1/hbctl.1
@@ -361,6 +363,7 @@ is "make install installs files, with hbctl-store, in the directories that are g
 ./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/doc/hashbelt/example.conf
+./opt/share/doc/hashbelt/hashbelt.cil
 ./opt/share/doc/hashbelt/modprobe.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
 ./opt/share/man/man1/hbctl.1

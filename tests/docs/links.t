@@ -102,7 +102,7 @@ result "each suite and each name in ONLY that the documents show is there" "$(ab
 result "each block of the documents is indented and has commands, or is fenced as c or text" \
 	"$(shown unknown)"
 result "the documents show commands of all kinds" "$(
-	for kind in guest manual store models tests boot machine; do
+	for kind in guest manual store models tests boot confined machine; do
 		[ "$(shown "$kind")" ] || echo "found no $kind"
 	done)"
 result "each test that docs/guarantees.md names is there" "$(absent_tests)"

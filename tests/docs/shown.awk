@@ -13,6 +13,8 @@
 #	machine		any other line: install.t, in a copy of this machine, and in a guest what needs
 #			the module
 #	boot		a line of docs/packages.md: tests/packages/boot.t
+#	confined	a line of docs/hardening.md that begins with "$ ": the tests of tests/confined, on a
+#			Debian with systemd
 #	unknown		a fenced block of Markdown that has no kind, or a command in a fenced block.
 #			No test runs it: links.t fails.
 #
@@ -49,7 +51,7 @@ function look_at_command(	line) {
 		prompts = line ~ /^\$ /
 	inside = 1
 	if (sub(/^\$ /, "", line)) {
-		show("guest", FNR, line)
+		show(FILENAME ~ /(^|\/)hardening\.md$/ ? "confined" : "guest", FNR, line)
 	} else if (prompts) {
 		if (chosen)
 			print "=\t" line

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh RELEASE [boot] - print the path of a root directory of that release of Debian (bookworm,
-# trixie, sid) in which all is installed that the packages of hashbelt depend on, and the headers of
-# two kernels. With "boot" it has systemd and one kernel with its headers instead. What a test finds
-# there after it has purged the packages is theirs.
+# root.sh RELEASE [boot|confined] - print the path of a root directory of that release of Debian
+# (bookworm, trixie, sid) in which all is installed that the packages of hashbelt depend on, and the
+# headers of two kernels. With "boot" it has systemd and one kernel with its headers instead, and with
+# "confined" podman, docker and the policy of SELinux as well. What a test finds there after it has
+# purged the packages is theirs.
 #
 # cache.sh keeps the directory, and tests write to overlays of it only. The first call takes a minute
 # or two. Needs root.
@@ -12,6 +13,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" packages)
+# With what podman needs to run without root, and what docker needs to confine by AppArmor.
+containers=podman,crun,uidmap,dbus-user-session,libpam-systemd,docker.io,apparmor,busybox-static
 work=''
 
 fail() {
@@ -38,11 +41,12 @@ kernels() {
 # The package lists of unstable are often older than their Valid-Until date allows.
 bootstrap() {
 	packages=dkms,gcc,libc6-dev,make,kmod,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5,libsmartcols1
-	if [ "$boot" ]; then
-		packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64
-	else
-		packages=$packages,systemd-standalone-sysusers,$(kernels)
-	fi
+	case $kind in
+	'') packages=$packages,systemd-standalone-sysusers,$(kernels) ;;
+	*) packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64 ;;
+	esac
+	[ "$kind" != confined ] ||
+		packages=$packages,$containers,selinux-policy-default,policycoreutils
 	mmdebstrap --variant=apt --components=main --include="$packages" \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
@@ -71,12 +75,12 @@ fetch() {
 	work=
 }
 
-case $#${2-boot} in
-1boot | 2boot) ;;
-*) fail "usage: root.sh RELEASE [boot]" ;;
+case $#${2-} in
+1 | 2boot | 2confined) ;;
+*) fail "usage: root.sh RELEASE [boot|confined]" ;;
 esac
-release=$1 boot=${2-}
-name=${boot:+$boot-}$release
+release=$1 kind=${2-}
+name=${kind:+$kind-}$release
 [ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
 trap cleanup EXIT
 trap 'exit 129' HUP
