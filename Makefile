@@ -15,7 +15,7 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-expiry bench-cache simulate load unload install install-tools \
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-kernel bench-expiry bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -65,6 +65,11 @@ soak: ## histories against the model for SOAK seconds, then random input and cal
 bench: ## what each operation costs, against an ioctl that returns at once
 	$(MAKE) -C tests payload
 	tests/bench/run.sh
+
+bench-kernel: ## what an operation costs in the kernel, beside an rhashtable with timers
+	$(MAKE) -C tests module
+	tests/bench/kernel.sh --cpus 1
+	tests/bench/kernel.sh --count-instructions
 
 bench-expiry: ## how long ENTRIES (1000000) that expire at once take, on PROCESSORS (2)
 	$(MAKE) -C tests payload

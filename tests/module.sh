@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # module.sh [--user] KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in DIRECTORY, so that one
-# tree can be built for several kernels; with --user also a module that uses it (tests/user), in
-# DIRECTORY/user. KERNEL is a kernel's build folder, and each ARGUMENT is for make; or KERNEL is
-# the name of a kernel of kernel/kernel.sh.
+# tree can be built for several kernels; with --user also the modules that use it: tests/user in
+# DIRECTORY/user, and tests/bench/kernel in DIRECTORY/bench. KERNEL is a kernel's build folder, and
+# each ARGUMENT is for make; or KERNEL is the name of a kernel of kernel/kernel.sh.
 set -eu
 
 user=''
@@ -61,4 +61,6 @@ case $kernel in
 	;;
 esac
 build "$top" "$directory" "$@"
-[ -z "$user" ] || build "$top/tests/user" "$directory/user" "$@"
+[ "$user" ] || exit 0
+build "$top/tests/user" "$directory/user" "$@"
+build "$top/tests/bench/kernel" "$directory/bench" "$@"
