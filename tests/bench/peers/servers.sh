@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # servers.sh DIRECTORY - copy memcached and redis-server, with their libraries, to DIRECTORY, for a
-# guest. memcached's package is not installed here: that would start a server.
+# guest. The packages memcached and redis-server are not installed here: they would start servers.
+# The server of Redis is in redis-tools as well, under the name of another program.
 set -eu
 
 tests=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,7 +18,8 @@ fail() {
 
 "$tests/need.sh" redis-tools libevent-2.1-7
 mkdir -p "$1"
-"$tests/vm/copy.sh" "$1" /usr/bin/redis-server
+"$tests/vm/copy.sh" "$1" /usr/bin/redis-check-rdb
+mv "$1/usr/bin/redis-check-rdb" "$1/usr/bin/redis-server"
 (cd "$work" && apt-get download -q memcached && dpkg-deb -x memcached_*.deb .) >"$work/log" 2>&1 ||
 	fail "cannot download memcached: apt-get update may help"
 "$tests/vm/copy.sh" "$1" "$work/usr/bin/memcached"
