@@ -62,8 +62,7 @@ test-mutants: ## bugs that are planted in a copy, and must be found
 soak: ## histories against the model for SOAK seconds, then random input and calls for as long each
 	SEED=$${SEED:-random} tests/run.sh soak
 
-bench: ## what each operation costs, against an ioctl that returns at once
-	$(MAKE) -C tests payload
+bench: ## what each operation costs, beside BPF maps, keyrings, memcached, Redis, and a naive module
 	tests/bench/run.sh
 
 bench-kernel: ## what an operation costs in the kernel, beside an rhashtable with timers

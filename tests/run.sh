@@ -492,6 +492,7 @@ suite_confined() {
 
 suite_cost() {
 	one cost "$tests/bench/cost.t"
+	one figures "$tests/bench/figures.t"
 	guest cost-misses "" misses_test
 }
 

@@ -2,11 +2,11 @@
 /*
  * bench - the cost of each operation, as a multiple of an ioctl that returns at once.
  *
- *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME]
+ *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME] [--json]
  *
- * Each operation is measured in slices of SLICE calls, alternating with slices of the floor
- * (HASHBELT_IOC_ABI on the same descriptor). So both run under the same load: times vary, the
- * ratio does not. Keys have 16 bytes, values 64, in an order that no cache can predict. With
+ * Each operation is measured in slices that alternate with slices of the floor, HASHBELT_IOC_ABI on
+ * the same descriptor (measure.h). Keys have 16 bytes, values 64, in an order that no cache can
+ * predict. With
  * --unit the absolute cost is printed too: "ns", or "instructions" under an emulator in which
  * one instruction takes one nanosecond. The absolute cost is that of the cheapest slice: work
  * that the kernel does now and then, such as freeing, takes as long as many calls, and makes
@@ -23,12 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hashbelt.h"
+#include "measure.h"
 
-#define SLICE		64
 #define VALUE_SIZE	64
 #define LARGE_SIZE	1024
 #define LARGE_KEYS	1024
@@ -45,7 +44,8 @@
  * @fd:		descriptor, bound to the measured belt
  * @entries:	number of entries in the belt
  * @rounds:	number of slices of each operation
- * @unit:	name of the absolute unit, or NULL
+ * @figure:	the printed cost of an operation
+ * @json:	as JSON
  * @next:	number of the next key
  * @keys:	the keys of the slice
  * @items:	the arguments of the slice, made before the clock starts
@@ -56,7 +56,8 @@ struct bench {
 	int fd;
 	uint64_t entries;
 	unsigned int rounds;
-	const char *unit;
+	struct figure figure;
+	bool json;
 	uint64_t next;
 	uint64_t keys[SLICE][2];
 	struct hashbelt_item items[SLICE];
@@ -88,22 +89,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
 	exit(4);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-/* The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection. */
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
 }
 
 /* Makes item @i of the slice an operation on key number @number. */
@@ -377,48 +362,29 @@ static uint64_t time_slice(struct bench *b, int (*run)(struct bench *b))
 	return now_ns() - start;
 }
 
-/*
- * The cost of a call in the cheapest slice, with the least other work of the kernel. All slices
- * do the same work; the result is the mean of that slice's SLICE calls.
- */
-static double least(const uint64_t *slices, unsigned int count)
+static void report(struct bench *b, const struct operation *op, const struct slices *slices)
 {
-	uint64_t best = slices[0];
-
-	for (unsigned int i = 1; i < count; i++)
-		if (slices[i] < best)
-			best = slices[i];
-	return (double)best / SLICE;
-}
-
-static void report(const struct bench *b, const struct operation *op, double ratio,
-		   double cost, double floor)
-{
-	printf("%-18s %6.2f", op->name, ratio);
-	if (b->unit)
-		printf("  %7.0f %s (floor %.0f)", cost, b->unit, floor);
-	putchar('\n');
-	fflush(stdout);
+	b->figure.operation = op->name;
+	b->figure.cost = slices->least;
+	b->figure.floor = slices->floor_least;
+	b->figure.ratio = slices->sum / slices->floor_sum;
+	print_cost(&b->figure, b->json);
 }
 
 static void measure(struct bench *b, const struct operation *op)
 {
-	uint64_t *floors = calloc(b->rounds, sizeof(*floors)), floor = 0;
-	uint64_t *costs = calloc(b->rounds, sizeof(*costs)), cost = 0;
+	struct slices slices = { 0 };
+	uint64_t floor, cost;
 
-	if (!floors || !costs)
-		die("memory");
 	for (unsigned int round = 0; round < b->rounds; round++) {
-		floor += floors[round] = time_slice(b, run_floor);
+		floor = time_slice(b, run_floor);
 		op->prepare(b);
-		cost += costs[round] = time_slice(b, op->run);
+		cost = time_slice(b, op->run);
+		slices_add(&slices, floor, cost, SLICE);
 		if (op->after && op->after(b))
 			die("undo");
 	}
-	report(b, op, (double)cost / floor, least(costs, b->rounds),
-	       least(floors, b->rounds));
-	free(floors);
-	free(costs);
+	report(b, op, &slices);
 }
 
 /* The time of many slices, the kernel's freeing included. */
@@ -439,13 +405,13 @@ static uint64_t time_flow(struct bench *b, const struct operation *op)
 
 static void measure_flow(struct bench *b, const struct operation *op)
 {
-	double cost = (double)time_flow(b, op) / FLOW_SLICES / SLICE, floor;
-	uint64_t start = now_ns();
+	uint64_t cost = time_flow(b, op), start = now_ns();
+	struct slices slices = { 0 };
 
 	for (unsigned int i = 0; i < FLOW_SLICES; i++)
 		run_floor(b);
-	floor = (double)(now_ns() - start) / FLOW_SLICES / SLICE;
-	report(b, op, cost / floor, cost, floor);
+	slices_add(&slices, (now_ns() - start) / FLOW_SLICES, cost, FLOW_SLICES * SLICE);
+	report(b, op, &slices);
 }
 
 static void report_memory(struct bench *b)
@@ -454,8 +420,7 @@ static void report_memory(struct bench *b)
 
 	if (ioctl(b->fd, HASHBELT_IOC_INFO, &info))
 		die("info");
-	printf("%-18s %6.1f  bytes, index and wheels included\n", "an entry of 80",
-	       (double)info.bytes / info.entries);
+	print_memory(&b->figure, (double)info.bytes / info.entries, b->json);
 }
 
 static uint64_t number(int argc, char **argv, int i)
@@ -472,24 +437,32 @@ static uint64_t number(int argc, char **argv, int i)
 
 int main(int argc, char **argv)
 {
-	static struct bench b = { .entries = 1000, .rounds = 2000 };
+	static struct bench b = {
+		.entries = 1000, .rounds = 2000,
+		.figure = { .peer = "hashbelt", .value_size = VALUE_SIZE, .belts = 1 },
+	};
 	uint32_t buckets = 5;
 
 	for (int i = 1; i < argc; i += 2) {
-		if (!strcmp(argv[i], "--entries")) {
+		if (!strcmp(argv[i], "--json")) {
+			b.json = true;
+			i--;
+		} else if (!strcmp(argv[i], "--entries")) {
 			b.entries = number(argc, argv, i + 1);
 		} else if (!strcmp(argv[i], "--buckets")) {
 			buckets = number(argc, argv, i + 1);
 		} else if (!strcmp(argv[i], "--rounds")) {
 			b.rounds = number(argc, argv, i + 1);
 		} else if (!strcmp(argv[i], "--unit") && i + 1 < argc) {
-			b.unit = argv[i + 1];
+			b.figure.unit = argv[i + 1];
 		} else {
 			fprintf(stderr, "usage: bench [--entries N] [--buckets N] %s\n",
-				"[--rounds N] [--unit NAME]");
+				"[--rounds N] [--unit NAME] [--json]");
 			return 2;
 		}
 	}
+	b.figure.entries = b.entries;
+	b.figure.buckets = buckets;
 	memset(value, 'v', sizeof(value));
 	b.fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC);
 	if (b.fd < 0)

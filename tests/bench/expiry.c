@@ -16,14 +16,12 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "latency.h"
 #include "device.h"
 
 #define ENTRIES		1000000u
 #define HOT		1000u		/* entries that do not expire; the reader gets these */
 #define SECOND		1000000000ULL
-
-/* Classes of latencies: eight for each power of two of nanoseconds. */
-#define CLASSES		512u
 
 enum phase { BEFORE, DURING, END, PHASES };
 
@@ -31,14 +29,12 @@ enum phase { BEFORE, DURING, END, PHASES };
  * struct reading - a task that reads
  * @belt:	its belt
  * @phase:	before the entries expire, or from then on; set by another thread
- * @count:	number of gets, by phase and class of latency
- * @most:	longest latency in nanoseconds, by phase
+ * @latencies:	of gets, by phase
  */
 static struct reading {
 	int belt;
 	enum phase phase;
-	__u64 count[PHASES][CLASSES];
-	__u64 most[PHASES];
+	struct latencies latencies[PHASES];
 } reading;
 
 static __u64 read_clock(clockid_t clock)
@@ -89,40 +85,12 @@ static __u64 workers_ns(void)
 	return sum;
 }
 
-static unsigned int class_of(__u64 ns)
-{
-	unsigned int power = ns < 8 ? 3 : 63 - __builtin_clzll(ns);
-
-	return power * 8 + ((ns >> (power - 3)) & 7);
-}
-
-static __u64 end_of(unsigned int class)
-{
-	return (__u64)(8 + class % 8 + 1) << (class / 8 - 3);
-}
-
-/* @share: in thousandths. Nanoseconds, rounded up by an eighth at most. */
-static __u64 percentile(enum phase phase, unsigned int share)
-{
-	__u64 sum = 0, seen = 0;
-	unsigned int class;
-
-	for (class = 0; class < CLASSES; class++)
-		sum += reading.count[phase][class];
-	for (class = 0; class < CLASSES - 1; class++) {
-		seen += reading.count[phase][class];
-		if (seen * 1000 >= sum * share)
-			break;
-	}
-	return end_of(class);
-}
-
 static void *read_on(void *arg)
 {
 	struct { __u64 number, zero; } key = {};
 	unsigned char value[64];
 	enum phase phase;
-	__u64 begin, took;
+	__u64 begin;
 
 	while ((phase = __atomic_load_n(&reading.phase, __ATOMIC_ACQUIRE)) != END) {
 		struct hashbelt_item item = {
@@ -133,10 +101,7 @@ static void *read_on(void *arg)
 		key.number = (key.number + 1) % HOT;
 		begin = wall_ns();
 		must(reading.belt, HASHBELT_IOC_GET, &item);
-		took = wall_ns() - begin;
-		reading.count[phase][class_of(took)]++;
-		if (took > reading.most[phase])
-			reading.most[phase] = took;
+		latencies_add(&reading.latencies[phase], wall_ns() - begin);
 	}
 	return arg;
 }
@@ -148,9 +113,11 @@ static void set_phase(enum phase phase)
 
 static void print_latency(const char *name, enum phase phase)
 {
+	const struct latencies *all = &reading.latencies[phase];
+
 	printf("  a get %s: half within %.1f us, 99 %% %.1f, 99.9 %% %.1f, most %.1f\n", name,
-	       percentile(phase, 500) / 1e3, percentile(phase, 990) / 1e3,
-	       percentile(phase, 999) / 1e3, reading.most[phase] / 1e3);
+	       latencies_percentile(all, 50) / 1e3, latencies_percentile(all, 99) / 1e3,
+	       latencies_percentile(all, 99.9) / 1e3, all->most / 1e3);
 }
 
 /*

@@ -1,18 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh - run the benchmark in a guest: small and large belts, few and many buckets. Costs
-# are multiples of an ioctl on the same device that returns at once.
+# run.sh - measure the operations of belts of several sizes, and the same operations of belts and of
+# what they are compared with, in guests. Prints tables, and leaves the lines of figures.sh in
+# .cache/build/bench.json.
 set -eu
-top=$(cd "$(dirname "$0")/../.." && pwd)
-# shellcheck disable=SC2016 # for the guest's shell to expand
-exec "$top/tests/vm/run.sh" --memory 2048 "$top/.cache/build/payload" sh -c '
-	insmod hashbelt.ko
-	for entries in 1000 100000 1000000; do
-		for buckets in 5 500; do
-			echo
-			echo "$entries entries, $buckets buckets"
-			./bench --entries $entries --buckets $buckets
-		done
-	done
-	rmmod hashbelt'
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+file=$top/.cache/build/bench.json
+
+# table NAME HEADLINE
+table() {
+	printf '\n%s\n\n' "$2"
+	"$here/table.sh" "$file" "$1"
+}
+
+mkdir -p "${file%/*}"
+"$here/figures.sh" peers times sizes >"$file.new"
+mv "$file.new" "$file"
+table instructions "Instructions of an operation, in a cache of 100,000 entries"
+table ratios "The same with the work that the kernel does meanwhile, as multiples of an ioctl that returns at once"
+table times "The time of the same operations in an emulated machine, as multiples of that ioctl"
+table sizes "The time of operations on belts in an emulated machine, as multiples of that ioctl"
+printf '\nAll figures, as lines of JSON: %s\n' "$file"

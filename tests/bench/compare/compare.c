@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * compare - the cost of the same operations on a belt and on other caches.
+ *
+ *	compare [OPTION]... PEER
+ *
+ *	--entries N		number of entries (100000)
+ *	--value-size BYTES	of each value (64)
+ *	--buckets N, --belts N	of a belt; the entries are spread over the belts (500, 1)
+ *	--rounds N		slices of each operation (200)
+ *	--operations LIST	some of them, such as "get hit;put new"
+ *	--memory		print the memory that an entry takes, and measure no operation
+ *	--expiry		let the entries expire at once, and print how long gets of others
+ *				take before that and in the WINDOW from then on
+ *	--unit NAME		print the absolute cost as well, as bench does
+ *	--json			print lines of JSON
+ *
+ * PEER is hashbelt, naive (the module in naive/), bpf-hash, bpf-hash-malloc (BPF_F_NO_PREALLOC),
+ * bpf-lru, keyring, keyring-id (by serial number), memcached=SOCKET or redis=SOCKET.
+ *
+ * Keys have 16 bytes. An operation is measured in slices that alternate with slices of the floor
+ * (measure.h). Its arguments are made before the clock starts, and its results are checked after
+ * the clock has stopped.
+ *
+ * With --expiry a request for a get comes once a millisecond. Its latency is the time from then to
+ * its result: a reader that another task keeps off the processor is late as well.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hashbelt.h"
+#include "compare.h"
+
+#define HOUR	(3600 * 1000ull)
+
+/* Entries expire so many milliseconds after the first was put. */
+#define LEAD		60000
+
+/* For so many milliseconds, gets are measured before and after the entries expire. */
+#define WINDOW		10000
+
+/* For so many milliseconds before that, they are not: servers may count whole seconds. */
+#define MARGIN		2000
+
+/* Keys of absent entries begin here. */
+#define ABSENT	0x10000000000ull
+
+/* A map that evicts keeps some free entries for each processor. */
+#define SPARE	4096
+
+static const struct peer *const peers[] = {
+	&hashbelt_peer, &naive_peer, &bpf_hash_peer, &bpf_hash_malloc_peer, &bpf_lru_peer,
+	&keyring_peer, &keyring_id_peer, &memcached_peer, &redis_peer,
+};
+
+/**
+ * struct operation - a measured operation
+ * @name:	its name in the report
+ * @work:	the work of each call
+ * @absent:	to keys that are absent at first; otherwise to those of the entries
+ * @put_first:	entries are put before, while the clock does not run
+ * @remove_last: and removed after, while the clock does not run
+ */
+static const struct operation {
+	const char *name;
+	enum work work;
+	bool absent;
+	bool put_first;
+	bool remove_last;
+} operations[] = {
+	{ .name = "get hit", .work = GET },
+	{ .name = "get miss", .work = MISS, .absent = true },
+	{ .name = "put new", .work = PUT, .absent = true, .remove_last = true },
+	{ .name = "put replace", .work = PUT },
+	{ .name = "touch", .work = TOUCH },
+	{ .name = "remove", .work = REMOVE, .absent = true, .put_first = true },
+	{ .name = "get, 64 a call", .work = GET_MANY },
+	{ .name = "put, 64 a call", .work = PUT_MANY },
+};
+
+static const struct peer *peer;
+
+static struct plan plan = {
+	.entries = 100000, .spare = SPARE, .value_size = 64, .buckets = 500, .belts = 1,
+	.ttl_ms = HOUR,
+};
+
+static struct figure figure;
+static unsigned int rounds = 200;
+static const char *selected;
+static bool memory, expiry, json;
+
+static struct key keys[SLICE];
+static uint64_t next;
+static int floor_fd;
+
+void die(const char *what, const char *why)
+{
+	fprintf(stderr, "compare: %s: %s: %s\n", peer ? peer->name : "", what, why);
+	exit(4);
+}
+
+void *zalloc(size_t count, size_t size)
+{
+	void *p = calloc(count, size);
+
+	if (!p)
+		die("memory", strerror(errno));
+	return p;
+}
+
+/* A deadline of a cache that counts seconds: a part of one counts as a whole one. */
+unsigned int seconds(uint64_t ms)
+{
+	return (ms + 999) / 1000;
+}
+
+/* A value is its key, again and again. */
+void make_value(char *value, const char *key, size_t size)
+{
+	for (; size > KEY_SIZE; size -= KEY_SIZE, value += KEY_SIZE)
+		memcpy(value, key, KEY_SIZE);
+	memcpy(value, key, size);
+}
+
+void check_value(const char *name, const char *value, const char *key, size_t size)
+{
+	char expected[VALUE_MAX];
+
+	make_value(expected, key, size);
+	if (memcmp(value, expected, size))
+		die(name, "a get has returned a wrong value");
+}
+
+static void set_key(unsigned int i, uint64_t number)
+{
+	uint64_t bits = mix(number);
+
+	keys[i].number = number;
+	for (unsigned int digit = 0; digit < KEY_SIZE; digit++)
+		keys[i].text[digit] = "0123456789abcdef"[bits >> (4 * digit) & 15];
+}
+
+/* False: the peer has no such operation. */
+static bool do_untimed(enum work work)
+{
+	if (!peer->prepare(work, keys, SLICE))
+		return false;
+	peer->run();
+	peer->check();
+	return true;
+}
+
+static void must(enum work work)
+{
+	if (!do_untimed(work))
+		die("fill", "no such operation");
+}
+
+static void fill(void)
+{
+	for (uint64_t n = 0; n < plan.entries; n += SLICE) {
+		for (unsigned int i = 0; i < SLICE; i++)
+			set_key(i, (n + i) % plan.entries);
+		if (!do_untimed(PUT_MANY))
+			must(PUT);
+	}
+}
+
+static uint64_t time_floor(void)
+{
+	uint64_t start = now_ns();
+
+	for (unsigned int i = 0; i < SLICE; i++)
+		if (ioctl(floor_fd, HASHBELT_IOC_ABI) < 0)
+			die("HASHBELT_IOC_ABI", strerror(errno));
+	return now_ns() - start;
+}
+
+/* In an order that no cache can predict. */
+static void choose_keys(const struct operation *op)
+{
+	for (unsigned int i = 0; i < SLICE; i++, next++)
+		set_key(i, op->absent ? ABSENT + next : mix(next) % plan.entries);
+}
+
+/* False: the peer has no such operation. */
+static bool measure_slice(const struct operation *op, struct slices *slices)
+{
+	uint64_t floor = time_floor(), start, ns;
+	unsigned int calls;
+
+	choose_keys(op);
+	if (op->put_first && !do_untimed(PUT))
+		return false;
+	if (!peer->prepare(op->work, keys, SLICE))
+		return false;
+	start = now_ns();
+	calls = peer->run();
+	ns = now_ns() - start;
+	peer->check();
+	if (calls)
+		slices_add(slices, floor, ns, calls);
+	if (op->remove_last)
+		must(REMOVE);
+	return true;
+}
+
+static void measure(const struct operation *op)
+{
+	struct slices slices = { 0 };
+
+	for (unsigned int round = 0; round < rounds; round++)
+		if (!measure_slice(op, &slices))
+			return;
+	figure.operation = op->name;
+	figure.cost = slices.least;
+	figure.floor = slices.floor_least;
+	figure.ratio = slices.sum / slices.floor_sum;
+	print_cost(&figure, json);
+}
+
+/*
+ * Bytes of the machine's memory that are not in use. The kernel keeps some free pages for each
+ * processor, which it does not count as free.
+ */
+static uint64_t free_bytes(void)
+{
+	FILE *file = fopen("/proc/zoneinfo", "r");
+	unsigned long number, pages = 0;
+	char line[128];
+
+	if (!file)
+		die("/proc/zoneinfo", strerror(errno));
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, " pages free %lu", &number) == 1 ||
+		    sscanf(line, " count: %lu", &number) == 1)
+			pages += number;
+	fclose(file);
+	return (uint64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Filling takes memory of the machine: that of the cache itself, and that of a server. */
+static void measure_memory(void)
+{
+	uint64_t before = free_bytes();
+
+	plan.spare = 0;
+	peer->open(&plan);
+	fill();
+	/* The kernel frees some memory later. */
+	sleep(3);
+	print_memory(&figure, ((double)before - free_bytes()) / plan.entries, json);
+}
+
+static uint64_t now_ms(void)
+{
+	return now_ns() / 1000000;
+}
+
+static void sleep_until(uint64_t ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+/* Entries whose numbers begin at that of the present ones do not expire. */
+static void read_until(uint64_t begin, uint64_t end, const char *phase)
+{
+	struct latencies latencies = { 0 };
+
+	for (uint64_t ms = begin; ms < end; ms++) {
+		set_key(0, plan.entries + ms % SLICE);
+		if (!peer->prepare(GET, keys, 1))
+			die("expiry", "no such operation");
+		sleep_until(ms);
+		peer->run();
+		latencies_add(&latencies, now_ns() - ms * 1000000);
+		peer->check();
+	}
+	print_latencies(&figure, phase, &latencies, json);
+}
+
+static void put_slice(uint64_t number, uint64_t ttl_ms)
+{
+	plan.ttl_ms = ttl_ms;
+	for (unsigned int i = 0; i < SLICE; i++)
+		set_key(i, number + i);
+	if (!do_untimed(PUT_MANY))
+		must(PUT);
+}
+
+static void measure_expiry(void)
+{
+	uint64_t due = now_ms() + LEAD;
+
+	plan.entries -= plan.entries % SLICE;
+	plan.spare = SLICE;
+	peer->open(&plan);
+	put_slice(plan.entries, HOUR);
+	for (uint64_t n = 0; n < plan.entries; n += SLICE) {
+		if (now_ms() + WINDOW + 2 * MARGIN > due)
+			die("expiry", "the entries expire before all are put");
+		put_slice(n, due - now_ms());
+	}
+	read_until(due - WINDOW - MARGIN, due - MARGIN, "before");
+	read_until(due, due + WINDOW, "during");
+	for (unsigned int i = 0; i < SLICE; i++)
+		set_key(i, i);
+	must(MISS);
+}
+
+static bool is_selected(const char *name)
+{
+	char all[512], one[64];
+
+	snprintf(all, sizeof(all), ";%s;", selected ?: name);
+	snprintf(one, sizeof(one), ";%s;", name);
+	return strstr(all, one);
+}
+
+static void measure_all(void)
+{
+	peer->open(&plan);
+	fill();
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
+		if (is_selected(operations[i].name))
+			measure(&operations[i]);
+}
+
+static void usage(const char *why)
+{
+	fprintf(stderr, "compare: %s; the comment in compare.c says more\n", why);
+	exit(2);
+}
+
+static uint64_t number(const char *text)
+{
+	char *end = "";
+	uint64_t n = text ? strtoull(text, &end, 10) : 0;
+
+	if (!n || *end)
+		usage("a number is missing");
+	return n;
+}
+
+static void choose_peer(char *name)
+{
+	char *socket = strchr(name, '=');
+
+	if (socket) {
+		*socket = '\0';
+		plan.socket = socket + 1;
+	}
+	for (size_t i = 0; i < sizeof(peers) / sizeof(*peers); i++)
+		if (!strcmp(peers[i]->name, name))
+			peer = peers[i];
+	if (!peer)
+		usage("no such peer");
+}
+
+static void read_arguments(char **argv)
+{
+	for (char **arg = argv + 1; *arg; arg++) {
+		if (!strcmp(*arg, "--json"))
+			json = true;
+		else if (!strcmp(*arg, "--memory"))
+			memory = true;
+		else if (!strcmp(*arg, "--expiry"))
+			expiry = true;
+		else if (**arg != '-' && !peer)
+			choose_peer(*arg);
+		else if (!arg[1])
+			usage("an argument is missing");
+		else if (!strcmp(*arg, "--entries"))
+			plan.entries = number(*++arg);
+		else if (!strcmp(*arg, "--value-size"))
+			plan.value_size = number(*++arg);
+		else if (!strcmp(*arg, "--buckets"))
+			plan.buckets = number(*++arg);
+		else if (!strcmp(*arg, "--belts"))
+			plan.belts = number(*++arg);
+		else if (!strcmp(*arg, "--rounds"))
+			rounds = number(*++arg);
+		else if (!strcmp(*arg, "--operations"))
+			selected = *++arg;
+		else if (!strcmp(*arg, "--unit"))
+			figure.unit = *++arg;
+		else
+			usage("no such option");
+	}
+	if (!peer)
+		usage("PEER is missing");
+	if (plan.value_size > VALUE_MAX)
+		usage("values may have 4096 bytes");
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	read_arguments(argv);
+	figure.peer = peer->name;
+	figure.entries = plan.entries;
+	figure.value_size = plan.value_size;
+	if (peer->is_belt) {
+		figure.buckets = plan.buckets;
+		figure.belts = plan.belts;
+	}
+	prctl(PR_SET_TIMERSLACK, 1);
+	floor_fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC);
+	if (floor_fd < 0)
+		die(HASHBELT_DEVICE, strerror(errno));
+	if (memory)
+		measure_memory();
+	else if (expiry)
+		measure_expiry();
+	else
+		measure_all();
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A cache whose operations are counted: a belt, or one that a program might use in its place. */
+#ifndef _COMPARE_H
+#define _COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../measure.h"
+
+#define KEY_SIZE	16
+#define VALUE_MAX	4096
+
+/**
+ * enum work - what calls do
+ * @GET:	read entries that are there
+ * @MISS:	read keys that are absent
+ * @PUT:	write entries, present or absent
+ * @REMOVE:	remove entries that are there
+ * @TOUCH:	renew the deadline of entries that are there
+ * @GET_MANY:	as @GET, with one call, or with one message to a server
+ * @PUT_MANY:	as @PUT, with one call, or with one message to a server
+ */
+enum work { GET, MISS, PUT, REMOVE, TOUCH, GET_MANY, PUT_MANY };
+
+/**
+ * struct key - a key
+ * @number:	the number from which it is made; those of the filled entries are below @entries
+ * @text:	its bytes, and a NUL
+ */
+struct key {
+	uint64_t number;
+	char text[KEY_SIZE + 1];
+};
+
+/**
+ * struct plan - the cache to make
+ * @entries:	number of entries that it has to hold
+ * @spare:	number of entries for which it needs room besides
+ * @value_size:	bytes of a value
+ * @buckets:	of a belt
+ * @belts:	number of belts to spread the entries over
+ * @ttl_ms:	milliseconds after which an entry expires, if the cache has deadlines; it may change
+ * @socket:	path of a server's socket
+ */
+struct plan {
+	uint64_t entries;
+	uint64_t spare;
+	size_t value_size;
+	uint32_t buckets;
+	uint64_t belts;
+	uint64_t ttl_ms;
+	const char *socket;
+};
+
+/**
+ * struct peer - a kind of cache; a process uses one
+ * @name:	its name in the report
+ * @is_belt:	it has buckets, and may be several belts
+ * @open:	makes an empty cache, or connects to it
+ * @prepare:	makes the arguments of calls for @count keys, at most SLICE, while the clock does
+ *		not run. False: there is no such operation
+ * @run:	makes the prepared calls; returns the number of entries that they were for
+ * @check:	dies if a call had a wrong result, while the clock does not run
+ */
+struct peer {
+	const char *name;
+	bool is_belt;
+	void (*open)(const struct plan *plan);
+	bool (*prepare)(enum work work, const struct key *keys, unsigned int count);
+	unsigned int (*run)(void);
+	void (*check)(void);
+};
+
+extern const struct peer hashbelt_peer, naive_peer, bpf_hash_peer, bpf_hash_malloc_peer,
+	bpf_lru_peer, keyring_peer, keyring_id_peer, memcached_peer, redis_peer;
+
+_Noreturn void die(const char *what, const char *why);
+void *zalloc(size_t count, size_t size);
+unsigned int seconds(uint64_t ms);
+void make_value(char *value, const char *key, size_t size);
+void check_value(const char *peer, const char *value, const char *key, size_t size);
+
+#endif /* _COMPARE_H */

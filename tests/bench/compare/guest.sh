@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# guest.sh SCENARIO - in a guest: measure, and print lines of JSON. tests/bench/figures.sh has the
+# scenarios, and the form of the lines.
+set -eu
+
+all="hashbelt naive bpf-hash bpf-hash-malloc bpf-lru memcached redis keyring keyring-id"
+some="hashbelt bpf-hash memcached redis keyring"
+expiring="hashbelt memcached redis keyring"
+
+# start PEER - start the server, if the peer is one; sets server, and argument to what compare
+# needs.
+start() {
+	server='' argument=$1
+	case $1 in
+	memcached) memcached -u root -t 1 -m 16384 -s "$sockets/memcached" & ;;
+	redis)
+		redis-server --port 0 --unixsocket "$sockets/redis" --save '' --appendonly no \
+			--loglevel warning --logfile "$sockets/log" &
+		;;
+	*) return 0 ;;
+	esac
+	server=$!
+	argument=$1=$sockets/$1
+	# A server takes memory while it starts.
+	sleep 1
+}
+
+# compare "PEER..." [OPTION]... - measure the peers, each with a server of its own.
+compare() {
+	peers=$1
+	shift
+	for peer in $peers; do
+		start "$peer"
+		./compare --json "$@" "$argument"
+		[ "$server" ] || continue
+		kill "$server"
+		wait "$server" || true
+	done
+}
+
+# costs NUMBERS OPTION "PEER..." [OPTION]... - measure the peers with each of the numbers.
+costs() {
+	numbers=$1 option=$2
+	shift 2
+	for number in $numbers; do
+		compare "$@" "$option" "$number"
+	done
+}
+
+operations="get hit;get miss;put new;put replace;touch;remove"
+
+measure() {
+	case $1 in
+	peers) compare "$all" --unit instructions ;;
+	times) compare "$all" --unit ns ;;
+	sizes)
+		for entries in 1000 100000 1000000; do
+			for buckets in 5 500; do
+				./bench --json --entries $entries --buckets $buckets
+			done
+		done
+		;;
+	entries)
+		costs "1000 10000 100000" --entries "$some naive" --rounds 50 --unit instructions \
+			--operations "get hit;put replace"
+		costs "1000000" --entries "hashbelt naive bpf-hash" --rounds 50 \
+			--unit instructions --operations "get hit;put replace"
+		costs "10000000" --entries hashbelt --rounds 50 --unit instructions \
+			--operations "get hit;put replace"
+		;;
+	buckets)
+		costs "2 8 32 128 512 2048 8192 65536" --buckets hashbelt --entries 10000 \
+			--unit instructions --operations "$operations"
+		;;
+	belts)
+		costs "1 10 100 1000 10000 100000" --belts hashbelt --buckets 60 \
+			--unit instructions --operations "$operations"
+		;;
+	memory) costs "16 64 256 1024" --value-size "$some bpf-lru" --memory ;;
+	expiry) compare "$expiring" --entries 1000000 --expiry ;;
+	trial)
+		compare "$all" --entries 1000 --rounds 2 --unit instructions
+		compare hashbelt --entries 100000 --memory
+		compare hashbelt --entries 1000 --expiry
+		;;
+	*)
+		echo "guest.sh: no such scenario: $1" >&2
+		exit 2
+		;;
+	esac
+}
+
+cp -a host/. /
+PATH=$PATH:/usr/bin
+sockets=$(mktemp -d)
+# A task that waits for another one on the same processor does not wait for a wakeup of another.
+taskset -p 1 $$ >/dev/null
+# A million keys are more than root may have by default. Expired ones go five seconds later, and
+# not five minutes.
+echo 2000000000 >/proc/sys/kernel/keys/root_maxkeys
+echo 2000000000 >/proc/sys/kernel/keys/root_maxbytes
+echo 5 >/proc/sys/kernel/keys/gc_delay
+# The kernel's work after booting would be counted otherwise.
+sleep 3
+# The default limit is a share of the memory.
+insmod hashbelt.ko max_bytes=$((1 << 40))
+insmod naive.ko
+measure "$1"
+rmmod naive
+rmmod hashbelt

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# figures.sh SCENARIO... - measure in guests, one for each scenario, and print lines of JSON.
+# Progress goes to stderr.
+#
+#	peers	instructions of operations on belts and on what they are compared with
+#	times	the same in time
+#	sizes	time of all operations of bench.c on small and large belts
+#	entries	instructions with more and more entries
+#	buckets	the same with more and more buckets
+#	belts	the same with more and more belts, over which the entries are spread
+#	memory	bytes of an entry, with small and large values
+#	expiry	how long gets take before and while a million other entries expire
+#	trial	some of each, on few entries, for figures.t
+#
+# docs/performance.md describes the members of the lines.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$here/../..
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# progress SCENARIO - print the lines, each with the scenario, and on stderr a line whenever the next
+# cache or size comes, and all lines that are no JSON.
+progress() {
+	last=''
+	while IFS= read -r line; do
+		case $line in
+		'{'*) ;;
+		*)
+			echo "$1: $line" >&2
+			continue
+			;;
+		esac
+		printf '{"scenario":"%s",%s\n' "$1" "${line#?}"
+		now=${line#*'"peer":'}
+		now=${now%%,'"operation"'*}
+		now=${now%%,'"phase"'*}
+		now=${now%%,'"bytes"'*}
+		[ "$now" = "$last" ] || echo "$1: $now" | tr -d '"' >&2
+		last=$now
+	done
+}
+
+# measure SCENARIO [OPTION]... - in a guest with these options.
+measure() {
+	scenario=$1
+	shift
+	"$top/tests/vm/run.sh" --silence 1800 "$@" "$top/.cache/build/payload-bench" \
+		sh ./guest.sh "$scenario" >"$work/pipe" &
+	progress "$scenario" <"$work/pipe"
+	wait $!
+}
+
+make -s -C "$top/tests" bench
+mkfifo "$work/pipe"
+for scenario; do
+	case $scenario in
+	times | sizes) measure "$scenario" --memory 2048 ;;
+	belts | entries) measure "$scenario" --count-instructions --memory 4096 ;;
+	peers | buckets | memory | expiry | trial)
+		measure "$scenario" --count-instructions --memory 2048
+		;;
+	*)
+		echo "figures.sh: no such scenario: $scenario" >&2
+		exit 2
+		;;
+	esac
+done

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# figures.t - figures.sh measures each peer, and table.sh prints each line that it has. One guest, a
+# small number of entries.
+set -u
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=tests/hbctl/tap.sh
+. "$tests/hbctl/tap.sh"
+
+lines=$temporary/lines
+every="get hit
+get miss
+put new
+put replace
+touch
+remove
+get, 64 a call
+put, 64 a call"
+
+# lacking FIGURE FILTER - print the lines of a figure for which the filter of jq is not true.
+lacking() {
+	jq -c "select(.figure == \"$1\" and ($2 | not))" "$lines" 2>&1
+}
+
+# differing PEER OPERATIONS - print how the measured operations of a peer differ from these.
+differing() {
+	echo "$2" | sort >"$temporary/wanted"
+	jq -r "select(.figure == \"cost\" and .peer == \"$1\") | .operation" "$lines" | sort |
+		diff -u -L "expected of $1" -L found "$temporary/wanted" -
+}
+
+# without NAME... - print all operations but these.
+without() {
+	left=$every
+	for name; do
+		left=$(echo "$left" | grep -vx "$name")
+	done
+	echo "$left"
+}
+
+plan 6
+"$tests/need.sh" jq || exit 1
+"$tests/bench/figures.sh" trial >"$lines" 2>"$temporary/log"
+status=$?
+result "figures.sh measures a small number of entries of each peer" "$(
+	[ $status = 0 ] || { echo "expected status 0, found $status:"; tail "$temporary/log"; }
+	jq -e . "$lines" 2>&1 >"$temporary/out" || echo "a line is no JSON")"
+result "each peer has the operations that it offers" "$(
+	for peer in hashbelt memcached redis; do
+		differing $peer "$every"
+	done
+	for peer in naive bpf-hash bpf-hash-malloc bpf-lru; do
+		differing $peer "$(without touch)"
+	done
+	differing keyring "$(without "get, 64 a call" "put, 64 a call")"
+	differing keyring-id "get hit
+put replace
+touch")"
+result "a cost has a unit and a ratio, and is above that of the floor but for batches" \
+	"$(lacking cost '.unit == "instructions" and .entries == 1000 and .value_size == 64 and
+		.floor > 500 and (.cost > .floor or (.operation | endswith("a call"))) and
+		.ratio > 0')"
+result "an entry of 80 bytes in a belt takes more than these, and less than 200" "$(
+	lacking memory '.peer == "hashbelt" and .bytes > 80 and .bytes < 200'
+	[ "$(jq 'select(.figure == "memory").bytes' "$lines" | wc -l)" = 1 ] ||
+		echo "expected one line of memory")"
+result "there are six percentiles of latencies before entries expire, and six from then on" "$(
+	lacking latency '.ns > 500'
+	for phase in before during; do
+		found=$(jq "select(.phase == \"$phase\").percentile" "$lines" | paste -s -d ' ')
+		[ "$found" = "50 90 99 99.9 99.99 100" ] || echo "found $phase: $found"
+	done)"
+sed 's/"trial"/"peers"/' "$lines" >"$temporary/peers"
+result "table.sh prints a row for each peer and a column for each operation" "$(
+	"$tests/bench/table.sh" "$temporary/peers" instructions >"$temporary/table"
+	awk -F ' *[|] *' 'NF != 11 { print "expected 9 cells: " $0 }' "$temporary/table"
+	found=$(wc -l <"$temporary/table")
+	[ "$found" = 11 ] || echo "expected 11 lines, found $found")"
+finish

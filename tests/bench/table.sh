@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# table.sh FILE TABLE - print a table, as Markdown, of the lines that figures.sh has printed.
+#
+#	instructions, ratios	of the scenario peers, by peer and operation
+#	times			ratios of the scenario times, likewise
+#	sizes			of the scenario sizes, by operation and size
+#	memory			of the scenario memory, by peer and size of the value
+#	expiry			of the scenario expiry, by peer and percentile
+set -eu
+
+"$(dirname "$0")/../need.sh" jq
+
+# pick FILTER - print "ROW<tab>COLUMN<tab>CELL" for each line of the file.
+pick() {
+	jq -r "$1 | @tsv" "$file"
+}
+
+# pivot CORNER - make a table of such lines, with rows and columns in the order of their coming.
+pivot() {
+	awk -F '\t' -v corner="$1" '
+		!($1 in row) { row[$1]; rows[++n] = $1 }
+		!($2 in column) { column[$2]; columns[++m] = $2 }
+		{ cell[$1, $2] = $3 }
+		END {
+			head = "| " corner " |"
+			line = "| --- |"
+			for (c = 1; c <= m; c++) {
+				head = head " " columns[c] " |"
+				line = line " ---: |"
+			}
+			print head
+			print line
+			for (r = 1; r <= n; r++) {
+				line = "| " rows[r] " |"
+				for (c = 1; c <= m; c++)
+					line = line " " ((rows[r], columns[c]) in cell ? \
+						cell[rows[r], columns[c]] : "-") " |"
+				print line
+			}
+		}'
+}
+
+# of SCENARIO FIGURE - the filter for such lines.
+of() {
+	echo "select(.scenario == \"$1\" and .figure == \"$2\")"
+}
+
+# in_places N - the filter that rounds a number to N decimal places, and keeps zeros at its end.
+in_places() {
+	echo "(. * pow(10; $1) | round | tostring | (\"0\" * ($1 + 1 - length) // \"\") + . |
+		if $1 == 0 then . else .[:-$1] + \".\" + .[-$1:] end)"
+}
+
+file=$1
+case $2 in
+instructions)
+	pick "$(of peers cost) | [.peer, .operation, (.cost | $(in_places 0))]" | pivot instructions
+	;;
+ratios) pick "$(of peers cost) | [.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio ;;
+times) pick "$(of times cost) | [.peer, .operation, (.ratio | $(in_places 1))]" | pivot ratio ;;
+sizes)
+	size='"\(.entries), \(.buckets)"'
+	{
+		pick "$(of sizes memory) |
+			[\"bytes for an entry of 80\", $size, (.bytes | $(in_places 1))]"
+		pick "$(of sizes cost) | [.operation, $size, (.ratio | $(in_places 2))]"
+	} | pivot "entries, buckets"
+	;;
+memory)
+	pick "$(of memory memory) | [.peer, .value_size, (.bytes | $(in_places 0))]" |
+		pivot "value of"
+	;;
+expiry)
+	pick "$(of expiry latency) | [.peer + \" \" + .phase, \"\(.percentile) %\",
+		(.ns / 1000 | $(in_places 1))]" | pivot "within, us"
+	;;
+*)
+	echo "table.sh: no such table: $2" >&2
+	exit 2
+	;;
+esac
