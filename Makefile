@@ -15,7 +15,7 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-kernel bench-expiry bench-cache simulate load unload install install-tools \
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -73,6 +73,10 @@ bench-kernel: ## what an operation costs in the kernel, beside an rhashtable wit
 bench-expiry: ## how long ENTRIES (1000000) that expire at once take, on PROCESSORS (2)
 	$(MAKE) -C tests payload
 	tests/bench/expiry.sh $(or $(ENTRIES),1000000) --cpus $(or $(PROCESSORS),2)
+
+bench-resize: ## what growing the index costs beside ENTRIES (1000000) that expire, in instructions
+	$(MAKE) -C tests payload
+	tests/bench/expiry.sh --resize $(or $(ENTRIES),1000000) --count-instructions
 
 bench-cache: ## misses, memory and cost beside memcached and Redis; or of TRACE=FILE, of WORKLOADS="..."
 	tests/bench/peers/run.sh $(WORKLOADS)

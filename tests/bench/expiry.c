@@ -3,12 +3,17 @@
  * expiry - measures how long it takes to drain and free entries that expire at once.
  *
  *	expiry [ENTRIES]
+ *	expiry --resize [ENTRIES]
  *
  * Entries with keys of 16 bytes and values of 64 expire three times: a task drains them
  * (HASHBELT_IOC_ADVANCE), the worker drains them, and the worker drains them beside a task that
- * reads. Each line has the time until the last entry is drained, the time until 95 % of their
- * memory is free, and the processor time of the task that drains or waits, and of the kernel's
- * unbound workers.
+ * reads. The lines after each name have the time until the last entry is drained, the time until
+ * 95 % of their memory is free, and the processor time of the task that drains or waits, and of the
+ * kernel's unbound workers. The line with the name is printed when time begins.
+ *
+ * With --resize the belt has up to as many entries again that do not expire, and a task does one of
+ * three things: it puts one entry more, for which the index grows, and moves all entries there; it
+ * drains the ENTRIES; or both. Each runs alone, and again beside a task that puts.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -20,22 +25,27 @@
 #include "device.h"
 
 #define ENTRIES		1000000u
-#define HOT		1000u		/* entries that do not expire; the reader gets these */
+#define HOT		1000u		/* entries that do not expire; the other task uses these */
+#define STEP		1000u		/* entries that are put before the index is looked at */
 #define SECOND		1000000000ULL
 
 enum phase { BEFORE, DURING, END, PHASES };
 
 /**
- * struct reading - a task that reads
- * @belt:	its belt
+ * struct user - a task that uses a belt
+ * @belt:	the belt
+ * @put:	it puts HOT keys again; else it gets them
+ * @thread:	its thread
  * @phase:	before the entries expire, or from then on; set by another thread
- * @latencies:	of gets, by phase
+ * @latencies:	of its calls, by phase
  */
-static struct reading {
+static struct user {
 	int belt;
+	bool put;
+	pthread_t thread;
 	enum phase phase;
 	struct latencies latencies[PHASES];
-} reading;
+} user;
 
 static __u64 read_clock(clockid_t clock)
 {
@@ -85,39 +95,59 @@ static __u64 workers_ns(void)
 	return sum;
 }
 
-static void *read_on(void *arg)
+static void *use(void *arg)
 {
 	struct { __u64 number, zero; } key = {};
-	unsigned char value[64];
+	unsigned char value[64] = {};
 	enum phase phase;
 	__u64 begin;
 
-	while ((phase = __atomic_load_n(&reading.phase, __ATOMIC_ACQUIRE)) != END) {
+	while ((phase = __atomic_load_n(&user.phase, __ATOMIC_ACQUIRE)) != END) {
 		struct hashbelt_item item = {
 			.key = address(&key), .key_len = sizeof(key),
 			.value = address(value), .value_len = sizeof(value),
+			.ttl_ms = user.put ? HASHBELT_TTL_NEVER : 0,
 		};
 
 		key.number = (key.number + 1) % HOT;
 		begin = wall_ns();
-		must(reading.belt, HASHBELT_IOC_GET, &item);
-		latencies_add(&reading.latencies[phase], wall_ns() - begin);
+		must(user.belt, user.put ? HASHBELT_IOC_PUT : HASHBELT_IOC_GET, &item);
+		latencies_add(&user.latencies[phase], wall_ns() - begin);
 	}
 	return arg;
 }
 
 static void set_phase(enum phase phase)
 {
-	__atomic_store_n(&reading.phase, phase, __ATOMIC_RELEASE);
+	__atomic_store_n(&user.phase, phase, __ATOMIC_RELEASE);
+}
+
+/* Starts a task that puts or gets, and lets it run for a second before entries expire. */
+static void start_user(int belt, bool put)
+{
+	user = (struct user){ .belt = belt, .put = put, .phase = BEFORE };
+	if (pthread_create(&user.thread, NULL, use, NULL))
+		bail_out("no thread");
+	sleep(1);
+	set_phase(DURING);
 }
 
 static void print_latency(const char *name, enum phase phase)
 {
-	const struct latencies *all = &reading.latencies[phase];
+	const struct latencies *all = &user.latencies[phase];
 
-	printf("  a get %s: half within %.1f us, 99 %% %.1f, 99.9 %% %.1f, most %.1f\n", name,
-	       latencies_percentile(all, 50) / 1e3, latencies_percentile(all, 99) / 1e3,
-	       latencies_percentile(all, 99.9) / 1e3, all->most / 1e3);
+	printf("  a %s %s: half within %.1f us, 99 %% %.1f, 99.9 %% %.1f, most %.1f\n",
+	       user.put ? "put" : "get", name, latencies_percentile(all, 50) / 1e3,
+	       latencies_percentile(all, 99) / 1e3, latencies_percentile(all, 99.9) / 1e3,
+	       all->most / 1e3);
+}
+
+static void end_user(void)
+{
+	set_phase(END);
+	pthread_join(user.thread, NULL);
+	print_latency("before", BEFORE);
+	print_latency("meanwhile", DURING);
 }
 
 /*
@@ -129,19 +159,14 @@ static void expire(unsigned int entries, const char *how, bool by_task, bool bes
 	struct hashbelt_settings settings = { .ttl_ms = 1000, .buckets = 11 };
 	__u64 before = get_parameter("used_bytes"), used, begin, drained, freed, task, workers;
 	int belt = belt_of(settings);
-	pthread_t reader;
 
 	put_numbers(belt, 0, HOT, HASHBELT_TTL_NEVER);
 	used = get_parameter("used_bytes");
 	put_numbers(belt, HOT, entries, 0);
 	used += (get_parameter("used_bytes") - used) / 20;
-	if (beside) {
-		reading.belt = belt;
-		set_phase(BEFORE);
-		pthread_create(&reader, NULL, read_on, NULL);
-		sleep(1);
-		set_phase(DURING);
-	}
+	if (beside)
+		start_user(belt, false);
+	printf("%s\n", how);
 	workers = workers_ns();
 	begin = wall_ns();
 	task = read_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -163,32 +188,112 @@ static void expire(unsigned int entries, const char *how, bool by_task, bool bes
 		usleep(20000);
 	freed = wall_ns();
 	workers = workers_ns() - workers;
-	printf("%s: drained in %llu ms, freed in %llu ms\n", how, (drained - begin) / 1000000,
+	printf("  drained in %llu ms, freed in %llu ms\n", (drained - begin) / 1000000,
 	       (freed - begin) / 1000000);
 	printf("  processor time: task %llu ms, workers %llu ms\n", task / 1000000,
 	       workers / 1000000);
-	if (beside) {
-		set_phase(END);
-		pthread_join(reader, NULL);
-		print_latency("before", BEFORE);
-		print_latency("meanwhile", DURING);
-	}
-	fflush(stdout);
+	if (beside)
+		end_user();
 	close(belt);
 	used_at_last(before);
 }
 
+/* Processor time of this task and of the workers. */
+static __u64 busy_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID) + workers_ns();
+}
+
+/*
+ * Puts entries that do not expire, the first with number @number, until few more make the index
+ * grow. Returns the number of the next entry.
+ */
+static unsigned int fill_index(int belt, unsigned int number)
+{
+	__u64 table, most;
+
+	advance(belt, 0);
+	table = info_of(belt).table;
+	/* A put finds its shard crowded at 3/2; some shards have more entries than others. */
+	most = table * 3 / 2 * 9 / 10;
+	if (number < most)
+		put_numbers(belt, number, most - number, HASHBELT_TTL_NEVER);
+	if (info_of(belt).table != table)
+		bail_out("the index has grown too early: too few entries");
+	return number < most ? most : number;
+}
+
+/* Puts entries until the index grows. */
+static void grow_index(int belt, unsigned int number)
+{
+	__u64 table = info_of(belt).table;
+
+	for (; info_of(belt).table == table; number += STEP)
+		put_numbers(belt, number, STEP, HASHBELT_TTL_NEVER);
+}
+
+/* A task drains entries (@drain), moves others to a larger table (@grow), and prints the times. */
+static void resize(unsigned int entries, const char *how, bool grow, bool drain, bool beside)
+{
+	struct hashbelt_settings settings = { .ttl_ms = 1000, .buckets = 11 };
+	__u64 before = get_parameter("used_bytes"), used, begin, busy, took;
+	int belt = belt_of(settings);
+	unsigned int next;
+
+	put_numbers(belt, 0, HOT, HASHBELT_TTL_NEVER);
+	used = get_parameter("used_bytes");
+	put_numbers(belt, HOT, entries, 0);
+	used = get_parameter("used_bytes") - used;
+	next = fill_index(belt, HOT + entries);
+	if (beside)
+		start_user(belt, true);
+	if (grow)
+		grow_index(belt, next);
+	/* Without the index, which is less than a tenth. */
+	used = get_parameter("used_bytes") - used / 10 * 9;
+	printf("%s\n", how);
+	busy = busy_ns();
+	begin = wall_ns();
+	advance(belt, drain ? 1200 : 0);
+	took = wall_ns() - begin;
+	while (drain && get_parameter("used_bytes") > used)
+		usleep(20000);
+	/* The old table is freed, too. */
+	sleep(1);
+	printf("  ended in %llu ms, processor time: %llu ms\n", took / 1000000,
+	       (busy_ns() - busy) / 1000000);
+	if (beside)
+		end_user();
+	close(belt);
+	used_at_last(before);
+}
+
+static void resize_all(unsigned int entries, bool beside)
+{
+	resize(entries, beside ? "the index grows, beside a writer" : "the index grows",
+	       true, false, beside);
+	resize(entries, beside ? "entries expire, beside a writer" : "entries expire",
+	       false, true, beside);
+	resize(entries, beside ? "both, beside a writer" : "both", true, true, beside);
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int entries = argc > 1 ? strtoul(argv[1], NULL, 10) : ENTRIES;
+	bool resizes = argc > 1 && !strcmp(argv[1], "--resize");
+	unsigned int entries = argc > 1 + resizes ? strtoul(argv[1 + resizes], NULL, 10) : ENTRIES;
 	__u64 limit = get_parameter("max_bytes");
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	set_number("max_bytes", 1ULL << 40);
 	printf("%u entries, %ld processors\n", entries, sysconf(_SC_NPROCESSORS_ONLN));
-	expire(entries, "a task", true, false);
-	expire(entries, "the worker", false, false);
-	expire(entries, "the worker beside a reader", false, true);
+	if (resizes) {
+		resize_all(entries, false);
+		resize_all(entries, true);
+	} else {
+		expire(entries, "a task", true, false);
+		expire(entries, "the worker", false, false);
+		expire(entries, "the worker beside a reader", false, true);
+	}
 	set_number("max_bytes", limit);
 	return 0;
 }
