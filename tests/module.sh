@@ -1,17 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# module.sh [--user] KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in DIRECTORY, so that one
-# tree can be built for several kernels; with --user also the modules that use it: tests/user in
-# DIRECTORY/user, and tests/bench/kernel in DIRECTORY/bench. KERNEL is a kernel's build folder, and
-# each ARGUMENT is for make; or KERNEL is the name of a kernel of kernel/kernel.sh.
+# module.sh [--user|--bench] KERNEL DIRECTORY [ARGUMENT]... - build hashbelt.ko in DIRECTORY, so that
+# one tree can be built for several kernels. With --user also a module that uses it (tests/user), in
+# DIRECTORY/user; with --bench that and the benchmark of such modules (tests/bench/kernel), in
+# DIRECTORY/bench. KERNEL is a kernel's build folder, and each ARGUMENT is for make; or KERNEL is the
+# name of a kernel of kernel/kernel.sh.
 set -eu
 
-user=''
-[ "$1" != --user ] || {
-	user=yes
+users=''
+case $1 in
+--user | --bench)
+	users=$1
 	shift
-}
+	;;
+esac
 kernel=$1
 directory=$2
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -61,6 +64,6 @@ case $kernel in
 	;;
 esac
 build "$top" "$directory" "$@"
-[ "$user" ] || exit 0
+[ "$users" ] || exit 0
 build "$top/tests/user" "$directory/user" "$@"
-build "$top/tests/bench/kernel" "$directory/bench" "$@"
+[ "$users" = --user ] || build "$top/tests/bench/kernel" "$directory/bench" "$@"
