@@ -242,6 +242,7 @@ static inline size_t hb_entry_size(const struct hashbelt_entry *entry)
 
 struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 keys,
 				      u32 key_len, u32 value_len, gfp_t gfp);
+struct hashbelt_entry *hb_entry_take(struct hb_bundle *bundle, u32 key_len, u32 value_len);
 
 void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
 void hb_entry_put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,

@@ -396,6 +396,12 @@ static void object_free(void *object, unsigned int class)
 		kvfree(object);
 }
 
+static inline gfp_t object_flags(gfp_t gfp)
+{
+	gfp |= __GFP_NOWARN;
+	return gfpflags_allow_blocking(gfp) ? gfp | __GFP_RETRY_MAYFAIL : gfp;
+}
+
 /*
  * Memory for an entry, not zeroed, charged to @account, which may be NULL; freed by
  * hb_object_free(). @gfp is GFP_KERNEL; or GFP_NOWAIT, which fails for an object larger than any
@@ -407,9 +413,7 @@ void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp)
 	void *object;
 	int err;
 
-	gfp |= __GFP_NOWARN;
-	if (gfpflags_allow_blocking(gfp))
-		gfp |= __GFP_RETRY_MAYFAIL;
+	gfp = object_flags(gfp);
 	if (likely(class < CLASSES))
 		object = kmem_cache_alloc(classes[class], gfp);
 	else
@@ -436,6 +440,40 @@ static void free_class(struct hb_bundle *bundle)
 	if (bundle->count)
 		kmem_cache_free_bulk(classes[bundle->class], bundle->count, bundle->objects);
 	bundle->count = 0;
+}
+
+/*
+ * Allocates @count objects of @size, HB_BUNDLE at most, into an empty bundle, and charges them: for
+ * objects of the fine classes, if memory and limits allow all of them. Else the bundle stays empty,
+ * and hb_object_alloc() says why. Context: may sleep.
+ */
+void hb_bundle_fill(struct hb_bundle *bundle, size_t size, unsigned int count)
+{
+	size_t bytes = hb_object_size(NULL, size) * count;
+	unsigned int class = class_of(size);
+
+	if (class >= FINE_CLASSES || charge(bundle->account, bytes))
+		return;
+	if (!kmem_cache_alloc_bulk(classes[class], object_flags(GFP_KERNEL), count,
+				   bundle->objects)) {
+		uncharge(bundle->account, bytes);
+		return;
+	}
+	bundle->class = class;
+	bundle->count = count;
+	bundle->bytes = bytes;
+}
+
+/*
+ * Takes an object for @size, as from hb_object_alloc(), out of a bundle that hb_bundle_fill() has
+ * filled. NULL: there is none.
+ */
+void *hb_bundle_take(struct hb_bundle *bundle, size_t size)
+{
+	if (!bundle->count || class_of(size) != bundle->class)
+		return NULL;
+	bundle->bytes -= hb_object_size(NULL, size);
+	return bundle->objects[--bundle->count];
 }
 
 /*

@@ -40,9 +40,9 @@ struct hb_account {
 #define HB_BUNDLE	16
 
 /**
- * struct hb_bundle - objects that are freed together
+ * struct hb_bundle - objects that are allocated together, or are to be freed together
  * @account:	charged for them, or NULL; constant
- * @bytes:	bytes that are still charged for objects of the bundle
+ * @bytes:	bytes that are charged for objects of the bundle
  * @class:	the class of @objects
  * @count:	number of @objects
  * @objects:	the objects
@@ -77,6 +77,7 @@ void hb_free(struct hb_account *account, void *p, size_t size);
 
 void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp);
 void hb_object_free(struct hb_account *account, void *object, size_t size);
+
 /* An empty bundle for objects that are charged to @account, which may be NULL. */
 static inline void hb_bundle_init(struct hb_bundle *bundle, struct hb_account *account)
 {
@@ -86,6 +87,8 @@ static inline void hb_bundle_init(struct hb_bundle *bundle, struct hb_account *a
 	bundle->count = 0;
 }
 
+void hb_bundle_fill(struct hb_bundle *bundle, size_t size, unsigned int count);
+void *hb_bundle_take(struct hb_bundle *bundle, size_t size);
 void hb_bundle_add(struct hb_bundle *bundle, void *object, size_t size);
 void hb_bundle_free(struct hb_bundle *bundle);
 size_t hb_large_size(const void *object, size_t size);
@@ -95,15 +98,25 @@ size_t hb_large_size(const void *object, size_t size);
 #define HB_SMALLEST	80
 #define HB_FINE_MAX	320
 
+/* Bytes of the class for objects of @size, HB_FINE_MAX at most. */
+static inline size_t hb_fine_size(size_t size)
+{
+	return max_t(size_t, round_up(size, HB_STEP), HB_SMALLEST);
+}
+
+/* One fine class has objects of both sizes. */
+static inline bool hb_is_one_class(size_t size, size_t other)
+{
+	return max(size, other) <= HB_FINE_MAX && hb_fine_size(size) == hb_fine_size(other);
+}
+
 /*
  * Bytes that an object takes which was allocated with @size. Inlined for the fine classes: a put
  * that replaces asks three times, and each call took 15 instructions.
  */
 static inline size_t hb_object_size(const void *object, size_t size)
 {
-	if (likely(size <= HB_FINE_MAX))
-		return max_t(size_t, round_up(size, HB_STEP), HB_SMALLEST);
-	return hb_large_size(object, size);
+	return likely(size <= HB_FINE_MAX) ? hb_fine_size(size) : hb_large_size(object, size);
 }
 
 #endif /* _HASHBELT_MEMORY_H */

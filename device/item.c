@@ -233,18 +233,35 @@ static __always_inline bool copy_in(struct hashbelt_entry *entry, const struct h
 	return !failed;
 }
 
-/* An entry with the key and value of an item. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
-static struct hashbelt_entry *read_entry(struct hashbelt_belt *belt, struct hb_client *client,
-					 const struct hashbelt_item *item)
+/* @stock: NULL, or objects that may be used. Errors as hashbelt_entry_alloc(). */
+static struct hashbelt_entry *new_entry(struct hashbelt_belt *belt, struct hb_client *client,
+					const struct hashbelt_item *item, struct hb_bundle *stock)
+{
+	struct hashbelt_entry *entry = NULL;
+
+	if (stock && likely(!client))
+		entry = hb_entry_take(stock, item->key_len, item->value_len);
+	return entry ?: hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
+}
+
+/*
+ * An entry with the key and value of an item. @stock: as for new_entry(); empty after a page fault.
+ * Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR.
+ */
+static __always_inline struct hashbelt_entry *
+read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct hashbelt_item *item,
+	   struct hb_bundle *stock)
 {
 	struct hashbelt_entry *entry;
 	unsigned int faults;
 
 	for (faults = 0; faults < HB_FAULTS_MAX; faults++) {
-		entry = hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
+		entry = new_entry(belt, client, item, stock);
 		if (IS_ERR(entry) || likely(copy_in(entry, item)))
 			return entry;
 		hashbelt_entry_put(belt, entry);
+		if (stock)
+			hb_bundle_free(stock);
 		if (fault_in_readable(u64_to_user_ptr(item->key), item->key_len) ||
 		    fault_in_readable(u64_to_user_ptr(item->value), item->value_len))
 			break;
@@ -255,7 +272,9 @@ static struct hashbelt_entry *read_entry(struct hashbelt_belt *belt, struct hb_c
 	return ERR_PTR(-EFAULT);
 }
 
-static int put(struct hb_session *session, struct hashbelt_item *item)
+/* A put of a checked item. @stock: as for new_entry(). */
+static __always_inline int put_from(struct hb_session *session, struct hashbelt_item *item,
+				    struct hb_bundle *stock)
 {
 	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
 	struct hashbelt_belt *belt = session->named->belt;
@@ -270,11 +289,16 @@ static int put(struct hb_session *session, struct hashbelt_item *item)
 		client = hb_session_client(session);
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	entry = read_entry(belt, client, item);
+	entry = read_entry(belt, client, item, stock);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	entry->flags = item->flags;
 	return hashbelt_put(belt, entry, item);
+}
+
+static int put(struct hb_session *session, struct hashbelt_item *item)
+{
+	return put_from(session, item, NULL);
 }
 
 /* An addition: @value of the item points to a struct hashbelt_sum. */
@@ -556,15 +580,115 @@ static void merge_get(struct hashbelt_item *item, const struct hashbelt_item *go
 	item->version = got->version;
 }
 
-static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items, u32 count)
+/*
+ * The number of puts with which @items begins, HB_BUNDLE at most, whose objects are as large as the
+ * one of @first, which is the first of them. User space may change them afterwards.
+ */
+static u32 puts_ahead(const struct hashbelt_item *first, const struct hashbelt_item __user *items,
+		      u32 count)
+{
+	size_t size = hb_span(HB_ENTRY, 0, first->key_len + first->value_len);
+	u32 op, key_len, value_len, puts = 1;
+
+	count = min_t(u32, count, HB_BUNDLE);
+	if (!user_read_access_begin(items, count * sizeof(*items)))
+		return 1;
+	for (; puts < count; puts++) {
+		unsafe_get_user(op, &items[puts].op, fault);
+		unsafe_get_user(key_len, &items[puts].key_len, fault);
+		unsafe_get_user(value_len, &items[puts].value_len, fault);
+		if (op != HASHBELT_OP_PUT || key_len > HASHBELT_KEY_MAX ||
+		    value_len > HASHBELT_VALUE_MAX ||
+		    !hb_is_one_class(size, hb_span(HB_ENTRY, 0, key_len + value_len)))
+			break;
+	}
+fault:
+	user_read_access_end();
+	return puts;
+}
+
+/*
+ * Before the item of a batch with which @items begins. If that is a put and @stock is empty,
+ * allocates what it and the puts that follow it need. Before other operations, which wait for page
+ * faults, frees what is left.
+ */
+static void stock_up(struct hb_bundle *stock, const struct hashbelt_item *item,
+		     const struct hashbelt_item __user *items, u32 count)
+{
+	u32 puts;
+
+	if (item->op != HASHBELT_OP_PUT) {
+		if (unlikely(stock->count))
+			hb_bundle_free(stock);
+		return;
+	}
+	if (stock->count || item->key_len > HASHBELT_KEY_MAX || item->value_len > HB_FINE_MAX)
+		return;
+	pagefault_disable();
+	puts = puts_ahead(item, items, count);
+	pagefault_enable();
+	if (puts > 1)
+		hb_bundle_fill(stock, hb_span(HB_ENTRY, 0, item->key_len + item->value_len), puts);
+}
+
+static int do_item_of_batch(struct hb_session *session, struct hashbelt_item *item,
+			    struct hb_bundle *stock)
+{
+	int err;
+
+	if (item->op != HASHBELT_OP_PUT)
+		return do_item(session, item, item->op);
+	err = check_item(session, item, HASHBELT_OP_PUT);
+	return err ?: put_from(session, item, stock);
+}
+
+/* Copies an item of a batch in. @stock is empty after a page fault. */
+static int copy_item(struct hashbelt_item *item, const struct hashbelt_item __user *from,
+		     struct hb_bundle *stock)
+{
+	int err = -EFAULT;
+
+	if (stock->count) {
+		pagefault_disable();
+		err = hb_copy_words(item, from, sizeof(*item));
+		pagefault_enable();
+		if (unlikely(err))
+			hb_bundle_free(stock);
+	}
+	return likely(!err) ? 0 : hb_copy_words(item, from, sizeof(*item));
+}
+
+/* Likewise copies the result of an item of a batch out. */
+static int return_of_batch(struct hashbelt_item __user *to, const struct hashbelt_item *item,
+			   struct hb_bundle *stock)
+{
+	int err = -EFAULT;
+
+	if (stock->count) {
+		pagefault_disable();
+		err = return_item(to, item, true);
+		pagefault_enable();
+		if (unlikely(err))
+			hb_bundle_free(stock);
+	}
+	return likely(!err) ? 0 : return_item(to, item, true);
+}
+
+/*
+ * Makes the items of a batch, until one cannot be copied or a signal is there. @stock: empty;
+ * objects may be left in it. Returns the number of items that were made.
+ */
+static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items, u32 count,
+		    struct hb_bundle *stock)
 {
 	struct hashbelt_item item HB_UNINITIALIZED, got;
 	u32 done = 0, run;
 	bool made;
 
 	while (done < count && !signal_pending(current)) {
-		if (hb_copy_words(&item, &items[done], sizeof(item)))
+		if (copy_item(&item, &items[done], stock))
 			break;
+		stock_up(stock, &item, &items[done], count - done);
 		made = false;
 		if (item.op == HASHBELT_OP_GET) {
 			run = get_run(session, &items[done], count - done, &got, &made);
@@ -573,14 +697,14 @@ static u32 do_items(struct hb_session *session, struct hashbelt_item __user *ite
 				cond_resched();
 				continue;
 			}
-			if (run && hb_copy_words(&item, &items[done], sizeof(item)))
+			if (run && copy_item(&item, &items[done], stock))
 				break;
 		}
 		if (made)
 			merge_get(&item, &got);
 		else
-			item.result = do_item(session, &item, item.op);
-		if (return_item(&items[done], &item, true))
+			item.result = do_item_of_batch(session, &item, stock);
+		if (return_of_batch(&items[done], &item, stock))
 			break;
 		done++;
 		cond_resched();
@@ -590,13 +714,16 @@ static u32 do_items(struct hb_session *session, struct hashbelt_item __user *ite
 
 int hb_call_batch(const struct hb_call *call, void *arg)
 {
+	struct hb_bundle stock HB_UNINITIALIZED;
 	struct hashbelt_batch *batch = arg;
 
 	if (!batch->count || batch->flags || batch->reserved)
 		return -EINVAL;
 	if (batch->count > HASHBELT_BATCH_MAX)
 		return -E2BIG;
-	batch->done = do_items(call->session, u64_to_user_ptr(batch->items), batch->count);
+	hb_bundle_init(&stock, call->belt->account);
+	batch->done = do_items(call->session, u64_to_user_ptr(batch->items), batch->count, &stock);
+	hb_bundle_free(&stock);
 	if (!batch->done)
 		return signal_pending(current) ? -EINTR : -EFAULT;
 	return 0;

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "device.h"
 
-#define TESTS	70
+#define TESTS	73
 
 static char buffer[64];
 
@@ -157,6 +157,42 @@ static void test_most(void)
 	close(belt);
 }
 
+/* Runs of puts of one size, then of sizes that change. Some have no key, some one that is there. */
+static void test_sizes(void)
+{
+	enum { PUTS = 100, KEYS = 90, RUNS = 40 };
+	static char values[PUTS][800], got[800];
+	struct hashbelt_item items[PUTS];
+	int belt = new_belt(0), err;
+	unsigned int numbers[PUTS], i, wrong = 0, differ = 0;
+
+	for (i = 0; i < PUTS; i++) {
+		numbers[i] = i % KEYS;
+		memset(values[i], i, sizeof(values[i]));
+		items[i] = (struct hashbelt_item){
+			.op = HASHBELT_OP_PUT, .how = HASHBELT_IF_ABSENT,
+			.key = address(&numbers[i]), .key_len = i % 11 == 5 ? 0 : sizeof(*numbers),
+			.value = address(values[i]), .value_len = i < RUNS ? 64 : i * 37 % 800,
+		};
+	}
+	is_errno(run(belt, items, PUTS, NULL), 0, "a batch of puts of many sizes succeeds");
+	for (i = 0; i < PUTS; i++) {
+		err = !items[i].key_len ? -EINVAL :
+		      i >= KEYS && items[i - KEYS].key_len ? -EEXIST : 0;
+		wrong += items[i].result != err;
+		if (err)
+			continue;
+		items[i].op = 0;
+		items[i].how = 0;
+		items[i].value = address(got);
+		must(belt, HASHBELT_IOC_GET, &items[i]);
+		differ += memcmp(got, values[i], items[i].value_len) != 0;
+	}
+	is_int(wrong, 0, "each put of a batch of many sizes has its own result");
+	is_int(differ, 0, "each put of a batch of many sizes stores its own value");
+	close(belt);
+}
+
 /* The array of items ends before an unmapped page. */
 static void test_hole(void)
 {
@@ -296,6 +332,7 @@ int main(void)
 	test_order();
 	test_errors();
 	test_most();
+	test_sizes();
 	test_hole();
 	test_readonly();
 	test_again();

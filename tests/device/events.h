@@ -373,10 +373,12 @@ static inline int epoll_at_last(int epoll)
 	return epoll_wait(epoll, &event, 1, 20000) == 1 ? (int)event.events : 0;
 }
 
-/* Pages in which every fault waits for ever (userfaultfd); NULL if the kernel cannot do that. */
-static inline void *sticky_pages(size_t size)
+/*
+ * From now on a fault in a page that was not used yet waits for ever (userfaultfd). Returns @pages;
+ * NULL if the kernel cannot do that.
+ */
+static inline void *make_sticky(void *pages, size_t size)
 {
-	void *pages = fresh_pages(size);
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register range = {
 		.range = { .start = address(pages), .len = size },
@@ -387,6 +389,12 @@ static inline void *sticky_pages(size_t size)
 	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
 		return NULL;
 	return pages;
+}
+
+/* Pages in which every fault waits for ever; NULL if the kernel cannot do that. */
+static inline void *sticky_pages(size_t size)
+{
+	return make_sticky(fresh_pages(size), size);
 }
 
 /* Starts a process whose read(2) is stuck in a page fault; 0 if the kernel cannot do that. */

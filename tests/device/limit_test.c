@@ -11,7 +11,7 @@
 
 #include "events.h"
 
-#define TESTS	60
+#define TESTS	62
 
 #define LIMIT		(8 * MIB)
 
@@ -253,6 +253,57 @@ static void end_stuck_calls(pid_t *children)
 	free(children);
 }
 
+#define BATCH		20
+#define BATCH_STUCK	3	/* the item that is stuck */
+#define BATCH_LEN	64
+
+struct stuck_batch {
+	int belt;
+	bool at_item;	/* stuck in a page fault of the item; else of its value */
+};
+
+/* All puts are of a key that is there. */
+static int batch_stuck(void *arg)
+{
+	struct stuck_batch *stuck = arg;
+	unsigned char *pages = fresh_pages(2 * PAGE), *sticky;
+	struct hashbelt_item *items = (void *)(pages + PAGE);
+	struct hashbelt_batch batch = { .count = BATCH };
+	char value[BATCH_LEN] = "", *values = value;
+	unsigned int ready = stuck->at_item ? BATCH_STUCK : BATCH;
+	unsigned int number = 1, i;
+
+	items -= ready;
+	memset(pages, 0, PAGE);
+	sticky = make_sticky(pages, 2 * PAGE);
+	if (!sticky)
+		return 1;
+	for (i = 0; i < ready; i++) {
+		if (i == BATCH_STUCK)
+			values = (char *)sticky + PAGE;
+		items[i] = (struct hashbelt_item){
+			.op = HASHBELT_OP_PUT, .how = HASHBELT_IF_ABSENT,
+			.key = address(&number), .key_len = sizeof(number),
+			.value = address(values), .value_len = BATCH_LEN,
+		};
+	}
+	batch.items = address(items);
+	return call(stuck->belt, HASHBELT_IOC_BATCH, &batch);
+}
+
+static void test_stuck_batch(int belt, bool at_item)
+{
+	struct stuck_batch stuck = { .belt = belt, .at_item = at_item };
+	__u64 used = get_parameter("used_bytes");
+	pid_t child = start(batch_stuck, &stuck);
+
+	await_sleep(child, __NR_ioctl);
+	is_int(get_parameter("used_bytes") - used, 0,
+	       "a batch of puts that is stuck in a page fault of %s takes no memory",
+	       at_item ? "an item" : "a value");
+	kill_and_wait(child);
+}
+
 static void test_stuck(void)
 {
 	int belt = belt_of((struct hashbelt_settings){ .max_bytes = STUCK_LIMIT, .mode = 0600 });
@@ -278,6 +329,10 @@ static void test_stuck(void)
 	end_stuck_calls(children);
 	is_errno(put_zeros(belt, 0, 140000, 0), ENOSPC,
 		 "a value larger than max_bytes of the belt returns ENOSPC");
+	if (put_zeros(belt, 1, BATCH_LEN, 0))
+		bail_out("no put");
+	test_stuck_batch(belt, true);
+	test_stuck_batch(belt, false);
 	close(belt);
 }
 

@@ -110,6 +110,34 @@ static void a_bundle_frees_and_uncharges_objects_of_all_classes(struct kunit *te
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
 }
 
+/* All objects or none; larger ones than those of the fine classes are left to hb_object_alloc(). */
+static void a_bundle_is_filled_and_charged_as_a_whole(struct kunit *test)
+{
+	u64 used = hb_memory_used();
+	struct hb_bundle bundle;
+	void *object;
+
+	hb_bundle_init(&bundle, NULL);
+	hb_bundle_fill(&bundle, 1000, 3);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+	KUNIT_EXPECT_NULL(test, hb_bundle_take(&bundle, 1000));
+	hb_memory_limit(used + 8 * 144 - 1);
+	hb_bundle_fill(&bundle, 140, 8);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+	KUNIT_EXPECT_NULL(test, hb_bundle_take(&bundle, 140));
+	hb_memory_limit(U64_MAX);
+	hb_bundle_fill(&bundle, 140, 8);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used + 8 * 144);
+	KUNIT_EXPECT_NULL(test, hb_bundle_take(&bundle, 145));
+	object = hb_bundle_take(&bundle, 129);
+	KUNIT_ASSERT_NOT_NULL(test, object);
+	hb_bundle_free(&bundle);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used + 144);
+	KUNIT_EXPECT_NULL(test, hb_bundle_take(&bundle, 144));
+	hb_object_free(NULL, object, 129);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+}
+
 static int put_span(struct hashbelt_belt *belt, unsigned int key, u32 span)
 {
 	struct hashbelt_entry *entry;
@@ -681,6 +709,7 @@ static void memory_is_scarce_near_the_limit_of_part_or_whole(struct kunit *test)
 static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(an_entry_of_each_size_takes_its_slab_class),
 	KUNIT_CASE(a_large_entry_takes_whole_pages),
+	KUNIT_CASE(a_bundle_is_filled_and_charged_as_a_whole),
 	KUNIT_CASE(a_bundle_frees_and_uncharges_objects_of_all_classes),
 	KUNIT_CASE(per_cpu_memory_is_charged_for_all_possible_cpus),
 	KUNIT_CASE(an_entry_costs_its_memory_and_16_bytes),
