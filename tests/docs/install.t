@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# install.t [DIRECTORY] - the commands of README.md and docs/ that build, install and load hashbelt,
+# install.t - the commands of README.md and docs/ that build, install and load hashbelt,
 # or boot a virtual machine. Runs in the source tree, as root.
 #
 # The commands run in a copy of this machine: an overlay of its root directory, which is discarded
@@ -12,29 +12,10 @@
 # installed files then runs the recorded commands, and the documented ones that need the device.
 set -u
 
-tests=$(cd "$(dirname "$0")/.." && pwd)
-top=$(cd "$tests/.." && pwd)
-
-# Without a DIRECTORY, run this script in a mount namespace of its own. The mounts end with it. Only
-# then is the directory removed, and by rmdir: the copy has the clone in it.
-if [ $# = 0 ]; then
-	[ "$(id -u)" = 0 ] || {
-		echo "Bail out! only root can make a copy of this machine"
-		exit 1
-	}
-	copy=$(mktemp -d)
-	unshare --mount "$0" "$copy"
-	status=$?
-	rmdir "$copy"
-	exit $status
-fi
-copy=$1
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$tests/hbctl/tap.sh"
+# shellcheck source=tests/overlay.sh
+. "$(dirname "$0")/../overlay.sh"
 
 tab=$(printf '\t')
-root=$copy/root
 payload=$temporary/payload
 
 # enter COMMAND - run a command in the copy, in the clone.
@@ -60,9 +41,7 @@ END
 }
 
 make_copy() {
-	mount -t tmpfs tmpfs "$copy" && mkdir "$copy/upper" "$copy/work" "$root" &&
-		mount -t overlay overlay "$root" \
-			-o "lowerdir=/,upperdir=$copy/upper,workdir=$copy/work" || return
+	make_overlay / || return
 	for directory in /dev /proc /sys "$top" "$(dirname "$("$tests/cache.sh" vm)")"; do
 		mkdir -p "$root$directory" && mount --rbind "$directory" "$root$directory" || return
 	done

@@ -1,41 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# boot_guest.sh OLD NEW - the part of boot.t that runs in the guest, once after each boot. A unit of
-# systemd starts it. OLD and NEW are the versions of the packages. It prints "STATUS<tab>NAME" for
-# each check, with what the check has printed before it, behind "|"; then it reboots, or powers off
-# after the last boot. The file "boots" counts the boots.
+# boot_guest.sh OLD NEW - the part of boot.t that runs in the guest, once after each boot. OLD and NEW
+# are the versions of the packages.
 # shellcheck disable=SC2016 # the shells that check starts expand their commands
 set -u
 
-cd "$(dirname "$0")" || exit 1
+# shellcheck source=tests/packages/guest.sh
+. "$(dirname "$0")/guest.sh"
 old=$1 new=$2
-
-# check NAME COMMAND [SECONDS] - run a command for a shell, and print its status. True: it is 0.
-check() {
-	timeout "${3-280}" sh -c "$2" >printed 2>&1 </dev/null
-	status=$?
-	awk '{ print "|" $0 }' printed
-	printf '%s\t%s: %s\n' "$status" "$when" "$1"
-	return "$status"
-}
 
 # as_alice COMMAND - print a command that runs another one as a member of the group hashbelt.
 as_alice() {
 	echo "runuser -u alice -- sh -ec '$1'"
-}
-
-# check_device VERSION - the module has that version, and its device belongs to the group.
-check_device() {
-	check "the module of version $1 is loaded" "cat /sys/module/hashbelt/version | grep -x $1"
-	check "the device belongs to the group hashbelt, with mode 0660" \
-		'udevadm settle; stat -c "%U %G %a" /dev/hashbelt | tee /dev/stderr | grep -qx "root hashbelt 660"'
-}
-
-# check_machine - the boot has come to its end, and no unit has failed.
-check_machine() {
-	check "systemd has started all units" \
-		'systemctl is-system-running --wait || { systemctl --failed; exit 1; }'
 }
 
 # check_boot VERSION - the declared belts are there, and nothing else is in them.
@@ -65,7 +42,7 @@ check_boot() {
 upgrade() {
 	hbctl -b shop dump --absolute | grep '^session:' >deadline
 	when="after the upgrade"
-	check "the documented commands succeed" 'cd packages && sh -ex ../upgrade' 1800 || return
+	check "the documented commands succeed" 'cd /packages/now && sh -ex /test/upgrade' 1800 || return
 	check_device "$new"
 	check "the entries are there" \
 		"$(as_alice './visit alice | tee /dev/stderr | grep -qx "alice: visit 2, theme=dark"')"
@@ -86,7 +63,7 @@ remove() {
 	reader=$!
 	check "a program uses a belt" \
 		'for i in $(seq 100); do [ "$(cat /sys/module/hashbelt/refcnt)" = 0 ] || exit 0; sleep 0.1; done; exit 1'
-	check "the documented command succeeds" 'cd packages && sh -ex ../remove'
+	check "the documented command succeeds" 'cd /packages/now && sh -ex /test/remove'
 	check "the module is not on the disk" '! modinfo hashbelt'
 	check "the program still runs" "kill -0 $reader"
 	check "the belts are still there" "$(as_alice 'hbctl -b shop get session:alice')"
@@ -97,9 +74,6 @@ remove() {
 	check "files in /etc/hashbelt stay" 'ls /etc/hashbelt/belts.conf'
 }
 
-boots=$(($(cat boots 2>/dev/null || echo 0) + 1))
-echo $boots >boots
-when="boot $boots"
 case $boots in
 1) check_boot "$old" ;;
 2)
@@ -116,10 +90,8 @@ case $boots in
 	check "the module is not loaded" '[ ! -e /sys/module/hashbelt ] && [ ! -e /dev/hashbelt ]'
 	;;
 esac
-printf '0\tend of boot %s\n' $boots
-sync
 if [ $boots -lt 3 ]; then
-	systemctl reboot
+	end_boot reboot
 else
-	systemctl poweroff
+	end_boot poweroff
 fi

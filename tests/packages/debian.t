@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# debian.t RELEASE [DIRECTORY] - install, upgrade, remove and purge the Debian packages in a root
+# debian.t RELEASE - install, upgrade, remove and purge the Debian packages in a root
 # directory of that release. DKMS builds the module there; no kernel loads it. The packages are those
 # that sources.t leaves: the upgrade is from .cache/build/deb-before to .cache/build/deb. Runs as root.
 #
@@ -11,49 +11,12 @@
 # shellcheck disable=SC2086 # lists of names, split on purpose
 set -u
 
-tests=$(cd "$(dirname "$0")/.." && pwd)
-top=$(cd "$tests/.." && pwd)
+# shellcheck source=tests/packages/root_copy.sh
+. "$(dirname "$0")/root_copy.sh"
 release=$1
 
-# Without a DIRECTORY, run this script in a mount namespace of its own. The mounts end with it.
-if [ $# = 1 ]; then
-	[ "$(id -u)" = 0 ] || {
-		echo "Bail out! only root can use a root directory"
-		exit 1
-	}
-	copy=$(mktemp -d)
-	unshare --mount "$0" "$release" "$copy"
-	status=$?
-	rmdir "$copy"
-	exit $status
-fi
-copy=$2
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$tests/hbctl/tap.sh"
-
-root=$copy/root
-version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
-packages='hashbelt-dkms hbctl hbctl-store libhashbelt-dev libhashbelt0'
-
-# enter COMMAND - run a command in the root directory.
-enter() {
-	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root \
-		DEBIAN_FRONTEND=noninteractive chroot "$root" sh -c "$1" </dev/null
-}
-
-# make_copy - make the root directory, with the packages of both versions in it.
-make_copy() {
-	base=$("$tests/packages/root.sh" "$release") &&
-		mount -t tmpfs tmpfs "$copy" && mkdir "$copy/upper" "$copy/work" "$root" &&
-		mount -t overlay overlay "$root" \
-			-o "lowerdir=$base,upperdir=$copy/upper,workdir=$copy/work" &&
-		mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" &&
-		mkdir "$root/packages" "$root/packages/before" "$root/packages/now" || return
-	for package in $packages; do
-		cp "$top/.cache/build/deb-before/${package}_"*.deb "$root/packages/before" &&
-			cp "$top/.cache/build/deb/${package}_"*.deb "$root/packages/now" || return
-	done
+# list_kernels - sets kernels, to those that have headers.
+list_kernels() {
 	kernels=$(ls "$root/usr/lib/modules")
 	for kernel in $kernels; do
 		enter "depmod $kernel" >"$temporary/depmod" 2>&1 || return
@@ -67,14 +30,6 @@ files() {
 		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \) -prune -o -print" |
 		grep -vE -e '^(/usr)?/lib/modules/[^/]*/modules\.' -e '^/var/lib/dkms/mok\.' \
 			-e '^/etc/((group|gshadow|passwd|shadow)-|\.pwd\.lock)$' | LC_ALL=C sort
-}
-
-# succeeds COMMAND - run a command there, and print the end of its output if it fails.
-succeeds() {
-	enter "$1" >"$temporary/log" 2>&1 || {
-		echo "expected status 0, found $?:"
-		tail -n 40 "$temporary/log"
-	}
 }
 
 # modules - print "KERNEL VERSION" for each kernel that has the module, as modprobe finds it. There are
@@ -119,7 +74,7 @@ compiles() {
 	grep -qx 'a key of 3 bytes, a value of 5' "$temporary/out" || cat "$temporary/out"
 }
 
-make_copy || exit 1
+make_root "$release" && list_kernels || exit 1
 files >"$temporary/files"
 last=$(echo "$kernels" | tail -n 1)
 
@@ -127,16 +82,16 @@ plan 17
 result "Debian $release: the packages of a version before install" \
 	"$(succeeds 'dpkg -i /packages/before/*.deb')"
 result "Debian $release: DKMS builds the module for each kernel" \
-	"$(different "$(versions 0.0.9 $kernels)" "$(modules)")"
+	"$(different "$(versions "$old" $kernels)" "$(modules)")"
 result "Debian $release: the packages upgrade" "$(succeeds 'dpkg -i /packages/now/*.deb')"
 for kernel in $kernels; do
-	succeeds "dkms install hashbelt/$version -k $kernel"
+	succeeds "dkms install hashbelt/$new -k $kernel"
 done >"$temporary/installed"
 result "Debian $release: after an upgrade, DKMS has the module of the new version" \
-	"$(cat "$temporary/installed"; different "$(versions "$version" $kernels)" "$(modules)")"
+	"$(cat "$temporary/installed"; different "$(versions "$new" $kernels)" "$(modules)")"
 result "Debian $release: an upgrade removes the sources of the version before" \
 	"$(enter 'ls -d /usr/src/hashbelt-* /var/lib/dkms/hashbelt/[0-9]*' |
-		grep -v -e "/usr/src/hashbelt-$version" -e "/var/lib/dkms/hashbelt/$version")"
+		grep -v -e "/usr/src/hashbelt-$new" -e "/var/lib/dkms/hashbelt/$new")"
 result "Debian $release: the packages have the files of make install" "$(absent \
 	/usr/lib/udev/rules.d/60-hashbelt.rules /usr/lib/sysusers.d/hashbelt.conf \
 	/usr/lib/modules-load.d/hashbelt.conf /lib/systemd/system/hashbelt.service \
@@ -152,16 +107,16 @@ result "Debian $release: systemd starts hashbelt.service at boot, and not the ti
 	"$(different /etc/systemd/system/multi-user.target.wants/hashbelt.service \
 		"$(enter 'find /etc/systemd/system -name "hashbelt*" -path "*.wants/*"')")"
 result "Debian $release: the installed hbctl has the version of the packages" \
-	"$(different "hbctl $version" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
+	"$(different "hbctl $new" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
 result "Debian $release: a C program compiles with the shared library of libhashbelt-dev" "$(compiles)"
 result "Debian $release: this program needs libhashbelt.so.0" \
 	"$(enter 'ldd /tmp/client' | grep -q 'libhashbelt.so.0 => /' || echo "no libhashbelt.so.0")"
 result "Debian $release: a C program compiles with the static library of libhashbelt-dev" \
 	"$(compiles -static)"
 result "Debian $release: dkms remove for one kernel succeeds" \
-	"$(succeeds "dkms remove hashbelt/$version -k $last")"
+	"$(succeeds "dkms remove hashbelt/$new -k $last")"
 result "Debian $release: it leaves the modules of the other kernels" "$(different \
-	"$(versions "$version" $kernels | grep -v "^$last ")" "$(modules)")"
+	"$(versions "$new" $kernels | grep -v "^$last ")" "$(modules)")"
 result "Debian $release: the packages can be removed" "$(succeeds "dpkg -r $packages")"
 result "Debian $release: no kernel has the module after the removal" "$(modules)"
 result "Debian $release: the packages can be purged" "$(succeeds "dpkg -P $packages")"
