@@ -40,7 +40,7 @@ kernels() {
 
 # The package lists of unstable are often older than their Valid-Until date allows.
 bootstrap() {
-	packages=dkms,gcc,libc6-dev,make,kmod,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5,libsmartcols1
+	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5,libsmartcols1
 	case $kind in
 	'') packages=$packages,systemd-standalone-sysusers,$(kernels) ;;
 	*) packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64 ;;
