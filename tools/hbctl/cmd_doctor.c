@@ -12,6 +12,7 @@
 
 #include "account.h"
 #include "cmd.h"
+#include "module.h"
 #include "output.h"
 
 #define MODULE		"/sys/module/hashbelt"
@@ -96,13 +97,25 @@ static bool has_text(const char *path, const char *text)
 	return found;
 }
 
+/* A locked down kernel refuses a module without the signature of a key that it trusts. */
 static void check_module(struct doctor *doctor)
 {
+	static const char * const missing[] = {
+		[MODULE_ANY] =
+			"'modprobe hashbelt', and 'echo hashbelt >/etc/modules-load.d/hashbelt.conf' for each boot",
+		[MODULE_TRUSTED] =
+			"'modprobe hashbelt'; the key of DKMS, /var/lib/dkms/mok.pub, is enrolled",
+		[MODULE_NOT_ENROLLED] =
+			"Secure Boot is on, and the key of DKMS is not enrolled: 'mokutil --import /var/lib/dkms/mok.pub', reboot, and choose 'Enroll MOK'",
+		[MODULE_UNKNOWN_KEY] =
+			"the kernel is locked down, and loads only modules with the signature of a key that it trusts: sign hashbelt with such a key",
+	};
+
 	if (!access(MODULE, F_OK))
 		report(doctor, FINE, "module", "hashbelt is loaded");
 	else
-		report(doctor, WRONG, "module",
-		       "hashbelt is not loaded: 'modprobe hashbelt', and 'echo hashbelt >/etc/modules-load.d/hashbelt.conf' for each boot");
+		report(doctor, WRONG, "module", "hashbelt is not loaded: %s",
+		       missing[module_trust()]);
 }
 
 /* The device has to be the one that the module has made. */
@@ -260,6 +273,9 @@ static void check_tracing(struct doctor *doctor)
 	if (!access("/sys/kernel/tracing/events/hashbelt", F_OK))
 		report(doctor, FINE, "tracing",
 		       "trace points are in /sys/kernel/tracing/events/hashbelt");
+	else if (has_text("/sys/kernel/security/lockdown", "[confidentiality]"))
+		report(doctor, FINE, "tracing",
+		       "the kernel is locked down to confidentiality, so there are no trace points");
 	else if (geteuid())
 		report(doctor, FINE, "tracing", "only root sees the trace points");
 	else
