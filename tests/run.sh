@@ -485,6 +485,10 @@ suite_confined() {
 		return
 	}
 	guest confined "" tests/confined/container.t tests/confined/lockdown.t
+	for level in integrity confidentiality; do
+		one "confined/argument-$level" "$tests/vm/run.sh" --append "lockdown=$level" \
+			"$payload" sh ./tests/confined/lockdown.t $level
+	done
 	guest confined-apparmor "--append apparmor=1 --append security=apparmor" tests/confined/apparmor.t
 	machine confined-engines "" tests/confined/engines.t
 	machine confined-selinux "security=selinux selinux=1 enforcing=1" tests/confined/selinux.t

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# lockdown.t - what works on a kernel that is locked down. The module is loaded before. Lockdown is
-# raised by a file, and cannot be taken back. Runs in a guest.
+# lockdown.t [LEVEL] - what works on a kernel that is locked down. The module is loaded before, and a
+# file raises lockdown, which cannot be taken back. With a LEVEL, the kernel's argument lockdown=LEVEL has
+# raised it, and the module is not loaded. Runs in a guest.
 set -u
 
 # shellcheck source=tests/hbctl/tap.sh
@@ -44,19 +45,32 @@ works() {
 	result "lockdown=$1: a parameter of the module can be changed" "$(accepts 200000000 $limit)"
 }
 
+# raise - raise lockdown by the file while the module is loaded. It is removed at the end.
+raise() {
+	hbctl create locked --ttl 1h --on-expire notify
+	works integrity
+	result "lockdown=integrity: trace points can be enabled" "$(accepts 1 $traced)"
+	echo 0 >$traced
+	works confidentiality
+	result "lockdown=confidentiality: trace points cannot be enabled" \
+		"$(accepts 1 $traced | grep -q 'Operation not permitted' || echo "no error")"
+	hbctl destroy locked
+	result "lockdown=confidentiality: the module can be removed" "$(rmmod hashbelt 2>&1)"
+}
+
 [ -e $state ] || mount -t securityfs securityfs /sys/kernel/security
 [ -e $traced ] || mount -t tracefs tracefs /sys/kernel/tracing
-hbctl create locked --ttl 1h --on-expire notify
-
-plan 21
-works integrity
-result "lockdown=integrity: trace points can be enabled" "$(accepts 1 $traced)"
-echo 0 >$traced
-works confidentiality
-result "lockdown=confidentiality: trace points cannot be enabled" \
-	"$(accepts 1 $traced | grep -q 'Operation not permitted' || echo "no error")"
-hbctl destroy locked
-result "lockdown=confidentiality: the module can be removed" "$(rmmod hashbelt 2>&1)"
+case $# in
+0)
+	plan 22
+	raise
+	;;
+*)
+	plan 6
+	result "the argument lockdown=$1 locks the kernel down from its start on" \
+		"$(grep -qF "[$1]" $state || cat $state)"
+	;;
+esac
 result "lockdown: the kernel refuses a module without a signature, and logs that" \
 	"$(refused /payload/hashbelt.ko)"
 result "lockdown: the kernel refuses a module with the signature of an unknown key" \
@@ -64,4 +78,7 @@ result "lockdown: the kernel refuses a module with the signature of an unknown k
 result "lockdown: it cannot be taken back" \
 	"$(accepts none $state | grep -q 'Operation not permitted' || echo "no error")"
 result "lockdown: no module is loaded" "$(lsmod | grep hashbelt)"
+like "lockdown: hbctl doctor says that the module needs a signature" 3 \
+	"wrong   module   hashbelt is not loaded: the kernel is locked down, *" \
+	"/dev/hashbelt cannot be used: *" hbctl doctor
 finish
