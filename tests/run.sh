@@ -476,6 +476,7 @@ suite_packages() {
 		one "packages/$debian" "$tests/packages/debian.t" $debian
 	done
 	one packages/boot "$tests/packages/boot.t"
+	one packages/secureboot "$tests/packages/secureboot.t"
 }
 
 # The payload gets what only these guests need.

@@ -12,7 +12,8 @@
 #			links.t checks their targets, scripts, suites and names of programs.
 #	machine		any other line: install.t, in a copy of this machine, and in a guest what needs
 #			the module
-#	boot		a line of docs/packages.md: tests/packages/boot.t
+#	boot		a line of docs/packages.md: tests/packages/boot.t; or another of docs/hardening.md:
+#			tests/packages/secureboot.t
 #	confined	a line of docs/hardening.md that begins with "$ ": the tests of tests/confined, on a
 #			Debian with systemd
 #	unknown		a fenced block of Markdown that has no kind, or a command in a fenced block.
@@ -30,7 +31,7 @@ function kind_of(command) {
 		return "models"
 	if (command ~ /^([A-Z]+=("[^"]*"|[^ ]*) )*tests\/((kunit|models|mutation)\/)?run\.sh( |$)/)
 		return "tests"
-	if (FILENAME ~ /(^|\/)packages\.md$/)
+	if (FILENAME ~ /(^|\/)(packages|hardening)\.md$/)
 		return "boot"
 	if (command ~ /^make (quick|check|test|test-[a-z]+|soak)( |$)/)
 		return "tests"
