@@ -15,7 +15,7 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -64,6 +64,9 @@ soak: ## histories against the model for SOAK seconds, then random input and cal
 
 bench: ## what each operation costs, beside BPF maps, keyrings, memcached, Redis, and a naive module
 	tests/bench/run.sh
+
+bench-plot: ## pictures and tables of docs/performance.md, measured anew; or of SCENARIOS="..."
+	tests/bench/plot.sh $(SCENARIOS)
 
 bench-kernel: ## what an operation costs in the kernel, beside an rhashtable with timers
 	$(MAKE) -C tests module

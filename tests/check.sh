@@ -12,6 +12,8 @@
 #	shell scripts	all, by shellcheck
 #	manual pages	all, by mandoc
 #	words	all files, for words that docs and comments avoid
+#	pictures	those of docs/pictures, and the tables of docs/performance.md, are what their
+#			data give
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
 #	versions	the packages have the version of hashbelt_version.h, and the symbols of
@@ -147,7 +149,7 @@ check_picture() {
 }
 
 check_pictures() {
-	docs/pictures/make.sh --check
+	tests/bench/plot.sh --check
 }
 
 # check_scripts - scripts are found by their first line.
@@ -165,6 +167,7 @@ check_manuals() {
 # .reuse/dep5 has these.
 check_spdx() {
 	files ':!COPYING' ':!LICENSES' ':!.reuse' ':!docs/pictures/*.svg' ':!docs/pictures/*.txt' \
+		':!docs/pictures/*.json' \
 		':!docs/monitoring/*.json' ':!debian/changelog' ':!debian/copyright' \
 		':!debian/source' |
 		while read -r file; do
@@ -212,7 +215,7 @@ if [ "${1-}" = --style ]; then
 fi
 
 "$tests/need.sh" gcc make git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
-	linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
+	jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)

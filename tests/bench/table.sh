@@ -4,7 +4,8 @@
 # table.sh FILE TABLE - print a table, as Markdown, of the lines that figures.sh has printed.
 #
 #	instructions, ratios	of the scenario peers, by peer and operation
-#	times			ratios of the scenario times, likewise
+#	times			of the scenario times, likewise: the cheapest slices, as multiples of the
+#				floor. Slices in which other work took the processor do not count
 #	sizes			of the scenario sizes, by operation and size
 #	memory			of the scenario memory, by peer and size of the value
 #	expiry			of the scenario expiry, by peer and percentile
@@ -59,7 +60,10 @@ instructions)
 	pick "$(of peers cost) | [.peer, .operation, (.cost | $(in_places 0))]" | pivot instructions
 	;;
 ratios) pick "$(of peers cost) | [.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio ;;
-times) pick "$(of times cost) | [.peer, .operation, (.ratio | $(in_places 1))]" | pivot ratio ;;
+times)
+	pick "$(of times cost) | [.peer, .operation, (.cost / .floor | $(in_places 1))]" |
+		pivot ratio
+	;;
 sizes)
 	size='"\(.entries), \(.buckets)"'
 	{

@@ -63,12 +63,10 @@ measure() {
 		done
 		;;
 	entries)
-		costs "1000 10000 100000" --entries "$some naive" --rounds 50 --unit instructions \
-			--operations "get hit;put replace"
-		costs "1000000" --entries "hashbelt naive bpf-hash" --rounds 50 \
-			--unit instructions --operations "get hit;put replace"
-		costs "10000000" --entries hashbelt --rounds 50 --unit instructions \
-			--operations "get hit;put replace"
+		set -- --unit instructions --operations "get hit;put replace"
+		costs "1000 10000 100000" --entries "memcached redis keyring" --rounds 50 "$@"
+		costs "1000 10000 100000 1000000" --entries "naive bpf-hash" "$@"
+		costs "1000 10000 100000 1000000 10000000" --entries hashbelt "$@"
 		;;
 	buckets)
 		costs "2 8 32 128 512 2048 8192 65536" --buckets hashbelt --entries 10000 \
