@@ -581,30 +581,25 @@ static void merge_get(struct hashbelt_item *item, const struct hashbelt_item *go
 }
 
 /*
- * The number of puts with which @items begins, HB_BUNDLE at most, whose objects are as large as the
- * one of @first, which is the first of them. User space may change them afterwards.
+ * Looks at an item of a batch, which user space may change afterwards. True: it is a put, of an
+ * object as large as those of @size bytes.
  */
-static u32 puts_ahead(const struct hashbelt_item *first, const struct hashbelt_item __user *items,
-		      u32 count)
+static __always_inline bool is_like(const struct hashbelt_item __user *from, size_t size)
 {
-	size_t size = hb_span(HB_ENTRY, 0, first->key_len + first->value_len);
-	u32 op, key_len, value_len, puts = 1;
+	u32 op, key_len, value_len;
 
-	count = min_t(u32, count, HB_BUNDLE);
-	if (!user_read_access_begin(items, count * sizeof(*items)))
-		return 1;
-	for (; puts < count; puts++) {
-		unsafe_get_user(op, &items[puts].op, fault);
-		unsafe_get_user(key_len, &items[puts].key_len, fault);
-		unsafe_get_user(value_len, &items[puts].value_len, fault);
-		if (op != HASHBELT_OP_PUT || key_len > HASHBELT_KEY_MAX ||
-		    value_len > HASHBELT_VALUE_MAX ||
-		    !hb_is_one_class(size, hb_span(HB_ENTRY, 0, key_len + value_len)))
-			break;
-	}
+	if (!user_read_access_begin(from, sizeof(*from)))
+		return false;
+	unsafe_get_user(op, &from->op, fault);
+	unsafe_get_user(key_len, &from->key_len, fault);
+	unsafe_get_user(value_len, &from->value_len, fault);
+	user_read_access_end();
+	return op == HASHBELT_OP_PUT && key_len <= HASHBELT_KEY_MAX &&
+	       value_len <= HASHBELT_VALUE_MAX &&
+	       hb_is_one_class(size, hb_span(HB_ENTRY, 0, key_len + value_len));
 fault:
 	user_read_access_end();
-	return puts;
+	return false;
 }
 
 /*
@@ -615,7 +610,8 @@ fault:
 static void stock_up(struct hb_bundle *stock, const struct hashbelt_item *item,
 		     const struct hashbelt_item __user *items, u32 count)
 {
-	u32 puts;
+	size_t size;
+	u32 puts = 1;
 
 	if (item->op != HASHBELT_OP_PUT) {
 		if (unlikely(stock->count))
@@ -624,11 +620,13 @@ static void stock_up(struct hb_bundle *stock, const struct hashbelt_item *item,
 	}
 	if (stock->count || item->key_len > HASHBELT_KEY_MAX || item->value_len > HB_FINE_MAX)
 		return;
+	size = hb_span(HB_ENTRY, 0, item->key_len + item->value_len);
 	pagefault_disable();
-	puts = puts_ahead(item, items, count);
+	while (puts < min_t(u32, count, HB_BUNDLE) && is_like(&items[puts], size))
+		puts++;
 	pagefault_enable();
 	if (puts > 1)
-		hb_bundle_fill(stock, hb_span(HB_ENTRY, 0, item->key_len + item->value_len), puts);
+		hb_bundle_fill(stock, size, puts);
 }
 
 static int do_item_of_batch(struct hb_session *session, struct hashbelt_item *item,

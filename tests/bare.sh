@@ -5,7 +5,7 @@
 # in which nothing but make is installed, on a new clone of the last commit, without a cache.
 # Without a COMMAND: "make run", "make check" and "make test". It finds install steps that are
 # missing, or that print something, because this machine's packages are not used. First it prints
-# what the packages that the README names for building would take.
+# the size of the packages that building needs. The README names them.
 #
 # Each COMMAND is one word for a shell. Needs root. The root directory is removed at the end;
 # with KEEP=DIRECTORY it is made there and stays. The exit status is that of the first command
@@ -59,7 +59,7 @@ enter() {
 			chroot "$root" sh -c "cd /root/hashbelt && $1"' sh "$1" </dev/null
 }
 
-# packages - print what the packages cost a new Debian that the README names for building.
+# packages - print the size of the packages that building needs, on a new Debian. The README names them.
 packages() {
 	sed -n '/^On a real machine/,/:$/p' "$top/README.md" | tr -cs 'a-z0-9-' '\n' |
 		grep -xE 'make|gcc|lib.*-dev' | xargs echo linux-headers-amd64 >"$work/packages"
