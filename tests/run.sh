@@ -429,10 +429,13 @@ suite_checked_full() {
 }
 
 suite_fault() (
-	image=$("$tests/kernel/kernel.sh" debug image 2>"$logs/debug.build") &&
-		build=$("$tests/kernel/kernel.sh" debug build) &&
-		payload=$("$tests/fault/payload.sh" "$build" 2>>"$logs/debug.build") ||
-		image=missing
+	log=$logs/fault.build
+	if ! image=$("$tests/kernel/kernel.sh" debug image 2>"$log") ||
+		! build=$("$tests/kernel/kernel.sh" debug build 2>>"$log") ||
+		! payload=$("$tests/fault/payload.sh" "$build" 2>>"$log"); then
+		bail_out fault-build "$log" "no debug kernel, or no module for it"
+		return
+	fi
 	# Failures within the kernel's functions make the kernel leak the names of slab caches.
 	guest fault "--append kmemleak=off" fault_test
 	guest fault-leaks "" LEAKS=yes "fault_test --sites"

@@ -142,6 +142,8 @@ static inline void hb_report_inside(const char *site, unsigned int left)
 #define kmem_cache_alloc_lru(...)	HB_ALLOC(kmem_cache_alloc_lru, __VA_ARGS__)
 #define kmem_cache_create(...)	HB_ALLOC(kmem_cache_create, __VA_ARGS__)
 #define kmem_cache_zalloc(...)	HB_ALLOC(kmem_cache_zalloc, __VA_ARGS__)
+#define kmem_cache_alloc_bulk(...) \
+	HB_CALL("kmem_cache_alloc_bulk", true, int, kmem_cache_alloc_bulk(__VA_ARGS__), 0)
 #define alloc_workqueue(...)	HB_ALLOC(alloc_workqueue, __VA_ARGS__)
 #define kmem_cache_create_usercopy(...) \
 	HB_ALLOC(kmem_cache_create_usercopy, __VA_ARGS__)
