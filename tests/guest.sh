@@ -5,6 +5,9 @@
 # after the other, remove the module. The output of each is marked for tally.awk. A PROGRAM may
 # have arguments, after spaces.
 #
+# The next program may compare figures of the module. So if memory of a program is still in use when
+# it has ended, in belts that it left or in those that are being freed, the module is loaded anew.
+#
 # At the end, on a kernel with kmemleak or gcov, print leaks or the counts of lines. On a kernel
 # with lockdep or KCSAN, check that it has not switched itself off. With LEAKS=yes the kernel must
 # have kmemleak.
@@ -13,6 +16,7 @@ set -u
 leaks=/sys/kernel/debug/kmemleak
 lines=/sys/kernel/debug/gcov
 locks=/proc/lockdep_stats
+used=/sys/module/hashbelt/parameters/used_bytes
 races=/sys/kernel/debug/kcsan
 
 seconds() {
@@ -57,6 +61,16 @@ check_locks() {
 	report $? locks "lockdep is on after all programs" $locks
 }
 
+bytes_used() {
+	cat $used 2>/dev/null || echo 0
+}
+
+# refresh BYTES - load the module anew, unless it uses no more than BYTES, or a process that the
+# program has left uses it. The removal waits until all memory is freed.
+refresh() {
+	[ "$(bytes_used)" -le "$1" ] || ! rmmod hashbelt 2>/dev/null || insmod hashbelt.ko
+}
+
 watched() {
 	sed -n 's/^setup_watchpoints: //p' $races
 }
@@ -91,9 +105,11 @@ insmod hashbelt.ko || exit 1
 for program; do
 	echo "# begin $program"
 	began=$(seconds)
+	bytes=$(bytes_used)
 	# shellcheck disable=SC2086 # arguments, split on purpose
 	./$program
 	echo "# end ${program%% *} $? after $(($(seconds) - began)) s"
+	refresh "$bytes" || exit 1
 done
 # A program may have removed the module itself.
 if [ -d /sys/module/hashbelt ]; then
