@@ -131,9 +131,11 @@ struct hashbelt_sum {
  * @reserved:	pass 0
  *
  * The items are carried out in order and independently: the result of a failed one has
- * the error, and the next one is tried. The call ends at an item that cannot be read, or
- * written to; the latter has been carried out. If that is the first one, the call fails with
- * EFAULT; with EINTR if a signal comes before the first one.
+ * the error, and the next one is tried. An item, its key and its value may be read before the
+ * results of earlier items are written: no item may point to what another returns. The call
+ * ends at an item that cannot be read, or written to; the latter has been carried out. If that
+ * is the first one, the call fails with EFAULT; with EINTR if a signal comes before the first
+ * one.
  */
 struct hashbelt_batch {
 	__u64 items;

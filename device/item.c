@@ -117,18 +117,13 @@ static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entr
 }
 
 /*
- * One try of a get, under RCU. -EAGAIN: the entry changed meanwhile. -EFAULT: as copy_value(), for
- * @len bytes.
+ * A get has found @entry, or NULL, under RCU; @deadline is for hb_hit(), and @gone for
+ * hashbelt_miss(). -EAGAIN: the entry changed meanwhile. -EFAULT: as copy_value(), for @len bytes.
  */
-static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_item *item,
-				   const u64 *key, u64 now, bool stale, u32 *len)
+static __always_inline int give(struct hashbelt_belt *belt, struct hashbelt_item *item,
+				const u64 *key, struct hashbelt_entry *entry, u64 now, bool stale,
+				u64 deadline, u32 gone, u32 *len)
 {
-	struct hashbelt_entry *entry;
-	u64 deadline = 0;
-	u32 gone = 0;
-
-	entry = unlikely(stale) ? hashbelt_find_stale(belt, key, item->key_len, now) :
-				  hb_find(belt, key, item->key_len, now, &deadline, &gone);
 	if (!entry) {
 		if (likely(!stale))
 			hashbelt_miss(belt, key, item->key_len, gone);
@@ -145,6 +140,19 @@ static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_i
 			return -EFAULT;
 	}
 	return likely(hit(belt, entry, item, now, deadline, stale)) ? 0 : -EAGAIN;
+}
+
+/* One try of a get, under RCU. Errors as give(). */
+static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_item *item,
+				   const u64 *key, u64 now, bool stale, u32 *len)
+{
+	struct hashbelt_entry *entry;
+	u64 deadline = 0;
+	u32 gone = 0;
+
+	entry = unlikely(stale) ? hashbelt_find_stale(belt, key, item->key_len, now) :
+				  hb_find(belt, key, item->key_len, now, &deadline, &gone);
+	return give(belt, item, key, entry, now, stale, deadline, gone, len);
 }
 
 static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item *item,
@@ -506,19 +514,101 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 	return likely(err == -ENOENT) ? err : hb_call_item(file, arg, HASHBELT_OP_GET);
 }
 
-/* Gets of a batch that are made in one go. */
+/* Gets of a batch that are made in one go, and the words that their keys may take together. */
 #define RUN_MAX		16
+#define RUN_WORDS	64
 
-/* A get in a run. False: it is not plain, or do_item() has to make it. */
-static __always_inline bool get_in_run(struct hashbelt_belt *belt, struct hashbelt_item *item,
-				       u64 *key, u64 now)
+/**
+ * struct ahead - a get of a run
+ * @key:	where its key is in user space
+ * @chain:	that of the key in the index's table
+ * @value:	where its value is to be copied to
+ * @value_len:	of the item
+ * @how:	of the item
+ * @hash:	of the key
+ * @key_len:	of the item
+ * @at:		where the key begins in the words of the run
+ */
+struct ahead {
+	union {
+		u64 key;
+		struct hlist_head *chain;
+	};
+	u64 value;
+	u32 value_len;
+	u32 how;
+	u32 hash;
+	u16 key_len;
+	u16 at;
+};
+
+/**
+ * struct run - the plain gets with which the rest of a batch begins
+ * @gets:	the gets
+ * @words:	their keys, in words
+ */
+struct run {
+	struct ahead gets[RUN_MAX];
+	u64 words[RUN_WORDS];
+};
+
+/*
+ * Copies in the plain gets with which @items begins, @count at most, whose keys have room in a run.
+ * Returns their number.
+ */
+static __always_inline u32 read_items(struct run *run, const struct hashbelt_item __user *items,
+				      u32 count)
 {
-	u32 len;
+	struct hashbelt_item item;
+	struct ahead *get;
+	u32 n = 0, at = 0;
 
-	if (item->op != HASHBELT_OP_GET || unlikely(!is_plain_get(item) || !get_key(key, item)))
-		return false;
-	item->result = try_get(belt, item, key, now, false, &len);
-	return likely(!item->result || item->result == -ENOENT);
+	if (!user_read_access_begin(items, count * sizeof(*items)))
+		return 0;
+	for (; n < count; n++) {
+		unsafe_get_user(item.op, &items[n].op, end);
+		unsafe_get_user(item.how, &items[n].how, end);
+		unsafe_get_user(item.reserved, &items[n].reserved, end);
+		unsafe_get_user(item.key_len, &items[n].key_len, end);
+		if (item.op != HASHBELT_OP_GET || unlikely(!is_plain_get(&item)))
+			break;
+		get = &run->gets[n];
+		get->key_len = item.key_len;
+		get->how = item.how;
+		get->at = at;
+		at += DIV_ROUND_UP(item.key_len, sizeof(u64));
+		if (unlikely(at > RUN_WORDS))
+			break;
+		unsafe_get_user(get->key, &items[n].key, end);
+		unsafe_get_user(get->value, &items[n].value, end);
+		unsafe_get_user(get->value_len, &items[n].value_len, end);
+	}
+end:
+	user_read_access_end();
+	return n;
+}
+
+/*
+ * Copies the keys of gets in, and begins to load the heads of their chains. Returns the number of
+ * the gets up to the first whose key cannot be copied.
+ */
+static __always_inline u32 read_keys(struct hashbelt_belt *belt, struct hb_table *table,
+				     struct run *run, u32 count)
+{
+	struct ahead *get;
+	u64 *key;
+	u32 n;
+
+	for (n = 0; n < count; n++) {
+		get = &run->gets[n];
+		key = run->words + get->at;
+		if (unlikely(hb_copy_key(key, get->key, get->key_len)))
+			break;
+		get->hash = hb_hash_words(belt, key, get->key_len);
+		get->chain = hb_chain(table, get->hash);
+		prefetch(get->chain);
+	}
+	return n;
 }
 
 static __always_inline int return_result(struct hashbelt_item __user *to,
@@ -528,43 +618,84 @@ static __always_inline int return_result(struct hashbelt_item __user *to,
 				       put_user(item->result, &to->result);
 }
 
-/*
- * Makes the plain gets with which @items begins, RUN_MAX at most, all at the same belt time, in one
- * RCU read-side section and without page faults. Returns their number. If @made, there is one more,
- * whose result could not be copied out, and is in @got.
- */
-static u32 get_run(const struct hb_session *session, struct hashbelt_item __user *items, u32 count,
-		   struct hashbelt_item *got, bool *made)
+/* A get of a run. Its result, or an error of give(). */
+static __always_inline int get_ahead(struct hashbelt_belt *belt, struct hb_table *table,
+				     const struct run *run, const struct ahead *get,
+				     struct hashbelt_item *item, u64 now)
 {
-	struct hashbelt_belt *belt = session->named->belt;
-	struct hashbelt_item item HB_UNINITIALIZED;
-	u64 key[KEY_WORDS] HB_UNINITIALIZED;
-	u32 done = 0;
-	u64 now;
+	const u64 *key = run->words + get->at;
+	struct hashbelt_entry *entry;
+	u64 deadline = 0;
+	u32 gone = 0, len;
 
-	if (unlikely(!(session->access & HASHBELT_MAY_READ)))
-		return 0;
-	rcu_read_lock();
-	pagefault_disable();
-	now = hb_clock_now(&belt->clock);
-	while (done < min_t(u32, count, RUN_MAX)) {
-		if (unlikely(copy_get(&item, &items[done])) ||
-		    !get_in_run(belt, &item, key, now))
+	item->key_len = get->key_len;
+	item->how = get->how;
+	item->value = get->value;
+	item->value_len = get->value_len;
+	entry = hb_table_walk(table, get->chain, get->hash, key, get->key_len, true, false);
+	entry = hb_find_in(belt, get->hash, entry, now, &deadline, &gone);
+	return give(belt, item, key, entry, now, false, deadline, gone, &len);
+}
+
+/*
+ * Makes the gets of a run, at one belt time. Returns their number up to one that do_item() has to
+ * make, or whose result cannot be copied out: then that is in @got, and @made is set.
+ */
+static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table *table,
+				     struct run *run, u32 count,
+				     struct hashbelt_item __user *items,
+				     struct hashbelt_item *got, bool *made)
+{
+	u64 now = hb_clock_now(&belt->clock);
+	struct hashbelt_item item HB_UNINITIALIZED;
+	u32 done;
+
+	for (done = 0; done < count; done++) {
+		item.result = get_ahead(belt, table, run, &run->gets[done], &item, now);
+		if (unlikely(item.result && item.result != -ENOENT))
 			break;
 		if (unlikely(return_result(&items[done], &item))) {
 			*got = item;
 			*made = true;
 			break;
 		}
-		done++;
 		/* A run ends with a long value: the task does not reschedule in a run. */
 		if (unlikely(item.value_len > WORDS_MAX && !item.result))
-			break;
+			return done + 1;
 	}
+	return done;
+}
+
+/*
+ * Makes the plain gets with which @items begins, RUN_MAX at most, in one RCU read-side section and
+ * without page faults. Returns their number. If @made, there is one more, whose result could not be
+ * copied out, and is in @got.
+ *
+ * A step of all gets is made before the next step: they wait together for what is not in the
+ * processor's caches, and not one after the other.
+ */
+static u32 get_run(const struct hb_session *session, struct hashbelt_item __user *items, u32 count,
+		   struct hashbelt_item *got, bool *made)
+{
+	struct hashbelt_belt *belt = session->named->belt;
+	struct run run HB_UNINITIALIZED;
+	struct hb_table *table;
+	u32 n, done;
+
+	if (unlikely(!(session->access & HASHBELT_MAY_READ)))
+		return 0;
+	rcu_read_lock();
+	pagefault_disable();
+	table = rcu_dereference(belt->index.table);
+	count = read_items(&run, items, min_t(u32, count, RUN_MAX));
+	count = read_keys(belt, table, &run, count);
+	for (n = 0; n < count; n++)
+		hb_chain_prefetch(run.gets[n].chain);
+	done = make_gets(belt, table, &run, count, items, got, made);
 	pagefault_enable();
 	rcu_read_unlock();
 	if (unlikely(hashbelt_wipes(belt)))
-		memzero_explicit(key, sizeof(key));
+		memzero_explicit(run.words, sizeof(run.words));
 	return done;
 }
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "device.h"
 
-#define TESTS	73
+#define TESTS	76
 
 static char buffer[64];
 
@@ -193,6 +193,48 @@ static void test_sizes(void)
 	close(belt);
 }
 
+/*
+ * Gets that follow one another are made together, as many as have room for their keys. Here keys
+ * of all lengths follow one another, most of them long; each third one has no entry, and one is
+ * too long.
+ */
+static void test_keys(void)
+{
+	enum { KEYS = 90, LONG = 30, INVALID = 77 };
+	static char keys[KEYS][HASHBELT_KEY_MAX + 1], got[KEYS][8];
+	struct hashbelt_item items[KEYS];
+	unsigned int i, wrong = 0, differ = 0;
+	int belt = new_belt(0), err;
+
+	for (i = 0; i < KEYS; i++) {
+		memset(keys[i], i + 1, sizeof(keys[i]));
+		items[i] = (struct hashbelt_item){
+			.op = HASHBELT_OP_PUT, .key = address(keys[i]),
+			.key_len = i < LONG ? i + 1 : i * 101 % HASHBELT_KEY_MAX + 1,
+			.value = address(keys[i]), .value_len = sizeof(got[i]),
+		};
+		if (i == INVALID)
+			items[i].key_len = HASHBELT_KEY_MAX + 1;
+	}
+	must(belt, HASHBELT_IOC_BATCH,
+	     &(struct hashbelt_batch){ .items = address(items), .count = KEYS });
+	for (i = 0; i < KEYS; i++) {
+		items[i].op = HASHBELT_OP_GET;
+		items[i].value = address(got[i]);
+		if (i % 3 == 0)
+			keys[i][0] = 0;
+	}
+	is_errno(run(belt, items, KEYS, NULL), 0, "a batch of gets of many key lengths succeeds");
+	for (i = 0; i < KEYS; i++) {
+		err = i == INVALID ? -E2BIG : i % 3 == 0 ? -ENOENT : 0;
+		wrong += items[i].result != err;
+		differ += !err && memcmp(got[i], keys[i], sizeof(got[i]));
+	}
+	is_int(wrong, 0, "each get of a batch of many key lengths has its own result");
+	is_int(differ, 0, "each get of a batch of many key lengths returns its own value");
+	close(belt);
+}
+
 /* The array of items ends before an unmapped page. */
 static void test_hole(void)
 {
@@ -333,6 +375,7 @@ int main(void)
 	test_errors();
 	test_most();
 	test_sizes();
+	test_keys();
 	test_hole();
 	test_readonly();
 	test_again();
