@@ -18,6 +18,8 @@
 #   --interactive          a prompt on this terminal, after COMMAND, which is
 #                          optional; no limit on silence
 #   --append ARGUMENTS     more kernel arguments; may be given several times
+#   --monitor PATH         the emulator's monitor reads commands from the named pipe PATH.in, which
+#                          run.sh makes, and answers on PATH.out
 #   --keep DIRECTORY       leave kernel.log, output.log, qemu.log there
 #   --image FILE           a kernel, vmlinuz or vmlinux, instead of the stock one
 #   --machine pc|arm64     the processor; arm64 is always emulated (pc)
@@ -70,7 +72,7 @@ complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 permitted=$((4096 | 8192 | 262144))
 
 silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
-count='' shift=0 numa='' interactive='' machine=pc emulator=qemu-system-x86_64
+count='' shift=0 numa='' monitor='' interactive='' machine=pc emulator=qemu-system-x86_64
 work='' guest='' reader='' terminal=''
 
 # cleanup - end the guest and the reader, restore the terminal, remove temporary files.
@@ -100,6 +102,7 @@ set_option() {
 	--shift) number "$@" && shift=$2 ;;
 	--append) append="$append $2" ;;
 	--keep) keep=$2 ;;
+	--monitor) monitor=$2 ;;
 	--image) image=$2 ;;
 	--accel)
 		case $2 in
@@ -189,13 +192,12 @@ choose_accel() {
 # killed by SIGKILL. Before a silent guest is ended, the emulator's monitor tells where each
 # processor is: a guest that hangs while its kernel boots says nothing else about the cause.
 qemu() {
-	mkfifo "$work/monitor.in" "$work/monitor.out"
-	export EVIDENCE="echo 'info registers -a' >$work/monitor.in; echo 'info lapic' >$work/monitor.in
-		timeout 3 cat $work/monitor.out >$work/processors"
+	export EVIDENCE="echo 'info registers -a' >$monitor.in; echo 'info lapic' >$monitor.in
+		timeout 3 cat $monitor.out >$work/processors"
 	exec setpriv --pdeathsig TERM \
 		"$here/../silence.sh" "$silence" "$logs/kernel.log" "$logs/output.log" -- \
 		"$emulator" -nodefaults -nic none -no-reboot \
-		-chardev pipe,id=monitor,path="$work/monitor" -mon chardev=monitor \
+		-chardev pipe,id=monitor,path="$monitor" -mon chardev=monitor \
 		-display none -m "$memory" -kernel "$image" \
 		-initrd "$work/initramfs" "$@" 2>"$logs/qemu.log"
 }
@@ -445,6 +447,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 work=$(mktemp -d)
 logs=${keep:-$work}
+: "${monitor:=$work/monitor}"
+mkfifo "$monitor.in" "$monitor.out" || exit 125
 nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 [ "$count$accel" ] || choose_accel
 archive "$@"
