@@ -15,7 +15,7 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -67,6 +67,10 @@ bench: ## what each operation costs, beside BPF maps, keyrings, memcached, Redis
 
 bench-plot: ## pictures and tables of docs/performance.md, measured anew; or of SCENARIOS="..."
 	tests/bench/plot.sh $(SCENARIOS)
+
+bench-profile: ## instructions of each function in a call of OPERATION (get hit)
+	$(MAKE) -s -C tests payload
+	tests/bench/profile.sh "$(or $(OPERATION),get hit)"
 
 bench-kernel: ## what an operation costs in the kernel, beside an rhashtable with timers
 	$(MAKE) -C tests module

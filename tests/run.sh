@@ -501,6 +501,7 @@ suite_confined() {
 suite_cost() {
 	one cost "$tests/bench/cost.t"
 	one figures "$tests/bench/figures.t"
+	one profile "$tests/bench/profile.t"
 	guest cost-misses "" misses_test
 }
 

@@ -2,7 +2,7 @@
 /*
  * bench - the cost of each operation, as a multiple of an ioctl that returns at once.
  *
- *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME] [--json]
+ *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME] [--json] [--repeat OPERATION]
  *
  * Each operation is measured in slices that alternate with slices of the floor, HASHBELT_IOC_ABI on
  * the same descriptor (measure.h). Keys have 16 bytes, values 64, in an order that no cache can
@@ -14,6 +14,9 @@
  *
  * The kernel frees replaced and removed entries some milliseconds later, in bursts. Operations
  * whose name ends in "freed" are measured as one long slice, so their cost includes the bursts.
+ *
+ * With --repeat only OPERATION is measured. Its slices then go on without an end and without the
+ * floor, for profile.sh.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -353,7 +356,8 @@ static void fill_large(struct bench *b)
 	}
 }
 
-static uint64_t time_slice(struct bench *b, int (*run)(struct bench *b))
+/* profile.sh finds the slices in a trace by the calls of this function and of now_ns(). */
+static __attribute__((noipa)) uint64_t time_slice(struct bench *b, int (*run)(struct bench *b))
 {
 	uint64_t start = now_ns();
 
@@ -414,6 +418,49 @@ static void measure_flow(struct bench *b, const struct operation *op)
 	report(b, op, &slices);
 }
 
+static const struct operation *find_operation(const char *name)
+{
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
+		if (!strcmp(operations[i].name, name))
+			return &operations[i];
+	fprintf(stderr, "bench: no such operation: %s. These are the operations:\n", name);
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
+		fprintf(stderr, "\t%s\n", operations[i].name);
+	exit(2);
+}
+
+/* @only: the only operation to measure; or NULL */
+static void measure_all(struct bench *b, uint32_t buckets, const struct operation *only)
+{
+	uint32_t policy = 0;
+
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+		if (only && only != &operations[i])
+			continue;
+		if (operations[i].policy != policy) {
+			policy = operations[i].policy;
+			create(b, buckets, policy);
+			fill(b);
+		}
+		if (operations[i].flow)
+			measure_flow(b, &operations[i]);
+		else
+			measure(b, &operations[i]);
+	}
+}
+
+static void repeat(struct bench *b, const struct operation *op)
+{
+	op->prepare(b);
+	for (;;) {
+		time_slice(b, op->run);
+		if (op->after && op->after(b))
+			die("undo");
+		if (!op->flow)
+			op->prepare(b);
+	}
+}
+
 static void report_memory(struct bench *b)
 {
 	struct hashbelt_info info = {};
@@ -441,6 +488,7 @@ int main(int argc, char **argv)
 		.entries = 1000, .rounds = 2000,
 		.figure = { .peer = "hashbelt", .value_size = VALUE_SIZE, .belts = 1 },
 	};
+	const struct operation *repeated = NULL;
 	uint32_t buckets = 5;
 
 	for (int i = 1; i < argc; i += 2) {
@@ -455,9 +503,11 @@ int main(int argc, char **argv)
 			b.rounds = number(argc, argv, i + 1);
 		} else if (!strcmp(argv[i], "--unit") && i + 1 < argc) {
 			b.figure.unit = argv[i + 1];
+		} else if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {
+			repeated = find_operation(argv[i + 1]);
 		} else {
 			fprintf(stderr, "usage: bench [--entries N] [--buckets N] %s\n",
-				"[--rounds N] [--unit NAME] [--json]");
+				"[--rounds N] [--unit NAME] [--json] [--repeat OPERATION]");
 			return 2;
 		}
 	}
@@ -471,15 +521,8 @@ int main(int argc, char **argv)
 	fill(&b);
 	report_memory(&b);
 	fill_large(&b);
-	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
-		if (i && operations[i].policy != operations[i - 1].policy) {
-			create(&b, buckets, operations[i].policy);
-			fill(&b);
-		}
-		if (operations[i].flow)
-			measure_flow(&b, &operations[i]);
-		else
-			measure(&b, &operations[i]);
-	}
+	measure_all(&b, buckets, repeated);
+	if (repeated)
+		repeat(&b, repeated);
 	return 0;
 }
