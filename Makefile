@@ -15,7 +15,7 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
+.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -71,6 +71,9 @@ bench-plot: ## pictures and tables of docs/performance.md, measured anew; or of 
 bench-profile: ## instructions of each function in a call of OPERATION (get hit)
 	$(MAKE) -s -C tests payload
 	tests/bench/profile.sh "$(or $(OPERATION),get hit)"
+
+bench-memory: ## how long batches wait for memory, beside the module of each of COMMITS="..."
+	tests/bench/memory.sh $(COMMITS)
 
 bench-kernel: ## what an operation costs in the kernel, beside an rhashtable with timers
 	$(MAKE) -C tests module

@@ -257,6 +257,30 @@ static __always_inline void end_put(struct hb_shard *shard, struct hashbelt_entr
 	hashbelt_entry_put(belt, entry);
 }
 
+/* As hashbelt_put(), of an entry that has its hash already. */
+int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item)
+{
+	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
+	struct hb_shard *shard;
+	bool ahead;
+	int err;
+
+	if (!hb_ttl_is_plain(item->ttl_ms) && item->ttl_ms != HASHBELT_TTL_KEEP) {
+		hashbelt_entry_put(belt, entry);
+		return -EINVAL;
+	}
+	hb_make_levels(belt, entry->hash, item->ttl_ms);
+	shard = hb_shard_of(belt, entry->hash);
+	ahead = hold_to_evict(belt, entry);
+	do {
+		err = try_put(shard, entry, item, &completions);
+	} while (unlikely(err) && try_again(belt, entry, &err, &completions.room));
+	if (unlikely(err) && err != -EIDRM)
+		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED : HASHBELT_STAT_REFUSED);
+	end_put(shard, entry, &completions, ahead, err);
+	return err;
+}
+
 /**
  * hashbelt_put() - put an entry into a belt
  * @belt:	the belt
@@ -272,26 +296,8 @@ static __always_inline void end_put(struct hb_shard *shard, struct hashbelt_entr
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item)
 {
-	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
-	struct hb_shard *shard;
-	bool ahead;
-	int err;
-
-	if (!hb_ttl_is_plain(item->ttl_ms) && item->ttl_ms != HASHBELT_TTL_KEEP) {
-		hashbelt_entry_put(belt, entry);
-		return -EINVAL;
-	}
-	entry->hash |= hb_hash_words(belt, hb_entry_key(entry), entry->key_len);
-	hb_make_levels(belt, entry->hash, item->ttl_ms);
-	shard = hb_shard_of(belt, entry->hash);
-	ahead = hold_to_evict(belt, entry);
-	do {
-		err = try_put(shard, entry, item, &completions);
-	} while (unlikely(err) && try_again(belt, entry, &err, &completions.room));
-	if (unlikely(err) && err != -EIDRM)
-		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED : HASHBELT_STAT_REFUSED);
-	end_put(shard, entry, &completions, ahead, err);
-	return err;
+	hb_entry_hash(belt, entry);
+	return hb_put(belt, entry, item);
 }
 EXPORT_SYMBOL_GPL(hashbelt_put);
 

@@ -285,6 +285,15 @@ static __always_inline u32 hb_hash_words(const struct hashbelt_belt *belt, const
 	return hb_siphash(key, key_len, &belt->seed, true) & HB_HASH;
 }
 
+/* Gives an entry the hash of its key, as hb_put() needs it. */
+static __always_inline void hb_entry_hash(const struct hashbelt_belt *belt,
+					  struct hashbelt_entry *entry)
+{
+	entry->hash |= hb_hash_words(belt, hb_entry_key(entry), entry->key_len);
+}
+
+int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item);
+
 static inline struct hb_shard *hb_shard_of(struct hashbelt_belt *belt, u32 hash)
 {
 	return &belt->shards[hash >> (32 - belt->shard_bits)];

@@ -229,47 +229,31 @@ static __always_inline int read_value(u8 *to, u64 from, u32 size)
 	return err;
 }
 
-/* Copies key and value in without waiting for page faults. False: after a page fault. */
-static __always_inline bool copy_in(struct hashbelt_entry *entry, const struct hashbelt_item *item)
+/* Copies key and value in, with page faults disabled. */
+static __always_inline int copy_in(struct hashbelt_entry *entry, const struct hashbelt_item *item)
 {
-	bool failed;
-
-	pagefault_disable();
-	failed = hb_copy_key(entry->data, item->key, item->key_len) ||
-		 read_value(hashbelt_entry_value(entry), item->value, item->value_len);
-	pagefault_enable();
-	return !failed;
+	return hb_copy_key(entry->data, item->key, item->key_len) ?:
+	       read_value(hashbelt_entry_value(entry), item->value, item->value_len);
 }
 
-/* @stock: NULL, or objects that may be used. Errors as hashbelt_entry_alloc(). */
-static struct hashbelt_entry *new_entry(struct hashbelt_belt *belt, struct hb_client *client,
-					const struct hashbelt_item *item, struct hb_bundle *stock)
-{
-	struct hashbelt_entry *entry = NULL;
-
-	if (stock && likely(!client))
-		entry = hb_entry_take(stock, item->key_len, item->value_len);
-	return entry ?: hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
-}
-
-/*
- * An entry with the key and value of an item. @stock: as for new_entry(); empty after a page fault.
- * Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR.
- */
+/* An entry with the key and value of an item. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
 static __always_inline struct hashbelt_entry *
-read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct hashbelt_item *item,
-	   struct hb_bundle *stock)
+read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct hashbelt_item *item)
 {
 	struct hashbelt_entry *entry;
 	unsigned int faults;
+	int err;
 
 	for (faults = 0; faults < HB_FAULTS_MAX; faults++) {
-		entry = new_entry(belt, client, item, stock);
-		if (IS_ERR(entry) || likely(copy_in(entry, item)))
+		entry = hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
+		if (IS_ERR(entry))
+			return entry;
+		pagefault_disable();
+		err = copy_in(entry, item);
+		pagefault_enable();
+		if (likely(!err))
 			return entry;
 		hashbelt_entry_put(belt, entry);
-		if (stock)
-			hb_bundle_free(stock);
 		if (fault_in_readable(u64_to_user_ptr(item->key), item->key_len) ||
 		    fault_in_readable(u64_to_user_ptr(item->value), item->value_len))
 			break;
@@ -280,16 +264,20 @@ read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct ha
 	return ERR_PTR(-EFAULT);
 }
 
-/* A put of a checked item. @stock: as for new_entry(). */
-static __always_inline int put_from(struct hb_session *session, struct hashbelt_item *item,
-				    struct hb_bundle *stock)
+/* Whether a put's conditions can hold together. */
+static __always_inline bool is_put(const struct hashbelt_item *item)
 {
-	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
+	return !(item->how & HASHBELT_IF_ABSENT) ||
+	       !(item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION));
+}
+
+static int put(struct hb_session *session, struct hashbelt_item *item)
+{
 	struct hashbelt_belt *belt = session->named->belt;
 	struct hb_client *client = NULL;
 	struct hashbelt_entry *entry;
 
-	if (item->how & HASHBELT_IF_ABSENT && demands)
+	if (!is_put(item))
 		return -EINVAL;
 	if (item->value_len > HASHBELT_VALUE_MAX)
 		return -EMSGSIZE;
@@ -297,16 +285,12 @@ static __always_inline int put_from(struct hb_session *session, struct hashbelt_
 		client = hb_session_client(session);
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	entry = read_entry(belt, client, item, stock);
+	entry = read_entry(belt, client, item);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	entry->flags = item->flags;
-	return hashbelt_put(belt, entry, item);
-}
-
-static int put(struct hb_session *session, struct hashbelt_item *item)
-{
-	return put_from(session, item, NULL);
+	hb_entry_hash(belt, entry);
+	return hb_put(belt, entry, item);
 }
 
 /* An addition: @value of the item points to a struct hashbelt_sum. */
@@ -514,12 +498,20 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 	return likely(err == -ENOENT) ? err : hb_call_item(file, arg, HASHBELT_OP_GET);
 }
 
-/* Gets of a batch that are made in one go, and the words that their keys may take together. */
-#define RUN_MAX		16
+/* Copies out what an item of a batch returns: where there is no entry, the result alone. */
+static __always_inline int return_result(struct hashbelt_item __user *to,
+					 const struct hashbelt_item *item)
+{
+	return likely(item->result != -ENOENT) ? return_item(to, item, true) :
+						 put_user(item->result, &to->result);
+}
+
+/* Gets or puts of a batch that are made in one go, and the words that the keys of gets may take. */
+#define RUN_MAX		HB_BUNDLE
 #define RUN_WORDS	64
 
 /**
- * struct ahead - a get of a run
+ * struct get - a get of a run
  * @key:	where its key is in user space
  * @chain:	that of the key in the index's table
  * @value:	where its value is to be copied to
@@ -529,7 +521,7 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
  * @key_len:	of the item
  * @at:		where the key begins in the words of the run
  */
-struct ahead {
+struct get {
 	union {
 		u64 key;
 		struct hlist_head *chain;
@@ -543,12 +535,12 @@ struct ahead {
 };
 
 /**
- * struct run - the plain gets with which the rest of a batch begins
+ * struct gets - the plain gets with which the rest of a batch begins
  * @gets:	the gets
  * @words:	their keys, in words
  */
-struct run {
-	struct ahead gets[RUN_MAX];
+struct gets {
+	struct get gets[RUN_MAX];
 	u64 words[RUN_WORDS];
 };
 
@@ -556,11 +548,11 @@ struct run {
  * Copies in the plain gets with which @items begins, @count at most, whose keys have room in a run.
  * Returns their number.
  */
-static __always_inline u32 read_items(struct run *run, const struct hashbelt_item __user *items,
-				      u32 count)
+static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_item __user *items,
+				     u32 count)
 {
 	struct hashbelt_item item;
-	struct ahead *get;
+	struct get *get;
 	u32 n = 0, at = 0;
 
 	if (!user_read_access_begin(items, count * sizeof(*items)))
@@ -593,9 +585,9 @@ end:
  * the gets up to the first whose key cannot be copied.
  */
 static __always_inline u32 read_keys(struct hashbelt_belt *belt, struct hb_table *table,
-				     struct run *run, u32 count)
+				     struct gets *run, u32 count)
 {
-	struct ahead *get;
+	struct get *get;
 	u64 *key;
 	u32 n;
 
@@ -611,17 +603,10 @@ static __always_inline u32 read_keys(struct hashbelt_belt *belt, struct hb_table
 	return n;
 }
 
-static __always_inline int return_result(struct hashbelt_item __user *to,
-					 const struct hashbelt_item *item)
-{
-	return likely(!item->result) ? return_item(to, item, true) :
-				       put_user(item->result, &to->result);
-}
-
 /* A get of a run. Its result, or an error of give(). */
-static __always_inline int get_ahead(struct hashbelt_belt *belt, struct hb_table *table,
-				     const struct run *run, const struct ahead *get,
-				     struct hashbelt_item *item, u64 now)
+static __always_inline int make_get(struct hashbelt_belt *belt, struct hb_table *table,
+				    const struct gets *run, const struct get *get,
+				    struct hashbelt_item *item, u64 now)
 {
 	const u64 *key = run->words + get->at;
 	struct hashbelt_entry *entry;
@@ -642,7 +627,7 @@ static __always_inline int get_ahead(struct hashbelt_belt *belt, struct hb_table
  * make, or whose result cannot be copied out: then that is in @got, and @made is set.
  */
 static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table *table,
-				     struct run *run, u32 count,
+				     struct gets *run, u32 count,
 				     struct hashbelt_item __user *items,
 				     struct hashbelt_item *got, bool *made)
 {
@@ -651,7 +636,7 @@ static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table
 	u32 done;
 
 	for (done = 0; done < count; done++) {
-		item.result = get_ahead(belt, table, run, &run->gets[done], &item, now);
+		item.result = make_get(belt, table, run, &run->gets[done], &item, now);
 		if (unlikely(item.result && item.result != -ENOENT))
 			break;
 		if (unlikely(return_result(&items[done], &item))) {
@@ -678,7 +663,7 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 		   struct hashbelt_item *got, bool *made)
 {
 	struct hashbelt_belt *belt = session->named->belt;
-	struct run run HB_UNINITIALIZED;
+	struct gets run HB_UNINITIALIZED;
 	struct hb_table *table;
 	u32 n, done;
 
@@ -687,7 +672,7 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 	rcu_read_lock();
 	pagefault_disable();
 	table = rcu_dereference(belt->index.table);
-	count = read_items(&run, items, min_t(u32, count, RUN_MAX));
+	count = read_gets(&run, items, min_t(u32, count, RUN_MAX));
 	count = read_keys(belt, table, &run, count);
 	for (n = 0; n < count; n++)
 		hb_chain_prefetch(run.gets[n].chain);
@@ -699,143 +684,203 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 	return done;
 }
 
-/* Adds what a get has returned to an item that was copied in. */
-static void merge_get(struct hashbelt_item *item, const struct hashbelt_item *got)
+/**
+ * struct puts - the plain puts with which the rest of a batch begins, of one size class
+ * @stock:	objects for their entries
+ * @entries:	the entries
+ * @items:	the items
+ */
+struct puts {
+	struct hb_bundle stock;
+	struct hashbelt_entry *entries[RUN_MAX];
+	struct hashbelt_item items[RUN_MAX];
+};
+
+static __always_inline size_t put_size(const struct hashbelt_item *item)
 {
-	item->result = got->result;
-	if (got->result)
-		return;
-	item->value_len = got->value_len;
-	item->flags = got->flags;
-	item->ttl_ms = got->ttl_ms;
-	item->version = got->version;
+	return hb_span(HB_ENTRY, 0, item->key_len + item->value_len);
 }
 
-/*
- * Looks at an item of a batch, which user space may change afterwards. True: it is a put, of an
- * object as large as those of @size bytes.
- */
-static __always_inline bool is_like(const struct hashbelt_item __user *from, size_t size)
+/* Nothing about the item is wrong, and its entry is in no list of a client. */
+static __always_inline bool is_plain_put(const struct hashbelt_item *item)
 {
-	u32 op, key_len, value_len;
+	u32 conditions = HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION;
 
-	if (!user_read_access_begin(from, sizeof(*from)))
-		return false;
-	unsafe_get_user(op, &from->op, fault);
-	unsafe_get_user(key_len, &from->key_len, fault);
-	unsafe_get_user(value_len, &from->value_len, fault);
-	user_read_access_end();
-	return op == HASHBELT_OP_PUT && key_len <= HASHBELT_KEY_MAX &&
-	       value_len <= HASHBELT_VALUE_MAX &&
-	       hb_is_one_class(size, hb_span(HB_ENTRY, 0, key_len + value_len));
+	return item->op == HASHBELT_OP_PUT && !(item->how & ~conditions) && is_put(item) &&
+	       !item->reserved && item->key_len - 1 < HASHBELT_KEY_MAX &&
+	       item->value_len <= HB_FINE_MAX;
+}
+
+/* Under user_read_access_begin(). */
+static __always_inline int read_item(struct hashbelt_item *item,
+				     const struct hashbelt_item __user *from)
+{
+	unsigned int i;
+
+	#pragma GCC unroll 8
+	for (i = 0; i < sizeof(*item) / sizeof(u64); i++)
+		unsafe_get_user(((u64 *)item)[i], (const u64 __user *)from + i, fault);
+	return 0;
 fault:
+	return -EFAULT;
+}
+
+/* Copies in the plain puts with which @items begins, @count at most. Returns their number. */
+static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_item __user *items,
+				     u32 count)
+{
+	struct hashbelt_item *item;
+	u32 n;
+
+	if (!user_read_access_begin(items, count * sizeof(*items)))
+		return 0;
+	for (n = 0; n < count; n++) {
+		item = &run->items[n];
+		if (unlikely(read_item(item, &items[n])) || !is_plain_put(item) ||
+		    !hb_is_one_class(put_size(item), put_size(run->items)))
+			break;
+	}
 	user_read_access_end();
-	return false;
+	return n;
 }
 
 /*
- * Before the item of a batch with which @items begins. If that is a put and @stock is empty,
- * allocates what it and the puts that follow it need. Before other operations, which wait for page
- * faults, frees what is left.
+ * Makes the entries of puts. Returns the number of those up to the first whose key or value
+ * cannot be copied.
  */
-static void stock_up(struct hb_bundle *stock, const struct hashbelt_item *item,
-		     const struct hashbelt_item __user *items, u32 count)
+static __always_inline u32 read_entries(struct hashbelt_belt *belt, struct puts *run, u32 count)
 {
-	size_t size;
-	u32 puts = 1;
+	const struct hashbelt_item *item;
+	struct hashbelt_entry *entry;
+	u32 n;
 
-	if (item->op != HASHBELT_OP_PUT) {
-		if (unlikely(stock->count))
-			hb_bundle_free(stock);
-		return;
+	for (n = 0; n < count; n++) {
+		item = &run->items[n];
+		entry = hb_entry_take(&run->stock, item->key_len, item->value_len);
+		if (unlikely(!entry))
+			break;
+		if (unlikely(copy_in(entry, item))) {
+			hashbelt_entry_put(belt, entry);
+			break;
+		}
+		entry->flags = item->flags;
+		run->entries[n] = entry;
 	}
-	if (stock->count || item->key_len > HASHBELT_KEY_MAX || item->value_len > HB_FINE_MAX)
-		return;
-	size = hb_span(HB_ENTRY, 0, item->key_len + item->value_len);
-	pagefault_disable();
-	while (puts < min_t(u32, count, HB_BUNDLE) && is_like(&items[puts], size))
-		puts++;
-	pagefault_enable();
-	if (puts > 1)
-		hb_bundle_fill(stock, size, puts);
+	return n;
 }
 
-static int do_item_of_batch(struct hb_session *session, struct hashbelt_item *item,
-			    struct hb_bundle *stock)
+/* Hashes the keys of puts, and begins to load what these will look at. */
+static __always_inline void look_ahead(struct hashbelt_belt *belt, struct puts *run, u32 count)
 {
+	struct hashbelt_entry *entry;
+	struct hb_table *table;
+	u32 n;
+
+	rcu_read_lock();
+	table = rcu_dereference(belt->index.table);
+	for (n = 0; n < count; n++) {
+		entry = run->entries[n];
+		hb_entry_hash(belt, entry);
+		prefetch(hb_chain(table, entry->hash));
+	}
+	for (n = 0; n < count; n++)
+		hb_chain_prefetch(hb_chain(table, run->entries[n]->hash));
+	rcu_read_unlock();
+}
+
+/* Makes the puts of a run. Returns as make_gets(). */
+static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *run, u32 count,
+				     struct hashbelt_item __user *items,
+				     struct hashbelt_item *got, bool *made)
+{
+	struct hashbelt_item *item;
+	u32 done;
 	int err;
 
-	if (item->op != HASHBELT_OP_PUT)
-		return do_item(session, item, item->op);
-	err = check_item(session, item, HASHBELT_OP_PUT);
-	return err ?: put_from(session, item, stock);
-}
-
-/* Copies an item of a batch in. @stock is empty after a page fault. */
-static int copy_item(struct hashbelt_item *item, const struct hashbelt_item __user *from,
-		     struct hb_bundle *stock)
-{
-	int err = -EFAULT;
-
-	if (stock->count) {
+	for (done = 0; done < count; done++) {
+		item = &run->items[done];
+		item->result = hb_put(belt, run->entries[done], item);
 		pagefault_disable();
-		err = hb_copy_words(item, from, sizeof(*item));
+		err = return_result(&items[done], item);
 		pagefault_enable();
-		if (unlikely(err))
-			hb_bundle_free(stock);
+		if (unlikely(err)) {
+			*got = *item;
+			*made = true;
+			break;
+		}
+		cond_resched();
 	}
-	return likely(!err) ? 0 : hb_copy_words(item, from, sizeof(*item));
-}
-
-/* Likewise copies the result of an item of a batch out. */
-static int return_of_batch(struct hashbelt_item __user *to, const struct hashbelt_item *item,
-			   struct hb_bundle *stock)
-{
-	int err = -EFAULT;
-
-	if (stock->count) {
-		pagefault_disable();
-		err = return_item(to, item, true);
-		pagefault_enable();
-		if (unlikely(err))
-			hb_bundle_free(stock);
-	}
-	return likely(!err) ? 0 : return_item(to, item, true);
+	return done;
 }
 
 /*
- * Makes the items of a batch, until one cannot be copied or a signal is there. @stock: empty;
- * objects may be left in it. Returns the number of items that were made.
+ * Makes the plain puts with which @items begins, RUN_MAX at most, whose entries are of one size
+ * class. Their memory is allocated together. As for gets, a step of all puts is made before the
+ * next step. Neither an entry nor memory for one is held while the task waits for a page fault.
+ * Returns as get_run().
  */
-static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items, u32 count,
-		    struct hb_bundle *stock)
+static u32 put_run(const struct hb_session *session, struct hashbelt_item __user *items, u32 count,
+		   struct hashbelt_item *got, bool *made)
 {
-	struct hashbelt_item item HB_UNINITIALIZED, got;
-	u32 done = 0, run;
+	struct hashbelt_belt *belt = session->named->belt;
+	struct puts run HB_UNINITIALIZED;
+	u32 n, done;
+
+	if (unlikely(!(session->access & HASHBELT_MAY_WRITE)))
+		return 0;
+	pagefault_disable();
+	count = read_puts(&run, items, min_t(u32, count, RUN_MAX));
+	pagefault_enable();
+	if (count < 2)
+		return 0;
+	hb_bundle_init(&run.stock, belt->account);
+	hb_bundle_fill(&run.stock, put_size(run.items), count);
+	pagefault_disable();
+	count = read_entries(belt, &run, count);
+	pagefault_enable();
+	hb_bundle_free(&run.stock);
+	look_ahead(belt, &run, count);
+	done = make_puts(belt, &run, count, items, got, made);
+	for (n = done + *made; n < count; n++)
+		hashbelt_entry_put(belt, run.entries[n]);
+	return done;
+}
+
+/* Makes one item of a batch. -EFAULT: it cannot be read, or written to. */
+static int do_one(struct hb_session *session, struct hashbelt_item __user *at)
+{
+	struct hashbelt_item item HB_UNINITIALIZED;
+
+	if (hb_copy_words(&item, at, sizeof(item)))
+		return -EFAULT;
+	item.result = do_item(session, &item, item.op);
+	return return_item(at, &item, true);
+}
+
+/*
+ * Makes the items of a batch, until one cannot be copied or a signal is there. Returns the number
+ * of items that were made.
+ */
+static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items, u32 count)
+{
+	struct hashbelt_item got;
+	u32 done = 0, run, op;
 	bool made;
 
-	while (done < count && !signal_pending(current)) {
-		if (copy_item(&item, &items[done], stock))
-			break;
-		stock_up(stock, &item, &items[done], count - done);
+	while (done < count && !signal_pending(current) && !get_user(op, &items[done].op)) {
 		made = false;
-		if (item.op == HASHBELT_OP_GET) {
+		run = 0;
+		if (op == HASHBELT_OP_GET)
 			run = get_run(session, &items[done], count - done, &got, &made);
-			done += run;
-			if (run && !made) {
-				cond_resched();
-				continue;
-			}
-			if (run && copy_item(&item, &items[done], stock))
+		else if (op == HASHBELT_OP_PUT)
+			run = put_run(session, &items[done], count - done, &got, &made);
+		done += run;
+		if (made || !run) {
+			if (made ? return_result(&items[done], &got) :
+				   do_one(session, &items[done]))
 				break;
+			done++;
 		}
-		if (made)
-			merge_get(&item, &got);
-		else
-			item.result = do_item_of_batch(session, &item, stock);
-		if (return_of_batch(&items[done], &item, stock))
-			break;
-		done++;
 		cond_resched();
 	}
 	return done;
@@ -843,16 +888,13 @@ static u32 do_items(struct hb_session *session, struct hashbelt_item __user *ite
 
 int hb_call_batch(const struct hb_call *call, void *arg)
 {
-	struct hb_bundle stock HB_UNINITIALIZED;
 	struct hashbelt_batch *batch = arg;
 
 	if (!batch->count || batch->flags || batch->reserved)
 		return -EINVAL;
 	if (batch->count > HASHBELT_BATCH_MAX)
 		return -E2BIG;
-	hb_bundle_init(&stock, call->belt->account);
-	batch->done = do_items(call->session, u64_to_user_ptr(batch->items), batch->count, &stock);
-	hb_bundle_free(&stock);
+	batch->done = do_items(call->session, u64_to_user_ptr(batch->items), batch->count);
 	if (!batch->done)
 		return signal_pending(current) ? -EINTR : -EFAULT;
 	return 0;

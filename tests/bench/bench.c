@@ -2,21 +2,21 @@
 /*
  * bench - the cost of each operation, as a multiple of an ioctl that returns at once.
  *
- *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME] [--json] [--repeat OPERATION]
+ *	bench [--entries N] [--buckets N] [--rounds N] [--unit NAME] [--json]
+ *	      [--only OPERATION [--repeat]]
  *
  * Each operation is measured in slices that alternate with slices of the floor, HASHBELT_IOC_ABI on
  * the same descriptor (measure.h). Keys have 16 bytes, values 64, in an order that no cache can
- * predict. With
- * --unit the absolute cost is printed too: "ns", or "instructions" under an emulator in which
- * one instruction takes one nanosecond. The absolute cost is that of the cheapest slice: work
- * that the kernel does now and then, such as freeing, takes as long as many calls, and makes
+ * predict. With --unit the absolute cost is printed too: "ns", or "instructions" under an emulator
+ * in which one instruction takes one nanosecond. The absolute cost is that of the cheapest slice:
+ * work that the kernel does now and then, such as freeing, takes as long as many calls, and makes
  * the calls after it slower for a while.
  *
  * The kernel frees replaced and removed entries some milliseconds later, in bursts. Operations
  * whose name ends in "freed" are measured as one long slice, so their cost includes the bursts.
  *
- * With --repeat only OPERATION is measured. Its slices then go on without an end and without the
- * floor, for profile.sh.
+ * With --only one operation is measured. With --repeat its slices then go on without an end and
+ * without the floor, for profile.sh.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -488,7 +488,8 @@ int main(int argc, char **argv)
 		.entries = 1000, .rounds = 2000,
 		.figure = { .peer = "hashbelt", .value_size = VALUE_SIZE, .belts = 1 },
 	};
-	const struct operation *repeated = NULL;
+	const struct operation *only = NULL;
+	bool repeats = false;
 	uint32_t buckets = 5;
 
 	for (int i = 1; i < argc; i += 2) {
@@ -503,11 +504,14 @@ int main(int argc, char **argv)
 			b.rounds = number(argc, argv, i + 1);
 		} else if (!strcmp(argv[i], "--unit") && i + 1 < argc) {
 			b.figure.unit = argv[i + 1];
-		} else if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {
-			repeated = find_operation(argv[i + 1]);
+		} else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+			only = find_operation(argv[i + 1]);
+		} else if (!strcmp(argv[i], "--repeat")) {
+			repeats = true;
+			i--;
 		} else {
 			fprintf(stderr, "usage: bench [--entries N] [--buckets N] %s\n",
-				"[--rounds N] [--unit NAME] [--json] [--repeat OPERATION]");
+				"[--rounds N] [--unit NAME] [--json] [--only OPERATION [--repeat]]");
 			return 2;
 		}
 	}
@@ -521,8 +525,8 @@ int main(int argc, char **argv)
 	fill(&b);
 	report_memory(&b);
 	fill_large(&b);
-	measure_all(&b, buckets, repeated);
-	if (repeated)
-		repeat(&b, repeated);
+	measure_all(&b, buckets, only);
+	if (only && repeats)
+		repeat(&b, only);
 	return 0;
 }

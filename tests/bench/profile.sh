@@ -49,7 +49,7 @@ boot() {
 	"$top/tests/vm/run.sh" --count-instructions --monitor "$work/monitor" "$work/payload" \
 		sh -c 'sleep 3; insmod hashbelt.ko && grep " [TtWw] " /proc/kallsyms | gzip -1 | base64 &&
 		echo "text $(cat /sys/module/hashbelt/sections/.text)" &&
-		./bench --rounds 400 --unit instructions --repeat "$1"' \
+		./bench --rounds 400 --unit instructions --only "$1" --repeat' \
 		sh "$operation" >"$work/output" 2>"$work/log" &
 	guest=$!
 	sed '/ instructions (/q' "$work/output" >"$work/head"

@@ -4,6 +4,7 @@
 # kernel.sh NAME VERB - build kernels with checkers that the stock kernel does not have.
 #
 #   uml        User-Mode Linux with every checker it has, for the KUnit suite
+#   plain      User-Mode Linux without checkers, to measure what an emulator hides
 #   debug      checks memory, locks, lifetimes of objects, leaks; injects failures; counts
 #              how often each line of the module runs
 #   kcsan      finds data races
@@ -15,10 +16,10 @@
 #   build             print the directory to build a module against (make -C)
 #   module DIRECTORY  build the module in DIRECTORY
 #
-# The kernels are built from Debian's source with NAME.config, guest.config (not uml) and
-# x86.config (not uml and arm64). cache.sh keeps them. A kernel is built again when the source,
-# the compiler, a line of a .config or a function here that makes it has changed. That takes
-# two to four minutes, with a warm ccache half a minute.
+# The kernels are built from Debian's source with NAME.config; uml also with plain.config; those
+# that an emulator runs also with guest.config, and but for arm64 with x86.config. cache.sh keeps
+# them. A kernel is built again when the source, the compiler, a line of a .config or a function
+# here that makes it has changed. That takes two to four minutes, with a warm ccache half a minute.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -47,8 +48,8 @@ broken() {
 # recipe - print the text of the functions that make this kernel.
 recipe() {
 	set -- kernel_make unpack configure keep
-	case $name in
-	uml) set -- "$@" edit mend ;;
+	case $arch in
+	um) set -- "$@" edit mend ;;
 	*) set -- "$@" edit mend_guest ;;
 	esac
 	for function; do
@@ -91,7 +92,7 @@ unpack() {
 			--exclude='drivers/gpu/*.[ch]' \
 			--exclude='drivers/net/*/*.[ch]' \
 			--exclude='sound/*.[ch]' --exclude='arch/*/dts'
-	if [ "$name" = uml ]; then mend; else mend_guest; fi
+	if [ "$arch" = um ]; then mend; else mend_guest; fi
 }
 
 # edit FILE SCRIPT - edit a file of the source; fail if that changes nothing.
@@ -217,12 +218,13 @@ esac
 
 name=$1
 case $name in
-uml)
+uml | plain)
 	arch=um
 	image=linux
 	targets=''
 	kept='linux arch/um/Makefile* arch/um/include arch/x86/um'
-	set -- "$2" "$here/uml.config"
+	set -- "$2" "$here/plain.config"
+	[ "$name" = plain ] || set -- "$@" "$here/uml.config"
 	;;
 debug | kcsan | strict | kmsan)
 	arch=x86

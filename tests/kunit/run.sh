@@ -152,24 +152,14 @@ prepare() {
 	exec 9>&-
 }
 
-# guest - setpriv ends the guest even if this script is killed and cannot clean up. TMPDIR is
-# for the guest's memory, a sparse file: /dev/shm may be too small, or mounted noexec.
-guest() {
-	exec env -i PATH="$PATH" HOME="$work" TMPDIR="$work" \
-		setpriv --pdeathsig TERM \
-		"$here/../silence.sh" "$silence" "$work/console" -- prlimit --core=0 \
-		"$image" mem="${memory}M" uml_dir="$work" umid=guest \
-		root=none rootfstype=hostfs rootflags="$root" rw init=/init \
-		con=null con0=null,fd:1 ssl=null \
-		loglevel=7 printk.devkmsg=on panic=-1 \
-		kmemleak="$kmemleak" ${clock:+"$clock"}
-}
-
 # boot - run the guest to its end; sets ended and log. Paths of sources in the log are relative
 # to the top directory.
 boot() {
 	ended=0
-	guest </dev/null >"$work/console" 2>&1 &
+	# shellcheck disable=SC2086 # no clock, or one argument
+	"$here/../kernel/uml.sh" "$image" "$root" "$work" "$silence" "mem=${memory}M" \
+		loglevel=7 printk.devkmsg=on kmemleak="$kmemleak" $clock \
+		</dev/null >"$work/console" 2>&1 &
 	guest=$!
 	wait "$guest" 2>/dev/null || ended=$?
 	guest=
