@@ -49,31 +49,6 @@ void hb_entry_put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	hb_bundle_add(bundle, entry, hb_span_of(entry));
 }
 
-static __always_inline void entry_init(struct hashbelt_entry *entry, u32 kind, u32 keys,
-				       u32 key_len, u32 value_len)
-{
-	INIT_LIST_HEAD(&entry->node.slot);
-	entry->hash = kind;
-	entry->keys = keys;
-	entry->key_len = key_len;
-	entry->value_len = value_len;
-	refcount_set(&entry->ref, 1);
-}
-
-/*
- * An entry of the kind HB_ENTRY without a tail, in an object of @bundle, which hb_bundle_fill() has
- * filled. NULL: the bundle has no object for it.
- */
-struct hashbelt_entry *hb_entry_take(struct hb_bundle *bundle, u32 key_len, u32 value_len)
-{
-	struct hashbelt_entry *entry;
-
-	entry = hb_bundle_take(bundle, hb_span(HB_ENTRY, 0, key_len + value_len));
-	if (entry)
-		entry_init(entry, HB_ENTRY, 0, key_len, value_len);
-	return entry;
-}
-
 /*
  * @kind has HB_TAILED for an entry with a tail, which is zeroed but for its link to the entry.
  * @keys: number of a request's keys; else 0. Errors as hb_object_alloc().
@@ -88,7 +63,7 @@ struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 
 	entry = hb_object_alloc(belt->account, span, gfp);
 	if (IS_ERR(entry))
 		return entry;
-	entry_init(entry, kind, keys, key_len, value_len);
+	hb_entry_init(entry, kind, keys, key_len, value_len);
 	if (likely(!(kind & HB_TAILED)))
 		return entry;
 	link = hb_tail(entry);

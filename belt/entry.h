@@ -242,7 +242,32 @@ static inline size_t hb_entry_size(const struct hashbelt_entry *entry)
 
 struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 keys,
 				      u32 key_len, u32 value_len, gfp_t gfp);
-struct hashbelt_entry *hb_entry_take(struct hb_bundle *bundle, u32 key_len, u32 value_len);
+
+static __always_inline void hb_entry_init(struct hashbelt_entry *entry, u32 kind, u32 keys,
+					  u32 key_len, u32 value_len)
+{
+	INIT_LIST_HEAD(&entry->node.slot);
+	entry->hash = kind;
+	entry->keys = keys;
+	entry->key_len = key_len;
+	entry->value_len = value_len;
+	refcount_set(&entry->ref, 1);
+}
+
+/*
+ * An entry of the kind HB_ENTRY without a tail, in an object of @bundle, which hb_bundle_fill() has
+ * filled for the same class. NULL: the bundle is empty.
+ */
+static __always_inline struct hashbelt_entry *
+hb_entry_take(struct hb_bundle *bundle, u32 key_len, u32 value_len)
+{
+	struct hashbelt_entry *entry;
+
+	entry = hb_bundle_take(bundle, hb_span(HB_ENTRY, 0, key_len + value_len));
+	if (entry)
+		hb_entry_init(entry, HB_ENTRY, 0, key_len, value_len);
+	return entry;
+}
 
 void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
 void hb_entry_put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,

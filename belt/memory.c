@@ -465,18 +465,6 @@ void hb_bundle_fill(struct hb_bundle *bundle, size_t size, unsigned int count)
 }
 
 /*
- * Takes an object for @size, as from hb_object_alloc(), out of a bundle that hb_bundle_fill() has
- * filled. NULL: there is none.
- */
-void *hb_bundle_take(struct hb_bundle *bundle, size_t size)
-{
-	if (!bundle->count || class_of(size) != bundle->class)
-		return NULL;
-	bundle->bytes -= hb_object_size(NULL, size);
-	return bundle->objects[--bundle->count];
-}
-
-/*
  * As hb_object_free(), but the object may be freed, and uncharged, as late as hb_bundle_free().
  * Context: may sleep.
  */

@@ -88,7 +88,6 @@ static inline void hb_bundle_init(struct hb_bundle *bundle, struct hb_account *a
 }
 
 void hb_bundle_fill(struct hb_bundle *bundle, size_t size, unsigned int count);
-void *hb_bundle_take(struct hb_bundle *bundle, size_t size);
 void hb_bundle_add(struct hb_bundle *bundle, void *object, size_t size);
 void hb_bundle_free(struct hb_bundle *bundle);
 size_t hb_large_size(const void *object, size_t size);
@@ -117,6 +116,18 @@ static inline bool hb_is_one_class(size_t size, size_t other)
 static inline size_t hb_object_size(const void *object, size_t size)
 {
 	return likely(size <= HB_FINE_MAX) ? hb_fine_size(size) : hb_large_size(object, size);
+}
+
+/*
+ * Takes an object for @size, as from hb_object_alloc(), out of a bundle that hb_bundle_fill() has
+ * filled for a size of the same class. NULL: there is none.
+ */
+static inline void *hb_bundle_take(struct hb_bundle *bundle, size_t size)
+{
+	if (unlikely(!bundle->count))
+		return NULL;
+	bundle->bytes -= hb_fine_size(size);
+	return bundle->objects[--bundle->count];
 }
 
 #endif /* _HASHBELT_MEMORY_H */
