@@ -14,7 +14,7 @@
 
 #include "device.h"
 
-#define TESTS	14
+#define TESTS	15
 
 #define ROUNDS_MAX	4000
 #define ROUNDS		scaled(ROUNDS_MAX)
@@ -591,6 +591,80 @@ static void test_batch_changes(void)
 	close(belt);
 }
 
+/* The order of a batch */
+
+#define PAIRS	8
+
+/* An item of a batch for the key "first" or "second", whose value is the number at @number. */
+static struct hashbelt_item numbered(__u32 op, bool second, __u64 *number)
+{
+	struct hashbelt_item item = item_of(second ? "second" : "first");
+
+	item.op = op;
+	item.value = address(number);
+	item.value_len = sizeof(*number);
+	return item;
+}
+
+static int run_batch(struct hashbelt_item *items, unsigned int count)
+{
+	struct hashbelt_batch batch = { .items = address(items), .count = count };
+
+	return call(belt, HASHBELT_IOC_BATCH, &batch) || batch.done != count;
+}
+
+/* Puts rising numbers, into "first" before "second". Another thread makes the index grow. */
+static void *put_pairs(void *arg)
+{
+	struct hashbelt_item items[2];
+	__u64 number;
+
+	for (number = 1; going(); number++) {
+		if (arg) {
+			put_numbers(belt, 0, 1000, 0);
+			call(belt, HASHBELT_IOC_CLEAR, NULL);
+			continue;
+		}
+		items[0] = numbered(HASHBELT_OP_PUT, false, &number);
+		items[1] = numbered(HASHBELT_OP_PUT, true, &number);
+		if (run_batch(items, 2) || items[0].result || items[1].result)
+			count(&bad);
+		count(&good);
+	}
+	return NULL;
+}
+
+/* Gets "second" before "first", again and again in one batch. No get may go back in time. */
+static void get_pairs(void)
+{
+	struct hashbelt_item items[2 * PAIRS];
+	__u64 numbers[2 * PAIRS];
+	unsigned int i, n;
+
+	for (i = 0; i < ROUNDS || early(); i++) {
+		memset(numbers, 0, sizeof(numbers));
+		for (n = 0; n < 2 * PAIRS; n++)
+			items[n] = numbered(HASHBELT_OP_GET, n % 2 == 0, &numbers[n]);
+		if (run_batch(items, 2 * PAIRS))
+			count(&bad);
+		for (n = 1; n < 2 * PAIRS; n++)
+			if (!items[n].result && !items[n - 1].result && n % 2 &&
+			    numbers[n] < numbers[n - 1])
+				count(&bad);
+		for (n = 2; n < 2 * PAIRS; n++)
+			if (!items[n].result && !items[n - 2].result && numbers[n] < numbers[n - 2])
+				count(&bad);
+	}
+}
+
+static void test_batch_order(void)
+{
+	belt = new_belt(0);
+	compete(put_pairs, 2, get_pairs);
+	is_int(bad, 0, "the puts and the gets of batches are made in their order");
+	close(belt);
+}
+
 /* Buffers that are mapped and unmapped */
 
 static unsigned char *page;
@@ -759,6 +833,7 @@ int main(void)
 	test_item_changes();
 	test_create_changes();
 	test_batch_changes();
+	test_batch_order();
 	test_memory();
 	test_close();
 	test_signals();
