@@ -551,20 +551,20 @@ struct gets {
 static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_item __user *items,
 				     u32 count)
 {
+	struct get *get = run->gets;
 	struct hashbelt_item item;
-	struct get *get;
 	u32 n = 0, at = 0;
 
 	if (!user_read_access_begin(items, count * sizeof(*items)))
 		return 0;
-	for (; n < count; n++) {
+	/* By pointers: a check of an index would be a call, which is not allowed here. */
+	for (; n < count; n++, get++) {
 		unsafe_get_user(item.op, &items[n].op, end);
 		unsafe_get_user(item.how, &items[n].how, end);
 		unsafe_get_user(item.reserved, &items[n].reserved, end);
 		unsafe_get_user(item.key_len, &items[n].key_len, end);
 		if (item.op != HASHBELT_OP_GET || unlikely(!is_plain_get(&item)))
 			break;
-		get = &run->gets[n];
 		get->key_len = item.key_len;
 		get->how = item.how;
 		get->at = at;
@@ -729,13 +729,13 @@ fault:
 static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_item __user *items,
 				     u32 count)
 {
-	struct hashbelt_item *item;
+	struct hashbelt_item *item = run->items;
 	u32 n;
 
 	if (!user_read_access_begin(items, count * sizeof(*items)))
 		return 0;
-	for (n = 0; n < count; n++) {
-		item = &run->items[n];
+	/* By pointers, as in read_gets(). */
+	for (n = 0; n < count; n++, item++) {
 		if (unlikely(read_item(item, &items[n])) || !is_plain_put(item) ||
 		    !hb_is_one_class(put_size(item), put_size(run->items)))
 			break;
