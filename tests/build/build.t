@@ -294,6 +294,7 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/lib64/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/doc/hashbelt/example.conf
+./opt/share/doc/hashbelt/hardening.md
 ./opt/share/doc/hashbelt/hashbelt.cil
 ./opt/share/doc/hashbelt/modprobe.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
@@ -344,6 +345,7 @@ is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/ha
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
 ./usr/local/share/doc/hashbelt/example.conf
+./usr/local/share/doc/hashbelt/hardening.md
 ./usr/local/share/doc/hashbelt/hashbelt.cil
 ./usr/local/share/doc/hashbelt/modprobe.conf
 ./usr/local/share/fish/vendor_completions.d/hbctl.fish
@@ -363,6 +365,7 @@ is "make install installs files, with hbctl-store, in the directories that are g
 ./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/doc/hashbelt/example.conf
+./opt/share/doc/hashbelt/hardening.md
 ./opt/share/doc/hashbelt/hashbelt.cil
 ./opt/share/doc/hashbelt/modprobe.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish

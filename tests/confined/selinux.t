@@ -50,15 +50,18 @@ type_of() {
 	stat -c %C "$1" | cut -d : -f 3
 }
 
-# refused DEED IOCTL COMMAND... - a program of the domain cache_reader_t makes a call that is refused.
+# refused DEED IOCTL CALL COMMAND... - a program of the domain cache_reader_t makes a call that is refused.
 refused() {
 	deed=$1 number=$2
-	shift 2
-	is "a reader cannot $deed" 3 '' '*' as_alice cache-reader "$@"
+	error="a security module (SELinux) refuses $3 on belt *: 'ausearch -m avc' or 'journalctl -k' shows *"
+	shift 3
+	is "a reader cannot $deed, and the error names SELinux and its log" 3 '' "$error" \
+		as_alice cache-reader "$@"
 	result "the kernel logs the ioctl by which a reader tried to $deed" \
 		"$(denied ioctl cache-reader cache_reader_t "$number")"
 }
 
+closed='no right to open /dev/hashbelt: the mode of a directory or a security module (SELinux, AppArmor) *'
 # Otherwise the kernel drops lines, by the time between them.
 echo 0 >/proc/sys/kernel/printk_ratelimit
 for program in cache-reader cache-writer no-cache; do
@@ -87,12 +90,16 @@ like "it can list belts" 0 '*shared*' '' as_alice cache-reader belts -o name
 hbctl -b shared put old value
 hbctl -b shared expire old
 like "a reader can take events" 0 '*expired*old*' '' as_alice cache-reader -b shared events
-refused put 0xbe02 -b shared put key other
-refused remove 0xbe04 -b shared rm key
-refused clear 0xbe08 -b shared clear
-refused "make a belt" 0xbe40 create own
-is "a domain in neither attribute cannot open the device" 3 '' 'no right to open /dev/hashbelt*' \
-	as_alice no-cache -b shared get key
+refused put 0xbe02 put -b shared put key other
+refused remove 0xbe04 remove -b shared rm key
+refused clear 0xbe08 clear -b shared clear
+refused "make a belt" 0xbe40 create create own
+refused "take a lock" 0xbe50 lock -b shared lock job
+is "root in the domain of a reader cannot make a belt, and gets the same error" 3 '' \
+	"a security module (SELinux) refuses create on belt 'own': *" cache-reader create own
+is "a domain in neither attribute cannot open the device, and the error names a security module" 3 '' \
+	"$closed" as_alice no-cache -b shared get key
+is "root in this domain cannot either, and gets the same error" 3 '' "$closed" no-cache -b shared get key
 result "the kernel logs that open" "$(denied 'read write' no-cache no_cache_t)"
 is "root has no right to root's belts in a domain without its capabilities" 3 '' \
 	"there is no belt 'default', or you have no right to it*" cache-writer get key

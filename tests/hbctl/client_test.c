@@ -26,7 +26,7 @@
 #define THREADS	4
 #define OWN	2000
 
-#define PLANNED	109
+#define PLANNED	116
 
 /* Compiled programs have these values. */
 _Static_assert(HASHBELT_CALL_OPEN == 0 && HASHBELT_CALL_GET == 5 && HASHBELT_CALL_READ == 13 &&
@@ -680,6 +680,37 @@ static bool put_beyond(struct hashbelt *belt, __u64 max_entries, __u64 max_bytes
 	return said;
 }
 
+/* The caller is root, to whom the mode of the device refuses nothing. */
+static void test_refusals(struct hashbelt *named)
+{
+	struct hashbelt *reader;
+	int fd = open(HASHBELT_DEVICE, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || hashbelt_fdopen(fd, &reader))
+		bail_out("cannot open the device for reading");
+	ok(says(NULL, -EACCES, HASHBELT_CALL_OPEN, NULL,
+		"though its mode allows it: a security module"),
+	   "the sentence about EACCES of open names a security module where the mode allows it");
+	ok(says(NULL, -EPERM, HASHBELT_CALL_OPEN, NULL, "the device rule of a cgroup refuses it"),
+	   "the sentence about EPERM of open names the device rule of a cgroup");
+	ok(says(named, -EACCES, HASHBELT_CALL_PUT, NULL,
+		"a security module (SELinux) refuses put on belt 'default': 'ausearch -m avc'"),
+	   "the sentence about EACCES names a security module and where its denial is");
+	ok(says(named, -EACCES, HASHBELT_CALL_LOCK, NULL,
+		"a security module (SELinux) refuses lock"),
+	   "the sentence about EACCES of lock names a security module");
+	ok(says(named, -EACCES, HASHBELT_CALL_CREATE, "other",
+		"a security module (SELinux) refuses create"),
+	   "the sentence about EACCES of create names a security module");
+	ok(says(named, -EACCES, HASHBELT_CALL_CREATE, HASHBELT_DEFAULT_BELT,
+		"only root with CAP_SYS_ADMIN can create belt 'default'"),
+	   "the sentence about EACCES of create for the default belt names the capability");
+	ok(says(reader, hashbelt_put(reader, "k", 1, "", 0, NULL), HASHBELT_CALL_PUT, NULL,
+		"no right to write belt 'default': the device is open for reading only"),
+	   "the sentence about EPERM says that the device is open for reading only");
+	hashbelt_close(reader);
+}
+
 /* On a new belt without a name. */
 static void test_strerror(struct hashbelt *belt)
 {
@@ -714,6 +745,7 @@ static void test_strerror(struct hashbelt *belt)
 	ok(says(named, hashbelt_bind(named, "no such"), HASHBELT_CALL_BIND, "no such",
 		"there is no belt 'no such', or you have no right to it"),
 	   "the sentence about a missing belt has its name");
+	test_refusals(named);
 	hashbelt_close(named);
 }
 

@@ -581,7 +581,7 @@ json 'updating policy: get renews the entry' 0 \
 
 # Rights; the device still has mode 0600.
 is 'user nobody: belts exits with 3 where the device is of mode 0600' 3 '' \
-	'no right to open /dev/hashbelt: *' nobody belts
+	'no right to open /dev/hashbelt: join its group *' nobody belts
 chmod 666 /dev/hashbelt
 is 'user nobody: get on the default belt exits with 3' 3 '' \
 	"there is no belt 'default', or you have no right to it: *" \
@@ -658,10 +658,10 @@ result 'user nobody: belts lists own and readable belts only' "$(same)"
 chmod 644 /dev/hashbelt
 value 'device of mode 0644: get by nobody prints the value' 1 nobody -b shown get a
 is 'device of mode 0644: put by the owner of the belt exits with 3' 3 '' \
-	"no right to write belt 'own': *" \
+	"no right to write belt 'own': the device is open for reading only: join its group *" \
 	nobody -b own put a 1
 is 'device of mode 0644: halt by the owner of the belt exits with 3' 3 '' \
-	'halt is for the owner of belt *' \
+	"no right to change belt 'own': the device is open for reading only: join its group *" \
 	nobody -b own halt
 chmod 600 /dev/hashbelt
 

@@ -207,10 +207,10 @@ is 'set --pinned by root of a belt that a user created unpinned exits with 0' 0 
 hbctl destroy loose
 chmod 644 /dev/hashbelt
 is 'device of mode 0644: create by nobody exits with 3' 3 '' \
-	'no right to make belts: /dev/hashbelt is open to you for reading only' \
+	"no right to create belt 'more': the device is open for reading only: join its group *" \
 	nobody create more
 is 'device of mode 0644: set by the owner of the belt exits with 3' 3 '' \
-	"set is for the owner of belt 'own', *" \
+	"no right to change belt 'own': the device is open for reading only: join its group *" \
 	nobody set own --pinned
 chmod 600 /dev/hashbelt
 

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 506
+plan 508
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set apply export
 	destroy belts info stat top events halt resume rotate advance batch bench doctor help completion version"
@@ -100,6 +100,28 @@ is 'a long option without its argument exits with 2' 2 '' "put: --ttl needs an a
 is 'a short option without its argument exits with 2' 2 '' "-b needs an argument *" hbctl -b
 is 'an argument to an option that takes none exits with 2' 2 '' "size: --json takes no argument *" \
 	hbctl size --json=1
+
+# Rights
+
+# powerless COMMAND... - run a command without the capabilities of root.
+# shellcheck disable=SC2317 # called by is
+powerless() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --securebits +noroot --inh-caps=-all --bounding-set=-all -- "$@"
+	else
+		"$@"
+	fi
+}
+
+mkdir "$temporary/closed"
+: >"$temporary/device"
+chmod 000 "$temporary/closed" "$temporary/device"
+is 'a device whose mode refuses the user exits with 3, and the error names its group' 3 '' \
+	"no right to open $temporary/device: join its group (ls -l $temporary/device), *" \
+	powerless hbctl -D "$temporary/device" get k
+is 'a device in a closed directory exits with 3, and the error names directory and security module' 3 '' \
+	"no right to open $temporary/closed/device: the mode of a directory or a security module *" \
+	powerless hbctl -D "$temporary/closed/device" get k
 
 # Words that are nearly right
 is 'an unknown command exits with 2 and is told the nearest one' 2 '' \

@@ -97,7 +97,7 @@ result "Debian $release: the packages have the files of make install" "$(absent 
 	/usr/lib/modules-load.d/hashbelt.conf /lib/systemd/system/hashbelt.service \
 	/lib/systemd/system/hashbelt-metrics.service /lib/systemd/system/hashbelt-metrics.timer \
 	/etc/hashbelt /usr/share/doc/hashbelt/example.conf /usr/share/doc/hashbelt/hashbelt.cil \
-	/usr/share/doc/hashbelt/modprobe.conf \
+	/usr/share/doc/hashbelt/hardening.md.gz /usr/share/doc/hashbelt/modprobe.conf \
 	/usr/share/man/man1/hbctl.1.gz /usr/share/man/man1/hbctl-store.1.gz \
 	/usr/share/man/man3/hashbelt_get.3.gz /usr/share/man/man4/hashbelt.4.gz \
 	/usr/share/man/man5/hbctl-apply.5.gz /usr/share/man/man7/hashbelt.7.gz \

@@ -65,18 +65,20 @@ static enum status print_result(const struct request *request)
 	return STATUS_DONE;
 }
 
+/* Whether the descriptor may write. If not, that is why a belt was not made, or not set. */
+static bool may_write(const struct request *request)
+{
+	return (fcntl(hashbelt_fd(request->handle), F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
 /* Why a belt was not made, or not set. */
 static enum status fail_settings(const struct request *request, const struct settings *settings,
 				 enum hashbelt_call call, int err)
 {
-	if (err == -EPERM && settings->belt.fields & HASHBELT_SET_GID)
+	if (err == -EPERM && settings->belt.fields & HASHBELT_SET_GID && may_write(request))
 		return fail(STATUS_REACH,
 			    "%s --group: belt '%s' must be yours, and you in that group, unless you are root",
 			    request->command->name, request->belt);
-	if (err == -EPERM && call == HASHBELT_CALL_CREATE)
-		return fail(STATUS_REACH,
-			    "no right to make belts: %s is open to you for reading only",
-			    request->device);
 	return fail_call(request, call, err);
 }
 
@@ -101,8 +103,7 @@ enum status belt_create(const struct request *request, struct settings *settings
 /* Whether the caller owns the belt, and the descriptor may write: SET lacks no other right. */
 static bool may_set(const struct request *request, const struct hashbelt_info *info)
 {
-	return info->access & HASHBELT_MAY_OWN &&
-	       (fcntl(hashbelt_fd(request->handle), F_GETFL) & O_ACCMODE) != O_RDONLY;
+	return info->access & HASHBELT_MAY_OWN && may_write(request);
 }
 
 static enum status fail_set(const struct request *request, const struct hashbelt_info *info,

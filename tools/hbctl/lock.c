@@ -70,15 +70,23 @@ static enum status fail_held(struct lock_place *place, const struct lock_ask *as
 	return STATUS_NO;
 }
 
-/* Reports that another owner holds it. */
+/*
+ * Reports that another owner holds it. A security module may have refused the call instead: a place
+ * grants a lock, or says that it is held, and an owner may unlock and renew its own.
+ */
 static enum status fail_owner(struct lock_place *place, const struct lock_ask *ask,
 			      const char *name)
 {
-	char *mine = key_text(&ask->owner), *text = NULL;
+	int is_lock = place->request->command->call == HASHBELT_CALL_LOCK;
+	char *mine, *text = NULL;
 	struct lock_held held;
 	struct key owner;
+	int err = place->ops->holder(place, &ask->name, &held);
 
-	if (!place->ops->holder(place, &ask->name, &held)) {
+	if (is_lock || err == -EACCES || (!err && lock_is_own(ask, &held)))
+		return place->ops->fail(place, -EACCES);
+	mine = key_text(&ask->owner);
+	if (!err) {
 		owner = (struct key){ .bytes = held.owner, .len = held.owner_len };
 		text = key_text(&owner);
 	}

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "private.h"
@@ -59,7 +60,7 @@ static const struct {
 } calls[] = {
 	[HASHBELT_CALL_OPEN] = { "open", 0 },
 	[HASHBELT_CALL_BIND] = { "bind", 0 },
-	[HASHBELT_CALL_CREATE] = { "create", 0 },
+	[HASHBELT_CALL_CREATE] = { "create", HASHBELT_MAY_WRITE },
 	[HASHBELT_CALL_DESTROY] = { "destroy", HASHBELT_MAY_OWN },
 	[HASHBELT_CALL_NEXT] = { "next", 0 },
 	[HASHBELT_CALL_GET] = { "get", HASHBELT_MAY_READ },
@@ -104,9 +105,13 @@ _Static_assert(HASHBELT_VALUE_MAX == 1048576 && HASHBELT_SCAN_MAX == 1048576 &&
 
 #define NO_DEVICE \
 	"there is no device @d: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'"
-#define NO_OPEN \
-	"no right to open @d: join its group (ls -l @d), or let root change the udev rule" \
-	" 60-hashbelt.rules"
+#define JOIN \
+	"join its group (ls -l @d), or let root change the udev rule 60-hashbelt.rules"
+#define RULED \
+	"the device rule of a cgroup refuses it: start the container with '--device @d'," \
+	" or the unit of systemd with 'DeviceAllow=@d rw'"
+#define LOOK \
+	"'ausearch -m avc' or 'journalctl -k' shows the denial, docs/hardening.md the rules"
 #define MAY_DROP \
 	"@b may drop locks: create one with --pinned --when-full reject, or let root run" \
 	" 'hbctl set @n --pinned --when-full reject'"
@@ -123,8 +128,9 @@ static const struct {
 	{ ENOENT, ON(OPEN), NO_DEVICE },
 	{ ENXIO, ON(OPEN), NO_DEVICE },
 	{ ENODEV, ON(OPEN), NO_DEVICE },
-	{ EACCES, ON(OPEN), NO_OPEN },
-	{ EPERM, ON(OPEN), NO_OPEN },
+	/* The mode of the device cannot be the reason: open(2) fails with EACCES then. */
+	{ EPERM, ON(OPEN),
+	  "no right to open @d: " RULED },
 	{ ENOTTY, ON(OPEN), "@d is not the device of hashbelt" },
 	{ EPROTO, ON(OPEN), "@d has another interface than " TEXT(HASHBELT_ABI)
 	  ": use hbctl and libhashbelt of the module's version" },
@@ -139,14 +145,15 @@ static const struct {
 	{ ENOENT, ON(ACK), "the handle did not read that event of @b, or has acknowledged it" },
 	{ EIDRM, ALL, "@b was destroyed: 'hbctl belts' lists those there are" },
 	{ EPERM, ON(BIND), "@b has another owner than demanded: 'hbctl belts' shows the owners" },
-	{ EPERM, ON(CREATE),
-	  "no right to create @b: the device is open for reading, or its group is not yours" },
+	{ EPERM, ON(CREATE), "no right to create @b: its group is not yours" },
 	{ EPERM, ON(DESTROY) | ON(SET) | ON(HALT) | ON(RESUME) | ON(ROTATE) | ON(ADVANCE),
 	  "@c is for the owner of @b, and for root" },
 	{ EPERM, ALL,
 	  "no right to @r @b: its owner decides ('hbctl create --mode'), and the device's mode" },
-	{ EACCES, ON(CREATE), "only root can create @b" },
-	{ EACCES, LOCKING, "another owner has the lock in @b" },
+	{ EACCES, ON(UNLOCK) | ON(RENEW),
+	  "another owner has the lock in @b, or a security module (SELinux) refuses @c: " LOOK },
+	/* The module returns it for no other call, except for a belt of the default name. */
+	{ EACCES, ALL, "a security module (SELinux) refuses @c on @b: " LOOK },
 	{ EEXIST, ON(CREATE),
 	  "there is a @b already: choose another name, or destroy it first" },
 	{ EEXIST, ENTRY, "an entry of that key is in @b already" },
@@ -210,15 +217,36 @@ static void say_belt(struct failure *failure)
 		say(failure, "the belt");
 }
 
-/* Appends the right that the call needs. A get that sets the deadline writes as well. */
-static void say_right(struct failure *failure)
+/* The rights that the call needs. A get that sets the deadline writes as well. */
+static __u32 needed(const struct failure *failure)
 {
-	static const char *const names[] = { "use", "read", "write", "read and write" };
-	__u32 rights = calls[failure->call].rights & (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE);
+	__u32 rights = calls[failure->call].rights;
 
 	if (failure->call == HASHBELT_CALL_GET && failure->has_info)
 		rights |= HASHBELT_MAY_WRITE;
-	say(failure, "%s", names[rights]);
+	return rights;
+}
+
+/* Appends the right that the call needs. */
+static void say_right(struct failure *failure)
+{
+	static const char *const names[] = { "use", "read", "write", "read and write" };
+	__u32 rights = needed(failure);
+
+	if (failure->call == HASHBELT_CALL_CREATE)
+		say(failure, "create");
+	else if (rights & HASHBELT_MAY_OWN)
+		say(failure, "change");
+	else
+		say(failure, "%s", names[rights & (HASHBELT_MAY_READ | HASHBELT_MAY_WRITE)]);
+}
+
+/* The path of the device; of the default one if the call was on a belt. */
+static const char *device_of(const struct failure *failure)
+{
+	if (failure->call == HASHBELT_CALL_OPEN && failure->name)
+		return failure->name;
+	return HASHBELT_DEVICE;
 }
 
 /* Appends a template with its words replaced. */
@@ -237,7 +265,7 @@ static void say_template(struct failure *failure, const char *text)
 			say(failure, "%s", failure->name ? failure->name : "BELT");
 			break;
 		case 'd':
-			say(failure, "%s", failure->name ? failure->name : HASHBELT_DEVICE);
+			say(failure, "%s", device_of(failure));
 			break;
 		case 'c':
 			say(failure, "%s", calls[failure->call].name);
@@ -365,6 +393,101 @@ static void describe(struct failure *failure)
 		memset(info, 0, sizeof(*info));
 }
 
+/*
+ * Whether the mode of the device lets the caller do this: 4 to read, 2 to write. An access control
+ * list may differ from it.
+ */
+static int mode_allows(const struct stat *device, mode_t bits)
+{
+	gid_t groups[256];
+	int count = getgroups(sizeof(groups) / sizeof(*groups), groups);
+	int is_member = getegid() == device->st_gid;
+
+	if (geteuid() == device->st_uid)
+		return device->st_mode >> 6 & bits;
+	while (--count >= 0)
+		is_member |= groups[count] == device->st_gid;
+	return device->st_mode >> (is_member ? 3 : 0) & bits;
+}
+
+static void say_security(struct failure *failure)
+{
+	say(failure, "a security module (SELinux, AppArmor) refuses it: " LOOK);
+}
+
+/* EACCES of open(2): modes, or a security module. stat(2) needs no right to the device itself. */
+static void say_closed(struct failure *failure)
+{
+	struct stat device;
+
+	say_template(failure, "no right to open @d");
+	if (stat(device_of(failure), &device)) {
+		say(failure, ": the mode of a directory or ");
+		say_security(failure);
+	} else if (mode_allows(&device, 4)) {
+		say(failure, ", though its mode allows it: ");
+		say_security(failure);
+	} else {
+		say_template(failure, ": " JOIN);
+	}
+}
+
+/* Whether the descriptor is open for reading only. The belt may refuse the call as well. */
+static int is_read_only(const struct failure *failure)
+{
+	__u32 rights = needed(failure);
+	int flags;
+
+	if (failure->err != EPERM || !failure->belt ||
+	    !(rights & (HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN)))
+		return 0;
+	flags = fcntl(failure->belt->fd, F_GETFL);
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+}
+
+/* Tries to open the device of the handle for writing. Returns 0 or errno. */
+static int try_to_write(const struct failure *failure)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", failure->belt->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/* hashbelt_open() opens it for reading where it may not write; another program may want no more. */
+static void say_read_only(struct failure *failure)
+{
+	int err = try_to_write(failure);
+	struct stat device;
+
+	say_template(failure, "no right to @r @b: the device is open for reading only");
+	if (err == EPERM) {
+		say_template(failure, ": " RULED);
+	} else if (err == EACCES && !fstat(failure->belt->fd, &device) &&
+		   !mode_allows(&device, 2)) {
+		say_template(failure, ": " JOIN);
+	} else if (err == EACCES) {
+		say(failure, ", though its mode allows more: ");
+		say_security(failure);
+	}
+}
+
+/* EACCES of the default belt's name: CAP_SYS_ADMIN is missing, or a security module refuses. */
+static void say_default(struct failure *failure)
+{
+	if (geteuid()) {
+		say_template(failure, "only root can create @b: choose another name");
+		return;
+	}
+	say_template(failure, "only root with CAP_SYS_ADMIN can create @b: a container or ");
+	say_security(failure);
+}
+
 /* Makes the sentences that depend on more than the error and the call. Returns 1 if it did. */
 static int say_special(struct failure *failure)
 {
@@ -376,6 +499,13 @@ static int say_special(struct failure *failure)
 		say_full(failure);
 	} else if (failure->err == EDQUOT) {
 		say_quota(failure);
+	} else if (failure->err == EACCES && failure->call == HASHBELT_CALL_OPEN) {
+		say_closed(failure);
+	} else if (failure->err == EACCES && is_create && failure->name &&
+		   !strcmp(failure->name, HASHBELT_DEFAULT_BELT)) {
+		say_default(failure);
+	} else if (is_read_only(failure)) {
+		say_read_only(failure);
 	} else if (failure->err == EIDRM && !failure->name) {
 		say(failure, "the handle has no belt: it was destroyed, or there is no belt '%s'",
 		    HASHBELT_DEFAULT_BELT);
