@@ -29,9 +29,10 @@ unset OVERLAY_COPY
 # shellcheck source=tests/hbctl/tap.sh
 . "$tests/hbctl/tap.sh"
 
-# make_overlay DIRECTORY - mount a copy of that directory at $root. What is written to it is in memory.
+# make_overlay DIRECTORY - mount a copy of that directory at $root. What is written to it is in memory. With
+# xino it is one device, as setfiles needs it; with metacopy, another owner or label copies no data.
 make_overlay() {
 	mount -t tmpfs tmpfs "$copy" && mkdir "$copy/upper" "$copy/work" "$root" &&
 		mount -t overlay overlay "$root" \
-			-o "lowerdir=$1,upperdir=$copy/upper,workdir=$copy/work"
+			-o "lowerdir=$1,upperdir=$copy/upper,workdir=$copy/work,xino=on,metacopy=on"
 }

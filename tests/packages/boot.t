@@ -46,9 +46,7 @@ make_disk >"$temporary/made" 2>&1 || {
 	exit 1
 }
 began=$(date +%s)
-run_machine qemu-system-x86_64 \
-	-kernel "$(echo "$root"/boot/vmlinuz-*)" -initrd "$(echo "$root"/boot/initrd.img-*amd64)" \
-	-append "$(kernel_arguments)"
+boot_kernel ''
 status=$?
 echo "# three boots, an upgrade and a removal in the guest: $(($(date +%s) - began)) s"
 report_machine $status 3

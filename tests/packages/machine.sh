@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# machine.sh - sourced first by the tests that boot a Debian 12 with systemd, its kernel and the packages
-# in a virtual machine: functions for that machine. A script of this directory runs there, once after
-# each boot (guest.sh).
+# machine.sh - sourced first by the tests that boot a Debian 12 with systemd and its kernel in a virtual
+# machine: functions for that machine. Its disk has the files of a copy of a root directory. A unit of
+# systemd runs a program there in each boot: for the tests of the packages a script of this directory
+# (guest.sh).
 
 # shellcheck source=tests/packages/root_copy.sh
-. "$(dirname "$0")/root_copy.sh"
+. "$(dirname "$0")/../packages/root_copy.sh"
 
 tab=$(printf '\t')
 
@@ -18,14 +19,21 @@ shown() {
 		sed 's/^apt /apt-get -y /'
 }
 
-# make_machine SCRIPT [ARGUMENT]... - make the root directory, with a unit that runs the script.
-make_machine() {
-	make_root bookworm boot && mkdir "$root/test" && chmod 755 "$root/test" &&
-		cp "$tests/packages/guest.sh" "$tests/packages/$1" "$root/test" &&
-		shown packages.md Install >"$root/test/install" || return
+# keep_logs DIRECTORY - let the guest's console, and what its program prints, be in that directory.
+keep_logs() {
+	logs=$1
+	mkdir -p "$logs" && : >"$logs/console" && : >"$logs/checks" && : >"$logs/err"
+}
+
+# run_at_boot COMMAND [UNIT]... - let systemd run a command in each boot, after these units.
+run_at_boot() {
+	program=$1
+	shift
 	cat >"$root/etc/systemd/system/test.service" <<END
+[Unit]
+After=$*
 [Service]
-ExecStart=/test/$*
+ExecStart=$program
 StandardOutput=file:/dev/ttyS1
 StandardError=journal+console
 Restart=no
@@ -36,10 +44,18 @@ END
 	enter 'systemctl -q enable test'
 }
 
+# make_machine SCRIPT [ARGUMENT]... - make the root directory, with a unit that runs the script.
+make_machine() {
+	keep_logs "$top/.cache/build/test/packages-$(basename "$0" .t)" &&
+		make_root bookworm boot && mkdir "$root/test" && chmod 755 "$root/test" &&
+		cp "$tests/packages/guest.sh" "$tests/packages/$1" "$root/test" &&
+		shown packages.md Install >"$root/test/install" && run_at_boot "/test/$*"
+}
+
 # make_disk - write a file system with the files of the root directory.
 make_disk() {
 	umount -l "$root/dev" "$root/proc" &&
-		mke2fs -q -t ext4 -d "$root" -L root "$temporary/disk" 3G
+		mke2fs -q -t ext4 -d "$root" -L root "$temporary/disk" 4G
 }
 
 # kernel_arguments - print the arguments of the kernel. Those that keep a busy host from disturbing the
@@ -56,27 +72,44 @@ kernel_arguments() {
 # emulator ends. It appends its first serial line to the file "console", and reads standard input from
 # there. The guest prints nothing while DKMS compiles the module.
 run_machine() {
-	EVIDENCE='' setpriv --pdeathsig TERM "$tests/silence.sh" 1800 \
-		"$temporary/console" "$temporary/checks" -- "$@" \
-		-nodefaults -nic none -display none -m 1024 \
+	EVIDENCE='' setpriv --pdeathsig TERM "$tests/silence.sh" 1800 "$logs/console" "$logs/checks" -- "$@" \
+		-nodefaults -nic none -display none -m 2048 \
 		-accel tcg,thread=multi -smp 2,sockets=2 -cpu max,cx16=off \
 		-drive "file=$temporary/disk,format=raw,if=virtio,cache=unsafe" \
-		-chardev "stdio,id=console,logfile=$temporary/console,logappend=on" \
-		-chardev "file,id=checks,path=$temporary/checks,append=on" \
+		-chardev "stdio,id=console,logfile=$logs/console,logappend=on" \
+		-chardev "file,id=checks,path=$logs/checks,append=on" \
 		-serial chardev:console -serial chardev:checks \
-		</dev/null >/dev/null 2>>"$temporary/err"
+		</dev/null >/dev/null 2>>"$logs/err"
+}
+
+# boot_kernel ARGUMENTS [OPTION]... - run the machine with the kernel of the root directory and more
+# arguments for it.
+boot_kernel() {
+	arguments=$1
+	shift
+	run_machine qemu-system-x86_64 "$@" \
+		-kernel "$(echo "$root"/boot/vmlinuz-*)" -initrd "$(echo "$root"/boot/initrd.img-*amd64)" \
+		-append "$(kernel_arguments) $arguments"
 }
 
 # complaints - print what the kernel has to complain about.
 complaints() {
-	grep -aE 'BUG:|WARNING:|Oops|Kernel panic|Call Trace|soft lockup|hung task' "$temporary/console"
+	grep -aE 'BUG:|WARNING:|Oops|Kernel panic|Call Trace|soft lockup|hung task' "$logs/console"
+}
+
+# report_end NAME RIGHT FOUND - make the checks of the machine's end and of its kernel. NAME says what is
+# RIGHT.
+report_end() {
+	result "$1" "$([ "$3" = "$2" ] ||
+		{ echo "expected $2, found $3:"; cat "$logs/err"; tail -n 40 "$logs/console" | tr -d '\r'; })"
+	result "the kernel had nothing to complain about" "$(complaints)"
 }
 
 # report_checks - make a check of each line that guest.sh has printed; sets last to the last one. UEFI
 # firmware uses all serial lines as its console.
 report_checks() {
 	last=''
-	tr -d '\r' <"$temporary/checks" |
+	tr -d '\r' <"$logs/checks" |
 		awk '(at = index($0, "guest: ")) { print substr($0, at + 7) }' >"$temporary/lines"
 	: >"$temporary/printed"
 	while IFS="$tab" read -r code name; do
@@ -96,8 +129,6 @@ report_checks() {
 # of the emulator.
 report_machine() {
 	report_checks
-	result "the guest has booted $2 times, and powers off" "$(
-		[ "$1 $last" = "0 end of boot $2" ] ||
-			{ echo "status $1"; cat "$temporary/err"; tail -n 40 "$temporary/console"; })"
-	result "the kernel had nothing to complain about" "$(complaints)"
+	report_end "the guest has booted $2 times, and powers off" "status 0, end of boot $2" \
+		"status $1, $last"
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# root_copy.sh - sourced first by the tests that install the packages: functions for a copy of a root
-# directory of root.sh. The packages are those that sources.t leaves.
+# root_copy.sh - sourced first by the tests that change a root directory of root.sh: functions for a copy
+# of it. The packages are those that sources.t leaves.
 
 # shellcheck source=tests/overlay.sh
 . "$(dirname "$0")/../overlay.sh"
@@ -27,11 +27,16 @@ succeeds() {
 	}
 }
 
-# make_root RELEASE [boot] - make the root directory, with the packages of the version before in
-# /packages/before, and those of this version in /packages/now.
-make_root() {
+# open_root RELEASE [KIND] - make the copy.
+open_root() {
 	base=$("$tests/packages/root.sh" "$@") && make_overlay "$base" &&
-		mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" &&
+		mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev"
+}
+
+# make_root RELEASE [KIND] - make the copy, with the packages of the version before in /packages/before,
+# and those of this version in /packages/now.
+make_root() {
+	open_root "$@" &&
 		mkdir "$root/packages" "$root/packages/before" "$root/packages/now" || return
 	for package in $packages; do
 		cp "$top/.cache/build/deb-before/${package}_"*.deb "$root/packages/before" &&
