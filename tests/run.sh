@@ -280,7 +280,7 @@ lockup() {
 # Guests that are short of memory or processor time, that sleep, or that have many objects.
 suite_life() {
 	guest life-module "--append slub_debug=F" life/module_test
-	guest life "" life/starve_test life/suspend_test
+	guest life "" life/starve_test life/suspend_test tests/life/livepatch.t
 	guest life-oom "--memory 320" life/oom_test
 	lockup life-lockup
 	guest life-entries "--memory 4096" "life/many_test 1000000"

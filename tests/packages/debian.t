@@ -78,7 +78,7 @@ make_root "$release" && list_kernels || exit 1
 files >"$temporary/files"
 last=$(echo "$kernels" | tail -n 1)
 
-plan 17
+plan 18
 result "Debian $release: the packages of a version before install" \
 	"$(succeeds 'dpkg -i /packages/before/*.deb')"
 result "Debian $release: DKMS builds the module for each kernel" \
@@ -117,6 +117,10 @@ result "Debian $release: dkms remove for one kernel succeeds" \
 	"$(succeeds "dkms remove hashbelt/$new -k $last")"
 result "Debian $release: it leaves the modules of the other kernels" "$(different \
 	"$(versions "$new" $kernels | grep -v "^$last ")" "$(modules)")"
+# The hook gets the version of the kernel, as apt calls it after it has installed the headers.
+result "Debian $release: DKMS builds the module when the headers of a kernel are installed" \
+	"$(succeeds "/etc/kernel/header_postinst.d/dkms $last"
+	different "$(versions "$new" $kernels)" "$(modules)")"
 result "Debian $release: the packages can be removed" "$(succeeds "dpkg -r $packages")"
 result "Debian $release: no kernel has the module after the removal" "$(modules)"
 result "Debian $release: the packages can be purged" "$(succeeds "dpkg -P $packages")"

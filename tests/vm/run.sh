@@ -67,9 +67,9 @@ complaints="$complaints|slab error|Poison overwritten|Redzone|Object already fre
 complaints="$complaints|Bad page|bad usercopy|usercopy: Kernel memory"
 complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 
-# The taint flags that hashbelt sets: out of tree (4096), unsigned (8192), a test
-# suite (262144).
-permitted=$((4096 | 8192 | 262144))
+# The taint flags that hashbelt and its tests set: out of tree (4096), unsigned (8192), a live patch
+# (32768), a test suite (262144).
+permitted=$((4096 | 8192 | 32768 | 262144))
 
 silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
 count='' shift=0 numa='' monitor='' interactive='' machine=pc emulator=qemu-system-x86_64
