@@ -494,7 +494,8 @@ suite_confined() {
 			"$payload" sh ./tests/confined/lockdown.t $level
 	done
 	guest confined-apparmor "--append apparmor=1 --append security=apparmor" tests/confined/apparmor.t
-	machine confined-engines "" tests/confined/engines.t
+	machine confined-engines "" tests/confined/engines.t tests/confined/mapped.t
+	machine confined-legacy "systemd.unified_cgroup_hierarchy=0" tests/confined/legacy.t
 	machine confined-selinux "security=selinux selinux=1 enforcing=1" tests/confined/selinux.t
 }
 

@@ -13,8 +13,9 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" packages)
-# With what podman needs to run without root, and what docker needs to confine by AppArmor.
-containers=podman,crun,uidmap,dbus-user-session,libpam-systemd,docker.io,apparmor,busybox-static
+# With what podman and docker need to run without root, and what docker needs to confine by AppArmor.
+containers=podman,crun,uidmap,dbus-user-session,libpam-systemd,rootlesskit,slirp4netns,iproute2
+containers=$containers,docker.io,apparmor,busybox-static,acl
 work=''
 
 fail() {
