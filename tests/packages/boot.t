@@ -14,11 +14,12 @@ set -u
 . "$(dirname "$0")/machine.sh"
 
 # fill_root - install the packages as docs/packages.md says, declare one more belt, and add a user and
-# the programs of docs/tutorial.md: a shell script and a C program.
+# three programs: the shell script and the C program of docs/tutorial.md, and theme.cc.
 fill_root() {
 	shown packages.md Remove >"$root/test/remove"
 	shown packages.md "Upgrade a running module" >"$root/test/upgrade"
 	awk '/^```/ { inside = /^```c$/; next } inside' "$top/docs/tutorial.md" >"$root/test/visit.c"
+	cp "$tests/packages/theme.cc" "$root/test"
 	# shellcheck disable=SC2016 # expanded in the root directory
 	echo 'hbctl -b shop put "session:$1" "theme=$2" --if-absent --ttl 2h' >"$root/test/login"
 	# shellcheck disable=SC2016 # expanded in the root directory
@@ -30,7 +31,8 @@ fill_root() {
 		cd /test
 		sed -i "1i #!/bin/sh" login
 		chmod 755 login
-		gcc -o visit visit.c $(pkg-config --cflags --libs hashbelt)' &&
+		gcc -o visit visit.c $(pkg-config --cflags --libs hashbelt)
+		g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -o theme theme.cc $(pkg-config --cflags --libs hashbelt)' &&
 		printf '[shop]\nttl = 30m\non-expire = notify\ngroup = hashbelt\nmode = 0660\n' \
 			>"$root/etc/hashbelt/shop.conf"
 }

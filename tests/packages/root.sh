@@ -3,9 +3,10 @@
 #
 # root.sh RELEASE [boot|confined] - print the path of a root directory of that release of Debian
 # (bookworm, trixie, sid) in which all is installed that the packages of hashbelt depend on, and the
-# headers of two kernels. With "boot" it has systemd, one kernel with its headers, and the programs that
-# start it under UEFI Secure Boot instead; with "confined" podman, docker and the policy of SELinux in
-# the place of these programs. What a test finds there after it has purged the packages is theirs.
+# headers of two kernels. With "boot" it has instead systemd, one kernel with its headers, g++, and the
+# programs that start the kernel under UEFI Secure Boot. With "confined" it has instead systemd, one
+# kernel with its headers, podman, docker and the policy of SELinux. What a test finds there after it has
+# purged the packages is theirs.
 #
 # cache.sh keeps the directory, and tests write to overlays of it only. The first call takes a minute
 # or two. Needs root.
@@ -47,7 +48,7 @@ bootstrap() {
 	*) packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64 ;;
 	esac
 	case $kind in
-	boot) packages=$packages,shim-signed,grub-efi-amd64-signed,mokutil ;;
+	boot) packages=$packages,g++,shim-signed,grub-efi-amd64-signed,mokutil ;;
 	confined) packages=$packages,$containers,selinux-policy-default,policycoreutils ;;
 	esac
 	mmdebstrap --variant=apt --components=main --include="$packages" \
