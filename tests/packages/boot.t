@@ -32,7 +32,8 @@ fill_root() {
 		sed -i "1i #!/bin/sh" login
 		chmod 755 login
 		gcc -o visit visit.c $(pkg-config --cflags --libs hashbelt)
-		g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -o theme theme.cc $(pkg-config --cflags --libs hashbelt)' &&
+		g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -o theme theme.cc \
+			$(pkg-config --cflags --libs hashbelt)' &&
 		printf '[shop]\nttl = 30m\non-expire = notify\ngroup = hashbelt\nmode = 0660\n' \
 			>"$root/etc/hashbelt/shop.conf"
 }
