@@ -20,11 +20,11 @@
 /* Nodes or chains that are handled under a shard's lock in one go. */
 #define HB_BATCH	64
 
-/* Bytes of the index for each entry: there are at most four chains for three entries. */
+/*
+ * Bytes of the index for each entry: there are at most four chains for three entries, and each may
+ * have a ghost.
+ */
 #define HB_INDEX_SHARE	16
-
-/* log2 of the number of ghosts. */
-#define HB_GHOST_BITS	10
 
 /* Eviction takes plain entries first, and entries of other kinds when there are no others. */
 enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
@@ -197,8 +197,6 @@ struct hb_flush {
  * @flush:	waiting for limbo
  * @free:	frees what is in the belt after a grace period
  * @last:	frees the belt of an account after that
- * @ghosts:	of keys that expired or were evicted: by the upper bits of the hash, some of its
- *		lower bits and the reason
  * @shards:	the shards
  *
  * A word that is written under all shards' locks is constant under any one of them. Without such a
@@ -246,7 +244,6 @@ struct hashbelt_belt {
 	struct hb_flush flush;
 	struct rcu_work free;
 	struct work_struct last;
-	u16 ghosts[1 << HB_GHOST_BITS];
 	struct hb_shard shards[];
 };
 

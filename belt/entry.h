@@ -130,19 +130,36 @@ static inline void hb_mark_read(struct hashbelt_entry *entry)
 		WRITE_ONCE(entry->hash, hash | HB_READ);
 }
 
+/* Terms are counted modulo 3; 0 is none. */
+static inline u32 hb_next_term(u32 term)
+{
+	return term % 3 + 1;
+}
+
+/*
+ * A new HB_ENTRY whose key has expired or was evicted not long ago gets the mark of the next term:
+ * the hand lets it stay when it passes it first. Before it is in the index.
+ */
+static inline void hb_mark_again(struct hashbelt_entry *entry, u32 term)
+{
+	entry->hash = (entry->hash & ~HB_TERM) | hb_next_term(term);
+}
+
 /*
  * An eviction passes an HB_ENTRY. True if it stays: it was found read in this term of its shard, or
- * is found read now, and loses the mark of that. Under the shard's lock.
+ * is found read now, and loses the mark of that; or its key has come back, and it loses the mark of
+ * that. Under the shard's lock.
  */
 static inline bool hb_keep_read(struct hashbelt_entry *entry, u32 term)
 {
 	u32 hash = hb_hash_of(entry);
+	bool again = (hash & HB_TERM) == hb_next_term(term);
 
 	if ((hash & HB_TERM) == term)
 		return true;
-	if (!(hash & HB_READ))
+	if (!(hash & HB_READ) && !again)
 		return false;
-	WRITE_ONCE(entry->hash, (hash & ~HB_MARKS) | term);
+	WRITE_ONCE(entry->hash, (hash & ~HB_MARKS) | (hash & HB_READ ? term : 0));
 	return true;
 }
 

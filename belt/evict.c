@@ -389,7 +389,7 @@ static struct hashbelt_entry *end_lap(struct hb_shard *shard, struct search *sea
 	u64 deadline;
 
 	if (2 * shard->evicted < shard->live)
-		shard->term = shard->term % 3 + 1;
+		shard->term = hb_next_term(shard->term);
 	begin_lap(shard, &start);
 	entry = find_nearest(shard, search, now, &deadline);
 	return hb_is_unloading(shard) ? entry : NULL;

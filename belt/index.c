@@ -11,6 +11,9 @@
  * from then on entries are inserted there. hb_index_move() moves one chain of the old table at a
  * time under its shard's lock. After the last chain the new table takes the old one's place, and
  * the old one is freed after a grace period.
+ *
+ * The ghosts of a table that has its own are forgotten with it. A belt that is full, and evicts,
+ * keeps its table.
  */
 #include <linux/jiffies.h>
 
@@ -20,16 +23,18 @@
 /* After an allocation has failed each put would try again. */
 #define RETRY_AFTER	DIV_ROUND_UP(HZ, 10)
 
-static size_t table_size(unsigned int bits)
+static size_t table_size(unsigned int bits, unsigned int ghost_bits)
 {
-	return sizeof(struct hb_table) + (sizeof(struct hlist_head) << bits);
+	size_t ghosts = ghost_bits > HB_GHOST_BITS ? sizeof(u16) << ghost_bits : 0;
+
+	return sizeof(struct hb_table) + (sizeof(struct hlist_head) << bits) + ghosts;
 }
 
 static void table_free(struct hb_table *table)
 {
 	struct hb_account *account = table->account;
 
-	hb_free(account, table, table_size(table->bits));
+	hb_free(account, table, table_size(table->bits, table->ghost_bits));
 	hb_account_put(account);
 }
 
@@ -38,13 +43,20 @@ static void table_free_work(struct work_struct *work)
 	table_free(container_of(to_rcu_work(work), struct hb_table, free));
 }
 
-static struct hb_table *table_new(unsigned int bits, struct hb_account *account)
+static struct hb_table *table_new(struct hb_index *index, unsigned int bits)
 {
-	struct hb_table *table = hb_zalloc(account, table_size(bits));
+	unsigned int ghost_bits = HB_GHOST_BITS;
+	struct hb_table *table;
 
+	if (READ_ONCE(index->remembers))
+		ghost_bits = max(bits, ghost_bits);
+	table = hb_zalloc(index->account, table_size(bits, ghost_bits));
 	if (!IS_ERR(table)) {
 		table->bits = bits;
-		table->account = hb_account_get(account);
+		table->ghost_bits = ghost_bits;
+		table->ghosts = ghost_bits > HB_GHOST_BITS ?
+				(u16 *)(table->chains + (1u << bits)) : index->ghosts;
+		table->account = hb_account_get(index->account);
 		INIT_RCU_WORK(&table->free, table_free_work);
 	}
 	return table;
@@ -58,12 +70,13 @@ static struct hb_table *table_new(unsigned int bits, struct hb_account *account)
 int hb_index_init(struct hb_index *index, unsigned int bits,
 		  struct workqueue_struct *wq, struct hb_account *account)
 {
-	struct hb_table *table = table_new(bits, account);
+	struct hb_table *table;
 
+	index->account = account;
+	table = table_new(index, bits);
 	if (IS_ERR(table))
 		return PTR_ERR(table);
 	index->wq = wq;
-	index->account = account;
 	index->bits = bits;
 	mutex_init(&index->resize_lock);
 	index->retry = jiffies;
@@ -96,7 +109,7 @@ size_t hb_index_bytes(struct hb_index *index)
 	rcu_read_lock();
 	for (table = rcu_dereference(index->table); table;
 	     table = rcu_dereference(table->next))
-		bytes += table_size(table->bits);
+		bytes += table_size(table->bits, table->ghost_bits);
 	rcu_read_unlock();
 	return bytes;
 }
@@ -123,7 +136,7 @@ static int resize(struct hb_index *index, unsigned int bits)
 
 	if (time_before(jiffies, READ_ONCE(index->retry)))
 		return index->err;
-	new = table_new(bits, index->account);
+	new = table_new(index, bits);
 	if (IS_ERR(new)) {
 		index->err = PTR_ERR(new);
 		WRITE_ONCE(index->retry, jiffies + RETRY_AFTER);
@@ -233,6 +246,19 @@ static void move_last(struct hlist_node *node, struct hb_table *to)
 }
 
 /*
+ * The index goes on with a table that has ghosts of its own. A later one that has the index's again
+ * must not find ghosts of keys that have come back since. No task writes them any more: it would
+ * have begun before the new table was linked, and the mover has taken each lock since then.
+ */
+static void forget_ghosts(struct hb_index *index)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(index->ghosts); i++)
+		WRITE_ONCE(index->ghosts[i], 0);
+}
+
+/*
  * Moves the chain that hb_index_moving() named, or its last HB_INDEX_MOVES entries: a chain may be
  * as long as entries could be put while there was no memory for a larger table. Context: the lock
  * of that chain; one resizer at a time.
@@ -253,6 +279,8 @@ void hb_index_move(struct hb_index *index)
 	}
 	if (node || !(++table->moved >> table->bits))
 		return;
+	if (next->ghosts != index->ghosts)
+		forget_ghosts(index);
 	rcu_assign_pointer(index->table, next);
 	queue_rcu_work(index->wq, &table->free);
 }
@@ -260,13 +288,9 @@ void hb_index_move(struct hb_index *index)
 /* Adds an entry whose key is not in the index. Context: the lock of its hash. */
 void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry)
 {
-	struct hb_table *table, *next;
-
 	rcu_read_lock();
-	table = rcu_dereference(index->table);
-	while ((next = rcu_dereference(table->next)))
-		table = next;
-	hlist_add_head_rcu(&entry->chain, hb_chain(table, entry->hash));
+	hlist_add_head_rcu(&entry->chain,
+			   hb_chain(hb_index_newest(index, false), entry->hash));
 	rcu_read_unlock();
 }
 

@@ -27,11 +27,17 @@ struct hb_account;
 /* Entries that hb_index_move() moves at most. */
 #define HB_INDEX_MOVES		64
 
+/* log2 of the number of ghosts that every index has. */
+#define HB_GHOST_BITS		10
+
 /**
  * struct hb_table - one generation of the index
  * @next:	the table that takes this one's place, while entries move there
  * @moved:	chains that have been moved; the resizer's
  * @bits:	log2 of the number of chains; constant
+ * @ghosts:	of keys that expired or were evicted: some bits of the hash and the reason. By the
+ *		upper bits of the hash, so that those of a shard are written under its lock
+ * @ghost_bits:	log2 of their number; constant
  * @account:	charged for the table, with a reference: a table outlives its index
  * @free:	frees it after a grace period
  * @chains:	that of a hash is chains[hash >> (32 - bits)]: a chain stands for a range of hashes
@@ -40,6 +46,8 @@ struct hb_table {
 	struct hb_table __rcu *next;
 	u32 moved;
 	unsigned int bits;
+	u16 *ghosts;
+	unsigned int ghost_bits;
 	struct hb_account *account;
 	struct rcu_work free;
 	struct hlist_head chains[];
@@ -54,6 +62,8 @@ struct hb_table {
  * @err:	why it failed; under @resize_lock
  * @wq:		where tables are freed
  * @account:	charged for them, or NULL; outlives them
+ * @remembers:	tables with more chains than @ghosts have a ghost for each chain
+ * @ghosts:	those of all other tables
  */
 struct hb_index {
 	struct hb_table __rcu *table;
@@ -63,6 +73,8 @@ struct hb_index {
 	int err;
 	struct workqueue_struct *wq;
 	struct hb_account *account;
+	bool remembers;
+	u16 ghosts[1 << HB_GHOST_BITS];
 };
 
 int hb_index_init(struct hb_index *index, unsigned int bits,
@@ -77,6 +89,24 @@ void hb_index_move(struct hb_index *index);
 void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry);
 u64 hb_index_scan(struct hb_index *index, u64 place,
 		  void (*visit)(struct hashbelt_entry *entry, void *arg), void *arg);
+
+/* The table where entries are inserted. @locked as for hb_table_walk(). */
+static inline struct hb_table *hb_index_newest(struct hb_index *index, const bool locked)
+{
+	struct hb_table *table = rcu_dereference_check(index->table, locked), *next;
+
+	while ((next = rcu_dereference_check(table->next, locked)))
+		table = next;
+	return table;
+}
+
+/* The ghost that keys of a hash share; a newer one replaces an older one. @locked likewise. */
+static inline u16 *hb_ghost_slot(struct hb_index *index, u32 hash, const bool locked)
+{
+	struct hb_table *table = hb_index_newest(index, locked);
+
+	return &table->ghosts[hash >> (32 - table->ghost_bits)];
+}
 
 static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
 {

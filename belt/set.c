@@ -81,6 +81,7 @@ void hb_set_policy(struct hashbelt_belt *belt, u32 policy)
 {
 	WRITE_ONCE(belt->policy, policy);
 	WRITE_ONCE(belt->unread, policy & HASHBELT_EVICT && !(policy & HASHBELT_EVICT_DEADLINE));
+	WRITE_ONCE(belt->index.remembers, belt->unread);
 }
 
 /**

@@ -191,7 +191,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 		return;
 	}
 	if (hb_leaves_ghost(hb_reason(word)) && likely(!hb_kind(entry)))
-		WRITE_ONCE(*hb_ghost_slot(belt, hb_hash_of(entry)),
+		WRITE_ONCE(*hb_ghost_slot(&belt->index, hb_hash_of(entry), true),
 			   hb_ghost(hb_hash_of(entry), hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
 	if (hb_is_cleared(belt, entry))

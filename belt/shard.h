@@ -132,15 +132,7 @@ static inline bool hb_reports(const struct hashbelt_belt *belt, enum hashbelt_re
 	       !READ_ONCE(belt->dead);
 }
 
-/*
- * Ghosts say why a key is not there. Their number is fixed, so a key that is gone costs nothing; a
- * newer ghost replaces an older one. They are written without a lock.
- */
-static inline u16 *hb_ghost_slot(struct hashbelt_belt *belt, u32 hash)
-{
-	return &belt->ghosts[hash >> (32 - HB_GHOST_BITS)];
-}
-
+/* A ghost says why a key is not there. */
 static inline u16 hb_ghost(u32 hash, enum hashbelt_reason reason)
 {
 	return hash >> 5 << 3 | reason;

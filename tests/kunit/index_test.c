@@ -181,6 +181,59 @@ static void a_second_resize_waits_for_the_first(struct kunit *test)
 	expect_all(test, f);
 }
 
+static void resize_to(struct kunit *test, struct fixture *f, unsigned int bits)
+{
+	KUNIT_ASSERT_TRUE(test, hb_index_resize(&f->index, bits));
+	while (move_one(f))
+		;
+}
+
+static void set_ghost(struct fixture *f, u32 hash, u16 ghost)
+{
+	rcu_read_lock();
+	*hb_ghost_slot(&f->index, hash, false) = ghost;
+	rcu_read_unlock();
+}
+
+static u16 ghost(struct fixture *f, u32 hash)
+{
+	u16 ghost;
+
+	rcu_read_lock();
+	ghost = *hb_ghost_slot(&f->index, hash, false);
+	rcu_read_unlock();
+	return ghost;
+}
+
+/* Two hashes whose upper 11 bits differ in the last one. */
+#define ONE	0xabc00000u
+#define OTHER	0xabe00000u
+
+static void an_index_that_remembers_has_as_many_ghosts_as_chains(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	size_t bytes;
+
+	resize_to(test, f, HB_GHOST_BITS + 1);
+	bytes = hb_index_bytes(&f->index);
+	set_ghost(f, ONE, 1);
+	KUNIT_EXPECT_EQ(test, ghost(f, OTHER), 1);
+	f->index.remembers = true;
+	resize_to(test, f, HB_GHOST_BITS);
+	KUNIT_EXPECT_EQ(test, ghost(f, OTHER), 1);
+	/* The first table with ghosts of its own. What was written before is forgotten. */
+	resize_to(test, f, HB_GHOST_BITS + 1);
+	KUNIT_EXPECT_EQ(test, hb_index_bytes(&f->index), bytes + (sizeof(u16) << 11));
+	KUNIT_EXPECT_EQ(test, ghost(f, ONE), 0);
+	set_ghost(f, ONE, 2);
+	KUNIT_EXPECT_EQ(test, ghost(f, OTHER), 0);
+	set_ghost(f, 0xffffffffu, 3);
+	KUNIT_EXPECT_EQ(test, ghost(f, ONE), 2);
+	resize_to(test, f, HB_GHOST_BITS);
+	KUNIT_EXPECT_EQ(test, ghost(f, ONE), 0);
+	KUNIT_EXPECT_EQ(test, ghost(f, OTHER), 0);
+}
+
 static void replaced_tables_are_freed(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -361,6 +414,7 @@ static struct kunit_case index_test_cases[] = {
 	KUNIT_CASE(find_sees_inserts_and_removals_during_a_resize),
 	KUNIT_CASE(a_second_resize_waits_for_the_first),
 	KUNIT_CASE(an_enlargement_returns_why_there_is_no_table),
+	KUNIT_CASE(an_index_that_remembers_has_as_many_ghosts_as_chains),
 	KUNIT_CASE(replaced_tables_are_freed),
 	KUNIT_CASE(a_scan_sees_each_entry_once),
 	KUNIT_CASE(a_scan_sees_each_entry_once_while_the_index_is_resized),

@@ -221,10 +221,13 @@ static void a_put_fits_a_limit_to_the_byte(struct kunit *test)
 
 /* Tables, levels, and the belt itself */
 
-/* A table of @chains: two words, the account, the work that frees it, a pointer for each chain. */
+/*
+ * A table of @chains: five words, the work that frees it, a pointer for each chain. Here a word is
+ * one of 64 bits.
+ */
 static u64 table_bytes(u64 chains)
 {
-	return 8 + 4 + 4 + 8 + sizeof(struct rcu_work) + 8 * chains;
+	return 5 * 8 + sizeof(struct rcu_work) + 8 * chains;
 }
 
 /* A level of @size buckets: 32 bytes, a bitmap in words, a list head for each bucket. */
@@ -308,9 +311,27 @@ static void a_long_ttl_takes_the_levels_that_it_needs(struct kunit *test)
 }
 
 /* A table has at most 3/2 entries for a chain, and at least 5/8. */
-static void an_index_takes_a_pointer_per_chain(struct kunit *test)
+static const u32 index_cases[] = { 0, HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE, HASHBELT_EVICT };
+
+static void index_case_name(const u32 *policy, char *name)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	const char *order = *policy & HASHBELT_EVICT_DEADLINE ? "by deadline" : "unread";
+
+	strscpy(name, *policy ? order : "evicts nothing", KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(index, index_cases, index_case_name);
+
+/* Only "unread" wants a ghost for each chain. The 1024 that each belt has are in its shell. */
+static u64 ghost_bytes(u32 policy, u64 chains)
+{
+	return policy == HASHBELT_EVICT && chains > 1024 ? 2 * chains : 0;
+}
+
+static void an_index_takes_a_pointer_per_chain_and_a_ghost(struct kunit *test)
+{
+	u32 policy = *(const u32 *)test->param_value;
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .policy = policy });
 	u64 empty = hb_memory_used() - table_bytes(8), chains;
 	unsigned int key;
 
@@ -327,7 +348,8 @@ static void an_index_takes_a_pointer_per_chain(struct kunit *test)
 		KUNIT_EXPECT_LE(test, (key + 1) * 2ULL, chains * 3);
 		KUNIT_EXPECT_GE(test, (key + 1) * 2ULL, chains * 5 / 4);
 		KUNIT_EXPECT_EQ(test, hb_memory_used(),
-				empty + table_bytes(chains) + 80 * (key + 1ULL));
+				empty + table_bytes(chains) + ghost_bytes(policy, chains) +
+				80 * (key + 1ULL));
 	}
 }
 
@@ -715,7 +737,7 @@ static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(a_put_fits_a_limit_to_the_byte),
 	KUNIT_CASE(a_belt_takes_its_shards_a_table_and_two_levels_per_shard),
 	KUNIT_CASE(a_long_ttl_takes_the_levels_that_it_needs),
-	KUNIT_CASE(an_index_takes_a_pointer_per_chain),
+	KUNIT_CASE_PARAM(an_index_takes_a_pointer_per_chain_and_a_ghost, index_gen_params),
 	KUNIT_CASE(a_lock_costs_160_bytes_and_a_waiter_adds_lease_and_waitpoint),
 	KUNIT_CASE(a_fill_lease_and_a_bound_entry_cost_128_bytes_each),
 	KUNIT_CASE(a_request_costs_its_keys_with_a_watch_and_a_waitpoint_for_each),

@@ -9,12 +9,13 @@
  * on to the first one: an entry that was read since the hand last passed loses its mark, and stays
  * for the rest of the term; the first other one is evicted. A term ends with a lap in which the
  * hand has evicted less than half as many entries as the shard has. A put that replaces a value
- * counts as a read. The hand that is furthest behind moves, so that all of them go through the belt
- * as one would.
+ * counts as a read. An object whose key has expired or was evicted not long ago, so that it still
+ * has a ghost, stays when the hand passes it first. The hand that is furthest behind moves, so that
+ * all of them go through the belt as one would.
  *
- * "by laps" is "unread" with terms of one lap, as in SIEVE. The hand comes round the sooner the
- * more times-to-live there are, because new entries arrive all over the order and not at its end
- * alone, and so each entry has less time to be read.
+ * "by laps" is "unread" with terms of one lap, as in SIEVE, and without ghosts. The hand comes
+ * round the sooner the more times-to-live there are, because new entries arrive all over the order
+ * and not at its end alone, and so each entry has less time to be read.
  *
  * As in belt/wheel.c, each level has buckets as wide as all of the level before, and entries move
  * on to a finer level when their bucket begins.
@@ -35,7 +36,7 @@
  * @hand_turn:	likewise
  * @hand_at:	the deadline of the object there
  * @lap:	how often the hand has come to the end
- * @term:	the lap with which the term began
+ * @term:	number of the term
  * @count:	number of its objects
  * @evicted:	in this lap
  */
@@ -55,11 +56,13 @@ struct shard {
  * struct belt - state of the cache
  * @turns:	of the last object that was put into a tree
  * @marks:	bits of each bitmap, a power of two; 0: objects have marks of their own
+ * @ghosts:	keys and 1, at places by their hashes; 0: none
  * @shards:	all shards
  */
 struct belt {
 	uint64_t turns;
 	uint64_t marks;
+	uint64_t *ghosts;
 	struct shard shards[];
 };
 
@@ -73,6 +76,7 @@ static void init(struct cache *cache)
 	if (geometry->marks)
 		for (belt->marks = 64; belt->marks < bits; belt->marks *= 2)
 			;
+	belt->ghosts = zalloc(geometry->ghosts, sizeof(*belt->ghosts));
 	for (unsigned int i = 0; i < geometry->shards; i++) {
 		belt->shards[i].marks = zalloc(belt->marks / 64, sizeof(uint64_t));
 		belt->shards[i].term = 1;
@@ -86,6 +90,7 @@ static void destroy(struct cache *cache)
 
 	for (unsigned int i = 0; i < cache->geometry->shards; i++)
 		free(belt->shards[i].marks);
+	free(belt->ghosts);
 	free(belt);
 }
 
@@ -119,6 +124,23 @@ static bool mark(const struct cache *cache, struct object *object, bool set)
 	return old;
 }
 
+/* The ghost of an object's key, or of others in its place; NULL: there are no ghosts. */
+static uint64_t *ghost_of(const struct cache *cache, const struct object *object)
+{
+	struct belt *belt = cache->state;
+	uint64_t ghosts = cache->geometry->ghosts;
+
+	return ghosts ? &belt->ghosts[hash_of(cache, object) % ghosts] : NULL;
+}
+
+static void leave_ghost(struct cache *cache, const struct object *object)
+{
+	uint64_t *ghost = ghost_of(cache, object);
+
+	if (ghost)
+		*ghost = key_of(cache, object) + 1;
+}
+
 /* When the bucket of a deadline ends or, on the levels after the first, begins. */
 static uint64_t bucket_of(const struct geometry *geometry, uint64_t deadline, uint64_t now)
 {
@@ -149,8 +171,14 @@ static void enter(struct cache *cache, struct object *object)
 
 static void add(struct cache *cache, struct object *object)
 {
+	uint64_t *ghost = ghost_of(cache, object);
+
 	object->reads = 0;
 	object->since = 0;
+	if (ghost && *ghost == key_of(cache, object) + 1) {
+		*ghost = 0;
+		object->since = shard_of(cache, object)->term + 1;
+	}
 	enter(cache, object);
 }
 
@@ -171,6 +199,13 @@ static void take(struct cache *cache, struct object *object)
 
 	tree_del(&shard->root, object);
 	shard->count--;
+}
+
+static void leave(struct cache *cache, struct object *object)
+{
+	if (is_expired(cache, object))
+		leave_ghost(cache, object);
+	take(cache, object);
 }
 
 static void replace(struct cache *cache, struct object *object, const struct object *old)
@@ -235,7 +270,7 @@ static struct object *move_hand(struct shard *shard)
 		return object;
 	shard->lap++;
 	if (2 * shard->evicted < shard->count)
-		shard->term = shard->lap + 1;
+		shard->term++;
 	shard->evicted = 0;
 	return NULL;
 }
@@ -252,12 +287,13 @@ static void evict_by_laps(struct cache *cache)
 
 static bool stays(struct cache *cache, const struct shard *shard, struct object *object)
 {
+	bool again = object->since == shard->term + 1, read;
+
 	if (object->since == shard->term)
 		return true;
-	if (!mark(cache, object, false))
-		return false;
-	object->since = shard->term;
-	return true;
+	read = mark(cache, object, false);
+	object->since = read ? shard->term : 0;
+	return read || again;
 }
 
 static void evict_unread(struct cache *cache)
@@ -270,6 +306,7 @@ static void evict_unread(struct cache *cache)
 		object = move_hand(shard);
 	} while (!object || stays(cache, shard, object));
 	shard->evicted++;
+	leave_ghost(cache, object);
 	cache_evict(cache, object);
 }
 
@@ -282,7 +319,7 @@ const struct order deadline_order = {
 const struct order unread_order = {
 	.name = "unread", .prompt = true,
 	.init = init, .destroy = destroy, .add = add, .hit = hit, .replace = replace,
-	.take = take, .evict = evict_unread,
+	.take = leave, .evict = evict_unread,
 };
 
 const struct order by_laps = {

@@ -109,6 +109,22 @@ static void handle(struct cache *cache, const struct request *request, struct he
 	}
 }
 
+/*
+ * The ghosts of a belt with so many entries: as many as its index has chains, and at least 1024
+ * (belt/index.c); but the entries that come back to fewer than 256 chains have no mark of that
+ * (hashbelt_core.c).
+ */
+size_t ghosts_for(size_t expected)
+{
+	size_t chains = 1;
+
+	while (2 * chains <= expected * 4 / 3)
+		chains *= 2;
+	if (chains < 256)
+		return 0;
+	return chains < 1024 ? 1024 : chains;
+}
+
 /* Plays a trace on a cache with so many bytes of @room. */
 struct result cache_play(const struct trace *trace, const struct order *order, uint64_t room,
 			 const struct geometry *geometry)

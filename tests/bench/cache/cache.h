@@ -57,6 +57,7 @@ struct object {
  * @buckets:	buckets of the first level, each as wide as @interval; 0: there is one level only
  * @marks:	bits of a shard's bitmap of marks for each object that it may have; 0: each object
  *		has a mark of its own
+ * @ghosts:	keys of objects that left which "unread" remembers; 0: none
  * @expected:	objects for which there is room, from which the size of the bitmap follows
  */
 struct geometry {
@@ -64,6 +65,7 @@ struct geometry {
 	uint64_t interval;
 	unsigned int buckets;
 	unsigned int marks;
+	size_t ghosts;
 	size_t expected;
 };
 
@@ -143,6 +145,7 @@ extern const struct order clairvoyant, unlimited;
 /* The belt without shards, whose order is exact to the millisecond. */
 extern const struct geometry exact;
 
+size_t ghosts_for(size_t expected);
 struct result cache_play(const struct trace *trace, const struct order *order, uint64_t room,
 			 const struct geometry *geometry);
 

@@ -32,7 +32,8 @@
  * @title:	of the column
  * @order:	of eviction
  * @prompt:	expired objects leave at once, whatever the order
- * @geometry:	of a belt; an @interval of 0: its life, a tenth of the longest, by the buckets
+ * @geometry:	of a belt; an @interval of 0: its life, a tenth of the longest, by the buckets;
+ *		@ghosts other than 0: those of a belt with the expected number of entries
  */
 struct column {
 	const char *title;
@@ -42,6 +43,7 @@ struct column {
 };
 
 #define EXACT	{ .shards = 1, .interval = 1 }
+#define GHOSTS	{ .shards = 1, .interval = 1, .ghosts = 1 }
 
 static const struct column orders[] = {
 	{ "unlimited", &unlimited, true, EXACT },
@@ -52,21 +54,22 @@ static const struct column orders[] = {
 	{ "S3-FIFO", &s3fifo, false, EXACT },
 	{ "deadline", &deadline_order, true, EXACT },
 	{ "by laps", &by_laps, true, EXACT },
-	{ "unread", &unread_order, true, EXACT },
+	{ "no ghosts", &unread_order, true, EXACT },
+	{ "unread", &unread_order, true, GHOSTS },
 	{ "clairvoyant", &clairvoyant, true, EXACT },
 	{ NULL }
 };
 
 static const struct column belts[] = {
 	{ "SIEVE", &sieve, false, EXACT },
-	{ "unread", &unread_order, true, EXACT },
-	{ "8 shards", &unread_order, true, { .shards = 8, .interval = 1 } },
-	{ "5 buckets", &unread_order, true, { .shards = 1, .buckets = 5 } },
-	{ "500 buckets", &unread_order, true, { .shards = 1, .buckets = 500 } },
-	{ "both", &unread_order, true, { .shards = 8, .buckets = 500 } },
-	{ "1 bit", &unread_order, true, { .shards = 8, .buckets = 500, .marks = 1 } },
-	{ "4 bits", &unread_order, true, { .shards = 8, .buckets = 500, .marks = 4 } },
-	{ "8 bits", &unread_order, true, { .shards = 8, .buckets = 500, .marks = 8 } },
+	{ "unread", &unread_order, true, GHOSTS },
+	{ "8 shards", &unread_order, true, { .shards = 8, .interval = 1, .ghosts = 1 } },
+	{ "5 buckets", &unread_order, true, { .shards = 1, .buckets = 5, .ghosts = 1 } },
+	{ "500 buckets", &unread_order, true, { .shards = 1, .buckets = 500, .ghosts = 1 } },
+	{ "both", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1 } },
+	{ "1 bit", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1, .marks = 1 } },
+	{ "4 bits", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1, .marks = 4 } },
+	{ "8 bits", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1, .marks = 8 } },
 	{ NULL }
 };
 
@@ -130,6 +133,8 @@ static double play(const struct trace *trace, const struct column *column, uint6
 
 	if (!geometry.interval)
 		geometry.interval = longest / 10 / (geometry.buckets - 1) + 1;
+	if (geometry.ghosts)
+		geometry.ghosts = ghosts_for(expected);
 	geometry.expected = expected;
 	order.prompt = column->prompt;
 	result = cache_play(trace, &order, column->order == &unlimited ? UNLIMITED : room,

@@ -155,6 +155,37 @@ static void test_terms(void)
 	misses(&unread_order, 3, text, 11);
 }
 
+/*
+ * The first read of a misses, d evicts it, and it comes back. The hand passes it once: of d to i
+ * each evicts the oldest other one.
+ */
+static void test_ghosts(void)
+{
+	static const struct geometry geometry = { .shards = 1, .interval = 1, .ghosts = 1024 };
+	struct trace trace = parse("abcdaefga");
+
+	misses(&unread_order, 3, "abcdaefga", 9);
+	is_int(cache_play(&trace, &unread_order, 3 * SLOT, &geometry).misses, 8,
+	       "an object whose key has a ghost stays when the hand passes it");
+	trace_free(&trace);
+	/* It has no mark any more when the lap ends: e and f were read, and g evicts a. */
+	trace = parse("abcdaefefga");
+	is_int(cache_play(&trace, &unread_order, 3 * SLOT, &geometry).misses, 9,
+	       "it does so once");
+	trace_free(&trace);
+	trace = parse("a1 abca");
+	is_int(cache_play(&trace, &unread_order, 2 * SLOT, &geometry).misses, 4,
+	       "a key that has expired has a ghost");
+	trace_free(&trace);
+	trace = parse("a-aabca");
+	is_int(cache_play(&trace, &unread_order, 2 * SLOT, &geometry).misses, 5,
+	       "a key that was removed has none");
+	trace_free(&trace);
+	is_int(ghosts_for(191), 0, "a belt of 191 entries has 128 chains, and no use for ghosts");
+	is_int(ghosts_for(192), 1024, "one of 192 entries has 1024 ghosts");
+	is_int(ghosts_for(100000), 131072, "one of 100,000 has as many as its index has chains");
+}
+
 static void test_clairvoyant(void)
 {
 	/* Belady's example: 7 misses with 3. */
@@ -290,7 +321,7 @@ static void test_twitter(void)
 
 int main(void)
 {
-	plan(69);
+	plan(77);
 	test_fifo();
 	test_lru();
 	test_sieve();
@@ -298,6 +329,7 @@ int main(void)
 	test_lives();
 	test_belt();
 	test_terms();
+	test_ghosts();
 	test_clairvoyant();
 	test_bound();
 	test_sizes();

@@ -65,7 +65,8 @@ static double check(const struct trace *trace, uint32_t policy, const struct ord
 		    const char *name)
 {
 	uint64_t entries, found = play(trace, policy, &entries);
-	uint64_t expected = cache_play(trace, order, ROOM, &exact).misses;
+	struct geometry geometry = { .shards = 1, .interval = 1, .ghosts = ghosts_for(ENTRIES) };
+	uint64_t expected = cache_play(trace, order, ROOM, &geometry).misses;
 	double difference = ((double)found - expected) / REQUESTS;
 
 	is_int(entries, ENTRIES, "a belt that evicts %s is full at the end", name);

@@ -322,16 +322,28 @@ static void print_titles(void)
 	printf(" bound\n");
 }
 
+/* As many entries as there are room for, if they all have the mean size. */
+static size_t expected_entries(const struct trace *trace, uint64_t bytes)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < trace->count; i++)
+		sum += size_of(&trace->requests[i]);
+	return bytes / (sum / trace->count);
+}
+
 static void print_misses(const char *name, const struct trace *trace, uint64_t bytes)
 {
+	struct geometry geometry = exact;
 	struct result result = { 0 };
 
+	geometry.ghosts = ghosts_for(expected_entries(trace, bytes));
 	printf("misses %s", name);
 	for (int i = 0; i < PEERS; i++)
 		printf(" %.4f", (double)peers[i].misses / peers[i].gets);
 	printf("\nsimulated %s", name);
 	for (size_t i = 0; i < sizeof(simulated) / sizeof(simulated[0]); i++) {
-		result = cache_play(trace, simulated[i].order, bytes, &exact);
+		result = cache_play(trace, simulated[i].order, bytes, &geometry);
 		printf(" %.4f", (double)result.misses / result.gets);
 	}
 	printf(" %.4f\n", (double)least_misses(trace, bytes) / result.gets);
