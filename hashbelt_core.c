@@ -18,8 +18,8 @@
 
 /*
  * log2 of the chains of the index from which on entries whose keys come back are marked. With many
- * more ghosts than entries most keys would come back. With ten times as many, cluster-52 of
- * "simulate" misses 0.0940 of its gets in the place of 0.0866, and with four times 0.0898.
+ * more ghosts than entries most keys would come back: with four times as many, cluster-52 misses
+ * 0.0890 of its gets in the place of 0.0866, with ten times 0.0943 ("simulate --belts").
  */
 #define AGAIN_BITS	(HB_GHOST_BITS - 2)
 

@@ -5,13 +5,13 @@
  * Expired entries leave first. After them, a hand goes through the plain entries in the order of
  * their deadlines, as in SIEVE (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024). An entry
  * that was read since the hand last passed it has a mark: it loses the mark and stays where it is,
- * for the rest of the *term*. Other entries leave. A term ends with a lap in which the hand has
- * evicted less than half as many entries as its shard has. In SIEVE a term is a lap; but where new
- * entries arrive all over the order, and not at its end alone, laps are short, and an entry has
- * less time to be read in one. With HASHBELT_EVICT_DEADLINE, and on belts that do not evict, the
- * plain entry with the earliest deadline leaves, read or not. Fill leases and requests leave when
- * no plain entry is left: a fill lease that left early would let all callers that miss its key fill
- * it.
+ * for the rest of the *term*. A new entry whose key had left not long before has another mark, with
+ * which it stays once. Other entries leave. A term ends with a lap in which the hand has evicted
+ * less than half as many entries as its shard has. In SIEVE a term is a lap; but where new entries
+ * arrive all over the order, and not at its end alone, laps are short, and an entry has less time
+ * to be read in one. With HASHBELT_EVICT_DEADLINE, and on belts that do not evict, the plain entry
+ * with the earliest deadline leaves, read or not. Fill leases and requests leave when no plain
+ * entry is left: a fill lease that left early would let all callers that miss its key fill it.
  *
  * Each shard has a lower bound of its deadlines for both classes. An eviction by deadline looks at
  * the shard with the least bound, which makes that bound exact, until it is still the least: mostly

@@ -12,8 +12,8 @@
  * S3-FIFO an expired object takes room until it is read or would be evicted; in SIEVE+ it leaves
  * when it expires, as in all others.
  *
- * With --belts, prints how the details of a belt change the miss ratio of its order: shards,
- * buckets, and marks in a bitmap by hash with 1, 4 or 8 bits for each entry.
+ * With --belts, prints how the details of a belt change the miss ratio of its order: ghosts,
+ * shards, buckets, and marks in a bitmap by hash with 1, 4 or 8 bits for each entry.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@
  * @order:	of eviction
  * @prompt:	expired objects leave at once, whatever the order
  * @geometry:	of a belt; an @interval of 0: its life, a tenth of the longest, by the buckets;
- *		@ghosts other than 0: those of a belt with the expected number of entries
+ *		@ghosts: so many times those of a belt with the expected number of entries
  */
 struct column {
 	const char *title;
@@ -63,6 +63,8 @@ static const struct column orders[] = {
 static const struct column belts[] = {
 	{ "SIEVE", &sieve, false, EXACT },
 	{ "unread", &unread_order, true, GHOSTS },
+	{ "4x ghosts", &unread_order, true, { .shards = 1, .interval = 1, .ghosts = 4 } },
+	{ "10x ghosts", &unread_order, true, { .shards = 1, .interval = 1, .ghosts = 10 } },
 	{ "8 shards", &unread_order, true, { .shards = 8, .interval = 1, .ghosts = 1 } },
 	{ "5 buckets", &unread_order, true, { .shards = 1, .buckets = 5, .ghosts = 1 } },
 	{ "500 buckets", &unread_order, true, { .shards = 1, .buckets = 500, .ghosts = 1 } },
@@ -133,8 +135,7 @@ static double play(const struct trace *trace, const struct column *column, uint6
 
 	if (!geometry.interval)
 		geometry.interval = longest / 10 / (geometry.buckets - 1) + 1;
-	if (geometry.ghosts)
-		geometry.ghosts = ghosts_for(expected);
+	geometry.ghosts *= ghosts_for(expected);
 	geometry.expected = expected;
 	order.prompt = column->prompt;
 	result = cache_play(trace, &order, column->order == &unlimited ? UNLIMITED : room,
