@@ -5,23 +5,32 @@
  * undone and fails. Allocations fail rather than invoke the OOM killer, the system's or a cgroup's
  * (__GFP_RETRY_MAYFAIL).
  *
- * Slab caches have steps of 16 bytes up to 320, then four to each doubling. An entry with 80 bytes
- * of key and value takes 144; with four to each doubling throughout it would take 160, in the
- * kernel's own caches 192. One with a value of 1 KiB takes 1280, in the kernel's 2048. Larger
- * entries take whole pages.
+ * Slab caches have steps of 16 bytes up to 320, then four to each doubling up to 4096, and then
+ * parts of a slab of 32 KiB, the largest of the kernel's: 7 to 3. An entry with 80 bytes of key and
+ * value takes 144; with four to each doubling throughout it would take 160, in the kernel's own
+ * caches 192. One with a value of 1 KiB takes 1280, in the kernel's 2048. Larger entries take whole
+ * pages.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "memory.h"
 
-#define LARGEST		4096
+/* The largest of four to each doubling. */
+#define QUARTERED	4096
 
-/* 3 classes from 384 to 512, and 4 for each of the three doublings to LARGEST. */
+/* Objects in a slab of the classes after that one. */
+#define PARTS_MOST	7
+#define PARTS_LEAST	3
+#define PART_OF(parts)	round_down(SZ_32K / (parts), 8)
+
+/* 3 classes from 384 to 512, and 4 for each of the three doublings to QUARTERED. */
 #define FINE_CLASSES	((HB_FINE_MAX - HB_SMALLEST) / HB_STEP + 1)
-#define CLASSES		(FINE_CLASSES + 15)
+#define STEP_CLASSES	(FINE_CLASSES + 15)
+#define CLASSES		(STEP_CLASSES + PARTS_MOST - PARTS_LEAST + 1)
 
 /* Bytes that a CPU may add to its share before the common count sees them. */
 #define BATCH		(256 * 1024)
@@ -48,8 +57,10 @@ static __always_inline unsigned int class_of(size_t size)
 		return 0;
 	if (size <= HB_FINE_MAX)
 		return (size - HB_SMALLEST + HB_STEP - 1) / HB_STEP;
-	if (size > LARGEST)
+	if (size > PART_OF(PARTS_LEAST))
 		return CLASSES;
+	if (size > QUARTERED)
+		return STEP_CLASSES + PARTS_MOST - SZ_32K / round_up(size, 8);
 	bits = ilog2(size - 1);
 	return FINE_CLASSES - 1 + (bits - 8) * 4 + (((size - 1) >> (bits - 2)) & 3);
 }
@@ -60,6 +71,8 @@ static size_t class_size(unsigned int class)
 
 	if (class < FINE_CLASSES)
 		return HB_SMALLEST + class * HB_STEP;
+	if (class >= STEP_CLASSES)
+		return PART_OF(STEP_CLASSES + PARTS_MOST - class);
 	quarters = class - (FINE_CLASSES - 1);
 	bits = 8 + quarters / 4;
 	return (5 + quarters % 4) << (bits - 2);

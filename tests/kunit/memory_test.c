@@ -15,6 +15,7 @@
 static const u32 slab_sizes[] = {
 	80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 272, 288, 304, 320,
 	384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096,
+	4680, 5456, 6552, 8192, 10920,
 };
 
 /*
@@ -25,10 +26,7 @@ static const struct pages_case {
 	u32 span;
 	u32 bytes;
 } pages_cases[] = {
-	{ 4097, 8192 },		/* single pages, up to 6553 */
-	{ 6554, 8192 },		/* one block */
-	{ 8192, 8192 },
-	{ 8193, 12288 },	/* single pages, up to 13107 */
+	{ 10921, 12288 },	/* single pages, up to 13107 */
 	{ 12288, 12288 },
 	{ 12289, 16384 },
 	{ 13108, 16384 },	/* one block */
@@ -77,7 +75,7 @@ static void an_entry_of_each_size_takes_its_slab_class(struct kunit *test)
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
 	u32 span;
 
-	for (span = 65; span <= 4096; span++)
+	for (span = 65; span <= 10920; span++)
 		expect_entry(test, belt, span, slab_bytes(span));
 }
 
@@ -167,7 +165,7 @@ static void an_entry_costs_its_memory_and_16_bytes(struct kunit *test)
 {
 	static const struct pages_case sizes[] = {
 		{ 68, 80 }, { 80, 80 }, { 81, 96 }, { 320, 320 }, { 321, 384 }, { 1025, 1280 },
-		{ 4096, 4096 }, { 5000, 8192 }, { 26214, 28672 }, { 26215, 32768 },
+		{ 4096, 4096 }, { 5000, 5456 }, { 26214, 28672 }, { 26215, 32768 },
 		{ 1048644, 1052672 },
 	};
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){

@@ -14,7 +14,7 @@
 
 #include "process.h"
 
-#define TESTS	19
+#define TESTS	21
 
 #define GROUP	"/sys/fs/cgroup/hashbelt-charge/"
 #define MANY	1000
@@ -258,7 +258,7 @@ static void test_belts(void)
 
 int main(void)
 {
-	static const __u32 sizes[] = { 8, 100, 200, 400, 800, 1500, 3000 };
+	static const __u32 sizes[] = { 8, 100, 200, 400, 800, 1500, 3000, 5000, 9700 };
 	struct rlimit files = { 16 * MANY, 16 * MANY };
 	unsigned int i;
 
