@@ -31,7 +31,7 @@
 #define NUMBERS	75U
 #define NUMBERS_LEFT	25U
 #define WIDE	64U		/* chains for NUMBERS or 100; as many serve NUMBERS_LEFT */
-#define LARGE	7000			/* larger than any size class */
+#define LARGE	15000			/* larger than any size class */
 #define HUGE	(100 * 1024)
 
 /* Exceptions for single calls. */

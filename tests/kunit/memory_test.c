@@ -98,7 +98,7 @@ static void a_bundle_frees_and_uncharges_objects_of_all_classes(struct kunit *te
 	hb_bundle_init(&bundle, NULL);
 	hb_bundle_free(&bundle);
 	for (i = 0; i < 6 * HB_BUNDLE; i++) {
-		size_t size = i >= 5 * HB_BUNDLE ? 5000 : i >= HB_BUNDLE ? 144 : 80 + i % 2 * 4000;
+		size_t size = i >= 5 * HB_BUNDLE ? 11000 : i >= HB_BUNDLE ? 144 : 80 + i % 2 * 4000;
 		void *object = hb_object_alloc(NULL, size, GFP_KERNEL);
 
 		KUNIT_ASSERT_FALSE(test, IS_ERR(object));
