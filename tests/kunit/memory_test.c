@@ -308,7 +308,6 @@ static void a_long_ttl_takes_the_levels_that_it_needs(struct kunit *test)
 	}
 }
 
-/* A table has at most 3/2 entries for a chain, and at least 5/8. */
 static const u32 index_cases[] = { 0, HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE, HASHBELT_EVICT };
 
 static void index_case_name(const u32 *policy, char *name)
@@ -326,6 +325,7 @@ static u64 ghost_bytes(u32 policy, u64 chains)
 	return policy == HASHBELT_EVICT && chains > 1024 ? 2 * chains : 0;
 }
 
+/* A table has at most 3/2 entries for a chain, and at least 5/8. */
 static void an_index_takes_a_pointer_per_chain_and_a_ghost(struct kunit *test)
 {
 	u32 policy = *(const u32 *)test->param_value;

@@ -45,16 +45,22 @@ static struct trace parse(const char *text)
 	return trace;
 }
 
+static void misses_in(const struct geometry *geometry, const struct order *order,
+		      unsigned int objects, const char *text, uint64_t expected)
+{
+	struct trace trace = parse(text);
+	struct result result = cache_play(&trace, order, objects * SLOT, geometry);
+
+	is_int(result.misses, expected, "%s, %zu ghosts, room for %u objects, misses in \"%s\"",
+	       order->name, geometry->ghosts, objects, text);
+	trace_free(&trace);
+}
+
 /* Checks the number of reads that miss in a cache with room for so many objects. */
 static void misses(const struct order *order, unsigned int objects, const char *text,
 		   uint64_t expected)
 {
-	struct trace trace = parse(text);
-	struct result result = cache_play(&trace, order, objects * SLOT, &one);
-
-	is_int(result.misses, expected, "%s, room for %u objects, misses in \"%s\"",
-	       order->name, objects, text);
-	trace_free(&trace);
+	misses_in(&one, order, objects, text, expected);
 }
 
 static void bound(unsigned int objects, const char *text, uint64_t expected)
@@ -155,32 +161,18 @@ static void test_terms(void)
 	misses(&unread_order, 3, text, 11);
 }
 
-/*
- * The first read of a misses, d evicts it, and it comes back. The hand passes it once: of d to i
- * each evicts the oldest other one.
- */
 static void test_ghosts(void)
 {
 	static const struct geometry geometry = { .shards = 1, .interval = 1, .ghosts = 1024 };
-	struct trace trace = parse("abcdaefga");
 
+	/* d evicts a, which comes back. f and g evict d and e: the hand passes a. */
 	misses(&unread_order, 3, "abcdaefga", 9);
-	is_int(cache_play(&trace, &unread_order, 3 * SLOT, &geometry).misses, 8,
-	       "an object whose key has a ghost stays when the hand passes it");
-	trace_free(&trace);
-	/* It has no mark any more when the lap ends: e and f were read, and g evicts a. */
-	trace = parse("abcdaefefga");
-	is_int(cache_play(&trace, &unread_order, 3 * SLOT, &geometry).misses, 9,
-	       "it does so once");
-	trace_free(&trace);
-	trace = parse("a1 abca");
-	is_int(cache_play(&trace, &unread_order, 2 * SLOT, &geometry).misses, 4,
-	       "a key that has expired has a ghost");
-	trace_free(&trace);
-	trace = parse("a-aabca");
-	is_int(cache_play(&trace, &unread_order, 2 * SLOT, &geometry).misses, 5,
-	       "a key that was removed has none");
-	trace_free(&trace);
+	misses_in(&geometry, &unread_order, 3, "abcdaefga", 8);
+	/* It does so once: it passes e and f, which were read, comes to a again, and g evicts a. */
+	misses_in(&geometry, &unread_order, 3, "abcdaefefga", 9);
+	/* A key that has expired has a ghost, and c evicts b. One that was removed has none. */
+	misses_in(&geometry, &unread_order, 2, "a1 abca", 4);
+	misses_in(&geometry, &unread_order, 2, "a-aabca", 5);
 	is_int(ghosts_for(191), 0, "a belt of 191 entries has 128 chains, and no use for ghosts");
 	is_int(ghosts_for(192), 1024, "one of 192 entries has 1024 ghosts");
 	is_int(ghosts_for(100000), 131072, "one of 100,000 has as many as its index has chains");
