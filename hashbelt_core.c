@@ -4,8 +4,11 @@
  * an entry, versions and the worker, and has the lock order.
  */
 #include <linux/export.h>
+#include <linux/kcsan-checks.h>
+#include <linux/preempt.h>
 
 #include "belt/belt.h"
+#include "belt/compat.h"
 #include "belt/evict.h"
 #include "belt/fill.h"
 #include "belt/read.h"
@@ -73,6 +76,64 @@ static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 	return true;
 }
 
+/*
+ * The value of @new may be copied over that of @old: no task reads @old with a reference, no event
+ * is to have the old value, and readers wait for a short copy only. Under the shard's lock.
+ */
+static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
+				 const struct hashbelt_entry *new)
+{
+	/* The write that follows depends on the read of the last other reference. */
+	return shard->belt->overwrites && old->value_len == new->value_len &&
+	       hb_span_of(new) <= HB_FINE_MAX && !((hb_hash_of(old) | new->hash) & HB_TAILED) &&
+	       refcount_read(&old->ref) == 1 && !hb_reports(shard->belt, HASHBELT_REPLACED);
+}
+
+/* Copies a value in words, where these may begin at any address: a call takes longer. */
+static __always_inline void copy_value(u8 *to, const u8 *from, u32 len)
+{
+	u32 at;
+
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || unlikely(len < sizeof(u64))) {
+		memcpy(to, from, len);
+		return;
+	}
+	for (at = 0; at + sizeof(u64) <= len; at += sizeof(u64))
+		WRITE_ONCE(*(u64 *)(to + at), hb_word(from + at));
+	/* The last word overlaps the one before. */
+	at = len - sizeof(u64);
+	WRITE_ONCE(*(u64 *)(to + at), hb_word(from + at));
+}
+
+/*
+ * Gives @old the version, the flags, the value and the deadline of @new; under the shard's lock. A
+ * seqlock whose sequence is the version: a reader waits while that is 0, which takes no longer than
+ * the copy, and begins anew if it has changed. Returns as hb_node_renew().
+ */
+static __always_inline u64 overwrite(struct hashbelt_entry *old, struct hashbelt_entry *new,
+				     u64 deadline, bool keep_time)
+{
+	u64 version = old->version, was;
+
+	/* Or on a real-time kernel a reader could wait for a task that does not run. */
+	preempt_disable_nested();
+	kcsan_nestable_atomic_begin();
+	WRITE_ONCE(old->version, 0);
+	/* Pairs with smp_rmb() in hb_is_unchanged(). */
+	smp_wmb();
+	was = hb_node_renew(&old->node, deadline, keep_time);
+	if (likely(was)) {
+		version = new->version;
+		WRITE_ONCE(old->flags, new->flags);
+		copy_value(hashbelt_entry_value(old), hashbelt_entry_value(new), new->value_len);
+	}
+	/* Pairs with smp_load_acquire() in hb_find_in(). */
+	smp_store_release(&old->version, version);
+	kcsan_nestable_atomic_end();
+	preempt_enable_nested();
+	return was;
+}
+
 /* Bytes that a put adds to the usage that counts against the belt's limits. */
 static s64 cost_of_put(const struct hashbelt_entry *old, const struct hashbelt_entry *new)
 {
@@ -120,6 +181,47 @@ static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_mark_again(entry, shard->term);
 }
 
+/* Puts an entry on the wheel. Under the shard's lock. */
+static void put_on_wheel(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+{
+	hb_clock_wake_at(&shard->belt->clock, hb_schedule(shard, entry, now));
+}
+
+/* After an entry was put: the results of the put. Under the shard's lock. */
+static __always_inline void tell_put(struct hashbelt_belt *belt, const struct hashbelt_entry *entry,
+				     struct hashbelt_item *item, u64 now)
+{
+	trace_hashbelt_put(belt->id, entry, 0);
+	item->version = entry->version;
+	item->ttl_ms = hb_ms_left(atomic64_read(&entry->node.deadline), now);
+}
+
+/*
+ * Puts the value of @new into @old; under the shard's lock. As for a refresh, a later deadline is
+ * only stored: the drain of the bucket finds it. Returns as replace().
+ */
+static bool put_into(struct hb_shard *shard, struct hashbelt_entry *old,
+		     struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	u64 deadline = hb_deadline_of(belt, now, item->ttl_ms), was;
+	bool keep_time = item->ttl_ms == HASHBELT_TTL_KEEP;
+
+	new->version = hb_version(shard);
+	was = overwrite(old, new, deadline, keep_time);
+	if (unlikely(!was))
+		return false;
+	if (unlikely(was > deadline && !keep_time)) {
+		hb_wheel_del(&shard->wheel, &old->node);
+		put_on_wheel(shard, old, now);
+	}
+	/* A key that is put again is in use, as one that is read. */
+	hb_mark_read(old);
+	hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
+	tell_put(belt, old, item, now);
+	return true;
+}
+
 /* Puts @new into the belt; under the shard's lock. Returns as replace(). */
 static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 		   struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
@@ -129,7 +231,7 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 	new->version = hb_version(shard);
 	atomic64_set(&new->node.deadline, hb_deadline_of(belt, now, item->ttl_ms));
 	if (old) {
-		/* A key that is put again is in use, as one that is read. */
+		/* As in put_into(). */
 		new->hash |= HB_READ | (hb_hash_of(old) & HB_TERM);
 		if (unlikely(!replace(shard, old, new, now,
 				      item->ttl_ms == HASHBELT_TTL_KEEP)))
@@ -141,10 +243,8 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
 		hb_shard_link(shard, new);
 		hb_count(belt, HASHBELT_STAT_PUTS_NEW);
 	}
-	trace_hashbelt_put(belt->id, new, 0);
-	item->version = new->version;
-	item->ttl_ms = hb_ms_left(atomic64_read(&new->node.deadline), now);
-	hb_clock_wake_at(&belt->clock, hb_schedule(shard, new, now));
+	tell_put(belt, new, item, now);
+	put_on_wheel(shard, new, now);
 	return true;
 }
 
@@ -152,12 +252,16 @@ static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
  * struct completions - what a put has reserved and done, and the requests that it has completed
  * @room:	reserved for the entry, while the put makes room
  * @claimed:	those requests
+ * @mode:	of the put
  * @added:	no entry was replaced
+ * @copied:	the value was copied into the entry that was there
  */
 struct completions {
 	struct hb_room room;
 	struct list_head claimed;
+	enum hb_put_mode mode;
 	bool added;
+	bool copied;
 };
 
 /* Undoes the charge of an entry that is not inserted. */
@@ -171,9 +275,9 @@ static void undo_charge(struct hashbelt_belt *belt, struct hashbelt_entry *old,
 }
 
 /*
- * Inserts an entry whose condition holds, if there is room. -EXFULL: the shard takes no further
- * key. -ETIME: the entry that it was to replace expired meanwhile. After these, and after -ENOSPC,
- * see try_again().
+ * Inserts an entry whose condition holds, if there is room. -EAGAIN: its value can only be copied,
+ * and not into @old. -EXFULL: the shard takes no further key. -ETIME: the entry that it was to
+ * replace expired meanwhile. After the last two, and after -ENOSPC, see try_again().
  */
 static __always_inline int charge_and_insert(struct hb_shard *shard, struct hashbelt_entry *old,
 					     struct hashbelt_entry *entry,
@@ -182,6 +286,10 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 {
 	bool tailed = entry->hash & HB_TAILED;
 
+	completions->copied = completions->mode != HB_PUT_ENTRY && old &&
+			      can_overwrite(shard, old, entry);
+	if (completions->mode == HB_PUT_COPY && !completions->copied)
+		return -EAGAIN;
 	if (!old && unlikely(hb_is_overfull(shard->belt, shard)))
 		return -EXFULL;
 	if (unlikely(tailed) && !hb_attach(hb_tail(entry)))
@@ -191,7 +299,8 @@ static __always_inline int charge_and_insert(struct hb_shard *shard, struct hash
 			hb_detach_put(hb_tail(entry));
 		return -ENOSPC;
 	}
-	if (unlikely(!insert(shard, old, entry, item, now))) {
+	if (unlikely(!(completions->copied ? put_into(shard, old, entry, item, now) :
+					     insert(shard, old, entry, item, now)))) {
 		undo_charge(shard->belt, old, entry);
 		return -ETIME;
 	}
@@ -221,7 +330,18 @@ static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, 
 	return true;
 }
 
-/* -ENOSPC, -EXFULL, -ETIME: see charge_and_insert(). */
+/* The entry whose key @entry has, as hb_find_live(). @entry is not in the belt. */
+static __always_inline struct hashbelt_entry *
+find_like(struct hb_shard *shard, const struct hashbelt_entry *entry, u64 now)
+{
+	struct hashbelt_entry *old;
+
+	old = hb_index_walk(&shard->belt->index, entry->hash & HB_HASH, hb_entry_key(entry),
+			    entry->key_len, true, true);
+	return hb_live(shard, old, now);
+}
+
+/* -EAGAIN, -ENOSPC, -EXFULL, -ETIME: see charge_and_insert(). */
 static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 		   struct hashbelt_item *item, struct completions *completions)
 {
@@ -232,9 +352,7 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	old = hb_index_walk(&belt->index, entry->hash & HB_HASH, hb_entry_key(entry),
-			    entry->key_len, true, true);
-	old = hb_live(shard, old, now);
+	old = find_like(shard, entry, now);
 	err = belt->dead ? -EIDRM : put_condition(belt, old, item);
 	if (err && old)
 		item->version = old->version;
@@ -245,9 +363,10 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 }
 
 /* Before a put: true, with a reference to the entry, if hb_evict_ahead() is to follow. */
-static bool hold_to_evict(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+static bool hold_to_evict(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+			  enum hb_put_mode mode)
 {
-	if (likely(!hb_evicts_ahead(belt)))
+	if (mode == HB_PUT_COPY || likely(!hb_evicts_ahead(belt)))
 		return false;
 	refcount_inc(&entry->ref);
 	return true;
@@ -267,7 +386,8 @@ static __always_inline void end_put(struct hb_shard *shard, struct hashbelt_entr
 	} else {
 		if (err != -EAGAIN)
 			trace_hashbelt_put(belt->id, entry, err);
-		hashbelt_entry_put(belt, entry);
+		if (completions->mode != HB_PUT_COPY)
+			hashbelt_entry_put(belt, entry);
 	}
 	if (likely(!ahead))
 		return;
@@ -276,28 +396,35 @@ static __always_inline void end_put(struct hb_shard *shard, struct hashbelt_entr
 	hashbelt_entry_put(belt, entry);
 }
 
-/* As hashbelt_put(), of an entry that has its hash already. */
-int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item)
+/*
+ * As hashbelt_put(), of an entry that has its hash already. 1: the value was copied, and the entry
+ * is the caller's. -EAGAIN: it cannot be copied, with HB_PUT_COPY alone.
+ */
+int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item,
+	   enum hb_put_mode mode)
 {
-	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
+	struct completions completions = {
+		.claimed = LIST_HEAD_INIT(completions.claimed), .mode = mode,
+	};
 	struct hb_shard *shard;
 	bool ahead;
 	int err;
 
 	if (!hb_ttl_is_plain(item->ttl_ms) && item->ttl_ms != HASHBELT_TTL_KEEP) {
-		hashbelt_entry_put(belt, entry);
+		if (mode != HB_PUT_COPY)
+			hashbelt_entry_put(belt, entry);
 		return -EINVAL;
 	}
 	hb_make_levels(belt, entry->hash, item->ttl_ms);
 	shard = hb_shard_of(belt, entry->hash);
-	ahead = hold_to_evict(belt, entry);
+	ahead = hold_to_evict(belt, entry, mode);
 	do {
 		err = try_put(shard, entry, item, &completions);
 	} while (unlikely(err) && try_again(belt, entry, &err, &completions.room));
-	if (unlikely(err) && err != -EIDRM)
+	if (unlikely(err) && err != -EIDRM && err != -EAGAIN)
 		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED : HASHBELT_STAT_REFUSED);
 	end_put(shard, entry, &completions, ahead, err);
-	return err;
+	return err ?: completions.copied;
 }
 
 /**
@@ -316,7 +443,7 @@ int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item)
 {
 	hb_entry_hash(belt, entry);
-	return hb_put(belt, entry, item);
+	return hb_put(belt, entry, item, HB_PUT_ENTRY);
 }
 EXPORT_SYMBOL_GPL(hashbelt_put);
 
@@ -359,7 +486,10 @@ static int add_up(struct hashbelt_entry *old, const struct hashbelt_sum *sum, s6
 	return snprintf(text, DIGITS_MAX + 1, "%lld", *result);
 }
 
-/* -EAGAIN: @entry must have a value of @len bytes. */
+/*
+ * -EAGAIN: @entry must have a value of @len bytes, and with HB_PUT_COPY must be one for
+ * HB_PUT_ENTRY.
+ */
 static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry, struct hashbelt_item *item,
 		   struct hashbelt_sum *sum, u32 *len, struct completions *completions)
 {
@@ -373,10 +503,14 @@ static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry, struct 
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	old = hb_find_live(shard, entry->hash, entry->data, entry->key_len, now);
+	old = find_like(shard, entry, now);
 	err = belt->dead ? -EIDRM : add_up(old, sum, &result, text);
-	if (err > 0 && err != entry->value_len) {
+	if (err > 0) {
 		*len = err;
+		if (completions->mode == HB_PUT_COPY)
+			entry->value_len = err;
+	}
+	if (err > 0 && err != entry->value_len) {
 		err = -EAGAIN;
 	} else if (err > 0) {
 		memcpy(hashbelt_entry_value(entry), text, err);
@@ -394,27 +528,79 @@ static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry, struct 
 	return 0;
 }
 
-/* An addition with an entry whose value has @len bytes. As try_add(). */
-static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
-	       struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
+/* An addition with @entry, which has its key and its hash. As try_add(). */
+static int add_with(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		    struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len,
+		    enum hb_put_mode mode)
 {
-	struct completions completions = { .claimed = LIST_HEAD_INIT(completions.claimed) };
-	struct hashbelt_entry *entry;
-	struct hb_shard *shard;
-	bool ahead;
+	struct completions completions = {
+		.claimed = LIST_HEAD_INIT(completions.claimed), .mode = mode,
+	};
+	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
+	bool ahead = hold_to_evict(belt, entry, mode);
 	int err;
 
-	entry = hashbelt_entry_alloc(belt, NULL, key_len, *len);
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-	memcpy(entry->data, key, key_len);
-	entry->hash = hb_hash(belt, key, key_len);
-	shard = hb_shard_of(belt, entry->hash);
-	ahead = hold_to_evict(belt, entry);
 	do {
 		err = try_add(shard, entry, item, sum, len, &completions);
 	} while (err && try_again(belt, entry, &err, &completions.room));
 	end_put(shard, entry, &completions, ahead, err);
+	return err;
+}
+
+/* An addition with an entry whose value has @len bytes. As try_add(). */
+static int add(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 hash,
+	       struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
+{
+	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, NULL, key_len, *len);
+
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	memcpy(entry->data, key, key_len);
+	entry->hash = hash;
+	return add_with(belt, entry, item, sum, len, HB_PUT_ENTRY);
+}
+
+/* Longest key of an addition whose sum is copied into the entry that is there. */
+#define ADD_KEY_MAX	(HB_FINE_MAX - offsetof(struct hashbelt_entry, data) - DIGITS_MAX)
+
+/* An addition that allocates no memory. -EAGAIN: that cannot be, and @len is the length. */
+static noinline int add_copy(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 hash,
+			     struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
+{
+	u64 words[HB_FINE_MAX / sizeof(u64)] HB_UNINITIALIZED;
+	struct hashbelt_entry *entry = (struct hashbelt_entry *)words;
+	int err;
+
+	if (key_len > ADD_KEY_MAX)
+		return -EAGAIN;
+	hb_entry_init(entry, HB_ENTRY, 0, key_len, 0);
+	memcpy(entry->data, key, key_len);
+	entry->hash = hash;
+	err = add_with(belt, entry, item, sum, len, HB_PUT_COPY);
+	if (hashbelt_wipes(belt))
+		memzero_explicit(entry->data, key_len + entry->value_len);
+	return err;
+}
+
+/* As hashbelt_add(). @mode: HB_PUT_ENTRY, or HB_PUT_EITHER as for hb_put(). */
+int hb_add(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item,
+	   struct hashbelt_sum *sum, enum hb_put_mode mode)
+{
+	u32 hash = hb_hash(belt, key, key_len), len = 1;
+	int err = -EAGAIN;
+
+	if (!hb_ttl_is_plain(item->ttl_ms))
+		return -EINVAL;
+	hb_make_levels(belt, hash, item->ttl_ms);
+	if (mode != HB_PUT_ENTRY)
+		err = add_copy(belt, key, key_len, hash, item, sum, &len);
+	/* The length of the number is known under the lock only. */
+	while (err == -EAGAIN)
+		err = add(belt, key, key_len, hash, item, sum, &len);
+	if (!err)
+		hb_count(belt, HASHBELT_STAT_ADDS);
+	else if (err == -ENOSPC)
+		hb_count(belt, HASHBELT_STAT_REJECTED);
 	return err;
 }
 
@@ -434,40 +620,40 @@ static int add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		 struct hashbelt_item *item, struct hashbelt_sum *sum)
 {
-	u32 len = 1;
-	int err;
-
-	if (!hb_ttl_is_plain(item->ttl_ms))
-		return -EINVAL;
-	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
-	/* The length of the number is known under the lock only. */
-	do {
-		err = add(belt, key, key_len, item, sum, &len);
-	} while (err == -EAGAIN);
-	if (!err)
-		hb_count(belt, HASHBELT_STAT_ADDS);
-	else if (err == -ENOSPC)
-		hb_count(belt, HASHBELT_STAT_REJECTED);
-	return err;
+	return hb_add(belt, key, key_len, item, sum, HB_PUT_ENTRY);
 }
 EXPORT_SYMBOL_GPL(hashbelt_add);
+
+/*
+ * Reads the version of an entry. False: the entry is cleared. Waits while a put overwrites the
+ * entry, which sleeps nowhere.
+ */
+static bool see_version(const struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+			struct hb_seen *seen)
+{
+	/* Pairs with smp_store_release() in overwrite(). */
+	seen->version = smp_cond_load_acquire(&entry->version, VAL);
+	return seen->version > READ_ONCE(belt->floor);
+}
 
 /*
  * hashbelt_find(), when the entry that the index has may not be what it returns. @entry: NULL, or
  * that entry.
  */
 struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
-				     struct hashbelt_entry *entry, u64 now, u32 *gone)
+				     struct hashbelt_entry *entry, u64 now, struct hb_seen *seen,
+				     u32 *gone)
 {
 	u32 why = 0;
 	s64 word;
 
 	for (;;) {
-		if (!entry || hb_is_cleared(belt, entry)) {
+		if (!entry || !see_version(belt, entry, seen)) {
 			why = gone ? why_gone(&belt->index, hash, false) : 0;
 			break;
 		}
 		word = atomic64_read(&entry->node.deadline);
+		seen->deadline = word;
 		if (word > (s64)now)
 			return entry;
 		why = word < 0 ? hb_reason(word) : HASHBELT_EXPIRED;
@@ -501,24 +687,25 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 				     u32 key_len, u64 now, u32 *gone)
 {
 	u32 hash = hb_hash(belt, key, key_len);
-	u64 deadline;
+	struct hb_seen seen;
 
-	return hb_find_in(belt, hash, hb_index_find(&belt->index, hash, key, key_len), now,
-			  &deadline, gone);
+	return hb_find_in(belt, hash, hb_index_find(&belt->index, hash, key, key_len), now, &seen,
+			  gone);
 }
 EXPORT_SYMBOL_GPL(hashbelt_find);
 
 /*
- * As hashbelt_find(), but also an entry in its grace time. The get ends with hashbelt_hit_stale().
+ * As hashbelt_find(), but also an entry in its grace time. The get ends with hashbelt_hit_stale(),
+ * to which it hands @seen.
  */
 struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const void *key,
-					   u32 key_len, u64 now)
+					   u32 key_len, u64 now, struct hb_seen *seen)
 {
 	struct hashbelt_entry *entry;
 	s64 word;
 
 	entry = hb_index_find(&belt->index, hb_hash(belt, key, key_len), key, key_len);
-	if (!entry || hb_is_cleared(belt, entry))
+	if (!entry || !see_version(belt, entry, seen))
 		return NULL;
 	word = atomic64_read(&entry->node.deadline);
 	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now ? entry : NULL;
@@ -529,49 +716,82 @@ struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const voi
  * returns 0 as @ttl_ms.
  */
 bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			struct hashbelt_item *item, u64 now)
+			struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
+	s64 word = atomic64_read(&entry->node.deadline);
+
 	/* The key may just have been put or refreshed. */
-	if (atomic64_read(&entry->node.deadline) > (s64)now)
-		return hashbelt_hit(belt, entry, item, now);
+	if (word > (s64)now)
+		return hb_hit(belt, entry, item, now,
+			      (struct hb_seen){ .version = seen.version, .deadline = word });
+	item->flags = READ_ONCE(entry->flags);
+	if (!hb_is_unchanged(entry, seen))
+		return false;
 	hb_count(belt, HASHBELT_STAT_STALE);
-	item->flags = entry->flags;
 	item->value_len = entry->value_len;
 	item->ttl_ms = 0;
-	item->version = entry->version;
+	item->version = seen.version;
 	return true;
 }
 
 /*
- * Sets the deadline of an entry that was found under RCU. A later deadline is only stored: the
- * drain of the bucket finds it. For an earlier one the entry must change its bucket.
+ * set_deadline(), under the shard's lock. A later deadline is only stored: the drain of the bucket
+ * finds it. For an earlier one the entry must change its bucket.
  */
-static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to)
+static u64 set_deadline_locked(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+			       u64 to, struct hb_seen seen)
+{
+	u64 is;
+
+	if (entry->version != seen.version)
+		return HB_ELSEWHERE;
+	is = hb_node_move(&entry->node, now, to, false);
+	if (is <= to)
+		return is;
+	is = hb_node_move(&entry->node, now, to, true);
+	if (is == to) {
+		hb_wheel_del(&shard->wheel, &entry->node);
+		put_on_wheel(shard, entry, now);
+	}
+	return is;
+}
+
+/*
+ * Sets the deadline of an entry that was found under RCU. Returns as hb_node_move(): HB_ELSEWHERE,
+ * too, if a put has overwritten the value. Where puts do that, only the lock tells. What the caller
+ * has read of the entry before belongs to the deadline that was set.
+ */
+static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
+			struct hb_seen seen)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
 	u64 is;
 
-	is = hb_node_move(&entry->node, now, to, false);
-	if (is <= to)
-		return is;
-	spin_lock(&shard->lock);
-	is = hb_node_move(&entry->node, now, to, true);
-	if (is == to) {
-		hb_wheel_del(&shard->wheel, &entry->node);
-		hb_clock_wake_at(&belt->clock, hb_schedule(shard, entry, now));
+	if (!READ_ONCE(belt->overwrites)) {
+		if (!hb_is_unchanged(entry, seen))
+			return HB_ELSEWHERE;
+		is = hb_node_move(&entry->node, now, to, false);
+		if (is <= to)
+			return is;
 	}
+	spin_lock(&shard->lock);
+	is = set_deadline_locked(shard, entry, now, to, seen);
 	spin_unlock(&shard->lock);
 	return is;
 }
 
-/* The touch of a hit with HASHBELT_AND_TOUCH. Returns as hb_node_move(). */
-u64 hb_touch_found(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 ttl_ms)
+/* hb_hit() with HASHBELT_AND_TOUCH. */
+bool hb_touch_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		  struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
-	u64 deadline = set_deadline(belt, entry, now, hb_deadline_of(belt, now, ttl_ms));
-
-	if (deadline > now)
-		hb_count(belt, HASHBELT_STAT_TOUCHES);
-	return deadline;
+	item->flags = READ_ONCE(entry->flags);
+	seen.deadline = set_deadline(belt, entry, now, hb_deadline_of(belt, now, item->ttl_ms),
+				     seen);
+	if (seen.deadline <= now)
+		return false;
+	hb_end_hit(belt, entry, item, now, seen);
+	hb_count(belt, HASHBELT_STAT_TOUCHES);
+	return true;
 }
 
 /**
@@ -594,7 +814,13 @@ u64 hb_touch_found(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64
 bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		  struct hashbelt_item *item, u64 now)
 {
-	return hb_hit(belt, entry, item, now, hb_deadline_seen(entry, now));
+	/* The entry was found when its deadline was later, and is not overwritten (entry.h). */
+	struct hb_seen seen = {
+		.version = entry->version,
+		.deadline = max(hb_node_deadline(&entry->node), now + 1),
+	};
+
+	return hb_hit(belt, entry, item, now, seen);
 }
 EXPORT_SYMBOL_GPL(hashbelt_hit);
 
@@ -643,25 +869,29 @@ int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_le
 int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		   struct hashbelt_item *item)
 {
+	u32 hash = hb_hash(belt, key, key_len), flags;
 	struct hashbelt_entry *entry;
+	struct hb_seen seen;
 	u64 now, to, is;
 
 	if (!hb_ttl_is_plain(item->ttl_ms))
 		return -EINVAL;
-	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
+	hb_make_levels(belt, hash, item->ttl_ms);
 	rcu_read_lock();
 	do {
 		now = hb_clock_now(&belt->clock);
 		to = hb_deadline_of(belt, now, item->ttl_ms);
-		entry = hashbelt_find(belt, key, key_len, now, NULL);
-		is = entry ? set_deadline(belt, entry, now, to) : HB_GONE;
+		entry = hb_index_find(&belt->index, hash, key, key_len);
+		entry = hb_find_in(belt, hash, entry, now, &seen, NULL);
+		flags = entry ? READ_ONCE(entry->flags) : 0;
+		is = entry ? set_deadline(belt, entry, now, to, seen) : HB_GONE;
 	} while (is == HB_ELSEWHERE);
 	if (is > now) {
 		if (READ_ONCE(belt->unread))
 			hb_mark_read(entry);
-		item->flags = entry->flags;
+		item->flags = flags;
 		item->ttl_ms = hb_ms_left(is, now);
-		item->version = entry->version;
+		item->version = seen.version;
 	}
 	rcu_read_unlock();
 	if (is <= now)

@@ -40,6 +40,8 @@
 #error "hashbelt needs a kernel of 64 bits; programs may have 32"
 #endif
 
+struct hb_seen;
+
 u64 hashbelt_now(struct hashbelt_belt *belt);
 
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
@@ -49,11 +51,11 @@ int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key,
 				     u32 key_len, u64 now, u32 *gone);
 struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const void *key,
-					   u32 key_len, u64 now);
+					   u32 key_len, u64 now, struct hb_seen *seen);
 bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		  struct hashbelt_item *item, u64 now);
 bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			struct hashbelt_item *item, u64 now);
+			struct hashbelt_item *item, u64 now, struct hb_seen seen);
 void hashbelt_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone);
 int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,
 			 const struct hashbelt_item *item);

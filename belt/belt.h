@@ -165,6 +165,9 @@ struct hb_flush {
  * @shard_bits:	log2 of the number of shards; constant
  * @dead:	the belt is destroyed and takes no entries; written under all shards' locks
  * @unread:	a full belt evicts entries that were not read, so reads mark them; likewise
+ * @overwrites:	a put may copy its value into the entry that is there; likewise, and never set again
+ *		once it is false. Not on a belt whose gets refresh: without the shard's lock they
+ *		could not tell which of two values they refresh
  * @handler:	one of enum hashbelt_handler; likewise
  * @reasons:	HASHBELT_REPORT() bits that the handler reports; likewise
  * @id:		unique; constant
@@ -212,6 +215,7 @@ struct hashbelt_belt {
 	unsigned int shard_bits;
 	bool dead;
 	bool unread;
+	bool overwrites;
 	u32 handler;
 	u32 reasons;
 	u64 id;
@@ -289,7 +293,19 @@ static __always_inline void hb_entry_hash(const struct hashbelt_belt *belt,
 	entry->hash |= hb_hash_words(belt, hb_entry_key(entry), entry->key_len);
 }
 
-int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item);
+/**
+ * enum hb_put_mode - what a put may do with its entry and with the one that is there
+ * @HB_PUT_ENTRY:	the entry goes into the belt
+ * @HB_PUT_EITHER:	it does, or its value is copied into the entry that is there, on a belt
+ *			that overwrites
+ * @HB_PUT_COPY:	its value is copied; it is never in the belt, and the caller's afterwards
+ */
+enum hb_put_mode { HB_PUT_ENTRY, HB_PUT_EITHER, HB_PUT_COPY };
+
+int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item,
+	   enum hb_put_mode mode);
+int hb_add(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item,
+	   struct hashbelt_sum *sum, enum hb_put_mode mode);
 
 static inline struct hb_shard *hb_shard_of(struct hashbelt_belt *belt, u32 hash)
 {

@@ -224,6 +224,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	hsiphash_key_t key;
 
 	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
+	belt->overwrites = config->overwrites;
 	hb_set_policy(belt, config->policy);
 	belt->handler = config->handler;
 	belt->reasons = config->reasons ?: HASHBELT_REPORT_DEFAULT;

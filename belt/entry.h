@@ -22,17 +22,21 @@ struct hb_shard;
  * @chain:	place in the index, under the shard's lock; readers walk it under RCU
  * @next:	of an event: followed by readers that still hold the entry (@chain.next)
  * @sequence:	of an event: its number; under the queue's lock
- * @version:	unique in the belt; constant once the entry is in the index
+ * @version:	unique in the belt; once the entry is in the index a put changes it only if it
+ *		overwrites the value, under the shard's lock. 0 while it does
  * @hash:	of the key, with enum hb_kind, HB_TAILED and HB_MARKS in the lowest bits; constant
  *		likewise but for HB_MARKS
- * @flags:	the user's bits; constant likewise
+ * @flags:	the user's bits; as @version
  * @keys:	of a request: the number of its keys; constant
  * @key_len:	bytes; constant
  * @value_len:	bytes; constant
  * @ref:	one for being in the belt, one for each task that uses the entry without RCU and
  *		without the shard's lock
- * @data:	the key, then the value; constant once in the index. After them, at a multiple of 8,
- *		the tail if there is one
+ * @data:	the key, which is constant once in the index, then the value, which is as @version.
+ *		After them, at a multiple of 8, the tail if there is one
+ *
+ * Only puts of the device overwrite, and only an entry without other references. A module that
+ * finds an entry of a belt that it has made reads a value that does not change.
  *
  * Owned by the task that allocated it until hashbelt_put() takes it; then by the belt. Unlinked
  * entries go to the shard's limbo and are freed after a grace period; those that are reported go

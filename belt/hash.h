@@ -90,8 +90,9 @@ static __always_inline bool hb_keys_equal(const u64 *key, const u64 *other, u32 
 {
 	u32 at;
 
+	/* The word may have the first bytes of a value, which a put may overwrite meanwhile. */
 	if (unlikely(key_len < 8))
-		return !hb_head(*key ^ *other, key_len);
+		return !hb_head(READ_ONCE(*key) ^ *other, key_len);
 	if (*key != *other)
 		return false;
 	if (unlikely(key_len > 16))

@@ -456,25 +456,32 @@ static void free_class(struct hb_bundle *bundle)
 }
 
 /*
- * Allocates @count objects of @size, HB_BUNDLE at most, into an empty bundle, and charges them: for
- * objects of the fine classes, if memory and limits allow all of them. Else the bundle stays empty,
- * and hb_object_alloc() says why. Context: may sleep.
+ * Allocates objects of @size into a bundle until it has @count, HB_BUNDLE at most, and charges
+ * them: for objects of the fine classes, if memory and limits allow all of them. Else the bundle
+ * has fewer, and hb_object_alloc() says why. Objects of another class are freed. Context: may
+ * sleep.
  */
 void hb_bundle_fill(struct hb_bundle *bundle, size_t size, unsigned int count)
 {
-	size_t bytes = hb_object_size(NULL, size) * count;
-	unsigned int class = class_of(size);
+	unsigned int class = class_of(size), more;
+	size_t bytes;
 
-	if (class >= FINE_CLASSES || charge(bundle->account, bytes))
+	if (class != bundle->class)
+		hb_bundle_free(bundle);
+	if (class >= FINE_CLASSES || bundle->count >= count)
 		return;
-	if (!kmem_cache_alloc_bulk(classes[class], object_flags(GFP_KERNEL), count,
-				   bundle->objects)) {
+	more = count - bundle->count;
+	bytes = class_size(class) * more;
+	if (charge(bundle->account, bytes))
+		return;
+	if (!kmem_cache_alloc_bulk(classes[class], object_flags(GFP_KERNEL), more,
+				   bundle->objects + bundle->count)) {
 		uncharge(bundle->account, bytes);
 		return;
 	}
 	bundle->class = class;
 	bundle->count = count;
-	bundle->bytes = bytes;
+	bundle->bytes += bytes;
 }
 
 /*

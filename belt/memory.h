@@ -130,4 +130,11 @@ static inline void *hb_bundle_take(struct hb_bundle *bundle, size_t size)
 	return bundle->objects[--bundle->count];
 }
 
+/* Gives an object back that hb_bundle_take() took for @size. */
+static inline void hb_bundle_give_back(struct hb_bundle *bundle, void *object, size_t size)
+{
+	bundle->bytes += hb_fine_size(size);
+	bundle->objects[bundle->count++] = object;
+}
+
 #endif /* _HASHBELT_MEMORY_H */

@@ -9,65 +9,104 @@
 #include "belt.h"
 #include "trace.h"
 
-struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
-				     struct hashbelt_entry *entry, u64 now, u32 *gone);
-u64 hb_touch_found(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 ttl_ms);
+/**
+ * struct hb_seen - what a reader has seen of the entry that it has found
+ * @version:	of the entry, read before all else of it
+ * @deadline:	later than the reader's time; perhaps sealed, which makes no difference in
+ *		milliseconds
+ */
+struct hb_seen {
+	u64 version;
+	u64 deadline;
+};
 
-/* The deadline of an entry that was found @now, when it was later. */
-static __always_inline u64 hb_deadline_seen(const struct hashbelt_entry *entry, u64 now)
-{
-	return max(hb_node_deadline(&entry->node), now + 1);
-}
+struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
+				     struct hashbelt_entry *entry, u64 now, struct hb_seen *seen,
+				     u32 *gone);
+bool hb_touch_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		  struct hashbelt_item *item, u64 now, struct hb_seen seen);
 
 /*
- * As hashbelt_find() for the entry that the index has, or NULL. *@deadline: that of the entry,
- * later than @now; perhaps sealed, which makes no difference in milliseconds.
+ * True if a put has not overwritten the entry since a reader has seen it: what the reader has read
+ * of it meanwhile belongs together. Context: no lock; RCU or a reference to @entry.
  */
+static __always_inline bool hb_is_unchanged(const struct hashbelt_entry *entry,
+					    struct hb_seen seen)
+{
+	/* Pairs with smp_wmb() in overwrite(). */
+	smp_rmb();
+	return likely(READ_ONCE(entry->version) == seen.version);
+}
+
+/* As hashbelt_find() for the entry that the index has, or NULL. *@seen is for hb_hit(). */
 static __always_inline struct hashbelt_entry *
 hb_find_in(struct hashbelt_belt *belt, u32 hash, struct hashbelt_entry *entry, u64 now,
-	   u64 *deadline, u32 *gone)
+	   struct hb_seen *seen, u32 *gone)
 {
-	if (likely(entry && !hb_is_cleared(belt, entry))) {
-		*deadline = atomic64_read(&entry->node.deadline);
-		if (likely((s64)*deadline > (s64)now))
-			return entry;
+	struct hb_seen again;
+
+	if (likely(entry)) {
+		/* Pairs with smp_store_release() in overwrite(). 0 is below every floor. */
+		seen->version = smp_load_acquire(&entry->version);
+		if (likely(seen->version > READ_ONCE(belt->floor))) {
+			seen->deadline = atomic64_read(&entry->node.deadline);
+			if (likely((s64)seen->deadline > (s64)now))
+				return entry;
+		}
 	}
-	entry = hb_find_again(belt, hash, entry, now, gone);
-	if (entry)
-		*deadline = hb_deadline_seen(entry, now);
+	entry = hb_find_again(belt, hash, entry, now, &again, gone);
+	*seen = again;
 	return entry;
 }
 
-/* As hashbelt_find(), with a key in words (hash.h). *@deadline is for hb_hit(). */
+/* As hashbelt_find(), with a key in words (hash.h). *@seen is for hb_hit(). */
 static __always_inline struct hashbelt_entry *
-hb_find(struct hashbelt_belt *belt, const u64 *key, u32 key_len, u64 now, u64 *deadline, u32 *gone)
+hb_find(struct hashbelt_belt *belt, const u64 *key, u32 key_len, u64 now, struct hb_seen *seen,
+	u32 *gone)
 {
 	u32 hash = hb_hash_words(belt, key, key_len);
 
 	return hb_find_in(belt, hash, hb_index_walk(&belt->index, hash, key, key_len, true, false),
-			  now, deadline, gone);
+			  now, seen, gone);
 }
 
-/* As hashbelt_hit(). @deadline: that of the entry when it was found. */
-static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-				   struct hashbelt_item *item, u64 now, u64 deadline)
+/*
+ * The end of a hit, as hashbelt_hit(). @seen has the deadline, which is later than @now, and the
+ * version of what was read, @item->flags included. The get is linearized at @now, or at its
+ * refresh; what happens to the entry later does not matter.
+ */
+static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+				       struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
-	if (unlikely(item->how & HASHBELT_AND_TOUCH))
-		deadline = hb_touch_found(belt, entry, now, item->ttl_ms);
-	else if (READ_ONCE(belt->policy) & HASHBELT_REFRESH_ON_GET &&
-		 !(item->how & HASHBELT_NO_REFRESH))
-		deadline = hb_node_move(&entry->node, now, now + READ_ONCE(belt->ttl), false);
-	/* Otherwise the get is linearized at @now; a later claim does not matter. */
-	if (unlikely(deadline <= now))
-		return false;
 	if (READ_ONCE(belt->unread) && !(item->how & HASHBELT_NO_REFRESH))
 		hb_mark_read(entry);
 	hb_count(belt, HASHBELT_STAT_HITS);
-	trace_hashbelt_get(belt->id, entry->data, entry->key_len, entry->version, 0);
-	item->flags = entry->flags;
+	trace_hashbelt_get(belt->id, entry->data, entry->key_len, seen.version, 0);
 	item->value_len = entry->value_len;
-	item->ttl_ms = hb_ms_left(deadline, now);
-	item->version = entry->version;
+	item->ttl_ms = hb_ms_left(seen.deadline, now);
+	item->version = seen.version;
+}
+
+/* As hashbelt_hit(). @seen: of the entry when it was found. */
+static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+				   struct hashbelt_item *item, u64 now, struct hb_seen seen)
+{
+	bool refreshes;
+
+	if (unlikely(item->how & HASHBELT_AND_TOUCH))
+		return hb_touch_hit(belt, entry, item, now, seen);
+	/* If it is set, no put overwrites the value from now on. */
+	refreshes = READ_ONCE(belt->policy) & HASHBELT_REFRESH_ON_GET &&
+		    !(item->how & HASHBELT_NO_REFRESH);
+	item->flags = READ_ONCE(entry->flags);
+	if (unlikely(!hb_is_unchanged(entry, seen)))
+		return false;
+	if (refreshes) {
+		seen.deadline = hb_node_move(&entry->node, now, now + READ_ONCE(belt->ttl), false);
+		if (unlikely(seen.deadline <= now))
+			return false;
+	}
+	hb_end_hit(belt, entry, item, now, seen);
 	return true;
 }
 

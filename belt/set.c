@@ -79,7 +79,14 @@ void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *con
 /* Under all shards' locks, or while no other task knows the belt. */
 void hb_set_policy(struct hashbelt_belt *belt, u32 policy)
 {
-	WRITE_ONCE(belt->policy, policy);
+	if (policy & HASHBELT_REFRESH_ON_GET)
+		/* As below. */
+		smp_store_release(&belt->overwrites, false);
+	/*
+	 * Pairs with smp_rmb() in hb_is_unchanged(): a reader that finds the word changed finds the
+	 * version of the last put that overwrote.
+	 */
+	smp_store_release(&belt->policy, policy);
 	WRITE_ONCE(belt->unread, policy & HASHBELT_EVICT && !(policy & HASHBELT_EVICT_DEADLINE));
 	WRITE_ONCE(belt->index.remembers, belt->unread);
 }

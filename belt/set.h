@@ -32,6 +32,7 @@ struct hb_geometry;
  *		NULL: events wait for hashbelt_take_events()
  * @arg:	passed to @event
  * @account:	charged for the memory, or NULL
+ * @overwrites:	hb_put() may overwrite the values of entries
  */
 struct hashbelt_config {
 	u64 ttl;
@@ -47,6 +48,7 @@ struct hashbelt_config {
 		      const struct hashbelt_event *event, void *arg);
 	void *arg;
 	struct hb_account *account;
+	bool overwrites;
 };
 
 int hb_check_config(const struct hashbelt_config *config, u32 fields);

@@ -231,6 +231,23 @@ static inline bool hb_node_supersede(struct hb_node *node, struct hb_node *by, b
 }
 
 /*
+ * Gives a node that is not claimed the deadline of a put that overwrites its entry; @keep: it keeps
+ * the one that it has. Returns the deadline that it had, which may be earlier: as for
+ * hb_node_move(), the node must then change its bucket only if the new one is earlier. 0: the node
+ * is sealed, as for hb_node_supersede(), and nothing has changed. Context: as hb_node_claim().
+ */
+static inline u64 hb_node_renew(struct hb_node *node, u64 deadline, bool keep)
+{
+	s64 word = atomic64_read(&node->deadline);
+
+	do {
+		if (word & HB_SEALED)
+			return 0;
+	} while (!keep && !atomic64_try_cmpxchg(&node->deadline, &word, deadline));
+	return word;
+}
+
+/*
  * Claims a node as expired if its deadline is reached; a sealed one is, even if @now is an older
  * clock value. Returns false if the deadline is ahead (a refresh may just have moved it), or the
  * node was claimed before. Context: as hb_node_claim().

@@ -456,6 +456,7 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 
 	if (!named)
 		return ERR_PTR(-ENOMEM);
+	charged.overwrites = true;
 	charged.account = !user ? NULL : pinned ? &user->pinned : &user->account;
 	named->belt = hb_create_patiently(&charged);
 	if (IS_ERR(named->belt)) {

@@ -20,6 +20,8 @@
  * @file:	the descriptor, with a reference; constant
  * @place:	in named->sessions; under named->lock
  * @access:	HASHBELT_MAY_*; constant
+ * @copies:	the last put has found an entry of its key, and took no memory from it: the next one
+ *		tries that first. A hint, without a lock
  * @ref:	one for the descriptor, one for each call that goes on
  * @lock:	protects all below but @rcu, and is not taken together with named->lock
  * @acks:	events that are read stay in @in_flight until they are acknowledged; a reader reads
@@ -40,6 +42,7 @@ struct hb_session {
 	struct hb_file *file;
 	struct list_head place;
 	u32 access;
+	bool copies;
 	refcount_t ref;
 	struct mutex lock;	/* taken before a belt's locks */
 	bool acks;

@@ -12,6 +12,7 @@
 #include "belt/belt.h"
 #include "belt/lease.h"
 #include "belt/limbo.h"
+#include "belt/read.h"
 #include "belt/shard.h"
 #include "belt/usage.h"
 #include "belt/waitpoint.h"
@@ -130,9 +131,10 @@ static inline bool get(struct hashbelt_belt *belt, unsigned int key)
 static inline bool is_stale(struct hashbelt_belt *belt, unsigned int key)
 {
 	struct hashbelt_entry *entry;
+	struct hb_seen seen;
 
 	rcu_read_lock();
-	entry = hashbelt_find_stale(belt, &key, sizeof(key), hashbelt_now(belt));
+	entry = hashbelt_find_stale(belt, &key, sizeof(key), hashbelt_now(belt), &seen);
 	rcu_read_unlock();
 	return entry;
 }

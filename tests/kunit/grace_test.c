@@ -54,6 +54,7 @@ static void an_old_value_stays_for_its_grace_time_and_is_a_miss_for_get(struct k
 	struct hashbelt_item item = { .ttl_ms = 77 };
 	struct hashbelt_entry *entry;
 	unsigned int key = 1;
+	struct hb_seen seen;
 	u64 now;
 
 	put(belt, key);
@@ -67,9 +68,9 @@ static void an_old_value_stays_for_its_grace_time_and_is_a_miss_for_get(struct k
 	KUNIT_EXPECT_TRUE(test, is_stale(belt, key));
 	now = hashbelt_now(belt);
 	rcu_read_lock();
-	entry = hashbelt_find_stale(belt, &key, sizeof(key), now);
+	entry = hashbelt_find_stale(belt, &key, sizeof(key), now, &seen);
 	if (entry)
-		KUNIT_EXPECT_TRUE(test, hashbelt_hit_stale(belt, entry, &item, now));
+		KUNIT_EXPECT_TRUE(test, hashbelt_hit_stale(belt, entry, &item, now, seen));
 	rcu_read_unlock();
 	KUNIT_EXPECT_EQ(test, item.ttl_ms, 0ULL);
 	KUNIT_EXPECT_EQ(test, item.value_len, 4u);

@@ -135,6 +135,34 @@ static void a_bundle_is_filled_and_charged_as_a_whole(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
 }
 
+/* A full one allocates nothing; one of another class is emptied first. */
+static void a_bundle_is_filled_up_with_what_it_lacks(struct kunit *test)
+{
+	u64 used = hb_memory_used();
+	struct hb_bundle bundle;
+	void *objects[4];
+	unsigned int i;
+
+	hb_bundle_init(&bundle, NULL);
+	hb_bundle_fill(&bundle, 144, 4);
+	for (i = 0; i < 4; i++) {
+		objects[i] = hb_bundle_take(&bundle, 144);
+		KUNIT_ASSERT_NOT_NULL(test, objects[i]);
+	}
+	for (i = 0; i < 3; i++)
+		hb_bundle_give_back(&bundle, objects[i], 130);
+	hb_bundle_fill(&bundle, 140, 2);
+	KUNIT_EXPECT_EQ(test, bundle.count, 3u);
+	hb_bundle_fill(&bundle, 140, HB_BUNDLE);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used + (1 + HB_BUNDLE) * 144);
+	KUNIT_EXPECT_PTR_EQ(test, bundle.objects[2], objects[2]);
+	hb_bundle_fill(&bundle, 96, 2);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used + 144 + 2 * 96);
+	hb_bundle_free(&bundle);
+	hb_object_free(NULL, objects[3], 144);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+}
+
 static int put_span(struct hashbelt_belt *belt, unsigned int key, u32 span)
 {
 	struct hashbelt_entry *entry;
@@ -729,6 +757,7 @@ static struct kunit_case memory_test_cases[] = {
 	KUNIT_CASE(an_entry_of_each_size_takes_its_slab_class),
 	KUNIT_CASE(a_large_entry_takes_whole_pages),
 	KUNIT_CASE(a_bundle_is_filled_and_charged_as_a_whole),
+	KUNIT_CASE(a_bundle_is_filled_up_with_what_it_lacks),
 	KUNIT_CASE(a_bundle_frees_and_uncharges_objects_of_all_classes),
 	KUNIT_CASE(per_cpu_memory_is_charged_for_all_possible_cpus),
 	KUNIT_CASE(an_entry_costs_its_memory_and_16_bytes),

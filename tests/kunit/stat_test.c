@@ -410,6 +410,7 @@ static void a_value_in_its_grace_time_is_counted_as_stale(struct kunit *test)
 	struct hashbelt_entry *entry;
 	struct hashbelt_item item = {};
 	unsigned int key = 1;
+	struct hb_seen seen;
 	u64 now;
 
 	put(belt, key);
@@ -417,8 +418,8 @@ static void a_value_in_its_grace_time_is_counted_as_stale(struct kunit *test)
 	now = hashbelt_now(belt);
 	begin_count(belt);
 	rcu_read_lock();
-	entry = hashbelt_find_stale(belt, &key, sizeof(key), now);
-	KUNIT_EXPECT_TRUE(test, entry && hashbelt_hit_stale(belt, entry, &item, now));
+	entry = hashbelt_find_stale(belt, &key, sizeof(key), now, &seen);
+	KUNIT_EXPECT_TRUE(test, entry && hashbelt_hit_stale(belt, entry, &item, now, seen));
 	rcu_read_unlock();
 	look_plainly(belt, key);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_STALE] = 1,

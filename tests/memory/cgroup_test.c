@@ -16,7 +16,7 @@
 
 #include "process.h"
 
-#define TESTS	35
+#define TESTS	38
 
 #define LIMIT		(24 * MIB)
 
@@ -202,6 +202,25 @@ static void test_others(struct putter *putter)
 	close(putter->belt);
 }
 
+/* A put over an entry of another cgroup, with a value of the same length, takes no memory. */
+static void test_overwriting(struct putter *putter)
+{
+	unsigned int i, missing = 0;
+
+	memset(putter, 0, sizeof(*putter));
+	putter->len = 100;
+	putter->most = 4 * LIMIT / (putter->len + 64);
+	putter->belt = belt_of((struct hashbelt_settings){ .policy = HASHBELT_PINNED });
+	for (i = 0; i < putter->most; i++)
+		missing += !!put_zeros(putter->belt, i, putter->len, HASHBELT_TTL_NEVER);
+	is_int(missing, 0, "a process outside of the cgroup puts more than the cgroup may have");
+	is_int(finish(start(put_in_group, putter)), 0,
+	       "a process of the cgroup that puts over all of these entries exits with 0");
+	is_int(putter->count, putter->most,
+	       "puts over entries of another cgroup are not charged to the own one");
+	close(putter->belt);
+}
+
 #define CONTAINER	(64 * MIB)	/* the limit of a cgroup whose belt fills it */
 #define CACHED		(48 * MIB)	/* values in its belt */
 #define TOUCHED		(40 * MIB)	/* other memory that a process of the cgroup needs then */
@@ -308,6 +327,7 @@ int main(int argc, char **argv)
 	test_limit(putter, 3000, HASHBELT_PINNED);
 	test_limit(putter, 65536, HASHBELT_PINNED);
 	test_others(putter);
+	test_overwriting(putter);
 	test_container(container);
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	ok(!rmdir(version->group), "the cgroup can be removed when its belts are gone");

@@ -7,10 +7,11 @@
  * A step is one access to shared memory that no lock protects: the word, the index, the
  * floor, the clock. Accesses that the lock protects are part of the next such step. Names are
  * those of the code:
- * hb_find_in(), hb_find_again(), hb_hit(), hb_live(), replace(), expire_or_requeue(),
- * hb_expire(), hb_leave(), set_deadline().
+ * hb_find_in(), hb_find_again(), hb_hit(), hb_end_hit(), hb_live(), replace(), put_into(),
+ * overwrite(), expire_or_requeue(), hb_expire(), hb_leave(), set_deadline().
  *
  * -DREINSERT: an expired entry is reported and reinserted.
+ * -DREFRESHES: gets refresh, and no put overwrites. Else puts do, until gets refresh.
  * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
 #include "word.pml"
@@ -36,8 +37,13 @@ byte word[ENTRIES];
 byte bucket[ENTRIES];	/* tick at which it falls off; 0: on no wheel */
 byte index = NONE;	/* the entry of the key that a walk comes to first */
 byte behind[ENTRIES];	/* the next one in the chain */
-byte made;		/* entries so far; the version of an entry is its number + 1 */
+byte made;		/* entries so far */
+byte versions;		/* versions so far */
+byte stamp[ENTRIES];	/* version of the entry; 0 while a put overwrites it */
+byte value[ENTRIES];	/* version of the put whose value it has */
 byte floor;		/* versions up to this are cleared */
+bit overwrites;		/* a put may overwrite a value */
+bit refreshes;		/* HASHBELT_REFRESH_ON_GET: never set while overwrites is */
 byte clock;
 bit lock;
 
@@ -51,7 +57,8 @@ byte absent;		/* a bit for each reader: the key had no value at some time of the
 byte began[READERS];	/* the value of told when the reader's get began */
 byte over;		/* number of readers and writers that have ended */
 
-#define IS_CLEARED(entry)	((entry) + 1 <= floor)
+/* Of a writer, or for an assertion: an entry that is being overwritten is not cleared. */
+#define IS_CLEARED(entry)	(stamp[entry] && stamp[entry] <= floor)
 
 /* True if the key has a value at this moment. */
 #define IS_VALUE(entry) \
@@ -108,9 +115,14 @@ inline seal(node, was, ok)
 	fi
 }
 
-/* A refresh is granted, in the same step as the word that grants it. */
-inline promise(node, want)
+/*
+ * A refresh of the value with the version that the reader has seen is granted, in the same step as
+ * the word that grants it.
+ */
+inline promise(node, want, version)
 {
+	/* A get refreshes the value that it returns, and no later one. */
+	assert(stamp[node] == version);
 	/* Number 8: no refresh of an entry that has left or that a reader has missed. */
 	assert(!(left & BIT(node)));
 	assert(!(told & BIT(node)));
@@ -120,7 +132,7 @@ inline promise(node, want)
 /* hb_node_move(), to a later deadline; result: the deadline, GONE or ELSEWHERE. */
 #define GONE		0
 #define ELSEWHERE	1
-inline move(node, time, want, was, given, ok)
+inline move(node, time, want, version, was, given, ok)
 {
 	was = word[node];
 	do
@@ -134,7 +146,7 @@ inline move(node, time, want, was, given, ok)
 #ifdef BREAK_STORE
 		atomic {
 			word[node] = want;
-			promise(node, want)
+			promise(node, want, version)
 		};
 		given = want;
 		break
@@ -143,7 +155,7 @@ inline move(node, time, want, was, given, ok)
 			if
 			:: word[node] == was ->
 				word[node] = want;
-				promise(node, want);
+				promise(node, want, version);
 				given = want;
 				ok = 1
 			:: else ->
@@ -312,20 +324,24 @@ inline outlive(node, was, time)
 	}
 }
 
+/* Of two readers the first refreshes, where gets do. A single reader may or may not. */
+inline wants_refresh()
+{
+	if
+	:: me == 0 -> refresh = refreshes
+	:: me == READERS - 1 -> refresh = 0
+	fi
+}
+
 proctype reader(byte me)
 {
-	byte now, entry, is, result, gets;
-	bit refresh, done;
+	byte now, entry, is, result, gets, seen;
+	bit refresh, done, other;
 
 	do
 	:: gets < GETS ->
 		gets++;
 		atomic {
-			/* Of two readers the first refreshes. A single reader may or may not. */
-			if
-			:: me == 0 -> refresh = 1
-			:: me == READERS - 1 -> refresh = 0
-			fi;
 			now = clock;
 			began[me] = told;
 			absent = absent & ~BIT(me);
@@ -338,8 +354,13 @@ find:
 		:: else
 		fi;
 look:
+#ifdef BREAK_WAIT
+		seen = stamp[entry];
+#else
+		atomic { stamp[entry] != 0 -> seen = stamp[entry] };
+#endif
 		if
-		:: IS_CLEARED(entry) -> goto miss
+		:: seen <= floor -> goto miss
 		:: else
 		fi;
 		atomic {
@@ -377,9 +398,25 @@ look:
 #endif
 		fi;
 found:
+		/* Another value than that of the version. */
+		other = value[entry] != seen;
+#ifndef BREAK_POLICY
+		wants_refresh();
+#endif
+#ifndef BREAK_UNCHANGED
+		if
+		:: stamp[entry] != seen ->
+			now = clock;
+			goto find
+		:: else
+		fi;
+#endif
+#ifdef BREAK_POLICY
+		wants_refresh();
+#endif
 		if
 		:: refresh ->
-			move(entry, now, now + TTL * HB_GRAIN, is, result, done);
+			move(entry, now, now + TTL * HB_GRAIN, seen, is, result, done);
 			if
 			:: result <= ELSEWHERE ->
 				now = clock;
@@ -388,6 +425,8 @@ found:
 			fi
 		:: else
 		fi;
+		/* Number 1: the value is that of the put whose version the get returns. */
+		assert(!other);
 		/* Number 3: the time is before the deadline, and no miss came before the get. */
 		assert(DEADLINE_OF(is) > now || result > now);
 		assert(!(began[me] & BIT(entry)));
@@ -401,6 +440,8 @@ next:
 			entry = 0;
 			is = 0;
 			result = 0;
+			seen = 0;
+			other = 0;
 			refresh = 0;
 			done = 0;
 			began[me] = 0;
@@ -465,10 +506,19 @@ inline supersede(node, by, keep, was, ok)
 	od
 }
 
+/* A put gives a new entry its version and its value. */
+inline fill(node)
+{
+	versions++;
+	stamp[node] = versions;
+	value[node] = versions
+}
+
 /* Links a new entry behind the old one: insert() and replace(); done: it replaced the old one */
 inline replace(keep)
 {
 	atomic {
+		fill(entry);
 		word[entry] = (keep -> DEADLINE_OF(word[old]) : now + TTL * HB_GRAIN);
 #ifndef BREAK_ORDER
 		behind[old] = entry
@@ -493,6 +543,70 @@ inline replace(keep)
 	fi
 }
 
+/*
+ * hb_node_renew(); ok: the node was not sealed. The bucket, which the lock protects, changes in the
+ * step that changes the word.
+ */
+inline renew(node, want, keep, was, ok)
+{
+	do
+	:: atomic {
+		was = word[node];
+		if
+#ifndef BREAK_RENEW
+		:: was & HB_SEALED ->
+			ok = 0;
+			break
+#endif
+		:: !(was & HB_SEALED) && keep ->
+			/* Number 4: no reader has missed the entry that is overwritten. */
+			assert(!(told & BIT(node)));
+			ok = 1;
+			break
+		:: else
+		fi
+	};
+	atomic {
+		if
+		:: word[node] == was ->
+			assert(!(told & BIT(node)));
+			word[node] = want;
+			promised[node] = 0;
+#ifndef BREAK_SOONER
+			if
+			:: was > (want) -> bucket[node] = (want) / HB_GRAIN
+			:: else
+			fi;
+#endif
+			note();
+			ok = 1;
+			break
+		:: else
+		fi
+	}
+	od
+}
+
+/* put_into() and overwrite(); entry: the version of the old one; done: it was overwritten */
+inline overwrite(keep, ttl)
+{
+	atomic {
+		entry = stamp[old];
+#ifndef BREAK_BUSY
+		stamp[old] = 0;
+#endif
+		versions++
+	};
+	renew(old, now + ttl * HB_GRAIN, keep, is, done);
+	if
+	:: done ->
+		value[old] = versions;
+		stamp[old] = versions
+	:: else ->
+		stamp[old] = entry
+	fi
+}
+
 /* hashbelt_put(); keep: HASHBELT_TTL_KEEP, present: HASHBELT_IF_PRESENT */
 inline put(keep, present)
 {
@@ -505,10 +619,19 @@ inline put(keep, present)
 			made++;
 			/* Number 4: expired entries were handled before the next put of the key. */
 			assert(!(expired & ~handled));
+			fill(entry);
 			word[entry] = now + TTL * HB_GRAIN;
 			bucket[entry] = now / HB_GRAIN + TTL;
 			index = entry
 		}
+	:: old != NONE && overwrites ->
+		assert(!(expired & ~handled));
+		/* The first time-to-live is shorter than that of the entry. */
+		if
+		:: !keep -> overwrite(0, 1)
+		:: overwrite(keep, TTL)
+		fi;
+		refused = !done
 	:: old != NONE ->
 		atomic {
 			assert(!(expired & ~handled));
@@ -540,14 +663,21 @@ inline remove()
 inline clear()
 {
 	atomic {
-		floor = made;
+		floor = versions;
 		note()
 	}
 }
 
+/* set_all(), when it makes gets refresh */
+inline set()
+{
+	overwrites = 0;
+	refreshes = 1
+}
+
 /*
  * The first half of hashbelt_touch(), without the lock: it samples the time, and then finds an
- * entry that has a value as of that time.
+ * entry that has a value as of that time; looked: its version.
  */
 inline find_to_touch()
 {
@@ -557,21 +687,23 @@ inline find_to_touch()
 		if
 		:: entry != NONE && (IS_CLEARED(entry) || IS_REACHED(word[entry], now)) ->
 			entry = NONE
+		:: entry != NONE && !(IS_CLEARED(entry) || IS_REACHED(word[entry], now)) ->
+			looked = stamp[entry]
 		:: else
 		fi
 	}
 }
 
 /*
- * The second half of set_deadline(): it sets the deadline to one tick after the sampled time,
- * under the lock. The entry may have left or been cleared meanwhile, and the new deadline may
- * be reached already.
+ * set_deadline_locked(): it sets the deadline to one tick after the sampled time. The entry may
+ * have left or been cleared or overwritten meanwhile, and the new deadline may be reached already.
  */
 inline shorten()
 {
 	do
 	:: entry == NONE -> break
-	:: entry != NONE ->
+	:: entry != NONE && stamp[entry] != looked -> break
+	:: entry != NONE && stamp[entry] == looked ->
 		is = word[entry];
 		if
 		:: IS_REACHED(is, now) || is & HB_SEALED || is == now + HB_GRAIN -> break
@@ -609,6 +741,9 @@ proctype writer()
 			:: put(0, 1)
 			:: remove()
 			:: clear()
+#if !defined(REFRESHES) && WRITES > 1
+			:: set()
+#endif
 			fi
 		:: find_to_touch();
 			atomic { lock == 0 -> lock = 1 };
@@ -700,6 +835,7 @@ proctype worker()
 			       ((handled & BIT(entry)) != 0))
 		:: else ->
 			assert(index == entry && !IS_CLAIMED(word[entry]));
+			assert(stamp[entry] == value[entry]);
 			assert(DEADLINE_OF(word[entry]) > clock);
 			/* Number 4: its bucket falls off not later than its deadline. */
 			assert(bucket[entry] && bucket[entry] * HB_GRAIN <= word[entry])
@@ -732,7 +868,15 @@ init {
 		bucket[0] = TTL;
 		promised[0] = 0;
 		index = 0;
+#ifdef REFRESHES
+		refreshes = 1;
+#else
+		overwrites = 1;
+#endif
 		made = 1;
+		versions = 1;
+		stamp[0] = 1;
+		value[0] = 1;
 		run ticking();
 		run writer();
 		run worker();

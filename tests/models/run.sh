@@ -127,24 +127,31 @@ entry() {
 	reviewed entry
 	two="-DREADERS=2 -DWRITES=1 -DTICKS=2"
 	one="-DREADERS=1 -DWRITES=2 -DTICKS=3"
+	refreshed="-DREFRESHES $two"
 	# shellcheck disable=SC2086 # lists of flags, split on purpose
 	{
 		good entry-readers entry "no error with two readers and one write" $two
 		good entry-writes entry "no error with one reader and two writes" $one
-		good entry-reinsert-readers entry \
-			"no error with two readers, one write and reinserted entries" \
-			-DREINSERT $two
+		good entry-refresh-readers entry \
+			"no error with two readers, of which one refreshes, and one write" $refreshed
+		good entry-refresh-writes entry \
+			"no error with one reader that may refresh, and two writes" \
+			-DREFRESHES $one
 		good entry-reinsert-writes entry \
 			"no error with one reader, two writes and reinserted entries" \
 			-DREINSERT $one
+		good entry-reinsert-readers entry \
+			"no error with two readers, of which one refreshes, and reinserted entries" \
+			-DREINSERT $refreshed
 		bad BREAK_SEAL 'told&(1<<old)' entry \
 			"error found if a reader does not seal: a put replaces a missed entry" $two
 		also BREAK_SEAL 'told&(1<<entry)' entry \
-			"error found if a reader does not seal: a missed entry is refreshed" $two
+			"error found if a reader does not seal: a missed entry is refreshed" \
+			$refreshed
 		bad BREAK_STORE 'promised[1]<=clock' entry \
-			"error found if a refresh stores without comparing" $two
+			"error found if a refresh stores without comparing" $refreshed
 		bad BREAK_DRAIN 'promised[1]<=clock' entry \
-			"error found if the drain stores without comparing" $two
+			"error found if the drain stores without comparing" $refreshed
 		bad BREAK_COMPARE '>now)||(result>now)' entry \
 			"error found if a reader does not compare the deadline" $two
 		bad BREAK_LOOK '(absent&' entry \
@@ -152,7 +159,8 @@ entry() {
 		bad BREAK_ORDER '(entry!=255)' entry \
 			"error found if a put claims the old entry before it links the new one" $two
 		bad BREAK_KEEP '>=promised[old]' entry \
-			"error found if a put that keeps the time loses a refresh" $one
+			"error found if a put that keeps the time loses a refresh" \
+			-DREFRESHES $one
 		bad BREAK_SHORTEN '&120)>clock)' entry \
 			"error found if an entry with an earlier deadline stays in its bucket" $one
 		bad BREAK_LATE 'expired& ~(handled)' entry \
@@ -161,6 +169,20 @@ entry() {
 			"error found if a writer does not check the deadline of the old entry" $one
 		bad BREAK_REFUSE 'told&(1<<old)' entry \
 			"error found if a put replaces a sealed entry" $two
+		bad BREAK_RENEW 'told&(1<<old)' entry \
+			"error found if a put overwrites a sealed entry" $two
+		bad BREAK_SOONER '&120)>clock)' entry \
+			"error found if an overwritten entry stays in its bucket for an earlier deadline" \
+			$one
+		bad BREAK_BUSY '(other)' entry \
+			"error found if an entry keeps its version while a put overwrites it" $two
+		bad BREAK_UNCHANGED '(other)' entry \
+			"error found if a reader does not look at the version again" $two
+		bad BREAK_POLICY '(stamp[entry]==seen)' entry \
+			"error found if a reader asks whether gets refresh after it looked at the version" \
+			$one
+		bad BREAK_WAIT '(absent&' entry \
+			"error found if a reader takes an entry without a version for a cleared one" $two
 	}
 }
 
@@ -241,6 +263,7 @@ reviewed() {
 litmus() {
 	reviewed content
 	reviewed replace
+	reviewed overwrite
 	reviewed move
 	reviewed table
 	reviewed limbo
@@ -252,6 +275,13 @@ litmus() {
 	reachable replace \
 		's/atomic_cmpxchg/atomic_cmpxchg_relaxed/; s/rcu_assign_pointer/WRITE_ONCE/' \
 		"if the claim is not ordered after the linking"
+	never overwrite "a reader that finds a version unchanged has read its value"
+	reachable overwrite '/smp_wmb/d' "without a barrier before a put writes the value"
+	reachable overwrite 's/smp_store_release(version, 2)/WRITE_ONCE(*version, 2)/' \
+		"if a put sets the version by a plain store"
+	reachable overwrite 's/smp_load_acquire(version)/READ_ONCE(*version)/' \
+		"if a reader reads the version by a plain load"
+	reachable overwrite '/smp_rmb/d' "without a barrier before a reader looks at the version again"
 	never move "a reader finds an entry that is being moved in one of the chains"
 	reachable move '/smp_rmb/d' "without a barrier between the searches of the two chains"
 	reachable move 's/smp_store_release(old/WRITE_ONCE(*old/' \
