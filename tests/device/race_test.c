@@ -14,7 +14,7 @@
 
 #include "device.h"
 
-#define TESTS	15
+#define TESTS	16
 
 #define ROUNDS_MAX	4000
 #define ROUNDS		scaled(ROUNDS_MAX)
@@ -323,6 +323,9 @@ static void test_keys(void)
 
 #define SMALL	64
 #define LARGE	5000
+#define COPIED	250	/* a put copies a value of this length into the entry that is there */
+
+static bool overwriting;		/* all values have one length */
 
 static void *read_whole(void *arg)
 {
@@ -337,8 +340,9 @@ static void *read_whole(void *arg)
 		item.value = address(buffer);
 		item.value_len = sizeof(buffer);
 		err = call(belt, HASHBELT_IOC_GET, &item);
-		if (err || (item.value_len != SMALL && item.value_len != LARGE) ||
-		    item.flags != buffer[0])
+		if (err || item.flags != buffer[0] ||
+		    (overwriting ? item.value_len != COPIED :
+				   item.value_len != SMALL && item.value_len != LARGE))
 			count(&bad);
 		for (i = 0; !err && i < item.value_len; i++) {
 			if (buffer[i] != buffer[0]) {
@@ -359,7 +363,7 @@ static void put_whole(unsigned int number)
 	memset(value, number, sizeof(value));
 	item.flags = value[0];
 	item.value = address(value);
-	item.value_len = number % 2 ? SMALL : LARGE;
+	item.value_len = overwriting ? COPIED : number % 2 ? SMALL : LARGE;
 	must(belt, HASHBELT_IOC_PUT, &item);
 }
 
@@ -828,6 +832,9 @@ int main(void)
 	test_destroy();
 	test_keys();
 	test_whole(0, "get of a key under constant replacement finds a whole value");
+	overwriting = true;
+	test_whole(0, "get of a key under constant overwriting finds a whole value");
+	overwriting = false;
 	test_whole(HASHBELT_REFRESH_ON_GET,
 		   "get that renews a key under constant replacement finds a whole value");
 	test_item_changes();
