@@ -625,37 +625,41 @@ int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 EXPORT_SYMBOL_GPL(hashbelt_add);
 
 /*
- * Reads the version of an entry. False: the entry is cleared. Waits while a put overwrites the
+ * Returns the version of an entry, or 0 if the entry is cleared. Waits while a put overwrites the
  * entry, which sleeps nowhere.
  */
-static bool see_version(const struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			struct hb_seen *seen)
+static inline u64 see_version(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
 	/* Pairs with smp_store_release() in overwrite(). */
-	seen->version = smp_cond_load_acquire(&entry->version, VAL);
-	return seen->version > READ_ONCE(belt->floor);
+	u64 version = smp_cond_load_acquire(&entry->version, VAL);
+
+	return version > READ_ONCE(belt->floor) ? version : 0;
 }
 
 /*
- * hashbelt_find(), when the entry that the index has may not be what it returns. @entry: NULL, or
- * that entry.
+ * hb_find_in(), when the entry that the index has may not be what it returns. @entry: NULL, or that
+ * entry. @seen may be NULL.
  */
 struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 				     struct hashbelt_entry *entry, u64 now, struct hb_seen *seen,
 				     u32 *gone)
 {
+	u64 version;
 	u32 why = 0;
 	s64 word;
 
 	for (;;) {
-		if (!entry || !see_version(belt, entry, seen)) {
+		version = entry ? see_version(belt, entry) : 0;
+		if (!version) {
 			why = gone ? why_gone(&belt->index, hash, false) : 0;
 			break;
 		}
 		word = atomic64_read(&entry->node.deadline);
-		seen->deadline = word;
-		if (word > (s64)now)
+		if (word > (s64)now) {
+			if (seen)
+				*seen = (struct hb_seen){ .version = version, .deadline = word };
 			return entry;
+		}
 		why = word < 0 ? hb_reason(word) : HASHBELT_EXPIRED;
 		if (word < 0 && why == HASHBELT_REPLACED)
 			entry = hb_index_successor(entry);
@@ -687,10 +691,12 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 				     u32 key_len, u64 now, u32 *gone)
 {
 	u32 hash = hb_hash(belt, key, key_len);
-	struct hb_seen seen;
+	struct hashbelt_entry *entry = hb_index_find(&belt->index, hash, key, key_len);
 
-	return hb_find_in(belt, hash, hb_index_find(&belt->index, hash, key, key_len), now, &seen,
-			  gone);
+	/* As hb_find_in(). No put overwrites what a module finds. */
+	if (likely(entry && hb_is_live(belt, entry, now)))
+		return entry;
+	return hb_find_again(belt, hash, entry, now, NULL, gone);
 }
 EXPORT_SYMBOL_GPL(hashbelt_find);
 
@@ -705,7 +711,10 @@ struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const voi
 	s64 word;
 
 	entry = hb_index_find(&belt->index, hb_hash(belt, key, key_len), key, key_len);
-	if (!entry || !see_version(belt, entry, seen))
+	if (!entry)
+		return NULL;
+	seen->version = see_version(belt, entry);
+	if (!seen->version)
 		return NULL;
 	word = atomic64_read(&entry->node.deadline);
 	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now ? entry : NULL;
