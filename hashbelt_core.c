@@ -717,6 +717,7 @@ struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const voi
 	if (!seen->version)
 		return NULL;
 	word = atomic64_read(&entry->node.deadline);
+	seen->deadline = word;
 	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now ? entry : NULL;
 }
 
