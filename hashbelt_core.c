@@ -628,7 +628,7 @@ EXPORT_SYMBOL_GPL(hashbelt_add);
  * Returns the version of an entry, or 0 if the entry is cleared. Waits while a put overwrites the
  * entry, which sleeps nowhere.
  */
-static inline u64 see_version(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
+static inline u64 see_version(const struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	/* Pairs with smp_store_release() in overwrite(). */
 	u64 version = smp_cond_load_acquire(&entry->version, VAL);
