@@ -270,10 +270,10 @@ enum hashbelt_kind {
  * with its descriptor, it counts until its event is settled. At a limit, a put that needs room
  * takes that of an expired entry, unless the belt reinserts; else, with HASHBELT_EVICT, it evicts
  * an entry, fill leases and requests last, or, if the belt holds only events, drops the oldest;
- * else it fails with ENOSPC. A hand goes through the entries in the order of their deadlines. One
- * that was read, touched or put again since it passed last stays, also in the following laps as
- * long as each of them evicts at least half as many entries as there are. One that was put soon
- * after its key had expired or been evicted stays once. Others are evicted. With
+ * else it fails with ENOSPC. A hand goes through the entries in the order of their deadlines, to
+ * within a bucket. One that was read, touched or put again since it passed last stays, also in the
+ * following laps as long as each of them evicts at least half as many entries as there are. One
+ * that was put soon after its key had expired or been evicted stays once. Others are evicted. With
  * HASHBELT_EVICT_DEADLINE the entry nearest its deadline is evicted, read or not. Memory pressure
  * takes entries in the same order, and without HASHBELT_EVICT by deadline. Room that a put has made
  * is reserved for it, and counts as used. Events of other reasons count only against the queue's
