@@ -325,12 +325,12 @@ static inline struct locker launch(struct lock_call lock_call)
 	return locker;
 }
 
-/* As launch(); returns once the locker sleeps in its call. */
+/* As launch(); returns once the locker has its place in the line. */
 static inline struct locker launch_asleep(struct lock_call lock_call)
 {
 	struct locker locker = launch(lock_call);
 
-	await_sleep(locker.pid, __NR_ioctl);
+	await(waits_in, locker.pid, __NR_ioctl);
 	return locker;
 }
 

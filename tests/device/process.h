@@ -212,36 +212,54 @@ static inline void read_line(pid_t thread, const char *name, char *text, size_t 
 }
 
 /*
- * True if a thread sleeps in the system call @number. /proc/PID/syscall also shows a thread
- * that is being woken on another processor; /proc/PID/stat shows such a thread as runnable.
+ * True if a thread sleeps in the system call @number, in one of the @states of proc(5).
+ * /proc/PID/syscall also shows a thread that is being woken on another processor;
+ * /proc/PID/stat shows such a thread as runnable.
  */
-static inline bool sleeps_in(pid_t thread, long number)
+static inline bool is_in_call(pid_t thread, long number, const char *states)
 {
 	char text[256];
 	const char *state;
 
 	read_line(thread, "stat", text, sizeof(text));
 	state = strrchr(text, ')');
-	if (!state || (strncmp(state, ") S", 3) && strncmp(state, ") D", 3)))
+	if (!state || !strchr(states, state[2]))
 		return false;
 	read_line(thread, "syscall", text, sizeof(text));
 	return text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) == number;
 }
 
+/* True if a thread sleeps in the system call @number. */
+static inline bool sleeps_in(pid_t thread, long number)
+{
+	return is_in_call(thread, number, "SD");
+}
+
 /*
- * Waits until sleeps_in(); ends the program if the thread still does not sleep after 20 s
- * or more.
+ * As sleeps_in(), where signals wake the thread. On a real-time kernel a thread that only waits
+ * for a spinlock sleeps, too, in state D.
  */
-static inline void await_sleep(pid_t thread, long number)
+static inline bool waits_in(pid_t thread, long number)
+{
+	return is_in_call(thread, number, "S");
+}
+
+/* Waits until @sleeps; ends the program if the thread still does not sleep after 20 s or more. */
+static inline void await(bool (*sleeps)(pid_t thread, long number), pid_t thread, long number)
 {
 	unsigned int tries = 0;
 
-	while (!sleeps_in(thread, number)) {
+	while (!sleeps(thread, number)) {
 		if (++tries > 20000)
 			bail_out("process %d never slept in system call %ld", thread,
 				 number);
 		usleep(1000);
 	}
+}
+
+static inline void await_sleep(pid_t thread, long number)
+{
+	await(sleeps_in, thread, number);
 }
 
 /* Stops a child and continues it. When this returns, the child is runnable or sleeps again. */
