@@ -273,13 +273,13 @@ enum hashbelt_kind {
  * else it fails with ENOSPC. A hand goes through the entries in the order of their deadlines, to
  * within a bucket. One that was read, touched or put again since it passed last stays, also in the
  * following laps as long as each of them evicts at least half as many entries as there are. One
- * that was put soon after its key had expired or been evicted stays once. Others are evicted. With
- * HASHBELT_EVICT_DEADLINE the entry nearest its deadline is evicted, read or not. Memory pressure
- * takes entries in the same order, and without HASHBELT_EVICT by deadline. Room that a put has made
- * is reserved for it, and counts as used. Events of other reasons count only against the queue's
- * limits: @max_events, and @max_bytes once more, unacknowledged events included. At a limit of the
- * queue the oldest queued events are dropped and counted. Limits below the present usage evict
- * nothing: the belt is full, and surplus events are dropped.
+ * that was put soon after its key had expired or been evicted stays at least once. Others are
+ * evicted. With HASHBELT_EVICT_DEADLINE the entry nearest its deadline is evicted, read or not.
+ * Memory pressure takes entries in the same order, and without HASHBELT_EVICT by deadline. Room
+ * that a put has made is reserved for it, and counts as used. Events of other reasons count only
+ * against the queue's limits: @max_events, and @max_bytes once more, unacknowledged events
+ * included. At a limit of the queue the oldest queued events are dropped and counted. Limits below
+ * the present usage evict nothing: the belt is full, and surplus events are dropped.
  */
 struct hashbelt_settings {
 	char name[HASHBELT_NAME_SIZE];

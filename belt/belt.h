@@ -68,6 +68,9 @@ struct hb_place {
  * @hand:	where the hand of @wheel stands; likewise
  * @term:	1 to 3: entries that the hand has found read in this term stay
  * @evicted:	entries that the hand has evicted in this lap
+ * @renewed:	entries that stayed in the last term, and that the hand has found read in this one
+ * @stale:	likewise, and found not read
+ * @shifts:	in the last term many were found not read: see hb_mark_again()
  * @next:	lower bound of when a bucket of @wheel or @leases falls off. Read without @lock by
  *		the worker
  * @wheel:	where plain entries wait for their deadlines
@@ -84,6 +87,7 @@ struct hb_place {
 struct hb_shard {
 	spinlock_t lock;		/* docs/design.md has the lock order */
 	bool in_limbo;
+	bool shifts;
 	u64 versions;
 	u64 count;
 	u64 live;
@@ -98,6 +102,8 @@ struct hb_shard {
 	struct hb_place hand;
 	u32 term;
 	u64 evicted;
+	u64 renewed;
+	u64 stale;
 	u64 next;
 	struct hb_wheel wheel;
 	struct hb_wheel old;

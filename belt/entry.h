@@ -140,13 +140,19 @@ static inline u32 hb_next_term(u32 term)
 	return term % 3 + 1;
 }
 
+static inline u32 hb_last_term(u32 term)
+{
+	return hb_next_term(hb_next_term(term));
+}
+
 /*
  * A new HB_ENTRY whose key has expired or was evicted not long ago gets the mark of the next term:
- * the hand lets it stay when it passes it first. Before it is in the index.
+ * the hand lets it stay when it passes it first. Where the keys that are in use change (@shifts),
+ * it gets the mark of this @term, and stays for the rest of it. Before it is in the index.
  */
-static inline void hb_mark_again(struct hashbelt_entry *entry, u32 term)
+static inline void hb_mark_again(struct hashbelt_entry *entry, u32 term, bool shifts)
 {
-	entry->hash = (entry->hash & ~HB_TERM) | hb_next_term(term);
+	entry->hash = (entry->hash & ~HB_TERM) | (shifts ? term : hb_next_term(term));
 }
 
 /*

@@ -412,7 +412,7 @@ static const struct return_case return_cases[] = {
 	{ "evicted", 1500, EVICTED, true },
 	{ "expired", 1500, EXPIRED, true },
 	{ "removed", 1500, REMOVED, false },
-	{ "evicted, from fewer than 256 chains", 20, EVICTED, false },
+	{ "evicted, from fewer than 512 chains", 20, EVICTED, false },
 };
 
 static void return_case_name(const struct return_case *c, char *name)
@@ -491,6 +491,82 @@ static void an_entry_whose_key_came_back_is_passed_once(struct kunit *test)
 		get(belt, next[i]);
 	put_keys(test, belt, next + c->entries, returns + 2, HASHBELT_TTL_NEVER);
 	KUNIT_EXPECT_EQ(test, count_keys(belt, keys, returns), 0u);
+	check_accounting(test, belt);
+}
+
+/**
+ * struct shift_case - entries that stay in a term, and are not read in the next one
+ * @name:	of the case
+ * @stale:	number of those entries, of 1500
+ * @shifts:	new entries whose keys have come back stay for a term
+ */
+struct shift_case {
+	const char *name;
+	unsigned int stale;
+	bool shifts;
+};
+
+static const struct shift_case shift_cases[] = {
+	{ "two in five are not read", 600, true },
+	{ "three in ten are not read", 450, false },
+};
+
+static void shift_case_name(const struct shift_case *c, char *name)
+{
+	strscpy(name, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(shift, shift_cases, shift_case_name);
+
+static void read_keys(struct hashbelt_belt *belt, const unsigned int *keys, unsigned int n)
+{
+	while (n--)
+		get(belt, *keys++);
+}
+
+/* Puts and reads keys until the term of the shard ends. Returns the first key that is left. */
+static unsigned int *put_for_a_term(struct kunit *test, struct hashbelt_belt *belt,
+				    unsigned int *keys)
+{
+	unsigned int term = belt->shards->term, most = 100;
+
+	for (; belt->shards->term == term; keys++) {
+		KUNIT_ASSERT_NE(test, most--, 0u);
+		put_keys(test, belt, keys, 1, HASHBELT_TTL_NEVER);
+		read_keys(belt, keys, 1);
+	}
+	return keys;
+}
+
+static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(struct kunit *test)
+{
+	enum { ENTRIES = 1500, RETURNS = 50 };
+	const struct shift_case *c = test->param_value;
+	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
+	unsigned int *keys = keys_of_shard(test, belt, 4 * ENTRIES), *next = keys + ENTRIES;
+	unsigned int leave = c->stale - 20, *returned = keys + leave - RETURNS;
+
+	put_keys(test, belt, keys, ENTRIES, HASHBELT_TTL_NEVER);
+	/* Moves the entries to a larger index. */
+	flush_work(&belt->work);
+	read_keys(belt, keys, ENTRIES);
+	next = put_for_a_term(test, belt, next);
+	read_keys(belt, keys + c->stale, ENTRIES - c->stale);
+	put_keys(test, belt, next, leave, HASHBELT_TTL_NEVER);
+	KUNIT_ASSERT_EQ(test, count_keys(belt, returned, RETURNS), 0u);
+	read_keys(belt, next, leave);
+	next = put_for_a_term(test, belt, next + leave);
+
+	/* The hand passes them, and after what was read it comes to them again. */
+	put_keys(test, belt, returned, RETURNS, HASHBELT_TTL_NEVER);
+	put_keys(test, belt, next, ENTRIES, HASHBELT_TTL_NEVER);
+	KUNIT_EXPECT_GE(test, count_keys(belt, returned, RETURNS), RETURNS / 2u);
+	read_keys(belt, next, ENTRIES);
+	put_keys(test, belt, next + ENTRIES, RETURNS + 2, HASHBELT_TTL_NEVER);
+	if (c->shifts)
+		KUNIT_EXPECT_GE(test, count_keys(belt, returned, RETURNS), RETURNS / 2u);
+	else
+		KUNIT_EXPECT_EQ(test, count_keys(belt, returned, RETURNS), 0u);
 	check_accounting(test, belt);
 }
 
@@ -586,6 +662,8 @@ static struct kunit_case unread_test_cases[] = {
 	KUNIT_CASE(another_geometry_leaves_no_entry_out),
 	KUNIT_CASE(a_small_belt_evicts_the_oldest_entry_without_a_mark),
 	KUNIT_CASE_PARAM(an_entry_whose_key_came_back_is_passed_once, return_gen_params),
+	KUNIT_CASE_PARAM(an_entry_whose_key_came_back_stays_for_a_term_where_keys_change,
+			 shift_gen_params),
 	KUNIT_CASE(a_skewed_stream_misses_less_often_than_by_deadline),
 	{}
 };

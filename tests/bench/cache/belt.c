@@ -10,8 +10,10 @@
  * for the rest of the term; the first other one is evicted. A term ends with a lap in which the
  * hand has evicted less than half as many entries as the shard has. A put that replaces a value
  * counts as a read. An object whose key has expired or was evicted not long ago, so that it still
- * has a ghost, stays when the hand passes it first. The hand that is furthest behind moves, so that
- * all of them go through the belt as one would.
+ * has a ghost, stays when the hand passes it first. It stays for the rest of the term where, in the
+ * term before, over a third of the entries that had stayed were not read again: there the keys that
+ * are in use change. The hand that is furthest behind moves, so that all of them go through the
+ * belt as one would.
  *
  * "by laps" is "unread" with terms of one lap, as in SIEVE, and without ghosts. The hand comes
  * round the sooner the more times-to-live there are, because new entries arrive all over the order
@@ -28,6 +30,11 @@
 
 #define OVERFLOW_SIZE_MIN	64
 
+/* A value of the same length is copied into an object of so many bytes (HB_FINE_MAX). */
+#define OVERWRITE_MOST		320
+
+#define SHIFT_LEAST		16	/* as in belt/evict.c */
+
 /**
  * struct shard - a part of a belt
  * @root:	the tree of its objects
@@ -39,6 +46,9 @@
  * @term:	number of the term
  * @count:	number of its objects
  * @evicted:	in this lap
+ * @renewed:	objects that stayed in the last term, and that the hand has found read in this one
+ * @stale:	likewise, and found not read
+ * @shifts:	in the last term many were not read
  */
 struct shard {
 	struct object *root;
@@ -50,6 +60,9 @@ struct shard {
 	uint64_t term;
 	uint64_t count;
 	uint64_t evicted;
+	uint64_t renewed;
+	uint64_t stale;
+	bool shifts;
 };
 
 /**
@@ -171,13 +184,14 @@ static void enter(struct cache *cache, struct object *object)
 
 static void add(struct cache *cache, struct object *object)
 {
+	const struct shard *shard = shard_of(cache, object);
 	uint64_t *ghost = ghost_of(cache, object);
 
 	object->reads = 0;
 	object->since = 0;
 	if (ghost && *ghost == key_of(cache, object) + 1) {
 		*ghost = 0;
-		object->since = shard_of(cache, object)->term + 1;
+		object->since = shard->shifts ? shard->term : shard->term + 1;
 	}
 	enter(cache, object);
 }
@@ -210,9 +224,11 @@ static void leave(struct cache *cache, struct object *object)
 
 static void replace(struct cache *cache, struct object *object, const struct object *old)
 {
-	(void)old;
-	take(cache, object);
-	enter(cache, object);
+	if (object->size != old->size || object->size > OVERWRITE_MOST ||
+	    object->deadline < old->deadline) {
+		take(cache, object);
+		enter(cache, object);
+	}
 	mark(cache, object, true);
 }
 
@@ -228,13 +244,25 @@ static struct object *cascade(struct cache *cache, struct shard *shard)
 	return object;
 }
 
+/* An object that stays where it was overwritten goes to the bucket of its deadline. */
+static bool move_on(struct cache *cache, struct object *object)
+{
+	if (bucket_of(cache->geometry, object->deadline, cache->time) <= object->due)
+		return false;
+	take(cache, object);
+	enter(cache, object);
+	return true;
+}
+
 static void evict_nearest(struct cache *cache)
 {
 	struct belt *belt = cache->state;
 	struct object *best = NULL, *object;
 
 	for (unsigned int i = 0; i < cache->geometry->shards; i++) {
-		object = cascade(cache, &belt->shards[i]);
+		do {
+			object = cascade(cache, &belt->shards[i]);
+		} while (object && move_on(cache, object));
 		if (object && (!best || object->due < best->due))
 			best = object;
 	}
@@ -258,6 +286,16 @@ static struct shard *next_shard(struct cache *cache)
 	return best;
 }
 
+static void end_term(struct shard *shard)
+{
+	uint64_t met = shard->renewed + shard->stale;
+
+	shard->term++;
+	shard->shifts = met >= SHIFT_LEAST && 3 * shard->stale > met;
+	shard->renewed = 0;
+	shard->stale = 0;
+}
+
 /* Moves the hand to the next entry. NULL: it is back at the start. */
 static struct object *move_hand(struct shard *shard)
 {
@@ -270,7 +308,7 @@ static struct object *move_hand(struct shard *shard)
 		return object;
 	shard->lap++;
 	if (2 * shard->evicted < shard->count)
-		shard->term++;
+		end_term(shard);
 	shard->evicted = 0;
 	return NULL;
 }
@@ -285,13 +323,15 @@ static void evict_by_laps(struct cache *cache)
 	cache_evict(cache, object);
 }
 
-static bool stays(struct cache *cache, const struct shard *shard, struct object *object)
+static bool stays(struct cache *cache, struct shard *shard, struct object *object)
 {
 	bool again = object->since == shard->term + 1, read;
 
 	if (object->since == shard->term)
 		return true;
 	read = mark(cache, object, false);
+	if (object->since && object->since == shard->term - 1)
+		*(read ? &shard->renewed : &shard->stale) += 1;
 	object->since = read ? shard->term : 0;
 	return read || again;
 }
@@ -301,10 +341,14 @@ static void evict_unread(struct cache *cache)
 	struct object *object;
 	struct shard *shard;
 
-	do {
+	for (;;) {
 		shard = next_shard(cache);
 		object = move_hand(shard);
-	} while (!object || stays(cache, shard, object));
+		if (object && !stays(cache, shard, object))
+			break;
+		if (object)
+			move_on(cache, object);
+	}
 	shard->evicted++;
 	leave_ghost(cache, object);
 	cache_evict(cache, object);

@@ -111,7 +111,7 @@ static void handle(struct cache *cache, const struct request *request, struct he
 
 /*
  * The ghosts of a belt with so many entries: as many as its index has chains, and at least 1024
- * (belt/index.c); but the entries that come back to fewer than 256 chains have no mark of that
+ * (belt/index.c); but the entries that come back to fewer than 512 chains have no mark of that
  * (hashbelt_core.c).
  */
 size_t ghosts_for(size_t expected)
@@ -120,7 +120,7 @@ size_t ghosts_for(size_t expected)
 
 	while (2 * chains <= expected * 4 / 3)
 		chains *= 2;
-	if (chains < 256)
+	if (chains < 512)
 		return 0;
 	return chains < 1024 ? 1024 : chains;
 }

@@ -173,8 +173,8 @@ static void test_ghosts(void)
 	/* A key that has expired has a ghost, and c evicts b. One that was removed has none. */
 	misses_in(&geometry, &unread_order, 2, "a1 abca", 4);
 	misses_in(&geometry, &unread_order, 2, "a-aabca", 5);
-	is_int(ghosts_for(191), 0, "a belt of 191 entries has 128 chains, and no use for ghosts");
-	is_int(ghosts_for(192), 1024, "one of 192 entries has 1024 ghosts");
+	is_int(ghosts_for(383), 0, "a belt of 383 entries has 256 chains, and no use for ghosts");
+	is_int(ghosts_for(384), 1024, "one of 384 entries has 1024 ghosts");
 	is_int(ghosts_for(100000), 131072, "one of 100,000 has as many as its index has chains");
 }
 
@@ -237,6 +237,22 @@ static void test_marks(void)
 	ok(sharded.most > 99 * 1080, "shards share all of the room");
 	sharded = cache_play(&trace, &unread_order, 9 * 1080, &geometry);
 	is_int(sharded.most, 9 * 1080, "a belt with about an entry in each shard evicts");
+	trace_free(&trace);
+}
+
+/* Where the popular keys change, LRU is best: it drops the old ones soon. */
+static void test_shifts(const char *name)
+{
+	enum { REQUESTS = 400000, ROOM = 2000 * 1080 };
+	struct trace trace = workload_make(workload_find(name), REQUESTS, 1);
+	struct geometry geometry = { .shards = 8, .interval = 1, .ghosts = ghosts_for(2000) };
+	struct result belt = cache_play(&trace, &unread_order, ROOM, &geometry);
+	struct result lrus = cache_play(&trace, &lru, ROOM, &one);
+
+	ok(belt.misses < lrus.misses + REQUESTS / 100,
+	   "%s: a belt misses at most a hundredth of the gets more than LRU", name);
+	note("%llu and %llu misses", (unsigned long long)belt.misses,
+	     (unsigned long long)lrus.misses);
 	trace_free(&trace);
 }
 
@@ -313,7 +329,7 @@ static void test_twitter(void)
 
 int main(void)
 {
-	plan(77);
+	plan(79);
 	test_fifo();
 	test_lru();
 	test_sieve();
@@ -326,6 +342,8 @@ int main(void)
 	test_bound();
 	test_sizes();
 	test_marks();
+	test_shifts("shift");
+	test_shifts("shift-4");
 	test_workloads();
 	test_zipf();
 	test_twitter();
