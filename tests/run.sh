@@ -281,7 +281,7 @@ lockup() {
 suite_life() {
 	guest life-module "--append slub_debug=F" life/module_test
 	guest life "" life/starve_test life/suspend_test tests/life/livepatch.t
-	guest life-oom "--memory 320" life/oom_test
+	guest life-oom "--memory 352" life/oom_test
 	lockup life-lockup
 	guest life-entries "--memory 4096" "life/many_test 1000000"
 	guest life-belts "--memory 2560 --count-instructions" life/jump_test life/fair_test \
