@@ -6,8 +6,9 @@
  *
  * The worker ends the others. Here it is kept off the processor while the test puts, so that the
  * number that a put ends itself can be counted: the workqueue of belts without an account is
- * confined to the first processor, on which the test has a real-time priority meanwhile. Needs the
- * superuser.
+ * confined to the first processor, on which the test has a real-time priority meanwhile. It is
+ * confined before the belt is made: a work item that is queued again while it runs stays on the
+ * processors that it runs on. Needs the superuser.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -124,15 +125,32 @@ static void end_users(struct user *users)
 	}
 }
 
-/* Keeps the worker off the processor, or lets it on again. @mask: of its processors. */
-static void set_first(bool first, const char *mask)
+/* Reads the mask of the worker's processors. @size: bytes of @mask. */
+static void read_mask(char *mask, int size)
+{
+	FILE *file = fopen(CPUMASK, "r");
+
+	if (!file || !fgets(mask, size, file))
+		bail_out("%s: %s", CPUMASK, strerror(errno));
+	fclose(file);
+}
+
+/* Confines the worker to the processors @mask. */
+static void confine_worker(const char *mask)
+{
+	if (!write_line(CPUMASK, mask))
+		bail_out("cannot write %s to %s: %s", mask, CPUMASK, strerror(errno));
+}
+
+/* Keeps all others off the first processor, or lets them on it again. */
+static void set_first(bool first)
 {
 	struct sched_param param = { .sched_priority = first };
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(0, &set);
-	if (!write_line(CPUMASK, mask) || sched_setaffinity(0, sizeof(set), &set) ||
+	if (sched_setaffinity(0, sizeof(set), &set) ||
 	    sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &param))
 		bail_out("cannot keep the worker off the processor: %s", strerror(errno));
 }
@@ -173,18 +191,13 @@ static unsigned int time_wanted(int belt, __u64 *many)
 
 static void test_put(int belt)
 {
-	char mask[64] = "";
 	__u64 none, few, many;
 	unsigned int odd;
-	FILE *file = fopen(CPUMASK, "r");
 
-	if (!file || !fgets(mask, sizeof(mask), file))
-		bail_out("%s: %s", CPUMASK, strerror(errno));
-	fclose(file);
-	set_first(true, "1");
+	set_first(true);
 	time_others(belt, &none, &few);
 	odd = time_wanted(belt, &many);
-	set_first(false, mask);
+	set_first(false);
 	is_int(odd, 0, "each of %u puts of the key ends %u waits itself", SAMPLES, BATCH);
 	note("a put of a key for which %u requests wait ends %u of them; it takes %llu.%llu times",
 	     requests, BATCH, many / none, many * 10 / none % 10);
@@ -230,6 +243,7 @@ int main(int argc, char **argv)
 	__u64 before = get_parameter("used_bytes"), empty;
 	struct hashbelt_settings settings = { .name = "asked", .mode = 0666 };
 	struct user users[USERS];
+	char mask[64] = "";
 	int belt;
 
 	if (argc > 1)
@@ -237,6 +251,8 @@ int main(int argc, char **argv)
 	plan(TESTS);
 	alarm(900);
 	chmod(HASHBELT_DEVICE, 0666);
+	read_mask(mask, sizeof(mask));
+	confine_worker("1");
 	belt = belt_of(settings);
 	empty = get_parameter("used_bytes");
 	start_users(users);
@@ -249,6 +265,7 @@ int main(int argc, char **argv)
 	end_users(users);
 	destroy_belt(belt, "asked");
 	close(belt);
+	confine_worker(mask);
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	chmod(HASHBELT_DEVICE, 0600);
 	return done_testing();
