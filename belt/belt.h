@@ -160,6 +160,33 @@ struct hb_flush {
 	u64 ended;
 };
 
+/* Most tasks that drain a belt at the same time. */
+#define HB_DRAINERS	8u
+
+/**
+ * struct hb_helper - a work item that drains shards beside the task that makes a round
+ * @work:	the item; pending or running only during a round
+ * @belt:	constant
+ */
+struct hb_helper {
+	struct work_struct work;
+	struct hashbelt_belt *belt;
+};
+
+/**
+ * struct hb_crew - the tasks that drain a belt at the same time
+ * @helpers:	those beside the task that makes the round
+ * @next:	number of the shard that is the next to be drained
+ * @until:	belt time up to which buckets fall off; written while no helper is at work
+ * @end:	jiffies at which all stop; likewise
+ */
+struct hb_crew {
+	struct hb_helper helpers[HB_DRAINERS - 1];
+	atomic_t next;
+	u64 until;
+	unsigned long end;
+};
+
 /**
  * struct hashbelt_belt - one cache
  * @index:	the entries by key
@@ -196,6 +223,7 @@ struct hb_flush {
  * @hand:	where the hand of the last shard stood that has evicted an entry; written under that
  *		shard's lock, so it is a hint
  * @work:	the worker
+ * @crew:	drains beside it; used under @round_lock
  * @set_lock:	one task at a time changes the settings
  * @round_lock:	one task at a time drains, delivers, sweeps and resizes
  * @movers:	tasks that wait for @round_lock; the worker does not compete with them
@@ -244,6 +272,7 @@ struct hashbelt_belt {
 	struct hb_mark *mark;
 	struct hb_place hand;
 	struct work_struct work;
+	struct hb_crew crew;
 	struct mutex set_lock;		/* the first of the belt's locks */
 	struct mutex round_lock;	/* the second */
 	atomic_t movers;

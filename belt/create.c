@@ -253,6 +253,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	wq = belt->account ? belt->account->wq : belt_wq;
 	hb_pollers_init(&belt->pollers, wq);
 	INIT_WORK(&belt->work, hb_belt_work);
+	hb_crew_init(belt);
 	INIT_RCU_WORK(&belt->free, belt_free_work);
 	INIT_WORK(&belt->last, belt_free_last);
 	hb_clock_init(&belt->clock, wq, &belt->work);

@@ -18,6 +18,9 @@
 /* Milliseconds for which the worker serves a belt before the user's other belts. */
 #define TURN	4
 
+/* Steps of a round after which helpers are called: as many batches of each shard are drained. */
+#define STEPS_ALONE	4
+
 /* Removes all entries; with @dead no entry is added any more. */
 static void clear(struct hashbelt_belt *belt, bool dead)
 {
@@ -207,33 +210,142 @@ static bool resize_step(struct hashbelt_belt *belt)
 }
 
 /*
+ * A bucket of the shard falls off by @until. The end of the round looks under the shard's lock, and
+ * so sees an entry that another task puts there meanwhile.
+ */
+static bool is_due(const struct hb_shard *shard, u64 until)
+{
+	return READ_ONCE(shard->next) <= until;
+}
+
+/* A batch of each shard that has something due. True if there is more. */
+static bool drain_steps(struct hashbelt_belt *belt, u64 until)
+{
+	bool due = false;
+
+	hb_for_each_shard(shard, belt) {
+		if (hb_is_unloading(shard))
+			due |= unload_step(shard);
+		if (is_due(shard, until))
+			due |= drain_step(belt, shard, until);
+	}
+	return due;
+}
+
+/* A batch of each kind of work but draining. True if there is more. */
+static bool work_steps(struct hashbelt_belt *belt)
+{
+	bool work = sweep_step(belt);
+
+	work |= resize_step(belt);
+	hb_for_each_shard(shard, belt) {
+		if (!list_empty(&shard->done))
+			work |= hb_requests_step(shard);
+		if (!list_empty(&shard->unfinished))
+			work |= hb_unfinished_step(shard);
+	}
+	return work | hb_queue_step(belt);
+}
+
+/*
  * A batch of each kind of work; buckets fall off up to belt time @until. Takes the locks of shards
  * that have something to do. Returns HB_MORE_DUE and HB_MORE_WORK for the work that is left. Under
  * belt->round_lock.
  */
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 {
-	bool due = false, work;
+	bool due;
 
 	lockdep_assert_held(&belt->round_lock);
-	work = sweep_step(belt);
-	work |= resize_step(belt);
-	hb_for_each_shard(shard, belt) {
-		if (hb_is_unloading(shard))
-			due |= unload_step(shard);
-		/*
-		 * The end of the round looks under the shard's lock, and so sees an entry that
-		 * another task puts there meanwhile.
-		 */
-		if (READ_ONCE(shard->next) <= until)
-			due |= drain_step(belt, shard, until);
-		if (!list_empty(&shard->done))
-			work |= hb_requests_step(shard);
-		if (!list_empty(&shard->unfinished))
-			work |= hb_unfinished_step(shard);
+	due = drain_steps(belt, until);
+	/* Entries that have just been drained may be work. */
+	return (due ? HB_MORE_DUE : 0) | (work_steps(belt) ? HB_MORE_WORK : 0);
+}
+
+/* Several tasks drain */
+
+/* The next shard that has something due, for one of the crew alone; NULL: there is none. */
+static struct hb_shard *next_shard(struct hashbelt_belt *belt)
+{
+	struct hb_crew *crew = &belt->crew;
+	int shards = 1 << belt->shard_bits, next;
+
+	while ((next = atomic_fetch_inc(&crew->next)) < shards)
+		if (is_due(&belt->shards[next], crew->until))
+			return &belt->shards[next];
+	return NULL;
+}
+
+/*
+ * As many batches as there are shards, of a @shard that is this task's alone, and of those after
+ * it. False: no shard is left, or the time is up.
+ */
+static bool drain_some(struct hashbelt_belt *belt, struct hb_shard **shard)
+{
+	const struct hb_crew *crew = &belt->crew;
+	unsigned int batches = 1 << belt->shard_bits;
+
+	for (; batches && time_before(jiffies, crew->end); batches--) {
+		if (!*shard)
+			*shard = next_shard(belt);
+		if (!*shard)
+			return false;
+		if (!drain_step(belt, *shard, crew->until))
+			*shard = NULL;
+		cond_resched();
 	}
-	work |= hb_queue_step(belt);
-	return (due ? HB_MORE_DUE : 0) | (work ? HB_MORE_WORK : 0);
+	return !batches;
+}
+
+static void help(struct work_struct *work)
+{
+	struct hashbelt_belt *belt = container_of(work, struct hb_helper, work)->belt;
+	struct hb_shard *shard = NULL;
+
+	do {
+	} while (drain_some(belt, &shard));
+}
+
+void hb_crew_init(struct hashbelt_belt *belt)
+{
+	struct hb_helper *helper = belt->crew.helpers;
+
+	for (; helper < belt->crew.helpers + ARRAY_SIZE(belt->crew.helpers); helper++) {
+		INIT_WORK(&helper->work, help);
+		helper->belt = belt;
+	}
+}
+
+/*
+ * The helpers that a belt may call. An account has one worker, whatever its belts have to do: with
+ * more it would take the processor time of other users.
+ */
+static unsigned int count_helpers(const struct hashbelt_belt *belt)
+{
+	unsigned int shards = 1 << belt->shard_bits;
+
+	return belt->account ? 0 : min3(num_online_cpus(), shards, HB_DRAINERS) - 1;
+}
+
+/*
+ * Helpers drain until nothing is due or jiffies are @end, each a shard at a time. So does this
+ * task, and does the other work. No helper is at work when this returns. Under belt->round_lock.
+ */
+static void drain_together(struct hashbelt_belt *belt, u64 until, unsigned long end)
+{
+	unsigned int helpers = count_helpers(belt), i;
+	struct hb_crew *crew = &belt->crew;
+	struct hb_shard *shard = NULL;
+
+	atomic_set(&crew->next, 0);
+	crew->until = until;
+	crew->end = end;
+	for (i = 0; i < helpers; i++)
+		queue_work(belt->clock.wq, &crew->helpers[i].work);
+	while (drain_some(belt, &shard))
+		work_steps(belt);
+	for (i = 0; i < helpers; i++)
+		cancel_work_sync(&crew->helpers[i].work);
 }
 
 /*
@@ -262,6 +374,12 @@ static u64 steps_ahead(struct hashbelt_belt *belt)
 	return most / HB_BATCH + 1;
 }
 
+/* One more tick: a part of the present one has passed. */
+static unsigned long end_of_turn(void)
+{
+	return jiffies + msecs_to_jiffies(TURN) + 1;
+}
+
 /* @end: jiffies at which the worker's turn ends; NULL for a task, which has no turn. */
 static bool must_stop(const unsigned long *end)
 {
@@ -276,10 +394,12 @@ static bool must_stop(const unsigned long *end)
  */
 static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 {
-	u64 until = hb_clock_now(&belt->clock), steps;
+	u64 until = hb_clock_now(&belt->clock), steps = 0;
 	unsigned int more;
 
 	do {
+		if (++steps > STEPS_ALONE && count_helpers(belt))
+			drain_together(belt, until, end ? *end : end_of_turn());
 		more = hb_step(belt, until);
 		cond_resched();
 	} while (more & HB_MORE_DUE && !must_stop(end));
@@ -385,8 +505,7 @@ bool hb_step_once(struct hashbelt_belt *belt)
 void hb_belt_work(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, work);
-	/* One more tick: a part of the present one has passed. */
-	unsigned long end = jiffies + msecs_to_jiffies(TURN) + 1;
+	unsigned long end = end_of_turn();
 
 	if (!begin_round(belt))
 		return;

@@ -13,6 +13,7 @@ struct hashbelt_belt;
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until);
 bool hb_step_once(struct hashbelt_belt *belt);
 void hb_belt_work(struct work_struct *work);
+void hb_crew_init(struct hashbelt_belt *belt);
 
 void hashbelt_clear(struct hashbelt_belt *belt);
 void hashbelt_kill(struct hashbelt_belt *belt);

@@ -5,11 +5,12 @@
  *	expiry [ENTRIES]
  *	expiry --resize [ENTRIES]
  *
- * Entries with keys of 16 bytes and values of 64 expire three times: a task drains them
+ * Entries with keys of 16 bytes and values of 64 expire five times: a task drains them
  * (HASHBELT_IOC_ADVANCE), the worker drains them, and the worker drains them beside a task that
- * reads. The lines after each name have the time until the last entry is drained, the time until
- * 95 % of their memory is free, and the processor time of the task that drains or waits, and of the
- * kernel's unbound workers. The line with the name is printed when time begins.
+ * reads. Each has helpers on the other processors. The belts of a user have none: a task drains
+ * one, and the worker. The lines after each name have the time until the last entry is drained, the
+ * time until 95 % of their memory is free, and the processor time of the task that drains or waits,
+ * and of the kernel's unbound workers. The line with the name is printed when time begins.
  *
  * With --resize the belt has up to as many entries again that do not expire, and a task does one of
  * three things: it puts one entry more, for which the index grows, and moves all entries there; it
@@ -23,6 +24,7 @@
 
 #include "latency.h"
 #include "device.h"
+#include "process.h"
 
 #define ENTRIES		1000000u
 #define HOT		1000u		/* entries that do not expire; the other task uses these */
@@ -61,7 +63,7 @@ static __u64 wall_ns(void)
 }
 
 /* False: the task has ended. */
-static bool read_line(const char *path, char *line, int size)
+static bool read_first(const char *path, char *line, int size)
 {
 	FILE *file = fopen(path, "r");
 	bool good = file && fgets(line, size, file);
@@ -85,10 +87,10 @@ static __u64 workers_ns(void)
 		if (!isdigit(process->d_name[0]))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/comm", process->d_name);
-		if (!read_line(path, line, sizeof(line)) || strncmp(line, "kworker/u", 9))
+		if (!read_first(path, line, sizeof(line)) || strncmp(line, "kworker/u", 9))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/schedstat", process->d_name);
-		if (read_line(path, line, sizeof(line)) && sscanf(line, "%llu", &ns) == 1)
+		if (read_first(path, line, sizeof(line)) && sscanf(line, "%llu", &ns) == 1)
 			sum += ns;
 	}
 	closedir(proc);
@@ -150,27 +152,40 @@ static void end_user(void)
 	print_latency("meanwhile", DURING);
 }
 
-/*
- * Fills a belt and lets the entries expire, and prints the times. @by_task: a task drains them;
- * @beside: another task reads meanwhile.
+/**
+ * struct expiry - a way in which entries expire
+ * @how:	its name
+ * @by_task:	a task drains them
+ * @of_user:	the belt has an account
+ * @beside:	another task reads meanwhile
  */
-static void expire(unsigned int entries, const char *how, bool by_task, bool beside)
+struct expiry {
+	const char *how;
+	bool by_task;
+	bool of_user;
+	bool beside;
+};
+
+/* Fills a belt and lets the entries expire, and prints the times. */
+static void expire(unsigned int entries, const struct expiry *expiry)
 {
 	struct hashbelt_settings settings = { .ttl_ms = 1000, .buckets = 11 };
 	__u64 before = get_parameter("used_bytes"), used, begin, drained, freed, task, workers;
-	int belt = belt_of(settings);
+	int belt;
 
+	set_exempt(!expiry->of_user);
+	belt = belt_of(settings);
 	put_numbers(belt, 0, HOT, HASHBELT_TTL_NEVER);
 	used = get_parameter("used_bytes");
 	put_numbers(belt, HOT, entries, 0);
 	used += (get_parameter("used_bytes") - used) / 20;
-	if (beside)
+	if (expiry->beside)
 		start_user(belt, false);
-	printf("%s\n", how);
+	printf("%s\n", expiry->how);
 	workers = workers_ns();
 	begin = wall_ns();
 	task = read_clock(CLOCK_THREAD_CPUTIME_ID);
-	if (by_task) {
+	if (expiry->by_task) {
 		advance(belt, 1200);
 	} else {
 		/* The worker begins when time goes on. */
@@ -192,11 +207,19 @@ static void expire(unsigned int entries, const char *how, bool by_task, bool bes
 	       (freed - begin) / 1000000);
 	printf("  processor time: task %llu ms, workers %llu ms\n", task / 1000000,
 	       workers / 1000000);
-	if (beside)
+	if (expiry->beside)
 		end_user();
 	close(belt);
 	used_at_last(before);
 }
+
+static const struct expiry expiries[] = {
+	{ .how = "a task", .by_task = true },
+	{ .how = "the worker" },
+	{ .how = "the worker beside a reader", .beside = true },
+	{ .how = "a task of a user", .by_task = true, .of_user = true },
+	{ .how = "the worker of a user", .of_user = true },
+};
 
 /* Processor time of this task and of the workers. */
 static __u64 busy_ns(void)
@@ -281,19 +304,21 @@ int main(int argc, char **argv)
 {
 	bool resizes = argc > 1 && !strcmp(argv[1], "--resize");
 	unsigned int entries = argc > 1 + resizes ? strtoul(argv[1 + resizes], NULL, 10) : ENTRIES;
-	__u64 limit = get_parameter("max_bytes");
+	__u64 limit = get_parameter("max_bytes"), of_user = get_parameter("user_max_bytes");
+	unsigned int i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	set_number("max_bytes", 1ULL << 40);
+	set_number("user_max_bytes", 1ULL << 40);
 	printf("%u entries, %ld processors\n", entries, sysconf(_SC_NPROCESSORS_ONLN));
 	if (resizes) {
 		resize_all(entries, false);
 		resize_all(entries, true);
 	} else {
-		expire(entries, "a task", true, false);
-		expire(entries, "the worker", false, false);
-		expire(entries, "the worker beside a reader", false, true);
+		for (i = 0; i < ARRAY_SIZE(expiries); i++)
+			expire(entries, &expiries[i]);
 	}
+	set_number("user_max_bytes", of_user);
 	set_number("max_bytes", limit);
 	return 0;
 }

@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 # find_emulator PROCESS - set emulator to that which the process has started.
 find_emulator() {
 	for child in $(pgrep -P "$1"); do
-		read -r name <"/proc/$child/comm" || continue
+		{ read -r name <"/proc/$child/comm"; } 2>/dev/null || continue
 		case $name in
 		qemu-*) emulator=$child ;;
 		*) find_emulator "$child" ;;

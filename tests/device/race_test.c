@@ -14,7 +14,7 @@
 
 #include "device.h"
 
-#define TESTS	16
+#define TESTS	17
 
 #define ROUNDS_MAX	4000
 #define ROUNDS		scaled(ROUNDS_MAX)
@@ -825,6 +825,52 @@ static void test_signals(void)
 	close(belt);
 }
 
+/* Expiry of so many entries at once that several tasks drain them */
+
+#define MANY	20000u
+
+static void *put_and_touch(void *arg)
+{
+	unsigned int thread = (uintptr_t)arg, number;
+
+	for (number = 1; going(); number++) {
+		char key[32];
+		struct hashbelt_item item;
+
+		snprintf(key, sizeof(key), "%u of %u", number, thread);
+		item = text_item(key, "value");
+		if (call(belt, HASHBELT_IOC_PUT, &item))
+			count(&bad);
+		item = item_of(key);
+		/* It may have expired. */
+		call(belt, HASHBELT_IOC_TOUCH, &item);
+		count(&good);
+	}
+	return NULL;
+}
+
+static void expire_many(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3 || early(); i++) {
+		put_numbers(belt, 0, MANY, 0);
+		advance(belt, 2 * TTL);
+	}
+}
+
+static void test_expiry(void)
+{
+	belt = new_belt(0);
+	compete(put_and_touch, THREADS, expire_many);
+	advance(belt, 2 * TTL);
+	ok(!bad && !info_of(belt).entries &&
+	   counter(belt, HASHBELT_STAT_EXPIRED) == counter(belt, HASHBELT_STAT_PUTS_NEW),
+	   "each entry expires once, beside puts and touches, where several tasks drain");
+	note("%llu entries", counter(belt, HASHBELT_STAT_EXPIRED));
+	close(belt);
+}
+
 int main(void)
 {
 	plan(TESTS);
@@ -844,5 +890,6 @@ int main(void)
 	test_memory();
 	test_close();
 	test_signals();
+	test_expiry();
 	return done_testing();
 }

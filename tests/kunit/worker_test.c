@@ -358,6 +358,87 @@ static void put_and_expire(struct kunit *test, struct hashbelt_belt *belt)
 	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), 0);
 }
 
+/* A belt with so many entries that are due; no task but this one makes a round. */
+static struct hashbelt_belt *make_due(struct kunit *test, unsigned int entries)
+{
+	struct hashbelt_belt *belt = make(test, 0);
+	unsigned int i;
+
+	for (i = 0; i < entries; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	mutex_lock(&belt->round_lock);
+	flush_work(&belt->work);
+	move_time_only(belt, 300 * SEC);
+	belt->crew.until = hb_clock_now(&belt->clock);
+	belt->crew.end = jiffies + 60 * HZ;
+	atomic_set(&belt->crew.next, 0);
+	return belt;
+}
+
+static void each_shard_that_has_something_due_is_drained_by_one_task(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_due(test, 5000);
+	struct hb_shard *idle = &belt->shards[1];
+
+	while (drain_step(belt, idle, belt->crew.until))
+		;
+	hb_for_each_shard(shard, belt)
+		if (shard != idle)
+			KUNIT_EXPECT_PTR_EQ(test, next_shard(belt), shard);
+	KUNIT_EXPECT_NULL(test, next_shard(belt));
+	end_round(belt);
+}
+
+static void a_helper_drains_shards_until_its_time_is_up(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_due(test, 5000);
+
+	belt->crew.end = jiffies;
+	help(&belt->crew.helpers[0].work);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 0ULL);
+	belt->crew.end = jiffies + 60 * HZ;
+	help(&belt->crew.helpers[0].work);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 5000ULL);
+	end_round(belt);
+}
+
+/* With one processor there is no helper. */
+static void all_is_drained_and_no_helper_is_at_work_at_the_end(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_due(test, 50000);
+	struct hb_helper *helpers = belt->crew.helpers;
+	struct fixture *f = test->priv;
+	unsigned int i;
+
+	drain_together(belt, belt->crew.until, jiffies);
+	for (i = 0; i < ARRAY_SIZE(belt->crew.helpers); i++)
+		KUNIT_EXPECT_EQ(test, work_busy(&helpers[i].work), 0u);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 0ULL);
+	drain_together(belt, belt->crew.until, jiffies + 60 * HZ);
+	for (i = 0; i < ARRAY_SIZE(belt->crew.helpers); i++)
+		KUNIT_EXPECT_EQ(test, work_busy(&helpers[i].work), 0u);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 50000ULL);
+	while (hb_step(belt, belt->crew.until))
+		;
+	KUNIT_EXPECT_EQ(test, f->expired, 50000u);
+	check_accounting(test, belt);
+	end_round(belt);
+}
+
+static void an_account_has_no_helpers(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 0), *other;
+	unsigned int most = min(num_online_cpus(), 1u << belt->shard_bits);
+	struct hb_account *account = open_account(test);
+
+	other = still_belt(test, (struct hashbelt_config){ .account = account });
+	KUNIT_EXPECT_EQ(test, count_helpers(belt), min(most, 8u) - 1);
+	KUNIT_EXPECT_EQ(test, count_helpers(other), 0u);
+	hashbelt_destroy(other);
+	flush_account(account);
+	hb_account_put(account);
+}
+
 /* A belt without an account is served meanwhile. */
 static void belts_of_an_account_are_served_one_at_a_time(struct kunit *test)
 {
@@ -882,6 +963,10 @@ static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(the_worker_does_not_wait_for_a_task_that_makes_a_round),
 	KUNIT_CASE(a_turn_of_the_worker_ends_in_time),
 	KUNIT_CASE(a_change_of_settings_drains_what_is_due),
+	KUNIT_CASE(each_shard_that_has_something_due_is_drained_by_one_task),
+	KUNIT_CASE(a_helper_drains_shards_until_its_time_is_up),
+	KUNIT_CASE(all_is_drained_and_no_helper_is_at_work_at_the_end),
+	KUNIT_CASE(an_account_has_no_helpers),
 	KUNIT_CASE(belts_of_an_account_are_served_one_at_a_time),
 	KUNIT_CASE(tasks_that_poll_are_woken_on_the_workqueue_of_the_account),
 	KUNIT_CASE(belts_of_an_account_are_freed_beside_those_of_another),
