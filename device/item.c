@@ -111,13 +111,24 @@ int hb_check_key(u32 key_len)
 	return likely(key_len <= HASHBELT_KEY_MAX) ? 0 : -E2BIG;
 }
 
+/**
+ * enum get_kind - what a get may do; constant where it is inlined
+ * @GET_PLAIN:	neither touches nor returns old values; its item stays in registers
+ * @GET_ANY:	may touch
+ * @GET_STALE:	may touch, and return the value of an entry in its grace time
+ */
+enum get_kind { GET_PLAIN, GET_ANY, GET_STALE };
+
 /* A value that was copied counts if the entry has not changed meanwhile. */
 static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 				struct hashbelt_item *item, u64 now, struct hb_seen seen,
-				bool stale)
+				const enum get_kind kind)
 {
-	return unlikely(stale) ? hashbelt_hit_stale(belt, entry, item, now, seen) :
-				 hb_hit(belt, entry, item, now, seen);
+	if (kind == GET_STALE)
+		return hashbelt_hit_stale(belt, entry, item, now, seen);
+	if (kind == GET_ANY)
+		return hb_hit(belt, entry, item, now, seen);
+	return hb_plain_hit(belt, entry, item, now, seen);
 }
 
 /*
@@ -125,11 +136,11 @@ static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entr
  * hashbelt_miss(). -EAGAIN: the entry changed meanwhile. -EFAULT: as copy_value(), for @len bytes.
  */
 static __always_inline int give(struct hashbelt_belt *belt, struct hashbelt_item *item,
-				const u64 *key, struct hashbelt_entry *entry, u64 now, bool stale,
-				struct hb_seen seen, u32 gone, u32 *len)
+				const u64 *key, struct hashbelt_entry *entry, u64 now,
+				const enum get_kind kind, struct hb_seen seen, u32 gone, u32 *len)
 {
 	if (!entry) {
-		if (likely(!stale))
+		if (kind != GET_STALE)
 			hashbelt_miss(belt, key, item->key_len, gone);
 		return -ENOENT;
 	}
@@ -143,24 +154,24 @@ static __always_inline int give(struct hashbelt_belt *belt, struct hashbelt_item
 					*len)))
 			return -EFAULT;
 	}
-	return likely(hit(belt, entry, item, now, seen, stale)) ? 0 : -EAGAIN;
+	return likely(hit(belt, entry, item, now, seen, kind)) ? 0 : -EAGAIN;
 }
 
 /* One try of a get, under RCU. Errors as give(). */
 static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_item *item,
-				   const u64 *key, u64 now, bool stale, u32 *len)
+				   const u64 *key, u64 now, const enum get_kind kind, u32 *len)
 {
 	struct hashbelt_entry *entry;
 	struct hb_seen seen HB_UNINITIALIZED;
 	u32 gone = 0;
 
-	entry = unlikely(stale) ? hashbelt_find_stale(belt, key, item->key_len, now, &seen) :
-				  hb_find(belt, key, item->key_len, now, &seen, &gone);
-	return give(belt, item, key, entry, now, stale, seen, gone, len);
+	entry = kind == GET_STALE ? hashbelt_find_stale(belt, key, item->key_len, now, &seen) :
+				    hb_find(belt, key, item->key_len, now, &seen, &gone);
+	return give(belt, item, key, entry, now, kind, seen, gone, len);
 }
 
 static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item *item,
-			       const u64 *key, bool stale)
+			       const u64 *key, const enum get_kind kind)
 {
 	int err = hashbelt_get_prepare(belt, key, item->key_len, item);
 	unsigned int faults = 0;
@@ -170,7 +181,7 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 		return err;
 	for (;;) {
 		rcu_read_lock();
-		err = try_get(belt, item, key, hb_clock_now(&belt->clock), stale, &len);
+		err = try_get(belt, item, key, hb_clock_now(&belt->clock), kind, &len);
 		rcu_read_unlock();
 		if (likely(err != -EAGAIN && err != -EFAULT))
 			return err;
@@ -189,7 +200,7 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
  */
 int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key, bool stale)
 {
-	return stale ? get(belt, item, key, true) : get(belt, item, key, false);
+	return stale ? get(belt, item, key, GET_STALE) : get(belt, item, key, GET_ANY);
 }
 
 /* Under user_read_access_begin(), as copy_words(). */
@@ -470,11 +481,15 @@ static bool returns_item(int err)
 	return likely(!err) || err == -ERANGE || err == -EEXIST || err == -ESTALE;
 }
 
-/* Nothing about the item is wrong, and the get need not sleep. */
-static __always_inline bool is_plain_get(const struct hashbelt_item *item)
+/* Nothing about the item is wrong, and the get need not sleep. @op: what it must have as such. */
+static __always_inline bool is_plain_get(const struct hashbelt_item *item, const u32 op)
 {
-	return !(item->how & ~(HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE)) && !item->reserved &&
-	       item->key_len - 1 < HASHBELT_KEY_MAX;
+	u64 wrong = item->how & ~(HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE);
+
+	/* One branch for three words. */
+	wrong |= item->op ^ op;
+	wrong |= item->reserved;
+	return !wrong && item->key_len - 1 < HASHBELT_KEY_MAX;
 }
 
 /* Copies the key of a get in. False, after a page fault for instance: no part of it is left. */
@@ -498,7 +513,7 @@ static __always_inline int get_plain(const struct hb_session *session, struct ha
 	u32 len;
 
 	if (likely(session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead)))
-		err = try_get(belt, item, key, hb_clock_now(&belt->clock), false, &len);
+		err = try_get(belt, item, key, hb_clock_now(&belt->clock), GET_PLAIN, &len);
 	if (unlikely(READ_ONCE(belt->policy) & HASHBELT_WIPE))
 		memzero_explicit(key, item->key_len);
 	return err;
@@ -560,7 +575,7 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 
 	if (unlikely(copy_get(&item, arg)))
 		return -EFAULT;
-	if (likely(is_plain_get(&item) && !item.op && get_key(key, &item)))
+	if (likely(is_plain_get(&item, 0) && get_key(key, &item)))
 		err = get_under_rcu(file, &item, key);
 	if (likely(!err))
 		return unlikely(return_item(arg, &item, false)) ? -EFAULT : 0;
@@ -632,7 +647,7 @@ static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_ite
 		unsafe_get_user(item.how, &items[n].how, end);
 		unsafe_get_user(item.reserved, &items[n].reserved, end);
 		unsafe_get_user(item.key_len, &items[n].key_len, end);
-		if (item.op != HASHBELT_OP_GET || unlikely(!is_plain_get(&item)))
+		if (!is_plain_get(&item, HASHBELT_OP_GET))
 			break;
 		get->key_len = item.key_len;
 		get->how = item.how;
@@ -690,7 +705,7 @@ static __always_inline int make_get(struct hashbelt_belt *belt, struct hb_table 
 	item->value_len = get->value_len;
 	entry = hb_table_walk(table, get->chain, hash, key, get->key_len, true, false);
 	entry = hb_find_in(belt, hash, entry, now, &seen, &gone);
-	return give(belt, item, key, entry, now, false, seen, gone, &len);
+	return give(belt, item, key, entry, now, GET_PLAIN, seen, gone, &len);
 }
 
 /*

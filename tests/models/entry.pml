@@ -7,7 +7,7 @@
  * A step is one access to shared memory that no lock protects: the word, the index, the
  * floor, the clock. Accesses that the lock protects are part of the next such step. Names are
  * those of the code:
- * hb_find_in(), hb_find_again(), hb_hit(), hb_end_hit(), hb_live(), replace(), put_into(),
+ * hb_find_in(), hb_find_again(), hb_plain_hit(), hb_end_hit(), hb_live(), replace(), put_into(),
  * overwrite(), expire_or_requeue(), hb_expire(), hb_leave(), set_deadline().
  *
  * -DREINSERT: an expired entry is reported and reinserted.
