@@ -70,7 +70,7 @@ struct hb_place {
  * @evicted:	entries that the hand has evicted in this lap
  * @renewed:	entries that stayed in the last term, and that the hand has found read in this one
  * @stale:	likewise, and found not read
- * @shifts:	in the last term many were found not read: see hb_mark_again()
+ * @shifts:	many were found not read, or nothing is known: see hb_mark_again()
  * @next:	lower bound of when a bucket of @wheel or @leases falls off. Read without @lock by
  *		the worker
  * @wheel:	where plain entries wait for their deadlines

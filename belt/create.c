@@ -191,6 +191,7 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 	shard->nearest[HB_PLAIN] = HB_NOTHING;
 	shard->nearest[HB_LEASES] = HB_NOTHING;
 	shard->term = 1;
+	shard->shifts = true;
 	shard->next = HB_NEVER;
 	INIT_RCU_WORK(&shard->free, hb_limbo_free);
 	shard->belt = belt;

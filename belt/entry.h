@@ -147,8 +147,9 @@ static inline u32 hb_last_term(u32 term)
 
 /*
  * A new HB_ENTRY whose key has expired or was evicted not long ago gets the mark of the next term:
- * the hand lets it stay when it passes it first. Where the keys that are in use change (@shifts),
- * it gets the mark of this @term, and stays for the rest of it. Before it is in the index.
+ * the hand lets it stay when it passes it first. Where the keys that are in use change, or may
+ * change (@shifts), it gets the mark of this @term, and stays for the rest of it. Before it is in
+ * the index.
  */
 static inline void hb_mark_again(struct hashbelt_entry *entry, u32 term, bool shifts)
 {

@@ -103,13 +103,6 @@
  */
 #define PASS_MOST	1024
 
-/*
- * The keys that are in use change if more than a third of the entries that stayed in a term were
- * not read after it, of at least SHIFT_LEAST. With two fifths, shift-4 misses 0.3829 of its gets in
- * 8 shards in the place of 0.3772 ("simulate --belts").
- */
-#define SHIFT_LEAST	16
-
 /**
  * struct hb_mark - stands for a belt in the list of the memory cgroup that it was made in
  * @place:	in @marks
@@ -368,10 +361,15 @@ static void set_place(struct hb_shard *shard, const struct hb_node *node)
 		WRITE_ONCE(shard->hand.deadline, hb_node_deadline(node));
 }
 
-/* Counts an entry that stayed in the last term, when the hand meets it first in this one. */
+/*
+ * Counts an entry that stayed in the last term, when the hand meets it first in this one. The keys
+ * that are in use change if more than a third of these entries were not read. A quarter of the
+ * shard's entries have to be counted: in a bucket the hand meets the oldest first.
+ */
 static void count_stayed(struct hb_shard *shard, const struct hashbelt_entry *entry)
 {
 	u32 hash = hb_hash_of(entry);
+	u64 stayed;
 
 	if ((hash & HB_TERM) != hb_last_term(shard->term))
 		return;
@@ -379,6 +377,9 @@ static void count_stayed(struct hb_shard *shard, const struct hashbelt_entry *en
 		shard->renewed++;
 	else
 		shard->stale++;
+	stayed = shard->renewed + shard->stale;
+	if (4 * stayed >= shard->live)
+		shard->shifts = 3 * shard->stale > stayed;
 }
 
 /*
@@ -405,10 +406,7 @@ static bool pass(struct hb_shard *shard, struct search *search, struct hashbelt_
 
 static void end_term(struct hb_shard *shard)
 {
-	u64 stayed = shard->renewed + shard->stale;
-
 	shard->term = hb_next_term(shard->term);
-	shard->shifts = stayed >= SHIFT_LEAST && 3 * shard->stale > stayed;
 	shard->renewed = 0;
 	shard->stale = 0;
 }

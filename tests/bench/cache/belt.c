@@ -10,10 +10,10 @@
  * for the rest of the term; the first other one is evicted. A term ends with a lap in which the
  * hand has evicted less than half as many entries as the shard has. A put that replaces a value
  * counts as a read. An object whose key has expired or was evicted not long ago, so that it still
- * has a ghost, stays when the hand passes it first. It stays for the rest of the term where, in the
- * term before, over a third of the entries that had stayed were not read again: there the keys that
- * are in use change. The hand that is furthest behind moves, so that all of them go through the
- * belt as one would.
+ * has a ghost, stays for the rest of the term too. Where the keys that are in use do not change, it
+ * stays when the hand passes it first, and no longer: where at most a third of the entries that had
+ * stayed in the term before were not read again. The hand that is furthest behind moves, so that
+ * all of them go through the belt as one would.
  *
  * "by laps" is "unread" with terms of one lap, as in SIEVE, and without ghosts. The hand comes
  * round the sooner the more times-to-live there are, because new entries arrive all over the order
@@ -33,8 +33,6 @@
 /* A value of the same length is copied into an object of so many bytes (HB_FINE_MAX). */
 #define OVERWRITE_MOST		320
 
-#define SHIFT_LEAST		16	/* as in belt/evict.c */
-
 /**
  * struct shard - a part of a belt
  * @root:	the tree of its objects
@@ -48,7 +46,7 @@
  * @evicted:	in this lap
  * @renewed:	objects that stayed in the last term, and that the hand has found read in this one
  * @stale:	likewise, and found not read
- * @shifts:	in the last term many were not read
+ * @shifts:	many were not read, or nothing is known
  */
 struct shard {
 	struct object *root;
@@ -93,6 +91,7 @@ static void init(struct cache *cache)
 	for (unsigned int i = 0; i < geometry->shards; i++) {
 		belt->shards[i].marks = zalloc(belt->marks / 64, sizeof(uint64_t));
 		belt->shards[i].term = 1;
+		belt->shards[i].shifts = true;
 	}
 	cache->state = belt;
 }
@@ -288,10 +287,7 @@ static struct shard *next_shard(struct cache *cache)
 
 static void end_term(struct shard *shard)
 {
-	uint64_t met = shard->renewed + shard->stale;
-
 	shard->term++;
-	shard->shifts = met >= SHIFT_LEAST && 3 * shard->stale > met;
 	shard->renewed = 0;
 	shard->stale = 0;
 }
@@ -323,6 +319,17 @@ static void evict_by_laps(struct cache *cache)
 	cache_evict(cache, object);
 }
 
+/* Counts an object that stayed in the last term, when the hand meets it first in this one. */
+static void count_stayed(struct shard *shard, bool read)
+{
+	uint64_t stayed;
+
+	*(read ? &shard->renewed : &shard->stale) += 1;
+	stayed = shard->renewed + shard->stale;
+	if (4 * stayed >= shard->count)
+		shard->shifts = 3 * shard->stale > stayed;
+}
+
 static bool stays(struct cache *cache, struct shard *shard, struct object *object)
 {
 	bool again = object->since == shard->term + 1, read;
@@ -331,7 +338,7 @@ static bool stays(struct cache *cache, struct shard *shard, struct object *objec
 		return true;
 	read = mark(cache, object, false);
 	if (object->since && object->since == shard->term - 1)
-		*(read ? &shard->renewed : &shard->stale) += 1;
+		count_stayed(shard, read);
 	object->since = read ? shard->term : 0;
 	return read || again;
 }
