@@ -481,7 +481,7 @@ static bool returns_item(int err)
 	return likely(!err) || err == -ERANGE || err == -EEXIST || err == -ESTALE;
 }
 
-/* Nothing about the item is wrong, and the get need not sleep. @op: what it must have as such. */
+/* Nothing about the item is wrong, its op is @op, and the get need not sleep. */
 static __always_inline bool is_plain_get(const struct hashbelt_item *item, const u32 op)
 {
 	u64 wrong = item->how & ~(HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE);

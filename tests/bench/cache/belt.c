@@ -10,10 +10,10 @@
  * for the rest of the term; the first other one is evicted. A term ends with a lap in which the
  * hand has evicted less than half as many entries as the shard has. A put that replaces a value
  * counts as a read. An object whose key has expired or was evicted not long ago, so that it still
- * has a ghost, stays for the rest of the term too. Where the keys that are in use do not change, it
- * stays when the hand passes it first, and no longer: where at most a third of the entries that had
- * stayed in the term before were not read again. The hand that is furthest behind moves, so that
- * all of them go through the belt as one would.
+ * has a ghost, stays for the rest of the term too. If at most a third of the entries that stayed in
+ * the term before were not read again, the keys that are in use do not change: then it stays only
+ * when the hand passes it first. The hand that is furthest behind moves, so that all of them go
+ * through the belt as one would.
  *
  * "by laps" is "unread" with terms of one lap, as in SIEVE, and without ghosts. The hand comes
  * round the sooner the more times-to-live there are, because new entries arrive all over the order
