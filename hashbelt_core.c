@@ -19,13 +19,6 @@
 #include "belt/waitpoint.h"
 #include "hashbelt_core.h"
 
-/*
- * log2 of the chains of the index from which on entries whose keys come back are marked. With many
- * more ghosts than entries most keys would come back: with four times as many, cluster-52 misses
- * 0.0919 of its gets in the place of 0.0864, with ten times 0.0961 ("simulate --belts").
- */
-#define AGAIN_BITS	(HB_GHOST_BITS - 1)
-
 /**
  * hashbelt_now() - belt time
  * @belt:	the belt
@@ -177,7 +170,7 @@ static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 	if (likely(!why_gone(index, entry->hash, true)))
 		return;
 	WRITE_ONCE(*hb_ghost_slot(index, entry->hash, true), 0);
-	if (READ_ONCE(index->bits) >= AGAIN_BITS)
+	if (READ_ONCE(index->bits) >= HB_AGAIN_BITS)
 		hb_mark_again(entry, shard->term, shard->shifts);
 }
 

@@ -48,7 +48,7 @@ static atomic_t dying = ATOMIC_INIT(0);	/* belts that were given up and are not 
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
 /* A ghost belongs to one shard. */
-static_assert(SHARD_BITS_MAX <= HB_GHOST_BITS);
+static_assert(SHARD_BITS_MAX <= HB_AGAIN_BITS);
 
 static size_t belt_size(unsigned int shard_bits)
 {

@@ -25,7 +25,7 @@
 
 static size_t table_size(unsigned int bits, unsigned int ghost_bits)
 {
-	size_t ghosts = ghost_bits > HB_GHOST_BITS ? sizeof(u16) << ghost_bits : 0;
+	size_t ghosts = ghost_bits != HB_GHOST_BITS ? sizeof(u16) << ghost_bits : 0;
 
 	return sizeof(struct hb_table) + (sizeof(struct hlist_head) << bits) + ghosts;
 }
@@ -43,18 +43,24 @@ static void table_free_work(struct work_struct *work)
 	table_free(container_of(to_rcu_work(work), struct hb_table, free));
 }
 
+/* log2 of the ghosts of a table of 1 << @bits chains. */
+static unsigned int ghost_bits_for(struct hb_index *index, unsigned int bits)
+{
+	if (!READ_ONCE(index->remembers) || bits < HB_AGAIN_BITS)
+		return HB_GHOST_BITS;
+	return bits == HB_AGAIN_BITS ? bits : max(bits, HB_GHOST_BITS);
+}
+
 static struct hb_table *table_new(struct hb_index *index, unsigned int bits)
 {
-	unsigned int ghost_bits = HB_GHOST_BITS;
+	unsigned int ghost_bits = ghost_bits_for(index, bits);
 	struct hb_table *table;
 
-	if (READ_ONCE(index->remembers))
-		ghost_bits = max(bits, ghost_bits);
 	table = hb_zalloc(index->account, table_size(bits, ghost_bits));
 	if (!IS_ERR(table)) {
 		table->bits = bits;
 		table->ghost_bits = ghost_bits;
-		table->ghosts = ghost_bits > HB_GHOST_BITS ?
+		table->ghosts = ghost_bits != HB_GHOST_BITS ?
 				(u16 *)(table->chains + (1u << bits)) : index->ghosts;
 		table->account = hb_account_get(index->account);
 		INIT_RCU_WORK(&table->free, table_free_work);

@@ -234,6 +234,34 @@ static void an_index_that_remembers_has_as_many_ghosts_as_chains(struct kunit *t
 	KUNIT_EXPECT_EQ(test, ghost(f, OTHER), 0);
 }
 
+/* Two hashes whose upper 9 bits differ in the last one. */
+#define NEAR	0xab000000u
+#define NEXT	0xab800000u
+
+static void an_index_that_remembers_has_few_ghosts_for_256_chains(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	size_t bytes;
+
+	resize_to(test, f, HB_AGAIN_BITS);
+	bytes = hb_index_bytes(&f->index);
+	f->index.remembers = true;
+	resize_to(test, f, HB_AGAIN_BITS - 1);
+	set_ghost(f, NEAR, 1);
+	KUNIT_EXPECT_EQ(test, ghost(f, NEXT), 0);
+	resize_to(test, f, HB_AGAIN_BITS);
+	KUNIT_EXPECT_EQ(test, hb_index_bytes(&f->index), bytes + (sizeof(u16) << 8));
+	KUNIT_EXPECT_EQ(test, ghost(f, NEAR), 0);
+	set_ghost(f, NEAR, 2);
+	KUNIT_EXPECT_EQ(test, ghost(f, NEXT), 2);
+	set_ghost(f, 0xffffffffu, 3);
+	KUNIT_EXPECT_EQ(test, ghost(f, NEAR), 2);
+	resize_to(test, f, HB_AGAIN_BITS + 1);
+	KUNIT_EXPECT_EQ(test, ghost(f, NEAR), 0);
+	set_ghost(f, NEAR, 4);
+	KUNIT_EXPECT_EQ(test, ghost(f, NEXT), 0);
+}
+
 static void replaced_tables_are_freed(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -415,6 +443,7 @@ static struct kunit_case index_test_cases[] = {
 	KUNIT_CASE(a_second_resize_waits_for_the_first),
 	KUNIT_CASE(an_enlargement_returns_why_there_is_no_table),
 	KUNIT_CASE(an_index_that_remembers_has_as_many_ghosts_as_chains),
+	KUNIT_CASE(an_index_that_remembers_has_few_ghosts_for_256_chains),
 	KUNIT_CASE(replaced_tables_are_freed),
 	KUNIT_CASE(a_scan_sees_each_entry_once),
 	KUNIT_CASE(a_scan_sees_each_entry_once_while_the_index_is_resized),

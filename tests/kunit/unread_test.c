@@ -18,6 +18,13 @@ static void set_policy(struct kunit *test, struct hashbelt_belt *belt, u32 polic
 					   HASHBELT_SET_POLICY), 0);
 }
 
+static void set_max_entries(struct kunit *test, struct hashbelt_belt *belt, unsigned int most)
+{
+	struct hashbelt_config config = { .max_entries = most };
+
+	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_MAX_ENTRIES), 0);
+}
+
 static void put_range(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
 		      unsigned int to, u64 ttl_ms)
 {
@@ -397,23 +404,27 @@ enum how { EVICTED, EXPIRED, REMOVED };
 /**
  * struct return_case - keys that left the belt and are put again
  * @name:	of the case
- * @entries:	that the belt may hold; all are in one of its shards
+ * @bits:	log2 of the chains of the index
  * @how:	the keys leave
  * @stays:	their new entries stay when the hand passes them
  */
 struct return_case {
 	const char *name;
-	unsigned int entries;
+	unsigned int bits;
 	enum how how;
 	bool stays;
 };
 
 static const struct return_case return_cases[] = {
-	{ "evicted", 1500, EVICTED, true },
-	{ "expired", 1500, EXPIRED, true },
-	{ "removed", 1500, REMOVED, false },
-	{ "evicted, from fewer than 512 chains", 20, EVICTED, false },
+	{ "evicted", HB_GHOST_BITS + 1, EVICTED, true },
+	{ "expired", HB_GHOST_BITS + 1, EXPIRED, true },
+	{ "removed", HB_GHOST_BITS + 1, REMOVED, false },
+	{ "evicted, from 256 chains", HB_AGAIN_BITS, EVICTED, true },
+	{ "evicted, from fewer chains", HB_AGAIN_BITS - 1, EVICTED, false },
 };
+
+/* Number of keys that come back. */
+#define RETURNS		2
 
 static void return_case_name(const struct return_case *c, char *name)
 {
@@ -422,6 +433,20 @@ static void return_case_name(const struct return_case *c, char *name)
 
 KUNIT_ARRAY_PARAM(return, return_cases, return_case_name);
 
+/* The first RETURNS keys leave, come back, and evict the next ones: no two may share a ghost. */
+static bool has_own_ghost(struct hashbelt_belt *belt, const unsigned int *keys, unsigned int i,
+			  unsigned int key)
+{
+	u32 slot = hb_hash(belt, &key, sizeof(key)) >> (32 - HB_AGAIN_BITS);
+
+	if (i >= 2 * RETURNS)
+		return true;
+	while (i--)
+		if (hb_hash(belt, &keys[i], sizeof(key)) >> (32 - HB_AGAIN_BITS) == slot)
+			return false;
+	return true;
+}
+
 /* Keys of the first shard, where the order is exact. */
 static unsigned int *keys_of_shard(struct kunit *test, struct hashbelt_belt *belt, unsigned int n)
 {
@@ -429,7 +454,8 @@ static unsigned int *keys_of_shard(struct kunit *test, struct hashbelt_belt *bel
 
 	KUNIT_ASSERT_NOT_NULL(test, keys);
 	for (; i < n; key++)
-		if (hb_shard_of(belt, hb_hash(belt, &key, sizeof(key))) == belt->shards)
+		if (hb_shard_of(belt, hb_hash(belt, &key, sizeof(key))) == belt->shards &&
+		    has_own_ghost(belt, keys, i, key))
 			keys[i++] = key;
 	return keys;
 }
@@ -452,22 +478,23 @@ static unsigned int count_keys(struct hashbelt_belt *belt, const unsigned int *k
 
 /* The first keys are put, leave, and are put again as the newest of a full belt. */
 static void put_again(struct kunit *test, struct hashbelt_belt *belt,
-		      const struct return_case *c, const unsigned int *keys, unsigned int returns)
+		      const struct return_case *c, const unsigned int *keys, unsigned int entries)
 {
 	unsigned int i;
 
-	put_keys(test, belt, keys, returns, c->how == EXPIRED ? 1000 : HASHBELT_TTL_NEVER);
-	put_keys(test, belt, keys + returns, c->entries - returns, HASHBELT_TTL_NEVER);
+	put_keys(test, belt, keys, RETURNS, c->how == EXPIRED ? 1000 : HASHBELT_TTL_NEVER);
+	put_keys(test, belt, keys + RETURNS, entries - RETURNS, HASHBELT_TTL_NEVER);
 	/* Moves the entries to a larger index. */
 	flush_work(&belt->work);
-	for (i = 0; i < returns && c->how == REMOVED; i++)
+	KUNIT_ASSERT_EQ(test, belt->index.bits, c->bits);
+	for (i = 0; i < RETURNS && c->how == REMOVED; i++)
 		KUNIT_ASSERT_EQ(test, take_out(belt, keys[i]), 0);
 	if (c->how == EXPIRED)
 		hashbelt_advance(belt, 2 * SEC);
-	put_keys(test, belt, keys + c->entries, returns, HASHBELT_TTL_NEVER);
-	KUNIT_ASSERT_EQ(test, count_keys(belt, keys, returns), 0u);
-	put_keys(test, belt, keys, returns, HASHBELT_TTL_NEVER);
-	KUNIT_ASSERT_EQ(test, count_keys(belt, keys, returns), returns);
+	put_keys(test, belt, keys + entries, RETURNS, HASHBELT_TTL_NEVER);
+	KUNIT_ASSERT_EQ(test, count_keys(belt, keys, RETURNS), 0u);
+	put_keys(test, belt, keys, RETURNS, HASHBELT_TTL_NEVER);
+	KUNIT_ASSERT_EQ(test, count_keys(belt, keys, RETURNS), RETURNS);
 	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
 }
 
@@ -495,24 +522,23 @@ static unsigned int *put_for_a_term(struct kunit *test, struct hashbelt_belt *be
 static void an_entry_whose_key_came_back_stays_for_a_term_in_a_new_belt(struct kunit *test)
 {
 	const struct return_case *c = test->param_value;
-	struct hashbelt_belt *belt = make(test, c->entries, 5);
-	unsigned int *keys = keys_of_shard(test, belt, 6 * c->entries);
-	unsigned int *next = keys + 2 * c->entries, returns = c->entries / 10, lap;
+	struct hashbelt_belt *belt = make(test, 1u << c->bits, 5);
+	/* All entries are in one shard, and the index has chains as if all shards were as full. */
+	unsigned int entries = (1u << c->bits) >> belt->shard_bits;
+	unsigned int *keys = keys_of_shard(test, belt, 6 * entries);
+	unsigned int *next = keys + 2 * entries, lap;
 
-	put_again(test, belt, c, keys, returns);
+	set_max_entries(test, belt, entries);
+	put_again(test, belt, c, keys, entries);
 	/* So many evictions come to the last of these entries. */
-	for (lap = 0; lap < 2; lap++, next += c->entries) {
-		put_keys(test, belt, next, c->entries, HASHBELT_TTL_NEVER);
-		if (c->stays)
-			/* Keys may share a ghost, which says why the last of them has left. */
-			KUNIT_EXPECT_GE(test, count_keys(belt, keys, returns), returns / 2);
-		else
-			KUNIT_EXPECT_EQ(test, count_keys(belt, keys, returns), 0u);
+	for (lap = 0; lap < 2; lap++, next += entries) {
+		put_keys(test, belt, next, entries, HASHBELT_TTL_NEVER);
+		KUNIT_EXPECT_EQ(test, count_keys(belt, keys, RETURNS), c->stays ? RETURNS : 0u);
 	}
-	read_keys(belt, next - c->entries, c->entries);
+	read_keys(belt, next - entries, entries);
 	next = put_for_a_term(test, belt, next);
-	put_keys(test, belt, next, c->entries, HASHBELT_TTL_NEVER);
-	KUNIT_EXPECT_EQ(test, count_keys(belt, keys, returns), 0u);
+	put_keys(test, belt, next, entries, HASHBELT_TTL_NEVER);
+	KUNIT_EXPECT_EQ(test, count_keys(belt, keys, RETURNS), 0u);
 	check_accounting(test, belt);
 }
 
@@ -542,11 +568,11 @@ KUNIT_ARRAY_PARAM(shift, shift_cases, shift_case_name);
 
 static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(struct kunit *test)
 {
-	enum { ENTRIES = 1500, RETURNS = 50 };
+	enum { ENTRIES = 1500, CHANGED = 50 };
 	const struct shift_case *c = test->param_value;
 	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
 	unsigned int *keys = keys_of_shard(test, belt, 4 * ENTRIES), *next = keys + ENTRIES;
-	unsigned int leave = c->stale - 20, *returned = keys + leave - RETURNS;
+	unsigned int leave = c->stale - 20, *returned = keys + leave - CHANGED;
 
 	put_keys(test, belt, keys, ENTRIES, HASHBELT_TTL_NEVER);
 	/* Moves the entries to a larger index. */
@@ -555,20 +581,20 @@ static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(stru
 	next = put_for_a_term(test, belt, next);
 	read_keys(belt, keys + c->stale, ENTRIES - c->stale);
 	put_keys(test, belt, next, leave, HASHBELT_TTL_NEVER);
-	KUNIT_ASSERT_EQ(test, count_keys(belt, returned, RETURNS), 0u);
+	KUNIT_ASSERT_EQ(test, count_keys(belt, returned, CHANGED), 0u);
 	read_keys(belt, next, leave);
 	next = put_for_a_term(test, belt, next + leave);
 
 	/* The hand passes them, and after what was read it comes to them again. */
-	put_keys(test, belt, returned, RETURNS, HASHBELT_TTL_NEVER);
+	put_keys(test, belt, returned, CHANGED, HASHBELT_TTL_NEVER);
 	put_keys(test, belt, next, ENTRIES, HASHBELT_TTL_NEVER);
-	KUNIT_EXPECT_GE(test, count_keys(belt, returned, RETURNS), RETURNS / 2u);
+	KUNIT_EXPECT_GE(test, count_keys(belt, returned, CHANGED), CHANGED / 2u);
 	read_keys(belt, next, ENTRIES);
-	put_keys(test, belt, next + ENTRIES, RETURNS + 2, HASHBELT_TTL_NEVER);
+	put_keys(test, belt, next + ENTRIES, CHANGED + 2, HASHBELT_TTL_NEVER);
 	if (c->shifts)
-		KUNIT_EXPECT_GE(test, count_keys(belt, returned, RETURNS), RETURNS / 2u);
+		KUNIT_EXPECT_GE(test, count_keys(belt, returned, CHANGED), CHANGED / 2u);
 	else
-		KUNIT_EXPECT_EQ(test, count_keys(belt, returned, RETURNS), 0u);
+		KUNIT_EXPECT_EQ(test, count_keys(belt, returned, CHANGED), 0u);
 	check_accounting(test, belt);
 }
 

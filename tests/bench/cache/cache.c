@@ -110,9 +110,8 @@ static void handle(struct cache *cache, const struct request *request, struct he
 }
 
 /*
- * The ghosts of a belt with so many entries: as many as its index has chains, and at least 1024
- * (belt/index.c); but the entries that come back to fewer than 512 chains have no mark of that
- * (hashbelt_core.c).
+ * The ghosts of a belt with so many entries: as many as its index has chains, but 1024 for 512
+ * chains (belt/index.c). The entries that come back to fewer than 256 have no mark of that.
  */
 size_t ghosts_for(size_t expected)
 {
@@ -120,9 +119,9 @@ size_t ghosts_for(size_t expected)
 
 	while (2 * chains <= expected * 4 / 3)
 		chains *= 2;
-	if (chains < 512)
+	if (chains < 256)
 		return 0;
-	return chains < 1024 ? 1024 : chains;
+	return chains == 512 ? 1024 : chains;
 }
 
 /* Plays a trace on a cache with so many bytes of @room. */

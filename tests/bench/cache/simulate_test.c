@@ -173,8 +173,9 @@ static void test_ghosts(void)
 	/* A key that has expired has a ghost, and c evicts b. One that was removed has none. */
 	misses_in(&geometry, &unread_order, 2, "a1 abca", 4);
 	misses_in(&geometry, &unread_order, 2, "a-aabca", 5);
-	is_int(ghosts_for(383), 0, "a belt of 383 entries has 256 chains, and no use for ghosts");
-	is_int(ghosts_for(384), 1024, "one of 384 entries has 1024 ghosts");
+	is_int(ghosts_for(191), 0, "a belt of 191 entries has 128 chains, and no use for ghosts");
+	is_int(ghosts_for(383), 256, "one of 383 entries has 256 ghosts");
+	is_int(ghosts_for(384), 1024, "one of 384 entries has 1024");
 	is_int(ghosts_for(100000), 131072, "one of 100,000 has as many as its index has chains");
 }
 
@@ -329,7 +330,7 @@ static void test_twitter(void)
 
 int main(void)
 {
-	plan(79);
+	plan(80);
 	test_fifo();
 	test_lru();
 	test_sieve();
