@@ -41,7 +41,7 @@
 #include "twitter.h"
 #include "workload.h"
 
-#define FACTOR_MAX	64
+#define FACTOR_MAX	100
 #define SAMPLE		10
 #define PORTION		5	/* the memory is one of so many parts of what all objects take */
 #define KEY_LEN_MAX	250	/* of memcached */
@@ -388,8 +388,8 @@ int main(int argc, char **argv)
 	bytes = strtoull(argv[2], NULL, 10);
 	trace = make_trace(argv + 5, strtoull(argv[3], NULL, 10));
 	if (!enlarge(&trace, bytes)) {
-		fprintf(stderr, "play: %s: left out: its data take less than 1/%d of the memory\n",
-			argv[5], FACTOR_MAX / PORTION);
+		fprintf(stderr, "play: %s: left out: its data take less than 1/%d of the memory; "
+			"play more REQUESTS\n", argv[5], FACTOR_MAX / PORTION);
 		return 0;
 	}
 	for (size_t i = 0; i < trace.count; i++)
