@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 26
+plan 28
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -43,6 +43,14 @@ has_lines() {
 	[ "$(wc -l <"$log")" = "$1" ]
 }
 
+# are_gone - whether the programs that have written their process ids have ended
+# shellcheck disable=SC2317 # called by at_last
+are_gone() {
+	while read -r one; do
+		is_gone "$one" || return 1
+	done <"$log"
+}
+
 # shellcheck disable=SC2016 # the programs expand them
 {
 	program note 'echo "$HASHBELT_SEQUENCE $HASHBELT_REASON $HASHBELT_KEY=$(cat)" >>$log'
@@ -52,6 +60,7 @@ $HASHBELT_FLAGS $HASHBELT_BELT $HASHBELT_TRY $(wc -c)" >>$log'
 	program notb 'echo "$HASHBELT_KEY" >>$log; [ $HASHBELT_KEY != b ]'
 	program both 'echo "$HASHBELT_KEY" >>$log; until [ $(wc -l <$log) -ge 2 ]; do :; done'
 	program slow 'echo begun >>$log; until [ -e $log.go ]; do :; done; echo done >>$log'
+	program gate 'echo $$ >>$log; until [ -e $log.go ]; do :; done; [ $HASHBELT_KEY != b ]'
 }
 : >"$log"
 
@@ -144,6 +153,23 @@ is 'the event is queued again when hbctl is killed' 0 "18${tab}removed${tab}t${t
 	on events
 at_last sh -c '! pidof slow'
 result 'the program ends when hbctl is killed' "$(pidof slow)"
+: >"$log"
+
+# Programs that end together: one SIGCHLD stands for all of them
+remove a b c
+hbctl -b main events --ack --exec "$temporary/gate" --tries 1 --jobs 3 2>"$temporary/err" &
+pid=$!
+at_last has_lines 3
+kill -STOP "$pid"
+: >"$log.go"
+at_last are_gone
+kill -CONT "$pid"
+end "$pid"
+result 'events --exec ends when one of the programs that end together has failed' \
+	"$(check_status 4; check_error "event 20: '*/gate' ended with status 1 in each of 1 tries: *")"
+is 'the event before the one that failed is acknowledged' 0 "20${tab}removed${tab}b${tab}value of b
+21${tab}removed${tab}c${tab}value of c" '' on events
+rm "$log.go"
 : >"$log"
 is 'a batch goes on after events --exec' 0 0 '' sh -c 'hbctl -b main put u 1; hbctl -b main rm u
 	printf "events --ack --exec true\nsize\n" | hbctl -b main batch'

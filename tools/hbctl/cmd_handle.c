@@ -282,15 +282,26 @@ static enum status acknowledge(struct handling *handling)
 	return err ? fail_call(handling->request, HASHBELT_CALL_ACK, err) : STATUS_DONE;
 }
 
+static enum status first_failure(enum status first, enum status second)
+{
+	return first ? first : second;
+}
+
+/*
+ * Takes note of all programs that have ended, also if one of them has failed: one SIGCHLD may
+ * stand for several, and it has been read.
+ */
 static enum status reap(struct handling *handling)
 {
 	enum status status = STATUS_DONE;
 	int how;
 	pid_t pid;
 
-	while (!status && (pid = waitpid(-1, &how, WNOHANG)) > 0)
-		status = finish(handling, pid, how);
-	return status ? status : acknowledge(handling);
+	while ((pid = waitpid(-1, &how, WNOHANG)) > 0) {
+		status = first_failure(status, finish(handling, pid, how));
+		handling->is_stopping |= status != STATUS_DONE;
+	}
+	return first_failure(status, acknowledge(handling));
 }
 
 /* Adds an event to those that are to be handled. */
@@ -402,9 +413,9 @@ static enum status drain(struct handling *handling)
 	handling->ended = true;
 	handling->is_stopping = true;
 	handling->signals.caught = 0;
-	while (!status && handling->running && !handling->signals.caught) {
+	while (handling->running && !handling->signals.caught) {
 		wait_for_work(handling);
-		status = reap(handling);
+		status = first_failure(status, reap(handling));
 	}
 	/* A signal ends this command well, and a batch as a whole. */
 	handling->signals.caught = handling->request->batch ? caught : 0;
@@ -444,10 +455,8 @@ static enum status run(struct handling *handling)
 	if (!status && !handling->signals.caught && !handling->any && !handling->follow)
 		status = fail(STATUS_NO, "there is no event in belt '%s'",
 			      handling->request->belt);
-	if (status || handling->signals.caught) {
-		err = drain(handling);
-		status = status ? status : (enum status)err;
-	}
+	if (status || handling->signals.caught)
+		status = first_failure(status, drain(handling));
 	signals_end(&handling->signals);
 	return status;
 }
