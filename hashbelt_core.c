@@ -160,18 +160,19 @@ static __always_inline u32 why_gone(struct hb_index *index, u32 hash, const bool
 }
 
 /*
- * A new entry takes the place of the ghost of its key. A ghost says that the key is in use for
- * longer than its entry was in the belt. Under the shard's lock; before the entry is in the index.
+ * A new entry takes the place of the ghost of its key. Under the shard's lock; before the entry is
+ * in the index.
  */
 static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hb_index *index = &shard->belt->index;
 
+	shard->added++;
 	if (likely(!why_gone(index, entry->hash, true)))
 		return;
 	WRITE_ONCE(*hb_ghost_slot(index, entry->hash, true), 0);
 	if (READ_ONCE(index->bits) >= HB_AGAIN_BITS)
-		hb_mark_again(entry, shard->term, shard->shifts);
+		hb_come_back(shard, entry);
 }
 
 /* Puts an entry on the wheel. Under the shard's lock. */

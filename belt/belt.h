@@ -70,7 +70,10 @@ struct hb_place {
  * @evicted:	entries that the hand has evicted in this lap
  * @renewed:	entries that stayed in the last term, and that the hand has found read in this one
  * @stale:	likewise, and found not read
+ * @added:	new plain entries since @common was last set
+ * @back:	those of them whose keys had ghosts
  * @shifts:	many were found not read, or nothing is known: see hb_mark_again()
+ * @common:	most new entries have keys with ghosts, so ghosts mark none of them
  * @next:	lower bound of when a bucket of @wheel or @leases falls off. Read without @lock by
  *		the worker
  * @wheel:	where plain entries wait for their deadlines
@@ -88,6 +91,7 @@ struct hb_shard {
 	spinlock_t lock;		/* docs/design.md has the lock order */
 	bool in_limbo;
 	bool shifts;
+	bool common;
 	u64 versions;
 	u64 count;
 	u64 live;
@@ -104,6 +108,8 @@ struct hb_shard {
 	u64 evicted;
 	u64 renewed;
 	u64 stale;
+	u64 added;
+	u64 back;
 	u64 next;
 	struct hb_wheel wheel;
 	struct hb_wheel old;

@@ -11,10 +11,11 @@
  * arrive all over the order, and not at its end alone, laps are short, and an entry has less time
  * to be read in one. Where many of the entries that stayed in a term are not read in the next one,
  * the keys that are in use change: there a new entry whose key had left stays for the whole term,
- * until a term ends with few of them. With HASHBELT_EVICT_DEADLINE, and on belts that do not evict,
- * the plain entry with the earliest deadline leaves, read or not. Fill leases and requests leave
- * when no plain entry is left: a fill lease that left early would let all callers that miss its key
- * fill it.
+ * until a term ends with few of them. Where the keys of most new entries had left not long before,
+ * that does not tell one from another: none of them has the second mark. With
+ * HASHBELT_EVICT_DEADLINE, and on belts that do not evict, the plain entry with the earliest
+ * deadline leaves, read or not. Fill leases and requests leave when no plain entry is left: a fill
+ * lease that left early would let all callers that miss its key fill it.
  *
  * Each shard has a lower bound of its deadlines for both classes. An eviction by deadline looks at
  * the shard with the least bound, which makes that bound exact, until it is still the least: mostly
@@ -380,6 +381,31 @@ static void count_stayed(struct hb_shard *shard, const struct hashbelt_entry *en
 	stayed = shard->renewed + shard->stale;
 	if (4 * stayed >= shard->live)
 		shard->shifts = 3 * shard->stale > stayed;
+}
+
+/*
+ * Counts a new entry whose key has a ghost. As many new entries have to be seen as the shard has,
+ * and a batch at least.
+ */
+static void count_back(struct hb_shard *shard)
+{
+	shard->back++;
+	if (shard->added < HB_BATCH || shard->added < shard->live)
+		return;
+	shard->common = 2 * shard->back > shard->added;
+	shard->added = 0;
+	shard->back = 0;
+}
+
+/*
+ * A new entry whose key has a ghost is marked: the key is in use for longer than its entry was in
+ * the belt. Under the shard's lock; before the entry is in the index.
+ */
+void hb_come_back(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	count_back(shard);
+	if (!shard->common)
+		hb_mark_again(entry, shard->term, shard->shifts);
 }
 
 /*

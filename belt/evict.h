@@ -13,6 +13,7 @@ int hb_make_chains(struct hashbelt_belt *belt, struct hb_shard *shard);
 unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason, unsigned int most);
 struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len);
+void hb_come_back(struct hb_shard *shard, struct hashbelt_entry *entry);
 bool hb_evicts_ahead(const struct hashbelt_belt *belt);
 void hb_evict_ahead(struct hashbelt_belt *belt, const struct hashbelt_entry *put);
 int hb_evict_init(void);

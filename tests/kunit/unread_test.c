@@ -598,6 +598,59 @@ static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(stru
 	check_accounting(test, belt);
 }
 
+/* Whether an entry, which is there, is marked as one whose key has come back. */
+static bool came_back(struct hashbelt_belt *belt, unsigned int key)
+{
+	struct hashbelt_entry *entry;
+	bool marked;
+	u32 gone;
+
+	rcu_read_lock();
+	entry = hashbelt_find(belt, &key, sizeof(key), hashbelt_now(belt), &gone);
+	marked = entry && hb_hash_of(entry) & HB_TERM;
+	rcu_read_unlock();
+	return marked;
+}
+
+/* Puts the keys that are not there. Returns how many of their entries are marked. */
+static unsigned int put_missing(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
+				unsigned int to)
+{
+	unsigned int key, marked = 0;
+
+	for (key = from; key < to; key++) {
+		if (has(belt, key))
+			continue;
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		marked += came_back(belt, key);
+	}
+	return marked;
+}
+
+static void keys_that_came_back_leave_no_mark_where_most_do(struct kunit *test)
+{
+	enum { ENTRIES = 1500, KEYS = ENTRIES + 100, ROUNDS = 10 };
+	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
+	unsigned int key, marked = 0;
+
+	put_missing(test, belt, 0, ENTRIES);
+	/* Moves the entries to a larger index. */
+	flush_work(&belt->work);
+	put_missing(test, belt, ENTRIES, KEYS);
+	for (key = 0; key < ROUNDS; key++)
+		marked += put_missing(test, belt, 0, KEYS);
+	KUNIT_EXPECT_GT(test, marked, 0u);
+	KUNIT_EXPECT_EQ(test, put_missing(test, belt, 0, KEYS), 0u);
+	/* Now a fifth of the keys that are put comes back. */
+	for (key = KEYS, marked = 0; key < ROUNDS * KEYS; key++) {
+		put_missing(test, belt, key, key + 1);
+		if (key % 4 == 0)
+			marked += put_missing(test, belt, key - KEYS, key - KEYS + 1);
+	}
+	KUNIT_EXPECT_GT(test, marked, 0u);
+	check_accounting(test, belt);
+}
+
 static u64 *zipf_new(struct kunit *test, unsigned int keys)
 {
 	u64 *sums = kunit_kzalloc(test, keys * sizeof(*sums), GFP_KERNEL), sum = 0;
@@ -693,6 +746,7 @@ static struct kunit_case unread_test_cases[] = {
 			 return_gen_params),
 	KUNIT_CASE_PARAM(an_entry_whose_key_came_back_stays_for_a_term_where_keys_change,
 			 shift_gen_params),
+	KUNIT_CASE(keys_that_came_back_leave_no_mark_where_most_do),
 	KUNIT_CASE(a_skewed_stream_misses_less_often_than_by_deadline),
 	{}
 };

@@ -12,8 +12,9 @@
  * counts as a read. An object whose key has expired or was evicted not long ago, so that it still
  * has a ghost, stays for the rest of the term too. If at most a third of the entries that stayed in
  * the term before were not read again, the keys that are in use do not change: then it stays only
- * when the hand passes it first. The hand that is furthest behind moves, so that all of them go
- * through the belt as one would.
+ * when the hand passes it first. Where more than half of all new objects have ghosts, ghosts do not
+ * tell one from another: then it is treated as any other. The hand that is furthest behind moves,
+ * so that all of them go through the belt as one would.
  *
  * "by laps" is "unread" with terms of one lap, as in SIEVE, and without ghosts. The hand comes
  * round the sooner the more times-to-live there are, because new entries arrive all over the order
@@ -33,6 +34,9 @@
 /* A value of the same length is copied into an object of so many bytes (HB_FINE_MAX). */
 #define OVERWRITE_MOST		320
 
+/* As HB_BATCH of belt/belt.h. */
+#define BATCH			64
+
 /**
  * struct shard - a part of a belt
  * @root:	the tree of its objects
@@ -47,6 +51,9 @@
  * @renewed:	objects that stayed in the last term, and that the hand has found read in this one
  * @stale:	likewise, and found not read
  * @shifts:	many were not read, or nothing is known
+ * @added:	new objects
+ * @back:	those of them that had a ghost
+ * @common:	most new objects had one
  */
 struct shard {
 	struct object *root;
@@ -60,7 +67,10 @@ struct shard {
 	uint64_t evicted;
 	uint64_t renewed;
 	uint64_t stale;
+	uint64_t added;
+	uint64_t back;
 	bool shifts;
+	bool common;
 };
 
 /**
@@ -181,16 +191,30 @@ static void enter(struct cache *cache, struct object *object)
 	shard->count++;
 }
 
+/* Counts an object that has a ghost, among as many new objects as the shard has. */
+static void count_back(struct shard *shard)
+{
+	shard->back++;
+	if (shard->added < BATCH || shard->added < shard->count)
+		return;
+	shard->common = 2 * shard->back > shard->added;
+	shard->added = 0;
+	shard->back = 0;
+}
+
 static void add(struct cache *cache, struct object *object)
 {
-	const struct shard *shard = shard_of(cache, object);
+	struct shard *shard = shard_of(cache, object);
 	uint64_t *ghost = ghost_of(cache, object);
 
 	object->reads = 0;
 	object->since = 0;
+	shard->added++;
 	if (ghost && *ghost == key_of(cache, object) + 1) {
 		*ghost = 0;
-		object->since = shard->shifts ? shard->term : shard->term + 1;
+		count_back(shard);
+		if (!shard->common)
+			object->since = shard->shifts ? shard->term : shard->term + 1;
 	}
 	enter(cache, object);
 }
