@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 90
+plan 91
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 # shellcheck source=tests/hbctl/locks.sh
@@ -208,6 +208,26 @@ for number in 1 15; do # SIGHUP, SIGTERM
 		"interrupted while waiting for lock 'x'"
 done
 hbctl unlock x --owner d
+# shellcheck disable=SC2317 # called by at_last
+is_writing() {
+	grep -q '^1 ' "/proc/$1/syscall" 2>/dev/null
+}
+# A pipe that is full
+mkfifo "$temporary/pipe"
+exec 8<>"$temporary/pipe"
+head -c 65536 /dev/zero >&8
+hbctl lock x --owner f >&8 2>"$temporary/err" &
+pid=$!
+at_last is_writing "$pid"
+kill "$pid"
+dd bs=4096 count=16 <&8 >/dev/null 2>&1
+end "$pid"
+echo none >&8
+read -r token <&8
+exec 8<&-
+result 'a signal after the grant does not keep the token from the owner' "$(check_status 143
+	[ "$token" != none ] || echo 'expected a token, found none')"
+hbctl release --owner f >/dev/null
 result 'a waiter that a signal ended does not get the lock' "$(is_free x || hbctl locks)"
 
 # Commands under a lock; the lease is belt time, which is halted.

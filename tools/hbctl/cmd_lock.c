@@ -174,6 +174,8 @@ static enum status take_lock(struct lock_place *place, const struct lock_ask *as
 		printf("%llu\n", held.token);
 	else
 		printf("%llu\t%s\n", held.token, ask->owner.bytes);
+	/* Signals are held back: none may end us before the owner knows that it has the lock. */
+	fflush(stdout);
 	return STATUS_DONE;
 }
 
