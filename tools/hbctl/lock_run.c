@@ -95,7 +95,10 @@ static void renew(struct run *run)
 	run->next = asked + (left < 4000 ? left / 4 + 1 : 1000);
 }
 
-/* Until when nothing has to be done, as poll(2) wants it. */
+/*
+ * Until when nothing has to be done, as poll(2) wants it: a second at most, because poll() does not
+ * count the time for which the machine is suspended, and leases do.
+ */
 static int next_timeout(const struct run *run)
 {
 	__u64 now = clock_ms();
@@ -104,7 +107,7 @@ static int next_timeout(const struct run *run)
 		return -1;
 	if (run->next <= now)
 		return 0;
-	return run->next - now < 1000000 ? run->next - now : 1000000;
+	return run->next - now < 1000 ? run->next - now : 1000;
 }
 
 /* Renews the lock in time until the command has ended. */
