@@ -3,7 +3,8 @@
 # Reads the TAP of many programs, each between "# begin NAME [ARGUMENT]..." and "# end NAME STATUS".
 # Prints a line for each program and for each failure. At the end it prints the failures again, the
 # commands that run them again, and "N passed, N failed, N skipped". A program fails as a whole, in
-# addition to its tests, if it ran no test or fewer than it planned, or if its status is not 0.
+# addition to its tests, if it ran no test or fewer than it planned, if its status is not 0, or if
+# its shell has not found a command.
 # Lines "# figure: ..." are always printed.
 #
 # "# begin-check NAME" replaces "# begin" where run.sh cannot run NAME alone: for a check of a
@@ -195,6 +196,12 @@ function start(what) {
 /^Bail out!/ {
 	fault($0)
 	explain()
+	next
+}
+
+# A shell goes on without a command that it has not found, and what that was to check is not checked.
+/^[^ ]+: (line )?[0-9]+: [^ ]+: (command )?not found$/ {
+	fault($0)
 	next
 }
 

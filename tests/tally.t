@@ -54,6 +54,10 @@ program 'b: ended with status 3' 'a program that exits with 3 fails' 1..1 'ok 1 
 program 'b: did not end' 'a program without an end fails' 1..1 'ok 1 - one'
 program 'b: Bail out! no' 'a program that bails out fails' \
 	1..1 'ok 1 - one' 'Bail out! no' '# end b 1'
+program 'b: b.t: 20: judge: not found' 'a command that the shell does not find is a failure' \
+	1..1 'b.t: 20: judge: not found' 'ok 1 - one' '# end b 0'
+program 'b: b.t: line 20: judge: command not found' 'so is one that bash does not find' \
+	1..1 'b.t: line 20: judge: command not found' 'ok 1 - one' '# end b 0'
 program '0 failed, 1 skipped' 'a skipped test makes the tally fail' 1..1 'ok 1 # SKIP no' '# end b 0'
 tallied 1 'suite late: did not come' 'a suite that is not in the output is a failure' 'good late' "$good"
 tallied 1 'suite late: ended with status 143' 'a suite that was killed is a failure' 'good late' "$good

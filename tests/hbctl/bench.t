@@ -17,7 +17,7 @@ numbers() {
 	name=$1 expression=$2
 	shift 2
 	run hbctl bench --json "$@"
-	result "$name" "$(judge_status 0; judge_error ''
+	result "$name" "$(check_status 0; check_error ''
 		sed 's/[{}"]//g; s/name:[^,]*,//; s/:/=/g; s/,/;/g; s/null/"null"/g' "$temporary/out" |
 			sed "s/\$/; if (!($expression)) print \"expected $expression, found: \" all/" \
 				>"$temporary/program"

@@ -27,7 +27,7 @@ rows() {
 	run "$@"
 	# shellcheck disable=SC2086 # names of belts
 	[ -z "$belts" ] || named $belts
-	result "$name" "$(judge_status 0; same; judge_error '')"
+	result "$name" "$(check_status 0; same; check_error '')"
 }
 
 belt small --ttl 90s --max-entries 7
