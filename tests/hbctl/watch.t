@@ -90,6 +90,8 @@ kill "$watcher"
 end "$watcher"
 on put a 1
 begin 1 a --interval 10ms
+# The request is there before watch has looked at the entry.
+at_last test -s "$temporary/seen"
 on advance 1m
 sees 'watch prints the key alone of an entry that has expired' "a${tab}1
 a"

@@ -71,7 +71,9 @@ lock_later waiter x --owner d --wait 1h
 at_last has_ended waiter
 result 'the end of a lease grants the lock to a waiter' "$(
 	is_sql d 'SELECT owner FROM hashbelt_lock' || lock_row x)"
+# The server ends its side of a connection a moment after the client.
 for number in 1 2 15; do # SIGHUP, SIGINT, SIGTERM
+	at_last is_waiting 0
 	lock_later waiter x --owner e --wait forever
 	at_last is_waiting 1
 	kill -$number "$pid"
@@ -80,6 +82,7 @@ for number in 1 2 15; do # SIGHUP, SIGINT, SIGTERM
 done
 result 'a waiter that a signal ended does not get the lock' "$(is_sql d 'SELECT owner FROM hashbelt_lock' ||
 	lock_row x)"
+at_last is_waiting 0
 under='nohup'
 lock_later waiter x --owner e --wait forever
 under='env'
@@ -106,10 +109,12 @@ for number in 2 15; do
 		$((number + 5)) '' ''
 	rm "$temporary/ready"
 done
-lock_later holder x --owner a -- sleep 1000
-at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
+# shellcheck disable=SC2016
+lock_later holder x --owner a -- sh -c ': >"$0"; exec sleep 1000' "$temporary/ready"
+at_last test -e "$temporary/ready"
 kill -s TERM "$pid"
 ended 'lock exits with 143 when SIGTERM kills the command' holder 143 '' ''
+rm "$temporary/ready"
 is 'no row is left when SIGTERM has killed the command' 0 '' '' lock_row x
 
 # Renewal
@@ -129,7 +134,8 @@ ended 'hbctl ends the command with SIGTERM when its row is gone' holder 143 '' \
 	"lock 'x' is lost (its lease was over): the command is asked to end (SIGTERM)"
 lock_later holder x --owner a --ttl 1800ms -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
-sql "UPDATE hashbelt_lock SET owner = 'thief', token = token + 1"
+sql "UPDATE hashbelt_lock SET owner = 'thief', token = token + 1,
+	lease = clock_timestamp() + interval '1 hour'"
 ended 'hbctl ends the command with SIGTERM when another owner has the lock' holder 143 '' \
 	"lock 'x' is lost (another has it): *"
 is 'hbctl that has lost its lock leaves the lock of the new owner' 0 1 \
@@ -193,8 +199,10 @@ result 'hbctl renews its lease after a restart of the server' "$(is_renewed x "$
 : >"$temporary/fifo"
 ended 'the command ends with 0 though the server was restarted meanwhile' holder 0 '' ''
 is 'hbctl unlocks its lock after a restart of the server' 0 '' '' lock_row x
-lock_later holder x --owner a --ttl 2s -- sleep 1000
-at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
+rm "$temporary/ready"
+# shellcheck disable=SC2016
+lock_later holder x --owner a --ttl 2s -- sh -c ': >"$0"; exec sleep 1000' "$temporary/ready"
+at_last test -e "$temporary/ready"
 server stop -m immediate
 ended 'hbctl ends the command with SIGTERM when the server stays away' holder 143 '' \
 	"lock 'x' is lost (*connect*): the command is asked to end (SIGTERM)"
