@@ -44,6 +44,9 @@
  */
 #define SETTLE		15
 
+/* For so many seconds after the last put, a cache may still enlarge its index. */
+#define PAUSE		3
+
 #define HOUR	(3600 * 1000ull)
 
 /* Entries expire so many milliseconds after the first was put. */
@@ -338,6 +341,7 @@ static void measure_all(void)
 {
 	peer->open(&plan);
 	fill();
+	sleep(PAUSE);
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
 		if (is_selected(operations[i].name))
 			measure(&operations[i]);
