@@ -44,7 +44,10 @@
  */
 #define SETTLE		15
 
-/* For so many seconds after the last put, a cache may still enlarge its index. */
+/*
+ * For so many seconds after an operation, its cache may still enlarge its index or free memory. The
+ * floor of the next operation would bear that.
+ */
 #define PAUSE		3
 
 #define HOUR	(3600 * 1000ull)
@@ -341,10 +344,12 @@ static void measure_all(void)
 {
 	peer->open(&plan);
 	fill();
-	sleep(PAUSE);
-	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
-		if (is_selected(operations[i].name))
-			measure(&operations[i]);
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+		if (!is_selected(operations[i].name))
+			continue;
+		sleep(PAUSE);
+		measure(&operations[i]);
+	}
 }
 
 static void usage(const char *why)
