@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/../hbctl/tap.sh"
 
-plan 53
+plan 55
 # shellcheck source=tests/store/server.sh
 . "$(dirname "$0")/server.sh"
 # shellcheck source=tests/hbctl/locks.sh
@@ -93,6 +93,29 @@ at_last has_ended waiter
 result 'SIGHUP does not end a waiting lock command under nohup' \
 	"$(grep -v '^0' "$temporary/waiter.status")"
 is 'a waiter that has ignored SIGHUP has the lock' 0 '' '' in_store unlock x --owner e
+# Another session locks the table when more than a third of the wait is over.
+# shellcheck disable=SC2317 # called by at_last
+has_waited() {
+	is_sql 1 "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hbctl'
+		AND state = 'idle' AND query_start > backend_start + interval '2 seconds'"
+}
+in_store lock x --owner a --ttl 1h >/dev/null
+mkfifo "$temporary/session"
+"$bin/psql" -X -q -A -t -d "$store" <"$temporary/session" >"$temporary/psql" &
+psql=$!
+exec 8>"$temporary/session"
+at_last is_waiting 0
+lock_later waiter x --owner b --wait 5s
+at_last has_waited
+echo 'BEGIN; LOCK TABLE hashbelt_lock; DELETE FROM hashbelt_lock; SELECT 1;' >&8
+at_last test -s "$temporary/psql"
+ended 'lock --wait 5s exits with 3 when another session locks the table meanwhile' waiter 3 '' \
+	'the store: the s* *'
+echo 'COMMIT;' >&8
+exec 8>&-
+wait $psql
+at_last is_sql 0 "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hbctl'"
+is 'an attempt that was given up does not take the lock later on' 0 '' '' lock_row x
 
 # A command
 check_command in_store "hbctl locks --store '$store'"

@@ -57,6 +57,7 @@
  * @table:	the table's name as an identifier, quoted
  * @sequence:	the name of the sequence of tokens, likewise
  * @deadline:	when the answer that is waited for must be there, as clock_ms()
+ * @statement_ms: the server ends a statement of this connection after so many milliseconds
  * @fresh:	nothing was asked since we connected: @deadline holds on
  * @listening:	this connection is told of locks that are given back
  * @interrupted: the place's signals ask us to end
@@ -73,6 +74,7 @@ struct store {
 	char *table;
 	char *sequence;
 	__u64 deadline;
+	__u64 statement_ms;
 	bool fresh;
 	bool listening;
 	bool interrupted;
@@ -158,7 +160,6 @@ static const char create_sql[] =
 	"CREATE SEQUENCE IF NOT EXISTS %2$s AS bigint OWNED BY %1$s.token;\n"
 	"CREATE INDEX IF NOT EXISTS %4$s ON %1$s (owner, object_type)";
 
-/* A statement that was given up must not take a lock later on. */
 static const char session_sql[] =
 	"SET statement_timeout = %llu;\n"
 	"SET default_transaction_isolation = 'read committed'";
@@ -412,6 +413,13 @@ static void remember(struct store *store)
 	store->port = checked(strdup(PQport(store->connection) ?: ""));
 }
 
+static __u64 ms_left(const struct store *store)
+{
+	__u64 now = clock_ms();
+
+	return store->deadline > now ? store->deadline - now : 0;
+}
+
 /* Connects, and sets up the session. */
 static int connect_store(struct store *store)
 {
@@ -426,7 +434,8 @@ static int connect_store(struct store *store)
 		return err;
 	PQsetnonblocking(store->connection, 1);
 	remember(store);
-	snprintf(sql, sizeof(sql), session_sql, store->place.answer_timeout_ms * 9 / 10);
+	store->statement_ms = ms_left(store) * 9 / 10 + 1;
+	snprintf(sql, sizeof(sql), session_sql, store->statement_ms);
 	err = execute(store, sql);
 	/* A session that is not set up as it must be is none. */
 	if (err)
@@ -450,6 +459,33 @@ static char *compose(const char *format, ...)
 }
 
 /*
+ * Has the server end the next statement before we would give it up: one that was given up must not
+ * take or renew a lock later on. Where an answer takes long, a smaller part of the time is left for
+ * the statement.
+ */
+static int limit_statement(struct store *store)
+{
+	unsigned int tenths = 9;
+	char sql[64];
+	__u64 left;
+	int err;
+
+	for (;;) {
+		left = ms_left(store);
+		if (store->statement_ms <= left && store->statement_ms >= left / 2)
+			return 0;
+		if (!left)
+			return give_up(store, "the server did not answer");
+		store->statement_ms = left * tenths / 10 + 1;
+		snprintf(sql, sizeof(sql), "SET statement_timeout = %llu", store->statement_ms);
+		err = execute(store, sql);
+		if (err)
+			return err;
+		tenths = 5;
+	}
+}
+
+/*
  * Runs a statement with values, connected or not. The first one after we connected
  * shares the time that this was given.
  */
@@ -469,6 +505,9 @@ static int query(struct store *store, const char *format, int count,
 		if (!store->fresh)
 			store->deadline = clock_ms() + store->place.answer_timeout_ms;
 		store->fresh = false;
+		err = limit_statement(store);
+		if (err)
+			break;
 		err = answer(store, PQsendQueryParams(store->connection, sql, count, NULL,
 						      values, NULL, NULL, 0), result);
 	} while (err == -EAGAIN && ++tries < RETRIES);
