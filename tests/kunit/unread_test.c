@@ -196,7 +196,7 @@ static void put_everywhere(struct kunit *test, struct hashbelt_belt *belt, unsig
 
 static void an_entry_that_was_found_read_stays_while_laps_evict_many(struct kunit *test)
 {
-	enum { ENTRIES = 800, KEPT = 200, MANY = 4000 };
+	enum { ENTRIES = 800, KEPT = 200, MANY = 5000 };
 	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
 	unsigned int key;
 
@@ -270,9 +270,10 @@ static void an_eviction_ends_where_all_entries_are_always_marked(struct kunit *t
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 4ULL * ENTRIES);
 }
 
+/* No shard has over 64 entries: in a larger one the hand may go ahead of others in a bucket. */
 static void the_order_can_change_while_the_belt_is_in_use(struct kunit *test)
 {
-	enum { ENTRIES = 200, PUTS = 20 };
+	enum { ENTRIES = 100, PUTS = 20 };
 	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
 	unsigned int key;
 

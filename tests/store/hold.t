@@ -141,7 +141,7 @@ rm "$temporary/ready"
 is 'no row is left when SIGTERM has killed the command' 0 '' '' lock_row x
 
 # Renewal
-lock_later holder x --owner a --ttl 1800ms -- sleep 1000
+lock_later holder x --owner a --ttl 6s -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 row=$(lock_row x)
 for _ in 1 2 3 4; do
@@ -155,7 +155,7 @@ result 'locks lists a lock whose lease hbctl renews' \
 sql 'DELETE FROM hashbelt_lock'
 ended 'hbctl ends the command with SIGTERM when its row is gone' holder 143 '' \
 	"lock 'x' is lost (its lease was over): the command is asked to end (SIGTERM)"
-lock_later holder x --owner a --ttl 1800ms -- sleep 1000
+lock_later holder x --owner a --ttl 6s -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 sql "UPDATE hashbelt_lock SET owner = 'thief', token = token + 1,
 	lease = clock_timestamp() + interval '1 hour'"
@@ -163,14 +163,14 @@ ended 'hbctl ends the command with SIGTERM when another owner has the lock' hold
 	"lock 'x' is lost (another has it): *"
 is 'hbctl that has lost its lock leaves the lock of the new owner' 0 1 \
 	'' in_store release --owner thief
-lock_later holder x --owner a --ttl 1800ms -- sleep 1000
+lock_later holder x --owner a --ttl 6s -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 sql "UPDATE hashbelt_lock SET token = token + 1"
 ended 'hbctl ends the command with SIGTERM when the token has changed' holder 143 '' \
 	"lock 'x' is lost (its lease was over): *"
 in_store release --owner a >/dev/null
 # shellcheck disable=SC2016
-lock_later holder x --owner a --ttl 1800ms -- \
+lock_later holder x --owner a --ttl 6s -- \
 	sh -c 'trap "exit 0" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/ready"
 at_last test -e "$temporary/ready"
 sql 'DELETE FROM hashbelt_lock'
