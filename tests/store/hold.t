@@ -110,7 +110,7 @@ at_last has_waited
 echo 'BEGIN; LOCK TABLE hashbelt_lock; DELETE FROM hashbelt_lock; SELECT 1;' >&8
 at_last test -s "$temporary/psql"
 ended 'lock --wait 5s exits with 3 when another session locks the table meanwhile' waiter 3 '' \
-	'the store: the s* *'
+	'the store: the statement was given up: *'
 echo 'COMMIT;' >&8
 exec 8>&-
 wait $psql

@@ -94,9 +94,8 @@ psql=$!
 exec 8>"$temporary/fifo"
 echo 'BEGIN; LOCK TABLE hashbelt_lock; SELECT 1;' >&8
 at_last test -s "$temporary/psql"
-# The server gives the statement up, or hbctl does if it took long to connect.
 timed 'lock --wait 5s exits with 3 while another session locks the table' 4000 8000 3 \
-	'the store: the s* *' \
+	'the store: the statement was given up: *' \
 	in_store lock x --owner a --wait 5s
 at_last nobody_is_served
 is 'the server ends the statement that lock has given up' 0 0 '' served

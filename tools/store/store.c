@@ -472,7 +472,8 @@ static int limit_statement(struct store *store)
 
 	for (;;) {
 		left = ms_left(store);
-		if (store->statement_ms <= left && store->statement_ms >= left / 2)
+		/* The rest is for the server's answer that it has ended it. */
+		if (store->statement_ms <= left - left / 20 && store->statement_ms >= left / 2)
 			return 0;
 		if (!left)
 			return give_up(store, "the server did not answer");
