@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 28
+plan 29
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -61,6 +61,7 @@ $HASHBELT_FLAGS $HASHBELT_BELT $HASHBELT_TRY $(wc -c)" >>$log'
 	program both 'echo "$HASHBELT_KEY" >>$log; until [ $(wc -l <$log) -ge 2 ]; do :; done'
 	program slow 'echo begun >>$log; until [ -e $log.go ]; do :; done; echo done >>$log'
 	program gate 'echo $$ >>$log; until [ -e $log.go ]; do :; done; [ $HASHBELT_KEY != b ]'
+	program held 'echo >>$log; [ $HASHBELT_KEY != b ] || exit 1; until [ -e $log.go ]; do :; done'
 }
 : >"$log"
 
@@ -170,6 +171,17 @@ result 'events --exec ends when one of the programs that end together has failed
 is 'the event before the one that failed is acknowledged' 0 "20${tab}removed${tab}b${tab}value of b
 21${tab}removed${tab}c${tab}value of c" '' on events
 rm "$log.go"
+: >"$log"
+remove b c
+printf 'events --ack --exec %s --tries 1 --jobs 2\nsize\n' "$temporary/held" |
+	hbctl -b main batch >"$temporary/out" 2>"$temporary/err" &
+pid=$!
+at_last test -s "$temporary/err"
+kill "$pid"
+end "$pid"
+result 'a signal ends a batch that waits for a program after another has failed' \
+	"$(check_status 143; cat "$temporary/out")"
+on events >/dev/null
 : >"$log"
 is 'a batch goes on after events --exec' 0 0 '' sh -c 'hbctl -b main put u 1; hbctl -b main rm u
 	printf "events --ack --exec true\nsize\n" | hbctl -b main batch'

@@ -418,6 +418,8 @@ static enum status drain(struct handling *handling)
 		status = first_failure(status, reap(handling));
 	}
 	/* A signal ends this command well, and a batch as a whole. */
+	if (handling->signals.caught)
+		caught = handling->signals.caught;
 	handling->signals.caught = handling->request->batch ? caught : 0;
 	return status;
 }
