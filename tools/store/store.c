@@ -472,7 +472,7 @@ static int limit_statement(struct store *store)
 
 	for (;;) {
 		left = ms_left(store);
-		/* The rest is for the server's answer that it has ended it. */
+		/* A twentieth is left for the answer that the server has ended it. */
 		if (store->statement_ms <= left - left / 20 && store->statement_ms >= left / 2)
 			return 0;
 		if (!left)
