@@ -52,6 +52,7 @@ enum hashbelt_op {
 #define HASHBELT_NO_REFRESH	0x10	/* get: leave the deadline alone, count as no read */
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
 #define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor */
+#define HASHBELT_IF_LEASE	0x80	/* put: ESTALE if the caller's fill lease has ended */
 
 /**
  * struct hashbelt_item - one operation on one key
@@ -71,9 +72,10 @@ enum hashbelt_op {
  *		up to milliseconds. Added to a time that was read before the call, it
  *		is too long by at most that rounding.
  *		HASHBELT_TTL_NEVER for an entry that does not expire
- * @version:	with HASHBELT_IF_VERSION: the version that the entry must have.
+ * @version:	with HASHBELT_IF_VERSION: the version that the entry must have; with
+ *		HASHBELT_IF_LEASE: the token of the fill lease; not both.
  *		Returned: the entry's version; with EEXIST and ESTALE that of the
- *		present entry
+ *		present entry, 0 if there is none
  * @op:		in a batch: one of enum hashbelt_op. Else 0
  * @result:	in a batch, returned: 0 or a negative errno
  * @reserved:	pass 0
@@ -91,6 +93,9 @@ enum hashbelt_op {
  * the descriptor is closed or the descriptor is bound to another belt. A process that is
  * killed closes its descriptors. After a put over the entry without that flag, the entry is
  * bound no more.
+ *
+ * A put with HASHBELT_IF_LEASE stores nothing if the fill lease has ended (struct
+ * hashbelt_fill). It replaces a present entry, whatever the belt's policy.
  */
 struct hashbelt_item {
 	__u64 key;
@@ -679,8 +684,11 @@ struct hashbelt_lock_record {
 /* Modifiers and results of a fill (@how and @state of hashbelt_fill). */
 #define HASHBELT_STALE		0x100	/* how: accept an expired value; state: it is one */
 #define HASHBELT_GIVE_UP	0x200	/* how: only give the fill lease up */
+#define HASHBELT_RENEW_LEASE	0x400	/* how: only set its end: @lease_ms from now */
+#define HASHBELT_FAIL		0x800	/* how: only end it, and grant none for @lease_ms */
 #define HASHBELT_GRANTED	0x01	/* state: the caller has the fill lease */
 #define HASHBELT_FILLING	0x02	/* state: another caller has it */
+#define HASHBELT_FAILED		0x04	/* state: HASHBELT_FAIL has ended it not long ago */
 
 /**
  * struct hashbelt_fill - get, or get a fill lease
@@ -691,23 +699,34 @@ struct hashbelt_lock_record {
  * @ahead_ms:	grant a fill lease already when the entry has less than this time left.
  *		One caller is granted it until the entry expires, or for @lease_ms if
  *		that is longer; a @lease_ms of 0 adds nothing then
- * @token:	returned with HASHBELT_GRANTED; passed with HASHBELT_GIVE_UP
+ * @token:	returned with HASHBELT_GRANTED; passed with HASHBELT_GIVE_UP,
+ *		HASHBELT_RENEW_LEASE and HASHBELT_FAIL
  * @how:	HASHBELT_BOUND: the fill lease ends with the descriptor at the latest;
- *		HASHBELT_STALE; HASHBELT_GIVE_UP
- * @state:	returned: HASHBELT_GRANTED, HASHBELT_FILLING, HASHBELT_STALE
+ *		HASHBELT_STALE. Or one of HASHBELT_GIVE_UP, HASHBELT_RENEW_LEASE, HASHBELT_FAIL
+ * @state:	returned: HASHBELT_GRANTED, HASHBELT_FILLING or HASHBELT_FAILED; HASHBELT_STALE
  * @reserved:	pass 0
  *
  * A miss grants one caller a fill lease: that caller is to compute the value and to put it.
  * Other callers meanwhile learn that the key is being filled, or wait, or take an expired
- * value. The fill lease ends with the next put of the key, by any caller, or when it expires;
- * in the latter case the first waiter is granted one. It counts as an entry under the belt's
- * limits.
+ * value. The fill lease ends with a put or an addition of the key by any caller, with a remove
+ * or an expire of the key, whether or not there is an entry, with a clear, when it expires, when
+ * it is given up, with the descriptor to which it is bound, and when it is evicted. A remove or
+ * a put whose condition fails does not end it, nor does a touch. Unless the key was put, the first
+ * waiter is then granted a fill lease of its own. It counts as an entry under the belt's limits.
+ *
+ * A put with HASHBELT_IF_LEASE and the token stores the value only if the fill lease has not ended:
+ * so no value that was computed before a remove, expire, clear or put of its key is stored after
+ * that has returned.
+ *
+ * HASHBELT_FAIL tells other callers that the value cannot be computed: those that wait, and those
+ * that ask within @lease_ms, get HASHBELT_FAILED and no fill lease. A put, a remove or an expire of
+ * the key, and a clear end that, too. The belt keeps it, whatever becomes of the descriptor.
  *
  * Returns 0 with a value; ENOENT without one, and @state says which caller fills; ETIMEDOUT,
  * it was not put in that time; EINTR, by a signal with a handler; else the errors
- * of a get, of a put, and with HASHBELT_GIVE_UP ENOENT if the caller does not have the
- * fill lease. A fill lease may have been granted when EFAULT means that this structure
- * cannot be written to. Needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
+ * of a get, of a put, and with HASHBELT_GIVE_UP, HASHBELT_RENEW_LEASE and HASHBELT_FAIL ENOENT
+ * if the caller does not have the fill lease. A fill lease may have been granted when EFAULT
+ * means that this structure cannot be written to. Needs HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
  */
 struct hashbelt_fill {
 	struct hashbelt_item item;

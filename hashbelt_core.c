@@ -31,14 +31,14 @@ u64 hashbelt_now(struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_now);
 
-/* Returns 0 if the conditions of a put hold, given the entry that is there. */
+/* Returns 0 if the conditions of a put, but HASHBELT_IF_LEASE, hold for the entry that is there. */
 static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
 			 const struct hashbelt_item *item)
 {
-	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
+	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | HASHBELT_IF_LEASE);
 
 	if (!old)
-		return demands ? -ENOENT : 0;
+		return demands & ~HASHBELT_IF_LEASE ? -ENOENT : 0;
 	if (demands & HASHBELT_IF_VERSION && old->version != item->version)
 		return -ESTALE;
 	if (item->how & HASHBELT_IF_ABSENT ||
@@ -348,8 +348,10 @@ static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
 	now = hb_clock_now(&belt->clock);
 	old = find_like(shard, entry, now);
 	err = belt->dead ? -EIDRM : put_condition(belt, old, item);
-	if (err && old)
-		item->version = old->version;
+	if (unlikely(item->how & HASHBELT_IF_LEASE) && err != -EIDRM)
+		err = hb_fill_condition(shard, entry, item->version, now) ?: err;
+	if (unlikely(err) && (old || err == -ESTALE))
+		item->version = old ? old->version : 0;
 	if (likely(!err))
 		err = charge_and_insert(shard, old, entry, item, now, completions);
 	spin_unlock(&shard->lock);
@@ -425,8 +427,8 @@ int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hash
  * hashbelt_put() - put an entry into a belt
  * @belt:	the belt
  * @entry:	from hashbelt_entry_alloc(), filled; the belt's from now on, also if the put fails
- * @item:	@how: HASHBELT_IF_*; @ttl_ms; @version with HASHBELT_IF_VERSION. Returns @ttl_ms and
- *		@version
+ * @item:	@how: HASHBELT_IF_*; @ttl_ms; @version with HASHBELT_IF_VERSION, and the token with
+ *		HASHBELT_IF_LEASE. Returns @ttl_ms and @version
  *
  * Context: may sleep. Return: 0; -EEXIST, -ENOENT or -ESTALE if the condition does not hold;
  * -EINVAL for a time-to-live that is too long; -ENOSPC if the belt is full, and does not evict or
@@ -913,6 +915,8 @@ EXPORT_SYMBOL_GPL(hashbelt_touch);
  * @key_len:	its length
  * @item:	@how: 0 or HASHBELT_IF_VERSION, and @version. Returns @version
  *
+ * Ends the fill lease of the key, too, unless the condition fails.
+ *
  * Context: may sleep. Return: 0; -ENOENT; -ESTALE if the version differs; -EIDRM.
  */
 int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
@@ -936,6 +940,8 @@ int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		item->version = entry->version;
 		hb_take_out(shard, entry, HASHBELT_REMOVED, now);
 	}
+	if (unlikely(shard->fills) && (!err || (err == -ENOENT && !item->how)))
+		hb_fill_invalidate(shard, hash, key, key_len, now);
 	spin_unlock(&shard->lock);
 	if (!err && hb_is_sparse(belt, shard))
 		hb_kick_worker(belt);
@@ -952,6 +958,8 @@ EXPORT_SYMBOL_GPL(hashbelt_remove);
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
+ *
+ * Ends the fill lease of the key, too.
  *
  * Context: may sleep. Return: 0, -ENOENT or -EIDRM.
  */
@@ -970,6 +978,8 @@ int hashbelt_expire(struct hashbelt_belt *belt, const void *key, u32 key_len)
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_expire(shard, entry, now);
 	}
+	if (unlikely(shard->fills))
+		hb_fill_invalidate(shard, hash, key, key_len, now);
 	spin_unlock(&shard->lock);
 	if (!entry)
 		return hashbelt_is_dead(belt) ? -EIDRM : -ENOENT;

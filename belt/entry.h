@@ -26,7 +26,8 @@ struct hb_shard;
  *		overwrites the value, under the shard's lock. 0 while it does
  * @hash:	of the key, with enum hb_kind, HB_TAILED and HB_MARKS in the lowest bits; constant
  *		likewise but for HB_MARKS
- * @flags:	the user's bits; as @version
+ * @flags:	the user's bits; as @version. Of a fill lease: HASHBELT_FAILED or 0, under the
+ *		shard's lock
  * @keys:	of a request: the number of its keys; constant
  * @key_len:	bytes; constant
  * @value_len:	bytes; constant

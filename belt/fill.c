@@ -7,8 +7,23 @@
 #include "lease.h"
 #include "link.h"
 #include "shard.h"
+#include "waitpoint.h"
 
 #define LEASE_MS	10000	/* of a fill lease without a given time */
+
+/* Of a fill lease, nanoseconds; 0: it is too long. */
+static u64 duration_of(const struct hashbelt_fill *fill)
+{
+	u64 lease_ms = fill->lease_ms ?: LEASE_MS;
+
+	return lease_ms > HASHBELT_TTL_MAX_MS ? 0 : lease_ms * NSEC_PER_MSEC;
+}
+
+/* The fill has failed, and no caller has the lease. Under the shard's lock. */
+static bool has_failed(const struct hashbelt_entry *lease)
+{
+	return lease->flags & HASHBELT_FAILED;
+}
 
 static void fill_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
@@ -31,7 +46,10 @@ const struct hb_kind_ops hb_fill_ops = {
 	.left = hb_lease_hand_over,
 };
 
-/* -EAGAIN: the key has a value that lives for so many milliseconds at least. */
+/*
+ * -EAGAIN: the key has a value that lives for so many milliseconds at least. -EKEYREJECTED: its
+ * last fill has failed.
+ */
 static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 		   struct hashbelt_entry *other, u64 now)
 {
@@ -40,7 +58,9 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 	struct hashbelt_entry *entry;
 
 	entry = hb_peek(shard, lease->hash & HB_HASH, lease->data, lease->key_len, now);
-	return entry && hb_ms_left(hb_node_deadline(&entry->node), now) >= *least_ms ? -EAGAIN : 0;
+	if (entry && hb_ms_left(hb_node_deadline(&entry->node), now) >= *least_ms)
+		return -EAGAIN;
+	return other && has_failed(other) ? -EKEYREJECTED : 0;
 }
 
 /**
@@ -53,21 +73,22 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
  * @ahead:	also if the key has a value, for less than @ahead_ms
  *
  * Context: may sleep. Return: 0: the caller has it; -EBUSY: another task has it; -ETIMEDOUT or
- * -EINTR: likewise, and the caller has waited; -EAGAIN: the key has a value; -EINVAL for a lease or
- * a time to wait that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * -EINTR: likewise, and the caller has waited; -EAGAIN: the key has a value, or the fill has failed
+ * for which the caller has waited: it gets the key, and asks again; -EKEYREJECTED: the last fill
+ * has failed, see hashbelt_fill_fail(); -EINVAL for a lease or a time to wait that is too long;
+ * -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
 {
-	u64 lease_ms = fill->lease_ms ?: LEASE_MS;
 	u64 least_ms = ahead ? fill->ahead_ms : 0;
 	struct hb_acquire acquire = {
-		.belt = belt, .duration = lease_ms * NSEC_PER_MSEC,
+		.belt = belt, .duration = duration_of(fill),
 		.wait_ms = ahead ? 0 : fill->wait_ms, .refuses = refuses, .arg = &least_ms,
 	};
 	int err;
 
-	if (lease_ms > HASHBELT_TTL_MAX_MS)
+	if (!acquire.duration)
 		return -EINVAL;
 	err = hb_lease_acquire(&acquire, HB_FILL, client, key, key_len, NULL, 0);
 	if (!err)
@@ -86,12 +107,23 @@ static struct hashbelt_entry *find_fill(struct hb_shard *shard, u32 hash, const 
 	return hb_lease_find(shard, (hash & HB_HASH) | HB_FILL, key, key_len, now);
 }
 
+/* The fill lease with this token, unless it has ended; else NULL. Under the shard's lock. */
+static struct hashbelt_entry *find_own(struct hb_shard *shard, u32 hash, const void *key,
+				       u32 key_len, u64 token, u64 now)
+{
+	struct hashbelt_entry *lease = find_fill(shard, hash, key, key_len, now);
+
+	return lease && lease->version == token && !has_failed(lease) ? lease : NULL;
+}
+
 /**
  * hashbelt_give_up() - end a fill lease without a put
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
  * @token:	from hashbelt_fill()
+ *
+ * The first waiter is granted a fill lease.
  *
  * Return: 0; -ENOENT: that lease has ended; -EIDRM.
  */
@@ -105,8 +137,8 @@ int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	lease = find_fill(shard, hash, key, key_len, now);
-	if (lease && lease->version == token)
+	lease = find_own(shard, hash, key, key_len, token, now);
+	if (lease)
 		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
 	else
 		err = belt->dead ? -EIDRM : -ENOENT;
@@ -114,6 +146,117 @@ int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u
 	return err;
 }
 EXPORT_SYMBOL_GPL(hashbelt_give_up);
+
+/*
+ * From now on no caller has this lease. It stays until its end, whatever becomes of the descriptor,
+ * so no other is granted. Its waiters leave the line: each asks again and learns that. Under the
+ * shard's lock.
+ */
+static void fail(struct hb_shard *shard, struct hashbelt_entry *lease)
+{
+	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, lease);
+	struct hb_lease *tail = hb_tail(lease);
+
+	lease->flags = HASHBELT_FAILED;
+	hb_detach_put(&tail->link);
+	tail->link.client = NULL;
+	if (!waitpoint)
+		return;
+	hb_waiters_filled(waitpoint);
+	if (unlikely(hb_waiters_wake(waitpoint)))
+		hb_waitpoint_leave_to_worker(shard, waitpoint);
+	else
+		hb_waitpoint_release(shard, waitpoint);
+}
+
+/* Gives a fill lease of the caller another end, from now on; with @failed also ends the fill. */
+static int change_own(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		      const struct hashbelt_fill *fill, bool failed)
+{
+	u32 hash = hb_hash(belt, key, key_len);
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	u64 duration = duration_of(fill), now;
+	struct hashbelt_entry *lease;
+	int err = 0;
+
+	if (!duration)
+		return -EINVAL;
+	hb_make_lease_levels(belt, hash, duration);
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	lease = find_own(shard, hash, key, key_len, fill->token, now);
+	if (lease) {
+		hb_lease_set(shard, lease, duration, now, true);
+		if (failed)
+			fail(shard, lease);
+	} else {
+		err = belt->dead ? -EIDRM : -ENOENT;
+	}
+	spin_unlock(&shard->lock);
+	return err;
+}
+
+/**
+ * hashbelt_fill_renew() - set the end of a fill lease, from now on
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @fill:	@token; @lease_ms
+ *
+ * Context: may sleep. Return: 0; -ENOENT: that lease has ended; -EINVAL: it would be too long;
+ * -EIDRM.
+ */
+int hashbelt_fill_renew(struct hashbelt_belt *belt, const void *key, u32 key_len,
+			const struct hashbelt_fill *fill)
+{
+	return change_own(belt, key, key_len, fill, false);
+}
+EXPORT_SYMBOL_GPL(hashbelt_fill_renew);
+
+/**
+ * hashbelt_fill_fail() - tell other callers that a fill has failed
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @fill:	@token; @lease_ms: the time for which no fill lease of the key is granted
+ *
+ * The lease ends. Callers that wait for it, and those that ask in that time, get -EKEYREJECTED from
+ * hashbelt_fill(). A put, a remove, an expire and a clear of the key end that, too.
+ *
+ * Context: may sleep. Return: as hashbelt_fill_renew().
+ */
+int hashbelt_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		       const struct hashbelt_fill *fill)
+{
+	return change_own(belt, key, key_len, fill, true);
+}
+EXPORT_SYMBOL_GPL(hashbelt_fill_fail);
+
+/*
+ * Returns 0 if the fill lease of the key of @put has not ended, and has this token: no other put,
+ * no remove, no expire and no clear of the key came after its grant. Else -ESTALE. Under the
+ * shard's lock.
+ */
+int hb_fill_condition(struct hb_shard *shard, const struct hashbelt_entry *put, u64 token, u64 now)
+{
+	const struct hashbelt_entry *lease = shard->fills ? hb_fill_find(shard, put, now) : NULL;
+
+	return lease && lease->version == token && !has_failed(lease) ? 0 : -ESTALE;
+}
+
+/*
+ * The value of a key is no longer valid: what a caller has computed so far is not stored. The first
+ * waiter gets a lease of its own. A lease that is over by now is handed over as always; the new one
+ * stays. Under the shard's lock.
+ */
+void hb_fill_invalidate(struct hb_shard *shard, u32 hash, const void *key, u32 key_len, u64 now)
+{
+	struct hashbelt_entry *lease;
+
+	lease = hb_find_live(shard, (hash & HB_HASH) | HB_FILL, key, key_len, now);
+	if (lease)
+		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
+}
 
 /* The fill lease of the key of @put, which has not ended; or NULL. Under the shard's lock. */
 const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct hashbelt_entry *put,

@@ -168,18 +168,25 @@ bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 
 	return more;
 }
 
-/* The end of a present lease has changed; under the shard's lock. */
-void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease)
+/* Sets the end of a lease; without @shorten only to a later one. Under the shard's lock. */
+void hb_lease_set(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now,
+		  bool shorten)
 {
-	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, lease);
+	struct hb_waitpoint *waitpoint;
 
+	if (hb_node_move(&lease->node, now, now + duration, shorten) != now + duration)
+		return;
+	hb_wheel_del(&shard->leases, &lease->node);
+	hb_clock_wake_at(&shard->belt->clock, hb_schedule(shard, lease, now));
+	waitpoint = hb_waitpoint_of(shard, lease);
 	if (waitpoint)
 		arm_first(line_of(waitpoint, lease), lease_end(lease));
 }
 
 /*
- * The key was put. The tasks that wait for its fill lease leave the line, so no end of a lease
- * hands that over to one of them. hb_waiters_wake() wakes them. Under the shard's lock.
+ * The key was put, or its fill has failed. The tasks that wait for its fill lease leave the line,
+ * so no end of a lease hands that over to one of them. hb_waiters_wake() wakes them. Under the
+ * shard's lock.
  */
 void hb_waiters_filled(struct hb_waitpoint *waitpoint)
 {
@@ -187,8 +194,8 @@ void hb_waiters_filled(struct hb_waitpoint *waitpoint)
 }
 
 /*
- * Wakes a batch of the tasks whose key was put. True if there are more. Under the shard's lock; the
- * caller releases the waitpoint.
+ * Wakes a batch of the tasks whose key was put or whose fill has failed. True if there are more.
+ * Under the shard's lock; the caller releases the waitpoint.
  */
 bool hb_waiters_wake(struct hb_waitpoint *waitpoint)
 {

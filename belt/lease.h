@@ -79,14 +79,15 @@ struct hb_waiters {
 };
 
 #define HB_WAITING	1	/* in the line */
-#define HB_FILLED	2	/* the key was put */
+#define HB_FILLED	2	/* the key was put, or its fill has failed */
 
 struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
 				     u32 key_len, u64 now);
 void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
 			struct hb_room *room);
 bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 now);
-void hb_lease_changed(struct hb_shard *shard, struct hashbelt_entry *lease);
+void hb_lease_set(struct hb_shard *shard, struct hashbelt_entry *lease, u64 duration, u64 now,
+		  bool shorten);
 void hb_waiters_filled(struct hb_waitpoint *waitpoint);
 bool hb_waiters_wake(struct hb_waitpoint *waitpoint);
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,

@@ -119,17 +119,6 @@ static u64 duration_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 	return ttl_ms * NSEC_PER_MSEC;
 }
 
-/* Sets the end of a lease; without @shorten only to a later one. Under the shard's lock. */
-static void set_lease(struct hb_shard *shard, struct hashbelt_entry *entry, u64 duration,
-		      u64 now, bool shorten)
-{
-	if (hb_node_move(&entry->node, now, now + duration, shorten) != now + duration)
-		return;
-	hb_wheel_del(&shard->leases, &entry->node);
-	hb_clock_wake_at(&shard->belt->clock, hb_schedule(shard, entry, now));
-	hb_lease_changed(shard, entry);
-}
-
 /*
  * -EALREADY: the owner has the lock. Its lease is extended then, unless HASHBELT_IF_ABSENT is set.
  */
@@ -141,7 +130,7 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 	if (!other || !is_owner(other, hashbelt_entry_value(acquire->lease), lock))
 		return 0;
 	if (!(lock->how & HASHBELT_IF_ABSENT)) {
-		set_lease(shard, other, acquire->duration, now, false);
+		hb_lease_set(shard, other, acquire->duration, now, false);
 		describe(other, lock, now);
 	}
 	return -EALREADY;
@@ -205,7 +194,7 @@ static int change_own(struct hashbelt_belt *belt, const void *key, const void *o
 		err = -EACCES;
 	} else {
 		if (duration)
-			set_lease(shard, lease, duration, now, true);
+			hb_lease_set(shard, lease, duration, now, true);
 		describe(lease, lock, now);
 		if (!duration)
 			hb_take_out(shard, lease, HASHBELT_REMOVED, now);

@@ -10,7 +10,8 @@ struct hb_shard;
  * struct hb_waitpoint - tail of a waitpoint; all under the shard's lock
  * @entry:	the waitpoint's entry
  * @waiters:	tasks that wait, in FIFO order: for the lock, for the fill lease
- * @filled:	tasks that waited for the fill lease when the key was put, until they are woken
+ * @filled:	tasks that waited for the fill lease when the key was put or its fill failed, until
+ *		they are woken
  * @watches:	of requests that wait for the key, in FIFO order
  * @unfinished:	place in the shard's list of those where more than a batch of waits was to end
  * @stamp:	requests that were registered before this version are complete: the key was put

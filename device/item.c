@@ -279,11 +279,20 @@ read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct ha
 	return ERR_PTR(-EFAULT);
 }
 
-/* Whether a put's conditions can hold together. */
+/* The conditions of a put. */
+#define PUT_CONDITIONS	(HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | \
+			 HASHBELT_IF_LEASE)
+
+/* Whether a put's conditions can hold together: an item has one version. */
 static __always_inline bool is_put(const struct hashbelt_item *item)
 {
-	return !(item->how & HASHBELT_IF_ABSENT) ||
-	       !(item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION));
+	u32 how = item->how;
+
+	if (likely(!(how & (HASHBELT_IF_ABSENT | HASHBELT_IF_LEASE))))
+		return true;
+	if (how & HASHBELT_IF_ABSENT && how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION))
+		return false;
+	return !(how & HASHBELT_IF_LEASE) || !(how & HASHBELT_IF_VERSION);
 }
 
 /* Bytes of the entry of a plain put. */
@@ -408,8 +417,7 @@ static int check_item(const struct hb_session *session, const struct hashbelt_it
 		needs |= HASHBELT_MAY_READ;
 		break;
 	case HASHBELT_OP_PUT:
-		how = HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION |
-		      HASHBELT_BOUND;
+		how = PUT_CONDITIONS | HASHBELT_BOUND;
 		break;
 	case HASHBELT_OP_REMOVE:
 		how = HASHBELT_IF_VERSION;
@@ -785,9 +793,7 @@ struct puts {
 /* Nothing about the item is wrong, and its entry is in no list of a client. */
 static __always_inline bool is_plain_put(const struct hashbelt_item *item)
 {
-	u32 conditions = HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION;
-
-	return item->op == HASHBELT_OP_PUT && !(item->how & ~conditions) && is_put(item) &&
+	return item->op == HASHBELT_OP_PUT && !(item->how & ~PUT_CONDITIONS) && is_put(item) &&
 	       !item->reserved && item->key_len - 1 < HASHBELT_KEY_MAX &&
 	       item->value_len <= HB_FINE_MAX;
 }

@@ -43,22 +43,32 @@ static struct hb_client *client_for(struct hb_session *session, u32 how)
 	return how & HASHBELT_BOUND ? hb_session_client(session) : NULL;
 }
 
+/* The part of @state that a result of hashbelt_fill() stands for; 0: it is another error. */
+static u32 state_of(int err)
+{
+	switch (err) {
+	case 0:
+		return HASHBELT_GRANTED;
+	case -EBUSY:
+		return HASHBELT_FILLING;
+	case -EKEYREJECTED:
+		return HASHBELT_FAILED;
+	default:
+		return 0;
+	}
+}
+
 /* After a get of a value: asks for the fill lease if the value has less than @ahead_ms left. */
 static int fill_ahead(struct hashbelt_belt *belt, struct hb_client *client,
 		      const u64 *key, struct hashbelt_fill *fill)
 {
 	u64 left = fill->item.ttl_ms;
-	int err;
 
 	if (left == HASHBELT_TTL_NEVER || left >= fill->ahead_ms)
 		return 0;
 	/* The lease lasts as long as the value, so no second task is asked. */
 	fill->lease_ms = max(fill->lease_ms, left);
-	err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, true);
-	if (!err)
-		fill->state |= HASHBELT_GRANTED;
-	else if (err == -EBUSY)
-		fill->state |= HASHBELT_FILLING;
+	fill->state |= state_of(hashbelt_fill(belt, client, key, fill->item.key_len, fill, true));
 	/* The get has succeeded in any case. */
 	return 0;
 }
@@ -87,18 +97,18 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const
 	err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, false);
 	if (fill->how & HASHBELT_STALE)
 		fill->wait_ms = wait_ms;
-	if (err && err != -EBUSY)
+	if (!state_of(err))
 		return err;
 	stale = get_stale(belt, key, fill);
 	/* The key was put meanwhile: no task fills it now. */
 	if (!stale && !fill->state)
 		return 0;
-	if (err && stale == -ENOENT && wait_ms && fill->how & HASHBELT_STALE) {
+	if (err == -EBUSY && stale == -ENOENT && wait_ms && fill->how & HASHBELT_STALE) {
 		err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, false);
-		if (err && err != -EBUSY)
+		if (!state_of(err))
 			return err;
 	}
-	fill->state |= err ? HASHBELT_FILLING : HASHBELT_GRANTED;
+	fill->state |= state_of(err);
 	return stale;
 }
 
@@ -121,20 +131,32 @@ static int do_fill(struct hashbelt_belt *belt, struct hb_client *client, const u
 	return err == -EAGAIN ? -EINTR : err;
 }
 
+/* The ways in which its holder changes a fill lease: @how has one of these. */
+#define CHANGES	(HASHBELT_GIVE_UP | HASHBELT_RENEW_LEASE | HASHBELT_FAIL)
+
 static int check_fill(const struct hashbelt_fill *fill)
 {
-	u32 how = HASHBELT_BOUND | HASHBELT_STALE;
+	u32 change = fill->how & CHANGES, how = change ?: HASHBELT_BOUND | HASHBELT_STALE;
 
-	if (fill->how & HASHBELT_GIVE_UP)
-		how = HASHBELT_GIVE_UP;
-	if (fill->how & ~how || fill->item.op || fill->item.reserved ||
+	if (fill->how & ~how || change & (change - 1) || fill->item.op || fill->item.reserved ||
 	    fill->item.how & ~(HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE) ||
 	    memchr_inv(fill->reserved, 0, sizeof(fill->reserved)))
 		return -EINVAL;
 	return check_wait(fill->wait_ms);
 }
 
-static int fill_or_give_up(struct hb_session *session, struct hashbelt_fill *fill)
+static int change_fill(struct hashbelt_belt *belt, const u64 *key, const struct hashbelt_fill *fill)
+{
+	u32 key_len = fill->item.key_len;
+
+	if (fill->how & HASHBELT_GIVE_UP)
+		return hashbelt_give_up(belt, key, key_len, fill->token);
+	if (fill->how & HASHBELT_RENEW_LEASE)
+		return hashbelt_fill_renew(belt, key, key_len, fill);
+	return hashbelt_fill_fail(belt, key, key_len, fill);
+}
+
+static int fill_or_change(struct hb_session *session, struct hashbelt_fill *fill)
 {
 	struct hashbelt_belt *belt = session->named->belt;
 	struct hb_client *client = client_for(session, fill->how);
@@ -144,8 +166,8 @@ static int fill_or_give_up(struct hb_session *session, struct hashbelt_fill *fil
 	if (IS_ERR(client))
 		return PTR_ERR(client);
 	err = copy_key(key, fill->item.key, fill->item.key_len);
-	if (!err && fill->how & HASHBELT_GIVE_UP)
-		err = hashbelt_give_up(belt, key, fill->item.key_len, fill->token);
+	if (!err && fill->how & CHANGES)
+		err = change_fill(belt, key, fill);
 	else if (!err)
 		err = do_fill(belt, client, key, fill);
 	wipe(session, key, fill->item.key_len);
@@ -162,7 +184,7 @@ int hb_call_fill(const struct hb_call *call, void *arg)
 	if (err)
 		return err;
 	fill->state = 0;
-	err = fill_or_give_up(call->session, fill);
+	err = fill_or_change(call->session, fill);
 	fill->lease_ms = lease_ms;
 	if (err == -EINTR)
 		fill->item = item;

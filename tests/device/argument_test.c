@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "refusal.h"
 
-#define TESTS	169
+#define TESTS	170
 
 /* The one entry of the belt; each check compares it before and after the call. */
 #define KEY	"witness"
@@ -138,7 +138,7 @@ static void test_items(void)
 		  HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE);
 	test_item("put", HASHBELT_IOC_PUT,
 		  HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION |
-		  HASHBELT_BOUND);
+		  HASHBELT_IF_LEASE | HASHBELT_BOUND);
 	test_item("touch", HASHBELT_IOC_TOUCH, 0);
 	test_item("remove", HASHBELT_IOC_REMOVE, HASHBELT_IF_VERSION);
 	test_item("expire", HASHBELT_IOC_EXPIRE, 0);
@@ -186,6 +186,9 @@ static void test_contradictions(void)
 	item.version = before.version;
 	refused(call(belt, HASHBELT_IOC_PUT, &item), EINVAL,
 		"put with HASHBELT_IF_ABSENT and HASHBELT_IF_VERSION");
+	item.how = HASHBELT_IF_LEASE | HASHBELT_IF_VERSION;
+	refused(call(belt, HASHBELT_IOC_PUT, &item), EINVAL,
+		"put with HASHBELT_IF_LEASE and HASHBELT_IF_VERSION");
 	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH;
 	refused(call(belt, HASHBELT_IOC_GET, &item), EINVAL,
 		"get with HASHBELT_AND_TOUCH and HASHBELT_NO_REFRESH");

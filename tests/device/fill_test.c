@@ -13,11 +13,12 @@
 
 #include "events.h"
 
-#define TESTS	138
+#define TESTS	176
 
 #define NAME	"filled"
 #define KEY	"key"
 #define LEASE	10000ULL	/* the default, milliseconds */
+#define GRACE	5000ULL
 
 /**
  * struct answer - the result of a FILL
@@ -357,6 +358,219 @@ static void test_waiting(void)
 	close(belt);
 }
 
+/* A put on condition of the fill lease */
+
+static int put_late(int fd, const char *key, __u64 token, __u64 *version)
+{
+	struct hashbelt_item item = text_item(key, "late");
+	int err;
+
+	item.how = HASHBELT_IF_LEASE;
+	item.version = token;
+	err = call(fd, HASHBELT_IOC_PUT, &item);
+	*version = item.version;
+	return err;
+}
+
+static void test_put_late(void)
+{
+	int belt = new_belt(0), fd = new_belt(0);
+	struct answer answer = take(belt, KEY);
+	__u64 version;
+
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	is_errno(put_late(belt, KEY, answer.token, &version), ESTALE,
+		 "put with HASHBELT_IF_LEASE after a remove of the absent key returns ESTALE");
+	is_int(version, 0, "put with HASHBELT_IF_LEASE of an absent key returns the version 0");
+	answer = ASK(belt, KEY);
+	ok(is_granted(answer), "a put with HASHBELT_IF_LEASE that returns ESTALE stores nothing");
+	is_errno(put_late(belt, KEY, answer.token, &version), 0,
+		 "put with HASHBELT_IF_LEASE and the token of the lease succeeds");
+	ok(is_value(ASK(belt, KEY), "late") && version == look(belt, KEY).version,
+	   "put with HASHBELT_IF_LEASE stores the value and returns its version");
+	answer.version = version;
+	is_errno(put_late(belt, KEY, answer.token, &version), ESTALE,
+		 "a second put with HASHBELT_IF_LEASE and the same token returns ESTALE");
+	is_int(version, answer.version,
+	       "put with HASHBELT_IF_LEASE of a present key returns its version with ESTALE");
+	answer = ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_NEVER);
+	put_text(belt, KEY, "fresh", 0);
+	put_late(belt, KEY, answer.token, &version);
+	ok(is_value(ASK(belt, KEY), "fresh"),
+	   "a value that was computed ahead does not replace one that was put meanwhile");
+	answer = ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_NEVER);
+	is_errno(put_late(belt, KEY, answer.token, &version), 0,
+		 "a value that was computed ahead replaces the one that it was computed for");
+	is_errno(put_late(fd, KEY, answer.token, &version), ESTALE,
+		 "put with HASHBELT_IF_LEASE and the token of another belt returns ESTALE");
+	close(fd);
+	close(belt);
+}
+
+#define LATE	40	/* items of a batch: more than two runs */
+
+/* Every third key is removed after its lease was granted. */
+static void test_batch_late(void)
+{
+	struct hashbelt_item items[LATE];
+	struct hashbelt_batch batch = { .items = address(items), .count = LATE };
+	char keys[LATE][8];
+	unsigned int i, refused = 0, stored = 0, kept = 0;
+	int belt = new_belt(0);
+	struct answer answer;
+
+	for (i = 0; i < LATE; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "late%u", i);
+		answer = take(belt, keys[i]);
+		if (i % 3 == 0)
+			on_key(belt, HASHBELT_IOC_REMOVE, keys[i]);
+		items[i] = text_item(keys[i], "late");
+		items[i].op = HASHBELT_OP_PUT;
+		items[i].how = HASHBELT_IF_LEASE;
+		items[i].version = answer.token;
+	}
+	must(belt, HASHBELT_IOC_BATCH, &batch);
+	for (i = 0; i < LATE; i++) {
+		refused += i % 3 == 0 && items[i].result == -ESTALE && !items[i].version;
+		stored += i % 3 && !items[i].result;
+		kept += !look(belt, keys[i]).err == !!(i % 3);
+	}
+	is_int(refused, (LATE + 2) / 3,
+	       "a batch returns ESTALE for each put whose fill lease has ended");
+	is_int(stored, LATE - (LATE + 2) / 3,
+	       "a batch carries out each put whose fill lease holds");
+	is_int(kept, LATE, "a batch stores the values whose fill leases hold, and no others");
+	close(belt);
+}
+
+static int change(int fd, const char *key, __u32 how, __u64 token, __u64 lease_ms)
+{
+	return ASK(fd, key, .how = how, .token = token, .lease_ms = lease_ms).err;
+}
+
+static void test_renew(void)
+{
+	int belt = new_belt(0);
+	struct answer answer = take(belt, KEY);
+	__u64 version;
+
+	advance(belt, LEASE - 1);
+	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token, 5000), 0,
+		 "HASHBELT_RENEW_LEASE by the owner of the fill lease succeeds");
+	advance(belt, 4999);
+	ok(is_filling(ASK(belt, KEY)), "a renewed fill lease is held until 1 ms before its end");
+	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token + 1, 5000), ENOENT,
+		 "HASHBELT_RENEW_LEASE with another token returns ENOENT");
+	is_errno(put_late(belt, KEY, answer.token, &version), 0,
+		 "put with HASHBELT_IF_LEASE under a renewed lease succeeds");
+	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token, 5000), ENOENT,
+		 "HASHBELT_RENEW_LEASE of a fill lease that has ended returns ENOENT");
+	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, 1, HASHBELT_TTL_MAX_MS + 1), EINVAL,
+		 "HASHBELT_RENEW_LEASE for more than 2^42 ms returns EINVAL");
+	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE | HASHBELT_FAIL, 1, 0), EINVAL,
+		 "HASHBELT_RENEW_LEASE with HASHBELT_FAIL returns EINVAL");
+	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE | HASHBELT_STALE, 1, 0), EINVAL,
+		 "HASHBELT_RENEW_LEASE with HASHBELT_STALE returns EINVAL");
+	close(belt);
+}
+
+static bool is_failed(struct answer answer)
+{
+	return same_answer(&answer, ENOENT, HASHBELT_FAILED, "") && !answer.token;
+}
+
+static void test_failed(void)
+{
+	int belt = new_belt(0), other;
+	struct answer answer = take(belt, KEY);
+
+	is_errno(change(belt, KEY, HASHBELT_FAIL, answer.token + 1, 5000), ENOENT,
+		 "HASHBELT_FAIL with another token returns ENOENT");
+	is_errno(change(belt, KEY, HASHBELT_FAIL, answer.token, 5000), 0,
+		 "HASHBELT_FAIL by the owner of the fill lease succeeds");
+	ok(is_failed(ASK(belt, KEY)), "a fill after HASHBELT_FAIL returns HASHBELT_FAILED");
+	advance(belt, 4999);
+	ok(is_failed(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER)),
+	   "a fill that would wait returns HASHBELT_FAILED until 1 ms before the end of that");
+	is_errno(give_up(belt, KEY, answer.token), ENOENT,
+		 "give_up of a fill lease after HASHBELT_FAIL returns ENOENT");
+	advance(belt, 1);
+	answer = ASK(belt, KEY, .how = HASHBELT_BOUND);
+	ok(is_granted(answer), "the time of HASHBELT_FAIL over, a fill lease is granted");
+	change(belt, KEY, HASHBELT_FAIL, answer.token, 0);
+	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
+	ok(is_granted(ASK(belt, KEY)), "a remove of the absent key ends HASHBELT_FAILED");
+	close(belt);
+	belt = named_belt(NAME, 0);
+	other = open_named(NAME);
+	answer = ASK(other, KEY, .how = HASHBELT_BOUND);
+	change(other, KEY, HASHBELT_FAIL, answer.token, 0);
+	close(other);
+	ok(is_failed(ASK(belt, KEY)),
+	   "HASHBELT_FAILED stays when the descriptor of the fill lease is closed");
+	put_text(belt, KEY, "value", 1000);
+	answer = ASK(belt, KEY, .ahead_ms = 5000);
+	change(belt, KEY, HASHBELT_FAIL, answer.token, 9000);
+	answer = ASK(belt, KEY, .ahead_ms = 5000);
+	ok(same_answer(&answer, 0, HASHBELT_FAILED, "value"),
+	   "a fill ahead of the deadline returns the value and HASHBELT_FAILED");
+	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = GRACE);
+	advance(belt, 1000);
+	answer = ASK(belt, KEY, .how = HASHBELT_STALE);
+	ok(same_answer(&answer, 0, HASHBELT_FAILED | HASHBELT_STALE, "value"),
+	   "a fill that accepts an old value gets it and HASHBELT_FAILED");
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* More waiters than a put or a failure ends in one critical section do not matter to them. */
+static void test_failed_waiting(void)
+{
+	int belt = named_belt(NAME, 0);
+	struct caller callers[WAITERS];
+	struct answer answer = take(belt, KEY);
+	unsigned int i, good = 0;
+
+	for (i = 0; i < WAITERS; i++)
+		callers[i] = SLEEPER(.lease_ms = 1000);
+	change(belt, KEY, HASHBELT_FAIL, answer.token, 5000);
+	for (i = 0; i < WAITERS; i++) {
+		good += is_failed(answer_of(&callers[i]));
+		end_caller(&callers[i]);
+	}
+	is_int(good, WAITERS, "HASHBELT_FAIL ends the wait of each waiter: HASHBELT_FAILED");
+	is_int(counter(belt, HASHBELT_STAT_FILLS), 1,
+	       "no waiter is granted a fill lease after HASHBELT_FAIL");
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
+/* A remove, while callers wait. */
+static void test_removed_waiting(void)
+{
+	int belt = named_belt(NAME, 0);
+	struct answer first = take(belt, KEY), second;
+	struct caller callers[2];
+	__u64 version;
+
+	callers[0] = SLEEPER(.lease_ms = 1000);
+	callers[1] = SLEEPER(.lease_ms = 1000);
+	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, KEY), ENOENT,
+		 "remove of a key that is being filled returns ENOENT");
+	second = answer_of(&callers[0]);
+	ok(is_granted(second) && still_sleeps(&callers[1]),
+	   "a remove of a key that is being filled grants the first waiter a fill lease");
+	is_errno(put_late(belt, KEY, first.token, &version), ESTALE,
+		 "the lease of the first caller ends with the remove: ESTALE");
+	is_errno(put_late(belt, KEY, second.token, &version), 0,
+		 "the waiter that was granted the lease by the remove puts its value");
+	ok(is_value(answer_of(&callers[1]), "late"), "the other waiter gets that value");
+	end_caller(&callers[0]);
+	end_caller(&callers[1]);
+	destroy_belt(belt, NAME);
+	close(belt);
+}
+
 static void test_no_longer(void)
 {
 	int belt = named_belt(NAME, 0);
@@ -596,10 +810,21 @@ static void note_odd(void)
 	__atomic_fetch_add(&shift->bad, 1, __ATOMIC_RELAXED);
 }
 
+/* A plain remove would end the fill lease that another client has been granted since. */
+static void remove_version(int fd, __u64 version)
+{
+	struct hashbelt_item item = item_of(KEY);
+
+	item.how = HASHBELT_IF_VERSION;
+	item.version = version;
+	call(fd, HASHBELT_IOC_REMOVE, &item);
+}
+
 /* Fills and removes the key, and waits for the next lease, without end. */
 static int fill_on(void *arg)
 {
 	unsigned int number = *(unsigned int *)arg, was;
+	struct hashbelt_item item = text_item(KEY, "value");
 	int fd = open_named(NAME);
 	struct answer answer;
 
@@ -610,7 +835,7 @@ static int fill_on(void *arg)
 			 * The worker that put the value may have been killed before its
 			 * remove.
 			 */
-			on_key(fd, HASHBELT_IOC_REMOVE, KEY);
+			remove_version(fd, answer.version);
 			continue;
 		}
 		if (!is_granted(answer)) {
@@ -623,8 +848,8 @@ static int fill_on(void *arg)
 		__atomic_fetch_add(&shift->rounds, 1, __ATOMIC_SEQ_CST);
 		sched_yield();
 		__atomic_store_n(&shift->inside, 0, __ATOMIC_SEQ_CST);
-		put_text(fd, KEY, "value", 0);
-		on_key(fd, HASHBELT_IOC_REMOVE, KEY);
+		must(fd, HASHBELT_IOC_PUT, &item);
+		remove_version(fd, item.version);
 	}
 }
 
@@ -812,8 +1037,6 @@ static void test_ahead_late(void)
 }
 
 /* Grace */
-
-#define GRACE	5000ULL
 
 static int graceful_belt(__u32 handler)
 {
@@ -1133,6 +1356,12 @@ int main(void)
 	test_lease();
 	test_give_up();
 	test_waiting();
+	test_put_late();
+	test_batch_late();
+	test_renew();
+	test_failed();
+	test_failed_waiting();
+	test_removed_waiting();
 	test_no_longer();
 	test_passed_on();
 	test_gone();

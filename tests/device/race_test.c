@@ -413,7 +413,7 @@ static void *flip_item(void *arg)
 	for (i = 0; going(); i++) {
 		set(item->key_len, i % 2 ? 8 : 8 + 65536);
 		set(item->value_len, i % 3 ? 16 : 16 + 2 * MIB);
-		set(item->how, i % 5 ? 0 : 0x80);
+		set(item->how, i % 5 ? 0 : 1U << 31);
 		set(item->reserved, i % 7 ? 0 : 1);
 		set(shared_key[i % 8], i / 8 % 2 ? 'a' : 'b');
 		count(&good);

@@ -292,7 +292,8 @@ static void test_fill(void)
 	struct hashbelt_fill fill = { .item = item_of("absent") };
 
 	BITS(HASHBELT_IOC_FILL, fill, how,
-	     HASHBELT_BOUND | HASHBELT_STALE | HASHBELT_GIVE_UP,
+	     HASHBELT_BOUND | HASHBELT_STALE | HASHBELT_GIVE_UP | HASHBELT_RENEW_LEASE |
+	     HASHBELT_FAIL,
 	     "fill with an unknown bit of @how");
 	BITS(HASHBELT_IOC_FILL, fill, reserved, 0, "fill with a bit of @reserved");
 	BITS(HASHBELT_IOC_FILL, fill, item.how,

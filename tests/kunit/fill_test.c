@@ -9,21 +9,6 @@
 #include "belt/waitpoint.h"
 #include "request.h"
 
-/* Starts a task that waits for a fill lease without a time limit. */
-static struct waiter *line_up(struct kunit *test, unsigned int i, unsigned int key,
-			      struct hb_client *client)
-{
-	struct fixture *f = test->priv;
-	struct waiter *waiter = &f->waiters[i];
-
-	*waiter = (struct waiter){
-		.belt = f->belt, .client = client, .key = key, .turn = &f->turn, .fills = true,
-		.fill = { .wait_ms = HASHBELT_TTL_NEVER },
-	};
-	KUNIT_ASSERT_TRUE(test, waiter_start(waiter));
-	return waiter;
-}
-
 static void one_task_that_misses_gets_the_fill_lease(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_plain(test);
@@ -61,7 +46,7 @@ static void any_put_ends_the_fill_lease_and_wakes_all_waiters(struct kunit *test
 
 	KUNIT_EXPECT_EQ(test, fill_key(f, 1, false, &token), 0);
 	for (i = 0; i < 3; i++)
-		line_up(test, i, 1, NULL);
+		line_up_to_fill(test, i, 1, NULL);
 	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 0), 0);
 	check_accounting(test, belt);
 	put(belt, 1);
@@ -176,6 +161,18 @@ static void the_client_leaves(struct fixture *f, u64 token)
 	drop_client(f, 0);
 }
 
+static void the_key_is_removed(struct fixture *f, u64 token)
+{
+	take_out(f->belt, 1);
+}
+
+static void the_key_is_expired(struct fixture *f, u64 token)
+{
+	unsigned int key = 1;
+
+	hashbelt_expire(f->belt, &key, sizeof(key));
+}
+
 static void it_is_cleared(struct fixture *f, u64 token)
 {
 	hashbelt_clear(f->belt);
@@ -198,6 +195,8 @@ static const struct end_of_lease ends_of_lease[] = {
 	{ "the lease is drained", it_is_drained },
 	{ "the lease is given up", it_is_given_up },
 	{ "the client closes", the_client_leaves },
+	{ "the absent key is removed", the_key_is_removed },
+	{ "the absent key is expired", the_key_is_expired },
 	{ "the belt is cleared", it_is_cleared },
 	{ "the lease is evicted", it_is_evicted },
 };
@@ -222,7 +221,7 @@ static void expect_lease_handed_over(struct kunit *test, unsigned int others)
 	KUNIT_ASSERT_EQ(test, hashbelt_fill(belt, f->clients[0], &key, sizeof(key), &fill,
 					    false), 0);
 	for (i = 0; i <= others; i++)
-		line_up(test, i, key, f->clients[1]);
+		line_up_to_fill(test, i, key, f->clients[1]);
 	end_of_lease->act(f, fill.token);
 	check_accounting(test, belt);
 	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_FILL], 1ULL);
@@ -269,11 +268,12 @@ static void one_task_refreshes_ahead_while_there_is_a_value(struct kunit *test)
 	KUNIT_EXPECT_GT(test, other, token);
 	KUNIT_EXPECT_EQ(test, give_up_key(f, 1, token), -ENOENT);
 	KUNIT_EXPECT_EQ(test, give_up_key(f, 1, other), 0);
-	/* The lease does not depend on the value, and stays when the value is removed. */
+	/* The lease ends with the value that was removed. */
 	KUNIT_EXPECT_EQ(test, fill_key(f, 1, true, &token), 0);
 	take_out(belt, 1);
-	KUNIT_EXPECT_EQ(test, fill_key(f, 1, false, &other), -EBUSY);
-	KUNIT_EXPECT_EQ(test, give_up_key(f, 1, token), 0);
+	KUNIT_EXPECT_EQ(test, fill_key(f, 1, false, &other), 0);
+	KUNIT_EXPECT_EQ(test, give_up_key(f, 1, token), -ENOENT);
+	KUNIT_EXPECT_EQ(test, give_up_key(f, 1, other), 0);
 	expect_empty(test);
 }
 
@@ -344,7 +344,7 @@ static void a_put_ends_the_fill_lease_that_fills_its_belt(struct kunit *test)
 	u64 token;
 
 	KUNIT_EXPECT_EQ(test, fill_key(test->priv, 1, false, &token), 0);
-	waiter = line_up(test, 0, 1, NULL);
+	waiter = line_up_to_fill(test, 0, 1, NULL);
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
 	KUNIT_EXPECT_TRUE(test, waiter_has_ended(waiter));
 	KUNIT_EXPECT_EQ(test, waiter->err, -EAGAIN);

@@ -104,6 +104,21 @@ static inline int give_up_key(struct fixture *f, unsigned int key, u64 token)
 	return hashbelt_give_up(f->belt, &key, sizeof(key), token);
 }
 
+/* Starts a task that waits for a fill lease without a time limit. */
+static inline struct waiter *line_up_to_fill(struct kunit *test, unsigned int i, unsigned int key,
+					     struct hb_client *client)
+{
+	struct fixture *f = test->priv;
+	struct waiter *waiter = &f->waiters[i];
+
+	*waiter = (struct waiter){
+		.belt = f->belt, .client = client, .key = key, .turn = &f->turn, .fills = true,
+		.fill = { .wait_ms = HASHBELT_TTL_NEVER },
+	};
+	KUNIT_ASSERT_TRUE(test, waiter_start(waiter));
+	return waiter;
+}
+
 /* Checks that the belt is empty and that all memory of its former contents is freed. */
 static inline void expect_empty(struct kunit *test)
 {

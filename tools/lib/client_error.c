@@ -26,7 +26,8 @@
 #define ALL		(~0ULL)
 #define NAMED		(ON(BIND) | ON(CREATE) | ON(DESTROY))
 #define ENTRY		(ON(GET) | ON(PUT) | ON(TOUCH) | ON(REMOVE) | ON(EXPIRE) | ON(BATCH) | \
-			 ON(ADD) | ON(FILL))
+			 ON(ADD) | ON(FILL) | ON(FILL_PUT))
+#define HOLDING		(ON(GIVE_UP) | ON(FILL_RENEW) | ON(FILL_FAIL))
 #define LOCKING		(ON(LOCK) | ON(UNLOCK) | ON(RENEW) | ON(HOLDER) | ON(RELEASE) | ON(LOCKS))
 
 /**
@@ -95,6 +96,9 @@ static const struct {
 	[HASHBELT_CALL_RESUME] = { "resume", HASHBELT_MAY_OWN },
 	[HASHBELT_CALL_ROTATE] = { "rotate", HASHBELT_MAY_OWN },
 	[HASHBELT_CALL_ADVANCE] = { "advance", HASHBELT_MAY_OWN },
+	[HASHBELT_CALL_FILL_PUT] = { "fill_put", HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_FILL_RENEW] = { "fill_renew", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
+	[HASHBELT_CALL_FILL_FAIL] = { "fill_fail", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
 };
 
 /* The sentences below have these numbers. */
@@ -140,7 +144,7 @@ static const struct {
 	{ ENOENT, ON(NEXT), "there is no further belt" },
 	{ ENOENT, ENTRY, "there is no entry of that key in @b" },
 	{ ENOENT, LOCKING, "no owner has the lock in @b" },
-	{ ENOENT, ON(GIVE_UP), "the caller does not have the fill lease of that key in @b" },
+	{ ENOENT, HOLDING, "the caller does not have the fill lease of that key in @b" },
 	{ ENOENT, ON(CANCEL), "there is no request of that id in @b, or it has been completed" },
 	{ ENOENT, ON(ACK), "the handle did not read that event of @b, or has acknowledged it" },
 	{ EIDRM, ALL, "@b was destroyed: 'hbctl belts' lists those there are" },
@@ -158,6 +162,8 @@ static const struct {
 	  "there is a @b already: choose another name, or destroy it first" },
 	{ EEXIST, ENTRY, "an entry of that key is in @b already" },
 	{ EEXIST, ON(REQUEST), "the handle has a request of that id in @b" },
+	{ ESTALE, ON(FILL_PUT),
+	  "the fill lease of that key in @b has ended, so the value was not stored" },
 	{ ESTALE, ENTRY, "the entry in @b has another version than demanded: get it again" },
 	{ ENAMETOOLONG, NAMED, "a belt's name has 1 to 63 bytes" },
 	{ EINVAL, ON(BIND) | ON(DESTROY),

@@ -45,7 +45,8 @@ int hashbelt_add(struct hashbelt *belt, const void *key, size_t key_len, __s64 b
  * @fill:	in: @item.how and @item.ttl_ms as for hashbelt_get(); @lease_ms,
  *		@wait_ms, @ahead_ms, @how. Returned: @item, @state, @token
  *
- * A caller that is granted the fill lease puts the key, or gives the lease up.
+ * A caller that is granted the fill lease calls hashbelt_fill_put(), or gives the
+ * lease up.
  *
  * Return: 0 with a value; -ENOENT without one, and @fill->state says whether the
  * caller is to fill it or another does; -ETIMEDOUT; -EINTR; else as hashbelt_get()
@@ -64,6 +65,80 @@ int hashbelt_fill(struct hashbelt *belt, const void *key, size_t key_len, void *
 }
 
 /**
+ * hashbelt_fill_put() - put a value that was computed under a fill lease
+ * @belt:	the handle
+ * @key:	the key
+ * @key_len:	its length, bytes
+ * @value:	the value
+ * @value_len:	its length, at most HASHBELT_VALUE_MAX bytes
+ * @token:	as hashbelt_fill() returned it
+ * @item:	as for hashbelt_put(); its @version is set to @token. NULL: with the
+ *		belt's time-to-live
+ *
+ * Return: 0; -ESTALE, and nothing was stored, if the fill lease has ended: the key
+ * was put, removed or expired, or the belt cleared, or the lease was over; else as
+ * hashbelt_put().
+ */
+int hashbelt_fill_put(struct hashbelt *belt, const void *key, size_t key_len, const void *value,
+		      size_t value_len, __u64 token, struct hashbelt_item *item)
+{
+	struct hashbelt_item plain = { .ttl_ms = HASHBELT_TTL_BELT };
+	__u32 how;
+	int err;
+
+	if (!item)
+		item = &plain;
+	how = item->how;
+	item->how |= HASHBELT_IF_LEASE;
+	item->version = token;
+	err = hashbelt_put(belt, key, key_len, value, value_len, item);
+	item->how = how;
+	return err;
+}
+
+/* A call on a fill lease that the caller has. */
+static int change_fill(struct hashbelt *belt, const void *key, size_t key_len, __u32 how,
+		       __u64 token, __u64 lease_ms)
+{
+	struct hashbelt_fill fill = { .how = how, .token = token, .lease_ms = lease_ms };
+
+	return hashbelt_fill(belt, key, key_len, NULL, 0, &fill);
+}
+
+/**
+ * hashbelt_fill_renew() - set the end of a fill lease
+ * @belt:	the handle
+ * @key:	the key
+ * @key_len:	its length, bytes
+ * @token:	as hashbelt_fill() returned it
+ * @lease_ms:	its duration from now on, milliseconds; 0: 10 seconds
+ *
+ * Return: 0; -ENOENT if the fill lease has ended.
+ */
+int hashbelt_fill_renew(struct hashbelt *belt, const void *key, size_t key_len, __u64 token,
+			__u64 lease_ms)
+{
+	return change_fill(belt, key, key_len, HASHBELT_RENEW_LEASE, token, lease_ms);
+}
+
+/**
+ * hashbelt_fill_fail() - tell other callers that the value cannot be computed
+ * @belt:	the handle
+ * @key:	the key
+ * @key_len:	its length, bytes
+ * @token:	as hashbelt_fill() returned it
+ * @retry_ms:	time for which no caller is granted the fill lease, milliseconds; 0: 10
+ *		seconds. hashbelt_fill() returns HASHBELT_FAILED in @state meanwhile
+ *
+ * Return: 0; -ENOENT if the fill lease has ended.
+ */
+int hashbelt_fill_fail(struct hashbelt *belt, const void *key, size_t key_len, __u64 token,
+		       __u64 retry_ms)
+{
+	return change_fill(belt, key, key_len, HASHBELT_FAIL, token, retry_ms);
+}
+
+/**
  * hashbelt_give_up() - give the right to fill back
  * @belt:	the handle
  * @key:	the key
@@ -74,9 +149,7 @@ int hashbelt_fill(struct hashbelt *belt, const void *key, size_t key_len, void *
  */
 int hashbelt_give_up(struct hashbelt *belt, const void *key, size_t key_len, __u64 token)
 {
-	struct hashbelt_fill fill = { .how = HASHBELT_GIVE_UP, .token = token };
-
-	return hashbelt_fill(belt, key, key_len, NULL, 0, &fill);
+	return change_fill(belt, key, key_len, HASHBELT_GIVE_UP, token, 0);
 }
 
 /**

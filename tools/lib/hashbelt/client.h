@@ -75,6 +75,9 @@ enum hashbelt_call {
 	HASHBELT_CALL_RESUME,
 	HASHBELT_CALL_ROTATE,
 	HASHBELT_CALL_ADVANCE,
+	HASHBELT_CALL_FILL_PUT,
+	HASHBELT_CALL_FILL_RENEW,
+	HASHBELT_CALL_FILL_FAIL,
 };
 
 /* Space for every sentence of hashbelt_strerror(), bytes. */
@@ -121,6 +124,12 @@ int hashbelt_add(struct hashbelt *belt, const void *key, size_t key_len, __s64 b
 		 __u64 ttl_ms, __s64 *sum);
 int hashbelt_fill(struct hashbelt *belt, const void *key, size_t key_len, void *buffer, size_t size,
 		  struct hashbelt_fill *fill);
+int hashbelt_fill_put(struct hashbelt *belt, const void *key, size_t key_len, const void *value,
+		      size_t value_len, __u64 token, struct hashbelt_item *item);
+int hashbelt_fill_renew(struct hashbelt *belt, const void *key, size_t key_len, __u64 token,
+			__u64 lease_ms);
+int hashbelt_fill_fail(struct hashbelt *belt, const void *key, size_t key_len, __u64 token,
+		       __u64 retry_ms);
 int hashbelt_give_up(struct hashbelt *belt, const void *key, size_t key_len, __u64 token);
 
 int hashbelt_request(struct hashbelt *belt, __u64 id, const struct hashbelt_key *keys,
