@@ -49,7 +49,7 @@ enum hashbelt_op {
 #define HASHBELT_IF_PRESENT	0x02	/* put: ENOENT if absent */
 #define HASHBELT_IF_VERSION	0x04	/* put, remove: ESTALE if it has another version */
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
-#define HASHBELT_NO_REFRESH	0x10	/* get: leave the deadline alone, count as no read */
+#define HASHBELT_NO_REFRESH	0x10	/* get: leave deadline and counters of gets alone */
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
 #define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor */
 #define HASHBELT_IF_LEASE	0x80	/* put: ESTALE if the caller's fill lease has ended */
@@ -404,8 +404,8 @@ struct hashbelt_info {
 
 /* Counters of a belt since it was made, in the order of HASHBELT_IOC_STAT. */
 enum hashbelt_counter {
-	HASHBELT_STAT_HITS,		/* gets that returned a value */
-	HASHBELT_STAT_MISSES,		/* gets that found no entry, for any reason */
+	HASHBELT_STAT_HITS,		/* gets that returned a value, without NO_REFRESH */
+	HASHBELT_STAT_MISSES,		/* gets that found no entry, without NO_REFRESH */
 	HASHBELT_STAT_PUTS_NEW,		/* puts of an absent key */
 	HASHBELT_STAT_PUTS_REPLACED,	/* puts over an entry */
 	HASHBELT_STAT_REFUSED,		/* puts whose condition failed */

@@ -811,8 +811,8 @@ bool hb_touch_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
  * Refreshes the entry if the belt or the caller wants that. If that comes too late, the value that
  * was read does not count.
  *
- * On a belt that evicts what was not read, marks the entry as read, unless @how has
- * HASHBELT_NO_REFRESH.
+ * Counts a hit and, on a belt that evicts what was not read, marks the entry as read, unless @how
+ * has HASHBELT_NO_REFRESH.
  *
  * Context: rcu_read_lock() or a reference to @entry. Return: true; false if the caller must find
  * the entry again.
@@ -830,8 +830,22 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 }
 EXPORT_SYMBOL_GPL(hashbelt_hit);
 
+/* As hashbelt_miss(), of a get with @how. */
+void hb_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone, u32 how)
+{
+	if (trace_hashbelt_get_enabled())
+		trace_hashbelt_get(belt->id, key, key_len, 0, gone);
+	if (unlikely(how & HASHBELT_NO_REFRESH))
+		return;
+	hb_count(belt, HASHBELT_STAT_MISSES);
+	if (gone == HASHBELT_EXPIRED)
+		hb_count(belt, HASHBELT_STAT_MISSES_EXPIRED);
+	else if (gone == HASHBELT_EVICTED || gone == HASHBELT_PRESSURE)
+		hb_count(belt, HASHBELT_STAT_MISSES_EVICTED);
+}
+
 /**
- * hashbelt_miss() - complete a get that found no entry
+ * hashbelt_miss() - complete a get that found no entry, and count it as a miss
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
@@ -839,13 +853,7 @@ EXPORT_SYMBOL_GPL(hashbelt_hit);
  */
 void hashbelt_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone)
 {
-	hb_count(belt, HASHBELT_STAT_MISSES);
-	if (trace_hashbelt_get_enabled())
-		trace_hashbelt_get(belt->id, key, key_len, 0, gone);
-	if (gone == HASHBELT_EXPIRED)
-		hb_count(belt, HASHBELT_STAT_MISSES_EXPIRED);
-	else if (gone == HASHBELT_EVICTED || gone == HASHBELT_PRESSURE)
-		hb_count(belt, HASHBELT_STAT_MISSES_EVICTED);
+	hb_miss(belt, key, key_len, gone, 0);
 }
 EXPORT_SYMBOL_GPL(hashbelt_miss);
 

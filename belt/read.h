@@ -26,6 +26,7 @@ struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 				     u32 *gone);
 bool hb_touch_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		  struct hashbelt_item *item, u64 now, struct hb_seen seen);
+void hb_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone, u32 how);
 
 /*
  * True if a put has not overwritten the entry since a reader has seen it: what the reader has read
@@ -79,9 +80,11 @@ hb_find(struct hashbelt_belt *belt, const u64 *key, u32 key_len, u64 now, struct
 static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 				       struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
-	if (READ_ONCE(belt->unread) && !(item->how & HASHBELT_NO_REFRESH))
-		hb_mark_read(entry);
-	hb_count(belt, HASHBELT_STAT_HITS);
+	if (likely(!(item->how & HASHBELT_NO_REFRESH))) {
+		if (READ_ONCE(belt->unread))
+			hb_mark_read(entry);
+		hb_count(belt, HASHBELT_STAT_HITS);
+	}
 	/* Otherwise the arguments would be loaded even where nothing traces. */
 	if (trace_hashbelt_get_enabled())
 		trace_hashbelt_get(belt->id, entry->data, entry->key_len, seen.version, 0);

@@ -133,7 +133,7 @@ static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entr
 
 /*
  * A get has found @entry, or NULL, under RCU; @seen is for hb_hit(), and @gone for
- * hashbelt_miss(). -EAGAIN: the entry changed meanwhile. -EFAULT: as copy_value(), for @len bytes.
+ * hb_miss(). -EAGAIN: the entry changed meanwhile. -EFAULT: as copy_value(), for @len bytes.
  */
 static __always_inline int give(struct hashbelt_belt *belt, struct hashbelt_item *item,
 				const u64 *key, struct hashbelt_entry *entry, u64 now,
@@ -141,7 +141,7 @@ static __always_inline int give(struct hashbelt_belt *belt, struct hashbelt_item
 {
 	if (!entry) {
 		if (kind != GET_STALE)
-			hashbelt_miss(belt, key, item->key_len, gone);
+			hb_miss(belt, key, item->key_len, gone, item->how);
 		return -ENOENT;
 	}
 	if (likely(!(item->how & HASHBELT_NO_VALUE))) {

@@ -531,6 +531,29 @@ static int one(int belt, unsigned long request, const char *key, __u32 how)
 	return call(belt, request, &item);
 }
 
+/* Gets of a present and of an absent key in a batch, each of which looks and does not read. */
+static void look_in_batch(int belt, const char *present, const char *absent)
+{
+	struct hashbelt_item items[2] = { item_of(present), item_of(absent) };
+	struct hashbelt_batch batch = { .items = address(items), .count = 2 };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		items[i].op = HASHBELT_OP_GET;
+		items[i].how = HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE;
+	}
+	must(belt, HASHBELT_IOC_BATCH, &batch);
+}
+
+/* A fill of a present key that looks and does not read. */
+static void look_by_fill(int belt, const char *present)
+{
+	struct hashbelt_fill fill = { .item = item_of(present) };
+
+	fill.item.how = HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE;
+	must(belt, HASHBELT_IOC_FILL, &fill);
+}
+
 /* Each operation adds to its own counters only. */
 static void test_counters(void)
 {
@@ -559,6 +582,10 @@ static void test_counters(void)
 	one(belt, HASHBELT_IOC_GET, "a", 0);			/* hit */
 	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_NO_VALUE);	/* hit */
 	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_AND_TOUCH);	/* hit, touch */
+	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_NO_REFRESH);	/* nothing */
+	one(belt, HASHBELT_IOC_GET, "b", HASHBELT_NO_REFRESH);	/* nothing */
+	look_in_batch(belt, "a", "b");				/* nothing */
+	look_by_fill(belt, "a");				/* nothing */
 	one(belt, HASHBELT_IOC_TOUCH, "a", 0);			/* touch */
 	one(belt, HASHBELT_IOC_TOUCH, "b", 0);			/* nothing */
 	one(belt, HASHBELT_IOC_REMOVE, "a", 0);			/* remove */

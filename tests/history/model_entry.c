@@ -160,6 +160,14 @@ static void refresh(struct model *model, struct thing *entry, const struct hashb
 	}
 }
 
+/* Counts a hit or a miss: a get with HASHBELT_NO_REFRESH is neither. */
+static void count_get(struct model *model, const struct hashbelt_item *sent,
+		      enum hashbelt_counter counter)
+{
+	if (!(sent->how & HASHBELT_NO_REFRESH))
+		count(model, counter);
+}
+
 void get_entry(struct model *model, const struct asked *asked)
 {
 	const struct hashbelt_item *sent = &asked->sent;
@@ -170,13 +178,13 @@ void get_entry(struct model *model, const struct asked *asked)
 		came_to(model, asked->err, -EINVAL);
 	} else if (!is_live(model, entry)) {
 		came_to(model, asked->err, -ENOENT);
-		count(model, HASHBELT_STAT_MISSES);
+		count_get(model, sent, HASHBELT_STAT_MISSES);
 	} else if (!(sent->how & HASHBELT_NO_VALUE) && entry->value.len > sent->value_len) {
 		if (came_to(model, asked->err, -ERANGE))
 			same(model, "value_len", asked->got.value_len, entry->value.len);
 	} else if (came_to(model, asked->err, 0)) {
 		refresh(model, entry, sent);
-		count(model, HASHBELT_STAT_HITS);
+		count_get(model, sent, HASHBELT_STAT_HITS);
 		returned(model, asked, entry);
 		same_value(model, asked, entry);
 	}

@@ -78,7 +78,7 @@ static void test_asked(void)
 	ok(at_last(is_empty, &pinned), "drop_caches empties a belt that was unpinned");
 	put_text(pinned, "key", "value", 0);
 	at_last(is_empty, &pinned);
-	is_errno(look(pinned, "key").err, ENOENT,
+	is_errno(on_key(pinned, HASHBELT_IOC_GET, "key"), ENOENT,
 		 "get of an entry that was given up returns ENOENT");
 	is_int(counter(pinned, HASHBELT_STAT_MISSES_EVICTED), 1,
 	       "a miss of an entry that was given up is counted in misses_evicted");
