@@ -33,6 +33,7 @@
 #define HASHBELT_TTL_BELT	0ULL		/* the belt's own */
 #define HASHBELT_TTL_NEVER	(~0ULL)		/* does not expire */
 #define HASHBELT_TTL_KEEP	(~0ULL - 1)	/* put: the present deadline, or the belt's */
+#define HASHBELT_WAIT_UNTIL	(1ULL << 63)	/* wait: until a belt time, in nanoseconds */
 
 /* The operation of an item of a batch. Each has a call of its own below. */
 enum hashbelt_op {
@@ -593,8 +594,9 @@ struct hashbelt_record {
  * @ttl_ms:	LOCK, RENEW: the lease, at most the belt's time-to-live, which 0 stands for.
  *		Returned: the time left
  * @wait_ms:	LOCK: time to wait for it, by belt time; 0: not at all,
- *		HASHBELT_TTL_NEVER: for ever. Others: 0. Returned with EINTR: the time
- *		left
+ *		HASHBELT_TTL_NEVER: for ever; HASHBELT_WAIT_UNTIL | N: until belt time N,
+ *		in nanoseconds. Others: 0. Returned with EINTR, and to a call that the
+ *		kernel restarts: the belt time when the wait ends, with that flag
  * @token:	returned: the fencing token, larger for each grant of this lock than
  *		for any earlier grant
  * @held_ms:	returned: time since the grant
@@ -695,7 +697,9 @@ struct hashbelt_lock_record {
  * @item:	as for a get
  * @lease_ms:	duration of the fill lease if the key is not put; 0: 10 seconds
  * @wait_ms:	time to wait, by belt time, for another caller's put; 0:
- *		not at all, HASHBELT_TTL_NEVER: for ever. Returned with EINTR: the time left
+ *		not at all, HASHBELT_TTL_NEVER: for ever; HASHBELT_WAIT_UNTIL | N: until
+ *		belt time N, in nanoseconds. Returned with EINTR, and to a call that the
+ *		kernel restarts: the belt time when the wait ends, with that flag
  * @ahead_ms:	grant a fill lease already when the entry has less than this time left.
  *		One caller is granted it until the entry expires, or for @lease_ms if
  *		that is longer; a @lease_ms of 0 adds nothing then

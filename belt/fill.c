@@ -69,7 +69,8 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
  * @client:	the descriptor that it is to be bound to, or NULL
  * @key:	the key
  * @key_len:	its length
- * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, the time left
+ * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, from
+ *		hb_wait_until()
  * @ahead:	also if the key has a value, for less than @ahead_ms
  *
  * Context: may sleep. Return: 0: the caller has it; -EBUSY: another task has it; -ETIMEDOUT or

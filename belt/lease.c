@@ -241,25 +241,27 @@ int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 
 /* Waiting */
 
-/* The belt time when a wait of @wait_ms ends. */
-static u64 wait_end(struct hashbelt_belt *belt, u64 wait_ms)
+/**
+ * hb_wait_until() - make the end of a wait absolute
+ * @belt:	the belt
+ * @wait_ms:	time to wait, as a caller passes it; not 0
+ *
+ * So a call that is made again, however often and however late, waits no longer than the first one.
+ *
+ * Return: HASHBELT_WAIT_UNTIL and the belt time when the wait ends; HASHBELT_TTL_NEVER.
+ */
+u64 hb_wait_until(struct hashbelt_belt *belt, u64 wait_ms)
 {
-	if (wait_ms == HASHBELT_TTL_NEVER)
-		return HB_NEVER;
-	return hb_clock_now(&belt->clock) + wait_ms * NSEC_PER_MSEC;
+	/* HASHBELT_TTL_NEVER has that bit, too. */
+	if (wait_ms & HASHBELT_WAIT_UNTIL)
+		return wait_ms;
+	return HASHBELT_WAIT_UNTIL | (hb_clock_now(&belt->clock) + wait_ms * NSEC_PER_MSEC);
 }
 
-/*
- * The time that is left of a wait that a signal ends, milliseconds; at least 1, because 0 is "do
- * not wait".
- */
-static u64 wait_left(struct hashbelt_belt *belt, u64 until)
+/* The belt time when a wait ends; @wait_ms is from hb_wait_until(). */
+static u64 wait_end(u64 wait_ms)
 {
-	u64 now = hb_clock_now(&belt->clock);
-
-	if (until == HB_NEVER)
-		return HASHBELT_TTL_NEVER;
-	return until > now ? DIV_ROUND_UP_ULL(until - now, NSEC_PER_MSEC) : 1;
+	return wait_ms == HASHBELT_TTL_NEVER ? HB_NEVER : wait_ms & ~HASHBELT_WAIT_UNTIL;
 }
 
 static enum hrtimer_restart alarm_expired(struct hrtimer *timer)
@@ -349,11 +351,12 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 	struct hashbelt_entry *lease = acquire->lease;
 	struct hashbelt_belt *belt = acquire->belt;
 	struct hb_waiter waiter = {
-		.acquire = acquire, .task = current, .until = wait_end(belt, acquire->wait_ms),
-		.result = HB_WAITING,
+		.acquire = acquire, .task = current, .result = HB_WAITING,
 	};
 	int err;
 
+	acquire->wait_ms = hb_wait_until(belt, acquire->wait_ms);
+	waiter.until = wait_end(acquire->wait_ms);
 	waiter.spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data,
 					  lease->key_len);
 	if (IS_ERR(waiter.spare))
@@ -377,8 +380,6 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 	spin_unlock(&belt->waiters.lock);
 	hb_timer_cancel(&waiter.timer);
 	destroy_hrtimer_on_stack(&waiter.timer);
-	if (err == -EINTR)
-		acquire->wait_ms = wait_left(belt, waiter.until);
 	return err;
 }
 

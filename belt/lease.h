@@ -50,8 +50,8 @@ struct hb_waiter {
  * @belt:	the belt
  * @lease:	to be granted; the belt's once that has succeeded
  * @duration:	of the lease, nanoseconds
- * @wait_ms:	how long to wait while another task has the lease; 0: not. Returned with -EINTR: the
- *		time left
+ * @wait_ms:	how long to wait while another task has the lease; 0: not. Returned after a wait: as
+ *		hb_wait_until() returns it
  * @token:	returned: version of the lease
  * @refuses:	returns an error if the caller is not to have the lease, given @other, the present
  *		one or NULL. Under the shard's lock
@@ -93,6 +93,7 @@ bool hb_waiters_wake(struct hb_waitpoint *waitpoint);
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hb_acquire *acquire, u64 now, struct hb_waiter *waiter,
 		  struct hb_room *room);
+u64 hb_wait_until(struct hashbelt_belt *belt, u64 wait_ms);
 int hb_lease_acquire(struct hb_acquire *acquire, enum hb_kind kind, struct hb_client *client,
 		     const void *key, u32 key_len, const void *owner, u32 owner_len);
 void hb_sleepers_wake(struct hashbelt_belt *belt);

@@ -143,7 +143,7 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	@lock->owner_len bytes
  * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms, @held_ms;
- *		with -EINTR @wait_ms, the time left
+ *		with -EINTR @wait_ms, from hb_wait_until()
  *
  * Context: may sleep. Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another owner has it; -EALREADY: the
  * owner has it, with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may
@@ -165,7 +165,8 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 		return -EDOM;
 	err = hb_lease_acquire(&acquire, HB_LOCK, client, key, lock->key_len, owner,
 			       lock->owner_len);
-	lock->wait_ms = acquire.wait_ms;
+	if (err == -EINTR)
+		lock->wait_ms = acquire.wait_ms;
 	if (!err) {
 		lock->token = acquire.token;
 		lock->ttl_ms = hb_ms_left(acquire.duration, 0);

@@ -17,13 +17,21 @@ static int copy_key(void *to, u64 from, u32 key_len)
 
 static int check_wait(u64 wait_ms)
 {
-	return wait_ms > HASHBELT_TTL_MAX_MS && wait_ms != HASHBELT_TTL_NEVER ? -EINVAL : 0;
+	u64 until = wait_ms & ~HASHBELT_WAIT_UNTIL;
+
+	if (wait_ms == HASHBELT_TTL_NEVER)
+		return 0;
+	if (wait_ms & HASHBELT_WAIT_UNTIL)
+		return until && until < HB_NEVER ? 0 : -EINVAL;
+	return wait_ms > HASHBELT_TTL_MAX_MS ? -EINVAL : 0;
 }
 
 /*
  * A signal has ended a wait. If it runs no handler, because it stopped the task or the system froze
- * and thawed the task, the kernel makes the call again. The argument then has the time that is
- * left.
+ * and thawed the task, the kernel makes the call again. The argument then has the belt time when
+ * the first call would have ended: time for which the task was stopped counts. A restart block,
+ * which nanosleep(2) has for this, would keep a pointer to code of the module, and no reference to
+ * the module.
  */
 static int restart(int err)
 {
@@ -178,16 +186,21 @@ int hb_call_fill(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_fill *fill = arg;
 	struct hashbelt_item item = fill->item;
-	u64 lease_ms = fill->lease_ms;
+	u64 lease_ms = fill->lease_ms, wait_ms = fill->wait_ms;
 	int err = check_fill(fill);
 
 	if (err)
 		return err;
 	fill->state = 0;
+	/* It may wait several times, within one time. */
+	if (wait_ms)
+		fill->wait_ms = hb_wait_until(call->belt, wait_ms);
 	err = fill_or_change(call->session, fill);
 	fill->lease_ms = lease_ms;
 	if (err == -EINTR)
 		fill->item = item;
+	else
+		fill->wait_ms = wait_ms;
 	return restart(err);
 }
 

@@ -13,7 +13,7 @@
 
 #include "events.h"
 
-#define TESTS	176
+#define TESTS	178
 
 #define NAME	"filled"
 #define KEY	"key"
@@ -598,6 +598,18 @@ static void test_no_longer(void)
 	advance(belt, 1);
 	is_errno(answer_of(&caller).err, ETIMEDOUT,
 		 "a fill that was stopped returns ETIMEDOUT at its first wait time");
+	end_caller(&caller);
+	caller = SLEEPER(.wait_ms = 1000);
+	advance(belt, 400);
+	stop_child(caller.pid);
+	advance(belt, 300);
+	kill(caller.pid, SIGCONT);
+	advance(belt, 299);
+	ok(still_sleeps(&caller),
+	   "a fill whose task was stopped for a time waits until 1 ms before its wait time ends");
+	advance(belt, 1);
+	is_errno(answer_of(&caller).err, ETIMEDOUT,
+		 "the time for which a fill's task was stopped counts towards its wait time");
 	end_caller(&caller);
 	caller = SLEEPER();
 	kill_and_wait(caller.pid);

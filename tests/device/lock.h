@@ -177,6 +177,7 @@ struct locker {
  * @token:	the fencing token, if a lock was taken
  * @ttl_ms:	time left of the lease
  * @held_ms:	time since the grant
+ * @wait_ms:	the argument's @wait_ms after a lock call
  * @now_ns:	belt time after the call; 0 if the belt is gone
  */
 struct answer {
@@ -184,6 +185,7 @@ struct answer {
 	__u64 token;
 	__u64 ttl_ms;
 	__u64 held_ms;
+	__u64 wait_ms;
 	__u64 now_ns;
 };
 
@@ -234,6 +236,7 @@ static inline struct answer run_word(int fd, const struct lock_call *lock_call, 
 		lock.how = lock_call->how;
 		answer.err = call(fd, HASHBELT_IOC_LOCK,
 				  lock_call->read_only ? read_only_lock(&lock) : &lock);
+		answer.wait_ms = lock.wait_ms;
 	} else if (word == 'u') {
 		answer.err = call(fd, HASHBELT_IOC_UNLOCK, &lock);
 	} else {

@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "lock.h"
 
-#define TESTS	131
+#define TESTS	142
 
 #define NAME	"waited for"
 #define KEY	"door"
@@ -470,9 +470,99 @@ static void test_signals(int flags, const char *how)
 	end_locks(belt, NAME);
 }
 
+/* A wait ends at the belt time of the argument, and EINTR returns that belt time. */
+static void test_until(void)
+{
+	int belt = named_locks(NAME);
+	struct lock_call lock_call = lock_call_of("bob");
+	__u64 start = info_of(belt).now_ns;
+	struct locker locker;
+	struct answer answer;
+
+	must_take(belt, KEY, "alice", 0);
+	lock_call.wait_ms = 1000;
+	locker = launch_asleep(lock_call);
+	advance(belt, 400);
+	kill(locker.pid, SIGUSR1);
+	answer = answer_of(&locker);
+	ok(answer.err == -EINTR &&
+	   answer.wait_ms == (HASHBELT_WAIT_UNTIL | (start + 1000 * 1000000ULL)),
+	   "a wait that a signal ends returns the belt time when it would have ended");
+	end_locker(&locker);
+	lock_call.wait_ms = answer.wait_ms;
+	locker = launch_asleep(lock_call);
+	advance(belt, 599);
+	ok(still_waits(&locker), "a wait until a belt time goes on until 1 ms before that time");
+	advance(belt, 1);
+	is_errno(answer_of(&locker).err, ETIMEDOUT,
+		 "a wait until a belt time returns ETIMEDOUT at that time");
+	end_locker(&locker);
+	locker = launch(lock_call);
+	is_errno(answer_of(&locker).err, ETIMEDOUT,
+		 "a wait until a belt time that has passed returns ETIMEDOUT");
+	unlock(belt, KEY, "alice");
+	is_errno(tell(&locker, 'l').err, 0,
+		 "a wait until a belt time that has passed takes a lock that is free");
+	end_locker(&locker);
+	unlock(belt, KEY, "bob");
+	must_take(belt, KEY, "alice", 0);
+	lock_call.wait_ms = FOR_EVER;
+	locker = launch_asleep(lock_call);
+	kill(locker.pid, SIGUSR1);
+	ok(answer_of(&locker).wait_ms == FOR_EVER,
+	   "a wait without an end that a signal ends returns that it has none");
+	end_locker(&locker);
+	end_locks(belt, NAME);
+}
+
+/* Waits for 1000 ms of belt time, and is stopped for @stopped ms of them after 400. */
+static struct locker wait_stopped(int belt, unsigned int stopped)
+{
+	struct lock_call lock_call = lock_call_of("bob");
+	struct locker locker;
+
+	lock_call.wait_ms = 1000;
+	locker = launch_asleep(lock_call);
+	advance(belt, 400);
+	stop_child(locker.pid);
+	advance(belt, stopped);
+	kill(locker.pid, SIGCONT);
+	return locker;
+}
+
+static void test_time_while_stopped(void)
+{
+	int belt = named_locks(NAME);
+	struct locker locker;
+	__u64 start;
+
+	must_take(belt, KEY, "alice", 0);
+	locker = wait_stopped(belt, 300);
+	ok(still_waits(&locker),
+	   "a waiter that was stopped within its wait time waits on when it continues");
+	stop_child(locker.pid);
+	advance(belt, 100);
+	kill(locker.pid, SIGCONT);
+	advance(belt, 199);
+	ok(still_waits(&locker),
+	   "a waiter that was stopped twice waits until 1 ms before its wait time ends");
+	advance(belt, 1);
+	is_errno(answer_of(&locker).err, ETIMEDOUT,
+		 "the time for which a waiter was stopped counts towards its wait time");
+	end_locker(&locker);
+	start = info_of(belt).now_ns;
+	locker = wait_stopped(belt, 5000);
+	is_errno(answer_of(&locker).err, ETIMEDOUT,
+		 "a waiter that was stopped beyond its wait time returns ETIMEDOUT");
+	is_int(info_of(belt).now_ns - start, 5400 * 1000000LL,
+	       "a waiter that was stopped beyond its wait time returns as it continues");
+	end_locker(&locker);
+	end_locks(belt, NAME);
+}
+
 /*
  * SIGSTOP has no handler, like the freezer. The kernel restarts such a call, which then
- * waits for the remaining time.
+ * waits until its first end.
  */
 static void test_stopped(void)
 {
@@ -1070,6 +1160,8 @@ int main(void)
 	test_not_woken();
 	test_signals(0, "a signal");
 	test_signals(SA_RESTART, "a signal with SA_RESTART");
+	test_until();
+	test_time_while_stopped();
 	test_stopped();
 	test_line();
 	test_line_of_leases();

@@ -262,14 +262,20 @@ static inline void await_sleep(pid_t thread, long number)
 	await(sleeps_in, thread, number);
 }
 
-/* Stops a child and continues it. When this returns, the child is runnable or sleeps again. */
-static inline void stop_and_continue(pid_t child)
+/* Stops a child. When this returns, the child has left its system call, and runs no more. */
+static inline void stop_child(pid_t child)
 {
 	int status = 0;
 
 	kill(child, SIGSTOP);
 	if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
 		bail_out("process %d does not stop: status %#x", child, status);
+}
+
+/* Stops a child and continues it. When this returns, the child is runnable or sleeps again. */
+static inline void stop_and_continue(pid_t child)
+{
+	stop_child(child);
 	kill(child, SIGCONT);
 }
 

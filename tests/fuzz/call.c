@@ -504,8 +504,12 @@ static uint64_t likely_word(const struct field *field, uint64_t *random)
 			policies[random_below(random, ARRAY_SIZE(policies))] :
 			random_below(random, 32);
 	case WAIT:
-		return random_below(random, 3) ? 0 : random_below(random, 2) ?
-			1 + random_below(random, 50) : HASHBELT_TTL_NEVER;
+		if (random_below(random, 3))
+			return 0;
+		if (random_below(random, 2))
+			return 1 + random_below(random, 50);
+		return random_below(random, 4) ? HASHBELT_TTL_NEVER :
+			HASHBELT_WAIT_UNTIL | (uint64_t)random_below(random, 1u << 31) << 10;
 	case MODE:
 		return modes[random_below(random, ARRAY_SIZE(modes))];
 	case LIMIT:

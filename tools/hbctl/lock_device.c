@@ -13,16 +13,6 @@
 #define LONGEST_MS	(24 * 60 * 60 * 1000ULL)
 #define BUCKETS		(24 * 60 + 1)
 
-/* The wait that is left of a wait that began at @start. */
-static __u64 wait_left(__u64 wait_ms, __u64 start)
-{
-	__u64 passed = clock_ms() - start;
-
-	if (wait_ms == HASHBELT_TTL_NEVER)
-		return wait_ms;
-	return wait_ms > passed ? wait_ms - passed : 0;
-}
-
 static void fill_held(struct lock_held *held, const struct hashbelt_lock *lock)
 {
 	held->ttl_ms = lock->ttl_ms;
@@ -49,15 +39,15 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 		     struct hashbelt_lock *lock)
 {
 	struct signals *signals = place->signals;
-	__u64 start = clock_ms();
 	int err;
 
+	*lock = (struct hashbelt_lock){
+		.how = ask->bound ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0,
+		.ttl_ms = ttl_ms,
+		.wait_ms = ask->wait_ms,
+	};
+	/* With -EINTR @wait_ms is returned as the belt time when the wait ends. */
 	do {
-		*lock = (struct hashbelt_lock){
-			.how = ask->bound ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0,
-			.ttl_ms = ttl_ms,
-			.wait_ms = wait_left(ask->wait_ms, start),
-		};
 		if (signals)
 			signals_unblock(signals);
 		err = hashbelt_lock(place->request->handle, ask->name.bytes, ask->name.len,
