@@ -33,7 +33,8 @@
 #define HASHBELT_TTL_BELT	0ULL		/* the belt's own */
 #define HASHBELT_TTL_NEVER	(~0ULL)		/* does not expire */
 #define HASHBELT_TTL_KEEP	(~0ULL - 1)	/* put: the present deadline, or the belt's */
-#define HASHBELT_WAIT_UNTIL	(1ULL << 63)	/* wait: until a belt time, in nanoseconds */
+#define HASHBELT_AT_LEAST	0x8000000000000000ULL /* renew: so long, or as it is */
+#define HASHBELT_WAIT_UNTIL	0x8000000000000000ULL /* wait: until a belt time, ns */
 
 /* The operation of an item of a batch. Each has a call of its own below. */
 enum hashbelt_op {
@@ -592,7 +593,8 @@ struct hashbelt_record {
  *		the owner has the lock already. Others: 0
  * @reserved32:	pass 0
  * @ttl_ms:	LOCK, RENEW: the lease, at most the belt's time-to-live, which 0 stands for.
- *		Returned: the time left
+ *		RENEW: HASHBELT_AT_LEAST | N: N milliseconds, or the belt's time-to-live if
+ *		that is less; the present lease if that is longer. Returned: the time left
  * @wait_ms:	LOCK: time to wait for it, by belt time; 0: not at all,
  *		HASHBELT_TTL_NEVER: for ever; HASHBELT_WAIT_UNTIL | N: until belt time N,
  *		in nanoseconds. Others: 0. Returned with EINTR, and to a call that the
@@ -610,8 +612,9 @@ struct hashbelt_record {
  * lease, never shortens it, and returns the token of the first grant. Otherwise the call
  * waits. Waiters get the lock in FIFO order, also those of one owner: the first gets it
  * when the lock is unlocked, when its lease expires, or when the descriptor that it is
- * bound to is closed. RENEW sets the lease, counted from now. RELEASE unlocks all locks
- * of an owner; its cost depends on their number alone.
+ * bound to is closed. RENEW sets the lease, counted from now; with HASHBELT_AT_LEAST it
+ * never shortens the lease. RELEASE unlocks all locks of an owner; its cost depends on their
+ * number alone.
  *
  * Errors: EBUSY (held by another, and @wait_ms is 0), EALREADY (LOCK with
  * HASHBELT_IF_ABSENT: held by this owner; nothing has changed), ETIMEDOUT (still held after

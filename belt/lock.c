@@ -119,6 +119,14 @@ static u64 duration_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 	return ttl_ms * NSEC_PER_MSEC;
 }
 
+/* The lease for at least @ttl_ms, or for the belt's time-to-live if that is less; 0: likewise. */
+static u64 least_for(const struct hashbelt_belt *belt, u64 ttl_ms)
+{
+	if (!ttl_ms || ttl_ms > HASHBELT_TTL_MAX_MS)
+		return 0;
+	return min_t(u64, ttl_ms * NSEC_PER_MSEC, READ_ONCE(belt->ttl));
+}
+
 /*
  * -EALREADY: the owner has the lock. Its lease is extended then, unless HASHBELT_IF_ABSENT is set.
  */
@@ -176,9 +184,9 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 }
 EXPORT_SYMBOL_GPL(hashbelt_lock);
 
-/* Ends a lock of the owner, or with a @duration gives it another lease. */
+/* Ends a lock of the owner, or with a @duration gives it another end, as hb_lease_set(). */
 static int change_own(struct hashbelt_belt *belt, const void *key, const void *owner,
-		      struct hashbelt_lock *lock, u64 duration)
+		      struct hashbelt_lock *lock, u64 duration, bool shorten)
 {
 	u32 hash = hb_hash(belt, key, lock->key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
@@ -195,7 +203,7 @@ static int change_own(struct hashbelt_belt *belt, const void *key, const void *o
 		err = -EACCES;
 	} else {
 		if (duration)
-			hb_lease_set(shard, lease, duration, now, true);
+			hb_lease_set(shard, lease, duration, now, shorten);
 		describe(lease, lock, now);
 		if (!duration)
 			hb_take_out(shard, lease, HASHBELT_REMOVED, now);
@@ -216,16 +224,17 @@ static int change_own(struct hashbelt_belt *belt, const void *key, const void *o
 int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *owner,
 		    struct hashbelt_lock *lock)
 {
-	return change_own(belt, key, owner, lock, 0);
+	return change_own(belt, key, owner, lock, 0, false);
 }
 EXPORT_SYMBOL_GPL(hashbelt_unlock);
 
 /**
- * hashbelt_renew() - set the lease of a lock, from now on
+ * hashbelt_renew() - set or lengthen the lease of a lock, from now on
  * @belt:	the belt
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	@lock->owner_len bytes
- * @lock:	@ttl_ms. Returns @token, @ttl_ms, @held_ms
+ * @lock:	@ttl_ms; with HASHBELT_AT_LEAST a longer lease stays. Returns @token, @ttl_ms,
+ *		@held_ms
  *
  * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EDOM: the lease is too
  * long; -EIDRM.
@@ -233,9 +242,11 @@ EXPORT_SYMBOL_GPL(hashbelt_unlock);
 int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
 		   struct hashbelt_lock *lock)
 {
-	u64 duration = duration_for(belt, lock->ttl_ms);
+	bool shorten = !(lock->ttl_ms & HASHBELT_AT_LEAST);
+	u64 duration = shorten ? duration_for(belt, lock->ttl_ms) :
+				 least_for(belt, lock->ttl_ms & ~HASHBELT_AT_LEAST);
 
-	return duration ? change_own(belt, key, owner, lock, duration) : -EDOM;
+	return duration ? change_own(belt, key, owner, lock, duration, shorten) : -EDOM;
 }
 EXPORT_SYMBOL_GPL(hashbelt_renew);
 

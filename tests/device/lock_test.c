@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "lock.h"
 
-#define TESTS	227
+#define TESTS	232
 
 #define MANY	10000
 
@@ -116,6 +116,20 @@ static void test_renew(void)
 	is_errno(renew(belt, "door", "alice", 0), 0, "a renewal for 0 ms is accepted");
 	is_int(holder_of(belt, "door").ttl_ms, TTL,
 	       "a renewal for 0 ms gives the lock the belt's time-to-live");
+	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = 2000);
+	is_errno(renew(belt, "door", "alice", HASHBELT_AT_LEAST | 1500), 0,
+		 "a renewal for at least some time is accepted");
+	is_int(holder_of(belt, "door").ttl_ms, TTL,
+	       "a renewal for at least some time does not shorten a lease");
+	is_errno(renew(belt, "door", "alice", HASHBELT_AT_LEAST), EDOM,
+		 "a renewal for at least 0 ms returns EDOM");
+	renew(belt, "door", "alice", 200);
+	renew(belt, "door", "alice", HASHBELT_AT_LEAST | 300);
+	is_int(holder_of(belt, "door").ttl_ms, 300,
+	       "a renewal for at least some time lengthens a shorter lease");
+	renew(belt, "door", "alice", HASHBELT_AT_LEAST | 9000);
+	is_int(holder_of(belt, "door").ttl_ms, 2000,
+	       "a renewal for at least some time lengthens a lease to the belt's time-to-live at most");
 	renew(belt, "door", "alice", 200);
 	advance(belt, 199);
 	is_errno(take(belt, "door", "bob", 0), EBUSY,

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/../hbctl/tap.sh"
 
-plan 86
+plan 87
 # shellcheck source=tests/store/server.sh
 . "$(dirname "$0")/server.sh"
 # shellcheck source=tests/hbctl/locks.sh
@@ -66,7 +66,12 @@ result 'renew --ttl sets the lease' "$(
 result 'renew --json prints the token of the grant' "$(
 	token=$(field token in_store renew x --owner a)
 	[ "$token" = "$first" ] || echo "token $token, not $first")"
-result 'renew without --ttl sets a lease of a minute' "$(
+result 'renew without --ttl does not shorten a lease' "$(
+	left=$(field ttl_ms in_store locks)
+	[ "$left" -gt 500000 ] && [ "$left" -le 600000 ] || echo "$left ms left")"
+in_store renew x --owner a --ttl 30s
+in_store renew x --owner a
+result 'renew without --ttl makes a shorter lease one of a minute' "$(
 	left=$(field ttl_ms in_store locks)
 	[ "$left" -gt 50000 ] && [ "$left" -le 60000 ] || echo "$left ms left")"
 like 'locks --json prints an object for each lock' 0 \

@@ -189,7 +189,7 @@ static const struct option_spec unlock_options[] = {
 
 static const struct option_spec renew_options[] = {
 	{ "owner", 0, "OWNER", "the owner of the lock" },
-	{ "ttl", 0, "D", "the lease, from now on (1m)" },
+	{ "ttl", 0, "D", "the lease, from now on (1m, or a longer one that it has)" },
 	NAME_ESCAPED,
 	STORE,
 	TABLE,

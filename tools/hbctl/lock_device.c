@@ -80,23 +80,15 @@ static int device_unlock(struct lock_place *place, const struct lock_ask *ask)
 			       ask->owner.bytes, ask->owner.len);
 }
 
-/* Renews the lock, with that lease. */
-static int renew_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
-		      struct hashbelt_lock *lock)
-{
-	return hashbelt_renew(place->request->handle, ask->name.bytes, ask->name.len,
-			      ask->owner.bytes, ask->owner.len, ttl_ms, lock);
-}
-
 static int device_renew(struct lock_place *place, const struct lock_ask *ask,
 			struct lock_held *held)
 {
 	struct hashbelt_lock lock;
 	int err;
 
-	err = renew_once(place, ask, ask->ttl_ms ? ask->ttl_ms : LOCK_LEASE_MS, &lock);
-	if (err == -EDOM && !ask->ttl_ms)
-		err = renew_once(place, ask, 0, &lock);
+	err = hashbelt_renew(place->request->handle, ask->name.bytes, ask->name.len,
+			     ask->owner.bytes, ask->owner.len, ask->ttl_ms ? ask->ttl_ms :
+			     HASHBELT_AT_LEAST | LOCK_LEASE_MS, &lock);
 	if (!err)
 		fill_held(held, &lock);
 	return err;

@@ -68,13 +68,14 @@ int hashbelt_unlock(struct hashbelt *belt, const void *key, size_t key_len, cons
 }
 
 /**
- * hashbelt_renew() - set the lease of a lock anew
+ * hashbelt_renew() - set or lengthen the lease of a lock
  * @belt:	the handle
  * @key:	the lock's name
  * @key_len:	its length, bytes
  * @owner:	its owner
  * @owner_len:	its length, bytes
- * @ttl_ms:	the lease from now on; 0: the belt's time-to-live
+ * @ttl_ms:	the lease from now on; 0: the belt's time-to-live; HASHBELT_AT_LEAST | N: N, or the
+ *		belt's time-to-live if that is less, or the present lease if that is longer
  * @lock:	returned: @token, @ttl_ms, @held_ms. NULL if of no interest
  *
  * Return: 0; -ENOENT if the lock is free; -EACCES if another owner has it; -EDOM if the

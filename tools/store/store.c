@@ -119,9 +119,11 @@ static const char unlock_sql[] =
 	"RETURNING lease > clock_timestamp() AS held)\n"
 	"SELECT held, pg_notify($4, $1::text || '/' || $2::text) FROM gone";
 
+/* $5: do not shorten the lease. */
 static const char renew_sql[] =
 	"UPDATE %1$s\n"
-	"SET lease = clock_timestamp() + $4::float8 * interval '1 millisecond'\n"
+	"SET lease = greatest(clock_timestamp() + $4::float8 * interval '1 millisecond',\n"
+	"CASE WHEN $5::boolean THEN lease END)\n"
 	"WHERE object_type = $1 AND object_key = $2 AND owner = $3\n"
 	"AND lease > clock_timestamp()\n"
 	"RETURNING owner, " MS_LEFT ", " MS_HELD ", token";
@@ -781,7 +783,7 @@ static int store_renew(struct lock_place *place, const struct lock_ask *ask,
 	struct store *store = to_store(place);
 	struct words words;
 	const char * const values[] = {
-		store->spec.type, words.name, words.owner, words.ttl
+		store->spec.type, words.name, words.owner, words.ttl, ask->ttl_ms ? "f" : "t"
 	};
 	PGresult *result;
 	int err;
