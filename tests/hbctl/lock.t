@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 91
+plan 109
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 # shellcheck source=tests/hbctl/locks.sh
@@ -31,6 +31,17 @@ is_held() {
 
 is_free() {
 	! hbctl locks --json | grep -q "\"key\":\"$1\""
+}
+
+# shellcheck disable=SC2317 # called by at_last
+is_stopped() {
+	grep -q '^State:[[:space:]]*T' "/proc/$1/status"
+}
+
+# has_alarm PID - whether the process has handled a signal, after which it sets an alarm
+# shellcheck disable=SC2317 # called by at_last
+has_alarm() {
+	! grep -q '^\(SigPnd\|ShdPnd\):[[:space:]]*0*[1-9a-f]' "/proc/$1/status"
 }
 
 # The belt of locks
@@ -82,7 +93,11 @@ is 'renew --ttl sets the lease' 0 \
 	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":600000,\"held_ms\":2500}" '' \
 	hbctl renew x --owner a --ttl 10m --json
 is 'renew without --ttl exits with 0' 0 '' '' hbctl renew x --owner a
-is 'renew without --ttl sets a lease of a minute' 0 60000 '' field ttl_ms hbctl locks
+is 'renew without --ttl does not shorten a lease' 0 600000 '' field ttl_ms hbctl locks
+hbctl renew x --owner a --ttl 10s
+is 'renew without --ttl lengthens a lease to a minute' 0 \
+	"{\"key\":\"x\",\"owner\":\"a\",\"token\":$first,\"ttl_ms\":60000,\"held_ms\":2500}" '' \
+	hbctl renew x --owner a --json
 tokens 'locks prints token, times, owner and name of each lock' 0 \
 	'T HELD  LEFT  OWNER  NAME
 T 2.5s    1m  a      x' '' sh -c \
@@ -183,6 +198,24 @@ at_last asleep "$pid"
 hbctl -b locks advance 6s
 ended 'lock --wait exits with 1 and names the owner when its time is over' b 1 '' \
 	"lock 'x' is still held by 'a', for 6s now and 59m54s more"
+later b hbctl lock x --owner b --wait 5s
+at_last asleep "$pid"
+hbctl -b locks advance 3s
+kill -s STOP "$pid"
+at_last is_stopped "$pid"
+hbctl -b locks advance 2s
+kill -s CONT "$pid"
+ended 'lock --wait that was stopped ends by its first deadline in belt time' b 1 '' \
+	"lock 'x' is still held by 'a', for 11s now and 59m49s more"
+later b hbctl lock x --owner b --wait 5s
+at_last asleep "$pid"
+hbctl -b locks advance 3s
+kill -s ALRM "$pid"
+at_last has_alarm "$pid"
+at_last asleep "$pid"
+hbctl -b locks advance 2s
+ended 'lock --wait that a signal interrupts ends by its first deadline in belt time' b 1 '' \
+	"lock 'x' is still held by 'a', for 16s now and 59m44s more"
 for owner in b c d; do
 	later $owner hbctl lock x --owner $owner --ttl 30s --wait forever
 	at_last asleep "$pid"
@@ -275,6 +308,93 @@ result 'the kill of hbctl ends the command that runs under its lock' \
 	"$(is_gone "$(cat "$temporary/child")" ||
 	echo 'the command still runs')"
 hbctl unlock x --owner b
+
+# hbctl is killed: what its command leaves behind keeps the lock
+# orphan NAME WORD... - a lock command that runs "sleep | cat" is killed
+orphan() {
+	rm -f "$temporary/child"
+	# shellcheck disable=SC2016
+	later holder hbctl lock x --owner a "$@" -- \
+		sh -c 'sh -c "echo \$\$ >\"\$0\"; exec sleep 1000" "$0" | cat; :' "$temporary/child"
+	at_last test -s "$temporary/child"
+	child=$(cat "$temporary/child")
+	kill -s KILL "$pid"
+	at_last has_ended holder
+}
+orphan
+is 'the kill of hbctl leaves the lock to the children of its command' 1 '' \
+	"lock 'x' is held by 'a', *" hbctl lock x --owner b
+kill "$child"
+at_last is_free x
+result 'the lock is free when the last child of the command has ended' "$(is_free x || hbctl locks)"
+orphan
+hbctl -b locks advance 61s
+like 'the lock that children of a command keep is free when its lease ends' 0 '[1-9]*' '' \
+	hbctl lock x --owner b
+hbctl unlock x --owner b
+kill "$child"
+orphan --close
+is 'the kill of hbctl frees a lock with --close that its command does not keep' 0 '' '' hbctl locks
+kill "$child"
+# shellcheck disable=SC2016
+is 'lock exits with the status of a command that leaves a process in the background' 0 '' '' \
+	hbctl lock x --owner a -- sh -c 'sleep 1000 >/dev/null 2>&1 & echo $! >"$0"' "$temporary/child"
+child=$(cat "$temporary/child")
+is 'a process that the command leaves in the background keeps the lock' 1 '' \
+	"lock 'x' is held by 'a', *" hbctl lock x --owner b
+kill "$child"
+at_last is_free x
+# shellcheck disable=SC2016
+is 'lock --close unlocks a lock whose command leaves a process in the background' 0 '' '' \
+	hbctl lock x --owner a --close -- \
+	sh -c 'sleep 1000 >/dev/null 2>&1 & echo $! >"$0"; hbctl locks --owner b' "$temporary/child"
+result 'a lock with --close is free after its command' "$(is_free x || hbctl locks)"
+kill "$(cat "$temporary/child")"
+# shellcheck disable=SC2016
+is 'a command that is run under a lock of a batch frees the lock at its end' 0 '' '' \
+	sh -c 'printf "lock x -- true\nlock x -- true\nlocks\n" | hbctl batch'
+
+# A command with more rights than hbctl, which cannot send it signals
+belt shared --pinned --mode 0666
+mode=$(stat -c %a /dev/hashbelt)
+chmod 666 /dev/hashbelt
+chmod 755 "$temporary"
+cp "$(command -v raise)" "$temporary/raise"
+chmod 4755 "$temporary/raise"
+# raised WORD... - user nobody locks y in belt shared with a setuid command
+raised() {
+	rm -f "$temporary/child"
+	# shellcheck disable=SC2016
+	later holder su -s /bin/sh nobody -c 'exec hbctl -b shared lock y --owner a "$@"' -- \
+		sh "$@" -- "$temporary/raise" sh -c \
+		'trap "exit 0" USR1; echo $$ >"$0"; while :; do sleep 0.05; done' "$temporary/child"
+	at_last test -s "$temporary/child"
+	child=$(cat "$temporary/child")
+}
+raised
+kill -s TERM "$pid"
+at_last test -s "$temporary/holder.err"
+is 'the lock is held on while a command with more rights does not get a signal' 1 '' \
+	"lock 'y' is held by 'a', *" on lock y --owner b
+kill -s USR1 "$child"
+ended 'hbctl says that it could not pass a signal on, and exits with 4' holder 4 '' \
+	'cannot pass signal 15 (Terminated) on to the command: Operation not permitted: *'
+is 'the lock is free after a command that could not be sent a signal' 0 '' '' on locks
+raised
+kill -s KILL "$pid"
+at_last has_ended holder
+is 'the kill of hbctl leaves the lock to a command with more rights' 1 '' \
+	"lock 'y' is held by 'a', *" on lock y --owner b
+kill -s USR1 "$child"
+at_last is_gone "$child"
+is 'the lock of a killed hbctl is free after its command with more rights' 0 '' '' on locks
+raised --ttl 900ms
+on release --owner a >/dev/null
+at_last test -s "$temporary/holder.err"
+kill -s USR1 "$child"
+ended 'hbctl says that it could not end the command whose lock is lost, and exits with 4' holder 4 '' \
+	"lock 'y' is lost (its lease was over), and the command runs on without it: *"
+chmod "$mode" /dev/hashbelt
 
 # Renewals: belt time advances again and again, each time by less than the lease.
 later holder hbctl lock x --owner a --ttl 900ms -- sleep 1000

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 72
+plan 74
 no=/nonexistent/hashbelt
 commands="lock unlock renew locks release"
 
@@ -104,6 +104,10 @@ is 'lock --ttl never exits with 2' 2 '' "lock: --ttl: 'never' is not a duration 
 is 'lock --ttl 99ms with a command exits with 2' 2 '' \
 	'lock: --ttl: the lease of a command is at least 100ms *' \
 	hbctl lock x --ttl 99ms -- true
+is 'lock --close without a command exits with 2' 2 '' 'lock: --close needs a COMMAND *' \
+	hbctl lock x --close
+is 'lock --close --store exits with 2' 2 '' 'lock: --close is for locks in a belt: *' \
+	hbctl lock x --close --store y -- true
 is 'lock --wait long exits with 2' 2 '' "lock: --wait: 'long' is not a duration *" \
 	hbctl lock x --wait long
 is 'lock --create-table without --store exits with 2' 2 '' \

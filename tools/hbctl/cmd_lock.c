@@ -248,6 +248,12 @@ enum status cmd_lock(struct request *request)
 	if (status)
 		return status;
 	ask.bound = request->command_line;
+	ask.shared = ask.bound && !request_option(request, "close");
+	if (request_option(request, "close") && !ask.bound)
+		return fail_usage(request, "--close needs a COMMAND");
+	if (request_option(request, "close") && store_of(request))
+		return fail_usage(request,
+				  "--close is for locks in a belt: no command inherits one in a store");
 	if (ask.bound && ask.ttl_ms && ask.ttl_ms < RUN_LEASE_MIN_MS)
 		return fail_usage(request,
 				  "--ttl: the lease of a command is at least %llums",

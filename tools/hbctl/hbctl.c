@@ -170,6 +170,7 @@ static const struct option_spec lock_options[] = {
 	{ "owner", 0, "OWNER", "the owner, 1 to 64 bytes (made up)" },
 	{ "ttl", 0, "D", "the lease (1m)" },
 	{ "wait", 0, "D|forever", "how long to wait for it (not at all)" },
+	{ "close", 0, NULL, "COMMAND does not keep the lock: it is hbctl's alone" },
 	NAME_ESCAPED,
 	STORE,
 	TABLE,
@@ -342,11 +343,14 @@ static const struct command commands[] = {
 	  cmd_complete, NULL },
 	{ "lock", "NAME " COMMAND_LINE, 0, 1, HASHBELT_CALL_LOCK, lock_options,
 	  "take a lock, and run a command under it",
-	  "With a COMMAND, hbctl renews the lock while COMMAND runs, and then unlocks it. The\n"
-	  "lock is freed as well when hbctl is killed. The exit status is that of COMMAND; 128\n"
-	  "and the number of the signal, if a signal ended it. If the lock is lost, hbctl sends\n"
-	  "SIGTERM to COMMAND, and the status is not 0. Without a COMMAND, the lock is held until\n"
-	  "its lease expires. Prints the fencing token, which COMMAND finds in\n"
+	  "With a COMMAND, hbctl renews the lock while COMMAND runs. COMMAND and its children\n"
+	  "inherit the lock: it is free when hbctl and all of them have ended, or when its lease\n"
+	  "expires, which hbctl no longer renews then. With --close, or in a store, it is hbctl's\n"
+	  "alone: hbctl unlocks it after COMMAND, and a belt's lock is free when hbctl is killed.\n"
+	  "The exit status is that of COMMAND; 128 and the number of the signal, if a signal\n"
+	  "ended it. If the lock is lost, hbctl sends SIGTERM to COMMAND. The status is not 0\n"
+	  "then, nor if a signal could not be passed on to COMMAND. Without a COMMAND, the lock is\n"
+	  "held until its lease expires. Prints the fencing token, which COMMAND finds in\n"
 	  "HASHBELT_LOCK_TOKEN; without --owner, TOKEN<TAB>OWNER. If the OWNER has the lock\n"
 	  "already, the lease is extended.\n"
 	  LOCK_HELP "\n"

@@ -23,6 +23,8 @@
  * @wait_ms:	how long to wait; 0: not at all, HASHBELT_TTL_NEVER: for ever
  * @bound:	it shall go when this process ends; a place that cannot know of that
  *		goes by the lease alone
+ * @shared:	with @bound: the command keeps it, too, and so do the processes that the
+ *		command leaves behind; only where the place has a descriptor
  */
 struct lock_ask {
 	struct key name;
@@ -30,6 +32,7 @@ struct lock_ask {
 	__u64 ttl_ms;
 	__u64 wait_ms;
 	bool bound;
+	bool shared;
 };
 
 /**
@@ -68,10 +71,12 @@ struct lock_place;
  *		status
  * @reason:	the same as a few words, for the message of a caller; valid until the next
  *		call
+ * @descriptor:	the one to whose last copy a bound lock is bound; NULL for a store, which has
+ *		none
  * @create:	makes the table that a store needs, and returns the exit status; NULL for a belt
  * @close:	frees the place
  *
- * All but the last four return 0 or a negative errno.
+ * All but the last five return 0 or a negative errno.
  */
 struct lock_ops {
 	int (*lock)(struct lock_place *place, const struct lock_ask *ask,
@@ -86,6 +91,7 @@ struct lock_ops {
 	int (*release)(struct lock_place *place, const struct key *owner, __u64 *count);
 	enum status (*fail)(struct lock_place *place, int err);
 	const char *(*reason)(struct lock_place *place, int err);
+	int (*descriptor)(const struct lock_place *place);
 	enum status (*create)(struct lock_place *place);
 	void (*close)(struct lock_place *place);
 };

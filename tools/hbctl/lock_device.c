@@ -162,6 +162,11 @@ static const char *device_reason(struct lock_place *place, int err)
 	return err == -EIDRM ? "its belt was destroyed" : strerror(-err);
 }
 
+static int device_descriptor(const struct lock_place *place)
+{
+	return hashbelt_fd(place->request->handle);
+}
+
 /* The handle is the request's, and the place is nothing else. */
 static void device_close(struct lock_place *place)
 {
@@ -177,6 +182,7 @@ static const struct lock_ops device_ops = {
 	.release = device_release,
 	.fail = device_fail,
 	.reason = device_reason,
+	.descriptor = device_descriptor,
 	.close = device_close,
 };
 

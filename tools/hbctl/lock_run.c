@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A command that runs under a lock. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,9 @@
 #define STATUS_CANNOT_RUN	126
 #define STATUS_NOT_FOUND	127
 #define STATUS_SIGNAL		128	/* and the signal's number */
+
+/* The least number that the command's copy of a descriptor has: shell scripts use those below. */
+#define FIRST_DESCRIPTOR	10
 
 /**
  * struct run - a command, and the lock that it runs under
@@ -49,10 +53,19 @@ static void note_lease(struct run *run, __u64 asked, __u64 ttl_ms)
 				  ANSWER_TIMEOUT_MAX_MS;
 }
 
-/* Says that the lock is lost, and asks the command to end if it still runs. */
+/* Asks the command to end, if it still runs. Returns what that comes to, for a message. */
+static const char *end_command(struct signals *signals)
+{
+	if (signals->ended)
+		return "";
+	if (!signals_send(signals, SIGTERM))
+		return ": the command is asked to end (SIGTERM)";
+	return ", and the command runs on without it: there is no right to send it SIGTERM";
+}
+
+/* Says that the lock is lost, and asks the command to end. */
 static void lose(struct run *run)
 {
-	struct signals *signals = run->place->signals;
 	char *name = key_text(&run->ask->name);
 	const char *why;
 
@@ -64,10 +77,17 @@ static void lose(struct run *run)
 		why = run->place->ops->reason(run->place, run->err);
 	run->lost = true;
 	fail(STATUS_ERROR, "lock '%s' is lost (%s)%s", name, why,
-	     signals->ended ? "" : ": the command is asked to end (SIGTERM)");
+	     end_command(run->place->signals));
 	free(name);
-	if (!signals->ended)
-		kill(signals->child, SIGTERM);
+}
+
+/* Renews the lease of our grant. */
+static int renew_grant(struct run *run, struct lock_held *held)
+{
+	int err = run->place->ops->renew(run->place, run->ask, held);
+
+	/* The same owner may have got it anew: in between it may have been another's. */
+	return !err && held->token != run->token ? -ENOENT : err;
 }
 
 /* Renews the lease. An error may pass while the lease lasts. */
@@ -77,10 +97,7 @@ static void renew(struct run *run)
 	struct lock_held held;
 	int err;
 
-	err = run->place->ops->renew(run->place, run->ask, &held);
-	/* The same owner may have got it anew: in between it may have been another's. */
-	if (!err && held.token != run->token)
-		err = -ENOENT;
+	err = renew_grant(run, &held);
 	if (!err) {
 		note_lease(run, asked, held.ttl_ms);
 		return;
@@ -125,9 +142,28 @@ static void attend(struct run *run)
 	}
 }
 
-/* In the child: becomes the command, which is not to outlive the lock for long. */
-static void become(const struct signals *signals, pid_t parent, __u64 token,
-		   char **command)
+/* Whether the command keeps the lock, too. */
+static bool is_shared(const struct run *run)
+{
+	return run->ask->shared && run->place->ops->descriptor;
+}
+
+/* In the child: leaves the command a copy of the descriptor that keeps the lock. */
+static void share(const struct run *run)
+{
+	int fd = run->place->ops->descriptor(run->place);
+
+	if (fcntl(fd, F_DUPFD, FIRST_DESCRIPTOR) >= 0)
+		return;
+	fail(STATUS_ERROR, "cannot share the lock with the command: %s", strerror(errno));
+	_exit(STATUS_CANNOT_RUN);
+}
+
+/*
+ * In the child: becomes the command. Once hbctl is gone, no process renews the lease, so the
+ * command is asked to end. A setuid program is not: the kernel takes that request back.
+ */
+static void become(const struct run *run, pid_t parent, char **command)
 {
 	char text[24];
 	int err;
@@ -135,27 +171,37 @@ static void become(const struct signals *signals, pid_t parent, __u64 token,
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(STATUS_ERROR);
-	snprintf(text, sizeof(text), "%llu", token);
+	if (is_shared(run))
+		share(run);
+	snprintf(text, sizeof(text), "%llu", run->token);
 	setenv(TOKEN_VARIABLE, text, 1);
-	sigprocmask(SIG_SETMASK, &signals->old, NULL);
+	sigprocmask(SIG_SETMASK, &run->place->signals->old, NULL);
 	execvp(command[0], command);
 	err = errno;
 	fail(STATUS_ERROR, "cannot run '%s': %s", command[0], strerror(err));
 	_exit(err == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN);
 }
 
-/* Gives the lock back. Whether that was in time is part of the answer. */
+/*
+ * Gives the lock back. Whether that was in time is part of the answer. A shared lock is ours until
+ * our caller closes the descriptor, and until its lease ends that of processes that the command has
+ * left behind.
+ */
 static void give_back(struct run *run)
 {
+	struct lock_held held;
 	int err;
 
 	if (run->lost)
 		return;
-	err = run->place->ops->unlock(run->place, run->ask);
+	if (is_shared(run))
+		err = renew_grant(run, &held);
+	else
+		err = run->place->ops->unlock(run->place, run->ask);
 	if (err == -ENOENT || err == -EACCES || err == -EIDRM) {
 		run->err = err;
 		lose(run);
-	} else if (err) {
+	} else if (err && !is_shared(run)) {
 		run->place->ops->fail(run->place, err);
 	}
 }
@@ -167,8 +213,8 @@ static int exit_status(const struct run *run)
 
 	if (WIFSIGNALED(status))
 		return STATUS_SIGNAL + WTERMSIG(status);
-	/* Work after the lock was lost does not count as success. */
-	if (run->lost && !WEXITSTATUS(status))
+	/* Neither work after the lock was lost counts as success, nor after a lost signal. */
+	if ((run->lost || run->place->signals->deaf) && !WEXITSTATUS(status))
 		return STATUS_ERROR;
 	return WEXITSTATUS(status);
 }
@@ -181,7 +227,7 @@ static int run_command(struct run *run, char **command)
 
 	signals->child = fork();
 	if (!signals->child)
-		become(signals, parent, run->token, command);
+		become(run, parent, command);
 	if (signals->child < 0) {
 		signals->child = 0;
 		give_back(run);
@@ -200,7 +246,8 @@ static int run_command(struct run *run, char **command)
  * @command:	the command and its arguments, ended by NULL
  *
  * The lock is renewed while the command runs. Signals that ask us to end are passed on
- * to the command; when the lock is lost, that is sent SIGTERM.
+ * to the command; when the lock is lost, that is sent SIGTERM. A shared lock is left to
+ * the processes that have inherited it: the place has to be closed.
  *
  * Return: the exit status: the command's if it was run, 128 and the signal's number if
  * one has ended it.

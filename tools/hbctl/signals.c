@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,14 +43,36 @@ int signals_begin(struct signals *signals)
 	return signals->fd < 0 ? -errno : 0;
 }
 
+/**
+ * signals_send() - send a signal to the command
+ * @signals:	from signals_begin(), with a child that has not ended; gets its @deaf
+ * @number:	the signal
+ *
+ * Return: 0; -EPERM: the command runs as another user now, as a setuid program does.
+ */
+int signals_send(struct signals *signals, int number)
+{
+	if (!kill(signals->child, number))
+		return 0;
+	signals->deaf = true;
+	return -errno;
+}
+
 /*
  * Passes a signal on. One that the kernel sent comes from the terminal, and the
  * command, which belongs to the same group of processes, has it already.
  */
-static void pass_on(const struct signals *signals, const struct signalfd_siginfo *info)
+static void pass_on(struct signals *signals, const struct signalfd_siginfo *info)
 {
-	if (info->ssi_code <= 0)
-		kill(signals->child, info->ssi_signo);
+	int number = info->ssi_signo, err;
+
+	if (info->ssi_code > 0)
+		return;
+	err = signals_send(signals, number);
+	if (err)
+		fail(STATUS_ERROR,
+		     "cannot pass signal %d (%s) on to the command: %s: it runs on, send it the signal as its user or as root",
+		     number, strsignal(number), strerror(-err));
 }
 
 /**

@@ -17,6 +17,7 @@
  * @fd:		can be read while one of them is there
  * @caught:	the one that has asked us to end; 0 for none
  * @child:	a command that runs for us: it is told in our place; 0 for none
+ * @deaf:	a signal could not be sent to it
  * @ended:	it has ended
  * @status:	how, as waitpid(2) says
  */
@@ -26,12 +27,14 @@ struct signals {
 	int fd;
 	int caught;
 	pid_t child;
+	bool deaf;
 	bool ended;
 	int status;
 };
 
 int signals_begin(struct signals *signals);
 bool signals_attend(struct signals *signals);
+int signals_send(struct signals *signals, int number);
 void signals_unblock(const struct signals *signals);
 void signals_block(struct signals *signals);
 void signals_end(struct signals *signals);
