@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 264
+plan 269
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -578,6 +578,32 @@ json 'updating policy: has and dump do not renew the entry' 0 \
 json 'updating policy: get renews the entry' 0 \
 	'{"key":"a","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}' \
 	'' on get a --json
+
+# Lines that end in a carriage return and a newline
+belt lines
+printf 'a\tone\r\nb\ttwo\t90s\r\nc\tthree\\x0d\r' >"$temporary/crlf"
+is 'load takes a carriage return and a newline for the end of a line' 0 '' '' on load "$temporary/crlf"
+is 'load leaves a carriage return at the end of a line out of value and time' 0 \
+	"$(printf 'a\tone\t300000ms\nb\ttwo\t90000ms\nc\tthree\\x0d\t300000ms')" '' \
+	sh -c 'hbctl -b lines dump | sort'
+printf 'put d four\r\nget d\r\n' >"$temporary/crlf"
+is 'batch takes a carriage return and a newline for the end of a line' 0 four '' \
+	on batch "$temporary/crlf"
+
+# Gets that only look
+belt looks
+for i in 1 2 3; do
+	on put "$i" value
+done
+on dump >"$temporary/dump"
+on keys >"$temporary/keys"
+on has 1
+on has -q 4
+is 'dump, keys and has count neither as hits nor as misses' 0 '0 0' '' sh -c \
+	'hbctl -b looks stat --json | sed "s/.*\"hits\":\([0-9]*\),\"misses\":\([0-9]*\),.*/\1 \2/"'
+on get 1 >/dev/null
+is 'get counts as a hit after dump, keys and has' 0 '1 0' '' sh -c \
+	'hbctl -b looks stat --json | sed "s/.*\"hits\":\([0-9]*\),\"misses\":\([0-9]*\),.*/\1 \2/"'
 
 # Rights; the device still has mode 0600.
 is 'user nobody: belts exits with 3 where the device is of mode 0600' 3 '' \

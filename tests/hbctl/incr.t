@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 70
+plan 74
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -55,7 +55,18 @@ for text in '' - x 1x ' 1' '1 ' +1 0x10 1.5 --1 -x 12345678901234567890; do
 	value "incr that fails leaves the value '$text'" "$text" on get k
 done
 
+echo 5 | on put k
+is 'incr of a number with a newline names the newline' 1 '' \
+	"entry 'k' in belt 'main' is not a number: a newline is at its end, *" on incr k
+echo x | on put k
+is 'incr of a text with a newline exits with 1: not a number' 1 '' \
+	"entry 'k' in belt 'main' is not a number" on incr k
+
 # Bounds
+is 'incr of a missing key beyond 2^63 - 1 says that it was not put' 1 '' \
+	"entry 'absent' in belt 'main' would be more than 64 bits can hold, *: it was not put" \
+	on incr absent 1 --initial $max
+is 'incr of a missing key beyond 2^63 - 1 puts nothing' 1 '' '' on has -q absent
 on put k $((max - 1))
 is 'incr to 2^63 - 1 prints the sum' 0 $max '' on incr k
 is 'incr beyond 2^63 - 1 exits with 1' 1 '' \

@@ -77,8 +77,7 @@ static enum status run_lines(struct batch *batch)
 	while ((!worst || go_on) && !ferror(stdout) &&
 	       (len = getline(&line, &room, batch->file)) >= 0) {
 		fail_at(batch->name, ++number);
-		if (len && line[len - 1] == '\n')
-			line[--len] = '\0';
+		len = line_trim(line, len);
 		status = run_line(batch, line, len);
 		worst = status > worst ? status : worst;
 	}

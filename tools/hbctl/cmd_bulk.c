@@ -17,6 +17,7 @@
 #include "table.h"
 #include "value.h"
 #include "walk.h"
+#include "words.h"
 
 /* Lines that are put in one call, and bytes of them that are enough for one. */
 #define BATCH		256
@@ -225,8 +226,12 @@ struct line {
  * @loaded:	entries put
  * @kept:	entries not put, because the belt keeps present entries
  * @expired:	entries not put, because their deadline has passed
+ * @refused:	entries not put, because there was no room
+ * @first:	the number of the first line that was refused
+ * @why:	why it was, as a sentence
  * @progress:	by the bytes that were read
  * @lines:	the lines that wait
+ * @numbers:	their numbers
  * @items:	their items
  */
 struct load {
@@ -240,8 +245,12 @@ struct load {
 	__u64 loaded;
 	__u64 kept;
 	__u64 expired;
+	__u64 refused;
+	unsigned long first;
+	char why[HASHBELT_ERROR_SIZE];
 	struct progress progress;
 	struct line lines[BATCH];
+	unsigned long numbers[BATCH];
 	struct hashbelt_item items[BATCH];
 };
 
@@ -351,6 +360,16 @@ static const char *parse_line(char *line, size_t left, struct hashbelt_item *ite
 	return parse_rest(line, left, item);
 }
 
+/* There is no room for an entry. The next one may be smaller, or replace another. */
+static void note_refused(struct load *load, unsigned int i)
+{
+	if (load->refused++)
+		return;
+	load->first = load->numbers[i];
+	hashbelt_strerror(load->request->handle, load->items[i].result, HASHBELT_CALL_BATCH,
+			  load->request->belt, load->why, sizeof(load->why));
+}
+
 /* Counts the results of a batch, of which @done items were tried. Reports the first error. */
 static enum status count_results(struct load *load, unsigned int done)
 {
@@ -364,6 +383,8 @@ static enum status count_results(struct load *load, unsigned int done)
 			load->loaded++;
 		} else if (item->result == -EEXIST) {
 			load->kept++;
+		} else if (item->result == -ENOSPC || item->result == -EDQUOT) {
+			note_refused(load, i);
 		} else if (!status) {
 			progress_erase(&load->progress);
 			status = fail_belt(load->request, item->result);
@@ -410,9 +431,7 @@ static ssize_t read_line(struct load *load)
 		return -1;
 	load->read += len;
 	load->number++;
-	if (len && line->text[len - 1] == '\n')
-		line->text[--len] = '\0';
-	return len;
+	return line_trim(line->text, len);
 }
 
 /* A line of an entry has a tab, one of settings has none. */
@@ -440,7 +459,7 @@ static enum status add_line(struct load *load, size_t len)
 		load->expired++;
 		return STATUS_DONE;
 	}
-	load->count++;
+	load->numbers[load->count++] = load->number;
 	load->bytes += len;
 	return load->count == BATCH || load->bytes >= BATCH_BYTES ? flush(load) : STATUS_DONE;
 }
@@ -466,8 +485,17 @@ static enum status report(const struct load *load)
 		json_add_number(object, "loaded", load->loaded);
 		json_add_number(object, "kept", load->kept);
 		json_add_number(object, "expired", load->expired);
+		if (load->refused)
+			json_add_number(object, "refused", load->refused);
 		json_print(object);
 	}
+	if (load->refused > 1)
+		return fail(STATUS_ERROR,
+			    "%s: %s, line %lu, is the first of %llu lines that were not put",
+			    load->why, load->name, load->first, load->refused);
+	if (load->refused)
+		return fail(STATUS_ERROR, "%s: %s, line %lu, was not put", load->why, load->name,
+			    load->first);
 	if (load->kept)
 		return fail(STATUS_NO,
 			    "belt '%s' keeps present entries: %llu of %llu were not put",

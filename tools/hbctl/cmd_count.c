@@ -8,6 +8,9 @@
 #include "cmd.h"
 #include "output.h"
 
+/* Room for a number of 64 bits with a sign, a newline and a NUL. */
+#define NUMBER_SIZE	24
+
 /* A number of 64 bits with a sign, in decimal and nothing else. */
 static int parse_signed(const char *text, __s64 *number)
 {
@@ -35,21 +38,51 @@ static enum status take_signed(const struct request *request, const char *what,
 	return STATUS_DONE;
 }
 
+/* Whether the entry is a number but for a newline at its end, as 'echo 5 | hbctl put' leaves. */
+static bool ends_in_newline(const struct request *request, const struct key *key)
+{
+	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH };
+	char text[NUMBER_SIZE] = "";
+	__s64 number;
+	size_t len;
+	int err;
+
+	err = hashbelt_get(request->handle, key->bytes, key->len, text, sizeof(text) - 1, &item);
+	if (err || !item.value_len)
+		return false;
+	len = item.value_len - 1;
+	if (text[len] != '\n')
+		return false;
+	text[len] = '\0';
+	return !parse_signed(text, &number);
+}
+
+static bool is_absent(const struct request *request, const struct key *key)
+{
+	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE };
+
+	return hashbelt_get(request->handle, key->bytes, key->len, NULL, 0, &item) == -ENOENT;
+}
+
 /* Reports why an addition failed. */
 static enum status fail_add(const struct request *request, int err, const struct key *key)
 {
+	const char *why;
 	char *text;
 
-	if (err != -EBADMSG && err != -EOVERFLOW)
+	if (err == -EBADMSG && ends_in_newline(request, key))
+		why = "is not a number: a newline is at its end, which printf(1) does not write";
+	else if (err == -EBADMSG)
+		why = "is not a number";
+	else if (err == -EOVERFLOW && is_absent(request, key))
+		why = "would be more than 64 bits can hold, N and --initial: it was not put";
+	else if (err == -EOVERFLOW)
+		why = "would be more than 64 bits can hold: it stays as it is";
+	else
 		return fail_entry(request, err, key);
 	text = key_text(key);
-	if (err == -EBADMSG)
-		fail(STATUS_NO, "entry '%s' in belt '%s' is not a number", text,
-		     request->belt);
-	else
-		fail(STATUS_NO,
-		     "entry '%s' in belt '%s' would be more than 64 bits can hold: it stays as it is",
-		     text, request->belt);
+	fail_cause(err);
+	fail(STATUS_NO, "entry '%s' in belt '%s' %s", text, request->belt, why);
 	free(text);
 	return STATUS_NO;
 }
