@@ -129,10 +129,11 @@ tests/build/abi.sh; if not, undo it, or change the soname (tools/Makefile)"
 	fi
 }
 
-# archive - print the global symbols of libhashbelt.a that libhashbelt.so does not export.
+# archive - print the symbols of libhashbelt.a that libhashbelt.so does not export, but for hidden ones.
 archive() {
-	nm -g --defined-only "$temporary/installed/opt/lib64/libhashbelt.a" |
-		awk 'NF == 3 { print $3 }' | LC_ALL=C sort >"$temporary/defined"
+	readelf -sW "$temporary/installed/opt/lib64/libhashbelt.a" |
+		awk '$5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" { print $8 }' |
+		LC_ALL=C sort >"$temporary/defined"
 	sed -n 's/@.*//p' "$tests/build/symbols" | LC_ALL=C comm -3 - "$temporary/defined"
 }
 

@@ -26,7 +26,7 @@
 #define THREADS	4
 #define OWN	2000
 
-#define PLANNED	116
+#define PLANNED	124
 
 /* Compiled programs have these values. */
 _Static_assert(HASHBELT_CALL_OPEN == 0 && HASHBELT_CALL_GET == 5 && HASHBELT_CALL_READ == 13 &&
@@ -711,6 +711,82 @@ static void test_refusals(struct hashbelt *named)
 	hashbelt_close(reader);
 }
 
+/*
+ * Whether a put of @size bytes says the words: in a new belt of 64 KiB, into which go @filled
+ * values of 1000 bytes before.
+ */
+static bool put_says(struct hashbelt *belt, __u32 policy, unsigned int filled, size_t size,
+		     int want, const char *words)
+{
+	const struct hashbelt_settings settings = { .policy = policy, .max_bytes = 64 << 10 };
+	static char value[HASHBELT_VALUE_MAX + 1];
+	unsigned int i;
+	int err;
+
+	if (hashbelt_create(belt, NULL, &settings))
+		bail_out("cannot create a belt without a name");
+	for (i = 0; i < filled; i++)
+		hashbelt_put(belt, &i, sizeof(i), value, 1000, NULL);
+	err = hashbelt_put(belt, "large", 5, value, size, NULL);
+	return err == want && says(belt, err, HASHBELT_CALL_PUT, NULL, words);
+}
+
+#define NEVER	"the belt can never hold 100005 bytes of key and value and the 64 or more " \
+		"that these take beside: raise "
+
+/* Sentences about room, in an empty belt, a full one, and one that evicts. */
+static void test_room(struct hashbelt *belt)
+{
+	static const char never[] = NEVER "its max_bytes of 65536;";
+	static const char most[] = "a value has at most 1048576 bytes";
+	const __u32 evict = HASHBELT_EVICT;
+
+	ok(put_says(belt, 0, 0, 100000, -ENOSPC, never) &&
+	   put_says(belt, evict, 0, 100000, -ENOSPC, never),
+	   "the sentence about a value that can never fit an empty belt has its size and the limit");
+	ok(put_says(belt, 0, 100, 100000, -ENOSPC, never) &&
+	   put_says(belt, evict, 100, 100000, -ENOSPC, never),
+	   "the sentence about a value that can never fit a full belt has its size and the limit");
+	ok(put_says(belt, 0, 100, 1000, -ENOSPC,
+		    "bytes count against its max_bytes of 65536; raise its limits or let it evict"),
+	   "the sentence about a value that a full belt has no room for says that it may evict");
+	ok(says(belt, -ENOSPC, HASHBELT_CALL_LOCK, NULL, "the belt is full: "),
+	   "the sentence about a lock that a full belt has no room for says that it is full");
+	ok(put_says(belt, 0, 0, HASHBELT_VALUE_MAX + 1, -EMSGSIZE, most) &&
+	   put_says(belt, 0, 100, HASHBELT_VALUE_MAX + 1, -EMSGSIZE, most) &&
+	   put_says(belt, evict, 100, HASHBELT_VALUE_MAX + 1, -EMSGSIZE, most),
+	   "the sentence about a value that fits no belt has the largest size");
+	put_says(belt, evict, 100, 100000, -ENOSPC, "");
+	ok(says(belt, -EDQUOT, HASHBELT_CALL_PUT, NULL,
+		"take as much memory as a user's may: remove"),
+	   "the sentence about EDQUOT on a belt that evicts says that a user's belts are full");
+}
+
+/* A limit of the module is set below a value that was refused. */
+static void test_room_of_module(struct hashbelt *belt, const char *name, int err, const char *words)
+{
+	const struct hashbelt_settings settings = { .ttl_ms = 40000 };
+	char path[128], before[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/hashbelt/parameters/%s", name);
+	put_says(belt, 0, 0, 100000, -ENOSPC, "");
+	if (hashbelt_create(belt, NULL, &settings))
+		bail_out("cannot create a belt without a name");
+	file = fopen(path, "r+");
+	if (!file || !fgets(before, sizeof(before), file))
+		bail_out("%s: %s", path, strerror(errno));
+	rewind(file);
+	fputs("50000\n", file);
+	fflush(file);
+	ok(says(belt, err, HASHBELT_CALL_PUT, NULL, words),
+	   "the sentence about a value that can never fit below %s has its size and that limit",
+	   name);
+	rewind(file);
+	fputs(before, file);
+	fclose(file);
+}
+
 /* On a new belt without a name. */
 static void test_strerror(struct hashbelt *belt)
 {
@@ -746,6 +822,9 @@ static void test_strerror(struct hashbelt *belt)
 		"there is no belt 'no such', or you have no right to it"),
 	   "the sentence about a missing belt has its name");
 	test_refusals(named);
+	test_room(named);
+	test_room_of_module(named, "max_bytes", -ENOSPC, NEVER "max_bytes (50000)");
+	test_room_of_module(named, "user_max_bytes", -EDQUOT, NEVER "user_max_bytes (50000)");
 	hashbelt_close(named);
 }
 

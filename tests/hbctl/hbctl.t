@@ -406,7 +406,7 @@ on put b 3
 on put c 4
 on put a 5 --if-absent 2>/dev/null
 on get a >/dev/null
-on has zz 2>/dev/null
+on get zz 2>/dev/null
 on touch a
 on rm b
 on expire c
@@ -587,7 +587,7 @@ is 'load leaves a carriage return at the end of a line out of value and time' 0 
 	"$(printf 'a\tone\t300000ms\nb\ttwo\t90000ms\nc\tthree\\x0d\t300000ms')" '' \
 	sh -c 'hbctl -b lines dump | sort'
 printf 'put d four\r\nget d\r\n' >"$temporary/crlf"
-is 'batch takes a carriage return and a newline for the end of a line' 0 four '' \
+value 'batch takes a carriage return and a newline for the end of a line' four \
 	on batch "$temporary/crlf"
 
 # Gets that only look
@@ -712,7 +712,7 @@ limit=/sys/module/hashbelt/parameters/max_bytes
 before=$(cat $limit)
 echo 1 >$limit
 is 'put beyond the max_bytes of the module exits with 4' 4 '' \
-	"the module's memory limit is reached: *" \
+	"belt 'main' can never hold 5004 bytes of key and value and *: raise max_bytes (1) *" \
 	hbctl -b main put more "$(text 5000)"
 echo "$before" >$limit
 is 'put after max_bytes was raised exits with 0' 0 '' '' hbctl -b main put more "$(text 5000)"

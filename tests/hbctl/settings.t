@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 153
+plan 158
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -164,8 +164,31 @@ like 'info prints limits and what is used of them' 0 '*max entries:  2, 2 used
 max bytes:    none, * used
 when full:    evict unread: *' '' on info
 belt tight --max-bytes 4k
-is 'put beyond max_bytes exits with 4' 4 '' "belt 'tight' is full: *" on put a "$(text 5000)"
+is 'put beyond max_bytes exits with 4' 4 '' \
+	"belt 'tight' can never hold 5001 bytes of key and value and *: raise its max_bytes of 4096; *" \
+	on put a "$(text 5000)"
 is 'put of a smaller value below max_bytes exits with 0' 0 '' '' on put a "$(text 500)"
+belt small --max-bytes 64k --when-full evict
+is 'put of a value that can never fit an empty belt that evicts says its size and the limit' 4 '' \
+	"belt 'small' can never hold 100001 bytes of key and value *: raise its max_bytes of 65536; *" \
+	on put a "$(text 100000)"
+belt pages --max-bytes 10000
+is 'put of a value that fits an empty belt only without its overhead says so' 4 '' \
+	"belt 'pages' is empty, but 9601 bytes and what they take beside do not fit into its *" \
+	on put a "$(text 9600)"
+belt few --max-entries 2
+printf 'a\t1\nb\t2\nc\t3\na\t4\nd\t5\n' >"$temporary/five"
+is 'load into a full belt names the first line that was refused, and counts the others' 4 '' \
+	"belt 'few' is full: 2 entries count against its max_entries of 2; *: $temporary/five, line 3, is the first of 2 lines that were not put" \
+	on load "$temporary/five"
+value 'load into a full belt puts the lines for which there is room' 4 on get a
+on clear
+head -n 3 "$temporary/five" >"$temporary/three"
+is 'load --json into a full belt counts the lines that were refused' 4 \
+	'{"loaded":2,"kept":0,"expired":0,"refused":1}' \
+	"belt 'few' is full: *: $temporary/three, line 3, was not put" \
+	on load "$temporary/three" --json
+belt=tight
 like 'info prints max_bytes and the bytes that are used' 0 \
 	'*max bytes:    4.0 KiB, [5-9]?? B used*' '' on info
 
@@ -230,7 +253,8 @@ echo "$before" >$limit/user_max_belts
 before=$(cat $limit/user_max_bytes)
 hbctl set own --mode 0600
 echo 4k >$limit/user_max_bytes
-is 'put beyond user_max_bytes exits with 4' 4 '' "the belts of the owner of 'own' take *" \
+is 'put of a value that can never fit below user_max_bytes says its size and the limit' 4 '' \
+	"belt 'own' can never hold 5001 bytes of key and value and *: raise user_max_bytes (4096)*" \
 	nobody -b own put a "$(text 5000)"
 echo "$before" >$limit/user_max_bytes
 is 'put after user_max_bytes was raised exits with 0' 0 '' '' nobody -b own put a "$(text 5000)"

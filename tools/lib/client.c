@@ -9,6 +9,8 @@
 /* Least size of a scan's buffer, bytes. */
 #define SCAN_SIZE	(64 * 1024)
 
+__thread struct refused hashbelt_refused;
+
 /* Whether the device has the interface that this library was compiled with. */
 static int check_abi(int fd)
 {
@@ -270,7 +272,8 @@ int hashbelt_put(struct hashbelt *belt, const void *key, size_t key_len, const v
 		item = &plain;
 	item->value = (uintptr_t)value;
 	item->value_len = value_len;
-	return call_item(belt, HASHBELT_IOC_PUT, key, key_len, item);
+	return note_refused(belt, call_item(belt, HASHBELT_IOC_PUT, key, key_len, item),
+			    key_len + value_len);
 }
 
 /**
@@ -331,6 +334,20 @@ int hashbelt_expire(struct hashbelt *belt, const void *key, size_t key_len)
 	return call_item(belt, HASHBELT_IOC_EXPIRE, key, key_len, &plain);
 }
 
+/* Notes the first item of a batch for which there was no room. */
+static void note_items(const struct hashbelt *belt, const struct hashbelt_item *items,
+		       unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (items[i].result != -ENOSPC && items[i].result != -EDQUOT)
+			continue;
+		note_refused(belt, items[i].result, items[i].key_len + items[i].value_len);
+		return;
+	}
+}
+
 /**
  * hashbelt_batch() - carry out many items, in order, each for itself
  * @belt:	the handle
@@ -360,6 +377,7 @@ int hashbelt_batch(struct hashbelt *belt, struct hashbelt_item *items, unsigned 
 		if (!err)
 			tried += batch.done;
 	}
+	note_items(belt, items, tried);
 	if (done)
 		*done = tried;
 	return err;

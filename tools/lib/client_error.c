@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,9 @@
 			 ON(ADD) | ON(FILL) | ON(FILL_PUT))
 #define HOLDING		(ON(GIVE_UP) | ON(FILL_RENEW) | ON(FILL_FAIL))
 #define LOCKING		(ON(LOCK) | ON(UNLOCK) | ON(RENEW) | ON(HOLDER) | ON(RELEASE) | ON(LOCKS))
+
+/* An entry, lock or request takes more bytes than so many beside key and value. */
+#define ENTRY_BYTES	64
 
 /**
  * struct failure - a failed call, and the sentence about it
@@ -284,25 +288,68 @@ static void say_template(struct failure *failure, const char *text)
 	}
 }
 
-/* Appends the name of a parameter of the module, and its value if it can be read. */
-static void say_parameter(struct failure *failure, const char *name)
+/* Reads a parameter of the module. Returns whether it could be read. */
+static int read_parameter(const char *name, char *value, size_t size)
 {
-	char path[128], value[32];
+	char path[128];
 	ssize_t len = -1;
 	int fd;
 
-	say(failure, "%s", name);
 	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		len = read(fd, value, sizeof(value) - 1);
+		len = read(fd, value, size - 1);
 		close(fd);
 	}
 	if (len <= 0)
-		return;
+		return 0;
 	value[len] = '\0';
 	value[strcspn(value, "\n")] = '\0';
-	say(failure, " (%s)", value);
+	return 1;
+}
+
+/* Appends the name of a parameter of the module, and its value if it can be read. */
+static void say_parameter(struct failure *failure, const char *name)
+{
+	char value[32];
+
+	say(failure, "%s", name);
+	if (read_parameter(name, value, sizeof(value)))
+		say(failure, " (%s)", value);
+}
+
+/* The bytes of keys and values for which there was no room; 0: they are not known. */
+static size_t refused_bytes(const struct failure *failure)
+{
+	if (failure->call == HASHBELT_CALL_SET || hashbelt_refused.belt != failure->belt)
+		return 0;
+	return hashbelt_refused.bytes;
+}
+
+/* Whether what was refused can never fit, however empty the belt is. @limit: 0: there is none. */
+static int never_fits(const struct failure *failure, __u64 limit)
+{
+	size_t bytes = refused_bytes(failure);
+
+	return bytes && limit && bytes + ENTRY_BYTES > limit;
+}
+
+/* A parameter of the module as a number; 0 if it cannot be read. */
+static __u64 parameter(const char *name)
+{
+	char value[32];
+
+	return read_parameter(name, value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
+}
+
+/* Begins a sentence about what can never fit. */
+static void say_too_large(struct failure *failure)
+{
+	say_belt(failure);
+	say(failure, " can never hold %zu bytes of %s", refused_bytes(failure),
+	    (1ULL << failure->call) & LOCKING ? "name and owner" :
+	    failure->call == HASHBELT_CALL_REQUEST ? "keys" : "key and value");
+	say(failure, " and the %d or more that these take beside: raise ", ENTRY_BYTES);
 }
 
 /* ENOSPC and EDQUOT of hashbelt_create(). */
@@ -326,6 +373,21 @@ static void say_many(struct failure *failure)
 /* EDQUOT of other calls. */
 static void say_quota(struct failure *failure)
 {
+	int is_pinned = failure->has_info && failure->info.policy & HASHBELT_PINNED;
+	__u64 limit = parameter("user_max_bytes");
+
+	if (is_pinned)
+		limit = limit / 100 * parameter("user_max_pinned");
+	if (never_fits(failure, limit)) {
+		say_too_large(failure);
+		say_parameter(failure, "user_max_bytes");
+		if (is_pinned) {
+			say(failure, " or its percentage ");
+			say_parameter(failure, "user_max_pinned");
+		}
+		say(failure, " in " PARAMETERS ", as root");
+		return;
+	}
 	if (failure->name)
 		say(failure, "the belts of the owner of '%s'", failure->name);
 	else
@@ -333,7 +395,7 @@ static void say_quota(struct failure *failure)
 	say(failure,
 	    " take as much memory as a user's may: remove entries, or let root raise ");
 	say_parameter(failure, "user_max_bytes");
-	if (failure->has_info && failure->info.policy & HASHBELT_PINNED) {
+	if (is_pinned) {
 		say(failure, " or ");
 		say_parameter(failure, "user_max_pinned");
 	}
@@ -342,15 +404,72 @@ static void say_quota(struct failure *failure)
 
 static void say_module(struct failure *failure)
 {
+	if (never_fits(failure, parameter("max_bytes"))) {
+		say_too_large(failure);
+		say_parameter(failure, "max_bytes");
+		say(failure, " in " PARAMETERS);
+		return;
+	}
 	say(failure, "the module's memory limit is reached: remove entries, or raise ");
+	say_parameter(failure, "max_bytes");
+	say(failure, " in " PARAMETERS);
+}
+
+/* Whether the belt evicts: then it is full of what it may not evict, or not at once. */
+static int evicts(const struct failure *failure)
+{
+	return failure->info.policy & (HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE);
+}
+
+/* The belt is at its max_entries. */
+static void say_full_of_entries(struct failure *failure)
+{
+	const struct hashbelt_info *info = &failure->info;
+
+	say_belt(failure);
+	say(failure, " is full: %llu entries count against its max_entries of %llu;",
+	    (unsigned long long)info->used_entries, (unsigned long long)info->max_entries);
+	say(failure, evicts(failure) ? " raise that: none of them can be evicted now" :
+				       " raise that or let it evict");
+	say(failure, " ('hbctl set')");
+}
+
+/* Nothing counts against the max_bytes of the belt. */
+static void say_empty(struct failure *failure)
+{
+	say_belt(failure);
+	say(failure, " is empty, but %zu bytes and what they take beside do not fit into",
+	    refused_bytes(failure));
+	say(failure, " its max_bytes of %llu; raise that ('hbctl set'), unless the module is at ",
+	    (unsigned long long)failure->info.max_bytes);
+	say_parameter(failure, "max_bytes");
+	say(failure, " in " PARAMETERS);
+}
+
+/* The belt is at its max_bytes, or the module at its own. */
+static void say_full_of_bytes(struct failure *failure)
+{
+	const struct hashbelt_info *info = &failure->info;
+
+	say_belt(failure);
+	say(failure, " is full: ");
+	if (info->max_bytes)
+		say(failure, "%llu bytes count against its max_bytes of %llu;",
+		    (unsigned long long)info->used_bytes,
+		    (unsigned long long)info->max_bytes);
+	if (info->max_bytes && failure->call == HASHBELT_CALL_REQUEST)
+		say(failure, " so do completions that no caller has read;");
+	say(failure, "%sraise its limits%s ('hbctl set'), unless the module is at ",
+	    info->max_bytes ? " " : "",
+	    evicts(failure) ? ": not enough of it can be evicted now" : " or let it evict");
 	say_parameter(failure, "max_bytes");
 	say(failure, " in " PARAMETERS);
 }
 
 /*
  * ENOSPC of other calls. The kernel does not say which limit it was: the belt's are compared with
- * what it uses now. How many bytes the refused entry needs is not known, so @max_bytes may be the
- * limit whenever it is set.
+ * what it uses now, and with the keys and values that were refused. How many bytes these need in
+ * all is not known, so @max_bytes may be the limit whenever it is set.
  */
 static void say_full(struct failure *failure)
 {
@@ -359,27 +478,17 @@ static void say_full(struct failure *failure)
 	if (failure->call == HASHBELT_CALL_SET ||
 	    (failure->has_info && !info->max_entries && !info->max_bytes)) {
 		say_module(failure);
-		return;
-	}
-	say_belt(failure);
-	say(failure, " is full: ");
-	if (info->max_entries && info->used_entries >= info->max_entries) {
-		say(failure, "%llu entries count against its max_entries of %llu;",
-		    (unsigned long long)info->used_entries,
-		    (unsigned long long)info->max_entries);
-		say(failure, " raise that or let it evict ('hbctl set')");
-		return;
-	}
-	if (info->max_bytes)
-		say(failure, "%llu bytes count against its max_bytes of %llu;",
-		    (unsigned long long)info->used_bytes,
+	} else if (never_fits(failure, info->max_bytes)) {
+		say_too_large(failure);
+		say(failure, "its max_bytes of %llu; 'hbctl set' does",
 		    (unsigned long long)info->max_bytes);
-	if (info->max_bytes && failure->call == HASHBELT_CALL_REQUEST)
-		say(failure, " so do completions that no caller has read;");
-	say(failure, "%sraise its limits or let it evict ('hbctl set'), unless the module is at ",
-	    info->max_bytes ? " " : "");
-	say_parameter(failure, "max_bytes");
-	say(failure, " in " PARAMETERS);
+	} else if (info->max_entries && info->used_entries >= info->max_entries) {
+		say_full_of_entries(failure);
+	} else if (info->max_bytes && !info->used_bytes && refused_bytes(failure)) {
+		say_empty(failure);
+	} else {
+		say_full_of_bytes(failure);
+	}
 }
 
 /* Finds out what the belt is. The belt of a call by name need not be that of the handle. */

@@ -20,7 +20,7 @@ static int call_lock(struct hashbelt *belt, unsigned long request, const void *k
 	lock->key_len = key_len;
 	lock->owner = (uintptr_t)owner;
 	lock->owner_len = owner_len;
-	return call(belt, request, lock);
+	return note_refused(belt, call(belt, request, lock), key_len + owner_len);
 }
 
 /**

@@ -30,6 +30,7 @@ int hashbelt_add(struct hashbelt *belt, const void *key, size_t key_len, __s64 b
 	};
 	int err = key_len > HASHBELT_KEY_MAX ? -E2BIG : call(belt, HASHBELT_IOC_ADD, &item);
 
+	note_refused(belt, err, key_len + sizeof(add.value));
 	if (!err && sum)
 		*sum = add.value;
 	return err;
@@ -61,7 +62,7 @@ int hashbelt_fill(struct hashbelt *belt, const void *key, size_t key_len, void *
 	fill->item.key_len = key_len;
 	fill->item.value = (uintptr_t)buffer;
 	fill->item.value_len = size < HASHBELT_VALUE_MAX ? size : HASHBELT_VALUE_MAX;
-	return call(belt, HASHBELT_IOC_FILL, fill);
+	return note_refused(belt, call(belt, HASHBELT_IOC_FILL, fill), key_len);
 }
 
 /**
@@ -175,7 +176,12 @@ int hashbelt_request(struct hashbelt *belt, __u64 id, const struct hashbelt_key 
 		.ttl_ms = ttl_ms,
 	};
 
-	return call(belt, HASHBELT_IOC_REQUEST, &request);
+	size_t bytes = 0;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		bytes += keys[i].key_len;
+	return note_refused(belt, call(belt, HASHBELT_IOC_REQUEST, &request), bytes);
 }
 
 /**

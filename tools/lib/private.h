@@ -18,6 +18,25 @@ struct hashbelt {
 	int fd;
 };
 
+/*
+ * The size of what the last call of this thread was refused for want of room, for
+ * hashbelt_strerror(): the kernel does not return it.
+ */
+struct refused {
+	const struct hashbelt *belt;
+	size_t bytes;
+};
+
+extern __thread struct refused hashbelt_refused __attribute__((__visibility__("hidden")));
+
+/* Notes @bytes of keys and values if @err is that there is no room for them. Returns @err. */
+static inline int note_refused(const struct hashbelt *belt, int err, size_t bytes)
+{
+	if (err == -ENOSPC || err == -EDQUOT)
+		hashbelt_refused = (struct refused){ belt, bytes };
+	return err;
+}
+
 static inline int call(const struct hashbelt *belt, unsigned long request, void *arg)
 {
 	return ioctl(belt->fd, request, arg) < 0 ? -errno : 0;
