@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 66
+plan 68
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -155,6 +155,15 @@ begin a b --timeout 10s
 on advance 1m
 ends 'wait --timeout for two keys exits with 1 when its time is over' 1 '' \
 	"timed out: none of the entries was put in belt 'main'"
+begin a --timeout 10s
+before=$(on stat --raw --noheadings | sed -n 's/^requests //p')
+on advance 6s
+on clear
+at_last counts requests $((before + 1))
+at_last holds requests 1
+goes_on 'wait --timeout goes on after a clear'
+on advance 4s
+ends 'wait --timeout ends at its first time after a clear' 1 '' 'timed out: *'
 begin a --timeout 1h --json
 on advance 2h
 ends 'wait --timeout --json exits with 1 when its time is over' 1 '' 'timed out: *'

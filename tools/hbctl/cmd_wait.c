@@ -24,6 +24,7 @@
  * @wanted:	the same, as the kernel wants them
  * @count:	their number
  * @end_ms:	when it times out, by our own clock; HASHBELT_TTL_NEVER: it does not
+ * @end_ns:	the same by belt time, once a request is registered; 0 before
  * @id:		the id of the newest request in the kernel
  * @value:	the value that was found
  * @ended:	nothing is left to be done
@@ -34,6 +35,7 @@ struct wait {
 	struct hashbelt_key wanted[HASHBELT_REQUEST_KEYS];
 	int count;
 	__u64 end_ms;
+	__u64 end_ns;
 	__u64 id;
 	struct value value;
 	bool ended;
@@ -87,12 +89,38 @@ static enum status look(struct wait *wait)
 	return STATUS_DONE;
 }
 
+/*
+ * The time for a request: what is left of the wait by our own clock, and by belt time if an earlier
+ * request was registered.
+ */
+static int time_for_request(struct wait *wait, __u64 *left)
+{
+	struct hashbelt_info info;
+	__u64 belt_ms;
+	int err;
+
+	*left = time_left(wait);
+	if (*left == HASHBELT_TTL_NEVER)
+		return 0;
+	err = hashbelt_info(wait->request->handle, &info);
+	if (err)
+		return err;
+	if (!wait->end_ns)
+		wait->end_ns = info.now_ns + *left * 1000000;
+	belt_ms = wait->end_ns > info.now_ns ? (wait->end_ns - info.now_ns + 999999) / 1000000 : 0;
+	if (belt_ms < *left)
+		*left = belt_ms;
+	return 0;
+}
+
 /* First the request and then the look: a put between the two is not missed. */
 static enum status ask(struct wait *wait)
 {
-	__u64 left = time_left(wait);
-	int err;
+	__u64 left;
+	int err = time_for_request(wait, &left);
 
+	if (err)
+		return fail_belt(wait->request, err);
 	if (!left)
 		return fail_timeout(wait);
 	err = hashbelt_request(wait->request->handle, ++wait->id, wait->wanted, wait->count,
