@@ -4,12 +4,14 @@
  * of its ioctls.
  */
 #include <linux/compat.h>
+#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/math64.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
+#include <linux/string.h>
 
 #include "belt/compat.h"
 #include "belt/memory.h"
@@ -29,9 +31,25 @@ static uint buckets = HASHBELT_BUCKETS_DEFAULT;
 module_param(buckets, uint, 0444);
 MODULE_PARM_DESC(buckets, "buckets of the default belt (3)");
 
-static ushort mode = 0600;
-module_param(mode, ushort, 0444);
-MODULE_PARM_DESC(mode, "permissions of the device node and of the default belt (0600)");
+static u16 mode = 0600;
+
+/* In octal, with or without a leading 0, as for chmod. */
+static int set_mode(const char *text, const struct kernel_param *param)
+{
+	return kstrtou16(text, 8, param->arg);
+}
+
+static int get_mode(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%#o\n", *(u16 *)param->arg);
+}
+
+static const struct kernel_param_ops mode_ops = {
+	.set = set_mode,
+	.get = get_mode,
+};
+module_param_cb(mode, &mode_ops, &mode, 0444);
+MODULE_PARM_DESC(mode, "permissions of the device node and of the default belt, octal (0600)");
 
 static unsigned long long max_bytes;
 static unsigned long long user_max_bytes;
@@ -44,14 +62,45 @@ static void set_limits(void)
 	hb_memory_part_limit(mul_u64_u32_div(user_max_bytes, user_max_pinned, 100));
 }
 
-/* A size such as 512M or 2G. */
+/*
+ * Reads a size such as 512M or 2G, from 1 to S64_MAX. memparse() takes what follows the size, and
+ * numbers that overflow.
+ */
+static int parse_size(const char *text, unsigned long long *bytes)
+{
+	static const char units[] = "KMGTPE";
+	size_t len = strcspn(text, "\n");
+	unsigned int shift = 0;
+	char number[32];
+	const char *unit;
+	int err;
+
+	if (!len || len >= sizeof(number) || (text[len] && text[len + 1]))
+		return -EINVAL;
+	memcpy(number, text, len);
+	number[len] = 0;
+	/* In a hexadecimal number E is a digit. */
+	unit = tolower(number[1]) == 'x' ? NULL : strchr(units, toupper(number[len - 1]));
+	if (unit) {
+		shift = 10 * (unit - units + 1);
+		number[len - 1] = 0;
+	}
+	err = kstrtoull(number, 0, bytes);
+	if (err)
+		return err;
+	if (!*bytes || *bytes > S64_MAX >> shift)
+		return -ERANGE;
+	*bytes <<= shift;
+	return 0;
+}
+
 static int set_limit(const char *text, const struct kernel_param *param)
 {
-	char *end;
-	unsigned long long bytes = memparse(text, &end);
+	unsigned long long bytes;
+	int err = parse_size(text, &bytes);
 
-	if (end == text || (*end && *end != '\n') || !bytes)
-		return -EINVAL;
+	if (err)
+		return err;
 	*(unsigned long long *)param->arg = bytes;
 	set_limits();
 	return 0;
@@ -107,7 +156,14 @@ static int get_used_bytes(char *text, const struct kernel_param *param)
 	return sysfs_emit(text, "%llu\n", counting ? hb_memory_used() : 0);
 }
 
+/* The kernel calls this when the module is loaded with a value. */
+static int refuse(const char *text, const struct kernel_param *param)
+{
+	return -EINVAL;
+}
+
 static const struct kernel_param_ops used_bytes_ops = {
+	.set = refuse,
 	.get = get_used_bytes,
 };
 module_param_cb(used_bytes, &used_bytes_ops, NULL, 0400);
@@ -264,6 +320,10 @@ static int __init check_parameters(void)
 	}
 	if (!mode || mode & ~0666) {
 		pr_err("hashbelt: mode=0%o is not some of rw-rw-rw- (0666)\n", mode);
+		return -EINVAL;
+	}
+	if (!hb_max_belts) {
+		pr_err("hashbelt: max_belts=0 permits no default belt\n");
 		return -EINVAL;
 	}
 	return 0;

@@ -11,7 +11,7 @@
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 
 parameters=/sys/module/hashbelt/parameters
-tests=76 number=0 failed=0
+tests=281 number=0 failed=0
 # Repetitions, scaled by SCALE in percent; 5 at least.
 turns=$((20 * ${SCALE:-100} / 100))
 [ $turns -ge 5 ] || turns=5
@@ -77,10 +77,23 @@ accepted() {
 	ok "the default belt is as $accepted says" ./device/parameter_test "$@"
 }
 
-# wrong PARAMETER VALUE - the module does not load with it
+# wrong PARAMETER VALUE... - the module loads with none of them. "wrong PARAMETER-": nor with the
+# parameter alone
 wrong() {
-	ok "$1=$2 is refused" refused load "$1=$2"
-	ok "a refused $1=$2 is named in the kernel log, and leaves no module" named_and_absent "$1"
+	wrong=$1
+	shift
+	case $wrong in
+	*-)
+		ok "${wrong%-} without a value is refused" refused load "${wrong%-}"
+		ok "${wrong%-} without a value is named in the kernel log" named_and_absent "${wrong%-}"
+		return
+		;;
+	esac
+	for value; do
+		ok "$wrong=$value is refused" refused load "$wrong=$value"
+		ok "a refused $wrong=$value is named in the kernel log, and leaves no module" \
+			named_and_absent "$wrong"
+	done
 }
 
 named_and_absent() {
@@ -168,6 +181,9 @@ accepted buckets 2 300000 2 0600
 accepted buckets 65536 300000 65536 0600
 accepted mode 0666 300000 3 0666
 accepted mode 0440 300000 3 0440
+accepted mode 400 300000 3 0400
+accepted mode 600 300000 3 0600
+ok "mode reads as 0600" parameter mode 0600
 ok "max_bytes=512M is accepted" load max_bytes=512M
 ok "max_bytes=512M reads as 536870912" parameter max_bytes 536870912
 ok "a write of 1G to max_bytes succeeds" set_parameter max_bytes 1G
@@ -181,24 +197,22 @@ ok "ttl_ms cannot be changed while the module is loaded" refused set_parameter t
 ok "buckets cannot be changed while the module is loaded" refused set_parameter buckets 4
 ok "mode cannot be changed while the module is loaded" refused set_parameter mode 0666
 
-wrong ttl_ms 0
-wrong ttl_ms 4398046511105
-wrong ttl_ms -1
-wrong ttl_ms soon
-wrong buckets 0
-wrong buckets 1
-wrong buckets 65537
-wrong buckets -1
-wrong mode 0667
-wrong mode 01600
-wrong mode rw
-wrong max_bytes 0
-wrong max_bytes -1
-wrong max_bytes many
-wrong max_bytes 64
-wrong user_max_pinned 101
-wrong user_max_pinned -1
-wrong user_max_pinned many
+for parameter in ttl_ms buckets mode max_bytes user_max_bytes user_max_pinned max_belts \
+	user_max_belts used_bytes; do
+	# No parameter takes these; the last two are 2^64 + 8, and too long for any buffer.
+	wrong $parameter -1 many 8x '"8 8"' 8.5 18446744073709551624 \
+		9999999999999999999999999999999999999999 ''
+	wrong $parameter-
+done
+wrong ttl_ms 0 4398046511105 8K
+wrong buckets 0 1 65537 8K
+wrong mode 0 0667 01600 rw 384 0x180 65536 200600
+wrong max_bytes 0 64 16E 18014398509481985K 8E 8KK
+wrong user_max_bytes 0 16E 18014398509481985K 8E 8KK
+wrong user_max_pinned 101 4294967346 8K
+wrong max_belts 0 4294967296 8K
+wrong user_max_belts 4294967296 8K
+wrong used_bytes 0 5 8K
 
 ok "insmod without parameters works after refused parameters" load
 ok "another module can use belts through the kernel interface" use
