@@ -225,7 +225,9 @@ struct hb_crew {
  * @waiters:	tasks that wait
  * @clients:	descriptors to which entries are bound
  * @pollers:	descriptors that are polled
- * @mark:	stands for the belt in the shrinker's list; constant
+ * @mark:	stands for the belt in the shrinker's list; NULL once the belt is given up
+ * @listed:	it is in that list, or a task with a shard's lock adds it. Pairs of barriers decide
+ *		between that task and the shrinker: see hb_mark_changed()
  * @hand:	where the hand of the last shard stood that has evicted an entry; written under that
  *		shard's lock, so it is a hint
  * @work:	the worker
@@ -276,6 +278,7 @@ struct hashbelt_belt {
 	struct hb_clients clients;
 	struct hb_pollers pollers;
 	struct hb_mark *mark;
+	bool listed;
 	struct hb_place hand;
 	struct work_struct work;
 	struct hb_crew crew;

@@ -12,6 +12,7 @@
 #include "fill.h"
 #include "limbo.h"
 #include "lock.h"
+#include "mark.h"
 #include "queue.h"
 #include "request.h"
 #include "set.h"
@@ -171,7 +172,7 @@ void hashbelt_destroy(struct hashbelt_belt *belt)
 {
 	struct hb_account *account = hb_account_whole(belt->account);
 
-	hb_evict_del_belt(belt);
+	hb_mark_free(belt);
 	atomic_inc(&dying);
 	if (account)
 		atomic_inc(&account->dying);
@@ -291,7 +292,7 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 	atomic_inc(&belts);
 	belt->shard_bits = shard_bits;
 	belt_init(belt, config);
-	err = belt_alloc(belt) ?: hb_evict_add_belt(belt);
+	err = belt_alloc(belt) ?: hb_mark_new(belt);
 	if (!err)
 		return belt;
 	belt_free(belt);

@@ -27,9 +27,9 @@
  * entries as it gets. The marks are bits of the entry's hash. Readers set one without a lock.
  *
  * When the system is short of memory the shrinker does the same to the belt whose next entry has
- * the least time left, a few entries at a time, and skips pinned belts. It compares 64 belts at a
- * time, those that it compared longest ago. When a memory cgroup is at its limit, it chooses among
- * the belts that tasks in that cgroup have made.
+ * the least time left, a few entries at a time. It compares 64 belts at a time, those that it
+ * compared longest ago, of those that have entries and are not pinned (mark.c). When a memory cgroup
+ * is at its limit, it chooses among the belts that tasks in that cgroup have made.
  *
  * Any allocation may call the shrinker, also one of this module. So it takes only the lock of the
  * list of belts, shards' locks and those inside of them, under which no memory is allocated that
@@ -37,7 +37,6 @@
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
-#include <linux/list_lru.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -49,6 +48,7 @@
 #include "compat.h"
 #include "evict.h"
 #include "limbo.h"
+#include "mark.h"
 #include "queue.h"
 #include "shard.h"
 #include "trace.h"
@@ -104,22 +104,8 @@
  */
 #define PASS_MOST	1024
 
-/**
- * struct hb_mark - stands for a belt in the list of the memory cgroup that it was made in
- * @place:	in @marks
- * @belt:	the belt, which is freed a grace period after its mark
- *
- * list_lru finds the cgroup of an object by its slab, which a belt has not: it may be of pages.
- */
-struct hb_mark {
-	struct list_head place;
-	struct hashbelt_belt *belt;
-};
-
-static struct kmem_cache *mark_cache;
-static struct list_lru marks;
 static struct shrinker *shrinker;
-static bool ready;	/* @marks is: before 6.7 callbacks may come earlier */
+static bool ready;	/* hb_marks is: before 6.7 callbacks may come earlier */
 
 /**
  * struct search - for the entry with the earliest deadline, or by the hands
@@ -858,93 +844,104 @@ EXPORT_SYMBOL_GPL(hashbelt_entry_alloc);
 
 /* The shrinker */
 
-static u64 live_entries(struct hashbelt_belt *belt)
-{
-	struct hb_shard *shard;
-	u64 sum = 0;
-
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
-		/* Benign race: without the shards' locks the sum is an estimate. */
-		sum += data_race(READ_ONCE(shard->live));
-	return sum;
-}
-
-static bool may_shrink(const struct hashbelt_belt *belt)
-{
-	return !(READ_ONCE(belt->policy) & HASHBELT_PINNED);
-}
+/**
+ * struct sample - of the belts that the shrinker has counted
+ * @belts:	number of belts, without those that it has taken out of the list
+ * @entries:	their entries
+ */
+struct sample {
+	unsigned long belts;
+	u64 entries;
+};
 
 static enum lru_status count_belt(HB_LRU_WALK_ARGS)
 {
-	struct hashbelt_belt *belt = container_of(item, struct hb_mark, place)->belt;
+	struct hb_mark *mark = container_of(item, struct hb_mark, place);
+	u64 entries = hb_may_shrink(mark->belt) ? hb_live_entries(mark->belt) : 0;
+	struct sample *counted = arg;
 
-	if (may_shrink(belt))
-		*(u64 *)arg += live_entries(belt);
-	return LRU_SKIP;
+	if (!entries)
+		return hb_mark_unlist(mark, list);
+	counted->belts++;
+	counted->entries += entries;
+	return LRU_ROTATE;
 }
 
 /* The number of belts among which the shrinker is to choose. */
 static unsigned long belts_of(const struct shrink_control *control)
 {
-	return list_lru_count_one(&marks, control->nid, control->memcg);
+	return list_lru_count_one(&hb_marks, control->nid, control->memcg);
 }
 
-/* Calls @visit for the next belts, COMPARE_MOST at most. Returns the number of belts. Under RCU. */
-static unsigned long walk(const struct shrink_control *control, list_lru_walk_cb visit, void *arg)
+/*
+ * Calls @visit for the next belts, COMPARE_MOST at most. The next walk begins behind them. Under
+ * RCU.
+ */
+static void walk(const struct shrink_control *control, list_lru_walk_cb visit, void *arg)
 {
-	unsigned long most = min(belts_of(control), COMPARE_MOST), left = most;
+	unsigned long left = min(belts_of(control), COMPARE_MOST);
 
-	list_lru_walk_one(&marks, control->nid, control->memcg, visit, arg, &left);
-	return most;
+	list_lru_walk_one(&hb_marks, control->nid, control->memcg, visit, arg, &left);
 }
 
-/* About so many entries: as many in each belt as in the first ones. */
+/*
+ * About so many entries: as many in each belt as in the next ones. Each belt that is taken out of
+ * the list was added by a put; where time does not suffice for them, each belt left counts as an
+ * entry.
+ */
 static unsigned long shrink_count(struct shrinker *self, struct shrink_control *control)
 {
-	unsigned long belts, walked;
-	u64 entries = 0;
+	unsigned long until = jiffies + SHRINK_LASTS, belts;
+	struct sample counted = {};
 
 	/* Pairs with the release in hb_evict_init(). */
 	if (!smp_load_acquire(&ready))
 		return SHRINK_EMPTY;
-	belts = belts_of(control);
+	do {
+		rcu_read_lock();
+		walk(control, count_belt, &counted);
+		rcu_read_unlock();
+		cond_resched();
+		belts = belts_of(control);
+	} while (!counted.belts && belts && time_before(jiffies, until));
 	if (!belts)
 		return SHRINK_EMPTY;
-	rcu_read_lock();
-	walked = walk(control, count_belt, &entries);
-	rcu_read_unlock();
-	return walked ? div64_ul(entries * belts, walked) : 0;
+	return counted.belts ? div64_ul(counted.entries * belts, counted.belts) : belts;
 }
 
 /**
  * struct comparison - for the belt whose next entry has the least time left
  * @class:	of that entry
+ * @belts:	returned: number of belts, without those that were taken out of the list
  * @best:	returned: the belt, or NULL
  * @least:	returned: the time left, nanoseconds
  */
 struct comparison {
 	enum hb_class class;
+	unsigned long belts;
 	struct hashbelt_belt *best;
 	s64 least;
 };
 
-/* The next walk begins behind this belt. */
 static enum lru_status compare_belt(HB_LRU_WALK_ARGS)
 {
-	struct hashbelt_belt *belt = container_of(item, struct hb_mark, place)->belt;
+	struct hb_mark *mark = container_of(item, struct hb_mark, place);
+	struct hashbelt_belt *belt = mark->belt;
 	struct comparison *found = arg;
 	struct search search = { .class = found->class };
+	enum lru_status status = LRU_ROTATE;
 	s64 left;
 
-	if (!may_shrink(belt))
-		return LRU_ROTATE;
 	find_shard(belt, &search);
 	left = search.least - hb_clock_now(&belt->clock);
-	if (search.least != HB_NOTHING && left < found->least) {
+	if (search.least == HB_NOTHING || !hb_may_shrink(belt)) {
+		status = hb_mark_unlist(mark, list);
+	} else if (left < found->least) {
 		found->least = left;
 		found->best = belt;
 	}
-	return LRU_ROTATE;
+	found->belts += status == LRU_ROTATE;
+	return status;
 }
 
 /*
@@ -995,18 +992,17 @@ struct shrink {
 
 /*
  * Evicts entries of a class from the best of the next belts, until @most are evicted. Returns the
- * number of belts that it has compared, or 0 if it has evicted an entry.
+ * number of belts that it has compared.
  */
 static unsigned long shrink_next(const struct shrink_control *control, enum hb_class class,
 				 unsigned long most, struct shrink *shrink)
 {
 	struct comparison found = { .class = class, .least = S64_MAX };
-	unsigned long before = shrink->entries, walked;
 	unsigned int passes = PASS_MOST;
 	size_t size;
 
 	rcu_read_lock();
-	walked = walk(control, compare_belt, &found);
+	walk(control, compare_belt, &found);
 	while (found.best && shrink->entries < most) {
 		size = evict_class(found.best, class, HASHBELT_PRESSURE, NULL, &passes);
 		if (!size)
@@ -1015,20 +1011,20 @@ static unsigned long shrink_next(const struct shrink_control *control, enum hb_c
 		shrink->bytes += size;
 	}
 	rcu_read_unlock();
-	return shrink->entries == before ? walked : 0;
+	return found.belts;
 }
 
 /* Evicts entries of a class until @most are evicted or jiffies are @until. */
 static void shrink_class(const struct shrink_control *control, enum hb_class class,
 			 unsigned long most, unsigned long until, struct shrink *shrink)
 {
-	unsigned long vain = 0, walked;
+	unsigned long vain = 0, before, compared;
 
 	/* A belt that has no entry to evict has exact bounds then, and is not found again. */
 	while (shrink->entries < most && vain < belts_of(control) && time_before(jiffies, until)) {
-		walked = shrink_next(control, class, min(most, shrink->entries + SHRINK_BATCH),
-				     shrink);
-		vain = walked ? vain + walked : 0;
+		before = shrink->entries;
+		compared = shrink_next(control, class, min(most, before + SHRINK_BATCH), shrink);
+		vain = shrink->entries == before ? vain + compared : 0;
 		cond_resched();
 	}
 }
@@ -1050,48 +1046,23 @@ int hb_evict_init(void)
 {
 	int err;
 
-	mark_cache = KMEM_CACHE(hb_mark, SLAB_ACCOUNT);
-	if (!mark_cache)
-		return -ENOMEM;
 	shrinker = hb_shrinker_new(shrink_count, shrink_scan);
-	err = shrinker ? list_lru_init_memcg(&marks, shrinker) : -ENOMEM;
-	if (!err) {
-		/* Pairs with the acquire in shrink_count(). */
-		smp_store_release(&ready, true);
-		hb_shrinker_register(shrinker);
-		return 0;
-	}
-	if (shrinker)
+	if (!shrinker)
+		return -ENOMEM;
+	err = hb_marks_init(shrinker);
+	if (err) {
 		hb_shrinker_free(shrinker);
-	kmem_cache_destroy(mark_cache);
-	return err;
+		return err;
+	}
+	/* Pairs with the acquire in shrink_count(). */
+	smp_store_release(&ready, true);
+	hb_shrinker_register(shrinker);
+	return 0;
 }
 
 void hb_evict_exit(void)
 {
 	hb_shrinker_free(shrinker);
 	ready = false;
-	list_lru_destroy(&marks);
-	kmem_cache_destroy(mark_cache);
-}
-
-/* The shrinker may use the belt from now on. Returns 0 or -ENOMEM. Context: may sleep. */
-int hb_evict_add_belt(struct hashbelt_belt *belt)
-{
-	struct hb_mark *mark = kmem_cache_alloc_lru(mark_cache, &marks, GFP_KERNEL);
-
-	if (!mark)
-		return -ENOMEM;
-	INIT_LIST_HEAD(&mark->place);
-	mark->belt = belt;
-	belt->mark = mark;
-	list_lru_add_obj(&marks, &mark->place);
-	return 0;
-}
-
-/* The shrinker does not use the belt after a grace period. */
-void hb_evict_del_belt(struct hashbelt_belt *belt)
-{
-	list_lru_del_obj(&marks, &belt->mark->place);
-	kmem_cache_free(mark_cache, belt->mark);
+	hb_marks_exit();
 }

@@ -18,8 +18,6 @@ bool hb_evicts_ahead(const struct hashbelt_belt *belt);
 void hb_evict_ahead(struct hashbelt_belt *belt, const struct hashbelt_entry *put);
 int hb_evict_init(void);
 void hb_evict_exit(void);
-int hb_evict_add_belt(struct hashbelt_belt *belt);
-void hb_evict_del_belt(struct hashbelt_belt *belt);
 
 struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt, struct hb_client *client,
 					    u32 key_len, u32 value_len);

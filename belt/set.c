@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 
 #include "belt.h"
+#include "mark.h"
 #include "set.h"
 #include "shard.h"
 #include "worker.h"
@@ -176,8 +177,10 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
 {
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
-	if (fields & HASHBELT_SET_POLICY)
+	if (fields & HASHBELT_SET_POLICY) {
 		hb_set_policy(belt, config->policy);
+		hb_mark_changed(belt);
+	}
 	if (fields & HASHBELT_SET_HANDLER)
 		WRITE_ONCE(belt->handler, config->handler);
 	if (fields & HASHBELT_SET_REASONS)

@@ -7,6 +7,7 @@
 #include "compat.h"
 #include "limbo.h"
 #include "link.h"
+#include "mark.h"
 #include "queue.h"
 #include "shard.h"
 #include "trace.h"
@@ -47,7 +48,8 @@ void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);
 	hb_shard_count(shard, 1);
-	shard->live++;
+	if (unlikely(!shard->live++))
+		hb_mark_changed(shard->belt);
 	shard->live_bytes += hb_entry_size(entry);
 	if (unlikely(hb_kind(entry)))
 		hb_ops(entry)->link(shard, entry);

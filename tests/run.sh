@@ -261,7 +261,7 @@ squeeze() (
 suite_memory() {
 	guest memory "--memory 2048" memory/cgroup_test \
 		memory/pressure_test memory/charge_test memory/writers_test memory/large_test \
-		memory/requests_test
+		memory/requests_test memory/behind_test
 	guest shrink "--cpus 4" memory/shrink_test
 	squeeze memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
@@ -341,7 +341,8 @@ suite_machines() {
 		crowd "preempt-$preemption" 4 "--append preempt=$preemption" "1 $preemption"
 	done
 	lockup preempt-lockup --append preempt=none
-	crowd numa 4 "--numa --memory 2048" 2 memory/cgroup_test memory/pressure_test
+	crowd numa 4 "--numa --memory 2048" 2 memory/cgroup_test memory/pressure_test \
+		memory/behind_test
 	guest cgroup1 "--memory 2048" "memory/cgroup_test 1"
 }
 

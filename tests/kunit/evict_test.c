@@ -437,6 +437,109 @@ static void the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned(struc
 	hashbelt_destroy(pinned);
 }
 
+static const unsigned int behind_cases[] = { 63, 64, 65, 1000 };
+
+static void behind_case_name(const unsigned int *belts, char *name)
+{
+	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%u belts", *belts);
+}
+
+KUNIT_ARRAY_PARAM(behind, behind_cases, behind_case_name);
+
+/* Makes belts for which a case has an array, and destroys them. */
+static void make_others(struct kunit *test, struct hashbelt_belt **others, unsigned int n,
+			u32 policy)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		others[i] = hashbelt_create(&(struct hashbelt_config){ .policy = policy });
+		KUNIT_ASSERT_FALSE(test, IS_ERR(others[i]));
+		hashbelt_halt(others[i]);
+	}
+}
+
+static void destroy_others(struct hashbelt_belt **others, unsigned int n)
+{
+	while (n--)
+		hashbelt_destroy(others[n]);
+}
+
+/* Each of the others had an entry, too, or is pinned and has one. */
+static void the_shrinker_counts_the_entries_behind_belts_with_nothing_to_take(struct kunit *test)
+{
+	unsigned int n = *(const unsigned int *)test->param_value, i, key;
+	struct hashbelt_belt **others = kunit_kcalloc(test, n, sizeof(*others), GFP_KERNEL);
+	struct shrink_control control = { .nr_to_scan = 2000 };
+	struct hashbelt_belt *belt;
+	u32 policy;
+
+	KUNIT_ASSERT_NOT_NULL(test, others);
+	belt = one_belt(test, (struct hashbelt_config){});
+	for (policy = 0; policy <= HASHBELT_PINNED; policy += HASHBELT_PINNED) {
+		make_others(test, others, n, policy);
+		for (i = 0; i < n; i++) {
+			KUNIT_ASSERT_EQ(test, put(others[i], i), 0);
+			if (!policy)
+				KUNIT_ASSERT_EQ(test, take_out(others[i], i), 0);
+		}
+		for (key = 0; key < 1000; key++)
+			KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 1000UL);
+		KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 1000UL);
+		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), SHRINK_EMPTY);
+		KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
+		for (i = 0; i < n; i++)
+			KUNIT_ASSERT_EQ(test, entries_of(others[i]), policy ? 1ULL : 0ULL);
+		destroy_others(others, n);
+	}
+}
+
+/* Of 128 belts the first 64 have an entry each, and the others ten. */
+static void the_shrinker_counts_other_belts_each_time(struct kunit *test)
+{
+	struct hashbelt_belt **others = kunit_kcalloc(test, 128, sizeof(*others), GFP_KERNEL);
+	struct shrink_control control = { .nr_to_scan = 2000 };
+	unsigned int i, key;
+
+	KUNIT_ASSERT_NOT_NULL(test, others);
+	make_others(test, others, 128, 0);
+	for (i = 0; i < 128; i++)
+		for (key = 0; key < (i < 64 ? 1 : 10); key++)
+			KUNIT_ASSERT_EQ(test, put(others[i], key), 0);
+	KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 128UL);
+	KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 1280UL);
+	KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 128UL);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 704UL);
+	destroy_others(others, 128);
+}
+
+/* A walk takes a belt out of the list that is emptied or pinned, and not while it has entries. */
+static void a_belt_is_listed_again_with_its_next_entry(struct kunit *test)
+{
+	struct shrink_control control = { .nr_to_scan = 2000 };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct hashbelt_config pinned = { .policy = HASHBELT_PINNED }, plain = {};
+	unsigned int turn;
+
+	KUNIT_EXPECT_FALSE(test, belt->listed);
+	for (turn = 0; turn < 3; turn++) {
+		KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
+		KUNIT_EXPECT_TRUE(test, belt->listed);
+		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 1UL);
+		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &pinned, HASHBELT_SET_POLICY), 0);
+		KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
+		KUNIT_EXPECT_FALSE(test, belt->listed);
+		KUNIT_ASSERT_EQ(test, put(belt, 2), 0);
+		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), SHRINK_EMPTY);
+		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &plain, HASHBELT_SET_POLICY), 0);
+		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 2UL);
+		KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 2UL);
+		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), SHRINK_EMPTY);
+		KUNIT_EXPECT_FALSE(test, belt->listed);
+	}
+}
+
 static void the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts(struct kunit *test)
 {
 	struct shrink_control control = { .nr_to_scan = 100 };
@@ -774,6 +877,10 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(only_puts_that_add_an_entry_evict_ahead),
 	KUNIT_CASE(a_belt_that_reports_evictions_evicts_none_ahead),
 	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
+	KUNIT_CASE_PARAM(the_shrinker_counts_the_entries_behind_belts_with_nothing_to_take,
+			 behind_gen_params),
+	KUNIT_CASE(the_shrinker_counts_other_belts_each_time),
+	KUNIT_CASE(a_belt_is_listed_again_with_its_next_entry),
 	KUNIT_CASE(the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts),
 	KUNIT_CASE(the_shrinker_passes_at_most_1024_marks_for_16_entries),
 	KUNIT_CASE(under_pressure_a_belt_queues_at_most_1_mib_of_events),

@@ -267,6 +267,7 @@ litmus() {
 	reviewed move
 	reviewed table
 	reviewed limbo
+	reviewed listed
 	never content "a reader that finds a new entry sees all of its content"
 	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' \
 		"if an entry is linked by a plain store"
@@ -290,6 +291,9 @@ litmus() {
 	reachable table '/smp_rmb/d' "without a barrier before a reader's look at the next table"
 	never limbo "no entry is freed while a reader may access it"
 	reachable limbo '/synchronize_rcu/d' "without a grace period"
+	never listed "no belt with an entry is missing in the shrinker's list"
+	reachable listed '0,/smp_mb/{/smp_mb/d}' "without a barrier before a put looks at the list"
+	reachable listed '/^P1/,/^exists/s/smp_mb();//' "without a barrier before the shrinker looks for entries"
 }
 
 "$here/../need.sh" spin gcc libc6-dev || exit 1
