@@ -277,13 +277,16 @@ enum hashbelt_kind {
  * with its descriptor, it counts until its event is settled. At a limit, a put that needs room
  * takes that of an expired entry, unless the belt reinserts; else, with HASHBELT_EVICT, it evicts
  * an entry, fill leases and requests last, or, if the belt holds only events, drops the oldest;
- * else it fails with ENOSPC. A hand goes through the entries in the order of their deadlines, to
- * within a bucket. One that was read, touched or put again since it passed last stays, also in the
- * following laps as long as each of them evicts at least half as many entries as there are. One
- * that was put soon after its key had expired or been evicted stays at least once. Others are
- * evicted. With HASHBELT_EVICT_DEADLINE the entry nearest its deadline is evicted, read or not.
- * Memory pressure takes entries in the same order, and without HASHBELT_EVICT by deadline. Room
- * that a put has made is reserved for it, and counts as used. Events of other reasons count only
+ * else it fails with ENOSPC. A call that finds no memory, at the limit of the owner, of the module
+ * or of a cgroup, first frees expired entries of the belt, then those of the owner's other belts,
+ * but none whose expiry is reported. A hand goes through the entries in the order of their
+ * deadlines, to within a bucket. One that was read, touched or put again since it passed last
+ * stays, also in the following laps as long as each of them evicts at least half as many entries as
+ * there are. One that was put soon after its key had expired or been evicted stays at least once.
+ * Others are evicted. With HASHBELT_EVICT_DEADLINE the entry nearest its deadline is evicted, read
+ * or not. Memory pressure takes entries in the same order, and without HASHBELT_EVICT by deadline.
+ * Room that a put has made is reserved for it, and counts as used. Events of other reasons count
+ * only
  * against the queue's limits: @max_events, and @max_bytes once more, unacknowledged events
  * included. At a limit of the queue the oldest queued events are dropped and counted. Limits below
  * the present usage evict nothing: the belt is full, and surplus events are dropped.

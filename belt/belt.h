@@ -50,6 +50,8 @@ struct hb_place {
  * @lock:	protects all below, and the chains of the shard's hashes
  * @in_limbo:	@free is queued, or its grace period goes on. Read without @lock by a task that
  *		waits for the entries in limbo
+ * @hastened:	a bucket of @wheel that fell off before its end may not be drained yet. Read without
+ *		@lock as a hint
  * @versions:	number of versions given
  * @count:	entries linked, waitpoints included. Read without @lock to see whether the chains
  *		are too long: the next put looks again
@@ -92,6 +94,7 @@ struct hb_shard {
 	bool in_limbo;
 	bool shifts;
 	bool common;
+	bool hastened;
 	u64 versions;
 	u64 count;
 	u64 live;
@@ -228,6 +231,7 @@ struct hb_crew {
  * @mark:	stands for the belt in the shrinker's list; NULL once the belt is given up
  * @listed:	it is in that list, or a task with a shard's lock adds it. Pairs of barriers decide
  *		between that task and the shrinker: see hb_mark_changed()
+ * @kin:	place in the list of its account's belts
  * @hand:	where the hand of the last shard stood that has evicted an entry; written under that
  *		shard's lock, so it is a hint
  * @work:	the worker
@@ -279,6 +283,7 @@ struct hashbelt_belt {
 	struct hb_pollers pollers;
 	struct hb_mark *mark;
 	bool listed;
+	struct list_head kin;
 	struct hb_place hand;
 	struct work_struct work;
 	struct hb_crew crew;

@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/wait_bit.h>
 
 #include "belt.h"
@@ -149,6 +150,7 @@ static void belt_free_work(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(to_rcu_work(work), struct hashbelt_belt, free);
 
+	hb_evict_wait(belt);
 	hb_clock_stop(&belt->clock);
 	cancel_work_sync(&belt->work);
 	hb_pollers_stop(&belt->pollers);
@@ -172,6 +174,7 @@ void hashbelt_destroy(struct hashbelt_belt *belt)
 {
 	struct hb_account *account = hb_account_whole(belt->account);
 
+	hb_evict_del_belt(belt);
 	hb_mark_free(belt);
 	atomic_inc(&dying);
 	if (account)
@@ -293,15 +296,23 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 	belt->shard_bits = shard_bits;
 	belt_init(belt, config);
 	err = belt_alloc(belt) ?: hb_mark_new(belt);
-	if (!err)
+	if (!err) {
+		hb_evict_add_belt(belt);
 		return belt;
+	}
 	belt_free(belt);
 	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(hashbelt_create);
 
+static bool is_out_of_memory(int err)
+{
+	return err == -EDQUOT || err == -ENOSPC || err == -ENOMEM;
+}
+
 /*
- * As hashbelt_create(). Retries for a second, in pauses that double, while belts that were given up
+ * As hashbelt_create(), but takes what has expired in the account's belts, if there is no memory
+ * otherwise. Retries for a second, in pauses that double, while belts that were given up
  * are not freed yet: at the account's limit those of the account, at the module's limit any. No
  * work of another task depends on how many tasks wait. ERR_PTR(-EINTR): the task is being killed.
  * Context: may sleep.
@@ -310,6 +321,7 @@ struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
 {
 	struct hb_account *account = hb_account_whole(config->account);
 	struct hashbelt_belt *belt;
+	unsigned int step = 0;
 	bool own, any;
 	long pause;
 	int err;
@@ -317,8 +329,11 @@ struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
 	for (pause = 1;; pause *= 2) {
 		own = account && has_dying(&account->dying);
 		any = has_dying(&dying);
-		belt = hashbelt_create(config);
-		err = PTR_ERR_OR_ZERO(belt);
+		do {
+			belt = hashbelt_create(config);
+			err = PTR_ERR_OR_ZERO(belt);
+		} while (is_out_of_memory(err) &&
+			 hb_free_memory(config->account, NULL, SZ_64K, &step));
 		if (pause > HZ / 2 || !((err == -EDQUOT && own) || (err == -ENOSPC && any)))
 			return belt;
 		if (schedule_timeout_killable(pause))

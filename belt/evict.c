@@ -28,8 +28,8 @@
  *
  * When the system is short of memory the shrinker does the same to the belt whose next entry has
  * the least time left, a few entries at a time. It compares 64 belts at a time, those that it
- * compared longest ago, of those that have entries and are not pinned (mark.c). When a memory cgroup
- * is at its limit, it chooses among the belts that tasks in that cgroup have made.
+ * compared longest ago, of those that have entries and are not pinned (mark.c). When a memory
+ * cgroup is at its limit, it chooses among the belts that tasks in that cgroup have made.
  *
  * Any allocation may call the shrinker, also one of this module. So it takes only the lock of the
  * list of belts, shards' locks and those inside of them, under which no memory is allocated that
@@ -89,6 +89,13 @@
  * and 17 to 30 with 5. With it, none fails with 4.
  */
 #define ALLOC_TRIES	4
+
+/*
+ * Bytes that an allocation at a limit takes of what has expired, if it needs fewer itself, because
+ * it waits for a grace period; and the belts from which it takes before that.
+ */
+#define TAKE_LEAST		SZ_16K
+#define TAKE_BELTS		16
 
 /*
  * Belts that the shrinker compares at a time, under the lock of their list. With 2000 belts of five
@@ -546,6 +553,82 @@ static size_t evict_expired(struct hashbelt_belt *belt, enum hb_class class,
 	return evict_from(belt, class, reason, hb_clock_now(&belt->clock), put);
 }
 
+/* The expiry of a plain entry frees its memory: it gets no new deadline, and is no event then. */
+static bool frees_by_expiring(const struct hashbelt_belt *belt)
+{
+	return READ_ONCE(belt->handler) != HASHBELT_REINSERT &&
+	       !hb_reports(belt, HASHBELT_EXPIRED);
+}
+
+/* A plain entry of the shard may have expired where evict_expired() does not see it. A hint. */
+static bool hides_expired(const struct hb_shard *shard, u64 now)
+{
+	return READ_ONCE(shard->hastened) || READ_ONCE(shard->wheel.ahead) <= now;
+}
+
+/*
+ * Drains a batch of plain entries, from buckets that have fallen off by @until. Adds the number of
+ * those that have expired to *@expired. True if there are more.
+ */
+static bool drain_plain(struct hb_shard *shard, u64 until, unsigned int *expired)
+{
+	struct hb_drain_result result = { .expired = LIST_HEAD_INIT(result.expired) };
+	struct hashbelt_belt *belt = shard->belt;
+	bool more;
+	u64 now;
+
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	more = hb_wheel_drain(&shard->wheel, until, now, HB_BATCH, &result);
+	*expired += hb_expire_drained(shard, &result, now);
+	if (!more)
+		WRITE_ONCE(shard->hastened, false);
+	/* The worker drains what a task leaves that is being killed. */
+	WRITE_ONCE(shard->next, more ? 0 : hb_shard_next(shard));
+	spin_unlock(&shard->lock);
+	hb_count_by(belt, HASHBELT_STAT_CASCADED, result.cascaded);
+	hb_count_by(belt, HASHBELT_STAT_DRAINED, result.buckets);
+	return more;
+}
+
+/*
+ * Takes out all plain entries of a shard that have expired, also where they stand behind others in
+ * their bucket: that is drained before it falls off. After that there are none until belt time
+ * reaches the next deadline, so this is done once a tick at most. True if there was one: another
+ * task that drains the bucket may have taken it out.
+ */
+static bool expire_hidden(struct hb_shard *shard)
+{
+	u64 now = hb_clock_now(&shard->belt->clock);
+	unsigned int expired = 0;
+
+	if (likely(!hides_expired(shard, now)))
+		return false;
+	spin_lock(&shard->lock);
+	expired += shard->hastened;
+	if (hb_wheel_hasten(&shard->wheel, now))
+		WRITE_ONCE(shard->hastened, true);
+	spin_unlock(&shard->lock);
+	while (drain_plain(shard, now, &expired)) {
+		if (fatal_signal_pending(current)) {
+			hb_kick_worker(shard->belt);
+			break;
+		}
+		cond_resched();
+	}
+	return expired;
+}
+
+/* expire_hidden() of the shards one after the other, up to the first that had such an entry. */
+static bool expire_some_hidden(struct hashbelt_belt *belt)
+{
+	if (frees_by_expiring(belt))
+		hb_for_each_shard(shard, belt)
+			if (expire_hidden(shard))
+				return true;
+	return false;
+}
+
 /*
  * Takes out the entry of a class that is the next in the belt's order. @passes as for
  * evict_by_hand(). Returns as evict_from().
@@ -661,8 +744,10 @@ static bool evict_for(struct hashbelt_belt *belt, const struct hashbelt_entry *p
 	if (evict_expired(belt, HB_PLAIN, HASHBELT_EVICTED, put) ||
 	    evict_expired(belt, HB_LEASES, HASHBELT_EVICTED, put))
 		return true;
-	return READ_ONCE(belt->policy) & HASHBELT_EVICT &&
-	       (evict_one(belt, HASHBELT_EVICTED, put, &passes) || hb_event_drop_oldest(belt));
+	if (READ_ONCE(belt->policy) & HASHBELT_EVICT)
+		return evict_one(belt, HASHBELT_EVICTED, put, &passes) ||
+		       hb_event_drop_oldest(belt);
+	return expire_some_hidden(belt);
 }
 
 /**
@@ -698,7 +783,7 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 
 /*
  * Evicts the plain entry of a shard that is the next in the belt's order, or searches a part of the
- * way to it. False: there is none.
+ * way to it; if the belt does not evict, takes out what has expired. False: there is none.
  */
 static bool evict_in(struct hb_shard *shard)
 {
@@ -707,6 +792,8 @@ static bool evict_in(struct hb_shard *shard)
 	struct hashbelt_entry *entry;
 	u64 now, deadline;
 
+	if (!(READ_ONCE(shard->belt->policy) & HASHBELT_EVICT))
+		return frees_by_expiring(shard->belt) && expire_hidden(shard);
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&shard->belt->clock);
 	entry = nearest_entry(shard, HB_PLAIN, now, &deadline);
@@ -718,29 +805,255 @@ static bool evict_in(struct hb_shard *shard)
 	return deadline != HB_NOTHING;
 }
 
+/* Frees memory for a larger index. @step as for hb_free_memory(). False: there is none. */
+static bool make_table_room(struct hashbelt_belt *belt, unsigned int *step)
+{
+	if (!hb_free_memory(belt->account, belt, 2 * hb_index_bytes(&belt->index), step))
+		return false;
+	/* The next attempt need not wait. */
+	WRITE_ONCE(belt->index.retry, jiffies);
+	return true;
+}
+
 /**
  * hb_make_chains() - make a shard take a further key
  * @belt:	the belt
  * @shard:	the shard of the key
  *
- * Enlarges the index if the shard is overfull. If there is no memory for that, takes an entry out
- * of the shard, if the belt evicts.
+ * Enlarges the index if the shard is overfull. If there is no memory for that, takes what has
+ * expired out of the shard, or another entry, if the belt evicts; then what has expired in the
+ * other belts of the account.
  *
  * Context: may sleep. Return: 0: the caller is to try; -EDQUOT, -ENOSPC or -ENOMEM: why there is
  * no larger table; -EINTR: the caller is being killed.
  */
 int hb_make_chains(struct hashbelt_belt *belt, struct hb_shard *shard)
 {
+	/* Not the first step, which has the caller try again though nothing may be free. */
+	unsigned int step = 1;
 	int err;
 
 	while (hb_is_overfull(belt, shard)) {
 		err = hb_enlarge_index(belt, shard);
-		if (err && (err == -EINTR || !(READ_ONCE(belt->policy) & HASHBELT_EVICT) ||
-			    !evict_in(shard)))
+		if (err && (err == -EINTR || !(evict_in(shard) || make_table_room(belt, &step))))
 			return err;
 		cond_resched();
 	}
 	return 0;
+}
+
+/*
+ * Expired entries at the limits of the account, the module and a cgroup. A bucket falls off at its
+ * end, up to an interval after the deadlines of its entries. Until then they take the memory of new
+ * ones: of the same belt, and of the other belts of the account.
+ */
+
+/* The belts without an account. */
+static struct hb_kin unaccounted;
+
+/* The account may be NULL, or a part. */
+static struct hb_kin *kin_of(struct hb_account *account)
+{
+	return account ? &hb_account_whole(account)->kin : &unaccounted;
+}
+
+/* Other tasks may take what has expired in the belt from now on. */
+void hb_evict_add_belt(struct hashbelt_belt *belt)
+{
+	struct hb_kin *kin = kin_of(belt->account);
+
+	spin_lock(&kin->lock);
+	list_add_tail(&belt->kin, &kin->belts);
+	kin->count++;
+	spin_unlock(&kin->lock);
+}
+
+/* After this and hb_evict_wait() no other task uses the belt for that. */
+void hb_evict_del_belt(struct hashbelt_belt *belt)
+{
+	struct hb_kin *kin = kin_of(belt->account);
+
+	spin_lock(&kin->lock);
+	list_del(&belt->kin);
+	kin->count--;
+	spin_unlock(&kin->lock);
+}
+
+/* Context: may sleep. */
+void hb_evict_wait(struct hashbelt_belt *belt)
+{
+	struct hb_kin *kin = kin_of(belt->account);
+
+	mutex_lock(&kin->reclaim);
+	mutex_unlock(&kin->reclaim);
+}
+
+/* The latest deadline of entries that have no grace time left. */
+static u64 end_of_grace(const struct hashbelt_belt *belt, u64 now)
+{
+	return now - min(now, READ_ONCE(belt->grace));
+}
+
+/* An entry of the belt may have expired whose memory would be free. A hint. */
+static bool may_have_expired(struct hashbelt_belt *belt)
+{
+	u64 now = hb_clock_now(&belt->clock);
+
+	if (!frees_by_expiring(belt))
+		return false;
+	hb_for_each_shard(shard, belt)
+		if (READ_ONCE(shard->nearest[HB_PLAIN]) <= end_of_grace(belt, now) ||
+		    READ_ONCE(shard->nearest[HB_LEASES]) <= now || hides_expired(shard, now))
+			return true;
+	return false;
+}
+
+/*
+ * Takes *@size bytes of entries that have expired, or as many as there are, and subtracts them from
+ * *@size. True if it has taken some.
+ */
+static bool take_from(struct hashbelt_belt *belt, size_t *size)
+{
+	bool taken = false;
+	size_t bytes;
+	u64 until;
+
+	if (!may_have_expired(belt))
+		return false;
+	while (*size && !fatal_signal_pending(current)) {
+		until = end_of_grace(belt, hb_clock_now(&belt->clock));
+		bytes = evict_from(belt, HB_PLAIN, HASHBELT_EVICTED, until, NULL) ?:
+			evict_expired(belt, HB_LEASES, HASHBELT_EVICTED, NULL);
+		if (!bytes)
+			break;
+		taken = true;
+		*size -= min(*size, bytes);
+		cond_resched();
+	}
+	return taken || expire_some_hidden(belt);
+}
+
+/*
+ * The next of an account's belts, but @own, that is @wanted; NULL: it is not among those that were
+ * looked at. A belt that was looked at goes to the end of the list. *@left: number of belts to be
+ * looked at.
+ */
+static struct hashbelt_belt *next_of_kin(struct hb_kin *kin, const struct hashbelt_belt *own,
+					 bool (*wanted)(struct hashbelt_belt *belt),
+					 unsigned int *left)
+{
+	struct hashbelt_belt *belt, *found = NULL;
+	unsigned int most;
+
+	spin_lock(&kin->lock);
+	*left = min(*left, kin->count);
+	for (most = min_t(unsigned int, *left, HB_BATCH); most && !found; most--, --*left) {
+		belt = list_first_entry(&kin->belts, struct hashbelt_belt, kin);
+		list_move_tail(&belt->kin, &kin->belts);
+		if (belt != own && wanted(belt))
+			found = belt;
+	}
+	spin_unlock(&kin->lock);
+	return found;
+}
+
+/*
+ * Takes @size bytes of what has expired in an account's belts, but @own, and waits until they are
+ * free. Looks at each belt once at most. The grace periods of TAKE_BELTS belts pass together. Under
+ * kin->reclaim, which keeps the belts. True if it has taken something.
+ */
+static bool take_from_kin(struct hb_kin *kin, const struct hashbelt_belt *own, size_t size)
+{
+	struct hashbelt_belt *belts[TAKE_BELTS], *belt;
+	unsigned int left = UINT_MAX, taken = 0, i;
+
+	while (left && size && taken < TAKE_BELTS && !fatal_signal_pending(current)) {
+		belt = next_of_kin(kin, own, may_have_expired, &left);
+		if (belt && take_from(belt, &size))
+			belts[taken++] = belt;
+		cond_resched();
+	}
+	for (i = 0; i < taken; i++)
+		hb_limbo_flush(belts[i]);
+	return taken;
+}
+
+/* Waits for the memory that is in limbo in an account's belts, but @own. False: there is none. */
+static bool flush_kin(struct hb_kin *kin, const struct hashbelt_belt *own)
+{
+	unsigned int left = UINT_MAX;
+	struct hashbelt_belt *belt;
+	bool flushed = false;
+
+	if (mutex_lock_killable(&kin->reclaim))
+		return false;
+	while (left && !fatal_signal_pending(current)) {
+		belt = next_of_kin(kin, own, hb_is_in_limbo, &left);
+		if (belt)
+			flushed |= !hb_limbo_flush(belt);
+		cond_resched();
+	}
+	mutex_unlock(&kin->reclaim);
+	return flushed;
+}
+
+/*
+ * Takes @size bytes of what has expired in @belt, which may be NULL, or, if nothing has, in the
+ * other belts of the account, and waits until they are free. False: nothing has expired, or the
+ * caller is being killed.
+ */
+static bool take_expired(struct hb_account *account, struct hashbelt_belt *belt, size_t size)
+{
+	struct hb_kin *kin = kin_of(account);
+	u64 takes = READ_ONCE(kin->takes);
+	bool taken;
+
+	size = max_t(size_t, size, TAKE_LEAST);
+	if (belt && take_from(belt, &size)) {
+		hb_limbo_flush(belt);
+		return !fatal_signal_pending(current);
+	}
+	if (mutex_lock_killable(&kin->reclaim))
+		return false;
+	/* Another task may have freed enough for both. */
+	taken = takes != kin->takes;
+	if (!taken) {
+		taken = take_from_kin(kin, belt, size);
+		WRITE_ONCE(kin->takes, kin->takes + taken);
+	}
+	mutex_unlock(&kin->reclaim);
+	return taken && !fatal_signal_pending(current);
+}
+
+/**
+ * hb_free_memory() - free memory that is not in use, after an allocation has failed
+ * @account:	the account of the allocation, or NULL
+ * @belt:	the belt of the allocation, or NULL
+ * @size:	bytes that are needed
+ * @step:	0 at first: what was done for this allocation before
+ *
+ * Waits for what is in limbo; takes what has expired, in @belt before the other belts of the
+ * account, as often as there is something; and waits once for what is in limbo in these. Entries
+ * that are reported stay, as events take their memory.
+ *
+ * Context: may sleep, under no spinlock. Return: true if the caller is to try again; false: there
+ * is nothing, or the caller is being killed.
+ */
+bool hb_free_memory(struct hb_account *account, struct hashbelt_belt *belt, size_t size,
+		    unsigned int *step)
+{
+	if (!*step) {
+		*step = 1;
+		if (belt)
+			return !hb_limbo_flush(belt);
+	}
+	if (take_expired(account, belt, size))
+		return true;
+	if (*step == 1) {
+		*step = 2;
+		return flush_kin(kin_of(account), belt);
+	}
+	return false;
 }
 
 /* Eviction at the limits of the account and the module */
@@ -784,20 +1097,25 @@ static bool may_evict(const struct hashbelt_belt *belt, int err)
 	return err != -ENOMEM && frees_by_evicting(belt);
 }
 
+/* Evicts some entries, and waits until they are freed. False: the allocation is to fail. */
+static bool evict_some(struct hashbelt_belt *belt, int err)
+{
+	return may_evict(belt, err) && hb_evict(belt, HASHBELT_EVICTED, HB_BATCH) &&
+	       !hb_limbo_flush(belt);
+}
+
 /* As hashbelt_entry_alloc(), for an entry of any kind. */
 struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len)
 {
+	size_t size = hb_span(kind, keys, key_len + value_len);
+	unsigned int step = 0, evictions = 0;
 	struct hashbelt_entry *entry;
-	unsigned int tries;
 
 	entry = hb_entry_alloc(belt, kind, keys, key_len, value_len, GFP_KERNEL);
-	for (tries = 0; IS_ERR(entry) && tries < ALLOC_TRIES; tries++) {
-		/* Flushing limbo may free enough. */
-		if (tries && !(may_evict(belt, PTR_ERR(entry)) &&
-			       hb_evict(belt, HASHBELT_EVICTED, HB_BATCH)))
-			break;
-		if (hb_limbo_flush(belt))
+	while (IS_ERR(entry)) {
+		if (!hb_free_memory(belt->account, belt, size, &step) &&
+		    !(++evictions < ALLOC_TRIES && evict_some(belt, PTR_ERR(entry))))
 			break;
 		entry = hb_entry_alloc(belt, kind, keys, key_len, value_len, GFP_KERNEL);
 	}
@@ -1046,6 +1364,7 @@ int hb_evict_init(void)
 {
 	int err;
 
+	hb_kin_init(&unaccounted);
 	shrinker = hb_shrinker_new(shrink_count, shrink_scan);
 	if (!shrinker)
 		return -ENOMEM;

@@ -155,6 +155,13 @@ static void used_exit(struct hb_account *account)
 	data_race((percpu_counter_destroy(&account->used), 0));
 }
 
+void hb_kin_init(struct hb_kin *kin)
+{
+	spin_lock_init(&kin->lock);
+	INIT_LIST_HEAD(&kin->belts);
+	mutex_init(&kin->reclaim);
+}
+
 /*
  * Opens an account with one reference. @release frees it when the last reference is dropped, in a
  * context that may sleep. Returns 0 or -ENOMEM. Context: may sleep.
@@ -163,6 +170,7 @@ int hb_account_init(struct hb_account *account, void (*release)(struct hb_accoun
 {
 	refcount_set(&account->ref, 1);
 	atomic_set(&account->dying, 0);
+	hb_kin_init(&account->kin);
 	account->whole = NULL;
 	account->release = release;
 	/* Without WQ_MEM_RECLAIM, which costs a thread: no allocation waits for this work. */

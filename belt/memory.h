@@ -3,12 +3,32 @@
 #define _HASHBELT_MEMORY_H
 
 #include <linux/gfp.h>
+#include <linux/list.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/percpu_counter.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+
+/**
+ * struct hb_kin - the belts of an account, or those without one
+ * @lock:	protects @belts and @count
+ * @belts:	the belts, those first at which a task has looked longest ago
+ * @count:	their number
+ * @reclaim:	one task at a time takes what has expired in belts that it does not use, and no such
+ *		belt is freed meanwhile
+ * @takes:	how often a task has taken something; written under @reclaim
+ */
+struct hb_kin {
+	spinlock_t lock;		/* taken with no other lock inside */
+	struct list_head belts;
+	unsigned int count;
+	struct mutex reclaim;		/* inside the other mutexes of a belt but flush.lock */
+	u64 takes;
+};
 
 /**
  * struct hb_account - the memory and the workers of one user's belts
@@ -19,6 +39,7 @@
  *		has those of @whole
  * @free_wq:	frees belts, one at a time likewise
  * @dying:	number of belts that were given up and are not freed yet; of a part: not used
+ * @kin:	the belts; of a part: not used
  * @ref:	one for the maker of the account, one for each belt; of a part: not used
  * @release:	called when the last reference is dropped; nothing is charged any more then. It
  *		closes the parts
@@ -32,6 +53,7 @@ struct hb_account {
 	struct workqueue_struct *wq;
 	struct workqueue_struct *free_wq;
 	atomic_t dying;
+	struct hb_kin kin;
 	refcount_t ref;
 	void (*release)(struct hb_account *account);
 };
@@ -63,6 +85,7 @@ void hb_memory_part_limit(u64 bytes);
 u64 hb_memory_used(void);
 bool hb_memory_is_scarce(struct hb_account *account);
 
+void hb_kin_init(struct hb_kin *kin);
 int hb_account_init(struct hb_account *account, void (*release)(struct hb_account *account));
 int hb_account_init_part(struct hb_account *part, struct hb_account *whole);
 void hb_account_exit_part(struct hb_account *part);

@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 
 #include "belt.h"
+#include "evict.h"
 #include "mark.h"
 #include "set.h"
 #include "shard.h"
@@ -117,6 +118,7 @@ static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_co
 			    u32 fields, struct new_geometry *to)
 {
 	u32 buckets = belt->geometry->size[0];
+	unsigned int step = 0;
 	int err;
 
 	lockdep_assert_held(&belt->set_lock);
@@ -134,7 +136,11 @@ static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_co
 	to->geometry = belt->geometry == belt->geometries ? belt->geometries + 1 : belt->geometries;
 	hb_geometry_init(to->geometry, to->ttl, buckets, to->grace);
 	hb_for_each_shard(shard, belt) {
-		shard->level = hb_level_new(to->geometry, 0, belt->account);
+		do {
+			shard->level = hb_level_new(to->geometry, 0, belt->account);
+		} while (IS_ERR(shard->level) &&
+			 hb_free_memory(belt->account, belt, buckets * sizeof(struct list_head),
+					&step));
 		err = PTR_ERR_OR_ZERO(shard->level);
 		if (!err)
 			continue;

@@ -265,6 +265,21 @@ bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now
 	return true;
 }
 
+/* Expires what hb_wheel_drain() has claimed. Returns the number of entries. */
+unsigned int hb_expire_drained(struct hb_shard *shard, struct hb_drain_result *result, u64 now)
+{
+	struct hashbelt_entry *entry, *next;
+	unsigned int expired = 0;
+
+	list_for_each_entry_safe(entry, next, &result->expired, node.slot) {
+		/* Limbo and the queue use its words. */
+		list_del_init(&entry->node.slot);
+		hb_expire(shard, entry, now);
+		expired++;
+	}
+	return expired;
+}
+
 /* Finding, under the shard's lock */
 
 /* The entry of a key, whatever its deadline, or NULL; @hash has the kind. */

@@ -42,6 +42,7 @@ void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry,
 		       struct hashbelt_entry *by, u64 now);
 void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+unsigned int hb_expire_drained(struct hb_shard *shard, struct hb_drain_result *result, u64 now);
 struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const void *key,
 				      u32 key_len);
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,

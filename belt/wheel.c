@@ -137,6 +137,7 @@ int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 	INIT_LIST_HEAD(&wheel->due);
 	INIT_LIST_HEAD(&wheel->permanent);
 	hb_hand_rewind(wheel);
+	wheel->ahead = HB_NEVER;
 	wheel->geometry = geometry;
 	wheel->account = account;
 	if (IS_ERR(level))
@@ -273,6 +274,8 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 		list_add_tail(&node->slot, &wheel->permanent);
 		return HB_NEVER;
 	}
+	if (unlikely(deadline < wheel->ahead))
+		WRITE_ONCE(wheel->ahead, deadline);
 	for (i = 0; ; i++) {
 		struct hb_level *level = wheel->level[i];
 		u32 size = geometry->size[i];
@@ -380,6 +383,34 @@ bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int bud
 					  now, result);
 		}
 	}
+	return true;
+}
+
+/**
+ * hb_wheel_hasten() - let the bucket that holds the present moment fall off before it ends
+ * @wheel:	the wheel
+ * @now:	belt time
+ *
+ * Nodes that are to be expired @now are on the list of due nodes, in buckets that have fallen off,
+ * or in this bucket; not in later ones, and not on other levels. There they may stand behind any
+ * number of others. hb_wheel_drain() then finds them all, and puts the others back in their order.
+ * Does nothing if no node can be due in that bucket.
+ *
+ * Context: the shard's lock. Return: true if the nodes are on the list of due nodes.
+ */
+bool hb_wheel_hasten(struct hb_wheel *wheel, u64 now)
+{
+	struct hb_level *level = wheel->level[0];
+	u64 tick = max(div64_u64(now, level->width), level->done) + 1;
+	u32 slot = slot_of(tick, level->size);
+
+	if (wheel->ahead > now)
+		return false;
+	WRITE_ONCE(wheel->ahead, tick * level->width);
+	__clear_bit(slot, level->map);
+	list_splice_tail_init(&level->slots[slot], &wheel->due);
+	if (wheel->hand.list == 1 && wheel->hand.tick == tick)
+		leave_list(&wheel->hand);
 	return true;
 }
 

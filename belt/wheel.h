@@ -94,6 +94,8 @@ struct hb_hand {
  * @due:	nodes of buckets that fell off and are not drained yet
  * @permanent:	nodes that never expire, the oldest first
  * @hand:	where the next eviction goes on
+ * @ahead:	lower bound of when nodes are to be expired, but of those on @due; read without the
+ *		lock as a hint
  */
 struct hb_wheel {
 	const struct hb_geometry *geometry;
@@ -102,6 +104,7 @@ struct hb_wheel {
 	struct list_head due;
 	struct list_head permanent;
 	struct hb_hand hand;
+	u64 ahead;
 };
 
 /**
@@ -131,6 +134,7 @@ void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level 
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now);
 bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
 		    struct hb_drain_result *result);
+bool hb_wheel_hasten(struct hb_wheel *wheel, u64 now);
 struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now, bool *again);
 u64 hb_wheel_next(struct hb_wheel *wheel);
 void hb_hand_rewind(struct hb_wheel *wheel);

@@ -92,8 +92,7 @@ void hashbelt_kill(struct hashbelt_belt *belt)
 static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 until)
 {
 	struct hb_drain_result result = { .expired = LIST_HEAD_INIT(result.expired) };
-	struct hashbelt_entry *entry, *next;
-	unsigned int number = shard - belt->shards, expired = 0;
+	unsigned int number = shard - belt->shards, expired;
 	bool more;
 	u64 now;
 
@@ -103,12 +102,7 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 	more |= hb_wheel_drain(&shard->leases, until, now, HB_BATCH, &result);
 	if (result.buckets)
 		trace_hashbelt_rotate(belt->id, number, result.buckets, now);
-	list_for_each_entry_safe(entry, next, &result.expired, node.slot) {
-		/* Limbo and the queue use its words. */
-		list_del_init(&entry->node.slot);
-		hb_expire(shard, entry, now);
-		expired++;
-	}
+	expired = hb_expire_drained(shard, &result, now);
 	if (!more)
 		WRITE_ONCE(shard->next, hb_shard_next(shard));
 	spin_unlock(&shard->lock);

@@ -264,6 +264,32 @@ static void reinserted_entries_make_no_room_when_they_expire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 3ULL);
 }
 
+/* Memory for entries, and none for a larger index. */
+static void allow_no_table(struct hashbelt_belt *belt)
+{
+	belt->index.err = -EDQUOT;
+	belt->index.retry = jiffies + 1000 * HZ;
+}
+
+/* Makes belts for which a case has an array, and destroys them. */
+static void make_others(struct kunit *test, struct hashbelt_belt **others, unsigned int n,
+			u32 policy)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		others[i] = hashbelt_create(&(struct hashbelt_config){ .policy = policy });
+		KUNIT_ASSERT_FALSE(test, IS_ERR(others[i]));
+		hashbelt_halt(others[i]);
+	}
+}
+
+static void destroy_others(struct hashbelt_belt **others, unsigned int n)
+{
+	while (n--)
+		hashbelt_destroy(others[n]);
+}
+
 static unsigned int released;
 
 static void account_release(struct hb_account *account)
@@ -386,6 +412,143 @@ static void only_puts_that_add_an_entry_evict_ahead(struct kunit *test)
 	free_charged(account);
 }
 
+/* @live entries in front, and as many behind them that have expired when this returns. */
+static void put_and_expire(struct kunit *test, struct hashbelt_belt *belt, unsigned int live,
+			   unsigned int expired)
+{
+	unsigned int key;
+
+	/* With two buckets of TTL they are in one. */
+	for (key = 0; key < live; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 100000), 0);
+	for (; key < live + expired; key++)
+		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1000), 0);
+	move_time_only(belt, 2 * SEC);
+}
+
+static void an_expired_entry_makes_room_behind_live_ones(struct kunit *test)
+{
+	enum { ENTRIES = 500 };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.max_entries = 2 * ENTRIES, .buckets = *(const u32 *)test->param_value,
+	});
+	unsigned int key;
+
+	put_and_expire(test, belt, ENTRIES, ENTRIES);
+	for (key = 0; key < ENTRIES; key++)
+		KUNIT_ASSERT_EQ(test, put(belt, 10000 + key), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 20000), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), (u64)ENTRIES);
+	for (key = 0; key < ENTRIES; key++)
+		KUNIT_ASSERT_TRUE(test, has(belt, key));
+	check_accounting(test, belt);
+}
+
+/* The search for it moves the others of its bucket, and is not repeated before the next is due. */
+static void a_full_belt_searches_for_hidden_entries_once(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.max_entries = 500, .buckets = 2,
+	});
+	u64 moved;
+
+	put_and_expire(test, belt, 499, 1);
+	KUNIT_EXPECT_EQ(test, put(belt, 1000), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 1001), -ENOSPC);
+	moved = stat_of(belt, HASHBELT_STAT_CASCADED);
+	KUNIT_EXPECT_GT(test, moved, 0ULL);
+	move_time_only(belt, SEC);
+	KUNIT_EXPECT_EQ(test, put(belt, 1001), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_CASCADED), moved);
+}
+
+static void an_expired_entry_makes_room_in_the_chains(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	unsigned int key;
+	int err = 0;
+
+	allow_no_table(belt);
+	for (key = 0; !err && key < 10000; key++)
+		err = put_ttl(belt, key, 1000);
+	KUNIT_ASSERT_EQ(test, err, -EDQUOT);
+	move_time_only(belt, 2 * SEC);
+	KUNIT_EXPECT_EQ(test, put(belt, key - 1), 0);
+}
+
+/* The belts are charged to an account, or to its part, whose limit is then where it is. */
+static void limit_to_used(struct hb_account *account)
+{
+	hb_memory_account_limit(percpu_counter_sum(&account->used));
+}
+
+static void at_the_account_limit_other_belts_give_up_what_has_expired(struct kunit *test)
+{
+	enum { BELTS = 200 };
+	struct hb_account *account = make_charged(test, (struct hashbelt_config){});
+	struct hashbelt_belt **others = kunit_kcalloc(test, BELTS, sizeof(*others), GFP_KERNEL);
+	struct hashbelt_belt *belt = test->priv, *full;
+	unsigned int i, key = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, others);
+	for (i = 0; i < BELTS; i++) {
+		others[i] = still_belt(test, (struct hashbelt_config){ .account = account });
+		KUNIT_ASSERT_EQ(test, put(others[i], 1), 0);
+	}
+	for (i = 0; i < 3; i++) {
+		full = others[i * 90];
+		put_and_expire(test, full, 100, 400);
+		come_to_rest(full);
+		limit_to_used(account);
+		for (; !put(belt, key) && key < 100000; key++)
+			;
+		KUNIT_EXPECT_EQ(test, put(belt, key), -EDQUOT);
+		KUNIT_EXPECT_GE(test, key, 200 * (i + 1));
+		KUNIT_EXPECT_EQ(test, entries_of(full), 100ULL);
+		hb_memory_account_limit(U64_MAX);
+	}
+	KUNIT_EXPECT_EQ(test, account->kin.count, (unsigned int)BELTS + 1);
+	destroy_others(others, BELTS);
+	KUNIT_EXPECT_EQ(test, account->kin.count, 1u);
+	free_charged(account);
+}
+
+static const struct hashbelt_config staying_cases[] = {
+	{ .handler = HASHBELT_REINSERT }, { .handler = HASHBELT_NOTIFY },
+};
+
+static void staying_case_name(const struct hashbelt_config *config, char *name)
+{
+	strscpy(name, config->handler == HASHBELT_NOTIFY ? "notify" : "reinsert",
+		KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(staying, staying_cases, staying_case_name);
+
+/* Their expiry frees no memory. */
+static void at_the_account_limit_entries_that_stay_are_left_alone(struct kunit *test)
+{
+	struct hashbelt_config config = *(const struct hashbelt_config *)test->param_value;
+	struct hb_account *account = make_charged(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = test->priv, *other;
+	unsigned int key;
+
+	config.account = account;
+	other = still_belt(test, config);
+	put_and_expire(test, other, 100, 100);
+	come_to_rest(belt);
+	limit_to_used(account);
+	for (key = 0; !put(belt, key) && key < 1000; key++)
+		;
+	KUNIT_EXPECT_EQ(test, put(belt, key), -EDQUOT);
+	KUNIT_EXPECT_FALSE(test, take_expired(account, belt, 1));
+	KUNIT_EXPECT_EQ(test, entries_of(other), 200ULL);
+	KUNIT_EXPECT_EQ(test, info_of(other).queued, 0ULL);
+	hb_memory_account_limit(U64_MAX);
+	hashbelt_destroy(other);
+	free_charged(account);
+}
+
 /* A belt that reports evictions frees nothing by them. */
 static void a_belt_that_reports_evictions_evicts_none_ahead(struct kunit *test)
 {
@@ -437,7 +600,7 @@ static void the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned(struc
 	hashbelt_destroy(pinned);
 }
 
-static const unsigned int behind_cases[] = { 63, 64, 65, 1000 };
+static const unsigned int behind_cases[] = { 63, 64, 65, 200 };
 
 static void behind_case_name(const unsigned int *belts, char *name)
 {
@@ -445,25 +608,6 @@ static void behind_case_name(const unsigned int *belts, char *name)
 }
 
 KUNIT_ARRAY_PARAM(behind, behind_cases, behind_case_name);
-
-/* Makes belts for which a case has an array, and destroys them. */
-static void make_others(struct kunit *test, struct hashbelt_belt **others, unsigned int n,
-			u32 policy)
-{
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		others[i] = hashbelt_create(&(struct hashbelt_config){ .policy = policy });
-		KUNIT_ASSERT_FALSE(test, IS_ERR(others[i]));
-		hashbelt_halt(others[i]);
-	}
-}
-
-static void destroy_others(struct hashbelt_belt **others, unsigned int n)
-{
-	while (n--)
-		hashbelt_destroy(others[n]);
-}
 
 /* Each of the others had an entry, too, or is pinned and has one. */
 static void the_shrinker_counts_the_entries_behind_belts_with_nothing_to_take(struct kunit *test)
@@ -694,13 +838,6 @@ static void an_eviction_finds_the_entry_behind_thousands_of_empty_buckets(struct
 	atomic_dec(&belt->movers);
 }
 
-/* Memory for entries, and none for a larger index. */
-static void allow_no_table(struct hashbelt_belt *belt)
-{
-	belt->index.err = -EDQUOT;
-	belt->index.retry = jiffies + 1000 * HZ;
-}
-
 /* Puts keys until one is refused. Returns that key; its shard is full. */
 static unsigned int fill_a_shard(struct kunit *test, struct hashbelt_belt *belt)
 {
@@ -876,6 +1013,11 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(puts_near_the_account_limit_evict_what_they_add),
 	KUNIT_CASE(only_puts_that_add_an_entry_evict_ahead),
 	KUNIT_CASE(a_belt_that_reports_evictions_evicts_none_ahead),
+	KUNIT_CASE_PARAM(an_expired_entry_makes_room_behind_live_ones, bucket_gen_params),
+	KUNIT_CASE(a_full_belt_searches_for_hidden_entries_once),
+	KUNIT_CASE(an_expired_entry_makes_room_in_the_chains),
+	KUNIT_CASE(at_the_account_limit_other_belts_give_up_what_has_expired),
+	KUNIT_CASE_PARAM(at_the_account_limit_entries_that_stay_are_left_alone, staying_gen_params),
 	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
 	KUNIT_CASE_PARAM(the_shrinker_counts_the_entries_behind_belts_with_nothing_to_take,
 			 behind_gen_params),

@@ -118,6 +118,78 @@ static unsigned int drain(struct fixture *f)
 	return count(&drained.expired);
 }
 
+/* Also those that stand behind others in their bucket; refreshed ones stay. */
+static void a_hastened_bucket_gives_up_what_has_expired_by_now(struct kunit *test)
+{
+	enum { NODES = 1000, ROUNDS = 50 };
+	struct fixture *f = make_case(test);
+	u64 ttl = ((const struct wheel_case *)test->param_value)->ttl;
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL);
+	unsigned int round, i, due, left = NODES;
+	u64 deadline;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	for (i = 0; i < NODES; i++)
+		add(test, f, &nodes[i], (f->now + 1 + div_u64(ttl, NODES) * (i * 7919 % NODES)) &
+					~7ULL);
+	for (round = 0; round < ROUNDS; round++) {
+		f->now += div_u64(ttl, ROUNDS);
+		for (i = due = 0; i < NODES; i++) {
+			if ((s64)atomic64_read(&nodes[i].deadline) < 0)
+				continue;
+			deadline = hb_node_deadline(&nodes[i]);
+			if (deadline > f->now && prandom_u32_state(&f->rnd) % 50 == 0)
+				atomic64_set(&nodes[i].deadline,
+					     deadline + (div_u64(ttl, 8) & ~7ULL));
+			due += hb_node_deadline(&nodes[i]) <= f->now;
+		}
+		if (due)
+			KUNIT_EXPECT_LE(test, f->wheel.ahead, f->now);
+		hb_wheel_hasten(&f->wheel, f->now);
+		KUNIT_ASSERT_EQ(test, drain(f), due);
+		KUNIT_ASSERT_GT(test, f->wheel.ahead, f->now);
+		/* Nothing is due: no bucket falls off. */
+		KUNIT_ASSERT_FALSE(test, hb_wheel_hasten(&f->wheel, f->now));
+		left -= due;
+	}
+	f->now += ttl;
+	KUNIT_EXPECT_EQ(test, drain(f), left);
+}
+
+static void a_hastened_bucket_keeps_its_order(struct kunit *test)
+{
+	enum { NODES = 300 };
+	struct fixture *f = make(test, 100 * SEC, 2);
+	struct hb_node *nodes = kunit_kcalloc(test, NODES, sizeof(*nodes), GFP_KERNEL), *node;
+	unsigned int i, wrong = 0;
+	bool again = false;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	/* Each third is due first. */
+	for (i = 0; i < NODES; i++)
+		add(test, f, &nodes[i], f->now - 344 + (i % 3 ? 50 * SEC : SEC));
+	hb_hand_rewind(&f->wheel);
+	for (i = 0; i < 100; i++) {
+		KUNIT_ASSERT_PTR_EQ(test, hb_hand_node(&f->wheel, &again), &nodes[i]);
+		hb_hand_pass(&f->wheel);
+	}
+	f->now += 2 * SEC;
+	KUNIT_EXPECT_TRUE(test, hb_wheel_hasten(&f->wheel, f->now));
+	KUNIT_EXPECT_EQ(test, drain(f), (unsigned int)NODES / 3);
+	KUNIT_EXPECT_NULL(test, hb_hand_node(&f->wheel, &again));
+	hb_hand_rewind(&f->wheel);
+	for (i = 0; i < NODES; i++) {
+		if (i % 3 == 0)
+			continue;
+		node = hb_hand_node(&f->wheel, &again);
+		wrong += node != &nodes[i];
+		if (node)
+			hb_hand_pass(&f->wheel);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0u);
+	KUNIT_EXPECT_NULL(test, hb_hand_node(&f->wheel, &again));
+}
+
 /* A search for the nearest node moves nodes that never expire to the list of permanent ones. */
 static void a_replaced_wheel_loses_no_node(struct kunit *test)
 {
@@ -553,6 +625,8 @@ static struct kunit_case wheel_test_cases[] = {
 	KUNIT_CASE(a_node_can_be_taken_off_between_two_batches),
 	KUNIT_CASE(a_drain_ends_although_expired_nodes_are_put_back),
 	KUNIT_CASE_PARAM(a_late_drain_finds_every_node, wheel_gen_params),
+	KUNIT_CASE_PARAM(a_hastened_bucket_gives_up_what_has_expired_by_now, wheel_gen_params),
+	KUNIT_CASE(a_hastened_bucket_keeps_its_order),
 	KUNIT_CASE_PARAM(the_hand_comes_to_each_node_once_a_lap, wheel_gen_params),
 	KUNIT_CASE_PARAM(the_hand_finds_its_way_while_the_wheel_changes, wheel_gen_params),
 	{}
