@@ -14,6 +14,7 @@
 #
 # Prints TAP. Fails if too few lines were run, or if the counts are missing.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 enough=97	# percent of all lines that have to be run: the suite reaches slightly more

@@ -4,6 +4,7 @@
 # example.sh [NAME [ARGUMENT]...] - run a program of examples/ in a guest, and exit with
 # its status. Without a name, or with an unknown one, list the examples and exit with 2.
 set -eu
+unset CDPATH
 top=$(cd "$(dirname "$0")/.." && pwd)
 
 # list - print the name of each example, with the description in its first line.

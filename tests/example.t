@@ -3,6 +3,7 @@
 #
 # example.t - make run EXAMPLE=NAME. Runs in the source tree, and boots guests itself.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/hbctl/tap.sh

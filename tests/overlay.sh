@@ -5,6 +5,7 @@
 # discarded at the end. Runs the test, with its arguments, in a mount namespace of its own: the mounts
 # end with that. Needs root. Sources tap.sh, and sets tests and top.
 
+unset CDPATH
 tests=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck disable=SC2034 # for the test
 top=$(cd "$tests/.." && pwd)

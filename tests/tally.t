@@ -3,6 +3,7 @@
 #
 # tally.t - tally.awk notices each kind of failure, and missing results.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh

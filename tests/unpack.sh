@@ -7,6 +7,7 @@
 # Installing the package would start a server, or load a policy into the kernel of this machine. So
 # this script unpacks the program into the cache. The first call downloads the package.
 set -eu
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 package=$1

@@ -3,6 +3,7 @@
 #
 # words.t - words.awk prints each line that breaks a rule of writing, and no other.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh

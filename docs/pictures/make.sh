@@ -9,6 +9,7 @@
 # Without an option, info.txt and top.txt are first made anew, from what hbctl prints in a guest.
 # `make bench-plot` makes bench.json anew.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -9,6 +9,7 @@
 # Then the module of the commit that last wrote the file is built and counted with the present
 # kernel and compiler.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..

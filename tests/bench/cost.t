@@ -9,6 +9,7 @@
 # - The cost is that in tests/bench/instructions. The bound is 3 percent, in both directions:
 #   if the file did not follow a fall, a later rise up to the old count would not be found.
 set -u
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

@@ -8,6 +8,7 @@
 # The guest has only the module and bench: other files would change the time at which it is
 # ready, and so the times at which the kernel frees replaced entries.
 set -eu
+unset CDPATH
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 payload=$top/.cache/build/payload

@@ -9,6 +9,7 @@
 # the task that ran there. So each processor time is followed by that of the emulator, as this
 # machine counts it, and by how long the emulator's threads waited for a processor.
 set -eu
+unset CDPATH
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -16,6 +16,7 @@
 #
 # docs/performance.md describes the members of the lines.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..

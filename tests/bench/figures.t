@@ -4,6 +4,7 @@
 # figures.t - figures.sh measures each peer, and table.sh prints each line that it has. One guest, a
 # small number of entries.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/hbctl/tap.sh

@@ -4,6 +4,7 @@
 # kernel.sh [OPTION]... - measure operations inside the kernel (tests/bench/kernel), in a guest with
 # OPTIONs of tests/vm/run.sh. With --count-instructions a nanosecond of the table is one instruction.
 set -eu
+unset CDPATH
 top=$(cd "$(dirname "$0")/../.." && pwd)
 payload=$top/.cache/build/payload
 work=$(mktemp -d)

@@ -9,6 +9,7 @@
 #
 # plot.sh --check - print what --draw would change.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

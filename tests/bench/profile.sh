@@ -14,6 +14,7 @@
 # in count.sh: so no interrupt is in it. For an operation whose name ends in "freed" all slices
 # count, with interrupts and all other tasks.
 set -eu
+unset CDPATH
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 payload=$top/.cache/build/payload

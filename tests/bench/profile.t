@@ -3,6 +3,7 @@
 #
 # profile.t - profile.sh accounts for the instructions that bench counted. One guest.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/hbctl/tap.sh

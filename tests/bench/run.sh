@@ -5,6 +5,7 @@
 # what they are compared with, in guests. Prints tables, and leaves the lines of figures.sh in
 # .cache/build/bench.json.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

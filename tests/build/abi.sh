@@ -8,6 +8,7 @@
 #
 #	make tools && tests/build/abi.sh .cache/build/tools/libhashbelt.so >tests/build/libhashbelt.abi
 set -eu
+unset CDPATH
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 headers=$(mktemp -d)

@@ -7,6 +7,7 @@
 # source tree.
 # shellcheck disable=SC2317 # functions that silent calls
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)

@@ -9,6 +9,7 @@
 # its families with those that hbctl prints.
 # shellcheck disable=SC2317 # functions that silent calls
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)

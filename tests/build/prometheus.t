@@ -8,6 +8,7 @@
 # ports are free. The rules lose their "for": alerts_test.yml has cases for these times.
 # shellcheck disable=SC2317 # functions that at_last calls
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)

@@ -4,6 +4,7 @@
 # payload.sh PAYLOAD - add to the payload of a guest what the tests of this folder need:
 # apparmor_parser, and the module signed with a key that no kernel trusts.
 set -eu
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 payload=$1

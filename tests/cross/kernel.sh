@@ -18,6 +18,7 @@
 # kbuild) by links to this machine's. The first call downloads 55 MB; later calls download
 # nothing: to get a newer kernel of Debian, remove the cached directory.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 tests=$(cd "$here/.." && pwd)

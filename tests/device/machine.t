@@ -5,6 +5,7 @@
 # uname's name of the processor, the size of a page in KiB, and the preemption model:
 # PREEMPT_RT, PREEMPT or none (voluntary).
 
+unset CDPATH
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 number=0 failed=0

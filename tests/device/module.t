@@ -7,6 +7,7 @@
 # with hashbelt.ko, hashbelt_user.ko and device/parameter_test. A module that is loaded
 # already is removed first; none is loaded afterwards.
 
+unset CDPATH
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 

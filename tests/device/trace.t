@@ -6,6 +6,7 @@
 # Prints TAP. For a guest with the module loaded and tracefs, as the superuser, in a
 # directory with hbctl.
 
+unset CDPATH
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 

@@ -9,6 +9,7 @@
 # run one after the other, in one shell and on the belts that the ones before have made. An example
 # of the manual page has to succeed, each in a shell of its own.
 set -u
+unset CDPATH
 # shellcheck disable=SC3040 # the shell of the guest is busybox
 set -o pipefail	# a command at the beginning of a pipe has to succeed as well
 

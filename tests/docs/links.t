@@ -4,6 +4,7 @@
 # links.t - what README.md and docs/ refer to is there: files, targets of make, scripts. And each
 # command that they show is of a kind that a test runs.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)

@@ -5,6 +5,7 @@
 # equals a plain count over the same log. A request opens a session if its client made
 # no request in the 30 minutes before.
 set -u
+unset CDPATH
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"

@@ -5,6 +5,7 @@
 # the module with inject.h, for the kernel whose build folder is KDIR; the list of the
 # sites in it; the program fault_test.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 tests=$here/..

@@ -7,6 +7,7 @@
 #
 #	.cache/build/fuzz/hbctl_fuzz .cache/fuzz/crash-...
 set -eu
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)

@@ -5,6 +5,7 @@
 # each structure with its members in their order, each constant. With --constants, print the
 # present content of hashbelt.txt.const.
 set -eu
+unset CDPATH
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 

@@ -3,6 +3,7 @@
 #
 # apply_usage.t - the files of hbctl apply without a device: the format, and errors in it.
 set -u
+unset CDPATH
 
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"

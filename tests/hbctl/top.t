@@ -6,6 +6,7 @@
 # The module is removed and loaded again first, so that there are only the belts of this
 # test. top reads them when a key is pressed, and not as time passes.
 set -u
+unset CDPATH
 
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"

@@ -9,6 +9,7 @@
 # setpriv ends the guest even if the caller is killed and cannot clean up. TMPDIR is for the guest's
 # memory, a sparse file: /dev/shm may be too small, or mounted noexec.
 set -eu
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 image=$1 root=$2 work=$3 silence=$4

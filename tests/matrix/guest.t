@@ -5,6 +5,7 @@
 # processor (maxcpus=1): newer kernels patch their own code while they boot, and an emulated
 # second processor may crash then.
 
+unset CDPATH
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 

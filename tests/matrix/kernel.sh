@@ -14,6 +14,7 @@
 # a newer kernel of the suite, remove them. The first call takes a minute. All calls
 # need root.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -4,6 +4,7 @@
 # module.t KERNEL DIRECTORY COMMAND... - a test: COMMAND builds the module in DIRECTORY, and
 # prints nothing. KERNEL is the kernel's name in the test's description.
 set -u
+unset CDPATH
 
 # shellcheck source=tests/where.sh
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"

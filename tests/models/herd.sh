@@ -8,6 +8,7 @@
 # minute). The model is in the kernel's source. cache.sh keeps both; they are made again
 # when this script or the kernel's source has changed.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" models)

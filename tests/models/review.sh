@@ -15,6 +15,7 @@
 # text without comments and without white space that has no meaning: neither a comment nor another
 # indentation changes the hash.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -3,6 +3,7 @@
 #
 # trail.t - the command of docs/races.md that prints the trail of a model's error.
 set -u
+unset CDPATH
 
 # shellcheck source=tests/result.sh
 . "$(dirname "$0")/../result.sh"

@@ -11,6 +11,7 @@
 # cache.sh keeps the directory, and tests write to overlays of it only. The first call takes a minute
 # or two. Needs root.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" packages)

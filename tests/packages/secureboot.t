@@ -7,6 +7,7 @@
 # commands of docs/hardening.md. enrol.exp then uses the menu of MokManager as a user would.
 # secureboot_guest.sh runs in the guest, once after each boot. Runs as root.
 set -u
+unset CDPATH
 
 # shellcheck source=tests/packages/machine.sh
 . "$(dirname "$0")/machine.sh"

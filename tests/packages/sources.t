@@ -6,6 +6,7 @@
 # a version before in .cache/build/deb-before, for debian.t. Runs in the source tree.
 # shellcheck disable=SC2317 # functions that succeeds and is call
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)

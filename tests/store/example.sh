@@ -3,6 +3,7 @@
 #
 # example.sh - run examples/offline_locks.sh on this machine, with a temporary PostgreSQL.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -3,6 +3,7 @@
 #
 # manual.t - the EXAMPLES of the manual page that use a database.
 set -u
+unset CDPATH
 
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/../hbctl/tap.sh"

@@ -4,6 +4,7 @@
 # need.sh - install PostgreSQL and its C library. Keeps Debian's package from making and
 # starting a database.
 set -eu
+unset CDPATH
 
 need=$(cd "$(dirname "$0")/.." && pwd)/need.sh
 conf=/etc/postgresql-common/createcluster.conf

@@ -12,6 +12,7 @@
 # what this machine boots. The script extracts the image from its package; cache.sh keeps
 # it, so only the first call takes long.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" vm)

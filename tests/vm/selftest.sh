@@ -4,6 +4,7 @@
 # selftest.sh - plant each fault that run.sh must notice, and check that run.sh
 # notices it. Prints TAP; fails if any case fails.
 set -u
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh

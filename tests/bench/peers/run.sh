@@ -10,6 +10,7 @@
 #	REQUESTS=N	requests of a workload, about so many (10000)
 #	PACE=N		least microseconds for a request, in which all caches handle it (1500)
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../../.." && pwd)

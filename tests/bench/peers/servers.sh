@@ -5,6 +5,7 @@
 # guest. The packages memcached and redis-server are not installed here: they would start servers.
 # The server of Redis is in redis-tools as well, under the name of another program.
 set -eu
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
