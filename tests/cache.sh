@@ -9,6 +9,7 @@
 # ${XDG_CACHE_HOME:-$HOME/.cache}/hashbelt. CACHE=none uses .cache/cold in the clone, which
 # tests/run.sh empties first: so everything is built, as on a new machine.
 set -eu
+unset CDPATH
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 case ${CACHE-} in
@@ -20,5 +21,6 @@ none) root=$top/.cache/cold ;;
 	exit 1
 	;;
 esac
+"$top/tests/build_path.sh" "$root" "say CACHE=DIRECTORY"
 mkdir -p "$root/$1"
 cd "$root/$1" && pwd

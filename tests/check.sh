@@ -9,7 +9,7 @@
 #	layers		no object of the module uses symbols of one that Kbuild lists after it; likewise
 #			hbctl and tools/Makefile; and docs/design.md shows the files of the module in
 #			the same order
-#	shell scripts	all, by shellcheck
+#	shell scripts	all, by shellcheck; those that call cd are not led astray by CDPATH
 #	manual pages	all, by mandoc
 #	words	all files, for words that docs and comments avoid
 #	pictures	those of docs/pictures, and the tables of docs/performance.md, are what their
@@ -22,9 +22,12 @@
 # The checks run in parallel. A file that checkpatch has found clean is remembered by its content,
 # and not checked again: the result of checkpatch depends on the file alone.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
+# shellcheck source=tests/environment.sh
+. "$tests/environment.sh"
 cd "$top" || exit 1
 
 checkpatch=$("$tests/cache.sh" checkpatch) || exit 1
@@ -156,6 +159,10 @@ check_pictures() {
 check_scripts() {
 	# shellcheck disable=SC2046
 	shellcheck -x $(files | xargs grep -lE '^#!/bin/sh|^# shellcheck shell')
+	# cd prints a directory, and may choose another, where CDPATH is set.
+	# shellcheck disable=SC2016 # the text of scripts
+	files | xargs grep -l '^#!/bin/sh' | xargs grep -lF '$(cd ' |
+		xargs grep -L -e '^unset CDPATH' -e '^\. .*overlay\.sh' | sed 's/$/: lacks unset CDPATH/'
 }
 
 # A page that refers to another as a whole (.so) has its path from the directory above man3.

@@ -7,11 +7,14 @@
 #
 # The copy is .cache/mutants/tree. The output of a suite stays beside it, in NAME.log.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh
 . "$tests/result.sh"
 top=$(cd "$tests/.." && pwd)
+# shellcheck source=tests/environment.sh
+. "$tests/environment.sh"
 home=$top/.cache/mutants
 tree=$home/tree
 wanted=" $* "

@@ -66,9 +66,12 @@
 # A suite with another kernel is a function in a subshell.
 # shellcheck disable=SC2030,SC2031
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
+# shellcheck source=tests/environment.sh
+. "$tests/environment.sh"
 # Two suites at a time, in this order: the quickest to fail come first, then the longest, then the
 # rest. The suite that measures latencies runs alone, at the end.
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl

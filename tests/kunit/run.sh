@@ -25,9 +25,12 @@
 # nothing leaked, the guest shut down, and the kernel logged no complaint. Otherwise the
 # reason is on stderr.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/environment.sh
+. "$top/tests/environment.sh"
 
 say() {
 	echo "run.sh: $1" >&2

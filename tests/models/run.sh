@@ -17,11 +17,14 @@
 # runs again only when the model, its flags, spin, the compiler or search() has changed. A
 # cached outcome is checked like a new one.
 set -u
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh
 . "$here/../result.sh"
 top=$here/../..
+# shellcheck source=tests/environment.sh
+. "$top/tests/environment.sh"
 out=$top/.cache/build/models
 limit=300	# seconds of processor time for a case
 store=$("$here/../cache.sh" searches) || exit

@@ -29,11 +29,14 @@
 # Prints TAP: fails if less than PERCENT of the mutants that count are found, or if "equivalent"
 # lists a mutant that does not exist. The logs of the stages are in .cache/mutation/log.
 set -u
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/result.sh
 . "$tests/result.sh"
 top=$(cd "$tests/.." && pwd)
+# shellcheck source=tests/environment.sh
+. "$tests/environment.sh"
 here=$tests/mutation
 home=$top/.cache/mutation
 tree=$home/tree

@@ -31,8 +31,12 @@
 # and stderr, live and unchanged.
 
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/environment.sh
+. "$top/tests/environment.sh"
 cache=$("$here/../cache.sh" vm)
 
 say() {
@@ -145,7 +149,7 @@ task() {
 
 # archive WORD... - make the guest's file system. It is not compressed: unpacking costs the
 # guest more than loading. It is always the same for the same payload, so that counted
-# instructions repeat.
+# instructions repeat, whatever umask the payload was built with.
 archive() {
 	root=$work/root
 	mkdir -p "$root/bin" "$root/payload"
@@ -153,6 +157,7 @@ archive() {
 	cp "$here/init" "$root/init"
 	chmod 755 "$root/init"
 	cp -a "$payload/." "$root/payload/"
+	chmod -R u+rwX,go+rX,go-w "$root/payload"
 	# Sorts after the payload: init checks by it that the archive is complete.
 	task "$@" >"$root/task"
 	find "$root" -exec touch -h -d @0 {} +
