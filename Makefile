@@ -6,7 +6,8 @@
 VERSION := $(shell sed -n 's/^.define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' hashbelt_version.h)
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-O := $(CURDIR)/.cache/build
+# Relative, so that the path of the source tree may have any character but the end of a line.
+O := .cache/build
 
 # A web server's log, plain or gzipped, to count sessions in as one more test.
 ACCESS_LOG ?=
@@ -15,16 +16,44 @@ ACCESS_LOG ?=
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
 
-.PHONY: all module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
+# The kernel's build takes these for its own, if they come from the environment or from this make.
+unexport CDPATH KBUILD_OUTPUT KBUILD_EXTMOD_OUTPUT
+MAKEOVERRIDES := $(filter-out O=% VERSION=% KBUILD_OUTPUT=%,$(MAKEOVERRIDES))
+
+define newline
+
+
+endef
+$(if $(findstring $(newline),$(CURDIR)),$(error the path of the source tree has the end of a line: \
+	move the tree))
+$(if $(strip $(O)),,$(error O= names no directory))
+
+# One word for a shell.
+quote = '$(subst ','\'',$(1))'
+module := $(call quote,$(O)/module-$(KVER))
+# A rule has "+" before it, as make itself gives one that shows $(MAKE).
+make_tools = $(MAKE) -f tools/Makefile O=$(O)/tools VERSION=$(VERSION)
+# Where DKMS is present, it builds the module that is installed.
+dkms := $(if $(DESTDIR),,$(shell command -v dkms 2>/dev/null))
+# The kernel's build cannot take each path of the source tree, and says so in its own words, or not.
+place := $(if $(filter all module load $(if $(dkms),,install),$(or $(MAKECMDGOALS),all)),"$$PWD"/)
+# With "+" a script gets the jobs of "make -j". "make -n" must not run it.
+share_jobs := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
+
+.PHONY: all place module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
 
-module:
-	tests/module.sh $(KDIR) $(O)/module-$(KVER)
+# Before anything is written.
+place:
+	@tests/build_path.sh $(if $(filter /%,$(O)),,$(place))$(call quote,$(O))
 
-tools:
-	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION)
+module: | place
+	$(share_jobs)tests/module.sh $(call quote,$(KDIR)) $(module)
+
+tools: | place
+	+$(make_tools)
 
 run: ## boot a machine of its own, load the module, show what a belt does; or EXAMPLE=NAME
 ifeq ($(EXAMPLE),)
@@ -36,7 +65,7 @@ endif
 
 shell: ## the same machine, with a prompt
 	$(MAKE) -C tests payload
-	tests/vm/run.sh --interactive $(O)/payload insmod hashbelt.ko
+	tests/vm/run.sh --interactive .cache/build/payload insmod hashbelt.ko
 
 quick: ## what shows most mistakes, within two minutes of an edit
 	tests/run.sh --quick
@@ -93,36 +122,39 @@ bench-cache: ## misses, memory and cost beside memcached and Redis; or of TRACE=
 
 simulate: ## miss ratios of orders of eviction, by simulation; or of TRACE=FILE
 	$(MAKE) -s -C tests simulate
-	$(O)/native/simulate $(if $(TRACE),--trace $(TRACE))
+	.cache/build/native/simulate $(if $(TRACE),--trace $(TRACE))
 
 check: ## style and static analysis; silent if all is well
 	tests/check.sh
 
 load: module ## load the module into the running kernel
-	insmod $(O)/module-$(KVER)/hashbelt.ko
+	insmod $(module)/hashbelt.ko
 
 unload: ## and take it out again
 	rmmod hashbelt
 
-install: tools ## module (DKMS where present), and all of install-tools; DESTDIR= for another root
-	tools/install_module.sh install $(VERSION) $(KVER) "$(DESTDIR)"
-	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) install
+installing = tools/install_module.sh $(1) $(VERSION) $(call quote,$(KVER)) $(call quote,$(DESTDIR))
+
+install: tools $(if $(dkms),,module) ## module (DKMS where present), and all of install-tools; DESTDIR= for another root
+	$(share_jobs)$(if $(dkms),$(call installing,dkms),$(call installing,plain) $(call quote,$(KDIR)) $(module))
+	+$(make_tools) install
 
 install-tools: tools ## programs, library, headers, manual, completion, udev rule
-	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) install
+	+$(make_tools) install
 
 install-dkms: ## sources of the module for DKMS; without DESTDIR, DKMS builds and installs it
-	tools/install_module.sh dkms $(VERSION) $(KVER) "$(DESTDIR)"
+	$(call installing,dkms)
 
 uninstall: ## remove what these three put, with the same variables (DESTDIR, PREFIX, KVER)
-	tools/install_module.sh uninstall $(VERSION) $(KVER) "$(DESTDIR)"
-	$(MAKE) -C tools O=$(O)/tools VERSION=$(VERSION) uninstall
+	$(call installing,uninstall)
+	+$(make_tools) uninstall
 
-deb: ## Debian packages, in .cache/build/deb: hashbelt-dkms, hbctl, hbctl-store, the library
-	tools/make_deb.sh $(O)/deb
+deb: | place ## Debian packages, in .cache/build/deb: hashbelt-dkms, hbctl, hbctl-store, the library
+	tools/make_deb.sh $(call quote,$(O)/deb)
 
+# Another directory may have files of its user.
 clean: ## what was built; downloads and the kernel for KUnit stay
-	rm -rf $(O)
+	rm -rf $(if $(filter .cache/build,$(O)),$(O),$(addprefix $(call quote,$(O))/,tools module-* deb))
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14

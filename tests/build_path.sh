@@ -38,4 +38,4 @@ while [ ! -e "$there" ]; do
 	there=${there:-/}
 done
 [ -d "$there" ] || fail "cannot build in $directory, because $there is no directory"
-[ -w "$there" ] || fail "cannot build in $directory, because $there cannot be written"
+[ -w "$there" ] || fail "cannot build in $directory, because $there is read-only"

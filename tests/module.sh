@@ -6,7 +6,11 @@
 # DIRECTORY/user; with --bench that and the benchmark of such modules (tests/bench/kernel), in
 # DIRECTORY/bench. KERNEL is a kernel's build folder, and each ARGUMENT is for make; or KERNEL is the
 # name of a kernel of kernel/kernel.sh.
+#
+# The build gets the variables of the caller's make, such as W=1, LLVM=1 or -j, but none that names a
+# directory for the kernel's own build.
 set -eu
+unset CDPATH KBUILD_OUTPUT KBUILD_EXTMOD_OUTPUT
 
 users=''
 case $1 in
@@ -19,6 +23,10 @@ kernel=$1
 directory=$2
 top=$(cd "$(dirname "$0")/.." && pwd)
 shift 2
+case $directory in
+/*) ;;
+*) directory=$PWD/$directory ;;
+esac
 
 compile() {
 	where=$1
@@ -34,12 +42,19 @@ build() {
 	sources=$1
 	there=$2
 	shift 2
+	# Files that have no source are removed below: they must not be another's.
+	[ -e "$there/Kbuild" ] || [ -z "$(ls "$there" 2>/dev/null)" ] || {
+		echo "module.sh: $there has other files: name a directory for the module alone" >&2
+		exit 1
+	}
+	mkdir -p "$there"
+	[ -e "$there/Kbuild" ] || cp --no-preserve=mode "$sources/Kbuild" "$there"
 	mkdir -p "$there/belt" "$there/device"
-	# Copy changed files only, so that only they are compiled again.
+	# Copy changed files only, so that only they are compiled again. The sources may be read-only.
 	for file in "$sources"/Kbuild "$sources"/*.[ch] "$sources"/belt/*.[ch] \
 		"$sources"/device/*.[ch]; do
 		copy=$there/${file#"$sources"/}
-		[ ! -e "$file" ] || cmp -s "$file" "$copy" || cp "$file" "$copy"
+		[ ! -e "$file" ] || cmp -s "$file" "$copy" || cp -f --no-preserve=mode "$file" "$copy"
 	done
 	for file in "$there"/*.[ch] "$there"/belt/*.[ch] "$there"/device/*.[ch]; do
 		case $file in *.mod.c) continue ;; esac
@@ -63,6 +78,7 @@ case $kernel in
 	}
 	;;
 esac
+"$top/tests/build_path.sh" "$directory"
 build "$top" "$directory" "$@"
 [ "$users" ] || exit 0
 build "$top/tests/user" "$directory/user" "$@"

@@ -555,6 +555,7 @@ suite_harness() {
 
 suite_build() {
 	one build "$tests/build/build.t"
+	one make "$tests/build/make.t"
 	one monitoring "$tests/build/monitoring.t"
 	one prometheus "$tests/build/prometheus.t"
 }

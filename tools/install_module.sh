@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# install_module.sh VERB VERSION KVER DESTDIR - install or remove the module.
+# install_module.sh VERB VERSION KVER DESTDIR [KDIR DIRECTORY] - install or remove the module.
 #
-#	install		with DKMS where it is present and DESTDIR is empty, otherwise for the
-#			kernel KVER alone
+#	plain		for the kernel KVER alone: the module that was built in DIRECTORY for the
+#			kernel whose build folder is KDIR
 #	dkms		the sources for DKMS; with an empty DESTDIR, DKMS builds and installs
 #			the module for KVER
 #	uninstall	remove what these two put: the module for KVER, and the sources with all
@@ -15,6 +15,8 @@
 # The kernel's own rule runs no depmod where System.map is not beside the headers, as on Debian,
 # and cannot sign without the key of the kernel's build.
 set -eu
+unset CDPATH KBUILD_OUTPUT KBUILD_EXTMOD_OUTPUT
+umask 022
 
 verb=$1
 version=$2
@@ -62,14 +64,19 @@ with_dkms() {
 	dkms remove "hashbelt/$version" -k "$kver" >/dev/null 2>&1 || true
 	remove_plain || true
 	install_sources
-	dkms install "hashbelt/$version" -k "$kver"
+	# The settings of the make that called this are not those of DKMS.
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL dkms install "hashbelt/$version" -k "$kver"
 }
 
-without_dkms() {
-	kdir=/lib/modules/$kver/build
-	"$top/tests/module.sh" "$kdir" "$top/.cache/build/module-$kver"
-	make -C "$kdir" M="$top/.cache/build/module-$kver" INSTALL_MOD_PATH="$destdir" \
-		CONFIG_MODULE_SIG_ALL= modules_install
+# install_plain KDIR DIRECTORY - the kernel's rule cannot take each path: it installs in DIRECTORY.
+install_plain() {
+	staged=$2/installed
+	rm -rf "$staged"
+	make -C "$1" M="$2" INSTALL_MOD_PATH="$staged" CONFIG_MODULE_SIG_ALL= modules_install
+	for file in "$staged"/lib/modules/*/*/hashbelt.ko*; do
+		install -D -m 644 "$file" "$destdir/${file#"$staged"/}"
+	done
+	rm -rf "$staged"
 	[ "$destdir" ] || depmod "$kver"
 }
 
@@ -83,12 +90,9 @@ uninstall() {
 }
 
 case $verb in
-install)
-	if has_dkms; then
-		with_dkms
-	else
-		without_dkms
-	fi
+plain)
+	[ $# = 6 ] || fail "plain needs KDIR and DIRECTORY"
+	install_plain "$5" "$(cd "$6" && pwd)"
 	;;
 dkms)
 	if [ "$destdir" ]; then
@@ -100,5 +104,5 @@ dkms)
 	fi
 	;;
 uninstall) uninstall ;;
-*) fail "usage: install_module.sh install|dkms|uninstall VERSION KVER DESTDIR" ;;
+*) fail "usage: install_module.sh plain|dkms|uninstall VERSION KVER DESTDIR [KDIR DIRECTORY]" ;;
 esac

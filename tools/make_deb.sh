@@ -3,10 +3,11 @@
 #
 # make_deb.sh DIRECTORY [OPTION]... - build the Debian packages of the sources in DIRECTORY, which
 # loses those of a former build. Prints the paths of the packages. The build runs in a copy of the sources,
-# because dpkg-buildpackage writes beside them; its output is in DIRECTORY/build.log. Each OPTION is
-# for dpkg-buildpackage: -b builds no source package. VERSION in the environment is another version
-# for the copy.
+# because dpkg-buildpackage writes beside them, in a temporary directory, because debhelper cannot take
+# a quote in its path. Its output is in DIRECTORY/build.log. Each OPTION is for dpkg-buildpackage: -b
+# builds no source package. VERSION in the environment is another version for the copy.
 set -eu
+unset CDPATH
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
@@ -20,7 +21,6 @@ now() {
 
 # remove_former - remove what a former build has left, and nothing else.
 remove_former() {
-	rm -rf "$directory"/hashbelt-[0-9]*
 	rm -f "$directory"/*hashbelt*_* "$directory"/hbctl*_* "$directory/build.log"
 }
 
@@ -40,7 +40,10 @@ build() {
 "$top/tests/need.sh" build-essential debhelper dh-dkms dpkg-dev libinih-dev libjson-c-dev libncurses-dev \
 	libpq-dev libsmartcols-dev pkg-config
 version=${VERSION:-$(now)}
-source=$directory/hashbelt-$version
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$top/tests/build_path.sh" "$work" "say TMPDIR=DIRECTORY"
+source=$work/hashbelt-$version
 remove_former
 copy
 # The settings of the make that called this are not those of the packages.
@@ -51,4 +54,5 @@ unset MAKEFLAGS MFLAGS MAKELEVEL VERSION
 	exit 1
 }
 rm -rf "$source"
+mv "$work"/* "$directory"
 ls "$directory"/*.deb
