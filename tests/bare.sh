@@ -7,14 +7,22 @@
 # missing, or that print something, because this machine's packages are not used. First it prints
 # the size of the packages that building needs. The README names them.
 #
+# Then "make test" again, as on a machine that boots by itself: with an image of a kernel and its
+# modules, DKMS, and a user alice.
+#
 # Each COMMAND is one word for a shell. Needs root. The root directory is removed at the end;
 # with KEEP=DIRECTORY it is made there and stays. The exit status is that of the first command
 # that fails.
 set -eu
+unset CDPATH
 
 tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
+# shellcheck source=tests/environment.sh
+. "$tests/environment.sh"
 release=bookworm
+# An ordinary machine has this, and a new root directory lacks it.
+ordinary='DEBIAN_FRONTEND=noninteractive apt-get install -y -q linux-image-amd64 dkms >/dev/null && useradd --create-home alice'
 
 fail() {
 	echo "bare.sh: $1" >&2
@@ -74,7 +82,7 @@ cleanup() {
 }
 
 [ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
-[ $# -gt 0 ] || set -- "make run" "make check" "make test"
+[ $# -gt 0 ] || set -- "make run" "make check" "make test" "$ordinary && make test"
 "$tests/need.sh" mmdebstrap git
 work=$(mktemp -d)
 root=${KEEP:-$top/.cache/bare}
@@ -83,7 +91,9 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 rm -rf --one-file-system "$root"
 make_root
-git clone -q --no-local "$top" "$root/root/hashbelt"
+# By a bundle: git would not clone that of another user.
+git -C "$top" bundle create -q "$work/bundle" HEAD
+git clone -q "$work/bundle" "$root/root/hashbelt"
 packages
 for command; do
 	echo "-- $command, on a bare machine" >&2
