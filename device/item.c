@@ -804,7 +804,9 @@ static __always_inline int read_item(struct hashbelt_item *item,
 {
 	unsigned int i;
 
+#ifndef __clang__
 	#pragma GCC unroll 8
+#endif
 	for (i = 0; i < sizeof(*item) / sizeof(u64); i++)
 		unsafe_get_user(((u64 *)item)[i], (const u64 __user *)from + i, fault);
 	return 0;

@@ -37,6 +37,7 @@
 #	machines	eight processors, two nodes of memory, other preemption, cgroups of version 1
 #	strict	on a kernel whose grace periods are short, and whose free memory is poisoned
 #	kmsan	on a kernel that reports memory that is used before it is written
+#	clang	on a kernel that clang has built, and that takes warnings as errors
 #	rt	device and stress in short, on Debian's kernel with PREEMPT_RT
 #	arm64	the same on Debian's kernel for arm64
 #	arm64-pages	the same with pages of 64 KiB
@@ -77,7 +78,7 @@ top=$(cd "$tests/.." && pwd)
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
 	store cost history models examples'
 behind=memory
-long='device-full checked-full life-full machines strict kmsan rt arm64 arm64-pages
+long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
 	fuzz-faults soak packages confined mutation'
 by_name=sparse
 quick=''
@@ -363,6 +364,14 @@ suite_kmsan() (
 	# A reader of the trace makes the kernel read pages of it that were never written.
 	traced=
 	on_checked kmsan 8000 ""
+)
+
+suite_clang() (
+	use_build clang "a kernel built by clang, with warnings as errors" \
+		"$tests/module.sh" --user clang || exit
+	image=$("$tests/kernel/kernel.sh" clang image)
+	# shellcheck disable=SC2046 # names without spaces
+	guest clang "" SCALE=20 $(programs "") client_test
 )
 
 suite_history() {
@@ -720,7 +729,7 @@ kernels_of() {
 		kunit) echo uml ;;
 		debug | fault | fuzz | fuzz-faults | soak) echo debug ;;
 		mutation) printf '%s\n' uml debug ;;
-		kcsan | strict | kmsan) echo "$suite" ;;
+		kcsan | strict | kmsan | clang) echo "$suite" ;;
 		checked-full) printf '%s\n' debug kcsan ;;
 		esac
 	done | sort -u

@@ -10,6 +10,7 @@
 #   kcsan      finds data races
 #   strict     has grace periods as short as they can be, and poisons all free memory
 #   kmsan      finds memory that is used, or copied to user space, before it is written
+#   clang      built by clang and its linker, with warnings as errors
 #   arm64      for arm64, with pages of 64 KiB
 #
 #   image             print the path of the kernel
@@ -21,6 +22,7 @@
 # them. A kernel is built again when the source, the compiler, a line of a .config or a function
 # here that makes it has changed. That takes two to four minutes, with a warm ccache half a minute.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" kernel)
@@ -28,7 +30,7 @@ source=linux-source-6.1
 compiler=gcc-12
 hostcompiler=gcc-12
 jobs=2
-job='' key='' log='' cross='' package=''
+job='' key='' log='' cross='' llvm='' package=''
 
 say() {
 	echo "kernel.sh: $1" >&2
@@ -54,7 +56,8 @@ recipe() {
 	esac
 	for function; do
 		sed -n "/^$function() {/,/^}/p" "$here/kernel.sh"
-	done | if [ "$cross" ]; then cat; else grep -v '{cross:+'; fi
+	done | if [ "$cross" ]; then cat; else grep -v '{cross:+'; fi |
+		if [ "$llvm" ]; then cat; else grep -v '{llvm:+'; fi
 }
 
 # fingerprint - print a hash of all that the kernel depends on. Comments and the order of lines
@@ -81,6 +84,7 @@ kernel_make() {
 		KBUILD_BUILD_TIMESTAMP=1970-01-01 \
 		make -C "$directory" -j "$jobs" ARCH="$arch" SUBARCH=x86_64 \
 		${cross:+CROSS_COMPILE="$cross"} \
+		${llvm:+LLVM="$llvm"} \
 		HOSTCC="$hostcompiler" CC="ccache $compiler" "$@"
 }
 
@@ -226,7 +230,7 @@ uml | plain)
 	set -- "$2" "$here/plain.config"
 	[ "$name" = plain ] || set -- "$@" "$here/uml.config"
 	;;
-debug | kcsan | strict | kmsan)
+debug | kcsan | strict | kmsan | clang)
 	arch=x86
 	# Not vmlinux: an emulator enters it at a place where the checkers are not set up yet.
 	image=arch/x86/boot/bzImage
@@ -234,6 +238,10 @@ debug | kcsan | strict | kmsan)
 	kept="$image tools/objtool/objtool"
 	# Only clang has the instrumentation for KMSAN.
 	[ "$name" != kmsan ] || compiler=clang-14
+	[ "$name" != clang ] || {
+		compiler=clang-14 llvm=-14
+		"$here/../need.sh" lld-14 llvm-14
+	}
 	set -- "$2" "$here/guest.config" "$here/x86.config" "$here/$name.config"
 	;;
 arm64)
