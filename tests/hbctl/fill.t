@@ -9,7 +9,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 85
+plan 154
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -42,6 +42,67 @@ waiting() {
 	[ "$(for pid in $pids; do
 		cat "/proc/$pid/syscall"
 	done | grep -c '^16 ')" = "$1" ]
+}
+
+# filling NAME ARGUMENT... - run get --fill in the background, with a command that prints what is
+# written into the FIFO NAME.go; wait until the command runs. Sets $last
+filling() {
+	rm -f "$temporary/$1.go" "$temporary/$1.log"
+	mkfifo "$temporary/$1.go"
+	# shellcheck disable=SC2016 # for the command's shell
+	begin "$@" -- sh -c 'echo run >>"$0.log"; exec cat "$0.go"' "$temporary/$1"
+	at_last test -s "$temporary/$1.log"
+}
+
+# filled NAME PID VALUE - let that command print VALUE, and wait for its get --fill. Sets $status
+filled() {
+	is_gone "$2" || echo "$3" >"$temporary/$1.go"
+	end "$2"
+	cp "$temporary/$1.out" "$temporary/out"
+	cp "$temporary/$1.err" "$temporary/err"
+}
+
+# absent COMMAND... - run hbctl for the key k, which may have no entry
+# shellcheck disable=SC2317 # called by late
+absent() {
+	on "$@" k 2>"$temporary/absent"
+}
+
+# late NAME PRESENT COMMAND... - COMMAND comes while get --fill computes OLD for an absent key, or with
+# $options for a present one. Check that get --fill prints OLD, and that the value is PRESENT
+# afterwards; none if that is empty
+late() {
+	what=$1 present=$2
+	shift 2
+	[ -n "$options" ] || absent rm
+	# shellcheck disable=SC2086 # a list
+	filling late k --fill --ttl 1h $options
+	"$@"
+	filled late "$last" OLD
+	want OLD
+	wrong=$(check_status 0; same; check_error '')
+	run on get k
+	printf %s "$present" >"$temporary/wanted"
+	result "$what" "$wrong$(same; [ -n "$present" ] || check_status 1)"
+}
+
+# shellcheck disable=SC2317 # called by late
+put_removed() {
+	on put k FRESH
+	on rm k
+}
+
+# wake - print the belt time at which the worker runs next: the end of the only lease
+wake() {
+	on info --json | sed 's/.*"wake_ns":\([0-9]*\).*/\1/'
+}
+
+# renewed WAKE - whether the only lease ends at another time than WAKE. The worker looks anew when
+# belt time moves.
+# shellcheck disable=SC2317 # called by at_last
+renewed() {
+	on advance 1ms
+	[ "$(wake)" != "$1" ]
 }
 
 # lines FILE NUMBER - whether the file has so many lines
@@ -294,8 +355,293 @@ on advance 80s
 value 'get --fill --ahead replaces the value in a belt of policy standard' 2 \
 	on get k --fill --ahead 30s -- printf 2
 value 'get after get --fill --ahead prints the new value under policy standard' 2 on get k
-value 'get --fill prints the value of a faster put under policy standard' fast \
+value 'get --fill prints its own value after a faster put under policy standard' slow \
 	on get l --fill -- sh -c 'hbctl -b keeps put l fast; printf slow'
+value 'get after a put that was faster than a fill prints the value of the put' fast on get l
+
+# A fill that is late stores nothing
+options=
+belt late --ttl 2h --buckets 11
+late 'a fill that is late stores nothing after a put' FRESH on put k FRESH
+late 'a fill that is late stores nothing after an incr' 1 sh -c 'hbctl -b late incr k >/dev/null'
+late 'a fill that is late stores nothing after a load' FRESH \
+	sh -c 'printf "k\tFRESH\n" | hbctl -b late load'
+late 'a fill that is late stores nothing after an rm of the absent key' '' absent rm
+late 'a fill that is late stores nothing after an expire of the absent key' '' absent expire
+late 'a fill that is late stores nothing after a clear' '' on clear
+late 'a fill that is late stores nothing after a put and an rm' '' put_removed
+options='--ahead 1h'
+on put k OLDER --ttl 1m
+late 'a fill ahead of time that is late stores nothing after a put' FRESH on put k FRESH
+on put k OLDER --ttl 1m
+late 'a fill ahead of time that is late stores nothing after an rm' '' on rm k
+on put k OLDER --ttl 1m
+late 'a fill ahead of time that is late stores nothing after an expire' '' on expire k
+on put k OLDER --ttl 1m
+late 'a fill ahead of time that is late stores nothing after a clear' '' on clear
+options='--stale'
+belt late_stale --ttl 1m --grace 1h --buckets 11
+on put k OLDER
+on advance 2m
+late 'a fill that replaces a stale value stores nothing after an rm' '' absent rm
+options=
+belt late_kept --policy standard --ttl 2h --buckets 11
+late 'a fill that is late stores nothing under policy standard after a put' FRESH on put k FRESH
+late 'a fill that is late stores nothing under policy standard after an rm' '' absent rm
+late 'a fill that is late stores nothing under policy standard after a put and an rm' '' put_removed
+options='--ahead 1h'
+on put k OLDER --ttl 1m
+late 'a fill ahead of time that is late stores nothing under policy standard after a put' FRESH \
+	on put k FRESH --if-present
+
+# A touch does not invalidate a value
+belt valid --ttl 2h --buckets 11
+on put k OLDER --ttl 1m
+filling touched k --fill --ahead 1h
+on touch k --ttl 2m
+filled touched "$last" NEW
+is 'a fill ahead of time stores its value after a touch' 0 NEW '' on get k
+
+# The callers that wait for a fill whose key is invalidated
+belt anew --ttl 2h --buckets 11
+filling first k --fill
+first=$last
+begin second k --fill -- echo NEW
+second=$last
+at_last asleep "$second"
+absent rm
+ends 'an rm gives the first waiter a fill lease of its own' "$second" second 0 NEW ''
+filled first "$first" OLD
+want OLD
+result 'a caller whose fill lease was ended by an rm prints its own value' \
+	"$(check_status 0; same; check_error '')"
+is 'the value of the waiter stays when the caller before it is late' 0 NEW '' on get k
+
+# A fill lease that is over, and that another caller has got
+belt over --ttl 2h --buckets 11
+filling first k --fill --lease 10s
+first=$last
+begin second k --fill -- echo NEW
+second=$last
+at_last asleep "$second"
+on advance 11s
+ends 'a waiter gets a fill lease that is over' "$second" second 0 NEW ''
+filled first "$first" OLD
+want OLD
+result 'a caller whose fill lease is over prints its own value' \
+	"$(check_status 0; same; check_error '')"
+is 'the value of a caller whose fill lease was over is not stored' 0 NEW '' on get k
+
+# Why a value is not stored
+on rm k
+filling late k -v --fill
+on put k FRESH
+filled late "$last" OLD
+want OLD
+result 'get -v --fill says that another process has put the key' "$(check_status 0; same
+	check_error "the value is not stored: another process has put 'k' in belt 'over' meanwhile")"
+on rm k
+filling late k -v --fill
+absent rm
+filled late "$last" OLD
+result 'get -v --fill says that the key was removed meanwhile, or the fill lease was over' "$(
+	check_status 0; same
+	check_error "the value is not stored: 'k' in belt 'over' was removed or expired meanwhile, *")"
+filling late k --json --fill
+absent rm
+filled late "$last" OLD
+sed -i 's/"token":[1-9][0-9]*/"token":N/' "$temporary/out"
+want '{"key":"k","value_len":4,"value":"OLD\n","stale":false,"granted":true,"token":N,"stored":false}'
+result 'get --fill --json prints stored false for a value that is not stored' \
+	"$(check_status 0; same; check_error '')"
+
+# Fill leases are renewed. Belt time stands while hbctl does that by the clock of the machine.
+belt long --ttl 2h --buckets 11
+rm -f "$log"
+mkfifo "$temporary/fifo"
+pids=
+for i in 1 2 3 4; do
+	# shellcheck disable=SC2016 # for the command's shell
+	begin "long$i" k --fill --lease 3s -- sh -c 'echo run >>"$0"; exec cat "$1"' "$log" \
+		"$temporary/fifo"
+	pids="$pids $last"
+done
+at_last lines "$log" 1
+at_last waiting 3
+for i in 1 2 3; do
+	on advance 2s
+	at_last renewed "$(wake)" || echo "# the fill lease was not renewed after $((2 * i)) s"
+done
+result 'three callers wait while a command runs for twice its lease' "$(
+	waiting 3 || echo 'they do not'; lines "$log" 1 || cat "$log")"
+echo computed >"$temporary/fifo"
+# shellcheck disable=SC2086 # words
+end $pids
+cat "$temporary"/long?.out "$temporary"/long?.err >"$temporary/out"
+want "$(printf '%s\n' computed computed computed computed)"
+result 'four callers of a command that takes twice its lease print the same value' "$(same)"
+result 'one of four callers runs a command that takes twice its lease' \
+	"$(lines "$log" 1 || cat "$log")"
+on put k OLDER --ttl 10s
+filling ahead k --fill --lease 3s --ahead 1m
+for i in 1 2 3; do
+	on advance 2s
+	at_last renewed "$(wake)" || echo "# the fill lease was not renewed after $((2 * i)) s"
+done
+value 'a fill ahead of time keeps its lease while its command runs for twice as long' OLDER \
+	on get k --fill --ahead 1m
+filled ahead "$last" NEWER
+is 'a fill ahead of time that takes twice its lease is stored' 0 NEWER '' on get k
+on rm k
+filling killed k --fill --lease 1h
+kill -KILL "$last"
+wait "$last" 2>/dev/null
+run on get k --fill --wait 1h -- echo next
+want next
+result 'the fill lease that hbctl renews ends when hbctl is killed' "$(check_status 0; same)"
+
+# Scripts: the token, and a put on condition of the lease
+belt script --ttl 100s --buckets 11
+run on get k --fill --print-token
+token=$(cat "$temporary/out")
+result 'get --fill --print-token prints the token of the fill lease and exits with 1' "$(
+	check_status 1; check_error ''
+	[ "$token" -gt 0 ] && [ "$(wc -l <"$temporary/out")" = 1 ] || echo "found: $token")"
+is 'get --fill --print-token exits with 5 while another caller has the fill lease' 5 '' \
+	"another caller is filling 'k' in belt 'script'" on get k --fill --print-token
+is 'put --if-lease of another token exits with 1' 1 '' \
+	"the fill lease of 'k' in belt 'script' has ended, so the value is not stored: *" \
+	on put k 1 --if-lease $((token + 1))
+is 'put --if-lease of the token exits with 0' 0 '' '' on put k 1 --if-lease "$token"
+value 'get prints what put --if-lease has put' 1 on get k
+is 'a second put --if-lease of the token exits with 1' 1 '' \
+	"the fill lease of 'k' in belt 'script' has ended, *" on put k 2 --if-lease "$token"
+value 'get prints the value of the first put --if-lease' 1 on get k
+value 'get --fill --print-token prints the value of a present key' 1 on get k --fill --print-token
+is 'put --if-lease --json of a token that has ended prints the errno' 1 '' \
+	"the fill lease of 'k' in belt 'script' has ended, *" \
+	on put k 2 --if-lease "$token" --json
+for how in rm expire clear; do
+	on rm k 2>/dev/null
+	token=$(on get k --fill --print-token)
+	if [ $how = clear ]; then on clear; else absent $how; fi
+	is "put --if-lease exits with 1 after the $how of an absent key" 1 '' \
+		"the fill lease of 'k' in belt 'script' has ended, *" \
+		on put k late --if-lease "$token"
+done
+on put k 1
+on advance 80s
+run on get k --fill --ahead 30s --print-token
+token=$(cat "$temporary/out")
+result 'get --fill --ahead --print-token prints the token in place of the value' "$(
+	check_status 1; check_error ''; [ "$token" -gt 1 ] || echo "found: $token")"
+value 'a second get --fill --ahead --print-token prints the value' 1 \
+	on get k --fill --ahead 30s --print-token
+is 'put --if-lease replaces a value ahead of time' 0 '' '' on put k 2 --if-lease "$token"
+is_json 'get --fill --print-token --json prints the token in the object' 1 \
+	'{"key":"l","stale":false,"granted":true,"token":N}' '' on get l --fill --print-token --json
+belt script_kept --policy standard --ttl 100s --buckets 11
+on put k 1
+on advance 80s
+token=$(on get k --fill --ahead 30s --print-token)
+is 'put --if-lease replaces a value ahead of time under policy standard' 0 '' '' \
+	on put k 2 --if-lease "$token"
+value 'get prints what put --if-lease has put under policy standard' 2 on get k
+
+# Failures that are shared
+belt failing --ttl 100s --buckets 11 --grace 1h
+rm -f "$log" "$go"
+cat >"$temporary/fails" <<'END'
+#!/bin/sh
+echo run >>"$1"
+until [ -e "$2" ]; do
+	sleep 0.01
+done
+echo 'it is broken' >&2
+exit 7
+END
+chmod 755 "$temporary/fails"
+pids=
+for i in 1 2 3 4; do
+	begin "fail$i" k --fill --retry-after 20s -- "$temporary/fails" "$log" "$go"
+	pids="$pids $last"
+done
+at_last lines "$log" 1
+at_last waiting 3
+touch "$go"
+for pid in $pids; do
+	end "$pid"
+	echo "$status"
+done >"$temporary/statuses"
+sort "$temporary/statuses" >"$temporary/out"
+want "$(printf '%s\n' 6 6 6 7)"
+result 'three callers that wait exit with 6 when a command with --retry-after fails' "$(same)"
+result 'one of four callers runs a command with --retry-after that fails' \
+	"$(lines "$log" 1 || cat "$log")"
+cat "$temporary"/fail?.err | sort >"$temporary/out"
+failed="hbctl: the last fill of 'k' in belt 'failing' has failed, and is not tried again yet"
+want "$(printf '%s\n' "$failed" "$failed" "$failed" "hbctl: '$temporary/fails' ended with status 7" \
+	'it is broken' | sort)"
+result 'the stderr of a command with --retry-after that fails is shown once' "$(same)"
+is 'get --fill within --retry-after of a failure exits with 6' 6 '' "${failed#hbctl: }" \
+	on get k --fill
+is 'get --fill with a command within --retry-after of a failure does not run it' 6 '' \
+	"${failed#hbctl: }" on get k --fill -- echo again
+is_json 'get --fill --json within --retry-after of a failure prints failed true' 6 \
+	'{"key":"k","stale":false,"granted":false,"failed":true}' "${failed#hbctl: }" \
+	on get k --fill --json
+is 'get --fill --print-token within --retry-after of a failure exits with 6' 6 '' \
+	"${failed#hbctl: }" on get k --fill --print-token
+on advance 21s
+is 'get --fill with a command runs it after --retry-after of a failure' 0 again '' \
+	on get k --fill -- echo again
+on rm k
+run on get k --fill --retry-after 1h -- false
+result 'the command of --retry-after exits with its own status' "$(check_status 1)"
+on put k fixed
+value 'a put ends --retry-after of a failure' fixed on get k --fill -- printf again
+on rm k
+run on get k --fill --retry-after 1h -- false
+absent rm
+value 'an rm ends --retry-after of a failure' again on get k --fill -- printf again
+on advance 80s
+run on get k --fill --ahead 30s --retry-after 10s --json -- false
+normalize "$temporary/out"
+sed -i 's/"token":[1-9][0-9]*/"token":N/' "$temporary/out"
+want '{"key":"k","version":N,"flags":0,"ttl_ms":20000,"value_len":5,"value":"again","stale":false,"granted":true,"token":N,"failed":true}'
+result 'get --fill --ahead --retry-after --json prints the old value and failed true' \
+	"$(check_status 0; same)"
+value 'get --fill --ahead within --retry-after of a failure prints the old value' again \
+	on get k --fill --ahead 30s -- printf anew
+on advance 11s
+value 'get --fill --ahead runs the command after --retry-after of a failure' anew \
+	on get k --fill --ahead 30s -- printf anew
+on advance 101s
+run on get k --fill --stale --retry-after 10s -- false
+printf anew >"$temporary/wanted"
+result 'get --fill --stale --retry-after prints the old value if the command fails' \
+	"$(check_status 0; same; check_error "'false' ended with status 1")"
+value 'get --fill --stale within --retry-after of a failure prints the old value' anew \
+	on get k --fill --stale -- printf newer
+is 'get --fill without --stale within --retry-after of a failure exits with 6' 6 '' \
+	"${failed#hbctl: }" on get k --fill -- echo newer
+rm -f "$log" "$go"
+on clear
+pids=
+for i in 1 2 3; do
+	begin "fail$i" k --fill -- "$temporary/fails" "$log" "$go"
+	pids="$pids $last"
+done
+at_last lines "$log" 1
+at_last waiting 2
+touch "$go"
+for pid in $pids; do
+	end "$pid"
+	echo "$status"
+done >"$temporary/out"
+want "$(printf '%s\n' 7 7 7)"
+result 'without --retry-after each of three waiters runs the failing command' \
+	"$(same; lines "$log" 3 || cat "$log")"
 
 # 100 concurrent gets
 belt many --ttl 100s

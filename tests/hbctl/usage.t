@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 508
+plan 522
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set apply export
 	destroy belts info stat top events halt resume rotate advance batch bench doctor help completion version"
@@ -343,12 +343,40 @@ is 'get --wait without --fill exits with 2' 2 '' 'get: --wait needs --fill *' hb
 is 'get --ahead without --fill exits with 2' 2 '' 'get: --ahead needs --fill *' \
 	hbctl get k --ahead 1s
 is 'get --stale without --fill exits with 2' 2 '' 'get: --stale needs --fill *' hbctl get k --stale
+is 'get --retry-after without --fill exits with 2' 2 '' 'get: --retry-after needs --fill *' \
+	hbctl get k --retry-after 1s
+is 'get --print-token without --fill exits with 2' 2 '' 'get: --print-token needs --fill *' \
+	hbctl get k --print-token
 is 'get with a command without --fill exits with 2' 2 '' 'get: a COMMAND needs --fill *' \
 	hbctl get k -- echo
 is 'get --fill --ttl without a command exits with 2' 2 '' 'get: with --fill, --ttl needs a COMMAND*' \
 	hbctl get k --fill --ttl 1s
 is 'get --fill --lease 0 exits with 2' 2 '' 'get: --lease: 0 is not from 1ms to *' \
 	hbctl get k --fill --lease 0
+is 'get --fill --retry-after without a command exits with 2' 2 '' \
+	'get: --retry-after needs a COMMAND*' hbctl get k --fill --retry-after 1s
+is 'get --fill --retry-after 0 exits with 2' 2 '' 'get: --retry-after: 0 is not from 1ms to *' \
+	hbctl get k --fill --retry-after 0 -- true
+is 'get --fill --retry-after forever exits with 2' 2 '' "get: --retry-after: 'forever' $d" \
+	hbctl get k --fill --retry-after forever -- true
+is 'get --fill --retry-after with a command is right usage' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --fill --retry-after 1s -- true
+is 'get --fill --print-token with a command exits with 2' 2 '' \
+	'get: --print-token takes the place of a COMMAND *' hbctl get k --fill --print-token -- true
+is 'get --fill --print-token is right usage' 3 '' 'there is no device *' \
+	hbctl -D "$no" get k --fill --print-token --ahead 10s --lease 1m
+is 'put --if-lease x exits with 2' 2 '' "put: --if-lease: 'x' is not a number *" \
+	hbctl put k v --if-lease x
+is 'put --if-lease 0 exits with 2' 2 '' 'put: --if-lease: 0 is not from 1 to *' \
+	hbctl put k v --if-lease 0
+is 'put --if-lease with --if-version exits with 2' 2 '' 'put: --if-absent, * exclude each other *' \
+	hbctl put k v --if-lease 1 --if-version 1
+is 'put --if-lease with --if-absent exits with 2' 2 '' 'put: --if-absent, * exclude each other *' \
+	hbctl put k v --if-lease 1 --if-absent
+is 'put --if-lease is right usage' 3 '' 'there is no device *' \
+	hbctl -D "$no" put k v --if-lease 18446744073709551615
+is 'rm --if-lease exits with 2: no such option' 2 '' "rm: there is no option '--if-lease'*" \
+	hbctl rm k --if-lease 1
 is 'get --fill --wait 0 is right usage' 3 '' 'there is no device *' \
 	hbctl -D "$no" get k --fill --wait 0
 is 'get --fill --wait forever is right usage' 3 '' 'there is no device *' \
@@ -548,7 +576,8 @@ is 'bash completion offers commands' 0 'complete clear create completion' '' com
 	hbctl c
 is 'bash completion offers commands after options' 0 'halt' '' \
 	complete hbctl -b x --json hal
-is 'bash completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
+is 'bash completion offers options of put' 0 \
+	'--if-absent --if-present --if-version --if-lease' '' \
 	complete hbctl put k v --if
 is 'bash completion offers users' 0 'root' '' complete hbctl --belt-owner roo
 is 'bash completion offers policies' 0 'standard updating timecache' '' \
@@ -570,7 +599,8 @@ offered() {
 }
 
 is 'fish completion offers commands' 0 'clear complete completion create' '' offered 'hbctl c'
-is 'fish completion offers options of put' 0 '--if-absent --if-present --if-version' '' \
+is 'fish completion offers options of put' 0 \
+	'--if-absent --if-lease --if-present --if-version' '' \
 	offered 'hbctl put k v --if'
 is 'fish completion offers policies and no files' 0 'standard timecache updating' '' \
 	offered 'hbctl create x --policy '

@@ -24,13 +24,20 @@ static enum status take_conditions(const struct request *request, bool is_put,
 		return status;
 	if (request_option(request, "if-version"))
 		item->how |= HASHBELT_IF_VERSION;
-	if (is_put && request_option(request, "if-absent"))
+	if (!is_put)
+		return STATUS_DONE;
+	status = request_number(request, "if-lease", 1, ~0ULL, &item->version);
+	if (status)
+		return status;
+	if (request_option(request, "if-lease"))
+		item->how |= HASHBELT_IF_LEASE;
+	if (request_option(request, "if-absent"))
 		item->how |= HASHBELT_IF_ABSENT;
-	if (is_put && request_option(request, "if-present"))
+	if (request_option(request, "if-present"))
 		item->how |= HASHBELT_IF_PRESENT;
 	if (item->how & (item->how - 1))
 		return fail_usage(request,
-				  "--if-absent, --if-present and --if-version exclude each other");
+				  "--if-absent, --if-present and the other conditions exclude each other");
 	return STATUS_DONE;
 }
 
@@ -45,7 +52,11 @@ static enum status fail_condition(const struct request *request, int err,
 		return fail_entry(request, err, key);
 	text = key_text(key);
 	fail_cause(err);
-	if (err == -ESTALE)
+	if (item->how & HASHBELT_IF_LEASE)
+		fail(STATUS_NO,
+		     "the fill lease of '%s' in belt '%s' has ended, so the value is not stored: 'get --fill --print-token' asks for a new one",
+		     text, request->belt);
+	else if (err == -ESTALE)
 		fail(STATUS_NO,
 		     "entry '%s' in belt '%s' has version %llu, not %llu: another process was faster, get it again",
 		     text, request->belt, item->version, version);
@@ -227,7 +238,8 @@ static enum status get_with_fill(struct request *request)
  */
 enum status cmd_get(struct request *request)
 {
-	static const char * const fill_options[] = { "lease", "wait", "ahead", "stale" };
+	static const char * const fill_options[] = { "lease", "wait", "ahead", "stale",
+						      "retry-after", "print-token" };
 	size_t i;
 
 	if (request_option(request, "fill"))

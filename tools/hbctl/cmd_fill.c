@@ -4,23 +4,17 @@
  * itself or by a command; the others wait, or exit with a status that says so.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "entry.h"
+#include "fill_run.h"
 #include "output.h"
 
-/* Exit statuses as in a shell: a command that cannot be run, and one that a signal ends. */
-#define NOT_RUNNABLE	126
-#define NOT_FOUND	127
-#define BY_SIGNAL	128
+/* The lease while a command runs: it is renewed. Milliseconds. */
+#define LEASE_MS	(10 * 1000ULL)
 
 /**
  * struct filling - a get that may fill
@@ -32,6 +26,7 @@
  * @ahead_share: percents of the life of the filled entry, in place of @fill.ahead_ms;
  *		0 if they were not given
  * @ttl_ms:	the time-to-live of an entry that a command fills
+ * @retry_ms:	the time for which other callers get the failure of a command; 0: not at all
  */
 struct filling {
 	struct request *request;
@@ -41,6 +36,7 @@ struct filling {
 	bool has_value;
 	unsigned int ahead_share;
 	__u64 ttl_ms;
+	__u64 retry_ms;
 };
 
 static enum status take_ahead(struct filling *filling)
@@ -64,6 +60,21 @@ static enum status take_ahead(struct filling *filling)
 	return STATUS_DONE;
 }
 
+static enum status check_options(const struct request *request)
+{
+	if (request->command_line)
+		return request_option(request, "print-token") ?
+		       fail_usage(request, "--print-token takes the place of a COMMAND") :
+		       STATUS_DONE;
+	if (request_option(request, "ttl"))
+		return fail_usage(request,
+				  "with --fill, --ttl needs a COMMAND, whose output it applies to");
+	if (request_option(request, "retry-after"))
+		return fail_usage(request,
+				  "--retry-after needs a COMMAND, whose failure it is for");
+	return STATUS_DONE;
+}
+
 /* With a command: wait for the value; the right is bound to this process. */
 static enum status take_options(struct filling *filling)
 {
@@ -71,11 +82,12 @@ static enum status take_options(struct filling *filling)
 	struct hashbelt_fill *fill = &filling->fill;
 	enum status status;
 
-	if (request_option(request, "ttl") && !request->command_line)
-		return fail_usage(request,
-				  "with --fill, --ttl needs a COMMAND, whose output it applies to");
+	status = check_options(request);
+	if (status)
+		return status;
 	if (request->command_line) {
 		fill->how |= HASHBELT_BOUND;
+		fill->lease_ms = LEASE_MS;
 		fill->wait_ms = HASHBELT_TTL_NEVER;
 	}
 	if (request_option(request, "stale"))
@@ -85,6 +97,8 @@ static enum status take_options(struct filling *filling)
 		status = request_duration(request, "lease", "", 1, &fill->lease_ms);
 	if (!status)
 		status = request_duration(request, "wait", "forever", 0, &fill->wait_ms);
+	if (!status)
+		status = request_duration(request, "retry-after", "", 1, &filling->retry_ms);
 	return status ? status : take_ahead(filling);
 }
 
@@ -132,7 +146,10 @@ static enum status ask(struct filling *filling)
 	       fail_fill(filling, err);
 }
 
-/* Prints the result as JSON; @value and @item are NULL after a miss. */
+/*
+ * Prints the result as JSON. @value is NULL after a miss; @item also for a value that was computed
+ * and is not stored.
+ */
 static void print_json(const struct filling *filling, const struct value *value,
 		       const struct hashbelt_item *item)
 {
@@ -146,6 +163,10 @@ static void print_json(const struct filling *filling, const struct value *value,
 	json_add_bool(object, "granted", is_granted);
 	if (is_granted)
 		json_add_number(object, "token", fill->token);
+	if (fill->state & HASHBELT_FAILED)
+		json_add_bool(object, "failed", true);
+	if (value && !item)
+		json_add_bool(object, "stored", false);
 	json_print(object);
 }
 
@@ -158,16 +179,25 @@ static void print_found(const struct filling *filling, const struct value *value
 		entry_print(filling->request, value, item);
 }
 
-/* Tells the caller that it has the right: by the status where there is no value. */
+/*
+ * Tells the caller that it has the fill lease: by the status where there is no value. With
+ * --print-token stdout has either a value or the token, and the status says which.
+ */
 static enum status hand_over(const struct filling *filling)
 {
-	enum status status = filling->has_value ? STATUS_DONE : STATUS_NO;
-	char *text = key_text(filling->key);
+	bool print_token = request_option(filling->request, "print-token");
+	enum status status = filling->has_value && !print_token ? STATUS_DONE : STATUS_NO;
+	char *text;
 
-	if (filling->has_value)
+	if (filling->has_value && (filling->request->json || !print_token))
 		print_found(filling, &filling->value, &filling->fill.item);
 	else if (filling->request->json)
 		print_json(filling, NULL, NULL);
+	else if (print_token)
+		printf("%llu\n", filling->fill.token);
+	if (print_token)
+		return status;
+	text = key_text(filling->key);
 	fail(status, "'%s' in belt '%s' is yours to fill (token %llu)", text,
 	     filling->request->belt, filling->fill.token);
 	free(text);
@@ -188,123 +218,84 @@ static enum status fail_busy(const struct filling *filling)
 	return STATUS_BUSY;
 }
 
-/* In the child: becomes the command, which writes into the pipe, and ends with us. */
-static void become_command(char **line, int output, pid_t parent)
+/* The entry is absent, and the last fill has failed: no caller is to fill it for a time. */
+static enum status fail_failed(const struct filling *filling)
 {
+	char *text = key_text(filling->key);
+
+	if (filling->request->json)
+		print_json(filling, NULL, NULL);
+	fail(STATUS_FAILED,
+	     "the last fill of '%s' in belt '%s' has failed, and is not tried again yet", text,
+	     filling->request->belt);
+	free(text);
+	return STATUS_FAILED;
+}
+
+/* Says why a value is not stored; @version: of the entry that is there, or 0. */
+static void explain_loss(const struct filling *filling, __u64 version)
+{
+	char *text = key_text(filling->key);
+
+	fail_cause(ESTALE);
+	if (version && version != filling->fill.item.version)
+		fail(STATUS_DONE,
+		     "the value is not stored: another process has put '%s' in belt '%s' meanwhile",
+		     text, filling->request->belt);
+	else
+		fail(STATUS_DONE,
+		     "the value is not stored: '%s' in belt '%s' was removed or expired meanwhile, or the belt cleared, or the fill lease was over",
+		     text, filling->request->belt);
+	free(text);
+}
+
+/*
+ * Puts the computed value, and prints it. It is not stored if the fill lease has ended: what it was
+ * computed from may have changed.
+ */
+static enum status put(const struct filling *filling, const struct value *value)
+{
+	struct hashbelt_item item = { .ttl_ms = filling->ttl_ms };
+	const struct request *request = filling->request;
+	const struct key *key = filling->key;
 	int err;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(STATUS_ERROR);
-	if (dup2(output, STDOUT_FILENO) >= 0)
-		execvp(line[0], line);
-	err = errno;
-	fail(STATUS_ERROR, "cannot run '%s': %s", line[0], strerror(err));
-	_exit(err == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
-}
-
-/* Its exit status, or the one that a shell has for its end. */
-static int wait_for(pid_t child)
-{
-	int status;
-
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return NOT_RUNNABLE;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status);
+	err = hashbelt_fill_put(request->handle, key->bytes, key->len, value->bytes, value->len,
+				filling->fill.token, &item);
+	print_found(filling, value, err ? NULL : &item);
+	if (err == -ESTALE && request_option(request, "verbose"))
+		explain_loss(filling, item.version);
+	return err && err != -ESTALE ? fail_fill(filling, err) : STATUS_DONE;
 }
 
 /*
- * Runs the command and takes its output for the value. The device is closed in the command: if
- * hbctl is killed, the fill lease ends, whatever the command does.
+ * There is nothing to put: gives the fill lease up, or lets other callers have the failure for
+ * --retry-after. An old value is printed then.
  */
-static enum status compute(const struct filling *filling, struct value *value)
+static enum status give_up(struct filling *filling, enum status status)
 {
-	char **line = filling->request->command_line;
-	pid_t parent = getpid();
-	int pipes[2], err, status;
-	pid_t child;
-
-	if (pipe2(pipes, O_CLOEXEC))
-		return fail(STATUS_ERROR, "cannot make a pipe: %s", strerror(errno));
-	/* The end of a child could not be waited for while SIGCHLD is ignored. */
-	signal(SIGCHLD, SIG_DFL);
-	child = fork();
-	if (!child)
-		become_command(line, pipes[1], parent);
-	close(pipes[1]);
-	if (child < 0) {
-		close(pipes[0]);
-		return fail(STATUS_ERROR, "cannot run '%s': %s", line[0], strerror(errno));
-	}
-	err = value_read(value, pipes[0]);
-	close(pipes[0]);
-	status = wait_for(child);
-	if (err == -EMSGSIZE)
-		return fail(STATUS_ERROR, "'%s' wrote more than %d bytes", line[0],
-			    HASHBELT_VALUE_MAX);
-	if (err)
-		return fail(STATUS_ERROR, "cannot read the output of '%s': %s", line[0],
-			    strerror(-err));
-	return status ? fail(status, "'%s' ended with status %d", line[0], status) :
-	       STATUS_DONE;
-}
-
-/*
- * Puts the computed value. On a belt that keeps present entries, a value that another process has
- * put meanwhile stays, and is printed; the one that was to be replaced does not stay.
- */
-static int put(const struct filling *filling, struct value *value,
-	       struct hashbelt_item *item)
-{
-	const struct key *key = filling->key;
 	struct hashbelt *handle = filling->request->handle;
-	int err;
-
-	*item = (struct hashbelt_item){ .ttl_ms = filling->ttl_ms };
-	err = hashbelt_put(handle, key->bytes, key->len, value->bytes, value->len, item);
-	if (err == -EEXIST && item->version == filling->fill.item.version) {
-		item->how = HASHBELT_IF_VERSION;
-		item->ttl_ms = filling->ttl_ms;
-		err = hashbelt_put(handle, key->bytes, key->len, value->bytes, value->len,
-				   item);
-	}
-	if (err != -EEXIST && err != -ESTALE)
-		return err;
-	*item = (struct hashbelt_item){ 0 };
-	return value_get(value, handle, key->bytes, key->len, item);
-}
-
-/* Gives the fill lease up if there is nothing to put; a stale value is printed then. */
-static enum status give_up(const struct filling *filling, enum status status)
-{
 	const struct key *key = filling->key;
+	__u64 token = filling->fill.token;
 
-	hashbelt_give_up(filling->request->handle, key->bytes, key->len, filling->fill.token);
+	if (!filling->retry_ms)
+		hashbelt_give_up(handle, key->bytes, key->len, token);
+	else if (!hashbelt_fill_fail(handle, key->bytes, key->len, token, filling->retry_ms))
+		filling->fill.state |= HASHBELT_FAILED;
 	if (!filling->has_value)
 		return status;
 	print_found(filling, &filling->value, &filling->fill.item);
 	return STATUS_DONE;
 }
 
-/* Has the command compute the value, puts it and prints it, also if it is not kept. */
-static enum status fill_in(const struct filling *filling)
+/* Has the command compute the value. */
+static enum status fill_in(struct filling *filling)
 {
 	struct value value = { 0 };
-	struct hashbelt_item item;
 	enum status status;
-	int err;
 
-	status = compute(filling, &value);
-	if (status) {
-		status = give_up(filling, status);
-	} else {
-		err = put(filling, &value, &item);
-		if (err != -ENOENT)
-			print_found(filling, &value, &item);
-		if (err)
-			status = fail_fill(filling, err);
-	}
+	status = fill_run(filling->request, filling->key, &filling->fill, &value);
+	status = status ? give_up(filling, status) : put(filling, &value);
 	value_free(&value);
 	return status;
 }
@@ -332,6 +323,8 @@ enum status get_filled(struct request *request, const struct key *key)
 		status = request->command_line ? fill_in(&filling) : hand_over(&filling);
 	else if (filling.has_value)
 		print_found(&filling, &filling.value, &filling.fill.item);
+	else if (filling.fill.state & HASHBELT_FAILED)
+		status = fail_failed(&filling);
 	else
 		status = fail_busy(&filling);
 	value_free(&filling.value);

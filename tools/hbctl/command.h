@@ -46,6 +46,7 @@ enum status {
 	STATUS_REACH	= 3,	/* no device, no belt or no right */
 	STATUS_ERROR	= 4,	/* anything else */
 	STATUS_BUSY	= 5,	/* another caller has the fill lease */
+	STATUS_FAILED	= 6,	/* the last fill has failed, and is not tried again yet */
 };
 
 /* The places of the common options in every request's values. */

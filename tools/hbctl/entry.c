@@ -28,15 +28,16 @@ struct json_object *entry_object(const struct key *key, const struct hashbelt_it
  * entry_json() - an entry and its value for programs
  * @key:	the key
  * @value:	the value
- * @item:	as a get or a put returned it
+ * @item:	as a get or a put returned it; NULL: the value is in no entry
  *
  * Return: the object, for json_print().
  */
 struct json_object *entry_json(const struct key *key, const struct value *value,
 			       const struct hashbelt_item *item)
 {
-	struct json_object *object = entry_object(key, item);
+	struct json_object *object;
 
+	object = item ? entry_object(key, item) : json_entry(key->bytes, key->len);
 	json_add_number(object, "value_len", value->len);
 	json_add_bytes(object, "value", value->bytes, value->len);
 	return object;
@@ -47,7 +48,7 @@ struct json_object *entry_json(const struct key *key, const struct value *value,
  *		   terminal end the line
  * @request:	the request, of get
  * @value:	the value
- * @item:	as a get or a put returned it
+ * @item:	as a get or a put returned it; NULL: the value is in no entry
  */
 void entry_print(const struct request *request, const struct value *value,
 		 const struct hashbelt_item *item)
@@ -58,7 +59,7 @@ void entry_print(const struct request *request, const struct value *value,
 	/* The shell's prompt would stand behind the value. */
 	if (isatty(STDOUT_FILENO) && (!value->len || value->bytes[value->len - 1] != '\n'))
 		putchar('\n');
-	if (request_option(request, "verbose"))
+	if (item && request_option(request, "verbose"))
 		fprintf(stderr, "version: %llu\nflags: %u\nttl: %s\n", item->version,
 			item->flags, ttl_text(text, item->ttl_ms));
 }

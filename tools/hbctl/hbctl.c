@@ -105,6 +105,7 @@ static const struct option_spec put_options[] = {
 	{ "if-absent", 0, NULL, "only if there is no such entry" },
 	{ "if-present", 0, NULL, "only if there is one" },
 	{ "if-version", 0, "V", "only if there is one of version V" },
+	{ "if-lease", 0, "TOKEN", "only while the fill lease with this token lasts" },
 	{ "flags", 0, "N", "32 bits of your own (0)" },
 	ESCAPED,
 	{ 0 },
@@ -117,6 +118,8 @@ static const struct option_spec get_options[] = {
 	{ "wait", 0, "D|forever", "--fill: how long to wait for another caller's fill" },
 	{ "ahead", 0, "D|P%", "--fill: refill early, when less than this is left" },
 	{ "stale", 0, NULL, "--fill: accept an expired value in the grace time" },
+	{ "retry-after", 0, "D", "--fill: let other callers have a failure of COMMAND for D" },
+	{ "print-token", 0, NULL, "--fill: print the token of a fill lease, for put --if-lease" },
 	{ "verbose", 'v', NULL, "print version, flags and time left on stderr" },
 	ESCAPED,
 	{ 0 },
@@ -276,13 +279,18 @@ static const struct command commands[] = {
 	  "--ttl and --fill need the right to write. --fill takes one KEY.\n"
 	  "With --fill, one caller that misses gets a fill lease: it is to put the entry. If\n"
 	  "a COMMAND is given, that caller runs it, puts its output with --ttl, and prints it;\n"
-	  "the others wait. If COMMAND fails, the lease ends, and get exits with its status.\n"
+	  "the others wait. The lease is renewed while COMMAND runs. If it ends all the same, as by\n"
+	  "an rm, expire, clear or put of KEY, the output is printed and not stored; -v says so.\n"
+	  "If COMMAND fails, get exits with its status, and a caller that waits runs it again: each\n"
+	  "in its turn. With --retry-after D those, and others within D, exit with 6 instead.\n"
+	  "With --print-token, the caller with the lease prints the token in place of an old value.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "P% is a share of the entry's time-to-live: of --ttl, or of the belt's.\n"
 	  "Exit status 1: there is no entry of one of the keys; with --fill: the caller has the\n"
 	  "fill lease;\n"
-	  "5: another caller has it.",
+	  "5: another caller has it;\n"
+	  "6: the last fill has failed, and is not tried again yet.",
 	  cmd_get, NULL },
 	{ "touch", "KEY...", 1, INT_MAX, HASHBELT_CALL_TOUCH, touch_options,
 	  "give entries a new time-to-live",
@@ -617,7 +625,8 @@ static void print_help(void)
 	print_options(common_options);
 	puts("\n"
 	     "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 no device, no belt or\n"
-	     "no right; 4 any other error; 5 another caller fills the missing entry.\n"
+	     "no right; 4 any other error; 5 another caller fills the missing entry; 6 its last fill\n"
+	     "has failed.\n"
 	     "'hbctl help COMMAND' says more. 'del' is rm, 'ls' is keys.");
 }
 

@@ -47,6 +47,30 @@ int value_copy(struct value *value, const void *bytes, size_t len)
 }
 
 /**
+ * value_read_more() - read once from a file, behind the bytes that the value has
+ * @value:	the value
+ * @fd:		the file
+ *
+ * Return: 1; 0 at the end of the file; -EMSGSIZE if the value has more than HASHBELT_VALUE_MAX
+ * bytes now; -ENOMEM; the error of read(2).
+ */
+int value_read_more(struct value *value, int fd)
+{
+	ssize_t len;
+	int err;
+
+	/* One byte more than allowed, to see that there are more. */
+	err = make_room(value, HASHBELT_VALUE_MAX + 1);
+	if (err)
+		return err;
+	len = read(fd, value->bytes + value->len, value->room - value->len);
+	if (len <= 0)
+		return len ? -errno : 0;
+	value->len += len;
+	return value->len > HASHBELT_VALUE_MAX ? -EMSGSIZE : 1;
+}
+
+/**
  * value_read() - make a value of all that a file has
  * @value:	the value
  * @fd:		the file, read to its end
@@ -56,21 +80,13 @@ int value_copy(struct value *value, const void *bytes, size_t len)
  */
 int value_read(struct value *value, int fd)
 {
-	ssize_t len;
-	int err;
+	int more;
 
-	/* One byte more than allowed, to see that there are more. */
-	err = make_room(value, HASHBELT_VALUE_MAX + 1);
-	if (err)
-		return err;
-	for (value->len = 0; value->len <= HASHBELT_VALUE_MAX; value->len += len) {
-		len = read(fd, value->bytes + value->len, value->room - value->len);
-		if (len < 0)
-			return -errno;
-		if (!len)
-			return 0;
-	}
-	return -EMSGSIZE;
+	value->len = 0;
+	do {
+		more = value_read_more(value, fd);
+	} while (more > 0);
+	return more;
 }
 
 /**

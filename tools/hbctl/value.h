@@ -22,6 +22,7 @@ struct value {
 };
 
 int value_copy(struct value *value, const void *bytes, size_t len);
+int value_read_more(struct value *value, int fd);
 int value_read(struct value *value, int fd);
 int value_get(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	      struct hashbelt_item *item);
