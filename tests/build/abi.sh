@@ -15,9 +15,9 @@ headers=$(mktemp -d)
 trap 'rm -rf "$headers"' EXIT
 
 "$top/tests/need.sh" abigail-tools
-# Types that these headers do not define are private.
+# Types that these headers do not define are private. Paths do not name the directory of the clone.
 cp "$top/tools/lib/hashbelt/client.h" "$top/hashbelt.h" "$headers"
 abidw --drop-private-types --headers-dir "$headers" --no-corpus-path --no-comp-dir-path \
 	--no-show-locs --no-parameter-names --no-elf-needed --no-architecture \
 	--no-write-default-sizes "$1" |
-	sed "s/^ *//; 1a <!-- $(head -n 2 "$0" | sed -n 's/^# //p') -->"
+	sed "s/^ *//; s|path='[^']*/tools/lib/|path='tools/lib/|; 1a <!-- $(head -n 2 "$0" | sed -n 's/^# //p') -->"

@@ -364,10 +364,12 @@ static bool is_ttl(__u64 ms, bool may_keep)
 static void check_put(const struct hashbelt_item *item)
 {
 	__u32 conditions = item->how & (HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT |
-					HASHBELT_IF_VERSION);
+					HASHBELT_IF_VERSION | HASHBELT_IF_LEASE);
 
 	must_be(!(conditions & (conditions - 1)) && conditions == item->how,
 		"put: at most one condition, and no other bit");
+	must_be(!(conditions & HASHBELT_IF_LEASE) || item->version,
+		"put: the token of a fill lease is not 0");
 	must_be(item->value_len <= HASHBELT_VALUE_MAX, "put: the value is not too long");
 	must_be(is_ttl(item->ttl_ms, true), "put: the time-to-live is valid");
 }
@@ -384,6 +386,14 @@ static void check_item(const struct hashbelt_item *item, unsigned long request)
 	else if (request == HASHBELT_IOC_TOUCH || request == HASHBELT_IOC_ADD ||
 		 item->how & HASHBELT_AND_TOUCH)
 		must_be(is_ttl(item->ttl_ms, false), "item: the time-to-live is valid");
+}
+
+static void check_fill(const struct hashbelt_fill *fill)
+{
+	must_be(!(fill->how & ~(HASHBELT_BOUND | HASHBELT_STALE)),
+		"fill: a call that asks for a value has no other bit");
+	must_be(fill->lease_ms <= HASHBELT_TTL_MAX_MS && is_ttl(fill->wait_ms, false),
+		"fill: the lease and the time to wait are valid");
 }
 
 static void check_name(const char *name, bool may_be_none)
@@ -429,6 +439,10 @@ static void check(unsigned long request, void *arg)
 	case HASHBELT_IOC_EXPIRE:
 	case HASHBELT_IOC_ADD:
 		check_item(arg, request);
+		break;
+	case HASHBELT_IOC_FILL:
+		check_item(arg, request);
+		check_fill(arg);
 		break;
 	case HASHBELT_IOC_BATCH:
 		must_be(batch->count && batch->count <= HASHBELT_BATCH_MAX,

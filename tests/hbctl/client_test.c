@@ -26,7 +26,7 @@
 #define THREADS	4
 #define OWN	2000
 
-#define PLANNED	124
+#define PLANNED	133
 
 /* Compiled programs have these values. */
 _Static_assert(HASHBELT_CALL_OPEN == 0 && HASHBELT_CALL_GET == 5 && HASHBELT_CALL_READ == 13 &&
@@ -389,6 +389,62 @@ static void test_fill(struct hashbelt *belt)
 	   "fill into a buffer too small returns ERANGE and the length");
 	ok(hashbelt_fill(belt, large, sizeof(large), text, 1, &second) == -E2BIG,
 	   "fill of a key of 1025 bytes returns E2BIG");
+}
+
+/* Asks for a value, and waits for none. Returns the result of hashbelt_fill(). */
+static int ask(struct hashbelt *belt, struct hashbelt_fill *fill)
+{
+	char text[32];
+
+	*fill = (struct hashbelt_fill){ .lease_ms = 1000 };
+	return hashbelt_fill(belt, "g", 1, text, sizeof(text), fill);
+}
+
+static void test_fill_lease(struct hashbelt *belt)
+{
+	struct hashbelt_item item = { .ttl_ms = HASHBELT_TTL_NEVER, .flags = 9 }, got = { 0 };
+	struct hashbelt_fill first, second;
+	char text[32] = "";
+
+	ask(belt, &first);
+	ok(hashbelt_fill_put(belt, "g", 1, "no", 3, first.token + 1, NULL) == -ESTALE &&
+	   hashbelt_get(belt, "g", 1, NULL, 0, NULL) == -ENOENT,
+	   "fill_put with another token returns ESTALE and stores nothing");
+	ok(!hashbelt_fill_put(belt, "g", 1, "yes", 4, first.token, &item) &&
+	   item.version > first.token && item.ttl_ms == HASHBELT_TTL_NEVER &&
+	   !hashbelt_get(belt, "g", 1, text, sizeof(text), &got) && !strcmp(text, "yes") &&
+	   got.flags == 9 && got.version == item.version,
+	   "fill_put with the token stores value and flags, and returns the version");
+	ok(hashbelt_fill_put(belt, "g", 1, "no", 3, first.token, &item) == -ESTALE &&
+	   !hashbelt_get(belt, "g", 1, text, sizeof(text), NULL) && !strcmp(text, "yes"),
+	   "a second fill_put with the same token returns ESTALE and stores nothing");
+	hashbelt_remove(belt, "g", 1, NULL);
+	ask(belt, &first);
+	hashbelt_remove(belt, "g", 1, NULL);
+	ok(hashbelt_fill_put(belt, "g", 1, "no", 3, first.token, NULL) == -ESTALE &&
+	   hashbelt_fill_renew(belt, "g", 1, first.token, 0) == -ENOENT &&
+	   hashbelt_fill_fail(belt, "g", 1, first.token, 0) == -ENOENT,
+	   "after a remove fill_put returns ESTALE, fill_renew and fill_fail ENOENT");
+	ask(belt, &first);
+	ok(!hashbelt_fill_renew(belt, "g", 1, first.token, 5000) && !hashbelt_advance(belt, 4000) &&
+	   ask(belt, &second) == -ENOENT && second.state == HASHBELT_FILLING &&
+	   !hashbelt_advance(belt, 2000) &&
+	   ask(belt, &second) == -ENOENT && second.state == HASHBELT_GRANTED,
+	   "fill_renew sets the end of a fill lease");
+	ok(!hashbelt_fill_renew(belt, "g", 1, second.token, 0) && !hashbelt_advance(belt, 9000) &&
+	   ask(belt, &first) == -ENOENT && first.state == HASHBELT_FILLING &&
+	   !hashbelt_advance(belt, 2000) &&
+	   ask(belt, &first) == -ENOENT && first.state == HASHBELT_GRANTED,
+	   "fill_renew without a duration sets one of 10 seconds");
+	ok(!hashbelt_fill_fail(belt, "g", 1, first.token, 5000) && !hashbelt_advance(belt, 4000) &&
+	   ask(belt, &second) == -ENOENT && second.state == HASHBELT_FAILED &&
+	   hashbelt_fill_put(belt, "g", 1, "no", 3, first.token, NULL) == -ESTALE &&
+	   !hashbelt_advance(belt, 2000) &&
+	   ask(belt, &second) == -ENOENT && second.state == HASHBELT_GRANTED,
+	   "after fill_fail no fill lease is granted for the given time");
+	ok(!hashbelt_fill_fail(belt, "g", 1, second.token, 0) &&
+	   !hashbelt_put(belt, "g", 1, "yes", 4, NULL) && !ask(belt, &first) && !first.state,
+	   "a put ends the time of fill_fail");
 }
 
 /* The next event of a request, or NULL. One read may return several. */
@@ -814,6 +870,13 @@ static void test_strerror(struct hashbelt *belt)
 	ok(says(belt, hashbelt_lock(belt, "l", 1, "me", 2, &lock), HASHBELT_CALL_LOCK, NULL,
 		"longer than the time-to-live of the belt, 40000 ms"),
 	   "the sentence about a lease that is too long has the time-to-live");
+	ok(says(belt, -ESTALE, HASHBELT_CALL_FILL_PUT, "b",
+		"the fill lease of that key in belt 'b' has ended, so the value was not stored") &&
+	   says(belt, -ENOENT, HASHBELT_CALL_FILL_RENEW, "b",
+		"the caller does not have the fill lease of that key in belt 'b'") &&
+	   says(belt, -ENOENT, HASHBELT_CALL_FILL_FAIL, "b",
+		"the caller does not have the fill lease of that key in belt 'b'"),
+	   "the sentences about a fill lease that has ended say so");
 	ok(!hashbelt_open(NULL, &named) &&
 	   says(named, hashbelt_expire(named, "k", 1), HASHBELT_CALL_EXPIRE, NULL,
 		"there is no entry of that key in belt 'default'"),
@@ -850,6 +913,7 @@ int main(void)
 	test_events(belt);
 	test_add(belt);
 	test_fill(belt);
+	test_fill_lease(belt);
 	test_request(belt);
 	test_lock(belt);
 	test_lock_sizes(belt);

@@ -43,18 +43,25 @@ static struct hashbelt_belt *belt_of(struct hashbelt_config config)
 	return belt;
 }
 
-/* An entry whose value is its key. */
-static int put(struct hashbelt_belt *belt, u32 key, u32 how, u64 ttl_ms)
+/* An entry whose value is its key; or an error. */
+static struct hashbelt_entry *new_entry(struct hashbelt_belt *belt, u32 key)
 {
-	struct hashbelt_item item = { .how = how, .ttl_ms = ttl_ms };
 	struct hashbelt_entry *entry;
 
 	entry = hashbelt_entry_alloc(belt, NULL, sizeof(key), sizeof(key));
 	if (IS_ERR(entry))
-		return PTR_ERR(entry);
+		return entry;
 	memcpy(entry->data, &key, sizeof(key));
 	memcpy(hashbelt_entry_value(entry), &key, sizeof(key));
-	return hashbelt_put(belt, entry, &item);
+	return entry;
+}
+
+static int put(struct hashbelt_belt *belt, u32 key, u32 how, u64 ttl_ms)
+{
+	struct hashbelt_item item = { .how = how, .ttl_ms = ttl_ms };
+	struct hashbelt_entry *entry = new_entry(belt, key);
+
+	return IS_ERR(entry) ? PTR_ERR(entry) : hashbelt_put(belt, entry, &item);
 }
 
 /* Returns true if a key is found with its value. */
@@ -299,6 +306,34 @@ static void fill_key(struct hashbelt_belt *belt, u32 key)
 	is_so(hashbelt_give_up(belt, &key, sizeof(key), fill.token) == -ENOENT);
 }
 
+/* Puts an entry on condition of a fill lease. */
+static int put_filled(struct hashbelt_belt *belt, u32 key, u64 token)
+{
+	struct hashbelt_item item = { .how = HASHBELT_IF_LEASE, .version = token };
+	struct hashbelt_entry *entry = new_entry(belt, key);
+
+	return IS_ERR(entry) ? PTR_ERR(entry) : hashbelt_put(belt, entry, &item);
+}
+
+/* A value that is computed before its key is removed is not stored after that. */
+static void fill_key_in_time(struct hashbelt_belt *belt, u32 key)
+{
+	struct hashbelt_fill fill = {}, other = {};
+	struct hashbelt_item item = {};
+
+	is_so(!hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, false));
+	is_so(hashbelt_remove(belt, &key, sizeof(key), &item) == -ENOENT);
+	is_so(put_filled(belt, key, fill.token) == -ESTALE && !get(belt, key));
+	is_so(!hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, false));
+	is_so(!hashbelt_fill_renew(belt, &key, sizeof(key), &fill));
+	is_so(!put_filled(belt, key, fill.token) && get(belt, key));
+	is_so(hashbelt_fill_renew(belt, &key, sizeof(key), &fill) == -ENOENT);
+	is_so(!hashbelt_remove(belt, &key, sizeof(key), &item));
+	is_so(!hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, false));
+	is_so(!hashbelt_fill_fail(belt, &key, sizeof(key), &fill));
+	is_so(hashbelt_fill(belt, NULL, &key, sizeof(key), &other, false) == -EKEYREJECTED);
+}
+
 static void wait_and_fill(void)
 {
 	struct hashbelt_belt *belt = belt_of((struct hashbelt_config){});
@@ -315,6 +350,7 @@ static void wait_and_fill(void)
 		hashbelt_client_put(client);
 	}
 	fill_key(belt, 2);
+	fill_key_in_time(belt, 3);
 	hashbelt_destroy(belt);
 }
 
