@@ -7,10 +7,12 @@
  * Shows the leases of Facebook's memcached, which prevent a cache stampede. When a page
  * that many readers want has expired, one reader gets the fill lease and makes the page
  * anew. The others wait for it, or take the old page. A reader that asks shortly before
- * the page expires may get the fill lease ahead of time.
+ * the page expires may get the fill lease ahead of time. A page that was made from old news is
+ * not stored once an editor has removed it. A reader that cannot make the page tells the others.
  *
  * Relies on: of all readers that miss a key, one has the fill lease at a time; the lease
- * ends with the first put of the key, when it is given up, or at its own end; no get
+ * ends with a put, a remove, an expire or a clear of the key, when it is given up, or at its
+ * own end; a put on condition of a lease that has ended stores nothing; no get
  * returns an entry at or past its deadline, and a fill that accepts an old value returns
  * one for the belt's grace time.
  */
@@ -25,6 +27,7 @@
 #define GRACE_S		30
 #define LEASE_S		10
 #define AHEAD_S		15
+#define RETRY_S		20
 #define READERS		8
 #define PAGE_MAX	64
 
@@ -65,19 +68,24 @@ static int ask(struct hashbelt *belt, __u64 wait_ms, __u64 ahead_s, __u32 how,
 	return err;
 }
 
-static void put_page(struct hashbelt *belt, const char *page)
+/* Stores a page that was made under a fill lease; false if that has ended. */
+static bool put_page(struct hashbelt *belt, const char *page, const struct hashbelt_fill *fill)
 {
-	must("put", hashbelt_put(belt, KEY, strlen(KEY), page, strlen(page), NULL));
+	int err = hashbelt_fill_put(belt, KEY, strlen(KEY), page, strlen(page), fill->token, NULL);
+
+	if (err != -ESTALE)
+		must("put", err);
+	return !err;
 }
 
 /* Makes the page, once all readers have asked for it. */
-static void make_page(struct hashbelt *belt)
+static void make_page(struct hashbelt *belt, const struct hashbelt_fill *fill)
 {
 	__atomic_fetch_add(&crowd.granted, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&crowd.granted, __ATOMIC_SEQ_CST) +
 	       __atomic_load_n(&crowd.told, __ATOMIC_SEQ_CST) < READERS)
 		sched_yield();
-	put_page(belt, "page 1");
+	promise(put_page(belt, "page 1", fill), "a page is stored while its fill lease lasts");
 }
 
 /* One of the crowd: makes the page, or waits for it. */
@@ -90,7 +98,7 @@ static void *read_page(void *arg)
 	(void)arg;
 	ask(belt, 0, 0, 0, &fill, page);
 	if (fill.state & HASHBELT_GRANTED)
-		make_page(belt);
+		make_page(belt, &fill);
 	else if (fill.state & HASHBELT_FILLING)
 		__atomic_fetch_add(&crowd.told, 1, __ATOMIC_SEQ_CST);
 	if (!ask(belt, HASHBELT_TTL_NEVER, 0, 0, &fill, page) && !strcmp(page, "page 1"))
@@ -123,10 +131,11 @@ static __u32 show(struct hashbelt *belt, const char *who, __u64 ahead_s, __u32 h
 	char page[PAGE_MAX];
 	int err = ask(belt, 0, ahead_s, how, fill, page);
 
-	printf("%s: %s%s%s%s\n", who, err ? "no page" : page,
+	printf("%s: %s%s%s%s%s\n", who, err ? "no page" : page,
 	       fill->state & HASHBELT_STALE ? ", an old one" : "",
 	       fill->state & HASHBELT_GRANTED ? ", is to make one" : "",
-	       fill->state & HASHBELT_FILLING ? ", another makes one" : "");
+	       fill->state & HASHBELT_FILLING ? ", another makes one" : "",
+	       fill->state & HASHBELT_FAILED ? ", and none can be made" : "");
 	return fill->state;
 }
 
@@ -151,7 +160,7 @@ static void refresh_ahead(struct hashbelt *belt)
 	promise(!(show(belt, "Bob", AHEAD_S, 0, &second) & HASHBELT_GRANTED) &&
 		second.item.value_len,
 		"other readers get the page and no fill lease");
-	put_page(belt, "page 2");
+	put_page(belt, "page 2", &first);
 	promise(!show(belt, "Bob", AHEAD_S, 0, &second) &&
 		second.item.ttl_ms == TTL_S * 1000,
 		"a page that is put ahead of time has the belt's full time-to-live");
@@ -173,7 +182,7 @@ static void take_the_old(struct hashbelt *belt)
 		"a reader that accepts an old page gets it");
 	promise(show(belt, "Bob", 0, 0, &second) == HASHBELT_FILLING,
 		"a reader that does not accept an old page gets none");
-	put_page(belt, "page 3");
+	put_page(belt, "page 3", &first);
 	promise(!show(belt, "Bob", 0, HASHBELT_STALE, &second),
 		"a page that was just put is not reported as old");
 }
@@ -197,6 +206,53 @@ static void fail_to_fill(struct hashbelt *belt)
 		"give_up with an ended lease's token returns ENOENT");
 }
 
+/* An editor removes the page while a reader makes it from news that are old by then. */
+static void refuse_the_late(struct hashbelt *belt)
+{
+	struct hashbelt_fill first, second;
+	char page[PAGE_MAX];
+
+	hashbelt_remove(belt, KEY, strlen(KEY), NULL);
+	show(belt, "Ann", 0, 0, &first);
+	printf("the editor removes the page\n");
+	promise(hashbelt_remove(belt, KEY, strlen(KEY), NULL) == -ENOENT,
+		"remove of a page that is being made returns ENOENT");
+	promise(show(belt, "Bob", 0, 0, &second) == HASHBELT_GRANTED,
+		"a remove ends the fill lease, and the next reader gets one");
+	promise(!put_page(belt, "page of old news", &first),
+		"a page that was made before a remove is not stored after it");
+	printf("Ann is late: the page of old news is not stored\n");
+	promise(put_page(belt, "page of new news", &second) &&
+		!hashbelt_get(belt, KEY, strlen(KEY), page, sizeof(page), NULL) &&
+		!strncmp(page, "page of new news", strlen("page of new news")),
+		"the page of the reader that has the fill lease is stored");
+	show(belt, "Ann", 0, 0, &first);
+}
+
+/* A reader takes longer than its lease, and then cannot make the page. */
+static void renew_and_fail(struct hashbelt *belt)
+{
+	struct hashbelt_fill first, second;
+	int i;
+
+	hashbelt_remove(belt, KEY, strlen(KEY), NULL);
+	show(belt, "Ann", 0, 0, &first);
+	for (i = 0; i < 3; i++) {
+		pass_time(belt, LEASE_S - 1);
+		must("renew", hashbelt_fill_renew(belt, KEY, strlen(KEY), first.token,
+						  LEASE_S * 1000));
+	}
+	promise(show(belt, "Bob", 0, 0, &second) == HASHBELT_FILLING,
+		"a fill lease that is renewed in time does not end");
+	must("fail", hashbelt_fill_fail(belt, KEY, strlen(KEY), first.token, RETRY_S * 1000));
+	printf("Ann cannot make the page\n");
+	promise(show(belt, "Bob", 0, 0, &second) == HASHBELT_FAILED,
+		"other readers learn that the page cannot be made");
+	pass_time(belt, RETRY_S + 1);
+	promise(show(belt, "Bob", 0, 0, &second) == HASHBELT_GRANTED,
+		"after the time that the failure lasts, a reader gets a fill lease");
+}
+
 int main(int argc, char **argv)
 {
 	struct hashbelt *belt;
@@ -215,6 +271,10 @@ int main(int argc, char **argv)
 	take_the_old(belt);
 	printf("--- no page\n");
 	fail_to_fill(belt);
+	printf("--- a page of old news\n");
+	refuse_the_late(belt);
+	printf("--- a long time, and a failure\n");
+	renew_and_fail(belt);
 	must("destroy", hashbelt_destroy(belt, BELT));
 	return verdict();
 }

@@ -9,7 +9,7 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 8
+plan 11
 usage fill
 example fill
 said "one of eight concurrent readers fills, and seven wait for its page" \
@@ -37,4 +37,22 @@ said "a fill lease that is over goes to the next reader" \
 	"Bob: no page, is to make one" \
 	"10 s pass" \
 	"Ann: no page, is to make one"
+said "a page that was made before a remove is not stored after it" \
+	"Ann: no page, is to make one" \
+	"the editor removes the page" \
+	"Bob: no page, is to make one" \
+	"Ann is late: the page of old news is not stored" \
+	"Ann: page of new news"
+said "a fill lease that is renewed goes to no other reader" \
+	"--- a long time, and a failure" \
+	"Ann: no page, is to make one" \
+	"9 s pass" \
+	"9 s pass" \
+	"9 s pass" \
+	"Bob: no page, another makes one"
+said "a failure is told to other readers, and the page is tried again after a time" \
+	"Ann cannot make the page" \
+	"Bob: no page, and none can be made" \
+	"21 s pass" \
+	"Bob: no page, is to make one"
 finish
