@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh [NAME]... - check the models of docs/races.md: entry, request, queue, litmus; without
+# run.sh [NAME]... - check the models of docs/races.md: entry, request, queue, fill, litmus; without
 # a name, all. Prints TAP; fails if any case fails.
 #
 # A model is written by hand after the code. So each function that it copies must be unchanged
@@ -232,6 +232,39 @@ queue() {
 		"error found if a waiter times out without a check that it owns the lock"
 }
 
+fill() {
+	reviewed fill
+	good fill fill "no error with two callers, a writer, a clock, evictions and every end of a lease"
+	bad BREAK_REMOVE '(fetched>returned)' fill \
+		"error found if a remove of a key without an entry does not end its fill lease"
+	bad BREAK_EXPIRE '(fetched>returned)' fill \
+		"error found if an expire does not end the fill lease"
+	bad BREAK_AHEAD '(fetched>returned)' fill \
+		"error found if a remove of a key with an entry does not end its fill lease"
+	bad BREAK_SECTION '(value>returned)' fill \
+		"error found if a remove ends the fill lease after its critical section"
+	bad BREAK_PUT '(fetched>returned)' fill \
+		"error found if a put of another task does not end the fill lease"
+	bad BREAK_CLEAR '!(ended[me])' fill "error found if a clear does not reach the fill lease"
+	bad BREAK_OVER '!(ended[me])' fill \
+		"error found if a put is accepted whose fill lease is over"
+	bad BREAK_TOKEN '!(ended[me])' fill \
+		"error found if a put does not compare the token of the fill lease"
+	bad BREAK_SAME '!(ended[me])' fill \
+		"error found if a fill lease that is handed over keeps its token"
+	bad BREAK_FAILED '!(ended[me])' fill \
+		"error found if a put is accepted whose fill has failed"
+	bad BREAK_CHECK '!(ended[me])' fill \
+		"error found if a put looks for its fill lease before the critical section"
+	bad BREAK_RENEW '!(ended[me])' fill "error found if a fill lease that is over is renewed"
+	bad BREAK_LINE '!(putting)' fill \
+		"error found if a put leaves the waiters in the line: it hands the fill lease over"
+	bad BREAK_TELL '!(length)' fill \
+		"error found if a failure leaves the waiters in the line"
+	bad BREAK_HAND 'invalid end state' fill \
+		"error found if the first waiter gets no fill lease when one ends"
+}
+
 # never NAME DESCRIPTION - a test: the outcome that the litmus test asks for cannot occur.
 never() {
 	log=$out/$1.log
@@ -301,10 +334,10 @@ litmus() {
 
 "$here/../need.sh" spin gcc libc6-dev || exit 1
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- entry request queue litmus
+[ $# -gt 0 ] || set -- entry request queue fill litmus
 for suite; do
 	case $suite in
-	entry | request | queue | litmus) "$suite" ;;
+	entry | request | queue | fill | litmus) "$suite" ;;
 	*)
 		echo "run.sh: no such model: $suite" >&2
 		exit 1
