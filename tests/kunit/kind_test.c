@@ -54,7 +54,10 @@ static void each_kind_of_one_key_is_found_separately(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, ask(f, key, key, 0), 0);
 		expect_kinds(test, key, BIT(HB_ENTRY) | BIT(HB_LOCK) | BIT(HB_FILL) |
 			     BIT(HB_WAITPOINT));
+		/* A remove ends the fill lease of its key, and nothing else. */
 		KUNIT_ASSERT_EQ(test, take_out(belt, key), 0);
+		expect_kinds(test, key, BIT(HB_LOCK) | BIT(HB_WAITPOINT));
+		KUNIT_ASSERT_EQ(test, fill_key(f, key, true, &token), 0);
 		expect_kinds(test, key, BIT(HB_LOCK) | BIT(HB_FILL) | BIT(HB_WAITPOINT));
 		KUNIT_ASSERT_EQ(test, owner_of(belt, key, &lock), 'A');
 		KUNIT_ASSERT_EQ(test, unlock_as(belt, key, 'A'), 0);
