@@ -240,6 +240,7 @@ static void prepare_item(const struct operation *operation, struct asked *asked,
 		[ADD] = HASHBELT_OP_ADD,
 	};
 	const struct thing *entry = &model->things[operation->key];
+	const struct thing *lease = entry + FILLING * KEYS_MAX;
 	struct hashbelt_item *sent = &asked->sent;
 	unsigned char key[KEY_SIZE];
 
@@ -253,6 +254,8 @@ static void prepare_item(const struct operation *operation, struct asked *asked,
 	};
 	if (operation->how & HASHBELT_IF_VERSION)
 		sent->version = pick(operation->pick, entry->version, entry->old);
+	else if (operation->how & HASHBELT_IF_LEASE)
+		sent->version = pick(operation->pick, lease->version, lease->old);
 	if (operation->kind == GET)
 		sent->value_len = operation->number;
 	if (operation->kind == PUT) {
@@ -347,19 +350,19 @@ static void do_fill(const struct operation *operation)
 	model_fill(model, &asked, &sent, &got);
 }
 
-static void do_give_up(const struct operation *operation)
+static void change_fill(const struct operation *operation, __u32 how)
 {
 	const struct thing *lease = &model->things[FILLING * KEYS_MAX + operation->key];
 	unsigned char key[KEY_SIZE];
 	struct hashbelt_fill fill = {
 		.item = { .key = address(key_bytes(operation->key)),
 			  .key_len = key_of(operation->key, key) },
-		.how = HASHBELT_GIVE_UP,
+		.how = how, .lease_ms = how == HASHBELT_GIVE_UP ? 0 : operation->ms,
 		.token = pick(operation->pick, lease->version, lease->old),
 	};
 
-	model_give_up(model, operation->key, fill.token,
-		      ended(call(run.fds[operation->fd], HASHBELT_IOC_FILL, &fill)));
+	model_change_fill(model, operation->key, &fill,
+			  ended(call(run.fds[operation->fd], HASHBELT_IOC_FILL, &fill)));
 }
 
 /* Settings */
@@ -541,8 +544,14 @@ static void do_operation(void)
 		do_fill(operation);
 		see_if_needed();
 		break;
+	case RENEW_FILL:
+		change_fill(operation, HASHBELT_RENEW_LEASE);
+		break;
+	case FAIL_FILL:
+		change_fill(operation, HASHBELT_FAIL);
+		break;
 	case GIVE_UP:
-		do_give_up(operation);
+		change_fill(operation, HASHBELT_GIVE_UP);
 		break;
 	case CLEAR:
 		ended(0);

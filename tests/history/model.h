@@ -31,7 +31,7 @@ struct blob {
  * @deadline:	nanoseconds, or NEVER
  * @version:	its version or token
  * @old:	the version before that, perhaps of an earlier life of the key
- * @flags:	of an entry
+ * @flags:	of an entry; of a fill lease: HASHBELT_FAILED or 0
  * @value:	its value, or the owner of a lock
  * @bound:	the descriptor to which it is bound; -1: none
  * @since:	belt time at which a lock was granted
@@ -197,7 +197,9 @@ struct asked {
 void model_item(struct model *model, const struct asked *asked);
 void model_fill(struct model *model, const struct asked *asked,
 		const struct hashbelt_fill *sent, const struct hashbelt_fill *got);
-void model_give_up(struct model *model, unsigned int key, __u64 token, int err);
+/* @sent: gives a fill lease up, renews it, or says that the fill has failed. */
+void model_change_fill(struct model *model, unsigned int key, const struct hashbelt_fill *sent,
+		       int err);
 void model_clear(struct model *model);
 void model_advance(struct model *model, __u64 by);
 /* Belt time was moved, so all that is due since an interval has been handed over. */

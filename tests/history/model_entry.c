@@ -49,16 +49,19 @@ static void insert_entry(struct model *model, const struct asked *asked, const s
 }
 
 static int put_condition(const struct model *model, const struct thing *old,
-			 const struct hashbelt_item *sent)
+			 const struct asked *asked)
 {
+	const struct hashbelt_item *sent = &asked->sent;
 	__u32 demands = sent->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION);
+	__u32 keeps = demands || sent->how & HASHBELT_IF_LEASE ? 0 : HASHBELT_KEEP_ON_PUT;
 
+	if (sent->how & HASHBELT_IF_LEASE && !holds_fill(model, asked->key, sent->version))
+		return -ESTALE;
 	if (!old)
 		return demands ? -ENOENT : 0;
 	if (sent->how & HASHBELT_IF_VERSION && sent->version != old->version)
 		return -ESTALE;
-	if (sent->how & HASHBELT_IF_ABSENT ||
-	    (!demands && model->is.policy & HASHBELT_KEEP_ON_PUT))
+	if (sent->how & HASHBELT_IF_ABSENT || model->is.policy & keeps)
 		return -EEXIST;
 	return 0;
 }
@@ -71,12 +74,13 @@ static void put(struct model *model, const struct asked *asked)
 
 	if ((sent->how & HASHBELT_IF_ABSENT &&
 	     sent->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION)) ||
+	    (sent->how & HASHBELT_IF_LEASE && sent->how & HASHBELT_IF_VERSION) ||
 	    (!is_ttl(sent->ttl_ms) && sent->ttl_ms != HASHBELT_TTL_KEEP)) {
 		came_to(model, asked->err, -EINVAL);
 		return;
 	}
 	old = find_live(model, ENTRY, asked->key);
-	want = put_condition(model, old, sent);
+	want = put_condition(model, old, asked);
 	if (want)
 		count(model, HASHBELT_STAT_REFUSED);
 	if (!want && !old && !make_room(model, asked->key, asked->err)) {
@@ -85,8 +89,8 @@ static void put(struct model *model, const struct asked *asked)
 	}
 	if (!came_to(model, asked->err, want))
 		return;
-	if (want && old)
-		same(model, "version", asked->got.version, old->version);
+	if (want == -ESTALE || want == -EEXIST)
+		same(model, "version", asked->got.version, old ? old->version : 0);
 	if (want)
 		return;
 	insert_entry(model, asked, &asked->value, sent->flags,
@@ -211,6 +215,9 @@ static void take_out(struct model *model, const struct asked *asked)
 
 	if (!entry) {
 		came_to(model, asked->err, -ENOENT);
+		/* The condition has failed, if there is one. */
+		if (!(asked->sent.how & HASHBELT_IF_VERSION))
+			end_fill(model, asked->key);
 	} else if (asked->sent.how & HASHBELT_IF_VERSION &&
 		   asked->sent.version != entry->version) {
 		count(model, HASHBELT_STAT_REMOVES_REFUSED);
@@ -221,6 +228,7 @@ static void take_out(struct model *model, const struct asked *asked)
 		count(model, HASHBELT_STAT_REMOVES);
 		report(model, ENTRY, asked->key, entry, HASHBELT_REMOVED);
 		entry->there = false;
+		end_fill(model, asked->key);
 	}
 }
 
@@ -228,6 +236,7 @@ static void expire_by_hand(struct model *model, const struct asked *asked)
 {
 	struct thing *entry = find_live(model, ENTRY, asked->key);
 
+	end_fill(model, asked->key);
 	if (!came_to(model, asked->err, entry ? 0 : -ENOENT) || !entry)
 		return;
 	count(model, HASHBELT_STAT_EXPIRED);

@@ -4,6 +4,20 @@
 
 #define FILL_LEASE_MS	10000	/* default lease */
 
+/* Whether the fill lease of a key has this token, and has not ended. */
+bool holds_fill(const struct model *model, unsigned int key, __u64 token)
+{
+	const struct thing *lease = &model->things[FILLING * KEYS_MAX + key];
+
+	return is_live(model, lease) && lease->version == token && !lease->flags;
+}
+
+/* A key is no longer valid, so its fill lease ends. */
+void end_fill(struct model *model, unsigned int key)
+{
+	thing_at(model, FILLING, key)->there = false;
+}
+
 /* Grants a fill lease, or not. Returns the state, or a negative errno. */
 static int grant(struct model *model, const struct asked *asked,
 		 const struct hashbelt_fill *sent, const struct hashbelt_fill *got,
@@ -12,11 +26,12 @@ static int grant(struct model *model, const struct asked *asked,
 	struct thing *lease = thing_at(model, FILLING, asked->key);
 
 	if (find_live(model, FILLING, asked->key))
-		return HASHBELT_FILLING;
+		return lease->flags ?: HASHBELT_FILLING;
 	if (!make_room(model, KEYS_MAX, got->state & HASHBELT_GRANTED ? 0 : -ENOSPC))
 		return -ENOSPC;
 	adopt_version(model, FILLING, asked->key, got->token);
 	lease->there = true;
+	lease->flags = 0;
 	lease->bound = sent->how & HASHBELT_BOUND ? asked->fd : -1;
 	set_deadline(lease, model->now + lease_ms * MS);
 	count(model, HASHBELT_STAT_FILLS);
@@ -74,14 +89,26 @@ void model_fill(struct model *model, const struct asked *asked,
 	same(model, "state", got->state, state < 0 ? 0 : state);
 }
 
-void model_give_up(struct model *model, unsigned int key, __u64 token, int err)
+void model_change_fill(struct model *model, unsigned int key, const struct hashbelt_fill *sent,
+		       int err)
 {
-	struct thing *lease = find_live(model, FILLING, key);
+	struct thing *lease;
 
-	if (lease && lease->version == token) {
-		came_to(model, err, 0);
-		lease->there = false;
-	} else {
-		came_to(model, err, -ENOENT);
+	if (sent->lease_ms > HASHBELT_TTL_MAX_MS) {
+		came_to(model, err, -EINVAL);
+		return;
+	}
+	lease = find_live(model, FILLING, key);
+	if (!came_to(model, err, holds_fill(model, key, sent->token) ? 0 : -ENOENT) || err)
+		return;
+	if (sent->how == HASHBELT_GIVE_UP) {
+		end_fill(model, key);
+		return;
+	}
+	set_deadline(lease, model->now + (sent->lease_ms ?: FILL_LEASE_MS) * MS);
+	if (sent->how == HASHBELT_FAIL) {
+		lease->flags = HASHBELT_FAILED;
+		/* The belt keeps it, whatever becomes of the descriptor. */
+		lease->bound = -1;
 	}
 }

@@ -54,6 +54,10 @@ void adopt_version(struct model *model, enum thing_kind kind, unsigned int slot,
 void same_value(struct model *model, const struct asked *asked, const struct thing *thing);
 void get_entry(struct model *model, const struct asked *asked);
 
+/* model_fill.c */
+bool holds_fill(const struct model *model, unsigned int key, __u64 token);
+void end_fill(struct model *model, unsigned int key);
+
 /* model_request.c */
 void finish_put(struct model *model, unsigned int key);
 

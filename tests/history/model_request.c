@@ -7,7 +7,7 @@ void finish_put(struct model *model, unsigned int key)
 {
 	unsigned int id;
 
-	thing_at(model, FILLING, key)->there = false;
+	end_fill(model, key);
 	for (id = 0; id < IDS; id++) {
 		struct thing *request = thing_at(model, REQUESTED, id);
 

@@ -79,8 +79,12 @@ static __u32 any_put(void)
 		HASHBELT_IF_ABSENT, HASHBELT_IF_PRESENT, HASHBELT_IF_VERSION,
 		HASHBELT_IF_VERSION | HASHBELT_IF_PRESENT,
 		HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT,
+		HASHBELT_IF_LEASE, HASHBELT_IF_LEASE, HASHBELT_IF_LEASE, HASHBELT_IF_LEASE,
+		HASHBELT_IF_LEASE | HASHBELT_IF_PRESENT,
+		HASHBELT_IF_LEASE | HASHBELT_IF_ABSENT,
+		HASHBELT_IF_LEASE | HASHBELT_IF_VERSION,
 	};
-	__u32 how = one_in(3) ? hows[below(ARRAY_SIZE(hows))] : 0;
+	__u32 how = one_in(2) ? hows[below(ARRAY_SIZE(hows))] : 0;
 
 	return one_in(6) ? how | HASHBELT_BOUND : how;
 }
@@ -160,8 +164,8 @@ static const unsigned int common[OPERATION_KINDS] = {
 
 /* ... those added in all themes but EVICTING ... */
 static const unsigned int waiting[OPERATION_KINDS] = {
-	[FILL] = 60, [GIVE_UP] = 12, [REQUEST] = 35, [CANCEL] = 10, [COMPLETE] = 15,
-	[READ_COMPLETIONS] = 15,
+	[FILL] = 90, [RENEW_FILL] = 12, [FAIL_FILL] = 10, [GIVE_UP] = 8, [REQUEST] = 35,
+	[CANCEL] = 10, [COMPLETE] = 15, [READ_COMPLETIONS] = 15,
 };
 
 /* ... and those added in LOCKING. */
@@ -207,6 +211,11 @@ static void fill_in(const struct history *history, struct operation *operation)
 			operation->how |= HASHBELT_BOUND;
 		operation->ms = one_in(3) ? 0 : 1 + below(2 * history->settings.ttl_ms);
 		operation->ahead_ms = one_in(3) ? 1 + below(history->settings.ttl_ms) : 0;
+		break;
+	case RENEW_FILL:
+	case FAIL_FILL:
+		operation->ms = one_in(3) ? 0 : one_in(20) ? HASHBELT_TTL_MAX_MS + 1 :
+				1 + below(2 * history->settings.ttl_ms);
 		break;
 	case REMOVE:
 		operation->how = one_in(3) ? HASHBELT_IF_VERSION : 0;
@@ -351,7 +360,8 @@ static void print_how(__u32 how)
 		const char *name;
 	} names[] = {
 		{ HASHBELT_IF_ABSENT, "if-absent" }, { HASHBELT_IF_PRESENT, "if-present" },
-		{ HASHBELT_IF_VERSION, "if-version" }, { HASHBELT_AND_TOUCH, "and-touch" },
+		{ HASHBELT_IF_VERSION, "if-version" }, { HASHBELT_IF_LEASE, "if-lease" },
+		{ HASHBELT_AND_TOUCH, "and-touch" },
 		{ HASHBELT_NO_REFRESH, "no-refresh" }, { HASHBELT_NO_VALUE, "no-value" },
 		{ HASHBELT_BOUND, "bound" }, { HASHBELT_STALE, "stale" },
 	};
@@ -396,10 +406,10 @@ static void print_set(const struct operation *operation)
 void print_operation(const struct operation *operation)
 {
 	static const char *const names[OPERATION_KINDS] = {
-		"get", "put", "touch", "remove", "expire", "add", "fill", "give-up", "clear",
-		"scan", "advance", "rotate", "set", "read", "ack", "reopen", "lock", "unlock",
-		"renew", "query", "release", "locks", "request", "cancel", "complete",
-		"read-completions", "check",
+		"get", "put", "touch", "remove", "expire", "add", "fill", "renew-fill",
+		"fail-fill", "give-up", "clear", "scan", "advance", "rotate", "set", "read",
+		"ack", "reopen", "lock", "unlock", "renew", "query", "release",
+		"locks", "request", "cancel", "complete", "read-completions", "check",
 	};
 	static const char *const picks[] = { "current", "old", "none" };
 
@@ -408,8 +418,8 @@ void print_operation(const struct operation *operation)
 	    operation->kind == COMPLETE)
 		printf(" key=%u", operation->key);
 	print_how(operation->how);
-	if (operation->how & HASHBELT_IF_VERSION || operation->kind == GIVE_UP ||
-	    operation->kind == ACK)
+	if (operation->how & (HASHBELT_IF_VERSION | HASHBELT_IF_LEASE) ||
+	    (operation->kind > FILL && operation->kind <= GIVE_UP) || operation->kind == ACK)
 		printf(" (%s)", picks[operation->pick]);
 	if (operation->kind == PUT)
 		print_value(operation->number);
@@ -418,7 +428,8 @@ void print_operation(const struct operation *operation)
 	if (operation->kind == PUT || operation->kind == TOUCH || operation->kind == ADD ||
 	    operation->how & HASHBELT_AND_TOUCH || operation->kind == REQUEST)
 		print_ms("ttl", operation->ms);
-	if (operation->kind == FILL || operation->kind == LOCK || operation->kind == RENEW)
+	if ((operation->kind >= FILL && operation->kind < GIVE_UP) || operation->kind == LOCK ||
+	    operation->kind == RENEW)
 		print_ms("lease", operation->ms);
 	if (operation->kind == FILL && operation->ahead_ms)
 		print_ms("ahead", operation->ahead_ms);
