@@ -35,7 +35,7 @@
 #define NO_VALUE	FIELD(hashbelt_item, value, ANY, 0)
 #define GET_BITS	(HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE)
 #define PUT_BITS	(HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | \
-			 HASHBELT_BOUND)
+			 HASHBELT_BOUND | HASHBELT_IF_LEASE)
 
 static const struct field get_fields[] = ITEM(VALUE_OF(BUFFER), GET_BITS);
 static const struct field put_fields[] = ITEM(VALUE_OF(VALUE), PUT_BITS);
@@ -62,14 +62,29 @@ static const struct field fill_fields[] = {
 	{}
 };
 
-/* A fill lease is given up. */
-static const struct field give_up_fields[] = {
-	POINTER(hashbelt_fill, item.key, KEY, item.key_len),
-	FIELD(hashbelt_fill, item.key_len, LENGTH, 0),
-	FIELD(hashbelt_fill, token, TOKEN, 0),
-	FIELD(hashbelt_fill, how, BELOW, HASHBELT_GIVE_UP + 1),
+/* The holder of a fill lease puts the value ... */
+static const struct field fill_put_fields[] = {
+	POINTER(hashbelt_item, key, KEY, key_len),
+	VALUE_OF(VALUE),
+	FIELD(hashbelt_item, key_len, LENGTH, 0),
+	FIELD(hashbelt_item, value_len, LENGTH, 0),
+	FIELD(hashbelt_item, how, FIXED, HASHBELT_IF_LEASE),
+	FIELD(hashbelt_item, ttl_ms, LIFE, 0),
+	FIELD(hashbelt_item, version, TOKEN, 0),
 	{}
 };
+
+/* ... or changes the lease. */
+#define CHANGE_FILL(how_bit) { \
+	POINTER(hashbelt_fill, item.key, KEY, item.key_len), \
+	FIELD(hashbelt_fill, item.key_len, LENGTH, 0), \
+	FIELD(hashbelt_fill, token, TOKEN, 0), \
+	FIELD(hashbelt_fill, lease_ms, BELOW, 300), \
+	FIELD(hashbelt_fill, how, FIXED, how_bit), {} }
+
+static const struct field give_up_fields[] = CHANGE_FILL(HASHBELT_GIVE_UP);
+static const struct field renew_fill_fields[] = CHANGE_FILL(HASHBELT_RENEW_LEASE);
+static const struct field fail_fields[] = CHANGE_FILL(HASHBELT_FAIL);
 
 static const struct field batch_fields[] = {
 	POINTER(hashbelt_batch, items, ITEMS, count),
@@ -206,7 +221,11 @@ const struct call calls[] = {
 	ON(SCAN, 3, struct hashbelt_scan, scan_fields),
 	ALONE(CLEAR, 2),
 	ON(FILL, 5, struct hashbelt_fill, fill_fields),
+	{ "FILL_PUT", IOCTL, 3, sizeof(struct hashbelt_item), HASHBELT_IOC_PUT, fill_put_fields },
 	{ "GIVE_UP", IOCTL, 1, sizeof(struct hashbelt_fill), HASHBELT_IOC_FILL, give_up_fields },
+	{ "RENEW_FILL", IOCTL, 1, sizeof(struct hashbelt_fill), HASHBELT_IOC_FILL,
+	  renew_fill_fields },
+	{ "FAIL", IOCTL, 1, sizeof(struct hashbelt_fill), HASHBELT_IOC_FILL, fail_fields },
 	ON(INFO, 2, struct hashbelt_info, info_fields),
 	ON(STAT, 2, struct hashbelt_stat, stat_fields),
 	ALONE(HALT, 2),
@@ -490,9 +509,9 @@ static uint64_t likely_word(const struct field *field, uint64_t *random)
 		return likely_bits(random, field->bound);
 	case RARE:
 		return random_below(random, 16) ? 0 : field->bound;
+	case FIXED:
+		return field->bound;
 	case BELOW:
-		if (field->bound == HASHBELT_GIVE_UP + 1)
-			return HASHBELT_GIVE_UP;
 		return random_below(random, field->bound);
 	case LIFE:
 		return likely_ttl(random);

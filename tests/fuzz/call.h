@@ -45,6 +45,7 @@ enum kind {
 	BITS,		/* a subset of the bits of @bound */
 	RARE,		/* 0, rarely @bound */
 	BELOW,		/* a number below @bound */
+	FIXED,		/* @bound */
 	LIFE,		/* a time-to-live */
 	SPAN,		/* a time in a belt's settings */
 	WAIT,
