@@ -50,13 +50,17 @@
  * @belt:	the descriptor of the belt
  * @other:	another descriptor, or -1
  * @token:	of a fill lease, if the scene has one
+ * @state:	of the last fill
  * @fresh:	a page that has not been touched, or NULL
+ * @waiter:	a process that waits for a fill lease, or 0
  */
 struct scene {
 	int belt;
 	int other;
 	__u64 token;
+	__u32 state;
 	void *fresh;
+	pid_t waiter;
 };
 
 /**
@@ -262,6 +266,7 @@ static int fill(struct scene *scene, const char *key, struct hashbelt_fill fill)
 	fill.item.value_len = sizeof(buffer);
 	err = call(scene->belt, HASHBELT_IOC_FILL, &fill);
 	scene->token = fill.token;
+	scene->state = fill.state;
 	return err;
 }
 
@@ -271,6 +276,28 @@ static void set_filling(struct scene *scene)
 {
 	set_plain(scene);
 	FILL(scene, "missing", .how = 0);
+}
+
+static void set_filling_ended(struct scene *scene)
+{
+	set_filling(scene);
+	on_key(scene->belt, HASHBELT_IOC_REMOVE, "missing");
+}
+
+/* A process waits for the lease, and exits with the status 0 if it is told of the failure. */
+static void set_filling_awaited(struct scene *scene)
+{
+	set_filling(scene);
+	fflush(stdout);
+	scene->waiter = fork();
+	if (scene->waiter < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!scene->waiter) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(FILL(scene, "missing", .wait_ms = HASHBELT_TTL_NEVER) != -ENOENT ||
+		      scene->state != HASHBELT_FAILED);
+	}
+	await(waits_in, scene->waiter, __NR_ioctl);
 }
 
 static void set_filling_running(struct scene *scene)
@@ -383,6 +410,15 @@ static bool works(int fd)
 	return holds_text(fd, key, "works") && !call(fd, HASHBELT_IOC_REMOVE, &item);
 }
 
+/* Whether the process that waited for the fill lease has ended, and has no lease. */
+static bool is_told(void *arg)
+{
+	const struct scene *scene = arg;
+	int status;
+
+	return waitpid(scene->waiter, &status, WNOHANG) == scene->waiter && !status;
+}
+
 /* Ends a scene. Whether the belt works, all its entries expire, and nothing is left in it. */
 static bool end_scene(const struct fault_case *test, struct scene *scene)
 {
@@ -397,6 +433,12 @@ static bool end_scene(const struct fault_case *test, struct scene *scene)
 		munmap(scene->fresh, 2 * PAGE);
 	if (scene->other >= 0)
 		close(scene->other);
+	if (scene->waiter && !at_last(is_told, scene)) {
+		note("  the process that waits for the fill lease is not told");
+		kill(scene->waiter, SIGKILL);
+		waitpid(scene->waiter, NULL, 0);
+		good = false;
+	}
 	advance(scene->belt, 2 * LONG);
 	if (!(test->how & STAYS) && !at_last(is_run_out, &scene->belt)) {
 		note("  %llu entries do not expire", info_of(scene->belt).entries);
@@ -456,6 +498,26 @@ static int get_and_touch(struct scene *scene)
 static int get_too_large(struct scene *scene)
 {
 	return GET(scene, "small", .value_len = 1);
+}
+
+/*
+ * The key lies in the buffer, at the end of which memory ends: a try overwrites the key before it
+ * fails, and the get puts it back.
+ */
+static int get_over_key(struct scene *scene)
+{
+	static char *end;
+
+	if (!end) {
+		char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (pages == MAP_FAILED || munmap(pages + PAGE, PAGE))
+			bail_out("no page: %s", strerror(errno));
+		end = pages + PAGE;
+	}
+	strcpy(end - 8, "large");
+	return GET(scene, end - 8, .value = address(end - 8), .value_len = LARGE);
 }
 
 static int get_length(struct scene *scene)
@@ -885,6 +947,25 @@ static int give_up(struct scene *scene)
 	return FILL(scene, "missing", .how = HASHBELT_GIVE_UP, .token = scene->token);
 }
 
+static int put_filled(struct scene *scene)
+{
+	return PUT(scene, "missing", .value_len = 10, .how = HASHBELT_IF_LEASE,
+		   .version = scene->token);
+}
+
+/* Makes further levels: so long a lease is the first of its shard. */
+static int renew_fill(struct scene *scene)
+{
+	return FILL(scene, "missing", .how = HASHBELT_RENEW_LEASE, .lease_ms = LONG,
+		    .token = scene->token);
+}
+
+static int fail_fill(struct scene *scene)
+{
+	return FILL(scene, "missing", .how = HASHBELT_FAIL, .lease_ms = LONG,
+		    .token = scene->token);
+}
+
 #define CASE(what, scene, call, ...) \
 	{ .name = what, .set = scene, .act = call, __VA_ARGS__ }
 
@@ -895,6 +976,8 @@ static const struct fault_case cases[] = {
 	CASE("get that refreshes", set_refreshing, get_small),
 	CASE("get that touches", set_plain, get_and_touch),
 	CASE("get into too small a buffer", set_plain, get_too_large, .want = -ERANGE),
+	CASE("get into a buffer with its key that cannot be written to its end", set_plain,
+	     get_over_key, .want = -EFAULT),
 	CASE("get without the value", set_plain, get_length),
 	CASE("get of a missing key", set_plain, get_none, .want = -ENOENT),
 	CASE("put", set_plain, put_new),
@@ -971,6 +1054,14 @@ static const struct fault_case cases[] = {
 	CASE("fill and wait", set_filling_running, fill_waiting, .want = -ETIMEDOUT,
 	     .how = RUNS | MISSES),
 	CASE("give-up of a fill lease", set_filling, give_up),
+	CASE("put with a fill lease", set_filling, put_filled),
+	CASE("put with a fill lease that has ended", set_filling_ended, put_filled,
+	     .want = -ESTALE),
+	CASE("renewal of a fill lease", set_filling, renew_fill),
+	CASE("renewal of a fill lease that has ended", set_filling_ended, renew_fill,
+	     .want = -ENOENT),
+	CASE("failure of a fill", set_filling, fail_fill),
+	CASE("failure of a fill that is awaited", set_filling_awaited, fail_fill, .how = MISSES),
 };
 
 /* Judging */
@@ -1155,17 +1246,20 @@ static void sweep(const struct fault_case *test)
  * @op:		the operation
  * @before:	the value of the keys before the batch, or NULL
  * @after:	their value after it, or NULL
+ * @want:	the result of each item without a fault
  */
 struct batch_case {
 	const char *name;
 	__u32 op;
 	const char *before;
 	const char *after;
+	int want;
 };
 
 static const struct batch_case batches[] = {
 	{ "get", HASHBELT_OP_GET, "9", "9" },
-	{ "get that misses", HASHBELT_OP_GET, NULL, NULL },
+	{ "get that misses", HASHBELT_OP_GET, NULL, NULL, -ENOENT },
+	{ "get into too small a buffer", HASHBELT_OP_GET, "a long value", "a long value", -ERANGE },
 	{ "put", HASHBELT_OP_PUT, NULL, "a value" },
 	{ "touch", HASHBELT_OP_TOUCH, "9", "9" },
 	{ "remove", HASHBELT_OP_REMOVE, "9", NULL },
@@ -1233,8 +1327,8 @@ static bool item_is_done(const struct batch_case *test, int fd, const struct bat
 			 unsigned int i)
 {
 	if (test->op == HASHBELT_OP_GET)
-		return test->after ? !strcmp(batch->values[i], test->after) :
-				     batch->items[i].result == -ENOENT;
+		return test->want ? batch->items[i].result == test->want :
+				    !strcmp(batch->values[i], test->after);
 	if (test->op == HASHBELT_OP_TOUCH)
 		return time_left(fd, batch_keys[i]) == TTL;
 	return test->after ? holds_text(fd, batch_keys[i], test->after) :
@@ -1245,7 +1339,7 @@ static bool item_is_done(const struct batch_case *test, int fd, const struct bat
 static bool item_is_right(const struct batch_case *test, const struct hashbelt_item *item,
 			  const struct point *point, bool done)
 {
-	if (item->result == (test->op == HASHBELT_OP_GET && !test->after ? -ENOENT : 0))
+	if (item->result == test->want)
 		return done;
 	if (item->result < 0 && !may_say(point, item->result))
 		return false;
@@ -1313,7 +1407,8 @@ static void test_batch(const struct batch_case *test)
 			points += fired;
 		}
 	}
-	ok(!wrong && points > 3 * BATCH,
+	/* One read of all keys of gets, and one of all items, are a site each. */
+	ok(!wrong && points > (sites_only ? 2 : 3) * BATCH,
 	   "%s: a fault leaves each item undone or complete, as its result says (%u faults)", name,
 	   points);
 }
