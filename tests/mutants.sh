@@ -120,6 +120,10 @@ mutant token belt/lock.c \
 	's/^\tlock->token = entry->version;/\tlock->token = 1;/' \
 	stress lockstress 'not ok .*each owner has a larger token than the one before' \
 	'fencing tokens do not grow'
+mutant late belt/fill.c \
+	'/^int hb_fill_condition/,/^}/s/return lease && .*;/return 0;/' \
+	stress origin 'not ok .*no read returns an older value' \
+	'a put does not look for its fill lease'
 mutant wipe belt/entry.c \
 	's/if (READ_ONCE(belt->policy) & HASHBELT_WIPE)/if (false)/' \
 	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'a wiping belt does not wipe'

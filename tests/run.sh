@@ -330,13 +330,13 @@ crowd() {
 	shift 4
 	guest "$crowded" "--cpus $processors $crowd_options" \
 		"life/machine_test $processors $expected" "life/hotplug_test $SEED" \
-		"stress $SEED" "churn $SEED" "lockstress $SEED" "threads $SEED 2" \
-		device/race_test device/bound_test "$@"
+		"stress $SEED" "churn $SEED" "lockstress $SEED" "origin $SEED" \
+		"threads $SEED 2" device/race_test device/bound_test "$@"
 }
 
 suite_stress() {
 	crowd stress 4 "" "" "stress $((SEED + 1))" "stress $((SEED + 2))" \
-		"churn $((SEED + 1))" "lockstress $((SEED + 1))"
+		"churn $((SEED + 1))" "lockstress $((SEED + 1))" "origin $((SEED + 1))"
 }
 
 suite_machines() {
@@ -406,7 +406,7 @@ on_checked() {
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	on_device "$checked" "--memory 2048 $options" SCALE=5 "$@" "life/machine_test 2" $examples \
 		"stress $SEED $operations" "churn $SEED $operations" \
-		"lockstress $SEED $((operations / 4))" client_test \
+		"lockstress $SEED $((operations / 4))" "origin $SEED $((operations / 4))" client_test \
 		$(programs "") $(programs -32 argument_test service_test)
 }
 
@@ -433,7 +433,7 @@ suite_kcsan() (
 	use_kernel kcsan kcsan || exit
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	guest kcsan "--memory 2048" SCALE=5 "life/machine_test 2" "stress $SEED 8000" "churn $SEED 8000" \
-		"lockstress $SEED 2000" $(programs "" $racing)
+		"lockstress $SEED 2000" "origin $SEED 2000" $(programs "" $racing)
 )
 
 suite_checked_full() {
@@ -615,6 +615,7 @@ on_other() {
 	# shellcheck disable=SC2046 # names without spaces
 	guest "$1" "$2" SCALE=20 "tests/device/machine.t $3 $4 $5" $(programs "") client_test \
 		"stress $SEED 8000" "churn $SEED 8000" "lockstress $SEED 2000" \
+		"origin $SEED 2000" \
 		"history $SEED 1" "threads $SEED 2" tests/device/module.t
 }
 

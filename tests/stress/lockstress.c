@@ -18,17 +18,14 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
-
-#include "stress.h"
 
 #define WORKERS		5
 #define LIVES		400		/* processes in a part: a killed worker is restarted */
+
+#include "processes.h"
+
 #define NAMES		6		/* number of locks in the part "race" */
 #define TTL		10000
 #define TIMEOUT_S	120		/* seconds; a part takes one or two */
@@ -121,112 +118,6 @@ static struct hashbelt_info end_belt(struct hashbelt *belt, const char *name)
 	hashbelt_destroy(belt, name);
 	hashbelt_close(belt);
 	return info;
-}
-
-static uint64_t used_bytes(void)
-{
-	FILE *file = fopen("/sys/module/hashbelt/parameters/used_bytes", "r");
-	unsigned long long bytes = 0;
-
-	if (!file || fscanf(file, "%llu", &bytes) != 1)
-		wrong("used_bytes cannot be read");
-	if (file)
-		fclose(file);
-	return bytes;
-}
-
-/* Yields, sleeps for up to a millisecond, or does nothing. */
-static void random_delay(uint64_t random)
-{
-	if (random % 4 == 0)
-		sched_yield();
-	else if (random % 64 == 1)
-		usleep(random >> 32 & 1023);
-}
-
-/* Processes */
-
-static pid_t pids[WORKERS];
-static unsigned int lives;
-
-/* Starts a process that does @work, as worker @i and with the next number of a life. */
-static void start_worker(unsigned int i, void (*work)(unsigned int life))
-{
-	unsigned int life = lives++;
-	pid_t parent = getpid();
-
-	fflush(stdout);
-	pids[i] = fork();
-	if (pids[i] < 0) {
-		wrong("fork: %s", strerror(errno));
-		exit(1);
-	}
-	if (pids[i])
-		return;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	work(life);
-	_exit(0);
-}
-
-static unsigned int alive(void)
-{
-	unsigned int i, count = 0;
-
-	for (i = 0; i < WORKERS; i++)
-		count += pids[i] > 0;
-	return count;
-}
-
-/* Reaps workers that have ended. Restarts killed ones with @work, unless that is NULL. */
-static void reap(void (*work)(unsigned int life))
-{
-	unsigned int i;
-	int status;
-
-	for (i = 0; i < WORKERS; i++) {
-		if (pids[i] <= 0 || waitpid(pids[i], &status, WNOHANG) != pids[i])
-			continue;
-		pids[i] = 0;
-		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-			wrong("a worker died by signal %d", WTERMSIG(status));
-		if (WIFSIGNALED(status) && work && lives < LIVES)
-			start_worker(i, work);
-	}
-}
-
-/* Kills a worker. Not in the second half of the lives, so that the last ones finish. */
-static void kill_one(uint64_t random)
-{
-	pid_t pid = pids[random % WORKERS];
-
-	if (pid > 0 && lives < LIVES / 2)
-		kill(pid, SIGKILL);
-}
-
-/* Kills the workers that are left, which wait for ever; returns their number. */
-static unsigned int kill_all(void)
-{
-	unsigned int i, count = alive();
-
-	for (i = 0; i < WORKERS; i++) {
-		if (pids[i] <= 0)
-			continue;
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-		pids[i] = 0;
-	}
-	return count;
-}
-
-static void begin(void (*work)(unsigned int life))
-{
-	unsigned int i;
-
-	lives = 0;
-	for (i = 0; i < WORKERS; i++)
-		start_worker(i, work);
 }
 
 /* count: a plain variable */
@@ -733,19 +624,6 @@ static int race_part(void)
 	failed = report(!kill_all(), "race: no process is left waiting");
 	settle(belt, &ledger);
 	return failed + check_ledger(belt, &ledger);
-}
-
-/* Waits until used_bytes has fallen to @bytes: memory is freed after a grace period. */
-static int is_used_at_last(uint64_t bytes)
-{
-	unsigned int tries;
-
-	for (tries = 0; tries < 10000; tries++) {
-		if (used_bytes() <= bytes)
-			return 1;
-		usleep(1000);
-	}
-	return 0;
 }
 
 int main(int argc, char **argv)
