@@ -65,7 +65,7 @@ enum hashbelt_op {
  * @how:	HASHBELT_IF_*, HASHBELT_AND_TOUCH, HASHBELT_NO_*
  * @value_len:	put: length of the value. get: size of the buffer, replaced by
  *		the length of the value (with ERANGE as well: the buffer was too
- *		small and nothing was copied). add: size of the structure
+ *		small). add: size of the structure
  * @flags:	32 bits for the caller: stored by put, returned by get, and by touch
  *		to callers with HASHBELT_MAY_READ
  * @ttl_ms:	put, touch, get with HASHBELT_AND_TOUCH: the time-to-live, or
@@ -90,6 +90,13 @@ enum hashbelt_op {
  * EOVERFLOW. EFAULT may also mean that the operation has been carried out, but its item cannot
  * be written to. Of several errors, EINVAL for unknown flags and for fields that must be 0 comes
  * first, then EPERM, then the errors of all other values.
+ *
+ * Key, value and item may overlap in any way, as may the parts of every other call. A call reads
+ * what it needs before it writes there, once. It writes the value, or other buffers, first, and its
+ * own structure last. A get that fails may have written to its buffer, if a put changed the entry
+ * or a page was missing meanwhile; but a key that lies in the buffer is there as it was. LOCK and
+ * FILL are made again after a signal without a handler that has ended their wait; if a key or an
+ * owner lies in their own structure, they return EINTR then.
  *
  * An entry that was put with HASHBELT_BOUND is removed, at the latest, when the last copy of
  * the descriptor is closed or the descriptor is bound to another belt. A process that is
@@ -137,12 +144,13 @@ struct hashbelt_sum {
  *		call was interrupted or an item could not be read or written
  * @reserved:	pass 0
  *
- * The items are carried out in order and independently: the result of a failed one has
- * the error, and the next one is tried. An item, its key and its value may be read before the
- * results of earlier items are written: no item may point to what another returns. The call
- * ends at an item that cannot be read, or written to; the latter has been carried out. If that
- * is the first one, the call fails with EFAULT; with EINTR if a signal comes before the first
- * one.
+ * The items are carried out in order and independently: the result of a failed one has the
+ * error, and the next one is tried. They may overlap in any way: a batch does what a batch
+ * of each of its items does, one after the other. So an item, its key or its value that
+ * lies where an earlier item returns something is read as that item has left it. The call
+ * ends at an item that cannot be read, or written to; the latter has been carried out. If
+ * that is the first one, the call fails with EFAULT; with EINTR if a signal comes before
+ * the first one.
  */
 struct hashbelt_batch {
 	__u64 items;
@@ -286,8 +294,7 @@ enum hashbelt_kind {
  * Others are evicted. With HASHBELT_EVICT_DEADLINE the entry nearest its deadline is evicted, read
  * or not. Memory pressure takes entries in the same order, and without HASHBELT_EVICT by deadline.
  * Room that a put has made is reserved for it, and counts as used. Events of other reasons count
- * only
- * against the queue's limits: @max_events, and @max_bytes once more, unacknowledged events
+ * only against the queue's limits: @max_events, and @max_bytes once more, unacknowledged events
  * included. At a limit of the queue the oldest queued events are dropped and counted. Limits below
  * the present usage evict nothing: the belt is full, and surplus events are dropped.
  */

@@ -246,12 +246,12 @@ static const struct call_type calls[] = {
 /* After these results the argument is copied out. */
 static bool returns_argument(int err)
 {
-	return !err || err == -ERANGE || err == -ENOENT || err == -ERESTARTNOHAND;
+	return !err || err == -ERANGE || err == -ENOENT || err == -EINTR || err == -ERESTARTNOHAND;
 }
 
 static long run_call(struct file *filp, const struct call_type *type, void __user *user)
 {
-	struct hb_call call = { .filp = filp, .cmd = type->cmd };
+	struct hb_call call = { .filp = filp, .user = user, .cmd = type->cmd };
 	u64 argument[ARGUMENT_MAX / sizeof(u64)] HB_UNINITIALIZED;
 	size_t size = _IOC_SIZE(type->cmd);
 	int err;

@@ -12,12 +12,14 @@
  * @session:	of the file, with a reference and the rights that the ioctl needs; NULL for an ioctl
  *		that needs no belt
  * @belt:	the belt of @session
+ * @user:	the argument in user space
  * @cmd:	HASHBELT_IOC_*
  */
 struct hb_call {
 	struct file *filp;
 	struct hb_session *session;
 	struct hashbelt_belt *belt;
+	void __user *user;
 	unsigned int cmd;
 };
 
@@ -31,6 +33,12 @@ struct hb_call {
 int hb_copy_bytes(void *to, u64 from, u32 size);
 int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
 		 int (*list)(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used));
+
+/* Whether two pieces of memory overlap. An empty one overlaps the piece inside of which it is. */
+static __always_inline bool hb_overlap(u64 a, u64 a_size, u64 b, u64 b_size)
+{
+	return a - b < b_size || b - a < a_size;
+}
 
 /*
  * Copies a few words from user space. With copy_from_user() and copy_to_user(), the four copies of
@@ -71,24 +79,49 @@ fault:
 }
 
 /*
- * Copies a key from user space. From 8 bytes on the last 8 are copied as one word, which overlaps
- * the one before, so that there is no loop up to 16 bytes: for these it takes 36 instructions fewer
- * than hb_copy_words().
+ * Copies a key of 8 bytes or more from user space, under user_read_access_begin(). The last 8 are
+ * copied as one word, which overlaps the one before, so that there is no loop up to 16 bytes: for
+ * these it takes 36 instructions fewer than hb_copy_words().
  */
-static __always_inline int hb_copy_key(void *to, u64 from, u32 key_len)
+static __always_inline int hb_read_long_key(void *to, const u8 __user *key, u32 key_len)
 {
-	const u8 __user *key = u64_to_user_ptr(from);
 	u32 at;
 
-	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || unlikely(key_len < 8))
-		return copy_from_user(to, key, key_len) ? -EFAULT : 0;
-	if (!user_read_access_begin(key, key_len))
-		return -EFAULT;
 	unsafe_get_user(*(u64 *)to, (const u64 __user *)key, fault);
 	if (unlikely(key_len > 16))
 		for (at = 8; at < key_len - 8; at += 8)
 			unsafe_get_user(*(u64 *)(to + at), (const u64 __user *)(key + at), fault);
 	unsafe_get_user(*(u64 *)(to + key_len - 8), (const u64 __user *)(key + key_len - 8), fault);
+	return 0;
+fault:
+	return -EFAULT;
+}
+
+/* Copies a key from user space, under user_read_access_begin(). */
+static __always_inline int hb_read_key(u8 *to, u64 from, u32 key_len)
+{
+	const u8 __user *key = u64_to_user_ptr(from);
+
+	if (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) && likely(key_len >= 8))
+		return hb_read_long_key(to, key, key_len);
+	for (; key_len; to++, key++, key_len--)
+		unsafe_get_user(*to, key, fault);
+	return 0;
+fault:
+	return -EFAULT;
+}
+
+/* Copies a key from user space. */
+static __always_inline int hb_copy_key(void *to, u64 from, u32 key_len)
+{
+	const u8 __user *key = u64_to_user_ptr(from);
+
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || unlikely(key_len < 8))
+		return copy_from_user(to, key, key_len) ? -EFAULT : 0;
+	if (!user_read_access_begin(key, key_len))
+		return -EFAULT;
+	if (unlikely(hb_read_long_key(to, key, key_len)))
+		goto fault;
 	user_read_access_end();
 	return 0;
 fault:

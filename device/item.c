@@ -2,7 +2,8 @@
 /*
  * The ioctls on one key: each copies an item in, checks it and the caller's rights, calls the belt,
  * and copies the results out. Data of user space is copied once, and not read again after it was
- * checked.
+ * checked. What an item reads may lie where it writes: nothing that it needs is read again once
+ * something was copied out, however often the call begins anew.
  */
 #include <linux/kcsan-checks.h>
 #include <linux/pagemap.h>
@@ -82,16 +83,27 @@ fault:
 	return -EFAULT;
 }
 
+/**
+ * enum get_kind - what a get may do; constant where it is inlined
+ * @GET_PLAIN:	neither touches nor returns old values; its item stays in registers
+ * @GET_RUN:	likewise, of a batch, with page faults disabled
+ * @GET_ANY:	may touch
+ * @GET_STALE:	may touch, and return the value of an entry in its grace time
+ */
+enum get_kind { GET_PLAIN, GET_RUN, GET_ANY, GET_STALE };
+
 /*
  * Copies a value out under RCU. -EFAULT: perhaps after a page fault. The value may begin at any
  * address, because it follows its key. If a put overwrites it meanwhile, the get begins anew.
  */
-static __always_inline int copy_value(void __user *to, const u8 *value, u32 size)
+static __always_inline int copy_value(void __user *to, const u8 *value, u32 size,
+				      const enum get_kind kind)
 {
 	int err = -EFAULT;
 
 	kcsan_nestable_atomic_begin();
-	pagefault_disable();
+	if (kind != GET_RUN)
+		pagefault_disable();
 	if (unlikely(size > WORDS_MAX)) {
 		if (!copy_to_user(to, value, size))
 			err = 0;
@@ -99,7 +111,8 @@ static __always_inline int copy_value(void __user *to, const u8 *value, u32 size
 		err = copy_words(to, value, size);
 		user_write_access_end();
 	}
-	pagefault_enable();
+	if (kind != GET_RUN)
+		pagefault_enable();
 	kcsan_nestable_atomic_end();
 	return err;
 }
@@ -110,14 +123,6 @@ int hb_check_key(u32 key_len)
 		return -EINVAL;
 	return likely(key_len <= HASHBELT_KEY_MAX) ? 0 : -E2BIG;
 }
-
-/**
- * enum get_kind - what a get may do; constant where it is inlined
- * @GET_PLAIN:	neither touches nor returns old values; its item stays in registers
- * @GET_ANY:	may touch
- * @GET_STALE:	may touch, and return the value of an entry in its grace time
- */
-enum get_kind { GET_PLAIN, GET_ANY, GET_STALE };
 
 /* A value that was copied counts if the entry has not changed meanwhile. */
 static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
@@ -134,6 +139,7 @@ static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entr
 /*
  * A get has found @entry, or NULL, under RCU; @seen is for hb_hit(), and @gone for
  * hb_miss(). -EAGAIN: the entry changed meanwhile. -EFAULT: as copy_value(), for @len bytes.
+ * -ERANGE: the value has @len bytes.
  */
 static __always_inline int give(struct hashbelt_belt *belt, struct hashbelt_item *item,
 				const u64 *key, struct hashbelt_entry *entry, u64 now,
@@ -146,12 +152,10 @@ static __always_inline int give(struct hashbelt_belt *belt, struct hashbelt_item
 	}
 	if (likely(!(item->how & HASHBELT_NO_VALUE))) {
 		*len = entry->value_len;
-		if (unlikely(*len > item->value_len)) {
-			item->value_len = *len;
+		if (unlikely(*len > item->value_len))
 			return -ERANGE;
-		}
 		if (unlikely(copy_value(u64_to_user_ptr(item->value), hashbelt_entry_value(entry),
-					*len)))
+					*len, kind)))
 			return -EFAULT;
 	}
 	return likely(hit(belt, entry, item, now, seen, kind)) ? 0 : -EAGAIN;
@@ -170,28 +174,61 @@ static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_i
 	return give(belt, item, key, entry, now, kind, seen, gone, len);
 }
 
+/*
+ * After a failed try of a get: brings in the page that its value may need. @len: as try_get()
+ * returned it. 0: the get may be tried again.
+ */
+static int before_next_try(const struct hashbelt_item *item, int err, u32 len, unsigned int *faults)
+{
+	if (err == -EFAULT &&
+	    ((*faults)++ == HB_FAULTS_MAX ||
+	     fault_in_safe_writeable(u64_to_user_ptr(item->value), len)))
+		return err;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	cond_resched();
+	return 0;
+}
+
+/*
+ * A get has failed after a try that wrote to its buffer of @size bytes. The caller may use the key
+ * again, for a put for instance: if it lies in that buffer, it is written there as it was read.
+ */
+static void put_key_back(const struct hashbelt_item *item, u32 size, const u64 *key)
+{
+	if (hb_overlap(item->key, item->key_len, item->value, size) &&
+	    copy_to_user(u64_to_user_ptr(item->key), key, item->key_len))
+		return;	/* Where it cannot be written, no try has overwritten it. */
+}
+
+/*
+ * @key: the kernel's copy. A try that fails may have overwritten the key in user space, so no later
+ * try reads that. @tried: a try before the call has failed.
+ */
 static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item *item,
-			       const u64 *key, const enum get_kind kind)
+			       const u64 *key, const enum get_kind kind, bool tried)
 {
 	int err = hashbelt_get_prepare(belt, key, item->key_len, item);
 	unsigned int faults = 0;
-	u32 len;
+	u32 size = item->value_len, len;
 
 	if (unlikely(err))
 		return err;
-	for (;;) {
+	for (;; tried = true) {
 		rcu_read_lock();
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), kind, &len);
 		rcu_read_unlock();
-		if (likely(err != -EAGAIN && err != -EFAULT))
-			return err;
-		if (err == -EFAULT &&
-		    (faults++ == HB_FAULTS_MAX ||
-		     fault_in_safe_writeable(u64_to_user_ptr(item->value), len)))
-			return err;
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		cond_resched();
+		if (unlikely(err == -EAGAIN || err == -EFAULT)) {
+			err = before_next_try(item, err, len, &faults);
+			if (!err)
+				continue;
+			tried = true;
+		}
+		if (unlikely(err == -ERANGE))
+			item->value_len = len;
+		if (unlikely(err && tried))
+			put_key_back(item, size, key);
+		return err;
 	}
 }
 
@@ -200,7 +237,8 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
  */
 int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key, bool stale)
 {
-	return stale ? get(belt, item, key, GET_STALE) : get(belt, item, key, GET_ANY);
+	return stale ? get(belt, item, key, GET_STALE, false) :
+		       get(belt, item, key, GET_ANY, false);
 }
 
 /* Under user_read_access_begin(), as copy_words(). */
@@ -483,6 +521,12 @@ static noinline int do_item(struct hb_session *session, struct hashbelt_item *it
 	return err;
 }
 
+/* The result of a try of a get that needs no other try. */
+static __always_inline bool is_done(int err)
+{
+	return likely(!err) || err == -ENOENT;
+}
+
 /* After these results the item is copied out. */
 static bool returns_item(int err)
 {
@@ -510,8 +554,8 @@ static __always_inline bool get_key(u64 *key, const struct hashbelt_item *item)
 }
 
 /*
- * One try of a plain get, under RCU. After -EAGAIN and -EFAULT do_item() has to be called, which
- * returns all errors. Neither leaves a copy of the key.
+ * One try of a plain get, under RCU. After errors but -ENOENT get_again() goes on with @key, which
+ * is not needed after other results: then no copy of it is left.
  */
 static __always_inline int get_plain(const struct hb_session *session, struct hashbelt_item *item,
 				     u64 *key)
@@ -522,7 +566,7 @@ static __always_inline int get_plain(const struct hb_session *session, struct ha
 
 	if (likely(session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead)))
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), GET_PLAIN, &len);
-	if (unlikely(READ_ONCE(belt->policy) & HASHBELT_WIPE))
+	if (unlikely(READ_ONCE(belt->policy) & HASHBELT_WIPE) && is_done(err))
 		memzero_explicit(key, item->key_len);
 	return err;
 }
@@ -546,7 +590,7 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
 		return PTR_ERR(session);
 	err = do_item(session, &item, op);
 	hb_session_put(session);
-	if (returns_item(err) && unlikely(return_item(arg, &item, true)))
+	if (returns_item(err) && unlikely(return_item(arg, &item, false)))
 		return -EFAULT;
 	return err;
 }
@@ -565,29 +609,62 @@ static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_i
 	session = rcu_dereference(file->session);
 	if (likely(session))
 		err = get_plain(session, item, key);
-	else
-		memzero_explicit(key, item->key_len);
 	rcu_read_unlock();
 	return err;
 }
 
 /*
- * A get. Any but a plain one that hits or misses begins anew as hb_call_item(), which copies the
- * item in again, checks it, and returns all errors.
+ * Goes on with a plain get whose first try has failed, and returns all errors. That try may have
+ * written the value over the key, and over the item: of both, the copies are used that it had.
+ */
+static noinline long get_again(struct hb_file *file, struct hashbelt_item __user *arg,
+			       struct hashbelt_item *item, u64 *key)
+{
+	struct hb_session *session = hb_session_get(file, HASHBELT_MAY_READ);
+	int err = PTR_ERR_OR_ZERO(session);
+
+	if (!err) {
+		err = get(session->named->belt, item, key, GET_PLAIN, true);
+		hb_session_put(session);
+	}
+	/* For a belt with HASHBELT_WIPE, perhaps the one to which the file was bound before. */
+	memzero_explicit(key, item->key_len);
+	if (!err)
+		return return_item(arg, item, false);
+	if (err == -ERANGE && put_user(item->value_len, &arg->value_len))
+		return -EFAULT;
+	return err;
+}
+
+/*
+ * A get. Any but a plain one is made by hb_call_item(), which copies the item in again. So is one
+ * whose key could not be copied in. Nothing has been copied out then.
  */
 long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 {
-	u64 key[KEY_WORDS] HB_UNINITIALIZED;
+	/* The pointer is stored for get_again(): kept in a register, it costs 5 instructions. */
+	struct {
+		u64 words[KEY_WORDS];
+		u64 from;
+	} key HB_UNINITIALIZED;
 	struct hashbelt_item item HB_UNINITIALIZED;
-	int err = -EAGAIN;
+	int err;
 
 	if (unlikely(copy_get(&item, arg)))
 		return -EFAULT;
-	if (likely(is_plain_get(&item, 0) && get_key(key, &item)))
-		err = get_under_rcu(file, &item, key);
+	if (unlikely(!is_plain_get(&item, 0) || !get_key(key.words, &item)))
+		return hb_call_item(file, arg, HASHBELT_OP_GET);
+	key.from = item.key;
+	err = get_under_rcu(file, &item, key.words);
 	if (likely(!err))
 		return unlikely(return_item(arg, &item, false)) ? -EFAULT : 0;
-	return likely(err == -ENOENT) ? err : hb_call_item(file, arg, HASHBELT_OP_GET);
+	if (likely(err == -ENOENT))
+		return err;
+	/* A copy of the item: its own address is passed to no call, so it stays in registers. */
+	return get_again(file, arg, &(struct hashbelt_item){
+		.key = key.from, .key_len = item.key_len, .how = item.how,
+		.value = item.value, .value_len = item.value_len,
+	}, key.words);
 }
 
 /* Copies out what an item of a batch returns: where there is no entry, the result alone. */
@@ -596,6 +673,16 @@ static __always_inline int return_result(struct hashbelt_item __user *to,
 {
 	return likely(item->result != -ENOENT) ? return_item(to, item, true) :
 						 put_user(item->result, &to->result);
+}
+
+/* As return_result(), but of a get that has failed only what it returns: the rest was not read. */
+static int return_got(struct hashbelt_item __user *to, const struct hashbelt_item *item)
+{
+	if (!item->result || item->op != HASHBELT_OP_GET)
+		return return_result(to, item);
+	if (item->result == -ERANGE && put_user(item->value_len, &to->value_len))
+		return -EFAULT;
+	return put_user(item->result, &to->result);
 }
 
 /* Gets or puts of a batch that are made in one go, and the words that the keys of gets may take. */
@@ -614,10 +701,8 @@ static __always_inline int return_result(struct hashbelt_item __user *to,
  * @at:		where the key begins in the words of the run
  */
 struct get {
-	union {
-		u64 key;
-		struct hlist_head *chain;
-	};
+	u64 key;
+	struct hlist_head *chain;
 	u64 value;
 	u32 value_len;
 	u32 how;
@@ -636,16 +721,76 @@ struct gets {
 	u64 words[RUN_WORDS];
 };
 
+/* The user memory from @first on, up to @end. */
+struct extent {
+	u64 first;
+	u64 end;
+};
+
+#define NO_EXTENT	((struct extent){ .first = ~0ULL })
+
+static __always_inline void extend(struct extent *extent, u64 at, u32 size)
+{
+	extent->first = min(extent->first, at);
+	extent->end = max(extent->end, at + size);
+}
+
+static __always_inline bool are_apart(const struct extent *a, const struct extent *b)
+{
+	return a->end <= b->first || b->end <= a->first;
+}
+
+/* Whether one of the first @count gets of a run may write to @size bytes at @at. */
+static bool is_written(const struct gets *run, u32 count, const struct extent *values, u64 at,
+		       u32 size)
+{
+	const struct get *get;
+
+	if (are_apart(values, &(struct extent){ at, at + size }))
+		return false;
+	for (get = run->gets; count--; get++)
+		if (!(get->how & HASHBELT_NO_VALUE) &&
+		    hb_overlap(at, size, get->value, get->value_len))
+			return true;
+	return false;
+}
+
+/*
+ * Returns the number of gets with which a run begins whose items and keys may be read before one of
+ * them is made: those up to the first whose item or key lies where an earlier one writes.
+ */
+static noinline u32 count_apart(const struct gets *run, u64 items, u32 count)
+{
+	struct extent values = NO_EXTENT;
+	u64 at = items;
+	u32 n;
+
+	for (n = 0; n < count; n++, at += sizeof(struct hashbelt_item)) {
+		const struct get *get = &run->gets[n];
+
+		if (n && (hb_overlap(get->key, get->key_len, items, at - items) ||
+			  is_written(run, n, &values, get->key, get->key_len) ||
+			  is_written(run, n, &values, at, sizeof(struct hashbelt_item))))
+			break;
+		if (!(get->how & HASHBELT_NO_VALUE))
+			extend(&values, get->value, get->value_len);
+	}
+	return n;
+}
+
 /*
  * Copies in the plain gets with which @items begins, @count at most, whose keys have room in a run.
- * Returns their number.
+ * Returns the number of those whose items and keys may be read before one of them is made; @keys:
+ * returned: the extent of these keys.
  */
 static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_item __user *items,
-				     u32 count)
+				     u32 count, struct extent *keys)
 {
+	struct extent values = NO_EXTENT, all;
 	struct get *get = run->gets;
 	struct hashbelt_item item;
 	u32 n = 0, at = 0;
+	u64 bits = 0;
 
 	if (!user_read_access_begin(items, count * sizeof(*items)))
 		return 0;
@@ -663,36 +808,62 @@ static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_ite
 		at += DIV_ROUND_UP(item.key_len, sizeof(u64));
 		if (unlikely(at > RUN_WORDS))
 			break;
-		unsafe_get_user(get->key, &items[n].key, end);
-		unsafe_get_user(get->value, &items[n].value, end);
-		unsafe_get_user(get->value_len, &items[n].value_len, end);
+		unsafe_get_user(item.key, &items[n].key, end);
+		unsafe_get_user(item.value, &items[n].value, end);
+		unsafe_get_user(item.value_len, &items[n].value_len, end);
+		get->key = item.key;
+		get->value = item.value;
+		get->value_len = item.value_len;
+		bits |= item.key;
+		extend(keys, item.key, item.key_len);
+		extend(&values, item.value, item.value_len);
 	}
 end:
 	user_read_access_end();
+	/* The end of a key may be beyond the last address: then @keys would not contain it. */
+	if (unlikely((s64)bits < 0))
+		return 0;
+	all = (struct extent){ (uintptr_t)items, (uintptr_t)&items[n] };
+	if (unlikely(!are_apart(keys, &values) || !are_apart(keys, &all) ||
+		     !are_apart(&values, &all)))
+		n = count_apart(run, all.first, n);
 	return n;
 }
 
 /*
- * Copies the keys of gets in, and begins to load the heads of their chains. Returns the number of
- * the gets up to the first whose key cannot be copied.
+ * Copies the keys of gets in, which lie in the extent @keys. Returns the number of the gets up to
+ * the first whose key cannot be copied.
  */
-static __always_inline u32 read_keys(struct hashbelt_belt *belt, struct hb_table *table,
-				     struct gets *run, u32 count)
+static __always_inline u32 read_keys(struct gets *run, u32 count, const struct extent *keys)
+{
+	struct get *get = run->gets;
+	u32 n;
+
+	if (!user_read_access_begin(u64_to_user_ptr(keys->first), keys->end - keys->first))
+		return 0;
+	/* By pointers, as in read_gets(). */
+	for (n = 0; n < count; n++, get++)
+		if (unlikely(hb_read_key((u8 *)(run->words + get->at), get->key, get->key_len)))
+			break;
+	user_read_access_end();
+	return n;
+}
+
+/* Hashes the keys of gets, and begins to load what these will look at. */
+static __always_inline void find_chains(struct hashbelt_belt *belt, struct hb_table *table,
+					struct gets *run, u32 count)
 {
 	struct get *get;
-	u64 *key;
 	u32 n;
 
 	for (n = 0; n < count; n++) {
 		get = &run->gets[n];
-		key = run->words + get->at;
-		if (unlikely(hb_copy_key(key, get->key, get->key_len)))
-			break;
-		get->hash = hb_hash_words(belt, key, get->key_len);
+		get->hash = hb_hash_words(belt, run->words + get->at, get->key_len);
 		get->chain = hb_chain(table, get->hash);
 		prefetch(get->chain);
 	}
-	return n;
+	for (n = 0; n < count; n++)
+		hb_chain_prefetch(run->gets[n].chain);
 }
 
 /* A get of a run. Its result, or an error of give(). */
@@ -713,12 +884,12 @@ static __always_inline int make_get(struct hashbelt_belt *belt, struct hb_table 
 	item->value_len = get->value_len;
 	entry = hb_table_walk(table, get->chain, hash, key, get->key_len, true, false);
 	entry = hb_find_in(belt, hash, entry, now, &seen, &gone);
-	return give(belt, item, key, entry, now, GET_PLAIN, seen, gone, &len);
+	return give(belt, item, key, entry, now, GET_RUN, seen, gone, &len);
 }
 
 /*
- * Makes the gets of a run, at one belt time. Returns their number up to one that do_item() has to
- * make, or whose result cannot be copied out: then that is in @got, and @made is set.
+ * Makes the gets of a run, at one belt time. Returns their number up to one that has to be tried
+ * again, or whose result cannot be copied out: then that is in @got, and @made is set.
  */
 static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table *table,
 				     struct gets *run, u32 count,
@@ -731,10 +902,9 @@ static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table
 
 	for (done = 0; done < count; done++) {
 		item.result = make_get(belt, table, run, &run->gets[done], &item, now);
-		if (unlikely(item.result && item.result != -ENOENT))
-			break;
-		if (unlikely(return_result(&items[done], &item))) {
+		if (unlikely(!is_done(item.result) || return_result(&items[done], &item))) {
 			*got = item;
+			got->op = HASHBELT_OP_GET;
 			*made = true;
 			break;
 		}
@@ -746,9 +916,27 @@ static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table
 }
 
 /*
+ * Goes on with a get of a run whose first try has failed, as get_again(). @got: returned: what is
+ * to be copied out.
+ */
+static noinline void get_run_again(struct hashbelt_belt *belt, const struct gets *run, u32 n,
+				   struct hashbelt_item *got)
+{
+	const struct get *from = &run->gets[n];
+
+	*got = (struct hashbelt_item){
+		.op = HASHBELT_OP_GET, .how = from->how, .key = from->key,
+		.key_len = from->key_len, .value = from->value, .value_len = from->value_len,
+	};
+	got->result = get(belt, got, run->words + from->at, GET_PLAIN, true);
+}
+
+/*
  * Makes the plain gets with which @items begins, RUN_MAX at most, in one RCU read-side section and
- * without page faults. Returns their number. If @made, there is one more, whose result could not be
+ * without page faults. Returns their number. If @made, there is one more, whose result has not been
  * copied out, and is in @got.
+ *
+ * Items and keys are read before the gets are made, where that makes no difference (count_apart()).
  *
  * A step of all gets is made before the next step: they wait together for what is not in the
  * processor's caches, and not one after the other.
@@ -757,22 +945,24 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 		   struct hashbelt_item *got, bool *made)
 {
 	struct hashbelt_belt *belt = session->named->belt;
+	struct extent keys = NO_EXTENT;
 	struct gets run HB_UNINITIALIZED;
 	struct hb_table *table;
-	u32 n, done;
+	u32 done;
 
 	if (unlikely(!(session->access & HASHBELT_MAY_READ)))
 		return 0;
 	rcu_read_lock();
 	pagefault_disable();
 	table = rcu_dereference(belt->index.table);
-	count = read_gets(&run, items, min_t(u32, count, RUN_MAX));
-	count = read_keys(belt, table, &run, count);
-	for (n = 0; n < count; n++)
-		hb_chain_prefetch(run.gets[n].chain);
+	count = read_gets(&run, items, min_t(u32, count, RUN_MAX), &keys);
+	count = read_keys(&run, count, &keys);
+	find_chains(belt, table, &run, count);
 	done = make_gets(belt, table, &run, count, items, got, made);
 	pagefault_enable();
 	rcu_read_unlock();
+	if (unlikely(*made && !is_done(got->result)))
+		get_run_again(belt, &run, done, got);
 	if (unlikely(hashbelt_wipes(belt)))
 		memzero_explicit(run.words, sizeof(run.words));
 	return done;
@@ -814,11 +1004,35 @@ fault:
 	return -EFAULT;
 }
 
-/* Copies in the plain puts with which @items begins, @count at most. Returns their number. */
+/*
+ * Returns the number of puts with which a run begins whose keys and values may be read before one
+ * of them is made: those up to the first whose key or value lies in an earlier item.
+ */
+static noinline u32 count_puts_apart(const struct puts *run, u64 items, u32 count)
+{
+	const struct hashbelt_item *item = run->items;
+	u64 end = items;
+	u32 n;
+
+	for (n = 0; n < count; n++, item++, end += sizeof(*item))
+		if (n && (hb_overlap(item->key, item->key_len, items, end - items) ||
+			  hb_overlap(item->value, item->value_len, items, end - items)))
+			break;
+	return n;
+}
+
+/*
+ * Copies in the plain puts with which @items begins, @count at most. Returns the number of those
+ * whose keys and values may be read before one of them is made.
+ */
 static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_item __user *items,
 				     u32 count)
 {
+	/* No part that begins elsewhere overlaps the items: entries of one class are small. */
+	u64 near = (uintptr_t)items - HB_FINE_MAX;
+	u64 near_size = count * sizeof(*items) + HB_FINE_MAX;
 	struct hashbelt_item *item = run->items;
+	bool is_near = false;
 	u32 n;
 
 	if (!user_read_access_begin(items, count * sizeof(*items)))
@@ -828,9 +1042,11 @@ static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_ite
 		if (unlikely(read_item(item, &items[n])) || !is_plain_put(item) ||
 		    !hb_is_one_class(put_size(item), put_size(run->items)))
 			break;
+		if (unlikely(item->key - near < near_size || item->value - near < near_size))
+			is_near = true;
 	}
 	user_read_access_end();
-	return n;
+	return unlikely(is_near) ? count_puts_apart(run, (uintptr_t)items, n) : n;
 }
 
 /*
@@ -989,7 +1205,7 @@ static u32 do_items(struct hb_session *session, struct hashbelt_item __user *ite
 			run = put_run(session, &items[done], count - done, &got, &made);
 		done += run;
 		if (made || !run) {
-			if (made ? return_result(&items[done], &got) :
+			if (made ? return_got(&items[done], &got) :
 				   do_one(session, &items[done]))
 				break;
 			done++;

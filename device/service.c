@@ -26,16 +26,24 @@ static int check_wait(u64 wait_ms)
 	return wait_ms > HASHBELT_TTL_MAX_MS ? -EINVAL : 0;
 }
 
+/* True if what a call has read, @size bytes at @at, lies in its argument, which it returns. */
+static bool is_in_argument(const struct hb_call *call, u64 at, u32 size)
+{
+	return hb_overlap(at, size, (uintptr_t)call->user, _IOC_SIZE(call->cmd));
+}
+
 /*
  * A signal has ended a wait. If it runs no handler, because it stopped the task or the system froze
  * and thawed the task, the kernel makes the call again. The argument then has the belt time when
  * the first call would have ended: time for which the task was stopped counts. A restart block,
  * which nanosleep(2) has for this, would keep a pointer to code of the module, and no reference to
- * the module.
+ * the module. -EINTR, where that call would read other names than this one has read.
  */
-static int restart(int err)
+static noinline int restart(const struct hb_call *call, u64 key, u32 key_len, u64 owner,
+			    u32 owner_len)
 {
-	return err == -EINTR ? -ERESTARTNOHAND : err;
+	return is_in_argument(call, key, key_len) || is_in_argument(call, owner, owner_len) ?
+		-EINTR : -ERESTARTNOHAND;
 }
 
 /* Wipes the copy of a key if the belt does. */
@@ -197,11 +205,12 @@ int hb_call_fill(const struct hb_call *call, void *arg)
 		fill->wait_ms = hb_wait_until(call->belt, wait_ms);
 	err = fill_or_change(call->session, fill);
 	fill->lease_ms = lease_ms;
-	if (err == -EINTR)
-		fill->item = item;
-	else
+	if (err != -EINTR) {
 		fill->wait_ms = wait_ms;
-	return restart(err);
+		return err;
+	}
+	fill->item = item;
+	return restart(call, item.key, item.key_len, 0, 0);
 }
 
 /* The names in an ioctl on a lock. */
@@ -288,7 +297,9 @@ int hb_call_lock(const struct hb_call *call, void *arg)
 		err = do_lock(call, &names, lock);
 	wipe(call->session, names.key, sizeof(names.key));
 	wipe(call->session, names.owner, sizeof(names.owner));
-	return restart(err);
+	if (likely(err != -EINTR))
+		return err;
+	return restart(call, lock->key, lock->key_len, lock->owner, lock->owner_len);
 }
 
 /* @owner: of the locks to list, if @locks->owner_len is not 0. */
