@@ -518,7 +518,10 @@ struct hashbelt_buckets {
  * read(2) on a descriptor that is bound to a belt, with the right to read it,
  * returns as many whole events as fit. It waits for the first, unless O_NONBLOCK
  * is set (EAGAIN); poll(2) tells when there is one. Each event goes to one
- * reader. Errors: EMSGSIZE, the buffer is too small for the next event, which
+ * reader. readv(2) and preadv2(2) return as many as fit into their buffers together, which they
+ * fill one after the other; RWF_NOWAIT is as O_NONBLOCK. A read by io_uring waits without a
+ * thread for the first event, also with O_NONBLOCK. splice(2) and sendfile(2) fail with EINVAL.
+ * Errors: EMSGSIZE, the buffer is too small for the next event, which
  * HASHBELT_EVENT_MAX bytes never are; ENODATA, nothing is queued and the belt
  * reports nothing; EIDRM, EPERM, EFAULT, EINTR.
  *

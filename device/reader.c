@@ -2,7 +2,7 @@
 /* Reading events from a descriptor: read, poll, and acknowledging. */
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
-#include <linux/uaccess.h>
+#include <linux/uio.h>
 
 #include "reader.h"
 
@@ -67,28 +67,33 @@ int hb_call_ack(const struct hb_call *call, void *arg)
 	return found ? 0 : -ENOENT;
 }
 
-/* Copies a record, the data of its event, and zeros up to its size. False: after a page fault. */
-static bool copy_record(char __user *to, const struct hashbelt_event *record, const void *data)
+/*
+ * Copies a record, the data of its event, and zeros up to its size, and moves @to on. False: after
+ * a page fault; @to is where it was.
+ */
+static bool copy_record(struct iov_iter *to, const struct hashbelt_event *record, const void *data)
 {
 	static const u8 zeros[8];
-	u32 len = record->key_len + record->value_len, size = sizeof(*record) + len;
-	bool failed;
+	size_t len = record->key_len + record->value_len, room = iov_iter_count(to);
+	size_t rest = record->size - sizeof(*record) - len;
+	bool copied;
 
 	pagefault_disable();
-	failed = copy_to_user(to, record, sizeof(*record)) ||
-		 copy_to_user(to + sizeof(*record), data, len) ||
-		 copy_to_user(to + size, zeros, record->size - size);
+	copied = copy_to_iter(record, sizeof(*record), to) == sizeof(*record) &&
+		 copy_to_iter(data, len, to) == len && copy_to_iter(zeros, rest, to) == rest;
 	pagefault_enable();
-	return !failed;
+	if (!copied)
+		iov_iter_revert(to, room - iov_iter_count(to));
+	return copied;
 }
 
 /*
- * Copies events to user space without waiting for page faults, and moves those that were copied to
- * @done. Returns the bytes. The record of the first event reports @lost, which is then set to 0.
- * @needs: returned after a page fault: bytes of the record that could not be copied.
+ * Copies events out without waiting for page faults, and moves those that were copied to @done.
+ * Returns the bytes. The record of the first event reports @lost, which is then set to 0. @needs:
+ * returned after a page fault: bytes of the record that could not be copied.
  */
-static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __user *to, u64 *lost,
-			   u32 *needs)
+static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, struct iov_iter *to,
+			   u64 *lost, u32 *needs)
 {
 	struct hashbelt_event record;
 	struct hashbelt_entry *event;
@@ -103,7 +108,6 @@ static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __
 			break;
 		hb_fifo_add(done, hb_fifo_pop(events));
 		*lost = 0;
-		to += record.size;
 		copied += record.size;
 		cond_resched();
 	}
@@ -111,7 +115,7 @@ static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, char __
 }
 
 /* Reads completed requests of the descriptor, without waiting. @needs: as for copy_events(). */
-static ssize_t read_completed(struct hb_session *session, char __user *to, size_t size, u32 *needs)
+static ssize_t read_completed(struct hb_session *session, struct iov_iter *to, u32 *needs)
 {
 	struct hb_client *client = hb_session_client(session);
 	struct hashbelt_belt *belt = session->named->belt;
@@ -122,7 +126,7 @@ static ssize_t read_completed(struct hb_session *session, char __user *to, size_
 
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	err = hashbelt_take_completed(client, &events, size, EVENTS_MAX);
+	err = hashbelt_take_completed(client, &events, iov_iter_count(to), EVENTS_MAX);
 	if (err)
 		return err;
 	copied = copy_events(&events, &done, to, &lost, needs);
@@ -155,7 +159,7 @@ static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64
  * Reads events, without waiting. Returns bytes, or -EAGAIN, -EMSGSIZE, -EPERM; -EFAULT: the first
  * @needs bytes at @to have to be brought in.
  */
-static ssize_t try_read(struct hb_session *session, char __user *to, size_t size, u32 *needs)
+static ssize_t try_read(struct hb_session *session, struct iov_iter *to, u32 *needs)
 {
 	struct hashbelt_belt *belt = session->named->belt;
 	struct hb_fifo events = {}, done = {};
@@ -166,10 +170,10 @@ static ssize_t try_read(struct hb_session *session, char __user *to, size_t size
 	int err;
 
 	if (READ_ONCE(session->requests))
-		return read_completed(session, to, size, needs);
+		return read_completed(session, to, needs);
 	if (!(session->access & HASHBELT_MAY_CONSUME))
 		return -EPERM;
-	err = hashbelt_take_events(belt, &events, size, EVENTS_MAX, hold, &lost);
+	err = hashbelt_take_events(belt, &events, iov_iter_count(to), EVENTS_MAX, hold, &lost);
 	if (err)
 		return err;
 	untold = lost;
@@ -188,16 +192,16 @@ static ssize_t try_read(struct hb_session *session, char __user *to, size_t size
  * As try_read(), and brings pages in, which may take any time: this call holds no event meanwhile.
  * -EINTR: the task is being killed.
  */
-static ssize_t read_some(struct hb_session *session, char __user *to, size_t size)
+static ssize_t read_some(struct hb_session *session, struct iov_iter *to)
 {
 	unsigned int faults;
 	ssize_t copied;
 	u32 needs;
 
 	for (faults = 0; ; faults++) {
-		copied = try_read(session, to, size, &needs);
+		copied = try_read(session, to, &needs);
 		if (copied != -EFAULT || faults == HB_FAULTS_MAX ||
-		    fault_in_safe_writeable(to, needs))
+		    fault_in_iov_iter_writeable(to, needs))
 			return copied;
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -248,18 +252,18 @@ static int wait_for_any(struct hb_session *session)
 	return session->access & HASHBELT_MAY_CONSUME ? wait_for_event(session) : -EPERM;
 }
 
-static ssize_t read_events(struct file *filp, struct hb_session *session, char __user *to,
-			   size_t size)
+static ssize_t read_events(const struct kiocb *call, struct hb_session *session,
+			   struct iov_iter *to)
 {
 	struct hashbelt_belt *belt = session->named->belt;
 	ssize_t copied = 0, more;
 	int err = 0;
 
-	while ((more = read_some(session, to, size)) == -EAGAIN) {
+	while ((more = read_some(session, to)) == -EAGAIN) {
 		if (!READ_ONCE(session->requests) && !hashbelt_reports(belt))
 			return -ENODATA;
 		/* Benign race: the kernel writes the flags plainly for another thread. */
-		if (data_race(filp->f_flags) & O_NONBLOCK)
+		if (call->ki_flags & IOCB_NOWAIT || data_race(call->ki_filp->f_flags) & O_NONBLOCK)
 			return -EAGAIN;
 		err = wait_for_any(session);
 		if (err)
@@ -271,20 +275,24 @@ static ssize_t read_events(struct file *filp, struct hb_session *session, char _
 		copied += more;
 		if (signal_pending(current))
 			break;
-		more = read_some(session, to + copied, size - copied);
+		more = read_some(session, to);
 	}
 	return copied ?: more;
 }
 
-/* read(2): as many whole events as fit. */
-ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at)
+/*
+ * read(2) and readv(2): as many whole events as fit into the buffers together. The events fill
+ * these one after the other: one may lie in several.
+ */
+ssize_t hb_file_read_iter(struct kiocb *call, struct iov_iter *to)
 {
-	struct hb_session *session = hb_session_get(filp->private_data, HASHBELT_MAY_READ);
+	struct hb_session *session;
 	ssize_t copied;
 
+	session = hb_session_get(call->ki_filp->private_data, HASHBELT_MAY_READ);
 	if (IS_ERR(session))
 		return PTR_ERR(session);
-	copied = read_events(filp, session, to, size);
+	copied = read_events(call, session, to);
 	hb_session_put(session);
 	return copied;
 }

@@ -6,7 +6,7 @@
 
 int hb_call_watch(const struct hb_call *call, void *arg);
 int hb_call_ack(const struct hb_call *call, void *arg);
-ssize_t hb_file_read(struct file *filp, char __user *to, size_t size, loff_t *at);
+ssize_t hb_file_read_iter(struct kiocb *call, struct iov_iter *to);
 __poll_t hb_file_poll(struct file *filp, poll_table *wait);
 
 #endif /* _HASHBELT_READER_H */

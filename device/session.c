@@ -217,6 +217,8 @@ int hb_file_open(struct inode *inode, struct file *filp)
 		return -ENOMEM;
 	/* Events have no position, and several threads may read at once. */
 	stream_open(inode, filp);
+	/* A read that must not wait does not: so io_uring polls where it would occupy a thread. */
+	filp->f_mode |= FMODE_NOWAIT;
 	init_waitqueue_head(&file->wait);
 	refcount_set(&file->ref, 1);
 	filp->private_data = file;

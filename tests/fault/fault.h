@@ -158,8 +158,8 @@ static inline void take_line(struct point *point, char *site, enum fault_mode mo
 		return;
 	point->known = true;
 	snprintf(point->site, sizeof(point->site), "%s", site);
-	writes = strstr(site, "to_user") || strstr(site, "put_user") ||
-		 strstr(site, "write_access");
+	writes = strstr(site, "to_user") || strstr(site, "to_iter") ||
+		 strstr(site, "put_user") || strstr(site, "write_access");
 	/* A get takes effect after its value has been copied. */
 	point->writes = writes && !(strstr(site, "item.c") &&
 				    strstr(site, "copy_to_user"));

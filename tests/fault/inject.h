@@ -26,6 +26,7 @@
 #include <linux/slab.h>
 #include <linux/stringify.h>
 #include <linux/uaccess.h>
+#include <linux/uio.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
@@ -173,6 +174,8 @@ static inline void hb_report_inside(const char *site, unsigned int left)
 	HB_CALL("copy_from_user", false, unsigned long, copy_from_user(to, from, n), n)
 #define copy_to_user(to, from, n) \
 	HB_CALL("copy_to_user", false, unsigned long, copy_to_user(to, from, n), n)
+#define copy_to_iter(from, n, to) \
+	HB_CALL("copy_to_iter", false, size_t, copy_to_iter(from, n, to), 0)
 
 #undef get_user
 #define get_user(x, from)						\
