@@ -359,19 +359,12 @@ static bool map(unsigned long at, size_t size, int protection)
 		    -1, 0) != MAP_FAILED;
 }
 
-/* Maps the arena, or restores it after meddling. */
-bool arena_map(void)
+/* Writes keys, owners and numbers, or restores them: a call whose parts overlap changes them. */
+void arena_fill(void)
 {
 	struct hashbelt_sum *sum = (void *)SUM_AT;
 	unsigned int i;
 
-	if (!map(KEYS_AT, KEYS_SIZE, PROT_READ | PROT_WRITE) ||
-	    !map(ARRAY_AT, ARRAY_LENGTH, PROT_READ | PROT_WRITE) ||
-	    !map(VALUE_AT, VALUE_SIZE, PROT_READ | PROT_WRITE) ||
-	    !map(ARGUMENT_AT, ARGUMENT_SIZE, PROT_READ | PROT_WRITE) ||
-	    !map(READONLY_AT, PIECE, PROT_READ | PROT_WRITE) ||
-	    !map(HOLE_AT, PIECE, PROT_NONE))
-		return false;
 	for (i = 0; i < KEY_COUNT; i++)
 		memset((void *)key_at(i), 'a' + i, key_length(i));
 	for (i = 0; i < OWNER_COUNT; i++)
@@ -380,6 +373,19 @@ bool arena_map(void)
 	memset((void *)DIGITS_AT, '7', 32);
 	sum->by = 1;
 	sum->value = 5;
+}
+
+/* Maps the arena, or restores it after meddling. */
+bool arena_map(void)
+{
+	if (!map(KEYS_AT, KEYS_SIZE, PROT_READ | PROT_WRITE) ||
+	    !map(ARRAY_AT, ARRAY_LENGTH, PROT_READ | PROT_WRITE) ||
+	    !map(VALUE_AT, VALUE_SIZE, PROT_READ | PROT_WRITE) ||
+	    !map(ARGUMENT_AT, ARGUMENT_SIZE, PROT_READ | PROT_WRITE) ||
+	    !map(READONLY_AT, PIECE, PROT_READ | PROT_WRITE) ||
+	    !map(HOLE_AT, PIECE, PROT_NONE))
+		return false;
+	arena_fill();
 	return true;
 }
 
@@ -480,6 +486,30 @@ static uint64_t likely_pointer(const struct field *field, uint64_t *random,
 	}
 }
 
+/*
+ * Lets parts of a call overlap: moves a buffer over the key or the owner that the call reads, or
+ * over its argument. The key is before or behind the end of the buffer, or inside of it.
+ */
+static void overlap(const struct call *call, uint64_t *random, unsigned char *argument)
+{
+	const struct field *field, *read = NULL;
+	uint64_t at = ARGUMENT_AT + ARGUMENT_SIZE - call->size;
+
+	for (field = call->fields; field->name; field++)
+		if (field->kind == KEY || field->kind == OWNER || field->kind == ITEMS ||
+		    field->kind == KEYLIST)
+			read = field;
+	if (read && random_below(random, 3))
+		at = field_get(read, argument);
+	for (field = call->fields; field->name; field++)
+		if (field->kind == BUFFER || field->kind == WORDS || field->kind == SUM)
+			field_set(field, argument, at - random_below(random, 48) +
+				  random_below(random, 16));
+	if (read && !random_below(random, 4))
+		field_set(read, argument, ARGUMENT_AT + ARGUMENT_SIZE - call->size +
+			  random_below(random, call->size));
+}
+
 /* A subset of @bits: mostly none or one of them. */
 static uint64_t likely_bits(uint64_t *random, uint64_t bits)
 {
@@ -545,7 +575,7 @@ static uint64_t likely_word(const struct field *field, uint64_t *random)
 	}
 }
 
-/* Makes a likely argument; one of 16 has an unlikely value. */
+/* Makes a likely argument; in one of 8 parts overlap, and one of 16 has an unlikely value. */
 void call_fill(const struct call *call, uint64_t seed, unsigned char *argument)
 {
 	const struct field *field;
@@ -562,6 +592,8 @@ void call_fill(const struct call *call, uint64_t seed, unsigned char *argument)
 		else
 			field_set(field, argument, likely_word(field, &random));
 	}
+	if (!random_below(&random, 8))
+		overlap(call, &random, argument);
 	if (random_below(&random, 16))
 		return;
 	field = call_field(call, random_below(&random, call_fields(call) + 1));

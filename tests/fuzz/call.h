@@ -135,5 +135,6 @@ uint64_t field_get(const struct field *field, const unsigned char *argument);
 void field_set(const struct field *field, unsigned char *argument, uint64_t value);
 
 bool arena_map(void);
+void arena_fill(void);
 
 #endif /* _FUZZ_CALL_H */

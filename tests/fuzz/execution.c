@@ -445,6 +445,7 @@ static void do_ioctl(const struct step *step, int fd)
 	bool writable = is_writable(step) && call->size, meddled, pages;
 	unsigned int rounds = rounds_of(step);
 
+	arena_fill();
 	make_argument(step, argument);
 	if (writable)
 		memcpy(at, argument, call->size);
