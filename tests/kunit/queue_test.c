@@ -378,6 +378,39 @@ static void returned_events_are_read_first_and_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 0ULL);
 }
 
+/* Returned in batches of 64, the last events first. */
+static void any_number_of_returned_events_is_read_in_order(struct kunit *test)
+{
+	static const unsigned int counts[] = { 1, 63, 64, 65, 127, 128, 129, 192, 200, 1000 };
+	struct hashbelt_belt *belt = make_notifying(test, 0);
+	struct hashbelt_event record;
+	struct hb_fifo held;
+	unsigned int i, key, held_too;
+	u64 lost, sequence = 0;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(counts); i++) {
+		held_too = i % 2;
+		held = (struct hb_fifo){};
+		for (key = 0; key < counts[i / 2] + 70; key++) {
+			put(belt, key);
+			hashbelt_expire(belt, &key, sizeof(key));
+		}
+		KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &held, SIZE_MAX, counts[i / 2],
+							   held_too, &lost), 0);
+		KUNIT_ASSERT_EQ(test, held.count, (u64)counts[i / 2]);
+		hashbelt_return_events(belt, &held, held_too, lost, false);
+		KUNIT_ASSERT_EQ(test, held.count, 0ULL);
+		for (key = 0; key < counts[i / 2] + 70; key++) {
+			unsigned int is = U32_MAX;
+
+			record = take(belt, &is);
+			KUNIT_ASSERT_EQ(test, record.sequence, ++sequence);
+			KUNIT_ASSERT_EQ(test, is, key);
+		}
+		KUNIT_ASSERT_EQ(test, info_of(belt).queued_bytes, 0ULL);
+	}
+}
+
 static void a_read_takes_the_whole_events_that_fit(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_notifying(test, 0);
@@ -495,6 +528,7 @@ static struct kunit_case event_test_cases[] = {
 	KUNIT_CASE(events_of_a_key_are_read_in_order),
 	KUNIT_CASE(a_full_queue_drops_the_oldest_events_and_counts_them),
 	KUNIT_CASE(returned_events_are_read_first_and_in_order),
+	KUNIT_CASE(any_number_of_returned_events_is_read_in_order),
 	KUNIT_CASE(a_read_takes_the_whole_events_that_fit),
 	KUNIT_CASE(a_reinserted_entry_is_reported_and_stays),
 	KUNIT_CASE(a_writer_finds_an_expired_entry_reinserted),
