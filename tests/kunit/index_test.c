@@ -146,6 +146,36 @@ static void find_sees_every_entry_at_each_step_of_shrinking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->index.bits, 4u);
 }
 
+/* As a batch of gets, which reads the table and the chains of its keys before it walks them. */
+static void a_walk_from_a_replaced_table_sees_every_entry(struct kunit *test)
+{
+	static const unsigned int bits[] = { 6, 4, 10 };
+	struct fixture *f = test->priv;
+	struct hashbelt_entry *entry;
+	struct hb_table *table;
+	unsigned int i, n;
+
+	insert_all(f);
+	for (n = 0; n < ARRAY_SIZE(bits); n++) {
+		KUNIT_ASSERT_TRUE(test, hb_index_resize(&f->index, bits[n]));
+		rcu_read_lock();
+		table = rcu_dereference(f->index.table);
+		do {
+			for (i = 0; i < ENTRIES; i++) {
+				u32 hash = f->entries[i]->hash;
+
+				entry = hb_table_walk(table, hb_chain(table, hash), hash, &i,
+						      sizeof(i), false, false);
+				if (entry != f->entries[i])
+					break;
+			}
+		} while (i == ENTRIES && move_one(f));
+		rcu_read_unlock();
+		KUNIT_ASSERT_EQ(test, i, (unsigned int)ENTRIES);
+		KUNIT_ASSERT_EQ(test, hb_index_moving(&f->index), HB_INDEX_END);
+	}
+}
+
 static void find_sees_inserts_and_removals_during_a_resize(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -439,6 +469,7 @@ static struct kunit_case index_test_cases[] = {
 	KUNIT_CASE(one_task_at_a_time_allocates_a_table),
 	KUNIT_CASE(find_sees_every_entry_at_each_step_of_growing),
 	KUNIT_CASE(find_sees_every_entry_at_each_step_of_shrinking),
+	KUNIT_CASE(a_walk_from_a_replaced_table_sees_every_entry),
 	KUNIT_CASE(find_sees_inserts_and_removals_during_a_resize),
 	KUNIT_CASE(a_second_resize_waits_for_the_first),
 	KUNIT_CASE(an_enlargement_returns_why_there_is_no_table),
