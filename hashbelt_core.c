@@ -696,6 +696,20 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 }
 EXPORT_SYMBOL_GPL(hashbelt_find);
 
+/* True if the entry has a value, perhaps an old one. @seen is for hashbelt_hit_stale(). */
+static bool see_stale(const struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now,
+		      struct hb_seen *seen)
+{
+	s64 word;
+
+	seen->version = see_version(belt, entry);
+	if (!seen->version)
+		return false;
+	word = atomic64_read(&entry->node.deadline);
+	seen->deadline = word;
+	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now;
+}
+
 /*
  * As hashbelt_find(), but also an entry in its grace time. The get ends with hashbelt_hit_stale(),
  * to which it hands @seen.
@@ -703,18 +717,20 @@ EXPORT_SYMBOL_GPL(hashbelt_find);
 struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const void *key,
 					   u32 key_len, u64 now, struct hb_seen *seen)
 {
+	u32 hash = hb_hash(belt, key, key_len);
+	struct hb_shard *shard = hb_shard_of(belt, hash);
 	struct hashbelt_entry *entry;
-	s64 word;
 
-	entry = hb_index_find(&belt->index, hb_hash(belt, key, key_len), key, key_len);
-	if (!entry)
-		return NULL;
-	seen->version = see_version(belt, entry);
-	if (!seen->version)
-		return NULL;
-	word = atomic64_read(&entry->node.deadline);
-	seen->deadline = word;
-	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now ? entry : NULL;
+	entry = hb_index_find(&belt->index, hash, key, key_len);
+	if (entry && see_stale(belt, entry, now, seen))
+		return entry;
+	/* A put takes an old value out before it puts the new one in, under the lock. */
+	spin_lock(&shard->lock);
+	entry = hb_find_locked(shard, hash, key, key_len);
+	if (entry && !see_stale(belt, entry, now, seen))
+		entry = NULL;
+	spin_unlock(&shard->lock);
+	return entry;
 }
 
 /*

@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Windows of a few instructions: what another task does between any two accesses of a get or a put
+ * to memory that they share. hashbelt_core.c is included, with belt/read.h and belt/wheel.h, and
+ * each of their atomic accesses is a step, before and after which a case can act as the other task.
+ */
+#include <kunit/test.h>
+#include <linux/align.h>
+#include <linux/atomic.h>
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/kcsan-checks.h>
+#include <linux/kthread.h>
+#include <linux/list_lru.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/percpu_counter.h>
+#include <linux/poll.h>
+#include <linux/prandom.h>
+#include <linux/preempt.h>
+#include <linux/rculist.h>
+#include <linux/refcount.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/shrinker.h>
+#include <linux/siphash.h>
+#include <linux/slab.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+/**
+ * struct steps - the steps of the task under test
+ * @act:	the act of the other task; NULL: no step is counted
+ * @when:	the step at which it does that; 0: at each step
+ * @count:	steps so far
+ * @lock:	NULL, or @act takes this lock: there is no step while the task under test has it
+ */
+static struct steps {
+	void (*act)(void);
+	unsigned int when;
+	unsigned int count;
+	spinlock_t *lock;	/* see above */
+} steps;
+
+static void step(void)
+{
+	void (*act)(void) = steps.act;
+
+	if (likely(!act) || (steps.lock && lockdep_is_held(steps.lock)))
+		return;
+	steps.count++;
+	if (steps.when && steps.count != steps.when)
+		return;
+	/* It has no steps itself. */
+	steps.act = NULL;
+	act();
+	steps.act = act;
+}
+
+static inline s64 read_word(const atomic64_t *word)
+{
+	s64 value;
+
+	step();
+	value = atomic64_read(word);
+	step();
+	return value;
+}
+
+static inline bool exchange_word(atomic64_t *word, s64 *old, s64 new)
+{
+	bool good;
+
+	step();
+	good = atomic64_try_cmpxchg(word, old, new);
+	step();
+	return good;
+}
+
+/* The kernel's macros, and its barriers for one processor. */
+#undef READ_ONCE
+#define READ_ONCE(x) ({							\
+	__auto_type read__ = (step(), __READ_ONCE(x));			\
+									\
+	step();								\
+	read__;								\
+})
+#undef WRITE_ONCE
+#define WRITE_ONCE(x, value) do {					\
+	step();								\
+	__WRITE_ONCE(x, value);						\
+	step();								\
+} while (0)
+#undef smp_load_acquire
+/* As READ_ONCE(). */
+#define smp_load_acquire(p) READ_ONCE(*(p))
+#undef smp_store_release
+/* As WRITE_ONCE(). */
+#define smp_store_release(p, value) WRITE_ONCE(*(p), value)
+#undef smp_rmb
+/* For the compiler, as is the next one. */
+#define smp_rmb() do { barrier(); step(); } while (0)
+#undef smp_wmb
+/* See above. */
+#define smp_wmb() do { barrier(); step(); } while (0)
+#define atomic64_read read_word
+#define atomic64_try_cmpxchg exchange_word
+
+#include "hashbelt_core.c"
+
+#include "belt_fixture.h"
+
+#define LEN	16u
+
+/* A key of 8 bytes, in words. */
+static u64 key;
+
+static struct hashbelt_belt *make_overwriting(struct kunit *test, u64 grace)
+{
+	struct fixture *f = test->priv;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .overwrites = true,
+		.grace = grace,
+	});
+	return f->belt;
+}
+
+/* An entry of the key with a value of LEN times @letter, which is its flags as well. */
+static struct hashbelt_entry *new_entry(struct hashbelt_belt *belt, char letter)
+{
+	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, NULL, sizeof(key), LEN);
+
+	if (IS_ERR(entry))
+		return NULL;
+	memcpy(entry->data, &key, sizeof(key));
+	memset(hashbelt_entry_value(entry), letter, LEN);
+	entry->flags = letter;
+	hb_entry_hash(belt, entry);
+	return entry;
+}
+
+/* Puts a value into a new entry. Returns its version, or 0. */
+static u64 put_letter(struct hashbelt_belt *belt, char letter, u64 ttl_ms)
+{
+	struct hashbelt_item item = { .ttl_ms = ttl_ms };
+	struct hashbelt_entry *entry = new_entry(belt, letter);
+
+	return entry && !hb_put(belt, entry, &item, HB_PUT_ENTRY) ? item.version : 0;
+}
+
+/* Copies a value into the entry that is there. Returns its version, or 0. Allocates nothing. */
+static u64 copy_letter(struct hashbelt_belt *belt, char letter, u64 ttl_ms)
+{
+	static u64 words[HB_FINE_MAX / sizeof(u64)];
+	struct hashbelt_entry *entry = (struct hashbelt_entry *)words;
+	struct hashbelt_item item = { .ttl_ms = ttl_ms };
+
+	hb_entry_init(entry, HB_ENTRY, 0, sizeof(key), LEN);
+	memcpy(entry->data, &key, sizeof(key));
+	memset(hashbelt_entry_value(entry), letter, LEN);
+	entry->flags = letter;
+	hb_entry_hash(belt, entry);
+	return hb_put(belt, entry, &item, HB_PUT_COPY) == 1 ? item.version : 0;
+}
+
+static int get_letter(struct hashbelt_belt *belt, struct hashbelt_item *item)
+{
+	u64 now = hashbelt_now(belt);
+	struct hashbelt_entry *entry;
+	struct hb_seen seen;
+	int err = -ENOENT;
+
+	rcu_read_lock();
+	entry = hb_find(belt, &key, sizeof(key), now, &seen, NULL);
+	if (entry)
+		err = hb_hit(belt, entry, item, now, seen) ? 0 : -EAGAIN;
+	rcu_read_unlock();
+	return err;
+}
+
+/* The entry that the index has. Context: no step is counted. */
+static struct hashbelt_entry *present(struct hashbelt_belt *belt)
+{
+	struct hashbelt_entry *entry;
+
+	rcu_read_lock();
+	entry = hb_index_find(&belt->index, hb_hash(belt, &key, sizeof(key)), &key, sizeof(key));
+	rcu_read_unlock();
+	return entry;
+}
+
+static void stop_steps(void)
+{
+	steps.act = NULL;
+}
+
+static void begin_steps(void (*act)(void), unsigned int when, spinlock_t *lock)
+{
+	steps = (struct steps){ .act = act, .when = when, .lock = lock };
+}
+
+/* Gets beside puts */
+
+/**
+ * struct scene - a get and the puts beside it
+ * @belt:	the belt
+ * @spare:	an entry for a put that replaces, or NULL
+ * @versions:	of the values 'a', which is there at first, to 'c'; 0: that value is not there yet
+ */
+static struct scene {
+	struct hashbelt_belt *belt;
+	struct hashbelt_entry *spare;
+	u64 versions[3];
+} scene;
+
+static void overwrite_it(void)
+{
+	scene.versions[1] = copy_letter(scene.belt, 'b', 0);
+}
+
+static void overwrite_it_twice(void)
+{
+	overwrite_it();
+	scene.versions[2] = copy_letter(scene.belt, 'c', 0);
+}
+
+static void replace_it(void)
+{
+	struct hashbelt_item item = {};
+
+	hb_put(scene.belt, scene.spare, &item, HB_PUT_ENTRY);
+	scene.spare = NULL;
+	scene.versions[1] = item.version;
+}
+
+static void replace_and_overwrite_it(void)
+{
+	replace_it();
+	scene.versions[2] = copy_letter(scene.belt, 'c', 0);
+}
+
+/* Ways of a get */
+enum get { PLAIN, TOUCHING, STALE, OLD };
+
+struct window {
+	const char *name;
+	enum get get;
+	void (*act)(void);
+};
+
+static const struct window windows[] = {
+	{ "get, overwritten", PLAIN, overwrite_it },
+	{ "get, overwritten twice", PLAIN, overwrite_it_twice },
+	{ "get, replaced", PLAIN, replace_it },
+	{ "get, replaced and overwritten", PLAIN, replace_and_overwrite_it },
+	{ "touching get, overwritten", TOUCHING, overwrite_it },
+	{ "touching get, overwritten twice", TOUCHING, overwrite_it_twice },
+	{ "touching get, replaced", TOUCHING, replace_it },
+	{ "stale get, overwritten", STALE, overwrite_it },
+	{ "stale get, overwritten twice", STALE, overwrite_it_twice },
+	{ "stale get, replaced", STALE, replace_it },
+	{ "stale get of an old value, replaced", OLD, replace_it },
+};
+
+static void window_name(const struct window *window, char *name)
+{
+	strscpy(name, window->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(window, windows, window_name);
+
+/* One try of a get, as of the device. Returns 0, -EAGAIN, or -ENOENT. */
+static int try_get(enum get get, struct hashbelt_item *item, char *value)
+{
+	u64 now = hashbelt_now(scene.belt);
+	struct hashbelt_entry *entry;
+	struct hb_seen seen;
+	bool hit;
+
+	if (get >= STALE)
+		entry = hashbelt_find_stale(scene.belt, &key, sizeof(key), now, &seen);
+	else
+		entry = hb_find(scene.belt, &key, sizeof(key), now, &seen, NULL);
+	if (!entry)
+		return -ENOENT;
+	memcpy(value, hashbelt_entry_value(entry), LEN / 2);
+	step();
+	memcpy(value + LEN / 2, hashbelt_entry_value(entry) + LEN / 2, LEN / 2);
+	if (get >= STALE)
+		hit = hashbelt_hit_stale(scene.belt, entry, item, now, seen);
+	else
+		hit = hb_hit(scene.belt, entry, item, now, seen);
+	return hit ? 0 : -EAGAIN;
+}
+
+/* Makes a get, beside which the puts come at step @when. */
+static void get_beside(struct kunit *test, const struct window *window, unsigned int when)
+{
+	struct hashbelt_item item = { .how = window->get == TOUCHING ? HASHBELT_AND_TOUCH : 0 };
+	u32 hash = hb_hash(scene.belt, &key, sizeof(key));
+	unsigned int i, which;
+	char value[LEN];
+	int err;
+
+	begin_steps(window->act, when, &hb_shard_of(scene.belt, hash)->lock);
+	rcu_read_lock();
+	do {
+		err = try_get(window->get, &item, value);
+	} while (err == -EAGAIN);
+	rcu_read_unlock();
+	stop_steps();
+	KUNIT_ASSERT_EQ(test, err, 0);
+	which = value[0] - 'a';
+	KUNIT_ASSERT_LT(test, which, 3u);
+	for (i = 0; i < LEN; i++)
+		KUNIT_ASSERT_EQ(test, value[i], value[0]);
+	KUNIT_ASSERT_EQ(test, item.flags, (u32)value[0]);
+	KUNIT_ASSERT_NE(test, scene.versions[which], 0ULL);
+	KUNIT_ASSERT_EQ(test, item.version, scene.versions[which]);
+}
+
+static void what_a_get_returns_belongs_to_one_put(struct kunit *test)
+{
+	const struct window *window = test->param_value;
+	bool replaces = window->act == replace_it || window->act == replace_and_overwrite_it;
+	unsigned int when, beside = 0;
+
+	scene = (struct scene){ .belt = make_overwriting(test, 1000 * SEC) };
+	for (when = 1; ; when++) {
+		key = when;
+		memset(scene.versions, 0, sizeof(scene.versions));
+		scene.versions[0] = put_letter(scene.belt, 'a', 1000);
+		if (replaces)
+			scene.spare = new_entry(scene.belt, 'b');
+		if (window->get == OLD)
+			move_time_only(scene.belt, 2 * SEC);
+		get_beside(test, window, when);
+		beside += scene.versions[1] != 0;
+		if (scene.spare)
+			hashbelt_entry_put(scene.belt, scene.spare);
+		scene.spare = NULL;
+		if (steps.count < when)
+			break;
+	}
+	/* Each put but the last, which comes after the get, has been made. */
+	KUNIT_EXPECT_EQ(test, beside, when - 1);
+	KUNIT_EXPECT_GE(test, when, 8u);
+	kunit_info(test, "%u steps\n", when - 1);
+}
+
+/* Puts beside gets */
+
+/**
+ * struct watcher - a get beside a put that overwrites
+ * @entry:	the entry
+ * @step:	steps of the put so far
+ * @begin:	the step at which the get reads the version
+ * @look:	the step at which it reads the flags and half of the value
+ * @end:	the step at which it reads the other half, and looks whether the version has changed
+ * @seen:	the version
+ * @flags:	the flags that it has read
+ * @value:	the value that it has read
+ * @wrong:	it has read what does not belong together
+ */
+static struct watcher {
+	struct hashbelt_entry *entry;
+	unsigned int step;
+	unsigned int begin;
+	unsigned int look;
+	unsigned int end;
+	struct hb_seen seen;
+	u32 flags;
+	char value[LEN];
+	bool wrong;
+} watcher;
+
+static void watch(void)
+{
+	unsigned int now = ++watcher.step, i;
+	struct hashbelt_entry *entry = watcher.entry;
+	const char *value = hashbelt_entry_value(entry);
+	u64 first = scene.versions[0];
+
+	if (now == watcher.begin)
+		watcher.seen.version = entry->version;
+	/* A get waits while the version is 0. */
+	if (!watcher.seen.version)
+		return;
+	if (now == watcher.look) {
+		watcher.flags = entry->flags;
+		memcpy(watcher.value, value, LEN / 2);
+	}
+	if (now != watcher.end)
+		return;
+	memcpy(watcher.value + LEN / 2, value + LEN / 2, LEN / 2);
+	if (entry->version != watcher.seen.version)
+		return;
+	for (i = 0; i < LEN; i++)
+		watcher.wrong |= watcher.value[i] != (watcher.seen.version == first ? 'a' : 'b');
+	watcher.wrong |= watcher.flags != (u32)watcher.value[0];
+}
+
+/* Overwrites an entry, beside a get that takes its three steps at these ones. Returns the steps. */
+static unsigned int overwrite_beside(struct kunit *test, unsigned int begin, unsigned int look,
+				     unsigned int end, u64 ttl_ms)
+{
+	u64 version;
+
+	copy_letter(scene.belt, 'z', 0);
+	scene.versions[0] = copy_letter(scene.belt, 'a', 0);
+	watcher = (struct watcher){
+		.entry = present(scene.belt), .begin = begin, .look = look, .end = end,
+	};
+	begin_steps(watch, 0, NULL);
+	version = copy_letter(scene.belt, 'b', ttl_ms);
+	stop_steps();
+	KUNIT_ASSERT_GT(test, version, scene.versions[0]);
+	KUNIT_ASSERT_PTR_EQ(test, present(scene.belt), watcher.entry);
+	KUNIT_ASSERT_FALSE(test, watcher.wrong);
+	return watcher.step;
+}
+
+static void a_get_beside_a_put_that_overwrites_sees_one_value(struct kunit *test)
+{
+	static const u64 ttls_ms[] = { 0, HASHBELT_TTL_KEEP };
+	unsigned int begin, look, end, all, i;
+
+	scene = (struct scene){ .belt = make_overwriting(test, 0) };
+	KUNIT_ASSERT_NE(test, put_letter(scene.belt, 'a', 0), 0ULL);
+	for (i = 0; i < ARRAY_SIZE(ttls_ms); i++) {
+		all = overwrite_beside(test, 0, 0, 0, ttls_ms[i]);
+		KUNIT_EXPECT_GE(test, all, 12u);
+		for (begin = 1; begin <= all; begin++)
+			for (look = begin; look <= all; look++)
+				for (end = look; end <= all; end++)
+					overwrite_beside(test, begin, look, end, ttls_ms[i]);
+		kunit_info(test, "%u steps\n", all);
+	}
+}
+
+/* Writers beside a reader that finds the entry expired */
+
+/**
+ * struct expiry - the entry that a reader seals
+ * @belt:	the belt
+ * @version:	of the entry
+ * @deadline:	likewise
+ * @sealed:	the reader has sealed it: it has told its caller that the entry has expired
+ */
+static struct expiry {
+	struct hashbelt_belt *belt;
+	u64 version;
+	u64 deadline;
+	bool sealed;
+} expiry;
+
+/* The deadline has come. A writer may have read the time before. */
+static void seal_it(void)
+{
+	struct hashbelt_entry *entry = present(expiry.belt);
+
+	if (!entry || entry->version != expiry.version ||
+	    atomic64_read(&entry->node.deadline) != (s64)expiry.deadline)
+		return;
+	move_time_only(expiry.belt, 30 * SEC);
+	expiry.sealed = hb_node_seal(&entry->node, expiry.deadline);
+}
+
+/* A write to the key; returns as the call. */
+struct writer {
+	const char *name;
+	int (*write)(struct hashbelt_item *item, enum hb_put_mode mode);
+	enum hb_put_mode mode;
+	u32 how;
+	u64 ttl_ms;
+	int err;	/* if the reader was told before that the entry has expired */
+};
+
+static int write_put(struct hashbelt_item *item, enum hb_put_mode mode)
+{
+	struct hashbelt_entry *entry = new_entry(expiry.belt, '7');
+	int err;
+
+	if (!entry)
+		return -ENOMEM;
+	item->version = expiry.version;
+	err = hb_put(expiry.belt, entry, item, mode);
+	if (err > 0)
+		hashbelt_entry_put(expiry.belt, entry);
+	return min(err, 0);
+}
+
+static int write_sum(struct hashbelt_item *item, enum hb_put_mode mode)
+{
+	struct hashbelt_sum sum = { .by = 1, .value = 3 };
+	int err = hb_add(expiry.belt, &key, sizeof(key), item, &sum, mode);
+
+	/* The number that was there is all '1'. */
+	return err ?: (sum.value == 4) != expiry.sealed ? -EILSEQ : 0;
+}
+
+static int write_deadline(struct hashbelt_item *item, enum hb_put_mode mode)
+{
+	return hashbelt_touch(expiry.belt, &key, sizeof(key), item);
+}
+
+static int get_and_touch(struct hashbelt_item *item, enum hb_put_mode mode)
+{
+	int err;
+
+	do {
+		err = get_letter(expiry.belt, item);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+static const struct writer writers[] = {
+	{ "put that keeps the deadline", write_put, HB_PUT_ENTRY, 0, HASHBELT_TTL_KEEP },
+	{ "put that keeps it, copied", write_put, HB_PUT_EITHER, 0, HASHBELT_TTL_KEEP },
+	{ "put that keeps it if present", write_put, HB_PUT_ENTRY, HASHBELT_IF_PRESENT,
+	  HASHBELT_TTL_KEEP, -ENOENT },
+	{ "put that keeps it if present, copied", write_put, HB_PUT_EITHER, HASHBELT_IF_PRESENT,
+	  HASHBELT_TTL_KEEP, -ENOENT },
+	{ "put that keeps it if unchanged", write_put, HB_PUT_ENTRY, HASHBELT_IF_VERSION,
+	  HASHBELT_TTL_KEEP, -ENOENT },
+	{ "put that keeps it if unchanged, copied", write_put, HB_PUT_EITHER, HASHBELT_IF_VERSION,
+	  HASHBELT_TTL_KEEP, -ENOENT },
+	{ "put", write_put, HB_PUT_ENTRY, 0, 0 },
+	{ "put, copied", write_put, HB_PUT_EITHER, 0, 0 },
+	{ "put for long, copied", write_put, HB_PUT_EITHER, 0, 500000 },
+	{ "put if unchanged, copied", write_put, HB_PUT_EITHER, HASHBELT_IF_VERSION, 0, -ENOENT },
+	{ "addition", write_sum, HB_PUT_ENTRY, 0, 0 },
+	{ "addition, copied", write_sum, HB_PUT_EITHER, 0, 0 },
+	{ "touch", write_deadline, HB_PUT_ENTRY, 0, 5000, -ENOENT },
+	{ "touch for long", write_deadline, HB_PUT_ENTRY, 0, 500000, -ENOENT },
+	{ "get that touches", get_and_touch, HB_PUT_ENTRY, HASHBELT_AND_TOUCH, 500000, -ENOENT },
+};
+
+static void writer_name(const struct writer *writer, char *name)
+{
+	strscpy(name, writer->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(writer, writers, writer_name);
+
+/* Makes the write with a reader at step @when. */
+static void write_beside(struct kunit *test, const struct writer *writer, unsigned int when)
+{
+	struct hashbelt_item item = { .how = writer->how, .ttl_ms = writer->ttl_ms };
+	u64 expired = stat_of(expiry.belt, HASHBELT_STAT_EXPIRED);
+	u64 replaced = stat_of(expiry.belt, HASHBELT_STAT_PUTS_REPLACED);
+	bool puts = writer->write == write_put || writer->write == write_sum;
+	struct hashbelt_item found = {};
+	int err;
+
+	begin_steps(seal_it, when, NULL);
+	err = writer->write(&item, writer->mode);
+	stop_steps();
+	KUNIT_ASSERT_EQ(test, err, expiry.sealed ? writer->err : 0);
+	KUNIT_ASSERT_EQ(test, get_letter(expiry.belt, &found), err);
+	if (!err && puts)
+		KUNIT_ASSERT_GT(test, found.version, expiry.version);
+	/* A reader was told that it has expired, so it expired, before it was put again. */
+	hashbelt_advance(expiry.belt, 0);
+	if (puts) {
+		KUNIT_ASSERT_EQ(test, stat_of(expiry.belt, HASHBELT_STAT_EXPIRED) - expired,
+				(u64)expiry.sealed);
+		KUNIT_ASSERT_EQ(test, stat_of(expiry.belt, HASHBELT_STAT_PUTS_REPLACED) - replaced,
+				(u64)!expiry.sealed);
+	}
+	/* A new deadline may count from the time before the reader. */
+	if (expiry.sealed)
+		KUNIT_ASSERT_GE(test, err ? U64_MAX : found.ttl_ms, (TTL - 30 * SEC) / MS);
+	else if (writer->ttl_ms == HASHBELT_TTL_KEEP || writer->write == write_sum)
+		KUNIT_ASSERT_EQ(test, found.ttl_ms, 30000ULL);
+}
+
+static void no_writer_revives_an_entry_that_a_reader_found_expired(struct kunit *test)
+{
+	const struct writer *writer = test->param_value;
+	unsigned int when, sealed = 0;
+
+	expiry.belt = make_overwriting(test, 0);
+	for (when = 1; ; when++) {
+		key = when;
+		expiry.sealed = false;
+		expiry.version = put_letter(expiry.belt, '1', 30000);
+		KUNIT_ASSERT_NE(test, expiry.version, 0ULL);
+		expiry.deadline = hashbelt_now(expiry.belt) + 30 * SEC;
+		write_beside(test, writer, when);
+		sealed += expiry.sealed;
+		hashbelt_remove(expiry.belt, &key, sizeof(key), &(struct hashbelt_item){});
+		if (steps.count < when)
+			break;
+	}
+	/* The write comes after the reader, and before it. */
+	KUNIT_EXPECT_GT(test, sealed, 0u);
+	KUNIT_EXPECT_LT(test, sealed, when);
+	come_to_rest(expiry.belt);
+	check_accounting(test, expiry.belt);
+	kunit_info(test, "sealed at %u of %u steps\n", sealed, when - 1);
+}
+
+/* The entry itself */
+
+static void an_entry_that_is_sealed_is_not_overwritten(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_overwriting(test, 0);
+	struct hashbelt_entry *old, *new;
+	u64 version, now = hashbelt_now(belt);
+	unsigned int keep;
+
+	key = 1;
+	version = put_letter(belt, 'a', 30000);
+	old = present(belt);
+	new = new_entry(belt, 'b');
+	KUNIT_ASSERT_NOT_NULL(test, old);
+	KUNIT_ASSERT_NOT_NULL(test, new);
+	new->version = version + 100;
+	KUNIT_ASSERT_TRUE(test, hb_node_seal(&old->node, now + 30 * SEC));
+	for (keep = 0; keep < 2; keep++) {
+		spin_lock(&hb_shard_of(belt, old->hash)->lock);
+		KUNIT_EXPECT_EQ(test, overwrite(old, new, now + 60 * SEC, keep), 0ULL);
+		spin_unlock(&hb_shard_of(belt, old->hash)->lock);
+		KUNIT_EXPECT_EQ(test, old->version, version);
+		KUNIT_EXPECT_EQ(test, old->flags, (u32)'a');
+		KUNIT_EXPECT_EQ(test, *hashbelt_entry_value(old), 'a');
+		KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&old->node.deadline),
+				now + 30 * SEC - HB_SEALED);
+	}
+	hashbelt_entry_put(belt, new);
+}
+
+static void an_entry_that_is_sealed_is_not_replaced(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_overwriting(test, 0);
+	struct hashbelt_entry *old, *new;
+	u64 now = hashbelt_now(belt);
+	struct hb_shard *shard;
+	unsigned int keep;
+
+	key = 1;
+	KUNIT_ASSERT_NE(test, put_letter(belt, 'a', 30000), 0ULL);
+	old = present(belt);
+	new = new_entry(belt, 'b');
+	KUNIT_ASSERT_NOT_NULL(test, old);
+	KUNIT_ASSERT_NOT_NULL(test, new);
+	shard = hb_shard_of(belt, old->hash);
+	KUNIT_ASSERT_TRUE(test, hb_node_seal(&old->node, now + 30 * SEC));
+	for (keep = 0; keep < 2; keep++) {
+		atomic64_set(&new->node.deadline, now + 60 * SEC);
+		spin_lock(&shard->lock);
+		KUNIT_EXPECT_FALSE(test, replace(shard, old, new, now, keep));
+		spin_unlock(&shard->lock);
+		KUNIT_EXPECT_PTR_EQ(test, present(belt), old);
+		KUNIT_EXPECT_NULL(test, old->chain.next);
+		KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&old->node.deadline),
+				now + 30 * SEC - HB_SEALED);
+	}
+	synchronize_rcu();
+	hashbelt_entry_put(belt, new);
+	check_accounting(test, belt);
+}
+
+static struct kunit_case window_cases[] = {
+	KUNIT_CASE_PARAM(what_a_get_returns_belongs_to_one_put, window_gen_params),
+	KUNIT_CASE(a_get_beside_a_put_that_overwrites_sees_one_value),
+	KUNIT_CASE_PARAM(no_writer_revives_an_entry_that_a_reader_found_expired, writer_gen_params),
+	KUNIT_CASE(an_entry_that_is_sealed_is_not_overwritten),
+	KUNIT_CASE(an_entry_that_is_sealed_is_not_replaced),
+	{}
+};
+
+static struct kunit_suite window_suite = {
+	.name = "hashbelt_window",
+	.suite_init = belt_suite_init,
+	.suite_exit = belt_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = window_cases,
+};
+
+kunit_test_suites(&window_suite);
