@@ -265,7 +265,7 @@ squeeze() (
 suite_memory() {
 	guest memory "--memory 2048" memory/cgroup_test \
 		memory/pressure_test memory/charge_test memory/writers_test memory/large_test \
-		memory/requests_test memory/behind_test
+		memory/requests_test memory/behind_test memory/allocator_test
 	guest shrink "--cpus 4" memory/shrink_test
 	squeeze memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \

@@ -14,59 +14,14 @@
 
 #include "process.h"
 
+#define GROUP	"/sys/fs/cgroup/hashbelt-charge/"
+#include "charge.h"
+
 #define TESTS	21
 
-#define GROUP	"/sys/fs/cgroup/hashbelt-charge/"
 #define MANY	1000
 #define BELTS	100
 #define NOISE	(128 * 1024LL)	/* bytes that processors may hold back, and other objects */
-
-struct charge {
-	long long slab;
-	long long percpu;
-	long long vmalloc;
-	long long kernel;
-};
-
-/*
- * Adds what each processor has counted to memory.stat. A read of memory.stat alone leaves small
- * counts with their processors, on Linux 6.1 for up to two seconds; a read of cpu.stat collects
- * the statistics of all controllers of the group.
- */
-static void collect_statistics(void)
-{
-	char text[1024];
-	int fd = open(GROUP "cpu.stat", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || read(fd, text, sizeof(text)) <= 0)
-		bail_out("cpu.stat: %s", strerror(errno));
-	close(fd);
-}
-
-static struct charge charged(void)
-{
-	struct charge charge = {};
-	long long bytes;
-	char name[64];
-	FILE *file;
-
-	collect_statistics();
-	file = fopen(GROUP "memory.stat", "r");
-	if (!file)
-		bail_out("memory.stat: %s", strerror(errno));
-	while (fscanf(file, "%63s %lld", name, &bytes) == 2) {
-		if (!strcmp(name, "slab"))
-			charge.slab = bytes;
-		else if (!strcmp(name, "percpu"))
-			charge.percpu = bytes;
-		else if (!strcmp(name, "vmalloc"))
-			charge.vmalloc = bytes;
-		else if (!strcmp(name, "kernel"))
-			charge.kernel = bytes;
-	}
-	fclose(file);
-	return charge;
-}
 
 static long long current(void)
 {
@@ -77,16 +32,6 @@ static long long current(void)
 		bail_out("memory.current: %s", strerror(errno));
 	fclose(file);
 	return bytes;
-}
-
-static struct charge charged_since(struct charge before)
-{
-	struct charge now = charged();
-
-	return (struct charge){
-		now.slab - before.slab, now.percpu - before.percpu,
-		now.vmalloc - before.vmalloc, now.kernel - before.kernel,
-	};
 }
 
 static void is_within(long long bytes, long long least, long long most, const char *what,
@@ -262,8 +207,7 @@ int main(void)
 	struct rlimit files = { 16 * MANY, 16 * MANY };
 	unsigned int i;
 
-	if (!write_line("/sys/fs/cgroup/cgroup.subtree_control", "+memory") ||
-	    (mkdir(GROUP, 0755) && errno != EEXIST) || !write_line(GROUP "cgroup.procs", "0")) {
+	if (!enter_group()) {
 		printf("1..0 # SKIP there is no cgroup of version 2 with memory here\n");
 		return 0;
 	}
