@@ -4,7 +4,8 @@
  *
  * The key of a get may lie in its buffer, and either of them in the item. Each call is made twice:
  * with its parts apart from one another, and with parts that overlap. The second call has to read
- * what the first one reads, and to leave behind what it returns, the argument last.
+ * the same bytes as the first. It has to return the same buffers and the same argument; where these
+ * overlap, the bytes of the argument stay.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
