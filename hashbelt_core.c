@@ -1,23 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Operations on one key, and the interface for other modules. docs/design.md describes the life of
- * an entry, versions and the worker, and has the lock order.
+ * The interface for other modules: each function checks its arguments where the belt does not, and
+ * makes one call down. Device files do not use it: they call the belt themselves. docs/design.md
+ * describes the life of an entry, versions and the worker, and has the lock order.
  */
 #include <linux/export.h>
-#include <linux/kcsan-checks.h>
-#include <linux/preempt.h>
+#include <linux/minmax.h>
 
+#include "belt/add.h"
 #include "belt/belt.h"
-#include "belt/compat.h"
-#include "belt/evict.h"
+#include "belt/client.h"
+#include "belt/create.h"
 #include "belt/fill.h"
-#include "belt/read.h"
+#include "belt/get.h"
+#include "belt/info.h"
+#include "belt/key.h"
+#include "belt/lock.h"
+#include "belt/put.h"
+#include "belt/queue.h"
 #include "belt/request.h"
-#include "belt/shard.h"
-#include "belt/trace.h"
-#include "belt/usage.h"
-#include "belt/waitpoint.h"
+#include "belt/worker.h"
 #include "hashbelt_core.h"
+
+/* A belt */
+
+/**
+ * hashbelt_create() - make a belt
+ * @config:	its settings; not needed any more when this returns
+ *
+ * Context: may sleep. Return: the belt, owned by the caller, to be given up with
+ * hashbelt_destroy(); ERR_PTR(-EINVAL), ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT)
+ * if the module's or the account's memory limit is reached.
+ */
+struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
+{
+	return hb_create(config);
+}
+EXPORT_SYMBOL_GPL(hashbelt_create);
+
+/**
+ * hashbelt_destroy() - give up a belt
+ * @belt:	from hashbelt_create(). No operation on it may be going on but readers under RCU,
+ *		which may still find entries. Events that wait are dropped
+ *
+ * The belt is freed after a grace period, and until then its callback may be called: see
+ * hashbelt_flush(). Context: a task's; does not sleep.
+ */
+void hashbelt_destroy(struct hashbelt_belt *belt)
+{
+	hb_destroy(belt);
+}
+EXPORT_SYMBOL_GPL(hashbelt_destroy);
+
+/**
+ * hashbelt_flush() - wait until the belts without an account that have been given up are freed
+ *
+ * Belts of other modules have no account. Waits also for the tables that indexes have outgrown.
+ * Until a belt is freed its callback may be called. So a module whose belts have a callback calls
+ * this after the last hashbelt_destroy(), before it is unloaded.
+ *
+ * Context: may sleep; not from a callback.
+ */
+void hashbelt_flush(void)
+{
+	hb_flush_frees();
+}
+EXPORT_SYMBOL_GPL(hashbelt_flush);
 
 /**
  * hashbelt_now() - belt time
@@ -31,397 +79,65 @@ u64 hashbelt_now(struct hashbelt_belt *belt)
 }
 EXPORT_SYMBOL_GPL(hashbelt_now);
 
-/* Returns 0 if the conditions of a put, but HASHBELT_IF_LEASE, hold for the entry that is there. */
-static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
-			 const struct hashbelt_item *item)
-{
-	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | HASHBELT_IF_LEASE);
-
-	if (!old)
-		return demands & ~HASHBELT_IF_LEASE ? -ENOENT : 0;
-	if (demands & HASHBELT_IF_VERSION && old->version != item->version)
-		return -ESTALE;
-	if (item->how & HASHBELT_IF_ABSENT ||
-	    (!demands && READ_ONCE(belt->policy) & HASHBELT_KEEP_ON_PUT))
-		return -EEXIST;
-	return 0;
-}
-
-/*
- * Gives @new the place of @old; under the shard's lock. @new is put behind @old before @old is
- * claimed: a reader that finds @old claimed goes on to @new, and a reader that comes before stops
- * at @old.
+/**
+ * hashbelt_halt() - stop belt time: no entry expires until hashbelt_resume()
+ * @belt:	the belt
  *
- * Returns false if a reader was told meanwhile that @old has expired. Then no reader has found
- * @new, but readers may stand on it until the end of a grace period.
+ * Context: may sleep.
  */
-static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
-		    struct hashbelt_entry *new, u64 now, bool keep_time)
+void hashbelt_halt(struct hashbelt_belt *belt)
 {
-	hlist_add_behind_rcu(&new->chain, &old->chain);
-	if (unlikely(!hb_node_supersede(&old->node, &new->node, keep_time))) {
-		hlist_del_rcu(&new->chain);
-		return false;
-	}
-	hlist_del_rcu(&old->chain);
-	hb_wheel_del(&shard->wheel, &old->node);
-	hb_leave_replaced(shard, old, new, now);
-	return true;
+	hb_halt(belt);
 }
-
-/*
- * The value of @new may be copied over that of @old: no task reads @old with a reference, no event
- * is to have the old value, and readers wait for a short copy only. Under the shard's lock.
- */
-static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
-				 const struct hashbelt_entry *new)
-{
-	/* The write that follows depends on the read of the last other reference. */
-	return shard->belt->overwrites && old->value_len == new->value_len &&
-	       hb_span_of(new) <= HB_FINE_MAX && !((hb_hash_of(old) | new->hash) & HB_TAILED) &&
-	       refcount_read(&old->ref) == 1 && !hb_reports(shard->belt, HASHBELT_REPLACED);
-}
-
-/* Copies a value in words, where these may begin at any address: a call takes longer. */
-static __always_inline void copy_value(u8 *to, const u8 *from, u32 len)
-{
-	u32 at;
-
-	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || unlikely(len < sizeof(u64))) {
-		memcpy(to, from, len);
-		return;
-	}
-	for (at = 0; at + sizeof(u64) <= len; at += sizeof(u64))
-		WRITE_ONCE(*(u64 *)(to + at), hb_word(from + at));
-	/* The last word overlaps the one before. */
-	at = len - sizeof(u64);
-	WRITE_ONCE(*(u64 *)(to + at), hb_word(from + at));
-}
-
-/*
- * Gives @old the version, the flags, the value and the deadline of @new; under the shard's lock. A
- * seqlock whose sequence is the version: a reader waits while that is 0, which takes no longer than
- * the copy, and begins anew if it has changed. Returns as hb_node_renew().
- */
-static __always_inline u64 overwrite(struct hashbelt_entry *old, struct hashbelt_entry *new,
-				     u64 deadline, bool keep_time)
-{
-	u64 version = old->version, was;
-
-	/* Or on a real-time kernel a reader could wait for a task that does not run. */
-	preempt_disable_nested();
-	kcsan_nestable_atomic_begin();
-	WRITE_ONCE(old->version, 0);
-	/* Pairs with smp_rmb() in hb_is_unchanged(). */
-	smp_wmb();
-	was = hb_node_renew(&old->node, deadline, keep_time);
-	if (likely(was)) {
-		version = new->version;
-		WRITE_ONCE(old->flags, new->flags);
-		copy_value(hashbelt_entry_value(old), hashbelt_entry_value(new), new->value_len);
-	}
-	/* Pairs with smp_load_acquire() in hb_find_in(). */
-	smp_store_release(&old->version, version);
-	kcsan_nestable_atomic_end();
-	preempt_enable_nested();
-	return was;
-}
-
-/* Bytes that a put adds to the usage that counts against the belt's limits. */
-static s64 cost_of_put(const struct hashbelt_entry *old, const struct hashbelt_entry *new)
-{
-	return hb_cost(new) - (old ? hb_cost(old) : 0);
-}
-
-/* Charges a put, which ends the fill lease of its key. Under the shard's lock. */
-static bool charge(struct hb_shard *shard, const struct hashbelt_entry *old,
-		   const struct hashbelt_entry *new, u64 now, struct hb_room *room)
-{
-	const struct hashbelt_entry *lease = NULL;
-
-	if (likely(!shard->belt->usage.limited))
-		return true;
-	if (shard->fills)
-		lease = hb_fill_find(shard, new, now);
-	return hb_usage_add(shard->belt, !old, cost_of_put(old, new), room,
-			    lease ? hb_cost(lease) : 0);
-}
-
-/*
- * Why a key is not there: one of enum hashbelt_reason, 0 if that is not known. @locked as for
- * hb_table_walk().
- */
-static __always_inline u32 why_gone(struct hb_index *index, u32 hash, const bool locked)
-{
-	u16 ghost = READ_ONCE(*hb_ghost_slot(index, hash, locked));
-	enum hashbelt_reason reason = ghost & HB_REASON;
-
-	return ghost == hb_ghost(hash, reason) ? reason : 0;
-}
-
-/*
- * A new entry takes the place of the ghost of its key. Under the shard's lock; before the entry is
- * in the index.
- */
-static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
-{
-	struct hb_index *index = &shard->belt->index;
-
-	shard->added++;
-	if (likely(!why_gone(index, entry->hash, true)))
-		return;
-	WRITE_ONCE(*hb_ghost_slot(index, entry->hash, true), 0);
-	if (READ_ONCE(index->bits) >= HB_AGAIN_BITS)
-		hb_come_back(shard, entry);
-}
-
-/* Puts an entry on the wheel. Under the shard's lock. */
-static void put_on_wheel(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
-{
-	hb_clock_wake_at(&shard->belt->clock, hb_schedule(shard, entry, now));
-}
-
-/* After an entry was put: the results of the put. Under the shard's lock. */
-static __always_inline void tell_put(struct hashbelt_belt *belt, const struct hashbelt_entry *entry,
-				     struct hashbelt_item *item, u64 now)
-{
-	trace_hashbelt_put(belt->id, entry, 0);
-	item->version = entry->version;
-	item->ttl_ms = hb_ms_left(atomic64_read(&entry->node.deadline), now);
-}
-
-/*
- * Puts the value of @new into @old; under the shard's lock. As for a refresh, a later deadline is
- * only stored: the drain of the bucket finds it. Returns as replace().
- */
-static bool put_into(struct hb_shard *shard, struct hashbelt_entry *old,
-		     struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
-{
-	struct hashbelt_belt *belt = shard->belt;
-	u64 deadline = hb_deadline_of(belt, now, item->ttl_ms), was;
-	bool keep_time = item->ttl_ms == HASHBELT_TTL_KEEP;
-
-	new->version = hb_version(shard);
-	was = overwrite(old, new, deadline, keep_time);
-	if (unlikely(!was))
-		return false;
-	if (unlikely(was > deadline && !keep_time)) {
-		hb_wheel_del(&shard->wheel, &old->node);
-		put_on_wheel(shard, old, now);
-	}
-	/* A key that is put again is in use, as one that is read. */
-	hb_mark_read(old);
-	hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
-	tell_put(belt, old, item, now);
-	return true;
-}
-
-/* Puts @new into the belt; under the shard's lock. Returns as replace(). */
-static bool insert(struct hb_shard *shard, struct hashbelt_entry *old,
-		   struct hashbelt_entry *new, struct hashbelt_item *item, u64 now)
-{
-	struct hashbelt_belt *belt = shard->belt;
-
-	new->version = hb_version(shard);
-	atomic64_set(&new->node.deadline, hb_deadline_of(belt, now, item->ttl_ms));
-	if (old) {
-		/* As in put_into(). */
-		new->hash |= HB_READ | (hb_hash_of(old) & HB_TERM);
-		if (unlikely(!replace(shard, old, new, now,
-				      item->ttl_ms == HASHBELT_TTL_KEEP)))
-			return false;
-		hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
-	} else {
-		end_ghost(shard, new);
-		hb_index_insert(&belt->index, new);
-		hb_shard_link(shard, new);
-		hb_count(belt, HASHBELT_STAT_PUTS_NEW);
-	}
-	tell_put(belt, new, item, now);
-	put_on_wheel(shard, new, now);
-	return true;
-}
+EXPORT_SYMBOL_GPL(hashbelt_halt);
 
 /**
- * struct completions - what a put has reserved and done, and the requests that it has completed
- * @room:	reserved for the entry, while the put makes room
- * @claimed:	those requests
- * @mode:	of the put
- * @added:	no entry was replaced
- * @copied:	the value was copied into the entry that was there
+ * hashbelt_advance() - move belt time on, halted or not
+ * @belt:	the belt
+ * @by:		nanoseconds
+ *
+ * When it returns, all buckets that fell off by this have been drained, and their expired entries
+ * are queued as events or freed, or the callback of the module that made the belt has been called.
+ * If the caller is being killed, the worker does the rest.
+ *
+ * Context: may sleep. Return: 0, or -EOVERFLOW if belt time would leave its range of some 146
+ * years.
  */
-struct completions {
-	struct hb_room room;
-	struct list_head claimed;
-	enum hb_put_mode mode;
-	bool added;
-	bool copied;
-};
-
-/* Undoes the charge of an entry that is not inserted. */
-static void undo_charge(struct hashbelt_belt *belt, struct hashbelt_entry *old,
-			struct hashbelt_entry *entry)
+int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 {
-	if (belt->usage.limited)
-		hb_usage_change(belt, -!old, -cost_of_put(old, entry));
-	if (hb_hash_of(entry) & HB_TAILED)
-		hb_detach_put(hb_tail(entry));
+	return hb_advance(belt, by);
 }
+EXPORT_SYMBOL_GPL(hashbelt_advance);
 
-/*
- * Inserts an entry whose condition holds, if there is room. -EAGAIN: its value can only be copied,
- * and not into @old. -EXFULL: the shard takes no further key. -ETIME: the entry that it was to
- * replace expired meanwhile. After the last two, and after -ENOSPC, see try_again().
+/**
+ * hashbelt_clear() - drop all entries
+ * @belt:	the belt
+ *
+ * For readers all entries are gone at once. The worker frees their memory, and queues events where
+ * the belt reports them, in batches. Events that were queued before stay.
+ *
+ * Context: may sleep.
  */
-static __always_inline int charge_and_insert(struct hb_shard *shard, struct hashbelt_entry *old,
-					     struct hashbelt_entry *entry,
-					     struct hashbelt_item *item, u64 now,
-					     struct completions *completions)
+void hashbelt_clear(struct hashbelt_belt *belt)
 {
-	bool tailed = entry->hash & HB_TAILED;
-
-	completions->copied = completions->mode != HB_PUT_ENTRY && old &&
-			      can_overwrite(shard, old, entry);
-	if (completions->mode == HB_PUT_COPY && !completions->copied)
-		return -EAGAIN;
-	if (!old && unlikely(hb_is_overfull(shard->belt, shard)))
-		return -EXFULL;
-	if (unlikely(tailed) && !hb_attach(hb_tail(entry)))
-		return -EIDRM;
-	if (unlikely(!charge(shard, old, entry, now, &completions->room))) {
-		if (tailed)
-			hb_detach_put(hb_tail(entry));
-		return -ENOSPC;
-	}
-	if (unlikely(!(completions->copied ? put_into(shard, old, entry, item, now) :
-					     insert(shard, old, entry, item, now)))) {
-		undo_charge(shard->belt, old, entry);
-		return -ETIME;
-	}
-	completions->added = !old;
-	if (unlikely(shard->waitpoints || shard->fills))
-		hb_end_waits(shard, entry, shard->versions, now, &completions->claimed);
-	return 0;
+	hb_clear(belt);
 }
+EXPORT_SYMBOL_GPL(hashbelt_clear);
 
-/* True if a put that failed is to be tried again; else *@err is its result. Context: may sleep. */
-static bool try_again(struct hashbelt_belt *belt, struct hashbelt_entry *entry, int *err,
-		      struct hb_room *room)
-{
-	if (*err == -ENOSPC)
-		return hb_make_room(belt, entry, room);
-	if (*err == -EXFULL) {
-		*err = hb_make_chains(belt, hb_shard_of(belt, entry->hash));
-		return !*err;
-	}
-	if (*err != -ETIME)
-		return false;
-	/*
-	 * The entry goes to another place in the index, from where readers that stand on it would
-	 * go on.
-	 */
-	synchronize_rcu();
-	return true;
-}
-
-/* The entry whose key @entry has, as hb_find_live(). @entry is not in the belt. */
-static __always_inline struct hashbelt_entry *
-find_like(struct hb_shard *shard, const struct hashbelt_entry *entry, u64 now)
-{
-	struct hashbelt_entry *old;
-
-	old = hb_index_walk(&shard->belt->index, entry->hash & HB_HASH, hb_entry_key(entry),
-			    entry->key_len, true, true);
-	return hb_live(shard, old, now);
-}
-
-/* -EAGAIN, -ENOSPC, -EXFULL, -ETIME: see charge_and_insert(). */
-static int try_put(struct hb_shard *shard, struct hashbelt_entry *entry,
-		   struct hashbelt_item *item, struct completions *completions)
-{
-	struct hashbelt_belt *belt = shard->belt;
-	struct hashbelt_entry *old;
-	u64 now;
-	int err;
-
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&belt->clock);
-	old = find_like(shard, entry, now);
-	err = belt->dead ? -EIDRM : put_condition(belt, old, item);
-	if (unlikely(item->how & HASHBELT_IF_LEASE) && err != -EIDRM)
-		err = hb_fill_condition(shard, entry, item->version, now) ?: err;
-	if (unlikely(err) && (old || err == -ESTALE))
-		item->version = old ? old->version : 0;
-	if (likely(!err))
-		err = charge_and_insert(shard, old, entry, item, now, completions);
-	spin_unlock(&shard->lock);
-	return err;
-}
-
-/* Before a put: true, with a reference to the entry, if hb_evict_ahead() is to follow. */
-static bool hold_to_evict(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			  enum hb_put_mode mode)
-{
-	if (mode == HB_PUT_COPY || likely(!hb_evicts_ahead(belt)))
-		return false;
-	refcount_inc(&entry->ref);
-	return true;
-}
-
-/* After the tries of a put or an addition: @ahead as returned by hold_to_evict(). */
-static __always_inline void end_put(struct hb_shard *shard, struct hashbelt_entry *entry,
-				    struct completions *completions, bool ahead, int err)
-{
-	struct hashbelt_belt *belt = shard->belt;
-
-	hb_room_release(belt, &completions->room);
-	if (likely(!err)) {
-		if (unlikely(!list_empty(&completions->claimed)))
-			hb_requests_finish(belt, &completions->claimed);
-		hb_fit_index(belt, shard);
-	} else {
-		if (err != -EAGAIN)
-			trace_hashbelt_put(belt->id, entry, err);
-		if (completions->mode != HB_PUT_COPY)
-			hashbelt_entry_put(belt, entry);
-	}
-	if (likely(!ahead))
-		return;
-	if (completions->added)
-		hb_evict_ahead(belt, entry);
-	hashbelt_entry_put(belt, entry);
-}
-
-/*
- * As hashbelt_put(), of an entry that has its hash already. 1: the value was copied, and the entry
- * is the caller's. -EAGAIN: it cannot be copied, with HB_PUT_COPY alone.
+/**
+ * hashbelt_info() - describe a belt
+ * @belt:	the belt
+ * @info:	zeroed; filled in, but for the name, @mode, @uid, @gid and @access
+ *
+ * Context: may sleep.
  */
-int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item,
-	   enum hb_put_mode mode)
+void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
-	struct completions completions = {
-		.claimed = LIST_HEAD_INIT(completions.claimed), .mode = mode,
-	};
-	struct hb_shard *shard;
-	bool ahead;
-	int err;
-
-	if (!hb_ttl_is_plain(item->ttl_ms) && item->ttl_ms != HASHBELT_TTL_KEEP) {
-		if (mode != HB_PUT_COPY)
-			hashbelt_entry_put(belt, entry);
-		return -EINVAL;
-	}
-	hb_make_levels(belt, entry->hash, item->ttl_ms);
-	shard = hb_shard_of(belt, entry->hash);
-	ahead = hold_to_evict(belt, entry, mode);
-	do {
-		err = try_put(shard, entry, item, &completions);
-	} while (unlikely(err) && try_again(belt, entry, &err, &completions.room));
-	if (unlikely(err) && err != -EIDRM && err != -EAGAIN)
-		hb_count(belt, err == -ENOSPC ? HASHBELT_STAT_REJECTED : HASHBELT_STAT_REFUSED);
-	end_put(shard, entry, &completions, ahead, err);
-	return err ?: completions.copied;
+	hb_info(belt, info);
 }
+EXPORT_SYMBOL_GPL(hashbelt_info);
+
+/* Entries */
 
 /**
  * hashbelt_put() - put an entry into a belt
@@ -438,167 +154,15 @@ int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hash
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item)
 {
+	int outcome;
+
 	hb_entry_hash(belt, entry);
-	return hb_put(belt, entry, item, HB_PUT_ENTRY);
+	outcome = hb_put(belt, entry, item, HB_PUT_ENTRY);
+	if (outcome == HB_PUT_COPIED)
+		hashbelt_entry_put(belt, entry);
+	return min(outcome, 0);
 }
 EXPORT_SYMBOL_GPL(hashbelt_put);
-
-/* Most characters of a number in decimal, its sign included. */
-#define DIGITS_MAX	20
-
-/* Reads a number: '-' if it is negative, and 1 to 19 digits. Else returns -EBADMSG. */
-static int parse(const u8 *text, u32 len, s64 *number)
-{
-	bool negative = len && *text == '-';
-	u64 value = 0;
-	u32 i;
-
-	if (len <= negative || len - negative >= DIGITS_MAX)
-		return -EBADMSG;
-	for (i = negative; i < len; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return -EBADMSG;
-		value = value * 10 + (text[i] - '0');
-	}
-	if (value > (u64)S64_MAX + negative)
-		return -EBADMSG;
-	*number = negative ? -value : value;
-	return 0;
-}
-
-/* Writes the sum as text to @text. Returns its length, or an error. */
-static int add_up(struct hashbelt_entry *old, const struct hashbelt_sum *sum, s64 *result,
-		  char text[DIGITS_MAX + 1])
-{
-	s64 is = sum->value;
-	int err = 0;
-
-	if (old)
-		err = parse(hashbelt_entry_value(old), old->value_len, &is);
-	if (err)
-		return err;
-	if (check_add_overflow(is, sum->by, result))
-		return -EOVERFLOW;
-	return snprintf(text, DIGITS_MAX + 1, "%lld", *result);
-}
-
-/*
- * -EAGAIN: @entry must have a value of @len bytes, and with HB_PUT_COPY must be one for
- * HB_PUT_ENTRY.
- */
-static int try_add(struct hb_shard *shard, struct hashbelt_entry *entry, struct hashbelt_item *item,
-		   struct hashbelt_sum *sum, u32 *len, struct completions *completions)
-{
-	struct hashbelt_belt *belt = shard->belt;
-	struct hashbelt_item put = { .ttl_ms = item->ttl_ms };
-	struct hashbelt_entry *old;
-	char text[DIGITS_MAX + 1];
-	s64 result;
-	u64 now;
-	int err;
-
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&belt->clock);
-	old = find_like(shard, entry, now);
-	err = belt->dead ? -EIDRM : add_up(old, sum, &result, text);
-	if (err > 0) {
-		*len = err;
-		if (completions->mode == HB_PUT_COPY)
-			entry->value_len = err;
-	}
-	if (err > 0 && err != entry->value_len) {
-		err = -EAGAIN;
-	} else if (err > 0) {
-		memcpy(hashbelt_entry_value(entry), text, err);
-		entry->flags = old ? old->flags : item->flags;
-		if (old)
-			put.ttl_ms = HASHBELT_TTL_KEEP;
-		err = charge_and_insert(shard, old, entry, &put, now, completions);
-	}
-	spin_unlock(&shard->lock);
-	if (err)
-		return err;
-	sum->value = result;
-	item->version = put.version;
-	item->ttl_ms = put.ttl_ms;
-	return 0;
-}
-
-/* An addition with @entry, which has its key and its hash. As try_add(). */
-static int add_with(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-		    struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len,
-		    enum hb_put_mode mode)
-{
-	struct completions completions = {
-		.claimed = LIST_HEAD_INIT(completions.claimed), .mode = mode,
-	};
-	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
-	bool ahead = hold_to_evict(belt, entry, mode);
-	int err;
-
-	do {
-		err = try_add(shard, entry, item, sum, len, &completions);
-	} while (err && try_again(belt, entry, &err, &completions.room));
-	end_put(shard, entry, &completions, ahead, err);
-	return err;
-}
-
-/* An addition with an entry whose value has @len bytes. As try_add(). */
-static int add(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 hash,
-	       struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
-{
-	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, NULL, key_len, *len);
-
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-	memcpy(entry->data, key, key_len);
-	entry->hash = hash;
-	return add_with(belt, entry, item, sum, len, HB_PUT_ENTRY);
-}
-
-/* Longest key of an addition whose sum is copied into the entry that is there. */
-#define ADD_KEY_MAX	(HB_FINE_MAX - offsetof(struct hashbelt_entry, data) - DIGITS_MAX)
-
-/* An addition that allocates no memory. -EAGAIN: that cannot be, and @len is the length. */
-static noinline int add_copy(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 hash,
-			     struct hashbelt_item *item, struct hashbelt_sum *sum, u32 *len)
-{
-	u64 words[HB_FINE_MAX / sizeof(u64)] HB_UNINITIALIZED;
-	struct hashbelt_entry *entry = (struct hashbelt_entry *)words;
-	int err;
-
-	if (key_len > ADD_KEY_MAX)
-		return -EAGAIN;
-	hb_entry_init(entry, HB_ENTRY, 0, key_len, 0);
-	memcpy(entry->data, key, key_len);
-	entry->hash = hash;
-	err = add_with(belt, entry, item, sum, len, HB_PUT_COPY);
-	if (hashbelt_wipes(belt))
-		memzero_explicit(entry->data, key_len + entry->value_len);
-	return err;
-}
-
-/* As hashbelt_add(). @mode: HB_PUT_ENTRY, or HB_PUT_EITHER as for hb_put(). */
-int hb_add(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item,
-	   struct hashbelt_sum *sum, enum hb_put_mode mode)
-{
-	u32 hash = hb_hash(belt, key, key_len), len = 1;
-	int err = -EAGAIN;
-
-	if (!hb_ttl_is_plain(item->ttl_ms))
-		return -EINVAL;
-	hb_make_levels(belt, hash, item->ttl_ms);
-	if (mode != HB_PUT_ENTRY)
-		err = add_copy(belt, key, key_len, hash, item, sum, &len);
-	/* The length of the number is known under the lock only. */
-	while (err == -EAGAIN)
-		err = add(belt, key, key_len, hash, item, sum, &len);
-	if (!err)
-		hb_count(belt, HASHBELT_STAT_ADDS);
-	else if (err == -ENOSPC)
-		hb_count(belt, HASHBELT_STAT_REJECTED);
-	return err;
-}
 
 /**
  * hashbelt_add() - add to a number
@@ -616,57 +180,9 @@ int hb_add(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hash
 int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		 struct hashbelt_item *item, struct hashbelt_sum *sum)
 {
-	return hb_add(belt, key, key_len, item, sum, HB_PUT_ENTRY);
+	return hb_add(belt, key, key_len, item, sum);
 }
 EXPORT_SYMBOL_GPL(hashbelt_add);
-
-/*
- * Returns the version of an entry, or 0 if the entry is cleared. Waits while a put overwrites the
- * entry, which sleeps nowhere.
- */
-static inline u64 see_version(const struct hashbelt_belt *belt, struct hashbelt_entry *entry)
-{
-	/* Pairs with smp_store_release() in overwrite(). */
-	u64 version = smp_cond_load_acquire(&entry->version, VAL);
-
-	return version > READ_ONCE(belt->floor) ? version : 0;
-}
-
-/*
- * hb_find_in(), when the entry that the index has may not be what it returns. @entry: NULL, or that
- * entry. @seen may be NULL.
- */
-struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
-				     struct hashbelt_entry *entry, u64 now, struct hb_seen *seen,
-				     u32 *gone)
-{
-	u64 version;
-	u32 why = 0;
-	s64 word;
-
-	for (;;) {
-		version = entry ? see_version(belt, entry) : 0;
-		if (!version) {
-			why = gone ? why_gone(&belt->index, hash, false) : 0;
-			break;
-		}
-		word = atomic64_read(&entry->node.deadline);
-		if (word > (s64)now) {
-			if (seen)
-				*seen = (struct hb_seen){ .version = version, .deadline = word };
-			return entry;
-		}
-		why = word < 0 ? hb_reason(word) : HASHBELT_EXPIRED;
-		if (word < 0 && why == HASHBELT_REPLACED)
-			entry = hb_index_successor(entry);
-		else if (word < 0 || hb_node_seal(&entry->node, word))
-			break;
-		/* Otherwise the word has changed just now. */
-	}
-	if (gone)
-		*gone = why;
-	return NULL;
-}
 
 /**
  * hashbelt_find() - find the entry of a key
@@ -687,134 +203,12 @@ struct hashbelt_entry *hashbelt_find(struct hashbelt_belt *belt, const void *key
 				     u32 key_len, u64 now, u32 *gone)
 {
 	u32 hash = hb_hash(belt, key, key_len);
-	struct hashbelt_entry *entry = hb_index_find(&belt->index, hash, key, key_len);
+	struct hb_seen seen;
 
-	/* As hb_find_in(). No put overwrites what a module finds. */
-	if (likely(entry && hb_is_live(belt, entry, now)))
-		return entry;
-	return hb_find_again(belt, hash, entry, now, NULL, gone);
+	return hb_find_in(belt, hash, hb_index_find(&belt->index, hash, key, key_len), now, &seen,
+			  gone);
 }
 EXPORT_SYMBOL_GPL(hashbelt_find);
-
-/* True if the entry has a value, perhaps an old one. @seen is for hashbelt_hit_stale(). */
-static bool see_stale(const struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now,
-		      struct hb_seen *seen)
-{
-	s64 word;
-
-	seen->version = see_version(belt, entry);
-	if (!seen->version)
-		return false;
-	word = atomic64_read(&entry->node.deadline);
-	seen->deadline = word;
-	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now;
-}
-
-/*
- * As hashbelt_find(), but also an entry in its grace time. The get ends with hashbelt_hit_stale(),
- * to which it hands @seen.
- */
-struct hashbelt_entry *hashbelt_find_stale(struct hashbelt_belt *belt, const void *key,
-					   u32 key_len, u64 now, struct hb_seen *seen)
-{
-	u32 hash = hb_hash(belt, key, key_len);
-	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hashbelt_entry *entry;
-
-	entry = hb_index_find(&belt->index, hash, key, key_len);
-	if (entry && see_stale(belt, entry, now, seen))
-		return entry;
-	/* A put takes an old value out before it puts the new one in, under the lock. */
-	spin_lock(&shard->lock);
-	entry = hb_find_locked(shard, hash, key, key_len);
-	if (entry && !see_stale(belt, entry, now, seen))
-		entry = NULL;
-	spin_unlock(&shard->lock);
-	return entry;
-}
-
-/*
- * Completes a get with the entry from hashbelt_find_stale(), as hashbelt_hit(). For an old value it
- * returns 0 as @ttl_ms.
- */
-bool hashbelt_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-			struct hashbelt_item *item, u64 now, struct hb_seen seen)
-{
-	s64 word = atomic64_read(&entry->node.deadline);
-
-	/* The key may just have been put or refreshed. */
-	if (word > (s64)now)
-		return hb_hit(belt, entry, item, now,
-			      (struct hb_seen){ .version = seen.version, .deadline = word });
-	item->flags = READ_ONCE(entry->flags);
-	if (!hb_is_unchanged(entry, seen))
-		return false;
-	hb_count(belt, HASHBELT_STAT_STALE);
-	item->value_len = entry->value_len;
-	item->ttl_ms = 0;
-	item->version = seen.version;
-	return true;
-}
-
-/*
- * set_deadline(), under the shard's lock. A later deadline is only stored: the drain of the bucket
- * finds it. For an earlier one the entry must change its bucket.
- */
-static u64 set_deadline_locked(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
-			       u64 to, struct hb_seen seen)
-{
-	u64 is;
-
-	if (entry->version != seen.version)
-		return HB_ELSEWHERE;
-	is = hb_node_move(&entry->node, now, to, false);
-	if (is <= to)
-		return is;
-	is = hb_node_move(&entry->node, now, to, true);
-	if (is == to) {
-		hb_wheel_del(&shard->wheel, &entry->node);
-		put_on_wheel(shard, entry, now);
-	}
-	return is;
-}
-
-/*
- * Sets the deadline of an entry that was found under RCU. Returns as hb_node_move(): HB_ELSEWHERE,
- * too, if a put has overwritten the value. Where puts do that, only the lock tells. What the caller
- * has read of the entry before belongs to the deadline that was set.
- */
-static u64 set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
-			struct hb_seen seen)
-{
-	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
-	u64 is;
-
-	if (!READ_ONCE(belt->overwrites)) {
-		if (!hb_is_unchanged(entry, seen))
-			return HB_ELSEWHERE;
-		is = hb_node_move(&entry->node, now, to, false);
-		if (is <= to)
-			return is;
-	}
-	spin_lock(&shard->lock);
-	is = set_deadline_locked(shard, entry, now, to, seen);
-	spin_unlock(&shard->lock);
-	return is;
-}
-
-/* hb_hit() with HASHBELT_AND_TOUCH. */
-bool hb_touch_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-		  struct hashbelt_item *item, u64 now, struct hb_seen seen)
-{
-	item->flags = READ_ONCE(entry->flags);
-	seen.deadline = set_deadline(belt, entry, now, hb_deadline_of(belt, now, item->ttl_ms),
-				     seen);
-	if (seen.deadline <= now)
-		return false;
-	hb_end_hit(belt, entry, item, now, seen);
-	hb_count(belt, HASHBELT_STAT_TOUCHES);
-	return true;
-}
 
 /**
  * hashbelt_hit() - complete a get that found an entry
@@ -846,20 +240,6 @@ bool hashbelt_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 }
 EXPORT_SYMBOL_GPL(hashbelt_hit);
 
-/* As hashbelt_miss(), of a get with @how. */
-void hb_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone, u32 how)
-{
-	if (trace_hashbelt_get_enabled())
-		trace_hashbelt_get(belt->id, key, key_len, 0, gone);
-	if (unlikely(how & HASHBELT_NO_REFRESH))
-		return;
-	hb_count(belt, HASHBELT_STAT_MISSES);
-	if (gone == HASHBELT_EXPIRED)
-		hb_count(belt, HASHBELT_STAT_MISSES_EXPIRED);
-	else if (gone == HASHBELT_EVICTED || gone == HASHBELT_PRESSURE)
-		hb_count(belt, HASHBELT_STAT_MISSES_EVICTED);
-}
-
 /**
  * hashbelt_miss() - complete a get that found no entry, and count it as a miss
  * @belt:	the belt
@@ -873,21 +253,6 @@ void hashbelt_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32
 }
 EXPORT_SYMBOL_GPL(hashbelt_miss);
 
-/*
- * Checks the @how and @ttl_ms of a get, and makes the levels that a touch needs. Returns 0 or
- * -EINVAL. Context: may sleep.
- */
-int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,
-			 const struct hashbelt_item *item)
-{
-	if (likely(!(item->how & HASHBELT_AND_TOUCH)))
-		return 0;
-	if (!hb_ttl_is_plain(item->ttl_ms) || item->how & HASHBELT_NO_REFRESH)
-		return -EINVAL;
-	hb_make_levels(belt, hb_hash(belt, key, key_len), item->ttl_ms);
-	return 0;
-}
-
 /**
  * hashbelt_touch() - give an entry a new deadline
  * @belt:	the belt
@@ -900,35 +265,7 @@ int hashbelt_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_le
 int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		   struct hashbelt_item *item)
 {
-	u32 hash = hb_hash(belt, key, key_len), flags;
-	struct hashbelt_entry *entry;
-	struct hb_seen seen;
-	u64 now, to, is;
-
-	if (!hb_ttl_is_plain(item->ttl_ms))
-		return -EINVAL;
-	hb_make_levels(belt, hash, item->ttl_ms);
-	rcu_read_lock();
-	do {
-		now = hb_clock_now(&belt->clock);
-		to = hb_deadline_of(belt, now, item->ttl_ms);
-		entry = hb_index_find(&belt->index, hash, key, key_len);
-		entry = hb_find_in(belt, hash, entry, now, &seen, NULL);
-		flags = entry ? READ_ONCE(entry->flags) : 0;
-		is = entry ? set_deadline(belt, entry, now, to, seen) : HB_GONE;
-	} while (is == HB_ELSEWHERE);
-	if (is > now) {
-		if (READ_ONCE(belt->unread))
-			hb_mark_read(entry);
-		item->flags = flags;
-		item->ttl_ms = hb_ms_left(is, now);
-		item->version = seen.version;
-	}
-	rcu_read_unlock();
-	if (is <= now)
-		return hashbelt_is_dead(belt) ? -EIDRM : -ENOENT;
-	hb_count(belt, HASHBELT_STAT_TOUCHES);
-	return 0;
+	return hb_touch(belt, key, key_len, item);
 }
 EXPORT_SYMBOL_GPL(hashbelt_touch);
 
@@ -946,34 +283,7 @@ EXPORT_SYMBOL_GPL(hashbelt_touch);
 int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		    struct hashbelt_item *item)
 {
-	u32 hash = hb_hash(belt, key, key_len);
-	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hashbelt_entry *entry;
-	int err = 0;
-	u64 now;
-
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&belt->clock);
-	entry = hb_find_live(shard, hash, key, key_len, now);
-	if (!entry) {
-		err = belt->dead ? -EIDRM : -ENOENT;
-	} else if (item->how & HASHBELT_IF_VERSION && entry->version != item->version) {
-		item->version = entry->version;
-		err = -ESTALE;
-	} else {
-		item->version = entry->version;
-		hb_take_out(shard, entry, HASHBELT_REMOVED, now);
-	}
-	if (unlikely(shard->fills) && (!err || (err == -ENOENT && !item->how)))
-		hb_fill_invalidate(shard, hash, key, key_len, now);
-	spin_unlock(&shard->lock);
-	if (!err && hb_is_sparse(belt, shard))
-		hb_kick_worker(belt);
-	if (!err)
-		hb_count(belt, HASHBELT_STAT_REMOVES);
-	else if (err == -ESTALE)
-		hb_count(belt, HASHBELT_STAT_REMOVES_REFUSED);
-	return err;
+	return hb_remove(belt, key, key_len, item);
 }
 EXPORT_SYMBOL_GPL(hashbelt_remove);
 
@@ -989,24 +299,306 @@ EXPORT_SYMBOL_GPL(hashbelt_remove);
  */
 int hashbelt_expire(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
-	u32 hash = hb_hash(belt, key, key_len);
-	struct hb_shard *shard = hb_shard_of(belt, hash);
-	struct hashbelt_entry *entry;
-	u64 now;
-
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&belt->clock);
-	entry = hb_find_live(shard, hash, key, key_len, now);
-	if (entry) {
-		hb_node_claim(&entry->node, HASHBELT_EXPIRED);
-		hb_wheel_del(&shard->wheel, &entry->node);
-		hb_expire(shard, entry, now);
-	}
-	if (unlikely(shard->fills))
-		hb_fill_invalidate(shard, hash, key, key_len, now);
-	spin_unlock(&shard->lock);
-	if (!entry)
-		return hashbelt_is_dead(belt) ? -EIDRM : -ENOENT;
-	return 0;
+	return hb_expire_key(belt, key, key_len);
 }
 EXPORT_SYMBOL_GPL(hashbelt_expire);
+
+/* Fill leases */
+
+/**
+ * hashbelt_fill() - ask for the fill lease of a key
+ * @belt:	the belt
+ * @client:	the descriptor that it is to be bound to, or NULL
+ * @key:	the key
+ * @key_len:	its length
+ * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, from
+ *		hb_wait_until()
+ * @ahead:	also if the key has a value, for less than @ahead_ms
+ *
+ * Context: may sleep. Return: 0: the caller has it; -EBUSY: another task has it; -ETIMEDOUT or
+ * -EINTR: likewise, and the caller has waited; -EAGAIN: the key has a value, or the fill has failed
+ * for which the caller has waited: it gets the key, and asks again; -EKEYREJECTED: the last fill
+ * has failed, see hashbelt_fill_fail(); -EINVAL for a lease or a time to wait that is too long;
+ * -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ */
+int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
+{
+	return hb_fill(belt, client, key, key_len, fill, ahead);
+}
+EXPORT_SYMBOL_GPL(hashbelt_fill);
+
+/**
+ * hashbelt_give_up() - end a fill lease without a put
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @token:	from hashbelt_fill()
+ *
+ * The first waiter is granted a fill lease.
+ *
+ * Return: 0; -ENOENT: that lease has ended; -EIDRM.
+ */
+int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token)
+{
+	return hb_fill_give_up(belt, key, key_len, token);
+}
+EXPORT_SYMBOL_GPL(hashbelt_give_up);
+
+/**
+ * hashbelt_fill_renew() - set the end of a fill lease, from now on
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @fill:	@token; @lease_ms
+ *
+ * Context: may sleep. Return: 0; -ENOENT: that lease has ended; -EINVAL: it would be too long;
+ * -EIDRM.
+ */
+int hashbelt_fill_renew(struct hashbelt_belt *belt, const void *key, u32 key_len,
+			const struct hashbelt_fill *fill)
+{
+	return hb_fill_renew(belt, key, key_len, fill);
+}
+EXPORT_SYMBOL_GPL(hashbelt_fill_renew);
+
+/**
+ * hashbelt_fill_fail() - tell other callers that a fill has failed
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @fill:	@token; @lease_ms: the time for which no fill lease of the key is granted
+ *
+ * The lease ends. Callers that wait for it, and those that ask in that time, get -EKEYREJECTED from
+ * hashbelt_fill(). A put, a remove, an expire and a clear of the key end that, too.
+ *
+ * Context: may sleep. Return: as hashbelt_fill_renew().
+ */
+int hashbelt_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		       const struct hashbelt_fill *fill)
+{
+	return hb_fill_fail(belt, key, key_len, fill);
+}
+EXPORT_SYMBOL_GPL(hashbelt_fill_fail);
+
+/* Locks */
+
+/**
+ * hashbelt_lock() - take a lock
+ * @belt:	the belt
+ * @client:	the descriptor that it is to be bound to, or NULL
+ * @key:	the lock's name, @lock->key_len bytes
+ * @owner:	@lock->owner_len bytes
+ * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms, @held_ms;
+ *		with -EINTR @wait_ms, from hb_wait_until()
+ *
+ * Context: may sleep. Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another owner has it; -EALREADY: the
+ * owner has it, with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may
+ * evict entries; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ */
+int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+		  const void *owner, struct hashbelt_lock *lock)
+{
+	return hb_lock_acquire(belt, client, key, owner, lock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_lock);
+
+/**
+ * hashbelt_unlock() - give a lock back
+ * @belt:	the belt
+ * @key:	the lock's name, @lock->key_len bytes
+ * @owner:	@lock->owner_len bytes
+ * @lock:	returns @token, @held_ms
+ *
+ * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EIDRM.
+ */
+int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *owner,
+		    struct hashbelt_lock *lock)
+{
+	return hb_lock_release(belt, key, owner, lock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_unlock);
+
+/**
+ * hashbelt_renew() - set or lengthen the lease of a lock, from now on
+ * @belt:	the belt
+ * @key:	the lock's name, @lock->key_len bytes
+ * @owner:	@lock->owner_len bytes
+ * @lock:	@ttl_ms; with HASHBELT_AT_LEAST a longer lease stays. Returns @token, @ttl_ms,
+ *		@held_ms
+ *
+ * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EDOM: the lease is too
+ * long; -EIDRM.
+ */
+int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
+		   struct hashbelt_lock *lock)
+{
+	return hb_lock_renew(belt, key, owner, lock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_renew);
+
+/**
+ * hashbelt_query() - return the owner of a lock
+ * @belt:	the belt
+ * @key:	the lock's name, @lock->key_len bytes
+ * @owner:	space for HASHBELT_OWNER_MAX bytes
+ * @lock:	returns @owner_len, @token, @ttl_ms, @held_ms
+ *
+ * Return: 0; -ENOENT: the lock is free; -EIDRM.
+ */
+int hashbelt_query(struct hashbelt_belt *belt, const void *key, void *owner,
+		   struct hashbelt_lock *lock)
+{
+	return hb_lock_query(belt, key, owner, lock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_query);
+
+/**
+ * hashbelt_release_owner() - unlock all locks of an owner
+ * @belt:	the belt
+ * @owner:	@lock->owner_len bytes
+ * @lock:	returns @count
+ *
+ * Context: may sleep. Return: 0; -EINTR: the caller is being killed.
+ */
+int hashbelt_release_owner(struct hashbelt_belt *belt, const void *owner,
+			   struct hashbelt_lock *lock)
+{
+	return hb_locks_release(belt, owner, lock);
+}
+EXPORT_SYMBOL_GPL(hashbelt_release_owner);
+
+/* Descriptors, requests and events */
+
+/**
+ * hashbelt_client_new() - make a client for a descriptor
+ * @belt:	the belt that it is bound to
+ *
+ * Context: may sleep. Return: the client, to be given up by hashbelt_client_close() and then
+ * hashbelt_client_put(); NULL if there is no memory.
+ */
+struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
+{
+	return hb_client_new(belt);
+}
+EXPORT_SYMBOL_GPL(hashbelt_client_new);
+
+/**
+ * hashbelt_client_close() - close a descriptor
+ * @belt:	the belt
+ * @client:	its client; no entry can be bound to it any more
+ *
+ * When this returns, the entries that were bound to the client are gone, and so are the completed
+ * requests that it had not read.
+ *
+ * Context: may sleep.
+ */
+void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client)
+{
+	hb_client_close(belt, client);
+}
+EXPORT_SYMBOL_GPL(hashbelt_client_close);
+
+/**
+ * hashbelt_client_put() - drop a reference to a client
+ * @client:	the client, or NULL
+ *
+ * Context: any.
+ */
+void hashbelt_client_put(struct hb_client *client)
+{
+	hb_client_put(client);
+}
+EXPORT_SYMBOL_GPL(hashbelt_client_put);
+
+/**
+ * hashbelt_request_alloc() - allocate a request
+ * @belt:	the belt
+ * @client:	the client that is to be told
+ * @id:		the client's number for it
+ * @count:	keys, 1 to HASHBELT_REQUEST_KEYS
+ * @bytes:	the sum of their lengths
+ *
+ * Context: may sleep. Return: the request, for hashbelt_request_key() for each key and then
+ * hashbelt_request(), or hashbelt_entry_put(); errors as hashbelt_entry_alloc().
+ */
+struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					      u64 id, u32 count, u32 bytes)
+{
+	return hb_request_alloc(belt, client, id, count, bytes);
+}
+EXPORT_SYMBOL_GPL(hashbelt_request_alloc);
+
+/**
+ * hashbelt_request_key() - set the length of one of the keys
+ * @entry:	from hashbelt_request_alloc()
+ * @number:	of the key, from 0
+ * @at:		the sum of the lengths of the keys before it
+ * @len:	its length
+ *
+ * Return: where the caller puts its bytes.
+ */
+void *hashbelt_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32 len)
+{
+	return hb_request_key(entry, number, at, len);
+}
+EXPORT_SYMBOL_GPL(hashbelt_request_key);
+
+/**
+ * hashbelt_request() - register a request
+ * @belt:	the belt
+ * @entry:	from hashbelt_request_alloc(), with its keys; the belt's from now on, also if this
+ *		fails
+ * @ttl_ms:	when it times out
+ *
+ * Context: may sleep. Return: 0; -EEXIST: its client has one of that id; -EINVAL for a timeout that
+ * is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EINTR: likewise, and the caller is being killed; -EIDRM.
+ */
+int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
+{
+	return hb_request_add(belt, entry, ttl_ms);
+}
+EXPORT_SYMBOL_GPL(hashbelt_request);
+
+/**
+ * hashbelt_take_completed() - take requests of which a client is to be told
+ * @client:	the client
+ * @events:	an empty list, which gets them; to be given to hashbelt_settle_completed() or
+ *		hashbelt_return_completed()
+ * @room:	bytes that their records may take in all
+ * @most:	most events to take
+ *
+ * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the record of the first takes more than @room.
+ */
+int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room,
+			    u64 most)
+{
+	return hb_take_completed(client, events, room, most);
+}
+EXPORT_SYMBOL_GPL(hashbelt_take_completed);
+
+/**
+ * hashbelt_settle_completed() - free completed requests that were taken
+ * @belt:	the belt
+ * @events:	the events; empty afterwards, and none of them is valid any more
+ *
+ * Context: may sleep.
+ */
+void hashbelt_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *events)
+{
+	hb_settle_completed(belt, events);
+}
+EXPORT_SYMBOL_GPL(hashbelt_settle_completed);
+
+/**
+ * hashbelt_describe_event() - fill in the record of an event
+ * @event:	from hashbelt_take_events() or hashbelt_take_completed()
+ * @record:	filled in, with 0 as @lost
+ *
+ * Return: the key, with the value after it; valid as long as the event is.
+ */
+const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
+{
+	return hb_describe_event(event, record);
+}
+EXPORT_SYMBOL_GPL(hashbelt_describe_event);

@@ -14,13 +14,13 @@
 #include <linux/string.h>
 
 #include "belt/compat.h"
+#include "belt/create.h"
 #include "belt/memory.h"
 #include "device/item.h"
 #include "device/manage.h"
 #include "device/reader.h"
 #include "device/registry.h"
 #include "device/service.h"
-#include "hashbelt_core.h"
 #include "hashbelt_version.h"
 
 static ulong ttl_ms = HASHBELT_TTL_DEFAULT / NSEC_PER_MSEC;

@@ -342,20 +342,6 @@ static __always_inline void hb_entry_hash(const struct hashbelt_belt *belt,
 	entry->hash |= hb_hash_words(belt, hb_entry_key(entry), entry->key_len);
 }
 
-/**
- * enum hb_put_mode - what a put may do with its entry and with the one that is there
- * @HB_PUT_ENTRY:	the entry goes into the belt
- * @HB_PUT_EITHER:	it does, or its value is copied into the entry that is there, on a belt
- *			that overwrites
- * @HB_PUT_COPY:	its value is copied; it is never in the belt, and the caller's afterwards
- */
-enum hb_put_mode { HB_PUT_ENTRY, HB_PUT_EITHER, HB_PUT_COPY };
-
-int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry, struct hashbelt_item *item,
-	   enum hb_put_mode mode);
-int hb_add(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item,
-	   struct hashbelt_sum *sum, enum hb_put_mode mode);
-
 static inline struct hb_shard *hb_shard_of(struct hashbelt_belt *belt, u32 hash)
 {
 	return &belt->shards[hash >> (32 - belt->shard_bits)];
@@ -388,26 +374,26 @@ static inline u64 hb_ms_left(u64 deadline, u64 now)
 	return div_u64(deadline - now + NSEC_PER_MSEC - 1, NSEC_PER_MSEC);
 }
 
-static inline bool hashbelt_is_dead(const struct hashbelt_belt *belt)
+static inline bool hb_is_dead(const struct hashbelt_belt *belt)
 {
 	return READ_ONCE(belt->dead);
 }
 
 /* The belt has HASHBELT_WIPE: no copy of a key or value may be left in memory. */
-static inline bool hashbelt_wipes(const struct hashbelt_belt *belt)
+static inline bool hb_wipes(const struct hashbelt_belt *belt)
 {
 	return READ_ONCE(belt->policy) & HASHBELT_WIPE;
 }
 
-static inline bool hashbelt_has_events(const struct hashbelt_belt *belt)
+static inline bool hb_has_events(const struct hashbelt_belt *belt)
 {
 	return READ_ONCE(belt->queue.waiting.first);
 }
 
 /* True if an event is queued, or the belt's handler would report one. */
-static inline bool hashbelt_reports(const struct hashbelt_belt *belt)
+static inline bool hb_reports_any(const struct hashbelt_belt *belt)
 {
-	return hashbelt_has_events(belt) || READ_ONCE(belt->handler) != HASHBELT_DROP;
+	return hb_has_events(belt) || READ_ONCE(belt->handler) != HASHBELT_DROP;
 }
 
 #endif /* _HASHBELT_BELT_H */

@@ -3,7 +3,6 @@
  * A descriptor to which entries are bound: making it, closing it, and reading the requests that
  * were completed. See docs/design.md, "Entries that are bound to a descriptor".
  */
-#include <linux/export.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -17,14 +16,8 @@
 
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
-/**
- * hashbelt_client_new() - make a client for a descriptor
- * @belt:	the belt that it is bound to
- *
- * Context: may sleep. Return: the client, to be given up by hashbelt_client_close() and then
- * hashbelt_client_put(); NULL if there is no memory.
- */
-struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
+/* See hashbelt_client_new(). */
+struct hb_client *hb_client_new(struct hashbelt_belt *belt)
 {
 	struct hb_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 
@@ -41,7 +34,6 @@ struct hb_client *hashbelt_client_new(struct hashbelt_belt *belt)
 	spin_unlock(&belt->clients.lock);
 	return client;
 }
-EXPORT_SYMBOL_GPL(hashbelt_client_new);
 
 /* The descriptor of an entry is closed. One that has expired or was cleared leaves as that. */
 static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
@@ -90,17 +82,8 @@ static struct hashbelt_entry *next_bound(struct hb_client *client)
 	return entry;
 }
 
-/**
- * hashbelt_client_close() - close a descriptor
- * @belt:	the belt
- * @client:	its client; no entry can be bound to it any more
- *
- * When this returns, the entries that were bound to the client are gone, and so are the completed
- * requests that it had not read.
- *
- * Context: may sleep.
- */
-void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client)
+/* See hashbelt_client_close(). */
+void hb_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 {
 	struct hb_fifo completed = {};
 	struct hashbelt_entry *entry;
@@ -111,7 +94,7 @@ void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 	spin_unlock(&client->lock);
 	wake_up_all(&client->wait);
 	hb_poller_close(&client->poller);
-	hashbelt_settle_completed(belt, &completed);
+	hb_settle_completed(belt, &completed);
 	while ((entry = next_bound(client))) {
 		/* The task that is about to unlink it may wait for this processor. */
 		if (!release(belt, entry))
@@ -123,26 +106,16 @@ void hashbelt_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 	list_del(&client->place);
 	spin_unlock(&belt->clients.lock);
 }
-EXPORT_SYMBOL_GPL(hashbelt_client_close);
 
-/**
- * hashbelt_take_completed() - take requests of which a client is to be told
- * @client:	the client
- * @events:	an empty list, which gets them; to be given to hashbelt_settle_completed() or
- *		hashbelt_return_completed()
- * @room:	bytes that their records may take in all
- * @most:	most events to take
- *
- * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the record of the first takes more than @room.
- */
-int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room, u64 most)
+/* See hashbelt_take_completed(). */
+int hb_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room, u64 most)
 {
 	struct hashbelt_entry *event;
 	struct hashbelt_event record;
 
 	spin_lock(&client->lock);
 	while ((event = client->completed.first) && events->count < most) {
-		hashbelt_describe_event(event, &record);
+		hb_describe_event(event, &record);
 		if (record.size > room)
 			break;
 		room -= record.size;
@@ -156,11 +129,10 @@ int hashbelt_take_completed(struct hb_client *client, struct hb_fifo *events, si
 		return 0;
 	return event ? -EMSGSIZE : -EAGAIN;
 }
-EXPORT_SYMBOL_GPL(hashbelt_take_completed);
 
 /* Puts taken requests back to the head, in order; empties @events. Context: may sleep. */
-void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
-			       struct hb_fifo *events)
+void hb_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
+			 struct hb_fifo *events)
 {
 	bool gone;
 
@@ -172,19 +144,13 @@ void hashbelt_return_completed(struct hashbelt_belt *belt, struct hb_client *cli
 	}
 	spin_unlock(&client->lock);
 	if (gone)
-		hashbelt_settle_completed(belt, events);
+		hb_settle_completed(belt, events);
 	else
 		hb_client_wake(client);
 }
 
-/**
- * hashbelt_settle_completed() - free completed requests that were taken
- * @belt:	the belt
- * @events:	the events; empty afterwards, and none of them is valid any more
- *
- * Context: may sleep.
- */
-void hashbelt_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *events)
+/* See hashbelt_settle_completed(). */
+void hb_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *events)
 {
 	struct hashbelt_entry *event;
 
@@ -194,4 +160,3 @@ void hashbelt_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *event
 		cond_resched();
 	}
 }
-EXPORT_SYMBOL_GPL(hashbelt_settle_completed);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/cache.h>
-#include <linux/export.h>
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/sched.h>
@@ -162,15 +161,8 @@ static void belt_free_work(struct work_struct *work)
 		belt_free_last(&belt->last);
 }
 
-/**
- * hashbelt_destroy() - give up a belt
- * @belt:	from hashbelt_create(). No operation on it may be going on but readers under RCU,
- *		which may still find entries. Events that wait are dropped
- *
- * The belt is freed after a grace period, and until then its callback may be called: see
- * hashbelt_flush(). Context: a task's; does not sleep.
- */
-void hashbelt_destroy(struct hashbelt_belt *belt)
+/* See hashbelt_destroy(). */
+void hb_destroy(struct hashbelt_belt *belt)
 {
 	struct hb_account *account = hb_account_whole(belt->account);
 
@@ -181,7 +173,6 @@ void hashbelt_destroy(struct hashbelt_belt *belt)
 		atomic_inc(&account->dying);
 	queue_rcu_work(account ? account->free_wq : free_wq, &belt->free);
 }
-EXPORT_SYMBOL_GPL(hashbelt_destroy);
 
 static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 {
@@ -273,15 +264,8 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	hb_set_limits(belt, config, HASHBELT_SET_ALL);
 }
 
-/**
- * hashbelt_create() - make a belt
- * @config:	its settings; not needed any more when this returns
- *
- * Context: may sleep. Return: the belt, owned by the caller, to be given up with
- * hashbelt_destroy(); ERR_PTR(-EINVAL), ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT)
- * if the module's or the account's memory limit is reached.
- */
-struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
+/* See hashbelt_create(). */
+struct hashbelt_belt *hb_create(const struct hashbelt_config *config)
 {
 	unsigned int shard_bits = choose_shard_bits(config->buckets);
 	struct hashbelt_belt *belt;
@@ -303,7 +287,6 @@ struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config)
 	belt_free(belt);
 	return ERR_PTR(err);
 }
-EXPORT_SYMBOL_GPL(hashbelt_create);
 
 static bool is_out_of_memory(int err)
 {
@@ -311,7 +294,7 @@ static bool is_out_of_memory(int err)
 }
 
 /*
- * As hashbelt_create(), but takes what has expired in the account's belts, if there is no memory
+ * As hb_create(), but takes what has expired in the account's belts, if there is no memory
  * otherwise. Retries for a second, in pauses that double, while belts that were given up
  * are not freed yet: at the account's limit those of the account, at the module's limit any. No
  * work of another task depends on how many tasks wait. ERR_PTR(-EINTR): the task is being killed.
@@ -330,7 +313,7 @@ struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config)
 		own = account && has_dying(&account->dying);
 		any = has_dying(&dying);
 		do {
-			belt = hashbelt_create(config);
+			belt = hb_create(config);
 			err = PTR_ERR_OR_ZERO(belt);
 		} while (is_out_of_memory(err) &&
 			 hb_free_memory(config->account, NULL, SZ_64K, &step));
@@ -389,21 +372,12 @@ int hb_core_init(void)
 	return err;
 }
 
-/**
- * hashbelt_flush() - wait until the belts without an account that have been given up are freed
- *
- * Belts of other modules have no account. Waits also for the tables that indexes have outgrown.
- * Until a belt is freed its callback may be called. So a module whose belts have a callback calls
- * this after the last hashbelt_destroy(), before it is unloaded.
- *
- * Context: may sleep; not from a callback.
- */
-void hashbelt_flush(void)
+/* See hashbelt_flush(). */
+void hb_flush_frees(void)
 {
 	rcu_barrier();
 	flush_workqueue(free_wq);
 }
-EXPORT_SYMBOL_GPL(hashbelt_flush);
 
 /*
  * Undoes hb_core_init() after all belts have been given up. Context: may sleep: waits for the last

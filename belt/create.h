@@ -7,10 +7,10 @@
 int hb_core_init(void);
 void hb_core_exit(void);
 
-struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config);
+struct hashbelt_belt *hb_create(const struct hashbelt_config *config);
 struct hashbelt_belt *hb_create_patiently(const struct hashbelt_config *config);
 void hb_wait_for_frees(struct hb_account *account);
-void hashbelt_destroy(struct hashbelt_belt *belt);
-void hashbelt_flush(void);
+void hb_destroy(struct hashbelt_belt *belt);
+void hb_flush_frees(void);
 
 #endif /* _HASHBELT_CREATE_H */

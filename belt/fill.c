@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Fill leases: one miss, one fill. See docs/design.md, "Filling, and the grace time". */
-#include <linux/export.h>
 
 #include "belt.h"
 #include "fill.h"
@@ -63,24 +62,9 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 	return other && has_failed(other) ? -EKEYREJECTED : 0;
 }
 
-/**
- * hashbelt_fill() - ask for the fill lease of a key
- * @belt:	the belt
- * @client:	the descriptor that it is to be bound to, or NULL
- * @key:	the key
- * @key_len:	its length
- * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, from
- *		hb_wait_until()
- * @ahead:	also if the key has a value, for less than @ahead_ms
- *
- * Context: may sleep. Return: 0: the caller has it; -EBUSY: another task has it; -ETIMEDOUT or
- * -EINTR: likewise, and the caller has waited; -EAGAIN: the key has a value, or the fill has failed
- * for which the caller has waited: it gets the key, and asks again; -EKEYREJECTED: the last fill
- * has failed, see hashbelt_fill_fail(); -EINVAL for a lease or a time to wait that is too long;
- * -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
- */
-int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
-		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
+/* See hashbelt_fill(). */
+int hb_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+	    u32 key_len, struct hashbelt_fill *fill, bool ahead)
 {
 	u64 least_ms = ahead ? fill->ahead_ms : 0;
 	struct hb_acquire acquire = {
@@ -98,7 +82,6 @@ int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const vo
 		fill->wait_ms = acquire.wait_ms;
 	return err == HB_FILLED ? -EAGAIN : err;
 }
-EXPORT_SYMBOL_GPL(hashbelt_fill);
 
 static struct hashbelt_entry *find_fill(struct hb_shard *shard, u32 hash, const void *key,
 					u32 key_len, u64 now)
@@ -117,18 +100,8 @@ static struct hashbelt_entry *find_own(struct hb_shard *shard, u32 hash, const v
 	return lease && lease->version == token && !has_failed(lease) ? lease : NULL;
 }
 
-/**
- * hashbelt_give_up() - end a fill lease without a put
- * @belt:	the belt
- * @key:	the key
- * @key_len:	its length
- * @token:	from hashbelt_fill()
- *
- * The first waiter is granted a fill lease.
- *
- * Return: 0; -ENOENT: that lease has ended; -EIDRM.
- */
-int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token)
+/* See hashbelt_give_up(). */
+int hb_fill_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token)
 {
 	u32 hash = hb_hash(belt, key, key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
@@ -146,7 +119,6 @@ int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u
 	spin_unlock(&shard->lock);
 	return err;
 }
-EXPORT_SYMBOL_GPL(hashbelt_give_up);
 
 /*
  * From now on no caller has this lease. It stays until its end, whatever becomes of the descriptor,
@@ -197,41 +169,19 @@ static int change_own(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	return err;
 }
 
-/**
- * hashbelt_fill_renew() - set the end of a fill lease, from now on
- * @belt:	the belt
- * @key:	the key
- * @key_len:	its length
- * @fill:	@token; @lease_ms
- *
- * Context: may sleep. Return: 0; -ENOENT: that lease has ended; -EINVAL: it would be too long;
- * -EIDRM.
- */
-int hashbelt_fill_renew(struct hashbelt_belt *belt, const void *key, u32 key_len,
-			const struct hashbelt_fill *fill)
+/* See hashbelt_fill_renew(). */
+int hb_fill_renew(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		  const struct hashbelt_fill *fill)
 {
 	return change_own(belt, key, key_len, fill, false);
 }
-EXPORT_SYMBOL_GPL(hashbelt_fill_renew);
 
-/**
- * hashbelt_fill_fail() - tell other callers that a fill has failed
- * @belt:	the belt
- * @key:	the key
- * @key_len:	its length
- * @fill:	@token; @lease_ms: the time for which no fill lease of the key is granted
- *
- * The lease ends. Callers that wait for it, and those that ask in that time, get -EKEYREJECTED from
- * hashbelt_fill(). A put, a remove, an expire and a clear of the key end that, too.
- *
- * Context: may sleep. Return: as hashbelt_fill_renew().
- */
-int hashbelt_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
-		       const struct hashbelt_fill *fill)
+/* See hashbelt_fill_fail(). */
+int hb_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		 const struct hashbelt_fill *fill)
 {
 	return change_own(belt, key, key_len, fill, true);
 }
-EXPORT_SYMBOL_GPL(hashbelt_fill_fail);
 
 /*
  * Returns 0 if the fill lease of the key of @put has not ended, and has this token: no other put,

@@ -16,12 +16,12 @@ void hb_fill_invalidate(struct hb_shard *shard, u32 hash, const void *key, u32 k
 void hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
 		 struct hb_waitpoint *waitpoint, u64 now);
 
-int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
-		  u32 key_len, struct hashbelt_fill *fill, bool ahead);
-int hashbelt_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token);
-int hashbelt_fill_renew(struct hashbelt_belt *belt, const void *key, u32 key_len,
-			const struct hashbelt_fill *fill);
-int hashbelt_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
-		       const struct hashbelt_fill *fill);
+int hb_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+	    u32 key_len, struct hashbelt_fill *fill, bool ahead);
+int hb_fill_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token);
+int hb_fill_renew(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		  const struct hashbelt_fill *fill);
+int hb_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		 const struct hashbelt_fill *fill);
 
 #endif /* _HASHBELT_FILL_H */

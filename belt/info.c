@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reports on a belt: its entries, its buckets, its settings and its counters. */
-#include <linux/export.h>
 
 #include "belt.h"
 #include "info.h"
@@ -30,7 +29,7 @@ static void scan_one(struct hashbelt_entry *entry, void *arg)
 }
 
 /**
- * hashbelt_scan() - report the entries of some chains
+ * hb_scan() - report the entries of some chains
  * @belt:	the belt
  * @scan:	@cursor and @size in; @cursor and @count returned, and with -ERANGE the @size that
  *		is needed
@@ -39,7 +38,7 @@ static void scan_one(struct hashbelt_entry *entry, void *arg)
  *
  * Context: may sleep. Return: 0; -EINVAL for a cursor that no scan returned; -ERANGE.
  */
-int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan, void *bytes, u32 *used)
+int hb_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan, void *bytes, u32 *used)
 {
 	struct hb_listing listing = {
 		.belt = belt, .visit = scan_one, .now = hb_clock_now(&belt->clock),
@@ -72,7 +71,7 @@ static void count_one(struct hashbelt_entry *entry, void *arg)
 }
 
 /**
- * hashbelt_buckets() - count the entries of some chains by the time they have left
+ * hb_buckets() - count the entries of some chains by the time they have left
  * @belt:	the belt
  * @cursor:	0 to begin; returned: where to go on, 0 at the end
  * @counts:	the number of entries that expire in each interval from now on is added; all later
@@ -81,7 +80,7 @@ static void count_one(struct hashbelt_entry *entry, void *arg)
  *
  * Context: may sleep. Return: 0; -EINVAL for a cursor that was not returned.
  */
-int hashbelt_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 count)
+int hb_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 count)
 {
 	struct bucket_counts buckets = {
 		.listing = {
@@ -156,14 +155,8 @@ static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	spin_unlock(&queue->lock);
 }
 
-/**
- * hashbelt_info() - describe a belt
- * @belt:	the belt
- * @info:	zeroed; filled in, but for the name, @mode, @uid, @gid and @access
- *
- * Context: may sleep.
- */
-void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
+/* See hashbelt_info(). */
+void hb_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
 	unsigned int levels;
 	u64 wheels = 0;
@@ -188,7 +181,6 @@ void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	info_queue(belt, info);
 	info->bytes += hb_index_bytes(&belt->index) + wheels;
 }
-EXPORT_SYMBOL_GPL(hashbelt_info);
 
 /* Intervals that have passed since the belt was made. */
 static u64 rotations(struct hashbelt_belt *belt)
@@ -204,7 +196,7 @@ static u64 rotations(struct hashbelt_belt *belt)
 }
 
 /* Sums up HASHBELT_STAT_COUNT @counters and HASHBELT_LAGS @lags. Context: may sleep. */
-void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags)
+void hb_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags)
 {
 	unsigned int i;
 	int cpu;

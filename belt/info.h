@@ -4,9 +4,9 @@
 
 #include "entry.h"
 
-int hashbelt_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan, void *buffer, u32 *used);
-int hashbelt_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 count);
-void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info);
-void hashbelt_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags);
+int hb_scan(struct hashbelt_belt *belt, struct hashbelt_scan *scan, void *buffer, u32 *used);
+int hb_buckets(struct hashbelt_belt *belt, u64 *cursor, u64 *counts, u32 count);
+void hb_info(struct hashbelt_belt *belt, struct hashbelt_info *info);
+void hb_stat(struct hashbelt_belt *belt, u64 *counters, u64 *lags);
 
 #endif /* _HASHBELT_INFO_H */

@@ -52,7 +52,7 @@ static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
 	if (err)
 		return err;
 	acquire->token = lease->version;
-	hb_clock_wake_at(&belt->clock, hb_schedule(shard, lease, now));
+	hb_schedule(shard, lease, now);
 	hb_count(belt, hb_kind(lease) == HB_LOCK ? HASHBELT_STAT_LOCKS : HASHBELT_STAT_FILLS);
 	return 0;
 }
@@ -177,7 +177,7 @@ void hb_lease_set(struct hb_shard *shard, struct hashbelt_entry *lease, u64 dura
 	if (hb_node_move(&lease->node, now, now + duration, shorten) != now + duration)
 		return;
 	hb_wheel_del(&shard->leases, &lease->node);
-	hb_clock_wake_at(&shard->belt->clock, hb_schedule(shard, lease, now));
+	hb_schedule(shard, lease, now);
 	waitpoint = hb_waitpoint_of(shard, lease);
 	if (waitpoint)
 		arm_first(line_of(waitpoint, lease), lease_end(lease));

@@ -3,25 +3,18 @@
  * The link between an entry and the descriptor to which it is bound, in the list of the client. The
  * client's lock is taken inside the lock of the entry's shard.
  */
-#include <linux/export.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 
 #include "belt.h"
 #include "link.h"
 
-/**
- * hashbelt_client_put() - drop a reference to a client
- * @client:	the client, or NULL
- *
- * Context: any.
- */
-void hashbelt_client_put(struct hb_client *client)
+/* See hashbelt_client_put(). */
+void hb_client_put(struct hb_client *client)
 {
 	if (client && refcount_dec_and_test(&client->ref))
 		kfree_rcu(client, rcu);
 }
-EXPORT_SYMBOL_GPL(hashbelt_client_put);
 
 /*
  * Attaches an entry that is about to go into the index to its client; under the shard's lock.
@@ -59,7 +52,7 @@ void hb_detach(struct hb_link *link)
 void hb_detach_put(struct hb_link *link)
 {
 	hb_detach(link);
-	hashbelt_client_put(link->client);
+	hb_client_put(link->client);
 }
 
 /* Wakes one reader of completed requests, and has the pollers woken. */
@@ -109,7 +102,7 @@ void hb_clients_wake(struct hashbelt_belt *belt)
 		refcount_inc(&client->ref);
 		spin_unlock(&belt->clients.lock);
 		wake_up_all(&client->wait);
-		hashbelt_client_put(client);
+		hb_client_put(client);
 		cond_resched();
 		spin_lock(&belt->clients.lock);
 	}

@@ -58,6 +58,6 @@ void hb_client_wake(struct hb_client *client);
 bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request);
 void hb_clients_wake(struct hashbelt_belt *belt);
 
-void hashbelt_client_put(struct hb_client *client);
+void hb_client_put(struct hb_client *client);
 
 #endif /* _HASHBELT_LINK_H */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Locks: entries of a kind of their own, in one tree by owner. See docs/design.md, "Locks". */
-#include <linux/export.h>
 #include <linux/sched/signal.h>
 
 #include "belt.h"
@@ -144,21 +143,9 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 	return -EALREADY;
 }
 
-/**
- * hashbelt_lock() - take a lock
- * @belt:	the belt
- * @client:	the descriptor that it is to be bound to, or NULL
- * @key:	the lock's name, @lock->key_len bytes
- * @owner:	@lock->owner_len bytes
- * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms, @held_ms;
- *		with -EINTR @wait_ms, from hb_wait_until()
- *
- * Context: may sleep. Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another owner has it; -EALREADY: the
- * owner has it, with HASHBELT_IF_ABSENT; -EDOM: the lease is too long; -EOPNOTSUPP: the belt may
- * evict entries; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
- */
-int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
-		  const void *owner, struct hashbelt_lock *lock)
+/* See hashbelt_lock(). */
+int hb_lock_acquire(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+		    const void *owner, struct hashbelt_lock *lock)
 {
 	u32 policy = READ_ONCE(belt->policy);
 	struct hb_acquire acquire = {
@@ -182,7 +169,6 @@ int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const vo
 	}
 	return err == -EALREADY && !(lock->how & HASHBELT_IF_ABSENT) ? 0 : err;
 }
-EXPORT_SYMBOL_GPL(hashbelt_lock);
 
 /* Ends a lock of the owner, or with a @duration gives it another end, as hb_lease_set(). */
 static int change_own(struct hashbelt_belt *belt, const void *key, const void *owner,
@@ -212,35 +198,16 @@ static int change_own(struct hashbelt_belt *belt, const void *key, const void *o
 	return err;
 }
 
-/**
- * hashbelt_unlock() - give a lock back
- * @belt:	the belt
- * @key:	the lock's name, @lock->key_len bytes
- * @owner:	@lock->owner_len bytes
- * @lock:	returns @token, @held_ms
- *
- * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EIDRM.
- */
-int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *owner,
+/* See hashbelt_unlock(). */
+int hb_lock_release(struct hashbelt_belt *belt, const void *key, const void *owner,
 		    struct hashbelt_lock *lock)
 {
 	return change_own(belt, key, owner, lock, 0, false);
 }
-EXPORT_SYMBOL_GPL(hashbelt_unlock);
 
-/**
- * hashbelt_renew() - set or lengthen the lease of a lock, from now on
- * @belt:	the belt
- * @key:	the lock's name, @lock->key_len bytes
- * @owner:	@lock->owner_len bytes
- * @lock:	@ttl_ms; with HASHBELT_AT_LEAST a longer lease stays. Returns @token, @ttl_ms,
- *		@held_ms
- *
- * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EDOM: the lease is too
- * long; -EIDRM.
- */
-int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
-		   struct hashbelt_lock *lock)
+/* See hashbelt_renew(). */
+int hb_lock_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
+		  struct hashbelt_lock *lock)
 {
 	bool shorten = !(lock->ttl_ms & HASHBELT_AT_LEAST);
 	u64 duration = shorten ? duration_for(belt, lock->ttl_ms) :
@@ -248,19 +215,10 @@ int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owne
 
 	return duration ? change_own(belt, key, owner, lock, duration, shorten) : -EDOM;
 }
-EXPORT_SYMBOL_GPL(hashbelt_renew);
 
-/**
- * hashbelt_query() - return the owner of a lock
- * @belt:	the belt
- * @key:	the lock's name, @lock->key_len bytes
- * @owner:	space for HASHBELT_OWNER_MAX bytes
- * @lock:	returns @owner_len, @token, @ttl_ms, @held_ms
- *
- * Return: 0; -ENOENT: the lock is free; -EIDRM.
- */
-int hashbelt_query(struct hashbelt_belt *belt, const void *key, void *owner,
-		   struct hashbelt_lock *lock)
+/* See hashbelt_query(). */
+int hb_lock_query(struct hashbelt_belt *belt, const void *key, void *owner,
+		  struct hashbelt_lock *lock)
 {
 	u32 hash = hb_hash(belt, key, lock->key_len) | HB_LOCK;
 	struct hb_shard *shard = hb_shard_of(belt, hash);
@@ -281,7 +239,6 @@ int hashbelt_query(struct hashbelt_belt *belt, const void *key, void *owner,
 		return 0;
 	return READ_ONCE(belt->dead) ? -EIDRM : -ENOENT;
 }
-EXPORT_SYMBOL_GPL(hashbelt_query);
 
 /* Unlocks a lock that was found in the tree, unless it has ended. True if it was unlocked. */
 static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *lease)
@@ -299,16 +256,9 @@ static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *lease
 	return held;
 }
 
-/**
- * hashbelt_release_owner() - unlock all locks of an owner
- * @belt:	the belt
- * @owner:	@lock->owner_len bytes
- * @lock:	returns @count
- *
- * Context: may sleep. Return: 0; -EINTR: the caller is being killed.
- */
-int hashbelt_release_owner(struct hashbelt_belt *belt, const void *owner,
-			   struct hashbelt_lock *lock)
+/* See hashbelt_release_owner(). */
+int hb_locks_release(struct hashbelt_belt *belt, const void *owner,
+		     struct hashbelt_lock *lock)
 {
 	struct hashbelt_entry *lease;
 	u64 token = 0;
@@ -330,7 +280,6 @@ int hashbelt_release_owner(struct hashbelt_belt *belt, const void *owner,
 		cond_resched();
 	}
 }
-EXPORT_SYMBOL_GPL(hashbelt_release_owner);
 
 /* Of the locks of @owner; with 0 as @owner_len of all locks. */
 struct lock_listing {
@@ -377,7 +326,7 @@ static u64 list_next(struct hb_listing *listing, u64 token)
 }
 
 /**
- * hashbelt_locks() - list some of the locks that are held
+ * hb_locks_list() - list some of the locks that are held
  * @belt:	the belt
  * @owner:	list only the locks of this owner, @locks->owner_len bytes
  * @locks:	@cursor, @owner_len and @size in; @cursor and @count returned, and with -ERANGE the
@@ -387,8 +336,8 @@ static u64 list_next(struct hb_listing *listing, u64 token)
  *
  * Context: may sleep. Return: 0; -EINVAL for a cursor that was not returned; -ERANGE.
  */
-int hashbelt_locks(struct hashbelt_belt *belt, const void *owner,
-		   struct hashbelt_locks *locks, void *bytes, u32 *used)
+int hb_locks_list(struct hashbelt_belt *belt, const void *owner,
+		  struct hashbelt_locks *locks, void *bytes, u32 *used)
 {
 	struct lock_listing all = {
 		.listing = {

@@ -29,17 +29,17 @@ struct hb_owners {
 
 extern const struct hb_kind_ops hb_lock_ops;
 
-int hashbelt_lock(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
-		  const void *owner, struct hashbelt_lock *lock);
-int hashbelt_unlock(struct hashbelt_belt *belt, const void *key, const void *owner,
+int hb_lock_acquire(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
+		    const void *owner, struct hashbelt_lock *lock);
+int hb_lock_release(struct hashbelt_belt *belt, const void *key, const void *owner,
 		    struct hashbelt_lock *lock);
-int hashbelt_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
-		   struct hashbelt_lock *lock);
-int hashbelt_query(struct hashbelt_belt *belt, const void *key, void *owner,
-		   struct hashbelt_lock *lock);
-int hashbelt_release_owner(struct hashbelt_belt *belt, const void *owner,
-			   struct hashbelt_lock *lock);
-int hashbelt_locks(struct hashbelt_belt *belt, const void *owner,
-		   struct hashbelt_locks *locks, void *buffer, u32 *used);
+int hb_lock_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
+		  struct hashbelt_lock *lock);
+int hb_lock_query(struct hashbelt_belt *belt, const void *key, void *owner,
+		  struct hashbelt_lock *lock);
+int hb_locks_release(struct hashbelt_belt *belt, const void *owner,
+		     struct hashbelt_lock *lock);
+int hb_locks_list(struct hashbelt_belt *belt, const void *owner,
+		  struct hashbelt_locks *locks, void *buffer, u32 *used);
 
 #endif /* _HASHBELT_LOCK_H */

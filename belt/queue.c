@@ -5,7 +5,6 @@
  *
  * Lock order: a shard's lock, queue->lock, usage->lock.
  */
-#include <linux/export.h>
 #include <linux/poll.h>
 
 #include "belt.h"
@@ -35,7 +34,7 @@ static size_t memory_of(struct hashbelt_entry *event)
 {
 	size_t size = hb_entry_size(event);
 
-	return is_proxy(event) ? size + hb_entry_size(hashbelt_event_entry(event)) : size;
+	return is_proxy(event) ? size + hb_entry_size(hb_event_entry(event)) : size;
 }
 
 /* Adds the memory of an event to the queue's, or with @sign -1 takes it off. */
@@ -210,7 +209,7 @@ void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 }
 
 /* The entry that an event is about, valid as long as the event is. */
-struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event)
+struct hashbelt_entry *hb_event_entry(struct hashbelt_entry *event)
 {
 	struct hashbelt_entry *entry = event;
 
@@ -226,21 +225,15 @@ static size_t record_size(u32 data)
 
 static size_t room_for(struct hashbelt_entry *event)
 {
-	const struct hashbelt_entry *entry = hashbelt_event_entry(event);
+	const struct hashbelt_entry *entry = hb_event_entry(event);
 
 	return record_size(entry->key_len + entry->value_len);
 }
 
-/**
- * hashbelt_describe_event() - fill in the record of an event
- * @event:	from hashbelt_take_events() or hashbelt_take_completed()
- * @record:	filled in, with 0 as @lost
- *
- * Return: the key, with the value after it; valid as long as the event is.
- */
-const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
+/* See hashbelt_describe_event(). */
+const void *hb_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
-	struct hashbelt_entry *entry = hashbelt_event_entry(event);
+	struct hashbelt_entry *entry = hb_event_entry(event);
 	const struct hb_kind_ops *ops = hb_ops(entry);
 	u64 deadline = hb_deadline(word_of(event));
 	const void *data = entry->data;
@@ -261,13 +254,12 @@ const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbel
 	record->size = record_size(record->key_len + record->value_len);
 	return data;
 }
-EXPORT_SYMBOL_GPL(hashbelt_describe_event);
 
 /**
- * hashbelt_take_events() - take the oldest events
+ * hb_take_events() - take the oldest events
  * @belt:	the belt
- * @events:	an empty list, which gets them; to be given to hashbelt_settle_events() or
- *		hashbelt_return_events()
+ * @events:	an empty list, which gets them; to be given to hb_settle_events() or
+ *		hb_return_events()
  * @room:	bytes that their records may take in all
  * @most:	most events to take
  * @hold:	the caller may hold them for long: they stay charged to the belt's limits. The same
@@ -276,8 +268,8 @@ EXPORT_SYMBOL_GPL(hashbelt_describe_event);
  *
  * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the record of the first takes more than @room.
  */
-int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t room,
-			 u64 most, bool hold, u64 *lost)
+int hb_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t room,
+		   u64 most, bool hold, u64 *lost)
 {
 	struct hb_queue *queue = &belt->queue;
 	struct hashbelt_entry *event;
@@ -309,7 +301,7 @@ int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, siz
  * Counts @count of the taken events as read. The caller calls this when the reader has them: a
  * counter that rose when they were taken would have to decrease when some are returned unread.
  */
-void hashbelt_count_read(struct hashbelt_belt *belt, u64 count)
+void hb_count_read(struct hashbelt_belt *belt, u64 count)
 {
 	hb_count_by(belt, HASHBELT_STAT_EVENTS_READ, count);
 }
@@ -339,12 +331,12 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 
 /*
  * Puts taken events back at the head, in order; @events is empty afterwards. Works in batches, the
- * last events first, so that the lock is not held for long. @held: as for hashbelt_take_events().
+ * last events first, so that the lock is not held for long. @held: as for hb_take_events().
  * @read: they were counted as read, and are not acknowledged. @lost: number of lost events that are
  * to be reported again. Context: may sleep.
  */
-void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
-			    u64 lost, bool read)
+void hb_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
+		      u64 lost, bool read)
 {
 	struct hb_fifo reversed = {};
 	struct hashbelt_entry *event;
@@ -367,7 +359,7 @@ void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, 
 		too_long = return_batch(belt, &batch, held);
 		cond_resched();
 	}
-	/* hashbelt_kill() may have dropped the queue before: no reader can take them any more. */
+	/* hb_kill() may have dropped the queue before: no reader can take them any more. */
 	while (READ_ONCE(belt->dead) && hb_event_drop_oldest(belt))
 		cond_resched();
 	wake_readers(belt, too_long);
@@ -380,15 +372,15 @@ static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 		hb_limbo_add(belt, event);
 		return;
 	}
-	hashbelt_entry_put(belt, hashbelt_event_entry(event));
+	hashbelt_entry_put(belt, hb_event_entry(event));
 	hashbelt_entry_put(belt, event);
 }
 
 /*
- * Frees events that were taken. @held: as hashbelt_take_events() was told. @events is empty
+ * Frees events that were taken. @held: as hb_take_events() was told. @events is empty
  * afterwards, and none of them is valid any more. Context: may sleep.
  */
-void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held)
+void hb_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held)
 {
 	struct hb_queue *queue = &belt->queue;
 	struct hashbelt_entry *event;
@@ -447,18 +439,18 @@ static bool deliver_step(struct hashbelt_belt *belt)
 	struct hb_fifo done = {};
 	u64 lost;
 
-	if (hashbelt_take_events(belt, &events, SIZE_MAX, HB_BATCH, false, &lost))
+	if (hb_take_events(belt, &events, SIZE_MAX, HB_BATCH, false, &lost))
 		return false;
 	while ((event = hb_fifo_pop(&events))) {
-		hashbelt_describe_event(event, &record);
+		hb_describe_event(event, &record);
 		record.lost = lost;
 		lost = 0;
-		belt->event(belt, hashbelt_event_entry(event), &record, belt->arg);
+		belt->event(belt, hb_event_entry(event), &record, belt->arg);
 		hb_fifo_add(&done, event);
 	}
-	hashbelt_count_read(belt, done.count);
-	hashbelt_settle_events(belt, &done, false);
-	return hashbelt_has_events(belt);
+	hb_count_read(belt, done.count);
+	hb_settle_events(belt, &done, false);
+	return hb_has_events(belt);
 }
 
 /* The worker's step for events; under belt->round_lock. True if there is more to do. */
@@ -480,7 +472,7 @@ void hb_event_free_all(struct hashbelt_belt *belt)
 	hb_fifo_append(events, &belt->queue.dropped);
 	while ((event = hb_fifo_pop(events))) {
 		if (is_proxy(event))
-			hashbelt_entry_put(belt, hashbelt_event_entry(event));
+			hashbelt_entry_put(belt, hb_event_entry(event));
 		hashbelt_entry_put(belt, event);
 		cond_resched();
 	}

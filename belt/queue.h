@@ -53,13 +53,13 @@ bool hb_queue_step(struct hashbelt_belt *belt);
 bool hb_event_drop_oldest(struct hashbelt_belt *belt);
 void hb_event_free_all(struct hashbelt_belt *belt);
 
-int hashbelt_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t room,
-			 u64 most, bool hold, u64 *lost);
-void hashbelt_count_read(struct hashbelt_belt *belt, u64 count);
-void hashbelt_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
-			    u64 lost, bool read);
-void hashbelt_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held);
-struct hashbelt_entry *hashbelt_event_entry(struct hashbelt_entry *event);
-const void *hashbelt_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record);
+int hb_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t room,
+		   u64 most, bool hold, u64 *lost);
+void hb_count_read(struct hashbelt_belt *belt, u64 count);
+void hb_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
+		      u64 lost, bool read);
+void hb_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held);
+struct hashbelt_entry *hb_event_entry(struct hashbelt_entry *event);
+const void *hb_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record);
 
 #endif /* _HASHBELT_QUEUE_H */

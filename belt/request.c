@@ -6,7 +6,6 @@
  * lists: the task that registers the request, if it is still doing so; else the worker, if a drain,
  * an eviction or the sweep has claimed the request; else the task that has claimed it.
  */
-#include <linux/export.h>
 #include <linux/sched.h>
 
 #include "belt.h"
@@ -25,19 +24,9 @@ struct name {
 	u64 id;
 };
 
-/**
- * hashbelt_request_alloc() - allocate a request
- * @belt:	the belt
- * @client:	the client that is to be told
- * @id:		the client's number for it
- * @count:	keys, 1 to HASHBELT_REQUEST_KEYS
- * @bytes:	the sum of their lengths
- *
- * Context: may sleep. Return: the request, for hashbelt_request_key() for each key and then
- * hashbelt_request(), or hashbelt_entry_put(); errors as hashbelt_entry_alloc().
- */
-struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
-					      u64 id, u32 count, u32 bytes)
+/* See hashbelt_request_alloc(). */
+struct hashbelt_entry *hb_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					u64 id, u32 count, u32 bytes)
 {
 	struct name name = { .client = client->id, .id = id };
 	struct hashbelt_entry *entry;
@@ -53,18 +42,9 @@ struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct
 	request->which = count;
 	return entry;
 }
-EXPORT_SYMBOL_GPL(hashbelt_request_alloc);
 
-/**
- * hashbelt_request_key() - set the length of one of the keys
- * @entry:	from hashbelt_request_alloc()
- * @number:	of the key, from 0
- * @at:		the sum of the lengths of the keys before it
- * @len:	its length
- *
- * Return: where the caller puts its bytes.
- */
-void *hashbelt_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32 len)
+/* See hashbelt_request_key(). */
+void *hb_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32 len)
 {
 	struct hb_request *request = hb_tail(entry);
 	struct hb_watch *watch = &request->watches[number];
@@ -76,7 +56,6 @@ void *hashbelt_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32
 	watch->len = len;
 	return hashbelt_entry_value(entry) + at;
 }
-EXPORT_SYMBOL_GPL(hashbelt_request_key);
 
 /* Leaving */
 
@@ -99,7 +78,7 @@ static void request_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 	refcount_inc(&entry->ref);
 	if (reason == HASHBELT_RELEASED || !hb_client_notify(shard->belt, entry))
 		hb_limbo_enter(shard, entry);
-	hashbelt_client_put(client);
+	hb_client_put(client);
 }
 
 static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
@@ -408,7 +387,7 @@ unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const vo
 }
 
 /* Completes the requests that wait for a key, and returns their number. Context: may sleep. */
-u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
+u32 hb_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	u32 hash = hb_hash(belt, key, key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
@@ -487,24 +466,14 @@ static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 	request->linking = false;
 	done = request->done;
 	if (atomic64_read(&entry->node.deadline) >= 0)
-		hb_clock_wake_at(&belt->clock,
-				 hb_schedule(shard, entry, hb_clock_now(&belt->clock)));
+		hb_schedule(shard, entry, hb_clock_now(&belt->clock));
 	spin_unlock(&shard->lock);
 	if (done)
 		request_unwatch(belt, entry);
 }
 
-/**
- * hashbelt_request() - register a request
- * @belt:	the belt
- * @entry:	from hashbelt_request_alloc(), with its keys; the belt's from now on, also if this
- *		fails
- * @ttl_ms:	when it times out
- *
- * Context: may sleep. Return: 0; -EEXIST: its client has one of that id; -EINVAL for a timeout that
- * is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EINTR: likewise, and the caller is being killed; -EIDRM.
- */
-int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
+/* See hashbelt_request(). */
+int hb_request_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
 	struct hb_request *request = hb_tail(entry);
@@ -543,13 +512,12 @@ int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u
 	request_arm(shard, entry);
 	return err;
 }
-EXPORT_SYMBOL_GPL(hashbelt_request);
 
 /*
  * Cancels the request of a client with this id. Returns 0, or -ENOENT: it was completed, or there
  * is none. Context: may sleep.
  */
-int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id)
+int hb_request_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id)
 {
 	struct name name = { .client = client->id, .id = id };
 	u32 hash = hb_hash(belt, &name, sizeof(name));

@@ -62,11 +62,11 @@ void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 
 		  struct list_head *claimed);
 bool hb_unfinished_step(struct hb_shard *shard);
 
-struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
-					      u64 id, u32 count, u32 bytes);
-void *hashbelt_request_key(struct hashbelt_entry *request, u32 number, u32 at, u32 len);
-int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *request, u64 ttl_ms);
-int hashbelt_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id);
-u32 hashbelt_complete(struct hashbelt_belt *belt, const void *key, u32 key_len);
+struct hashbelt_entry *hb_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					u64 id, u32 count, u32 bytes);
+void *hb_request_key(struct hashbelt_entry *request, u32 number, u32 at, u32 len);
+int hb_request_add(struct hashbelt_belt *belt, struct hashbelt_entry *request, u64 ttl_ms);
+int hb_request_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id);
+u32 hb_complete(struct hashbelt_belt *belt, const void *key, u32 key_len);
 
 #endif /* _HASHBELT_REQUEST_H */

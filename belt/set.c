@@ -200,7 +200,7 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
 }
 
 /**
- * hashbelt_set() - change settings of a belt
+ * hb_set() - change settings of a belt
  * @belt:	the belt
  * @config:	the new settings
  * @fields:	HASHBELT_SET_*: which of them are to be changed; HASHBELT_SET_MODE and
@@ -209,7 +209,7 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
  * Context: may sleep. Return: 0; -EINVAL; -ENOMEM, -ENOSPC or -EDQUOT if there is no memory for
  * other buckets; -EINTR if the caller is being killed. Nothing has changed on failure.
  */
-int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
+int hb_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
 {
 	struct new_geometry to = {};
 	u64 reach = 0;

@@ -29,7 +29,7 @@ struct hb_geometry;
  * @event:	called once for each event, in their order, in process context, with no lock held
  *		that an operation on the belt's entries needs (it must not move the belt's time,
  *		change its settings or destroy it); entry and event are valid until it returns.
- *		NULL: events wait for hashbelt_take_events()
+ *		NULL: events wait for hb_take_events()
  * @arg:	passed to @event
  * @account:	charged for the memory, or NULL
  * @overwrites:	hb_put() may overwrite the values of entries
@@ -55,6 +55,6 @@ int hb_check_config(const struct hashbelt_config *config, u32 fields);
 void hb_set_policy(struct hashbelt_belt *belt, u32 policy);
 void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields);
 
-int hashbelt_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields);
+int hb_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields);
 
 #endif /* _HASHBELT_SET_H */

@@ -116,8 +116,8 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 	return 0;
 }
 
-/* Puts an entry on the wheel. Returns when the worker must look at it. */
-u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
+/* Puts an entry on the wheel, and has the worker look at it in time. */
+void hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	/* A claimed request still has its deadline in the word. */
 	u64 deadline = hb_node_deadline(&entry->node), next;
@@ -129,7 +129,7 @@ u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	next = hb_wheel_add(hb_wheel_of(shard, class), &entry->node, now);
 	if (next < shard->next)
 		WRITE_ONCE(shard->next, next);
-	return next;
+	hb_clock_wake_at(&shard->belt->clock, next);
 }
 
 /* A claimed entry of this kind and reason becomes an event of its belt. */
@@ -227,7 +227,7 @@ static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 		hb_event_push_proxy(belt, entry, now);
 	hb_count(belt, HASHBELT_STAT_REINSERTED);
 	atomic64_set(&entry->node.deadline, now + belt->ttl);
-	hb_clock_wake_at(&belt->clock, hb_schedule(shard, entry, now));
+	hb_schedule(shard, entry, now);
 }
 
 /* An entry that is claimed as expired, and off its wheel, is reinserted or leaves. */

@@ -36,7 +36,7 @@ void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry);
 void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry);
 int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline,
 		    struct hb_room *room);
-u64 hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
+void hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry,
 		       struct hashbelt_entry *by, u64 now);
@@ -137,6 +137,18 @@ static inline bool hb_reports(const struct hashbelt_belt *belt, enum hashbelt_re
 static inline u16 hb_ghost(u32 hash, enum hashbelt_reason reason)
 {
 	return hash >> 5 << 3 | reason;
+}
+
+/*
+ * Why a key is not there: one of enum hashbelt_reason, 0 if that is not known. @locked as for
+ * hb_table_walk().
+ */
+static __always_inline u32 hb_why_gone(struct hb_index *index, u32 hash, const bool locked)
+{
+	u16 ghost = READ_ONCE(*hb_ghost_slot(index, hash, locked));
+	enum hashbelt_reason reason = ghost & HB_REASON;
+
+	return ghost == hb_ghost(hash, reason) ? reason : 0;
 }
 
 /* Entries that leave for other reasons leave no ghost. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The worker of a belt, and what changes a belt as a whole: clearing, and moving its time. */
-#include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
@@ -54,26 +53,17 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 		hb_kick_worker(belt);
 }
 
-/**
- * hashbelt_clear() - drop all entries
- * @belt:	the belt
- *
- * For readers all entries are gone at once. The worker frees their memory, and queues events where
- * the belt reports them, in batches. Events that were queued before stay.
- *
- * Context: may sleep.
- */
-void hashbelt_clear(struct hashbelt_belt *belt)
+/* See hashbelt_clear(). */
+void hb_clear(struct hashbelt_belt *belt)
 {
 	clear(belt, false);
 }
-EXPORT_SYMBOL_GPL(hashbelt_clear);
 
 /*
  * Ends the use of a belt that others still hold. Its entries and events are gone, and every later
  * call on it returns -EIDRM. Context: may sleep.
  */
-void hashbelt_kill(struct hashbelt_belt *belt)
+void hb_kill(struct hashbelt_belt *belt)
 {
 	clear(belt, true);
 	wake_up_all(&belt->queue.wait);
@@ -507,39 +497,22 @@ void hb_belt_work(struct work_struct *work)
 	end_round(belt);
 }
 
-/**
- * hashbelt_halt() - stop belt time: no entry expires until hashbelt_resume()
- * @belt:	the belt
- *
- * Context: may sleep.
- */
-void hashbelt_halt(struct hashbelt_belt *belt)
+/* See hashbelt_halt(). */
+void hb_halt(struct hashbelt_belt *belt)
 {
 	hb_clock_halt(&belt->clock);
 	hb_sleepers_wake(belt);
 }
-EXPORT_SYMBOL_GPL(hashbelt_halt);
 
 /* Lets belt time go on from where it was halted. Context: may sleep. */
-void hashbelt_resume(struct hashbelt_belt *belt)
+void hb_resume(struct hashbelt_belt *belt)
 {
 	hb_clock_resume(&belt->clock);
 	hb_sleepers_wake(belt);
 }
 
-/**
- * hashbelt_advance() - move belt time on, halted or not
- * @belt:	the belt
- * @by:		nanoseconds
- *
- * When it returns, all buckets that fell off by this have been drained, and their expired entries
- * are queued as events or freed, or the callback of the module that made the belt has been called.
- * If the caller is being killed, the worker does the rest.
- *
- * Context: may sleep. Return: 0, or -EOVERFLOW if belt time would leave its range of some 146
- * years.
- */
-int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
+/* See hashbelt_advance(). */
+int hb_advance(struct hashbelt_belt *belt, u64 by)
 {
 	int err = hb_clock_advance(&belt->clock, by);
 
@@ -552,10 +525,9 @@ int hashbelt_advance(struct hashbelt_belt *belt, u64 by)
 	}
 	return 0;
 }
-EXPORT_SYMBOL_GPL(hashbelt_advance);
 
 /* Moves belt time on by one interval. As hashbelt_advance(). */
-int hashbelt_rotate(struct hashbelt_belt *belt)
+int hb_rotate(struct hashbelt_belt *belt)
 {
-	return hashbelt_advance(belt, hb_interval(belt));
+	return hb_advance(belt, hb_interval(belt));
 }

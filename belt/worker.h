@@ -15,11 +15,11 @@ bool hb_step_once(struct hashbelt_belt *belt);
 void hb_belt_work(struct work_struct *work);
 void hb_crew_init(struct hashbelt_belt *belt);
 
-void hashbelt_clear(struct hashbelt_belt *belt);
-void hashbelt_kill(struct hashbelt_belt *belt);
-void hashbelt_halt(struct hashbelt_belt *belt);
-void hashbelt_resume(struct hashbelt_belt *belt);
-int hashbelt_advance(struct hashbelt_belt *belt, u64 by);
-int hashbelt_rotate(struct hashbelt_belt *belt);
+void hb_clear(struct hashbelt_belt *belt);
+void hb_kill(struct hashbelt_belt *belt);
+void hb_halt(struct hashbelt_belt *belt);
+void hb_resume(struct hashbelt_belt *belt);
+int hb_advance(struct hashbelt_belt *belt, u64 by);
+int hb_rotate(struct hashbelt_belt *belt);
 
 #endif /* _HASHBELT_WORKER_H */

@@ -33,7 +33,7 @@ int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,
 	if (!err && copy_to_user(u64_to_user_ptr(to), buffer, used))
 		err = -EFAULT;
 	/* The buffer has keys. */
-	if (hashbelt_wipes(call->belt))
+	if (hb_wipes(call->belt))
 		kvfree_sensitive(buffer, room);
 	else
 		kvfree(buffer);

@@ -11,7 +11,11 @@
 #include <linux/uaccess.h>
 
 #include "belt/compat.h"
-#include "belt/read.h"
+#include "belt/add.h"
+#include "belt/evict.h"
+#include "belt/get.h"
+#include "belt/key.h"
+#include "belt/put.h"
 #include "item.h"
 
 /* Up to this length a value is copied out word by word. */
@@ -130,7 +134,7 @@ static __always_inline bool hit(struct hashbelt_belt *belt, struct hashbelt_entr
 				const enum get_kind kind)
 {
 	if (kind == GET_STALE)
-		return hashbelt_hit_stale(belt, entry, item, now, seen);
+		return hb_hit_stale(belt, entry, item, now, seen);
 	if (kind == GET_ANY)
 		return hb_hit(belt, entry, item, now, seen);
 	return hb_plain_hit(belt, entry, item, now, seen);
@@ -169,7 +173,7 @@ static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_i
 	struct hb_seen seen HB_UNINITIALIZED;
 	u32 gone = 0;
 
-	entry = kind == GET_STALE ? hashbelt_find_stale(belt, key, item->key_len, now, &seen) :
+	entry = kind == GET_STALE ? hb_find_stale(belt, key, item->key_len, now, &seen) :
 				    hb_find(belt, key, item->key_len, now, &seen, &gone);
 	return give(belt, item, key, entry, now, kind, seen, gone, len);
 }
@@ -208,7 +212,7 @@ static void put_key_back(const struct hashbelt_item *item, u32 size, const u64 *
 static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item *item,
 			       const u64 *key, const enum get_kind kind, bool tried)
 {
-	int err = hashbelt_get_prepare(belt, key, item->key_len, item);
+	int err = hb_get_prepare(belt, key, item->key_len, item);
 	unsigned int faults = 0;
 	u32 size = item->value_len, len;
 
@@ -343,33 +347,32 @@ static __always_inline size_t put_size(const struct hashbelt_item *item)
 static __always_inline void wipe_copy(const struct hashbelt_belt *belt,
 				      struct hashbelt_entry *copy, const struct hashbelt_item *item)
 {
-	if (unlikely(hashbelt_wipes(belt)))
+	if (unlikely(hb_wipes(belt)))
 		memzero_explicit(copy->data, item->key_len + item->value_len);
 }
 
 /*
- * A put that allocates no memory: its value is copied into the entry that is there. -EAGAIN: that
- * cannot be, or the page of the key or of the value is not there; no copy of them is left.
+ * A put that allocates no memory: its value is copied into the entry that is there. Returns as
+ * hb_put(), and HB_PUT_NEEDS_ENTRY also if the page of the key or of the value is not there. No
+ * copy of them is left.
  */
 static noinline int put_copy(struct hashbelt_belt *belt, struct hashbelt_item *item)
 {
 	u64 words[HB_FINE_MAX / sizeof(u64)] HB_UNINITIALIZED;
 	struct hashbelt_entry *entry = (struct hashbelt_entry *)words;
-	int err;
+	int outcome = HB_PUT_NEEDS_ENTRY, err;
 
 	hb_entry_init(entry, HB_ENTRY, 0, item->key_len, item->value_len);
 	pagefault_disable();
 	err = copy_in(entry, item);
 	pagefault_enable();
-	if (unlikely(err)) {
-		err = -EAGAIN;
-	} else {
+	if (likely(!err)) {
 		entry->flags = item->flags;
 		hb_entry_hash(belt, entry);
-		err = hb_put(belt, entry, item, HB_PUT_COPY);
+		outcome = hb_put(belt, entry, item, HB_PUT_COPY);
 	}
 	wipe_copy(belt, entry, item);
-	return err;
+	return outcome;
 }
 
 /* A put with an entry of its own, which it may not need. Returns as hb_put(). */
@@ -377,22 +380,22 @@ static __always_inline int put_entry(struct hashbelt_belt *belt, struct hb_clien
 				     struct hashbelt_item *item)
 {
 	struct hashbelt_entry *entry = read_entry(belt, client, item);
-	int err;
+	int outcome;
 
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	entry->flags = item->flags;
 	hb_entry_hash(belt, entry);
-	err = hb_put(belt, entry, item, HB_PUT_EITHER);
-	if (err > 0)
+	outcome = hb_put(belt, entry, item, HB_PUT_ENTRY);
+	if (outcome == HB_PUT_COPIED)
 		hashbelt_entry_put(belt, entry);
-	return err;
+	return outcome;
 }
 
 /* A put has found an entry of its key, and has taken no memory. */
-static bool is_copied(int err)
+static bool found_entry(int outcome)
 {
-	return err > 0 || err == -EEXIST || err == -ESTALE;
+	return outcome == HB_PUT_COPIED || outcome == -EEXIST || outcome == -ESTALE;
 }
 
 static int put(struct hb_session *session, struct hashbelt_item *item)
@@ -400,7 +403,7 @@ static int put(struct hb_session *session, struct hashbelt_item *item)
 	struct hashbelt_belt *belt = session->named->belt;
 	struct hb_client *client = NULL;
 	bool copies = READ_ONCE(session->copies);
-	int err = -EAGAIN;
+	int outcome = HB_PUT_NEEDS_ENTRY;
 
 	if (!is_put(item))
 		return -EINVAL;
@@ -411,13 +414,13 @@ static int put(struct hb_session *session, struct hashbelt_item *item)
 	if (IS_ERR(client))
 		return PTR_ERR(client);
 	if (copies && likely(!client && put_size(item) <= HB_FINE_MAX))
-		err = put_copy(belt, item);
-	if (err == -EAGAIN) {
-		err = put_entry(belt, client, item);
-		if (is_copied(err) != copies)
+		outcome = put_copy(belt, item);
+	if (outcome == HB_PUT_NEEDS_ENTRY) {
+		outcome = put_entry(belt, client, item);
+		if (found_entry(outcome) != copies)
 			WRITE_ONCE(session->copies, !copies);
 	}
-	return min(err, 0);
+	return min(outcome, 0);
 }
 
 /* An addition: @value of the item points to a struct hashbelt_sum. */
@@ -431,7 +434,7 @@ static int add(struct hashbelt_belt *belt, struct hashbelt_item *item, const voi
 		return -EINVAL;
 	if (copy_from_user(&sum, to, sizeof(sum)))
 		return -EFAULT;
-	err = hb_add(belt, key, item->key_len, item, &sum, HB_PUT_EITHER);
+	err = hb_add(belt, key, item->key_len, item, &sum);
 	if (!err && put_user(sum.value, &to->value))
 		err = -EFAULT;
 	return err;
@@ -481,13 +484,13 @@ static __always_inline int do_key(struct hashbelt_belt *belt, struct hashbelt_it
 	case HASHBELT_OP_GET:
 		return hb_get(belt, item, key, false);
 	case HASHBELT_OP_TOUCH:
-		return hashbelt_touch(belt, key, item->key_len, item);
+		return hb_touch(belt, key, item->key_len, item);
 	case HASHBELT_OP_REMOVE:
-		return hashbelt_remove(belt, key, item->key_len, item);
+		return hb_remove(belt, key, item->key_len, item);
 	case HASHBELT_OP_ADD:
 		return add(belt, item, key);
 	default:
-		return hashbelt_expire(belt, key, item->key_len);
+		return hb_expire_key(belt, key, item->key_len);
 	}
 }
 
@@ -516,7 +519,7 @@ static noinline int do_item(struct hb_session *session, struct hashbelt_item *it
 	if (unlikely(op == HASHBELT_OP_TOUCH && !(session->access & HASHBELT_MAY_READ)))
 		item->flags = flags;
 	/* No copy of a key is left on the stack, not even a part of one. */
-	if (unlikely(hashbelt_wipes(belt)))
+	if (unlikely(hb_wipes(belt)))
 		memzero_explicit(key, item->key_len);
 	return err;
 }
@@ -598,7 +601,7 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
 /*
  * Finds the session and its belt under RCU, without a reference: those of gets would be the only
  * words that threads write which share a descriptor. RCU keeps the belt as well, see
- * hashbelt_destroy().
+ * hb_destroy().
  */
 static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_item *item, u64 *key)
 {
@@ -963,7 +966,7 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 	rcu_read_unlock();
 	if (unlikely(*made && !is_done(got->result)))
 		get_run_again(belt, &run, done, got);
-	if (unlikely(hashbelt_wipes(belt)))
+	if (unlikely(hb_wipes(belt)))
 		memzero_explicit(run.words, sizeof(run.words));
 	return done;
 }
@@ -1100,18 +1103,18 @@ static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *ru
 {
 	struct hashbelt_entry *entry;
 	struct hashbelt_item *item;
+	int outcome, err;
 	u32 done;
-	int err;
 
 	for (done = 0; done < count; done++) {
 		item = &run->items[done];
 		entry = run->entries[done];
-		err = hb_put(belt, entry, item, HB_PUT_EITHER);
-		if (likely(err > 0)) {
+		outcome = hb_put(belt, entry, item, HB_PUT_ENTRY);
+		if (likely(outcome == HB_PUT_COPIED)) {
 			wipe_copy(belt, entry, item);
 			hb_bundle_give_back(&run->stock, entry, put_size(item));
 		}
-		item->result = min(err, 0);
+		item->result = min(outcome, 0);
 		pagefault_disable();
 		err = return_result(&items[done], item);
 		pagefault_enable();

@@ -3,12 +3,16 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "belt/info.h"
+#include "belt/lock.h"
+#include "belt/set.h"
 #include "belt/trace.h"
+#include "belt/worker.h"
 #include "manage.h"
 
 static int list_entries(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used)
 {
-	return hashbelt_scan(belt, request, buffer, used);
+	return hb_scan(belt, request, buffer, used);
 }
 
 int hb_call_scan(const struct hb_call *call, void *arg)
@@ -37,7 +41,7 @@ int hb_call_stat(const struct hb_call *call, void *arg)
 	u64 counters[HASHBELT_STAT_COUNT], lags[HASHBELT_LAGS];
 	struct hashbelt_stat *stat = arg;
 
-	hashbelt_stat(call->belt, counters, lags);
+	hb_stat(call->belt, counters, lags);
 	if (copy_to_user(u64_to_user_ptr(stat->counters), counters,
 			 min_t(size_t, stat->count, HASHBELT_STAT_COUNT) * sizeof(u64)) ||
 	    copy_to_user(u64_to_user_ptr(stat->lags), lags,
@@ -54,7 +58,7 @@ static int list_buckets(struct hashbelt_belt *belt, void *request, void *buffer,
 
 	*used = buckets->count * sizeof(u64);
 	memset(buffer, 0, *used);
-	return hashbelt_buckets(belt, &buckets->cursor, buffer, buckets->count);
+	return hb_buckets(belt, &buckets->cursor, buffer, buckets->count);
 }
 
 int hb_call_buckets(const struct hb_call *call, void *arg)
@@ -71,7 +75,7 @@ int hb_call_buckets(const struct hb_call *call, void *arg)
 
 int hb_call_clear(const struct hb_call *call, void *arg)
 {
-	hashbelt_clear(call->belt);
+	hb_clear(call->belt);
 	return 0;
 }
 
@@ -81,16 +85,16 @@ int hb_call_time(const struct hb_call *call, void *arg)
 
 	switch (call->cmd) {
 	case HASHBELT_IOC_HALT:
-		hashbelt_halt(call->belt);
+		hb_halt(call->belt);
 		return 0;
 	case HASHBELT_IOC_RESUME:
-		hashbelt_resume(call->belt);
+		hb_resume(call->belt);
 		return 0;
 	case HASHBELT_IOC_ROTATE:
-		return hashbelt_rotate(call->belt);
+		return hb_rotate(call->belt);
 	default:
 		return *ms > HASHBELT_TTL_MAX_MS ? -EINVAL :
-			hashbelt_advance(call->belt, *ms * NSEC_PER_MSEC);
+			hb_advance(call->belt, *ms * NSEC_PER_MSEC);
 	}
 }
 
@@ -185,7 +189,7 @@ static int set(const struct hb_call *call, const struct hashbelt_settings *setti
 	    !hb_named_belt_may_pin(call->session->named, call->filp->f_cred))
 		err = -EPERM;
 	if (!err)
-		err = hashbelt_set(call->belt, &config, fields);
+		err = hb_set(call->belt, &config, fields);
 	if (err)
 		return err;
 	hb_named_belt_set_rights(call->session->named,
@@ -225,7 +229,7 @@ static int destroy(const struct hb_call *call, const struct hashbelt_name *name)
 	if (IS_ERR(named))
 		return PTR_ERR(named);
 	/* Before the descriptors lose their locks and fill leases: no waiter gets one of them. */
-	hashbelt_kill(named->belt);
+	hb_kill(named->belt);
 	hb_named_belt_unbind(named);
 	hb_named_belt_put_wait(named);
 	return 0;

@@ -4,6 +4,8 @@
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
+#include "belt/client.h"
+#include "belt/queue.h"
 #include "reader.h"
 
 /* Events that a read takes from the queue at once. */
@@ -63,7 +65,7 @@ int hb_call_ack(const struct hb_call *call, void *arg)
 	else if (lost)
 		session->lost = 0;
 	mutex_unlock(&session->lock);
-	hashbelt_settle_events(call->belt, &acked, true);
+	hb_settle_events(call->belt, &acked, true);
 	return found ? 0 : -ENOENT;
 }
 
@@ -101,7 +103,7 @@ static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, struct 
 	const void *data;
 
 	while ((event = events->first)) {
-		data = hashbelt_describe_event(event, &record);
+		data = hb_describe_event(event, &record);
 		record.lost = *lost;
 		*needs = record.size;
 		if (!copy_record(to, &record, data))
@@ -126,14 +128,14 @@ static ssize_t read_completed(struct hb_session *session, struct iov_iter *to, u
 
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	err = hashbelt_take_completed(client, &events, iov_iter_count(to), EVENTS_MAX);
+	err = hb_take_completed(client, &events, iov_iter_count(to), EVENTS_MAX);
 	if (err)
 		return err;
 	copied = copy_events(&events, &done, to, &lost, needs);
-	hashbelt_settle_completed(belt, &done);
+	hb_settle_completed(belt, &done);
 	if (!events.count)
 		return copied;
-	hashbelt_return_completed(belt, client, &events);
+	hb_return_completed(belt, client, &events);
 	return copied ?: -EFAULT;
 }
 
@@ -173,18 +175,18 @@ static ssize_t try_read(struct hb_session *session, struct iov_iter *to, u32 *ne
 		return read_completed(session, to, needs);
 	if (!(session->access & HASHBELT_MAY_CONSUME))
 		return -EPERM;
-	err = hashbelt_take_events(belt, &events, iov_iter_count(to), EVENTS_MAX, hold, &lost);
+	err = hb_take_events(belt, &events, iov_iter_count(to), EVENTS_MAX, hold, &lost);
 	if (err)
 		return err;
 	untold = lost;
 	copied = copy_events(&events, &done, to, &untold, needs);
 	faulted = events.count;
 	if (faulted)
-		hashbelt_return_events(belt, &events, hold, untold, false);
-	hashbelt_count_read(belt, done.count);
+		hb_return_events(belt, &events, hold, untold, false);
+	hb_count_read(belt, done.count);
 	if (hold)
 		keep_in_flight(session, &done, lost - untold);
-	hashbelt_settle_events(belt, &done, hold);
+	hb_settle_events(belt, &done, hold);
 	return faulted && !copied ? -EFAULT : copied;
 }
 
@@ -220,7 +222,7 @@ static int wait_for_completed(struct hb_session *session)
 						 READ_ONCE(client->completed.first) ||
 						 READ_ONCE(client->gone) ||
 						 !READ_ONCE(session->requests) ||
-						 hashbelt_is_dead(session->named->belt));
+						 hb_is_dead(session->named->belt));
 	/* If it is gone, another thread has bound the descriptor to another belt. */
 	return err ?: READ_ONCE(client->gone) ? -EIDRM : 0;
 }
@@ -231,12 +233,12 @@ static int wait_for_event(struct hb_session *session)
 	wait_queue_head_t *wait = &belt->queue.wait;
 	int err;
 
-	err = wait_event_interruptible_exclusive(*wait, hashbelt_has_events(belt) ||
+	err = wait_event_interruptible_exclusive(*wait, hb_has_events(belt) ||
 						 READ_ONCE(session->requests) ||
-						 !hashbelt_reports(belt) ||
-						 hashbelt_is_dead(belt));
+						 !hb_reports_any(belt) ||
+						 hb_is_dead(belt));
 	/* This task reads requests now, and may have taken the wakeup for an event. */
-	if (!err && READ_ONCE(session->requests) && hashbelt_has_events(belt))
+	if (!err && READ_ONCE(session->requests) && hb_has_events(belt))
 		wake_up_interruptible_poll(wait, EPOLLIN | EPOLLRDNORM);
 	return err;
 }
@@ -260,7 +262,7 @@ static ssize_t read_events(const struct kiocb *call, struct hb_session *session,
 	int err = 0;
 
 	while ((more = read_some(session, to)) == -EAGAIN) {
-		if (!READ_ONCE(session->requests) && !hashbelt_reports(belt))
+		if (!READ_ONCE(session->requests) && !hb_reports_any(belt))
 			return -ENODATA;
 		/* Benign race: the kernel writes the flags plainly for another thread. */
 		if (call->ki_flags & IOCB_NOWAIT || data_race(call->ki_filp->f_flags) & O_NONBLOCK)
@@ -268,7 +270,7 @@ static ssize_t read_events(const struct kiocb *call, struct hb_session *session,
 		err = wait_for_any(session);
 		if (err)
 			return err;
-		if (hashbelt_is_dead(belt))
+		if (hb_is_dead(belt))
 			return -EIDRM;
 	}
 	while (more > 0) {
@@ -305,7 +307,7 @@ static bool is_readable(struct hb_file *file, struct hb_session *session)
 
 	if (!READ_ONCE(session->requests)) {
 		hb_poller_arm(&session->poller, &file->wait);
-		return hashbelt_has_events(belt);
+		return hb_has_events(belt);
 	}
 	client = hb_session_client(session);
 	if (IS_ERR(client))
@@ -329,7 +331,7 @@ __poll_t hb_file_poll(struct file *filp, poll_table *wait)
 		events |= EPOLLERR;
 	else if (is_readable(file, session))
 		events |= EPOLLIN | EPOLLRDNORM;
-	if (hashbelt_is_dead(session->named->belt))
+	if (hb_is_dead(session->named->belt))
 		events |= EPOLLERR | EPOLLHUP;
 	hb_session_put(session);
 	return events;

@@ -14,8 +14,10 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
+#include "belt/info.h"
 #include "belt/memory.h"
-#include "hashbelt_core.h"
+#include "belt/create.h"
+#include "belt/worker.h"
 #include "registry.h"
 
 /**
@@ -290,7 +292,7 @@ void hb_named_belt_put(struct hb_named_belt *named)
 {
 	if (!refcount_dec_and_test(&named->ref))
 		return;
-	hashbelt_destroy(named->belt);
+	hb_destroy(named->belt);
 	mutex_lock(&names_lock);
 	stop_counting(named);
 	mutex_unlock(&names_lock);
@@ -415,7 +417,7 @@ void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct ha
 	u64 rights = READ_ONCE(named->rights);
 
 	memset(info, 0, sizeof(*info));
-	hashbelt_info(named->belt, info);
+	hb_info(named->belt, info);
 	memcpy(info->name, named->name, sizeof(info->name));
 	info->mode = mode_of(rights);
 	info->uid = from_kuid_munged(current_user_ns(), named->uid);

@@ -8,7 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
-#include "hashbelt_core.h"
+#include "belt/set.h"
 
 struct hb_user;
 

@@ -7,6 +7,11 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
+#include "belt/client.h"
+#include "belt/fill.h"
+#include "belt/lease.h"
+#include "belt/lock.h"
+#include "belt/request.h"
 #include "item.h"
 #include "service.h"
 
@@ -49,7 +54,7 @@ static noinline int restart(const struct hb_call *call, u64 key, u32 key_len, u6
 /* Wipes the copy of a key if the belt does. */
 static void wipe(struct hb_session *session, void *key, u32 key_len)
 {
-	if (hashbelt_wipes(session->named->belt))
+	if (hb_wipes(session->named->belt))
 		memzero_explicit(key, min_t(u32, key_len, HASHBELT_KEY_MAX));
 }
 
@@ -59,7 +64,7 @@ static struct hb_client *client_for(struct hb_session *session, u32 how)
 	return how & HASHBELT_BOUND ? hb_session_client(session) : NULL;
 }
 
-/* The part of @state that a result of hashbelt_fill() stands for; 0: it is another error. */
+/* The part of @state that a result of hb_fill() stands for; 0: it is another error. */
 static u32 state_of(int err)
 {
 	switch (err) {
@@ -84,7 +89,7 @@ static int fill_ahead(struct hashbelt_belt *belt, struct hb_client *client,
 		return 0;
 	/* The lease lasts as long as the value, so no second task is asked. */
 	fill->lease_ms = max(fill->lease_ms, left);
-	fill->state |= state_of(hashbelt_fill(belt, client, key, fill->item.key_len, fill, true));
+	fill->state |= state_of(hb_fill(belt, client, key, fill->item.key_len, fill, true));
 	/* The get has succeeded in any case. */
 	return 0;
 }
@@ -110,7 +115,7 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const
 
 	if (fill->how & HASHBELT_STALE)
 		fill->wait_ms = 0;
-	err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, false);
+	err = hb_fill(belt, client, key, fill->item.key_len, fill, false);
 	if (fill->how & HASHBELT_STALE)
 		fill->wait_ms = wait_ms;
 	if (!state_of(err))
@@ -120,7 +125,7 @@ static int fill_miss(struct hashbelt_belt *belt, struct hb_client *client, const
 	if (!stale && !fill->state)
 		return 0;
 	if (err == -EBUSY && stale == -ENOENT && wait_ms && fill->how & HASHBELT_STALE) {
-		err = hashbelt_fill(belt, client, key, fill->item.key_len, fill, false);
+		err = hb_fill(belt, client, key, fill->item.key_len, fill, false);
 		if (!state_of(err))
 			return err;
 	}
@@ -166,10 +171,10 @@ static int change_fill(struct hashbelt_belt *belt, const u64 *key, const struct 
 	u32 key_len = fill->item.key_len;
 
 	if (fill->how & HASHBELT_GIVE_UP)
-		return hashbelt_give_up(belt, key, key_len, fill->token);
+		return hb_fill_give_up(belt, key, key_len, fill->token);
 	if (fill->how & HASHBELT_RENEW_LEASE)
-		return hashbelt_fill_renew(belt, key, key_len, fill);
-	return hashbelt_fill_fail(belt, key, key_len, fill);
+		return hb_fill_renew(belt, key, key_len, fill);
+	return hb_fill_fail(belt, key, key_len, fill);
 }
 
 static int fill_or_change(struct hb_session *session, struct hashbelt_fill *fill)
@@ -251,7 +256,7 @@ static int copy_names(struct names *names, const struct hashbelt_lock *lock, uns
 static int query(struct hashbelt_belt *belt, struct names *names, struct hashbelt_lock *lock)
 {
 	u32 size = lock->owner_len;
-	int err = hashbelt_query(belt, names->key, names->owner, lock);
+	int err = hb_lock_query(belt, names->key, names->owner, lock);
 
 	if (err)
 		return err;
@@ -272,15 +277,15 @@ static int do_lock(const struct hb_call *call, struct names *names, struct hashb
 		client = client_for(call->session, lock->how);
 		if (IS_ERR(client))
 			return PTR_ERR(client);
-		return hashbelt_lock(belt, client, names->key, names->owner, lock);
+		return hb_lock_acquire(belt, client, names->key, names->owner, lock);
 	case HASHBELT_IOC_UNLOCK:
-		return hashbelt_unlock(belt, names->key, names->owner, lock);
+		return hb_lock_release(belt, names->key, names->owner, lock);
 	case HASHBELT_IOC_RENEW:
-		return hashbelt_renew(belt, names->key, names->owner, lock);
+		return hb_lock_renew(belt, names->key, names->owner, lock);
 	case HASHBELT_IOC_HOLDER:
 		return query(belt, names, lock);
 	default:
-		return hashbelt_release_owner(belt, names->owner, lock);
+		return hb_locks_release(belt, names->owner, lock);
 	}
 }
 
@@ -312,7 +317,7 @@ static int list_locks(struct hashbelt_belt *belt, void *request, void *buffer, u
 {
 	struct locks *locks = request;
 
-	return hashbelt_locks(belt, locks->owner, locks->locks, buffer, used);
+	return hb_locks_list(belt, locks->owner, locks->locks, buffer, used);
 }
 
 int hb_call_locks(const struct hb_call *call, void *arg)
@@ -356,7 +361,7 @@ static bool fill_in_keys(struct hashbelt_entry *entry, const struct hashbelt_key
 
 	pagefault_disable();
 	for (i = 0; i < count && !failed; at += keys[i++].key_len)
-		failed = copy_from_user(hashbelt_request_key(entry, i, at, keys[i].key_len),
+		failed = copy_from_user(hb_request_key(entry, i, at, keys[i].key_len),
 					u64_to_user_ptr(keys[i].key), keys[i].key_len);
 	pagefault_enable();
 	return !failed;
@@ -381,8 +386,8 @@ static struct hashbelt_entry *read_request(const struct hb_call *call, struct hb
 	unsigned int faults;
 
 	for (faults = 0; faults < HB_FAULTS_MAX; faults++) {
-		entry = hashbelt_request_alloc(call->belt, client, request->id, request->count,
-					       bytes);
+		entry = hb_request_alloc(call->belt, client, request->id, request->count,
+					 bytes);
 		if (IS_ERR(entry) || likely(fill_in_keys(entry, keys, request->count)))
 			return entry;
 		hashbelt_entry_put(call->belt, entry);
@@ -418,7 +423,7 @@ int hb_call_request(const struct hb_call *call, void *arg)
 	entry = read_request(call, client, request, keys, bytes);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
-	return hashbelt_request(call->belt, entry, request->ttl_ms);
+	return hb_request_add(call->belt, entry, request->ttl_ms);
 }
 
 int hb_call_cancel(const struct hb_call *call, void *arg)
@@ -428,7 +433,7 @@ int hb_call_cancel(const struct hb_call *call, void *arg)
 
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	return hashbelt_cancel(call->belt, client, *id);
+	return hb_request_cancel(call->belt, client, *id);
 }
 
 int hb_call_complete(const struct hb_call *call, void *arg)
@@ -441,7 +446,7 @@ int hb_call_complete(const struct hb_call *call, void *arg)
 		return -EINVAL;
 	err = copy_key(bytes, key->key, key->key_len);
 	if (!err)
-		key->count = hashbelt_complete(call->belt, bytes, key->key_len);
+		key->count = hb_complete(call->belt, bytes, key->key_len);
 	wipe(call->session, bytes, key->key_len);
 	return err;
 }

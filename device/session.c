@@ -2,7 +2,8 @@
 #include <linux/slab.h>
 
 #include "belt/trace.h"
-#include "hashbelt_core.h"
+#include "belt/client.h"
+#include "belt/queue.h"
 #include "registry.h"
 #include "session.h"
 
@@ -11,14 +12,14 @@ void hb_session_return_in_flight(struct hb_session *session)
 {
 	lockdep_assert_held(&session->lock);
 	if (session->in_flight.count)
-		hashbelt_return_events(session->named->belt, &session->in_flight, true,
-				       session->lost, true);
+		hb_return_events(session->named->belt, &session->in_flight, true,
+				 session->lost, true);
 	session->lost = 0;
 }
 
 void hb_session_free(struct hb_session *session)
 {
-	hashbelt_client_put(session->client);
+	hb_client_put(session->client);
 	hb_named_belt_put(session->named);
 	kfree_rcu(session, rcu);
 }
@@ -44,8 +45,8 @@ static struct hb_client *set_client(struct hb_session *session, struct hb_client
 	client = session->client ?: ERR_PTR(session->left ? -EIDRM : -ENOMEM);
 	mutex_unlock(&session->lock);
 	if (spare) {
-		hashbelt_client_close(session->named->belt, spare);
-		hashbelt_client_put(spare);
+		hb_client_close(session->named->belt, spare);
+		hb_client_put(spare);
 	}
 	return client;
 }
@@ -60,7 +61,7 @@ struct hb_client *hb_session_client(struct hb_session *session)
 	 * Not under session->lock: DESTROY takes that, and must not wait for a task that waits for
 	 * memory of its cgroup.
 	 */
-	return client ?: set_client(session, hashbelt_client_new(session->named->belt));
+	return client ?: set_client(session, hb_client_new(session->named->belt));
 }
 
 static void file_put(struct hb_file *file)
@@ -83,7 +84,7 @@ void hb_session_close(struct hb_session *session)
 	mutex_unlock(&session->lock);
 	hb_poller_close(&session->poller);
 	if (session->client)
-		hashbelt_client_close(named->belt, session->client);
+		hb_client_close(named->belt, session->client);
 	/* The pollers of session and client are closed. */
 	file_put(session->file);
 	hb_session_put(session);

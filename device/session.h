@@ -11,7 +11,7 @@
 
 #include "belt/link.h"
 #include "belt/poller.h"
-#include "hashbelt_core.h"
+#include "belt/belt.h"
 #include "registry.h"
 
 /**
@@ -110,7 +110,7 @@ static inline struct hb_session *hb_session_get(struct hb_file *file, u32 access
 		return ERR_PTR(-EIDRM);
 	if (unlikely((session->access & access) != access))
 		err = hb_session_deny(session, access);
-	else if (unlikely(hashbelt_is_dead(session->named->belt)))
+	else if (unlikely(hb_is_dead(session->named->belt)))
 		err = -EIDRM;
 	else
 		return session;

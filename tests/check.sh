@@ -138,6 +138,8 @@ check_layers() {
 				if (word[2] in home && place[home[word[2]]] > place[word[1]])
 					print word[1] " uses " word[2] " of " home[word[2]] \
 						", which " list " lists after it"
+				if (word[1] ~ /^device\// && home[word[2]] == "hashbelt_core.o")
+					print word[1] " uses " word[2] ", which is for other modules"
 			}
 		}'
 }

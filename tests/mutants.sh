@@ -88,8 +88,8 @@ mutant due belt/wheel.h \
 mutant interval belt/wheel.c \
 	's/geometry->width\[number\]) + !number;/geometry->width[number]) + !number + 1;/' \
 	kunit '' 'not ok .*an_interval_late' 'an expired entry is handed over an interval late'
-mutant compare hashbelt_core.c \
-	's/if (likely(word > (s64)now))/if (likely(word >= (s64)now))/' \
+mutant compare belt/get.h \
+	's/(s64)seen->deadline > (s64)now/(s64)seen->deadline >= (s64)now/' \
 	kunit '' 'not ok .*until_its_deadline' 'a value is read at its deadline'
 mutant right device/registry.c \
 	's/return data_race(ns_capable_noaudit(.*));/return true;/' \
@@ -100,10 +100,10 @@ mutant size device/item.c \
 mutant free belt/limbo.c \
 	'/node.slot) {$/,/}/s/hashbelt_entry_put(shard->belt, entry);//' \
 	device entry_test 'hb_memory_exit' 'an entry in limbo is never freed'
-mutant unlock hashbelt_core.c \
-	'/^int hashbelt_expire/,/^}/s/spin_unlock(&shard->lock);//' \
+mutant unlock belt/key.c \
+	'/^int hb_expire_key/,/^}/s/spin_unlock(&shard->lock);//' \
 	kunit '' 'recursive locking' 'a spinlock is not released'
-mutant version hashbelt_core.c \
+mutant version belt/put.c \
 	's/old->version != item->version)$/false)/' \
 	device entry_test 'not ok .*IF_VERSION' 'a put does not compare the version'
 mutant barrier belt/index.c \
@@ -112,7 +112,7 @@ mutant barrier belt/index.c \
 mutant race belt/usage.c \
 	'/^void hb_usage_change/,/^}/{/spin_lock\|spin_unlock/d}' \
 	kcsan churn 'KCSAN: data-race in .*hb_usage_' 'usage is counted without the lock'
-mutant condition hashbelt_core.c \
+mutant condition belt/put.c \
 	's/old->version != item->version)$/false)/' \
 	history history 'not ok .*the belt does what the model does' \
 	'a put does not compare the version, in a long history'

@@ -194,8 +194,8 @@ static void an_addition_keeps_the_flags_of_the_number(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, key, sizeof(key), &item, &sum), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
-		     HASHBELT_SET_MAX_BYTES);
+	hb_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
+	       HASHBELT_SET_MAX_BYTES);
 	item = (struct hashbelt_item){ .ttl_ms = 1000, .flags = 2 };
 	sum = (struct hashbelt_sum){ .by = 1, .value = 5 };
 	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, key, sizeof(key), &item, &sum), 0);

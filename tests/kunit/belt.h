@@ -9,13 +9,24 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "belt/add.h"
 #include "belt/belt.h"
+#include "belt/client.h"
+#include "belt/create.h"
+#include "belt/evict.h"
+#include "belt/fill.h"
+#include "belt/get.h"
+#include "belt/info.h"
 #include "belt/lease.h"
 #include "belt/limbo.h"
-#include "belt/read.h"
+#include "belt/lock.h"
+#include "belt/put.h"
+#include "belt/queue.h"
+#include "belt/request.h"
 #include "belt/shard.h"
 #include "belt/usage.h"
 #include "belt/waitpoint.h"
+#include "belt/worker.h"
 #include "hashbelt_core.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
@@ -134,7 +145,7 @@ static inline bool is_stale(struct hashbelt_belt *belt, unsigned int key)
 	struct hb_seen seen;
 
 	rcu_read_lock();
-	entry = hashbelt_find_stale(belt, &key, sizeof(key), hashbelt_now(belt), &seen);
+	entry = hb_find_stale(belt, &key, sizeof(key), hashbelt_now(belt), &seen);
 	rcu_read_unlock();
 	return entry;
 }
@@ -176,7 +187,7 @@ static inline u64 stat_of(struct hashbelt_belt *belt, enum hashbelt_counter coun
 {
 	u64 counters[HASHBELT_STAT_COUNT], lags[HASHBELT_LAGS];
 
-	hashbelt_stat(belt, counters, lags);
+	hb_stat(belt, counters, lags);
 	return counters[counter];
 }
 
@@ -231,12 +242,12 @@ static inline void read_some(struct hashbelt_belt *belt, unsigned int most, bool
 	struct hb_fifo events = {};
 	u64 lost;
 
-	if (hashbelt_take_events(belt, &events, SIZE_MAX, most, hold, &lost))
+	if (hb_take_events(belt, &events, SIZE_MAX, most, hold, &lost))
 		return;
 	if (most % 2)
-		hashbelt_settle_events(belt, &events, hold);
+		hb_settle_events(belt, &events, hold);
 	else
-		hashbelt_return_events(belt, &events, hold, lost, true);
+		hb_return_events(belt, &events, hold, lost, true);
 }
 
 /* Removes or expires @key, clears if @clears, or advances, as @way says. False: @way is above 3. */

@@ -255,7 +255,7 @@ static void a_scan_reports_each_live_key_once_and_refreshes_none(struct kunit *t
 	move_time_only(belt, MS);
 	do {
 		scan.size = 1024;
-		KUNIT_ASSERT_EQ(test, hashbelt_scan(belt, &scan, buffer, &used), 0);
+		KUNIT_ASSERT_EQ(test, hb_scan(belt, &scan, buffer, &used), 0);
 		KUNIT_ASSERT_LE(test, used, 1024u);
 		for (at = 0; at < used; seen++) {
 			struct hashbelt_record *record = (void *)(buffer + at);
@@ -272,7 +272,7 @@ static void a_scan_reports_each_live_key_once_and_refreshes_none(struct kunit *t
 	for (i = 0; i < 400; i++)
 		KUNIT_ASSERT_EQ(test, f->expired_of[i], 1u);
 	scan.cursor = HB_INDEX_END;
-	KUNIT_EXPECT_EQ(test, hashbelt_scan(belt, &scan, buffer, &used), -EINVAL);
+	KUNIT_EXPECT_EQ(test, hb_scan(belt, &scan, buffer, &used), -EINVAL);
 }
 
 static void a_scan_into_too_small_a_buffer_returns_the_size_it_needs(struct kunit *test)
@@ -283,7 +283,7 @@ static void a_scan_into_too_small_a_buffer_returns_the_size_it_needs(struct kuni
 	u64 buffer;
 
 	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, hashbelt_scan(belt, &scan, &buffer, &used), -ERANGE);
+	KUNIT_EXPECT_EQ(test, hb_scan(belt, &scan, &buffer, &used), -ERANGE);
 	KUNIT_EXPECT_EQ(test, scan.size, (u32)sizeof(struct hashbelt_record) + 8);
 	KUNIT_EXPECT_EQ(test, scan.cursor, 0ULL);
 }
@@ -317,7 +317,7 @@ static void writes_to_a_killed_belt_return_eidrm(struct kunit *test)
 	unsigned int key = 1;
 
 	put(belt, key);
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	KUNIT_EXPECT_FALSE(test, has(belt, key));
 	KUNIT_EXPECT_EQ(test, put(belt, key), -EIDRM);
 	KUNIT_EXPECT_EQ(test, touch(belt, key, 0), -EIDRM);

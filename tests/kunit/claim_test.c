@@ -111,7 +111,7 @@ static void complete_comes(struct fixture *f)
 
 static void cancel_comes(struct fixture *f)
 {
-	hashbelt_cancel(f->belt, f->clients[0], 1);
+	hb_request_cancel(f->belt, f->clients[0], 1);
 }
 
 static void clear_comes(struct fixture *f)
@@ -127,7 +127,7 @@ static void the_client_closes(struct fixture *f)
 
 static void the_belt_is_killed(struct fixture *f)
 {
-	hashbelt_kill(f->belt);
+	hb_kill(f->belt);
 	come_to_rest(f->belt);
 }
 
@@ -267,7 +267,7 @@ static void a_claimed_request_is_completed_by_the_claiming_task_alone(struct kun
 	KUNIT_ASSERT_EQ(test, ask_for(f, 0, 1, keys, 4, 1000), 0);
 	claim_all(f, 1, &claimed);
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 2), 0u);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), -ENOENT);
 	KUNIT_EXPECT_LE(test, hb_evict(belt, HASHBELT_EVICTED, 1), 1u);
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, TTL + INTERVAL), 0);
 	expect_no_completion(test);
@@ -293,7 +293,7 @@ static void an_entry_with_the_key_of_a_request_does_not_affect_it(struct kunit *
 					&(struct hashbelt_item){}), 0);
 	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &name, sizeof(name)), 0);
 	expect_no_completion(test);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), 0);
 	expect_empty(test);
 }
 

@@ -114,11 +114,11 @@ static void no_reader_finds_a_cleared_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.used_bytes, 0ULL);
 	KUNIT_EXPECT_EQ(test, info.locks, 0ULL);
 	do {
-		KUNIT_ASSERT_EQ(test, hashbelt_scan(belt, &scan, buffer, &used), 0);
+		KUNIT_ASSERT_EQ(test, hb_scan(belt, &scan, buffer, &used), 0);
 		KUNIT_EXPECT_EQ(test, scan.count, 0u);
 	} while (scan.cursor);
 	do {
-		KUNIT_ASSERT_EQ(test, hashbelt_buckets(belt, &cursor, counts, 5), 0);
+		KUNIT_ASSERT_EQ(test, hb_buckets(belt, &cursor, counts, 5), 0);
 	} while (cursor);
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		KUNIT_EXPECT_EQ(test, counts[i], 0ULL);
@@ -195,7 +195,7 @@ static void no_value_is_copied_into_a_cleared_entry(struct kunit *test)
 	memcpy(entry->data, &key, sizeof(key));
 	memcpy(hashbelt_entry_value(entry), &key, sizeof(key));
 	hb_entry_hash(belt, entry);
-	KUNIT_EXPECT_EQ(test, hb_put(belt, entry, &item, HB_PUT_EITHER), 0);
+	KUNIT_EXPECT_EQ(test, hb_put(belt, entry, &item, HB_PUT_ENTRY), 0);
 	KUNIT_EXPECT_TRUE(test, has(belt, PUT));
 	KUNIT_EXPECT_EQ(test, item.ttl_ms, TTL / MS);
 	sweep(test, belt);

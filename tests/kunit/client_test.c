@@ -215,7 +215,7 @@ static void entries_that_leave_with_their_client_are_reported_as_released(struct
 	/* The events count as entries until they are read. */
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 2ULL);
 	check_accounting(test, belt);
-	KUNIT_ASSERT_EQ(test, 0, hashbelt_take_events(belt, &events, SIZE_MAX, 9, true, &lost));
+	KUNIT_ASSERT_EQ(test, 0, hb_take_events(belt, &events, SIZE_MAX, 9, true, &lost));
 	KUNIT_EXPECT_EQ(test, events.count, 2ULL);
 	hashbelt_describe_event(events.first, &record);
 	KUNIT_EXPECT_EQ(test, record.reason, (u32)HASHBELT_RELEASED);
@@ -225,7 +225,7 @@ static void entries_that_leave_with_their_client_are_reported_as_released(struct
 	KUNIT_EXPECT_EQ(test, record.kind, (u32)HASHBELT_LOCK);
 	KUNIT_EXPECT_EQ(test, record.token, token);
 	KUNIT_EXPECT_EQ(test, record.value_len, 1u);
-	hashbelt_settle_events(belt, &events, true);
+	hb_settle_events(belt, &events, true);
 	expect_empty(test);
 }
 

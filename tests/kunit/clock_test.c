@@ -8,7 +8,7 @@ static void a_belt_on_which_nothing_is_due_sets_no_timer(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 0);
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
 	put_ttl(belt, 1, HASHBELT_TTL_NEVER);
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
@@ -25,12 +25,12 @@ static void a_halted_belt_sets_no_timer(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 0);
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	put(belt, 1);
 	KUNIT_EXPECT_TRUE(test, hrtimer_active(&belt->clock.timer));
 	hashbelt_halt(belt);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&belt->clock.timer));
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_EXPECT_TRUE(test, hrtimer_active(&belt->clock.timer));
 	hashbelt_halt(belt);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&belt->clock.timer));
@@ -70,7 +70,7 @@ static void the_alarm_of_a_belt_that_is_always_due_waits_for_the_next_slot(struc
 	u64 before, after;
 
 	move_time_only(belt, SEC);
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	before = ktime_get_boottime_ns();
 	/* As at the beginning of a round. */
 	hb_clock_reset_alarm(&belt->clock);
@@ -88,7 +88,7 @@ static void an_alarm_waits_for_the_slot_after_the_last_alarm(struct kunit *test)
 	unsigned int tries;
 
 	atomic_inc(&belt->movers);
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	put_ttl(belt, 1, 1);
 	move_time_only(belt, 300 * SEC);
 	for (tries = 0; tries < 1000 && !READ_ONCE(belt->clock.wakeups); tries++)
@@ -102,7 +102,7 @@ static void an_alarm_after_the_next_slot_keeps_its_time(struct kunit *test)
 	struct hashbelt_belt *belt = make(test, 0);
 	u64 when = hashbelt_now(belt) + 60 * SEC;
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	hb_clock_reset_alarm(&belt->clock);
 	hb_clock_wake_at(&belt->clock, when);
 	KUNIT_EXPECT_EQ(test, alarm_of(belt), when - belt->clock.offset + TICK_NSEC);
@@ -135,7 +135,7 @@ static void nothing_expires_while_the_belt_is_halted(struct kunit *test)
 	schedule_timeout_uninterruptible(2);
 	KUNIT_EXPECT_EQ(test, hashbelt_now(belt), now);
 	KUNIT_EXPECT_TRUE(test, has(belt, 1));
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	hashbelt_halt(belt);
 	KUNIT_EXPECT_LT(test, hashbelt_now(belt) - now, SEC);
 }
@@ -150,7 +150,7 @@ static void rotate_advances_belt_time_by_one_interval(struct kunit *test)
 	put(belt, 1);
 	for (i = 1; i <= 5; i++) {
 		KUNIT_EXPECT_EQ(test, has(belt, 1), i <= 4);
-		KUNIT_EXPECT_EQ(test, hashbelt_rotate(belt), 0);
+		KUNIT_EXPECT_EQ(test, hb_rotate(belt), 0);
 		KUNIT_EXPECT_EQ(test, hashbelt_now(belt), now + i * 60 * SEC);
 	}
 	KUNIT_EXPECT_EQ(test, f->expired, 1u);

@@ -211,11 +211,11 @@ static void a_larger_put_that_does_not_fit_leaves_the_old_entry(struct kunit *te
 
 	KUNIT_ASSERT_EQ(test, 0, put_sized(belt, key, 600, &(struct hashbelt_item){}));
 	hashbelt_expire(belt, &key, sizeof(key));
-	KUNIT_ASSERT_EQ(test, 0, hashbelt_take_events(belt, &events, SIZE_MAX, 1, true, &lost));
+	KUNIT_ASSERT_EQ(test, 0, hb_take_events(belt, &events, SIZE_MAX, 1, true, &lost));
 	KUNIT_ASSERT_EQ(test, 0, put(belt, 2));
 	KUNIT_EXPECT_EQ(test, -ENOSPC, put_sized(belt, 2, 700, &(struct hashbelt_item){}));
 	KUNIT_EXPECT_TRUE(test, has(belt, 2));
-	hashbelt_settle_events(belt, &events, true);
+	hb_settle_events(belt, &events, true);
 	KUNIT_EXPECT_EQ(test, 0, put_sized(belt, 2, 700, &(struct hashbelt_item){}));
 }
 
@@ -232,7 +232,7 @@ static void queued_events_count_and_are_dropped_after_entries_are_evicted(struct
 		hashbelt_expire(belt, &key, sizeof(key));
 	}
 	KUNIT_EXPECT_EQ(test, put(belt, 10), -ENOSPC);
-	hashbelt_set(belt, &config, HASHBELT_SET_POLICY);
+	hb_set(belt, &config, HASHBELT_SET_POLICY);
 	KUNIT_EXPECT_EQ(test, put(belt, 10), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVENTS_LOST), 1ULL);
 	/* The next put evicts the entry, so it drops no event. */
@@ -257,8 +257,8 @@ static void reinserted_entries_make_no_room_when_they_expire(struct kunit *test)
 	move_time_only(belt, 240 * SEC);
 	KUNIT_EXPECT_EQ(test, put(belt, 10), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 3ULL);
-	hashbelt_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
-		     HASHBELT_SET_POLICY);
+	hb_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
+	       HASHBELT_SET_POLICY);
 	KUNIT_EXPECT_EQ(test, put(belt, 10), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 1ULL);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 3ULL);
@@ -560,8 +560,8 @@ static void a_belt_that_reports_evictions_evicts_none_ahead(struct kunit *test)
 	put_4000_near_limit(test, account);
 	KUNIT_EXPECT_EQ(test, put(belt, 4000), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 0ULL);
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){},
-					   HASHBELT_SET_POLICY | HASHBELT_SET_REASONS), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){},
+				     HASHBELT_SET_POLICY | HASHBELT_SET_REASONS), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 4001), 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EVICTED), 0ULL);
 	free_charged(account);
@@ -671,12 +671,12 @@ static void a_belt_is_listed_again_with_its_next_entry(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
 		KUNIT_EXPECT_TRUE(test, belt->listed);
 		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 1UL);
-		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &pinned, HASHBELT_SET_POLICY), 0);
+		KUNIT_ASSERT_EQ(test, hb_set(belt, &pinned, HASHBELT_SET_POLICY), 0);
 		KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
 		KUNIT_EXPECT_FALSE(test, belt->listed);
 		KUNIT_ASSERT_EQ(test, put(belt, 2), 0);
 		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), SHRINK_EMPTY);
-		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &plain, HASHBELT_SET_POLICY), 0);
+		KUNIT_ASSERT_EQ(test, hb_set(belt, &plain, HASHBELT_SET_POLICY), 0);
 		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), 2UL);
 		KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 2UL);
 		KUNIT_EXPECT_EQ(test, shrink_count(NULL, &control), SHRINK_EMPTY);
@@ -831,8 +831,8 @@ static void an_eviction_finds_the_entry_behind_thousands_of_empty_buckets(struct
 	for (key = 1; key <= 40000; key++)
 		KUNIT_ASSERT_EQ(test, take_out(belt, key), 0);
 	KUNIT_ASSERT_EQ(test, put_ttl(belt, 50000, 50000 * 1000), 0);
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .max_entries = 1 },
-					   HASHBELT_SET_MAX_ENTRIES), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .max_entries = 1 },
+				     HASHBELT_SET_MAX_ENTRIES), 0);
 	KUNIT_EXPECT_EQ(test, put_ttl(belt, 1, 1000), 0);
 	KUNIT_EXPECT_FALSE(test, has(belt, 50000));
 	atomic_dec(&belt->movers);

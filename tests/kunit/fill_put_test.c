@@ -419,7 +419,7 @@ static void a_waiter_sleeps_until_the_end_of_a_renewed_lease(struct kunit *test)
 	hashbelt_advance(belt, 3599 * SEC);
 	KUNIT_EXPECT_FALSE(test, completion_done(&waiter->done));
 	KUNIT_EXPECT_EQ(test, renew(f, token, 1), 0);
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_EXPECT_TRUE(test, waiter_has_ended(waiter));
 	KUNIT_EXPECT_EQ(test, waiter->err, 0);
 	KUNIT_EXPECT_EQ(test, give_up_key(f, KEY, waiter->fill.token), 0);
@@ -489,7 +489,7 @@ static void a_dead_belt_changes_no_lease(struct kunit *test)
 	struct fixture *f = test->priv;
 	u64 token = grant_bound(test);
 
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	KUNIT_EXPECT_EQ(test, put_late(f, token), -EIDRM);
 	KUNIT_EXPECT_EQ(test, renew(f, token + 1, 0), -EIDRM);
 	KUNIT_EXPECT_EQ(test, fail(f, token + 1, 0), -EIDRM);

@@ -32,7 +32,7 @@ static void one_task_that_misses_gets_the_fill_lease(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_FILLS), 2ULL);
 	take_out(belt, key);
 	expect_empty(test);
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	KUNIT_EXPECT_EQ(test, fill_key(f, key, false, &token), -EIDRM);
 	KUNIT_EXPECT_EQ(test, give_up_key(f, key, token), -EIDRM);
 }

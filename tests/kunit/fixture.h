@@ -62,7 +62,7 @@ static inline void fixture_exit(struct kunit *test)
 
 	if (f->belt) {
 		/* This ends all waits that the case has left. */
-		hashbelt_kill(f->belt);
+		hb_kill(f->belt);
 		drop_all(f);
 	}
 	hb_core_exit();

@@ -68,9 +68,9 @@ static void an_old_value_stays_for_its_grace_time_and_is_a_miss_for_get(struct k
 	KUNIT_EXPECT_TRUE(test, is_stale(belt, key));
 	now = hashbelt_now(belt);
 	rcu_read_lock();
-	entry = hashbelt_find_stale(belt, &key, sizeof(key), now, &seen);
+	entry = hb_find_stale(belt, &key, sizeof(key), now, &seen);
 	if (entry)
-		KUNIT_EXPECT_TRUE(test, hashbelt_hit_stale(belt, entry, &item, now, seen));
+		KUNIT_EXPECT_TRUE(test, hb_hit_stale(belt, entry, &item, now, seen));
 	rcu_read_unlock();
 	KUNIT_EXPECT_EQ(test, item.ttl_ms, 0ULL);
 	KUNIT_EXPECT_EQ(test, item.value_len, 4u);
@@ -108,7 +108,7 @@ static void a_sealed_entry_is_not_drained_before_its_grace_time_ends(struct kuni
 	for (i = 0; i < ARRAY_SIZE(graces); i++) {
 		u64 now, grace = graces[i] * MS;
 
-		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+		KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){
 			.grace = grace }, HASHBELT_SET_GRACE), 0);
 		/* In turn the deadline is at the border of a bucket and 7 ms behind it. */
 		now = hashbelt_now(belt);
@@ -192,7 +192,7 @@ static void changing_the_grace_time_loses_no_entry(struct kunit *test)
 	for (step = 0; step < 4 * ARRAY_SIZE(graces); step++) {
 		if (step % 4 == 0)
 			grace = graces[step / 4];
-		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+		KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){
 			.grace = grace, .buckets = 2 + step % 3 }, HASHBELT_SET_GRACE |
 			(step % 2 ? HASHBELT_SET_BUCKETS : 0)), 0);
 		KUNIT_EXPECT_EQ(test, info_of(belt).grace_ms, grace / MS);
@@ -229,8 +229,8 @@ static void the_longest_time_to_live_and_grace_time_fit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_stale(belt, 1));
 	KUNIT_EXPECT_TRUE(test, has(belt, 2));
 	KUNIT_EXPECT_EQ(test, lives.expired, 0u);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .grace = 0 },
-					   HASHBELT_SET_GRACE), 0);
+	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .grace = 0 },
+				     HASHBELT_SET_GRACE), 0);
 	hashbelt_advance(belt, INTERVAL);
 	KUNIT_EXPECT_EQ(test, lives.expired, 1u);
 }

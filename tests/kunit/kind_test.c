@@ -88,12 +88,12 @@ static void a_scan_reports_plain_entries_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask(f, 1, 4, 0), 0);
 	do {
 		scan.size = 1024;
-		KUNIT_ASSERT_EQ(test, hashbelt_scan(belt, &scan, buffer, &used), 0);
+		KUNIT_ASSERT_EQ(test, hb_scan(belt, &scan, buffer, &used), 0);
 		records += scan.count;
 	} while (scan.cursor);
 	KUNIT_EXPECT_EQ(test, records, 1u);
 	do {
-		KUNIT_ASSERT_EQ(test, hashbelt_buckets(belt, &cursor, counts, 4), 0);
+		KUNIT_ASSERT_EQ(test, hb_buckets(belt, &cursor, counts, 4), 0);
 	} while (cursor);
 	KUNIT_EXPECT_EQ(test, counts[0] + counts[1] + counts[2] + counts[3], 1ULL);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 4ULL);
@@ -139,9 +139,9 @@ static void entries_of_all_kinds_expire_in_one_batch(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, SIZE_MAX,
 							      U64_MAX), 0);
 		hashbelt_settle_completed(belt, &events);
-		KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, U64_MAX,
-							   false, &lost), 0);
-		hashbelt_settle_events(belt, &events, false);
+		KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, U64_MAX,
+						     false, &lost), 0);
+		hb_settle_events(belt, &events, false);
 		expect_empty(test);
 	}
 }

@@ -120,7 +120,7 @@ static void no_task_waits_for_a_free_lock_over_a_random_history(struct kunit *te
 	}
 	KUNIT_EXPECT_GT(test, granted, 500u);
 	KUNIT_EXPECT_GT(test, stat_of(belt, HASHBELT_STAT_LOCK_WAITS), 200ULL);
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	for (i = 0; i < WAITERS; i++)
 		waiter_stop(&f->waiters[i]);
 	drop_client(f, 0);
@@ -190,7 +190,7 @@ static void a_lock_has_one_owner_at_a_time(struct kunit *test)
 		ended += !IS_ERR(members[i].task) &&
 			 wait_for_completion_timeout(&members[i].done, 100 * HZ);
 	if (ended < ARRAY_SIZE(members))
-		hashbelt_kill(belt);
+		hb_kill(belt);
 	for (i = 0; i < ARRAY_SIZE(members); i++) {
 		if (IS_ERR(members[i].task))
 			continue;

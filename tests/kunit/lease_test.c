@@ -230,7 +230,7 @@ static void waiters_of_a_destroyed_belt_return_eidrm(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
 	for (i = 0; i < 3; i++)
 		line_up(test, i, 1, 'a' + i, 0);
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[i]));
 		KUNIT_EXPECT_EQ(test, f->waiters[i].err, -EIDRM);
@@ -280,7 +280,7 @@ static void a_wait_of_a_millisecond_times_out(struct kunit *test)
 	struct hashbelt_belt *belt = make_pinned(test);
 	struct fixture *f = test->priv;
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
 	f->waiters[0] = (struct waiter){
 		.belt = belt, .key = 1, .owner = "B", .turn = &f->turn,
@@ -299,7 +299,7 @@ static void a_waiter_gets_an_expired_lock_before_the_drain(struct kunit *test)
 	struct waiter *waiter;
 	u64 now;
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A',
 				      &(struct hashbelt_lock){ .ttl_ms = 2000 }), 0);
 	now = hashbelt_now(belt);
@@ -316,7 +316,7 @@ static void after_the_first_waiter_times_out_the_next_gets_an_expired_lock(struc
 	struct waiter *first, *second;
 	u64 now;
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A',
 				      &(struct hashbelt_lock){ .ttl_ms = 5000 }), 0);
 	now = hashbelt_now(belt);
@@ -338,7 +338,7 @@ static void leases_that_expire_in_turn_give_every_waiter_the_lock(struct kunit *
 	unsigned int i;
 	u64 now;
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'z',
 				      &(struct hashbelt_lock){ .ttl_ms = 2000 }), 0);
 	now = hashbelt_now(belt);
@@ -363,7 +363,7 @@ static void a_waiter_follows_a_renewed_lease(struct kunit *test)
 	struct waiter *waiter;
 	u64 now;
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
 	waiter = line_up(test, 0, 1, 'B', 0);
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
@@ -383,14 +383,14 @@ static void a_wait_goes_on_when_a_halted_belt_resumes(struct kunit *test)
 	struct waiter *waiter;
 	u64 now;
 
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_ASSERT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
 	now = hashbelt_now(belt);
 	waiter = line_up(test, 0, 1, 'B', 2000);
 	hashbelt_halt(belt);
 	schedule_timeout_uninterruptible(10 * HZ);
 	KUNIT_EXPECT_EQ(test, line_of_key(belt, 1, HB_LOCK), 1u);
-	hashbelt_resume(belt);
+	hb_resume(belt);
 	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&waiter->done, 100 * HZ));
 	KUNIT_EXPECT_EQ(test, waiter->err, -ETIMEDOUT);
 	KUNIT_EXPECT_GE(test, hashbelt_now(belt), now + 2 * SEC);
@@ -521,8 +521,8 @@ static void a_waiter_without_room_returns_enospc_and_the_next_gets_the_lock(stru
 	KUNIT_ASSERT_TRUE(test, waiter_start(&f->waiters[0]));
 	line_up(test, 1, 1, 'C', 0);
 	/* Room for a lock whose owner has a short name. */
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
-		     HASHBELT_SET_MAX_BYTES);
+	hb_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
+	       HASHBELT_SET_MAX_BYTES);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'C');
 	KUNIT_EXPECT_TRUE(test, waiter_has_ended(&f->waiters[0]));

@@ -13,8 +13,8 @@ static inline struct hashbelt_belt *make_pinned(struct kunit *test)
 
 static inline void set_policy(struct hashbelt_belt *belt, u32 policy)
 {
-	hashbelt_set(belt, &(struct hashbelt_config){ .policy = policy },
-		     HASHBELT_SET_POLICY);
+	hb_set(belt, &(struct hashbelt_config){ .policy = policy },
+	       HASHBELT_SET_POLICY);
 }
 
 /* Evicts the locks nearest their ends. The belt is not pinned meanwhile, or it would evict none. */
@@ -42,8 +42,8 @@ static inline void settle_some(struct hashbelt_belt *belt, unsigned int most)
 	struct hb_fifo events = {};
 	u64 lost;
 
-	if (!hashbelt_take_events(belt, &events, SIZE_MAX, most, false, &lost))
-		hashbelt_settle_events(belt, &events, false);
+	if (!hb_take_events(belt, &events, SIZE_MAX, most, false, &lost))
+		hb_settle_events(belt, &events, false);
 }
 
 /* Lists the locks of @owner, or all if it is 0. Returns the sum of their tokens. */
@@ -59,7 +59,7 @@ static inline u64 list_all(struct kunit *test, char owner, u64 *count)
 	do {
 		/* All locks of a chain must fit one buffer; those of an owner come one by one. */
 		locks.size = owner ? 256 : sizeof(list);
-		KUNIT_ASSERT_EQ(test, hashbelt_locks(f->belt, &owner, &locks, list, &used), 0);
+		KUNIT_ASSERT_EQ(test, hb_locks_list(f->belt, &owner, &locks, list, &used), 0);
 		for (at = 0; at < used; ) {
 			struct hashbelt_lock_record *record = (void *)list + at;
 

@@ -142,7 +142,7 @@ static void lock_calls_on_a_destroyed_belt_return_eidrm(struct kunit *test)
 	char owner[HASHBELT_OWNER_MAX];
 
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, key, 'A'), 0);
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, key, 'A'), -EIDRM);
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 2, 'B'), -EIDRM);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, key, 'A'), -EIDRM);
@@ -240,10 +240,10 @@ static void a_list_into_too_small_a_buffer_returns_the_size_it_needs(struct kuni
 	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 7, 'A',
 				      &(struct hashbelt_lock){ .ttl_ms = 9000 }), 0);
 	move_time_only(belt, 2 * SEC);
-	KUNIT_EXPECT_EQ(test, hashbelt_locks(belt, "A", &locks, buffer, &used), -ERANGE);
+	KUNIT_EXPECT_EQ(test, hb_locks_list(belt, "A", &locks, buffer, &used), -ERANGE);
 	KUNIT_EXPECT_EQ(test, locks.size, (u32)sizeof(*record) + 8);
 	KUNIT_ASSERT_LE(test, locks.size, (u32)sizeof(buffer));
-	KUNIT_EXPECT_EQ(test, hashbelt_locks(belt, "A", &locks, buffer, &used), 0);
+	KUNIT_EXPECT_EQ(test, hb_locks_list(belt, "A", &locks, buffer, &used), 0);
 	KUNIT_EXPECT_EQ(test, used, locks.size);
 	KUNIT_EXPECT_EQ(test, locks.count, 1u);
 	KUNIT_EXPECT_EQ(test, locks.cursor, 0ULL);
@@ -257,7 +257,7 @@ static void a_list_into_too_small_a_buffer_returns_the_size_it_needs(struct kuni
 	KUNIT_EXPECT_EQ(test, *(u32 *)(record + 1), 7u);
 	KUNIT_EXPECT_EQ(test, ((char *)(record + 1))[4], 'A');
 	locks = (struct hashbelt_locks){ .cursor = HB_INDEX_END, .size = 64 };
-	KUNIT_EXPECT_EQ(test, hashbelt_locks(belt, NULL, &locks, buffer, &used), -EINVAL);
+	KUNIT_EXPECT_EQ(test, hb_locks_list(belt, NULL, &locks, buffer, &used), -EINVAL);
 }
 
 static void a_lock_counts_as_an_entry_under_the_limits(struct kunit *test)

@@ -215,9 +215,9 @@ static void an_entry_costs_its_memory_and_16_bytes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info_of(belt).entries, 0ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 1052688ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 1052672ULL);
-	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1, true, &lost), 0);
+	KUNIT_ASSERT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, 1, true, &lost), 0);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 1052688ULL);
-	hashbelt_settle_events(belt, &events, true);
+	hb_settle_events(belt, &events, true);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 0ULL);
 	come_to_rest(belt);
@@ -231,7 +231,7 @@ static void a_put_fits_a_limit_to_the_byte(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 3), -ENOSPC);
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 288 }, HASHBELT_SET_MAX_BYTES);
+	hb_set(belt, &(struct hashbelt_config){ .max_bytes = 288 }, HASHBELT_SET_MAX_BYTES);
 	KUNIT_EXPECT_EQ(test, put(belt, 3), 0);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 288ULL);
 	/* Only the difference to the old entry has to fit. A smaller entry frees the difference. */
@@ -465,7 +465,7 @@ static void a_request_costs_its_keys_with_a_watch_and_a_waitpoint_for_each(struc
 				requests[i].bytes + 16ULL + requests[i].keys * (176ULL + 16));
 		/* And one waitpoint, since all keys are equal: with more the index would grow. */
 		KUNIT_EXPECT_EQ(test, memory_but_wheels(belt) - empty, requests[i].bytes + 176ULL);
-		KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], i), 0);
+		KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], i), 0);
 		come_to_rest(belt);
 		KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
 		KUNIT_EXPECT_EQ(test, memory_but_wheels(belt), empty);
@@ -487,8 +487,8 @@ static void the_event_of_a_reinserted_entry_takes_80_bytes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 80ULL + 1024);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 1040ULL);
 	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 1024ULL + 80);
-	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1, false, &lost), 0);
-	hashbelt_settle_events(belt, &events, false);
+	KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, 1, false, &lost), 0);
+	hb_settle_events(belt, &events, false);
 	KUNIT_EXPECT_EQ(test, hb_memory_used() - empty, 1024ULL);
 }
 
@@ -537,8 +537,8 @@ static void an_account_is_charged_with_all_that_its_belts_take(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 500 * SEC), 0);
 	KUNIT_EXPECT_GT(test, info_of(belt).queued, 500ULL);
 	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 700 },
-					   HASHBELT_SET_BUCKETS), 0);
+	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .buckets = 700 },
+				     HASHBELT_SET_BUCKETS), 0);
 	come_to_rest(belt);
 	KUNIT_EXPECT_EQ(test, charged_to(account), hb_memory_used() - others);
 	hashbelt_clear(belt);

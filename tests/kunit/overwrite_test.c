@@ -20,8 +20,8 @@ static struct hashbelt_belt *make_overwriting(struct kunit *test)
 
 static void set_policy(struct kunit *test, struct hashbelt_belt *belt, u32 policy)
 {
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .policy = policy },
-					   HASHBELT_SET_POLICY), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .policy = policy },
+				     HASHBELT_SET_POLICY), 0);
 }
 
 /* A put of @value under the key 1. Returns as hb_put(); frees its entry if that is not needed. */
@@ -40,7 +40,7 @@ static int put_in_mode(struct hashbelt_belt *belt, const void *value, u32 value_
 	entry->flags = item->flags;
 	hb_entry_hash(belt, entry);
 	err = hb_put(belt, entry, item, mode);
-	if (err > 0 || mode == HB_PUT_COPY)
+	if (err == HB_PUT_COPIED || mode == HB_PUT_COPY)
 		hashbelt_entry_put(belt, entry);
 	return err;
 }
@@ -48,7 +48,7 @@ static int put_in_mode(struct hashbelt_belt *belt, const void *value, u32 value_
 static int put_text(struct hashbelt_belt *belt, const char *text, u64 ttl_ms)
 {
 	return put_in_mode(belt, text, strlen(text), &(struct hashbelt_item){ .ttl_ms = ttl_ms },
-			   HB_PUT_EITHER);
+			   HB_PUT_ENTRY);
 }
 
 /* The entry of the key 1, as a reader sees it; NULL: there is none. */
@@ -83,7 +83,8 @@ static void a_value_of_the_same_length_is_copied_into_the_entry(struct kunit *te
 	used = hb_memory_used();
 	entry = see(belt, &first);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
-	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_EITHER), 1);
+	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_ENTRY),
+			HB_PUT_COPIED);
 	KUNIT_EXPECT_PTR_EQ(test, see(belt, &second), entry);
 	KUNIT_EXPECT_TRUE(test, has_value(entry, "another", 7));
 	KUNIT_EXPECT_EQ(test, entry->flags, 7u);
@@ -109,9 +110,10 @@ static void every_byte_of_the_value_is_copied(struct kunit *test)
 	for (i = 0; i < sizeof(bytes); i++)
 		bytes[i] = 1 + i % 251;
 	for (len = 0; len <= HB_FINE_MAX - sizeof(*entry) - 4; len++) {
-		put_in_mode(belt, old, len, &(struct hashbelt_item){}, HB_PUT_EITHER);
+		put_in_mode(belt, old, len, &(struct hashbelt_item){}, HB_PUT_ENTRY);
 		KUNIT_ASSERT_EQ(test, put_in_mode(belt, bytes, len, &(struct hashbelt_item){},
-						  HB_PUT_EITHER), 1);
+						  HB_PUT_ENTRY),
+			HB_PUT_COPIED);
 		entry = see(belt, &seen);
 		KUNIT_ASSERT_NOT_NULL(test, entry);
 		KUNIT_ASSERT_EQ(test, *(u32 *)entry->data, 1u);
@@ -120,8 +122,7 @@ static void every_byte_of_the_value_is_copied(struct kunit *test)
 }
 
 /* Expects that a put makes a new entry, in the place of the one that is there. */
-static void expect_replaced(struct kunit *test, struct hashbelt_belt *belt, const char *text,
-			    enum hb_put_mode mode)
+static void expect_replaced(struct kunit *test, struct hashbelt_belt *belt, const char *text)
 {
 	struct hashbelt_item item = {};
 	struct hashbelt_entry *entry;
@@ -129,7 +130,8 @@ static void expect_replaced(struct kunit *test, struct hashbelt_belt *belt, cons
 
 	entry = see(belt, &seen);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
-	KUNIT_EXPECT_EQ(test, put_in_mode(belt, text, strlen(text), &item, mode), 0);
+	KUNIT_EXPECT_EQ(test, put_in_mode(belt, text, strlen(text), &item, HB_PUT_ENTRY),
+			HB_PUT_DONE);
 	KUNIT_EXPECT_PTR_NE(test, see(belt, &seen), entry);
 }
 
@@ -138,7 +140,7 @@ static void an_entry_is_replaced_by_a_value_of_another_length(struct kunit *test
 	struct hashbelt_belt *belt = make_overwriting(test);
 
 	put_text(belt, "short", 0);
-	expect_replaced(test, belt, "longer", HB_PUT_EITHER);
+	expect_replaced(test, belt, "longer");
 }
 
 static void an_entry_is_replaced_by_a_large_value(struct kunit *test)
@@ -149,7 +151,7 @@ static void an_entry_is_replaced_by_a_large_value(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, text);
 	memset(text, 'x', HB_FINE_MAX);
 	put_text(belt, text, 0);
-	expect_replaced(test, belt, text, HB_PUT_EITHER);
+	expect_replaced(test, belt, text);
 }
 
 /* As a module does that reads the value without RCU. */
@@ -163,7 +165,7 @@ static void an_entry_to_which_a_task_has_a_reference_is_replaced(struct kunit *t
 	entry = see(belt, &seen);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	refcount_inc(&entry->ref);
-	expect_replaced(test, belt, "another", HB_PUT_EITHER);
+	expect_replaced(test, belt, "another");
 	KUNIT_EXPECT_TRUE(test, has_value(entry, "a value", 7));
 	hashbelt_entry_put(belt, entry);
 }
@@ -174,20 +176,11 @@ static void an_entry_whose_replacement_is_reported_is_replaced(struct kunit *tes
 	struct fixture *f = test->priv;
 	struct hashbelt_config config = { .reasons = HASHBELT_REPORT(HASHBELT_REPLACED) };
 
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_REASONS), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_REASONS), 0);
 	put_text(belt, "a value", 0);
-	expect_replaced(test, belt, "another", HB_PUT_EITHER);
+	expect_replaced(test, belt, "another");
 	hashbelt_advance(belt, 0);
 	KUNIT_EXPECT_EQ(test, f->last.reason, (u32)HASHBELT_REPLACED);
-}
-
-/* Modules read values under RCU that do not change. */
-static void the_put_of_a_module_replaces(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_overwriting(test);
-
-	put_text(belt, "a value", 0);
-	expect_replaced(test, belt, "another", HB_PUT_ENTRY);
 }
 
 /* @how and @ttl_ms: of the get. */
@@ -205,7 +198,7 @@ static void expect_look_again(struct kunit *test, struct hashbelt_belt *belt, u3
 	hits = stat_of(belt, HASHBELT_STAT_HITS);
 	touches = stat_of(belt, HASHBELT_STAT_TOUCHES);
 	KUNIT_EXPECT_FALSE(test, hb_hit(belt, entry, &item, now, seen));
-	KUNIT_EXPECT_FALSE(test, hashbelt_hit_stale(belt, entry, &item, now, seen));
+	KUNIT_EXPECT_FALSE(test, hb_hit_stale(belt, entry, &item, now, seen));
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_HITS), hits);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TOUCHES), touches);
 	KUNIT_EXPECT_EQ(test, hb_node_deadline(&entry->node), now + TTL);
@@ -227,9 +220,9 @@ static void a_belt_whose_gets_have_refreshed_overwrites_nothing(struct kunit *te
 	put_text(belt, "a value", 0);
 	KUNIT_EXPECT_EQ(test, put_text(belt, "another", 0), 1);
 	set_policy(test, belt, HASHBELT_REFRESH_ON_GET);
-	expect_replaced(test, belt, "a third", HB_PUT_EITHER);
+	expect_replaced(test, belt, "a third");
 	set_policy(test, belt, 0);
-	expect_replaced(test, belt, "fourth!", HB_PUT_EITHER);
+	expect_replaced(test, belt, "fourth!");
 }
 
 /* The reader has found the first value; gets refresh from the moment on at which it ends. */
@@ -267,16 +260,16 @@ static void a_reader_of_a_stale_value_that_was_overwritten_looks_again(struct ku
 	struct hb_seen seen;
 	u64 now;
 
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_GRACE), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_GRACE), 0);
 	put_text(belt, "a value", 0);
 	put_text(belt, "another", 0);
 	entry = see(belt, &seen);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	move_time_only(belt, TTL);
 	now = hashbelt_now(belt);
-	KUNIT_EXPECT_TRUE(test, hashbelt_hit_stale(belt, entry, &item, now, seen));
+	KUNIT_EXPECT_TRUE(test, hb_hit_stale(belt, entry, &item, now, seen));
 	seen.version--;
-	KUNIT_EXPECT_FALSE(test, hashbelt_hit_stale(belt, entry, &item, now, seen));
+	KUNIT_EXPECT_FALSE(test, hb_hit_stale(belt, entry, &item, now, seen));
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_STALE), 1ULL);
 }
 
@@ -318,11 +311,13 @@ static void a_copy_never_goes_into_the_belt(struct kunit *test)
 	struct hashbelt_belt *belt = make_overwriting(test);
 	struct hashbelt_item item = {};
 
-	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "a value", 7, &item, HB_PUT_COPY), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "a value", 7, &item, HB_PUT_COPY),
+			HB_PUT_NEEDS_ENTRY);
 	KUNIT_EXPECT_FALSE(test, has(belt, 1));
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REFUSED), 0ULL);
 	put_text(belt, "a value", 0);
-	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "longer text", 11, &item, HB_PUT_COPY), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "longer text", 11, &item, HB_PUT_COPY),
+			HB_PUT_NEEDS_ENTRY);
 	item = (struct hashbelt_item){ .how = HASHBELT_IF_ABSENT };
 	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_COPY), -EEXIST);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REFUSED), 1ULL);
@@ -331,7 +326,8 @@ static void a_copy_never_goes_into_the_belt(struct kunit *test)
 	item = (struct hashbelt_item){ .ttl_ms = HASHBELT_TTL_KEEP - 1 };
 	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_COPY), -EINVAL);
 	item = (struct hashbelt_item){};
-	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_COPY), 1);
+	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_COPY),
+			HB_PUT_COPIED);
 	KUNIT_EXPECT_EQ(test, item.version, version_of(belt, 1));
 }
 
@@ -357,7 +353,7 @@ static void a_full_belt_takes_values_that_overwrite(struct kunit *test)
 	struct hashbelt_info info;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_MAX_ENTRIES), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_MAX_ENTRIES), 0);
 	KUNIT_EXPECT_EQ(test, put_text(belt, "a value", 0), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 2), -ENOSPC);
 	for (i = 0; i < 3; i++)
@@ -375,7 +371,6 @@ static struct kunit_case overwrite_cases[] = {
 	KUNIT_CASE(an_entry_is_replaced_by_a_large_value),
 	KUNIT_CASE(an_entry_to_which_a_task_has_a_reference_is_replaced),
 	KUNIT_CASE(an_entry_whose_replacement_is_reported_is_replaced),
-	KUNIT_CASE(the_put_of_a_module_replaces),
 	KUNIT_CASE(a_reader_of_a_value_that_was_overwritten_looks_again),
 	KUNIT_CASE(a_belt_whose_gets_have_refreshed_overwrites_nothing),
 	KUNIT_CASE(a_get_refreshes_no_value_that_it_has_not_seen),

@@ -23,12 +23,12 @@ static struct hashbelt_event take(struct hashbelt_belt *belt, unsigned int *key)
 	struct hb_fifo events = {};
 	u64 lost;
 
-	if (hashbelt_take_events(belt, &events, SIZE_MAX, 1, false, &lost))
+	if (hb_take_events(belt, &events, SIZE_MAX, 1, false, &lost))
 		return record;
 	hashbelt_describe_event(events.first, &record);
 	record.lost = lost;
-	memcpy(key, hashbelt_event_entry(events.first)->data, sizeof(*key));
-	hashbelt_settle_events(belt, &events, false);
+	memcpy(key, hb_event_entry(events.first)->data, sizeof(*key));
+	hb_settle_events(belt, &events, false);
 	return record;
 }
 
@@ -132,8 +132,8 @@ static void a_queue_over_its_limit_is_trimmed_in_batches(struct kunit *test)
 	wait_for_resize(belt);
 	/* Keep the worker out. A change of settings makes one step by itself. */
 	atomic_inc(&belt->movers);
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 10 },
-		     HASHBELT_SET_MAX_EVENTS);
+	hb_set(belt, &(struct hashbelt_config){ .max_events = 10 },
+	       HASHBELT_SET_MAX_EVENTS);
 	mutex_lock(&belt->round_lock);
 	put(belt, 1);
 	hashbelt_expire(belt, &(unsigned int){ 1 }, sizeof(key));
@@ -161,11 +161,11 @@ static void returned_events_are_trimmed_to_the_limit(struct kunit *test)
 	for (key = 0; key < 1000; key++)
 		put(belt, key);
 	hashbelt_advance(belt, 300 * SEC);
-	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1000, true, &lost), 0);
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 10 },
-		     HASHBELT_SET_MAX_EVENTS);
+	KUNIT_ASSERT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, 1000, true, &lost), 0);
+	hb_set(belt, &(struct hashbelt_config){ .max_events = 10 },
+	       HASHBELT_SET_MAX_EVENTS);
 	wait_for_resize(belt);
-	hashbelt_return_events(belt, &events, true, 0, true);
+	hb_return_events(belt, &events, true, 0, true);
 	wait_for_resize(belt);
 	KUNIT_EXPECT_EQ(test, belt->queue.waiting.count, 10ULL);
 	KUNIT_EXPECT_EQ(test, take(belt, &key).lost, 990ULL);
@@ -181,8 +181,8 @@ static void a_large_event_drops_a_batch_and_the_next_one_is_lost(struct kunit *t
 	u64 queued, lost;
 
 	KUNIT_ASSERT_NOT_NULL(test, value);
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
-		     HASHBELT_SET_MAX_BYTES);
+	hb_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
+	       HASHBELT_SET_MAX_BYTES);
 	/* Events of replaced entries are not charged to the belt, so these fill the queue alone. */
 	for (key = 0; key < 5000; key++)
 		put(belt, 1);
@@ -215,8 +215,8 @@ static void an_event_that_is_lost_at_a_full_queue_gives_back_its_charge(struct k
 	unsigned int key, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, value);
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
-		     HASHBELT_SET_MAX_BYTES);
+	hb_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
+	       HASHBELT_SET_MAX_BYTES);
 	for (key = 0; key < 5000; key++)
 		put(belt, 1);
 	wait_for_resize(belt);
@@ -269,15 +269,15 @@ static void a_belt_reports_the_chosen_reasons_and_no_other(struct kunit *test)
 			.policy = HASHBELT_EVICT, .max_entries = 2,
 		};
 
-		hashbelt_set(belt, &config, HASHBELT_SET_REASONS | HASHBELT_SET_POLICY |
-			     HASHBELT_SET_MAX_ENTRIES);
+		hb_set(belt, &config, HASHBELT_SET_REASONS | HASHBELT_SET_POLICY |
+		       HASHBELT_SET_MAX_ENTRIES);
 		put_ttl(belt, 2, 1000);
 		put(belt, key);				/* 1 */
 		put(belt, key);				/* 1 is replaced */
 		put(belt, 3);				/* 2 is evicted */
 		take_out(belt, key);			/* 1 is removed */
 		config.max_entries = 0;
-		hashbelt_set(belt, &config, HASHBELT_SET_MAX_ENTRIES);
+		hb_set(belt, &config, HASHBELT_SET_MAX_ENTRIES);
 		hashbelt_advance(belt, 300 * SEC);	/* 3 expires */
 		put(belt, 4);
 		hb_evict(belt, HASHBELT_PRESSURE, 1);
@@ -365,11 +365,11 @@ static void returned_events_are_read_first_and_in_order(struct kunit *test)
 		put(belt, key);
 		hashbelt_expire(belt, &key, sizeof(key));
 	}
-	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &held, SIZE_MAX, 4, true, &lost), 0);
+	KUNIT_ASSERT_EQ(test, hb_take_events(belt, &held, SIZE_MAX, 4, true, &lost), 0);
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 2ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 4ULL);
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 6ULL);
-	hashbelt_return_events(belt, &held, true, 0, true);
+	hb_return_events(belt, &held, true, 0, true);
 	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 0ULL);
 	for (key = 1; key <= 6; key++)
 		expect(test, key, HASHBELT_EXPIRED);
@@ -395,10 +395,10 @@ static void any_number_of_returned_events_is_read_in_order(struct kunit *test)
 			put(belt, key);
 			hashbelt_expire(belt, &key, sizeof(key));
 		}
-		KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &held, SIZE_MAX, counts[i / 2],
-							   held_too, &lost), 0);
+		KUNIT_ASSERT_EQ(test, hb_take_events(belt, &held, SIZE_MAX, counts[i / 2],
+						     held_too, &lost), 0);
 		KUNIT_ASSERT_EQ(test, held.count, (u64)counts[i / 2]);
-		hashbelt_return_events(belt, &held, held_too, lost, false);
+		hb_return_events(belt, &held, held_too, lost, false);
 		KUNIT_ASSERT_EQ(test, held.count, 0ULL);
 		for (key = 0; key < counts[i / 2] + 70; key++) {
 			unsigned int is = U32_MAX;
@@ -422,12 +422,12 @@ static void a_read_takes_the_whole_events_that_fit(struct kunit *test)
 		put(belt, key);		/* 64 + 4 + 4 bytes */
 		hashbelt_expire(belt, &key, sizeof(key));
 	}
-	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, 71, 9, false, &lost), -EMSGSIZE);
-	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, 215, 9, false, &lost), 0);
+	KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, 71, 9, false, &lost), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, 215, 9, false, &lost), 0);
 	KUNIT_EXPECT_EQ(test, events.count, 2ULL);
-	hashbelt_settle_events(belt, &events, false);
+	hb_settle_events(belt, &events, false);
 	expect(test, 3, HASHBELT_EXPIRED);
-	KUNIT_EXPECT_EQ(test, hashbelt_take_events(belt, &events, 1000, 9, false, &lost), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, 1000, 9, false, &lost), -EAGAIN);
 }
 
 static void a_reinserted_entry_is_reported_and_stays(struct kunit *test)
@@ -507,7 +507,7 @@ static void lags_are_counted_by_their_powers_of_two(struct kunit *test)
 	put(belt, 3);			/* in the last bin */
 	put(belt, 4);
 	hashbelt_expire(belt, &key, sizeof(key));	/* no lag: the deadline is ahead */
-	hashbelt_stat(belt, counters, lags);
+	hb_stat(belt, counters, lags);
 	KUNIT_EXPECT_EQ(test, lags[0], 1ULL);
 	KUNIT_EXPECT_EQ(test, lags[3], 1ULL);
 	/* Keys 1 and 2 are past their deadlines again, and have not been handed over. */

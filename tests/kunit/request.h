@@ -41,7 +41,7 @@ static inline int ask(struct fixture *f, u64 id, unsigned int key, u64 ttl_ms)
 
 static inline u32 complete_key(struct hashbelt_belt *belt, unsigned int key)
 {
-	return hashbelt_complete(belt, &key, sizeof(key));
+	return hb_complete(belt, &key, sizeof(key));
 }
 
 /* Takes and settles the next completion of a client. Returns its cause, 0 if there is none. */

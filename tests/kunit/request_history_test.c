@@ -157,7 +157,7 @@ static void cancel_and_compare(struct kunit *test, struct model *model, u32 rand
 	struct fixture *f = test->priv;
 	bool waits = asked->waits && asked->deadline > hashbelt_now(f->belt);
 
-	KUNIT_ASSERT_EQ(test, hashbelt_cancel(f->belt, f->clients[asked->client], asked->id),
+	KUNIT_ASSERT_EQ(test, hb_request_cancel(f->belt, f->clients[asked->client], asked->id),
 			waits ? 0 : -ENOENT);
 	if (waits)
 		asked->waits = false;

@@ -183,7 +183,7 @@ static void a_request_past_its_deadline_is_not_completed(struct kunit *test)
 	expect_completion(test, 4, HASHBELT_BY_PUT, 1);
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 2), 0u);
 	expect_completion(test, 2, HASHBELT_BY_TIMEOUT, NO_KEY);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 3), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 3), -ENOENT);
 	expect_completion(test, 3, HASHBELT_BY_TIMEOUT, NO_KEY);
 	expect_no_completion(test);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TIMED_OUT), 3ULL);
@@ -198,17 +198,17 @@ static void a_cancelled_request_is_gone_without_a_completion(struct kunit *test)
 	struct hashbelt_belt *belt = make_plain(test);
 	struct fixture *f = test->priv;
 
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), -ENOENT);
 	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 1, keys, 4, 0), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[1], 1), -ENOENT);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[1], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), -ENOENT);
 	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 0u);
 	expect_no_completion(test);
 	expect_empty(test);
 	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 1, keys, 4, 0), 0);
 	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), -ENOENT);
 	expect_completion(test, 1, HASHBELT_BY_PUT, 2);
 }
 
@@ -287,7 +287,7 @@ static void an_evicted_or_cleared_request_is_completed_with_the_cause(struct kun
 	flush_work(&belt->work);
 	expect_completion(test, 3, HASHBELT_BY_CLEAR, NO_KEY);
 	KUNIT_EXPECT_EQ(test, ask(f, 4, 1, 1000), 0);
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	flush_work(&belt->work);
 	expect_completion(test, 4, HASHBELT_BY_CLEAR, NO_KEY);
 	KUNIT_EXPECT_EQ(test, ask(f, 5, 1, 1000), -EIDRM);
@@ -440,7 +440,7 @@ static void completions_are_taken_whole_and_can_be_returned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, 71, 9), -EMSGSIZE);
 	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, 150, 9), 0);
 	KUNIT_EXPECT_EQ(test, events.count, 2ULL);
-	hashbelt_return_completed(belt, f->clients[0], &events);
+	hb_return_completed(belt, f->clients[0], &events);
 	KUNIT_EXPECT_EQ(test, events.count, 0ULL);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, take_completion(f, 0, &record, &key), (u32)HASHBELT_BY_PUT);
@@ -451,7 +451,7 @@ static void completions_are_taken_whole_and_can_be_returned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &(struct hb_fifo){},
 						      SIZE_MAX, 9), -EAGAIN);
 	hashbelt_client_close(belt, f->clients[0]);
-	hashbelt_return_completed(belt, f->clients[0], &events);
+	hb_return_completed(belt, f->clients[0], &events);
 	KUNIT_EXPECT_EQ(test, f->clients[0]->completed.count, 0ULL);
 	drop_client(f, 0);
 	take_out(belt, 1);

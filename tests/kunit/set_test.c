@@ -9,13 +9,13 @@ static void a_lower_limit_removes_no_entry_before_the_next_put(struct kunit *tes
 {
 	struct hashbelt_belt *belt = make_full(test, 0, 100);
 
-	hashbelt_set(belt, &(struct hashbelt_config){ .max_entries = 10 },
-		     HASHBELT_SET_MAX_ENTRIES);
+	hb_set(belt, &(struct hashbelt_config){ .max_entries = 10 },
+	       HASHBELT_SET_MAX_ENTRIES);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 100ULL);
 	KUNIT_EXPECT_EQ(test, put(belt, 100), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	hashbelt_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
-		     HASHBELT_SET_POLICY);
+	hb_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
+	       HASHBELT_SET_POLICY);
 	KUNIT_EXPECT_EQ(test, put(belt, 100), 0);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 10ULL);
 }
@@ -36,8 +36,8 @@ static void another_geometry_loses_no_entry_and_keeps_all_deadlines(struct kunit
 			.ttl = geometries[i].ttl, .buckets = geometries[i].buckets,
 		};
 
-		KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_TTL |
-						   HASHBELT_SET_BUCKETS), 0);
+		KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_TTL |
+					     HASHBELT_SET_BUCKETS), 0);
 		KUNIT_EXPECT_EQ(test, belt->ttl, geometries[i].ttl);
 		KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 500 * SEC), 0);
 		for (key = 0; key < 3000; key++)
@@ -72,7 +72,7 @@ static void entries_move_to_another_geometry_in_batches(struct kunit *test)
 	for (key = 0; key < 5000; key++)
 		put(belt, key);
 	flush_work(&belt->work);
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){
 		.buckets = 500 }, HASHBELT_SET_BUCKETS), 0);
 	/* All entries were in one bucket, which the first step unloads. */
 	mutex_lock(&belt->round_lock);
@@ -94,10 +94,10 @@ static void a_set_that_fails_changes_nothing(struct kunit *test)
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
 	u64 used = hb_memory_used();
 
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){
 		.buckets = 1, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -EINVAL);
 	hb_memory_limit(used + 1000);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){
 		.buckets = 65536, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -ENOSPC);
 	hb_memory_limit(U64_MAX);
 	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 5u);
@@ -112,13 +112,13 @@ static void rotations_are_counted_across_changes_of_geometry(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 10; i++)
-		hashbelt_rotate(belt);
+		hb_rotate(belt);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 10ULL);
-	hashbelt_set(belt, &(struct hashbelt_config){ .ttl = SEC, .buckets = 11 },
-		     HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS);
+	hb_set(belt, &(struct hashbelt_config){ .ttl = SEC, .buckets = 11 },
+	       HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS);
 	hashbelt_advance(belt, SEC);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
-	hashbelt_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
+	hb_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
 	hashbelt_advance(belt, SEC);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 25ULL);
@@ -131,8 +131,8 @@ static void new_wheels_have_as_many_levels_as_the_old_ones(struct kunit *test)
 
 	put_ttl(belt, 1, 1000000000);
 	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .ttl = TTL },
-					   HASHBELT_SET_TTL), 0);
+	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .ttl = TTL },
+				     HASHBELT_SET_TTL), 0);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
 }

@@ -27,7 +27,7 @@ static struct counts before;
 
 static void read_counts(struct hashbelt_belt *belt, struct counts *counts)
 {
-	hashbelt_stat(belt, counts->of, counts->lags);
+	hb_stat(belt, counts->of, counts->lags);
 }
 
 static void begin_count(struct hashbelt_belt *belt)
@@ -163,7 +163,7 @@ static void puts_are_counted_by_their_result(struct kunit *test)
 	EXPECT_COUNTS(test, belt,
 		      [HASHBELT_STAT_ADDS] = 2, [HASHBELT_STAT_PUTS_NEW] = 1,
 		      [HASHBELT_STAT_PUTS_REPLACED] = 1);
-	hashbelt_kill(belt);
+	hb_kill(belt);
 	begin_count(belt);
 	KUNIT_EXPECT_EQ(test, put(belt, 1), -EIDRM);
 	KUNIT_EXPECT_EQ(test, add_one(belt, 1), -EIDRM);
@@ -185,8 +185,8 @@ static void a_full_belt_counts_what_it_rejects_or_evicts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, put(belt, 3), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, add_one(belt, 4), -ENOSPC);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_REJECTED] = 2);
-	hashbelt_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
-		     HASHBELT_SET_POLICY);
+	hb_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
+	       HASHBELT_SET_POLICY);
 	begin_count(belt);
 	KUNIT_EXPECT_EQ(test, put(belt, 3), 0);
 	KUNIT_EXPECT_EQ(test, add_one(belt, 4), 0);
@@ -323,13 +323,13 @@ static u64 take_events(struct hashbelt_belt *belt, unsigned int most, bool retur
 	struct hb_fifo events = {};
 	u64 lost = 0;
 
-	if (hashbelt_take_events(belt, &events, SIZE_MAX, most, false, &lost))
+	if (hb_take_events(belt, &events, SIZE_MAX, most, false, &lost))
 		return 0;
-	hashbelt_count_read(belt, events.count);
+	hb_count_read(belt, events.count);
 	if (return_them)
-		hashbelt_return_events(belt, &events, false, lost, true);
+		hb_return_events(belt, &events, false, lost, true);
 	else
-		hashbelt_settle_events(belt, &events, false);
+		hb_settle_events(belt, &events, false);
 	return lost;
 }
 
@@ -367,10 +367,10 @@ static void events_that_no_reader_got_never_count_as_read(struct kunit *test)
 	put(belt, 1);
 	expire(belt, 1);
 	begin_count(belt);
-	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1, true, &lost), 0);
+	KUNIT_ASSERT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, 1, true, &lost), 0);
 	/* Not even for a moment: a counter never decreases. */
 	EXPECT_COUNTS(test, belt, 0);
-	hashbelt_return_events(belt, &events, true, lost, false);
+	hb_return_events(belt, &events, true, lost, false);
 	EXPECT_COUNTS(test, belt, 0);
 	KUNIT_EXPECT_EQ(test, take_events(belt, 1, false), 0ULL);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_EVENTS_READ] = 1);
@@ -419,8 +419,8 @@ static void a_value_in_its_grace_time_is_counted_as_stale(struct kunit *test)
 	now = hashbelt_now(belt);
 	begin_count(belt);
 	rcu_read_lock();
-	entry = hashbelt_find_stale(belt, &key, sizeof(key), now, &seen);
-	KUNIT_EXPECT_TRUE(test, entry && hashbelt_hit_stale(belt, entry, &item, now, seen));
+	entry = hb_find_stale(belt, &key, sizeof(key), now, &seen);
+	KUNIT_EXPECT_TRUE(test, entry && hb_hit_stale(belt, entry, &item, now, seen));
 	rcu_read_unlock();
 	look_plainly(belt, key);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_STALE] = 1,
@@ -500,9 +500,9 @@ static void requests_are_counted_when_registered_and_when_they_end(struct kunit 
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_REQUESTS] = 6);
 	begin_count(belt);
 	/* One is completed by COMPLETE, one by a put, and one is cancelled. */
-	KUNIT_EXPECT_EQ(test, hashbelt_complete(belt, &key, sizeof(key)), 1u);
+	KUNIT_EXPECT_EQ(test, hb_complete(belt, &key, sizeof(key)), 1u);
 	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 3), 0);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 3), 0);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_COMPLETED] = 2,
 		      [HASHBELT_STAT_PUTS_NEW] = 1);
 	/* The put and the cancel find requests past their deadlines. The drain finds the third. */
@@ -511,7 +511,7 @@ static void requests_are_counted_when_registered_and_when_they_end(struct kunit 
 	mutex_lock(&belt->round_lock);
 	move_time_only(belt, SEC);
 	put(belt, 4);
-	KUNIT_EXPECT_EQ(test, hashbelt_cancel(belt, f->clients[0], 5), -ENOENT);
+	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 5), -ENOENT);
 	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_TIMED_OUT] = 2,
 		      [HASHBELT_STAT_PUTS_NEW] = 1);
 	mutex_unlock(&belt->round_lock);
@@ -588,11 +588,11 @@ static void with_a_grace_time_the_lag_begins_at_its_end(struct kunit *test)
 	expect_lag(test, belt, HASHBELT_LAGS);
 	KUNIT_EXPECT_EQ(test, advance_to_alarm(belt), 0);
 	expect_lag(test, belt, 15);	/* 16384 ms or more */
-	KUNIT_ASSERT_EQ(test, hashbelt_take_events(belt, &events, SIZE_MAX, 1, false, &lost), 0);
+	KUNIT_ASSERT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, 1, false, &lost), 0);
 	hashbelt_describe_event(events.first, &record);
 	KUNIT_EXPECT_EQ(test, record.deadline_ns, start + 240 * SEC);
 	KUNIT_EXPECT_EQ(test, record.handed_ns, start + 360 * SEC);
-	hashbelt_settle_events(belt, &events, false);
+	hb_settle_events(belt, &events, false);
 	/* A put over an entry in its grace time hands it over with no lag. */
 	put(belt, 2);
 	begin_count(belt);
@@ -732,7 +732,7 @@ static void idle_hour(unsigned int hour)
 
 	for (i = 0; i < ARRAY_SIZE(idles); i++)
 		if (hour && idles[i].resumed == hour)
-			hashbelt_resume(idles[i].belt);
+			hb_resume(idles[i].belt);
 	schedule_timeout_interruptible(3600 * HZ);
 }
 

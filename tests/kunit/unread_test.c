@@ -14,15 +14,15 @@ static struct hashbelt_belt *make(struct kunit *test, unsigned int entries, u32 
 
 static void set_policy(struct kunit *test, struct hashbelt_belt *belt, u32 policy)
 {
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .policy = policy },
-					   HASHBELT_SET_POLICY), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .policy = policy },
+				     HASHBELT_SET_POLICY), 0);
 }
 
 static void set_max_entries(struct kunit *test, struct hashbelt_belt *belt, unsigned int most)
 {
 	struct hashbelt_config config = { .max_entries = most };
 
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &config, HASHBELT_SET_MAX_ENTRIES), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_MAX_ENTRIES), 0);
 }
 
 static void put_range(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
@@ -368,8 +368,8 @@ static void another_geometry_leaves_no_entry_out(struct kunit *test)
 	atomic_inc(&belt->movers);
 	put_range(test, belt, next, next + 100, HASHBELT_TTL_NEVER);
 	next += 100;
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 7 },
-					   HASHBELT_SET_BUCKETS), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .buckets = 7 },
+				     HASHBELT_SET_BUCKETS), 0);
 	put_range(test, belt, next, next + 1000, HASHBELT_TTL_NEVER);
 	atomic_dec(&belt->movers);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), (u64)ENTRIES);

@@ -54,8 +54,8 @@ static void change_something(struct hashbelt_belt *belt, u32 random)
 		.max_events = 1 + random % 100,
 	};
 
-	hashbelt_set(belt, &config, (random >> 8) & HASHBELT_SET_ALL &
-		     ~(HASHBELT_SET_MODE | HASHBELT_SET_GID));
+	hb_set(belt, &config, (random >> 8) & HASHBELT_SET_ALL &
+	       ~(HASHBELT_SET_MODE | HASHBELT_SET_GID));
 }
 
 static void the_usage_is_the_sum_over_entries_and_events(struct kunit *test)
@@ -126,8 +126,8 @@ static void reserved_room_is_void_after_the_limits_were_set(struct kunit *test)
 
 	hb_room_reserve(belt, &room, 15000);
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 15000ULL);
-	KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .max_bytes = 40000 },
-					   HASHBELT_SET_MAX_BYTES), 0);
+	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .max_bytes = 40000 },
+				     HASHBELT_SET_MAX_BYTES), 0);
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
 	hb_room_release(belt, &room);
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);

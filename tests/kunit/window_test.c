@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Windows of a few instructions: what another task does between any two accesses of a get or a put
- * to memory that they share. hashbelt_core.c is included, with belt/read.h and belt/wheel.h, and
- * each of their atomic accesses is a step, before and after which a case can act as the other task.
+ * to memory that they share. belt/get.c, put.c, add.c and key.c are included, with belt/get.h and
+ * belt/wheel.h, and each of their atomic accesses is a step, before and after which a case can act
+ * as the other task.
  */
 #include <kunit/test.h>
 #include <linux/align.h>
@@ -106,7 +107,10 @@ static inline bool exchange_word(atomic64_t *word, s64 *old, s64 new)
 #define atomic64_read read_word
 #define atomic64_try_cmpxchg exchange_word
 
-#include "hashbelt_core.c"
+#include "belt/add.c"
+#include "belt/get.c"
+#include "belt/key.c"
+#include "belt/put.c"
 
 #include "belt_fixture.h"
 
@@ -115,12 +119,12 @@ static inline bool exchange_word(atomic64_t *word, s64 *old, s64 new)
 /* A key of 8 bytes, in words. */
 static u64 key;
 
-static struct hashbelt_belt *make_overwriting(struct kunit *test, u64 grace)
+static struct hashbelt_belt *make_graced(struct kunit *test, bool overwrites, u64 grace)
 {
 	struct fixture *f = test->priv;
 
 	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .overwrites = true,
+		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .overwrites = overwrites,
 		.grace = grace,
 	});
 	return f->belt;
@@ -161,7 +165,7 @@ static u64 copy_letter(struct hashbelt_belt *belt, char letter, u64 ttl_ms)
 	memset(hashbelt_entry_value(entry), letter, LEN);
 	entry->flags = letter;
 	hb_entry_hash(belt, entry);
-	return hb_put(belt, entry, &item, HB_PUT_COPY) == 1 ? item.version : 0;
+	return hb_put(belt, entry, &item, HB_PUT_COPY) == HB_PUT_COPIED ? item.version : 0;
 }
 
 static int get_letter(struct hashbelt_belt *belt, struct hashbelt_item *item)
@@ -227,9 +231,15 @@ static void overwrite_it_twice(void)
 
 static void replace_it(void)
 {
+	struct hashbelt_entry *old = present(scene.belt);
 	struct hashbelt_item item = {};
 
+	/* A put does not overwrite an entry to which a task has a reference. */
+	if (old)
+		refcount_inc(&old->ref);
 	hb_put(scene.belt, scene.spare, &item, HB_PUT_ENTRY);
+	if (old)
+		hashbelt_entry_put(scene.belt, old);
 	scene.spare = NULL;
 	scene.versions[1] = item.version;
 }
@@ -279,7 +289,7 @@ static int try_get(enum get get, struct hashbelt_item *item, char *value)
 	bool hit;
 
 	if (get >= STALE)
-		entry = hashbelt_find_stale(scene.belt, &key, sizeof(key), now, &seen);
+		entry = hb_find_stale(scene.belt, &key, sizeof(key), now, &seen);
 	else
 		entry = hb_find(scene.belt, &key, sizeof(key), now, &seen, NULL);
 	if (!entry)
@@ -288,7 +298,7 @@ static int try_get(enum get get, struct hashbelt_item *item, char *value)
 	step();
 	memcpy(value + LEN / 2, hashbelt_entry_value(entry) + LEN / 2, LEN / 2);
 	if (get >= STALE)
-		hit = hashbelt_hit_stale(scene.belt, entry, item, now, seen);
+		hit = hb_hit_stale(scene.belt, entry, item, now, seen);
 	else
 		hit = hb_hit(scene.belt, entry, item, now, seen);
 	return hit ? 0 : -EAGAIN;
@@ -326,7 +336,7 @@ static void what_a_get_returns_belongs_to_one_put(struct kunit *test)
 	bool replaces = window->act == replace_it || window->act == replace_and_overwrite_it;
 	unsigned int when, beside = 0;
 
-	scene = (struct scene){ .belt = make_overwriting(test, 1000 * SEC) };
+	scene = (struct scene){ .belt = make_graced(test, true, 1000 * SEC) };
 	for (when = 1; ; when++) {
 		key = when;
 		memset(scene.versions, 0, sizeof(scene.versions));
@@ -426,7 +436,7 @@ static void a_get_beside_a_put_that_overwrites_sees_one_value(struct kunit *test
 	static const u64 ttls_ms[] = { 0, HASHBELT_TTL_KEEP };
 	unsigned int begin, look, end, all, i;
 
-	scene = (struct scene){ .belt = make_overwriting(test, 0) };
+	scene = (struct scene){ .belt = make_graced(test, true, 0) };
 	KUNIT_ASSERT_NE(test, put_letter(scene.belt, 'a', 0), 0ULL);
 	for (i = 0; i < ARRAY_SIZE(ttls_ms); i++) {
 		all = overwrite_beside(test, 0, 0, 0, ttls_ms[i]);
@@ -470,14 +480,14 @@ static void seal_it(void)
 /* A write to the key; returns as the call. */
 struct writer {
 	const char *name;
-	int (*write)(struct hashbelt_item *item, enum hb_put_mode mode);
-	enum hb_put_mode mode;
+	int (*write)(struct hashbelt_item *item);
+	bool copies;	/* a put copies its value into the entry that is there */
 	u32 how;
 	u64 ttl_ms;
 	int err;	/* if the reader was told before that the entry has expired */
 };
 
-static int write_put(struct hashbelt_item *item, enum hb_put_mode mode)
+static int write_put(struct hashbelt_item *item)
 {
 	struct hashbelt_entry *entry = new_entry(expiry.belt, '7');
 	int err;
@@ -485,27 +495,27 @@ static int write_put(struct hashbelt_item *item, enum hb_put_mode mode)
 	if (!entry)
 		return -ENOMEM;
 	item->version = expiry.version;
-	err = hb_put(expiry.belt, entry, item, mode);
-	if (err > 0)
+	err = hb_put(expiry.belt, entry, item, HB_PUT_ENTRY);
+	if (err == HB_PUT_COPIED)
 		hashbelt_entry_put(expiry.belt, entry);
 	return min(err, 0);
 }
 
-static int write_sum(struct hashbelt_item *item, enum hb_put_mode mode)
+static int write_sum(struct hashbelt_item *item)
 {
 	struct hashbelt_sum sum = { .by = 1, .value = 3 };
-	int err = hb_add(expiry.belt, &key, sizeof(key), item, &sum, mode);
+	int err = hb_add(expiry.belt, &key, sizeof(key), item, &sum);
 
 	/* The number that was there is all '1'. */
 	return err ?: (sum.value == 4) != expiry.sealed ? -EILSEQ : 0;
 }
 
-static int write_deadline(struct hashbelt_item *item, enum hb_put_mode mode)
+static int write_deadline(struct hashbelt_item *item)
 {
 	return hashbelt_touch(expiry.belt, &key, sizeof(key), item);
 }
 
-static int get_and_touch(struct hashbelt_item *item, enum hb_put_mode mode)
+static int get_and_touch(struct hashbelt_item *item)
 {
 	int err;
 
@@ -516,25 +526,25 @@ static int get_and_touch(struct hashbelt_item *item, enum hb_put_mode mode)
 }
 
 static const struct writer writers[] = {
-	{ "put that keeps the deadline", write_put, HB_PUT_ENTRY, 0, HASHBELT_TTL_KEEP },
-	{ "put that keeps it, copied", write_put, HB_PUT_EITHER, 0, HASHBELT_TTL_KEEP },
-	{ "put that keeps it if present", write_put, HB_PUT_ENTRY, HASHBELT_IF_PRESENT,
+	{ "put that keeps the deadline", write_put, false, 0, HASHBELT_TTL_KEEP },
+	{ "put that keeps it, copied", write_put, true, 0, HASHBELT_TTL_KEEP },
+	{ "put that keeps it if present", write_put, false, HASHBELT_IF_PRESENT,
 	  HASHBELT_TTL_KEEP, -ENOENT },
-	{ "put that keeps it if present, copied", write_put, HB_PUT_EITHER, HASHBELT_IF_PRESENT,
+	{ "put that keeps it if present, copied", write_put, true, HASHBELT_IF_PRESENT,
 	  HASHBELT_TTL_KEEP, -ENOENT },
-	{ "put that keeps it if unchanged", write_put, HB_PUT_ENTRY, HASHBELT_IF_VERSION,
+	{ "put that keeps it if unchanged", write_put, false, HASHBELT_IF_VERSION,
 	  HASHBELT_TTL_KEEP, -ENOENT },
-	{ "put that keeps it if unchanged, copied", write_put, HB_PUT_EITHER, HASHBELT_IF_VERSION,
+	{ "put that keeps it if unchanged, copied", write_put, true, HASHBELT_IF_VERSION,
 	  HASHBELT_TTL_KEEP, -ENOENT },
-	{ "put", write_put, HB_PUT_ENTRY, 0, 0 },
-	{ "put, copied", write_put, HB_PUT_EITHER, 0, 0 },
-	{ "put for long, copied", write_put, HB_PUT_EITHER, 0, 500000 },
-	{ "put if unchanged, copied", write_put, HB_PUT_EITHER, HASHBELT_IF_VERSION, 0, -ENOENT },
-	{ "addition", write_sum, HB_PUT_ENTRY, 0, 0 },
-	{ "addition, copied", write_sum, HB_PUT_EITHER, 0, 0 },
-	{ "touch", write_deadline, HB_PUT_ENTRY, 0, 5000, -ENOENT },
-	{ "touch for long", write_deadline, HB_PUT_ENTRY, 0, 500000, -ENOENT },
-	{ "get that touches", get_and_touch, HB_PUT_ENTRY, HASHBELT_AND_TOUCH, 500000, -ENOENT },
+	{ "put", write_put, false, 0, 0 },
+	{ "put, copied", write_put, true, 0, 0 },
+	{ "put for long, copied", write_put, true, 0, 500000 },
+	{ "put if unchanged, copied", write_put, true, HASHBELT_IF_VERSION, 0, -ENOENT },
+	{ "addition", write_sum, false, 0, 0 },
+	{ "addition, copied", write_sum, true, 0, 0 },
+	{ "touch", write_deadline, false, 0, 5000, -ENOENT },
+	{ "touch for long", write_deadline, false, 0, 500000, -ENOENT },
+	{ "get that touches", get_and_touch, false, HASHBELT_AND_TOUCH, 500000, -ENOENT },
 };
 
 static void writer_name(const struct writer *writer, char *name)
@@ -555,7 +565,7 @@ static void write_beside(struct kunit *test, const struct writer *writer, unsign
 	int err;
 
 	begin_steps(seal_it, when, NULL);
-	err = writer->write(&item, writer->mode);
+	err = writer->write(&item);
 	stop_steps();
 	KUNIT_ASSERT_EQ(test, err, expiry.sealed ? writer->err : 0);
 	KUNIT_ASSERT_EQ(test, get_letter(expiry.belt, &found), err);
@@ -581,7 +591,7 @@ static void no_writer_revives_an_entry_that_a_reader_found_expired(struct kunit 
 	const struct writer *writer = test->param_value;
 	unsigned int when, sealed = 0;
 
-	expiry.belt = make_overwriting(test, 0);
+	expiry.belt = make_graced(test, writer->copies, 0);
 	for (when = 1; ; when++) {
 		key = when;
 		expiry.sealed = false;
@@ -606,7 +616,7 @@ static void no_writer_revives_an_entry_that_a_reader_found_expired(struct kunit 
 
 static void an_entry_that_is_sealed_is_not_overwritten(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_overwriting(test, 0);
+	struct hashbelt_belt *belt = make_graced(test, true, 0);
 	struct hashbelt_entry *old, *new;
 	u64 version, now = hashbelt_now(belt);
 	unsigned int keep;
@@ -634,7 +644,7 @@ static void an_entry_that_is_sealed_is_not_overwritten(struct kunit *test)
 
 static void an_entry_that_is_sealed_is_not_replaced(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_overwriting(test, 0);
+	struct hashbelt_belt *belt = make_graced(test, true, 0);
 	struct hashbelt_entry *old, *new;
 	u64 now = hashbelt_now(belt);
 	struct hb_shard *shard;

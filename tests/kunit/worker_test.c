@@ -311,7 +311,7 @@ static void a_change_of_settings_drains_what_is_due(struct kunit *test)
 	atomic_inc(&belt->movers);
 	move_time_only(belt, 300 * SEC);
 	for (most = 1; most <= 10; most++)
-		KUNIT_EXPECT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){
+		KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){
 			.max_events = most }, HASHBELT_SET_MAX_EVENTS), 0);
 	KUNIT_EXPECT_EQ(test, f->expired, 1u);
 	atomic_dec(&belt->movers);
@@ -704,14 +704,14 @@ static int advance_300(struct hashbelt_belt *belt)
 
 static int set_7_buckets(struct hashbelt_belt *belt)
 {
-	return hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 7 },
-			    HASHBELT_SET_BUCKETS);
+	return hb_set(belt, &(struct hashbelt_config){ .buckets = 7 },
+		      HASHBELT_SET_BUCKETS);
 }
 
 static int set_one_event(struct hashbelt_belt *belt)
 {
-	return hashbelt_set(belt, &(struct hashbelt_config){ .max_events = 1 },
-			    HASHBELT_SET_MAX_EVENTS);
+	return hb_set(belt, &(struct hashbelt_config){ .max_events = 1 },
+		      HASHBELT_SET_MAX_EVENTS);
 }
 
 /* Belt time has moved. The worker drains what is due when the other round has ended. */
@@ -774,8 +774,8 @@ static void begin_to_unload(struct kunit *test, struct hashbelt_belt *belt)
 	flush_work(&belt->work);
 	/* As if a task advanced belt time: then the worker leaves the rounds to it. */
 	atomic_inc(&belt->movers);
-	KUNIT_ASSERT_EQ(test, hashbelt_set(belt, &(struct hashbelt_config){ .buckets = 400 },
-					   HASHBELT_SET_BUCKETS), 0);
+	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .buckets = 400 },
+				     HASHBELT_SET_BUCKETS), 0);
 	KUNIT_ASSERT_TRUE(test, hb_is_unloading(belt->shards));
 }
 

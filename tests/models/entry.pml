@@ -8,7 +8,7 @@
  * floor, the clock. Accesses that the lock protects are part of the next such step. Names are
  * those of the code:
  * hb_find_in(), hb_find_again(), hb_plain_hit(), hb_end_hit(), hb_live(), replace(), put_into(),
- * overwrite(), expire_or_requeue(), hb_expire(), hb_leave(), set_deadline().
+ * overwrite(), expire_or_requeue(), hb_expire(), hb_leave(), hb_set_deadline().
  *
  * -DREINSERT: an expired entry is reported and reinserted.
  * -DREFRESHES: gets refresh, and no put overwrites. Else puts do, until gets refresh.
@@ -646,7 +646,7 @@ inline put(keep, present)
 	fi
 }
 
-/* hashbelt_remove() */
+/* hb_remove() */
 inline remove()
 {
 	find_live(old, now, is, done, owed);
@@ -676,7 +676,7 @@ inline set()
 }
 
 /*
- * The first half of hashbelt_touch(), without the lock: it samples the time, and then finds an
+ * The first half of hb_touch(), without the lock: it samples the time, and then finds an
  * entry that has a value as of that time; looked: its version.
  */
 inline find_to_touch()

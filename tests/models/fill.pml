@@ -6,7 +6,7 @@
  * docs/races.md lists the properties, and what the model leaves out.
  *
  * All of this happens under one shard's lock, so a critical section is one step. Computing the
- * value is not under the lock. Names are those of belt/fill.c, belt/lease.c and hashbelt_core.c.
+ * value is not under the lock. Names are those of fill.c, lease.c, put.c and key.c in belt/.
  *
  * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
@@ -194,7 +194,7 @@ inline put_if_lease()
 	}
 }
 
-/* hashbelt_give_up() */
+/* hb_fill_give_up() */
 inline give_up()
 {
 	atomic {
@@ -245,7 +245,7 @@ inline fail()
 	}
 }
 
-/* hashbelt_client_close() of a descriptor to which the lease is bound */
+/* hb_client_close() of a descriptor to which the lease is bound */
 inline close()
 {
 	atomic {
@@ -256,7 +256,7 @@ inline close()
 	}
 }
 
-/* hashbelt_fill(): try_acquire(), with refuses() and hb_lease_take() */
+/* hb_fill(): try_acquire(), with refuses() and hb_lease_take() */
 inline ask()
 {
 	atomic {
@@ -333,7 +333,7 @@ proctype filler(byte me)
 #define ENDS(by_remove)	1
 #endif
 
-/* hashbelt_remove() and hashbelt_expire(), with hb_fill_invalidate() */
+/* hb_remove() and hb_expire_key(), with hb_fill_invalidate() */
 inline invalidate(by_remove)
 {
 	atomic {

@@ -171,7 +171,7 @@ proctype task(byte me)
 {
 	byte first, place;
 
-	/* hashbelt_lock() */
+	/* hb_lock_acquire() */
 	if
 	:: until[me] = AT(clock + 1)
 	:: until[me] = NEVER
@@ -237,7 +237,7 @@ proctype task(byte me)
 		if
 		:: atomic {
 			owner == me && lease > clock ->
-			/* hashbelt_renew(): to a tick before or after the present end */
+			/* hb_lock_renew(): to a tick before or after the present end */
 			if
 			:: lease = AT(clock + 1)
 			:: lease = AT(clock + LEASE)
@@ -251,7 +251,7 @@ proctype task(byte me)
 		fi;
 		if
 		:: atomic {
-			/* hashbelt_unlock() */
+			/* hb_lock_release() */
 			find_hold();
 			if
 			:: owner == me -> leave()

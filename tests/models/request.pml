@@ -40,7 +40,7 @@ bit gone, attached, queued;
 byte holder_refs = 1;
 
 /* State for assertions only. */
-bit registered;		/* hashbelt_request() has returned success */
+bit registered;		/* hb_request_add() has returned success */
 bit enlisted;
 bit closed;		/* the close of the client's descriptor has returned */
 byte told;		/* completions queued for the client */
@@ -206,7 +206,7 @@ inline finish(flag)
 	fi
 }
 
-/* hashbelt_request() */
+/* hb_request_add() */
 proctype register()
 {
 	byte was, key;
@@ -384,7 +384,7 @@ proctype worker()
 	od
 }
 
-/* hashbelt_cancel() */
+/* hb_request_cancel() */
 proctype cancel()
 {
 	byte was;
@@ -419,7 +419,7 @@ proctype cancel()
 	fi
 }
 
-/* The reader of the events, and then hashbelt_client_close(). */
+/* The reader of the events, and then hb_client_close(). */
 proctype holder()
 {
 	byte was;

@@ -162,7 +162,7 @@ static void read_while_leaving(struct workqueue_struct *workers, bool destroy)
 	queue_work(workers, &leaver.work);
 	mdelay(50);
 	is_so(entry && !memcmp(entry->data, &read_key, sizeof(read_key)));
-	is_so(hashbelt_wipes(belt));
+	is_so(hb_wipes(belt));
 	rcu_read_unlock();
 	flush_work(&leaver.work);
 	destroy_work_on_stack(&leaver.work);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A get, inlined: hashbelt_find() and hashbelt_hit() are calls of these. The device includes them,
- * where the calls, and what they save and restore, took 60 instructions of a get.
+ * A get in two steps, under RCU: hb_find() finds the entry of a key, and hb_hit() or hb_miss()
+ * completes the get. The steps that almost every get takes are inlined; get.c has the others.
  */
-#ifndef _HASHBELT_READ_H
-#define _HASHBELT_READ_H
+#ifndef _HASHBELT_GET_H
+#define _HASHBELT_GET_H
 
 #include "belt.h"
 #include "compat.h"
@@ -26,7 +26,15 @@ struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 				     u32 *gone);
 bool hb_touch_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		  struct hashbelt_item *item, u64 now, struct hb_seen seen);
+u64 hb_set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
+		    struct hb_seen seen);
 void hb_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone, u32 how);
+struct hashbelt_entry *hb_find_stale(struct hashbelt_belt *belt, const void *key, u32 key_len,
+				     u64 now, struct hb_seen *seen);
+bool hb_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		  struct hashbelt_item *item, u64 now, struct hb_seen seen);
+int hb_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		   const struct hashbelt_item *item);
 
 /*
  * True if a put has not overwritten the entry since a reader has seen it: what the reader has read
@@ -123,4 +131,4 @@ static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_e
 		hb_plain_hit(belt, entry, item, now, seen);
 }
 
-#endif /* _HASHBELT_READ_H */
+#endif /* _HASHBELT_GET_H */

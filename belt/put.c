@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A put. Under the lock of the key's shard, one try compares the condition with the entry that is
+ * there, charges the new entry, and replaces the old one or copies the value into it, or adds the
+ * key. A try that lacks something, such as room, changes nothing: the put gets it without the lock,
+ * and tries again. At its end, without the lock, the put finishes the requests that it has
+ * completed.
+ */
+#include <linux/kcsan-checks.h>
+#include <linux/preempt.h>
+
+#include "belt.h"
+#include "compat.h"
+#include "evict.h"
+#include "fill.h"
+#include "put.h"
+#include "request.h"
+#include "shard.h"
+#include "trace.h"
+
+/* Returns 0 if the conditions of a put, but HASHBELT_IF_LEASE, hold for the entry that is there. */
+static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
+			 const struct hashbelt_item *item)
+{
+	u32 demands = item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | HASHBELT_IF_LEASE);
+
+	if (!old)
+		return demands & ~HASHBELT_IF_LEASE ? -ENOENT : 0;
+	if (demands & HASHBELT_IF_VERSION && old->version != item->version)
+		return -ESTALE;
+	if (item->how & HASHBELT_IF_ABSENT ||
+	    (!demands && READ_ONCE(belt->policy) & HASHBELT_KEEP_ON_PUT))
+		return -EEXIST;
+	return 0;
+}
+
+/* Charging, under the shard's lock */
+
+/* Bytes that a put adds to the usage that counts against the belt's limits. */
+static s64 cost_of_put(const struct hashbelt_entry *old, const struct hashbelt_entry *new)
+{
+	return hb_cost(new) - (old ? hb_cost(old) : 0);
+}
+
+/* Charges a put, which ends the fill lease of its key. False: there is no room. */
+static bool charge(struct hb_put *put, const struct hashbelt_entry *old)
+{
+	const struct hashbelt_entry *lease = NULL;
+	struct hb_shard *shard = put->shard;
+
+	lockdep_assert_held(&shard->lock);
+	if (likely(!shard->belt->usage.limited))
+		return true;
+	if (shard->fills)
+		lease = hb_fill_find(shard, put->entry, put->now);
+	return hb_usage_add(shard->belt, !old, cost_of_put(old, put->entry), &put->room,
+			    lease ? hb_cost(lease) : 0);
+}
+
+/* Undoes charge() and hb_attach() for an entry that is not inserted. */
+static void undo_charge(struct hb_put *put, const struct hashbelt_entry *old)
+{
+	struct hashbelt_belt *belt = put->shard->belt;
+
+	if (belt->usage.limited)
+		hb_usage_change(belt, -!old, -cost_of_put(old, put->entry));
+	if (hb_hash_of(put->entry) & HB_TAILED)
+		hb_detach_put(hb_tail(put->entry));
+}
+
+/* Copying a value into the entry that is there, under the shard's lock */
+
+/*
+ * The value of the put may be copied over that of @old: no task reads @old with a reference, no
+ * event is to have the old value, and readers wait for a short copy only.
+ */
+static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
+				 const struct hashbelt_entry *new)
+{
+	/* The write that follows depends on the read of the last other reference. */
+	return shard->belt->overwrites && old->value_len == new->value_len &&
+	       hb_span_of(new) <= HB_FINE_MAX && !((hb_hash_of(old) | new->hash) & HB_TAILED) &&
+	       refcount_read(&old->ref) == 1 && !hb_reports(shard->belt, HASHBELT_REPLACED);
+}
+
+/* Copies a value word by word. The words may be unaligned; cheaper than memcpy(). */
+static __always_inline void copy_value(u8 *to, const u8 *from, u32 len)
+{
+	u32 at;
+
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || unlikely(len < sizeof(u64))) {
+		memcpy(to, from, len);
+		return;
+	}
+	for (at = 0; at + sizeof(u64) <= len; at += sizeof(u64))
+		WRITE_ONCE(*(u64 *)(to + at), hb_word(from + at));
+	/* The last word overlaps the one before. */
+	at = len - sizeof(u64);
+	WRITE_ONCE(*(u64 *)(to + at), hb_word(from + at));
+}
+
+/*
+ * Gives @old the version, the flags, the value and the deadline of @new. A seqlock whose sequence
+ * is the version: a reader waits while that is 0, which takes no longer than the copy, and begins
+ * anew if it has changed. Returns as hb_node_renew().
+ */
+static __always_inline u64 overwrite(struct hashbelt_entry *old, struct hashbelt_entry *new,
+				     u64 deadline, bool keep_time)
+{
+	u64 version = old->version, was;
+
+	/* Or on a real-time kernel a reader could wait for a task that does not run. */
+	preempt_disable_nested();
+	kcsan_nestable_atomic_begin();
+	WRITE_ONCE(old->version, 0);
+	/* Pairs with smp_rmb() in hb_is_unchanged(). */
+	smp_wmb();
+	was = hb_node_renew(&old->node, deadline, keep_time);
+	if (likely(was)) {
+		version = new->version;
+		WRITE_ONCE(old->flags, new->flags);
+		copy_value(hashbelt_entry_value(old), hashbelt_entry_value(new), new->value_len);
+	}
+	/* Pairs with smp_load_acquire() in hb_find_in(). */
+	smp_store_release(&old->version, version);
+	kcsan_nestable_atomic_end();
+	preempt_enable_nested();
+	return was;
+}
+
+/* The results of a put that has succeeded; @in: the entry in the belt. */
+static __always_inline void return_put(struct hb_put *put, const struct hashbelt_entry *in)
+{
+	trace_hashbelt_put(put->shard->belt->id, in, 0);
+	put->item->version = in->version;
+	put->item->ttl_ms = hb_ms_left(atomic64_read(&in->node.deadline), put->now);
+}
+
+/*
+ * Copies the value into @old. As for a refresh, a later deadline is only stored: the drain of the
+ * bucket finds it. Returns as replace().
+ */
+static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
+{
+	bool keep_time = put->item->ttl_ms == HASHBELT_TTL_KEEP;
+	struct hb_shard *shard = put->shard;
+	struct hashbelt_belt *belt = shard->belt;
+	u64 deadline = hb_deadline_of(belt, put->now, put->item->ttl_ms), was;
+
+	put->entry->version = hb_version(shard);
+	was = overwrite(old, put->entry, deadline, keep_time);
+	if (unlikely(!was))
+		return false;
+	if (unlikely(was > deadline && !keep_time)) {
+		hb_wheel_del(&shard->wheel, &old->node);
+		hb_schedule(shard, old, put->now);
+	}
+	/* A key that is put again is in use, as one that is read. */
+	hb_mark_read(old);
+	hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
+	return_put(put, old);
+	return true;
+}
+
+/* Inserting, under the shard's lock */
+
+/*
+ * Gives @new the place of @old. @new is put behind @old before @old is claimed: a reader that finds
+ * @old claimed goes on to @new, and a reader that comes before stops at @old.
+ *
+ * Returns false if a reader was told meanwhile that @old has expired. Then no reader has found
+ * @new, but readers may stand on it until the end of a grace period.
+ */
+static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
+		    struct hashbelt_entry *new, u64 now, bool keep_time)
+{
+	lockdep_assert_held(&shard->lock);
+	hlist_add_behind_rcu(&new->chain, &old->chain);
+	if (unlikely(!hb_node_supersede(&old->node, &new->node, keep_time))) {
+		hlist_del_rcu(&new->chain);
+		return false;
+	}
+	hlist_del_rcu(&old->chain);
+	hb_wheel_del(&shard->wheel, &old->node);
+	hb_leave_replaced(shard, old, new, now);
+	return true;
+}
+
+/* A new entry takes the place of the ghost of its key. Before the entry is in the index. */
+static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	struct hb_index *index = &shard->belt->index;
+
+	shard->added++;
+	if (likely(!hb_why_gone(index, entry->hash, true)))
+		return;
+	WRITE_ONCE(*hb_ghost_slot(index, entry->hash, true), 0);
+	if (READ_ONCE(index->bits) >= HB_AGAIN_BITS)
+		hb_come_back(shard, entry);
+}
+
+/* Puts the entry into the belt, in the place of @old or as a new key. Returns as replace(). */
+static bool insert(struct hb_put *put, struct hashbelt_entry *old)
+{
+	struct hb_shard *shard = put->shard;
+	struct hashbelt_belt *belt = shard->belt;
+	struct hashbelt_entry *new = put->entry;
+
+	new->version = hb_version(shard);
+	atomic64_set(&new->node.deadline, hb_deadline_of(belt, put->now, put->item->ttl_ms));
+	if (old) {
+		/* As in put_into(). */
+		new->hash |= HB_READ | (hb_hash_of(old) & HB_TERM);
+		if (unlikely(!replace(shard, old, new, put->now,
+				      put->item->ttl_ms == HASHBELT_TTL_KEEP)))
+			return false;
+		hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
+	} else {
+		end_ghost(shard, new);
+		hb_index_insert(&belt->index, new);
+		hb_shard_link(shard, new);
+		hb_count(belt, HASHBELT_STAT_PUTS_NEW);
+	}
+	return_put(put, new);
+	hb_schedule(shard, new, put->now);
+	return true;
+}
+
+/*
+ * Inserts an entry whose condition holds; @old: the entry that it replaces, or NULL. Returns an
+ * outcome, or -EIDRM: the descriptor of the entry is closed.
+ */
+static __always_inline int charge_and_insert(struct hb_put *put, struct hashbelt_entry *old)
+{
+	struct hb_shard *shard = put->shard;
+	struct hashbelt_entry *entry = put->entry;
+	bool copies = old && can_overwrite(shard, old, entry), tailed = entry->hash & HB_TAILED;
+
+	if (put->mode == HB_PUT_COPY && !copies)
+		return HB_PUT_NEEDS_ENTRY;
+	if (!old && unlikely(hb_is_overfull(shard->belt, shard)))
+		return HB_RETRY_CHAINS;
+	if (unlikely(tailed) && !hb_attach(hb_tail(entry)))
+		return -EIDRM;
+	if (unlikely(!charge(put, old))) {
+		if (tailed)
+			hb_detach_put(hb_tail(entry));
+		return HB_RETRY_ROOM;
+	}
+	if (unlikely(!(copies ? put_into(put, old) : insert(put, old)))) {
+		undo_charge(put, old);
+		return HB_RETRY_EXPIRED;
+	}
+	put->added = !old;
+	if (unlikely(shard->waitpoints || shard->fills))
+		hb_end_waits(shard, entry, shard->versions, put->now, &put->claimed);
+	return copies ? HB_PUT_COPIED : HB_PUT_DONE;
+}
+
+/* Begins a try: sets its time, and returns the entry that has the key now, or NULL. */
+static __always_inline struct hashbelt_entry *find_old(struct hb_put *put)
+{
+	struct hb_shard *shard = put->shard;
+	struct hashbelt_entry *entry = put->entry, *old;
+
+	put->now = hb_clock_now(&shard->belt->clock);
+	old = hb_index_walk(&shard->belt->index, entry->hash & HB_HASH, hb_entry_key(entry),
+			    entry->key_len, true, true);
+	return hb_live(shard, old, put->now);
+}
+
+/* One try. */
+static int try_put(struct hb_put *put)
+{
+	struct hashbelt_item *item = put->item;
+	struct hb_shard *shard = put->shard;
+	struct hashbelt_entry *old;
+	int outcome;
+
+	spin_lock(&shard->lock);
+	old = find_old(put);
+	if (unlikely(shard->belt->dead))
+		outcome = -EIDRM;
+	else if (unlikely(put->compute))
+		outcome = put->compute(put, old);
+	else
+		outcome = put_condition(shard->belt, old, item);
+	if (unlikely(item->how & HASHBELT_IF_LEASE) && outcome != -EIDRM)
+		outcome = hb_fill_condition(shard, put->entry, item->version, put->now) ?: outcome;
+	if (unlikely(outcome) && (old || outcome == -ESTALE))
+		item->version = old ? old->version : 0;
+	if (likely(!outcome))
+		outcome = charge_and_insert(put, old);
+	spin_unlock(&shard->lock);
+	return outcome;
+}
+
+/* Tries, without the lock */
+
+/*
+ * After a try: true if there is to be another. Else *@outcome is that of the put. Context: may
+ * sleep.
+ */
+static noinline bool try_again(struct hb_put *put, int *outcome)
+{
+	struct hashbelt_belt *belt = put->shard->belt;
+
+	switch (*outcome) {
+	case HB_RETRY_ROOM:
+		*outcome = hb_make_room(belt, put->entry, &put->room) ? 0 : -ENOSPC;
+		break;
+	case HB_RETRY_CHAINS:
+		*outcome = hb_make_chains(belt, put->shard);
+		break;
+	case HB_RETRY_EXPIRED:
+		/*
+		 * The entry goes to another place in the index, from where readers that stand on
+		 * it would go on.
+		 */
+		synchronize_rcu();
+		*outcome = 0;
+		break;
+	default:
+		return false;
+	}
+	return !*outcome;
+}
+
+/*
+ * Before the first try. An eviction ahead needs the entry after the put, so the put takes a
+ * reference.
+ */
+static void begin(struct hb_put *put, struct hashbelt_belt *belt)
+{
+	put->shard = hb_shard_of(belt, put->entry->hash);
+	put->ahead = put->mode != HB_PUT_COPY && unlikely(hb_evicts_ahead(belt));
+	if (put->ahead)
+		refcount_inc(&put->entry->ref);
+	put->added = false;
+	put->room = (struct hb_room){};
+	INIT_LIST_HEAD(&put->claimed);
+}
+
+static noinline void count_failure(struct hashbelt_belt *belt, const struct hb_put *put, int err)
+{
+	if (err == -ENOSPC)
+		hb_count(belt, HASHBELT_STAT_REJECTED);
+	else if (err != -EIDRM && !put->compute)
+		hb_count(belt, HASHBELT_STAT_REFUSED);
+}
+
+/* After the last try. If the put has failed, frees an entry that was to go into the belt. */
+static void end(struct hb_put *put, int outcome)
+{
+	struct hashbelt_belt *belt = put->shard->belt;
+
+	hb_room_release(belt, &put->room);
+	if (likely(outcome == HB_PUT_DONE || outcome == HB_PUT_COPIED)) {
+		if (unlikely(!list_empty(&put->claimed)))
+			hb_requests_finish(belt, &put->claimed);
+		hb_fit_index(belt, put->shard);
+	} else {
+		if (outcome < 0)
+			trace_hashbelt_put(belt->id, put->entry, outcome);
+		if (put->mode != HB_PUT_COPY)
+			hashbelt_entry_put(belt, put->entry);
+	}
+	if (likely(!put->ahead))
+		return;
+	if (put->added)
+		hb_evict_ahead(belt, put->entry);
+	hashbelt_entry_put(belt, put->entry);
+}
+
+/**
+ * hb_put_run() - make a put
+ * @belt:	the belt
+ * @put:	@entry, with its hash, @item, @compute and @mode
+ *
+ * Of an HB_PUT_ENTRY the belt is the owner afterwards, also if the put fails, unless the outcome is
+ * HB_PUT_COPIED; of an HB_PUT_COPY the caller. Context: may sleep. Return: HB_PUT_*; errors as
+ * hashbelt_put(), and as @compute.
+ */
+int hb_put_run(struct hashbelt_belt *belt, struct hb_put *put)
+{
+	u64 ttl_ms = put->item->ttl_ms;
+	int outcome;
+
+	if (!hb_ttl_is_plain(ttl_ms) && ttl_ms != HASHBELT_TTL_KEEP) {
+		if (put->mode != HB_PUT_COPY)
+			hashbelt_entry_put(belt, put->entry);
+		return -EINVAL;
+	}
+	hb_make_levels(belt, put->entry->hash, ttl_ms);
+	begin(put, belt);
+	do {
+		outcome = try_put(put);
+	} while (unlikely(outcome >= HB_RETRY_ROOM) && try_again(put, &outcome));
+	if (unlikely(outcome < 0))
+		count_failure(belt, put, outcome);
+	end(put, outcome);
+	return outcome;
+}
