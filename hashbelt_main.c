@@ -16,11 +16,13 @@
 #include "belt/compat.h"
 #include "belt/create.h"
 #include "belt/memory.h"
+#include "device/batch.h"
 #include "device/item.h"
 #include "device/manage.h"
 #include "device/reader.h"
 #include "device/registry.h"
 #include "device/service.h"
+#include "device/user.h"
 #include "hashbelt_version.h"
 
 static ulong ttl_ms = HASHBELT_TTL_DEFAULT / NSEC_PER_MSEC;
@@ -278,7 +280,7 @@ static long hashbelt_ioctl(struct file *filp, unsigned int cmd, unsigned long ar
 	void __user *user = (void __user *)arg;
 	const struct call_type *type;
 
-	/* Before the look-up, which takes 15 instructions. */
+	/* The most frequent one, before the look-up. */
 	if (likely(cmd == HASHBELT_IOC_GET))
 		return hb_call_get(filp->private_data, user);
 	if (unlikely(_IOC_NR(cmd) >= ARRAY_SIZE(calls)))

@@ -240,13 +240,13 @@ void hb_account_put(struct hb_account *account)
 	account->release(account);
 }
 
-/* Inlined with charge(), as class_of(): the calls took 30 instructions of a put. */
+/* Inlined with charge(), as class_of(), into each allocation. */
 static __always_inline bool charge_one(struct percpu_counter *counter, size_t size, u64 most)
 {
 	percpu_counter_add_batch(counter, size, BATCH);
 	/*
-	 * The first step of __percpu_counter_compare(): a call of that takes 20 instructions.
-	 * Benign race: as below.
+	 * The first step of __percpu_counter_compare(), which mostly suffices. Benign race: as
+	 * below.
 	 */
 	if (likely(data_race(percpu_counter_read(counter)) +
 		   (s64)BATCH * num_online_cpus() < (s64)most))

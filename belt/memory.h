@@ -134,7 +134,7 @@ static inline bool hb_is_one_class(size_t size, size_t other)
 
 /*
  * Bytes that an object takes which was allocated with @size. Inlined for the fine classes: a put
- * that replaces asks three times, and each call took 15 instructions.
+ * that replaces asks three times.
  */
 static inline size_t hb_object_size(const void *object, size_t size)
 {

@@ -3,11 +3,9 @@
 #include <linux/uaccess.h>
 
 #include "call.h"
+#include "user.h"
 
-/*
- * Copies a key or an owner from user space. With copy_from_user(), which checks the buffer on the
- * stack, the four copies of a lock and an unlock cost 255 instructions more.
- */
+/* Copies a key or an owner from user space. Not inlined: several ioctls copy several of them. */
 int hb_copy_bytes(void *to, u64 from, u32 size)
 {
 	return hb_copy_words(to, u64_to_user_ptr(from), size);

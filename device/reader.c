@@ -7,6 +7,7 @@
 #include "belt/client.h"
 #include "belt/queue.h"
 #include "reader.h"
+#include "user.h"
 
 /* Events that a read takes from the queue at once. */
 #define EVENTS_MAX	64

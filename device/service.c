@@ -14,6 +14,7 @@
 #include "belt/request.h"
 #include "item.h"
 #include "service.h"
+#include "user.h"
 
 static int copy_key(void *to, u64 from, u32 key_len)
 {
