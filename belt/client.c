@@ -11,7 +11,6 @@
 #include "limbo.h"
 #include "link.h"
 #include "queue.h"
-#include "request.h"
 #include "shard.h"
 
 static atomic64_t last_id = ATOMIC64_INIT(0);
@@ -45,7 +44,7 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 	if (hb_expire_due(shard, entry, now))
 		return;
 	if (hb_take_out(shard, entry, HASHBELT_RELEASED, now) && !cleared &&
-	    hb_kind(entry) != HB_FILL)
+	    hb_ops(entry)->releases)
 		hb_count(belt, HASHBELT_STAT_RELEASED);
 }
 
@@ -55,8 +54,8 @@ static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
 	struct hb_link *link = hb_tail(entry);
 
-	if (hb_kind(entry) == HB_REQUEST)
-		return hb_request_release(belt, entry);
+	if (hb_ops(entry)->release)
+		return hb_ops(entry)->release(belt, entry);
 	spin_lock(&shard->lock);
 	/* A put that found no room may have detached it again: then it was never in the belt. */
 	if (!list_empty(&link->held))

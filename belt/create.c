@@ -355,6 +355,7 @@ int hb_core_init(void)
 	if (err)
 		return err;
 	hb_geometry_init(&lease_geometry, LEASE_WIDTH * (LEASE_BUCKETS - 1), LEASE_BUCKETS, 0);
+	hb_kinds[HB_ENTRY] = &hb_plain_ops;
 	hb_kinds[HB_LOCK] = &hb_lock_ops;
 	hb_kinds[HB_FILL] = &hb_fill_ops;
 	hb_kinds[HB_WAITPOINT] = &hb_waitpoint_ops;

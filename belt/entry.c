@@ -10,7 +10,7 @@ size_t hb_tail_size(u32 hash, u32 keys)
 {
 	const struct hb_kind_ops *ops = hb_kinds[hb_hash_kind(hash)];
 
-	return ops ? ops->tail_size + keys * ops->key_size : sizeof(struct hb_link);
+	return ops->tail_size + keys * ops->key_size;
 }
 
 u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len)

@@ -180,6 +180,12 @@ static inline enum hb_kind hb_kind(const struct hashbelt_entry *entry)
 	return hb_hash_kind(hb_hash_of(entry));
 }
 
+/* An HB_ENTRY: a key with its value. */
+static inline bool hb_is_plain(const struct hashbelt_entry *entry)
+{
+	return likely(!(hb_hash_of(entry) & HB_OTHER));
+}
+
 /**
  * struct hb_link - the link of an entry to a client; the tail, or its first member
  * @entry:	the entry; constant
@@ -200,22 +206,32 @@ static inline size_t hb_tail_at(const struct hashbelt_entry *entry)
 }
 
 /**
- * struct hb_kind_ops - how a kind of entries differs from plain entries
- * @tail_size:	bytes of its tail
+ * struct hb_kind_ops - what the entries of a kind do
+ * @tail_size:	bytes of the tail
  * @key_size:	bytes that the tail has besides for each of a request's keys
  * @besides:	bytes that an entry counts for under the limits besides its own; NULL: none
- * @link:	counts an entry that was put into the index, and links its tail
- * @unlink:	undoes @link. @cleared: a clear has reset the counters since
- * @leave:	takes a claimed entry, which is off its wheel, out of the belt. NULL: it leaves as a
- *		plain entry does
- * @left:	called when an entry has left, with the room that it leaves; may be NULL
+ * @link:	counts an entry that was put into the index, and links its tail; NULL: nothing to do
+ * @unlink:	undoes @link. @cleared: a clear has reset the counters since. NULL: detaches the
+ *		tail from its client
+ * @leave:	takes a claimed entry, which is off its wheel, out of the belt; NULL: as hb_leave()
+ * @left:	called when an entry has left, with the room that it leaves; NULL: nothing to do
+ * @release:	takes an entry out with its descriptor. False: another task has claimed it. NULL: it
+ *		leaves under its shard's lock, as HASHBELT_RELEASED
  * @describe:	fills in the fields of an event's record that differ by kind, and returns the key,
  *		with the value after it; NULL: none differ
+ * @granted:	of leases: the counter of grants
+ * @awaited:	of leases: the counter of grants to a task that has waited; -1: none
+ * @line:	of leases: index of the waiters of that kind at a waitpoint
  * @reported:	an entry that leaves becomes an event of its belt
+ * @ghosts:	an entry that leaves may leave a ghost
+ * @grace:	an entry stays for the belt's grace time
+ * @reinserted:	an entry that expires gets a new deadline on a belt with HASHBELT_REINSERT
+ * @listed:	scans and buckets list an entry
+ * @releases:	a release is counted
  *
- * The functions are called under the lock of the entry's shard, but for @besides and @describe. A
- * waitpoint is not linked and unlinked by hb_shard_link() and hb_shard_unlink(), and has only
- * @tail_size.
+ * The functions are called under the lock of the entry's shard, but for @besides, @release and
+ * @describe. A waitpoint is not linked and unlinked by hb_shard_link() and hb_shard_unlink(), and
+ * has only @tail_size.
  */
 struct hb_kind_ops {
 	size_t tail_size;
@@ -226,17 +242,38 @@ struct hb_kind_ops {
 	void (*leave)(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now);
 	void (*left)(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
 		     struct hb_room *room);
+	bool (*release)(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
 	const void *(*describe)(struct hashbelt_entry *event, struct hashbelt_event *record);
+	int granted;
+	int awaited;
+	unsigned int line;
 	bool reported;
+	bool ghosts;
+	bool grace;
+	bool reinserted;
+	bool listed;
+	bool releases;
 };
 
-/* By enum hb_kind; NULL for plain entries. hb_core_init() fills it in. */
+/* In each file, so that the compiler knows what a plain entry does. */
+static const __maybe_unused struct hb_kind_ops hb_plain_ops = {
+	.tail_size = sizeof(struct hb_link),
+	.reported = true,
+	.ghosts = true,
+	.grace = true,
+	.reinserted = true,
+	.listed = true,
+	.releases = true,
+};
+
+/* By enum hb_kind. hb_core_init() fills it in. */
 extern const struct hb_kind_ops *hb_kinds[HB_KINDS];
 
-/* NULL for a plain entry. */
-static inline const struct hb_kind_ops *hb_ops(const struct hashbelt_entry *entry)
+/* Inlined, so that nothing is loaded for a plain entry. */
+static __always_inline const struct hb_kind_ops *hb_ops(const struct hashbelt_entry *entry)
 {
-	return hb_kinds[hb_kind(entry)];
+	return hb_is_plain(entry) ? &hb_plain_ops :
+				    hb_kinds[hb_hash_of(entry) & (HB_OTHER | HB_MARKS)];
 }
 
 /* Bytes of the tail of an entry with HB_TAILED and the kind in @hash. */

@@ -43,6 +43,9 @@ const struct hb_kind_ops hb_fill_ops = {
 	.link = fill_link,
 	.unlink = fill_unlink,
 	.left = hb_lease_hand_over,
+	.granted = HASHBELT_STAT_FILLS,
+	.awaited = -1,
+	.line = HB_FILLERS,
 };
 
 /*

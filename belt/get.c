@@ -21,10 +21,7 @@ static inline u64 see_version(const struct hashbelt_belt *belt, struct hashbelt_
 	return version > READ_ONCE(belt->floor) ? version : 0;
 }
 
-/*
- * hb_find_in(), when the entry that the index has may not be what it returns. @entry: NULL, or that
- * entry.
- */
+/* hb_find_in(), when @entry, which the index has, may not be what it returns. */
 struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 				     struct hashbelt_entry *entry, u64 now, struct hb_seen *seen,
 				     u32 *gone)
@@ -34,7 +31,7 @@ struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 	s64 word;
 
 	for (;;) {
-		version = entry ? see_version(belt, entry) : 0;
+		version = see_version(belt, entry);
 		if (!version) {
 			why = gone ? hb_why_gone(&belt->index, hash, false) : 0;
 			break;

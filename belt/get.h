@@ -8,6 +8,7 @@
 
 #include "belt.h"
 #include "compat.h"
+#include "shard.h"
 #include "trace.h"
 
 /**
@@ -55,14 +56,17 @@ hb_find_in(struct hashbelt_belt *belt, u32 hash, struct hashbelt_entry *entry, u
 {
 	struct hb_seen again HB_UNINITIALIZED;
 
-	if (likely(entry)) {
-		/* Pairs with smp_store_release() in overwrite(). 0 is below every floor. */
-		seen->version = smp_load_acquire(&entry->version);
-		if (likely(seen->version > READ_ONCE(belt->floor))) {
-			seen->deadline = atomic64_read(&entry->node.deadline);
-			if (likely((s64)seen->deadline > (s64)now))
-				return entry;
-		}
+	if (!entry) {
+		if (gone)
+			*gone = hb_why_gone(&belt->index, hash, false);
+		return NULL;
+	}
+	/* Pairs with smp_store_release() in overwrite(). 0 is below every floor. */
+	seen->version = smp_load_acquire(&entry->version);
+	if (likely(seen->version > READ_ONCE(belt->floor))) {
+		seen->deadline = atomic64_read(&entry->node.deadline);
+		if (likely((s64)seen->deadline > (s64)now))
+			return entry;
 	}
 	entry = hb_find_again(belt, hash, entry, now, &again, gone);
 	*seen = again;

@@ -5,10 +5,10 @@
 #include "info.h"
 #include "shard.h"
 
-/* A plain entry that has a value. Under its shard's lock, where no task claims it. */
+/* It is listed, and has a value. Under its shard's lock, where no task claims it. */
 static bool is_listed(const struct hb_listing *listing, const struct hashbelt_entry *entry)
 {
-	return hb_kind(entry) == HB_ENTRY && hb_is_live(listing->belt, entry, listing->now);
+	return hb_ops(entry)->listed && hb_is_live(listing->belt, entry, listing->now);
 }
 
 static void scan_one(struct hashbelt_entry *entry, void *arg)

@@ -53,7 +53,7 @@ static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
 		return err;
 	acquire->token = lease->version;
 	hb_schedule(shard, lease, now);
-	hb_count(belt, hb_kind(lease) == HB_LOCK ? HASHBELT_STAT_LOCKS : HASHBELT_STAT_FILLS);
+	hb_count(belt, hb_ops(lease)->granted);
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
 /* The line of waiters for a lease of the kind of @lease. */
 static struct list_head *line_of(struct hb_waitpoint *waitpoint, const struct hashbelt_entry *lease)
 {
-	return &waitpoint->waiters[hb_kind(lease) - HB_LOCK];
+	return &waitpoint->waiters[hb_ops(lease)->line];
 }
 
 /*
@@ -119,8 +119,8 @@ static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 		err = grant(shard, acquire, now, room);
 		if (!err) {
 			end = lease_end(acquire->lease);
-			if (hb_kind(acquire->lease) == HB_LOCK)
-				hb_count(shard->belt, HASHBELT_STAT_LOCK_WAITS);
+			if (hb_ops(acquire->lease)->awaited >= 0)
+				hb_count(shard->belt, hb_ops(acquire->lease)->awaited);
 		}
 		leave_line(first, err);
 		wake_up_process(first->task);
@@ -190,7 +190,7 @@ void hb_lease_set(struct hb_shard *shard, struct hashbelt_entry *lease, u64 dura
  */
 void hb_waiters_filled(struct hb_waitpoint *waitpoint)
 {
-	list_splice_tail_init(&waitpoint->waiters[HB_FILL - HB_LOCK], &waitpoint->filled);
+	list_splice_tail_init(&waitpoint->waiters[HB_FILLERS], &waitpoint->filled);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include "link.h"
 #include "lock.h"
 #include "shard.h"
+#include "waitpoint.h"
 
 static struct hashbelt_entry *entry_of(struct rb_node *node)
 {
@@ -66,6 +67,10 @@ const struct hb_kind_ops hb_lock_ops = {
 	.left = hb_lease_hand_over,
 	.describe = lock_describe,
 	.reported = true,
+	.granted = HASHBELT_STAT_LOCKS,
+	.awaited = HASHBELT_STAT_LOCK_WAITS,
+	.line = HB_LOCKERS,
+	.releases = true,
 };
 
 /* The first lock of an owner with a token greater than @token, or NULL. */

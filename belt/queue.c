@@ -234,7 +234,6 @@ static size_t room_for(struct hashbelt_entry *event)
 const void *hb_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
 	struct hashbelt_entry *entry = hb_event_entry(event);
-	const struct hb_kind_ops *ops = hb_ops(entry);
 	u64 deadline = hb_deadline(word_of(event));
 	const void *data = entry->data;
 
@@ -249,8 +248,8 @@ const void *hb_describe_event(struct hashbelt_entry *event, struct hashbelt_even
 		.value_len = entry->value_len,
 		.kind = HASHBELT_ENTRY,
 	};
-	if (ops && ops->describe)
-		data = ops->describe(entry, record);
+	if (hb_ops(entry)->describe)
+		data = hb_ops(entry)->describe(entry, record);
 	record->size = record_size(record->key_len + record->value_len);
 	return data;
 }

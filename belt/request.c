@@ -211,16 +211,6 @@ static const void *request_describe(struct hashbelt_entry *event, struct hashbel
 	return hashbelt_entry_value(event) + (watch ? watch->at : 0);
 }
 
-const struct hb_kind_ops hb_request_ops = {
-	.tail_size = sizeof(struct hb_request),
-	.key_size = sizeof(struct hb_watch),
-	.besides = request_besides,
-	.link = request_link,
-	.unlink = request_unlink,
-	.leave = request_leave,
-	.describe = request_describe,
-};
-
 /*
  * Claims a request that was cleared or is past its timeout. A task calls this before it claims the
  * request for another cause: the clear or the timeout came first.
@@ -236,13 +226,24 @@ static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 }
 
 /* Claims and finishes a request for its client; false: it was completed before. */
-bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+static bool request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	if (!hb_node_try_claim(&entry->node, HASHBELT_RELEASED))
 		return false;
 	request_finish(belt, entry);
 	return true;
 }
+
+const struct hb_kind_ops hb_request_ops = {
+	.tail_size = sizeof(struct hb_request),
+	.key_size = sizeof(struct hb_watch),
+	.besides = request_besides,
+	.link = request_link,
+	.unlink = request_unlink,
+	.leave = request_leave,
+	.release = request_release,
+	.describe = request_describe,
+};
 
 /* Completing */
 
@@ -503,7 +504,7 @@ int hb_request_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64
 	for (i = 0; i < entry->keys && !err; i++)
 		err = link_watch(belt, entry, &request->watches[i]);
 	/* If another task completed it meanwhile, the registration counts as a success. */
-	if (err && !hb_request_release(belt, entry))
+	if (err && !request_release(belt, entry))
 		err = 0;
 	if (!err) {
 		hb_count(belt, HASHBELT_STAT_REQUESTS);
@@ -534,7 +535,7 @@ int hb_request_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 
 		return err;
 	if (claim_ended(belt, entry))
 		request_finish(belt, entry);
-	else if (hb_request_release(belt, entry))
+	else if (request_release(belt, entry))
 		err = 0;
 	hashbelt_entry_put(belt, entry);
 	return err;

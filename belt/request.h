@@ -56,7 +56,6 @@ bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *waitpoint,
 unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed);
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp);
-bool hb_request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
 bool hb_requests_step(struct hb_shard *shard);
 void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
 		  struct list_head *claimed);

@@ -51,13 +51,13 @@ void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	if (unlikely(!shard->live++))
 		hb_mark_changed(shard->belt);
 	shard->live_bytes += hb_entry_size(entry);
-	if (unlikely(hb_kind(entry)))
+	if (unlikely(hb_ops(entry)->link))
 		hb_ops(entry)->link(shard, entry);
 }
 
 static noinline void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
-	if (hb_kind(entry))
+	if (hb_ops(entry)->unlink)
 		hb_ops(entry)->unlink(shard, entry, cleared);
 	else
 		hb_detach_put(hb_tail(entry));
@@ -135,7 +135,7 @@ void hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 /* A claimed entry of this kind and reason becomes an event of its belt. */
 static bool is_reported(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
-	return (likely(!hb_kind(entry)) || hb_ops(entry)->reported) &&
+	return hb_ops(entry)->reported &&
 	       hb_reports(belt, hb_reason(atomic64_read(&entry->node.deadline)));
 }
 
@@ -173,7 +173,7 @@ static void free_room(struct hashbelt_belt *belt, const struct hashbelt_entry *e
 {
 	if (likely(!belt->usage.limited))
 		return;
-	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left)
+	if (unlikely(hb_ops(entry)->left))
 		*room = (struct hb_room){
 			.epoch = belt->usage.epoch, .entries = 1, .bytes = hb_cost(entry),
 		};
@@ -188,11 +188,11 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	u64 word = atomic64_read(&entry->node.deadline);
 	struct hb_room room = {};
 
-	if (unlikely(hb_kind(entry)) && hb_ops(entry)->leave) {
+	if (unlikely(hb_ops(entry)->leave)) {
 		hb_ops(entry)->leave(shard, entry, now);
 		return;
 	}
-	if (hb_leaves_ghost(hb_reason(word)) && likely(!hb_kind(entry)))
+	if (hb_leaves_ghost(hb_reason(word)) && hb_ops(entry)->ghosts)
 		WRITE_ONCE(*hb_ghost_slot(&belt->index, hb_hash_of(entry), true),
 			   hb_ghost(hb_hash_of(entry), hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
@@ -205,7 +205,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	hb_shard_unlink(shard, entry);
 	leave_place(shard, entry, now);
 	/* A spinlock is an RCU read-side section: the entry is not freed before unlock. */
-	if (unlikely(hb_kind(entry)) && hb_ops(entry)->left) {
+	if (unlikely(hb_ops(entry)->left)) {
 		hb_ops(entry)->left(shard, entry, now, &room);
 		hb_room_release(belt, &room);
 	}
@@ -236,15 +236,14 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	struct hashbelt_belt *belt = shard->belt;
 	u64 deadline = hb_node_deadline(&entry->node);
 
-	if (hb_is_cleared(belt, entry) ||
-	    unlikely(hb_kind(entry) && !hb_ops(entry)->reported)) {
+	if (hb_is_cleared(belt, entry) || unlikely(!hb_ops(entry)->reported)) {
 		hb_leave(shard, entry, now);
 		return;
 	}
 	hb_count(belt, HASHBELT_STAT_EXPIRED);
 	trace_hashbelt_expire(belt->id, entry, now - deadline);
 	if (deadline <= now)
-		count_lag(belt, deadline + belt->grace * !hb_kind(entry), now);
+		count_lag(belt, deadline + belt->grace * hb_ops(entry)->grace, now);
 	if (hb_lives_on(belt, entry))
 		reinsert(shard, entry, now);
 	else

@@ -80,7 +80,7 @@ static inline void hb_shard_count(struct hb_shard *shard, s64 by)
 
 static inline enum hb_class hb_class(const struct hashbelt_entry *entry)
 {
-	return likely(!hb_kind(entry)) ? HB_PLAIN : HB_LEASES;
+	return hb_is_plain(entry) ? HB_PLAIN : HB_LEASES;
 }
 
 static inline struct hb_wheel *hb_wheel_of(struct hb_shard *shard, enum hb_class class)
@@ -122,7 +122,7 @@ static inline bool hb_is_live(const struct hashbelt_belt *belt,
 /* The entry gets a new deadline when it expires. */
 static inline bool hb_lives_on(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
-	return READ_ONCE(belt->handler) == HASHBELT_REINSERT && hb_kind(entry) == HB_ENTRY;
+	return READ_ONCE(belt->handler) == HASHBELT_REINSERT && hb_ops(entry)->reinserted;
 }
 
 /* An entry that leaves for this reason becomes an event, if its kind is reported. */

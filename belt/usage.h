@@ -40,7 +40,7 @@ static inline u64 hb_cost(const struct hashbelt_entry *entry)
 {
 	u64 cost = hb_entry_size(entry) + HB_INDEX_SHARE;
 
-	if (unlikely(hb_kind(entry)) && hb_ops(entry)->besides)
+	if (unlikely(hb_ops(entry)->besides))
 		cost += hb_ops(entry)->besides(entry);
 	return cost;
 }

@@ -52,8 +52,8 @@ struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 	entry->version = U64_MAX;	/* no clear reaches it */
 	atomic64_set(&entry->node.deadline, HB_NEVER);
 	waitpoint = hb_tail(entry);
-	INIT_LIST_HEAD(&waitpoint->waiters[0]);
-	INIT_LIST_HEAD(&waitpoint->waiters[1]);
+	INIT_LIST_HEAD(&waitpoint->waiters[HB_LOCKERS]);
+	INIT_LIST_HEAD(&waitpoint->waiters[HB_FILLERS]);
 	INIT_LIST_HEAD(&waitpoint->filled);
 	INIT_LIST_HEAD(&waitpoint->watches);
 	INIT_LIST_HEAD(&waitpoint->unfinished);
@@ -108,7 +108,8 @@ void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *w
 void hb_waitpoint_release(struct hb_shard *shard, struct hb_waitpoint *waitpoint)
 {
 	lockdep_assert_held(&shard->lock);
-	if (!list_empty(&waitpoint->waiters[0]) || !list_empty(&waitpoint->waiters[1]) ||
+	if (!list_empty(&waitpoint->waiters[HB_LOCKERS]) ||
+	    !list_empty(&waitpoint->waiters[HB_FILLERS]) ||
 	    !list_empty(&waitpoint->filled) || !list_empty(&waitpoint->watches))
 		return;
 	list_del(&waitpoint->unfinished);

@@ -6,10 +6,13 @@
 
 struct hb_shard;
 
+/* The lines of waiters at a waitpoint. */
+enum hb_line { HB_LOCKERS, HB_FILLERS, HB_LINES };
+
 /**
  * struct hb_waitpoint - tail of a waitpoint; all under the shard's lock
  * @entry:	the waitpoint's entry
- * @waiters:	tasks that wait, in FIFO order: for the lock, for the fill lease
+ * @waiters:	tasks that wait, in FIFO order, by enum hb_line: for the lock, for the fill lease
  * @filled:	tasks that waited for the fill lease when the key was put or its fill failed, until
  *		they are woken
  * @watches:	of requests that wait for the key, in FIFO order
@@ -18,7 +21,7 @@ struct hb_shard;
  */
 struct hb_waitpoint {
 	struct hashbelt_entry *entry;
-	struct list_head waiters[2];
+	struct list_head waiters[HB_LINES];
 	struct list_head filled;
 	struct list_head watches;
 	struct list_head unfinished;

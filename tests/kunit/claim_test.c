@@ -214,7 +214,7 @@ static void a_request_completed_before_its_registration_fails_is_reported(struct
 	struct hb_shard *shard = register_half(test, &entry);
 
 	put(belt, 1);
-	KUNIT_EXPECT_FALSE(test, hb_request_release(belt, entry));
+	KUNIT_EXPECT_FALSE(test, request_release(belt, entry));
 	request_arm(shard, entry);
 	expect_completion(test, 1, HASHBELT_BY_PUT, 1);
 	expect_no_completion(test);
