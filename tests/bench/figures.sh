@@ -14,7 +14,7 @@
 #	expiry	how long gets take before and while a million other entries expire
 #	trial	some of each, on few entries, for figures.t
 #
-# docs/performance.md describes the members of the lines.
+# docs/measurements.md describes the members of the lines.
 set -eu
 unset CDPATH
 

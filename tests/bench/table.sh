@@ -9,6 +9,7 @@
 #	sizes			of the scenario sizes, by operation and size
 #	memory			of the scenario memory, by peer and size of the value
 #	expiry			of the scenario expiry, by peer and percentile
+#	counted			of the file instructions, by operation
 set -eu
 
 "$(dirname "$0")/../need.sh" jq
@@ -79,6 +80,10 @@ memory)
 expiry)
 	pick "$(of expiry latency) | [.peer + \" \" + .phase, \"\(.percentile) %\",
 		(.ns / 1000 | $(in_places 1))]" | pivot "within, us"
+	;;
+counted)
+	sed -n 's/^\([^#].*\) \([0-9]*\)$/\1\tinstructions\t\2/p' "$(dirname "$0")/instructions" |
+		pivot operation
 	;;
 *)
 	echo "table.sh: no such table: $2" >&2
