@@ -6,6 +6,6 @@
 #ifndef HASHBELT_VERSION_H
 #define HASHBELT_VERSION_H
 
-#define HASHBELT_VERSION	"0.1.0"
+#define HASHBELT_VERSION	"0.2.0"
 
 #endif

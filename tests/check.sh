@@ -202,8 +202,8 @@ check_versions() {
 	sed -n 's/^ \(hashbelt_[^ ]*\) .*/\1/p' debian/libhashbelt0.symbols | sort |
 		diff "$work/symbols" - | sed -n 's/^< /debian\/libhashbelt0.symbols: missing: /p
 			s/^> /debian\/libhashbelt0.symbols: not in tests\/build\/symbols: /p'
-	# Without the heading, this is a release (CONTRIBUTING.md).
-	grep -qx '## Unreleased' CHANGELOG.md ||
+	# A version that is not "(unreleased)" is a release (CONTRIBUTING.md).
+	grep -qxF "## $version (unreleased)" CHANGELOG.md ||
 		grep -n '@[^ ]*\.example\>' debian/control debian/changelog hashbelt.spec |
 		sed 's/^\([^:]*:[0-9]*\):.*/\1: a release needs an address that can get mail/'
 }

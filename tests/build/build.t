@@ -292,7 +292,7 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/lib64/libhashbelt.a
 ./opt/lib64/libhashbelt.so
 ./opt/lib64/libhashbelt.so.0
-./opt/lib64/libhashbelt.so.0.1.0
+./opt/lib64/libhashbelt.so.0.2.0
 ./opt/lib64/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/doc/hashbelt/example.conf
@@ -343,7 +343,7 @@ is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/ha
 ./usr/local/lib/libhashbelt.a
 ./usr/local/lib/libhashbelt.so
 ./usr/local/lib/libhashbelt.so.0
-./usr/local/lib/libhashbelt.so.0.1.0
+./usr/local/lib/libhashbelt.so.0.2.0
 ./usr/local/lib/pkgconfig/hashbelt.pc
 ./usr/local/share/bash-completion/completions/hbctl
 ./usr/local/share/doc/hashbelt/example.conf
@@ -363,7 +363,7 @@ is "make install installs files, with hbctl-store, in the directories that are g
 ./opt/lib/libhashbelt.a
 ./opt/lib/libhashbelt.so
 ./opt/lib/libhashbelt.so.0
-./opt/lib/libhashbelt.so.0.1.0
+./opt/lib/libhashbelt.so.0.2.0
 ./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
 ./opt/share/doc/hashbelt/example.conf
