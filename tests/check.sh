@@ -18,6 +18,7 @@
 #	REUSE	copyright and licence of every file, by `reuse lint`
 #	versions	the packages have the version of hashbelt_version.h, and the symbols of
 #			tests/build/symbols; those of a release have an address that can get mail
+#	sign-offs	commits since the last tag, or the last commit
 #
 # The checks run in parallel. A file that checkpatch has found clean is remembered by its content,
 # and not checked again: the result of checkpatch depends on the file alone.
@@ -253,6 +254,7 @@ check_spdx >"$work/spdx.log" 2>&1 &
 check_reuse >"$work/reuse.log" 2>&1 &
 check_words >"$work/words.log" 2>&1 &
 check_versions >"$work/versions.log" 2>&1 &
+tests/signed.sh >"$work/signed.log" 2>&1 &
 wait
 cat "$work"/*.log >"$work/complaints"
 cat "$work/complaints" >&2

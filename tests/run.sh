@@ -559,6 +559,7 @@ suite_sparse() {
 suite_harness() {
 	one tally "$tests/tally.t"
 	one words "$tests/words.t"
+	one signed "$tests/signed.t"
 	one harness "$tests/vm/selftest.sh"
 }
 
