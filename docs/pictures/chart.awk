@@ -8,7 +8,7 @@
 #	x_label, y_label
 #
 # Each value of X in the data is a tick. Panels stand side by side, and share the axes. A series has
-# its name at its end.
+# its name at its end. It is an error if the labels of two ticks overlap.
 
 function log10(value)
 {
@@ -69,6 +69,25 @@ function x_text(value)
 	if (x == "percentile")
 		return value >= 100 ? "all" : value " %"
 	return grouped(value)
+}
+
+# Half the width of the label of a tick, as wide as common fonts make it, in pixels.
+function half(value, 	text)
+{
+	text = x_text(value)
+	return (7.7 * length(text) - 3.8 * gsub(/[,. ]/, "", text)) / 2
+}
+
+# Print neighbouring ticks whose labels overlap, and return their number.
+function find_overlaps(	i, found)
+{
+	for (i = 1; i < values; i++)
+		if (left(1, value[i + 1]) - half(value[i + 1]) < left(1, value[i]) + half(value[i])) {
+			print "chart.awk: labels overlap: " x_text(value[i]) ", " \
+				x_text(value[i + 1]) >"/dev/stderr"
+			found++
+		}
+	return found + 0
 }
 
 function y_of(value)
@@ -219,6 +238,11 @@ END {
 	width = panel_count > 1 ? 300 : 540
 	x_least = x_of(value[1])
 	x_most = x_of(value[values])
+	# Room for the last label of a panel beside the first one of the next.
+	if (gap < half(value[values]) + half(value[1]) + 8)
+		gap = half(value[values]) + half(value[1]) + 8
+	if (find_overlaps())
+		exit 1
 	find_ticks()
 	names_left = margin + panel_count * (width + gap) - gap + 16
 	head(names_left + 110, head_room + height + 48, "12px sans-serif")
