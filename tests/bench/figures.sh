@@ -14,7 +14,24 @@
 #	expiry	how long gets take before and while a million other entries expire
 #	trial	some of each, on few entries, for figures.t
 #
-# docs/measurements.md describes the members of the lines.
+# A line is a figure, a JSON object with these members. New ones may come; these keep their meaning:
+#
+#	scenario	its name
+#	figure		cost, memory or latency
+#	peer		the measured cache
+#	entries, value_size	the number of entries, and the bytes of a value; keys have 16 bytes
+#	buckets, belts	buckets of each belt, and belts over which the entries are spread
+#	operation	cost: the operation
+#	ratio		cost: the cost of all calls, with the work that the kernel and servers do
+#			meanwhile, as a multiple of an ioctl that returns at once
+#	unit		cost: "instructions" or "ns"; absent if no absolute cost was asked for, and so
+#			are the next two
+#	cost, floor	cost: a call of the operation, and of the ioctl that returns at once, on
+#			average over the 64 calls in a row that cost least
+#	bytes		memory: bytes that an entry takes, with its share of all tables
+#	phase		latency: "before" or "during" the expiry of all entries
+#	percentile, ns	latency: so many of 100 gets took at most so many nanoseconds, or
+#			instructions where these are counted
 set -eu
 unset CDPATH
 

@@ -51,7 +51,7 @@ static void print_head(const char *kind, const struct figure *figure)
 	print_size("belts", figure->belts);
 }
 
-/* docs/measurements.md describes the members of the JSON. */
+/* figures.sh describes the members of the JSON. */
 void print_cost(const struct figure *figure, bool json)
 {
 	if (json) {
