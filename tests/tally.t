@@ -14,9 +14,9 @@ trap 'rm -f "$log" "$log.all"' EXIT
 # the output of a suite that passes
 good='# suite-begin good
 # begin a
-1..2
 ok 1 - one
 ok 2 - two
+1..2
 # end a 0
 # suite good 0'
 
@@ -50,6 +50,9 @@ program 'b: not ok 2 - two' 'a test that fails is counted' \
 program 'b: 2 tests planned, 1 run' 'a planned test that did not run is a failure' \
 	1..2 'ok 1 - one' '# end b 0'
 program 'b: announced no plan' 'a program without a plan fails' 'ok 1 - one' '# end b 0'
+program 'b: announced no plan' 'a program that dies before its plan fails' 'ok 1 - one' '# end b 139'
+program 'b: 1 tests planned, 2 run' 'a test after the plan is a failure' \
+	'ok 1 - one' 1..1 'ok 2 - two' '# end b 0'
 program 'b: ran no test' 'a program without a test fails' 1..0 '# end b 0'
 program 'b: ended with status 3' 'a program that exits with 3 fails' 1..1 'ok 1 - one' '# end b 3'
 program 'b: did not end' 'a program without an end fails' 1..1 'ok 1 - one'

@@ -146,7 +146,6 @@ server=$!
 # shellcheck disable=SC2064 # the numbers of now
 trap "kill $web $server; wait; leave" EXIT
 
-plan 6
 result "Prometheus scrapes the metrics of hbctl" "$(at_last scraped 3 || tail -n 5 "$temporary/log")"
 result "Prometheus evaluates each alert rule without an error" \
 	"$(at_last evaluated || rules 'map([.name, .health, .lastError])')"

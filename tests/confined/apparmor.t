@@ -26,7 +26,6 @@ denied='no right to open /dev/hashbelt, though its mode allows it: a security mo
 read_only="no right to write belt 'shared': the device is open for reading only, though its mode allows more: a security module *"
 none="there is no belt 'default', or you have no right to it*"
 
-plan 11
 is "AppArmor loads the profiles of docs/hardening.md" 0 '' '' \
 	/payload/confined/apparmor_parser --skip-kernel-load "$temporary/profiles"
 /payload/confined/apparmor_parser --skip-cache --add "$temporary/profiles"

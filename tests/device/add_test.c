@@ -11,8 +11,6 @@
 
 #include "request.h"
 
-#define TESTS	102
-
 #define KEY	"counter"
 #define MOST	INT64_MAX
 #define LEAST	INT64_MIN
@@ -553,7 +551,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	plan(TESTS);
 	alarm(600);
 	test_sums();
 	test_time();

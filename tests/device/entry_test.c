@@ -8,8 +8,6 @@
 #define _GNU_SOURCE
 #include "device.h"
 
-#define TESTS	166
-
 static char buffer[64];
 
 static struct hashbelt_item reader(const char *key)
@@ -597,7 +595,6 @@ static void test_destroyed(void)
 
 int main(void)
 {
-	plan(TESTS);
 	test_put_and_get();
 	test_absent();
 	test_keys();

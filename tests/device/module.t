@@ -12,7 +12,7 @@ unset CDPATH
 . "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
 
 parameters=/sys/module/hashbelt/parameters
-tests=281 number=0 failed=0
+number=0 failed=0
 # Repetitions, scaled by SCALE in percent; 5 at least.
 turns=$((20 * ${SCALE:-100} / 100))
 [ $turns -ge 5 ] || turns=5
@@ -161,7 +161,6 @@ set_parameter() {
 	echo "$2" >"$parameters/$1"
 }
 
-echo "1..$tests"
 cd "$(dirname "$0")/../.." || exit
 
 ok "insmod loads the module" load
@@ -226,5 +225,5 @@ ok "the module is loaded and removed while used_bytes is read" read_all_the_time
 unload
 rm -f output
 [ $failed = 0 ] || echo "# $failed of $number failed"
-[ $number = $tests ] || echo "# planned $tests tests, but ran $number"
-[ $failed = 0 ] && [ $number = $tests ]
+echo "1..$number"
+[ $failed = 0 ]

@@ -38,7 +38,6 @@ belt() {
 }
 
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing || exit 1
-echo 1..20
 ./hbctl create traced --ttl 1m --max-entries 2 --evict deadline || exit 1
 belt halt
 id=$(./hbctl --json info traced | sed 's/.*"id": *\([0-9]*\).*/\1/')
@@ -86,4 +85,5 @@ done
 echo 0 >$tracing/events/hashbelt/enable
 ./hbctl destroy traced
 rm -f lines
+echo "1..$number"
 [ $failed = 0 ]

@@ -14,7 +14,6 @@ set -u
 many=$((1000 * ${SCALE:-100}))
 tenth=$((many / 10))
 
-plan 10
 usage connections
 example connections ${SCALE:+"$many"}
 said "$many connections are open at once" \

@@ -9,7 +9,6 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 8
 usage editing
 example editing
 said "put with IF_VERSION fails after a put by another editor" \

@@ -9,7 +9,6 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 11
 usage fill
 example fill
 said "one of eight concurrent readers fills, and seven wait for its page" \

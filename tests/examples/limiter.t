@@ -10,7 +10,6 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 7
 usage limiter
 example limiter
 said "five requests of a window pass, and no more" \

@@ -9,7 +9,6 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 15
 usage locks
 example locks
 said "lock is refused while another owner has the lock" \

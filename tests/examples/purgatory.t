@@ -42,7 +42,6 @@ many=$((1000 * ${SCALE:-100}))
 some=$((many / 10))
 [ $some -ge 2000 ] || some=2000
 
-plan 20
 usage purgatory
 example purgatory ${SCALE:+"$many"}
 holds "an overflow wheel is made when a request needs it" '

@@ -10,7 +10,6 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 10
 ends=$temporary/ends
 usage session_keys
 printf '17 something old\n' >"$ends"

@@ -40,7 +40,7 @@ check() {
 }
 
 # real.log is the log that ACCESS_LOG named when tests/run.sh built the payload.
-echo "1..$([ -f real.log ] && echo 2 || echo 1)"
 check "the belt counts as many sessions in an artificial log as awk does" access.log
 [ ! -f real.log ] || check "the belt counts as many sessions in a real log as awk does" real.log
+echo "1..$number"
 exit $failed

@@ -10,7 +10,6 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 8
 usage ticker
 example ticker
 holds "each client gets a push every 5 intervals from its arrival on" '

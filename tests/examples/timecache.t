@@ -35,7 +35,6 @@ lives() {
 		$3 == "expired" { seen = 1 }'
 }
 
-plan 24
 usage timecache
 refused "timecache with one bucket exits with 2 and names the least number" 1
 refused "timecache with no bucket exits with 2 and names the least number" 0

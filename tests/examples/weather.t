@@ -9,7 +9,6 @@ set -u
 # shellcheck source=tests/examples/example.sh
 . "$(dirname "$0")/example.sh"
 
-plan 8
 usage weather
 example weather
 said "an entry that is read each minute expires after four minutes" \

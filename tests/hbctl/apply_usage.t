@@ -8,7 +8,6 @@ unset CDPATH
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 47
 no=/nonexistent/hashbelt
 conf=$temporary/a.conf
 

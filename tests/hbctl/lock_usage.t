@@ -8,7 +8,6 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 74
 no=/nonexistent/hashbelt
 commands="lock unlock renew locks release"
 

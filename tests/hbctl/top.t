@@ -18,7 +18,6 @@ fi
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
-plan 47
 TERMINFO=$(cd "$(dirname "$0")/../.." && pwd)/terminfo
 export TERMINFO TERM=vt100
 unset COLUMNS LINES

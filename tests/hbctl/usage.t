@@ -7,7 +7,6 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
 
-plan 522
 no=/nonexistent/hashbelt
 commands="put get touch has rm expire incr wait watch complete keys dump load size clear create set apply export
 	destroy belts info stat top events halt resume rotate advance batch bench doctor help completion version"

@@ -72,7 +72,6 @@ int main(void)
 	int count;
 	size_t i;
 
-	plan(ARRAY_SIZE(cases) + 8);
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		test_line(&cases[i]);
 	test_trim("", "");

@@ -14,8 +14,6 @@
 #include "events.h"
 #include "lock.h"
 
-#define TESTS	96
-
 #define SECOND		1000LL
 #define HOUR		(3600 * SECOND)
 #define DAY		(24 * HOUR)
@@ -402,7 +400,6 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 	unsigned int i;
 
-	plan(TESTS);
 	alarm(300);
 	test_days();
 	for (i = 0; i < ARRAY_SIZE(geometries); i++)

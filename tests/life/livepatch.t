@@ -35,7 +35,6 @@ wait_still() {
 	at_last is_in "$locker" '\[hashbelt\]' || cat "/proc/$locker/stack"
 }
 
-plan 13
 hbctl lock job --owner first --ttl 1h >"$temporary/token"
 hbctl lock job --owner second --wait forever >"$temporary/locked" &
 locker=$!

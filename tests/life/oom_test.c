@@ -14,8 +14,6 @@
 #include "events.h"
 #include "stock.h"
 
-#define TESTS	26
-
 #define PUTTERS		8
 #define KEYS		1000	/* of each */
 #define KILLS		5	/* eaters to be killed */
@@ -403,7 +401,6 @@ int main(void)
 {
 	__u64 limit = get_parameter("max_bytes");
 
-	plan(TESTS);
 	alarm(600);
 	putters = shared_memory(PUTTERS * sizeof(*putters));
 	stop = shared_memory(sizeof(*stop));

@@ -13,8 +13,6 @@
 #include "events.h"
 #include "lock.h"
 
-#define TESTS	26
-
 #define SHORT		100	/* entries that are due during suspend */
 #define HOUR		3600000ULL
 
@@ -195,7 +193,6 @@ int main(void)
 		printf("1..0 # SKIP this kernel cannot try to suspend: %s\n", strerror(errno));
 		return 0;
 	}
-	plan(TESTS);
 	alarm(300);
 	for (i = 0; i < ARRAY_SIZE(sleeps); i++) {
 		test_entries(&sleeps[i]);

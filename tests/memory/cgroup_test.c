@@ -16,8 +16,6 @@
 
 #include "process.h"
 
-#define TESTS	38
-
 #define LIMIT		(24 * MIB)
 
 /**
@@ -321,7 +319,6 @@ int main(int argc, char **argv)
 		       strerror(errno));
 		return 0;
 	}
-	plan(TESTS);
 	alarm(300);
 	test_limit(putter, 100, HASHBELT_PINNED);
 	test_limit(putter, 3000, HASHBELT_PINNED);

@@ -78,7 +78,6 @@ make_root "$release" && list_kernels || exit 1
 files >"$temporary/files"
 last=$(echo "$kernels" | tail -n 1)
 
-plan 18
 result "Debian $release: the packages of a version before install" \
 	"$(succeeds 'dpkg -i /packages/before/*.deb')"
 result "Debian $release: DKMS builds the module for each kernel" \

@@ -10,7 +10,6 @@ set -u
 . "$(dirname "$0")/../examples/example.sh"
 
 PATH=$(dirname "$0")/../../examples:$PATH
-plan 9
 usage offline_locks.sh
 # shellcheck source=tests/store/server.sh
 . "$(dirname "$0")/server.sh"

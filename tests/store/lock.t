@@ -8,7 +8,6 @@ set -u
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/../hbctl/tap.sh"
 
-plan 87
 # shellcheck source=tests/store/server.sh
 . "$(dirname "$0")/server.sh"
 # shellcheck source=tests/hbctl/locks.sh

@@ -322,7 +322,7 @@ int main(int argc, char **argv)
 	int failed, i;
 
 	read_arguments(argc, argv, &operations);
-	printf("1..7\n# seed %llu, %llu operations of each writer\n",
+	printf("# seed %llu, %llu operations of each writer\n",
 	       (unsigned long long)seed, (unsigned long long)operations);
 	/* Each operation ends at most two entries, and evicts one more. */
 	settled_max = operations * FACTOR_MAX * WRITERS * 3 + 1000000;
@@ -353,5 +353,5 @@ int main(int argc, char **argv)
 	hashbelt_destroy(ledger, "churn-ledger");
 	hashbelt_destroy(wild, "churn-wild");
 	free(settled);
-	return failed != 0;
+	return done(failed);
 }

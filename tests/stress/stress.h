@@ -39,19 +39,26 @@ static inline void __attribute__((format(printf, 1, 2))) wrong(const char *forma
 	va_end(args);
 }
 
+static unsigned int reported;
+
 /* Prints a line of TAP, and after a failure its place. Returns 1 after a failure. */
 static inline int report_at(const char *file, int line, const char *condition, int good,
 			    const char *promise)
 {
-	static int number;
-
-	printf("%sok %d - %s\n", good ? "" : "not ", ++number, promise);
+	printf("%sok %u - %s\n", good ? "" : "not ", ++reported, promise);
 	if (!good)
 		printf("# %s:%d: expected %s, found that it is false\n", file, line, condition);
 	return !good;
 }
 
 #define report(good, promise)	report_at(__FILE__, __LINE__, #good, good, promise)
+
+/* Prints the plan, after the last report(). Returns the exit status. */
+static inline int done(int failed)
+{
+	printf("1..%u\n", reported);
+	return failed != 0;
+}
 
 static inline void read_arguments(int argc, char **argv, uint64_t *amount)
 {

@@ -347,7 +347,6 @@ static void test_twitter(void)
 
 int main(void)
 {
-	plan(81);
 	test_fifo();
 	test_lru();
 	test_sieve();
