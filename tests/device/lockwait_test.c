@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * lockwait_test - each waiter gets the lock in its turn, or an error that says why not.
+ * lockwait_test - signals and processes that die while tasks wait for a lock.
  *
- * Whatever ends a grant, the next waiter in FIFO order gets the lock, and no other is
- * woken. A process that dies, at any point, leaves no waiter without the lock.
+ * A process that dies, at any point, leaves no waiter without the lock, and no newcomer
+ * overtakes a waiter. What ends a grant, and which waiter is next: tests/kunit/lease_test.c.
  */
 #define _GNU_SOURCE
 #include "lock.h"
@@ -26,206 +26,6 @@ static struct lock_call lock_call_of(const char *owner)
 static struct locker wait_as(const char *owner)
 {
 	return launch_asleep(lock_call_of(owner));
-}
-
-/* Wait times and leases */
-
-static void test_timeout(void)
-{
-	int belt = named_locks(NAME);
-	struct lock_call lock_call = lock_call_of("bob");
-	struct locker locker;
-	struct answer answer;
-	__u64 start;
-
-	must_take(belt, KEY, "alice", 0);
-	is_errno(take(belt, KEY, "bob", 0), EBUSY,
-		 "lock without a wait time returns EBUSY for another owner's lock");
-	lock_call.wait_ms = 3000;
-	start = info_of(belt).now_ns;
-	locker = launch_asleep(lock_call);
-	advance(belt, 2999);
-	ok(still_waits(&locker),
-	   "a waiter waits until 1 ms before its wait time ends by belt time");
-	advance(belt, 1);
-	answer = answer_of(&locker);
-	is_errno(answer.err, ETIMEDOUT,
-		 "lock returns ETIMEDOUT to a waiter at the end of its wait time");
-	is_int(answer.now_ns - start, 3000 * 1000000LL,
-	       "a waiter times out exactly at its wait time by belt time");
-	ok(is_held_by(belt, KEY, "alice"), "a waiter's timeout leaves the holder its lock");
-	unlock(belt, KEY, "alice");
-	ok(is_free(belt, KEY), "a waiter that has timed out is not granted the lock later");
-	end_locker(&locker);
-	must_take(belt, KEY, "alice", 0);
-	lock_call.wait_ms = 20;
-	locker = launch_asleep(lock_call);
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_errno(answer_of(&locker).err, ETIMEDOUT,
-		 "a waiter times out while belt time runs by itself");
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	end_locker(&locker);
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 0,
-	       "a wait that times out is not counted in lock_waits");
-	end_locks(belt, NAME);
-}
-
-/* Each waiter times out at its own time, and no other with it. */
-static void test_timeouts(void)
-{
-	int belt = named_locks(NAME);
-	struct lock_call lock_call = lock_call_of("bob");
-	struct locker lockers[3];
-	unsigned int i;
-
-	must_take(belt, KEY, "alice", 0);
-	for (i = 0; i < 3; i++) {
-		lock_call.wait_ms = 1000 * (3 - i);
-		lockers[i] = launch_asleep(lock_call);
-	}
-	advance(belt, 1000);
-	is_errno(answer_of(&lockers[2]).err, ETIMEDOUT,
-		 "the last of three waiters times out first if its wait time is the shortest");
-	ok(still_waits(&lockers[0]) && still_waits(&lockers[1]),
-	   "waiters with longer wait times wait on when another times out");
-	advance(belt, 1000);
-	is_errno(answer_of(&lockers[1]).err, ETIMEDOUT,
-		 "the second of three waiters times out at its own wait time");
-	ok(still_waits(&lockers[0]),
-	   "a waiter with a long time still waits when others have timed out");
-	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&lockers[0]).err, 0,
-		 "the first waiter gets the lock after later waiters have timed out");
-	for (i = 0; i < 3; i++)
-		end_locker(&lockers[i]);
-	end_locks(belt, NAME);
-}
-
-/* The lease of a waiter begins when the waiter gets the lock. */
-static void test_lease_begins(void)
-{
-	int belt = named_locks(NAME);
-	struct lock_call lock_call = lock_call_of("bob");
-	__u64 token = must_take(belt, KEY, "alice", 0).token;
-	struct locker locker;
-	struct answer answer;
-
-	lock_call.ttl_ms = 700;
-	lock_call.wait_ms = HASHBELT_TTL_MAX_MS;
-	locker = launch_asleep(lock_call);
-	advance(belt, 5000);
-	unlock(belt, KEY, "alice");
-	answer = answer_of(&locker);
-	ok(!answer.err && answer.ttl_ms == 700 && !answer.held_ms,
-	   "a waiter's lease and time held begin when it gets the lock");
-	ok(answer.token > token, "a waiter gets a larger token than the holder before it");
-	is_int(holder_of(belt, KEY).token, answer.token,
-	       "the holder call returns the token of the waiter that got the lock");
-	advance(belt, 699);
-	ok(is_held_by(belt, KEY, "bob"),
-	   "a waiter that got the lock holds it until 1 ms before its own lease ends");
-	advance(belt, 1);
-	ok(is_free(belt, KEY),
-	   "the lease of a waiter that got the lock ends after its own time");
-	is_int(counter(belt, HASHBELT_STAT_LOCKS), 2, "a grant to a waiter counts as a grant");
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 1, "a grant to a waiter counts as a wait");
-	end_locker(&locker);
-	end_locks(belt, NAME);
-}
-
-static void test_free_at_once(void)
-{
-	int belt = named_locks(NAME);
-	struct locker locker = launch(lock_call_of("bob"));
-
-	is_errno(answer_of(&locker).err, 0,
-		 "a lock request with a wait time gets a free lock at once");
-	is_errno(tell(&locker, 'l').err, 0,
-		 "a lock request with a wait time by the holder returns at once");
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), 0,
-	       "a lock request that returns at once is not counted as a wait");
-	end_locker(&locker);
-	end_locks(belt, NAME);
-}
-
-/* Causes of a grant */
-
-static void do_unlock(int belt)
-{
-	if (unlock(belt, KEY, "alice"))
-		bail_out("unlock");
-}
-
-static void do_advance(int belt)
-{
-	advance(belt, 4000);
-}
-
-static void do_rotate(int belt)
-{
-	must(belt, HASHBELT_IOC_ROTATE, NULL);
-}
-
-static void do_renew(int belt)
-{
-	if (renew(belt, KEY, "alice", 10))
-		bail_out("renew");
-	advance(belt, 10);
-}
-
-static void do_resume(int belt)
-{
-	if (renew(belt, KEY, "alice", 10))
-		bail_out("renew");
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-}
-
-static void do_release(int belt)
-{
-	if (release(belt, "alice") != 1)
-		bail_out("release");
-}
-
-static void do_clear(int belt)
-{
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-}
-
-static void test_woken(void)
-{
-	static const struct {
-		const char *what;
-		void (*act)(int belt);
-	} cases[] = {
-		{ "an unlock", do_unlock },
-		{ "the end of the lease", do_advance },
-		{ "the end of the lease by a rotation", do_rotate },
-		{ "the end of a lease that was made shorter", do_renew },
-		{ "the end of the lease by time itself", do_resume },
-		{ "a release of the holder's locks", do_release },
-		{ "a clear of the belt", do_clear },
-	};
-	struct locker locker;
-	struct answer answer;
-	unsigned int i;
-	__u64 token;
-	int belt;
-
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		belt = named_locks(NAME);
-		token = must_take(belt, KEY, "alice", 4000).token;
-		locker = wait_as("bob");
-		cases[i].act(belt);
-		answer = answer_of(&locker);
-		is_errno(answer.err, 0, "%s grants the lock to the waiter", cases[i].what);
-		ok(answer.token > token,
-		   "%s gives the waiter a larger token than the holder's", cases[i].what);
-		must(belt, HASHBELT_IOC_HALT, NULL);
-		ok(is_held_by(belt, KEY, "bob") && locks_held(belt) == 1,
-		   "%s leaves the waiter's lock as the only one in the belt", cases[i].what);
-		end_locker(&locker);
-		end_locks(belt, NAME);
-	}
 }
 
 /* A close, a rebinding or the death of its process ends the lock of a holder. */
@@ -266,142 +66,6 @@ static void test_woken_by_close(void)
 	close(fd);
 	end_locks(other, "other");
 	end_locks(belt, NAME);
-}
-
-/*
- * The interval of this belt is minutes long, so the worker would drain the lock too late:
- * the first waiter has to wake at the end of the lease. If that waiter is lost, or the
- * lease is shortened, the next waiter must take over, at the new end of the lease.
- */
-static void let_renew(int belt)
-{
-	/*
-	 * 500 ms: time enough for the first waiter to be lost before the lease ends, with
-	 * few exceptions.
-	 */
-	if (renew(belt, KEY, "alice", 500))
-		bail_out("renew");
-}
-
-static void let_kill(int belt, const struct locker *first)
-{
-	kill_and_wait(first->pid);
-	let_renew(belt);
-}
-
-static void let_killed_late(int belt, const struct locker *first)
-{
-	let_renew(belt);
-	kill_and_wait(first->pid);
-}
-
-static void let_signal(int belt, const struct locker *first)
-{
-	let_renew(belt);
-	kill(first->pid, SIGUSR1);
-}
-
-static void let_time_out(int belt, const struct locker *first)
-{
-	(void)first;
-	let_renew(belt);
-}
-
-static void let_stand(int belt, const struct locker *first)
-{
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	kill_and_wait(first->pid);
-	let_renew(belt);
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-}
-
-static void let_advance(int belt, const struct locker *first)
-{
-	kill_and_wait(first->pid);
-	advance(belt, 1000);
-	let_renew(belt);
-}
-
-/**
- * struct loss - how the first waiter is lost
- * @what:	the operation that ends the first wait
- * @act:	makes it happen, and shortens the lease
- * @wait_ms:	the wait time of the first waiter
- */
-struct loss {
-	const char *what;
-	void (*act)(int belt, const struct locker *first);
-	__u64 wait_ms;
-};
-
-/* How often, in all cases together, the first waiter may get the lock before it is lost. */
-#define LATE_MAX	10
-
-/* The second waiter's result; -EAGAIN if the first waiter got the lock before it was lost. */
-static int lose_first(const struct loss *loss)
-{
-	struct lock_call lock_call = lock_call_of("bob");
-	int belt = named_locks(NAME), err;
-	struct locker first, next;
-
-	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS,
-	    .ttl_ms = 1000000, .buckets = 2);
-	must_take(belt, KEY, "alice", 0);
-	lock_call.wait_ms = loss->wait_ms;
-	first = launch_asleep(lock_call);
-	next = wait_as("carol");
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	loss->act(belt, &first);
-	err = answer_of(&next).err;
-	if (err && !answer_of(&first).err)
-		err = -EAGAIN;
-	end_locker(&first);
-	end_locker(&next);
-	end_locks(belt, NAME);
-	return err;
-}
-
-static void test_next_looks(void)
-{
-	static const struct loss losses[] = {
-		{ "is killed before the lease is shortened", let_kill, FOR_EVER },
-		{ "is killed after the lease was shortened", let_killed_late, FOR_EVER },
-		{ "is killed while belt time is halted", let_stand, FOR_EVER },
-		{ "is killed before an advance of belt time", let_advance, FOR_EVER },
-		{ "is interrupted by a signal", let_signal, FOR_EVER },
-		{ "times out", let_time_out, 5 },
-	};
-	unsigned int i, late = 0;
-	int err;
-
-	for (i = 0; i < ARRAY_SIZE(losses); i++) {
-		/* On a slow machine the lease may end before the first waiter is lost. */
-		while ((err = lose_first(&losses[i])) == -EAGAIN && late < LATE_MAX)
-			late++;
-		is_errno(err, 0, "if waiter 1 %s, waiter 2 gets the lock as the lease ends",
-			 losses[i].what);
-	}
-	note("figure: the first waiter was lost too late %u times, of %u that are allowed", late,
-	     LATE_MAX);
-}
-
-static void test_woken_by_end(void)
-{
-	int belt = named_locks(NAME);
-	struct locker lockers[3];
-	unsigned int i;
-
-	must_take(belt, KEY, "alice", 0);
-	for (i = 0; i < 3; i++)
-		lockers[i] = wait_as("bob");
-	if (destroy_belt(belt, NAME))
-		bail_out("destroy");
-	for (i = 0; i < 3; i++) {
-		is_errno(answer_of(&lockers[i]).err, EIDRM,
-			 "destroying the belt ends the wait of waiter %u with EIDRM", i);
-		end_locker(&lockers[i]);
-	}
-	close(belt);
 }
 
 /* Changes of entries and of other locks wake no waiter. */
@@ -598,70 +262,6 @@ static void test_stopped(void)
 
 /* FIFO order */
 
-static void test_line(void)
-{
-	static const char *const owners[] = { "b", "c", "d", "e", "f", "g", "h", "i" };
-	int belt = named_locks(NAME);
-	struct locker lockers[ARRAY_SIZE(owners)];
-	struct answer answer;
-	unsigned int i, wrong = 0, early = 0, n = ARRAY_SIZE(owners);
-	__u64 token = must_take(belt, KEY, "alice", 0).token;
-
-	for (i = 0; i < n; i++)
-		lockers[i] = wait_as(owners[i]);
-	unlock(belt, KEY, "alice");
-	for (i = 0; i < n && !wrong; i++) {
-		answer = answer_of(&lockers[i]);
-		wrong += answer.err || answer.token <= token ||
-			 !is_held_by(belt, KEY, owners[i]);
-		token = answer.token;
-		early += i + 1 < n && !still_waits(&lockers[i + 1]);
-		wrong += tell(&lockers[i], 'u').err != 0;
-	}
-	ok(!wrong, "eight waiters get the lock in FIFO order with growing tokens");
-	ok(!early, "a waiter waits until the waiter before it has unlocked");
-	ok(is_free(belt, KEY), "the lock is free when the last waiter has unlocked");
-	is_int(counter(belt, HASHBELT_STAT_LOCK_WAITS), n,
-	       "each of eight grants to waiters counts as a wait");
-	for (i = 0; i < n; i++)
-		end_locker(&lockers[i]);
-	end_locks(belt, NAME);
-}
-
-/* Without unlocks: each waiter holds the lock until its lease ends. */
-static void test_line_of_leases(void)
-{
-	int belt = named_locks(NAME);
-	struct lock_call lock_call = lock_call_of("bob");
-	struct locker lockers[4];
-	struct answer answer;
-	unsigned int i, wrong = 0;
-	char owner[2] = "b";
-	__u64 start;
-
-	must_take(belt, KEY, "alice", 1000);
-	start = info_of(belt).now_ns;
-	lock_call.ttl_ms = 1000;
-	lock_call.owner = owner;
-	for (i = 0; i < ARRAY_SIZE(lockers); i++) {
-		owner[0] = 'b' + i;
-		lockers[i] = launch_asleep(lock_call);
-	}
-	for (i = 0; i < ARRAY_SIZE(lockers); i++) {
-		advance(belt, 1000);
-		answer = answer_of(&lockers[i]);
-		owner[0] = 'b' + i;
-		wrong += answer.err || answer.now_ns - start != (i + 1) * 1000000000ULL ||
-			 !is_held_by(belt, KEY, owner);
-	}
-	ok(!wrong, "each waiter gets the lock when the lease of the one before it ends");
-	advance(belt, 1000);
-	ok(is_free(belt, KEY), "the lock is free when the lease of the last waiter has ended");
-	for (i = 0; i < ARRAY_SIZE(lockers); i++)
-		end_locker(&lockers[i]);
-	end_locks(belt, NAME);
-}
-
 /**
  * struct query - memory that a process that asks for the holder shares with the test
  * @held:	the lock is held, or handed over
@@ -790,58 +390,6 @@ static void test_impatient(void)
 	end_locks(belt, NAME);
 }
 
-static void test_reentrance(void)
-{
-	int belt = named_locks(NAME);
-	__u64 token = must_take(belt, KEY, "alice", 1000).token;
-	struct locker locker = wait_as("bob");
-	struct hashbelt_lock again = must_take(belt, KEY, "alice", 5000);
-
-	ok(again.token == token && again.ttl_ms == 5000,
-	   "the holder takes its lock again while another owner waits");
-	is_errno(renew(belt, KEY, "alice", 6000), 0,
-		 "the holder renews its lease while another owner waits");
-	ok(still_waits(&locker),
-	   "a waiter waits on when the holder takes its lock again and renews it");
-	is_errno(renew(belt, KEY, "bob", 6000), EACCES, "renew by a waiter returns EACCES");
-	is_errno(unlock(belt, KEY, "bob"), EACCES, "unlock by a waiter returns EACCES");
-	is_int(release(belt, "bob"), 0, "release of a waiting owner releases no lock");
-	ok(still_waits(&locker), "failed calls of a waiting owner leave it in the queue");
-	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&locker).err, 0,
-		 "a waiter gets the lock at an unlock after its renew and unlock have failed");
-	end_locker(&locker);
-	end_locks(belt, NAME);
-}
-
-/* Locks have separate queues of waiters. */
-static void test_many_lines(void)
-{
-	static const char *const keys[] = { "a", "b", "c", "d", "e" };
-	int belt = named_locks(NAME);
-	struct locker lockers[ARRAY_SIZE(keys)];
-	struct lock_call lock_call = lock_call_of("bob");
-	unsigned int i, k, wrong = 0;
-
-	for (i = 0; i < ARRAY_SIZE(keys); i++) {
-		must_take(belt, keys[i], "alice", 0);
-		lock_call.key = keys[i];
-		lockers[i] = launch_asleep(lock_call);
-	}
-	for (i = ARRAY_SIZE(keys); i-- > 0; ) {
-		unlock(belt, keys[i], "alice");
-		wrong += answer_of(&lockers[i]).err != 0;
-		for (k = 0; k < i; k++)
-			wrong += !still_waits(&lockers[k]);
-	}
-	ok(!wrong, "an unlock of one of five locks wakes the waiter of that lock alone");
-	is_int(release(belt, "bob"), ARRAY_SIZE(keys),
-	       "release counts the locks that five former waiters of one owner hold");
-	for (i = 0; i < ARRAY_SIZE(keys); i++)
-		end_locker(&lockers[i]);
-	end_locks(belt, NAME);
-}
-
 /* Many waiters */
 
 /* Voluntary context switches of a process. */
@@ -925,34 +473,6 @@ static void test_crowd_of_leases(void)
 }
 
 /* Killed waiters and holders */
-
-/* One of three waiters is killed; the others get the lock in FIFO order. */
-static void test_killed_waiter(unsigned int victim)
-{
-	static const char *const owners[] = { "b", "c", "d" };
-	int belt = named_locks(NAME);
-	struct locker lockers[3];
-	unsigned int i, wrong = 0;
-
-	must_take(belt, KEY, "alice", 0);
-	for (i = 0; i < 3; i++)
-		lockers[i] = wait_as(owners[i]);
-	end_locker(&lockers[victim]);
-	unlock(belt, KEY, "alice");
-	for (i = 0; i < 3; i++) {
-		if (i == victim)
-			continue;
-		wrong += answer_of(&lockers[i]).err || !is_held_by(belt, KEY, owners[i]);
-		tell(&lockers[i], 'u');
-		end_locker(&lockers[i]);
-	}
-	ok(!wrong, "when waiter %u of three is killed, the others get the lock in FIFO order",
-	   victim + 1);
-	ok(is_free(belt, KEY) && !locks_held(belt),
-	   "the lock is free after waiter %u of three was killed and the others unlocked",
-	   victim + 1);
-	end_locks(belt, NAME);
-}
 
 /* Points at which a process is killed that takes a lock. */
 enum point {
@@ -1084,98 +604,25 @@ static void test_signal_meanwhile(void)
 	end_locks(belt, NAME);
 }
 
-/* Limits and memory */
-
-static void test_limit(void)
-{
-	int belt = named_locks(NAME);
-	struct locker locker, second;
-
-	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 1);
-	must_take(belt, KEY, "alice", 0);
-	locker = wait_as("bob");
-	is_int(info_of(belt).used_entries, 1, "a waiter does not count in used_entries");
-	second = wait_as("carol");
-	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&locker).err, 0,
-		 "a waiter gets the lock in a belt that the holder's lock had filled");
-	is_int(info_of(belt).used_entries, 1,
-	       "the lock of a former waiter counts as one entry in used_entries");
-	is_errno(tell(&locker, 'u').err, 0, "a former waiter unlocks its lock in a full belt");
-	is_errno(answer_of(&second).err, 0,
-		 "an unlock in a full belt grants the lock to the second waiter");
-	end_locker(&locker);
-	end_locker(&second);
-	release(belt, "carol");
-	is_int(info_of(belt).used_entries + info_of(belt).used_bytes, 0,
-	       "used_entries and used_bytes are 0 after a release of all locks");
-	end_locks(belt, NAME);
-}
-
-/* @base: used_bytes before the first belt was made */
-static void test_memory(__u64 base)
-{
-	int belt = named_locks(NAME);
-	struct lock_call lock_call = lock_call_of("bob");
-	struct locker lockers[8];
-	unsigned int i;
-
-	must_take(belt, KEY, "alice", 0);
-	lock_call.wait_ms = 1000;
-	for (i = 0; i < ARRAY_SIZE(lockers); i++)
-		lockers[i] = launch_asleep(lock_call);
-	for (i = 0; i < 4; i++)
-		end_locker(&lockers[i]);
-	advance(belt, 1000);
-	for (; i < ARRAY_SIZE(lockers); i++) {
-		if (answer_of(&lockers[i]).err != -ETIMEDOUT)
-			bail_out("a waiter has not timed out");
-		end_locker(&lockers[i]);
-	}
-	unlock(belt, KEY, "alice");
-	is_int(info_of(belt).entries, 0,
-	       "waiters that were killed or timed out leave no entry in the belt");
-	end_locks(belt, NAME);
-	ok(used_at_last(base),
-	   "used_bytes of the module is what it was when all lock belts are destroyed");
-}
-
 int main(void)
 {
-	__u64 base = get_parameter("used_bytes");
 	enum point point;
-	unsigned int i;
 
-	test_timeout();
-	test_timeouts();
-	test_lease_begins();
-	test_free_at_once();
-	test_woken();
 	test_woken_by_close();
-	test_next_looks();
-	test_woken_by_end();
 	test_not_woken();
 	test_signals(0, "a signal");
 	test_signals(SA_RESTART, "a signal with SA_RESTART");
 	test_until();
 	test_time_while_stopped();
 	test_stopped();
-	test_line();
-	test_line_of_leases();
 	test_holder_in_hand_over();
 	test_newcomer();
 	test_impatient();
-	test_reentrance();
-	test_many_lines();
 	test_crowd();
 	test_crowd_of_leases();
-	for (i = 0; i < 3; i++)
-		test_killed_waiter(i);
 	for (point = BEFORE; point < POINTS; point++)
 		test_killed_at(point);
 	test_killed_meanwhile();
 	test_signal_meanwhile();
-	test_limit();
-	test_memory(base);
 	return done_testing();
 }

@@ -195,6 +195,7 @@ static void expect_lock_handed_over(struct kunit *test, unsigned int others)
 	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'a');
 	KUNIT_EXPECT_GT(test, lock.token, own.token);
 	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
+	KUNIT_EXPECT_EQ(test, lock.held_ms, 0ULL);
 	check_accounting(test, belt);
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'C'), -EBUSY);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), -EACCES);
@@ -310,7 +311,8 @@ static void a_waiter_gets_an_expired_lock_before_the_drain(struct kunit *test)
 	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 3 * SEC);
 }
 
-static void after_the_first_waiter_times_out_the_next_gets_an_expired_lock(struct kunit *test)
+/* The first waiter, whose timer is set for the end of the lease, returns @err before that. */
+static void expect_next_gets_expired_lock(struct kunit *test, int err)
 {
 	struct hashbelt_belt *belt = make_pinned(test);
 	struct waiter *first, *second;
@@ -320,15 +322,27 @@ static void after_the_first_waiter_times_out_the_next_gets_an_expired_lock(struc
 	KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, 1, 'A',
 				      &(struct hashbelt_lock){ .ttl_ms = 5000 }), 0);
 	now = hashbelt_now(belt);
-	first = line_up(test, 0, 1, 'B', 1000);
+	first = line_up(test, 0, 1, 'B', err == -ETIMEDOUT ? 1000 : 0);
 	second = line_up(test, 1, 1, 'C', 0);
+	if (err == -EINTR)
+		send_sig(SIGUSR1, first->task, 1);
 	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&first->done, 100 * HZ));
-	KUNIT_EXPECT_EQ(test, first->err, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, first->err, err);
 	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 2 * SEC);
 	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&second->done, 100 * HZ));
 	KUNIT_EXPECT_EQ(test, second->err, 0);
 	KUNIT_EXPECT_GE(test, hashbelt_now(belt), now + 5 * SEC);
 	KUNIT_EXPECT_LT(test, hashbelt_now(belt), now + 6 * SEC);
+}
+
+static void after_the_first_waiter_times_out_the_next_gets_an_expired_lock(struct kunit *test)
+{
+	expect_next_gets_expired_lock(test, -ETIMEDOUT);
+}
+
+static void after_a_signal_to_the_first_waiter_the_next_gets_an_expired_lock(struct kunit *test)
+{
+	expect_next_gets_expired_lock(test, -EINTR);
 }
 
 static void leases_that_expire_in_turn_give_every_waiter_the_lock(struct kunit *test)
@@ -680,6 +694,7 @@ static struct kunit_case lease_test_cases[] = {
 	KUNIT_CASE(a_wait_of_a_millisecond_times_out),
 	KUNIT_CASE(a_waiter_gets_an_expired_lock_before_the_drain),
 	KUNIT_CASE(after_the_first_waiter_times_out_the_next_gets_an_expired_lock),
+	KUNIT_CASE(after_a_signal_to_the_first_waiter_the_next_gets_an_expired_lock),
 	KUNIT_CASE(leases_that_expire_in_turn_give_every_waiter_the_lock),
 	KUNIT_CASE(a_waiter_follows_a_renewed_lease),
 	KUNIT_CASE(a_wait_goes_on_when_a_halted_belt_resumes),

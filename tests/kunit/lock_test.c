@@ -62,10 +62,22 @@ static void locking_again_as_the_owner_only_extends_the_lease(struct kunit *test
 	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
 	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 20000ULL);
 	KUNIT_EXPECT_EQ(test, lock.token, token);
+	lock = (struct hashbelt_lock){
+		.ttl_ms = 40000, .wait_ms = HASHBELT_TTL_NEVER, .how = HASHBELT_IF_ABSENT,
+	};
+	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), -EALREADY);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'A');
+	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 20000ULL);
 	/* One unlock ends the lock, however often it was taken. */
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), -ENOENT);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_LOCKS), 1ULL);
+	lock = (struct hashbelt_lock){
+		.wait_ms = HASHBELT_TTL_NEVER, .how = HASHBELT_IF_ABSENT,
+	};
+	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_LOCK_WAITS), 0ULL);
+	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
 	expect_empty(test);
 }
 
@@ -96,6 +108,30 @@ static void only_the_owner_unlocks_and_renews(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 1000, &lock), -ENOENT);
 	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), -ENOENT);
 	expect_empty(test);
+}
+
+static void a_renewal_for_at_least_a_time_shortens_no_lease(struct kunit *test)
+{
+	static const struct {
+		u64 least;
+		u64 left;
+	} renewals[] = {
+		{ 500, 1000 }, { 2000, 2000 }, { 240001, 240000 }, { 1, 240000 },
+	};
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct hashbelt_lock lock = { .ttl_ms = 1000 };
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
+	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', HASHBELT_AT_LEAST, &lock), -EDOM);
+	for (i = 0; i < ARRAY_SIZE(renewals); i++) {
+		KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', HASHBELT_AT_LEAST | renewals[i].least,
+					       &lock), 0);
+		KUNIT_EXPECT_EQ(test, lock.ttl_ms, renewals[i].left);
+	}
+	hashbelt_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
+	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', HASHBELT_AT_LEAST | 1500, &lock), 0);
+	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
 }
 
 static void a_lease_is_at_most_the_belts_time_to_live(struct kunit *test)
@@ -293,6 +329,7 @@ static struct kunit_case lock_test_cases[] = {
 	KUNIT_CASE(a_free_lock_is_granted_and_a_held_one_refused),
 	KUNIT_CASE(locking_again_as_the_owner_only_extends_the_lease),
 	KUNIT_CASE(only_the_owner_unlocks_and_renews),
+	KUNIT_CASE(a_renewal_for_at_least_a_time_shortens_no_lease),
 	KUNIT_CASE(a_lease_is_at_most_the_belts_time_to_live),
 	KUNIT_CASE(a_belt_that_may_evict_grants_no_lock),
 	KUNIT_CASE(lock_calls_on_a_destroyed_belt_return_eidrm),
