@@ -384,6 +384,17 @@ static inline unsigned char *fresh_pages(size_t size)
 	return pages;
 }
 
+/* Fills memory with bytes that differ by @seed. */
+static inline void fill_bytes(unsigned char *p, size_t size, unsigned int seed)
+{
+	unsigned int state = seed * 2654435761u + 1;
+
+	while (size--) {
+		state = state * 1103515245 + 12345;
+		*p++ = state >> 16;
+	}
+}
+
 /* Memory of @size bytes that ends just before an unmapped page. */
 static inline void *before_hole(size_t size)
 {

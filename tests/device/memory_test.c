@@ -20,17 +20,6 @@ static const unsigned int sizes[] = {
 	65535, 65536, 65537, 131072, MIB - 1, MIB,
 };
 
-/* Random bytes that depend on the seed. */
-static void fill(unsigned char *p, size_t size, unsigned int seed)
-{
-	unsigned int state = seed * 2654435761u + 1;
-
-	while (size--) {
-		state = state * 1103515245 + 12345;
-		*p++ = state >> 16;
-	}
-}
-
 static bool is_filled(const unsigned char *p, size_t size, unsigned char with)
 {
 	while (size && *p == with) {
@@ -68,7 +57,7 @@ static void put_filled(int belt, const char *key, unsigned int size)
 {
 	unsigned char *value = malloc(size + 1);
 
-	fill(value, size, size);
+	fill_bytes(value, size, size);
 	if (put_bytes(belt, key, value, size))
 		bail_out("put of %u bytes", size);
 	free(value);
@@ -79,7 +68,7 @@ static bool is_value(const unsigned char *buffer, unsigned int size)
 	unsigned char *value = malloc(size + 1);
 	bool same;
 
-	fill(value, size, size);
+	fill_bytes(value, size, size);
 	same = !memcmp(value, buffer, size);
 	free(value);
 	return same;
@@ -141,8 +130,8 @@ static void test_alignment(void)
 
 	for (size = 1; size <= 256; size++) {
 		for (shift = 0; shift < 8; shift++) {
-			fill(value + shift, size, size * 8 + shift);
-			fill(keys + shift, size % 64 + 1, size * 8 + shift);
+			fill_bytes(value + shift, size, size * 8 + shift);
+			fill_bytes(keys + shift, size % 64 + 1, size * 8 + shift);
 			item = (struct hashbelt_item){
 				.key = address(keys + shift), .key_len = size % 64 + 1,
 				.value = address(value + shift), .value_len = size,
@@ -169,7 +158,7 @@ static void test_ends(void)
 	struct hashbelt_item item = {}, *last;
 	unsigned char *end = (unsigned char *)before_hole(1) + 1;
 
-	fill(bytes, sizeof(bytes), 1);
+	fill_bytes(bytes, sizeof(bytes), 1);
 	for (len = 1; len <= sizeof(bytes); len++) {
 		memcpy(end - len, bytes, len);
 		item = (struct hashbelt_item){
@@ -480,7 +469,7 @@ static void test_readonly(void)
 	struct hashbelt_item item = item_of(readonly_copy(key, sizeof(key)));
 	struct hashbelt_item *frozen;
 
-	fill(room, MIB, MIB);
+	fill_bytes(room, MIB, MIB);
 	item.value = address(readonly_copy(room, MIB));
 	item.value_len = MIB;
 	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,

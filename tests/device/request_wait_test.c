@@ -2,10 +2,9 @@
 /*
  * request_wait_test - each client gets the completions of its requests, however it waits.
  *
- * By read(2), poll(2) and epoll(7); into buffers that are too small or bad; and while
- * threads put, complete, cancel and time out the same requests, open and close descriptors,
- * and clear and destroy belts. Each request is told once, or cancelled once, or ended with
- * its descriptor.
+ * By read(2) and poll(2); into bad buffers; and while threads put, complete, cancel and time
+ * out the same requests, open and close descriptors, and clear and destroy belts. Each request
+ * is told once, or cancelled once, or ended with its descriptor.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,33 +15,6 @@
 #define NONE	((struct hashbelt_settings){})
 
 /* Reading */
-
-static void test_too_small(void)
-{
-	int belt = asking_belt(NONE);
-	__u64 buffer[64];
-	unsigned int size, wrong = 0;
-
-	must_ask(belt, 1, "a key");
-	must_ask(belt, 2, "a key");
-	complete(belt, "a key");
-	for (size = 0; size < event_size(5, 0); size++)
-		wrong += read_into(belt, buffer, size) != -EMSGSIZE;
-	is_int(wrong, 0, "a read with a buffer smaller than an event returns EMSGSIZE");
-	is_int(read_into(belt, buffer, event_size(5, 0) + 8), event_size(5, 0),
-	       "a read with room for one of two events returns one");
-	ok(((struct hashbelt_event *)buffer)->sequence == 1 &&
-	   read_completion(belt).sequence == 2 && has_no_completion(belt),
-	   "a read with room for one of two events leaves the other to be read");
-	must_ask(belt, 1, "a key");
-	must_ask(belt, 2, "a key");
-	complete(belt, "a key");
-	is_int(read_into(belt, buffer, sizeof(buffer)), 2 * event_size(5, 0),
-	       "a read with room for two events returns both");
-	is_int(check_events((void *)buffer, 2 * event_size(5, 0)), 2,
-	       "a read with room for two events returns each of them complete");
-	close(belt);
-}
 
 /*
  * Reads into a buffer that ends after @room bytes; true if the read returns whole events
@@ -179,36 +151,6 @@ static void test_poll(void)
 	ok(poll_now(fd) & (POLLERR | POLLHUP),
 	   "poll returns POLLERR or POLLHUP after destroy of the belt");
 	close(other);
-	close(fd);
-	close(belt);
-}
-
-static void test_epoll(void)
-{
-	int belt = named_belt(NAME, 0), fd = open_asking(NAME);
-	int level = new_epoll(fd, EPOLLIN), edge = new_epoll(fd, EPOLLIN | EPOLLET);
-
-	must_ask(fd, 1, "one");
-	must_ask(fd, 2, "two");
-	ok(!epoll_now(level) && !epoll_now(edge), "epoll returns no event while requests wait");
-	complete(belt, "one");
-	ok(epoll_at_last(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
-	   "level-triggered epoll reports a completed request until it is read");
-	ok(epoll_at_last(edge) == EPOLLIN && !epoll_now(edge),
-	   "edge-triggered epoll reports a completed request once");
-	complete(belt, "two");
-	is_int(epoll_at_last(edge), EPOLLIN,
-	       "edge-triggered epoll reports a further completed request");
-	ok(!read_completion(fd).err && epoll_now(level) == EPOLLIN,
-	   "level-triggered epoll reports the second of two requests after one is read");
-	ok(!read_completion(fd).err && !epoll_now(level),
-	   "level-triggered epoll reports nothing when all completions are read");
-	destroy_belt(belt, NAME);
-	ok(epoll_at_last(level) & (EPOLLERR | EPOLLHUP) &&
-	   epoll_at_last(edge) & (EPOLLERR | EPOLLHUP),
-	   "epoll reports the destroyed belt, level-triggered and edge-triggered");
-	close(level);
-	close(edge);
 	close(fd);
 	close(belt);
 }
@@ -500,56 +442,6 @@ static void test_readers(void)
 	close(belt);
 }
 
-/* Several processes that wait for the same key */
-
-#define WAITERS		4
-#define ROUNDS		scaled(300)
-
-static unsigned int *asked;		/* requests registered; shared, atomic */
-
-/* Asks, waits for the completion, and asks again. */
-static int ask_and_sleep(void *arg)
-{
-	int fd = open_asking(NAME);
-	unsigned int round;
-
-	(void)arg;
-	set_blocking(fd, true);
-	for (round = 0; round < ROUNDS; round++) {
-		if (ASK(fd, round, 0, "key", "other"))
-			return 1;
-		count(asked);
-		if (!is_next_completion(fd, round, HASHBELT_BY_PUT, "key"))
-			return 1;
-	}
-	return 0;
-}
-
-static bool all_have_asked(void *arg)
-{
-	return __atomic_load_n(asked, __ATOMIC_SEQ_CST) == *(unsigned int *)arg;
-}
-
-static void test_processes(void)
-{
-	int belt = named_belt(NAME, 0), wrong = 0;
-	unsigned int i, want = WAITERS;
-	pid_t children[WAITERS];
-
-	asked = shared_memory(sizeof(*asked));
-	for (i = 0; i < WAITERS; i++)
-		children[i] = start(ask_and_sleep, NULL);
-	for (i = 0; i < ROUNDS && at_last(all_have_asked, &want); i++, want += WAITERS)
-		put_text(belt, "key", "value", 0);
-	is_int(i, ROUNDS, "each of four processes is told of each put of a key that it asks for");
-	for (i = 0; i < WAITERS; i++)
-		wrong += finish(children[i]);
-	is_int(wrong, 0, "each of four processes is told of puts of its key and of nothing else");
-	is_int(waiting(belt), 0, "processes that were told leave no request waiting");
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
 /* Processes that are killed while they ask, wait and read */
 
 #define KILLS		scaled_from(18, 60)
@@ -731,16 +623,13 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 
 	alarm(600);
-	test_too_small();
 	test_bad_buffer();
 	test_wakers();
 	test_poll();
-	test_epoll();
 	test_first(false, "threads without timeouts");
 	test_first(true, "threads and timeouts");
 	test_one_id();
 	test_readers();
-	test_processes();
 	test_killed();
 	test_stuck();
 	test_coming(false, "one belt");

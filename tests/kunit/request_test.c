@@ -118,7 +118,7 @@ static void a_completion_describes_its_request(struct kunit *test)
 
 static void complete_returns_the_number_of_requests(struct kunit *test)
 {
-	static const unsigned int keys[] = { 1, 2 };
+	static const unsigned int keys[] = { 1, 2 }, twice[] = { 4, 4 };
 	struct hashbelt_belt *belt = make_plain(test);
 	struct fixture *f = test->priv;
 
@@ -133,9 +133,13 @@ static void complete_returns_the_number_of_requests(struct kunit *test)
 	expect_completion(test, 2, HASHBELT_BY_COMPLETE, 1);
 	expect_completion(test, 3, HASHBELT_BY_COMPLETE, 2);
 	expect_no_completion(test);
+	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 4, twice, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, complete_key(belt, 4), 1u);
+	expect_completion(test, 4, HASHBELT_BY_COMPLETE, 4);
+	expect_no_completion(test);
 	KUNIT_EXPECT_FALSE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REQUESTS), 3ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_COMPLETED), 3ULL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REQUESTS), 4ULL);
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_COMPLETED), 4ULL);
 	expect_empty(test);
 }
 
