@@ -3,10 +3,10 @@
  * fill_test - one miss, one fill.
  *
  * Of the clients that miss a key, one is granted the fill lease. The others are told that
- * the key is being filled, or wait, or take the stale value. The lease ends with a put,
- * when its time is over, when the client gives it up, and with the descriptor to which it
- * is bound; it then goes to the first waiter. A lease ahead of the deadline is granted once
- * for each value. A value in its grace time is returned only to fills with HASHBELT_STALE.
+ * the key is being filled, or wait, or take the stale value. A lease ahead of the deadline is
+ * granted once for each value. A value in its grace time is returned only to fills with
+ * HASHBELT_STALE. What ends a lease, and which waiter gets the next one:
+ * tests/kunit/fill_test.c and fill_put_test.c.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -96,73 +96,6 @@ static struct answer take(int fd, const char *key)
 	return answer;
 }
 
-/* Granting and ending a lease */
-
-static void test_grant(void)
-{
-	int belt = named_belt(NAME, 0), fd = open_named(NAME);
-	struct answer first = take(belt, KEY);
-
-	ok(is_filling(ASK(fd, KEY)),
-	   "a second client that misses a key is told that the key is being filled");
-	ok(is_filling(ASK(belt, KEY)),
-	   "the client with the lease is told that the key is being filled when it asks again");
-	is_errno(on_key(fd, HASHBELT_IOC_GET, KEY), ENOENT,
-		 "get of a key that is being filled returns ENOENT");
-	ok(is_granted(ASK(fd, "other")),
-	   "a fill lease is granted for a key while another key is being filled");
-	put_text(belt, KEY, "value", 1234);
-	ok(is_value(ASK(fd, KEY), "value"),
-	   "a put ends the fill lease: a second client gets the value");
-	is_errno(give_up(belt, KEY, first.token), ENOENT,
-		 "give_up of a fill lease that a put has ended returns ENOENT");
-	is_int(ASK(fd, KEY).ttl_ms, 1234,
-	       "a fill of a present key returns the time left, as get does");
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ok(is_granted(ASK(fd, KEY)),
-	   "a client that misses a removed key is granted the fill lease");
-	put_text(belt, KEY, "again", 1000);
-	ok(is_value(ASK(fd, KEY), "again"),
-	   "a put by a client without the fill lease ends that lease");
-	advance(belt, 999);
-	ok(is_value(ASK(fd, KEY), "again"),
-	   "a fill returns the value until 1 ms before its deadline");
-	advance(belt, 1);
-	ok(is_granted(ASK(fd, KEY)), "a fill of an expired key grants a new lease");
-	is_int(counter(fd, HASHBELT_STAT_FILLS), 4,
-	       "the counter of fills counts each of four fill leases");
-	destroy_belt(belt, NAME);
-	close(fd);
-	close(belt);
-}
-
-static void test_ended_by(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_sum sum = { .by = 1, .value = 41 };
-	struct hashbelt_item item = text_item(KEY, "value");
-	struct hashbelt_batch batch = { .items = address(&item), .count = 1 };
-	struct answer answer = take(belt, KEY);
-
-	item.how = HASHBELT_IF_PRESENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT,
-		 "put with HASHBELT_IF_PRESENT of a key that is being filled returns ENOENT");
-	ok(is_filling(ASK(belt, KEY)), "a put that is refused does not end the fill lease");
-	item.how = 0;
-	item.op = HASHBELT_OP_PUT;
-	must(belt, HASHBELT_IOC_BATCH, &batch);
-	ok(is_value(ASK(belt, KEY), "value"), "a put in a batch ends the fill lease");
-	is_errno(give_up(belt, KEY, answer.token), ENOENT,
-		 "give_up of a fill lease that a batch has ended returns ENOENT");
-	take(belt, "sum");
-	item = item_of("sum");
-	item.value = address(&sum);
-	item.value_len = sizeof(sum);
-	must(belt, HASHBELT_IOC_ADD, &item);
-	ok(is_value(ASK(belt, "sum"), "42"), "an add ends a fill lease");
-	close(belt);
-}
-
 /* The fields of a fill's item */
 static void test_item(void)
 {
@@ -191,62 +124,6 @@ static void test_item(void)
 	is_int(fill.item.value_len, 5,
 	       "a fill whose buffer is too small returns the length of the value");
 	is_int(fill.state, 0, "a fill whose buffer is too small grants no lease");
-	close(belt);
-}
-
-/* Leases */
-
-static void test_lease(void)
-{
-	int belt = new_belt(0);
-	struct answer first, second;
-
-	first = ASK(belt, KEY, .lease_ms = 1000);
-	advance(belt, 999);
-	ok(is_granted(first) && is_filling(ASK(belt, KEY)),
-	   "a fill lease is held until 1 ms before its end");
-	advance(belt, 1);
-	second = ASK(belt, KEY);
-	ok(is_granted(second), "a fill lease goes to the next client when it ends");
-	ok(second.token != first.token,
-	   "a fill lease granted after the end of another has a new token");
-	is_errno(give_up(belt, KEY, first.token), ENOENT,
-		 "give_up by the former owner of a fill lease returns ENOENT");
-	advance(belt, LEASE - 1);
-	ok(is_filling(ASK(belt, KEY)),
-	   "a fill lease without a given time is held until 1 ms before 10 seconds");
-	advance(belt, 1);
-	ok(is_granted(ASK(belt, KEY)), "a default fill lease ends after 10 seconds");
-	put_text(belt, KEY, "late", 0);
-	ok(is_value(ASK(belt, KEY), "late"), "a client whose fill lease has ended may still put");
-	ok(is_granted(ASK(belt, "longest", .lease_ms = HASHBELT_TTL_MAX_MS)),
-	   "a fill lease of 2^42 ms is granted");
-	close(belt);
-}
-
-static void test_give_up(void)
-{
-	int belt = new_belt(0);
-	struct answer answer = take(belt, KEY);
-	__u64 token = answer.token;
-
-	ok(give_up(belt, KEY, token + 1) == -ENOENT && give_up(belt, KEY, 0) == -ENOENT &&
-	   give_up(belt, KEY, ~0ULL) == -ENOENT,
-	   "give_up with a token of no lease returns ENOENT");
-	is_errno(give_up(belt, "other", token), ENOENT, "give_up of another key returns ENOENT");
-	ok(is_filling(ASK(belt, KEY)), "a failed give_up leaves the fill lease as it was");
-	is_errno(give_up(belt, KEY, token), 0, "give_up by the owner of the fill lease succeeds");
-	is_errno(give_up(belt, KEY, token), ENOENT,
-		 "a second give_up of the same fill lease returns ENOENT");
-	answer = ASK(belt, KEY);
-	ok(is_granted(answer) && answer.token != token,
-	   "a fill lease that was given up is granted to the next client, with a new token");
-	is_errno(give_up(belt, KEY, token), ENOENT,
-		 "give_up with the token of a lease given up before returns ENOENT");
-	put_text(belt, KEY, "value", 0);
-	is_errno(give_up(belt, KEY, answer.token), ENOENT,
-		 "give_up with the token of a lease that a put has ended returns ENOENT");
-	ok(is_value(ASK(belt, KEY), "value"), "a failed give_up leaves the value as it was");
 	close(belt);
 }
 
@@ -370,41 +247,6 @@ static int put_late(int fd, const char *key, __u64 token, __u64 *version)
 	return err;
 }
 
-static void test_put_late(void)
-{
-	int belt = new_belt(0), fd = new_belt(0);
-	struct answer answer = take(belt, KEY);
-	__u64 version;
-
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	is_errno(put_late(belt, KEY, answer.token, &version), ESTALE,
-		 "put with HASHBELT_IF_LEASE after a remove of the absent key returns ESTALE");
-	is_int(version, 0, "put with HASHBELT_IF_LEASE of an absent key returns the version 0");
-	answer = ASK(belt, KEY);
-	ok(is_granted(answer), "a put with HASHBELT_IF_LEASE that returns ESTALE stores nothing");
-	is_errno(put_late(belt, KEY, answer.token, &version), 0,
-		 "put with HASHBELT_IF_LEASE and the token of the lease succeeds");
-	ok(is_value(ASK(belt, KEY), "late") && version == look(belt, KEY).version,
-	   "put with HASHBELT_IF_LEASE stores the value and returns its version");
-	answer.version = version;
-	is_errno(put_late(belt, KEY, answer.token, &version), ESTALE,
-		 "a second put with HASHBELT_IF_LEASE and the same token returns ESTALE");
-	is_int(version, answer.version,
-	       "put with HASHBELT_IF_LEASE of a present key returns its version with ESTALE");
-	answer = ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_NEVER);
-	put_text(belt, KEY, "fresh", 0);
-	put_late(belt, KEY, answer.token, &version);
-	ok(is_value(ASK(belt, KEY), "fresh"),
-	   "a value that was computed ahead does not replace one that was put meanwhile");
-	answer = ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_NEVER);
-	is_errno(put_late(belt, KEY, answer.token, &version), 0,
-		 "a value that was computed ahead replaces the one that it was computed for");
-	is_errno(put_late(fd, KEY, answer.token, &version), ESTALE,
-		 "put with HASHBELT_IF_LEASE and the token of another belt returns ESTALE");
-	close(fd);
-	close(belt);
-}
-
 #define LATE	40	/* items of a batch: more than two runs */
 
 /* Every third key is removed after its lease was granted. */
@@ -521,54 +363,6 @@ static void test_failed(void)
 	close(belt);
 }
 
-/* More waiters than a put or a failure ends in one critical section do not matter to them. */
-static void test_failed_waiting(void)
-{
-	int belt = named_belt(NAME, 0);
-	struct caller callers[WAITERS];
-	struct answer answer = take(belt, KEY);
-	unsigned int i, good = 0;
-
-	for (i = 0; i < WAITERS; i++)
-		callers[i] = SLEEPER(.lease_ms = 1000);
-	change(belt, KEY, HASHBELT_FAIL, answer.token, 5000);
-	for (i = 0; i < WAITERS; i++) {
-		good += is_failed(answer_of(&callers[i]));
-		end_caller(&callers[i]);
-	}
-	is_int(good, WAITERS, "HASHBELT_FAIL ends the wait of each waiter: HASHBELT_FAILED");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 1,
-	       "no waiter is granted a fill lease after HASHBELT_FAIL");
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
-/* A remove, while callers wait. */
-static void test_removed_waiting(void)
-{
-	int belt = named_belt(NAME, 0);
-	struct answer first = take(belt, KEY), second;
-	struct caller callers[2];
-	__u64 version;
-
-	callers[0] = SLEEPER(.lease_ms = 1000);
-	callers[1] = SLEEPER(.lease_ms = 1000);
-	is_errno(on_key(belt, HASHBELT_IOC_REMOVE, KEY), ENOENT,
-		 "remove of a key that is being filled returns ENOENT");
-	second = answer_of(&callers[0]);
-	ok(is_granted(second) && still_sleeps(&callers[1]),
-	   "a remove of a key that is being filled grants the first waiter a fill lease");
-	is_errno(put_late(belt, KEY, first.token, &version), ESTALE,
-		 "the lease of the first caller ends with the remove: ESTALE");
-	is_errno(put_late(belt, KEY, second.token, &version), 0,
-		 "the waiter that was granted the lease by the remove puts its value");
-	ok(is_value(answer_of(&callers[1]), "late"), "the other waiter gets that value");
-	end_caller(&callers[0]);
-	end_caller(&callers[1]);
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
 static void test_no_longer(void)
 {
 	int belt = named_belt(NAME, 0);
@@ -630,77 +424,6 @@ static void test_no_longer(void)
 	close(belt);
 }
 
-/* The fill lease goes to the waiters in FIFO order. */
-static void test_passed_on(void)
-{
-	int belt = named_belt(NAME, 0);
-	struct answer answer = ASK(belt, KEY, .lease_ms = 1000);
-	struct caller callers[WAITERS];
-	unsigned int i, sleep, good = 0;
-
-	for (i = 0; i < WAITERS; i++)
-		callers[i] = SLEEPER(.lease_ms = 2000);
-	give_up(belt, KEY, answer.token);
-	ok(is_granted(answer_of(&callers[0])),
-	   "a fill lease that is given up goes to the first waiter");
-	for (i = 1, sleep = 0; i < WAITERS; i++)
-		sleep += still_sleeps(&callers[i]);
-	is_int(sleep, WAITERS - 1, "a fill lease that is given up wakes only the first waiter");
-	advance(belt, 1999);
-	ok(still_sleeps(&callers[1]),
-	   "a fill lease passed to a waiter is held until 1 ms before its own end");
-	advance(belt, 1);
-	ok(is_granted(answer_of(&callers[1])),
-	   "the next waiter gets the fill lease when the lease of the first ends");
-	sleep = still_sleeps(&callers[2]) && still_sleeps(&callers[3]);
-	ok(sleep && is_filling(ASK(belt, KEY)),
-	   "the second waiter alone gets the lease; the waiters behind it sleep on");
-	put_text(belt, KEY, "value", 0);
-	for (i = 2; i < WAITERS; i++)
-		good += is_value(answer_of(&callers[i]), "value");
-	is_int(good, 2, "a put gives its value to the two waiters that still wait");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 3,
-	       "the counter of fills counts the lease of each of three clients");
-	for (i = 0; i < WAITERS; i++)
-		end_caller(&callers[i]);
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ASK(belt, KEY, .lease_ms = 20);
-	callers[0] = SLEEPER();
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	ok(is_granted(answer_of(&callers[0])),
-	   "a lease that ends while belt time runs by itself goes to the waiter");
-	end_caller(&callers[0]);
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
-/* Waiters that were killed, interrupted or timed out are passed over. */
-static void test_gone(void)
-{
-	int belt = named_belt(NAME, 0);
-	struct answer answer = take(belt, KEY);
-	struct caller callers[WAITERS];
-	unsigned int i;
-
-	for (i = 0; i < WAITERS; i++)
-		callers[i] = SLEEPER(.wait_ms = i == 2 ? 500 : 0);
-	kill_and_wait(callers[0].pid);
-	kill(callers[1].pid, SIGUSR1);
-	is_errno(answer_of(&callers[1]).err, EINTR,
-		 "a signal ends one of several waits for a fill lease: EINTR");
-	advance(belt, 500);
-	is_errno(answer_of(&callers[2]).err, ETIMEDOUT,
-		 "a fill with a wait time returns ETIMEDOUT after that time");
-	give_up(belt, KEY, answer.token);
-	ok(is_granted(answer_of(&callers[3])),
-	   "give_up grants the lease to the one waiter that is left of four");
-	close(callers[0].pipe);
-	for (i = 1; i < WAITERS; i++)
-		end_caller(&callers[i]);
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
 /* Leases that are bound to a descriptor */
 
 static void test_bound(void)
@@ -747,49 +470,6 @@ static void test_bound(void)
 	close(fd);
 	ok(is_value(ASK(belt, KEY), "value"),
 	   "a value put under a bound fill lease outlives the close of the descriptor");
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
-/* The client with the lease is killed, and the waiters are served. */
-static void test_killed(void)
-{
-	enum { ROUNDS = 20 };
-	int belt = named_belt(NAME, 0);
-	unsigned int round, i, passed = 0, slept = 0, served = 0;
-	struct caller filler, callers[WAITERS];
-	struct answer answer;
-
-	for (round = 0; round < ROUNDS; round++) {
-		filler = start_caller((struct hashbelt_fill){ .how = HASHBELT_BOUND });
-		if (!is_granted(answer_of(&filler)))
-			bail_out("no fill lease");
-		for (i = 0; i < WAITERS; i++)
-			callers[i] = SLEEPER(.how = HASHBELT_BOUND);
-		end_caller(&filler);
-		answer = answer_of(&callers[0]);
-		passed += is_granted(answer);
-		for (i = 1; i < WAITERS; i++)
-			slept += still_sleeps(&callers[i]);
-		/* In every other round the next holder of the lease is killed as well. */
-		if (round % 2) {
-			end_caller(&callers[0]);
-			answer = answer_of(&callers[1]);
-			passed += is_granted(answer);
-		}
-		put_text(belt, KEY, "value", 0);
-		for (i = 1 + round % 2; i < WAITERS; i++)
-			served += is_value(answer_of(&callers[i]), "value");
-		for (i = round % 2; i < WAITERS; i++)
-			end_caller(&callers[i]);
-		on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	}
-	is_int(passed, ROUNDS + ROUNDS / 2,
-	       "killing the client that fills passes the lease to the first waiter");
-	is_int(slept, ROUNDS * (WAITERS - 1),
-	       "killing a client that fills wakes only the first waiter");
-	is_int(served, ROUNDS * (WAITERS - 1) - ROUNDS / 2,
-	       "the remaining waiters get the value when it is put after the kills");
 	destroy_belt(belt, NAME);
 	close(belt);
 }
@@ -1016,36 +696,6 @@ static void test_ahead(void)
 	close(belt);
 }
 
-static void test_ahead_late(void)
-{
-	int belt = new_belt(0);
-	struct answer answer;
-
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 900);
-	answer = ASK(belt, KEY, .ahead_ms = 500, .lease_ms = 10);
-	advance(belt, 100);
-	ok(answer.state == HASHBELT_GRANTED && is_granted(ASK(belt, KEY)),
-	   "a miss is granted the lease that the client ahead of the deadline let end");
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 900);
-	answer = ASK(belt, KEY, .ahead_ms = 500, .lease_ms = 300);
-	advance(belt, 299);
-	ok(answer.state == HASHBELT_GRANTED && is_filling(ASK(belt, KEY)),
-	   "a miss waits for the lease that was granted ahead of the deadline to end");
-	advance(belt, 1);
-	ok(is_granted(ASK(belt, KEY)),
-	   "a miss is granted a lease when the lease granted ahead of the deadline ends");
-	put_text(belt, KEY, "old", 1000);
-	answer = ASK(belt, KEY, .ahead_ms = 2000);
-	is_errno(give_up(belt, KEY, answer.token), 0,
-		 "give_up of a fill lease granted ahead of the deadline succeeds");
-	answer = ASK(belt, KEY, .ahead_ms = 2000);
-	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old"),
-	   "a fill lease ahead of time that was given up goes to another client");
-	close(belt);
-}
-
 /* Grace */
 
 static int graceful_belt(__u32 handler)
@@ -1096,64 +746,6 @@ static void test_grace(void)
 	close(belt);
 }
 
-/* For all other calls an entry in its grace time is absent. */
-static void test_grace_others(void)
-{
-	int belt = graceful_belt(HASHBELT_DROP);
-	struct hashbelt_item item = text_item(KEY, "new");
-	struct answer answer;
-
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 1500);
-	is_errno(on_key(belt, HASHBELT_IOC_TOUCH, KEY), ENOENT,
-		 "touch of a key in its grace time returns ENOENT");
-	item.how = HASHBELT_IF_PRESENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOENT,
-		 "put with HASHBELT_IF_PRESENT of a key in its grace time returns ENOENT");
-	item.how = HASHBELT_IF_ABSENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-		 "put with HASHBELT_IF_ABSENT succeeds in the grace time");
-	ok(is_value(STALE(belt), "new"), "a put ends the grace time of the entry that it replaces");
-	advance(belt, TTL + GRACE - 1);
-	answer = STALE(belt);
-	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "new"),
-	   "a value put in the grace time of another has a grace time of its own");
-	advance(belt, 1);
-	ok(STALE(belt).err == -ENOENT, "the grace time of the new value ends after the same time");
-	close(belt);
-}
-
-static void test_grace_handler(void)
-{
-	int belt = graceful_belt(HASHBELT_NOTIFY);
-	__u64 version = put_text(belt, KEY, "old", 1000);
-	__u64 deadline = info_of(belt).now_ns + 1000000000ULL;
-	struct stream stream = stream_of(belt, PAGE);
-	const struct hashbelt_event *event;
-
-	advance(belt, 1000 + GRACE - 1);
-	ok(!next_event(&stream) && stream.err == -EAGAIN && !info_of(belt).sequence,
-	   "an entry is not handed over in its grace time");
-	advance(belt, 1 + 2 * TTL / 100);
-	event = next_event(&stream);
-	ok(event && event->reason == HASHBELT_EXPIRED && event->version == version &&
-	   !next_event(&stream), "an entry is handed over once after its grace time");
-	event = (const void *)stream.buffer;
-	ok(event->deadline_ns - deadline + 16 <= 32,
-	   "the event of an entry with a grace time reports its own deadline");
-	ok(event->handed_ns >= deadline + GRACE * 1000000,
-	   "the event of an entry with a grace time is handed over after that time");
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 1500);
-	put_text(belt, KEY, "new", HASHBELT_TTL_NEVER);
-	advance(belt, 3 * TTL);
-	event = next_event(&stream);
-	ok(event && event->value_len == 3 && !memcmp(event_value(event), "old", 3) &&
-	   !next_event(&stream), "an entry replaced in its grace time is reported once");
-	free(stream.buffer);
-	close(belt);
-}
-
 static void test_no_grace(void)
 {
 	int belt = new_belt(0);
@@ -1186,55 +778,6 @@ static void test_stale_or_wait(void)
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
 	   "a fill with HASHBELT_STALE and a wait time returns the stale value at once");
 	close(belt);
-}
-
-/* Limits */
-
-static void test_limits(void)
-{
-	int belt = belt_of((struct hashbelt_settings){ .max_entries = 10 });
-	struct answer answer;
-	unsigned int granted = 0;
-	char key[16];
-
-	do {
-		snprintf(key, sizeof(key), "%u", granted);
-		answer = ASK(belt, key, .lease_ms = 1000);
-	} while (answer.state == HASHBELT_GRANTED && ++granted < 20);
-	is_int(granted, 10, "fill leases count as entries under max_entries");
-	is_errno(answer.err, ENOSPC, "a fill returns ENOSPC where leases have used up max_entries");
-	advance(belt, 1000);
-	ok(is_granted(ASK(belt, "more")),
-	   "a fill lease that ends makes room for another under max_entries");
-	close(belt);
-}
-
-static void test_memory(void)
-{
-	__u64 used = get_parameter("used_bytes"), limit = get_parameter("max_bytes");
-	int belt = new_belt(0);
-	__u64 most = get_parameter("used_bytes") + scaled_from(MIB / 2, 2 * MIB), now;
-	struct answer answer;
-	unsigned int i;
-	char key[16];
-
-	set_number("max_bytes", most);
-	for (i = 0; i < 100000; i++) {
-		snprintf(key, sizeof(key), "%u", i);
-		answer = ASK(belt, key);
-		if (answer.state != HASHBELT_GRANTED)
-			break;
-	}
-	now = get_parameter("used_bytes");
-	ok(answer.err == -ENOSPC || answer.err == -ENOMEM,
-	   "fill leases that are not used fail with ENOSPC or ENOMEM at max_bytes");
-	ok(now <= most, "fill leases keep the module within max_bytes");
-	note("%u leases, %llu bytes: %s", i, now, error_name(answer.err));
-	set_number("max_bytes", limit);
-	advance(belt, 2 * LEASE);
-	is_int(info_of(belt).entries, 0, "no entry is left when unused fill leases have ended");
-	close(belt);
-	ok(used_at_last(used), "the memory of fill leases comes back after they end");
 }
 
 /* A thousand clients at once, or fewer with SCALE */
@@ -1359,34 +902,19 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 
 	alarm(600);
-	test_grant();
-	test_ended_by();
 	test_item();
-	test_lease();
-	test_give_up();
 	test_waiting();
-	test_put_late();
 	test_batch_late();
 	test_renew();
 	test_failed();
-	test_failed_waiting();
-	test_removed_waiting();
 	test_no_longer();
-	test_passed_on();
-	test_gone();
 	test_bound();
-	test_killed();
 	test_killed_anywhere();
 	test_in_time();
 	test_ahead();
-	test_ahead_late();
 	test_grace();
-	test_grace_others();
-	test_grace_handler();
 	test_no_grace();
 	test_stale_or_wait();
-	test_limits();
-	test_memory();
 	test_thousand(0, "clients that wait");
 	test_thousand(HASHBELT_STALE, "clients that take stale values");
 	ok(used_at_last(before),
