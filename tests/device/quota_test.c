@@ -684,31 +684,6 @@ static void test_pinned(__u64 before)
 	used_at_last(before);
 }
 
-#define EVICTING_PUTS	20000u	/* of 400 bytes each: twice the quota */
-
-/* At its owner's quota, a belt that evicts makes room. */
-static void test_evicting(void)
-{
-	struct hashbelt_settings settings = { .ttl_ms = HOUR, .policy = HASHBELT_EVICT };
-	unsigned int number, refused = 0;
-	int belt = open_device(O_RDWR);
-	__u64 bytes;
-
-	if (seteuid(ALICE))
-		bail_out("seteuid: %s", strerror(errno));
-	must(belt, HASHBELT_IOC_CREATE, &settings);
-	if (seteuid(0))
-		bail_out("seteuid: %s", strerror(errno));
-	for (number = 0; number < EVICTING_PUTS; number++)
-		refused += put_zeros(belt, number, 400, 0) != 0;
-	is_int(refused, 0, "a belt that evicts accepts twice the quota of its owner");
-	bytes = info_of(belt).bytes;
-	if (!ok(bytes > SHARE / 2 && bytes <= SHARE,
-		"a belt that evicts holds more than half of its owner's quota, and at most all"))
-		note("%llu of %lu bytes", bytes, SHARE);
-	close(belt);
-}
-
 /* The number of belts */
 
 static unsigned int count_names(void)
@@ -921,183 +896,6 @@ static void test_user_belts(void)
 	as(0, 0, 0, destroy_many, "root");
 }
 
-#define DYING		20	/* belts that are freed together */
-#define DYING_ENTRIES	3000u	/* in each */
-
-/* A descriptor with a belt that user @uid owns, with @entries. */
-static int filled_belt(uid_t uid, unsigned int entries)
-{
-	struct hashbelt_settings settings = { .ttl_ms = HOUR };
-	int belt = open_device(O_RDWR);
-	unsigned int number;
-
-	setfsuid(uid);
-	must(belt, HASHBELT_IOC_CREATE, &settings);
-	setfsuid(0);
-	for (number = 0; number < entries; number++)
-		if (put_zeros(belt, number, 200, 0))
-			bail_out("put: %s", strerror(errno));
-	return belt;
-}
-
-/* The result of CREATE by a user without CAP_SYS_RESOURCE. */
-static int create_as(int fd, uid_t uid)
-{
-	struct hashbelt_settings settings = { .ttl_ms = HOUR };
-	int err;
-
-	setfsuid(uid);
-	err = call(fd, HASHBELT_IOC_CREATE, &settings);
-	setfsuid(0);
-	return err;
-}
-
-/**
- * struct charges - what the module charges for two belts
- * @belts:	the belts
- * @besides:	bytes that are charged and not in their info while none waits to be freed
- */
-struct charges {
-	int belts[2];
-	__u64 besides;
-};
-
-/* Bytes that the module charges, and that are in the info of neither belt. */
-static __u64 hidden_bytes(const struct charges *charges)
-{
-	return used_now() - info_of(charges->belts[0]).bytes - info_of(charges->belts[1]).bytes;
-}
-
-/* No entry and no outgrown table waits for the end of its grace period. */
-static bool is_all_freed(void *arg)
-{
-	struct charges *charges = arg;
-
-	return hidden_bytes(charges) == charges->besides;
-}
-
-/* Puts until a put fails; false if the first one does. */
-static bool put_more(int belt, unsigned int *number)
-{
-	unsigned int before = *number;
-
-	while (!put_zeros(belt, *number, 4, 0))
-		++*number;
-	return *number > before;
-}
-
-/*
- * Fills the first belt until there is no memory for a further entry, and none can come back. To
- * move its time completes a resize of its index; then only the table before waits to be freed.
- * Returns the number of keys.
- */
-static unsigned int fill_to_the_end(struct charges *charges)
-{
-	unsigned int number = 0;
-
-	while (put_more(charges->belts[0], &number)) {
-		advance(charges->belts[0], 1);
-		if (!at_last(is_all_freed, charges))
-			bail_out("%llu bytes are not freed",
-				 hidden_bytes(charges) - charges->besides);
-	}
-	return number;
-}
-
-/* A put, which waits for the memory of an entry that has been removed from another belt. */
-static int put_at_last(int belt, unsigned int number)
-{
-	unsigned int tries = 0;
-	int err;
-
-	do {
-		err = put_zeros(belt, number, 4, 0);
-		if (err)
-			usleep(10000);
-	} while (err == -EDQUOT && tries++ < 100);
-	return err;
-}
-
-/*
- * Moves keys from belt @from, which fills the quota of its owner, to the new belt @to, until that
- * takes no more. Returns the error.
- */
-static int move_keys(int from, int to, unsigned int *number, unsigned int end)
-{
-	int err = 0;
-
-	for (; *number < end && !err; ++*number) {
-		remove_number(from, *number);
-		err = put_at_last(to, *number);
-	}
-	return err;
-}
-
-/*
- * At its quota a user removes a key of one belt for each key that it puts into another. So there is
- * memory for entries, and never for a larger index of the second belt.
- */
-static void test_chains(void)
-{
-	__u64 limit = get_parameter("user_max_bytes"), others = used_now();
-	int from = filled_belt(ALICE, 0), to = filled_belt(ALICE, 0), err;
-	unsigned int number = 0, chains = info_of(to).table, most = 64 * chains, end;
-	struct charges charges = { .belts = { from, to } };
-
-	charges.besides = hidden_bytes(&charges);
-	set_number("user_max_bytes", used_now() - others + most * 500);
-	end = fill_to_the_end(&charges);
-	err = move_keys(from, to, &number, end);
-	is_int(err, -EDQUOT, "a belt whose index cannot grow takes no further key: EDQUOT");
-	ok(info_of(to).table == chains && info_of(to).entries < most &&
-	   info_of(to).entries > most / 4,
-	   "a belt whose index cannot grow has at most 64 entries a chain");
-	note("%llu entries in %llu chains", info_of(to).entries, info_of(to).table);
-	is_int(put_at_last(to, number - 2), 0,
-	       "a put replaces an entry of a belt whose index cannot grow");
-	set_belt(to, (struct hashbelt_settings){
-		.policy = HASHBELT_EVICT, .fields = HASHBELT_SET_POLICY });
-	is_int(put_at_last(to, number - 1), 0,
-	       "a belt that evicts takes the key in place of another of its shard");
-	is_int(remove_number(to, number - 1), 0, "that key is there");
-	is_int(put_at_last(from, 0), 0, "memory for an entry of another belt is left");
-	set_number("user_max_bytes", limit);
-	is_int(put_at_last(to, number - 1), 0, "the index grows when there is memory again");
-	close(from);
-	close(to);
-}
-
-/* User BOB is at the limit of memory while many belts of ALICE wait to be freed. */
-static void test_dying(__u64 before)
-{
-	__u64 limit = get_parameter("user_max_bytes"), full, left;
-	int bobs = filled_belt(BOB, DYING_ENTRIES), alices[DYING], more = open_device(O_RDWR);
-	unsigned int i;
-	int err;
-
-	set_number("user_max_bytes", 64 * MIB);
-	for (i = 0; i < DYING; i++)
-		alices[i] = filled_belt(ALICE, DYING_ENTRIES);
-	set_number("user_max_bytes", 4096);
-	full = used_now();
-	for (i = 0; i < DYING; i++)
-		close(alices[i]);
-	err = create_as(more, BOB);
-	left = used_now();
-	is_int(err, -EDQUOT, "create returns EDQUOT at a user's limit of memory");
-	ok(left - before > (full - before) / 2,
-	   "it does not wait until the belts of another user are freed");
-	note("%llu of %llu bytes were not freed yet", left - before, full - before);
-	/* A belt of the same user, which is given up, makes room. */
-	set_number("user_max_bytes", MIB);
-	close(bobs);
-	is_int(create_as(more, BOB), 0,
-	       "create waits until a belt of the same user that was given up is freed");
-	close(more);
-	set_number("user_max_bytes", limit);
-	used_at_last(before);
-}
-
 #define HELD		16	/* events of 64 KiB that a reader does not acknowledge */
 #define HELD_BELTS	8
 
@@ -1280,16 +1078,13 @@ int main(void)
 	test_owner();
 	used_at_last(before);
 	test_pinned(before);
-	test_evicting();
 	used_at_last(before);
 	test_reserve();
 	set_number("max_bytes", was[0]);
 	set_number("user_max_bytes", was[1]);
 	used_at_last(before);
 	set_exempt(false);
-	test_chains();
 	used_at_last(before);
-	test_dying(before);
 	test_held(before);
 	test_held_by_call();
 	used_at_last(before);
