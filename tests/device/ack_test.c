@@ -389,59 +389,6 @@ static void test_passed(void)
 	end_belt(belt);
 }
 
-/* Limits */
-
-static void test_limits(void)
-{
-	struct hashbelt_settings settings = {
-		.fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 3,
-	};
-	int belt = full_belt(3), fd = hold(3);
-
-	must(belt, HASHBELT_IOC_SET, &settings);
-	is_int(info_of(belt).used_entries, 3,
-	       "events in flight count as used entries of the belt");
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC,
-		 "put returns ENOSPC where events in flight have used up max_entries");
-	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), ENOSPC,
-		 "put returns ENOSPC where only events in flight could be evicted");
-	SET(belt, .fields = HASHBELT_SET_POLICY);
-	ack(fd, 1);
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "key"), 0,
-		 "put succeeds after an ack in a belt full of events in flight");
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC,
-		 "ack of one event makes room for one entry only");
-	close(fd);
-	end_belt(belt);
-}
-
-/* Events in flight count against max_events, so newer events are dropped. */
-static void test_overfull(void)
-{
-	int belt = full_belt(10), fd = hold(10);
-	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
-	struct hashbelt_info info;
-
-	SET(belt, .fields = HASHBELT_SET_MAX_EVENTS, .max_events = 12);
-	queue_events(belt, 8);
-	info = info_of(belt);
-	ok(info.in_flight == 10 && info.queued == 2,
-	   "events in flight and queued together stay within max_events");
-	close(fd);
-	is_int(info_of(belt).queued, 12,
-	       "close requeues all events in flight into a queue at max_events");
-	while (next_event(&stream))
-		;
-	is_int(stream.count, 12, "all requeued events and those queued since are read");
-	is_int(stream.lost, 6,
-	       "read reports the loss of events that a queue full of held ones dropped");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 6,
-	       "events dropped from a queue full of held ones are counted as lost");
-	free(stream.buffer);
-	end_belt(belt);
-}
-
 /* Readers that are killed */
 
 /* Points at which a reader is killed. At each, it has passed all points before it. */
@@ -653,8 +600,6 @@ int main(void)
 	test_destroyed(before);
 	test_shared();
 	test_passed();
-	test_limits();
-	test_overfull();
 	for (point = WAITING; point < POINTS; point++)
 		test_killed_at(point);
 	test_killed();
