@@ -12,7 +12,6 @@
 #include "lock.h"
 
 #define NAME	"bound"
-#define MANY	5000
 
 /* A named belt that reports all reasons, for locks and entries. */
 static int bound_belt(void)
@@ -259,81 +258,6 @@ static void test_destroyed(__u64 base)
 
 /* Replaced, removed, expired and cleared entries */
 
-static void test_replaced(void)
-{
-	int belt = bound_belt(), fd = open_bound(), second = open_named(NAME);
-
-	put_text(belt, "key", "other", 0);
-	close(fd);
-	ok(holds_text(belt, "key", "other"),
-	   "an entry replaced without HASHBELT_BOUND stays after the close");
-	ok(is_free(belt, "key"), "a bound lock goes with the close though its key was put");
-	is_int(released(belt), 1,
-	       "a bound entry that was replaced is not counted as released");
-	fd = open_named(NAME);
-	put_bound(fd, "key", "value", 0);
-	put_text(fd, "key", "other", 0);
-	close(fd);
-	ok(holds_text(belt, "key", "other"),
-	   "an entry replaced unbound by its own descriptor stays after the close");
-	fd = open_named(NAME);
-	put_bound(fd, "key", "value", 0);
-	ok(holds_text(belt, "key", "value"),
-	   "put with HASHBELT_BOUND replaces an entry that is not bound");
-	close(fd);
-	is_errno(look(belt, "key").err, ENOENT,
-		 "an entry replaced with HASHBELT_BOUND goes with the close");
-	fd = open_named(NAME);
-	put_bound(fd, "key", "value", 0);
-	put_bound(second, "key", "second", 0);
-	close(fd);
-	ok(holds_text(belt, "key", "second"),
-	   "an entry replaced bound by a second descriptor survives the first");
-	close(second);
-	is_errno(look(belt, "key").err, ENOENT,
-		 "an entry replaced bound by a second descriptor goes with the second");
-	is_int(released(belt), 3,
-	       "replaced entries are counted as released only when a close removes them");
-	end_locks(belt, NAME);
-}
-
-/* Calls that neither bind nor unbind anything */
-static void test_other_calls(void)
-{
-	int belt = bound_belt(), fd = open_bound();
-	struct hashbelt_item item = text_item("key", "other");
-
-	item.how = HASHBELT_IF_ABSENT | HASHBELT_BOUND;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
-		 "put with IF_ABSENT and BOUND over a bound entry returns EEXIST");
-	item = item_of("key");
-	item.ttl_ms = 500;
-	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0,
-		 "touch of a bound entry by another descriptor returns 0");
-	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_VALUE;
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), 0,
-		 "get with AND_TOUCH of a bound entry by another descriptor returns 0");
-	is_errno(take(belt, "key", "owner", 0), 0,
-		 "the owner can take its bound lock again on another descriptor");
-	is_errno(renew(belt, "key", "owner", 0), 0,
-		 "the owner can renew its bound lock on another descriptor");
-	ok(both_there(belt), "a bound entry and lock stay after touch, get, lock and renew");
-	close(fd);
-	ok(both_gone(belt),
-	   "touched entries and renewed locks end with the descriptor that bound them");
-	put_text(belt, "key", "value", 0);
-	must_take(belt, "key", "owner", 0);
-	fd = open_named(NAME);
-	item = text_item("key", "other");
-	item.how = HASHBELT_IF_ABSENT | HASHBELT_BOUND;
-	call(fd, HASHBELT_IOC_PUT, &item);
-	must_bind(fd, "key", "owner", 0);
-	close(fd);
-	ok(both_there(belt),
-	   "a refused put and a lock taken again bind nothing that was not bound");
-	end_locks(belt, NAME);
-}
-
 static void test_batch(void)
 {
 	static const char *const keys[] = { "a", "b", "c" };
@@ -356,137 +280,7 @@ static void test_batch(void)
 	end_locks(belt, NAME);
 }
 
-/* Entries and locks that are gone before the close, and those that took their place */
-enum loss { EXPIRES, IS_REMOVED, IS_CLEARED, IS_DRAINED, LOSSES };
-
-static const char *const loss_names[LOSSES] = {
-	"has expired", "was removed", "was cleared", "has expired and was drained",
-};
-
-static void lose(int belt, enum loss loss)
-{
-	if (loss == EXPIRES) {
-		advance(belt, TTL);
-	} else if (loss == IS_REMOVED) {
-		on_key(belt, HASHBELT_IOC_REMOVE, "key");
-		unlock(belt, "key", "owner");
-	} else if (loss == IS_CLEARED) {
-		must(belt, HASHBELT_IOC_CLEAR, NULL);
-	} else {
-		advance(belt, 3 * TTL);
-	}
-}
-
-static void test_lost(enum loss loss)
-{
-	int belt = bound_belt(), fd = open_bound();
-
-	lose(belt, loss);
-	ok(!is_there(belt, "key") && is_free(belt, "key"),
-	   "a bound entry or lock that %s is not found", loss_names[loss]);
-	put_text(belt, "key", "value", 0);
-	must_take(belt, "key", "owner", 0);
-	close(fd);
-	ok(both_there(belt),
-	   "close keeps what was put and locked after a bound one %s", loss_names[loss]);
-	is_int(released(belt), 0,
-	       "close releases nothing put and locked after a bound one %s", loss_names[loss]);
-	end_locks(belt, NAME);
-}
-
-/* As test_lost(), with no entry and no lock in their place. */
-static void test_lost_alone(enum loss loss, __u64 base)
-{
-	int belt = bound_belt(), fd = open_bound();
-
-	lose(belt, loss);
-	close(fd);
-	ok(both_gone(belt),
-	   "no entry or lock is left by the close after a bound one %s", loss_names[loss]);
-	is_int(released(belt), 0,
-	       "the close counts nothing as released after a bound one %s", loss_names[loss]);
-	end_locks(belt, NAME);
-	ok(used_at_last(base),
-	   "used_bytes returns to its start after a bound one %s", loss_names[loss]);
-}
-
-/* The first grant of a lock decides whether the lock is bound. */
-static void test_locks(void)
-{
-	int belt = bound_belt(), fd = open_named(NAME), other = open_named(NAME);
-	__u64 token;
-
-	must_bind(fd, "key", "owner", 0);
-	must_bind(other, "key", "owner", 0);
-	close(other);
-	ok(is_held_by(belt, "key", "owner"),
-	   "a bound lock taken again on a second descriptor survives its close");
-	close(fd);
-	ok(is_free(belt, "key"),
-	   "a bound lock taken again on a second descriptor goes with the first");
-	fd = open_named(NAME);
-	token = must_bind(fd, "key", "owner", 0).token;
-	is_errno(unlock(belt, "key", "owner"), 0,
-		 "the owner can unlock its bound lock on any descriptor");
-	ok(must_take(belt, "key", "next", 0).token > token,
-	   "the next owner of an unlocked bound lock gets a larger token");
-	close(fd);
-	ok(is_held_by(belt, "key", "next"),
-	   "close keeps the lock of the next owner of an unlocked bound lock");
-	fd = open_named(NAME);
-	unlock(belt, "key", "next");
-	must_bind(fd, "key", "owner", 0);
-	is_int(release(belt, "owner"), 1, "RELEASE unlocks the owner's bound lock");
-	must_take(belt, "key", "owner", 0);
-	close(fd);
-	ok(is_held_by(belt, "key", "owner"),
-	   "a lock taken unbound after RELEASE stays after the close");
-	end_locks(belt, NAME);
-}
-
 /* Events */
-
-static bool is_told(struct stream *stream, enum hashbelt_kind kind, const char *value,
-		    __u64 version)
-{
-	const struct hashbelt_event *event = next_event(stream);
-
-	if (!event) {
-		note("no event: %s", error_name(stream->err));
-		return false;
-	}
-	return event->reason == HASHBELT_RELEASED && event->kind == kind &&
-	       event->version == version && has_key(event, "key") &&
-	       event->value_len == strlen(value) &&
-	       !memcmp(event_value(event), value, event->value_len);
-}
-
-static void test_events(void)
-{
-	int belt = bound_belt(), fd = open_named(NAME);
-	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
-	struct hashbelt_item item = text_item("key", "value");
-	__u64 token;
-
-	item.how = HASHBELT_BOUND;
-	must(fd, HASHBELT_IOC_PUT, &item);
-	token = must_bind(fd, "key", "owner", 0).token;
-	close(fd);
-	ok(is_told(&stream, HASHBELT_ENTRY, "value", item.version),
-	   "a released entry is reported with its value and version");
-	ok(is_told(&stream, HASHBELT_LOCK, "owner", token),
-	   "a released lock is reported with its owner and token");
-	ok(!next_event(&stream), "each released entry and lock is reported once");
-	SET(belt, .fields = HASHBELT_SET_REASONS,
-	    .reasons = HASHBELT_REPORT(HASHBELT_EXPIRED));
-	fd = open_bound();
-	close(fd);
-	ok(!next_event(&stream) && both_gone(belt),
-	   "a belt whose mask lacks released reports no release");
-	is_int(released(belt), 4, "releases that are not reported are counted");
-	free(stream.buffer);
-	end_locks(belt, NAME);
-}
 
 /* A bound entry that expires in a reinserting belt stays bound. */
 static void test_reinserted(void)
@@ -503,106 +297,6 @@ static void test_reinserted(void)
 		 "a bound entry that was reinserted goes with the close");
 	is_int(released(belt), 1, "a bound entry that was reinserted is counted as released");
 	end_locks(belt, NAME);
-}
-
-static void test_limits(void)
-{
-	int belt = bound_belt(), fd = open_named(NAME);
-
-	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_HANDLER,
-	    .max_entries = 2, .handler = HASHBELT_DROP);
-	is_errno(put_bound(fd, "key", "value", 0), 0,
-		 "put with HASHBELT_BOUND succeeds below max_entries");
-	must_bind(fd, "key", "owner", 0);
-	is_errno(put_bound(fd, "more", "value", 0), ENOSPC,
-		 "put returns ENOSPC where a bound entry and lock use up max_entries");
-	close(fd);
-	is_int(info_of(belt).used_entries, 0,
-	       "bound entries and locks that a close has removed do not count");
-	fd = open_named(NAME);
-	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
-	put_bound(fd, "a", "value", 100);
-	put_bound(fd, "b", "value", 200);
-	put_text(belt, "c", "value", 300);
-	ok(!is_there(belt, "a") && is_there(belt, "b"),
-	   "put evicts a bound entry that is nearest its deadline");
-	close(fd);
-	ok(!is_there(belt, "b") && is_there(belt, "c"),
-	   "close removes the bound entry that was not evicted");
-	is_int(info_of(belt).used_entries, 1,
-	       "used_entries is 1 after the close beside one entry that is not bound");
-	end_locks(belt, NAME);
-}
-
-/* Many entries, locks and descriptors */
-
-/* Binds @n entries and locks, numbered from @from, to a descriptor. */
-static void bind_numbers(int fd, unsigned int from, unsigned int n)
-{
-	char key[16];
-	unsigned int i;
-
-	for (i = from; i < from + n; i++) {
-		snprintf(key, sizeof(key), "%u", i);
-		if (put_bound(fd, key, "value", 0))
-			bail_out("put of %s", key);
-		must_bind(fd, key, "owner", 0);
-	}
-}
-
-static void test_many(__u64 base)
-{
-	int belt = bound_belt(), fd = open_named(NAME), other = open_named(NAME);
-	unsigned int i;
-
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
-	bind_numbers(fd, 0, MANY);
-	bind_numbers(other, MANY, 1000);
-	for (i = 0; i < 500; i++) {
-		char key[16];
-
-		snprintf(key, sizeof(key), "%u", i);
-		on_key(belt, HASHBELT_IOC_REMOVE, key);
-		unlock(belt, key, "owner");
-	}
-	is_int(locks_held(belt), MANY + 500, "thousands of locks can be bound to one descriptor");
-	close(fd);
-	is_int(released(belt), 2 * (MANY - 500),
-	       "close releases all bound entries and locks that were not removed");
-	is_int(locks_held(belt), 1000, "close of one descriptor keeps the locks of another");
-	is_int(info_of(belt).entries, 2000,
-	       "close of one descriptor keeps 2000 entries and locks of another");
-	close(other);
-	is_int(released(belt), 2 * (MANY + 500),
-	       "close of a second descriptor releases its entries and locks");
-	ok(!info_of(belt).entries && !locks_held(belt),
-	   "after both descriptors are closed no entry and no lock is left");
-	is_int(counter(belt, HASHBELT_STAT_REMOVES), 500,
-	       "bound entries removed before the close are counted as removed");
-	end_locks(belt, NAME);
-	ok(used_at_last(base), "used_bytes returns to its start after thousands of bound entries");
-}
-
-/* 900 descriptors with one entry and one lock each. */
-static void test_many_descriptors(__u64 base)
-{
-	static int fds[900];
-	int belt = bound_belt();
-	unsigned int i, wrong = 0;
-
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
-	for (i = 0; i < ARRAY_SIZE(fds); i++) {
-		fds[i] = open_named(NAME);
-		bind_numbers(fds[i], i, 1);
-	}
-	for (i = 0; i < ARRAY_SIZE(fds); i++) {
-		close(fds[i]);
-		wrong += locks_held(belt) != ARRAY_SIZE(fds) - i - 1 ||
-			 released(belt) != 2 * (i + 1);
-	}
-	ok(!wrong, "close of each of 900 descriptors removes its own entry and lock only");
-	end_locks(belt, NAME);
-	ok(used_at_last(base), "used_bytes returns to its start after 900 descriptors");
 }
 
 /* Concurrent opens */
@@ -867,19 +561,8 @@ int main(int argc, char **argv)
 		test_ends(i);
 	test_rebound();
 	test_destroyed(base);
-	test_replaced();
-	test_other_calls();
 	test_batch();
-	for (i = 0; i < LOSSES; i++) {
-		test_lost(i);
-		test_lost_alone(i, base);
-	}
-	test_locks();
-	test_events();
 	test_reinserted();
-	test_limits();
-	test_many(base);
-	test_many_descriptors(base);
 	test_rebound_meanwhile(false);
 	test_rebound_meanwhile(true);
 	test_rebound_while_waiting();

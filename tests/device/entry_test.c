@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * entry_test - get, put, touch, remove and expire.
+ * entry_test - what get, put, touch, remove and expire return in their arguments.
  *
- * Conditions, versions, flag bits and times-to-live, in belts of all policies. Belt time is
- * halted and moved by hand, so every time left is exact.
+ * Belt time is halted and moved by hand, so every time left is exact. Conditions, versions and
+ * deadlines: tests/kunit/core_test.c and tests/history.
  */
 #define _GNU_SOURCE
 #include "device.h"
@@ -120,300 +120,30 @@ static void test_keys(void)
 	close(belt);
 }
 
-static void test_flag_bits(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item item = text_item("key", "value");
-	unsigned int bit, wrong = 0;
-
-	for (bit = 0; bit < 32; bit++) {
-		item = text_item("key", "value");
-		item.flags = 1u << bit;
-		must(belt, HASHBELT_IOC_PUT, &item);
-		wrong += look(belt, "key").flags != 1u << bit;
-		item = item_of("key");
-		must(belt, HASHBELT_IOC_TOUCH, &item);
-		wrong += item.flags != 1u << bit;
-	}
-	ok(!wrong, "get and touch return each of the 32 flag bits as it was put");
-	close(belt);
-}
-
-static void test_versions(void)
-{
-	int belt = new_belt(0);
-	__u64 seen[512], last = 0;
-	unsigned int i, k, wrong = 0;
-	char key[16];
-
-	for (i = 0; i < ARRAY_SIZE(seen); i++) {
-		snprintf(key, sizeof(key), "key %u", i);
-		seen[i] = put_text(belt, key, "value", 0);
-		for (k = 0; k < i; k++)
-			wrong += seen[k] == seen[i];
-	}
-	ok(!wrong, "each of 512 entries of a belt has a version of its own");
-	for (i = wrong = 0; i < 64; i++) {
-		if (i % 4 == 1)
-			must(belt, HASHBELT_IOC_CLEAR, NULL);
-		if (i % 4 == 2)
-			simple(belt, HASHBELT_IOC_REMOVE, "key");
-		if (i % 4 == 3)
-			advance(belt, TTL);
-		seen[0] = put_text(belt, "key", "value", 0);
-		wrong += seen[0] <= last;
-		last = seen[0];
-	}
-	ok(!wrong, "versions of a key grow over a clear, a remove and its expiry");
-	last = look(belt, "key").version;
-	simple(belt, HASHBELT_IOC_TOUCH, "key");
-	is_int(look(belt, "key").version, last, "touch makes no new version");
-	close(belt);
-}
-
-/* Conditions of a put */
-
-enum state { ABSENT, THERE, EXPIRED };
-
-/**
- * struct condition - a put of a key in some state, and its result
- * @right:	@version is that of the entry
- * @want:	the errno in a belt without a policy
- * @want_kept:	the errno in a belt with HASHBELT_KEEP_ON_PUT
- */
-struct condition {
-	enum state state;
-	__u32 how;
-	bool right;
-	int want;
-	int want_kept;
-};
-
-#define PRESENT	HASHBELT_IF_PRESENT
-#define VERSION	HASHBELT_IF_VERSION
-
-static const struct condition conditions[] = {
-	{ ABSENT, 0, false, 0, 0 },
-	{ ABSENT, HASHBELT_IF_ABSENT, false, 0, 0 },
-	{ ABSENT, PRESENT, false, ENOENT, ENOENT },
-	{ ABSENT, VERSION, false, ENOENT, ENOENT },
-	{ ABSENT, PRESENT | VERSION, false, ENOENT, ENOENT },
-	{ THERE, 0, false, 0, EEXIST },
-	{ THERE, HASHBELT_IF_ABSENT, false, EEXIST, EEXIST },
-	{ THERE, PRESENT, false, 0, 0 },
-	{ THERE, VERSION, true, 0, 0 },
-	{ THERE, VERSION, false, ESTALE, ESTALE },
-	{ THERE, PRESENT | VERSION, true, 0, 0 },
-	{ THERE, PRESENT | VERSION, false, ESTALE, ESTALE },
-	{ EXPIRED, 0, false, 0, 0 },
-	{ EXPIRED, HASHBELT_IF_ABSENT, false, 0, 0 },
-	{ EXPIRED, PRESENT, false, ENOENT, ENOENT },
-	{ EXPIRED, VERSION, true, ENOENT, ENOENT },
-	{ EXPIRED, PRESENT | VERSION, true, ENOENT, ENOENT },
-};
-
-static const char *const state_names[] = { "an absent", "a present", "an expired" };
-
-static const char *how_name(__u32 how)
-{
-	switch (how) {
-	case 0:
-		return "put";
-	case HASHBELT_IF_ABSENT:
-		return "put with IF_ABSENT";
-	case PRESENT:
-		return "put with IF_PRESENT";
-	case VERSION:
-		return "put with IF_VERSION";
-	default:
-		return "put with IF_PRESENT and IF_VERSION";
-	}
-}
-
-static void test_condition(const struct condition *c, __u32 policy, int want)
-{
-	int belt = new_belt(policy);
-	struct hashbelt_item item = text_item("key", "new"), asked;
-	struct snapshot old, now;
-	__u64 version = 1, refused;
-	bool good;
-
-	if (c->state != ABSENT)
-		version = put_text(belt, "key", "old", 500);
-	if (c->state == EXPIRED)
-		advance(belt, 500);
-	old = look(belt, "key");
-	refused = counter(belt, HASHBELT_STAT_REFUSED);
-	item.how = c->how;
-	item.version = c->right ? version : version + 1;
-	item.ttl_ms = 700;
-	asked = item;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), want,
-		 "%s of %s key%s%s: %s", how_name(c->how), state_names[c->state],
-		 c->how & VERSION ? c->right ? " (right version)" : " (wrong version)" : "",
-		 policy ? ", under KEEP_ON_PUT" : "", error_name(want));
-	now = look(belt, "key");
-	if (c->state == EXPIRED)
-		now.entries = old.entries;	/* an expired entry counts until the drain */
-	if (want) {
-		if (want != ENOENT)
-			asked.version = version;
-		good = is_same_snapshot(&old, &now) && !memcmp(&item, &asked, sizeof(item)) &&
-		       counter(belt, HASHBELT_STAT_REFUSED) == refused + 1;
-		ok(good, "a refused put changes no entry and is counted as refused%s",
-		   want == ENOENT ? "" : ", and returns the version");
-	} else {
-		good = holds_text(belt, "key", "new") && now.version == item.version &&
-		       now.ttl_ms == 700;
-		ok(good && (c->state == ABSENT || now.version > version),
-		   "put whose condition holds sets value, version and time-to-live");
-	}
-	close(belt);
-}
-
-static void test_conditions(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(conditions); i++) {
-		test_condition(&conditions[i], 0, conditions[i].want);
-		test_condition(&conditions[i], HASHBELT_KEEP_ON_PUT,
-			       conditions[i].want_kept);
-	}
-}
-
-/* Times */
-
-static void test_put_ttl(void)
-{
-	int belt = new_belt(0);
-
-	put_text(belt, "belt", "v", HASHBELT_TTL_BELT);
-	is_int(ttl_of(belt, "belt"), TTL, "put without a time-to-live takes the belt's");
-	put_text(belt, "least", "v", 1);
-	is_int(ttl_of(belt, "least"), 1, "put with a time-to-live of 1 ms has that time left");
-	put_text(belt, "most", "v", HASHBELT_TTL_MAX_MS);
-	is_int(ttl_of(belt, "most"), HASHBELT_TTL_MAX_MS,
-	       "put with a time-to-live of 2^42 ms has that time left");
-	put_text(belt, "never", "v", HASHBELT_TTL_NEVER);
-	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER,
-	       "put with HASHBELT_TTL_NEVER has no deadline");
-
-	advance(belt, 1);
-	is_errno(look(belt, "least").err, ENOENT,
-		 "an entry with a time-to-live of 1 ms is missed after 1 ms");
-	advance(belt, TTL - 2);
-	is_int(ttl_of(belt, "belt"), 1, "an entry has 1 ms left 1 ms before its deadline");
-	advance(belt, 1);
-	is_errno(look(belt, "belt").err, ENOENT, "an entry is missed at its deadline");
-	advance(belt, HASHBELT_TTL_MAX_MS - TTL - 1);
-	is_int(ttl_of(belt, "most"), 1,
-	       "an entry with a time-to-live of 2^42 ms has 1 ms left after 139 years");
-	advance(belt, 1);
-	is_errno(look(belt, "most").err, ENOENT,
-		 "an entry with a time-to-live of 2^42 ms is missed at its deadline");
-	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER,
-	       "an entry with HASHBELT_TTL_NEVER has no deadline after 2^42 ms");
-	close(belt);
-}
-
-static void test_keep(void)
-{
-	int belt = new_belt(0);
-
-	put_text(belt, "key", "v", 600);
-	put_text(belt, "never", "v", HASHBELT_TTL_NEVER);
-	put_text(belt, "gone", "v", 100);
-	advance(belt, 200);
-	put_text(belt, "key", "w", HASHBELT_TTL_KEEP);
-	ok(holds_text(belt, "key", "w") && ttl_of(belt, "key") == 400,
-	   "put with HASHBELT_TTL_KEEP leaves the entry its deadline");
-	put_text(belt, "never", "w", HASHBELT_TTL_KEEP);
-	ok(holds_text(belt, "never", "w") && ttl_of(belt, "never") == HASHBELT_TTL_NEVER,
-	   "put with HASHBELT_TTL_KEEP leaves an entry without deadline without one");
-	put_text(belt, "new", "w", HASHBELT_TTL_KEEP);
-	is_int(ttl_of(belt, "new"), TTL,
-	       "put with HASHBELT_TTL_KEEP of a new key takes the belt's time-to-live");
-	put_text(belt, "gone", "w", HASHBELT_TTL_KEEP);
-	is_int(ttl_of(belt, "gone"), TTL,
-	       "put with HASHBELT_TTL_KEEP of an expired key takes the belt's time-to-live");
-	advance(belt, 400);
-	is_errno(look(belt, "key").err, ENOENT,
-		 "an entry put with HASHBELT_TTL_KEEP is missed at its old deadline");
-	close(belt);
-}
-
-struct renewal {
-	const char *what;
-	__u64 from;
-	__u64 to;
-};
-
-static const struct renewal renewals[] = {
-	{ "a longer time", 500, 900 },
-	{ "a shorter time", 500, 100 },
-	{ "the time that it has", 500, 500 },
-	{ "2^42 ms", 500, HASHBELT_TTL_MAX_MS },
-	{ "no deadline", 500, HASHBELT_TTL_NEVER },
-	{ "a deadline in place of none", HASHBELT_TTL_NEVER, 300 },
-	{ "the belt's time-to-live", 500, HASHBELT_TTL_BELT },
-	{ "a deadline of one millisecond", HASHBELT_TTL_MAX_MS, 1 },
-};
-
-/* True if the entry has @ttl ms left and is missed at exactly that deadline. */
-static bool ends_in(int belt, const char *key, __u64 ttl)
-{
-	if (ttl_of(belt, key) != ttl)
-		return false;
-	if (ttl == HASHBELT_TTL_NEVER) {
-		advance(belt, HASHBELT_TTL_MAX_MS);
-		return ttl_of(belt, key) == ttl;
-	}
-	advance(belt, ttl - 1);
-	if (ttl_of(belt, key) != 1)
-		return false;
-	advance(belt, 1);
-	return look(belt, key).err == -ENOENT;
-}
-
-static void test_renewal(const struct renewal *r, unsigned long request, __u32 how,
-			 const char *verb)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item item = text_item("key", "value"), got = reader("key");
-	__u64 want = r->to ? r->to : TTL;
-	bool good;
-
-	item.flags = 42;
-	item.ttl_ms = r->from;
-	must(belt, HASHBELT_IOC_PUT, &item);
-	got.how = how;
-	got.ttl_ms = r->to;
-	good = !call(belt, request, &got) && got.ttl_ms == want && got.flags == 42 &&
-	       got.version == item.version;
-	good = good && holds_text(belt, "key", "value") && ends_in(belt, "key", want);
-	ok(good, "%s gives an entry %s", verb, r->what);
-	close(belt);
-}
-
 static void test_touch(void)
 {
 	int belt = new_belt(0);
-	struct hashbelt_item item = reader("key");
-	unsigned int i;
+	struct hashbelt_item item = text_item("key", "value"), got = item_of("key");
 
-	for (i = 0; i < ARRAY_SIZE(renewals); i++)
-		test_renewal(&renewals[i], HASHBELT_IOC_TOUCH, 0, "touch");
-	for (i = 0; i < ARRAY_SIZE(renewals); i++)
-		test_renewal(&renewals[i], HASHBELT_IOC_GET, HASHBELT_AND_TOUCH,
-			     "get with HASHBELT_AND_TOUCH");
-	put_text(belt, "key", "value", 100);
-	advance(belt, 100);
-	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), ENOENT,
-		 "touch of an expired key returns ENOENT");
-	item.how = HASHBELT_AND_TOUCH;
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), ENOENT,
-		 "get with HASHBELT_AND_TOUCH of an expired key returns ENOENT");
+	item.flags = 42;
+	item.ttl_ms = 500;
+	must(belt, HASHBELT_IOC_PUT, &item);
+	got.ttl_ms = 900;
+	must(belt, HASHBELT_IOC_TOUCH, &got);
+	ok(got.ttl_ms == 900 && got.flags == 42 && got.version == item.version &&
+	   ttl_of(belt, "key") == 900,
+	   "touch sets the time-to-live and returns it, the flags and the version");
+	got = reader("key");
+	got.how = HASHBELT_AND_TOUCH;
+	must(belt, HASHBELT_IOC_GET, &got);
+	ok(got.ttl_ms == TTL && got.flags == 42 && got.version == item.version &&
+	   got.value_len == 5 && ttl_of(belt, "key") == TTL,
+	   "get with HASHBELT_AND_TOUCH sets the belt's time-to-live and returns the value, too");
+	item.how = HASHBELT_IF_ABSENT;
+	item.version = 0;
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
+		 "put with HASHBELT_IF_ABSENT of a present key returns EEXIST");
+	is_int(item.version, got.version, "put with HASHBELT_IF_ABSENT returns the version there");
 	close(belt);
 }
 
@@ -537,26 +267,6 @@ static void test_remove(void)
 	close(belt);
 }
 
-static void test_expire(void)
-{
-	int belt = new_belt(0);
-
-	put_text(belt, "key", "value", HASHBELT_TTL_NEVER);
-	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), 0, "expire of a present key succeeds");
-	is_errno(look(belt, "key").err, ENOENT, "an entry is missed after expire");
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 1, "expire counts the entry as expired");
-	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT,
-		 "a second expire of a key returns ENOENT");
-	put_text(belt, "key", "value", 100);
-	advance(belt, 100);
-	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), ENOENT,
-		 "expire of a key that has expired by itself returns ENOENT");
-	is_int(counter(belt, HASHBELT_STAT_EXPIRED), 2,
-	       "an entry that has expired by itself is counted as expired once");
-	is_int(info_of(belt).entries, 0, "a belt counts no entry after each has expired");
-	close(belt);
-}
-
 /* Destroyed belts */
 static void test_destroyed(void)
 {
@@ -598,16 +308,10 @@ int main(void)
 	test_put_and_get();
 	test_absent();
 	test_keys();
-	test_flag_bits();
-	test_versions();
-	test_conditions();
-	test_put_ttl();
-	test_keep();
 	test_touch();
 	test_refresh();
 	test_no_value();
 	test_remove();
-	test_expire();
 	test_destroyed();
 	return done_testing();
 }

@@ -169,7 +169,7 @@ static void test_field(const char *name, __u32 field)
 	is_int(wrong_entries(belt, 0), 0,
 	       "set of %s leaves all entries and deadlines", name);
 	ok(has_events(belt, 1, EVENTS), "set of %s leaves all queued events", name);
-	/* A reinserting belt would give entries new deadlines: event_test covers that. */
+	/* A reinserting belt would give entries new deadlines: kunit/queue_test.c covers that. */
 	if (field == HASHBELT_SET_HANDLER)
 		SET(belt, .fields = field, .handler = HASHBELT_NOTIFY);
 	advance(belt, 49);
@@ -253,88 +253,7 @@ static void test_defaults(void)
 	close(belt);
 }
 
-/* A new time-to-live applies to later puts. */
-static void test_ttl(void)
-{
-	int belt = new_belt(HASHBELT_REFRESH_ON_GET);
-
-	put_text(belt, "old", "value", 0);
-	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = 500);
-	is_int(look(belt, "old").ttl_ms, TTL,
-	       "an entry keeps its time left when the belt's ttl is set");
-	put_text(belt, "new", "value", 0);
-	is_int(look(belt, "new").ttl_ms, 500,
-	       "a put after set of the ttl gets the new time-to-live");
-	is_int(info_of(belt).interval_ns, 250000000,
-	       "set of the ttl changes the belt's interval");
-	advance(belt, 499);
-	ok(is_there(belt, "new"), "an entry with the new ttl is found one ms before its deadline");
-	advance(belt, 1);
-	ok(!is_there(belt, "new") && is_there(belt, "old"),
-	   "an entry with the new ttl expires at it, and an older one does not");
-	SET(belt, .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_MAX_MS);
-	on_key(belt, HASHBELT_IOC_TOUCH, "old");
-	is_int(look(belt, "old").ttl_ms, HASHBELT_TTL_MAX_MS,
-	       "a touch after set of the ttl gives the new time-to-live");
-	is_errno(set_belt(belt, (struct hashbelt_settings){
-		.fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS,
-	}), 0, "set of a grace time of 2^42 ms returns 0");
-	close(belt);
-}
-
-/* After a change of the interval an entry is drained at most one new interval late. */
-static void test_intervals(void)
-{
-	int belt = belt_of((struct hashbelt_settings){ .ttl_ms = 1ULL << 40 });
-
-	put_text(belt, "key", "value", 1000);
-	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS, .ttl_ms = 1000,
-	    .buckets = 11);
-	advance(belt, 2000);
-	is_int(info_of(belt).entries, 0,
-	       "an entry put under a long interval is drained under a shorter one");
-	put_text(belt, "key", "value", 1000);
-	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS, .ttl_ms = 1ULL << 40,
-	    .buckets = 2);
-	advance(belt, 1000);
-	ok(!is_there(belt, "key"),
-	   "an entry put under a short interval expires in time under a longer one");
-	close(belt);
-}
-
 /* Handlers */
-
-static void test_handlers(void)
-{
-	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
-	unsigned char buffer[256];
-
-	queue_events(belt, 3);
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
-	is_int(info_of(belt).queued, 3,
-	       "queued events stay when the handler becomes drop");
-	put_text(belt, "dropped", "value", 0);
-	on_key(belt, HASHBELT_IOC_EXPIRE, "dropped");
-	ok(has_events(belt, 1, 3),
-	   "events can be read under handler drop, and no new one is queued");
-	is_errno(read_into(belt, buffer, sizeof(buffer)), ENODATA,
-		 "read of an empty queue returns ENODATA under handler drop");
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
-	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
-		 "read of an empty queue returns EAGAIN under handler notify again");
-	queue_events(belt, 1);
-	ok(has_events(belt, 4, 4),
-	   "the first event under handler notify again has the next sequence");
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_REINSERT);
-	queue_events(belt, 1);
-	ok(has_events(belt, 5, 5) && is_there(belt, "0"),
-	   "expire reinserts an entry once the handler was set to reinsert");
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_NOTIFY);
-	advance(belt, 3 * TTL);
-	ok(has_events(belt, 6, 6) && !is_there(belt, "0"),
-	   "expiry does not reinsert once the handler was set to notify");
-	close(belt);
-}
 
 /* A change while an acknowledging reader holds events. */
 static void test_held(void)
@@ -352,76 +271,6 @@ static void test_held(void)
 		 "ack of an event in flight returns 0 under handler drop");
 	ok(!info_of(belt).in_flight && !info_of(belt).used_entries,
 	   "events acknowledged under handler drop are neither in flight nor counted");
-	close(belt);
-}
-
-static void test_reasons(void)
-{
-	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
-
-	put_text(belt, "key", "value", 0);
-	on_key(belt, HASHBELT_IOC_REMOVE, "key");
-	SET(belt, .fields = HASHBELT_SET_REASONS,
-	    .reasons = HASHBELT_REPORT(HASHBELT_REMOVED));
-	put_text(belt, "key", "value", 0);
-	on_key(belt, HASHBELT_IOC_REMOVE, "key");
-	put_text(belt, "key", "value", 0);
-	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
-	ok(has_events(belt, 1, 1) && counter(belt, HASHBELT_STAT_REMOVES) == 2 &&
-	   !info_of(belt).used_entries,
-	   "set of reasons applies to later removes and expiries only");
-	close(belt);
-}
-
-static void test_max_events(void)
-{
-	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
-	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
-
-	queue_events(belt, 20);
-	SET(belt, .fields = HASHBELT_SET_MAX_EVENTS, .max_events = 5);
-	queue_events(belt, 1);
-	while (next_event(&stream))
-		;
-	ok(stream.count == 5 && stream.lost == 16,
-	   "set of a lower max_events keeps the newest events and reports the loss");
-	free(stream.buffer);
-	close(belt);
-}
-
-/* Policies */
-
-static void test_policies(void)
-{
-	struct hashbelt_item item = text_item("key", "other");
-	int belt = new_belt(0);
-
-	put_text(belt, "key", "value", 1000);
-	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_KEEP_ON_PUT);
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
-		 "put over an entry returns EEXIST once the policy is KEEP_ON_PUT");
-	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_REFRESH_ON_GET);
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), 0,
-		 "put over an entry succeeds once KEEP_ON_PUT was taken off");
-	put_text(belt, "key", "value", 1000);
-	item = item_of("key");
-	item.how = HASHBELT_NO_VALUE;
-	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(look(belt, "key").ttl_ms, TTL,
-	       "get renews an entry once the policy is REFRESH_ON_GET");
-	SET(belt, .fields = HASHBELT_SET_POLICY);
-	put_text(belt, "key", "value", 1000);
-	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(look(belt, "key").ttl_ms, 1000,
-	       "get leaves the deadline once REFRESH_ON_GET was taken off");
-	SET(belt, .fields = HASHBELT_SET_POLICY | HASHBELT_SET_MAX_ENTRIES,
-	    .max_entries = 1, .policy = HASHBELT_EVICT);
-	put_text(belt, "new", "value", 0);
-	ok(is_there(belt, "new") && !is_there(belt, "key"),
-	   "put evicts an entry at max_entries once the policy is EVICT");
-	SET(belt, .fields = HASHBELT_SET_POLICY);
-	is_errno(on_key(belt, HASHBELT_IOC_PUT, "more"), ENOSPC,
-		 "put returns ENOSPC at max_entries once EVICT was taken off");
 	close(belt);
 }
 
@@ -645,13 +494,7 @@ int main(void)
 		test_field(fields[i].name, fields[i].field);
 	test_wrong();
 	test_defaults();
-	test_ttl();
-	test_intervals();
-	test_handlers();
 	test_held();
-	test_reasons();
-	test_max_events();
-	test_policies();
 	test_crowd();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
