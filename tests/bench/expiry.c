@@ -57,11 +57,6 @@ static __u64 read_clock(clockid_t clock)
 	return now.tv_sec * SECOND + now.tv_nsec;
 }
 
-static __u64 wall_ns(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
-
 /* False: the task has ended. */
 static bool read_first(const char *path, char *line, int size)
 {

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "device.h"
 
@@ -313,6 +314,44 @@ static inline void *shared_memory(size_t size)
 	if (p == MAP_FAILED)
 		bail_out("mmap of %zu bytes: %s", size, strerror(errno));
 	return p;
+}
+
+/* Writes to @size bytes of new memory. False: there is no such memory. */
+static inline bool touch_pages(size_t size)
+{
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t at;
+
+	if (memory == MAP_FAILED)
+		return false;
+	for (at = 0; at < size; at += 4096)
+		memory[at] = 1;
+	return !munmap(memory, size);
+}
+
+/* Lets the kernel's shrinkers free all that they can. */
+static inline void drop_caches(void)
+{
+	if (!write_line("/proc/sys/vm/drop_caches", "2"))
+		bail_out("drop_caches: %s", strerror(errno));
+}
+
+/* Time */
+
+static inline __u64 wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static inline __s64 clock_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
 #endif /* _PROCESS_H */

@@ -110,14 +110,6 @@ static bool end(unsigned int number)
 	return !destroy_belt(named, name);
 }
 
-static __u64 wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 /**
  * struct cost - the cost of an operation on a belt
  * @first:	nanoseconds for one of the first belts

@@ -24,14 +24,6 @@
 
 /* The time of day */
 
-static __s64 clock_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static void set_day(__s64 ms)
 {
 	struct timeval time = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };

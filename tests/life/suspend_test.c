@@ -37,14 +37,6 @@ static const struct sleep {
 	{ "freezer", "1", 200 },
 };
 
-static __s64 clock_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static void go_to_sleep(const struct sleep *sleep)
 {
 	if (!write_line(SUSPEND_DELAY, sleep->seconds) ||

@@ -97,12 +97,6 @@ static int full_belt(unsigned int entries)
 	return belt;
 }
 
-static void drop_caches(void)
-{
-	if (!write_line("/proc/sys/vm/drop_caches", "2"))
-		bail_out("drop_caches: %s", strerror(errno));
-}
-
 static void test_behind(const struct kind *kind, unsigned int n)
 {
 	int belt;
@@ -161,18 +155,6 @@ static unsigned long long group_number(const char *path)
 	return number;
 }
 
-static bool touch(size_t size)
-{
-	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t at;
-
-	if (memory == MAP_FAILED)
-		return false;
-	for (at = 0; at < size; at += 4096)
-		memory[at] = 1;
-	return !munmap(memory, size);
-}
-
 /* A task of the cgroup: the other belts, a belt that fills the cgroup, and other memory. */
 static int fill_group(void *arg)
 {
@@ -190,7 +172,7 @@ static int fill_group(void *arg)
 	for (i = 0; i < CACHED / 1000; i++)
 		if (put_zeros(belt, i, 1000, 60000 + i))
 			return 3;
-	return touch(TOUCHED) ? 0 : 4;
+	return touch_pages(TOUCHED) ? 0 : 4;
 }
 
 static void test_group(unsigned int n)

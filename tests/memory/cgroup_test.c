@@ -245,18 +245,6 @@ static struct counts counts_of(int belt)
 	};
 }
 
-static bool touch(size_t size)
-{
-	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t at;
-
-	if (memory == MAP_FAILED)
-		return false;
-	for (at = 0; at < size; at += 4096)
-		memory[at] = 1;
-	return !munmap(memory, size);
-}
-
 static int run_container(void *arg)
 {
 	struct container *container = arg;
@@ -271,7 +259,7 @@ static int run_container(void *arg)
 		put_zeros(pinned, i, 1000, 60000);
 	for (i = 0; i < CACHED / 1000; i++)
 		put_zeros(belt, i, 1000, 60000 + i);
-	container->touched = touch(TOUCHED);
+	container->touched = touch_pages(TOUCHED);
 	container->belt = counts_of(belt);
 	container->pinned = counts_of(pinned);
 	return 0;

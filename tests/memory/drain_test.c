@@ -21,14 +21,6 @@
 #define PAGELISTS	"/proc/sys/vm/percpu_pagelist_high_fraction"
 #define SAMPLES		(2u << 20)	/* at most, in each phase */
 
-static __u64 wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 /* Latencies */
 
 enum phase { IDLE, BEFORE, DRAIN, END, PHASES };

@@ -11,12 +11,6 @@
 #define ENTRIES	48
 #define MANY	20000
 
-static void drop_caches(void)
-{
-	if (!write_line("/proc/sys/vm/drop_caches", "2"))
-		bail_out("drop_caches: %s", strerror(errno));
-}
-
 static void put_many(int belt, unsigned int n)
 {
 	static unsigned char value[200];

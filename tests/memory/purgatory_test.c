@@ -19,14 +19,6 @@
 #define KEYS		4u	/* of each request */
 #define HOUR_MS		3600000ULL
 
-static __u64 wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 /* The ways to end a request, used in turn. */
 enum end { BY_PUT, BY_COMPLETE, BY_CANCEL, ENDS };
 
