@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 
 #include "belt/set.h"
-#include "belt_fixture.h"
+#include "fixture.h"
 
 /* Guarantee 1 */
 static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test)
@@ -18,7 +18,7 @@ static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test
 		{ 16, 241 }, { 1024, 0 }, { 1024, 4096 }, { 3, 65536 },
 		{ 1024, HASHBELT_VALUE_MAX },
 	};
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	u8 *bytes = kvmalloc(HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX, GFP_KERNEL);
 	unsigned int i;
@@ -58,7 +58,7 @@ static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test
 static void exact_reads_and_timely_handlers(struct kunit *test, u32 buckets)
 {
 	enum { KEYS = 200, ROUNDS = 4000 };
-	struct hashbelt_belt *belt = make_with(test, 0, buckets);
+	struct hashbelt_belt *belt = make_recording(test, 0, buckets);
 	struct fixture *f = test->priv;
 	unsigned int round, key, lives = 0;
 
@@ -106,7 +106,7 @@ static void exact_reads_and_timely_handlers_500_buckets(struct kunit *test)
 /* Guarantee 3 */
 static void no_read_returns_an_expired_entry_however_late_the_worker(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 
 	put(belt, 1);
 	put_ttl(belt, 2, 1);
@@ -122,7 +122,7 @@ static void no_read_returns_an_expired_entry_however_late_the_worker(struct kuni
 /* Guarantee 4 */
 static void the_handler_runs_once_and_at_most_an_interval_late(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	unsigned int key;
 
@@ -140,7 +140,7 @@ static void the_handler_runs_each_time_a_reinserted_entry_expires(struct kunit *
 	unsigned int lives;
 
 	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_REINSERT, .event = on_event, .arg = f,
+		.handler = HASHBELT_REINSERT, .event = record_event, .arg = f,
 	});
 	put(f->belt, 1);
 	for (lives = 1; lives < 4; lives++) {
@@ -158,7 +158,7 @@ static void a_grace_time_that_ends_with_a_bucket_ends_on_time(struct kunit *test
 	const u64 width = 5 * INTERVAL;
 
 	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .grace = INTERVAL,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f, .grace = INTERVAL,
 	});
 	hashbelt_advance(f->belt, width - hashbelt_now(f->belt) % width);
 	put_ttl(f->belt, 1, (3 * width - INTERVAL) / MS);
@@ -170,7 +170,7 @@ static void a_grace_time_that_ends_with_a_bucket_ends_on_time(struct kunit *test
 
 static void a_put_over_an_expired_entry_reports_it_first(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	u64 first, second;
 
@@ -189,7 +189,7 @@ static void a_put_over_an_expired_entry_reports_it_first(struct kunit *test)
 
 static void expire_calls_the_handler(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	unsigned int key = 1;
 
@@ -203,7 +203,7 @@ static void expire_calls_the_handler(struct kunit *test)
 
 static void removed_replaced_and_cleared_entries_do_not_expire(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 
 	put(belt, 1);
@@ -218,7 +218,7 @@ static void removed_replaced_and_cleared_entries_do_not_expire(struct kunit *tes
 /* Guarantee 5 */
 static void memory_is_freed_after_a_grace_period(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 empty = hb_memory_used();
 	unsigned int i;
 
@@ -241,7 +241,7 @@ static void memory_is_freed_after_a_grace_period(struct kunit *test)
 
 static void a_scan_reports_each_live_key_once_and_refreshes_none(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 	struct hashbelt_scan scan = {};
 	struct fixture *f = test->priv;
 	u8 *buffer = kunit_kzalloc(test, 1024, GFP_KERNEL);
@@ -277,7 +277,7 @@ static void a_scan_reports_each_live_key_once_and_refreshes_none(struct kunit *t
 
 static void a_scan_into_too_small_a_buffer_returns_the_size_it_needs(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct hashbelt_scan scan = { .size = 8 };
 	u32 used;
 	u64 buffer;
@@ -290,7 +290,7 @@ static void a_scan_into_too_small_a_buffer_returns_the_size_it_needs(struct kuni
 
 static void no_put_exceeds_the_memory_limit_of_the_module(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 limit = hb_memory_used() + 64 * 1024;
 	unsigned int i;
 	int err = 0;
@@ -313,7 +313,7 @@ static void no_put_exceeds_the_memory_limit_of_the_module(struct kunit *test)
 
 static void writes_to_a_killed_belt_return_eidrm(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	unsigned int key = 1;
 
 	put(belt, key);
@@ -327,7 +327,7 @@ static void writes_to_a_killed_belt_return_eidrm(struct kunit *test)
 
 static void shard_counters_are_zero_after_all_entries_have_left(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	struct hb_shard *shard;
 	unsigned int i;
@@ -412,8 +412,6 @@ static struct kunit_case belt_test_cases[] = {
 
 static struct kunit_suite belt_suite = {
 	.name = "hashbelt_belt",
-	.suite_init = belt_suite_init,
-	.suite_exit = belt_suite_exit,
 	.init = fixture_init,
 	.exit = fixture_exit,
 	.test_cases = belt_test_cases,

@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "belt_fixture.h"
+#include "fixture.h"
 
 #define GRACE	(1000 * SEC)
 
@@ -51,7 +51,7 @@ static struct hashbelt_belt *make_cleared(struct kunit *test)
 	unsigned int key;
 
 	belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .grace = GRACE,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f, .grace = GRACE,
 		.overwrites = true, .policy = HASHBELT_PINNED,
 	});
 	f->belt = belt;
@@ -212,8 +212,6 @@ static struct kunit_case cleared_cases[] = {
 
 static struct kunit_suite cleared_suite = {
 	.name = "hashbelt_cleared",
-	.suite_init = belt_suite_init,
-	.suite_exit = belt_suite_exit,
 	.init = fixture_init,
 	.exit = fixture_exit,
 	.test_cases = cleared_cases,

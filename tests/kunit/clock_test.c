@@ -2,11 +2,11 @@
 /* Belt time, and the timer that wakes the worker. Guarantee 7 of docs/guarantees.md. */
 #include <kunit/test.h>
 
-#include "belt_fixture.h"
+#include "fixture.h"
 
 static void a_belt_on_which_nothing_is_due_sets_no_timer(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 
 	hb_resume(belt);
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
@@ -23,7 +23,7 @@ static void a_belt_on_which_nothing_is_due_sets_no_timer(struct kunit *test)
 
 static void a_halted_belt_sets_no_timer(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 
 	hb_resume(belt);
 	put(belt, 1);
@@ -38,7 +38,7 @@ static void a_halted_belt_sets_no_timer(struct kunit *test)
 
 static void the_alarm_is_set_for_the_first_non_empty_bucket(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 now = hashbelt_now(belt);
 
 	put_ttl(belt, 1, 200 * 1000);
@@ -66,7 +66,7 @@ static u64 alarm_of(struct hashbelt_belt *belt)
 
 static void the_alarm_of_a_belt_that_is_always_due_waits_for_the_next_slot(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 before, after;
 
 	move_time_only(belt, SEC);
@@ -84,7 +84,7 @@ static void the_alarm_of_a_belt_that_is_always_due_waits_for_the_next_slot(struc
 /* The worker is kept from its rounds. */
 static void an_alarm_waits_for_the_slot_after_the_last_alarm(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	unsigned int tries;
 
 	atomic_inc(&belt->movers);
@@ -99,7 +99,7 @@ static void an_alarm_waits_for_the_slot_after_the_last_alarm(struct kunit *test)
 
 static void an_alarm_after_the_next_slot_keeps_its_time(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 when = hashbelt_now(belt) + 60 * SEC;
 
 	hb_resume(belt);
@@ -115,7 +115,7 @@ static void the_timer_wakes_the_worker(struct kunit *test)
 
 	f->belt = hashbelt_create(&(struct hashbelt_config){
 		.ttl = 20 * MS, .buckets = 3,
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f,
 	});
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->belt));
 	put(f->belt, 1);
@@ -128,7 +128,7 @@ static void the_timer_wakes_the_worker(struct kunit *test)
 
 static void nothing_expires_while_the_belt_is_halted(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 now = hashbelt_now(belt);
 
 	put_ttl(belt, 1, 1);
@@ -142,7 +142,7 @@ static void nothing_expires_while_the_belt_is_halted(struct kunit *test)
 
 static void rotate_advances_belt_time_by_one_interval(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	u64 now = hashbelt_now(belt);
 	unsigned int i;
@@ -158,7 +158,7 @@ static void rotate_advances_belt_time_by_one_interval(struct kunit *test)
 
 static void belt_time_cannot_leave_its_range(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 
 	put_ttl(belt, 1, HASHBELT_TTL_MAX_MS);
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, HB_TIME_MAX), -EOVERFLOW);
@@ -171,7 +171,7 @@ static void belt_time_cannot_leave_its_range(struct kunit *test)
 
 static void belt_time_reaches_the_last_moment_of_its_range(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 left = HB_TIME_MAX - hashbelt_now(belt);
 
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, left), -EOVERFLOW);
@@ -198,8 +198,6 @@ static struct kunit_case clock_test_cases[] = {
 
 static struct kunit_suite clock_suite = {
 	.name = "hashbelt_clock",
-	.suite_init = belt_suite_init,
-	.suite_exit = belt_suite_exit,
 	.init = fixture_init,
 	.exit = fixture_exit,
 	.test_cases = clock_test_cases,

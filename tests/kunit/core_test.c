@@ -7,12 +7,12 @@
  */
 #include <kunit/test.h>
 
-#include "belt_fixture.h"
+#include "fixture.h"
 
 /* Guarantee 9 */
 static void a_get_takes_no_lock(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 	struct hb_shard *shard;
 
 	put(belt, 1);
@@ -30,7 +30,7 @@ static void a_get_takes_no_lock(struct kunit *test)
 /* Guarantee 8; tests/stress/stress.c has the race itself, on two CPUs */
 static void a_refreshed_entry_stays_and_a_get_past_the_deadline_is_a_miss(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 	struct fixture *f = test->priv;
 
 	put(belt, 1);
@@ -47,7 +47,7 @@ static void a_refreshed_entry_stays_and_a_get_past_the_deadline_is_a_miss(struct
 
 static void a_reader_that_finds_a_replaced_entry_looks_again(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 	struct hashbelt_item item = {};
 	struct hashbelt_entry *entry;
 	unsigned int key = 1;
@@ -67,7 +67,7 @@ static void a_reader_that_finds_a_replaced_entry_looks_again(struct kunit *test)
 
 static void after_a_miss_no_slower_reader_gets_the_entry(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 	u64 before = hashbelt_now(belt);
 	struct hashbelt_item item = {};
 	struct hashbelt_entry *entry;
@@ -90,7 +90,7 @@ static void after_a_miss_no_slower_reader_gets_the_entry(struct kunit *test)
 /* Guarantee 10 */
 static void versions_grow_across_removal_expiry_and_clear(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 version, last = 0;
 	unsigned int i;
 
@@ -112,7 +112,7 @@ static void versions_grow_across_removal_expiry_and_clear(struct kunit *test)
 
 static void versions_are_unique_within_the_belt(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	unsigned int i, j;
 
@@ -126,7 +126,7 @@ static void versions_are_unique_within_the_belt(struct kunit *test)
 
 static void touch_makes_no_version(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 version;
 
 	put(belt, 1);
@@ -138,7 +138,7 @@ static void touch_makes_no_version(struct kunit *test)
 /* Times-to-live */
 static void touch_sets_any_deadline(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 
 	put(belt, 1);
 	KUNIT_EXPECT_EQ(test, touch(belt, 1, 1000), 0);
@@ -156,7 +156,7 @@ static void touch_sets_any_deadline(struct kunit *test)
 
 static void an_entry_with_an_earlier_deadline_expires_on_time(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 
 	put_ttl(belt, 1, HASHBELT_TTL_NEVER);
@@ -169,7 +169,7 @@ static void an_entry_with_an_earlier_deadline_expires_on_time(struct kunit *test
 
 static void put_with_ttl_keep_keeps_the_deadline(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 
 	put_ttl(belt, 1, 77000);
 	hashbelt_advance(belt, 7 * SEC);
@@ -184,7 +184,7 @@ static void put_with_ttl_keep_keeps_the_deadline(struct kunit *test)
 
 static void a_refresh_never_makes_the_deadline_earlier(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_REFRESH_ON_GET);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 
 	put_ttl(belt, 1, 1000000);
 	KUNIT_EXPECT_TRUE(test, get(belt, 1));
@@ -206,7 +206,7 @@ static int put_if(struct hashbelt_belt *belt, unsigned int key, u32 how, u64 *ve
 
 static void put_and_remove_check_their_conditions(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct hashbelt_item item = { .how = HASHBELT_IF_VERSION };
 	unsigned int key = 1;
 	u64 version = 0, first, stale;
@@ -234,7 +234,7 @@ static void put_and_remove_check_their_conditions(struct kunit *test)
 
 static void a_put_of_a_live_key_into_a_keep_on_put_belt_returns_eexist(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, HASHBELT_KEEP_ON_PUT);
+	struct hashbelt_belt *belt = make_recording(test, HASHBELT_KEEP_ON_PUT, 0);
 	u64 version = 0, first;
 
 	KUNIT_EXPECT_EQ(test, put_if(belt, 1, 0, &version), 0);
@@ -266,8 +266,6 @@ static struct kunit_case core_test_cases[] = {
 
 static struct kunit_suite core_suite = {
 	.name = "hashbelt_core",
-	.suite_init = belt_suite_init,
-	.suite_exit = belt_suite_exit,
 	.init = fixture_init,
 	.exit = fixture_exit,
 	.test_cases = core_test_cases,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The fixture of cases about locks, fill leases and requests: a belt, clients, and tasks that
- * wait.
- */
+/* The fixture of a case: a belt, clients, tasks that wait, and a handler that records its calls. */
 #ifndef _FIXTURE_H
 #define _FIXTURE_H
 
@@ -19,7 +16,37 @@ struct fixture {
 	unsigned int turn;
 	u64 besides;		/* memory_besides() of the empty belt */
 	struct rnd_state rnd;
+	/* By record_event() */
+	struct hashbelt_event last;
+	unsigned int expired;		/* calls for expired entries */
+	unsigned int expired_of[1000];	/* likewise by key, where keys are numbers */
+	u64 last_version;		/* of the entry that expired last */
+	u64 lateness;			/* the longest since a deadline, nanoseconds */
+	u64 deadlines[1000];		/* by key, as the case has set them */
 };
+
+static inline void record_event(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+				const struct hashbelt_event *event, void *arg)
+{
+	struct fixture *f = arg;
+	unsigned int i;
+
+	might_sleep();
+	f->last = *event;
+	if (event->reason != HASHBELT_EXPIRED)
+		return;
+	f->expired++;
+	f->last_version = entry->version;
+	if (entry->key_len != sizeof(i))
+		return;
+	memcpy(&i, entry->data, sizeof(i));
+	if (i < ARRAY_SIZE(f->expired_of)) {
+		f->expired_of[i]++;
+		if (f->deadlines[i])
+			f->lateness = max(f->lateness,
+					  hashbelt_now(belt) - f->deadlines[i]);
+	}
+}
 
 static inline int fixture_init(struct kunit *test)
 {
@@ -86,6 +113,14 @@ static inline struct hashbelt_belt *make(struct kunit *test, struct hashbelt_con
 static inline struct hashbelt_belt *make_plain(struct kunit *test)
 {
 	return make(test, (struct hashbelt_config){});
+}
+
+static inline struct hashbelt_belt *make_recording(struct kunit *test, u32 policy, u32 buckets)
+{
+	return make(test, (struct hashbelt_config){
+		.policy = policy, .buckets = buckets,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = test->priv,
+	});
 }
 
 /* Fill leases */

@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "belt_fixture.h"
+#include "fixture.h"
 
 /* A belt as those of the device. */
 static struct hashbelt_belt *make_overwriting(struct kunit *test)
@@ -13,7 +13,7 @@ static struct hashbelt_belt *make_overwriting(struct kunit *test)
 	struct fixture *f = test->priv;
 
 	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .overwrites = true,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f, .overwrites = true,
 	});
 	return f->belt;
 }
@@ -386,8 +386,6 @@ static struct kunit_case overwrite_cases[] = {
 
 static struct kunit_suite overwrite_suite = {
 	.name = "hashbelt_overwrite",
-	.suite_init = belt_suite_init,
-	.suite_exit = belt_suite_exit,
 	.init = fixture_init,
 	.exit = fixture_exit,
 	.test_cases = overwrite_cases,

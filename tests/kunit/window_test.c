@@ -112,7 +112,7 @@ static inline bool exchange_word(atomic64_t *word, s64 *old, s64 new)
 #include "belt/key.c"
 #include "belt/put.c"
 
-#include "belt_fixture.h"
+#include "fixture.h"
 
 #define LEN	16u
 
@@ -124,7 +124,8 @@ static struct hashbelt_belt *make_graced(struct kunit *test, bool overwrites, u6
 	struct fixture *f = test->priv;
 
 	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .overwrites = overwrites,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f,
+		.overwrites = overwrites,
 		.grace = grace,
 	});
 	return f->belt;
@@ -684,8 +685,6 @@ static struct kunit_case window_cases[] = {
 
 static struct kunit_suite window_suite = {
 	.name = "hashbelt_window",
-	.suite_init = belt_suite_init,
-	.suite_exit = belt_suite_exit,
 	.init = fixture_init,
 	.exit = fixture_exit,
 	.test_cases = window_cases,

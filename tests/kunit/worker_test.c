@@ -10,7 +10,7 @@
 #include "belt/poller.h"
 #include "belt/request.h"
 #include "belt/trace.h"
-#include "belt_fixture.h"
+#include "fixture.h"
 
 static unsigned int locks_taken;
 
@@ -26,7 +26,7 @@ static void count_lock(spinlock_t *lock)
 
 static void a_drain_step_is_bounded_by_the_batch_size(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	unsigned int i, before, steps = 0;
 
@@ -58,7 +58,7 @@ static unsigned int locks_of_step(struct hashbelt_belt *belt)
 /* Of the others it reads without a lock when their next bucket falls off. */
 static void a_step_takes_the_locks_of_shards_that_have_something_due(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	unsigned int shards = 1u << belt->shard_bits, i;
 	struct fixture *f = test->priv;
 
@@ -83,7 +83,7 @@ static void a_step_takes_the_locks_of_shards_that_have_something_due(struct kuni
 
 static void an_index_is_resized_in_steps(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	unsigned int i, is;
 	bool more;
 
@@ -107,7 +107,7 @@ static void an_index_is_resized_in_steps(struct kunit *test)
 /* A user can see which shard a key is in, and put all keys into one. */
 static void an_index_does_not_shrink_below_what_one_shard_needs(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct hb_shard *shard = belt->shards;
 	u64 count;
 
@@ -148,7 +148,7 @@ static void thin_out(struct kunit *test, struct hashbelt_belt *belt, unsigned in
 /* A shard asks for fewer chains below one entry for 16 chains. Here each shard has 4096 chains. */
 static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 empty = hb_memory_used();
 	unsigned int i;
 
@@ -173,7 +173,7 @@ static void the_index_shrinks_when_entries_are_gone(struct kunit *test)
 
 static void the_index_grows_with_additions(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct hashbelt_item item = {};
 	struct hashbelt_sum sum = {};
 	unsigned int i;
@@ -186,7 +186,7 @@ static void the_index_grows_with_additions(struct kunit *test)
 
 static void clear_is_atomic_for_readers(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	unsigned int i;
 
 	for (i = 0; i < 3000; i++)
@@ -225,7 +225,7 @@ static void expire_another(struct hashbelt_belt *belt, struct hashbelt_entry *en
 /* A task that clears an empty belt in a loop takes no time of its account's worker. */
 static void a_clear_of_an_empty_belt_does_not_queue_the_worker(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 
 	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
 	/* A worker that runs now sets belt->missed. */
@@ -261,7 +261,7 @@ static void a_round_ends_although_its_events_cause_others(struct kunit *test)
 
 static void the_worker_does_not_wait_for_a_task_that_makes_a_round(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 
 	put(belt, 1);
@@ -279,7 +279,7 @@ static void the_worker_does_not_wait_for_a_task_that_makes_a_round(struct kunit 
 /* As at the end of the worker's turn: it makes one step, and is queued for the rest. */
 static void a_turn_of_the_worker_ends_in_time(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	unsigned long end = jiffies;
 	unsigned int i;
@@ -302,7 +302,7 @@ static void a_turn_of_the_worker_ends_in_time(struct kunit *test)
 /* The worker is kept from its rounds. */
 static void a_change_of_settings_drains_what_is_due(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	u64 most;
 
@@ -361,7 +361,7 @@ static void put_and_expire(struct kunit *test, struct hashbelt_belt *belt)
 /* A belt with so many entries that are due; no task but this one makes a round. */
 static struct hashbelt_belt *make_due(struct kunit *test, unsigned int entries)
 {
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	unsigned int i;
 
 	for (i = 0; i < entries; i++)
@@ -427,7 +427,7 @@ static void all_is_drained_and_no_helper_is_at_work_at_the_end(struct kunit *tes
 
 static void an_account_has_no_helpers(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, 0), *other;
+	struct hashbelt_belt *belt = make_recording(test, 0, 0), *other;
 	unsigned int most = min(num_online_cpus(), 1u << belt->shard_bits);
 	struct hb_account *account = open_account(test);
 
@@ -455,10 +455,10 @@ static void belts_of_an_account_are_served_one_at_a_time(struct kunit *test)
 		.account = account,
 	});
 	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = f, .account = account,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f, .account = account,
 	});
 	other = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = on_event, .arg = beside,
+		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = beside,
 	});
 	put_and_expire(test, slow);
 	wait_for_completion(&gate.entered);
@@ -718,7 +718,7 @@ static int set_one_event(struct hashbelt_belt *belt)
 static void a_task_killed_before_its_round_leaves_it_to_the_worker(struct kunit *test)
 {
 	struct victim victim = { .act = advance_300 };
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	struct fixture *f = test->priv;
 	u64 now = hashbelt_now(belt);
 
@@ -783,12 +783,14 @@ static void begin_to_unload(struct kunit *test, struct hashbelt_belt *belt)
 static void a_task_killed_while_it_sets_the_geometry_changes_nothing(struct kunit *test)
 {
 	struct victim victim = { .act = set_7_buckets };
-	struct hashbelt_belt *belt = make_with(test, 0, 500);
+	struct hashbelt_belt *belt = make_recording(test, 0, 500);
 	struct fixture *f = test->priv;
 	u64 used;
 
 	begin_to_unload(test, belt);
 	hb_limbo_flush(belt);
+	/* Frees the tables of the index that grew. */
+	hashbelt_flush();
 	mutex_lock(&belt->round_lock);
 	used = hb_memory_used();
 	kill_in_line(test, &victim, 0);
@@ -810,7 +812,7 @@ static void a_task_killed_while_it_sets_the_geometry_changes_nothing(struct kuni
 static void a_killed_task_leaves_old_wheels_to_the_worker(struct kunit *test)
 {
 	struct victim victim = { .act = set_7_buckets, .at_once = true };
-	struct hashbelt_belt *belt = make_with(test, 0, 500);
+	struct hashbelt_belt *belt = make_recording(test, 0, 500);
 	u64 bytes = info_of(belt).bytes;
 
 	begin_to_unload(test, belt);
@@ -884,7 +886,7 @@ static int remove_and_flush(struct hashbelt_belt *belt)
 static void a_killed_task_does_not_wait_for_limbo(struct kunit *test)
 {
 	struct victim victim = { .act = remove_and_flush, .at_once = true };
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 empty = hb_memory_used();
 
 	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
@@ -931,7 +933,7 @@ static void a_killed_task_does_not_wait_for_belts_that_were_given_up(struct kuni
 static void tasks_that_flush_limbo_at_once_all_find_it_empty(struct kunit *test)
 {
 	struct victim first = { .act = remove_and_flush }, second = first;
-	struct hashbelt_belt *belt = make(test, 0);
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 begun = belt->flush.begun;
 	u64 empty = hb_memory_used();
 
@@ -985,8 +987,6 @@ static struct kunit_case worker_test_cases[] = {
 
 static struct kunit_suite worker_suite = {
 	.name = "hashbelt_worker",
-	.suite_init = belt_suite_init,
-	.suite_exit = belt_suite_exit,
 	.init = fixture_init,
 	.exit = fixture_exit,
 	.test_cases = worker_test_cases,
