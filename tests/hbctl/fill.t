@@ -85,12 +85,6 @@ late() {
 	result "$what" "$wrong$(same; [ -n "$present" ] || check_status 1)"
 }
 
-# shellcheck disable=SC2317 # called by late
-put_removed() {
-	on put k FRESH
-	on rm k
-}
-
 # wake - print the belt time at which the worker runs next: the end of the only lease
 wake() {
 	on info --json | sed 's/.*"wake_ns":\([0-9]*\).*/\1/'
@@ -119,11 +113,6 @@ ends() {
 	result "$1" "$(check_status "$4"; same; check_error "$6")"
 }
 
-# token - print the token in the last line on stderr
-token() {
-	sed 's/.*(token \([0-9]*\))$/\1/' "$temporary/err"
-}
-
 # is_json NAME STATUS OUT ERR COMMAND... - as json, with N for tokens
 is_json() {
 	name=$1 wanted_status=$2 error_pattern=$4
@@ -147,7 +136,6 @@ is_json 'get --fill --json of a present key prints the entry, granted false' 0 \
 is 'the first get --fill of a missing key gets the fill lease' 1 '' \
 	"'m' in belt 'f' is yours to fill (token [1-9]*)" \
 	on get m --fill
-first=$(token)
 is 'a second get --fill of a missing key exits with 5' 5 '' \
 	"another caller is filling 'm' in belt 'f'" on get m --fill
 is 'get without --fill of a key that is being filled exits with 1' 1 '' \
@@ -166,15 +154,7 @@ is 'get --fill -e takes an escaped key' 1 '' "'x\\\\ty' in belt 'f' is yours *" 
 on put m 2
 value 'get --fill prints the value once the key is put' 2 on get m --fill
 on rm m
-is 'get --fill of a removed key gets the fill lease again' 1 '' "'m' in belt 'f' is yours *" \
-	on get m --fill
-result 'the fill lease has a larger token after a remove' \
-	"$([ "$(token)" -gt "$first" ] || token)"
-on advance 9s
-is 'the fill lease is held for 9 s without --lease' 5 '' 'another caller *' on get m --fill
-on advance 2s
-is 'the fill lease is free after 11 s without --lease' 1 '' "'m' in belt 'f' is yours *" \
-	on get m --fill --lease 1h
+on get m --fill --lease 1h 2>/dev/null
 on advance 50m
 is 'the fill lease is held for 50 of 60 minutes with --lease 1h' 5 '' 'another caller *' \
 	on get m --fill
@@ -347,59 +327,19 @@ on advance 2s
 value 'get --fill --ahead 25% runs the command with 74 of 300 s left' 2 \
 	on get l --fill --ahead 25% -- printf 2
 
-# Belts with policy standard
-belt keeps --policy standard --ttl 100s --buckets 11
-value 'get --fill with a command puts into a belt of policy standard' 1 on get k --fill -- printf 1
-on advance 80s
-value 'get --fill --ahead replaces the value in a belt of policy standard' 2 \
-	on get k --fill --ahead 30s -- printf 2
-value 'get after get --fill --ahead prints the new value under policy standard' 2 on get k
-value 'get --fill prints its own value after a faster put under policy standard' slow \
-	on get l --fill -- sh -c 'hbctl -b keeps put l fast; printf slow'
-value 'get after a put that was faster than a fill prints the value of the put' fast on get l
-
 # A fill that is late stores nothing
 options=
 belt late --ttl 2h --buckets 11
 late 'a fill that is late stores nothing after a put' FRESH on put k FRESH
-late 'a fill that is late stores nothing after an incr' 1 sh -c 'hbctl -b late incr k >/dev/null'
-late 'a fill that is late stores nothing after a load' FRESH \
-	sh -c 'printf "k\tFRESH\n" | hbctl -b late load'
 late 'a fill that is late stores nothing after an rm of the absent key' '' absent rm
-late 'a fill that is late stores nothing after an expire of the absent key' '' absent expire
-late 'a fill that is late stores nothing after a clear' '' on clear
-late 'a fill that is late stores nothing after a put and an rm' '' put_removed
 options='--ahead 1h'
 on put k OLDER --ttl 1m
 late 'a fill ahead of time that is late stores nothing after a put' FRESH on put k FRESH
-on put k OLDER --ttl 1m
-late 'a fill ahead of time that is late stores nothing after an rm' '' on rm k
-on put k OLDER --ttl 1m
-late 'a fill ahead of time that is late stores nothing after an expire' '' on expire k
-on put k OLDER --ttl 1m
-late 'a fill ahead of time that is late stores nothing after a clear' '' on clear
 options='--stale'
 belt late_stale --ttl 1m --grace 1h --buckets 11
 on put k OLDER
 on advance 2m
 late 'a fill that replaces a stale value stores nothing after an rm' '' absent rm
-options=
-belt late_kept --policy standard --ttl 2h --buckets 11
-late 'a fill that is late stores nothing under policy standard after a put' FRESH on put k FRESH
-late 'a fill that is late stores nothing under policy standard after an rm' '' absent rm
-late 'a fill that is late stores nothing under policy standard after a put and an rm' '' put_removed
-options='--ahead 1h'
-on put k OLDER --ttl 1m
-late 'a fill ahead of time that is late stores nothing under policy standard after a put' FRESH \
-	on put k FRESH --if-present
-
-# A touch does not invalidate a value
-belt valid --ttl 2h --buckets 11
-on put k OLDER --ttl 1m
-filling touched k --fill --ahead 1h
-on touch k --ttl 2m
-filled touched "$last" NEW
-is 'a fill ahead of time stores its value after a touch' 0 NEW '' on get k
 
 # The callers that wait for a fill whose key is invalidated
 belt anew --ttl 2h --buckets 11
@@ -416,23 +356,8 @@ result 'a caller whose fill lease was ended by an rm prints its own value' \
 	"$(check_status 0; same; check_error '')"
 is 'the value of the waiter stays when the caller before it is late' 0 NEW '' on get k
 
-# A fill lease that is over, and that another caller has got
-belt over --ttl 2h --buckets 11
-filling first k --fill --lease 10s
-first=$last
-begin second k --fill -- echo NEW
-second=$last
-at_last asleep "$second"
-on advance 11s
-ends 'a waiter gets a fill lease that is over' "$second" second 0 NEW ''
-filled first "$first" OLD
-want OLD
-result 'a caller whose fill lease is over prints its own value' \
-	"$(check_status 0; same; check_error '')"
-is 'the value of a caller whose fill lease was over is not stored' 0 NEW '' on get k
-
 # Why a value is not stored
-on rm k
+belt over --ttl 2h --buckets 11
 filling late k -v --fill
 on put k FRESH
 filled late "$last" OLD
@@ -520,14 +445,6 @@ value 'get --fill --print-token prints the value of a present key' 1 on get k --
 is 'put --if-lease --json of a token that has ended prints the errno' 1 '' \
 	"the fill lease of 'k' in belt 'script' has ended, *" \
 	on put k 2 --if-lease "$token" --json
-for how in rm expire clear; do
-	on rm k 2>/dev/null
-	token=$(on get k --fill --print-token)
-	if [ $how = clear ]; then on clear; else absent $how; fi
-	is "put --if-lease exits with 1 after the $how of an absent key" 1 '' \
-		"the fill lease of 'k' in belt 'script' has ended, *" \
-		on put k late --if-lease "$token"
-done
 on put k 1
 on advance 80s
 run on get k --fill --ahead 30s --print-token
@@ -539,14 +456,6 @@ value 'a second get --fill --ahead --print-token prints the value' 1 \
 is 'put --if-lease replaces a value ahead of time' 0 '' '' on put k 2 --if-lease "$token"
 is_json 'get --fill --print-token --json prints the token in the object' 1 \
 	'{"key":"l","stale":false,"granted":true,"token":N}' '' on get l --fill --print-token --json
-belt script_kept --policy standard --ttl 100s --buckets 11
-on put k 1
-on advance 80s
-token=$(on get k --fill --ahead 30s --print-token)
-is 'put --if-lease replaces a value ahead of time under policy standard' 0 '' '' \
-	on put k 2 --if-lease "$token"
-value 'get prints what put --if-lease has put under policy standard' 2 on get k
-
 # Failures that are shared
 belt failing --ttl 100s --buckets 11 --grace 1h
 rm -f "$log" "$go"
@@ -641,30 +550,6 @@ done >"$temporary/out"
 want "$(printf '%s\n' 7 7 7)"
 result 'without --retry-after each of three waiters runs the failing command' \
 	"$(same; lines "$log" 3 || cat "$log")"
-
-# 100 concurrent gets
-belt many --ttl 100s
-rm -f "$log" "$go"
-for number in $(seq 100); do
-	hbctl -b many get k --fill -- "$temporary/compute" "$log" "$go" once \
-		>"$temporary/many.$number" 2>&1 &
-	pids="${pids:-} $!"
-done
-at_last lines "$log" 1
-result '99 of 100 concurrent get --fill wait while one runs the command' \
-	"$(at_last waiting 99 || echo 'they do not')"
-touch "$go"
-# shellcheck disable=SC2086 # words
-end $pids
-cat "$temporary"/many.* | sort | uniq -c | sed 's/^ *//' >"$temporary/out"
-echo '100 once' >"$temporary/wanted"
-result '100 concurrent get --fill print the same value' "$(same)"
-echo run >"$temporary/wanted"
-cp "$log" "$temporary/out"
-result 'one of 100 concurrent get --fill has run the command' "$(same)"
-like 'stat counts one fill for 100 concurrent get --fill' 0 '*
-fills 1
-*' '' on stat --raw --noheadings
 
 # Commands that are killed or exceed their lease
 belt killed --ttl 100s --buckets 11

@@ -126,21 +126,6 @@ is 'release --json of an owner of 64 bytes prints 1' 0 '{"released":1}' '' \
 	hbctl release --owner "$(text 64)" --json
 is 'release of an owner without locks prints 0' 0 0 '' hbctl release --owner "$(text 64)"
 
-# Tokens
-last=$first
-wrong=
-for what in 'unlock x --owner a' 'release --owner a' 'advance 2m' clear; do
-	token=$(hbctl -b locks lock x --owner a)
-	[ "$token" -gt "$last" ] || wrong="$token after $last, before $what"
-	last=$token
-	# shellcheck disable=SC2086 # words
-	hbctl -b locks $what >/dev/null
-done
-token=$(hbctl lock x --owner a)
-[ "$token" -gt "$last" ] || wrong="$token after $last"
-result 'the token grows after unlock, release, expiry and clear' "$wrong"
-hbctl unlock x --owner a
-
 # Leases and belts
 is 'lock --ttl beyond the ttl of the belt exits with 2' 2 '' \
 	"lock: --ttl: the longest lease in belt 'locks' is 1d *" \
