@@ -172,19 +172,6 @@ static void test_lock(const char *name, unsigned long request)
 		test_owner(name, request);
 }
 
-static void test_holder(void)
-{
-	struct hashbelt_lock lock = lock_of(KEY, OWNER);
-
-	lock.owner = address(before_hole(OWNER_LEN - 1));
-	lock.owner_len = OWNER_LEN - 1;
-	refused(call(belt, HASHBELT_IOC_HOLDER, &lock), ERANGE,
-		"holder with a buffer one byte too small");
-	is_int(lock.owner_len, OWNER_LEN, "holder with ERANGE returns the length of the owner");
-	lock.owner = address(unmapped());
-	refused(call(belt, HASHBELT_IOC_HOLDER, &lock), EFAULT, "holder with an unmapped buffer");
-}
-
 /* Times */
 
 static const __u64 too_long[] = {
@@ -528,7 +515,6 @@ int main(void)
 		test_pointer(&requests[i]);
 	for (i = 0; requests[i].number != HASHBELT_IOC_LOCKS; i++)
 		test_lock(requests[i].name, requests[i].number);
-	test_holder();
 	test_all_times();
 	test_locks();
 	test_fill();
