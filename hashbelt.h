@@ -414,43 +414,53 @@ struct hashbelt_info {
 	__u64 reserved[1];
 };
 
-/* Counters of a belt since it was made, in the order of HASHBELT_IOC_STAT. */
+/*
+ * Counters of a belt since it was made, in the order of HASHBELT_IOC_STAT. A row has the constant,
+ * the name in the output of hbctl, and the meaning. New rows come last, so that no constant gets
+ * another value. Gets with HASHBELT_NO_REFRESH count neither as hits nor as misses.
+ */
+#define HASHBELT_COUNTERS(X) \
+	X(HASHBELT_STAT_HITS, "hits", "Gets that returned a value") \
+	X(HASHBELT_STAT_MISSES, "misses", "Gets that found no entry") \
+	X(HASHBELT_STAT_PUTS_NEW, "puts_new", "Puts of an absent key") \
+	X(HASHBELT_STAT_PUTS_REPLACED, "puts_replaced", "Puts over an entry") \
+	X(HASHBELT_STAT_REFUSED, "refused", "Puts whose condition failed") \
+	X(HASHBELT_STAT_TOUCHES, "touches", "Touches, alone or with a get") \
+	X(HASHBELT_STAT_REMOVES, "removes", "Entries removed by their key") \
+	X(HASHBELT_STAT_EXPIRED, "expired", "Entries whose deadline was reached") \
+	X(HASHBELT_STAT_CLEARED, "cleared", "Entries dropped by a clear") \
+	X(HASHBELT_STAT_CASCADED, "cascaded", "Entries drained to a later bucket") \
+	X(HASHBELT_STAT_DRAINED, "drained", "Buckets drained") \
+	X(HASHBELT_STAT_WAKEUPS, "wakeups", "Times the timer woke the worker") \
+	X(HASHBELT_STAT_MISSES_EXPIRED, "misses_expired", "Misses of recently expired keys") \
+	X(HASHBELT_STAT_MISSES_EVICTED, "misses_evicted", "Misses of recently evicted keys") \
+	X(HASHBELT_STAT_REJECTED, "rejected", "Puts refused because the belt was full") \
+	X(HASHBELT_STAT_EVICTED, "evicted", "Entries that made room in a full belt") \
+	X(HASHBELT_STAT_PRESSURE, "pressure", "Entries evicted under memory pressure") \
+	X(HASHBELT_STAT_REINSERTED, "reinserted", "Entries that expired and were reinserted") \
+	X(HASHBELT_STAT_EVENTS, "events", "Events, those lost at once included") \
+	X(HASHBELT_STAT_EVENTS_LOST, "events_lost", "Events dropped before they were read") \
+	X(HASHBELT_STAT_EVENTS_READ, "events_read", "Events delivered, repeats included") \
+	X(HASHBELT_STAT_EVENTS_RETURNED, "events_returned", "Unacknowledged events queued again") \
+	X(HASHBELT_STAT_ROTATIONS, "rotations", "Intervals that have passed") \
+	X(HASHBELT_STAT_ADDS, "adds", "Additions") \
+	X(HASHBELT_STAT_STALE, "stale", "Values returned in their grace time") \
+	X(HASHBELT_STAT_FILLS, "fills", "Fill leases granted") \
+	X(HASHBELT_STAT_LOCKS, "locks", "Locks granted") \
+	X(HASHBELT_STAT_LOCK_WAITS, "lock_waits", "Locks granted to a waiter") \
+	X(HASHBELT_STAT_RELEASED, "released", "Entries and locks removed with a descriptor") \
+	X(HASHBELT_STAT_REQUESTS, "requests", "Requests registered") \
+	X(HASHBELT_STAT_COMPLETED, "completed", "Requests completed by a put or a COMPLETE") \
+	X(HASHBELT_STAT_TIMED_OUT, "timed_out", "Requests whose time was over") \
+	X(HASHBELT_STAT_REMOVES_REFUSED, "removes_refused", "Removes whose condition failed")
+
+#define __HASHBELT_COUNTER(constant, name, meaning)	constant,
 enum hashbelt_counter {
-	HASHBELT_STAT_HITS,		/* gets that returned a value, without NO_REFRESH */
-	HASHBELT_STAT_MISSES,		/* gets that found no entry, without NO_REFRESH */
-	HASHBELT_STAT_PUTS_NEW,		/* puts of an absent key */
-	HASHBELT_STAT_PUTS_REPLACED,	/* puts over an entry */
-	HASHBELT_STAT_REFUSED,		/* puts whose condition failed */
-	HASHBELT_STAT_TOUCHES,		/* touches, alone or with a get */
-	HASHBELT_STAT_REMOVES,		/* entries removed by name */
-	HASHBELT_STAT_EXPIRED,		/* entries whose deadline was reached */
-	HASHBELT_STAT_CLEARED,		/* entries dropped by clear */
-	HASHBELT_STAT_CASCADED,		/* entries drained to a later bucket */
-	HASHBELT_STAT_DRAINED,		/* buckets drained */
-	HASHBELT_STAT_WAKEUPS,		/* times the worker woke by its timer */
-	HASHBELT_STAT_MISSES_EXPIRED,	/* misses of recently expired keys */
-	HASHBELT_STAT_MISSES_EVICTED,	/* misses of recently evicted keys */
-	HASHBELT_STAT_REJECTED,		/* puts refused because the belt was full */
-	HASHBELT_STAT_EVICTED,		/* entries that made room in a full belt */
-	HASHBELT_STAT_PRESSURE,		/* entries evicted under memory pressure */
-	HASHBELT_STAT_REINSERTED,	/* entries that expired and were reinserted */
-	HASHBELT_STAT_EVENTS,		/* events, those lost at once included */
-	HASHBELT_STAT_EVENTS_LOST,	/* events dropped before they were read */
-	HASHBELT_STAT_EVENTS_READ,	/* events delivered, repeats included */
-	HASHBELT_STAT_EVENTS_RETURNED,	/* events not acknowledged, queued again */
-	HASHBELT_STAT_ROTATIONS,	/* intervals that have passed */
-	HASHBELT_STAT_ADDS,		/* additions */
-	HASHBELT_STAT_STALE,		/* values returned in their grace time */
-	HASHBELT_STAT_FILLS,		/* fill leases granted */
-	HASHBELT_STAT_LOCKS,		/* locks granted */
-	HASHBELT_STAT_LOCK_WAITS,	/* of those, to a waiter */
-	HASHBELT_STAT_RELEASED,		/* entries and locks removed with a descriptor */
-	HASHBELT_STAT_REQUESTS,		/* requests registered */
-	HASHBELT_STAT_COMPLETED,	/* requests completed by a put or by hand */
-	HASHBELT_STAT_TIMED_OUT,	/* requests whose time was over */
-	HASHBELT_STAT_REMOVES_REFUSED,	/* removes whose condition failed */
-	HASHBELT_STAT_COUNT		/* their number; grows with the interface */
+	HASHBELT_COUNTERS(__HASHBELT_COUNTER)
+	HASHBELT_STAT_COUNT	/* their number; grows with the interface */
 };
+
+#undef __HASHBELT_COUNTER
 
 /*
  * The lag of an expired entry is the time from its deadline to the moment at

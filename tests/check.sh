@@ -14,6 +14,7 @@
 #	words	all files, for words that docs and comments avoid
 #	pictures	those of docs/pictures, and the tables of docs/performance.md, are what their
 #			data give
+#	generated	what HASHBELT_COUNTERS of hashbelt.h gives is in the files that have a part of it
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
 #	versions	the packages have the version of hashbelt_version.h, and the symbols of
@@ -75,7 +76,9 @@ styles() {
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-		-e belt/belt.h -e belt/compat.h -e belt/trace.h)
+		-e /hashbelt.h -e belt/belt.h -e belt/compat.h -e belt/trace.h)
+	# A macro that is a list has no parentheses around it, and names its argument in each row.
+	styles COMPLEX_MACRO,MACRO_ARG_REUSE "$top/hashbelt.h"
 	# An iterator repeats its arguments, and declares one of them.
 	styles MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE "$top/belt/belt.h"
 	# The only file that may compare versions of the kernel.
@@ -247,6 +250,7 @@ check_style >"$work/style.log" 2>&1 &
 check_comments >"$work/comments.log" 2>&1 &
 check_module >"$work/module.log" 2>&1 &
 check_pictures >"$work/pictures.log" 2>&1 &
+"$tests/generate.sh" >"$work/generated.log" 2>&1 &
 check_tools >"$work/circles.log" 2>&1 &
 check_scripts >"$work/scripts.log" 2>&1 &
 check_manuals >"$work/manuals.log" 2>&1 &

@@ -184,7 +184,7 @@ pages() {
 # constants - print the constants of hashbelt.h that docs/hashbelt.4 does not name: ioctls, flags,
 # values and bounds.
 constants() {
-	sed -n 's/^\(#define \|\t\)\(HASHBELT_[A-Z0-9_]*\).*/\2/p' "$top/hashbelt.h" >"$temporary/names"
+	sed -n 's/^\(#define \|\tX(\|\t\)\(HASHBELT_[A-Z0-9_]*\).*/\2/p' "$top/hashbelt.h" >"$temporary/names"
 	[ "$(grep -c _IOC_ "$temporary/names")" -gt 30 ] ||
 		echo "hashbelt.h: expected more than 30 ioctls"
 	while read -r name; do

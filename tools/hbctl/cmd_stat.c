@@ -43,57 +43,14 @@ struct statistics {
 	struct buckets buckets;
 };
 
+/* By enum hashbelt_counter. */
 static const struct counter {
 	const char *name;
 	const char *help;
 } counters[] = {
-	[HASHBELT_STAT_HITS] = { "hits", "Gets that returned a value" },
-	[HASHBELT_STAT_MISSES] = { "misses", "Gets that found no entry, all of them" },
-	[HASHBELT_STAT_PUTS_NEW] = { "puts_new", "Puts of a key that was not there" },
-	[HASHBELT_STAT_PUTS_REPLACED] = { "puts_replaced", "Puts over an entry" },
-	[HASHBELT_STAT_REFUSED] = {
-		"refused", "Puts whose condition failed" },
-	[HASHBELT_STAT_TOUCHES] = { "touches", "Touches, alone or with a get" },
-	[HASHBELT_STAT_REMOVES] = { "removes", "Entries removed by name" },
-	[HASHBELT_STAT_EXPIRED] = { "expired", "Entries whose deadline was reached" },
-	[HASHBELT_STAT_CLEARED] = { "cleared", "Entries dropped by clear" },
-	[HASHBELT_STAT_CASCADED] = { "cascaded", "Entries drained to a later bucket" },
-	[HASHBELT_STAT_DRAINED] = { "drained", "Buckets drained" },
-	[HASHBELT_STAT_WAKEUPS] = { "wakeups", "Times the worker woke by its timer" },
-	[HASHBELT_STAT_MISSES_EXPIRED] = {
-		"misses_expired", "Misses of keys that expired recently" },
-	[HASHBELT_STAT_MISSES_EVICTED] = {
-		"misses_evicted", "Misses of keys that were evicted recently" },
-	[HASHBELT_STAT_REJECTED] = {
-		"rejected", "Puts refused because the belt was full" },
-	[HASHBELT_STAT_EVICTED] = {
-		"evicted", "Entries that made room in a full belt" },
-	[HASHBELT_STAT_PRESSURE] = {
-		"pressure", "Entries given up when memory was short" },
-	[HASHBELT_STAT_REINSERTED] = {
-		"reinserted", "Entries that expired and live on" },
-	[HASHBELT_STAT_EVENTS] = { "events", "Events queued" },
-	[HASHBELT_STAT_EVENTS_LOST] = {
-		"events_lost", "Events dropped before they were read" },
-	[HASHBELT_STAT_EVENTS_READ] = {
-		"events_read", "Events handed out, each time" },
-	[HASHBELT_STAT_EVENTS_RETURNED] = {
-		"events_returned", "Events not acknowledged and queued again" },
-	[HASHBELT_STAT_ROTATIONS] = { "rotations", "Intervals that have passed" },
-	[HASHBELT_STAT_ADDS] = { "adds", "Additions" },
-	[HASHBELT_STAT_STALE] = { "stale", "Values returned in their grace time" },
-	[HASHBELT_STAT_FILLS] = { "fills", "Rights to fill given" },
-	[HASHBELT_STAT_LOCKS] = { "locks", "Locks granted" },
-	[HASHBELT_STAT_LOCK_WAITS] = {
-		"lock_waits", "Locks granted to a waiter" },
-	[HASHBELT_STAT_RELEASED] = {
-		"released", "Entries and locks gone with a descriptor" },
-	[HASHBELT_STAT_REQUESTS] = { "requests", "Requests registered" },
-	[HASHBELT_STAT_COMPLETED] = {
-		"completed", "Requests completed by a put or by hand" },
-	[HASHBELT_STAT_TIMED_OUT] = { "timed_out", "Requests whose time was over" },
-	[HASHBELT_STAT_REMOVES_REFUSED] = {
-		"removes_refused", "Removes whose condition failed" },
+#define ROW(constant, name, meaning)	{ name, meaning },
+	HASHBELT_COUNTERS(ROW)
+#undef ROW
 };
 
 /* A gauge. @unlimited is the number that means "no limit". */
