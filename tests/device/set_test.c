@@ -198,7 +198,7 @@ static void test_wrong(void)
 		{ .fields = HASHBELT_SET_GID, .gid = ~0u },
 		{ .fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS + 1 },
 		{ .fields = HASHBELT_SET_CONSUMERS, .consumers = 2 },
-		{ .fields = 0x1000 },
+		{ .fields = HASHBELT_SET_ALL + 1 },
 		{ .reserved = { 0, 0, 1 } },
 		{ .name = "name" },
 	};

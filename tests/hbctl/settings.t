@@ -17,6 +17,52 @@ json 'create --json with all options prints them' 0 \
 	--on-expire reinsert --report removed,expired --max-entries 5 --max-bytes 64k \
 	--max-events 7 --grace 90s --when-full evict --pinned --wipe --group nogroup --json
 
+# the settings of a belt that gives a few, or none
+json 'create --json prints the default settings' 0 \
+	'{"name":"json","entries":0,"bytes":N,"ttl_ms":300000,"interval_ns":150000000000,"buckets":3,"levels":1,"policy":"timecache","refresh_on_get":false,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0600","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' \
+	'' hbctl create json --json
+hbctl create few --ttl 90s --buckets 10 --policy standard --mode 0640
+hbctl -b few halt
+json 'info --json prints all fields of a new belt' 0 \
+	'{"name":"few","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
+	'' hbctl info few --json
+hbctl -b few put a 1
+like 'info prints all settings and a bar for each bucket' 0 'name:         few
+id:           [0-9]*
+entries:      1
+locks:        0
+requests:     0
+memory:       * bytes)
+ttl:          1m30s
+grace:        none
+interval:     10s
+buckets:      10
+levels:       1
+policy:       standard: get does not renew the time-to-live, put keeps a present entry
+max entries:  none, 1 used
+max bytes:    none, * B used
+when full:    reject: a put of a new key fails
+pinned:       no
+wipe:         no
+on expire:    drop
+events:       0 queued (0 B), 0 in flight, newest is 0
+max events:   1048576
+belt time:    *
+clock:        halted
+worker:       looks in 1m*s of belt time
+index:        * chains, load 0.*
+mode:         0640
+owner:        0:0
+you may:      read, write, own
+entries by the time that they have left:
+       0s to 10s  0
+*
+  1m20s to 1m30s  0
+  1m30s to 1m40s  1  ########*
+   1m40s or more  0' '' hbctl info few
+hbctl destroy json
+hbctl destroy few
+
 # made NAME PATTERN OPTION... - create with OPTIONs makes a belt whose JSON matches PATTERN
 made() {
 	made_name=$1 made_pattern=$2

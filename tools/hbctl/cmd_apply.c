@@ -87,12 +87,12 @@ static __u32 compare(const struct apply *apply, const struct conf_belt *belt,
 {
 	char from_text[SETTING_SIZE], to_text[SETTING_SIZE];
 	struct hashbelt_info wanted = *info;
-	const struct setting *setting;
+	const struct setting *setting = NULL;
 	const char *from, *to;
 	__u32 fields = 0;
 
 	settings_apply(&belt->settings, &wanted);
-	for (setting = settings_shown; setting->name; setting++) {
+	while ((setting = settings_next(setting))) {
 		from = settings_text(info, setting, from_text);
 		to = settings_text(&wanted, setting, to_text);
 		if (!strcmp(from, to))
@@ -188,14 +188,14 @@ enum status cmd_apply(struct request *request)
 
 static void export_text(const struct hashbelt_info *info)
 {
-	const struct setting *setting;
+	const struct setting *setting = NULL;
 	char text[SETTING_SIZE];
 	const char *value;
 
 	putchar('[');
 	escape_print(stdout, info->name, strnlen(info->name, sizeof(info->name)));
 	puts("]");
-	for (setting = settings_shown; setting->name; setting++) {
+	while ((setting = settings_next(setting))) {
 		value = settings_text(info, setting, text);
 		if (*value)
 			printf("%s = %s\n", setting->name, value);
@@ -205,11 +205,11 @@ static void export_text(const struct hashbelt_info *info)
 static void export_json(const struct hashbelt_info *info)
 {
 	struct json_object *object = json_object_new_object();
-	const struct setting *setting;
+	const struct setting *setting = NULL;
 	char text[SETTING_SIZE];
 
 	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
-	for (setting = settings_shown; setting->name; setting++)
+	while ((setting = settings_next(setting)))
 		json_add_word(object, setting->name, settings_text(info, setting, text));
 	json_print(object);
 }

@@ -77,6 +77,17 @@ static void print_rights(const struct hashbelt_info *info)
 	print_field("you may", line + strspn(line, ", "));
 }
 
+/* The settings that are printed as the options take them. */
+static void print_labelled(const struct hashbelt_info *info)
+{
+	const struct setting *setting = NULL;
+	char text[SETTING_SIZE];
+
+	while ((setting = settings_next(setting)))
+		if (setting->label)
+			print_field(setting->label, settings_text(info, setting, text));
+}
+
 static void print_memory(const struct hashbelt_info *info)
 {
 	char text[DURATION_SIZE], line[LINE_SIZE];
@@ -138,7 +149,7 @@ static void print_handler(const struct hashbelt_info *info)
 	int len;
 	__u32 i;
 
-	len = snprintf(line, sizeof(line), "%s", handler_name(info->handler));
+	len = strlen(settings_text(info, settings_find("on-expire"), line));
 	if (info->handler != HASHBELT_DROP)
 		len += snprintf(line + len, sizeof(line) - len, ": reports");
 	for (i = HASHBELT_EXPIRED; i <= HASHBELT_RELEASED; i++)
@@ -177,8 +188,7 @@ void info_print(const struct hashbelt_info *info, const struct buckets *buckets)
 	print_number("locks", info->locks);
 	print_number("requests", info->requests);
 	print_memory(info);
-	print_field("ttl", duration_format(text, info->ttl_ms));
-	print_field("grace", info->grace_ms ? duration_format(text, info->grace_ms) : "none");
+	print_labelled(info);
 	print_field("interval", duration_format_ns(text, info->interval_ns));
 	print_number("buckets", info->buckets);
 	print_number("levels", info->levels);
@@ -214,35 +224,17 @@ static void json_add_access(struct json_object *object, __u32 access)
 			json_object_array_add(array, json_object_new_string(rights[i].name));
 }
 
-static void json_add_reasons(struct json_object *object, __u32 reasons)
+/* Most settings have a fixed place, so that the order of the fields stays. Others follow. */
+static void json_add_settings(struct json_object *object, const struct hashbelt_info *info)
 {
-	struct json_object *array = json_object_new_array();
-	__u32 i;
+	static const char * const names[] = {
+		"when-full", "evict", "pinned", "wipe", "on-expire", "report",
+		"max-entries", "max-bytes", "max-events", "consumers", NULL,
+	};
+	size_t i;
 
-	json_add(object, "report", array);
-	for (i = HASHBELT_EXPIRED; i <= HASHBELT_RELEASED; i++)
-		if (reasons & HASHBELT_REPORT(i))
-			json_object_array_add(array,
-					      json_object_new_string(reason_name(i)));
-}
-
-static void json_add_settings(struct json_object *object,
-			      const struct hashbelt_info *info)
-{
-	json_add_word(object, "when_full",
-		      info->policy & HASHBELT_EVICT ? "evict" : "reject");
-	json_add_word(object, "evict",
-		      info->policy & HASHBELT_EVICT_DEADLINE ? "deadline" : "unread");
-	json_add_bool(object, "pinned", info->policy & HASHBELT_PINNED);
-	json_add_bool(object, "wipe", info->policy & HASHBELT_WIPE);
-	json_add_word(object, "on_expire", handler_name(info->handler));
-	json_add_reasons(object, info->reasons);
-	json_add_unless(object, "max_entries", info->max_entries, 0);
-	json_add_unless(object, "max_bytes", info->max_bytes, 0);
-	json_add_unless(object, "max_events", info->max_events, ~0ULL);
-	if (info->state & HASHBELT_OWNER_CONSUMES)
-		json_add_word(object, "consumers", "owner");
-	json_add_number(object, "grace_ms", info->grace_ms);
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		settings_json(info, names[i], object);
 }
 
 static void json_add_queue(struct json_object *object, const struct hashbelt_info *info)
@@ -266,26 +258,24 @@ static void json_add_queue(struct json_object *object, const struct hashbelt_inf
 void info_print_json(const struct hashbelt_info *info, const struct buckets *buckets)
 {
 	struct json_object *object = json_begin();
-	char mode[8];
 
-	snprintf(mode, sizeof(mode), "%04o", info->mode & 07777);
 	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
 	json_add_number(object, "entries", info->entries);
 	json_add_number(object, "bytes", info->bytes);
-	json_add_ttl(object, info->ttl_ms);
+	settings_json(info, "ttl", object);
 	json_add_number(object, "interval_ns", info->interval_ns);
-	json_add_number(object, "buckets", info->buckets);
+	settings_json(info, "buckets", object);
 	json_add_number(object, "levels", info->levels);
-	json_add_word(object, "policy", policy_name(info->policy));
-	json_add_bool(object, "refresh_on_get", info->policy & HASHBELT_REFRESH_ON_GET);
-	json_add_bool(object, "keep_on_put", info->policy & HASHBELT_KEEP_ON_PUT);
+	settings_json(info, "policy", object);
+	settings_json(info, "refresh-on-get", object);
+	settings_json(info, "on-put", object);
 	json_add_number(object, "now_ns", info->now_ns);
 	json_add_bool(object, "halted", info->state & HASHBELT_HALTED);
 	json_add_unless(object, "wake_ns", info->wake_ns, HASHBELT_TTL_NEVER);
 	json_add_number(object, "table", info->table);
-	json_add_word(object, "mode", mode);
+	settings_json(info, "mode", object);
 	json_add_number(object, "uid", info->uid);
-	json_add_number(object, "gid", info->gid);
+	settings_json(info, "group", object);
 	json_add_access(object, info->access);
 	json_add_settings(object, info);
 	json_add_queue(object, info);
@@ -307,15 +297,24 @@ static void print_count(FILE *cell, const void *row, const struct table_column *
 	fprintf(cell, "%u", *(const __u32 *)((const char *)row + column->offset));
 }
 
-/* The cell of a limit. */
-static void print_most(FILE *cell, const void *row, const struct table_column *column)
+/* The setting that has the name of the column, as the option takes it. */
+static void print_setting(FILE *cell, const void *row, const struct table_column *column)
 {
-	__u64 none = column->offset == offsetof(struct hashbelt_info, max_events) ? ~0ULL : 0;
+	char text[SETTING_SIZE];
 
-	if (*(const __u64 *)((const char *)row + column->offset) == none)
-		fputs("none", cell);
+	fputs(settings_text(row, settings_find(column->name), text), cell);
+}
+
+/* A limit in bytes, without a unit. */
+static void print_max_bytes(FILE *cell, const void *row, const struct table_column *column)
+{
+	const struct hashbelt_info *info = row;
+
+	(void)column;
+	if (info->max_bytes)
+		fprintf(cell, "%llu", info->max_bytes);
 	else
-		table_number(cell, row, column);
+		fputs("none", cell);
 }
 
 static void print_interval(FILE *cell, const void *row, const struct table_column *column)
@@ -333,14 +332,6 @@ static void print_policy_cell(FILE *cell, const void *row, const struct table_co
 	fputs(policy_name(((const struct hashbelt_info *)row)->policy), cell);
 }
 
-static void print_when_full(FILE *cell, const void *row, const struct table_column *column)
-{
-	const struct hashbelt_info *info = row;
-
-	(void)column;
-	fputs(info->policy & HASHBELT_EVICT ? "evict" : "reject", cell);
-}
-
 static void print_evict(FILE *cell, const void *row, const struct table_column *column)
 {
 	const struct hashbelt_info *info = row;
@@ -350,26 +341,6 @@ static void print_evict(FILE *cell, const void *row, const struct table_column *
 		fputs(info->policy & HASHBELT_EVICT_DEADLINE ? "deadline" : "unread", cell);
 	else
 		putc('-', cell);
-}
-
-/* A bit of the policy. */
-static void print_bit(FILE *cell, const void *row, const struct table_column *column)
-{
-	const struct hashbelt_info *info = row;
-
-	fputs(info->policy & column->offset ? "yes" : "no", cell);
-}
-
-static void print_handler_cell(FILE *cell, const void *row, const struct table_column *column)
-{
-	(void)column;
-	fputs(handler_name(((const struct hashbelt_info *)row)->handler), cell);
-}
-
-static void print_mode(FILE *cell, const void *row, const struct table_column *column)
-{
-	(void)column;
-	fprintf(cell, "%04o", ((const struct hashbelt_info *)row)->mode);
 }
 
 static void print_owner(FILE *cell, const void *row, const struct table_column *column)
@@ -418,9 +389,9 @@ const struct table_column info_columns[] = {
 	{ "ENTRIES", SHOWN_NUMBER, "entries that are there", table_number, FIELD(entries) },
 	{ "MEMORY", SHOWN_NUMBER, "memory, with a unit", table_size, FIELD(bytes) },
 	{ "TTL", SHOWN_NUMBER, "time-to-live", table_duration, FIELD(ttl_ms) },
-	{ "BUCKETS", SHOWN_NUMBER, "number of buckets", print_count, FIELD(buckets) },
+	{ "BUCKETS", SHOWN_NUMBER, "number of buckets", print_setting, 0 },
 	{ "POLICY", TABLE_DEFAULT, "policy of get and put", print_policy_cell, 0 },
-	{ "MODE", TABLE_DEFAULT, "rights, octal", print_mode, 0 },
+	{ "MODE", TABLE_DEFAULT, "rights, octal", print_setting, 0 },
 	{ "OWNER", TABLE_DEFAULT, "user and group, as numbers", print_owner, 0 },
 	{ "CLOCK", TABLE_DEFAULT, "running or halted", print_clock, 0 },
 	{ "EVENTS", SHOWN_NUMBER, "events that wait to be read; - if none are reported",
@@ -434,17 +405,16 @@ const struct table_column info_columns[] = {
 	{ "LEVELS", TABLE_NUMBER, "number of wheels", print_count, FIELD(levels) },
 	{ "USED-ENTRIES", TABLE_NUMBER, "entries that count against the limit", table_number,
 	  FIELD(used_entries) },
-	{ "MAX-ENTRIES", TABLE_NUMBER, "most entries", print_most, FIELD(max_entries) },
+	{ "MAX-ENTRIES", TABLE_NUMBER, "most entries", print_setting, 0 },
 	{ "USED-BYTES", TABLE_NUMBER, "bytes that count against the limit", table_number,
 	  FIELD(used_bytes) },
-	{ "MAX-BYTES", TABLE_NUMBER, "most bytes", print_most, FIELD(max_bytes) },
-	{ "WHEN-FULL", 0, "evict or reject", print_when_full, 0 },
+	{ "MAX-BYTES", TABLE_NUMBER, "most bytes", print_max_bytes, 0 },
+	{ "WHEN-FULL", 0, "evict or reject", print_setting, 0 },
 	{ "EVICT", 0, "which entry is evicted: unread or deadline; - if none", print_evict, 0 },
-	{ "PINNED", 0, "whether the system short of memory takes nothing", print_bit,
-	  HASHBELT_PINNED },
-	{ "WIPE", 0, "whether freed memory is overwritten", print_bit, HASHBELT_WIPE },
-	{ "ON-EXPIRE", 0, "handler of expired entries", print_handler_cell, 0 },
-	{ "MAX-EVENTS", TABLE_NUMBER, "most events that wait", print_most, FIELD(max_events) },
+	{ "PINNED", 0, "whether the system short of memory takes nothing", print_setting, 0 },
+	{ "WIPE", 0, "whether freed memory is overwritten", print_setting, 0 },
+	{ "ON-EXPIRE", 0, "handler of expired entries", print_setting, 0 },
+	{ "MAX-EVENTS", TABLE_NUMBER, "most events that wait", print_setting, 0 },
 	{ "IN-FLIGHT", TABLE_NUMBER, "events that were read and not acknowledged", table_number,
 	  FIELD(in_flight) },
 	{ "ACCESS", 0, "what you may: r read, w write, o own", print_access, 0 },
