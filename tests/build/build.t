@@ -321,7 +321,7 @@ is "a C11 program runs with the installed static library" 0 "$output" '' install
 is "a C++17 program runs with the installed static library" 0 "$output" '' \
 	installed c++ c++17 -static
 silent "libhashbelt.so exports the symbols of tests/build/symbols" symbols
-silent "libhashbelt.so has the functions and structures of tests/build/libhashbelt.abi" interface
+silent "libhashbelt.so has the functions and types of tests/build/libhashbelt.abi" interface
 silent "each function of libhashbelt has a manual page" pages
 silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses
 silent "hashbelt.4 names each ioctl, flag, value and bound of hashbelt.h" constants
