@@ -17,8 +17,8 @@
 #	generated	what HASHBELT_COUNTERS of hashbelt.h gives is in the files that have a part of it
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
-#	versions	the packages have the version of hashbelt_version.h, and the symbols of
-#			tests/build/symbols; those of a release have an address that can get mail
+#	versions	the packages have the version of hashbelt_version.h; those of a release have an
+#			address that can get mail
 #	sign-offs	commits since the last tag, or the last commit
 #
 # The checks run in parallel. A file that checkpatch has found clean is remembered by its content,
@@ -202,10 +202,6 @@ check_versions() {
 		echo "debian/changelog: expected the first entry for version $version"
 	[ "$(sed -n 's/^Version: *//p' hashbelt.spec)" = "$version" ] ||
 		echo "hashbelt.spec: expected Version: $version"
-	grep -v '^#' tests/build/symbols | sed 's/@@/@/' | sort >"$work/symbols"
-	sed -n 's/^ \(hashbelt_[^ ]*\) .*/\1/p' debian/libhashbelt0.symbols | sort |
-		diff "$work/symbols" - | sed -n 's/^< /debian\/libhashbelt0.symbols: missing: /p
-			s/^> /debian\/libhashbelt0.symbols: not in tests\/build\/symbols: /p'
 	# A version that is not "(unreleased)" is a release (CONTRIBUTING.md).
 	grep -qxF "## $version (unreleased)" CHANGELOG.md ||
 		grep -n '@[^ ]*\.example\>' debian/control debian/changelog hashbelt.spec |

@@ -108,15 +108,21 @@ needed() {
 	readelf -d "$temporary/client" | sed -n 's/.*(NEEDED).*\[\(libhashbelt.*\)\]/\1/p'
 }
 
-# symbols - compare the symbols that libhashbelt.so exports with those in the file of that name.
+# recorded - print the symbols of the package of the library, with their versions as nm prints them.
+recorded() {
+	sed -n 's/^ \(hashbelt_[^@]*\)@\([^ ]*\) .*/\1@@\2/p' "$top/debian/libhashbelt0.symbols" |
+		LC_ALL=C sort
+}
+
+# symbols - compare the symbols that libhashbelt.so exports with those of its package.
 symbols() {
-	grep -v '^#' "$tests/build/symbols" >"$temporary/expected"
+	recorded >"$temporary/expected"
 	nm -D --defined-only "$temporary/installed/opt/lib64/libhashbelt.so" |
 		awk '$2 != "A" { print $3 }' | LC_ALL=C sort | diff "$temporary/expected" - |
 		sed -n "s|^< \(.*\)|libhashbelt.so does not export \1: bring it back, for programs need it. \
-After a release, only a new soname (tools/Makefile) may remove it from tests/build/symbols|p
+After a release, only a new soname (tools/Makefile) may remove it from debian/libhashbelt0.symbols|p
 			s|^> \(.*\)|libhashbelt.so exports \1: remove it from \
-tools/lib/libhashbelt.map, or add it to tests/build/symbols and document it in docs/man3|p"
+tools/lib/libhashbelt.map, or add it to debian/libhashbelt0.symbols and document it in docs/man3|p"
 }
 
 # interface - compare the binary interface of libhashbelt.so with that in libhashbelt.abi, which is
@@ -135,7 +141,7 @@ archive() {
 	readelf -sW "$temporary/installed/opt/lib64/libhashbelt.a" |
 		awk '$5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" { print $8 }' |
 		LC_ALL=C sort >"$temporary/defined"
-	sed -n 's/@.*//p' "$tests/build/symbols" | LC_ALL=C comm -3 - "$temporary/defined"
+	recorded | sed 's/@.*//' | LC_ALL=C sort | LC_ALL=C comm -3 - "$temporary/defined"
 }
 
 # manuals PREFIX - print the paths of the manual pages below it, but that of hbctl.
@@ -173,7 +179,7 @@ synopses() {
 
 # pages - each function has a page of its name.
 pages() {
-	sed -n 's/@.*//p' "$tests/build/symbols" >"$temporary/names"
+	recorded | sed 's/@.*//' >"$temporary/names"
 	prototypes | sed 's/(.*//; s/.*[ *]//' | sort -u - "$temporary/names" |
 		while read -r name; do
 			[ -e "$top/docs/man3/$name.3" ] ||
@@ -320,7 +326,7 @@ is "a C++17 program runs with the installed shared library" 0 "$output" '' insta
 is "a C11 program runs with the installed static library" 0 "$output" '' installed c c11 -static
 is "a C++17 program runs with the installed static library" 0 "$output" '' \
 	installed c++ c++17 -static
-silent "libhashbelt.so exports the symbols of tests/build/symbols" symbols
+silent "libhashbelt.so exports the symbols of debian/libhashbelt0.symbols" symbols
 silent "libhashbelt.so has the functions and types of tests/build/libhashbelt.abi" interface
 silent "each function of libhashbelt has a manual page" pages
 silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses
@@ -329,7 +335,7 @@ silent "hashbelt.4 shows the structures of hashbelt.h" declarations
 silent "hashbelt.4 describes each field of the structures that it shows" fields
 silent "the programs in hashbelt.4 and libhashbelt.3 compile" \
 	compile_examples hashbelt.4 man3/libhashbelt.3
-silent "libhashbelt.a defines the symbols of tests/build/symbols and no others" archive
+silent "libhashbelt.a defines the symbols of libhashbelt.so and no others" archive
 is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/hashbelt.conf
 ./usr/lib/systemd/system/hashbelt-metrics.service
 ./usr/lib/systemd/system/hashbelt-metrics.timer
