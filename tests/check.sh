@@ -14,7 +14,7 @@
 #	words	all files, for words that docs and comments avoid
 #	pictures	those of docs/pictures, and the tables of docs/performance.md, are what their
 #			data give
-#	generated	what HASHBELT_COUNTERS of hashbelt.h gives is in the files that have a part of it
+#	generated	tests/generate.sh --write would change no file
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
 #	versions	the packages have the version of hashbelt_version.h; those of a release have an

@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# generate.sh [--write] - compare the parts of files that HASHBELT_COUNTERS of hashbelt.h gives with
-# the list: prints the differences. With --write, write these parts anew. They stand between two
-# lines that name hashbelt.h:
+# generate.sh [--write] - compare the parts of files that come from a list with the list: prints the
+# differences. With --write, write these parts anew. A part stands between two lines that name
+# generate.sh.
+#
+# From HASHBELT_COUNTERS of hashbelt.h:
 #
 #	docs/hashbelt.4			the constants and their meaning
 #	docs/hbctl.1			the names, among the fields of stat --json
@@ -11,6 +13,11 @@
 #
 # No counter may get another number or name. So generate.sh refuses a list that does not begin with
 # the counters of docs/hashbelt.4, in their order, or in which a name is not that of its constant.
+#
+# From tools/hbctl/settings_list.h:
+#
+#	docs/hbctl.1			the options of create
+#	docs/hbctl-apply.5		the settings and their values
 # shellcheck disable=SC2317 # functions that each() calls
 set -eu
 unset CDPATH
@@ -20,25 +27,44 @@ top=$(cd "$tests/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# rows - print the constant, the name and the meaning of each counter, with tabs between them.
-rows() {
-	cat >"$work/rows.c" <<-'END'
+# run NAME - compile the program on stdin, and run it.
+run() {
+	cat >"$work/$1.c"
+	cc -I"$top" -I"$top/tools/hbctl" -o "$work/$1" "$work/$1.c"
+	"$work/$1"
+}
+
+# counters - print the constant, the name and the meaning of each counter, with tabs between them.
+counters() {
+	run counters <<-'END'
 		#include <stdio.h>
 		#include "hashbelt.h"
 		#define ROW(constant, name, meaning) puts(#constant "\t" name "\t" meaning);
 		int main(void) { HASHBELT_COUNTERS(ROW) return 0; }
 	END
-	cc -I"$top" -o "$work/rows" "$work/rows.c"
-	"$work/rows"
 }
 
-# constants FILE - print the counters that the manual page documents.
-constants() {
-	sed -n '/^\.\\" Counters of hashbelt.h/,/^\.\\" End of/s/^\.It Dv //p' "$1"
+# settings - print the name and the argument of each setting, with a tab between them.
+settings() {
+	run settings <<-'END'
+		#include <stdio.h>
+		#define YES_NO "[yes|no]"
+		#define SETTING(name, argument, ...) puts(name "\t" argument);
+		int main(void)
+		{
+		#include "settings_list.h"
+			return 0;
+		}
+	END
+}
+
+# documented FILE - print the counters that the manual page has.
+documented() {
+	sed -n '/^\.\\" Counters, by/,/^\.\\" End of/s/^\.It Dv //p' "$1"
 }
 
 items() {
-	awk -F '\t' '{ print ".It Dv " $1; print $3 "." }' "$work/list"
+	awk -F '\t' '{ print ".It Dv " $1; print $3 "." }' "$work/counter_list"
 }
 
 # fields - print the names, filled to lines of some 80 columns.
@@ -46,10 +72,10 @@ fields() {
 	awk -F '\t' '
 		line && length(line $2) > 80 { print line; line = "" }
 		{ line = (line ? line " " : ".Va ") $2 " ," }
-		END { print line }' "$work/list"
+		END { print line }' "$work/counter_list"
 }
 
-# families - print the families, with the samples that FILE has.
+# families FILE - print the families, with the samples that the file has.
 families() {
 	awk -F '\t' '
 		FILENAME != list {
@@ -73,39 +99,82 @@ families() {
 			print "# HELP " family " " $3 "."
 			print "# TYPE " family " counter"
 			printf "%s", samples[family]
-		}' list="$work/list" "$1" "$work/list"
+		}' list="$work/counter_list" "$1" "$work/counter_list"
 }
 
-# replace FILE COMMAND... - print the file with the output of the command in the place of its part.
+# options - print the options as the synopsis of create has them. Words are as they are, and
+# placeholders, which are in capitals, in small letters.
+options() {
+	awk -F '\t' '
+		{ text = "" }
+		$2 ~ /\|all$/ { text = " Ar reasons" }
+		!text && gsub(/[][]/, "", $2) { text = " Op" }
+		text !~ /Ar/ {
+			count = split($2, word, "|")
+			for (i = 1; i <= count; i++) {
+				kind = word[i] ~ /[A-Z]/ ? "Ar" : "Cm"
+				if (i > 1)
+					text = text " |"
+				if (kind != last || i == 1)
+					text = text " " kind
+				text = text " " (length(word[i]) > 1 ? tolower(word[i]) : word[i])
+				last = kind
+			}
+		}
+		{ print ".Op Fl -" $1 text }' "$work/setting_list"
+}
+
+values() {
+	awk -F '\t' '
+		BEGIN {
+			meaning["D"] = "a duration, as 30s, 5m, 1h30m"
+			meaning["D|none"] = "a duration, or none"
+			meaning["N"] = "a number"
+			meaning["N|none"] = "a number, or none"
+			meaning["SIZE|none"] = "a size, as 64k, 1.5GiB, or none"
+			meaning["MODE"] = "an octal number, 0 to 0666"
+			meaning["GROUP"] = "a name, or a number"
+		}
+		{ text = $2 in meaning ? meaning[$2] : $2 }
+		text ~ /\|all$/ { text = "reasons with commas, or all" }
+		{
+			gsub(/[][]/, "", text)
+			gsub(/\|/, " | ", text)
+			print ".It Cm " $1 " Ta " text
+		}' "$work/setting_list"
+}
+
+# replace LIST FILE COMMAND... - print the file with the output of the command in the place of the
+# part that comes from the list.
 replace() {
-	file=$1
-	shift
+	list=$1 file=$2
+	shift 2
 	"$@" "$file" >"$work/part"
-	awk -v part="$work/part" '
-		/Counters of hashbelt.h, by tests\/generate.sh/ {
+	awk -v part="$work/part" -v list="$list" '
+		index($0, list ", by tests/generate.sh.") {
 			print
 			while ((getline line <part) > 0)
 				print line
 			inside = found = 1
 		}
-		/End of the counters of hashbelt.h/ { inside = 0 }
+		/End of what tests\/generate.sh writes/ { inside = 0 }
 		!inside
 		END { exit inside || !found }' "$file" >"$work/whole" || {
-		echo "$file: lacks one of the lines around the counters of hashbelt.h"
+		echo "$file: lacks one of the lines around: $list, by tests/generate.sh."
 		return 1
 	}
 }
 
-# each FILE COMMAND... - compare or write a file.
+# each LIST FILE COMMAND... - compare or write a part of a file.
 each() {
 	replace "$@" || {
 		failed=1
 		return 0
 	}
 	if [ "$write" ]; then
-		cat "$work/whole" >"$1"
-	elif ! diff "$1" "$work/whole" >"$work/difference"; then
-		echo "$1: differs from HASHBELT_COUNTERS of hashbelt.h; tests/generate.sh --write writes:"
+		cat "$work/whole" >"$2"
+	elif ! diff "$2" "$work/whole" >"$work/difference"; then
+		echo "$2: $1: tests/generate.sh --write would make these changes:"
 		cat "$work/difference"
 		failed=1
 	fi
@@ -114,21 +183,24 @@ each() {
 write='' failed=0
 [ "${1-}" != --write ] || write=1
 cd "$top"
-rows >"$work/list"
-constants docs/hashbelt.4 >"$work/documented"
-cut -f 1 "$work/list" | head -n "$(wc -l <"$work/documented")" | diff "$work/documented" - \
-	>"$work/moved" || {
+counters >"$work/counter_list"
+settings >"$work/setting_list"
+documented docs/hashbelt.4 >"$work/documented"
+cut -f 1 "$work/counter_list" | head -n "$(wc -l <"$work/documented")" |
+	diff "$work/documented" - >"$work/moved" || {
 	echo "hashbelt.h: counters keep their numbers, which docs/hashbelt.4 records; it differs:"
 	cat "$work/moved"
 	exit 1
 }
 awk -F '\t' '"HASHBELT_STAT_" toupper($2) != $1 { print "hashbelt.h: " $1 " has the name " $2 }' \
-	"$work/list" >"$work/renamed"
+	"$work/counter_list" >"$work/renamed"
 if [ -s "$work/renamed" ]; then
 	cat "$work/renamed"
 	exit 1
 fi
-each docs/hashbelt.4 items
-each docs/hbctl.1 fields
-each tests/hbctl/recorded.prom families
+each Counters docs/hashbelt.4 items
+each Counters docs/hbctl.1 fields
+each Counters tests/hbctl/recorded.prom families
+each Settings docs/hbctl.1 options
+each Settings docs/hbctl-apply.5 values
 exit $failed
