@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client_walk.h"
 #include "private.h"
 
 /* Least size of a scan's buffer, bytes. */
@@ -385,23 +386,28 @@ int hashbelt_batch(struct hashbelt *belt, struct hashbelt_item *items, unsigned 
 
 /**
  * struct hashbelt_scanner - a walk over the keys of a belt
- * @belt:	the handle
- * @size:	size of @buffer, bytes
- * @left:	records in @buffer that were not returned yet
- * @ended:	@buffer holds the last piece
- * @cursor:	where the kernel goes on
- * @buffer:	the current piece
- * @next:	the next record in it
+ * @walk:	the walk
  */
 struct hashbelt_scanner {
-	struct hashbelt *belt;
-	__u32 size;
-	__u32 left;
-	int ended;
-	__u64 cursor;
-	char *buffer;
-	const char *next;
+	struct walk walk;
 };
+
+static int read_keys(struct walk *walk, __u32 *size)
+{
+	struct hashbelt_scan scan = {
+		.cursor = walk->cursor,
+		.buffer = (uintptr_t)walk->buffer,
+		.size = walk->size,
+	};
+	int err = call(walk->belt, HASHBELT_IOC_SCAN, &scan);
+
+	*size = scan.size;
+	if (!err) {
+		walk->cursor = scan.cursor;
+		walk->left = scan.count;
+	}
+	return err;
+}
 
 /**
  * hashbelt_scan_begin() - begin to walk over the keys of a belt
@@ -413,62 +419,10 @@ struct hashbelt_scanner {
  */
 int hashbelt_scan_begin(struct hashbelt *belt, struct hashbelt_scanner **scanner)
 {
-	struct hashbelt_scanner *walk = malloc(sizeof(*walk));
-
-	*scanner = NULL;
-	if (!walk)
-		return -ENOMEM;
-	*walk = (struct hashbelt_scanner){ .belt = belt, .size = SCAN_SIZE };
-	walk->buffer = malloc(walk->size);
-	if (!walk->buffer) {
-		free(walk);
-		return -ENOMEM;
-	}
-	*scanner = walk;
-	return 0;
-}
-
-/* Makes room for a piece that needs @size bytes. */
-static int scan_grow(struct hashbelt_scanner *scanner, __u32 size)
-{
-	char *buffer;
-
-	if (size > HASHBELT_SCAN_MAX)
-		return -ERANGE;
-	buffer = realloc(scanner->buffer, size);
-	if (!buffer)
-		return -ENOMEM;
-	scanner->buffer = buffer;
-	scanner->size = size;
-	return 0;
-}
-
-/* Reads the next piece. */
-static int scan_more(struct hashbelt_scanner *scanner)
-{
-	struct hashbelt_scan scan;
-	int err;
-
-	for (;;) {
-		scan = (struct hashbelt_scan){
-			.cursor = scanner->cursor,
-			.buffer = (uintptr_t)scanner->buffer,
-			.size = scanner->size,
-		};
-		err = call(scanner->belt, HASHBELT_IOC_SCAN, &scan);
-		if (err != -ERANGE)
-			break;
-		err = scan_grow(scanner, scan.size);
-		if (err)
-			break;
-	}
-	if (err)
-		return err;
-	scanner->cursor = scan.cursor;
-	scanner->ended = !scan.cursor;
-	scanner->left = scan.count;
-	scanner->next = scanner->buffer;
-	return 0;
+	*scanner = hashbelt_walk_begin(sizeof(**scanner), &(struct walk){
+		.belt = belt, .read = read_keys, .size = SCAN_SIZE,
+	});
+	return *scanner ? 0 : -ENOMEM;
 }
 
 /**
@@ -486,19 +440,12 @@ static int scan_more(struct hashbelt_scanner *scanner)
 int hashbelt_scan_next(struct hashbelt_scanner *scanner,
 		       const struct hashbelt_record **record)
 {
-	int err;
+	const void *next;
+	int more = hashbelt_walk_next(&scanner->walk, &next);
 
-	while (!scanner->left) {
-		if (scanner->ended)
-			return 0;
-		err = scan_more(scanner);
-		if (err)
-			return err;
-	}
-	*record = (const void *)scanner->next;
-	scanner->next += (*record)->size;
-	scanner->left--;
-	return 1;
+	if (more > 0)
+		*record = next;
+	return more;
 }
 
 /**
@@ -507,10 +454,7 @@ int hashbelt_scan_next(struct hashbelt_scanner *scanner,
  */
 void hashbelt_scan_end(struct hashbelt_scanner *scanner)
 {
-	if (!scanner)
-		return;
-	free(scanner->buffer);
-	free(scanner);
+	hashbelt_walk_end(scanner ? &scanner->walk : NULL);
 }
 
 /**

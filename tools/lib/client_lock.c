@@ -2,9 +2,9 @@
 /*
  * libhashbelt: locks.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "client_walk.h"
 #include "private.h"
 
 /* Least size of a list's buffer, bytes. */
@@ -140,27 +140,35 @@ int hashbelt_release(struct hashbelt *belt, const void *owner, size_t owner_len,
 
 /**
  * struct hashbelt_lister - a walk over the locks of a belt
- * @belt:	the handle
+ * @walk:	the walk
  * @owner:	the owner whose locks are listed
  * @owner_len:	its length, bytes; 0: of all owners
- * @size:	size of @buffer, bytes
- * @left:	records in @buffer that were not returned yet
- * @ended:	@buffer holds the last piece
- * @cursor:	where the kernel goes on
- * @buffer:	the current piece
- * @next:	the next record in it
  */
 struct hashbelt_lister {
-	struct hashbelt *belt;
+	struct walk walk;
 	char owner[HASHBELT_OWNER_MAX];
 	__u32 owner_len;
-	__u32 size;
-	__u32 left;
-	int ended;
-	__u64 cursor;
-	char *buffer;
-	const char *next;
 };
+
+static int read_locks(struct walk *walk, __u32 *size)
+{
+	struct hashbelt_lister *lister = (struct hashbelt_lister *)walk;
+	struct hashbelt_locks locks = {
+		.cursor = walk->cursor,
+		.owner = (uintptr_t)lister->owner,
+		.owner_len = lister->owner_len,
+		.buffer = (uintptr_t)walk->buffer,
+		.size = walk->size,
+	};
+	int err = call(walk->belt, HASHBELT_IOC_LOCKS, &locks);
+
+	*size = locks.size;
+	if (!err) {
+		walk->cursor = locks.cursor;
+		walk->left = locks.count;
+	}
+	return err;
+}
 
 /**
  * hashbelt_locks_begin() - begin to walk over the locks that are held
@@ -175,70 +183,17 @@ struct hashbelt_lister {
 int hashbelt_locks_begin(struct hashbelt *belt, const void *owner, size_t owner_len,
 			 struct hashbelt_lister **lister)
 {
-	struct hashbelt_lister *walk;
-
 	*lister = NULL;
 	if (owner_len > HASHBELT_OWNER_MAX)
 		return -E2BIG;
-	walk = malloc(sizeof(*walk));
-	if (!walk)
+	*lister = hashbelt_walk_begin(sizeof(**lister), &(struct walk){
+		.belt = belt, .read = read_locks, .size = LIST_SIZE,
+	});
+	if (!*lister)
 		return -ENOMEM;
-	*walk = (struct hashbelt_lister){
-		.belt = belt, .owner_len = owner_len, .size = LIST_SIZE,
-	};
+	(*lister)->owner_len = owner_len;
 	if (owner_len)
-		memcpy(walk->owner, owner, owner_len);
-	walk->buffer = malloc(walk->size);
-	if (!walk->buffer) {
-		free(walk);
-		return -ENOMEM;
-	}
-	*lister = walk;
-	return 0;
-}
-
-/* Makes room for a piece that needs @size bytes. */
-static int list_grow(struct hashbelt_lister *lister, __u32 size)
-{
-	char *buffer;
-
-	if (size > HASHBELT_SCAN_MAX)
-		return -ERANGE;
-	buffer = realloc(lister->buffer, size);
-	if (!buffer)
-		return -ENOMEM;
-	lister->buffer = buffer;
-	lister->size = size;
-	return 0;
-}
-
-/* Reads the next piece. */
-static int list_more(struct hashbelt_lister *lister)
-{
-	struct hashbelt_locks locks;
-	int err;
-
-	for (;;) {
-		locks = (struct hashbelt_locks){
-			.cursor = lister->cursor,
-			.owner = (uintptr_t)lister->owner,
-			.owner_len = lister->owner_len,
-			.buffer = (uintptr_t)lister->buffer,
-			.size = lister->size,
-		};
-		err = call(lister->belt, HASHBELT_IOC_LOCKS, &locks);
-		if (err != -ERANGE)
-			break;
-		err = list_grow(lister, locks.size);
-		if (err)
-			break;
-	}
-	if (err)
-		return err;
-	lister->cursor = locks.cursor;
-	lister->ended = !locks.cursor;
-	lister->left = locks.count;
-	lister->next = lister->buffer;
+		memcpy((*lister)->owner, owner, owner_len);
 	return 0;
 }
 
@@ -254,19 +209,12 @@ static int list_more(struct hashbelt_lister *lister)
 int hashbelt_locks_next(struct hashbelt_lister *lister,
 			const struct hashbelt_lock_record **record)
 {
-	int err;
+	const void *next;
+	int more = hashbelt_walk_next(&lister->walk, &next);
 
-	while (!lister->left) {
-		if (lister->ended)
-			return 0;
-		err = list_more(lister);
-		if (err)
-			return err;
-	}
-	*record = (const void *)lister->next;
-	lister->next += (*record)->size;
-	lister->left--;
-	return 1;
+	if (more > 0)
+		*record = next;
+	return more;
 }
 
 /**
@@ -275,8 +223,5 @@ int hashbelt_locks_next(struct hashbelt_lister *lister,
  */
 void hashbelt_locks_end(struct hashbelt_lister *lister)
 {
-	if (!lister)
-		return;
-	free(lister->buffer);
-	free(lister);
+	hashbelt_walk_end(lister ? &lister->walk : NULL);
 }
