@@ -41,6 +41,7 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 	u64 now = hb_clock_now(&belt->clock);
 	bool cleared = hb_is_cleared(belt, entry);
 
+	lockdep_assert_held(&shard->lock);
 	if (hb_expire_due(shard, entry, now))
 		return;
 	if (hb_take_out(shard, entry, HASHBELT_RELEASED, now) && !cleared &&

@@ -181,6 +181,7 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 	INIT_LIST_HEAD(&shard->leaving);
 	INIT_LIST_HEAD(&shard->old.due);
 	INIT_LIST_HEAD(&shard->old.permanent);
+	shard->old.lock = &shard->lock;
 	INIT_LIST_HEAD(&shard->done);
 	INIT_LIST_HEAD(&shard->unfinished);
 	shard->nearest[HB_PLAIN] = HB_NOTHING;
@@ -206,8 +207,9 @@ static int belt_alloc(struct hashbelt_belt *belt)
 	if (err)
 		return err;
 	hb_for_each_shard(shard, belt) {
-		err = hb_wheel_init(&shard->wheel, belt->geometry, belt->account) ?:
-		      hb_wheel_init(&shard->leases, &lease_geometry, belt->account);
+		err = hb_wheel_init(&shard->wheel, belt->geometry, belt->account, &shard->lock) ?:
+		      hb_wheel_init(&shard->leases, &lease_geometry, belt->account,
+				    &shard->lock);
 		if (err)
 			return err;
 	}

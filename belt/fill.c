@@ -26,6 +26,7 @@ static bool has_failed(const struct hashbelt_entry *lease)
 
 static void fill_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
+	lockdep_assert_held(&shard->lock);
 	shard->fills++;
 }
 
@@ -34,6 +35,7 @@ static void fill_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bo
 {
 	struct hb_lease *tail = hb_tail(entry);
 
+	lockdep_assert_held(&shard->lock);
 	shard->fills--;
 	hb_detach_put(&tail->link);
 }
@@ -59,6 +61,7 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 	const u64 *least_ms = acquire->arg;
 	struct hashbelt_entry *entry;
 
+	lockdep_assert_held(&shard->lock);
 	entry = hb_peek(shard, lease->hash & HB_HASH, lease->data, lease->key_len, now);
 	if (entry && hb_ms_left(hb_node_deadline(&entry->node), now) >= *least_ms)
 		return -EAGAIN;
@@ -89,6 +92,7 @@ int hb_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *ke
 static struct hashbelt_entry *find_fill(struct hb_shard *shard, u32 hash, const void *key,
 					u32 key_len, u64 now)
 {
+	lockdep_assert_held(&shard->lock);
 	if (!shard->fills)
 		return NULL;
 	return hb_lease_find(shard, (hash & HB_HASH) | HB_FILL, key, key_len, now);
@@ -100,6 +104,7 @@ static struct hashbelt_entry *find_own(struct hb_shard *shard, u32 hash, const v
 {
 	struct hashbelt_entry *lease = find_fill(shard, hash, key, key_len, now);
 
+	lockdep_assert_held(&shard->lock);
 	return lease && lease->version == token && !has_failed(lease) ? lease : NULL;
 }
 
@@ -133,6 +138,7 @@ static void fail(struct hb_shard *shard, struct hashbelt_entry *lease)
 	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, lease);
 	struct hb_lease *tail = hb_tail(lease);
 
+	lockdep_assert_held(&shard->lock);
 	lease->flags = HASHBELT_FAILED;
 	hb_detach_put(&tail->link);
 	tail->link.client = NULL;
@@ -195,6 +201,7 @@ int hb_fill_condition(struct hb_shard *shard, const struct hashbelt_entry *put, 
 {
 	const struct hashbelt_entry *lease = shard->fills ? hb_fill_find(shard, put, now) : NULL;
 
+	lockdep_assert_held(&shard->lock);
 	return lease && lease->version == token && !has_failed(lease) ? 0 : -ESTALE;
 }
 
@@ -207,6 +214,7 @@ void hb_fill_invalidate(struct hb_shard *shard, u32 hash, const void *key, u32 k
 {
 	struct hashbelt_entry *lease;
 
+	lockdep_assert_held(&shard->lock);
 	lease = hb_find_live(shard, (hash & HB_HASH) | HB_FILL, key, key_len, now);
 	if (lease)
 		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
@@ -216,6 +224,7 @@ void hb_fill_invalidate(struct hb_shard *shard, u32 hash, const void *key, u32 k
 const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct hashbelt_entry *put,
 					  u64 now)
 {
+	lockdep_assert_held(&shard->lock);
 	return hb_peek(shard, (put->hash & HB_HASH) | HB_FILL, put->data, put->key_len, now);
 }
 
@@ -229,6 +238,7 @@ void hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
 {
 	struct hashbelt_entry *lease;
 
+	lockdep_assert_held(&shard->lock);
 	if (waitpoint)
 		hb_waiters_filled(waitpoint);
 	lease = find_fill(shard, put->hash, put->data, put->key_len, now);

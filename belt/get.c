@@ -122,6 +122,7 @@ static u64 set_deadline_locked(struct hb_shard *shard, struct hashbelt_entry *en
 {
 	u64 is;
 
+	lockdep_assert_held(&shard->lock);
 	if (entry->version != seen.version)
 		return HB_ELSEWHERE;
 	is = hb_node_move(&entry->node, now, to, false);

@@ -29,6 +29,7 @@ struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const voi
 	bool awaited = shard->waitpoints;
 	struct hashbelt_entry *lease = hb_find_live(shard, hash, key, key_len, now);
 
+	lockdep_assert_held(&shard->lock);
 	if (lease || !awaited)
 		return lease;
 	/* It may just have been handed over to the last waiter. */
@@ -47,6 +48,7 @@ static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
 	struct hb_lease *tail = hb_tail(lease);
 	int err;
 
+	lockdep_assert_held(&shard->lock);
 	tail->since = now;
 	err = hb_shard_insert(shard, lease, now + acquire->duration, room);
 	if (err)
@@ -113,6 +115,7 @@ static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 	int err = -ENOENT;
 	unsigned int n;
 
+	lockdep_assert_held(&shard->lock);
 	for (n = 0; err && n < HB_BATCH && !list_empty(line); n++) {
 		first = list_first_entry(line, struct hb_waiter, place);
 		acquire = first->acquire;
@@ -138,6 +141,7 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 {
 	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, left);
 
+	lockdep_assert_held(&shard->lock);
 	if (!waitpoint)
 		return;
 	if (unlikely(grant_next(shard, line_of(waitpoint, left), now, room)))
@@ -157,6 +161,7 @@ bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 
 	bool more = false;
 	unsigned int i;
 
+	lockdep_assert_held(&shard->lock);
 	for (i = 0; i < ARRAY_SIZE(waitpoint->waiters); i++) {
 		first = list_first_entry_or_null(&waitpoint->waiters[i], struct hb_waiter, place);
 		if (!first)
@@ -174,6 +179,7 @@ void hb_lease_set(struct hb_shard *shard, struct hashbelt_entry *lease, u64 dura
 {
 	struct hb_waitpoint *waitpoint;
 
+	lockdep_assert_held(&shard->lock);
 	if (hb_node_move(&lease->node, now, now + duration, shorten) != now + duration)
 		return;
 	hb_wheel_del(&shard->leases, &lease->node);
@@ -218,6 +224,7 @@ static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *leas
 {
 	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, lease);
 
+	lockdep_assert_held(&shard->lock);
 	return waitpoint && !list_empty(line_of(waitpoint, lease));
 }
 
@@ -230,6 +237,7 @@ int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hb_acquire *acquire, u64 now, struct hb_waiter *waiter,
 		  struct hb_room *room)
 {
+	lockdep_assert_held(&shard->lock);
 	if (!other && likely(!is_awaited(shard, acquire->lease)))
 		return grant(shard, acquire, now, room);
 	if (!waiter)
@@ -287,6 +295,7 @@ static void waiter_check(struct hb_shard *shard, struct hb_waiter *waiter)
 	struct hb_waitpoint *waitpoint;
 	int err;
 
+	lockdep_assert_held(&shard->lock);
 	/* If the present lease has ended, this hands it over, perhaps to this waiter. */
 	lease = hb_lease_find(shard, want->hash & ~HB_TAILED, want->data, want->key_len, now);
 	if (waiter->result != HB_WAITING)

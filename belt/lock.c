@@ -36,6 +36,7 @@ static void lock_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	struct hashbelt_belt *belt = shard->belt;
 	struct hb_lock *lock = hb_tail(entry);
 
+	lockdep_assert_held(&shard->lock);
 	shard->locks++;
 	spin_lock(&belt->owners.lock);
 	rb_add(&lock->by_owner, &belt->owners.locks, is_less);
@@ -47,6 +48,7 @@ static void lock_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bo
 	struct hashbelt_belt *belt = shard->belt;
 	struct hb_lock *lock = hb_tail(entry);
 
+	lockdep_assert_held(&shard->lock);
 	shard->locks -= !cleared;
 	spin_lock(&belt->owners.lock);
 	rb_erase(&lock->by_owner, &belt->owners.locks);
@@ -139,6 +141,7 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 {
 	struct hashbelt_lock *lock = acquire->arg;
 
+	lockdep_assert_held(&shard->lock);
 	if (!other || !is_owner(other, hashbelt_entry_value(acquire->lease), lock))
 		return 0;
 	if (!(lock->how & HASHBELT_IF_ABSENT)) {

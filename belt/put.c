@@ -17,6 +17,7 @@
 #include "request.h"
 #include "shard.h"
 #include "trace.h"
+#include "waits.h"
 
 /* Returns 0 if the conditions of a put, but HASHBELT_IF_LEASE, hold for the entry that is there. */
 static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
@@ -77,6 +78,7 @@ static void undo_charge(struct hb_put *put, const struct hashbelt_entry *old)
 static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
 				 const struct hashbelt_entry *new)
 {
+	lockdep_assert_held(&shard->lock);
 	/* The write that follows depends on the read of the last other reference. */
 	return shard->belt->overwrites && old->value_len == new->value_len &&
 	       hb_span_of(new) <= HB_FINE_MAX && !((hb_hash_of(old) | new->hash) & HB_TAILED) &&
@@ -191,6 +193,7 @@ static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hb_index *index = &shard->belt->index;
 
+	lockdep_assert_held(&shard->lock);
 	shard->added++;
 	if (likely(!hb_why_gone(index, entry->hash, true)))
 		return;

@@ -57,9 +57,6 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp);
 bool hb_requests_step(struct hb_shard *shard);
-void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 stamp, u64 now,
-		  struct list_head *claimed);
-bool hb_unfinished_step(struct hb_shard *shard);
 
 struct hashbelt_entry *hb_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
 					u64 id, u32 count, u32 bytes);

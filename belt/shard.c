@@ -57,6 +57,7 @@ void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 
 static noinline void unlink_tail(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
+	lockdep_assert_held(&shard->lock);
 	if (hb_ops(entry)->unlink)
 		hb_ops(entry)->unlink(shard, entry, cleared);
 	else
@@ -96,6 +97,7 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 {
 	struct hashbelt_belt *belt = shard->belt;
 
+	lockdep_assert_held(&shard->lock);
 	if (belt->dead)
 		return -EIDRM;
 	if (unlikely(belt->usage.limited) &&
@@ -145,6 +147,7 @@ static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_
 {
 	struct hashbelt_belt *belt = shard->belt;
 
+	lockdep_assert_held(&shard->lock);
 	if (!is_reported(belt, entry) || !hb_event_push(belt, entry, now))
 		hb_limbo_enter(shard, entry);
 }
@@ -188,6 +191,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	u64 word = atomic64_read(&entry->node.deadline);
 	struct hb_room room = {};
 
+	lockdep_assert_held(&shard->lock);
 	if (unlikely(hb_ops(entry)->leave)) {
 		hb_ops(entry)->leave(shard, entry, now);
 		return;
@@ -223,6 +227,7 @@ static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 {
 	struct hashbelt_belt *belt = shard->belt;
 
+	lockdep_assert_held(&shard->lock);
 	if (hb_reports(belt, HASHBELT_EXPIRED))
 		hb_event_push_proxy(belt, entry, now);
 	hb_count(belt, HASHBELT_STAT_REINSERTED);
@@ -236,6 +241,7 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	struct hashbelt_belt *belt = shard->belt;
 	u64 deadline = hb_node_deadline(&entry->node);
 
+	lockdep_assert_held(&shard->lock);
 	if (hb_is_cleared(belt, entry) || unlikely(!hb_ops(entry)->reported)) {
 		hb_leave(shard, entry, now);
 		return;
@@ -256,6 +262,7 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
  */
 bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
+	lockdep_assert_held(&shard->lock);
 	if (hb_is_cleared(shard->belt, entry) || hb_lives_on(shard->belt, entry) ||
 	    !hb_node_claim_due(&entry->node, now))
 		return false;
@@ -270,6 +277,7 @@ unsigned int hb_expire_drained(struct hb_shard *shard, struct hb_drain_result *r
 	struct hashbelt_entry *entry, *next;
 	unsigned int expired = 0;
 
+	lockdep_assert_held(&shard->lock);
 	list_for_each_entry_safe(entry, next, &result->expired, node.slot) {
 		/* Limbo and the queue use its words. */
 		list_del_init(&entry->node.slot);
@@ -320,6 +328,7 @@ struct hashbelt_entry *hb_live_again(struct hb_shard *shard, struct hashbelt_ent
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now)
 {
+	lockdep_assert_held(&shard->lock);
 	return hb_live(shard, hb_find_locked(shard, hash, key, key_len), now);
 }
 
@@ -329,6 +338,7 @@ struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key
 {
 	struct hashbelt_entry *entry = hb_find_locked(shard, hash, key, key_len);
 
+	lockdep_assert_held(&shard->lock);
 	return entry && hb_is_live(shard->belt, entry, now) ? entry : NULL;
 }
 

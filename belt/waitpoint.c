@@ -76,6 +76,7 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 /* The waitpoint of an entry's key, or NULL. Under the shard's lock. */
 struct hb_waitpoint *hb_waitpoint_of(struct hb_shard *shard, const struct hashbelt_entry *entry)
 {
+	lockdep_assert_held(&shard->lock);
 	return hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
 }
 
@@ -88,6 +89,7 @@ struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_en
 	struct hashbelt_entry *entry = *spare;
 	struct hb_waitpoint *waitpoint = hb_waitpoint_of(shard, entry);
 
+	lockdep_assert_held(&shard->lock);
 	if (waitpoint)
 		return waitpoint;
 	hb_index_insert(&shard->belt->index, entry);
@@ -100,6 +102,7 @@ struct hb_waitpoint *hb_waitpoint_get(struct hb_shard *shard, struct hashbelt_en
 /* The worker ends further waits at a waitpoint. Under the shard's lock. */
 void hb_waitpoint_leave_to_worker(struct hb_shard *shard, struct hb_waitpoint *waitpoint)
 {
+	lockdep_assert_held(&shard->lock);
 	list_move_tail(&waitpoint->unfinished, &shard->unfinished);
 	hb_kick_worker(shard->belt);
 }

@@ -125,11 +125,11 @@ void hb_level_free(struct hb_level *level, struct hb_account *account)
 }
 
 /*
- * Makes a wheel with its front level. @geometry and @account, which may be NULL, must outlive the
- * wheel. Returns 0, or errors as hb_zalloc(). Context: may sleep.
+ * Makes a wheel with its front level. @geometry, and @account and @lock, which may be NULL, must
+ * outlive the wheel. Returns 0, or errors as hb_zalloc(). Context: may sleep.
  */
 int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
-		  struct hb_account *account)
+		  struct hb_account *account, const spinlock_t *lock)
 {
 	struct hb_level *level = hb_level_new(geometry, 0, account);
 
@@ -140,6 +140,7 @@ int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 	wheel->ahead = HB_NEVER;
 	wheel->geometry = geometry;
 	wheel->account = account;
+	wheel->lock = lock;
 	if (IS_ERR(level))
 		return PTR_ERR(level);
 	wheel->level[0] = level;
@@ -194,6 +195,7 @@ void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level 
 {
 	const struct hb_geometry *geometry = wheel->geometry;
 
+	hb_wheel_assert_held(wheel);
 	if (number >= geometry->levels || !wheel->level[number - 1] || wheel->level[number] ||
 	    (*level)->width != geometry->width[number] || (*level)->size != geometry->size[number])
 		return;
@@ -270,6 +272,7 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 	u64 reached, tick;
 	unsigned int i;
 
+	hb_wheel_assert_held(wheel);
 	if (deadline == HB_NEVER) {
 		list_add_tail(&node->slot, &wheel->permanent);
 		return HB_NEVER;
@@ -372,6 +375,7 @@ static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 
 bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
 		    struct hb_drain_result *result)
 {
+	hb_wheel_assert_held(wheel);
 	while (budget--) {
 		if (list_empty(&wheel->due)) {
 			if (!rotate(wheel, until))
@@ -404,6 +408,7 @@ bool hb_wheel_hasten(struct hb_wheel *wheel, u64 now)
 	u64 tick = max(div64_u64(now, level->width), level->done) + 1;
 	u32 slot = slot_of(tick, level->size);
 
+	hb_wheel_assert_held(wheel);
 	if (wheel->ahead > now)
 		return false;
 	WRITE_ONCE(wheel->ahead, tick * level->width);
@@ -451,6 +456,7 @@ u64 hb_wheel_next(struct hb_wheel *wheel)
 	u64 next = HB_NEVER, tick;
 	unsigned int i;
 
+	hb_wheel_assert_held(wheel);
 	if (!list_empty(&wheel->due))
 		return 0;
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++) {
@@ -553,6 +559,7 @@ struct hb_node *hb_wheel_nearest(struct hb_wheel *wheel, u64 now, bool *again)
 	struct hb_node *best = due_nearest(wheel, now), *node;
 	unsigned int i;
 
+	hb_wheel_assert_held(wheel);
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++) {
 		node = level_nearest(wheel, i, now, again);
 		if (node && (!best || hb_node_deadline(node) < hb_node_deadline(best)))
@@ -602,6 +609,7 @@ struct hb_node *hb_hand_node(struct hb_wheel *wheel, bool *again)
 {
 	struct hb_hand *hand = &wheel->hand;
 
+	hb_wheel_assert_held(wheel);
 	if (hand->at == hand->head && hand->list <= HB_LEVELS)
 		next_list(wheel);
 	*again = hand->at == hand->head && hand->list <= HB_LEVELS;
@@ -617,6 +625,7 @@ bool hb_hand_is_late(const struct hb_wheel *wheel, const struct hb_node *node)
 	const struct hb_hand *hand = &wheel->hand;
 	unsigned int number = hand->list - 1;
 
+	hb_wheel_assert_held(wheel);
 	return hand->list && hand->list <= HB_LEVELS &&
 	       due_at(wheel->geometry, hb_node_deadline(node)) >=
 	       (hand->tick + !!number) * wheel->geometry->width[number];
@@ -630,6 +639,7 @@ bool hb_hand_is_late(const struct hb_wheel *wheel, const struct hb_node *node)
 void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 			   struct hb_level *level, struct hb_wheel *old, u64 now)
 {
+	hb_wheel_assert_held(wheel);
 	old->geometry = wheel->geometry;
 	old->account = wheel->account;
 	memcpy(old->level, wheel->level, sizeof(old->level));
@@ -649,6 +659,7 @@ bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int 
 	unsigned int i;
 	u32 slot;
 
+	hb_wheel_assert_held(old);
 	for (i = 0; i < HB_LEVELS && old->level[i]; i++) {
 		struct hb_level *level = old->level[i];
 
@@ -677,6 +688,7 @@ unsigned int hb_wheel_levels(const struct hb_wheel *wheel, u64 *bytes)
 {
 	unsigned int i;
 
+	hb_wheel_assert_held(wheel);
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++)
 		*bytes += level_size(wheel->level[i]->size);
 	return i;

@@ -90,6 +90,7 @@ struct hb_hand {
  * struct hb_wheel - one shard's wheels; all under that shard's lock
  * @geometry:	its geometry
  * @account:	charged for the levels, or NULL; constant
+ * @lock:	the shard's lock, for lockdep; NULL: one task alone uses the wheel. Constant
  * @level:	fine to coarse; NULL where not made yet
  * @due:	nodes of buckets that fell off and are not drained yet
  * @permanent:	nodes that never expire, the oldest first
@@ -100,6 +101,7 @@ struct hb_hand {
 struct hb_wheel {
 	const struct hb_geometry *geometry;
 	struct hb_account *account;
+	const spinlock_t *lock;		/* protects all but the constants */
 	struct hb_level *level[HB_LEVELS];
 	struct list_head due;
 	struct list_head permanent;
@@ -123,7 +125,7 @@ struct hb_drain_result {
 void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets, u64 grace);
 
 int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
-		  struct hb_account *account);
+		  struct hb_account *account, const spinlock_t *lock);
 void hb_wheel_destroy(struct hb_wheel *wheel);
 unsigned int hb_wheel_wants(const struct hb_wheel *wheel, u64 now, u64 deadline);
 u64 hb_wheel_reach(const struct hb_wheel *wheel);
@@ -145,9 +147,16 @@ void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geo
 bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int budget);
 unsigned int hb_wheel_levels(const struct hb_wheel *wheel, u64 *bytes);
 
+static inline void hb_wheel_assert_held(const struct hb_wheel *wheel)
+{
+	if (IS_ENABLED(CONFIG_LOCKDEP) && wheel->lock)
+		lockdep_assert_held(wheel->lock);
+}
+
 /* Moves the hand past the node that hb_hand_node() has returned. Context: the shard's lock. */
 static inline void hb_hand_pass(struct hb_wheel *wheel)
 {
+	hb_wheel_assert_held(wheel);
 	wheel->hand.at = wheel->hand.at->next;
 }
 
@@ -157,6 +166,7 @@ static inline void hb_hand_pass(struct hb_wheel *wheel)
  */
 static inline void hb_wheel_del(struct hb_wheel *wheel, struct hb_node *node)
 {
+	hb_wheel_assert_held(wheel);
 	if (unlikely(wheel->hand.at == &node->slot))
 		hb_hand_pass(wheel);
 	list_del_init(&node->slot);

@@ -12,6 +12,7 @@
 #include "shard.h"
 #include "trace.h"
 #include "usage.h"
+#include "waits.h"
 #include "worker.h"
 
 /* Milliseconds for which the worker serves a belt before the user's other belts. */

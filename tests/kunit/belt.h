@@ -26,6 +26,7 @@
 #include "belt/shard.h"
 #include "belt/usage.h"
 #include "belt/waitpoint.h"
+#include "belt/waits.h"
 #include "belt/worker.h"
 #include "hashbelt_core.h"
 

@@ -129,7 +129,7 @@ static void a_renewal_for_at_least_a_time_shortens_no_lease(struct kunit *test)
 					       &lock), 0);
 		KUNIT_EXPECT_EQ(test, lock.ttl_ms, renewals[i].left);
 	}
-	hashbelt_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
+	hb_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
 	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', HASHBELT_AT_LEAST | 1500, &lock), 0);
 	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
 }

@@ -52,7 +52,7 @@ static struct fixture *make(struct kunit *test, u64 ttl, u32 buckets)
 	prandom_seed_state(&f->rnd, 20150517);
 	f->now = HOUR + 12344;
 	hb_geometry_init(&f->geometry, ttl, buckets, 0);
-	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->geometry, NULL), 0);
+	KUNIT_ASSERT_EQ(test, hb_wheel_init(&f->wheel, &f->geometry, NULL, NULL), 0);
 	test->priv = f;
 	return f;
 }
