@@ -411,12 +411,17 @@ static void check_name(const char *name, bool may_be_none)
 
 static void check_settings(const struct hashbelt_settings *settings)
 {
+	const struct setting *setting = NULL;
+	__u32 policy = 0;
+
+	while ((setting = settings_next(setting)))
+		policy |= setting->bits;
 	must_be(settings->ttl_ms <= HASHBELT_TTL_MAX_MS &&
 		settings->grace_ms <= HASHBELT_TTL_MAX_MS, "settings: the times are valid");
 	must_be(!settings->buckets || (settings->buckets >= HASHBELT_BUCKETS_MIN &&
 				       settings->buckets <= HASHBELT_BUCKETS_MAX),
 		"settings: the number of buckets is valid");
-	must_be(!(settings->policy & ~0x3f) && !(settings->mode & ~0666) &&
+	must_be(!(settings->policy & ~policy) && !(settings->mode & ~0666) &&
 		!(settings->fields & ~HASHBELT_SET_ALL) &&
 		settings->handler <= HASHBELT_REINSERT &&
 		!(settings->reasons & ~HASHBELT_REPORT_ALL) &&
