@@ -199,7 +199,7 @@ static void test_wrong(void)
 		{ .fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS + 1 },
 		{ .fields = HASHBELT_SET_CONSUMERS, .consumers = 2 },
 		{ .fields = HASHBELT_SET_ALL + 1 },
-		{ .reserved = { 0, 0, 1 } },
+		{ .reserved = { [ARRAY_SIZE(others.reserved) - 1] = 1 } },
 		{ .name = "name" },
 	};
 	int belt = full_belt();

@@ -82,7 +82,7 @@ is 'top -o without --once exits with 2' 2 '' 'top: -o, --noheadings and --raw ne
 	hbctl top -o name
 
 # stat
-is 'stat -o prints counters and their meaning' 0 'puts_new Puts\x20of\x20a\x20key\x20that\x20was\x20not\x20there' \
+is 'stat -o prints counters and their meaning' 0 'puts_new Puts\x20of\x20an\x20absent\x20key' \
 	'' sh -c 'hbctl stat wide --raw -o counter,help | grep ^puts_new'
 hbctl stat --all --raw --noheadings >"$temporary/all"
 is 'stat --all --raw begins each row with the name of the belt' 0 'default entries 0
