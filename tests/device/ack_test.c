@@ -20,20 +20,6 @@ static int full_belt(unsigned int n)
 	return belt;
 }
 
-/* A descriptor in acknowledging mode that holds the next @n events, which have to be small. */
-static int hold(unsigned int n)
-{
-	int fd = open_named(NAME);
-	struct stream stream = stream_of(fd, event_size(2, 2));
-
-	watch(fd, HASHBELT_WATCH_ACK);
-	while (stream.count < n)
-		if (!next_event(&stream))
-			bail_out("no event to hold");
-	free(stream.buffer);
-	return fd;
-}
-
 static void end_belt(int belt)
 {
 	destroy_belt(belt, NAME);
@@ -68,7 +54,7 @@ static void test_flags(void)
 
 static void test_partly(void)
 {
-	int belt = full_belt(6), fd = hold(5);
+	int belt = full_belt(6), fd = hold_next(NAME, 5);
 	struct hashbelt_info info = info_of(belt);
 
 	ok(info.in_flight == 5 && info.queued == 1,
@@ -101,7 +87,7 @@ static void test_partly(void)
 
 static void test_settled(void)
 {
-	int belt = full_belt(3), fd = hold(3);
+	int belt = full_belt(3), fd = hold_next(NAME, 3);
 
 	is_errno(ack(fd, 3), 0, "ack of the last event settles all events in flight");
 	is_int(info_of(belt).used_entries, 0,
@@ -129,7 +115,7 @@ static void test_losses(void)
 
 	SET(belt, .fields = HASHBELT_SET_MAX_EVENTS, .max_events = 5);
 	queue_events(belt, 20);
-	close(hold(1));
+	close(hold_next(NAME, 1));
 	fd = open_named(NAME);
 	stream = stream_of(fd, event_size(2, 2));
 	watch(fd, HASHBELT_WATCH_ACK);
@@ -181,7 +167,7 @@ static void test_modes(void)
 
 static void test_others(void)
 {
-	int belt = full_belt(9), a = hold(3), b = hold(3);
+	int belt = full_belt(9), a = hold_next(NAME, 3), b = hold_next(NAME, 3);
 
 	ok(has_events(belt, 7, 9), "a reader gets the events that no other reader holds");
 	is_errno(ack(a, 6), ENOENT, "ack of an event that another reader holds returns ENOENT");
@@ -214,7 +200,7 @@ static bool is_order(int belt, const __u64 *order)
 static void test_return_order(void)
 {
 	static const __u64 order[] = { 4, 5, 6, 1, 2, 3, 7, 8, 9 };
-	int belt = full_belt(9), a = hold(3), b = hold(3);
+	int belt = full_belt(9), a = hold_next(NAME, 3), b = hold_next(NAME, 3);
 
 	close(b);
 	close(a);
@@ -222,19 +208,19 @@ static void test_return_order(void)
 	   "events stay in order if the reader with the later ones closes first");
 	end_belt(belt);
 	belt = full_belt(9);
-	a = hold(3);
-	b = hold(3);
+	a = hold_next(NAME, 3);
+	b = hold_next(NAME, 3);
 	close(a);
 	close(b);
 	ok(is_order(belt, order),
 	   "events of the reader that closes last are at the head of the queue");
 	end_belt(belt);
 	belt = full_belt(9);
-	a = hold(2);
-	b = hold(2);
+	a = hold_next(NAME, 2);
+	b = hold_next(NAME, 2);
 	ok(!ack(a, 1) && !ack(b, 3), "two readers acknowledge a part of their events each");
 	close(a);
-	a = hold(1);
+	a = hold_next(NAME, 1);
 	close(b);
 	close(a);
 	queue_events(belt, 1);
@@ -248,7 +234,7 @@ static void test_return_order(void)
 static void test_rebound(void)
 {
 	struct hashbelt_settings create = { .ttl_ms = TTL };
-	int belt = full_belt(4), fd = hold(3), other = named_belt("another", 0);
+	int belt = full_belt(4), fd = hold_next(NAME, 3), other = named_belt("another", 0);
 
 	is_errno(open_belt(fd, "nobody"), ENOENT,
 		 "open of a belt that does not exist returns ENOENT to an acking reader");
@@ -263,12 +249,12 @@ static void test_rebound(void)
 	   "open of another belt requeues the events in flight");
 	close(fd);
 	queue_events(belt, 4);
-	fd = hold(3);
+	fd = hold_next(NAME, 3);
 	must(fd, HASHBELT_IOC_CREATE, &create);
 	ok(has_events(belt, 5, 8), "create of another belt requeues the events in flight");
 	close(fd);
 	queue_events(belt, 4);
-	fd = hold(3);
+	fd = hold_next(NAME, 3);
 	is_errno(open_belt(fd, NAME), 0,
 		 "a descriptor with events in flight can open the same belt again");
 	is_int(info_of(belt).in_flight, 0, "open of the same belt leaves no event in flight");
@@ -283,7 +269,7 @@ static void test_rebound(void)
 /* An open ends the acknowledging mode; a second watch turns it on again. */
 static void test_rebound_mode(void)
 {
-	int belt = full_belt(2), fd = hold(0);
+	int belt = full_belt(2), fd = hold_next(NAME, 0);
 	unsigned char small[80];
 
 	if (open_belt(fd, NAME))
@@ -306,7 +292,7 @@ static void test_destroyed(__u64 before)
 	if (!used_at_last(before))
 		bail_out("earlier belts are not freed");
 	belt = full_belt(5);
-	fd = hold(3);
+	fd = hold_next(NAME, 3);
 	full = get_parameter("used_bytes");
 	destroy_belt(belt, NAME);
 	is_errno(ack(fd, 3), EIDRM,
@@ -330,7 +316,7 @@ static int wait_for_end(void *arg)
 
 static void test_shared(void)
 {
-	int belt = full_belt(4), fd = hold(3), copy = dup(fd), pipes[2];
+	int belt = full_belt(4), fd = hold_next(NAME, 3), copy = dup(fd), pipes[2];
 	pid_t child;
 
 	close(fd);
@@ -363,7 +349,7 @@ static int receive_and_ack(void *arg)
 
 static void test_passed(void)
 {
-	int belt = full_belt(4), fd = hold(3), sockets[2];
+	int belt = full_belt(4), fd = hold_next(NAME, 3), sockets[2];
 	pid_t child;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
@@ -376,7 +362,7 @@ static void test_passed(void)
 	is_int(finish(child), 0, "the receiver of a passed descriptor can acknowledge its events");
 	ok(has_events(belt, 3, 4),
 	   "exit of the receiver of a descriptor requeues the events in flight");
-	fd = hold(0);
+	fd = hold_next(NAME, 0);
 	queue_events(belt, 2);
 	discard_events(fd);
 	send_descriptor(sockets[0], fd);

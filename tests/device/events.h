@@ -418,4 +418,18 @@ static inline pid_t start_stuck(int fd)
 	return child;
 }
 
+/* A descriptor of a belt in acknowledging mode that holds the next @n events, which are small. */
+static inline int hold_next(const char *name, unsigned int n)
+{
+	int fd = open_named(name);
+	struct stream stream = stream_of(fd, event_size(8, 8));
+
+	watch(fd, HASHBELT_WATCH_ACK);
+	while (stream.count < n)
+		if (!next_event(&stream))
+			bail_out("no event to hold");
+	free(stream.buffer);
+	return fd;
+}
+
 #endif /* _EVENTS_H */

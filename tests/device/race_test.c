@@ -201,47 +201,38 @@ static void *make_one(void *arg)
 	return NULL;
 }
 
-static void *put_one(void *arg)
+/* All threads make a call on each key; one is to succeed, and the others get @lost. */
+static void *change_each(unsigned long request, __u32 how, int lost)
 {
 	struct hashbelt_item item;
 	unsigned int round;
 	char key[16];
 	int err;
 
-	(void)arg;
 	for (round = 0; round < ARRAY_SIZE(winners); round++) {
 		snprintf(key, sizeof(key), "%u", round);
-		item = text_item(key, "value");
-		item.how = HASHBELT_IF_ABSENT;
+		item = request == HASHBELT_IOC_PUT ? text_item(key, "value") : item_of(key);
+		item.how = how;
 		pthread_barrier_wait(&barrier);
-		err = call(belt, HASHBELT_IOC_PUT, &item);
+		err = call(belt, request, &item);
 		if (!err)
 			count(&winners[round]);
-		else if (err != -EEXIST)
+		else if (err != -lost)
 			count(&bad);
 	}
 	return NULL;
 }
 
+static void *put_one(void *arg)
+{
+	(void)arg;
+	return change_each(HASHBELT_IOC_PUT, HASHBELT_IF_ABSENT, EEXIST);
+}
+
 static void *remove_one(void *arg)
 {
-	struct hashbelt_item item;
-	unsigned int round;
-	char key[16];
-	int err;
-
 	(void)arg;
-	for (round = 0; round < ARRAY_SIZE(winners); round++) {
-		snprintf(key, sizeof(key), "%u", round);
-		item = item_of(key);
-		pthread_barrier_wait(&barrier);
-		err = call(belt, HASHBELT_IOC_REMOVE, &item);
-		if (!err)
-			count(&winners[round]);
-		else if (err != -ENOENT)
-			count(&bad);
-	}
-	return NULL;
+	return change_each(HASHBELT_IOC_REMOVE, 0, ENOENT);
 }
 
 static void nothing(void)

@@ -15,30 +15,16 @@
 
 static const unsigned int numbers[] = { 1, 63, 64, 65, 128, 129, 200, 333 };
 
-/* Reads @n events of a belt in acknowledging mode. Returns the descriptor that holds them. */
-static int hold(unsigned int n)
-{
-	int fd = open_named(NAME);
-	struct stream stream = stream_of(fd, RECORD);
-
-	watch(fd, HASHBELT_WATCH_ACK);
-	while (stream.count < n)
-		if (!next_event(&stream))
-			bail_out("no event to hold");
-	free(stream.buffer);
-	return fd;
-}
-
 /* Ways in which a reader ends that has acknowledged nothing. */
 
 static void end_by_close(unsigned int n)
 {
-	close(hold(n));
+	close(hold_next(NAME, n));
 }
 
 static void end_by_rebinding(unsigned int n)
 {
-	int fd = hold(n);
+	int fd = hold_next(NAME, n);
 
 	must(fd, HASHBELT_IOC_CREATE, &(struct hashbelt_settings){ .ttl_ms = TTL });
 	close(fd);
@@ -48,7 +34,7 @@ static int hold_and_wait(void *arg)
 {
 	const int *pair = arg;
 
-	hold(pair[0]);
+	hold_next(NAME, pair[0]);
 	if (write(pair[1], "", 1) != 1)
 		return 1;
 	pause();
