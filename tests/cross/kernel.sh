@@ -17,18 +17,10 @@
 # none of them. The compiler and the headers find their other parts (binutils, C library,
 # kbuild) by links to this machine's. The first call downloads 55 MB; later calls download
 # nothing: to get a newer kernel of Debian, remove the cached directory.
-set -eu
 unset CDPATH
 
-here=$(cd "$(dirname "$0")" && pwd)
-tests=$(cd "$here/.." && pwd)
-cache=$("$tests/cache.sh" cross)
-work=''
-
-fail() {
-	echo "kernel.sh: $1" >&2
-	exit 1
-}
+# shellcheck source=tests/kept.sh
+. "$(dirname "$0")/../kept.sh"
 
 # sources - print those of this machine's package sources that are Debian's.
 sources() {
@@ -88,7 +80,7 @@ compiler() {
 headers() {
 	unpack 'linux-headers-*' "$work/headers" ./usr/src
 	ln -s /usr/lib "$work/headers/usr/lib"
-	sed -i "s:/usr/src:$kernel/headers/usr/src:" \
+	sed -i "s:/usr/src:$kept/headers/usr/src:" \
 		"$work/headers/usr/src/linux-headers-$release/Makefile"
 }
 
@@ -109,51 +101,16 @@ assemble() {
 	rm -r "$work/packages" "$work/lists" "$work/cache"
 }
 
-# shellcheck disable=SC2317 # called by the trap
-cleanup() {
-	[ -z "$work" ] || rm -rf "$work"
-}
-
-# fetch - get all files into the cache. A rename makes that atomic. Removes files of other
-# versions of this script that no clone has used for a month.
-fetch() {
-	work=$cache/work-$processor
-	rm -rf "$work"
-	mkdir "$work"
-	# In the background: on the left of || the shell would go on after a failure.
-	assemble >"$cache/log-$processor" 2>&1 &
-	wait $! || {
-		tail -n 20 "$cache/log-$processor" >&2
-		fail "cannot get the kernel for $processor"
-	}
-	find "$cache" -mindepth 1 -maxdepth 1 -type d \
-		-name "$processor-*" -mtime +30 -exec rm -rf {} +
-	mv "$work" "$kernel"
-	work=
-}
-
-# provide - fetch the files once. Child processes do not inherit the lock.
-provide() {
-	"$tests/need.sh" "binutils-$triple" "libc6-dev-$processor-cross" linux-kbuild-6.1 \
-		gcc-12 libc6-dev make ccache || exit 1
-	kernel=$cache/$processor-$(sha256sum <"$here/kernel.sh" | cut -c 1-16)
-	exec 9>"$cache/lock-$processor"
-	flock 9
-	[ -d "$kernel" ] || fetch 9>&-
-	touch "$kernel"
-	exec 9>&-
-}
-
 # module DIRECTORY [ARGUMENT]... - build the module without the caller's environment, and without
 # debugging information, which takes time. ccache keeps warnings as well.
 module() {
 	directory=$1
 	shift
 	# shellcheck disable=SC2086 # one word or none
-	exec env -i PATH="$kernel/toolchain/bin:$PATH" LC_ALL=C \
+	exec env -i PATH="$kept/toolchain/bin:$PATH" LC_ALL=C \
 		CCACHE_DIR="${CCACHE_DIR:-$cache/ccache}" CCACHE_BASEDIR="$directory" \
 		DEBIAN_KERNEL_USE_CCACHE=yes "$tests/module.sh" $user \
-		"$kernel/headers/usr/src/linux-headers-$(cat "$kernel/release")" "$directory" \
+		"$kept/headers/usr/src/linux-headers-$(cat "$kept/release")" "$directory" \
 		DEB_BUILD_ARCH="$host" DEB_HOST_ARCH="$processor" DEB_HOST_GNU_TYPE="$triple" \
 		CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
 }
@@ -179,17 +136,15 @@ module[3-9])
 *) fail "usage: kernel.sh PROCESSOR release|compiler|image|busybox|module DIRECTORY" ;;
 esac
 
-trap cleanup EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
 host=$(dpkg --print-architecture)
-provide
+"$tests/need.sh" "binutils-$triple" "libc6-dev-$processor-cross" linux-kbuild-6.1 gcc-12 libc6-dev make \
+	ccache || exit 1
+keep cross "$processor" "the kernel for $processor" assemble
 
 case $verb in
-release) cat "$kernel/release" ;;
-compiler) echo "$kernel/toolchain/bin/$triple-gcc-12" ;;
-image | busybox) echo "$kernel/$verb" ;;
+release) cat "$kept/release" ;;
+compiler) echo "$kept/toolchain/bin/$triple-gcc-12" ;;
+image | busybox) echo "$kept/$verb" ;;
 module)
 	shift 3
 	module "$directory" "$@"

@@ -10,27 +10,13 @@
 #
 # cache.sh keeps the directory, and tests write to overlays of it only. The first call takes a minute
 # or two. Needs root.
-set -eu
-unset CDPATH
 
-here=$(cd "$(dirname "$0")" && pwd)
-cache=$("$here/../cache.sh" packages)
+# shellcheck source=tests/kept.sh
+. "$(dirname "$0")/../kept.sh"
+
 # With what podman and docker need to run without root, and what docker needs to confine by AppArmor.
 containers=podman,crun,uidmap,dbus-user-session,libpam-systemd,rootlesskit,slirp4netns,iproute2
 containers=$containers,docker.io,apparmor,busybox-static,acl
-work=''
-
-fail() {
-	echo "root.sh: $1" >&2
-	exit 1
-}
-
-# mirror - print the address of this machine's mirror of Debian.
-mirror() {
-	# shellcheck disable=SC2016 # apt-get expands it
-	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
-		sed -n 's/^Debian //p' | head -n 1
-}
 
 # kernels - print the packages with headers, of two kernels where the processor has two.
 kernels() {
@@ -43,6 +29,7 @@ kernels() {
 
 # The package lists of unstable are often older than their Valid-Until date allows.
 bootstrap() {
+	"$tests/need.sh" mmdebstrap
 	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5,libsmartcols1
 	case $kind in
 	'') packages=$packages,systemd-standalone-sysusers,$(kernels) ;;
@@ -58,28 +45,6 @@ bootstrap() {
 		"$release" "$work/root" "$(mirror)"
 }
 
-# shellcheck disable=SC2317 # called by the trap
-cleanup() {
-	[ -z "$work" ] || rm -rf --one-file-system "$work"
-}
-
-# fetch - make the directory in the cache. A rename makes that atomic. Removes those of other
-# versions of this script that no clone has used for a month.
-fetch() {
-	"$here/../need.sh" mmdebstrap || exit 1
-	work=$cache/work-$name
-	rm -rf --one-file-system "$work"
-	mkdir "$work"
-	bootstrap >"$cache/log-$name" 2>&1 || {
-		tail -n 20 "$cache/log-$name" >&2
-		fail "cannot make a root directory of $release"
-	}
-	find "$cache" -mindepth 1 -maxdepth 1 -type d \
-		-name "$name-[0-9a-f]*" -mtime +30 -exec rm -rf --one-file-system {} +
-	mv "$work" "$kept"
-	work=
-}
-
 case $#${2-} in
 1 | 2boot | 2confined) ;;
 *) fail "usage: root.sh RELEASE [boot|confined]" ;;
@@ -87,15 +52,5 @@ esac
 release=$1 kind=${2-}
 name=${kind:+$kind-}$release
 [ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
-trap cleanup EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-# Child processes do not inherit the lock.
-kept=$cache/$name-$(sha256sum <"$here/root.sh" | cut -c 1-16)
-exec 9>"$cache/lock-$name"
-flock 9
-[ -d "$kept" ] || fetch 9>&-
-touch "$kept"
+keep packages "$name" "a root directory of $release" bootstrap
 echo "$kept/root"

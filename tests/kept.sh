@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+#
+# kept.sh - sourced first by scripts that make a directory of Debian's packages once, and keep it in the
+# cache. Sets here, the directory of the script, and tests and top.
+set -eu
+unset CDPATH
+
+here=$(cd "$(dirname "$0")" && pwd)
+tests=$(cd "$here/.." && pwd)
+# shellcheck disable=SC2034 # for the script
+top=$(cd "$tests/.." && pwd)
+cache='' work='' kept=''
+
+fail() {
+	echo "${0##*/}: $1" >&2
+	exit 1
+}
+
+# mirror - print the address of this machine's mirror of Debian.
+mirror() {
+	# shellcheck disable=SC2016 # apt-get expands it
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n 's/^Debian //p' | head -n 1
+}
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	[ -z "$work" ] || rm -rf --one-file-system "$work"
+}
+
+# make_kept NAME WHAT FUNCTION - make the directory in the cache. A rename makes that atomic. Removes those
+# of other versions of the script that no clone has used for a month.
+make_kept() {
+	work=$cache/work-$1
+	cleanup
+	mkdir "$work"
+	# Not on the left of ||, where the shell would go on after a failure.
+	set +e
+	(set -e; "$3") >"$cache/log-$1" 2>&1
+	status=$?
+	set -e
+	[ $status = 0 ] || {
+		tail -n 20 "$cache/log-$1" >&2
+		fail "cannot make $2"
+	}
+	find "$cache" -mindepth 1 -maxdepth 1 -type d \
+		-name "$1-[0-9a-f]*" -mtime +30 -exec rm -rf --one-file-system {} +
+	mv "$work" "$kept"
+	work=
+}
+
+# keep CACHE NAME WHAT FUNCTION - set kept to the directory NAME of that cache. FUNCTION makes it once in
+# $work, and again when the script has changed. Child processes do not inherit the lock.
+keep() {
+	cache=$("$tests/cache.sh" "$1")
+	kept=$cache/$2-$(sha256sum <"$here/${0##*/}" | cut -c 1-16)
+	trap cleanup EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	exec 9>"$cache/lock-$2"
+	flock 9
+	[ -d "$kept" ] || make_kept "$2" "$3" "$4" 9>&-
+	touch "$kept"
+	exec 9>&-
+}
