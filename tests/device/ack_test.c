@@ -375,6 +375,22 @@ static void test_passed(void)
 	end_belt(belt);
 }
 
+/* Only events that a reader holds could be evicted. */
+static void test_limits(void)
+{
+	struct hashbelt_item item = text_item("key", "value");
+	int belt = full_belt(3), fd = open_named(NAME);
+
+	watch(fd, HASHBELT_WATCH_ACK);
+	discard_events(fd);
+	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_POLICY,
+	    .max_entries = 3, .policy = HASHBELT_EVICT);
+	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC,
+		 "put returns ENOSPC where only events in flight could be evicted");
+	close(fd);
+	end_belt(belt);
+}
+
 /* Readers that are killed */
 
 /* Points at which a reader is killed. At each, it has passed all points before it. */
@@ -586,6 +602,7 @@ int main(void)
 	test_destroyed(before);
 	test_shared();
 	test_passed();
+	test_limits();
 	for (point = WAITING; point < POINTS; point++)
 		test_killed_at(point);
 	test_killed();

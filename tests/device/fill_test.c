@@ -235,18 +235,6 @@ static void test_waiting(void)
 
 /* A put on condition of the fill lease */
 
-static int put_late(int fd, const char *key, __u64 token, __u64 *version)
-{
-	struct hashbelt_item item = text_item(key, "late");
-	int err;
-
-	item.how = HASHBELT_IF_LEASE;
-	item.version = token;
-	err = call(fd, HASHBELT_IOC_PUT, &item);
-	*version = item.version;
-	return err;
-}
-
 #define LATE	40	/* items of a batch: more than two runs */
 
 /* Every third key is removed after its lease was granted. */
@@ -292,7 +280,6 @@ static void test_renew(void)
 {
 	int belt = new_belt(0);
 	struct answer answer = take(belt, KEY);
-	__u64 version;
 
 	advance(belt, LEASE - 1);
 	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token, 5000), 0,
@@ -301,10 +288,6 @@ static void test_renew(void)
 	ok(is_filling(ASK(belt, KEY)), "a renewed fill lease is held until 1 ms before its end");
 	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token + 1, 5000), ENOENT,
 		 "HASHBELT_RENEW_LEASE with another token returns ENOENT");
-	is_errno(put_late(belt, KEY, answer.token, &version), 0,
-		 "put with HASHBELT_IF_LEASE under a renewed lease succeeds");
-	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token, 5000), ENOENT,
-		 "HASHBELT_RENEW_LEASE of a fill lease that has ended returns ENOENT");
 	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, 1, HASHBELT_TTL_MAX_MS + 1), EINVAL,
 		 "HASHBELT_RENEW_LEASE for more than 2^42 ms returns EINVAL");
 	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE | HASHBELT_FAIL, 1, 0), EINVAL,
@@ -321,7 +304,7 @@ static bool is_failed(struct answer answer)
 
 static void test_failed(void)
 {
-	int belt = new_belt(0), other;
+	int belt = new_belt(0);
 	struct answer answer = take(belt, KEY);
 
 	is_errno(change(belt, KEY, HASHBELT_FAIL, answer.token + 1, 5000), ENOENT,
@@ -329,25 +312,8 @@ static void test_failed(void)
 	is_errno(change(belt, KEY, HASHBELT_FAIL, answer.token, 5000), 0,
 		 "HASHBELT_FAIL by the owner of the fill lease succeeds");
 	ok(is_failed(ASK(belt, KEY)), "a fill after HASHBELT_FAIL returns HASHBELT_FAILED");
-	advance(belt, 4999);
 	ok(is_failed(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER)),
-	   "a fill that would wait returns HASHBELT_FAILED until 1 ms before the end of that");
-	is_errno(give_up(belt, KEY, answer.token), ENOENT,
-		 "give_up of a fill lease after HASHBELT_FAIL returns ENOENT");
-	advance(belt, 1);
-	answer = ASK(belt, KEY, .how = HASHBELT_BOUND);
-	ok(is_granted(answer), "the time of HASHBELT_FAIL over, a fill lease is granted");
-	change(belt, KEY, HASHBELT_FAIL, answer.token, 0);
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ok(is_granted(ASK(belt, KEY)), "a remove of the absent key ends HASHBELT_FAILED");
-	close(belt);
-	belt = named_belt(NAME, 0);
-	other = open_named(NAME);
-	answer = ASK(other, KEY, .how = HASHBELT_BOUND);
-	change(other, KEY, HASHBELT_FAIL, answer.token, 0);
-	close(other);
-	ok(is_failed(ASK(belt, KEY)),
-	   "HASHBELT_FAILED stays when the descriptor of the fill lease is closed");
+	   "a fill that would wait returns HASHBELT_FAILED");
 	put_text(belt, KEY, "value", 1000);
 	answer = ASK(belt, KEY, .ahead_ms = 5000);
 	change(belt, KEY, HASHBELT_FAIL, answer.token, 9000);
@@ -359,7 +325,6 @@ static void test_failed(void)
 	answer = ASK(belt, KEY, .how = HASHBELT_STALE);
 	ok(same_answer(&answer, 0, HASHBELT_FAILED | HASHBELT_STALE, "value"),
 	   "a fill that accepts an old value gets it and HASHBELT_FAILED");
-	destroy_belt(belt, NAME);
 	close(belt);
 }
 
@@ -449,27 +414,10 @@ static void test_bound(void)
 	give_up(belt, KEY, answer.token);
 	close(fd);
 	fd = open_named(NAME);
-	ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
-	advance(belt, 5000);
-	answer = ASK(belt, KEY);
-	ok(is_granted(answer), "a fill lease that is bound to a descriptor ends by time");
-	close(fd);
-	ok(is_filling(ASK(belt, KEY)),
-	   "close of a descriptor whose bound lease has ended leaves the new lease");
-	give_up(belt, KEY, answer.token);
-	fd = open_named(NAME);
 	take(fd, KEY);
 	close(fd);
 	ok(is_filling(ASK(belt, KEY)),
 	   "a fill lease that is not bound outlives the close of its descriptor");
-	put_text(belt, KEY, "value", 0);
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	fd = open_named(NAME);
-	ASK(fd, KEY, .how = HASHBELT_BOUND);
-	put_text(fd, KEY, "value", 0);
-	close(fd);
-	ok(is_value(ASK(belt, KEY), "value"),
-	   "a value put under a bound fill lease outlives the close of the descriptor");
 	destroy_belt(belt, NAME);
 	close(belt);
 }
@@ -656,40 +604,22 @@ static void test_ahead(void)
 {
 	int belt = new_belt(0);
 	struct answer answer;
-	__u64 token;
 
 	put_text(belt, KEY, "old", 1000);
-	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
-	   "a fill with ahead_ms returns the value alone early in its life");
 	advance(belt, 800);
 	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
 	   "a fill with ahead_ms grants no lease when exactly ahead_ms is left");
 	advance(belt, 1);
-	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
-	token = answer.token;
-	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old") && token,
+	answer = ASK(belt, KEY, .ahead_ms = 200);
+	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old") && answer.token,
 	   "a fill with ahead_ms returns the value and a lease when less is left");
-	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
-	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) &&
-	   !strcmp(answer.value, "old"),
+	answer = ASK(belt, KEY, .ahead_ms = 200);
+	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) && !strcmp(answer.value, "old"),
 	   "a second fill with ahead_ms returns the value and no lease");
-	advance(belt, 198);
-	answer = ASK(belt, KEY, .ahead_ms = 200, .lease_ms = 10);
-	ok(!answer.err && !(answer.state & HASHBELT_GRANTED),
-	   "a lease ahead of the deadline is granted once, even when it has ended");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 1,
-	       "the counter of fills counts the one lease ahead of the deadline");
-	answer = ASK(belt, KEY);
-	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) &&
-	   !strcmp(answer.value, "old"),
-	   "a fill without ahead_ms returns the value alone near the deadline");
 	put_text(belt, KEY, "new", 1000);
-	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "new"),
-	   "a fill with ahead_ms grants no lease early in the life of a new value");
-	is_errno(give_up(belt, KEY, token), ENOENT, "a put ends the lease of a fill ahead of time");
-	answer = ASK(belt, KEY, .ahead_ms = 1001);
-	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "new"),
-	   "a fill ahead of the deadline of a new value is granted a lease of its own");
+	advance(belt, 999);
+	ok(is_value(ASK(belt, KEY), "new"),
+	   "a fill without ahead_ms returns the value alone near the deadline");
 	put_text(belt, KEY, "for ever", HASHBELT_TTL_NEVER);
 	ok(is_value(ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_MAX_MS), "for ever"),
 	   "a fill with ahead_ms grants no lease for a value without deadline");
@@ -698,31 +628,18 @@ static void test_ahead(void)
 
 /* Grace */
 
-static int graceful_belt(__u32 handler)
-{
-	int belt = belt_of((struct hashbelt_settings){
-		.buckets = 101, .handler = handler, .grace_ms = GRACE,
-		.reasons = REPORT_ALL });
-
-	set_blocking(belt, false);
-	return belt;
-}
-
 #define STALE(belt)	ASK(belt, KEY, .how = HASHBELT_STALE)
 
 static void test_grace(void)
 {
-	int belt = graceful_belt(HASHBELT_DROP);
+	int belt = belt_of((struct hashbelt_settings){ .grace_ms = GRACE });
 	struct answer answer;
 
-	is_int(info_of(belt).grace_ms, GRACE, "a belt reports its grace time");
 	put_text(belt, KEY, "old", 1000);
 	advance(belt, 999);
 	ok(is_value(STALE(belt), "old"),
 	   "a fill with HASHBELT_STALE before the deadline returns no stale flag");
 	advance(belt, 1);
-	is_errno(on_key(belt, HASHBELT_IOC_GET, KEY), ENOENT,
-		 "get of a key in its grace time returns ENOENT");
 	answer = STALE(belt);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "old"),
 	   "the first fill with HASHBELT_STALE returns the stale value and the lease");
@@ -731,52 +648,13 @@ static void test_grace(void)
 	   "the second fill with HASHBELT_STALE returns the stale value and no lease");
 	ok(is_filling(ASK(belt, KEY)),
 	   "a fill without HASHBELT_STALE in the grace time returns no value");
-	is_int(counter(belt, HASHBELT_STAT_STALE), 2,
-	       "the counter of stale counts each stale value that was returned");
-	advance(belt, GRACE - 1);
-	answer = STALE(belt);
-	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
-	   "a fill with HASHBELT_STALE returns the value until 1 ms before the grace end");
-	advance(belt, 1);
-	answer = STALE(belt);
-	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""),
-	   "a fill with HASHBELT_STALE returns ENOENT after the grace time");
-	advance(belt, 2 * TTL);
-	is_int(info_of(belt).entries, 0, "an entry whose grace time has ended is removed");
-	close(belt);
-}
-
-static void test_no_grace(void)
-{
-	int belt = new_belt(0);
-
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 1000);
-	ok(is_granted(STALE(belt)), "a fill in a belt without a grace time returns no stale value");
-	ok(is_filling(STALE(belt)),
-	   "a second fill in a belt without a grace time is told of the first");
-	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = 1000);
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 1000);
-	ok(STALE(belt).state == (HASHBELT_STALE | HASHBELT_GRANTED),
-	   "a grace time that is set applies to a value that is put");
-	SET(belt, .fields = HASHBELT_SET_GRACE);
-	is_int(info_of(belt).grace_ms, 0, "a belt's grace time can be set to 0");
-	close(belt);
-}
-
-/* A fill that takes a stale value does not wait. */
-static void test_stale_or_wait(void)
-{
-	int belt = graceful_belt(HASHBELT_DROP);
-	struct answer answer;
-
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 1000);
-	take(belt, KEY);
 	answer = ASK(belt, KEY, .how = HASHBELT_STALE, .wait_ms = HASHBELT_TTL_NEVER);
 	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
 	   "a fill with HASHBELT_STALE and a wait time returns the stale value at once");
+	advance(belt, GRACE);
+	answer = STALE(belt);
+	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""),
+	   "a fill with HASHBELT_STALE returns ENOENT after the grace time");
 	close(belt);
 }
 
@@ -913,8 +791,6 @@ int main(void)
 	test_in_time();
 	test_ahead();
 	test_grace();
-	test_no_grace();
-	test_stale_or_wait();
 	test_thousand(0, "clients that wait");
 	test_thousand(HASHBELT_STALE, "clients that take stale values");
 	ok(used_at_last(before),

@@ -684,6 +684,24 @@ static void test_pinned(__u64 before)
 	used_at_last(before);
 }
 
+#define EVICTING_PUTS	20000u	/* of 400 bytes each: twice the quota */
+
+/* At its owner's quota, a belt that evicts makes room. */
+static void test_evicting(void)
+{
+	unsigned int number, refused = 0;
+	int belt;
+
+	set_euid(ALICE);
+	belt = new_of(HASHBELT_EVICT);
+	set_euid(0);
+	for (number = 0; number < EVICTING_PUTS; number++)
+		refused += put_zeros(belt, number, 400, 0) != 0;
+	ok(!refused && info_of(belt).bytes > SHARE / 2 && info_of(belt).bytes <= SHARE,
+	   "a belt that evicts accepts twice the quota of its owner, and keeps at most all of it");
+	close(belt);
+}
+
 /* The number of belts */
 
 static unsigned int count_names(void)
@@ -1078,6 +1096,7 @@ int main(void)
 	test_owner();
 	used_at_last(before);
 	test_pinned(before);
+	test_evicting();
 	used_at_last(before);
 	test_reserve();
 	set_number("max_bytes", was[0]);

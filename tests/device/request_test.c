@@ -51,6 +51,40 @@ static void test_key_bytes(void)
 	close(belt);
 }
 
+/* The worker and the shrinker, which kunit calls itself */
+
+#define CROWD	200u	/* more requests than a put completes itself */
+
+static void test_crowd(void)
+{
+	int belt = asking_belt(NONE);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < CROWD; i++)
+		must_ask(belt, i, "key");
+	put_text(belt, "key", "value", 0);
+	set_blocking(belt, true);
+	for (i = 0; i < CROWD; i++)
+		wrong += read_completion(belt).cause != HASHBELT_BY_PUT;
+	set_blocking(belt, false);
+	ok(!wrong && !waiting(belt) && has_no_completion(belt),
+	   "a put completes each of 200 requests for its key once");
+	close(belt);
+}
+
+static void test_pressure(void)
+{
+	int belt = asking_belt(NONE);
+
+	must_ask(belt, 1, "one");
+	if (!write_line("/proc/sys/vm/drop_caches", "2"))
+		bail_out("drop_caches: %s", strerror(errno));
+	readable_at_last(belt);
+	ok(is_next_completion(belt, 1, HASHBELT_BY_PRESSURE, "") && !waiting(belt),
+	   "memory pressure ends a request and tells it");
+	close(belt);
+}
+
 /* Descriptors */
 
 /* A descriptor reads either the completions of its requests or the events of entries. */
@@ -241,6 +275,8 @@ int main(void)
 
 	alarm(600);
 	test_key_bytes();
+	test_crowd();
+	test_pressure();
 	test_modes();
 	test_ends();
 	test_destroy();

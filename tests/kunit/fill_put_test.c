@@ -306,8 +306,9 @@ static void expect_deed(struct kunit *test, u32 policy, bool present)
 		expect_late(test, token);
 	}
 	check_accounting(test, belt);
-	if (f->clients[0])
-		drop_client(f, 0);
+	before = version_of(belt, KEY);
+	drop_client(f, 0);
+	KUNIT_EXPECT_EQ(test, version_of(belt, KEY), before);
 	hashbelt_clear(belt);
 	expect_empty(test);
 }
@@ -397,6 +398,8 @@ static void a_renewed_lease_ends_when_that_says(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fill_key(f, KEY, false, &other), -EBUSY);
 	hashbelt_advance(belt, MS);
 	KUNIT_EXPECT_EQ(test, fill_key(f, KEY, false, &other), 0);
+	/* The next lease is not bound to this descriptor. */
+	drop_client(f, 0);
 	KUNIT_EXPECT_EQ(test, renew(f, token, 100), -ENOENT);
 	KUNIT_EXPECT_EQ(test, renew(f, other, HASHBELT_TTL_MAX_MS + 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, renew(f, other, 0), 0);
