@@ -1,5 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The worker of a belt, and what changes a belt as a whole: clearing, and moving its time. */
+/*
+ * The worker of a belt, and what changes a belt as a whole: clearing, and moving its time.
+ *
+ * A step is a batch of each kind of work: draining, unloading wheels that were replaced, sweeping,
+ * resizing the index, ending waits, and dropping or delivering events. A round makes steps until
+ * nothing is due that was due when it began. One task at a time makes rounds, under
+ * belt->round_lock: two would keep each other busy with the buckets that fall off meanwhile.
+ *
+ * - The worker gives way. It takes the lock only if no task holds it or waits for it, because a
+ *   task of low priority may hold it for any time, and the worker's thread serves other belts, too.
+ *   The task queues the worker again afterwards. A turn of the worker ends after TURN milliseconds;
+ *   the belt then goes to the end of its workqueue, which all belts of an account share.
+ * - A task that moves belt time (hb_advance()) waits for the lock, and makes a round to its end.
+ * - A task that changes the settings (hb_step_once()) makes one step. It competes with the worker
+ *   for the lock, so such tasks do not keep the worker from its rounds.
+ *
+ * If a task is killed while it waits for the lock, the worker does the work.
+ *
+ * On a belt without an account, a round that finds much due calls helpers: work items that each
+ * drain one shard at a time. They run only during the round, which waits for their end.
+ */
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
@@ -18,7 +38,7 @@
 /* Milliseconds for which the worker serves a belt before the user's other belts. */
 #define TURN	4
 
-/* Steps of a round after which helpers are called: as many batches of each shard are drained. */
+/* Steps that a round makes alone, each with a batch of each shard, before it calls helpers. */
 #define STEPS_ALONE	4
 
 /* Removes all entries; with @dead no entry is added any more. */
@@ -61,7 +81,7 @@ void hb_clear(struct hashbelt_belt *belt)
 }
 
 /*
- * Ends the use of a belt that others still hold. Its entries and events are gone, and every later
+ * Makes a belt dead that other tasks still have open: drops its entries and events. Every later
  * call on it returns -EIDRM. Context: may sleep.
  */
 void hb_kill(struct hashbelt_belt *belt)
@@ -71,7 +91,7 @@ void hb_kill(struct hashbelt_belt *belt)
 	hb_sleepers_wake(belt);
 	hb_clients_wake(belt);
 	hb_pollers_end(&belt->pollers);
-	/* No reader can take them any more. */
+	/* No reader can take the events any more. */
 	while (hb_event_drop_oldest(belt))
 		cond_resched();
 }
@@ -113,7 +133,7 @@ static bool unload_step(struct hb_shard *shard)
 
 	spin_lock(&shard->lock);
 	more = hb_wheel_unload(&shard->old, &shard->wheel, HB_BATCH);
-	/* Its nodes are on the list of those that are due. */
+	/* The nodes of the old wheel are due now. */
 	WRITE_ONCE(shard->next, 0);
 	if (!more) {
 		done = shard->old;
@@ -132,14 +152,14 @@ static void sweep_one(struct hashbelt_entry *entry, void *arg)
 		hb_take_out(shard, entry, HASHBELT_CLEARED, hb_clock_now(&shard->belt->clock));
 }
 
-/* Cleared entries are left. */
+/* True if the belt still has cleared entries. */
 static bool needs_sweep(struct hashbelt_belt *belt)
 {
 	bool needs = false;
 
 	if (!READ_ONCE(belt->unswept))
 		return false;
-	/* A clear from now on sets it again, or is seen below. */
+	/* A later clear sets it again; an earlier one is seen below. */
 	WRITE_ONCE(belt->unswept, false);
 	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
@@ -171,8 +191,8 @@ static bool sweep_step(struct hashbelt_belt *belt)
 }
 
 /*
- * Moves as many chains of an index that is being resized as a step may drain entries: much to drain
- * does not slow it down. True if there are more.
+ * Moves chains of an index that is being resized: as many as a step may drain entries, so that the
+ * index grows in time where much is due. True if there are more.
  */
 static bool resize_step(struct hashbelt_belt *belt)
 {
@@ -195,8 +215,8 @@ static bool resize_step(struct hashbelt_belt *belt)
 }
 
 /*
- * A bucket of the shard falls off by @until. The end of the round looks under the shard's lock, and
- * so sees an entry that another task puts there meanwhile.
+ * True if a bucket of the shard falls off by @until. A hint: run_rounds() looks again under the
+ * shard's lock, and so sees an entry that another task puts there meanwhile.
  */
 static bool is_due(const struct hb_shard *shard, u64 until)
 {
@@ -249,7 +269,7 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 
 /* Several tasks drain */
 
-/* The next shard that has something due, for one of the crew alone; NULL: there is none. */
+/* A shard that has something due, and that no other task of the crew gets. NULL: none is left. */
 static struct hb_shard *next_shard(struct hashbelt_belt *belt)
 {
 	struct hb_crew *crew = &belt->crew;
@@ -262,8 +282,8 @@ static struct hb_shard *next_shard(struct hashbelt_belt *belt)
 }
 
 /*
- * As many batches as there are shards, of a @shard that is this task's alone, and of those after
- * it. False: no shard is left, or the time is up.
+ * Drains as many batches as the belt has shards: of *@shard, which this task has got, and then of
+ * further ones. False: no shard is left, or the time is up.
  */
 static bool drain_some(struct hashbelt_belt *belt, struct hb_shard **shard)
 {
@@ -302,8 +322,8 @@ void hb_crew_init(struct hashbelt_belt *belt)
 }
 
 /*
- * The helpers that a belt may call. An account has one worker, whatever its belts have to do: with
- * more it would take the processor time of other users.
+ * Helpers that the belt may call. A belt with an account has none: they would take processor time
+ * of other users.
  */
 static unsigned int count_helpers(const struct hashbelt_belt *belt)
 {
@@ -313,8 +333,8 @@ static unsigned int count_helpers(const struct hashbelt_belt *belt)
 }
 
 /*
- * Helpers drain until nothing is due or jiffies are @end, each a shard at a time. So does this
- * task, and does the other work. No helper is at work when this returns. Under belt->round_lock.
+ * Drains with helpers until nothing is due or jiffies reach @end. This task does the other work
+ * between its batches. No helper runs any more when this returns. Under belt->round_lock.
  */
 static void drain_together(struct hashbelt_belt *belt, u64 until, unsigned long end)
 {
@@ -348,7 +368,7 @@ static bool fit_index(struct hashbelt_belt *belt)
 	return hb_resize(belt, demand);
 }
 
-/* Number of steps that complete all work but draining that there is now. */
+/* Steps that are enough for the work that there is now, draining excepted. */
 static u64 steps_ahead(struct hashbelt_belt *belt)
 {
 	u64 most = hb_index_bytes(&belt->index) / sizeof(struct hlist_head);
@@ -372,10 +392,10 @@ static bool must_stop(const unsigned long *end)
 }
 
 /*
- * Does all that is due when this begins, and then all other work that there is, or as much of it as
- * must_stop() allows, and at least a step. It comes to an end whatever is added meanwhile: by other
- * tasks, by entries that are reinserted and live for less time than this takes, or by the callback
- * of a module. True if there is more.
+ * Drains what is due when the round begins, and then does the other work that there is. Makes at
+ * least one step, and stops when must_stop() says so. It ends whatever is added meanwhile, by other
+ * tasks, by the callback of a module, or by entries that are reinserted for less time than the
+ * round takes. True if there is more.
  */
 static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 {
@@ -396,8 +416,8 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 }
 
 /*
- * Does the due work, as much as must_stop() allows, and sets the alarm for the next bucket. If
- * there may be more work, the worker is queued behind other work of its workqueue. Under
+ * Makes rounds until the index fits or must_stop() says so, and sets the alarm for the next bucket.
+ * If there may be more work, queues the worker behind the other work of its workqueue. Under
  * belt->round_lock.
  */
 static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
@@ -417,7 +437,7 @@ static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 		spin_unlock(&shard->lock);
 	}
 	hb_clock_wake_at(&belt->clock, next);
-	/* The index may not fit if it was not looked at. */
+	/* If it stopped, it did not look whether the index fits. */
 	if (more || stop)
 		hb_kick_worker(belt);
 }
@@ -427,12 +447,7 @@ static bool try_round(struct hashbelt_belt *belt)
 	return !atomic_read(&belt->movers) && mutex_trylock(&belt->round_lock);
 }
 
-/*
- * One task at a time runs rounds: two would keep each other busy with the buckets that fall off
- * meanwhile. The worker gives way to tasks that do the same work. It does not wait for them,
- * because a task of low priority may hold the lock for any time, and the worker serves other belts,
- * too. end_round() queues the worker again.
- */
+/* For the worker. False: it gives way to a task, whose end_round() queues it again. */
 static bool begin_round(struct hashbelt_belt *belt)
 {
 	if (try_round(belt))
@@ -456,8 +471,8 @@ static void end_round(struct hashbelt_belt *belt)
 }
 
 /*
- * As begin_round() for a task, to which the worker gives way. False: the task is being killed, and
- * the worker does the work.
+ * For a task, to which the worker gives way. False: the task is being killed, and the worker does
+ * the work.
  */
 static bool enter_round(struct hashbelt_belt *belt)
 {
@@ -472,9 +487,8 @@ static bool enter_round(struct hashbelt_belt *belt)
 }
 
 /*
- * One step, for a task that changes the settings; it drains what is due. The worker competes with
- * such a task, so that tasks that change settings again and again do not keep it from its rounds.
- * False as enter_round().
+ * Makes one step, for a task that changes the settings: it drains what is due. The worker does not
+ * give way. False as enter_round().
  */
 bool hb_step_once(struct hashbelt_belt *belt)
 {
