@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A get where it is not the common one: the entry that the index has was replaced or has expired;
- * an old value is wanted; the get touches. get.h has the common one. docs/design.md, "The atomic
- * word", says why a get takes no lock.
+ * The parts of a get that get.h does not inline: the entry in the index was replaced, cleared or
+ * has expired; an old value is wanted; the get touches. docs/design.md, "The atomic word", says why
+ * a get takes no lock. Entries that these functions return are the belt's, and valid under RCU.
  */
 #include "belt.h"
 #include "get.h"
@@ -11,7 +11,7 @@
 
 /*
  * Returns the version of an entry, or 0 if the entry is cleared. Waits while a put overwrites the
- * entry, which sleeps nowhere.
+ * entry; that put does not sleep.
  */
 static inline u64 see_version(const struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
@@ -21,7 +21,10 @@ static inline u64 see_version(const struct hashbelt_belt *belt, struct hashbelt_
 	return version > READ_ONCE(belt->floor) ? version : 0;
 }
 
-/* hb_find_in(), when @entry, which the index has, may not be what it returns. */
+/*
+ * The slow half of hb_find_in(). @entry, that of the key in the index, may be cleared, claimed, or
+ * past its deadline. Goes on from a replaced entry to the one that has replaced it.
+ */
 struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 				     struct hashbelt_entry *entry, u64 now, struct hb_seen *seen,
 				     u32 *gone)
@@ -68,8 +71,8 @@ static bool see_stale(const struct hashbelt_belt *belt, struct hashbelt_entry *e
 }
 
 /*
- * As hashbelt_find(), but also an entry in its grace time. The get ends with hb_hit_stale(),
- * to which it hands @seen.
+ * As hashbelt_find(), but also finds an entry in its grace time. The get ends with hb_hit_stale(),
+ * to which it passes @seen.
  */
 struct hashbelt_entry *hb_find_stale(struct hashbelt_belt *belt, const void *key,
 				     u32 key_len, u64 now, struct hb_seen *seen)
@@ -81,7 +84,7 @@ struct hashbelt_entry *hb_find_stale(struct hashbelt_belt *belt, const void *key
 	entry = hb_index_find(&belt->index, hash, key, key_len);
 	if (entry && see_stale(belt, entry, now, seen))
 		return entry;
-	/* A put takes an old value out before it puts the new one in, under the lock. */
+	/* A put unlinks an old value before it links the new one: only the lock shows neither. */
 	spin_lock(&shard->lock);
 	entry = hb_find_locked(shard, hash, key, key_len);
 	if (entry && !see_stale(belt, entry, now, seen))
@@ -137,9 +140,10 @@ static u64 set_deadline_locked(struct hb_shard *shard, struct hashbelt_entry *en
 }
 
 /*
- * Sets the deadline of an entry that was found under RCU. Returns as hb_node_move(): HB_ELSEWHERE,
- * too, if a put has overwritten the value. Where puts do that, only the lock tells. What the caller
- * has read of the entry before belongs to the deadline that was set.
+ * Sets the deadline of an entry that was found under RCU. Returns as hb_node_move(), and
+ * HB_ELSEWHERE if a put has overwritten the value since @seen. On a belt whose puts overwrite, only
+ * the shard's lock excludes that. So what the caller has read of the entry before belongs to the
+ * deadline that was set.
  */
 u64 hb_set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
 		    struct hb_seen seen)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A get in two steps, under RCU: hb_find() finds the entry of a key, and hb_hit() or hb_miss()
- * completes the get. The steps that almost every get takes are inlined; get.c has the others.
+ * A get has two steps, in one RCU read-side section: hb_find() finds the entry of a key, and
+ * hb_hit() or hb_miss() ends the get. Between them the caller reads the value. If hb_hit() returns
+ * false, the entry has changed meanwhile, and the get starts over.
+ *
+ * A get takes no lock and no reference: the entry is the belt's, and valid until rcu_read_unlock().
+ * The steps of almost every get are inlined here; get.c has the others.
  */
 #ifndef _HASHBELT_GET_H
 #define _HASHBELT_GET_H
@@ -38,8 +42,8 @@ int hb_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		   const struct hashbelt_item *item);
 
 /*
- * True if a put has not overwritten the entry since a reader has seen it: what the reader has read
- * of it meanwhile belongs together. Context: no lock; RCU or a reference to @entry.
+ * True if no put has overwritten the entry since the reader has seen it: all that the reader has
+ * read of it belongs together. Context: no lock; RCU or a reference to @entry.
  */
 static __always_inline bool hb_is_unchanged(const struct hashbelt_entry *entry,
 					    struct hb_seen seen)
@@ -49,7 +53,7 @@ static __always_inline bool hb_is_unchanged(const struct hashbelt_entry *entry,
 	return likely(READ_ONCE(entry->version) == seen.version);
 }
 
-/* As hashbelt_find() for the entry that the index has, or NULL. *@seen is for hb_hit(). */
+/* As hashbelt_find(); @entry: that of the key in the index, or NULL. *@seen is for hb_hit(). */
 static __always_inline struct hashbelt_entry *
 hb_find_in(struct hashbelt_belt *belt, u32 hash, struct hashbelt_entry *entry, u64 now,
 	   struct hb_seen *seen, u32 *gone)
@@ -85,9 +89,9 @@ hb_find(struct hashbelt_belt *belt, const u64 *key, u32 key_len, u64 now, struct
 }
 
 /*
- * The end of a hit, as hashbelt_hit(). @seen has the deadline, which is later than @now, and the
- * version of what was read, @item->flags included. The get is linearized at @now, or at its
- * refresh; what happens to the entry later does not matter.
+ * Ends a hit, as hashbelt_hit(). @seen: the deadline, which is later than @now, and the version to
+ * which the value and @item->flags belong. The get is linearized at @now, or at its refresh; later
+ * changes of the entry do not matter.
  */
 static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 				       struct hashbelt_item *item, u64 now, struct hb_seen seen)
@@ -97,7 +101,7 @@ static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbe
 			hb_mark_read(entry);
 		hb_count(belt, HASHBELT_STAT_HITS);
 	}
-	/* Otherwise the arguments would be loaded even where nothing traces. */
+	/* Otherwise the arguments would be loaded even if nothing traces. */
 	if (trace_hashbelt_get_enabled())
 		trace_hashbelt_get(belt->id, entry->data, entry->key_len, seen.version, 0);
 	item->value_len = entry->value_len;
@@ -105,13 +109,13 @@ static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbe
 	item->version = seen.version;
 }
 
-/* As hb_hit() without HASHBELT_AND_TOUCH. The address of @item is passed to no call. */
+/* As hb_hit(), without HASHBELT_AND_TOUCH. Passes @item to no call: it may be in registers. */
 static __always_inline bool hb_plain_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 					 struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
 	bool refreshes;
 
-	/* If it is set, no put overwrites the value from now on. */
+	/* If gets of the belt refresh, no put overwrites a value from now on. */
 	refreshes = READ_ONCE(belt->policy) & HASHBELT_REFRESH_ON_GET &&
 		    !(item->how & HASHBELT_NO_REFRESH);
 	item->flags = READ_ONCE(entry->flags);
@@ -126,7 +130,7 @@ static __always_inline bool hb_plain_hit(struct hashbelt_belt *belt, struct hash
 	return true;
 }
 
-/* As hashbelt_hit(). @seen: of the entry when it was found. */
+/* As hashbelt_hit(). @seen: from hb_find(). */
 static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 				   struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A put. Under the lock of the key's shard, one try compares the condition with the entry that is
- * there, charges the new entry, and replaces the old one or copies the value into it, or adds the
- * key. A try that lacks something, such as room, changes nothing: the put gets it without the lock,
- * and tries again. At its end, without the lock, the put finishes the requests that it has
- * completed.
+ * Puts, and the part that additions share with them.
+ *
+ * A put makes one or more tries. A try runs under the lock of the key's shard. It finds the present
+ * entry, checks the condition, and charges the new entry. Then it copies the value into the present
+ * entry (put_into()), puts the new entry in its place (replace()), or adds the key. At last it ends
+ * the fill lease of the key, and claims requests that wait for the key.
+ *
+ * A try that lacks room, chains or a grace period changes nothing and returns HB_RETRY_*.
+ * try_again() provides what was lacking, without the lock, for another try. After the last try,
+ * without the lock, the put finishes the requests that it has claimed.
  */
 #include <linux/kcsan-checks.h>
 #include <linux/preempt.h>
@@ -19,7 +24,10 @@
 #include "trace.h"
 #include "waits.h"
 
-/* Returns 0 if the conditions of a put, but HASHBELT_IF_LEASE, hold for the entry that is there. */
+/*
+ * Returns 0 if the conditions of a put hold for @old, the present entry or NULL.
+ * hb_fill_condition() checks HASHBELT_IF_LEASE.
+ */
 static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
 			 const struct hashbelt_item *item)
 {
@@ -37,13 +45,16 @@ static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt
 
 /* Charging, under the shard's lock */
 
-/* Bytes that a put adds to the usage that counts against the belt's limits. */
+/* Bytes that a put adds to the usage. */
 static s64 cost_of_put(const struct hashbelt_entry *old, const struct hashbelt_entry *new)
 {
 	return hb_cost(new) - (old ? hb_cost(old) : 0);
 }
 
-/* Charges a put, which ends the fill lease of its key. False: there is no room. */
+/*
+ * Charges a put. The room of the key's fill lease counts as free, because the put ends that. False:
+ * there is no room.
+ */
 static bool charge(struct hb_put *put, const struct hashbelt_entry *old)
 {
 	const struct hashbelt_entry *lease = NULL;
@@ -72,14 +83,14 @@ static void undo_charge(struct hb_put *put, const struct hashbelt_entry *old)
 /* Copying a value into the entry that is there, under the shard's lock */
 
 /*
- * The value of the put may be copied over that of @old: no task reads @old with a reference, no
- * event is to have the old value, and readers wait for a short copy only.
+ * True if the value of the put may be copied over that of @old: no task reads @old with a
+ * reference, no event is to have the old value, and readers wait for a short copy only.
  */
 static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
 				 const struct hashbelt_entry *new)
 {
 	lockdep_assert_held(&shard->lock);
-	/* The write that follows depends on the read of the last other reference. */
+	/* Control dependency: the copy comes after the read of @ref. */
 	return shard->belt->overwrites && old->value_len == new->value_len &&
 	       hb_span_of(new) <= HB_FINE_MAX && !((hb_hash_of(old) | new->hash) & HB_TAILED) &&
 	       refcount_read(&old->ref) == 1 && !hb_reports(shard->belt, HASHBELT_REPLACED);
@@ -102,16 +113,16 @@ static __always_inline void copy_value(u8 *to, const u8 *from, u32 len)
 }
 
 /*
- * Gives @old the version, the flags, the value and the deadline of @new. A seqlock whose sequence
- * is the version: a reader waits while that is 0, which takes no longer than the copy, and begins
- * anew if it has changed. Returns as hb_node_renew().
+ * Gives @old the version, the flags, the value and the deadline of @new. This is a seqlock whose
+ * sequence is the version: a reader waits while it is 0, which takes no longer than the copy, and
+ * starts over if it has changed. Returns as hb_node_renew().
  */
 static __always_inline u64 overwrite(struct hashbelt_entry *old, struct hashbelt_entry *new,
 				     u64 deadline, bool keep_time)
 {
 	u64 version = old->version, was;
 
-	/* Or on a real-time kernel a reader could wait for a task that does not run. */
+	/* On a real-time kernel a reader would otherwise wait for a preempted task. */
 	preempt_disable_nested();
 	kcsan_nestable_atomic_begin();
 	WRITE_ONCE(old->version, 0);
@@ -130,7 +141,7 @@ static __always_inline u64 overwrite(struct hashbelt_entry *old, struct hashbelt
 	return was;
 }
 
-/* The results of a put that has succeeded; @in: the entry in the belt. */
+/* Returns the results of a put that has succeeded; @in: the entry in the belt. */
 static __always_inline void return_put(struct hb_put *put, const struct hashbelt_entry *in)
 {
 	trace_hashbelt_put(put->shard->belt->id, in, 0);
@@ -139,8 +150,8 @@ static __always_inline void return_put(struct hb_put *put, const struct hashbelt
 }
 
 /*
- * Copies the value into @old. As for a refresh, a later deadline is only stored: the drain of the
- * bucket finds it. Returns as replace().
+ * Copies the value into @old; put->entry stays the caller's. As for a refresh, a later deadline is
+ * only stored: the drain of the bucket finds it. Returns as replace().
  */
 static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
 {
@@ -167,11 +178,12 @@ static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
 /* Inserting, under the shard's lock */
 
 /*
- * Gives @new the place of @old. @new is put behind @old before @old is claimed: a reader that finds
- * @old claimed goes on to @new, and a reader that comes before stops at @old.
+ * Gives @new the place of @old. @new is linked behind @old before @old is claimed: a reader that
+ * finds @old claimed goes on to @new, and an earlier reader stops at @old. True: the belt owns
+ * @new, and @old has left.
  *
- * Returns false if a reader was told meanwhile that @old has expired. Then no reader has found
- * @new, but readers may stand on it until the end of a grace period.
+ * False: a reader was told meanwhile that @old has expired. @new is the caller's again. No reader
+ * has found it, but readers may stand on it until a grace period ends.
  */
 static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 		    struct hashbelt_entry *new, u64 now, bool keep_time)
@@ -202,7 +214,7 @@ static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_come_back(shard, entry);
 }
 
-/* Puts the entry into the belt, in the place of @old or as a new key. Returns as replace(). */
+/* Links put->entry, in the place of @old or as a new key. Returns as replace(). */
 static bool insert(struct hb_put *put, struct hashbelt_entry *old)
 {
 	struct hb_shard *shard = put->shard;
@@ -230,8 +242,8 @@ static bool insert(struct hb_put *put, struct hashbelt_entry *old)
 }
 
 /*
- * Inserts an entry whose condition holds; @old: the entry that it replaces, or NULL. Returns an
- * outcome, or -EIDRM: the descriptor of the entry is closed.
+ * Makes a put whose condition holds; @old: the entry that it replaces, or NULL. Returns an outcome,
+ * or -EIDRM: the descriptor of the entry is closed. After HB_PUT_DONE the belt owns put->entry.
  */
 static __always_inline int charge_and_insert(struct hb_put *put, struct hashbelt_entry *old)
 {
@@ -272,7 +284,7 @@ static __always_inline struct hashbelt_entry *find_old(struct hb_put *put)
 	return hb_live(shard, old, put->now);
 }
 
-/* One try. */
+/* Makes one try. Returns an outcome, or an error. */
 static int try_put(struct hb_put *put)
 {
 	struct hashbelt_item *item = put->item;
@@ -301,8 +313,8 @@ static int try_put(struct hb_put *put)
 /* Tries, without the lock */
 
 /*
- * After a try: true if there is to be another. Else *@outcome is that of the put. Context: may
- * sleep.
+ * After a try: provides what it lacked. True: try again. False: *@outcome is that of the put.
+ * Context: may sleep.
  */
 static noinline bool try_again(struct hb_put *put, int *outcome)
 {
@@ -317,8 +329,8 @@ static noinline bool try_again(struct hb_put *put, int *outcome)
 		break;
 	case HB_RETRY_EXPIRED:
 		/*
-		 * The entry goes to another place in the index, from where readers that stand on
-		 * it would go on.
+		 * The next try links the entry elsewhere. Readers that stand on it now would go on
+		 * from there.
 		 */
 		synchronize_rcu();
 		*outcome = 0;
@@ -330,8 +342,8 @@ static noinline bool try_again(struct hb_put *put, int *outcome)
 }
 
 /*
- * Before the first try. An eviction ahead needs the entry after the put, so the put takes a
- * reference.
+ * Before the first try. hb_evict_ahead() needs the entry after the put, so the put takes a
+ * reference for it.
  */
 static void begin(struct hb_put *put, struct hashbelt_belt *belt)
 {
@@ -352,7 +364,7 @@ static noinline void count_failure(struct hashbelt_belt *belt, const struct hb_p
 		hb_count(belt, HASHBELT_STAT_REFUSED);
 }
 
-/* After the last try. If the put has failed, frees an entry that was to go into the belt. */
+/* After the last try. Unless the put has succeeded, frees an HB_PUT_ENTRY. */
 static void end(struct hb_put *put, int outcome)
 {
 	struct hashbelt_belt *belt = put->shard->belt;
@@ -380,8 +392,8 @@ static void end(struct hb_put *put, int outcome)
  * @belt:	the belt
  * @put:	@entry, with its hash, @item, @compute and @mode
  *
- * Of an HB_PUT_ENTRY the belt is the owner afterwards, also if the put fails, unless the outcome is
- * HB_PUT_COPIED; of an HB_PUT_COPY the caller. Context: may sleep. Return: HB_PUT_*; errors as
+ * Takes over an HB_PUT_ENTRY, and frees it if the put fails; after HB_PUT_COPIED it is the caller's
+ * again. An HB_PUT_COPY stays the caller's. Context: may sleep. Return: HB_PUT_*; errors as
  * hashbelt_put(), and as @compute.
  */
 int hb_put_run(struct hashbelt_belt *belt, struct hb_put *put)
