@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hash index.
+ * The hash index. The belt owns the entries in it; the lock of an entry's shard protects its chain.
  *
- * The upper bits of the hash choose the chain, as they choose the shard whose lock protects it. So
- * a chain belongs to one shard in a table of any size, and the chains of two tables for the same
- * range of hashes lie together. A place in a scan is therefore a hash, and means the same before
- * and after a resize.
+ * The upper bits of the hash choose the chain, as they choose the shard. So a chain belongs to one
+ * shard in a table of any size, and tables of all sizes have their chains in the same order of
+ * hashes. A place in a scan is therefore a hash, and means the same before and after a resize.
  *
  * A resize runs beside readers and writers. hb_index_resize() links a new table behind the old one;
- * from then on entries are inserted there. hb_index_move() moves one chain of the old table at a
- * time under its shard's lock. After the last chain the new table takes the old one's place, and
- * the old one is freed after a grace period.
+ * from then on entries are inserted there. hb_index_move() moves the chains of the old table one by
+ * one, each under its shard's lock. After the last chain the new table takes the place of the old
+ * one, which is freed after a grace period.
  *
- * The ghosts of a table that has its own are forgotten with it. A belt that is full, and evicts,
+ * A table that has ghosts of its own takes them along when it is freed. A full belt that evicts
  * keeps its table.
  */
 #include <linux/jiffies.h>
@@ -20,7 +19,7 @@
 #include "index.h"
 #include "memory.h"
 
-/* After an allocation has failed each put would try again. */
+/* Jiffies without another attempt after an allocation has failed: each put would try. */
 #define RETRY_AFTER	DIV_ROUND_UP(HZ, 10)
 
 static size_t table_size(unsigned int bits, unsigned int ghost_bits)
@@ -106,7 +105,7 @@ void hb_index_destroy(struct hb_index *index)
 	}
 }
 
-/* The memory of the index, a table that is being filled included. */
+/* The memory of the index, including a table to which entries are moved. */
 size_t hb_index_bytes(struct hb_index *index)
 {
 	struct hb_table *table;
@@ -132,9 +131,10 @@ bool hb_index_is_moving(struct hb_index *index)
 }
 
 /*
- * Links a table of 1 << @bits chains behind the present one, which stays until then, because
- * hb_index_move() replaces only a table that has a next one. Under index->resize_lock. Returns 0,
- * or why there is no memory for the table, or was none a moment ago.
+ * Allocates a table of 1 << @bits chains, and links it behind the present one. Meanwhile that is
+ * not replaced, because hb_index_move() replaces only a table that has a next one. Under
+ * index->resize_lock. Returns 0, or the error of the allocation, or of one that failed less than
+ * RETRY_AFTER ago.
  */
 static int resize(struct hb_index *index, unsigned int bits)
 {
@@ -157,9 +157,9 @@ static int resize(struct hb_index *index, unsigned int bits)
 
 /*
  * Begins to give the index 1 << @bits chains. Does nothing if a resize is under way, or if there is
- * no memory, or was none a moment ago: the index works with longer chains. The caller has the
- * worker call hb_index_move() until hb_index_moving() returns HB_INDEX_END. Returns true if it has
- * begun. Context: may sleep.
+ * no memory, or was none a moment ago: the index works with longer chains. True: it has begun, and
+ * the caller queues the worker, which calls hb_index_move() until hb_index_moving() returns
+ * HB_INDEX_END. Context: may sleep.
  */
 bool hb_index_resize(struct hb_index *index, unsigned int bits)
 {
@@ -178,10 +178,10 @@ bool hb_index_resize(struct hb_index *index, unsigned int bits)
 }
 
 /*
- * As hb_index_resize(), for a task that cannot go on with the chains that there are: it waits for a
- * task that allocates a table. Returns 0 if the index has 1 << @bits chains, or will have other
- * ones; -ENOSPC: it has the most that there may be; -EINTR: the task is being killed; or why there
- * is no memory. Context: may sleep.
+ * As hb_index_resize(), for a task that needs more chains than there are: waits for another task
+ * that allocates a table. Returns 0 if the index has 1 << @bits chains, or entries are being moved;
+ * -ENOSPC: it has the most chains that it may have; -EINTR: the task is being killed; or the error
+ * of the allocation. Context: may sleep.
  */
 int hb_index_enlarge(struct hb_index *index, unsigned int bits)
 {
@@ -198,8 +198,8 @@ int hb_index_enlarge(struct hb_index *index, unsigned int bits)
 }
 
 /*
- * A hash of the chain that is to be moved next, whose lock hb_index_move() needs; HB_INDEX_END:
- * none. Context: one resizer at a time.
+ * A hash of the chain that is to be moved next; hb_index_move() needs the lock of its shard.
+ * HB_INDEX_END: none. Context: one resizer at a time.
  */
 u64 hb_index_moving(struct hb_index *index)
 {
@@ -230,9 +230,9 @@ static struct hlist_node *before(struct hlist_head *chain, struct hlist_node *no
 }
 
 /*
- * Moves the last entry of a chain into the new table. It must be the last: a reader at this entry
- * goes on in the new chain, and has seen all of the old chain already. The entry is in the new
- * chain before it leaves the old one, so a reader can find it at any moment.
+ * Moves the last entry of a chain into the new table. A reader at this entry goes on in the new
+ * chain. It has missed nothing, because the entry was the last of the old chain. The entry is in
+ * the new chain before it leaves the old one, so readers find it at any moment.
  */
 static void move_last(struct hlist_node *node, struct hb_table *to)
 {
@@ -252,9 +252,10 @@ static void move_last(struct hlist_node *node, struct hb_table *to)
 }
 
 /*
- * The index goes on with a table that has ghosts of its own. A later one that has the index's again
- * must not find ghosts of keys that have come back since. No task writes them any more: it would
- * have begun before the new table was linked, and the mover has taken each lock since then.
+ * Clears the index's ghosts when a table with ghosts of its own takes over. A later table may use
+ * the index's again, and must not find ghosts of keys that have come back since. No task writes
+ * them any more: a task that does found the old table, under its shard's lock, before the new one
+ * was linked, and the mover has taken each lock since.
  */
 static void forget_ghosts(struct hb_index *index)
 {
@@ -266,8 +267,8 @@ static void forget_ghosts(struct hb_index *index)
 
 /*
  * Moves the chain that hb_index_moving() named, or its last HB_INDEX_MOVES entries: a chain may be
- * as long as entries could be put while there was no memory for a larger table. Context: the lock
- * of that chain; one resizer at a time.
+ * long if there was no memory for a larger table. Context: the lock of the chain's shard; one
+ * resizer at a time.
  */
 void hb_index_move(struct hb_index *index)
 {
@@ -291,7 +292,7 @@ void hb_index_move(struct hb_index *index)
 	queue_rcu_work(index->wq, &table->free);
 }
 
-/* Adds an entry whose key is not in the index. Context: the lock of its hash. */
+/* Adds an entry whose key is not in the index. Context: the lock of its shard. */
 void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry)
 {
 	rcu_read_lock();
@@ -301,8 +302,8 @@ void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry)
 }
 
 /*
- * Visits the chains of a table for the 1 << (32 - bits) hashes around @place, but no entry whose
- * hash is less than @place: chains of a table that has shrunk reach back to hashes that the scan
+ * Visits the chains of a table for the 1 << (32 - bits) hashes around @place. Skips entries whose
+ * hash is less than @place: after the index has shrunk, a chain may begin with hashes that the scan
  * has visited.
  */
 static void scan_table(struct hb_table *table, u64 place, unsigned int bits,

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Limbo: where an entry that left its belt waits until no reader can use it any more. */
+/*
+ * Limbo: where an entry that left its belt waits until no reader can use it any more.
+ *
+ * An entry in limbo still has the belt's reference. A work item of the shard drops it after a grace
+ * period; the memory is freed then, unless another task has a reference. One such grace period with
+ * its run of the work item is a round. Entries that arrive during a round wait for the next one.
+ */
 #include <linux/sched.h>
 
 #include "belt.h"
@@ -57,7 +63,7 @@ static int wait_for_rounds(struct hashbelt_belt *belt)
 	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
 		shard->awaited = shard->rounds;
-		/* If its grace period has not begun, an entry leaves after the present round. */
+		/* Entries on @limbo wait for the round after the present one. */
 		if (shard->in_limbo)
 			shard->awaited += list_empty(&shard->limbo) ? 1 : 2;
 		spin_unlock(&shard->lock);
@@ -71,10 +77,10 @@ static int wait_for_rounds(struct hashbelt_belt *belt)
 }
 
 /*
- * Waits until the entries that are in limbo now are freed. This starts no grace period of its own,
- * so it costs other tasks nothing, however many tasks call it. One task waits for the rounds. The
- * others wait for flush->lock, so a round wakes one task. Returns 0; -EINTR: the caller is being
- * killed. Context: may sleep; no lock is held.
+ * Waits until the entries that are in limbo now are freed. Starts no grace period of its own, so it
+ * costs other tasks nothing, however many tasks call it. One task waits for the rounds, and the
+ * others for flush->lock, so a round wakes one task. Returns 0; -EINTR: the caller is being killed.
+ * Context: may sleep.
  */
 int hb_limbo_flush(struct hashbelt_belt *belt)
 {
@@ -86,7 +92,7 @@ int hb_limbo_flush(struct hashbelt_belt *belt)
 		return 0;
 	if (mutex_lock_killable(&flush->lock))
 		return -EINTR;
-	/* If @ended is larger, another task began its flush after this call, and has ended it. */
+	/* If @ended is larger, another task has begun and ended a flush since this call began. */
 	if (flush->ended <= begun) {
 		WRITE_ONCE(flush->begun, flush->begun + 1);
 		err = wait_for_rounds(belt);

@@ -11,7 +11,7 @@ void hb_limbo_free(struct work_struct *work);
 int hb_limbo_flush(struct hashbelt_belt *belt);
 bool hb_is_in_limbo(struct hashbelt_belt *belt);
 
-/* Frees an unlinked entry when no reader can use it any more. Under the shard's lock. */
+/* Takes over the belt's reference to an unlinked entry. Under the shard's lock. */
 static inline void hb_limbo_enter(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);

@@ -3,6 +3,10 @@
  * The queue of a belt's events. docs/design.md, "Events", says which events stay charged to the
  * belt's limits, and what is dropped.
  *
+ * An event is an entry that has left the belt, or a proxy of one that stays. The queue owns it. A
+ * reader that takes events owns them until it gives them back: to be freed (hb_settle_events()), or
+ * to be queued again (hb_return_events()).
+ *
  * Lock order: a shard's lock, queue->lock, usage->lock.
  */
 #include <linux/poll.h>
@@ -14,8 +18,8 @@
 #include "usage.h"
 
 /*
- * An entry that is evicted because memory is short must give its memory back: beyond so many bytes
- * held by such events, its event is lost.
+ * Most bytes of events of entries that were evicted because memory is short. Such entries must give
+ * their memory back, so further events of them are lost.
  */
 #define PRESSED_MAX	(1024 * 1024)
 
@@ -29,7 +33,7 @@ static bool is_proxy(const struct hashbelt_entry *event)
 	return !event->key_len;
 }
 
-/* A proxy counts with its entry, which may have no other reference. */
+/* A proxy counts with its entry, of which it may have the last reference. */
 static size_t memory_of(struct hashbelt_entry *event)
 {
 	size_t size = hb_entry_size(event);
@@ -54,7 +58,7 @@ static bool stays_charged(const struct hashbelt_entry *event)
 	return !is_proxy(event) && hb_stays_charged(hb_reason(word_of(event)));
 }
 
-/* Counts an event that stays charged to the belt's limits, or with @sign -1 ends that. */
+/* Counts an event among those that stay charged, or with @sign -1 no longer. False: it does not. */
 static bool count_kept(struct hb_queue *queue, const struct hashbelt_entry *event, int sign)
 {
 	lockdep_assert_held(&queue->lock);
@@ -79,7 +83,7 @@ static void count_lost(struct hashbelt_belt *belt)
 	hb_count(belt, HASHBELT_STAT_EVENTS_LOST);
 }
 
-/* Drops the oldest event; the worker will free it. */
+/* Moves the oldest event to those that the worker frees. False: there is none. */
 static bool drop_oldest(struct hashbelt_belt *belt)
 {
 	struct hb_queue *queue = &belt->queue;
@@ -95,7 +99,7 @@ static bool drop_oldest(struct hashbelt_belt *belt)
 	return true;
 }
 
-/* Events in flight count: otherwise a reader that holds many could take more. */
+/* Events in flight count: a reader that has many must not make room for more. */
 static bool is_too_long(const struct hb_queue *queue)
 {
 	return queue->waiting.count + queue->in_flight > queue->max_events ||
@@ -128,10 +132,10 @@ static u64 trim_queue(struct hashbelt_belt *belt)
 }
 
 /*
- * A queue that takes more than its limit drops a batch, and takes an event that is not larger than
- * these together. So it exceeds the limit by one event at most, or by as much as that was lowered,
- * however many small events a large one displaces. True if @event is queued. @trimmed: returned,
- * bytes that were dropped.
+ * A queue above its limit drops a batch first, and then takes only an event that is not larger than
+ * the batch was. So it exceeds the limit by at most one event, or by as much as the limit was
+ * lowered, and a large event does not drop thousands of small ones under the lock. True: @event is
+ * queued, and the queue owns it. @trimmed: returned, bytes that were dropped.
  */
 static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now,
 		      u64 *trimmed)
@@ -155,8 +159,8 @@ static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, 
 }
 
 /*
- * Queues an event; under the lock of its key's shard. False: it was lost at once, and stays the
- * caller's. If there are too many events then, the worker drops them.
+ * Queues an event, which the queue owns then. False: it was lost at once, and stays the caller's.
+ * The worker drops events that are still too many. Under the lock of its key's shard.
  */
 bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now)
 {
@@ -171,7 +175,7 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 		event->sequence = sequence;
 	} else {
 		count_lost(belt);
-		/* It gives back the charge that it was to keep. */
+		/* Its entry was not uncharged, because the event was to keep the charge. */
 		if (stays_charged(event))
 			hb_uncharge(belt, event);
 	}
@@ -181,7 +185,7 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 	return queued;
 }
 
-/* Queues the event of an entry that has expired and lives on; under its shard's lock. */
+/* Queues the event of an entry that is reinserted: a proxy. Under the lock of its shard. */
 void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now)
 {
 	struct hb_queue *queue = &belt->queue;
@@ -208,7 +212,7 @@ void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 	hashbelt_entry_put(belt, proxy);
 }
 
-/* The entry that an event is about, valid as long as the event is. */
+/* Returns the entry that an event is about; it is valid as long as the event is. */
 struct hashbelt_entry *hb_event_entry(struct hashbelt_entry *event)
 {
 	struct hashbelt_entry *entry = event;
@@ -261,9 +265,11 @@ const void *hb_describe_event(struct hashbelt_entry *event, struct hashbelt_even
  *		hb_return_events()
  * @room:	bytes that their records may take in all
  * @most:	most events to take
- * @hold:	the caller may hold them for long: they stay charged to the belt's limits. The same
- *		value is passed when they are given back
- * @lost:	returned: number of events lost since a reader was told of lost ones
+ * @hold:	the caller may hold them for long, so they stay charged to the belt's limits. The
+ *		caller passes the same value when it gives them back
+ * @lost:	returned: events lost since the last call that returned events
+ *
+ * The caller owns the events then.
  *
  * Return: 0; -EAGAIN if there is none; -EMSGSIZE if the record of the first takes more than @room.
  */
@@ -297,8 +303,8 @@ int hb_take_events(struct hashbelt_belt *belt, struct hb_fifo *events, size_t ro
 }
 
 /*
- * Counts @count of the taken events as read. The caller calls this when the reader has them: a
- * counter that rose when they were taken would have to decrease when some are returned unread.
+ * Counts @count of the taken events as read, after the reader has got them. If taking them counted,
+ * the counter would have to decrease when some are returned unread.
  */
 void hb_count_read(struct hashbelt_belt *belt, u64 count)
 {
@@ -306,8 +312,8 @@ void hb_count_read(struct hashbelt_belt *belt, u64 count)
 }
 
 /*
- * Puts a few events, the last one first, at the head. True if there are too many now, because the
- * limits were lowered.
+ * Puts a batch of events, the last one first, at the head of the queue. True if there are too many
+ * events now, because the limits were lowered.
  */
 static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool held)
 {
@@ -318,7 +324,7 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 	spin_lock(&queue->lock);
 	queue->in_flight -= batch->count;
 	while ((event = hb_fifo_pop(batch))) {
-		/* It is charged again, even beyond a limit. */
+		/* Charges it again, even beyond a limit. */
 		if (!held && count_kept(queue, event, 1))
 			hb_usage_change(belt, 1, hb_cost(event));
 		hb_fifo_push(&queue->waiting, event);
@@ -329,10 +335,10 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 }
 
 /*
- * Puts taken events back at the head, in order; @events is empty afterwards. Works in batches, the
- * last events first, so that the lock is not held for long. @held: as for hb_take_events().
- * @read: they were counted as read, and are not acknowledged. @lost: number of lost events that are
- * to be reported again. Context: may sleep.
+ * Puts taken events back at the head of the queue, in their order; @events is empty afterwards, and
+ * the queue owns them. Works in batches, the last events first, so that the lock is not held for
+ * long. @held: as for hb_take_events(). @read: they were counted as read, and not acknowledged.
+ * @lost: lost events that the next reader is to be told of. Context: may sleep.
  */
 void hb_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
 		      u64 lost, bool read)
@@ -358,13 +364,16 @@ void hb_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool h
 		too_long = return_batch(belt, &batch, held);
 		cond_resched();
 	}
-	/* hb_kill() may have dropped the queue before: no reader can take them any more. */
+	/* hb_kill() may have emptied the queue before, and no reader can take events any more. */
 	while (READ_ONCE(belt->dead) && hb_event_drop_oldest(belt))
 		cond_resched();
 	wake_readers(belt, too_long);
 }
 
-/* Frees an event that is not charged any more, when no reader stands on it. */
+/*
+ * Frees an event that is not charged any more: through limbo, because readers may stand on it. No
+ * reader stands on a proxy.
+ */
 static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 {
 	if (!is_proxy(event)) {
@@ -376,8 +385,8 @@ static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 }
 
 /*
- * Frees events that were taken. @held: as hb_take_events() was told. @events is empty
- * afterwards, and none of them is valid any more. Context: may sleep.
+ * Frees taken events. @events is empty afterwards, and the events are not valid any more. @held: as
+ * for hb_take_events(). Context: may sleep.
  */
 void hb_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held)
 {
@@ -396,7 +405,7 @@ void hb_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool h
 	}
 }
 
-/* Drops the oldest event to make room. False: there is none. */
+/* Drops the oldest event, to make room. False: there is none. */
 bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 {
 	bool dropped;
@@ -409,7 +418,7 @@ bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 	return dropped;
 }
 
-/* Drops and frees a batch of the surplus events, for each shard. True if there are more. */
+/* Drops and frees surplus events: as many batches as there are shards. True if there are more. */
 static bool drop_step(struct hashbelt_belt *belt)
 {
 	unsigned int budget = HB_BATCH << belt->shard_bits;
@@ -462,7 +471,7 @@ bool hb_queue_step(struct hashbelt_belt *belt)
 	return more;
 }
 
-/* Frees the events of a belt that is not used any more. */
+/* Frees all events of a belt that no task uses any more. */
 void hb_event_free_all(struct hashbelt_belt *belt)
 {
 	struct hb_fifo *events = &belt->queue.waiting;

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A shard: how writers find, link, count and unlink entries under its lock. */
+/*
+ * A shard: how writers find, link, count and unlink entries under its lock.
+ *
+ * An entry comes into the belt by hb_index_insert(), hb_shard_link() and hb_schedule(). From then
+ * on the belt owns it. To leave, it is claimed and taken off its wheel. hb_leave() then takes it
+ * out of the index, uncharges it, and passes it to the queue of events or to limbo, which own it
+ * then. A reader may still use it until a grace period ends.
+ */
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
@@ -43,7 +50,7 @@ u64 hb_interval(struct hashbelt_belt *belt)
 
 /* Counting, linking and unlinking, under the shard's lock */
 
-/* Counts an entry that has its version and is attached to its client. */
+/* Counts a new entry, which has its version and is attached to its client. */
 void hb_shard_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);
@@ -73,7 +80,7 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 
 	lockdep_assert_held(&shard->lock);
 	hb_shard_count(shard, -1);
-	/* An eviction may skip this shard. */
+	/* Evictions skip an empty shard. */
 	if (unlikely(!shard->count)) {
 		WRITE_ONCE(shard->nearest[HB_PLAIN], HB_NOTHING);
 		WRITE_ONCE(shard->nearest[HB_LEASES], HB_NOTHING);
@@ -88,9 +95,10 @@ void hb_shard_unlink(struct hb_shard *shard, struct hashbelt_entry *entry)
 }
 
 /*
- * Charges an entry of another kind than HB_ENTRY, whose key is absent, and puts it into the index;
- * the caller puts it on the wheel. @room, reserved for it, is used up. Under the shard's lock.
- * -ENOSPC: there is no room; -EIDRM: the client is closed, or the belt is destroyed.
+ * Charges an entry of another kind than HB_ENTRY, whose key is absent, and puts it into the index.
+ * The belt owns it then; the caller puts it on the wheel. Uses up @room, which is reserved for it.
+ * Under the shard's lock. -ENOSPC: there is no room; -EIDRM: the client is closed, or the belt is
+ * destroyed. After an error the entry is the caller's.
  */
 int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 deadline,
 		    struct hb_room *room)
@@ -118,7 +126,7 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 	return 0;
 }
 
-/* Puts an entry on the wheel, and has the worker look at it in time. */
+/* Puts an entry on its wheel, and has the worker woken in time for its bucket. */
 void hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	/* A claimed request still has its deadline in the word. */
@@ -134,14 +142,14 @@ void hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	hb_clock_wake_at(&shard->belt->clock, next);
 }
 
-/* A claimed entry of this kind and reason becomes an event of its belt. */
+/* True if a claimed entry of this kind and reason becomes an event of its belt. */
 static bool is_reported(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
 	return hb_ops(entry)->reported &&
 	       hb_reports(belt, hb_reason(atomic64_read(&entry->node.deadline)));
 }
 
-/* A claimed entry, out of the index, becomes an event or goes to limbo. */
+/* Passes a claimed entry that is out of the index to the queue of events or to limbo. */
 static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_entry *entry,
 					u64 now)
 {
@@ -153,8 +161,9 @@ static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_
 }
 
 /*
- * An entry that was live, is claimed, off its wheel and out of the index becomes an event, or goes
- * to limbo. It is no longer counted, and @by, which has replaced it and taken over its charge, is.
+ * For an entry that was live, and is claimed as replaced, off its wheel and out of the index:
+ * counts @by in its place, which has taken over its charge, and passes it to the queue of events or
+ * to limbo.
  */
 void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry,
 		       struct hashbelt_entry *by, u64 now)
@@ -170,7 +179,7 @@ void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry,
 	leave_place(shard, entry, now);
 }
 
-/* Uncharges an entry, unless its room is for the next lease. */
+/* Uncharges an entry that leaves. The room of a lease goes to @room, for the first waiter. */
 static void free_room(struct hashbelt_belt *belt, const struct hashbelt_entry *entry,
 		      struct hb_room *room)
 {
@@ -184,7 +193,10 @@ static void free_room(struct hashbelt_belt *belt, const struct hashbelt_entry *e
 		hb_uncharge(belt, entry);
 }
 
-/* A claimed entry that is off its wheel leaves the index and the belt. */
+/*
+ * Takes a claimed entry that is off its wheel out of the index, and passes it to the queue of
+ * events or to limbo. The caller may use it until it drops the shard's lock.
+ */
 void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -201,14 +213,14 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 			   hb_ghost(hb_hash_of(entry), hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
 	if (hb_is_cleared(belt, entry))
-		/* It ends as cleared, however it was claimed; the clear has uncharged it. */
+		/* Whatever it was claimed for, it leaves as cleared. The clear has uncharged it. */
 		atomic64_set(&entry->node.deadline,
 			     (word & ~HB_REASON) | HASHBELT_CLEARED);
 	else if (!hb_stays_charged(hb_reason(word)) || !is_reported(belt, entry))
 		free_room(belt, entry, &room);
 	hb_shard_unlink(shard, entry);
 	leave_place(shard, entry, now);
-	/* A spinlock is an RCU read-side section: the entry is not freed before unlock. */
+	/* A spinlock is an RCU read-side section: the entry is not freed before the unlock. */
 	if (unlikely(hb_ops(entry)->left)) {
 		hb_ops(entry)->left(shard, entry, now, &room);
 		hb_room_release(belt, &room);
@@ -235,7 +247,7 @@ static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 	hb_schedule(shard, entry, now);
 }
 
-/* An entry that is claimed as expired, and off its wheel, is reinserted or leaves. */
+/* Reinserts an entry that is claimed as expired and off its wheel, or lets it leave. */
 void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -257,8 +269,8 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 }
 
 /*
- * Expires an entry that is past its deadline before the worker does. False: it is not, was cleared,
- * or would live on.
+ * Expires an entry that is past its deadline, before the worker does. False: it is not past that,
+ * is cleared, or would be reinserted.
  */
 bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
@@ -279,7 +291,7 @@ unsigned int hb_expire_drained(struct hb_shard *shard, struct hb_drain_result *r
 
 	lockdep_assert_held(&shard->lock);
 	list_for_each_entry_safe(entry, next, &result->expired, node.slot) {
-		/* Limbo and the queue use its words. */
+		/* Limbo and the queue use the words of @slot. */
 		list_del_init(&entry->node.slot);
 		hb_expire(shard, entry, now);
 		expired++;
@@ -289,7 +301,10 @@ unsigned int hb_expire_drained(struct hb_shard *shard, struct hb_drain_result *r
 
 /* Finding, under the shard's lock */
 
-/* The entry of a key, whatever its deadline, or NULL; @hash has the kind. */
+/*
+ * Returns the entry of a key, whatever its deadline, or NULL; @hash has the kind. The entry stays
+ * the belt's, and is valid while the lock is held.
+ */
 struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const void *key,
 				      u32 key_len)
 {
@@ -302,7 +317,7 @@ struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const vo
 	return entry;
 }
 
-/* hb_live(), when the entry may not be live. */
+/* The slow half of hb_live(): the entry may not be live. */
 struct hashbelt_entry *hb_live_again(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
@@ -321,9 +336,9 @@ struct hashbelt_entry *hb_live_again(struct hb_shard *shard, struct hashbelt_ent
 }
 
 /*
- * The entry of a key as a writer must see it. An entry that is cleared or has expired is taken out
- * here and now, before whatever the writer does. On a belt that reinserts, an entry that has
- * expired gets a new deadline, and is returned.
+ * As hb_find_locked(), but returns only an entry that has a value. Takes out an entry that is
+ * cleared or has expired, so that its event comes before what the writer does. On a belt that
+ * reinserts, an expired entry gets a new deadline and is returned.
  */
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now)
@@ -332,7 +347,7 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 	return hb_live(shard, hb_find_locked(shard, hash, key, key_len), now);
 }
 
-/* The entry of a key, if it has a value. Changes nothing. */
+/* Returns the entry of a key if it has a value now, or NULL. Changes nothing. */
 struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
 			       u64 now)
 {
@@ -364,7 +379,7 @@ void hb_list_add(struct hb_listing *listing, void *head, u32 head_size,
 	memcpy(record + head_size, entry->data, data);
 }
 
-/* A step over one chain. Returns the next place. */
+/* A step of hb_list() over one chain. Returns the next place. */
 u64 hb_list_chain(struct hb_listing *listing, u64 place)
 {
 	struct hb_shard *shard = hb_shard_of(listing->belt, place);
@@ -414,9 +429,8 @@ int hb_list(struct hb_listing *listing, u64 *cursor, u64 end,
 /* The levels of the wheel, and the size of the index */
 
 /*
- * Makes the levels of one of a shard's wheels that deadlines @ahead of now need, nanoseconds. If
- * there is no memory for a level, entries wait on a finer one and are looked at more often: no
- * error.
+ * Makes the levels that one of a shard's wheels needs for deadlines @ahead of now, nanoseconds. No
+ * memory for a level is no error: entries wait on a finer one, and are requeued more often.
  */
 void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct hb_wheel *wheel,
 		    u64 ahead)
@@ -447,9 +461,9 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct h
 }
 
 /*
- * The number of entries for which the index needs chains: as if each shard had as many as the
- * fullest one. A put enlarges the index when its shard is crowded, so a smaller number here would
- * shrink what the puts enlarge. *@sum is the number of entries.
+ * The number of entries for which the index needs chains, as if each shard had as many as the
+ * fullest one. A put enlarges the index when its own shard is crowded, so with a smaller number the
+ * worker would shrink what puts enlarge. *@sum: returned, the number of entries.
  */
 u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum)
 {
@@ -475,8 +489,9 @@ unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
 }
 
 /*
- * As hb_bits_for(), but one step of HB_RESIZE_MOST at most from what there is, because the entries
- * of one chain of the smaller table are handled in one go.
+ * As hb_bits_for(), but at most HB_RESIZE_MOST from the present number. During a resize a scan
+ * visits a chain of the smaller table, and those of the larger one for the same hashes, in one
+ * critical section.
  */
 static unsigned int next_bits(struct hashbelt_belt *belt, u64 entries)
 {
@@ -485,7 +500,7 @@ static unsigned int next_bits(struct hashbelt_belt *belt, u64 entries)
 	return clamp(hb_bits_for(belt, entries), is - min(is, HB_RESIZE_MOST), is + HB_RESIZE_MOST);
 }
 
-/* Begins to resize the index for @entries. False: nothing to do, or no memory. */
+/* Begins to resize the index for @entries. False: there is no need, or no memory. */
 bool hb_resize(struct hashbelt_belt *belt, u64 entries)
 {
 	return hb_index_resize(&belt->index, next_bits(belt, entries));

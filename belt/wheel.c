@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hierarchical timing wheels: where an entry waits for its deadline. docs/design.md, "One
- * mechanism", has the principle. Buckets are numbered by ticks, which count up for ever. Tick t
- * stands in slot t % size and falls off at the moment t * width. For level 0 that is the END of the
- * interval, when all nodes are due, and for the others the BEGINNING, when the nodes must move on
- * to the finer levels:
+ * mechanism", has the principle. A wheel is under the lock of its shard.
+ *
+ * Buckets are numbered by ticks, which count up for ever. The bucket of tick t is in slot t % size,
+ * and falls off at belt time t * width. On level 0 that is the END of its interval, when all of its
+ * nodes are due. On the other levels it is the BEGINNING, when its nodes must move to a finer
+ * level:
  *
  *	tick = deadline / width + 1	for level 0
  *	tick = deadline / width		for the others
  *
- * A bucket is in FIFO order. If all nodes have the same time-to-live, the first one has the
- * earliest deadline, which hb_wheel_nearest() uses.
+ * A bucket is in FIFO order. If all nodes have the same time-to-live, its first node has the
+ * earliest deadline. hb_wheel_nearest() relies on that.
  *
- * The hand is a place between two nodes, for evictions that do not begin at the nearest deadline
- * each time. It goes through the list of due nodes, the buckets of each level, and the permanent
- * nodes. A node that is added behind it is found in the next lap. So is one that is added to the
- * list at whose end the hand stands.
+ * The hand is the place between two nodes where the next eviction goes on. It goes through the list
+ * of due nodes, the buckets of each level, and the permanent nodes. A node that is added behind the
+ * hand is found in the next lap. So is a node that is added to a list at whose end the hand stands.
  *
- * A bitmap of the slots that may hold a node lets the worker find the next one without looking at
- * empty slots. Taking a node off its wheel leaves the bit, and costs one list operation. What looks
- * for a bucket clears the bits of empty ones.
+ * Each level has a bitmap of the slots that may hold a node, so that the worker finds the next
+ * bucket without looking at empty slots. Taking a node off costs one list operation and leaves the
+ * bit. A search for a bucket clears the bits of empty ones.
  *
  * After George Varghese and Tony Lauck, "Hashed and Hierarchical Timing Wheels" (1987); the cascade
  * at drain time after Kafka's SystemTimer.
@@ -73,8 +74,8 @@ static size_t level_size(u32 size)
 }
 
 /*
- * Needs a @ttl of 1 ns at least, and 2 buckets at least. The front wheel reaches just as far as
- * @ttl: interval = ttl / (buckets - 1). Nodes stay @grace nanoseconds beyond their deadlines.
+ * @ttl: at least 1 ns; @buckets: at least 2. The front wheel reaches just as far as @ttl:
+ * interval = ttl / (buckets - 1). Nodes stay @grace nanoseconds beyond their deadlines.
  */
 void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets, u64 grace)
 {
@@ -187,9 +188,9 @@ u64 hb_wheel_reach(const struct hb_wheel *wheel)
 }
 
 /*
- * Adds level @number; those before it are there. *@level is from hb_level_new(), and set to NULL if
- * the wheel takes it. It stays the caller's if another task has added the level or changed the
- * geometry. Context: the shard's lock.
+ * Adds level @number; those before it are there. *@level is from hb_level_new(). If the wheel takes
+ * it, sets *@level to NULL. It stays the caller's if another task has added the level or changed
+ * the geometry. Context: the shard's lock.
  */
 void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level **level, u64 now)
 {
@@ -260,8 +261,8 @@ static __always_inline u64 enter(struct hb_wheel *wheel, unsigned int number, u6
  *		permanent nodes
  * @now:	belt time
  *
- * Cannot fail. Where a level that the deadline needs is missing, the node goes as far as the levels
- * reach, and moves on when its bucket falls off.
+ * Cannot fail. If a level that the deadline needs is missing, the node waits as far ahead as the
+ * levels reach, and is requeued when its bucket falls off.
  *
  * Context: the shard's lock. Return: when the bucket falls off, or HB_NEVER.
  */
@@ -298,14 +299,14 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 	return enter(wheel, i, tick, node);
 }
 
-/* The list that the hand was in is gone. */
+/* The bucket in which the hand was has fallen off. */
 static void leave_list(struct hb_hand *hand)
 {
 	hand->at = NULL;
 	hand->head = NULL;
 }
 
-/* Takes the first bucket off that has fallen by @until. False: there is none. */
+/* Lets one bucket fall off that ends by @until. False: there is none. */
 static bool rotate(struct hb_wheel *wheel, u64 until)
 {
 	const struct hb_geometry *geometry = wheel->geometry;
@@ -341,8 +342,8 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 }
 
 /*
- * Deadline reached: claims the node. Deadline ahead, or its grace time, which even a sealed node
- * may still have: puts it back on the wheel.
+ * Claims a node whose deadline and grace time are over, for result->expired: the caller takes its
+ * entry out. Puts any other node back on the wheel. Even a sealed node may still have grace time.
  */
 static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 now,
 			      struct hb_drain_result *result)
@@ -367,8 +368,8 @@ static void expire_or_requeue(struct hb_wheel *wheel, struct hb_node *node, u64 
  * @budget:	most nodes and empty buckets to look at before the caller gives up the lock
  * @result:	the outcome; initialised by the caller
  *
- * Nodes that are put back are due after @now. So calls with the same @until come to an end, however
- * short the times-to-live are.
+ * Requeued nodes are due after @now. So calls with the same @until come to an end, however short
+ * the times-to-live are. The caller takes the entries of result->expired out of the belt.
  *
  * Context: the shard's lock. Return: true if there is more to do.
  */
@@ -395,10 +396,10 @@ bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int bud
  * @wheel:	the wheel
  * @now:	belt time
  *
- * Nodes that are to be expired @now are on the list of due nodes, in buckets that have fallen off,
- * or in this bucket; not in later ones, and not on other levels. There they may stand behind any
- * number of others. hb_wheel_drain() then finds them all, and puts the others back in their order.
- * Does nothing if no node can be due in that bucket.
+ * A node that is due @now is on the list of due nodes, in a bucket that has fallen off, or in this
+ * bucket, perhaps behind any number of other nodes. It is not in a later bucket or on another
+ * level. After this call hb_wheel_drain() finds all due nodes, and requeues the others in their
+ * order. Does nothing if no node can be due in the bucket.
  *
  * Context: the shard's lock. Return: true if the nodes are on the list of due nodes.
  */
@@ -420,8 +421,8 @@ bool hb_wheel_hasten(struct hb_wheel *wheel, u64 now)
 }
 
 /*
- * The tick of the first bucket after tick @from that holds a node; 0: there is none. After
- * STALE_MAX empty buckets, that of the next one, which may be empty as well.
+ * The tick of the first bucket after tick @from that holds a node; 0: there is none. Gives up after
+ * STALE_MAX empty buckets, and returns the next one, which may be empty as well.
  */
 static u64 level_after(struct hb_level *level, u64 from)
 {
@@ -447,9 +448,8 @@ static u64 level_first(struct hb_level *level)
 }
 
 /*
- * When the worker has to look again: the belt time at which the first bucket that holds a node
- * falls off; 0: one has fallen off and is not drained; HB_NEVER: no node waits. Context: the
- * shard's lock.
+ * The belt time at which the first bucket that holds a node falls off; 0: one has fallen off and is
+ * not drained; HB_NEVER: no node waits. Context: the shard's lock.
  */
 u64 hb_wheel_next(struct hb_wheel *wheel)
 {
