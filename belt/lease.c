@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Leases: granting a lock or the right to fill a key, and waiting for one. docs/design.md,
- * "Waiting", has the protocol. The task that makes a waiter the first in its line, or changes the
- * present lease, sets that waiter's timer. A waiter that leaves the line passes this duty on.
+ * Leases: granting a lock or a fill lease, and waiting for one. docs/design.md, "Waiting", has the
+ * protocol.
+ *
+ * The first waiter in a line has a timer for the end of the present lease, so that it does not
+ * depend on the worker. The task that makes a waiter the first, or changes the present lease, sets
+ * that timer. So does a waiter that leaves the line, for the next one.
+ *
+ * The task that asks for a lease owns its entry until it is granted; then the belt does.
  */
 #include <linux/hrtimer.h>
 #include <linux/minmax.h>
@@ -20,8 +25,8 @@
 /* Granting */
 
 /*
- * The lock or fill lease of a key, or NULL; @hash has the kind. A lease that has ended is handed
- * over to the first waiter. Under the shard's lock.
+ * Returns the lock or fill lease of a key, or NULL; @hash has the kind. Hands a lease that has
+ * ended over to the first waiter. Under the shard's lock, while which the result is valid.
  */
 struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
 				     u32 key_len, u64 now)
@@ -37,8 +42,8 @@ struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const voi
 }
 
 /*
- * Grants a lease that is free; under the shard's lock. Errors, and @room, as for
- * hb_shard_insert().
+ * Grants a lease that is free; the belt owns its entry then. Under the shard's lock. Errors, and
+ * @room, as for hb_shard_insert().
  */
 static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
 		 struct hb_room *room)
@@ -68,8 +73,8 @@ static struct list_head *line_of(struct hb_waitpoint *waitpoint, const struct ha
 }
 
 /*
- * Sets the timer for @until; of the first waiter in a line also for @end, that of the present
- * lease.
+ * Sets the timer of a waiter: for the end of its wait, and if it is the first in its line also for
+ * @end, that of the present lease.
  */
 static void arm(struct hb_waiter *waiter, u64 end)
 {
@@ -102,9 +107,10 @@ static void leave_line(struct hb_waiter *waiter, int result)
 }
 
 /*
- * Grants a lease that is free to the first waiter of @line. If a longer name of an owner does not
- * fit into @room, the waiter gets the error, and the next one has its turn: a batch of waiters at
- * most. True if others still wait for their turn. Under the shard's lock.
+ * Grants a lease that is free to the first waiter of @line. If that fails, because its lease needs
+ * more room than @room or its descriptor is closed, the waiter gets the error, and the next one has
+ * its turn: HB_BATCH waiters at most. True: the lease is still free, and waiters are left. Under
+ * the shard's lock.
  */
 static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 		       struct hb_room *room)
@@ -133,8 +139,8 @@ static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 }
 
 /*
- * Grants the lease that has left to the first waiter, in the room that it leaves. See grant_next();
- * the worker does the rest. Under the shard's lock; @left is out of the index.
+ * Grants the next lease to the first waiter, after the lease @left has left the index; @room is the
+ * room that it had. The worker goes on where grant_next() stops. Under the shard's lock.
  */
 void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64 now,
 			struct hb_room *room)
@@ -151,8 +157,8 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 }
 
 /*
- * For the worker: grants free leases to the first waiters. True if there are more. Under the
- * shard's lock; the caller releases the waitpoint.
+ * For the worker: grants the leases of a waitpoint that are free to the first waiters. True if
+ * there is more to do. Under the shard's lock; the caller releases the waitpoint.
  */
 bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 now)
 {
@@ -217,7 +223,7 @@ bool hb_waiters_wake(struct hb_waitpoint *waitpoint)
 }
 
 /*
- * True if tasks wait for a lease that is free: the worker is about to hand it over. Under the
+ * True if tasks wait for @lease. If that is free, the worker is about to hand it over. Under the
  * shard's lock.
  */
 static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *lease)
@@ -229,9 +235,10 @@ static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *leas
 }
 
 /*
- * Grants a lease if @other, the present one, is NULL; else lines up @waiter, if that is not NULL.
- * Under the shard's lock. Returns 0; -EBUSY: another task has the lease; -EINPROGRESS: the waiter
- * is in the line; errors, and @room, as for hb_shard_insert().
+ * Grants a lease if @other, the present one, is NULL and no task waits; else puts @waiter, if that
+ * is not NULL, at the end of the line. Under the shard's lock. Returns 0: the belt owns the lease;
+ * -EBUSY: another task has it; -EINPROGRESS: the waiter is in the line; errors, and @room, as for
+ * hb_shard_insert().
  */
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hb_acquire *acquire, u64 now, struct hb_waiter *waiter,
@@ -254,7 +261,7 @@ int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
  * @belt:	the belt
  * @wait_ms:	time to wait, as a caller passes it; not 0
  *
- * So a call that is made again, however often and however late, waits no longer than the first one.
+ * A call that is made again after a signal then waits no longer than the first one.
  *
  * Return: HASHBELT_WAIT_UNTIL and the belt time when the wait ends; HASHBELT_TTL_NEVER.
  */
@@ -393,9 +400,10 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 }
 
 /*
- * Makes @acquire->lease, acquires it, and waits for it if the caller wants that. Returns 0; -EBUSY,
- * -ETIMEDOUT or -EINTR: another task has it; HB_FILLED: the key was put meanwhile; an error of
- * @refuses; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM. Context: may sleep.
+ * Makes @acquire->lease, acquires it, and waits for it if the caller wants that. Returns 0: the
+ * belt owns the lease. Otherwise it is freed: -EBUSY, -ETIMEDOUT or -EINTR: another task has it;
+ * HB_FILLED: the key was put meanwhile; an error of @refuses; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * Context: may sleep.
  */
 int hb_lease_acquire(struct hb_acquire *acquire, enum hb_kind kind, struct hb_client *client,
 		     const void *key, u32 key_len, const void *owner, u32 owner_len)

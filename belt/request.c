@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests that wait for keys. docs/design.md, "Requests", has the protocol. One critical section
- * of the lock of the request's shard takes a claimed request out and queues its completion. So when
- * its id is free, its completion is in the queue. One task then takes the watches out of their
- * lists: the task that registers the request, if it is still doing so; else the worker, if a drain,
- * an eviction or the sweep has claimed the request; else the task that has claimed it.
+ * Requests that wait for keys. docs/design.md, "Requests", has the protocol.
+ *
+ * A claimed request is taken out of the belt, and its completion queued, in one critical section of
+ * the lock of its shard. So when its id is free, its completion is in the queue, and the client
+ * owns it. A reference of its own keeps the request until its watches are out of their lists. One
+ * task takes them out, and drops the reference:
+ *
+ * - the task that registers the request, if it is still doing so;
+ * - else the worker, if a drain, an eviction or the sweep has claimed the request;
+ * - else the task that has claimed it.
  */
 #include <linux/sched.h>
 
@@ -59,8 +64,9 @@ void *hb_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32 len)
 /* Leaving */
 
 /*
- * Takes a claimed request out of the belt, and queues its completion unless its descriptor is
- * closed; under the lock of its shard. Its watches stay, with a reference.
+ * Takes a claimed request out of the belt. Queues it as its own completion, or puts it into limbo
+ * if its descriptor is closed. Takes a reference for its watches, which stay in their lists. Under
+ * the lock of its shard.
  */
 static void request_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
@@ -96,7 +102,7 @@ static void unwatch(struct hashbelt_belt *belt, struct hb_watch *watch)
 	spin_unlock(&shard->lock);
 }
 
-/* Takes out the watches of a request that has left the belt. */
+/* Takes out the watches of a request that has left the belt, and drops their reference. */
 static void request_unwatch(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_request *request = hb_tail(entry);
@@ -107,7 +113,7 @@ static void request_unwatch(struct hashbelt_belt *belt, struct hashbelt_entry *e
 	hashbelt_entry_put(belt, entry);
 }
 
-/* Finishes a request that was claimed and may still be in the belt. */
+/* Finishes a request that was claimed, and that another task may have taken out. */
 static void request_finish(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
@@ -124,9 +130,9 @@ static void request_finish(struct hashbelt_belt *belt, struct hashbelt_entry *en
 }
 
 /*
- * For a request that the caller has claimed under the lock of its shard, which it holds. The worker
- * takes the watches out. A request that was cleared has that as its cause, whatever the caller has
- * claimed it for.
+ * Takes a request out that the caller has claimed under the lock of its shard, which it still
+ * holds. So the worker takes the watches out. A request that was cleared gets that as its cause,
+ * whatever it was claimed for.
  */
 static void request_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
@@ -184,7 +190,7 @@ static void request_link(struct hb_shard *shard, struct hashbelt_entry *entry)
 	shard->live_bytes += request_besides(entry);
 }
 
-/* The reference to the client stays until the client is told. */
+/* The reference to the client stays until the completion is queued: see request_remove(). */
 static void request_unlink(struct hb_shard *shard, struct hashbelt_entry *entry, bool cleared)
 {
 	struct hb_request *request = hb_tail(entry);
@@ -197,7 +203,7 @@ static void request_unlink(struct hb_shard *shard, struct hashbelt_entry *entry,
 	hb_detach(&request->link);
 }
 
-/* The event has no data but the key that completed the request. */
+/* The data of the event is the key that completed the request. */
 static const void *request_describe(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
 	const struct hb_request *request = hb_tail(event);
@@ -227,7 +233,7 @@ static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return true;
 }
 
-/* Claims and finishes a request for its client; false: it was completed before. */
+/* Ends a request for its client, without a completion. False: it was completed before. */
 static bool request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	if (!hb_node_try_claim(&entry->node, HASHBELT_RELEASED))
@@ -256,7 +262,10 @@ static_assert(HASHBELT_BY_TIMEOUT == (int)HASHBELT_EXPIRED &&
 	      HASHBELT_BY_PRESSURE == (int)HASHBELT_PRESSURE &&
 	      HASHBELT_BY_COMPLETE <= HB_REASON && HASHBELT_BY_PUT <= HB_REASON);
 
-/* Claims the request of a watch, for @cause unless it has ended before, and adds it to @claimed. */
+/*
+ * Claims the request of a watch and adds the watch to @claimed. The cause is @cause, unless the
+ * request was cleared or timed out before. Does nothing if another task has claimed it.
+ */
 static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
 			  enum hashbelt_cause cause, struct list_head *claimed)
 {
@@ -272,8 +281,9 @@ static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
 }
 
 /*
- * Claims some of the requests that wait at a waitpoint since before @stamp, for @claimed. True if
- * there are more; else this may free the waitpoint. Under its shard's lock.
+ * Claims a batch of the requests that wait at a waitpoint since before @stamp, and adds them to
+ * @claimed, for hb_requests_finish(). True if there are more; else this may free the waitpoint.
+ * Under its shard's lock.
  */
 bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *waitpoint,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed)
@@ -298,7 +308,7 @@ bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *waitpoint,
 	return more;
 }
 
-/* Finishes the claimed requests. Returns the number of those that had not ended before. */
+/* Finishes the claimed requests. Returns how many had not been cleared or timed out before. */
 unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed)
 {
 	struct hb_watch *watch, *next;
@@ -352,8 +362,8 @@ u32 hb_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 /* Registering */
 
 /*
- * Adds a request to the index, where other tasks may find it. request_arm() puts it on the wheel
- * later. -EAGAIN: a request of the same id had ended, and is finished now.
+ * Adds a request to the index, where other tasks may find it; the belt owns it then. request_arm()
+ * puts it on the wheel later. -EAGAIN: a request of the same id had ended, and is finished now.
  */
 static int request_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 ttl_ms,
 			  struct hb_room *room)
@@ -402,8 +412,9 @@ static int link_watch(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 }
 
 /*
- * All watches are in their lists, or their registration has failed. From now on the request can
- * time out, and the task that ends it takes its watches out, or leaves them to the worker.
+ * Ends the registration: all watches are in their lists, or one could not be added. From now on the
+ * request can time out, and the task that ends it takes its watches out, or leaves them to the
+ * worker. If the request has ended already, this takes them out.
  */
 static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
@@ -421,7 +432,7 @@ static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 		request_unwatch(belt, entry);
 }
 
-/* See hashbelt_request(). */
+/* See hashbelt_request(). Takes over @entry, also if it fails. */
 int hb_request_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
