@@ -8,6 +8,7 @@
 #include <linux/minmax.h>
 
 #include "belt/add.h"
+#include "belt/alloc.h"
 #include "belt/belt.h"
 #include "belt/client.h"
 #include "belt/create.h"
@@ -138,6 +139,25 @@ void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 EXPORT_SYMBOL_GPL(hashbelt_info);
 
 /* Entries */
+
+/**
+ * hashbelt_entry_alloc() - allocate an entry
+ * @belt:	the belt
+ * @client:	the descriptor that it is to be bound to, or NULL
+ * @key_len:	1 to HASHBELT_KEY_MAX bytes
+ * @value_len:	0 to HASHBELT_VALUE_MAX bytes
+ *
+ * Context: may sleep. The caller has checked the lengths. Return: the entry, owned by the caller,
+ * which writes key, value and flags and then gives it to hashbelt_put() or hashbelt_entry_put();
+ * ERR_PTR(-ENOMEM), ERR_PTR(-ENOSPC) at the module's memory limit, or ERR_PTR(-EDQUOT) at that of
+ * the belt's account.
+ */
+struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					    u32 key_len, u32 value_len)
+{
+	return hb_entry_new(belt, client, key_len, value_len);
+}
+EXPORT_SYMBOL_GPL(hashbelt_entry_alloc);
 
 /**
  * hashbelt_put() - put an entry into a belt

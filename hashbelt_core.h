@@ -24,9 +24,9 @@
 #ifndef _HASHBELT_CORE_H
 #define _HASHBELT_CORE_H
 
+#include "belt/alloc.h"
 #include "belt/belt.h"
 #include "belt/entry.h"
-#include "belt/evict.h"
 #include "belt/fifo.h"
 #include "belt/set.h"
 
@@ -38,6 +38,8 @@ void hashbelt_halt(struct hashbelt_belt *belt);
 int hashbelt_advance(struct hashbelt_belt *belt, u64 by);
 void hashbelt_clear(struct hashbelt_belt *belt);
 void hashbelt_info(struct hashbelt_belt *belt, struct hashbelt_info *info);
+struct hashbelt_entry *hashbelt_entry_alloc(struct hashbelt_belt *belt, struct hb_client *client,
+					    u32 key_len, u32 value_len);
 int hashbelt_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		 struct hashbelt_item *item);
 int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,

@@ -5,9 +5,9 @@
  * length is given up, and the addition tries again with one of the right length.
  */
 #include "add.h"
+#include "alloc.h"
 #include "belt.h"
 #include "compat.h"
-#include "evict.h"
 #include "put.h"
 #include "shard.h"
 
@@ -115,7 +115,7 @@ static int add_with(struct hashbelt_belt *belt, struct addition *add, struct has
 static int add_entry(struct hashbelt_belt *belt, struct addition *add, const void *key,
 		     u32 key_len, u32 hash)
 {
-	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, NULL, key_len, add->len);
+	struct hashbelt_entry *entry = hb_entry_new(belt, NULL, key_len, add->len);
 	int outcome;
 
 	if (IS_ERR(entry))

@@ -8,15 +8,16 @@
 
 #include "belt.h"
 #include "create.h"
-#include "evict.h"
 #include "fill.h"
 #include "limbo.h"
 #include "lock.h"
 #include "mark.h"
 #include "queue.h"
+#include "reclaim.h"
 #include "request.h"
 #include "set.h"
 #include "shard.h"
+#include "shrink.h"
 #include "waitpoint.h"
 #include "worker.h"
 
@@ -149,7 +150,7 @@ static void belt_free_work(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(to_rcu_work(work), struct hashbelt_belt, free);
 
-	hb_evict_wait(belt);
+	hb_reclaim_wait(belt);
 	hb_clock_stop(&belt->clock);
 	cancel_work_sync(&belt->work);
 	hb_pollers_stop(&belt->pollers);
@@ -166,7 +167,7 @@ void hb_destroy(struct hashbelt_belt *belt)
 {
 	struct hb_account *account = hb_account_whole(belt->account);
 
-	hb_evict_del_belt(belt);
+	hb_reclaim_del_belt(belt);
 	hb_mark_free(belt);
 	atomic_inc(&dying);
 	if (account)
@@ -283,7 +284,7 @@ struct hashbelt_belt *hb_create(const struct hashbelt_config *config)
 	belt_init(belt, config);
 	err = belt_alloc(belt) ?: hb_mark_new(belt);
 	if (!err) {
-		hb_evict_add_belt(belt);
+		hb_reclaim_add_belt(belt);
 		return belt;
 	}
 	belt_free(belt);
@@ -367,7 +368,8 @@ int hb_core_init(void)
 				      WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND | WQ_SYSFS, 0);
-	err = hb_limbo_wq && belt_wq && free_wq ? hb_evict_init() : -ENOMEM;
+	hb_reclaim_init();
+	err = hb_limbo_wq && belt_wq && free_wq ? hb_shrink_init() : -ENOMEM;
 	if (!err)
 		return 0;
 	destroy_workqueues();
@@ -388,7 +390,7 @@ void hb_flush_frees(void)
  */
 void hb_core_exit(void)
 {
-	hb_evict_exit();
+	hb_shrink_exit();
 	wait_var_event(&belts, !atomic_read(&belts));
 	/* Tables of indexes that were resized wait for a grace period. */
 	rcu_barrier();

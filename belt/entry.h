@@ -228,6 +228,7 @@ static inline size_t hb_tail_at(const struct hashbelt_entry *entry)
  * @reinserted:	an entry that expires gets a new deadline on a belt with HASHBELT_REINSERT
  * @listed:	scans and buckets list an entry
  * @releases:	a release is counted
+ * @own_keys:	the keys of the kind are no keys of users
  *
  * The functions are called under the lock of the entry's shard, but for @besides, @release and
  * @describe. A waitpoint is not linked and unlinked by hb_shard_link() and hb_shard_unlink(), and
@@ -253,6 +254,7 @@ struct hb_kind_ops {
 	bool reinserted;
 	bool listed;
 	bool releases;
+	bool own_keys;
 };
 
 /* In each file, so that the compiler knows what a plain entry does. */

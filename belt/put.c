@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "evict.h"
 #include "fill.h"
+#include "hand.h"
 #include "put.h"
 #include "request.h"
 #include "shard.h"

@@ -13,6 +13,7 @@
  */
 #include <linux/sched.h>
 
+#include "alloc.h"
 #include "belt.h"
 #include "evict.h"
 #include "limbo.h"
@@ -251,6 +252,7 @@ const struct hb_kind_ops hb_request_ops = {
 	.leave = request_leave,
 	.release = request_release,
 	.describe = request_describe,
+	.own_keys = true,
 };
 
 /* Completing */

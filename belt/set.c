@@ -7,8 +7,8 @@
 #include <linux/sched/signal.h>
 
 #include "belt.h"
-#include "evict.h"
 #include "mark.h"
+#include "reclaim.h"
 #include "set.h"
 #include "shard.h"
 #include "worker.h"

@@ -3,6 +3,7 @@
  * Waitpoints: where the tasks and requests that wait for one key meet. The first waiter makes an
  * entry for it in the key's shard, the last one removes it.
  */
+#include "alloc.h"
 #include "belt.h"
 #include "evict.h"
 #include "limbo.h"

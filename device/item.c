@@ -12,7 +12,7 @@
 
 #include "belt/add.h"
 #include "belt/compat.h"
-#include "belt/evict.h"
+#include "belt/alloc.h"
 #include "belt/key.h"
 #include "belt/put.h"
 #include "item.h"
@@ -120,7 +120,7 @@ read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct ha
 	int err;
 
 	for (faults = 0; faults < HB_FAULTS_MAX; faults++) {
-		entry = hashbelt_entry_alloc(belt, client, item->key_len, item->value_len);
+		entry = hb_entry_new(belt, client, item->key_len, item->value_len);
 		if (IS_ERR(entry))
 			return entry;
 		pagefault_disable();

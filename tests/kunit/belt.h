@@ -10,6 +10,7 @@
 #include <linux/sched/task.h>
 
 #include "belt/add.h"
+#include "belt/alloc.h"
 #include "belt/belt.h"
 #include "belt/client.h"
 #include "belt/create.h"
