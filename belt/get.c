@@ -23,7 +23,8 @@ static inline u64 see_version(const struct hashbelt_belt *belt, struct hashbelt_
 
 /*
  * The slow half of hb_find_in(). @entry, that of the key in the index, may be cleared, claimed, or
- * past its deadline. Goes on from a replaced entry to the one that has replaced it.
+ * past its deadline. Goes on from a replaced entry to the one that has replaced it. Seals a
+ * deadline that is reached before it reports a miss.
  */
 struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 				     struct hashbelt_entry *entry, u64 now, struct hb_seen *seen,

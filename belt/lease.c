@@ -385,7 +385,7 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 	do {
 		err = try_acquire(shard, acquire, &waiter, room);
 	} while (err == -ENOSPC && hb_make_room(belt, lease, room));
-	/* It may sleep, and others wait for reserved room. */
+	/* This task may sleep now, and others wait for reserved room. */
 	hb_room_release(belt, room);
 	if (waiter.spare)
 		hashbelt_entry_put(belt, waiter.spare);
@@ -440,8 +440,9 @@ int hb_lease_acquire(struct hb_acquire *acquire, enum hb_kind kind, struct hb_cl
 /* Waking all waiters */
 
 /*
- * Belt time has been moved, or the belt is dead: all waiters look, and set their timers. Of two
- * tasks that do this at the same time each may wake waiters for the other. Context: may sleep.
+ * Wakes all waiters, because belt time has been moved or the belt is dead: each checks its lease
+ * again, and sets its timer. Of two tasks that call this at the same time, each may wake waiters
+ * for the other. Context: may sleep.
  */
 void hb_sleepers_wake(struct hashbelt_belt *belt)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A key was put: all waits for it end, those of tasks for its fill lease and those of requests. One
- * put ends a batch under the lock of the shard, and leaves the others to the worker.
+ * Ending the waits for a key that was put: those of tasks for its fill lease, and those of
+ * requests. A put ends a batch of them under the lock of the shard, and leaves the others to the
+ * worker.
  */
 #include "belt.h"
 #include "fill.h"
