@@ -37,21 +37,16 @@ static void print_key(FILE *cell, const void *row, const struct table_column *co
 	escape_print(cell, hashbelt_record_key(record), record->key_len);
 }
 
-static void print_word(FILE *cell, const void *row, const struct table_column *column)
-{
-	fprintf(cell, "%u", *(const __u32 *)((const char *)row + column->offset));
-}
-
 #define FIELD(name)	offsetof(struct hashbelt_record, name)
 #define SHOWN_NUMBER	(TABLE_DEFAULT | TABLE_NUMBER)
 
 /* The columns of keys. */
 const struct table_column keys_columns[] = {
 	{ "KEY", TABLE_DEFAULT | TABLE_TEXT, "key", print_key, 0 },
-	{ "SIZE", SHOWN_NUMBER, "length of the value, bytes", print_word, FIELD(value_len) },
+	{ "SIZE", SHOWN_NUMBER, "length of the value, bytes", table_word, FIELD(value_len) },
 	{ "TTL", SHOWN_NUMBER, "time left", table_duration, FIELD(ttl_ms) },
 	{ "VERSION", SHOWN_NUMBER, "version", table_number, FIELD(version) },
-	{ "FLAGS", SHOWN_NUMBER, "32 bits of the user's own", print_word, FIELD(flags) },
+	{ "FLAGS", SHOWN_NUMBER, "32 bits of the user's own", table_word, FIELD(flags) },
 	{ 0 },
 };
 

@@ -190,11 +190,6 @@ static void print_value(FILE *cell, const void *row, const struct table_column *
 	escape_print(cell, hashbelt_event_value(event), event->value_len);
 }
 
-static void print_word(FILE *cell, const void *row, const struct table_column *column)
-{
-	fprintf(cell, "%u", *(const __u32 *)value_at(row, column));
-}
-
 /* Belt time; - for never. */
 static void print_time(FILE *cell, const void *row, const struct table_column *column)
 {
@@ -213,9 +208,9 @@ const struct table_column events_columns[] = {
 	{ "REASON", TABLE_DEFAULT, "why it left; lock- before that of a lock", print_reason, 0 },
 	{ "KEY", TABLE_DEFAULT | TABLE_TEXT, "key, or name of the lock", print_key, 0 },
 	{ "VALUE", TABLE_DEFAULT | TABLE_TEXT, "value, or owner of the lock", print_value, 0 },
-	{ "SIZE", TABLE_NUMBER, "length of the value, bytes", print_word, FIELD(value_len) },
+	{ "SIZE", TABLE_NUMBER, "length of the value, bytes", table_word, FIELD(value_len) },
 	{ "VERSION", TABLE_NUMBER, "version, or token of the lock", table_number, FIELD(version) },
-	{ "FLAGS", TABLE_NUMBER, "32 bits of the user's own", print_word, FIELD(flags) },
+	{ "FLAGS", TABLE_NUMBER, "32 bits of the user's own", table_word, FIELD(flags) },
 	{ "DEADLINE", TABLE_NUMBER, "belt time at which it expired; - for never", print_time,
 	  FIELD(deadline_ns) },
 	{ "HANDED", TABLE_NUMBER, "belt time at which the event was queued", print_time,

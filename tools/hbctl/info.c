@@ -292,11 +292,6 @@ static void print_name_cell(FILE *cell, const void *row, const struct table_colu
 	escape_print(cell, info->name, strnlen(info->name, sizeof(info->name)));
 }
 
-static void print_count(FILE *cell, const void *row, const struct table_column *column)
-{
-	fprintf(cell, "%u", *(const __u32 *)((const char *)row + column->offset));
-}
-
 /* The setting that has the name of the column, as the option takes it. */
 static void print_setting(FILE *cell, const void *row, const struct table_column *column)
 {
@@ -402,7 +397,7 @@ const struct table_column info_columns[] = {
 	{ "REQUESTS", TABLE_NUMBER, "requests that wait", table_number, FIELD(requests) },
 	{ "GRACE", TABLE_NUMBER, "grace time", table_duration, FIELD(grace_ms) },
 	{ "INTERVAL", TABLE_NUMBER, "time between two rotations", print_interval, 0 },
-	{ "LEVELS", TABLE_NUMBER, "number of wheels", print_count, FIELD(levels) },
+	{ "LEVELS", TABLE_NUMBER, "number of wheels", table_word, FIELD(levels) },
 	{ "USED-ENTRIES", TABLE_NUMBER, "entries that count against the limit", table_number,
 	  FIELD(used_entries) },
 	{ "MAX-ENTRIES", TABLE_NUMBER, "most entries", print_setting, 0 },

@@ -275,6 +275,17 @@ void table_number(FILE *cell, const void *row, const struct table_column *column
 }
 
 /**
+ * table_word() - write a cell: a number of 32 bits at the column's offset of the row
+ * @cell:	where
+ * @row:	the row
+ * @column:	the column
+ */
+void table_word(FILE *cell, const void *row, const struct table_column *column)
+{
+	fprintf(cell, "%u", *(const __u32 *)((const char *)row + column->offset));
+}
+
+/**
  * table_size() - write a cell: a number of bytes, with a unit
  * @cell:	where
  * @row:	the row

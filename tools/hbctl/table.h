@@ -49,6 +49,7 @@ void table_print(struct table *table, FILE *file);
 void table_end(struct table *table);
 
 void table_number(FILE *cell, const void *row, const struct table_column *column);
+void table_word(FILE *cell, const void *row, const struct table_column *column);
 void table_size(FILE *cell, const void *row, const struct table_column *column);
 void table_duration(FILE *cell, const void *row, const struct table_column *column);
 
