@@ -145,7 +145,7 @@ static void fail(struct hb_shard *shard, struct hashbelt_entry *lease)
 	if (!waitpoint)
 		return;
 	hb_waiters_filled(waitpoint);
-	if (unlikely(hb_waiters_wake(waitpoint)))
+	if (hb_waiters_wake(waitpoint))
 		hb_waitpoint_leave_to_worker(shard, waitpoint);
 	else
 		hb_waitpoint_release(shard, waitpoint);

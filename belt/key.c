@@ -61,7 +61,7 @@ int hb_remove(struct hashbelt_belt *belt, const void *key, u32 key_len, struct h
 		item->version = entry->version;
 		hb_take_out(shard, entry, HASHBELT_REMOVED, now);
 	}
-	if (unlikely(shard->fills) && (!err || (err == -ENOENT && !item->how)))
+	if (shard->fills && (!err || (err == -ENOENT && !item->how)))
 		hb_fill_invalidate(shard, hash, key, key_len, now);
 	spin_unlock(&shard->lock);
 	if (!err && hb_is_sparse(belt, shard))
@@ -89,7 +89,7 @@ int hb_expire_key(struct hashbelt_belt *belt, const void *key, u32 key_len)
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_expire(shard, entry, now);
 	}
-	if (unlikely(shard->fills))
+	if (shard->fills)
 		hb_fill_invalidate(shard, hash, key, key_len, now);
 	spin_unlock(&shard->lock);
 	if (!entry)

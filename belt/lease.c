@@ -150,7 +150,7 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 	lockdep_assert_held(&shard->lock);
 	if (!waitpoint)
 		return;
-	if (unlikely(grant_next(shard, line_of(waitpoint, left), now, room)))
+	if (grant_next(shard, line_of(waitpoint, left), now, room))
 		hb_waitpoint_leave_to_worker(shard, waitpoint);
 	else
 		hb_waitpoint_release(shard, waitpoint);
@@ -245,7 +245,7 @@ int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hb_room *room)
 {
 	lockdep_assert_held(&shard->lock);
-	if (!other && likely(!is_awaited(shard, acquire->lease)))
+	if (!other && !is_awaited(shard, acquire->lease))
 		return grant(shard, acquire, now, room);
 	if (!waiter)
 		return -EBUSY;

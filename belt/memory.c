@@ -248,14 +248,14 @@ static __always_inline bool charge_one(struct percpu_counter *counter, size_t si
 	 * The first step of __percpu_counter_compare(), which mostly suffices. Benign race: as
 	 * below.
 	 */
-	if (likely(data_race(percpu_counter_read(counter)) +
-		   (s64)BATCH * num_online_cpus() < (s64)most))
+	if (data_race(percpu_counter_read(counter)) +
+		   (s64)BATCH * num_online_cpus() < (s64)most)
 		return true;
 	/*
 	 * Benign race: the common count is read without its lock. Where the CPUs' shares could make
 	 * a difference, they are summed under the lock.
 	 */
-	if (likely(data_race(__percpu_counter_compare(counter, most, BATCH)) <= 0))
+	if (data_race(__percpu_counter_compare(counter, most, BATCH)) <= 0)
 		return true;
 	percpu_counter_add_batch(counter, -(s64)size, BATCH);
 	return false;
@@ -296,12 +296,12 @@ static __always_inline int charge(struct hb_account *account, size_t size)
 	 * share.
 	 */
 	for (each = account; each; each = each->whole) {
-		if (likely(charge_one(&each->used, size, limit_of(each))))
+		if (charge_one(&each->used, size, limit_of(each)))
 			continue;
 		uncharge_accounts(account, each, size);
 		return -EDQUOT;
 	}
-	if (likely(charge_one(&used, size, limit_for(account))))
+	if (charge_one(&used, size, limit_for(account)))
 		return 0;
 	uncharge_accounts(account, NULL, size);
 	return -ENOSPC;
@@ -411,7 +411,7 @@ static void *pages_alloc(size_t size, gfp_t gfp)
 
 static void object_free(void *object, unsigned int class)
 {
-	if (likely(class < CLASSES))
+	if (class < CLASSES)
 		kmem_cache_free(classes[class], object);
 	else
 		kvfree(object);
@@ -435,14 +435,14 @@ void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp)
 	int err;
 
 	gfp = object_flags(gfp);
-	if (likely(class < CLASSES))
+	if (class < CLASSES)
 		object = kmem_cache_alloc(classes[class], gfp);
 	else
 		object = pages_alloc(size, gfp);
 	if (!object)
 		return ERR_PTR(-ENOMEM);
 	err = charge(account, hb_object_size(object, size));
-	if (likely(!err))
+	if (!err)
 		return object;
 	object_free(object, class);
 	return ERR_PTR(err);
@@ -500,11 +500,11 @@ void hb_bundle_add(struct hb_bundle *bundle, void *object, size_t size)
 {
 	unsigned int class = class_of(size);
 
-	if (unlikely(class == CLASSES)) {
+	if (class == CLASSES) {
 		hb_object_free(bundle->account, object, size);
 		return;
 	}
-	if (unlikely(class != bundle->class))
+	if (class != bundle->class)
 		free_class(bundle);
 	bundle->class = class;
 	bundle->bytes += hb_object_size(object, size);

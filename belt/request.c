@@ -226,9 +226,9 @@ static const void *request_describe(struct hashbelt_entry *event, struct hashbel
  */
 static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
-	if (unlikely(hb_is_cleared(belt, entry)))
+	if (hb_is_cleared(belt, entry))
 		return hb_node_try_claim(&entry->node, HASHBELT_CLEARED);
-	if (likely(!hb_node_claim_due(&entry->node, hb_clock_now(&belt->clock))))
+	if (!hb_node_claim_due(&entry->node, hb_clock_now(&belt->clock)))
 		return false;
 	hb_count(belt, HASHBELT_STAT_TIMED_OUT);
 	return true;

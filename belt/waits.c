@@ -25,7 +25,7 @@ static void end_batch(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u6
 	lockdep_assert_held(&shard->lock);
 	waitpoint->stamp = stamp;
 	more |= hb_requests_claim(shard, waitpoint, HASHBELT_BY_PUT, stamp, claimed);
-	if (unlikely(more))
+	if (more)
 		hb_waitpoint_leave_to_worker(shard, waitpoint);
 }
 
