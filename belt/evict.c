@@ -22,6 +22,16 @@
 #include "shard.h"
 #include "usage.h"
 
+/* As hb_evict_class(), after a search has found that no entry of the class has expired. */
+static size_t evict_live(struct hashbelt_belt *belt, enum hb_class class,
+			 enum hashbelt_reason reason, const struct hashbelt_entry *put,
+			 unsigned int *passes)
+{
+	if (class != HB_PLAIN || !READ_ONCE(belt->unread))
+		return hb_evict_nearest(belt, class, reason, HB_NEVER, put);
+	return hb_evict_by_hand(belt, reason, put, passes);
+}
+
 /*
  * Takes out the entry of a class that is the next in the belt's order. @passes as for
  * hb_evict_by_hand(). Returns as hb_evict_nearest().
@@ -30,10 +40,11 @@ size_t hb_evict_class(struct hashbelt_belt *belt, enum hb_class class,
 		      enum hashbelt_reason reason, const struct hashbelt_entry *put,
 		      unsigned int *passes)
 {
-	if (class != HB_PLAIN || !READ_ONCE(belt->unread))
-		return hb_evict_nearest(belt, class, reason, HB_NEVER, put);
-	return hb_evict_expired(belt, class, reason, put) ?:
-	       hb_evict_by_hand(belt, reason, put, passes);
+	size_t size = 0;
+
+	if (class == HB_PLAIN && READ_ONCE(belt->unread))
+		size = hb_evict_expired(belt, class, reason, put);
+	return size ?: evict_live(belt, class, reason, put, passes);
 }
 
 /* Takes out the next entry of the first class that has one. Arguments as hb_evict_class(). */
@@ -140,7 +151,8 @@ static bool evict_for(struct hashbelt_belt *belt, const struct hashbelt_entry *p
 	    hb_evict_expired(belt, HB_LEASES, HASHBELT_EVICTED, put))
 		return true;
 	if (READ_ONCE(belt->policy) & HASHBELT_EVICT)
-		return evict_one(belt, HASHBELT_EVICTED, put, &passes) ||
+		return evict_live(belt, HB_PLAIN, HASHBELT_EVICTED, put, &passes) ||
+		       evict_live(belt, HB_LEASES, HASHBELT_EVICTED, put, &passes) ||
 		       hb_event_drop_oldest(belt);
 	return hb_expire_some_hidden(belt);
 }
