@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hands: which plain entry leaves a belt that evicts.
+ * The hands: which plain entry leaves a full belt.
  *
- * A hand goes through the plain entries in the order of
- * their deadlines, as in SIEVE (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024). An entry
- * that was read since the hand last passed it has a mark: it loses the mark and stays where it is,
- * for the rest of the *term*. A new entry whose key had left not long before has another mark, with
- * which it stays once. Other entries leave. A term ends with a lap in which the hand has evicted
- * less than half as many entries as its shard has. In SIEVE a term is a lap; but where new entries
- * arrive all over the order, and not at its end alone, laps are short, and an entry has less time
- * to be read in one. Where many of the entries that stayed in a term are not read in the next one,
- * the keys that are in use change: there a new entry whose key had left stays for the whole term,
- * until a term ends with few of them. Where the keys of most new entries had left not long before,
- * that does not tell one from another: none of them has the second mark.
+ * The hand of a shard goes through its plain entries in the order of their deadlines, lap after
+ * lap, as in SIEVE (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024). It skips the entries
+ * that were read since it last passed them, and evicts the others. Two rules are not in SIEVE:
  *
- * Each shard has a hand of its own, and the one that is furthest behind moves: that of the least
- * lap, and in this lap of the least deadline. So together they go through the entries as one hand
- * would. Where places are equal, that of the put's shard moves: then each shard gives up as many
- * entries as it gets. The marks are bits of the entry's hash. Readers set one without a lock.
+ * - A skipped entry is safe for the rest of the *term*, which ends with a lap that has evicted less
+ *   than half as many entries as the shard has. Entries are inserted anywhere in deadline order, so
+ *   a single lap may be too short to be read in.
+ * - The hand skips a new entry once if its key had left not long before, and so has a ghost. Where
+ *   many entries that were safe in the last term are not read in this one, the keys in use change
+ *   (@shifts), and the new entry is safe for the term. Ghosts are ignored where most new entries
+ *   have one (@common).
+ *
+ * The hand that is furthest behind moves: that of the least lap, and then of the least deadline. So
+ * the hands go through the belt as one would. Of equal hands that of the put's shard moves, so that
+ * a shard gives up as many entries as it gets. Readers set marks without a lock.
  */
 #include <linux/compiler.h>
 
