@@ -684,7 +684,7 @@ static void test_pinned(__u64 before)
 	used_at_last(before);
 }
 
-#define EVICTING_PUTS	20000u	/* of 400 bytes each: twice the quota */
+#define EVICTING_PUTS	2000u	/* of 4000 bytes each: about twice the quota */
 
 /* At its owner's quota, a belt that evicts makes room. */
 static void test_evicting(void)
@@ -696,7 +696,9 @@ static void test_evicting(void)
 	belt = new_of(HASHBELT_EVICT);
 	set_euid(0);
 	for (number = 0; number < EVICTING_PUTS; number++)
-		refused += put_zeros(belt, number, 400, 0) != 0;
+		refused += put_zeros(belt, number, 4000, 0) != 0;
+	/* For this one the room that is made ahead is too small. */
+	refused += put_zeros(belt, number, SHARE / 8, 0) != 0;
 	ok(!refused && info_of(belt).bytes > SHARE / 2 && info_of(belt).bytes <= SHARE,
 	   "a belt that evicts accepts twice the quota of its owner, and keeps at most all of it");
 	close(belt);
@@ -914,6 +916,63 @@ static void test_user_belts(void)
 	as(0, 0, 0, destroy_many, "root");
 }
 
+/* Bytes that the module charges, and that are in the info of neither belt. */
+static __u64 hidden_bytes(int a, int b)
+{
+	return used_now() - info_of(a).bytes - info_of(b).bytes;
+}
+
+/* A put, which waits for the memory of an entry that has been removed from another belt. */
+static int put_at_last(int belt, unsigned int number)
+{
+	unsigned int tries = 0;
+	int err;
+
+	while ((err = put_zeros(belt, number, 4, 0)) == -EDQUOT && tries++ < 100)
+		usleep(10000);
+	return err;
+}
+
+/*
+ * At its quota a user removes a key of one belt for each key that it puts into another. So there is
+ * memory for entries, and never for a larger index of the second belt.
+ */
+static void test_chains(void)
+{
+	__u64 limit = get_parameter("user_max_bytes"), others = used_now(), besides, chains;
+	unsigned int number = 0, end = 0, before, tries;
+	int from, to, err = 0;
+
+	set_euid(ALICE);
+	from = new_plain();
+	to = new_plain();
+	set_euid(0);
+	besides = hidden_bytes(from, to);
+	chains = info_of(to).table;
+	set_number("user_max_bytes", used_now() - others + 64 * 500 * chains);
+	do {
+		before = end;
+		while (!put_zeros(from, end, 4, 0))
+			end++;
+		/* Completes a resize of the index. */
+		advance(from, 1);
+		for (tries = 0; hidden_bytes(from, to) > besides && tries < 1000; tries++)
+			usleep(10000);
+	} while (end > before);
+	for (; number < end && !err; number++) {
+		remove_number(from, number);
+		err = put_at_last(to, number);
+	}
+	ok(err == -EDQUOT && info_of(to).table == chains && info_of(to).entries > 16 * chains,
+	   "a belt whose index cannot grow takes at most 64 entries a chain: EDQUOT");
+	SET(to, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
+	is_int(put_at_last(to, number - 1), 0,
+	       "a belt that evicts takes the key in place of another of its shard");
+	set_number("user_max_bytes", limit);
+	close(from);
+	close(to);
+}
+
 #define HELD		16	/* events of 64 KiB that a reader does not acknowledge */
 #define HELD_BELTS	8
 
@@ -1102,6 +1161,7 @@ int main(void)
 	set_number("max_bytes", was[0]);
 	set_number("user_max_bytes", was[1]);
 	used_at_last(before);
+	test_chains();
 	set_exempt(false);
 	used_at_last(before);
 	test_held(before);
