@@ -33,13 +33,6 @@
 #include "memory.h"
 #include "wheel.h"
 
-#define OVERFLOW_SIZE_MIN	64	/* fewer buckets would need more than HB_LEVELS levels */
-
-#define WIDTH_MIN		NSEC_PER_MSEC	/* the coarse clock moves by 1 ms at best */
-
-/* Stale bits that one search may clear under the lock. */
-#define STALE_MAX		1024
-
 /*
  * Nodes of a bucket that a search for the nearest node looks at, and how often it repeats that
  * after it has moved refreshed nodes to their buckets.
@@ -47,82 +40,10 @@
 #define SAMPLE			16
 #define SAMPLES			4
 
-/**
- * struct hb_level - one ring of buckets
- * @done:	every tick up to this one has fallen off
- * @width:	nanoseconds of a bucket; constant
- * @size:	number of buckets; constant
- * @slots:	the buckets, in the same allocation, after @map
- * @map:	a bit for each slot that may hold a node
- */
-struct hb_level {
-	u64 done;
-	u64 width;
-	u32 size;
-	struct list_head *slots;
-	unsigned long map[];
-};
-
-static size_t map_size(u32 size)
-{
-	return BITS_TO_LONGS(size) * sizeof(long);
-}
-
-static size_t level_size(u32 size)
-{
-	return sizeof(struct hb_level) + map_size(size) + size * sizeof(struct list_head);
-}
-
-/*
- * @ttl: at least 1 ns; @buckets: at least 2. The front wheel reaches just as far as @ttl:
- * interval = ttl / (buckets - 1). Nodes stay @grace nanoseconds beyond their deadlines.
- */
-void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets, u64 grace)
-{
-	u32 overflow = max_t(u32, buckets, OVERFLOW_SIZE_MIN);
-	u64 width = div64_u64(ttl + buckets - 2, buckets - 1);
-	unsigned int i;
-
-	geometry->grace = grace;
-	width = max_t(u64, width, WIDTH_MIN);
-	for (i = 0; i < HB_LEVELS; i++) {
-		geometry->width[i] = width;
-		geometry->size[i] = i ? overflow : buckets;
-		geometry->levels = i + 1;
-		if (width >= div64_u64(HB_TIME_MAX, geometry->size[i]))
-			break;
-		width *= geometry->size[i];
-	}
-}
-
 /* When a node with this deadline is to be expired. */
 static u64 due_at(const struct hb_geometry *geometry, u64 deadline)
 {
 	return deadline == HB_NEVER ? deadline : deadline + geometry->grace;
-}
-
-/* Makes a level, charged to @account or NULL. Errors as hb_zalloc(). Context: may sleep. */
-struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int number,
-			      struct hb_account *account)
-{
-	u32 size = geometry->size[number], slot;
-	struct hb_level *level = hb_zalloc(account, level_size(size));
-
-	if (IS_ERR(level))
-		return level;
-	level->width = geometry->width[number];
-	level->size = size;
-	level->slots = (void *)level->map + map_size(size);
-	for (slot = 0; slot < size; slot++)
-		INIT_LIST_HEAD(&level->slots[slot]);
-	return level;
-}
-
-/* @level may be NULL. Context: may sleep. */
-void hb_level_free(struct hb_level *level, struct hb_account *account)
-{
-	if (level)
-		hb_free(account, level, level_size(level->size));
 }
 
 /*
@@ -205,49 +126,12 @@ void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level 
 	*level = NULL;
 }
 
-static u32 slot_of(u64 tick, u32 size)
-{
-	u32 slot;
-
-	div_u64_rem(tick, size, &slot);
-	return slot;
-}
-
-/* The first tick from @from to @to whose slot may hold a node, or @to + 1. */
-static u64 first_tick(const struct hb_level *level, u32 size, u64 from, u64 to)
-{
-	u32 start, end, bit;
-
-	if (from > to)
-		return to + 1;
-	start = slot_of(from, size);
-	end = start + min_t(u64, to - from + 1, size);
-	bit = find_next_bit(level->map, min(end, size), start);
-	if (bit < min(end, size))
-		return from + (bit - start);
-	if (end > size) {
-		bit = find_next_bit(level->map, end - size, 0);
-		if (bit < end - size)
-			return from + (size - start) + bit;
-	}
-	return to + 1;
-}
-
-/* Lets the empty buckets up to tick @reached fall off. */
-static void catch_up(struct hb_level *level, u32 size, u64 reached)
-{
-	u64 to = min(reached, level->done + size);
-	u64 tick = first_tick(level, size, level->done + 1, to);
-
-	level->done = tick > to ? reached : tick - 1;
-}
-
 /* Puts a node into the bucket of a tick. Returns when that bucket falls off. */
 static __always_inline u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
 				 struct hb_node *node)
 {
 	struct hb_level *level = wheel->level[number];
-	u32 slot = slot_of(tick, wheel->geometry->size[number]);
+	u32 slot = hb_slot_of(tick, wheel->geometry->size[number]);
 
 	list_add_tail(&node->slot, &level->slots[slot]);
 	__set_bit(slot, level->map);
@@ -288,7 +172,7 @@ u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now)
 		reached = max(div64_u64(now, geometry->width[i]), level->done);
 		tick = max(div64_u64(deadline, geometry->width[i]) + !i, reached + 1);
 		if (tick > level->done + size)
-			catch_up(level, size, reached);
+			hb_level_catch_up(level, size, reached);
 		if (likely(tick <= reached + size))
 			break;
 		if (i + 1 == geometry->levels || !wheel->level[i + 1]) {
@@ -328,10 +212,10 @@ static bool rotate(struct hb_wheel *wheel, u64 until)
 		laps = div_u64(reached - level->done, size);
 		if (unlikely(laps > 1))
 			level->done += (laps - 1) * size;
-		catch_up(level, size, reached);
+		hb_level_catch_up(level, size, reached);
 		if (level->done == reached)
 			continue;
-		slot = slot_of(++level->done, size);
+		slot = hb_slot_of(++level->done, size);
 		__clear_bit(slot, level->map);
 		list_splice_tail_init(&level->slots[slot], &wheel->due);
 		if (wheel->hand.list == i + 1 && wheel->hand.tick <= level->done)
@@ -407,7 +291,7 @@ bool hb_wheel_hasten(struct hb_wheel *wheel, u64 now)
 {
 	struct hb_level *level = wheel->level[0];
 	u64 tick = max(div64_u64(now, level->width), level->done) + 1;
-	u32 slot = slot_of(tick, level->size);
+	u32 slot = hb_slot_of(tick, level->size);
 
 	hb_wheel_assert_held(wheel);
 	if (wheel->ahead > now)
@@ -418,33 +302,6 @@ bool hb_wheel_hasten(struct hb_wheel *wheel, u64 now)
 	if (wheel->hand.list == 1 && wheel->hand.tick == tick)
 		leave_list(&wheel->hand);
 	return true;
-}
-
-/*
- * The tick of the first bucket after tick @from that holds a node; 0: there is none. Gives up after
- * STALE_MAX empty buckets, and returns the next one, which may be empty as well.
- */
-static u64 level_after(struct hb_level *level, u64 from)
-{
-	u64 tick = max(from, level->done) + 1, last = level->done + level->size;
-	unsigned int stale = STALE_MAX;
-
-	for (;;) {
-		u32 slot;
-
-		tick = first_tick(level, level->size, tick, last);
-		if (tick > last)
-			return 0;
-		slot = slot_of(tick, level->size);
-		if (!list_empty(&level->slots[slot]) || !--stale)
-			return tick;
-		__clear_bit(slot, level->map);
-	}
-}
-
-static u64 level_first(struct hb_level *level)
-{
-	return level_after(level, 0);
 }
 
 /*
@@ -460,7 +317,7 @@ u64 hb_wheel_next(struct hb_wheel *wheel)
 	if (!list_empty(&wheel->due))
 		return 0;
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++) {
-		tick = level_first(wheel->level[i]);
+		tick = hb_level_first(wheel->level[i]);
 		if (tick)
 			next = min(next, tick * wheel->level[i]->width);
 	}
@@ -520,12 +377,12 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 {
 	struct hb_level *level = wheel->level[number];
 	unsigned int samples = SAMPLES;
-	u64 tick = level_first(level), due;
+	u64 tick = hb_level_first(level), due;
 	struct list_head *bucket;
 	struct hb_node *node;
 
 	while (tick) {
-		bucket = &level->slots[slot_of(tick, level->size)];
+		bucket = &level->slots[hb_slot_of(tick, level->size)];
 		node = sample(bucket);
 		if (!node) {
 			*again = true;
@@ -535,7 +392,7 @@ static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number
 		if (!samples-- || due < (tick + !!number) * level->width)
 			return node;
 		relocate(wheel, bucket, now);
-		tick = level_first(level);
+		tick = hb_level_first(level);
 	}
 	return NULL;
 }
@@ -585,11 +442,11 @@ static void next_list(struct hb_wheel *wheel)
 		hand->list = 1;
 	for (; hand->list <= HB_LEVELS; hand->list++, hand->tick = 0) {
 		level = wheel->level[hand->list - 1];
-		tick = level ? level_after(level, hand->tick) : 0;
+		tick = level ? hb_level_after(level, hand->tick) : 0;
 		if (!tick)
 			continue;
 		hand->tick = tick;
-		hand->head = &level->slots[slot_of(tick, level->size)];
+		hand->head = &level->slots[hb_slot_of(tick, level->size)];
 		hand->at = hand->head->next;
 		return;
 	}
@@ -690,6 +547,6 @@ unsigned int hb_wheel_levels(const struct hb_wheel *wheel, u64 *bytes)
 
 	hb_wheel_assert_held(wheel);
 	for (i = 0; i < HB_LEVELS && wheel->level[i]; i++)
-		*bytes += level_size(wheel->level[i]->size);
+		*bytes += hb_level_size(wheel->level[i]->size);
 	return i;
 }

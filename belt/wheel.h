@@ -8,9 +8,7 @@
 
 #include "hashbelt.h"
 #include "clock.h"
-
-/* Enough for HASHBELT_TTL_MAX_MS with two buckets of one millisecond. */
-#define HB_LEVELS	8
+#include "level.h"
 
 /*
  * The deadline of a claimed node: this bit, the deadline that it had, and in the lowest bits the
@@ -51,25 +49,6 @@ struct hb_node {
 	};
 	atomic64_t deadline;
 };
-
-/**
- * struct hb_geometry - the widths and sizes that all shards' wheels of one sort share
- * @width:	nanoseconds of a bucket of each level
- * @size:	buckets of each level
- * @levels:	number of levels that the longest time-to-live needs
- * @grace:	nanoseconds that nodes stay beyond their deadline
- *
- * Constant after hb_geometry_init().
- */
-struct hb_geometry {
-	u64 width[HB_LEVELS];
-	u32 size[HB_LEVELS];
-	unsigned int levels;
-	u64 grace;
-};
-
-struct hb_account;
-struct hb_level;
 
 /**
  * struct hb_hand - a place on a wheel
@@ -122,16 +101,11 @@ struct hb_drain_result {
 	unsigned int cascaded;
 };
 
-void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets, u64 grace);
-
 int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 		  struct hb_account *account, const spinlock_t *lock);
 void hb_wheel_destroy(struct hb_wheel *wheel);
 unsigned int hb_wheel_wants(const struct hb_wheel *wheel, u64 now, u64 deadline);
 u64 hb_wheel_reach(const struct hb_wheel *wheel);
-struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int number,
-			      struct hb_account *account);
-void hb_level_free(struct hb_level *level, struct hb_account *account);
 void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level **level, u64 now);
 u64 hb_wheel_add(struct hb_wheel *wheel, struct hb_node *node, u64 now);
 bool hb_wheel_drain(struct hb_wheel *wheel, u64 until, u64 now, unsigned int budget,
