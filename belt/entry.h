@@ -36,8 +36,9 @@ struct hb_shard;
  * @data:	the key, which is constant once in the index, then the value, which is as @version.
  *		After them, at a multiple of 8, the tail if there is one
  *
- * Only puts of the device overwrite, and only an entry without other references. A module that
- * finds an entry of a belt that it has made reads a value that does not change.
+ * Only puts on the belts of the device overwrite (struct hashbelt_config), and only an entry
+ * without other references. A module that finds an entry of a belt that it has made reads a value
+ * that does not change.
  *
  * Owned by the task that allocated it until hashbelt_put() takes it; then by the belt. Unlinked
  * entries go to the shard's limbo and are freed after a grace period; those that are reported go

@@ -26,7 +26,8 @@
 
 /*
  * Returns the lock or fill lease of a key, or NULL; @hash has the kind. Hands a lease that has
- * ended over to the first waiter. Under the shard's lock, while which the result is valid.
+ * ended over to the first waiter. Under the shard's lock; the result is valid as long as that is
+ * held.
  */
 struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const void *key,
 				     u32 key_len, u64 now)

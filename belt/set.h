@@ -32,7 +32,8 @@ struct hb_geometry;
  *		NULL: events wait for hb_take_events()
  * @arg:	passed to @event
  * @account:	charged for the memory, or NULL
- * @overwrites:	hb_put() may overwrite the values of entries
+ * @overwrites:	puts may overwrite the values of entries: not on a belt whose module reads values
+ *		under RCU, or with a reference
  */
 struct hashbelt_config {
 	u64 ttl;
