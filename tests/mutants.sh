@@ -105,7 +105,7 @@ mutant unlock belt/key.c \
 	kunit '' 'recursive locking' 'a spinlock is not released'
 mutant version belt/put.c \
 	's/old->version != item->version)$/false)/' \
-	device entry_test 'not ok .*IF_VERSION' 'a put does not compare the version'
+	kunit '' 'not ok .*put_and_remove_check_their_conditions' 'a put does not compare the version'
 mutant barrier belt/index.c \
 	's/rcu_assign_pointer(index->table, next)/index->table = next/' \
 	check '' 'address space' 'a new table is published without a barrier'
