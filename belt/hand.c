@@ -42,7 +42,7 @@ static struct hb_place place_of(const struct hb_shard *shard)
 		.lap = READ_ONCE(shard->hand.lap), .deadline = READ_ONCE(shard->hand.deadline),
 	};
 
-	if (likely(place.lap))
+	if (place.lap)
 		return place;
 	place.lap = READ_ONCE(last->lap);
 	place.deadline = READ_ONCE(last->deadline);
@@ -165,7 +165,7 @@ static bool hand_skips(struct hb_shard *shard, struct hb_search *search,
 	if (!hb_keep_read(entry, shard->term))
 		return false;
 	--*search->passes;
-	if (unlikely(hb_hand_is_late(&shard->wheel, &entry->node))) {
+	if (hb_hand_is_late(&shard->wheel, &entry->node)) {
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_wheel_add(&shard->wheel, &entry->node, now);
 	}
@@ -212,7 +212,7 @@ struct hashbelt_entry *hb_find_unread(struct hb_shard *shard, struct hb_search *
 
 	lockdep_assert_held(&shard->lock);
 	spared = hb_find_spared(shard, search, now);
-	if (unlikely(!shard->hand.lap))
+	if (!shard->hand.lap)
 		begin_lap(shard, &place);
 	for (left = HB_BATCH; left; left--) {
 		struct hb_node *node = hb_hand_node(&shard->wheel, &again);

@@ -106,7 +106,7 @@ struct hashbelt_entry *hb_find_nearest(struct hb_shard *shard, struct hb_search 
 	entry = hb_nearest_entry(shard, search->class, now, deadline);
 	spared = hb_find_spared(shard, search, now);
 	hb_set_bound(shard, search->class, *deadline);
-	if (unlikely(spared && entry == spared)) {
+	if (spared && entry == spared) {
 		hb_wheel_del(&shard->wheel, &spared->node);
 		entry = hb_nearest_entry(shard, search->class, now, deadline);
 		hb_wheel_add(hb_wheel_of(shard, search->class), &spared->node, now);
