@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * expired_test - at the limits of an account, of the module and of a cgroup, entries that have
- * expired make room for new ones before their bucket falls off: in the belt of the put and in the
- * other belts of its account. The limits of a belt, and live entries in front: tests/kunit.
- * Restores all parameters. Needs the superuser.
+ * expired_test - at each limit, entries that have expired make room for new ones before their
+ * bucket falls off: in the belt of the put and in the other belts of its account, also where they
+ * stand behind entries that live. Restores all parameters. Needs the superuser.
  */
 #define _GNU_SOURCE
 #include <sys/resource.h>
@@ -14,14 +13,15 @@
 #define ALICE		1000
 #define HOUR		3600000ULL	/* time-to-live of the belts, milliseconds */
 #define SHARE		MIB
+#define LIVE		400u		/* over 16 in each shard */
 #define NEW		100u
 #define MANY		1000u
 #define GROUP		"/sys/fs/cgroup/hashbelt-expired/"
 #define GROUP_MAX	(24 * MIB)
 
-enum place { OWN, OTHER };
+enum place { OWN, BEHIND, OTHER };
 
-static const char *const places[] = { "of the belt", "of another belt" };
+static const char *const places[] = { "of the belt", "behind live ones", "of another belt" };
 
 /**
  * struct limit - one that puts come to
@@ -30,7 +30,8 @@ static const char *const places[] = { "of the belt", "of another belt" };
  * @len:	length of the values
  * @settings:	of the belts
  * @err:	the error of a put there
- * @set:	sets the limit
+ * @set:	sets the limit; NULL: it is one of @settings
+ * @is_own:	it is one of the belt
  * @makes:	at the limit belts are made, too
  */
 struct limit {
@@ -40,6 +41,7 @@ struct limit {
 	struct hashbelt_settings settings;
 	int err;
 	void (*set)(void);
+	bool is_own;
 	bool makes;
 };
 
@@ -72,6 +74,8 @@ static void limit_group(void)
 }
 
 static const struct limit limits[] = {
+	{ "max_entries of the belt", 0, 16, { .max_entries = 5000 }, -ENOSPC, .is_own = true },
+	{ "max_bytes of the belt", 0, 16, { .max_bytes = 500000 }, -ENOSPC, .is_own = true },
 	{ "user_max_bytes", ALICE, 16, {}, -EDQUOT, limit_user, .makes = true },
 	{ "user_max_pinned", ALICE, 16, { .policy = HASHBELT_PINNED }, -EDQUOT, limit_pinned,
 	  .makes = true },
@@ -83,13 +87,28 @@ static const struct limit limits[] = {
 /* Puts new keys until a put fails; returns its error. */
 static int fill(int belt, __u32 len)
 {
-	unsigned int number = 0;
+	unsigned int number = LIVE;
 	int err;
 
 	do {
 		err = put_zeros(belt, number++, len, 1000);
 	} while (!err && number < 200000);
 	return err;
+}
+
+static unsigned int count_live(int belt)
+{
+	unsigned int number, live = 0;
+
+	for (number = 0; number < LIVE; number++) {
+		struct hashbelt_item item = {
+			.key = address(&number), .key_len = sizeof(number),
+			.how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH,
+		};
+
+		live += !call(belt, HASHBELT_IOC_GET, &item);
+	}
+	return live;
 }
 
 struct scene {
@@ -138,19 +157,26 @@ static unsigned int make_another(int belt, const struct scene *scene)
 static unsigned int run_scene(const struct scene *scene)
 {
 	struct hashbelt_settings settings = scene->limit->settings;
-	unsigned int failed;
+	unsigned int number, failed;
 	int belt, full, err;
 
 	settings.ttl_ms = HOUR;
 	settings.buckets = scene->buckets;
 	belt = belt_of(settings);
 	full = scene->place == OTHER ? belt_of(settings) : belt;
+	if (scene->place == BEHIND)
+		for (number = 0; number < LIVE; number++)
+			put_zeros(belt, number, scene->limit->len, HOUR / 2);
 	err = fill(full, scene->limit->len);
 	if (err != scene->limit->err)
 		return FAIL(1, err);
 	advance(full, 2000);
 	failed = put_new(belt, scene);
-	return failed || !scene->limit->makes ? failed : make_another(belt, scene);
+	if (failed)
+		return failed;
+	if (scene->place == BEHIND && count_live(belt) != LIVE)
+		return FAIL(4, 0);
+	return scene->limit->makes ? make_another(belt, scene) : 0;
 }
 
 /*
@@ -185,12 +211,13 @@ static void test_limit(const struct limit *limit, __u32 buckets)
 {
 	struct scene scene = { .limit = limit, .buckets = buckets };
 
-	for (; scene.place <= OTHER; scene.place++) {
+	for (; scene.place <= (limit->is_own ? BEHIND : OTHER); scene.place++) {
 		if (limit->set == limit_group && !has_group) {
 			skip(1, "there is no cgroup with memory here");
 			continue;
 		}
-		limit->set();
+		if (limit->set)
+			limit->set();
 		is_int(as(limit->uid, limit->uid, 0, run, &scene), 0,
 		       "at %s expired entries %s make room, with %u buckets", limit->name,
 		       places[scene.place], buckets);
@@ -258,8 +285,10 @@ int main(void)
 	if (chmod(HASHBELT_DEVICE, 0666))
 		bail_out("chmod: %s", strerror(errno));
 	has_group = write_line("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
-	for (i = 0; i < ARRAY_SIZE(limits); i++)
-		test_limit(&limits[i], i % 2 ? 1000 : 2);
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		test_limit(&limits[i], 2);
+		test_limit(&limits[i], 1000);
+	}
 	set_number("user_max_bytes", 64 * MIB);
 	is_int(as(ALICE, ALICE, 0, run_many, NULL), 0,
 	       "at user_max_bytes expired entries of one of %u belts make room in the others",

@@ -197,8 +197,8 @@ ok "ttl_ms cannot be changed while the module is loaded" refused set_parameter t
 ok "buckets cannot be changed while the module is loaded" refused set_parameter buckets 4
 ok "mode cannot be changed while the module is loaded" refused set_parameter mode 0666
 
-# The others have the parsers of max_bytes and buckets.
-for parameter in ttl_ms buckets mode max_bytes user_max_pinned used_bytes; do
+for parameter in ttl_ms buckets mode max_bytes user_max_bytes user_max_pinned max_belts \
+	user_max_belts used_bytes; do
 	# No parameter takes these; the last two are 2^64 + 8, and too long for any buffer.
 	wrong $parameter -1 many 8x '"8 8"' 8.5 18446744073709551624 \
 		9999999999999999999999999999999999999999 ''
