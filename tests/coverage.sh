@@ -19,6 +19,7 @@ unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 enough=97	# percent of all lines that have to be run: the suite reaches slightly more
 each=90		# percent of the lines of each file, unless tests/uncovered has a reason
+ample=95	# from so many percent on, a file must not have a reason
 table=$1 directory=$2 output=$3 status=$4
 
 work=$(mktemp -d)
@@ -72,12 +73,14 @@ tail -n 1 "$table" | awk -v enough="$enough" '
 		exit !good
 	}'
 lines=$?
-# Each file with too few lines run needs a reason, and no other file may have one.
-awk -v each="$each" '
+# Each file with too few lines run needs a reason, and none with ample lines may have one. Between
+# the two bounds both are right: whether the kernel reclaims memory while a test runs decides if
+# some lines of the shrinker are run.
+awk -v each="$each" -v ample="$ample" '
 	FNR == NR && /^#/ { next }
 	FNR == NR { why[$1] = $0; next }
 	$1 !~ /\.[ch]$/ { next }
-	$4 + 0 >= each && $1 ":" in why {
+	$4 + 0 >= ample && $1 ":" in why {
 		print "enough lines are run, so remove the reason for " $1
 		bad = 1
 	}
