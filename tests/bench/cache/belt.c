@@ -202,6 +202,20 @@ static void count_back(struct shard *shard)
 	shard->back = 0;
 }
 
+/* A new object's key has a ghost. */
+static void come_back(struct cache *cache, struct shard *shard, struct object *object)
+{
+	unsigned int simpler = cache->geometry->simpler;
+
+	count_back(shard);
+	if (shard->common && !(simpler & SIMPLER_NO_COMMON))
+		return;
+	if (simpler & SIMPLER_AS_READ)
+		mark(cache, object, true);
+	else
+		object->since = shard->shifts ? shard->term : shard->term + 1;
+}
+
 static void add(struct cache *cache, struct object *object)
 {
 	struct shard *shard = shard_of(cache, object);
@@ -212,9 +226,7 @@ static void add(struct cache *cache, struct object *object)
 	shard->added++;
 	if (ghost && *ghost == key_of(cache, object) + 1) {
 		*ghost = 0;
-		count_back(shard);
-		if (!shard->common)
-			object->since = shard->shifts ? shard->term : shard->term + 1;
+		come_back(cache, shard, object);
 	}
 	enter(cache, object);
 }

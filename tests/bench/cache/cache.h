@@ -58,6 +58,7 @@ struct object {
  * @marks:	bits of a shard's bitmap of marks for each object that it may have; 0: each object
  *		has a mark of its own
  * @ghosts:	keys of objects that left which "unread" remembers; 0: none
+ * @simpler:	SIMPLER_*: what "unread" leaves out
  * @expected:	objects for which there is room, from which the size of the bitmap follows
  */
 struct geometry {
@@ -66,8 +67,13 @@ struct geometry {
 	unsigned int buckets;
 	unsigned int marks;
 	size_t ghosts;
+	unsigned int simpler;
 	size_t expected;
 };
+
+/* Simpler rules for a new object that has a ghost, to compare the belt's with. */
+#define SIMPLER_NO_COMMON	0x1	/* also where most new objects have one */
+#define SIMPLER_AS_READ		0x2	/* it counts as read, whether or not the keys change */
 
 /**
  * struct result - what a cache has done

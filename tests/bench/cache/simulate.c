@@ -2,7 +2,8 @@
 /*
  * simulate - the miss ratios of orders of eviction, by simulation.
  *
- *	simulate [--requests N] [--room PERCENT] [--seed N] [--trace FILE] [--belts] [WORKLOAD]...
+ *	simulate [--requests N] [--room PERCENT] [--seed N] [--trace FILE] [--belts|--rules]
+ *		[WORKLOAD]...
  *
  * Plays workloads, or a trace in the format of twitter/cache-trace, on caches that differ in their
  * order of eviction only. Their room is PERCENT of the bytes that a cache which evicts nothing
@@ -13,7 +14,9 @@
  * when it expires, as in all others.
  *
  * With --belts, prints how the details of a belt change the miss ratio of its order: ghosts,
- * shards, buckets, and marks in a bitmap by hash with 1, 4 or 8 bits for each entry.
+ * shards, buckets, and marks in a bitmap by hash with 1, 4 or 8 bits for each entry. With --rules,
+ * compares simpler rules for a new object that has a ghost: without the count of how common ghosts
+ * are; one that counts as read; and both.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -75,6 +78,17 @@ static const struct column belts[] = {
 	{ NULL }
 };
 
+#define RULE(rule)	{ .shards = 1, .interval = 1, .ghosts = 1, .simpler = (rule) }
+
+static const struct column rules[] = {
+	{ "LRU", &lru, false, EXACT },
+	{ "unread", &unread_order, true, GHOSTS },
+	{ "no common", &unread_order, true, RULE(SIMPLER_NO_COMMON) },
+	{ "as read", &unread_order, true, RULE(SIMPLER_AS_READ) },
+	{ "both", &unread_order, true, RULE(SIMPLER_NO_COMMON | SIMPLER_AS_READ) },
+	{ NULL }
+};
+
 /**
  * struct settings - what the command line says
  * @columns:	caches to play
@@ -99,6 +113,7 @@ static void usage(FILE *to)
 	      "	--seed N	another trace for each N (1)\n"
 	      "	--trace FILE	play a trace in the format of twitter/cache-trace\n"
 	      "	--belts		compare details of belts\n"
+	      "	--rules		compare simpler rules for keys that come back\n"
 	      "workloads:", to);
 	for (const struct workload *workload = workloads; workload->name; workload++)
 		fprintf(to, " %s", workload->name);
@@ -234,6 +249,9 @@ static bool set_option(int option, struct settings *settings)
 	case 'b':
 		settings->columns = belts;
 		return true;
+	case 'c':
+		settings->columns = rules;
+		return true;
 	}
 	return false;
 }
@@ -246,6 +264,7 @@ int main(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "trace", required_argument, NULL, 't' },
 		{ "belts", no_argument, NULL, 'b' },
+		{ "rules", no_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
