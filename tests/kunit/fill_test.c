@@ -305,7 +305,10 @@ static void a_lease_ahead_is_granted_only_near_the_deadline(struct kunit *test)
 
 	put_ttl(belt, key, 1000);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
-	move_time_only(belt, 600 * MS);
+	/* 500 ms are left, and then less. */
+	move_time_only(belt, 500 * MS);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
+	move_time_only(belt, MS);
 	KUNIT_EXPECT_EQ(test, 0, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
 	KUNIT_EXPECT_EQ(test, -EBUSY, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, true));
 	/* A task that had looked before this put asks after it. */
