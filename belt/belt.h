@@ -16,6 +16,7 @@
 #include "lock.h"
 #include "memory.h"
 #include "queue.h"
+#include "set.h"
 
 /* Nodes or chains that are handled under a shard's lock in one go. */
 #define HB_BATCH	64
@@ -200,18 +201,14 @@ struct hb_crew {
  * struct hashbelt_belt - one cache
  * @index:	the entries by key
  * @seed:	of the hash; constant
- * @ttl:	nanoseconds, a multiple of HB_GRAIN; written under all shards' locks
- * @floor:	versions up to this one are cleared; likewise
- * @grace:	how long entries stay beyond their deadlines, nanoseconds; likewise
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_EVICT_DEADLINE; likewise
+ * @floor:	versions up to this one are cleared; written under all shards' locks
  * @shard_bits:	log2 of the number of shards; constant
  * @dead:	the belt is destroyed and takes no entries; written under all shards' locks
  * @unread:	a full belt evicts entries that were not read, so reads mark them; likewise
  * @overwrites:	a put may copy its value into the entry that is there; likewise, and never set again
  *		once it is false. Not on a belt whose gets refresh: without the shard's lock they
  *		could not tell which of two values they refresh
- * @handler:	one of enum hashbelt_handler; likewise
- * @reasons:	HASHBELT_REPORT() bits that the handler reports; likewise
+ * @settings:	with the default in the place of 0, and @ttl a multiple of HB_GRAIN; likewise
  * @id:		unique; constant
  * @stats:	per CPU, by enum hashbelt_counter
  * @event:	takes the events, in place of user space; constant
@@ -254,16 +251,12 @@ struct hb_crew {
 struct hashbelt_belt {
 	struct hb_index index;
 	struct hb_seed seed;
-	u64 ttl;
 	u64 floor;
-	u64 grace;
-	u32 policy;
 	unsigned int shard_bits;
 	bool dead;
 	bool unread;
 	bool overwrites;
-	u32 handler;
-	u32 reasons;
+	struct hb_settings settings;
 	u64 id;
 	struct hb_stats __percpu *stats;
 	void (*event)(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
@@ -382,7 +375,7 @@ static inline bool hb_is_dead(const struct hashbelt_belt *belt)
 /* The belt has HASHBELT_WIPE: no copy of a key or value may be left in memory. */
 static inline bool hb_wipes(const struct hashbelt_belt *belt)
 {
-	return READ_ONCE(belt->policy) & HASHBELT_WIPE;
+	return READ_ONCE(belt->settings.policy) & HASHBELT_WIPE;
 }
 
 static inline bool hb_has_events(const struct hashbelt_belt *belt)
@@ -393,7 +386,7 @@ static inline bool hb_has_events(const struct hashbelt_belt *belt)
 /* True if an event is queued, or the belt's handler would report one. */
 static inline bool hb_reports_any(const struct hashbelt_belt *belt)
 {
-	return hb_has_events(belt) || READ_ONCE(belt->handler) != HASHBELT_DROP;
+	return hb_has_events(belt) || READ_ONCE(belt->settings.handler) != HASHBELT_DROP;
 }
 
 #endif /* _HASHBELT_BELT_H */

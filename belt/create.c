@@ -222,11 +222,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	struct workqueue_struct *wq;
 	hsiphash_key_t key;
 
-	belt->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
 	belt->overwrites = config->overwrites;
-	hb_set_policy(belt, config->policy);
-	belt->handler = config->handler;
-	belt->reasons = config->reasons ?: HASHBELT_REPORT_DEFAULT;
 	belt->event = config->event;
 	belt->arg = config->arg;
 	belt->account = hb_account_get(config->account);
@@ -259,12 +255,11 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	belt->geometry_since = hb_clock_now(&belt->clock);
 	belt->geometry = &belt->geometries[0];
 	belt->hand.lap = 1;
-	belt->grace = config->grace;
-	hb_geometry_init(belt->geometry, belt->ttl, config->buckets ?: HASHBELT_BUCKETS_DEFAULT,
-			 belt->grace);
 	hb_for_each_shard(shard, belt)
 		shard_init(belt, shard);
-	hb_set_limits(belt, config, HASHBELT_SET_ALL);
+	hb_init_settings(belt, &config->settings);
+	hb_geometry_init(belt->geometry, belt->settings.ttl, belt->settings.buckets,
+			 belt->settings.grace);
 }
 
 /* See hashbelt_create(). */

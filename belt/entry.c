@@ -20,7 +20,7 @@ u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len)
 
 static void wipe(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
-	if (READ_ONCE(belt->policy) & HASHBELT_WIPE)
+	if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE)
 		memzero_explicit(entry->data, entry->key_len + entry->value_len);
 }
 

@@ -150,7 +150,7 @@ static bool evict_for(struct hashbelt_belt *belt, const struct hashbelt_entry *p
 	if (hb_evict_expired(belt, HB_PLAIN, HASHBELT_EVICTED, put) ||
 	    hb_evict_expired(belt, HB_LEASES, HASHBELT_EVICTED, put))
 		return true;
-	if (READ_ONCE(belt->policy) & HASHBELT_EVICT)
+	if (READ_ONCE(belt->settings.policy) & HASHBELT_EVICT)
 		return evict_live(belt, HB_PLAIN, HASHBELT_EVICTED, put, &passes) ||
 		       evict_live(belt, HB_LEASES, HASHBELT_EVICTED, put, &passes) ||
 		       hb_event_drop_oldest(belt);
@@ -185,7 +185,7 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 	hb_room_reserve(belt, room, hb_cost(put));
 	if (taken)
 		return true;
-	return READ_ONCE(belt->policy) & HASHBELT_EVICT && !is_exhausted(belt, put, room);
+	return READ_ONCE(belt->settings.policy) & HASHBELT_EVICT && !is_exhausted(belt, put, room);
 }
 
 /*
@@ -199,7 +199,7 @@ static bool evict_in(struct hb_shard *shard)
 	struct hashbelt_entry *entry;
 	u64 now, deadline;
 
-	if (!(READ_ONCE(shard->belt->policy) & HASHBELT_EVICT))
+	if (!(READ_ONCE(shard->belt->settings.policy) & HASHBELT_EVICT))
 		return hb_frees_by_expiring(shard->belt) && hb_expire_hidden(shard);
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&shard->belt->clock);
@@ -252,7 +252,8 @@ int hb_make_chains(struct hashbelt_belt *belt, struct hb_shard *shard)
 /* Evicting an entry of the belt frees its memory: it does not stay as an event. */
 bool hb_frees_by_evicting(const struct hashbelt_belt *belt)
 {
-	return READ_ONCE(belt->policy) & HASHBELT_EVICT && !hb_reports(belt, HASHBELT_EVICTED);
+	return READ_ONCE(belt->settings.policy) & HASHBELT_EVICT &&
+	       !hb_reports(belt, HASHBELT_EVICTED);
 }
 
 /* True if a put that adds an entry is to call hb_evict_ahead() afterwards. */

@@ -68,7 +68,7 @@ static bool see_stale(const struct hashbelt_belt *belt, struct hashbelt_entry *e
 		return false;
 	word = atomic64_read(&entry->node.deadline);
 	seen->deadline = word;
-	return word > 0 && hb_deadline(word) + READ_ONCE(belt->grace) > now;
+	return word > 0 && hb_deadline(word) + READ_ONCE(belt->settings.grace) > now;
 }
 
 /*

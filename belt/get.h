@@ -116,13 +116,14 @@ static __always_inline bool hb_plain_hit(struct hashbelt_belt *belt, struct hash
 	bool refreshes;
 
 	/* If gets of the belt refresh, no put overwrites a value from now on. */
-	refreshes = READ_ONCE(belt->policy) & HASHBELT_REFRESH_ON_GET &&
+	refreshes = READ_ONCE(belt->settings.policy) & HASHBELT_REFRESH_ON_GET &&
 		    !(item->how & HASHBELT_NO_REFRESH);
 	item->flags = READ_ONCE(entry->flags);
 	if (unlikely(!hb_is_unchanged(entry, seen)))
 		return false;
 	if (refreshes) {
-		seen.deadline = hb_node_move(&entry->node, now, now + READ_ONCE(belt->ttl), false);
+		seen.deadline = hb_node_move(&entry->node, now,
+					     now + READ_ONCE(belt->settings.ttl), false);
 		if (unlikely(seen.deadline <= now))
 			return false;
 	}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reports on a belt: its entries, its buckets, its settings and its counters. */
+/* Reports on a belt: its entries, its buckets, its state and its counters. */
 
 #include "belt.h"
 #include "info.h"
+#include "set.h"
 #include "shard.h"
 
 /* It is listed, and has a value. Under its shard's lock, where no task claims it. */
@@ -110,30 +111,6 @@ static u64 wake_of(struct hashbelt_belt *belt)
 	return wake == HB_NEVER ? HASHBELT_TTL_NEVER : wake;
 }
 
-static u64 limit_of(u64 most)
-{
-	return most == S64_MAX ? 0 : most;
-}
-
-static void info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info)
-{
-	spin_lock(&belt->shards->lock);
-	info->ttl_ms = div_u64(belt->ttl, NSEC_PER_MSEC);
-	info->interval_ns = belt->geometry->width[0];
-	info->buckets = belt->geometry->size[0];
-	info->policy = belt->policy;
-	info->handler = belt->handler;
-	info->reasons = belt->reasons;
-	info->max_entries = limit_of(belt->usage.max_entries);
-	info->max_bytes = limit_of(belt->usage.max_bytes);
-	info->max_events = belt->queue.max_events;
-	info->grace_ms = div_u64(belt->grace, NSEC_PER_MSEC);
-	spin_unlock(&belt->shards->lock);
-	info->id = belt->id;
-	info->now_ns = hb_clock_now(&belt->clock);
-	info->state = READ_ONCE(belt->clock.halted) ? HASHBELT_HALTED : 0;
-}
-
 static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
 	struct hb_queue *queue = &belt->queue;
@@ -161,7 +138,10 @@ void hb_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	unsigned int levels;
 	u64 wheels = 0;
 
-	info_settings(belt, info);
+	hb_info_settings(belt, info);
+	info->id = belt->id;
+	info->now_ns = hb_clock_now(&belt->clock);
+	info->state = READ_ONCE(belt->clock.halted) ? HASHBELT_HALTED : 0;
 	info->wake_ns = wake_of(belt);
 	info->table = 1ULL << READ_ONCE(belt->index.bits);
 	hb_for_each_shard(shard, belt) {

@@ -116,7 +116,7 @@ static bool is_owner(struct hashbelt_entry *entry, const void *owner,
 /* The lease for @ttl_ms in nanoseconds; 0: it is too long. */
 static u64 duration_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 {
-	u64 most = READ_ONCE(belt->ttl);
+	u64 most = READ_ONCE(belt->settings.ttl);
 
 	if (!ttl_ms)
 		return most;
@@ -130,7 +130,7 @@ static u64 least_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 {
 	if (!ttl_ms || ttl_ms > HASHBELT_TTL_MAX_MS)
 		return 0;
-	return min_t(u64, ttl_ms * NSEC_PER_MSEC, READ_ONCE(belt->ttl));
+	return min_t(u64, ttl_ms * NSEC_PER_MSEC, READ_ONCE(belt->settings.ttl));
 }
 
 /*
@@ -155,7 +155,7 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 int hb_lock_acquire(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		    const void *owner, struct hashbelt_lock *lock)
 {
-	u32 policy = READ_ONCE(belt->policy);
+	u32 policy = READ_ONCE(belt->settings.policy);
 	struct hb_acquire acquire = {
 		.belt = belt, .duration = duration_for(belt, lock->ttl_ms),
 		.wait_ms = lock->wait_ms, .refuses = refuses, .arg = lock,

@@ -31,7 +31,7 @@ u64 hb_live_entries(struct hashbelt_belt *belt);
 
 static inline bool hb_may_shrink(const struct hashbelt_belt *belt)
 {
-	return !(READ_ONCE(belt->policy) & HASHBELT_PINNED);
+	return !(READ_ONCE(belt->settings.policy) & HASHBELT_PINNED);
 }
 
 /*

@@ -39,7 +39,7 @@ static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt
 	if (demands & HASHBELT_IF_VERSION && old->version != item->version)
 		return -ESTALE;
 	if (item->how & HASHBELT_IF_ABSENT ||
-	    (!demands && READ_ONCE(belt->policy) & HASHBELT_KEEP_ON_PUT))
+	    (!demands && READ_ONCE(belt->settings.policy) & HASHBELT_KEEP_ON_PUT))
 		return -EEXIST;
 	return 0;
 }

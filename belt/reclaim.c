@@ -86,7 +86,7 @@ void hb_reclaim_wait(struct hashbelt_belt *belt)
 size_t hb_evict_expired(struct hashbelt_belt *belt, enum hb_class class,
 			enum hashbelt_reason reason, const struct hashbelt_entry *put)
 {
-	if (class == HB_PLAIN && READ_ONCE(belt->handler) == HASHBELT_REINSERT)
+	if (class == HB_PLAIN && READ_ONCE(belt->settings.handler) == HASHBELT_REINSERT)
 		return 0;
 	return hb_evict_nearest(belt, class, reason, hb_clock_now(&belt->clock), put);
 }
@@ -94,7 +94,7 @@ size_t hb_evict_expired(struct hashbelt_belt *belt, enum hb_class class,
 /* The expiry of a plain entry frees its memory: it gets no new deadline, and is no event then. */
 bool hb_frees_by_expiring(const struct hashbelt_belt *belt)
 {
-	return READ_ONCE(belt->handler) != HASHBELT_REINSERT &&
+	return READ_ONCE(belt->settings.handler) != HASHBELT_REINSERT &&
 	       !hb_reports(belt, HASHBELT_EXPIRED);
 }
 
@@ -170,7 +170,7 @@ bool hb_expire_some_hidden(struct hashbelt_belt *belt)
 /* The latest deadline of entries that have no grace time left. */
 static u64 end_of_grace(const struct hashbelt_belt *belt, u64 now)
 {
-	return now - min(now, READ_ONCE(belt->grace));
+	return now - min(now, READ_ONCE(belt->settings.grace));
 }
 
 /* An entry of the belt may have expired whose memory would be free. A hint. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The settings of a belt, and changing them while it runs: at one moment, after all that may fail.
- * See docs/design.md, "Settings".
+ * The settings of a belt: taking them from user space and showing them there, and changing them
+ * while the belt runs, at one moment, after all that may fail. See docs/design.md, "Settings".
  */
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
@@ -36,6 +36,74 @@ int hb_check_config(const struct hashbelt_config *config, u32 fields)
 	return 0;
 }
 
+static u64 ns_of(u64 ms)
+{
+	return ms <= HASHBELT_TTL_MAX_MS ? ms * NSEC_PER_MSEC : U64_MAX;
+}
+
+/* The settings that user space passes; hb_check_config() refuses times that are too long. */
+struct hashbelt_config hb_config_of(const struct hashbelt_settings *settings)
+{
+	return (struct hashbelt_config){
+		.ttl = ns_of(settings->ttl_ms),
+		.grace = ns_of(settings->grace_ms),
+		.policy = settings->policy,
+		.handler = settings->handler,
+		.reasons = settings->reasons,
+		.buckets = settings->buckets,
+		.max_entries = settings->max_entries,
+		.max_bytes = settings->max_bytes,
+		.max_events = settings->max_events,
+	};
+}
+
+/* Fills in the settings, as of one moment. */
+void hb_info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info)
+{
+	const struct hb_settings *settings = &belt->settings;
+
+	spin_lock(&belt->shards->lock);
+	info->ttl_ms = div_u64(settings->ttl, NSEC_PER_MSEC);
+	info->interval_ns = belt->geometry->width[0];
+	info->grace_ms = div_u64(settings->grace, NSEC_PER_MSEC);
+	info->policy = settings->policy;
+	info->handler = settings->handler;
+	info->reasons = settings->reasons;
+	info->buckets = settings->buckets;
+	info->max_entries = settings->max_entries;
+	info->max_bytes = settings->max_bytes;
+	info->max_events = settings->max_events;
+	spin_unlock(&belt->shards->lock);
+}
+
+static u64 limit_of(u64 most)
+{
+	return most < S64_MAX ? most : 0;
+}
+
+/* Takes over those settings that @fields names, with the default in the place of 0. */
+static void take(struct hb_settings *to, const struct hb_settings *from, u32 fields)
+{
+	if (fields & HASHBELT_SET_TTL)
+		to->ttl = ALIGN(from->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
+	if (fields & HASHBELT_SET_GRACE)
+		to->grace = from->grace;
+	if (fields & HASHBELT_SET_POLICY)
+		to->policy = from->policy;
+	if (fields & HASHBELT_SET_HANDLER)
+		to->handler = from->handler;
+	if (fields & HASHBELT_SET_REASONS)
+		to->reasons = from->reasons ?: HASHBELT_REPORT_DEFAULT;
+	if (fields & HASHBELT_SET_BUCKETS)
+		to->buckets = from->buckets ?: HASHBELT_BUCKETS_DEFAULT;
+	if (fields & HASHBELT_SET_MAX_ENTRIES)
+		to->max_entries = limit_of(from->max_entries);
+	if (fields & HASHBELT_SET_MAX_BYTES)
+		to->max_bytes = limit_of(from->max_bytes);
+	if (fields & HASHBELT_SET_MAX_EVENTS)
+		to->max_events = from->max_events ?: HASHBELT_EVENTS_DEFAULT;
+}
+
 /* Under all shards' locks, the queue's and the usage's. */
 static void recount_usage(struct hashbelt_belt *belt)
 {
@@ -51,35 +119,27 @@ static void recount_usage(struct hashbelt_belt *belt)
 	}
 }
 
-static u64 limit_of(u64 most)
-{
-	return most ? min_t(u64, most, S64_MAX) : S64_MAX;
-}
-
 /* Under all shards' locks, or while no other task knows the belt. */
-void hb_set_limits(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
+static void set_limits(struct hashbelt_belt *belt)
 {
 	struct hb_usage *usage = &belt->usage;
 	struct hb_queue *queue = &belt->queue;
+	u64 bytes = belt->settings.max_bytes ?: S64_MAX;
 
 	spin_lock(&queue->lock);
-	if (fields & HASHBELT_SET_MAX_EVENTS)
-		queue->max_events = config->max_events ?: HASHBELT_EVENTS_DEFAULT;
-	if (fields & HASHBELT_SET_MAX_BYTES)
-		WRITE_ONCE(queue->max_bytes, limit_of(config->max_bytes));
+	queue->max_events = belt->settings.max_events;
+	WRITE_ONCE(queue->max_bytes, bytes);
 	spin_lock(&usage->lock);
-	if (fields & HASHBELT_SET_MAX_ENTRIES)
-		usage->max_entries = limit_of(config->max_entries);
-	if (fields & HASHBELT_SET_MAX_BYTES)
-		WRITE_ONCE(usage->max_bytes, limit_of(config->max_bytes));
-	usage->limited = usage->max_entries != S64_MAX || usage->max_bytes != S64_MAX;
+	usage->max_entries = belt->settings.max_entries ?: S64_MAX;
+	WRITE_ONCE(usage->max_bytes, bytes);
+	usage->limited = usage->max_entries != S64_MAX || bytes != S64_MAX;
 	recount_usage(belt);
 	spin_unlock(&usage->lock);
 	spin_unlock(&queue->lock);
 }
 
 /* Under all shards' locks, or while no other task knows the belt. */
-void hb_set_policy(struct hashbelt_belt *belt, u32 policy)
+static void set_policy(struct hashbelt_belt *belt, u32 policy)
 {
 	if (policy & HASHBELT_REFRESH_ON_GET)
 		/* As below. */
@@ -88,22 +148,18 @@ void hb_set_policy(struct hashbelt_belt *belt, u32 policy)
 	 * Pairs with smp_rmb() in hb_is_unchanged(): a reader that finds the word changed finds the
 	 * version of the last put that overwrote.
 	 */
-	smp_store_release(&belt->policy, policy);
+	smp_store_release(&belt->settings.policy, policy);
 	WRITE_ONCE(belt->unread, policy & HASHBELT_EVICT && !(policy & HASHBELT_EVICT_DEADLINE));
 	WRITE_ONCE(belt->index.remembers, belt->unread);
 }
 
-/**
- * struct new_geometry - wheels that are being prepared
- * @geometry:	in the place of the belt that is free; NULL: the present one stays
- * @ttl:	the belt's time-to-live, nanoseconds
- * @grace:	how long entries stay beyond their deadlines, nanoseconds
- */
-struct new_geometry {
-	struct hb_geometry *geometry;
-	u64 ttl;
-	u64 grace;
-};
+/* While no other task knows the belt. */
+void hb_init_settings(struct hashbelt_belt *belt, const struct hb_settings *settings)
+{
+	take(&belt->settings, settings, HASHBELT_SET_ALL);
+	set_policy(belt, belt->settings.policy);
+	set_limits(belt);
+}
 
 static bool is_unloading(struct hashbelt_belt *belt)
 {
@@ -113,57 +169,56 @@ static bool is_unloading(struct hashbelt_belt *belt)
 	return false;
 }
 
-/* Nothing has changed yet when this fails. */
-static int prepare_geometry(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-			    u32 fields, struct new_geometry *to)
+/*
+ * Prepares wheels for the settings. Returns their geometry, in the place of the belt that is free.
+ * Nothing has changed yet when this fails.
+ */
+static struct hb_geometry *prepare_geometry(struct hashbelt_belt *belt,
+					    const struct hb_settings *settings)
 {
-	u32 buckets = belt->geometry->size[0];
+	struct hb_geometry *to = belt->geometries;
 	unsigned int step = 0;
-	int err;
 
 	lockdep_assert_held(&belt->set_lock);
-	to->ttl = belt->ttl;
-	if (fields & HASHBELT_SET_TTL)
-		to->ttl = ALIGN(config->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
-	to->grace = fields & HASHBELT_SET_GRACE ? config->grace : belt->grace;
-	if (fields & HASHBELT_SET_BUCKETS)
-		buckets = config->buckets ?: HASHBELT_BUCKETS_DEFAULT;
 	while (is_unloading(belt)) {
 		if (!hb_step_once(belt) || fatal_signal_pending(current))
-			return -EINTR;
+			return ERR_PTR(-EINTR);
 		cond_resched();
 	}
-	to->geometry = belt->geometry == belt->geometries ? belt->geometries + 1 : belt->geometries;
-	hb_geometry_init(to->geometry, to->ttl, buckets, to->grace);
+	if (belt->geometry == to)
+		to++;
+	hb_geometry_init(to, settings->ttl, settings->buckets, settings->grace);
 	hb_for_each_shard(shard, belt) {
 		do {
-			shard->level = hb_level_new(to->geometry, 0, belt->account);
+			shard->level = hb_level_new(to, 0, belt->account);
 		} while (IS_ERR(shard->level) &&
-			 hb_free_memory(belt->account, belt, buckets * sizeof(struct list_head),
-					&step));
-		err = PTR_ERR_OR_ZERO(shard->level);
-		if (!err)
+			 hb_free_memory(belt->account, belt,
+					settings->buckets * sizeof(struct list_head), &step));
+		if (!IS_ERR(shard->level))
 			continue;
+		to = ERR_CAST(shard->level);
 		while (--shard >= belt->shards)
 			hb_level_free(shard->level, belt->account);
-		return err;
+		return to;
 	}
-	return 0;
+	return to;
 }
 
 /* Under all shards' locks. */
-static void switch_geometry(struct hashbelt_belt *belt, struct new_geometry *to)
+static void switch_geometry(struct hashbelt_belt *belt, struct hb_geometry *to,
+			    const struct hb_settings *settings)
 {
 	u64 now = hb_clock_now(&belt->clock);
 
 	hb_for_each_shard(shard, belt)
-		hb_wheel_set_geometry(&shard->wheel, to->geometry, shard->level, &shard->old, now);
+		hb_wheel_set_geometry(&shard->wheel, to, shard->level, &shard->old, now);
 	belt->rotated += div64_u64(now, belt->geometry->width[0]) -
 			 div64_u64(belt->geometry_since, belt->geometry->width[0]);
 	belt->geometry_since = now;
-	belt->geometry = to->geometry;
-	WRITE_ONCE(belt->ttl, to->ttl);
-	WRITE_ONCE(belt->grace, to->grace);
+	belt->geometry = to;
+	belt->settings.buckets = settings->buckets;
+	WRITE_ONCE(belt->settings.ttl, settings->ttl);
+	WRITE_ONCE(belt->settings.grace, settings->grace);
 }
 
 static u64 reach_of(struct hashbelt_belt *belt)
@@ -178,23 +233,25 @@ static u64 reach_of(struct hashbelt_belt *belt)
 	return min_t(u64, reach, HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC);
 }
 
-static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *config,
-		    u32 fields, struct new_geometry *to)
+/* @geometry: of the wheels that are prepared; NULL: the present one stays. */
+static void set_all(struct hashbelt_belt *belt, const struct hb_settings *settings, u32 fields,
+		    struct hb_geometry *geometry)
 {
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
 	if (fields & HASHBELT_SET_POLICY) {
-		hb_set_policy(belt, config->policy);
+		set_policy(belt, settings->policy);
 		hb_mark_changed(belt);
 	}
-	if (fields & HASHBELT_SET_HANDLER)
-		WRITE_ONCE(belt->handler, config->handler);
-	if (fields & HASHBELT_SET_REASONS)
-		WRITE_ONCE(belt->reasons, config->reasons ?: HASHBELT_REPORT_DEFAULT);
+	WRITE_ONCE(belt->settings.handler, settings->handler);
+	WRITE_ONCE(belt->settings.reasons, settings->reasons);
+	belt->settings.max_entries = settings->max_entries;
+	belt->settings.max_bytes = settings->max_bytes;
+	belt->settings.max_events = settings->max_events;
 	if (fields & LIMIT_FIELDS)
-		hb_set_limits(belt, config, fields);
-	if (to->geometry)
-		switch_geometry(belt, to);
+		set_limits(belt);
+	if (geometry)
+		switch_geometry(belt, geometry, settings);
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 }
@@ -211,21 +268,25 @@ static void set_all(struct hashbelt_belt *belt, const struct hashbelt_config *co
  */
 int hb_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
 {
-	struct new_geometry to = {};
+	struct hb_geometry *geometry = NULL;
+	struct hb_settings settings;
 	u64 reach = 0;
 	int err = hb_check_config(config, fields);
 
 	if (err)
 		return err;
 	mutex_lock(&belt->set_lock);
+	settings = belt->settings;
+	take(&settings, &config->settings, fields);
 	if (fields & GEOMETRY_FIELDS) {
 		reach = reach_of(belt);
-		err = prepare_geometry(belt, config, fields, &to);
+		geometry = prepare_geometry(belt, &settings);
+		err = PTR_ERR_OR_ZERO(geometry);
 	}
 	if (!err) {
-		set_all(belt, config, fields, &to);
+		set_all(belt, &settings, fields, geometry);
 		/* So entries of the old wheels are not looked at more often than before. */
-		if (to.geometry)
+		if (geometry)
 			hb_for_each_shard(shard, belt)
 				hb_grow_levels(belt, shard, &shard->wheel, reach);
 	}

@@ -243,7 +243,7 @@ static void reinsert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 n
 	if (hb_reports(belt, HASHBELT_EXPIRED))
 		hb_event_push_proxy(belt, entry, now);
 	hb_count(belt, HASHBELT_STAT_REINSERTED);
-	atomic64_set(&entry->node.deadline, now + belt->ttl);
+	atomic64_set(&entry->node.deadline, now + belt->settings.ttl);
 	hb_schedule(shard, entry, now);
 }
 
@@ -261,7 +261,7 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	hb_count(belt, HASHBELT_STAT_EXPIRED);
 	trace_hashbelt_expire(belt->id, entry, now - deadline);
 	if (deadline <= now)
-		count_lag(belt, deadline + belt->grace * hb_ops(entry)->grace, now);
+		count_lag(belt, deadline + belt->settings.grace * hb_ops(entry)->grace, now);
 	if (hb_lives_on(belt, entry))
 		reinsert(shard, entry, now);
 	else

@@ -122,14 +122,14 @@ static inline bool hb_is_live(const struct hashbelt_belt *belt,
 /* The entry gets a new deadline when it expires. */
 static inline bool hb_lives_on(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
-	return READ_ONCE(belt->handler) == HASHBELT_REINSERT && hb_ops(entry)->reinserted;
+	return READ_ONCE(belt->settings.handler) == HASHBELT_REINSERT && hb_ops(entry)->reinserted;
 }
 
 /* An entry that leaves for this reason becomes an event, if its kind is reported. */
 static inline bool hb_reports(const struct hashbelt_belt *belt, enum hashbelt_reason reason)
 {
-	return READ_ONCE(belt->handler) != HASHBELT_DROP &&
-	       READ_ONCE(belt->reasons) & HASHBELT_REPORT(reason) &&
+	return READ_ONCE(belt->settings.handler) != HASHBELT_DROP &&
+	       READ_ONCE(belt->settings.reasons) & HASHBELT_REPORT(reason) &&
 	       !READ_ONCE(belt->dead);
 }
 
@@ -164,7 +164,7 @@ static inline u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 
 	if (ttl_ms == HASHBELT_TTL_NEVER)
 		return HB_NEVER;
 	if (ttl_ms == HASHBELT_TTL_BELT || ttl_ms == HASHBELT_TTL_KEEP)
-		return now + READ_ONCE(belt->ttl);
+		return now + READ_ONCE(belt->settings.ttl);
 	return now + ttl_ms * NSEC_PER_MSEC;
 }
 
@@ -205,10 +205,10 @@ static inline struct hashbelt_entry *hb_live(struct hb_shard *shard, struct hash
 static inline void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_ms)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hash);
-	u64 grace = READ_ONCE(belt->grace);
+	u64 grace = READ_ONCE(belt->settings.grace);
 
 	if (likely(!grace && (ttl_ms > HASHBELT_TTL_MAX_MS ||
-			      ttl_ms * NSEC_PER_MSEC <= READ_ONCE(belt->ttl))))
+			      ttl_ms * NSEC_PER_MSEC <= READ_ONCE(belt->settings.ttl))))
 		return;
 	if (ttl_ms != HASHBELT_TTL_NEVER)
 		hb_grow_levels(belt, shard, &shard->wheel,

@@ -347,7 +347,7 @@ static __always_inline int get_plain(const struct hb_session *session, struct ha
 
 	if (likely(session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead)))
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), HB_GET_PLAIN, &len);
-	if (unlikely(READ_ONCE(belt->policy) & HASHBELT_WIPE) && hb_is_done(err))
+	if (unlikely(READ_ONCE(belt->settings.policy) & HASHBELT_WIPE) && hb_is_done(err))
 		memzero_explicit(key, item->key_len);
 	return err;
 }

@@ -115,33 +115,15 @@ static int check_name(const char *name)
 static int check_settings(const struct hashbelt_settings *settings, u32 fields)
 {
 	if ((fields & HASHBELT_SET_MODE && settings->mode & ~0666) ||
-	    (fields & HASHBELT_SET_TTL && settings->ttl_ms > HASHBELT_TTL_MAX_MS) ||
-	    (fields & HASHBELT_SET_GRACE && settings->grace_ms > HASHBELT_TTL_MAX_MS) ||
-	    (fields & HASHBELT_SET_CONSUMERS &&
-	     settings->consumers > HASHBELT_CONSUMERS_OWNER) ||
+	    (fields & HASHBELT_SET_CONSUMERS && settings->consumers > HASHBELT_CONSUMERS_OWNER) ||
 	    memchr_inv(settings->reserved, 0, sizeof(settings->reserved)))
 		return -EINVAL;
 	return 0;
 }
 
-static struct hashbelt_config config_of(const struct hashbelt_settings *settings)
-{
-	return (struct hashbelt_config){
-		.ttl = settings->ttl_ms * NSEC_PER_MSEC,
-		.buckets = settings->buckets,
-		.policy = settings->policy,
-		.handler = settings->handler,
-		.reasons = settings->reasons,
-		.max_entries = settings->max_entries,
-		.max_bytes = settings->max_bytes,
-		.max_events = settings->max_events,
-		.grace = settings->grace_ms * NSEC_PER_MSEC,
-	};
-}
-
 static int create(const struct hb_call *call, const struct hashbelt_settings *settings)
 {
-	struct hashbelt_config config = config_of(settings);
+	struct hashbelt_config config = hb_config_of(settings);
 	kgid_t gid = current_fsgid();
 	struct hb_named_belt *named;
 	struct hb_session *session;
@@ -175,7 +157,7 @@ static int create(const struct hb_call *call, const struct hashbelt_settings *se
 
 static int set(const struct hb_call *call, const struct hashbelt_settings *settings)
 {
-	struct hashbelt_config config = config_of(settings);
+	struct hashbelt_config config = hb_config_of(settings);
 	u32 fields = settings->fields;
 	kgid_t gid = GLOBAL_ROOT_GID;
 	int err = 0;

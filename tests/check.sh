@@ -76,13 +76,15 @@ styles() {
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-		-e /hashbelt.h -e belt/belt.h -e belt/compat.h -e belt/trace.h)
+		-e /hashbelt.h -e belt/belt.h -e belt/compat.h -e belt/set.h -e belt/trace.h)
 	# A macro that is a list has no parentheses around it, and names its argument in each row.
 	styles COMPLEX_MACRO,MACRO_ARG_REUSE "$top/hashbelt.h"
 	# An iterator repeats its arguments, and declares one of them.
 	styles MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE "$top/belt/belt.h"
 	# The only file that may compare versions of the kernel.
 	styles LINUX_VERSION_CODE,CONSTANT_COMPARISON "$top/belt/compat.h"
+	# A macro has members of a structure as an argument.
+	styles PARENTHESIS_ALIGNMENT "$top/belt/set.h"
 	# Trace points have a special form.
 	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/belt/trace.h"
 	# User space has neither the kernel's macros nor its string functions, and C11's

@@ -125,7 +125,7 @@ mutant late belt/fill.c \
 	stress origin 'not ok .*no read returns an older value' \
 	'a put does not look for its fill lease'
 mutant wipe belt/entry.c \
-	's/if (READ_ONCE(belt->policy) & HASHBELT_WIPE)/if (false)/' \
+	's/if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE)/if (false)/' \
 	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'a wiping belt does not wipe'
 mutant unwind belt/memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \

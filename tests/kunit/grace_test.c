@@ -33,7 +33,7 @@ static void on_event(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	if (event->reason != HASHBELT_EXPIRED || event->kind != HASHBELT_ENTRY)
 		return;
 	memcpy(&key, entry->data, sizeof(key));
-	due = lives.deadlines[key] + belt->grace;
+	due = lives.deadlines[key] + belt->settings.grace;
 	lives.wrong += event->deadline_ns != lives.deadlines[key] || event->handed_ns < due ||
 		    event->handed_ns > due + INTERVAL;
 	lives.expired++;

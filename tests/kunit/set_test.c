@@ -38,7 +38,7 @@ static void another_geometry_loses_no_entry_and_keeps_all_deadlines(struct kunit
 
 		KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_TTL |
 					     HASHBELT_SET_BUCKETS), 0);
-		KUNIT_EXPECT_EQ(test, belt->ttl, geometries[i].ttl);
+		KUNIT_EXPECT_EQ(test, belt->settings.ttl, geometries[i].ttl);
 		KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 500 * SEC), 0);
 		for (key = 0; key < 3000; key++)
 			KUNIT_ASSERT_EQ(test, has(belt, key), key >= (i + 1) * 500);
@@ -101,7 +101,7 @@ static void a_set_that_fails_changes_nothing(struct kunit *test)
 		.buckets = 65536, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -ENOSPC);
 	hb_memory_limit(U64_MAX);
 	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 5u);
-	KUNIT_EXPECT_EQ(test, belt->policy, 0u);
+	KUNIT_EXPECT_EQ(test, belt->settings.policy, 0u);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
 }
 
