@@ -17,7 +17,6 @@
 # From tools/hbctl/settings_list.h:
 #
 #	docs/hbctl.1			the options of create
-#	docs/hbctl-apply.5		the settings and their values
 # shellcheck disable=SC2317 # functions that each() calls
 set -eu
 unset CDPATH
@@ -124,26 +123,6 @@ options() {
 		{ print ".Op Fl -" $1 text }' "$work/setting_list"
 }
 
-values() {
-	awk -F '\t' '
-		BEGIN {
-			meaning["D"] = "a duration, as 30s, 5m, 1h30m"
-			meaning["D|none"] = "a duration, or none"
-			meaning["N"] = "a number"
-			meaning["N|none"] = "a number, or none"
-			meaning["SIZE|none"] = "a size, as 64k, 1.5GiB, or none"
-			meaning["MODE"] = "an octal number, 0 to 0666"
-			meaning["GROUP"] = "a name, or a number"
-		}
-		{ text = $2 in meaning ? meaning[$2] : $2 }
-		text ~ /\|all$/ { text = "reasons with commas, or all" }
-		{
-			gsub(/[][]/, "", text)
-			gsub(/\|/, " | ", text)
-			print ".It Cm " $1 " Ta " text
-		}' "$work/setting_list"
-}
-
 # replace LIST FILE COMMAND... - print the file with the output of the command in the place of the
 # part that comes from the list.
 replace() {
@@ -202,5 +181,4 @@ each Counters docs/hashbelt.4 items
 each Counters docs/hbctl.1 fields
 each Counters tests/hbctl/recorded.prom families
 each Settings docs/hbctl.1 options
-each Settings docs/hbctl-apply.5 values
 exit $failed

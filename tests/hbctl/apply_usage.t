@@ -131,7 +131,4 @@ is 'apply finds no error in tools/example.conf' 3 '' 'there is no device *' \
 sed -n '/^\.Bd/,/^\.Ed/{/^\./d; s/^group = hashbelt/group = 0/; p}' "$top/docs/hbctl-apply.5" >"$conf"
 is 'apply finds no error in the example of hbctl-apply.5' 3 '' 'there is no device *' \
 	hbctl -D "$no" apply "$conf"
-sed -n 's/^\.It Cm \([a-z-]*\) Ta .*/\1/p' "$top/docs/hbctl-apply.5" >"$temporary/wanted"
-hbctl help create | sed -n '/^Options:/,/^$/s/^ *--\([a-z-]*\) .*/\1/p' >"$temporary/out"
-result 'hbctl-apply.5 lists the options of create' "$(same)"
 finish
