@@ -66,10 +66,32 @@ static inline void test_bits(struct tap_place place, unsigned long request, void
 	test_bits(TAP_HERE, request, &(argument), &(argument).field, sizeof((argument).field), \
 		  allowed, DESCRIBE(__VA_ARGS__))
 
-/* An ioctl that takes an argument. */
+/**
+ * struct request - an ioctl
+ * @name:	its name
+ * @number:	HASHBELT_IOC_*
+ * @needs:	HASHBELT_MAY_* bits that a descriptor needs for it, or NO_BELT
+ */
 struct request {
 	const char *name;
 	unsigned long number;
+	__u32 needs;
+};
+
+#define READ	HASHBELT_MAY_READ
+#define WRITE	HASHBELT_MAY_WRITE
+#define OWN	HASHBELT_MAY_OWN
+#define CONSUME	HASHBELT_MAY_CONSUME
+#define ANY	0
+#define NO_BELT	0x80000000u
+#define SIZE(...)
+#define FIELD(...)
+#define VALUE(...)
+#define IOCTL(name, number, rights)	{ #name, HASHBELT_IOC_##name, rights },
+
+/* All ioctls of the device. */
+static const struct request requests[] = {
+#include "layout.h"
 };
 
 static inline void test_pointer(const struct request *request)
