@@ -108,31 +108,33 @@ needed() {
 	readelf -d "$temporary/client" | sed -n 's/.*(NEEDED).*\[\(libhashbelt.*\)\]/\1/p'
 }
 
-# recorded - print the symbols of the package of the library, with their versions as nm prints them.
-recorded() {
-	sed -n 's/^ \(hashbelt_[^@]*\)@\([^ ]*\) .*/\1@@\2/p' "$top/debian/libhashbelt0.symbols" |
-		LC_ALL=C sort
-}
-
-# symbols - compare the symbols that libhashbelt.so exports with those of its package.
-symbols() {
-	recorded >"$temporary/expected"
+# exported - print the functions that libhashbelt.so exports.
+exported() {
 	nm -D --defined-only "$temporary/installed/opt/lib64/libhashbelt.so" |
-		awk '$2 != "A" { print $3 }' | LC_ALL=C sort | diff "$temporary/expected" - |
-		sed -n "s|^< \(.*\)|libhashbelt.so does not export \1: bring it back, for programs need it. \
-After a release, only a new soname (tools/Makefile) may remove it from debian/libhashbelt0.symbols|p
-			s|^> \(.*\)|libhashbelt.so exports \1: remove it from \
-tools/lib/libhashbelt.map, or add it to debian/libhashbelt0.symbols and document it in docs/man3|p"
+		awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort
 }
 
-# interface - compare the binary interface of libhashbelt.so with that in libhashbelt.abi, which is
-# that of x86_64.
+# symbols - compare the functions that libhashbelt.so exports with those that client.h declares.
+symbols() {
+	exported >"$temporary/exported"
+	prototypes | sed -n '/^static inline /!s/.*\(hashbelt_[a-z_]*\)(.*/\1/p' | LC_ALL=C sort |
+		diff - "$temporary/exported" |
+		sed -n "s|^< \(.*\)|libhashbelt.so does not export \1: add it to \
+tools/lib/libhashbelt.map|p
+			s|^> \(.*\)|libhashbelt.so exports \1, which hashbelt/client.h does not \
+declare: remove it from tools/lib/libhashbelt.map|p"
+}
+
+# interface - check that libhashbelt.so has all of the binary interface in libhashbelt.abi, which is
+# that of x86_64. It may have more.
 interface() {
 	[ "$(uname -m)" = x86_64 ] || return 0
 	if ! "$tests/build/abi.sh" "$temporary/installed/opt/lib64/libhashbelt.so" >"$temporary/abi" ||
-		! abidiff --harmless "$tests/build/libhashbelt.abi" "$temporary/abi"; then
-		echo "if docs/abi.md permits this change, write tests/build/libhashbelt.abi anew with \
-tests/build/abi.sh; if not, undo it, or change the soname (tools/Makefile)"
+		! abidiff --no-added-syms "$tests/build/libhashbelt.abi" "$temporary/abi" >"$temporary/changes"
+	then
+		cat "$temporary/changes"
+		echo "undo this change, or change the soname (tools/Makefile), as docs/abi.md says, \
+and write tests/build/libhashbelt.abi anew with tests/build/abi.sh"
 	fi
 }
 
@@ -141,7 +143,7 @@ archive() {
 	readelf -sW "$temporary/installed/opt/lib64/libhashbelt.a" |
 		awk '$5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" { print $8 }' |
 		LC_ALL=C sort >"$temporary/defined"
-	recorded | sed 's/@.*//' | LC_ALL=C sort | LC_ALL=C comm -3 - "$temporary/defined"
+	exported | LC_ALL=C comm -3 - "$temporary/defined"
 }
 
 # manuals PREFIX - print the paths of the manual pages below it, but that of hbctl.
@@ -154,7 +156,7 @@ manuals() {
 # prototypes - print the functions of client.h, one a line.
 prototypes() {
 	gcc -E -P -I"$top/tools/lib" "$top/tools/lib/hashbelt/client.h" | tr '\n\t' '  ' |
-		sed 's/[;{}]/\n/g' | sed 's/  */ /g; s/^ //; s/ $//; s/^static inline //' |
+		sed 's/[;{}]/\n/g' | sed 's/  */ /g; s/^ //; s/ $//' |
 		grep -E '^[a-z_ ]+[ *]+hashbelt_[a-z_]+\(.*\)$' | LC_ALL=C sort
 }
 
@@ -172,19 +174,17 @@ documented() {
 
 # synopses - compare both.
 synopses() {
-	prototypes >"$temporary/prototypes"
+	prototypes | sed 's/^static inline //' | LC_ALL=C sort >"$temporary/prototypes"
 	documented | diff "$temporary/prototypes" - |
 		sed -n 's|^< |docs/man3 lacks |p; s|^> |hashbelt/client.h lacks |p'
 }
 
 # pages - each function has a page of its name.
 pages() {
-	recorded | sed 's/@.*//' >"$temporary/names"
-	prototypes | sed 's/(.*//; s/.*[ *]//' | sort -u - "$temporary/names" |
-		while read -r name; do
-			[ -e "$top/docs/man3/$name.3" ] ||
-				echo "$name has no page: write docs/man3/$name.3"
-		done
+	prototypes | sed 's/(.*//; s/.*[ *]//' | while read -r name; do
+		[ -e "$top/docs/man3/$name.3" ] ||
+			echo "$name has no page: write docs/man3/$name.3"
+	done
 }
 
 # constants - print the constants of hashbelt.h that docs/hashbelt.4 does not name: ioctls, flags,
@@ -326,7 +326,7 @@ is "a C++17 program runs with the installed shared library" 0 "$output" '' insta
 is "a C11 program runs with the installed static library" 0 "$output" '' installed c c11 -static
 is "a C++17 program runs with the installed static library" 0 "$output" '' \
 	installed c++ c++17 -static
-silent "libhashbelt.so exports the symbols of debian/libhashbelt0.symbols" symbols
+silent "libhashbelt.so exports the functions of hashbelt/client.h" symbols
 silent "libhashbelt.so has the functions and types of tests/build/libhashbelt.abi" interface
 silent "each function of libhashbelt has a manual page" pages
 silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses

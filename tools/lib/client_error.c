@@ -58,51 +58,13 @@ struct failure {
 	size_t len;
 };
 
-/* The calls: their names, and the rights that they need. */
+/* The calls, by enum hashbelt_call: their names, and the rights that they need. */
+#define ROW(constant, name, rights)	{ name, rights },
 static const struct {
 	const char *name;
 	__u32 rights;
 } calls[] = {
-	[HASHBELT_CALL_OPEN] = { "open", 0 },
-	[HASHBELT_CALL_BIND] = { "bind", 0 },
-	[HASHBELT_CALL_CREATE] = { "create", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_DESTROY] = { "destroy", HASHBELT_MAY_OWN },
-	[HASHBELT_CALL_NEXT] = { "next", 0 },
-	[HASHBELT_CALL_GET] = { "get", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_PUT] = { "put", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_TOUCH] = { "touch", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_REMOVE] = { "remove", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_EXPIRE] = { "expire", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_BATCH] = { "batch", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_SCAN] = { "scan", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_WATCH] = { "watch", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_READ] = { "read", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_ACK] = { "ack", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_ADD] = { "add", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_FILL] = { "fill", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_GIVE_UP] = { "give_up", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_REQUEST] = { "request", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_CANCEL] = { "cancel", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_COMPLETE] = { "complete", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_LOCK] = { "lock", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_UNLOCK] = { "unlock", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_RENEW] = { "renew", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_HOLDER] = { "holder", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_RELEASE] = { "release", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_LOCKS] = { "locks", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_INFO] = { "info", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_SET] = { "set", HASHBELT_MAY_OWN },
-	[HASHBELT_CALL_STAT] = { "stat", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_LAGS] = { "lags", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_BUCKETS] = { "buckets", HASHBELT_MAY_READ },
-	[HASHBELT_CALL_CLEAR] = { "clear", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_HALT] = { "halt", HASHBELT_MAY_OWN },
-	[HASHBELT_CALL_RESUME] = { "resume", HASHBELT_MAY_OWN },
-	[HASHBELT_CALL_ROTATE] = { "rotate", HASHBELT_MAY_OWN },
-	[HASHBELT_CALL_ADVANCE] = { "advance", HASHBELT_MAY_OWN },
-	[HASHBELT_CALL_FILL_PUT] = { "fill_put", HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_FILL_RENEW] = { "fill_renew", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
-	[HASHBELT_CALL_FILL_FAIL] = { "fill_fail", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE },
+	HASHBELT_CALLS(ROW)
 };
 
 /* The sentences below have these numbers. */
