@@ -21,6 +21,7 @@
 #include "device/manage.h"
 #include "device/reader.h"
 #include "device/registry.h"
+#include "device/rights.h"
 #include "device/service.h"
 #include "device/user.h"
 #include "hashbelt_version.h"

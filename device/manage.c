@@ -9,6 +9,7 @@
 #include "belt/trace.h"
 #include "belt/worker.h"
 #include "manage.h"
+#include "rights.h"
 
 static int list_entries(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used)
 {

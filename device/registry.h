@@ -59,13 +59,8 @@ struct hb_named_belt *hb_registry_remove(const char *name, const struct cred *op
 void hb_registry_exit(void);
 bool hb_registry_has_users(void);
 
-u64 hb_rights(kgid_t gid, umode_t mode, u32 consumers);
-int hb_group(u32 number, const struct cred *opener, kgid_t *gid);
-u32 hb_named_belt_access(const struct hb_named_belt *named, const struct cred *opener);
 void hb_named_belt_info(const struct hb_named_belt *named, u32 access, struct hashbelt_info *info);
 void hb_named_belt_set_rights(struct hb_named_belt *named, u64 rights, u32 fields);
-bool hb_named_belt_may_pin(const struct hb_named_belt *named, const struct cred *opener);
-bool hb_named_belt_is_of(const struct hb_named_belt *named, kuid_t owner);
 void hb_named_belt_put(struct hb_named_belt *named);
 void hb_named_belt_put_wait(struct hb_named_belt *named);
 

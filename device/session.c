@@ -5,6 +5,7 @@
 #include "belt/client.h"
 #include "belt/queue.h"
 #include "registry.h"
+#include "rights.h"
 #include "session.h"
 
 /* Returns the events in flight, and the number of lost ones, to the queue; under session->lock. */

@@ -91,7 +91,7 @@ mutant interval belt/wheel.c \
 mutant compare belt/get.h \
 	's/(s64)seen->deadline > (s64)now/(s64)seen->deadline >= (s64)now/' \
 	kunit '' 'not ok .*until_its_deadline' 'a value is read at its deadline'
-mutant right device/registry.c \
+mutant right device/rights.c \
 	's/return data_race(ns_capable_noaudit(.*));/return true;/' \
 	device rights_test 'not ok .*returns E(PERM|ACCES)' 'every user has all rights'
 mutant size device/item.c \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The registry: how long a listing of belts holds the lock of their names, which each open and
- * close of the device needs. device/registry.c is included, so that a case can count.
+ * close of the device needs. device/rights.c and device/registry.c are included, so that a case can
+ * count.
  */
 #include <kunit/test.h>
 #include <linux/cred.h>
@@ -39,6 +40,7 @@ static int count_look(kgid_t gid)
 #undef mutex_lock_killable
 #define mutex_lock_killable count_hold
 #define in_group_p count_look
+#include "device/rights.c"
 #include "device/registry.c"
 
 #define HIDDEN	600u
