@@ -282,16 +282,16 @@ static long hashbelt_ioctl(struct file *filp, unsigned int cmd, unsigned long ar
 	const struct call_type *type;
 
 	/* The most frequent one, before the look-up. */
-	if (likely(cmd == HASHBELT_IOC_GET))
+	if (cmd == HASHBELT_IOC_GET)
 		return hb_call_get(filp->private_data, user);
-	if (unlikely(_IOC_NR(cmd) >= ARRAY_SIZE(calls)))
+	if (_IOC_NR(cmd) >= ARRAY_SIZE(calls))
 		return -ENOTTY;
 	type = &calls[array_index_nospec(_IOC_NR(cmd), ARRAY_SIZE(calls))];
-	if (unlikely(type->cmd != cmd))
+	if (type->cmd != cmd)
 		return -ENOTTY;
-	if (likely(type->op))
+	if (type->op)
 		return hb_call_item(filp->private_data, user, type->op);
-	return likely(type->run) ? run_call(filp, type, user) : HASHBELT_ABI;
+	return type->run ? run_call(filp, type, user) : HASHBELT_ABI;
 }
 
 static const struct file_operations hashbelt_fops = {

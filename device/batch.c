@@ -19,8 +19,8 @@
 static __always_inline int return_result(struct hashbelt_item __user *to,
 					 const struct hashbelt_item *item)
 {
-	return likely(item->result != -ENOENT) ? hb_return_item(to, item, true) :
-						 put_user(item->result, &to->result);
+	return item->result != -ENOENT ? hb_return_item(to, item, true) :
+					 put_user(item->result, &to->result);
 }
 
 /* As return_result(), but of a get that has failed only what it returns: the rest was not read. */
@@ -155,7 +155,7 @@ static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_ite
 		get->how = item.how;
 		get->words = words;
 		words += DIV_ROUND_UP(item.key_len, sizeof(u64));
-		if (unlikely(words > run->words + RUN_WORDS))
+		if (words > run->words + RUN_WORDS)
 			break;
 		unsafe_get_user(item.key, &items[n].key, end);
 		unsafe_get_user(item.value, &items[n].value, end);
@@ -170,11 +170,10 @@ static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_ite
 end:
 	user_read_access_end();
 	/* The end of a key may be beyond the last address: then @keys would not contain it. */
-	if (unlikely((s64)bits < 0))
+	if ((s64)bits < 0)
 		return 0;
 	all = (struct extent){ (uintptr_t)items, (uintptr_t)&items[n] };
-	if (unlikely(!are_apart(keys, &values) || !are_apart(keys, &all) ||
-		     !are_apart(&values, &all)))
+	if (!are_apart(keys, &values) || !are_apart(keys, &all) || !are_apart(&values, &all))
 		n = count_apart(run, all.first, n);
 	return n;
 }
@@ -192,7 +191,7 @@ static __always_inline u32 read_keys(struct gets *run, u32 count, const struct e
 		return 0;
 	/* By pointers, as in read_gets(). */
 	for (n = 0; n < count; n++, get++)
-		if (unlikely(hb_read_key((u8 *)get->words, get->key, get->key_len)))
+		if (hb_read_key((u8 *)get->words, get->key, get->key_len))
 			break;
 	user_read_access_end();
 	return n;
@@ -250,14 +249,14 @@ static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table
 
 	for (done = 0; done < count; done++) {
 		item.result = make_get(belt, table, &run->gets[done], &item, now);
-		if (unlikely(!hb_is_done(item.result) || return_result(&items[done], &item))) {
+		if (!hb_is_done(item.result) || return_result(&items[done], &item)) {
 			*got = item;
 			got->op = HASHBELT_OP_GET;
 			*made = true;
 			break;
 		}
 		/* A run ends with a long value: the task does not reschedule in a run. */
-		if (unlikely(item.value_len > HB_WORDS_MAX && !item.result))
+		if (item.value_len > HB_WORDS_MAX && !item.result)
 			return done + 1;
 	}
 	return done;
@@ -298,7 +297,7 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 	struct hb_table *table;
 	u32 done;
 
-	if (unlikely(!(session->access & HASHBELT_MAY_READ)))
+	if (!(session->access & HASHBELT_MAY_READ))
 		return 0;
 	rcu_read_lock();
 	pagefault_disable();
@@ -309,9 +308,9 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 	done = make_gets(belt, table, &run, count, items, got, made);
 	pagefault_enable();
 	rcu_read_unlock();
-	if (unlikely(*made && !hb_is_done(got->result)))
+	if (*made && !hb_is_done(got->result))
 		get_run_again(belt, &run, done, got);
-	if (unlikely(hb_wipes(belt)))
+	if (hb_wipes(belt))
 		memzero_explicit(run.words, sizeof(run.words));
 	return done;
 }
@@ -387,14 +386,14 @@ static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_ite
 		return 0;
 	/* By pointers, as in read_gets(). */
 	for (n = 0; n < count; n++, item++) {
-		if (unlikely(read_item(item, &items[n])) || !is_plain_put(item) ||
+		if (read_item(item, &items[n]) || !is_plain_put(item) ||
 		    !hb_is_one_class(hb_put_size(item), hb_put_size(run->items)))
 			break;
-		if (unlikely(item->key - near < near_size || item->value - near < near_size))
+		if (item->key - near < near_size || item->value - near < near_size)
 			is_near = true;
 	}
 	user_read_access_end();
-	return unlikely(is_near) ? count_puts_apart(run, (uintptr_t)items, n) : n;
+	return is_near ? count_puts_apart(run, (uintptr_t)items, n) : n;
 }
 
 /*
@@ -410,9 +409,9 @@ static __always_inline u32 read_entries(struct hashbelt_belt *belt, struct puts 
 	for (n = 0; n < count; n++) {
 		item = &run->items[n];
 		entry = hb_entry_take(&run->stock, item->key_len, item->value_len);
-		if (unlikely(!entry))
+		if (!entry)
 			break;
-		if (unlikely(hb_copy_in(entry, item))) {
+		if (hb_copy_in(entry, item)) {
 			hashbelt_entry_put(belt, entry);
 			break;
 		}
@@ -455,7 +454,7 @@ static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *ru
 		item = &run->items[done];
 		entry = run->entries[done];
 		outcome = hb_put(belt, entry, item, HB_PUT_ENTRY);
-		if (likely(outcome == HB_PUT_COPIED)) {
+		if (outcome == HB_PUT_COPIED) {
 			hb_wipe_copy(belt, entry, item);
 			hb_bundle_give_back(&run->stock, entry, hb_put_size(item));
 		}
@@ -463,7 +462,7 @@ static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *ru
 		pagefault_disable();
 		err = return_result(&items[done], item);
 		pagefault_enable();
-		if (unlikely(err)) {
+		if (err) {
 			*got = *item;
 			*made = true;
 			break;
@@ -512,7 +511,7 @@ static u32 put_run(const struct hb_session *session, struct hashbelt_item __user
 	struct puts run HB_UNINITIALIZED;
 	u32 done = 0, n;
 
-	if (unlikely(!(session->access & HASHBELT_MAY_WRITE)))
+	if (!(session->access & HASHBELT_MAY_WRITE))
 		return 0;
 	hb_bundle_init(&run.stock, belt->account);
 	do {

@@ -20,9 +20,9 @@
 
 int hb_check_key(u32 key_len)
 {
-	if (unlikely(!key_len))
+	if (!key_len)
 		return -EINVAL;
-	return likely(key_len <= HASHBELT_KEY_MAX) ? 0 : -E2BIG;
+	return key_len <= HASHBELT_KEY_MAX ? 0 : -E2BIG;
 }
 
 /* One try of a get, under RCU. Errors as hb_give(). */
@@ -76,21 +76,21 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 	unsigned int faults = 0;
 	u32 size = item->value_len, len;
 
-	if (unlikely(err))
+	if (err)
 		return err;
 	for (;; tried = true) {
 		rcu_read_lock();
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), kind, &len);
 		rcu_read_unlock();
-		if (unlikely(err == -EAGAIN || err == -EFAULT)) {
+		if (err == -EAGAIN || err == -EFAULT) {
 			err = before_next_try(item, err, len, &faults);
 			if (!err)
 				continue;
 			tried = true;
 		}
-		if (unlikely(err == -ERANGE))
+		if (err == -ERANGE)
 			item->value_len = len;
-		if (unlikely(err && tried))
+		if (err && tried)
 			put_key_back(item, size, key);
 		return err;
 	}
@@ -112,8 +112,8 @@ int hb_get_again(struct hashbelt_belt *belt, struct hashbelt_item *item, const u
 }
 
 /* An entry with the key and value of an item. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
-static __always_inline struct hashbelt_entry *
-read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct hashbelt_item *item)
+static struct hashbelt_entry *read_entry(struct hashbelt_belt *belt, struct hb_client *client,
+					 const struct hashbelt_item *item)
 {
 	struct hashbelt_entry *entry;
 	unsigned int faults;
@@ -126,7 +126,7 @@ read_entry(struct hashbelt_belt *belt, struct hb_client *client, const struct ha
 		pagefault_disable();
 		err = hb_copy_in(entry, item);
 		pagefault_enable();
-		if (likely(!err))
+		if (!err)
 			return entry;
 		hashbelt_entry_put(belt, entry);
 		if (fault_in_readable(u64_to_user_ptr(item->key), item->key_len) ||
@@ -154,7 +154,7 @@ static noinline int put_copy(struct hashbelt_belt *belt, struct hashbelt_item *i
 	pagefault_disable();
 	err = hb_copy_in(entry, item);
 	pagefault_enable();
-	if (likely(!err)) {
+	if (!err) {
 		entry->flags = item->flags;
 		hb_entry_hash(belt, entry);
 		outcome = hb_put(belt, entry, item, HB_PUT_COPY);
@@ -164,8 +164,8 @@ static noinline int put_copy(struct hashbelt_belt *belt, struct hashbelt_item *i
 }
 
 /* A put with an entry of its own, which it may not need. Returns as hb_put(). */
-static __always_inline int put_entry(struct hashbelt_belt *belt, struct hb_client *client,
-				     struct hashbelt_item *item)
+static int put_entry(struct hashbelt_belt *belt, struct hb_client *client,
+		     struct hashbelt_item *item)
 {
 	struct hashbelt_entry *entry = read_entry(belt, client, item);
 	int outcome;
@@ -197,11 +197,11 @@ static int put(struct hb_session *session, struct hashbelt_item *item)
 		return -EINVAL;
 	if (item->value_len > HASHBELT_VALUE_MAX)
 		return -EMSGSIZE;
-	if (unlikely(item->how & HASHBELT_BOUND))
+	if (item->how & HASHBELT_BOUND)
 		client = hb_session_client(session);
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	if (copies && likely(!client && hb_put_size(item) <= HB_FINE_MAX))
+	if (copies && !client && hb_put_size(item) <= HB_FINE_MAX)
 		outcome = put_copy(belt, item);
 	if (outcome == HB_PUT_NEEDS_ENTRY) {
 		outcome = put_entry(belt, client, item);
@@ -258,21 +258,20 @@ static int check_item(const struct hb_session *session, const struct hashbelt_it
 	const struct operation *operation;
 	u32 needs;
 
-	if (unlikely(!op || op >= ARRAY_SIZE(operations)))
+	if (!op || op >= ARRAY_SIZE(operations))
 		return -EINVAL;
 	operation = &operations[array_index_nospec(op, ARRAY_SIZE(operations))];
-	if (unlikely(item->how & ~operation->how || item->reserved))
+	if (item->how & ~operation->how || item->reserved)
 		return -EINVAL;
 	needs = operation->needs;
-	if (unlikely(item->how & HASHBELT_AND_TOUCH))
+	if (item->how & HASHBELT_AND_TOUCH)
 		needs |= HASHBELT_MAY_WRITE;
-	if (unlikely((session->access & needs) != needs))
+	if ((session->access & needs) != needs)
 		return hb_session_deny(session, needs);
 	return hb_check_key(item->key_len);
 }
 
-static __always_inline int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item,
-				  u32 op, const u64 *key)
+static int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item, u32 op, const u64 *key)
 {
 	switch (op) {
 	case HASHBELT_OP_GET:
@@ -299,22 +298,22 @@ noinline int hb_item(struct hb_session *session, struct hashbelt_item *item, u32
 	int err = check_item(session, item, op);
 	u32 flags;
 
-	if (unlikely(err))
+	if (err)
 		return err;
 	if (op == HASHBELT_OP_PUT)
 		return put(session, item);
 	flags = item->flags;
 	err = hb_copy_key(key, item->key, item->key_len);
-	if (likely(!err))
+	if (!err)
 		err = do_key(belt, item, op, key);
 	/*
 	 * A caller without the right to read does not learn the flags of others' entries by a
 	 * touch.
 	 */
-	if (unlikely(op == HASHBELT_OP_TOUCH && !(session->access & HASHBELT_MAY_READ)))
+	if (op == HASHBELT_OP_TOUCH && !(session->access & HASHBELT_MAY_READ))
 		item->flags = flags;
 	/* No copy of a key is left on the stack, not even a part of one. */
-	if (unlikely(hb_wipes(belt)))
+	if (hb_wipes(belt))
 		memzero_explicit(key, item->key_len);
 	return err;
 }
@@ -322,13 +321,13 @@ noinline int hb_item(struct hb_session *session, struct hashbelt_item *item, u32
 /* After these results the item is copied out. */
 static bool returns_item(int err)
 {
-	return likely(!err) || err == -ERANGE || err == -EEXIST || err == -ESTALE;
+	return !err || err == -ERANGE || err == -EEXIST || err == -ESTALE;
 }
 
 /* Copies the key of a get in. False, after a page fault for instance: no part of it is left. */
 static __always_inline bool get_key(u64 *key, const struct hashbelt_item *item)
 {
-	if (likely(!hb_copy_key(key, item->key, item->key_len)))
+	if (!hb_copy_key(key, item->key, item->key_len))
 		return true;
 	memzero_explicit(key, item->key_len);
 	return false;
@@ -345,9 +344,9 @@ static __always_inline int get_plain(const struct hb_session *session, struct ha
 	int err = -EAGAIN;
 	u32 len;
 
-	if (likely(session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead)))
+	if (session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead))
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), HB_GET_PLAIN, &len);
-	if (unlikely(READ_ONCE(belt->settings.policy) & HASHBELT_WIPE) && hb_is_done(err))
+	if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE && hb_is_done(err))
 		memzero_explicit(key, item->key_len);
 	return err;
 }
@@ -361,16 +360,16 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
 	struct hb_session *session;
 	int err;
 
-	if (unlikely(hb_copy_words(&item, arg, sizeof(item))))
+	if (hb_copy_words(&item, arg, sizeof(item)))
 		return -EFAULT;
-	if (unlikely(item.op))
+	if (item.op)
 		return -EINVAL;
 	session = hb_session_get(file, 0);
 	if (IS_ERR(session))
 		return PTR_ERR(session);
 	err = hb_item(session, &item, op);
 	hb_session_put(session);
-	if (returns_item(err) && unlikely(hb_return_item(arg, &item, false)))
+	if (returns_item(err) && hb_return_item(arg, &item, false))
 		return -EFAULT;
 	return err;
 }
@@ -387,7 +386,7 @@ static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_i
 
 	rcu_read_lock();
 	session = rcu_dereference(file->session);
-	if (likely(session))
+	if (session)
 		err = get_plain(session, item, key);
 	rcu_read_unlock();
 	return err;
@@ -430,15 +429,15 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 	struct hashbelt_item item HB_UNINITIALIZED;
 	int err;
 
-	if (unlikely(hb_copy_get(&item, arg)))
+	if (hb_copy_get(&item, arg))
 		return -EFAULT;
 	if (unlikely(!hb_is_plain_get(&item, 0) || !get_key(key.words, &item)))
 		return hb_call_item(file, arg, HASHBELT_OP_GET);
 	key.from = item.key;
 	err = get_under_rcu(file, &item, key.words);
 	if (likely(!err))
-		return unlikely(hb_return_item(arg, &item, false)) ? -EFAULT : 0;
-	if (likely(err == -ENOENT))
+		return hb_return_item(arg, &item, false) ? -EFAULT : 0;
+	if (err == -ENOENT)
 		return err;
 	/* A copy of the item: its own address is passed to no call, so it stays in registers. */
 	return get_again(file, arg, &(struct hashbelt_item){

@@ -303,7 +303,7 @@ int hb_call_lock(const struct hb_call *call, void *arg)
 		err = do_lock(call, &names, lock);
 	wipe(call->session, names.key, sizeof(names.key));
 	wipe(call->session, names.owner, sizeof(names.owner));
-	if (likely(err != -EINTR))
+	if (err != -EINTR)
 		return err;
 	return restart(call, lock->key, lock->key_len, lock->owner, lock->owner_len);
 }
@@ -389,7 +389,7 @@ static struct hashbelt_entry *read_request(const struct hb_call *call, struct hb
 	for (faults = 0; faults < HB_FAULTS_MAX; faults++) {
 		entry = hb_request_alloc(call->belt, client, request->id, request->count,
 					 bytes);
-		if (IS_ERR(entry) || likely(fill_in_keys(entry, keys, request->count)))
+		if (IS_ERR(entry) || fill_in_keys(entry, keys, request->count))
 			return entry;
 		hashbelt_entry_put(call->belt, entry);
 		if (!fault_in_keys(keys, request->count))

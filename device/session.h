@@ -91,7 +91,7 @@ static inline struct hb_session *hb_session_alloc(void)
 
 static inline void hb_session_put(struct hb_session *session)
 {
-	if (unlikely(refcount_dec_and_test(&session->ref)))
+	if (refcount_dec_and_test(&session->ref))
 		hb_session_free(session);
 }
 
@@ -106,11 +106,11 @@ static inline struct hb_session *hb_session_get(struct hb_file *file, u32 access
 		session = rcu_dereference(file->session);
 	} while (session && !refcount_inc_not_zero(&session->ref));
 	rcu_read_unlock();
-	if (unlikely(!session))
+	if (!session)
 		return ERR_PTR(-EIDRM);
-	if (unlikely((session->access & access) != access))
+	if ((session->access & access) != access)
 		err = hb_session_deny(session, access);
-	else if (unlikely(hb_is_dead(session->named->belt)))
+	else if (hb_is_dead(session->named->belt))
 		err = -EIDRM;
 	else
 		return session;

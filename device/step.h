@@ -81,7 +81,7 @@ static __always_inline int hb_give(struct hashbelt_belt *belt, struct hashbelt_i
 /* The result of a try of a get that needs no other try. */
 static __always_inline bool hb_is_done(int err)
 {
-	return likely(!err) || err == -ENOENT;
+	return !err || err == -ENOENT;
 }
 
 /* Nothing about the item is wrong, its op is @op, and the get need not sleep. */
@@ -112,7 +112,7 @@ static __always_inline bool hb_is_put(const struct hashbelt_item *item)
 {
 	u32 how = item->how;
 
-	if (likely(!(how & (HASHBELT_IF_ABSENT | HASHBELT_IF_LEASE))))
+	if (!(how & (HASHBELT_IF_ABSENT | HASHBELT_IF_LEASE)))
 		return true;
 	if (how & HASHBELT_IF_ABSENT && how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION))
 		return false;
@@ -130,7 +130,7 @@ static __always_inline void hb_wipe_copy(const struct hashbelt_belt *belt,
 					 struct hashbelt_entry *copy,
 					 const struct hashbelt_item *item)
 {
-	if (unlikely(hb_wipes(belt)))
+	if (hb_wipes(belt))
 		memzero_explicit(copy->data, item->key_len + item->value_len);
 }
 

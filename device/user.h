@@ -72,7 +72,7 @@ static __always_inline int hb_read_long_key(void *to, const u8 __user *key, u32 
 	u32 at;
 
 	unsafe_get_user(*(u64 *)to, (const u64 __user *)key, fault);
-	if (unlikely(key_len > 16))
+	if (key_len > 16)
 		for (at = 8; at < key_len - 8; at += 8)
 			unsafe_get_user(*(u64 *)(to + at), (const u64 __user *)(key + at), fault);
 	unsafe_get_user(*(u64 *)(to + key_len - 8), (const u64 __user *)(key + key_len - 8), fault);
@@ -86,7 +86,7 @@ static __always_inline int hb_read_key(u8 *to, u64 from, u32 key_len)
 {
 	const u8 __user *key = u64_to_user_ptr(from);
 
-	if (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) && likely(key_len >= 8))
+	if (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) && key_len >= 8)
 		return hb_read_long_key(to, key, key_len);
 	for (; key_len; to++, key++, key_len--)
 		unsafe_get_user(*to, key, fault);
@@ -100,11 +100,11 @@ static __always_inline int hb_copy_key(void *to, u64 from, u32 key_len)
 {
 	const u8 __user *key = u64_to_user_ptr(from);
 
-	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || unlikely(key_len < 8))
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || key_len < 8)
 		return copy_from_user(to, key, key_len) ? -EFAULT : 0;
 	if (!user_read_access_begin(key, key_len))
 		return -EFAULT;
-	if (unlikely(hb_read_long_key(to, key, key_len)))
+	if (hb_read_long_key(to, key, key_len))
 		goto fault;
 	user_read_access_end();
 	return 0;
@@ -228,9 +228,9 @@ static __always_inline int hb_read_value(u8 *to, u64 from, u32 size)
 	int err;
 
 	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) ||
-	    unlikely(size < 8 || size > HB_WORDS_MAX))
+	    size < 8 || size > HB_WORDS_MAX)
 		return copy_from_user(to, value, size) ? -EFAULT : 0;
-	if (unlikely(!user_read_access_begin(value, size)))
+	if (!user_read_access_begin(value, size))
 		return -EFAULT;
 	err = hb_read_words(to, value, size);
 	user_read_access_end();
