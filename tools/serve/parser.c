@@ -1,0 +1,767 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of memcached's text and meta protocol. Lines are malformed where memcached 1.6.18 finds
+ * them so, and have its answers, because clients compare texts.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "parser.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Words of a line that count; memcached does not look at more. */
+#define WORDS_MAX	23
+
+/* Words of a meta command. */
+#define META_WORDS_MAX	19
+
+/* Bytes of an opaque flag, its letter included. */
+#define OPAQUE_MAX	32
+
+/* A line without an end is no request from here on, unless it is a get. */
+#define PART_MAX	2048
+
+/* A get may have so many blanks before it. */
+#define BLANKS_MAX	100
+
+#define BAD_LINE	"CLIENT_ERROR bad command line format"
+#define BAD_CHUNK	"CLIENT_ERROR bad data chunk"
+#define BAD_EXPTIME	"CLIENT_ERROR invalid exptime argument"
+#define BAD_FLAG_VALUE	"CLIENT_ERROR bad token in command line format"
+#define BAD_FLAG	"CLIENT_ERROR invalid flag"
+#define TOO_LARGE	"SERVER_ERROR object too large for cache"
+
+static const char bad_opaque[] = "CLIENT_ERROR opaque token too long";
+
+/**
+ * struct line - a line and its words
+ * @words:	the words
+ * @count:	their number, at most WORDS_MAX
+ * @end:	the end of the line, without what closes it
+ * @next:	the bytes behind the line
+ * @after:	bytes that are there from @next on
+ * @value_max:	longest value, bytes
+ */
+struct line {
+	struct word words[WORDS_MAX];
+	unsigned int count;
+	const char *end;
+	char *next;
+	size_t after;
+	size_t value_max;
+};
+
+/* A command, as its line is written: @least to @most words. */
+struct syntax {
+	const char *name;
+	enum command command;
+	unsigned int least;
+	unsigned int most;
+	enum parsed (*parse)(struct request *request, struct line *line);
+};
+
+static inline bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/**
+ * parser_word() - take the next word of a line
+ * @text:	where to look; returned: behind the word
+ * @end:	the end of the line
+ * @word:	returned: the word
+ *
+ * Return: false if there is none.
+ */
+bool parser_word(const char **text, const char *end, struct word *word)
+{
+	const char *p = *text;
+
+	while (p < end && *p == ' ')
+		p++;
+	word->at = p;
+	while (p < end && *p != ' ')
+		p++;
+	word->len = p - word->at;
+	*text = p;
+	return word->len;
+}
+
+/* As strtoull(3), for a word: blanks may come before and behind the number. */
+static bool read_digits(const char *text, size_t len, bool *minus, uint64_t *number)
+{
+	const char *end = text + len, *first;
+	uint64_t sum = 0;
+
+	while (text < end && is_space(*text))
+		text++;
+	*minus = text < end && *text == '-';
+	if (text < end && (*text == '-' || *text == '+'))
+		text++;
+	for (first = text; text < end && *text >= '0' && *text <= '9'; text++)
+		if (__builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, *text - '0', &sum))
+			return false;
+	*number = sum;
+	return text > first && (text == end || is_space(*text) || !*text);
+}
+
+/**
+ * parser_number() - read a number without a sign, in 64 bits
+ * @text:	the text
+ * @len:	its length
+ * @number:	returned: the number
+ *
+ * Return: false if the text is no such number.
+ */
+bool parser_number(const char *text, size_t len, uint64_t *number)
+{
+	bool minus;
+
+	if (!read_digits(text, len, &minus, number))
+		return false;
+	if (minus)
+		*number = -*number;
+	return !minus || (int64_t)*number >= 0;
+}
+
+/* A number that has a sign. As in memcached, only 32 bits of 64 count. */
+static bool signed_number(const struct word *word, size_t from, int32_t *number)
+{
+	uint64_t value;
+	bool minus;
+
+	if (!read_digits(word->at + from, word->len - from, &minus, &value) ||
+	    value > (uint64_t)INT64_MAX + minus)
+		return false;
+	*number = (int32_t)(uint32_t)(minus ? -value : value);
+	return true;
+}
+
+static bool unsigned_number(const struct word *word, size_t from, uint32_t *number)
+{
+	uint64_t value;
+
+	if (!parser_number(word->at + from, word->len - from, &value))
+		return false;
+	*number = (uint32_t)value;
+	return true;
+}
+
+static inline bool is_word(const struct word *word, const char *text, size_t len)
+{
+	return word->len == len && !memcmp(word->at, text, len);
+}
+
+#define IS_WORD(word, text)	is_word(word, text, sizeof(text) - 1)
+
+/* The value of a digit of base64; -1 for other bytes, which count for nothing. */
+static int base64_digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : c == '=' ? 0 : -1;
+}
+
+/*
+ * Decodes base64 to @to, which may be @text, or nowhere. Returns the number of bytes, 0 for text
+ * that is no base64.
+ */
+static size_t base64_decode(const char *text, size_t len, char *to)
+{
+	size_t digits = 0, bytes = 0, padding = 0, i;
+	uint32_t group = 0;
+
+	for (i = 0; i < len; i++)
+		digits += base64_digit(text[i]) >= 0;
+	if (digits % 4)
+		return 0;
+	for (i = digits = 0; i < len; i++) {
+		if (base64_digit(text[i]) < 0)
+			continue;
+		padding += text[i] == '=';
+		group = group << 6 | base64_digit(text[i]);
+		if (++digits % 4)
+			continue;
+		if (padding > 2)
+			return 0;
+		for (unsigned int byte = 0; byte < 3 - padding; byte++, bytes++)
+			if (to)
+				to[bytes] = (char)(group >> (16 - 8 * byte));
+		if (padding)
+			break;
+	}
+	return bytes;
+}
+
+/**
+ * parser_encode() - write a key in base64
+ * @key:	the key
+ * @key_len:	its length, at most PARSER_KEY_MAX
+ * @text:	space for PARSER_BASE64_MAX bytes
+ *
+ * Return: the length of the text, which has no NUL.
+ */
+size_t parser_encode(const char *key, size_t key_len, char *text)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *from = (const unsigned char *)key;
+	char *to = text;
+	uint32_t group;
+	size_t i;
+
+	for (i = 0; i < key_len; i += 3, to += 4) {
+		group = from[i] << 16;
+		group |= i + 1 < key_len ? from[i + 1] << 8 : 0;
+		group |= i + 2 < key_len ? from[i + 2] : 0;
+		to[0] = digits[group >> 18];
+		to[1] = digits[group >> 12 & 63];
+		to[2] = i + 1 < key_len ? digits[group >> 6 & 63] : '=';
+		to[3] = i + 2 < key_len ? digits[group & 63] : '=';
+	}
+	return to - text;
+}
+
+static enum parsed refuse(struct request *request, const char *error)
+{
+	request->error = error;
+	return PARSED_REQUEST;
+}
+
+/* Sets the key. False if it is too long. */
+static bool take_key(struct request *request, const struct word *word)
+{
+	request->key = word->at;
+	request->key_len = word->len;
+	return word->len <= PARSER_KEY_MAX;
+}
+
+static bool look_for_noreply(struct request *request, const struct line *line)
+{
+	request->quiet = IS_WORD(&line->words[line->count - 1], "noreply");
+	return request->quiet;
+}
+
+/* A value whose length is known does not fit, or its line is wrong: its bytes are dropped. */
+static enum parsed refuse_value(struct request *request, const char *error)
+{
+	request->skip = request->value_len + 2;
+	return refuse(request, error);
+}
+
+/* Takes the value that follows the line. */
+static enum parsed take_value(struct request *request, const struct line *line)
+{
+	size_t whole = request->value_len + 2;
+
+	if (request->value_len > line->value_max) {
+		request->too_large = true;
+		return refuse_value(request, TOO_LARGE);
+	}
+	request->size += whole;
+	if (line->after < whole)
+		return PARSED_PART;
+	request->value = line->next;
+	if (line->next[request->value_len] == '\r' && line->next[request->value_len + 1] == '\n')
+		return PARSED_REQUEST;
+	return refuse(request, BAD_CHUNK);
+}
+
+/* A length that memcached takes, even if the value is too long. */
+static bool take_length(struct request *request, const struct word *word)
+{
+	int32_t len;
+
+	if (!signed_number(word, 0, &len) || len < 0 || len > INT_MAX - 2)
+		return false;
+	request->value_len = len;
+	return true;
+}
+
+/* get KEY... */
+static enum parsed parse_get(struct request *request, struct line *line)
+{
+	struct word word = line->words[0];
+	const char *text = request->words;
+
+	(void)line;
+	while (parser_word(&text, request->words_end, &word))
+		if (word.len > PARSER_KEY_MAX)
+			return refuse(request, BAD_LINE);
+	return PARSED_REQUEST;
+}
+
+/* gat EXPTIME KEY... */
+static enum parsed parse_gat(struct request *request, struct line *line)
+{
+	if (!signed_number(&line->words[1], 0, &request->exptime))
+		return refuse(request, BAD_EXPTIME);
+	request->words = line->words[1].at + line->words[1].len;
+	return parse_get(request, line);
+}
+
+/* set KEY FLAGS EXPTIME BYTES [noreply], cas KEY FLAGS EXPTIME BYTES UNIQUE [noreply] */
+static enum parsed parse_store(struct request *request, struct line *line)
+{
+	const struct word *words = line->words;
+
+	look_for_noreply(request, line);
+	if (!take_key(request, &words[1]) || !unsigned_number(&words[2], 0, &request->flags) ||
+	    !signed_number(&words[3], 0, &request->exptime) || !take_length(request, &words[4]))
+		return refuse(request, BAD_LINE);
+	if (request->command == COMMAND_CAS &&
+	    !parser_number(words[5].at, words[5].len, &request->unique))
+		return refuse(request, BAD_LINE);
+	return take_value(request, line);
+}
+
+/* incr KEY DELTA [noreply] */
+static enum parsed parse_arithmetic(struct request *request, struct line *line)
+{
+	look_for_noreply(request, line);
+	if (!take_key(request, &line->words[1]))
+		return refuse(request, BAD_LINE);
+	if (!parser_number(line->words[2].at, line->words[2].len, &request->delta))
+		return refuse(request, "CLIENT_ERROR invalid numeric delta argument");
+	return PARSED_REQUEST;
+}
+
+/* touch KEY EXPTIME [noreply] */
+static enum parsed parse_touch(struct request *request, struct line *line)
+{
+	look_for_noreply(request, line);
+	if (!take_key(request, &line->words[1]))
+		return refuse(request, BAD_LINE);
+	if (!signed_number(&line->words[2], 0, &request->exptime))
+		return refuse(request, BAD_EXPTIME);
+	return PARSED_REQUEST;
+}
+
+/* delete KEY [0] [noreply] */
+static enum parsed parse_delete(struct request *request, struct line *line)
+{
+	if (line->count > 2) {
+		bool zero = IS_WORD(&line->words[2], "0");
+		bool noreply = look_for_noreply(request, line);
+
+		if (line->count == 3 ? !zero && !noreply : !zero || !noreply)
+			return refuse(request, BAD_LINE ".  Usage: delete <key> [noreply]");
+	}
+	return take_key(request, &line->words[1]) ? PARSED_REQUEST : refuse(request, BAD_LINE);
+}
+
+/* flush_all [DELAY] [noreply] */
+static enum parsed parse_flush(struct request *request, struct line *line)
+{
+	bool noreply = look_for_noreply(request, line);
+
+	if (line->count != (noreply ? 2 : 1) &&
+	    !signed_number(&line->words[1], 0, &request->exptime))
+		return refuse(request, BAD_EXPTIME);
+	return PARSED_REQUEST;
+}
+
+/* verbosity LEVEL [noreply] */
+static enum parsed parse_verbosity(struct request *request, struct line *line)
+{
+	look_for_noreply(request, line);
+	return unsigned_number(&line->words[1], 0, &request->flags) ? PARSED_REQUEST :
+		refuse(request, BAD_LINE);
+}
+
+static enum parsed parse_plain(struct request *request, struct line *line)
+{
+	(void)request;
+	(void)line;
+	return PARSED_REQUEST;
+}
+
+/* Commands for memcached's memory: the answers are those of a server without them. */
+static enum parsed parse_slabs(struct request *request, struct line *line)
+{
+	bool reassign = line->count == 4 && IS_WORD(&line->words[1], "reassign");
+
+	return refuse(request, reassign ? "CLIENT_ERROR slab reassignment disabled" : "ERROR");
+}
+
+static enum parsed parse_crawler(struct request *request, struct line *line)
+{
+	bool crawls = line->count == 3 && (IS_WORD(&line->words[1], "crawl") ||
+					   IS_WORD(&line->words[1], "metadump"));
+
+	return refuse(request, crawls ? "CLIENT_ERROR lru crawler disabled" : "ERROR");
+}
+
+static enum parsed parse_limit(struct request *request, struct line *line)
+{
+	look_for_noreply(request, line);
+	return refuse(request, "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust");
+}
+
+static enum parsed parse_watch(struct request *request, struct line *line)
+{
+	(void)line;
+	return refuse(request, "CLIENT_ERROR watch commands not allowed");
+}
+
+/* A number behind the letter of a flag. Returns the error, or NULL. */
+static const char *flag_number(const struct word *word, uint64_t *number, const char *error)
+{
+	return parser_number(word->at + 1, word->len - 1, number) ? NULL : error;
+}
+
+static const char *flag_seconds(const struct word *word, int32_t *seconds)
+{
+	return signed_number(word, 1, seconds) ? NULL : BAD_FLAG_VALUE;
+}
+
+/* The errors that end the search for others: a flag that is unknown, or was there before. */
+static const char *check_flag(const struct request *request, char flag)
+{
+	static const char known[] = "CDFIJLMNOPRTbcfhklqstuv";
+
+	if (flag & 0x80 || (strchr(known, flag) && request->given & meta_bit(flag)))
+		return "CLIENT_ERROR duplicate flag";
+	if (!strchr(known, flag) ||
+	    (request->command == COMMAND_META_GET && (flag == 'l' || flag == 'h')))
+		return BAD_FLAG;
+	return NULL;
+}
+
+/* Takes the argument of a flag. Returns the error, or NULL. */
+static const char *take_flag(struct request *request, const struct word *word)
+{
+	switch (*word->at) {
+	case 'b':
+		request->key_len = base64_decode(request->key, request->key_len, NULL);
+		return request->key_len ? NULL : "CLIENT_ERROR error decoding key";
+	case 'N':
+		return flag_seconds(word, &request->vivify);
+	case 'T':
+		return flag_seconds(word, &request->exptime);
+	case 'R':
+		return flag_seconds(word, &request->recache);
+	case 'F':
+		return unsigned_number(word, 1, &request->flags) ? NULL : BAD_LINE;
+	case 'C':
+		return flag_number(word, &request->unique, BAD_FLAG_VALUE);
+	case 'J':
+		return flag_number(word, &request->initial,
+				   "CLIENT_ERROR invalid numeric initial value");
+	case 'D':
+		return flag_number(word, &request->delta,
+				   "CLIENT_ERROR invalid numeric delta value");
+	case 'M':
+		if (word->len != 2)
+			return "CLIENT_ERROR incorrect length for M token";
+		request->mode = word->at[1];
+		return NULL;
+	case 'O':
+		return word->len <= OPAQUE_MAX ? NULL : bad_opaque;
+	default:
+		return NULL;
+	}
+}
+
+/* Takes the flags of a meta command. Returns the error that memcached would name, or NULL. */
+static const char *take_flags(struct request *request, const struct line *line, unsigned int first)
+{
+	const char *error = NULL, *found;
+	unsigned int i;
+
+	request->words = line->count > first ? line->words[first].at : line->end;
+	request->delta = 1;
+	for (i = first; i < line->count; i++) {
+		char flag = *line->words[i].at;
+
+		found = check_flag(request, flag);
+		if (found)
+			return found;
+		request->given |= meta_bit(flag);
+		found = take_flag(request, &line->words[i]);
+		error = found ? found : error;
+	}
+	request->quiet = request->given & meta_bit('q');
+	return error;
+}
+
+/* Decodes the key, in its place: only once the whole request is there, and once for each. */
+static enum parsed decode(struct request *request, const struct line *line)
+{
+	const struct word *key = &line->words[1];
+
+	if (request->given & meta_bit('b'))
+		base64_decode(key->at, key->len, (char *)key->at);
+	return PARSED_REQUEST;
+}
+
+/* The checks that the meta commands have in common. Returns an error, or NULL. */
+static const char *take_meta(struct request *request, const struct line *line, const char *many)
+{
+	if (!take_key(request, &line->words[1]))
+		return BAD_LINE;
+	return line->count > META_WORDS_MAX ? many : NULL;
+}
+
+/* mg KEY FLAG... */
+static enum parsed parse_meta_get(struct request *request, struct line *line)
+{
+	const char *error = take_meta(request, line, "CLIENT_ERROR options flags are too long");
+
+	if (!error)
+		error = take_flags(request, line, 2);
+	return error ? refuse(request, error) : decode(request, line);
+}
+
+/* The command that the mode of ms stands for; REFUSED for none. */
+static enum command store_of(const struct request *request)
+{
+	bool has_unique = request->given & meta_bit('C');
+
+	switch (request->mode) {
+	case 'E':
+		return COMMAND_ADD;
+	case 'A':
+		return COMMAND_APPEND;
+	case 'P':
+		return COMMAND_PREPEND;
+	case 'R':
+		return has_unique ? COMMAND_CAS : COMMAND_REPLACE;
+	case 'S':
+	case '\0':
+		return has_unique ? COMMAND_CAS : COMMAND_SET;
+	default:
+		return COMMAND_REFUSED;
+	}
+}
+
+/* ms KEY BYTES FLAG... */
+static enum parsed parse_meta_set(struct request *request, struct line *line)
+{
+	const char *error = take_meta(request, line, "CLIENT_ERROR options flags too long");
+	enum parsed parsed;
+
+	if (error)
+		return refuse(request, error);
+	if (line->count < 3 || !take_length(request, &line->words[2]))
+		return refuse(request, BAD_LINE);
+	error = take_flags(request, line, 3);
+	request->stores = store_of(request);
+	if (!error && request->stores == COMMAND_REFUSED)
+		error = "CLIENT_ERROR invalid mode for ms M token";
+	if (error)
+		return refuse_value(request, error);
+	parsed = take_value(request, line);
+	/* The key of a value that is too large is needed, too. */
+	return parsed == PARSED_PART ? parsed : decode(request, line);
+}
+
+/* md KEY FLAG... */
+static enum parsed parse_meta_delete(struct request *request, struct line *line)
+{
+	const char *error = take_meta(request, line, "CLIENT_ERROR options flags too long");
+
+	if (error)
+		return refuse(request, error);
+	error = take_flags(request, line, 2);
+	if (!error)
+		return decode(request, line);
+	/* memcached has one text for all wrong flags but this one. */
+	return refuse(request, error == bad_opaque ? error :
+		      "CLIENT_ERROR invalid or duplicate flag");
+}
+
+/* ma KEY FLAG... */
+static enum parsed parse_meta_arithmetic(struct request *request, struct line *line)
+{
+	enum parsed parsed = parse_meta_delete(request, line);
+
+	if (request->error)
+		return parsed;
+	switch (request->mode) {
+	case '\0':
+	case 'I':
+	case '+':
+		request->mode = 'I';
+		return parsed;
+	case 'D':
+	case '-':
+		request->mode = 'D';
+		return parsed;
+	default:
+		return refuse(request, "CLIENT_ERROR invalid mode for ma M token");
+	}
+}
+
+/* me KEY [b] */
+static enum parsed parse_meta_debug(struct request *request, struct line *line)
+{
+	if (line->count < 2 || !take_key(request, &line->words[1]))
+		return refuse(request, BAD_LINE);
+	if (line->count < 3 || !IS_WORD(&line->words[2], "b"))
+		return PARSED_REQUEST;
+	request->given = meta_bit('b');
+	request->key_len = base64_decode(request->key, request->key_len, NULL);
+	return request->key_len ? decode(request, line) : refuse(request, BAD_LINE);
+}
+
+/* The most frequent ones come first. */
+static const struct syntax commands[] = {
+	{ "get", COMMAND_GET, 2, WORDS_MAX, parse_get },
+	{ "set", COMMAND_SET, 5, 6, parse_store },
+	{ "mg", COMMAND_META_GET, 2, WORDS_MAX, parse_meta_get },
+	{ "ms", COMMAND_META_SET, 2, WORDS_MAX, parse_meta_set },
+	{ "gets", COMMAND_GETS, 2, WORDS_MAX, parse_get },
+	{ "gat", COMMAND_GAT, 2, WORDS_MAX, parse_gat },
+	{ "gats", COMMAND_GATS, 2, WORDS_MAX, parse_gat },
+	{ "cas", COMMAND_CAS, 6, 7, parse_store },
+	{ "add", COMMAND_ADD, 5, 6, parse_store },
+	{ "delete", COMMAND_DELETE, 2, 4, parse_delete },
+	{ "incr", COMMAND_INCR, 3, 4, parse_arithmetic },
+	{ "decr", COMMAND_DECR, 3, 4, parse_arithmetic },
+	{ "touch", COMMAND_TOUCH, 3, 4, parse_touch },
+	{ "replace", COMMAND_REPLACE, 5, 6, parse_store },
+	{ "append", COMMAND_APPEND, 5, 6, parse_store },
+	{ "prepend", COMMAND_PREPEND, 5, 6, parse_store },
+	{ "md", COMMAND_META_DELETE, 2, WORDS_MAX, parse_meta_delete },
+	{ "ma", COMMAND_META_ARITHMETIC, 2, WORDS_MAX, parse_meta_arithmetic },
+	{ "mn", COMMAND_META_NOOP, 1, WORDS_MAX, parse_plain },
+	{ "me", COMMAND_META_DEBUG, 1, WORDS_MAX, parse_meta_debug },
+	{ "version", COMMAND_VERSION, 1, WORDS_MAX, parse_plain },
+	{ "stats", COMMAND_STATS, 1, WORDS_MAX, parse_plain },
+	{ "flush_all", COMMAND_FLUSH_ALL, 1, 3, parse_flush },
+	{ "verbosity", COMMAND_VERBOSITY, 2, 3, parse_verbosity },
+	{ "quit", COMMAND_QUIT, 1, WORDS_MAX, parse_plain },
+	{ "shutdown", COMMAND_SHUTDOWN, 1, WORDS_MAX, parse_plain },
+	{ "bget", COMMAND_GET, 2, WORDS_MAX, parse_get },
+	{ "slabs", COMMAND_REFUSED, 1, WORDS_MAX, parse_slabs },
+	{ "lru_crawler", COMMAND_REFUSED, 1, WORDS_MAX, parse_crawler },
+	{ "cache_memlimit", COMMAND_REFUSED, 2, 3, parse_limit },
+	{ "watch", COMMAND_REFUSED, 1, WORDS_MAX, parse_watch },
+};
+
+static const struct syntax *find_syntax(const struct word *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		const struct syntax *syntax = &commands[i];
+
+		if (*syntax->name == *name->at && !strncmp(syntax->name, name->at, name->len) &&
+		    !syntax->name[name->len])
+			return syntax;
+	}
+	return NULL;
+}
+
+/* Cuts a line into words; of a get, only its first two: it may have any number of keys. */
+static void split(struct line *line, const struct request *request, bool is_get)
+{
+	unsigned int most = is_get ? 2 : WORDS_MAX;
+	const char *text = request->words;
+
+	while (line->count < most && parser_word(&text, request->words_end,
+						 &line->words[line->count]))
+		line->count++;
+}
+
+static enum parsed parse_line(struct request *request, struct line *line)
+{
+	const struct syntax *syntax;
+	struct word *name = &line->words[0];
+	enum parsed parsed;
+
+	if (!parser_word(&request->words, line->end, name) || name->len < 2)
+		return refuse(request, "ERROR");
+	line->count = 1;
+	syntax = find_syntax(name);
+	split(line, request, syntax && (syntax->parse == parse_get || syntax->parse == parse_gat));
+	if (!syntax) {
+		const struct word *last = &line->words[line->count - 1];
+
+		if (!strchr("gmsacidt", *name->at) && last->len >= 5 &&
+		    !memcmp(last->at, "HTTP/", 5)) {
+			request->error = "it speaks HTTP";
+			return PARSED_CLOSE;
+		}
+		return refuse(request, "ERROR");
+	}
+	if (line->count < syntax->least || line->count > syntax->most)
+		return refuse(request, "ERROR");
+	request->command = syntax->command;
+	request->stores = syntax->command;
+	parsed = syntax->parse(request, line);
+	/* A quiet meta command answers errors. */
+	if (request->error && syntax->name[0] == 'm')
+		request->quiet = false;
+	return parsed;
+}
+
+/* Whether a line begins as that of a get, which may have any number of keys. */
+static bool begins_get(const char *text, size_t len)
+{
+	static const char * const names[] = { "get ", "gets ", "gat ", "gats " };
+	const char *p = text, *end = text + len;
+	unsigned int i;
+
+	while (p < end && *p == ' ')
+		p++;
+	if (p - text > BLANKS_MAX)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if ((size_t)(end - p) >= strlen(names[i]) &&
+		    !memcmp(p, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* The bytes have no end of a line. */
+static enum parsed parse_part(const char *text, size_t len, struct request *request)
+{
+	request->size = len + 1;
+	if (len <= PART_MAX || (len <= PARSER_LINE_MAX && begins_get(text, len)))
+		return PARSED_PART;
+	request->error = "its line is too long";
+	return PARSED_CLOSE;
+}
+
+/**
+ * parser_request() - read the first request
+ * @text:	the bytes. A key in base64 is decoded in its place, once the request is whole: then
+ *		do not parse these bytes again
+ * @len:	their number
+ * @value_max:	longest value, bytes
+ * @request:	returned: the request; with PARSED_PART, @size alone, which may grow with more
+ *		bytes; with PARSED_CLOSE, @error alone
+ *
+ * Return: PARSED_REQUEST, PARSED_PART or PARSED_CLOSE.
+ */
+enum parsed parser_request(char *text, size_t len, size_t value_max, struct request *request)
+{
+	char *newline = memchr(text, '\n', len);
+	struct line line;
+	const char *nul;
+
+	memset(request, 0, sizeof(*request));
+	if (!newline)
+		return parse_part(text, len, request);
+	line.count = 0;
+	line.next = newline + 1;
+	line.after = text + len - line.next;
+	line.value_max = value_max;
+	line.end = newline - (newline - text > 1 && newline[-1] == '\r');
+	/* As in C, a NUL byte ends the text. */
+	nul = memchr(text, '\0', line.end - text);
+	if (nul)
+		line.end = nul;
+	request->words = text;
+	request->words_end = line.end;
+	request->size = line.next - text;
+	return parse_line(request, &line);
+}
