@@ -213,7 +213,7 @@ suite_native() {
 	one bench "$top/.cache/build/native/bench_test"
 	one linear "$top/.cache/build/native/linear_test"
 	one simulate "$top/.cache/build/native/simulate_test"
-	for part in options auth listen tls parser; do
+	for part in options auth listen tls parser output; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
 	one links "$tests/docs/links.t"
