@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lines for the log. Each is written by one call, so that those of threads do not mix. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* A client may change it, in any thread. */
+static unsigned int current;
+
+/**
+ * log_set_level() - choose what is logged
+ * @level:	the level; a higher one than the last counts as the last
+ */
+void log_set_level(unsigned int level)
+{
+	__atomic_store_n(&current, level < LOG_LEVELS ? level : LOG_LEVELS - 1, __ATOMIC_RELAXED);
+}
+
+/**
+ * log_level() - what is logged
+ *
+ * Return: the level.
+ */
+unsigned int log_level(void)
+{
+	return __atomic_load_n(&current, __ATOMIC_RELAXED);
+}
+
+/**
+ * log_line() - write a line
+ * @level:	the level from which on it is written
+ * @format:	the line, without its end
+ */
+void log_line(enum log_level level, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+	int len, head, i;
+
+	if (log_level() < level)
+		return;
+	head = snprintf(line, sizeof(line), "hbserve: ");
+	va_start(args, format);
+	len = head + vsnprintf(line + head, sizeof(line) - head, format, args);
+	va_end(args);
+	if (len >= (int)sizeof(line))
+		len = sizeof(line) - 1;
+	/* Clients choose some of the bytes: these must not steer a terminal. */
+	for (i = head; i < len; i++)
+		if (line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	line[len++] = '\n';
+	if (write(STDERR_FILENO, line, len) < 0)
+		return;
+}

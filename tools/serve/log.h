@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Lines for the log: standard error, which systemd reads. */
+#ifndef HBSERVE_LOG_H
+#define HBSERVE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level {
+	LOG_TROUBLE,		/* always */
+	LOG_CONNECTIONS,
+	LOG_REQUESTS,
+	LOG_LEVELS
+};
+
+void log_set_level(unsigned int level);
+unsigned int log_level(void);
+void log_line(enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif /* HBSERVE_LOG_H */
