@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * belts.h without the module: entries are in the memory of this process, in one table of all
+ * workers. For tests and fuzzers of hbserve.
+ *
+ * All names are belts, but for "gone": each call finds that it was destroyed. A put of a key that
+ * begins with "full" finds no room. FAKE_GRACE_MS in the environment is the grace time. FAKE_KEEP
+ * is set for belts that keep present entries.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "belts.h"
+#include "options.h"
+
+/* A program that includes this file may choose a number. */
+#ifndef CHAINS
+#define CHAINS		65536
+#endif
+#define BELTS_MAX	64
+#define LEASE_MS	10000
+
+/**
+ * struct entry - an entry or what is left of it, and the fill lease of its key
+ * @next:	in its chain
+ * @value:	the value; NULL if there is none
+ * @value_len:	its length
+ * @flags:	client flags
+ * @deadline:	when it expires, in milliseconds; 0: never
+ * @version:	its version
+ * @token:	of the fill lease; 0: there is none
+ * @lease_end:	when that ends
+ * @key_len:	length of the key, with the name of the belt
+ * @key:	the key
+ */
+struct entry {
+	struct entry *next;
+	char *value;
+	size_t value_len;
+	__u32 flags;
+	__u64 deadline;
+	__u64 version;
+	__u64 token;
+	__u64 lease_end;
+	size_t key_len;
+	char key[];
+};
+
+struct belt {
+	char name[HASHBELT_NAME_SIZE];
+};
+
+struct belts {
+	bool by_prefix;
+	unsigned int next;
+	struct belt plain;
+	struct belt prefixed[BELTS_MAX];
+};
+
+/* All under @lock. */
+static struct entry *chains[CHAINS];
+static __u64 counters[HASHBELT_STAT_COUNT];
+static __u64 versions;
+static __u64 entries;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __u64 now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+static __u64 grace_ms(void)
+{
+	const char *text = getenv("FAKE_GRACE_MS");
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+int belts_open(const struct options *options, struct belts **belts)
+{
+	*belts = calloc(1, sizeof(**belts));
+	if (!*belts)
+		return -ENOMEM;
+	(*belts)->by_prefix = options->belts_by_prefix;
+	snprintf((*belts)->plain.name, HASHBELT_NAME_SIZE, "%s", options->belt);
+	return 0;
+}
+
+void belts_close(struct belts *belts)
+{
+	free(belts);
+}
+
+struct belt *belts_default(struct belts *belts)
+{
+	return &belts->plain;
+}
+
+struct belt *belts_find(struct belts *belts, const char *key, size_t key_len, size_t *prefix)
+{
+	const char *colon = belts->by_prefix ? memchr(key, ':', key_len) : NULL;
+	size_t len = colon - key;
+	unsigned int i;
+	struct belt *belt;
+
+	*prefix = 0;
+	if (!colon)
+		return &belts->plain;
+	if (!len || len >= HASHBELT_NAME_SIZE || len + 1 == key_len)
+		return NULL;
+	*prefix = len + 1;
+	for (i = 0; i < BELTS_MAX; i++)
+		if (strlen(belts->prefixed[i].name) == len &&
+		    !memcmp(belts->prefixed[i].name, key, len))
+			return &belts->prefixed[i];
+	belt = &belts->prefixed[belts->next++ % BELTS_MAX];
+	memset(belt->name, 0, sizeof(belt->name));
+	memcpy(belt->name, key, len);
+	return belt;
+}
+
+/* Finds or makes the record of a key. */
+static struct entry *find(const struct belt *belt, const void *key, size_t key_len)
+{
+	char name[HASHBELT_NAME_SIZE + HASHBELT_KEY_MAX];
+	size_t len = strlen(belt->name) + 1, i;
+	struct entry *entry, **chain;
+	unsigned int hash = 5381;
+
+	memcpy(name, belt->name, len);
+	memcpy(name + len, key, key_len);
+	len += key_len;
+	for (i = 0; i < len; i++)
+		hash = hash * 33 + (unsigned char)name[i];
+	chain = &chains[hash % CHAINS];
+	for (entry = *chain; entry; entry = entry->next)
+		if (entry->key_len == len && !memcmp(entry->key, name, len))
+			return entry;
+	entry = calloc(1, sizeof(*entry) + len);
+	if (!entry)
+		abort();
+	entry->key_len = len;
+	memcpy(entry->key, name, len);
+	entry->next = *chain;
+	*chain = entry;
+	return entry;
+}
+
+static bool is_live(const struct entry *entry)
+{
+	return entry->value && (!entry->deadline || now_ms() < entry->deadline);
+}
+
+static bool is_stale(const struct entry *entry)
+{
+	return entry->value && !is_live(entry) && now_ms() < entry->deadline + grace_ms();
+}
+
+static bool has_lease(const struct entry *entry)
+{
+	return entry->token && now_ms() < entry->lease_end;
+}
+
+static void drop(struct entry *entry)
+{
+	entries -= !!entry->value;
+	free(entry->value);
+	entry->value = NULL;
+}
+
+static void set_deadline(struct entry *entry, __u64 ttl_ms)
+{
+	if (ttl_ms == HASHBELT_TTL_NEVER)
+		entry->deadline = 0;
+	else if (ttl_ms != HASHBELT_TTL_KEEP)
+		entry->deadline = now_ms() + (ttl_ms ? ttl_ms : 3600 * 1000);
+}
+
+static __u64 left_ms(const struct entry *entry)
+{
+	__u64 now = now_ms();
+
+	if (!entry->deadline)
+		return HASHBELT_TTL_NEVER;
+	return entry->deadline > now ? entry->deadline - now : 0;
+}
+
+static int copy_out(const struct entry *entry, struct hashbelt_item *item)
+{
+	__u32 room = item->value_len;
+
+	item->value_len = entry->value_len;
+	item->flags = entry->flags;
+	item->version = entry->version;
+	item->ttl_ms = left_ms(entry);
+	if (item->how & HASHBELT_NO_VALUE)
+		return 0;
+	if (room < entry->value_len)
+		return -ERANGE;
+	memcpy((void *)(uintptr_t)item->value, entry->value, entry->value_len);
+	return 0;
+}
+
+static int get(struct entry *entry, struct hashbelt_item *item)
+{
+	if (!(item->how & HASHBELT_NO_REFRESH))
+		counters[is_live(entry) ? HASHBELT_STAT_HITS : HASHBELT_STAT_MISSES]++;
+	if (!is_live(entry))
+		return -ENOENT;
+	if (item->how & HASHBELT_AND_TOUCH)
+		set_deadline(entry, item->ttl_ms);
+	return copy_out(entry, item);
+}
+
+static int check_put(const struct entry *entry, const struct hashbelt_item *item)
+{
+	bool live = is_live(entry);
+
+	if (item->how & HASHBELT_IF_LEASE)
+		return has_lease(entry) && entry->token == item->version ? 0 : -ESTALE;
+	if (!live)
+		return item->how & (HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION) ? -ENOENT : 0;
+	if (item->how & HASHBELT_IF_VERSION && entry->version != item->version)
+		return -ESTALE;
+	if (item->how & HASHBELT_IF_ABSENT || (!item->how && getenv("FAKE_KEEP")))
+		return -EEXIST;
+	return 0;
+}
+
+static int put(struct entry *entry, struct hashbelt_item *item)
+{
+	const char *value = (const char *)(uintptr_t)item->value;
+	int err = check_put(entry, item);
+	bool live = is_live(entry);
+
+	if (!err && item->key_len >= 4 && !memcmp((void *)(uintptr_t)item->key, "full", 4))
+		err = -ENOSPC;
+	if (err) {
+		item->version = live ? entry->version : 0;
+		return err;
+	}
+	counters[live ? HASHBELT_STAT_PUTS_REPLACED : HASHBELT_STAT_PUTS_NEW]++;
+	drop(entry);
+	entry->value = malloc(item->value_len + 1);
+	if (!entry->value)
+		abort();
+	entries++;
+	memcpy(entry->value, value, item->value_len);
+	entry->value_len = item->value_len;
+	entry->flags = item->flags;
+	entry->version = ++versions;
+	entry->token = 0;
+	if (!live && item->ttl_ms == HASHBELT_TTL_KEEP)
+		set_deadline(entry, 0);
+	set_deadline(entry, item->ttl_ms);
+	item->version = entry->version;
+	item->ttl_ms = left_ms(entry);
+	return 0;
+}
+
+static int leave(struct entry *entry, struct hashbelt_item *item)
+{
+	if (!is_live(entry)) {
+		/* It ends the fill lease of an absent entry as well. */
+		entry->token = item->how & HASHBELT_IF_VERSION ? entry->token : 0;
+		return -ENOENT;
+	}
+	if (item->how & HASHBELT_IF_VERSION && entry->version != item->version) {
+		item->version = entry->version;
+		return -ESTALE;
+	}
+	entry->token = 0;
+	drop(entry);
+	return 0;
+}
+
+static int touch(struct entry *entry, struct hashbelt_item *item)
+{
+	if (!is_live(entry))
+		return -ENOENT;
+	set_deadline(entry, item->ttl_ms);
+	return 0;
+}
+
+static int run(const struct belt *belt, struct hashbelt_item *item)
+{
+	struct entry *entry = find(belt, (void *)(uintptr_t)item->key, item->key_len);
+
+	switch (item->op) {
+	case HASHBELT_OP_GET:
+		return get(entry, item);
+	case HASHBELT_OP_PUT:
+		return put(entry, item);
+	case HASHBELT_OP_TOUCH:
+		return touch(entry, item);
+	case HASHBELT_OP_REMOVE:
+	case HASHBELT_OP_EXPIRE:
+		return leave(entry, item);
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool is_gone(const struct belt *belt)
+{
+	return !strcmp(belt->name, "gone");
+}
+
+void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < count; i++)
+		items[i].result = is_gone(belt) ? -EIDRM : run(belt, &items[i]);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Grants a fill lease, or says that another caller has it. */
+static void acquire(struct entry *entry, struct hashbelt_fill *fill)
+{
+	__u64 lease_ms = fill->lease_ms ? fill->lease_ms : LEASE_MS;
+
+	if (has_lease(entry)) {
+		fill->state |= HASHBELT_FILLING;
+		return;
+	}
+	entry->token = ++versions;
+	entry->lease_end = now_ms() + lease_ms;
+	fill->token = entry->token;
+	fill->state |= HASHBELT_GRANTED;
+}
+
+static int do_fill(struct entry *entry, struct hashbelt_fill *fill)
+{
+	__u64 left;
+	int err;
+
+	if (is_live(entry)) {
+		err = get(entry, &fill->item);
+		left = left_ms(entry);
+		if (err || !fill->ahead_ms || left >= fill->ahead_ms)
+			return err;
+		if (left > fill->lease_ms)
+			fill->lease_ms = left;
+		acquire(entry, fill);
+		return 0;
+	}
+	acquire(entry, fill);
+	if (!(fill->how & HASHBELT_STALE) || !is_stale(entry))
+		return -ENOENT;
+	fill->state |= HASHBELT_STALE;
+	return copy_out(entry, &fill->item);
+}
+
+int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, size_t size,
+	      struct hashbelt_fill *fill)
+{
+	__u64 lease_ms = fill->lease_ms;
+	int err;
+
+	fill->item.value = (uintptr_t)buffer;
+	fill->item.value_len = size;
+	fill->state = 0;
+	if (is_gone(belt))
+		return -EIDRM;
+	pthread_mutex_lock(&lock);
+	err = do_fill(find(belt, key, key_len), fill);
+	pthread_mutex_unlock(&lock);
+	fill->lease_ms = lease_ms;
+	return err;
+}
+
+int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&lock);
+	entry = find(belt, key, key_len);
+	if (entry->token == token)
+		entry->token = 0;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int belt_clear(struct belt *belt)
+{
+	size_t len = strlen(belt->name) + 1;
+	struct entry *entry;
+	unsigned int i;
+
+	if (is_gone(belt))
+		return -EIDRM;
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < CHAINS; i++) {
+		for (entry = chains[i]; entry; entry = entry->next) {
+			if (memcmp(entry->key, belt->name, len))
+				continue;
+			drop(entry);
+			entry->token = 0;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int belt_info(struct belt *belt, struct hashbelt_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	if (is_gone(belt))
+		return -EIDRM;
+	pthread_mutex_lock(&lock);
+	info->entries = entries;
+	info->grace_ms = grace_ms();
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int belt_stat(struct belt *belt, __u64 *copy)
+{
+	if (is_gone(belt))
+		return -EIDRM;
+	pthread_mutex_lock(&lock);
+	memcpy(copy, counters, sizeof(counters));
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+const char *belt_name(const struct belt *belt)
+{
+	return belt->name;
+}
+
+const char *belt_reason(struct belt *belt, int err, char *text)
+{
+	if (!belt)
+		return "SERVER_ERROR no belt has such a name";
+	if (err == -ENOSPC)
+		return "SERVER_ERROR out of memory storing object";
+	if (err == -EIDRM)
+		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR belt %s does not exist", belt->name);
+	else
+		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR %s", strerror(-err));
+	return text;
+}
+
+/* Frees all, so that leaks of other parts can be seen. */
+__attribute__((destructor)) static void free_entries(void)
+{
+	struct entry *entry;
+	unsigned int i;
+
+	for (i = 0; i < CHAINS; i++) {
+		while ((entry = chains[i])) {
+			chains[i] = entry->next;
+			free(entry->value);
+			free(entry);
+		}
+	}
+}

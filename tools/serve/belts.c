@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The belts that are served. A worker has a descriptor for each belt that it uses. A descriptor
+ * whose belt was destroyed is bound to the next belt of that name, at the next request.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "belts.h"
+#include "log.h"
+#include "options.h"
+
+/* Belts of prefixes for which a worker keeps a descriptor. */
+#define PREFIXES_MAX	64
+
+/**
+ * struct belt - a belt
+ * @handle:	bound to it, if @is_bound; NULL if the device could not be opened
+ * @is_bound:	false: the belt is not there, or was destroyed
+ * @used:	the value of the worker's count of uses when it was used last
+ * @name_len:	length of its name; 0 for a free place
+ * @name:	its name
+ */
+struct belt {
+	struct hashbelt *handle;
+	bool is_bound;
+	__u64 used;
+	size_t name_len;
+	char name[HASHBELT_NAME_SIZE];
+};
+
+/**
+ * struct belts - the belts of a worker
+ * @by_prefix:	keys may have the name of a belt before them
+ * @uses:	count of uses of prefixes
+ * @plain:	the belt of keys without a prefix
+ * @prefixed:	belts of prefixes
+ */
+struct belts {
+	bool by_prefix;
+	__u64 uses;
+	struct belt plain;
+	struct belt prefixed[PREFIXES_MAX];
+};
+
+/* Binds a belt if it is not bound. */
+static int bind_belt(struct belt *belt)
+{
+	int err;
+
+	if (belt->is_bound)
+		return 0;
+	if (!belt->handle) {
+		err = hashbelt_open(NULL, &belt->handle);
+		if (err)
+			return err;
+	}
+	err = hashbelt_bind(belt->handle, belt->name);
+	/* A handle of a belt that was destroyed stays bound to nothing. */
+	belt->is_bound = !err;
+	return err == -ENOENT ? -EIDRM : err;
+}
+
+/**
+ * belts_open() - make the belts of a worker
+ * @options:	the command line
+ * @belts:	returned: the belts; NULL after an error
+ *
+ * Prints an error. A belt that does not exist is none: it may be made later.
+ *
+ * Return: 0 or a negative errno.
+ */
+int belts_open(const struct options *options, struct belts **belts)
+{
+	char text[HASHBELT_ERROR_SIZE];
+	struct belt *plain;
+	int err;
+
+	*belts = calloc(1, sizeof(**belts));
+	if (!*belts)
+		return -ENOMEM;
+	(*belts)->by_prefix = options->belts_by_prefix;
+	plain = &(*belts)->plain;
+	plain->name_len = strlen(options->belt);
+	snprintf(plain->name, sizeof(plain->name), "%s", options->belt);
+	err = plain->name_len < sizeof(plain->name) ? bind_belt(plain) : -ENAMETOOLONG;
+	if (!err || err == -EIDRM)
+		return 0;
+	log_line(LOG_TROUBLE, "%s",
+		 plain->handle ?
+		 hashbelt_strerror(plain->handle, err, HASHBELT_CALL_BIND, options->belt, text,
+				   sizeof(text)) :
+		 hashbelt_strerror(NULL, err, HASHBELT_CALL_OPEN, NULL, text, sizeof(text)));
+	belts_close(*belts);
+	*belts = NULL;
+	return err;
+}
+
+/**
+ * belts_close() - close the belts of a worker
+ * @belts:	the belts; NULL does nothing
+ */
+void belts_close(struct belts *belts)
+{
+	unsigned int i;
+
+	if (!belts)
+		return;
+	hashbelt_close(belts->plain.handle);
+	for (i = 0; i < PREFIXES_MAX; i++)
+		hashbelt_close(belts->prefixed[i].handle);
+	free(belts);
+}
+
+/**
+ * belts_default() - the belt of keys without a prefix
+ * @belts:	the belts
+ *
+ * Return: the belt.
+ */
+struct belt *belts_default(struct belts *belts)
+{
+	return &belts->plain;
+}
+
+/* The belt of a prefix, in the place of the one that was used least recently if it is new. */
+static struct belt *find_prefixed(struct belts *belts, const char *name, size_t len)
+{
+	struct belt *belt, *oldest = belts->prefixed;
+
+	for (belt = belts->prefixed; belt < belts->prefixed + PREFIXES_MAX; belt++) {
+		if (belt->name_len == len && !memcmp(belt->name, name, len)) {
+			belt->used = ++belts->uses;
+			return belt;
+		}
+		if (belt->used < oldest->used)
+			oldest = belt;
+	}
+	oldest->is_bound = false;
+	oldest->used = ++belts->uses;
+	oldest->name_len = len;
+	memset(oldest->name, 0, sizeof(oldest->name));
+	memcpy(oldest->name, name, len);
+	return oldest;
+}
+
+/**
+ * belts_find() - the belt of a key
+ * @belts:	the belts
+ * @key:	the key as the client gave it
+ * @key_len:	its length
+ * @prefix:	returned: how many bytes of the key are the prefix
+ *
+ * Return: the belt, valid until another one is looked for; NULL if no belt can have that name, or
+ * nothing is behind the prefix.
+ */
+struct belt *belts_find(struct belts *belts, const char *key, size_t key_len, size_t *prefix)
+{
+	const char *colon = belts->by_prefix ? memchr(key, ':', key_len) : NULL;
+	size_t len = colon - key;
+
+	*prefix = 0;
+	if (!colon)
+		return &belts->plain;
+	if (!len || len >= HASHBELT_NAME_SIZE || len + 1 == key_len)
+		return NULL;
+	*prefix = len + 1;
+	return find_prefixed(belts, key, len);
+}
+
+/* Carries one operation out: a call on one key costs less than a batch of one. */
+static void do_item(struct belt *belt, struct hashbelt_item *item)
+{
+	const void *key = (const void *)(uintptr_t)item->key;
+	void *value = (void *)(uintptr_t)item->value;
+	__u32 op = item->op;
+	int err;
+
+	switch (op) {
+	case HASHBELT_OP_GET:
+		err = hashbelt_get(belt->handle, key, item->key_len, value, item->value_len, item);
+		break;
+	case HASHBELT_OP_PUT:
+		err = hashbelt_put(belt->handle, key, item->key_len, value, item->value_len, item);
+		break;
+	default:
+		do {
+			err = hashbelt_batch(belt->handle, item, 1, NULL);
+		} while (err == -EINTR);
+		if (!err)
+			return;
+	}
+	item->op = op;
+	item->result = err;
+}
+
+/* Carries items out. Returns the number of those that found the belt, in @err why not all did. */
+static unsigned int try_items(struct belt *belt, struct hashbelt_item *items, unsigned int count,
+			      int *err)
+{
+	unsigned int done = 0, tried, i;
+
+	*err = bind_belt(belt);
+	while (!*err && done < count) {
+		tried = 1;
+		if (count == 1)
+			do_item(belt, items);
+		else
+			*err = hashbelt_batch(belt->handle, items + done, count - done, &tried);
+		if (*err == -EINTR)
+			*err = 0;
+		for (i = 0; i < tried; i++)
+			if (items[done + i].result == -EIDRM)
+				break;
+		done += i;
+		if (i < tried)
+			*err = -EIDRM;
+	}
+	return done;
+}
+
+/**
+ * belt_batch() - carry out operations, in their order
+ * @belt:	the belt
+ * @items:	the operations; returned: their results
+ * @count:	their number
+ *
+ * If there is no such belt, each operation that was not carried out has -EIDRM as its result; after
+ * another error that concerns all of them, that error.
+ */
+void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
+{
+	unsigned int done;
+	int err;
+
+	done = try_items(belt, items, count, &err);
+	if (done < count && err == -EIDRM && belt->is_bound) {
+		/* It was destroyed. Another may have been made under its name. */
+		belt->is_bound = false;
+		done += try_items(belt, items + done, count - done, &err);
+	}
+	if (err == -EIDRM)
+		belt->is_bound = false;
+	for (; done < count; done++)
+		items[done].result = err;
+}
+
+/* Notes that a belt was destroyed. Returns @err. */
+static int note_gone(struct belt *belt, int err)
+{
+	if (err == -EIDRM)
+		belt->is_bound = false;
+	return err;
+}
+
+/**
+ * belt_fill() - get an entry, or a fill lease for it
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @buffer:	space for the value
+ * @size:	its size, bytes
+ * @fill:	as for hashbelt_fill(), with no time to wait
+ *
+ * Return: as hashbelt_fill().
+ */
+int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, size_t size,
+	      struct hashbelt_fill *fill)
+{
+	int err = bind_belt(belt);
+
+	return err ? err : note_gone(belt, hashbelt_fill(belt->handle, key, key_len, buffer, size,
+							 fill));
+}
+
+/**
+ * belt_give_up() - give a fill lease up
+ * @belt:	the belt
+ * @key:	the key
+ * @key_len:	its length
+ * @token:	of the lease
+ *
+ * Return: as hashbelt_give_up().
+ */
+int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token)
+{
+	int err = bind_belt(belt);
+
+	return err ? err : note_gone(belt, hashbelt_give_up(belt->handle, key, key_len, token));
+}
+
+/**
+ * belt_clear() - drop all entries
+ * @belt:	the belt
+ *
+ * Return: as hashbelt_clear().
+ */
+int belt_clear(struct belt *belt)
+{
+	int err = bind_belt(belt);
+
+	return err ? err : note_gone(belt, hashbelt_clear(belt->handle));
+}
+
+/**
+ * belt_info() - describe a belt
+ * @belt:	the belt
+ * @info:	returned: the description
+ *
+ * Return: as hashbelt_info().
+ */
+int belt_info(struct belt *belt, struct hashbelt_info *info)
+{
+	int err = bind_belt(belt);
+
+	memset(info, 0, sizeof(*info));
+	return err ? err : note_gone(belt, hashbelt_info(belt->handle, info));
+}
+
+/**
+ * belt_stat() - read the counters of a belt
+ * @belt:	the belt
+ * @counters:	returned: HASHBELT_STAT_COUNT counters, 0 for those that the kernel does not have
+ *
+ * Return: as hashbelt_stat().
+ */
+int belt_stat(struct belt *belt, __u64 *counters)
+{
+	unsigned int count = HASHBELT_STAT_COUNT;
+	int err = bind_belt(belt);
+
+	memset(counters, 0, sizeof(*counters) * HASHBELT_STAT_COUNT);
+	return err ? err : note_gone(belt, hashbelt_stat(belt->handle, counters, &count));
+}
+
+/**
+ * belt_name() - the name of a belt
+ * @belt:	the belt
+ *
+ * Return: the name.
+ */
+const char *belt_name(const struct belt *belt)
+{
+	return belt->name;
+}
+
+/**
+ * belt_reason() - the answer to a client whose request failed
+ * @belt:	the belt; NULL if no belt can have the name that the key begins with
+ * @err:	the error, negative
+ * @text:	space for BELT_REASON_SIZE bytes
+ *
+ * Return: the answer, without the end of the line.
+ */
+const char *belt_reason(struct belt *belt, int err, char *text)
+{
+	char reason[HASHBELT_ERROR_SIZE];
+
+	if (!belt)
+		return "SERVER_ERROR no belt has such a name";
+	switch (err) {
+	case -ENOSPC:
+	case -EDQUOT:
+	case -ENOMEM:
+		return "SERVER_ERROR out of memory storing object";
+	case -EIDRM:
+		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR belt %s does not exist", belt->name);
+		return text;
+	case -EPERM:
+		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR no right to do this on belt %s",
+			 belt->name);
+		return text;
+	default:
+		hashbelt_strerror(belt->handle, err,
+				  belt->handle ? HASHBELT_CALL_BATCH : HASHBELT_CALL_OPEN,
+				  belt->handle ? belt->name : NULL, reason, sizeof(reason));
+		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR %s", reason);
+		return text;
+	}
+}
