@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests that one call carries out, and their replies in order.
+ *
+ * An operation may have to be made again after the batch: a get whose value did not fit, or a set
+ * that failed and has to remove the old value. So no operation of a batch may depend on that: a
+ * batch takes no key that it changes already, and changes no key that it reads already. Keys are
+ * compared by their hashes, which only ends a batch early where two are equal.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "batch.h"
+#include "options.h"
+
+/* Room that a get offers at least and at most at first, bytes. Little room keeps replies close. */
+#define GUESS_MIN	256
+#define GUESS_MAX	(16 * 1024)
+
+/* After so many values the room is set anew, to the largest of them. */
+#define GUESS_VALUES	1024
+
+/* As memcached: a longer time-to-live is a date. */
+#define RELATIVE_MAX	(30 * 24 * 3600)
+
+/**
+ * service_begin() - fill in what a service begins with
+ * @service:	the service, zeroed but for what it is given
+ */
+void service_begin(struct service *service)
+{
+	service->guess = GUESS_MIN;
+}
+
+/**
+ * work_new() - make an empty work
+ * @service:	that of the worker
+ *
+ * Return: the work; NULL if there is no memory.
+ */
+struct work *work_new(struct service *service)
+{
+	/* Most of it is never touched, so it is not zeroed as a whole. */
+	struct work *work = malloc(sizeof(*work));
+
+	if (!work)
+		return NULL;
+	memset(work, 0, offsetof(struct work, failure));
+	work->service = service;
+	output_begin(&work->output, &service->pool);
+	return work;
+}
+
+/**
+ * work_free() - free a work
+ * @work:	the work
+ */
+void work_free(struct work *work)
+{
+	output_end(&work->output);
+	free(work);
+}
+
+/**
+ * ttl_of() - the time-to-live that a client asks for
+ * @exptime:	as in the request: seconds, or a date after more than 30 days
+ * @ttl_ms:	returned: for the belt
+ *
+ * Return: false if it is over at once.
+ */
+bool ttl_of(int32_t exptime, __u64 *ttl_ms)
+{
+	struct timespec now;
+	int64_t left;
+
+	*ttl_ms = HASHBELT_TTL_NEVER;
+	if (exptime <= RELATIVE_MAX) {
+		if (exptime > 0)
+			*ttl_ms = exptime * 1000ULL;
+		return exptime >= 0;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	left = exptime * 1000LL - now.tv_sec * 1000LL - now.tv_nsec / 1000000;
+	*ttl_ms = left;
+	return left > 0;
+}
+
+/**
+ * note_length() - learn from the length of a value
+ * @service:	the service
+ * @len:	the length, bytes
+ */
+void note_length(struct service *service, size_t len)
+{
+	if (len > service->largest)
+		service->largest = len;
+	if (len <= service->guess && ++service->since < GUESS_VALUES)
+		return;
+	service->guess = (service->largest + GUESS_MIN - 1) / GUESS_MIN * GUESS_MIN;
+	if (service->guess < GUESS_MIN)
+		service->guess = GUESS_MIN;
+	if (service->guess > GUESS_MAX)
+		service->guess = GUESS_MAX;
+	service->largest = 0;
+	service->since = 0;
+}
+
+/* A hash of a key. Keys differ at their end more often than where they begin. */
+static unsigned int hash_key(const char *key, size_t key_len)
+{
+	uint64_t word = 0;
+
+	if (key_len >= sizeof(word))
+		memcpy(&word, key + key_len - sizeof(word), sizeof(word));
+	else
+		memcpy(&word, key, key_len);
+	word = (word ^ key_len) * 0x9e3779b97f4a7c15ULL;
+	return word >> 54;
+}
+
+static bool is_in(const struct key_set *set, unsigned int hash)
+{
+	return set->bits[hash / 64] >> hash % 64 & 1;
+}
+
+/**
+ * batch_has_room() - whether a further request fits
+ * @work:	the work
+ *
+ * Return: whether.
+ */
+bool batch_has_room(const struct work *work)
+{
+	/* A request has two operations at most. */
+	return work->replies < HASHBELT_BATCH_MAX && work->items + 2 <= HASHBELT_BATCH_MAX &&
+	       !work->is_done && work->output.held < OUTPUT_MAX;
+}
+
+/**
+ * batch_takes() - let a batch take a key
+ * @work:	the work
+ * @belt:	the belt of the key
+ * @key:	the key, without a prefix
+ * @key_len:	its length
+ * @changes:	the operation changes the entry
+ *
+ * Return: false if the batch has to be carried out first.
+ */
+bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t key_len,
+		 bool changes)
+{
+	unsigned int hash = hash_key(key, key_len);
+	struct key_set *set = changes ? &work->changed_keys : &work->read_keys;
+
+	if (!work->items) {
+		work->belt = belt;
+		memset(&work->read_keys, 0, sizeof(work->read_keys));
+		memset(&work->changed_keys, 0, sizeof(work->changed_keys));
+	} else if (work->belt != belt || is_in(&work->changed_keys, hash) ||
+		   (changes && is_in(&work->read_keys, hash))) {
+		return false;
+	}
+	set->bits[hash / 64] |= 1ULL << hash % 64;
+	return true;
+}
+
+/**
+ * batch_reply() - add a reply to the request in progress, for the operation that is added next
+ * @work:	the work
+ * @write:	writes it
+ * @size:	space that it needs at most, bytes
+ *
+ * Return: the reply; NULL if there is no memory.
+ */
+struct reply *batch_reply(struct work *work,
+			  bool (*write)(struct work *work, const struct reply *reply), size_t size)
+{
+	struct reply *reply = &work->reply[work->replies];
+	char *space = output_reserve(&work->output, size);
+
+	if (!space)
+		return NULL;
+	work->replies++;
+	reply->request = work->request;
+	reply->write = write;
+	reply->space = space;
+	reply->item = work->items;
+	reply->prefix = 0;
+	reply->is_last = true;
+	reply->is_store = false;
+	return reply;
+}
+
+/**
+ * batch_item() - add an operation
+ * @work:	the work
+ * @op:		the operation
+ * @key:	the key, without a prefix
+ * @key_len:	its length
+ *
+ * Return: the operation.
+ */
+struct hashbelt_item *batch_item(struct work *work, enum hashbelt_op op, const char *key,
+				 size_t key_len)
+{
+	struct hashbelt_item *item = &work->item[work->items++];
+
+	*item = hashbelt_item(op, key, key_len, NULL, 0);
+	return item;
+}
+
+static bool write_text(struct work *work, const struct reply *reply)
+{
+	size_t len = strlen(reply->text);
+
+	memcpy(reply->space, reply->text, len);
+	memcpy(reply->space + len, "\r\n", 2);
+	return output_commit(&work->output, reply->space, len + 2);
+}
+
+/**
+ * batch_text() - add a reply that is known
+ * @work:	the work
+ * @text:	the reply, without the end of the line; has to stay
+ *
+ * Return: false if there is no memory.
+ */
+bool batch_text(struct work *work, const char *text)
+{
+	struct reply *reply;
+
+	if (work->request->quiet)
+		return true;
+	reply = batch_reply(work, write_text, strlen(text) + 2);
+	if (!reply)
+		return false;
+	reply->text = text;
+	return true;
+}
+
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -ENOMEM;
+}
+
+/*
+ * A set that failed removes the old value, so that no client takes it for the new one. A cas whose
+ * number is no version may name a fill lease.
+ */
+static void settle(struct work *work, const struct request *request, struct hashbelt_item *item)
+{
+	struct hashbelt_item again = *item;
+
+	if (is_full(item->result) &&
+	    (request->stores == COMMAND_SET || request->command == COMMAND_META_SET)) {
+		again = hashbelt_item(HASHBELT_OP_REMOVE, (void *)(uintptr_t)item->key,
+				      item->key_len, NULL, 0);
+		belt_batch(work->belt, &again, 1);
+	} else if (request->stores == COMMAND_CAS &&
+		   (item->result == -ESTALE || item->result == -ENOENT)) {
+		again.how = HASHBELT_IF_LEASE;
+		again.version = request->unique;
+		again.result = 0;
+		belt_batch(work->belt, &again, 1);
+		if (again.result != -ESTALE)
+			*item = again;
+	}
+}
+
+/**
+ * batch_run() - carry out the operations
+ * @work:	the work
+ */
+void batch_run(struct work *work)
+{
+	const struct reply *reply;
+	unsigned int i;
+
+	if (work->items)
+		belt_batch(work->belt, work->item, work->items);
+	for (i = 0; work->stores; i++) {
+		reply = &work->reply[i];
+		if (!reply->is_store)
+			continue;
+		work->stores--;
+		if (work->item[reply->item].result)
+			settle(work, reply->request, &work->item[reply->item]);
+	}
+	work->is_done = true;
+}
+
+/* Whether a reply has to wait until others were sent: its value did not fit. */
+static bool has_to_wait(const struct work *work, const struct reply *reply)
+{
+	return reply->item < work->items && work->item[reply->item].result == -ERANGE &&
+	       work->output.held >= OUTPUT_MAX && !output_is_empty(&work->output);
+}
+
+/**
+ * batch_write() - write the replies
+ * @work:	the work
+ * @full:	returned: there are more, but what was written has to be sent first
+ *
+ * Return: false if there is no memory.
+ */
+bool batch_write(struct work *work, bool *full)
+{
+	const struct reply *reply;
+
+	*full = false;
+	for (; work->written < work->replies; work->written++) {
+		reply = &work->reply[work->written];
+		if (has_to_wait(work, reply)) {
+			*full = true;
+			return true;
+		}
+		if (!reply->write(work, reply))
+			return false;
+	}
+	work->items = 0;
+	work->replies = 0;
+	work->written = 0;
+	work->is_done = false;
+	/* A request that is in progress is the first of the next batch. */
+	if (work->request && work->request != work->request_of)
+		work->request_of[0] = *work->request;
+	work->request = work->request ? work->request_of : NULL;
+	work->requests = !!work->request;
+	return true;
+}

@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of a client, carried out and answered in order. A table has what each command adds to a
+ * batch, or does at once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "auth.h"
+#include "command.h"
+#include "log.h"
+#include "options.h"
+#include "reply.h"
+#include "report.h"
+#include "single.h"
+
+/* Before a client has named a user, a line and a value may be so long, bytes. */
+#define AUTH_MAX	2048
+
+/* Space for what me prints beside the key. */
+#define DEBUG_SPACE	128
+
+enum started {
+	STARTED,
+	NOT_STARTED,		/* the batch has to be carried out first */
+	NO_MEMORY,
+};
+
+/* Finds the entry of a key. Without a belt that can have it, @belt is NULL. */
+static struct target find_target(const struct work *work, const char *key, size_t key_len,
+				 size_t *prefix)
+{
+	struct target target;
+
+	target.belt = belts_find(work->service->belts, key, key_len, prefix);
+	target.key = key + *prefix;
+	target.key_len = key_len - *prefix;
+	return target;
+}
+
+static struct target target_of(const struct work *work)
+{
+	size_t prefix;
+
+	return find_target(work, work->request->key, work->request->key_len, &prefix);
+}
+
+static enum started say(struct work *work, const char *answer)
+{
+	return batch_text(work, answer) ? STARTED : NO_MEMORY;
+}
+
+static enum started no_belt(struct work *work)
+{
+	return say(work, belt_reason(NULL, 0, NULL));
+}
+
+/* Adds a request of one operation. Returns the operation; NULL, and @started why there is none. */
+static struct hashbelt_item *start_item(struct work *work, enum hashbelt_op op, bool changes,
+					bool (*write)(struct work *work, const struct reply *reply),
+					size_t space, enum started *started)
+{
+	struct target target = target_of(work);
+
+	if (!target.belt) {
+		*started = no_belt(work);
+		return NULL;
+	}
+	*started = NOT_STARTED;
+	if (!batch_takes(work, target.belt, target.key, target.key_len, changes))
+		return NULL;
+	*started = NO_MEMORY;
+	if (!batch_reply(work, write, space))
+		return NULL;
+	*started = STARTED;
+	return batch_item(work, op, target.key, target.key_len);
+}
+
+/* How the get of a value sets the time-to-live of the entry. */
+enum touching {
+	TOUCHES_NOT,
+	TOUCHES,		/* as a part of the get */
+	TOUCHES_AFTER,		/* the reply has the old time */
+	REMOVES,		/* the time is over at once */
+};
+
+static enum touching touching_of(const struct request *request, __u64 *ttl_ms)
+{
+	if (!ttl_of(request->exptime, ttl_ms))
+		return REMOVES;
+	return request->given && reply_time_first(request) ? TOUCHES_AFTER : TOUCHES;
+}
+
+/* Adds the get of a value. @head: space before it. */
+static struct reply *start_value(struct work *work, const struct target *target,
+				 bool (*write)(struct work *work, const struct reply *reply),
+				 size_t head, __u32 how, enum touching touching)
+{
+	size_t room = how & HASHBELT_NO_VALUE ? 0 : work->service->guess;
+	struct hashbelt_item *item;
+	struct reply *reply;
+
+	/* After a second operation the value cannot be read again with more room. */
+	if (touching >= TOUCHES_AFTER && room)
+		room = HASHBELT_VALUE_MAX;
+	reply = batch_reply(work, write, head + room + REPLY_TAIL);
+	if (!reply)
+		return NULL;
+	reply->value_at = head;
+	item = batch_item(work, HASHBELT_OP_GET, target->key, target->key_len);
+	item->how = how;
+	item->value = (uintptr_t)(reply->space + head);
+	item->value_len = room;
+	if (touching == TOUCHES) {
+		item->how |= HASHBELT_AND_TOUCH;
+		ttl_of(work->request->exptime, &item->ttl_ms);
+	} else if (touching == TOUCHES_AFTER) {
+		item = batch_item(work, HASHBELT_OP_TOUCH, target->key, target->key_len);
+		ttl_of(work->request->exptime, &item->ttl_ms);
+	} else if (touching == REMOVES) {
+		batch_item(work, HASHBELT_OP_REMOVE, target->key, target->key_len);
+	}
+	return reply;
+}
+
+/* One key of a get, gets, gat or gats. */
+static enum started start_key(struct work *work, const struct word *key, bool is_last)
+{
+	const struct request *request = work->request;
+	bool touches = request->command == COMMAND_GAT || request->command == COMMAND_GATS;
+	__u64 ttl_ms;
+	enum touching touching = touches ? touching_of(request, &ttl_ms) : TOUCHES_NOT;
+	size_t prefix;
+	struct target target = find_target(work, key->at, key->len, &prefix);
+	struct reply *reply;
+
+	if (target.belt &&
+	    !batch_takes(work, target.belt, target.key, target.key_len, touching == REMOVES))
+		return NOT_STARTED;
+	reply = target.belt ?
+		start_value(work, &target, reply_get, key->len + REPLY_HEAD, 0, touching) :
+		batch_reply(work, reply_lost, REPLY_SHORT);
+	if (!reply)
+		return NO_MEMORY;
+	reply->prefix = prefix;
+	reply->is_last = is_last;
+	return STARTED;
+}
+
+/* The keys of a get that are not started yet are left in @words of the request. */
+static enum started start_get(struct work *work, struct client *client)
+{
+	struct request *request = work->request;
+	enum started started;
+	const char *next;
+	struct word key;
+
+	(void)client;
+	while (next = request->words, parser_word(&next, request->words_end, &key)) {
+		while (next < request->words_end && *next == ' ')
+			next++;
+		if (!batch_has_room(work))
+			return NOT_STARTED;
+		started = start_key(work, &key, next == request->words_end);
+		if (started != STARTED)
+			return started;
+		request->words = next;
+		if (next == request->words_end)
+			return STARTED;
+	}
+	/* gat without a key. */
+	return say(work, "END");
+}
+
+/* The operation of a store whose value is over at once. */
+static void start_over(const struct request *request, struct hashbelt_item *item)
+{
+	item->op = HASHBELT_OP_REMOVE;
+	if (request->stores == COMMAND_CAS)
+		item->how = HASHBELT_IF_VERSION;
+	if (request->stores != COMMAND_ADD)
+		return;
+	item->op = HASHBELT_OP_GET;
+	item->how = HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE;
+}
+
+static enum started start_store(struct work *work, struct client *client)
+{
+	static const __u32 conditions[COMMAND_COUNT] = {
+		[COMMAND_ADD] = HASHBELT_IF_ABSENT,
+		[COMMAND_REPLACE] = HASHBELT_IF_PRESENT,
+		[COMMAND_CAS] = HASHBELT_IF_VERSION,
+	};
+	const struct request *request = work->request;
+	bool is_meta = request->command == COMMAND_META_SET;
+	struct hashbelt_item *item;
+	enum started started;
+
+	(void)client;
+	item = start_item(work, HASHBELT_OP_PUT, true, reply_store,
+			  is_meta ? reply_meta_space(request) : REPLY_SHORT, &started);
+	if (!item)
+		return started;
+	if (detail_is_on())
+		detail_record(request->key, request->key_len, DETAIL_SET);
+	item->version = request->unique;
+	if (!ttl_of(request->exptime, &item->ttl_ms)) {
+		item->ttl_ms = 0;
+		start_over(request, item);
+		return STARTED;
+	}
+	item->how = conditions[request->stores];
+	item->value = (uintptr_t)request->value;
+	item->value_len = request->value_len;
+	item->flags = request->flags;
+	work->reply[work->replies - 1].is_store = true;
+	work->stores++;
+	return STARTED;
+}
+
+static enum started start_delete(struct work *work, struct client *client)
+{
+	const struct request *request = work->request;
+	enum started started;
+
+	(void)client;
+	if (start_item(work, HASHBELT_OP_REMOVE, true, reply_delete, REPLY_SHORT, &started) &&
+	    detail_is_on())
+		detail_record(request->key, request->key_len, DETAIL_DELETE);
+	return started;
+}
+
+static enum started start_touch(struct work *work, struct client *client)
+{
+	__u64 ttl_ms;
+	bool over = !ttl_of(work->request->exptime, &ttl_ms);
+	struct hashbelt_item *item;
+	enum started started;
+
+	(void)client;
+	item = start_item(work, over ? HASHBELT_OP_REMOVE : HASHBELT_OP_TOUCH, over, reply_touch,
+			  REPLY_SHORT, &started);
+	if (item && !over)
+		item->ttl_ms = ttl_ms;
+	return started;
+}
+
+/* Carries out what takes several calls, after the batch. */
+static enum started start_single(struct work *work,
+				 bool (*run)(struct work *work, const struct target *target))
+{
+	struct target target;
+
+	if (work->replies)
+		return NOT_STARTED;
+	target = target_of(work);
+	if (!target.belt)
+		return no_belt(work);
+	return run(work, &target) ? STARTED : NO_MEMORY;
+}
+
+static enum started start_arithmetic(struct work *work, struct client *client)
+{
+	(void)client;
+	return start_single(work, single_arithmetic);
+}
+
+static enum started start_concatenate(struct work *work, struct client *client)
+{
+	(void)client;
+	return start_single(work, single_concatenate);
+}
+
+static enum started start_meta_get(struct work *work, struct client *client)
+{
+	const struct request *request = work->request;
+	enum touching touching = TOUCHES_NOT;
+	struct target target;
+	__u64 ttl_ms;
+	__u32 how = 0;
+
+	(void)client;
+	if (request->given & (meta_bit('N') | meta_bit('R')))
+		return start_single(work, single_meta_get);
+	if (request->given & meta_bit('T'))
+		touching = touching_of(request, &ttl_ms);
+	if (request->given & meta_bit('u'))
+		how |= HASHBELT_NO_REFRESH;
+	if (!(request->given & meta_bit('v')))
+		how |= HASHBELT_NO_VALUE;
+	target = target_of(work);
+	if (!target.belt)
+		return no_belt(work);
+	if (!batch_takes(work, target.belt, target.key, target.key_len, touching == REMOVES))
+		return NOT_STARTED;
+	return start_value(work, &target, reply_meta_get, reply_meta_space(request), how,
+			   touching) ? STARTED : NO_MEMORY;
+}
+
+static enum started start_meta_set(struct work *work, struct client *client)
+{
+	enum command stores = work->request->stores;
+
+	if (stores == COMMAND_APPEND || stores == COMMAND_PREPEND)
+		return start_concatenate(work, client);
+	return start_store(work, client);
+}
+
+static enum started start_meta_delete(struct work *work, struct client *client)
+{
+	const struct request *request = work->request;
+	struct hashbelt_item *item;
+	enum started started;
+
+	(void)client;
+	if (request->given & meta_bit('I'))
+		return start_single(work, single_meta_expire);
+	item = start_item(work, HASHBELT_OP_REMOVE, true, reply_meta_delete,
+			  reply_meta_space(request), &started);
+	if (item && request->given & meta_bit('C')) {
+		item->how = HASHBELT_IF_VERSION;
+		item->version = request->unique;
+	}
+	return started;
+}
+
+static enum started start_meta_debug(struct work *work, struct client *client)
+{
+	struct hashbelt_item *item;
+	enum started started;
+
+	(void)client;
+	item = start_item(work, HASHBELT_OP_GET, false, reply_meta_debug,
+			  PARSER_BASE64_MAX + DEBUG_SPACE, &started);
+	if (item)
+		item->how = HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE;
+	return started;
+}
+
+static enum started start_noop(struct work *work, struct client *client)
+{
+	(void)client;
+	return say(work, "MN");
+}
+
+static enum started start_version(struct work *work, struct client *client)
+{
+	(void)client;
+	return say(work, "VERSION " MEMCACHED_VERSION);
+}
+
+static enum started start_verbosity(struct work *work, struct client *client)
+{
+	(void)client;
+	log_set_level(work->request->flags);
+	return say(work, "OK");
+}
+
+static enum started start_stats(struct work *work, struct client *client)
+{
+	(void)client;
+	if (work->replies)
+		return NOT_STARTED;
+	return report(work) ? STARTED : NO_MEMORY;
+}
+
+static enum started start_flush(struct work *work, struct client *client)
+{
+	struct service *service = work->service;
+	struct belt *belt = belts_default(service->belts);
+	__u64 delay_ms;
+	int err = 0;
+
+	(void)client;
+	if (work->replies)
+		return NOT_STARTED;
+	count(&service->counters.cmd_flush);
+	if (!ttl_of(work->request->exptime, &delay_ms) || delay_ms == HASHBELT_TTL_NEVER)
+		delay_ms = 0;
+	service->calls->clear_later(service->owner, delay_ms / 1000 + !!(delay_ms % 1000));
+	if (!delay_ms)
+		err = belt_clear(belt);
+	if (err && !work->request->quiet)
+		return reply_failure(work, belt, err) ? STARTED : NO_MEMORY;
+	return say(work, "OK");
+}
+
+static enum started start_quit(struct work *work, struct client *client)
+{
+	(void)work;
+	client->is_over = true;
+	return STARTED;
+}
+
+static enum started start_shutdown(struct work *work, struct client *client)
+{
+	const struct request *request = work->request;
+	const char *words = request->words;
+	struct word word;
+
+	if (!work->service->options->shutdown)
+		return say(work, "ERROR: shutdown not enabled");
+	if (parser_word(&words, request->words_end, &word) &&
+	    (word.len != 8 || memcmp(word.at, "graceful", 8)))
+		return say(work, "CLIENT_ERROR invalid shutdown mode");
+	client->is_over = true;
+	work->service->calls->shut_down(work->service->owner);
+	return STARTED;
+}
+
+/* A set whose value is too large removes the present entry, so that it is not taken for the new. */
+static enum started start_too_large(struct work *work)
+{
+	const struct request *request = work->request;
+	enum started started;
+
+	if (request->stores == COMMAND_SET || request->command == COMMAND_META_SET) {
+		if (!start_item(work, HASHBELT_OP_REMOVE, true, reply_text,
+				strlen(request->error) + 2, &started))
+			return started;
+		work->reply[work->replies - 1].text = request->error;
+	} else if (!batch_text(work, request->error)) {
+		return NO_MEMORY;
+	}
+	count(&work->service->counters.store_too_large);
+	return STARTED;
+}
+
+static enum started (* const start_of[COMMAND_COUNT])(struct work *work, struct client *client) = {
+	[COMMAND_GET] = start_get,
+	[COMMAND_GETS] = start_get,
+	[COMMAND_GAT] = start_get,
+	[COMMAND_GATS] = start_get,
+	[COMMAND_SET] = start_store,
+	[COMMAND_ADD] = start_store,
+	[COMMAND_REPLACE] = start_store,
+	[COMMAND_APPEND] = start_concatenate,
+	[COMMAND_PREPEND] = start_concatenate,
+	[COMMAND_CAS] = start_store,
+	[COMMAND_INCR] = start_arithmetic,
+	[COMMAND_DECR] = start_arithmetic,
+	[COMMAND_TOUCH] = start_touch,
+	[COMMAND_DELETE] = start_delete,
+	[COMMAND_META_GET] = start_meta_get,
+	[COMMAND_META_SET] = start_meta_set,
+	[COMMAND_META_DELETE] = start_meta_delete,
+	[COMMAND_META_ARITHMETIC] = start_arithmetic,
+	[COMMAND_META_NOOP] = start_noop,
+	[COMMAND_META_DEBUG] = start_meta_debug,
+	[COMMAND_FLUSH_ALL] = start_flush,
+	[COMMAND_STATS] = start_stats,
+	[COMMAND_VERSION] = start_version,
+	[COMMAND_VERBOSITY] = start_verbosity,
+	[COMMAND_QUIT] = start_quit,
+	[COMMAND_SHUTDOWN] = start_shutdown,
+};
+
+static enum started start(struct work *work, struct client *client)
+{
+	const struct request *request = work->request;
+
+	if (!batch_has_room(work))
+		return NOT_STARTED;
+	if (!request->error)
+		return start_of[request->command](work, client);
+	return request->too_large ? start_too_large(work) : say(work, request->error);
+}
+
+/* The value that names a user and the password: of a set of any key. */
+static const char *check_user(const struct work *work, const char *value, size_t len)
+{
+	struct counters *counters = &work->service->counters;
+	const char *text = value;
+	struct word name, password;
+	char user[AUTH_MAX + 1];
+
+	if (memcmp(value + len, "\r\n", 2))
+		return "CLIENT_ERROR bad command line termination";
+	if (!parser_word(&text, value + len, &name) || !parser_word(&text, value + len, &password))
+		return "CLIENT_ERROR bad authentication token format";
+	count(&counters->auth_cmds);
+	len = snprintf(user, sizeof(user), "%.*s %.*s", (int)name.len, name.at,
+		       (int)password.len, password.at);
+	if (auth_check(work->service->auth, user, len))
+		return NULL;
+	count(&counters->auth_errors);
+	return "CLIENT_ERROR authentication failure";
+}
+
+/* The first request of a client that has to name a user, as parser_request(). */
+static enum parsed parse_user(const struct work *work, struct client *client, char *text,
+			      size_t len, struct request *request)
+{
+	const char *newline = memchr(text, '\n', len), *at = text;
+	struct word words[5];
+	unsigned int i = 0;
+	uint64_t size = 0;
+
+	memset(request, 0, sizeof(*request));
+	request->size = len + 1;
+	request->error = "its line is too long";
+	if (!newline)
+		return len > AUTH_MAX ? PARSED_CLOSE : PARSED_PART;
+	request->size = newline + 1 - text;
+	while (i < 5 && parser_word(&at, newline, &words[i]))
+		i++;
+	request->error = "CLIENT_ERROR unauthenticated";
+	if (i < 5 || words[0].len != 3 || memcmp(words[0].at, "set", 3) ||
+	    !parser_number(words[4].at, words[4].len, &size) || size > AUTH_MAX)
+		return PARSED_REQUEST;
+	request->size += size + 2;
+	if (len < request->size)
+		return PARSED_PART;
+	request->error = check_user(work, newline + 1, size);
+	client->may_ask = !request->error;
+	if (client->may_ask)
+		request->error = "STORED";
+	return PARSED_REQUEST;
+}
+
+/* Drops what belongs to a request that was answered. */
+static void skip(struct work *work, struct client *client)
+{
+	size_t left = work->len - work->used;
+	size_t size = client->skip < left ? client->skip : left;
+
+	work->used += size;
+	client->skip -= size;
+}
+
+/* Takes the next request. */
+static enum parsed take_request(struct work *work, struct client *client)
+{
+	struct request *request = &work->request_of[work->requests];
+	char *text;
+	enum parsed parsed;
+	size_t len;
+
+	if (client->skip)
+		skip(work, client);
+	text = work->text + work->used;
+	len = work->len - work->used;
+	client->need = 0;
+	if (!len)
+		return PARSED_PART;
+	parsed = client->may_ask ?
+		parser_request(text, len, work->service->options->item_max, request) :
+		parse_user(work, client, text, len, request);
+	if (parsed == PARSED_PART)
+		client->need = request->size;
+	if (parsed != PARSED_REQUEST)
+		return parsed;
+	work->requests++;
+	work->request = request;
+	work->used += request->size;
+	client->skip = request->skip;
+	if (log_level() >= LOG_REQUESTS && request->words_end)
+		log_line(LOG_REQUESTS, "request: %.*s", (int)(request->words_end - text), text);
+	return PARSED_REQUEST;
+}
+
+/* Carries the batch out and writes its replies. Returns DONE_ALL if all were written. */
+static enum done finish_batch(struct work *work)
+{
+	bool full;
+
+	if (!work->is_done)
+		batch_run(work);
+	if (!batch_write(work, &full))
+		return DONE_BROKEN;
+	return full ? DONE_SOME : DONE_ALL;
+}
+
+/* Starts the request in progress. Returns DONE_ALL if it is. */
+static enum done begin(struct work *work, struct client *client)
+{
+	enum started started;
+	enum done done;
+
+	for (;;) {
+		started = start(work, client);
+		if (started == NO_MEMORY)
+			return DONE_BROKEN;
+		if (started == STARTED)
+			break;
+		done = finish_batch(work);
+		if (done != DONE_ALL)
+			return done;
+		if (output_is_empty(&work->output))
+			output_reset(&work->output);
+		else if (work->output.held >= OUTPUT_MAX)
+			return DONE_SOME;
+	}
+	work->request = NULL;
+	return DONE_ALL;
+}
+
+/**
+ * command_run() - carry out the requests of a client that were read
+ * @work:	the work: @text, @len and @used; returned: @used, and replies in @output. After
+ *		DONE_SOME it is to be called with it again, once these are sent
+ * @client:	the client
+ *
+ * Return: DONE_ALL, and a part of a request may be left; DONE_SOME; DONE_CLOSE; DONE_BROKEN.
+ */
+enum done command_run(struct work *work, struct client *client)
+{
+	enum parsed parsed = PARSED_REQUEST;
+	enum done done;
+
+	if (work->is_done) {
+		done = finish_batch(work);
+		if (done != DONE_ALL)
+			return done;
+	}
+	while (!client->is_over) {
+		if (!work->request && work->requests == HASHBELT_BATCH_MAX) {
+			done = finish_batch(work);
+			if (done != DONE_ALL)
+				return done;
+		}
+		parsed = work->request ? PARSED_REQUEST : take_request(work, client);
+		if (parsed != PARSED_REQUEST)
+			break;
+		done = begin(work, client);
+		if (done != DONE_ALL)
+			return done;
+		if (work->pause_ms)
+			return DONE_SOME;
+	}
+	if (parsed == PARSED_CLOSE) {
+		client->is_over = true;
+		client->reason = work->request_of[work->requests].error;
+	}
+	done = finish_batch(work);
+	return done == DONE_ALL && client->is_over ? DONE_CLOSE : done;
+}

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests that take several calls. Those that change a value read it, and put the new one on
+ * condition of its version, until no other put came between: so they are atomic also against
+ * programs that use the device.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "reply.h"
+#include "single.h"
+
+/* Digits of the longest number. */
+#define DIGITS_MAX	20
+
+/* A value that is a number may have blanks and signs, but is not longer. */
+#define NUMBER_MAX	64
+
+/* Room for the value of an append at first, bytes. */
+#define VALUE_ROOM	4096
+
+/* Attempts of a change, if others change the same entry. Each failed one is a success of theirs. */
+#define ATTEMPTS	10000
+
+/* The time that md leaves an entry, which is stale then: the least that a belt knows. */
+#define STALE_MS	1
+
+/* Then it is over: belt time lags by up to a tick of the kernel, at most 10 ms (HZ of 100). */
+#define STALE_PAUSE_MS	(STALE_MS + 11)
+
+#define NON_NUMERIC	"CLIENT_ERROR cannot increment or decrement non-numeric value"
+
+/**
+ * struct sum - an addition
+ * @digits:	the sum in decimal
+ * @len:	their number
+ * @version:	of the entry with the sum
+ * @ttl_ms:	its time left
+ * @is_new:	there was no entry
+ */
+struct sum {
+	char digits[DIGITS_MAX];
+	size_t len;
+	uint64_t version;
+	uint64_t ttl_ms;
+	bool is_new;
+};
+
+static struct hashbelt_item item_of(enum hashbelt_op op, const struct target *target, void *value,
+				    size_t value_len)
+{
+	return hashbelt_item(op, target->key, target->key_len, value, value_len);
+}
+
+/* Carries one operation out. Returns its result. */
+static int run(const struct target *target, struct hashbelt_item *item)
+{
+	belt_batch(target->belt, item, 1);
+	return item->result;
+}
+
+static bool write_line(struct work *work, const char *text)
+{
+	return output_text(&work->output, text, strlen(text)) &&
+	       output_text(&work->output, "\r\n", 2);
+}
+
+/* A classic command with noreply is quiet about errors, too. */
+static bool fail(struct work *work, const struct target *target, int err)
+{
+	if (work->request->quiet && work->request->command < COMMAND_META_GET)
+		return true;
+	return reply_failure(work, target->belt, err);
+}
+
+static bool is_decrement(const struct request *request)
+{
+	return request->command == COMMAND_DECR || request->mode == 'D';
+}
+
+/* Reads the number of an entry, and adds to it. */
+static int read_sum(const struct request *request, const struct target *target,
+		    struct hashbelt_item *old, struct sum *sum)
+{
+	char value[NUMBER_MAX];
+	uint64_t number;
+	int err;
+
+	*old = item_of(HASHBELT_OP_GET, target, value, sizeof(value));
+	old->how = HASHBELT_NO_REFRESH;
+	err = run(target, old);
+	if (err)
+		return err == -ERANGE ? -EBADMSG : err;
+	if (request->unique && request->given & meta_bit('C') && request->unique != old->version)
+		return -ESTALE;
+	if (!parser_number(value, old->value_len, &number))
+		return -EBADMSG;
+	if (!is_decrement(request))
+		number += request->delta;
+	else
+		number = number > request->delta ? number - request->delta : 0;
+	sum->len = reply_number(sum->digits, number) - sum->digits;
+	return 0;
+}
+
+/* Puts a sum in the place of the number that was read. */
+static int put_sum(const struct request *request, const struct target *target,
+		   const struct hashbelt_item *old, struct sum *sum)
+{
+	struct hashbelt_item item = item_of(HASHBELT_OP_PUT, target, sum->digits, sum->len);
+	bool stays = true;
+	int err;
+
+	item.how = HASHBELT_IF_VERSION;
+	item.version = old->version;
+	item.flags = old->flags;
+	item.ttl_ms = HASHBELT_TTL_KEEP;
+	if (request->given & meta_bit('T'))
+		stays = ttl_of(request->exptime, &item.ttl_ms);
+	if (!stays)
+		item.op = HASHBELT_OP_REMOVE;
+	err = run(target, &item);
+	sum->version = item.version;
+	sum->ttl_ms = item.ttl_ms;
+	return err;
+}
+
+/* Makes the entry of ma with N. */
+static int put_initial(const struct request *request, const struct target *target, struct sum *sum)
+{
+	struct hashbelt_item item;
+	int err;
+
+	sum->is_new = true;
+	sum->len = reply_number(sum->digits, request->initial) - sum->digits;
+	item = item_of(HASHBELT_OP_PUT, target, sum->digits, sum->len);
+	item.how = HASHBELT_IF_ABSENT;
+	if (!ttl_of(request->vivify, &item.ttl_ms))
+		return 0;
+	err = run(target, &item);
+	sum->version = item.version;
+	sum->ttl_ms = item.ttl_ms;
+	return err;
+}
+
+static int add(const struct request *request, const struct target *target, struct sum *sum)
+{
+	struct hashbelt_item old;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ATTEMPTS; i++) {
+		err = read_sum(request, target, &old, sum);
+		if (!err) {
+			err = put_sum(request, target, &old, sum);
+			if (err != -ESTALE && err != -ENOENT)
+				return err;
+		} else if (err == -ENOENT && request->given & meta_bit('N')) {
+			err = put_initial(request, target, sum);
+			if (err != -EEXIST)
+				return err;
+		} else {
+			return err;
+		}
+	}
+	return -EBUSY;
+}
+
+/* The reply to ma for an entry. */
+static bool write_sum(struct work *work, const struct sum *sum)
+{
+	const struct request *request = work->request;
+	const struct meta meta = { .version = sum->version, .ttl_ms = sum->ttl_ms };
+	char *space = output_reserve(&work->output, reply_meta_space(request) + DIGITS_MAX), *end;
+
+	if (!space)
+		return false;
+	if (request->given & meta_bit('v'))
+		end = reply_number(mempcpy(space, "VA ", 3), sum->len);
+	else
+		end = mempcpy(space, "HD", 2);
+	end = mempcpy(reply_flags(end, request, "ctOk", &meta), "\r\n", 2);
+	if (request->given & meta_bit('v'))
+		end = mempcpy(mempcpy(end, sum->digits, sum->len), "\r\n", 2);
+	return output_commit(&work->output, space, end - space);
+}
+
+/* A line with a code and what the flags return of the request itself. */
+static bool write_code(struct work *work, const char *code, const struct meta *meta)
+{
+	const struct request *request = work->request;
+	char *space = output_reserve(&work->output, reply_meta_space(request)), *end;
+
+	if (!space)
+		return false;
+	end = reply_flags(mempcpy(space, code, 2), request, meta ? "Okc" : "Ok", meta);
+	end = mempcpy(end, "\r\n", 2);
+	return output_commit(&work->output, space, end - space);
+}
+
+static void note_sum(struct counters *counters, const struct request *request, int err)
+{
+	if (is_decrement(request))
+		count(err ? &counters->decr_misses : &counters->decr_hits);
+	else
+		count(err ? &counters->incr_misses : &counters->incr_hits);
+}
+
+/**
+ * single_arithmetic() - carry out incr, decr and ma
+ * @work:	the work, with the request in progress
+ * @target:	the entry
+ *
+ * Return: false if there is no memory.
+ */
+bool single_arithmetic(struct work *work, const struct target *target)
+{
+	const struct request *request = work->request;
+	bool is_meta = request->command == COMMAND_META_ARITHMETIC;
+	struct sum sum = { .ttl_ms = HASHBELT_TTL_NEVER };
+	int err = add(request, target, &sum);
+
+	if (!err || err == -ENOENT)
+		note_sum(&work->service->counters, request, err);
+	if (err == -EBADMSG)
+		return (request->quiet && !is_meta) || write_line(work, NON_NUMERIC);
+	if (err == -ENOENT && is_meta)
+		return write_code(work, "NF", NULL);
+	if (err == -ESTALE && is_meta)
+		return write_code(work, "EX", NULL);
+	if (err && err != -ENOENT)
+		return fail(work, target, err);
+	/* memcached answers the one that makes the entry. */
+	if (request->quiet && !sum.is_new)
+		return true;
+	if (is_meta)
+		return write_sum(work, &sum);
+	if (err)
+		return write_line(work, "NOT_FOUND");
+	return output_text(&work->output, sum.digits, sum.len) &&
+	       output_text(&work->output, "\r\n", 2);
+}
+
+/**
+ * struct whole - the value of an entry, with room for more
+ * @bytes:	memory
+ * @before:	room before the value, bytes
+ * @after:	room behind it, bytes
+ * @item:	the operation that has read it
+ */
+struct whole {
+	char *bytes;
+	size_t before;
+	size_t after;
+	struct hashbelt_item item;
+};
+
+/* Reads the value of an entry. */
+static int read_whole(const struct target *target, struct whole *whole)
+{
+	size_t size = VALUE_ROOM;
+	char *bytes;
+	int err;
+
+	do {
+		bytes = realloc(whole->bytes, whole->before + size + whole->after);
+		if (!bytes)
+			return -ENOMEM;
+		whole->bytes = bytes;
+		whole->item = item_of(HASHBELT_OP_GET, target, bytes + whole->before, size);
+		whole->item.how = HASHBELT_NO_REFRESH;
+		err = run(target, &whole->item);
+		size = whole->item.value_len;
+	} while (err == -ERANGE);
+	return err;
+}
+
+/* One attempt of an append or prepend. @version: returned: that of the entry. */
+static int concatenate_once(const struct work *work, const struct target *target,
+			    struct whole *whole, uint64_t *version)
+{
+	const struct request *request = work->request;
+	struct hashbelt_item item;
+	int err = read_whole(target, whole);
+	size_t len = whole->item.value_len;
+
+	if (err)
+		return err;
+	if (request->unique && request->unique != whole->item.version)
+		return -ESTALE;
+	if (len + request->value_len > work->service->options->item_max)
+		return -EEXIST;
+	memcpy(whole->before ? whole->bytes : whole->bytes + len, request->value,
+	       request->value_len);
+	item = item_of(HASHBELT_OP_PUT, target, whole->bytes, len + request->value_len);
+	item.how = HASHBELT_IF_VERSION;
+	item.version = whole->item.version;
+	item.flags = whole->item.flags;
+	item.ttl_ms = HASHBELT_TTL_KEEP;
+	err = run(target, &item);
+	*version = item.version;
+	return err == -ESTALE || err == -ENOENT ? -EAGAIN : err;
+}
+
+/**
+ * single_concatenate() - carry out append and prepend, also as ms
+ * @work:	the work, with the request in progress
+ * @target:	the entry
+ *
+ * Return: false if there is no memory.
+ */
+bool single_concatenate(struct work *work, const struct target *target)
+{
+	const struct request *request = work->request;
+	const struct outcome *outcome;
+	struct whole whole = { 0 };
+	uint64_t version = 0;
+	unsigned int i;
+	int err = -EAGAIN;
+
+	if (request->stores == COMMAND_PREPEND)
+		whole.before = request->value_len;
+	else
+		whole.after = request->value_len;
+	for (i = 0; i < ATTEMPTS && err == -EAGAIN; i++)
+		err = concatenate_once(work, target, &whole, &version);
+	free(whole.bytes);
+	outcome = reply_stored(work->service, request, err);
+	if (!outcome)
+		return fail(work, target, err);
+	if (request->quiet && (!err || request->command != COMMAND_META_SET))
+		return true;
+	if (request->command != COMMAND_META_SET)
+		return write_line(work, outcome->text);
+	return write_code(work, outcome->code, &(struct meta){ .version = err ? 0 : version });
+}
+
+/**
+ * struct filling - mg with N or R
+ * @fill:	the call
+ * @value:	where its value is
+ * @head:	space before the value, bytes
+ * @won:	a fill lease was granted
+ * @token:	its token
+ * @ttl_ms:	the time for which it was asked
+ * @is_over:	that is over at once
+ * @is_stale:	the value is
+ */
+struct filling {
+	struct hashbelt_fill fill;
+	char *value;
+	size_t head;
+	bool won;
+	uint64_t token;
+	__u64 ttl_ms;
+	bool is_over;
+	bool is_stale;
+};
+
+static void begin_fill(const struct request *request, struct filling *filling)
+{
+	struct hashbelt_fill *fill = &filling->fill;
+	uint64_t given = request->given;
+
+	fill->how = HASHBELT_STALE;
+	if (!(given & meta_bit('v')))
+		fill->item.how |= HASHBELT_NO_VALUE;
+	if (given & meta_bit('u'))
+		fill->item.how |= HASHBELT_NO_REFRESH;
+	if (given & meta_bit('N')) {
+		filling->is_over = !ttl_of(request->vivify, &filling->ttl_ms);
+		fill->lease_ms = filling->ttl_ms;
+		if (fill->lease_ms > HASHBELT_TTL_MAX_MS)
+			fill->lease_ms = HASHBELT_TTL_MAX_MS;
+	}
+	if (given & meta_bit('R') &&
+	    (!ttl_of(request->recache, &fill->ahead_ms) || fill->ahead_ms == HASHBELT_TTL_NEVER))
+		fill->ahead_ms = 0;
+	/* The last millisecond of an entry is that of one that md has made stale. */
+	if (fill->ahead_ms <= STALE_MS)
+		fill->ahead_ms = STALE_MS + 1;
+}
+
+/* Gets the entry or a fill lease. A lease that a call grants stays if the value did not fit. */
+static int get_or_fill(struct work *work, const struct target *target, struct filling *filling)
+{
+	struct hashbelt_fill ask = filling->fill;
+	size_t size = work->service->guess;
+	char *space = output_reserve(&work->output, filling->head + size + REPLY_TAIL);
+	int err;
+
+	while (space) {
+		filling->value = space + filling->head;
+		filling->fill = ask;
+		err = belt_fill(target->belt, target->key, target->key_len, filling->value, size,
+				&filling->fill);
+		if (filling->fill.state & HASHBELT_GRANTED && (!err || err == -ERANGE ||
+							       err == -ENOENT)) {
+			filling->won = true;
+			filling->token = filling->fill.token;
+		}
+		if (err != -ERANGE)
+			return err;
+		size = filling->fill.item.value_len;
+		space = output_reserve_large(&work->output, filling->head + size + REPLY_TAIL);
+	}
+	return -ENOBUFS;
+}
+
+/* Writes the reply of mg with the marks that the others do not have. */
+static bool write_filled(struct work *work, const struct filling *filling)
+{
+	const struct request *request = work->request;
+	const struct hashbelt_item *item = &filling->fill.item;
+	const struct meta meta = {
+		filling->won ? filling->token : item->version, item->ttl_ms, item->flags,
+		item->value_len,
+	};
+	char *line = filling->value - filling->head, *end, *first;
+
+	if (request->given & meta_bit('v'))
+		end = reply_number(mempcpy(line, "VA ", 3), item->value_len);
+	else
+		end = mempcpy(line, "HD", 2);
+	end = reply_flags(end, request, "stcfOk", &meta);
+	if (!filling->won && filling->fill.state & HASHBELT_FILLING)
+		end = mempcpy(end, " Z", 2);
+	if (filling->is_stale)
+		end = mempcpy(end, " X", 2);
+	if (filling->won)
+		end = mempcpy(end, " W", 2);
+	end = mempcpy(end, "\r\n", 2);
+	if (!(request->given & meta_bit('v')))
+		return output_commit(&work->output, line, end - line);
+	first = memmove(filling->value - (end - line), line, end - line);
+	memcpy(filling->value + item->value_len, "\r\n", 2);
+	return output_commit(&work->output, first, filling->value + item->value_len + 2 - first);
+}
+
+/* There is no entry: the winner and the others of N get an empty value, as in memcached. */
+static bool write_unfilled(struct work *work, const struct target *target,
+			   struct filling *filling)
+{
+	const struct request *request = work->request;
+	bool is_filling = filling->won || filling->fill.state & HASHBELT_FILLING;
+
+	/* R alone fills nothing that is absent. */
+	if (filling->won && (filling->is_over || !(request->given & meta_bit('N'))))
+		belt_give_up(target->belt, target->key, target->key_len, filling->token);
+	if (is_filling && request->given & meta_bit('N')) {
+		filling->fill.item = (struct hashbelt_item){ .ttl_ms = filling->ttl_ms };
+		return write_filled(work, filling);
+	}
+	return request->quiet || write_code(work, "EN", NULL);
+}
+
+/* Sets the time-to-live that mg gives, after the value was read. */
+static void touch(const struct request *request, const struct target *target,
+		  struct filling *filling)
+{
+	struct hashbelt_item item = item_of(HASHBELT_OP_TOUCH, target, NULL, 0);
+
+	if (!(request->given & meta_bit('T')) || filling->is_stale)
+		return;
+	if (!ttl_of(request->exptime, &item.ttl_ms))
+		item.op = HASHBELT_OP_REMOVE;
+	if (!reply_time_first(request))
+		filling->fill.item.ttl_ms = item.ttl_ms;
+	run(target, &item);
+}
+
+/**
+ * single_meta_get() - carry out mg with N or R
+ * @work:	the work, with the request in progress
+ * @target:	the entry
+ *
+ * Return: false if there is no memory.
+ */
+bool single_meta_get(struct work *work, const struct target *target)
+{
+	const struct request *request = work->request;
+	struct filling filling = { .head = reply_meta_space(request) };
+	int err;
+
+	begin_fill(request, &filling);
+	err = get_or_fill(work, target, &filling);
+	if (err == -ENOBUFS)
+		return false;
+	if (err && err != -ENOENT)
+		return fail(work, target, err);
+	reply_note_get(work->service, request, !err);
+	if (err)
+		return write_unfilled(work, target, &filling);
+	filling.is_stale = filling.fill.state & HASHBELT_STALE ||
+			   (filling.fill.state && filling.fill.item.ttl_ms <= STALE_MS);
+	touch(request, target, &filling);
+	return write_filled(work, &filling);
+}
+
+/*
+ * Puts a value once more, for a millisecond, after which it is in the grace time of the belt. That
+ * ends a fill lease of the key, and makes a new version, as in memcached.
+ */
+static int make_stale(const struct request *request, const struct target *target)
+{
+	struct whole whole = { 0 };
+	struct hashbelt_item item;
+	unsigned int i;
+	int err = -EAGAIN;
+
+	for (i = 0; i < ATTEMPTS && err == -EAGAIN; i++) {
+		err = read_whole(target, &whole);
+		if (!err && request->given & meta_bit('C') &&
+		    whole.item.version != request->unique)
+			err = -ESTALE;
+		if (err)
+			break;
+		item = item_of(HASHBELT_OP_PUT, target, whole.bytes, whole.item.value_len);
+		item.how = HASHBELT_IF_VERSION;
+		item.version = whole.item.version;
+		item.flags = whole.item.flags;
+		item.ttl_ms = STALE_MS;
+		err = run(target, &item);
+		if (err == -ESTALE || err == -ENOENT)
+			err = -EAGAIN;
+	}
+	free(whole.bytes);
+	return err;
+}
+
+/* Lets an entry expire, where no stale value is to stay. */
+static int expire(const struct request *request, const struct target *target)
+{
+	bool compares = request->given & meta_bit('C');
+	struct hashbelt_item item =
+		item_of(compares ? HASHBELT_OP_REMOVE : HASHBELT_OP_EXPIRE, target, NULL, 0);
+
+	if (compares) {
+		item.how = HASHBELT_IF_VERSION;
+		item.version = request->unique;
+	}
+	return run(target, &item);
+}
+
+/**
+ * single_meta_expire() - carry out md with I
+ * @work:	the work, with the request in progress
+ * @target:	the entry
+ *
+ * A belt with a grace time keeps the value as a stale one for so long, unless gets refresh it.
+ *
+ * Return: false if there is no memory.
+ */
+bool single_meta_expire(struct work *work, const struct target *target)
+{
+	const struct request *request = work->request;
+	struct hashbelt_info info;
+	int err = belt_info(target->belt, &info);
+
+	if (!err && info.grace_ms && !(info.policy & HASHBELT_REFRESH_ON_GET)) {
+		err = make_stale(request, target);
+		/* The client learns of it when no get finds the value any more. */
+		if (!err)
+			work->pause_ms = STALE_PAUSE_MS;
+	} else if (!err) {
+		err = expire(request, target);
+	}
+	if (err == -ESTALE)
+		return write_code(work, "EX", NULL);
+	if (err == -ENOENT)
+		return write_code(work, "NF", NULL);
+	if (err)
+		return fail(work, target, err);
+	return request->quiet || write_code(work, "HD", NULL);
+}
