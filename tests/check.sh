@@ -7,7 +7,7 @@
 #	kernel-doc -Werror	the kernel side
 #	sparse, W=1	the kernel side
 #	layers		no object of the module uses symbols of one that Kbuild lists after it; likewise
-#			hbctl and tools/Makefile; and docs/design.md shows the files of the module in
+#			hbctl and hbserve, and tools/Makefile; and docs/design.md shows the files of the module in
 #			the same order
 #	shell scripts	all, by shellcheck; those that call cd are not led astray by CDPATH
 #	manual pages	all, by mandoc
@@ -117,9 +117,15 @@ check_module() {
 }
 
 check_tools() {
-	make -s -C tools O="$work/tools" objects >"$work/objects" 2>"$work/tools.log" || {
+	check_program hbctl objects
+	check_program hbserve objects-serve
+}
+
+# check_program NAME TARGET - check the objects that make prints for the target.
+check_program() {
+	make -s -C tools O="$work/tools" "$2" >"$work/objects" 2>"$work/tools.log" || {
 		cat "$work/tools.log"
-		echo "hbctl does not build"
+		echo "$1 does not build"
 	}
 	# shellcheck disable=SC2046 # names without spaces
 	check_layers "$work" tools/Makefile $(sed "s|^$work/||" "$work/objects")
@@ -229,7 +235,7 @@ if [ "${1-}" = --style ]; then
 fi
 
 "$tests/need.sh" gcc make git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
-	jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
+	libevent-dev libssl-dev libsystemd-dev jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A client: what it sends is read, carried out and answered.
+ *
+ * A turn reads once, carries out all whole requests, and sends their replies. Its memory, a work,
+ * is lent by the worker, and kept only while replies cannot be sent: nothing is read meanwhile. A
+ * connection without a request has no buffer. A part of a request is kept in memory of its size; a
+ * request that is longer than a work's buffer is read into memory of its own.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event_struct.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "connection.h"
+#include "log.h"
+#include "report.h"
+#include "tls.h"
+
+/* The first byte of a request of the binary protocol. */
+#define BINARY		0x80
+
+/* Works that a worker keeps. */
+#define SPARES_MAX	2
+
+/* Turns in a row of a client whose further bytes no event reports. */
+#define TURNS_MAX	8
+
+/**
+ * struct connection - a client
+ * @event:	for its socket
+ * @client:	for its requests
+ * @worker:	its worker
+ * @prev:	in the worker's list
+ * @next:	likewise
+ * @tls:	its encryption; NULL for none
+ * @held:	bytes of a request that is not whole
+ * @held_len:	their number
+ * @held_size:	size of that memory
+ * @work:	kept until its replies are sent; else NULL
+ * @done:	how far that was carried out
+ * @fd:		its socket
+ * @waits_for:	EV_READ, EV_WRITE or EV_TIMEOUT
+ * @last:	when it sent or took something last, in seconds
+ * @has_begun:	it has sent something
+ * @is_broken:	its socket has failed
+ */
+struct connection {
+	struct event event;
+	struct client client;
+	struct worker *worker;
+	struct connection *prev;
+	struct connection *next;
+	struct tls *tls;
+	char *held;
+	size_t held_len;
+	size_t held_size;
+	struct work *work;
+	enum done done;
+	int fd;
+	short waits_for;
+	unsigned int last;
+	bool has_begun;
+	bool is_broken;
+};
+
+static unsigned int seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
+}
+
+/* Works */
+
+static struct work *take_work(struct worker *worker)
+{
+	struct work *work = worker->spares;
+
+	if (!work)
+		return work_new(&worker->service);
+	worker->spares = work->next;
+	worker->spare_count--;
+	return work;
+}
+
+static void give_work(struct worker *worker, struct work *work)
+{
+	if (worker->spare_count == SPARES_MAX) {
+		work_free(work);
+		return;
+	}
+	work->next = worker->spares;
+	worker->spares = work;
+	worker->spare_count++;
+}
+
+/**
+ * worker_empty() - free what a worker keeps for its connections
+ * @worker:	the worker
+ */
+void worker_empty(struct worker *worker)
+{
+	struct work *work;
+
+	while ((work = worker->spares)) {
+		worker->spares = work->next;
+		work_free(work);
+	}
+	worker->spare_count = 0;
+	chunk_pool_empty(&worker->service.pool);
+}
+
+/* Addresses */
+
+/* The address of the other end, for people. */
+static const char *peer_of(const struct connection *connection, char *text, size_t size)
+{
+	char host[INET6_ADDRSTRLEN + 16], port[8];
+	struct sockaddr_storage address;
+	socklen_t len = sizeof(address);
+
+	if (getpeername(connection->fd, (struct sockaddr *)&address, &len) ||
+	    getnameinfo((struct sockaddr *)&address, len, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) || address.ss_family == AF_UNIX)
+		snprintf(text, size, "unix");
+	else
+		snprintf(text, size, address.ss_family == AF_INET6 ? "tcp6:[%s]:%s" : "tcp:%s:%s",
+			 host, port);
+	return text;
+}
+
+static void log_close(const struct connection *connection, const char *reason)
+{
+	char peer[128];
+
+	log_line(LOG_TROUBLE, "client %d (%s) closed: %s", connection->fd,
+		 peer_of(connection, peer, sizeof(peer)), reason);
+}
+
+/* Life */
+
+static void link_connection(struct connection *connection)
+{
+	struct worker *worker = connection->worker;
+
+	pthread_mutex_lock(&worker->lock);
+	connection->next = worker->first;
+	if (worker->first)
+		worker->first->prev = connection;
+	worker->first = connection;
+	worker->count++;
+	pthread_mutex_unlock(&worker->lock);
+}
+
+static void unlink_connection(struct connection *connection)
+{
+	struct worker *worker = connection->worker;
+
+	pthread_mutex_lock(&worker->lock);
+	if (connection->prev)
+		connection->prev->next = connection->next;
+	else
+		worker->first = connection->next;
+	if (connection->next)
+		connection->next->prev = connection->prev;
+	worker->count--;
+	pthread_mutex_unlock(&worker->lock);
+}
+
+static void close_connection(struct connection *connection)
+{
+	struct worker *worker = connection->worker;
+
+	log_line(LOG_CONNECTIONS, "client %d closed", connection->fd);
+	unlink_connection(connection);
+	event_del(&connection->event);
+	tls_free(connection->tls);
+	close(connection->fd);
+	if (connection->work)
+		work_free(connection->work);
+	free(connection->held);
+	free(connection);
+	worker->closed(worker->owner);
+}
+
+/* Input */
+
+/* Reads what there is, up to @size bytes. Returns as read(2), or a negative errno. */
+static ssize_t receive(struct connection *connection, char *buffer, size_t size)
+{
+	ssize_t len;
+
+	if (connection->tls)
+		return tls_read(connection->tls, buffer, size);
+	len = recv(connection->fd, buffer, size, 0);
+	return len < 0 ? -errno : len;
+}
+
+/* Puts what is held before what is read next. Returns where to read, and how much. */
+static char *load(struct connection *connection, struct work *work, size_t *room)
+{
+	work->used = 0;
+	work->len = connection->held_len;
+	if (connection->held_size > INPUT_SIZE) {
+		work->text = connection->held;
+		*room = connection->held_size - work->len;
+		return work->text + work->len;
+	}
+	work->text = work->input;
+	*room = INPUT_SIZE - work->len;
+	if (connection->held) {
+		memcpy(work->input, connection->held, work->len);
+		free(connection->held);
+		connection->held = NULL;
+		connection->held_len = 0;
+		connection->held_size = 0;
+	}
+	return work->input + work->len;
+}
+
+/* Keeps the bytes that are left. False: there is no memory. */
+static bool save(struct connection *connection, const struct work *work)
+{
+	size_t left = work->len - work->used, size = left;
+	char *old = connection->held, *held = old;
+
+	if (left && connection->client.need > INPUT_SIZE) {
+		size = connection->client.need;
+		/* A line of unknown length grows by more than it needs. */
+		if (size < 2 * left)
+			size = 2 * left;
+	}
+	if (left && connection->client.need <= connection->held_size && old) {
+		memmove(old, work->text + work->used, left);
+		connection->held_len = left;
+		return true;
+	}
+	held = left ? malloc(size) : NULL;
+	if (left && !held)
+		return false;
+	if (left)
+		memcpy(held, work->text + work->used, left);
+	free(old);
+	connection->held = held;
+	connection->held_len = left;
+	connection->held_size = held ? size : 0;
+	return true;
+}
+
+/* Output */
+
+static bool may_retry(int err)
+{
+	return err == -EAGAIN || err == -EINTR;
+}
+
+static ssize_t transmit(const struct connection *connection, const struct iovec *pieces, int count)
+{
+	struct msghdr message = { .msg_iov = (struct iovec *)pieces, .msg_iovlen = count };
+	ssize_t len;
+
+	if (connection->tls)
+		return tls_write(connection->tls, pieces, count);
+	if (count == 1)
+		len = send(connection->fd, pieces->iov_base, pieces->iov_len, MSG_NOSIGNAL);
+	else
+		len = sendmsg(connection->fd, &message, MSG_NOSIGNAL);
+	return len < 0 ? -errno : len;
+}
+
+/* Sends replies. True if all were sent; else the socket has failed, or takes no more for now. */
+static bool send_replies(struct connection *connection, struct work *work)
+{
+	struct output *output = &work->output;
+	const struct iovec *pieces;
+	ssize_t len;
+	int count;
+
+	while (!output_is_empty(output)) {
+		pieces = output_pieces(output, &count);
+		len = transmit(connection, pieces, count);
+		if (len < 0) {
+			connection->is_broken = !may_retry(len);
+			return false;
+		}
+		count_by(&connection->worker->service.counters.bytes_written, len);
+		output_sent(output, len);
+	}
+	/* While replies are written, their space is in use. */
+	if (!work->is_done)
+		output_reset(output);
+	return true;
+}
+
+/* Waits for the socket to be readable or writable, or, with EV_TIMEOUT, until the pause is over. */
+static void wait_for(struct connection *connection, short what)
+{
+	struct timeval pause = { 0 };
+
+	if (connection->waits_for == what && what != EV_TIMEOUT)
+		return;
+	__atomic_store_n(&connection->waits_for, what, __ATOMIC_RELAXED);
+	event_del(&connection->event);
+	if (what == EV_TIMEOUT) {
+		pause.tv_usec = connection->work->pause_ms * 1000;
+		connection->work->pause_ms = 0;
+	}
+	event_assign(&connection->event, connection->worker->base,
+		     what == EV_TIMEOUT ? -1 : connection->fd,
+		     what == EV_TIMEOUT ? 0 : what | EV_PERSIST,
+		     event_get_callback(&connection->event), connection);
+	event_add(&connection->event, what == EV_TIMEOUT ? &pause : NULL);
+}
+
+/* Turns */
+
+/* The next step of a connection. */
+enum turn {
+	TURN_WAIT,		/* wait for its socket */
+	TURN_AGAIN,		/* there may be more that no event reports */
+	TURN_CLOSE,
+};
+
+static bool speaks_binary(struct connection *connection, const struct work *work)
+{
+	if (connection->has_begun)
+		return false;
+	connection->has_begun = true;
+	if ((unsigned char)*work->text != BINARY)
+		return false;
+	connection->client.reason = "it speaks the binary protocol: let it speak text";
+	return true;
+}
+
+/* Reads once. Returns the number of bytes; 0 if there are none yet; a negative errno at the end. */
+static ssize_t read_input(struct connection *connection, struct work *work)
+{
+	size_t room;
+	char *at = load(connection, work, &room);
+	ssize_t len = receive(connection, at, room);
+
+	if (len == -EPROTO && connection->tls)
+		connection->client.reason = tls_reason(connection->tls);
+	if (len <= 0)
+		return may_retry(len) ? 0 : len ? len : -ENODATA;
+	__atomic_store_n(&connection->last, seconds_now(), __ATOMIC_RELAXED);
+	count_by(&connection->worker->service.counters.bytes_read, len);
+	work->len += len;
+	return speaks_binary(connection, work) ? -EPROTO : len;
+}
+
+/* Sends, and carries out what had to wait for that. Returns false if replies are left. */
+static bool finish(struct connection *connection, struct work *work)
+{
+	while (connection->done != DONE_BROKEN) {
+		if (work->pause_ms || !send_replies(connection, work))
+			return false;
+		if (connection->done != DONE_SOME)
+			break;
+		connection->done = command_run(work, &connection->client);
+	}
+	return true;
+}
+
+/* The event that is waited for, to read more. */
+static short reads_after(const struct connection *connection, ssize_t len)
+{
+	/* A handshake may have to write first. */
+	return !len && connection->tls && tls_wants(connection->tls) == POLLOUT ? EV_WRITE :
+										 EV_READ;
+}
+
+/* The event that is waited for, to send more. */
+static short sends_after(const struct connection *connection)
+{
+	if (connection->work->pause_ms)
+		return EV_TIMEOUT;
+	return connection->tls && tls_wants(connection->tls) == POLLIN ? EV_READ : EV_WRITE;
+}
+
+/* The end of a turn whose replies were sent. @len: bytes that it has read. */
+static enum turn end_turn(struct connection *connection, struct work *work, ssize_t len)
+{
+	if (connection->done == DONE_CLOSE || connection->done == DONE_BROKEN ||
+	    !save(connection, work))
+		return TURN_CLOSE;
+	wait_for(connection, reads_after(connection, len));
+	if (connection->tls && tls_pending(connection->tls))
+		return TURN_AGAIN;
+	/* Bytes that came while the server ends are answered, too. */
+	if (connection->worker->is_ending)
+		return len ? TURN_AGAIN : TURN_CLOSE;
+	return TURN_WAIT;
+}
+
+static enum turn run_turn(struct connection *connection)
+{
+	struct worker *worker = connection->worker;
+	struct work *work = connection->work;
+	enum turn turn = TURN_CLOSE;
+	ssize_t len = 1;
+
+	if (!work) {
+		work = take_work(worker);
+		if (!work)
+			return TURN_CLOSE;
+		connection->done = DONE_ALL;
+		len = read_input(connection, work);
+		if (len > 0 && work->len >= connection->client.need)
+			connection->done = command_run(work, &connection->client);
+	}
+	if (len >= 0) {
+		if (!finish(connection, work)) {
+			connection->work = work;
+			wait_for(connection, sends_after(connection));
+			return connection->is_broken ? TURN_CLOSE : TURN_WAIT;
+		}
+		turn = end_turn(connection, work, len);
+	}
+	connection->work = NULL;
+	if (connection->done == DONE_BROKEN)
+		work_free(work);
+	else
+		give_work(worker, work);
+	return turn;
+}
+
+static void take_turns(struct connection *connection)
+{
+	unsigned int turns = 0;
+	enum turn turn;
+
+	do {
+		turn = run_turn(connection);
+	} while (turn == TURN_AGAIN && ++turns < TURNS_MAX);
+	if (turn == TURN_CLOSE) {
+		if (connection->client.reason)
+			log_close(connection, connection->client.reason);
+		close_connection(connection);
+	} else if (turn == TURN_AGAIN) {
+		event_active(&connection->event, EV_READ, 0);
+	}
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	take_turns(arg);
+}
+
+/**
+ * connection_open() - serve a client
+ * @worker:	the worker
+ * @fd:		the socket; the connection closes it
+ * @is_encrypted: by TLS
+ * @has_to_ask:	it has to name a user and the password first
+ *
+ * Return: false if there is no memory; @fd is closed then.
+ */
+bool connection_open(struct worker *worker, int fd, bool is_encrypted, bool has_to_ask)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+	char peer[128];
+
+	if (connection && is_encrypted) {
+		connection->tls = tls_accept(worker->tls, fd);
+		if (!connection->tls) {
+			free(connection);
+			connection = NULL;
+		}
+	}
+	if (!connection) {
+		close(fd);
+		worker->closed(worker->owner);
+		return false;
+	}
+	connection->fd = fd;
+	connection->worker = worker;
+	connection->client.may_ask = !has_to_ask;
+	connection->waits_for = EV_READ;
+	connection->last = seconds_now();
+	link_connection(connection);
+	event_assign(&connection->event, worker->base, fd, EV_READ | EV_PERSIST, on_event,
+		     connection);
+	event_add(&connection->event, NULL);
+	if (log_level() >= LOG_CONNECTIONS)
+		log_line(LOG_CONNECTIONS, "client %d (%s)", fd,
+			 peer_of(connection, peer, sizeof(peer)));
+	return true;
+}
+
+/**
+ * connections_check_idle() - close connections that were silent for too long
+ * @worker:	the worker
+ * @seconds:	how long is too long
+ */
+void connections_check_idle(struct worker *worker, unsigned int seconds)
+{
+	struct connection *connection, *next;
+	unsigned int now = seconds_now();
+
+	for (connection = worker->first; connection; connection = next) {
+		next = connection->next;
+		if (now - connection->last >= seconds) {
+			log_line(LOG_CONNECTIONS, "client %d was idle", connection->fd);
+			close_connection(connection);
+		}
+	}
+}
+
+/**
+ * connections_end() - close connections, after what they have sent is answered
+ * @worker:	the worker
+ *
+ * Those that do not take their replies stay.
+ */
+void connections_end(struct worker *worker)
+{
+	struct connection *connection, *next;
+
+	worker->is_ending = true;
+	for (connection = worker->first; connection; connection = next) {
+		next = connection->next;
+		if (!connection->work)
+			take_turns(connection);
+	}
+}
+
+/**
+ * connections_close() - close all connections
+ * @worker:	the worker
+ */
+void connections_close(struct worker *worker)
+{
+	while (worker->first)
+		close_connection(worker->first);
+}
+
+/**
+ * connections_list() - print the connections of a worker, from any thread
+ * @worker:	the worker
+ * @output:	where
+ *
+ * Return: false if there is no memory.
+ */
+bool connections_list(struct worker *worker, struct output *output)
+{
+	const struct connection *connection;
+	unsigned int now = seconds_now();
+	char peer[128];
+	bool ok = true;
+
+	pthread_mutex_lock(&worker->lock);
+	for (connection = worker->first; ok && connection; connection = connection->next) {
+		short what = __atomic_load_n(&connection->waits_for, __ATOMIC_RELAXED);
+		unsigned int last = __atomic_load_n(&connection->last, __ATOMIC_RELAXED);
+
+		ok = report_line(output, "STAT %d:addr %s", connection->fd,
+				 peer_of(connection, peer, sizeof(peer))) &&
+		     report_line(output, "STAT %d:state %s", connection->fd,
+				 what == EV_WRITE ? "conn_mwrite" : "conn_read") &&
+		     report_line(output, "STAT %d:secs_since_last_cmd %u", connection->fd,
+				 now - last);
+	}
+	pthread_mutex_unlock(&worker->lock);
+	return ok;
+}

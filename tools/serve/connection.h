@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A client: what it sends is read, carried out and answered. */
+#ifndef HBSERVE_CONNECTION_H
+#define HBSERVE_CONNECTION_H
+
+#include <event2/event.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "batch.h"
+
+struct connection;
+struct tls_context;
+
+/**
+ * struct worker - the common part of the connections of a thread
+ * @service:	for their requests
+ * @base:	its events
+ * @spares:	works that are not lent
+ * @spare_count: their number
+ * @lock:	held to change the list of connections, and by other threads to read it
+ * @first:	the connections
+ * @count:	their number
+ * @is_ending:	they are closed once they are answered
+ * @tls:	for those that encrypt
+ * @closed:	called after a connection was closed
+ * @owner:	its argument
+ */
+struct worker {
+	struct service service;
+	struct event_base *base;
+	struct work *spares;
+	unsigned int spare_count;
+	pthread_mutex_t lock;
+	struct connection *first;
+	unsigned int count;
+	bool is_ending;
+	struct tls_context *tls;
+	void (*closed)(void *owner);
+	void *owner;
+};
+
+bool connection_open(struct worker *worker, int fd, bool is_encrypted, bool has_to_ask);
+void connections_check_idle(struct worker *worker, unsigned int seconds);
+void connections_end(struct worker *worker);
+void connections_close(struct worker *worker);
+bool connections_list(struct worker *worker, struct output *output);
+void worker_empty(struct worker *worker);
+
+#endif /* HBSERVE_CONNECTION_H */
