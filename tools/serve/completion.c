@@ -154,7 +154,9 @@ static void print_fish(const struct option_row *rows)
 		if (offer)
 			printf(" %s", offer->fish);
 		else if (row->argument && has_words(row->argument))
-			fputs(" -a '", stdout), print_words(row->argument), putchar('\'');
+			fputs(" -f -a '", stdout), print_words(row->argument), putchar('\'');
+		else if (row->argument)
+			fputs(" -f", stdout);
 		printf(" -d '%s'\n", row->help);
 	}
 }
