@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage.t - what hbserve does without a device: help, wrong usage, completion; and its manual page.
+# shellcheck disable=SC2317 # functions that "is" calls
+set -u
+unset CDPATH
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=tests/hbctl/tap.sh
+. "$tests/hbctl/tap.sh"
+manual=$tests/../docs/hbserve.8
+
+# long_options - print the long options of help.
+long_options() {
+	hbserve --help | sed -n 's/^  .*--\([a-z-]*\).*/\1/p' | sort
+}
+
+# in_manual - print the long options whose descriptions the manual page has.
+in_manual() {
+	grep '^\.It Fl ' "$manual" | grep -oE '(Fl|,) -[a-z-]+' | sed 's/.* -//' | sort -u
+}
+
+# complete WORD... - what bash completion offers for the last word.
+complete() {
+	# shellcheck disable=SC2016 # the inner shell expands it
+	bash -c 'source "$1" && shift && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) &&
+		_hbserve "$1" "${@: -1}" "${@: -2:1}" && printf "%s\n" "${COMPREPLY[@]}" |
+		sort | paste -s -d " " -' bash "$temporary/completion" "$@"
+}
+
+# offered LINE - what fish completion offers for the last word of the line.
+offered() {
+	fish -N -c "source '$temporary/hbserve.fish'; complete -C '$1'" | cut -f 1 | sort | paste -s -d ' ' -
+}
+
+hbserve --completion bash >"$temporary/completion"
+hbserve --completion zsh >"$temporary/_hbserve"
+hbserve --completion fish >"$temporary/hbserve.fish"
+result "help has at most 80 columns" "$(hbserve --help | grep -E '.{81}')"
+result "the manual page has the options of help, and no others" "$(
+	long_options >"$temporary/helped"
+	in_manual | diff "$temporary/helped" - | grep '^[<>]')"
+is "bash completion offers options" 0 '--tls --tls-ca --tls-cert --tls-key --tls-verify' '' \
+	complete hbserve --tl
+is "bash completion offers shells" 0 'bash fish zsh' '' complete hbserve --completion ''
+is "bash completion offers files" 0 "$temporary/helped" '' complete hbserve -Y "$temporary/he"
+is "bash completion offers groups" 0 'root' '' complete hbserve --group roo
+is "fish completion offers options" 0 '--tls --tls-ca --tls-cert --tls-key --tls-verify' '' \
+	offered 'hbserve --tl'
+is "fish completion offers shells" 0 'bash fish zsh' '' offered 'hbserve --completion '
+is "fish completion offers files" 0 "$temporary/helped" '' offered "hbserve -Y $temporary/he"
+is "zsh reads the script for completion" 0 '' '' zsh -f -c \
+	"fpath=($temporary \$fpath) && autoload -U compinit && compinit -u -D && autoload +X _hbserve"
+finish
