@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The command doctor: whether the module can be used, and what to do if not. */
 #include <errno.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,12 @@
 #define PARAMETERS	MODULE "/parameters/"
 #define NUMBER		"/sys/class/misc/hashbelt/dev"
 #define RULE		"60-hashbelt.rules"
+
+/* Sockets of hbserve@.socket. */
+#define SOCKETS		"/run/hashbelt/"
+
+/* Flag of a socket that listens, in /proc/net/unix. */
+#define LISTENS		0x10000
 
 /* Percents of a limit from which on its use is worth a warning. */
 #define NEARLY_FULL	90
@@ -238,6 +245,62 @@ static void check_belts(struct doctor *doctor)
 	free(infos);
 }
 
+/* The number of processes of a program that the caller may see. */
+static size_t count_processes(const char *program)
+{
+	glob_t found = { 0 };
+	size_t count = 0, i;
+	char name[32];
+
+	glob("/proc/[0-9]*/comm", GLOB_NOSORT, NULL, &found);
+	for (i = 0; i < found.gl_pathc; i++)
+		count += read_line(found.gl_pathv[i], name, sizeof(name)) && !strcmp(name, program);
+	globfree(&found);
+	return count;
+}
+
+/* The listening sockets of SOCKETS. To connect would start the service behind one. */
+static size_t list_sockets(char *text, size_t size)
+{
+	FILE *file = fopen("/proc/net/unix", "re");
+	size_t count = 0, len = 0;
+	char line[256], path[128];
+	unsigned int flags;
+
+	*text = '\0';
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s %127s", &flags, path) != 2 ||
+		    !(flags & LISTENS) || strncmp(path, SOCKETS, strlen(SOCKETS)))
+			continue;
+		if (len < size)
+			len += snprintf(text + len, size - len, "%s%s%s", count ? ", " : "", path,
+					access(path, W_OK) ? " (not for you)" : "");
+		count++;
+	}
+	if (file)
+		fclose(file);
+	return count;
+}
+
+/* systemd listens in the place of an hbserve that is not needed yet. */
+static void check_serve(struct doctor *doctor)
+{
+	size_t processes = count_processes("hbserve"), sockets;
+	char text[512];
+
+	sockets = list_sockets(text, sizeof(text));
+	if (sockets)
+		report(doctor, FINE, "serve",
+		       "processes of hbserve: %zu; clients of memcached connect to %s", processes,
+		       text);
+	else if (processes)
+		report(doctor, FINE, "serve", "processes of hbserve: %zu, without a socket in %s",
+		       processes, SOCKETS);
+	else
+		report(doctor, FINE, "serve",
+		       "no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached");
+}
+
 static void check_cgroup(struct doctor *doctor)
 {
 	if (has_text("/sys/fs/cgroup/cgroup.controllers", "memory") ||
@@ -293,7 +356,7 @@ enum status cmd_doctor(struct request *request)
 {
 	static void (* const checks[])(struct doctor *doctor) = {
 		check_module, check_node, check_open, check_rule, check_memory, check_belts,
-		check_cgroup, check_kernel, check_tracing,
+		check_serve, check_cgroup, check_kernel, check_tracing,
 	};
 	struct doctor doctor = { .request = request };
 	size_t i;
