@@ -37,8 +37,8 @@ build() {
 	cd "$source" && dpkg-buildpackage -us -uc "$@"
 }
 
-"$top/tests/need.sh" build-essential debhelper dh-dkms dpkg-dev libinih-dev libjson-c-dev libncurses-dev \
-	libpq-dev libsmartcols-dev pkg-config
+"$top/tests/need.sh" build-essential debhelper dh-dkms dpkg-dev libevent-dev libinih-dev libjson-c-dev \
+	libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config
 version=${VERSION:-$(now)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

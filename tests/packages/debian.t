@@ -95,11 +95,14 @@ result "Debian $release: the packages have the files of make install" "$(absent 
 	/usr/lib/udev/rules.d/60-hashbelt.rules /usr/lib/sysusers.d/hashbelt.conf \
 	/usr/lib/modules-load.d/hashbelt.conf /lib/systemd/system/hashbelt.service \
 	/lib/systemd/system/hashbelt-metrics.service /lib/systemd/system/hashbelt-metrics.timer \
+	/lib/systemd/system/hbserve@.service /lib/systemd/system/hbserve@.socket \
 	/etc/hashbelt /usr/share/doc/hashbelt/example.conf /usr/share/doc/hashbelt/hashbelt.cil \
 	/usr/share/doc/hashbelt/hardening.md.gz /usr/share/doc/hashbelt/modprobe.conf \
 	/usr/share/man/man1/hbctl.1.gz /usr/share/man/man1/hbctl-store.1.gz \
 	/usr/share/man/man3/hashbelt_get.3.gz /usr/share/man/man4/hashbelt.4.gz \
 	/usr/share/man/man5/hbctl-apply.5.gz /usr/share/man/man7/hashbelt.7.gz \
+	/usr/share/man/man8/hbserve.8.gz /usr/share/bash-completion/completions/hbserve \
+	/usr/share/zsh/vendor-completions/_hbserve /usr/share/fish/vendor_completions.d/hbserve.fish \
 	/usr/share/bash-completion/completions/hbctl /usr/share/zsh/vendor-completions/_hbctl \
 	/usr/share/fish/vendor_completions.d/hbctl.fish /usr/include/hashbelt/client.h)"
 result "Debian $release: systemd starts hashbelt.service at boot, and not the timer for metrics" \
@@ -107,6 +110,8 @@ result "Debian $release: systemd starts hashbelt.service at boot, and not the ti
 		"$(enter 'find /etc/systemd/system -name "hashbelt*" -path "*.wants/*"')")"
 result "Debian $release: the installed hbctl has the version of the packages" \
 	"$(different "hbctl $new" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
+result "Debian $release: the installed hbserve has the version of the packages" \
+	"$(different "hbserve $new" "$(enter 'hbserve --version')")"
 result "Debian $release: a C program compiles with the shared library of libhashbelt-dev" "$(compiles)"
 result "Debian $release: this program needs libhashbelt.so.0" \
 	"$(enter 'ldd /tmp/client' | grep -q 'libhashbelt.so.0 => /' || echo "no libhashbelt.so.0")"

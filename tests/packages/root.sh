@@ -14,9 +14,10 @@
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
 
-# With what podman and docker need to run without root, and what docker needs to confine by AppArmor.
+# With what podman and docker need to run without root, what docker needs to confine by AppArmor, and a
+# client for sockets.
 containers=podman,crun,uidmap,dbus-user-session,libpam-systemd,rootlesskit,slirp4netns,iproute2
-containers=$containers,docker.io,apparmor,busybox-static,acl
+containers=$containers,docker.io,apparmor,busybox-static,acl,netcat-openbsd
 
 # kernels - print the packages with headers, of two kernels where the processor has two.
 kernels() {
@@ -30,7 +31,8 @@ kernels() {
 # The package lists of unstable are often older than their Valid-Until date allows.
 bootstrap() {
 	"$tests/need.sh" mmdebstrap
-	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libinih1,libjson-c5,libncursesw6,libpq5,libsmartcols1
+	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libevent-core-2.1-7,libinih1,libjson-c5
+	packages=$packages,libncursesw6,libpq5,libsmartcols1
 	case $kind in
 	'') packages=$packages,systemd-standalone-sysusers,$(kernels) ;;
 	*) packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64 ;;

@@ -78,7 +78,7 @@ files() {
 
 # make_in TARGET... - make with another root, and another directory for what is built.
 make_in() {
-	make -s -C "$top" O="$temporary/build" DESTDIR="$staged" LIBPQ=yes "$@" \
+	make -s -C "$top" O="$temporary/build" DESTDIR="$staged" LIBPQ=yes LIBEVENT=yes "$@" \
 		>"$temporary/log" 2>&1 || tail -n 20 "$temporary/log"
 }
 
@@ -97,13 +97,14 @@ uninstalled() {
 	find "$staged" -depth -type d -name '*hashbelt*'
 }
 
-"$tests/need.sh" build-essential debhelper dh-dkms lintian rpm rpmlint libinih-dev libjson-c-dev \
-	libncurses-dev libpq-dev libsmartcols-dev pkg-config || exit 1
+"$tests/need.sh" build-essential debhelper dh-dkms lintian rpm rpmlint libevent-dev libinih-dev \
+	libjson-c-dev libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config || exit 1
 exec 3>&1
 version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
 
 result "make deb builds the Debian packages" "$(succeeds make -s -C "$top" deb)"
 is "make deb builds these packages" 0 'hashbelt-dkms
+hashbelt-server
 hbctl
 hbctl-store
 libhashbelt-dev
@@ -116,6 +117,7 @@ result "rpmbuild builds the packages of hashbelt.spec" "$(succeeds build_rpms)"
 is "rpmbuild builds these packages" 0 'hashbelt-devel
 hashbelt-dkms
 hashbelt-libs
+hashbelt-server
 hbctl
 hbctl-store' '' rpm_names
 result "make uninstall removes what make install put, and no other file" "$(uninstalled)"
