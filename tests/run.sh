@@ -46,7 +46,8 @@
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
 #			root directories of Debian 12, 13 and unstable, and booted in a guest
 #	confined	what docs/hardening.md says of lockdown, AppArmor, SELinux and containers, on
-#			Debian's kernel, and with podman and docker on a Debian with systemd
+#			Debian's kernel, and with podman and docker on a Debian with systemd; the units
+#			of hbserve there
 #	mutation	ten random edits of one token of the module, chosen by SEED: tests find them
 #
 # And by name only:
@@ -513,6 +514,7 @@ suite_confined() {
 	guest confined-apparmor "--append apparmor=1 --append security=apparmor" tests/confined/apparmor.t
 	machine confined-engines "" tests/confined/engines.t tests/confined/mapped.t
 	machine confined-legacy "systemd.unified_cgroup_hierarchy=0" tests/confined/legacy.t
+	machine confined-hbserve "" tests/confined/hbserve.t
 	machine confined-selinux "security=selinux selinux=1 enforcing=1" tests/confined/selinux.t
 }
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# shown.sh - sourced by tests that run the commands of docs/hardening.md on a Debian with systemd.
+# shown.sh - sourced by tests that run the commands of a document on a Debian with systemd. These set
+# document to its name in docs/, if it is not hardening.md.
+document=hardening.md
 
 # shellcheck source=tests/hbctl/tap.sh
 . /payload/tests/hbctl/tap.sh
@@ -10,9 +12,9 @@
 # to succeed, and to print what the document shows.
 run_shown() {
 	tab=$(printf '\t')
-	awk -v heading="$1" '/^##/ { inside = $0 == heading } inside' /payload/docs/hardening.md \
-		>"$temporary/hardening.md"
-	awk -v kinds=confined -f /payload/tests/docs/shown.awk "$temporary/hardening.md" >"$temporary/shown"
+	awk -v heading="$1" '/^##/ { inside = $0 == heading } inside' "/payload/docs/$document" \
+		>"$temporary/$document"
+	awk -v kinds=confined -f /payload/tests/docs/shown.awk "$temporary/$document" >"$temporary/shown"
 	command=''
 	while IFS="$tab" read -r mark text <&7; do
 		if [ "$mark" = = ]; then
@@ -38,5 +40,5 @@ end_shown() {
 	[ "$command" ] || return
 	# shellcheck disable=SC2086 # a command, split on purpose
 	run $1 "$command"
-	result "docs/hardening.md: $command" "$(complaints)"
+	result "docs/$document: $command" "$(complaints)"
 }

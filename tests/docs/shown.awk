@@ -14,8 +14,8 @@
 #			the module
 #	boot		a line of docs/packages.md: tests/packages/boot.t; or another of docs/hardening.md:
 #			tests/packages/secureboot.t
-#	confined	a line of docs/hardening.md that begins with "$ ": the tests of tests/confined, on a
-#			Debian with systemd
+#	confined	a line of docs/hardening.md or docs/hbserve.md that begins with "$ ": the tests of
+#			tests/confined, on a Debian with systemd
 #	unknown		a fenced block of Markdown that has no kind, or a command in a fenced block.
 #			No test runs it: links.t fails.
 #
@@ -52,7 +52,7 @@ function look_at_command(	line) {
 		prompts = line ~ /^\$ /
 	inside = 1
 	if (sub(/^\$ /, "", line)) {
-		show(FILENAME ~ /(^|\/)hardening\.md$/ ? "confined" : "guest", FNR, line)
+		show(FILENAME ~ /(^|\/)(hardening|hbserve)\.md$/ ? "confined" : "guest", FNR, line)
 	} else if (prompts) {
 		if (chosen)
 			print "=\t" line

@@ -48,14 +48,15 @@ finish() {
 	exit
 }
 
-# result NAME WRONG - report a check; it passes if WRONG is empty
+# result NAME WRONG - report a check; it passes if WRONG is empty. Some shells' echo would replace the
+# backslashes of a NAME.
 result() {
 	count=$((count + 1))
 	if [ -z "$2" ]; then
-		echo "ok $count - $1"
+		printf '%s\n' "ok $count - $1"
 	else
 		failures=$((failures + 1))
-		echo "not ok $count - $1"
+		printf '%s\n' "not ok $count - $1"
 		echo "# $(place "$1"):"
 		echo "$2" | sed 's/^/#   /'
 	fi
