@@ -91,8 +91,8 @@ test-mutants: ## bugs that are planted in a copy, and must be found
 soak: ## histories against the model for SOAK seconds, then random input and calls for as long each
 	SEED=$${SEED:-random} tests/run.sh soak
 
-bench: ## what each operation costs, beside BPF maps, keyrings, memcached, Redis, and a naive module
-	tests/bench/run.sh
+bench: ## what each operation costs, beside BPF maps, keyrings, memcached, Redis, and a naive module; or SCENARIOS=serve
+	tests/bench/run.sh $(SCENARIOS)
 
 bench-plot: ## pictures and tables of docs/performance.md, measured anew; or of SCENARIOS="..."
 	tests/bench/plot.sh $(SCENARIOS)

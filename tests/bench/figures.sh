@@ -11,13 +11,14 @@
 #	buckets	the same with more and more buckets
 #	belts	the same with more and more belts, over which the entries are spread
 #	memory	bytes of an entry, with small and large values
+#	serve	instructions of the same requests to memcached and to hbserve, and bytes of a connection
 #	expiry	how long gets take before and while a million other entries expire
 #	trial	some of each, on few entries, for figures.t
 #
 # A line is a figure, a JSON object with these members. New ones may come; these keep their meaning:
 #
 #	scenario	its name
-#	figure		cost, memory or latency
+#	figure		cost, memory, idle or latency
 #	peer		the measured cache
 #	entries, value_size	the number of entries, and the bytes of a value; keys have 16 bytes
 #	buckets, belts	buckets of each belt, and belts over which the entries are spread
@@ -29,6 +30,7 @@
 #	cost, floor	cost: a call of the operation, and of the ioctl that returns at once, on
 #			average over the 64 calls in a row that cost least
 #	bytes		memory: bytes that an entry takes, with its share of all tables
+#			idle: bytes that a connection takes which waits for a request
 #	phase		latency: "before" or "during" the expiry of all entries
 #	percentile, ns	latency: so many of 100 gets took at most so many nanoseconds, or
 #			instructions where these are counted
@@ -78,7 +80,7 @@ for scenario; do
 	case $scenario in
 	times | sizes) measure "$scenario" --memory 2048 ;;
 	belts | entries) measure "$scenario" --count-instructions --memory 4096 ;;
-	peers | buckets | memory | expiry | trial)
+	peers | buckets | serve | memory | expiry | trial)
 		measure "$scenario" --count-instructions --memory 2048
 		;;
 	*)

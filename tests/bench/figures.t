@@ -48,7 +48,7 @@ result "figures.sh measures a small number of entries of each peer" "$(
 	[ $status = 0 ] || { echo "expected status 0, found $status:"; tail "$temporary/log"; }
 	jq -e . "$lines" 2>&1 >"$temporary/out" || echo "a line is no JSON")"
 result "each peer has the operations that it offers" "$(
-	for peer in hashbelt memcached redis; do
+	for peer in hashbelt memcached hbserve redis; do
 		differing $peer "$every"
 	done
 	for peer in naive bpf-hash bpf-hash-malloc bpf-lru; do

@@ -84,6 +84,17 @@ void print_memory(const struct figure *figure, double bytes, bool json)
 	fflush(stdout);
 }
 
+void print_idle(const struct figure *figure, double bytes, bool json)
+{
+	if (json) {
+		print_head("idle", figure);
+		printf(",\"bytes\":%.1f}\n", bytes);
+	} else {
+		printf("an idle connection    %8.1f  bytes\n", bytes);
+	}
+	fflush(stdout);
+}
+
 /* @phase: in which the latencies were measured. */
 void print_latencies(const struct figure *figure, const char *phase,
 		     const struct latencies *latencies, bool json)

@@ -60,6 +60,7 @@ uint64_t mix(uint64_t x);
 void slices_add(struct slices *slices, uint64_t floor, uint64_t ns, unsigned int calls);
 void print_cost(const struct figure *figure, bool json);
 void print_memory(const struct figure *figure, double bytes, bool json);
+void print_idle(const struct figure *figure, double bytes, bool json);
 void print_latencies(const struct figure *figure, const char *phase,
 		     const struct latencies *latencies, bool json);
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh - measure the operations of belts of several sizes, and the same operations of belts and of
-# what they are compared with, in guests. Prints tables, and leaves the lines of figures.sh in
+# run.sh [SCENARIO]... - measure scenarios of figures.sh in guests: peers, times, sizes or serve, and
+# without an argument the first three. Prints tables, and leaves the lines of figures.sh in
 # .cache/build/bench.json.
 set -eu
 unset CDPATH
@@ -17,11 +17,24 @@ table() {
 	"$here/table.sh" "$file" "$1"
 }
 
+# show SCENARIO - print the tables of a scenario.
+show() {
+	case $1 in
+	peers)
+		table instructions "Instructions of an operation, in a cache of 100,000 entries"
+		table ratios "The same with the work that the kernel does meanwhile, as multiples of an ioctl that returns at once"
+		;;
+	times) table times "Their time in an emulated machine, as multiples of that ioctl: the 64 calls in a row that took least" ;;
+	sizes) table sizes "The time of operations on belts in an emulated machine, as multiples of that ioctl" ;;
+	serve) table serve "Instructions of a request to a server with one thread, over a unix socket, client included" ;;
+	esac
+}
+
+[ $# -gt 0 ] || set -- peers times sizes
 mkdir -p "${file%/*}"
-"$here/figures.sh" peers times sizes >"$file.new"
+"$here/figures.sh" "$@" >"$file.new"
 mv "$file.new" "$file"
-table instructions "Instructions of an operation, in a cache of 100,000 entries"
-table ratios "The same with the work that the kernel does meanwhile, as multiples of an ioctl that returns at once"
-table times "Their time in an emulated machine, as multiples of that ioctl: the 64 calls in a row that took least"
-table sizes "The time of operations on belts in an emulated machine, as multiples of that ioctl"
+for scenario; do
+	show "$scenario"
+done
 printf '\nAll figures, as lines of JSON: %s\n' "$file"

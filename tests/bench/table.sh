@@ -7,6 +7,7 @@
 #	times			of the scenario times, likewise: the cheapest slices, as multiples of the
 #				floor. Slices in which other work took the processor do not count
 #	sizes			of the scenario sizes, by operation and size
+#	serve			of the scenario serve, by operation and peer
 #	memory			of the scenario memory, by peer and size of the value
 #	expiry			of the scenario expiry, by peer and percentile
 #	counted			of the file instructions, by operation
@@ -72,6 +73,13 @@ sizes)
 			[\"bytes for an entry of 80\", $size, (.bytes | $(in_places 1))]"
 		pick "$(of sizes cost) | [.operation, $size, (.ratio | $(in_places 2))]"
 	} | pivot "entries, buckets"
+	;;
+serve)
+	{
+		pick "$(of serve cost) | [.operation, .peer, (.cost | $(in_places 0))]"
+		pick "$(of serve idle) |
+			[\"bytes of an idle connection\", .peer, (.bytes | $(in_places 0))]"
+	} | pivot instructions
 	;;
 memory)
 	pick "$(of memory memory) | [.peer, .value_size, (.bytes | $(in_places 0))]" |

@@ -10,13 +10,15 @@
  *	--rounds N		slices of each operation (200)
  *	--operations LIST	some of them, such as "get hit;put new"
  *	--memory		print the memory that an entry takes, and measure no operation
+ *	--idle N		print the memory that each of N idle connections takes, likewise
  *	--expiry		let the entries expire at once, and print how long gets of others
  *				take before that and in the WINDOW from then on
  *	--unit NAME		print the absolute cost as well, as bench does
  *	--json			print lines of JSON
  *
  * PEER is hashbelt, naive (the module in naive/), bpf-hash, bpf-hash-malloc (BPF_F_NO_PREALLOC),
- * bpf-lru, keyring, keyring-id (by serial number), memcached=SOCKET or redis=SOCKET.
+ * bpf-lru, keyring, keyring-id (by serial number), memcached=SOCKET, hbserve=SOCKET or
+ * redis=SOCKET.
  *
  * Keys have 16 bytes. An operation is measured in slices that alternate with slices of the floor
  * (measure.h). Its arguments are made before the clock starts, and its results are checked after
@@ -32,6 +34,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,7 +72,7 @@
 
 static const struct peer *const peers[] = {
 	&hashbelt_peer, &naive_peer, &bpf_hash_peer, &bpf_hash_malloc_peer, &bpf_lru_peer,
-	&keyring_peer, &keyring_id_peer, &memcached_peer, &redis_peer,
+	&keyring_peer, &keyring_id_peer, &memcached_peer, &hbserve_peer, &redis_peer,
 };
 
 /**
@@ -106,6 +109,7 @@ static struct plan plan = {
 
 static struct figure figure;
 static unsigned int rounds = 200;
+static uint64_t idle;
 static const char *selected;
 static bool memory, expiry, json;
 
@@ -273,6 +277,30 @@ static void measure_memory(void)
 	print_memory(&figure, ((double)before - free_bytes()) / plan.entries, json);
 }
 
+/* Each connection has had a reply, and waits for its next request. */
+static void measure_idle(void)
+{
+	struct rlimit files = { idle + SPARE, idle + SPARE };
+	uint64_t before;
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("RLIMIT_NOFILE", strerror(errno));
+	peer->open(&plan);
+	fill();
+	sleep(SETTLE);
+	before = free_bytes();
+	for (uint64_t i = 0; i < idle; i++) {
+		peer->open(&plan);
+		set_key(0, i % plan.entries);
+		if (!peer->prepare(GET, keys, 1))
+			die("idle", "no such operation");
+		peer->run();
+		peer->check();
+	}
+	sleep(SETTLE);
+	print_idle(&figure, ((double)before - free_bytes()) / idle, json);
+}
+
 static uint64_t now_ms(void)
 {
 	return now_ns() / 1000000;
@@ -398,6 +426,8 @@ static void read_arguments(char **argv)
 			usage("an argument is missing");
 		else if (!strcmp(*arg, "--entries"))
 			plan.entries = number(*++arg);
+		else if (!strcmp(*arg, "--idle"))
+			idle = number(*++arg);
 		else if (!strcmp(*arg, "--value-size"))
 			plan.value_size = number(*++arg);
 		else if (!strcmp(*arg, "--buckets"))
@@ -436,6 +466,8 @@ int main(int argc, char **argv)
 		die(HASHBELT_DEVICE, strerror(errno));
 	if (memory)
 		measure_memory();
+	else if (idle)
+		measure_idle();
 	else if (expiry)
 		measure_expiry();
 	else

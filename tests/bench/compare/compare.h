@@ -74,7 +74,8 @@ struct peer {
 };
 
 extern const struct peer hashbelt_peer, naive_peer, bpf_hash_peer, bpf_hash_malloc_peer,
-	bpf_lru_peer, keyring_peer, keyring_id_peer, memcached_peer, redis_peer;
+	bpf_lru_peer, keyring_peer, keyring_id_peer, memcached_peer, hbserve_peer,
+	redis_peer;
 
 _Noreturn void die(const char *what, const char *why);
 void *zalloc(size_t count, size_t size);

@@ -5,7 +5,7 @@
 # scenarios, and the form of the lines.
 set -eu
 
-all="hashbelt naive bpf-hash bpf-hash-malloc bpf-lru memcached redis keyring keyring-id"
+all="hashbelt naive bpf-hash bpf-hash-malloc bpf-lru memcached hbserve redis keyring keyring-id"
 some="hashbelt bpf-hash memcached redis keyring"
 expiring="hashbelt memcached redis keyring"
 
@@ -14,7 +14,8 @@ expiring="hashbelt memcached redis keyring"
 start() {
 	server='' argument=$1
 	case $1 in
-	memcached) memcached -u root -t 1 -m 16384 -s "$sockets/memcached" & ;;
+	memcached) memcached -u root -t 1 -c 4096 -m 16384 -s "$sockets/memcached" & ;;
+	hbserve) hbserve -t 1 -c 4096 -b default -s "$sockets/hbserve" & ;;
 	redis)
 		redis-server --port 0 --unixsocket "$sockets/redis" --save '' --appendonly no \
 			--loglevel warning --logfile "$sockets/log" &
@@ -75,6 +76,10 @@ measure() {
 	belts)
 		costs "1 10 100 1000 10000 100000" --belts hashbelt --buckets 60 \
 			--unit instructions --operations "$operations"
+		;;
+	serve)
+		compare "memcached hbserve" --unit instructions
+		compare "memcached hbserve" --entries 1000 --idle 2000
 		;;
 	memory) costs "16 64 256 1024" --value-size "$some bpf-lru" --memory ;;
 	expiry) compare "$expiring" --entries 1000000 --expiry ;;

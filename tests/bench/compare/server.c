@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memcached, by its text protocol, and Redis, by RESP2, over a unix socket.
+ * memcached and hbserve, by memcached's text protocol, and Redis, by RESP2, over a unix socket.
  *
  * Requests and the replies that are expected to them are made while the clock does not run: a
  * client in use has to make the first and to parse the second as well.
@@ -224,6 +224,11 @@ static void check(void)
 
 const struct peer memcached_peer = {
 	.name = "memcached", .open = open_server, .prepare = prepare_memcached, .run = run,
+	.check = check,
+};
+
+const struct peer hbserve_peer = {
+	.name = "hbserve", .open = open_server, .prepare = prepare_memcached, .run = run,
 	.check = check,
 };
 
