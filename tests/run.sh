@@ -10,6 +10,7 @@
 #	memory	memory that the module takes and gives back, in large and small guests
 #	life	loading, unloading, sleep, out of memory, a starved worker, many entries and belts
 #	hbctl	the tool, with the module
+#	serve	hbserve: each command and error as with memcached, with sanitizers
 #	store	the tool's locks in a PostgreSQL, which the suite starts
 #	examples	the promises of the programs of examples/, "make run EXAMPLE=...", and the
 #		commands that README.md, docs/ and the manual page show
@@ -77,7 +78,7 @@ top=$(cd "$tests/.." && pwd)
 # Two suites at a time, in this order: the quickest to fail come first, then the longest, then the
 # rest. The suite that measures latencies runs alone, at the end.
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
-	store cost history models examples'
+	serve store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
 	fuzz-faults soak packages confined mutation'
@@ -309,6 +310,18 @@ suite_hbctl() {
 	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
 		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
 }
+
+suite_serve() (
+	make -s -C "$tests" serve >"$logs/serve.log" 2>&1 || {
+		bail_out serve "$logs/serve.log" "hbserve was not built"
+		exit
+	}
+	memcached=$("$tests/unpack.sh" memcached usr/bin/memcached)
+	PATH=$top/.cache/build/serve:${memcached%/*}:$PATH
+	for server in memcached hbserve-fake hbserve-threads; do
+		one "serve/$server" "$tests/serve/dialogues.t" $server
+	done
+)
 
 suite_store() {
 	make -s -C "$tests" store >"$logs/store.log" 2>&1 || {
