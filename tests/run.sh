@@ -22,7 +22,7 @@
 #	harness	the test machine, tally.awk and words.awk notice failures
 #	fault	each allocation and each copy of user memory fails, on the debug kernel
 #	fuzz	random calls, steered by the code that they reach, on the debug kernel; random
-#		input for hbctl
+#		input for hbctl and hbserve
 #	build	builds for 32 bits, other processors, C++; the module with all warnings on
 #	models	the models of docs/races.md
 #	debug	device, stress and examples on a kernel that checks memory, locks, contexts and
@@ -43,7 +43,7 @@
 #	arm64	the same on Debian's kernel for arm64
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
-#	soak	histories, then random input for hbctl, then random calls, for SOAK seconds each
+#	soak	histories, then random input for hbctl and hbserve, then random calls, for SOAK seconds each
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
 #			root directories of Debian 12, 13 and unstable, and booted in a guest
 #	confined	what docs/hardening.md says of lockdown, AppArmor, SELinux and containers, on
@@ -481,7 +481,9 @@ fuzz() {
 
 suite_fuzz() (
 	one syzlang "$tests/fuzz/syzlang.t"
-	one parsers "$tests/fuzz/parsers.sh" "-seed=$SEED" -runs=150000
+	one parsers "$tests/fuzz/parsers.sh" hbctl "-seed=$SEED" -runs=150000
+	one requests "$tests/fuzz/parsers.sh" request "-seed=$SEED" -runs=200000
+	one connections "$tests/fuzz/parsers.sh" connection "-seed=$SEED" -runs=5000
 	use_kernel fuzz debug || exit
 	fuzz fuzz --seed "$SEED" --calls 50000
 )
@@ -493,7 +495,9 @@ suite_fuzz_faults() (
 
 suite_soak() (
 	guest soak "" "history $SEED ${SOAK:-3600}s"
-	one parsers "$tests/fuzz/parsers.sh" "-max_total_time=${SOAK:-3600}"
+	one parsers "$tests/fuzz/parsers.sh" hbctl "-max_total_time=${SOAK:-3600}"
+	one requests "$tests/fuzz/parsers.sh" request "-max_total_time=${SOAK:-3600}"
+	one connections "$tests/fuzz/parsers.sh" connection "-max_total_time=${SOAK:-3600}"
 	use_kernel soak debug || exit
 	fuzz soak-fuzz --seed "$SEED" --seconds "${SOAK:-3600}"
 )
