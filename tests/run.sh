@@ -10,7 +10,8 @@
 #	memory	memory that the module takes and gives back, in large and small guests
 #	life	loading, unloading, sleep, out of memory, a starved worker, many entries and belts
 #	hbctl	the tool, with the module
-#	serve	hbserve: each command and error as with memcached, with sanitizers
+#	serve	hbserve: each command and error as with memcached, clients of several languages, limits,
+#		signals, TLS; with sanitizers, with the module and without
 #	store	the tool's locks in a PostgreSQL, which the suite starts
 #	examples	the promises of the programs of examples/, "make run EXAMPLE=...", and the
 #		commands that README.md, docs/ and the manual page show
@@ -218,7 +219,6 @@ suite_native() {
 	for part in options auth listen tls parser output; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
-	PATH=$payload:$PATH one serve_usage "$tests/serve/usage.t"
 	one links "$tests/docs/links.t"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
@@ -311,16 +311,28 @@ suite_hbctl() {
 		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
 }
 
+# serve_payload SUITE [full] - build hbserve with sanitizers, and give the next guests a payload of their own
+# with it and with clients of memcached.
+serve_payload() {
+	{
+		make -s -C "$tests" serve &&
+			"$tests/serve/payload.sh" "$payload" "$top/.cache/build/serve" "$payload-$1" ${2:+"$2"}
+	} >"$logs/$1.log" 2>&1 && payload=$payload-$1 && return
+	bail_out "$1" "$logs/$1.log" "no hbserve, or no clients for it"
+	return 1
+}
+
 suite_serve() (
-	make -s -C "$tests" serve >"$logs/serve.log" 2>&1 || {
-		bail_out serve "$logs/serve.log" "hbserve was not built"
-		exit
-	}
+	"$tests/need.sh" fish zsh
+	serve_payload serve || exit
 	memcached=$("$tests/unpack.sh" memcached usr/bin/memcached)
 	PATH=$top/.cache/build/serve:${memcached%/*}:$PATH
+	one serve_usage "$tests/serve/usage.t"
 	for server in memcached hbserve-fake hbserve-threads; do
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
+	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t \
+		tests/serve/clients.t tests/serve/access.t tests/serve/robust.t
 )
 
 suite_store() {

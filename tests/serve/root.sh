@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# root.sh [full] - print the path of a directory with clients of memcached of Debian 12, for the root
+# directory of a guest: libmemcached's tools, and Python with its clients. With "full" there are PHP, nginx,
+# Node.js with clients from npm, and a client in Go as well.
+#
+# cache.sh keeps the directory. The packages are unpacked and not installed: no server is started here.
+# The first call takes half a minute, or some minutes with "full". Needs root.
+#
+# With "full", the directory /go has what only the compiler of Go needs.
+
+# shellcheck source=tests/kept.sh
+. "$(dirname "$0")/../kept.sh"
+
+full=php-cli,php-memcached,nginx-core,libnginx-mod-http-memc,nodejs
+full=$full,golang-go,golang-github-bradfitz-gomemcache-dev
+clients=libmemcached-tools,python3,python3-pymemcache,python3-pylibmc,python3-memcache
+
+unpack() {
+	"$tests/need.sh" mmdebstrap
+	mmdebstrap --variant=extract --components=main --include="$1" \
+		--aptopt='APT::Install-Recommends "false"' \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		bookworm "$work/root" "$(mirror)"
+}
+
+# trim - remove what no test needs, and put programs where the guest, which has a /bin of its own, finds
+# them.
+trim() {
+	cd "$work/root"
+	rm -rf usr/share/doc usr/share/man usr/share/locale usr/share/info usr/include var etc/init.d \
+		usr/lib/python3.11/test usr/lib/python3.11/idlelib usr/lib/python3.11/lib2to3 dev tmp
+	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
+	mkdir -p usr/bin
+	for programs in bin sbin usr/sbin; do
+		[ ! -d $programs ] || find $programs -mindepth 1 -exec mv -f -t usr/bin {} +
+		rm -rf "$programs"
+	done
+}
+
+# compile - compile what Python imports: an emulated processor would take seconds for that. A time in a
+# file's name does not matter then.
+compile() {
+	chroot "$work/root" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash \
+		/usr/lib/python3 /usr/lib/python3.11 >/dev/null
+}
+
+# add_modules - install clients from npm. Its own clients speak the binary protocol or the text protocol.
+add_modules() {
+	command -v npm >/dev/null || "$tests/need.sh" npm
+	npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$work/npm" \
+		memcached memcache-client memjs
+	mkdir -p "$work/root/usr/share/npm"
+	mv "$work/npm/node_modules" "$work/root/usr/share/npm"
+	rm -rf "$work/npm"
+}
+
+# set_up_php - what the scripts of the packages would do: PHP loads its modules.
+set_up_php() {
+	cd "$work/root"
+	ln -s php8.2 usr/bin/php
+	(cd etc/php/8.2 && cat mods-available/igbinary.ini mods-available/msgpack.ini \
+		mods-available/memcached.ini >cli/conf.d/all.ini)
+}
+
+# set_go_apart - move the compiler of Go to a directory of its own.
+set_go_apart() {
+	cd "$work/root"
+	mkdir -p go/usr/lib go/usr/share
+	mv usr/lib/go* go/usr/lib
+	mv usr/share/go* go/usr/share
+}
+
+bootstrap() {
+	unpack "$clients${kind:+,$full}"
+	trim
+	compile
+	[ -z "$kind" ] || {
+		add_modules
+		set_up_php
+		set_go_apart
+	}
+}
+
+case $#${1-} in
+0 | 1full) ;;
+*) fail "usage: root.sh [full]" ;;
+esac
+kind=${1-}
+[ "$(id -u)" = 0 ] || fail "only root can make a root directory"
+keep serve "clients${kind:+-$kind}" "a directory with clients of memcached" bootstrap
+echo "$kept/root"

@@ -1,0 +1,315 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""share.t - clients of hbserve and users of the device work on the same entries."""
+
+import os
+import subprocess
+import threading
+import time
+
+from serve import DIRECTORY, Connection, Server, at_last, entry, equal, finish, hbctl, make_belt, result, true
+
+on = make_belt('main', '--ttl', '5m')
+server = Server()
+client = server.connect()
+other = server.connect()
+
+
+def left(key):
+    """Milliseconds left of an entry; None if it has no deadline."""
+    return entry(on, key).get('ttl_ms', 'no entry')
+
+
+# Values
+on('put', 'a', 'one', '--flags', 5)
+equal('get returns what hbctl has put, with its flags', 'VALUE a 5 3 one END', client.ask('get a'))
+equal('set stores', 'STORED', client.set('b', 'two', flags=4294967295))
+equal('hbctl gets what a client has set', 'two', on('get', 'b'))
+equal('hbctl sees the flags of a client', 4294967295, entry(on, 'b').get('flags'))
+on('put', 'b', 'three')
+equal('get returns what hbctl has put over it', 'VALUE b 0 5 three END', client.ask('get b'))
+on('rm', 'b')
+equal('get misses what hbctl has removed', 'END', client.ask('get b'))
+client.ask('delete a')
+equal('hbctl misses what a client has deleted', {}, entry(on, 'a'))
+on('put', 'bytes', stdin=bytes(range(256)) * 40)
+client.send('get bytes\r\n')
+equal('get returns all bytes that hbctl has put',
+      b'VALUE bytes 0 10240\r\n' + bytes(range(256)) * 40 + b'\r\nEND\r\n', client.exactly(10240 + 28))
+on('put', 'x y', 'blank')
+client.set('k', '1')
+equal('mg with a key in base64 returns an entry whose key has a blank', 'VA 5 blank',
+      client.ask('mg eCB5 b v'))
+client.ask('flush_all')
+equal('flush_all empties the belt', '0', on('size'))
+
+# Versions
+client.set('k', 'a')
+version = client.ask('gets k').split()[4]
+equal('gets returns the version of the device', str(entry(on, 'k')['version']), version)
+on('put', 'k', 'b')
+equal('cas with the version from before a put of hbctl fails', 'EXISTS',
+      client.ask(f'cas k 0 0 1 {version}', 'c'))
+version = client.ask('gets k').split()[4]
+on('put', 'k', 'c', '--if-version', version)
+equal('hbctl puts over a version that gets has returned', 'c', on('get', 'k'))
+
+# Times
+client.set('k', 'v')
+equal('an exptime of 0 makes an entry without a deadline', None, left('k'))
+client.set('k', 'v', seconds=10)
+equal('an exptime of 10 makes a time-to-live of 10 s, and not the one of the belt', 10000, left('k'))
+equal('mg t returns the seconds left', 'HD t10', client.ask('mg k t'))
+on('advance', '1ms')
+equal('mg t returns 10 if 9.999 s are left', 'HD t10', client.ask('mg k t'))
+on('advance', '9998ms')
+equal('get returns an entry 1 ms before its deadline', 'VALUE k 0 1 v END', client.ask('get k'))
+equal('mg t returns 1 if 1 ms is left', 'HD t1', client.ask('mg k t'))
+on('advance', '1ms')
+equal('get misses an entry at its deadline', 'END', client.ask('get k'))
+client.set('n', '41', seconds=10)
+client.set('t', 'v', seconds=10, flags=7)
+on('advance', '3s')
+equal('incr adds', '42', client.ask('incr n 1'))
+equal('incr keeps the deadline', 7000, left('n'))
+client.ask('append t 0 0 1', 'w')
+equal('append keeps the deadline', 7000, left('t'))
+equal('append keeps the flags', 7, entry(on, 't').get('flags'))
+client.ask('touch t 100')
+equal('touch sets the time-to-live', 100000, left('t'))
+client.ask('gat 200 t')
+equal('gat sets the time-to-live', 200000, left('t'))
+client.ask('mg t T300')
+equal('mg T sets the time-to-live', 300000, left('t'))
+client.ask('touch t 0')
+equal('touch 0 takes the deadline away', None, left('t'))
+client.ask('touch t -1')
+equal('a negative touch removes the entry', {}, entry(on, 't'))
+client.set('k', 'v', seconds=int(time.time()) + 5000)
+true('a Unix time is turned into a time-to-live', 4990000 < left('k') <= 5000000, f'found {left("k")} ms')
+client.set('k', 'v', seconds=-1)
+equal('a set with a negative exptime removes the entry', {}, entry(on, 'k'))
+client.set('k', 'v')
+on('put', 'k', 'v', '--ttl', '90s')
+equal('mg t returns the time-to-live of an entry of hbctl', 'HD t90', client.ask('mg k t'))
+on('put', 'late', 'v', '--ttl', '1h')
+client.ask('flush_all 60')
+on('advance', '59s')
+equal('flush_all with a delay of 60 leaves an entry for 59 s', 'VALUE late 0 1 v END', client.ask('get late'))
+
+
+# Numbers and texts, changed from many sides
+def repeat(times, line, right):
+    """Send a line many times on a connection of its own. The replies that are wrong go to a list."""
+    connection = Connection(server.path)
+    for _ in range(times):
+        found = connection.ask(*line)
+        if not right(found):
+            wrong.append(found)
+    connection.close()
+
+
+def at_once(*works):
+    """Run the works at once, as threads or processes, and wait for all."""
+    threads = [threading.Thread(target=repeat, args=work) for work in works if isinstance(work, tuple)]
+    processes = [subprocess.Popen(['sh', '-c', work]) for work in works if isinstance(work, str)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [process.wait() for process in processes]
+
+
+wrong = []
+client.set('n', '0')
+statuses = at_once((300, ('incr n 1',), str.isdigit), (300, ('incr n 3',), str.isdigit),
+                   (200, ('ma n D5 v',), lambda found: found.startswith('VA ')),
+                   'for i in $(seq 60); do hbctl -b main incr n 7 || exit; done >/dev/null',
+                   'for i in $(seq 60); do hbctl -b main incr n 11 || exit; done >/dev/null')
+equal('incr, ma and hbctl incr at once: each succeeds', ([0, 0], []), (statuses, wrong))
+equal('incr, ma and hbctl incr at once: each is counted', str(300 + 900 + 1000 + 420 + 660), on('get', 'n'))
+client.set('text', '')
+at_once((200, ('append text 0 0 1', 'a'), 'STORED'.__eq__), (200, ('prepend text 0 0 1', 'b'),
+                                                            'STORED'.__eq__))
+text = on('get', 'text')
+equal('append and prepend at once: each succeeds', [], wrong)
+equal('append and prepend at once: each byte has its place', 'b' * 200 + 'a' * 200, text)
+client.set('n', '0')
+counted = []
+
+
+def count_by_cas():
+    """Add 1 a hundred times, by gets and cas."""
+    connection = Connection(server.path)
+    tries = 0
+    for _ in range(100):
+        while True:
+            tries += 1
+            _, _, flags, length, version, value, _ = connection.ask('gets n').split()
+            value = str(int(value) + 1)
+            if connection.ask(f'cas n {flags} 0 {len(value)} {version}', value) == 'STORED':
+                break
+    counted.append(tries)
+
+
+counters = [threading.Thread(target=count_by_cas) for _ in range(3)]
+for counter in counters:
+    counter.start()
+for counter in counters:
+    counter.join()
+equal('three clients that count by gets and cas lose nothing', '300', on('get', 'n'))
+
+# Fill leases
+client.ask('flush_all')
+won = client.ask('mg page N30 c v').split()
+equal('mg N of a missing key wins', ('VA', 'W'), (won[0], won[-1]))
+equal('mg N of another client loses', 'Z', other.ask('mg page N30 c v').split()[-1])
+filler = subprocess.Popen(['hbctl', '-b', 'main', 'get', 'page', '--fill', '--', 'echo', 'not', 'this'],
+                          stdout=subprocess.PIPE)
+at_last(lambda: open(f'/proc/{filler.pid}/syscall', encoding='ascii').read().startswith('16 '))
+token = next(word[1:] for word in won if word[0] == 'c')
+equal("the winner's ms stores", 'HD', client.ask(f'ms page 5 C{token} T100', 'value'))
+equal('hbctl get --fill waits for the winner, and prints its value', b'value', filler.communicate()[0])
+equal('the value of the winner has its time-to-live', 100000, left('page'))
+won = client.ask('mg late2 N30 c').split()
+token = next(word[1:] for word in won if word[0] == 'c')
+on('rm', 'late2', status=None)
+found = client.ask(f'ms late2 5 C{token}', 'value')
+true("the winner's ms after a remove by hbctl does not store", found in ('NF', 'EX'), found)
+equal('after a remove by hbctl the key is not there', {}, entry(on, 'late2'))
+won = client.ask('mg late3 N30 c').split()
+token = next(word[1:] for word in won if word[0] == 'c')
+other.ask('delete late3')
+found = client.ask(f'ms late3 5 C{token}', 'value')
+true("the winner's ms after a delete by another client does not store", found in ('NF', 'EX'), found)
+equal('after a delete by another client the key is not there', 'END', other.ask('get late3'))
+won = client.ask('mg late4 N30 c').split()
+token = next(word[1:] for word in won if word[0] == 'c')
+on('advance', '31s')
+equal('after the time of N another client wins', 'W', other.ask('mg late4 N30').split()[-1])
+found = client.ask(f'ms late4 5 C{token}', 'value')
+true('after the time of N the winner cannot store', found in ('NF', 'EX'), found)
+on('advance', '31s')
+begun = f'{DIRECTORY}/begun'
+filler = subprocess.Popen(['hbctl', '-b', 'main', 'get', 'made', '--fill', '--', 'sh', '-c',
+                           f'touch {begun}; read -r x; printf made'], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE)
+at_last(lambda: os.path.exists(begun))
+equal('mg N loses while hbctl get --fill runs its command', 'Z', client.ask('mg made N30').split()[-1])
+filler.communicate(b'\n')
+equal('get returns what the command of hbctl get --fill has made', 'VALUE made 0 4 made END', client.ask('get made'))
+
+# Stale values
+graceful = make_belt('graceful', '--grace', '60s', '--ttl', '5m')
+with_grace = Server(belt='graceful')
+client = with_grace.connect()
+other = with_grace.connect()
+client.set('k', 'old')
+equal('md I expires an entry', 'HD', client.ask('md k I'))
+graceful('advance', '1ms')
+equal('get misses an entry that md I has expired', 'END', client.ask('get k'))
+equal('the first mg N of an expired entry gets the stale value and wins', {'VA', '3', 'old', 'W', 'X'},
+      set(client.ask('mg k v N30').split()))
+equal('the next mg N of an expired entry gets the stale value and does not win', {'VA', '3', 'old', 'Z', 'X'},
+      set(other.ask('mg k v N30').split()))
+client.set('k', 'new')
+equal('after a set nothing is stale', 'VA 3 new', other.ask('mg k v'))
+client.set('r', 'old', seconds=100)
+equal('mg R of a value with more time left returns it alone', 'VA 3 t100 old', client.ask('mg r v t R50'))
+graceful('advance', '60s')
+equal('mg R of a value with less time left wins', {'VA', '3', 'old', 'W'},
+      set(client.ask('mg r v R50').split()))
+equal('the next mg R of this value does not win', {'VA', '3', 'old', 'Z'}, set(other.ask('mg r v R50').split()))
+with_grace.stop('grace')
+client = server.connect()
+
+# Values that cannot be stored
+full = make_belt('full', '--max-entries', 2)
+refusing = Server(belt='full')
+client = refusing.connect()
+client.set('a', '1')
+client.set('b', '1')
+equal('set on a full belt says so', 'SERVER_ERROR out of memory storing object', client.set('c', '1'))
+equal('set of a key that is there works on a belt with max_entries', 'STORED', client.set('a', '2'))
+equal('add on a full belt says so', 'SERVER_ERROR out of memory storing object', client.ask('add c 0 0 1',
+                                                            '1'))
+equal('ms on a full belt says so', 'SERVER_ERROR out of memory storing object', client.ask('ms c 1', '1'))
+equal('the other entries are there', 'VALUE a 0 1 2 VALUE b 0 1 1 END', client.ask('get a b c'))
+refusing.stop('full')
+small = make_belt('small', '--max-bytes', '64K')
+refusing = Server(belt='small')
+client = refusing.connect()
+client.set('k', 'old')
+equal('set of a value larger than the belt says so', 'SERVER_ERROR out of memory storing object',
+      client.set('k', 'x' * 100000))
+equal('set of a value larger than the belt removes the old value', 'END', client.ask('get k'))
+client.set('k', 'old')
+client.send('set k 0 0 100000\r\n' + 'x' * 100000 + '\r\nget k\r\nmn\r\n')
+equal('a get after it in the same pipeline misses as well',
+      'SERVER_ERROR out of memory storing object\r\nEND\r\nMN\r\n', client.until(b'MN\r\n'))
+refusing.stop('small')
+
+# A belt that is destroyed, and one that is not there yet
+passing = make_belt('passing')
+lasting = Server(belt='passing')
+client = lasting.connect()
+client.set('k', 'v')
+hbctl('destroy', 'passing')
+for request in (['get k'], ['set k 0 0 1', 'v'], ['mg k v'], ['incr k 1'], ['delete k'], ['touch k 1']):
+    found = client.ask(*request)
+    true(f'{request[0]}: a belt that was destroyed is an error, and not a miss',
+         found.startswith('SERVER_ERROR '), found)
+true('the error names the belt', 'passing' in found, found)
+passing = make_belt('passing')
+equal('the new belt of the same name is served', 'STORED', client.set('k', 'w'))
+equal('hbctl gets from it', 'w', passing('get', 'k'))
+lasting.stop('destroyed')
+
+# Belts by prefix
+shop = make_belt('shop')
+many = Server('--belts-by-prefix')
+client = many.connect()
+equal('a key with a prefix is of that belt', 'STORED', client.set('shop:cart', 'full'))
+equal('hbctl finds it there without the prefix', 'full', shop('get', 'cart'))
+client.set('plain', 'main')
+equal('get of keys of two belts returns both, in order', 'VALUE plain 0 4 main VALUE shop:cart 0 4 full END',
+      client.ask('get plain shop:cart shop:none none'))
+found = client.ask('get nowhere:k')
+true('a prefix without a belt is an error that names it',
+     found.startswith('SERVER_ERROR ') and 'nowhere' in found, found)
+many.stop('prefix')
+
+# Rights
+closed = make_belt('readable', '--mode', '0644')
+closed('put', 'k', '1')
+os.chmod('/dev/hashbelt', 0o666)
+
+
+def become_nobody():
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+
+
+os.chmod(os.path.dirname(server.path), 0o777)
+reader = Server(belt='readable', preexec_fn=become_nobody)
+client = reader.connect()
+equal('a server without the right to write reads', 'VALUE k 0 1 1 END', client.ask('get k'))
+for request in (['set k 0 0 1', 'w'], ['delete k'], ['incr k 1'], ['touch k 1'], ['flush_all']):
+    found = client.ask(*request)
+    true(f'{request[0]}: without the right to write it is an error', found.startswith('SERVER_ERROR '), found)
+reader.stop('rights')
+os.chmod('/dev/hashbelt', 0o600)
+
+# Many keys
+client = server.connect()
+client.ask('flush_all')
+client.send(''.join(f'set key{i} {i} 0 {len(str(i))} noreply\r\n{i}\r\n' for i in range(5000)) + 'mn\r\n')
+equal('5000 sets with noreply in a pipeline have no reply', 'MN\r\n', client.until(b'MN\r\n'))
+equal('all are stored', '5000', on('size'))
+client.send('get ' + ' '.join(f'key{i}' for i in range(5000)) + '\r\n')
+equal('a get of 5000 keys returns all in order',
+      ''.join(f'VALUE key{i} {i} {len(str(i))}\r\n{i}\r\n' for i in range(5000)) + 'END\r\n',
+      client.until(b'END\r\n'))
+server.stop('sharing')
+finish()
