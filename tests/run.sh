@@ -45,6 +45,8 @@
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories, then random input for hbctl and hbserve, then random calls, for SOAK seconds each
+#	serve-full	hbserve with PHP, Node.js, Go and nginx; its memory after 100,000,000
+#			operations
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
 #			root directories of Debian 12, 13 and unstable, and booted in a guest
 #	confined	what docs/hardening.md says of lockdown, AppArmor, SELinux and containers, on
@@ -82,7 +84,7 @@ together='native build kunit debug kcsan fuzz kernels device life fault stress h
 	serve store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
-	fuzz-faults soak packages confined mutation'
+	fuzz-faults soak serve-full packages confined mutation'
 by_name=sparse
 quick=''
 last=''
@@ -333,6 +335,14 @@ suite_serve() (
 	done
 	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t \
 		tests/serve/clients.t tests/serve/access.t tests/serve/robust.t
+)
+
+suite_serve_full() (
+	serve_payload serve-full full || exit
+	PATH=$top/.cache/build/serve:$PATH one serve/hbserve-plain \
+		"$tests/serve/full/memory.t" hbserve-plain 100000000
+	guest serve-full "--memory 3072" tests/serve/full/others.t \
+		"tests/serve/full/memory.t hbserve 10000000"
 )
 
 suite_store() {
