@@ -54,6 +54,7 @@ drop_in() {
 }
 
 run_shown '## From memcached in five minutes' 'sh -c'
+run_shown '## Monitoring' 'sh -c'
 hbctl -b sessions touch user:1 --ttl 1d
 is "the socket belongs to root and the group hashbelt, with mode 0660" 0 'root hashbelt 660' '' \
 	stat -c '%U %G %a' $socket
