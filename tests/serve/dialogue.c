@@ -343,11 +343,16 @@ static int connect_to(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	long deadline = now_ms() + PATIENCE_MS;
 
 	strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		close(fd);
-		fd = -1;
+	while (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		/* A server that starts has bound its socket before it listens. */
+		if (errno != ECONNREFUSED || now_ms() > deadline) {
+			close(fd);
+			return -1;
+		}
+		sched_yield();
 	}
 	return fd;
 }

@@ -6,6 +6,7 @@
  * Prints each
  * 1,000,000 operations their number, and on stderr what was wrong.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -254,11 +255,16 @@ static void run_pipeline(struct load *load, unsigned int count)
 static void connect_to(struct load *load)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int tries = 0;
 
 	load->socket = socket(AF_UNIX, SOCK_STREAM, 0);
 	strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
-	if (connect(load->socket, (struct sockaddr *)&address, sizeof(address)))
-		fail(load, "a server", path);
+	/* A server that starts has bound its socket before it listens. */
+	while (connect(load->socket, (struct sockaddr *)&address, sizeof(address))) {
+		if (errno != ECONNREFUSED || ++tries > 3000)
+			fail(load, "a server", path);
+		usleep(10000);
+	}
 }
 
 static void *run(void *arg)
