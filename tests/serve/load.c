@@ -3,8 +3,7 @@
  * load SOCKET THREADS OPERATIONS SEED - random requests from several connections at once to a
  * server of memcached's protocol on a unix socket, in pipelines of up to 64 requests. Checks each
  * reply: a value tells its key and its length, and each thread alone counts with a key of its own.
- * Prints each
- * 1,000,000 operations their number, and on stderr what was wrong.
+ * Prints their number each 200,000 operations, and the first wrong reply on stderr.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +19,7 @@
 #define KEYS		1000
 #define LONGEST		3000	/* of the values, bytes */
 #define PIPELINE	64
+#define STEP		200000	/* operations of which the program tells */
 #define MANY		8	/* keys of a get of several keys */
 
 static const char *path;
@@ -282,9 +282,8 @@ static void *run(void *arg)
 		run_pipeline(load, count);
 		mine += count;
 		before = __atomic_fetch_add(&done, count, __ATOMIC_RELAXED);
-		if (before / 1000000 != (before + count) / 1000000) {
-			printf("# %llu million operations\n",
-			       (unsigned long long)(before + count) / 1000000);
+		if (before / STEP != (before + count) / STEP) {
+			printf("# %.1f million operations\n", (before + count) / 1e6);
 			fflush(stdout);
 		}
 	}
