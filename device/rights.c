@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The rights of tasks to belts. A right counts only if both the current task and the task that
- * opened the device have it: see docs/design.md, "Against a hostile user". @opener below: the
+ * opened the device have it: see docs/hashbelt.4, "Sessions and rights". @opener below: the
  * credentials of the latter.
  */
 #include <linux/capability.h>

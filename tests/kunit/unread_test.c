@@ -710,7 +710,6 @@ static unsigned int miss_ratio(struct kunit *test, u32 policy, u32 ttls)
 	return misses * 1000ULL / (GETS - GETS / 4);
 }
 
-/* docs/design.md has the figures. */
 static void a_skewed_stream_misses_less_often_than_by_deadline(struct kunit *test)
 {
 	u32 by_deadline = HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE;
