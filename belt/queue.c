@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue of a belt's events. docs/design.md, "Events", says which events stay charged to the
- * belt's limits, and what is dropped.
+ * The queue of a belt's events. docs/guarantees.md says which events stay charged to the belt's
+ * limits (13), and which are dropped (11).
  *
  * An event is an entry that has left the belt, or a proxy of one that stays. The queue owns it. A
  * reader that takes events owns them until it gives them back: to be freed (hb_settle_events()), or
