@@ -28,11 +28,10 @@ certificates() {
 	certify client /CN=client/
 }
 
-# build_go DIRECTORY - build the client in Go with the compiler of that root directory.
+# build_go DIRECTORY PROGRAM SOURCE - build a client in Go with the compiler of that root directory.
 build_go() {
 	GOROOT=$(echo "$1"/go/usr/lib/go-1*) GOPATH=$1/go/usr/share/gocode GOCACHE=$build/go GOFLAGS='' \
-		GO111MODULE=off CGO_ENABLED=0 "$1/go/usr/lib/go/bin/go" build -o "$served/goclient" \
-		"$tests/serve/full/client.go"
+		GO111MODULE=off CGO_ENABLED=0 "$1/go/usr/lib/go/bin/go" build -o "$served/$2" "$3"
 }
 
 "$tests/need.sh" openssl
@@ -45,7 +44,10 @@ cp -rp "$tests/../examples/serve" "$served/examples"
 cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$build/dialogue" "$build/load" \
 	"$build/${kind:+plain/}hbserve" "$served"
 "$tests/vm/copy.sh" --libraries "$served/host" "$served/hbctl" "$served/hbserve"
-[ -z "$kind" ] || build_go "$root"
+[ -z "$kind" ] || {
+	build_go "$root" goclient "$tests/serve/full/client.go"
+	build_go "$root" gocounter "$tests/../examples/serve/counter.go"
+}
 (certificates) >"$build/openssl.log" 2>&1 || {
 	cat "$build/openssl.log" >&2
 	exit 1

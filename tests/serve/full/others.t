@@ -25,14 +25,27 @@ def run(*words, **more):
 
 
 # Node.js and Go
+modules = {**os.environ, 'NODE_PATH': '/usr/share/npm/node_modules'}
 on = make_belt('main', '--ttl', '5m')
 server = Server('-l', '127.0.0.1', '-p', 11211)
 server.accepts(('127.0.0.1', 11211))
 equal("npm's memcached and memcache-client work, and memjs is refused", (0, ''),
-      run('node', f'{ours}/client.js', '11211', env={**os.environ,
-                                                     'NODE_PATH': '/usr/share/npm/node_modules'}))
+      run('node', f'{ours}/client.js', '11211', env=modules))
 true('the log says why memjs is refused', 'binary' in server.said(), server.said())
 equal('gomemcache works', (0, ''), run('/payload/goclient', server.path))
+
+# examples/serve/counter.js and counter.go
+counter = ['node', f'{examples}/counter.js', '127.0.0.1:11211']
+on('clear')
+equal('counter.js: the first visit makes the report', (0, 'visit 1\nreport (made): 1 visits\n'),
+      run(*counter, env=modules))
+equal('counter.go: counts on, and gets the report that is there', (0, 'visit 2\nreport (cached): 1 visits\n'),
+      run('/payload/gocounter', server.path))
+on('advance', '60s')
+equal('counter.go: makes the report after 60 s', (0, 'visit 3\nreport (made): 3 visits\n'),
+      run('/payload/gocounter', server.path))
+equal('counter.js: gets the report that is there', (0, 'visit 4\nreport (cached): 3 visits\n'),
+      run(*counter, env=modules))
 
 # PHP
 found = run('php', '-r', f"""
