@@ -16,7 +16,7 @@
  * activity each second for three minutes. The others have one activity in the first 50
  * seconds. The first connection is busy.
  *
- * Relies on: a touch is O(1), and takes no lock; no entry expires before its last
+ * Relies on: a touch is O(1); no entry expires before its last
  * deadline; HASHBELT_NOTIFY reports each expired entry exactly once, at most one
  * interval (a second) after its deadline.
  */
