@@ -31,7 +31,8 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		count += rows[i];
-	ok(count > 200, "all %zu sizes, offsets and numbers are unchanged, with pointers of %zu bits",
+	ok(count > 200,
+	   "all %zu sizes, offsets and numbers are unchanged, with pointers of %zu bits",
 	   count, 8 * sizeof(void *));
 	return done_testing();
 }
