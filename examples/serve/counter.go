@@ -12,6 +12,7 @@ import (
 	"log"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
 )
@@ -36,6 +37,7 @@ func find(client *memcache.Client, visits uint64) (found report, how string, err
 
 func main() {
 	client := memcache.New(os.Args[1])
+	client.Timeout = 10 * time.Second // of a call; 100 ms by default
 	err := client.Add(&memcache.Item{Key: "visits", Value: []byte(strconv.Itoa(0))})
 	if err != nil && err != memcache.ErrNotStored {
 		log.Fatal(err)
