@@ -8,7 +8,7 @@ import ssl
 import stat
 import subprocess
 
-from serve import DIRECTORY, Connection, Server, at_last, equal, finish, make_belt, true
+from serve import DIRECTORY, Connection, Server, at_last, equal, finish, hbctl, make_belt, true
 
 on = make_belt('main', '--ttl', '5m')
 subprocess.run(['ifconfig', 'lo', '127.0.0.1', 'up'], check=True)
@@ -22,6 +22,16 @@ def refused(name, *options, says=''):
     true(f'{name}: hbserve refuses to start', 0 < done.returncode < 100 and says in said,
          f'status {done.returncode}: {said}')
 
+
+# The directory of the service
+os.makedirs('/run/hashbelt', exist_ok=True)
+server = subprocess.Popen(['hbserve', '-s', '/run/hashbelt/main.sock', '-b', 'main'])
+at_last(lambda: os.path.exists('/run/hashbelt/main.sock'))
+said = hbctl('doctor', status=None)
+true('hbctl doctor names the processes of hbserve and their sockets',
+     'serve    processes of hbserve: 1; clients of memcached connect to /run/hashbelt/main.sock' in said, said)
+server.terminate()
+server.wait()
 
 # Unix sockets
 server = Server('-a', '0640', '--group', 'nogroup')
