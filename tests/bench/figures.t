@@ -77,5 +77,5 @@ result "table.sh prints a row for each peer and a column for each operation" "$(
 	"$tests/bench/table.sh" "$temporary/peers" instructions >"$temporary/table"
 	awk -F ' *[|] *' 'NF != 11 { print "expected 9 cells: " $0 }' "$temporary/table"
 	found=$(wc -l <"$temporary/table")
-	[ "$found" = 11 ] || echo "expected 11 lines, found $found")"
+	[ "$found" = 12 ] || echo "expected 12 lines, found $found")"
 finish
