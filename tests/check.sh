@@ -234,7 +234,7 @@ if [ "${1-}" = --style ]; then
 	exit
 fi
 
-"$tests/need.sh" gcc make git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
+"$tests/need.sh" gcc make pkg-config git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
 	libevent-dev libssl-dev libsystemd-dev jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
