@@ -279,6 +279,24 @@ true('a prefix without a belt is an error that names it',
      found.startswith('SERVER_ERROR ') and 'nowhere' in found, found)
 many.stop('prefix')
 
+# A client that reads slowly, while others use more belts than a thread keeps descriptors for
+single = Server('--belts-by-prefix', '-t', 1)
+slow, client = single.connect(), single.connect()
+value = 'right' * 80000
+shop('put', 'large', stdin=value.encode())
+for i in range(64):
+    make_belt(f'shop{i}')('put', 'large', 'wrong')
+slow.send('get shop:large\r\n' * 50 + 'mn\r\n')
+slow.drained()
+equal('another client gets from 64 other belts', [],
+      [i for i in range(64) if client.ask(f'get shop{i}:large') != f'VALUE shop{i}:large 0 5 wrong END'])
+replies = slow.until(b'MN\r\n')
+equal('a slow client gets all its values from the belt that it has named', (50 * 80000, 0),
+      (replies.count('right'), replies.count('wrong')))
+single.stop('slow')
+for i in range(64):
+    hbctl('destroy', f'shop{i}')
+
 # Rights
 closed = make_belt('readable', '--mode', '0644')
 closed('put', 'k', '1')

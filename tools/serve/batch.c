@@ -53,12 +53,23 @@ struct work *work_new(struct service *service)
 	return work;
 }
 
+/* Sets the belt of the operations. It is held until they are answered: their client may be slow. */
+static void set_belt(struct work *work, struct belt *belt)
+{
+	if (belt)
+		belt_hold(belt);
+	if (work->belt)
+		belt_release(work->belt);
+	work->belt = belt;
+}
+
 /**
  * work_free() - free a work
  * @work:	the work
  */
 void work_free(struct work *work)
 {
+	set_belt(work, NULL);
 	output_end(&work->output);
 	free(work);
 }
@@ -155,7 +166,7 @@ bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t k
 	struct key_set *set = changes ? &work->changed_keys : &work->read_keys;
 
 	if (!work->items) {
-		work->belt = belt;
+		set_belt(work, belt);
 		memset(&work->read_keys, 0, sizeof(work->read_keys));
 		memset(&work->changed_keys, 0, sizeof(work->changed_keys));
 	} else if (work->belt != belt || is_in(&work->changed_keys, hash) ||
@@ -319,6 +330,7 @@ bool batch_write(struct work *work, bool *full)
 		if (!reply->write(work, reply))
 			return false;
 	}
+	set_belt(work, NULL);
 	work->items = 0;
 	work->replies = 0;
 	work->written = 0;

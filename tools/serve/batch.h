@@ -134,7 +134,7 @@ struct key_set {
  * @is_done:	the operations were carried out
  * @pause_ms:	time that has to pass before the replies are sent, milliseconds
  * @failed:	a key of the get whose replies are written has failed
- * @belt:	the belt of the operations
+ * @belt:	the belt of the operations, held; NULL without any
  * @read_keys:	keys that operations read
  * @changed_keys: keys that operations change
  * @failure:	the answer in place of the end of that get
