@@ -225,7 +225,7 @@ const struct hashbelt_entry *hb_fill_find(struct hb_shard *shard, const struct h
 					  u64 now)
 {
 	lockdep_assert_held(&shard->lock);
-	return hb_peek(shard, (put->hash & HB_HASH) | HB_FILL, put->data, put->key_len, now);
+	return hb_peek(shard, (hb_hash_of(put) & HB_HASH) | HB_FILL, put->data, put->key_len, now);
 }
 
 /*
@@ -241,7 +241,7 @@ void hb_fill_end(struct hb_shard *shard, const struct hashbelt_entry *put,
 	lockdep_assert_held(&shard->lock);
 	if (waitpoint)
 		hb_waiters_filled(waitpoint);
-	lease = find_fill(shard, put->hash, put->data, put->key_len, now);
+	lease = find_fill(shard, hb_hash_of(put), put->data, put->key_len, now);
 	if (lease)
 		hb_take_out(shard, lease, HASHBELT_REMOVED, now);
 }

@@ -78,7 +78,7 @@ struct hb_waitpoint *hb_waitpoint_find(struct hb_shard *shard, u32 hash, const v
 struct hb_waitpoint *hb_waitpoint_of(struct hb_shard *shard, const struct hashbelt_entry *entry)
 {
 	lockdep_assert_held(&shard->lock);
-	return hb_waitpoint_find(shard, entry->hash & HB_HASH, entry->data, entry->key_len);
+	return hb_waitpoint_find(shard, hb_hash_of(entry) & HB_HASH, entry->data, entry->key_len);
 }
 
 /*
