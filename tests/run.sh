@@ -250,7 +250,9 @@ suite_device() {
 	if [ "$quick" ] && [ ! "${ONLY-}" ]; then
 		guest device "" SCALE=5 $(programs "" $brief)
 	else
-		on_device device "" $(programs "") $(programs -32 $narrow)
+		# module.t has no sizes: debug runs it, with checkers. Here it runs if it is named.
+		guest device "" $(programs "") $(programs -32 $narrow) $traced \
+			${ONLY:+tests/device/module.t}
 	fi
 }
 
