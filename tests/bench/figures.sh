@@ -11,24 +11,27 @@
 #	buckets	the same with more and more buckets
 #	belts	the same with more and more belts, over which the entries are spread
 #	memory	bytes of an entry, with small and large values
-#	serve	instructions of the same requests to memcached and to hbserve, and bytes of a connection
+#	serve	instructions of the same requests to memcached and to hbserve, also by memcslap, and bytes of
+#		a connection
 #	expiry	how long gets take before and while a million other entries expire
 #	trial	some of each, on few entries, for figures.t
 #
 # A line is a figure, a JSON object with these members. New ones may come; these keep their meaning:
 #
 #	scenario	its name
-#	figure		cost, memory, idle or latency
+#	figure		cost, client, memory, idle or latency
 #	peer		the measured cache
 #	entries, value_size	the number of entries, and the bytes of a value; keys have 16 bytes
 #	buckets, belts	buckets of each belt, and belts over which the entries are spread
 #	operation	cost: the operation
+#			client: the client and its test
 #	ratio		cost: the cost of all calls, with the work that the kernel and servers do
 #			meanwhile, as a multiple of an ioctl that returns at once
 #	unit		cost: "instructions" or "ns"; absent if no absolute cost was asked for, and so
 #			are the next two
 #	cost, floor	cost: a call of the operation, and of the ioctl that returns at once, on
 #			average over the 64 calls in a row that cost least
+#			client: cost alone, for a key, of the client and the server
 #	bytes		memory: bytes that an entry takes, with its share of all tables
 #			idle: bytes that a connection takes which waits for a request
 #	phase		latency: "before" or "during" the expiry of all entries

@@ -72,6 +72,11 @@ result "there are six percentiles of latencies before entries expire, and six fr
 		found=$(jq "select(.phase == \"$phase\").percentile" "$lines" | paste -s -d ' ')
 		[ "$found" = "50 90 99 99.9 99.99 100" ] || echo "found $phase: $found"
 	done)"
+result "memcslap measures three tests of memcached and of hbserve, above the way to a server and back" "$(
+	lacking client '.unit == "instructions" and .cost > 2000'
+	found=$(jq -r 'select(.figure == "client") | .peer + " " + .operation' "$lines" | paste -s -d ,)
+	[ "$found" = "$(printf '%s memcslap %s,' memcached get memcached mget memcached set \
+		hbserve get hbserve mget hbserve set | sed 's/,$//')" ] || echo "found $found")"
 sed 's/"trial"/"peers"/' "$lines" >"$temporary/peers"
 result "table.sh prints a row for each peer and a column for each operation" "$(
 	"$tests/bench/table.sh" "$temporary/peers" instructions >"$temporary/table"

@@ -26,7 +26,10 @@ show() {
 		;;
 	times) table times "Their time in an emulated machine, as multiples of that ioctl: the 64 calls in a row that took least" ;;
 	sizes) table sizes "The time of operations on belts in an emulated machine, as multiples of that ioctl" ;;
-	serve) table serve "Instructions of a request to a server with one thread, over a unix socket, client included" ;;
+	serve)
+		table serve "Instructions of a request to a server with one thread, over a unix socket, client included"
+		table clients "The same by memcslap, with what this client does; it chooses sizes of keys and values at random"
+		;;
 	esac
 }
 

@@ -8,6 +8,8 @@
 #				floor. Slices in which other work took the processor do not count
 #	sizes			of the scenario sizes, by operation and size
 #	serve			of the scenario serve, by operation and peer
+#	clients			of the scenario serve, by the test of a client, and peer; and the bytes of a
+#				connection
 #	memory			of the scenario memory, by peer and size of the value
 #	expiry			of the scenario expiry, by peer and percentile
 #	counted			of the file instructions, by operation
@@ -56,6 +58,11 @@ in_places() {
 		if $1 == 0 then . else .[:-$1] + \".\" + .[-$1:] end)"
 }
 
+# idle_bytes - print the bytes of an idle connection to each server.
+idle_bytes() {
+	pick "$(of serve idle) | [\"bytes of an idle connection\", .peer, (.bytes | $(in_places 0))]"
+}
+
 file=$1
 case $2 in
 instructions)
@@ -77,9 +84,15 @@ sizes)
 serve)
 	{
 		pick "$(of serve cost) | [.operation, .peer, (.cost | $(in_places 0))]"
-		pick "$(of serve idle) |
-			[\"bytes of an idle connection\", .peer, (.bytes | $(in_places 0))]"
+		idle_bytes
 	} | pivot instructions
+	;;
+clients)
+	{
+		pick "$(of serve client) |
+			[\"\(.unit) of a key, \(.operation)\", .peer, (.cost | $(in_places 0))]"
+		idle_bytes
+	} | pivot server
 	;;
 memory)
 	pick "$(of memory memory) | [.peer, .value_size, (.bytes | $(in_places 0))]" |

@@ -28,6 +28,13 @@ start() {
 	sleep 1
 }
 
+# stop - end the server of start, if there is one.
+stop() {
+	[ "$server" ] || return 0
+	kill "$server"
+	wait "$server" || true
+}
+
 # compare "PEER..." [OPTION]... - measure the peers, each with a server of its own.
 compare() {
 	peers=$1
@@ -35,10 +42,34 @@ compare() {
 	for peer in $peers; do
 		start "$peer"
 		./compare --json "$@" "$argument"
-		[ "$server" ] || continue
-		kill "$server"
-		wait "$server" || true
+		stop
 	done
+}
+
+# ask PEER KEYS - let memcslap, the benchmark of libmemcached, send requests to a new server. Prints lines
+# "PEER TEST INSTRUCTIONS" with the instructions for each key: a second is 10^9 of them.
+ask() {
+	start "$1"
+	for test in get mget set; do
+		memcslap --servers="$sockets/$1" --flush --execute-number="$2" --test=$test >"$sockets/said"
+		awk -v peer="$1" '/ keys by / { print peer, $3, $9 * 1e9 / $4; found = 1 } END { exit !found }' \
+			"$sockets/said"
+	done
+	stop
+}
+
+# slap ROUNDS KEYS - measure servers with memcslap in turn, and print the median of the rounds, an odd
+# number of them: memcslap chooses the sizes of keys and values at random.
+slap() {
+	for round in $(seq "$1"); do
+		echo "memcslap, round $round of $1"
+		ask memcached "$2" >>"$sockets/asked"
+		ask hbserve "$2" >>"$sockets/asked"
+	done
+	sort -k 1,1r -k 2,2 -k 3,3n "$sockets/asked" | awk -v rounds="$1" 'NR % rounds == int(rounds / 2 + 1) % rounds {
+		printf "{\"figure\":\"client\",\"peer\":\"%s\",\"operation\":\"memcslap %s\",", $1, $2
+		printf "\"unit\":\"instructions\",\"cost\":%.1f}\n", $3
+	}'
 }
 
 # costs NUMBERS OPTION "PEER..." [OPTION]... - measure the peers with each of the numbers.
@@ -80,6 +111,7 @@ measure() {
 	serve)
 		compare "memcached hbserve" --unit instructions
 		compare "memcached hbserve" --entries 1000 --idle 2000
+		slap 5 5000
 		;;
 	memory) costs "16 64 256 1024" --value-size "$some bpf-lru" --memory ;;
 	expiry) compare "$expiring" --entries 1000000 --expiry ;;
@@ -87,6 +119,7 @@ measure() {
 		compare "$all" --entries 1000 --rounds 2 --unit instructions
 		compare hashbelt --entries 100000 --memory
 		compare hashbelt --entries 1000 --expiry
+		slap 1 1000
 		;;
 	*)
 		echo "guest.sh: no such scenario: $1" >&2

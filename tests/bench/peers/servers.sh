@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# servers.sh DIRECTORY - copy memcached and redis-server, with their libraries, to DIRECTORY, for a
-# guest. The packages memcached and redis-server are not installed here: they would start servers.
-# The server of Redis is in redis-tools as well, under the name of another program.
+# servers.sh DIRECTORY - copy memcached, redis-server and memcslap, the benchmark of libmemcached, with
+# their libraries, to DIRECTORY, for a guest. The packages memcached and redis-server are not installed
+# here: they would start servers. The server of Redis is in redis-tools as well, under the name of another
+# program.
 set -eu
 unset CDPATH
 
@@ -17,9 +18,9 @@ fail() {
 	exit 1
 }
 
-"$tests/need.sh" redis-tools libevent-2.1-7
+"$tests/need.sh" redis-tools libevent-2.1-7 libmemcached-tools
 mkdir -p "$1"
-"$tests/vm/copy.sh" "$1" /usr/bin/redis-check-rdb
+"$tests/vm/copy.sh" "$1" /usr/bin/redis-check-rdb /usr/bin/memcslap
 mv "$1/usr/bin/redis-check-rdb" "$1/usr/bin/redis-server"
 (cd "$work" && apt-get download -q memcached && dpkg-deb -x memcached_*.deb .) >"$work/log" 2>&1 ||
 	fail "cannot download memcached: apt-get update may help"
