@@ -14,6 +14,8 @@
 #	words	all files, for words that docs and comments avoid
 #	pictures	those of docs/pictures, and the tables of docs/performance.md, are what their
 #			data give
+#	Python		bindings/python by mypy --strict, and it and its tests by flake8; what it takes
+#			from hashbelt.h, by the compiler
 #	generated	tests/generate.sh --write would change no file
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
@@ -226,6 +228,18 @@ check_words() {
 		xargs awk -f "$tests/words.awk"
 }
 
+# The package, which other checkers of types read, has no error of types. One module of it is generated.
+check_python() {
+	mkdir "$work/python"
+	cp -r bindings/python/hashbelt "$work/python"
+	bindings/python/generate.py "$work/python/hashbelt/_abi.py"
+	(cd "$work/python" && mypy --strict --cache-dir "$work/mypy" hashbelt | grep -v '^Success: ')
+	mypy --strict --cache-dir "$work/mypy" bindings/python/generate.py | grep -v '^Success: '
+	tests/python/abi.py
+	# shellcheck disable=SC2046 # names without spaces
+	flake8 --max-line-length 100 $(files 'bindings/*.py' 'tests/python/*.py')
+}
+
 # One of the processes that styles() starts: check.sh --style WORK IGNORED FILE...
 if [ "${1-}" = --style ]; then
 	work=$2
@@ -235,7 +249,7 @@ if [ "${1-}" = --style ]; then
 fi
 
 "$tests/need.sh" gcc make pkg-config git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
-	libevent-dev libssl-dev libsystemd-dev jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc ||
+	libevent-dev libssl-dev libsystemd-dev jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc mypy flake8 ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)
@@ -265,6 +279,7 @@ check_spdx >"$work/spdx.log" 2>&1 &
 check_reuse >"$work/reuse.log" 2>&1 &
 check_words >"$work/words.log" 2>&1 &
 check_versions >"$work/versions.log" 2>&1 &
+check_python >"$work/python.log" 2>&1 &
 tests/signed.sh >"$work/signed.log" 2>&1 &
 wait
 cat "$work"/*.log >"$work/complaints"

@@ -12,6 +12,7 @@
 #	hbctl	the tool, with the module
 #	serve	hbserve: each command and error as with memcached, clients of several languages, limits,
 #		signals, TLS; with sanitizers, with the module and without
+#	python	the package hashbelt for Python, with the module: processes, threads, killed owners
 #	store	the tool's locks in a PostgreSQL, which the suite starts
 #	examples	the promises of the programs of examples/, "make run EXAMPLE=...", and the
 #		commands that README.md, docs/ and the manual page show
@@ -81,7 +82,7 @@ top=$(cd "$tests/.." && pwd)
 # Two suites at a time, in this order: the quickest to fail come first, then the longest, then the
 # rest. The suite that measures latencies runs alone, at the end.
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
-	serve store cost history models examples'
+	serve python store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
 	fuzz-faults soak serve-full packages confined mutation'
@@ -221,6 +222,10 @@ suite_native() {
 	for part in options auth listen tls parser output; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
+	"$tests/need.sh" python3
+	"$top/bindings/python/generate.py"
+	LD_LIBRARY_PATH=$top/.cache/build/tools-guest one python_native "$tests/python/native_test.py"
+	one python_install "$tests/python/install.t" "$top/.cache/build/tools-guest"
 	one links "$tests/docs/links.t"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
@@ -345,6 +350,16 @@ suite_serve_full() (
 		"$tests/serve/full/memory.t" hbserve-plain 100000000
 	guest serve-full "--memory 3072" tests/serve/full/others.t \
 		"tests/serve/full/memory.t hbserve 10000000"
+)
+
+suite_python() (
+	"$tests/python/payload.sh" "$payload" "$top/.cache/build/tools-guest" "$payload-python" >"$logs/python.log" 2>&1 || {
+		bail_out python "$logs/python.log" "no payload with Python"
+		return
+	}
+	payload=$payload-python
+	# shellcheck disable=SC2046 # names without spaces
+	guest python "" $(cd "$top" && echo tests/python/*_test.py)
 )
 
 suite_store() {

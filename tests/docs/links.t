@@ -99,7 +99,7 @@ result "each link of README.md, docs/ and the other documents leads to a file" "
 result "each make command that the documents show has a target" "$(absent_targets)"
 result "each script of tests/ that the documents show can be run" "$(absent_scripts)"
 result "each suite and each name in ONLY that the documents show is there" "$(absent_names)"
-result "each block of the documents is indented and has commands, or is fenced as c or text" \
+result "each block of the documents is indented and has commands, or is fenced as c, text or python" \
 	"$(shown unknown)"
 result "the documents show commands of all kinds" "$(
 	for kind in guest manual store models tests boot confined machine; do

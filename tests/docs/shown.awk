@@ -20,7 +20,8 @@
 #			No test runs it: links.t fails.
 #
 # A block of Markdown that is indented by four spaces or a tab has commands only. A fenced block is
-# no command, and names its kind: ```c is source, ```text is output, pseudo code or a picture.
+# no command, and names its kind: ```c is source, ```text is output, pseudo code or a picture, and
+# ```python is source that tests/python/documents_test.py runs.
 #
 # The output has lines "KIND<tab>LINE<tab>COMMAND", then "+<tab>TEXT" for each further line of the
 # command, and "=<tab>TEXT" for each line of its output. The variable "kinds", if it is set, selects
@@ -83,7 +84,7 @@ FILENAME ~ /\.[1-9]$/ {
 
 /^[ \t]*(```|~~~)/ {
 	fenced = !fenced
-	if (fenced && $0 !~ /^```(c|text)$/)
+	if (fenced && $0 !~ /^```(c|text)$/ && (FILENAME !~ /python\.md$/ || $0 != "```python"))
 		show("unknown", FNR, $0)
 	inside = 0
 	next

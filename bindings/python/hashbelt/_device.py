@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Handles of libhashbelt that are bound to a belt, and the memory of calls on one key."""
+
+import ctypes
+import errno
+import fcntl
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+from . import _abi
+from ._library import library
+from .errors import Error, make_error
+
+# Room for the value of a get, bytes. A larger value costs a second call.
+ROOM: Final = 65536
+
+_devices: "Final[weakref.WeakSet[Device]]" = weakref.WeakSet()
+
+
+def new_buffer(size: int) -> Any:
+    """Memory of so many bytes. A slice of it is bytes."""
+    return ctypes.create_string_buffer(size)
+
+
+def address(data: bytes) -> int:
+    """The address of bytes, valid as long as the caller keeps them."""
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+
+
+class Handle(ctypes.c_void_p):
+    """A struct hashbelt. It is closed when no object and no call refers to it any more."""
+
+    def close(self, _close: Callable[[Any], None] = library.close) -> None:
+        """Close it at once: no other thread may be in a call with it."""
+        value, self.value = self.value, None
+        _close(value)
+
+    __del__ = close
+
+
+class Space:
+    """The memory of one call.
+
+    fields is a struct hashbelt_item for conditions and results, and item a pointer to it. value is
+    room for what a get returns, and room a pointer to it.
+    """
+
+    __slots__ = ("handle", "fields", "item", "value", "room")
+
+    def __init__(self, handle: Handle) -> None:
+        """Make memory for calls with this handle."""
+        self.handle = handle
+        self.fields = _abi.Item()
+        self.item = ctypes.c_void_p(ctypes.addressof(self.fields))
+        self.value = new_buffer(ROOM)
+        self.room = ctypes.c_void_p(ctypes.addressof(self.value))
+
+
+def encode_name(name: str, call: int) -> bytes:
+    """The bytes of a belt's name. Raises TooLarge, or Error for a name that is not valid."""
+    data = os.fsencode(name)
+    if not data or b"\0" in data:
+        raise make_error(-errno.EINVAL, call, name.replace("\0", "?"))
+    return data
+
+
+def open_handle(path: str) -> Handle:
+    """Open the device. Raises NoDevice, NotAllowed, Error."""
+    handle = Handle()
+    err = library.open(os.fsencode(path), ctypes.byref(handle))
+    if err:
+        raise make_error(err, _abi.CALL_OPEN, path)
+    return handle
+
+
+class Device:
+    """Opens a handle that is bound to a belt, and opens it again in a child of fork().
+
+    Threads may share it. A child of fork() closes its copy of the descriptor at once, so that what
+    is bound to the descriptor ends with the parent, and opens one of its own when it makes a call.
+    close() does the same at the end of the last call: each call refers to its handle.
+    """
+
+    def __init__(self, name: str, path: str = _abi.DEVICE, owner: int | None = None,
+                 flags: int = 0, watch: int = 0) -> None:
+        """Open the device, bind the handle to the belt, and set how it reads events.
+
+        owner is the user that the belt must have, flags are those of fcntl(2) for its descriptor,
+        and watch is of WATCH_*. Raises NoDevice, NoBelt, NotAllowed, Error.
+        """
+        self.name = name
+        self.path = path
+        self.owner = owner
+        # Memory that no call uses now. Another list stands for another handle.
+        self.spaces: list[Space] = []
+        self._flags = flags
+        self._watch = watch
+        self._handle: Handle | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self.handle()
+        _devices.add(self)
+
+    def _bind(self, handle: Handle) -> None:
+        name = encode_name(self.name, _abi.CALL_BIND)
+        if self.owner is None:
+            err = library.bind(handle, name)
+        else:
+            err = library.bind_owned(handle, name, self.owner)
+        if err:
+            raise make_error(err, _abi.CALL_BIND, self.name, handle)
+        if self._watch:
+            err = library.watch(handle, self._watch)
+        if err:
+            raise make_error(err, _abi.CALL_WATCH, self.name, handle)
+        if self._flags:
+            fcntl.fcntl(library.fd(handle), fcntl.F_SETFL, self._flags)
+
+    def handle(self) -> Handle:
+        """The handle. Raises ValueError after close(), and after fork() what opening raises."""
+        found = self._handle
+        if found is not None:
+            return found
+        with self._lock:
+            if self._closed:
+                raise ValueError(f"belt '{self.name}' is closed: open it again")
+            if self._handle is None:
+                handle = open_handle(self.path)
+                self._bind(handle)
+                self._handle = handle
+            return self._handle
+
+    def fd(self) -> int:
+        """The descriptor of the handle. Raises as handle() does."""
+        return int(library.fd(self.handle()))
+
+    def new_space(self) -> Space:
+        """Memory for a call: a signal's handler, and another thread, get their own."""
+        return Space(self.handle())
+
+    def close(self) -> None:
+        """Close the descriptor when each call of another thread has returned."""
+        with self._lock:
+            self._closed = True
+            self._handle = None
+            self.spaces = []
+
+    def forked(self) -> None:
+        """Called in a child: close the copy of the parent's descriptor.
+
+        The parent's other threads may have been in calls; their references stay for ever.
+        """
+        self._lock = threading.Lock()
+        handle, self._handle = self._handle, None
+        self.spaces = []
+        if handle is not None:
+            handle.close()
+
+    def error(self, err: int, call: int) -> Error:
+        """The exception of the negative error number that a call with this handle has returned."""
+        return make_error(err, call, self.name, self._handle)
+
+    def call(self, call: int, function: Callable[..., int], *arguments: Any) -> None:
+        """Call a function of the library, again after a signal. Raises its error."""
+        err = self.attempt(function, *arguments)
+        if err:
+            raise self.error(err, call)
+
+    def attempt(self, function: Callable[..., int], *arguments: Any) -> int:
+        """Call a function of the library, again after a signal. Returns 0 or a negative error."""
+        while True:
+            err = function(self.handle(), *arguments)
+            if err != -errno.EINTR:
+                return err
+
+
+def _after_fork() -> None:
+    for device in list(_devices):
+        device.forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,240 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""get_or_set and cached: one caller computes, and late results are not stored."""
+
+import asyncio
+import inspect
+import threading
+import time
+
+from tap import PATIENCE, BeltCase, Child, hashbelt, in_thread, main
+
+
+class Fills(BeltCase):
+    def test_get_or_set(self):
+        """get_or_set computes an absent value once, with its time-to-live"""
+        belt = self.make()
+        calls = []
+
+        def compute():
+            calls.append(1)
+            return b"value"
+
+        for _ in range(3):
+            self.assertEqual(belt.get_or_set("key", compute, ttl=60), b"value")
+        self.assertEqual((len(calls), belt.entry("key").ttl), (1, 60.0))
+
+    def test_one_computes(self):
+        """of 8 processes, one computes, and the others get its value"""
+        belt = self.make()
+
+        def work(say):
+            say("begun")
+            say(belt.get_or_set("key", lambda: b"%d" % belt.incr("computed")).decode())
+
+        children = [Child(work) for _ in range(8)]
+        self.assertEqual([child.hear() for child in children], ["begun"] * 8)
+        self.assertEqual([child.hear() for child in children], ["1"] * 8)
+        self.assertEqual([child.status() for child in children], [0] * 8)
+        self.assertEqual(belt["computed"], b"1")
+
+    def test_killed(self):
+        """when the process that computes is killed, the waiter computes"""
+        belt = self.make()
+
+        def compute(say):
+            say("computes")
+            time.sleep(1000)
+
+        child = Child(lambda say: belt.get_or_set("key", lambda: compute(say)))
+        self.assertEqual(child.hear(), "computes")
+        wait = in_thread(lambda: belt.get_or_set("key", lambda: b"second"))
+        child.kill()
+        self.assertEqual((wait(), belt["key"]), (b"second", b"second"))
+
+    def test_exception(self):
+        """an exception is raised, nothing is stored, and the next caller computes"""
+        belt = self.make()
+        self.assertRaises(ZeroDivisionError, belt.get_or_set, "key", lambda: 1 // 0)
+        self.assertRaises(TypeError, belt.get_or_set, "key", lambda: "text")
+        self.assertNotIn("key", belt)
+        self.assertEqual(belt.get_or_set("key", lambda: b"value", timeout=0), b"value")
+
+    def test_timeout(self):
+        """a caller that does not wait gets FillTimeout while another one computes"""
+        belt = self.make()
+
+        def compute():
+            error = self.raises(hashbelt.FillTimeout, "no value was put",
+                                belt.get_or_set, "key", lambda: b"other", timeout=0)
+            self.assertIsInstance(error, TimeoutError)
+            wait = in_thread(lambda: belt.get_or_set("key", lambda: b"other", timeout=5))
+            while wait.runs():
+                belt.advance(1)
+            self.assertRaises(hashbelt.FillTimeout, wait)
+            return b"value"
+
+        self.assertEqual(belt.get_or_set("key", compute, ttl=60, lease=10 ** 9), b"value")
+
+    def test_late(self):
+        """a result that was computed before delete, clear or set is returned and not stored"""
+        belt = self.make()
+        for end in (lambda: belt.delete("key"), belt.clear):
+            def compute():
+                end()
+                return b"late"
+            self.assertEqual(belt.get_or_set("key", compute), b"late")
+            self.assertNotIn("key", belt)
+        self.assertEqual(belt.get_or_set("key", lambda: [belt.set("key", b"new"), b"late"][1]),
+                         b"late")
+        self.assertEqual(belt["key"], b"new")
+
+    def test_large(self):
+        """a value of 1 MiB is filled and returned"""
+        belt = self.make()
+        for _ in range(2):
+            self.assertEqual(belt.get_or_set("key", lambda: bytes(1 << 20), ahead=5),
+                             bytes(1 << 20))
+
+    def test_stale(self):
+        """for stale seconds after ttl one caller computes, and the others take the old value"""
+        belt = self.make()
+        belt.get_or_set("key", lambda: b"old", ttl=60, stale=10)
+        belt.advance(59)
+        self.assertEqual(belt.get_or_set("key", lambda: b"early", ttl=60, stale=10), b"old")
+        belt.advance(2)
+
+        def compute():
+            self.assertEqual(belt.get_or_set("key", lambda: b"other", ttl=60, stale=10), b"old")
+            return b"new"
+
+        self.assertEqual(belt.get_or_set("key", compute, ttl=60, stale=10), b"new")
+        self.assertEqual(belt.entry("key").ttl, 70.0)
+        belt.advance(70)
+        self.assertNotIn("key", belt)
+        belt.get_or_set("key", lambda: b"value", stale=10)
+        self.assertEqual(belt.entry("key").ttl, 3610.0)
+
+    def test_ahead(self):
+        """from ahead seconds before the end of ttl one caller computes anew"""
+        belt = self.make()
+        belt.get_or_set("key", lambda: b"old", ttl=60, ahead=5)
+        belt.advance(54)
+        self.assertEqual(belt.get_or_set("key", lambda: b"new", ttl=60, ahead=5), b"old")
+        belt.advance(2)
+        self.assertEqual(belt.get_or_set("key", lambda: b"new", ttl=60, ahead=5), b"new")
+        self.raises(ValueError, "need a time-to-live that ends", belt.get_or_set, "key",
+                    lambda: b"", None, ahead=5)
+
+
+class Functions(BeltCase):
+    def test_cached(self):
+        """a cached function is called once for equal arguments, until invalidate"""
+        belt = self.make(hashbelt.JSON())
+        calls = []
+
+        @belt.cached(ttl=60)
+        def double(number, *, plus=0):
+            """Twice the number."""
+            calls.append(number)
+            return 2 * number + plus
+
+        self.assertEqual([double(2), double(2), double(3), double(2, plus=1)], [4, 4, 6, 5])
+        self.assertEqual(calls, [2, 3, 2])
+        double.invalidate(2)
+        self.assertEqual((double(2), double(3), calls), (4, 6, [2, 3, 2, 2]))
+        belt.advance(60)
+        self.assertEqual((double(3), calls[4:]), (6, [3]))
+        self.assertEqual((double.__name__, double.__doc__), ("double", "Twice the number."))
+
+    def test_keys(self):
+        """arguments of any length and plain type make keys; others need key="""
+        belt = self.make(hashbelt.JSON())
+
+        @belt.cached()
+        def kind(value):
+            return type(value).__name__
+
+        values = (1, "1", b"1", None, True, 1.0, (1, "1"), "x" * 5000, "ü", "\udcff")
+        self.assertEqual([kind(value) for value in values],
+                         [type(value).__name__ for value in values])
+        self.raises(TypeError, "pass key= to cached()", kind, [1])
+
+        @belt.cached(key=lambda value: f"kind:{len(value)}")
+        def length(value):
+            return len(value)
+
+        self.assertEqual((length([1, 2]), belt["kind:2"]), (2, 2))
+
+    def test_late(self):
+        """a result that was computed before invalidate is not stored"""
+        belt = self.make()
+        begun, go_on = threading.Event(), threading.Event()
+
+        @belt.cached()
+        def slow():
+            begun.set()
+            go_on.wait(PATIENCE)
+            return b"late"
+
+        wait = in_thread(slow)
+        self.assertTrue(begun.wait(PATIENCE))
+        slow.invalidate()
+        go_on.set()
+        self.assertEqual((wait(), list(belt)), (b"late", []))
+
+    def test_async(self):
+        """an async function is computed once for 40 tasks, more than a pool of threads has"""
+        belt = self.make()
+        calls = []
+
+        @belt.cached(ttl=60)
+        async def slow(name):
+            calls.append(name)
+            await asyncio.sleep(0.05)
+            return name.encode()
+
+        async def many():
+            return await asyncio.gather(*(slow("a") for _ in range(40)))
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(many(), PATIENCE)), [b"a"] * 40)
+        self.assertEqual(calls, ["a"])
+        self.assertTrue(asyncio.iscoroutinefunction(slow))
+        self.assertTrue(inspect.isawaitable(coroutine := slow("a")))
+        self.assertEqual(asyncio.run(coroutine), b"a")
+
+    def test_async_errors(self):
+        """of async callers the next one computes after an exception or a cancellation"""
+        belt = self.make()
+        calls = []
+
+        @belt.cached()
+        async def fails():
+            calls.append(1)
+            await asyncio.sleep(0)
+            if len(calls) < 3:
+                raise ZeroDivisionError
+            return b"value"
+
+        async def many():
+            return await asyncio.gather(*(fails() for _ in range(5)), return_exceptions=True)
+
+        found = asyncio.run(asyncio.wait_for(many(), PATIENCE))
+        self.assertEqual(sum(isinstance(one, ZeroDivisionError) for one in found), 2)
+        self.assertEqual([one for one in found if isinstance(one, bytes)], [b"value"] * 3)
+
+        async def cancel():
+            fails.invalidate()
+            del calls[:]
+            first = asyncio.create_task(fails())
+            await asyncio.sleep(0)
+            first.cancel()
+            await asyncio.wait([first])
+            del calls[:]
+            calls.extend([1, 1])
+            return first.cancelled(), await fails()
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(cancel(), PATIENCE)), (True, b"value"))
+
+
+main()

@@ -1,0 +1,236 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Locks of belts: owners, waiting, leases, and the end of processes."""
+
+import ctypes
+import os
+import signal
+import threading
+import time
+
+from tap import BeltCase, Child, at_last, hashbelt, in_thread, main
+
+from hashbelt._library import library
+
+
+class Locks(BeltCase):
+    def pinned(self, **settings):
+        return self.make(policy=hashbelt.abi.PINNED, **settings)
+
+    def test_with(self):
+        """with takes the lock, and the token of a later grant is larger"""
+        belt = self.pinned()
+        with belt.lock("name") as lock:
+            first = lock.token
+            self.assertEqual(belt.info().locks, 1)
+        self.assertEqual(belt.info().locks, 0)
+        self.raises(hashbelt.LockLost, "no owner has the lock", getattr, lock, "token")
+        with belt.lock("name") as lock:
+            self.assertGreater(lock.token, first)
+
+    def test_timeout(self):
+        """another owner gets LockTimeout at once, or after a time of the belt"""
+        belt = self.pinned()
+        with belt.lock("name", owner="a"):
+            error = self.raises(hashbelt.LockTimeout, "another owner has the lock",
+                                belt.lock("name", timeout=0, owner="b").acquire)
+            self.assertIsInstance(error, TimeoutError)
+            wait = in_thread(belt.lock("name", timeout=10, owner="b").acquire)
+            self.assertTrue(at_last(waits))
+            belt.advance(10)
+            self.assertRaises(hashbelt.LockTimeout, wait)
+
+    def test_reentrant(self):
+        """an owner takes the lock again, and releases it as often"""
+        belt = self.pinned()
+        with belt.lock("name") as outer:
+            with belt.lock("name", timeout=0) as inner:
+                self.assertEqual(inner.token, outer.token)
+            self.assertEqual(belt.info().locks, 1)
+            self.assertRaises(hashbelt.LockTimeout,
+                              in_thread(belt.lock("name", timeout=0).acquire))
+        self.assertEqual(belt.info().locks, 0)
+
+    def test_decorator(self):
+        """a decorated function runs under the lock"""
+        belt = self.pinned()
+
+        @belt.lock("name")
+        def locked(number):
+            return number, belt.info().locks
+
+        self.assertEqual((locked(5), belt.info().locks), ((5, 1), 0))
+
+    def test_exclusion(self):
+        """of 8 threads, one at a time is inside"""
+        belt = self.pinned()
+        inside = [0, 0]
+
+        def work():
+            for _ in range(20):
+                with belt.lock("name"):
+                    inside[0] += 1
+                    inside[1] = max(inside)
+                    time.sleep(0)
+                    inside[0] -= 1
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(inside, [0, 1])
+
+    def test_lost(self):
+        """the end of with raises LockLost if the lease has ended, unless the block has failed"""
+        belt = self.pinned()
+
+        def overstay(fail):
+            with belt.lock("name", ttl=5):
+                belt.advance(5)
+                if fail:
+                    raise ZeroDivisionError
+
+        self.raises(hashbelt.LockLost, "no owner has the lock", overstay, False)
+        self.assertRaises(ZeroDivisionError, overstay, True)
+        lock = belt.lock("name", ttl=5, owner="a")
+        lock.acquire()
+        belt.advance(5)
+        with belt.lock("name", owner="b"):
+            self.raises(hashbelt.LockLost, "another owner has the lock", lock.release)
+            self.assertEqual(belt.info().locks, 1)
+
+    def test_renew(self):
+        """renew sets the lease from now on"""
+        belt = self.pinned()
+        with belt.lock("name", ttl=5) as lock:
+            belt.advance(4)
+            lock.renew()
+            belt.advance(4)
+            lock.renew(100)
+            belt.advance(99)
+        self.assertEqual(belt.info().locks, 0)
+
+    def test_renewed(self):
+        """renew=True keeps a lock for many times its lease"""
+        belt = self.pinned()
+        with belt.lock("name", ttl=0.9, renew=True) as lock:
+            token = lock.token
+            for _ in range(3):
+                belt.advance(0.6)
+                self.assertTrue(at_last(lambda: left(belt, b"name") == 900))
+            self.assertRaises(hashbelt.LockTimeout,
+                              in_thread(belt.lock("name", timeout=0).acquire))
+            self.assertEqual(lock.token, token)
+
+    def test_killed(self):
+        """the lock of a killed process goes to the waiter"""
+        belt = self.pinned()
+
+        def hold(say):
+            belt.lock("name").acquire()
+            say("held")
+            time.sleep(1000)
+
+        child = Child(hold)
+        self.assertEqual(child.hear(), "held")
+        wait = in_thread(belt.lock("name").acquire)
+        self.assertTrue(at_last(waits))
+        child.kill()
+        self.assertGreater(wait(), 0)
+
+    def test_killed_parent(self):
+        """the lock of a killed process goes to the waiter, though a child of that process lives"""
+        belt = self.pinned()
+
+        def hold(say):
+            belt.lock("name").acquire()
+            grandchild = os.fork()
+            if grandchild:
+                say(grandchild)
+            time.sleep(1000)
+
+        child = Child(hold)
+        grandchild = int(child.hear())
+        self.addCleanup(os.kill, grandchild, signal.SIGKILL)
+        wait = in_thread(belt.lock("name").acquire)
+        self.assertTrue(at_last(waits))
+        child.kill()
+        self.assertGreater(wait(), 0)
+        os.kill(grandchild, 0)
+
+    def test_fork(self):
+        """a child of fork is another owner, and its end leaves the parent's lock"""
+        belt = self.pinned()
+
+        def take(say):
+            try:
+                belt.lock("name", timeout=0).acquire()
+            except hashbelt.LockTimeout:
+                say("refused")
+
+        with belt.lock("name"):
+            child = Child(take)
+            self.assertEqual((child.hear(), child.status()), ("refused", 0))
+            self.assertEqual(belt.info().locks, 1)
+
+    def test_close(self):
+        """close in another thread: the descriptor closes when the call has returned"""
+        belt = self.pinned()
+        other = hashbelt.open(belt.name)
+        descriptor = f"/proc/self/fd/{other.fileno()}"
+        with belt.lock("name", owner="a"):
+            wait = in_thread(other.lock("name", owner="b").acquire)
+            self.assertTrue(at_last(waits))
+            other.close()
+            self.assertRaises(ValueError, other.get, "key")
+            self.assertTrue(os.path.exists(descriptor))
+        self.assertGreater(wait(), 0)
+        self.assertTrue(at_last(lambda: not os.path.exists(descriptor)))
+        self.assertEqual(belt.info().locks, 0)
+
+    def test_gil(self):
+        """other threads run while one waits for a lock"""
+        belt = self.pinned()
+        with belt.lock("name", owner="a"):
+            wait = in_thread(belt.lock("name", owner="b").acquire)
+            self.assertTrue(at_last(waits))
+            belt["key"] = b"value"
+        self.assertGreater(wait(), 0)
+
+    def test_refused(self):
+        """a belt that may drop locks, a lease that is too long, and a long owner are refused"""
+        self.raises(hashbelt.Error, "may drop locks", self.make().lock("name").acquire)
+        belt = self.pinned()
+        self.raises(hashbelt.Error, "the lease is longer", belt.lock("name", ttl=3601).acquire)
+        self.raises(hashbelt.TooLarge, "its owner 1 to 64",
+                    belt.lock("name", owner="o" * 65).acquire)
+        self.raises(ValueError, "a time to wait", belt.lock, "name", timeout=-1)
+
+
+def left(belt, name):
+    """The lease that a lock has left, milliseconds."""
+    owner = ctypes.create_string_buffer(hashbelt.abi.OWNER_MAX)
+    size = ctypes.c_size_t(len(owner))
+    lock = hashbelt.abi.Lock()
+    belt._device.call(hashbelt.abi.CALL_HOLDER, library.holder, name, len(name), owner,
+                      ctypes.byref(size), ctypes.byref(lock))
+    return lock.ttl_ms
+
+
+def waits():
+    """Whether a thread of this process waits in the kernel for a lock."""
+    return any(waits_in_lock(task) for task in os.listdir("/proc/self/task"))
+
+
+def waits_in_lock(task):
+    """Whether a thread sleeps in ioctl(2) with the request HASHBELT_IOC_LOCK."""
+    try:
+        with open(f"/proc/self/task/{task}/syscall", encoding="ascii") as file:
+            words = file.read().split()
+    except OSError:
+        return False
+    return words[0] == "16" and int(words[2], 16) & 0xff == 0x50
+
+
+main()

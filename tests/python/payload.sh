@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# payload.sh PAYLOAD TOOLS PYTHON - make the payload PYTHON of the guest that runs the tests of this folder. It
+# has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the package, and
+# the Python of root.sh.
+set -eu
+unset CDPATH
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$tests/.." && pwd)
+payload=$1 tools=$2 python=$3
+root=$("$tests/python/root.sh")
+rm -rf "$python"
+mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/host"
+cp -a "$root"/* "$python/host"
+cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$python"
+cp -p "$tools/libhashbelt.so.0" "$python/host/usr/lib/x86_64-linux-gnu"
+cp -rp "$tests/python" "$python/tests"
+cp -p "$top/docs/python.md" "$python/docs"
+cp -rp "$top/bindings/python/hashbelt" "$python/bindings/python"
+"$top/bindings/python/generate.py" "$python/bindings/python/hashbelt/_abi.py"
+"$tests/vm/copy.sh" --libraries "$python/host" "$python/hbctl"
