@@ -11,9 +11,9 @@ import errno
 import functools
 import struct
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from . import _abi
 from ._device import Device, address, new_buffer
@@ -42,10 +42,24 @@ def encode_key(key: Key) -> bytes:
     raise TypeError(f"a key is str or bytes, not {type(key).__name__}")
 
 
+def encode_keys(keys: list[Any]) -> list[bytes]:
+    """The bytes of keys. Raises TypeError."""
+    try:
+        return list(map(str.encode, keys))
+    except TypeError:
+        return [encode_key(key) for key in keys]
+
+
 @functools.cache
 def _packer(stride: int, count: int) -> Callable[..., None]:
-    """Packs so many keys."""
+    """A function that packs so many keys."""
     return struct.Struct(f"{stride}s" * count).pack_into
+
+
+@functools.lru_cache(SIZE)
+def _unpacker(size: int, count: int) -> Callable[..., tuple[bytes, ...]]:
+    """A function that takes so many values of one size in bytes."""
+    return struct.Struct(f"{size}s{ROOM - size}x" * count).unpack_from
 
 
 def pieces(keys: list[T]) -> Iterator[list[T]]:
@@ -54,65 +68,58 @@ def pieces(keys: list[T]) -> Iterator[list[T]]:
         yield keys[first:first + SIZE]
 
 
-def _place(member: str, size: int) -> slice:
+def _places(member: str, size: int) -> slice:
     """The places of a member of each item, in an array of integers of that size in bytes."""
     return slice(getattr(_abi.Item, member).offset // size, None,
                  ctypes.sizeof(_abi.Item) // size)
 
 
 class Batch:
-    """The memory of batches of one operation, OP_GET for example.
-
-    value is room for the values of gets, and starts has the place of each.
-    """
+    """The memory of batches of one operation, OP_GET for example."""
 
     def __init__(self, operation: int) -> None:
         """Make memory for SIZE items."""
         self._items = (_abi.Item * SIZE)()
+        self._pointer = ctypes.byref(self._items)
+        self._done = ctypes.c_uint()
+        self._done_pointer = ctypes.byref(self._done)
         raw = memoryview(self._items).cast("B")
         words, halves = raw.cast("Q"), raw.cast("I")
         # The members of all items.
-        self._key = words[_place("key", 8)]
-        self._place = words[_place("value", 8)]
-        self._ttl = words[_place("ttl_ms", 8)]
-        self._key_len = halves[_place("key_len", 4)]
-        self._value_len = halves[_place("value_len", 4)]
-        self._result = halves[_place("result", 4)]
-        halves[_place("op", 4)] = array("I", [operation]) * SIZE
-        self._address = ctypes.addressof(self._items)
-        self._pointer = ctypes.c_void_p(self._address)
-        self._done = ctypes.c_uint()
-        self._done_pointer = ctypes.c_void_p(ctypes.addressof(self._done))
-        self._keys = new_buffer(SIZE * _SHORT)
-        self._set_stride(_SHORT)
-        self.value = new_buffer(SIZE * ROOM if operation == _abi.OP_GET else 0)
-        self.starts = range(0, SIZE * ROOM, ROOM)
-        self._rooms = array("I", [ROOM]) * SIZE
+        self._key = words[_places("key", 8)]
+        self._place = words[_places("value", 8)]
+        self._ttl = words[_places("ttl_ms", 8)]
+        self._key_len = halves[_places("key_len", 4)]
+        self._value_len = halves[_places("value_len", 4)]
+        self._result = halves[_places("result", 4)]
+        halves[_places("op", 4)] = array("I", [operation]) * SIZE
         self._zeros = memoryview(array("I", [0]) * SIZE)
+        self._set_stride(_SHORT)
         if operation == _abi.OP_GET:
+            self.value = new_buffer(SIZE * ROOM)
+            self._starts = range(0, SIZE * ROOM, ROOM)
+            self._rooms = array("I", [ROOM]) * SIZE
             first = ctypes.addressof(self.value)
             self._place[:] = array("Q", range(first, first + SIZE * ROOM, ROOM))
 
     def _set_stride(self, stride: int) -> None:
-        """Place keys at so many bytes from each other."""
-        if len(self._keys) < SIZE * stride:
-            self._keys = new_buffer(SIZE * stride)
+        """Make room for keys, at so many bytes from each other."""
         self._stride = stride
+        self._keys = new_buffer(SIZE * stride)
         first = ctypes.addressof(self._keys)
         self._key[:] = array("Q", range(first, first + SIZE * stride, stride))
 
     def set_keys(self, keys: list[bytes]) -> None:
         """Say which keys the batch is about, 1 to SIZE. Raises TooLarge."""
-        sizes = array("I", map(len, keys))
-        longest = max(sizes)
-        if longest > _abi.KEY_MAX or not min(sizes):
+        lengths = list(map(len, keys))
+        count = len(lengths)
+        longest = max(lengths)
+        if longest > _abi.KEY_MAX or 0 in lengths:
             raise make_error(-errno.E2BIG, _abi.CALL_GET)
-        stride = _SHORT if longest <= _SHORT else _abi.KEY_MAX
-        if stride != self._stride:
-            self._set_stride(stride)
-        count = len(keys)
-        _packer(stride, count)(self._keys, 0, *keys)
-        self._key_len[:count] = sizes
+        if longest > self._stride:
+            self._set_stride(_abi.KEY_MAX)
+        _packer(self._stride, count)(self._keys, 0, *keys)
+        self._key_len[:count] = array("I", lengths)
 
     def set_room(self) -> None:
         """Give each get its room again: a call replaces that by the size of the value."""
@@ -120,11 +127,11 @@ class Batch:
 
     def set_values(self, values: list[bytes], joined: bytes, ttl: int) -> None:
         """Say which values are put. joined are all of them; it has to stay until run()."""
-        count = len(values)
-        sizes = array("I", map(len, values))
+        sizes = list(map(len, values))
+        count = len(sizes)
         first = address(joined)
-        self._place[:count] = array("Q", accumulate(sizes[:-1], initial=first))
-        self._value_len[:count] = sizes
+        self._place[:count] = array("Q", list(accumulate(sizes[:-1], initial=first)))
+        self._value_len[:count] = array("I", sizes)
         self._ttl[:count] = array("Q", [ttl]) * count
 
     def run(self, device: Device, count: int) -> bool:
@@ -133,7 +140,7 @@ class Batch:
         done = self._done.value
         while err == -errno.EINTR:
             # The handler of the signal has returned.
-            rest = ctypes.c_void_p(self._address + done * ctypes.sizeof(_abi.Item))
+            rest = ctypes.byref(self._items, done * ctypes.sizeof(_abi.Item))
             err = _batch(device.handle(), rest, count - done, self._done_pointer)
             done += self._done.value
         if err:
@@ -144,6 +151,16 @@ class Batch:
         """The result of each item: 0 or a negative error number."""
         return array("i", self._result[:count].tobytes()).tolist()
 
-    def sizes(self, count: int) -> list[int]:
-        """The size of each value, bytes."""
-        return self._value_len[:count].tolist()
+    def values(self, count: int) -> Iterable[bytes]:
+        """The values of gets of which none has failed."""
+        sizes = self._value_len[:count].tolist()
+        size = sizes[0]
+        if sizes.count(size) == count:
+            return _unpacker(size, count)(self.value)
+        value = self.value
+        return [value[start:start + size] for start, size in zip(self._starts, sizes)]
+
+    def value_of(self, index: int) -> bytes:
+        """The value of a get that has not failed."""
+        start = self._starts[index]
+        return bytes(self.value[start:start + self._value_len[index]])

@@ -42,21 +42,25 @@ class Handle(ctypes.c_void_p):
 
 
 class Space:
-    """The memory of one call.
+    """The memory of one call of get() or put(), and pointers to it.
 
-    fields is a struct hashbelt_item for conditions and results, and item a pointer to it. value is
-    room for what a get returns, and room a pointer to it.
+    ctypes takes what byref() returns in less time than a c_void_p. got and sent are each a struct
+    hashbelt_item for the results of a get, and for what a put takes and returns. value is room for
+    the value of a get.
     """
 
-    __slots__ = ("handle", "fields", "item", "value", "room")
+    __slots__ = ("_owner", "handle", "got", "got_pointer", "sent", "sent_pointer", "value", "room")
 
     def __init__(self, handle: Handle) -> None:
-        """Make memory for calls with this handle."""
-        self.handle = handle
-        self.fields = _abi.Item()
-        self.item = ctypes.c_void_p(ctypes.addressof(self.fields))
+        """Make memory for calls with this handle, which stays open as long as this object."""
+        self._owner = handle
+        self.handle = ctypes.byref(ctypes.c_char.from_address(handle.value or 0))
+        self.got = _abi.Item()
+        self.got_pointer = ctypes.byref(self.got)
+        self.sent = _abi.Item()
+        self.sent_pointer = ctypes.byref(self.sent)
         self.value = new_buffer(ROOM)
-        self.room = ctypes.c_void_p(ctypes.addressof(self.value))
+        self.room = ctypes.byref(self.value)
 
 
 def encode_name(name: str, call: int) -> bytes:

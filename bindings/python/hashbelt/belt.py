@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from . import _abi
-from ._batch import Batch, Key, encode_key, pieces
+from ._batch import Batch, Key, encode_key, encode_keys, pieces
 from ._device import ROOM, Device, Handle, Space, encode_name, new_buffer, open_handle
 from ._library import library, untyped
 from ._time import BELT, Seconds, Ttl, milliseconds, ttl_ms
@@ -130,32 +130,33 @@ class Belt(MutableMapping[Key, V]):
             space = spaces.pop()
         except IndexError:
             space = self._device.new_space()
-        err = _get(space.handle, data, len(data), space.room, ROOM, space.item)
+        err = _get(space.handle, data, len(data), space.room, ROOM, space.got_pointer)
         if err:
-            again = self._get_again(err, data, space)
+            again = None if err == -errno.ENOENT else self._get_again(err, data, space)
             if again is None:
+                spaces.append(space)
                 return default
             value = again
         else:
-            value = space.value[:space.fields.value_len]
-            spaces.append(space)
+            value = space.value[:space.got.value_len]
+        spaces.append(space)
         return value if self._loads is None else self._loads(value)
 
     def _get_again(self, err: int, key: bytes, space: Space) -> bytes | None:
         """The bytes of a value after a get that has failed, or None if there is none."""
-        while err == -errno.EINTR:
-            err = _get(space.handle, key, len(key), space.room, ROOM, space.item)
+        room, size = space.room, ROOM
+        value = space.value
+        while err in (-errno.EINTR, -errno.ERANGE):
+            if err == -errno.ERANGE:
+                size = space.got.value_len
+                value = new_buffer(size)
+                room = ctypes.byref(value)
+            err = _get(space.handle, key, len(key), room, size, space.got_pointer)
         if err == -errno.ENOENT:
             return None
-        while err == -errno.ERANGE:
-            size = space.fields.value_len
-            buffer = new_buffer(size)
-            err = _get(space.handle, key, len(key), buffer, size, space.item)
-            if not err:
-                return bytes(buffer[:space.fields.value_len])
         if err:
             raise self._error(err, _abi.CALL_GET, key)
-        return bytes(space.value[:space.fields.value_len])
+        return bytes(value[:space.got.value_len])
 
     def _error(self, err: int, call: int, key: bytes) -> Error:
         """The exception of a call with a key. An empty one gets the sentence of a long one."""
@@ -209,56 +210,56 @@ class Belt(MutableMapping[Key, V]):
         With version, only if the entry has that version, which entry() returns: else Changed is
         raised. Raises Full, Exists in a belt that keeps values, and what the serializer raises.
         """
-        if version is None:
-            err, found = self._store(key, value, ttl, 0, 0)
-        else:
+        if version is not None:
             err, found = self._store(key, value, ttl, _abi.IF_VERSION, version)
-        if err:
-            raise self._device.error(err, _abi.CALL_PUT)
-        return found
-
-    def _store(self, key: Key, value: V, ttl: Seconds | Ttl, how: int, version: int,
-               ) -> tuple[int, int]:
-        """Put a value. Returns 0 or the error of a key, and the version that the entry has then."""
+            if err:
+                raise self._device.error(err, _abi.CALL_PUT)
+            return found
         if type(key) is str:
             name = key.encode()
         elif type(key) is bytes:
             name = key
         else:
             name = encode_key(key)
-        data = self.serializer.dumps(value)
-        if len(data) > _abi.VALUE_MAX:
+        data = self.serializer.dumps(value) if self._loads or type(value) is not bytes else value
+        size = len(data)
+        if size > _abi.VALUE_MAX:
             raise self._device.error(-errno.EMSGSIZE, _abi.CALL_PUT)
+        time = 0 if ttl is BELT else ttl_ms(ttl)
         spaces = self._device.spaces
         try:
             space = spaces.pop()
         except IndexError:
             space = self._device.new_space()
-        fields = space.fields
-        fields.how = how
-        fields.flags = 0
-        fields.ttl_ms = 0 if ttl is BELT else ttl_ms(ttl)
-        fields.version = version
-        err = -errno.EINTR
+        sent = space.sent
+        sent.ttl_ms = time
+        err = _put(space.handle, name, len(name), data, size, space.sent_pointer)
         while err == -errno.EINTR:
-            err = _put(space.handle, name, len(name), data, len(data), space.item)
-        fields.how = 0
-        found = err, fields.version
+            err = _put(space.handle, name, len(name), data, size, space.sent_pointer)
+        found = sent.version
         spaces.append(space)
-        if err and err not in (-errno.ENOENT, -errno.EEXIST, -errno.ESTALE):
+        if err:
             raise self._error(err, _abi.CALL_PUT, name)
         return found
+
+    def _store(self, key: Key, value: V, ttl: Seconds | Ttl, how: int, version: int = 0,
+               ) -> tuple[int, int]:
+        """Put a value on a condition. Returns 0 or the error of a key, and the version then."""
+        data = self.serializer.dumps(value)
+        item = _abi.Item(how=how, ttl_ms=ttl_ms(ttl), version=version)
+        err = self._call(library.put, _abi.CALL_PUT, key, data, len(data), ctypes.byref(item))
+        return err, item.version
 
     def __setitem__(self, key: Key, value: V) -> None:
         self.set(key, value)
 
     def add(self, key: Key, value: V, ttl: Seconds | Ttl = BELT) -> bool:
         """Store a value if there is no entry. Returns whether it was stored. Raises Full."""
-        return not self._store(key, value, ttl, _abi.IF_ABSENT, 0)[0]
+        return not self._store(key, value, ttl, _abi.IF_ABSENT)[0]
 
     def replace(self, key: Key, value: V, ttl: Seconds | Ttl = BELT) -> bool:
         """Store a value if there is an entry. Returns whether it was stored. Raises Full."""
-        err, _ = self._store(key, value, ttl, _abi.IF_PRESENT, 0)
+        err, _ = self._store(key, value, ttl, _abi.IF_PRESENT)
         if err not in (0, -errno.ENOENT):
             raise self._device.error(err, _abi.CALL_PUT)
         return not err
@@ -361,14 +362,11 @@ class Belt(MutableMapping[Key, V]):
         """The values of those keys that have entries, by the keys as they were passed."""
         found: dict[Key, Any] = {}
         batch = self._batch(_abi.OP_GET)
-        value, starts = batch.value, batch.starts
         for part in pieces(list(keys)):
-            count = len(part)
-            batch.set_keys([key.encode() if type(key) is str else encode_key(key) for key in part])
+            batch.set_keys(encode_keys(part))
             batch.set_room()
-            if batch.run(self._device, count):
-                found |= {key: value[start:start + size]
-                          for key, start, size in zip(part, starts, batch.sizes(count))}
+            if batch.run(self._device, len(part)):
+                found.update(zip(part, batch.values(len(part))))
             else:
                 self._take(batch, part, found)
         self._finished(_abi.OP_GET, batch)
@@ -379,11 +377,9 @@ class Belt(MutableMapping[Key, V]):
 
     def _take(self, batch: Batch, keys: list[Key], found: dict[Key, bytes]) -> None:
         """Take the values of gets of which some have failed."""
-        count = len(keys)
-        for key, start, size, err in zip(keys, batch.starts, batch.sizes(count),
-                                         batch.results(count)):
+        for index, (key, err) in enumerate(zip(keys, batch.results(len(keys)))):
             if not err:
-                found[key] = batch.value[start:start + size]
+                found[key] = batch.value_of(index)
             elif err == -errno.ERANGE:
                 large = self._read(key)
                 if large is not None:
@@ -398,7 +394,7 @@ class Belt(MutableMapping[Key, V]):
         failed: Error | None = None
         batch = self._batch(_abi.OP_PUT)
         for part, written in zip(pieces(keys), pieces(data)):
-            batch.set_keys([encode_key(key) for key in part])
+            batch.set_keys(encode_keys(part))
             joined = b"".join(written)
             batch.set_values(written, joined, time)
             if batch.run(self._device, len(part)) or failed is not None:
@@ -415,7 +411,7 @@ class Belt(MutableMapping[Key, V]):
         removed = 0
         batch = self._batch(_abi.OP_REMOVE)
         for part in pieces(list(keys)):
-            batch.set_keys([encode_key(key) for key in part])
+            batch.set_keys(encode_keys(part))
             batch.run(self._device, len(part))
             for err in batch.results(len(part)):
                 if err not in (0, -errno.ENOENT):
