@@ -203,6 +203,32 @@ class Functions(BeltCase):
         self.assertTrue(inspect.isawaitable(coroutine := slow("a")))
         self.assertEqual(asyncio.run(coroutine), b"a")
 
+    def test_aget_or_set(self):
+        """aget_or_set computes an absent value once, and waits while another thread computes"""
+        belt = self.make()
+        begun, go_on = threading.Event(), threading.Event()
+
+        def slow():
+            begun.set()
+            go_on.wait(PATIENCE)
+            return b"thread"
+
+        async def compute():
+            return b"task"
+
+        async def many():
+            wait = asyncio.create_task(belt.aget_or_set("a", compute))
+            found = [await belt.aget_or_set("b", compute, ttl=60)]
+            self.assertFalse(wait.done())
+            go_on.set()
+            return found + [await wait, await belt.aget_or_set("a", compute, timeout=0)]
+
+        wait = in_thread(lambda: belt.get_or_set("a", slow))
+        self.assertTrue(begun.wait(PATIENCE))
+        self.assertEqual(asyncio.run(asyncio.wait_for(many(), PATIENCE)),
+                         [b"task", b"thread", b"thread"])
+        self.assertEqual((wait(), belt.entry("b").ttl), (b"thread", 60.0))
+
     def test_async_errors(self):
         """of async callers the next one computes after an exception or a cancellation"""
         belt = self.make()

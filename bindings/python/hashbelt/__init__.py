@@ -21,12 +21,13 @@ from .errors import (Changed, Error, Exists, FillFailed, FillTimeout, Full, Lock
 from .events import Event, Events, Reason
 from .fill import Cached
 from .lock import Lock
+from .request import Cause, Completion
 from .serializer import JSON, Bytes, Pickle, Serializer
 
 __version__ = abi.VERSION
 
 __all__ = [
-    "BELT", "Belt", "Bytes", "Cached", "Changed", "Entry", "Error", "Event",
+    "BELT", "Belt", "Bytes", "Cached", "Cause", "Changed", "Completion", "Entry", "Error", "Event",
     "Events", "Exists", "FillFailed", "FillTimeout", "Full", "JSON", "KEEP", "Lock", "LockLost",
     "LockTimeout", "Missing", "NoBelt", "NoDevice", "NoEvents", "NotAllowed", "NotNumber", "Pickle",
     "Reason", "Serializer", "SumTooLarge", "TooLarge", "abi", "create", "destroy", "open",

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Belts as mappings."""
 
+import asyncio
 import ctypes
 import errno
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, overload
@@ -17,6 +19,7 @@ from .errors import Changed, Error, Exists, Missing, TooLarge, make_error
 from .events import Events
 from .fill import Cached, Filler
 from .lock import Lock, LockTable
+from .request import Completion, Requests
 from .serializer import Bytes, Serializer
 
 V = TypeVar("V")
@@ -77,6 +80,7 @@ class Belt(MutableMapping[Key, V]):
         self._batches: dict[int, list[Batch]] = {}
         self._locks = LockTable(self._device)
         self._filler: Filler[V] = Filler(self._device, serializer)
+        self._requests: dict[asyncio.AbstractEventLoop, Requests] = {}
 
     # The descriptor
 
@@ -107,6 +111,10 @@ class Belt(MutableMapping[Key, V]):
         What is bound to it ends then.
         """
         self._device.close()
+        for loop, requests in self._requests.items():
+            if requests.pid == os.getpid() and not loop.is_closed():
+                loop.call_soon_threadsafe(requests.close)
+        self._requests = {}
 
     # One key. get() and set() are the most frequent calls: they have no other functions between
     # them and the library, and use memory that is made once.
@@ -515,7 +523,7 @@ class Belt(MutableMapping[Key, V]):
         self._device.call(_abi.CALL_ADVANCE, library.advance,
                           milliseconds(time, "the time to advance"))
 
-    # Locks, events, filling
+    # Locks, events, requests, filling
 
     def lock(self, name: Key, ttl: Seconds | Ttl = BELT, timeout: Seconds = None, *,
              renew: bool = False, owner: Key | None = None) -> Lock:
@@ -525,6 +533,26 @@ class Belt(MutableMapping[Key, V]):
     def events(self, *, ack: bool = False) -> Events[V]:
         """The events of the belt, for "for" and "async for": see hashbelt.Events."""
         return Events(self._device, self.serializer, ack)
+
+    def wait_for(self, *keys: Key, ttl: Seconds | Ttl = None) -> "asyncio.Future[Completion]":
+        """A future that is done when one of 1 to 16 keys is put, or completed by complete().
+
+        After ttl seconds it is done as well: see hashbelt.Completion. To cancel the future cancels
+        the request. Call it while an event loop runs; no thread waits. Raises Full, NotAllowed.
+        """
+        loop = asyncio.get_running_loop()
+        requests = self._requests.get(loop)
+        if requests is None or requests.pid != os.getpid():
+            requests = Requests(self._device, loop)
+            self._requests = {other: found for other, found in self._requests.items()
+                              if not other.is_closed()} | {loop: requests}
+        return requests.wait_for([encode_key(key) for key in keys], ttl_ms(ttl))
+
+    def complete(self, key: Key) -> int:
+        """Complete the requests that wait for a key, as a put does. Returns their number."""
+        count = ctypes.c_uint()
+        self._call(library.complete, _abi.CALL_COMPLETE, key, ctypes.byref(count))
+        return count.value
 
     def get_or_set(self, key: Key, compute: Callable[[], V], ttl: Seconds | Ttl = BELT, *,
                    stale: float = 0, ahead: float = 0, lease: float = 30,
@@ -540,6 +568,13 @@ class Belt(MutableMapping[Key, V]):
         FillTimeout, FillFailed, Full.
         """
         return self._filler.get(_checked(key), compute, ttl, stale, ahead, lease, timeout)
+
+    async def aget_or_set(self, key: Key, compute: Callable[[], Awaitable[V]],
+                          ttl: Seconds | Ttl = BELT, *, stale: float = 0, ahead: float = 0,
+                          lease: float = 30, timeout: Seconds = None) -> V:
+        """As get_or_set(), where compute returns an awaitable. The event loop runs meanwhile."""
+        return await self._filler.get_async(_checked(key), compute, ttl, stale, ahead, lease,
+                                            timeout)
 
     def cached(self, ttl: Seconds | Ttl = BELT, *, key: Callable[..., Key] | None = None,
                stale: float = 0, ahead: float = 0, lease: float = 30,
