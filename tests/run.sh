@@ -222,7 +222,7 @@ suite_native() {
 	for part in options auth listen tls parser output; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
-	"$tests/need.sh" python3
+	"$tests/need.sh" python3 python3-pytest
 	"$top/bindings/python/generate.py"
 	LD_LIBRARY_PATH=$top/.cache/build/tools-guest one python_native "$tests/python/native_test.py"
 	one python_install "$tests/python/install.t" "$top/.cache/build/tools-guest"

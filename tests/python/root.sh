@@ -11,7 +11,7 @@
 
 unpack() {
 	"$tests/need.sh" mmdebstrap
-	mmdebstrap --variant=extract --components=main --include=python3 \
+	mmdebstrap --variant=extract --components=main --include=python3,python3-pytest \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		bookworm "$work/root" "$(mirror)"
@@ -32,7 +32,7 @@ trim() {
 # file's name does not matter then.
 compile() {
 	chroot "$work/root" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash \
-		/usr/lib/python3.11 >/dev/null
+		/usr/lib/python3 /usr/lib/python3.11 >/dev/null
 }
 
 bootstrap() {

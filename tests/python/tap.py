@@ -4,7 +4,6 @@
 The time of each belt is halted and moved by hand, so what is left of a time-to-live is exact.
 """
 
-import faulthandler
 import itertools
 import os
 import sys
@@ -12,6 +11,8 @@ import threading
 import time
 import traceback
 import unittest
+
+import pytest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "bindings", "python"))
@@ -21,55 +22,46 @@ import hashbelt  # noqa: E402
 PATIENCE = 240  # what has not come after so many seconds does not come
 
 _numbers = itertools.count()
+_begun = []
 
 
-class Result(unittest.TestResult):
-    """Prints a line of TAP for each test, with its docstring, and the place of a failure."""
+class Tap:
+    """A plugin of pytest that prints TAP: the docstring of each test, and why it has failed."""
 
     def __init__(self):
-        super().__init__()
-        self.failed = 0
+        self._names = {}
+        self._number = 0
+        self._why = ""
 
-    def startTest(self, test):
-        super().startTest(test)
-        self._why = None
-        faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.stdout)
+    def pytest_collectreport(self, report):
+        if report.failed:
+            print(f"Bail out! {report.longreprtext}")
 
-    def _note(self, error):
-        self._why = self._why or "".join(traceback.format_exception(*error))
+    def pytest_collection_finish(self, session):
+        self._names = {item.nodeid: item.obj.__doc__ or item.name for item in session.items}
+        print(f"1..{len(self._names)}", flush=True)
 
-    def addError(self, test, err):
-        self._note(err)
-
-    def addFailure(self, test, err):
-        self._note(err)
-
-    def addSubTest(self, test, subtest, err):
-        if err is not None:
-            self._note(err)
-
-    def stopTest(self, test):
-        faulthandler.cancel_dump_traceback_later()
-        name = test.shortDescription() or str(test)
-        if self._why is None:
-            print(f"ok {self.testsRun} - {name}", flush=True)
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self._why += report.longreprtext
+        if report.when != "teardown":
             return
-        self.failed += 1
-        print(f"not ok {self.testsRun} - {name}")
+        self._number += 1
+        print(f"{'not ' * bool(self._why)}ok {self._number} - {self._names[report.nodeid]}")
         for line in self._why.splitlines():
             print(f"# {line}")
         sys.stdout.flush()
+        self._why = ""
 
 
 def main():
-    """Run the tests of the program."""
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    print(f"1..{suite.countTestCases()}", flush=True)
-    result = Result()
-    suite.run(result)
-    if suite.countTestCases() != result.testsRun:
-        print("Bail out! a class of tests could not begin")
-    sys.exit(result.failed > 0 or suite.countTestCases() != result.testsRun)
+    """Run the tests of the program. pytest imports it once more: then this does nothing."""
+    if not _begun:
+        _begun.append(True)
+        sys.exit(pytest.main([
+            "-p", "no:terminal", "-p", "no:cacheprovider", "--assert=plain", "--capture=no",
+            "-o", f"faulthandler_timeout={PATIENCE}", sys.modules["__main__"].__file__,
+        ], plugins=[Tap()]))
 
 
 class BeltCase(unittest.TestCase):
