@@ -171,6 +171,21 @@ class ManyKeys(BeltCase):
         self.assertEqual(belt.delete_many([*values, "absent"]), 2500)
         self.assertEqual((belt.get_many([]), belt.delete_many([])), ({}, 0))
 
+    def test_lengths(self):
+        """batches of keys of many lengths, one after the other, work as single calls"""
+        belt = self.make()
+        lengths = (1, 31, 32, 33, 255, 256, 300, 1024)
+        for length in (*lengths, *reversed(lengths)):
+            keys = [b"%d" % last * length for last in range(3)] + [b"a"]
+            belt.set_many({key: b"%d" % length for key in keys})
+            self.assertEqual([belt[key] for key in keys], [b"%d" % length] * 4)
+            self.assertEqual(list(belt.get_many(keys)), keys)
+            self.assertEqual((belt.delete_many(keys), len(list(belt))), (4, 0))
+        for many in (belt.get_many, belt.delete_many):
+            for key in ("", "k" * 1025):
+                self.raises(hashbelt.TooLarge, "a key has 1 to 1024 bytes", many, ["a", key])
+        self.raises(TypeError, "a key is str or bytes", belt.get_many, ["a", 5])
+
     def test_large(self):
         """get_many returns small values and one of 1 MiB"""
         belt = self.make()
@@ -254,6 +269,14 @@ class Whole(BeltCase):
         self.assertEqual(belt.get_many(["key"]), {"key": value})
         belt["n"] = 41
         self.assertEqual((belt.incr("n"), belt["n"]), (42, 42))
+
+        class Doubled(hashbelt.Bytes):
+            def loads(self, data):
+                return 2 * data
+
+        belt = self.make(Doubled())
+        belt["key"] = b"ab"
+        self.assertEqual((belt["key"], belt.get_many(["key"])), (b"abab", {"key": b"abab"}))
         belt = self.make(hashbelt.Pickle())
         belt["key"] = {1, (2, 3)}
         self.assertEqual(belt["key"], {1, (2, 3)})

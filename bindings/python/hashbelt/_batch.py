@@ -10,6 +10,7 @@ import ctypes
 import errno
 import functools
 import struct
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
@@ -27,8 +28,8 @@ Key = str | bytes
 SIZE: Final = 64
 # Room for each value of a get, bytes. A larger value costs a call of its own.
 ROOM: Final = 1024
-# Bytes from one key to the next, if none is longer.
-_SHORT: Final = 128
+# Bytes from one key to the next, as long as none was longer.
+_SHORT: Final = 32
 
 _batch: Final = untyped("batch")
 
@@ -68,9 +69,12 @@ def pieces(keys: list[T]) -> Iterator[list[T]]:
         yield keys[first:first + SIZE]
 
 
-def _places(member: str, size: int) -> slice:
-    """The places of a member of each item, in an array of integers of that size in bytes."""
-    return slice(getattr(_abi.Item, member).offset // size, None,
+def _places(member: str, size: int, more: int = 0) -> slice:
+    """The places of a member of each item, in an array of integers of that size in bytes.
+
+    more is added to its offset, bytes.
+    """
+    return slice((getattr(_abi.Item, member).offset + more) // size, None,
                  ctypes.sizeof(_abi.Item) // size)
 
 
@@ -94,6 +98,9 @@ class Batch:
         self._result = halves[_places("result", 4)]
         halves[_places("op", 4)] = array("I", [operation]) * SIZE
         self._zeros = memoryview(array("I", [0]) * SIZE)
+        # The lowest byte of each length, for keys of which none has more than 255 bytes.
+        self._short_len = raw[_places("key_len", 1, 0 if sys.byteorder == "little" else 3)]
+        self._has_long = False
         self._set_stride(_SHORT)
         if operation == _abi.OP_GET:
             self.value = new_buffer(SIZE * ROOM)
@@ -105,6 +112,7 @@ class Batch:
     def _set_stride(self, stride: int) -> None:
         """Make room for keys, at so many bytes from each other."""
         self._stride = stride
+        self._fitting = bytes(range(1, min(stride, 255) + 1))
         self._keys = new_buffer(SIZE * stride)
         first = ctypes.addressof(self._keys)
         self._key[:] = array("Q", range(first, first + SIZE * stride, stride))
@@ -113,13 +121,29 @@ class Batch:
         """Say which keys the batch is about, 1 to SIZE. Raises TooLarge."""
         lengths = list(map(len, keys))
         count = len(lengths)
+        try:
+            short = bytes(lengths)
+        except ValueError:
+            self._fit(lengths)
+            self._key_len[:count] = array("I", lengths)
+            self._has_long = True
+        else:
+            # Without those that fit, none is left.
+            if short.translate(None, self._fitting):
+                self._fit(lengths)
+            if self._has_long:
+                self._key_len[:] = self._zeros
+                self._has_long = False
+            self._short_len[:count] = short
+        _packer(self._stride, count)(self._keys, 0, *keys)
+
+    def _fit(self, lengths: list[int]) -> None:
+        """Make room for longer keys. Raises TooLarge."""
         longest = max(lengths)
         if longest > _abi.KEY_MAX or 0 in lengths:
             raise make_error(-errno.E2BIG, _abi.CALL_GET)
         if longest > self._stride:
-            self._set_stride(_abi.KEY_MAX)
-        _packer(self._stride, count)(self._keys, 0, *keys)
-        self._key_len[:count] = array("I", lengths)
+            self._set_stride(1 << (longest - 1).bit_length())
 
     def set_room(self) -> None:
         """Give each get its room again: a call replaces that by the size of the value."""

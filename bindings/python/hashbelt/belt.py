@@ -72,10 +72,9 @@ class Belt(MutableMapping[Key, V]):
         self.name = name
         self.serializer = serializer
         self._device = Device(name, path, owner)
-        # None for bytes, which are returned as they are.
-        self._loads: Callable[[bytes], Any] | None = serializer.loads
-        if isinstance(serializer, Bytes):
-            self._loads = None
+        # None where values are bytes, which need no call.
+        kind: Any = type(serializer)
+        self._loads = None if kind is Bytes else serializer.loads
         # Memory that no batch uses now, by its operation.
         self._batches: dict[int, list[Batch]] = {}
         self._locks = LockTable(self._device)
