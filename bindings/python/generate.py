@@ -58,7 +58,10 @@ def translate(text: str) -> str:
 
 def evaluate(text: str, names: Names) -> Any:
     """The value of an expression of C. A negative one stands for one of 64 bits, as ~0ULL does."""
-    value = eval(translate(text), {"__builtins__": {}}, names)  # pylint: disable=eval-used
+    try:
+        value = eval(translate(text), {"__builtins__": {}}, names)  # pylint: disable=eval-used
+    except (SyntaxError, NameError, TypeError) as error:
+        raise ValueError(f"this expression of a header is not simple enough: {text}") from error
     return value % 2 ** 64 if isinstance(value, int) else value
 
 
