@@ -2,15 +2,13 @@
 """Many keys in one call.
 
 The items of a batch lie in memory that is made once. A batch writes and reads one member of all
-items at a time, by a slice of a memoryview, and packs all keys by one call: what is done for each
-key is most of the cost.
+items at a time, by a slice of a memoryview: what is done for each key is most of the cost.
 """
 
 import ctypes
 import errno
 import functools
 import struct
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
@@ -28,8 +26,6 @@ Key = str | bytes
 SIZE: Final = 64
 # Room for each value of a get, bytes. A larger value costs a call of its own.
 ROOM: Final = 1024
-# Bytes from one key to the next, as long as none was longer.
-_SHORT: Final = 32
 
 _batch: Final = untyped("batch")
 
@@ -43,18 +39,24 @@ def encode_key(key: Key) -> bytes:
     raise TypeError(f"a key is str or bytes, not {type(key).__name__}")
 
 
-def encode_keys(keys: list[Any]) -> list[bytes]:
-    """The bytes of keys. Raises TypeError."""
+def _join_equal(keys: list[Any]) -> bytes | None:
+    """The bytes of keys with a NUL between them, if they have one length, else None.
+
+    No key has a NUL then. This is cheap, for no key is looked at by itself.
+    """
+    is_text = isinstance(keys[0], str)
+    nul: Any = "\0" if is_text else b"\0"
     try:
-        return list(map(str.encode, keys))
+        joined = nul.join(keys)
     except TypeError:
-        return [encode_key(key) for key in keys]
-
-
-@functools.cache
-def _packer(stride: int, count: int) -> Callable[..., None]:
-    """A function that packs so many keys."""
-    return struct.Struct(f"{stride}s" * count).pack_into
+        return None
+    length, more = len(keys[0]), len(keys) - 1
+    if (not 0 < length <= _abi.KEY_MAX or len(joined) != length + more * (length + 1) or
+            joined.count(nul) != more or joined[length::length + 1] != nul * more):
+        return None
+    if is_text:
+        return joined.encode() if joined.isascii() else None
+    return bytes(joined)
 
 
 @functools.lru_cache(SIZE)
@@ -63,19 +65,24 @@ def _unpacker(size: int, count: int) -> Callable[..., tuple[bytes, ...]]:
     return struct.Struct(f"{size}s{ROOM - size}x" * count).unpack_from
 
 
+@functools.lru_cache(SIZE)
+def _constant(size: int, count: int) -> memoryview:
+    """So many sizes that are equal."""
+    return memoryview(array("I", [size]) * count)
+
+
 def pieces(keys: list[T]) -> Iterator[list[T]]:
     """Divide keys among calls."""
+    if 0 < len(keys) <= SIZE:
+        yield keys
+        return
     for first in range(0, len(keys), SIZE):
         yield keys[first:first + SIZE]
 
 
-def _places(member: str, size: int, more: int = 0) -> slice:
-    """The places of a member of each item, in an array of integers of that size in bytes.
-
-    more is added to its offset, bytes.
-    """
-    return slice((getattr(_abi.Item, member).offset + more) // size, None,
-                 ctypes.sizeof(_abi.Item) // size)
+def _places(member: str, size: int) -> slice:
+    """The places of a member of each item, in an array of integers of that size in bytes."""
+    return slice(getattr(_abi.Item, member).offset // size, None, ctypes.sizeof(_abi.Item) // size)
 
 
 class Batch:
@@ -97,11 +104,11 @@ class Batch:
         self._value_len = halves[_places("value_len", 4)]
         self._result = halves[_places("result", 4)]
         halves[_places("op", 4)] = array("I", [operation]) * SIZE
-        self._zeros = memoryview(array("I", [0]) * SIZE)
-        # The lowest byte of each length, for keys of which none has more than 255 bytes.
-        self._short_len = raw[_places("key_len", 1, 0 if sys.byteorder == "little" else 3)]
-        self._has_long = False
-        self._set_stride(_SHORT)
+        memory = new_buffer(SIZE * (_abi.KEY_MAX + 1))
+        self._keys = memoryview(memory).cast("B")
+        self._first = ctypes.addressof(memory)
+        # The length of all keys, 0 if they differ.
+        self._length = 0
         if operation == _abi.OP_GET:
             self.value = new_buffer(SIZE * ROOM)
             self._starts = range(0, SIZE * ROOM, ROOM)
@@ -109,41 +116,30 @@ class Batch:
             first = ctypes.addressof(self.value)
             self._place[:] = array("Q", range(first, first + SIZE * ROOM, ROOM))
 
-    def _set_stride(self, stride: int) -> None:
-        """Make room for keys, at so many bytes from each other."""
-        self._stride = stride
-        self._fitting = bytes(range(1, min(stride, 255) + 1))
-        self._keys = new_buffer(SIZE * stride)
-        first = ctypes.addressof(self._keys)
-        self._key[:] = array("Q", range(first, first + SIZE * stride, stride))
+    def set_keys(self, keys: list[Key]) -> None:
+        """Say which keys the batch is about, 1 to SIZE. Raises TypeError, TooLarge."""
+        joined = _join_equal(keys)
+        if joined is None:
+            self._set_unequal([encode_key(key) for key in keys])
+            return
+        length = (len(joined) + 1) // len(keys) - 1
+        if length != self._length:
+            self._key[:] = array("Q", [self._first + (length + 1) * i for i in range(SIZE)])
+            self._key_len[:] = array("I", [length]) * SIZE
+            self._length = length
+        self._keys[:len(joined)] = joined
 
-    def set_keys(self, keys: list[bytes]) -> None:
-        """Say which keys the batch is about, 1 to SIZE. Raises TooLarge."""
+    def _set_unequal(self, keys: list[bytes]) -> None:
+        """Say which keys of any lengths the batch is about. Raises TooLarge."""
         lengths = list(map(len, keys))
         count = len(lengths)
-        try:
-            short = bytes(lengths)
-        except ValueError:
-            self._fit(lengths)
-            self._key_len[:count] = array("I", lengths)
-            self._has_long = True
-        else:
-            # Without those that fit, none is left.
-            if short.translate(None, self._fitting):
-                self._fit(lengths)
-            if self._has_long:
-                self._key_len[:] = self._zeros
-                self._has_long = False
-            self._short_len[:count] = short
-        _packer(self._stride, count)(self._keys, 0, *keys)
-
-    def _fit(self, lengths: list[int]) -> None:
-        """Make room for longer keys. Raises TooLarge."""
-        longest = max(lengths)
-        if longest > _abi.KEY_MAX or 0 in lengths:
+        if max(lengths) > _abi.KEY_MAX or 0 in lengths:
             raise make_error(-errno.E2BIG, _abi.CALL_GET)
-        if longest > self._stride:
-            self._set_stride(1 << (longest - 1).bit_length())
+        joined = b"".join(keys)
+        self._keys[:len(joined)] = joined
+        self._key[:count] = array("Q", list(accumulate(lengths[:-1], initial=self._first)))
+        self._key_len[:count] = array("I", lengths)
+        self._length = 0
 
     def set_room(self) -> None:
         """Give each get its room again: a call replaces that by the size of the value."""
@@ -158,8 +154,8 @@ class Batch:
         self._value_len[:count] = array("I", sizes)
         self._ttl[:count] = array("Q", [ttl]) * count
 
-    def run(self, device: Device, count: int) -> bool:
-        """Carry out the first items. Returns whether each has succeeded. Raises Error."""
+    def run(self, device: Device, count: int) -> None:
+        """Carry out the first items. Raises Error."""
         err = _batch(device.handle(), self._pointer, count, self._done_pointer)
         done = self._done.value
         while err == -errno.EINTR:
@@ -169,20 +165,22 @@ class Batch:
             done += self._done.value
         if err:
             raise device.error(err, _abi.CALL_BATCH)
-        return self._result[:count] == self._zeros[:count]
 
     def results(self, count: int) -> list[int]:
         """The result of each item: 0 or a negative error number."""
         return array("i", self._result[:count].tobytes()).tolist()
 
-    def values(self, count: int) -> Iterable[bytes]:
-        """The values of gets of which none has failed."""
-        sizes = self._value_len[:count].tolist()
+    def values(self, count: int) -> Iterable[bytes] | None:
+        """The values of gets, or None if one has failed."""
+        sizes = self._value_len[:count]
         size = sizes[0]
-        if sizes.count(size) == count:
+        # A get that fails leaves ROOM there, or more: a smaller size says that it has not failed.
+        if size < ROOM and sizes == _constant(size, count):
             return _unpacker(size, count)(self.value)
+        if any(self.results(count)):
+            return None
         value = self.value
-        return [value[start:start + size] for start, size in zip(self._starts, sizes)]
+        return [value[start:start + size] for start, size in zip(self._starts, sizes.tolist())]
 
     def value_of(self, index: int) -> bytes:
         """The value of a get that has not failed."""

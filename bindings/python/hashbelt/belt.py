@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from . import _abi
-from ._batch import Batch, Key, encode_key, encode_keys, pieces
+from ._batch import Batch, Key, encode_key, pieces
 from ._device import ROOM, Device, Handle, Space, encode_name, new_buffer, open_handle
 from ._library import library, untyped
 from ._time import BELT, Seconds, Ttl, milliseconds, ttl_ms
@@ -369,13 +369,15 @@ class Belt(MutableMapping[Key, V]):
         """The values of those keys that have entries, by the keys as they were passed."""
         found: dict[Key, Any] = {}
         batch = self._batch(_abi.OP_GET)
-        for part in pieces(list(keys)):
-            batch.set_keys(encode_keys(part))
+        for part in pieces(keys if isinstance(keys, list) else list(keys)):
+            batch.set_keys(part)
             batch.set_room()
-            if batch.run(self._device, len(part)):
-                found.update(zip(part, batch.values(len(part))))
-            else:
+            batch.run(self._device, len(part))
+            values = batch.values(len(part))
+            if values is None:
                 self._take(batch, part, found)
+            else:
+                found.update(zip(part, values))
         self._finished(_abi.OP_GET, batch)
         if self._loads is not None:
             for key, data in found.items():
@@ -401,14 +403,14 @@ class Belt(MutableMapping[Key, V]):
         failed: Error | None = None
         batch = self._batch(_abi.OP_PUT)
         for part, written in zip(pieces(keys), pieces(data)):
-            batch.set_keys(encode_keys(part))
+            batch.set_keys(part)
             joined = b"".join(written)
             batch.set_values(written, joined, time)
-            if batch.run(self._device, len(part)) or failed is not None:
-                continue
-            key, err = next((key, err) for key, err in zip(part, batch.results(len(part))) if err)
-            failed = self._device.error(err, _abi.CALL_PUT)
-            failed.add_note(f"the key is {key!r}")
+            batch.run(self._device, len(part))
+            for key, err in zip(part, batch.results(len(part))):
+                if err and failed is None:
+                    failed = self._device.error(err, _abi.CALL_PUT)
+                    failed.add_note(f"the key is {key!r}")
         self._finished(_abi.OP_PUT, batch)
         if failed is not None:
             raise failed
@@ -418,7 +420,7 @@ class Belt(MutableMapping[Key, V]):
         removed = 0
         batch = self._batch(_abi.OP_REMOVE)
         for part in pieces(list(keys)):
-            batch.set_keys(encode_keys(part))
+            batch.set_keys(part)
             batch.run(self._device, len(part))
             for err in batch.results(len(part)):
                 if err not in (0, -errno.ENOENT):
