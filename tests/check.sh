@@ -231,7 +231,7 @@ check_words() {
 # The package, which other checkers of types read, has no error of types. One module of it is generated.
 check_python() {
 	mkdir "$work/python"
-	cp -r bindings/python/hashbelt "$work/python"
+	cp -r bindings/python/hashbelt bindings/python/pyproject.toml "$work/python"
 	bindings/python/generate.py "$work/python/hashbelt/_abi.py"
 	(cd "$work/python" && mypy --strict --cache-dir "$work/mypy" hashbelt | grep -v '^Success: ')
 	mypy --strict --cache-dir "$work/mypy" bindings/python/generate.py | grep -v '^Success: '

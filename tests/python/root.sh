@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh - print the path of a directory with Python of Debian 12, for the root directory of a guest.
+# root.sh - print the path of a directory with Python and frameworks of Debian 12, for the root directory of a
+# guest.
 #
 # cache.sh keeps the directory. The packages are unpacked and not installed. The first call takes half a
 # minute. Needs root.
@@ -9,9 +10,11 @@
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
 
+frameworks=python3-cachelib
+
 unpack() {
 	"$tests/need.sh" mmdebstrap
-	mmdebstrap --variant=extract --components=main --include=python3,python3-pytest \
+	mmdebstrap --variant=extract --components=main --include="python3,python3-pytest,$frameworks" \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		bookworm "$work/root" "$(mirror)"
