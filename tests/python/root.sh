@@ -10,7 +10,7 @@
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
 
-frameworks=python3-cachelib
+frameworks=python3-cachelib,python3-django
 
 unpack() {
 	"$tests/need.sh" mmdebstrap
@@ -24,11 +24,15 @@ unpack() {
 # them.
 trim() {
 	cd "$work/root"
-	rm -rf usr/share usr/include var etc usr/lib/python3.11/test usr/lib/python3.11/idlelib \
+	find usr/share -mindepth 1 -maxdepth 1 ! -name zoneinfo -exec rm -rf {} +
+	rm -rf usr/include var etc usr/lib/python3.11/test usr/lib/python3.11/idlelib \
 		usr/lib/python3.11/lib2to3 dev tmp
 	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
 	find bin sbin usr/sbin -mindepth 1 -exec mv -f -t usr/bin {} +
 	rm -rf bin sbin usr/sbin
+	# Texts of Django in other languages.
+	find usr/lib/python3 -name '*.po' -delete
+	find usr/lib/python3 -name '*.mo' ! -path '*/en/*' -delete
 }
 
 # compile - compile what Python imports: an emulated processor would take seconds for that. A time in a
