@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The storage for limits: windows to the millisecond, and hits of several processes."""
+
+import time
+
+from tap import BeltCase, Child, hashbelt, main
+
+import limits
+from limits.storage import storage_from_string
+from limits.strategies import STRATEGIES
+
+import hashbelt.limits  # noqa: F401,F811
+
+
+class Windows(BeltCase):
+    def limiter(self, strategy):
+        """A limiter on a belt, and the belt."""
+        belt = self.make()
+        self.storage = storage_from_string(f"hashbelt://{belt.name}")
+        return STRATEGIES[strategy](self.storage), belt
+
+    def hits(self, limiter, item, count):
+        """The number of hits, of count, that the limit lets pass."""
+        return sum(limiter.hit(item, "user") for _ in range(count))
+
+    def test_fixed(self):
+        """a fixed window lets 5 hits pass, until 60 s after the first one"""
+        limiter, belt = self.limiter("fixed-window")
+        item = limits.parse("5/minute")
+        self.assertEqual((self.hits(limiter, item, 3), limiter.test(item, "user")), (3, True))
+        belt.advance(59.999)
+        self.assertEqual((self.hits(limiter, item, 4), limiter.test(item, "user")), (2, False))
+        self.assertEqual(limiter.get_window_stats(item, "user")[1], 0)
+        belt.advance(0.001)
+        self.assertTrue(limiter.test(item, "user"))
+        self.assertEqual(limiter.get_window_stats(item, "user")[1], 5)
+        self.assertEqual((self.hits(limiter, item, 6), limiter.hit(item, "other")), (5, True))
+
+    def test_cost(self):
+        """a hit of cost 3 counts as three"""
+        for strategy in ("fixed-window", "moving-window"):
+            limiter, _ = self.limiter(strategy)
+            item = limits.parse("5/minute")
+            self.assertEqual((limiter.hit(item, cost=3), limiter.hit(item, cost=3)), (True, False))
+
+    def test_elastic(self):
+        """with elastic expiry a window ends 60 s after its last hit"""
+        limiter, belt = self.limiter("fixed-window-elastic-expiry")
+        item = limits.parse("2/minute")
+        self.assertEqual(self.hits(limiter, item, 2), 2)
+        for _ in range(3):
+            belt.advance(59.999)
+            self.assertFalse(limiter.hit(item, "user"))
+        belt.advance(60)
+        self.assertTrue(limiter.hit(item, "user"))
+
+    def test_elastic_end(self):
+        """a hit between whose two calls the window ends counts in the next window"""
+        _, belt = self.limiter("fixed-window-elastic-expiry")
+        self.storage.incr("key", 60, True)
+        touch = self.storage.belt.touch
+
+        def late(key, ttl):
+            self.storage.belt.touch = touch
+            belt.advance(60)
+            return touch(key, ttl)
+
+        self.storage.belt.touch = late
+        self.assertEqual(self.storage.incr("key", 60, True), 1)
+        self.assertEqual((belt["key"], belt.entry("key").ttl), (b"1", 60.0))
+
+    def test_moving(self):
+        """a moving window lets 3 hits pass in any 60 s"""
+        limiter, belt = self.limiter("moving-window")
+        item = limits.parse("3/minute")
+        for pause, passes in ((0, True), (10, True), (20, True), (29.999, False), (0.001, True),
+                              (0, False), (9.999, False), (0.001, True), (0, False),
+                              (60, True), (0, True), (0, True), (0, False)):
+            if pause:
+                belt.advance(pause)
+            self.assertEqual((limiter.test(item, "user"), limiter.hit(item, "user")),
+                             (passes, passes))
+
+    def test_moving_stats(self):
+        """get_window_stats: the first hit of a moving window plus 60 s, and what is left"""
+        limiter, belt = self.limiter("moving-window")
+        item = limits.parse("3/minute")
+        limiter.hit(item)
+        belt.advance(20)
+        limiter.hit(item)
+        before = time.time()
+        reset, left = limiter.get_window_stats(item)
+        self.assertEqual(left, 1)
+        self.assertTrue(int(before + 40) <= reset <= time.time() + 40)
+        belt.advance(60)
+        before = time.time()
+        reset, left = limiter.get_window_stats(item)
+        self.assertEqual(left, 3)
+        self.assertTrue(int(before + 60) <= reset <= time.time() + 60)
+
+    def test_processes(self):
+        """8 processes get 100 of 400 hits through, in each kind of window"""
+        for strategy in STRATEGIES:
+            limiter, _ = self.limiter(strategy)
+            item = limits.parse("100/hour")
+            children = [Child(lambda say: say(self.hits(limiter, item, 50))) for _ in range(8)]
+            self.assertEqual(sum(int(child.hear()) for child in children), 100)
+            self.assertEqual([child.status() for child in children], [0] * 8)
+
+    def test_moving_limit(self):
+        """a moving window of more hits than a value has room for is refused"""
+        limiter, _ = self.limiter("moving-window")
+        self.raises(ValueError, "has at most 131072 hits, not 131073: use a fixed window",
+                    limiter.hit, limits.parse("131073/minute"))
+        self.assertTrue(limiter.hit(limits.parse("131072/minute"), cost=131072))
+        self.assertFalse(limiter.hit(limits.parse("131072/minute")))
+
+
+class Storages(BeltCase):
+    def storage(self):
+        """A storage on a belt, and the belt."""
+        belt = self.make()
+        return storage_from_string(f"hashbelt://{belt.name}"), belt
+
+    def test_expiry(self):
+        """get_expiry: the end of the window, and the present for a key without one"""
+        storage, belt = self.storage()
+        storage.incr("key", 60)
+        belt.advance(20)
+        for key, left in (("key", 40), ("other", 0)):
+            before = time.time()
+            self.assertTrue(int(before + left) <= storage.get_expiry(key) <= time.time() + left)
+        self.assertEqual((storage.get("key"), storage.get("other")), (1, 0))
+
+    def test_clear(self):
+        """clear forgets one limit in both kinds of window, and reset all"""
+        storage, belt = self.storage()
+        for key in ("a", "b"):
+            storage.incr(key, 60)
+            self.assertTrue(storage.acquire_entry(key, 1, 60))
+        storage.clear("a")
+        self.assertEqual((storage.get("a"), storage.get("b")), (0, 1))
+        self.assertEqual((storage.acquire_entry("a", 1, 60), storage.acquire_entry("b", 1, 60)),
+                         (True, False))
+        self.assertIsNone(storage.reset())
+        self.assertEqual(list(belt), [])
+
+    def test_check(self):
+        """check is false without a belt, and true again when there is one"""
+        name = self.make().name + "-late"
+        storage = storage_from_string(f"hashbelt://{name}")
+        self.assertFalse(storage.check())
+        self.assertRaises(hashbelt.NoBelt, storage.incr, "key", 60)
+        for _ in range(2):
+            hashbelt.create(name)
+            self.assertTrue(storage.check())
+            self.assertEqual(storage.incr("key", 60), 1)
+            hashbelt.destroy(name)
+            self.assertFalse(storage.check())
+
+    def test_options(self):
+        """the address names the belt, and the option owner its owner"""
+        belt = self.make()
+        storage = storage_from_string(f"hashbelt://{belt.name}", owner=4711)
+        self.assertRaises(hashbelt.NotAllowed, storage.get, "key")
+        self.assertEqual(storage_from_string("hashbelt://").get("no such limit"), 0)
+
+
+main()
