@@ -13,7 +13,7 @@
 #	serve	hbserve: each command and error as with memcached, clients of several languages, limits,
 #		signals, TLS; with sanitizers, with the module and without
 #	python	the package hashbelt for Python, with the module: processes, threads, killed owners;
-#		cachelib, Django and limits
+#		Django, cachelib, limits and dogpile.cache
 #	store	the tool's locks in a PostgreSQL, which the suite starts
 #	examples	the promises of the programs of examples/, "make run EXAMPLE=...", and the
 #		commands that README.md, docs/ and the manual page show

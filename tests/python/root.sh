@@ -10,7 +10,7 @@
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
 
-frameworks=python3-cachelib,python3-django,python3-limits
+frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
 
 unpack() {
 	"$tests/need.sh" mmdebstrap

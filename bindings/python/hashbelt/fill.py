@@ -15,8 +15,8 @@ from . import _abi
 from ._batch import encode_key
 from ._device import Device, new_buffer
 from ._library import library
-from ._time import Seconds, Ttl, milliseconds, ttl_ms, wait_ms
-from .errors import FillFailed, make_error
+from ._time import BELT, Seconds, Ttl, milliseconds, ttl_ms, wait_ms
+from .errors import FillFailed, FillTimeout, make_error
 from .serializer import Serializer
 
 V = TypeVar("V")
@@ -111,6 +111,17 @@ class Filler(Generic[V]):
     def give_up(self, key: bytes, token: int) -> None:
         """Give a fill lease up: the next waiter is granted one. One that has ended is ignored."""
         self.device.attempt(library.give_up, key, len(key), token)
+
+    def lease(self, key: bytes, lease: float, timeout: Seconds) -> int:
+        """Get the fill lease of a key that has no entry, for lease seconds.
+
+        Returns its token, or 0 if another caller still has it after timeout seconds.
+        """
+        times = self._times(BELT, 0, 0, lease, timeout)
+        try:
+            return self._ask(key, times, times.wait).token
+        except FillTimeout:
+            return 0
 
     def get(self, key: bytes, compute: Callable[[], V], ttl: Seconds | Ttl, stale: float,
             ahead: float, lease: float, timeout: Seconds) -> V:
