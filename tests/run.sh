@@ -47,6 +47,7 @@
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories, then random input for hbctl and hbserve, then random calls, for SOAK seconds each
+#	python-full	Django's own tests of caches and sessions, of 3.2 and 4.2, on belts; Flask
 #	serve-full	hbserve with PHP, Node.js, Go and nginx; its memory after 100,000,000
 #			operations
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
@@ -86,7 +87,7 @@ together='native build kunit debug kcsan fuzz kernels device life fault stress h
 	serve python store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
-	fuzz-faults soak serve-full packages confined mutation'
+	fuzz-faults soak python-full serve-full packages confined mutation'
 by_name=sparse
 quick=''
 last=''
@@ -353,14 +354,26 @@ suite_serve_full() (
 		"tests/serve/full/memory.t hbserve 10000000"
 )
 
+# python_payload SUITE [full] - give the next guests a payload of their own with Python and the package.
+python_payload() {
+	"$tests/python/payload.sh" "$payload" "$top/.cache/build/tools-guest" "$payload-$1" ${2:+"$2"} \
+		>"$logs/$1.log" 2>&1 && payload=$payload-$1 && return
+	bail_out "$1" "$logs/$1.log" "no payload with Python"
+	return 1
+}
+
 suite_python() (
-	"$tests/python/payload.sh" "$payload" "$top/.cache/build/tools-guest" "$payload-python" >"$logs/python.log" 2>&1 || {
-		bail_out python "$logs/python.log" "no payload with Python"
-		return
-	}
-	payload=$payload-python
+	python_payload python || exit
 	# shellcheck disable=SC2046 # names without spaces
 	guest python "" $(cd "$top" && echo tests/python/*_test.py)
+)
+
+suite_python_full() (
+	python_payload python-full full || exit
+	# shellcheck disable=SC2046 # names without spaces
+	guest python-full "--memory 2048" "tests/python/full/own.py /django/3.2 3.2" \
+		"tests/python/full/own.py /django/4.2 4.2" \
+		$(cd "$top" && echo tests/python/full/*_test.py)
 )
 
 suite_store() {

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# payload.sh PAYLOAD TOOLS PYTHON - make the payload PYTHON of the guest that runs the tests of this folder. It
-# has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the package, and
-# the Python of root.sh.
+# payload.sh PAYLOAD TOOLS PYTHON [full] - make the payload PYTHON of the guest that runs the tests of this
+# folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the
+# package, and the Python of root.sh.
 set -eu
 unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)
 payload=$1 tools=$2 python=$3
-root=$("$tests/python/root.sh")
+root=$("$tests/python/root.sh" ${4:+"$4"})
 rm -rf "$python"
 mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/host"
 cp -a "$root"/* "$python/host"

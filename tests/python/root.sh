@@ -1,23 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh - print the path of a directory with Python and frameworks of Debian 12, for the root directory of a
-# guest.
+# root.sh [full] - print the path of a directory with Python and frameworks of Debian 12, for the root
+# directory of a guest. With "full" there are Flask as well, and in /django Django's own tests of
+# caches, as 3.2/tests and 4.2/tests; 4.2/lib is the Django of Debian 13.
 #
 # cache.sh keeps the directory. The packages are unpacked and not installed. The first call takes half a
-# minute. Needs root.
+# minute, or a minute with "full". Needs root.
 
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
 
+python=python3,python3-pytest
 frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
+more=python3-flask-caching,python3-flask-limiter
 
+# unpack SUITE PACKAGES DIRECTORY [OPTION] - unpack packages of Debian, and what they depend on.
 unpack() {
-	"$tests/need.sh" mmdebstrap
-	mmdebstrap --variant=extract --components=main --include="python3,python3-pytest,$frameworks" \
-		--aptopt='APT::Install-Recommends "false"' \
-		--aptopt='Acquire::Check-Valid-Until "false"' \
-		bookworm "$work/root" "$(mirror)"
+	suite=$1 packages=$2 directory=$3
+	shift 3
+	printf '%s\n' "deb $(mirror) $suite main" "deb-src $(mirror) $suite main" |
+		mmdebstrap --variant=extract --include="$packages" \
+			--aptopt='APT::Install-Recommends "false"' \
+			--aptopt='Acquire::Check-Valid-Until "false"' \
+			"$@" "$suite" "$directory" -
 }
 
 # trim - remove what no test needs, and put programs where the guest, which has a /bin of its own, finds
@@ -31,24 +37,59 @@ trim() {
 	find bin sbin usr/sbin -mindepth 1 -exec mv -f -t usr/bin {} +
 	rm -rf bin sbin usr/sbin
 	# Texts of Django in other languages.
-	find usr/lib/python3 -name '*.po' -delete
-	find usr/lib/python3 -name '*.mo' ! -path '*/en/*' -delete
+	find usr/lib/python3 ${kind:+django} -name '*.po' -delete
+	find usr/lib/python3 ${kind:+django} -name '*.mo' ! -path '*/en/*' -delete
 }
 
-# compile - compile what Python imports: an emulated processor would take seconds for that. A time in a
-# file's name does not matter then.
+# compile DIRECTORY... - compile what Python imports: an emulated processor would take seconds for that. A time
+# in a file's name does not matter then.
 compile() {
-	chroot "$work/root" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash \
-		/usr/lib/python3 /usr/lib/python3.11 >/dev/null
+	chroot "$work/root" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash "$@" >/dev/null
+}
+
+# with_tests SUITE PACKAGES DIRECTORY - unpack packages, and the source of Django below src.
+with_tests() {
+	# shellcheck disable=SC2016 # for mmdebstrap
+	unpack "$@" --extract-hook='mkdir "$1/src" && cd "$1/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG \
+		apt-get source --download-only -o APT::Sandbox::User=root python-django'
+}
+
+# move_tests DIRECTORY VERSION - move Django's tests of caches and sessions from that source.
+move_tests() {
+	mkdir -p "$work/root/django/$2"
+	tar -xf "$1"/src/python-django_*.orig.tar.gz -C "$work/root/django/$2" --strip-components=1 \
+		--wildcards --no-wildcards-match-slash '*/tests/cache' '*/tests/sessions_tests' '*/tests/templates' '*/tests/*.py'
+	rm -rf "$1/src"
+}
+
+# add_later - add the Django of Debian 13, which this Python runs.
+add_later() {
+	with_tests trixie python3-django "$work/later"
+	move_tests "$work/later" 4.2
+	mkdir "$work/root/django/4.2/lib"
+	(cd "$work/later/usr/lib/python3/dist-packages" &&
+		mv django asgiref sqlparse "$work/root/django/4.2/lib")
+	rm -rf "$work/later"
 }
 
 bootstrap() {
-	unpack
+	if [ "$kind" ]; then
+		with_tests bookworm "$python,$frameworks,$more" "$work/root"
+		move_tests "$work/root" 3.2
+		add_later
+	else
+		unpack bookworm "$python,$frameworks" "$work/root"
+	fi
 	trim
-	compile
+	compile /usr/lib/python3 /usr/lib/python3.11
+	[ -z "$kind" ] || compile /django
 }
 
-[ $# = 0 ] || fail "usage: root.sh"
+case $#${1-} in
+0 | 1full) ;;
+*) fail "usage: root.sh [full]" ;;
+esac
+kind=${1-}
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"
-keep python root "a directory with Python" bootstrap
+keep python "root${kind:+-$kind}" "a directory with Python" bootstrap
 echo "$kept/root"
