@@ -237,7 +237,7 @@ check_python() {
 	mypy --strict --cache-dir "$work/mypy" bindings/python/generate.py | grep -v '^Success: '
 	tests/python/abi.py
 	# shellcheck disable=SC2046 # names without spaces
-	flake8 --max-line-length 100 $(files 'bindings/*.py' 'tests/python/*.py')
+	flake8 --max-line-length 100 $(files 'bindings/*.py' 'tests/python/*.py' 'examples/python/*.py')
 }
 
 # One of the processes that styles() starts: check.sh --style WORK IGNORED FILE...

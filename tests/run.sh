@@ -47,7 +47,8 @@
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories, then random input for hbctl and hbserve, then random calls, for SOAK seconds each
-#	python-full	Django's own tests of caches and sessions, of 3.2 and 4.2, on belts; Flask
+#	python-full	Django's own tests of caches and sessions, of 3.2 and 4.2, on belts; Flask; the
+#			examples with the workers of gunicorn and uvicorn
 #	serve-full	hbserve with PHP, Node.js, Go and nginx; its memory after 100,000,000
 #			operations
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in

@@ -3,7 +3,7 @@
 #
 # payload.sh PAYLOAD TOOLS PYTHON [full] - make the payload PYTHON of the guest that runs the tests of this
 # folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the
-# package, and the Python of root.sh.
+# package, its examples, and the Python of root.sh.
 set -eu
 unset CDPATH
 
@@ -12,12 +12,13 @@ top=$(cd "$tests/.." && pwd)
 payload=$1 tools=$2 python=$3
 root=$("$tests/python/root.sh" ${4:+"$4"})
 rm -rf "$python"
-mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/host"
+mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/examples" "$python/host"
 cp -a "$root"/* "$python/host"
 cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$python"
 cp -p "$tools/libhashbelt.so.0" "$python/host/usr/lib/x86_64-linux-gnu"
 cp -rp "$tests/python" "$python/tests"
 cp -p "$top/docs/python.md" "$python/docs"
+cp -rp "$top/examples/python" "$python/examples"
 cp -rp "$top/bindings/python/hashbelt" "$python/bindings/python"
 "$top/bindings/python/generate.py" "$python/bindings/python/hashbelt/_abi.py"
 "$tests/vm/copy.sh" --libraries "$python/host" "$python/hbctl"

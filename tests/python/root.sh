@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # root.sh [full] - print the path of a directory with Python and frameworks of Debian 12, for the root
-# directory of a guest. With "full" there are Flask as well, and in /django Django's own tests of
+# directory of a guest. With "full" there are servers for these as well, and in /django Django's own tests of
 # caches, as 3.2/tests and 4.2/tests; 4.2/lib is the Django of Debian 13.
 #
 # cache.sh keeps the directory. The packages are unpacked and not installed. The first call takes half a
@@ -13,7 +13,7 @@
 
 python=python3,python3-pytest
 frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
-more=python3-flask-caching,python3-flask-limiter
+servers=gunicorn,python3-fastapi,python3-uvicorn,python3-flask-caching,python3-flask-limiter
 
 # unpack SUITE PACKAGES DIRECTORY [OPTION] - unpack packages of Debian, and what they depend on.
 unpack() {
@@ -74,7 +74,7 @@ add_later() {
 
 bootstrap() {
 	if [ "$kind" ]; then
-		with_tests bookworm "$python,$frameworks,$more" "$work/root"
+		with_tests bookworm "$python,$frameworks,$servers" "$work/root"
 		move_tests "$work/root" 3.2
 		add_later
 	else
