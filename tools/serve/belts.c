@@ -272,6 +272,15 @@ void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int cou
 		items[done].result = err;
 }
 
+/* Whether the belt was destroyed, and there is another of its name, which is bound then. */
+static bool is_made_again(struct belt *belt, int err)
+{
+	if (err != -EIDRM)
+		return false;
+	belt->is_bound = false;
+	return !bind_belt(belt);
+}
+
 /* Notes that a belt was destroyed. Returns @err. */
 static int note_gone(struct belt *belt, int err)
 {
@@ -296,8 +305,12 @@ int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, 
 {
 	int err = bind_belt(belt);
 
-	return err ? err : note_gone(belt, hashbelt_fill(belt->handle, key, key_len, buffer, size,
-							 fill));
+	if (err)
+		return err;
+	err = hashbelt_fill(belt->handle, key, key_len, buffer, size, fill);
+	if (is_made_again(belt, err))
+		err = hashbelt_fill(belt->handle, key, key_len, buffer, size, fill);
+	return note_gone(belt, err);
 }
 
 /**
@@ -326,7 +339,12 @@ int belt_clear(struct belt *belt)
 {
 	int err = bind_belt(belt);
 
-	return err ? err : note_gone(belt, hashbelt_clear(belt->handle));
+	if (err)
+		return err;
+	err = hashbelt_clear(belt->handle);
+	if (is_made_again(belt, err))
+		err = hashbelt_clear(belt->handle);
+	return note_gone(belt, err);
 }
 
 /**
