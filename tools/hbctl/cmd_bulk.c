@@ -224,6 +224,7 @@ struct line {
  * @refused:	entries not put, because there was no room
  * @first:	the number of the first line that was refused
  * @why:	why it was, as a sentence
+ * @cause:	the same as an errno
  * @progress:	by the bytes that were read
  * @lines:	the lines that wait
  * @numbers:	their numbers
@@ -243,6 +244,7 @@ struct load {
 	__u64 refused;
 	unsigned long first;
 	char why[HASHBELT_ERROR_SIZE];
+	int cause;
 	struct progress progress;
 	struct line lines[BATCH];
 	unsigned long numbers[BATCH];
@@ -361,6 +363,7 @@ static void note_refused(struct load *load, unsigned int i)
 	if (load->refused++)
 		return;
 	load->first = load->numbers[i];
+	load->cause = load->items[i].result;
 	hashbelt_strerror(load->request->handle, load->items[i].result, HASHBELT_CALL_BATCH,
 			  load->request->belt, load->why, sizeof(load->why));
 }
@@ -484,6 +487,8 @@ static enum status report(const struct load *load)
 			json_add_number(object, "refused", load->refused);
 		json_print(object);
 	}
+	if (load->refused)
+		fail_cause(load->cause);
 	if (load->refused > 1)
 		return fail(STATUS_ERROR,
 			    "%s: %s, line %lu, is the first of %llu lines that were not put",
