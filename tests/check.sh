@@ -14,8 +14,8 @@
 #	words	all files, for words that docs and comments avoid
 #	pictures	those of docs/pictures, and the tables of docs/performance.md, are what their
 #			data give
-#	Python		bindings/python by mypy --strict, and it and its tests by flake8; what it takes
-#			from hashbelt.h, by the compiler
+#	Python		bindings/python by mypy --strict, and it, its tests and tests/conformance by flake8;
+#			what it takes from hashbelt.h, by the compiler
 #	generated	tests/generate.sh --write would change no file
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
@@ -237,7 +237,7 @@ check_python() {
 	mypy --strict --cache-dir "$work/mypy" bindings/python/generate.py | grep -v '^Success: '
 	tests/python/abi.py
 	# shellcheck disable=SC2046 # names without spaces
-	flake8 --max-line-length 100 $(files 'bindings/*.py' 'tests/python/*.py' 'examples/python/*.py')
+	flake8 --max-line-length 100 $(files 'bindings/*.py' 'tests/python/*.py' 'examples/python/*.py' 'tests/conformance/*.py')
 }
 
 # One of the processes that styles() starts: check.sh --style WORK IGNORED FILE...

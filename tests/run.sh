@@ -14,6 +14,7 @@
 #		signals, TLS; with sanitizers, with the module and without
 #	python	the package hashbelt for Python, with the module: processes, threads, killed owners;
 #		Django, cachelib, limits and dogpile.cache
+#	conformance	cases, which are data, by the C library
 #	store	the tool's locks in a PostgreSQL, which the suite starts
 #	examples	the promises of the programs of examples/, "make run EXAMPLE=...", and the
 #		commands that README.md, docs/ and the manual page show
@@ -85,7 +86,7 @@ top=$(cd "$tests/.." && pwd)
 # Two suites at a time, in this order: the quickest to fail come first, then the longest, then the
 # rest. The suite that measures latencies runs alone, at the end.
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
-	serve python store cost history models examples'
+	serve python conformance store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
 	fuzz-faults soak python-full serve-full packages confined mutation'
@@ -375,6 +376,22 @@ suite_python_full() (
 	guest python-full "--memory 2048" "tests/python/full/own.py /django/3.2 3.2" \
 		"tests/python/full/own.py /django/4.2 4.2" \
 		$(cd "$top" && echo tests/python/full/*_test.py)
+)
+
+suite_conformance() (
+	"$tests/need.sh" python3
+	one conformance_data "$tests/conformance/data_test.py"
+	{
+		make -s -C "$tests" conformance &&
+			"$tests/conformance/payload.sh" "$payload" "$top/.cache/build/tools-guest" \
+				"$top/.cache/build/conformance" "$payload-conformance"
+	} >"$logs/conformance.log" 2>&1 || {
+		bail_out conformance "$logs/conformance.log" "no payload with the runners"
+		return
+	}
+	payload=$payload-conformance
+	judge=tests/conformance/judge.py
+	guest conformance "" "$judge library"
 )
 
 suite_store() {
