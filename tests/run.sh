@@ -14,7 +14,7 @@
 #		signals, TLS; with sanitizers, with the module and without
 #	python	the package hashbelt for Python, with the module: processes, threads, killed owners;
 #		Django, cachelib, limits and dogpile.cache
-#	conformance	the same cases, which are data, by the C library, hbctl and Python
+#	conformance	the same cases, which are data, by the C library, hbctl, Python and hbserve
 #	store	the tool's locks in a PostgreSQL, which the suite starts
 #	examples	the promises of the programs of examples/, "make run EXAMPLE=...", and the
 #		commands that README.md, docs/ and the manual page show
@@ -391,7 +391,8 @@ suite_conformance() (
 	}
 	payload=$payload-conformance
 	judge=tests/conformance/judge.py
-	guest conformance "" "$judge library" "$judge hbctl" "$judge python"
+	guest conformance "" "$judge library" "$judge hbctl" "$judge python" \
+		"$judge memcached-meta" "$judge memcached-text"
 )
 
 suite_store() {
