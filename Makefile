@@ -149,7 +149,7 @@ uninstall: ## remove what these three put, with the same variables (DESTDIR, PRE
 	$(call installing,uninstall)
 	+$(make_tools) uninstall
 
-deb: | place ## Debian packages, in .cache/build/deb: hashbelt-dkms, hashbelt-server, hbctl, hbctl-store, the library
+deb: | place ## Debian packages, in .cache/build/deb: hashbelt-dkms, hashbelt-server, hbctl, hbctl-store, the library, python3-hashbelt
 	tools/make_deb.sh $(call quote,$(O)/deb)
 
 # Another directory may have files of its user.

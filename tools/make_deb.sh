@@ -33,12 +33,14 @@ copy() {
 	}
 }
 
+# build OPTION... - with the programs of Debian: another Python may come first in PATH.
 build() {
-	cd "$source" && dpkg-buildpackage -us -uc "$@"
+	cd "$source" && PATH=/usr/sbin:/usr/bin:/sbin:/bin dpkg-buildpackage -us -uc "$@"
 }
 
-"$top/tests/need.sh" build-essential debhelper dh-dkms dpkg-dev libevent-dev libinih-dev libjson-c-dev \
-	libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config
+"$top/tests/need.sh" build-essential debhelper dh-dkms dh-python dpkg-dev libevent-dev libinih-dev \
+	libjson-c-dev libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config \
+	pybuild-plugin-pyproject python3 python3-setuptools python3-wheel
 version=${VERSION:-$(now)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -14,18 +14,18 @@ set -u
 . "$(dirname "$0")/machine.sh"
 
 # fill_root - install the packages as docs/packages.md says, declare one more belt, and add a user and
-# three programs: the shell script and the C program of docs/tutorial.md, and theme.cc.
+# four programs: the shell script and the C program of docs/tutorial.md, theme.cc and theme.py.
 fill_root() {
 	shown packages.md Remove >"$root/test/remove"
 	shown packages.md "Upgrade a running module" >"$root/test/upgrade"
 	awk '/^```/ { inside = /^```c$/; next } inside' "$top/docs/tutorial.md" >"$root/test/visit.c"
-	cp "$tests/packages/theme.cc" "$root/test"
+	cp "$tests/packages/theme.cc" "$tests/packages/theme.py" "$root/test"
 	# shellcheck disable=SC2016 # expanded in the root directory
 	echo 'hbctl -b shop put "session:$1" "theme=$2" --if-absent --ttl 2h' >"$root/test/login"
 	# shellcheck disable=SC2016 # expanded in the root directory
 	enter 'cd /packages/before
 		sh -ex /test/install
-		apt-get -y install ./libhashbelt*.deb
+		apt-get -y install ./libhashbelt*.deb ./python3-hashbelt_*.deb
 		useradd alice
 		usermod -aG hashbelt alice
 		cd /test

@@ -34,8 +34,10 @@ check_boot() {
 		"$(as_alice './visit alice | tee /dev/stderr | grep -qx "alice: visit 1, theme=dark"')"
 	check "a C++ program of this member gets it, and puts another value" \
 		"$(as_alice './theme alice light | tee /dev/stderr | grep -qx "alice: theme=dark"')"
-	check "a shell script gets the value of the C++ program" \
-		"$(as_alice 'hbctl -b shop get session:alice | tee /dev/stderr | grep -qx "theme=light"')"
+	check "a Python program of this member gets the value of the C++ program, and puts another one" \
+		"$(as_alice 'python3 theme.py alice blue | tee /dev/stderr | grep -qx "alice: theme=light"')"
+	check "a shell script gets the value of the Python program" \
+		"$(as_alice 'hbctl -b shop get session:alice | tee /dev/stderr | grep -qx "theme=blue"')"
 	check "a user outside of the group may not open the device" \
 		'runuser -u nobody -- hbctl -b shop get session:alice; [ $? = 3 ]'
 	check "hbctl doctor finds nothing wrong" "hbctl doctor"
@@ -49,7 +51,7 @@ upgrade() {
 	check "the documented commands succeed" 'cd /packages/now && sh -ex /test/upgrade' 1800 || return
 	check_device "$new"
 	check "the entries are there" \
-		"$(as_alice './visit alice | tee /dev/stderr | grep -qx "alice: visit 2, theme=light"')"
+		"$(as_alice './visit alice | tee /dev/stderr | grep -qx "alice: visit 2, theme=blue"')"
 	check "an entry has the deadline that it had" \
 		'hbctl -b shop dump --absolute | grep "^session:" | cat deadline - | tee /dev/stderr |
 			awk "{ sub(/^@/, \"\", \$3); d[NR] = \$3 } END { exit !(NR == 2 && (d[1] - d[2])^2 < 1) }"'

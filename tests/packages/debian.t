@@ -104,7 +104,8 @@ result "Debian $release: the packages have the files of make install" "$(absent 
 	/usr/share/man/man8/hbserve.8.gz /usr/share/bash-completion/completions/hbserve \
 	/usr/share/zsh/vendor-completions/_hbserve /usr/share/fish/vendor_completions.d/hbserve.fish \
 	/usr/share/bash-completion/completions/hbctl /usr/share/zsh/vendor-completions/_hbctl \
-	/usr/share/fish/vendor_completions.d/hbctl.fish /usr/include/hashbelt/client.h)"
+	/usr/share/fish/vendor_completions.d/hbctl.fish /usr/include/hashbelt/client.h \
+	/usr/lib/python3/dist-packages/hashbelt/py.typed)"
 result "Debian $release: systemd starts hashbelt.service at boot, and not the timer for metrics" \
 	"$(different /etc/systemd/system/multi-user.target.wants/hashbelt.service \
 		"$(enter 'find /etc/systemd/system -name "hashbelt*" -path "*.wants/*"')")"
@@ -112,6 +113,16 @@ result "Debian $release: the installed hbctl has the version of the packages" \
 	"$(different "hbctl $new" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
 result "Debian $release: the installed hbserve has the version of the packages" \
 	"$(different "hbserve $new" "$(enter 'hbserve --version')")"
+result "Debian $release: the installed package for Python has the version of the packages" \
+	"$(different "$new" "$(enter 'python3 -c "import hashbelt; print(hashbelt.__version__)"' 2>&1)")"
+result "Debian $release: it loads the library, which says what is missing without the module" "$(different \
+	"NoDevice there is no device /dev/hashbelt: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'" \
+	"$(enter 'python3 -c "
+import hashbelt
+try:
+	hashbelt.open(\"shop\")
+except hashbelt.Error as error:
+	print(type(error).__name__, error)"' 2>&1)")"
 result "Debian $release: a C program compiles with the shared library of libhashbelt-dev" "$(compiles)"
 result "Debian $release: this program needs libhashbelt.so.0" \
 	"$(enter 'ldd /tmp/client' | grep -q 'libhashbelt.so.0 => /' || echo "no libhashbelt.so.0")"

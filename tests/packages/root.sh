@@ -32,7 +32,7 @@ kernels() {
 bootstrap() {
 	"$tests/need.sh" mmdebstrap
 	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libevent-core-2.1-7,libinih1,libjson-c5
-	packages=$packages,libncursesw6,libpq5,libsmartcols1
+	packages=$packages,libncursesw6,libpq5,libsmartcols1,python3
 	case $kind in
 	'') packages=$packages,systemd-standalone-sysusers,$(kernels) ;;
 	*) packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64 ;;

@@ -11,7 +11,7 @@
 new=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
 # shellcheck disable=SC2034 # for the test; sources.t gives this version to the packages before
 old=0.0.9
-packages='hashbelt-dkms hashbelt-server hbctl hbctl-store libhashbelt-dev libhashbelt0'
+packages='hashbelt-dkms hashbelt-server hbctl hbctl-store libhashbelt-dev libhashbelt0 python3-hashbelt'
 
 # enter COMMAND - run a command in the root directory, until a part of it fails.
 enter() {

@@ -97,8 +97,9 @@ uninstalled() {
 	find "$staged" -depth -type d -name '*hashbelt*'
 }
 
-"$tests/need.sh" build-essential debhelper dh-dkms lintian rpm rpmlint libevent-dev libinih-dev \
-	libjson-c-dev libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config || exit 1
+"$tests/need.sh" build-essential debhelper dh-dkms dh-python lintian rpm rpmlint libevent-dev libinih-dev \
+	libjson-c-dev libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config \
+	pybuild-plugin-pyproject python3-pip python3-setuptools python3-wheel || exit 1
 exec 3>&1
 version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
 
@@ -108,7 +109,8 @@ hashbelt-server
 hbctl
 hbctl-store
 libhashbelt-dev
-libhashbelt0' '' names "$built"
+libhashbelt0
+python3-hashbelt' '' names "$built"
 result "lintian finds no error in the packages" "$(errors)"
 result "the packages of a version before build" \
 	"$(succeeds env VERSION=0.0.9 "$top/tools/make_deb.sh" "$before" -b)"
@@ -119,6 +121,7 @@ hashbelt-dkms
 hashbelt-libs
 hashbelt-server
 hbctl
-hbctl-store' '' rpm_names
+hbctl-store
+python3-hashbelt' '' rpm_names
 result "make uninstall removes what make install put, and no other file" "$(uninstalled)"
 finish
