@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Build the package: generate.py writes one of its modules."""
+"""Build the package: generate.py writes one of its modules.
+
+Nothing is written beside the source, which may be read-only, but by an editable installation.
+"""
 
 import os
 import re
 import sys
+import tempfile
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import generate  # noqa: E402
@@ -33,5 +38,7 @@ class Distribute(sdist):
         generate.write(os.path.join(base_dir, "hashbelt", "_abi.py"))
 
 
-setup(version=re.search("^VERSION: Final = '(.*)'$", generate.find(), re.MULTILINE)[1],
-      cmdclass={"build_py": Build, "sdist": Distribute})
+with tempfile.TemporaryDirectory() as work:
+    setup(version=re.search("^VERSION: Final = '(.*)'$", generate.find(), re.MULTILINE)[1],
+          options={"build": {"build_base": work}, "egg_info": {"egg_base": work}},
+          cmdclass={"build_py": Build, "sdist": Distribute})

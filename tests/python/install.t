@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # install.t LIBRARIES - pip installs the package of bindings/python, with its types, from there and from a
-# source distribution. LIBRARIES is the directory of libhashbelt.
+# source distribution, and writes nothing beside the source. LIBRARIES is the directory of libhashbelt.
 set -u
 unset CDPATH
 
@@ -12,18 +12,38 @@ top=$(cd "$tests/.." && pwd)
 . "$tests/hbctl/tap.sh"
 
 "$tests/need.sh" python3 python3-pip python3-setuptools python3-wheel || exit 1
-# setuptools builds in the directory of the source: take a copy.
+# A copy, without what other tests write into the directory of the source.
 source=$temporary/source
 mkdir -p "$source/bindings" "$source/tools/lib/hashbelt"
 cp "$top/hashbelt.h" "$top/hashbelt_version.h" "$source"
 cp "$top/tools/lib/hashbelt/client.h" "$source/tools/lib/hashbelt"
 cp -r "$top/bindings/python" "$source/bindings"
-rm -f "$source/bindings/python/hashbelt/_abi.py"
+rm -rf "$source/bindings/python/hashbelt/_abi.py" "$source/bindings/python/build" \
+	"$source"/bindings/python/*.egg-info
+find "$source" -name __pycache__ -exec rm -rf {} +
 
-# install SOURCE - install a directory or a distribution.
+# locked COMMAND... - run a command while no file of the source can be written.
+# shellcheck disable=SC2317 # an argument of install
+locked() {
+	[ "$(id -u)" = 0 ] && map='' || map=--map-root-user
+	# shellcheck disable=SC2016,SC2086 # for that shell to expand; a word or none
+	unshare $map --mount sh -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"' \
+		"$source" "$@"
+}
+
+# install SOURCE [locked] - install a directory or a distribution.
 install() {
-	/usr/bin/python3 -m pip install --quiet --root-user-action ignore --no-index --no-build-isolation --no-deps \
-		--target "$temporary/target" --upgrade "$1" 2>&1
+	from=$1
+	shift
+	"$@" /usr/bin/python3 -m pip install --quiet --root-user-action ignore --no-index --no-build-isolation \
+		--no-deps --target "$temporary/target" --upgrade "$from" 2>&1
+}
+
+# written - print the files of the source that are new since the first call.
+written() {
+	find "$source" ! -type d | LC_ALL=C sort >"$temporary/now"
+	[ -e "$temporary/first" ] || cp "$temporary/now" "$temporary/first"
+	diff "$temporary/first" "$temporary/now"
 }
 
 # distribute - make a source distribution.
@@ -49,9 +69,15 @@ compare_installed() {
 
 libraries=$1
 version=$(sed -n 's/^.define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
+written
 result "pip installs bindings/python" "$(install "$source/bindings/python")"
 result "the installed package has the version of the module, and its types" "$(compare_installed)"
 result "a source distribution is made" "$(distribute)"
-result "pip installs it without the headers of the library" "$(install "$temporary/dist/hashbelt-$version.tar.gz")"
-result "the package that is installed from it is the same" "$(compare_installed)"
+result "neither writes a file beside the source" "$(written)"
+rm -rf "$temporary/target"
+result "pip installs bindings/python from a directory that is read-only" \
+	"$(install "$source/bindings/python" locked; compare_installed)"
+rm -rf "$temporary/target"
+result "pip installs the source distribution, without the headers of the library" \
+	"$(install "$temporary/dist/hashbelt-$version.tar.gz"; compare_installed)"
 finish
