@@ -13,8 +13,9 @@
 #	memory	bytes of an entry, with small and large values
 #	serve	instructions of the same requests to memcached and to hbserve, also by memcslap, and bytes of
 #		a connection
+#	python	instructions of the package for Python, and of other caches of Python
 #	expiry	how long gets take before and while a million other entries expire
-#	trial	some of each, on few entries, for figures.t
+#	trial, python-trial	some of each, on few entries, for figures.t
 #
 # A line is a figure, a JSON object with these members. New ones may come; these keep their meaning:
 #
@@ -67,20 +68,26 @@ progress() {
 	done
 }
 
-# measure SCENARIO [OPTION]... - in a guest with these options.
+# measure SCENARIO [OPTION]... - in a guest with these options, and with the payload that "make $target" has
+# built.
 measure() {
 	scenario=$1
 	shift
-	"$top/tests/vm/run.sh" --silence 1800 "$@" "$top/.cache/build/payload-bench" \
+	make -s -C "$top/tests" "$target"
+	"$top/tests/vm/run.sh" --silence 1800 "$@" "$top/.cache/build/payload-$target" \
 		sh ./guest.sh "$scenario" >"$work/pipe" &
 	progress "$scenario" <"$work/pipe"
 	wait $!
 }
 
-make -s -C "$top/tests" bench
 mkfifo "$work/pipe"
 for scenario; do
+	target=bench
 	case $scenario in
+	python | python-trial)
+		target=bench-python
+		measure "$scenario" --count-instructions --memory 2048
+		;;
 	times | sizes) measure "$scenario" --memory 2048 ;;
 	belts | entries) measure "$scenario" --count-instructions --memory 4096 ;;
 	peers | buckets | serve | memory | expiry | trial)

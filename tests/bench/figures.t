@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# figures.t - figures.sh measures each peer, and table.sh prints each line that it has. One guest, a
+# figures.t - figures.sh measures each peer, and table.sh prints each line that it has. Two guests, a
 # small number of entries.
 set -u
 unset CDPATH
@@ -83,4 +83,13 @@ result "table.sh prints a row for each peer and a column for each operation" "$(
 	awk -F ' *[|] *' 'NF != 11 { print "expected 9 cells: " $0 }' "$temporary/table"
 	found=$(wc -l <"$temporary/table")
 	[ "$found" = 12 ] || echo "expected 12 lines, found $found")"
+"$tests/bench/figures.sh" python-trial >"$lines" 2>"$temporary/log"
+status=$?
+result "figures.sh measures caches of Python" "$(
+	[ $status = 0 ] || { echo "expected status 0, found $status:"; tail "$temporary/log"; }
+	for peer in hashbelt pymemcache; do
+		differing $peer "$(printf '%s\n' get set 'get, 64 a call')"
+	done
+	differing diskcache "$(printf '%s\n' get set)"
+	lacking cost '.entries == 100 and .floor > 600 and .ratio > 0.05')"
 finish

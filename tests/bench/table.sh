@@ -10,6 +10,7 @@
 #	serve			of the scenario serve, by operation and peer
 #	clients			of the scenario serve, by the test of a client, and peer; and the bytes of a
 #				connection
+#	python			of the scenario python, by peer and operation, as multiples of the floor
 #	memory			of the scenario memory, by peer and size of the value
 #	expiry			of the scenario expiry, by peer and percentile
 #	counted			of the file instructions, by operation
@@ -93,6 +94,9 @@ clients)
 			[\"\(.unit) of a key, \(.operation)\", .peer, (.cost | $(in_places 0))]"
 		idle_bytes
 	} | pivot server
+	;;
+python)
+	pick "$(of python cost) | [.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio
 	;;
 memory)
 	pick "$(of memory memory) | [.peer, .value_size, (.bytes | $(in_places 0))]" |
