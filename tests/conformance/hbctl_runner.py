@@ -5,10 +5,13 @@
 The exit status has to be that of hbctl(1) for the error.
 """
 
+import time
+
 import hbctl
 import runner
 from runner import Refused, seconds
 
+PATIENCE = 60   # seconds after which an event does not come
 CONDITIONS = ("if_absent", "if_present", "if_version")
 
 
@@ -208,7 +211,10 @@ class Hbctl:
         return {"locks": sorted(locks, key=lambda lock: lock["name"])}
 
     def do_events(self, step):
+        deadline = time.monotonic() + PATIENCE
         found, _ = self._run(step, "events", quiet=(1,))
+        while len(found) < step.expected("events") and time.monotonic() < deadline:
+            found += self._run(step, "events", quiet=(1,))[0]
         return {"events": found}
 
     def do_complete(self, step):

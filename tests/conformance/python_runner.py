@@ -4,7 +4,9 @@
 
 import asyncio
 import queue
+import select
 import threading
+import time
 
 import belts
 import runner
@@ -90,9 +92,15 @@ class Waiter:
         """Cancel a request. Returns whether it was waiting."""
         return self._futures[number].cancel()
 
-    def completed(self):
-        """The requests that have ended since the last call, but those that were cancelled."""
+    def completed(self, wanted):
+        """The requests that have ended since the last call, but those that were cancelled.
+
+        Waits for as many as are WANTED.
+        """
+        deadline = time.monotonic() + PATIENCE
         self._loop.run_until_complete(self._turn())
+        while len(self._ended) < wanted and time.monotonic() < deadline:
+            self._loop.run_until_complete(self._turn())
         ended, self._ended = self._ended, []
         return [{"id": number, "cause": future.result().cause.name.lower(),
                  "key": future.result().key} for number, future in ended if not future.cancelled()]
@@ -266,10 +274,15 @@ class Package:
 
     def do_events(self, step):
         with self._belt(step).events() as events:
+            poller = select.poll()
+            poller.register(events, select.POLLIN)
             found = []
-            while event := events.poll():
-                found.append(self._event(event))
-            return {"events": found}
+            while True:
+                event = events.poll()
+                if event is not None:
+                    found.append(self._event(event))
+                elif len(found) >= step.expected("events") or not poller.poll(PATIENCE * 1000):
+                    return {"events": found}
 
     def do_watch(self, step):
         if step.get("requests"):
@@ -297,7 +310,7 @@ class Package:
         return {"count": self._belt(step).complete(step.bytes("key"))}
 
     def do_completed(self, step):
-        return {"requests": self._events[step.who()].completed()}
+        return {"requests": self._events[step.who()].completed(step.expected("requests"))}
 
 
 if __name__ == "__main__":

@@ -70,6 +70,10 @@ class Step:
         """The name of the handle, "main" if the step names none."""
         return self.members.get("as", "main")
 
+    def expected(self, name):
+        """The length of a result that is a list: events come when the kernel has reported them."""
+        return len(self.members.get("returns", {}).get(name, ()))
+
     def compare(self, wanted, found, where):
         """Raise Wrong unless the result is as wanted."""
         wanted = self._resolve(wanted)

@@ -2,6 +2,7 @@
 /* Events and requests. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "runner.h"
@@ -72,16 +73,34 @@ static int next_event(struct handle *handle)
 	return err;
 }
 
-/* Collects all events that are queued. */
+/* An event that has not come after so many milliseconds does not come. */
+#define PATIENCE_MS	60000
+
+/* The number of events that the case expects: they come when the kernel has reported them. */
+static size_t expected(const struct step *step, const char *name)
+{
+	struct json_object *returns, *array;
+
+	if (!json_object_object_get_ex(step->members, "returns", &returns) ||
+	    !json_object_object_get_ex(returns, name, &array))
+		return 0;
+	return json_object_array_length(array);
+}
+
+/* Collects all events that are queued, and waits for as many as the case expects. */
 static int collect(struct step *step, const char *name,
 		   struct json_object *(*object)(const struct hashbelt_event *event))
 {
+	struct pollfd readable = { .fd = hashbelt_fd(step->handle->belt), .events = POLLIN };
 	struct json_object *array = json_object_new_array();
 	int err;
 
 	json_object_object_add(step->found, name, array);
-	while (!(err = next_event(step->handle)))
-		json_object_array_add(array, object(step->handle->event));
+	do {
+		while (!(err = next_event(step->handle)))
+			json_object_array_add(array, object(step->handle->event));
+	} while (err == -EAGAIN && json_object_array_length(array) < expected(step, name) &&
+		 poll(&readable, 1, PATIENCE_MS) > 0);
 	return err == -EAGAIN ? 0 : err;
 }
 
