@@ -481,7 +481,7 @@ class Belt(MutableMapping[Key, V]):
     # The belt as a whole
 
     def clear(self) -> None:
-        """Remove all entries and end all fill leases. Locks stay."""
+        """Remove all entries, locks and requests, and end all fill leases."""
         self._device.call(_abi.CALL_CLEAR, library.clear)
 
     def info(self) -> _abi.Info:
