@@ -342,6 +342,59 @@ static void test_rights(void)
 	close(writer);
 }
 
+/* Batches three gets of a key, that at @place with members of @other. Counts wrong results. */
+static unsigned int run_among_gets(const struct hashbelt_item *other, unsigned int place)
+{
+	int belt = new_belt(0);
+	unsigned int i, wrong = 0;
+	struct hashbelt_item items[3];
+
+	put_text(belt, "key", "value", 0);
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		items[i] = op_item(HASHBELT_OP_GET, "key");
+	items[place].how = other->how;
+	items[place].key_len = other->key_len;
+	items[place].ttl_ms = other->ttl_ms;
+	items[place].reserved = other->reserved;
+	if (run(belt, items, ARRAY_SIZE(items), NULL))
+		bail_out("no batch");
+	for (i = 0; i < ARRAY_SIZE(items); i++) {
+		bool is_touched = other->ttl_ms && i >= place;
+
+		wrong += items[i].result != (i == place ? other->result : 0);
+		if (!items[i].result)
+			wrong += (items[i].ttl_ms == other->ttl_ms) != is_touched;
+	}
+	close(belt);
+	return wrong;
+}
+
+/*
+ * Plain gets that follow one another are made together. A get that is not plain has its own result
+ * at each place among them, and so have these.
+ */
+static void test_other_gets(void)
+{
+	static const struct {
+		const char *what;
+		struct hashbelt_item item;
+	} others[] = {
+		{ "touches", { .how = HASHBELT_AND_TOUCH, .key_len = 3, .ttl_ms = 5000 } },
+		{ "has a reserved bit", { .key_len = 3, .reserved = 1, .result = -EINVAL } },
+		{ "has a condition",
+		  { .how = HASHBELT_IF_ABSENT, .key_len = 3, .result = -EINVAL } },
+		{ "has an empty key", { .result = -EINVAL } },
+		{ "has a long key", { .key_len = HASHBELT_KEY_MAX + 1, .result = -E2BIG } },
+	};
+	unsigned int i, place;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		for (place = 0; place < 3; place++)
+			is_int(run_among_gets(&others[i].item, place), 0,
+			       "where get %u of a batch %s, each get has its own result",
+			       place, others[i].what);
+}
+
 /* Results of a batch that was sent before are in the items. */
 static void test_results(void)
 {
@@ -377,6 +430,7 @@ int main(void)
 	test_readonly();
 	test_again();
 	test_rights();
+	test_other_gets();
 	test_results();
 	return done_testing();
 }

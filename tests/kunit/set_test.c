@@ -137,6 +137,25 @@ static void new_wheels_have_as_many_levels_as_the_old_ones(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
 }
 
+/* A set of a limit or a policy costs no memory, and no entry moves. */
+static void only_a_set_of_geometry_makes_new_wheels(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	const struct hb_geometry *geometry = belt->shards->wheel.geometry;
+	struct hashbelt_config config = { .ttl = TTL, .buckets = 5 };
+	u32 field;
+
+	for (field = 1; field & HASHBELT_SET_ALL; field <<= 1) {
+		bool is_geometry = field & (HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS |
+					    HASHBELT_SET_GRACE);
+
+		KUNIT_ASSERT_EQ(test, hb_set(belt, &config, field), 0);
+		KUNIT_EXPECT_EQ(test, belt->shards->wheel.geometry != geometry, is_geometry);
+		geometry = belt->shards->wheel.geometry;
+		flush_work(&belt->work);
+	}
+}
+
 static struct kunit_case set_test_cases[] = {
 	KUNIT_CASE(a_lower_limit_removes_no_entry_before_the_next_put),
 	KUNIT_CASE(another_geometry_loses_no_entry_and_keeps_all_deadlines),
@@ -144,6 +163,7 @@ static struct kunit_case set_test_cases[] = {
 	KUNIT_CASE(a_set_that_fails_changes_nothing),
 	KUNIT_CASE(rotations_are_counted_across_changes_of_geometry),
 	KUNIT_CASE(new_wheels_have_as_many_levels_as_the_old_ones),
+	KUNIT_CASE(only_a_set_of_geometry_makes_new_wheels),
 	{}
 };
 

@@ -81,6 +81,29 @@ static void a_step_takes_the_locks_of_shards_that_have_something_due(struct kuni
 	KUNIT_EXPECT_EQ(test, f->expired, 101u);
 }
 
+/* Also where belt time has gone on since the round began. What falls off later is not touched. */
+static void a_step_drains_the_buckets_that_have_fallen_off_by_its_time(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
+	struct fixture *f = test->priv;
+	u64 start = hb_clock_now(&belt->clock);
+
+	flush_work(&belt->work);
+	mutex_lock(&belt->round_lock);
+	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
+	move_time_only(belt, 2 * INTERVAL);
+	KUNIT_ASSERT_EQ(test, put(belt, 2), 0);
+	move_time_only(belt, 2 * TTL);
+	while (hb_step(belt, start + TTL + INTERVAL))
+		;
+	KUNIT_EXPECT_EQ(test, f->expired, 1u);
+	while (hb_step(belt, hb_clock_now(&belt->clock)))
+		;
+	KUNIT_EXPECT_EQ(test, f->expired, 2u);
+	end_round(belt);
+	flush_work(&belt->work);
+}
+
 static void an_index_is_resized_in_steps(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, 0, 0);
@@ -955,6 +978,7 @@ static void tasks_that_flush_limbo_at_once_all_find_it_empty(struct kunit *test)
 static struct kunit_case worker_test_cases[] = {
 	KUNIT_CASE(a_drain_step_is_bounded_by_the_batch_size),
 	KUNIT_CASE(a_step_takes_the_locks_of_shards_that_have_something_due),
+	KUNIT_CASE(a_step_drains_the_buckets_that_have_fallen_off_by_its_time),
 	KUNIT_CASE(an_index_is_resized_in_steps),
 	KUNIT_CASE(an_index_does_not_shrink_below_what_one_shard_needs),
 	KUNIT_CASE(the_index_shrinks_when_entries_are_gone),
