@@ -10,6 +10,7 @@ unset CDPATH
 tests=$(cd "$(dirname "$0")/.." && pwd)
 top=$(cd "$tests/.." && pwd)
 payload=$1 tools=$2 python=$3
+"$tests/need.sh" python3
 root=$("$tests/python/root.sh" ${4:+"$4"})
 rm -rf "$python"
 mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/examples" "$python/host"

@@ -73,6 +73,7 @@ add_later() {
 }
 
 bootstrap() {
+	"$tests/need.sh" mmdebstrap
 	if [ "$kind" ]; then
 		with_tests bookworm "$python,$frameworks,$servers" "$work/root"
 		move_tests "$work/root" 3.2
