@@ -452,6 +452,24 @@ static void test_pointers(const char *name, enum kind kind, enum field field, bo
 	is_int(wrong, 0, "%s, from any item on, fail with EFAULT, and all others succeed", name);
 }
 
+/* A get without a batch, whose item can be read and not written. */
+static void test_item(__u32 room, const char *name)
+{
+	struct hashbelt_item *item = (struct hashbelt_item *)pages;
+	int belt = new_belt(0);
+
+	put_text(belt, "key", "value", 0);
+	*item = item_of("key");
+	item->value = address(tested.values);
+	item->value_len = room;
+	if (mprotect(pages, PAGE, PROT_READ))
+		bail_out("mprotect: %s", strerror(errno));
+	is_errno(call(belt, HASHBELT_IOC_GET, item), EFAULT,
+		 "%s, whose item cannot be written, returns EFAULT", name);
+	mprotect(pages, PAGE, PROT_READ | PROT_WRITE);
+	close(belt);
+}
+
 int main(void)
 {
 	unsigned int i;
@@ -468,5 +486,7 @@ int main(void)
 	test_pointers("additions with a sum that cannot be read", ADD, SUM, false);
 	test_pointers("gets with a key that cannot be read", GET, KEY, false);
 	test_pointers("puts with a key that cannot be read", PUT_OVER, KEY, false);
+	test_item(USUAL, "a get");
+	test_item(1, "a get into too small a buffer");
 	return done_testing();
 }
