@@ -293,6 +293,16 @@ equal('another client gets from 64 other belts', [],
 replies = slow.until(b'MN\r\n')
 equal('a slow client gets all its values from the belt that it has named', (50 * 80000, 0),
       (replies.count('right'), replies.count('wrong')))
+
+# As many clients that read slowly as a thread keeps descriptors for, each with a belt of its own
+crowd = [single.connect() for i in range(64)]
+for i, one in enumerate(crowd):
+    hbctl('-b', f'shop{i}', 'put', 'large', stdin=f'({i:03})'.encode() * 80000)
+    one.send(f'get shop{i}:large\r\n' * 5 + 'mn\r\n')
+    one.drained()
+equal('another client uses another belt meanwhile', 'VALUE shop:cart 0 4 full END', client.ask('get shop:cart'))
+equal('each of them gets the values of its belt', [],
+      [i for i, one in enumerate(crowd) if one.until(b'MN\r\n').count(f'({i:03})') != 5 * 80000])
 single.stop('slow')
 for i in range(64):
     hbctl('destroy', f'shop{i}')

@@ -8,6 +8,7 @@
  * compared by their hashes, which only ends a batch early where two are equal.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,23 +54,12 @@ struct work *work_new(struct service *service)
 	return work;
 }
 
-/* Sets the belt of the operations. It is held until they are answered: their client may be slow. */
-static void set_belt(struct work *work, struct belt *belt)
-{
-	if (belt)
-		belt_hold(belt);
-	if (work->belt)
-		belt_release(work->belt);
-	work->belt = belt;
-}
-
 /**
  * work_free() - free a work
  * @work:	the work
  */
 void work_free(struct work *work)
 {
-	set_belt(work, NULL);
 	output_end(&work->output);
 	free(work);
 }
@@ -166,7 +156,8 @@ bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t k
 	struct key_set *set = changes ? &work->changed_keys : &work->read_keys;
 
 	if (!work->items) {
-		set_belt(work, belt);
+		work->belt = belt;
+		snprintf(work->belt_name, sizeof(work->belt_name), "%s", belt_name(belt));
 		memset(&work->read_keys, 0, sizeof(work->read_keys));
 		memset(&work->changed_keys, 0, sizeof(work->changed_keys));
 	} else if (work->belt != belt || is_in(&work->changed_keys, hash) ||
@@ -321,6 +312,9 @@ bool batch_write(struct work *work, bool *full)
 	const struct reply *reply;
 
 	*full = false;
+	/* The client may have been slow, and other clients may have used other belts meanwhile. */
+	if (work->items)
+		work->belt = belts_again(work->service->belts, work->belt, work->belt_name);
 	for (; work->written < work->replies; work->written++) {
 		reply = &work->reply[work->written];
 		if (has_to_wait(work, reply)) {
@@ -330,7 +324,6 @@ bool batch_write(struct work *work, bool *full)
 		if (!reply->write(work, reply))
 			return false;
 	}
-	set_belt(work, NULL);
 	work->items = 0;
 	work->replies = 0;
 	work->written = 0;

@@ -134,7 +134,8 @@ struct key_set {
  * @is_done:	the operations were carried out
  * @pause_ms:	time that has to pass before the replies are sent, milliseconds
  * @failed:	a key of the get whose replies are written has failed
- * @belt:	the belt of the operations, held; NULL without any
+ * @belt:	the belt of the operations, if there are any
+ * @belt_name:	its name: after a pause its place may be another belt's
  * @read_keys:	keys that operations read
  * @changed_keys: keys that operations change
  * @failure:	the answer in place of the end of that get
@@ -160,6 +161,7 @@ struct work {
 	bool is_done;
 	bool failed;
 	struct belt *belt;
+	char belt_name[HASHBELT_NAME_SIZE];
 	struct key_set read_keys;
 	struct key_set changed_keys;
 	char failure[BELT_REASON_SIZE];

@@ -20,7 +20,6 @@
  * @handle:	bound to it, if @is_bound; NULL if the device could not be opened
  * @is_bound:	false: the belt is not there, or was destroyed
  * @used:	the value of the worker's count of uses when it was used last
- * @holds:	works that wait with operations on it: it must not become another belt
  * @name_len:	length of its name; 0 for a free place
  * @name:	its name
  */
@@ -28,7 +27,6 @@ struct belt {
 	struct hashbelt *handle;
 	bool is_bound;
 	__u64 used;
-	unsigned int holds;
 	size_t name_len;
 	char name[HASHBELT_NAME_SIZE];
 };
@@ -127,24 +125,19 @@ struct belt *belts_default(struct belts *belts)
 	return &belts->plain;
 }
 
-/*
- * The belt of a prefix, in the place of the one that was used least recently if it is new. NULL:
- * all places are held.
- */
+/* The belt of a prefix, in the place of the one that was used least recently if it is new. */
 static struct belt *find_prefixed(struct belts *belts, const char *name, size_t len)
 {
-	struct belt *belt, *oldest = NULL;
+	struct belt *belt, *oldest = belts->prefixed;
 
 	for (belt = belts->prefixed; belt < belts->prefixed + PREFIXES_MAX; belt++) {
 		if (belt->name_len == len && !memcmp(belt->name, name, len)) {
 			belt->used = ++belts->uses;
 			return belt;
 		}
-		if (!belt->holds && (!oldest || belt->used < oldest->used))
+		if (belt->used < oldest->used)
 			oldest = belt;
 	}
-	if (!oldest)
-		return NULL;
 	oldest->is_bound = false;
 	oldest->used = ++belts->uses;
 	oldest->name_len = len;
@@ -160,8 +153,8 @@ static struct belt *find_prefixed(struct belts *belts, const char *name, size_t 
  * @key_len:	its length
  * @prefix:	returned: how many bytes of the key are the prefix
  *
- * Return: the belt, valid until another one is looked for, or while it is held; NULL if no belt can
- * have that name, nothing is behind the prefix, or clients hold all places.
+ * Return: the belt, valid until another one is looked for; NULL if no belt can have that name, or
+ * nothing is behind the prefix.
  */
 struct belt *belts_find(struct belts *belts, const char *key, size_t key_len, size_t *prefix)
 {
@@ -178,21 +171,16 @@ struct belt *belts_find(struct belts *belts, const char *key, size_t key_len, si
 }
 
 /**
- * belt_hold() - let a belt stay valid
- * @belt:	the belt, to be released by belt_release()
+ * belts_again() - the belt of operations, after others were looked for
+ * @belts:	the belts
+ * @belt:	from belts_find() or belts_default(); its place may be another belt's by now
+ * @name:	the name that it had then
+ *
+ * Return: the belt of that name, valid as that of belts_find().
  */
-void belt_hold(struct belt *belt)
+struct belt *belts_again(struct belts *belts, struct belt *belt, const char *name)
 {
-	belt->holds++;
-}
-
-/**
- * belt_release() - undo belt_hold()
- * @belt:	the belt
- */
-void belt_release(struct belt *belt)
-{
-	belt->holds--;
+	return strcmp(belt->name, name) ? find_prefixed(belts, name, strlen(name)) : belt;
 }
 
 /* Carries one operation out: a call on one key costs less than a batch of one. */
@@ -391,7 +379,7 @@ const char *belt_name(const struct belt *belt)
 
 /**
  * belt_reason() - the answer to a client whose request failed
- * @belt:	the belt; NULL if belts_find() found none
+ * @belt:	the belt; NULL if no belt can have the name that the key begins with
  * @err:	the error, negative
  * @text:	space for BELT_REASON_SIZE bytes
  *
@@ -402,7 +390,7 @@ const char *belt_reason(struct belt *belt, int err, char *text)
 	char reason[HASHBELT_ERROR_SIZE];
 
 	if (!belt)
-		return "SERVER_ERROR no belt has such a name, or too many are in use";
+		return "SERVER_ERROR no belt has such a name";
 	switch (err) {
 	case -ENOSPC:
 	case -EDQUOT:

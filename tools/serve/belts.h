@@ -25,8 +25,7 @@ int belts_open(const struct options *options, struct belts **belts);
 void belts_close(struct belts *belts);
 struct belt *belts_default(struct belts *belts);
 struct belt *belts_find(struct belts *belts, const char *key, size_t key_len, size_t *prefix);
-void belt_hold(struct belt *belt);
-void belt_release(struct belt *belt);
+struct belt *belts_again(struct belts *belts, struct belt *belt, const char *name);
 
 void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count);
 int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, size_t size,
