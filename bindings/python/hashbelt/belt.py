@@ -110,7 +110,7 @@ class Belt(MutableMapping[Key, V]):
         What is bound to it ends then.
         """
         self._device.close()
-        for loop, requests in self._requests.items():
+        for loop, requests in list(self._requests.items()):
             if requests.pid == os.getpid() and not loop.is_closed():
                 loop.call_soon_threadsafe(requests.close)
         self._requests = {}
@@ -544,9 +544,11 @@ class Belt(MutableMapping[Key, V]):
         loop = asyncio.get_running_loop()
         requests = self._requests.get(loop)
         if requests is None or requests.pid != os.getpid():
-            requests = Requests(self._device, loop)
-            self._requests = {other: found for other, found in self._requests.items()
-                              if not other.is_closed()} | {loop: requests}
+            requests = self._requests[loop] = Requests(self._device, loop)
+            # One step at a time: threads with loops of their own do the same.
+            for other in list(self._requests):
+                if other.is_closed():
+                    self._requests.pop(other, None)
         return requests.wait_for([encode_key(key) for key in keys], ttl_ms(ttl))
 
     def complete(self, key: Key) -> int:
