@@ -67,32 +67,24 @@ absent_scripts() {
 	done
 }
 
-# named_tests - prints each file of tests that docs/guarantees.md names, and "FILE NAME" for each name
-# behind a file: a name without a file is in the file before it.
-named_tests() {
-	awk -v RS= -v FS='`' '/^Tests: / {
-		for (i = 2; i <= NF; i += 2) {
-			gsub(/[[:space:]]+/, " ", $i)
-			name = $i
-			if (match($i, /^[^ ]*\/[^ :]*/)) {
-				print file = substr($i, 1, RLENGTH)
-				name = substr($i, RLENGTH + 3)
-			}
-			if (name)
-				print file, name
-		}
-	}' docs/guarantees.md | sort -u
+# absent_tests - prints what tests/guarantees names and is not there: files, and names in these files. A model is a
+# file or a folder of tests/models, or a part of its name.
+absent_tests() {
+	grep -v '^#' tests/guarantees | while read -r _ file names; do
+		for name in ${names:-''}; do
+			case $file in
+			models/*) git ls-files tests/models | grep -q "/${file#models/}\." ;;
+			*) grep -qw -e "$name" "tests/$file" ;;
+			esac || echo "tests/guarantees: no $file${name:+: $name}"
+		done
+	done 2>&1
 }
 
-# absent_tests - prints the tests that docs/guarantees.md names and that are not there: files, and
-# names in these files. A model is a file or a folder of tests/models, or a part of its name.
-absent_tests() {
-	named_tests | while read -r file name; do
-		case $file in
-		models/*) git ls-files tests/models | grep -q "/${file#models/}\." ;;
-		*) grep -qw -e "$name" "tests/$file" ;;
-		esac || echo "docs/guarantees.md: no $file${name:+: $name}"
-	done 2>&1
+# untested - prints each guarantee for which tests/guarantees names no test.
+untested() {
+	sed -n 's/^### \([0-9]*\)\..*/\1/p' docs/guarantees.md | while read -r number; do
+		grep -q "^$number	" tests/guarantees || echo "$number"
+	done
 }
 
 result "each link of README.md, docs/ and the other documents leads to a file" "$(absent_files)"
@@ -105,5 +97,6 @@ result "the documents show commands of all kinds" "$(
 	for kind in guest manual store models tests boot confined machine; do
 		[ "$(shown "$kind")" ] || echo "found no $kind"
 	done)"
-result "each test that docs/guarantees.md names is there" "$(absent_tests)"
+result "each test that tests/guarantees names is there" "$(absent_tests)"
+result "each guarantee has a test" "$(untested)"
 finish
