@@ -57,6 +57,18 @@ class OneKey(BeltCase):
         self.raises(TypeError, "a key is str or bytes, not int", belt.get, 5)
         self.raises(TypeError, "the belt stores bytes, not str", belt.set, "key", "text")
 
+    def test_far_too_large(self):
+        """the length of a key of 4 GiB and a byte is not cut to a byte"""
+        with open("/proc/sys/vm/overcommit_memory", "w", encoding="ascii") as file:
+            file.write("1")
+        belt = self.make()
+        belt[b"\0"] = b"of another key"
+        # Python does not write these zeros: they take no memory.
+        key = bytes((1 << 32) + 1)
+        for call in (belt.get, belt.delete, lambda key: belt.set(key, b"x")):
+            self.raises(hashbelt.TooLarge, "a key has 1 to 1024 bytes", call, key)
+        self.assertEqual(belt[b"\0"], b"of another key")
+
     def test_ttl(self):
         """ttl: seconds, timedelta, None, the belt's own, and the present one"""
         belt = self.make()

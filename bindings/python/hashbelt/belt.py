@@ -29,6 +29,7 @@ R = TypeVar("R")
 
 _get: Final = untyped("get")
 _put: Final = untyped("put")
+_KEY_MAX: Final = _abi.KEY_MAX
 # Keys of a scan that are read at a time.
 _SCANNED: Final = 256
 # The value of a setting. A time is in seconds, and None is the default.
@@ -132,12 +133,15 @@ class Belt(MutableMapping[Key, V]):
             data = key
         else:
             data = encode_key(key)
+        length = len(data)
+        if length > _KEY_MAX:
+            raise self._device.error(-errno.E2BIG, _abi.CALL_GET)
         spaces = self._device.spaces
         try:
             space = spaces.pop()
         except IndexError:
             space = self._device.new_space()
-        err = _get(space.handle, data, len(data), space.room, ROOM, space.got_pointer)
+        err = _get(space.handle, data, length, space.room, ROOM, space.got_pointer)
         if err:
             again = None if err == -errno.ENOENT else self._get_again(err, data, space)
             if again is None:
@@ -230,8 +234,10 @@ class Belt(MutableMapping[Key, V]):
             name = encode_key(key)
         data = self.serializer.dumps(value) if self._loads or type(value) is not bytes else value
         size = len(data)
-        if size > _abi.VALUE_MAX:
-            raise self._device.error(-errno.EMSGSIZE, _abi.CALL_PUT)
+        length = len(name)
+        if size > _abi.VALUE_MAX or length > _KEY_MAX:
+            err = -errno.EMSGSIZE if size > _abi.VALUE_MAX else -errno.E2BIG
+            raise self._device.error(err, _abi.CALL_PUT)
         time = 0 if ttl is BELT else ttl_ms(ttl)
         spaces = self._device.spaces
         try:
@@ -240,9 +246,9 @@ class Belt(MutableMapping[Key, V]):
             space = self._device.new_space()
         sent = space.sent
         sent.ttl_ms = time
-        err = _put(space.handle, name, len(name), data, size, space.sent_pointer)
+        err = _put(space.handle, name, length, data, size, space.sent_pointer)
         while err == -errno.EINTR:
-            err = _put(space.handle, name, len(name), data, size, space.sent_pointer)
+            err = _put(space.handle, name, length, data, size, space.sent_pointer)
         found = sent.version
         spaces.append(space)
         if err:
