@@ -48,8 +48,8 @@
 #	arm64-pages	the same with pages of 64 KiB
 #	fuzz-faults	random calls in which an allocation or a copy of user memory fails
 #	soak	histories, then random input for hbctl and hbserve, then random calls, for SOAK seconds each
-#	python-full	Django's own tests of caches and sessions, of 3.2 and 4.2, on belts; Flask; the
-#			examples with the workers of gunicorn and uvicorn
+#	python-full	Django's own tests of caches and sessions, of 3.2 and 4.2, on belts; Flask; with the
+#			Python of Debian 13 as well; the examples with the workers of gunicorn and uvicorn
 #	serve-full	hbserve with PHP, Node.js, Go and nginx; its memory after 100,000,000
 #			operations
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
@@ -372,9 +372,14 @@ suite_python() (
 
 suite_python_full() (
 	python_payload python-full full || exit
+	later=tests/python/full/later.sh
 	# shellcheck disable=SC2046 # names without spaces
-	guest python-full "--memory 2048" "tests/python/full/own.py /django/3.2 3.2" \
-		"tests/python/full/own.py /django/4.2 4.2" \
+	guest python-full "--memory 3072" "tests/python/full/own.py /django/3.2 3.2" \
+		"$later tests/python/full/own.py /django/4.2 4.2" "$later tests/python/django_test.py" \
+		"$later tests/python/full/shared_session.py" \
+		"$later tests/python/belt_test.py" "$later tests/python/fill_test.py" \
+		"$later tests/python/events_test.py" "$later tests/python/lock_test.py" \
+		"$later tests/python/request_test.py" "$later tests/python/cachelib_test.py" \
 		$(cd "$top" && echo tests/python/full/*_test.py)
 )
 

@@ -16,7 +16,10 @@ rm -rf "$python"
 mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/examples" "$python/host"
 cp -a "$root"/* "$python/host"
 cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$python"
-cp -p "$tools/libhashbelt.so.0" "$python/host/usr/lib/x86_64-linux-gnu"
+for place in usr later/usr; do
+	[ ! -d "$python/host/$place" ] ||
+		cp -p "$tools/libhashbelt.so.0" "$python/host/$place/lib/x86_64-linux-gnu"
+done
 cp -rp "$tests/python" "$python/tests"
 cp -p "$top/docs/python.md" "$python/docs"
 cp -rp "$top/examples/python" "$python/examples"

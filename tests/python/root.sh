@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # root.sh [full] - print the path of a directory with Python and frameworks of Debian 12, for the root
-# directory of a guest. With "full" there are servers for these as well, and in /django Django's own tests of
-# caches, as 3.2/tests and 4.2/tests; 4.2/lib is the Django of Debian 13.
+# directory of a guest. With "full" there are servers for these as well; in /later the Python of Debian 13,
+# with Django 4.2 and Flask-Session; and in /django Django's own tests of caches, as 3.2/tests and 4.2/tests.
 #
 # cache.sh keeps the directory. The packages are unpacked and not installed. The first call takes half a
 # minute, or a minute with "full". Needs root.
@@ -13,6 +13,7 @@
 
 python=python3,python3-pytest
 frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
+later=python3,python3-pytest,python3-django,python3-flask-session,python3-msgspec
 servers=gunicorn,python3-fastapi,python3-uvicorn,python3-flask-caching,python3-flask-limiter
 
 # unpack SUITE PACKAGES DIRECTORY [OPTION] - unpack packages of Debian, and what they depend on.
@@ -30,21 +31,27 @@ unpack() {
 # them.
 trim() {
 	cd "$work/root"
-	find usr/share -mindepth 1 -maxdepth 1 ! -name zoneinfo -exec rm -rf {} +
-	rm -rf usr/include var etc usr/lib/python3.11/test usr/lib/python3.11/idlelib \
-		usr/lib/python3.11/lib2to3 dev tmp
+	remove_texts usr/lib/python3.11
 	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
 	find bin sbin usr/sbin -mindepth 1 -exec mv -f -t usr/bin {} +
 	rm -rf bin sbin usr/sbin
-	# Texts of Django in other languages.
-	find usr/lib/python3 ${kind:+django} -name '*.po' -delete
-	find usr/lib/python3 ${kind:+django} -name '*.mo' ! -path '*/en/*' -delete
 }
 
-# compile DIRECTORY... - compile what Python imports: an emulated processor would take seconds for that. A time
-# in a file's name does not matter then.
+# remove_texts LIBRARY - remove from the present directory what no test needs: documents, other languages,
+# Python's own tests.
+remove_texts() {
+	find usr/share -mindepth 1 -maxdepth 1 ! -name zoneinfo -exec rm -rf {} +
+	rm -rf usr/include var etc dev tmp "$1/test" "$1/idlelib" "$1/lib2to3"
+	find usr/lib/python3 -name '*.po' -delete
+	find usr/lib/python3 -name '*.mo' ! -path '*/en/*' -delete
+}
+
+# compile ROOT DIRECTORY... - compile what Python imports: an emulated processor would take seconds for that. A
+# time in a file's name does not matter then.
 compile() {
-	chroot "$work/root" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash "$@" >/dev/null
+	directory=$1
+	shift
+	chroot "$directory" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash "$@" >/dev/null
 }
 
 # with_tests SUITE PACKAGES DIRECTORY - unpack packages, and the source of Django below src.
@@ -62,14 +69,14 @@ move_tests() {
 	rm -rf "$1/src"
 }
 
-# add_later - add the Django of Debian 13, which this Python runs.
+# add_later - add the Python of Debian 13, as a root directory of its own.
 add_later() {
-	with_tests trixie python3-django "$work/later"
-	move_tests "$work/later" 4.2
-	mkdir "$work/root/django/4.2/lib"
-	(cd "$work/later/usr/lib/python3/dist-packages" &&
-		mv django asgiref sqlparse "$work/root/django/4.2/lib")
-	rm -rf "$work/later"
+	with_tests trixie "$later" "$work/root/later"
+	move_tests "$work/root/later" 4.2
+	cd "$work/root/later"
+	remove_texts usr/lib/python3.13
+	ln -s usr/lib64 usr/lib .
+	compile "$work/root/later" /usr/lib/python3 /usr/lib/python3.13
 }
 
 bootstrap() {
@@ -77,13 +84,13 @@ bootstrap() {
 	if [ "$kind" ]; then
 		with_tests bookworm "$python,$frameworks,$servers" "$work/root"
 		move_tests "$work/root" 3.2
+		trim
 		add_later
 	else
 		unpack bookworm "$python,$frameworks" "$work/root"
+		trim
 	fi
-	trim
-	compile /usr/lib/python3 /usr/lib/python3.11
-	[ -z "$kind" ] || compile /django
+	compile "$work/root" /usr/lib/python3 /usr/lib/python3.11
 }
 
 case $#${1-} in

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """own.py DIRECTORY VERSION - run Django's own tests of caches and of cached sessions on belts.
 
-The directory has Django's tests, and may have a Django, in lib. Django's backend LocMemCache is
-replaced by that of hashbelt in a copy of the tests. Not run are tests of Django's other backends;
-those of culling, which skip themselves; and those that look into LocMemCache.
+The directory has Django's tests. In a copy of them, hashbelt's backend replaces Django's
+LocMemCache. Not run are tests of Django's other backends; those of culling, which skip themselves;
+and those that look into LocMemCache.
 """
 
 import os
@@ -15,7 +15,12 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))),
+                       "bindings", "python")
+sys.path.insert(0, PACKAGE)
+
+import hashbelt  # noqa: E402
+
 THEIRS = "django.core.cache.backends.locmem.LocMemCache"
 OURS = "hashbelt.django.BeltCache"
 # The least number of tests, and the number of those that skip themselves: test_cull,
@@ -53,14 +58,13 @@ def judge(output, status, least, skipped):
 
 def main(directory, version):
     """Run the sets of tests, and print their results."""
-    path = [os.path.join(TOP, "bindings", "python"), os.path.join(directory, "lib")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
     failed = False
     print(f"1..{len(SETS) + 1}", flush=True)
     found = subprocess.run([sys.executable, "-m", "django", "--version"], env=environment,
                            stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     print(f"{'ok' if found.startswith(version) else 'not ok'} 1 - this is Django {version}")
-    subprocess.run(["hbctl", "create", "other"], check=True)
+    hashbelt.create("other")
     with tempfile.TemporaryDirectory() as temporary:
         copy_tests(directory, os.path.join(temporary, "tests"))
         for number, (name, labels, least, skipped) in enumerate(SETS, 2):
@@ -74,7 +78,7 @@ def main(directory, version):
             if wrong:
                 print("".join(f"# {line}\n" for line in (*run.stdout.splitlines(), wrong)), end="")
             print(f"{result} {number} - Django's tests of {name} pass on belts", flush=True)
-    subprocess.run(["hbctl", "destroy", "other"], check=True)
+    hashbelt.destroy("other")
     sys.exit(failed or not found.startswith(version))
 
 

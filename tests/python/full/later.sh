@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# later.sh PROGRAM [ARGUMENT]... - run a program of the payload with the Python and the frameworks of
+# Debian 13, in a guest: with the root directory /later of root.sh, which sees the device and the tests.
+set -eu
+unset CDPATH
+
+root=/later
+top=$(cd "$(dirname "$0")/../../.." && pwd)
+program=$top/$1
+shift
+
+# show PATH... - let the root directory have these directories, too.
+show() {
+	for path; do
+		mkdir -p "$root$path"
+		mountpoint -q "$root$path" || mount --bind "$path" "$root$path"
+	done
+}
+
+mkdir -p "$root/tmp"
+show /dev /proc /sys /django "$top"
+exec chroot "$root" /usr/bin/python3 "$program" "$@"
