@@ -309,7 +309,7 @@ judge_all() {
 		named=${id#*/}
 		named=${named%/*}
 		run_mutant
-		[ $((killed + survived)) != "$sample" ] || break
+		[ "$sample" = 0 ] || [ $((killed + survived)) -lt "$sample" ] || break
 	done 3<"$1"
 }
 
