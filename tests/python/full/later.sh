@@ -15,7 +15,7 @@ shift
 show() {
 	for path; do
 		mkdir -p "$root$path"
-		mountpoint -q "$root$path" || mount --bind "$path" "$root$path"
+		grep -Fq " $root$path " /proc/mounts || mount --bind "$path" "$root$path"
 	done
 }
 

@@ -23,6 +23,8 @@ import hashbelt  # noqa: E402
 
 THEIRS = "django.core.cache.backends.locmem.LocMemCache"
 OURS = "hashbelt.django.BeltCache"
+# The belts that Django's tests name, beside the default one.
+LOCATIONS = ("other", "unique-snowflake", "session")
 # The least number of tests, and the number of those that skip themselves: test_cull,
 # test_zero_cull, test_cull_delete_when_store_empty.
 SETS = (("caches", ["cache.belt_tests"], 107, 3),
@@ -64,7 +66,8 @@ def main(directory, version):
     found = subprocess.run([sys.executable, "-m", "django", "--version"], env=environment,
                            stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     print(f"{'ok' if found.startswith(version) else 'not ok'} 1 - this is Django {version}")
-    hashbelt.create("other")
+    for belt in LOCATIONS:
+        hashbelt.create(belt)
     with tempfile.TemporaryDirectory() as temporary:
         copy_tests(directory, os.path.join(temporary, "tests"))
         for number, (name, labels, least, skipped) in enumerate(SETS, 2):
@@ -78,7 +81,8 @@ def main(directory, version):
             if wrong:
                 print("".join(f"# {line}\n" for line in (*run.stdout.splitlines(), wrong)), end="")
             print(f"{result} {number} - Django's tests of {name} pass on belts", flush=True)
-    hashbelt.destroy("other")
+    for belt in LOCATIONS:
+        hashbelt.destroy(belt)
     sys.exit(failed or not found.startswith(version))
 
 
