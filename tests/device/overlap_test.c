@@ -188,11 +188,17 @@ static bool is_possible(const struct layout *layout, enum way way)
 	       layout->argument + argument_size(way) <= layout->key;
 }
 
+/* The number of places in a buffer that a part is tried at, about. */
+static unsigned int places(void)
+{
+	return scaled_from(3, 13);
+}
+
 /* The key at each place in the buffer, at its ends and around its pages. */
 static unsigned int count_wrong_keys(int belt, enum way way, bool warm, struct layout layout)
 {
 	size_t first = layout.value - layout.key_len, last = layout.value + layout.value_len;
-	size_t step = layout.value_len / 13 + 1;
+	size_t step = layout.value_len / places() + 1;
 	unsigned int wrong = 0;
 
 	for (layout.key = first; layout.key <= last; layout.key += step)
@@ -230,7 +236,7 @@ static void test_argument_in_buffer(int belt, enum way way, bool warm)
 		layout.number = 2 * v;
 		last = layout.value + layout.value_len;
 		for (layout.argument = layout.value & ~7ul; layout.argument <= last;
-		     layout.argument += (layout.value_len / 13 + 8) & ~7ul) {
+		     layout.argument += (layout.value_len / places() + 8) & ~7ul) {
 			layout.key = layout.argument + argument_size(way);
 			wrong += !is_right(belt, &layout, way, warm);
 			layout.key = layout.value - 16;
