@@ -89,7 +89,7 @@ plant() {
 
 # check_first PROGRAM... - print those of a file's programs that the debug kernel runs.
 check_first() {
-	printf '%s\n' "$@" | grep -v stress | head -n 3
+	printf '%s\n' "$@" | grep -Ev 'stress|\.t$' | head -n 3
 }
 
 # table FILE - sets suites and programs for a file, and checked, the programs for the debug kernel.
@@ -149,8 +149,9 @@ payload() {
 	module=$1
 	shift
 	rm -rf "$home/payload"
-	mkdir -p "$home/payload/device" "$home/payload/memory"
-	cp "$module/hashbelt.ko" "$tree/tests/guest.sh" "$home/payload"
+	mkdir -p "$home/payload/device" "$home/payload/memory" "$home/payload/tests/device"
+	cp "$module/hashbelt.ko" "$tree/tests/guest.sh" "$built/hashbelt_user.ko" "$home/payload"
+	cp "$tree/tests/where.sh" "$home/payload/tests"
 	for program; do
 		program=${program%%:*}
 		cp -l "$built/$program" "$home/payload/$program"
@@ -178,6 +179,7 @@ places() {
 	for program; do
 		case $program in
 		*_test) [ ! -e "$tree/tests/device/$program.c" ] || program=device/$program ;;
+		*.t) program=tests/device/$program ;;
 		esac
 		echo "$program"
 	done
