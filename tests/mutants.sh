@@ -143,7 +143,7 @@ mutant fence belt/index.h \
 mutant model tests/models/queue.pml \
 	's/#ifndef BREAK_WAKE/#ifdef BREAK_WAKE/' \
 	models queue 'not ok .*queue: no error with unlock' 'a model lacks a step'
-mutant span tools/hbctl/duration.c \
+mutant span tools/common/duration.c \
 	's/(part \* unit + FRACTION \/ 2)/(part * unit)/' \
 	native '' "not ok .*'0\.0005'" 'a duration is not rounded'
 mutant field hashbelt.h \
@@ -176,7 +176,7 @@ mutant blind tests/guest.sh \
 	kcsan rights_test 'not ok .*KCSAN is on after all' 'KCSAN is switched off'
 mutant reach device/call.c "$freed_early" \
 	fuzz fuzz 'KASAN: .*use-after-free' 'a buffer is read after it is freed, by random calls'
-mutant unit tools/hbctl/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
+mutant unit tools/common/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
 	fuzz parsers 'not ok .*hbctl parses each random input' \
 	'the search for a unit reads beyond the last one'
 mutant newer belt/compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \

@@ -48,7 +48,7 @@ language() {
 compile() {
 	(cd "$temporary" && "$@" -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes \
 		-Werror -D__SANE_USERSPACE_TYPES__ -DVERSION='"0"' \
-		-I"$top" -I"$top/tools/lib" -I"$top/tools/hbctl" -c)
+		-I"$top" -I"$top/tools/lib" -I"$top/tools/common" -I"$top/tools/hbctl" -c)
 }
 
 # layout COMPILER... - compile tests/device/layout.c, which asserts the layout of hashbelt.h.
@@ -63,7 +63,7 @@ library() {
 # program COMPILER... - compile hbctl. It is not linked: its libraries are not installed for 32
 # bits.
 program() {
-	compile "$@" -D_GNU_SOURCE "$top"/tools/hbctl/*.c
+	compile "$@" -D_GNU_SOURCE "$top"/tools/common/duration.c "$top"/tools/hbctl/*.c
 }
 
 # module - build the module in a new directory, so that each file is compiled and can warn.

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 		return status - 1;
 	signal(SIGPIPE, SIG_IGN);
 	mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
-	log_set_level(options.verbose);
+	log_begin("hbserve", options.verbose);
 	raise_limit(&options);
 	count = listen_open(&options, listeners, LISTENERS_MAX);
 	if (count < 0)

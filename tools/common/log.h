@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Lines for the log: standard error, which systemd reads. */
-#ifndef HBSERVE_LOG_H
-#define HBSERVE_LOG_H
+#ifndef COMMON_LOG_H
+#define COMMON_LOG_H
 
 #include <stdbool.h>
 
@@ -12,9 +12,10 @@ enum log_level {
 	LOG_LEVELS
 };
 
+void log_begin(const char *program, unsigned int level);
 void log_set_level(unsigned int level);
 unsigned int log_level(void);
 void log_line(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-#endif /* HBSERVE_LOG_H */
+#endif /* COMMON_LOG_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Durations and sizes, as people write and read them. */
-#ifndef HBCTL_DURATION_H
-#define HBCTL_DURATION_H
+#ifndef COMMON_DURATION_H
+#define COMMON_DURATION_H
 
 #include <stddef.h>
 
@@ -17,4 +17,4 @@ int number_parse(const char *text, __u64 *number);
 int size_parse(const char *text, __u64 *bytes);
 const char *size_format(char *text, __u64 bytes);
 
-#endif /* HBCTL_DURATION_H */
+#endif /* COMMON_DURATION_H */

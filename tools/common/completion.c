@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "completion.h"
-#include "option_row.h"
+#include "option.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -49,18 +49,19 @@ static bool has_words(const char *argument)
 	return islower((unsigned char)*argument);
 }
 
-static void print_bash(const struct option_row *rows)
+static void print_bash(const struct option_program *program)
 {
+	const char *name = program->name;
 	const struct option_row *row;
 	const struct offer *offer;
 
-	puts("# bash completion for hbserve, made by: hbserve --completion bash\n"
-	     "_hbserve()\n"
-	     "{\n"
-	     "\tlocal current=$2\n"
-	     "\n"
-	     "\tcase $3 in");
-	for (row = rows; row->name; row++) {
+	printf("# bash completion for %s, made by: %s --completion bash\n"
+	       "_%s()\n"
+	       "{\n"
+	       "\tlocal current=$2\n"
+	       "\n"
+	       "\tcase $3 in\n", name, name, name);
+	for (row = program->rows; row->name; row++) {
 		if (!row->help || !row->argument)
 			continue;
 		printf("\t--%s", row->name);
@@ -76,13 +77,13 @@ static void print_bash(const struct option_row *rows)
 			puts(") COMPREPLY=() ;;");
 	}
 	fputs("\t*) COMPREPLY=($(compgen -W '", stdout);
-	for (row = rows; row->name; row++)
+	for (row = program->rows; row->name; row++)
 		if (row->help)
 			printf("--%s ", row->name);
-	puts("' -- \"$current\")) ;;\n"
-	     "\tesac\n"
-	     "}\n"
-	     "complete -F _hbserve hbserve");
+	printf("' -- \"$current\")) ;;\n"
+	       "\tesac\n"
+	       "}\n"
+	       "complete -F _%s %s\n", name, name);
 }
 
 /* Prints a help text of the table, which has no quotes, for zsh. */
@@ -109,14 +110,15 @@ static void print_zsh_argument(const char *argument)
 	}
 }
 
-static void print_zsh(const struct option_row *rows)
+static void print_zsh(const struct option_program *program)
 {
+	const char *name = program->name;
 	const struct option_row *row;
 
-	fputs("#compdef hbserve\n"
-	      "# zsh completion for hbserve, made by: hbserve --completion zsh\n"
-	      "_arguments -s", stdout);
-	for (row = rows; row->name; row++) {
+	printf("#compdef %s\n"
+	       "# zsh completion for %s, made by: %s --completion zsh\n"
+	       "_arguments -s", name, name, name);
+	for (row = program->rows; row->name; row++) {
 		if (!row->help)
 			continue;
 		fputs(" \\\n\t", stdout);
@@ -135,17 +137,18 @@ static void print_zsh(const struct option_row *rows)
 	putchar('\n');
 }
 
-static void print_fish(const struct option_row *rows)
+static void print_fish(const struct option_program *program)
 {
+	const char *name = program->name;
 	const struct option_row *row;
 	const struct offer *offer;
 
-	puts("# fish completion for hbserve, made by: hbserve --completion fish\n"
-	     "complete -c hbserve -f");
-	for (row = rows; row->name; row++) {
+	printf("# fish completion for %s, made by: %s --completion fish\n"
+	       "complete -c %s -f\n", name, name, name);
+	for (row = program->rows; row->name; row++) {
 		if (!row->help)
 			continue;
-		printf("complete -c hbserve -l %s", row->name);
+		printf("complete -c %s -l %s", name, row->name);
 		if (row->letter)
 			printf(" -s %c", row->letter);
 		offer = row->argument ? find_offer(row->argument) : NULL;
@@ -162,17 +165,17 @@ static void print_fish(const struct option_row *rows)
 }
 
 /**
- * completion_print() - print a script that makes a shell complete hbserve's options
+ * completion_print() - print a script that makes a shell complete a program's options
+ * @program:	the program and its options
  * @shell:	the name of the shell
- * @rows:	the options; their help has no quotes
  *
  * Return: whether the shell is known.
  */
-bool completion_print(const char *shell, const struct option_row *rows)
+bool completion_print(const struct option_program *program, const char *shell)
 {
 	static const struct {
 		const char *shell;
-		void (*print)(const struct option_row *rows);
+		void (*print)(const struct option_program *program);
 	} printers[] = {
 		{ "bash", print_bash }, { "fish", print_fish }, { "zsh", print_zsh },
 	};
@@ -181,7 +184,7 @@ bool completion_print(const char *shell, const struct option_row *rows)
 	for (i = 0; i < ARRAY_SIZE(printers); i++) {
 		if (strcmp(printers[i].shell, shell))
 			continue;
-		printers[i].print(rows);
+		printers[i].print(program);
 		return true;
 	}
 	return false;

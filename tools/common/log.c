@@ -6,8 +6,24 @@
 
 #include "log.h"
 
+/* What lines begin with. */
+static const char *name = "";
+
 /* A client may change it, in any thread. */
 static unsigned int current;
+
+/**
+ * log_begin() - begin to log
+ * @program:	what lines begin with; has to stay
+ * @level:	as for log_set_level()
+ *
+ * For a program that has one thread yet.
+ */
+void log_begin(const char *program, unsigned int level)
+{
+	name = program;
+	log_set_level(level);
+}
 
 /**
  * log_set_level() - choose what is logged
@@ -41,13 +57,13 @@ void log_line(enum log_level level, const char *format, ...)
 
 	if (log_level() < level)
 		return;
-	head = snprintf(line, sizeof(line), "hbserve: ");
+	head = snprintf(line, sizeof(line), "%s: ", name);
 	va_start(args, format);
 	len = head + vsnprintf(line + head, sizeof(line) - head, format, args);
 	va_end(args);
 	if (len >= (int)sizeof(line))
 		len = sizeof(line) - 1;
-	/* Clients choose some of the bytes: these must not steer a terminal. */
+	/* Others choose some of the bytes: these must not steer a terminal. */
 	for (i = head; i < len; i++)
 		if (line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
