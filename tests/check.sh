@@ -7,7 +7,7 @@
 #	kernel-doc -Werror	the kernel side
 #	sparse, W=1	the kernel side
 #	layers		no object of the module uses symbols of one that Kbuild lists after it; likewise
-#			hbctl and hbserve, and tools/Makefile; and docs/design.md shows the files of the module in
+#			hbctl, hbserve and hbfollow, and tools/Makefile; and docs/design.md shows the files of the module in
 #			the same order
 #	shell scripts	all, by shellcheck; those that call cd are not led astray by CDPATH
 #	manual pages	all, by mandoc
@@ -121,6 +121,7 @@ check_module() {
 check_tools() {
 	check_program hbctl objects
 	check_program hbserve objects-serve
+	check_program hbfollow objects-follow
 }
 
 # check_program NAME TARGET - check the objects that make prints for the target.
@@ -249,7 +250,7 @@ if [ "${1-}" = --style ]; then
 fi
 
 "$tests/need.sh" gcc make pkg-config git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
-	libevent-dev libssl-dev libsystemd-dev jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc mypy flake8 ||
+	libevent-dev libssl-dev libsystemd-dev libhiredis-dev libpq-dev jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc mypy flake8 ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1
 work=$(mktemp -d)

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * belt.h without the module: the belt is the directory FAKE_BELT, and each file in it an entry. A
+ * key is in the name of its file, with %XX for bytes that are no letter, digit, '-', '_', '.' or ':'.
+ * There is no belt while there is no directory; a new directory is a new belt.
+ *
+ * Files beside the directory steer it: FAKE_BELT.remove and FAKE_BELT.clear have the number of the
+ * error with which these operations fail. Each operation adds a line to FAKE_BELT.log: microseconds
+ * since the start of the machine, "clear" or "remove", and the number of entries.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "belt.h"
+#include "clock.h"
+#include "hashbelt.h"
+
+struct belt {
+	const char *path;
+	ino_t bound;		/* 0: to none */
+	unsigned int count;
+	struct {
+		size_t len;
+		char bytes[HASHBELT_KEY_MAX];
+	} keys[HASHBELT_BATCH_MAX];
+	uint64_t removed;
+	uint64_t cleared;
+};
+
+int belt_open(const char *name, struct belt **belt)
+{
+	const char *path = getenv("FAKE_BELT");
+
+	(void)name;
+	*belt = calloc(1, sizeof(**belt));
+	if (!*belt || !path)
+		abort();
+	(*belt)->path = path;
+	return 0;
+}
+
+void belt_close(struct belt *belt)
+{
+	free(belt);
+}
+
+/* The inode of the directory; 0 if there is none. */
+static ino_t look(const struct belt *belt)
+{
+	struct stat found;
+
+	return stat(belt->path, &found) ? 0 : found.st_ino;
+}
+
+/* The error that a file beside the directory has, as a negative number. */
+static int failure(const struct belt *belt, const char *operation)
+{
+	char path[PATH_MAX];
+	int number = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.%s", belt->path, operation);
+	file = fopen(path, "re");
+	if (file) {
+		if (fscanf(file, "%d", &number) != 1)
+			abort();
+		fclose(file);
+	}
+	return -number;
+}
+
+static void note(const struct belt *belt, const char *operation, unsigned int count)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.log", belt->path);
+	file = fopen(path, "ae");
+	if (!file)
+		abort();
+	fprintf(file, "%llu %s %u\n", (unsigned long long)clock_us(), operation, count);
+	fclose(file);
+}
+
+static void encode(const char *key, size_t len, char *name)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (key[i] && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789-_.:", key[i]))
+			*name++ = key[i];
+		else
+			name += sprintf(name, "%%%02X", (unsigned char)key[i]);
+	}
+	*name = '\0';
+}
+
+int belt_clear(struct belt *belt)
+{
+	int err = failure(belt, "clear"), directory;
+	unsigned int count = 0;
+	struct dirent *entry;
+	DIR *entries;
+
+	belt->count = 0;
+	note(belt, err ? "clear-fails" : "clear", 0);
+	if (err)
+		return err;
+	belt->bound = look(belt);
+	directory = open(belt->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	entries = directory < 0 ? NULL : fdopendir(directory);
+	if (!entries)
+		return 0;
+	while ((entry = readdir(entries)))
+		count += !unlinkat(directory, entry->d_name, 0);
+	closedir(entries);
+	belt->cleared++;
+	return 0;
+}
+
+int belt_flush(struct belt *belt)
+{
+	char path[PATH_MAX + 3 * HASHBELT_KEY_MAX];
+	int err = failure(belt, "remove"), len;
+	unsigned int i;
+
+	if (!belt->count)
+		return 0;
+	if (err) {
+		belt->count = 0;
+		return err;
+	}
+	if (look(belt) != belt->bound)
+		return belt_clear(belt);
+	for (i = 0; i < belt->count; i++) {
+		len = snprintf(path, PATH_MAX, "%s/", belt->path);
+		encode(belt->keys[i].bytes, belt->keys[i].len, path + len);
+		belt->removed += !unlink(path);
+	}
+	note(belt, "remove", belt->count);
+	belt->count = 0;
+	return 0;
+}
+
+int belt_remove(struct belt *belt, const char *key, size_t len)
+{
+	if (!len || len > HASHBELT_KEY_MAX)
+		abort();
+	memcpy(belt->keys[belt->count].bytes, key, len);
+	belt->keys[belt->count].len = len;
+	return ++belt->count == HASHBELT_BATCH_MAX ? belt_flush(belt) : 0;
+}
+
+int belt_check(struct belt *belt)
+{
+	return look(belt) == belt->bound ? 0 : belt_clear(belt);
+}
+
+bool belt_is_there(const struct belt *belt)
+{
+	return belt->bound;
+}
+
+uint64_t belt_removed(const struct belt *belt)
+{
+	return belt->removed;
+}
+
+uint64_t belt_cleared(const struct belt *belt)
+{
+	return belt->cleared;
+}
+
+bool belt_is_refused(int err)
+{
+	return err == -EPERM || err == -EACCES || err == -EINVAL;
+}
+
+const char *belt_reason(struct belt *belt, int err, char *text)
+{
+	(void)belt;
+	snprintf(text, BELT_REASON_SIZE, "the fake belt: %s", strerror(-err));
+	return text;
+}

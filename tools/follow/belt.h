@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The belt: the only way from hbfollow to hashbelt. Tests link another implementation of this
+ * header, which needs no module.
+ *
+ * A function that returns 0 has left nothing in the belt that it was to remove. There may be no
+ * belt: then it holds nothing, and the functions return 0; the next call finds a belt that has
+ * been made since, and clears it.
+ */
+#ifndef HBFOLLOW_BELT_H
+#define HBFOLLOW_BELT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct belt;
+
+/* Space for each text of belt_reason(), bytes. */
+#define BELT_REASON_SIZE	512
+
+int belt_open(const char *name, struct belt **belt);
+void belt_close(struct belt *belt);
+int belt_remove(struct belt *belt, const char *key, size_t len);
+int belt_flush(struct belt *belt);
+int belt_clear(struct belt *belt);
+int belt_check(struct belt *belt);
+bool belt_is_there(const struct belt *belt);
+uint64_t belt_removed(const struct belt *belt);
+uint64_t belt_cleared(const struct belt *belt);
+bool belt_is_refused(int err);
+const char *belt_reason(struct belt *belt, int err, char *text);
+
+#endif /* HBFOLLOW_BELT_H */

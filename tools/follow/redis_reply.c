@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What Redis answers and tells, in RESP2. hiredis parses it; here are the limits that it does not
+ * have, and the meaning. A server may send anything: each part is looked at before it is used.
+ */
+#include <string.h>
+
+#include "redis_reply.h"
+
+/* The functions that make replies: hiredis' own, but for arrays. */
+static redisReplyObjectFunctions makers;
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t parts_t;
+#else
+typedef int parts_t;
+#endif
+
+static void *(*make_array)(const redisReadTask *task, parts_t parts);
+
+/* hiredis would allocate as many places as the server says. NULL stands for out of memory. */
+static void *make_bounded(const redisReadTask *task, parts_t parts)
+{
+	return parts > REPLY_PARTS_MAX ? NULL : make_array(task, parts);
+}
+
+/**
+ * reply_reader() - make a parser
+ *
+ * Return: the parser, to be freed by redisReaderFree(); NULL if there is no memory.
+ */
+redisReader *reply_reader(void)
+{
+	redisReader *reader = redisReaderCreate();
+
+	if (!reader)
+		return NULL;
+	if (!make_array) {
+		makers = *reader->fn;
+		make_array = makers.createArray;
+		makers.createArray = make_bounded;
+	}
+	reader->fn = &makers;
+	return reader;
+}
+
+/**
+ * reply_is_too_long() - whether a reply has more bytes than any that makes sense
+ * @reader:	a parser from which all whole replies were taken
+ *
+ * Return: whether it has.
+ */
+bool reply_is_too_long(const redisReader *reader)
+{
+	return reader->len - reader->pos > REPLY_BYTES_MAX;
+}
+
+static bool is_text(const redisReply *reply, const char *text)
+{
+	return (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS) &&
+	       (size_t)reply->len == strlen(text) && !memcmp(reply->str, text, reply->len);
+}
+
+static bool is_array(const redisReply *reply, size_t least)
+{
+	return reply->type == REDIS_REPLY_ARRAY && reply->elements >= least;
+}
+
+/**
+ * reply_hello() - read the answer to HELLO 2
+ * @reply:	the answer: names and values
+ * @id:		returned: the number of the connection
+ * @is_replica:	returned: whether the server copies another one
+ *
+ * Return: whether it has both.
+ */
+bool reply_hello(const redisReply *reply, long long *id, bool *is_replica)
+{
+	bool has_id = false, has_role = false;
+	const redisReply *value;
+	size_t i;
+
+	if (!is_array(reply, 2))
+		return false;
+	for (i = 0; i + 1 < reply->elements; i += 2) {
+		value = reply->element[i + 1];
+		if (is_text(reply->element[i], "id") && value->type == REDIS_REPLY_INTEGER) {
+			has_id = true;
+			*id = value->integer;
+		} else if (is_text(reply->element[i], "role")) {
+			has_role = true;
+			*is_replica = !is_text(value, "master");
+		}
+	}
+	return has_id && has_role;
+}
+
+/**
+ * reply_is_subscribed() - read the answer to SUBSCRIBE
+ * @reply:	the answer
+ *
+ * Return: whether the channel is REPLY_CHANNEL.
+ */
+bool reply_is_subscribed(const redisReply *reply)
+{
+	return is_array(reply, 3) && is_text(reply->element[0], "subscribe") &&
+	       is_text(reply->element[1], REPLY_CHANNEL);
+}
+
+static bool are_keys(const redisReply *reply)
+{
+	size_t i;
+
+	for (i = 0; i < reply->elements; i++)
+		if (reply->element[i]->type != REDIS_REPLY_STRING)
+			return false;
+	return true;
+}
+
+/**
+ * reply_told() - read what a subscriber is told
+ * @reply:	a message, or the answer to PING
+ * @keys:	returned if keys have changed: an array of them
+ *
+ * Return: what it is.
+ */
+enum reply_told reply_told(const redisReply *reply, const redisReply **keys)
+{
+	if (is_array(reply, 2) && is_text(reply->element[0], "pong"))
+		return TOLD_PONG;
+	if (!is_array(reply, 3) || !is_text(reply->element[0], "message") ||
+	    !is_text(reply->element[1], REPLY_CHANNEL))
+		return TOLD_WRONG;
+	*keys = reply->element[2];
+	switch ((*keys)->type) {
+	case REDIS_REPLY_NIL:
+		return TOLD_ALL;
+	case REDIS_REPLY_ARRAY:
+		return are_keys(*keys) ? TOLD_KEYS : TOLD_WRONG;
+	case REDIS_REPLY_STRING:
+		return TOLD_NOTHING;
+	default:
+		return TOLD_WRONG;
+	}
+}
+
+/**
+ * reply_error() - the text of an error
+ * @reply:	a reply
+ *
+ * Return: the text; NULL if it is no error.
+ */
+const char *reply_error(const redisReply *reply)
+{
+	return reply->type == REDIS_REPLY_ERROR ? reply->str : NULL;
+}
