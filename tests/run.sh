@@ -12,6 +12,8 @@
 #	hbctl	the tool, with the module
 #	serve	hbserve: each command and error as with memcached, clients of several languages, limits,
 #		signals, TLS; with sanitizers, with the module and without
+#	follow	hbfollow with Redis and PostgreSQL: what they tell, and connections that break; with
+#		sanitizers, with the module and without
 #	python	the package hashbelt for Python, with the module: processes, threads, killed owners;
 #		Django, cachelib, limits and dogpile.cache
 #	conformance	the same cases, which are data, by the C library, hbctl, Python and hbserve
@@ -86,7 +88,7 @@ top=$(cd "$tests/.." && pwd)
 # Two suites at a time, in this order: the quickest to fail come first, then the longest, then the
 # rest. The suite that measures latencies runs alone, at the end.
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
-	serve python conformance store cost history models examples'
+	serve follow python conformance store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
 	fuzz-faults soak python-full serve-full packages confined mutation'
@@ -354,6 +356,27 @@ suite_serve_full() (
 		"$tests/serve/full/memory.t" hbserve-plain 100000000
 	guest serve-full "--memory 3072" tests/serve/full/others.t \
 		"tests/serve/full/memory.t hbserve 10000000"
+)
+
+# follow_payload - build hbfollow with sanitizers, and give the next guests a payload of their own with it,
+# Redis and PostgreSQL.
+follow_payload() {
+	{
+		make -s -C "$tests" follow && "$tests/store/need.sh" &&
+			"$tests/need.sh" python3 python3-redis python3-psycopg2 &&
+			"$tests/follow/payload.sh" "$payload" "$top/.cache/build/tools-guest" \
+				"$top/.cache/build/follow" "$payload-follow"
+	} >"$logs/follow.log" 2>&1 && payload=$payload-follow && return
+	bail_out follow "$logs/follow.log" "no hbfollow, or no engine for it"
+	return 1
+}
+
+suite_follow() (
+	follow_payload || exit
+	for engine in redis postgresql; do
+		PATH=$top/.cache/build/follow:$PATH one "follow/$engine" "$tests/follow/${engine}_test.py" fake
+	done
+	guest follow "--memory 2048" tests/follow/redis_test.py tests/follow/postgresql_test.py
 )
 
 # python_payload SUITE [full] - give the next guests a payload of their own with Python and the package.

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Used by the tests of hbfollow: belts, engines and followers.
+
+With the word "fake", a test runs on this machine: hbfollow-fake takes a directory for the belt
+(fake_belt.c). Else it needs the module.
+"""
+
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'serve'))
+from serve import DIRECTORY, PATIENCE, at_last, equal, finish, hbctl, result, true  # noqa: E402,F401
+
+FAKE = 'fake' in sys.argv[1:]
+HERE = os.path.dirname(os.path.abspath(__file__))
+NOBODY = 65534
+POSTGRESQL = '/usr/lib/postgresql/15/bin'
+CLUSTER = '/usr/share/store'        # in the guest: a database that initdb has made
+HOST = '127.0.0.1'
+
+_count = 0
+_running = []
+
+# Other users go through it to their database and their sockets.
+os.chmod(DIRECTORY, 0o755)
+if not FAKE:
+    subprocess.run(['ifconfig', 'lo', HOST, 'up'], check=True)
+
+
+@atexit.register
+def _leave():
+    for process in _running:
+        process.kill()
+
+
+def new_path(suffix=''):
+    """A path at which nothing is."""
+    global _count
+    _count += 1
+    return f'{DIRECTORY}/{_count}{suffix}'
+
+
+def new_port():
+    """A port that no server of this test has had."""
+    new_path()
+    return 20000 + os.getpid() % 2000 * 20 + _count % 20 if FAKE else 7000 + _count
+
+
+def certificates():
+    """The directory of certify.sh."""
+    path = f'{HERE}/tls'
+    if FAKE:
+        path = f'{DIRECTORY}/tls'
+        if not os.path.exists(path):
+            subprocess.run([f'{HERE}/certify.sh', path], check=True)
+    return path
+
+
+class Process:
+    """A program that writes a log."""
+
+    def __init__(self, words, **more):
+        self.log = new_path('.log')
+        with open(self.log, 'wb') as log:
+            self.process = subprocess.Popen([*map(str, words)], stdout=log, stderr=log, **more)
+        _running.append(self.process)
+
+    def said(self):
+        """The lines of its log."""
+        with open(self.log, encoding='latin1') as log:
+            return log.read()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self):
+        """Wait for its end. Returns its status."""
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return 'still runs'
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Belt:
+    """A belt, empty at first."""
+
+    def __init__(self, name='pages'):
+        self.name = name
+        self.path = new_path('.belt')
+        self.make()
+
+    def make(self):
+        if FAKE:
+            # The number of a directory that is removed may come back.
+            os.mkdir(f'{self.path}.{time.monotonic_ns()}')
+            os.mkdir(f'{self.path}.new')
+            os.rename(f'{self.path}.new', self.path)
+        else:
+            hbctl('destroy', self.name, status=None)
+            hbctl('create', self.name, '--ttl', '1h')
+
+    def destroy(self):
+        if FAKE:
+            shutil.rmtree(self.path)
+        else:
+            hbctl('destroy', self.name)
+
+    def put(self, *keys):
+        """Store entries, whatever the belt has."""
+        for key in keys:
+            if FAKE:
+                with open(self._file(key), 'wb'):
+                    pass
+            else:
+                hbctl('-b', self.name, 'put', '--', key, 'value')
+
+    def _file(self, key):
+        return f'{self.path}/{urllib.parse.quote(key, safe=":").replace("~", "%7E")}'
+
+    def has(self, key):
+        if FAKE:
+            return os.path.exists(self._file(key))
+        return subprocess.run(['hbctl', '-b', self.name, 'has', '--', key]).returncode == 0
+
+    def keys(self, *of):
+        """Those of these keys that it has."""
+        return [key for key in of if self.has(key)]
+
+    def fail(self, operation, number):
+        """Let "remove" or "clear" fail with an error; 0: no more. Fake alone."""
+        path = f'{self.path}.{operation}'
+        if number:
+            with open(f'{path}.new', 'w', encoding='ascii') as file:
+                file.write(str(number))
+            os.rename(f'{path}.new', path)
+        else:
+            os.unlink(path)
+
+    def operations(self):
+        """The operations so far: (microseconds, name, number of keys). Fake alone."""
+        with open(f'{self.path}.log', encoding='ascii') as log:
+            return [(int(when), name, int(count)) for when, name, count in map(str.split, log)]
+
+
+class Follower(Process):
+    """hbfollow. It has to end with 0."""
+
+    def __init__(self, belt, *words, launcher=(), environment=None):
+        self.metrics = new_path('.prom')
+        self.belt = belt
+        program = ['hbfollow-fake' if FAKE else 'hbfollow']
+        settings = {**os.environ, 'FAKE_BELT': belt.path, **(environment or {})}
+        super().__init__([*launcher, *program, '-b', belt.name, '--metrics', self.metrics, *words],
+                         env=settings)
+
+    def figures(self):
+        """Its metrics, by their names without "hbfollow_"; empty before there are any."""
+        try:
+            with open(self.metrics, encoding='ascii') as file:
+                lines = [line for line in file if not line.startswith('#')]
+        except FileNotFoundError:
+            return {}
+        return {line.split('{')[0].removeprefix('hbfollow_'): float(line.split()[-1]) for line in lines}
+
+    def follows(self):
+        return self.figures().get('state') == 1
+
+    def wait_until(self, follows):
+        """Wait until it follows, or until it does not."""
+        def try_it():
+            if self.process.poll() is not None:
+                raise RuntimeError(f'hbfollow ends with {self.process.returncode}: {self.said()}')
+            return self.figures() and self.follows() == follows
+        if not at_last(try_it):
+            raise RuntimeError(f'hbfollow does not come to {follows}: {self.said()}')
+        return self
+
+    def stop(self, name, number=signal.SIGTERM, status=0):
+        """A check: hbfollow ends in good order after a signal, or by itself."""
+        if number:
+            self.signal(number)
+        found = self.wait()
+        said = self.said()
+        bad = found != status or 'Sanitizer' in said or 'runtime error' in said
+        result(f'{name}: hbfollow ends with status {status}, and its sanitizers find nothing',
+               f'status {found}:\n{said}' if bad else '')
+
+
+class Redis(Process):
+    """redis-server, at a port of HOST and at a unix socket."""
+
+    def __init__(self, *words, port=None, tls=False):
+        self.port = port or new_port()
+        self.path = new_path('.sock')
+        self.words = words
+        ports = ['--port', self.port]
+        if tls:
+            ours = certificates()
+            ports = ['--port', 0, '--tls-port', self.port, '--tls-cert-file', f'{ours}/server.pem',
+                     '--tls-key-file', f'{ours}/server.key', '--tls-ca-cert-file', f'{ours}/ca.pem',
+                     '--tls-auth-clients', 'optional']
+        super().__init__(['redis-server', *ports, '--bind', HOST, '--unixsocket', self.path, '--save', '',
+                          '--dir', DIRECTORY, '--enable-debug-command', 'yes', *words])
+        self.client = self.connect()
+
+    def connect(self, **more):
+        """A client, when the server answers."""
+        import redis
+        client = redis.Redis(unix_socket_path=self.path, socket_timeout=PATIENCE, **more)
+
+        def try_it():
+            try:
+                return client.ping()
+            except redis.AuthenticationError:
+                return True
+            except redis.RedisError:
+                return False
+        if not at_last(try_it):
+            raise RuntimeError(f'redis-server does not answer: {self.said()}')
+        return client
+
+    def url(self, query='', user=''):
+        return f'redis://{user}{HOST}:{self.port}/{query}'
+
+    def again(self):
+        """The server anew, at the same port."""
+        return Redis(*self.words, port=self.port)
+
+
+class PostgreSQL(Process):
+    """postgres, at a port of HOST and at a unix socket, with a database of its own."""
+
+    def __init__(self, *words, port=None, data=None):
+        self.port = port or new_port()
+        self.data = data or self._make_data()
+        self.words = words
+        super().__init__([f'{POSTGRESQL}/postgres', '-D', self.data, '-p', self.port, '-k', self.data,
+                          '-c', f'listen_addresses={HOST}', '-c', 'fsync=off', '-c', 'max_connections=20',
+                          '-c', 'shared_buffers=16MB', *words], user=NOBODY, group=NOBODY, extra_groups=[])
+        self.client = self.connect()
+
+    @staticmethod
+    def _make_data():
+        data = new_path('.data')
+        if os.path.exists(CLUSTER):
+            shutil.copytree(CLUSTER, data)
+        else:
+            os.mkdir(data)
+            os.chown(data, NOBODY, NOBODY)
+            subprocess.run([f'{POSTGRESQL}/initdb', '-D', data, '--no-sync', '--encoding=UTF8', '--no-locale',
+                            '--auth=trust'], user=NOBODY, group=NOBODY, extra_groups=[], check=True,
+                           stdout=subprocess.DEVNULL)
+        for directory, names, files in os.walk(data):
+            for path in (directory, *(f'{directory}/{file}' for file in files)):
+                os.chown(path, NOBODY, NOBODY)
+        os.chmod(data, 0o700)
+        return data
+
+    def connect(self):
+        """A client that commits each statement, when the server answers."""
+        import psycopg2
+
+        def try_it():
+            try:
+                return psycopg2.connect(host=HOST, port=self.port, user='nobody', dbname='postgres')
+            except psycopg2.OperationalError:
+                return None
+        connection = at_last(try_it)
+        if not connection:
+            raise RuntimeError(f'postgres does not answer: {self.said()}')
+        connection.autocommit = True
+        return connection
+
+    def run(self, statement, *values):
+        """Run a statement. Returns its rows, if it has any."""
+        with self.client.cursor() as cursor:
+            cursor.execute(statement, values)
+            return cursor.fetchall() if cursor.description else None
+
+    def url(self, query='', user='nobody'):
+        return f'postgresql://{user}@{HOST}:{self.port}/postgres{query}'
+
+    def again(self):
+        """The server anew, with the same database, at the same port."""
+        return PostgreSQL(*self.words, port=self.port, data=self.data)
