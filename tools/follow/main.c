@@ -13,12 +13,12 @@
 #include "log.h"
 #include "options.h"
 #include "password.h"
+#include "postgresql.h"
 #include "redis.h"
 
 static const struct engine_ops *engine_of(const struct target *target)
 {
-	(void)target;
-	return &redis_ops;
+	return target->kind == TARGET_REDIS ? &redis_ops : &postgresql_ops;
 }
 
 /* A file that cannot be used is reported now, not when the engine asks for the password. */
