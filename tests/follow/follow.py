@@ -9,8 +9,10 @@ import atexit
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -294,3 +296,34 @@ class PostgreSQL(Process):
     def again(self):
         """The server anew, with the same database, at the same port."""
         return PostgreSQL(*self.words, port=self.port, data=self.data)
+
+
+class Proxy:
+    """A way to a server that can swallow what it is given, as a network may."""
+
+    def __init__(self, port):
+        self.connections = []
+        self._server = port
+        self._listener = socket.create_server((HOST, 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            pair = [self._listener.accept()[0], socket.create_connection((HOST, self._server))]
+            passes = threading.Event()
+            passes.set()
+            self.connections.append(passes)
+            for at in (0, 1):
+                threading.Thread(target=self._carry, args=(pair[at], pair[1 - at], passes),
+                                 daemon=True).start()
+
+    @staticmethod
+    def _carry(source, target, passes):
+        try:
+            while data := source.recv(65536):
+                passes.wait()
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            target.close()

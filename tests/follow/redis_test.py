@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """redis_test.py - hbfollow removes what changes in Redis, and nothing else."""
 
-from follow import Belt, Follower, Redis, at_last, equal, finish, true
+import os
+import socket
+import time
+
+from follow import (DIRECTORY, Belt, Follower, Redis, at_last, certificates, equal, finish, hbctl, new_path, true,
+                    FAKE)
 
 redis = Redis()
 belt = Belt()
@@ -20,9 +25,190 @@ def removes(name, keys, kept, *words):
           [belt.keys(*keys), belt.keys(*kept)])
 
 
+# Each way to change a key
 removes('SET', ['page:1'], ['page:2', 'other'], 'SET', 'page:1', 'a')
 removes('DEL', ['page:1'], ['page:2'], 'DEL', 'page:1')
 removes('MSET', ['page:1', 'page:2', 'user:1'], ['page:3', 'other'], 'MSET', 'page:1', 'a', 'page:2', 'b',
         'other', 'c', 'user:1', 'd')
+removes('RENAME', ['page:1', 'page:9'], ['page:2'], 'RENAME', 'page:1', 'page:9')
+removes('a script', ['page:5'], ['page:2'], 'EVAL', "return redis.call('SET', KEYS[1], 'x')", 1, 'page:5')
+removes('a key with blanks and other bytes', ['page: \t%~/'], ['page:2'], 'SET', 'page: \t%~/', 'x')
+belt.put('page:7', 'page:8')
+redis.client.psetex('page:7', 50, 'x')
+belt.put('page:7')
+true('expiry: a key that expires is removed', at_last(lambda: not belt.has('page:7')))
+belt.put('page:1', 'page:2', 'page:3')
+with redis.client.pipeline(transaction=True) as pipeline:
+    pipeline.set('page:1', 'x').set('page:2', 'y').execute()
+true('MULTI: all its keys are removed', at_last(lambda: not belt.keys('page:1', 'page:2')))
+equal('MULTI: other keys stay', True, belt.has('page:3'))
+for command in ('FLUSHALL', 'FLUSHDB'):
+    removes(f'{command} clears', ['page:1', 'other'], [], command)
+    belt.put('other')
+    redis.client.execute_command('SET', 'other', 'x')
+many = [f'page:{i}' for i in range(20000)]
+belt.put('page:first', 'other', *many[:10], *many[-10:])
+redis.client.mset({key: 'x' for key in many})
+true('a command that changes 20000 keys removes them all', at_last(
+    lambda: follower.figures()['keys_total'] > 20000 and not belt.keys(*many[:10], *many[-10:])))
+equal('keys that did not change stay', ['page:first', 'other'], belt.keys('page:first', 'other'))
+
+# Messages that anyone may publish
+belt.put('page:1', 'other')
+redis.client.publish('__redis__:invalidate', 'page:1')
+removes('after a message of another client', ['page:2'], ['page:1', 'other'], 'SET', 'page:2', 'x')
+
+belt.put('other')
 follower.stop('Redis')
+true('the belt is cleared at the end', not belt.has('other'))
+equal('the file of figures says that it has ended', 0, follower.figures()['state'])
+
+# Figures
+follower = Follower(belt, redis.url('?prefix=page:')).wait_until(True)
+belt.put('page:1')
+redis.client.set('page:' + 'x' * 1024, 'long')
+redis.client.set('page:1', 'x')
+redis.client.set('page:absent', 'x')
+true('keys that were told are counted', at_last(lambda: follower.figures()['keys_total'] == 3))
+figures = follower.figures()
+equal('the entry that was removed and the key that is too long for a belt are counted', [1, 1],
+      [figures['keys_removed_total'], figures['keys_unfit_total']])
+true('the delay is that of an answer', 0 < figures['delay_seconds'] < 30, figures)
+equal('the state, the belt and losses', [1, 1, 0], [figures['state'], figures['belt'], figures['losses_total']])
+true('the state has a beginning', time.time() - 600 < figures['since_seconds'] < time.time() + 1, figures)
+equal('all users may read the figures', '0o644', oct(os.stat(follower.metrics).st_mode & 0o777))
+follower.stop('figures')
+
+# Names
+follower = Follower(belt, '--map', 'page:old:=archive:', '--strip', 'page:', '--map', 'user:=u', redis.url())
+follower.wait_until(True)
+removes('--strip and --map', ['1', 'archive:1', 'u1', 'other'], ['page:1', 'user:1'],
+        'MSET', 'page:1', 'a', 'page:old:1', 'b', 'user:1', 'c', 'other', 'd')
+redis.client.set('page:', 'no name is left')
+true('a key that has no name in the belt is counted', at_last(
+    lambda: follower.figures()['keys_unfit_total'] == 1))
+follower.stop('names')
+
+# A unix socket
+follower = Follower(belt, f'redis+unix://{redis.path}?prefix=page:').wait_until(True)
+removes('a unix socket', ['page:1'], ['other'], 'SET', 'page:1', 'a')
+follower.stop('a unix socket')
+
+# Users and passwords: the rights are those of hbfollow(8)
+password = new_path()
+
+
+def write_password(text):
+    with open(f'{password}.new', 'w', encoding='ascii') as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(text)
+    os.rename(f'{password}.new', password)
+
+
+write_password('first\nno password\n')
+redis.client.execute_command('ACL', 'SETUSER', 'follower', 'on', '>first', 'resetchannels',
+                             '&__redis__:invalidate', '+hello', '+ping', '+subscribe', '+client|tracking')
+follower = Follower(belt, '--password-file', password, redis.url('?prefix=page:', 'follower@')).wait_until(True)
+removes('a user with few rights', ['page:1'], ['other'], 'SET', 'page:1', 'a')
+redis.client.execute_command('ACL', 'SETUSER', 'follower', '<first', '>second')
+redis.client.execute_command('CLIENT', 'KILL', 'TYPE', 'pubsub')
+true('a password that was changed in Redis alone is refused', at_last(lambda: 'WRONGPASS' in follower.said()))
+belt.put('page:1')
+true('the belt is cleared while the password is wrong', at_last(lambda: not belt.has('page:1')))
+write_password('second')
+follower.wait_until(True)
+true('it follows when the file has the new password', 'second' not in follower.said())
+follower.stop('a changed password')
+redis.client.execute_command('CONFIG', 'SET', 'requirepass', 'second')
+follower = Follower(belt, redis.url())
+true('a server that needs a password says so', at_last(lambda: 'NOAUTH' in follower.said()))
+follower.stop('without a password')
+follower = Follower(belt, '--password-file', password, redis.url()).wait_until(True)
+follower.stop('the password of the default user')
+os.chmod(password, 0o604)
+follower = Follower(belt, '--password-file', password, redis.url())
+follower.stop('a password that all users may read', number=0, status=1)
+true('its message says what to do', 'chmod o=' in follower.said(), follower.said())
+os.chmod(password, 0o600)
+redis.client.execute_command('AUTH', 'second')
+redis.client.execute_command('CONFIG', 'SET', 'requirepass', '')
+
+# TLS
+secure = Redis(tls=True)
+ours = certificates()
+url = f'rediss://127.0.0.1:{secure.port}/'
+follower = Follower(belt, '--tls-ca', f'{ours}/ca.pem', url).wait_until(True)
+belt.put('k')
+secure.client.set('k', 'x')
+true('TLS: a changed key is removed', at_last(lambda: not belt.has('k')))
+many = {f'key {i}': 'x' for i in range(20000)}
+secure.client.mset(many)
+true('TLS: 20000 keys are told', at_last(lambda: follower.figures()['keys_total'] == 20001))
+follower.stop('TLS')
+secure.client.execute_command('CONFIG', 'SET', 'tls-auth-clients', 'yes')
+follower = Follower(belt, '--tls-ca', f'{ours}/ca.pem', url)
+true('TLS: a server that demands a certificate refuses none', at_last(
+    lambda: 'does not follow' in follower.said()))
+follower.stop('TLS without a certificate')
+follower = Follower(belt, '--tls-ca', f'{ours}/ca.pem', '--tls-cert', f'{ours}/client.pem', '--tls-key',
+                    f'{ours}/client.key', url).wait_until(True)
+follower.stop('TLS with a certificate')
+for name, more, where in (('of an authority that is not trusted', ['--tls-ca', f'{ours}/stranger.pem'], url),
+                          ('without its authority', [], url),
+                          ('of a server without TLS', [], redis.url().replace('redis:', 'rediss:'))):
+    follower = Follower(belt, *more, where)
+    true(f'TLS: a certificate {name} is refused', at_last(lambda: 'does not follow' in follower.said()))
+    true(f'TLS: a certificate {name}: it does not follow', not follower.follows())
+    follower.stop(f'TLS: a certificate {name}')
+follower = Follower(belt, '--tls-ca', '/nowhere', url)
+follower.stop('TLS: a file that is not there', number=0, status=1)
+true('TLS: a file that is not there is named', '/nowhere' in follower.said())
+
+# The service manager
+states = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+states.bind(f'{DIRECTORY}/notify')
+states.settimeout(60)
+belt.put('old')
+follower = Follower(belt, redis.url(), environment={'NOTIFY_SOCKET': f'{DIRECTORY}/notify'})
+told = ''
+while 'READY=1' not in told:
+    told = states.recv(1000).decode()
+true('the service manager is told that it is ready when the belt is cleared', not belt.has('old'))
+while 'STATUS=follows' not in told:
+    told = states.recv(1000).decode()
+true('the service manager is told that it follows', True)
+follower.stop('the service manager')
+while 'STOPPING=1' not in told:
+    told = states.recv(1000).decode()
+true('the service manager is told that it stops', True)
+
+# Belts
+if FAKE:
+    os.rename(belt.path, f'{belt.path}.gone')
+else:
+    belt.destroy()
+follower = Follower(belt, '-v', redis.url()).wait_until(True)
+true('without a belt it follows, and says so', at_last(lambda: follower.figures()['belt'] == 0) and
+     'there is no belt pages' in follower.said(), follower.said())
+redis.client.set('k', 'without a belt')
+belt.make()
+belt.put('k')
+true('a belt that is made is cleared', at_last(lambda: not belt.has('k')))
+removes('a belt that was made later', ['k'], ['l'], 'SET', 'k', 'x')
+if FAKE:
+    os.rename(belt.path, f'{belt.path}.gone2')
+else:
+    belt.destroy()
+belt.make()
+belt.put('k', 'l')
+redis.client.set('k', 'x')
+true('a belt that was made in place of another is cleared', at_last(lambda: not belt.keys('k', 'l')))
+true('it follows that belt', follower.follows() and follower.figures()['losses_total'] == 0)
+follower.stop('belts')
+if not FAKE:
+    hbctl('set', belt.name, '--mode', '0444')
+    follower = Follower(belt, redis.url(), launcher=['setpriv', '--reuid=65534', '--regid=65534',
+                                                     '--clear-groups'])
+    follower.stop('a belt that it may only read', number=0, status=1)
+    true('the message names the right that it lacks', 'no right to' in follower.said(), follower.said())
 finish()
