@@ -228,6 +228,9 @@ suite_native() {
 	for part in options auth listen tls parser output; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
+	for part in target keys options metrics redis_reply; do
+		one "follow_$part" "$top/.cache/build/native/follow/${part}_test"
+	done
 	"$tests/need.sh" python3 python3-pytest
 	"$top/bindings/python/generate.py"
 	LD_LIBRARY_PATH=$top/.cache/build/tools-guest one python_native "$tests/python/native_test.py"
@@ -373,10 +376,11 @@ follow_payload() {
 
 suite_follow() (
 	follow_payload || exit
-	for engine in redis postgresql; do
-		PATH=$top/.cache/build/follow:$PATH one "follow/$engine" "$tests/follow/${engine}_test.py" fake
+	for test in redis postgresql lost hostile; do
+		PATH=$top/.cache/build/follow:$PATH one "follow/$test" "$tests/follow/${test}_test.py" fake
 	done
-	guest follow "--memory 2048" tests/follow/redis_test.py tests/follow/postgresql_test.py
+	guest follow "--memory 2048" tests/follow/redis_test.py tests/follow/postgresql_test.py \
+		tests/follow/lost_test.py
 )
 
 # python_payload SUITE [full] - give the next guests a payload of their own with Python and the package.

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* redis_reply_test - what Redis sends is understood, and what makes no sense is refused. */
+#include "../device/tap.h"
+#include "redis_reply.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define MESSAGE		"*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n"
+
+/* Parses a text. Returns the reply; NULL if there is none. */
+static redisReply *parse(const char *text)
+{
+	redisReader *reader = reply_reader();
+	void *reply = NULL;
+
+	if (redisReaderFeed(reader, text, strlen(text)) != REDIS_OK ||
+	    redisReaderGetReply(reader, &reply) != REDIS_OK)
+		reply = NULL;
+	redisReaderFree(reader);
+	return reply;
+}
+
+static const struct told {
+	const char *text;
+	enum reply_told told;
+	const char *name;
+} tolds[] = {
+	{ MESSAGE "*1\r\n$1\r\na\r\n", TOLD_KEYS, "a key" },
+	{ MESSAGE "*2\r\n$1\r\na\r\n$0\r\n\r\n", TOLD_KEYS, "two keys, one empty" },
+	{ MESSAGE "*0\r\n", TOLD_KEYS, "no keys" },
+	{ MESSAGE "*-1\r\n", TOLD_ALL, "a null array" },
+	{ MESSAGE "$-1\r\n", TOLD_ALL, "a null" },
+	{ MESSAGE "$1\r\na\r\n", TOLD_NOTHING, "a published text" },
+	{ MESSAGE ":1\r\n", TOLD_WRONG, "a number in place of keys" },
+	{ MESSAGE "*1\r\n:1\r\n", TOLD_WRONG, "a number in place of a key" },
+	{ MESSAGE "*1\r\n$-1\r\n", TOLD_WRONG, "a null in place of a key" },
+	{ MESSAGE "*1\r\n*1\r\n$1\r\na\r\n", TOLD_WRONG, "an array in place of a key" },
+	{ "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n*0\r\n", TOLD_WRONG, "another channel" },
+	{ "*2\r\n$4\r\npong\r\n$0\r\n\r\n", TOLD_PONG, "an answer" },
+	{ "*1\r\n$4\r\npong\r\n", TOLD_WRONG, "half an answer" },
+	{ "*0\r\n", TOLD_WRONG, "an empty array" },
+	{ "+OK\r\n", TOLD_WRONG, "a status" },
+	{ "$-1\r\n", TOLD_WRONG, "a null alone" },
+	{ "*2\r\n:1\r\n:2\r\n", TOLD_WRONG, "numbers" },
+	{ "*3\r\n$11\r\nunsubscribe\r\n$20\r\n__redis__:invalidate\r\n:0\r\n", TOLD_WRONG,
+	  "the end of a subscription" },
+};
+
+static void test_told(void)
+{
+	const struct told *told;
+	const redisReply *keys;
+	redisReply *reply;
+
+	for (told = tolds; told < tolds + ARRAY_SIZE(tolds); told++) {
+		reply = parse(told->text);
+		is_int(reply ? (int)reply_told(reply, &keys) : -1, told->told, "told: %s", told->name);
+		freeReplyObject(reply);
+	}
+	reply = parse(MESSAGE "*2\r\n$3\r\na\0b\r\n$1\r\nc\r\n");
+	ok(!reply, "a text that ends inside of a key is no reply yet");
+}
+
+static void test_hello(void)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		const char *name;
+	} hellos[] = {
+		{ "*4\r\n$2\r\nid\r\n:7\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", true, "a primary" },
+		{ "*4\r\n$4\r\nrole\r\n$7\r\nreplica\r\n$2\r\nid\r\n:7\r\n", true, "a replica" },
+		{ "*2\r\n$2\r\nid\r\n:7\r\n", false, "no role" },
+		{ "*2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", false, "no number" },
+		{ "*4\r\n$2\r\nid\r\n$1\r\n7\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", false,
+		  "a text in place of the number" },
+		{ "*3\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$2\r\nid\r\n", false, "a name without a value" },
+		{ "*0\r\n", false, "an empty array" },
+		{ "+OK\r\n", false, "a status" },
+	};
+	bool is_replica;
+	redisReply *reply;
+	long long id;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(hellos); i++) {
+		reply = parse(hellos[i].text);
+		id = 0;
+		is_replica = false;
+		is_int(reply_hello(reply, &id, &is_replica), hellos[i].good, "HELLO: %s",
+		       hellos[i].name);
+		if (hellos[i].good)
+			ok(id == 7 && is_replica == !!strstr(hellos[i].text, "replica"),
+			   "HELLO: the number and the role of %s", hellos[i].name);
+		freeReplyObject(reply);
+	}
+}
+
+static void test_others(void)
+{
+	redisReply *reply = parse("*3\r\n$9\r\nsubscribe\r\n$20\r\n__redis__:invalidate\r\n:1\r\n");
+
+	ok(reply_is_subscribed(reply), "the answer to SUBSCRIBE is known");
+	freeReplyObject(reply);
+	reply = parse("*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ok(!reply_is_subscribed(reply), "that to another channel is none");
+	freeReplyObject(reply);
+	reply = parse("-ERR wrong\r\n");
+	ok(reply_error(reply) && !strcmp(reply_error(reply), "ERR wrong"), "an error has its text");
+	freeReplyObject(reply);
+	reply = parse("+OK\r\n");
+	ok(!reply_error(reply), "a status is no error");
+	freeReplyObject(reply);
+}
+
+static void test_limits(void)
+{
+	static const char * const wrong[] = {
+		"*1048577\r\n", "*2147483647\r\n", "*99999999999\r\n", "*-2\r\n", "$-2\r\n",
+		"!\r\n", "HTTP/1.1 400 Bad Request\r\n", "*x\r\n", ":x\r\n",
+	};
+	redisReader *reader = reply_reader();
+	static char part[1 << 20];
+	void *reply;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		redisReader *one = reply_reader();
+
+		redisReaderFeed(one, wrong[i], strlen(wrong[i]));
+		is_int(redisReaderGetReply(one, &reply), REDIS_ERR, "'%.*s' is an error",
+		       (int)strcspn(wrong[i], "\r"), wrong[i]);
+		redisReaderFree(one);
+	}
+	redisReaderFeed(reader, "$536870912\r\n", 12);
+	for (i = 0; i < 1000 && !reply_is_too_long(reader); i++) {
+		redisReaderFeed(reader, part, sizeof(part));
+		redisReaderGetReply(reader, &reply);
+	}
+	is_int(i, REPLY_BYTES_MAX / sizeof(part) + (i > REPLY_BYTES_MAX / sizeof(part)),
+	       "a reply of 512 MiB is too long from 64 MiB on");
+	redisReaderFree(reader);
+}
+
+int main(void)
+{
+	test_told();
+	test_hello();
+	test_others();
+	test_limits();
+	return done_testing();
+}
