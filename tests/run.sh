@@ -375,7 +375,9 @@ follow_payload() {
 }
 
 suite_follow() (
+	"$tests/need.sh" fish zsh
 	follow_payload || exit
+	PATH=$top/.cache/build/follow:$PATH one follow_usage "$tests/follow/usage.t"
 	for test in redis postgresql lost hostile; do
 		PATH=$top/.cache/build/follow:$PATH one "follow/$test" "$tests/follow/${test}_test.py" fake
 	done

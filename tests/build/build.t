@@ -253,7 +253,7 @@ rules() {
 # unfilled - print the lines of the installed units that have a @NAME@.
 unfilled() {
 	grep -n '@[A-Z]*@' "$temporary/root/units/hashbelt.service" \
-		"$temporary/root/units/hbserve@.service" || true
+		"$temporary/root/units/hbserve@.service" "$temporary/root/units/hbfollow@.service" || true
 }
 
 # cross PROCESSOR CHECK - run a check with clang, which compiles for all processors. (Debian's
@@ -263,7 +263,7 @@ cross() {
 }
 
 "$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
-	pkg-config libpq-dev libevent-dev libssl-dev libsystemd-dev \
+	pkg-config libpq-dev libevent-dev libssl-dev libsystemd-dev libhiredis-dev \
 	abigail-tools libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
 # Install and fetch packages first: the checks must print nothing.
 for processor in arm64 s390x; do
@@ -306,6 +306,7 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/share/doc/hashbelt/hashbelt.cil
 ./opt/share/doc/hashbelt/modprobe.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
+./opt/share/fish/vendor_completions.d/hbfollow.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
 ./opt/share/zsh/site-functions/_hbctl
@@ -314,7 +315,7 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./usr/lib/systemd/system/hashbelt-metrics.timer
 ./usr/lib/systemd/system/hashbelt.service
 ./usr/lib/sysusers.d/hashbelt.conf
-./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= LIBEVENT= PREFIX=/opt LIBDIR=/opt/lib64
+./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= LIBEVENT= LIBHIREDIS= PREFIX=/opt LIBDIR=/opt/lib64
 mv "$temporary/root" "$temporary/installed"
 output="ENOENT, handle NULL
 there is no device /nonexistent: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'
@@ -359,11 +360,12 @@ is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/ha
 ./usr/local/share/fish/vendor_completions.d/hbctl.fish
 ./usr/local/share/man/man1/hbctl.1
 '"$(manuals /usr/local)
-./usr/local/share/zsh/site-functions/_hbctl" '' install_tools LIBPQ= LIBEVENT=
-is "make install installs files, with hbctl-store and hbserve, in the directories that are given" 0 \
+./usr/local/share/zsh/site-functions/_hbctl" '' install_tools LIBPQ= LIBEVENT= LIBHIREDIS=
+is "make install installs files, with hbctl-store, hbserve and hbfollow, in the directories that are given" 0 \
 	'./modules/hashbelt.conf
 ./opt/bin/hbctl
 ./opt/bin/hbctl-store
+./opt/bin/hbfollow
 ./opt/bin/hbserve
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/uapi.h
@@ -373,6 +375,7 @@ is "make install installs files, with hbctl-store and hbserve, in the directorie
 ./opt/lib/libhashbelt.so.0.2.0
 ./opt/lib/pkgconfig/hashbelt.pc
 ./opt/share/bash-completion/completions/hbctl
+./opt/share/bash-completion/completions/hbfollow
 ./opt/share/bash-completion/completions/hbserve
 ./opt/share/doc/hashbelt/example.conf
 ./opt/share/doc/hashbelt/hardening.md
@@ -382,16 +385,19 @@ is "make install installs files, with hbctl-store and hbserve, in the directorie
 ./opt/share/fish/vendor_completions.d/hbserve.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
+./opt/share/man/man8/hbfollow.8
 ./opt/share/man/man8/hbserve.8
 ./opt/share/zsh/site-functions/_hbctl
+./opt/share/zsh/site-functions/_hbfollow
 ./opt/share/zsh/site-functions/_hbserve
 ./rules/60-hashbelt.rules
 ./units/hashbelt-metrics.service
 ./units/hashbelt-metrics.timer
 ./units/hashbelt.service
+./units/hbfollow@.service
 ./units/hbserve@.service
 ./units/hbserve@.socket
-./users/hashbelt.conf' '' install_tools LIBPQ=yes LIBEVENT=yes PREFIX=/opt RULES=/rules UNITS=/units \
+./users/hashbelt.conf' '' install_tools LIBPQ=yes LIBEVENT=yes LIBHIREDIS=yes PREFIX=/opt RULES=/rules UNITS=/units \
 	MODULES_LOAD=/modules SYSUSERS=/users SYSCONF=/conf
 is "the installed hashbelt.service applies the directory that is given" 0 \
 	'ExecStart=/opt/bin/hbctl apply /conf/hashbelt' '' \

@@ -133,7 +133,8 @@ class Belt:
     def has(self, key):
         if FAKE:
             return os.path.exists(self._file(key))
-        return subprocess.run(['hbctl', '-b', self.name, 'has', '--', key]).returncode == 0
+        return subprocess.run(['hbctl', '-b', self.name, 'has', '--', key], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
 
     def keys(self, *of):
         """Those of these keys that it has."""
@@ -158,13 +159,12 @@ class Belt:
 class Follower(Process):
     """hbfollow. It has to end with 0."""
 
-    def __init__(self, belt, *words, launcher=(), environment=None):
+    def __init__(self, belt, *words, environment=None, **more):
         self.metrics = new_path('.prom')
         self.belt = belt
         program = ['hbfollow-fake' if FAKE else 'hbfollow']
         settings = {**os.environ, 'FAKE_BELT': belt.path, **(environment or {})}
-        super().__init__([*launcher, *program, '-b', belt.name, '--metrics', self.metrics, *words],
-                         env=settings)
+        super().__init__([*program, '-b', belt.name, '--metrics', self.metrics, *words], env=settings, **more)
 
     def figures(self):
         """Its metrics, by their names without "hbfollow_"; empty before there are any."""
@@ -296,6 +296,19 @@ class PostgreSQL(Process):
     def again(self):
         """The server anew, with the same database, at the same port."""
         return PostgreSQL(*self.words, port=self.port, data=self.data)
+
+
+def manual():
+    """The lines of hbfollow(8)."""
+    with open(f'{HERE}/../../docs/hbfollow.8', encoding='ascii') as page:
+        return page.read().splitlines()
+
+
+def manual_block(first):
+    """The block of hbfollow(8) that begins with these words."""
+    lines = manual()
+    start = next(i for i, line in enumerate(lines) if line.startswith(first))
+    return '\n'.join(lines[start:lines.index('.Ed', start)])
 
 
 class Proxy:

@@ -19,6 +19,8 @@ mkdir -p "$followed/host" "$followed/tests/serve" "$followed/bindings/python"
 find "$root" -mindepth 1 -maxdepth 1 -exec cp -a -t "$followed/host" {} +
 cp -rp "$tests/follow" "$tests/where.sh" "$followed/tests"
 cp -p "$tests/serve/serve.py" "$followed/tests/serve"
+mkdir "$followed/docs"
+cp -p "$top/docs/hbfollow.8" "$followed/docs"
 cp -rp "$top/bindings/python/hashbelt" "$followed/bindings/python"
 "$top/bindings/python/generate.py" "$followed/bindings/python/hashbelt/_abi.py"
 cp -p "$tools/libhashbelt.so.0" "$followed/host/usr/lib/x86_64-linux-gnu"

@@ -521,6 +521,29 @@ like 'doctor without a device exits with 3 and says what to do' 3 \
 	"*wrong   device   $no: No such file or directory: load the module, or start udev
 wrong   rights   there is no device $no: *" \
 	"$no cannot be used: see the lines with 'wrong'" hbctl -D "$no" doctor
+# figures BELT STATE HAS_BELT - write figures of hbfollow.
+figures() {
+	mkdir -p "$temporary/figures/$1"
+	for sample in "state $2" "belt $3" 'since_seconds 1000000000' 'delay_seconds 0.5'; do
+		echo "hbfollow_${sample% *}{belt=\"$1\",engine=\"redis\"} ${sample#* }"
+	done >"$temporary/figures/$1/figures.prom"
+}
+
+export HBFOLLOW_FIGURES="$temporary/figures" TZ=UTC
+like 'doctor says how to start hbfollow' 3 \
+	"*ok      follow   no hbfollow runs: 'systemctl start hbfollow@BELT' *" '*' hbctl -D "$no" doctor
+figures good 1 1
+figures lost 0 1
+figures none 1 0
+figures old 1 1
+touch -d '1 minute ago' "$temporary/figures/old/figures.prom"
+like 'doctor says of each followed belt whether it is coherent' 3 "*
+ok      follow   belt 'good' follows redis since 2001-09-09 01:46:40
+advice  follow   belt 'lost': redis is lost since 2001-09-09 01:46:40, so the belt is cleared *
+advice  follow   hbfollow follows redis, but there is no belt 'none': 'hbctl create' makes one
+advice  follow   hbfollow of belt 'old' has not written for 6[0-9] s: 'systemctl restart hbfollow@old'
+*" '*' hbctl -D "$no" doctor
+unset HBFOLLOW_FIGURES TZ
 like 'doctor -D /dev/null exits with 3' 3 '*wrong   device   /dev/null is not the device of the module: *' \
 	"/dev/null cannot be used: *" hbctl -D /dev/null doctor
 like 'doctor --json prints an object for each check' 3 \

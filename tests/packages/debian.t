@@ -113,6 +113,14 @@ result "Debian $release: the installed hbctl has the version of the packages" \
 	"$(different "hbctl $new" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
 result "Debian $release: the installed hbserve has the version of the packages" \
 	"$(different "hbserve $new" "$(enter 'hbserve --version')")"
+[ "$release" != bookworm ] || {
+	result "Debian $release: the package hashbelt-follow has its files" "$(absent \
+		/lib/systemd/system/hbfollow@.service /usr/share/man/man8/hbfollow.8.gz \
+		/usr/share/bash-completion/completions/hbfollow /usr/share/zsh/vendor-completions/_hbfollow \
+		/usr/share/fish/vendor_completions.d/hbfollow.fish)"
+	result "Debian $release: the installed hbfollow has the version of the packages" \
+		"$(different "hbfollow $new" "$(enter 'hbfollow --version')")"
+}
 result "Debian $release: the installed package for Python has the version of the packages" \
 	"$(different "$new" "$(enter 'python3 -c "import hashbelt; print(hashbelt.__version__)"' 2>&1)")"
 result "Debian $release: it loads the library, which says what is missing without the module" "$(different \

@@ -33,6 +33,8 @@ bootstrap() {
 	"$tests/need.sh" mmdebstrap
 	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libevent-core-2.1-7,libinih1,libjson-c5
 	packages=$packages,libncursesw6,libpq5,libsmartcols1,python3
+	# For hashbelt-follow, which is built with the hiredis of Debian 12.
+	[ "$release" != bookworm ] || packages=$packages,libhiredis0.14,libevent-openssl-2.1-7
 	case $kind in
 	'') packages=$packages,systemd-standalone-sysusers,$(kernels) ;;
 	*) packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64 ;;

@@ -11,7 +11,7 @@
 new=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
 # shellcheck disable=SC2034 # for the test; sources.t gives this version to the packages before
 old=0.0.9
-packages='hashbelt-dkms hashbelt-server hbctl hbctl-store libhashbelt-dev libhashbelt0 python3-hashbelt'
+packages='hashbelt-dkms hashbelt-follow hashbelt-server hbctl hbctl-store libhashbelt-dev libhashbelt0 python3-hashbelt'
 
 # enter COMMAND - run a command in the root directory, until a part of it fails.
 enter() {
@@ -36,6 +36,8 @@ open_root() {
 # make_root RELEASE [KIND] - make the copy, with the packages of the version before in /packages/before,
 # and those of this version in /packages/now.
 make_root() {
+	# It is built with the hiredis of Debian 12, and later releases have another.
+	[ "$1" = bookworm ] || packages=$(echo "$packages" | sed 's/ hashbelt-follow//')
 	open_root "$@" &&
 		mkdir "$root/packages" "$root/packages/before" "$root/packages/now" || return
 	for package in $packages; do

@@ -78,7 +78,7 @@ files() {
 
 # make_in TARGET... - make with another root, and another directory for what is built.
 make_in() {
-	make -s -C "$top" O="$temporary/build" DESTDIR="$staged" LIBPQ=yes LIBEVENT=yes "$@" \
+	make -s -C "$top" O="$temporary/build" DESTDIR="$staged" LIBPQ=yes LIBEVENT=yes LIBHIREDIS=yes "$@" \
 		>"$temporary/log" 2>&1 || tail -n 20 "$temporary/log"
 }
 
@@ -97,7 +97,7 @@ uninstalled() {
 	find "$staged" -depth -type d -name '*hashbelt*'
 }
 
-"$tests/need.sh" build-essential debhelper dh-dkms dh-python lintian rpm rpmlint libevent-dev libinih-dev \
+"$tests/need.sh" build-essential debhelper dh-dkms dh-python lintian rpm rpmlint libevent-dev libhiredis-dev libinih-dev \
 	libjson-c-dev libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config \
 	pybuild-plugin-pyproject python3-pip python3-setuptools python3-wheel || exit 1
 exec 3>&1
@@ -105,6 +105,7 @@ version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_
 
 result "make deb builds the Debian packages" "$(succeeds make -s -C "$top" deb)"
 is "make deb builds these packages" 0 'hashbelt-dkms
+hashbelt-follow
 hashbelt-server
 hbctl
 hbctl-store
@@ -118,6 +119,7 @@ result "rpmlint finds no error in hashbelt.spec" "$(spec_errors)"
 result "rpmbuild builds the packages of hashbelt.spec" "$(succeeds build_rpms)"
 is "rpmbuild builds these packages" 0 'hashbelt-devel
 hashbelt-dkms
+hashbelt-follow
 hashbelt-libs
 hashbelt-server
 hbctl

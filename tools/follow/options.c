@@ -70,7 +70,7 @@ static int parse_time(const struct option_reader *reader, const struct option_ro
 static const struct option_row rows[] = {
 	{ OPTION_SETS(belt, "belt", 'b', "BELT", "the belt (" HASHBELT_DEFAULT_BELT ")",
 		      option_text) },
-	{ OPTION_DOES("channel", 'c', "NAME", "PostgreSQL: listen on this channel; may be repeated",
+	{ OPTION_DOES("channel", 'c', "NAME", "PostgreSQL: a channel; may be given again",
 		      parse_channel) },
 	{ OPTION_DOES("strip", 0, "PREFIX", "the belt names keys without this prefix",
 		      parse_strip) },

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -23,6 +24,13 @@
 
 /* Sockets of hbserve@.socket. */
 #define SOCKETS		"/run/hashbelt/"
+
+/* Figures of hbfollow@.service, unless the environment has another directory, for tests. */
+#define FIGURES		"/run/hbfollow"
+#define FIGURES_VARIABLE "HBFOLLOW_FIGURES"
+
+/* Seconds after which a file of figures, which is written each second, is one of a dead process. */
+#define FIGURES_AGE	5
 
 /* Flag of a socket that listens, in /proc/net/unix. */
 #define LISTENS		0x10000
@@ -301,6 +309,107 @@ static void check_serve(struct doctor *doctor)
 		       "no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached");
 }
 
+/**
+ * struct followed - the figures of an hbfollow
+ * @belt:	the belt, as the label has it
+ * @engine:	the engine
+ * @follows:	each change is told; -1: not found
+ * @has_belt:	there is such a belt
+ * @since:	Unix time at which @follows became what it is
+ */
+struct followed {
+	char belt[4 * HASHBELT_NAME_SIZE];
+	char engine[32];
+	int follows;
+	int has_belt;
+	time_t since;
+};
+
+/* Reads a sample: its name, the labels, its value. */
+static void read_sample(struct followed *followed, const char *line)
+{
+	char belt[sizeof(followed->belt)], engine[sizeof(followed->engine)], name[32];
+	double value;
+
+	if (sscanf(line, "hbfollow_%31[a-z_]{belt=\"%255[^\"]\",engine=\"%31[^\"]\"} %lf", name, belt,
+		   engine, &value) != 4)
+		return;
+	if (!strcmp(name, "state")) {
+		followed->follows = value > 0;
+		strcpy(followed->belt, belt);
+		strcpy(followed->engine, engine);
+	} else if (!strcmp(name, "belt")) {
+		followed->has_belt = value > 0;
+	} else if (!strcmp(name, "since_seconds") && value > 0 && value < 1e11) {
+		followed->since = value;
+	}
+}
+
+static bool read_figures(struct followed *followed, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char line[512];
+
+	*followed = (struct followed){ .follows = -1, .has_belt = 1 };
+	while (file && fgets(line, sizeof(line), file))
+		read_sample(followed, line);
+	if (file)
+		fclose(file);
+	return followed->follows >= 0;
+}
+
+static void report_followed(struct doctor *doctor, const struct followed *followed, time_t age)
+{
+	char since[32];
+
+	strftime(since, sizeof(since), "%F %T", localtime(&followed->since));
+	if (age > FIGURES_AGE)
+		report(doctor, ADVICE, "follow",
+		       "hbfollow of belt '%s' has not written for %lld s: 'systemctl restart hbfollow@%s'",
+		       followed->belt, (long long)age, followed->belt);
+	else if (!followed->follows)
+		report(doctor, ADVICE, "follow",
+		       "belt '%s': %s is lost since %s, so the belt is cleared again and again: 'systemctl status hbfollow@%s'",
+		       followed->belt, followed->engine, since, followed->belt);
+	else if (!followed->has_belt)
+		report(doctor, ADVICE, "follow",
+		       "hbfollow follows %s, but there is no belt '%s': 'hbctl create' makes one",
+		       followed->engine, followed->belt);
+	else
+		report(doctor, FINE, "follow", "belt '%s' follows %s since %s", followed->belt,
+		       followed->engine, since);
+}
+
+/* The unit has a directory for each belt. */
+static void check_follow(struct doctor *doctor)
+{
+	static const char * const patterns[] = { "%s/*.prom", "%s/*/*.prom" };
+	const char *directory = getenv(FIGURES_VARIABLE);
+	size_t processes = count_processes("hbfollow"), count = 0, i;
+	struct followed followed;
+	glob_t found = { 0 };
+	char pattern[4096];
+	struct stat file;
+
+	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+		snprintf(pattern, sizeof(pattern), patterns[i], directory ? directory : FIGURES);
+		glob(pattern, i ? GLOB_APPEND : 0, NULL, &found);
+	}
+	for (i = 0; i < found.gl_pathc; i++) {
+		if (stat(found.gl_pathv[i], &file) || !read_figures(&followed, found.gl_pathv[i]))
+			continue;
+		report_followed(doctor, &followed, time(NULL) - file.st_mtime);
+		count++;
+	}
+	globfree(&found);
+	if (!count && processes)
+		report(doctor, FINE, "follow", "processes of hbfollow: %zu, without figures in %s",
+		       processes, FIGURES);
+	else if (!count)
+		report(doctor, FINE, "follow",
+		       "no hbfollow runs: 'systemctl start hbfollow@BELT' keeps a belt coherent with Redis or PostgreSQL");
+}
+
 static void check_cgroup(struct doctor *doctor)
 {
 	if (has_text("/sys/fs/cgroup/cgroup.controllers", "memory") ||
@@ -356,7 +465,7 @@ enum status cmd_doctor(struct request *request)
 {
 	static void (* const checks[])(struct doctor *doctor) = {
 		check_module, check_node, check_open, check_rule, check_memory, check_belts,
-		check_serve, check_cgroup, check_kernel, check_tracing,
+		check_serve, check_follow, check_cgroup, check_kernel, check_tracing,
 	};
 	struct doctor doctor = { .request = request };
 	size_t i;
