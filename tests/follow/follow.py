@@ -164,7 +164,10 @@ class Follower(Process):
         self.belt = belt
         program = ['hbfollow-fake' if FAKE else 'hbfollow']
         settings = {**os.environ, 'FAKE_BELT': belt.path, **(environment or {})}
-        super().__init__([*program, '-b', belt.name, '--metrics', self.metrics, *words], env=settings, **more)
+        # A slow machine is no loss.
+        detect = [] if '--detect' in words else ['--detect', '1h']
+        super().__init__([*program, '-b', belt.name, '--metrics', self.metrics, *detect, *words], env=settings,
+                         **more)
 
     def figures(self):
         """Its metrics, by their names without "hbfollow_"; empty before there are any."""

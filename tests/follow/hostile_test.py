@@ -155,19 +155,20 @@ def done(*texts):
 
 
 OWN = message(b'A', struct.pack('>I', 4711) + b'hbfollow_4711\0\0')
+LONG = message(b'A', struct.pack('>I', 1) + b'pages\0' + b'x' * 8000 + b'\0')
+EMPTY = message(b'I', b'') + READY
 channel = ['--channel', 'pages']
 refused('PostgreSQL that closes', lambda connection: None, 'server closed the connection', *channel, url=postgresql)
 refused('PostgreSQL that refuses LISTEN', says(WELCOME, message(b'E', b'SERROR\0C25006\0Mcannot execute\0\0') + READY),
         'the server refuses: ERROR:  cannot execute', *channel, url=postgresql)
 refused('PostgreSQL with rows', says(WELCOME, message(b'T', b'\0\0') + done(b'SELECT 0')), 'the server refuses',
         *channel, url=postgresql)
-refused('a pool of connections', says(WELCOME, done(b'LISTEN', b'NOTIFY'), message(b'I', b'') + READY),
-        'not to a pool', *channel, url=postgresql)
+refused('a pool of connections', says(WELCOME, done(b'LISTEN', b'NOTIFY'), EMPTY), 'not to a pool',
+        *channel, url=postgresql)
 refused('PostgreSQL that makes no sense', says(WELCOME, b'\xff' * 100000), 'does not follow', *channel, url=postgresql)
 refused('PostgreSQL that does not answer LISTEN', says(WELCOME), 'does not answer', *channel, url=postgresql)
-follower = Follower(belt, '--detect', '300ms', *channel, postgresql.format(HOST, Server(says(
-    WELCOME, OWN + done(b'LISTEN', b'NOTIFY'), message(b'I', b'') + READY, message(b'A', struct.pack('>I', 1) +
-    b'pages\0' + b'x' * 8000 + b'\0') + message(b'I', b'') + READY)).port))
+silent = Server(says(WELCOME, OWN + done(b'LISTEN', b'NOTIFY'), EMPTY, LONG + EMPTY))
+follower = Follower(belt, '--detect', '300ms', *channel, postgresql.format(HOST, silent.port))
 true('PostgreSQL that falls silent is lost', at_last(lambda: 'lost: no answer for' in follower.said()),
      follower.said())
 equal('a payload of 8000 bytes is counted as no key', 1, at_last(lambda: follower.figures()['keys_unfit_total']))

@@ -182,7 +182,7 @@ while 'STOPPING=1' not in told:
     told = states.recv(1000).decode()
 true('the service manager is told that it stops', True)
 
-# Belts. A follower that stands still does not find a new belt before it has entries.
+
 def replace(*keys):
     """Put another belt, with these entries, in the place of the belt."""
     follower.signal(signal.SIGSTOP)
@@ -195,7 +195,7 @@ def replace(*keys):
     follower.signal(signal.SIGCONT)
 
 
-follower = Follower(belt, '-v', '--detect', '1h', redis.url()).wait_until(True)
+follower = Follower(belt, '-v', redis.url()).wait_until(True)
 replace('k', 'l')
 true('a belt that was made in place of another is cleared', at_last(lambda: not belt.keys('k', 'l')))
 removes('a belt that was made in place of another', ['k'], ['l'], 'SET', 'k', 'x')
