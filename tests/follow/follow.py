@@ -159,14 +159,14 @@ class Belt:
 class Follower(Process):
     """hbfollow. It has to end with 0."""
 
-    def __init__(self, belt, *words, environment=None, **more):
+    def __init__(self, belt, *words, environment=None, program='', **more):
         self.metrics = new_path('.prom')
         self.belt = belt
-        program = ['hbfollow-fake' if FAKE else 'hbfollow']
+        program = program or ('hbfollow-fake' if FAKE else 'hbfollow')
         settings = {**os.environ, 'FAKE_BELT': belt.path, **(environment or {})}
         # A slow machine is no loss.
         detect = [] if '--detect' in words else ['--detect', '1h']
-        super().__init__([*program, '-b', belt.name, '--metrics', self.metrics, *detect, *words], env=settings,
+        super().__init__([program, '-b', belt.name, '--metrics', self.metrics, *detect, *words], env=settings,
                          **more)
 
     def figures(self):

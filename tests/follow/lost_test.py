@@ -3,10 +3,11 @@
 """lost_test.py - hbfollow clears the belt when an engine is lost, while it is lost, and when it is back."""
 
 import os
+import shutil
 import signal
 import time
 
-from follow import FAKE, Belt, Follower, PostgreSQL, Proxy, Redis, at_last, equal, finish, result, true
+from follow import FAKE, Belt, Follower, PostgreSQL, Proxy, Redis, at_last, equal, finish, new_path, result, true
 
 belt = Belt()
 # Long enough that a slow machine is no loss.
@@ -148,4 +149,32 @@ if FAKE:
     follower.stop('a belt without the right to remove', number=0, status=1)
     result('its message is about the belt', '' if 'the fake belt' in follower.said() else follower.said())
     belt.fail('remove', 0)
+
+
+def run_short(name, url, told, *words):
+    """Checks: allocations that fail, of hbfollow and of libraries, do it no harm."""
+    path = new_path('.short')
+    follower = Follower(belt, '--offline', '200ms', *words, url, program='hbfollow-plain', environment={
+        'SHORT_OF_MEMORY': path, 'LD_PRELOAD': shutil.which('short.so')}).wait_until(True)
+    for _ in range(5):
+        with open(path, 'w', encoding='ascii'):
+            pass
+        for i in range(200):
+            belt.put('k', str(i))
+            told()
+        os.unlink(path)
+        # An attempt may have failed: the next one follows.
+        belt.put('k')
+        at_last(lambda: told() or not belt.has('k'))
+        follower.wait_until(True)
+    belt.put('k')
+    told()
+    true(f'{name}: a change is told after allocations have failed', at_last(lambda: not belt.has('k')))
+    follower.stop(f'{name}: allocations that fail')
+
+
+if FAKE:
+    redis = Redis()
+    run_short('Redis', redis.url(), change)
+    run_short('PostgreSQL', server.url(), notify, '-c', 'pages')
 finish()

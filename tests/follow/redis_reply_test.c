@@ -53,7 +53,8 @@ static void test_told(void)
 
 	for (told = tolds; told < tolds + ARRAY_SIZE(tolds); told++) {
 		reply = parse(told->text);
-		is_int(reply ? (int)reply_told(reply, &keys) : -1, told->told, "told: %s", told->name);
+		is_int(reply ? (int)reply_told(reply, &keys) : -1, told->told, "told: %s",
+		       told->name);
 		freeReplyObject(reply);
 	}
 	reply = parse(MESSAGE "*2\r\n$3\r\na\0b\r\n$1\r\nc\r\n");
@@ -73,7 +74,8 @@ static void test_hello(void)
 		{ "*2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", false, "no number" },
 		{ "*4\r\n$2\r\nid\r\n$1\r\n7\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", false,
 		  "a text in place of the number" },
-		{ "*3\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$2\r\nid\r\n", false, "a name without a value" },
+		{ "*3\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$2\r\nid\r\n", false,
+		  "a name without a value" },
 		{ "*0\r\n", false, "an empty array" },
 		{ "+OK\r\n", false, "a status" },
 	};

@@ -76,7 +76,8 @@ static void test_redis(void)
 static void test_postgresql(void)
 {
 	static const char * const urls[] = {
-		"postgresql://db", "postgres://u@db/shop?sslmode=verify-full", "host=/run dbname=shop",
+		"postgresql://db", "postgres://u@db/shop?sslmode=verify-full",
+		"host=/run dbname=shop",
 		"postgresql://a,b:7/shop?target_session_attrs=read-write", "service=shop",
 	};
 	size_t i;

@@ -6,7 +6,7 @@
 
 #include "log.h"
 
-/* What lines begin with. */
+/* The beginning of each line. */
 static const char *name = "";
 
 /* A client may change it, in any thread. */
@@ -14,7 +14,7 @@ static unsigned int current;
 
 /**
  * log_begin() - begin to log
- * @program:	what lines begin with; has to stay
+ * @program:	the beginning of each line; has to stay
  * @level:	as for log_set_level()
  *
  * For a program that has one thread yet.

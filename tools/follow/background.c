@@ -19,7 +19,7 @@
 /**
  * struct background - work
  * @job:	its kind
- * @data:	what it works on: the thread's until it has written to @fd
+ * @data:	its material: the thread's until it has written to @fd
  * @owner:	for the result
  * @fd:		an eventfd that is written to at the end
  * @event:	the event for it; NULL: nothing takes the result
@@ -98,7 +98,7 @@ static int start_thread(struct background *background)
  * background_start() - begin work
  * @base:	the events of the loop
  * @job:	the kind of work
- * @data:	what it works on, which is freed after @job->done, or if that is not called
+ * @data:	its material, which is freed after @job->done, or if that is not called
  * @owner:	the first argument of @job->done
  *
  * Return: the work, valid until @job->done is called or background_abandon(); NULL if there is no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An engine: tells which keys have changed. It keeps one attempt to follow at a time: start() begins
- * it, and it ends with stop(), after lost() at the latest.
+ * An engine: tells which keys have changed. It makes one attempt at a time to follow: start()
+ * begins it, and stop() ends it, after lost() at the latest.
  */
 #ifndef HBFOLLOW_ENGINE_H
 #define HBFOLLOW_ENGINE_H
@@ -56,8 +56,8 @@ struct engine_setup {
  * @ping:	asks each connection for an answer, unless one is awaited
  * @proof:	the time, by clock_us(), at which the last answered question was asked: of the
  *		connection for which that is longest ago
- * @delay:	microseconds from a question on the connection that tells changes to its answer, which
- *		comes behind the changes
+ * @delay:	microseconds until the last answer on the connection that tells changes: it comes
+ *		behind the changes
  * @stop:	ends the attempt; also without one
  * @close:	frees it
  */

@@ -2,20 +2,20 @@
 /*
  * Keeps the belt free of values that are older than what the engine has told.
  *
- * There are two states. While it follows, each key that the engine tells is removed. Else the engine
- * is lost: the belt is cleared when that is noticed, again and again while it lasts, and once more
- * when changes are told again. Readers may go on to fill the belt all the time; they store a value
- * on condition of a fill lease that they got before they fetched it. Removing a key and clearing end
- * leases. So can a stale value stay?
+ * There are two states. While it follows, each key that the engine tells is removed. Else the
+ * engine is lost: the belt is cleared when that is noticed, again and again while it lasts, and
+ * once more when changes are told again. Readers may go on to fill the belt all the time; they
+ * store a value on condition of a fill lease that they got before they fetched it. Removing a key
+ * and clearing end leases. So can a stale value stay?
  *
  * - While it follows: a value that was fetched before a change is removed, or its lease is ended,
  *   when the change is told. That is not later than --detect after the change, or the engine is
  *   lost then: see proof_age().
  * - A value that was stored while the engine is lost stays until the next clear, so for --offline.
- * - A value that was fetched before changes are told again is cleared, or its lease is ended, by the
- *   clear that begins to follow.
- * - A removal or a clear that fails is a loss of the engine. A clear is tried again until it is done,
- *   and it does not follow before.
+ * - A value that was fetched before changes are told again is cleared, or its lease is ended, by
+ *   the clear that begins to follow.
+ * - A removal or a clear that fails is a loss of the engine. A clear is tried again until it is
+ *   done, and it does not follow before.
  * - When the process ends, it clears last. A service manager clears for a process that was killed.
  */
 #include <errno.h>
@@ -333,8 +333,8 @@ static unsigned int question_ms(const struct follower *follower)
 }
 
 /*
- * Time since the last moment of which it is known that each change before it was told, milliseconds:
- * the last question that both ends have answered. It is looked at once in question_ms(). A process
+ * Milliseconds since the last moment of which it is known that each change before it was told: the
+ * last question that both ends have answered. It is looked at once in question_ms(). A process
  * that was stopped, or a machine that slept, finds that much time has passed, in whatever order
  * events come then.
  */

@@ -9,7 +9,7 @@
  * @keys:	the rules
  * @from:	the beginning of a key; has to stay
  * @from_len:	its length
- * @to:		what stands in its place; has to stay
+ * @to:		the text in its place; has to stay
  *
  * Return: false if there is no memory.
  */

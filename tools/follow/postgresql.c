@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PostgreSQL, by LISTEN. A notification has the key that has changed, and comes when the transaction
- * that sent it commits; "*" or nothing stands for all keys.
+ * PostgreSQL, by LISTEN. A notification has the key that has changed, and comes when the
+ * transaction that sent it commits; "*" or nothing stands for all keys.
  *
  * Can a change be missed? A session that listens is told what commits from then on, or it ends. The
- * answer to a question comes behind the notifications of transactions that have committed before. A
- * pool of connections would listen in a session that is not that of hbfollow: so hbfollow notifies
- * itself first, on a channel of its own, and follows only when that has come. A standby server
- * refuses LISTEN.
+ * answer to a question comes behind the notifications of all transactions of whose commit the
+ * writer knew before: a server signals listeners before it answers the writer. A pool of
+ * connections would listen in a session that is not that of hbfollow: so hbfollow notifies itself
+ * first, on a channel of its own, and follows only when that has come. A standby server refuses
+ * LISTEN.
  *
  * libpq looks names up and connects in a thread, as each of its calls that connect may block. A
  * server can make libpq take as much memory as it says that a message has: limit it from outside.
+ * If malloc() fails for a notification, libpq drops this one and says nothing. So before bytes are
+ * read, there has to be memory for all notifications that they may have.
  */
 #include <event2/event.h>
 #include <libpq-fe.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,12 +37,18 @@
 /* Parameters for libpq, with the closing NULL. */
 #define PARAMETERS_MAX	12
 
+/*
+ * Memory for the notifications of one call that reads, bytes. libpq reads until it has some 32 KiB,
+ * or a message that is longer; the shortest notification has 10 bytes, and takes 64.
+ */
+#define RESERVE		(1024 * 1024)
+
 /* Space for the name of the own channel. */
 #define CHANNEL_SIZE	32
 
 /**
  * struct postgresql - the engine
- * @setup:	what it is made of
+ * @setup:	base of events, options, owner
  * @connecting:	libpq connects; NULL: it does not
  * @connection:	the connection; NULL: there is none
  * @readable:	the event that bytes have come
@@ -172,7 +182,8 @@ static void note_answer(struct postgresql *postgresql)
 		postgresql->is_following = true;
 		postgresql->setup.calls->following(postgresql->setup.owner);
 	} else {
-		fail(postgresql, "no notification comes: connect to the server, not to a pool of connections");
+		fail(postgresql,
+		     "no notification comes: connect to the server, not to a pool of connections");
 	}
 }
 
@@ -220,6 +231,23 @@ static void take_notifications(struct postgresql *postgresql)
 	postgresql->setup.calls->told(postgresql->setup.owner);
 }
 
+/* Whether the heap has the reserve. It stays in the heap: see keep_reserve(). */
+static bool has_reserve(void)
+{
+	void * volatile reserve = malloc(RESERVE);
+	bool has = reserve;
+
+	free(reserve);
+	return has;
+}
+
+/* The heap is not cut, and the reserve is a part of it and no mapping of its own. */
+static void keep_reserve(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 4 * RESERVE);
+	mallopt(M_TRIM_THRESHOLD, 16 * RESERVE);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct postgresql *postgresql = arg;
@@ -229,6 +257,10 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (postgresql->is_lost)
 		return;
+	if (!has_reserve()) {
+		fail(postgresql, "there is no memory for notifications");
+		return;
+	}
 	if (!PQconsumeInput(postgresql->connection)) {
 		fail(postgresql, "%s", PQerrorMessage(postgresql->connection));
 		return;
@@ -420,6 +452,7 @@ static struct engine *open_postgresql(const struct engine_setup *setup)
 		return NULL;
 	}
 	postgresql->setup = *setup;
+	keep_reserve();
 	return (struct engine *)postgresql;
 }
 

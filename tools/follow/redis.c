@@ -9,8 +9,9 @@
  * connections are asked once more after that: when both have answered, the subscriber was alive
  * with tracking on. From then on a change is told, or the subscriber ends, or it does not answer
  * in time. An answer of the subscriber comes behind all changes that were made before its question
- * was read. A server that becomes a replica tells changes late or never: the commander's question
- * is HELLO, whose answer has the role.
+ * was asked: Redis tells the changes of a turn of its loop at the end of that turn, and reads a
+ * question in a turn that begins after it was asked. A server that becomes a replica tells changes
+ * late or never: the commander's question is HELLO, whose answer has the role.
  */
 #include <errno.h>
 #include <event2/buffer.h>
@@ -38,6 +39,8 @@
 #include "redis.h"
 #include "redis_reply.h"
 #include "tls.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Bytes that are read from a connection at once. */
 #define READ_SIZE	(64 * 1024)
@@ -76,7 +79,7 @@ struct link {
 
 /**
  * struct redis - the engine
- * @setup:	what it is made of
+ * @setup:	base of events, options, owner
  * @tls:	certificates; NULL without TLS
  * @lookup:	the search for the addresses; NULL: there is none
  * @addresses:	the addresses of the host; NULL for a unix socket
@@ -187,7 +190,7 @@ static void send_hello(struct link *link)
 
 static void send_subscribe(struct link *link)
 {
-	const char *words[] = { "SUBSCRIBE", REPLY_CHANNEL };
+	const char *words[2] = { "SUBSCRIBE", REPLY_CHANNEL };
 
 	link->step = STEP_SUBSCRIBE;
 	send_words(link, 2, words, NULL);
@@ -199,14 +202,14 @@ static void send_tracking(struct link *link)
 	size_t most = WORDS_MAX + 2 * target->prefix_count, i;
 	const char **words = calloc(most, sizeof(*words));
 	size_t *lens = calloc(most, sizeof(*lens));
-	int count = 6;
 	char id[32];
+	const char *begin[6] = { "CLIENT", "TRACKING", "ON", "REDIRECT", id, "BCAST" };
+	int count = ARRAY_SIZE(begin);
 
 	snprintf(id, sizeof(id), "%lld", link->redis->id);
 	link->step = STEP_TRACKING;
 	if (words && lens) {
-		memcpy(words, (const char *[]){ "CLIENT", "TRACKING", "ON", "REDIRECT", id,
-						"BCAST" }, 6 * sizeof(*words));
+		memcpy(words, begin, sizeof(begin));
 		for (i = 0; i < target->prefix_count; i++) {
 			words[count++] = "PREFIX";
 			words[count++] = target->prefixes[i].bytes;
@@ -214,7 +217,7 @@ static void send_tracking(struct link *link)
 		for (i = 0; i < (size_t)count; i++)
 			lens[i] = strlen(words[i]);
 		for (i = 0; i < target->prefix_count; i++)
-			lens[6 + 2 * i + 1] = target->prefixes[i].len;
+			lens[ARRAY_SIZE(begin) + 2 * i + 1] = target->prefixes[i].len;
 		send_words(link, count, words, lens);
 	} else {
 		fail(link->redis, "there is no memory for a command");
@@ -226,7 +229,7 @@ static void send_tracking(struct link *link)
 /* Asks a connection for an answer. */
 static void ask(struct link *link)
 {
-	const char *hello[] = { "HELLO", "2" }, *ping[] = { "PING" };
+	const char *hello[2] = { "HELLO", "2" }, *ping[1] = { "PING" };
 
 	if (link->asked || link->step != STEP_ON || link->redis->is_lost)
 		return;

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What Redis answers and tells, in RESP2. hiredis parses it; here are the limits that it does not
+ * Answers and messages of Redis, in RESP2. hiredis parses it; here are the limits that it does not
  * have, and the meaning. A server may send anything: each part is looked at before it is used.
  */
 #include <string.h>
 
 #include "redis_reply.h"
 
-/* The functions that make replies: hiredis' own, but for arrays. */
-static redisReplyObjectFunctions makers;
+/* The functions that make replies: hiredis' own, and the same but for arrays. */
+static redisReplyObjectFunctions own, makers;
 
 #if HIREDIS_MAJOR >= 1
-typedef size_t parts_t;
+#define PARTS	size_t
 #else
-typedef int parts_t;
+#define PARTS	int
 #endif
 
-static void *(*make_array)(const redisReadTask *task, parts_t parts);
-
 /* hiredis would allocate as many places as the server says. NULL stands for out of memory. */
-static void *make_bounded(const redisReadTask *task, parts_t parts)
+static void *make_bounded(const redisReadTask *task, PARTS parts)
 {
-	return parts > REPLY_PARTS_MAX ? NULL : make_array(task, parts);
+	return parts > REPLY_PARTS_MAX ? NULL : own.createArray(task, parts);
 }
 
 /**
@@ -35,9 +33,9 @@ redisReader *reply_reader(void)
 
 	if (!reader)
 		return NULL;
-	if (!make_array) {
-		makers = *reader->fn;
-		make_array = makers.createArray;
+	if (!own.createArray) {
+		own = *reader->fn;
+		makers = own;
 		makers.createArray = make_bounded;
 	}
 	reader->fn = &makers;

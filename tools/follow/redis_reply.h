@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What Redis answers and tells, in RESP2. */
+/* Answers and messages of Redis, in RESP2. */
 #ifndef HBFOLLOW_REDIS_REPLY_H
 #define HBFOLLOW_REDIS_REPLY_H
 
@@ -13,9 +13,9 @@
 
 /* Limits of a reply, beyond which the connection is given up: bytes, and parts of an array. */
 #define REPLY_BYTES_MAX	(64 << 20)
-#define REPLY_PARTS_MAX	(1 << 20)
+#define REPLY_PARTS_MAX	1048576
 
-/* What a subscriber is told. */
+/* Kinds of messages to a subscriber. */
 enum reply_told {
 	TOLD_KEYS,		/* @keys have changed */
 	TOLD_ALL,		/* all keys may have changed */

@@ -115,7 +115,8 @@ static bool parse_query(struct target *target, const char *query, char *problem)
 	for (; *query; query += len + (query[len] == '&')) {
 		len = strcspn(query, "&");
 		if (strncmp(query, "prefix=", 7))
-			return wrong(problem, "'%.*s' is not 'prefix=P', which may stand behind '?'",
+			return wrong(problem,
+				     "'%.*s' is not 'prefix=P', which may stand behind '?'",
 				     (int)len, query);
 		if (!add_prefix(target, query + 7, len - 7, problem))
 			return false;
@@ -260,7 +261,8 @@ bool target_parse(struct target *target, const char *url, char *problem)
 	if (!strncmp(url, "postgresql://", 13) || !strncmp(url, "postgres://", 11) ||
 	    (!strstr(url, "://") && strchr(url, '=')))
 		return parse_postgresql(target, url, problem);
-	return wrong(problem, "'%.60s' is not redis://..., rediss://..., redis+unix://... or postgresql://...",
+	return wrong(problem,
+		     "'%.60s' is not redis://..., rediss://..., redis+unix://... or postgresql://...",
 		     url);
 }
 

@@ -76,7 +76,7 @@ SSL_CTX *tls_open(const struct options *options)
 
 /**
  * tls_connection() - prepare an encrypted connection
- * @context:	what all share
+ * @context:	from tls_open()
  * @host:	the name or address of the server, for which its certificate has to be
  *
  * Return: the connection, to be freed by SSL_free(); NULL if there is no memory.

@@ -331,8 +331,8 @@ static void read_sample(struct followed *followed, const char *line)
 	char belt[sizeof(followed->belt)], engine[sizeof(followed->engine)], name[32];
 	double value;
 
-	if (sscanf(line, "hbfollow_%31[a-z_]{belt=\"%255[^\"]\",engine=\"%31[^\"]\"} %lf", name, belt,
-		   engine, &value) != 4)
+	if (sscanf(line, "hbfollow_%31[a-z_]{belt=\"%255[^\"]\",engine=\"%31[^\"]\"} %lf", name,
+		   belt, engine, &value) != 4)
 		return;
 	if (!strcmp(name, "state")) {
 		followed->follows = value > 0;
