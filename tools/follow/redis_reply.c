@@ -17,7 +17,7 @@ static redisReplyObjectFunctions own, makers;
 #endif
 
 /* hiredis would allocate as many places as the server says. NULL stands for out of memory. */
-static void *make_bounded(const redisReadTask *task, PARTS parts)
+static void *make_bounded(const struct redisReadTask *task, PARTS parts)
 {
 	return parts > REPLY_PARTS_MAX ? NULL : own.createArray(task, parts);
 }
