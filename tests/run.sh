@@ -58,7 +58,7 @@
 #			root directories of Debian 12, 13 and unstable, and booted in a guest
 #	confined	what docs/hardening.md says of lockdown, AppArmor, SELinux and containers, on
 #			Debian's kernel, and with podman and docker on a Debian with systemd; the units
-#			of hbserve there
+#			of hbserve and hbfollow there
 #	mutation	ten random edits of one token of the module, chosen by SEED: tests find them
 #
 # And by name only:
@@ -638,6 +638,7 @@ suite_confined() {
 	machine confined-engines "" tests/confined/engines.t tests/confined/mapped.t
 	machine confined-legacy "systemd.unified_cgroup_hierarchy=0" tests/confined/legacy.t
 	machine confined-hbserve "" tests/confined/hbserve.t
+	machine confined-hbfollow "" tests/confined/hbfollow.t
 	machine confined-selinux "security=selinux selinux=1 enforcing=1" tests/confined/selinux.t
 }
 

@@ -326,7 +326,12 @@ class Proxy:
 
     def _accept(self):
         while True:
-            pair = [self._listener.accept()[0], socket.create_connection((HOST, self._server))]
+            client = self._listener.accept()[0]
+            try:
+                pair = [client, socket.create_connection((HOST, self._server))]
+            except OSError:
+                client.close()
+                continue
             passes = threading.Event()
             passes.set()
             self.connections.append(passes)

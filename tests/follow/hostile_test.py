@@ -47,7 +47,7 @@ def memory(follower):
 
 def refused(name, speak, reason, *words, url='redis://{}:{}'):
     """Checks: hbfollow does not follow a server that speaks so, and says why."""
-    follower = Follower(belt, '--detect', '300ms', *words, url.format(HOST, Server(speak).port))
+    follower = Follower(belt, '--detect', '300ms', '--offline', '100ms', *words, url.format(HOST, Server(speak).port))
     true(f'{name}: it does not follow, and says why', at_last(lambda: reason in follower.said()), follower.said())
     belt.put('k')
     true(f'{name}: the belt is cleared', at_last(lambda: not belt.has('k')))
@@ -93,7 +93,7 @@ def first_speaks(connection):
 
 
 refused('a server that speaks first', first_speaks, 'speaks first')
-refused('a server that closes', lambda connection: None, 'the server has closed it')
+refused('a server that closes', lambda connection: None, 'does not follow')
 refused('HTTP', says(b'HTTP/1.1 400 Bad Request\r\n\r\n'), 'make no sense')
 refused('an error', says(b'-ERR unknown command \x1b[31m\r\n'), 'the server refuses: ERR unknown command ?[31m')
 refused('Redis 5', says(b"-ERR unknown command `HELLO`\r\n"), 'unknown command')
@@ -158,7 +158,7 @@ OWN = message(b'A', struct.pack('>I', 4711) + b'hbfollow_4711\0\0')
 LONG = message(b'A', struct.pack('>I', 1) + b'pages\0' + b'x' * 8000 + b'\0')
 EMPTY = message(b'I', b'') + READY
 channel = ['--channel', 'pages']
-refused('PostgreSQL that closes', lambda connection: None, 'server closed the connection', *channel, url=postgresql)
+refused('PostgreSQL that closes', lambda connection: None, 'does not follow', *channel, url=postgresql)
 refused('PostgreSQL that refuses LISTEN', says(WELCOME, message(b'E', b'SERROR\0C25006\0Mcannot execute\0\0') + READY),
         'the server refuses: ERROR:  cannot execute', *channel, url=postgresql)
 refused('PostgreSQL with rows', says(WELCOME, message(b'T', b'\0\0') + done(b'SELECT 0')), 'the server refuses',

@@ -34,10 +34,9 @@ removes('MSET', ['page:1', 'page:2', 'user:1'], ['page:3', 'other'], 'MSET', 'pa
 removes('RENAME', ['page:1', 'page:9'], ['page:2'], 'RENAME', 'page:1', 'page:9')
 removes('a script', ['page:5'], ['page:2'], 'EVAL', "return redis.call('SET', KEYS[1], 'x')", 1, 'page:5')
 removes('a key with blanks and other bytes', ['page: \t%~/'], ['page:2'], 'SET', 'page: \t%~/', 'x')
-belt.put('page:7', 'page:8')
-redis.client.psetex('page:7', 50, 'x')
-belt.put('page:7')
-true('expiry: a key that expires is removed', at_last(lambda: not belt.has('page:7')))
+redis.client.execute_command('DEBUG', 'SET-ACTIVE-EXPIRE', 0)
+removes('SET with a deadline', ['page:7'], ['page:2'], 'PSETEX', 'page:7', 1, 'x')
+removes('expiry', ['page:7'], ['page:2'], 'DEBUG', 'SET-ACTIVE-EXPIRE', 1)
 belt.put('page:1', 'page:2', 'page:3')
 with redis.client.pipeline(transaction=True) as pipeline:
     pipeline.set('page:1', 'x').set('page:2', 'y').execute()

@@ -14,10 +14,10 @@
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
 
-# With what podman and docker need to run without root, what docker needs to confine by AppArmor, and a
-# client for sockets.
+# With what podman and docker need to run without root, what docker needs to confine by AppArmor, a client
+# for sockets, and an engine for hbfollow.
 containers=podman,crun,uidmap,dbus-user-session,libpam-systemd,rootlesskit,slirp4netns,iproute2
-containers=$containers,docker.io,apparmor,busybox-static,acl,netcat-openbsd
+containers=$containers,docker.io,apparmor,busybox-static,acl,netcat-openbsd,redis-server
 
 # kernels - print the packages with headers, of two kernels where the processor has two.
 kernels() {
