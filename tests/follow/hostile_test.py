@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-from follow import HOST, Belt, Follower, at_last, equal, finish, true
+from follow import DIRECTORY, HOST, PATIENCE, Belt, Follower, at_last, equal, finish, true
 
 HELLO = b'*4\r\n$2\r\nid\r\n:7\r\n$4\r\nrole\r\n$6\r\nmaster\r\n'
 SUBSCRIBED = b'*3\r\n$9\r\nsubscribe\r\n$20\r\n__redis__:invalidate\r\n:1\r\n'
@@ -96,6 +96,17 @@ refused('a server that speaks first', first_speaks, 'speaks first')
 refused('a server that closes', lambda connection: None, 'does not follow')
 refused('HTTP', says(b'HTTP/1.1 400 Bad Request\r\n\r\n'), 'make no sense')
 refused('an error', says(b'-ERR unknown command \x1b[31m\r\n'), 'the server refuses: ERR unknown command ?[31m')
+states = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+states.bind(f'{DIRECTORY}/notify')
+states.settimeout(PATIENCE)
+follower = Follower(belt, f'redis://{HOST}:' + str(Server(says(b'-ERR a\nMAINPID=1\r\n')).port),
+                    environment={'NOTIFY_SOCKET': f'{DIRECTORY}/notify'})
+told = ''
+while 'MAINPID' not in told:
+    told = states.recv(1000).decode()
+equal('an error with a line for the service manager: it gets no such line',
+      'STATUS=lost: the server refuses: ERR a?MAINPID=1', told)
+follower.stop('an error with a line for the service manager')
 refused('Redis 5', says(b"-ERR unknown command `HELLO`\r\n"), 'unknown command')
 refused('HELLO without a number', says(b'*2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n'), 'does not answer HELLO')
 refused('a status in place of HELLO', says(b'+OK\r\n'), 'does not answer HELLO')

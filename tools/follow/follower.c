@@ -18,6 +18,7 @@
  *   done, and it does not follow before.
  * - When the process ends, it clears last. A service manager clears for a process that was killed.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/util.h>
@@ -215,7 +216,7 @@ static void log_loss(struct follower *follower, const char *reason)
  */
 static void lose(struct follower *follower, const char *reason)
 {
-	char text[ENGINE_REASON_SIZE + 32];
+	char text[ENGINE_REASON_SIZE + 32], *c;
 
 	if (follower->is_over)
 		return;
@@ -231,6 +232,9 @@ static void lose(struct follower *follower, const char *reason)
 			follower->pause_ms = PAUSE_MIN_MS;
 	}
 	snprintf(text, sizeof(text), "lost: %s", reason);
+	/* An engine chooses some of the bytes: no line of these is for the service manager. */
+	for (c = text; *c; c++)
+		*c = iscntrl((unsigned char)*c) ? '?' : *c;
 	set_state(follower, false, text);
 	event_del(follower->events[ON_TIMEOUT]);
 	event_active(follower->events[ON_OVER], EV_TIMEOUT, 0);

@@ -45,6 +45,9 @@
 /* Bytes that are read from a connection at once. */
 #define READ_SIZE	(64 * 1024)
 
+/* Addresses of a host of which each is tried first at some time. */
+#define ADDRESSES_MAX	16
+
 /* Words of a command beside prefixes. */
 #define WORDS_MAX	8
 
@@ -84,6 +87,7 @@ struct link {
  * @lookup:	the search for the addresses; NULL: there is none
  * @addresses:	the addresses of the host; NULL for a unix socket
  * @address:	that of the server: of both connections, as several addresses may be several servers
+ * @first:	which of the addresses is tried first: another after one that could not be reached
  * @subscriber:	the connection that is told changes
  * @commander:	the one that has switched tracking on
  * @id:		the number that Redis has given to the subscriber
@@ -98,6 +102,7 @@ struct redis {
 	struct background *lookup;
 	struct addrinfo *addresses;
 	struct addrinfo *address;
+	unsigned int first;
 	struct link subscriber;
 	struct link commander;
 	long long id;
@@ -539,7 +544,7 @@ static void open_link(struct link *link)
 /* In a thread: a resolver may take its time. */
 static void look_up(void *data)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct lookup *lookup = data;
 
 	lookup->result = getaddrinfo(lookup->host, lookup->port, &hints, &lookup->found);
@@ -557,6 +562,17 @@ static void free_lookup(void *data)
 	free(lookup);
 }
 
+/* An address that swallows packets must not be tried first each time. */
+static struct addrinfo *first_address(const struct redis *redis)
+{
+	struct addrinfo *address = redis->addresses;
+	unsigned int i;
+
+	for (i = 0; i < redis->first; i++)
+		address = address->ai_next ? address->ai_next : redis->addresses;
+	return address;
+}
+
 static void on_found(void *owner, void *data)
 {
 	struct lookup *lookup = data;
@@ -570,8 +586,8 @@ static void on_found(void *owner, void *data)
 		return;
 	}
 	redis->addresses = lookup->found;
-	redis->address = lookup->found;
 	lookup->found = NULL;
+	redis->address = first_address(redis);
 	open_link(&redis->subscriber);
 }
 
@@ -637,6 +653,8 @@ static void stop(struct engine *engine)
 	redis->is_lost = true;
 	background_abandon(redis->lookup);
 	redis->lookup = NULL;
+	redis->first = redis->subscriber.bev && redis->subscriber.step == STEP_CONNECT ?
+		       (redis->first + 1) % ADDRESSES_MAX : redis->first;
 	close_link(&redis->subscriber);
 	close_link(&redis->commander);
 	if (redis->addresses)
