@@ -52,7 +52,7 @@ static void test_text(const char *path)
 
 static void test_files(const char *directory, const char *path)
 {
-	char other[64];
+	char other[128];
 	struct stat found;
 
 	umask(077);
