@@ -125,7 +125,7 @@ systemctl stop $unit
 
 # A password that only root can read
 (umask 077 && echo secret >/etc/hashbelt/follower.password)
-redis-cli ACL SETUSER follower on '>secret' resetchannels '&__redis__:invalidate' +hello +ping +subscribe \
+redis-cli ACL SETUSER follower on '>secret' resetchannels '&__redis__:invalidate' +hello +info +ping +subscribe \
 	'+client|tracking' >"$temporary/out"
 redis-cli ACL SETUSER default resetpass '>other' >"$temporary/out"
 drop_in <<'END'

@@ -10,6 +10,7 @@ import time
 from follow import DIRECTORY, HOST, PATIENCE, Belt, Follower, at_last, equal, finish, true
 
 HELLO = b'*4\r\n$2\r\nid\r\n:7\r\n$4\r\nrole\r\n$6\r\nmaster\r\n'
+INFO = b'$20\r\n# Server\r\nrun_id:abc\r\n'
 SUBSCRIBED = b'*3\r\n$9\r\nsubscribe\r\n$20\r\n__redis__:invalidate\r\n:1\r\n'
 MESSAGE = b'*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n'
 PONG = b'*2\r\n$4\r\npong\r\n$0\r\n\r\n'
@@ -110,20 +111,23 @@ follower.stop('an error with a line for the service manager')
 refused('Redis 5', says(b"-ERR unknown command `HELLO`\r\n"), 'unknown command')
 refused('HELLO without a number', says(b'*2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n'), 'does not answer HELLO')
 refused('a status in place of HELLO', says(b'+OK\r\n'), 'does not answer HELLO')
-refused('a null in place of SUBSCRIBE', says(HELLO, b'$-1\r\n'), 'does not answer SUBSCRIBE')
+refused('a null in place of SUBSCRIBE', says(HELLO, INFO, b'$-1\r\n'), 'does not answer SUBSCRIBE')
+refused('INFO without a number', says(HELLO, b'$1\r\nx\r\n'), 'does not answer INFO')
+refused('an address of two servers', by_turns(says(HELLO, INFO, SUBSCRIBED), says(HELLO, INFO.replace(b'abc', b'xyz'))),
+        'several servers')
 refused('an array that is too large', says(b'*2147483647\r\n'), 'make no sense')
 refused('arrays in arrays', says(b'*1\r\n' * 100), 'make no sense')
 refused('a text of 512 MiB', says(then=lambda connection: (connection.recv(65536), flood(
     b'$536870912\r\n', b'x' * (1 << 20), 512)(connection))), 'more than')
-refused('a number instead of tracking', by_turns(says(HELLO, SUBSCRIBED), says(HELLO, b':1\r\n')),
+refused('a number instead of tracking', by_turns(says(HELLO, INFO, SUBSCRIBED), says(HELLO, INFO, b':1\r\n')),
         'does not answer CLIENT TRACKING')
-refused('an answer without a question', by_turns(says(HELLO, SUBSCRIBED, PONG + PONG), says(HELLO, b'+OK\r\n')),
-        'without being asked')
-refused('a number in place of keys', by_turns(says(HELLO, SUBSCRIBED, MESSAGE + b':1\r\n'), says(HELLO, b'+OK\r\n')),
-        'neither keys nor an answer')
+refused('an answer without a question', by_turns(says(HELLO, INFO, SUBSCRIBED, PONG + PONG),
+                                                 says(HELLO, INFO, b'+OK\r\n')), 'without being asked')
+refused('a number in place of keys', by_turns(says(HELLO, INFO, SUBSCRIBED, MESSAGE + b':1\r\n'),
+                                              says(HELLO, INFO, b'+OK\r\n')), 'neither keys nor an answer')
 refused('the end of the subscription', by_turns(
-    says(HELLO, SUBSCRIBED, b'*3\r\n$11\r\nunsubscribe\r\n$20\r\n__redis__:invalidate\r\n:0\r\n'),
-    says(HELLO, b'+OK\r\n')), 'neither keys nor an answer')
+    says(HELLO, INFO, SUBSCRIBED, b'*3\r\n$11\r\nunsubscribe\r\n$20\r\n__redis__:invalidate\r\n:0\r\n'),
+    says(HELLO, INFO, b'+OK\r\n')), 'neither keys nor an answer')
 refused('a server that does not answer', lambda connection: connection.recv(65536) and time.sleep(1000),
         'does not answer')
 
@@ -133,6 +137,8 @@ def answers(subscriber, times):
     def speak(connection):
         connection.recv(65536)
         connection.sendall(HELLO)
+        connection.recv(65536)
+        connection.sendall(INFO)
         connection.recv(65536)
         connection.sendall(SUBSCRIBED if subscriber else b'+OK\r\n')
         for _ in range(times):

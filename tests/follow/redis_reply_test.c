@@ -97,6 +97,35 @@ static void test_hello(void)
 	}
 }
 
+static void test_info(void)
+{
+	static const struct {
+		const char *text;
+		const char *run;
+		const char *name;
+	} infos[] = {
+		{ "$36\r\n# Server\r\nrun_id:abc\r\ntcp_port:6379\r\n\r\n", "abc", "a number" },
+		{ "$20\r\n# Server\r\nrun_id:abc\r\n", "abc", "a number at the end" },
+		{ "$10\r\n# Server\r\n\r\n", NULL, "no number" },
+		{ "$19\r\n# Server\r\nrun_id:\r\n\r\n", NULL, "an empty number" },
+		{ "$82\r\n# Server\r\nrun_id:01234567890123456789012345678901"
+		  "23456789012345678901234567890123\r\n\r\n", NULL, "a number that is too long" },
+		{ "$10\r\nrun_id:abc\r\n", NULL, "a number without a line before it" },
+		{ "+OK\r\n", NULL, "a status" },
+		{ "$-1\r\n", NULL, "a null" },
+	};
+	char run[REPLY_RUN_SIZE];
+	redisReply *reply;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(infos); i++) {
+		reply = parse(infos[i].text);
+		ok(reply && reply_run(reply, run) == !!infos[i].run &&
+		   (!infos[i].run || !strcmp(run, infos[i].run)), "INFO: %s", infos[i].name);
+		freeReplyObject(reply);
+	}
+}
+
 static void test_others(void)
 {
 	redisReply *reply = parse("*3\r\n$9\r\nsubscribe\r\n$20\r\n__redis__:invalidate\r\n:1\r\n");
@@ -147,6 +176,7 @@ int main(void)
 {
 	test_told();
 	test_hello();
+	test_info();
 	test_others();
 	test_limits();
 	return done_testing();

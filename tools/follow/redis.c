@@ -55,6 +55,7 @@
 enum step {
 	STEP_CONNECT,		/* of the socket, and of TLS */
 	STEP_HELLO,
+	STEP_INFO,
 	STEP_SUBSCRIBE,		/* the subscriber alone */
 	STEP_TRACKING,		/* the commander alone */
 	STEP_ON,
@@ -91,6 +92,7 @@ struct link {
  * @subscriber:	the connection that is told changes
  * @commander:	the one that has switched tracking on
  * @id:		the number that Redis has given to the subscriber
+ * @run:	the number of the run of the server that the subscriber reaches
  * @is_replica:	the role of the server when the attempt began
  * @delay:	as for engine_ops
  * @is_following: the owner was told so
@@ -106,6 +108,7 @@ struct redis {
 	struct link subscriber;
 	struct link commander;
 	long long id;
+	char run[REPLY_RUN_SIZE];
 	bool is_replica;
 	uint64_t delay;
 	bool is_following;
@@ -191,6 +194,14 @@ static void send_hello(struct link *link)
 	link->step = STEP_HELLO;
 	send_words(link, count, words, NULL);
 	explicit_bzero(password, sizeof(password));
+}
+
+static void send_info(struct link *link)
+{
+	const char *words[2] = { "INFO", "server" };
+
+	link->step = STEP_INFO;
+	send_words(link, 2, words, NULL);
 }
 
 static void send_subscribe(struct link *link)
@@ -281,13 +292,34 @@ static void on_hello(struct link *link, const redisReply *reply)
 		if (is_replica)
 			log_line(LOG_TROUBLE,
 				 "the server is a replica: keys must be fetched from this one");
-		send_subscribe(link);
+		send_info(link);
 	} else if (is_replica != redis->is_replica) {
 		fail(redis, "the server has become a %s", is_replica ? "replica" : "primary");
 	} else if (link->step == STEP_HELLO) {
-		send_tracking(link);
+		send_info(link);
 	} else {
 		note_answer(link);
+	}
+}
+
+/*
+ * An address may lead to several servers. The number of the subscriber may be that of another
+ * client where the commander is: then tracking would be switched on, and nothing would ever be told.
+ */
+static void on_info(struct link *link, const redisReply *reply)
+{
+	struct redis *redis = link->redis;
+	char run[REPLY_RUN_SIZE];
+
+	if (!reply_run(reply, run)) {
+		fail(redis, "the server does not answer INFO with the number of its run");
+	} else if (link == &redis->subscriber) {
+		strcpy(redis->run, run);
+		send_subscribe(link);
+	} else if (strcmp(run, redis->run)) {
+		fail(redis, "the address leads to several servers: give that of one");
+	} else {
+		send_tracking(link);
 	}
 }
 
@@ -342,6 +374,7 @@ static void on_reply(struct link *link, const redisReply *reply)
 {
 	static void (* const steps[])(struct link *link, const redisReply *reply) = {
 		[STEP_HELLO] = on_hello,
+		[STEP_INFO] = on_info,
 		[STEP_SUBSCRIBE] = on_subscribed,
 		[STEP_TRACKING] = on_tracking,
 	};

@@ -94,6 +94,33 @@ bool reply_hello(const redisReply *reply, long long *id, bool *is_replica)
 }
 
 /**
+ * reply_run() - read the answer to INFO server
+ * @reply:	the answer: lines NAME:VALUE
+ * @run:	returned: the number of the server's run, which no other server has; space for
+ *		REPLY_RUN_SIZE bytes
+ *
+ * Return: whether it has that number.
+ */
+bool reply_run(const redisReply *reply, char *run)
+{
+	const char *line;
+	size_t len;
+
+	if (reply->type != REDIS_REPLY_STRING)
+		return false;
+	line = strstr(reply->str, "\nrun_id:");
+	if (!line)
+		return false;
+	line += strlen("\nrun_id:");
+	len = strcspn(line, "\r\n");
+	if (!len || len >= REPLY_RUN_SIZE)
+		return false;
+	memcpy(run, line, len);
+	run[len] = '\0';
+	return true;
+}
+
+/**
  * reply_is_subscribed() - read the answer to SUBSCRIBE
  * @reply:	the answer
  *

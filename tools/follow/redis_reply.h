@@ -15,6 +15,9 @@
 #define REPLY_BYTES_MAX	(64 << 20)
 #define REPLY_PARTS_MAX	1048576
 
+/* Space for the number of a run of a server, bytes. */
+#define REPLY_RUN_SIZE	64
+
 /* Kinds of messages to a subscriber. */
 enum reply_told {
 	TOLD_KEYS,		/* @keys have changed */
@@ -27,6 +30,7 @@ enum reply_told {
 redisReader *reply_reader(void);
 bool reply_is_too_long(const redisReader *reader);
 bool reply_hello(const redisReply *reply, long long *id, bool *is_replica);
+bool reply_run(const redisReply *reply, char *run);
 bool reply_is_subscribed(const redisReply *reply);
 enum reply_told reply_told(const redisReply *reply, const redisReply **keys);
 const char *reply_error(const redisReply *reply);
