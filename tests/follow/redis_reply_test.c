@@ -4,6 +4,7 @@
 #include "redis_reply.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define LONG_RUN	"0123456789012345678901234567890123456789012345678901234567890123"
 #define MESSAGE		"*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n"
 
 /* Parses a text. Returns the reply; NULL if there is none. */
@@ -108,8 +109,8 @@ static void test_info(void)
 		{ "$20\r\n# Server\r\nrun_id:abc\r\n", "abc", "a number at the end" },
 		{ "$10\r\n# Server\r\n\r\n", NULL, "no number" },
 		{ "$19\r\n# Server\r\nrun_id:\r\n\r\n", NULL, "an empty number" },
-		{ "$82\r\n# Server\r\nrun_id:01234567890123456789012345678901"
-		  "23456789012345678901234567890123\r\n\r\n", NULL, "a number that is too long" },
+		{ "$82\r\n# Server\r\nrun_id:" LONG_RUN "\r\n\r\n", NULL,
+		  "a number that is too long" },
 		{ "$10\r\nrun_id:abc\r\n", NULL, "a number without a line before it" },
 		{ "+OK\r\n", NULL, "a status" },
 		{ "$-1\r\n", NULL, "a null" },

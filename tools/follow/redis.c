@@ -304,7 +304,8 @@ static void on_hello(struct link *link, const redisReply *reply)
 
 /*
  * An address may lead to several servers. The number of the subscriber may be that of another
- * client where the commander is: then tracking would be switched on, and nothing would ever be told.
+ * client where the commander is: then tracking would be switched on, and nothing would ever be
+ * told.
  */
 static void on_info(struct link *link, const redisReply *reply)
 {
