@@ -306,7 +306,6 @@ is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/share/doc/hashbelt/hashbelt.cil
 ./opt/share/doc/hashbelt/modprobe.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
-./opt/share/fish/vendor_completions.d/hbfollow.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'
 ./opt/share/zsh/site-functions/_hbctl
@@ -382,6 +381,7 @@ is "make install installs files, with hbctl-store, hbserve and hbfollow, in the 
 ./opt/share/doc/hashbelt/hashbelt.cil
 ./opt/share/doc/hashbelt/modprobe.conf
 ./opt/share/fish/vendor_completions.d/hbctl.fish
+./opt/share/fish/vendor_completions.d/hbfollow.fish
 ./opt/share/fish/vendor_completions.d/hbserve.fish
 ./opt/share/man/man1/hbctl.1
 '"$(manuals /opt)"'

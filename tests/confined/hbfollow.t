@@ -45,6 +45,13 @@ follows() {
 	grep -q "^ok      follow   belt 'pages' follows redis since " "$temporary/doctor"
 }
 
+# no_right - whether the service follows no belt.
+no_right() {
+	hbctl doctor >"$temporary/doctor" 2>&1
+	grep -q "^advice  follow   hbfollow follows redis, but there is no belt 'pages', or it has no right" \
+		"$temporary/doctor"
+}
+
 # is_restarted PID - whether the service has another process.
 is_restarted() {
 	now=$(main_pid)
@@ -69,7 +76,6 @@ ends_by() {
 
 systemctl start redis-server
 hbctl create pages --ttl 1h
-put old
 systemctl start $unit 2>"$temporary/started"
 result "without a URL the service fails, and is not started again" "$(at_last fails || systemctl status $unit)"
 systemctl reset-failed $unit
@@ -77,10 +83,12 @@ drop_in <<'END'
 [Service]
 Environment="URL=redis://127.0.0.1/?prefix=page:" "OPTIONS=--strip page:"
 END
-put old
 is "the service starts" 0 '' '' systemctl start $unit
-is "the belt is cleared before the service counts as started" 0 '' '' lacks old
-result "hbctl doctor says that it follows" "$(at_last follows || cat "$temporary/doctor")"
+result "hbctl doctor says that the service has no right to the belt of root" "$(
+	at_last no_right || cat "$temporary/doctor")"
+hbctl destroy pages
+hbctl create pages --ttl 1h --group hashbelt --mode 0660
+result "a belt that is open to the group is found, and hbctl doctor says that it follows" "$(at_last follows || cat "$temporary/doctor")"
 put 1
 put 2
 redis-cli set page:1 x >"$temporary/out"
@@ -114,7 +122,7 @@ is "its figures go with it" 1 '' '' test -e /run/hbfollow/pages
 put old
 systemctl stop redis-server
 systemctl start $unit
-is "the belt is cleared although no Redis runs" 0 '' '' lacks old
+is "the belt is cleared before the service counts as started, although no Redis runs" 0 '' '' lacks old
 put old
 is "it is cleared again while no Redis runs" 0 '' '' at_last lacks old
 result "hbctl doctor says that the engine is lost" "$(hbctl doctor >"$temporary/doctor" 2>&1

@@ -540,7 +540,7 @@ touch -d '1 minute ago' "$temporary/figures/old/figures.prom"
 like 'doctor says of each followed belt whether it is coherent' 3 "*
 ok      follow   belt 'good' follows redis since 2001-09-09 01:46:40
 advice  follow   belt 'lost': redis is lost since 2001-09-09 01:46:40, so the belt is cleared *
-advice  follow   hbfollow follows redis, but there is no belt 'none': 'hbctl create' makes one
+advice  follow   hbfollow follows redis, but there is no belt 'none', or it has no right to that: *
 advice  follow   hbfollow of belt 'old' has not written for 6[0-9] s: 'systemctl restart hbfollow@old'
 *" '*' hbctl -D "$no" doctor
 unset HBFOLLOW_FIGURES TZ

@@ -159,10 +159,13 @@ static void note_belt(struct follower *follower)
 {
 	bool has_belt = belt_is_there(follower->belt);
 
-	if (has_belt != follower->had_belt)
-		log_line(LOG_TROUBLE, has_belt ? "there is a belt %s, which was cleared" :
-			 "there is no belt %s, or hbfollow has no right to it: 'hbctl create' makes one",
+	if (has_belt && !follower->had_belt)
+		log_line(LOG_TROUBLE, "there is a belt %s, which was cleared",
 			 follower->options->belt);
+	else if (!has_belt && follower->had_belt)
+		log_line(LOG_TROUBLE,
+			 "there is no belt %s, or hbfollow has no right to it: 'hbctl create %s --group hashbelt --mode 0660' makes one",
+			 follower->options->belt, follower->options->belt);
 	follower->had_belt = has_belt;
 }
 

@@ -373,8 +373,8 @@ static void report_followed(struct doctor *doctor, const struct followed *follow
 		       followed->belt, followed->engine, since, followed->belt);
 	else if (!followed->has_belt)
 		report(doctor, ADVICE, "follow",
-		       "hbfollow follows %s, but there is no belt '%s': 'hbctl create' makes one",
-		       followed->engine, followed->belt);
+		       "hbfollow follows %s, but there is no belt '%s', or it has no right to that: 'hbctl create %s --group hashbelt --mode 0660'",
+		       followed->engine, followed->belt, followed->belt);
 	else
 		report(doctor, FINE, "follow", "belt '%s' follows %s since %s", followed->belt,
 		       followed->engine, since);
