@@ -793,7 +793,7 @@ suite_arm64_pages() (
 )
 
 suite_models() {
-	for model in entry request queue litmus; do
+	for model in entry request queue fill follow litmus; do
 		one "models/$model" "$tests/models/run.sh" "$model"
 	done
 	one models/trail "$tests/models/trail.t"

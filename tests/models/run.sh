@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh [NAME]... - check the models of docs/races.md: entry, request, queue, fill, litmus; without
-# a name, all. Prints TAP; fails if any case fails.
+# run.sh [NAME]... - check the models of docs/races.md: entry, request, queue, fill, follow,
+# litmus; without a name, all. Prints TAP; fails if any case fails.
 #
 # A model is written by hand after the code. So each function that it copies must be unchanged
 # since the model was last compared with it: see review.sh.
@@ -265,6 +265,31 @@ fill() {
 		"error found if the first waiter gets no fill lease when one ends"
 }
 
+follow() {
+	reviewed follow
+	good follow follow "no error with two readers, two writes, and a connection that breaks twice"
+	bad BREAK_LEASE '(fetched>=known)' follow "error found if a put does not need the fill lease"
+	bad BREAK_ABSENT '(fetched>=known)' follow \
+		"error found if a removal of an absent key does not end its fill lease"
+	bad BREAK_CLEAR '(fetched>=known)' follow "error found if a clear ends no fill lease"
+	bad BREAK_FETCH '(fetched>=known)' follow \
+		"error found if a reader fetches before it has the fill lease"
+	bad BREAK_EARLY '(value==origin)' follow \
+		"error found if an invalidation is sent before its write takes effect"
+	bad BREAK_ORDER '(value>=known)' follow \
+		"error found if the answer to a ping overtakes an invalidation"
+	bad BREAK_LOSS '(value>=known)' follow "error found if a loss does not clear the belt"
+	bad BREAK_OFFLINE '(value>=known)' follow \
+		"error found if nothing clears the belt while the connection is lost"
+	bad BREAK_RECONNECT '(value==origin)' follow \
+		"error found if nothing clears the belt after the connection is back"
+	bad BREAK_BEFORE '(value==origin)' follow \
+		"error found if the belt is cleared before tracking is on"
+	bad BREAK_WATCH '(value==origin)' follow \
+		"error found if the loss of the connection with the invalidations is not noticed"
+	bad BREAK_FAILED '(value>=known)' follow "error found if a removal fails, and nothing clears the belt"
+}
+
 # never NAME DESCRIPTION - a test: the outcome that the litmus test asks for cannot occur.
 never() {
 	log=$out/$1.log
@@ -334,10 +359,10 @@ litmus() {
 
 "$here/../need.sh" spin gcc libc6-dev || exit 1
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- entry request queue fill litmus
+[ $# -gt 0 ] || set -- entry request queue fill follow litmus
 for suite; do
 	case $suite in
-	entry | request | queue | fill | litmus) "$suite" ;;
+	entry | request | queue | fill | follow | litmus) "$suite" ;;
 	*)
 		echo "run.sh: no such model: $suite" >&2
 		exit 1
