@@ -54,6 +54,7 @@
 #			Python of Debian 13 as well; the examples with the workers of gunicorn and uvicorn
 #	serve-full	hbserve with PHP, Node.js, Go and nginx; its memory after 100,000,000
 #			operations
+#	follow-full	long histories of belts that follow an engine; more ways to cut its connection
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
 #			root directories of Debian 12, 13 and unstable, and booted in a guest
 #	confined	what docs/hardening.md says of lockdown, AppArmor, SELinux and containers, on
@@ -91,7 +92,7 @@ together='native build kunit debug kcsan fuzz kernels device life fault stress h
 	serve follow python conformance store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
-	fuzz-faults soak python-full serve-full packages confined mutation'
+	fuzz-faults soak python-full serve-full follow-full packages confined mutation'
 by_name=sparse
 quick=''
 last=''
@@ -383,6 +384,13 @@ suite_follow() (
 	done
 	guest follow "--memory 2048" tests/follow/redis_test.py tests/follow/postgresql_test.py \
 		tests/follow/lost_test.py
+	guest follow-coherent "--memory 2048" "tests/follow/history_test.py 60 $SEED" tests/follow/cut_test.py \
+		tests/follow/recipes_test.py
+)
+
+suite_follow_full() (
+	follow_payload || exit
+	guest follow-full "--memory 2048" "tests/follow/history_test.py 2000 $SEED" "tests/follow/cut_test.py all"
 )
 
 # python_payload SUITE [full] - give the next guests a payload of their own with Python and the package.
