@@ -51,7 +51,7 @@
  * @spec:	how it is reached, the table, and the type
  * @connection:	NULL while there is none
  * @host:	the server that we were connected to, so that it is found again without a
- *		question to anybody else; NULL if there was none
+ *		question to anybody else; NULL if there was none, or if there is a choice
  * @address:	its address, "" if it is no host
  * @port:	its port
  * @table:	the table's name as an identifier, quoted
@@ -405,10 +405,24 @@ static int execute(struct store *store, const char *sql)
 	return err;
 }
 
+/* Whether the connection string names several servers, of which another may take over. */
+static bool has_choice(const struct store *store)
+{
+	PQconninfoOption *options = checked(PQconninfo(store->connection)), *option;
+	bool found = false;
+
+	for (option = options; option->keyword; option++)
+		if (!strncmp(option->keyword, "host", strlen("host")) && option->val &&
+		    strchr(option->val, ','))
+			found = true;
+	PQconninfoFree(options);
+	return found;
+}
+
 /* Notes where we are, to find it again. */
 static void remember(struct store *store)
 {
-	if (store->host || !PQhost(store->connection))
+	if (store->host || !PQhost(store->connection) || has_choice(store))
 		return;
 	store->host = checked(strdup(PQhost(store->connection)));
 	store->address = checked(strdup(PQhostaddr(store->connection) ?: ""));
