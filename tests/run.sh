@@ -442,7 +442,8 @@ suite_store() {
 		bail_out store "$logs/store.log" "hbctl for a store was not built"
 		return
 	}
-	for test in lock hold reach example manual; do
+	"$tests/need.sh" iproute2 libfaketime
+	for test in lock hold reach failover away example manual; do
 		PATH=$top/.cache/build/tools:$PATH one "store/$test" "$tests/store/$test.t"
 	done
 }

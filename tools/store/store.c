@@ -88,20 +88,40 @@ struct store {
 #define MS_HELD		MS("clock_timestamp() - obtained")
 
 /*
+ * The sequence of tokens on a replica may lag behind the grants of the server that it replaces.
+ * So a token has the server's timeline, which promotion raises, in bits 40 to 47, counted from 0.
+ * Where the last token has another timeline, the sequence is set to the next larger number with
+ * this one. A restored copy that counts timelines anew continues above its tokens as well.
+ */
+#define LAST_TOKEN	"coalesce(pg_sequence_last_value($5::regclass), 0)"
+#define TIMELINE \
+	"((('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint - 1) & 255)"
+#define TIMELINE_OF(token)	"((" token " >> 40) & 255)"
+
+/*
  * The guard makes grants of one lock wait for each other, from before the token is
  * taken until the row can be seen: tokens grow in the order of the grants. The time is
- * taken behind it. The row of another owner whose lease is not over is left alone; with $6,
- * a lock that is to be bound, that of the same owner as well. Then there is no result.
+ * taken behind it. Grants that raise the sequence wait for each other as well, and look again.
+ * The row of another owner whose lease is not over is left alone; with $6, a lock that is to be
+ * bound, that of the same owner as well. Then there is no result.
  */
 static const char lock_sql[] =
 	"WITH guard AS MATERIALIZED (\n"
 	"SELECT pg_advisory_xact_lock(\n"
-	"hashtextextended($1::text || '/' || $2::text, 0)))\n"
+	"hashtextextended($1::text || '/' || $2::text, 0))),\n"
+	"raised AS MATERIALIZED (\n"
+	"SELECT setval($5::regclass, (((last >> 48)\n"
+	"+ (line < " TIMELINE_OF("last") ")::int) << 48) + (line << 40)) AS token\n"
+	"FROM (SELECT " LAST_TOKEN " AS last, " TIMELINE " AS line\n"
+	"FROM (SELECT pg_advisory_xact_lock($5::regclass::bigint) FROM guard\n"
+	"WHERE " TIMELINE_OF(LAST_TOKEN) " <> " TIMELINE " OFFSET 0) AS alone OFFSET 0) AS found\n"
+	"WHERE " TIMELINE_OF("last") " <> line)\n"
 	"INSERT INTO %1$s AS held\n"
 	"(object_type, object_key, owner, obtained, lease, token)\n"
 	"SELECT $1, $2, $3, at, at + $4::float8 * interval '1 millisecond',\n"
-	"nextval($5::regclass)\n"
-	"FROM (SELECT clock_timestamp() AS at FROM guard OFFSET 0) AS now\n"
+	"greatest(nextval($5::regclass), floor)\n"
+	"FROM (SELECT (SELECT max(token) FROM raised) AS floor, clock_timestamp() AS at\n"
+	"FROM guard OFFSET 0) AS now\n"
 	"ON CONFLICT (object_type, object_key) DO UPDATE SET owner = excluded.owner,\n"
 	"obtained = CASE WHEN held.lease > excluded.obtained\n"
 	"THEN held.obtained ELSE excluded.obtained END,\n"
