@@ -14,6 +14,7 @@
 #		signals, TLS; with sanitizers, with the module and without
 #	follow	hbfollow with Redis and PostgreSQL: what they tell, and connections that break; with
 #		sanitizers, with the module and without
+#	rings	hbserve behind nutcracker, and which clients agree on the servers of keys
 #	python	the package hashbelt for Python, with the module: processes, threads, killed owners;
 #		Django, cachelib, limits and dogpile.cache
 #	conformance	the same cases, which are data, by the C library, hbctl, Python and hbserve
@@ -52,8 +53,8 @@
 #	soak	histories, then random input for hbctl and hbserve, then random calls, for SOAK seconds each
 #	python-full	Django's own tests of caches and sessions, of 3.2 and 4.2, on belts; Flask; with the
 #			Python of Debian 13 as well; the examples with the workers of gunicorn and uvicorn
-#	serve-full	hbserve with PHP, Node.js, Go and nginx; its memory after 100,000,000
-#			operations
+#	serve-full	hbserve with PHP, Node.js, Go, nginx, and memcached as a proxy; its memory after
+#			100,000,000 operations
 #	follow-full	long histories of belts that follow an engine; more ways to cut its connection
 #	packages	the Debian packages and hashbelt.spec: built, installed, upgraded and purged in
 #			root directories of Debian 12, 13 and unstable, and booted in a guest
@@ -89,7 +90,7 @@ top=$(cd "$tests/.." && pwd)
 # Two suites at a time, in this order: the quickest to fail come first, then the longest, then the
 # rest. The suite that measures latencies runs alone, at the end.
 together='native build kunit debug kcsan fuzz kernels device life fault stress harness hbctl
-	serve follow python conformance store cost history models examples'
+	serve rings follow python conformance store cost history models examples'
 behind=memory
 long='device-full checked-full life-full machines strict kmsan clang rt arm64 arm64-pages
 	fuzz-faults soak python-full serve-full follow-full packages confined mutation'
@@ -354,8 +355,20 @@ suite_serve() (
 		tests/serve/clients.t tests/serve/access.t tests/serve/robust.t
 )
 
+suite_rings() (
+	"$tests/need.sh" iproute2 python3 python3-pylibmc python3-pymemcache python3-memcache \
+		libmemcached-tools libyaml-0-2
+	serve_payload rings || exit
+	nutcracker=$("$tests/unpack.sh" nutcracker usr/sbin/nutcracker)
+	PATH=$top/.cache/build/serve:${nutcracker%/*}:$PATH \
+		one ring_clients unshare --net "$tests/serve/ring_clients.t"
+	guest rings "--memory 2048" tests/serve/ring_commands.t tests/serve/ring_killed.t
+)
+
 suite_serve_full() (
 	serve_payload serve-full full || exit
+	memcached=$("$tests/serve/memcached.sh" 2>>"$logs/serve-full.log")
+	PATH=$top/.cache/build/serve:$PATH one proxy "$tests/serve/full/proxy.t" "$memcached/run"
 	PATH=$top/.cache/build/serve:$PATH one serve/hbserve-plain \
 		"$tests/serve/full/memory.t" hbserve-plain 100000000
 	guest serve-full "--memory 3072" tests/serve/full/others.t \

@@ -120,4 +120,11 @@ VALUE user:1 0 5
 alice
 END' '' ask alice 'set x 0 0 10\r\nbob secret\r\nget user:1\r\nquit\r\n' '127.0.0.1 11211'
 is "the password is in no entry" 1 '' "there is no entry 'x' *" hbctl -b sessions get x
+stop
+drop_in hbserve@sessions.service <<'END'
+[Service]
+ExecStartPre=+hbctl -b %i clear
+END
+is "the service starts with a command that clears its belt" 0 '' '' systemctl start hbserve@sessions
+is "its clients find no entry of before" 0 END '' ask alice 'get user:1\r\nquit\r\n'
 finish

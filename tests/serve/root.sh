@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # root.sh [full] - print the path of a directory with clients of memcached of Debian 12, for the root
-# directory of a guest: libmemcached's tools, and Python with its clients. With "full" there are PHP, nginx,
+# directory of a guest: libmemcached's tools, Python with its clients, and nutcracker. With "full" there are PHP, nginx,
 # Node.js with clients from npm, and a client in Go as well.
 #
 # cache.sh keeps the directory. The packages are unpacked and not installed: no server is started here.
@@ -15,7 +15,7 @@
 
 full=php-cli,php-memcached,nginx-core,libnginx-mod-http-memc,nodejs
 full=$full,golang-go,golang-github-bradfitz-gomemcache-dev
-clients=libmemcached-tools,python3,python3-pymemcache,python3-pylibmc,python3-memcache
+clients=libmemcached-tools,python3,python3-pymemcache,python3-pylibmc,python3-memcache,nutcracker
 
 unpack() {
 	"$tests/need.sh" mmdebstrap
