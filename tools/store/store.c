@@ -523,6 +523,22 @@ static int limit_statement(struct store *store)
 }
 
 /*
+ * Closes the connection if the server has closed it since the last statement. So the next one goes
+ * to a new connection, and does not fail without having been run.
+ */
+static void drop_if_closed(struct store *store)
+{
+	struct pollfd ready = { .fd = PQsocket(store->connection), .events = POLLIN };
+
+	while (poll(&ready, 1, 0) > 0) {
+		if (PQconsumeInput(store->connection))
+			continue;
+		drop(store);
+		return;
+	}
+}
+
+/*
  * Runs a statement with values, connected or not. The first one after we connected
  * shares the time that this was given.
  */
@@ -533,6 +549,8 @@ static int query(struct store *store, const char *format, int count,
 	char *sql;
 
 	*result = NULL;
+	if (store->connection)
+		drop_if_closed(store);
 	if (!store->connection)
 		err = connect_store(store);
 	if (err)
