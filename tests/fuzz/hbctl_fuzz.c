@@ -19,7 +19,9 @@
 #include <sys/mman.h>
 
 #include "../../tools/hbctl/hbctl.c"
-#include "../../tools/hbctl/cmd_bulk.c"
+#include "duration.h"
+#include "encoding.h"
+#include "line.h"
 
 #define WORDS_MAX	24
 
@@ -213,32 +215,33 @@ static char *printed(const struct hashbelt_item *item, size_t *size)
 	};
 	struct value value = { .bytes = (void *)(uintptr_t)item->value, .len = item->value_len };
 	struct hashbelt_item shown = *item;
-	FILE *was = stdout;
 	char *text = NULL;
+	FILE *file;
 
 	memcpy(entry.key, (void *)(uintptr_t)item->key, item->key_len);
 	/* A dump never prints a line without a time-to-live. */
 	if (shown.ttl_ms == HASHBELT_TTL_BELT)
 		shown.ttl_ms = HASHBELT_TTL_NEVER;
-	stdout = open_memstream(&text, size);
-	print_line(&entry.record, &value, &shown, 0);
-	fclose(stdout);
-	stdout = was;
+	file = open_memstream(&text, size);
+	line_print(file, &entry.record, &value, &shown, 0);
+	fclose(file);
 	return text;
 }
 
 static void try_line(const uint8_t *data, size_t size)
 {
+	const struct line_clock clock = { 0 };
 	struct hashbelt_item item, again;
 	char *line = text_of(data, size), *text;
 	size_t len;
 
-	if (!parse_line(line, size, &item)) {
+	if (!line_parse(line, size, &clock, &item)) {
 		text = printed(&item, &len);
 		must_be(text[len - 1] == '\n' && !memchr(text, '\n', len - 1),
 			"dump prints an item as one line");
 		text[len - 1] = '\0';
-		must_be(!parse_line(text, len - 1, &again), "load accepts the line of a dump");
+		must_be(!line_parse(text, len - 1, &clock, &again),
+			"load accepts the line of a dump");
 		must_be(again.key_len == item.key_len && again.value_len == item.value_len &&
 			again.flags == item.flags &&
 			!memcmp((void *)(uintptr_t)again.key, (void *)(uintptr_t)item.key,

@@ -132,7 +132,7 @@ static enum status run(struct removal *removal)
 	if (status)
 		return status;
 	progress_begin(&removal->progress, entries);
-	status = walk(request, &all, visit_entry, removal);
+	status = walk(request, &all, stdout, visit_entry, removal);
 	if (status || is_dry)
 		return status;
 	err = flush(removal);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "line.h"
 #include "settings.h"
 
 /* The members of struct hashbelt_settings and of struct hashbelt_info for a setting. */
@@ -200,21 +201,22 @@ void settings_apply(const struct settings *settings, struct hashbelt_info *info)
 
 /**
  * settings_print() - print the settings of a belt in a line, as settings_parse() reads it
+ * @file:	where
  * @info:	the belt
  */
-void settings_print(const struct hashbelt_info *info)
+void settings_print(FILE *file, const struct hashbelt_info *info)
 {
 	const struct setting *setting = NULL;
 	char text[SETTING_SIZE];
 	const char *value;
 
-	fputs(SETTINGS_MARK, stdout);
+	fputs(SETTINGS_MARK, file);
 	while ((setting = settings_next(setting))) {
 		value = settings_text(info, setting, text);
 		if (*value)
-			printf(" --%s=%s", setting->name, value);
+			fprintf(file, " --%s=%s", setting->name, value);
 	}
-	putchar('\n');
+	putc('\n', file);
 }
 
 /**

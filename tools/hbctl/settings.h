@@ -3,6 +3,8 @@
 #ifndef HBCTL_SETTINGS_H
 #define HBCTL_SETTINGS_H
 
+#include <stdio.h>
+
 #include "setting.h"
 
 /* The number of settings. */
@@ -13,9 +15,6 @@ enum {
 #undef SETTING
 	})
 };
-
-/* Begins a line of settings in a dump. A line of an entry has a tab, this one has none. */
-#define SETTINGS_MARK	"#settings"
 
 extern const struct option_spec settings_options[];
 
@@ -29,7 +28,7 @@ const char *settings_text(const struct hashbelt_info *info, const struct setting
 			  char *text);
 void settings_json(const struct hashbelt_info *info, const char *name, struct json_object *object);
 void settings_apply(const struct settings *settings, struct hashbelt_info *info);
-void settings_print(const struct hashbelt_info *info);
+void settings_print(FILE *file, const struct hashbelt_info *info);
 enum status settings_parse(const struct request *request, char *line, struct settings *settings);
 
 #endif /* HBCTL_SETTINGS_H */

@@ -23,15 +23,15 @@ bool record_has_prefix(const struct hashbelt_record *record, const struct key *p
  * walk() - visit the entries of the request's belt
  * @request:	the request, bound to the belt
  * @prefix:	of the keys whose entries are visited; of length 0 for all
+ * @output:	where @visit writes; a failed write ends the walk without an error, which the
+ *		caller reports
  * @visit:	called for each
  * @arg:	its last argument
  *
- * A failed write of the output ends the walk without an error: main() reports it.
- *
  * Return: STATUS_DONE, or another status after a line that says why.
  */
-enum status walk(struct request *request, const struct key *prefix, visit_function *visit,
-		 void *arg)
+enum status walk(struct request *request, const struct key *prefix, FILE *output,
+		 visit_function *visit, void *arg)
 {
 	const struct hashbelt_record *record;
 	struct hashbelt_scanner *scanner;
@@ -44,7 +44,7 @@ enum status walk(struct request *request, const struct key *prefix, visit_functi
 		if (!record_has_prefix(record, prefix))
 			continue;
 		err = visit(request, record, arg);
-		if (err || ferror(stdout))
+		if (err || ferror(output))
 			break;
 	}
 	if (more < 0)
