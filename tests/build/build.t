@@ -400,8 +400,10 @@ is "make install installs files, with hbctl-store, hbserve and hbfollow, in the 
 ./users/hashbelt.conf' '' install_tools LIBPQ=yes LIBEVENT=yes LIBHIREDIS=yes PREFIX=/opt RULES=/rules UNITS=/units \
 	MODULES_LOAD=/modules SYSUSERS=/users SYSCONF=/conf
 is "the installed hashbelt.service applies the directory that is given" 0 \
-	'ExecStart=/opt/bin/hbctl apply /conf/hashbelt' '' \
-	grep ^ExecStart= "$temporary/root/units/hashbelt.service"
+	'ExecStart=/opt/bin/hbctl apply --load /var/lib/hashbelt /conf/hashbelt
+ExecReload=/opt/bin/hbctl apply /conf/hashbelt
+ExecStop=/opt/bin/hbctl save /var/lib/hashbelt /conf/hashbelt' '' \
+	grep ^Exec "$temporary/root/units/hashbelt.service"
 is "make install makes the directory of the files that hashbelt.service applies" 0 '' '' \
 	test -d "$temporary/root/conf/hashbelt"
 silent "the installed services have no place that was not filled in" unfilled

@@ -280,11 +280,13 @@ static int cut_words(char *text, size_t size, char **words)
 	return count;
 }
 
-/* Whether a word is a command that may wait, or runs others from the content. */
+/*
+ * Whether a word is a command that may wait, runs others from the content, or changes files.
+ */
 static bool is_patient(char **words)
 {
 	static const char * const patient[] = {
-		"top", "events", "wait", "watch", "batch", "bench",
+		"top", "events", "wait", "watch", "batch", "bench", "save",
 	};
 	size_t i;
 

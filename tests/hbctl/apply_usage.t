@@ -50,7 +50,9 @@ pinned = yes
 wipe = no
 mode = 0660
 group = 0
+save = yes
 '
+right 'save = no is right' '[a]\nsave = no\n'
 right 'a name of 63 bytes is right' "[$(text 63)]\n"
 right 'a name of 63 escaped bytes is right' "[$(printf '\\\\x6b%.0s' $(seq 63))]\n"
 right 'a name with blanks, brackets and a semicolon is right' '[ a] ;[b ]\n'
@@ -76,6 +78,10 @@ wrong 'an unknown setting is told the nearest one' 3 \
 	"there is no setting 'max-byte': did you mean 'max-bytes'?" '[a]\nttl = 5m\nmax-byte = 1\n'
 wrong 'an unknown setting that is like no other is an error' 2 "there is no setting 'colour'" \
 	'[a]\ncolour = red\n'
+wrong 'save is neither yes nor no' 2 "'maybe' is neither 'yes' nor 'no'" '[a]\nsave = maybe\n'
+wrong 'save given twice is an error' 3 "'save' is given twice for belt 'a'" '[a]\nsave = no\nsave = no\n'
+wrong 'save before the first belt is an error' 1 "'save' stands before the first \\[BELT]" 'save = yes\n'
+wrong 'an unknown setting is told save' 2 "there is no setting 'safe': did you mean 'save'?" '[a]\nsafe = yes\n'
 wrong 'a setting with dashes is an error' 2 "there is no setting '--ttl'" \
 	'[a]\n--ttl = 5m\n'
 wrong 'a setting that is given twice is an error' 4 "'ttl' is given twice for belt 'a'" \

@@ -13,7 +13,7 @@ set -u
 # shellcheck source=tests/packages/machine.sh
 . "$(dirname "$0")/machine.sh"
 
-# fill_root - install the packages as docs/packages.md says, declare one more belt, and add a user and
+# fill_root - install the packages as docs/packages.md says, declare two more belts, and add a user and
 # four programs: the shell script and the C program of docs/tutorial.md, theme.cc and theme.py.
 fill_root() {
 	shown packages.md Remove >"$root/test/remove"
@@ -35,7 +35,8 @@ fill_root() {
 		g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -o theme theme.cc \
 			$(pkg-config --cflags --libs hashbelt)' &&
 		printf '[shop]\nttl = 30m\non-expire = notify\ngroup = hashbelt\nmode = 0660\n' \
-			>"$root/etc/hashbelt/shop.conf"
+			>"$root/etc/hashbelt/shop.conf" &&
+		printf '[kept]\nttl = 1d\nsave = yes\n' >"$root/etc/hashbelt/kept.conf"
 }
 
 "$tests/need.sh" e2fsprogs qemu-system-x86 || exit 1

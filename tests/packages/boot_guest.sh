@@ -23,7 +23,7 @@ check_boot() {
 	check "the declared belts have their settings" 'hbctl apply --check /etc/hashbelt'
 	check "there are no other belts" \
 		'hbctl belts -o name --noheadings | sort | tr "\n" " " | tee /dev/stderr |
-			grep -qx "default locks sessions shop "'
+			grep -qx "default kept locks sessions shop "'
 	check "the belt sessions has the time-to-live and the limit of its file" \
 		'hbctl export | sed -n "/^.sessions/,/^$/p" >found; cat found
 		grep -qx "ttl = 30m" found && grep -qx "max-bytes = 256M.*" found'
@@ -81,9 +81,17 @@ remove() {
 }
 
 case $boots in
-1) check_boot "$old" ;;
+1)
+	check_boot "$old"
+	check "an entry is put into a belt with save = yes" 'hbctl -b kept put over "the reboot" --ttl 5h'
+	;;
 2)
 	check_boot "$old"
+	check "the entry of the belt with save = yes is there after the reboot" \
+		'hbctl -b kept get over | tee /dev/stderr | grep -qx "the reboot"'
+	check "no file of it is left" 'find /var/lib/hashbelt -mindepth 1 | tee /dev/stderr | wc -l | grep -qx 0'
+	check "only root may read the directory of saved belts" \
+		'stat -c "%U %a" /var/lib/hashbelt | tee /dev/stderr | grep -qx "root 700"'
 	check "a belt that no file declares is made" 'hbctl create own --ttl 7m'
 	if upgrade; then
 		remove

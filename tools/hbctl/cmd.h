@@ -33,6 +33,7 @@ enum status cmd_clear(struct request *request);
 enum status cmd_size(struct request *request);
 
 enum status cmd_apply(struct request *request);
+enum status cmd_save(struct request *request);
 enum status cmd_export(struct request *request);
 
 enum status cmd_doctor(struct request *request);

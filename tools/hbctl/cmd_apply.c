@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Belts in files: apply, export. */
+/* Belts in files: apply, save, export. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "conf.h"
 #include "encoding.h"
 #include "output.h"
+#include "saved.h"
 #include "settings.h"
 
 /**
@@ -17,12 +18,14 @@
  * @changes:	belts are created and set
  * @prints:	differences are printed
  * @differs:	there was a difference
+ * @saved:	the directory of which entries are loaded; NULL for none
  */
 struct apply {
 	struct request *request;
 	bool changes;
 	bool prints;
 	bool differs;
+	const struct saved_directory *saved;
 };
 
 static void print_name(const char *change, const struct conf_belt *belt)
@@ -128,16 +131,58 @@ static enum status set_belt(struct apply *apply, const struct conf_belt *belt)
 	return apply->changes ? belt_set(apply->request, &info, &settings) : STATUS_DONE;
 }
 
+static void print_loaded(const struct apply *apply, const struct conf_belt *belt,
+			 const struct saved_counts *counts)
+{
+	struct json_object *object;
+
+	if (!apply->request->json) {
+		print_name("load", belt);
+		printf(": %llu entries, and %llu that had expired were left out\n", counts->loaded,
+		       counts->expired);
+		return;
+	}
+	object = json_change("load", belt);
+	json_add_number(object, "loaded", counts->loaded);
+	json_add_number(object, "kept", counts->kept);
+	json_add_number(object, "expired", counts->expired);
+	json_add_number(object, "refused", counts->refused);
+	json_print(object);
+}
+
+/*
+ * Loads the entries of a belt that is there now. If it was there when they were saved, and has been
+ * since, it is newer than the file. After an error the belt is as good as without the file.
+ */
+static void load_belt(const struct apply *apply, const struct conf_belt *belt, bool made)
+{
+	struct saved_counts counts;
+	struct saved saved;
+
+	fail_at(NULL, 0);
+	if (saved_open(apply->saved, belt->name, &saved) || !saved.file)
+		return;
+	if (saved.this_boot && !made)
+		saved_remove(apply->saved, belt->name);
+	else if (!saved_load(apply->request, apply->saved, &saved, &counts))
+		print_loaded(apply, belt, &counts);
+	saved_close(&saved);
+}
+
 static enum status apply_belt(struct apply *apply, const struct conf_belt *belt)
 {
 	struct request *request = apply->request;
+	enum status status;
 	int err;
 
 	request->belt = belt->name;
 	err = hashbelt_bind(request->handle, belt->name);
-	if (err == -ENOENT)
-		return make_belt(apply, belt);
-	return err ? fail_bind(request, err) : set_belt(apply, belt);
+	if (err && err != -ENOENT)
+		return fail_bind(request, err);
+	status = err ? make_belt(apply, belt) : set_belt(apply, belt);
+	if (apply->saved && belt->saves && (!err || !status))
+		load_belt(apply, belt, err);
+	return status;
 }
 
 /* Applies all belts, also after one that fails. Returns the largest status. */
@@ -169,19 +214,95 @@ enum status cmd_apply(struct request *request)
 		.changes = !checks && !dry,
 		.prints = dry || request->json,
 	};
-	enum status status = STATUS_DONE;
+	const char *path = request_option(request, "load");
+	struct saved_directory saved;
 	struct conf conf = { 0 };
-	int i;
+	enum status status, found = STATUS_DONE;
 
-	for (i = 0; !status && i < request->count; i++)
-		status = conf_read(request, request->operands[i], &conf);
+	status = conf_read_all(request, 0, &conf);
 	if (!status)
 		status = request_open(request);
+	if (!status && apply.changes && path)
+		found = saved_begin(&saved, path);
+	if (apply.changes && path && !found)
+		apply.saved = &saved;
+	/* Without the directory, the belts are made all the same. */
 	if (!status)
 		status = apply_all(&apply, &conf);
+	status = status ? status : found;
 	if (!status && checks && apply.differs)
 		status = fail(STATUS_NO,
 			      "the belts differ from the files: 'hbctl apply --dry-run' shows how");
+	conf_free(&conf);
+	return status;
+}
+
+static enum status save_belt(struct request *request, const struct saved_directory *directory,
+			     const struct conf_belt *belt)
+{
+	struct hashbelt_info info;
+	struct json_object *object;
+	enum status status;
+	__u64 entries;
+	int err;
+
+	request->belt = belt->name;
+	err = hashbelt_bind(request->handle, belt->name);
+	if (!err)
+		err = hashbelt_info(request->handle, &info);
+	if (err == -ENOENT || err == -EIDRM)
+		return saved_remove(directory, belt->name);
+	if (err)
+		return fail_bind(request, err);
+	status = saved_write(request, directory, &info, &entries);
+	if (status)
+		return status;
+	if (request->json) {
+		object = json_change("save", belt);
+		json_add_number(object, "entries", entries);
+		json_print(object);
+	} else {
+		print_name("save", belt);
+		printf(": %llu entries\n", entries);
+	}
+	return STATUS_DONE;
+}
+
+/* Saves the belts with save = yes, also after one that fails. Returns the largest status. */
+static enum status save_all(struct request *request, const struct saved_directory *directory,
+			    const struct conf *conf)
+{
+	enum status status, worst = STATUS_DONE;
+	size_t i;
+
+	for (i = 0; i < conf->count; i++) {
+		if (!conf->belts[i].saves)
+			continue;
+		status = save_belt(request, directory, &conf->belts[i]);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
+}
+
+/**
+ * cmd_save() - hbctl save
+ * @request:	the request
+ *
+ * Return: the exit status.
+ */
+enum status cmd_save(struct request *request)
+{
+	struct saved_directory directory;
+	struct conf conf = { 0 };
+	enum status status;
+
+	status = conf_read_all(request, 1, &conf);
+	if (!status)
+		status = request_open(request);
+	if (!status)
+		status = saved_begin(&directory, request->operands[0]);
+	if (!status)
+		status = save_all(request, &directory, &conf);
 	conf_free(&conf);
 	return status;
 }

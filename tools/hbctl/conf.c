@@ -14,6 +14,9 @@
 /* The files of a directory that are read. */
 #define SUFFIX		".conf"
 
+/* The line of a belt whose entries are saved. */
+#define SAVE		"save"
+
 #define BLANKS		" \t\r\n\v\f"
 
 /**
@@ -110,8 +113,27 @@ static enum status fail_unknown(const struct reader *reader, const char *name)
 
 	for (i = 0; i < SETTINGS_COUNT; i++)
 		guess_offer(&guess, settings_options[i].name);
+	guess_offer(&guess, SAVE);
 	return fail_usage(reader->request, "there is no setting '%s'%s", name,
 			  guess_text(&guess, "", text));
+}
+
+static enum status fail_twice(const struct reader *reader, const char *name)
+{
+	return fail_usage(reader->request, "'%s' is given twice for belt '%s'", name,
+			  reader->conf->belts[reader->conf->count - 1].name);
+}
+
+/* The line that the kernel does not know. */
+static enum status add_save(struct reader *reader, struct conf_belt *belt, const char *value)
+{
+	if (belt->save_is_given)
+		return fail_twice(reader, SAVE);
+	if (strcmp(value, "yes") && strcmp(value, "no"))
+		return fail_usage(reader->request, "'%s' is neither 'yes' nor 'no'", value);
+	belt->save_is_given = true;
+	belt->saves = !strcmp(value, "yes");
+	return STATUS_DONE;
 }
 
 /* Adds a setting to the last belt. Its value is checked at once: the error is in this line. */
@@ -122,14 +144,15 @@ static enum status add_setting(struct reader *reader, const char *name, const ch
 	struct settings settings;
 	struct conf_belt *belt;
 
-	if (i == SETTINGS_COUNT)
+	if (i == SETTINGS_COUNT && strcmp(name, SAVE))
 		return fail_unknown(reader, name);
 	if (!reader->in_belt)
 		return fail_usage(reader->request, "'%s' stands before the first [BELT]", name);
 	belt = &reader->conf->belts[reader->conf->count - 1];
+	if (i == SETTINGS_COUNT)
+		return add_save(reader, belt, value);
 	if (belt->values[i])
-		return fail_usage(reader->request, "'%s' is given twice for belt '%s'", name,
-				  belt->name);
+		return fail_twice(reader, name);
 	belt->values[i] = strdup(value);
 	if (!belt->values[i])
 		return fail_memory();
@@ -308,6 +331,24 @@ enum status conf_read(struct request *request, const char *path, struct conf *co
 		status = read_file(request, path, conf);
 	}
 	return status ? status : take_values(request, conf, first);
+}
+
+/**
+ * conf_read_all() - read the files that operands name
+ * @request:	the request
+ * @first:	the first of these operands
+ * @conf:	gets the belts, as in conf_read()
+ *
+ * Return: as conf_read().
+ */
+enum status conf_read_all(struct request *request, int first, struct conf *conf)
+{
+	enum status status = STATUS_DONE;
+	int i;
+
+	for (i = first; !status && i < request->count; i++)
+		status = conf_read(request, request->operands[i], conf);
+	return status;
 }
 
 /**

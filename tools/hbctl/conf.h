@@ -13,6 +13,8 @@
  * @values:	its settings as they are written, in the order of settings_options; NULL for one
  *		that the file does not name
  * @settings:	the same
+ * @saves:	its entries are saved. The kernel knows nothing of this
+ * @save_is_given: the file says whether
  */
 struct conf_belt {
 	char name[HASHBELT_NAME_SIZE];
@@ -20,6 +22,8 @@ struct conf_belt {
 	unsigned long line;
 	char *values[SETTINGS_COUNT];
 	struct settings settings;
+	bool saves;
+	bool save_is_given;
 };
 
 /**
@@ -35,6 +39,7 @@ struct conf {
 };
 
 enum status conf_read(struct request *request, const char *path, struct conf *conf);
+enum status conf_read_all(struct request *request, int first, struct conf *conf);
 void conf_free(struct conf *conf);
 
 #endif /* HBCTL_CONF_H */

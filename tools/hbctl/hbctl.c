@@ -231,6 +231,7 @@ static const struct option_spec dump_options[] = {
 static const struct option_spec apply_options[] = {
 	{ "dry-run", 0, NULL, "print the differences, and change nothing" },
 	{ "check", 0, NULL, "exit with 1 if there is a difference, and change nothing" },
+	{ "load", 0, "DIRECTORY", "load the entries that save has written there" },
 	{ 0 },
 };
 
@@ -446,8 +447,18 @@ static const struct command commands[] = {
 	  "are read; - is stdin. A wrong line is named, FILE:LINE, before anything is changed.\n"
 	  "Settings that a file does not name, and belts that no file names, stay as they are.\n"
 	  "If a belt fails, the others are applied all the same.\n"
+	  "With --load, a belt with save = yes gets the entries that 'save' has written, but those\n"
+	  "whose deadline has passed, and the file is removed. A damaged file is set aside.\n"
 	  "Exit status 1: with --check, there is a difference; else the largest one of the belts.",
 	  cmd_apply, NULL },
+	{ "save", "DIRECTORY FILE...", 2, INT_MAX, HASHBELT_CALL_SCAN, no_options,
+	  "write the entries of the belts for which files say save = yes",
+	  "Each FILE is one of apply. Each belt is written to DIRECTORY/BELT.belt, with its\n"
+	  "deadlines, at once or not at all. Others must not be able to write to DIRECTORY.\n"
+	  "Locks, fill leases, requests and events are not saved. hashbelt.service calls this when\n"
+	  "it stops, and 'apply --load' when it starts. load reads the files, too.\n"
+	  "Exit status: the largest one of the belts.",
+	  cmd_save, NULL },
 	{ "export", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
 	  "print the settings of all belts that you may read, for apply",
 	  "Groups are printed as numbers. A line report is left out if a belt has no reason to\n"

@@ -9,8 +9,17 @@
 #include <hashbelt/client.h>
 #include "value.h"
 
+/*
+ * The length of the longest line that line_print() prints, without the newline: each byte of key
+ * and value as \xHH, a deadline, flags, and the tabs.
+ */
+#define LINE_MAX_BYTES	(4 * (HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX) + 64)
+
 /* Begins a line of settings in a dump. A line of an entry has a tab, this one has none. */
 #define SETTINGS_MARK	"#settings"
+
+/* Begins the last line of a file of save. It has no tab, either. */
+#define SAVED_MARK	"#saved "
 
 /**
  * struct line_clock - the clock to which deadlines in lines relate

@@ -108,7 +108,8 @@ static enum status add_line(struct load *load, size_t len)
 	enum status status;
 	const char *wrong;
 
-	if (load->number == 1 && line_is(text, len, SETTINGS_MARK))
+	if ((load->number == 1 && line_is(text, len, SETTINGS_MARK)) ||
+	    line_is(text, len, SAVED_MARK))
 		return STATUS_DONE;
 	wrong = line_parse(text, len, &load->clock, item);
 	if (wrong) {
