@@ -327,7 +327,7 @@ suite_hbctl() {
 		tests/hbctl/many.t tests/hbctl/settings.t tests/hbctl/apply.t tests/hbctl/events.t \
 		tests/hbctl/top.t tests/hbctl/table.t tests/hbctl/bench.t \
 		tests/hbctl/lock.t
-	guest hbctl-files "" tests/hbctl/save.t
+	guest hbctl-files "" tests/hbctl/save.t tests/hbctl/reload.t
 	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
 		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
 }

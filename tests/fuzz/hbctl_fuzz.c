@@ -281,12 +281,14 @@ static int cut_words(char *text, size_t size, char **words)
 }
 
 /*
- * Whether a word is a command that may wait, runs others from the content, or changes files.
+ * Whether a word is a command that may wait, runs others from the content, or changes files or
+ * modules.
  */
 static bool is_patient(char **words)
 {
 	static const char * const patient[] = {
 		"top", "events", "wait", "watch", "batch", "bench", "save",
+		"reload-module",
 	};
 	size_t i;
 

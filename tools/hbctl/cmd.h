@@ -36,6 +36,7 @@ enum status cmd_apply(struct request *request);
 enum status cmd_save(struct request *request);
 enum status cmd_export(struct request *request);
 
+enum status cmd_reload_module(struct request *request);
 enum status cmd_doctor(struct request *request);
 enum status cmd_stat(struct request *request);
 enum status cmd_top(struct request *request);

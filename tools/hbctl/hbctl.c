@@ -235,6 +235,14 @@ static const struct option_spec apply_options[] = {
 	{ 0 },
 };
 
+static const struct option_spec reload_options[] = {
+	{ "fallback", 0, "FILE", "the module to load if the new one fails (that of modprobe)" },
+	{ "force", 0, NULL, "although locks are held, or events wait to be read" },
+	{ "resume", 0, NULL, "load the belts that a reload that did not end has left" },
+	{ "directory", 0, "DIRECTORY", "for the belts meanwhile (/var/lib/hashbelt)" },
+	{ 0 },
+};
+
 static const struct option_spec bench_options[] = {
 	{ "threads", 't', "N", "threads, each with a descriptor of its own (1)" },
 	{ "keys", 'k', "N", "number of keys (10000)" },
@@ -549,6 +557,16 @@ static const struct command commands[] = {
 	  "Prints a line for each check: ok, advice or wrong, and what to do.\n"
 	  "Exit status 0: all is well; 1: there is advice; 3: hbctl cannot use the device.",
 	  cmd_doctor, NULL },
+	{ "reload-module", "[FILE]", 0, 1, HASHBELT_CALL_SCAN, reload_options,
+	  "put another module in the place of the loaded one, and keep all belts",
+	  "Writes all belts to files, removes the module, loads FILE, or the module that modprobe\n"
+	  "finds, with the same parameters, and makes the belts again: with their settings, owners\n"
+	  "and entries. Prints the time for which hashbelt was away. Versions, and so fencing\n"
+	  "tokens, begin anew, and so do counters; locks and events are lost.\n"
+	  "Is for root. Refuses, and names them, while programs have the device open. If the new\n"
+	  "module does not load, the old one is loaded again.\n"
+	  "Exit status 1: the module is in use, or something would be lost: nothing was done.",
+	  cmd_reload_module, NULL },
 	{ "help", "[COMMAND]", 0, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print help",
 	  "The same as hbctl COMMAND --help.",
