@@ -5,6 +5,24 @@
 
 #include "encoding.h"
 
+/* Whether a byte has to be escaped. */
+static bool is_special(unsigned char byte)
+{
+	return byte < ' ' || byte == '\\' || byte == 0x7f;
+}
+
+static void print_special(FILE *file, unsigned char byte)
+{
+	if (byte == '\t')
+		fputs("\\t", file);
+	else if (byte == '\n')
+		fputs("\\n", file);
+	else if (byte == '\\')
+		fputs("\\\\", file);
+	else
+		fprintf(file, "\\x%02x", byte);
+}
+
 /**
  * escape_print() - print bytes as one field of a line
  * @file:	where
@@ -17,19 +35,14 @@
  */
 void escape_print(FILE *file, const void *bytes, size_t len)
 {
-	const unsigned char *p = bytes, *end = p + len;
+	const unsigned char *p = bytes, *end = p + len, *plain;
 
-	for (; p < end; p++) {
-		if (*p == '\t')
-			fputs("\\t", file);
-		else if (*p == '\n')
-			fputs("\\n", file);
-		else if (*p == '\\')
-			fputs("\\\\", file);
-		else if (*p < ' ' || *p == 0x7f)
-			fprintf(file, "\\x%02x", *p);
-		else
-			putc(*p, file);
+	while (p < end) {
+		for (plain = p; p < end && !is_special(*p); p++)
+			;
+		fwrite(plain, 1, p - plain, file);
+		if (p < end)
+			print_special(file, *p++);
 	}
 }
 
