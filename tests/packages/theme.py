@@ -8,4 +8,4 @@ import hashbelt
 user, theme = sys.argv[1:]
 with hashbelt.open("shop") as shop:
     print(f"{user}: {shop[f'session:{user}'].decode()}")
-    shop[f"session:{user}"] = f"theme={theme}"
+    shop[f"session:{user}"] = f"theme={theme}".encode()
