@@ -65,3 +65,34 @@ keep() {
 	touch "$kept"
 	exec 9>&-
 }
+
+# extract SUITE PACKAGES DIRECTORY [OPTION]... - unpack packages of Debian, and what they depend on, and install
+# none: no server is started.
+extract() {
+	suite=$1 packages=$2 directory=$3
+	shift 3
+	"$tests/need.sh" mmdebstrap
+	printf '%s\n' "deb $(mirror) $suite main" "deb-src $(mirror) $suite main" |
+		mmdebstrap --variant=extract --include="$packages" \
+			--aptopt='APT::Install-Recommends "false"' \
+			--aptopt='Acquire::Check-Valid-Until "false"' \
+			"$@" "$suite" "$directory" -
+}
+
+# gather - put the programs of the present directory where a guest, which has a /bin of its own, finds them.
+gather() {
+	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
+	mkdir -p usr/bin
+	for programs in bin sbin usr/sbin; do
+		[ ! -d $programs ] || find $programs -mindepth 1 -exec mv -f -t usr/bin {} +
+		rm -rf "$programs"
+	done
+}
+
+# compile ROOT DIRECTORY... - compile what Python imports: an emulated processor would take seconds for that. A
+# time in a file's name does not matter then.
+compile() {
+	directory=$1
+	shift
+	chroot "$directory" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash "$@" >/dev/null
+}

@@ -5,7 +5,7 @@
 # directory of a guest. With "full" there are servers for these as well; in /later the Python of Debian 13,
 # with Django 4.2 and Flask-Session; and in /django Django's own tests of caches, as 3.2/tests and 4.2/tests.
 #
-# cache.sh keeps the directory. The packages are unpacked and not installed. The first call takes half a
+# cache.sh keeps the directory. The first call takes half a
 # minute, or a minute with "full". Needs root.
 
 # shellcheck source=tests/kept.sh
@@ -16,27 +16,6 @@ frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
 later=python3,python3-pytest,python3-django,python3-flask-session,python3-msgspec
 servers=gunicorn,python3-fastapi,python3-uvicorn,python3-flask-caching,python3-flask-limiter
 
-# unpack SUITE PACKAGES DIRECTORY [OPTION] - unpack packages of Debian, and what they depend on.
-unpack() {
-	suite=$1 packages=$2 directory=$3
-	shift 3
-	printf '%s\n' "deb $(mirror) $suite main" "deb-src $(mirror) $suite main" |
-		mmdebstrap --variant=extract --include="$packages" \
-			--aptopt='APT::Install-Recommends "false"' \
-			--aptopt='Acquire::Check-Valid-Until "false"' \
-			"$@" "$suite" "$directory" -
-}
-
-# trim - remove what no test needs, and put programs where the guest, which has a /bin of its own, finds
-# them.
-trim() {
-	cd "$work/root"
-	remove_texts usr/lib/python3.11
-	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
-	find bin sbin usr/sbin -mindepth 1 -exec mv -f -t usr/bin {} +
-	rm -rf bin sbin usr/sbin
-}
-
 # remove_texts LIBRARY - remove from the present directory what no test needs: documents, other languages,
 # Python's own tests.
 remove_texts() {
@@ -46,18 +25,10 @@ remove_texts() {
 	find usr/lib/python3 -name '*.mo' ! -path '*/en/*' -delete
 }
 
-# compile ROOT DIRECTORY... - compile what Python imports: an emulated processor would take seconds for that. A
-# time in a file's name does not matter then.
-compile() {
-	directory=$1
-	shift
-	chroot "$directory" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash "$@" >/dev/null
-}
-
-# with_tests SUITE PACKAGES DIRECTORY - unpack packages, and the source of Django below src.
+# with_tests SUITE PACKAGES DIRECTORY - extract packages, and the source of Django below src.
 with_tests() {
 	# shellcheck disable=SC2016 # for mmdebstrap
-	unpack "$@" --extract-hook='mkdir "$1/src" && cd "$1/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG \
+	extract "$@" --extract-hook='mkdir "$1/src" && cd "$1/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG \
 		apt-get source --download-only -o APT::Sandbox::User=root python-django'
 }
 
@@ -80,16 +51,16 @@ add_later() {
 }
 
 bootstrap() {
-	"$tests/need.sh" mmdebstrap
 	if [ "$kind" ]; then
 		with_tests bookworm "$python,$frameworks,$servers" "$work/root"
 		move_tests "$work/root" 3.2
-		trim
 		add_later
 	else
-		unpack bookworm "$python,$frameworks" "$work/root"
-		trim
+		extract bookworm "$python,$frameworks" "$work/root"
 	fi
+	cd "$work/root"
+	remove_texts usr/lib/python3.11
+	gather
 	compile "$work/root" /usr/lib/python3 /usr/lib/python3.11
 }
 

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # root.sh [full] - print the path of a directory with clients of memcached of Debian 12, for the root
-# directory of a guest: libmemcached's tools, Python with its clients, and nutcracker. With "full" there are PHP, nginx,
-# Node.js with clients from npm, and a client in Go as well.
+# directory of a guest: libmemcached's tools, Python with its clients, and nutcracker. With "full" there are
+# PHP, nginx, Node.js with clients from npm, and a client in Go as well.
 #
-# cache.sh keeps the directory. The packages are unpacked and not installed: no server is started here.
-# The first call takes half a minute, or some minutes with "full". Needs root.
+# cache.sh keeps the directory. The first call takes half a minute, or some minutes with "full". Needs root.
 #
 # With "full", the directory /go has what only the compiler of Go needs.
 
@@ -17,33 +16,12 @@ full=php-cli,php-memcached,nginx-core,libnginx-mod-http-memc,nodejs
 full=$full,golang-go,golang-github-bradfitz-gomemcache-dev
 clients=libmemcached-tools,python3,python3-pymemcache,python3-pylibmc,python3-memcache,nutcracker
 
-unpack() {
-	"$tests/need.sh" mmdebstrap
-	mmdebstrap --variant=extract --components=main --include="$1" \
-		--aptopt='APT::Install-Recommends "false"' \
-		--aptopt='Acquire::Check-Valid-Until "false"' \
-		bookworm "$work/root" "$(mirror)"
-}
-
-# trim - remove what no test needs, and put programs where the guest, which has a /bin of its own, finds
-# them.
+# trim - remove what no test needs.
 trim() {
 	cd "$work/root"
 	rm -rf usr/share/doc usr/share/man usr/share/locale usr/share/info usr/include var etc/init.d \
 		usr/lib/python3.11/test usr/lib/python3.11/idlelib usr/lib/python3.11/lib2to3 dev tmp
-	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
-	mkdir -p usr/bin
-	for programs in bin sbin usr/sbin; do
-		[ ! -d $programs ] || find $programs -mindepth 1 -exec mv -f -t usr/bin {} +
-		rm -rf "$programs"
-	done
-}
-
-# compile - compile what Python imports: an emulated processor would take seconds for that. A time in a
-# file's name does not matter then.
-compile() {
-	chroot "$work/root" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash \
-		/usr/lib/python3 /usr/lib/python3.11 >/dev/null
+	gather
 }
 
 # add_modules - install clients from npm. Its own clients speak the binary protocol or the text protocol.
@@ -73,9 +51,9 @@ set_go_apart() {
 }
 
 bootstrap() {
-	unpack "$clients${kind:+,$full}"
+	extract bookworm "$clients${kind:+,$full}" "$work/root"
 	trim
-	compile
+	compile "$work/root" /usr/lib/python3 /usr/lib/python3.11
 	[ -z "$kind" ] || {
 		add_modules
 		set_up_php
