@@ -114,7 +114,8 @@ class Scene:
         self.since = 0          # no age is counted before that time
         self.clocks = [Clock(0.1, self.write), Clock(0.1, self.fill), Clock(0.04, self.poll)]
         time.sleep(1)
-        at_last(lambda: len(self.found) >= FOUND)
+        if not at_last(lambda: len(self.found) >= FOUND):
+            raise RuntimeError('no value is found in the belt')
         self.delay = max(0, self.oldest())
         self.losses = at_last(self.before)['losses_total']
 
@@ -160,7 +161,8 @@ class Scene:
         wrong = []
         self.follower.wait_until(True)
         before = len(self.found)
-        at_last(lambda: len(self.found) >= before + FOUND)
+        if not at_last(lambda: len(self.found) >= before + FOUND):
+            wrong.append('no value is found in the belt after the cut')
         for clock in self.clocks:
             clock.end()
         oldest = max(0, self.oldest())

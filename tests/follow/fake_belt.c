@@ -184,11 +184,6 @@ uint64_t belt_cleared(const struct belt *belt)
 	return belt->cleared;
 }
 
-bool belt_is_refused(int err)
-{
-	return err == -EPERM || err == -EACCES || err == -EINVAL;
-}
-
 const char *belt_reason(struct belt *belt, int err, char *text)
 {
 	(void)belt;

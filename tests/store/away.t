@@ -188,7 +188,8 @@ hold() {
 hold short
 at_last renewed x "$lease"
 network down
-sleep 1
+# Longer than a third of the lease, so that a renewal is dropped.
+sleep 3
 network up
 lease=$(sql "SELECT lease FROM hashbelt_lock WHERE object_key = 'x'")
 at_last renewed x "$lease"

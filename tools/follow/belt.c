@@ -252,17 +252,6 @@ uint64_t belt_cleared(const struct belt *belt)
 }
 
 /**
- * belt_is_refused() - whether an error stays until an administrator does something
- * @err:	the error, negative
- *
- * Return: whether the caller has no right to the belt.
- */
-bool belt_is_refused(int err)
-{
-	return err == -EPERM || err == -EACCES || err == -EINVAL;
-}
-
-/**
  * belt_reason() - a sentence about an error
  * @belt:	the belt
  * @err:	the error, negative

@@ -10,6 +10,7 @@
 #ifndef HBFOLLOW_BELT_H
 #define HBFOLLOW_BELT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +29,17 @@ int belt_check(struct belt *belt);
 bool belt_is_there(const struct belt *belt);
 uint64_t belt_removed(const struct belt *belt);
 uint64_t belt_cleared(const struct belt *belt);
-bool belt_is_refused(int err);
 const char *belt_reason(struct belt *belt, int err, char *text);
+
+/**
+ * belt_is_refused() - whether an error stays until an administrator does something
+ * @err:	the error, negative
+ *
+ * Return: whether the caller has no right to the belt.
+ */
+static inline bool belt_is_refused(int err)
+{
+	return err == -EPERM || err == -EACCES || err == -EINVAL;
+}
 
 #endif /* HBFOLLOW_BELT_H */
