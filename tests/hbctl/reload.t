@@ -32,7 +32,7 @@ reload() {
 shown() {
 	hbctl export
 	hbctl belts --json | sed 's/.*"name":"\([^"]*\)".*\("uid":[0-9]*\).*/\1 \2/'
-	hbctl belts -o name --noheadings | while read -r name; do
+	hbctl belts -o name --noheadings | while IFS= read -r name; do
 		hbctl info "$name" --json | sed 's/.*\("halted":[a-z]*\).*/\1/'
 		hbctl -b "$name" dump | cut -f 1,2,4 | sort
 	done
@@ -72,6 +72,7 @@ hbctl create still --ttl 1d
 hbctl -b still put a 1 --ttl 10h
 hbctl halt still
 hbctl create empty --pinned --group nogroup
+hbctl create ' begins with a blank'
 hbctl set default --ttl 7m
 hbctl put in-default 1
 echo 123456789 >$parameters/max_bytes

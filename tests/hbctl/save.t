@@ -211,6 +211,21 @@ is 'the entries of a halted belt have the time left that they had' 0 \
 between 'the belt runs after that' 70000000 "$(left kept late)" "$(cat "$temporary/left")"
 date -s "@$((now + 1))" >/dev/null
 
+# Another user makes a belt of that name first
+fresh
+save >/dev/null
+reboot kept
+chmod 666 /dev/hashbelt
+nobody create kept --ttl 1h
+run load
+result 'a belt of another user gets no entries, and the file is set aside' "$(check_status 0
+	grep -q "^hbctl: belt 'kept' belongs to user 65534, and its entries are those of user 0" \
+		"$temporary/err" || cat "$temporary/err"
+	[ -e "$state/kept.belt.aside" ] || echo 'there is no such file')"
+is 'the belt of the other user is empty' 0 0 '' hbctl size kept
+chmod 600 /dev/hashbelt
+rm "$state/kept.belt.aside"
+
 # Other settings
 hbctl destroy kept
 printf '[kept]\nsave = yes\n' >"$conf"

@@ -182,6 +182,9 @@ static enum status apply_belt(struct apply *apply, const struct conf_belt *belt)
 	status = err ? make_belt(apply, belt) : set_belt(apply, belt);
 	if (apply->saved && belt->saves && (!err || !status))
 		load_belt(apply, belt, err);
+	/* It would be old when the belt is to be saved again. */
+	if (apply->saved && !belt->saves)
+		saved_remove(apply->saved, belt->name);
 	return status;
 }
 
@@ -276,9 +279,9 @@ static enum status save_all(struct request *request, const struct saved_director
 	size_t i;
 
 	for (i = 0; i < conf->count; i++) {
-		if (!conf->belts[i].saves)
-			continue;
-		status = save_belt(request, directory, &conf->belts[i]);
+		status = conf->belts[i].saves ?
+			 save_belt(request, directory, &conf->belts[i]) :
+			 saved_remove(directory, conf->belts[i].name);
 		worst = status > worst ? status : worst;
 	}
 	return worst;

@@ -164,6 +164,23 @@ static enum status check_change(struct reload *reload, const struct hashbelt_inf
 	return STATUS_DONE;
 }
 
+/* Whether there are the belts that were saved, of the same owners. */
+static enum status check_list(struct reload *reload)
+{
+	struct hashbelt_info *infos = NULL;
+	size_t count = 0, i;
+	int err = belts_read(reload->request->handle, &infos, &count);
+	bool same = !err && count == reload->count;
+
+	for (i = 0; same && i < count; i++)
+		same = infos[i].uid == reload->infos[i].uid &&
+		       !strcmp(infos[i].name, reload->infos[i].name);
+	free(infos);
+	return same ? STATUS_DONE :
+	       fail(STATUS_NO,
+		    "a program has made or destroyed a belt meanwhile, and the module stays: end the program first");
+}
+
 static enum status save_belts(struct reload *reload)
 {
 	__u64 *changes = calloc(reload->count + 1, sizeof(*changes));
@@ -176,6 +193,8 @@ static enum status save_belts(struct reload *reload)
 		status = save_belt(reload, &reload->infos[i], &changes[i]);
 	for (i = 0; !status && i < reload->count; i++)
 		status = check_change(reload, &reload->infos[i], changes[i]);
+	if (!status)
+		status = check_list(reload);
 	free(changes);
 	return status;
 }
@@ -458,6 +477,7 @@ static enum status exchange(struct reload *reload)
 	began = now_ms();
 	err = loader_remove();
 	if (err) {
+		block_signals(SIG_UNBLOCK);
 		remove_directory(reload, READY);
 		return err == -EWOULDBLOCK ? fail_used(reload) :
 					     fail_errno("remove", "the module", -err);
@@ -559,6 +579,7 @@ enum status cmd_reload_module(struct request *request)
 	struct reload reload = {
 		.request = request,
 		.state = state ? state : STATE,
+		.belts.keeps = true,
 	};
 	enum status status;
 

@@ -134,6 +134,8 @@ static int write_entry(struct request *request, const struct hashbelt_record *re
 			record->key_len, &item);
 	if (err)
 		return err == -ENOENT ? 0 : err;	/* it went meanwhile */
+	/* A clock that is set back meanwhile gives no entry more time. */
+	output->clock.floor = now;
 	line_print(output->file, record, &output->value, &item, now);
 	output->entries++;
 	return 0;
@@ -251,7 +253,9 @@ static void set_aside(const struct saved_directory *directory, const char *name,
 
 	sprintf(from, "%s" SAVED_SUFFIX, name);
 	sprintf(to, "%s" ASIDE_SUFFIX, name);
-	if (renameat(directory->fd, from, directory->fd, to))
+	if (directory->keeps)
+		fail(STATUS_DONE, "%s/%s %s", directory->path, from, why);
+	else if (renameat(directory->fd, from, directory->fd, to))
 		fail_file("set aside", directory, name, errno);
 	else
 		fail(STATUS_DONE,
@@ -351,9 +355,11 @@ static const char *parse_last(char *text, const char *name, struct saved *saved)
 	ssize_t len;
 	int at = 0;
 
-	if (sscanf(text, "%u %12llu.%3u %llu %u %7s %36s %n", &format, &seconds, &thousandths,
+	if (sscanf(text, "%u %12llu.%3u %llu %u %7s %36s%n", &format, &seconds, &thousandths,
 		   &saved->entries, &saved->owner, state, boot, &at) != 7 || !at)
 		return "has a last line of another form";
+	/* One blank: more are the beginning of a name. */
+	at += text[at] == ' ';
 	len = unescape(text + at, strlen(text + at));
 	if (len != (ssize_t)strlen(name) || memcmp(text + at, name, len))
 		return "has another belt than its name says";
@@ -425,11 +431,28 @@ enum status saved_open(const struct saved_directory *directory, const char *name
 		set_aside(directory, name, wrong);
 		return STATUS_DONE;
 	}
-	if (asprintf(&saved->path, "%s/%s", directory->path, file) < 0)
-		return fail_memory();
 	lseek(fd, 0, SEEK_SET);
-	saved->file = fdopen(fd, "r");
-	return saved->file ? STATUS_DONE : fail_memory();
+	if (asprintf(&saved->path, "%s/%s", directory->path, file) >= 0)
+		saved->file = fdopen(fd, "r");
+	if (saved->file)
+		return STATUS_DONE;
+	close(fd);
+	return fail_memory();
+}
+
+/* Another user may have made a belt of that name meanwhile: it must not get the entries. */
+static enum status check_owner(struct request *request, const struct saved *saved)
+{
+	struct hashbelt_info info;
+	int err = hashbelt_info(request->handle, &info);
+
+	if (err)
+		return fail_call(request, HASHBELT_CALL_INFO, err);
+	if (info.uid != saved->owner)
+		return fail(STATUS_ERROR,
+			    "belt '%s' belongs to user %u, and its entries are those of user %u: destroy the belt",
+			    request->belt, info.uid, saved->owner);
+	return STATUS_DONE;
 }
 
 /* Puts the entries; says what there was no room for. */
@@ -457,7 +480,7 @@ static enum status load_file(struct load *load, struct saved_counts *counts)
  *
  * Entries that are in the belt already are newer, and stay. No entry has more time left than when
  * it was saved: a clock that stands before that counts as if it stood there. A file of which a line
- * is wrong is set aside.
+ * is wrong is set aside, and so is one of another owner's belt.
  *
  * Return: STATUS_DONE, or another status after a line that says what is wrong.
  */
@@ -480,9 +503,14 @@ enum status saved_load(struct request *request, const struct saved_directory *di
 		fail(STATUS_DONE,
 		     "%s was written in the future, so the clock was set back: its entries have the time left that they had then",
 		     saved->path);
-	status = load_file(load, counts);
+	*counts = (struct saved_counts){ 0 };
+	status = check_owner(request, saved);
+	if (!status)
+		status = load_file(load, counts);
 	load_free(load);
 	free(load);
+	if (!status && directory->keeps && counts->refused)
+		status = STATUS_ERROR;
 	if (status)
 		set_aside(directory, request->belt, "was not loaded");
 	return status ? status : saved_remove(directory, request->belt);

@@ -19,10 +19,12 @@
  * struct saved_directory - a directory of saved belts
  * @path:	its path, for messages
  * @fd:		its descriptor
+ * @keeps:	a file that was not loaded whole keeps its name, and is tried again
  */
 struct saved_directory {
 	const char *path;
 	int fd;
+	bool keeps;
 };
 
 /**
