@@ -486,7 +486,7 @@ static void follow(struct follower *follower)
 	sd_notify(0, "STOPPING=1");
 	follower->ops->stop(follower->engine);
 	/* Nothing is removed from now on. */
-	if (!follower->failed && clear(follower))
+	if (clear(follower))
 		follower->failed = true;
 	set_state(follower, false, "ends");
 }

@@ -83,7 +83,9 @@ int metrics_write(const struct metrics *metrics, const char *path)
 
 	if (snprintf(other, sizeof(other), "%s.new", path) >= (int)sizeof(other))
 		return -ENAMETOOLONG;
-	fd = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	/* Others may have put a pipe or a link there. */
+	unlink(other);
+	fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd >= 0) {
 		/* The unit's umask takes the right of others away. */
 		fchmod(fd, 0644);

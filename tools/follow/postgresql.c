@@ -266,6 +266,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	is_answered = take_results(postgresql);
+	if (postgresql->is_lost)
+		return;
 	/* Those that came before the answer have been parsed by now. */
 	take_notifications(postgresql);
 	if (is_answered && !postgresql->is_lost)
@@ -323,8 +325,8 @@ static void on_connected(void *owner, void *data)
 	attempt->connection = NULL;
 	postgresql->connection = connection;
 	PQsetNoticeProcessor(connection, log_notice, NULL);
-	snprintf(postgresql->own, sizeof(postgresql->own), "hbfollow_%d",
-		 PQbackendPID(connection));
+	snprintf(postgresql->own, sizeof(postgresql->own), "hbfollow_%u",
+		 (unsigned int)PQbackendPID(connection));
 	postgresql->readable = event_new(base, PQsocket(connection), EV_READ | EV_PERSIST,
 					 on_readable, postgresql);
 	postgresql->writable = event_new(base, PQsocket(connection), EV_WRITE, on_writable,
@@ -350,10 +352,11 @@ static void add_parameter(struct attempt *attempt, const char *keyword, const ch
 static void set_parameters(struct attempt *attempt, const struct options *options)
 {
 	snprintf(attempt->timeout, sizeof(attempt->timeout), "%u", options->detect_ms);
-	add_parameter(attempt, "connect_timeout", CONNECT_SECONDS);
 	add_parameter(attempt, "tcp_user_timeout", attempt->timeout);
 	add_parameter(attempt, "fallback_application_name", "hbfollow");
 	add_parameter(attempt, "dbname", attempt->conninfo);
+	/* Without an end, each attempt would leave a thread and its descriptors. */
+	add_parameter(attempt, "connect_timeout", CONNECT_SECONDS);
 	if (attempt->user)
 		add_parameter(attempt, "user", attempt->user);
 	if (*attempt->password)
