@@ -28,6 +28,9 @@
 #define HASHBELT_SCAN_MAX	(1024 * 1024)	/* bytes of one scan's buffer */
 #define HASHBELT_OWNER_MAX	64		/* bytes of a lock's owner; the least is 1 */
 #define HASHBELT_REQUEST_KEYS	16		/* keys of one request */
+#define HASHBELT_WINDOW_MIN	(64 * 1024)	/* bytes of a window, a power of two */
+#define HASHBELT_WINDOW_MAX	(8 * 1024 * 1024)
+#define HASHBELT_WINDOW_DEFAULT	(1024 * 1024)	/* a good size for most belts */
 
 /* Values of a time-to-live beside a number of milliseconds. */
 #define HASHBELT_TTL_BELT	0ULL		/* the belt's own */
@@ -55,6 +58,7 @@ enum hashbelt_op {
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
 #define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor */
 #define HASHBELT_IF_LEASE	0x80	/* put: ESTALE if the caller's fill lease has ended */
+#define HASHBELT_TO_WINDOW	0x100	/* get: asks for a slot in the belt's window */
 
 /**
  * struct hashbelt_item - one operation on one key
@@ -248,7 +252,8 @@ enum hashbelt_kind {
 #define HASHBELT_SET_GID		0x0200
 #define HASHBELT_SET_GRACE		0x0400
 #define HASHBELT_SET_CONSUMERS		0x0800
-#define HASHBELT_SET_ALL		0x0fff
+#define HASHBELT_SET_WINDOW		0x1000
+#define HASHBELT_SET_ALL		0x1fff
 
 /**
  * struct hashbelt_settings - settings of a belt
@@ -279,6 +284,9 @@ enum hashbelt_kind {
  * @grace_ms:	time for which an entry stays beyond its deadline, only for
  *		HASHBELT_IOC_FILL; the handler gets it after that.
  *		At most HASHBELT_TTL_MAX_MS
+ * @window_bytes: bytes of the slots of the window (struct hashbelt_window), a power of two from
+ *		HASHBELT_WINDOW_MIN to HASHBELT_WINDOW_MAX; 0: none. A belt with HASHBELT_WIPE has
+ *		none (EINVAL), nor has one of a 32-bit kernel (EOPNOTSUPP)
  * @reserved:	pass 0
  *
  * Limits. An entry counts while it is in the belt. After it expired, was removed, or was released
@@ -313,7 +321,8 @@ struct hashbelt_settings {
 	__u64 max_bytes;
 	__u64 max_events;
 	__u64 grace_ms;
-	__u64 reserved[3];
+	__u64 window_bytes;
+	__u64 reserved[2];
 };
 
 /* Demands of OPEN (@flags). */
@@ -377,7 +386,8 @@ struct hashbelt_name {
  * @grace_ms:	as in struct hashbelt_settings
  * @locks:	locks that are held
  * @requests:	requests that wait
- * @reserved:	pass 0; returned as 0
+ * @window_bytes: as in struct hashbelt_settings
+ * @window_used: slots of the window that hold an entry
  */
 struct hashbelt_info {
 	char name[HASHBELT_NAME_SIZE];
@@ -411,7 +421,8 @@ struct hashbelt_info {
 	__u64 grace_ms;
 	__u64 locks;
 	__u64 requests;
-	__u64 reserved[1];
+	__u32 window_bytes;
+	__u32 window_used;
 };
 
 /*
@@ -452,7 +463,10 @@ struct hashbelt_info {
 	X(HASHBELT_STAT_REQUESTS, "requests", "Requests registered") \
 	X(HASHBELT_STAT_COMPLETED, "completed", "Requests completed by a put or a COMPLETE") \
 	X(HASHBELT_STAT_TIMED_OUT, "timed_out", "Requests whose time was over") \
-	X(HASHBELT_STAT_REMOVES_REFUSED, "removes_refused", "Removes whose condition failed")
+	X(HASHBELT_STAT_REMOVES_REFUSED, "removes_refused", "Removes whose condition failed") \
+	X(HASHBELT_STAT_WINDOW_FILLS, "window_fills", "Entries copied into the window") \
+	X(HASHBELT_STAT_WINDOW_EMPTIED, "window_emptied", "Slots that a change emptied") \
+	X(HASHBELT_STAT_WINDOW_REFUSED, "window_refused", "Entries that got no slot of the window")
 
 #define __HASHBELT_COUNTER(constant, name, meaning)	constant,
 enum hashbelt_counter {
@@ -815,6 +829,118 @@ struct hashbelt_request {
 	__u64 reserved[2];
 };
 
+/* The layout of a window. A change of it has another number, which is odd. */
+#define HASHBELT_WINDOW_LAYOUT	1
+#define HASHBELT_WINDOW_WAYS	4	/* slots of a set */
+#define HASHBELT_WINDOW_WORDS	11	/* words of a slot for key and value */
+#define HASHBELT_WINDOW_DATA	(8 * HASHBELT_WINDOW_WORDS)	/* bytes of them */
+
+/* State of a window (@state). */
+#define HASHBELT_WINDOW_DEAD	0x01	/* it holds nothing, and never will again */
+#define HASHBELT_WINDOW_RENEWS	0x02	/* gets renew: only those with HASHBELT_NO_REFRESH hit */
+
+/**
+ * struct hashbelt_window - the window of a belt: entries for readers without a system call
+ * @layout:	HASHBELT_WINDOW_LAYOUT
+ * @state:	HASHBELT_WINDOW_*
+ * @slots_at:	bytes from here to the first slot
+ * @sets:	number of sets of HASHBELT_WINDOW_WAYS slots, a power of two
+ * @seed:	of the hash of the keys
+ * @floor:	entries with versions up to this one are not in the belt
+ * @clock:	number of changes of the two words below; odd during a change, and for ever once the
+ *		window is dead
+ * @offset_ns:	belt time minus CLOCK_BOOTTIME
+ * @halted_ns:	belt time while it stands still, else 0
+ *
+ * A reader maps the window with mmap(2), read-only (struct hashbelt_window_map). The first page has
+ * this structure, and from @slots_at on come the sets. The kernel changes the words while others
+ * read them, so a reader needs atomic loads and the order of steps that docs/window.md gives. What
+ * it finds there is what a get would return; where it finds nothing, it makes the get, with
+ * HASHBELT_TO_WINDOW.
+ *
+ * The hash of a key begins as @seed ^ length of the key. hashbelt_window_mix() adds the key's words
+ * of 8 bytes: those that do not reach the end of the key, and then its last 8 bytes. A shorter key
+ * is one word, filled up with zeros. The set is the hash modulo @sets, and the tag its upper half.
+ */
+struct hashbelt_window {
+	__u32 layout;
+	__u32 state;
+	__u32 slots_at;
+	__u32 sets;
+	__u64 seed;
+	__u64 floor;
+	__u64 clock;
+	__s64 offset_ns;
+	__u64 halted_ns;
+};
+
+/*
+ * Adds a word of a key to its hash: the product of 128 bits, its upper half folded into its lower
+ * one. Keys that differ only in their last bytes, which are the upper bits of a word, so differ in
+ * all bits of their hashes.
+ */
+static inline __u64 hashbelt_window_mix(__u64 hash, __u64 word)
+{
+	const __u64 factor = 0x9e3779b97f4a7c15ULL;
+#ifdef __SIZEOF_INT128__
+	word ^= hash;
+	hash = (__uint128_t)word * factor >> 64;
+	return hash ^ word * factor;
+#else
+	const __u64 low = 0xffffffff;
+	__u64 x = hash ^ word, carry, middle;
+
+	carry = (x >> 32) * (factor & low) + ((x & low) * (factor & low) >> 32);
+	middle = (x & low) * (factor >> 32) + (carry & low);
+	return x * factor ^ ((x >> 32) * (factor >> 32) + (carry >> 32) + (middle >> 32));
+#endif
+}
+
+/**
+ * struct hashbelt_window_slot - a copy of an entry
+ * @sequence:	number of changes of the slot; odd during a change
+ * @version:	of the entry; 0: the slot is empty
+ * @deadline_ns: belt time up to which the copy holds; ~0: for ever
+ * @tag:	upper half of the key's hash
+ * @flags:	the user's flag bits
+ * @key_len:	bytes of the key
+ * @value_len:	bytes of the value
+ * @data:	the key, zeros up to a multiple of 8, and the value
+ */
+struct hashbelt_window_slot {
+	__u64 sequence;
+	__u64 version;
+	__u64 deadline_ns;
+	__u32 tag;
+	__u32 flags;
+	__u32 key_len;
+	__u32 value_len;
+	__u64 data[HASHBELT_WINDOW_WORDS];
+};
+
+/**
+ * struct hashbelt_window_map - how to map the belt's window
+ * @offset:	returned: offset for mmap(2)
+ * @bytes:	returned: length for mmap(2)
+ * @shift_ns:	returned: what the caller's time namespace adds to CLOCK_BOOTTIME
+ * @reserved:	pass 0
+ *
+ * Needs HASHBELT_MAY_READ. Errors: ENODATA, the belt has no window; EINVAL, EFAULT, EPERM, EIDRM.
+ *
+ * mmap(2) on the descriptor, with PROT_READ and MAP_SHARED, needs the same right, and fails with
+ * EPERM also for a mapping that could be written or executed; EINVAL, another offset or length
+ * (also after SET has made another window), or a private mapping; EBUSY, the descriptor has the
+ * window mapped. The mapping is not inherited by fork(2), and stays one of that window whatever
+ * becomes of the descriptor. After DESTROY, and after SET has made another window, it shows a
+ * window with HASHBELT_WINDOW_DEAD.
+ */
+struct hashbelt_window_map {
+	__u64 offset;
+	__u64 bytes;
+	__s64 shift_ns;
+	__u64 reserved;
+};
+
 #define HASHBELT_IOC_MAGIC	0xBE
 
 /* Returns HASHBELT_ABI. */
@@ -845,6 +971,7 @@ struct hashbelt_request {
 #define HASHBELT_IOC_ADVANCE	_IOW(HASHBELT_IOC_MAGIC, 0x25, __u64)
 #define HASHBELT_IOC_SET	_IOW(HASHBELT_IOC_MAGIC, 0x26, struct hashbelt_settings)
 #define HASHBELT_IOC_BUCKETS	_IOWR(HASHBELT_IOC_MAGIC, 0x27, struct hashbelt_buckets)
+#define HASHBELT_IOC_WINDOW	_IOWR(HASHBELT_IOC_MAGIC, 0x28, struct hashbelt_window_map)
 
 /*
  * On the events of that belt. WATCH points to HASHBELT_WATCH_*, and ACK to a sequence. WATCH

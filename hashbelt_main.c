@@ -19,6 +19,7 @@
 #include "device/batch.h"
 #include "device/item.h"
 #include "device/manage.h"
+#include "device/map.h"
 #include "device/reader.h"
 #include "device/registry.h"
 #include "device/rights.h"
@@ -229,6 +230,7 @@ static const struct call_type calls[] = {
 	CALL(ADVANCE, MAY(OWN), hb_call_time),
 	CALL(SET, MAY(OWN), hb_call_manage),
 	CALL(BUCKETS, MAY(READ), hb_call_buckets),
+	CALL(WINDOW, MAY(READ), hb_call_window),
 	CALL(WATCH, MAY(READ), hb_call_watch),
 	CALL(ACK, MAY(READ) | MAY(CONSUME), hb_call_ack),
 	CALL(REQUEST, MAY(READ) | MAY(WRITE), hb_call_request),
@@ -300,6 +302,7 @@ static const struct file_operations hashbelt_fops = {
 	.release	= hb_file_release,
 	.read_iter	= hb_file_read_iter,
 	.poll		= hb_file_poll,
+	.mmap		= hb_file_mmap,
 	.unlocked_ioctl	= hashbelt_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 };

@@ -127,6 +127,8 @@ struct hb_shard {
 	struct hashbelt_belt *belt;
 } ____cacheline_aligned_in_smp;
 
+struct hb_window;
+
 struct hb_stats {
 	u64 count[HASHBELT_STAT_COUNT];
 	u64 lags[HASHBELT_LAGS];
@@ -210,6 +212,8 @@ struct hb_crew {
  *		could not tell which of two values they refresh
  * @settings:	with the default in the place of 0, and @ttl a multiple of HB_GRAIN; likewise
  * @id:		unique; constant
+ * @window:	copies of entries for readers without a system call, or NULL; under RCU, and changed
+ *		under all shards' locks
  * @stats:	per CPU, by enum hashbelt_counter
  * @event:	takes the events, in place of user space; constant
  * @arg:	its argument; constant
@@ -258,6 +262,7 @@ struct hashbelt_belt {
 	bool overwrites;
 	struct hb_settings settings;
 	u64 id;
+	struct hb_window __rcu *window;
 	struct hb_stats __percpu *stats;
 	void (*event)(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		      const struct hashbelt_event *event, void *arg);

@@ -11,6 +11,7 @@
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 
+#include "hashbelt.h"
 #include "clock.h"
 #include "compat.h"
 
@@ -85,18 +86,62 @@ void hb_clock_stop(struct hb_clock *clock)
 	hb_timer_cancel(&clock->timer);
 }
 
+/* Changes the time for readers with and without a system call: the latter find it odd first. */
+static void begin_change(struct hb_clock *clock)
+{
+	struct hashbelt_window *shown = clock->shown;
+
+	lockdep_assert_held(&clock->lock);
+	if (shown) {
+		WRITE_ONCE(shown->clock, shown->clock + 1);
+		/* Before any task can read the new time. */
+		smp_mb();
+	}
+	write_seqcount_begin(&clock->seq);
+}
+
+static void end_change(struct hb_clock *clock)
+{
+	struct hashbelt_window *shown = clock->shown;
+
+	write_seqcount_end(&clock->seq);
+	if (!shown)
+		return;
+	WRITE_ONCE(shown->offset_ns, clock->offset);
+	WRITE_ONCE(shown->halted_ns, clock->halted);
+	/* Pairs with the reader's first load. */
+	smp_store_release(&shown->clock, shown->clock + 1);
+}
+
+/*
+ * @window, which no task reads yet, shows the time from now on; NULL: none does. In the one that
+ * has shown it so far no reader finds an entry any more.
+ */
+void hb_clock_show(struct hb_clock *clock, struct hashbelt_window *window)
+{
+	spin_lock_irq(&clock->lock);
+	if (clock->shown)
+		WRITE_ONCE(clock->shown->clock, clock->shown->clock + 1);
+	clock->shown = window;
+	if (window) {
+		window->offset_ns = clock->offset;
+		window->halted_ns = clock->halted;
+	}
+	spin_unlock_irq(&clock->lock);
+}
+
 void hb_clock_halt(struct hb_clock *clock)
 {
 	u64 now;
 
 	spin_lock_irq(&clock->lock);
 	if (!clock->halted) {
-		write_seqcount_begin(&clock->seq);
+		begin_change(clock);
 		/* A reader with a time later than the halted one must retry. */
 		smp_mb();
 		now = hb_boot_time() + clock->offset;
 		WRITE_ONCE(clock->halted, max_t(u64, now & ~(HB_GRAIN - 1), HB_GRAIN));
-		write_seqcount_end(&clock->seq);
+		end_change(clock);
 		/* Under the lock, or it could cancel the alarm that a later resume has set. */
 		hb_timer_try_to_cancel(&clock->timer);
 	}
@@ -107,10 +152,10 @@ void hb_clock_resume(struct hb_clock *clock)
 {
 	spin_lock_irq(&clock->lock);
 	if (clock->halted) {
-		write_seqcount_begin(&clock->seq);
+		begin_change(clock);
 		clock->offset = clock->halted - hb_boot_time();
 		WRITE_ONCE(clock->halted, 0);
-		write_seqcount_end(&clock->seq);
+		end_change(clock);
 		program(clock);
 	}
 	spin_unlock_irq(&clock->lock);
@@ -128,12 +173,12 @@ int hb_clock_advance(struct hb_clock *clock, u64 by)
 	spin_lock_irq(&clock->lock);
 	now = hb_clock_now(clock);
 	if (now < HB_TIME_MAX && by < HB_TIME_MAX - now) {
-		write_seqcount_begin(&clock->seq);
+		begin_change(clock);
 		if (clock->halted)
 			WRITE_ONCE(clock->halted, clock->halted + by);
 		else
 			clock->offset += by;
-		write_seqcount_end(&clock->seq);
+		end_change(clock);
 		program(clock);
 		err = 0;
 	}

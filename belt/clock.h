@@ -13,6 +13,8 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
+struct hashbelt_window;
+
 /* Belt times are multiples of this: deadlines use the lower bits. */
 #define HB_GRAIN	8ULL
 
@@ -39,6 +41,8 @@
  * @lock:	serialises changes of the time and of the alarm
  * @earliest:	boot time before which the alarm does not expire; under @lock
  * @stopped:	no alarm may be set any more; under @lock
+ * @shown:	the first page of a window that shows the time to readers without a system call, or
+ *		NULL; under @lock
  * @timer:	the alarm
  * @wq:		where @work is queued
  * @work:	queued by the alarm; owned by the belt
@@ -52,6 +56,7 @@ struct hb_clock {
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* the last in the lock order */
 	u64 earliest;
 	bool stopped;
+	struct hashbelt_window *shown;
 	struct hrtimer timer;
 	struct workqueue_struct *wq;
 	struct work_struct *work;
@@ -68,6 +73,7 @@ void hb_clock_resume(struct hb_clock *clock);
 int hb_clock_advance(struct hb_clock *clock, u64 by);
 void hb_clock_reset_alarm(struct hb_clock *clock);
 void hb_clock_set_alarm(struct hb_clock *clock, u64 when);
+void hb_clock_show(struct hb_clock *clock, struct hashbelt_window *window);
 void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when);
 
 /*

@@ -5,6 +5,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/list_lru.h>
+#include <linux/mm.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/version.h>
@@ -81,6 +82,19 @@ static inline struct shrinker *hb_shrinker_new(hb_shrink_fn *count, hb_shrink_fn
 
 #define hb_shrinker_register shrinker_register
 #define hb_shrinker_free shrinker_free
+#endif
+
+/* Since 6.3 the flags of a mapping are changed by functions. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
 #endif
 
 /* Since 6.8 list_lru_add() that finds the memory cgroup of the object has this name. */

@@ -19,6 +19,7 @@
 #include "shard.h"
 #include "shrink.h"
 #include "waitpoint.h"
+#include "window.h"
 #include "worker.h"
 
 #define SHARD_BITS_MIN	1
@@ -105,8 +106,11 @@ static void free_entries(struct hashbelt_belt *belt)
 /* Frees a belt that is not used any more, or was made in part. */
 static void belt_free(struct hashbelt_belt *belt)
 {
+	struct hb_window *window = rcu_dereference_protected(belt->window, true);
 	struct hb_account *account = belt->account;
 
+	if (window)
+		hb_window_give_up(window);
 	hb_for_each_shard(shard, belt) {
 		hb_wheel_destroy(&shard->wheel);
 		hb_wheel_destroy(&shard->old);
@@ -151,6 +155,7 @@ static void belt_free_work(struct work_struct *work)
 	struct hashbelt_belt *belt = container_of(to_rcu_work(work), struct hashbelt_belt, free);
 
 	hb_reclaim_wait(belt);
+	hb_window_close(belt);
 	hb_clock_stop(&belt->clock);
 	cancel_work_sync(&belt->work);
 	hb_pollers_stop(&belt->pollers);
@@ -194,6 +199,20 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 	shard->belt = belt;
 }
 
+static int window_alloc(struct hashbelt_belt *belt)
+{
+	struct hb_window *window;
+
+	if (!belt->settings.window_bytes)
+		return 0;
+	window = hb_window_new(belt->account, belt->settings.window_bytes);
+	if (IS_ERR(window))
+		return PTR_ERR(window);
+	hb_window_give(belt, window);
+	hb_window_open(belt);
+	return 0;
+}
+
 /* Allocates the parts of a belt. On failure belt_free() frees those that were allocated. */
 static int belt_alloc(struct hashbelt_belt *belt)
 {
@@ -214,7 +233,7 @@ static int belt_alloc(struct hashbelt_belt *belt)
 		if (err)
 			return err;
 	}
-	return 0;
+	return window_alloc(belt);
 }
 
 static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *config)
@@ -267,7 +286,7 @@ struct hashbelt_belt *hb_create(const struct hashbelt_config *config)
 {
 	unsigned int shard_bits = choose_shard_bits(config->buckets);
 	struct hashbelt_belt *belt;
-	int err = hb_check_config(config, HASHBELT_SET_ALL);
+	int err = hb_check_config(config, HASHBELT_SET_ALL) ?: hb_check_window(&config->settings);
 
 	if (err)
 		return ERR_PTR(err);
@@ -364,9 +383,13 @@ int hb_core_init(void)
 	belt_wq = alloc_workqueue("hashbelt", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	free_wq = alloc_workqueue("hashbelt_free", WQ_UNBOUND | WQ_SYSFS, 0);
 	hb_reclaim_init();
-	err = hb_limbo_wq && belt_wq && free_wq ? hb_shrink_init() : -ENOMEM;
-	if (!err)
-		return 0;
+	err = hb_limbo_wq && belt_wq && free_wq ? hb_window_init() : -ENOMEM;
+	if (!err) {
+		err = hb_shrink_init();
+		if (!err)
+			return 0;
+		hb_window_exit();
+	}
 	destroy_workqueues();
 	hb_memory_exit();
 	return err;
@@ -389,6 +412,7 @@ void hb_core_exit(void)
 	wait_var_event(&belts, !atomic_read(&belts));
 	/* Tables of indexes that were resized wait for a grace period. */
 	rcu_barrier();
+	hb_window_exit();
 	destroy_workqueues();
 	hb_memory_exit();
 }

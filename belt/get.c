@@ -124,16 +124,14 @@ bool hb_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 static u64 set_deadline_locked(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
 			       u64 to, struct hb_seen seen)
 {
+	bool sooner;
 	u64 is;
 
 	lockdep_assert_held(&shard->lock);
 	if (entry->version != seen.version)
 		return HB_ELSEWHERE;
-	is = hb_node_move(&entry->node, now, to, false);
-	if (is <= to)
-		return is;
-	is = hb_node_move(&entry->node, now, to, true);
-	if (is == to) {
+	is = hb_window_set_deadline(shard, entry, now, to, &sooner);
+	if (sooner && is == to) {
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_schedule(shard, entry, now);
 	}
@@ -144,7 +142,7 @@ static u64 set_deadline_locked(struct hb_shard *shard, struct hashbelt_entry *en
  * Sets the deadline of an entry that was found under RCU. Returns as hb_node_move(), and
  * HB_ELSEWHERE if a put has overwritten the value since @seen. On a belt whose puts overwrite, only
  * the shard's lock excludes that. So what the caller has read of the entry before belongs to the
- * deadline that was set.
+ * deadline that was set. The copy in a window has the deadline, too. Under RCU.
  */
 u64 hb_set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
 		    struct hb_seen seen)
@@ -152,7 +150,7 @@ u64 hb_set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u6
 	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
 	u64 is;
 
-	if (!READ_ONCE(belt->overwrites)) {
+	if (!READ_ONCE(belt->overwrites) && !rcu_access_pointer(belt->window)) {
 		if (!hb_is_unchanged(entry, seen))
 			return HB_ELSEWHERE;
 		is = hb_node_move(&entry->node, now, to, false);

@@ -132,6 +132,17 @@ static void info_queue(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	spin_unlock(&queue->lock);
 }
 
+static void info_window(struct hashbelt_belt *belt, struct hashbelt_info *info)
+{
+	struct hb_window *window = hb_window_get(belt);
+
+	if (!window)
+		return;
+	info->window_used = atomic_read(&window->used);
+	info->bytes += window->bytes;
+	hb_window_put(window);
+}
+
 /* See hashbelt_info(). */
 void hb_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
@@ -159,6 +170,7 @@ void hb_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	info->used_entries = info->entries;
 	info->used_bytes = info->bytes + info->entries * HB_INDEX_SHARE;
 	info_queue(belt, info);
+	info_window(belt, info);
 	info->bytes += hb_index_bytes(&belt->index) + wheels;
 }
 

@@ -85,6 +85,7 @@ int hb_expire_key(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	now = hb_clock_now(&belt->clock);
 	entry = hb_find_live(shard, hash, key, key_len, now);
 	if (entry) {
+		hb_window_leave(shard, entry);
 		hb_node_claim(&entry->node, HASHBELT_EXPIRED);
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_expire(shard, entry, now);

@@ -358,6 +358,26 @@ void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t si
 	uncharge(account, size * num_possible_cpus());
 }
 
+static void *zalloc(struct hb_account *account, size_t size,
+		    void *(*alloc)(size_t size, gfp_t gfp))
+{
+	int err = charge(account, size);
+	void *p;
+
+	if (err)
+		return ERR_PTR(err);
+	p = alloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	if (p)
+		return p;
+	uncharge(account, size);
+	return ERR_PTR(-ENOMEM);
+}
+
+static void *table_alloc(size_t size, gfp_t gfp)
+{
+	return kvmalloc(size, gfp);
+}
+
 /*
  * Zeroed memory for a table, charged to @account, which may be NULL; freed by hb_free(). Returns
  * ERR_PTR(-ENOMEM), ERR_PTR(-ENOSPC) at the module's limit, or ERR_PTR(-EDQUOT) at the account's.
@@ -365,16 +385,18 @@ void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t si
  */
 void *hb_zalloc(struct hb_account *account, size_t size)
 {
-	int err = charge(account, size);
-	void *p;
+	return zalloc(account, size, table_alloc);
+}
 
-	if (err)
-		return ERR_PTR(err);
-	p = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
-	if (p)
-		return p;
-	uncharge(account, size);
-	return ERR_PTR(-ENOMEM);
+static void *vmalloc_pages(size_t size, gfp_t gfp)
+{
+	return __vmalloc(size, gfp);
+}
+
+/* As hb_zalloc(), but single pages in a row, for mappings: vmalloc_to_pfn() finds them. */
+void *hb_zalloc_pages(struct hb_account *account, size_t size)
+{
+	return zalloc(account, size, vmalloc_pages);
 }
 
 /* @size is what hb_zalloc() was asked for; @p may be NULL. Context: may sleep. */

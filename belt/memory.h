@@ -96,6 +96,7 @@ void hb_account_put(struct hb_account *account);
 int hb_percpu_alloc(struct hb_account *account, size_t size, void __percpu **memory);
 void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t size);
 void *hb_zalloc(struct hb_account *account, size_t size);
+void *hb_zalloc_pages(struct hb_account *account, size_t size);
 void hb_free(struct hb_account *account, void *p, size_t size);
 
 void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp);

@@ -84,17 +84,30 @@ static void undo_charge(struct hb_put *put, const struct hashbelt_entry *old)
 /* Copying a value into the entry that is there, under the shard's lock */
 
 /*
- * True if the value of the put may be copied over that of @old: no task reads @old with a
- * reference, no event is to have the old value, and readers wait for a short copy only.
+ * A put is about to overwrite @old: no reader finds its copy in the window from now on. True if no
+ * task has a reference to @old. Control dependency: the put comes after the reads of @ref, as for
+ * hb_window_leave().
+ */
+static __always_inline bool is_unshared(struct hb_shard *shard, struct hashbelt_entry *old)
+{
+	lockdep_assert_held(&shard->lock);
+	if (likely(refcount_read(&old->ref) == 1))
+		return true;
+	hb_window_drop(shard, old);
+	return refcount_read(&old->ref) == 1;
+}
+
+/*
+ * True if the value of the put may be copied over that of @old if that is_unshared(): no event is
+ * to have the old value, and readers wait for a short copy only.
  */
 static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
 				 const struct hashbelt_entry *new)
 {
 	lockdep_assert_held(&shard->lock);
-	/* Control dependency: the copy comes after the read of @ref. */
 	return shard->belt->overwrites && old->value_len == new->value_len &&
 	       hb_span_of(new) <= HB_FINE_MAX && !((hb_hash_of(old) | new->hash) & HB_TAILED) &&
-	       refcount_read(&old->ref) == 1 && !hb_reports(shard->belt, HASHBELT_REPLACED);
+	       !hb_reports(shard->belt, HASHBELT_REPLACED);
 }
 
 /* Copies a value word by word. The words may be unaligned; cheaper than memcpy(). */
@@ -190,6 +203,7 @@ static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 		    struct hashbelt_entry *new, u64 now, bool keep_time)
 {
 	lockdep_assert_held(&shard->lock);
+	hb_window_leave(shard, old);
 	hlist_add_behind_rcu(&new->chain, &old->chain);
 	if (unlikely(!hb_node_supersede(&old->node, &new->node, keep_time))) {
 		hlist_del_rcu(&new->chain);
@@ -250,8 +264,9 @@ static __always_inline int charge_and_insert(struct hb_put *put, struct hashbelt
 {
 	struct hb_shard *shard = put->shard;
 	struct hashbelt_entry *entry = put->entry;
-	bool copies = old && can_overwrite(shard, old, entry), tailed = entry->hash & HB_TAILED;
+	bool copies, tailed = entry->hash & HB_TAILED;
 
+	copies = old && can_overwrite(shard, old, entry) && is_unshared(shard, old);
 	if (put->mode == HB_PUT_COPY && !copies)
 		return HB_PUT_NEEDS_ENTRY;
 	if (!old && unlikely(hb_is_overfull(shard->belt, shard)))

@@ -11,6 +11,7 @@
 #include "reclaim.h"
 #include "set.h"
 #include "shard.h"
+#include "window.h"
 #include "worker.h"
 
 #define POLICY_ALL	(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT | HASHBELT_EVICT | \
@@ -31,6 +32,7 @@ int hb_check_config(const struct hashbelt_config *config, u32 fields)
 	     (config->buckets < HASHBELT_BUCKETS_MIN || config->buckets > HASHBELT_BUCKETS_MAX)) ||
 	    (fields & HASHBELT_SET_POLICY && config->policy & ~POLICY_ALL) ||
 	    (fields & HASHBELT_SET_HANDLER && config->handler > HASHBELT_REINSERT) ||
+	    (fields & HASHBELT_SET_WINDOW && !hb_window_is_size(config->window_bytes)) ||
 	    (fields & HASHBELT_SET_REASONS && config->reasons & ~HASHBELT_REPORT_ALL))
 		return -EINVAL;
 	return 0;
@@ -54,6 +56,7 @@ struct hashbelt_config hb_config_of(const struct hashbelt_settings *settings)
 		.max_entries = settings->max_entries,
 		.max_bytes = settings->max_bytes,
 		.max_events = settings->max_events,
+		.window_bytes = settings->window_bytes,
 	};
 }
 
@@ -73,6 +76,7 @@ void hb_info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	info->max_entries = settings->max_entries;
 	info->max_bytes = settings->max_bytes;
 	info->max_events = settings->max_events;
+	info->window_bytes = settings->window_bytes;
 	spin_unlock(&belt->shards->lock);
 }
 
@@ -102,6 +106,20 @@ static void take(struct hb_settings *to, const struct hb_settings *from, u32 fie
 		to->max_bytes = limit_of(from->max_bytes);
 	if (fields & HASHBELT_SET_MAX_EVENTS)
 		to->max_events = from->max_events ?: HASHBELT_EVENTS_DEFAULT;
+	if (fields & HASHBELT_SET_WINDOW)
+		to->window_bytes = from->window_bytes;
+}
+
+/* Whether a belt with these settings may have their window. Returns 0 or an error. */
+int hb_check_window(const struct hb_settings *settings)
+{
+	if (!settings->window_bytes)
+		return 0;
+	/* Words of 64 bits are written as a whole, and user space sees what the kernel writes. */
+	if (!IS_ENABLED(CONFIG_64BIT))
+		return -EOPNOTSUPP;
+	/* Copies that readers have made of a page are not wiped. */
+	return settings->policy & HASHBELT_WIPE ? -EINVAL : 0;
 }
 
 /* Under all shards' locks, the queue's and the usage's. */
@@ -141,9 +159,11 @@ static void set_limits(struct hashbelt_belt *belt)
 /* Under all shards' locks, or while no other task knows the belt. */
 static void set_policy(struct hashbelt_belt *belt, u32 policy)
 {
-	if (policy & HASHBELT_REFRESH_ON_GET)
+	if (policy & HASHBELT_REFRESH_ON_GET) {
+		hb_window_renew(belt);
 		/* As below. */
 		smp_store_release(&belt->overwrites, false);
+	}
 	/*
 	 * Pairs with smp_rmb() in hb_is_unchanged(): a reader that finds the word changed finds the
 	 * version of the last put that overwrote.
@@ -233,9 +253,12 @@ static u64 reach_of(struct hashbelt_belt *belt)
 	return min_t(u64, reach, HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC);
 }
 
-/* @geometry: of the wheels that are prepared; NULL: the present one stays. */
+/*
+ * @geometry: of the wheels that are prepared; NULL: the present one stays. @window: takes the place
+ * of the present one, which is closed.
+ */
 static void set_all(struct hashbelt_belt *belt, const struct hb_settings *settings, u32 fields,
-		    struct hb_geometry *geometry)
+		    struct hb_geometry *geometry, struct hb_window *window)
 {
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
@@ -252,8 +275,65 @@ static void set_all(struct hashbelt_belt *belt, const struct hb_settings *settin
 		set_limits(belt);
 	if (geometry)
 		switch_geometry(belt, geometry, settings);
+	if (fields & HASHBELT_SET_WINDOW) {
+		belt->settings.window_bytes = settings->window_bytes;
+		hb_window_give(belt, window);
+	}
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
+}
+
+/* A window for the settings; NULL: they have none. Errors as hb_window_new(). */
+static struct hb_window *prepare_window(struct hashbelt_belt *belt,
+					const struct hb_settings *settings)
+{
+	struct hb_window *window = NULL;
+	unsigned int step = 0;
+
+	if (!settings->window_bytes)
+		return NULL;
+	do {
+		window = hb_window_new(belt->account, settings->window_bytes);
+	} while (IS_ERR(window) &&
+		 hb_free_memory(belt->account, belt, settings->window_bytes, &step));
+	return window;
+}
+
+/* All steps of hb_set() that may fail. Frees what it has prepared if one does. */
+static int prepare(struct hashbelt_belt *belt, const struct hb_settings *settings, u32 fields,
+		   struct hb_geometry **geometry, struct hb_window **window)
+{
+	int err = hb_check_window(settings);
+
+	if (!err && fields & HASHBELT_SET_WINDOW) {
+		*window = prepare_window(belt, settings);
+		err = PTR_ERR_OR_ZERO(*window);
+	}
+	if (err || !(fields & GEOMETRY_FIELDS))
+		return err;
+	*geometry = prepare_geometry(belt, settings);
+	if (IS_ERR(*geometry) && fields & HASHBELT_SET_WINDOW && *window)
+		hb_window_give_up(*window);
+	return PTR_ERR_OR_ZERO(*geometry);
+}
+
+/* Returns the present window, closed, with the belt's reference. */
+static struct hb_window *close_window(struct hashbelt_belt *belt)
+{
+	hb_window_close(belt);
+	return rcu_dereference_protected(belt->window, lockdep_is_held(&belt->set_lock));
+}
+
+/* After set_all(). Frees @before, which may be NULL. */
+static void open_window(struct hashbelt_belt *belt, struct hb_window *before)
+{
+	synchronize_rcu();
+	hb_window_open(belt);
+	/* hb_kill() may have come before set_all(): then it has closed the window before. */
+	if (hb_is_dead(belt))
+		hb_window_close(belt);
+	if (before)
+		hb_window_give_up(before);
 }
 
 /**
@@ -263,13 +343,16 @@ static void set_all(struct hashbelt_belt *belt, const struct hb_settings *settin
  * @fields:	HASHBELT_SET_*: which of them are to be changed; HASHBELT_SET_MODE and
  *		HASHBELT_SET_GID are ignored
  *
- * Context: may sleep. Return: 0; -EINVAL; -ENOMEM, -ENOSPC or -EDQUOT if there is no memory for
- * other buckets; -EINTR if the caller is being killed. Nothing has changed on failure.
+ * Context: may sleep. Return: 0; -EINVAL; -EOPNOTSUPP for a window on a 32-bit kernel; -ENOMEM,
+ * -ENOSPC or -EDQUOT if there is no memory for other buckets or another window; -EINTR if the
+ * caller is being killed. Nothing has changed on failure.
  */
 int hb_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32 fields)
 {
+	struct hb_window *window = NULL, *before = NULL;
 	struct hb_geometry *geometry = NULL;
 	struct hb_settings settings;
+	bool renewed;
 	u64 reach = 0;
 	int err = hb_check_config(config, fields);
 
@@ -278,13 +361,20 @@ int hb_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32
 	mutex_lock(&belt->set_lock);
 	settings = belt->settings;
 	take(&settings, &config->settings, fields);
-	if (fields & GEOMETRY_FIELDS) {
+	renewed = belt->settings.policy & HASHBELT_REFRESH_ON_GET;
+	if (settings.window_bytes == belt->settings.window_bytes)
+		fields &= ~HASHBELT_SET_WINDOW;
+	if (fields & GEOMETRY_FIELDS)
 		reach = reach_of(belt);
-		geometry = prepare_geometry(belt, &settings);
-		err = PTR_ERR_OR_ZERO(geometry);
-	}
+	err = prepare(belt, &settings, fields, &geometry, &window);
 	if (!err) {
-		set_all(belt, &settings, fields, geometry);
+		if (fields & HASHBELT_SET_WINDOW)
+			before = close_window(belt);
+		set_all(belt, &settings, fields, geometry, window);
+		if (fields & HASHBELT_SET_WINDOW)
+			open_window(belt, before);
+		else if (renewed && !(settings.policy & HASHBELT_REFRESH_ON_GET))
+			hb_window_renew_no_more(belt);
 		/* So entries of the old wheels are not looked at more often than before. */
 		if (geometry)
 			hb_for_each_shard(shard, belt)

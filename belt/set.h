@@ -27,6 +27,7 @@ struct hb_geometry;
  * @max_entries: most entries, 0 for no limit
  * @max_bytes:	most bytes, 0 for no limit
  * @max_events:	most events that wait, 0 for HASHBELT_EVENTS_DEFAULT
+ * @window_bytes: as in struct hashbelt_settings
  * @settings:	all of the above as one structure, of which the belt has a copy; hb_set() changes
  *		them
  * @event:	called once for each event, in their order, in process context, with no lock held
@@ -49,6 +50,7 @@ struct hashbelt_config {
 		u64 max_entries;
 		u64 max_bytes;
 		u64 max_events;
+		u64 window_bytes;
 	);
 	void (*event)(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		      const struct hashbelt_event *event, void *arg);
@@ -58,6 +60,7 @@ struct hashbelt_config {
 };
 
 int hb_check_config(const struct hashbelt_config *config, u32 fields);
+int hb_check_window(const struct hb_settings *settings);
 struct hashbelt_config hb_config_of(const struct hashbelt_settings *settings);
 void hb_info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info);
 

@@ -284,4 +284,16 @@ static inline u64 hb_node_move(struct hb_node *node, u64 now, u64 to, bool short
 	return to;
 }
 
+/*
+ * As hb_node_move(), later or earlier. *@sooner: if it returns @to, the node has to change its
+ * bucket. Context: the shard's lock.
+ */
+static inline u64 hb_node_set(struct hb_node *node, u64 now, u64 to, bool *sooner)
+{
+	u64 is = hb_node_move(node, now, to, false);
+
+	*sooner = is > to;
+	return *sooner ? hb_node_move(node, now, to, true) : is;
+}
+
 #endif /* _HASHBELT_WHEEL_H */

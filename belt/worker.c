@@ -44,7 +44,7 @@
 /* Removes all entries; with @dead no entry is added any more. */
 static void clear(struct hashbelt_belt *belt, bool dead)
 {
-	u64 versions = 0, cleared = 0, bytes = 0, count = 0;
+	u64 versions = 0, cleared = 0, bytes = 0, count = 0, floor;
 
 	mutex_lock(&belt->clear_lock);
 	hb_lock_all(belt);
@@ -52,7 +52,9 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 		versions = max(versions, shard->versions);
 		count += shard->count;
 	}
-	WRITE_ONCE(belt->floor, ((versions + 1) << belt->shard_bits) - 1);
+	floor = ((versions + 1) << belt->shard_bits) - 1;
+	hb_window_clear(belt, floor, dead);
+	WRITE_ONCE(belt->floor, floor);
 	WRITE_ONCE(belt->dead, belt->dead || dead);
 	if (count)
 		WRITE_ONCE(belt->unswept, true);
@@ -87,6 +89,7 @@ void hb_clear(struct hashbelt_belt *belt)
 void hb_kill(struct hashbelt_belt *belt)
 {
 	clear(belt, true);
+	hb_window_close(belt);
 	wake_up_all(&belt->queue.wait);
 	hb_sleepers_wake(belt);
 	hb_clients_wake(belt);

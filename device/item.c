@@ -15,6 +15,7 @@
 #include "belt/alloc.h"
 #include "belt/key.h"
 #include "belt/put.h"
+#include "belt/window.h"
 #include "item.h"
 #include "step.h"
 
@@ -90,6 +91,8 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 		}
 		if (err == -ERANGE)
 			item->value_len = len;
+		if (kind != HB_GET_STALE && item->how & HASHBELT_TO_WINDOW && !err)
+			hb_window_ask(belt, key, item->key_len, item->value_len);
 		if (err && tried)
 			put_key_back(item, size, key);
 		return err;
@@ -242,7 +245,8 @@ struct operation {
 
 static const struct operation operations[] = {
 	[HASHBELT_OP_GET] = {
-		HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE, MAY(READ),
+		HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE | HASHBELT_TO_WINDOW,
+		MAY(READ),
 	},
 	[HASHBELT_OP_PUT] = { HB_PUT_CONDITIONS | HASHBELT_BOUND, MAY(WRITE) },
 	[HASHBELT_OP_TOUCH] = { 0, MAY(WRITE) },
@@ -335,10 +339,10 @@ static __always_inline bool get_key(u64 *key, const struct hashbelt_item *item)
 
 /*
  * One try of a plain get, under RCU. After errors but -ENOENT get_again() goes on with @key, which
- * is not needed after other results: then no copy of it is left.
+ * is not needed after other results: then no copy of it is left. @asks: for a slot of the window.
  */
 static __always_inline int get_plain(const struct hb_session *session, struct hashbelt_item *item,
-				     u64 *key)
+				     u64 *key, const bool asks)
 {
 	struct hashbelt_belt *belt = session->named->belt;
 	int err = -EAGAIN;
@@ -346,6 +350,8 @@ static __always_inline int get_plain(const struct hb_session *session, struct ha
 
 	if (session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead))
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), HB_GET_PLAIN, &len);
+	if (asks && !err)
+		hb_window_ask(belt, key, item->key_len, item->value_len);
 	if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE && hb_is_done(err))
 		memzero_explicit(key, item->key_len);
 	return err;
@@ -379,7 +385,8 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
  * words that threads write which share a descriptor. RCU keeps the belt as well, see
  * hb_destroy().
  */
-static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_item *item, u64 *key)
+static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_item *item, u64 *key,
+					 const bool asks)
 {
 	const struct hb_session *session;
 	int err = -EAGAIN;
@@ -387,7 +394,7 @@ static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_i
 	rcu_read_lock();
 	session = rcu_dereference(file->session);
 	if (session)
-		err = get_plain(session, item, key);
+		err = get_plain(session, item, key, asks);
 	rcu_read_unlock();
 	return err;
 }
@@ -416,7 +423,33 @@ static noinline long get_again(struct hb_file *file, struct hashbelt_item __user
 }
 
 /*
- * A get. Any but a plain one is made by hb_call_item(), which copies the item in again. So is one
+ * A get that is no plain one, or whose key could not be copied in. One that is plain but that it
+ * asks for a slot of the window is almost as cheap as a plain one.
+ */
+static noinline long get_other(struct hb_file *file, struct hashbelt_item __user *arg)
+{
+	struct hashbelt_item item HB_UNINITIALIZED;
+	u64 key[KEY_WORDS] HB_UNINITIALIZED;
+	int err;
+
+	if (hb_copy_get(&item, arg))
+		return -EFAULT;
+	if (!(item.how & HASHBELT_TO_WINDOW))
+		return hb_call_item(file, arg, HASHBELT_OP_GET);
+	item.how &= ~HASHBELT_TO_WINDOW;
+	if (!hb_is_plain_get(&item, 0) || !get_key(key, &item))
+		return hb_call_item(file, arg, HASHBELT_OP_GET);
+	err = get_under_rcu(file, &item, key, true);
+	if (likely(!err))
+		return hb_return_item(arg, &item, false) ? -EFAULT : 0;
+	if (err == -ENOENT)
+		return err;
+	item.how |= HASHBELT_TO_WINDOW;
+	return get_again(file, arg, &item, key);
+}
+
+/*
+ * A get. Any but a plain one is made by get_other(), which copies the item in again. So is one
  * whose key could not be copied in. Nothing has been copied out then.
  */
 long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
@@ -432,9 +465,9 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 	if (hb_copy_get(&item, arg))
 		return -EFAULT;
 	if (unlikely(!hb_is_plain_get(&item, 0) || !get_key(key.words, &item)))
-		return hb_call_item(file, arg, HASHBELT_OP_GET);
+		return get_other(file, arg);
 	key.from = item.key;
-	err = get_under_rcu(file, &item, key.words);
+	err = get_under_rcu(file, &item, key.words, false);
 	if (likely(!err))
 		return hb_return_item(arg, &item, false) ? -EFAULT : 0;
 	if (err == -ENOENT)

@@ -31,8 +31,6 @@ int hb_call_info(const struct hb_call *call, void *arg)
 {
 	struct hashbelt_info *info = arg;
 
-	if (memchr_inv(info->reserved, 0, sizeof(info->reserved)))
-		return -EINVAL;
 	hb_named_belt_info(call->session->named, call->session->access, info);
 	return 0;
 }
@@ -254,7 +252,7 @@ int hb_call_next(const struct hb_call *call, void *arg)
 	struct hb_named_belt *named;
 	u32 access;
 
-	if (check_name(info->name) || memchr_inv(info->reserved, 0, sizeof(info->reserved)))
+	if (check_name(info->name))
 		return -EINVAL;
 	named = hb_registry_next(info->name, call->filp->f_cred, &access);
 	if (IS_ERR(named))

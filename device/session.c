@@ -4,6 +4,7 @@
 #include "belt/trace.h"
 #include "belt/client.h"
 #include "belt/queue.h"
+#include "belt/window.h"
 #include "registry.h"
 #include "rights.h"
 #include "session.h"
@@ -223,6 +224,7 @@ int hb_file_open(struct inode *inode, struct file *filp)
 	filp->f_mode |= FMODE_NOWAIT;
 	init_waitqueue_head(&file->wait);
 	refcount_set(&file->ref, 1);
+	filp->f_mapping = hb_window_mapping();
 	filp->private_data = file;
 	err = hb_file_bind_name(filp, HASHBELT_DEFAULT_BELT, NULL, true);
 	/* Without the default belt the caller may still bind to another. */

@@ -60,6 +60,8 @@ struct hb_session {
  * struct hb_file - an open file of the device
  * @session:	changed by xchg(); NULL if there was no default belt, or the belt was destroyed
  * @wait:	tasks that poll, whatever session the file has
+ * @mapped:	the last window that the descriptor has mapped, and has not unmapped; without a
+ *		reference: only compared
  * @ref:	one for the descriptor, one for each session that is not closed: until then its
  *		pollers may refer to @wait
  * @rcu:	for freeing it: a task that wakes @wait may have found it by a poller
@@ -67,6 +69,7 @@ struct hb_session {
 struct hb_file {
 	struct hb_session __rcu *session;
 	wait_queue_head_t wait;
+	struct hb_window *mapped;
 	refcount_t ref;
 	struct rcu_head rcu;
 };

@@ -34,7 +34,7 @@ PARTS = re.compile(r"""
     ^(?:__extension__\ )?struct\ hashbelt_(?P<struct>\w+)\ \{\n(?P<members>.*?)\n\}; |
     ^(?P<result>\w[\w ]*[ *])hashbelt_(?P<function>\w+)\((?P<arguments>[^;{]*)\);
 """, re.MULTILINE | re.DOTALL | re.VERBOSE)
-MEMBER = re.compile(r"(?:struct hashbelt_)?(\w+) (\w+)(?:\[(\w+)\])?$")
+MEMBER = re.compile(r"(?:struct hashbelt_)?(\w+) (\w+)(?:\[([\w /]+)\])?$")
 
 # Lines of Python, and the values of constants and macros.
 Lines = Iterator[str]
@@ -125,7 +125,7 @@ def fields(members: str, names: Names) -> Iterator[tuple[str, str, str]]:
         python = "bytes" if kind == "char" else "int" if kind in TYPES else class_name(kind)
         kind = TYPES.get(kind, class_name(kind))
         if count:
-            kind += f" * {evaluate(count, names)}"
+            kind += f" * {evaluate(count.replace('/', '//'), names)}"
             python = python if python == "bytes" else f"ctypes.Array[{kind.split(' ')[0]}]"
         yield name, kind, python
 

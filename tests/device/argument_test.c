@@ -99,7 +99,8 @@ static void test_item(const char *name, unsigned long request, __u32 how)
 static void test_items(void)
 {
 	test_item("get", HASHBELT_IOC_GET,
-		  HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE);
+		  HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE |
+		  HASHBELT_TO_WINDOW);
 	test_item("put", HASHBELT_IOC_PUT,
 		  HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION |
 		  HASHBELT_IF_LEASE | HASHBELT_BOUND);
@@ -203,12 +204,9 @@ static void test_scan(void)
 
 static void test_figures(void)
 {
-	struct hashbelt_info info = {};
 	struct hashbelt_stat stat = {};
 	__u64 ms = HASHBELT_TTL_MAX_MS + 1;
 
-	BITS(HASHBELT_IOC_INFO, info, reserved, 0, "info with a bit of @reserved");
-	BITS(HASHBELT_IOC_NEXT, info, reserved, 0, "next with a bit of @reserved");
 	stat.count = 1;
 	refused(call(belt, HASHBELT_IOC_STAT, &stat), EFAULT, "stat with a NULL array of counters");
 	stat.count = 0;
@@ -250,6 +248,17 @@ static void test_buckets(void)
 	buckets.count = ~0u;
 	refused(call(belt, HASHBELT_IOC_BUCKETS, &buckets), E2BIG,
 		"buckets with an array of 2^32 - 1 counts");
+}
+
+static void test_window(void)
+{
+	struct hashbelt_window_map map = {};
+
+	BITS(HASHBELT_IOC_WINDOW, map, reserved, 0, "window with a bit of @reserved");
+	refused(call(belt, HASHBELT_IOC_WINDOW, &map), ENODATA,
+		"window of a belt that has none");
+	ok(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, belt, 0) == MAP_FAILED && errno == ENODATA &&
+	   undisturbed(), "mmap on a belt that has no window: ENODATA");
 }
 
 static void test_watch(void)
@@ -304,6 +313,18 @@ static void test_settings(const char *verb, unsigned long request, __u32 fields)
 	refused(call(belt, request, &settings), EINVAL,
 		DESCRIBE("%s with a grace time of 2^42 + 1 ms", verb));
 	settings.grace_ms = 0;
+	/* Each bit alone is a power of two. */
+	BITS(request, settings, window_bytes, 2 * HASHBELT_WINDOW_MAX - HASHBELT_WINDOW_MIN,
+	     "%s with a window below 64 KiB or above 8 MiB", verb);
+	settings.window_bytes = 3 * HASHBELT_WINDOW_MIN;
+	refused(call(belt, request, &settings), EINVAL,
+		DESCRIBE("%s with a window of 192 KiB", verb));
+	settings.window_bytes = HASHBELT_WINDOW_MIN;
+	settings.policy = HASHBELT_WIPE;
+	refused(call(belt, request, &settings), EINVAL,
+		DESCRIBE("%s with a window and HASHBELT_WIPE", verb));
+	settings.policy = 0;
+	settings.window_bytes = 0;
 	settings.fields |= HASHBELT_SET_GID;
 	settings.gid = ~0u;
 	refused(call(belt, request, &settings), EINVAL,
@@ -419,6 +440,7 @@ int main(void)
 	test_scan();
 	test_figures();
 	test_buckets();
+	test_window();
 	test_watch();
 	test_settings("create", HASHBELT_IOC_CREATE, 0);
 	test_settings("set", HASHBELT_IOC_SET, HASHBELT_SET_ALL);

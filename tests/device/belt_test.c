@@ -8,17 +8,6 @@
 #define _GNU_SOURCE
 #include "process.h"
 
-static bool is_zero(const void *p, size_t size)
-{
-	const char *bytes = p;
-
-	while (size && !*bytes) {
-		bytes++;
-		size--;
-	}
-	return !size;
-}
-
 /* Names */
 
 struct good_name {
@@ -136,7 +125,7 @@ static void test_shape(const struct shape *shape)
 	   info.policy == shape->policy && info.mode == shape->mode &&
 	   info.state == (HASHBELT_NAMELESS | HASHBELT_HALTED) && info.levels == 1 &&
 	   info.interval_ns && info.table && info.bytes && !info.entries &&
-	   is_zero(info.reserved, sizeof(info.reserved)),
+	   !info.window_bytes && !info.window_used,
 	   "info of a belt of %llu ms, %u buckets, policy %u, mode 0%o returns these",
 	   shape->ttl_ms, shape->buckets, shape->policy, shape->mode);
 	put_text(belt, "key", "value", 0);
@@ -354,8 +343,7 @@ static void test_list(void)
 	err = next_name(fd, name);
 	ok(!err && !strcmp(name, "ab"),
 	   "next of a name that no belt has returns the belt behind it");
-	memset(&info.ttl_ms, 0xff, offsetof(struct hashbelt_info, reserved) -
-	       offsetof(struct hashbelt_info, ttl_ms));
+	memset(&info.ttl_ms, 0xff, sizeof(info) - offsetof(struct hashbelt_info, ttl_ms));
 	must(fd, HASHBELT_IOC_NEXT, &info);
 	ok(!strcmp(info.name, "a b") && info.ttl_ms == TTL && info.mode == 0604 &&
 	   info.buckets == 3 && !info.entries && !info.state &&

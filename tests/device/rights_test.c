@@ -19,7 +19,7 @@
 
 /* Requests, as bits of a mask, in the order in which they are tried. */
 enum action {
-	GET, PEEK, SCAN, INFO, STAT, BUCKETS, WATCH, ACK, EVENTS, GET_AND_TOUCH, PUT,
+	GET, PEEK, SCAN, INFO, STAT, BUCKETS, WATCH, ACK, EVENTS, WINDOW, MAP, GET_AND_TOUCH, PUT,
 	TOUCH, EXPIRE, REMOVE, CLEAR, HALT, RESUME, ROTATE, ADVANCE, SETTINGS, DESTROY,
 	ACTIONS,
 	ODD = 30,	/* a request returned neither 0 nor EPERM */
@@ -27,7 +27,7 @@ enum action {
 
 #define BIT(n)	(1u << (n))
 #define READS	(BIT(GET) | BIT(PEEK) | BIT(SCAN) | BIT(INFO) | BIT(STAT) | \
-		 BIT(BUCKETS) | BIT(WATCH) | BIT(ACK) | BIT(EVENTS))
+		 BIT(BUCKETS) | BIT(WATCH) | BIT(ACK) | BIT(EVENTS) | BIT(WINDOW) | BIT(MAP))
 #define WRITES	(BIT(PUT) | BIT(TOUCH) | BIT(EXPIRE) | BIT(REMOVE) | BIT(CLEAR))
 #define BOTH	(READS | WRITES | BIT(GET_AND_TOUCH))
 #define OWNS	(BIT(HALT) | BIT(RESUME) | BIT(ROTATE) | BIT(ADVANCE) | BIT(SETTINGS) | \
@@ -113,6 +113,25 @@ static unsigned int try_events(int fd)
 	return done | action_bit(EVENTS, err == -ENODATA || err == -EAGAIN ? 0 : err);
 }
 
+/*
+ * mmap(2) of a write-only descriptor returns EACCES; this counts as EPERM. A belt without a window
+ * returns ENODATA to those that may read.
+ */
+static unsigned int try_window(int fd)
+{
+	struct hashbelt_window_map map = { .bytes = PAGE };
+	int err = call(fd, HASHBELT_IOC_WINDOW, &map);
+	unsigned int done = action_bit(WINDOW, err == -ENODATA ? 0 : err);
+	void *at = mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, fd, map.offset);
+
+	err = at == MAP_FAILED ? -errno : 0;
+	if (!err)
+		munmap(at, map.bytes);
+	if (err == -EACCES && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+		err = -EPERM;
+	return done | action_bit(MAP, err == -ENODATA ? 0 : err);
+}
+
 static unsigned int try_reading(int fd)
 {
 	static char buffer[4096];
@@ -131,7 +150,7 @@ static unsigned int try_reading(int fd)
 	done |= action_bit(STAT, call(fd, HASHBELT_IOC_STAT, &stat));
 	done |= action_bit(BUCKETS, call(fd, HASHBELT_IOC_BUCKETS, &buckets));
 	done |= action_bit(WATCH, call(fd, HASHBELT_IOC_WATCH, &flags));
-	return done | try_events(fd);
+	return done | try_events(fd) | try_window(fd);
 }
 
 static unsigned int try_writing(int fd)
@@ -219,6 +238,7 @@ static unsigned int make(const void *arg)
 	struct hashbelt_settings settings = {
 		.name = NAME, .ttl_ms = TTL, .mode = *(const __u32 *)arg,
 		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
+		.window_bytes = HASHBELT_WINDOW_MIN,
 	};
 	int fd = open(HASHBELT_DEVICE, O_RDWR);
 

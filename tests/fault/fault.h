@@ -11,6 +11,7 @@
 #include "mode.h"
 #include "../device/lock.h"
 #include "../device/request.h"
+#include "../device/window.h"
 
 #define SITES		"sites"		/* the file with all sites that were compiled */
 #define EXCUSES		"unreached"	/* the file with the sites that need not fail, and why */
@@ -206,7 +207,7 @@ static inline struct point fired(enum fault_mode mode)
  * made for the next call.
  */
 struct belt_snapshot {
-	__u64 words[19];
+	__u64 words[20];
 	__u64 counters[HASHBELT_STAT_COUNT];
 	__u64 scanned;
 	__u64 content;		/* of keys, lengths, flags and times left */
@@ -224,7 +225,7 @@ static const char *const word_names[] = {
 	"entries", "used_entries", "used_bytes", "queued", "in_flight", "queued_bytes",
 	"sequence", "locks", "requests", "ttl_ms", "interval_ns", "grace_ms", "buckets",
 	"policy and mode", "handler and reasons", "state and access", "max_entries",
-	"max_bytes", "max_events",
+	"max_bytes", "max_events", "window_bytes and window_used",
 };
 
 static inline __u64 mix(__u64 sum, const void *data, size_t len)
@@ -247,6 +248,7 @@ static inline void see_info(int belt, struct belt_snapshot *snapshot)
 		(__u64)info.handler << 32 | info.reasons,
 		(__u64)info.state << 32 | info.access,
 		info.max_entries, info.max_bytes, info.max_events,
+		(__u64)info.window_bytes << 32 | info.window_used,
 	};
 
 	_Static_assert(sizeof(words) == sizeof(snapshot->words), "words");

@@ -53,6 +53,7 @@
  * @state:	of the last fill
  * @fresh:	a page that has not been touched, or NULL
  * @waiter:	a process that waits for a fill lease, or 0
+ * @map:	how to map the belt's window
  */
 struct scene {
 	int belt;
@@ -61,6 +62,7 @@ struct scene {
 	__u32 state;
 	void *fresh;
 	pid_t waiter;
+	struct hashbelt_window_map map;
 };
 
 /**
@@ -373,6 +375,21 @@ static void set_user(struct scene *scene)
 	set_last_belt(scene);
 	setfsuid(USER + users++);
 	set_exempt(false);
+}
+
+/* An entry has been asked for once: the next get that asks brings it into the window. */
+static void set_windowed(struct scene *scene)
+{
+	set_belt_of(scene, (struct hashbelt_settings){ .window_bytes = HASHBELT_WINDOW_MIN });
+	fill_up(scene->belt);
+	if (ask(scene->belt, "small"))
+		bail_out("the entry cannot be asked for");
+}
+
+static void set_prepared(struct scene *scene)
+{
+	set_windowed(scene);
+	must(scene->belt, HASHBELT_IOC_WINDOW, &scene->map);
 }
 
 /* Takes all events: those that are queued or held count as entries. */
@@ -721,6 +738,39 @@ static int set_geometry(struct scene *scene)
 	});
 }
 
+static int set_window(struct scene *scene)
+{
+	return set_belt(scene->belt, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_WINDOW, .window_bytes = 2 * HASHBELT_WINDOW_MIN,
+	});
+}
+
+/* Calls on windows */
+
+static int get_and_ask(struct scene *scene)
+{
+	return GET(scene, "small", .how = HASHBELT_TO_WINDOW);
+}
+
+static int prepare_mapping(struct scene *scene)
+{
+	return call(scene->belt, HASHBELT_IOC_WINDOW, &scene->map);
+}
+
+/* A mapping that has failed leaves nothing: the next one is the descriptor's only one. */
+static int map_and_unmap(struct scene *scene)
+{
+	struct hashbelt_window_map *map = &scene->map;
+	void *at = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, scene->belt, map->offset);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	/* If the fault comes to this call, it is made again. */
+	if (munmap(at, map->bytes) && munmap(at, map->bytes))
+		bail_out("munmap: %s", strerror(errno));
+	return 0;
+}
+
 /* Calls on events */
 
 static int watch_acks(struct scene *scene)
@@ -805,6 +855,11 @@ static int create_named(struct scene *scene)
 	return create(scene, (struct hashbelt_settings){
 		.name = NAME, .fields = HASHBELT_SET_GID,
 	});
+}
+
+static int create_windowed(struct scene *scene)
+{
+	return create(scene, (struct hashbelt_settings){ .window_bytes = HASHBELT_WINDOW_MIN });
 }
 
 static int open_other(struct scene *scene)
@@ -1013,6 +1068,11 @@ static const struct fault_case cases[] = {
 	CASE("advance", set_plain, advance_some),
 	CASE("set of limits", set_plain, set_limits),
 	CASE("set of time-to-live, buckets, grace time", set_many, set_geometry),
+	CASE("set of a window", set_many, set_window),
+	CASE("set of another window", set_windowed, set_window),
+	CASE("get that asks for a slot of the window", set_windowed, get_and_ask),
+	CASE("window", set_windowed, prepare_mapping),
+	CASE("mmap of a window", set_prepared, map_and_unmap),
 	CASE("watch with acknowledgment", set_events, watch_acks),
 	CASE("watch of requests", set_reporting, watch_requests),
 	CASE("read", set_events, read_all, .want = 3, .how = UNDONE),
@@ -1030,7 +1090,9 @@ static const struct fault_case cases[] = {
 	CASE("complete of a key", set_asked, complete_one, .want = 1),
 	CASE("create without a name", set_last_belt, create_nameless),
 	CASE("create with a name", set_last_belt, create_named),
+	CASE("create with a window", set_last_belt, create_windowed),
 	CASE("create by a user", set_user, create_named),
+	CASE("create with a window, by a user", set_user, create_windowed),
 	CASE("open of a belt", set_named, open_other),
 	CASE("destroy of a belt", set_named, destroy_other),
 	CASE("next belt", set_named, next_belt),

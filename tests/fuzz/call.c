@@ -33,7 +33,8 @@
 	FIELD(hashbelt_item, reserved, ZERO, 0), {} }
 #define VALUE_OF(kind)	POINTER(hashbelt_item, value, kind, value_len)
 #define NO_VALUE	FIELD(hashbelt_item, value, ANY, 0)
-#define GET_BITS	(HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE)
+#define GET_BITS	(HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH | HASHBELT_NO_VALUE | \
+			 HASHBELT_TO_WINDOW)
 #define PUT_BITS	(HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | \
 			 HASHBELT_BOUND | HASHBELT_IF_LEASE)
 
@@ -104,7 +105,6 @@ static const struct field scan_fields[] = {
 
 static const struct field info_fields[] = {
 	BELT_NAME(hashbelt_info, true),
-	FIELD(hashbelt_info, reserved, ZERO, 0),
 	{}
 };
 
@@ -139,12 +139,21 @@ static const struct field buckets_fields[] = {
 	FIELD(hashbelt_settings, max_bytes, LIMIT, 100000), \
 	FIELD(hashbelt_settings, max_events, LIMIT, 30), \
 	FIELD(hashbelt_settings, grace_ms, SPAN, 0), \
+	FIELD(hashbelt_settings, window_bytes, WINDOW, 0), \
 	FIELD(hashbelt_settings, reserved, ZERO, 0), {} }
 
 static const struct field create_fields[] = SETTINGS(BELT_NAME(hashbelt_settings, true),
 	FIELD(hashbelt_settings, fields, RARE, HASHBELT_SET_GID));
 static const struct field set_fields[] = SETTINGS(FIELD(hashbelt_settings, name, ZERO, 0),
 	FIELD(hashbelt_settings, fields, BITS, HASHBELT_SET_ALL));
+
+static const struct field window_fields[] = {
+	FIELD(hashbelt_window_map, offset, OFFSET, 0),
+	FIELD(hashbelt_window_map, bytes, BYTES, 0),
+	FIELD(hashbelt_window_map, shift_ns, ANY, 0),
+	FIELD(hashbelt_window_map, reserved, ZERO, 0),
+	{}
+};
 
 static const struct field name_fields[] = {
 	BELT_NAME(hashbelt_name, false),
@@ -234,6 +243,7 @@ const struct call calls[] = {
 	ON(ADVANCE, 3, __u64, advance_fields),
 	ON(SET, 2, struct hashbelt_settings, set_fields),
 	ON(BUCKETS, 2, struct hashbelt_buckets, buckets_fields),
+	ON(WINDOW, 2, struct hashbelt_window_map, window_fields),
 	ON(WATCH, 2, __u32, watch_fields),
 	ON(ACK, 3, __u64, ack_fields),
 	ON(REQUEST, 5, struct hashbelt_request, request_fields),
@@ -257,6 +267,9 @@ const struct call calls[] = {
 	OTHERWISE("poll", POLL, 2),
 	OTHERWISE("fork", FORK, 1),
 	OTHERWISE("sleep", SLEEP, 1),
+	OTHERWISE("map", MAP, 4),
+	OTHERWISE("unmap", LET_GO, 1),
+	OTHERWISE("look", LOOK, 3),
 	OTHERWISE("unknown", UNKNOWN, 1),
 	OTHERWISE("other", OTHER, 1),
 };
@@ -281,7 +294,8 @@ unsigned int random_below(uint64_t *state, unsigned int bound)
 /* Limits: bugs are likely at these numbers, and at the numbers next to them. */
 static const uint64_t edges[] = {
 	0, 1, 2, 8, 16, 64, HASHBELT_REQUEST_KEYS, HASHBELT_KEY_MAX, PIECE, HASHBELT_BUCKETS_MAX,
-	HASHBELT_SCAN_MAX, 0x7fffffff, 0xffffffff, 1ull << 32, HASHBELT_TTL_MAX_MS,
+	HASHBELT_WINDOW_MIN, HASHBELT_SCAN_MAX, HASHBELT_WINDOW_MAX, 0x7fffffff, 0xffffffff,
+	1ull << 32, HASHBELT_TTL_MAX_MS,
 	~0ull >> 1, 1ull << 63, ~0ull / 1000000, ~0ull,
 };
 
@@ -563,6 +577,10 @@ static uint64_t likely_word(const struct field *field, uint64_t *random)
 		return modes[random_below(random, ARRAY_SIZE(modes))];
 	case LIMIT:
 		return random_below(random, 3) ? 0 : random_below(random, field->bound);
+	case WINDOW:
+		return random_below(random, 3) ? 0 :
+			HASHBELT_WINDOW_MIN << random_below(random,
+							    random_below(random, 8) ? 3 : 9);
 	case CURSOR:
 		return random_below(random, 3) ? 0 : ~0ull - CURSOR;
 	case ID:

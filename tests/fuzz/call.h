@@ -62,11 +62,14 @@ enum kind {
 	NAME,		/* name of a belt; often empty if @bound is 1 */
 	MODE,
 	LIMIT,
+	WINDOW,		/* the size of a window */
 	VERSION,	/* from here on: mostly the value that a call returned last */
 	TOKEN,
 	CURSOR,
 	SEQUENCE,
 	ID,
+	OFFSET,		/* of a window, for mmap(2) */
+	BYTES,		/* likewise its length */
 	KINDS
 };
 
@@ -98,6 +101,9 @@ enum act {
 	POLL,
 	FORK,
 	SLEEP,
+	MAP,
+	LET_GO,		/* unmaps, and other calls on a mapping */
+	LOOK,		/* no call: a read of a mapping */
 	UNKNOWN,	/* an ioctl that the device does not have */
 	OTHER,		/* a system call that the device does not support */
 };

@@ -29,6 +29,7 @@
 /* State of a process that runs programs. */
 static struct tally *tally;
 static int fds[SLOTS];
+static struct { void *at; size_t bytes; } windows[SLOTS];	/* what the slots have mapped */
 static int epoll_fd;
 static uint64_t last[KINDS];	/* last value that a call returned, by enum kind */
 static pid_t child;
@@ -564,6 +565,117 @@ static void do_other(const struct step *step, int fd)
 	}
 }
 
+/* Windows */
+
+static void unmap_window(unsigned int slot)
+{
+	if (windows[slot].at)
+		munmap(windows[slot].at, windows[slot].bytes);
+	windows[slot].at = NULL;
+}
+
+/* Maps the window as WINDOW has said, or in a way that is refused: abort() if it is not. */
+static void do_map(const struct step *step, int fd)
+{
+	static const int rights[] = {
+		PROT_READ, PROT_READ, PROT_READ, PROT_READ, PROT_READ, PROT_NONE,
+		PROT_READ | PROT_WRITE, PROT_READ | PROT_EXEC,
+	};
+	int right = rights[step->seed % ARRAY_SIZE(rights)];
+	int flags = step->seed & 0x700 ? MAP_SHARED : MAP_PRIVATE;
+	struct hashbelt_window_map map = { .offset = last[OFFSET], .bytes = last[BYTES] };
+	void *at;
+
+	if (step->seed & 0x1800)
+		ioctl(fd, HASHBELT_IOC_WINDOW, &map);
+	if (!(step->seed & 0xe000))
+		map.bytes += PIECE * (step->seed >> 16 & 3);
+	if (!(step->seed & 0x380000))
+		map.offset += PIECE << (step->seed >> 22 & 15);
+	fail_arm(step);
+	at = mmap(NULL, map.bytes, right, flags, fd, map.offset);
+	count(step, fail_disarm(step, at == MAP_FAILED ? -1 : 0));
+	if (at == MAP_FAILED)
+		return;
+	if (right & (PROT_WRITE | PROT_EXEC) || flags == MAP_PRIVATE)
+		abort();
+	if (right == PROT_NONE && mprotect(at, map.bytes, PROT_READ))
+		abort();
+	unmap_window(step->slot);
+	windows[step->slot].at = at;
+	windows[step->slot].bytes = map.bytes;
+}
+
+/* A reader must not be able to write, in whatever way. */
+static void try_to_write(void *at, size_t bytes)
+{
+	uint64_t word = 1;
+	struct iovec from = { &word, sizeof(word) }, to = { at, sizeof(word) };
+
+	if (!mprotect(at, bytes, PROT_READ | PROT_WRITE) ||
+	    process_vm_writev(getpid(), &from, 1, &to, 1, 0) >= 0)
+		abort();
+}
+
+static void do_unmap(const struct step *step)
+{
+	size_t bytes = windows[step->slot].bytes;
+	void *at = windows[step->slot].at, *to;
+
+	if (!at)
+		return;
+	switch (step->seed % 8) {
+	case 0:
+		count(step, munmap((char *)at + PIECE, PIECE));
+		break;
+	case 1:
+		to = mremap(at, bytes, bytes + (step->seed & 8 ? PIECE : 0), MREMAP_MAYMOVE);
+		count(step, to == MAP_FAILED ? -1 : 0);
+		if (to != MAP_FAILED)
+			windows[step->slot].at = to;
+		break;
+	case 2:
+		count(step, madvise(at, bytes, step->seed & 8 ? MADV_DOFORK : MADV_DONTNEED));
+		break;
+	case 3:
+		count(step, mlock(at, bytes));
+		break;
+	case 4:
+		try_to_write(at, bytes);
+		break;
+	default:
+		unmap_window(step->slot);
+	}
+}
+
+/* Reads all slots. abort() if one is whole, and is not what hashbelt.h says. */
+static void do_look(const struct step *step)
+{
+	const struct hashbelt_window *window = windows[step->slot].at;
+	const struct hashbelt_window_slot *slot, *end;
+	uint64_t sequence, version;
+	uint32_t key_len, value_len, rest;
+
+	if (!window || windows[step->slot].bytes < 2 * PIECE)
+		return;
+	slot = (const void *)((const char *)window + PIECE);
+	end = slot + (windows[step->slot].bytes - PIECE) / sizeof(*slot);
+	for (; slot < end; slot++) {
+		sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);
+		version = __atomic_load_n(&slot->version, __ATOMIC_RELAXED);
+		key_len = __atomic_load_n(&slot->key_len, __ATOMIC_RELAXED);
+		value_len = __atomic_load_n(&slot->value_len, __ATOMIC_RELAXED);
+		rest = __atomic_load_n(&slot->tag, __ATOMIC_RELAXED) |
+		       __atomic_load_n(&slot->flags, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (sequence % 2 || __atomic_load_n(&slot->sequence, __ATOMIC_RELAXED) != sequence)
+			continue;
+		if (version ? !key_len || (key_len + 7) / 8 * 8 + value_len > HASHBELT_WINDOW_DATA :
+			      key_len || value_len || rest)
+			abort();
+	}
+}
+
 static void arm(void)
 {
 	struct itimerval timer = { { 0, WAIT_US }, { 0, WAIT_US } };
@@ -581,8 +693,11 @@ static void do_fork(const struct step *step)
 		child = 0;
 	else if (!child)
 		is_child = true;
-	if (is_child)
+	if (is_child) {
+		/* It has not inherited the mappings, or does not look at them. */
+		memset(windows, 0, sizeof(windows));
 		arm();
+	}
 }
 
 static void do_step(const struct step *step)
@@ -616,6 +731,15 @@ static void do_step(const struct step *step)
 	case SLEEP:
 		count(step, usleep(step->seed % 2000));
 		break;
+	case MAP:
+		do_map(step, fd);
+		break;
+	case LET_GO:
+		do_unmap(step);
+		break;
+	case LOOK:
+		do_look(step);
+		break;
 	case UNKNOWN:
 		do_unknown(step, fd);
 		break;
@@ -630,6 +754,7 @@ static void close_all(void)
 	unsigned int i;
 
 	for (i = 0; i < SLOTS; i++) {
+		unmap_window(i);
 		if (fds[i] >= 0)
 			close(fds[i]);
 		fds[i] = -1;

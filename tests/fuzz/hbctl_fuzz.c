@@ -419,6 +419,7 @@ static void check_name(const char *name, bool may_be_none)
 static void check_settings(const struct hashbelt_settings *settings)
 {
 	const struct setting *setting = NULL;
+	__u64 window = settings->window_bytes;
 	__u32 policy = 0;
 
 	while ((setting = settings_next(setting)))
@@ -428,6 +429,9 @@ static void check_settings(const struct hashbelt_settings *settings)
 	must_be(!settings->buckets || (settings->buckets >= HASHBELT_BUCKETS_MIN &&
 				       settings->buckets <= HASHBELT_BUCKETS_MAX),
 		"settings: the number of buckets is valid");
+	must_be(!window || (window >= HASHBELT_WINDOW_MIN && window <= HASHBELT_WINDOW_MAX &&
+			    !(window & (window - 1))),
+		"settings: the size of the window is valid");
 	must_be(!(settings->policy & ~policy) && !(settings->mode & ~0666) &&
 		!(settings->fields & ~HASHBELT_SET_ALL) &&
 		settings->handler <= HASHBELT_REINSERT &&

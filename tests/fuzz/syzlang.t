@@ -24,18 +24,20 @@ names() {
 		grep -vxE 'HASHBELT_(DEVICE|DEFAULT_BELT)' | sort -u
 }
 
-# constants - print hashbelt.txt.const. The flags of openat(2) are in it as well.
+# constants - print hashbelt.txt.const. The flags of openat(2) and mmap(2) are in it as well.
 constants() {
 	cat >"$work/constants.c" <<-'END'
 		#define _GNU_SOURCE
 		#include <fcntl.h>
 		#include <stdio.h>
+		#include <sys/mman.h>
 		#include "hashbelt.h"
 		#define SAY(name) printf("%s = %llu\n", #name, (unsigned long long)(name));
 		int main(void)
 		{
 	END
-	for name in $(names) AT_FDCWD O_CLOEXEC O_NONBLOCK O_RDONLY O_RDWR O_WRONLY; do
+	for name in $(names) AT_FDCWD O_CLOEXEC O_NONBLOCK O_RDONLY O_RDWR O_WRONLY MAP_FIXED \
+		MAP_PRIVATE MAP_SHARED PROT_EXEC PROT_READ PROT_WRITE; do
 		echo "SAY($name)"
 	done >>"$work/constants.c"
 	echo 'return 0; }' >>"$work/constants.c"
@@ -45,6 +47,7 @@ constants() {
 	echo 'arches = amd64'
 	"$work/constants"
 	echo '__NR_ioctl = 16'
+	echo '__NR_mmap = 9'
 	echo '__NR_openat = 257'
 	echo '__NR_read = 0'
 }

@@ -9,24 +9,33 @@
 #include <linux/align.h>
 #include <linux/atomic.h>
 #include <linux/export.h>
+#include <linux/fs.h>
+#include <linux/fs_context.h>
 #include <linux/hrtimer.h>
 #include <linux/kcsan-checks.h>
 #include <linux/kthread.h>
 #include <linux/list_lru.h>
 #include <linux/lockdep.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/mount.h>
 #include <linux/mutex.h>
 #include <linux/percpu_counter.h>
 #include <linux/poll.h>
 #include <linux/prandom.h>
 #include <linux/preempt.h>
+#include <linux/pseudo_fs.h>
+#include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/refcount.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/shrinker.h>
 #include <linux/siphash.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 /**
@@ -35,19 +44,22 @@
  * @when:	the step at which it does that; 0: at each step
  * @count:	steps so far
  * @lock:	NULL, or @act takes this lock: there is no step while the task under test has it
+ * @outer:	NULL, or likewise a lock inside which @act may not run
  */
 static struct steps {
 	void (*act)(void);
 	unsigned int when;
 	unsigned int count;
 	spinlock_t *lock;	/* see above */
+	spinlock_t *outer;	/* see above */
 } steps;
 
 static void step(void)
 {
 	void (*act)(void) = steps.act;
 
-	if (likely(!act) || (steps.lock && lockdep_is_held(steps.lock)))
+	if (likely(!act) || (steps.lock && lockdep_is_held(steps.lock)) ||
+	    (steps.outer && lockdep_is_held(steps.outer)))
 		return;
 	steps.count++;
 	if (steps.when && steps.count != steps.when)
@@ -111,7 +123,9 @@ static inline bool exchange_word(atomic64_t *word, s64 *old, s64 new)
 #include "belt/get.c"
 #include "belt/key.c"
 #include "belt/put.c"
+#include "belt/window.c"
 
+#include "belt/set.h"
 #include "fixture.h"
 
 #define LEN	16u
@@ -674,12 +688,414 @@ static void an_entry_that_is_sealed_is_not_replaced(struct kunit *test)
 	check_accounting(test, belt);
 }
 
+/* Slots of a window beside writers */
+
+/**
+ * struct slot_look - what is found at each step of a writer
+ * @belt:	the belt
+ * @slot:	the slot of the key
+ * @entry:	the entry whose copy it has at first
+ * @word:	the entry's deadline at first
+ * @version:	the entry's version at first
+ * @whole:	steps at which a reader takes the copy
+ * @changed:	steps at which a get finds that the entry has changed
+ * @wrong:	steps at which both are so, or a reader finds a change before a get does
+ */
+static struct slot_look {
+	struct hashbelt_belt *belt;
+	const struct hashbelt_window_slot *slot;
+	struct hashbelt_entry *entry;
+	s64 word;
+	u64 version;
+	unsigned int whole;
+	unsigned int changed;
+	unsigned int wrong;
+} slot_look;
+
+static void look_at_slot(void)
+{
+	const struct hashbelt_window_slot *slot = slot_look.slot;
+	bool there = !(slot->sequence % 2) && slot->version == slot_look.version;
+	bool whole = there && slot->deadline_ns == (u64)slot_look.word;
+	bool changed = atomic64_read(&slot_look.entry->node.deadline) != slot_look.word ||
+		       slot_look.entry->version != slot_look.version;
+
+	slot_look.whole += whole;
+	slot_look.changed += changed;
+	slot_look.wrong += (whole && changed) || (there && !whole && !changed);
+}
+
+static void ask_twice(void)
+{
+	hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
+	hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
+}
+
+/* The slot with a copy of the key's entry; NULL: none has. */
+static const struct hashbelt_window_slot *present_slot(struct hashbelt_belt *belt)
+{
+	struct hb_window *window = rcu_dereference_protected(belt->window, true);
+	size_t number;
+	unsigned int way;
+
+	set_of(window, hash_of(window, &key, sizeof(key)), &number);
+	way = way_of(&window->set[number], present(belt));
+	return way < HASHBELT_WINDOW_WAYS ? slot_of(window, number, way) : NULL;
+}
+
+static struct hashbelt_belt *make_windowed(struct kunit *test, bool overwrites)
+{
+	struct fixture *f = test->priv;
+
+	f->belt = still_belt(test, (struct hashbelt_config){
+		.overwrites = overwrites, .window_bytes = HASHBELT_WINDOW_MIN,
+	});
+	return f->belt;
+}
+
+/* A change of an entry; returns as the call. */
+struct change {
+	const char *name;
+	int (*make)(struct hashbelt_belt *belt);
+	bool overwrites;
+};
+
+static int put_change(struct hashbelt_belt *belt, u64 ttl_ms)
+{
+	struct hashbelt_entry *entry = new_entry(belt, '2');
+	int err = entry ? hb_put(belt, entry, &(struct hashbelt_item){ .ttl_ms = ttl_ms },
+				 HB_PUT_ENTRY) : -ENOMEM;
+
+	if (err == HB_PUT_COPIED)
+		hashbelt_entry_put(belt, entry);
+	return min(err, 0);
+}
+
+static int change_by_put(struct hashbelt_belt *belt)
+{
+	return put_change(belt, 0);
+}
+
+static int change_by_put_that_keeps(struct hashbelt_belt *belt)
+{
+	return put_change(belt, HASHBELT_TTL_KEEP);
+}
+
+static int change_by_copy(struct hashbelt_belt *belt)
+{
+	return copy_letter(belt, '2', 0) ? 0 : -ENOMEM;
+}
+
+static int change_by_sum(struct hashbelt_belt *belt)
+{
+	struct hashbelt_sum sum = { .by = 1 };
+
+	return hb_add(belt, &key, sizeof(key), &(struct hashbelt_item){}, &sum);
+}
+
+static int change_by_touch(struct hashbelt_belt *belt)
+{
+	return hashbelt_touch(belt, &key, sizeof(key), &(struct hashbelt_item){ .ttl_ms = 9 });
+}
+
+static int change_by_long_touch(struct hashbelt_belt *belt)
+{
+	return hashbelt_touch(belt, &key, sizeof(key),
+			      &(struct hashbelt_item){ .ttl_ms = 2 * TTL / MS });
+}
+
+static int change_by_get(struct hashbelt_belt *belt)
+{
+	return get_letter(belt, &(struct hashbelt_item){
+		.how = HASHBELT_AND_TOUCH, .ttl_ms = 9 });
+}
+
+static int change_by_remove(struct hashbelt_belt *belt)
+{
+	return hashbelt_remove(belt, &key, sizeof(key), &(struct hashbelt_item){});
+}
+
+static int change_by_expire(struct hashbelt_belt *belt)
+{
+	return hashbelt_expire(belt, &key, sizeof(key));
+}
+
+static const struct change changes[] = {
+	{ "put that replaces", change_by_put },
+	{ "put that replaces and keeps the deadline", change_by_put_that_keeps },
+	{ "put that overwrites", change_by_put, true },
+	{ "put that overwrites and keeps", change_by_put_that_keeps, true },
+	{ "put that copies", change_by_copy, true },
+	{ "addition", change_by_sum },
+	{ "addition that overwrites", change_by_sum, true },
+	{ "touch", change_by_touch },
+	{ "touch for long", change_by_long_touch },
+	{ "touch for long, where puts overwrite", change_by_long_touch, true },
+	{ "get that touches", change_by_get },
+	{ "remove", change_by_remove },
+	{ "expire", change_by_expire },
+};
+
+static void change_name(const struct change *change, char *name)
+{
+	strscpy(name, change->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(change, changes, change_name);
+
+static void no_reader_finds_a_copy_after_a_get_has_found_the_change(struct kunit *test)
+{
+	const struct change *change = test->param_value;
+	struct hashbelt_belt *belt = make_windowed(test, change->overwrites);
+	int err;
+
+	key = 1;
+	slot_look = (struct slot_look){ .belt = belt, .version = put_letter(belt, '1', 30000) };
+	KUNIT_ASSERT_NE(test, slot_look.version, 0ULL);
+	ask_twice();
+	slot_look.entry = present(belt);
+	slot_look.word = atomic64_read(&slot_look.entry->node.deadline);
+	slot_look.slot = present_slot(belt);
+	KUNIT_ASSERT_NOT_NULL(test, slot_look.slot);
+	begin_steps(look_at_slot, 0, NULL);
+	err = change->make(belt);
+	stop_steps();
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_EQ(test, slot_look.wrong, 0u);
+	KUNIT_EXPECT_GT(test, slot_look.whole, 0u);
+	KUNIT_EXPECT_GT(test, slot_look.changed, 0u);
+	/* There are steps at which the copy is gone, and nothing has changed yet. */
+	KUNIT_EXPECT_LT(test, slot_look.whole + slot_look.changed, steps.count);
+	kunit_info(test, "%u steps\n", steps.count);
+}
+
+/**
+ * struct slot_reader - a reader beside a put and a fill
+ * @step:	steps of the put and the fill so far
+ * @begin:	the step at which the reader loads the sequence
+ * @look:	the step at which it copies one half
+ * @end:	the step at which it copies the other, and loads the sequence again
+ * @sequence:	the sequence that it has loaded
+ * @copy:	its copy
+ * @hits:	looks in which the copy was taken
+ * @wrong:	those that have taken what does not belong together
+ */
+static struct slot_reader {
+	unsigned int step;
+	unsigned int begin;
+	unsigned int look;
+	unsigned int end;
+	u64 sequence;
+	struct hashbelt_window_slot copy;
+	unsigned int hits;
+	unsigned int wrong;
+} slot_reader;
+
+/* Whether a copy of the slot is of one of the two values, or empty. */
+static bool is_one_value(const struct hashbelt_window_slot *copy)
+{
+	const u8 *value = (const u8 *)&copy->data[1];
+	u8 letter = *value;
+	unsigned int i;
+
+	if (!copy->version)
+		return !memchr_inv(&copy->version, 0, sizeof(*copy) - sizeof(copy->sequence));
+	for (i = 0; i < LEN; i++)
+		if (value[i] != letter)
+			return false;
+	return copy->data[0] == key && copy->flags == letter && copy->value_len == LEN &&
+	       (letter == 'a' ? copy->version == scene.versions[0] :
+				letter == 'b' && copy->version > scene.versions[0]);
+}
+
+static void read_slot(void)
+{
+	const struct hashbelt_window_slot *slot = slot_look.slot;
+	struct slot_reader *reader = &slot_reader;
+	const size_t half = offsetof(struct hashbelt_window_slot, data) + 2 * sizeof(u64);
+	unsigned int now = ++reader->step;
+
+	if (now == reader->begin)
+		reader->sequence = slot->sequence;
+	if (now == reader->look)
+		memcpy(&reader->copy, slot, half);
+	if (now != reader->end)
+		return;
+	memcpy((void *)&reader->copy + half, (void *)slot + half, sizeof(*slot) - half);
+	if (reader->sequence % 2 || reader->sequence != slot->sequence)
+		return;
+	reader->hits++;
+	reader->wrong += !is_one_value(&reader->copy);
+}
+
+/* Puts a value, and fills the slot with it. Returns the steps. */
+static unsigned int fill_beside(struct kunit *test, unsigned int begin, unsigned int look,
+				unsigned int end)
+{
+	struct hashbelt_belt *belt = scene.belt;
+
+	copy_letter(belt, 'a', 0);
+	ask_twice();
+	slot_look.slot = present_slot(belt);
+	scene.versions[0] = present(belt)->version;
+	slot_reader.step = 0;
+	slot_reader.begin = begin;
+	slot_reader.look = look;
+	slot_reader.end = end;
+	begin_steps(read_slot, 0, NULL);
+	copy_letter(belt, 'b', 0);
+	hb_window_ask(belt, &key, sizeof(key), LEN);
+	stop_steps();
+	KUNIT_ASSERT_PTR_EQ(test, present_slot(belt), slot_look.slot);
+	KUNIT_ASSERT_EQ(test, slot_reader.wrong, 0u);
+	return slot_reader.step;
+}
+
+static void a_reader_beside_a_put_and_a_fill_copies_one_value(struct kunit *test)
+{
+	unsigned int begin, look, end, all;
+
+	scene = (struct scene){ .belt = make_windowed(test, true) };
+	slot_look.belt = scene.belt;
+	slot_reader = (struct slot_reader){};
+	key = 1;
+	KUNIT_ASSERT_NE(test, put_letter(scene.belt, 'a', 0), 0ULL);
+	all = fill_beside(test, 0, 0, 0);
+	KUNIT_EXPECT_GE(test, all, 20u);
+	for (begin = 1; begin <= all; begin++)
+		for (look = begin; look <= all; look++)
+			for (end = look; end <= all; end++)
+				fill_beside(test, begin, look, end);
+	KUNIT_EXPECT_GT(test, slot_reader.hits, 0u);
+	kunit_info(test, "%u steps, %u hits\n", all, slot_reader.hits);
+}
+
+/* Clears */
+
+static void look_at_floor(void)
+{
+	struct hb_window *window = rcu_dereference_protected(slot_look.belt->window, true);
+
+	slot_look.changed += window->shown->floor != slot_look.version;
+	slot_look.wrong += window->shown->floor < slot_look.belt->floor;
+}
+
+static void no_reader_finds_a_copy_after_a_get_has_found_the_belt_cleared(struct kunit *test)
+{
+	slot_look = (struct slot_look){ .belt = make_windowed(test, true) };
+	key = 1;
+	KUNIT_ASSERT_NE(test, put_letter(slot_look.belt, '1', 0), 0ULL);
+	slot_look.version = slot_look.belt->floor;
+	begin_steps(look_at_floor, 0, NULL);
+	hashbelt_clear(slot_look.belt);
+	stop_steps();
+	KUNIT_EXPECT_EQ(test, slot_look.wrong, 0u);
+	KUNIT_EXPECT_GT(test, slot_look.changed, 0u);
+	KUNIT_EXPECT_LT(test, slot_look.changed, steps.count);
+}
+
+/* Asks beside the end of a window */
+
+static void ask_beside(void)
+{
+	hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
+}
+
+/* The beginning of a close, as far as it does not sleep. */
+static void begin_close(void)
+{
+	struct hb_window *window = rcu_dereference_protected(slot_look.belt->window, true);
+	struct hb_window_set *set;
+	unsigned int way;
+	size_t number;
+
+	stop_showing(slot_look.belt, window);
+	set = set_of(window, hash_of(window, &key, sizeof(key)), &number);
+	spin_lock(lock_of(window, number));
+	for (way = 0; way < HASHBELT_WINDOW_WAYS; way++)
+		if (set->entry[way])
+			drop_copy(window, set, number, way);
+	spin_unlock(lock_of(window, number));
+}
+
+static unsigned int copies_in(struct hb_window *window)
+{
+	unsigned int way, copies = 0;
+	struct hb_window_set *set;
+	size_t number;
+
+	set = set_of(window, hash_of(window, &key, sizeof(key)), &number);
+	for (way = 0; way < HASHBELT_WINDOW_WAYS; way++)
+		copies += !!set->entry[way];
+	return copies;
+}
+
+/* Closes the window with an ask at step @when, or begins to close it at step @when of an ask. */
+static void close_beside(struct hb_window *window, unsigned int when, bool asks)
+{
+	size_t number;
+
+	set_of(window, hash_of(window, &key, sizeof(key)), &number);
+	begin_steps(asks ? ask_beside : begin_close, when, lock_of(window, number));
+	if (asks) {
+		/* An ask takes the shard's lock, which comes before this one. */
+		steps.outer = &window->head;
+		hb_window_close(slot_look.belt);
+	} else {
+		hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
+	}
+	stop_steps();
+}
+
+static void try_to_fill_beside_a_close(struct kunit *test, bool asks)
+{
+	struct hashbelt_belt *belt = slot_look.belt;
+	unsigned int when, i;
+
+	for (when = 1; ; when++) {
+		struct hb_window *window = rcu_dereference_protected(belt->window, true);
+
+		/* It gets a slot, or will get one. */
+		for (i = 0; i <= asks; i++)
+			hb_window_ask(belt, &key, sizeof(key), LEN);
+		close_beside(window, when, asks);
+		if (steps.count < when)
+			break;
+		KUNIT_ASSERT_EQ(test, copies_in(window), 0u);
+		KUNIT_ASSERT_EQ(test, refcount_read(&present(belt)->ref), 1u);
+		ask_twice();
+		KUNIT_ASSERT_EQ(test, copies_in(window), 0u);
+		for (i = 0; i < 2; i++)
+			KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){
+				.window_bytes = i * HASHBELT_WINDOW_MIN }, HASHBELT_SET_WINDOW), 0);
+	}
+	kunit_info(test, "%u steps\n", when - 1);
+	KUNIT_EXPECT_GE(test, when, 3u);
+}
+
+static void no_ask_fills_a_window_that_is_being_closed(struct kunit *test)
+{
+	unsigned int asks;
+
+	slot_look.belt = make_windowed(test, true);
+	key = 1;
+	KUNIT_ASSERT_NE(test, put_letter(slot_look.belt, 'a', 0), 0ULL);
+	for (asks = 0; asks < 2; asks++)
+		try_to_fill_beside_a_close(test, asks);
+	check_accounting(test, slot_look.belt);
+}
+
 static struct kunit_case window_cases[] = {
 	KUNIT_CASE_PARAM(what_a_get_returns_belongs_to_one_put, window_gen_params),
 	KUNIT_CASE(a_get_beside_a_put_that_overwrites_sees_one_value),
 	KUNIT_CASE_PARAM(no_writer_revives_an_entry_that_a_reader_found_expired, writer_gen_params),
 	KUNIT_CASE(an_entry_that_is_sealed_is_not_overwritten),
 	KUNIT_CASE(an_entry_that_is_sealed_is_not_replaced),
+	KUNIT_CASE_PARAM(no_reader_finds_a_copy_after_a_get_has_found_the_change,
+			 change_gen_params),
+	KUNIT_CASE(a_reader_beside_a_put_and_a_fill_copies_one_value),
+	KUNIT_CASE(no_reader_finds_a_copy_after_a_get_has_found_the_belt_cleared),
+	KUNIT_CASE(no_ask_fills_a_window_that_is_being_closed),
 	{}
 };
 

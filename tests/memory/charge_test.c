@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * charge_test - entries, descriptors, bindings, and belts with their tables and counters
+ * charge_test - entries, descriptors, bindings, and belts with their tables, counters and windows
  * are charged to the memory cgroup of the task that makes them.
  *
  * The test moves itself into a cgroup of version 2 and compares memory.stat before and
@@ -16,6 +16,7 @@
 
 #define GROUP	"/sys/fs/cgroup/hashbelt-charge/"
 #include "charge.h"
+#include "window.h"
 
 #define MANY	1000
 #define BELTS	100
@@ -199,6 +200,32 @@ static void test_belts(void)
 	   "the tables of belts with 4096 buckets are charged to the cgroup");
 }
 
+static bool is_uncharged(void *before)
+{
+	return charged_since(*(struct charge *)before).vmalloc < NOISE;
+}
+
+/* The pages of a window are charged once, to the task that makes the belt. */
+static void test_window(void)
+{
+	struct charge before = charged(), made, mapped;
+	struct mapping mapping;
+	unsigned long at;
+	int belt;
+
+	belt = belt_of((struct hashbelt_settings){ .mode = 0600, .window_bytes = MIB });
+	made = charged_since(before);
+	is_within(made.vmalloc, MIB + PAGE, MIB + PAGE + 2 * NOISE, "the window of a belt", MIB);
+	mapping = must_map(belt);
+	for (at = 0; at < mapping.map.bytes; at += PAGE)
+		(void)((volatile char *)mapping.shown)[at];
+	mapped = charged_since(before);
+	is_within(mapped.vmalloc - made.vmalloc, -NOISE, NOISE, "a mapping of the window", MIB);
+	unmap(&mapping);
+	close(belt);
+	ok(at_last(is_uncharged, &before), "the window of a belt is uncharged with the belt");
+}
+
 int main(void)
 {
 	static const __u32 sizes[] = { 8, 100, 200, 400, 800, 1500, 3000, 5000, 9700 };
@@ -224,5 +251,6 @@ int main(void)
 	test_descriptors();
 	test_belts();
 	test_buffers();
+	test_window();
 	return done_testing();
 }
