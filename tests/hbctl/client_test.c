@@ -889,6 +889,96 @@ static void test_strerror(struct hashbelt *belt)
 	hashbelt_close(named);
 }
 
+/* Gets a key so often that it is in the window. Returns the last version, 0 after an error. */
+static __u64 get_often(struct hashbelt *belt, const char *want)
+{
+	struct hashbelt_item item;
+	char buffer[16];
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		item = (struct hashbelt_item){ 0 };
+		memset(buffer, 0, sizeof(buffer));
+		if (hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), &item) ||
+		    strcmp(buffer, want) || item.flags != 9)
+			return 0;
+	}
+	return item.version;
+}
+
+/* How many of the gets since the last call the window has answered. */
+static __u64 new_hits(struct hashbelt *belt, struct hashbelt_window_counts *last)
+{
+	struct hashbelt_window_counts counts;
+	__u64 hits;
+
+	hashbelt_window_stats(belt, &counts);
+	hits = counts.hits - last->hits;
+	*last = counts;
+	return hits;
+}
+
+/* Changes of an entry that is in the window. */
+static void test_window_changes(struct hashbelt *belt)
+{
+	struct hashbelt_item item = { .flags = 9, .ttl_ms = HASHBELT_TTL_NEVER };
+	struct hashbelt_window_counts last = { 0 };
+	char buffer[16];
+
+	hashbelt_put(belt, "hot", 3, "first", 5, &item);
+	is_int(get_often(belt, "first"), item.version, "a get by the window has the version");
+	ok(new_hits(belt, &last) > 80, "the window answers most gets of a key that is read often");
+	item.ttl_ms = HASHBELT_TTL_NEVER;
+	hashbelt_put(belt, "hot", 3, "second", 6, &item);
+	is_int(get_often(belt, "second"), item.version, "after a put gets have the new version");
+	ok(new_hits(belt, &last) > 80, "after a put the window answers again");
+	ok(hashbelt_get(belt, "hot", 3, buffer, 5, &item) == -ERANGE && item.value_len == 6,
+	   "a get by the window into a buffer too small returns ERANGE and the length");
+	hashbelt_remove(belt, "hot", 3, NULL);
+	ok(hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) == -ENOENT,
+	   "after a remove a get returns ENOENT");
+	item = (struct hashbelt_item){ .flags = 9, .ttl_ms = 1000 };
+	hashbelt_halt(belt);
+	hashbelt_put(belt, "hot", 3, "third", 5, &item);
+	get_often(belt, "third");
+	hashbelt_advance(belt, 999);
+	ok(get_often(belt, "third"), "1 ms before the deadline gets return the value");
+	hashbelt_advance(belt, 1);
+	ok(hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) == -ENOENT,
+	   "at the deadline a get returns ENOENT");
+}
+
+static void test_window(struct hashbelt *belt)
+{
+	struct hashbelt_settings settings = {
+		.window_bytes = HASHBELT_WINDOW_MIN, .fields = HASHBELT_SET_WINDOW,
+	};
+	struct hashbelt_window_counts counts = { 0 };
+	struct hashbelt_info info;
+	struct hashbelt_item item = { .flags = 9 };
+
+	if (hashbelt_create(belt, NULL, NULL))
+		bail_out("cannot create a belt without a name");
+	is_int(hashbelt_window_map(belt), -ENODATA, "a belt without a window has none to map");
+	ok(says(belt, -ENODATA, HASHBELT_CALL_WINDOW_MAP, "b", "belt 'b' has no window: ") &&
+	   says(belt, -EOPNOTSUPP, HASHBELT_CALL_WINDOW_MAP, "b", "hashbelt_window_map(3)") &&
+	   says(belt, -EBUSY, HASHBELT_CALL_WINDOW_MAP, "b", "open the device once more"),
+	   "the sentences about windows say what to do");
+	ok(!hashbelt_set(belt, &settings) && !hashbelt_window_map(belt),
+	   "a window that a belt has got is mapped");
+	test_window_changes(belt);
+	settings.window_bytes *= 2;
+	ok(!hashbelt_set(belt, &settings) && !hashbelt_put(belt, "hot", 3, "v", 1, &item) &&
+	   get_often(belt, "v"), "after a set of another window gets work");
+	ok(!hashbelt_window_map(belt) && get_often(belt, "v") && new_hits(belt, &counts) > 80,
+	   "the other window is mapped, and answers");
+	ok(!hashbelt_info(belt, &info) && info.window_bytes == 2 * HASHBELT_WINDOW_MIN &&
+	   info.window_used == 1, "info returns the size of the window, and its slots in use");
+	ok(!hashbelt_create(belt, NULL, NULL) &&
+	   hashbelt_get(belt, "hot", 3, NULL, 0, NULL) == -ENOENT,
+	   "a handle that is bound to another belt reads no window of the former one");
+}
+
 int main(void)
 {
 	struct hashbelt *belt;
@@ -917,6 +1007,7 @@ int main(void)
 	test_locks(belt);
 	test_threads(belt);
 	test_strerror(belt);
+	test_window(belt);
 	hashbelt_close(belt);
 	return done_testing();
 }

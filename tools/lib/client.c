@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "client_walk.h"
-#include "private.h"
+#include "client_window.h"
 
 /* Least size of a scan's buffer, bytes. */
 #define SCAN_SIZE	(64 * 1024)
@@ -41,7 +41,7 @@ int hashbelt_fdopen(int fd, struct hashbelt **belt)
 	*belt = malloc(sizeof(**belt));
 	if (!*belt)
 		return -ENOMEM;
-	**belt = (struct hashbelt){ .fd = fd };
+	**belt = (struct hashbelt){ .fd = fd, .binds = WINDOW_NONE, .window = WINDOW_NONE };
 	return 0;
 }
 
@@ -85,6 +85,7 @@ void hashbelt_close(struct hashbelt *belt)
 {
 	if (!belt)
 		return;
+	hashbelt_window_close(belt);
 	close(belt->fd);
 	free(belt);
 }
@@ -114,14 +115,6 @@ static int copy_name(char *to, const char *name)
 	return 0;
 }
 
-static int call_by_name(struct hashbelt *belt, unsigned long request, const char *name)
-{
-	struct hashbelt_name arg = { 0 };
-	int err = copy_name(arg.name, name);
-
-	return err ? err : call(belt, request, &arg);
-}
-
 /**
  * hashbelt_bind() - bind a handle to a belt
  * @belt:	the handle
@@ -133,7 +126,10 @@ static int call_by_name(struct hashbelt *belt, unsigned long request, const char
  */
 int hashbelt_bind(struct hashbelt *belt, const char *name)
 {
-	return call_by_name(belt, HASHBELT_IOC_OPEN, name);
+	struct hashbelt_name arg = { 0 };
+	int err = copy_name(arg.name, name);
+
+	return err ? err : hashbelt_window_bind(belt, HASHBELT_IOC_OPEN, &arg);
 }
 
 /**
@@ -151,7 +147,7 @@ int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid)
 	struct hashbelt_name arg = { .flags = HASHBELT_OF_OWNER, .uid = uid };
 	int err = copy_name(arg.name, name);
 
-	return err ? err : call(belt, HASHBELT_IOC_OPEN, &arg);
+	return err ? err : hashbelt_window_bind(belt, HASHBELT_IOC_OPEN, &arg);
 }
 
 /**
@@ -177,7 +173,7 @@ int hashbelt_create(struct hashbelt *belt, const char *name,
 		arg = *settings;
 	memset(arg.name, 0, sizeof(arg.name));
 	err = copy_name(arg.name, name ? name : "");
-	return err ? err : call(belt, HASHBELT_IOC_CREATE, &arg);
+	return err ? err : hashbelt_window_bind(belt, HASHBELT_IOC_CREATE, &arg);
 }
 
 /**
@@ -190,7 +186,10 @@ int hashbelt_create(struct hashbelt *belt, const char *name,
  */
 int hashbelt_destroy(struct hashbelt *belt, const char *name)
 {
-	return call_by_name(belt, HASHBELT_IOC_DESTROY, name);
+	struct hashbelt_name arg = { 0 };
+	int err = copy_name(arg.name, name);
+
+	return err ? err : call(belt, HASHBELT_IOC_DESTROY, &arg);
 }
 
 /**
@@ -204,45 +203,6 @@ int hashbelt_destroy(struct hashbelt *belt, const char *name)
 int hashbelt_next(struct hashbelt *belt, struct hashbelt_info *info)
 {
 	return call(belt, HASHBELT_IOC_NEXT, info);
-}
-
-/* A call on one key. */
-static int call_item(struct hashbelt *belt, unsigned long request, const void *key, size_t key_len,
-		     struct hashbelt_item *item)
-{
-	if (key_len > HASHBELT_KEY_MAX)
-		return -E2BIG;
-	item->key = (uintptr_t)key;
-	item->key_len = key_len;
-	item->op = 0;
-	item->result = 0;
-	item->reserved = 0;
-	return call(belt, request, item);
-}
-
-/**
- * hashbelt_get() - read an entry
- * @belt:	the handle
- * @key:	the key
- * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
- * @buffer:	space for the value
- * @size:	its size, bytes
- * @item:	in: @how, and @ttl_ms with HASHBELT_AND_TOUCH. Returned: @value_len,
- *		@flags, @ttl_ms, @version. NULL if neither is of interest
- *
- * Return: 0; -ENOENT; -ERANGE if the value is larger than the buffer, and
- * @value_len says how large; -E2BIG or -EINVAL for the key's length.
- */
-int hashbelt_get(struct hashbelt *belt, const void *key, size_t key_len, void *buffer, size_t size,
-		 struct hashbelt_item *item)
-{
-	struct hashbelt_item plain = { 0 };
-
-	if (!item)
-		item = &plain;
-	item->value = (uintptr_t)buffer;
-	item->value_len = size < HASHBELT_VALUE_MAX ? size : HASHBELT_VALUE_MAX;
-	return call_item(belt, HASHBELT_IOC_GET, key, key_len, item);
 }
 
 /**

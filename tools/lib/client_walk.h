@@ -5,8 +5,6 @@
 
 #include "private.h"
 
-#define HIDDEN	__attribute__((__visibility__("hidden")))
-
 /**
  * struct walk - a walk over records of a belt
  * @belt:	the handle

@@ -8,14 +8,31 @@
 
 #include <hashbelt/client.h>
 
+#define HIDDEN	__attribute__((__visibility__("hidden")))
+
+/* Bit of @window: no reader. */
+#define WINDOW_NONE	1
+
+struct window_mapping;
+
 /**
  * struct hashbelt - a handle
  * @fd:		its descriptor of the device
+ * @binds:	number of WINDOW_NONE values so far, times 2, plus WINDOW_NONE
+ * @mapping:	threads that map a window now
+ * @window:	the struct window_reader of the belt's window, or a value with WINDOW_NONE, which
+ *		is a new one after each call that binds the handle
+ * @mappings:	all windows that the handle has mapped, the newest first
  *
- * Nothing changes a handle between hashbelt_open() and hashbelt_close(), so calls need no lock.
+ * @fd is stable from hashbelt_open() to hashbelt_close(). All others are changed by atomic
+ * operations alone, and no reader is freed before hashbelt_close(), so calls need no lock.
  */
 struct hashbelt {
 	int fd;
+	unsigned int mapping;
+	uintptr_t binds;
+	uintptr_t window;
+	struct window_mapping *mappings;
 };
 
 /*
@@ -40,6 +57,20 @@ static inline int note_refused(const struct hashbelt *belt, int err, size_t byte
 static inline int call(const struct hashbelt *belt, unsigned long request, void *arg)
 {
 	return ioctl(belt->fd, request, arg) < 0 ? -errno : 0;
+}
+
+/* A call on one key. */
+static inline int call_item(struct hashbelt *belt, unsigned long request, const void *key,
+			    size_t key_len, struct hashbelt_item *item)
+{
+	if (key_len > HASHBELT_KEY_MAX)
+		return -E2BIG;
+	item->key = (uintptr_t)key;
+	item->key_len = key_len;
+	item->op = 0;
+	item->result = 0;
+	item->reserved = 0;
+	return call(belt, request, item);
 }
 
 #endif /* HASHBELT_PRIVATE_H */

@@ -82,7 +82,8 @@ struct hashbelt_lister;
 	X(HASHBELT_CALL_ADVANCE, "advance", HASHBELT_MAY_OWN) \
 	X(HASHBELT_CALL_FILL_PUT, "fill_put", HASHBELT_MAY_WRITE) \
 	X(HASHBELT_CALL_FILL_RENEW, "fill_renew", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE) \
-	X(HASHBELT_CALL_FILL_FAIL, "fill_fail", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE)
+	X(HASHBELT_CALL_FILL_FAIL, "fill_fail", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE) \
+	X(HASHBELT_CALL_WINDOW_MAP, "window_map", HASHBELT_MAY_READ)
 
 #define __HASHBELT_CALL(constant, name, rights)	constant,
 enum hashbelt_call {
@@ -90,6 +91,16 @@ enum hashbelt_call {
 };
 
 #undef __HASHBELT_CALL
+
+/**
+ * struct hashbelt_window_counts - gets of a handle since hashbelt_window_map()
+ * @hits:	gets that the window answered
+ * @calls:	gets that made the call
+ */
+struct hashbelt_window_counts {
+	__u64 hits;
+	__u64 calls;
+};
 
 /* Space for every sentence of hashbelt_strerror(), bytes. */
 #define HASHBELT_ERROR_SIZE	512
@@ -119,6 +130,9 @@ int hashbelt_remove(struct hashbelt *belt, const void *key, size_t key_len,
 int hashbelt_expire(struct hashbelt *belt, const void *key, size_t key_len);
 int hashbelt_batch(struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
 		   unsigned int *done);
+
+int hashbelt_window_map(struct hashbelt *belt);
+void hashbelt_window_stats(const struct hashbelt *belt, struct hashbelt_window_counts *counts);
 
 int hashbelt_scan_begin(struct hashbelt *belt, struct hashbelt_scanner **scanner);
 int hashbelt_scan_next(struct hashbelt_scanner *scanner,
