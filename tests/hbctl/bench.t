@@ -67,6 +67,28 @@ put * [0-9]* *
 is 'bench -o prints these columns alone' 0 'put 100 25' '' \
 	sh -c 'hbctl bench --operations 100 --gets 0 --batch 4 --raw --noheadings -o call,operations,calls |
 		grep put'
+like 'bench --window prints rows for the window and for the empty call' 0 'CALL  * OPERATIONS * MAX
+get  * 1000 *
+put  * 0 *
+window-get  * 1000 *
+window-put  * 0 *
+getppid  * 1000 *
+1000 operations in * s: * a second
+1000 hits, 0 misses, 0 refused puts, 0 evictions
+1000 operations with the window in * s: * a second
+1000 hits, 9*.* % of them in the window' '' \
+	hbctl bench --operations 1000 --gets 100 --keys 10 --warm --window on
+numbers 'bench --window makes the same calls by the window' \
+	'gets == window_gets \&\& puts == window_puts \&\& operations == window_operations \&\& getppid_calls == 1000' \
+	--operations 1000 --keys 100 --warm --window 64k
+numbers 'the window answers most gets of keys that are read often' \
+	'window_hits == 5000 \&\& in_window > 4500 \&\& in_window <= 4930' \
+	--operations 5000 --gets 100 --keys 20 --warm --window 64k --threads 2
+numbers 'the window answers no get without a hit' 'window_misses == 500 \&\& in_window == 0' \
+	--operations 500 --gets 100 --window on
+is 'bench --window off exits with 2' 2 '' "bench: --window: 'off' measures nothing: *" hbctl bench --window off
+is 'bench --window --batch 2 exits with 2' 2 '' 'bench: --window and --batch exclude each other: *' \
+	hbctl bench --window on --batch 2
 is 'no belt of bench is left' 0 '' '' none
 
 # A belt that is there
@@ -74,6 +96,14 @@ belt mine --ttl 1h
 hbctl -b mine resume
 numbers 'bench -b uses that belt' 'puts == 300 \&\& refused == 0' -b mine --operations 300 --gets 0 --keys 20
 is 'bench -b leaves the belt and the entries' 0 20 '' sh -c 'hbctl -b mine keys bench: | wc -l'
+is 'bench -b --window of a belt without a window exits with 4' 4 '' \
+	"belt 'mine' has no window: let its owner run 'hbctl set mine --window on'" \
+	hbctl bench -b mine --window on --operations 10
+is 'bench -b --window 64k exits with 2' 2 '' 'bench: --window 64k is for the belt that bench makes, *' \
+	hbctl bench -b mine --window 64k
+hbctl set mine --window 64k
+numbers 'bench -b --window on uses the window of that belt' 'window_gets == 500 \&\& in_window > 400' \
+	-b mine --operations 500 --gets 100 --keys 10 --window on
 belt keeps --policy standard
 numbers 'bench counts puts that the belt refuses' 'puts == 300 \&\& refused == 280' \
 	-b keeps --operations 300 --gets 0 --keys 20 --seed 3 --zipf 0.01

@@ -427,7 +427,8 @@ queued_bytes 0
 max_events 1048576
 in_flight_events 0
 held_locks 0
-waiting_requests 0'
+waiting_requests 0
+window_used 0'
 like 'stat prints all counters after one call of each' 0 "$counters
 $gauges" '' on stat --raw --noheadings
 fields=$(printf '%s\n' "$counters" "$gauges" |

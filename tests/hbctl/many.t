@@ -105,7 +105,7 @@ result 'dump of the copy prints the dump of the belt' "$(same)"
 settings='#settings --ttl=10m --grace=1m --buckets=5 --refresh-on-get=yes --on-put=replace'
 settings="$settings --when-full=evict --evict=deadline --pinned=no --wipe=yes --on-expire=notify"
 settings="$settings --report=expired,removed --consumers=owner --max-entries=100"
-settings="$settings --max-bytes=1M --max-events=none --mode=0640 --group=0"
+settings="$settings --max-bytes=1M --max-events=none --mode=0640 --group=0 --window=off"
 like 'dump --settings begins with the settings of the belt' 0 "$settings*" '' \
 	sh -c 'hbctl -b source dump --settings | head -n 1'
 hbctl -b source dump --settings >"$temporary/dump"

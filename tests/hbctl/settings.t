@@ -12,19 +12,19 @@ set -u
 
 # create with all options
 json 'create --json with all options prints them' 0 \
-	'{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","evict":"unread","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' '' \
+	'{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","evict":"unread","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0}' '' \
 	hbctl create all --ttl 1m --buckets 7 --policy updating --mode 0660 \
 	--on-expire reinsert --report removed,expired --max-entries 5 --max-bytes 64k \
 	--max-events 7 --grace 90s --when-full evict --pinned --wipe --group nogroup --json
 
 # the settings of a belt that gives a few, or none
 json 'create --json prints the default settings' 0 \
-	'{"name":"json","entries":0,"bytes":N,"ttl_ms":300000,"interval_ns":150000000000,"buckets":3,"levels":1,"policy":"timecache","refresh_on_get":false,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0600","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N}' \
+	'{"name":"json","entries":0,"bytes":N,"ttl_ms":300000,"interval_ns":150000000000,"buckets":3,"levels":1,"policy":"timecache","refresh_on_get":false,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0600","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0}' \
 	'' hbctl create json --json
 hbctl create few --ttl 90s --buckets 10 --policy standard --mode 0640
 hbctl -b few halt
 json 'info --json prints all fields of a new belt' 0 \
-	'{"name":"few","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
+	'{"name":"few","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
 	'' hbctl info few --json
 hbctl -b few put a 1
 like 'info prints all settings and a bar for each bucket' 0 'name:         few
@@ -44,6 +44,7 @@ max bytes:    none, * B used
 when full:    reject: a put of a new key fails
 pinned:       no
 wipe:         no
+window:       off
 on expire:    drop
 events:       0 queued (0 B), 0 in flight, newest is 0
 max events:   1048576
@@ -158,6 +159,21 @@ sets '--max-entries none takes the limit off' \
 	's/"max_entries":10/"max_entries":null/' --max-entries none
 sets '--mode changes the mode' 's/"0600"/"0640"/' --mode 0640
 sets '--group changes the group' 's/"gid":0/"gid":65534/' --group nogroup
+sets '--window on gives the belt a window of 1 MiB' \
+	's/"window_bytes":null/"window_bytes":1048576/; s/"wipe":true/"wipe":false/' --window on --wipe no
+sets '--window changes its size' 's/"window_bytes":1048576/"window_bytes":65536/' --window 64k
+like 'info prints the size of the window and its slots' 0 '*
+window:       64k, 0 of 512 slots used
+*' '' hbctl info set
+is 'belts -o window prints its size' 0 '64k 0' '' sh -c \
+	'hbctl belts -o name,window,window-used --raw --noheadings | sed -n "s/^set //p"'
+is 'set --wipe on a belt with a window exits with 2' 2 '' \
+	"set: belt 'set' cannot wipe and have a window, *: '--window off' or '--wipe no' *" hbctl set set --wipe
+sets '--window off takes it away' \
+	's/"window_bytes":65536/"window_bytes":null/; s/"wipe":false/"wipe":true/' --window off --wipe
+is 'set --window on a belt that wipes exits with 2' 2 '' "set: belt 'wiper' cannot wipe and have a window, *" \
+	sh -c 'hbctl create wiper --wipe && hbctl set wiper --window on'
+hbctl destroy wiper
 sets 'two options change two settings and no other' \
 	's/"evict",/"reject",/; s/"notify"/"drop"/' --when-full reject \
 	--on-expire drop
@@ -392,7 +408,7 @@ misses_expired 1
 misses_cold 1*' '' on stat --raw --noheadings
 on advance 48s
 like 'stat draws the lag of expired entries' 0 '*
-waiting_requests * 0
+window_used * 0
 lag of expired entries:
    below 16.384s  1  ####*
    below 32.768s  0
@@ -417,9 +433,10 @@ queued_bytes [1-9]*
 max_events none
 in_flight_events 0
 held_locks 0
-waiting_requests 0' '' on stat --raw --noheadings
+waiting_requests 0
+window_used 0' '' on stat --raw --noheadings
 like 'stat --json prints used entries, bytes, events and limits' 0 \
-	'*,"entries":1,"bytes":[1-9]*,"used_entries":3,"max_entries":7,"used_bytes":[1-9]*,"max_bytes":1048576,"queued_events":2,"queued_bytes":[1-9]*,"max_events":null,"in_flight_events":0,"held_locks":0,"waiting_requests":0,*' \
+	'*,"entries":1,"bytes":[1-9]*,"used_entries":3,"max_entries":7,"used_bytes":[1-9]*,"max_bytes":1048576,"queued_events":2,"queued_bytes":[1-9]*,"max_events":null,"in_flight_events":0,"held_locks":0,"waiting_requests":0,"window_used":0,*' \
 	'' on stat --json
 valid 'stat --all --json prints valid JSON' hbctl stat --all --json
 valid 'info --json prints valid JSON' hbctl info late --json

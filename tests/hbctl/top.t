@@ -102,7 +102,7 @@ entries 1
 # 80 columns and 24 lines
 ready='q quit  s sort'
 keys="$ready  arrows scroll  space pause  h columns"
-legend='LIM% of the limit  LAG of 99%  STATE Pinned Halted Full  h keys'
+legend='LIM% of the limit  LAG of 99%  STATE Pinned Halted Full Window  h keys'
 left='modes as before, cursor visible'
 is 'top shows all belts' 0 "$(page 14 24 "$keys")
 $left" '' top see "$ready" print type q end
@@ -129,8 +129,8 @@ is 'top fills a terminal of 132x50' 0 "$(page 63 50 "$keys")
 $left" '' top size 132x50 see "$ready" print type q end
 is 'top follows a terminal that becomes smaller' 0 "$(page 14 24 "$keys")
 $left" '' top size 132x50 see "$long" size 80x24 see 'kkk~ ' print type q end
-is 'top shows states as words on 142 columns' 0 "$(page 63 24 "$keys" | words)
-$left" '' top size 142x24 see "$ready" print type q end
+is 'top shows states as words on 149 columns' 0 "$(page 63 24 "$keys" | words)
+$left" '' top size 149x24 see "$ready" print type q end
 like 'top cuts lines to a terminal of 24x5' 0 "hbctl top  *~
 6 belts, 33 entries, ?*~
 NAME     ENTRIES BYTES ~
@@ -292,7 +292,7 @@ rates=$rates',"expired_per_second":0,"evicted_per_second":0'
 # object NAME ENTRIES LIMIT QUEUED LAG PINNED HALTED FULL - the JSON of a belt
 object() {
 	echo "{$1,\"entries\":$2,\"bytes\":N,\"limit_percent\":$3,$rates,\"queued\":$4," \
-		"\"lag_ms\":$5,\"pinned\":$6,\"halted\":$7,\"full\":$8}" | tr -d ' '
+		"\"lag_ms\":$5,\"pinned\":$6,\"halted\":$7,\"full\":$8,\"window\":${9-false}}" | tr -d ' '
 }
 json 'top --json prints an object for each belt' 0 \
 	"$(object '"name":"alpha"' 31 77.5 0 null false true false

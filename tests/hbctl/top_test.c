@@ -149,6 +149,11 @@ static void test_limits(void)
 	top_rows(rows, &now, &before);
 	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED | TOP_FULL,
 		"the state of a pinned, halted and full belt");
+	info->window_bytes = HASHBELT_WINDOW_MIN;
+	top_rows(rows, &now, &before);
+	is_near(values[TOP_STATE], TOP_PINNED | TOP_HALTED | TOP_FULL | TOP_WINDOW,
+		"the state of a belt that has a window as well");
+	info->window_bytes = 0;
 	info->used_entries = 39;
 	now.belts[0].counters[HASHBELT_STAT_REJECTED] = 1;
 	top_rows(rows, &now, &before);
@@ -248,7 +253,7 @@ static const struct number_case {
 	{ TOP_QUEUED, 99999, "99999" },
 	{ TOP_QUEUED, 1048576, "1.05M" },
 	{ TOP_STATE, 0, "" },
-	{ TOP_STATE, TOP_PINNED | TOP_HALTED | TOP_FULL, "PHF" },
+	{ TOP_STATE, TOP_PINNED | TOP_HALTED | TOP_FULL | TOP_WINDOW, "PHFW" },
 	{ TOP_STATE, TOP_HALTED, "H" },
 };
 
@@ -316,7 +321,7 @@ static struct top_row widest(void)
 	row.values[TOP_ENTRIES] = 9999999;
 	row.values[TOP_BYTES] = 12.3 * 1024;
 	row.values[TOP_LAG] = 512;
-	row.values[TOP_STATE] = TOP_PINNED | TOP_HALTED | TOP_FULL;
+	row.values[TOP_STATE] = TOP_PINNED | TOP_HALTED | TOP_FULL | TOP_WINDOW;
 	memset(row.name, 'n', 63);
 	row.name[63] = '\0';
 	return row;
@@ -325,7 +330,7 @@ static struct top_row widest(void)
 static const char headings[] =
 	"NAME           ENTRIES BYTES LIM% GET/S HIT% PUT/S EXP/S EVI/S QUEUE   LAG STATE";
 static const char full_row[] =
-	"nnnnnnnnnnnnn~ 9999999 12.3k 999+ 99999 999+ 99999 99999 99999 99999 512ms PHF";
+	"nnnnnnnnnnnnn~ 9999999 12.3k 999+ 99999 999+ 99999 99999 99999 99999 512ms PHFW";
 
 static void test_layout(void)
 {
@@ -343,20 +348,20 @@ static void test_layout(void)
 	ok(!!strstr(line, "nnn~ "), "a name is cut by one character on 128 columns");
 	top_layout(widths, &row, 1, 66 + 63);
 	top_line(line, &row, widths);
-	ok(!strncmp(line, row.name, 63) && strstr(line, " PHF"),
+	ok(!strncmp(line, row.name, 63) && strstr(line, " PHFW"),
 	   "a name of 63 characters is whole on 129 columns, state in letters");
 	top_layout(widths, &row, 1, 0);
 	top_line(line, &row, widths);
 	ok(!strncmp(line, row.name, 63), "a name is whole without a width");
-	ok(!!strstr(line, " pinned,halted,full"), "the state is in words without a width");
-	is_int(width_of(line), 66 + 63 + 13, "a line without a width has 142 columns");
+	ok(!!strstr(line, " pinned,halted,full,window"), "the state is in words without a width");
+	is_int(width_of(line), 66 + 63 + 20, "a line without a width has 149 columns");
 	row.name[9] = '\0';
 	top_layout(widths, &row, 1, 80);
 	is_int(widths[TOP_NAME], 9, "a short name needs no more columns than its length");
-	top_layout(widths, &row, 1, 66 + 9 + 12);
+	top_layout(widths, &row, 1, 66 + 9 + 19);
 	is_int(widths[TOP_STATE], 5, "the state is in letters if words do not fit");
-	top_layout(widths, &row, 1, 66 + 9 + 13);
-	is_int(widths[TOP_STATE], 18, "the state is in words if they fit");
+	top_layout(widths, &row, 1, 66 + 9 + 20);
+	is_int(widths[TOP_STATE], 25, "the state is in words if they fit");
 	top_layout(widths, &row, 1, 20);
 	is_int(widths[TOP_NAME], 8, "a name has 8 columns on a narrow terminal");
 	top_layout(widths, NULL, 0, 80);

@@ -222,6 +222,16 @@ is 'create --max-events all exits with 2' 2 '' "create: --max-events: 'all' is n
 s="is neither a size as 4096, 64k, 10M, 2G, nor 'none' *"
 is 'create --max-bytes much exits with 2' 2 '' "create: --max-bytes: 'much' $s" \
 	hbctl create x --max-bytes much
+is 'create --window 100k exits with 2' 2 '' \
+	'create: --window: 100k is not a power of two from 64k to 8M: try 128k *' \
+	hbctl create x --window 100k
+is 'create --window 16M exits with 2' 2 '' '* 16M is not a power of two from 64k to 8M: try 8M *' \
+	hbctl create x --window 16M
+is 'create --window 1 exits with 2' 2 '' '* try 64k *' hbctl create x --window 1
+is 'create --window much exits with 2' 2 '' \
+	"create: --window: 'much' is neither 'on', 'off', nor a size as 256k *" \
+	hbctl create x --window much
+is 'create --window 8M is right usage' 3 '' 'there is no device *' hbctl -D "$no" create x --window 8M
 is 'set --max-bytes with an unknown unit exits with 2' 2 '' "set: --max-bytes: '1x' $s" \
 	hbctl set x --max-bytes 1x
 is 'set --max-bytes -1 exits with 2' 2 '' "set: --max-bytes: '-1' $s" hbctl set x --max-bytes -1

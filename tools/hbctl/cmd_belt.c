@@ -82,6 +82,21 @@ static enum status fail_settings(const struct request *request, const struct set
 	return fail_call(request, call, err);
 }
 
+/* Whether a belt with these settings would wipe, and have a window. @bytes: of its present one. */
+static bool has_wiped_window(const struct settings *settings, __u64 bytes)
+{
+	if (settings->belt.fields & HASHBELT_SET_WINDOW)
+		bytes = settings->belt.window_bytes;
+	return bytes && settings->belt.policy & HASHBELT_WIPE;
+}
+
+static enum status fail_wiped_window(const struct request *request)
+{
+	return fail_usage(request,
+			  "belt '%s' cannot wipe and have a window, which readers copy: '--window off' or '--wipe no'",
+			  request->belt);
+}
+
 /**
  * belt_create() - make the request's belt, and bind to it
  * @request:	the request, with the device open
@@ -93,6 +108,8 @@ enum status belt_create(const struct request *request, struct settings *settings
 {
 	int err;
 
+	if (has_wiped_window(settings, 0))
+		return fail_wiped_window(request);
 	if (!(settings->belt.fields & HASHBELT_SET_MODE))
 		settings->belt.mode = MODE_DEFAULT;
 	settings->belt.fields &= HASHBELT_SET_GID;
@@ -132,6 +149,8 @@ enum status belt_set(const struct request *request, const struct hashbelt_info *
 
 	/* The kernel sets the policy as a whole. */
 	settings->belt.policy |= info->policy & ~settings->policy;
+	if (has_wiped_window(settings, info->window_bytes))
+		return fail_wiped_window(request);
 	err = hashbelt_set(request->handle, &settings->belt);
 	return err ? fail_set(request, info, settings, err) : STATUS_DONE;
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "duration.h"
 #include "output.h"
 #include "progress.h"
+#include "settings.h"
 #include "signals.h"
 
 #define THREADS_MAX	1024
@@ -35,6 +37,14 @@ enum kind {
 	KINDS
 };
 
+/* The parts of a run: by system calls; with --window also by the window, and the empty call. */
+enum part {
+	BY_CALL,
+	BY_WINDOW,
+	EMPTY,
+	PARTS
+};
+
 /**
  * struct plan - the arguments of a run
  * @threads:	number of threads
@@ -45,6 +55,8 @@ enum kind {
  * @batch:	operations of a call
  * @ttl_ms:	time-to-live of the entries; HASHBELT_TTL_BELT: the belt's
  * @max_entries: limit of a belt that bench makes; 0: none
+ * @window_bytes: the window of a belt that bench makes; 0: none
+ * @parts:	number of the parts of the run
  * @duration_ms: how long to go on, unless @operations
  * @operations:	how many operations, of all threads; 0: until the time is over
  * @warm:	put each key before
@@ -59,6 +71,8 @@ struct plan {
 	__u64 batch;
 	__u64 ttl_ms;
 	__u64 max_entries;
+	__u64 window_bytes;
+	enum part parts;
 	__u64 duration_ms;
 	__u64 operations;
 	bool warm;
@@ -67,14 +81,16 @@ struct plan {
 
 /**
  * struct tally - counts of operations
- * @operations:	by kind
+ * @operations:	by kind; that of empty calls are gets
  * @hits:	gets that found an entry
+ * @in_window:	gets that the window answered
  * @refused:	puts that the belt refused: it was full, or kept a present entry
  * @spans:	by kind, of calls
  */
 struct tally {
 	__u64 operations[KINDS];
 	__u64 hits;
+	__u64 in_window;
 	__u64 refused;
 	struct spans spans[KINDS];
 };
@@ -117,9 +133,11 @@ struct worker {
  * @workers:	the threads
  * @running:	how many of them have not ended
  * @stop:	they shall end
- * @ns:		how long they ran
+ * @part:	the part of the run
+ * @ns:		by part: how long they ran
  * @evicted:	entries that were evicted meanwhile
- * @sum:	of the counts of all threads
+ * @sums:	by part: of the counts of all threads
+ * @err_call:	the call that an error came from
  */
 struct bench {
 	struct request *request;
@@ -128,9 +146,11 @@ struct bench {
 	struct worker *workers;
 	atomic_ulong running;
 	atomic_bool stop;
-	__u64 ns;
+	enum part part;
+	__u64 ns[PARTS];
 	__u64 evicted;
-	struct tally sum;
+	struct tally sums[PARTS];
+	enum hashbelt_call err_call;
 };
 
 static __u64 now_ns(void)
@@ -175,13 +195,40 @@ static enum status take_end(const struct request *request, struct plan *plan)
 						&plan->operations);
 }
 
+/* The size of the window, as the option of create takes it. */
+static enum status take_window(const struct request *request, struct plan *plan)
+{
+	const char *text = request_option(request, "window"), *values[SETTINGS_COUNT] = { 0 };
+	struct settings settings;
+	enum status status;
+
+	if (!text)
+		return STATUS_DONE;
+	values[settings_index("window", strlen("window"))] = text;
+	status = settings_from(request, values, &settings);
+	plan->window_bytes = settings.belt.window_bytes;
+	plan->parts = PARTS;
+	if (status)
+		return status;
+	if (!plan->window_bytes)
+		return fail_usage(request, "--window: 'off' measures nothing: leave it out");
+	if (request_option(request, "belt") && strcmp(text, "on"))
+		return fail_usage(request,
+				  "--window %s is for the belt that bench makes, and -b names one: --window on",
+				  text);
+	if (plan->batch > 1)
+		return fail_usage(request,
+				  "--window and --batch exclude each other: no window answers a batch");
+	return STATUS_DONE;
+}
+
 static enum status take_plan(const struct request *request, struct plan *plan)
 {
 	enum status status;
 
 	*plan = (struct plan){
 		.threads = 1, .keys = 10000, .value_size = 64, .gets = 90, .batch = 1, .seed = 1,
-		.ttl_ms = HASHBELT_TTL_BELT, .duration_ms = DURATION_MS,
+		.ttl_ms = HASHBELT_TTL_BELT, .duration_ms = DURATION_MS, .parts = 1,
 		.warm = request_option(request, "warm"),
 	};
 	status = request_number(request, "threads", 1, THREADS_MAX, &plan->threads);
@@ -199,6 +246,8 @@ static enum status take_plan(const struct request *request, struct plan *plan)
 		status = take_load(request, plan);
 	if (!status)
 		status = take_end(request, plan);
+	if (!status)
+		status = take_window(request, plan);
 	if (status)
 		return status;
 	if (plan->max_entries && request_option(request, "belt"))
@@ -257,6 +306,8 @@ static int call_kernel(struct worker *worker, enum kind kind, unsigned int count
 	size_t size = worker->bench->plan.value_size;
 	unsigned int done;
 
+	if (worker->bench->part == EMPTY)
+		return syscall(SYS_getppid) < 0 ? -errno : 0;
 	if (count > 1)
 		return hashbelt_batch(worker->handle, worker->items, count, &done);
 	if (kind == GET)
@@ -272,7 +323,8 @@ static int make_call(struct worker *worker)
 {
 	const struct plan *plan = &worker->bench->plan;
 	unsigned int count = worker->left < plan->batch ? worker->left : plan->batch, i;
-	enum kind kind = random_share(&worker->random) * 100 < plan->gets ? GET : PUT;
+	bool gets = random_share(&worker->random) * 100 < plan->gets;
+	enum kind kind = gets || worker->bench->part == EMPTY ? GET : PUT;
 	__u64 began;
 	int err;
 
@@ -319,10 +371,6 @@ static int prepare_worker(struct bench *bench, __u64 number)
 	int err;
 
 	worker->bench = bench;
-	worker->random = plan->seed + number;
-	worker->random = random_next(&worker->random);
-	worker->left = plan->operations ? plan->operations / plan->threads +
-					  (number < plan->operations % plan->threads) : ~0ULL;
 	worker->items = calloc(plan->batch, sizeof(*worker->items));
 	worker->keys = calloc(plan->batch, sizeof(*worker->keys));
 	worker->buffers = calloc(plan->batch, plan->value_size + 1);
@@ -330,6 +378,21 @@ static int prepare_worker(struct bench *bench, __u64 number)
 		return -ENOMEM;
 	err = hashbelt_open(bench->request->device, &worker->handle);
 	return err ? err : hashbelt_bind(worker->handle, bench->request->belt);
+}
+
+/* Lets a thread begin a part. Each part draws the same calls and keys. */
+static int begin_part(struct bench *bench, __u64 number)
+{
+	const struct plan *plan = &bench->plan;
+	struct worker *worker = &bench->workers[number];
+
+	worker->random = plan->seed + number;
+	worker->random = random_next(&worker->random);
+	worker->left = plan->operations ? plan->operations / plan->threads +
+					  (number < plan->operations % plan->threads) : ~0ULL;
+	worker->done = 0;
+	memset(&worker->tally, 0, sizeof(worker->tally));
+	return bench->part == BY_WINDOW ? hashbelt_window_map(worker->handle) : 0;
 }
 
 static void free_workers(struct bench *bench)
@@ -385,6 +448,7 @@ static int run_workers(struct bench *bench, struct signals *signals)
 	int err = 0;
 
 	bench->running = bench->plan.threads;
+	bench->stop = false;
 	for (started = 0; !err && started < bench->plan.threads; started += !err)
 		err = -pthread_create(&bench->workers[started].thread, NULL, work,
 				      &bench->workers[started]);
@@ -393,7 +457,7 @@ static int run_workers(struct bench *bench, struct signals *signals)
 	bench->stop = true;
 	for (i = 0; i < started; i++)
 		pthread_join(bench->workers[i].thread, NULL);
-	bench->ns = now_ns() - began;
+	bench->ns[bench->part] = now_ns() - began;
 	for (i = 0; i < started; i++)
 		err = err ? err : bench->workers[i].err;
 	return err;
@@ -401,19 +465,46 @@ static int run_workers(struct bench *bench, struct signals *signals)
 
 static void add_up(struct bench *bench)
 {
+	struct tally *sum = &bench->sums[bench->part];
+	struct hashbelt_window_counts counts;
 	const struct tally *tally;
 	enum kind kind;
 	__u64 i;
 
 	for (i = 0; i < bench->plan.threads; i++) {
 		tally = &bench->workers[i].tally;
-		bench->sum.hits += tally->hits;
-		bench->sum.refused += tally->refused;
+		sum->hits += tally->hits;
+		sum->refused += tally->refused;
 		for (kind = GET; kind < KINDS; kind++) {
-			bench->sum.operations[kind] += tally->operations[kind];
-			spans_join(&bench->sum.spans[kind], &tally->spans[kind]);
+			sum->operations[kind] += tally->operations[kind];
+			spans_join(&sum->spans[kind], &tally->spans[kind]);
 		}
+		hashbelt_window_stats(bench->workers[i].handle, &counts);
+		sum->in_window += counts.hits;
 	}
+}
+
+/* Runs the parts, up to a signal. */
+static int run_parts(struct bench *bench, struct signals *signals)
+{
+	__u64 i;
+	int err = 0;
+
+	for (bench->part = 0; bench->part < bench->plan.parts; bench->part++) {
+		bench->err_call = HASHBELT_CALL_WINDOW_MAP;
+		for (i = 0; !err && i < bench->plan.threads; i++)
+			err = begin_part(bench, i);
+		if (err)
+			return err;
+		bench->err_call = HASHBELT_CALL_GET;
+		err = run_workers(bench, signals);
+		if (err)
+			return err;
+		add_up(bench);
+		if (signals->caught)
+			break;
+	}
+	return 0;
 }
 
 /* How many entries the belt has evicted, under memory pressure as well. */
@@ -429,7 +520,7 @@ static int count_evicted(struct hashbelt *handle, __u64 *evicted)
 
 static int measure(struct bench *bench, struct signals *signals)
 {
-	__u64 before, after = 0, i;
+	__u64 before = 0, after = 0, i;
 	int err = draw_begin(&bench->draw, bench->plan.keys, bench->plan.skew);
 
 	bench->workers = calloc(bench->plan.threads, sizeof(*bench->workers));
@@ -442,19 +533,21 @@ static int measure(struct bench *bench, struct signals *signals)
 	if (!err)
 		err = count_evicted(bench->request->handle, &before);
 	if (!err)
-		err = run_workers(bench, signals);
+		err = run_parts(bench, signals);
 	if (!err)
 		err = count_evicted(bench->request->handle, &after);
-	if (err)
-		return err;
 	bench->evicted = after - before;
-	add_up(bench);
-	return 0;
+	return err;
 }
 
-static double rate(const struct bench *bench, __u64 count)
+static double rate(const struct bench *bench, enum part part, __u64 count)
 {
-	return bench->ns ? (double)count * NS_PER_SECOND / bench->ns : 0;
+	return bench->ns[part] ? (double)count * NS_PER_SECOND / bench->ns[part] : 0;
+}
+
+static __u64 operations_of(const struct bench *bench, enum part part)
+{
+	return bench->sums[part].operations[GET] + bench->sums[part].operations[PUT];
 }
 
 /**
@@ -517,7 +610,8 @@ static void print_percentile(FILE *cell, const void *row, const struct table_col
 
 /* The columns of bench. */
 const struct table_column bench_columns[] = {
-	{ "CALL", TABLE_DEFAULT, "get or put", print_name, 0 },
+	{ "CALL", TABLE_DEFAULT, "get or put; of a belt with a window; or an empty call",
+	  print_name, 0 },
 	{ "OPERATIONS", SHOWN_NUMBER, "number of operations", table_number,
 	  offsetof(struct line, operations) },
 	{ "OP/S", SHOWN_NUMBER, "operations a second", print_rate, 0 },
@@ -530,19 +624,40 @@ const struct table_column bench_columns[] = {
 	{ 0 },
 };
 
-static const char * const kind_names[] = { [GET] = "get", [PUT] = "put" };
+/* The rows of the table. */
+static const struct {
+	enum part part;
+	enum kind kind;
+	const char *name;
+	const char *json;
+} lines[] = {
+	{ BY_CALL, GET, "get", "get" },
+	{ BY_CALL, PUT, "put", "put" },
+	{ BY_WINDOW, GET, "window-get", "window_get" },
+	{ BY_WINDOW, PUT, "window-put", "window_put" },
+	{ EMPTY, GET, "getppid", "getppid" },
+};
+
+static void print_operations(const struct bench *bench, enum part part, const char *how)
+{
+	__u64 operations = operations_of(bench, part);
+
+	printf("%llu operations%s in %.3f s: %.0f a second\n", operations, how,
+	       bench->ns[part] / (double)NS_PER_SECOND, rate(bench, part, operations));
+}
 
 static void print_text(const struct bench *bench, struct table *table)
 {
-	const struct tally *sum = &bench->sum;
-	enum kind kind;
+	const struct tally *sum = &bench->sums[BY_CALL], *windowed = &bench->sums[BY_WINDOW];
+	size_t i;
 
-	for (kind = GET; kind < KINDS; kind++) {
+	for (i = 0; i < ARRAY_SIZE(lines) && lines[i].part < bench->plan.parts; i++) {
+		const struct tally *of = &bench->sums[lines[i].part];
 		const struct line line = {
-			.name = kind_names[kind],
-			.operations = sum->operations[kind],
-			.rate = rate(bench, sum->operations[kind]),
-			.spans = &sum->spans[kind],
+			.name = lines[i].name,
+			.operations = of->operations[lines[i].kind],
+			.rate = rate(bench, lines[i].part, of->operations[lines[i].kind]),
+			.spans = &of->spans[lines[i].kind],
 		};
 
 		table_add(table, &line);
@@ -550,11 +665,14 @@ static void print_text(const struct bench *bench, struct table *table)
 	table_print(table, stdout);
 	if (table_is_asked(bench->request))
 		return;
-	printf("%llu operations in %.3f s: %.0f a second\n",
-	       sum->operations[GET] + sum->operations[PUT], bench->ns / (double)NS_PER_SECOND,
-	       rate(bench, sum->operations[GET] + sum->operations[PUT]));
+	print_operations(bench, BY_CALL, "");
 	printf("%llu hits, %llu misses, %llu refused puts, %llu evictions\n", sum->hits,
 	       sum->operations[GET] - sum->hits, sum->refused, bench->evicted);
+	if (bench->plan.parts == 1)
+		return;
+	print_operations(bench, BY_WINDOW, " with the window");
+	printf("%llu hits, %.1f %% of them in the window\n", windowed->hits,
+	       windowed->hits ? 100.0 * windowed->in_window / windowed->hits : 0);
 }
 
 static void json_add_times(struct json_object *object, const char *name,
@@ -581,40 +699,59 @@ static void json_add_times(struct json_object *object, const char *name,
 	}
 }
 
+static void json_add_part(struct json_object *object, const struct bench *bench, enum part part)
+{
+	const struct tally *sum = &bench->sums[part];
+	__u64 operations = operations_of(bench, part);
+	static const char * const names[][2] = {
+		{ "elapsed_ns", "window_elapsed_ns" },
+		{ "operations", "window_operations" },
+		{ "operations_per_second", "window_operations_per_second" },
+		{ "gets", "window_gets" }, { "puts", "window_puts" }, { "hits", "window_hits" },
+		{ "misses", "window_misses" }, { "refused", "window_refused" },
+	};
+	const __u64 numbers[] = {
+		bench->ns[part], operations, rate(bench, part, operations), sum->operations[GET],
+		sum->operations[PUT], sum->hits, sum->operations[GET] - sum->hits, sum->refused,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		json_add_number(object, names[i][part], numbers[i]);
+}
+
 static void print_json(const struct bench *bench)
 {
-	const struct tally *sum = &bench->sum;
 	struct json_object *object = json_begin();
-	__u64 operations = sum->operations[GET] + sum->operations[PUT];
-	enum kind kind;
+	size_t i;
 
 	json_add_bytes(object, "name", bench->request->belt, strlen(bench->request->belt));
 	json_add_number(object, "threads", bench->plan.threads);
 	json_add_number(object, "keys", bench->plan.keys);
 	json_add_number(object, "value_len", bench->plan.value_size);
 	json_add_number(object, "batch", bench->plan.batch);
-	json_add_number(object, "elapsed_ns", bench->ns);
-	json_add_number(object, "operations", operations);
-	json_add_number(object, "operations_per_second", rate(bench, operations));
-	json_add_number(object, "gets", sum->operations[GET]);
-	json_add_number(object, "puts", sum->operations[PUT]);
-	json_add_number(object, "hits", sum->hits);
-	json_add_number(object, "misses", sum->operations[GET] - sum->hits);
-	json_add_number(object, "refused", sum->refused);
+	json_add_part(object, bench, BY_CALL);
 	json_add_number(object, "evicted", bench->evicted);
-	for (kind = GET; kind < KINDS; kind++)
-		json_add_times(object, kind_names[kind], &sum->spans[kind]);
+	if (bench->plan.parts > 1) {
+		json_add_part(object, bench, BY_WINDOW);
+		json_add_number(object, "in_window", bench->sums[BY_WINDOW].in_window);
+	}
+	for (i = 0; i < ARRAY_SIZE(lines) && lines[i].part < bench->plan.parts; i++)
+		json_add_times(object, lines[i].json,
+			       &bench->sums[lines[i].part].spans[lines[i].kind]);
 	json_print(object);
 }
 
 static enum status run_on_belt(struct bench *bench, struct signals *signals, struct table *table)
 {
-	int err = measure(bench, signals);
+	int err;
 
+	bench->err_call = HASHBELT_CALL_GET;
+	err = measure(bench, signals);
 	if (err == -ENOMEM)
 		return fail(STATUS_ERROR, "out of memory");
 	if (err)
-		return fail_belt(bench->request, err);
+		return fail_call(bench->request, bench->err_call, err);
 	if (table)
 		print_text(bench, table);
 	else
@@ -630,6 +767,7 @@ static enum status run_on_own(struct bench *bench, struct signals *signals, stru
 		.ttl_ms = bench->plan.ttl_ms == HASHBELT_TTL_BELT ||
 			  bench->plan.ttl_ms == HASHBELT_TTL_NEVER ? 0 : bench->plan.ttl_ms,
 		.max_entries = bench->plan.max_entries,
+		.window_bytes = bench->plan.window_bytes,
 		.policy = bench->plan.max_entries ? HASHBELT_EVICT : 0,
 		.mode = 0600,
 	};

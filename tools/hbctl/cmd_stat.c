@@ -53,6 +53,9 @@ static const struct counter {
 #undef ROW
 };
 
+/* In the offset of a field: it has 32 bits. */
+#define SHORT	0x8000u
+
 /* A gauge. @unlimited is the number that means "no limit". */
 static const struct gauge {
 	const char *name;
@@ -77,6 +80,8 @@ static const struct gauge {
 	  FIELD(in_flight), NO_LIMIT },
 	{ "held_locks", "Locks that are held", FIELD(locks), NO_LIMIT },
 	{ "waiting_requests", "Requests that wait", FIELD(requests), NO_LIMIT },
+	{ "window_used", "Slots of the window that hold an entry", FIELD(window_used) | SHORT,
+	  NO_LIMIT },
 #undef FIELD
 };
 
@@ -94,7 +99,9 @@ static const struct parameter {
 
 static __u64 gauge_value(const struct gauge *gauge, const struct hashbelt_info *info)
 {
-	return *(const __u64 *)((const char *)info + gauge->offset);
+	const void *field = (const char *)info + (gauge->offset & ~SHORT);
+
+	return gauge->offset & SHORT ? *(const __u32 *)field : *(const __u64 *)field;
 }
 
 /* The name of a counter; those that are newer than this program have a number. */

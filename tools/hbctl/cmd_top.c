@@ -199,7 +199,7 @@ const struct table_column top_columns[] = {
 	{ "EVI/S", SHOWN_NUMBER, "evicted entries a second", print_cell, TOP_EVICTED },
 	{ "QUEUE", SHOWN_NUMBER, "events that wait to be read", print_cell, TOP_QUEUED },
 	{ "LAG", SHOWN_NUMBER, "99 % of all lags are less", print_cell, TOP_LAG },
-	{ "STATE", TABLE_DEFAULT, "pinned, halted, full", print_cell, TOP_STATE },
+	{ "STATE", TABLE_DEFAULT, "pinned, halted, full, window", print_cell, TOP_STATE },
 	{ 0 },
 };
 
@@ -241,6 +241,7 @@ static void print_json(const struct top_sample *belt, const struct top_row *row)
 	json_add_bool(object, "pinned", state & TOP_PINNED);
 	json_add_bool(object, "halted", state & TOP_HALTED);
 	json_add_bool(object, "full", state & TOP_FULL);
+	json_add_bool(object, "window", state & TOP_WINDOW);
 	json_print(object);
 }
 
@@ -299,7 +300,7 @@ static void draw_foot(const struct view *view)
 {
 	static const char keys[] = "q quit  s sort  arrows scroll  space pause  h columns";
 	static const char legend[] =
-		"LIM% of the limit  LAG of 99%  STATE Pinned Halted Full  h keys";
+		"LIM% of the limit  LAG of 99%  STATE Pinned Halted Full Window  h keys";
 	size_t count = view->now.count, last = view->first + page();
 	char line[TOP_LINE_SIZE];
 

@@ -255,6 +255,7 @@ static const struct option_spec bench_options[] = {
 	{ "duration", 'd', "D", "end after this time (5s)" },
 	{ "operations", 0, "N", "end after N operations of all threads" },
 	{ "warm", 0, NULL, "put each key once before" },
+	{ "window", 0, "SIZE|on", "the same once more by a window, and an empty system call" },
 	{ "seed", 0, "N", "of the random numbers (1)" },
 	TABLE_OUTPUT,
 	TABLE_NOHEADINGS,

@@ -143,6 +143,16 @@ static void print_limits(const struct hashbelt_info *info)
 		    "yes: keys and values are overwritten when freed" : "no");
 }
 
+static void print_window(const struct hashbelt_info *info)
+{
+	char size[SETTING_SIZE], line[LINE_SIZE];
+
+	settings_text(info, settings_find("window"), size);
+	snprintf(line, sizeof(line), "%s, %u of %zu slots used", size, info->window_used,
+		 info->window_bytes / sizeof(struct hashbelt_window_slot));
+	print_field("window", info->window_bytes ? line : size);
+}
+
 static void print_handler(const struct hashbelt_info *info)
 {
 	char line[LINE_SIZE];
@@ -194,6 +204,7 @@ void info_print(const struct hashbelt_info *info, const struct buckets *buckets)
 	print_number("levels", info->levels);
 	print_policy(info);
 	print_limits(info);
+	print_window(info);
 	print_handler(info);
 	print_queue(info);
 	print_field("belt time", duration_format_ns(text, info->now_ns));
@@ -248,6 +259,7 @@ static void json_add_queue(struct json_object *object, const struct hashbelt_inf
 	json_add_number(object, "in_flight", info->in_flight);
 	json_add_number(object, "sequence", info->sequence);
 	json_add_number(object, "id", info->id);
+	json_add_number(object, "window_used", info->window_used);
 }
 
 /**
@@ -408,6 +420,9 @@ const struct table_column info_columns[] = {
 	{ "EVICT", 0, "which entry is evicted: unread or deadline; - if none", print_evict, 0 },
 	{ "PINNED", 0, "whether the system short of memory takes nothing", print_setting, 0 },
 	{ "WIPE", 0, "whether freed memory is overwritten", print_setting, 0 },
+	{ "WINDOW", TABLE_NUMBER, "size of the window", print_setting, 0 },
+	{ "WINDOW-USED", TABLE_NUMBER, "slots of the window that hold an entry", table_word,
+	  FIELD(window_used) },
 	{ "ON-EXPIRE", 0, "handler of expired entries", print_setting, 0 },
 	{ "MAX-EVENTS", TABLE_NUMBER, "most events that wait", print_setting, 0 },
 	{ "IN-FLIGHT", TABLE_NUMBER, "events that were read and not acknowledged", table_number,

@@ -433,11 +433,10 @@ static enum status take_size(const struct setting *setting, const struct request
 	return STATUS_DONE;
 }
 
-/* A size to the byte, in the largest unit of which it has a whole number; 0: no limit. */
-static void print_size(const struct setting *setting, const struct hashbelt_info *info, char *text)
+/* Writes a size to the byte, in the largest unit of which it has a whole number; 0 as @none. */
+static void write_size(char *text, __u64 bytes, const char *none)
 {
 	static const char units[][2] = { "", "k", "M", "G", "T", "P", "E" };
-	__u64 bytes = info_u64(setting, info);
 	size_t i = 0;
 
 	while (bytes && !(bytes % 1024)) {
@@ -447,7 +446,12 @@ static void print_size(const struct setting *setting, const struct hashbelt_info
 	if (bytes)
 		sprintf(text, "%llu%s", bytes, units[i]);
 	else
-		strcpy(text, "none");
+		strcpy(text, none);
+}
+
+static void print_size(const struct setting *setting, const struct hashbelt_info *info, char *text)
+{
+	write_size(text, info_u64(setting, info), "none");
 }
 
 const struct setting_kind setting_size = { take_size, print_size, NULL, json_add_limit };
@@ -493,4 +497,62 @@ static enum status take_group(const struct setting *setting, const struct reques
 }
 
 const struct setting_kind setting_group = { take_group, print_number, NULL, json_add_u32 };
+
+/* The size that a window can have, and that is the next one above @bytes, or the largest. */
+static __u64 next_window(__u64 bytes)
+{
+	__u64 next = HASHBELT_WINDOW_MIN;
+
+	while (next < bytes && next < HASHBELT_WINDOW_MAX)
+		next *= 2;
+	return next;
+}
+
+/* The size of the window, in bytes. A description of a belt has it in 32 bits. */
+static enum status take_window(const struct setting *setting, const struct request *request,
+			       const char *text, struct settings *settings)
+{
+	__u64 *bytes = given_u64(setting, settings);
+	char next[SETTING_SIZE];
+
+	if (!strcmp(text, "off"))
+		return STATUS_DONE;
+	if (!strcmp(text, "on")) {
+		*bytes = HASHBELT_WINDOW_DEFAULT;
+		return STATUS_DONE;
+	}
+	if (size_parse(text, bytes))
+		return fail_usage(request, "--%s: '%s' is neither 'on', 'off', nor a size as 256k",
+				  setting->name, text);
+	write_size(next, next_window(*bytes), "");
+	if (*bytes != next_window(*bytes))
+		return fail_usage(request,
+				  "--%s: %s is not a power of two from 64k to 8M: try %s",
+				  setting->name, text, next);
+	return STATUS_DONE;
+}
+
+static void print_window(const struct setting *setting, const struct hashbelt_info *info,
+			 char *text)
+{
+	(void)setting;
+	write_size(text, info->window_bytes, "off");
+}
+
+static void copy_window(const struct setting *setting, const struct settings *settings,
+			struct hashbelt_info *info)
+{
+	(void)setting;
+	info->window_bytes = settings->belt.window_bytes;
+}
+
+static void json_add_window(const struct setting *setting, const struct hashbelt_info *info,
+			    struct json_object *object)
+{
+	json_add_unless(object, setting->json, info->window_bytes, 0);
+}
+
+const struct setting_kind setting_window = {
+	take_window, print_window, copy_window, json_add_window
+};
 

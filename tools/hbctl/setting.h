@@ -86,6 +86,7 @@ extern const struct setting_kind setting_limit;
 extern const struct setting_kind setting_size;
 extern const struct setting_kind setting_mode;
 extern const struct setting_kind setting_group;
+extern const struct setting_kind setting_window;
 
 const char *policy_name(__u32 policy);
 const char *reason_name(__u32 reason);

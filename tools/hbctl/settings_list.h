@@ -49,3 +49,5 @@ SETTING("mode", "MODE", "rights of owner, group and others, as of a file (0600)"
 	HASHBELT_SET_MODE, &setting_mode, "mode", MEMBER(mode))
 SETTING("group", "GROUP", "the belt's group, name or number (yours)",
 	HASHBELT_SET_GID, &setting_group, "gid", MEMBER(gid))
+SETTING("window", "SIZE|on|off", "memory for reads without a system call; on: 1M (off)",
+	HASHBELT_SET_WINDOW, &setting_window, "window_bytes", MEMBER(window_bytes))

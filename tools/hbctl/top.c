@@ -14,7 +14,7 @@
 /* Of a name this much is shown, however narrow the terminal. */
 #define NAME_LEAST	8
 /* A column of states in words, "pinned,halted,full". */
-#define WORDS_WIDTH	18
+#define WORDS_WIDTH	25
 
 /* A value that there is nothing to say about. */
 #define NONE		(-1.0)
@@ -155,6 +155,8 @@ static int state_of(const struct span *span)
 		state |= TOP_HALTED;
 	if (is_full(span))
 		state |= TOP_FULL;
+	if (info->window_bytes)
+		state |= TOP_WINDOW;
 	return state;
 }
 
@@ -324,6 +326,8 @@ static void format_letters(char *text, double state)
 		*text++ = 'H';
 	if (bits & TOP_FULL)
 		*text++ = 'F';
+	if (bits & TOP_WINDOW)
+		*text++ = 'W';
 	*text = '\0';
 }
 
@@ -331,8 +335,9 @@ static void format_words(char *text, double state)
 {
 	int bits = state;
 
-	sprintf(text, "%s%s%s", bits & TOP_PINNED ? ",pinned" : "",
-		bits & TOP_HALTED ? ",halted" : "", bits & TOP_FULL ? ",full" : "");
+	sprintf(text, "%s%s%s%s", bits & TOP_PINNED ? ",pinned" : "",
+		bits & TOP_HALTED ? ",halted" : "", bits & TOP_FULL ? ",full" : "",
+		bits & TOP_WINDOW ? ",window" : "");
 	if (*text)
 		memmove(text, text + 1, strlen(text));
 }

@@ -41,6 +41,7 @@ enum top_column {
 #define TOP_PINNED	0x01
 #define TOP_HALTED	0x02
 #define TOP_FULL	0x04
+#define TOP_WINDOW	0x08	/* rates of gets are without those that its window answers */
 
 /**
  * struct top_sample - a belt at one moment
