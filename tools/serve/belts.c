@@ -2,6 +2,9 @@
 /*
  * The belts that are served. A worker has a descriptor for each belt that it uses. A descriptor
  * whose belt was destroyed is bound to the next belt of that name, at the next request.
+ *
+ * Gets of a belt with a window look there first. The program has the objects of the library in
+ * itself, and uses the library's reader for batches.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -9,16 +12,35 @@
 #include <stdlib.h>
 
 #include "belts.h"
+#include "client_window.h"
 #include "log.h"
 #include "options.h"
 
 /* Belts of prefixes for which a worker keeps a descriptor. */
 #define PREFIXES_MAX	64
 
+/* After so many batches it is looked whether a belt has got a window. A power of two. */
+#define WINDOW_LOOKS	256
+
+/**
+ * struct rest - the gets of a batch that the window does not answer
+ * @count:	their number
+ * @index:	of each in the batch
+ * @items:	copies of them
+ */
+struct rest {
+	unsigned int count;
+	uint16_t index[HASHBELT_BATCH_MAX];
+	struct hashbelt_item items[HASHBELT_BATCH_MAX];
+};
+
 /**
  * struct belt - a belt
  * @handle:	bound to it, if @is_bound; NULL if the device could not be opened
  * @is_bound:	false: the belt is not there, or was destroyed
+ * @has_mapped:	the handle has had a window mapped
+ * @batches:	their number since it was bound
+ * @rest:	memory of the worker, for a batch
  * @used:	the value of the worker's count of uses when it was used last
  * @name_len:	length of its name; 0 for a free place
  * @name:	its name
@@ -26,6 +48,9 @@
 struct belt {
 	struct hashbelt *handle;
 	bool is_bound;
+	bool has_mapped;
+	unsigned int batches;
+	struct rest *rest;
 	__u64 used;
 	size_t name_len;
 	char name[HASHBELT_NAME_SIZE];
@@ -35,15 +60,24 @@ struct belt {
  * struct belts - the belts of a worker
  * @by_prefix:	keys may have the name of a belt before them
  * @uses:	count of uses of prefixes
+ * @rest:	for batches of all belts
  * @plain:	the belt of keys without a prefix
  * @prefixed:	belts of prefixes
  */
 struct belts {
 	bool by_prefix;
 	__u64 uses;
+	struct rest rest;
 	struct belt plain;
 	struct belt prefixed[PREFIXES_MAX];
 };
+
+/* Maps the belt's window if it has one. Without it gets are calls. */
+static void map_window(struct belt *belt)
+{
+	if (!hashbelt_window_map(belt->handle))
+		belt->has_mapped = true;
+}
 
 /* Binds a belt if it is not bound. */
 static int bind_belt(struct belt *belt)
@@ -52,6 +86,12 @@ static int bind_belt(struct belt *belt)
 
 	if (belt->is_bound)
 		return 0;
+	/* A handle keeps the windows of all belts to which it was bound. */
+	if (belt->has_mapped) {
+		hashbelt_close(belt->handle);
+		belt->handle = NULL;
+		belt->has_mapped = false;
+	}
 	if (!belt->handle) {
 		err = hashbelt_open(NULL, &belt->handle);
 		if (err)
@@ -60,6 +100,9 @@ static int bind_belt(struct belt *belt)
 	err = hashbelt_bind(belt->handle, belt->name);
 	/* A handle of a belt that was destroyed stays bound to nothing. */
 	belt->is_bound = !err;
+	belt->batches = 0;
+	if (!err)
+		map_window(belt);
 	return err == -ENOENT ? -EIDRM : err;
 }
 
@@ -76,6 +119,7 @@ int belts_open(const struct options *options, struct belts **belts)
 {
 	char text[HASHBELT_ERROR_SIZE];
 	struct belt *plain;
+	unsigned int i;
 	int err;
 
 	*belts = calloc(1, sizeof(**belts));
@@ -83,6 +127,9 @@ int belts_open(const struct options *options, struct belts **belts)
 		return -ENOMEM;
 	(*belts)->by_prefix = options->belts_by_prefix;
 	plain = &(*belts)->plain;
+	plain->rest = &(*belts)->rest;
+	for (i = 0; i < PREFIXES_MAX; i++)
+		(*belts)->prefixed[i].rest = &(*belts)->rest;
 	plain->name_len = strlen(options->belt);
 	snprintf(plain->name, sizeof(plain->name), "%s", options->belt);
 	err = plain->name_len < sizeof(plain->name) ? bind_belt(plain) : -ENAMETOOLONG;
@@ -234,16 +281,8 @@ static unsigned int try_items(struct belt *belt, struct hashbelt_item *items, un
 	return done;
 }
 
-/**
- * belt_batch() - carry out operations, in their order
- * @belt:	the belt
- * @items:	the operations; returned: their results
- * @count:	their number
- *
- * If there is no such belt, each operation that was not carried out has -EIDRM as its result; after
- * another error that concerns all of them, that error.
- */
-void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
+/* Carries operations out by calls, in their order. */
+static void call_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
 {
 	unsigned int done;
 	int err;
@@ -258,6 +297,80 @@ void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int cou
 		belt->is_bound = false;
 	for (; done < count; done++)
 		items[done].result = err;
+}
+
+static bool are_gets(const struct hashbelt_item *items, unsigned int count)
+{
+	while (count && items[count - 1].op == HASHBELT_OP_GET)
+		count--;
+	return !count;
+}
+
+/* Answers gets by the window. The others are in the rest then. */
+static void look_into_window(struct belt *belt, struct window_reader *reader,
+			     struct hashbelt_item *items, unsigned int count)
+{
+	struct rest *rest = belt->rest;
+	enum window_answer answer;
+	unsigned int i;
+
+	rest->count = 0;
+	for (i = 0; i < count; i++) {
+		answer = hashbelt_window_get(reader, (const void *)(uintptr_t)items[i].key,
+					     items[i].key_len, (void *)(uintptr_t)items[i].value,
+					     items[i].value_len, &items[i]);
+		items[i].result = 0;
+		if (answer == WINDOW_HIT)
+			continue;
+		rest->items[rest->count] = items[i];
+		rest->index[rest->count] = i;
+		if (answer == WINDOW_ASK)
+			rest->items[rest->count].how |= HASHBELT_TO_WINDOW;
+		rest->count++;
+	}
+}
+
+/* The reader of the belt's window; NULL if there is none. */
+static struct window_reader *reader_of(struct belt *belt)
+{
+	if (!belt->is_bound)
+		return NULL;
+	if (++belt->batches % WINDOW_LOOKS == 0)
+		map_window(belt);
+	return window_reader_of(belt->handle);
+}
+
+/**
+ * belt_batch() - carry out operations, in their order
+ * @belt:	the belt
+ * @items:	the operations; returned: their results
+ * @count:	their number
+ *
+ * Of operations that are all gets, the window answers some before the others are carried out. No
+ * two of a batch depend on each other.
+ *
+ * If there is no such belt, each operation that was not carried out has -EIDRM as its result; after
+ * another error that concerns all of them, that error.
+ */
+void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
+{
+	struct window_reader *reader = reader_of(belt);
+	struct rest *rest = belt->rest;
+	unsigned int i;
+	__u32 how;
+
+	/* The library looks for a single one. */
+	if (!reader || count == 1 || !are_gets(items, count)) {
+		call_batch(belt, items, count);
+		return;
+	}
+	look_into_window(belt, reader, items, count);
+	call_batch(belt, rest->items, rest->count);
+	for (i = 0; i < rest->count; i++) {
+		how = items[rest->index[i]].how;
+		items[rest->index[i]] = rest->items[i];
+		items[rest->index[i]].how = how;
+	}
 }
 
 /* Whether the belt was destroyed, and there is another of its name, which is bound then. */
