@@ -118,6 +118,9 @@ class Device:
             raise make_error(err, _abi.CALL_BIND, self.name, handle)
         if self._watch:
             err = library.watch(handle, self._watch)
+        else:
+            # Gets look into the belt's window. Without one, or after an error, they are calls.
+            library.window_map(handle)
         if err:
             raise make_error(err, _abi.CALL_WATCH, self.name, handle)
         if self._flags:
