@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # run.sh [NAME]... - check the models of docs/races.md: entry, request, queue, fill, follow,
-# litmus; without a name, all. Prints TAP; fails if any case fails.
+# window, hints, litmus; without a name, all. Prints TAP; fails if any case fails.
 #
 # A model is written by hand after the code. So each function that it copies must be unchanged
 # since the model was last compared with it: see review.sh.
@@ -290,6 +290,101 @@ follow() {
 	bad BREAK_FAILED '(value>=known)' follow "error found if a removal fails, and nothing clears the belt"
 }
 
+window() {
+	reviewed window
+	changes="-DWRITES=2 -DFILLS=1"
+	others="-DWRITES=1 -DFILLS=2 -DOTHERS=1"
+	times="-DWRITES=1 -DFILLS=1 -DTICKS=3"
+	moves="-DMOVES=3 -DTICKS=2"
+	policies="-DSETS=2 -DWRITES=1"
+	refreshes="-DSETS=2 -DFILLS=1 -DREFRESHES=1 -DTICKS=2"
+	closed="-DSETS=1 -DMOVES=1 -DTICKS=2"
+	empty="-DEMPTY -DSETS=1 -DWRITES=1 -DFILLS=2"
+	leases="-DLEASES=1 -DWRITES=1 -DFILLS=1"
+	# shellcheck disable=SC2086 # lists of flags, split on purpose
+	{
+		good window-changes window "no error with two writes and a fill" $changes
+		good window-others window \
+			"no error with a write, two fills with the key, and one with another" $others
+		good window-times window "no error with a write, a fill, and three ticks" $times
+		good window-moves window "no error with three moves of belt time" $moves
+		good window-moved window "no error with a write, and two moves of belt time" \
+			-DMOVES=2 -DWRITES=1 -DTICKS=2
+		good window-policies window \
+			"no error with a write, and two changes of settings" $policies
+		good window-refreshes window \
+			"no error with a fill, a refresh, and two changes of settings" $refreshes
+		good window-closed window \
+			"no error with a move of belt time while the window is closed" $closed
+		good window-empty window \
+			"no error with a slot that is empty at first, and a window that is closed" $empty
+		good window-leases window "no error with a write, a fill and a fill lease" $leases
+		bad BREAK_CLAIM 'seen<=4' window \
+			"error found if the slot is emptied after the entry is claimed" $changes
+		bad BREAK_ODD '(copy==seen)' window \
+			"error found if the sequence is not odd while the slot changes" $others
+		bad BREAK_PARITY '(copy==seen)' window \
+			"error found if a reader goes on after it has loaded an odd sequence" $others
+		bad BREAK_SECOND '(copy==seen)' window \
+			"error found if a reader does not load the sequence again" $others
+		bad BREAK_RESTART '(copy==seen)' window \
+			"error found if the sequence starts again with each fill" $others
+		bad BREAK_LOCK 'seen<=4' window \
+			"error found if a fill does not take the lock of the shard" $changes
+		bad BREAK_LIVE 'seen<=4' window \
+			"error found if a fill copies what the get has found before it took the lock" \
+			$changes
+		also BREAK_LIVE '(from[seen]>old)' window \
+			"value from before an invalidation found if a fill copies what the get has found" \
+			$leases
+		bad BREAK_REF 'seen<=4' window \
+			"error found if the window has no reference to the entry: a put overwrites it" \
+			$changes
+		bad BREAK_DROP 'seen<=4' window \
+			"error found if a fill drops the reference to another entry before it empties the slot" \
+			$others
+		bad BREAK_TOUCH 'seen<=4' window \
+			"error found if the sequence is not odd while a touch changes the deadline" \
+			$changes
+		bad BREAK_FLOOR 'seen<=4' window \
+			"error found if a clear raises the floor of the window after that of the belt" \
+			$changes
+		bad BREAK_EARLY 'seen<=4' window \
+			"error found if a reader takes the time before it loads the sequence" $times
+		bad BREAK_MOVE 'seen<=4' window \
+			"error found if belt time changes before the clock of the window is odd" $moves
+		bad BREAK_CHANGING 'seen<=4' window \
+			"error found if a reader goes on after it has found the clock odd" $moves
+		bad BREAK_CLOCK 'seen<=4' window \
+			"error found if a reader does not look at the clock of the window again" $moves
+		bad BREAK_RENEWS 'seen<=4' window \
+			"error found if gets renew before the window says so" $policies
+		bad BREAK_RENEWED 'seen<=4' window \
+			"error found if the window says that gets do not renew while they do" $policies
+		bad BREAK_GRACE 'seen<=4' window \
+			"error found if the window says so while a get may still renew" $refreshes
+		bad BREAK_LOWER 'seen<=4' window \
+			"error found if a copy with an earlier deadline stays in the window then" \
+			$refreshes
+		bad BREAK_DEAD 'seen<=4' window \
+			"error found if a closed window does not keep an odd clock" $closed
+		also BREAK_DEAD '(copy==seen)' window \
+			"copy of two values found if a closed window does not keep an odd clock" $empty
+	}
+}
+
+hints() {
+	good hints hints "no error if reads renew by hints, and all that they need is done"
+	bad HINTS_TELL '(told>=before)' hints \
+		"error found if an ioctl tells a deadline without a look at the hint"
+	bad HINTS_TAG '(which==0)' hints "error found if a hint does not say which entry it is for"
+	bad HINTS_EMPTY '(ended>=' hints "error found if a get misses without emptying the slot"
+	bad HINTS_FENCE '(ended>=' hints \
+		"error found if a reader may load the sequence before it stores the hint"
+	bad HINTS_HOSTILE '(moved<=' hints \
+		"error found if a reader stores a time to come, and then loses its right to read"
+}
+
 # never NAME DESCRIPTION - a test: the outcome that the litmus test asks for cannot occur.
 never() {
 	log=$out/$1.log
@@ -321,6 +416,48 @@ reviewed() {
 	done <"$out/$1.functions"
 }
 
+window_litmus() {
+	never slot "a reader that finds a sequence unchanged has copied what one fill has written"
+	reachable slot '/smp_wmb/d' "without a barrier before the slot changes"
+	reachable slot 's/smp_store_release(sequence, 2)/WRITE_ONCE(*sequence, 2)/' \
+		"if a fill ends with a plain store"
+	reachable slot 's/smp_load_acquire(sequence)/READ_ONCE(*sequence)/' \
+		"if a reader loads the sequence plainly first"
+	reachable slot '/smp_rmb/d' "without a barrier before a reader loads the sequence again"
+	never emptied "a reader that was told of a change does not find the copy from before it"
+	reachable emptied '/smp_wmb/d; s/atomic_cmpxchg/atomic_cmpxchg_relaxed/' \
+		"if neither the barrier nor the claim orders the emptying before the claim"
+	never touched "a reader that was told of a touch does not find the deadline from before it"
+	reachable touched '/smp_wmb/d; s/atomic_cmpxchg/atomic_cmpxchg_relaxed/' \
+		"if neither the barrier nor the exchange orders the odd sequence before the deadline"
+	reachable touched 's/smp_store_release(sequence, 2)/WRITE_ONCE(*sequence, 2)/' \
+		"if a touch ends with a plain store"
+	reachable touched 's/smp_load_acquire(sequence)/READ_ONCE(*sequence)/' \
+		"if a reader loads the sequence plainly first"
+	never dropped "a reader that finds the value of a put does not find the copy from before it"
+	reachable dropped '/^P0/,/^P1/{/smp_wmb/d; s/_release(1/_relaxed(1/}' \
+		"if nothing orders the emptying before the drop of the reference"
+	reachable dropped 's/if (r0 == 1)/if (1)/' "if a put does not look at the reference"
+	reachable dropped 's/smp_store_release(version, 2)/WRITE_ONCE(*version, 2)/' \
+		"if a put sets the version by a plain store"
+	reachable dropped 's/smp_load_acquire(version)/READ_ONCE(*version)/' \
+		"if a get reads the version by a plain load"
+	never shown "a reader takes no belt time from before a change that it was told of"
+	reachable shown '/smp_mb/d' "without a barrier before belt time changes"
+	reachable shown 's/smp_store_release(clock, 2)/WRITE_ONCE(*clock, 2)/' \
+		"if a change of belt time ends with a plain store"
+	reachable shown 's/smp_load_acquire(clock)/READ_ONCE(*clock)/' \
+		"if a reader loads the clock plainly first"
+	reachable shown '/smp_rmb/d' "without a barrier before a reader loads the clock again"
+	never floor "a reader that was told of a clear finds the window cleared"
+	reachable floor '/smp_mb/d' "without a barrier between the two floors"
+	never renews "a reader that need not renew any more finds the floor and the policy of then"
+	reachable renews '/synchronize_rcu/d; s/smp_store_release(state, 0)/WRITE_ONCE(*state, 0)/' \
+		"if neither a grace period nor a release orders the policy before the state"
+	reachable renews 's/smp_load_acquire(state)/READ_ONCE(*state)/' \
+		"if a reader loads the state plainly"
+}
+
 litmus() {
 	reviewed content
 	reviewed replace
@@ -329,6 +466,13 @@ litmus() {
 	reviewed table
 	reviewed limbo
 	reviewed listed
+	reviewed slot
+	reviewed emptied
+	reviewed touched
+	reviewed dropped
+	reviewed shown
+	reviewed floor
+	reviewed renews
 	never content "a reader that finds a new entry sees all of its content"
 	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' \
 		"if an entry is linked by a plain store"
@@ -355,14 +499,15 @@ litmus() {
 	never listed "no belt with an entry is missing in the shrinker's list"
 	reachable listed '0,/smp_mb/{/smp_mb/d}' "without a barrier before a put looks at the list"
 	reachable listed '/^P1/,/^exists/s/smp_mb();//' "without a barrier before the shrinker looks for entries"
+	window_litmus
 }
 
 "$here/../need.sh" spin gcc libc6-dev || exit 1
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- entry request queue fill follow litmus
+[ $# -gt 0 ] || set -- entry request queue fill follow window hints litmus
 for suite; do
 	case $suite in
-	entry | request | queue | fill | follow | litmus) "$suite" ;;
+	entry | request | queue | fill | follow | window | hints | litmus) "$suite" ;;
 	*)
 		echo "run.sh: no such model: $suite" >&2
 		exit 1
