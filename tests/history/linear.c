@@ -142,7 +142,7 @@ static bool get(struct key *key, const struct act *act, const struct terms *term
 		deadline = again;
 		set_deadline(key, again);
 	}
-	return act->left_ms == deadline - now;
+	return terms->lapses || act->left_ms == deadline - now;
 }
 
 /* The result that a put must have. */
@@ -191,12 +191,12 @@ static bool add(struct key *key, const struct act *act, const struct terms *term
 	return replace(key, act, key->there ? key->deadline : key->now + terms->ttl_ms);
 }
 
-static bool touch(struct key *key, const struct act *act, uint64_t now)
+static bool touch(struct key *key, const struct act *act, const struct terms *terms, uint64_t now)
 {
 	if (!key->there || act->err)
 		return is_missed(key, act);
 	set_deadline(key, now + act->ms);
-	return act->version == key->version && act->left_ms == act->ms;
+	return act->version == key->version && (terms->lapses || act->left_ms == act->ms);
 }
 
 static bool take_out(struct key *key, const struct act *act)
@@ -221,7 +221,7 @@ static bool fits(struct key *key, const struct act *act, const struct terms *ter
 	case ACT_ADD:
 		return add(key, act, terms);
 	case ACT_TOUCH:
-		return touch(key, act, now);
+		return touch(key, act, terms, now);
 	case ACT_REMOVE:
 	case ACT_EXPIRE:
 		return take_out(key, act);
@@ -229,6 +229,11 @@ static bool fits(struct key *key, const struct act *act, const struct terms *ter
 		key->now += act->ms;
 		if (key->there && key->deadline <= key->now)
 			leave(key);
+		return true;
+	case ACT_CLEAR:
+		leave(key);
+		return true;
+	case ACT_OTHER:
 		return true;
 	}
 	return false;
@@ -241,9 +246,8 @@ static bool reads(const struct act *act)
 
 static bool can_go_on(struct search *search, uint64_t done, const struct key *key);
 
-/* Whether an operation can be the next one, and the remaining ones can follow it. */
-static bool can_be_next(struct search *search, uint64_t done, const struct key *key,
-			unsigned int i)
+/* can_be_next(), for an entry that has not expired just before. */
+static bool can_follow(struct search *search, uint64_t done, const struct key *key, unsigned int i)
 {
 	const struct act *act = &search->acts[i];
 	unsigned int at = search->times;
@@ -262,6 +266,20 @@ static bool can_be_next(struct search *search, uint64_t done, const struct key *
 			break;
 	}
 	return false;
+}
+
+/* Whether an operation can be the next one, and the remaining ones can follow it. */
+static bool can_be_next(struct search *search, uint64_t done, const struct key *key,
+			unsigned int i)
+{
+	struct key lapsed = *key;
+
+	if (can_follow(search, done, key, i))
+		return true;
+	if (!search->terms->lapses || !key->there)
+		return false;
+	leave(&lapsed);
+	return can_follow(search, done, &lapsed, i);
 }
 
 /* Whether the remaining operations can be ordered. */
@@ -329,11 +347,13 @@ void print_act(const struct act *act)
 {
 	static const char *const names[] = {
 		"get", "get and-touch", "put", "touch", "remove", "expire", "add", "advance",
+		"clear", "other",
 	};
 	static const char *const conditions[] = { "", " if-absent", " if-present", " if-version" };
 
-	printf("#   %4llu-%-4llu %s%s", (unsigned long long)act->begin,
-	       (unsigned long long)act->end, names[act->kind], conditions[act->condition]);
+	printf("#   %4llu-%-4llu %s%s%s", (unsigned long long)act->begin,
+	       (unsigned long long)act->end, names[act->kind], conditions[act->condition],
+	       act->windowed ? " by the window" : "");
 	if (act->condition == IF_VERSION)
 		printf(" %llu", (unsigned long long)act->wants);
 	if (act->kind == ACT_ADD)
@@ -344,7 +364,7 @@ void print_act(const struct act *act)
 		printf(" %llu ms", (unsigned long long)act->ms);
 	if (act->err)
 		printf(" -> %s", strerrorname_np(-act->err));
-	else if (act->kind != ACT_ADVANCE)
+	else if (act->kind < ACT_ADVANCE)
 		printf(" -> version %llu, value %lld, %llu ms left",
 		       (unsigned long long)act->version, (long long)act->value,
 		       (unsigned long long)act->left_ms);

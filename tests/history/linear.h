@@ -16,7 +16,7 @@
 #define ACTS_MAX	64	/* in one history: each is a bit of a word */
 
 enum act_kind { ACT_GET, ACT_REFRESH, ACT_PUT, ACT_TOUCH, ACT_REMOVE, ACT_EXPIRE, ACT_ADD,
-		ACT_ADVANCE };
+		ACT_ADVANCE, ACT_CLEAR, ACT_OTHER };
 
 /* Conditions of a put. */
 enum act_condition { ALWAYS, IF_ABSENT, IF_PRESENT, IF_VERSION };
@@ -27,7 +27,7 @@ enum act_condition { ALWAYS, IF_ABSENT, IF_PRESENT, IF_VERSION };
  * struct act - one operation and its result
  * @begin:	a moment before it, by a counter that all threads share
  * @end:	a moment after it
- * @kind:	enum act_kind
+ * @kind:	enum act_kind; ACT_OTHER: no change of the key
  * @condition:	of a put
  * @err:	0 or a negative errno
  * @wants:	the version that a put demands
@@ -36,6 +36,7 @@ enum act_condition { ALWAYS, IF_ABSENT, IF_PRESENT, IF_VERSION };
  * @version:	the version that was returned
  * @ms:		time-to-live, or time to advance
  * @left_ms:	the time left that was returned
+ * @windowed:	a get that a window has answered; only printed
  */
 struct act {
 	uint64_t begin;
@@ -49,12 +50,14 @@ struct act {
 	uint64_t version;
 	uint64_t ms;
 	uint64_t left_ms;
+	bool windowed;
 };
 
 /* Settings of the belt. */
 struct terms {
 	uint64_t ttl_ms;	/* of a put without one, and of an addition */
 	bool refresh;		/* a hit sets a deadline at least @ttl_ms ahead */
+	bool lapses;		/* an entry may expire at any moment: time is not compared */
 };
 
 /**

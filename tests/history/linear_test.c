@@ -9,6 +9,7 @@
 
 static const struct terms terms = { .ttl_ms = TTL };
 static const struct terms refreshing = { .ttl_ms = TTL, .refresh = true };
+static const struct terms lapsing = { .ttl_ms = TTL, .lapses = true };
 
 /* The moments between which an operation is made. */
 #define WHEN(from, to)		.begin = (from), .end = (to)
@@ -30,6 +31,8 @@ static const struct terms refreshing = { .ttl_ms = TTL, .refresh = true };
 
 #define IS(what, ...)		LINEAR(true, &terms, what, __VA_ARGS__)
 #define IS_NOT(what, ...)	LINEAR(false, &terms, what, __VA_ARGS__)
+#define CLEAR(...)		{ .kind = ACT_CLEAR, __VA_ARGS__ }
+#define OTHER(...)		{ .kind = ACT_OTHER, __VA_ARGS__ }
 
 static void test_order(void)
 {
@@ -50,6 +53,32 @@ static void test_order(void)
 	IS_NOT("a version that became smaller across a remove",
 	       PUT(2, WHEN(1, 2)), REMOVE(2, WHEN(3, 4)),
 	       PUT(1, WHEN(5, 6)));
+}
+
+/* Clears, and time that is not known. */
+static void test_lapses(void)
+{
+	IS("a miss after a clear", PUT(1, WHEN(1, 2)), CLEAR(WHEN(3, 4)), MISS(WHEN(5, 6)));
+	IS_NOT("a get after a clear", PUT(1, WHEN(1, 2)), CLEAR(WHEN(3, 4)),
+	       GET(1, TTL, WHEN(5, 6)));
+	IS("a get beside a clear", PUT(1, WHEN(1, 2)), CLEAR(WHEN(3, 6)), GET(1, TTL, WHEN(4, 5)));
+	IS_NOT("a version that became smaller across a clear", PUT(2, WHEN(1, 2)),
+	       CLEAR(WHEN(3, 4)), PUT(1, WHEN(5, 6)));
+	IS_NOT("a miss after an operation without effect", PUT(1, WHEN(1, 2)), OTHER(WHEN(3, 4)),
+	       MISS(WHEN(5, 6)));
+	LINEAR(true, &lapsing, "a miss after a put, where entries lapse", PUT(1, WHEN(1, 2)),
+	       MISS(WHEN(3, 4)));
+	LINEAR(true, &lapsing, "a get with any time left, where entries lapse", PUT(1, WHEN(1, 2)),
+	       GET(1, 77, WHEN(3, 4)));
+	LINEAR(false, &lapsing, "a get after a miss, where entries lapse", PUT(1, WHEN(1, 2)),
+	       MISS(WHEN(3, 4)), GET(1, TTL, WHEN(5, 6)));
+	LINEAR(false, &lapsing, "a get after a remove, where entries lapse", PUT(1, WHEN(1, 2)),
+	       REMOVE(1, WHEN(3, 4)), GET(1, TTL, WHEN(5, 6)));
+	LINEAR(false, &lapsing, "an old value after a new one, where entries lapse",
+	       PUT(1, WHEN(1, 2)), PUT(2, WHEN(3, 8)), GET(2, TTL, WHEN(4, 5)),
+	       GET(1, TTL, WHEN(6, 7)));
+	LINEAR(true, &lapsing, "a put if absent over one that has lapsed", PUT(1, WHEN(1, 2)),
+	       PUT(2, WHEN(3, 4), .condition = IF_ABSENT));
 }
 
 static void test_writers(void)
@@ -149,6 +178,7 @@ static void test_many(void)
 int main(void)
 {
 	test_order();
+	test_lapses();
 	test_writers();
 	test_time();
 	test_many();

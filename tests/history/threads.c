@@ -2,11 +2,16 @@
 /*
  * threads - checks that operations of several threads on the same keys are linearizable.
  *
- *	threads [SEED [SECONDS]]	SECONDS for each of four tests
+ *	threads [SEED [SECONDS [window]]]	SECONDS for each of eight tests; with "window" for
+ *						each of the four with a window
  *
  * Two threads run on two processors, and then four of them. In each round each thread makes a few
  * operations on the keys of that round, and the first thread also moves belt time. Then the
  * history of each key is checked. The threads share only a counter, which orders their moments.
+ *
+ * Where the belt has a window, gets look there first, and all threads also change the belt as a
+ * whole: they clear it, and give it other windows. Where belt time goes on, all threads halt it,
+ * move it, and change whether gets renew; an entry may then expire at any moment.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +20,7 @@
 
 #include "device.h"
 #include "linear.h"
+#include "windowed.h"
 
 #define THREADS_MAX	4
 #define ALL_ACTS		60	/* of all threads in a round, at most ACTS_MAX */
@@ -27,6 +33,12 @@
  */
 #define ENOUGH		50
 #define ROUNDS_MAX	50000
+
+/* Where belt time goes on, entries live longer by this factor: a round takes some milliseconds. */
+#define MS_RUNNING	8
+
+/* Of so many gets that find a value more than one has to be answered by the window. */
+#define SHARE		5
 
 /**
  * struct note - an operation of a thread
@@ -45,13 +57,29 @@ static pthread_barrier_t barrier;
 static _Atomic uint64_t ready;	/* arrivals of threads, in all rounds */
 static _Atomic bool over;
 static _Atomic int failed;
-static uint64_t histories, round_number, overlaps, hits, misses, demands, until;
+static uint64_t histories, round_number, overlaps, hits, misses, demands, reads, windowed, until;
 static uint64_t seed = 1;
-static bool refreshing;
+
+/**
+ * struct mode - what a test is about
+ * @what:	for the test line
+ * @threads:	their number
+ * @refresh:	gets renew
+ * @window:	the belt has a window
+ * @runs:	belt time goes on
+ */
+static const struct mode {
+	const char *what;
+	unsigned int threads;
+	bool refresh;
+	bool window;
+	bool runs;
+} *mode;
 
 struct worker {
 	unsigned int number;
 	int fd;
+	struct windowed windowed;
 	uint64_t random;
 	uint64_t seen[KEYS];	/* the last version that it has seen */
 };
@@ -81,8 +109,20 @@ static enum act_kind any_kind(struct worker *worker)
 		ACT_TOUCH, ACT_REMOVE, ACT_EXPIRE, ACT_ADD,
 	};
 
-	if (!worker->number && !(next_random(&worker->random) % 3))
+	static const enum act_kind windowed_kinds[] = {
+		ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET,
+		ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET, ACT_GET,
+		ACT_REFRESH, ACT_PUT, ACT_PUT, ACT_PUT, ACT_PUT, ACT_TOUCH, ACT_REMOVE,
+		ACT_EXPIRE, ACT_ADD, ACT_OTHER,
+	};
+
+	if (mode->window && !(next_random(&worker->random) % 64))
+		return ACT_CLEAR;
+	if (!mode->runs && !worker->number &&
+	    !(next_random(&worker->random) % (mode->window ? 8 : 3)))
 		return ACT_ADVANCE;
+	if (mode->window)
+		return windowed_kinds[next_random(&worker->random) % ARRAY_SIZE(windowed_kinds)];
 	return kinds[next_random(&worker->random) % ARRAY_SIZE(kinds)];
 }
 
@@ -94,13 +134,15 @@ static void plan_act(struct worker *worker, struct note *note)
 	*note = (struct note){ .key = random % KEYS };
 	act->kind = any_kind(worker);
 	act->ms = 1 + random / 8 % (2 * BELT_TTL);
+	if (mode->runs)
+		act->ms *= MS_RUNNING;
 	act->value = random % 1000;
 	act->by = random % 7;
 	if (act->kind == ACT_GET || act->kind >= ACT_REMOVE)
 		act->ms = 0;
-	if (act->kind == ACT_ADVANCE) {
+	if (act->kind >= ACT_ADVANCE) {
 		note->key = KEYS;
-		act->ms = 1 + random / 8 % 2;
+		act->ms = act->kind == ACT_ADVANCE ? 1 + random / 8 % 2 : 0;
 	}
 	if (act->kind != ACT_PUT)
 		return;
@@ -151,19 +193,65 @@ static void conclude(struct act *act, const struct hashbelt_item *item, char *te
 	act->left_ms = item->ttl_ms;
 }
 
-static void do_act(struct worker *worker, struct note *note)
+static int set_policy(const struct worker *worker, __u32 policy)
+{
+	return set_belt(worker->fd, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_POLICY, .policy = policy });
+}
+
+/* A change of the belt that leaves the key as it is, unless it expires. */
+static int do_other(const struct worker *worker, const struct act *act)
+{
+	unsigned int which = act->value % 16;
+	__u64 ms = MS_RUNNING;
+
+	if (!which)
+		return set_belt(worker->fd, (struct hashbelt_settings){
+			.fields = HASHBELT_SET_WINDOW,
+			.window_bytes = act->value / 16 % 3 * HASHBELT_WINDOW_MIN });
+	if (!mode->runs || which < 4)
+		return call(worker->fd, HASHBELT_IOC_HALT, NULL);
+	if (which < 10)
+		return call(worker->fd, HASHBELT_IOC_RESUME, NULL);
+	if (which < 14)
+		return call(worker->fd, HASHBELT_IOC_ADVANCE, &ms);
+	/* Gets renew only for a short time: the window is of no use meanwhile. */
+	return set_policy(worker, HASHBELT_REFRESH_ON_GET) ?: set_policy(worker, 0);
+}
+
+/* A get looks into the window first. */
+static int do_get(struct worker *worker, struct act *act, struct hashbelt_item *item)
+{
+	act->windowed = windowed_get(&worker->windowed, (void *)(uintptr_t)item->key,
+				     item->key_len, (void *)(uintptr_t)item->value,
+				     item->value_len, item);
+	return act->windowed ? 0 : call(worker->fd, HASHBELT_IOC_GET, item);
+}
+
+static int make_call(struct worker *worker, struct act *act, struct hashbelt_item *item)
 {
 	static const unsigned long requests[] = {
 		[ACT_GET] = HASHBELT_IOC_GET, [ACT_REFRESH] = HASHBELT_IOC_GET,
 		[ACT_PUT] = HASHBELT_IOC_PUT, [ACT_TOUCH] = HASHBELT_IOC_TOUCH,
 		[ACT_REMOVE] = HASHBELT_IOC_REMOVE, [ACT_EXPIRE] = HASHBELT_IOC_EXPIRE,
 		[ACT_ADD] = HASHBELT_IOC_ADD, [ACT_ADVANCE] = HASHBELT_IOC_ADVANCE,
+		[ACT_CLEAR] = HASHBELT_IOC_CLEAR,
 	};
+
+	if (act->kind == ACT_OTHER)
+		return do_other(worker, act);
+	if (act->kind == ACT_GET && mode->window)
+		return do_get(worker, act, item);
+	return call(worker->fd, requests[act->kind],
+		    act->kind == ACT_ADVANCE ? (const void *)&act->ms : item);
+}
+
+static void do_act(struct worker *worker, struct note *note)
+{
 	struct { uint64_t round; uint64_t key; } key = { round_number, note->key };
 	struct act *act = &note->act;
 	char text[40] __attribute__((aligned(8)));
 	struct hashbelt_item item;
-	const void *arg = act->kind == ACT_ADVANCE ? (const void *)&act->ms : &item;
 
 	if (act->condition == IF_VERSION)
 		act->wants = worker->seen[note->key];
@@ -171,10 +259,13 @@ static void do_act(struct worker *worker, struct note *note)
 	item.key = address(&key);
 	item.key_len = sizeof(key);
 	act->begin = atomic_fetch_add(&moment, 1);
-	act->err = call(worker->fd, requests[act->kind], arg);
+	act->err = make_call(worker, act, &item);
 	act->end = atomic_fetch_add(&moment, 1);
-	if (act->kind == ACT_ADVANCE)
+	if (act->kind >= ACT_ADVANCE) {
+		if (act->err)
+			bail_out("a call on the belt: %s", error_name(act->err));
 		return;
+	}
 	conclude(act, &item, text);
 	if (act->kind != ACT_EXPIRE && (!act->err || act->err == -ESTALE || act->err == -EEXIST))
 		worker->seen[note->key] = act->version;
@@ -221,14 +312,16 @@ static int earlier(const void *a, const void *b)
 
 static void check(unsigned int key)
 {
-	const struct terms terms = { .ttl_ms = BELT_TTL, .refresh = refreshing };
+	const struct terms terms = {
+		.ttl_ms = BELT_TTL, .refresh = mode->refresh, .lapses = mode->runs,
+	};
 	struct act acts[ACTS_MAX] = {};
 	unsigned int count = history_of(key, acts), i;
 
 	if (!count || is_linear(acts, count, &terms) || atomic_fetch_add(&failed, 1))
 		return;
 	note("not linearizable (begin-end operation), seed %llu, ttl of the belt %u ms%s:",
-	     (unsigned long long)seed, BELT_TTL, refreshing ? ", refreshed by get" : "");
+	     (unsigned long long)seed, BELT_TTL, mode->refresh ? ", refreshed by get" : "");
 	count = shorten(acts, count, &terms);
 	qsort(acts, count, sizeof(acts[0]), earlier);
 	for (i = 0; i < count; i++) {
@@ -244,7 +337,8 @@ static void check(unsigned int key)
 /* Whether there were enough encounters of each kind. */
 static bool met_enough(void)
 {
-	return overlaps > ENOUGH && hits > ENOUGH && misses > ENOUGH && demands > ENOUGH;
+	return overlaps > ENOUGH && hits > ENOUGH && misses > ENOUGH && demands > ENOUGH &&
+	       (!mode->window || windowed > ENOUGH);
 }
 
 /* Counts the encounters of a round, and decides whether it was the last. */
@@ -252,6 +346,11 @@ static void count_round(void)
 {
 	unsigned int i, j;
 
+	for (j = 0; j < threads; j++)
+		for (i = 0; i < acts_each; i++) {
+			reads += notes[j][i].act.kind == ACT_GET && !notes[j][i].act.err;
+			windowed += notes[j][i].act.windowed;
+		}
 	for (i = 0; i < acts_each; i++) {
 		hits += notes[1][i].act.kind == ACT_GET && !notes[1][i].act.err;
 		demands += notes[1][i].act.condition == IF_VERSION && !notes[1][i].act.err;
@@ -287,6 +386,10 @@ static void *work(void *arg)
 
 	while (!atomic_load(&over)) {
 		memset(worker->seen, 0, sizeof(worker->seen));
+		if (mode->window && !windowed_is_live(&worker->windowed)) {
+			windowed_unmap(&worker->windowed);
+			windowed_map(&worker->windowed, worker->fd);
+		}
 		for (i = 0; i < acts_each; i++)
 			plan_act(worker, &notes[worker->number][i]);
 		start_together();
@@ -299,6 +402,7 @@ static void *work(void *arg)
 			count_round();
 		pthread_barrier_wait(&barrier);
 	}
+	windowed_unmap(&worker->windowed);
 	return NULL;
 }
 
@@ -306,7 +410,8 @@ static void run(uint64_t duration)
 {
 	struct hashbelt_settings settings = {
 		.name = "threads", .ttl_ms = BELT_TTL, .buckets = 4, .mode = 0600,
-		.policy = refreshing ? HASHBELT_REFRESH_ON_GET : 0,
+		.policy = mode->refresh ? HASHBELT_REFRESH_ON_GET : 0,
+		.window_bytes = mode->window ? HASHBELT_WINDOW_MIN : 0,
 	};
 	struct worker workers[THREADS_MAX];
 	pthread_t ids[THREADS_MAX];
@@ -338,19 +443,20 @@ static void run(uint64_t duration)
 		close(workers[i].fd);
 }
 
-static void test(uint64_t duration, unsigned int count, bool refresh, const char *what)
+static void test(uint64_t duration)
 {
-	threads = count;
-	acts_each = ALL_ACTS / count;
-	refreshing = refresh;
+	threads = mode->threads;
+	acts_each = ALL_ACTS / threads;
 	histories = 0;
 	overlaps = 0;
 	hits = 0;
 	misses = 0;
 	demands = 0;
+	reads = 0;
+	windowed = 0;
 	run(duration);
 	ok(!atomic_load(&failed) && histories,
-	   "%s: operations on the same keys are linearizable", what);
+	   "%s: operations on the same keys are linearizable", mode->what);
 	note("%llu rounds, %llu histories", (unsigned long long)round_number,
 	     (unsigned long long)histories);
 	note("%llu overlaps, %llu hits, %llu misses, %llu versions met",
@@ -358,20 +464,38 @@ static void test(uint64_t duration, unsigned int count, bool refresh, const char
 	     (unsigned long long)hits, (unsigned long long)misses,
 	     (unsigned long long)demands);
 	ok(met_enough() || atomic_load(&failed),
-	   "%s: more than %u encounters of each kind", what, ENOUGH);
+	   "%s: more than %u encounters of each kind", mode->what, ENOUGH);
+	if (!mode->window)
+		return;
+	note("%llu of %llu gets with a value were answered by the window",
+	     (unsigned long long)windowed, (unsigned long long)reads);
+	ok(windowed * SHARE > reads || atomic_load(&failed),
+	   "%s: the window answers more than one of %u gets with a value", mode->what, SHARE);
 }
 
 int main(int argc, char **argv)
 {
+	static const struct mode modes[] = {
+		{ "two threads", .threads = 2 },
+		{ "two threads, a belt that refreshes", .threads = 2, .refresh = true },
+		{ "four threads", .threads = 4 },
+		{ "four threads, a belt that refreshes", .threads = 4, .refresh = true },
+		{ "two threads, a window", .threads = 2, .window = true },
+		{ "two threads, a window, running time", .threads = 2, .window = true,
+		  .runs = true },
+		{ "four threads, a window", .threads = 4, .window = true },
+		{ "four threads, a window, running time", .threads = 4, .window = true,
+		  .runs = true },
+	};
+	bool only_window = argc > 3 && !strcmp(argv[3], "window");
 	uint64_t duration = 15;
 
 	if (argc > 1)
 		seed = strtoull(argv[1], NULL, 10);
 	if (argc > 2)
 		duration = strtoull(argv[2], NULL, 10);
-	test(duration, 2, false, "two threads");
-	test(duration, 2, true, "two threads, a belt that refreshes");
-	test(duration, 4, false, "four threads");
-	test(duration, 4, true, "four threads, a belt that refreshes");
+	for (mode = modes; mode < modes + ARRAY_SIZE(modes); mode++)
+		if (!only_window || mode->window)
+			test(duration);
 	return done_testing();
 }
