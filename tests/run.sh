@@ -225,6 +225,8 @@ suite_native() {
 	one words "$top/.cache/build/native/words_test"
 	one top "$top/.cache/build/native/top_test"
 	one bench "$top/.cache/build/native/bench_test"
+	one window "$top/.cache/build/native/window_test"
+	one window_threads "$top/.cache/build/native/window_threads"
 	one linear "$top/.cache/build/native/linear_test"
 	one simulate "$top/.cache/build/native/simulate_test"
 	for part in options auth listen tls parser output; do
@@ -272,19 +274,20 @@ suite_device() {
 	fi
 }
 
-# squeeze PROGRAM... - run programs in a guest with little memory, which needs a payload of its
-# own: files that other suites add to the payload would take too much of that memory.
+# squeeze GUEST MIB PROGRAM... - run programs in a guest with little memory, which needs a payload
+# of its own: other files would take too much of that memory.
 squeeze() (
-	all=$payload
-	payload=$all-squeeze
+	name=$1 memory=$2 all=$payload
+	shift 2
+	payload=$all-$name
 	{
-		rm -rf "$payload" && mkdir -p "$payload/memory" && cd "$all" &&
-			cp -p hashbelt.ko guest.sh "$payload" && cp -p "$@" "$payload/memory"
-	} >"$logs/squeeze.log" 2>&1 || {
-		bail_out squeeze "$logs/squeeze.log" "no payload for the guest with little memory"
+		rm -rf "$payload" && mkdir "$payload" && cd "$all" &&
+			cp -p --parents hashbelt.ko guest.sh "$@" "$payload"
+	} >"$logs/$name.log" 2>&1 || {
+		bail_out "$name" "$logs/$name.log" "no payload for the guest with little memory"
 		return
 	}
-	guest squeeze "--memory 320" "$@"
+	guest "$name" "--memory $memory" "$@"
 )
 
 # Guests with much memory and with little, and guests that count instructions.
@@ -293,7 +296,7 @@ suite_memory() {
 		memory/pressure_test memory/charge_test memory/writers_test memory/large_test \
 		memory/requests_test memory/behind_test memory/allocator_test
 	guest shrink "--cpus 4" memory/shrink_test
-	squeeze memory/squeeze_test memory/wipe_test
+	squeeze squeeze 320 memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
 		memory/drain_test memory/evict_test
 }
@@ -311,7 +314,7 @@ lockup() {
 suite_life() {
 	guest life-module "--append slub_debug=F" life/module_test
 	guest life "" life/starve_test life/suspend_test tests/life/livepatch.t
-	guest life-oom "--memory 352" life/oom_test
+	squeeze life-oom 352 life/oom_test
 	lockup life-lockup
 	guest life-entries "--memory 4096" "life/many_test 1000000"
 	guest life-belts "--memory 2560 --count-instructions" life/jump_test life/fair_test \
@@ -352,7 +355,7 @@ suite_serve() (
 	for server in memcached hbserve-fake hbserve-threads; do
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
-	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t \
+	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t tests/serve/window.t \
 		tests/serve/clients.t tests/serve/access.t tests/serve/robust.t
 )
 
@@ -522,7 +525,9 @@ suite_clang() (
 )
 
 suite_history() {
-	guest history "" "history $SEED 1" "history $((SEED + 1)) 2" "threads $SEED 10"
+	guest history "" "history $SEED 1" "history $((SEED + 1)) 2" "threads $SEED 10" \
+		"newest $SEED 10"
+	guest history-four "--cpus 4" "threads $((SEED + 1)) 10 window" "newest $((SEED + 1)) 10"
 }
 
 # use_modules SUITE DIRECTORY - give the next guests the modules of DIRECTORY, in a payload of the
@@ -553,7 +558,8 @@ on_checked() {
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	on_device "$checked" "--memory 2048 $options" SCALE=5 "$@" "life/machine_test 2" $examples \
 		"stress $SEED $operations" "churn $SEED $operations" \
-		"lockstress $SEED $((operations / 4))" "origin $SEED $((operations / 4))" client_test \
+		"lockstress $SEED $((operations / 4))" "origin $SEED $((operations / 4))" \
+		"newest $SEED 2" client_test \
 		$(programs "") $(programs -32 argument_test service_test)
 }
 
@@ -574,13 +580,14 @@ suite_debug() (
 
 # Programs with several tasks.
 racing='ack_test belt_test bound_test event_test limit_test lockwait_test memory_test queue_test
-	poll_test race_test request_wait_test set_test storm_test wait_test'
+	poll_test race_test reader_test request_wait_test set_test storm_test wait_test'
 
 suite_kcsan() (
 	use_kernel kcsan kcsan || exit
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	guest kcsan "--memory 2048" SCALE=5 "life/machine_test 2" "stress $SEED 8000" "churn $SEED 8000" \
-		"lockstress $SEED 2000" "origin $SEED 2000" $(programs "" $racing)
+		"lockstress $SEED 2000" "origin $SEED 2000" "threads $SEED 2 window" "newest $SEED 2" \
+		$(programs "" $racing)
 )
 
 suite_checked_full() {
@@ -670,6 +677,7 @@ suite_cost() {
 	one figures "$tests/bench/figures.t"
 	one profile "$tests/bench/profile.t"
 	guest cost-misses "" misses_test
+	guest cost-share "" share_test
 }
 
 # Prints KUnit's stderr as remarks, warnings ("!") last: the summary repeats the last remarks.
@@ -770,7 +778,7 @@ on_other() {
 	guest "$1" "$2" SCALE=20 "tests/device/machine.t $3 $4 $5" $(programs "") client_test \
 		"stress $SEED 8000" "churn $SEED 8000" "lockstress $SEED 2000" \
 		"origin $SEED 2000" \
-		"history $SEED 1" "threads $SEED 2" tests/device/module.t
+		"history $SEED 1" "threads $SEED 2" "newest $SEED 2" tests/device/module.t
 }
 
 # use_build SUITE KERNEL COMMAND... - give the next guests the modules that COMMAND builds, and test
@@ -816,7 +824,7 @@ suite_arm64_pages() (
 )
 
 suite_models() {
-	for model in entry request queue fill follow litmus; do
+	for model in entry request queue fill follow window hints litmus; do
 		one "models/$model" "$tests/models/run.sh" "$model"
 	done
 	one models/trail "$tests/models/trail.t"

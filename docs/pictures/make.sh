@@ -50,6 +50,9 @@ drawn() {
 			lines memory '""' '"key and value"' .value_size '(.value_size + 16)'
 		} | chart log log "bytes of a value" "bytes of an entry"
 		;;
+	bench-native)
+		lines native '""' .peer .entries .cost | chart log log "keys" "nanoseconds of a get"
+		;;
 	bench-expiry)
 		lines expiry .phase .peer .percentile '(.ns / 1000)' |
 			chart percentile log "share of gets" "microseconds"
@@ -79,7 +82,7 @@ case ${1-} in
 	exit 2
 	;;
 esac
-for picture in belt info top bench-entries bench-buckets bench-belts bench-memory bench-expiry; do
+for picture in belt info top bench-entries bench-buckets bench-belts bench-memory bench-expiry bench-native; do
 	if [ "${1-}" != --check ]; then
 		drawn $picture >$picture.svg
 	elif ! drawn $picture | cmp -s - $picture.svg; then

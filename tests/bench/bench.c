@@ -15,25 +15,32 @@
  * The kernel frees replaced and removed entries some milliseconds later, in bursts. Operations
  * whose name ends in "freed" are measured as one long slice, so their cost includes the bursts.
  *
+ * Operations on a belt with a window are calls of the library. It makes a system call for each 64th
+ * hit, so each slice of hits has one.
+ *
  * With --only one operation is measured. With --repeat its slices then go on without an end and
  * without the floor, for profile.sh.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "hashbelt.h"
+#include "hashbelt/client.h"
 #include "measure.h"
 
 #define VALUE_SIZE	64
 #define LARGE_SIZE	1024
 #define LARGE_KEYS	1024
+
+/* Keys for which the window has room, whatever the number of entries. */
+#define HOT_KEYS	1024
+
+/* Gets after which the window has a key: the first leaves a mark, the second one fills a slot. */
+#define FILL_GETS	2
 
 /* An operation of the kind "freed" runs FLOW_BEGIN slices before FLOW_SLICES are measured. */
 #define FLOW_BEGIN	200
@@ -44,7 +51,8 @@
 
 /**
  * struct bench - a run
- * @fd:		descriptor, bound to the measured belt
+ * @belt:	handle, bound to the measured belt
+ * @fd:		its descriptor
  * @entries:	number of entries in the belt
  * @rounds:	number of slices of each operation
  * @figure:	the printed cost of an operation
@@ -56,6 +64,7 @@
  * @buffers:	buffers for values that are read
  */
 struct bench {
+	struct hashbelt *belt;
 	int fd;
 	uint64_t entries;
 	unsigned int rounds;
@@ -73,16 +82,20 @@ struct bench {
  * @name:	its name in the report
  * @prepare:	makes the arguments of a slice
  * @run:	makes the calls of a slice; returns 0, or -1 with errno set
+ * @calls:	number of calls of a slice; 0: SLICE
  * @after:	undoes the calls, while the clock does not run; or NULL
  * @policy:	policy of the belt that it needs; one that evicts is full
+ * @window:	the belt has a window, and the hot keys are in it
  * @flow:	measured as one long slice, freeing included
  */
 struct operation {
 	const char *name;
 	void (*prepare)(struct bench *b);
 	int (*run)(struct bench *b);
+	unsigned int calls;
 	int (*after)(struct bench *b);
 	uint32_t policy;
+	bool window;
 	bool flow;
 };
 
@@ -169,6 +182,13 @@ static void prepare_put_new(struct bench *b)
 		b->items[i].value = (uintptr_t)value;
 }
 
+/* Different hot keys. */
+static void prepare_hot(struct bench *b)
+{
+	for (unsigned int i = 0; i < SLICE; i++)
+		set_item(b, i, (1ull << 52) + b->next++ % HOT_KEYS, VALUE_SIZE);
+}
+
 static void set_ops(struct bench *b, uint32_t op)
 {
 	for (unsigned int i = 0; i < SLICE; i++)
@@ -206,6 +226,30 @@ static int run_floor(struct bench *b)
 static int run_get(struct bench *b)
 {
 	return each(b, HASHBELT_IOC_GET);
+}
+
+static int run_gets(struct bench *b, unsigned int count)
+{
+	struct hashbelt_item item = { 0 };
+
+	for (unsigned int i = 0; i < count; i++)
+		if (hashbelt_get(b->belt, b->keys[i], sizeof(b->keys[i]), b->buffers[0],
+				 VALUE_SIZE, &item))
+			return -1;
+	return 0;
+}
+
+static int run_library_get(struct bench *b)
+{
+	return run_gets(b, SLICE);
+}
+
+/* Gets that all hit: each 64th hit is a call instead. */
+#define WINDOW_CALLS	(SLICE - 1)
+
+static int run_window_get(struct bench *b)
+{
+	return run_gets(b, WINDOW_CALLS);
 }
 
 static int run_miss(struct bench *b)
@@ -290,7 +334,39 @@ static void prepare_remove(struct bench *b)
 		die("put");
 }
 
-/* In the order of their policies: each policy needs a new belt. */
+/* New entries that were asked for once. The next get of each fills a slot of the window. */
+static void prepare_asked(struct bench *b)
+{
+	prepare_remove(b);
+	if (run_library_get(b))
+		die("get");
+}
+
+/* Hot keys, all of them in the window, with arguments that put them. */
+static void prepare_put_hot(struct bench *b)
+{
+	prepare_hot(b);
+	for (unsigned int gets = 0; gets < FILL_GETS; gets++)
+		if (run_library_get(b))
+			die("get");
+	for (unsigned int i = 0; i < SLICE; i++) {
+		b->items[i].value = (uintptr_t)value;
+		b->items[i].ttl_ms = 0;
+	}
+}
+
+/*
+ * Likewise to be read. With two gets more than in a slice, the call that is made in place of each
+ * 64th hit is not in the slices of some rounds: the cheapest slice counts.
+ */
+static void prepare_window_get(struct bench *b)
+{
+	prepare_hot(b);
+	if (run_gets(b, 2))
+		die("get");
+}
+
+/* In the order of the belts that they need: each needs a new one. */
 static const struct operation operations[] = {
 	{ .name = "floor", .prepare = prepare_nothing, .run = run_floor },
 	{ .name = "get hit", .prepare = prepare_there, .run = run_get },
@@ -316,19 +392,36 @@ static const struct operation operations[] = {
 	  .policy = HASHBELT_EVICT },
 	{ .name = "lock and unlock", .prepare = prepare_absent, .run = run_lock,
 	  .policy = HASHBELT_PINNED },
+	{ .name = "get from window", .prepare = prepare_window_get, .run = run_window_get,
+	  .calls = WINDOW_CALLS, .window = true },
+	{ .name = "get, not in window", .prepare = prepare_remove, .run = run_library_get,
+	  .after = run_remove, .window = true },
+	{ .name = "get into window", .prepare = prepare_asked, .run = run_library_get,
+	  .after = run_remove, .window = true },
+	{ .name = "put, not in window", .prepare = prepare_put, .run = run_put, .window = true },
+	{ .name = "put, in window", .prepare = prepare_put_hot, .run = run_put, .window = true },
 };
 
-static void create(struct bench *b, uint32_t buckets, uint32_t policy)
+static void must(const char *what, int err)
 {
-	struct hashbelt_settings create = {
+	errno = -err;
+	if (err)
+		die(what);
+}
+
+static void create(struct bench *b, uint32_t buckets, uint32_t policy, bool window)
+{
+	struct hashbelt_settings settings = {
 		.ttl_ms = 3600 * 1000,
 		.buckets = buckets,
 		.policy = policy,
 		.max_entries = policy & HASHBELT_EVICT ? b->entries : 0,
+		.window_bytes = window ? HASHBELT_WINDOW_DEFAULT : 0,
 	};
 
-	if (ioctl(b->fd, HASHBELT_IOC_CREATE, &create))
-		die("create");
+	must("create", hashbelt_create(b->belt, NULL, &settings));
+	if (window)
+		must("window", hashbelt_window_map(b->belt));
 }
 
 static void fill(struct bench *b)
@@ -354,6 +447,19 @@ static void fill_large(struct bench *b)
 		if (run_put(b))
 			die("put");
 	}
+}
+
+static void fill_window(struct bench *b)
+{
+	for (unsigned int n = 0; n < HOT_KEYS; n += SLICE) {
+		prepare_hot(b);
+		for (unsigned int i = 0; i < SLICE; i++)
+			b->items[i].value = (uintptr_t)value;
+		if (run_put(b))
+			die("put");
+	}
+	for (unsigned int n = 0; n < HOT_KEYS; n += SLICE)
+		prepare_put_hot(b);
 }
 
 /* profile.sh finds the slices in a trace by the calls of this function and of now_ns(). */
@@ -384,7 +490,7 @@ static void measure(struct bench *b, const struct operation *op)
 		floor = time_slice(b, run_floor);
 		op->prepare(b);
 		cost = time_slice(b, op->run);
-		slices_add(&slices, floor, cost, SLICE);
+		slices_add(&slices, floor, cost, op->calls ?: SLICE);
 		if (op->after && op->after(b))
 			die("undo");
 	}
@@ -433,14 +539,18 @@ static const struct operation *find_operation(const char *name)
 static void measure_all(struct bench *b, uint32_t buckets, const struct operation *only)
 {
 	uint32_t policy = 0;
+	bool window = false;
 
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
 		if (only && only != &operations[i])
 			continue;
-		if (operations[i].policy != policy) {
+		if (operations[i].policy != policy || operations[i].window != window) {
 			policy = operations[i].policy;
-			create(b, buckets, policy);
+			window = operations[i].window;
+			create(b, buckets, policy, window);
 			fill(b);
+			if (window)
+				fill_window(b);
 		}
 		if (operations[i].flow)
 			measure_flow(b, &operations[i]);
@@ -518,10 +628,9 @@ int main(int argc, char **argv)
 	b.figure.entries = b.entries;
 	b.figure.buckets = buckets;
 	memset(value, 'v', sizeof(value));
-	b.fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC);
-	if (b.fd < 0)
-		die(HASHBELT_DEVICE);
-	create(&b, buckets, 0);
+	must(HASHBELT_DEVICE, hashbelt_open(NULL, &b.belt));
+	b.fd = hashbelt_fd(b.belt);
+	create(&b, buckets, 0, false);
 	fill(&b);
 	report_memory(&b);
 	fill_large(&b);

@@ -6,6 +6,10 @@
 #
 # - The cost is the same with 2 buckets or 65,536, with a thousand entries or a hundred
 #   thousand, with one level or several. The bound is 15 percent.
+# - A get from a window takes at most half of an ioctl that returns at once, without the call that
+#   each 64th makes.
+# - A put on a belt with a window takes at most 15 percent more than one on a belt without, also of
+#   a key that is in the window.
 # - The cost is that in tests/bench/instructions. The bound is 3 percent, in both directions:
 #   if the file did not follow a fall, a later rise up to the old count would not be found.
 set -u
@@ -70,6 +74,21 @@ function complaint(cost, was) {
 	return ""
 }
 
+function check_most(name, cost, most, what) {
+	print "# " name ": " cost " instructions, at most " most
+	report(cost > 0 && cost <= most, name " takes at most " what)
+}
+
+function check_window(	most) {
+	check_most("get from window", of["base", "get from window"], of["base", "floor"] / 2,
+		"half of an ioctl that returns at once")
+	most = of["base", "put replace"] * (1 + flat / 100)
+	check_most("put, not in window", of["base", "put, not in window"], most,
+		flat " percent more than a put on a belt without a window")
+	check_most("put, in window", of["base", "put, in window"], most,
+		flat " percent more than a put on a belt without a window")
+}
+
 function check_count(name, 	wrong) {
 	wrong = complaint(of["base", name], of["reference", name])
 	report(wrong == "", name " takes the instructions that tests/bench/instructions says" \
@@ -95,11 +114,12 @@ function check_count(name, 	wrong) {
 }
 END {
 	split("few many large", files, " ")
-	print "1.." 2 * n + 1
+	print "1.." 2 * n + 4
 	for (i = 1; i <= n; i++)
 		check_flat(order[i])
 	report(is_near(of["base", "put for a year"], of["base", "put replace"], flat),
 		"put for a year, several levels up, costs the same as put replace")
+	check_window()
 	for (i = 1; i <= n; i++)
 		check_count(order[i])
 	exit bad || !n

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# figures.sh SCENARIO... - measure in guests, one for each scenario, and print lines of JSON.
-# Progress goes to stderr.
+# figures.sh SCENARIO... - measure in guests, one for each scenario, or on this machine, and print
+# lines of JSON. Progress goes to stderr.
 #
 #	peers	instructions of operations on belts and on what they are compared with
 #	times	the same in time
@@ -15,7 +15,9 @@
 #		a connection
 #	python	instructions of the package for Python, and of other caches of Python
 #	expiry	how long gets take before and while a million other entries expire
-#	trial, python-trial	some of each, on few entries, for figures.t
+#	native	time of a read from a window on this machine, without the module, beside other reads
+#		(window.c)
+#	trial, python-trial, native-trial	some of each, on few entries, for figures.t
 #
 # A line is a figure, a JSON object with these members. New ones may come; these keep their meaning:
 #
@@ -31,10 +33,12 @@
 #	unit		cost: "instructions" or "ns"; absent if no absolute cost was asked for, and so
 #			are the next two
 #	cost, floor	cost: a call of the operation, and of the ioctl that returns at once, on
-#			average over the 64 calls in a row that cost least
+#			average over the 64 calls in a row that cost least. In the scenario native
+#			that of the median such row, and of a system call that returns at once
 #			client: cost alone, for a key, of the client and the server
 #	bytes		memory: bytes that an entry takes, with its share of all tables
 #			idle: bytes that a connection takes which waits for a request
+#	share		cost: the share of gets that made no system call; absent if each makes one
 #	phase		latency: "before" or "during" the expiry of all entries
 #	percentile, ns	latency: so many of 100 gets took at most so many nanoseconds, or
 #			instructions where these are counted
@@ -80,6 +84,16 @@ measure() {
 	wait $!
 }
 
+# measure_here SCENARIO KEYS... - measure on this machine, with so many keys.
+measure_here() {
+	scenario=$1
+	shift
+	make -s -C "$top/tests" window
+	"$top/.cache/build/native/window" --json "$@" >"$work/pipe" &
+	progress "$scenario" <"$work/pipe"
+	wait $!
+}
+
 mkfifo "$work/pipe"
 for scenario; do
 	target=bench
@@ -88,6 +102,8 @@ for scenario; do
 		target=bench-python
 		measure "$scenario" --count-instructions --memory 2048
 		;;
+	native) measure_here native 1000 10000 100000 1000000 ;;
+	native-trial) measure_here native-trial 1000 ;;
 	times | sizes) measure "$scenario" --memory 2048 ;;
 	belts | entries) measure "$scenario" --count-instructions --memory 4096 ;;
 	peers | buckets | serve | memory | expiry | trial)

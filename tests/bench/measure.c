@@ -60,12 +60,16 @@ void print_cost(const struct figure *figure, bool json)
 		if (figure->unit)
 			printf(",\"unit\":\"%s\",\"cost\":%.1f,\"floor\":%.1f", figure->unit,
 			       figure->cost, figure->floor);
+		if (figure->share)
+			printf(",\"share\":%.3f", figure->share);
 		puts("}");
 	} else {
 		printf("%-18s %6.2f", figure->operation, figure->ratio);
 		if (figure->unit)
 			printf("  %7.0f %s (floor %.0f)", figure->cost, figure->unit,
 			       figure->floor);
+		if (figure->share)
+			printf("  %.3f without a system call", figure->share);
 		putchar('\n');
 	}
 	fflush(stdout);

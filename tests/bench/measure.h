@@ -41,6 +41,7 @@ struct slices {
  * @cost:	of a call in the cheapest slice
  * @floor:	the same, of an ioctl that returns at once
  * @ratio:	the cost of all slices, divided by that of as many slices of the floor
+ * @share:	the share of gets that made no system call; 0: each makes one, or unknown
  */
 struct figure {
 	const char *peer;
@@ -53,6 +54,7 @@ struct figure {
 	double cost;
 	double floor;
 	double ratio;
+	double share;
 };
 
 uint64_t now_ns(void);

@@ -11,8 +11,8 @@
 #	clients			of the scenario serve, by the test of a client, and peer; and the bytes of a
 #				connection
 #	python			of the scenario python, by peer and operation, as multiples of the floor
-#	memory			of the scenario memory, by peer and size of the value
-#	expiry			of the scenario expiry, by peer and percentile
+#	expiry			of the scenario expiry, by peer and some of the percentiles
+#	native			of the scenario native, by number of keys and contestant, in nanoseconds
 #	counted			of the file instructions, by operation
 set -eu
 
@@ -31,10 +31,10 @@ pivot() {
 		{ cell[$1, $2] = $3 }
 		END {
 			head = "| " corner " |"
-			line = "| --- |"
+			line = "|---|"
 			for (c = 1; c <= m; c++) {
 				head = head " " columns[c] " |"
-				line = line " ---: |"
+				line = line "---:|"
 			}
 			print head
 			print line
@@ -98,13 +98,12 @@ clients)
 python)
 	pick "$(of python cost) | [.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio
 	;;
-memory)
-	pick "$(of memory memory) | [.peer, .value_size, (.bytes | $(in_places 0))]" |
-		pivot "value of"
-	;;
 expiry)
-	pick "$(of expiry latency) | [.peer + \" \" + .phase, \"\(.percentile) %\",
+	pick "$(of expiry latency) | select(.percentile | IN(50, 99, 100)) | [.peer + \" \" + .phase, \"\(.percentile) %\",
 		(.ns / 1000 | $(in_places 1))]" | pivot "within, us"
+	;;
+native)
+	pick "$(of native cost) | [.entries, .peer, (.cost | $(in_places 0))]" | pivot "keys"
 	;;
 counted)
 	sed -n 's/^\([^#].*\) \([0-9]*\)$/\1\tinstructions\t\2/p' "$(dirname "$0")/instructions" |

@@ -16,7 +16,8 @@
  *	--unit NAME		print the absolute cost as well, as bench does
  *	--json			print lines of JSON
  *
- * PEER is hashbelt, naive (the module in naive/), bpf-hash, bpf-hash-malloc (BPF_F_NO_PREALLOC),
+ * PEER is hashbelt, window (a belt that has one, through the library), shared-hash, shared-lock
+ * (shared.h), lmdb, naive (the module in naive/), bpf-hash, bpf-hash-malloc (BPF_F_NO_PREALLOC),
  * bpf-lru, keyring, keyring-id (by serial number), memcached=SOCKET, hbserve=SOCKET or
  * redis=SOCKET.
  *
@@ -67,12 +68,19 @@
 /* Keys of absent entries begin here. */
 #define ABSENT	0x10000000000ull
 
+/* Hot keys are those of so many entries, for which a window has room. */
+#define HOT	1000
+
+/* So many slices read them before they are measured. */
+#define WARM	200
+
 /* A map that evicts keeps some free entries for each processor. */
 #define SPARE	4096
 
 static const struct peer *const peers[] = {
-	&hashbelt_peer, &naive_peer, &bpf_hash_peer, &bpf_hash_malloc_peer, &bpf_lru_peer,
-	&keyring_peer, &keyring_id_peer, &memcached_peer, &hbserve_peer, &redis_peer,
+	&hashbelt_peer, &window_peer, &shared_hash_peer, &shared_lock_peer, &lmdb_peer,
+	&naive_peer, &bpf_hash_peer, &bpf_hash_malloc_peer, &bpf_lru_peer, &keyring_peer,
+	&keyring_id_peer, &memcached_peer, &hbserve_peer, &redis_peer,
 };
 
 /**
@@ -80,6 +88,7 @@ static const struct peer *const peers[] = {
  * @name:	its name in the report
  * @work:	the work of each call
  * @absent:	to keys that are absent at first; otherwise to those of the entries
+ * @hot:	to those of HOT entries, which have been read before
  * @put_first:	entries are put before, while the clock does not run
  * @remove_last: and removed after, while the clock does not run
  */
@@ -87,10 +96,12 @@ static const struct operation {
 	const char *name;
 	enum work work;
 	bool absent;
+	bool hot;
 	bool put_first;
 	bool remove_last;
 } operations[] = {
 	{ .name = "get hit", .work = GET },
+	{ .name = "get, hot keys", .work = GET, .hot = true },
 	{ .name = "get miss", .work = MISS, .absent = true },
 	{ .name = "put new", .work = PUT, .absent = true, .remove_last = true },
 	{ .name = "put replace", .work = PUT },
@@ -203,8 +214,10 @@ static uint64_t time_floor(void)
 /* In an order that no cache can predict. */
 static void choose_keys(const struct operation *op)
 {
+	uint64_t entries = op->hot && plan.entries > HOT ? HOT : plan.entries;
+
 	for (unsigned int i = 0; i < SLICE; i++, next++)
-		set_key(i, op->absent ? ABSENT + next : mix(next) % plan.entries);
+		set_key(i, op->absent ? ABSENT + next : mix(next) % entries);
 }
 
 /* False: the peer has no such operation. */
@@ -229,10 +242,23 @@ static bool measure_slice(const struct operation *op, struct slices *slices)
 	return true;
 }
 
+/* Reads each of the hot keys several times. */
+static void warm(const struct operation *op)
+{
+	for (unsigned int slice = 0; slice < WARM; slice++) {
+		choose_keys(op);
+		must(GET);
+	}
+}
+
 static void measure(const struct operation *op)
 {
 	struct slices slices = { 0 };
 
+	if (op->hot)
+		warm(op);
+	if (peer->share)
+		peer->share();
 	for (unsigned int round = 0; round < rounds; round++)
 		if (!measure_slice(op, &slices))
 			return;
@@ -240,6 +266,7 @@ static void measure(const struct operation *op)
 	figure.cost = slices.least;
 	figure.floor = slices.floor_least;
 	figure.ratio = slices.sum / slices.floor_sum;
+	figure.share = peer->share ? peer->share() : 0;
 	print_cost(&figure, json);
 }
 

@@ -63,6 +63,7 @@ struct plan {
  *		not run. False: there is no such operation
  * @run:	makes the prepared calls; returns the number of entries that they were for
  * @check:	dies if a call had a wrong result, while the clock does not run
+ * @share:	the share of gets since its last call that made no system call; or NULL
  */
 struct peer {
 	const char *name;
@@ -71,11 +72,12 @@ struct peer {
 	bool (*prepare)(enum work work, const struct key *keys, unsigned int count);
 	unsigned int (*run)(void);
 	void (*check)(void);
+	double (*share)(void);
 };
 
-extern const struct peer hashbelt_peer, naive_peer, bpf_hash_peer, bpf_hash_malloc_peer,
-	bpf_lru_peer, keyring_peer, keyring_id_peer, memcached_peer, hbserve_peer,
-	redis_peer;
+extern const struct peer hashbelt_peer, window_peer, shared_hash_peer, shared_lock_peer,
+	lmdb_peer, naive_peer, bpf_hash_peer, bpf_hash_malloc_peer, bpf_lru_peer, keyring_peer,
+	keyring_id_peer, memcached_peer, hbserve_peer, redis_peer;
 
 _Noreturn void die(const char *what, const char *why);
 void *zalloc(size_t count, size_t size);

@@ -5,7 +5,7 @@
 # scenarios, and the form of the lines.
 set -eu
 
-all="hashbelt naive bpf-hash bpf-hash-malloc bpf-lru memcached hbserve redis keyring keyring-id"
+all="hashbelt window shared-hash shared-lock lmdb naive bpf-hash bpf-hash-malloc bpf-lru memcached hbserve redis keyring keyring-id"
 some="hashbelt bpf-hash memcached redis keyring"
 expiring="hashbelt memcached redis keyring"
 
