@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """judge.py NAME|TABLE [COMMAND...] - judge a binding by the cases of the conformance suite.
 
-NAME is a file of runners/, without .json, and TABLE the path of another: the operations that the
-runner has, and the command that runs it. The runner gets one more argument, a file of cases, and
-prints TAP (docs/bindings.md). It has to run all cases whose operations it has, and no other. Among
+NAME is a file of runners/, without .json, and TABLE the path of another: the command that runs the
+runner, and for each operation that it has the arguments, results (">value") and errors; "*" stands
+for all of them.
+
+The runner gets one more argument, a file of cases. It runs each on a new, halted belt named
+"conformance", and prints TAP: the plan, and for each case "ok N - NAME" or "not ok N - NAME". It
+exits with 1 if one has failed. It has to run all cases whose operations it has, and no other. Among
 them are those of wrong.json, whose expectations are wrong: the runner has to fail these. Root runs
 this, on a machine with the module.
 """

@@ -2,7 +2,8 @@
 /*
  * conformance FILE - run the cases of a file with libhashbelt, and print the results as TAP.
  *
- * docs/bindings.md describes the file. Each case gets a belt of its own, whose time stands still.
+ * tests/conformance/cases.py describes the file. Each case gets a belt of its own, whose time
+ * stands still.
  */
 #include <errno.h>
 #include <stdio.h>
