@@ -65,6 +65,12 @@ on('set', 'main', '--window', '128k')
 result('300 gets are right while hbserve finds the new window',
        {client.ask('get k') for _ in range(300)} != {'VALUE k 0 1 v END'} and 'a reply was wrong')
 asked('100 gets after that', 5, 'get k', 100, 'VALUE k 0 1 v END')
+for size in ('64k', '128k', '64k', '128k'):
+    on('set', 'main', '--window', size)
+    asked(f'300 gets of a key, after a window of {size} took the place of another', 270, 'get k', 300, 'VALUE k 0 1 v END')
+with open(f'/proc/{server.process.pid}/maps', encoding='ascii') as maps:
+    equal('hbserve has one window mapped after the belt has had many', 1,
+          sum('/dev/hashbelt' in line for line in maps))
 hbctl('destroy', 'main')
 equal('get of a destroyed belt is an error', 'SERVER_ERROR belt main does not exist', client.ask('get k'))
 on = make_belt('main', '--window', '64k')

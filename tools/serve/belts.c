@@ -330,14 +330,26 @@ static void look_into_window(struct belt *belt, struct window_reader *reader,
 	}
 }
 
+/* Whether the belt has got another window, or none, since its window was mapped. */
+static bool is_outdated(const struct window_reader *reader)
+{
+	return reader && __atomic_load_n(&reader->window->state, __ATOMIC_RELAXED) &
+			 HASHBELT_WINDOW_DEAD;
+}
+
 /* The reader of the belt's window; NULL if there is none. */
 static struct window_reader *reader_of(struct belt *belt)
 {
 	if (!belt->is_bound)
 		return NULL;
-	if (++belt->batches % WINDOW_LOOKS == 0)
+	if (++belt->batches % WINDOW_LOOKS)
+		return window_reader_of(belt->handle);
+	if (is_outdated(window_reader_of(belt->handle)))
+		/* The owner of the belt must not fill this process with mappings: a new handle. */
+		belt->is_bound = false;
+	else
 		map_window(belt);
-	return window_reader_of(belt->handle);
+	return bind_belt(belt) ? NULL : window_reader_of(belt->handle);
 }
 
 /**
