@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "polled.h"
@@ -20,8 +21,9 @@
 #define DESCRIPTORS	100000u
 #define SAMPLES		11u	/* events whose cost is measured */
 #define BOBS_EVENTS	50u	/* at least */
+#define BOBS_MOST	10000u	/* there is room for so many */
 #define ALICES_EVENTS	5u	/* meanwhile */
-#define PAUSE_US	1000	/* Bob waits as long between two events */
+#define PAUSE_NS	2000000u	/* Bob waits at most as long between two events */
 
 /*
  * A task that looked at each descriptor would execute thousands of times the instructions. Ticks of
@@ -30,10 +32,13 @@
 #define RATIO_MAX	1.25
 
 /*
- * A tick. Bob's worker and process have used less time than Alice's, so the scheduler prefers them
- * as soon as they wake up.
+ * The kernel's workers serve all users. If the one that wakes Bob has just woken Alice's process,
+ * it has used its share of the processor: it waits for Alice's process and for the worker that
+ * Alice's next event wakes. The scheduler (CFS) puts a task that wakes up at most 3 ms ahead of the
+ * others, and preempts at ticks, each 4 ms: 3 + 3 + 4. A worker that woke Alice's process for all
+ * descriptors at a stretch would keep Bob from the processor for 40 ms.
  */
-#define MOST_LATE_MS	4
+#define MOST_LATE_MS	10
 
 static unsigned int descriptors = DESCRIPTORS;
 
@@ -159,39 +164,61 @@ static bool has_begun(void *arg)
  * struct course - Bob's events
  * @count:	number of events
  * @told:	number of those that epoll reported
- * @longest_ns:	the longest time from an event to its report
+ * @late_ns:	the time from the moment at which each was due to its report; sorted at the end
  */
 struct course {
 	unsigned int count;
 	unsigned int told;
-	__u64 longest_ns;
+	__u64 late_ns[BOBS_MOST];
 };
 
-/* Makes some events of Bob's, and goes on until @until of Alice's descriptors were told. */
-static struct course make_events(int belt, int epoll, const struct storm *storm, unsigned int until)
+/* Sleeps for a random time. Returns when it was to end: the caller may get the processor later. */
+static __u64 pause_at_random(void)
 {
-	struct course course = {};
-	__u64 before, late;
+	__u64 due = read_clock(CLOCK_MONOTONIC) + rand() % PAUSE_NS;
+	struct timespec until = {
+		.tv_sec = due / 1000000000, .tv_nsec = due % 1000000000,
+	};
 
-	while (course.count < BOBS_EVENTS || storm_told(storm) < until) {
-		before = read_clock(CLOCK_MONOTONIC);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
+		;
+	return due;
+}
+
+/* Makes some events of Bob's, and goes on until @until of Alice's descriptors were told. */
+static struct course *make_events(int belt, int epoll, const struct storm *storm,
+				  unsigned int until)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	__u64 due;
+
+	while (course->count < BOBS_EVENTS || storm_told(storm) < until) {
+		if (course->count == BOBS_MOST)
+			bail_out("only %u descriptors are told", storm_told(storm));
+		due = pause_at_random();
 		put_and_expire(belt, "key", "value");
-		course.told += epoll_at_last(epoll) == EPOLLIN;
-		late = read_clock(CLOCK_MONOTONIC) - before;
-		if (late > course.longest_ns)
-			course.longest_ns = late;
-		course.count++;
+		course->told += epoll_at_last(epoll) == EPOLLIN;
+		course->late_ns[course->count++] = read_clock(CLOCK_MONOTONIC) - due;
 		discard_events(belt);
-		usleep(PAUSE_US);
 	}
+	qsort(course->late_ns, course->count, sizeof(*course->late_ns), compare);
 	return course;
+}
+
+static void note_course(const char *name, const struct course *course)
+{
+	note("%s: of %u events of another user half are told within %llu us,", name, course->count,
+	     course->late_ns[course->count / 2] / 1000);
+	note("99 %% within %llu us, the last after %llu us",
+	     course->late_ns[course->count * 99 / 100] / 1000,
+	     course->late_ns[course->count - 1] / 1000);
 }
 
 static void test_neighbour(int alices, const struct polled *polled)
 {
 	struct storm *storm = shared_memory(sizeof(*storm));
 	int belt = belt_as(BOB, "bob"), epoll = new_epoll(belt, EPOLLIN | EPOLLET);
-	struct course alone, beside;
+	struct course *alone, *beside;
 	unsigned int told;
 	pid_t child;
 
@@ -205,15 +232,17 @@ static void test_neighbour(int alices, const struct polled *polled)
 	beside = make_events(belt, epoll, storm, told + ALICES_EVENTS * polled->count);
 	told = storm_told(storm) - told;
 	kill_and_wait(child);
-	is_int(alone.told + beside.told, alone.count + beside.count,
+	is_int(alone->told + beside->told, alone->count + beside->count,
 	       "each event of another user is told beside %u polled descriptors", polled->count);
-	note("each of %u events of another user is told after %llu us at most; alone after %llu us",
-	     beside.count, beside.longest_ns / 1000, alone.longest_ns / 1000);
+	note_course("alone", alone);
+	note_course("beside them", beside);
 	note("meanwhile %u descriptors are told; to tell the %u of one event takes up to %llu us",
 	     told, polled->count, storm->longest_ns / 1000);
-	ok(beside.longest_ns <= MOST_LATE_MS * 1000000ULL,
+	ok(beside->late_ns[beside->count - 1] <= MOST_LATE_MS * 1000000ULL,
 	   "an event of another user is told at most %u ms after it, beside %u polled descriptors",
 	   MOST_LATE_MS, polled->count);
+	free(alone);
+	free(beside);
 	destroy_belt(belt, "bob");
 	close(epoll);
 	close(belt);
@@ -229,6 +258,8 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		descriptors = strtoul(argv[1], NULL, 10);
 	alarm(600);
+	/* A timer of Bob's is on time. */
+	prctl(PR_SET_TIMERSLACK, 1);
 	polled = new_polled(descriptors);
 	set_exempt(false);
 	belt = belt_as(ALICE, "alice");
