@@ -15,7 +15,8 @@
 #define SHARE		MIB
 #define LIVE		400u		/* over 16 in each shard */
 #define NEW		100u
-#define MANY		1000u
+#define MANY_MAX	1000u
+#define MANY		scaled_from(100, MANY_MAX)
 #define LARGE		100000u		/* bytes of a value, beside which a table is small */
 #define GROUP		"/sys/fs/cgroup/hashbelt-expired/"
 #define GROUP_MAX	(24 * MIB)
@@ -226,10 +227,10 @@ static void test_limit(const struct limit *limit, __u32 buckets)
 	}
 }
 
-/* Of 1000 belts, all have an entry that lives, and one has those that have expired. */
+/* Of many belts, all have an entry that lives, and one has those that have expired. */
 static unsigned int run_many(const void *arg)
 {
-	static int belts[MANY];
+	static int belts[MANY_MAX];
 	unsigned int i;
 	int err;
 

@@ -12,7 +12,7 @@
 #define KEY	"door"
 #define CROWD_MAX	200
 #define CROWD		scaled_from(50, CROWD_MAX)
-#define LINES		20
+#define LINES		scaled_from(2, 20)
 #define LINE		20
 
 /* A locker that waits for KEY, by default without end. */

@@ -163,7 +163,7 @@ static unsigned int fill_again(const void *arg)
 	unsigned int round, count;
 	int belt;
 
-	for (round = 0; round < 20; round++) {
+	for (round = 0; round < scaled_from(5, 20); round++) {
 		belt = new_plain();
 		if (belt < 0 && belt != -EDQUOT)
 			return 1;

@@ -179,14 +179,17 @@ static void test_destroy(void)
 /* One of several concurrent calls for a name or key succeeds */
 
 static pthread_barrier_t barrier;
-static unsigned int winners[ROUNDS_MAX / 8];
+#define CONTESTS_MAX	500
+#define CONTESTS	scaled_from(50, CONTESTS_MAX)
+
+static unsigned int winners[CONTESTS_MAX];
 
 static void *make_one(void *arg)
 {
 	int fd = open_device(O_RDWR), err;
 	unsigned int round;
 
-	for (round = 0; round < ARRAY_SIZE(winners); round++) {
+	for (round = 0; round < CONTESTS; round++) {
 		pthread_barrier_wait(&barrier);
 		err = create_belt(fd, "contested", 0600);
 		if (!err)
@@ -209,7 +212,7 @@ static void *change_each(unsigned long request, __u32 how, int lost)
 	char key[16];
 	int err;
 
-	for (round = 0; round < ARRAY_SIZE(winners); round++) {
+	for (round = 0; round < CONTESTS; round++) {
 		snprintf(key, sizeof(key), "%u", round);
 		item = request == HASHBELT_IOC_PUT ? text_item(key, "value") : item_of(key);
 		item.how = how;
@@ -246,7 +249,7 @@ static void test_winners(void *(*worker)(void *arg), const char *promise)
 	memset(winners, 0, sizeof(winners));
 	pthread_barrier_init(&barrier, NULL, THREADS);
 	compete(worker, THREADS, nothing);
-	for (round = 0; round < ARRAY_SIZE(winners); round++)
+	for (round = 0; round < CONTESTS; round++)
 		wrong += winners[round] != 1;
 	ok(!wrong && !bad, "%s", promise);
 	if (wrong || bad)
@@ -816,7 +819,7 @@ static void test_signals(void)
 
 /* Expiry of so many entries at once that several tasks drain them */
 
-#define MANY	20000u
+#define MANY	scaled_from(2000, 20000)
 
 static void *put_and_touch(void *arg)
 {
