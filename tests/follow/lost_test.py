@@ -140,6 +140,7 @@ if FAKE:
     true('a clear that fails is a loss', at_last(lambda: follower.figures()['losses_total'] == 2))
     fails = len(belt.operations())
     true('a clear that fails is tried again soon', at_last(lambda: len(belt.operations()) > fails + 3))
+    equal('clears that fail in the same way are one line of the log', 1, follower.said().count('cannot clear'))
     equal('it does not follow before the belt is cleared', False, follower.follows())
     belt.fail('clear', 0)
     follower.wait_until(True)

@@ -76,6 +76,7 @@ enum {
  * @is_over:	the attempt has failed, and is ended as soon as the engine's call has returned
  * @is_ready:	the service manager was told so
  * @had_belt:	the log has said that there is a belt
+ * @clear_error: why the last clear failed, in the log already; 0: it did not
  * @failed:	nothing can be done: the exit status is not 0
  * @pause_ms:	time before the next attempt
  * @since:	when @is_following became what it is, by clock_us()
@@ -94,6 +95,7 @@ struct follower {
 	bool is_over;
 	bool is_ready;
 	bool had_belt;
+	int clear_error;
 	bool failed;
 	unsigned int pause_ms;
 	uint64_t since;
@@ -169,12 +171,16 @@ static void note_belt(struct follower *follower)
 	follower->had_belt = has_belt;
 }
 
-/* Clears the belt. Returns 0, or an error after a message: entries may be there. */
+/*
+ * Clears the belt. Returns 0, or an error: entries may be there. The log has the error, once for
+ * clears that fail in the same way one after the other.
+ */
 static int clear(struct follower *follower)
 {
-	int err = belt_clear(follower->belt);
+	int err = belt_clear(follower->belt), before = follower->clear_error;
 	char text[BELT_REASON_SIZE];
 
+	follower->clear_error = err;
 	if (!err) {
 		note_belt(follower);
 		if (!follower->is_ready)
@@ -185,7 +191,7 @@ static int clear(struct follower *follower)
 	belt_reason(follower->belt, err, text);
 	if (belt_is_refused(err))
 		give_up(follower, text);
-	else
+	else if (err != before)
 		log_line(LOG_TROUBLE, "cannot clear: %s", text);
 	return err;
 }
