@@ -604,7 +604,7 @@ suite_fault() (
 		return
 	fi
 	# Failures within the kernel's functions make the kernel leak the names of slab caches.
-	guest fault "--append kmemleak=off" fault_test
+	guest fault "--append kmemleak=off" "fault_test --points"
 	guest fault-leaks "" LEAKS=yes "fault_test --sites"
 )
 
