@@ -920,7 +920,6 @@ struct hashbelt_window_slot {
 
 /**
  * struct hashbelt_window_map - how to map the belt's window
- * @offset:	returned: offset for mmap(2)
  * @bytes:	returned: length for mmap(2)
  * @shift_ns:	returned: what the caller's time namespace adds to CLOCK_BOOTTIME
  * @reserved:	pass 0
@@ -928,14 +927,13 @@ struct hashbelt_window_slot {
  * Needs HASHBELT_MAY_READ. Errors: ENODATA, the belt has no window; EINVAL, EFAULT, EPERM, EIDRM.
  *
  * mmap(2) on the descriptor, with PROT_READ and MAP_SHARED, needs the same right, and fails with
- * EPERM also for a mapping that could be written or executed; EINVAL, another offset or length
- * (also after SET has made another window), or a private mapping; EBUSY, the descriptor has the
- * window mapped. The mapping is not inherited by fork(2), and stays one of that window whatever
- * becomes of the descriptor. After DESTROY, and after SET has made another window, it shows a
- * window with HASHBELT_WINDOW_DEAD.
+ * EPERM also for a mapping that could be written or executed; EINVAL, an offset other than 0,
+ * another length (also after SET has made another window), or a private mapping; EBUSY, the
+ * descriptor has the window mapped. The mapping is not inherited by fork(2), and stays one of that
+ * window whatever becomes of the descriptor. After DESTROY, and after SET has made another window,
+ * it shows a window with HASHBELT_WINDOW_DEAD.
  */
 struct hashbelt_window_map {
-	__u64 offset;
 	__u64 bytes;
 	__s64 shift_ns;
 	__u64 reserved;

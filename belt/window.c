@@ -9,19 +9,14 @@
  * 64th of its hits a get that asks, which raises the heat.
  */
 #include <linux/fs.h>
-#include <linux/fs_context.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/mount.h>
-#include <linux/pseudo_fs.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "shard.h"
 #include "window.h"
-
-#define FILESYSTEM_MAGIC	0x48424c54	/* "HBLT" */
 
 #define HEAT_STEP		8
 #define HEAT_MOST		31
@@ -33,34 +28,10 @@ static_assert(sizeof(struct hashbelt_window_slot) == 128);
 /* The page of a window that is closed begins with an odd sequence. */
 static_assert(HASHBELT_WINDOW_LAYOUT % 2 && HASHBELT_WINDOW_DEAD % 2);
 
-static struct vfsmount *filesystem;
-static struct inode *inode;
 static struct hashbelt_window *closed;
-static atomic64_t last_offset = ATOMIC64_INIT(0);
-
-/* The address space of all mappings */
-
-static int init_context(struct fs_context *context)
-{
-	return init_pseudo(context, FILESYSTEM_MAGIC) ? 0 : -ENOMEM;
-}
-
-/*
- * Device nodes have inodes of their own: this one has the mappings of all. Without @owner, because
- * the mount would keep the module, which unmounts it when it is removed.
- */
-static struct file_system_type filesystem_type = {
-	.name = "hashbelt",
-	.init_fs_context = init_context,
-	.kill_sb = kill_anon_super,
-};
 
 void hb_window_exit(void)
 {
-	if (!IS_ERR_OR_NULL(inode))
-		iput(inode);
-	if (!IS_ERR_OR_NULL(filesystem))
-		kern_unmount(filesystem);
 	free_page((unsigned long)closed);
 }
 
@@ -68,23 +39,14 @@ void hb_window_exit(void)
 int hb_window_init(void)
 {
 	closed = (void *)get_zeroed_page(GFP_KERNEL);
-	filesystem = closed ? kern_mount(&filesystem_type) : NULL;
-	inode = IS_ERR_OR_NULL(filesystem) ? NULL : alloc_anon_inode(filesystem->mnt_sb);
-	if (IS_ERR_OR_NULL(inode)) {
-		hb_window_exit();
+	if (!closed)
 		return -ENOMEM;
-	}
 	closed->layout = HASHBELT_WINDOW_LAYOUT;
 	closed->state = HASHBELT_WINDOW_DEAD;
 	closed->slots_at = PAGE_SIZE;
 	closed->sets = 1;
 	closed->clock = 1;
 	return 0;
-}
-
-struct address_space *hb_window_mapping(void)
-{
-	return inode->i_mapping;
 }
 
 /* Making */
@@ -111,9 +73,9 @@ static void window_init(struct hb_window *window, struct hb_account *account, si
 	unsigned int i;
 
 	refcount_set(&window->ref, 1);
-	window->offset = atomic64_add_return(2 * HASHBELT_WINDOW_MAX, &last_offset);
 	window->bytes = bytes + PAGE_SIZE;
 	window->account = account;
+	address_space_init_once(&window->mapping);
 	init_rwsem(&window->gate);
 	spin_lock_init(&window->head);
 	window->seed = get_random_u64();
@@ -670,7 +632,7 @@ void hb_window_close(struct hashbelt_belt *belt)
 		window->shown = NULL;
 		spin_unlock(&window->head);
 		/* Pages that are touched again show @closed. */
-		unmap_mapping_range(hb_window_mapping(), window->offset, window->bytes, 1);
+		unmap_mapping_range(&window->mapping, 0, window->bytes, 1);
 		hb_free(window->account, shown, window->bytes);
 	}
 	up_write(&window->gate);

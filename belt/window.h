@@ -6,6 +6,7 @@
 #ifndef _HASHBELT_WINDOW_H
 #define _HASHBELT_WINDOW_H
 
+#include <linux/fs.h>
 #include <linux/rwsem.h>
 
 #include "belt.h"
@@ -31,8 +32,8 @@ struct hb_window_set {
 /**
  * struct hb_window - the window of a belt
  * @ref:	one for the belt, one for each mapping
- * @offset:	for mmap(2): no two windows have a byte in common; constant
- * @bytes:	of the mapping; constant
+ * @mapping:	all mappings
+ * @bytes:	of a mapping; constant
  * @account:	charged for the pages and @set, with a reference, or NULL; constant
  * @gate:	held for reading while a mapping gets a page, for writing while the window is closed
  * @head:	protects the first page but for its clock, and the next two
@@ -50,7 +51,7 @@ struct hb_window_set {
  */
 struct hb_window {
 	refcount_t ref;
-	u64 offset;
+	struct address_space mapping;
 	size_t bytes;
 	struct hb_account *account;
 	struct rw_semaphore gate;
@@ -65,7 +66,6 @@ struct hb_window {
 
 int hb_window_init(void);
 void hb_window_exit(void);
-struct address_space *hb_window_mapping(void);
 
 bool hb_window_is_size(u64 bytes);
 struct hb_window *hb_window_new(struct hb_account *account, size_t bytes);

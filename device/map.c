@@ -4,7 +4,13 @@
  * mappings when the window is closed. A mapping has a reference to the window, but to no page: the
  * pages are freed when the window is closed, and from then on the mapping shows the page of closed
  * windows.
+ *
+ * A descriptor may be bound to one belt after the other. So each mapping has a file of its own,
+ * whose address space is that of the window: a task that closes a window, or maps one, takes no
+ * lock of another window's mappings.
  */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/time_namespace.h>
@@ -14,13 +20,13 @@
 #include "map.h"
 
 /**
- * struct map - a mapping
+ * struct map - what the file of a mapping refers to
  * @window:	the window, with a reference
- * @ref:	one; two while the mapping is moved
+ * @device:	the file that was mapped, with a reference
  */
 struct map {
 	struct hb_window *window;
-	refcount_t ref;
+	struct file *device;
 };
 
 /* HASHBELT_IOC_WINDOW. Context: may sleep. */
@@ -35,7 +41,6 @@ int hb_call_window(const struct hb_call *call, void *arg)
 	if (!window)
 		return -ENODATA;
 	*map = (struct hashbelt_window_map){
-		.offset = window->offset,
 		.bytes = window->bytes,
 		.shift_ns = timens_add_boottime_ns(0),
 	};
@@ -43,25 +48,23 @@ int hb_call_window(const struct hb_call *call, void *arg)
 	return 0;
 }
 
-/* A mapping is being moved: there are two for a moment. */
-static void map_open(struct vm_area_struct *vma)
+/* The mapping is gone, and so are its duplicates. */
+static int map_release(struct inode *inode, struct file *filp)
 {
-	struct map *map = vma->vm_private_data;
+	struct map *map = filp->private_data;
+	struct hb_file *file = map->device->private_data;
 
-	refcount_inc(&map->ref);
-}
-
-static void map_close(struct vm_area_struct *vma)
-{
-	struct hb_file *file = vma->vm_file->private_data;
-	struct map *map = vma->vm_private_data;
-
-	if (!refcount_dec_and_test(&map->ref))
-		return;
 	cmpxchg(&file->mapped, map->window, NULL);
 	hb_window_put(map->window);
+	fput(map->device);
 	kfree(map);
+	return 0;
 }
+
+static const struct file_operations map_file_operations = {
+	.owner = THIS_MODULE,
+	.release = map_release,
+};
 
 /* Part of a mapping is of no use. */
 static int map_split(struct vm_area_struct *vma, unsigned long at)
@@ -71,44 +74,62 @@ static int map_split(struct vm_area_struct *vma, unsigned long at)
 
 static vm_fault_t map_fault(struct vm_fault *vmf)
 {
-	struct hb_window *window = ((struct map *)vmf->vma->vm_private_data)->window;
-	pgoff_t page = vmf->pgoff - vmf->vma->vm_pgoff;
+	struct map *map = vmf->vma->vm_file->private_data;
+	struct hb_window *window = map->window;
 	vm_fault_t result;
 
 	/* The task that closes the window first waits for this, and then takes the page away. */
 	down_read(&window->gate);
-	result = vmf_insert_pfn(vmf->vma, vmf->address, hb_window_pfn(window, page));
+	result = vmf_insert_pfn(vmf->vma, vmf->address, hb_window_pfn(window, vmf->pgoff));
 	up_read(&window->gate);
 	return result;
 }
 
 static const struct vm_operations_struct map_operations = {
-	.open = map_open,
-	.close = map_close,
 	.may_split = map_split,
 	.fault = map_fault,
 };
 
-/* Takes over the reference to @window if it returns 0. */
-static int map_window(struct hb_file *file, struct hb_window *window, struct vm_area_struct *vma)
+/* A file for a mapping, with the reference to @window unless it returns an error. */
+static struct file *map_file(struct file *device, struct hb_window *window)
 {
-	struct map *map;
+	struct map *map = kmalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
+	struct file *filp;
 
-	if (vma->vm_pgoff != window->offset >> PAGE_SHIFT ||
-	    vma->vm_end - vma->vm_start != window->bytes)
+	if (!map)
+		return ERR_PTR(-ENOMEM);
+	filp = anon_inode_getfile("[hashbelt]", &map_file_operations, map, O_RDONLY);
+	if (IS_ERR(filp)) {
+		kfree(map);
+		return filp;
+	}
+	map->window = window;
+	map->device = get_file(device);
+	/* Memory management looks at the host, which is the same for all, and lasts. */
+	WRITE_ONCE(window->mapping.host, file_inode(filp));
+	filp->f_mapping = &window->mapping;
+	return filp;
+}
+
+/* Takes over the reference to @window if it returns 0. */
+static int map_window(struct file *device, struct hb_window *window, struct vm_area_struct *vma)
+{
+	struct hb_file *file = device->private_data;
+	struct file *filp;
+
+	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != window->bytes)
 		return -EINVAL;
 	if (xchg(&file->mapped, window) == window)
 		return -EBUSY;
-	map = kmalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
-	if (!map) {
+	filp = map_file(device, window);
+	if (IS_ERR(filp)) {
 		cmpxchg(&file->mapped, window, NULL);
-		return -ENOMEM;
+		return PTR_ERR(filp);
 	}
-	map->window = window;
-	refcount_set(&map->ref, 1);
+	vma_set_file(vma, filp);
+	fput(filp);
 	vm_flags_set(vma, VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
 	vm_flags_clear(vma, VM_MAYWRITE | VM_MAYEXEC);
-	vma->vm_private_data = map;
 	vma->vm_ops = &map_operations;
 	return 0;
 }
@@ -128,7 +149,7 @@ int hb_file_mmap(struct file *filp, struct vm_area_struct *vma)
 	if (IS_ERR(session))
 		return PTR_ERR(session);
 	window = hb_window_get(session->named->belt);
-	err = window ? map_window(filp->private_data, window, vma) : -ENODATA;
+	err = window ? map_window(filp, window, vma) : -ENODATA;
 	if (err && window)
 		hb_window_put(window);
 	hb_session_put(session);

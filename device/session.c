@@ -224,7 +224,6 @@ int hb_file_open(struct inode *inode, struct file *filp)
 	filp->f_mode |= FMODE_NOWAIT;
 	init_waitqueue_head(&file->wait);
 	refcount_set(&file->ref, 1);
-	filp->f_mapping = hb_window_mapping();
 	filp->private_data = file;
 	err = hb_file_bind_name(filp, HASHBELT_DEFAULT_BELT, NULL, true);
 	/* Without the default belt the caller may still bind to another. */

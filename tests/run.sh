@@ -318,7 +318,7 @@ suite_life() {
 	lockup life-lockup
 	guest life-entries "--memory 4096" "life/many_test 1000000"
 	guest life-belts "--memory 2560 --count-instructions" life/jump_test life/fair_test \
-		life/polled_test "life/belts_test 100000"
+		life/polled_test life/mapped_test "life/belts_test 100000"
 }
 
 suite_life_full() {

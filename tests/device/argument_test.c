@@ -261,6 +261,24 @@ static void test_window(void)
 	   undisturbed(), "mmap on a belt that has no window: ENODATA");
 }
 
+#define WINDOWS_MADE	130u	/* of up to 8 MiB, in twice that: over 2 GiB */
+
+/* Offsets in files have 32 bits in some programs. */
+static void test_late_window(void)
+{
+	struct hashbelt_window_map map = {};
+	int late = new_belt(0);
+	unsigned int i;
+
+	for (i = 0; i <= WINDOWS_MADE; i++)
+		SET(late, .fields = HASHBELT_SET_WINDOW,
+		    .window_bytes = HASHBELT_WINDOW_MIN << i % 2);
+	must(late, HASHBELT_IOC_WINDOW, &map);
+	ok(mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, late, 0) != MAP_FAILED,
+	   "a window can be mapped after %u others were made", WINDOWS_MADE);
+	close(late);
+}
+
 static void test_watch(void)
 {
 	__u32 flags = 0;
@@ -441,6 +459,7 @@ int main(void)
 	test_figures();
 	test_buckets();
 	test_window();
+	test_late_window();
 	test_watch();
 	test_settings("create", HASHBELT_IOC_CREATE, 0);
 	test_settings("set", HASHBELT_IOC_SET, HASHBELT_SET_ALL);

@@ -68,14 +68,11 @@ static void test_refusals(void)
 	is_errno(map_with(belt, PROT_READ, MAP_PRIVATE).err, EINVAL,
 		 "a private mapping is refused");
 	must(belt, HASHBELT_IOC_WINDOW, &mapping.map);
-	at = mmap(NULL, mapping.map.bytes - PAGE, PROT_READ, MAP_SHARED, belt,
-		  mapping.map.offset);
+	at = mmap(NULL, mapping.map.bytes - PAGE, PROT_READ, MAP_SHARED, belt, 0);
 	ok(at == MAP_FAILED && errno == EINVAL, "a mapping of a part is refused");
-	at = mmap(NULL, mapping.map.bytes + PAGE, PROT_READ, MAP_SHARED, belt,
-		  mapping.map.offset);
+	at = mmap(NULL, mapping.map.bytes + PAGE, PROT_READ, MAP_SHARED, belt, 0);
 	ok(at == MAP_FAILED && errno == EINVAL, "a mapping beyond the end is refused");
-	at = mmap(NULL, mapping.map.bytes, PROT_READ, MAP_SHARED, belt,
-		  mapping.map.offset + PAGE);
+	at = mmap(NULL, mapping.map.bytes, PROT_READ, MAP_SHARED, belt, PAGE);
 	ok(at == MAP_FAILED && errno == EINVAL, "a mapping at another offset is refused");
 
 	mapping = must_map(belt);
@@ -107,7 +104,7 @@ static void test_refusals(void)
 	SET(reader, .fields = HASHBELT_SET_WINDOW, .window_bytes = SIZE);
 	is_errno(map_window(reader).err, EPERM,
 		 "a descriptor without the right to read does not learn of the window");
-	at = mmap(NULL, mapping.map.bytes, PROT_READ, MAP_SHARED, reader, mapping.map.offset);
+	at = mmap(NULL, mapping.map.bytes, PROT_READ, MAP_SHARED, reader, 0);
 	ok(at == MAP_FAILED && (errno == EPERM || errno == EACCES),
 	   "a descriptor without the right to read maps no window");
 	must(reader, HASHBELT_IOC_DESTROY, &(struct hashbelt_name){ .name = "map" });

@@ -169,6 +169,7 @@ static void test_flags(void)
 	static const char *const clear[] = { " wr", " ex", " mw", " me" };
 	int belt = windowed_belt("hostile", 0600, SIZE);
 	struct mapping mapping = must_map(belt);
+	unsigned char in_core;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(set); i++)
@@ -178,6 +179,10 @@ static void test_flags(void)
 		   clear[i]);
 	is_errno(madvise((void *)mapping.shown, mapping.map.bytes, MADV_DODUMP) ? -errno : 0,
 		 EINVAL, "madvise cannot bring the window into a core dump");
+	is_errno(madvise((void *)mapping.shown, mapping.map.bytes, MADV_WILLNEED) ? -errno : 0, 0,
+		 "madvise finds nothing to read ahead");
+	is_errno(mincore((void *)mapping.shown, PAGE, &in_core) ? -errno : 0, 0,
+		 "mincore takes the window");
 	unmap(&mapping);
 	destroy_belt(belt, "hostile");
 	close(belt);
@@ -225,7 +230,7 @@ static void test_inherited(void)
 	close(belt);
 }
 
-/* Whether this process has a mapping of the device. */
+/* Whether this process has a mapping of a window. */
 static bool has_mapping(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -235,7 +240,7 @@ static bool has_mapping(void)
 	if (!file)
 		bail_out("/proc/self/maps: %s", strerror(errno));
 	while (fgets(line, sizeof(line), file))
-		has |= !!strstr(line, HASHBELT_DEVICE);
+		has |= !!strstr(line, "[hashbelt]");
 	fclose(file);
 	return has;
 }
@@ -328,7 +333,7 @@ static void test_module(void)
 
 	destroy_belt(belt, "hostile");
 	close(belt);
-	is_int(module_references(), before + 1, "a mapping without a descriptor keeps the module");
+	ok(module_references() > before, "a mapping without a descriptor keeps the module");
 	is_errno(syscall(SYS_delete_module, "hashbelt", O_NONBLOCK) ? -errno : 0, EWOULDBLOCK,
 		 "the module cannot be removed while a window is mapped");
 	is_int(mapping.shown->state, HASHBELT_WINDOW_DEAD,
@@ -481,11 +486,11 @@ static unsigned int map_hidden(const void *arg)
 	int belt = open(HASHBELT_DEVICE, O_RDONLY);
 	void *at;
 
-	/* The offset and the length are no secret. */
+	/* The length is no secret. */
 	memcpy(&mapping, arg, sizeof(mapping));
 	if (belt < 0)
 		return 1;
-	at = mmap(NULL, mapping.map.bytes, PROT_READ, MAP_SHARED, belt, mapping.map.offset);
+	at = mmap(NULL, mapping.map.bytes, PROT_READ, MAP_SHARED, belt, 0);
 	return at == MAP_FAILED ? 0 : 2;
 }
 
@@ -516,7 +521,7 @@ static void test_cost_for_others(void)
 	       "no entry was evicted by that");
 	SET(belt, .fields = HASHBELT_SET_MODE, .mode = 0600);
 	is_int(as(OTHER, OTHER, 0, map_hidden, &mapping), 0,
-	       "a user without the right to read does not map the window by its offset");
+	       "a user without the right to read does not map the window by its length");
 	unmap(&mapping);
 	destroy_belt(belt, "shared");
 	close(belt);

@@ -122,7 +122,7 @@ static unsigned int try_window(int fd)
 	struct hashbelt_window_map map = { .bytes = PAGE };
 	int err = call(fd, HASHBELT_IOC_WINDOW, &map);
 	unsigned int done = action_bit(WINDOW, err == -ENODATA ? 0 : err);
-	void *at = mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, fd, map.offset);
+	void *at = mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, fd, 0);
 
 	err = at == MAP_FAILED ? -errno : 0;
 	if (!err)

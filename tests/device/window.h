@@ -24,7 +24,7 @@ static inline struct mapping map_with(int fd, int rights, int flags)
 	mapping.err = call(fd, HASHBELT_IOC_WINDOW, &mapping.map);
 	if (mapping.err)
 		return mapping;
-	at = mmap(NULL, mapping.map.bytes, rights, flags, fd, mapping.map.offset);
+	at = mmap(NULL, mapping.map.bytes, rights, flags, fd, 0);
 	if (at == MAP_FAILED)
 		mapping.err = -errno;
 	else

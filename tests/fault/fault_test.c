@@ -763,7 +763,7 @@ static int prepare_mapping(struct scene *scene)
 static int map_and_unmap(struct scene *scene)
 {
 	struct hashbelt_window_map *map = &scene->map;
-	void *at = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, scene->belt, map->offset);
+	void *at = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, scene->belt, 0);
 
 	if (at == MAP_FAILED)
 		return -errno;

@@ -15,12 +15,12 @@
 #ifndef _INJECT_H
 #define _INJECT_H
 
+#include <linux/anon_inodes.h>
 #include <linux/fault-inject.h>
 #include <linux/fs.h>
 #include <linux/list_lru.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
-#include <linux/mount.h>
 #include <linux/percpu_counter.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -143,10 +143,8 @@ static inline void hb_report_inside(const char *site, unsigned int left)
 #define __vmalloc(...)		HB_ALLOC(__vmalloc, __VA_ARGS__)
 #define get_zeroed_page(...) \
 	HB_CALL("get_zeroed_page", true, unsigned long, get_zeroed_page(__VA_ARGS__), 0)
-#define kern_mount(...) \
-	HB_CALL("kern_mount", true, struct vfsmount *, kern_mount(__VA_ARGS__), ERR_PTR(-ENOMEM))
-#define alloc_anon_inode(...) \
-	HB_CALL("alloc_anon_inode", true, struct inode *, alloc_anon_inode(__VA_ARGS__), \
+#define anon_inode_getfile(...) \
+	HB_CALL("anon_inode_getfile", true, struct file *, anon_inode_getfile(__VA_ARGS__), \
 		ERR_PTR(-ENOMEM))
 #define kmem_cache_alloc(...)	HB_ALLOC(kmem_cache_alloc, __VA_ARGS__)
 #define kmem_cache_alloc_lru(...)	HB_ALLOC(kmem_cache_alloc_lru, __VA_ARGS__)

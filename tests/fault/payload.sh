@@ -17,7 +17,7 @@ kdir=$1
 # The symbols of the calls that inject.h makes sites of; and of calls that cannot fail.
 watched='__kmalloc|kmalloc_trace|kmalloc_large|kmem_cache_alloc|kvmalloc_node|__vmalloc'
 watched="$watched|kmem_cache_alloc_bulk|kmem_cache_alloc_lru|kmem_cache_create|kmem_cache_create_usercopy|__list_lru_init|__alloc_percpu_gfp|__percpu_counter_init"
-watched="$watched|alloc_workqueue|register_shrinker|misc_register|get_zeroed_page|kern_mount|alloc_anon_inode"
+watched="$watched|alloc_workqueue|register_shrinker|misc_register|get_zeroed_page|anon_inode_getfile"
 watched="$watched|_copy_(from|to)_user|__(get|put)_user_nocheck_[1248]"
 harmless='kmalloc_caches|misc_deregister|unregister_shrinker|init_user_ns'
 harmless="$harmless|should_fail_usercopy|perf_trace_buf_alloc|is_vmalloc_addr|vmalloc_to_pfn|__asan_.*"

@@ -148,7 +148,6 @@ static const struct field set_fields[] = SETTINGS(FIELD(hashbelt_settings, name,
 	FIELD(hashbelt_settings, fields, BITS, HASHBELT_SET_ALL));
 
 static const struct field window_fields[] = {
-	FIELD(hashbelt_window_map, offset, OFFSET, 0),
 	FIELD(hashbelt_window_map, bytes, BYTES, 0),
 	FIELD(hashbelt_window_map, shift_ns, ANY, 0),
 	FIELD(hashbelt_window_map, reserved, ZERO, 0),

@@ -68,7 +68,6 @@ enum kind {
 	CURSOR,
 	SEQUENCE,
 	ID,
-	OFFSET,		/* of a window, for mmap(2) */
 	BYTES,		/* likewise its length */
 	KINDS
 };

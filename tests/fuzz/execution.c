@@ -583,7 +583,8 @@ static void do_map(const struct step *step, int fd)
 	};
 	int right = rights[step->seed % ARRAY_SIZE(rights)];
 	int flags = step->seed & 0x700 ? MAP_SHARED : MAP_PRIVATE;
-	struct hashbelt_window_map map = { .offset = last[OFFSET], .bytes = last[BYTES] };
+	struct hashbelt_window_map map = { .bytes = last[BYTES] };
+	size_t offset = 0;
 	void *at;
 
 	if (step->seed & 0x1800)
@@ -591,9 +592,9 @@ static void do_map(const struct step *step, int fd)
 	if (!(step->seed & 0xe000))
 		map.bytes += PIECE * (step->seed >> 16 & 3);
 	if (!(step->seed & 0x380000))
-		map.offset += PIECE << (step->seed >> 22 & 15);
+		offset = PIECE << (step->seed >> 22 & 15);
 	fail_arm(step);
-	at = mmap(NULL, map.bytes, right, flags, fd, map.offset);
+	at = mmap(NULL, map.bytes, right, flags, fd, offset);
 	count(step, fail_disarm(step, at == MAP_FAILED ? -1 : 0));
 	if (at == MAP_FAILED)
 		return;

@@ -36,7 +36,7 @@ void windowed_map(struct windowed *windowed, int fd)
 				fail("the window", errno);
 			return;
 		}
-		window = mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, fd, map.offset);
+		window = mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, fd, 0);
 		if (window != MAP_FAILED)
 			break;
 		/* SET has made another one, or none, meanwhile. */

@@ -10,7 +10,6 @@
 #include <linux/atomic.h>
 #include <linux/export.h>
 #include <linux/fs.h>
-#include <linux/fs_context.h>
 #include <linux/hrtimer.h>
 #include <linux/kcsan-checks.h>
 #include <linux/kthread.h>
@@ -18,13 +17,11 @@
 #include <linux/lockdep.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/mount.h>
 #include <linux/mutex.h>
 #include <linux/percpu_counter.h>
 #include <linux/poll.h>
 #include <linux/prandom.h>
 #include <linux/preempt.h>
-#include <linux/pseudo_fs.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/refcount.h>

@@ -537,7 +537,7 @@ static int map_window(struct hashbelt *belt, const struct hashbelt_window_map *m
 
 	if (!new)
 		return -ENOMEM;
-	window = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, belt->fd, map->offset);
+	window = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, belt->fd, 0);
 	err = window == MAP_FAILED ? -errno :
 	      hashbelt_window_reader(window, map->bytes, map->shift_ns, &new->reader);
 	if (!err) {
