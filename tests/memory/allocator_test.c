@@ -6,7 +6,7 @@
  * pages, in one piece or mapped; and tables of less than a page to several MiB. The test moves
  * itself into a cgroup of version 2 and compares memory.stat before and after it makes many objects
  * of one size. It frees none of them: memory that is freed late would show in the next measurement.
- * Needs the superuser.
+ * So it waits for the tables that an index has outgrown. Needs the superuser.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -63,20 +63,38 @@ static bool is_within(long long bytes, long long least, long long most)
 	return false;
 }
 
+/* Memory of the module that is not what information about the belt tells. */
+static __u64 besides(int belt)
+{
+	return get_parameter("used_bytes") - info_of(belt).bytes;
+}
+
+/* Waits until the tables are freed that the belt's index has outgrown. */
+static void settle(int belt, __u64 besides_before)
+{
+	/* Completes a resize of the index. */
+	advance(belt, 1);
+	if (!used_at_last(besides_before + info_of(belt).bytes))
+		bail_out("a table of the index is not freed");
+}
+
 /* Entries of @size bytes, half of them put alone and half of them together. */
 static void test_class(unsigned int size)
 {
 	unsigned int count = (ENOUGH / size / BATCH + 1) * BATCH, i;
 	int belt = new_belt(HASHBELT_PINNED);
+	__u64 besides_before = besides(belt);
 	long long least = (long long)count * size, alone, together;
 	struct charge before = charged();
 
 	for (i = 0; i < count; i++)
 		put_one(belt, i, size - HEADER);
 	alone = charged_since(before).slab;
+	settle(belt, besides_before);
 	before = charged();
 	put_together(belt, count, count, size - HEADER);
 	together = charged_since(before).slab;
+	settle(belt, besides_before);
 	ok(is_within(alone, least - NOISE, 2 * least) &&
 	   is_within(together, least - NOISE, 2 * least),
 	   "entries of %u bytes, put alone or together, are charged to the cgroup", size);
