@@ -157,6 +157,15 @@ void make_value(char *value, const char *key, size_t size)
 	memcpy(value, key, size);
 }
 
+/* The value to put, or space for that of a get. */
+void prepare_value(char *value, enum work work, const char *key, size_t size)
+{
+	if (work == PUT || work == PUT_MANY)
+		make_value(value, key, size);
+	else
+		memset(value, 0, size);
+}
+
 void check_value(const char *name, const char *value, const char *key, size_t size)
 {
 	char expected[VALUE_MAX];

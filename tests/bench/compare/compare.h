@@ -83,6 +83,7 @@ _Noreturn void die(const char *what, const char *why);
 void *zalloc(size_t count, size_t size);
 unsigned int seconds(uint64_t ms);
 void make_value(char *value, const char *key, size_t size);
+void prepare_value(char *value, enum work work, const char *key, size_t size);
 void check_value(const char *peer, const char *value, const char *key, size_t size);
 
 #endif /* _COMPARE_H */

@@ -54,10 +54,7 @@ static bool prepare(enum work new_work, const struct key *keys, unsigned int new
 	count = new_count;
 	memcpy(names, keys, count * sizeof(*names));
 	for (unsigned int i = 0; i < count; i++) {
-		if (work == PUT || work == PUT_MANY)
-			make_value(values[i], keys[i].text, plan->value_size);
-		else
-			memset(values[i], 0, plan->value_size);
+		prepare_value(values[i], work, keys[i].text, plan->value_size);
 		descriptors[i] = belts[keys[i].number % plan->belts];
 		items[i] = (struct hashbelt_item){
 			.key = (uintptr_t)names[i].text, .key_len = KEY_SIZE,

@@ -95,10 +95,7 @@ static bool prepare(enum work new_work, const struct key *new_keys, unsigned int
 	count = new_count;
 	memcpy(keys, new_keys, count * sizeof(*keys));
 	for (unsigned int i = 0; i < count; i++)
-		if (work == PUT)
-			make_value(values[i], keys[i].text, plan->value_size);
-		else
-			memset(values[i], 0, plan->value_size);
+		prepare_value(values[i], work, keys[i].text, plan->value_size);
 	return true;
 }
 

@@ -73,10 +73,7 @@ static bool prepare(enum work new_work, const struct key *new_keys, unsigned int
 	count = new_count;
 	for (unsigned int i = 0; i < count; i++) {
 		memcpy(keys[i], new_keys[i].text, KEY_SIZE);
-		if (work == PUT || work == PUT_MANY)
-			make_value(values[i], new_keys[i].text, value_size);
-		else
-			memset(values[i], 0, value_size);
+		prepare_value(values[i], work, new_keys[i].text, value_size);
 	}
 	return true;
 }

@@ -47,10 +47,7 @@ static bool prepare(enum work new_work, const struct key *new_keys, unsigned int
 	for (unsigned int i = 0; i < count; i++) {
 		memcpy(keys[i], new_keys[i].text, KEY_SIZE);
 		items[i] = (struct hashbelt_item){ .ttl_ms = ttl_ms };
-		if (work == PUT)
-			make_value(values[i], new_keys[i].text, value_size);
-		else
-			memset(values[i], 0, value_size);
+		prepare_value(values[i], work, new_keys[i].text, value_size);
 	}
 	return true;
 }
