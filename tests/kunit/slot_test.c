@@ -352,16 +352,25 @@ static void keys_of_a_set(struct hashbelt_belt *belt, unsigned int *keys, unsign
 			keys[found++] = key;
 }
 
+/* Puts entries of @count keys that share a set. Those of the first keys take its slots. */
+static void fill_a_set(struct kunit *test, struct hashbelt_belt *belt, unsigned int *keys,
+		       unsigned int count)
+{
+	unsigned int i;
+
+	keys_of_a_set(belt, keys, count);
+	for (i = 0; i < count; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, keys[i]), 0);
+	for (i = 0; i < HASHBELT_WINDOW_WAYS; i++)
+		bring_in(test, belt, keys[i]);
+}
+
 static void a_full_set_keeps_the_entries_that_are_asked_for(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_windowed(test, (struct hashbelt_config){});
 	unsigned int keys[6], i, asks;
 
-	keys_of_a_set(belt, keys, ARRAY_SIZE(keys));
-	for (i = 0; i < ARRAY_SIZE(keys); i++)
-		KUNIT_ASSERT_EQ(test, put(belt, keys[i]), 0);
-	for (i = 0; i < 4; i++)
-		bring_in(test, belt, keys[i]);
+	fill_a_set(test, belt, keys, ARRAY_SIZE(keys));
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_EQ(test, ask(belt, keys[i]), 0);
 	bring_in(test, belt, keys[4]);
@@ -386,11 +395,7 @@ static void heat_has_a_bound(struct kunit *test)
 	struct hashbelt_belt *belt = make_windowed(test, (struct hashbelt_config){});
 	unsigned int keys[5], i, asks;
 
-	keys_of_a_set(belt, keys, ARRAY_SIZE(keys));
-	for (i = 0; i < ARRAY_SIZE(keys); i++)
-		KUNIT_ASSERT_EQ(test, put(belt, keys[i]), 0);
-	for (i = 0; i < 4; i++)
-		bring_in(test, belt, keys[i]);
+	fill_a_set(test, belt, keys, ARRAY_SIZE(keys));
 	for (i = 0; i < 4000; i++)
 		KUNIT_ASSERT_EQ(test, ask(belt, keys[i % 4]), 0);
 	for (asks = 0; !slot_of(belt, keys[4]) && asks < 100; asks++)
@@ -560,11 +565,7 @@ static void an_entry_that_lost_its_slot_is_overwritten_again(struct kunit *test)
 	unsigned int keys[5], i;
 	u64 version;
 
-	keys_of_a_set(belt, keys, ARRAY_SIZE(keys));
-	for (i = 0; i < ARRAY_SIZE(keys); i++)
-		KUNIT_ASSERT_EQ(test, put(belt, keys[i]), 0);
-	for (i = 0; i < 4; i++)
-		bring_in(test, belt, keys[i]);
+	fill_a_set(test, belt, keys, ARRAY_SIZE(keys));
 	bring_in(test, belt, keys[4]);
 	KUNIT_ASSERT_NULL(test, slot_of(belt, keys[0]));
 	entry = take_entry(belt, keys[0]);
