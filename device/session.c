@@ -4,7 +4,6 @@
 #include "belt/trace.h"
 #include "belt/client.h"
 #include "belt/queue.h"
-#include "belt/window.h"
 #include "registry.h"
 #include "rights.h"
 #include "session.h"
