@@ -6,11 +6,11 @@
 #
 #   version   its release, such as 6.1.0-56-amd64
 #   headers   the directory to build a module against (make -C)
-#   image     the file to boot: its vmlinux
+#   image     the file to boot: its vmlinux, or its vmlinuz where that cannot be unpacked
 #
-# The headers are installed. The image is not, because installing a kernel would change
-# what this machine boots. The script extracts the image from its package; cache.sh keeps
-# it, so only the first call takes long.
+# The headers are installed. The image is not, unless these depend on it, as in Debian 13:
+# installing a kernel changes what this machine boots. The script takes the installed image, or
+# else extracts it from its package; cache.sh keeps it, so only the first call takes long.
 set -eu
 unset CDPATH
 
@@ -25,47 +25,26 @@ fail() {
 
 # version - print the version that the metapackage depends on: headers of others may be installed.
 version() {
-	dpkg-query -W -f '${Depends}' "$meta" |
-		sed -n 's/^linux-headers-\([^ ,]*\).*/\1/p'
+	dpkg-query -W -f '${Depends}' "$meta" | tr ',' '\n' |
+		sed -n 's/^ *linux-headers-\([^ ]*\).*/\1/p'
 }
 
-# word OFFSET BYTES - print a number in the image's header.
-word() {
-	od -An -j "$(($1))" -N "$2" -t "u$2" vmlinuz | tr -d ' '
-}
-
-# decompress - turn vmlinuz into vmlinux, as described in the kernel's Documentation/x86/
-# boot.rst. After the setup sectors (their number is at 0x1f1), at an offset (0x248), there
-# is the compressed kernel; its length is at 0x24c, and the last four bytes are no part of
-# the archive. A guest that decompresses it on an emulated processor takes twice as long to
-# boot.
-decompress() {
-	offset=$((($(word 0x1f1 1) + 1) * 512 + $(word 0x248 4)))
-	length=$(($(word 0x24c 4) - 4))
-	tail -c "+$((offset + 1))" vmlinuz | head -c "$length" | xz -dc >vmlinux
-}
-
-# unpack VERSION - download the package, and extract the image from it.
-unpack() {
-	apt-get download -q "linux-image-$1" &&
-		dpkg-deb --fsys-tarfile ./*.deb |
-		tar -x -O "./boot/vmlinuz-$1" >vmlinuz &&
-		decompress
-}
-
-# fetch VERSION - get the image into the cache. A rename makes that atomic.
-fetch() {
-	image=$cache/vmlinux-$1
-	[ ! -s "$image" ] || return 0
-	rm -rf "$cache/fetch"
-	mkdir "$cache/fetch"
-	(cd "$cache/fetch" && unpack "$1") >>"$log" 2>&1 || return 1
-	mv "$cache/fetch/vmlinux" "$image"
-	rm -r "$cache/fetch"
-}
-
-refresh() {
+# update - update the package lists. An outdated list names versions that the mirror no longer has.
+update() {
 	apt-get update -q >>"$log" 2>&1
+}
+
+# package VERSION - print the package with the image: in newer releases, linux-image only depends on it.
+package() {
+	for name in "linux-binary-$1" "linux-image-$1"; do
+		[ -z "$(apt-cache show "$name" 2>/dev/null)" ] || break
+	done
+	echo "$name"
+}
+
+# download VERSION - download the package with the image.
+download() {
+	(cd "$work" && apt-get download -q -o APT::Sandbox::User=root "$(package "$1")") >>"$log" 2>&1
 }
 
 # upgrade - install the newest headers. The archive has the newest kernel only, so there may be
@@ -77,14 +56,44 @@ upgrade() {
 		--no-install-recommends "$meta" >>"$log" 2>&1
 }
 
-# provide - get headers and image, by the cheapest step that succeeds.
+# obtain - download the package for the headers, by the cheapest step that succeeds.
+obtain() {
+	download "$(version)" && return
+	update || return
+	download "$(version)" || { upgrade && download "$(version)"; }
+}
+
+# installed - print the path of the image for the headers, if it is installed.
+installed() {
+	for image in "/boot/vmlinuz-$(version)" "/usr/lib/modules/$(version)/vmlinuz"; do
+		[ ! -r "$image" ] || {
+			echo "$image"
+			return 0
+		}
+	done
+	false
+}
+
+# fetch - get the image into the directory of this work.
+fetch() {
+	obtain || {
+		grep -E '^(E|Err)' "$log" | sort -u | tail -n 20 >&2
+		fail "cannot download the image of kernel $(version)"
+	}
+	dpkg-deb --fsys-tarfile "$work"/*.deb | tar -x -O --wildcards '*/vmlinuz*' >"$work/vmlinuz" ||
+		fail "no vmlinuz in $(basename "$work"/*.deb)"
+	echo "$work/vmlinuz"
+}
+
+# provide - get headers and image. A rename makes that atomic. If the image cannot be unpacked, another
+# download would give the same file.
 provide() {
-	"$here/../need.sh" "$meta" xz-utils || exit 1
-	fetch "$(version)" && return
-	refresh && fetch "$(version)" && return
-	upgrade && fetch "$(version)" && return
-	tail -n 20 "$log" >&2
-	fail "cannot get the image of kernel $(version)"
+	"$here/../need.sh" "$meta" || exit 1
+	[ -n "$(version)" ] || fail "$meta depends on no linux-headers-VERSION"
+	[ ! -s "$cache/vmlinux-$(version)" ] || return 0
+	image=$(installed) || image=$(fetch) || exit 1
+	"$here/vmlinux.sh" "$image" "$work/vmlinux" || fail "cannot unpack the image of kernel $(version)"
+	mv "$work/vmlinux" "$cache/vmlinux-$(version)"
 }
 
 ready() {
@@ -99,12 +108,17 @@ version-rt | headers-rt | image-rt) ;;
 esac
 
 if ! ready; then
-	log=$(mktemp)
-	trap 'rm -f "$log"' EXIT
 	# One process at a time: others would wait for the package manager, and
 	# fetch the same.
 	exec 9>"$cache/lock"
 	flock 9
+	work=$cache/fetch
+	log=$work/log
+	rm -rf "$work"
+	mkdir "$work"
+	trap 'rm -rf "$work"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
 	provide
 	ready || fail "headers and image of $(version) are not both there"
 fi
