@@ -24,6 +24,19 @@ mirror() {
 		sed -n 's/^Debian //p' | head -n 1
 }
 
+# release - print the name of the release of Debian that this machine has: "sid" where that is unstable, whose
+# files name the release that it will be.
+release() {
+	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	# shellcheck disable=SC2016 # apt-get expands it
+	known=$(apt-get indextargets --format ' $(LABEL) $(CODENAME) ' 'Created-By: Packages')
+	case $known in
+	*" Debian $codename "*) echo "$codename" ;;
+	*" Debian sid "*) echo sid ;;
+	*) fail "the package lists of apt have no Debian ${codename:-of the name in /etc/os-release}" ;;
+	esac
+}
+
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	[ -z "$work" ] || rm -rf --one-file-system "$work"
@@ -81,6 +94,10 @@ extract() {
 
 # gather - put the programs of the present directory where a guest, which has a /bin of its own, finds them.
 gather() {
+	# Packages of Debian 13 and newer have their files in /usr only.
+	for directory in lib lib64; do
+		[ -e $directory ] || ln -s usr/$directory $directory
+	done
 	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
 	mkdir -p usr/bin
 	for programs in bin sbin usr/sbin; do
@@ -89,10 +106,16 @@ gather() {
 	done
 }
 
-# compile ROOT DIRECTORY... - compile what Python imports: an emulated processor would take seconds for that. A
-# time in a file's name does not matter then.
-compile() {
-	directory=$1
-	shift
-	chroot "$directory" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash "$@" >/dev/null
+# shorten - remove from the present directory what no test needs of Python.
+shorten() {
+	rm -rf usr/lib/python3.*/test usr/lib/python3.*/idlelib usr/lib/python3.*/lib2to3
 }
+
+# compile ROOT - compile what Python imports: an emulated processor would take seconds for that. A time in a
+# file's name does not matter then. ROOT has no shell.
+compile() (
+	cd "$1"
+	# shellcheck disable=SC2046 # names without spaces
+	chroot . /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash \
+		$(printf '/%s\n' usr/lib/python3 usr/lib/python3.*) >/dev/null
+)

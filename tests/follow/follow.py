@@ -6,6 +6,7 @@ With the word "fake", a test runs on this machine: hbfollow-fake takes a directo
 """
 
 import atexit
+import glob
 import os
 import shutil
 import signal
@@ -22,7 +23,7 @@ from serve import DIRECTORY, PATIENCE, at_last, equal, finish, hbctl, result, tr
 FAKE = 'fake' in sys.argv[1:]
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOBODY = 65534
-POSTGRESQL = '/usr/lib/postgresql/15/bin'
+POSTGRESQL = max(glob.glob('/usr/lib/postgresql/*/bin'))    # Debian has one version in each release
 CLUSTER = '/usr/share/store'        # in the guest: a database that initdb has made
 HOST = '127.0.0.1'
 

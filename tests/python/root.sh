@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh [full] - print the path of a directory with Python and frameworks of Debian 12, for the root
-# directory of a guest. With "full" there are servers for these as well; in /later the Python of Debian 13,
-# with Django 4.2 and Flask-Session; and in /django Django's own tests of caches, as 3.2/tests and 4.2/tests.
+# root.sh [full] - print the path of a directory with Python and frameworks of this machine's Debian, for the
+# root directory of a guest. With "full" they are those of Debian 12, and there are servers for these as well; in
+# /later the Python of Debian 13, with Django 4.2 and Flask-Session; and in /django Django's own tests of caches,
+# as 3.2/tests and 4.2/tests.
 #
 # cache.sh keeps the directory. The first call takes half a
 # minute, or a minute with "full". Needs root.
@@ -16,11 +17,12 @@ frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
 later=python3,python3-pytest,python3-django,python3-flask-session,python3-msgspec
 servers=gunicorn,python3-fastapi,python3-uvicorn,python3-flask-caching,python3-flask-limiter
 
-# remove_texts LIBRARY - remove from the present directory what no test needs: documents, other languages,
+# remove_texts - remove from the present directory what no test needs: documents, other languages,
 # Python's own tests.
 remove_texts() {
 	find usr/share -mindepth 1 -maxdepth 1 ! -name zoneinfo -exec rm -rf {} +
-	rm -rf usr/include var etc dev tmp "$1/test" "$1/idlelib" "$1/lib2to3"
+	rm -rf usr/include var etc dev tmp
+	shorten
 	find usr/lib/python3 -name '*.po' -delete
 	find usr/lib/python3 -name '*.mo' ! -path '*/en/*' -delete
 }
@@ -45,9 +47,9 @@ add_later() {
 	with_tests trixie "$later" "$work/root/later"
 	move_tests "$work/root/later" 4.2
 	cd "$work/root/later"
-	remove_texts usr/lib/python3.13
+	remove_texts
 	ln -s usr/lib64 usr/lib .
-	compile "$work/root/later" /usr/lib/python3 /usr/lib/python3.13
+	compile "$work/root/later"
 }
 
 bootstrap() {
@@ -56,12 +58,12 @@ bootstrap() {
 		move_tests "$work/root" 3.2
 		add_later
 	else
-		extract bookworm "$python,$frameworks" "$work/root"
+		extract "$release" "$python,$frameworks" "$work/root"
 	fi
 	cd "$work/root"
-	remove_texts usr/lib/python3.11
+	remove_texts
 	gather
-	compile "$work/root" /usr/lib/python3 /usr/lib/python3.11
+	compile "$work/root"
 }
 
 case $#${1-} in
@@ -70,5 +72,6 @@ case $#${1-} in
 esac
 kind=${1-}
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"
-keep python "root${kind:+-$kind}" "a directory with Python" bootstrap
+release=$(release)
+keep python "${kind:-root-$release}" "a directory with Python" bootstrap
 echo "$kept/root"

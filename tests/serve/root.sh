@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh [full] - print the path of a directory with clients of memcached of Debian 12, for the root
+# root.sh [full] - print the path of a directory with clients of memcached of this machine's Debian, for the root
 # directory of a guest: libmemcached's tools, Python with its clients, and nutcracker. With "full" there are
 # PHP, nginx, Node.js with clients from npm, and a client in Go as well.
 #
@@ -20,7 +20,8 @@ clients=libmemcached-tools,python3,python3-pymemcache,python3-pylibmc,python3-me
 trim() {
 	cd "$work/root"
 	rm -rf usr/share/doc usr/share/man usr/share/locale usr/share/info usr/include var etc/init.d \
-		usr/lib/python3.11/test usr/lib/python3.11/idlelib usr/lib/python3.11/lib2to3 dev tmp
+		dev tmp
+	shorten
 	gather
 }
 
@@ -37,8 +38,8 @@ add_modules() {
 # set_up_php - what the scripts of the packages would do: PHP loads its modules.
 set_up_php() {
 	cd "$work/root"
-	ln -s php8.2 usr/bin/php
-	(cd etc/php/8.2 && cat mods-available/igbinary.ini mods-available/msgpack.ini \
+	(cd usr/bin && ln -s php8.[0-9] php)
+	(cd etc/php/8.* && cat mods-available/igbinary.ini mods-available/msgpack.ini \
 		mods-available/memcached.ini >cli/conf.d/all.ini)
 }
 
@@ -51,9 +52,9 @@ set_go_apart() {
 }
 
 bootstrap() {
-	extract bookworm "$clients${kind:+,$full}" "$work/root"
+	extract "$release" "$clients${kind:+,$full}" "$work/root"
 	trim
-	compile "$work/root" /usr/lib/python3 /usr/lib/python3.11
+	compile "$work/root"
 	[ -z "$kind" ] || {
 		add_modules
 		set_up_php
@@ -67,5 +68,6 @@ case $#${1-} in
 esac
 kind=${1-}
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"
-keep serve "clients${kind:+-$kind}" "a directory with clients of memcached" bootstrap
+release=$(release)
+keep serve "clients-$release${kind:+-$kind}" "a directory with clients of memcached" bootstrap
 echo "$kept/root"
