@@ -83,7 +83,7 @@ service() {
 }
 
 "$tests/need.sh" jq || exit
-promtool=$("$tests/unpack.sh" prometheus usr/bin/promtool) || exit
+promtool=$("$tests/unpack.sh" "promtool|prometheus" usr/bin/promtool) || exit
 
 silent "promtool check metrics finds nothing to complain about in the output of hbctl" check_metrics
 silent "promtool check rules accepts docs/monitoring/alerts.yml" \

@@ -17,7 +17,8 @@ followed=$4
 "$tests/need.sh" iproute2
 root=$("$tests/follow/root.sh")
 release=$("$tests/vm/kernel.sh" version)
-veth=$("$tests/unpack.sh" "linux-image-$release" "lib/modules/$release/kernel/drivers/net/veth.ko")
+veth=$("$tests/unpack.sh" "linux-modules-$release|linux-image-$release" \
+	"lib/modules/$release/kernel/drivers/net/veth.ko")
 rm -rf "$followed"
 mkdir -p "$followed/host" "$followed/tests/serve" "$followed/bindings/python" "$followed/examples"
 find "$root" -mindepth 1 -maxdepth 1 -exec cp -a -t "$followed/host" {} +
