@@ -6,7 +6,8 @@
 # the path may begin with usr/, and the file may be compressed by xz, as a module of a newer kernel is.
 #
 # Installing the package would start a server, or load a policy into the kernel of this machine. So
-# this script unpacks the file into the cache. The first call downloads the package.
+# this script unpacks the file into the cache, and installs the libraries that the package depends on. The
+# first call downloads the package.
 set -eu
 unset CDPATH
 
@@ -60,7 +61,9 @@ fetch() {
 		grep -E '^(E|Err)' log | sort -u >&2
 		fail "cannot download the package $package"
 	}
-	"$tests/need.sh" xz-utils
+	# shellcheck disable=SC2046 # names without spaces
+	"$tests/need.sh" xz-utils $(dpkg-deb -f "$package"_*.deb Depends | tr ',' '\n' |
+		sed -n 's/^ *\(lib[^ :|]*\).*/\1/p')
 	extract >new
 	chmod 755 new
 	mkdir -p "${file%/*}"
