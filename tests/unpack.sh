@@ -43,7 +43,7 @@ download() {
 # extract - print the file, which may have another path in the package.
 extract() {
 	found=$(dpkg-deb --fsys-tarfile "$package"_*.deb | tar -t |
-		grep -xE "\./(usr/)?$path(\.xz)?") || fail "the package $package has no file $path"
+		grep -xF -e "./$path" -e "./usr/$path" -e "./$path.xz" -e "./usr/$path.xz") || fail "the package $package has no file $path"
 	dpkg-deb --fsys-tarfile "$package"_*.deb | tar -x -O "$found" |
 		case $found in
 		*.xz) xz -dc ;;
