@@ -12,8 +12,7 @@ unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" models)
-source=linux-source-6.1
-key='' work=''
+key='' work='' source=''
 
 fail() {
 	echo "herd.sh: $1" >&2
@@ -23,6 +22,11 @@ fail() {
 trap '[ -z "$work" ] || rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# find_source - print the package with the source of this release's kernel, which linux-source depends on.
+find_source() {
+	dpkg-query -W -f '${Depends}' linux-source | tr ',' '\n' | sed -n 's/^ *\(linux-source-[^ ]*\).*/\1/p'
+}
 
 fingerprint() {
 	{
@@ -101,7 +105,9 @@ make_ready() {
 
 [ $# = 1 ] || fail "usage: herd.sh TEST.litmus"
 test=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-"$here/../need.sh" "$source" xz-utils || exit 1
+"$here/../need.sh" linux-source xz-utils || exit 1
+source=$(find_source)
+[ -n "$source" ] || fail "linux-source depends on no linux-source-VERSION"
 key=$(fingerprint)
 exec 9>"$cache/lock"
 flock 9
