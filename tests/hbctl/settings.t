@@ -575,7 +575,8 @@ tracing=/sys/kernel/tracing
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing
 ioctls=$tracing/events/syscalls/sys_enter_ioctl/enable
 
-# calls OPTION... - print the ioctls that stat with these options makes, one a line: their numbers
+# calls OPTION... - print the ioctls that stat with these options makes, one a line: their numbers. Newer
+# kernels write 0x before a number.
 calls() {
 	echo >$tracing/trace
 	echo 1 >$ioctls
@@ -583,7 +584,7 @@ calls() {
 	sh -c 'echo $$ >"$0/set_event_pid" && exec hbctl stat "$@"' $tracing "$@" >/dev/null
 	echo 0 >$ioctls
 	echo >$tracing/set_event_pid
-	sed -n 's/.*sys_ioctl(.*cmd: \([0-9a-f]*\),.*/\1/p' $tracing/trace
+	sed -n 's/.*sys_ioctl(.*cmd: \(0x\)\{0,1\}\([0-9a-f]*\),.*/\2/p' $tracing/trace
 }
 
 # fill NUMBER - let the belt have so many entries
