@@ -4,6 +4,8 @@
 
 from tap import BeltCase, Child, hashbelt, main
 
+from cachelib import SimpleCache
+
 from hashbelt.cachelib import BeltCache, flask_caching
 
 
@@ -80,7 +82,10 @@ class CacheLib(BeltCase):
         self.assertEqual(cache.set_many({"a": 1, "b": "two"}), ["a", "b"])
         self.assertEqual(cache.get_many("a", "c", "b", "a"), [1, None, "two", 1])
         self.assertEqual(cache.get_dict("a", "c"), {"a": 1, "c": None})
-        self.assertEqual(cache.delete_many("a", "c", "b"), ["a", "b"])
+        # From 0.17 on, cachelib counts a key that was absent among the removed ones.
+        simple = SimpleCache()
+        simple.set_many({"a": 1, "b": "two"})
+        self.assertEqual(cache.delete_many("a", "c", "b"), simple.delete_many("a", "c", "b"))
         self.assertEqual(cache.get_many("a", "b"), [None, None])
 
     def test_prefix(self):
