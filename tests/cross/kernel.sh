@@ -52,27 +52,43 @@ unpack() {
 	done
 }
 
+# requires PATTERN - print what matches the pattern in the names of the packages that the headers depend on.
+requires() {
+	apt apt-cache depends "linux-headers-$release:$processor" |
+		sed -n "s/.*Depends: .*\($1\).*/\1/p" | head -n 1
+}
+
+# image_package - print the package with the image: in newer releases, linux-image only depends on it.
+image_package() {
+	for package in "linux-binary-$release" "linux-image-$release"; do
+		[ -z "$(apt apt-cache show "$package:$processor" 2>/dev/null)" ] || break
+	done
+	echo "$package:$processor"
+}
+
 # download - download the packages. One package has the headers for all processors, another
-# those for this one.
+# those for this one. The compiler is that with which Debian has built the kernel.
 download() {
 	mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/packages"
 	sources >"$work/sources.list"
 	apt apt-get update
 	release=$(apt apt-cache depends "linux-headers-$flavour:$processor" |
 		sed -n 's/.*Depends: linux-headers-\([^:]*\).*/\1/p')
-	set -- "gcc-12-$triple" "cpp-12-$triple" "libgcc-12-dev-$processor-cross" \
+	gcc=$(requires 'gcc-[0-9]*')
+	set -- "$gcc-$triple" "cpp-${gcc#*-}-$triple" "libgcc-${gcc#*-}-dev-$processor-cross" \
 		"linux-headers-${release%"-$flavour"}-common" "linux-headers-$release:$processor"
-	[ ! "$bootable" ] || set -- "$@" "linux-image-$release:$processor" \
-		"busybox-static:$processor"
+	[ ! "$bootable" ] || set -- "$@" "$(image_package)" "busybox-static:$processor"
 	(cd "$work/packages" && apt apt-get download "$@")
 	echo "$release" >"$work/release"
+	echo "$gcc" >"$work/gcc"
+	requires 'linux-kbuild-[^:]*' >"$work/kbuild"
 }
 
 # compiler - unpack the compiler. Its programs look for other parts in ../TRIPLE.
 compiler() {
-	unpack '*gcc-12-*' "$work/toolchain" --strip-components=2 \
+	unpack '*gcc-[0-9]*' "$work/toolchain" --strip-components=2 \
 		--exclude=./usr/share --exclude='*/lto*' --exclude='*/plugin' --exclude='*san*'
-	unpack 'cpp-12-*' "$work/toolchain" --strip-components=2 --exclude=./usr/share
+	unpack 'cpp-*' "$work/toolchain" --strip-components=2 --exclude=./usr/share
 	ln -s "/usr/$triple" "$work/toolchain/$triple"
 }
 
@@ -86,11 +102,9 @@ headers() {
 
 # guest - unpack image and busybox. An image for arm64 is not compressed.
 guest() {
-	unpack 'linux-image-*' "$work/image.new" --strip-components=2 --wildcards './boot/vmlinuz-*'
-	mv "$work"/image.new/vmlinuz-* "$work/image"
-	unpack 'busybox-*' "$work/busybox.new" --strip-components=2 ./bin/busybox
-	mv "$work/busybox.new/busybox" "$work/busybox"
-	rmdir "$work/image.new" "$work/busybox.new"
+	unpack 'linux-[ib]*' "$work" -O --wildcards './*/vmlinuz*' >"$work/image"
+	unpack 'busybox-*' "$work" -O --wildcards './*bin/busybox' >"$work/busybox"
+	chmod 755 "$work/busybox"
 }
 
 assemble() {
@@ -137,13 +151,14 @@ module[3-9])
 esac
 
 host=$(dpkg --print-architecture)
-"$tests/need.sh" "binutils-$triple" "libc6-dev-$processor-cross" linux-kbuild-6.1 gcc-12 libc6-dev make \
-	ccache || exit 1
 keep cross "$processor" "the kernel for $processor" assemble
+gcc=$(cat "$kept/gcc")
+"$tests/need.sh" "binutils-$triple" "libc6-dev-$processor-cross" "$(cat "$kept/kbuild")" "$gcc" libc6-dev make \
+	ccache || exit 1
 
 case $verb in
 release) cat "$kept/release" ;;
-compiler) echo "$kept/toolchain/bin/$triple-gcc-12" ;;
+compiler) echo "$kept/toolchain/bin/$triple-$gcc" ;;
 image | busybox) echo "$kept/$verb" ;;
 module)
 	shift 3
