@@ -22,8 +22,11 @@ certify() {
 
 certificates() {
 	cd "$served/tests/serve/tls"
-	openssl req -new -x509 -newkey rsa:2048 -nodes -days 36500 -subj /CN=authority/ -keyout ca.key -out ca.pem
-	echo 'subjectAltName = DNS:localhost, IP:127.0.0.1' >names
+	# Python 3.13 and newer want the use of the key, and the key of the authority.
+	openssl req -new -x509 -newkey rsa:2048 -nodes -days 36500 -subj /CN=authority/ -keyout ca.key -out ca.pem \
+		-addext keyUsage=critical,keyCertSign,cRLSign
+	printf '%s\n' 'subjectAltName = DNS:localhost, IP:127.0.0.1' 'subjectKeyIdentifier = hash' \
+		'authorityKeyIdentifier = keyid' >names
 	certify server /CN=localhost/
 	certify client /CN=client/
 }
