@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel.sh SUITE VERB - get the stock kernel of another suite of Debian (trixie, sid).
+# kernel.sh SUITE VERB - get the stock kernel of another suite of Debian (trixie, sid, trixie-backports).
 #
 #   release            print its release, such as 6.12.107+deb13-amd64
 #   image              print the path of the image to boot
@@ -37,19 +37,25 @@ get_image() {
 	rm -- *.deb
 }
 
-# bootstrap - make the root directory. The package lists of unstable are often older than their
-# Valid-Until date allows.
+# sources - print the lines for apt: a suite of backports is used beside its base.
+sources() {
+	printf '%s\n' "${suite%-backports}" "$suite" | sort -u | sed "s|.*|deb $(mirror) & main|"
+}
+
+# bootstrap - make the root directory. apt prefers a base suite to its backports, so the headers
+# name their suite. The package lists of unstable are often older than their Valid-Until date
+# allows.
 bootstrap() {
 	"$tests/need.sh" mmdebstrap
-	mmdebstrap --variant=apt --components=main \
-		--include=make,gcc,perl,linux-headers-amd64 \
+	sources | mmdebstrap --variant=apt \
+		--include="make,gcc,perl,linux-headers-amd64/$suite" \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		--dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' \
 		--dpkgopt='path-exclude=/usr/share/man/*' \
 		--customize-hook="'$here/kernel.sh' '$suite' complete \"\$1\"" \
-		"$suite" "$work/root" "$(mirror)"
+		"${suite%-backports}" "$work/root" -
 }
 
 # module DIRECTORY - build the module. The mount namespace ends with the build. The kernel's
