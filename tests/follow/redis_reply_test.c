@@ -149,6 +149,7 @@ static void test_limits(void)
 	static const char * const wrong[] = {
 		"*1048577\r\n", "*2147483647\r\n", "*99999999999\r\n", "*-2\r\n", "$-2\r\n",
 		"!\r\n", "HTTP/1.1 400 Bad Request\r\n", "*x\r\n", ":x\r\n",
+		"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n",
 	};
 	redisReader *reader = reply_reader();
 	static char part[1 << 20];

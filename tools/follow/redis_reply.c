@@ -16,10 +16,21 @@ static redisReplyObjectFunctions own, makers;
 #define PARTS	int
 #endif
 
-/* hiredis would allocate as many places as the server says. NULL stands for out of memory. */
+/*
+ * hiredis would allocate as many places as the server says. And hiredis 1 takes arrays in arrays
+ * of any depth, and frees them by recursion, which would overflow the stack. NULL stands for out
+ * of memory.
+ */
 static void *make_bounded(const struct redisReadTask *task, PARTS parts)
 {
-	return parts > REPLY_PARTS_MAX ? NULL : own.createArray(task, parts);
+	const struct redisReadTask *outer = task->parent;
+	int depth = 1;
+
+	for (; outer; outer = outer->parent)
+		depth++;
+	if (parts > REPLY_PARTS_MAX || depth > REPLY_DEPTH_MAX)
+		return NULL;
+	return own.createArray(task, parts);
 }
 
 /**

@@ -11,9 +11,13 @@
 /* The channel on which Redis tells changes. */
 #define REPLY_CHANNEL	"__redis__:invalidate"
 
-/* Limits of a reply, beyond which the connection is given up: bytes, and parts of an array. */
+/*
+ * Limits of a reply, beyond which the connection is given up: bytes, parts of an array, and arrays
+ * in arrays.
+ */
 #define REPLY_BYTES_MAX	(64 << 20)
 #define REPLY_PARTS_MAX	1048576
+#define REPLY_DEPTH_MAX	9	/* that of hiredis before 1.0 */
 
 /* Space for the number of a run of a server, bytes. */
 #define REPLY_RUN_SIZE	64
