@@ -229,6 +229,9 @@ static void take_notifications(struct postgresql *postgresql)
 		PQfreemem(notification);
 	}
 	postgresql->setup.calls->told(postgresql->setup.owner);
+	/* libpq 18 closes the connection if it has no memory for what came. No event tells that. */
+	if (!postgresql->is_lost && PQstatus(postgresql->connection) != CONNECTION_OK)
+		fail(postgresql, "%s", PQerrorMessage(postgresql->connection));
 }
 
 /* Whether the heap has the reserve. It stays in the heap: see keep_reserve(). */
