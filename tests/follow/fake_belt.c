@@ -107,7 +107,6 @@ static void encode(const char *key, size_t len, char *name)
 int belt_clear(struct belt *belt)
 {
 	int err = failure(belt, "clear"), directory;
-	unsigned int count = 0;
 	struct dirent *entry;
 	DIR *entries;
 
@@ -125,7 +124,7 @@ int belt_clear(struct belt *belt)
 		return -ENOMEM;
 	}
 	while ((entry = readdir(entries)))
-		count += !unlinkat(directory, entry->d_name, 0);
+		unlinkat(directory, entry->d_name, 0);
 	closedir(entries);
 	belt->cleared++;
 	return 0;

@@ -23,7 +23,8 @@ from serve import DIRECTORY, PATIENCE, at_last, equal, finish, hbctl, result, tr
 FAKE = 'fake' in sys.argv[1:]
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOBODY = 65534
-POSTGRESQL = max(glob.glob('/usr/lib/postgresql/*/bin'))    # Debian has one version in each release
+# Debian has one version in each release.
+POSTGRESQL = max(glob.glob('/usr/lib/postgresql/*/bin'), default='')
 CLUSTER = '/usr/share/store'        # in the guest: a database that initdb has made
 HOST = '127.0.0.1'
 

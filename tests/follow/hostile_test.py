@@ -103,10 +103,12 @@ states.settimeout(PATIENCE)
 follower = Follower(belt, f'redis://{HOST}:' + str(Server(says(b'-ERR a\nMAINPID=1\r\n')).port),
                     environment={'NOTIFY_SOCKET': f'{DIRECTORY}/notify'})
 told = ''
-while 'MAINPID' not in told:
+while 'server' not in told:
     told = states.recv(1000).decode()
-equal('an error with a line for the service manager: it gets no such line',
-      'STATUS=lost: the server refuses: ERR a?MAINPID=1', told)
+# hiredis 0.14 passes an error of two lines on, and 1.2 refuses it.
+true('an error with a line for the service manager: it gets no such line', told in (
+    'STATUS=lost: the server refuses: ERR a?MAINPID=1',
+    "STATUS=lost: the server's bytes make no sense: Bad simple string value"), told)
 follower.stop('an error with a line for the service manager')
 refused('Redis 5', says(b"-ERR unknown command `HELLO`\r\n"), 'unknown command')
 refused('HELLO without a number', says(b'*2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n'), 'does not answer HELLO')
