@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh [full] - print the path of a directory with Python and frameworks of this machine's Debian, for the
+# root.sh [full|newest] - print the path of a directory with Python and frameworks of this machine's Debian, for the
 # root directory of a guest. With "full" they are those of Debian 12, and there are servers for these as well; in
 # /later the Python of Debian 13, with Django 4.2 and Flask-Session; and in /django Django's own tests of caches,
-# as 3.2/tests and 4.2/tests.
+# as 3.2/tests and 4.2/tests. With "newest" there are, instead of all that, in /later the Python and the frameworks
+# of unstable.
 #
-# cache.sh keeps the directory. The first call takes half a
-# minute, or a minute with "full". Needs root.
+# cache.sh keeps the directory. The first call takes half a minute, or a minute with "full" or "newest". To get
+# newer releases, remove it. Needs root.
 
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
@@ -42,10 +43,8 @@ move_tests() {
 	rm -rf "$1/src"
 }
 
-# add_later - add the Python of Debian 13, as a root directory of its own.
-add_later() {
-	with_tests trixie "$later" "$work/root/later"
-	move_tests "$work/root/later" 4.2
+# trim_later - make a root directory of its own of what was extracted to /later.
+trim_later() {
 	cd "$work/root/later"
 	remove_texts
 	ln -s usr/lib64 usr/lib .
@@ -53,13 +52,22 @@ add_later() {
 }
 
 bootstrap() {
-	if [ "$kind" ]; then
+	case $kind in
+	newest)
+		mkdir "$work/root"
+		extract sid "$python,$frameworks" "$work/root/later"
+		trim_later
+		return
+		;;
+	full)
 		with_tests bookworm "$python,$frameworks,$servers" "$work/root"
 		move_tests "$work/root" 3.2
-		add_later
-	else
-		extract "$release" "$python,$frameworks" "$work/root"
-	fi
+		with_tests trixie "$later" "$work/root/later"
+		move_tests "$work/root/later" 4.2
+		trim_later
+		;;
+	*) extract "$release" "$python,$frameworks" "$work/root" ;;
+	esac
 	cd "$work/root"
 	remove_texts
 	gather
@@ -67,8 +75,8 @@ bootstrap() {
 }
 
 case $#${1-} in
-0 | 1full) ;;
-*) fail "usage: root.sh [full]" ;;
+0 | 1full | 1newest) ;;
+*) fail "usage: root.sh [full|newest]" ;;
 esac
 kind=${1-}
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"

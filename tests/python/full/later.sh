@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # later.sh PROGRAM [ARGUMENT]... - run a program of the payload with the Python and the frameworks of
-# Debian 13, in a guest: with the root directory /later of root.sh, which sees the device and the tests.
+# Debian 13 or unstable, in a guest: with the root directory /later of root.sh, which sees the device and
+# the tests.
 set -eu
 unset CDPATH
 
@@ -11,9 +12,10 @@ top=$(cd "$(dirname "$0")/../../.." && pwd)
 program=$top/$1
 shift
 
-# show PATH... - let the root directory have these directories, too.
+# show PATH... - let the root directory have these directories, too, if the guest has them.
 show() {
 	for path; do
+		[ -d "$path" ] || continue
 		mkdir -p "$root$path"
 		grep -Fq " $root$path " /proc/mounts || mount --bind "$path" "$root$path"
 	done
