@@ -562,7 +562,7 @@ static void an_entry_that_lost_its_slot_is_overwritten_again(struct kunit *test)
 	struct hashbelt_belt *belt = make_windowed(test, (struct hashbelt_config){
 		.overwrites = true });
 	struct hashbelt_entry *entry;
-	unsigned int keys[5], i;
+	unsigned int keys[5];
 	u64 version;
 
 	fill_a_set(test, belt, keys, ARRAY_SIZE(keys));
