@@ -17,20 +17,25 @@
 #   build             print the directory to build a module against (make -C)
 #   module DIRECTORY  build the module in DIRECTORY
 #
-# The kernels are built from Debian's source with NAME.config; uml also with plain.config; those
-# that an emulator runs also with guest.config, and but for arm64 with x86.config. cache.sh keeps
-# them. A kernel is built again when the source, the compiler, a line of a .config or a function
-# here that makes it has changed. That takes two to four minutes, with a warm ccache half a minute.
+# The kernels are built from the source and by the compiler of the machine's own Debian release, with
+# NAME.config; uml also with plain.config; those that an emulator runs also with guest.config, and
+# but for arm64 with x86.config. cache.sh keeps them. A kernel is built again when the source, the
+# compiler, a line of a .config or a function here that makes it has changed; then a message says
+# which. That takes two to four minutes, with a warm ccache half a minute.
+#
+# uml and plain are built on Debian 12, 13 and unstable. The configurations of the others are for
+# Debian 12: newer kernels lose lines of them, which is an error.
 set -eu
 unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" kernel)
-source=linux-source-6.1
-compiler=gcc-12
-hostcompiler=gcc-12
-jobs=2
-job='' key='' log='' cross='' llvm='' package=''
+jobs=$(nproc)
+job='' key='' log='' work='' config='' cross='' llvm='' package=''
+
+# Lines of a .config that newer kernels write in another way: the first version that does, the line,
+# and its replacement.
+renamed='7.0 CONFIG_BOOTPARAM_HUNG_TASK_PANIC=y CONFIG_BOOTPARAM_HUNG_TASK_PANIC=1'
 
 say() {
 	echo "kernel.sh: $1" >&2
@@ -47,7 +52,28 @@ broken() {
 	fail "$1 failed; all of its output is in $log"
 }
 
-# recipe - print the text of the functions that make this kernel.
+# depends PACKAGE PATTERN - print the name of the package that matches PATTERN, a regular expression,
+# and on which the installed package PACKAGE depends.
+depends() {
+	dpkg-query -W -f '${Depends}' "$1" | tr ',' '\n' |
+		sed -n "s/^ *\($2[0-9][0-9.]*\).*/\1/p" | head -n 1
+}
+
+# is_since VERSION - true if the kernel is of this version or newer.
+is_since() {
+	dpkg --compare-versions "${source#linux-source-}" ge "$1"
+}
+
+# rename - print the configuration on stdin as this version of the kernel writes it.
+rename() {
+	script=$(echo "$renamed" | while read -r since line replacement; do
+		! is_since "$since" || echo "s/^$line\$/$replacement/"
+	done)
+	sed "$script"
+}
+
+# recipe - print the text of the functions that make this kernel. Lines that other processors
+# or compilers need are left out.
 recipe() {
 	set -- kernel_make unpack configure keep
 	case $arch in
@@ -60,16 +86,62 @@ recipe() {
 		if [ "$llvm" ]; then cat; else grep -v '{llvm:+'; fi
 }
 
-# fingerprint - print a hash of all that the kernel depends on. Comments and the order of lines
-# of a .config do not count, nor does code for other kernels: a new kernel must not cause the
-# others to be built again.
-fingerprint() {
-	{
-		grep '^CONFIG_' "$config" | LC_ALL=C sort
-		printf '%s\n' "$arch" "$image" "$targets" "$kept"
-		recipe
-		dpkg-query -W "$source" "$package" "$hostcompiler"
-	} | sha256sum | cut -c 1-16
+# configuration - print all lines of the .config files.
+configuration() {
+	for file in $configs; do
+		cat "$here/$file.config"
+	done | rename
+}
+
+# ingredients - print all that the kernel depends on. Comments and the order of lines of a .config
+# do not count, nor does code for other kernels: a new kernel must not cause the others to be built
+# again.
+ingredients() {
+	configuration | grep '^CONFIG_' | LC_ALL=C sort
+	printf '%s\n' "$arch" "$image" "$targets" "$kept"
+	recipe
+	dpkg-query -W "$source" "$package" "$hostcompiler"
+}
+
+# changes OLD NEW - print which parts of two files of ingredients differ.
+changes() {
+	awk -F '\t' '
+		{ new = FILENAME == ARGV[2] }
+		/^CONFIG_/ { config[new] = config[new] $0 "\n"; next }
+		NF == 2 && $1 != "" {
+			name = $1
+			sub(/-[0-9.]+$/, "", name)
+			version[new, name] = $2
+			names[name]
+			next
+		}
+		{ recipe[new] = recipe[new] $0 "\n" }
+		function add(part) {
+			list = list (list == "" ? "" : ", ") part
+		}
+		END {
+			for (name in names)
+				if (version[0, name] != version[1, name])
+					add(name " from " version[0, name] " to " version[1, name])
+			if (config[0] != config[1])
+				add("the configuration")
+			if (recipe[0] != recipe[1])
+				add("the recipe in kernel.sh")
+			print list
+		}
+	' "$1" "$2"
+}
+
+# announce - say what is built, and why a kernel of this name in the cache cannot be used.
+announce() {
+	# shellcheck disable=SC2012 # the names are made here
+	old=$(ls -td "$cache/$name"-*/ingredients 2>/dev/null | head -n 1)
+	if [ "$old" ]; then
+		say "building the kernel $name again (takes some minutes). Changed: $(
+			changes "$old" "$work/kept/ingredients")"
+	else
+		say "building the kernel $name (once; takes some minutes)"
+	fi
 }
 
 # kernel_make DIRECTORY ARGUMENT... - run make without the caller's environment: ARCH,
@@ -107,9 +179,9 @@ edit() {
 }
 
 mend() {
-	# The room for a process's registers. 6.1 made it for AVX-512; with AMX
+	# The room for a process's registers. Until 6.12 it was for AVX-512; with AMX
 	# there are 11 KiB, and processes would die as they start.
-	edit arch/x86/um/user-offsets.c \
+	is_since 6.13 || edit arch/x86/um/user-offsets.c \
 		's/\(HOST_FP_SIZE\), 2696/\1, 16384/'
 	# A guest's processes are processes of the host. Should the guest be
 	# killed, they must not run on with the host's system calls.
@@ -180,10 +252,13 @@ clear_out() {
 
 # build - build the kernel into the cache. A rename makes that atomic.
 build() {
-	say "building the kernel $name (once; takes some minutes)"
 	work=$cache/work-$name
 	rm -rf "$work"
 	mkdir -p "$work/source" "$work/kept"
+	ingredients >"$work/kept/ingredients"
+	announce
+	config=$work/config
+	configuration >"$config"
 	: >"$log"
 	unpack 2>>"$log" || broken "unpacking"
 	cd "$work/source"
@@ -198,7 +273,7 @@ build() {
 provide() {
 	"$here/../need.sh" "$source" "$package" "$hostcompiler" libc6-dev make bison flex bc \
 		libelf-dev xz-utils ccache || exit 1
-	key=$name-$(fingerprint)
+	key=$name-$(ingredients | sha256sum | cut -c 1-16)
 	[ -e "$cache/$key/image" ] || build
 	touch "$cache/$key"
 }
@@ -220,15 +295,26 @@ module3) directory=$(cd "$3" && pwd) ;;
 *) usage ;;
 esac
 
-name=$1
+"$here/../need.sh" linux-source gcc || exit 1
+source=$(depends linux-source linux-source-)
+hostcompiler=$(depends gcc gcc-)
+[ "${source:+$hostcompiler}" ] ||
+	fail "the packages linux-source and gcc are not Debian's: install those of your release"
+compiler=$hostcompiler
+# From 6.5 on these kernels need no edit.
+if is_since 6.5; then
+	mend_guest() { :; }
+fi
+
+name=$1 verb=$2
 case $name in
 uml | plain)
 	arch=um
 	image=linux
 	targets=''
 	kept='linux arch/um/Makefile* arch/um/include arch/x86/um'
-	set -- "$2" "$here/plain.config"
-	[ "$name" = plain ] || set -- "$@" "$here/uml.config"
+	configs=plain
+	[ "$name" = plain ] || configs='plain uml'
 	;;
 debug | kcsan | strict | kmsan | clang)
 	arch=x86
@@ -242,7 +328,7 @@ debug | kcsan | strict | kmsan | clang)
 		compiler=clang-14 llvm=-14
 		"$here/../need.sh" lld-14 llvm-14
 	}
-	set -- "$2" "$here/guest.config" "$here/x86.config" "$here/$name.config"
+	configs="guest x86 $name"
 	;;
 arm64)
 	arch=arm64
@@ -252,21 +338,17 @@ arm64)
 	# The compiler of cross/kernel.sh, with the binutils that it installs.
 	compiler=$("$here/../cross/kernel.sh" arm64 compiler)
 	package=binutils-aarch64-linux-gnu cross=aarch64-linux-gnu-
-	set -- "$2" "$here/guest.config" "$here/arm64.config"
+	configs='guest arm64'
 	;;
 *) usage ;;
 esac
 
 package=${package:-$compiler}
 log=$cache/$name.log
-config=$(mktemp)
-trap 'stop; rm -f "$config"' EXIT
+trap stop EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-verb=$1
-shift
-cat "$@" >"$config"
 # One process at a time. Child processes do not inherit the lock: a daemon would keep it.
 exec 9>"$cache/$name.lock"
 flock 9

@@ -123,7 +123,7 @@ $0 == "kunit: " nonce " ends" { inside = 0; ended = 1 }
 /^        (not )?ok [0-9]+ / && testcase != "" { end_parameter($0); next }
 /^    (not )?ok [0-9]+ / && suite != "" { end_case($0); next }
 /^(not )?ok [0-9]+ / { end_suite($0); next }
-/^ *KTAP version / { next }
+/^ *KTAP version / || /^ *1\.\.[0-9]+$/ { next }
 { hear($0) }
 
 END {
