@@ -32,6 +32,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" kernel)
 jobs=$(nproc)
 job='' key='' log='' work='' config='' cross='' llvm='' package=''
+# Child processes die with this shell, even if it is killed.
+bound='setpriv --pdeathsig TERM'
 
 # Lines of a .config that newer kernels write in another way: the first version that does, the line,
 # and its replacement.
@@ -72,8 +74,8 @@ rename() {
 	sed "$script"
 }
 
-# recipe - print the text of the functions that make this kernel. Lines that other processors
-# or compilers need are left out.
+# recipe - print the text of the functions that make this kernel. Lines that other processors,
+# compilers or kernels need are left out, and $bound, which changes no kernel.
 recipe() {
 	set -- kernel_make unpack configure keep
 	case $arch in
@@ -83,7 +85,8 @@ recipe() {
 	for function; do
 		sed -n "/^$function() {/,/^}/p" "$here/kernel.sh"
 	done | if [ "$cross" ]; then cat; else grep -v '{cross:+'; fi |
-		if [ "$llvm" ]; then cat; else grep -v '{llvm:+'; fi
+		if [ "$llvm" ]; then cat; else grep -v '{llvm:+'; fi |
+		sed "s/\\\$bound //"
 }
 
 # configuration - print all lines of the .config files.
@@ -150,7 +153,7 @@ announce() {
 kernel_make() {
 	directory=$1
 	shift
-	exec env -i PATH="$PATH" HOME="${HOME:-/}" LC_ALL=C \
+	exec $bound env -i PATH="$PATH" HOME="${HOME:-/}" LC_ALL=C \
 		CCACHE_DIR="${CCACHE_DIR:-$cache/ccache}" \
 		KBUILD_BUILD_USER=hashbelt KBUILD_BUILD_HOST=hashbelt \
 		KBUILD_BUILD_TIMESTAMP=1970-01-01 \
@@ -163,8 +166,8 @@ kernel_make() {
 # unpack - unpack the source without large parts that this kernel does not have, which saves a
 # gigabyte. Kconfig files are needed all the same.
 unpack() {
-	xz -dc -T "$jobs" "/usr/src/$source.tar.xz" |
-		tar -x -C "$work/source" --strip-components=1 \
+	$bound xz -dc -T "$jobs" "/usr/src/$source.tar.xz" |
+		$bound tar -x -C "$work/source" --strip-components=1 \
 			--exclude='drivers/gpu/*.[ch]' \
 			--exclude='drivers/net/*/*.[ch]' \
 			--exclude='sound/*.[ch]' --exclude='arch/*/dts'
@@ -211,8 +214,25 @@ $lost"
 }
 
 # shellcheck disable=SC2317 # called by the trap
-stop() {
-	[ -z "$job" ] || kill "$job" 2>/dev/null || true
+cleanup() {
+	trap '' HUP INT TERM
+	[ -z "$job" ] || {
+		kill "$job" 2>/dev/null || true
+		wait "$job" 2>/dev/null || true
+	}
+	# The processes of a job that was killed may still write for a moment.
+	[ -z "$work" ] || rm -rf "$work" 2>/dev/null || { sleep 1 && rm -rf "$work"; }
+}
+
+# attend COMMAND... - run a command in the background and wait for it: a shell handles a signal only
+# after a command in the foreground has ended.
+attend() {
+	"$@" &
+	job=$!
+	ended=0
+	wait "$job" || ended=$?
+	job=
+	return "$ended"
 }
 
 # compile - run make in the background, so that this shell can handle a signal and print
@@ -260,11 +280,11 @@ build() {
 	config=$work/config
 	configuration >"$config"
 	: >"$log"
-	unpack 2>>"$log" || broken "unpacking"
+	attend unpack 2>>"$log" || broken "unpacking"
 	cd "$work/source"
-	configure
+	attend configure
 	compile
-	keep
+	attend keep
 	cd "$cache"
 	mv "$work/kept" "$cache/$key"
 	clear_out
@@ -345,13 +365,13 @@ esac
 
 package=${package:-$compiler}
 log=$cache/$name.log
-trap stop EXIT
+trap cleanup EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 # One process at a time. Child processes do not inherit the lock: a daemon would keep it.
 exec 9>"$cache/$name.lock"
-flock 9
+attend flock 9
 provide 9>&-
 exec 9>&-
 

@@ -72,18 +72,34 @@ complaints="$complaints|messages dropped"
 permitted=$((4096 | 8192 | 262144))
 
 silence=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep='' only=''
-work='' guest=''
+work='' job=''
 
 # No process may outlive this script. Those of the guest die with the guest (see
 # tests/kernel/kernel.sh).
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	trap '' HUP INT TERM
-	[ -z "$guest" ] || {
-		kill "$guest" 2>/dev/null || true
-		wait "$guest" 2>/dev/null || true
+	[ -z "$job" ] || {
+		kill "$job" 2>/dev/null || true
+		wait "$job" 2>/dev/null || true
 	}
 	[ -z "$work" ] || rm -rf "$work"
+}
+
+# attend COMMAND... - run a command in the background and wait for it: a shell handles a signal only
+# after a command in the foreground has ended.
+attend() {
+	"$@" &
+	job=$!
+	ended=0
+	wait "$job" 2>/dev/null || ended=$?
+	job=
+	return "$ended"
+}
+
+# kernel VERB [ARGUMENT]... - call kernel.sh.
+kernel() {
+	attend "$here/../kernel/kernel.sh" uml "$@"
 }
 
 number() {
@@ -118,7 +134,7 @@ mirror() {
 build() {
 	mirror "$1"
 	rm -f "$build"/tests/kunit/*.ko
-	"$here/../kernel/kernel.sh" uml module "$build/tests/kunit" ||
+	kernel module "$build/tests/kunit" ||
 		fail "the module cannot be built"
 	cp "$build"/tests/kunit/*.ko "$root/modules/" ||
 		fail "no module in $1"
@@ -131,7 +147,7 @@ build_select() {
 	for file in Kbuild kunit_select.c; do
 		ln -sf "$here/select/$file" "$select/"
 	done
-	"$here/../kernel/kernel.sh" uml module "$select" ||
+	kernel module "$select" ||
 		fail "the module that chooses cases cannot be built"
 	cp "$select/kunit_select.ko" "$root/select.ko"
 }
@@ -149,7 +165,7 @@ prepare() {
 	: >"$root/report/suites"
 	mkdir -p "$top/.cache/build/kunit"
 	exec 9>"$top/.cache/build/kunit/lock"
-	flock 9
+	attend flock 9
 	build "$1" 9>&-
 	[ -z "$only" ] || build_select 9>&-
 	exec 9>&-
@@ -158,14 +174,10 @@ prepare() {
 # boot - run the guest to its end; sets ended and log. Paths of sources in the log are relative
 # to the top directory.
 boot() {
-	ended=0
 	# shellcheck disable=SC2086 # no clock, or one argument
-	"$here/../kernel/uml.sh" "$image" "$root" "$work" "$silence" "mem=${memory}M" \
+	attend "$here/../kernel/uml.sh" "$image" "$root" "$work" "$silence" "mem=${memory}M" \
 		loglevel=7 printk.devkmsg=on kmemleak="$kmemleak" $clock \
-		</dev/null >"$work/console" 2>&1 &
-	guest=$!
-	wait "$guest" 2>/dev/null || ended=$?
-	guest=
+		</dev/null >"$work/console" 2>&1 || true
 	log=${keep:-$work}/kernel.log
 	tr -d '\r' <"$work/console" | sed "s|$build/||g" >"$log"
 }
@@ -328,7 +340,8 @@ root=$work/root
 build=$work/build
 [ "$directory" != "$here" ] || build=$top/.cache/build/kunit
 nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-image=$("$here/../kernel/kernel.sh" uml image) || exit 1
+kernel image >"$work/image" || exit 1
+image=$(cat "$work/image")
 prepare "$directory"
 boot
 check_results
