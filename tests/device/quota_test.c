@@ -16,7 +16,7 @@
 
 #define ALICE	1000
 #define BOB	1001
-#define SHARE	(4 * MIB)	/* memory quota of each user */
+#define SHARE	MIB	/* memory quota of each user: several times what an empty belt takes */
 #define HOUR	3600000ULL	/* time-to-live of the belts, milliseconds */
 
 static unsigned char value[65536];
@@ -47,14 +47,18 @@ static int fill_up(int belt, __u32 len, unsigned int *count)
 	return err;
 }
 
-/* As fill_up(), again and again: memory that is freed meanwhile is used as well. */
+/*
+ * As fill_up(), again and again: memory that is freed meanwhile is used as well. A put that fails
+ * has waited for such memory, so a few in a row show that there is none left.
+ */
 static int fill_for_good(int belt, __u32 len, __u64 *bytes)
 {
-	unsigned int count, round;
+	unsigned int count, round, idle = 0;
 	int err = 0;
 
-	for (round = 0; round < 50; round++) {
+	for (round = 0; round < 50 && idle < 5; round++) {
 		err = fill_up(belt, len, &count);
+		idle = count ? 0 : idle + 1;
 		usleep(1000);
 	}
 	*bytes = info_of(belt).bytes;
@@ -684,7 +688,7 @@ static void test_pinned(__u64 before)
 	used_at_last(before);
 }
 
-#define EVICTING_PUTS	2000u	/* of 4000 bytes each: about twice the quota */
+#define EVICTING_PUTS	(2 * SHARE / 4000)	/* of 4000 bytes each: about twice the quota */
 
 /* At its owner's quota, a belt that evicts makes room. */
 static void test_evicting(void)
@@ -805,7 +809,7 @@ static unsigned int make_as_four(const void *arg)
 /* The number of these that a test uses. */
 static unsigned int uids(void)
 {
-	return scaled_from(64, UIDS);
+	return scaled(100) == 100 ? UIDS : 64;
 }
 
 /* Each uid of a namespace tries to make a belt. As make_many(). */
@@ -916,61 +920,50 @@ static void test_user_belts(void)
 	as(0, 0, 0, destroy_many, "root");
 }
 
-/* Bytes that the module charges, and that are in the info of neither belt. */
-static __u64 hidden_bytes(int a, int b)
-{
-	return used_now() - info_of(a).bytes - info_of(b).bytes;
-}
-
-/* A put, which waits for the memory of an entry that has been removed from another belt. */
+/* A put, which waits for the memory of an entry that has been evicted. */
 static int put_at_last(int belt, unsigned int number)
 {
 	unsigned int tries = 0;
 	int err;
 
-	while ((err = put_zeros(belt, number, 4, 0)) == -EDQUOT && tries++ < 100)
-		usleep(10000);
+	while ((err = put_zeros(belt, number, 4, 0)) == -EDQUOT && tries++ < 1000)
+		usleep(1000);
 	return err;
 }
 
 /*
- * At its quota a user removes a key of one belt for each key that it puts into another. So there is
- * memory for entries, and never for a larger index of the second belt.
+ * Before each put the quota of the user grows by the size of an entry. So there is memory for
+ * entries, and never for a larger index.
  */
 static void test_chains(void)
 {
-	__u64 limit = get_parameter("user_max_bytes"), others = used_now(), besides, chains;
-	unsigned int number = 0, end = 0, before, tries;
-	int from, to, err = 0;
+	__u64 limit = get_parameter("user_max_bytes"), others = used_now();
+	__u64 quota, empty, size, chains;
+	unsigned int number = 0;
+	int belt, err;
 
 	set_euid(ALICE);
-	from = new_plain();
-	to = new_plain();
+	belt = new_plain();
 	set_euid(0);
-	besides = hidden_bytes(from, to);
-	chains = info_of(to).table;
-	set_number("user_max_bytes", used_now() - others + 64 * 500 * chains);
-	do {
-		before = end;
-		while (!put_zeros(from, end, 4, 0))
-			end++;
-		/* Completes a resize of the index. */
-		advance(from, 1);
-		for (tries = 0; hidden_bytes(from, to) > besides && tries < 1000; tries++)
-			usleep(10000);
-	} while (end > before);
-	for (; number < end && !err; number++) {
-		remove_number(from, number);
-		err = put_at_last(to, number);
+	chains = info_of(belt).table;
+	empty = info_of(belt).bytes;
+	err = put_zeros(belt, number, 4, 0);
+	size = info_of(belt).bytes - empty;
+	quota = used_now() - others;
+	while (!err && number < 100 * chains) {
+		quota += size;
+		set_number("user_max_bytes", quota);
+		err = put_zeros(belt, ++number, 4, 0);
 	}
-	ok(err == -EDQUOT && info_of(to).table == chains && info_of(to).entries > 16 * chains,
+	ok(err == -EDQUOT && info_of(belt).table == chains && info_of(belt).entries > 16 * chains,
 	   "a belt whose index cannot grow takes at most 64 entries a chain: EDQUOT");
-	SET(to, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
-	is_int(put_at_last(to, number - 1), 0,
+	note("%llu entries of %llu bytes in %llu of %llu chains", info_of(belt).entries, size,
+	     info_of(belt).table, chains);
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
+	is_int(put_at_last(belt, number), 0,
 	       "a belt that evicts takes the key in place of another of its shard");
 	set_number("user_max_bytes", limit);
-	close(from);
-	close(to);
+	close(belt);
 }
 
 #define HELD		16	/* events of 64 KiB that a reader does not acknowledge */
@@ -1001,7 +994,7 @@ static int hold_belt(unsigned int number)
 	advance(belt, 3 * HOUR);
 	if (read(reader, records, sizeof(records)) < HELD * (ssize_t)sizeof(value))
 		bail_out("%s: there are fewer events", settings.name);
-	for (i = 0; i < 1000; i++)
+	for (i = 0; i < scaled_from(100, 1000); i++)
 		put_zeros(belt, i, 200, 0);
 	close(belt);
 	return reader;
