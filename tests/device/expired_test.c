@@ -12,14 +12,14 @@
 
 #define ALICE		1000
 #define HOUR		3600000ULL	/* time-to-live of the belts, milliseconds */
-#define SHARE		MIB
+#define SHARE		scaled_from(MIB / 2, MIB)	/* memory for entries by the thousand */
 #define LIVE		400u		/* over 16 in each shard */
 #define NEW		100u
 #define MANY_MAX	1000u
 #define MANY		scaled_from(100, MANY_MAX)
 #define LARGE		100000u		/* bytes of a value, beside which a table is small */
 #define GROUP		"/sys/fs/cgroup/hashbelt-expired/"
-#define GROUP_MAX	(24 * MIB)
+#define GROUP_MAX	(8 * MIB)
 
 enum place { OWN, BEHIND, OTHER };
 
@@ -76,8 +76,8 @@ static void limit_group(void)
 }
 
 static const struct limit limits[] = {
-	{ "max_entries of the belt", 0, 16, { .max_entries = 5000 }, -ENOSPC, .is_own = true },
-	{ "max_bytes of the belt", 0, 16, { .max_bytes = 500000 }, -ENOSPC, .is_own = true },
+	{ "max_entries of the belt", 0, 16, { .max_entries = 2000 }, -ENOSPC, .is_own = true },
+	{ "max_bytes of the belt", 0, 16, { .max_bytes = 250000 }, -ENOSPC, .is_own = true },
 	{ "user_max_bytes", ALICE, 16, {}, -EDQUOT, limit_user, .makes = true },
 	{ "user_max_pinned", ALICE, 16, { .policy = HASHBELT_PINNED }, -EDQUOT, limit_pinned,
 	  .makes = true },
@@ -294,12 +294,12 @@ int main(void)
 		if (scaled(100) == 100)
 			test_limit(&limits[i], 1000);
 	}
-	set_number("user_max_bytes", 64 * MIB);
+	set_number("user_max_bytes", MANY * 65536);
 	is_int(as(ALICE, ALICE, 0, run_many, NULL), 0,
 	       "at user_max_bytes expired entries of one of %u belts make room in the others",
 	       MANY);
 	restore();
-	set_number("user_max_bytes", SHARE);
+	set_number("user_max_bytes", MIB);
 	is_int(as(ALICE, ALICE, 0, run_reporting, NULL), 0,
 	       "at user_max_bytes expired entries make no room until their expiry is not reported");
 	restore();
