@@ -203,11 +203,11 @@ hbctl create busy --ttl 1h
 		hbctl set busy --buckets $buckets --ttl ${buckets}h
 	done
 ) &
-awk 'BEGIN { for (i = 0; i < 50000; i++) printf "k%d\tv\n", i }' >"$temporary/many"
-is 'load of 50000 entries beside sets of ttl and buckets exits with 0' 0 '' '' \
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "k%d\tv\n", i }' >"$temporary/many"
+is 'load of 20000 entries beside sets of ttl and buckets exits with 0' 0 '' '' \
 	hbctl -b busy load "$temporary/many"
 wait
-is 'size after load beside sets of ttl and buckets is 50000' 0 50000 '' hbctl -b busy size
+is 'size after load beside sets of ttl and buckets is 20000' 0 20000 '' hbctl -b busy size
 hbctl destroy busy
 
 # Full belts
@@ -593,24 +593,21 @@ fill() {
 	seq "$1" | sed 's/$/\tx/' | on load - 2>/dev/null || exit 1
 }
 
-before=$(cat $limit/max_bytes)
-echo 800M >$limit/max_bytes
 belt scraped --ttl 1h --buckets 10
 fill 1000
 calls scraped --prometheus >"$temporary/thousand"
 calls scraped --prometheus --spread >"$temporary/few"
-fill 1000000
-is 'a belt has 1,000,000 entries' 0 1000000 '' on size
+fill 100000
+is 'a belt has 100,000 entries' 0 100000 '' on size
 calls scraped --prometheus >"$temporary/out"
 mv "$temporary/thousand" "$temporary/wanted"
-result 'stat --prometheus makes the same ioctls for 1,000 and for 1,000,000 entries' "$(same)"
+result 'stat --prometheus makes the same ioctls for 1,000 and for 100,000 entries' "$(same)"
 result 'stat --prometheus makes at most 10 ioctls, and not BUCKETS' "$(
 	awk '/..be27$/ { print "BUCKETS" } END { if (!NR || NR > 10) print NR " ioctls" }' \
 		"$temporary/out")"
 calls scraped --prometheus --spread >"$temporary/out"
-result 'stat --prometheus --spread makes more ioctls for 1,000,000 entries than for 1,000' "$(
+result 'stat --prometheus --spread makes more ioctls for 100,000 entries than for 1,000' "$(
 	few=$(wc -l <"$temporary/few") many=$(wc -l <"$temporary/out")
 	[ "$few" -gt 0 ] && [ "$many" -gt "$few" ] || echo "$few ioctls, then $many")"
 hbctl destroy scraped
-echo "$before" >$limit/max_bytes
 finish
