@@ -13,9 +13,9 @@
 #define MANY		1000u
 #define ENTRIES		1000u
 #define GROUP		"/sys/fs/cgroup/hashbelt-behind/"
-#define FREE		(64 * MIB)	/* what the cgroup may have beside the other belts */
-#define CACHED		(48 * MIB)	/* values in its belt */
-#define TOUCHED		(40 * MIB)	/* other memory that a process of the cgroup needs then */
+#define FREE		(32 * MIB)	/* what the cgroup may have beside the other belts */
+#define CACHED		(24 * MIB)	/* values in its belt */
+#define TOUCHED		(20 * MIB)	/* other memory that a process of the cgroup needs then */
 
 static const unsigned int numbers[] = { 63, 64, 65, MANY };
 
