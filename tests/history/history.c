@@ -2,8 +2,8 @@
 /*
  * history - runs long histories of all operations against a model.
  *
- *	history [SEED [MILLIONS | SECONDSs]]	run many histories, on two processors
- *	history -r SEED [TRIES]			run one history again
+ *	history [SEED [MILLIONS | THOUSANDSk | SECONDSs]]	run many histories, on two processors
+ *	history -r SEED [TRIES]					run one history again
  *
  * Belt time is halted and moved by hand, so a history is reproducible, except for the seed of the
  * belt's hash, which decides which keys share a shard. If a history does something that the model
@@ -924,9 +924,11 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		task.seed = strtoull(argv[1], NULL, 10);
 	if (argc > 2) {
-		task.operations = strtoull(argv[2], &end, 10) * 1000000;
+		task.operations = strtoull(argv[2], &end, 10) * 1000;
 		if (*end == 's')
-			task.until = seconds() + task.operations / 1000000;
+			task.until = seconds() + task.operations / 1000;
+		else if (*end != 'k')
+			task.operations *= 1000;
 	}
 	test_all(&task);
 	return done_testing();
