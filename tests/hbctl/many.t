@@ -70,19 +70,19 @@ is 'user nobody: rm --prefix --dry-run on a belt that only may be written to exi
 	nobody -b writable rm --prefix a --dry-run
 chmod 600 /dev/hashbelt
 
-# 100,000 entries: more than fit into a batch or into one buffer of a scan
+# 20,000 entries: more than fit into a batch or into one buffer of a scan
 awk 'BEGIN {
-	for (i = 0; i < 100000; i++)
+	for (i = 0; i < 20000; i++)
 		printf "number/%d\t%d\n", i, i
 	print "other\t1"
 }' >"$temporary/lines"
 on load "$temporary/lines" 2>/dev/null
-is 'rm --prefix --dry-run lists 100000 keys' 0 100000 '' \
+is 'rm --prefix --dry-run lists 20000 keys' 0 20000 '' \
 	sh -c "hbctl -b alike rm --prefix number/ --dry-run | sort -u | wc -l"
-is 'rm --prefix removes 100000 entries' 0 100000 '' on rm --prefix number/
-is 'rm --prefix of 100000 entries keeps another one' 0 other '' on keys
+is 'rm --prefix removes 20000 entries' 0 20000 '' on rm --prefix number/
+is 'rm --prefix of 20000 entries keeps another one' 0 other '' on keys
 on load "$temporary/lines" 2>/dev/null
-is 'rm --match removes 100000 entries' 0 100000 '' on rm --match 'n*/*'
+is 'rm --match removes 20000 entries' 0 20000 '' on rm --match 'n*/*'
 is 'rm on a terminal draws a bar for the entries that it has looked at' 0 \
 	'[########################################] 100%  1 entries' '' \
 	screen_of hbctl -b alike rm --prefix other
