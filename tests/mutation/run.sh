@@ -11,6 +11,12 @@
 #	--list		print the mutants, and run nothing
 #	--thorough	one more stage, of some minutes: the suite "fault"
 #	--keep-going	run all stages, and print which of them find a mutant
+#	--stages "NAME..."	run only these stages, after "compile"
+#	--record FILE	write to FILE which stages find a mutant. Results that FILE has are used, and not
+#			made again. Two runs with the same FILE share the work
+#	--summary FILE	print a summary of such a record, and run nothing. Fails if the stages of
+#			"make test" find less than SHARE percent of what all stages find
+#	--share PERCENT	that percentage (95)
 #
 # mutants.awk makes the mutants. Each goes through these stages until one finds it:
 #
@@ -20,8 +26,11 @@
 #	models	for edits of RCU and barriers: a function that a model copies has changed
 #	near	the KUnit suites for the file (see "programs"), on a kernel with KASAN and lockdep
 #	guest	the programs for the file (see "programs"), on the stock kernel
-#	kunit	all of KUnit
+#	kunit	all of KUnit. It has the suites of "near", so it finds what "near" finds
+#	device	all programs that "make test" runs on the stock kernel
 #	debug	the guest's programs again and some stress, with KASAN, lockdep and kmemleak
+#
+# "make test" has all of these but "debug".
 #
 # A guest that prints nothing for 300 seconds hangs, and KUnit after 120: the mutant is found.
 #
@@ -39,10 +48,12 @@ top=$(cd "$tests/.." && pwd)
 . "$tests/environment.sh"
 here=$tests/mutation
 home=$top/.cache/mutation
-tree=$home/tree
 goal=90
+share=95
 silence=300
-sample=0 seed=1 only='' list='' keep_going='' thorough='' planted=''
+counted=evict_test	# measures time, which is exact only if a guest's clock counts instructions
+sample=0 seed=1 only='' list='' keep_going='' planted='' record='' summarize=''
+stages='compile sparse models near guest kunit device debug'
 
 usage() {
 	sed -n '/^# run.sh/,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
@@ -56,19 +67,29 @@ fail() {
 
 # The copy
 
+# choose - choose the first copy that no other run uses.
+choose() {
+	number=1
+	while copy=$home/$number && mkdir -p "$copy" "$home/log" "$home/taken" &&
+		exec 9>"$copy/lock" && ! flock -n 9; do
+		number=$((number + 1))
+	done
+	tree=$copy/tree
+}
+
 # prepare - update the copy: files that have not changed need not be built again.
 prepare() {
-	mkdir -p "$tree/.cache" "$home/log"
-	(cd "$top" && git ls-files --cached --others --exclude-standard) | sort -u >"$home/files"
+	mkdir -p "$tree/.cache"
+	(cd "$top" && git ls-files --cached --others --exclude-standard) | sort -u >"$copy/files"
 	while read -r file; do
 		# git lists deleted files as well.
 		if [ -f "$top/$file" ] && ! cmp -s "$top/$file" "$tree/$file"; then
 			mkdir -p "$(dirname "$tree/$file")"
 			cp "$top/$file" "$tree/$file"
 		fi
-	done <"$home/files"
+	done <"$copy/files"
 	(cd "$tree" && find . -path ./.cache -prune -o -type f -print | sed 's|^\./||' | sort) |
-		comm -23 - "$home/files" | sed "s|^|$tree/|" | xargs -r rm -f
+		comm -23 - "$copy/files" | sed "s|^|$tree/|" | xargs -r rm -f
 }
 
 # restore - restore the file that the last mutant changed.
@@ -80,16 +101,16 @@ restore() {
 # plant ID FILE - plant a mutant in the copy of a file.
 plant() {
 	planted=$2
-	awk -v plant="$1" -f "$here/mutants.awk" "$top/$2" >"$home/mutant" ||
+	awk -v plant="$1" -f "$here/mutants.awk" "$top/$2" >"$copy/mutant" ||
 		fail "cannot plant $1"
-	cp "$home/mutant" "$tree/$2"
+	cp "$copy/mutant" "$tree/$2"
 }
 
 # Stages. A stage is true if it finds nothing; its log says what it found.
 
 # check_first PROGRAM... - print those of a file's programs that the debug kernel runs.
 check_first() {
-	printf '%s\n' "$@" | grep -Ev 'stress|\.t$' | head -n 3
+	printf '%s\n' "$@" | grep -Ev "stress|\.t$|$counted" | head -n 3
 }
 
 # table FILE - sets suites and programs for a file, and checked, the programs for the debug kernel.
@@ -103,8 +124,8 @@ table() {
 }
 
 stage_compile() {
-	"$tree/tests/module.sh" "$headers" "$tree/.cache/build/module-stock" >"$log" 2>&1 &&
-		[ ! -s "$log" ]
+	"$tree/tests/module.sh" "$headers" "$tree/.cache/build/module-mutant" \
+		CC="ccache $compiler" KCFLAGS=-g0 >"$log" 2>&1 && [ ! -s "$log" ]
 }
 
 stage_sparse() {
@@ -121,12 +142,12 @@ stage_models() {
 	rcu | barrier) ;;
 	*) return 0 ;;
 	esac
-	grep -v '^#' "$top/tests/models/functions" >"$home/copied"
+	grep -v '^#' "$top/tests/models/functions" >"$copy/copied"
 	while read -r model where function hash; do
 		[ "$id" = clean ] || [ "$where $function" = "$file $named" ] || continue
 		"$tree/tests/models/review.sh" --check "$model" "$where" "$function" "$hash" \
 			>>"$log" 2>&1 || return
-	done <"$home/copied"
+	done <"$copy/copied"
 }
 
 # kunit [PATTERN]... - run KUnit without kmemleak, which the debug kernel has. A case that hangs
@@ -148,13 +169,17 @@ payload() {
 	built=$tree/.cache/build/payload
 	module=$1
 	shift
-	rm -rf "$home/payload"
-	mkdir -p "$home/payload/device" "$home/payload/memory" "$home/payload/tests/device"
-	cp "$module/hashbelt.ko" "$tree/tests/guest.sh" "$built/hashbelt_user.ko" "$home/payload"
-	cp "$tree/tests/where.sh" "$home/payload/tests"
+	rm -rf "$copy/payload"
+	mkdir -p "$copy/payload/device" "$copy/payload/memory" "$copy/payload/tests/device"
+	cp "$module/hashbelt.ko" "$tree/tests/guest.sh" "$built/hashbelt_user.ko" "$copy/payload"
+	cp "$tree/tests/where.sh" "$copy/payload/tests"
 	for program; do
 		program=${program%%:*}
-		cp -l "$built/$program" "$home/payload/$program"
+		cp -l "$built/$program" "$copy/payload/$program"
+		# It runs hbctl, with libraries.
+		case $program in
+		*/trace.t) cp -rl "$built/hbctl" "$built/host" "$copy/payload" ;;
+		esac
 	done
 }
 
@@ -169,7 +194,7 @@ guest() {
 		set -- "$@" "$(echo "$program" | tr : ' ')"
 	done
 	# shellcheck disable=SC2086 # options and settings, split on purpose
-	"$tree/tests/vm/run.sh" --silence "$silence" $options "$home/payload" \
+	"$tree/tests/vm/run.sh" --silence "$silence" $options "$copy/payload" \
 		sh ./guest.sh $settings "$@" >"$log" 2>&1 &&
 		! grep -Eq '^not ok|^Bail out|^# end [^ ]* [1-9]' "$log"
 }
@@ -185,16 +210,42 @@ places() {
 	done
 }
 
+# stock MEMORY PROGRAM... - run programs on the stock kernel, and those that measure time in a guest of
+# their own.
+stock() {
+	memory=$1
+	shift
+	module=$tree/.cache/build/module-mutant
+	# shellcheck disable=SC2046 # names, split on purpose
+	guest "--memory $memory" "$module" SCALE=5 $(places "$@" | grep -v "$counted") || return
+	case $* in
+	*"$counted"*) guest --count-instructions "$module" SCALE=5 "memory/$counted" ;;
+	esac
+}
+
 stage_guest() {
-	# shellcheck disable=SC2046,SC2086 # names, split on purpose
-	guest "--memory 512" "$tree/.cache/build/module-stock" SCALE=5 $(places $programs)
+	# shellcheck disable=SC2086 # names, split on purpose
+	stock 512 $programs
+}
+
+# everything - print the programs that "make test" runs on the stock kernel. The last one removes the
+# module.
+everything() {
+	(cd "$tree/.cache/build/payload/device" && printf '%s\n' ./*_test | sed 's|./||')
+	echo trace.t memory/evict_test memory/behind_test memory/cgroup_test memory/wipe_test \
+		memory/allocator_test churn:1:8000 lockstress:1:2000 stress:1:8000 module.t
+}
+
+stage_device() {
+	# shellcheck disable=SC2046 # names, split on purpose
+	stock 1024 $(everything)
 }
 
 stage_debug() {
 	"$tree/tests/module.sh" debug "$tree/.cache/build/module-debug" >"$log" 2>&1 || return
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	guest "--memory 1536 --image $debug" "$tree/.cache/build/module-debug" "SCALE=1 LEAKS=yes" \
-		stress:1:1000 churn:1:1000 $(places $checked)
+		stress:1:8000 churn:1:8000 $(places $checked)
 }
 
 # Each allocation and each copy fails: no other suite runs the code that undoes a call then.
@@ -213,25 +264,79 @@ finder() {
 	} | tr -d '\r' | head -n 1 | cut -c 1-110
 }
 
-# pass - run the stages; sets found to the first one that found the mutant, and finders to all that
-# did.
-pass() {
-	found='' finders=''
-	for stage in compile sparse models near guest kunit debug ${thorough:+fault}; do
-		log=$home/log/$(echo "$id" | tr / -).$stage
+# try STAGE - true if the stage finds the mutant: run it, unless its result is known or implied.
+try() {
+	log=$home/log/$(echo "$id" | tr / -).$1
+	case $1-" $results " in
+	*-*" $1 "*) return 0 ;;
+	*-*" -$1 "*) return 1 ;;
+	kunit-*" near "*) : >"$log" ;;
+	*)
 		: >"$log"
-		"stage_$stage" && continue
+		[ "$planted" ] || [ "$id" = clean ] || plant "$id" "$file"
+		! "stage_$1" || {
+			results="$results -$1"
+			return 1
+		}
+		;;
+	esac
+	results="$results $1"
+}
+
+# pass - run the stages; sets found to the first one that found the mutant, and results to all of
+# them. A minus is before those that did not find it.
+pass() {
+	found=''
+	results=$(recorded)
+	for stage in $stages; do
+		try "$stage" || continue
 		found=${found:-$stage: $(finder)}
-		finders="$finders $stage"
 		[ "$keep_going" ] || break
 		[ "$stage" != compile ] || break
 	done
 }
 
+# The record
+
+# begin_record - write the first lines of a record. The results of other sources may differ.
+begin_record() {
+	head="# seed $seed, sample $sample, commit $(git -C "$top" rev-parse --short=12 HEAD)"
+	[ -e "$record" ] || printf '%s\n' "# SPDX-License-Identifier: GPL-2.0-only" "#" \
+		"# MUTANT STAGE... - the stages of run.sh that find a mutant; with a minus those that do not." \
+		"$head" >"$record" || exit 1
+	grep -qxF -e "$head" "$record" ||
+		fail "$record is not a record of this seed, sample and commit: name another file"
+}
+
+# recorded - print the results that the record has for a mutant.
+recorded() {
+	[ ! "$record" ] || awk -v id="$id" '$1 == id { $1 = ""; print }' "$record"
+}
+
+# write_record - put the results of a mutant into the record.
+write_record() {
+	[ "$record" ] || return 0
+	{
+		flock 7
+		awk -v id="$id" -v line="$id$results" '
+			$1 == id { $0 = line; known = 1 }
+			{ print }
+			END { if (!known) print line }' "$record" >"$copy/record"
+		cat "$copy/record" >"$record"
+	} 7>"$home/record.lock"
+}
+
+# summary - print a summary of the record.
+summary() {
+	awk -v share="$share" -f "$here/summary.awk" "$record"
+	result $? "the stages of make test find at least $share percent of what all stages find" /dev/null
+}
+
 # clean - check once for each tree that no stage finds anything without a mutant: otherwise every
 # mutant would count as found. Runs all programs of the table.
 clean() {
-	key=$( (cd "$top" && xargs sha256sum <"$home/files" 2>/dev/null) | sha256sum | cut -c 1-16)
+	key=$( (cd "$top" && echo "$stages" && xargs sha256sum <"$copy/files" 2>/dev/null) | sha256sum |
+		cut -c 1-16)
 	[ ! -e "$home/clean-$key" ] || return 0
 	id=clean operator=rcu before='' file='' named='' suites=''
 	programs=$(sed -n 's|^hashbelt.*/ ||p' "$here/programs" | tr ' ' '\n' | sort -u | tr '\n' ' ')
@@ -250,6 +355,9 @@ clean() {
 build() {
 	"$tests/need.sh" sparse || exit 1
 	headers=$("$tests/vm/kernel.sh" headers) || exit 1
+	compiler=$(sed -n 's/^CONFIG_CC_VERSION_TEXT="\([^ ]*\).*/\1/p' "$headers/.config")
+	CCACHE_DIR=$("$tests/cache.sh" kernel)/ccache
+	export CCACHE_DIR
 	debug=$("$tests/kernel/kernel.sh" debug image) || exit 1
 	make -s -C "$tree/tests" payload || fail "cannot build without a mutant"
 }
@@ -278,9 +386,9 @@ run_mutant() {
 		return
 	fi
 	table "$file"
-	plant "$id" "$file"
 	pass
 	restore
+	write_record
 	case $found in
 	compile*)
 		echo "# stillborn $id: ${found#compile: }"
@@ -295,23 +403,36 @@ run_mutant() {
 	*)
 		killed=$((killed + 1))
 		verdict=killed
-		note=$finders:${found#*:}
+		note="$(echo "$results" | tr ' ' '\n' | grep -v ^- | tr '\n' ' '): ${found#*:}"
 		;;
 	esac
 	echo "# $((killed + survived))${total:+/$total} $verdict $id: $note"
 }
 
-# judge_all LIST - run the mutants of a list until the sample is complete.
+# take - false if another run with the same record has the mutant. The lock ends with the run.
+take() {
+	[ ! "$record" ] || {
+		exec 8>"$home/taken/$(echo "$id" | tr / -)"
+		flock -n 8
+	}
+}
+
+# judge_all LIST - run the mutants of a list until the sample is complete. Mutants that another run has
+# are part of it.
 judge_all() {
-	killed=0 survived=0 stillborn=0 equivalents=0
+	killed=0 survived=0 stillborn=0 equivalents=0 elsewhere=0
 	total=$sample
 	[ "$sample" != 0 ] || total=''
 	while IFS='	' read -r state id file line operator before after <&3; do
 		[ "$state" != unknown ] || continue
 		named=${id#*/}
 		named=${named%/*}
-		run_mutant
-		[ "$sample" = 0 ] || [ $((killed + survived)) -lt "$sample" ] || break
+		if take; then
+			run_mutant 8>&-
+		else
+			elsewhere=$((elsewhere + 1))
+		fi
+		[ "$sample" = 0 ] || [ $((killed + survived + elsewhere)) -lt "$sample" ] || break
 	done 3<"$1"
 }
 
@@ -320,13 +441,17 @@ while [ $# -gt 0 ]; do
 	--help) usage 0 ;;
 	--list) list=yes ;;
 	--keep-going) keep_going=yes ;;
-	--thorough) thorough=yes ;;
-	--sample | --seed | --goal | --only)
+	--thorough) stages="$stages fault" ;;
+	--sample | --seed | --goal | --share | --only | --stages | --record | --summary)
 		[ $# -ge 2 ] || usage 1 >&2
 		case $1 in
 		--goal) goal=$2 ;;
 		--sample) sample=$2 ;;
 		--seed) seed=$2 ;;
+		--stages) stages="compile $2" ;;
+		--record) record=$2 ;;
+		--summary) record=$2 summarize=yes ;;
+		--share) share=$2 ;;
 		--only) only="$only $2" ;;
 		esac
 		shift
@@ -337,37 +462,45 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ "$seed" != random ] || seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
-case $sample$seed$goal in
-*[!0-9]*) fail "--sample, --seed and --goal are numbers" ;;
+case $sample$seed$goal$share in
+*[!0-9]*) fail "--sample, --seed, --goal and --share are numbers" ;;
 esac
+if [ "$summarize" ]; then
+	summary
+	finish
+	exit
+fi
 if [ "$list" ]; then
 	mutants "$@"
 	exit
 fi
 
-mkdir -p "$home"
-exec 9>"$top/.cache/mutation.lock"
-flock 9
+choose
 trap restore EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 prepare
-mutants "$@" >"$home/list"
-awk -v seed="$seed" -v only="$only" -f "$here/select.awk" "$here/equivalent" "$home/list" \
-	>"$home/selected"
-grep -q '^live' "$home/selected" || fail "no such mutant"
+mutants "$@" >"$copy/list"
+awk -v seed="$seed" -v only="$only" -f "$here/select.awk" "$here/equivalent" "$copy/list" \
+	>"$copy/selected"
+grep -q '^live' "$copy/selected" || fail "no such mutant"
 build 9>&-
-clean 9>&-
-echo "# $(wc -l <"$home/list") mutants; seed $seed"
-judge_all "$home/selected" 9>&-
+exec 7>"$home/clean.lock"
+flock 7
+clean 7>&- 9>&-
+[ ! "$record" ] || begin_record
+exec 7>&-
+echo "# $(wc -l <"$copy/list") mutants; seed $seed"
+judge_all "$copy/selected" 9>&-
 tested=$((killed + survived))
 echo "# $killed killed, $survived survived, $equivalents equivalent, $stillborn stillborn"
 [ $((killed * 100)) -ge $((tested * goal)) ] && [ $tested -gt 0 ]
 result $? "tests find at least $goal percent of $tested mutants: $((killed * 100 / (tested + !tested)))" \
 	/dev/null
-grep '^unknown' "$home/selected" >"$home/unknown"
+[ ! "$record" ] || summary
+grep '^unknown' "$copy/selected" >"$copy/unknown"
 [ $# -gt 0 ] || {
-	[ ! -s "$home/unknown" ]
-	result $? "each mutant in tests/mutation/equivalent exists" "$home/unknown"
+	[ ! -s "$copy/unknown" ]
+	result $? "each mutant in tests/mutation/equivalent exists" "$copy/unknown"
 }
 finish

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# summary.awk [-v share=PERCENT] RECORD - print what a record of run.sh says: for each stage how many
+# mutants it finds, of those that it has run on; and how many all stages find, and those that "make
+# test" has. Fails if these find less than PERCENT of them.
+
+BEGIN {
+	stages = split("sparse models near guest kunit device debug fault", stage, " ")
+	split("debug fault", list, " ")
+	for (i in list)
+		beyond[list[i]] = 1
+}
+
+/^#/ || $2 == "compile" || $2 == "equivalent" { next }
+
+{
+	mutants++
+	tested = found = 0
+	for (i = 2; i <= NF; i++) {
+		if ($i == "-compile")
+			continue
+		name = $i
+		sub(/^-/, "", name)
+		ran[name]++
+		if (name != $i)
+			continue
+		finds[name]++
+		found = 1
+		if (!(name in beyond))
+			tested = 1
+	}
+	all += found
+	short += tested
+	if (!found)
+		print "# no stage finds " $1
+	else if (!tested)
+		print "# only stages that make test does not have find " $1
+}
+
+END {
+	for (i = 1; i <= stages; i++)
+		if (stage[i] in ran)
+			print "# " stage[i] " finds " finds[stage[i]] + 0 " of " ran[stage[i]]
+	print "# of " mutants + 0 " mutants all stages find " all + 0 ", and those of make test " short + 0
+	exit !all || short * 100 < all * share
+}
