@@ -8,6 +8,8 @@
 # The next program may compare figures of the module. So if memory of a program is still in use when
 # it has ended, in belts that it left or in those that are being freed, the module is loaded anew.
 #
+# With FIRST=yes the first program that fails is the last one.
+#
 # At the end, on a kernel with kmemleak or gcov, print leaks or the counts of lines. On a kernel
 # with lockdep or KCSAN, check that it has not switched itself off. With LEAKS=yes the kernel must
 # have kmemleak.
@@ -108,7 +110,9 @@ for program; do
 	bytes=$(bytes_used)
 	# shellcheck disable=SC2086 # arguments, split on purpose
 	./$program
-	echo "# end ${program%% *} $? after $(($(seconds) - began)) s"
+	status=$?
+	echo "# end ${program%% *} $status after $(($(seconds) - began)) s"
+	[ $status = 0 ] || [ ! "${FIRST-}" ] || exit 1
 	refresh "$bytes" || exit 1
 done
 # A program may have removed the module itself.

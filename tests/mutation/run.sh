@@ -217,9 +217,9 @@ stock() {
 	shift
 	module=$tree/.cache/build/module-mutant
 	# shellcheck disable=SC2046 # names, split on purpose
-	guest "--memory $memory" "$module" SCALE=5 $(places "$@" | grep -v "$counted") || return
+	guest "--memory $memory" "$module" "SCALE=5 FIRST=yes" $(places "$@" | grep -v "$counted") || return
 	case $* in
-	*"$counted"*) guest --count-instructions "$module" SCALE=5 "memory/$counted" ;;
+	*"$counted"*) guest --count-instructions "$module" "SCALE=5 FIRST=yes" "memory/$counted" ;;
 	esac
 }
 
@@ -244,8 +244,8 @@ stage_device() {
 stage_debug() {
 	"$tree/tests/module.sh" debug "$tree/.cache/build/module-debug" >"$log" 2>&1 || return
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
-	guest "--memory 1536 --image $debug" "$tree/.cache/build/module-debug" "SCALE=1 LEAKS=yes" \
-		stress:1:8000 churn:1:8000 $(places $checked)
+	guest "--memory 1536 --image $debug" "$tree/.cache/build/module-debug" "SCALE=1 LEAKS=yes FIRST=yes" \
+		stress:1:2000 churn:1:1000 $(places $checked)
 }
 
 # Each allocation and each copy fails: no other suite runs the code that undoes a call then.
@@ -273,7 +273,11 @@ try() {
 	kunit-*" near "*) : >"$log" ;;
 	*)
 		: >"$log"
-		[ "$planted" ] || [ "$id" = clean ] || plant "$id" "$file"
+		[ "$planted" ] || [ "$id" = clean ] || {
+			plant "$id" "$file"
+			# The module may be that of another mutant if FILE has the result of "compile".
+			[ "$1" = compile ] || stage_compile
+		}
 		! "stage_$1" || {
 			results="$results -$1"
 			return 1
