@@ -120,6 +120,26 @@ static void the_module_makes_the_default_belt_for_a_task_without_capabilities(st
 	hb_named_belt_put(named);
 }
 
+/* With lockdep, which the guests of tests/device do not have. */
+static void the_owner_removes_a_belt_and_its_name(struct kunit *test)
+{
+	const struct cred *root = current_cred();
+	struct cred *user = user_cred(test);
+	struct hb_named_belt *refused, *removed;
+
+	make_belt(test, "kept", 0604);
+	override_creds(user);
+	refused = hb_registry_remove("kept", user);
+	revert_creds(root);
+	put_cred(user);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(refused), -EPERM);
+	removed = hb_registry_remove("kept", root);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(removed));
+	KUNIT_EXPECT_STREQ(test, removed->name, "kept");
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(hb_registry_remove("kept", root)), -ENOENT);
+	hb_named_belt_put_wait(removed);
+}
+
 static int registry_test_init(struct kunit *test)
 {
 	holds = (struct holds){};
@@ -136,6 +156,7 @@ static void registry_test_exit(struct kunit *test)
 static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(a_listing_looks_at_a_batch_of_names_each_time_it_has_the_lock),
 	KUNIT_CASE(the_module_makes_the_default_belt_for_a_task_without_capabilities),
+	KUNIT_CASE(the_owner_removes_a_belt_and_its_name),
 	{}
 };
 
