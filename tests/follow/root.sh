@@ -33,7 +33,7 @@ make_cluster() {
 	: >"$work/root/dev/null"
 	chmod 777 "$work/root/dev/null"
 	chown 65534:65534 "$work/root/usr/share/store"
-	initdb=$(cd "$work/root" && echo usr/lib/postgresql/*/bin/initdb)
+	initdb=$(find "$work/root/usr/lib/postgresql" -path '*/bin/initdb' -printf 'usr/lib/postgresql/%P')
 	chroot --userspec=65534:65534 "$work/root" "/$initdb" -D /usr/share/store \
 		--no-sync --wal-segsize=1 --encoding=UTF8 --no-locale --auth=trust
 	rm -rf "$work/root/etc" "$work/root/dev" "$work/root/tmp" "$work/root/bin"

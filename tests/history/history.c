@@ -2,7 +2,7 @@
 /*
  * history - runs long histories of all operations against a model.
  *
- *	history [SEED [MILLIONS | THOUSANDSk | SECONDSs]]	run many histories, on two processors
+ *	history [SEED [MILLIONS | THOUSANDSk | SECONDSs]]	run histories, on two processors
  *	history -r SEED [TRIES]					run one history again
  *
  * Belt time is halted and moved by hand, so a history is reproducible, except for the seed of the
