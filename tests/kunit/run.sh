@@ -171,12 +171,13 @@ prepare() {
 	exec 9>&-
 }
 
-# boot - run the guest to its end; sets ended and log. Paths of sources in the log are relative
+# boot - run the guest to its end; sets ended and log. Newer kernels run no suite by themselves without
+# kunit.autorun, which older ones ignore. Paths of sources in the log are relative
 # to the top directory.
 boot() {
 	# shellcheck disable=SC2086 # no clock, or one argument
 	attend "$here/../kernel/uml.sh" "$image" "$root" "$work" "$silence" "mem=${memory}M" \
-		loglevel=7 printk.devkmsg=on kmemleak="$kmemleak" $clock \
+		loglevel=7 printk.devkmsg=on kunit.autorun=1 kmemleak="$kmemleak" $clock \
 		</dev/null >"$work/console" 2>&1 || true
 	log=${keep:-$work}/kernel.log
 	tr -d '\r' <"$work/console" | sed "s|$build/||g" >"$log"
