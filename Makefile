@@ -40,7 +40,7 @@ place := $(if $(filter all module load $(if $(dkms),,install),$(or $(MAKECMDGOAL
 # With "+" a script gets the jobs of "make -j". "make -n" must not run it.
 share_jobs := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 
-.PHONY: all place module tools run shell quick test test-all test-bare test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
+.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -70,14 +70,14 @@ shell: ## the same machine, with a prompt
 quick: ## what shows most mistakes, within two minutes of an edit
 	tests/run.sh --quick
 
-test: ## all that a change has to pass, each on a machine of its own
-	tests/run.sh
+test: ## what tells whether a change is right, in ten minutes; or ONLY="SUITE... PROGRAM..."
+	tests/run.sh --test
 
-test-all: ## everything, at full size and with random seeds: hours
-	SEED=random tests/run.sh --all
+test-deep: ## all that has to pass before a release: hours
+	tests/run.sh --deep
 
-test-bare: ## run, check and test in a fresh Debian 12 with nothing installed and no cache
-	tests/bare.sh
+test-all: ## that, and what takes many hours, with random seeds
+	tests/run.sh --all
 
 test-models: ## what races, in docs/races.md, checked by spin and herd7
 	tests/run.sh models

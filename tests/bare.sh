@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# bare.sh [COMMAND...] - run commands as a new user would: in a new root directory of Debian 12
-# in which nothing but make is installed, on a new clone of the last commit, without a cache.
-# Without a COMMAND: "make run", "make check" and "make test". It finds install steps that are
-# missing, or that print something, because this machine's packages are not used. First it prints
-# the size of the packages that building needs. The README names them.
+# bare.sh [RELEASE [COMMAND...]] - run commands as a new user would: in a new root directory of a
+# release of Debian (bookworm) in which nothing but make and git is installed, on a new clone of the last
+# commit, without a cache. Without a COMMAND: "make run" and "make test". It finds install steps that
+# are missing, or that print something, because this machine's packages are not used. First it prints
+# the size of the packages that building needs, and before each command the time.
 #
-# Then "make test" again, as on a machine that boots by itself: with an image of a kernel and its
-# modules, DKMS, and a user alice.
+# The COMMAND "ordinary" makes the root directory one of a machine that boots by itself: with an image
+# of a kernel and its modules, DKMS, and a user alice. Each other COMMAND is one word for a shell.
 #
-# Each COMMAND is one word for a shell. Needs root. The root directory is removed at the end;
-# with KEEP=DIRECTORY it is made there and stays. The exit status is that of the first command
-# that fails.
+# Needs root. The root directory is removed at the end; with KEEP=DIRECTORY it is made there and stays.
+# The exit status is that of the first command that fails.
 set -eu
 unset CDPATH
 
@@ -20,7 +19,8 @@ tests=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$tests/.." && pwd)
 # shellcheck source=tests/environment.sh
 . "$tests/environment.sh"
-release=bookworm
+release=${1:-bookworm}
+[ $# = 0 ] || shift
 # An ordinary machine has this, and a new root directory lacks it.
 ordinary='DEBIAN_FRONTEND=noninteractive apt-get install -y -q linux-image-amd64 dkms >/dev/null && useradd --create-home alice'
 
@@ -29,21 +29,25 @@ fail() {
 	exit 1
 }
 
-# sources - print this machine's sources of that release, as lines of sources.list. The key ring
-# is part of the new root directory.
+# sources - print this machine's sources of that release, as lines of sources.list; of a release that it
+# does not have, the main one of its mirror. The key ring is part of the new root directory.
 sources() {
 	# shellcheck disable=SC2016 # apt-get expands it
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-		awk -v release="$release" '$2 ~ "^" release { print "deb", $1, $2, $3 }' | sort -u
+	apt-get indextargets --format '$(LABEL) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+		awk -v release="$release" '
+			$1 == "Debian" && mirror == "" { mirror = $2 }
+			$3 ~ "^" release { print "deb", $2, $3, $4; found = 1 }
+			END { if (!found && mirror != "") print "deb", mirror, release, "main" }' | sort -u
 }
 
 # make_root - make a small root directory, with this machine's proxy settings of apt.
 make_root() {
 	mkdir -p "$root"
 	sources >"$work/sources"
-	[ -s "$work/sources" ] || fail "apt knows no source of Debian $release here"
-	mmdebstrap --variant=minbase --include=make,ca-certificates \
-		"$release" "$root" - <"$work/sources" >"$work/log" 2>&1 || {
+	[ -s "$work/sources" ] || fail "apt knows no mirror of Debian here"
+	# The package lists of unstable are often older than their Valid-Until date allows.
+	mmdebstrap --variant=minbase --include=make,git,ca-certificates \
+		--aptopt='Acquire::Check-Valid-Until "false"' "$release" "$root" - <"$work/sources" >"$work/log" 2>&1 || {
 		tail -n 20 "$work/log" >&2
 		fail "cannot make a root directory of Debian $release"
 	}
@@ -82,10 +86,10 @@ cleanup() {
 }
 
 [ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
-[ $# -gt 0 ] || set -- "make run" "make check" "make test" "$ordinary && make test"
+[ $# -gt 0 ] || set -- "make run" "make test"
 "$tests/need.sh" mmdebstrap git
 work=$(mktemp -d)
-root=${KEEP:-$top/.cache/bare}
+root=${KEEP:-$top/.cache/bare-$release}
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -93,9 +97,11 @@ rm -rf --one-file-system "$root"
 make_root
 # By a bundle: git would not clone that of another user.
 git -C "$top" bundle create -q "$work/bundle" HEAD
-git clone -q "$work/bundle" "$root/root/hashbelt"
+git -c advice.detachedHead=false clone -q "$work/bundle" "$root/root/hashbelt"
 packages
 for command; do
-	echo "-- $command, on a bare machine" >&2
+	echo "-- $(date +%T) $command, on a bare Debian $release" >&2
+	[ "$command" != ordinary ] || command=$ordinary
 	enter "$command"
 done
+echo "-- $(date +%T) the end" >&2

@@ -23,7 +23,8 @@ ok 2 - two
 # tallied STATUS PATTERN DESCRIPTION SUITES TEXT - a test: with the input TEXT, and SUITES that
 # must be in it, tally.awk exits with STATUS, and its summary matches PATTERN.
 tallied() {
-	echo "$5" | awk -v suites="$4" -v settings='SEED=7 ' -f "$tests/tally.awk" >"$log.all" 2>&1
+	echo "$5" | awk '/^# suite(-begin)? / { suite = $3 } { print suite "\t" $0 }' |
+		awk -v suites="$4" -v settings='SEED=7 ' -f "$tests/tally.awk" >"$log.all" 2>&1
 	status=$?
 	sed '1,/^-- what failed/d' "$log.all" >"$log"
 	[ -s "$log" ] || cp "$log.all" "$log"
