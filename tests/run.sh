@@ -354,7 +354,7 @@ in_session() {
 	TMPDIR=$(mktemp -d) && chmod 1777 "$TMPDIR" || exit 1
 	HASHBELT_RUN=$TMPDIR
 	export TMPDIR
-	HASHBELT_RUN=$HASHBELT_RUN env --default-signal=INT,QUIT \
+	HASHBELT_RUN=$HASHBELT_RUN HASHBELT_SESSION=yes env --default-signal=INT,QUIT \
 		setpriv --pdeathsig TERM setsid "$0" "$@" </dev/null &
 	session=$!
 	trap 'clean_up; exit 129' HUP
@@ -366,11 +366,16 @@ in_session() {
 	exit $status
 }
 
+# A run that a test of this one begins has a session of its own. To print a list takes none: a signal to all
+# processes of the caller's session would end others.
 case " $* " in
 *" --list "*) ;;
-*) [ "${HASHBELT_RUN-}" ] || in_session "$@" ;;
+*)
+	[ "${HASHBELT_SESSION-}" ] || in_session "$@"
+	unset HASHBELT_SESSION
+	trap 'trap "" TERM; kill -s TERM 0; exit 143' TERM
+	;;
 esac
-trap 'trap "" TERM; kill -s TERM 0; exit 143' TERM
 
 list=
 for argument; do

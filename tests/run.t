@@ -3,7 +3,7 @@
 #
 # run.t - what tests/run.sh lets its user choose, and that a signal ends all that it has begun.
 set -u
-unset CDPATH HASHBELT_RUN ONLY
+unset CDPATH ONLY
 
 tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/result.sh
