@@ -7,6 +7,7 @@
  */
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "mark.h"
 
 struct list_lru hb_marks;

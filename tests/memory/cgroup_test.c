@@ -69,13 +69,18 @@ static long long group_number(const char *name, const char *word)
 	return number;
 }
 
-static bool make_group(void)
+static bool set_bytes(const char *name, unsigned long bytes)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%lu", LIMIT);
+	snprintf(text, sizeof(text), "%lu", bytes);
+	return set_file(name, text);
+}
+
+static bool make_group(void)
+{
 	return (!mkdir(version->group, 0755) || errno == EEXIST) &&
-	       set_file(version->limit, text);
+	       set_bytes(version->limit, LIMIT);
 }
 
 /* Selects a version of cgroups, and enables its memory controller. */
@@ -227,22 +232,28 @@ static void test_overwriting(struct putter *putter)
 	close(putter->belt);
 }
 
-#define CONTAINER	(32 * MIB)	/* the limit of a cgroup whose belt fills it */
-#define CACHED		(24 * MIB)	/* values in its belt */
-#define TOUCHED		(20 * MIB)	/* other memory that a process of the cgroup needs then */
+#define CONTAINER	(64 * MIB)	/* the limit of a cgroup whose belt fills it */
+#define CACHED		(48 * MIB)	/* values in its belt */
+#define TOUCHED		(40 * MIB)	/* other memory that its processes need then */
+#define LOWERED		(32 * MIB)	/* a limit that is set while the belt has more */
+#define ASKED		(8 * MIB)	/* what memory.reclaim is asked for */
 
 /**
  * struct container - a process in a cgroup, with a belt of its own; shared
+ * @press:	makes the kernel take memory back from the cgroup
  * @belt:	the belt
  * @pinned:	a pinned belt, of the same cgroup
- * @touched:	the process had all the memory that it needed
+ * @succeeded:	the result of @press
+ * @usage:	memory of the cgroup afterwards, bytes
  */
 struct container {
+	bool (*press)(void);
 	struct counts {
 		unsigned long long entries;
 		unsigned long long pressure;
 	} belt, pinned;
-	bool touched;
+	bool succeeded;
+	long long usage;
 };
 
 static struct counts counts_of(int belt)
@@ -267,41 +278,161 @@ static int run_container(void *arg)
 		put_zeros(pinned, i, 1000, 60000);
 	for (i = 0; i < CACHED / 1000; i++)
 		put_zeros(belt, i, 1000, 60000 + i);
-	container->touched = touch_pages(TOUCHED);
+	container->succeeded = container->press();
 	container->belt = counts_of(belt);
 	container->pinned = counts_of(pinned);
+	container->usage = group_number(version->usage, NULL);
 	return 0;
 }
 
+/* Runs a container until its belt is full, and then presses. */
+static void test_pressed(struct container *container, const char *name, bool (*press)(void))
+{
+	long long kills = group_number(version->events, "oom_kill");
+
+	memset(container, 0, sizeof(*container));
+	container->press = press;
+	is_int(finish(start(run_container, container)), 0,
+	       "%s: a process whose belt fills its cgroup exits with 0", name);
+	is_int(group_number(version->events, "oom_kill") - kills, 0,
+	       "%s: no process of the cgroup is killed", name);
+	is_int(container->pinned.entries, 100, "%s: a pinned belt gives up no entry", name);
+	note("%s: %llu entries given up, %llu left", name, container->belt.pressure,
+	     container->belt.entries);
+}
+
+static bool do_nothing(void)
+{
+	return true;
+}
+
+/* Bytes of the cgroup's memory for each entry, with a share of all that a container has. */
+static long long entry_bytes;
+
+static void measure_entry(struct container *container)
+{
+	if (!set_bytes(version->limit, 4 * CONTAINER))
+		bail_out("%s: %s", version->limit, strerror(errno));
+	test_pressed(container, "no pressure", do_nothing);
+	is_int(container->belt.entries, CACHED / 1000, "no pressure: the belt keeps all entries");
+	entry_bytes = container->usage / container->belt.entries;
+	note("%lld bytes for an entry", entry_bytes);
+	ok(entry_bytes >= 1000 && entry_bytes <= 1500,
+	   "the cgroup is charged with 1000 to 1500 bytes for an entry with a value of 1000");
+}
+
+/* @room: bytes of the cgroup's memory that are left for entries. */
+static void keeps(struct container *container, const char *name, unsigned long room)
+{
+	unsigned long long most = room / entry_bytes;
+
+	note("%s: that is %llu%% of %llu", name, container->belt.entries * 100 / most, most);
+	ok(container->belt.entries >= most * 9 / 10,
+	   "%s: the belt keeps 90%% of the entries for which the cgroup has memory", name);
+}
+
+static bool touch_all(void)
+{
+	return touch_pages(TOUCHED);
+}
+
 /* The other belt is of the test's own cgroup, and has the entries nearest their deadlines. */
-static void test_container(struct container *container)
+static void test_limit_of_container(struct container *container)
 {
 	int other = belt_of((struct hashbelt_settings){ .policy = HASHBELT_EVICT });
-	char text[32];
 	unsigned int i;
 
-	snprintf(text, sizeof(text), "%lu", CONTAINER);
-	if (!set_file(version->limit, text))
-		bail_out("%s: %s", version->limit, strerror(errno));
 	for (i = 0; i < OTHERS; i++)
 		put_zeros(other, i, 1000, 50000);
-	is_int(finish(start(run_container, container)), 0,
-	       "a process whose belt fills its cgroup exits with 0");
-	is_int(container->touched, 1, "it gets %lu of %lu MiB although its belt has %lu",
+	test_pressed(container, "limit", touch_all);
+	is_int(container->succeeded, 1, "a process gets %lu of %lu MiB although its belt has %lu",
 	       TOUCHED / MIB, CONTAINER / MIB, CACHED / MIB);
-	is_int(group_number(version->events, "oom_kill"), 0,
-	       "a cgroup that is full of entries kills no process");
 	ok(container->belt.pressure >= CACHED / 1000 / 3,
 	   "the belt gives up a third of its entries for the cgroup");
-	/* The rest of the cgroup's memory is for entries, which take 1280 bytes. */
-	ok(container->belt.entries >= (CONTAINER - TOUCHED) / 1280 / 2,
-	   "the belt keeps half of the entries for which the cgroup has memory");
-	note("%llu entries given up, %llu left", container->belt.pressure,
-	     container->belt.entries);
-	is_int(container->pinned.entries, 100, "a pinned belt gives up none for its cgroup");
+	keeps(container, "limit", CONTAINER - TOUCHED);
 	is_int(info_of(other).entries, OTHERS, "a belt of another cgroup gives up none");
 	close(other);
 	ok(at_last(group_is_small, NULL), "close of the belts gives their charge back");
+}
+
+#define PROCESSES	2
+#define PROCESS		(MIB / 4)	/* page tables, stacks, pages that are charged ahead */
+
+static int touch_part(void *arg)
+{
+	char *memory = mmap(NULL, TOUCHED / PROCESSES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int *pipes = arg;
+	size_t at;
+	char byte;
+
+	if (memory == MAP_FAILED)
+		return 1;
+	for (at = 0; at < TOUCHED / PROCESSES; at += PAGE)
+		memory[at] = 1;
+	/* Keeps the memory until all have theirs: then no process can write to the pipe. */
+	close(pipes[1]);
+	return read(pipes[0], &byte, 1) != 0;
+}
+
+/* Two processes of the cgroup need memory at once, and keep it until all have theirs. */
+static bool touch_at_once(void)
+{
+	pid_t children[PROCESSES];
+	bool good = true;
+	int pipes[2];
+	unsigned int i;
+
+	if (pipe(pipes))
+		return false;
+	for (i = 0; i < PROCESSES; i++)
+		children[i] = start(touch_part, pipes);
+	close(pipes[0]);
+	close(pipes[1]);
+	for (i = 0; i < PROCESSES; i++)
+		good &= !finish(children[i]);
+	return good;
+}
+
+static bool lower_limit(void)
+{
+	return set_bytes(version->limit, LOWERED);
+}
+
+/* From 6.4 on the kernel says EAGAIN whatever it gets, and asks 17 times. */
+static bool ask_to_reclaim(void)
+{
+	return set_bytes("memory.reclaim", ASKED) || errno == EAGAIN;
+}
+
+static void test_container(struct container *container)
+{
+	measure_entry(container);
+	if (!set_bytes(version->limit, CONTAINER))
+		bail_out("%s: %s", version->limit, strerror(errno));
+	test_limit_of_container(container);
+	test_pressed(container, "processes", touch_at_once);
+	is_int(container->succeeded, 1, "%u processes at once get the memory that they need",
+	       PROCESSES);
+	keeps(container, "processes", CONTAINER - TOUCHED - PROCESSES * PROCESS);
+	if (version == &versions[0])
+		return;
+	test_pressed(container, "lowered", lower_limit);
+	is_int(container->succeeded, 1, "the limit of a cgroup can be lowered below its entries");
+	keeps(container, "lowered", LOWERED);
+	if (!set_file(version->limit, "max") || !set_bytes("memory.high", CONTAINER))
+		bail_out("memory.high: %s", strerror(errno));
+	test_pressed(container, "memory.high", touch_all);
+	is_int(container->succeeded, 1,
+	       "a process above memory.high gets the memory that it needs");
+	keeps(container, "memory.high", CONTAINER - TOUCHED);
+	if (!set_file("memory.high", "max"))
+		bail_out("memory.high: %s", strerror(errno));
+	test_pressed(container, "memory.reclaim", ask_to_reclaim);
+	is_int(container->succeeded, 1, "memory.reclaim takes a number of bytes");
+	ok(container->belt.pressure * entry_bytes >= ASKED / 4 &&
+	   container->belt.pressure * entry_bytes <= ASKED * 5 / 4,
+	   "memory.reclaim: the belt gives up a quarter to five quarters of what is asked for");
 }
 
 int main(int argc, char **argv)

@@ -17,14 +17,19 @@ struct charge {
 
 /*
  * Adds what each processor has counted to memory.stat. A read of memory.stat alone leaves small
- * counts with their processors, on Linux 6.1 for up to two seconds; a read of cpu.stat collects
- * the statistics of all controllers of the group.
+ * counts with their processors for up to two seconds. On Linux 6.1 a read of cpu.stat collects the
+ * statistics of all controllers of the group. On 7.3 it does not, and a read of memory.stat
+ * collects them if more than 64 pages for each processor have changed.
  */
 static inline void collect_statistics(void)
 {
+	size_t pages = 64 * (sysconf(_SC_NPROCESSORS_ONLN) + 4);
 	char text[1024];
-	int fd = open(GROUP "cpu.stat", O_RDONLY | O_CLOEXEC);
+	int fd;
 
+	if (!touch_pages(pages * PAGE))
+		bail_out("mmap: %s", strerror(errno));
+	fd = open(GROUP "cpu.stat", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, text, sizeof(text)) <= 0)
 		bail_out("cpu.stat: %s", strerror(errno));
 	close(fd);
