@@ -52,11 +52,11 @@ build() {
 	mkdir -p "$there/belt" "$there/device"
 	# Copy changed files only, so that only they are compiled again. The sources may be read-only.
 	for file in "$sources"/Kbuild "$sources"/*.[ch] "$sources"/belt/*.[ch] \
-		"$sources"/device/*.[ch]; do
+		"$sources"/belt/*.mk "$sources"/device/*.[ch]; do
 		copy=$there/${file#"$sources"/}
 		[ ! -e "$file" ] || cmp -s "$file" "$copy" || cp -f --no-preserve=mode "$file" "$copy"
 	done
-	for file in "$there"/*.[ch] "$there"/belt/*.[ch] "$there"/device/*.[ch]; do
+	for file in "$there"/*.[ch] "$there"/belt/*.[ch] "$there"/belt/*.mk "$there"/device/*.[ch]; do
 		case $file in *.mod.c) continue ;; esac
 		[ -e "$sources/${file#"$there"/}" ] || rm -f "$file"
 	done

@@ -121,7 +121,7 @@ mirror() {
 	mkdir -p "$build/tests/kunit" "$build/belt" "$build/device"
 	find "$build" -type l -delete
 	for folder in . belt device; do
-		for file in "$1/../../$folder"/*.[ch]; do
+		for file in "$1/../../$folder"/*.[ch] "$1/../../$folder"/*.mk; do
 			[ ! -f "$file" ] || ln -s "$file" "$build/$folder/"
 		done
 	done

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel.sh SUITE VERB - get the stock kernel of another suite of Debian (trixie, sid, trixie-backports).
+# kernel.sh SUITE VERB - get the stock kernel of another suite of Debian: trixie, sid, trixie-backports,
+# experimental, or any other that the mirror has.
 #
 #   release            print its release, such as 6.12.107+deb13-amd64
 #   image              print the path of the image to boot
@@ -37,25 +38,41 @@ get_image() {
 	rm -- *.deb
 }
 
-# sources - print the lines for apt: a suite of backports is used beside its base.
-sources() {
-	printf '%s\n' "${suite%-backports}" "$suite" | sort -u | sed "s|.*|deb $(mirror) & main|"
+# base - print the suite that has all packages: backports and experimental have a few that are newer.
+base() {
+	case $suite in
+	experimental) echo sid ;;
+	*) echo "${suite%-backports}" ;;
+	esac
 }
 
-# bootstrap - make the root directory. apt prefers a base suite to its backports, so the headers
-# name their suite. The package lists of unstable are often older than their Valid-Until date
-# allows.
+# sources - print the lines for apt.
+sources() {
+	printf '%s\n' "$(base)" "$suite" | sort -u | sed "s|.*|deb $(mirror) & main|"
+}
+
+# prefer ROOT - called by mmdebstrap before it installs packages: apt prefers a base suite to its backports
+# and to experimental.
+prefer() {
+	printf '%s\n' 'Package: linux-*' "Pin: release a=$suite" 'Pin-Priority: 900' '' \
+		'Package: linux-*' "Pin: release n=$suite" 'Pin-Priority: 900' \
+		>"$1/etc/apt/preferences.d/kernel"
+}
+
+# bootstrap - make the root directory. The package lists of unstable are often older than their Valid-Until
+# date allows.
 bootstrap() {
 	"$tests/need.sh" mmdebstrap
 	sources | mmdebstrap --variant=apt \
-		--include="make,gcc,perl,linux-headers-amd64/$suite" \
+		--include=make,gcc,perl,linux-headers-amd64 \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		--dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' \
 		--dpkgopt='path-exclude=/usr/share/man/*' \
+		--setup-hook="'$here/kernel.sh' '$suite' prefer \"\$1\"" \
 		--customize-hook="'$here/kernel.sh' '$suite' complete \"\$1\"" \
-		"${suite%-backports}" "$work/root" -
+		"$(base)" "$work/root" -
 }
 
 # module DIRECTORY - build the module. The mount namespace ends with the build. The kernel's
@@ -75,8 +92,11 @@ module() {
 
 suite=${1-}
 case ${2-}$# in
-complete3)
-	get_image "$3"
+prefer3 | complete3)
+	case $2 in
+	prefer) prefer "$3" ;;
+	complete) get_image "$3" ;;
+	esac
 	exit
 	;;
 release2 | image2) ;;
