@@ -13,6 +13,10 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+/*
+ * open(2) of the device fails with EUNATCH, which no ioctl returns, while the module's parameter
+ * closed is 1: hbctl reload-module restores belts. A task with CAP_SYS_MODULE opens it with O_EXCL.
+ */
 #define HASHBELT_DEVICE		"/dev/hashbelt"
 #define HASHBELT_DEFAULT_BELT	"default"	/* made when the module is loaded */
 #define HASHBELT_ABI		1
@@ -51,7 +55,7 @@ enum hashbelt_op {
 
 /* Conditions and modifiers of an item (@how). */
 #define HASHBELT_IF_ABSENT	0x01	/* put: EEXIST if present; lock: EALREADY */
-#define HASHBELT_IF_PRESENT	0x02	/* put: ENOENT if absent */
+#define HASHBELT_IF_PRESENT	0x02	/* put, add: ENOENT if absent */
 #define HASHBELT_IF_VERSION	0x04	/* put, remove: ESTALE if it has another version */
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
 #define HASHBELT_NO_REFRESH	0x10	/* get: leave deadline and counters of gets alone */
@@ -59,6 +63,8 @@ enum hashbelt_op {
 #define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor */
 #define HASHBELT_IF_LEASE	0x80	/* put: ESTALE if the caller's fill lease has ended */
 #define HASHBELT_TO_WINDOW	0x100	/* get: asks for a slot in the belt's window */
+#define HASHBELT_FLOOR		0x200	/* add: a sum below @version is @version */
+#define HASHBELT_LEAVE_STALE	0x400	/* remove: the value stays, as one that has expired */
 
 /**
  * struct hashbelt_item - one operation on one key
@@ -79,7 +85,8 @@ enum hashbelt_op {
  *		is too long by at most that rounding.
  *		HASHBELT_TTL_NEVER for an entry that does not expire
  * @version:	with HASHBELT_IF_VERSION: the version that the entry must have; with
- *		HASHBELT_IF_LEASE: the token of the fill lease; not both.
+ *		HASHBELT_IF_LEASE: the token of the fill lease; not both. With
+ *		HASHBELT_FLOOR: the least sum, as a number with a sign.
  *		Returned: the entry's version; with EEXIST and ESTALE that of the
  *		present entry, 0 if there is none
  * @op:		in a batch: one of enum hashbelt_op. Else 0
@@ -90,10 +97,10 @@ enum hashbelt_op {
  * such entry), EEXIST, ESTALE (the condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the
  * key's length), EMSGSIZE (the value's length), ENOSPC (a limit of the belt or the module),
  * EDQUOT (the memory limit of the belt's owner), ENOMEM, EPERM (this descriptor lacks the
- * right), EIDRM (the belt was destroyed), of add EBADMSG (the present value is no number) and
- * EOVERFLOW. EFAULT may also mean that the operation has been carried out, but its item cannot
- * be written to. Of several errors, EINVAL for unknown flags and for fields that must be 0 comes
- * first, then EPERM, then the errors of all other values.
+ * right), EIDRM (the belt was destroyed), of add EBADMSG (the present value is no number, or one
+ * below the floor) and EOVERFLOW. EFAULT may also mean that the operation has been carried out,
+ * but its item cannot be written to. Of several errors, EINVAL for unknown flags and for fields
+ * that must be 0 comes first, then EPERM, then the errors of all other values.
  *
  * Key, value and item may overlap in any way, as may the parts of every other call. A call reads
  * what it needs before it writes there, once. It writes the value, or other buffers, first, and its
@@ -106,6 +113,11 @@ enum hashbelt_op {
  * the descriptor is closed or the descriptor is bound to another belt. A process that is
  * killed closes its descriptors. After a put over the entry without that flag, the entry is
  * bound no more.
+ *
+ * A remove with HASHBELT_LEAVE_STALE lets the entry expire now, and leaves it in the belt for the
+ * belt's grace time, for FILL with HASHBELT_STALE. It ends the fill lease of the key, as any
+ * remove. The handler gets the entry as expired. EINVAL on a belt without a grace time, or that
+ * reinserts; ENOENT, and an old value stays, if the entry has expired.
  *
  * A put with HASHBELT_IF_LEASE stores nothing if the fill lease has ended (struct
  * hashbelt_fill). It replaces a present entry, whatever the belt's policy.
@@ -133,6 +145,10 @@ struct hashbelt_item {
  * optional '-' and 1 to 19 digits. An addition is a put: it makes a new version, and
  * unbinds the entry from a descriptor; but @flags of the item stay. It needs
  * HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
+ *
+ * With HASHBELT_FLOOR a sum below the floor, however far, becomes the floor. A present number below
+ * it is refused (EBADMSG), and so is a @value below it (EINVAL), unless HASHBELT_IF_PRESENT, which
+ * ignores @value: so no call makes a number greater by more than @by.
  */
 struct hashbelt_sum {
 	__s64 by;
@@ -921,7 +937,8 @@ struct hashbelt_window_slot {
 /**
  * struct hashbelt_window_map - how to map the belt's window
  * @bytes:	returned: length for mmap(2)
- * @shift_ns:	returned: what the caller's time namespace adds to CLOCK_BOOTTIME
+ * @shift_ns:	returned: what the caller's time namespace adds to CLOCK_BOOTTIME. After setns(2)
+ *		call again: the mapping stays
  * @reserved:	pass 0
  *
  * Needs HASHBELT_MAY_READ. Errors: ENODATA, the belt has no window; EINVAL, EFAULT, EPERM, EIDRM.

@@ -189,13 +189,15 @@ EXPORT_SYMBOL_GPL(hashbelt_put);
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
- * @item:	@ttl_ms and @flags of a new entry. Returns @ttl_ms, @version
+ * @item:	@how: HASHBELT_IF_PRESENT, HASHBELT_FLOOR, and with that @version; @ttl_ms and
+ *		@flags of a new entry. Returns @ttl_ms, @version
  * @sum:	@by; @value of a new entry. Returns @value
  *
  * An addition is a put that replaces the entry.
  *
- * Context: may sleep. Return: 0; -EBADMSG: the value is no number; -EOVERFLOW; -EINVAL for a
- * time-to-live that is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * Context: may sleep. Return: 0; -ENOENT with HASHBELT_IF_PRESENT; -EBADMSG: the value is no
+ * number, or one below the floor; -EOVERFLOW; -EINVAL for a time-to-live that is too long, or
+ * without HASHBELT_IF_PRESENT a @value below the floor; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_add(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		 struct hashbelt_item *item, struct hashbelt_sum *sum)
@@ -294,11 +296,12 @@ EXPORT_SYMBOL_GPL(hashbelt_touch);
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
- * @item:	@how: 0 or HASHBELT_IF_VERSION, and @version. Returns @version
+ * @item:	@how: 0, HASHBELT_IF_VERSION with @version, HASHBELT_LEAVE_STALE. Returns @version
  *
  * Ends the fill lease of the key, too, unless the condition fails.
  *
- * Context: may sleep. Return: 0; -ENOENT; -ESTALE if the version differs; -EIDRM.
+ * Context: may sleep. Return: 0; -ENOENT; -ESTALE if the version differs; -EINVAL for
+ * HASHBELT_LEAVE_STALE on a belt without a grace time, or that reinserts; -EIDRM.
  */
 int hashbelt_remove(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		    struct hashbelt_item *item)

@@ -3,6 +3,7 @@
  * hashbelt - an expiring cache in the kernel: the module, its parameters, its device, and the table
  * of its ioctls.
  */
+#include <linux/capability.h>
 #include <linux/compat.h>
 #include <linux/ctype.h>
 #include <linux/fs.h>
@@ -173,6 +174,46 @@ static const struct kernel_param_ops used_bytes_ops = {
 module_param_cb(used_bytes, &used_bytes_ops, NULL, 0400);
 MODULE_PARM_DESC(used_bytes, "memory of all belts now; cannot be set");
 
+/* 1: the device lets nobody in. Under the lock of the module's parameters. */
+static uint closed;
+
+/*
+ * Takes the right to remove the module, which a root without capabilities does not have, although
+ * the file is its own. The kernel also calls this when the module is loaded with a value.
+ */
+static int set_closed(const char *text, const struct kernel_param *param)
+{
+	int err = capable(CAP_SYS_MODULE) ? param_set_uint_minmax(text, param, 0, 1) : -EPERM;
+
+	/*
+	 * Pairs with the reference to the module that the kernel takes for an opener before it
+	 * calls may_open(): either that sees @closed, or our caller sees the reference.
+	 */
+	smp_mb();
+	return err;
+}
+
+static const struct kernel_param_ops closed_ops = {
+	.set = set_closed,
+	.get = param_get_uint,
+};
+module_param_cb(closed, &closed_ops, &closed, 0600);
+MODULE_PARM_DESC(closed, "1: the device cannot be opened (0)");
+
+/* While the device is closed, hbctl gets in, to restore belts. */
+static bool may_open(const struct file *filp)
+{
+	/* The kernel sets parameters by plain writes. */
+	if (!data_race(READ_ONCE(closed)))
+		return true;
+	return filp->f_flags & O_EXCL && capable(CAP_SYS_MODULE);
+}
+
+static int hashbelt_open(struct inode *inode, struct file *filp)
+{
+	return may_open(filp) ? hb_file_open(inode, filp) : -EUNATCH;
+}
+
 /* Most bytes of an ioctl's argument. */
 #define ARGUMENT_MAX	512
 
@@ -298,7 +339,7 @@ static long hashbelt_ioctl(struct file *filp, unsigned int cmd, unsigned long ar
 
 static const struct file_operations hashbelt_fops = {
 	.owner		= THIS_MODULE,
-	.open		= hb_file_open,
+	.open		= hashbelt_open,
 	.release	= hb_file_release,
 	.read_iter	= hb_file_read_iter,
 	.poll		= hb_file_poll,

@@ -34,27 +34,45 @@ static int parse(const u8 *text, u32 len, s64 *number)
 	return 0;
 }
 
+/* Adds @by to @is; a sum below the floor, even one beyond 64 bits, is the floor. */
+static int add_above(s64 is, s64 by, s64 floor, s64 *result)
+{
+	if (is < floor)
+		return -EBADMSG;
+	if (!check_add_overflow(is, by, result))
+		*result = max(*result, floor);
+	else if (by < 0)
+		*result = floor;
+	else
+		return -EOVERFLOW;
+	return 0;
+}
+
 /* Writes the sum as text to @text. Returns its length, or an error. */
-static int add_up(struct hashbelt_entry *old, const struct hashbelt_sum *sum, s64 *result,
-		  char text[DIGITS_MAX + 1])
+static int add_up(struct hashbelt_entry *old, const struct hashbelt_item *item,
+		  const struct hashbelt_sum *sum, s64 *result, char text[DIGITS_MAX + 1])
 {
 	s64 is = sum->value;
 	int err = 0;
 
 	if (old)
 		err = parse(hashbelt_entry_value(old), old->value_len, &is);
+	else if (item->how & HASHBELT_IF_PRESENT)
+		err = -ENOENT;
 	if (err)
 		return err;
-	if (check_add_overflow(is, sum->by, result))
-		return -EOVERFLOW;
-	return snprintf(text, DIGITS_MAX + 1, "%lld", *result);
+	if (unlikely(item->how & HASHBELT_FLOOR))
+		err = add_above(is, sum->by, item->version, result);
+	else if (check_add_overflow(is, sum->by, result))
+		err = -EOVERFLOW;
+	return err ?: snprintf(text, DIGITS_MAX + 1, "%lld", *result);
 }
 
 /**
  * struct addition - an addition, as long as it uses one entry
  * @put:	its put, with @result as item
  * @result:	@ttl_ms and @version of the put
- * @item:	the caller's: @ttl_ms and @flags of a new entry
+ * @item:	the caller's: @how, @version with HASHBELT_FLOOR, @ttl_ms and @flags of a new entry
  * @sum:	the caller's
  * @value:	the sum, as the last try has computed it
  * @len:	its characters
@@ -77,7 +95,7 @@ static int compute(struct hb_put *put, struct hashbelt_entry *old)
 	int len;
 
 	lockdep_assert_held(&put->shard->lock);
-	len = add_up(old, add->sum, &add->value, text);
+	len = add_up(old, add->item, add->sum, &add->value, text);
 	if (len < 0)
 		return len;
 	add->len = len;
@@ -158,7 +176,9 @@ int hb_add(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hash
 	u32 hash = hb_hash(belt, key, key_len);
 	int outcome = HB_PUT_NEEDS_ENTRY;
 
-	if (!hb_ttl_is_plain(item->ttl_ms))
+	if (!hb_ttl_is_plain(item->ttl_ms) ||
+	    ((item->how & (HASHBELT_FLOOR | HASHBELT_IF_PRESENT)) == HASHBELT_FLOOR &&
+	     sum->value < (s64)item->version))
 		return -EINVAL;
 	if (READ_ONCE(belt->overwrites))
 		outcome = add_copy(belt, &add, key, key_len, hash);

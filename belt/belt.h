@@ -48,7 +48,6 @@ struct hb_place {
 
 /**
  * struct hb_shard - a share of a belt's entries, by the upper bits of the hash
- * @lock:	protects all below, and the chains of the shard's hashes
  * @in_limbo:	@free is queued, or its grace period goes on. Read without @lock by a task that
  *		waits for the entries in limbo
  * @hastened:	a bucket of @wheel that fell off before its end may not be drained yet. Read without
@@ -91,7 +90,15 @@ struct hb_place {
  * @belt:	the belt; constant
  */
 struct hb_shard {
-	spinlock_t lock;		/* docs/design.md has the lock order */
+	/**
+	 * @lock: protects all below; the chains of the shard's hashes; and of its keys the
+	 * waitpoints, and all lists of waiters and watches. Each insertion into the index, and each
+	 * unlinking, is under it. Taken inside the shrinker. Only a task with belt->clear_lock has
+	 * several, taken by their numbers. list_lru's lock is taken inside it as well.
+	 * Inside it: window->head, window->lock, queue->lock, usage->lock, owners->lock,
+	 * client->lock, pollers->lock, clock->lock.
+	 */
+	spinlock_t lock;
 	bool in_limbo;
 	bool shifts;
 	bool common;
@@ -150,7 +157,7 @@ struct hb_usage {
 	bool limited;
 	u64 max_entries;
 	u64 max_bytes;
-	/* taken inside of shards' locks and the queue's */
+	/** @lock: protects all below. Inside it: none. */
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	u64 epoch;
 	u64 rooms;
@@ -160,13 +167,16 @@ struct hb_usage {
 
 /**
  * struct hb_flush - waiting until the entries in limbo are freed
- * @lock:	one task at a time waits for the shards' rounds; others wait for the lock
  * @wait:	where that task waits
  * @begun:	number of flushes that have begun; written under @lock
  * @ended:	number of the last flush that came to its end; under @lock
  */
 struct hb_flush {
-	struct mutex lock;		/* taken with no other lock held */
+	/**
+	 * @lock: one task at a time waits for the shards' rounds, and others for the lock.
+	 * Inside it: shard->lock.
+	 */
+	struct mutex lock;
 	wait_queue_head_t wait;
 	u64 begun;
 	u64 ended;
@@ -237,13 +247,10 @@ struct hb_crew {
  *		shard's lock, so it is a hint
  * @work:	the worker
  * @crew:	drains beside it; used under @round_lock
- * @set_lock:	one task at a time changes the settings
- * @round_lock:	one task at a time drains, delivers, sweeps and resizes
  * @movers:	tasks that wait for @round_lock; the worker does not compete with them
  * @missed:	the worker did not get @round_lock, and is to be queued when it is free
  * @sweep:	place where the sweep goes on; under @round_lock
  * @unswept:	there may be cleared entries; set under all shards' locks
- * @clear_lock:	one task at a time takes all shards' locks
  * @flush:	waiting for limbo
  * @free:	frees what is in the belt after a grace period
  * @last:	frees the belt of an account after that
@@ -285,13 +292,23 @@ struct hashbelt_belt {
 	struct hb_place hand;
 	struct work_struct work;
 	struct hb_crew crew;
-	struct mutex set_lock;		/* the first of the belt's locks */
-	struct mutex round_lock;	/* the second */
+	/**
+	 * @set_lock: one task at a time changes the settings. Inside it: belt->clear_lock,
+	 * kin->reclaim, flush->lock, window->gate, shard->lock, window->head, window->lock, memory.
+	 */
+	struct mutex set_lock;
+	/**
+	 * @round_lock: one task at a time drains, delivers, sweeps and resizes, and waits for the
+	 * helpers, which take shards' locks. A round only tries index->resize_lock.
+	 * Inside it: shard->lock, queue->lock, clock->lock.
+	 */
+	struct mutex round_lock;
 	atomic_t movers;
 	int missed;
 	u64 sweep;
 	bool unswept;
-	struct mutex clear_lock;	/* the third */
+	/** @clear_lock: one task at a time takes all shards' locks. Inside it: shard->lock. */
+	struct mutex clear_lock;
 	struct hb_flush flush;
 	struct rcu_work free;
 	struct work_struct last;

@@ -4,8 +4,6 @@
  *
  * The alarm is an hrtimer on CLOCK_BOOTTIME, so it expires at once after a suspend that outlasted
  * it. It is set only while an entry waits, so an idle belt causes no wakeup.
- *
- * Lock order: a shard's lock, then clock->lock. No lock is taken inside it.
  */
 #include <linux/cache.h>
 #include <linux/jiffies.h>
@@ -74,7 +72,7 @@ void hb_clock_init(struct hb_clock *clock, struct workqueue_struct *wq, struct w
 	clock->wake = HB_NEVER;
 	clock->wq = wq;
 	clock->work = work;
-	hb_hrtimer_setup(&clock->timer, clock_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+	hrtimer_setup(&clock->timer, clock_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
 }
 
 /* No alarm after this; the caller cancels the work afterwards. Context: may sleep. */

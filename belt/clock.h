@@ -38,7 +38,6 @@ struct hashbelt_window;
  * @halted:	belt time while it is halted, else 0; written under @lock
  * @wake:	belt time of the alarm, HB_NEVER: none is set; under @lock, read without it as a
  *		hint by hb_clock_wake_at()
- * @lock:	serialises changes of the time and of the alarm
  * @earliest:	boot time before which the alarm does not expire; under @lock
  * @stopped:	no alarm may be set any more; under @lock
  * @shown:	the first page of a window that shows the time to readers without a system call, or
@@ -53,7 +52,12 @@ struct hb_clock {
 	s64 offset;
 	u64 halted;
 	u64 wake;
-	spinlock_t lock ____cacheline_aligned_in_smp;	/* the last in the lock order */
+	/**
+	 * @lock: serialises changes of the time and of the alarm; taken in interrupts, too. With
+	 * PREEMPT_RT a reader of belt time that meets a writer waits on it, whatever lock it holds.
+	 * Inside it: none.
+	 */
+	spinlock_t lock ____cacheline_aligned_in_smp;
 	u64 earliest;
 	bool stopped;
 	struct hashbelt_window *shown;

@@ -64,7 +64,7 @@ static unsigned int choose_shard_bits(u32 buckets)
 {
 	unsigned int bits = ilog2(roundup_pow_of_two(4 * num_possible_cpus()));
 
-	bits = clamp(bits, SHARD_BITS_MIN, SHARD_BITS_MAX);
+	bits = clamp_t(unsigned int, bits, SHARD_BITS_MIN, SHARD_BITS_MAX);
 	while (bits > SHARD_BITS_MIN && (buckets << bits) > SLOTS_MAX)
 		bits--;
 	return bits;

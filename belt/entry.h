@@ -2,7 +2,7 @@
 #ifndef _HASHBELT_ENTRY_H
 #define _HASHBELT_ENTRY_H
 
-#include <linux/align.h>
+#include <linux/kernel.h>
 #include <linux/build_bug.h>
 #include <linux/overflow.h>
 #include <linux/refcount.h>
@@ -31,8 +31,8 @@ struct hb_shard;
  * @keys:	of a request: the number of its keys; constant
  * @key_len:	bytes; constant
  * @value_len:	bytes; constant
- * @ref:	one for being in the belt, one for each task that uses the entry without RCU and
- *		without the shard's lock
+ * @ref:	one for being in the belt, its queue or limbo; one for a proxy, and for a window
+ *		with its copy; one for each task that uses it without RCU and the shard's lock
  * @data:	the key, which is constant once in the index, then the value, which is as @version.
  *		After them, at a multiple of 8, the tail if there is one
  *

@@ -65,7 +65,6 @@ struct hb_table {
  * struct hb_index - the entries of a belt by their keys
  * @table:	where a search starts
  * @bits:	log2 of the number of chains of the newest table
- * @resize_lock: one task at a time allocates a table; no other lock is taken inside
  * @retry:	after an allocation has failed, jiffies when the next one is tried
  * @err:	why it failed; under @resize_lock
  * @wq:		where tables are freed
@@ -77,7 +76,8 @@ struct hb_table {
 struct hb_index {
 	struct hb_table __rcu *table;
 	unsigned int bits;
-	struct mutex resize_lock;	/* may be taken inside round_lock; no lock inside it */
+	/** @resize_lock: one task at a time allocates a table. Inside it: memory. */
+	struct mutex resize_lock;
 	unsigned long retry;
 	int err;
 	struct workqueue_struct *wq;

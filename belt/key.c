@@ -40,33 +40,75 @@ int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct ha
 	return 0;
 }
 
+/* Returns 0 if the condition of a remove holds for @entry or NULL, and its version in @item. */
+static int remove_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry,
+			    struct hashbelt_item *item)
+{
+	bool differs;
+
+	if (!entry)
+		return belt->dead ? -EIDRM : -ENOENT;
+	differs = item->how & HASHBELT_IF_VERSION && entry->version != item->version;
+	item->version = entry->version;
+	return differs ? -ESTALE : 0;
+}
+
+/*
+ * Lets the entry of a key expire now, and leaves it to its grace time. An entry that has expired
+ * stays, which hb_find_live() would take out. Under the shard's lock.
+ */
+static int leave_stale(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
+		       struct hashbelt_item *item, u64 now)
+{
+	struct hashbelt_belt *belt = shard->belt;
+	struct hashbelt_entry *entry;
+	int err;
+
+	lockdep_assert_held(&shard->lock);
+	if (!belt->settings.grace || belt->settings.handler == HASHBELT_REINSERT)
+		return -EINVAL;
+	entry = hb_peek(shard, hash, key, key_len, now);
+	/* A reader with a later time may have sealed it. */
+	if (entry && atomic64_read(&entry->node.deadline) & HB_SEALED)
+		entry = NULL;
+	err = remove_condition(belt, entry, item);
+	if (err)
+		return err;
+	hb_window_leave(shard, entry);
+	if (!hb_node_end(&entry->node, now))
+		return -ENOENT;
+	hb_wheel_del(&shard->wheel, &entry->node);
+	hb_schedule(shard, entry, now);
+	return 0;
+}
+
 /* As hashbelt_remove(). */
 int hb_remove(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item)
 {
+	bool stays = item->how & HASHBELT_LEAVE_STALE;
 	u32 hash = hb_hash(belt, key, key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 	struct hashbelt_entry *entry;
-	int err = 0;
+	int err;
 	u64 now;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	entry = hb_find_live(shard, hash, key, key_len, now);
-	if (!entry) {
-		err = belt->dead ? -EIDRM : -ENOENT;
-	} else if (item->how & HASHBELT_IF_VERSION && entry->version != item->version) {
-		item->version = entry->version;
-		err = -ESTALE;
+	if (unlikely(stays)) {
+		err = leave_stale(shard, hash, key, key_len, item, now);
 	} else {
-		item->version = entry->version;
-		hb_take_out(shard, entry, HASHBELT_REMOVED, now);
+		entry = hb_find_live(shard, hash, key, key_len, now);
+		err = remove_condition(belt, entry, item);
+		if (!err)
+			hb_take_out(shard, entry, HASHBELT_REMOVED, now);
 	}
-	if (shard->fills && (!err || (err == -ENOENT && !item->how)))
+	if (shard->fills && (!err || (err == -ENOENT && !(item->how & HASHBELT_IF_VERSION))))
 		hb_fill_invalidate(shard, hash, key, key_len, now);
 	spin_unlock(&shard->lock);
 	if (!err && hb_is_sparse(belt, shard))
 		hb_kick_worker(belt);
-	if (!err)
+	/* One that stays is counted as expired, once its grace time is over. */
+	if (!err && !stays)
 		hb_count(belt, HASHBELT_STAT_REMOVES);
 	else if (err == -ESTALE)
 		hb_count(belt, HASHBELT_STAT_REMOVES_REFUSED);

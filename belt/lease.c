@@ -337,7 +337,7 @@ static int waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 		spin_unlock(&shard->lock);
 		if (result != HB_WAITING)
 			break;
-		schedule();
+		hb_schedule_freezable();
 	}
 	__set_current_state(TASK_RUNNING);
 	return result;
@@ -379,7 +379,7 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 	if (IS_ERR(waiter.spare))
 		return PTR_ERR(waiter.spare);
 	INIT_LIST_HEAD(&waiter.place);
-	hb_hrtimer_setup_on_stack(&waiter.timer, alarm_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+	hrtimer_setup_on_stack(&waiter.timer, alarm_expired, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
 	spin_lock(&belt->waiters.lock);
 	list_add_tail(&waiter.asleep, &belt->waiters.list);
 	spin_unlock(&belt->waiters.lock);

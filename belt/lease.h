@@ -70,11 +70,11 @@ struct hb_acquire {
 
 /**
  * struct hb_waiters - the tasks that wait in a belt
- * @lock:	protects @list; taken inside shards' locks, no lock inside it
  * @list:	by struct hb_waiter
  */
 struct hb_waiters {
-	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
+	/** @lock: protects @list. Inside it: none. */
+	spinlock_t lock;
 	struct list_head list;
 };
 

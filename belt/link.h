@@ -15,7 +15,6 @@
  * @ref:	one for the descriptor, one for each entry that is attached to it
  * @id:		unique; constant
  * @place:	in belt->clients.list, under belt->clients.lock
- * @lock:	protects all below but @wait, @poller and @rcu; taken inside shards' locks
  * @gone:	the descriptor is closed: no entry is attached any more. A waiting reader reads this
  *		and @completed without @lock, and is woken when they change
  * @entries:	links of the entries and requests that are bound
@@ -29,7 +28,8 @@ struct hb_client {
 	refcount_t ref;
 	u64 id;
 	struct list_head place;
-	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
+	/** @lock: protects all below but @wait, @poller and @rcu. Inside it: none. */
+	spinlock_t lock;
 	bool gone;
 	struct list_head entries;
 	struct hb_fifo completed;
@@ -41,12 +41,12 @@ struct hb_client {
 
 /**
  * struct hb_clients - the descriptors to which entries of a belt are bound
- * @lock:	protects @list; taken inside shards' locks, no lock inside it
  * @list:	by struct hb_client
  * @undelivered_bytes: memory of completed requests that no reader has read; atomic
  */
 struct hb_clients {
-	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
+	/** @lock: protects @list. Inside it: none. */
+	spinlock_t lock;
 	struct list_head list;
 	atomic64_t undelivered_bytes;
 };

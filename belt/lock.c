@@ -3,6 +3,7 @@
 #include <linux/sched/signal.h>
 
 #include "belt.h"
+#include "compat.h"
 #include "lease.h"
 #include "link.h"
 #include "lock.h"

@@ -19,11 +19,11 @@ struct hb_lock {
 
 /**
  * struct hb_owners - the locks of a belt
- * @lock:	protects @locks; taken inside shards' locks, no lock inside it
  * @locks:	by owner and then by version
  */
 struct hb_owners {
-	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
+	/** @lock: protects @locks. Inside it: none. */
+	spinlock_t lock;
 	struct rb_root locks;
 };
 

@@ -3,8 +3,8 @@
 #define _HASHBELT_MEMORY_H
 
 #include <linux/gfp.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
-#include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/percpu_counter.h>
@@ -15,18 +15,20 @@
 
 /**
  * struct hb_kin - the belts of an account, or those without one
- * @lock:	protects @belts and @count
  * @belts:	the belts, those first at which a task has looked longest ago
  * @count:	their number
- * @reclaim:	one task at a time takes what has expired in belts that it does not use, and no such
- *		belt is freed meanwhile
  * @takes:	how often a task has taken something; written under @reclaim
  */
 struct hb_kin {
-	spinlock_t lock;		/* taken with no other lock inside */
+	/** @lock: protects @belts and @count. Inside it: none. */
+	spinlock_t lock;
 	struct list_head belts;
 	unsigned int count;
-	struct mutex reclaim;		/* inside the other mutexes of a belt but flush.lock */
+	/**
+	 * @reclaim: one task at a time takes what has expired in belts that it does not use, and no
+	 * such belt is freed meanwhile. Inside it: flush->lock, kin->lock, shard->lock.
+	 */
+	struct mutex reclaim;
 	u64 takes;
 };
 
@@ -40,7 +42,8 @@ struct hb_kin {
  * @free_wq:	frees belts, one at a time likewise
  * @dying:	number of belts that were given up and are not freed yet; of a part: not used
  * @kin:	the belts; of a part: not used
- * @ref:	one for the maker of the account, one for each belt; of a part: not used
+ * @ref:	one for the maker of the account; one for each belt, table of an index and window
+ *		that is charged; of a part: not used
  * @release:	called when the last reference is dropped; nothing is charged any more then. It
  *		closes the parts
  *

@@ -9,8 +9,6 @@
  * descriptors. Each has a full barrier in between, so one of them sees what the other has written.
  * If the descriptor is in a list already when a poll arms it, the work item takes it out later,
  * under the same lock, and only then wakes the tasks in the wait queue.
- *
- * Lock order: a shard's lock, then pollers->lock. No lock is taken inside it.
  */
 #include <linux/rcupdate.h>
 
@@ -92,7 +90,7 @@ void hb_pollers_stop(struct hb_pollers *pollers)
 
 /*
  * Notifies all armed descriptors. The caller has executed a full barrier since it changed what a
- * poll looks at. Context: any, with a shard's lock or without.
+ * poll looks at. Context: process; with a shard's lock or without.
  */
 void hb_pollers_notify(struct hb_pollers *pollers, enum hb_poll_for what)
 {

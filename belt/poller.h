@@ -13,7 +13,6 @@ enum hb_poll_for { HB_POLL_EVENTS, HB_POLL_REQUESTS, HB_POLL_FOR };
 
 /**
  * struct hb_pollers - descriptors of a belt that are polled
- * @lock:	protects all below but @wq and @work; no lock is taken inside it
  * @armed:	descriptors to be notified when there is something to read, by enum hb_poll_for
  * @notified:	descriptors whose tasks @work is to wake
  * @ended:	the belt is dead: all exclusive tasks are woken
@@ -21,7 +20,8 @@ enum hb_poll_for { HB_POLL_EVENTS, HB_POLL_REQUESTS, HB_POLL_FOR };
  * @work:	wakes the pollers
  */
 struct hb_pollers {
-	spinlock_t lock;	/* taken inside shards' locks, no lock inside it */
+	/** @lock: protects all below but @wq and @work. Inside it: none. */
+	spinlock_t lock;
 	struct list_head armed[HB_POLL_FOR];
 	struct list_head notified;
 	bool ended;

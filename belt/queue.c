@@ -6,8 +6,6 @@
  * An event is an entry that has left the belt, or a proxy of one that stays. The queue owns it. A
  * reader that takes events owns them until it gives them back: to be freed (hb_settle_events()), or
  * to be queued again (hb_return_events()).
- *
- * Lock order: a shard's lock, queue->lock, usage->lock.
  */
 #include <linux/poll.h>
 

@@ -9,7 +9,6 @@
 
 /**
  * struct hb_queue - events of a belt that wait for a reader
- * @lock:	protects all below; taken inside shards' locks
  * @waiting:	the events, owned by the queue
  * @dropped:	dropped events, until the worker frees them
  * @bytes:	memory of events that wait or are in flight; of entries that live on as well, once
@@ -25,7 +24,8 @@
  * @wait:	tasks that wait in a read: an event wakes one, a change of the settings all
  */
 struct hb_queue {
-	spinlock_t lock;		/* taken inside of shards' locks */
+	/** @lock: protects all below. Inside it: usage->lock. */
+	spinlock_t lock;
 	struct hb_fifo waiting;
 	struct hb_fifo dropped;
 	u64 bytes;

@@ -263,6 +263,23 @@ static inline bool hb_node_seal(struct hb_node *node, s64 deadline)
 }
 
 /*
+ * Makes it final that the deadline of a node is reached @now, as if a reader had missed it then.
+ * Returns false, and changes nothing, if it was reached before. A reader with an older time may
+ * still hit the entry, but not refresh it. Context: the shard's lock; the node is not claimed, and
+ * has to change its bucket.
+ */
+static inline bool hb_node_end(struct hb_node *node, u64 now)
+{
+	s64 word = atomic64_read(&node->deadline);
+
+	do {
+		if (word <= (s64)now || word & HB_SEALED)
+			return false;
+	} while (!atomic64_try_cmpxchg(&node->deadline, &word, now - HB_SEALED));
+	return true;
+}
+
+/*
  * Sets the deadline of a node that is not claimed, and whose deadline is not reached @now, to @to,
  * a multiple of HB_GRAIN; to an earlier one only with @shorten. A caller that shortens holds the
  * shard's lock and puts the node into its new bucket. A caller that extends need not: the drain of

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "compat.h"
 #include "shard.h"
 #include "window.h"
 
@@ -540,7 +541,7 @@ static bool copy_key(struct hashbelt_belt *belt, struct hb_window *window, const
  * @key_len:	its length, bytes
  * @value_len:	that of its value, bytes
  *
- * Context: any, with page faults disabled or not.
+ * Context: process, with page faults disabled or not.
  */
 void hb_window_ask(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 value_len)
 {

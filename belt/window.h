@@ -35,15 +35,12 @@ struct hb_window_set {
  * @mapping:	all mappings
  * @bytes:	of a mapping; constant
  * @account:	charged for the pages and @set, with a reference, or NULL; constant
- * @gate:	held for reading while a mapping gets a page, for writing while the window is closed
- * @head:	protects the first page but for its clock, and the next two
  * @shown:	the pages; NULL once the window is closed, which empties it first. Written under
  *		@gate, too
  * @is_open:	the window takes entries. Read under a lock of @lock: the task that closes the
  *		window takes that lock later
  * @seed:	as in the first page; constant
  * @used:	slots that are not empty
- * @lock:	each protects some of the sets, and their slots
  * @set:	the sets; freed when the belt gives the window up
  *
  * A slot is a seqlock. The task that fills it holds the lock of the entry's shard and then that of
@@ -54,13 +51,20 @@ struct hb_window {
 	struct address_space mapping;
 	size_t bytes;
 	struct hb_account *account;
+	/**
+	 * @gate: held for reading while a mapping gets a page, for writing while the window is
+	 * closed. Taken inside a process's mmap_lock. Inside it: window->head, window->lock,
+	 * clock->lock, memory.
+	 */
 	struct rw_semaphore gate;
-	spinlock_t head;		/* inside shards' locks */
+	/** @head: protects the first page but for its clock, and the next two. Inside it: none. */
+	spinlock_t head;
 	struct hashbelt_window *shown;
 	bool is_open;
 	u64 seed;
 	atomic_t used;
-	spinlock_t lock[HB_WINDOW_LOCKS];	/* inside a shard's lock */
+	/** @lock: each protects some of the sets, and their slots. Inside it: none. */
+	spinlock_t lock[HB_WINDOW_LOCKS];
 	struct hb_window_set *set;
 };
 

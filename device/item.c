@@ -250,10 +250,10 @@ static const struct operation operations[] = {
 	},
 	[HASHBELT_OP_PUT] = { HB_PUT_CONDITIONS | HASHBELT_BOUND, MAY(WRITE) },
 	[HASHBELT_OP_TOUCH] = { 0, MAY(WRITE) },
-	[HASHBELT_OP_REMOVE] = { HASHBELT_IF_VERSION, MAY(WRITE) },
+	[HASHBELT_OP_REMOVE] = { HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE, MAY(WRITE) },
 	[HASHBELT_OP_EXPIRE] = { 0, MAY(WRITE) },
 	/* The sum tells the previous value. */
-	[HASHBELT_OP_ADD] = { 0, MAY(READ) | MAY(WRITE) },
+	[HASHBELT_OP_ADD] = { HASHBELT_IF_PRESENT | HASHBELT_FLOOR, MAY(READ) | MAY(WRITE) },
 };
 
 /* Checks that there is such an operation, what it allows in @how, and which rights it needs. */
@@ -382,8 +382,9 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
 
 /*
  * Finds the session and its belt under RCU, without a reference: those of gets would be the only
- * words that threads write which share a descriptor. RCU keeps the belt as well, see
- * hb_destroy().
+ * words that threads write which share a descriptor. Both stay until rcu_read_unlock(): a file
+ * gives up its session before that drops its reference to the belt, and either is freed a grace
+ * period after its last reference is dropped.
  */
 static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_item *item, u64 *key,
 					 const bool asks)

@@ -5,6 +5,7 @@
 #include <linux/uio.h>
 
 #include "belt/client.h"
+#include "belt/compat.h"
 #include "belt/queue.h"
 #include "reader.h"
 #include "user.h"

@@ -3,8 +3,6 @@
  * The set of belts that /dev/hashbelt serves, and their users. docs/design.md says which user is
  * charged ("Memory"), and what keeps a belt ("Lifetimes"). @opener below: the credentials of the
  * task that opened the device.
- *
- * Lock order: names_lock is taken before all locks of a belt.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -14,6 +12,7 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
+#include "belt/compat.h"
 #include "belt/info.h"
 #include "belt/memory.h"
 #include "belt/create.h"
@@ -48,6 +47,7 @@ unsigned int hb_user_max_belts = 1024;
 static struct rb_root names = RB_ROOT;
 static struct rb_root users = RB_ROOT;
 static unsigned int belts;		/* number of belts; under names_lock */
+/* Protects names, users, and the counts of belts. No memory is allocated. Inside it: none. */
 static DEFINE_MUTEX(names_lock);
 
 /* NULL if @node is NULL. */

@@ -25,8 +25,6 @@ extern unsigned int hb_user_max_belts;
  * @user:	number of belts, and account, of the user that is charged; NULL: none is. Constant
  * @pinnable:	it may be pinned: it has no account, or was created pinned. Constant
  * @counted:	it counts as a belt of its user and in all; under names_lock
- * @lock:	protects @sessions and @destroyed, and that a descriptor has a session of this belt
- *		while that is in @sessions; no lock is taken inside it
  * @sessions:	of the descriptors that are bound to the belt
  * @destroyed:	no descriptor is bound to the belt any more
  * @rights:	group, permission bits and consumers in one word, so that a reader sees all of
@@ -42,7 +40,12 @@ struct hb_named_belt {
 	struct hb_user *user;
 	bool pinnable;
 	bool counted;
-	spinlock_t lock;		/* see above */
+	/**
+	 * @lock: protects @sessions and @destroyed. A task that binds a file, and DESTROY, exchange
+	 * file->session under it, so a file has a session of this belt while that is in @sessions;
+	 * the close of a file exchanges it without. Inside it: none.
+	 */
+	spinlock_t lock;
 	struct list_head sessions;
 	bool destroyed;
 	u64 rights;

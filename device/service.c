@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 
 #include "belt/client.h"
+#include "belt/compat.h"
 #include "belt/fill.h"
 #include "belt/lease.h"
 #include "belt/lock.h"

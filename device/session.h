@@ -23,7 +23,6 @@
  * @copies:	the last put has found an entry of its key, and took no memory from it: the next one
  *		tries that first. A hint, without a lock
  * @ref:	one for the descriptor, one for each call that goes on
- * @lock:	protects all below but @rcu, and is not taken together with named->lock
  * @acks:	events that are read stay in @in_flight until they are acknowledged; a reader reads
  *		this once for each call, without @lock
  * @requests:	reads return the descriptor's completed requests; likewise, but a waiting reader is
@@ -44,7 +43,8 @@ struct hb_session {
 	u32 access;
 	bool copies;
 	refcount_t ref;
-	struct mutex lock;	/* taken before a belt's locks */
+	/** @lock: protects all below but @rcu. Inside it: queue->lock. */
+	struct mutex lock;
 	bool acks;
 	bool requests;
 	struct hb_fifo in_flight;

@@ -11,7 +11,8 @@
 # With FIRST=yes the first program that fails is the last one.
 #
 # At the end, on a kernel with kmemleak or gcov, print leaks or the counts of lines. On a kernel
-# with lockdep or KCSAN, check that it has not switched itself off. With LEAKS=yes the kernel must
+# with lockdep or KCSAN, check that it has not switched itself off. Print what lockdep has seen of the
+# module's locks, for lock_order.sh. With LEAKS=yes the kernel must
 # have kmemleak.
 set -u
 
@@ -63,6 +64,23 @@ check_locks() {
 	report $? locks "lockdep is on after all programs" $locks
 }
 
+# nestings - print what lockdep has seen so far: "lock CONTEXTS NAME" for each class of locks, and
+# "inside OUTER INNER" for two of which a task took the inner one last, with the outer one held.
+nestings() {
+	awk '
+	sub(/^.* BD: *[0-9]+ /, "") {
+		contexts = substr($0, 1, index($0, ": ") - 1)
+		outer = substr($0, index($0, ": ") + 2)
+		print "lock", contexts, outer
+	}
+	sub(/^ -> \[[^]]*\] /, "") { print "inside", outer, $0 }' /proc/lockdep
+}
+
+# note_nestings - add to the file what lockdep forgets when the module is removed.
+note_nestings() {
+	[ ! -e $locks ] || nestings | grep -vxFf /tmp/nestings.kernel >>/tmp/nestings
+}
+
 bytes_used() {
 	cat $used 2>/dev/null || echo 0
 }
@@ -70,7 +88,10 @@ bytes_used() {
 # refresh BYTES - load the module anew, unless it uses no more than BYTES, or a process that the
 # program has left uses it. The removal waits until all memory is freed.
 refresh() {
-	[ "$(bytes_used)" -le "$1" ] || ! rmmod hashbelt 2>/dev/null || insmod hashbelt.ko
+	[ "$(bytes_used)" -le "$1" ] || {
+		note_nestings
+		! rmmod hashbelt 2>/dev/null || insmod hashbelt.ko
+	}
 }
 
 watched() {
@@ -103,6 +124,7 @@ done
 forget_leaks && looking=yes || looking=
 [ "$looking" = "${LEAKS:-$looking}" ] || exit 1
 [ ! -e $races ] || before=$(watched)
+[ ! -e $locks ] || nestings >/tmp/nestings.kernel
 insmod hashbelt.ko || exit 1
 for program; do
 	echo "# begin $program"
@@ -117,9 +139,11 @@ for program; do
 done
 # A program may have removed the module itself.
 if [ -d /sys/module/hashbelt ]; then
+	note_nestings
 	rmmod hashbelt || exit 1
 fi
 [ ! "$looking" ] || find_leaks
 [ ! -e $locks ] || check_locks
 [ ! -e $races ] || check_races "$before"
+[ ! -e $locks ] || sort -u /tmp/nestings | sed 's/^/# lockdep /'
 [ ! -d $lines ] || show_lines

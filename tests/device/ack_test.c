@@ -438,6 +438,8 @@ static void test_killed_at(enum point point)
 	if (point != WAITING)
 		queue_events(belt, 3);
 	child = point == COPYING ? start_stuck(victim.fd) : start(be_victim, &victim);
+	/* Only the victim can write to the pipe: if it ends early, a read returns 0. */
+	close(pipes[1]);
 	if (!child) {
 		skip(2, "this kernel has no userfaultfd");
 		end_belt(belt);
@@ -457,7 +459,6 @@ static void test_killed_at(enum point point)
 	   "a reader killed %s leaves its events without ack queued",
 	   point_names[point]);
 	close(pipes[0]);
-	close(pipes[1]);
 	end_belt(belt);
 }
 

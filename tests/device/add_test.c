@@ -93,6 +93,45 @@ static void test_sums(void)
 	close(belt);
 }
 
+/* How an addition may be made, and what is refused. */
+static void test_how(void)
+{
+	const __u32 allowed = HASHBELT_IF_PRESENT | HASHBELT_FLOOR;
+	struct hashbelt_item item = item_of(KEY);
+	struct addition addition;
+	int belt = new_belt(0);
+	unsigned int bit, wrong = 0;
+
+	for (bit = 0; bit < 32; bit++) {
+		item.how = 1u << bit;
+		if (!(allowed & item.how))
+			wrong += add_item(belt, item, 1, 0).err != -EINVAL;
+	}
+	is_int(wrong, 0, "an addition with another bit of @how than its own: EINVAL");
+	item.how = allowed;
+	is_errno(add_item(belt, item, 1, 0).err, ENOENT,
+		 "an addition to an absent key with HASHBELT_IF_PRESENT: ENOENT");
+	is_int(info_of(belt).entries, 0, "it makes no entry");
+	item.how = HASHBELT_FLOOR;
+	is_errno(add_item(belt, item, 1, -1).err, EINVAL,
+		 "an addition to an initial value below the floor: EINVAL");
+	item.how = allowed;
+	put_text(belt, KEY, "3", 0);
+	addition = add_item(belt, item, -2, 0);
+	ok(!addition.err && addition.sum == 1 && holds_text(belt, KEY, "1"),
+	   "an addition above the floor gives the sum");
+	addition = add_item(belt, item, -2, 0);
+	ok(!addition.err && addition.sum == 0 && holds_text(belt, KEY, "0"),
+	   "an addition below the floor gives the floor");
+	is_int(addition.version, look(belt, KEY).version,
+	       "an addition with a floor returns the version that it made");
+	put_text(belt, KEY, "-1", 0);
+	is_errno(add_item(belt, item, 5, 0).err, EBADMSG,
+		 "an addition to a number below the floor: EBADMSG");
+	ok(holds_text(belt, KEY, "-1"), "it leaves the number as it is");
+	close(belt);
+}
+
 static void test_batch(void)
 {
 	struct hashbelt_sum sums[4] = {
@@ -285,6 +324,7 @@ int main(void)
 
 	alarm(600);
 	test_sums();
+	test_how();
 	test_batch();
 	test_lost();
 	test_removed();

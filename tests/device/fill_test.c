@@ -654,6 +654,55 @@ static void test_grace(void)
 	close(belt);
 }
 
+/* Removes an entry, and leaves its value stale; 0 as VERSION: whatever it has. Returns an error. */
+static int leave_stale(int fd, __u64 version)
+{
+	struct hashbelt_item item = item_of(KEY);
+
+	item.how = HASHBELT_LEAVE_STALE | (version ? HASHBELT_IF_VERSION : 0);
+	item.version = version;
+	return call(fd, HASHBELT_IOC_REMOVE, &item);
+}
+
+static void test_left_stale(void)
+{
+	int belt = belt_of((struct hashbelt_settings){ .grace_ms = GRACE });
+	int plain = new_belt(0);
+	struct answer answer;
+
+	put_text(plain, KEY, "value", 0);
+	is_errno(leave_stale(plain, 0), EINVAL,
+		 "a remove that leaves the value returns EINVAL on a belt without a grace time");
+	ok(is_value(ASK(plain, KEY), "value"), "the remove that is refused leaves the entry");
+	is_errno(leave_stale(belt, 0), ENOENT,
+		 "a remove that leaves the value returns ENOENT without an entry");
+	put_text(belt, KEY, "old", HASHBELT_TTL_NEVER);
+	answer = ASK(belt, KEY);
+	is_errno(leave_stale(belt, answer.version + 1), ESTALE,
+		 "a remove that leaves the value returns ESTALE for another version");
+	ok(is_value(ASK(belt, KEY), "old"), "the remove of another version leaves the entry");
+	is_errno(leave_stale(belt, answer.version), 0,
+		 "a remove that leaves the value succeeds for the present version");
+	is_errno(leave_stale(belt, 0), ENOENT,
+		 "a second remove that leaves the value returns ENOENT");
+	answer = STALE(belt);
+	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "old"),
+	   "a fill with HASHBELT_STALE returns the value that was left, and the lease");
+	is_errno(call(belt, HASHBELT_IOC_GET, &(struct hashbelt_item){
+			 .key = address(KEY), .key_len = strlen(KEY) }), ENOENT,
+		 "a get of the value that was left returns ENOENT");
+	advance(belt, GRACE - 1);
+	answer = STALE(belt);
+	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
+	   "the value that was left is there until 1 ms before the grace time ends");
+	advance(belt, 1);
+	answer = STALE(belt);
+	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""),
+	   "the value that was left is gone after the grace time");
+	close(plain);
+	close(belt);
+}
+
 /* A thousand clients at once, or fewer with SCALE */
 
 #define PROCESSES_MAX	20
@@ -787,6 +836,7 @@ int main(void)
 	test_in_time();
 	test_ahead();
 	test_grace();
+	test_left_stale();
 	test_thousand(0, "clients that wait");
 	test_thousand(HASHBELT_STALE, "clients that take stale values");
 	ok(used_at_last(before),

@@ -201,8 +201,14 @@ ok "ttl_ms cannot be changed while the module is loaded" refused set_parameter t
 ok "buckets cannot be changed while the module is loaded" refused set_parameter buckets 4
 ok "mode cannot be changed while the module is loaded" refused set_parameter mode 0666
 
+ok "closed=1 is accepted" load closed=1
+ok "nobody can open the device of a module that was loaded with closed=1" refused sh -c ': </dev/hashbelt'
+ok "the module can be removed while its device is closed" unload
+ok "the device of a module that is loaded anew is open" load
+ok "the default belt works then" ./device/parameter_test
+
 for parameter in ttl_ms buckets mode max_bytes user_max_bytes user_max_pinned max_belts \
-	user_max_belts used_bytes; do
+	user_max_belts closed used_bytes; do
 	# No parameter takes these; the last two are 2^64 + 8, and too long for any buffer.
 	wrong $parameter -1 many 8x '"8 8"' 8.5 18446744073709551624 \
 		9999999999999999999999999999999999999999 ''
@@ -216,6 +222,7 @@ wrong user_max_bytes 0 16E 18014398509481985K 8E 8KK
 wrong user_max_pinned 101 4294967346 8K
 wrong max_belts 0 4294967296 8K
 wrong user_max_belts 4294967296 8K
+wrong closed 2 4294967297 Y
 wrong used_bytes 0 5 8K
 
 ok "insmod without parameters works after refused parameters" load

@@ -29,6 +29,7 @@ static const struct {
 	{ "max_bytes", 1, 0x7fffffffffffffff }, { "user_max_bytes", 1, 0x7fffffffffffffff },
 	{ "user_max_pinned", 0, 100 },
 	{ "max_belts", 0, 0xffffffff }, { "user_max_belts", 0, 0xffffffff },
+	{ "closed", 0, 1 },
 };
 
 /* Text that no parameter takes; the value before it stays. */
@@ -55,6 +56,7 @@ static const struct {
 	{ "user_max_pinned", "101" }, { "user_max_pinned", "4294967346" },
 	{ "user_max_pinned", "1K" }, { "max_belts", "4294967296" },
 	{ "max_belts", "1K" }, { "user_max_belts", "4294967296" }, { "user_max_belts", "1K" },
+	{ "closed", "2" }, { "closed", "4294967297" }, { "closed", "Y" },
 };
 
 static const struct {

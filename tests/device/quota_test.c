@@ -247,8 +247,10 @@ static unsigned int run_inside(const void *arg)
 	if (pipe(made))
 		return NO_RESULT;
 	mapper = fork();
-	if (!mapper)
+	if (!mapper) {
+		close(made[1]);
 		_exit(read(made[0], &byte, 1) != 1 || !map_ids(self, inside->uid));
+	}
 	become(inside->uid, inside->uid, 0);
 	if (unshare(CLONE_NEWUSER) || write(made[1], &byte, 1) != 1 ||
 	    waitpid(mapper, &status, 0) != mapper || status)

@@ -253,6 +253,8 @@ static void test_inherited(void)
 	if (pipe(inheritance.ready) || pipe(inheritance.ended))
 		bail_out("pipe: %s", strerror(errno));
 	child = start(look_twice, &inheritance);
+	/* Only the child can write to the pipe: if it faults, the read returns 0. */
+	close(inheritance.ready[1]);
 	is_int(read(inheritance.ready[0], &byte, 1) == 1 ? byte : -1, 0,
 	       "a child that has inherited the mapping reads the window");
 	unmap(mapping);
@@ -260,6 +262,9 @@ static void test_inherited(void)
 		 "DESTROY succeeds while a child has the mapping");
 	is_int(write(inheritance.ended[1], &byte, 1), 1, "the child is told of it");
 	is_int(finish(child), 0, "DESTROY ends the window that a child has inherited");
+	close(inheritance.ready[0]);
+	close(inheritance.ended[0]);
+	close(inheritance.ended[1]);
 	close(belt);
 }
 

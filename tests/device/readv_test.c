@@ -174,11 +174,16 @@ static __u32 *ring_word(const struct ring *ring, __u32 offset)
 static struct ring new_ring(void)
 {
 	struct ring ring = {};
+	size_t size;
 
 	ring.fd = syscall(__NR_io_uring_setup, 1, &ring.params);
 	if (ring.fd < 0)
 		return ring;
-	ring.rings = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd,
+	/* Both queues. Linux 5.10 maps no more than they take. */
+	size = ring.params.cq_off.cqes + ring.params.cq_entries * sizeof(struct io_uring_cqe);
+	if (size < ring.params.sq_off.array + ring.params.sq_entries * sizeof(__u32))
+		size = ring.params.sq_off.array + ring.params.sq_entries * sizeof(__u32);
+	ring.rings = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd,
 			  IORING_OFF_SQ_RING);
 	ring.entries = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd,
 			    IORING_OFF_SQES);

@@ -184,6 +184,7 @@ static void test_ends(void)
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
 	child = start(laden_process, &pipes[1]);
+	close(pipes[1]);
 	if (read(pipes[0], &byte, 1) != 1)
 		bail_out("no child");
 	is_int(waiting(belt), 100, "100 requests of a child process wait");

@@ -50,11 +50,11 @@ static void end_by_kill(unsigned int n)
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
 	child = start(hold_and_wait, (int []){ n, pipes[1] });
+	close(pipes[1]);
 	if (read(pipes[0], &byte, 1) != 1)
 		bail_out("the child holds no events");
 	kill_and_wait(child);
 	close(pipes[0]);
-	close(pipes[1]);
 }
 
 /* Half of the later events are queued while the reader holds the others. */

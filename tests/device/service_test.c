@@ -357,7 +357,8 @@ static void test_add(void)
 
 	item.value = address(sums);
 	item.value_len = sizeof(struct hashbelt_sum);
-	BITS(HASHBELT_IOC_ADD, item, how, 0, "add with a bit of @how");
+	BITS(HASHBELT_IOC_ADD, item, how, HASHBELT_IF_PRESENT | HASHBELT_FLOOR,
+	     "add with a bit of @how");
 	BITS(HASHBELT_IOC_ADD, item, op, 0, "add with a bit of @op outside of a batch");
 	BITS(HASHBELT_IOC_ADD, item, reserved, 0, "add with a bit of @reserved");
 	test_key("add", HASHBELT_IOC_ADD, &item, &item.key, &item.key_len);

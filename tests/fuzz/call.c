@@ -37,11 +37,13 @@
 			 HASHBELT_TO_WINDOW)
 #define PUT_BITS	(HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | \
 			 HASHBELT_BOUND | HASHBELT_IF_LEASE)
+#define ADD_BITS	(HASHBELT_IF_PRESENT | HASHBELT_FLOOR)
+#define REMOVE_BITS	(HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE)
 
 static const struct field get_fields[] = ITEM(VALUE_OF(BUFFER), GET_BITS);
 static const struct field put_fields[] = ITEM(VALUE_OF(VALUE), PUT_BITS);
-static const struct field add_fields[] = ITEM(VALUE_OF(SUM), 0);
-static const struct field remove_fields[] = ITEM(NO_VALUE, HASHBELT_IF_VERSION);
+static const struct field add_fields[] = ITEM(VALUE_OF(SUM), ADD_BITS);
+static const struct field remove_fields[] = ITEM(NO_VALUE, REMOVE_BITS);
 static const struct field key_fields[] = ITEM(NO_VALUE, 0);
 
 static const struct field fill_fields[] = {

@@ -267,6 +267,7 @@ static void prepare_item(const struct operation *operation, struct asked *asked,
 		asked->by.value = operation->flags % 100;
 		memcpy(value, &asked->by, sizeof(asked->by));
 		sent->value_len = sizeof(asked->by);
+		sent->version = operation->floor;
 	}
 }
 

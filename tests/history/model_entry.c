@@ -113,23 +113,45 @@ static bool parse(const struct blob *value, __s64 *number)
 	return !errno && end == text + value->len;
 }
 
+/* Adds in 128 bits, where no sum overflows. Returns 0 or what is wrong with the sum. */
+static int add_up(const struct hashbelt_item *sent, __s64 by, __s64 *sum)
+{
+	bool floored = sent->how & HASHBELT_FLOOR;
+	__s64 floor = floored ? (__s64)sent->version : INT64_MIN;
+	__int128 exact = (__int128)*sum + by;
+
+	if (*sum < floor)
+		return -EBADMSG;
+	if (floored && exact < floor)
+		exact = floor;
+	if (exact < INT64_MIN || exact > INT64_MAX)
+		return -EOVERFLOW;
+	*sum = exact;
+	return 0;
+}
+
 static void add(struct model *model, const struct asked *asked)
 {
+	const struct hashbelt_item *sent = &asked->sent;
 	struct thing *old;
 	struct blob text;
 	__s64 sum = asked->by.value;
 	int want = 0;
 
-	if (!is_ttl(asked->sent.ttl_ms)) {
+	if (!is_ttl(sent->ttl_ms) ||
+	    (sent->how & HASHBELT_FLOOR && !(sent->how & HASHBELT_IF_PRESENT) &&
+	     sum < (__s64)sent->version)) {
 		came_to(model, asked->err, -EINVAL);
 		return;
 	}
 	old = find_live(model, ENTRY, asked->key);
-	if (old && !parse(&old->value, &sum))
+	if (!old && sent->how & HASHBELT_IF_PRESENT)
+		want = -ENOENT;
+	else if (old && !parse(&old->value, &sum))
 		want = -EBADMSG;
-	else if (__builtin_add_overflow(sum, asked->by.by, &sum))
-		want = -EOVERFLOW;
-	else if (!old && !make_room(model, asked->key, asked->err))
+	else
+		want = add_up(sent, asked->by.by, &sum);
+	if (!want && !old && !make_room(model, asked->key, asked->err))
 		want = -ENOSPC;
 	if (want == -ENOSPC)
 		count(model, HASHBELT_STAT_REJECTED);
@@ -232,6 +254,29 @@ static void take_out(struct model *model, const struct asked *asked)
 	}
 }
 
+/* A remove that leaves the value for its grace time: the deadline is now. */
+static void leave_stale(struct model *model, const struct asked *asked)
+{
+	struct thing *entry = thing_at(model, ENTRY, asked->key);
+	bool demands = asked->sent.how & HASHBELT_IF_VERSION;
+
+	if (!model->is.grace_ms || reinserts(model, ENTRY)) {
+		came_to(model, asked->err, -EINVAL);
+	} else if (!is_live(model, entry)) {
+		if (came_to(model, asked->err, -ENOENT) && !demands)
+			end_fill(model, asked->key);
+	} else if (demands && asked->sent.version != entry->version) {
+		count(model, HASHBELT_STAT_REMOVES_REFUSED);
+		if (came_to(model, asked->err, -ESTALE))
+			same(model, "version", asked->got.version, entry->version);
+	} else if (came_to(model, asked->err, 0)) {
+		same(model, "version", asked->got.version, entry->version);
+		set_deadline(entry, model->now);
+		end_fill(model, asked->key);
+		model_advance(model, 0);
+	}
+}
+
 static void expire_by_hand(struct model *model, const struct asked *asked)
 {
 	struct thing *entry = find_live(model, ENTRY, asked->key);
@@ -262,7 +307,10 @@ void model_item(struct model *model, const struct asked *asked)
 		touch(model, asked);
 		break;
 	case HASHBELT_OP_REMOVE:
-		take_out(model, asked);
+		if (asked->sent.how & HASHBELT_LEAVE_STALE)
+			leave_stale(model, asked);
+		else
+			take_out(model, asked);
 		break;
 	case HASHBELT_OP_EXPIRE:
 		expire_by_hand(model, asked);

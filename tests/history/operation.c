@@ -217,8 +217,18 @@ static void fill_in(const struct history *history, struct operation *operation)
 		operation->ms = one_in(3) ? 0 : one_in(20) ? HASHBELT_TTL_MAX_MS + 1 :
 				1 + below(2 * history->settings.ttl_ms);
 		break;
+	case ADD:
+		operation->how = one_in(4) ? HASHBELT_IF_PRESENT : 0;
+		if (one_in(3))
+			operation->how |= HASHBELT_FLOOR;
+		operation->ms = any_ttl(history, false);
+		operation->floor = one_in(8) ? INT64_MIN : one_in(8) ? INT64_MAX :
+				   (__s64)below(60) - 30;
+		break;
 	case REMOVE:
 		operation->how = one_in(3) ? HASHBELT_IF_VERSION : 0;
+		if (one_in(3))
+			operation->how |= HASHBELT_LEAVE_STALE;
 		break;
 	case ADVANCE:
 		operation->ms = any_advance(history);
@@ -364,6 +374,7 @@ static void print_how(__u32 how)
 		{ HASHBELT_AND_TOUCH, "and-touch" },
 		{ HASHBELT_NO_REFRESH, "no-refresh" }, { HASHBELT_NO_VALUE, "no-value" },
 		{ HASHBELT_BOUND, "bound" }, { HASHBELT_STALE, "stale" },
+		{ HASHBELT_FLOOR, "floor" }, { HASHBELT_LEAVE_STALE, "leave-stale" },
 	};
 	unsigned int i;
 
@@ -425,6 +436,8 @@ void print_operation(const struct operation *operation)
 		print_value(operation->number);
 	if (operation->kind == ADD)
 		printf(" by=%d", (int)operation->number - 20);
+	if (operation->how & HASHBELT_FLOOR)
+		printf("=%lld", operation->floor);
 	if (operation->kind == PUT || operation->kind == TOUCH || operation->kind == ADD ||
 	    operation->how & HASHBELT_AND_TOUCH || operation->kind == REQUEST)
 		print_ms("ttl", operation->ms);

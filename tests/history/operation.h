@@ -57,6 +57,7 @@ enum pick {
  * @flags:	flags of an entry
  * @ms:		time-to-live, lease, or time to advance
  * @ahead_ms:	of a fill; of SET, the grace time
+ * @floor:	of an addition with HASHBELT_FLOOR
  * @set:	settings that SET changes
  */
 struct operation {
@@ -71,6 +72,7 @@ struct operation {
 	__u32 flags;
 	__u64 ms;
 	__u64 ahead_ms;
+	__s64 floor;
 	struct {
 		__u32 fields;
 		__u32 policy;

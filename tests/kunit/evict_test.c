@@ -999,6 +999,46 @@ static void the_shrinker_returns_empty_and_stop_without_entries(struct kunit *te
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
 }
 
+/* Scans until the shrinker stops. Returns the number of entries that it has evicted. */
+static u64 scan_all(struct hashbelt_belt *belt, struct reclaim_state *reclaim)
+{
+	struct shrink_control control = { .nr_to_scan = 100 };
+	u64 before = entries_of(belt);
+
+	current->reclaim_state = reclaim;
+	while (shrink_scan(NULL, &control) != SHRINK_STOP)
+		;
+	current->reclaim_state = NULL;
+	return before - entries_of(belt);
+}
+
+/* Each call rounds up to a page what it has evicted. */
+static void a_reclaim_gets_256_kib_and_counts_them(struct kunit *test)
+{
+	enum { ENTRIES = 10000, VALUE = 200, MOST = SZ_256K / VALUE + 100 };
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct reclaim_state reclaim = {};
+	static const u8 value[VALUE];
+	unsigned int key;
+	u64 evicted;
+
+	for (key = 0; key < ENTRIES; key++)
+		KUNIT_ASSERT_EQ(test, put_bytes(belt, &key, sizeof(key), value, VALUE,
+						&(struct hashbelt_item){}), 0);
+	evicted = scan_all(belt, &reclaim);
+	KUNIT_EXPECT_GT(test, evicted, MOST / 2ULL);
+	KUNIT_EXPECT_LE(test, evicted, (u64)MOST);
+	KUNIT_EXPECT_GE(test, reclaim.HB_RECLAIMED, SZ_256K / PAGE_SIZE);
+	KUNIT_EXPECT_LE(test, reclaim.HB_RECLAIMED, SZ_256K / PAGE_SIZE * 5 / 4);
+	/* It gets no more, and the next reclaim as much. */
+	KUNIT_EXPECT_EQ(test, scan_all(belt, &reclaim), 0ULL);
+	reclaim.HB_RECLAIMED = 0;
+	KUNIT_EXPECT_EQ(test, scan_all(belt, &reclaim), evicted);
+	/* A caller that is no reclaim, such as drop_caches, gets all. */
+	scan_all(belt, NULL);
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
+}
+
 static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(nothing_is_evicted_before_the_limit),
 	KUNIT_CASE_PARAM(the_entry_nearest_its_deadline_is_evicted_first, bucket_gen_params),
@@ -1037,6 +1077,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(a_shard_with_64_entries_a_chain_takes_no_further_key),
 	KUNIT_CASE_PARAM(a_belt_that_evicts_makes_room_in_its_chains, order_gen_params),
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
+	KUNIT_CASE(a_reclaim_gets_256_kib_and_counts_them),
 	{}
 };
 

@@ -662,7 +662,7 @@ static void a_hand_over_fails_a_batch_of_waiters_in_a_critical_section(struct ku
 			.acquire = &longer, .task = current, .spare = spare,
 			.until = HB_NEVER, .result = HB_WAITING,
 		};
-		hb_hrtimer_setup(&waiters[i].timer, no_alarm, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
+		hrtimer_setup(&waiters[i].timer, no_alarm, CLOCK_BOOTTIME, HRTIMER_MODE_ABS);
 		hb_lease_take(shard, lease, &longer, 0, &waiters[i], NULL);
 	}
 	hb_take_out(shard, lease, HASHBELT_REMOVED, 0);
