@@ -4,10 +4,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../device/tap.h"
@@ -329,6 +334,8 @@ static void test_events(struct hashbelt *belt)
 static void test_add(struct hashbelt *belt)
 {
 	static char large[HASHBELT_KEY_MAX + 1];
+	struct hashbelt_item floored;
+	struct hashbelt_sum number;
 	char text[32] = "";
 	__s64 sum = 0;
 
@@ -345,6 +352,22 @@ static void test_add(struct hashbelt *belt)
 	put_text(belt, "sum", "word", 0);
 	ok(hashbelt_add(belt, "sum", 3, 1, 0, 0, &sum) == -EBADMSG && sum == 3,
 	   "an addition to a text returns EBADMSG and leaves the sum as it was");
+	floored = (struct hashbelt_item){
+		.how = HASHBELT_FLOOR | HASHBELT_IF_PRESENT, .ttl_ms = 1,
+	};
+	number = (struct hashbelt_sum){ .by = -7 };
+	ok(hashbelt_add_item(belt, "floored", 7, &number, &floored) == -ENOENT && !number.value,
+	   "add_item of an absent key with HASHBELT_IF_PRESENT returns -ENOENT");
+	hashbelt_put(belt, "floored", 7, "9", 1, NULL);
+	ok(!hashbelt_add_item(belt, "floored", 7, &number, &floored) && number.value == 2 &&
+	   floored.version && floored.ttl_ms > 1,
+	   "add_item returns the sum, and version and time left of the entry");
+	floored.version = 1;
+	ok(!hashbelt_add_item(belt, "floored", 7, &number, &floored) && number.value == 1,
+	   "add_item with HASHBELT_FLOOR stops at the version that it is passed");
+	floored.how = HASHBELT_NO_VALUE;
+	ok(hashbelt_add_item(belt, "floored", 7, &number, &floored) == -EINVAL,
+	   "add_item with an unknown bit of @how returns -EINVAL");
 	ok(hashbelt_add(belt, large, sizeof(large), 1, 0, 0, NULL) == -E2BIG &&
 	   hashbelt_add(belt, large, 0, 1, 0, 0, NULL) == -EINVAL,
 	   "an addition returns E2BIG for a key of 1025 bytes, EINVAL for an empty one");
@@ -841,6 +864,23 @@ static void test_room_of_module(struct hashbelt *belt, const char *name, int err
 	fclose(file);
 }
 
+/* Opens the device where no further file may be open. */
+static int open_without_files(void)
+{
+	struct rlimit before, none;
+	struct hashbelt *belt;
+	int err;
+
+	if (getrlimit(RLIMIT_NOFILE, &before))
+		bail_out("getrlimit: %s", strerror(errno));
+	none = before;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	err = hashbelt_open(HASHBELT_DEVICE, &belt);
+	setrlimit(RLIMIT_NOFILE, &before);
+	return err;
+}
+
 /* On a new belt without a name. */
 static void test_strerror(struct hashbelt *belt)
 {
@@ -854,6 +894,9 @@ static void test_strerror(struct hashbelt *belt)
 	ok(says(NULL, -ENOENT, HASHBELT_CALL_OPEN, "/no",
 		"there is no device /no: load the module"),
 	   "the sentence about a missing device has its path and a remedy");
+	ok(says(NULL, open_without_files(), HASHBELT_CALL_OPEN, NULL,
+		"raise the limit ('ulimit -n')"),
+	   "the sentence about a process with too many files has a remedy");
 	ok(hashbelt_strerror(belt, -EIO, HASHBELT_CALL_PUT, "b", text, sizeof(text)) == text &&
 	   !strcmp(text, "put: belt 'b': "), "a sentence that is too long is cut");
 	ok(put_beyond(belt, 2, 0, "2 entries count against its max_entries of 2;"),
@@ -979,10 +1022,103 @@ static void test_window(struct hashbelt *belt)
 	   "a handle that is bound to another belt reads no window of the former one");
 }
 
-int main(void)
+/* The exit status of a child that runs the function. */
+static int status_of(int (*function)(int fd), int fd)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(function(fd));
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+/*
+ * In a time namespace: lets a key expire whose copy stays in the window, and enters the time
+ * namespace @initial, whose clock is an hour behind. Returns 0, or the number of what is wrong.
+ */
+static int leave_namespace(int initial)
+{
+	struct hashbelt_window_counts last = { 0 };
+	struct hashbelt_item item = { .flags = 9 };
+	struct hashbelt *belt;
+	char buffer[16];
+
+	if (hashbelt_open(NULL, &belt) || hashbelt_bind(belt, "times") ||
+	    hashbelt_window_map(belt))
+		return 1;
+	if (!get_often(belt, "value") || new_hits(belt, &last) < 80)
+		return 2;
+	hashbelt_advance(belt, 600000);
+	if (hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) != -ENOENT)
+		return 3;
+	if (setns(initial, CLONE_NEWTIME) || hashbelt_window_map(belt))
+		return 4;
+	if (hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) != -ENOENT)
+		return 5;
+	if (hashbelt_put(belt, "hot", 3, "other", 5, &item) ||
+	    !get_often(belt, "other") || new_hits(belt, &last) < 80)
+		return 6;
+	hashbelt_close(belt);
+	return 0;
+}
+
+/* The children of the caller are in the namespace. */
+static int enter_namespace(int initial)
+{
+	int fd = unshare(CLONE_NEWTIME) ? -1 : open("/proc/self/timens_offsets", O_WRONLY);
+
+	if (fd < 0 || dprintf(fd, "boottime 3600 0\n") < 0 || close(fd))
+		return 77;
+	return status_of(leave_namespace, initial);
+}
+
+static void test_window_namespace(struct hashbelt *belt)
+{
+	struct hashbelt_settings settings = {
+		.mode = 0600, .window_bytes = HASHBELT_WINDOW_MIN, .grace_ms = 3600000,
+	};
+	struct hashbelt_item item = { .flags = 9, .ttl_ms = 600000 };
+	int initial = open("/proc/self/ns/time", O_RDONLY | O_CLOEXEC);
+
+	if (initial < 0 && errno == ENOENT)
+		return;		/* a kernel without them */
+	/* Belt time is far ahead of the clock, so that it stays positive with a wrong shift. */
+	if (hashbelt_create(belt, "times", &settings) || hashbelt_advance(belt, 7200000) ||
+	    hashbelt_put(belt, "hot", 3, "value", 5, &item))
+		bail_out("cannot make a belt with a window");
+	is_int(status_of(enter_namespace, initial), 0,
+	       "after setns() into a time namespace with an earlier clock, and a new call of hashbelt_window_map(), gets by the window miss what has expired");
+	is_int(hashbelt_destroy(belt, "times"), 0, "the belt of that test is destroyed");
+	close(initial);
+}
+
+/* Maps the window of a belt, closes the descriptor, and waits for a signal. */
+static int hold_mapping(const char *name)
+{
+	struct hashbelt_window_map map = { 0 };
+	struct hashbelt *belt;
+
+	if (hashbelt_open(NULL, &belt) || hashbelt_bind(belt, name) ||
+	    ioctl(hashbelt_fd(belt), HASHBELT_IOC_WINDOW, &map) ||
+	    mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, hashbelt_fd(belt), 0) == MAP_FAILED)
+		return 1;
+	hashbelt_close(belt);
+	puts("mapped");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+
+/* With an argument it only holds the window of that belt. */
+int main(int argc, char **argv)
 {
 	struct hashbelt *belt;
-	int err = hashbelt_open(NULL, &belt);
+	int err;
+
+	if (argc > 1)
+		return hold_mapping(argv[1]);
+	err = hashbelt_open(NULL, &belt);
 
 	if (err)
 		bail_out("cannot open the device: %s", strerror(-err));
@@ -1008,6 +1144,7 @@ int main(void)
 	test_threads(belt);
 	test_strerror(belt);
 	test_window(belt);
+	test_window_namespace(belt);
 	hashbelt_close(belt);
 	return done_testing();
 }

@@ -382,9 +382,19 @@ static void test_namespace(void)
 	device.shift_ns = 3600 * (__s64)SECOND;
 	if (hashbelt_fdopen(dup(window_fd), &belt) || hashbelt_window_map(belt))
 		bail_out("no window");
+	boottime += 7200 * SECOND;
 	show("key", 3, "value", 5, 0);
 	boottime += 3600 * SECOND;
 	is_int(ttl(belt), 10000, "what a time namespace adds to CLOCK_BOOTTIME is taken off");
+	/* The entry has expired since, and the process enters the initial namespace. */
+	boottime = before + 7211 * SECOND;
+	device.shift_ns = 0;
+	is_int(hashbelt_window_map(belt), 0,
+	       "after setns() into another time namespace a mapped window can be mapped again");
+	is_int(device.maps, 1, "the mapping is the same");
+	is_int(ttl(belt), -1, "in that namespace an expired entry is no hit");
+	boottime = before + 7204 * SECOND;
+	is_int(ttl(belt), 6000, "in that namespace the time left is that by its clock");
 	boottime = before;
 	hashbelt_close(belt);
 }

@@ -57,15 +57,6 @@ static void test_line(const struct words_case *test)
 	free(line);
 }
 
-static void test_trim(const char *text, const char *want)
-{
-	char line[16];
-
-	strcpy(line, text);
-	ok(line_trim(line, strlen(line)) == strlen(want) && !strcmp(line, want),
-	   "line_trim() leaves %zu of %zu bytes", strlen(want), strlen(text));
-}
-
 int main(void)
 {
 	char line[] = "put a\0b", *words[sizeof(line)];
@@ -74,13 +65,6 @@ int main(void)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		test_line(&cases[i]);
-	test_trim("", "");
-	test_trim("\n", "");
-	test_trim("\r\n", "");
-	test_trim("a b\n", "a b");
-	test_trim("abc\r\n", "abc");
-	test_trim("abcd\r", "abcd");
-	test_trim("a\rbcd\r\r\n", "a\rbcd\r");
 	ok(words_split(line, sizeof(line) - 1, words, &count), "words_split() refuses a NUL byte");
 	return done_testing();
 }

@@ -1,89 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Completion for bash, zsh and fish, from the table of options. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "completion.h"
+#include "offer.h"
 #include "option.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-
-/* The command that prints the names of belts. */
-#define PRINT_BELTS	"hbctl belts --noheadings -o NAME 2>/dev/null"
-
-/* The offers for an argument of a certain name. */
-struct offer {
-	const char *argument;
-	const char *bash;
-	const char *zsh;
-	const char *fish;
-};
-
-static const struct offer offers[] = {
-	{ "FILE", "compgen -f", "_files", "-F" },
-	{ "BELT", "compgen -W \"$(" PRINT_BELTS ")\"",
-	  "{compadd -- ${(f)\"$(" PRINT_BELTS ")\"}}", "-f -a '(" PRINT_BELTS ")'" },
-	{ "GROUP", "compgen -g", "_groups", "-f -a '(__fish_complete_groups)'" },
-};
-
-static const struct offer *find_offer(const char *argument)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(offers); i++)
-		if (!strcmp(offers[i].argument, argument))
-			return &offers[i];
-	return NULL;
-}
-
-/* Prints words that are separated by '|'. */
-static void print_words(const char *words)
-{
-	for (; *words; words++)
-		putchar(*words == '|' ? ' ' : *words);
-}
-
-static bool has_words(const char *argument)
-{
-	return islower((unsigned char)*argument);
-}
 
 static void print_bash(const struct option_program *program)
 {
 	const char *name = program->name;
 	const struct option_row *row;
-	const struct offer *offer;
 
 	printf("# bash completion for %s, made by: %s --completion bash\n"
 	       "_%s()\n"
 	       "{\n"
-	       "\tlocal current=$2\n"
+	       "\tlocal -a words\n"
+	       "\tlocal typed head quote before previous dashed\n"
 	       "\n"
-	       "\tcase $3 in\n", name, name, name);
+	       "\t_%s_read \"$2\"\n"
+	       "\tcase $previous in\n", name, name, name, name);
 	for (row = program->rows; row->name; row++) {
 		if (!row->help || !row->argument)
 			continue;
 		printf("\t--%s", row->name);
 		if (row->letter)
 			printf(" | -%c", row->letter);
-		offer = find_offer(row->argument);
-		if (offer)
-			printf(") COMPREPLY=($(%s -- \"$current\")) ;;\n", offer->bash);
-		else if (has_words(row->argument))
-			printf(") COMPREPLY=($(compgen -W '"), print_words(row->argument),
-			puts("' -- \"$current\")) ;;");
-		else
-			puts(") COMPREPLY=() ;;");
+		fputs(") ", stdout);
+		offer_print(OFFER_BASH, name, row->argument);
+		puts(" ;;");
 	}
-	fputs("\t*) COMPREPLY=($(compgen -W '", stdout);
+	printf("\t*) _%s_offer", name);
 	for (row = program->rows; row->name; row++)
 		if (row->help)
-			printf("--%s ", row->name);
-	printf("' -- \"$current\")) ;;\n"
-	       "\tesac\n"
-	       "}\n"
-	       "complete -F _%s %s\n", name, name);
+			printf(" --%s", row->name);
+	puts(" ;;\n"
+	     "\tesac\n"
+	     "}");
+	offer_print_functions(OFFER_BASH, name);
+	printf("complete -F _%s %s\n", name, name);
 }
 
 /* Prints a help text of the table, which has no quotes, for zsh. */
@@ -96,28 +51,15 @@ static void print_zsh_help(const char *text)
 	}
 }
 
-static void print_zsh_argument(const char *argument)
-{
-	const struct offer *offer = find_offer(argument);
-
-	printf(":%s:", argument);
-	if (offer) {
-		fputs(offer->zsh, stdout);
-	} else if (has_words(argument)) {
-		putchar('(');
-		print_words(argument);
-		putchar(')');
-	}
-}
-
 static void print_zsh(const struct option_program *program)
 {
 	const char *name = program->name;
 	const struct option_row *row;
 
 	printf("#compdef %s\n"
-	       "# zsh completion for %s, made by: %s --completion zsh\n"
-	       "_arguments -s", name, name, name);
+	       "# zsh completion for %s, made by: %s --completion zsh\n", name, name, name);
+	offer_print_functions(OFFER_ZSH, name);
+	fputs("_arguments -s", stdout);
 	for (row = program->rows; row->name; row++) {
 		if (!row->help)
 			continue;
@@ -130,8 +72,10 @@ static void print_zsh(const struct option_program *program)
 		fputs("'[", stdout);
 		print_zsh_help(row->help);
 		putchar(']');
-		if (row->argument)
-			print_zsh_argument(row->argument);
+		if (row->argument) {
+			printf(":%s:", row->argument);
+			offer_print(OFFER_ZSH, name, row->argument);
+		}
 		putchar('\'');
 	}
 	putchar('\n');
@@ -141,25 +85,20 @@ static void print_fish(const struct option_program *program)
 {
 	const char *name = program->name;
 	const struct option_row *row;
-	const struct offer *offer;
 
-	printf("# fish completion for %s, made by: %s --completion fish\n"
-	       "complete -c %s -f\n", name, name, name);
+	printf("# fish completion for %s, made by: %s --completion fish\n", name, name);
+	offer_print_functions(OFFER_FISH, name);
+	printf("complete -c %s -f\n", name);
 	for (row = program->rows; row->name; row++) {
 		if (!row->help)
 			continue;
 		printf("complete -c %s -l %s", name, row->name);
 		if (row->letter)
 			printf(" -s %c", row->letter);
-		offer = row->argument ? find_offer(row->argument) : NULL;
-		if (row->argument)
+		if (row->argument) {
 			fputs(" -r", stdout);
-		if (offer)
-			printf(" %s", offer->fish);
-		else if (row->argument && has_words(row->argument))
-			fputs(" -f -a '", stdout), print_words(row->argument), putchar('\'');
-		else if (row->argument)
-			fputs(" -f", stdout);
+			offer_print(OFFER_FISH, name, row->argument);
+		}
 		printf(" -d '%s'\n", row->help);
 	}
 }
@@ -173,19 +112,13 @@ static void print_fish(const struct option_program *program)
  */
 bool completion_print(const struct option_program *program, const char *shell)
 {
-	static const struct {
-		const char *shell;
-		void (*print)(const struct option_program *program);
-	} printers[] = {
-		{ "bash", print_bash }, { "fish", print_fish }, { "zsh", print_zsh },
+	static void (* const print[OFFER_SHELLS])(const struct option_program *program) = {
+		[OFFER_BASH] = print_bash, [OFFER_FISH] = print_fish, [OFFER_ZSH] = print_zsh,
 	};
-	size_t i;
+	enum offer_shell found;
 
-	for (i = 0; i < ARRAY_SIZE(printers); i++) {
-		if (strcmp(printers[i].shell, shell))
-			continue;
-		printers[i].print(program);
-		return true;
-	}
-	return false;
+	if (!offer_find_shell(shell, &found))
+		return false;
+	print[found](program);
+	return true;
 }

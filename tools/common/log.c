@@ -63,9 +63,12 @@ void log_line(enum log_level level, const char *format, ...)
 	va_end(args);
 	if (len >= (int)sizeof(line))
 		len = sizeof(line) - 1;
-	/* Others choose some of the bytes: these must not steer a terminal. */
+	/*
+	 * Others choose some of the bytes: these must not steer a terminal. Only ASCII stays,
+	 * whether a char is signed or not.
+	 */
 	for (i = head; i < len; i++)
-		if (line[i] < ' ' || line[i] == 0x7f)
+		if (line[i] < ' ' || line[i] >= 0x7f)
 			line[i] = '?';
 	line[len++] = '\n';
 	if (write(STDERR_FILENO, line, len) < 0)

@@ -10,6 +10,7 @@
 
 #include "completion.h"
 #include "hashbelt_version.h"
+#include "help.h"
 #include "option.h"
 
 #ifndef VERSION
@@ -156,20 +157,11 @@ int option_version(const struct option_reader *reader, const struct option_row *
 int option_help(const struct option_reader *reader, const struct option_row *row,
 		const char *text)
 {
-	char name[64];
-
 	(void)text;
-	puts(reader->program->usage);
-	for (row = reader->program->rows; row->name; row++) {
-		if (!row->help)
-			continue;
-		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->argument ? " " : "",
-			 row->argument ? row->argument : "");
-		if (row->letter)
-			printf("  -%c, %-26s %s\n", row->letter, name, row->help);
-		else
-			printf("      %-26s %s\n", name, row->help);
-	}
+	help_text(reader->program->usage);
+	for (row = reader->program->rows; row->name; row++)
+		if (row->help)
+			help_option(row->letter, row->name, row->argument, row->help);
 	return OPTION_STOP;
 }
 

@@ -2,10 +2,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client_walk.h"
 #include "client_window.h"
+
+/* How long hashbelt_open() waits for a device that is closed, and how often it tries, ms. */
+#define CLOSED_WAIT	10000
+#define CLOSED_STEP	20
 
 /* Least size of a scan's buffer, bytes. */
 #define SCAN_SIZE	(64 * 1024)
@@ -45,16 +50,70 @@ int hashbelt_fdopen(int fd, struct hashbelt **belt)
 	return 0;
 }
 
+/* Returns a descriptor of the device, or a negative error. */
+static int open_device(const char *device)
+{
+	int fd = open(device, O_RDWR | O_CLOEXEC);
+
+	/* EPERM is the answer of a cgroup that may only read the device. */
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		fd = open(device, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Whether the error is one that ends with a reload of the module: it has closed the device, or
+ * removed it, or not yet given it its group and mode.
+ */
+static int is_reload(int err)
+{
+	if (err == -EUNATCH)
+		return 1;
+	return (err == -ENOENT || err == -ENXIO || err == -ENODEV || err == -EACCES) &&
+	       !access(HASHBELT_RELOADING, F_OK);
+}
+
+static __u64 now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+/* As open_device(), after a reload of the module has ended. */
+static int open_at_last(const char *device)
+{
+	const struct timespec step = { .tv_nsec = CLOSED_STEP * 1000000L };
+	__u64 began = now_ms();
+	int fd;
+
+	for (;;) {
+		fd = open_device(device);
+		/* A reload may have ended before is_reload() looked for it. */
+		if (fd < 0 && !is_reload(fd))
+			fd = open_device(device);
+		if (fd >= 0 || !is_reload(fd))
+			return fd;
+		if (now_ms() - began >= CLOSED_WAIT)
+			return -EUNATCH;
+		if (nanosleep(&step, NULL))
+			return -EINTR;
+	}
+}
+
 /**
  * hashbelt_open() - open the device
  * @device:	its path, NULL for HASHBELT_DEVICE
  * @belt:	returned: the handle, to be closed with hashbelt_close(); NULL after an error
  *
  * The handle is bound to the default belt if there is one. A caller that may only read the
- * device gets a handle that can only read.
+ * device gets a handle that can only read. While hbctl reload-module runs, the call waits up to 10
+ * seconds for its end.
  *
- * Return: 0; the error of open(2); -ENOTTY if @device is another device; -EPROTO if the module
- * has another version of the interface; -ENOMEM.
+ * Return: 0; the error of open(2); -EUNATCH if the device is still closed then; -EINTR if a signal
+ * has ended the wait; -ENOTTY if @device is another device; -EPROTO if the module has another
+ * version of the interface; -ENOMEM.
  */
 int hashbelt_open(const char *device, struct hashbelt **belt)
 {
@@ -63,12 +122,9 @@ int hashbelt_open(const char *device, struct hashbelt **belt)
 	*belt = NULL;
 	if (!device)
 		device = HASHBELT_DEVICE;
-	fd = open(device, O_RDWR | O_CLOEXEC);
-	/* EPERM is the answer of a cgroup that may only read the device. */
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		fd = open(device, O_RDONLY | O_CLOEXEC);
+	fd = open_at_last(device);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = hashbelt_fdopen(fd, belt);
 	if (err)
 		close(fd);
@@ -265,12 +321,12 @@ int hashbelt_touch(struct hashbelt *belt, const void *key, size_t key_len, __u64
  * @belt:	the handle
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
- * @item:	in: @how, 0 or HASHBELT_IF_VERSION, and @version. Returned: @version
- *		of the entry that was removed, or is there after -ESTALE. NULL for
- *		any version
+ * @item:	in: @how, HASHBELT_IF_VERSION with @version, HASHBELT_LEAVE_STALE; 0.
+ *		Returned: @version of the entry that was removed, or is there after
+ *		-ESTALE. NULL for 0
  *
  * Return: 0; -ENOENT; -ESTALE if the version is another; -E2BIG or -EINVAL for
- * the key's length.
+ * the key's length; -EINVAL for HASHBELT_LEAVE_STALE if the belt has no grace time, or reinserts.
  */
 int hashbelt_remove(struct hashbelt *belt, const void *key, size_t key_len,
 		    struct hashbelt_item *item)

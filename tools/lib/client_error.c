@@ -75,6 +75,9 @@ _Static_assert(HASHBELT_VALUE_MAX == 1048576 && HASHBELT_SCAN_MAX == 1048576 &&
 
 #define NO_DEVICE \
 	"there is no device @d: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'"
+#define CLOSED \
+	"@d is closed while 'hbctl reload-module' restores belts:" \
+	" if none runs any more, let root run 'hbctl reload-module --resume'"
 #define JOIN \
 	"join its group (ls -l @d), or let root change the udev rule 60-hashbelt.rules"
 #define RULED \
@@ -98,9 +101,14 @@ static const struct {
 	{ ENOENT, ON(OPEN), NO_DEVICE },
 	{ ENXIO, ON(OPEN), NO_DEVICE },
 	{ ENODEV, ON(OPEN), NO_DEVICE },
+	{ EUNATCH, ON(OPEN), CLOSED },
 	/* The mode of the device cannot be the reason: open(2) fails with EACCES then. */
 	{ EPERM, ON(OPEN),
 	  "no right to open @d: " RULED },
+	{ EMFILE, ON(OPEN),
+	  "cannot open @d: the process may open no more files: raise the limit ('ulimit -n')" },
+	{ ENFILE, ON(OPEN),
+	  "cannot open @d: the system may open no more files: raise fs.file-max" },
 	{ ENOTTY, ON(OPEN), "@d is not the device of hashbelt" },
 	{ EPROTO, ON(OPEN), "@d has another interface than " TEXT(HASHBELT_ABI)
 	  ": use hbctl and libhashbelt of the module's version" },

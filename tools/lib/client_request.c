@@ -5,6 +5,29 @@
 #include "private.h"
 
 /**
+ * hashbelt_add_item() - add to a number, with conditions
+ * @belt:	the handle
+ * @key:	the key
+ * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
+ * @sum:	in: @by, and @value: the number that an absent entry counts as. Returned: the sum,
+ *		in @value
+ * @item:	in: @how: 0 or HASHBELT_IF_PRESENT and HASHBELT_FLOOR, with that @version: the least
+ *		sum; @ttl_ms and @flags of a new entry. Returned: @ttl_ms and @version
+ *
+ * Return: 0; -ENOENT with HASHBELT_IF_PRESENT; -EBADMSG if the present value is no number, or one
+ * below the least sum; -EOVERFLOW; -E2BIG or -EINVAL for the key's length; -EINVAL also if @value
+ * is below the least sum, without HASHBELT_IF_PRESENT; -ENOSPC or -EDQUOT at a limit; -ENOMEM.
+ */
+int hashbelt_add_item(struct hashbelt *belt, const void *key, size_t key_len,
+		      struct hashbelt_sum *sum, struct hashbelt_item *item)
+{
+	item->value = (uintptr_t)sum;
+	item->value_len = sizeof(*sum);
+	return note_refused(belt, call_item(belt, HASHBELT_IOC_ADD, key, key_len, item),
+			    key_len + sizeof(sum->value));
+}
+
+/**
  * hashbelt_add() - add to a number
  * @belt:	the handle
  * @key:	the key
@@ -21,16 +44,9 @@ int hashbelt_add(struct hashbelt *belt, const void *key, size_t key_len, __s64 b
 		 __u64 ttl_ms, __s64 *sum)
 {
 	struct hashbelt_sum add = { .by = by, .value = initial };
-	struct hashbelt_item item = {
-		.key = (uintptr_t)key,
-		.key_len = key_len,
-		.value = (uintptr_t)&add,
-		.value_len = sizeof(add),
-		.ttl_ms = ttl_ms,
-	};
-	int err = key_len > HASHBELT_KEY_MAX ? -E2BIG : call(belt, HASHBELT_IOC_ADD, &item);
+	struct hashbelt_item item = { .ttl_ms = ttl_ms };
+	int err = hashbelt_add_item(belt, key, key_len, &add, &item);
 
-	note_refused(belt, err, key_len + sizeof(add.value));
 	if (!err && sum)
 		*sum = add.value;
 	return err;

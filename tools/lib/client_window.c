@@ -43,10 +43,13 @@
 
 _Static_assert(sizeof(struct hashbelt_window_slot) == 128, "a slot has two lines of the cache");
 
-/* The counters of the calling thread, told by its stack. It may share them with other threads. */
-static inline struct window_stripe *stripe_of(struct window_reader *reader, const void *on_stack)
+/*
+ * The counters of the calling thread, told by an address on its stack. It may share them with other
+ * threads.
+ */
+static inline struct window_stripe *stripe_of(struct window_reader *reader, uintptr_t on_stack)
 {
-	uintptr_t at = (uintptr_t)on_stack / ((1 << STACK_SHIFT) / sizeof(*reader->stripes));
+	uintptr_t at = on_stack / ((1 << STACK_SHIFT) / sizeof(*reader->stripes));
 
 	/* In bytes: an index would take more instructions. */
 	at &= sizeof(reader->stripes) - sizeof(*reader->stripes);
@@ -289,8 +292,9 @@ look_up(struct window_reader *reader, const char *key, size_t key_len, void *buf
 	now = belt_time(reader, window, &time);
 	if (UNLIKELY(now >= found.deadline_ns))
 		return WINDOW_ASK;
-	if (UNLIKELY(!__atomic_sub_fetch(&stripe_of(reader, &time)->left, 1, __ATOMIC_RELAXED)))
-		return tell(stripe_of(reader, &time));
+	if (UNLIKELY(!__atomic_sub_fetch(&stripe_of(reader, (uintptr_t)&time)->left, 1,
+					 __ATOMIC_RELAXED)))
+		return tell(stripe_of(reader, (uintptr_t)&time));
 	item->value_len = found.len;
 	item->flags = found.flags;
 	item->version = found.version;
@@ -377,7 +381,7 @@ static OUT_OF_LINE int get_after_look(const volatile struct get *get, struct win
 {
 	int err;
 
-	count(&stripe_of(reader, &err)->calls);
+	count(&stripe_of(reader, (uintptr_t)&err)->calls);
 	answer = unless_renewing(reader, item, answer);
 	if (answer == WINDOW_ASK)
 		item->how |= HASHBELT_TO_WINDOW;
@@ -574,6 +578,18 @@ static int is_mapped(struct hashbelt *belt)
 	return reader && reader->window && !(LOAD(&reader->window->state) & HASHBELT_WINDOW_DEAD);
 }
 
+/*
+ * The process may have entered another time namespace since it mapped the window. The kernel lets
+ * no process with several threads do that, so no other thread reads with the old shift.
+ */
+static void set_shift(struct hashbelt *belt, __s64 shift_ns)
+{
+	struct window_reader *reader = window_reader_of(belt);
+
+	if (reader && LOAD(&reader->shift_ns) != shift_ns)
+		__atomic_store_n(&reader->shift_ns, shift_ns, __ATOMIC_RELAXED);
+}
+
 /* Maps the window of the belt to which the handle was bound when @before was read. */
 static int map_and_publish(struct hashbelt *belt, const struct hashbelt_window_map *map,
 			   uintptr_t before)
@@ -599,7 +615,8 @@ static int map_and_publish(struct hashbelt *belt, const struct hashbelt_window_m
  *
  * From then on hashbelt_get() looks for the entry in the window first, without a system call. All
  * else is as before. This holds for the belt to which the handle is bound now, until a call binds
- * the handle. After hashbelt_set() of another window, the handle needs this call again.
+ * the handle. After hashbelt_set() of another window, the handle needs this call again; and so does
+ * each handle after setns(2) into another time namespace, before its next get.
  *
  * Return: 0, also if the window is mapped already; -ENODATA if the belt has none; -EOPNOTSUPP if
  * the module does not know windows, if the program is a 32-bit one, or if a reading of the clock is
@@ -610,13 +627,14 @@ int hashbelt_window_map(struct hashbelt *belt)
 {
 	uintptr_t before = __atomic_load_n(&belt->window, __ATOMIC_ACQUIRE);
 	struct hashbelt_window_map map = { 0 };
-	int err;
+	int err = call(belt, HASHBELT_IOC_WINDOW, &map);
 
-	if (is_mapped(belt))
-		return 0;
-	err = call(belt, HASHBELT_IOC_WINDOW, &map);
 	if (err)
 		return err == -ENOTTY ? -EOPNOTSUPP : err;
+	if (is_mapped(belt)) {
+		set_shift(belt, map.shift_ns);
+		return 0;
+	}
 	if (sizeof(void *) < WORD || clock_is_call())
 		return -EOPNOTSUPP;
 	return map_and_publish(belt, &map, before);

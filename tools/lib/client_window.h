@@ -32,13 +32,14 @@ struct window_stripe {
  * @slots:	its slots
  * @seed:	of the hash of the keys
  * @last_set:	number of the last set
- * @shift_ns:	as in struct hashbelt_window_map
+ * @shift_ns:	as in struct hashbelt_window_map; hashbelt_window_map() sets it anew
  * @bytes:	length of the mapping
  * @stripes:	counters
  *
  * A reader has pages of its own, which fork(2) fills with zeros in the child: mappings of windows
- * are not inherited. All but the counters is stable from before the reader is published until
- * hashbelt_close(), so that threads use it without a lock.
+ * are not inherited. All but the counters and @shift_ns, which are loaded and stored atomically, is
+ * stable from before the reader is published until hashbelt_close(), so that threads use it without
+ * a lock.
  */
 struct window_reader {
 	const struct hashbelt_window *window;

@@ -102,6 +102,9 @@ struct hashbelt_window_counts {
 	__u64 calls;
 };
 
+/* There while 'hbctl reload-module' runs, and after one that did not end. Only root can make it. */
+#define HASHBELT_RELOADING	"/run/hashbelt.reload"
+
 /* Space for every sentence of hashbelt_strerror(), bytes. */
 #define HASHBELT_ERROR_SIZE	512
 
@@ -147,6 +150,8 @@ int hashbelt_ack(struct hashbelt *belt, __u64 sequence);
 
 int hashbelt_add(struct hashbelt *belt, const void *key, size_t key_len, __s64 by, __s64 initial,
 		 __u64 ttl_ms, __s64 *sum);
+int hashbelt_add_item(struct hashbelt *belt, const void *key, size_t key_len,
+		      struct hashbelt_sum *sum, struct hashbelt_item *item);
 int hashbelt_fill(struct hashbelt *belt, const void *key, size_t key_len, void *buffer, size_t size,
 		  struct hashbelt_fill *fill);
 int hashbelt_fill_put(struct hashbelt *belt, const void *key, size_t key_len, const void *value,
