@@ -28,6 +28,7 @@ wrong() {
 right 'an empty file is right' ''
 right 'a belt without settings is right' '[a]\n'
 right 'a last line without a newline is right' '[a]\nttl = 5m'
+right 'a byte order mark does not count' '\0357\0273\0277[a]\nttl = 5m\n'
 right 'comments and empty lines are right' '# one\n; two\n\n[a]\n  # three\nttl = 5m ; four\n'
 right 'blanks at both ends of lines do not count' ' [a] \n\tttl\t=  5m \r\n  grace=1m\n'
 right 'a colon stands for the equals sign' '[a]\nttl: 5m\n'
@@ -101,6 +102,21 @@ wrong 'an indented line does not continue the value before it' 3 \
 wrong 'a line of 199 bytes is an error' 2 'a line has at most 198 bytes' \
 	"[a]\nmode = $(printf '%0192d' 600)\n"
 wrong 'a NUL byte is an error' 2 'there is a NUL byte' '[a]\nttl = 5m\0000\n'
+
+text 4202496 >"$conf"
+is 'apply: a line of 4202496 bytes is read' 2 '' "$conf:1: apply: 'kk*" hbctl -D "$no" apply "$conf"
+text 1 >>"$conf"
+is 'apply: a longer line is an error' 2 '' "$conf:1: apply: the line has more than 4202496 bytes *" \
+	hbctl -D "$no" apply "$conf"
+sed -i '1s/^/[a]\n#/' "$conf"
+is 'apply: a comment without an end is an error' 2 '' "$conf:2: apply: the line has more than *" \
+	hbctl -D "$no" apply "$conf"
+{ echo '[a]' && printf '#' && text 4000000; } >"$conf"
+least_memory
+is 'apply without the memory for a line says so' 4 '' "$conf:2: the line does not fit into memory" \
+	sh -c "ulimit -v $((memory + 3072)) && hbctl -D '$no' apply '$conf'"
+is 'apply of a file that cannot be read exits with 4' 4 '' 'cannot read /proc/self/mem: *' \
+	hbctl -D "$no" apply /proc/self/mem
 
 # Files and directories
 mkdir "$temporary/etc"

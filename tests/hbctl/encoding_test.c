@@ -25,7 +25,30 @@ static const struct escape_case {
 	{ BYTES("plain text"), "plain text" },
 	{ BYTES("a\tb\nc\\d\0e"), "a\\tb\\nc\\\\d\\x00e" },
 	{ BYTES("\r\033[2J\177"), "\\x0d\\x1b[2J\\x7f" },
-	{ BYTES("\303\244\377\200"), "\303\244\377\200" },
+	{ BYTES("\303\244\377\240"), "\303\244\377\240" },
+	/* U+0080, U+009F and U+00A0; U+00C0, whose second byte is 0x80. */
+	{ BYTES("a\302\200b\302\237\302\240"), "a\\xc2\\x80b\\xc2\\x9f\302\240" },
+	{ BYTES("\303\200\304\233"), "\303\200\304\233" },
+	/* Bytes outside of UTF-8; sequences that are cut, too long, or half of a pair. */
+	{ BYTES("\2332J\200\237\240\377"), "\\x9b2J\\x80\\x9f\240\377" },
+	{ BYTES("\302"), "\302" },
+	{ BYTES("\302\033"), "\302\\x1b" },
+	{ BYTES("\340\200\233"), "\340\\x80\\x9b" },
+	{ BYTES("\355\240\200"), "\355\240\\x80" },
+	{ BYTES("\364\220\233\200"), "\364\\x90\\x9b\\x80" },
+	/* The byte order mark, and the characters beside it. */
+	{ BYTES("\357\273\277a"), "\\xef\\xbb\\xbfa" },
+	{ BYTES("\357\273\276\357\273"), "\357\273\276\357\273" },
+};
+
+static const struct escape_case json_cases[] = {
+	{ BYTES("{\"a\\n\":\"\303\200\"}"), "{\"a\\n\":\"\303\200\"}" },
+	{ BYTES("\"\302\2332J\177\357\273\277\""), "\"\\u009b2J\\u007f\\ufeff\"" },
+};
+
+static const struct escape_case mask_cases[] = {
+	{ BYTES("plain \303\200\\"), "plain \303\200\\" },
+	{ BYTES("a\033b\302\233c\233\377\357\273\277"), "a?b?c?\377?" },
 };
 
 static const struct unescape_case {
@@ -109,6 +132,29 @@ static void test_escape(const struct escape_case *test, size_t number)
 	free(text);
 }
 
+static void test_json(const struct escape_case *test, size_t number)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	json_text_print(file, test->bytes.at);
+	fclose(file);
+	if (!ok(!strcmp(text, test->text), "json_cases[%zu] is printed", number))
+		note("expected '%s', found '%s'", test->text, text);
+	free(text);
+}
+
+static void test_mask(const struct escape_case *test, size_t number)
+{
+	char text[64];
+
+	strcpy(text, test->bytes.at);
+	mask_controls(text);
+	if (!ok(!strcmp(text, test->text), "mask_cases[%zu] is masked", number))
+		note("expected '%s', found '%s'", test->text, text);
+}
+
 static void test_unescape(const struct unescape_case *test, size_t number)
 {
 	char text[32];
@@ -146,6 +192,10 @@ int main(void)
 
 	for (i = 0; i < ARRAY_SIZE(escape_cases); i++)
 		test_escape(&escape_cases[i], i);
+	for (i = 0; i < ARRAY_SIZE(json_cases); i++)
+		test_json(&json_cases[i], i);
+	for (i = 0; i < ARRAY_SIZE(mask_cases); i++)
+		test_mask(&mask_cases[i], i);
 	for (i = 0; i < ARRAY_SIZE(unescape_cases); i++)
 		test_unescape(&unescape_cases[i], i);
 	for (i = 0; i < ARRAY_SIZE(utf8_cases); i++)

@@ -244,6 +244,45 @@ on advance 61s
 is 'get --fill --stale does not print a value after its grace time' 5 '' 'another caller *' \
 	on get k --fill --stale
 
+# Removed values that stay
+on put left before --ttl never
+is 'rm --stale removes the entry' 0 '' '' on rm left --stale
+is 'get does not print a value that rm --stale has left' 1 '' "there is no entry 'left' *" on get left
+run on get left --fill --lease 1h --stale
+printf before >"$temporary/wanted"
+result 'get --fill --stale prints the value that rm --stale has left' "$(check_status 0; same
+	check_error "'left' in belt 'old' is yours *")"
+is 'a second rm --stale exits with 1' 1 '' "there is no entry 'left' *" on rm left --stale
+run on get left --fill --lease 1h --stale
+printf before >"$temporary/wanted"
+result 'a second rm --stale leaves the value, and ends the fill lease' "$(check_status 0; same
+	check_error "'left' in belt 'old' is yours *")"
+on put left after
+value 'get --fill --stale prints the new value once it is put' after on get left --fill --stale
+is 'rm --stale --if-version of another version exits with 1' 1 '' '*another process was faster*' \
+	on rm left --stale --if-version 1
+on rm left --stale
+on advance 61s
+is 'get --fill --stale does not print what rm --stale has left after the grace time' 1 '' \
+	"'left' in belt 'old' is yours *" on get left --fill --stale
+on load <<-'EOF'
+	left:1	a
+	left:2	b
+EOF
+is 'rm --prefix --stale prints the number of removed entries' 0 2 '' on rm --prefix left: --stale
+run on get left:2 --fill --stale
+printf b >"$temporary/wanted"
+result 'get --fill --stale prints a value that rm --prefix --stale has left' "$(check_status 0; same
+	check_error "'left:2' in belt 'old' is yours *")"
+belt plain --ttl 100s
+on put k 1
+is 'rm --stale on a belt without a grace time says what it needs' 4 '' \
+	"belt 'plain' keeps no value that has expired: --stale needs 'hbctl set --grace D', *" \
+	on rm k --stale
+is 'rm --prefix --stale on a belt without a grace time says what it needs' 4 '' \
+	"belt 'plain' keeps no value that has expired: *" on rm --prefix k --stale
+value 'a refused rm --stale leaves the entry' 1 on get k
+
 # Commands
 belt c --ttl 100s --buckets 11 --grace 1m
 value 'get --fill with a command prints what the command wrote' made on get k --fill -- printf made
@@ -442,6 +481,15 @@ is 'a second put --if-lease of the token exits with 1' 1 '' \
 	"the fill lease of 'k' in belt 'script' has ended, *" on put k 2 --if-lease "$token"
 value 'get prints the value of the first put --if-lease' 1 on get k
 value 'get --fill --print-token prints the value of a present key' 1 on get k --fill --print-token
+is 'get --fill --print-token whose token cannot be printed gives the lease up' 4 '' \
+	'cannot write the output: No space left on device: the fill lease is given up' \
+	sh -c 'exec hbctl -b script get full --fill --print-token >/dev/full'
+is 'get --fill --json whose token cannot be printed gives the lease up' 4 '' \
+	'cannot write the output: No space left on device: the fill lease is given up' \
+	sh -c 'exec hbctl -b script get full --fill --json >/dev/full'
+is 'the next get --fill gets the lease that was given up' 1 '' "'full' in belt 'script' is yours to fill *" \
+	on get full --fill
+on rm full 2>/dev/null
 is 'put --if-lease --json of a token that has ended prints the errno' 1 '' \
 	"the fill lease of 'k' in belt 'script' has ended, *" \
 	on put k 2 --if-lease "$token" --json

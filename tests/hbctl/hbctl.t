@@ -313,6 +313,37 @@ is 'dump escapes a tab' 0 1 '' grep -c '^k\\t\\x00.v\\t\\x00.3600000ms$' \
 	"$temporary/first"
 is 'dump escapes a control character' 0 1 '' \
 	grep -c '^k\\x1b\\x00.v\\x1b\\x00.3600000ms$' "$temporary/first"
+is 'dump escapes the bytes 0x80 to 0x9f outside of UTF-8' 0 32 '' \
+	grep -c '^k\\x[89][0-9a-f]\\x00.v\\x[89][0-9a-f]\\x00.3600000ms$' "$temporary/first"
+is 'dump writes the bytes 0xa0 to 0xff as they are' 1 0 '' grep -c '\\x[a-f]' "$temporary/first"
+
+# Control characters of two bytes in UTF-8
+steering=$(printf 'n\302\2332J')
+belt "$steering"
+on put "$(printf 'k\302\205\303\200')" "$(printf '\357\273\277v\302\237')"
+on dump >"$temporary/first"
+is 'dump escapes U+0080 to U+009F and the byte order mark' 0 \
+	"$(printf 'k\\xc2\\x85\303\200\t\\xef\\xbb\\xbfv\\xc2\\x9f\t300000ms')" '' cat "$temporary/first"
+belt control2
+is 'load takes what dump has escaped' 0 '' '' on load "$temporary/first"
+on dump >"$temporary/out"
+file 'dump of loaded control characters is that dump' "$temporary/first"
+is 'keys escapes U+0085' 0 "$(printf 'k\\xc2\\x85\303\200')" '' hbctl -b "$steering" keys
+like 'info escapes U+009B in the name of a belt' 0 '*n\\xc2\\x9b2J
+*' '' hbctl info "$steering"
+hbctl export >"$temporary/exported"
+is 'export escapes U+009B in the name of a belt' 0 1 '' grep -cxF '[n\xc2\x9b2J]' "$temporary/exported"
+is 'apply takes the name that export has escaped' 0 '' '' hbctl apply --check "$temporary/exported"
+# shellcheck disable=SC2016 # for the shell
+is 'info --json writes U+009B as \u009b' 0 1 '' sh -c \
+	'hbctl info "$0" --json | grep -cF "\"name\":\"n\u009b2J\","' "$steering"
+is 'a message has a question mark for U+009B' 1 '' "there is no entry 'x' in belt 'n[?]2J'" \
+	hbctl -b "$steering" get x
+is 'a message as JSON has a question mark for U+009B' 1 '' "there is no entry 'x' in belt 'n[?]2J'" \
+	hbctl -b "$steering" get x --json
+hbctl destroy "$steering"
+hbctl destroy control2
+belt=copy2
 
 # More entries than fit into a batch or into one buffer of a scan
 belt many
@@ -356,12 +387,49 @@ bad 'negative flags fail' 'b\t2\t1s\t-1' 'the fourth field is not a number of 32
 bad 'flags of 2^32 fail' 'b\t2\t1s\t4294967296' 'the fourth field is not a number'
 bad 'a line with five fields fails' 'b\t2\t1s\t1\t1' 'there are more than four fields'
 is 'size after files with bad lines is 1' 0 1 '' on size
-printf 'a\t1\nb\\x00c\t2\tnever\t4294967295' >"$temporary/good"
-is 'load of a last line without a newline exits with 0' 0 '' '' on load "$temporary/good"
+printf 'a\t1\nb\\x00c\t2\tnever\t4294967295\n' >"$temporary/good"
+is 'load of a line with all fields exits with 0' 0 '' '' on load "$temporary/good"
 json 'load sets ttl and flags of an entry' 0 \
 	'{"key":"b\u0000c","version":N,"flags":4294967295,"ttl_ms":null,"value_len":1,"value":"2"}' \
 	'' on get -e 'b\x00c' --json
 is 'load of a directory exits with 4' 4 '' 'cannot read /: *' on load /
+on clear
+# Cut off, the line has less or more time, or another value: "never", "100h", "1".
+cut=', line 2: the line is the last one and has no newline: it may be cut off'
+for line in 'k\t12\tneve' 'k\t12\t100h' 'k\t1' 'k'; do
+	printf 'a\t1\n%b' "$line" >"$temporary/cut"
+	is "load refuses a last line '$line' without a newline" 4 '' "$temporary/cut$cut" on load "$temporary/cut"
+	is "load has put nothing of the line '$line'" 0 'a	1	300000ms' '' on dump
+done
+printf '\357\273\277a\t1\n' >"$temporary/marked"
+is 'load names a byte order mark' 4 '' "$temporary/marked, line 1: the line begins with a byte order mark: *" \
+	on load "$temporary/marked"
+is 'load makes no belt of a file with a byte order mark' 4 '' 'stdin, line 1: the line begins with a byte *' \
+	sh -c 'printf "\357\273\277#settings\n" | hbctl -b none load'
+printf '\\xef\\xbb\\xbfa\t1\n' >"$temporary/marked"
+is 'load takes an escaped byte order mark for a part of the key' 0 '' '' on load "$temporary/marked"
+on clear
+text 4202496 >"$temporary/long"
+is 'load reads a line of 4202496 bytes' 4 '' "$temporary/long, line 1: *it may be cut off" on load "$temporary/long"
+text 1 >>"$temporary/long"
+is 'load refuses a longer line' 4 '' "$temporary/long, line 1: the line has more than 4202496 bytes" \
+	on load "$temporary/long"
+rm "$temporary/long"
+# shellcheck disable=SC2016 # for the shell
+is 'load refuses a line without an end' 4 '' 'stdin, line 1: the line has more than 4202496 bytes' \
+	sh -c 'yes | tr -d "\n" | hbctl -b "$0" load' "$belt"
+# A value of a MiB, each byte of which is escaped, in as little memory as hbctl starts in and 3 MiB.
+least_memory
+awk 'BEGIN { printf "a\t1\nb\t"; for (i = 0; i < 1048576; i++) printf "\\x41"; print "\nc\t3" }' >"$temporary/large"
+# shellcheck disable=SC2016 # for the shell
+is 'load without the memory for a line says so' 4 '' \
+	"$temporary/large, line 2: the line does not fit into memory" \
+	sh -c 'ulimit -v $1 && hbctl -b "$0" load "$2"' "$belt" $((memory + 3072)) "$temporary/large"
+is 'load has put the line before' 0 a '' on keys
+is 'load puts the longest value, escaped' 0 '' '' on load "$temporary/large"
+is 'load has put all three lines' 0 3 '' on size
+rm "$temporary/large"
+on clear
 
 # Expiry, with belt time moved by hand: 6 buckets for 5 minutes make intervals of 1 minute.
 belt time --ttl 5m --buckets 6
@@ -515,7 +583,7 @@ json 'updating policy: get renews the entry' 0 \
 
 # Lines that end in a carriage return and a newline
 belt lines
-printf 'a\tone\r\nb\ttwo\t90s\r\nc\tthree\\x0d\r' >"$temporary/crlf"
+printf 'a\tone\r\nb\ttwo\t90s\r\nc\tthree\\x0d\r\n' >"$temporary/crlf"
 is 'load takes a carriage return and a newline for the end of a line' 0 '' '' on load "$temporary/crlf"
 is 'load leaves a carriage return at the end of a line out of value and time' 0 \
 	"$(printf 'a\tone\t300000ms\nb\ttwo\t90000ms\nc\tthree\\x0d\t300000ms')" '' \
@@ -640,6 +708,21 @@ is 'load into a belt that is destroyed meanwhile exits with 3' 3 '' \
 	hbctl -b going load
 input=/dev/null
 wait
+
+# Belts and queues that others empty
+belt loose --max-entries 1000
+seq 500 | sed 's/$/\tv/' | on load 2>/dev/null
+belt pinned --pinned
+seq 500 | sed 's/$/\tv/' | on load 2>/dev/null
+echo 2 >/proc/sys/vm/drop_caches
+is 'drop_caches empties a belt that is not pinned' 0 0 '' hbctl -b loose size
+is 'drop_caches leaves the entries of a pinned belt' 0 500 '' hbctl -b pinned size
+hbctl set default --on-expire notify --report removed
+hbctl put a 1
+hbctl rm a
+dd if=/dev/hashbelt of=/dev/null bs=65536 count=1 2>/dev/null
+is 'a program that reads the device takes the events of the default belt' 1 '' \
+	"there is no event in belt 'default'" hbctl events
 
 # Other failures
 limit=/sys/module/hashbelt/parameters/max_bytes

@@ -79,6 +79,38 @@ result 'incr without --ttl gives a new entry the ttl of the belt' \
 is 'incr --ttl never of a missing key prints 1' 0 1 '' on incr e --ttl never
 result 'incr --ttl never makes an entry without a deadline' "$([ "$(left e)" = null ] || left e)"
 
+# Least sums
+on put n 3
+is 'incr --min 0 gives a sum above 0' 0 1 '' on incr n -2 --min 0
+is 'incr --min 0 stops at 0' 0 0 '' on incr n -2 --min 0
+is 'incr --min stops at 0 however much is subtracted' 0 0 '' on incr n $min --min 0
+value 'get prints the least sum' 0 on get n
+is 'incr --min takes a negative number' 0 -7 '' on incr n -100 --min=-7
+is 'incr --min leaves a smaller number as it is' 1 '' \
+	"entry 'n' in belt 'main' is less than --min: *" on incr n 5 --min 0
+value 'get prints the number that incr --min has refused' -7 on get n
+is 'incr --min of a missing key counts from 0' 0 0 '' on incr m -5 --min 0
+is 'incr --min above 0 of a missing key counts from there' 0 6 '' on incr m2 1 --min 5
+is 'incr --min with --initial below it exits with 2' 2 '' '*--initial is less than --min*' \
+	on incr m3 --min 5 --initial 4
+is 'incr --min of a text exits with 2' 2 '' "*--min: 'x' is not a number*" on incr m3 --min x
+is 'incr --min of more than 2^63 - 1 exits with 1: the sum is too large' 1 '' \
+	"entry 'm4' in belt 'main' would be more *" on incr m4 --min $max
+on put x -- x
+is 'incr --min of a text that is no number says so' 1 '' \
+	"entry 'x' in belt 'main' is not a number" on incr x --min 0
+
+# Present entries only
+is 'incr --if-present of a missing key exits with 1' 1 '' \
+	"there is no entry 'gone' in belt 'main'" on incr gone -1 --if-present
+is 'incr --if-present makes no entry' 1 '' '*' on has gone
+is 'incr --if-present of a present key adds' 0 1 '' on incr m --if-present
+is 'incr --if-present with --initial exits with 2' 2 '' '*which --if-present does not make*' \
+	on incr gone --if-present --initial 1
+is 'incr --if-present with --ttl exits with 2' 2 '' '*which --if-present does not make*' \
+	on incr gone --if-present --ttl 1m
+is 'incr --if-present --min 0 is the decr of memcached' 0 0 '' on incr m -9 --if-present --min 0
+
 # Limits and rights
 belt full --max-entries 1
 on incr a >/dev/null

@@ -429,6 +429,59 @@ hbctl destroy gone
 ended 'hbctl ends the command with SIGTERM when the belt is destroyed' holder 143 '' \
 	"lock 'x' is lost (its belt was destroyed): *"
 
+# The output of a grant cannot be written
+# full WORD... - lock x, with output to a full device
+# shellcheck disable=SC2317 # called by is
+full() {
+	# shellcheck disable=SC2016 # for the shell
+	sh -c 'exec hbctl lock x "$@" >/dev/full' sh "$@"
+}
+lost="cannot write the output: No space left on device: lock 'x'"
+is 'lock whose owner cannot be printed gives the lock back' 4 '' "$lost is given back" full
+is 'no owner has a lock that was given back' 0 '' '' hbctl locks
+is 'lock --json whose owner cannot be printed gives the lock back' 4 '' "$lost is given back" full --json
+is 'lock --owner whose token cannot be printed gives the lock back' 4 '' "$lost is given back" full --owner a
+is 'no owner has one of these locks' 0 '' '' hbctl locks
+hbctl lock x --owner a >/dev/null
+is 'lock by the owner that has it leaves the lock held if the token cannot be printed' 4 '' \
+	"$lost was held before, and is still" full --owner a
+result 'the owner has the lock that it had before' "$(is_held x a || hbctl locks)"
+hbctl unlock x --owner a
+mkfifo "$temporary/closed"
+exec 8<>"$temporary/closed"
+exec 9>"$temporary/closed" 8<&-
+is 'lock whose reader has gone gives the lock back' 4 '' \
+	"cannot write the output: Broken pipe: lock 'x' is given back" sh -c 'exec hbctl lock x >&9'
+exec 9>&-
+is 'no owner has a lock whose reader has gone' 0 '' '' hbctl locks
+
+# A status of its own for a lock that another owner has
+hbctl lock y --owner a >/dev/null
+is 'lock -E with a command exits with this status if another owner has the lock' 75 '' \
+	"lock 'y' is held by 'a', *" hbctl lock y -E 75 -- true
+is 'lock --conflict-exit-code exits with this status without a command' 9 '' \
+	"lock 'y' is held by 'a', *" hbctl lock y --conflict-exit-code 9
+is 'lock -E 0 exits with 0 if another owner has the lock' 0 '' "lock 'y' is held by 'a', *" \
+	hbctl lock y -E 0
+is 'lock -E with a command exits with this status if its owner has the lock' 75 '' \
+	"lock 'y' is held by 'a' already, *" hbctl lock y --owner a -E 75 -- true
+later waiter hbctl lock y -E 75 --wait 1s -- true
+at_last asleep "$pid"
+hbctl -b locks advance 2s
+ended 'lock -E exits with this status after a wait in vain' waiter 75 '' "lock 'y' is still held by 'a', *"
+is 'lock -E exits with the status of the command' 1 '' '' hbctl lock x -E 75 -- false
+is 'lock -E leaves the status of another error' 3 '' "there is no belt 'none', *" \
+	hbctl -b none lock x -E 75 -- true
+hbctl unlock y --owner a
+
+# Few descriptors
+is 'lock with a command and 10 descriptors names the limit' 126 '' \
+	"cannot share the lock with the command: it needs a descriptor from number 10 on, and may have 10: raise *" \
+	sh -c 'ulimit -n 10 && exec hbctl lock x -- true'
+is 'lock --close with a command needs no more than 10 descriptors' 0 '' '' \
+	sh -c 'ulimit -n 10 && exec hbctl lock x --close -- true'
+is 'lock with a command works with 11 descriptors' 0 '' '' sh -c 'ulimit -n 11 && exec hbctl lock x -- true'
+
 # Concurrent commands
 count_up '' 5 10 hbctl lock counter --wait forever --
 

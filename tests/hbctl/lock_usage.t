@@ -109,6 +109,8 @@ is 'lock --close --store exits with 2' 2 '' 'lock: --close is for locks in a bel
 	hbctl lock x --close --store y -- true
 is 'lock --wait long exits with 2' 2 '' "lock: --wait: 'long' is not a duration *" \
 	hbctl lock x --wait long
+is 'lock -E 256 exits with 2' 2 '' 'lock: --conflict-exit-code: 256 is not from 0 to 255 *' \
+	hbctl lock x -E 256 -- true
 is 'lock --create-table without --store exits with 2' 2 '' \
 	'lock: --create-table is for a store: --store is missing *' hbctl lock --create-table
 is 'release --aged without --store exits with 2' 2 '' 'release: --aged is for locks in a store: *' \

@@ -198,7 +198,7 @@ bad 'a deadline without digits fails' @ "$form"
 bad 'a deadline with two decimals fails' @4000000000.25 "$form"
 bad 'a deadline with a unit fails' @4000000000s "$form"
 bad 'a deadline in 300 years fails' @11000000000.000 \
-	'the deadline in the third field is more than 139 years from now'
+	'the deadline in the third field is more than 50903 days from now'
 
 # batch
 belt lines
@@ -263,6 +263,18 @@ like 'doctor has no advice for a full belt that evicts' 1 \
 like 'doctor says how to start hbserve' 1 \
 	"*ok      serve    no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached
 *" "/dev/hashbelt can be used: see the lines with 'advice'" hbctl doctor
+like 'doctor names the files that may have the options of the kernel' 1 \
+	"*advice  kernel   Linux *: cannot read /boot/config-*" '/dev/hashbelt can be used: *' hbctl doctor
+options=/lib/modules/$(uname -r)
+mkdir -p "$options"
+echo CONFIG_MEMCG=y >"$options/config"
+like 'doctor reads the options of the kernel in /lib/modules/VERSION/config' 1 \
+	"*ok      kernel   Linux * has the options that hashbelt uses
+*" '/dev/hashbelt can be used: *' hbctl doctor
+echo '# CONFIG_MEMCG is not set' >"$options/config"
+like 'doctor says that a kernel has no CONFIG_MEMCG' 1 \
+	"*advice  kernel   Linux * has no CONFIG_MEMCG: *" '/dev/hashbelt can be used: *' hbctl doctor
+rm "$options/config"
 like 'user nobody: doctor says that the device may not be opened' 3 \
 	'*wrong   rights   no right to open /dev/hashbelt: *' \
 	"/dev/hashbelt cannot be used: see the lines with 'wrong'" nobody doctor

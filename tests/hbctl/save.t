@@ -363,7 +363,7 @@ wrong_line 'an entry without a value' "s/${tab}.*//" 'there is no tab between ke
 wrong_line 'a key of 1025 bytes' "s/^key/$(printf 'k%.0s' $(seq 1025))/" \
 	'the key does not have 1 to 1024 bytes'
 wrong_line 'an empty key' 's/^key//' 'the key does not have 1 to 1024 bytes'
-wrong_line 'a deadline in 300 years' 's/@1/@11/' 'the deadline in the third field is more than 139 years'
+wrong_line 'a deadline in 300 years' 's/@1/@11/' 'the deadline in the third field is more than 50903 days'
 wrong_line 'flags of 33 bits' "s/${tab}5\$/${tab}4294967296/" 'the fourth field is not a number of 32 bits'
 
 # Files that are none

@@ -173,6 +173,14 @@ file() {
 	result "$1" "$wrong"
 }
 
+# least_memory - sets memory to the least limit, in KiB, in which hbctl starts
+least_memory() {
+	memory=4096
+	while ! (ulimit -v $memory && exec hbctl version) >/dev/null 2>&1; do
+		memory=$((memory + 512))
+	done
+}
+
 # text LENGTH - print that many letters
 text() {
 	head -c "$1" /dev/zero | tr '\0' k

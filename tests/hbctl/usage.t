@@ -47,9 +47,23 @@ for command in $commands; do
 		"$(grep -q " ${command}[ \"]" "$temporary/completion" || echo missing)"
 	result "completion for zsh and fish knows $command" \
 		"$(grep -q "^	${command})$" "$temporary/_hbctl" || echo 'missing for zsh'
-		grep -q " -n __fish_use_subcommand -a $command -d " "$temporary/hbctl.fish" ||
+		grep -q " -n 'not __hbctl_command' -a $command -d " "$temporary/hbctl.fish" ||
 			echo 'missing for fish')"
 done
+
+# Help is the same on each terminal.
+{
+	cat "$temporary/help"
+	sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p' "$temporary/help" | while read -r command; do
+		hbctl help "$command"
+	done
+} >"$temporary/all"
+result 'help of each command is in ASCII, in lines of at most 80 columns' \
+	"$([ "$(grep -c '^usage: ' "$temporary/all")" -gt 40 ] || echo 'there are fewer than 40 commands'
+	LC_ALL=C grep -nE '.{81}|[^ -~]' "$temporary/all")"
+result 'no line of help ends with a blank' "$(grep -n ' $' "$temporary/all")"
+run env COLUMNS=40 hbctl help
+file 'help does not depend on the width of the terminal' "$temporary/help"
 
 # Columns of tables
 for command in belts info stat locks keys events top bench; do
@@ -145,7 +159,7 @@ like 'ls is another name of keys' 0 'usage: hbctl \[OPTION]... keys *' '' hbctl 
 
 # Values of options and operands
 d="is not a duration as 250ms, 30s or 1h30m *"
-b="is not from 1ms to 4398046511104ms (139 years) *"
+b="is not from 1ms to 4398046511104ms (50903d) *"
 is 'put --ttl soon exits with 2' 2 '' "put: --ttl: 'soon' $d" hbctl put k v --ttl soon
 is 'put --ttl with an unknown unit exits with 2' 2 '' "put: --ttl: '3y' $d" hbctl put k v --ttl 3y
 is 'put --ttl 0 exits with 2' 2 '' "put: --ttl: 0 $b" hbctl put k v --ttl 0
@@ -489,6 +503,18 @@ batch 'comments and empty lines are no commands' 0 '' '' '# nothing\n\n  # here\
 batch 'an error names the file and the line' 3 '' "$temporary/batch:2: there is no device *" \
 	'\nget a\nget b\n'
 batch 'a last line without a newline is run' 3 '' "$temporary/batch:1: there is no device *" 'get a'
+batch 'a byte order mark is no part of the first command' 3 '' "$temporary/batch:1: there is no device *" \
+	'\0357\0273\0277get a\n'
+{ echo version && text 4202497; } >"$temporary/batch"
+like 'batch: a line of more than 4202496 bytes is an error' 4 'hbctl [0-9]*' \
+	"$temporary/batch:2: the line has more than 4202496 bytes" hbctl batch "$temporary/batch"
+{ echo version && text 4000000; } >"$temporary/batch"
+least_memory
+like 'batch: a line for which there is no memory is an error' 4 'hbctl [0-9]*' \
+	"$temporary/batch:2: the line does not fit into memory" \
+	sh -c "ulimit -v $((memory + 3072)) && hbctl batch '$temporary/batch'"
+is 'batch: a line without an end is an error' 4 '' 'stdin:1: the line has more than 4202496 bytes' \
+	sh -c 'ulimit -v 500000 && yes | tr -d "\n" | hbctl batch'
 batch 'an unknown command names the line' 2 '' "$temporary/batch:1: there is no command 'gte': did *" \
 	'gte a\n'
 batch 'wrong usage names the line' 2 '' "$temporary/batch:1: get: an operand is missing: *" 'get'
@@ -526,15 +552,86 @@ is 'batch of a missing file exits with 4' 4 '' 'cannot open /nonexistent: *' \
 	hbctl batch /nonexistent
 is 'batch of a directory exits with 4' 4 '' 'cannot read /: *' hbctl batch /
 
-# doctor
-like 'doctor without a device exits with 3 and says what to do' 3 \
-	"*wrong   device   $no: No such file or directory: load the module, or start udev
-wrong   rights   there is no device $no: *" \
-	"$no cannot be used: see the lines with 'wrong'" hbctl -D "$no" doctor
-# figures BELT STATE HAS_BELT - write figures of hbfollow.
+# doctor, on a machine without the module. The files that it looks at are below another root directory.
+export HBCTL_DOCTOR_ROOT="$temporary/machine"
+release=$(uname -r)
+modules=$HBCTL_DOCTOR_ROOT/lib/modules/$release
+rules=$HBCTL_DOCTOR_ROOT/etc/udev/rules.d
+# place FILE [LINE]... - make a file below that root directory.
+place() {
+	mkdir -p "$(dirname "$HBCTL_DOCTOR_ROOT$1")"
+	file=$HBCTL_DOCTOR_ROOT$1
+	shift
+	printf '%s\n' "$@" >"$file"
+}
+
+# doctor_says NAME TEXT - the first line of doctor is the only one with "wrong", and is TEXT.
+doctor_says() {
+	like "doctor, $1" 3 "wrong   module   hashbelt is not loaded: $2
+*" "$no cannot be used: see the lines with 'wrong'" hbctl -D "$no" doctor
+	result "doctor, $1: no other line has 'wrong'" "$(hbctl -D "$no" doctor 2>"$temporary/err" | sed 1d | grep '^wrong')"
+}
+
+doctor_says 'nothing installed' \
+	"there is none for Linux $release: install the package hashbelt-dkms, or run 'make install' in its sources"
+result 'doctor, nothing installed: no advice is about a result of that' \
+	"$(hbctl -D "$no" doctor 2>"$temporary/err" | grep -E '^[a-z]+ +(device|rights|udev|memory|tracing) ')"
+place /usr/src/hashbelt-1.2.3/dkms.conf
+doctor_says 'no DKMS' "DKMS, which builds it, is missing: 'dnf install dkms && modprobe hashbelt'"
+place /usr/sbin/dkms
+place /usr/bin/apt-get
+doctor_says 'no headers' "the headers of Linux $release are missing, so DKMS could not build it: \
+'apt install linux-headers-$release && dkms autoinstall && modprobe hashbelt'"
+place "/lib/modules/$release/build/Makefile"
+doctor_says 'nothing built' "DKMS has not built it for Linux $release: \
+'dkms install hashbelt/1.2.3 && modprobe hashbelt'"
+place /var/lib/dkms/hashbelt/1.2.3/build/make.log
+doctor_says 'a build that failed' "DKMS could not build it for Linux $release, and \
+$HBCTL_DOCTOR_ROOT/var/lib/dkms/hashbelt/1.2.3/build/make.log says why: 'dkms install hashbelt/1.2.3' tries again"
+place "/lib/modules/$release/modules.dep" 'kernel/fs/fat/fat.ko: kernel/lib/hashbelt.ko'
+doctor_says 'a module of that name only among what others need' 'DKMS could not build it for *'
+place "/lib/modules/$release/modules.dep" 'kernel/fs/fat/fat.ko:' 'updates/dkms/hashbelt.ko.xz:'
+doctor_says 'a module that is not loaded' \
+	"'modprobe hashbelt', and 'echo hashbelt >/etc/modules-load.d/hashbelt.conf' for each boot"
+place /usr/lib/modules-load.d/hashbelt.conf hashbelt
+doctor_says 'a module that systemd loads' "'modprobe hashbelt'"
+rm -rf "$modules"
+
+# rule_says NAME LINE - the line about the udev rule.
+rule_says() {
+	like "doctor, $1" 3 "*
+$2
+*" '*' hbctl -D "$no" doctor
+}
+
+place /usr/lib/udev/rules.d/60-hashbelt.rules '# GROUP="none"' 'KERNEL=="hashbelt", GROUP="root", MODE="0660"'
+rule_says 'the installed udev rule' \
+	"ok      udev     $HBCTL_DOCTOR_ROOT/usr/lib/udev/rules.d/60-hashbelt.rules sets group and mode of the device"
+place /etc/udev/rules.d/60-hashbelt.rules 'KERNEL=="hashbelt", GROUP="nosuchgroup"'
+rule_says 'a udev rule with a group that does not exist' \
+	"advice  udev     $rules/60-hashbelt.rules gives the device to the group nosuchgroup, which does not exist, *"
+place /etc/udev/rules.d/60-hashbelt.rules 'KERNEL=="hashbelt", GROUP="1234"'
+rule_says 'a udev rule with a group that is none of the system' \
+	"advice  udev     $rules/60-hashbelt.rules gives the device to the group 1234, which is no system group, *"
+place /etc/login.defs 'SYS_GID_MAX		1500'
+rule_says 'a machine with more system groups' "ok      udev     $rules/60-hashbelt.rules sets *"
+place /etc/udev/rules.d/99-local.rules 'SUBSYSTEM=="misc", KERNEL=="hashbelt", GROUP:="nosuchgroup"'
+rule_says 'a later rule of the machine' "advice  udev     $rules/99-local.rules gives the device to the group nosuchgroup, *"
+place /etc/udev/rules.d/10-local.rules 'KERNEL=="hashbelt", GROUP="nosuchgroup"'
+rm "$rules/99-local.rules"
+rule_says 'a rule of the machine before it' "ok      udev     $rules/60-hashbelt.rules sets *"
+
+for unit in hbserve@a hbserve@b hbfollow@c; do
+	place /etc/systemd/system/multi-user.target.wants/$unit.service
+done
+rule_says 'enabled units of hbserve' \
+	'advice  serve    hbserve@a, hbserve@b: waits for the device, which starts it; until then its clients are refused'
+rule_says 'an enabled unit of hbfollow' 'advice  follow   hbfollow@c: waits for the device, which starts it'
+unset HBCTL_DOCTOR_ROOT
+# figures BELT STATE HAS_BELT [REPLICA] - write figures of hbfollow.
 figures() {
 	mkdir -p "$temporary/figures/$1"
-	for sample in "state $2" "belt $3" 'since_seconds 1000000000' 'delay_seconds 0.5'; do
+	for sample in "state $2" "replica ${4-0}" "belt $3" 'since_seconds 1000000000' 'delay_seconds 0.5'; do
 		echo "hbfollow_${sample% *}{belt=\"$1\",engine=\"redis\"} ${sample#* }"
 	done >"$temporary/figures/$1/figures.prom"
 }
@@ -546,18 +643,20 @@ figures good 1 1
 figures lost 0 1
 figures none 1 0
 figures old 1 1
+figures second 1 1 1
 touch -d '1 minute ago' "$temporary/figures/old/figures.prom"
 like 'doctor says of each followed belt whether it is coherent' 3 "*
-ok      follow   belt 'good' follows redis since 2001-09-09 01:46:40
+ok      follow   belt 'good' follows a primary of redis since 2001-09-09 01:46:40
 advice  follow   belt 'lost': redis is lost since 2001-09-09 01:46:40, so the belt is cleared *
 advice  follow   hbfollow follows redis, but there is no belt 'none', or it has no right to that: *
 advice  follow   hbfollow of belt 'old' has not written for 6[0-9] s: 'systemctl restart hbfollow@old'
+ok      follow   belt 'second' follows a replica of redis since 2001-09-09 01:46:40
 *" '*' hbctl -D "$no" doctor
 unset HBFOLLOW_FIGURES TZ
 like 'doctor -D /dev/null exits with 3' 3 '*wrong   device   /dev/null is not the device of the module: *' \
 	"/dev/null cannot be used: *" hbctl -D /dev/null doctor
 like 'doctor --json prints an object for each check' 3 \
-	'{"check":"module","finding":"*","text":"*}*{"check":"tracing","finding":"*","text":"*"}' \
+	'{"check":"module","finding":"*","text":"*}*{"check":"kernel","finding":"*","text":"*"}' \
 	'* cannot be used: *' hbctl -D "$no" doctor --json
 
 # Errors as JSON
@@ -598,9 +697,8 @@ is 'help into a full device exits with 4' 4 '' 'cannot write the output: *' \
 complete() {
 	bash -c '
 		. "$0"
-		COMP_WORDS=("$@")
-		COMP_CWORD=$(($# - 1))
-		_hbctl hbctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+		COMP_LINE=$* COMP_POINT=${#COMP_LINE}
+		_hbctl hbctl "${@: -1}" "${@: -2:1}"
 		echo "${COMPREPLY[*]}"' "$temporary/completion" "$@"
 }
 
@@ -617,12 +715,13 @@ is 'bash completion offers policies' 0 'standard updating timecache' '' \
 is 'bash completion offers yes and no' 0 'yes no' '' complete hbctl create x --pinned ''
 is 'bash completion offers reasons' 0 'expired evicted' '' complete hbctl set x --report e
 is 'bash completion offers options of events' 0 '--follow' '' complete hbctl events --f
-is 'bash completion offers shells' 0 'bash zsh fish' '' complete hbctl completion ''
+is 'bash completion offers shells' 0 'bash zsh fish belts' '' complete hbctl completion ''
 is 'bash completion offers commands after help' 0 'rotate' '' complete hbctl help ro
-is 'bash completion offers files after batch' 0 "$temporary/help" '' \
-	complete hbctl batch "$temporary/he"
-is 'bash completion offers files after load' 0 "$temporary/help" '' \
-	complete hbctl load "$temporary/he"
+is 'bash completion offers reasons behind an =' 0 '--report=expired --report=evicted' '' \
+	complete hbctl set x --report=e
+is 'bash completion offers columns behind others' 0 'name,entries,TTL' '' \
+	complete hbctl belts -o name,entries,TT
+is 'bash completion offers columns behind a +' 0 '+TTL' '' complete hbctl belts -o +TT
 
 # offered LINE - what fish completion offers for the last word of the line
 # shellcheck disable=SC2317 # called by is

@@ -20,6 +20,7 @@ enum status belt_set(const struct request *request, const struct hashbelt_info *
 		     struct settings *settings);
 int belts_read(struct hashbelt *handle, struct hashbelt_info **infos, size_t *count);
 enum status belt_create(const struct request *request, struct settings *settings);
+enum status belts_print_names(struct request *request);
 enum status cmd_create(struct request *request);
 enum status cmd_set(struct request *request);
 enum status cmd_destroy(struct request *request);
@@ -56,6 +57,7 @@ enum status cmd_complete(struct request *request);
 
 enum status get_filled(struct request *request, const struct key *key);
 enum status remove_matching(struct request *request);
+enum status fail_no_stale(const struct request *request, int err);
 
 enum status cmd_lock(struct request *request);
 enum status cmd_unlock(struct request *request);

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "line.h"
+#include "text_line.h"
 #include "words.h"
 
 /**
@@ -64,28 +66,52 @@ static enum status run_line(struct batch *batch, char *line, size_t len)
 	return status;
 }
 
-/* Runs the lines. Returns the largest status. */
+/* The lines have ended. Says why, unless it is the end of the file. */
+static enum status end_lines(const struct batch *batch, const struct text_line *line,
+			     enum text_line_end end, unsigned long number)
+{
+	enum status status = STATUS_DONE;
+	char wrong[TEXT_LINE_WRONG];
+
+	if (end == TEXT_LINE_FAILED) {
+		fail_cause(line->err);
+		return fail(STATUS_ERROR, "cannot read %s: %s", batch->name, strerror(line->err));
+	}
+	if (end != TEXT_LINE_NONE) {
+		fail_at(batch->name, number);
+		status = fail(STATUS_ERROR, "the line %s", text_line_wrong(line, end, wrong));
+		fail_at(NULL, 0);
+	}
+	return status;
+}
+
+/*
+ * Runs the lines. As for a shell, the last one needs no newline: people and printf(1) leave it out.
+ * Returns the largest status.
+ */
 static enum status run_lines(struct batch *batch)
 {
 	bool go_on = request_option(batch->request, "keep-going");
+	struct text_line line = { .most = LINE_MAX_BYTES };
+	enum text_line_end end = TEXT_LINE_WHOLE;
 	enum status status, worst = STATUS_DONE;
 	unsigned long number = 0;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t len;
 
-	while ((!worst || go_on) && !ferror(stdout) &&
-	       (len = getline(&line, &room, batch->file)) >= 0) {
+	while ((!worst || go_on) && !ferror(stdout) && end == TEXT_LINE_WHOLE) {
+		end = text_line_read(&line, batch->file);
+		if (end != TEXT_LINE_WHOLE && end != TEXT_LINE_CUT)
+			break;
+		if (!number)
+			text_line_drop_mark(&line);
 		fail_at(batch->name, ++number);
-		len = line_trim(line, len);
-		status = run_line(batch, line, len);
+		status = run_line(batch, line.text, line.len);
 		worst = status > worst ? status : worst;
 	}
 	fail_at(NULL, 0);
-	free(line);
-	if (ferror(batch->file))
-		return fail(STATUS_ERROR, "cannot read %s: %s", batch->name, strerror(errno));
-	return worst;
+	status = end == TEXT_LINE_WHOLE || end == TEXT_LINE_CUT ? STATUS_DONE :
+		 end_lines(batch, &line, end, number + 1);
+	free(line.text);
+	return status > worst ? status : worst;
 }
 
 /*

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "duration.h"
+#include "encoding.h"
 #include "info.h"
 #include "output.h"
 #include "settings.h"
@@ -293,6 +295,62 @@ enum status cmd_belts(struct request *request)
 	return status;
 }
 
+/*
+ * Whether a name can stand on a terminal as it is: it has no byte that escape_print() writes as
+ * another one, but backslashes.
+ */
+static bool is_printable(const char *name)
+{
+	size_t len = strlen(name), size, i;
+	bool printable = is_utf8(name, len);
+	FILE *file;
+	char *text;
+
+	file = open_memstream(&text, &size);
+	if (!file)
+		return false;
+	escape_print(file, name, len);
+	if (fclose(file))
+		return false;
+	for (i = 0; text[i]; i++)
+		if (text[i] == '\\' && text[++i] != '\\')
+			printable = false;
+	free(text);
+	return printable;
+}
+
+/**
+ * belts_print_names() - print the names of belts as they are, one in each line
+ * @request:	the request
+ *
+ * For the scripts of completion, which write them to a terminal, and cannot undo an escape: a name
+ * that has to be escaped there is left out.
+ *
+ * Return: the exit status.
+ */
+enum status belts_print_names(struct request *request)
+{
+	struct hashbelt_info *infos = NULL;
+	enum status status;
+	size_t count, i;
+	int err;
+
+	/* The tab key does not wait for a reload of the module. */
+	if (!access(HASHBELT_RELOADING, F_OK))
+		return STATUS_REACH;
+	status = request_open(request);
+	if (status)
+		return status;
+	err = belts_read(request->handle, &infos, &count);
+	if (err)
+		status = fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
+	for (i = 0; !err && i < count; i++)
+		if (is_printable(infos[i].name))
+			puts(infos[i].name);
+	free(infos);
+	return status;
+}
+
 /* The belt as a list of its fields. */
 static enum status describe(struct request *request)
 {
@@ -428,7 +486,7 @@ enum status cmd_advance(struct request *request)
 		return fail_usage(request, "'%s' is not a duration as 250ms, 30s or 1h30m",
 				  text);
 	if (err || !ms)
-		return fail_usage(request, "%s is not from 1ms to %llums (139 years)", text,
+		return fail_usage(request, "%s is not from 1ms to %llums (50903d)", text,
 				  HASHBELT_TTL_MAX_MS);
 	status = request_bind(request);
 	if (status)

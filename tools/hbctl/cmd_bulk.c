@@ -184,34 +184,37 @@ static enum status report(const struct load *load)
  * Makes the missing belt, if the first line has settings. With an owner that is demanded, only the
  * caller's own. @err: why it was not bound.
  */
-static enum status make_belt(struct load *load, int err, ssize_t len)
+static enum status make_belt(struct load *load, int err, enum text_line_end end)
 {
+	const struct text_line *first = &load->lines[0];
 	struct request *request = load->request;
 	struct settings settings;
 	enum status status;
 
-	if (err != -ENOENT || len < 0 || !line_is(load->lines[0].text, len, SETTINGS_MARK) ||
+	if (err != -ENOENT || end != TEXT_LINE_WHOLE ||
+	    !line_is(first->text, first->len, SETTINGS_MARK) ||
 	    (request->owned && request->owner != geteuid()))
 		return fail_bind(request, err);
 	fail_at(load->name, load->number);
-	status = settings_parse(request, load->lines[0].text, &settings);
+	status = settings_parse(request, first->text, &settings);
 	fail_at(NULL, 0);
 	return status ? STATUS_ERROR : belt_create(request, &settings);
 }
 
 static enum status put_lines(struct load *load)
 {
+	enum text_line_end end;
 	enum status status;
-	ssize_t len;
 	int err;
 
 	status = request_try_bind(load->request, &err);
 	if (status)
 		return status;
-	len = load_read(load);
-	if (err)
-		status = make_belt(load, err, len);
-	return status ? status : load_lines(load, len);
+	end = load_read(load);
+	/* A first line that is wrong is told first. */
+	if (err && (end == TEXT_LINE_WHOLE || end == TEXT_LINE_NONE))
+		status = make_belt(load, err, end);
+	return status ? status : load_lines(load, end);
 }
 
 static enum status do_load(struct load *load)

@@ -38,8 +38,8 @@ static enum status take_signed(const struct request *request, const char *what,
 	return STATUS_DONE;
 }
 
-/* Whether the entry is a number but for a newline at its end, as 'echo 5 | hbctl put' leaves. */
-static bool ends_in_newline(const struct request *request, const struct key *key)
+/* Says why an addition takes the value of an entry for no number. */
+static const char *not_a_number(const struct request *request, const struct key *key)
 {
 	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH };
 	char text[NUMBER_SIZE] = "";
@@ -49,12 +49,16 @@ static bool ends_in_newline(const struct request *request, const struct key *key
 
 	err = hashbelt_get(request->handle, key->bytes, key->len, text, sizeof(text) - 1, &item);
 	if (err || !item.value_len)
-		return false;
+		return "is not a number";
+	if (request_option(request, "min") && !parse_signed(text, &number))
+		return "is less than --min: it stays as it is";
+	/* As 'echo 5 | hbctl put' leaves it. */
 	len = item.value_len - 1;
 	if (text[len] != '\n')
-		return false;
+		return "is not a number";
 	text[len] = '\0';
-	return !parse_signed(text, &number);
+	return parse_signed(text, &number) ? "is not a number" :
+	       "is not a number: a newline is at its end, which printf(1) does not write";
 }
 
 static bool is_absent(const struct request *request, const struct key *key)
@@ -70,10 +74,8 @@ static enum status fail_add(const struct request *request, int err, const struct
 	const char *why;
 	char *text;
 
-	if (err == -EBADMSG && ends_in_newline(request, key))
-		why = "is not a number: a newline is at its end, which printf(1) does not write";
-	else if (err == -EBADMSG)
-		why = "is not a number";
+	if (err == -EBADMSG)
+		why = not_a_number(request, key);
 	else if (err == -EOVERFLOW && is_absent(request, key))
 		why = "would be more than 64 bits can hold, N and --initial: it was not put";
 	else if (err == -EOVERFLOW)
@@ -100,6 +102,39 @@ static void print_sum(const struct request *request, const struct key *key, __s6
 	json_print(object);
 }
 
+/* Reads the options of an addition into @sum and @item. */
+static enum status take_addition(const struct request *request, struct hashbelt_sum *sum,
+				 struct hashbelt_item *item)
+{
+	const char *initial = request_option(request, "initial");
+	const char *least = request_option(request, "min");
+	enum status status;
+	__s64 floor = 0;
+
+	status = take_signed(request, "--initial", initial, &sum->value);
+	if (!status)
+		status = take_signed(request, "--min", least, &floor);
+	if (!status)
+		status = request_ttl(request, "never", &item->ttl_ms);
+	if (status)
+		return status;
+	if (request_option(request, "if-present")) {
+		if (initial || request_option(request, "ttl"))
+			return fail_usage(request,
+					  "--initial and --ttl are for a new entry, which --if-present does not make");
+		item->how |= HASHBELT_IF_PRESENT;
+	}
+	if (!least)
+		return STATUS_DONE;
+	if (initial && sum->value < floor)
+		return fail_usage(request, "--initial is less than --min");
+	if (sum->value < floor)
+		sum->value = floor;
+	item->how |= HASHBELT_FLOOR;
+	item->version = floor;
+	return STATUS_DONE;
+}
+
 /**
  * cmd_incr() - hbctl incr
  * @request:	the request
@@ -109,27 +144,24 @@ static void print_sum(const struct request *request, const struct key *key, __s6
 enum status cmd_incr(struct request *request)
 {
 	const char *by_text = request->count > 1 ? request->operands[1] : NULL;
-	__u64 ttl_ms = HASHBELT_TTL_BELT;
-	__s64 by = 1, initial = 0, sum;
+	struct hashbelt_item item = { .ttl_ms = HASHBELT_TTL_BELT };
+	struct hashbelt_sum sum = { .by = 1 };
 	enum status status;
 	struct key key;
 	int err;
 
 	status = request_key(request, 0, &key);
 	if (!status)
-		status = take_signed(request, "N", by_text, &by);
+		status = take_signed(request, "N", by_text, &sum.by);
 	if (!status)
-		status = take_signed(request, "--initial",
-				     request_option(request, "initial"), &initial);
-	if (!status)
-		status = request_ttl(request, "never", &ttl_ms);
+		status = take_addition(request, &sum, &item);
 	if (!status)
 		status = request_bind(request);
 	if (status)
 		return status;
-	err = hashbelt_add(request->handle, key.bytes, key.len, by, initial, ttl_ms, &sum);
+	err = hashbelt_add_item(request->handle, key.bytes, key.len, &sum, &item);
 	if (err)
 		return fail_add(request, err, &key);
-	print_sum(request, &key, sum);
+	print_sum(request, &key, sum.value);
 	return STATUS_DONE;
 }

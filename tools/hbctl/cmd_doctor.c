@@ -14,13 +14,13 @@
 
 #include "account.h"
 #include "cmd.h"
+#include "install.h"
 #include "module.h"
 #include "output.h"
 
 #define MODULE		"/sys/module/hashbelt"
 #define PARAMETERS	MODULE "/parameters/"
 #define NUMBER		"/sys/class/misc/hashbelt/dev"
-#define RULE		"60-hashbelt.rules"
 
 /* Sockets of hbserve@.socket. */
 #define SOCKETS		"/run/hashbelt/"
@@ -112,12 +112,19 @@ static bool has_text(const char *path, const char *text)
 	return found;
 }
 
-/* A locked down kernel refuses a module without the signature of a key that it trusts. */
+static bool is_loaded(void)
+{
+	return !access(MODULE, F_OK);
+}
+
+/*
+ * A locked down kernel refuses a module without the signature of a key that it trusts. Without
+ * sources for DKMS, only the administrator knows where a module is.
+ */
 static void check_module(struct doctor *doctor)
 {
 	static const char * const missing[] = {
-		[MODULE_ANY] =
-			"'modprobe hashbelt', and 'echo hashbelt >/etc/modules-load.d/hashbelt.conf' for each boot",
+		[MODULE_ANY] = "'modprobe hashbelt'",
 		[MODULE_TRUSTED] =
 			"'modprobe hashbelt'; the key of DKMS, /var/lib/dkms/mok.pub, is enrolled",
 		[MODULE_NOT_ENROLLED] =
@@ -126,14 +133,23 @@ static void check_module(struct doctor *doctor)
 			"the kernel is locked down, and loads only modules with the signature of a key that it trusts: sign hashbelt with such a key",
 	};
 
-	if (!access(MODULE, F_OK))
+	enum module_trust trust = module_trust();
+	char text[512];
+
+	if (is_loaded()) {
 		report(doctor, FINE, "module", "hashbelt is loaded");
-	else
-		report(doctor, WRONG, "module", "hashbelt is not loaded: %s",
-		       missing[module_trust()]);
+	} else if (!install_has_module() && (install_has_sources() || trust == MODULE_ANY)) {
+		install_why_no_module(text, sizeof(text));
+		report(doctor, WRONG, "module", "hashbelt is not loaded: %s", text);
+	} else {
+		report(doctor, WRONG, "module", "hashbelt is not loaded: %s%s", missing[trust],
+		       trust == MODULE_ANY && !install_is_loaded_at_boot() ?
+		       ", and 'echo hashbelt >/etc/modules-load.d/hashbelt.conf' for each boot" :
+		       "");
+	}
 }
 
-/* The device has to be the one that the module has made. */
+/* The device has to be the one that the module has made. Without the module there is none. */
 static void check_node(struct doctor *doctor)
 {
 	const char *device = doctor->request->device;
@@ -141,6 +157,8 @@ static void check_node(struct doctor *doctor)
 	struct stat node;
 
 	if (stat(device, &node)) {
+		if (errno == ENOENT && !is_loaded())
+			return;
 		report(doctor, WRONG, "device", "%s: %s: load the module, or start udev", device,
 		       strerror(errno));
 		return;
@@ -160,9 +178,13 @@ static void check_node(struct doctor *doctor)
 static void check_open(struct doctor *doctor)
 {
 	struct request *request = doctor->request;
-	int err = hashbelt_open(request->device, &request->handle);
 	char text[512];
+	int err;
 
+	/* The finding before is the cause. */
+	if (doctor->worst == WRONG)
+		return;
+	err = hashbelt_open(request->device, &request->handle);
 	if (err)
 		report(doctor, WRONG, "rights", "%s",
 		       hashbelt_strerror(NULL, err, HASHBELT_CALL_OPEN, request->device, text,
@@ -173,27 +195,43 @@ static void check_open(struct doctor *doctor)
 		       HASHBELT_ABI);
 }
 
+/* The group that a rule names. Returns what udev has against it, or NULL. */
+static const char *objection(const char *group)
+{
+	unsigned long number;
+	char *end;
+	__u32 gid;
+
+	number = strtoul(group, &end, 10);
+	if (*group && !*end)
+		gid = number;
+	else if (*group && account_group(group, &gid))
+		return "does not exist, so that udev may drop the whole line";
+	if (*group && gid > install_system_gid_max())
+		return "is no system group, of which udev of systemd 262 warns";
+	return NULL;
+}
+
 static void check_rule(struct doctor *doctor)
 {
-	static const char * const paths[] = {
-		"/etc/udev/rules.d/" RULE, "/run/udev/rules.d/" RULE, "/usr/lib/udev/rules.d/" RULE,
-		"/lib/udev/rules.d/" RULE,
-	};
-	__u32 gid;
-	size_t i;
+	struct install_rule rule;
+	const char *wrong;
 
-	for (i = 0; i < ARRAY_SIZE(paths) && access(paths[i], F_OK); i++)
-		;
-	if (i == ARRAY_SIZE(paths))
+	if (!install_find_rule(&rule)) {
+		/* Nothing may be installed at all. */
+		if (is_loaded())
+			report(doctor, ADVICE, "udev",
+			       "there is no %s, so the device has the module's parameter mode: 'make install' installs the rule",
+			       INSTALL_RULE);
+		return;
+	}
+	wrong = objection(rule.group);
+	if (wrong)
 		report(doctor, ADVICE, "udev",
-		       "there is no %s, so the device has the module's parameter mode: 'make install' installs the rule",
-		       RULE);
-	else if (has_text(paths[i], "GROUP=\"hashbelt\"") && account_group("hashbelt", &gid))
-		report(doctor, ADVICE, "udev",
-		       "%s gives the device to the group hashbelt, which does not exist: 'groupadd --system hashbelt'",
-		       paths[i]);
+		       "%s gives the device to the group %s, which %s: 'groupadd --system NAME' makes one",
+		       rule.path, rule.group, wrong);
 	else
-		report(doctor, FINE, "udev", "%s sets group and mode of the device", paths[i]);
+		report(doctor, FINE, "udev", "%s sets group and mode of the device", rule.path);
 }
 
 /* Only root may read how much memory the module uses. */
@@ -202,6 +240,8 @@ static void check_memory(struct doctor *doctor)
 	char most[32], used[32];
 	__u64 limit, taken;
 
+	if (!is_loaded())
+		return;
 	if (!read_line(PARAMETERS "max_bytes", most, sizeof(most))) {
 		report(doctor, ADVICE, "memory", "the module's limit cannot be read");
 		return;
@@ -294,10 +334,14 @@ static size_t list_sockets(char *text, size_t size)
 static void check_serve(struct doctor *doctor)
 {
 	size_t processes = count_processes("hbserve"), sockets;
-	char text[512];
+	char text[512], units[512];
 
 	sockets = list_sockets(text, sizeof(text));
-	if (sockets)
+	if (!processes && !is_loaded() && install_list_units("hbserve", units, sizeof(units)))
+		report(doctor, ADVICE, "serve",
+		       "%s: waits for the device, which starts it; until then its clients are refused",
+		       units);
+	else if (sockets)
 		report(doctor, FINE, "serve",
 		       "processes of hbserve: %zu; clients of memcached connect to %s", processes,
 		       text);
@@ -314,6 +358,7 @@ static void check_serve(struct doctor *doctor)
  * @belt:	the belt, as the label has it
  * @engine:	the engine
  * @follows:	each change is told; -1: not found
+ * @is_replica:	the engine copies another one
  * @has_belt:	there is such a belt
  * @since:	Unix time at which @follows became what it is
  */
@@ -321,6 +366,7 @@ struct followed {
 	char belt[4 * HASHBELT_NAME_SIZE];
 	char engine[32];
 	int follows;
+	bool is_replica;
 	int has_belt;
 	time_t since;
 };
@@ -338,6 +384,8 @@ static void read_sample(struct followed *followed, const char *line)
 		followed->follows = value > 0;
 		strcpy(followed->belt, belt);
 		strcpy(followed->engine, engine);
+	} else if (!strcmp(name, "replica")) {
+		followed->is_replica = value > 0;
 	} else if (!strcmp(name, "belt")) {
 		followed->has_belt = value > 0;
 	} else if (!strcmp(name, "since_seconds") && value > 0 && value < 1e11) {
@@ -376,7 +424,8 @@ static void report_followed(struct doctor *doctor, const struct followed *follow
 		       "hbfollow follows %s, but there is no belt '%s', or it has no right to that: 'hbctl create %s --group hashbelt --mode 0660'",
 		       followed->engine, followed->belt, followed->belt);
 	else
-		report(doctor, FINE, "follow", "belt '%s' follows %s since %s", followed->belt,
+		report(doctor, FINE, "follow", "belt '%s' follows a %s of %s since %s",
+		       followed->belt, followed->is_replica ? "replica" : "primary",
 		       followed->engine, since);
 }
 
@@ -388,7 +437,7 @@ static void check_follow(struct doctor *doctor)
 	size_t processes = count_processes("hbfollow"), count = 0, i;
 	struct followed followed;
 	glob_t found = { 0 };
-	char pattern[4096];
+	char pattern[4096], text[512];
 	struct stat file;
 
 	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
@@ -405,6 +454,8 @@ static void check_follow(struct doctor *doctor)
 	if (!count && processes)
 		report(doctor, FINE, "follow", "processes of hbfollow: %zu, without figures in %s",
 		       processes, FIGURES);
+	else if (!count && !is_loaded() && install_list_units("hbfollow", text, sizeof(text)))
+		report(doctor, ADVICE, "follow", "%s: waits for the device, which starts it", text);
 	else if (!count)
 		report(doctor, FINE, "follow",
 		       "no hbfollow runs: 'systemctl start hbfollow@BELT' keeps a belt coherent with Redis or PostgreSQL");
@@ -420,17 +471,20 @@ static void check_cgroup(struct doctor *doctor)
 		       "there is no memory controller in /sys/fs/cgroup: only the limits of belts, users and the module hold");
 }
 
+/* Distributions keep the options of a kernel in one of these files. */
 static void check_kernel(struct doctor *doctor)
 {
-	char path[sizeof("/boot/config-") + sizeof(((struct utsname *)0)->release)];
+	char path[sizeof("/lib/modules//config") + sizeof(((struct utsname *)0)->release)];
 	struct utsname name;
 
 	uname(&name);
 	snprintf(path, sizeof(path), "/boot/config-%s", name.release);
 	if (access(path, R_OK))
+		snprintf(path, sizeof(path), "/lib/modules/%s/config", name.release);
+	if (access(path, R_OK))
 		report(doctor, ADVICE, "kernel",
-		       "Linux %s: cannot read %s, so options are not checked", name.release,
-		       path);
+		       "Linux %s: cannot read /boot/config-%s or %s, so options are not checked",
+		       name.release, name.release, path);
 	else if (!has_text(path, "CONFIG_MEMCG=y"))
 		report(doctor, ADVICE, "kernel",
 		       "Linux %s has no CONFIG_MEMCG: memory is charged to no cgroup",
@@ -442,6 +496,8 @@ static void check_kernel(struct doctor *doctor)
 
 static void check_tracing(struct doctor *doctor)
 {
+	if (!is_loaded())
+		return;
 	if (!access("/sys/kernel/tracing/events/hashbelt", F_OK))
 		report(doctor, FINE, "tracing",
 		       "trace points are in /sys/kernel/tracing/events/hashbelt");
@@ -450,6 +506,9 @@ static void check_tracing(struct doctor *doctor)
 		       "the kernel is locked down to confidentiality, so there are no trace points");
 	else if (geteuid())
 		report(doctor, FINE, "tracing", "only root sees the trace points");
+	else if (!access("/sys/kernel/tracing/events", F_OK))
+		report(doctor, ADVICE, "tracing",
+		       "there are no trace points of hashbelt in /sys/kernel/tracing: this kernel has none of modules");
 	else
 		report(doctor, ADVICE, "tracing",
 		       "there are no trace points of hashbelt in /sys/kernel/tracing: 'mount -t tracefs none /sys/kernel/tracing'");

@@ -48,6 +48,8 @@ static enum status fail_condition(const struct request *request, int err,
 {
 	char *text;
 
+	if (err == -EINVAL && item->how & HASHBELT_LEAVE_STALE)
+		return fail_no_stale(request, err);
 	if (err != -EEXIST && err != -ESTALE)
 		return fail_entry(request, err, key);
 	text = key_text(key);
@@ -360,6 +362,8 @@ enum status cmd_rm(struct request *request)
 	status = take_conditions(request, false, &item);
 	if (!status && item.how && request->count > 1)
 		status = fail_usage(request, "--if-version is for one KEY");
+	if (request_option(request, "stale"))
+		item.how |= HASHBELT_LEAVE_STALE;
 	return status ? status : do_keys(request, &item, remove_one);
 }
 

@@ -179,6 +179,17 @@ static void print_found(const struct filling *filling, const struct value *value
 		entry_print(filling->request, value, item);
 }
 
+/* The caller has not learnt its token, or not got its value: another is to fill. */
+static enum status take_back(const struct filling *filling, int err)
+{
+	const struct key *key = filling->key;
+
+	hashbelt_give_up(filling->request->handle, key->bytes, key->len, filling->fill.token);
+	fail_cause(err);
+	return fail(STATUS_ERROR, "cannot write the output: %s: the fill lease is given up",
+		    strerror(-err));
+}
+
 /*
  * Tells the caller that it has the fill lease: by the status where there is no value. With
  * --print-token stdout has either a value or the token, and the status says which.
@@ -187,14 +198,20 @@ static enum status hand_over(const struct filling *filling)
 {
 	bool print_token = request_option(filling->request, "print-token");
 	enum status status = filling->has_value && !print_token ? STATUS_DONE : STATUS_NO;
+	struct sigaction action;
 	char *text;
+	int err;
 
+	output_begin(&action);
 	if (filling->has_value && (filling->request->json || !print_token))
 		print_found(filling, &filling->value, &filling->fill.item);
 	else if (filling->request->json)
 		print_json(filling, NULL, NULL);
 	else if (print_token)
 		printf("%llu\n", filling->fill.token);
+	err = output_end(&action);
+	if (err)
+		return take_back(filling, err);
 	if (print_token)
 		return status;
 	text = key_text(filling->key);

@@ -159,28 +159,62 @@ static void print_held(const struct lock_ask *ask, const struct lock_held *held)
 	json_print(object);
 }
 
-/* Takes a lock that outlives us. An owner that was made up is printed. */
-static enum status take_lock(struct lock_place *place, const struct lock_ask *ask)
+/* Tells the caller that it has the lock. An owner that was made up is printed. */
+static int print_grant(const struct request *request, const struct lock_ask *ask,
+		       const struct lock_held *held)
 {
-	const struct request *request = place->request;
-	struct lock_held held;
-	int err = place->ops->lock(place, ask, &held);
+	struct sigaction action;
 
-	if (err)
-		return fail_lock(place, ask, err);
+	output_begin(&action);
 	if (request->json)
-		print_held(ask, &held);
+		print_held(ask, held);
 	else if (request_option(request, "owner"))
-		printf("%llu\n", held.token);
+		printf("%llu\n", held->token);
 	else
-		printf("%llu\t%s\n", held.token, ask->owner.bytes);
-	/* Signals are held back: none may end us before the owner knows that it has the lock. */
-	fflush(stdout);
-	return STATUS_DONE;
+		printf("%llu\t%s\n", held->token, ask->owner.bytes);
+	return output_end(&action);
+}
+
+/* The caller cannot know that it has the lock: gives it back, unless the owner had it before. */
+static enum status take_back(struct lock_place *place, const struct lock_ask *ask, bool is_new,
+			     int err)
+{
+	char *name = key_text(&ask->name);
+	const char *what = "was held before, and is still";
+
+	if (is_new)
+		what = place->ops->unlock(place, ask) ? "is held until its lease ends" :
+							"is given back";
+	fail_cause(err);
+	fail(STATUS_ERROR, "cannot write the output: %s: lock '%s' %s", strerror(-err), name, what);
+	free(name);
+	return STATUS_ERROR;
+}
+
+/*
+ * Takes a lock that outlives us. Signals are held back: none may end us before the owner knows that
+ * it has the lock.
+ */
+static int take_lock(struct lock_place *place, struct lock_ask *ask)
+{
+	struct lock_held held;
+	bool is_new;
+	int err;
+
+	err = place->ops->lock(place, ask, &held);
+	is_new = err != -EALREADY;
+	/* The owner may have it already: its lease is extended. */
+	ask->fresh = false;
+	if (err == -EALREADY)
+		err = place->ops->lock(place, ask, &held);
+	if (err)
+		return refuse_lock(place, ask, err);
+	err = print_grant(place->request, ask, &held);
+	return err ? take_back(place, ask, is_new, err) : STATUS_DONE;
 }
 
 /* Takes the lock, and runs the command if there is one. */
-static int lock_and_run(struct request *request, const struct lock_ask *ask)
+static int lock_and_run(struct request *request, struct lock_ask *ask)
 {
 	struct signals signals = { .fd = -1 };
 	struct lock_place *place;
@@ -231,7 +265,8 @@ static enum status create_table(struct request *request)
  */
 enum status cmd_lock(struct request *request)
 {
-	struct lock_ask ask = { 0 };
+	struct lock_ask ask = { .fresh = true };
+	__u64 conflict = STATUS_NO;
 	enum status status;
 
 	status = check_place(request);
@@ -245,8 +280,11 @@ enum status cmd_lock(struct request *request)
 		status = request_ttl(request, "", &ask.ttl_ms);
 	if (!status)
 		status = request_duration(request, "wait", "forever", 0, &ask.wait_ms);
+	if (!status)
+		status = request_number(request, "conflict-exit-code", 0, 255, &conflict);
 	if (status)
 		return status;
+	ask.conflict = conflict;
 	ask.bound = request->command_line;
 	ask.shared = ask.bound && !request_option(request, "close");
 	if (request_option(request, "close") && !ask.bound)

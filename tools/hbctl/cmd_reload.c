@@ -3,12 +3,14 @@
  * reload-module: another module in the place of the loaded one, with the same belts.
  *
  * The belts are in the files of a directory from before the old module goes until the new one has
- * them, so that no failure in between loses them: --resume goes on from there.
+ * them, so that no failure in between loses them: --resume goes on from there. The device is closed
+ * to all other programs from before the first belt is saved until the last one is restored, so they
+ * change nothing that is saved already, and see no belt that is not whole.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 
 #include "cmd.h"
 #include "duration.h"
+#include "gate.h"
 #include "loader.h"
 #include "output.h"
 #include "saved.h"
@@ -28,6 +31,9 @@
 #define UNREADY		"reload.new"
 #define READY		"reload"
 
+/* The parameter of a module whose device is closed. */
+#define CLOSED		"closed=1 "
+
 /**
  * struct reload - a reload that goes on
  * @request:	the request
@@ -36,12 +42,13 @@
  * @belts:	the same, open
  * @file:	the new module; -1: modprobe chooses it
  * @fallback:	the module that is loaded if that fails; -1: modprobe chooses it
- * @parameters:	of the old module
+ * @parameters:	of the old module, and that it is closed
  * @device:	the device of the old module: its group and mode
  * @infos:	the belts
  * @count:	their number
  * @entries:	entries saved, and then loaded
  * @lost:	belts that were not loaded
+ * @began:	when the device was closed, ms
  */
 struct reload {
 	struct request *request;
@@ -50,12 +57,13 @@ struct reload {
 	struct saved_directory belts;
 	int file;
 	int fallback;
-	char parameters[LOADER_PARAMETERS];
+	char parameters[LOADER_PARAMETERS + sizeof(CLOSED)];
 	struct stat device;
 	struct hashbelt_info *infos;
 	size_t count;
 	__u64 entries;
 	unsigned int lost;
+	__u64 began;
 };
 
 static __u64 now_ms(void)
@@ -112,26 +120,19 @@ static enum status check_belts(const struct reload *reload)
 	return STATUS_DONE;
 }
 
-/* The number of changes that programs have made to the bound belt. */
-static int count_changes(struct hashbelt *handle, __u64 *changes)
+/* The belts, as they are now. */
+static enum status read_belts(struct reload *reload)
 {
-	static const enum hashbelt_counter counted[] = {
-		HASHBELT_STAT_PUTS_NEW, HASHBELT_STAT_PUTS_REPLACED, HASHBELT_STAT_TOUCHES,
-		HASHBELT_STAT_REMOVES, HASHBELT_STAT_CLEARED, HASHBELT_STAT_ADDS,
-		HASHBELT_STAT_LOCKS, HASHBELT_STAT_RELEASED,
-	};
-	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
-	unsigned int count = HASHBELT_STAT_COUNT, i;
-	int err = hashbelt_stat(handle, counters, &count);
+	int err;
 
-	*changes = 0;
-	for (i = 0; i < ARRAY_SIZE(counted); i++)
-		*changes += counters[counted[i]];
-	return err;
+	free(reload->infos);
+	reload->infos = NULL;
+	err = belts_read(reload->request->handle, &reload->infos, &reload->count);
+	return err ? fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err)) :
+		     check_belts(reload);
 }
 
-static enum status save_belt(struct reload *reload, const struct hashbelt_info *info,
-			     __u64 *changes)
+static enum status save_belt(struct reload *reload, const struct hashbelt_info *info)
 {
 	struct request *request = reload->request;
 	enum status status;
@@ -140,8 +141,6 @@ static enum status save_belt(struct reload *reload, const struct hashbelt_info *
 
 	request->belt = info->name;
 	err = hashbelt_bind(request->handle, info->name);
-	if (!err)
-		err = count_changes(request->handle, changes);
 	if (err)
 		return fail_bind(request, err);
 	status = saved_write(request, &reload->belts, info, &entries);
@@ -150,53 +149,15 @@ static enum status save_belt(struct reload *reload, const struct hashbelt_info *
 	return status;
 }
 
-/* Whether a program has changed the belt since it was saved. */
-static enum status check_change(struct reload *reload, const struct hashbelt_info *info,
-				__u64 changes)
-{
-	__u64 now;
-
-	if (hashbelt_bind(reload->request->handle, info->name) ||
-	    count_changes(reload->request->handle, &now) || now != changes)
-		return fail(STATUS_NO,
-			    "a program has changed belt '%s' while it was saved, and the module stays: end the program first",
-			    info->name);
-	return STATUS_DONE;
-}
-
-/* Whether there are the belts that were saved, of the same owners. */
-static enum status check_list(struct reload *reload)
-{
-	struct hashbelt_info *infos = NULL;
-	size_t count = 0, i;
-	int err = belts_read(reload->request->handle, &infos, &count);
-	bool same = !err && count == reload->count;
-
-	for (i = 0; same && i < count; i++)
-		same = infos[i].uid == reload->infos[i].uid &&
-		       !strcmp(infos[i].name, reload->infos[i].name);
-	free(infos);
-	return same ? STATUS_DONE :
-	       fail(STATUS_NO,
-		    "a program has made or destroyed a belt meanwhile, and the module stays: end the program first");
-}
-
 static enum status save_belts(struct reload *reload)
 {
-	__u64 *changes = calloc(reload->count + 1, sizeof(*changes));
 	enum status status = STATUS_DONE;
 	size_t i;
 
-	if (!changes)
-		return fail(STATUS_ERROR, "out of memory");
 	for (i = 0; !status && i < reload->count; i++)
-		status = save_belt(reload, &reload->infos[i], &changes[i]);
-	for (i = 0; !status && i < reload->count; i++)
-		status = check_change(reload, &reload->infos[i], changes[i]);
-	if (!status)
-		status = check_list(reload);
-	free(changes);
-	return status;
+		status = save_belt(reload, &reload->infos[i]);
+	/* Entries may have expired meanwhile, of which events tell. */
+	return status ? status : read_belts(reload);
 }
 
 /* Removes the files of a directory, and the directory. */
@@ -261,7 +222,13 @@ static enum status keep_directory(struct reload *reload)
 	free(reload->path);
 	reload->path = path;
 	reload->belts.path = path;
-	return err ? fail_errno("rename a directory to", path, err) : STATUS_DONE;
+	if (err)
+		return fail_errno("rename a directory to", path, err);
+	err = -gate_note(path);
+	if (!err)
+		return STATUS_DONE;
+	remove_directory(reload, READY);
+	return fail_errno("write to", HASHBELT_RELOADING, err);
 }
 
 /* Makes a belt that another user owns, within the limits of that user. */
@@ -305,17 +272,16 @@ static enum status restore_settings(struct request *request, struct saved *saved
 {
 	struct settings settings;
 	enum status status;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t len = getline(&line, &room, saved->file);
+	struct text_line line = { .most = LINE_MAX_BYTES };
+	enum text_line_end end = text_line_read(&line, saved->file);
 
-	if (len <= 0 || !line_is(line, len, SETTINGS_MARK)) {
-		free(line);
-		return fail(STATUS_ERROR, "%s: the first line has no settings", saved->path);
-	}
-	line[strcspn(line, "\n")] = '\0';
-	status = settings_parse(request, line, &settings);
-	free(line);
+	if (end == TEXT_LINE_MEMORY)
+		status = fail(STATUS_ERROR, "out of memory");
+	else if (end != TEXT_LINE_WHOLE || !line_is(line.text, line.len, SETTINGS_MARK))
+		status = fail(STATUS_ERROR, "%s: the first line has no settings", saved->path);
+	else
+		status = settings_parse(request, line.text, &settings);
+	free(line.text);
 	if (!status)
 		status = make_belt(request, &settings, saved->owner);
 	/* The belt's time stands still before it has entries. */
@@ -361,7 +327,7 @@ static bool is_belt(char *name)
 /* Makes the belts of the files, and loads their entries. */
 static enum status restore_belts(struct reload *reload)
 {
-	enum status status = request_open(reload->request);
+	enum status status = gate_open_device(reload->request);
 	struct dirent **entries;
 	int count, i;
 
@@ -380,7 +346,7 @@ static enum status restore_belts(struct reload *reload)
 	free(entries);
 	if (reload->lost)
 		return fail(STATUS_ERROR,
-			    "%u belts were not loaded: their files are in %s, and --resume tries again",
+			    "%u belts were not loaded: their files are in %s, and --resume tries again; with --force it opens the device without them",
 			    reload->lost, reload->path);
 	rmdir(reload->path);
 	return STATUS_DONE;
@@ -414,7 +380,7 @@ static enum status load_module(const struct reload *reload, bool *failed)
 	if ((reload->file >= 0 || reload->fallback >= 0) && !insert(reload, reload->fallback))
 		return STATUS_DONE;
 	return fail(STATUS_ERROR,
-		    "no module is loaded: the belts are in %s: load one, and then 'hbctl reload-module --resume'",
+		    "no module is loaded: the belts are in %s: 'hbctl reload-module --resume FILE' loads the module FILE, and then the belts",
 		    reload->path);
 }
 
@@ -436,21 +402,7 @@ static void report(const struct reload *reload, __u64 away_ms, bool failed)
 	       reload->entries, duration_format(text, away_ms));
 }
 
-/* The signals that would end the program while the belts are only in files. */
-static void block_signals(int how)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGPIPE);
-	sigprocmask(how, &set, NULL);
-}
-
-/* Gives the device the group and mode that it had: programs need not wait until udev does so. */
+/* Gives the device the group and mode that it had, before udev does so and before it is opened. */
 static void restore_device(const struct reload *reload)
 {
 	const char *path = reload->request->device;
@@ -460,37 +412,58 @@ static void restore_device(const struct reload *reload)
 		fail_errno("restore the rights of", path, errno);
 }
 
-/* Changes the modules. The belts are saved. */
-static enum status exchange(struct reload *reload)
+/* Removes the old module. The belts are saved. */
+static enum status remove_old(struct reload *reload)
 {
-	enum status status;
-	__u64 began;
-	bool failed;
 	int err;
 
 	hashbelt_close(reload->request->handle);
 	reload->request->handle = NULL;
+	err = gate_remove_module();
+	if (!err)
+		return STATUS_DONE;
+	remove_directory(reload, READY);
+	gate_open();
+	return err == -EWOULDBLOCK ? fail_used(reload) : fail_errno("remove", "the module", -err);
+}
+
+/* Opens the device to all programs, which find the belts in it. */
+static void finish(struct reload *reload, bool failed)
+{
+	hashbelt_close(reload->request->handle);
+	reload->request->handle = NULL;
+	gate_open();
+	report(reload, now_ms() - reload->began, failed);
+}
+
+/*
+ * Changes the modules. After an error from load_module() on, the device stays closed, or there is
+ * none, until --resume.
+ */
+static enum status exchange(struct reload *reload)
+{
+	enum status status;
+	bool failed;
+
+	gate_hold();
 	status = keep_directory(reload);
+	if (status) {
+		remove_directory(reload, UNREADY);
+		gate_open();
+		return status;
+	}
+	status = remove_old(reload);
 	if (status)
 		return status;
-	block_signals(SIG_BLOCK);
-	began = now_ms();
-	err = loader_remove();
-	if (err) {
-		block_signals(SIG_UNBLOCK);
-		remove_directory(reload, READY);
-		return err == -EWOULDBLOCK ? fail_used(reload) :
-					     fail_errno("remove", "the module", -err);
-	}
 	status = load_module(reload, &failed);
-	if (!status)
-		status = restore_belts(reload);
-	if (!status) {
-		restore_device(reload);
-		report(reload, now_ms() - began, failed);
-	}
-	block_signals(SIG_UNBLOCK);
-	return status ? status : failed ? STATUS_ERROR : STATUS_DONE;
+	if (status)
+		return status;
+	restore_device(reload);
+	status = restore_belts(reload);
+	if (status)
+		return status;
+	finish(reload, failed);
+	return failed ? STATUS_ERROR : STATUS_DONE;
 }
 
 static enum status open_module(const char *path, int *fd)
@@ -507,36 +480,34 @@ static enum status open_module(const char *path, int *fd)
 	return wrong ? fail(STATUS_ERROR, "%s: %s", path, wrong) : STATUS_DONE;
 }
 
-static enum status begin(struct reload *reload)
+/* Opens the new module, and the one for the case that it does not load. */
+static enum status open_modules(struct reload *reload)
 {
 	struct request *request = reload->request;
 	enum status status;
-	int err;
 
 	status = open_module(request->count ? request->operands[0] : NULL, &reload->file);
 	if (!status)
 		status = open_module(request_option(request, "fallback"), &reload->fallback);
-	if (!status)
-		status = request_open(request);
-	if (status)
-		return status;
-	/* Our own descriptor counts. */
-	if (loader_users() > 1)
-		return fail_used(reload);
-	err = belts_read(request->handle, &reload->infos, &reload->count);
-	if (err)
-		return fail(STATUS_ERROR, "cannot list the belts: %s", strerror(-err));
-	loader_parameters(reload->parameters);
-	if (stat(request->device, &reload->device))
-		return fail_errno("look at", request->device, errno);
-	return check_belts(reload);
+	return status;
 }
 
-/* Saves the belts, and changes the modules. */
-static enum status reload_all(struct reload *reload)
+/* Saves the belts. The device is closed. */
+static enum status save_all(struct reload *reload)
 {
-	enum status status = begin(reload);
+	struct request *request = reload->request;
+	enum status status = gate_open_device(request);
 
+	if (status)
+		return status;
+	if (!gate_is_left(1))
+		return fail_used(reload);
+	/* The first one: a line that is too long is cut at its end. */
+	strcpy(reload->parameters, CLOSED);
+	loader_parameters(reload->parameters + strlen(CLOSED));
+	if (stat(request->device, &reload->device))
+		return fail_errno("look at", request->device, errno);
+	status = read_belts(reload);
 	if (!status)
 		status = make_directory(reload);
 	if (status)
@@ -544,26 +515,106 @@ static enum status reload_all(struct reload *reload)
 	status = save_belts(reload);
 	if (status)
 		remove_directory(reload, UNREADY);
-	return status ? status : exchange(reload);
+	return status;
 }
 
-/* Loads the belts that an earlier reload has left. */
-static enum status resume(struct reload *reload)
+/* Saves the belts, and changes the modules. */
+static enum status reload_all(struct reload *reload)
+{
+	enum status status = open_modules(reload);
+
+	if (!status)
+		status = gate_lock();
+	if (status)
+		return status;
+	reload->began = now_ms();
+	status = gate_close(reload->request);
+	if (!status)
+		status = save_all(reload);
+	if (!status)
+		return exchange(reload);
+	gate_open();
+	return status;
+}
+
+/* Without files: a command that has closed the device was killed before it removed the module. */
+static enum status resume_open(struct reload *reload)
+{
+	bool closed = loader_is_closed();
+	char path[PATH_MAX];
+
+	if (gate_noted(path, sizeof(path)))
+		return fail(STATUS_NO,
+			    "the belts are in %s: name the directory above it by --directory",
+			    path);
+	gate_open();
+	if (!closed)
+		return fail(STATUS_ERROR, "%s/%s is missing: no reload was left unfinished",
+			    reload->state, READY);
+	if (reload->request->json)
+		report(reload, 0, false);
+	else
+		puts("the device is open again, with all belts");
+	return STATUS_DONE;
+}
+
+/* Loads the belts, and a module before if none is loaded. */
+static enum status resume_all(struct reload *reload)
 {
 	enum status status = open_belts(reload, READY);
-	__u64 began = now_ms();
 	bool failed = false;
 
-	reload->fallback = -1;
-	if (!status)
-		status = open_module(reload->request->count ? reload->request->operands[0] : NULL,
-				     &reload->file);
+	strcpy(reload->parameters, CLOSED);
 	if (!status && !loader_is_loaded())
 		status = load_module(reload, &failed);
 	if (!status)
 		status = restore_belts(reload);
+	if (!status || (reload->lost && request_option(reload->request, "force")))
+		finish(reload, failed);
+	return status;
+}
+
+/* Whether a command has left the files of belts. */
+static bool has_files(const struct reload *reload)
+{
+	struct stat stat;
+	bool found;
+	char *path;
+
+	if (asprintf(&path, "%s/" READY, reload->state) < 0)
+		return true;
+	found = !lstat(path, &stat);
+	free(path);
+	return found;
+}
+
+/* Goes on where an earlier command was killed or has failed. */
+static enum status resume(struct reload *reload)
+{
+	struct request *request = reload->request;
+	enum status status = open_modules(reload);
+	bool open;
+
 	if (!status)
-		report(reload, now_ms() - began, failed);
+		status = gate_lock();
+	if (status)
+		return status;
+	open = loader_is_loaded() && !loader_is_closed();
+	if (!has_files(reload))
+		return resume_open(reload);
+	if (open && !request_option(request, "force")) {
+		gate_open();
+		return fail(STATUS_NO,
+			    "the device was opened since: --force loads the belts of %s/%s where programs have put nothing newer, and brings back what they removed; 'rm -r' drops them",
+			    reload->state, READY);
+	}
+	reload->began = now_ms();
+	gate_hold();
+	status = gate_close(request);
+	if (!status)
+		status = resume_all(reload);
+	if (status && open)
+		gate_open();
 	return status;
 }
 
@@ -581,8 +632,10 @@ enum status cmd_reload_module(struct request *request)
 		.state = state ? state : STATE,
 		.belts.keeps = true,
 	};
-	enum status status;
+	enum status status = request_without_owner(request);
 
+	if (status)
+		return status;
 	if (geteuid())
 		return fail(STATUS_REACH, "reload-module is for root");
 	status = request_option(request, "resume") ? resume(&reload) : reload_all(&reload);

@@ -38,6 +38,21 @@ struct removal {
 	char keys[BATCH][HASHBELT_KEY_MAX + 1];
 };
 
+/**
+ * fail_no_stale() - say why an rm leaves no value
+ * @request:	the request
+ * @err:	negative errno of the operation
+ *
+ * Return: the exit status for it.
+ */
+enum status fail_no_stale(const struct request *request, int err)
+{
+	fail_cause(err);
+	return fail(STATUS_ERROR,
+		    "belt '%s' keeps no value that has expired: --stale needs 'hbctl set --grace D', and no '--on-expire reinsert'",
+		    request->belt);
+}
+
 /* Removes the entries whose keys wait. An entry that has gone meanwhile is no error. */
 static int flush(struct removal *removal)
 {
@@ -88,6 +103,8 @@ static int visit_entry(struct request *request, const struct hashbelt_record *re
 	}
 	removal->items[removal->count] = hashbelt_item(HASHBELT_OP_REMOVE, key, record->key_len,
 						       NULL, 0);
+	if (request_option(request, "stale"))
+		removal->items[removal->count].how = HASHBELT_LEAVE_STALE;
 	return ++removal->count == BATCH ? flush(removal) : 0;
 }
 
@@ -136,6 +153,8 @@ static enum status run(struct removal *removal)
 	if (status || is_dry)
 		return status;
 	err = flush(removal);
+	if (err == -EINVAL && request_option(request, "stale"))
+		return fail_no_stale(request, err);
 	if (err)
 		return fail_belt(request, err);
 	progress_end(&removal->progress, removal->removed);

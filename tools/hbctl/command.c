@@ -79,9 +79,10 @@ static void print_json(char *text)
 				*p = '?';
 	json_object_object_add(object, "error", json_object_new_string(text));
 	json_object_object_add(object, "errno", cause ? json_object_new_int(cause) : NULL);
-	fprintf(stderr, "%s\n",
-		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-						       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_text_print(stderr, json_object_to_json_string_ext(object,
+							       JSON_C_TO_STRING_PLAIN |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	putc('\n', stderr);
 	json_object_put(object);
 }
 
@@ -94,7 +95,7 @@ static void print_json(char *text)
  */
 enum status fail(enum status status, const char *format, ...)
 {
-	char text[4096], *p;
+	char text[4096];
 	va_list args;
 	int len = 0;
 
@@ -105,9 +106,7 @@ enum status fail(enum status status, const char *format, ...)
 	vsnprintf(text + len, sizeof(text) - len, format, args);
 	va_end(args);
 	/* Control characters in the user's words must not break the line. */
-	for (p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	mask_controls(text);
 	fflush(stdout);
 	if (is_json)
 		print_json(text);
@@ -322,7 +321,7 @@ enum status request_duration(const struct request *request, const char *name,
 				  "--%s: '%s' is not a duration as 250ms, 30s or 1h30m",
 				  name, text);
 	if (err || given < least)
-		return fail_usage(request, "--%s: %s is not from %llums to %llums (139 years)",
+		return fail_usage(request, "--%s: %s is not from %llums to %llums (50903d)",
 				  name, text, least, HASHBELT_TTL_MAX_MS);
 	*ms = given;
 	return STATUS_DONE;
@@ -488,11 +487,32 @@ enum status request_belt_owner(struct request *request)
 	return status;
 }
 
+/* Waits while the module is reloaded: so many times as long as hashbelt_open() does. */
+#define OPEN_TRIES	6
+
 static enum status open_device(struct request *request)
 {
-	int err = hashbelt_open(request->device, &request->handle);
+	int err = hashbelt_open(request->device, &request->handle), tries;
 
+	if (err == -EUNATCH)
+		fail(STATUS_DONE, "%s is closed by 'hbctl reload-module': waiting up to 50 s more",
+		     request->device);
+	for (tries = 1; err == -EUNATCH && tries < OPEN_TRIES; tries++)
+		err = hashbelt_open(request->device, &request->handle);
 	return err ? fail_call(request, HASHBELT_CALL_OPEN, err) : STATUS_DONE;
+}
+
+/**
+ * request_without_owner() - refuse --belt-owner, for a command that opens no belt
+ * @request:	the request
+ *
+ * Return: STATUS_DONE, or STATUS_USAGE after a line that says what is wrong.
+ */
+enum status request_without_owner(const struct request *request)
+{
+	if (request->owned)
+		return fail_usage(request, "--belt-owner is for commands that use one belt");
+	return STATUS_DONE;
 }
 
 /**
@@ -505,9 +525,9 @@ static enum status open_device(struct request *request)
  */
 enum status request_open(struct request *request)
 {
-	if (request->owned)
-		return fail_usage(request, "--belt-owner is for commands that use one belt");
-	return open_device(request);
+	enum status status = request_without_owner(request);
+
+	return status ? status : open_device(request);
 }
 
 /**

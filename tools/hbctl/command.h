@@ -66,7 +66,7 @@ enum common_option {
  * @argument:	name of its argument, NULL if it takes none. Words in
  *		lower case, separated by '|', are offered by completion. YES_NO for
  *		one that may be left out and is yes then
- * @help:	its effect, in a line
+ * @help:	its effect, without a newline
  */
 struct option_spec {
 	const char *name;
@@ -92,7 +92,7 @@ struct table_column;
  * @call:	the call of the library that it makes, for messages about errors
  * @options:	its options, beside those of all commands; NULL for none
  * @summary:	its effect, in a line
- * @help:	the rest of the description, in lines of text
+ * @help:	the rest of the description, in paragraphs, as help_text() prints them
  * @run:	does it; returns the exit status
  * @table:	the columns of its table; NULL if it prints none
  */
@@ -168,6 +168,7 @@ bool request_takes_stdin(const struct request *batch);
 enum status request_stdin(const struct request *request);
 enum status request_belt(struct request *request, const char *name);
 enum status request_belt_owner(struct request *request);
+enum status request_without_owner(const struct request *request);
 enum status request_open(struct request *request);
 enum status request_bind(struct request *request);
 enum status request_try_bind(struct request *request, int *err);

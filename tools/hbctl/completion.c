@@ -1,68 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Completion for bash, zsh and fish, from the table of commands. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd.h"
+#include "offer.h"
 #include "table.h"
-
-/* The command that prints the names of belts. */
-#define PRINT_BELTS	"hbctl belts --noheadings -o NAME 2>/dev/null"
 
 static const char head[] =
 	"# bash completion for hbctl, made by: hbctl completion bash\n"
 	"_hbctl()\n"
 	"{\n"
-	"\tlocal current=$2 previous=$3 command= words= before= i\n"
+	"\tlocal -a words\n"
+	"\tlocal typed head quote before previous dashed command= i\n"
 	"\n"
-	"\tCOMPREPLY=()\n"
-	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
-	"\t\tcase ${COMP_WORDS[i]} in\n"
+	"\t_hbctl_read \"$2\"\n"
+	"\tfor ((i = 1; i < ${#words[@]}; i++)); do\n"
+	"\t\tcase ${words[i]} in\n"
 	"\t\t-D | --device | -b | --belt | --belt-owner) ((i++)) ;;\n"
 	"\t\t-*) ;;\n"
-	"\t\t*) command=${COMP_WORDS[i]}; break ;;\n"
+	"\t\t*) command=${words[i]}; break ;;\n"
 	"\t\tesac\n"
 	"\tdone\n"
-	"\tcase $previous in\n"
-	"\t-D | --device) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
-	"\t-b | --belt) words=$(_hbctl_belts) ;;\n"
-	"\t--belt-owner) COMPREPLY=($(compgen -u -- \"$current\")); return ;;\n"
-	"\t*)\n"
-	"\t\tcase $command:$previous in\n";
+	"\tcase $command:$previous in\n";
 
 static const char middle[] =
-	"\t\t*)\n"
-	"\t\t\tcase $command:$current in\n";
+	"\tesac\n"
+	"\tcase $command:$dashed$typed in\n";
 
 static const char tail[] =
-	"\t\t\tesac ;;\n"
-	"\t\tesac ;;\n"
 	"\tesac\n"
-	"\tif [[ $previous == -o || $previous == --output ]]; then\n"
-	"\t\t[[ $current != *,* ]] || before=${current%,*},\n"
-	"\t\t[[ $before || $current != +* ]] || before=+\n"
-	"\t\tCOMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"${current:${#before}}\"))\n"
-	"\t\treturn\n"
-	"\tfi\n"
-	"\tCOMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
 	"}\n"
-	"_hbctl_belts()\n"
+	"# Columns stand behind others, with commas between them, or behind a +.\n"
+	"_hbctl_offer_columns()\n"
 	"{\n"
-	"\t" PRINT_BELTS "\n"
+	"\tlocal given=${typed#\"$before\"}\n"
+	"\n"
+	"\tcase $given in\n"
+	"\t*,*) before+=${given%,*}, ;;\n"
+	"\t+*) before+=+ ;;\n"
+	"\tesac\n"
+	"\t_hbctl_offer \"$@\"\n"
 	"}\n"
-	"complete -F _hbctl hbctl";
+	"# Offers the belts that an operand may name: only behind a -- is one with a dash no option.\n"
+	"_hbctl_offer_operands()\n"
+	"{\n"
+	"\tlocal name\n"
+	"\n"
+	"\twhile IFS= read -r name; do\n"
+	"\t\t[[ ! $dashed && $name == -* ]] || _hbctl_offer \"$name\"\n"
+	"\tdone < <(hbctl completion belts 2>/dev/null)\n"
+	"}\n";
 
-/* Prints those of the words, separated by '|' or in brackets, that are in lower case. */
-static void print_words(const char *words)
+/* An operand that may be the name of a belt. */
+static bool names_belt(const struct command *command)
 {
-	size_t len;
+	return strstr(command->operands, "BELT") && strcmp(command->name, "create");
+}
 
-	for (; *words; words += len + !!words[len]) {
-		len = strcspn(words, "|[]");
-		if (islower((unsigned char)*words))
-			printf(" %.*s", (int)len, words);
-	}
+/* An operand that is the name of a command of hbctl. */
+static bool names_command(const struct command *command)
+{
+	return strstr(command->operands, "COMMAND") && !strstr(command->operands, COMMAND_LINE);
 }
 
 static void print_columns(const struct table_column *column)
@@ -71,23 +70,24 @@ static void print_columns(const struct table_column *column)
 		printf(" %s", column->name);
 }
 
-/* The arguments of a command's options. */
-static void print_arguments(const struct command *command)
+/* The arguments of options. @name: the command that has them; "*" for all. */
+static void print_arguments(const char *name, const struct option_spec *spec,
+			    const struct table_column *columns)
 {
-	const struct option_spec *spec;
-
-	for (spec = command->options; spec->name; spec++) {
+	for (; spec->name; spec++) {
 		if (!spec->argument)
 			continue;
-		printf("\t\t%s:--%s", command->name, spec->name);
+		printf("\t%s:--%s", name, spec->name);
 		if (spec->letter)
-			printf(" | %s:-%c", command->name, spec->letter);
-		printf(") words=\"");
-		if (!strcmp(spec->argument, "COLUMNS"))
-			print_columns(command->table);
-		else
-			print_words(spec->argument);
-		puts("\" ;;");
+			printf(" | %s:-%c", name, spec->letter);
+		fputs(") ", stdout);
+		if (!strcmp(spec->argument, "COLUMNS")) {
+			fputs("_hbctl_offer_columns", stdout);
+			print_columns(columns);
+		} else {
+			offer_print(OFFER_BASH, "hbctl", spec->argument);
+		}
+		puts("; return ;;");
 	}
 }
 
@@ -108,21 +108,18 @@ static void print_commands(const struct command *commands)
 /* The operands of a command. */
 static void print_operands(const struct command *commands, const struct command *command)
 {
-	const char *operands = command->operands;
-
-	if (strstr(operands, "FILE")) {
-		printf("\t\t\t%s:*) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
-		       command->name);
-		return;
-	}
-	printf("\t\t\t%s:*) words=\"", command->name);
-	if (strstr(operands, "COMMAND") && !strstr(operands, COMMAND_LINE))
+	printf("\t%s:*) ", command->name);
+	if (names_command(command)) {
+		fputs("_hbctl_offer", stdout);
 		print_commands(commands);
-	else if (strstr(operands, "BELT") && strcmp(command->name, "create"))
-		printf("$(_hbctl_belts)");
-	else
-		print_words(operands);
-	puts("\" ;;");
+	} else if (names_belt(command)) {
+		fputs("_hbctl_offer_operands", stdout);
+	} else if (strcmp(command->name, "create")) {
+		offer_print(OFFER_BASH, "hbctl", command->operands);
+	} else {
+		putchar(':');
+	}
+	puts(" ;;");
 }
 
 /**
@@ -136,22 +133,25 @@ enum status completion_bash(const struct command *commands)
 	const struct command *command;
 
 	fputs(head, stdout);
+	print_arguments("*", common_options, NULL);
 	for (command = commands; command->name; command++)
-		print_arguments(command);
+		print_arguments(command->name, command->options, command->table);
 	fputs(middle, stdout);
-	printf("\t\t\t:-*) words=\"");
+	fputs("\t:-*) _hbctl_offer", stdout);
 	print_options(common_options);
-	printf("\" ;;\n\t\t\t:*) words=\"");
+	fputs(" ;;\n\t:*) _hbctl_offer", stdout);
 	print_commands(commands);
-	puts("\" ;;");
+	puts(" ;;");
 	for (command = commands; command->name; command++) {
-		printf("\t\t\t%s:-*) words=\"", command->name);
+		printf("\t%s:-*) _hbctl_offer", command->name);
 		print_options(command->options);
 		print_options(common_options);
-		puts("\" ;;");
+		puts(" ;;");
 		print_operands(commands, command);
 	}
-	puts(tail);
+	fputs(tail, stdout);
+	offer_print_functions(OFFER_BASH, "hbctl");
+	puts("complete -F _hbctl hbctl");
 	return STATUS_DONE;
 }
 
@@ -164,30 +164,6 @@ static void print_quoted(const char *text, const char *special)
 		else if (strchr(special, *text))
 			putchar('\\');
 		putchar(*text);
-	}
-}
-
-static bool has_words(const char *text)
-{
-	for (; *text; text += strcspn(text, "|[]"), text += !!*text)
-		if (islower((unsigned char)*text))
-			return true;
-	return false;
-}
-
-/* Prints the action of zsh for an argument or an operand. */
-static void print_zsh_action(const char *argument)
-{
-	if (strstr(argument, "FILE") || strstr(argument, "DEVICE") || strstr(argument, "PROGRAM")) {
-		fputs("_files", stdout);
-	} else if (strstr(argument, "BELT")) {
-		fputs("_hbctl_belts", stdout);
-	} else if (strstr(argument, "USER")) {
-		fputs("_users", stdout);
-	} else if (has_words(argument)) {
-		putchar('(');
-		print_words(argument);
-		putchar(')');
 	}
 }
 
@@ -212,7 +188,7 @@ static void print_zsh_options(const struct option_spec *spec,
 				fputs("_values -s , column", stdout);
 				print_columns(columns);
 			} else {
-				print_zsh_action(spec->argument);
+				offer_print(OFFER_ZSH, "hbctl", spec->argument);
 			}
 		}
 		putchar('\'');
@@ -221,17 +197,16 @@ static void print_zsh_options(const struct option_spec *spec,
 
 static void print_zsh_command(const struct command *command)
 {
-	bool names_command = strstr(command->operands, "COMMAND") &&
-			     !strstr(command->operands, COMMAND_LINE);
-
-	printf("\t%s)\n\t\t_arguments -s", command->name);
+	printf("\t%s)\n\t\t_arguments -s -S", command->name);
 	print_zsh_options(command->options, command->table);
 	print_zsh_options(common_options, NULL);
 	fputs(" \\\n\t\t'*:operand:", stdout);
-	if (names_command)
+	if (names_command(command))
 		fputs("_hbctl_commands", stdout);
+	else if (names_belt(command))
+		fputs("_hbctl_operands", stdout);
 	else if (strcmp(command->name, "create"))
-		print_zsh_action(command->operands);
+		offer_print(OFFER_ZSH, "hbctl", command->operands);
 	puts("' ;;");
 }
 
@@ -246,9 +221,13 @@ enum status completion_zsh(const struct command *commands)
 	const struct command *command;
 
 	puts("#compdef hbctl\n"
-	     "# zsh completion for hbctl, made by: hbctl completion zsh\n"
-	     "_hbctl_belts() {\n"
-	     "\tcompadd -- ${(f)\"$(" PRINT_BELTS ")\"}\n"
+	     "# zsh completion for hbctl, made by: hbctl completion zsh");
+	offer_print_functions(OFFER_ZSH, "hbctl");
+	puts("# Only behind a -- is an operand with a dash no option.\n"
+	     "_hbctl_operands() {\n"
+	     "\tlocal -a belts=(${(f)\"$(hbctl completion belts 2>/dev/null)\"})\n"
+	     "\t(( ${words[(I)--]} )) || belts=(${belts:#-*})\n"
+	     "\tcompadd -- $belts\n"
 	     "}\n"
 	     "_hbctl_commands() {\n"
 	     "\tlocal -a commands=(");
@@ -278,24 +257,6 @@ enum status completion_zsh(const struct command *commands)
 	return STATUS_DONE;
 }
 
-/* Prints the options of complete, of fish, for an argument or an operand. */
-static void print_fish_action(const char *argument)
-{
-	if (strstr(argument, "FILE") || strstr(argument, "DEVICE") || strstr(argument, "PROGRAM")) {
-		fputs(" -F", stdout);
-	} else if (strstr(argument, "BELT")) {
-		fputs(" -f -a '(__hbctl_belts)'", stdout);
-	} else if (strstr(argument, "USER")) {
-		fputs(" -f -a '(__fish_complete_users)'", stdout);
-	} else if (has_words(argument)) {
-		fputs(" -f -a '", stdout);
-		print_words(argument);
-		putchar('\'');
-	} else {
-		fputs(" -f", stdout);
-	}
-}
-
 /* @name: the command that has the options; NULL for all. */
 static void print_fish_options(const char *name, const struct option_spec *spec,
 			       const struct table_column *columns)
@@ -303,7 +264,7 @@ static void print_fish_options(const char *name, const struct option_spec *spec,
 	for (; spec->name; spec++) {
 		printf("complete -c hbctl");
 		if (name)
-			printf(" -n '__fish_seen_subcommand_from %s'", name);
+			printf(" -n '__hbctl_is %s'", name);
 		printf(" -l %s", spec->name);
 		if (spec->letter)
 			printf(" -s %c", spec->letter);
@@ -314,7 +275,7 @@ static void print_fish_options(const char *name, const struct option_spec *spec,
 			print_columns(columns);
 			putchar('\'');
 		} else if (spec->argument) {
-			print_fish_action(spec->argument);
+			offer_print(OFFER_FISH, "hbctl", spec->argument);
 		}
 		printf(" -d '");
 		print_quoted(spec->help, "\\");
@@ -324,20 +285,19 @@ static void print_fish_options(const char *name, const struct option_spec *spec,
 
 static void print_fish_command(const struct command *commands, const struct command *command)
 {
-	bool names_command = strstr(command->operands, "COMMAND") &&
-			     !strstr(command->operands, COMMAND_LINE);
-
-	printf("complete -c hbctl -n __fish_use_subcommand -a %s -d '", command->name);
+	printf("complete -c hbctl -n 'not __hbctl_command' -a %s -d '", command->name);
 	print_quoted(command->summary, "\\");
 	puts("'");
 	print_fish_options(command->name, command->options, command->table);
-	printf("complete -c hbctl -n '__fish_seen_subcommand_from %s'", command->name);
-	if (names_command) {
+	printf("complete -c hbctl -n '__hbctl_is %s'", command->name);
+	if (names_command(command)) {
 		fputs(" -a '", stdout);
 		print_commands(commands);
 		putchar('\'');
+	} else if (names_belt(command)) {
+		fputs(" -f -a '(__hbctl_operands)'", stdout);
 	} else if (strcmp(command->name, "create")) {
-		print_fish_action(command->operands);
+		offer_print(OFFER_FISH, "hbctl", command->operands);
 	}
 	putchar('\n');
 }
@@ -352,9 +312,35 @@ enum status completion_fish(const struct command *commands)
 {
 	const struct command *command;
 
-	puts("# fish completion for hbctl, made by: hbctl completion fish\n"
-	     "function __hbctl_belts\n"
-	     "\t" PRINT_BELTS "\n"
+	puts("# fish completion for hbctl, made by: hbctl completion fish");
+	offer_print_functions(OFFER_FISH, "hbctl");
+	puts("# Prints the command on the line; false if there is none. A belt behind -b is none.\n"
+	     "function __hbctl_command\n"
+	     "\tset -l words (commandline -opc)\n"
+	     "\tset -e words[1]\n"
+	     "\twhile set -q words[1]\n"
+	     "\t\tswitch \"$words[1]\"\n"
+	     "\t\tcase -D --device -b --belt --belt-owner\n"
+	     "\t\t\tset -e words[1..2]\n"
+	     "\t\tcase '-*'\n"
+	     "\t\t\tset -e words[1]\n"
+	     "\t\tcase '*'\n"
+	     "\t\t\techo $words[1]\n"
+	     "\t\t\treturn 0\n"
+	     "\t\tend\n"
+	     "\tend\n"
+	     "\treturn 1\n"
+	     "end\n"
+	     "function __hbctl_is\n"
+	     "\tcontains -- $argv[1] (__hbctl_command)\n"
+	     "end\n"
+	     "# Only behind a -- is an operand with a dash no option.\n"
+	     "function __hbctl_operands\n"
+	     "\tif contains -- -- (commandline -opc)\n"
+	     "\t\t__hbctl_belts\n"
+	     "\telse\n"
+	     "\t\t__hbctl_belts | string match -v -- '-*'\n"
+	     "\tend\n"
 	     "end\n"
 	     "complete -c hbctl -f");
 	print_fish_options(NULL, common_options, NULL);

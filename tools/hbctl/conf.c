@@ -10,6 +10,8 @@
 #include "conf.h"
 #include "encoding.h"
 #include "guess.h"
+#include "line.h"
+#include "text_line.h"
 
 /* The files of a directory that are read. */
 #define SUFFIX		".conf"
@@ -26,8 +28,7 @@
  * @file:	the file
  * @name:	its name
  * @line:	the number of the line that was read last
- * @text:	that line, from getline(3)
- * @room:	its size
+ * @text:	that line
  * @in_belt:	the last belt of @conf is one of this file
  * @status:	STATUS_DONE, or another status after an error
  */
@@ -37,8 +38,7 @@ struct reader {
 	FILE *file;
 	const char *name;
 	unsigned long line;
-	char *text;
-	size_t room;
+	struct text_line text;
 	bool in_belt;
 	enum status status;
 };
@@ -194,24 +194,53 @@ static enum status prepare_line(struct reader *reader, char *text, char *line, s
 	return STATUS_DONE;
 }
 
+/* Notes why there is no line, unless the file has ended. */
+static void end_file(struct reader *reader, enum text_line_end end)
+{
+	int err = reader->text.err;
+	char text[TEXT_LINE_WRONG];
+	const char *wrong;
+
+	if (end == TEXT_LINE_NONE)
+		return;
+	if (end == TEXT_LINE_FAILED) {
+		fail_at(NULL, 0);
+		fail_cause(err);
+		reader->status = fail(STATUS_ERROR, "cannot read %s: %s", reader->name,
+				      strerror(err));
+		return;
+	}
+	fail_at(reader->name, reader->line + 1);
+	wrong = text_line_wrong(&reader->text, end, text);
+	if (end == TEXT_LINE_LONG)
+		reader->status = fail_usage(reader->request, "the line %s", wrong);
+	else
+		reader->status = fail(STATUS_ERROR, "the line %s", wrong);
+}
+
 /*
  * Reads a line for inih, as fgets(3) would. inih passes no number of the line on: we count. Blanks
- * at the beginning go, because inih continues the value of the line before with such a line.
+ * at the beginning go, because inih continues the value of the line before with such a line. People
+ * write these files, so the last line may have no newline, and the first one a byte order mark.
  */
 static char *read_line(char *line, int size, void *arg)
 {
 	struct reader *reader = arg;
-	ssize_t len;
+	enum text_line_end end;
 
 	if (reader->status)
 		return NULL;
-	len = getline(&reader->text, &reader->room, reader->file);
-	if (len < 0)
+	end = text_line_read(&reader->text, reader->file);
+	if (end != TEXT_LINE_WHOLE && end != TEXT_LINE_CUT) {
+		end_file(reader, end);
 		return NULL;
+	}
+	if (!reader->line)
+		text_line_drop_mark(&reader->text);
 	fail_at(reader->name, ++reader->line);
 	*line = '\0';
-	if (strlen(reader->text) == (size_t)len)
-		reader->status = prepare_line(reader, reader->text, line, size);
+	if (strlen(reader->text.text) == reader->text.len)
+		reader->status = prepare_line(reader, reader->text.text, line, size);
 	else
 		reader->status = fail_usage(reader->request, "there is a NUL byte");
 	return line;
@@ -225,19 +254,19 @@ static enum status read_stream(struct request *request, FILE *file, const char *
 		.conf = conf,
 		.file = file,
 		.name = name,
+		.text.most = LINE_MAX_BYTES,
 	};
 	int err;
 
-	errno = 0;
 	err = ini_parse_stream(read_line, &reader, take_setting, &reader);
 	if (!reader.status && err > 0) {
 		fail_at(name, err);
 		reader.status = fail_usage(request, "this is no NAME = VALUE");
 	}
 	fail_at(NULL, 0);
-	if (!reader.status && (err < 0 || ferror(file)))
-		reader.status = fail(STATUS_ERROR, "cannot read %s: %s", name, strerror(errno));
-	free(reader.text);
+	if (!reader.status && err < 0)
+		reader.status = fail_memory();
+	free(reader.text.text);
 	return reader.status;
 }
 

@@ -5,22 +5,66 @@
 
 #include "encoding.h"
 
-/* Whether a byte has to be escaped. */
-static bool is_special(unsigned char byte)
+/* The byte order mark. It is not seen, and the beginning of a file is where it is looked for. */
+#define MARK	0xfeff
+
+/* The code of the UTF-8 sequence at @p. Returns its length, 0 if none is within @len bytes. */
+static size_t utf8_decode(const unsigned char *p, size_t len, unsigned int *code)
 {
-	return byte < ' ' || byte == '\\' || byte == 0x7f;
+	size_t need, i;
+
+	*code = p[0];
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	need = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (len < need)
+		return 0;
+	*code = p[0] & (0x7f >> need);
+	for (i = 1; i < need; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (p[i] & 0x3f);
+	}
+	/* Neither longer than it must be, nor half of a surrogate pair. */
+	if (need == 3 && (*code < 0x800 || (*code >= 0xd800 && *code < 0xe000)))
+		return 0;
+	if (need == 4 && (*code < 0x10000 || *code > 0x10ffff))
+		return 0;
+	return need;
 }
 
-static void print_special(FILE *file, unsigned char byte)
+/*
+ * The code of the character at @p, or the byte there if it is not UTF-8, which a terminal may take
+ * for a character of Latin-1. Returns its length.
+ */
+static size_t next_character(const unsigned char *p, size_t len, unsigned int *code)
 {
-	if (byte == '\t')
+	size_t used = utf8_decode(p, len, code);
+
+	if (!used)
+		*code = *p;
+	return used ? used : 1;
+}
+
+/* Whether a character is not to be printed as it is. */
+static bool is_special(unsigned int code)
+{
+	return code < ' ' || (code >= 0x7f && code <= 0x9f) || code == MARK;
+}
+
+static void print_special(FILE *file, const unsigned char *p, size_t len)
+{
+	if (*p == '\t')
 		fputs("\\t", file);
-	else if (byte == '\n')
+	else if (*p == '\n')
 		fputs("\\n", file);
-	else if (byte == '\\')
+	else if (*p == '\\')
 		fputs("\\\\", file);
 	else
-		fprintf(file, "\\x%02x", byte);
+		for (; len; len--)
+			fprintf(file, "\\x%02x", *p++);
 }
 
 /**
@@ -29,21 +73,73 @@ static void print_special(FILE *file, unsigned char byte)
  * @bytes:	the bytes
  * @len:	their number
  *
- * A tab becomes \t, a newline \n, a backslash \\, other control characters
- * \xHH: nothing that is printed can be taken for the end of a field or steer a
- * terminal. All other bytes stay as they are.
+ * A tab becomes \t, a newline \n, a backslash \\. Each byte of another control character becomes
+ * \xHH, also of U+0080 to U+009F, and so do bytes 0x80 to 0x9f outside of UTF-8 and the bytes of
+ * U+FEFF: nothing that is printed can be taken for the end of a field or the mark of a file, or
+ * steer a terminal. All other bytes stay as they are.
  */
 void escape_print(FILE *file, const void *bytes, size_t len)
 {
-	const unsigned char *p = bytes, *end = p + len, *plain;
+	const unsigned char *p = bytes, *end = p + len, *plain = p;
+	unsigned int code;
+	size_t used;
 
-	while (p < end) {
-		for (plain = p; p < end && !is_special(*p); p++)
-			;
+	for (; p < end; p += used) {
+		used = next_character(p, end - p, &code);
+		if (!is_special(code) && code != '\\')
+			continue;
 		fwrite(plain, 1, p - plain, file);
-		if (p < end)
-			print_special(file, *p++);
+		print_special(file, p, used);
+		plain = p + used;
 	}
+	fwrite(plain, 1, end - plain, file);
+}
+
+/**
+ * json_text_print() - print JSON
+ * @file:	where
+ * @text:	the JSON, in UTF-8
+ *
+ * Control characters that JSON lets stand in strings, and U+FEFF, become \uHHHH.
+ */
+void json_text_print(FILE *file, const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text), *plain = p;
+	unsigned int code;
+	size_t used;
+
+	for (; p < end; p += used) {
+		used = next_character(p, end - p, &code);
+		if (!is_special(code))
+			continue;
+		fwrite(plain, 1, p - plain, file);
+		fprintf(file, "\\u%04x", code);
+		plain = p + used;
+	}
+	fwrite(plain, 1, end - plain, file);
+}
+
+/**
+ * mask_controls() - replace what escape_print() escapes, but for backslashes, by question marks
+ * @text:	the text, changed in place
+ */
+void mask_controls(char *text)
+{
+	const unsigned char *from = (const unsigned char *)text, *end = from + strlen(text);
+	char *to = text;
+	unsigned int code;
+	size_t used;
+
+	for (; from < end; from += used) {
+		used = next_character(from, end - from, &code);
+		if (is_special(code)) {
+			*to++ = '?';
+			continue;
+		}
+		memmove(to, from, used);
+		to += used;
+	}
+	*to = '\0';
 }
 
 static int hex_digit(char c)
@@ -110,33 +206,6 @@ ssize_t unescape(char *text, size_t len)
 	return to;
 }
 
-/* Length of the UTF-8 sequence at @p, 0 if there is none within @len bytes. */
-static size_t utf8_length(const unsigned char *p, size_t len)
-{
-	size_t need, i;
-	unsigned int code;
-
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	need = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	if (len < need)
-		return 0;
-	code = p[0] & (0x7f >> need);
-	for (i = 1; i < need; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (p[i] & 0x3f);
-	}
-	/* Neither longer than it must be, nor half of a surrogate pair. */
-	if (need == 3 && (code < 0x800 || (code >= 0xd800 && code < 0xe000)))
-		return 0;
-	if (need == 4 && (code < 0x10000 || code > 0x10ffff))
-		return 0;
-	return need;
-}
-
 /**
  * is_utf8() - whether bytes are valid UTF-8
  * @bytes:	the bytes
@@ -147,10 +216,11 @@ static size_t utf8_length(const unsigned char *p, size_t len)
 bool is_utf8(const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;
+	unsigned int code;
 	size_t used;
 
 	for (; len; p += used, len -= used) {
-		used = utf8_length(p, len);
+		used = utf8_decode(p, len, &code);
 		if (!used)
 			return false;
 	}

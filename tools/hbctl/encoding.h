@@ -9,6 +9,8 @@
 #include <sys/types.h>
 
 void escape_print(FILE *file, const void *bytes, size_t len);
+void json_text_print(FILE *file, const char *text);
+void mask_controls(char *text);
 ssize_t unescape(char *text, size_t len);
 bool is_utf8(const void *bytes, size_t len);
 char *base64_encode(const void *bytes, size_t len);

@@ -27,6 +27,8 @@
  * @output:	where the output of the command comes from; -1 at its end
  * @child:	the command
  * @end:	can be read once @child has ended
+ * @ended:	it has, and @status says how
+ * @status:	as waitpid(2) says
  * @err:	of reading the output; 0
  */
 struct run {
@@ -37,6 +39,8 @@ struct run {
 	int output;
 	pid_t child;
 	int end;
+	bool ended;
+	int status;
 	int err;
 };
 
@@ -87,6 +91,20 @@ static void close_output(struct run *run)
 	run->output = -1;
 }
 
+/* Takes note of the end of the command. Orphans are children of the init process as well. */
+static void reap(struct run *run)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != run->child)
+			continue;
+		run->status = status;
+		run->ended = true;
+	}
+}
+
 /* Reads the output to its end, and waits for the end of the command; renews the lease meanwhile. */
 static void attend(struct run *run, struct value *value)
 {
@@ -99,6 +117,7 @@ static void attend(struct run *run, struct value *value)
 		/* poll() ignores a descriptor below 0. */
 		ready[0].fd = run->output;
 		poll(ready, ARRAY_SIZE(ready), next_timeout(run));
+		reap(run);
 		if (run->output < 0 || !ready[0].revents)
 			continue;
 		run->err = value_read_more(value, run->output);
@@ -107,12 +126,12 @@ static void attend(struct run *run, struct value *value)
 	}
 }
 
-/* Its exit status, or the one that a shell has for its end. */
-static int status_of(pid_t child)
+/* The exit status of the command, or the one that a shell has for its end. */
+static int status_of(const struct run *run)
 {
-	int status;
+	int status = run->status;
 
-	while (waitpid(child, &status, 0) < 0)
+	while (!run->ended && waitpid(run->child, &status, 0) < 0)
 		if (errno != EINTR)
 			return NOT_RUNNABLE;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status);
@@ -142,7 +161,7 @@ static enum status start(struct run *run)
 	close_output(run);
 	if (run->child > 0) {
 		kill(run->child, SIGKILL);
-		status_of(run->child);
+		status_of(run);
 	}
 	return fail(STATUS_ERROR, "cannot run '%s': %s", line[0], strerror(err));
 }
@@ -172,7 +191,7 @@ enum status fill_run(const struct request *request, const struct key *key,
 		return status;
 	attend(&run, value);
 	close(run.end);
-	status = status_of(run.child);
+	status = status_of(&run);
 	if (run.err == -EMSGSIZE)
 		return fail(STATUS_ERROR, "'%s' wrote more than %d bytes", name,
 			    HASHBELT_VALUE_MAX);

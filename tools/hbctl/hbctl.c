@@ -16,7 +16,9 @@
 
 #include "cmd.h"
 #include "guess.h"
+#include "help.h"
 #include "info.h"
+#include "init_process.h"
 #include "output.h"
 #include "settings.h"
 #include "table.h"
@@ -25,7 +27,7 @@
 #define OPTION_BASE	256
 
 #define DURATION_HELP \
-	"A duration D is 250ms, 30s, 15m, 2h, 7d, 2w, several as 1h30m, or a number of\n" \
+	"A duration D is 250ms, 30s, 15m, 2h, 7d, 2w, several as 1h30m, or a number of " \
 	"seconds."
 
 #define YES_NO_HELP \
@@ -35,7 +37,7 @@
 	"KEY is taken as it is; a key that begins with - must follow a --."
 
 #define LOCK_HELP \
-	"Locks are in belt 'locks' without -b; with --store, or HASHBELT_STORE in the\n" \
+	"Locks are in belt 'locks' without -b; with --store, or HASHBELT_STORE in the " \
 	"environment, in a table that many machines share."
 
 #define ESCAPED \
@@ -136,6 +138,7 @@ static const struct option_spec rm_options[] = {
 	{ "prefix", 0, "P", "remove all entries whose keys begin with P" },
 	{ "match", 0, "GLOB", "remove all entries whose keys match GLOB, with * ? [a-z]" },
 	{ "dry-run", 0, NULL, "with these: list the keys, and remove nothing" },
+	{ "stale", 0, NULL, "leave the values in the grace time, for get --fill --stale" },
 	ESCAPED,
 	{ 0 },
 };
@@ -143,6 +146,8 @@ static const struct option_spec rm_options[] = {
 static const struct option_spec incr_options[] = {
 	{ "initial", 0, "V", "number that an absent entry counts as (0)" },
 	{ "ttl", 0, "D|never", "its time-to-live then (the belt's)" },
+	{ "if-present", 0, NULL, "make no entry" },
+	{ "min", 0, "V", "the least sum: a smaller one becomes V" },
 	ESCAPED,
 	{ 0 },
 };
@@ -173,6 +178,7 @@ static const struct option_spec lock_options[] = {
 	{ "owner", 0, "OWNER", "the owner, 1 to 64 bytes (made up)" },
 	{ "ttl", 0, "D", "the lease (1m)" },
 	{ "wait", 0, "D|forever", "how long to wait for it (not at all)" },
+	{ "conflict-exit-code", 'E', "N", "exit status if the lock is held (1)" },
 	{ "close", 0, NULL, "COMMAND does not keep the lock: it is hbctl's alone" },
 	NAME_ESCAPED,
 	STORE,
@@ -237,7 +243,7 @@ static const struct option_spec apply_options[] = {
 
 static const struct option_spec reload_options[] = {
 	{ "fallback", 0, "FILE", "the module to load if the new one fails (that of modprobe)" },
-	{ "force", 0, NULL, "although locks are held, or events wait to be read" },
+	{ "force", 0, NULL, "go on although locks or events are lost; see also --resume" },
 	{ "resume", 0, NULL, "load the belts that a reload that did not end has left" },
 	{ "directory", 0, "DIRECTORY", "for the belts meanwhile (/var/lib/hashbelt)" },
 	{ 0 },
@@ -276,7 +282,7 @@ static enum status cmd_version(struct request *request);
 static const struct command commands[] = {
 	{ "put", "KEY [VALUE|-]", 1, 2, HASHBELT_CALL_PUT, put_options,
 	  "put an entry",
-	  "The value is VALUE, or all of stdin for - and without one. All users of the machine\n"
+	  "The value is VALUE, or all of stdin for - and without one. All users of the machine "
 	  "can see the words of a command: a secret comes from stdin, or with --from from a file.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
@@ -284,22 +290,22 @@ static const struct command commands[] = {
 	  cmd_put, NULL },
 	{ "get", "KEY... " COMMAND_LINE, 1, INT_MAX, HASHBELT_CALL_GET, get_options,
 	  "print values",
-	  "Prints the bytes of the value, and a newline only on a terminal. Of several KEYs\n"
+	  "Prints the bytes of the value, and a newline only on a terminal. Of several KEYs "
 	  "prints KEY<TAB>VALUE for each that has an entry, escaped as by dump.\n"
 	  "--ttl and --fill need the right to write. --fill takes one KEY.\n"
-	  "With --fill, one caller that misses gets a fill lease: it is to put the entry. If\n"
-	  "a COMMAND is given, that caller runs it, puts its output with --ttl, and prints it;\n"
-	  "the others wait. The lease is renewed while COMMAND runs. If it ends all the same, as by\n"
+	  "With --fill, one caller that misses gets a fill lease: it is to put the entry. If "
+	  "a COMMAND is given, that caller runs it, puts its output with --ttl, and prints it; "
+	  "the others wait. The lease is renewed while COMMAND runs. If it ends all the same, as by "
 	  "an rm, expire, clear or put of KEY, the output is printed and not stored; -v says so.\n"
-	  "If COMMAND fails, get exits with its status, and a caller that waits runs it again: each\n"
+	  "If COMMAND fails, get exits with its status, and a caller that waits runs it again: each "
 	  "in its turn. With --retry-after D those, and others within D, exit with 6 instead.\n"
 	  "With --print-token, the caller with the lease prints the token in place of an old value.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
 	  "P% is a share of the entry's time-to-live: of --ttl, or of the belt's.\n"
-	  "Exit status 1: there is no entry of one of the keys; with --fill: the caller has the\n"
-	  "fill lease;\n"
-	  "5: another caller has it;\n"
+	  "Exit status 1: there is no entry of one of the keys; with --fill: the caller has the "
+	  "fill lease; "
+	  "5: another caller has it; "
 	  "6: the last fill has failed, and is not tried again yet.",
 	  cmd_get, NULL },
 	{ "touch", "KEY...", 1, INT_MAX, HASHBELT_CALL_TOUCH, touch_options,
@@ -316,10 +322,11 @@ static const struct command commands[] = {
 	  cmd_has, NULL },
 	{ "rm", "[KEY...]", 0, INT_MAX, HASHBELT_CALL_REMOVE, rm_options,
 	  "remove entries",
-	  "--if-version takes one KEY. --prefix and --match take the place of KEY, and\n"
-	  "together choose the keys that fit both. They print the number of removed entries,\n"
-	  "and need the right to read as well. A ? of GLOB stands for one byte; a key with a\n"
+	  "--if-version takes one KEY. --prefix and --match take the place of KEY, and "
+	  "together choose the keys that fit both. They print the number of removed entries, "
+	  "and need the right to read as well. A ? of GLOB stands for one byte; a key with a "
 	  "NUL byte matches none. With -e, P and GLOB are escaped as KEY.\n"
+	  "--stale needs a belt with a grace time, and counts entries as expired.\n"
 	  KEY_HELP "\n"
 	  "Exit status 1: there is no entry of one of the keys, or it has another version.",
 	  cmd_rm, NULL },
@@ -331,11 +338,12 @@ static const struct command commands[] = {
 	  cmd_expire, NULL },
 	{ "incr", "KEY [N]", 1, 2, HASHBELT_CALL_ADD, incr_options,
 	  "add to a number",
-	  "Adds N, 1 without one, to the number that is the entry's value, and prints the\n"
+	  "Adds N, 1 without one, to the number that is the entry's value, and prints the "
 	  "sum. A present entry keeps its deadline. N may be negative.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
-	  "Exit status 1: the present value is no number, or the sum is too large.",
+	  "Exit status 1: the present value is no number, or less than --min; the sum is too "
+	  "large; with --if-present: there is no entry.",
 	  cmd_incr, NULL },
 	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, HASHBELT_CALL_REQUEST, wait_options,
 	  "wait until one of several entries is present",
@@ -346,9 +354,9 @@ static const struct command commands[] = {
 	  cmd_wait, NULL },
 	{ "watch", "KEY...", 1, INT_MAX, HASHBELT_CALL_REQUEST, watch_options,
 	  "print changes of entries as they come",
-	  "Prints KEY<TAB>VALUE, escaped as by dump, for each entry that is present, and again\n"
-	  "after each put of it; KEY alone when the entry has gone. A put is noticed at once,\n"
-	  "other changes within --interval. Of several changes at once only the last one is\n"
+	  "Prints KEY<TAB>VALUE, escaped as by dump, for each entry that is present, and again "
+	  "after each put of it; KEY alone when the entry has gone. A put is noticed at once, "
+	  "other changes within --interval. Of several changes at once only the last one is "
 	  "printed. Takes no events from other readers, and renews no time-to-live.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP,
@@ -361,21 +369,21 @@ static const struct command commands[] = {
 	  cmd_complete, NULL },
 	{ "lock", "NAME " COMMAND_LINE, 0, 1, HASHBELT_CALL_LOCK, lock_options,
 	  "take a lock, and run a command under it",
-	  "With a COMMAND, hbctl renews the lock while COMMAND runs. COMMAND and its children\n"
-	  "inherit the lock: it is free when hbctl and all of them have ended, or when its lease\n"
-	  "expires, which hbctl no longer renews then. With --close, or in a store, it is hbctl's\n"
-	  "alone: hbctl unlocks it after COMMAND, and a belt's lock is free when hbctl is killed.\n"
-	  "The exit status is that of COMMAND; 128 and the number of the signal, if a signal\n"
-	  "ended it. If the lock is lost, hbctl sends SIGTERM to COMMAND. The status is not 0\n"
-	  "then, nor if a signal could not be passed on to COMMAND. Without a COMMAND, the lock is\n"
-	  "held until its lease expires. Prints the fencing token, which COMMAND finds in\n"
-	  "HASHBELT_LOCK_TOKEN; without --owner, TOKEN<TAB>OWNER. If the OWNER has the lock\n"
+	  "With a COMMAND, hbctl renews the lock while COMMAND runs. COMMAND and its children "
+	  "inherit the lock: it is free when hbctl and all of them have ended, or when its lease "
+	  "expires, which hbctl no longer renews then. With --close, or in a store, it is hbctl's "
+	  "alone: hbctl unlocks it after COMMAND, and a belt's lock is free when hbctl is killed. "
+	  "The exit status is that of COMMAND; 128 and the number of the signal, if a signal "
+	  "ended it. If the lock is lost, hbctl sends SIGTERM to COMMAND. The status is not 0 "
+	  "then, nor if a signal could not be passed on to COMMAND. Without a COMMAND, the lock is "
+	  "held until its lease expires. Prints the fencing token, which COMMAND finds in "
+	  "HASHBELT_LOCK_TOKEN; without --owner, TOKEN<TAB>OWNER. If the OWNER has the lock "
 	  "already, the lease is extended.\n"
 	  LOCK_HELP "\n"
 	  "lock makes that belt if it is missing.\n"
 	  DURATION_HELP "\n"
-	  "Exit status 1: another owner has it, also after --wait; with a COMMAND, OWNER has it\n"
-	  "already: a command takes a lock of its own.",
+	  "Exit status 1, or that of -E: another owner has it, also after --wait; with a COMMAND, "
+	  "OWNER has it already: a command takes a lock of its own.",
 	  cmd_lock, NULL },
 	{ "unlock", "NAME", 1, 1, HASHBELT_CALL_UNLOCK, unlock_options,
 	  "unlock a lock",
@@ -391,7 +399,7 @@ static const struct command commands[] = {
 	  cmd_renew, NULL },
 	{ "locks", "", 0, 0, HASHBELT_CALL_LOCKS, locks_options,
 	  "list the locks that are held",
-	  "Prints the fencing token, the time since the grant, the time that the lease has left,\n"
+	  "Prints the fencing token, the time since the grant, the time that the lease has left, "
 	  "the owner, and the name, escaped as by dump.\n"
 	  LOCK_HELP,
 	  cmd_locks, locks_columns },
@@ -410,16 +418,16 @@ static const struct command commands[] = {
 	  "print entries as load reads them",
 	  "Prints KEY<TAB>VALUE<TAB>TTL[<TAB>FLAGS] in each line; 'keys' prints keys alone.\n"
 	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
-	  "With --settings --absolute, a dump that is loaded after a reboot loses no entry but\n"
+	  "With --settings --absolute, a dump that is loaded after a reboot loses no entry but "
 	  "those whose deadline has passed.\n"
 	  "Does not renew any time-to-live.",
 	  cmd_dump, NULL },
 	{ "load", "[FILE]", 0, 1, HASHBELT_CALL_PUT, no_options,
 	  "put entries from a file or stdin",
-	  "Each line is KEY<TAB>VALUE[<TAB>TTL[<TAB>FLAGS]], escaped as by dump. TTL is a\n"
-	  "duration, never, or a deadline as by dump --absolute; entries whose deadline has\n"
-	  "passed are left out. If the belt is missing and the first line has the settings of\n"
-	  "dump --settings, load makes the belt. load stops at the first wrong line; the lines\n"
+	  "Each line is KEY<TAB>VALUE[<TAB>TTL[<TAB>FLAGS]], escaped as by dump. TTL is a "
+	  "duration, never, or a deadline as by dump --absolute; entries whose deadline has "
+	  "passed are left out. If the belt is missing and the first line has the settings of "
+	  "dump --settings, load makes the belt. load stops at the first wrong line; the lines "
 	  "before it have been put.\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: the belt kept some of its present entries.",
@@ -444,33 +452,33 @@ static const struct command commands[] = {
 	  cmd_create, NULL },
 	{ "set", "BELT", 1, 1, HASHBELT_CALL_SET, settings_options,
 	  "change the settings of a belt",
-	  "Changes only the settings that are given; parentheses show the defaults of create.\n"
+	  "Changes only the settings that are given; parentheses show the defaults of create. "
 	  "Entries stay, with their deadlines. At least one option must be given.\n"
 	  DURATION_HELP "\n"
 	  YES_NO_HELP,
 	  cmd_set, NULL },
 	{ "apply", "FILE...", 1, INT_MAX, HASHBELT_CALL_SET, apply_options,
 	  "make the belts that files describe, and change those that differ",
-	  "A FILE has a line [BELT] for each belt, and behind it lines NAME = VALUE: the names are\n"
-	  "those of the options of create, and so are the values. Of a directory all files *.conf\n"
-	  "are read; - is stdin. A wrong line is named, FILE:LINE, before anything is changed.\n"
+	  "A FILE has a line [BELT] for each belt, and behind it lines NAME = VALUE: the names are "
+	  "those of the options of create, and so are the values. Of a directory all files *.conf "
+	  "are read; - is stdin. A wrong line is named, FILE:LINE, before anything is changed. "
 	  "Settings that a file does not name, and belts that no file names, stay as they are.\n"
 	  "If a belt fails, the others are applied all the same.\n"
-	  "With --load, a belt with save = yes gets the entries that 'save' has written, but those\n"
+	  "With --load, a belt with save = yes gets the entries that 'save' has written, but those "
 	  "whose deadline has passed, and the file is removed. A damaged file is set aside.\n"
 	  "Exit status 1: with --check, there is a difference; else the largest one of the belts.",
 	  cmd_apply, NULL },
 	{ "save", "DIRECTORY FILE...", 2, INT_MAX, HASHBELT_CALL_SCAN, no_options,
 	  "write the entries of the belts for which files say save = yes",
-	  "Each FILE is one of apply. Each belt is written to DIRECTORY/BELT.belt, with its\n"
+	  "Each FILE is one of apply. Each belt is written to DIRECTORY/BELT.belt, with its "
 	  "deadlines, at once or not at all. Others must not be able to write to DIRECTORY.\n"
-	  "Locks, fill leases, requests and events are not saved. hashbelt.service calls this when\n"
+	  "Locks, fill leases, requests and events are not saved. hashbelt.service calls this when "
 	  "it stops, and 'apply --load' when it starts. load reads the files, too.\n"
 	  "Exit status: the largest one of the belts.",
 	  cmd_save, NULL },
 	{ "export", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
 	  "print the settings of all belts that you may read, for apply",
-	  "Groups are printed as numbers. A line report is left out if a belt has no reason to\n"
+	  "Groups are printed as numbers. A line report is left out if a belt has no reason to "
 	  "report an entry.",
 	  cmd_export, NULL },
 	{ "destroy", "BELT", 1, 1, HASHBELT_CALL_DESTROY, no_options,
@@ -479,42 +487,42 @@ static const struct command commands[] = {
 	  cmd_destroy, NULL },
 	{ "belts", "", 0, 0, HASHBELT_CALL_NEXT, table_options,
 	  "list the belts that you may use",
-	  "Owners are shown as numbers, user:group. EVENTS wait to be read; - stands for a\n"
+	  "Owners are shown as numbers, user:group. EVENTS wait to be read; - stands for a "
 	  "belt that reports none.",
 	  cmd_belts, info_columns },
 	{ "info", "[BELT]", 0, 1, HASHBELT_CALL_INFO, table_options,
 	  "describe a belt",
-	  "Prints the settings of the belt, its usage, and when its worker runs next, and draws\n"
+	  "Prints the settings of the belt, its usage, and when its worker runs next, and draws "
 	  "a bar for the entries of each span of time left, in at most 20 rows.",
 	  cmd_info, info_columns },
 	{ "stat", "[BELT]", 0, 1, HASHBELT_CALL_STAT, stat_options,
 	  "print the belt's counters and usage",
-	  "Counters count from the creation of the belt. A miss is cold if the key has neither\n"
-	  "expired nor been evicted recently. The usage of the belt and its limits follow. The\n"
-	  "lag is the time from an entry's deadline until its handler had it. Only with --spread\n"
+	  "Counters count from the creation of the belt. A miss is cold if the key has neither "
+	  "expired nor been evicted recently. The usage of the belt and its limits follow. The "
+	  "lag is the time from an entry's deadline until its handler had it. Only with --spread "
 	  "does the time of the command grow with the number of entries.",
 	  cmd_stat, stat_columns },
 	{ "top", "", 0, 0, HASHBELT_CALL_NEXT, top_options,
 	  "watch all belts that you may read",
 	  "Needs a terminal; --once does not, nor --json, which means --once.\n"
 	  "LIM%    use of the belt's limit, the nearer one of two\n"
-	  "GET/S   gets a second since the last sample; HIT% of them hit. In the same way PUT/S,\n"
-	  "        EXP/S (expired) and EVI/S (evicted)\n"
+	  "GET/S   gets a second since the last sample; HIT% of them hit. In the same way PUT/S, "
+	  "EXP/S (expired) and EVI/S (evicted)\n"
 	  "QUEUE   events that wait to be read\n"
 	  "LAG     99 % of all lags since the creation of the belt are less\n"
 	  "STATE   P pinned, H halted, F full: a put was refused or cost another entry\n"
-	  "Keys: q quits, s and S sort by the next column and the one before, arrows, j, k\n"
+	  "Keys: q quits, s and S sort by the next column and the one before, arrows, j, k "
 	  "and page keys scroll, space pauses, h explains columns, ctrl-l draws anew.\n"
 	  DURATION_HELP,
 	  cmd_top, top_columns },
 	{ "events", "", 0, 0, HASHBELT_CALL_READ, events_options,
 	  "print the entries that have left the belt, and why",
-	  "Prints SEQUENCE<TAB>REASON<TAB>KEY<TAB>VALUE for each event, escaped as by dump,\n"
+	  "Prints SEQUENCE<TAB>REASON<TAB>KEY<TAB>VALUE for each event, escaped as by dump, "
 	  "and takes it off the queue. Without --follow, prints only the events queued now.\n"
-	  "With --ack, an event that could not be written is queued again, so an event may be\n"
+	  "With --ack, an event that could not be written is queued again, so an event may be "
 	  "printed twice. To let a belt report events: hbctl set BELT --on-expire notify.\n"
-	  "With --exec, PROGRAM finds the event in HASHBELT_KEY, HASHBELT_REASON, HASHBELT_FLAGS\n"
-	  "and other variables, and the value on stdin. If it fails, it runs again, later each\n"
+	  "With --exec, PROGRAM finds the event in HASHBELT_KEY, HASHBELT_REASON, HASHBELT_FLAGS "
+	  "and other variables, and the value on stdin. If it fails, it runs again, later each "
 	  "time. An event is acknowledged when it and those before it are handled.\n"
 	  DURATION_HELP "\n"
 	  "Exit status 1: there was no event.",
@@ -538,18 +546,18 @@ static const struct command commands[] = {
 	  cmd_advance, NULL },
 	{ "batch", "[FILE]", 0, 1, HASHBELT_CALL_OPEN, batch_options,
 	  "run commands from a file or stdin",
-	  "Runs the command in each line, as 'put KEY VALUE', in one process, and stops at the\n"
-	  "first one whose exit status is not 0. Words are quoted as in sh: with ' and \" and\n"
-	  "backslashes; # begins a comment. There are no variables, patterns and pipes: a line\n"
-	  "with one of $`;&|<>() outside of quotes is refused. Errors name FILE:LINE. Options of\n"
+	  "Runs the command in each line, as 'put KEY VALUE', in one process, and stops at the "
+	  "first one whose exit status is not 0. Words are quoted as in sh: with ' and \" and "
+	  "backslashes; # begins a comment. There are no variables, patterns and pipes: a line "
+	  "with one of $`;&|<>() outside of quotes is refused. Errors name FILE:LINE. Options of "
 	  "all commands that batch is given hold for each line that does not give another one.\n"
 	  "Exit status: the largest one of the commands.",
 	  cmd_batch, NULL },
 	{ "bench", "", 0, 0, HASHBELT_CALL_GET, bench_options,
 	  "measure gets and puts",
-	  "Makes a belt, lets threads get and put there, destroys the belt, also after SIGINT, and\n"
-	  "prints how long the calls took. With -b uses that belt, and leaves it with the entries,\n"
-	  "whose keys begin with bench:. A call is all gets or all puts; P50 and so on are times of\n"
+	  "Makes a belt, lets threads get and put there, destroys the belt, also after SIGINT, and "
+	  "prints how long the calls took. With -b uses that belt, and leaves it with the entries, "
+	  "whose keys begin with bench:. A call is all gets or all puts; P50 and so on are times of "
 	  "calls. The same seed, threads and options choose the same calls and keys.\n"
 	  DURATION_HELP,
 	  cmd_bench, bench_columns },
@@ -560,22 +568,24 @@ static const struct command commands[] = {
 	  cmd_doctor, NULL },
 	{ "reload-module", "[FILE]", 0, 1, HASHBELT_CALL_SCAN, reload_options,
 	  "put another module in the place of the loaded one, and keep all belts",
-	  "Writes all belts to files, removes the module, loads FILE, or the module that modprobe\n"
-	  "finds, with the same parameters, and makes the belts again: with their settings, owners\n"
-	  "and entries. Prints the time for which hashbelt was away. Versions, and so fencing\n"
+	  "Writes all belts to files, removes the module, loads FILE, or the module that modprobe "
+	  "finds, with the same parameters, and makes the belts again: with their settings, owners "
+	  "and entries. Prints the time for which hashbelt was away. Versions, and so fencing "
 	  "tokens, begin anew, and so do counters; locks and events are lost.\n"
-	  "Is for root. Refuses, and names them, while programs have the device open. If the new\n"
-	  "module does not load, the old one is loaded again.\n"
+	  "Is for root. Refuses, and names them, while programs have the device open. While the "
+	  "command runs, the device is closed: hbctl and programs with libhashbelt wait. If the "
+	  "new module does not load, the old one is loaded again. After a reload that was killed, --resume goes on.\n"
 	  "Exit status 1: the module is in use, or something would be lost: nothing was done.",
 	  cmd_reload_module, NULL },
 	{ "help", "[COMMAND]", 0, 1, HASHBELT_CALL_OPEN, no_options,
 	  "print help",
 	  "The same as hbctl COMMAND --help.",
 	  cmd_help, NULL },
-	{ "completion", "bash|zsh|fish", 1, 1, HASHBELT_CALL_OPEN, no_options,
+	{ "completion", "bash|zsh|fish|belts", 1, 1, HASHBELT_CALL_NEXT, no_options,
 	  "print a script that completes commands in the shell",
-	  "Try it with: . <(hbctl completion bash), the same for zsh behind compinit, and in\n"
-	  "fish: hbctl completion fish | source",
+	  "Try it with: . <(hbctl completion bash), the same for zsh behind compinit, and in "
+	  "fish: hbctl completion fish | source\n"
+	  "The scripts call it with belts, which prints the names of belts as they are.",
 	  cmd_completion, NULL },
 	{ "version", "", 0, 0, HASHBELT_CALL_OPEN, no_options,
 	  "print the version",
@@ -622,19 +632,8 @@ static enum status fail_command(const struct request *request, const char *name)
 
 static void print_options(const struct option_spec *spec)
 {
-	char text[96], letter[] = "-x, ";
-
-	for (; spec->name; spec++) {
-		letter[1] = spec->letter;
-		snprintf(text, sizeof(text), "%s--%s%s%s", spec->letter ? letter : "    ",
-			 spec->name, spec->argument ? " " : "",
-			 spec->argument ? spec->argument : "");
-		if (strlen(text) > 26)
-			printf("  %s\n%30s", text, "");
-		else
-			printf("  %-26s  ", text);
-		puts(spec->help);
-	}
+	for (; spec->name; spec++)
+		help_option(spec->letter, spec->name, spec->argument, spec->help);
 }
 
 static void print_help(void)
@@ -649,31 +648,39 @@ static void print_help(void)
 	     "Commands:");
 	for (command = commands; command->name; command++) {
 		snprintf(text, sizeof(text), "%s %s", command->name, command->operands);
-		printf("  %-26s  %s\n", text, command->summary);
+		help_row(text, HELP_OPTION, command->summary);
 	}
 	puts("\nOptions of all commands:");
 	print_options(common_options);
-	puts("\n"
-	     "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 no device, no belt or\n"
-	     "no right; 4 any other error; 5 another caller fills the missing entry; 6 its last fill\n"
-	     "has failed.\n"
-	     "'hbctl help COMMAND' says more. 'del' is rm, 'ls' is keys.");
+	help_text("\nExit status: 0 done; 1 the answer is no; 2 wrong usage; 3 no device, no belt "
+		  "or no right; 4 any other error; 5 another caller fills the missing entry; 6 its "
+		  "last fill has failed.\n"
+		  "'hbctl help COMMAND' says more. 'del' is rm, 'ls' is keys.");
 }
 
 static void print_columns(const struct table_column *column)
 {
+	char text[64];
+
 	puts("\nColumns of -o, and those that are shown without it (*):");
-	for (; column->name; column++)
-		printf("  %c %-14s  %s\n", column->flags & TABLE_DEFAULT ? '*' : ' ', column->name,
-		       column->help);
+	for (; column->name; column++) {
+		snprintf(text, sizeof(text), "%c %s", column->flags & TABLE_DEFAULT ? '*' : ' ',
+			 column->name);
+		help_row(text, HELP_COLUMN, column->help);
+	}
 }
 
 static void print_command_help(const struct command *command)
 {
-	printf("usage: hbctl [OPTION]... %s%s%s%s\n\n%s: %s.\n\n%s\n", command->name,
-	       command->options->name ? " [OPTION]..." : "",
-	       *command->operands ? " " : "", command->operands, command->name,
-	       command->summary, command->help);
+	char text[256];
+
+	printf("usage: hbctl [OPTION]... %s%s%s%s\n\n", command->name,
+	       command->options->name ? " [OPTION]..." : "", *command->operands ? " " : "",
+	       command->operands);
+	snprintf(text, sizeof(text), "%s: %s.", command->name, command->summary);
+	help_text(text);
+	putchar('\n');
+	help_text(command->help);
 	if (command->options->name)
 		puts("\nOptions:");
 	print_options(command->options);
@@ -708,6 +715,8 @@ static enum status cmd_completion(struct request *request)
 		return completion_zsh(commands);
 	if (!strcmp(shell, "fish"))
 		return completion_fish(commands);
+	if (!strcmp(shell, "belts"))
+		return belts_print_names(request);
 	return fail_usage(request, "no completion for '%s', only for 'bash', 'zsh' and 'fish'",
 			  shell);
 }
@@ -1089,6 +1098,7 @@ static enum status cmd_batch(struct request *request)
 
 int main(int argc, char **argv)
 {
+	init_process_begin();
 	replace_closed_files();
 	return close_stdout(run_arguments(NULL, argc, argv));
 }

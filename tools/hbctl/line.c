@@ -106,7 +106,7 @@ static const char *parse_deadline(const char *text, __u64 now, __u64 *ttl_ms)
 		deadline += strtoull(text + len + 1, NULL, 10);
 	*ttl_ms = deadline > now ? deadline - now : 0;
 	if (*ttl_ms > HASHBELT_TTL_MAX_MS)
-		return "the deadline in the third field is more than 139 years from now";
+		return "the deadline in the third field is more than 50903 days from now";
 	return NULL;
 }
 
@@ -117,7 +117,7 @@ static const char *parse_ttl(const char *text, __u64 *ttl_ms)
 		return NULL;
 	}
 	if (duration_parse(text, ttl_ms) || !*ttl_ms)
-		return "the third field is neither 'never' nor a duration from 1ms to 139 years";
+		return "the third field is neither 'never' nor a duration from 1ms to 50903d";
 	return NULL;
 }
 

@@ -10,10 +10,11 @@
 #include "value.h"
 
 /*
- * The length of the longest line that line_print() prints, without the newline: each byte of key
- * and value as \xHH, a deadline, flags, and the tabs.
+ * The length of the longest line that hbctl reads, and that is in a file which it has written: each
+ * byte of a key and of a value in four, as \xHH in a dump or '\'' in a batch, and the words
+ * beside them: a command and its options, or tabs, a deadline and flags.
  */
-#define LINE_MAX_BYTES	(4 * (HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX) + 64)
+#define LINE_MAX_BYTES	(4 * (HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX) + 4096)
 
 /* Begins a line of settings in a dump. A line of an entry has a tab, this one has none. */
 #define SETTINGS_MARK	"#settings"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "load.h"
-#include "words.h"
 
 /* Bytes of lines that are enough for one call. */
 #define BATCH_BYTES	(4 * 1024 * 1024)
@@ -73,7 +72,7 @@ static enum status flush(struct load *load)
 		if (load->lines[i].room <= KEEP_BYTES)
 			continue;
 		free(load->lines[i].text);
-		load->lines[i] = (struct load_line){ 0 };
+		load->lines[i] = (struct text_line){ 0 };
 	}
 	load->count = 0;
 	load->bytes = 0;
@@ -86,25 +85,31 @@ static enum status flush(struct load *load)
  * load_read() - read the next line, behind those that wait to be put
  * @load:	the load
  *
- * Return: its length, without the newline; -1 at the end of the file and after an error.
+ * A dump may begin with a key whose first bytes are those of a byte order mark, but escaped. So a
+ * file has got a mark from an editor.
+ *
+ * Return: how that has ended.
  */
-ssize_t load_read(struct load *load)
+enum text_line_end load_read(struct load *load)
 {
-	struct load_line *line = &load->lines[load->count];
-	ssize_t len = getline(&line->text, &line->room, load->file);
+	struct text_line *line = &load->lines[load->count];
+	enum text_line_end end;
 
-	if (len < 0)
-		return -1;
-	load->read += len;
-	load->number++;
-	return line_trim(line->text, len);
+	line->most = LINE_MAX_BYTES;
+	end = text_line_read(line, load->file);
+	load->read += line->read;
+	load->number += end != TEXT_LINE_NONE;
+	if (load->number == 1 && end == TEXT_LINE_WHOLE && text_line_drop_mark(line))
+		return TEXT_LINE_MARKED;
+	return end;
 }
 
 /* Adds the line that was read last to those that wait to be put. */
-static enum status add_line(struct load *load, size_t len)
+static enum status add_line(struct load *load)
 {
 	struct hashbelt_item *item = &load->items[load->count];
 	char *text = load->lines[load->count].text;
+	size_t len = load->lines[load->count].len;
 	enum status status;
 	const char *wrong;
 
@@ -126,26 +131,46 @@ static enum status add_line(struct load *load, size_t len)
 	return load->count == LOAD_BATCH || load->bytes >= BATCH_BYTES ? flush(load) : STATUS_DONE;
 }
 
+/* Puts the lines that wait, and says what is wrong with the last one that was read. */
+static enum status end_lines(struct load *load, enum text_line_end end)
+{
+	const struct text_line *line = &load->lines[load->count];
+	char wrong[TEXT_LINE_WRONG], text[TEXT_LINE_WRONG + 16];
+	int err = line->err;
+	enum status status;
+
+	snprintf(text, sizeof(text), "the line %s", text_line_wrong(line, end, wrong));
+	status = flush(load);
+	if (status || end == TEXT_LINE_NONE)
+		return status;
+	if (end != TEXT_LINE_FAILED)
+		return fail_line(load, text);
+	progress_erase(&load->progress);
+	fail_cause(err);
+	return fail(STATUS_ERROR, "cannot read %s: %s", load->name, strerror(err));
+}
+
 /**
  * load_lines() - put the lines of the file
  * @load:	the load, with the handle of its request bound to the belt
- * @len:	of load_read(), for the first line
+ * @end:	of load_read(), for the first line
  *
- * Entries for which there is no room are counted.
+ * A last line without a newline is not put: of a file that was cut it has another value, or more
+ * time. Entries for which there is no room are counted.
  *
  * Return: STATUS_DONE, or another status after a line that says what is wrong: the lines before
  * have been put.
  */
-enum status load_lines(struct load *load, ssize_t len)
+enum status load_lines(struct load *load, enum text_line_end end)
 {
 	enum status status = STATUS_DONE;
 
-	for (; !status && len >= 0; len = status ? -1 : load_read(load))
-		status = add_line(load, len);
-	if (!status && ferror(load->file))
-		status = fail(STATUS_ERROR, "cannot read %s: %s", load->name,
-			      strerror(errno));
-	return status ? status : flush(load);
+	while (!status && end == TEXT_LINE_WHOLE) {
+		status = add_line(load);
+		if (!status)
+			end = load_read(load);
+	}
+	return status ? status : end_lines(load, end);
 }
 
 /**

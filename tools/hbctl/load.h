@@ -6,19 +6,10 @@
 #include "command.h"
 #include "line.h"
 #include "progress.h"
+#include "text_line.h"
 
 /* Lines that are put in one call. */
 #define LOAD_BATCH	256
-
-/**
- * struct load_line - a line of the input of load
- * @text:	from getline(3), unescaped in place
- * @room:	its size
- */
-struct load_line {
-	char *text;
-	size_t room;
-};
 
 /**
  * struct load - a load that goes on
@@ -39,7 +30,7 @@ struct load_line {
  * @why:	why it was, as a sentence
  * @cause:	the same as an errno
  * @progress:	by the bytes that were read
- * @lines:	the lines that wait
+ * @lines:	the lines that wait, unescaped in place, and the one that was read last
  * @numbers:	their numbers
  * @items:	their items
  */
@@ -61,13 +52,13 @@ struct load {
 	char why[HASHBELT_ERROR_SIZE];
 	int cause;
 	struct progress progress;
-	struct load_line lines[LOAD_BATCH];
+	struct text_line lines[LOAD_BATCH];
 	unsigned long numbers[LOAD_BATCH];
 	struct hashbelt_item items[LOAD_BATCH];
 };
 
-ssize_t load_read(struct load *load);
-enum status load_lines(struct load *load, ssize_t len);
+enum text_line_end load_read(struct load *load);
+enum status load_lines(struct load *load, enum text_line_end end);
 enum status load_refused(const struct load *load, enum status status);
 void load_free(struct load *load);
 

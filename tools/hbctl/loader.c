@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,10 @@
 #include "loader.h"
 
 #define MODULE		"/sys/module/hashbelt"
+#define CLOSED		MODULE "/parameters/closed"
+
+/* The path of a mapping of a window, in /proc/PID/maps. */
+#define MAPPING		"anon_inode:[hashbelt]"
 
 /* Users that are named; more are counted. */
 #define NAMED_USERS	8
@@ -69,6 +74,30 @@ static bool has_open(const char *pid, dev_t device)
 	return found;
 }
 
+/* Whether a process has a window mapped. It may have no descriptor any more. */
+static bool has_mapped(const char *pid)
+{
+	char path[64], *line = NULL;
+	bool found = false;
+	size_t size = 0;
+	FILE *file;
+	int at;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/maps", pid);
+	file = fopen(path, "re");
+	while (file && !found && getline(&line, &size, file) > 0) {
+		at = 0;
+		/* A name of a file begins with a '/'. */
+		if (sscanf(line, "%*s %*s %*s %*s %*s %n", &at) == EOF)
+			continue;
+		found = at && !strncmp(line + at, MAPPING, strlen(MAPPING));
+	}
+	if (file)
+		fclose(file);
+	free(line);
+	return found;
+}
+
 /* Prints "a", or ", a" behind others. */
 static void print_user(FILE *file, unsigned int *count, const char *kind, const char *name)
 {
@@ -101,7 +130,8 @@ static void print_entries(FILE *file, unsigned int *count, const char *path, dev
 		if (!device && *entry->d_name != '.')
 			print_user(file, count, "module", entry->d_name);
 		else if (device && isdigit((unsigned char)*entry->d_name) &&
-			 atol(entry->d_name) != getpid() && has_open(entry->d_name, device))
+			 atol(entry->d_name) != getpid() &&
+			 (has_open(entry->d_name, device) || has_mapped(entry->d_name)))
 			print_process(file, count, entry->d_name);
 	}
 	if (directory)
@@ -161,7 +191,8 @@ void loader_parameters(char *line)
 
 	*line = '\0';
 	while (directory && (entry = readdir(directory)))
-		if (*entry->d_name != '.' && strcmp(entry->d_name, "used_bytes"))
+		if (*entry->d_name != '.' && strcmp(entry->d_name, "used_bytes") &&
+		    strcmp(entry->d_name, "closed"))
 			add_parameter(line, dirfd(directory), entry->d_name);
 	if (directory)
 		closedir(directory);
@@ -233,6 +264,8 @@ int loader_modprobe(const char *parameters)
 	while (count < WORDS_MAX && (word = strsep(&rest, " ")))
 		if (*word)
 			words[count++] = word;
+	/* The end of a child could not be waited for while SIGCHLD is ignored. */
+	signal(SIGCHLD, SIG_DFL);
 	pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -256,4 +289,42 @@ int loader_modprobe(const char *parameters)
 int loader_remove(void)
 {
 	return syscall(SYS_delete_module, "hashbelt", O_NONBLOCK) ? -errno : 0;
+}
+
+/**
+ * loader_close() - close the device to all but us, or open it to all
+ * @closed:	close it
+ *
+ * The function is one that a signal's handler may call.
+ *
+ * Return: 0; -ENOENT if no module is loaded, or one without this parameter; -EPERM; -EIO.
+ */
+int loader_close(bool closed)
+{
+	int fd = open(CLOSED, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, closed ? "1" : "0", 1) != 1)
+		err = errno == EPERM ? -EPERM : -EIO;
+	close(fd);
+	return err;
+}
+
+/**
+ * loader_is_closed() - whether the device is closed
+ *
+ * Return: whether.
+ */
+bool loader_is_closed(void)
+{
+	char value = '0';
+	int fd = open(CLOSED, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	if (read(fd, &value, 1) != 1)
+		value = '0';
+	close(fd);
+	return value == '1';
 }

@@ -17,5 +17,7 @@ const char *loader_check(int fd);
 int loader_insert(int fd, const char *parameters);
 int loader_modprobe(const char *parameters);
 int loader_remove(void);
+int loader_close(bool closed);
+bool loader_is_closed(void);
 
 #endif /* HBCTL_LOADER_H */

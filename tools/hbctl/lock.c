@@ -150,3 +150,18 @@ enum status fail_lock(struct lock_place *place, const struct lock_ask *ask, int 
 	free(name);
 	return status;
 }
+
+/**
+ * refuse_lock() - say why a lock was not granted
+ * @place:	where the lock is
+ * @ask:	the call
+ * @err:	the error of the place
+ *
+ * Return: the exit status for it.
+ */
+int refuse_lock(struct lock_place *place, const struct lock_ask *ask, int err)
+{
+	enum status status = fail_lock(place, ask, err);
+
+	return status == STATUS_NO ? ask->conflict : (int)status;
+}

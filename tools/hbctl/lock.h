@@ -23,6 +23,8 @@
  * @wait_ms:	how long to wait; 0: not at all, HASHBELT_TTL_NEVER: for ever
  * @bound:	it shall go when this process ends; a place that cannot know of that
  *		goes by the lease alone
+ * @fresh:	only if the owner does not have it already
+ * @conflict:	the exit status if it is not granted, because another owner has it, or @fresh
  * @shared:	with @bound: the command keeps it, too, and so do the processes that the
  *		command leaves behind; only where the place has a descriptor
  */
@@ -32,6 +34,8 @@ struct lock_ask {
 	__u64 ttl_ms;
 	__u64 wait_ms;
 	bool bound;
+	bool fresh;
+	int conflict;
 	bool shared;
 };
 
@@ -60,7 +64,7 @@ struct lock_place;
 /**
  * struct lock_ops - the operations of a place
  * @lock:	as HASHBELT_IOC_LOCK. -EINTR: @signals of the place caught one. -EALREADY: the
- *		lock was to be bound, and the owner has it already; it stays as it is
+ *		lock was to be fresh, and the owner has it already; it stays as it is
  * @unlock:	as HASHBELT_IOC_UNLOCK
  * @renew:	as HASHBELT_IOC_RENEW
  * @holder:	as HASHBELT_IOC_HOLDER
@@ -138,6 +142,7 @@ enum status lock_store_open(struct request *request, const struct store_spec *sp
 
 bool lock_is_own(const struct lock_ask *ask, const struct lock_held *held);
 enum status fail_lock(struct lock_place *place, const struct lock_ask *ask, int err);
+int refuse_lock(struct lock_place *place, const struct lock_ask *ask, int err);
 int lock_run(struct lock_place *place, const struct lock_ask *ask, char **command);
 
 #endif /* HBCTL_LOCK_H */

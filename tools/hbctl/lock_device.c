@@ -34,7 +34,7 @@ static int device_holder(struct lock_place *place, const struct key *name,
 	return err;
 }
 
-/* Takes the lock, with that lease. One that is to be bound is refused to its owner. */
+/* Takes the lock, with that lease. */
 static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
 		     struct hashbelt_lock *lock)
 {
@@ -42,7 +42,7 @@ static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64
 	int err;
 
 	*lock = (struct hashbelt_lock){
-		.how = ask->bound ? HASHBELT_BOUND | HASHBELT_IF_ABSENT : 0,
+		.how = (ask->bound ? HASHBELT_BOUND : 0) | (ask->fresh ? HASHBELT_IF_ABSENT : 0),
 		.ttl_ms = ttl_ms,
 		.wait_ms = ask->wait_ms,
 	};

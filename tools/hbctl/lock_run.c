@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,11 +152,19 @@ static bool is_shared(const struct run *run)
 /* In the child: leaves the command a copy of the descriptor that keeps the lock. */
 static void share(const struct run *run)
 {
-	int fd = run->place->ops->descriptor(run->place);
+	int fd = run->place->ops->descriptor(run->place), err;
+	struct rlimit limit;
 
 	if (fcntl(fd, F_DUPFD, FIRST_DESCRIPTOR) >= 0)
 		return;
-	fail(STATUS_ERROR, "cannot share the lock with the command: %s", strerror(errno));
+	err = errno;
+	/* The limit is too low for FIRST_DESCRIPTOR, or all below it are in use. */
+	if ((err == EINVAL || err == EMFILE) && !getrlimit(RLIMIT_NOFILE, &limit))
+		fail(STATUS_ERROR,
+		     "cannot share the lock with the command: it needs a descriptor from number %d on, and may have %llu: raise the limit ('ulimit -n'), or use --close",
+		     FIRST_DESCRIPTOR, (unsigned long long)limit.rlim_cur);
+	else
+		fail(STATUS_ERROR, "cannot share the lock with the command: %s", strerror(err));
 	_exit(STATUS_CANNOT_RUN);
 }
 
@@ -261,7 +270,7 @@ int lock_run(struct lock_place *place, const struct lock_ask *ask, char **comman
 
 	err = place->ops->lock(place, ask, &held);
 	if (err)
-		return fail_lock(place, ask, err);
+		return refuse_lock(place, ask, err);
 	run.token = held.token;
 	/* One that came with the lock is for us: the command does not begin. */
 	if (signals_attend(place->signals)) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,7 @@ void json_write(FILE *file, struct json_object *object)
 						      JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (!text)
 		exit(fail(STATUS_ERROR, "out of memory"));
-	fputs(text, file);
+	json_text_print(file, text);
 	putc('\n', file);
 	json_object_put(object);
 }
@@ -191,4 +192,36 @@ const char *ttl_text(char *text, __u64 ttl_ms)
 	if (ttl_ms == HASHBELT_TTL_NEVER)
 		return strcpy(text, "never");
 	return duration_format(text, ttl_ms);
+}
+
+/**
+ * output_begin() - begin to print what the caller must learn
+ * @old:	for output_end()
+ *
+ * A reader that has gone is an error from now on, and does not end the program.
+ */
+void output_begin(struct sigaction *old)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, old);
+}
+
+/**
+ * output_end() - see whether standard output could be written
+ * @old:	from output_begin()
+ *
+ * Return: 0 or a negative errno. The output may have been written in part.
+ */
+int output_end(const struct sigaction *old)
+{
+	bool failed = ferror(stdout);
+	int err = EIO;
+
+	if (fflush(stdout)) {
+		failed = true;
+		err = errno;
+	}
+	sigaction(SIGPIPE, old, NULL);
+	return failed ? -err : 0;
 }

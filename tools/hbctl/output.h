@@ -4,6 +4,7 @@
 #define HBCTL_OUTPUT_H
 
 #include <json-c/json.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,6 +26,8 @@ void json_add_ttl(struct json_object *object, __u64 ttl_ms);
 void json_write(FILE *file, struct json_object *object);
 void json_print(struct json_object *object);
 
+void output_begin(struct sigaction *old);
+int output_end(const struct sigaction *old);
 const char *ttl_text(char *text, __u64 ttl_ms);
 
 #endif /* HBCTL_OUTPUT_H */

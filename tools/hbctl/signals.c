@@ -75,6 +75,20 @@ static void pass_on(struct signals *signals, const struct signalfd_siginfo *info
 		     number, strsignal(number), strerror(-err));
 }
 
+/* Takes note of the end of the child. Orphans are children of the init process as well. */
+static void reap(struct signals *signals)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != signals->child)
+			continue;
+		signals->status = status;
+		signals->ended = true;
+	}
+}
+
 /**
  * signals_attend() - read the signals that are there
  * @signals:	from signals_begin()
@@ -96,9 +110,8 @@ bool signals_attend(struct signals *signals)
 		else if (!signals->ended)
 			pass_on(signals, &info);
 	}
-	if (signals->child && !signals->ended &&
-	    waitpid(signals->child, &signals->status, WNOHANG) == signals->child)
-		signals->ended = true;
+	if (signals->child && !signals->ended)
+		reap(signals);
 	return signals->caught;
 }
 

@@ -113,24 +113,3 @@ const char *words_split(char *line, size_t len, char **words, int *count)
 	words[*count] = NULL;
 	return wrong;
 }
-
-/**
- * line_trim() - cut the end of a line off
- * @line:	the line, as getline(3) reads it; changed
- * @len:	its length
- *
- * The end is a newline, perhaps with a carriage return before it, as some editors write it. At the
- * end of the file it may be the carriage return alone. One that belongs to a value is written with
- * a backslash.
- *
- * Return: the length without the end.
- */
-size_t line_trim(char *line, size_t len)
-{
-	if (len && line[len - 1] == '\n')
-		len--;
-	if (len && line[len - 1] == '\r')
-		len--;
-	line[len] = '\0';
-	return len;
-}

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-size_t line_trim(char *line, size_t len);
 const char *words_split(char *line, size_t len, char **words, int *count);
 
 #endif /* HBCTL_WORDS_H */
