@@ -111,6 +111,7 @@ class Hbctl:
     def do_remove(self, step):
         version = step.get("if_version")
         words = [] if version is None else ["--if-version", version]
+        words += ["--stale"] if step.get("stale") else []
         return self._one(step, "rm", *words, *self._key(step))
 
     def do_expire(self, step):
@@ -120,6 +121,9 @@ class Hbctl:
         initial = step.get("initial")
         words = ["incr", "-e", *time_option(step, "ttl", "--ttl")]
         words += [] if initial is None else [f"--initial={initial}"]
+        floor = step.get("floor")
+        words += [] if floor is None else [f"--min={floor}"]
+        words += ["--if-present"] if step.get("if_present") else []
         return self._one(step, *words, "--", hbctl.escape(step.bytes("key")), step.get("by"))
 
     def do_put_many(self, step):

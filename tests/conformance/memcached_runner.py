@@ -218,7 +218,8 @@ class Meta(Protocol):
 
     def do_remove(self, step):
         version = step.get("if_version")
-        self._ask(step, "md", *([] if version is None else [f"C{version}"]))
+        words = [] if version is None else [f"C{version}"]
+        self._ask(step, "md", *words, *(["I"] if step.get("stale") else []))
 
     def do_expire(self, step):
         self._ask(step, "md", "I")

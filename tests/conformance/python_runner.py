@@ -193,14 +193,17 @@ class Package:
         present(self._belt(step).touch(step.bytes("key"), ttl(step)))
 
     def do_remove(self, step):
-        present(self._belt(step).delete(step.bytes("key"), version=step.get("if_version")))
+        present(self._belt(step).delete(step.bytes("key"), version=step.get("if_version"),
+                                        stale=step.get("stale", False)))
 
     def do_expire(self, step):
         present(self._belt(step).expire(step.bytes("key")))
 
     def do_add(self, step):
         return {"sum": self._belt(step).incr(step.bytes("key"), step.get("by"),
-                                             initial=step.get("initial", 0), ttl=ttl(step))}
+                                             initial=step.get("initial", 0), ttl=ttl(step),
+                                             minimum=step.get("floor"),
+                                             if_present=step.get("if_present", False))}
 
     def do_put_many(self, step):
         values = dict(zip(step.all_bytes("keys"), step.all_bytes("values")))

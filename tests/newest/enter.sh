@@ -8,6 +8,7 @@
 #	Redis		/usr/bin/redis-server
 #	Valkey		/engines/valkey/redis-server
 #	PostgreSQL	below /usr/lib/postgresql
+#	pgbouncer	/usr/sbin/pgbouncer
 #	memcached	/usr/bin/memcached
 #
 # ENTER_PATH is a list of directories that are searched for programs first.
@@ -19,8 +20,10 @@
 . "$(dirname "$0")/../kept.sh"
 
 compiler=make,gcc,libc6-dev,pkgconf,libevent-dev,libhiredis-dev,libpq-dev,libssl-dev,libsystemd-dev
-engines=redis-server,valkey-server,postgresql,memcached,openssl
+engines=redis-server,valkey-server,postgresql,pgbouncer,memcached,openssl
 clients=python3,python3-redis,python3-psycopg2
+# Of memcached. modules.sh has those from npm.
+clients=$clients,python3-pymemcache,libmemcached-tools,liburi-perl,ruby-dalli,php-cli,php-memcached,nodejs
 
 # bootstrap - make the root directory. Valkey takes the command line of Redis, so a test of Redis finds it by
 # that name. The package lists of unstable are often older than their Valid-Until date allows.

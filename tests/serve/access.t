@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """access.t - sockets, passwords, TLS and socket activation of hbserve."""
 
+import glob
 import os
 import socket
 import ssl
@@ -87,10 +88,39 @@ true('the log has a line about an address that is not loopback', '0.0.0.0' in se
 server.stop('any address')
 refused('a password file that is not there', '-s', f'{DIRECTORY}/u', '-b', 'main', '--auth-file', '/nowhere')
 
+# Lists of keys
+server = Server('--enable-dump', '--threads', 1)
+client = server.connect()
+client.ask('flush_all')
+# No client of memcached can ask for it.
+on('put', 'x' * 251, 'long')
+for first in range(0, 20000, 1000):
+    client.send(''.join(f'set {"k" * 60}{number} 0 0 1 noreply\r\na\r\n' for number in range(first, first + 1000)))
+client.send('lru_crawler metadump all\r\n')
+client.until(b'OK\r\n')
+listed = client.until(b'END\r\n').splitlines()
+equal('lru_crawler metadump lists each key of the belt once, and leaves out a long one', (20001, 20001),
+      (len(listed), len({line.split()[0] for line in listed})))
+other = server.connect()
+other.send('lru_crawler mgdump all\r\n')
+true('lru_crawler mgdump begins with OK', other.receive().startswith(b'OK\r\nmg '), 'another reply')
+make_belt('main', '--ttl', '5m')
+equal('the server answers while a client that lists keys reads nothing', 'STORED', client.set('k', 'v'))
+left = other.until(b'belt main does not exist\r\n')
+true('a list of keys ends by an error when the belt is destroyed', 'SERVER_ERROR ' in left and 'EN\r\n' not in left,
+     left[-200:])
+other.close()
+equal('the server answers when a client that lists keys has gone', 'OK', client.ask('flush_all'))
+client.set('new', 'v')
+make_belt('main', '--ttl', '5m')
+client.send('lru_crawler metadump all\r\n')
+equal('the keys of a belt that was made again can be listed', 'OK\r\nEND\r\n', client.until(b'\nEND\r\n'))
+server.stop('--enable-dump')
+
 # TLS
 certificates = f'{ours}/tls'
 tls = ['--tls', '--tls-cert', f'{certificates}/server.pem', '--tls-key', f'{certificates}/server.key']
-server = Server('-l', '127.0.0.1', '-p', 11211, *tls)
+server = Server('-l', '127.0.0.1', '-p', 11211, '--threads', 1, *tls)
 server.accepts(address)
 
 
@@ -104,8 +134,24 @@ def secure(**settings):
     return connection
 
 
+# A record has begun, of a handshake: no event comes before its rest.
+silent = Connection(address)
+silent.send(b'\x16')
 client = secure()
-equal('a client with TLS stores', 'STORED', client.set('k', 'v' * 100000))
+
+
+def all_sleep():
+    """Whether no thread of the server runs."""
+    states = []
+    for path in glob.glob(f'/proc/{server.process.pid}/task/*/stat'):
+        with open(path, encoding='ascii') as file:
+            states.append(file.read().rpartition(')')[2].split()[0])
+    return set(states) == {'S'}
+
+
+equal('a client with TLS stores, while another has sent one byte', 'STORED', client.set('k', 'v' * 100000))
+true('the server sleeps while that client sends no more', at_last(all_sleep), 'it runs all the time')
+silent.close()
 equal('a client with TLS reads',
       f'VALUE k 0 100000 {"v" * 100000} END', client.ask('get k'))
 client.send('get k\r\n' * 100)

@@ -74,10 +74,12 @@ static const struct refusal {
 	{ "alice:\n", 7, ":1: the line has no password" },
 	{ "al ice:x\n", 9, ":1: the line is not USER:PASSWORD" },
 	{ "alice:x\0y\n", 10, ":1: the line has a zero byte" },
+	{ "\357\273\277alice:x\n", 11, ":1: the line begins with a byte order mark: save" },
 };
 
 static void test_refusals(void)
 {
+	static char line[65537];
 	struct auth *auth;
 	size_t i;
 	int err;
@@ -89,6 +91,14 @@ static void test_refusals(void)
 		   "the error names the place, and no password");
 		ok(!auth, "there are no users then");
 	}
+	memset(line, 'x', sizeof(line));
+	line[1] = ':';
+	is_errno(load(line, sizeof(line), 0600, &auth), EINVAL, "a line of 65537 bytes is refused");
+	ok(message_is(":1: the line has more than 65536 bytes"),
+	   "the error says how many are allowed");
+	is_errno(load(line, sizeof(line) - 1, 0600, &auth), 0,
+		 "a line of 65536 bytes is taken, without a newline too");
+	auth_free(auth);
 	is_errno(load("a:b\n", 4, 0604, &auth), EPERM, "a file that all users may read is refused");
 	ok(message_is("chmod o="), "the error says how to close it");
 	is_errno(load("a:b\n", 4, 0640, &auth), 0, "a file that a group may read is taken");

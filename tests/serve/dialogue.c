@@ -4,7 +4,7 @@
  * memcached's protocol, and compare its replies to the byte. SOCKET is the path of its unix
  * socket. Prints TAP, a line for each dialogue.
  *
- *	--server NAME	the server is memcached or hbserve (hbserve)
+ *	--server NAME	the server is hbserve (the default), or memcached-SUITE of a suite of Debian
  *	--splits N	send a dialogue in two parts at most N times, split at N places (2000)
  *	--auth TEXT	a user and a password, which the dialogues send themselves
  *	--only NAME	only the dialogues whose name begins with NAME
@@ -23,13 +23,19 @@
  *	> TEXT		the client sends TEXT and CR LF
  *	>> TEXT		the client sends TEXT
  *	< TEXT		the server sends TEXT and CR LF
+ *	<: TEXT		the server sends TEXT
  *	<~ TEXT		the server sends any number of lines that begin with TEXT
  *	!closed		the server closes the connection
  *	...		the client waits for all replies, in each way
  *	# TEXT		a remark
  *
- * A line that begins with "m" or "h" before one of these signs, such as "h<", is for memcached or
- * hbserve only. Such a line has to follow, in its dialogue, a remark that gives the reason:
+ * Letters before one of these signs, such as "h<" or "uh>", say for which servers the line is:
+ *
+ *	h	hbserve
+ *	m	memcached
+ *	2 3 u	memcached of Debian 12 (1.6.18), Debian 13 (1.6.38) or unstable (1.6.45)
+ *
+ * Such a line has to follow, in its dialogue, a remark that gives the reason:
  *
  *	# differs: TEXT
  *
@@ -73,7 +79,7 @@ struct token {
 	size_t length;
 };
 
-enum sign { REQUEST, REPLY, CLOSED, WAIT };
+enum sign { REQUEST, REPLY, BEGINNINGS, CLOSED, WAIT };
 
 /**
  * struct line - a line of a dialogue
@@ -140,7 +146,7 @@ struct talk {
 };
 
 static const char *path, *auth, *requests, *only = "";
-static bool memcached;
+static const char *letters = "h";	/* that the lines for the server have */
 static size_t most_splits = 2000;
 static int checks, failures;
 
@@ -278,8 +284,9 @@ static const struct {
 	enum sign kind;
 	const char *end;
 } signs[] = {
-	{ ">> ", REQUEST, "" },	 { "> ", REQUEST, "\r\n" }, { "<~ ", REPLY, "" },
-	{ "< ", REPLY, "\r\n" }, { "!closed", CLOSED, "" }, { "...", WAIT, "" },
+	{ ">> ", REQUEST, "" },	 { "> ", REQUEST, "\r\n" }, { "<~ ", BEGINNINGS, "" },
+	{ "<: ", REPLY, "" },	 { "< ", REPLY, "\r\n" },  { "!closed", CLOSED, "" },
+	{ "...", WAIT, "" },
 };
 
 /* add_line() - add a line to a dialogue. Return: what is wrong with the line, or NULL. */
@@ -287,10 +294,10 @@ static const char *add_line(struct dialogue *dialogue, const char *text, int num
 {
 	size_t i, length = 0;
 	struct line line = { .number = number };
-	char one = *text;
+	const char *whom = text;
+	size_t named = strspn(text, "hm23u");
 
-	if (one == 'm' || one == 'h')
-		text++;
+	text += named;
 	for (i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
 		length = strlen(signs[i].sign);
 		if (!strncmp(text, signs[i].sign, length))
@@ -301,15 +308,17 @@ static const char *add_line(struct dialogue *dialogue, const char *text, int num
 	}
 	if (i == sizeof(signs) / sizeof(*signs))
 		return "no such sign";
-	if (one != *text && !dialogue->differs)
+	if (named && !dialogue->differs)
 		return "no reason (# differs: ...) why the servers differ";
-	if (one == (memcached ? 'h' : 'm'))
+	if (named && strcspn(whom, letters) >= named)
 		return NULL;
 	line.sign = signs[i].kind;
 	if (!tokenize(text + length, signs[i].end, &line))
 		return "a wrong escape";
-	if (!*signs[i].end && line.sign == REPLY)
+	if (line.sign == BEGINNINGS) {
 		line.tokens[0].kind = LINES;
+		line.sign = REPLY;
+	}
 	dialogue->lines =
 		or_die(realloc(dialogue->lines, (dialogue->count + 1) * sizeof(*dialogue->lines)));
 	dialogue->lines[dialogue->count++] = line;
@@ -837,6 +846,23 @@ static void read_file(const char *file)
 	fclose(stream);
 }
 
+/* letters_of() - Return: the letters of a server, or NULL if there is no such server. */
+static const char *letters_of(const char *server)
+{
+	static const char * const servers[][2] = {
+		{ "hbserve", "h" },
+		{ "memcached-bookworm", "m2" },
+		{ "memcached-trixie", "m3" },
+		{ "memcached-sid", "mu" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(servers) / sizeof(*servers); i++)
+		if (!strcmp(servers[i][0], server))
+			return servers[i][1];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = { { "server", required_argument, NULL, 's' },
@@ -849,7 +875,7 @@ int main(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 's')
-			memcached = !strcmp(optarg, "memcached");
+			letters = letters_of(optarg);
 		else if (option == 'n')
 			most_splits = strtoul(optarg, NULL, 10);
 		else if (option == 'a')
@@ -861,7 +887,7 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (argc - optind < 2 - !!requests) {
+	if (!letters || argc - optind < 2 - !!requests) {
 		fprintf(stderr, "usage: dialogue [OPTION]... SOCKET FILE...\n");
 		return 2;
 	}

@@ -3,7 +3,7 @@
 #
 # dialogues.t SERVER - hold the dialogues of this folder with a server, which the script starts:
 #
-#	memcached	that of Debian, so that the dialogues are right
+#	memcached-SUITE	that of a suite of Debian, so that the dialogues are right
 #	hbserve		with the module, in a guest
 #	hbserve-fake	with entries in its own memory, and ASan and UBSan
 #	hbserve-threads	likewise, with TSan, and with random requests of several clients at once
@@ -50,13 +50,17 @@ stop() {
 }
 
 hold() {
-	dialogue --server "${server%-*}" --splits "${SPLITS:-100000}" "$@" >>"$tap"
+	dialogue --server "$name" --splits "${SPLITS:-100000}" "$@" >>"$tap"
 }
 
 # serve OPTION... - hold the dialogues with a server that has these options, and again with passwords.
 serve() {
-	start plain "$@"
+	dump=''
+	[ "$name" != hbserve ] || dump=--enable-dump
+	# shellcheck disable=SC2086 # no word if empty
+	start plain "$@" $dump
 	hold "$socket" "$here"/dialogues/*.txt
+	[ "$name" = "$server" ] || hold "$socket" "$here/room.txt"
 	[ "$server" != hbserve-threads ] || {
 		load "$socket" 8 100000 "${SEED:-1}" >"$directory/load" 2>&1
 		result "100,000 random requests of eight clients at once" $? "$directory/load"
@@ -70,8 +74,10 @@ serve() {
 printf 'alice:secret\nbob:b c:d\n' >"$directory/passwords"
 chmod 600 "$directory/passwords"
 export FAKE_GRACE_MS=60000
+name=${server%-fake}
+name=${name%-threads}
 case $server in
-memcached) serve memcached -u root -t 2 ;;
+memcached-*) serve memcached -u root -t 2 ;;
 hbserve)
 	hbctl destroy main 2>/dev/null
 	hbctl create main --ttl 5m --grace 1m

@@ -4,14 +4,16 @@
  * workers. For tests and fuzzers of hbserve.
  *
  * All names are belts, but for "gone": each call finds that it was destroyed. A put of a key that
- * begins with "full" finds no room. FAKE_GRACE_MS in the environment is the grace time. FAKE_KEEP
- * is set for belts that keep present entries.
+ * begins with "full" finds no room, and of one that begins with "brim" none over an entry.
+ * FAKE_GRACE_MS in the environment is the grace time. FAKE_KEEP is set for belts that keep present
+ * entries.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "belts.h"
@@ -81,6 +83,11 @@ static __u64 grace_ms(void)
 	const char *text = getenv("FAKE_GRACE_MS");
 
 	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+int belts_check(void)
+{
+	return 0;
 }
 
 int belts_open(const struct options *options, struct belts **belts)
@@ -243,13 +250,20 @@ static int check_put(const struct entry *entry, const struct hashbelt_item *item
 	return 0;
 }
 
+static bool begins(const struct hashbelt_item *item, const char *text)
+{
+	size_t len = strlen(text);
+
+	return item->key_len >= len && !memcmp((void *)(uintptr_t)item->key, text, len);
+}
+
 static int put(struct entry *entry, struct hashbelt_item *item)
 {
 	const char *value = (const char *)(uintptr_t)item->value;
 	int err = check_put(entry, item);
 	bool live = is_live(entry);
 
-	if (!err && item->key_len >= 4 && !memcmp((void *)(uintptr_t)item->key, "full", 4))
+	if (!err && (begins(item, "full") || (live && begins(item, "brim"))))
 		err = -ENOSPC;
 	if (err) {
 		item->version = live ? entry->version : 0;
@@ -276,6 +290,10 @@ static int put(struct entry *entry, struct hashbelt_item *item)
 
 static int leave(struct entry *entry, struct hashbelt_item *item)
 {
+	bool stays = item->op == HASHBELT_OP_REMOVE && item->how & HASHBELT_LEAVE_STALE;
+
+	if (stays && !grace_ms())
+		return -EINVAL;
 	if (!is_live(entry)) {
 		/* It ends the fill lease of an absent entry as well. */
 		entry->token = item->how & HASHBELT_IF_VERSION ? entry->token : 0;
@@ -286,7 +304,62 @@ static int leave(struct entry *entry, struct hashbelt_item *item)
 		return -ESTALE;
 	}
 	entry->token = 0;
-	drop(entry);
+	if (stays)
+		entry->deadline = now_ms();
+	else
+		drop(entry);
+	return 0;
+}
+
+/* The number that is the value of an entry. False: the value is none. */
+static bool number_of(const struct entry *entry, __s64 *number)
+{
+	char text[21] = "";
+	size_t len;
+
+	if (entry->value_len >= sizeof(text))
+		return false;
+	memcpy(text, entry->value, entry->value_len);
+	len = entry->value_len - (*text == '-');
+	if (!len || len > 19 || strspn(text + (*text == '-'), "0123456789") != len)
+		return false;
+	errno = 0;
+	*number = strtoll(text, NULL, 10);
+	return !errno;
+}
+
+/* An addition to a present entry; with HASHBELT_FLOOR. */
+static int add(struct entry *entry, struct hashbelt_item *item)
+{
+	struct hashbelt_sum *sum = (void *)(uintptr_t)item->value;
+	struct hashbelt_item put_item = *item;
+	__s64 is, floor = item->version;
+	char text[24];
+	int err;
+
+	if (!(item->how & HASHBELT_IF_PRESENT) || !(item->how & HASHBELT_FLOOR))
+		return -EINVAL;
+	if (!is_live(entry))
+		return -ENOENT;
+	if (!number_of(entry, &is) || is < floor)
+		return -EBADMSG;
+	if (!__builtin_add_overflow(is, sum->by, &is))
+		is = is < floor ? floor : is;
+	else if (sum->by < 0)
+		is = floor;
+	else
+		return -EOVERFLOW;
+	put_item.how = HASHBELT_IF_PRESENT;
+	put_item.value = (uintptr_t)text;
+	put_item.value_len = snprintf(text, sizeof(text), "%lld", (long long)is);
+	put_item.flags = entry->flags;
+	put_item.ttl_ms = HASHBELT_TTL_KEEP;
+	err = put(entry, &put_item);
+	if (err)
+		return err;
+	sum->value = is;
+	item->version = put_item.version;
+	item->ttl_ms = put_item.ttl_ms;
 	return 0;
 }
 
@@ -309,6 +382,8 @@ static int run(const struct belt *belt, struct hashbelt_item *item)
 		return put(entry, item);
 	case HASHBELT_OP_TOUCH:
 		return touch(entry, item);
+	case HASHBELT_OP_ADD:
+		return add(entry, item);
 	case HASHBELT_OP_REMOVE:
 	case HASHBELT_OP_EXPIRE:
 		return leave(entry, item);
@@ -418,6 +493,79 @@ int belt_clear(struct belt *belt)
 	}
 	pthread_mutex_unlock(&lock);
 	return 0;
+}
+
+struct belt_scan {
+	const struct belt *belt;
+	unsigned int chain;
+	unsigned int place;
+	struct {
+		struct hashbelt_record record;
+		char key[HASHBELT_KEY_MAX];
+	} now;
+};
+
+int belt_scan_begin(const struct belt *belt, struct belt_scan **scan)
+{
+	*scan = NULL;
+	if (is_gone(belt))
+		return -EIDRM;
+	*scan = calloc(1, sizeof(**scan));
+	if (!*scan)
+		return -ENOMEM;
+	(*scan)->belt = belt;
+	return 0;
+}
+
+/* The entry at the place of a walk; NULL behind the last one of the chain. */
+static struct entry *entry_at(const struct belt_scan *scan)
+{
+	struct entry *entry = chains[scan->chain];
+	unsigned int i;
+
+	for (i = 0; entry && i < scan->place; i++)
+		entry = entry->next;
+	return entry;
+}
+
+/* Takes the next entry of the chain, and then of the next one. False: there is none. */
+static bool scan_step(struct belt_scan *scan, const struct hashbelt_record **record)
+{
+	size_t skip = strlen(scan->belt->name) + 1;
+	const struct entry *entry = entry_at(scan);
+
+	*record = NULL;
+	if (!entry) {
+		scan->place = 0;
+		return ++scan->chain < CHAINS;
+	}
+	scan->place++;
+	if (!is_live(entry) || memcmp(entry->key, scan->belt->name, skip))
+		return true;
+	scan->now.record = (struct hashbelt_record){
+		.key_len = entry->key_len - skip, .value_len = entry->value_len,
+		.flags = entry->flags, .ttl_ms = left_ms(entry), .version = entry->version,
+	};
+	memcpy(scan->now.key, entry->key + skip, entry->key_len - skip);
+	*record = &scan->now.record;
+	return true;
+}
+
+int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record)
+{
+	bool more;
+
+	pthread_mutex_lock(&lock);
+	do {
+		more = scan_step(scan, record);
+	} while (more && !*record);
+	pthread_mutex_unlock(&lock);
+	return more;
+}
+
+void belt_scan_end(struct belt_scan *scan)
+{
+	free(scan);
 }
 
 int belt_info(struct belt *belt, struct hashbelt_info *info)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* parser_test - bytes become the requests that memcached 1.6.18 would make of them. */
+/*
+ * parser_test - bytes become the requests that memcached would make of them, and no value becomes a
+ * request.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +31,7 @@ static const struct request_case {
 	{ "  get  a  b \r\n", "command 1 size 14" },
 	{ "gets " K250 "\r\n", "command 2 size 257" },
 	{ "get a " K250 "k\r\n", "error CLIENT_ERROR bad command line format" },
-	{ "get\r\n", "error ERROR" },
+	{ "get\r\n", "error CLIENT_ERROR bad command line format" },
 	{ "gat 10 a\r\n", "command 3 size 10 exptime 10" },
 	{ "gat x a\r\n", "error CLIENT_ERROR invalid exptime argument" },
 	{ "gats -1 a\r\n", "command 4 size 11 exptime -1" },
@@ -37,16 +40,32 @@ static const struct request_case {
 	{ "set a 5 100 3 noreply\r\nxyz\r\n",
 	  "command 5 quiet size 28 key a value xyz flags 5 exptime 100" },
 	{ "set a 0 0 0\r\n\r\n", "command 5 size 15 key a value" },
-	{ "set a 4294967296 0 0\r\n\r\n", "command 5 size 24 key a value" },
+	{ "set a 4294967295 -2147483648 0\r\n\r\n",
+	  "command 5 size 34 key a value flags 4294967295 exptime -2147483648" },
+	{ "set a 4294967296 0 0\r\n\r\n", "error CLIENT_ERROR bad command line format" },
+	{ "set a 0 4294967297 0\r\n\r\n", "command 5 size 24 key a value exptime 1" },
+	{ "touch a 1700000000000\r\n", "error CLIENT_ERROR invalid exptime argument" },
+	{ "gat 2147483648 a\r\n", "error CLIENT_ERROR invalid exptime argument" },
+	{ "flush_all 2147483648\r\n", "error CLIENT_ERROR invalid exptime argument" },
+	{ "mg a T2147483648\r\n", "error CLIENT_ERROR bad token in command line format" },
+	{ "ms a 1 F4294967296\r\nx\r\n", "error CLIENT_ERROR bad command line format" },
+	{ "verbosity 4294967296\r\n", "error CLIENT_ERROR bad command line format" },
 	{ "set a -1 0 0\r\n\r\n", "error CLIENT_ERROR bad command line format" },
-	{ "set a 0 0 -1\r\n", "error CLIENT_ERROR bad command line format" },
-	{ "set a 0 0 2147483646\r\n", "error CLIENT_ERROR bad command line format" },
-	{ "set a 0 0\r\n", "error ERROR" },
-	{ "set a 0 0 3 noreply x\r\n", "error ERROR" },
-	{ "set " K250 "k 0 0 1\r\n", "error CLIENT_ERROR bad command line format" },
-	{ "set a 0 0 3\r\nxyzz\r", "error CLIENT_ERROR bad data chunk" },
-	{ "set a 0 0 3 noreply\r\nxyzz\r", "quiet error CLIENT_ERROR bad data chunk" },
-	{ "set a 0 0 101\r\n", "large skip 103 error SERVER_ERROR object too large for cache" },
+	{ "set a 0 0 -1\r\n", "closes error CLIENT_ERROR bad command line format" },
+	{ "set a 0 0 2147483645\r\n",
+	  "removes skip 2147483647 error SERVER_ERROR object too large for cache" },
+	{ "set a 0 0 2147483646\r\n", "closes error CLIENT_ERROR bad command line format" },
+	{ "set a 0 0 4294967299\r\n", "closes error CLIENT_ERROR bad command line format" },
+	{ "set a 0 0 +3\r\n", "closes error CLIENT_ERROR bad command line format" },
+	{ "set a 0 0 003\r\nxyz\r\n", "command 5 size 20 key a value xyz" },
+	{ "set a 0 0\r\n", "closes error CLIENT_ERROR bad command line format" },
+	{ "set a b 0 0 3\r\nxyz\r\n", "closes error CLIENT_ERROR bad command line format" },
+	{ "set a 0 0 3 noreply x\r\nxyz\r\n", "command 5 size 28 key a value xyz" },
+	{ "set a 0 0 3 x noreply\r\nxyz\r\n", "command 5 quiet size 28 key a value xyz" },
+	{ "set " K250 "k 0 0 1\r\na\r\n", "error CLIENT_ERROR bad command line format" },
+	{ "set a 0 0 3\r\nxyzz\r", "closes error CLIENT_ERROR bad data chunk" },
+	{ "set a 0 0 3 noreply\r\nxyzz\r", "quiet closes error CLIENT_ERROR bad data chunk" },
+	{ "set a 0 0 101\r\n", "removes skip 103 error SERVER_ERROR object too large for cache" },
 	{ "add a 0 0 1\r\nx\r\n", "command 6 size 16 key a value x" },
 	{ "replace a 0 0 1\r\nx\r\n", "command 7 size 20 key a value x" },
 	{ "append a 0 0 1\r\nx\r\n", "command 8 size 19 key a value x" },
@@ -55,16 +74,18 @@ static const struct request_case {
 	  "command 10 size 37 key a value x unique 18446744073709551615" },
 	{ "cas a 0 0 1 18446744073709551616\r\nx\r\n",
 	  "error CLIENT_ERROR bad command line format" },
-	{ "cas a 0 0 1\r\n", "error ERROR" },
+	{ "cas a 0 0 1\r\nx\r\n", "error CLIENT_ERROR bad command line format" },
 	{ "incr a 7\r\n", "command 11 size 10 key a delta 7" },
 	{ "decr a 7 noreply\r\n", "command 12 quiet size 18 key a delta 7" },
 	{ "incr a -1\r\n", "error CLIENT_ERROR invalid numeric delta argument" },
 	{ "touch a 2147483647\r\n", "command 13 size 20 key a exptime 2147483647" },
-	{ "touch a\r\n", "error ERROR" },
+	{ "touch a\r\n", "error CLIENT_ERROR bad command line format" },
 	{ "delete a\r\n", "command 14 size 10 key a" },
 	{ "delete a 0 noreply\r\n", "command 14 quiet size 20 key a" },
-	{ "delete a 1\r\n",
-	  "error CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]" },
+	{ "delete a 1\r\n", "command 14 size 12 key a" },
+	{ "delete a noreply x\r\n", "command 14 size 20 key a" },
+	{ "gat 0\r\n", "error CLIENT_ERROR bad command line format" },
+	{ "incr a 1 2 3\r\n", "command 11 size 14 key a delta 1" },
 	{ "mg a\r\n", "command 15 size 6 key a delta 1" },
 	{ "mg a v t T30 N5 R10 q\r\n",
 	  "command 15 quiet size 23 key a exptime 30 vivify 5 recache 10 delta 1 given NRTqtv" },
@@ -78,24 +99,34 @@ static const struct request_case {
 	{ "mg a Tx\r\n", "error CLIENT_ERROR bad token in command line format" },
 	{ "mg a " O32 "\r\n", "command 15 size 39 key a delta 1 given O" },
 	{ "mg a " O32 "y\r\n", "error CLIENT_ERROR opaque token too long" },
-	{ "mg a b c d e f g h i j k l m n o p q r s\r\n",
+	{ "mg a b c d e f g h i j k l m n o p q r s t\r\n",
 	  "error CLIENT_ERROR options flags are too long" },
-	{ "mg\r\n", "error ERROR" },
+	{ "mg\r\n", "error CLIENT_ERROR bad command line format" },
 	{ "ms a 1 T30 F7 C9\r\nx\r\n",
 	  "command 16 as 10 size 21 key a value x flags 7 exptime 30 unique 9 delta 1 given CFT" },
 	{ "ms a 1 MA\r\nx\r\n", "command 16 as 8 size 14 key a value x delta 1 given M" },
 	{ "ms a 1 MR C1\r\nx\r\n",
 	  "command 16 as 10 size 17 key a value x unique 1 delta 1 given CM" },
-	{ "ms a 1 MX q\r\n", "skip 3 error CLIENT_ERROR invalid mode for ms M token" },
-	{ "ms a 1 Fx\r\n", "skip 3 error CLIENT_ERROR bad command line format" },
-	{ "ms a 101 q\r\n", "large skip 103 error SERVER_ERROR object too large for cache" },
-	{ "ms a\r\n", "error CLIENT_ERROR bad command line format" },
+	{ "ms a 1 MA N60\r\nx\r\n",
+	  "command 16 as 8 size 18 key a value x vivify 60 delta 1 given MN" },
+	{ "ms a 1 x\r\ny\r\n", "command 16 as 5 size 13 key a value y delta 1 given x" },
+	{ "ms a 1 E5\r\nx\r\n", "removes error CLIENT_ERROR invalid flag" },
+	{ "ms a 1 E5 Tx\r\nx\r\n", "error CLIENT_ERROR bad token in command line format" },
+	{ "ms a 1 MX q\r\nx\r\n", "error CLIENT_ERROR invalid mode for ms M token" },
+	{ "ms a 1 Fx\r\nx\r\n", "error CLIENT_ERROR bad command line format" },
+	{ "ms a 101 q\r\n", "removes skip 103 error SERVER_ERROR object too large for cache" },
+	{ "ms a\r\n", "closes error CLIENT_ERROR bad command line format" },
+	{ "ms a S1\r\n", "closes error CLIENT_ERROR bad command line format" },
 	{ "ms Zm9v 1 b\r\nx\r\n", "command 16 as 5 size 16 key foo value x delta 1 given b" },
 	{ "md a I T30\r\n", "command 17 size 12 key a exptime 30 delta 1 given IT" },
-	{ "md a Cx\r\n", "error CLIENT_ERROR invalid or duplicate flag" },
+	{ "md a Cx\r\n", "error CLIENT_ERROR bad token in command line format" },
+	{ "md a x T5 F7\r\n", "command 17 size 14 key a flags 7 exptime 5 delta 1 given FTx" },
+	{ "md a I E9\r\n", "command 17 size 11 key a delta 1 given EI" },
+	{ "md a Ex\r\n", "error CLIENT_ERROR bad token in command line format" },
 	{ "md a h\r\n", "command 17 size 8 key a delta 1 given h" },
 	{ "ma a MD D5 J7\r\n", "command 18 mode D size 15 key a delta 5 initial 7 given DJM" },
 	{ "ma a M+\r\n", "command 18 mode I size 9 key a delta 1 given M" },
+	{ "ma a E5\r\n", "removes error CLIENT_ERROR invalid or duplicate flag" },
 	{ "ma a MX q\r\n", "error CLIENT_ERROR invalid mode for ma M token" },
 	{ "mn\r\n", "command 19 size 4" },
 	{ "me a\r\n", "command 20 size 6 key a" },
@@ -110,11 +141,18 @@ static const struct request_case {
 	{ "verbosity x\r\n", "error CLIENT_ERROR bad command line format" },
 	{ "quit\r\n", "command 25 size 6" },
 	{ "shutdown\r\n", "command 26 size 10" },
+	{ "lru_crawler metadump all\r\n", "command 27 size 26 delta -1" },
+	{ "lru_crawler mgdump hash\r\n", "command 27 size 25 delta -1" },
+	{ "stats cachedump 1 0\r\n", "command 27 size 21 delta -1" },
+	{ "stats cachedump 1 3\r\n", "command 27 size 21 delta 3" },
+	{ "stats cachedump 2 3\r\n", "command 27 size 21" },
+	{ "stats cachedump 64 0\r\n", "error CLIENT_ERROR Illegal slab id" },
+	{ "lru_crawler metadump x\r\n", "error BADCLASS invalid class id" },
 	{ "lru_crawler crawl all\r\n", "error CLIENT_ERROR lru crawler disabled" },
 	{ "slabs reassign 1 2\r\n", "error CLIENT_ERROR slab reassignment disabled" },
 	{ "watch\r\n", "error CLIENT_ERROR watch commands not allowed" },
-	{ "\r\n", "error ERROR" },
-	{ "x\r\n", "error ERROR" },
+	{ "\r\n", "error CLIENT_ERROR bad command line format" },
+	{ "x\r\n", "error CLIENT_ERROR bad command line format" },
 	{ "foo bar\r\n", "error ERROR" },
 	{ "getx a HTTP/1.1\r\n", "error ERROR" },
 	{ "GET / HTTP/1.1\r\n", "close it speaks HTTP" },
@@ -153,8 +191,8 @@ static const char *describe(const struct request *request, enum parsed parsed, c
 {
 	*text = '\0';
 	if (parsed != PARSED_REQUEST || request->error) {
-		append(text, "%s%s", request->too_large ? " large" : "",
-		       request->quiet ? " quiet" : "");
+		append(text, "%s%s%s", request->removes ? " removes" : "",
+		       request->quiet ? " quiet" : "", request->closes ? " closes" : "");
 		append_number(text, "skip", request->skip);
 		append(text, " %s %s", parsed == PARSED_CLOSE ? "close" : "error", request->error);
 		return text + 1;
@@ -254,12 +292,117 @@ static void test_long(void)
 
 static void test_nul(void)
 {
-	char text[] = "get a\0b c\r\n";
+	char text[] = "set a\0b 0 0 1\r\nx\r\n";
 	struct request request;
 	enum parsed parsed = parser_request(text, sizeof(text) - 1, VALUE_MAX, &request);
 
-	ok(parsed == PARSED_REQUEST && request.size == sizeof(text) - 1 &&
-	   request.words_end == text + 5, "a NUL byte ends the words of a line");
+	ok(parsed == PARSED_REQUEST && request.size == sizeof(text) - 1 && !request.error &&
+	   request.key_len == 3 && !memcmp(request.key, "a\0b", 3), "a NUL byte is one of a key");
+}
+
+/* A value that is a request, and lines in which a store names it. L: its length; N: a NUL byte. */
+#define VALUE		"flush_all\r\nflush_all"
+
+static const char * const wrong_stores[] = {
+	"% " K250 "k 0 0 L", "% a x 0 L", "% a -1 0 L", "% a 0 x L",
+	"% a 0 99999999999999999999 L", "% a 99999999999999999999 0 L", "% aNb 0 0 L",
+	"% N 0 0 L", "% a 0N 0 L", "% a 0 0 L x", "% a 0 0 L x y z", "% a 0 0 L noreply",
+	"% a 0 0 L noreply x", "% a 0 0 L x noreply", "% a 0 0 L -1", "% a 0 0 L N",
+	"% " K250 "k 0 0 L noreply", "% a x 0 L noreply", "% a\t 0 0 L", "%  a  0  0  L  ",
+	"% a 0 0 00L", "% a 0 0 L a b c d e f g h i j k l m n o p q r s t u v w x y z",
+};
+
+static const char * const wrong_meta_stores[] = {
+	"ms " K250 "k L", "ms " K250 "k L b", "ms a L b", "ms a L !", "ms a L x x", "ms a L T",
+	"ms a L Tx", "ms a L Cx", "ms a L MX", "ms a L M", "ms a L Fx",
+	"ms a L F99999999999999999999", "ms a L " O32 "y", "ms aNb L", "ms N L", "ms a L N",
+	"ms a L q N", "ms a L \377", "ms a L Ix 5 0", "ms a L MN",
+	"ms a L a b c d e f g h i j k l m n o p q r s t u v w x y z",
+};
+
+/* Lines without a length that can be relied on. */
+static const char * const endless[] = {
+	"%", "% a", "% a 0", "% a 0 0", "%  0 0 L", "% a 0 0 -L", "% a 0 0 +L", "% a 0 0 Lx",
+	"% a 0 0 L.0", "% a 0 0 0xL", "% a 0 0 LN", "% a 0 0 L\t", "% a 0 0 \tL",
+	"% a 0 0 2147483646", "% a 0 0 2147483648", "% a 0 0 4294967296",
+	"% a 0 0 18446744073709551616", "% a 0 0 x noreply",
+};
+
+static const char * const endless_meta[] = {
+	"ms", "ms a", "ms  L", "ms a -L", "ms a +L", "ms a SL", "ms a Lx", "ms a LN",
+	"ms a 2147483646", "ms a 4294967296", "ms a b L", "ms a x q",
+};
+
+/* Writes a line of these lists and the value behind it. Returns the length. */
+static size_t write_store(const char *line, const char *command, char *text)
+{
+	char *to = text;
+
+	for (; *line; line++) {
+		if (*line == '%')
+			to = stpcpy(to, command);
+		else if (*line == 'L')
+			to += sprintf(to, "%zu", strlen(VALUE));
+		else
+			*to++ = *line == 'N' ? '\0' : *line;
+	}
+	return stpcpy(to, "\r\n" VALUE "\r\n") - text;
+}
+
+/*
+ * Of a store with its value, whatever is wrong with it: all of it is one request, and no beginning
+ * of it is. @is_endless: its line alone is the request, and ends the connection.
+ */
+static bool test_store(const char *line, const char *command, bool is_endless)
+{
+	char written[1024];
+	size_t whole = write_store(line, command, written), len, size;
+	struct request request;
+	enum parsed parsed;
+	bool right = true;
+	char *text;
+
+	if (is_endless)
+		whole -= strlen(VALUE "\r\n");
+	for (len = 1; len <= whole && right; len++) {
+		text = copy(written, len);
+		parsed = parser_request(text, len, VALUE_MAX, &request);
+		size = request.size;
+		if (len < whole)
+			right = parsed == PARSED_PART && size > len && size <= whole;
+		else
+			right = parsed == PARSED_REQUEST && size == whole && !request.skip &&
+				request.closes == is_endless && (!is_endless || request.error);
+		free(text);
+	}
+	if (!right)
+		note("%s: of '%s', %zu of %zu bytes make %d, size %zu", command, line, len - 1,
+		     whole, parsed, size);
+	return right;
+}
+
+static void test_stores(void)
+{
+	static const char * const commands[] = {
+		"set", "add", "replace", "append", "prepend", "cas",
+	};
+	size_t i, j, wrong;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		for (j = wrong = 0; j < ARRAY_SIZE(wrong_stores); j++)
+			wrong += !test_store(wrong_stores[j], commands[i], false);
+		is_int(wrong, 0, "the value of %s is a part of it, whatever its line has",
+		       commands[i]);
+		for (j = wrong = 0; j < ARRAY_SIZE(endless); j++)
+			wrong += !test_store(endless[j], commands[i], true);
+		is_int(wrong, 0, "%s without a length ends the connection", commands[i]);
+	}
+	for (j = wrong = 0; j < ARRAY_SIZE(wrong_meta_stores); j++)
+		wrong += !test_store(wrong_meta_stores[j], "ms", false);
+	is_int(wrong, 0, "the value of ms is a part of it, whatever its line has");
+	for (j = wrong = 0; j < ARRAY_SIZE(endless_meta); j++)
+		wrong += !test_store(endless_meta[j], "ms", true);
+	is_int(wrong, 0, "ms without a length ends the connection");
 }
 
 static void test_number(const char *text, bool is_number, uint64_t want)
@@ -290,6 +433,7 @@ int main(void)
 		test_parts(&cases[i]);
 	test_long();
 	test_nul();
+	test_stores();
 	test_number("0", true, 0);
 	test_number("18446744073709551615", true, UINT64_MAX);
 	test_number("18446744073709551616", false, 0);

@@ -42,7 +42,7 @@ TABLE = (
     ('set k 0 0 1 noreply\r\nv\r\nget k', 'VALUE k 0 1\r\nv\r\nEND'),
     ('delete k noreply\r\nget k', 'END'),
     ('get ' + 'k' * 250, 'END'),
-    ('version', 'VERSION 1.6.18'),
+    ('version', 'VERSION 1.6.45'),
     ('set k 0 -1 1\r\nv', CLOSED),
     ('delete k 0', CLOSED),
     ('get ' + 'k' * 251, CLOSED),

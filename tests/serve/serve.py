@@ -178,20 +178,22 @@ class Connection:
 
 
 class Server:
-    """hbserve, on a unix socket and, with a port, on TCP. It has to end with 0."""
+    """hbserve, on a unix socket and, with a port, on TCP. It has to end with 0. PROGRAM is another server with the
+    same options; without a BELT for memcached."""
     running = set()
     count = 0
 
-    def __init__(self, *options, belt='main', unix=True, launcher=(), **more):
+    def __init__(self, *options, belt='main', unix=True, launcher=(), program='hbserve', **more):
         Server.count += 1
         self.path = f'{DIRECTORY}/{Server.count}.sock'
         self.log = f'{DIRECTORY}/{Server.count}.log'
-        words = [*launcher, 'hbserve', *(['-s', self.path] if unix else []), '-b', belt, '-t', '2']
+        words = [*launcher, program, *(['-s', self.path] if unix else []), *(['-b', belt] if belt else []),
+                 '-t', '2']
         with open(self.log, 'wb') as log:
             self.process = subprocess.Popen([*words, *map(str, options)], stdout=log, stderr=log, **more)
         Server.running.add(self)
         if unix and not self.accepts(self.path):
-            raise RuntimeError(f'hbserve does not accept connections: {self.said()}')
+            raise RuntimeError(f'the server does not accept connections: {self.said()}')
 
     def accepts(self, address):
         """Wait until it accepts connections at an address."""

@@ -15,6 +15,10 @@
 #include <sys/stat.h>
 
 #include "auth.h"
+#include "text_line.h"
+
+/* Bytes of a line: far more than people choose. */
+#define LINE_MAX_BYTES	65536
 
 /**
  * struct auth - the users of a file
@@ -50,25 +54,31 @@ static const char *add_line(struct auth *auth, char *line, size_t len)
 /* Reads all lines. Returns 0, or a negative errno after a message. */
 static int read_lines(struct auth *auth, const char *path, FILE *file)
 {
+	struct text_line line = { .most = LINE_MAX_BYTES };
+	char wrong[TEXT_LINE_WRONG];
 	const char *problem = NULL;
 	unsigned int number = 0;
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
+	enum text_line_end end;
 
-	while (!problem && (len = getline(&line, &size, file)) >= 0) {
+	do {
+		end = text_line_read(&line, file);
 		number++;
-		while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-			line[--len] = '\0';
-		if (len)
-			problem = add_line(auth, line, len);
-		OPENSSL_cleanse(line, size);
-	}
-	free(line);
+		if (end != TEXT_LINE_WHOLE && end != TEXT_LINE_CUT)
+			break;
+		if (number == 1 && text_line_drop_mark(&line))
+			problem = text_line_wrong(&line, TEXT_LINE_MARKED, wrong);
+		else if (line.len)
+			problem = add_line(auth, line.text, line.len);
+		OPENSSL_cleanse(line.text, line.room);
+	} while (!problem);
+	OPENSSL_cleanse(line.text, line.room);
+	free(line.text);
+	if (!problem && (end == TEXT_LINE_LONG || end == TEXT_LINE_MEMORY))
+		problem = text_line_wrong(&line, end, wrong);
 	if (problem)
 		fprintf(stderr, "hbserve: %s:%u: the line %s\n", path, number, problem);
-	else if (ferror(file))
-		fprintf(stderr, "hbserve: cannot read %s: %s\n", path, strerror(errno));
+	else if (end == TEXT_LINE_FAILED)
+		fprintf(stderr, "hbserve: cannot read %s: %s\n", path, strerror(line.err));
 	else if (!auth->count)
 		fprintf(stderr, "hbserve: %s has no line USER:PASSWORD\n", path);
 	else

@@ -242,21 +242,34 @@ bool batch_text(struct work *work, const char *text)
 	return true;
 }
 
-static bool is_full(int err)
+/**
+ * is_full() - whether an operation has failed for want of room
+ * @err:	its result
+ *
+ * Return: whether.
+ */
+bool is_full(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT || err == -ENOMEM;
 }
 
 /*
- * A set that failed removes the old value, so that no client takes it for the new one. A cas whose
- * number is no version may name a fill lease.
+ * A set that failed removes the old value, so that no client takes it for the new one. An md that
+ * finds no room for an empty value, or no entry, is a remove, which ends a fill of the key as well.
+ * A cas whose number is no version may name a fill lease.
  */
 static void settle(struct work *work, const struct request *request, struct hashbelt_item *item)
 {
 	struct hashbelt_item again = *item;
 
-	if (is_full(item->result) &&
-	    (request->stores == COMMAND_SET || request->command == COMMAND_META_SET)) {
+	if (request->command == COMMAND_META_DELETE &&
+	    (is_full(item->result) || item->result == -ENOENT)) {
+		item->op = HASHBELT_OP_REMOVE;
+		item->how &= HASHBELT_IF_VERSION;
+		item->result = 0;
+		belt_batch(work->belt, item, 1);
+	} else if (is_full(item->result) &&
+		   (request->stores == COMMAND_SET || request->command == COMMAND_META_SET)) {
 		again = hashbelt_item(HASHBELT_OP_REMOVE, (void *)(uintptr_t)item->key,
 				      item->key_len, NULL, 0);
 		belt_batch(work->belt, &again, 1);

@@ -132,7 +132,7 @@ struct key_set {
  * @written:	replies that were written
  * @stores:	operations that store
  * @is_done:	the operations were carried out
- * @pause_ms:	time that has to pass before the replies are sent, milliseconds
+ * @yields:	the request in progress has taken its share of time: the rest comes later
  * @failed:	a key of the get whose replies are written has failed
  * @belt:	the belt of the operations, if there are any
  * @belt_name:	its name: after a pause its place may be another belt's
@@ -157,8 +157,8 @@ struct work {
 	unsigned int replies;
 	unsigned int written;
 	unsigned int stores;
-	unsigned int pause_ms;
 	bool is_done;
+	bool yields;
 	bool failed;
 	struct belt *belt;
 	char belt_name[HASHBELT_NAME_SIZE];
@@ -187,6 +187,7 @@ bool batch_text(struct work *work, const char *text);
 void batch_run(struct work *work);
 bool batch_write(struct work *work, bool *full);
 
+bool is_full(int err);
 bool ttl_of(int32_t exptime, __u64 *ttl_ms);
 void note_length(struct service *service, size_t len);
 

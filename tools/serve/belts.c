@@ -15,6 +15,7 @@
 #include "client_window.h"
 #include "log.h"
 #include "options.h"
+#include "status.h"
 
 /* Belts of prefixes for which a worker keeps a descriptor. */
 #define PREFIXES_MAX	64
@@ -72,6 +73,16 @@ struct belts {
 	struct belt prefixed[PREFIXES_MAX];
 };
 
+/**
+ * struct belt_scan - a walk over the keys of a belt
+ * @handle:	of its own: it stays bound to the belt, and keeps no window of another mapped
+ * @scanner:	the walk
+ */
+struct belt_scan {
+	struct hashbelt *handle;
+	struct hashbelt_scanner *scanner;
+};
+
 /* Maps the belt's window if it has one. Without it gets are calls. */
 static void map_window(struct belt *belt)
 {
@@ -104,6 +115,27 @@ static int bind_belt(struct belt *belt)
 	if (!err)
 		map_window(belt);
 	return err == -ENOENT ? -EIDRM : err;
+}
+
+/**
+ * belts_check() - look whether the device can be opened
+ *
+ * Prints an error.
+ *
+ * Return: 0 or a negative errno; -ENODEV: there is no device.
+ */
+int belts_check(void)
+{
+	char text[HASHBELT_ERROR_SIZE];
+	struct hashbelt *handle;
+	int err = hashbelt_open(NULL, &handle);
+
+	if (!err)
+		hashbelt_close(handle);
+	else
+		log_line(LOG_TROUBLE, "%s", hashbelt_strerror(NULL, err, HASHBELT_CALL_OPEN, NULL,
+							      text, sizeof(text)));
+	return open_error(err);
 }
 
 /**
@@ -458,6 +490,55 @@ int belt_clear(struct belt *belt)
 	if (is_made_again(belt, err))
 		err = hashbelt_clear(belt->handle);
 	return note_gone(belt, err);
+}
+
+/**
+ * belt_scan_begin() - begin to walk over the keys of a belt
+ * @belt:	the belt
+ * @scan:	returned: the walk, to be ended by belt_scan_end(); NULL after an error
+ *
+ * Return: 0; -EIDRM if there is no such belt; else as hashbelt_open() and hashbelt_scan_begin().
+ */
+int belt_scan_begin(const struct belt *belt, struct belt_scan **scan)
+{
+	struct belt_scan *begun = calloc(1, sizeof(*begun));
+	int err = begun ? hashbelt_open(NULL, &begun->handle) : -ENOMEM;
+
+	if (!err)
+		err = hashbelt_bind(begun->handle, belt->name);
+	if (!err)
+		err = hashbelt_scan_begin(begun->handle, &begun->scanner);
+	if (err) {
+		belt_scan_end(begun);
+		begun = NULL;
+	}
+	*scan = begun;
+	return err == -ENOENT ? -EIDRM : err;
+}
+
+/**
+ * belt_scan_next() - the next key of a walk
+ * @scan:	the walk
+ * @record:	returned: the entry, valid until the next call
+ *
+ * Return: as hashbelt_scan_next().
+ */
+int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record)
+{
+	return hashbelt_scan_next(scan->scanner, record);
+}
+
+/**
+ * belt_scan_end() - end a walk, at any point
+ * @scan:	the walk; NULL does nothing
+ */
+void belt_scan_end(struct belt_scan *scan)
+{
+	if (!scan)
+		return;
+	hashbelt_scan_end(scan->scanner);
+	hashbelt_close(scan->handle);
+	free(scan);
 }
 
 /**

@@ -17,10 +17,12 @@ struct belts;
 
 /* One of them. */
 struct belt;
+struct belt_scan;
 
 /* Space for each text of belt_reason(). */
 #define BELT_REASON_SIZE	(HASHBELT_ERROR_SIZE + 16)
 
+int belts_check(void);
 int belts_open(const struct options *options, struct belts **belts);
 void belts_close(struct belts *belts);
 struct belt *belts_default(struct belts *belts);
@@ -32,6 +34,9 @@ int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, 
 	      struct hashbelt_fill *fill);
 int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token);
 int belt_clear(struct belt *belt);
+int belt_scan_begin(const struct belt *belt, struct belt_scan **scan);
+int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record);
+void belt_scan_end(struct belt_scan *scan);
 int belt_info(struct belt *belt, struct hashbelt_info *info);
 int belt_stat(struct belt *belt, __u64 *counters);
 const char *belt_name(const struct belt *belt);

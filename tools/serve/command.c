@@ -3,11 +3,13 @@
  * Requests of a client, carried out and answered in order. A table has what each command adds to a
  * batch, or does at once.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "auth.h"
 #include "command.h"
+#include "dump.h"
 #include "log.h"
 #include "options.h"
 #include "reply.h"
@@ -16,6 +18,9 @@
 
 /* Before a client has named a user, a line and a value may be so long, bytes. */
 #define AUTH_MAX	2048
+
+/* Why a connection is closed that has sent a value without a known end. */
+#define NO_END		"it is not known where its next request begins"
 
 /* Space for what me prints beside the key. */
 #define DEBUG_SPACE	128
@@ -168,8 +173,7 @@ static enum started start_get(struct work *work, struct client *client)
 		if (next == request->words_end)
 			return STARTED;
 	}
-	/* gat without a key. */
-	return say(work, "END");
+	return STARTED;
 }
 
 /* The operation of a store whose value is over at once. */
@@ -306,6 +310,24 @@ static enum started start_meta_set(struct work *work, struct client *client)
 	return start_store(work, client);
 }
 
+/* Puts an empty value in the place of that of an entry. */
+static void start_tombstone(struct work *work, struct hashbelt_item *item)
+{
+	const struct request *request = work->request;
+
+	/* One whose time is over at once is removed. */
+	if (!ttl_of(request->exptime, &item->ttl_ms)) {
+		item->ttl_ms = 0;
+		return;
+	}
+	item->op = HASHBELT_OP_PUT;
+	item->how = HASHBELT_IF_PRESENT;
+	item->value = (uintptr_t)"";
+	item->flags = request->flags;
+	work->reply[work->replies - 1].is_store = true;
+	work->stores++;
+}
+
 static enum started start_meta_delete(struct work *work, struct client *client)
 {
 	const struct request *request = work->request;
@@ -317,6 +339,8 @@ static enum started start_meta_delete(struct work *work, struct client *client)
 		return start_single(work, single_meta_expire);
 	item = start_item(work, HASHBELT_OP_REMOVE, true, reply_meta_delete,
 			  reply_meta_space(request), &started);
+	if (item && request->given & meta_bit('x'))
+		start_tombstone(work, item);
 	if (item && request->given & meta_bit('C')) {
 		item->how = HASHBELT_IF_VERSION;
 		item->version = request->unique;
@@ -399,7 +423,7 @@ static enum started start_shutdown(struct work *work, struct client *client)
 	struct word word;
 
 	if (!work->service->options->shutdown)
-		return say(work, "ERROR: shutdown not enabled");
+		return say(work, "SERVER_ERROR: shutdown not enabled");
 	if (parser_word(&words, request->words_end, &word) &&
 	    (word.len != 8 || memcmp(word.at, "graceful", 8)))
 		return say(work, "CLIENT_ERROR invalid shutdown mode");
@@ -408,21 +432,61 @@ static enum started start_shutdown(struct work *work, struct client *client)
 	return STARTED;
 }
 
-/* A set whose value is too large removes the present entry, so that it is not taken for the new. */
-static enum started start_too_large(struct work *work)
+/* Ends the list of keys. @err: why it is not whole, or 0. */
+static enum started end_dump(struct work *work, struct client *client, int err)
+{
+	const char *end = work->request->mode == DUMP_GETS ? "EN" : "END";
+
+	belt_scan_end(client->scan);
+	client->scan = NULL;
+	if (err)
+		return reply_failure(work, belts_default(work->service->belts), err) ?
+			STARTED : NO_MEMORY;
+	return say(work, end);
+}
+
+/* Lists the keys of the belt, in several steps if they are many. */
+static enum started start_dump(struct work *work, struct client *client)
+{
+	char mode = work->request->mode;
+	int more;
+
+	if (!work->service->options->dump)
+		return say(work, mode == DUMP_GETS ? "ERROR key dump not allowed" :
+				 mode == DUMP_KEYS ? "ERROR metadump not allowed" :
+				 "CLIENT_ERROR stats cachedump not allowed");
+	if (work->replies)
+		return NOT_STARTED;
+	if (!client->scan) {
+		more = belt_scan_begin(belts_default(work->service->belts), &client->scan);
+		if (more)
+			return end_dump(work, client, more);
+		if (mode != DUMP_ITEMS && !output_text(&work->output, "OK\r\n", 4))
+			return NO_MEMORY;
+	}
+	more = dump_some(work, client->scan);
+	if (more == -ENOBUFS)
+		return NO_MEMORY;
+	return more > 0 ? NOT_STARTED : end_dump(work, client, more);
+}
+
+/* Answers the error of a request, and removes an entry that could be taken for the new one. */
+static enum started start_refused(struct work *work)
 {
 	const struct request *request = work->request;
 	enum started started;
 
-	if (request->stores == COMMAND_SET || request->command == COMMAND_META_SET) {
-		if (!start_item(work, HASHBELT_OP_REMOVE, true, reply_text,
-				strlen(request->error) + 2, &started))
+	if (request->removes) {
+		if (start_item(work, HASHBELT_OP_REMOVE, true, reply_text,
+			       strlen(request->error) + 2, &started))
+			work->reply[work->replies - 1].text = request->error;
+		else if (started != STARTED)
 			return started;
-		work->reply[work->replies - 1].text = request->error;
 	} else if (!batch_text(work, request->error)) {
 		return NO_MEMORY;
 	}
-	count(&work->service->counters.store_too_large);
+	if (request->skip)
+		count(&work->service->counters.store_too_large);
 	return STARTED;
 }
 
@@ -453,17 +517,24 @@ static enum started (* const start_of[COMMAND_COUNT])(struct work *work, struct 
 	[COMMAND_VERBOSITY] = start_verbosity,
 	[COMMAND_QUIT] = start_quit,
 	[COMMAND_SHUTDOWN] = start_shutdown,
+	[COMMAND_DUMP] = start_dump,
 };
 
 static enum started start(struct work *work, struct client *client)
 {
 	const struct request *request = work->request;
+	enum started started;
 
 	if (!batch_has_room(work))
 		return NOT_STARTED;
 	if (!request->error)
 		return start_of[request->command](work, client);
-	return request->too_large ? start_too_large(work) : say(work, request->error);
+	started = start_refused(work);
+	if (started == STARTED && request->closes) {
+		client->is_over = true;
+		client->reason = NO_END;
+	}
+	return started;
 }
 
 /* The value that names a user and the password: of a set of any key. */
@@ -474,8 +545,6 @@ static const char *check_user(const struct work *work, const char *value, size_t
 	struct word name, password;
 	char user[AUTH_MAX + 1];
 
-	if (memcmp(value + len, "\r\n", 2))
-		return "CLIENT_ERROR bad command line termination";
 	if (!parser_word(&text, value + len, &name) || !parser_word(&text, value + len, &password))
 		return "CLIENT_ERROR bad authentication token format";
 	count(&counters->auth_cmds);
@@ -487,45 +556,48 @@ static const char *check_user(const struct work *work, const char *value, size_t
 	return "CLIENT_ERROR authentication failure";
 }
 
-/* The first request of a client that has to name a user, as parser_request(). */
+/* A request of a client that has to name a user first, as parser_request(). */
 static enum parsed parse_user(const struct work *work, struct client *client, char *text,
 			      size_t len, struct request *request)
 {
-	const char *newline = memchr(text, '\n', len), *at = text;
-	struct word words[5];
-	unsigned int i = 0;
-	uint64_t size = 0;
+	enum parsed parsed = parser_request(text, len, AUTH_MAX, request);
 
-	memset(request, 0, sizeof(*request));
-	request->size = len + 1;
-	request->error = "its line is too long";
-	if (!newline)
-		return len > AUTH_MAX ? PARSED_CLOSE : PARSED_PART;
-	request->size = newline + 1 - text;
-	while (i < 5 && parser_word(&at, newline, &words[i]))
-		i++;
-	request->error = "CLIENT_ERROR unauthenticated";
-	if (i < 5 || words[0].len != 3 || memcmp(words[0].at, "set", 3) ||
-	    !parser_number(words[4].at, words[4].len, &size) || size > AUTH_MAX)
-		return PARSED_REQUEST;
-	request->size += size + 2;
-	if (len < request->size)
-		return PARSED_PART;
-	request->error = check_user(work, newline + 1, size);
+	if (parsed == PARSED_PART && len > AUTH_MAX && !memchr(text, '\n', len)) {
+		request->error = "its line is too long";
+		return PARSED_CLOSE;
+	}
+	if (parsed != PARSED_REQUEST)
+		return parsed;
+	if (request->command != COMMAND_SET || !request->value)
+		request->error = "CLIENT_ERROR unauthenticated";
+	else if (request->closes)
+		request->error = "CLIENT_ERROR bad command line termination";
+	else if (request->error)
+		request->error = "CLIENT_ERROR unauthenticated";
+	else
+		request->error = check_user(work, request->value, request->value_len);
 	client->may_ask = !request->error;
 	if (client->may_ask)
 		request->error = "STORED";
+	request->quiet = false;
+	request->removes = false;
 	return PARSED_REQUEST;
 }
 
-/* Drops what belongs to a request that was answered. */
-static void skip(struct work *work, struct client *client)
+/*
+ * Drops what belongs to a request that was answered: a value and its end. Returns false if the end
+ * is not there.
+ */
+static bool skip(struct work *work, struct client *client)
 {
-	size_t left = work->len - work->used;
-	size_t size = client->skip < left ? client->skip : left;
+	const char *text = work->text + work->used;
+	size_t left = work->len - work->used, before = client->skip;
+	size_t size = before < left ? before : left, after = before - size;
 
 	work->used += size;
-	client->skip -= size;
+	client->skip = after;
+	return !(before >= 2 && after < 2 && text[before - 2] != '\r') &&
+	       !(before >= 1 && after < 1 && text[before - 1] != '\n');
 }
 
 /* Takes the next request. */
@@ -536,8 +608,10 @@ static enum parsed take_request(struct work *work, struct client *client)
 	enum parsed parsed;
 	size_t len;
 
-	if (client->skip)
-		skip(work, client);
+	if (client->skip && !skip(work, client)) {
+		request->error = NO_END;
+		return PARSED_CLOSE;
+	}
 	text = work->text + work->used;
 	len = work->len - work->used;
 	client->need = 0;
@@ -586,6 +660,10 @@ static enum done begin(struct work *work, struct client *client)
 		done = finish_batch(work);
 		if (done != DONE_ALL)
 			return done;
+		if (work->yields) {
+			work->yields = false;
+			return DONE_SOME;
+		}
 		if (output_is_empty(&work->output))
 			output_reset(&work->output);
 		else if (work->output.held >= OUTPUT_MAX)
@@ -625,8 +703,6 @@ enum done command_run(struct work *work, struct client *client)
 		done = begin(work, client);
 		if (done != DONE_ALL)
 			return done;
-		if (work->pause_ms)
-			return DONE_SOME;
 	}
 	if (parsed == PARSED_CLOSE) {
 		client->is_over = true;

@@ -13,6 +13,8 @@
  * @skip:	bytes that belong to a request that was answered, and are dropped
  * @need:	bytes that the request that is not whole yet has at least; 0: not known
  * @may_ask:	it need not name a user and the password, or has done so
+ * @scan:	its walk over keys that is not at its end; NULL for none
+ * @is_binary:	it speaks the binary protocol, and is refused
  * @is_over:	the client has quit
  * @reason:	the reason for which it has to be closed; NULL if the client expects that
  */
@@ -20,6 +22,8 @@ struct client {
 	size_t skip;
 	size_t need;
 	bool may_ask;
+	struct belt_scan *scan;
+	bool is_binary;
 	bool is_over;
 	const char *reason;
 };

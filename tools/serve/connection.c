@@ -19,20 +19,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "binary.h"
 #include "command.h"
 #include "connection.h"
 #include "log.h"
 #include "report.h"
 #include "tls.h"
 
-/* The first byte of a request of the binary protocol. */
-#define BINARY		0x80
-
 /* Works that a worker keeps. */
 #define SPARES_MAX	2
 
 /* Turns in a row of a client whose further bytes no event reports. */
 #define TURNS_MAX	8
+
+/* Parts of an answer in a row that a client takes at once, before others have their turn. */
+#define ROUNDS_MAX	8
 
 /**
  * struct connection - a client
@@ -185,6 +186,7 @@ static void close_connection(struct connection *connection)
 	unlink_connection(connection);
 	event_del(&connection->event);
 	tls_free(connection->tls);
+	belt_scan_end(connection->client.scan);
 	close(connection->fd);
 	if (connection->work)
 		work_free(connection->work);
@@ -302,24 +304,23 @@ static bool send_replies(struct connection *connection, struct work *work)
 	return true;
 }
 
-/* Waits for the socket to be readable or writable, or, with EV_TIMEOUT, until the pause is over. */
+/*
+ * Waits for the socket to be readable or writable, or, with EV_TIMEOUT, until other connections had
+ * their turn: a timer comes after the next look at all sockets, and event_active() before it.
+ */
 static void wait_for(struct connection *connection, short what)
 {
-	struct timeval pause = { 0 };
+	const struct timeval now = { 0 };
 
 	if (connection->waits_for == what && what != EV_TIMEOUT)
 		return;
 	__atomic_store_n(&connection->waits_for, what, __ATOMIC_RELAXED);
 	event_del(&connection->event);
-	if (what == EV_TIMEOUT) {
-		pause.tv_usec = connection->work->pause_ms * 1000;
-		connection->work->pause_ms = 0;
-	}
 	event_assign(&connection->event, connection->worker->base,
 		     what == EV_TIMEOUT ? -1 : connection->fd,
 		     what == EV_TIMEOUT ? 0 : what | EV_PERSIST,
 		     event_get_callback(&connection->event), connection);
-	event_add(&connection->event, what == EV_TIMEOUT ? &pause : NULL);
+	event_add(&connection->event, what == EV_TIMEOUT ? &now : NULL);
 }
 
 /* Turns */
@@ -331,15 +332,26 @@ enum turn {
 	TURN_CLOSE,
 };
 
-static bool speaks_binary(struct connection *connection, const struct work *work)
+/* The first byte of a client tells which protocol it speaks. */
+static void look_at_first(struct connection *connection, const struct work *work)
 {
+	char peer[128];
+
 	if (connection->has_begun)
-		return false;
+		return;
 	connection->has_begun = true;
-	if ((unsigned char)*work->text != BINARY)
-		return false;
-	connection->client.reason = "it speaks the binary protocol: let it speak text";
-	return true;
+	if ((unsigned char)*work->text != BINARY_REQUEST)
+		return;
+	connection->client.is_binary = true;
+	log_line(LOG_TROUBLE, "client %d (%s) speaks the binary protocol: let it speak text",
+		 connection->fd, peer_of(connection, peer, sizeof(peer)));
+}
+
+/* Carries out what was read. */
+static enum done run_requests(struct connection *connection, struct work *work)
+{
+	return connection->client.is_binary ? binary_run(work, &connection->client) :
+					      command_run(work, &connection->client);
 }
 
 /* Reads once. Returns the number of bytes; 0 if there are none yet; a negative errno at the end. */
@@ -356,18 +368,28 @@ static ssize_t read_input(struct connection *connection, struct work *work)
 	__atomic_store_n(&connection->last, seconds_now(), __ATOMIC_RELAXED);
 	count_by(&connection->worker->service.counters.bytes_read, len);
 	work->len += len;
-	return speaks_binary(connection, work) ? -EPROTO : len;
+	look_at_first(connection, work);
+	return len;
 }
 
-/* Sends, and carries out what had to wait for that. Returns false if replies are left. */
+/*
+ * Sends, and carries out what had to wait for that. Returns false if replies are left, or if it is
+ * the turn of other connections: all replies are sent then, and no event of the socket will come.
+ */
 static bool finish(struct connection *connection, struct work *work)
 {
+	unsigned int rounds = 0;
+
 	while (connection->done != DONE_BROKEN) {
-		if (work->pause_ms || !send_replies(connection, work))
+		if (!send_replies(connection, work))
 			return false;
 		if (connection->done != DONE_SOME)
 			break;
-		connection->done = command_run(work, &connection->client);
+		/* A client that takes its replies is not idle, and one whose keys are left out. */
+		__atomic_store_n(&connection->last, seconds_now(), __ATOMIC_RELAXED);
+		if (rounds++ == ROUNDS_MAX)
+			return false;
+		connection->done = run_requests(connection, work);
 	}
 	return true;
 }
@@ -383,7 +405,7 @@ static short reads_after(const struct connection *connection, ssize_t len)
 /* The event that is waited for, to send more. */
 static short sends_after(const struct connection *connection)
 {
-	if (connection->work->pause_ms)
+	if (output_is_empty(&connection->work->output))
 		return EV_TIMEOUT;
 	return connection->tls && tls_wants(connection->tls) == POLLIN ? EV_READ : EV_WRITE;
 }
@@ -395,7 +417,8 @@ static enum turn end_turn(struct connection *connection, struct work *work, ssiz
 	    !save(connection, work))
 		return TURN_CLOSE;
 	wait_for(connection, reads_after(connection, len));
-	if (connection->tls && tls_pending(connection->tls))
+	/* After a read without bytes a part of a record is pending: its rest is an event. */
+	if (len > 0 && connection->tls && tls_pending(connection->tls))
 		return TURN_AGAIN;
 	/* Bytes that came while the server ends are answered, too. */
 	if (connection->worker->is_ending)
@@ -417,7 +440,7 @@ static enum turn run_turn(struct connection *connection)
 		connection->done = DONE_ALL;
 		len = read_input(connection, work);
 		if (len > 0 && work->len >= connection->client.need)
-			connection->done = command_run(work, &connection->client);
+			connection->done = run_requests(connection, work);
 	}
 	if (len >= 0) {
 		if (!finish(connection, work)) {
@@ -448,7 +471,7 @@ static void take_turns(struct connection *connection)
 			log_close(connection, connection->client.reason);
 		close_connection(connection);
 	} else if (turn == TURN_AGAIN) {
-		event_active(&connection->event, EV_READ, 0);
+		wait_for(connection, EV_TIMEOUT);
 	}
 }
 

@@ -9,10 +9,13 @@
 #include <systemd/sd-daemon.h>
 
 #include "auth.h"
+#include "belts.h"
+#include "init_process.h"
 #include "listen.h"
 #include "log.h"
 #include "loop.h"
 #include "options.h"
+#include "status.h"
 #include "tls.h"
 
 /* Sockets to listen on. */
@@ -86,14 +89,20 @@ int main(int argc, char **argv)
 {
 	struct listener listeners[LISTENERS_MAX];
 	struct options options;
-	int status = options_parse(argc, argv, &options), count, err;
+	int status, count, err;
 
+	init_process_begin();
+	status = options_parse(argc, argv, &options);
 	if (status)
 		return status - 1;
 	signal(SIGPIPE, SIG_IGN);
 	mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 	log_begin("hbserve", options.verbose);
 	raise_limit(&options);
+	/* Before the sockets: the unit of systemd makes none without the device. */
+	err = belts_check();
+	if (err)
+		return exit_status(err);
 	count = listen_open(&options, listeners, LISTENERS_MAX);
 	if (count < 0)
 		return EXIT_FAILURE;

@@ -124,6 +124,8 @@ static const struct option_row rows[] = {
 		      option_flag) },
 	{ OPTION_SETS(shutdown, "enable-shutdown", 'A', NULL,
 		      "let clients end the server (command shutdown)", option_flag) },
+	{ OPTION_SETS(dump, "enable-dump", 0, NULL,
+		      "let clients list the keys (lru_crawler, stats cachedump)", option_flag) },
 	{ OPTION_SETS(verbose, "verbose", 'v', NULL, "log connections; twice: requests, too",
 		      option_more) },
 	{ OPTION_DOES("extended", 'o', "NAME=VALUE", "as memcached, for idle_timeout",

@@ -22,6 +22,7 @@
  * @item_max:	longest value, bytes
  * @verbose:	0 logs trouble, 1 connections as well, 2 requests as well
  * @shutdown:	a client may end the server
+ * @dump:	a client may list keys
  * @auth_file:	users and passwords, without which no client is served; NULL for none
  * @tls:	TCP is encrypted
  * @tls_cert:	file of the certificate, with those up to the root
@@ -43,6 +44,7 @@ struct options {
 	size_t item_max;
 	int verbose;
 	bool shutdown;
+	bool dump;
 	const char *auth_file;
 	bool tls;
 	const char *tls_cert;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of memcached's text and meta protocol. Lines are malformed where memcached 1.6.18 finds
- * them so, and have its answers, because clients compare texts.
+ * Requests of memcached's text and meta protocol. Lines are malformed where memcached finds them
+ * so, and have its answers, because clients compare texts.
+ *
+ * Behind the line of a store is its value, and never a request: take_value() finds its end
+ * before anything else of the line is looked at, so no other error of the line can change where the
+ * next request begins. If that cannot be known, the connection is closed after the answer.
  */
 #include <limits.h>
 #include <string.h>
@@ -14,16 +18,25 @@
 #define WORDS_MAX	23
 
 /* Words of a meta command. */
-#define META_WORDS_MAX	19
+#define META_WORDS_MAX	20
 
 /* Bytes of an opaque flag, its letter included. */
 #define OPAQUE_MAX	32
+
+/* memcached does not look at a shorter line, with its end, bytes. */
+#define LINE_MIN	4
 
 /* A line without an end is no request from here on, unless it is a get. */
 #define PART_MAX	2048
 
 /* A get may have so many blanks before it. */
 #define BLANKS_MAX	100
+
+/* The last class of memcached's memory. */
+#define CLASS_MAX	63
+
+/* Longest value for which memcached waits, bytes. */
+#define LENGTH_MAX	(INT_MAX - 2)
 
 #define BAD_LINE	"CLIENT_ERROR bad command line format"
 #define BAD_CHUNK	"CLIENT_ERROR bad data chunk"
@@ -52,12 +65,19 @@ struct line {
 	size_t value_max;
 };
 
-/* A command, as its line is written: @least to @most words. */
+/**
+ * struct syntax - a command, as its line is written
+ * @name:	the first word
+ * @command:	the command
+ * @least:	the fewest words; more than a command needs mean nothing
+ * @length:	the number of the word that has the length of the value; 0: no value follows
+ * @parse:	takes the words
+ */
 struct syntax {
 	const char *name;
 	enum command command;
 	unsigned int least;
-	unsigned int most;
+	unsigned int length;
 	enum parsed (*parse)(struct request *request, struct line *line);
 };
 
@@ -126,26 +146,31 @@ bool parser_number(const char *text, size_t len, uint64_t *number)
 	return !minus || (int64_t)*number >= 0;
 }
 
-/* A number that has a sign. As in memcached, only 32 bits of 64 count. */
-static bool signed_number(const struct word *word, size_t from, int32_t *number)
+/* A number of 32 bits that has a sign; or one of 64 bits, which is @cut to 32. */
+static bool read_signed(const struct word *word, size_t from, bool cut, int32_t *number)
 {
 	uint64_t value;
 	bool minus;
 
 	if (!read_digits(word->at + from, word->len - from, &minus, &value) ||
-	    value > (uint64_t)INT64_MAX + minus)
+	    value > (uint64_t)(cut ? INT64_MAX : INT32_MAX) + minus)
 		return false;
 	*number = (int32_t)(uint32_t)(minus ? -value : value);
 	return true;
+}
+
+static bool signed_number(const struct word *word, size_t from, int32_t *number)
+{
+	return read_signed(word, from, false, number);
 }
 
 static bool unsigned_number(const struct word *word, size_t from, uint32_t *number)
 {
 	uint64_t value;
 
-	if (!parser_number(word->at + from, word->len - from, &value))
+	if (!parser_number(word->at + from, word->len - from, &value) || value > UINT32_MAX)
 		return false;
-	*number = (uint32_t)value;
+	*number = value;
 	return true;
 }
 
@@ -228,9 +253,11 @@ size_t parser_encode(const char *key, size_t key_len, char *text)
 	return to - text;
 }
 
+/* An error of the line comes before one of the value. */
 static enum parsed refuse(struct request *request, const char *error)
 {
 	request->error = error;
+	request->removes = false;
 	return PARSED_REQUEST;
 }
 
@@ -248,40 +275,53 @@ static bool look_for_noreply(struct request *request, const struct line *line)
 	return request->quiet;
 }
 
-/* A value whose length is known does not fit, or its line is wrong: its bytes are dropped. */
-static enum parsed refuse_value(struct request *request, const char *error)
+/* It is not known where the next request begins. */
+static enum parsed refuse_and_close(struct request *request, const char *error)
 {
-	request->skip = request->value_len + 2;
+	request->closes = true;
 	return refuse(request, error);
 }
 
-/* Takes the value that follows the line. */
-static enum parsed take_value(struct request *request, const struct line *line)
+/* Takes the length of a value: digits alone, so that no reader can take it for another number. */
+static bool take_length(struct request *request, const struct word *word)
 {
-	size_t whole = request->value_len + 2;
+	uint64_t len = 0;
+	size_t i;
 
+	for (i = 0; i < word->len; i++) {
+		if (word->at[i] < '0' || word->at[i] > '9')
+			return false;
+		len = 10 * len + word->at[i] - '0';
+		if (len > LENGTH_MAX)
+			return false;
+	}
+	request->value_len = len;
+	return true;
+}
+
+/* Takes the value that follows the line. @length: the number of the word that has its length. */
+static enum parsed take_value(struct request *request, const struct line *line,
+			      unsigned int length)
+{
+	size_t whole;
+
+	if (line->count <= length || !take_length(request, &line->words[length]))
+		return refuse_and_close(request, BAD_LINE);
+	whole = request->value_len + 2;
 	if (request->value_len > line->value_max) {
-		request->too_large = true;
-		return refuse_value(request, TOO_LARGE);
+		request->skip = whole;
+		request->removes = request->command == COMMAND_SET ||
+				   request->command == COMMAND_META_SET;
+		request->error = TOO_LARGE;
+		return PARSED_REQUEST;
 	}
 	request->size += whole;
 	if (line->after < whole)
 		return PARSED_PART;
 	request->value = line->next;
-	if (line->next[request->value_len] == '\r' && line->next[request->value_len + 1] == '\n')
-		return PARSED_REQUEST;
-	return refuse(request, BAD_CHUNK);
-}
-
-/* A length that memcached takes, even if the value is too long. */
-static bool take_length(struct request *request, const struct word *word)
-{
-	int32_t len;
-
-	if (!signed_number(word, 0, &len) || len < 0 || len > INT_MAX - 2)
-		return false;
-	request->value_len = len;
-	return true;
+	if (memcmp(line->next + request->value_len, "\r\n", 2))
+		return refuse_and_close(request, BAD_CHUNK);
+	return PARSED_REQUEST;
 }
 
 /* get KEY... */
@@ -313,12 +353,13 @@ static enum parsed parse_store(struct request *request, struct line *line)
 
 	look_for_noreply(request, line);
 	if (!take_key(request, &words[1]) || !unsigned_number(&words[2], 0, &request->flags) ||
-	    !signed_number(&words[3], 0, &request->exptime) || !take_length(request, &words[4]))
+	    /* As in memcached, which refuses such times of all other commands. */
+	    !read_signed(&words[3], 0, true, &request->exptime))
 		return refuse(request, BAD_LINE);
 	if (request->command == COMMAND_CAS &&
-	    !parser_number(words[5].at, words[5].len, &request->unique))
+	    (line->count < 6 || !parser_number(words[5].at, words[5].len, &request->unique)))
 		return refuse(request, BAD_LINE);
-	return take_value(request, line);
+	return PARSED_REQUEST;
 }
 
 /* incr KEY DELTA [noreply] */
@@ -343,16 +384,10 @@ static enum parsed parse_touch(struct request *request, struct line *line)
 	return PARSED_REQUEST;
 }
 
-/* delete KEY [0] [noreply] */
+/* delete KEY [noreply] */
 static enum parsed parse_delete(struct request *request, struct line *line)
 {
-	if (line->count > 2) {
-		bool zero = IS_WORD(&line->words[2], "0");
-		bool noreply = look_for_noreply(request, line);
-
-		if (line->count == 3 ? !zero && !noreply : !zero || !noreply)
-			return refuse(request, BAD_LINE ".  Usage: delete <key> [noreply]");
-	}
+	look_for_noreply(request, line);
 	return take_key(request, &line->words[1]) ? PARSED_REQUEST : refuse(request, BAD_LINE);
 }
 
@@ -390,17 +425,53 @@ static enum parsed parse_slabs(struct request *request, struct line *line)
 	return refuse(request, reassign ? "CLIENT_ERROR slab reassignment disabled" : "ERROR");
 }
 
+/* lru_crawler metadump|mgdump CLASS: a belt has one class. */
 static enum parsed parse_crawler(struct request *request, struct line *line)
 {
-	bool crawls = line->count == 3 && (IS_WORD(&line->words[1], "crawl") ||
-					   IS_WORD(&line->words[1], "metadump"));
+	const struct word *words = line->words;
 
-	return refuse(request, crawls ? "CLIENT_ERROR lru crawler disabled" : "ERROR");
+	if (line->count != 3)
+		return refuse(request, "ERROR");
+	if (IS_WORD(&words[1], "crawl"))
+		return refuse(request, "CLIENT_ERROR lru crawler disabled");
+	if (IS_WORD(&words[1], "metadump"))
+		request->mode = DUMP_KEYS;
+	else if (IS_WORD(&words[1], "mgdump"))
+		request->mode = DUMP_GETS;
+	else
+		return refuse(request, "ERROR");
+	if (!IS_WORD(&words[2], "all") && !IS_WORD(&words[2], "hash") && !IS_WORD(&words[2], "1"))
+		return refuse(request, "BADCLASS invalid class id");
+	request->command = COMMAND_DUMP;
+	request->delta = UINT64_MAX;
+	return PARSED_REQUEST;
+}
+
+/* stats [NAME]..., stats cachedump CLASS LIMIT: a belt has one class, and 0 is no limit. */
+static enum parsed parse_stats(struct request *request, struct line *line)
+{
+	const struct word *words = line->words;
+	uint32_t class, limit;
+
+	if (line->count < 2 || !IS_WORD(&words[1], "cachedump"))
+		return PARSED_REQUEST;
+	if (line->count < 4)
+		return refuse(request, "CLIENT_ERROR bad command line");
+	if (!unsigned_number(&words[2], 0, &class) || !unsigned_number(&words[3], 0, &limit))
+		return refuse(request, BAD_LINE);
+	if (class > CLASS_MAX)
+		return refuse(request, "CLIENT_ERROR Illegal slab id");
+	request->command = COMMAND_DUMP;
+	request->mode = DUMP_ITEMS;
+	request->delta = class != 1 ? 0 : limit ? limit : UINT64_MAX;
+	return PARSED_REQUEST;
 }
 
 static enum parsed parse_limit(struct request *request, struct line *line)
 {
 	look_for_noreply(request, line);
+	if (line->count < 2)
+		return refuse(request, "ERROR");
 	return refuse(request, "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust");
 }
 
@@ -424,11 +495,11 @@ static const char *flag_seconds(const struct word *word, int32_t *seconds)
 /* The errors that end the search for others: a flag that is unknown, or was there before. */
 static const char *check_flag(const struct request *request, char flag)
 {
-	static const char known[] = "CDFIJLMNOPRTbcfhklqstuv";
+	static const char known[] = "CDEFIJLMNOPRTbcfhklqstuvx";
 
-	if (flag & 0x80 || (strchr(known, flag) && request->given & meta_bit(flag)))
+	if (flag & 0x80 || (flag && strchr(known, flag) && request->given & meta_bit(flag)))
 		return "CLIENT_ERROR duplicate flag";
-	if (!strchr(known, flag) ||
+	if (!flag || !strchr(known, flag) ||
 	    (request->command == COMMAND_META_GET && (flag == 'l' || flag == 'h')))
 		return BAD_FLAG;
 	return NULL;
@@ -437,6 +508,8 @@ static const char *check_flag(const struct request *request, char flag)
 /* Takes the argument of a flag. Returns the error, or NULL. */
 static const char *take_flag(struct request *request, const struct word *word)
 {
+	uint64_t version;
+
 	switch (*word->at) {
 	case 'b':
 		request->key_len = base64_decode(request->key, request->key_len, NULL);
@@ -451,6 +524,8 @@ static const char *take_flag(struct request *request, const struct word *word)
 		return unsigned_number(word, 1, &request->flags) ? NULL : BAD_LINE;
 	case 'C':
 		return flag_number(word, &request->unique, BAD_FLAG_VALUE);
+	case 'E':
+		return flag_number(word, &version, BAD_FLAG_VALUE);
 	case 'J':
 		return flag_number(word, &request->initial,
 				   "CLIENT_ERROR invalid numeric initial value");
@@ -458,9 +533,7 @@ static const char *take_flag(struct request *request, const struct word *word)
 		return flag_number(word, &request->delta,
 				   "CLIENT_ERROR invalid numeric delta value");
 	case 'M':
-		if (word->len != 2)
-			return "CLIENT_ERROR incorrect length for M token";
-		request->mode = word->at[1];
+		request->mode = word->len > 1 ? word->at[1] : ' ';
 		return NULL;
 	case 'O':
 		return word->len <= OPAQUE_MAX ? NULL : bad_opaque;
@@ -502,20 +575,33 @@ static enum parsed decode(struct request *request, const struct line *line)
 }
 
 /* The checks that the meta commands have in common. Returns an error, or NULL. */
-static const char *take_meta(struct request *request, const struct line *line, const char *many)
+static const char *take_meta(struct request *request, const struct line *line)
 {
 	if (!take_key(request, &line->words[1]))
 		return BAD_LINE;
-	return line->count > META_WORDS_MAX ? many : NULL;
+	return line->count > META_WORDS_MAX ? "CLIENT_ERROR options flags are too long" : NULL;
+}
+
+/*
+ * The version that E gives to what a command stores: a belt makes all versions itself. The entry is
+ * removed, as the client would take it for one of that version.
+ */
+static enum parsed refuse_version(struct request *request, const char *error)
+{
+	refuse(request, error);
+	request->removes = true;
+	return PARSED_REQUEST;
 }
 
 /* mg KEY FLAG... */
 static enum parsed parse_meta_get(struct request *request, struct line *line)
 {
-	const char *error = take_meta(request, line, "CLIENT_ERROR options flags are too long");
+	const char *error = take_meta(request, line);
 
 	if (!error)
 		error = take_flags(request, line, 2);
+	if (!error && request->given & meta_bit('E'))
+		error = BAD_FLAG;
 	return error ? refuse(request, error) : decode(request, line);
 }
 
@@ -544,37 +630,30 @@ static enum command store_of(const struct request *request)
 /* ms KEY BYTES FLAG... */
 static enum parsed parse_meta_set(struct request *request, struct line *line)
 {
-	const char *error = take_meta(request, line, "CLIENT_ERROR options flags too long");
-	enum parsed parsed;
+	const char *error = take_meta(request, line);
 
-	if (error)
-		return refuse(request, error);
-	if (line->count < 3 || !take_length(request, &line->words[2]))
-		return refuse(request, BAD_LINE);
-	error = take_flags(request, line, 3);
+	if (!error)
+		error = take_flags(request, line, 3);
 	request->stores = store_of(request);
 	if (!error && request->stores == COMMAND_REFUSED)
 		error = "CLIENT_ERROR invalid mode for ms M token";
 	if (error)
-		return refuse_value(request, error);
-	parsed = take_value(request, line);
-	/* The key of a value that is too large is needed, too. */
-	return parsed == PARSED_PART ? parsed : decode(request, line);
+		return refuse(request, error);
+	if (request->given & meta_bit('E'))
+		refuse_version(request, BAD_FLAG);
+	/* The key of an entry that is removed is needed, too. */
+	return decode(request, line);
 }
 
 /* md KEY FLAG... */
 static enum parsed parse_meta_delete(struct request *request, struct line *line)
 {
-	const char *error = take_meta(request, line, "CLIENT_ERROR options flags too long");
+	const char *error = take_meta(request, line);
 
 	if (error)
 		return refuse(request, error);
 	error = take_flags(request, line, 2);
-	if (!error)
-		return decode(request, line);
-	/* memcached has one text for all wrong flags but this one. */
-	return refuse(request, error == bad_opaque ? error :
-		      "CLIENT_ERROR invalid or duplicate flag");
+	return error ? refuse(request, error) : decode(request, line);
 }
 
 /* ma KEY FLAG... */
@@ -582,8 +661,13 @@ static enum parsed parse_meta_arithmetic(struct request *request, struct line *l
 {
 	enum parsed parsed = parse_meta_delete(request, line);
 
+	/* memcached has one text for all wrong flags of this command but one. */
+	if (request->error && request->error != bad_opaque)
+		return refuse(request, "CLIENT_ERROR invalid or duplicate flag");
 	if (request->error)
 		return parsed;
+	if (request->given & meta_bit('E'))
+		return refuse_version(request, "CLIENT_ERROR invalid or duplicate flag");
 	switch (request->mode) {
 	case '\0':
 	case 'I':
@@ -602,7 +686,7 @@ static enum parsed parse_meta_arithmetic(struct request *request, struct line *l
 /* me KEY [b] */
 static enum parsed parse_meta_debug(struct request *request, struct line *line)
 {
-	if (line->count < 2 || !take_key(request, &line->words[1]))
+	if (!take_key(request, &line->words[1]))
 		return refuse(request, BAD_LINE);
 	if (line->count < 3 || !IS_WORD(&line->words[2], "b"))
 		return PARSED_REQUEST;
@@ -613,37 +697,37 @@ static enum parsed parse_meta_debug(struct request *request, struct line *line)
 
 /* The most frequent ones come first. */
 static const struct syntax commands[] = {
-	{ "get", COMMAND_GET, 2, WORDS_MAX, parse_get },
-	{ "set", COMMAND_SET, 5, 6, parse_store },
-	{ "mg", COMMAND_META_GET, 2, WORDS_MAX, parse_meta_get },
-	{ "ms", COMMAND_META_SET, 2, WORDS_MAX, parse_meta_set },
-	{ "gets", COMMAND_GETS, 2, WORDS_MAX, parse_get },
-	{ "gat", COMMAND_GAT, 2, WORDS_MAX, parse_gat },
-	{ "gats", COMMAND_GATS, 2, WORDS_MAX, parse_gat },
-	{ "cas", COMMAND_CAS, 6, 7, parse_store },
-	{ "add", COMMAND_ADD, 5, 6, parse_store },
-	{ "delete", COMMAND_DELETE, 2, 4, parse_delete },
-	{ "incr", COMMAND_INCR, 3, 4, parse_arithmetic },
-	{ "decr", COMMAND_DECR, 3, 4, parse_arithmetic },
-	{ "touch", COMMAND_TOUCH, 3, 4, parse_touch },
-	{ "replace", COMMAND_REPLACE, 5, 6, parse_store },
-	{ "append", COMMAND_APPEND, 5, 6, parse_store },
-	{ "prepend", COMMAND_PREPEND, 5, 6, parse_store },
-	{ "md", COMMAND_META_DELETE, 2, WORDS_MAX, parse_meta_delete },
-	{ "ma", COMMAND_META_ARITHMETIC, 2, WORDS_MAX, parse_meta_arithmetic },
-	{ "mn", COMMAND_META_NOOP, 1, WORDS_MAX, parse_plain },
-	{ "me", COMMAND_META_DEBUG, 1, WORDS_MAX, parse_meta_debug },
-	{ "version", COMMAND_VERSION, 1, WORDS_MAX, parse_plain },
-	{ "stats", COMMAND_STATS, 1, WORDS_MAX, parse_plain },
-	{ "flush_all", COMMAND_FLUSH_ALL, 1, 3, parse_flush },
-	{ "verbosity", COMMAND_VERBOSITY, 2, 3, parse_verbosity },
-	{ "quit", COMMAND_QUIT, 1, WORDS_MAX, parse_plain },
-	{ "shutdown", COMMAND_SHUTDOWN, 1, WORDS_MAX, parse_plain },
-	{ "bget", COMMAND_GET, 2, WORDS_MAX, parse_get },
-	{ "slabs", COMMAND_REFUSED, 1, WORDS_MAX, parse_slabs },
-	{ "lru_crawler", COMMAND_REFUSED, 1, WORDS_MAX, parse_crawler },
-	{ "cache_memlimit", COMMAND_REFUSED, 2, 3, parse_limit },
-	{ "watch", COMMAND_REFUSED, 1, WORDS_MAX, parse_watch },
+	{ "get", COMMAND_GET, 2, 0, parse_get },
+	{ "set", COMMAND_SET, 1, 4, parse_store },
+	{ "mg", COMMAND_META_GET, 2, 0, parse_meta_get },
+	{ "ms", COMMAND_META_SET, 1, 2, parse_meta_set },
+	{ "gets", COMMAND_GETS, 2, 0, parse_get },
+	{ "gat", COMMAND_GAT, 3, 0, parse_gat },
+	{ "gats", COMMAND_GATS, 3, 0, parse_gat },
+	{ "cas", COMMAND_CAS, 1, 4, parse_store },
+	{ "add", COMMAND_ADD, 1, 4, parse_store },
+	{ "delete", COMMAND_DELETE, 2, 0, parse_delete },
+	{ "incr", COMMAND_INCR, 3, 0, parse_arithmetic },
+	{ "decr", COMMAND_DECR, 3, 0, parse_arithmetic },
+	{ "touch", COMMAND_TOUCH, 3, 0, parse_touch },
+	{ "replace", COMMAND_REPLACE, 1, 4, parse_store },
+	{ "append", COMMAND_APPEND, 1, 4, parse_store },
+	{ "prepend", COMMAND_PREPEND, 1, 4, parse_store },
+	{ "md", COMMAND_META_DELETE, 2, 0, parse_meta_delete },
+	{ "ma", COMMAND_META_ARITHMETIC, 2, 0, parse_meta_arithmetic },
+	{ "mn", COMMAND_META_NOOP, 1, 0, parse_plain },
+	{ "me", COMMAND_META_DEBUG, 2, 0, parse_meta_debug },
+	{ "version", COMMAND_VERSION, 1, 0, parse_plain },
+	{ "stats", COMMAND_STATS, 1, 0, parse_stats },
+	{ "flush_all", COMMAND_FLUSH_ALL, 1, 0, parse_flush },
+	{ "verbosity", COMMAND_VERBOSITY, 2, 0, parse_verbosity },
+	{ "quit", COMMAND_QUIT, 1, 0, parse_plain },
+	{ "shutdown", COMMAND_SHUTDOWN, 1, 0, parse_plain },
+	{ "bget", COMMAND_GET, 2, 0, parse_get },
+	{ "slabs", COMMAND_REFUSED, 1, 0, parse_slabs },
+	{ "lru_crawler", COMMAND_REFUSED, 1, 0, parse_crawler },
+	{ "cache_memlimit", COMMAND_REFUSED, 1, 0, parse_limit },
+	{ "watch", COMMAND_REFUSED, 1, 0, parse_watch },
 };
 
 static const struct syntax *find_syntax(const struct word *name)
@@ -653,17 +737,16 @@ static const struct syntax *find_syntax(const struct word *name)
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
 		const struct syntax *syntax = &commands[i];
 
-		if (*syntax->name == *name->at && !strncmp(syntax->name, name->at, name->len) &&
-		    !syntax->name[name->len])
+		if (*syntax->name == *name->at && is_word(name, syntax->name, strlen(syntax->name)))
 			return syntax;
 	}
 	return NULL;
 }
 
-/* Cuts a line into words; of a get, only its first two: it may have any number of keys. */
+/* Cuts a line into words; of a get, only its first three: it may have any number of keys. */
 static void split(struct line *line, const struct request *request, bool is_get)
 {
-	unsigned int most = is_get ? 2 : WORDS_MAX;
+	unsigned int most = is_get ? 3 : WORDS_MAX;
 	const char *text = request->words;
 
 	while (line->count < most && parser_word(&text, request->words_end,
@@ -677,6 +760,12 @@ static enum parsed parse_line(struct request *request, struct line *line)
 	struct word *name = &line->words[0];
 	enum parsed parsed;
 
+	if (line->next - request->words < LINE_MIN) {
+		/* The one store that is so short has no length of its value, either. */
+		if (line->end - request->words == 2 && !memcmp(request->words, "ms", 2))
+			return refuse_and_close(request, BAD_LINE);
+		return refuse(request, BAD_LINE);
+	}
 	if (!parser_word(&request->words, line->end, name) || name->len < 2)
 		return refuse(request, "ERROR");
 	line->count = 1;
@@ -692,10 +781,15 @@ static enum parsed parse_line(struct request *request, struct line *line)
 		}
 		return refuse(request, "ERROR");
 	}
-	if (line->count < syntax->least || line->count > syntax->most)
-		return refuse(request, "ERROR");
+	if (line->count < syntax->least)
+		return refuse(request, BAD_LINE);
 	request->command = syntax->command;
 	request->stores = syntax->command;
+	if (syntax->length) {
+		parsed = take_value(request, line, syntax->length);
+		if (parsed == PARSED_PART || line->count <= syntax->length)
+			return parsed;
+	}
 	parsed = syntax->parse(request, line);
 	/* A quiet meta command answers errors. */
 	if (request->error && syntax->name[0] == 'm')
@@ -746,7 +840,6 @@ enum parsed parser_request(char *text, size_t len, size_t value_max, struct requ
 {
 	char *newline = memchr(text, '\n', len);
 	struct line line;
-	const char *nul;
 
 	memset(request, 0, sizeof(*request));
 	if (!newline)
@@ -756,10 +849,6 @@ enum parsed parser_request(char *text, size_t len, size_t value_max, struct requ
 	line.after = text + len - line.next;
 	line.value_max = value_max;
 	line.end = newline - (newline - text > 1 && newline[-1] == '\r');
-	/* As in C, a NUL byte ends the text. */
-	nul = memchr(text, '\0', line.end - text);
-	if (nul)
-		line.end = nul;
 	request->words = text;
 	request->words_end = line.end;
 	request->size = line.next - text;

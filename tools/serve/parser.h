@@ -45,6 +45,7 @@ enum command {
 	COMMAND_VERBOSITY,
 	COMMAND_QUIT,
 	COMMAND_SHUTDOWN,
+	COMMAND_DUMP,
 	COMMAND_COUNT
 };
 
@@ -57,11 +58,14 @@ struct word {
 /**
  * struct request - a request. Pointers are into the bytes that were parsed
  * @command:	the command
- * @mode:	META_ARITHMETIC: 'I' or 'D'
+ * @mode:	META_ARITHMETIC: 'I' or 'D'; DUMP: the form
  * @stores:	META_SET: the command that its mode stands for, SET, ADD, REPLACE, APPEND, PREPEND
  *		or CAS; else as @command
  * @quiet:	noreply: nothing is answered; meta: the usual answer is left out
- * @too_large:	the value is: @error is answered, and a set removes the present entry
+ * @removes:	@error is answered, and the present entry removed, as it would be an old one: of a
+ *		set whose value is too large, which has @skip, or of a flag that no belt can have
+ * @closes:	after @error the connection is to be closed: where the next request begins is not
+ *		known
  * @key:	the key, decoded
  * @key_len:	its length, bytes
  * @value:	the value
@@ -85,7 +89,8 @@ struct request {
 	enum command stores;
 	char mode;
 	bool quiet;
-	bool too_large;
+	bool removes;
+	bool closes;
 	const char *key;
 	size_t key_len;
 	const char *value;
@@ -104,6 +109,11 @@ struct request {
 	size_t size;
 	size_t skip;
 };
+
+/* Forms in which DUMP lists keys: @mode. @delta is the most that it lists. */
+#define DUMP_KEYS	'K'	/* metadump: a line for each */
+#define DUMP_GETS	'G'	/* mgdump: requests that get them */
+#define DUMP_ITEMS	'I'	/* stats cachedump: keys of the text protocol */
 
 enum parsed {
 	PARSED_REQUEST,		/* a request */

@@ -346,8 +346,9 @@ bool reply_store(struct work *work, const struct reply *reply)
 		return answer(work, reply, outcome->text);
 	if (!result && request->quiet)
 		return true;
-	return meta_line(work, reply, outcome->code, "Okc",
-			 &(struct meta){ .version = result ? 0 : item->version });
+	return meta_line(work, reply, outcome->code, "Okcs",
+			 &(struct meta){ .version = result ? 0 : item->version,
+					 .value_len = request->value_len });
 }
 
 static void note_delete(struct counters *counters, int result)
@@ -403,6 +404,19 @@ size_t reply_meta_space(const struct request *request)
 		return META_SPACE;
 	return META_SPACE + (request->given & meta_bit('b') ? PARSER_BASE64_MAX :
 			     request->key_len);
+}
+
+/**
+ * reply_has_value() - whether the reply to mg has the value of the entry
+ * @request:	the request
+ * @version:	of the entry
+ *
+ * Return: false if it is not asked for, or the client has this version (C).
+ */
+bool reply_has_value(const struct request *request, uint64_t version)
+{
+	return request->given & meta_bit('v') &&
+	       !(request->given & meta_bit('C') && request->unique == version);
 }
 
 /**
@@ -492,7 +506,7 @@ static bool meta_hit(struct work *work, const struct reply *reply,
 	};
 	char line[META_SPACE + PARSER_BASE64_MAX], *end, *first;
 
-	if (!(reply->request->given & meta_bit('v')))
+	if (!reply_has_value(reply->request, item->version))
 		return meta_line(work, reply, "HD", "stcfOk", &meta);
 	end = reply_number(mempcpy(line, "VA ", 3), item->value_len);
 	end = reply_flags(end, reply->request, "stcfOk", &meta);

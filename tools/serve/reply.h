@@ -42,6 +42,7 @@ bool reply_meta_get(struct work *work, const struct reply *reply);
 bool reply_meta_delete(struct work *work, const struct reply *reply);
 bool reply_meta_debug(struct work *work, const struct reply *reply);
 
+bool reply_has_value(const struct request *request, uint64_t version);
 bool reply_time_first(const struct request *request);
 size_t reply_meta_space(const struct request *request);
 char *reply_number(char *to, uint64_t number);

@@ -181,7 +181,7 @@ static void report_settings(struct report *report)
 	print_number(report, "item_size_max", options->item_max);
 	print_yes(report, "maxconns_fast", true);
 	print_yes(report, "flush_enabled", true);
-	print_yes(report, "dump_enabled", false);
+	print_yes(report, "dump_enabled", options->dump);
 	print_number(report, "idle_timeout", options->idle_seconds);
 	print_yes(report, "ssl_enabled", options->tls);
 	print_text(report, "belt", belt_name(belt));
@@ -302,11 +302,6 @@ static void report_detail(struct report *report)
 	}
 }
 
-static void report_dump(struct report *report)
-{
-	PRINT(report, "CLIENT_ERROR stats cachedump not allowed");
-}
-
 static const struct {
 	const char *name;
 	void (*run)(struct report *report);
@@ -320,7 +315,6 @@ static const struct {
 	{ "conns", report_connections },
 	{ "detail", report_detail },
 	{ "reset", report_reset },
-	{ "cachedump", report_dump },
 };
 
 /**

@@ -9,7 +9,7 @@ struct output;
 struct work;
 
 /* The version of memcached whose protocol is served. */
-#define MEMCACHED_VERSION	"1.6.18"
+#define MEMCACHED_VERSION	"1.6.45"
 
 bool report(struct work *work);
 bool report_line(struct output *output, const char *format, ...)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests that take several calls. Those that change a value read it, and put the new one on
+ * Requests that may take several calls. Those that change a value read it, and put the new one on
  * condition of its version, until no other put came between: so they are atomic also against
  * programs that use the device.
  */
@@ -25,11 +25,8 @@
 /* Attempts of a change, if others change the same entry. Each failed one is a success of theirs. */
 #define ATTEMPTS	10000
 
-/* The time that md leaves an entry, which is stale then: the least that a belt knows. */
-#define STALE_MS	1
-
-/* Then it is over: belt time lags by up to a tick of the kernel, at most 10 ms (HZ of 100). */
-#define STALE_PAUSE_MS	(STALE_MS + 11)
+/* The time that md gives an empty value that is to be stale: the least that a belt knows. */
+#define EMPTY_MS	1
 
 #define NON_NUMERIC	"CLIENT_ERROR cannot increment or decrement non-numeric value"
 
@@ -39,14 +36,12 @@
  * @len:	their number
  * @version:	of the entry with the sum
  * @ttl_ms:	its time left
- * @is_new:	there was no entry
  */
 struct sum {
 	char digits[DIGITS_MAX];
 	size_t len;
 	uint64_t version;
 	uint64_t ttl_ms;
-	bool is_new;
 };
 
 static struct hashbelt_item item_of(enum hashbelt_op op, const struct target *target, void *value,
@@ -134,7 +129,6 @@ static int put_initial(const struct request *request, const struct target *targe
 	struct hashbelt_item item;
 	int err;
 
-	sum->is_new = true;
 	sum->len = reply_number(sum->digits, request->initial) - sum->digits;
 	item = item_of(HASHBELT_OP_PUT, target, sum->digits, sum->len);
 	item.how = HASHBELT_IF_ABSENT;
@@ -146,12 +140,41 @@ static int put_initial(const struct request *request, const struct target *targe
 	return err;
 }
 
+/*
+ * Adds in one call of the belt. Returns -EBADMSG and -EOVERFLOW also for what memcached adds to and
+ * the belt does not: numbers beyond 2^63 - 1, and with blanks.
+ */
+static int add_at_once(const struct request *request, const struct target *target, struct sum *sum)
+{
+	struct hashbelt_sum number = {
+		.by = is_decrement(request) ? -(int64_t)request->delta : (int64_t)request->delta,
+	};
+	struct hashbelt_item item = item_of(HASHBELT_OP_ADD, target, &number, sizeof(number));
+	int err;
+
+	item.how = HASHBELT_IF_PRESENT | HASHBELT_FLOOR;
+	err = run(target, &item);
+	sum->len = reply_number(sum->digits, number.value) - sum->digits;
+	sum->version = item.version;
+	sum->ttl_ms = item.ttl_ms;
+	return err;
+}
+
+/* Adds step by step what add_at_once() does not. */
 static int add(const struct request *request, const struct target *target, struct sum *sum)
 {
+	bool is_plain = !(request->given & (meta_bit('C') | meta_bit('T'))) &&
+			request->delta <= INT64_MAX;
 	struct hashbelt_item old;
 	unsigned int i;
 	int err;
 
+	if (is_plain) {
+		err = add_at_once(request, target, sum);
+		if (err != -EBADMSG && err != -EOVERFLOW &&
+		    (err != -ENOENT || !(request->given & meta_bit('N'))))
+			return err;
+	}
 	for (i = 0; i < ATTEMPTS; i++) {
 		err = read_sum(request, target, &old, sum);
 		if (!err) {
@@ -196,7 +219,7 @@ static bool write_code(struct work *work, const char *code, const struct meta *m
 
 	if (!space)
 		return false;
-	end = reply_flags(mempcpy(space, code, 2), request, meta ? "Okc" : "Ok", meta);
+	end = reply_flags(mempcpy(space, code, 2), request, meta ? "Okcs" : "Ok", meta);
 	end = mempcpy(end, "\r\n", 2);
 	return output_commit(&work->output, space, end - space);
 }
@@ -233,8 +256,7 @@ bool single_arithmetic(struct work *work, const struct target *target)
 		return write_code(work, "EX", NULL);
 	if (err && err != -ENOENT)
 		return fail(work, target, err);
-	/* memcached answers the one that makes the entry. */
-	if (request->quiet && !sum.is_new)
+	if (request->quiet)
 		return true;
 	if (is_meta)
 		return write_sum(work, &sum);
@@ -278,15 +300,33 @@ static int read_whole(const struct target *target, struct whole *whole)
 	return err;
 }
 
-/* One attempt of an append or prepend. @version: returned: that of the entry. */
+/* Makes the entry of ms with N. @meta: returned: what flags may ask for. */
+static int put_first(const struct request *request, const struct target *target, struct meta *meta)
+{
+	struct hashbelt_item item = item_of(HASHBELT_OP_PUT, target, (void *)request->value,
+					    request->value_len);
+	int err;
+
+	item.how = HASHBELT_IF_ABSENT;
+	item.flags = request->flags;
+	if (!ttl_of(request->vivify, &item.ttl_ms))
+		return 0;
+	err = run(target, &item);
+	meta->version = item.version;
+	return err == -EEXIST ? -EAGAIN : err;
+}
+
+/* One attempt of an append or prepend. @meta: returned: what flags may ask for. */
 static int concatenate_once(const struct work *work, const struct target *target,
-			    struct whole *whole, uint64_t *version)
+			    struct whole *whole, struct meta *meta)
 {
 	const struct request *request = work->request;
 	struct hashbelt_item item;
 	int err = read_whole(target, whole);
 	size_t len = whole->item.value_len;
 
+	if (err == -ENOENT && request->given & meta_bit('N'))
+		return put_first(request, target, meta);
 	if (err)
 		return err;
 	if (request->unique && request->unique != whole->item.version)
@@ -301,7 +341,8 @@ static int concatenate_once(const struct work *work, const struct target *target
 	item.flags = whole->item.flags;
 	item.ttl_ms = HASHBELT_TTL_KEEP;
 	err = run(target, &item);
-	*version = item.version;
+	if (!err)
+		*meta = (struct meta){ .version = item.version, .value_len = item.value_len };
 	return err == -ESTALE || err == -ENOENT ? -EAGAIN : err;
 }
 
@@ -316,8 +357,8 @@ bool single_concatenate(struct work *work, const struct target *target)
 {
 	const struct request *request = work->request;
 	const struct outcome *outcome;
+	struct meta meta = { .value_len = request->value_len };
 	struct whole whole = { 0 };
-	uint64_t version = 0;
 	unsigned int i;
 	int err = -EAGAIN;
 
@@ -326,7 +367,7 @@ bool single_concatenate(struct work *work, const struct target *target)
 	else
 		whole.after = request->value_len;
 	for (i = 0; i < ATTEMPTS && err == -EAGAIN; i++)
-		err = concatenate_once(work, target, &whole, &version);
+		err = concatenate_once(work, target, &whole, &meta);
 	free(whole.bytes);
 	outcome = reply_stored(work->service, request, err);
 	if (!outcome)
@@ -335,7 +376,7 @@ bool single_concatenate(struct work *work, const struct target *target)
 		return true;
 	if (request->command != COMMAND_META_SET)
 		return write_line(work, outcome->text);
-	return write_code(work, outcome->code, &(struct meta){ .version = err ? 0 : version });
+	return write_code(work, outcome->code, &meta);
 }
 
 /**
@@ -379,9 +420,6 @@ static void begin_fill(const struct request *request, struct filling *filling)
 	if (given & meta_bit('R') &&
 	    (!ttl_of(request->recache, &fill->ahead_ms) || fill->ahead_ms == HASHBELT_TTL_NEVER))
 		fill->ahead_ms = 0;
-	/* The last millisecond of an entry is that of one that md has made stale. */
-	if (fill->ahead_ms <= STALE_MS)
-		fill->ahead_ms = STALE_MS + 1;
 }
 
 /* Gets the entry or a fill lease. A lease that a call grants stays if the value did not fit. */
@@ -419,9 +457,10 @@ static bool write_filled(struct work *work, const struct filling *filling)
 		filling->won ? filling->token : item->version, item->ttl_ms, item->flags,
 		item->value_len,
 	};
+	bool returns_value = reply_has_value(request, meta.version);
 	char *line = filling->value - filling->head, *end, *first;
 
-	if (request->given & meta_bit('v'))
+	if (returns_value)
 		end = reply_number(mempcpy(line, "VA ", 3), item->value_len);
 	else
 		end = mempcpy(line, "HD", 2);
@@ -433,7 +472,7 @@ static bool write_filled(struct work *work, const struct filling *filling)
 	if (filling->won)
 		end = mempcpy(end, " W", 2);
 	end = mempcpy(end, "\r\n", 2);
-	if (!(request->given & meta_bit('v')))
+	if (!returns_value)
 		return output_commit(&work->output, line, end - line);
 	first = memmove(filling->value - (end - line), line, end - line);
 	memcpy(filling->value + item->value_len, "\r\n", 2);
@@ -494,41 +533,49 @@ bool single_meta_get(struct work *work, const struct target *target)
 	reply_note_get(work->service, request, !err);
 	if (err)
 		return write_unfilled(work, target, &filling);
-	filling.is_stale = filling.fill.state & HASHBELT_STALE ||
-			   (filling.fill.state && filling.fill.item.ttl_ms <= STALE_MS);
+	filling.is_stale = filling.fill.state & HASHBELT_STALE;
 	touch(request, target, &filling);
 	return write_filled(work, &filling);
 }
 
-/*
- * Puts a value once more, for a millisecond, after which it is in the grace time of the belt. That
- * ends a fill lease of the key, and makes a new version, as in memcached.
- */
-static int make_stale(const struct request *request, const struct target *target)
+/* Removes an entry, @compares: with this version, and leaves its value as a stale one. */
+static int leave_stale(const struct target *target, bool compares, uint64_t version)
 {
-	struct whole whole = { 0 };
-	struct hashbelt_item item;
-	unsigned int i;
-	int err = -EAGAIN;
+	struct hashbelt_item item = item_of(HASHBELT_OP_REMOVE, target, NULL, 0);
 
-	for (i = 0; i < ATTEMPTS && err == -EAGAIN; i++) {
-		err = read_whole(target, &whole);
-		if (!err && request->given & meta_bit('C') &&
-		    whole.item.version != request->unique)
-			err = -ESTALE;
-		if (err)
-			break;
-		item = item_of(HASHBELT_OP_PUT, target, whole.bytes, whole.item.value_len);
-		item.how = HASHBELT_IF_VERSION;
-		item.version = whole.item.version;
-		item.flags = whole.item.flags;
-		item.ttl_ms = STALE_MS;
-		err = run(target, &item);
-		if (err == -ESTALE || err == -ENOENT)
-			err = -EAGAIN;
-	}
-	free(whole.bytes);
-	return err;
+	item.how = HASHBELT_LEAVE_STALE | (compares ? HASHBELT_IF_VERSION : 0);
+	item.version = version;
+	return run(target, &item);
+}
+
+/*
+ * md with I and x: an empty value takes the place of the present one, and is stale at once. A
+ * server that ends between the two leaves no empty value. Without a grace time nothing is stale.
+ */
+static int make_empty(const struct request *request, const struct target *target)
+{
+	struct hashbelt_item item = item_of(HASHBELT_OP_PUT, target, "", 0);
+	bool compares = request->given & meta_bit('C');
+	struct hashbelt_info info;
+	int err = belt_info(target->belt, &info);
+
+	if (!err && !info.grace_ms)
+		err = -EINVAL;
+	if (err)
+		return err;
+	item.how = compares ? HASHBELT_IF_VERSION : HASHBELT_IF_PRESENT;
+	item.version = request->unique;
+	item.flags = request->flags;
+	item.ttl_ms = EMPTY_MS;
+	err = run(target, &item);
+	/* That ends a fill of an absent key. */
+	if (err == -ENOENT && !compares)
+		return leave_stale(target, false, 0);
+	if (err)
+		return err;
+	err = leave_stale(target, true, item.version);
+	/* It has expired by itself, or another value has replaced it. */
+	return err == -ENOENT || err == -ESTALE ? 0 : err;
 }
 
 /* Lets an entry expire, where no stale value is to stay. */
@@ -550,24 +597,23 @@ static int expire(const struct request *request, const struct target *target)
  * @work:	the work, with the request in progress
  * @target:	the entry
  *
- * A belt with a grace time keeps the value as a stale one for so long, unless gets refresh it.
+ * A belt with a grace time keeps the value as a stale one for so long.
  *
  * Return: false if there is no memory.
  */
 bool single_meta_expire(struct work *work, const struct target *target)
 {
 	const struct request *request = work->request;
-	struct hashbelt_info info;
-	int err = belt_info(target->belt, &info);
+	bool compares = request->given & meta_bit('C');
+	int err;
 
-	if (!err && info.grace_ms && !(info.policy & HASHBELT_REFRESH_ON_GET)) {
-		err = make_stale(request, target);
-		/* The client learns of it when no get finds the value any more. */
-		if (!err)
-			work->pause_ms = STALE_PAUSE_MS;
-	} else if (!err) {
+	if (request->given & meta_bit('x'))
+		err = make_empty(request, target);
+	else
+		err = leave_stale(target, compares, request->unique);
+	/* Without a grace time no value is stale, and there may be no room for an empty one. */
+	if (err == -EINVAL || is_full(err))
 		err = expire(request, target);
-	}
 	if (err == -ESTALE)
 		return write_code(work, "EX", NULL);
 	if (err == -ENOENT)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The counters of hbserve. One table of all workers counts prefixes, and only on demand. */
 #include <pthread.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,17 +12,29 @@
 
 /* Clients choose the prefixes, so their number has a limit: later ones are not counted. */
 #define PREFIXES_MAX	4096
-#define CHAINS		256
 
+/**
+ * struct prefix - the requests for a prefix of keys
+ * @counts:	their numbers
+ * @name:	the prefix, in @text but for one that is looked for
+ * @len:	its length
+ * @text:	memory for it
+ */
 struct prefix {
-	struct prefix *next;
 	uint64_t counts[DETAIL_COUNT];
+	const char *name;
 	size_t len;
-	char name[];
+	char text[];
 };
 
-/* Under @lock. */
-static struct prefix *chains[CHAINS];
+/* A list that is being made. */
+struct listing {
+	void (*print)(void *arg, const char *prefix, size_t len, const uint64_t *counts);
+	void *arg;
+};
+
+/* A tree of tsearch(3), which is balanced whatever prefixes clients choose. Under @lock. */
+static void *tree;
 static unsigned int prefixes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -36,28 +49,40 @@ void detail_switch(bool on)
 	__atomic_store_n(&detail_enabled, on, __ATOMIC_RELAXED);
 }
 
-/* Finds or makes the record of a prefix; NULL if there are too many. */
-static struct prefix *find_prefix(const char *name, size_t len)
+static int compare(const void *a, const void *b)
 {
-	struct prefix **chain, *prefix;
-	unsigned int hash = 0;
-	size_t i;
+	const struct prefix *first = a, *second = b;
+	size_t len = first->len < second->len ? first->len : second->len;
+	int order = memcmp(first->name, second->name, len);
 
-	for (i = 0; i < len; i++)
-		hash = hash * 31 + (unsigned char)name[i];
-	chain = &chains[hash % CHAINS];
-	for (prefix = *chain; prefix; prefix = prefix->next)
-		if (prefix->len == len && !memcmp(prefix->name, name, len))
-			return prefix;
+	return order ?: (first->len > second->len) - (first->len < second->len);
+}
+
+/* Makes the record of a prefix; NULL if there are too many, or no memory. */
+static struct prefix *add_prefix(const char *name, size_t len)
+{
+	struct prefix *prefix;
+
 	prefix = prefixes < PREFIXES_MAX ? calloc(1, sizeof(*prefix) + len) : NULL;
 	if (!prefix)
 		return NULL;
+	memcpy(prefix->text, name, len);
+	prefix->name = prefix->text;
 	prefix->len = len;
-	memcpy(prefix->name, name, len);
-	prefix->next = *chain;
-	*chain = prefix;
+	if (!tsearch(prefix, &tree, compare)) {
+		free(prefix);
+		return NULL;
+	}
 	prefixes++;
 	return prefix;
+}
+
+static struct prefix *find_prefix(const char *name, size_t len)
+{
+	struct prefix wanted = { .name = name, .len = len };
+	struct prefix **found = tfind(&wanted, &tree, compare);
+
+	return found ? *found : add_prefix(name, len);
 }
 
 /**
@@ -80,37 +105,37 @@ void detail_record(const char *key, size_t key_len, enum detail what)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Called once for a leaf, and three times for each other node. */
+static void print_node(const void *node, VISIT visit, void *arg)
+{
+	const struct prefix *prefix = *(const struct prefix * const *)node;
+	const struct listing *listing = arg;
+
+	if (visit == postorder || visit == leaf)
+		listing->print(listing->arg, prefix->name, prefix->len, prefix->counts);
+}
+
 /**
- * detail_list() - list the prefixes
+ * detail_list() - list the prefixes in their order
  * @print:	called for each
  * @arg:	passed on
  */
 void detail_list(void (*print)(void *arg, const char *prefix, size_t len, const uint64_t *counts),
 		 void *arg)
 {
-	const struct prefix *prefix;
-	unsigned int i;
+	struct listing listing = { .print = print, .arg = arg };
 
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < CHAINS; i++)
-		for (prefix = chains[i]; prefix; prefix = prefix->next)
-			print(arg, prefix->name, prefix->len, prefix->counts);
+	twalk_r(tree, print_node, &listing);
 	pthread_mutex_unlock(&lock);
 }
 
 /** detail_reset() - forget all prefixes */
 void detail_reset(void)
 {
-	struct prefix *prefix;
-	unsigned int i;
-
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < CHAINS; i++) {
-		while ((prefix = chains[i])) {
-			chains[i] = prefix->next;
-			free(prefix);
-		}
-	}
+	tdestroy(tree, free);
+	tree = NULL;
 	prefixes = 0;
 	pthread_mutex_unlock(&lock);
 }

@@ -81,6 +81,8 @@ static int do_remove(struct step *step)
 		.version = argument_number(step, "if_version"),
 	};
 
+	if (argument_true(step, "stale"))
+		item.how |= HASHBELT_LEAVE_STALE;
 	return hashbelt_remove(step->handle->belt, key.at, key.len, &item);
 }
 
@@ -94,13 +96,22 @@ static int do_expire(struct step *step)
 static int do_add(struct step *step)
 {
 	struct bytes key = argument_bytes(step, "key");
-	__s64 sum;
+	struct hashbelt_sum sum = {
+		.by = argument_number(step, "by"), .value = argument_number(step, "initial"),
+	};
+	struct hashbelt_item item = { .ttl_ms = argument_ms(step, "ttl") };
 	int err;
 
-	err = hashbelt_add(step->handle->belt, key.at, key.len, argument_number(step, "by"),
-			   argument_number(step, "initial"), argument_ms(step, "ttl"), &sum);
+	if (argument(step, "floor"))
+		item.how |= HASHBELT_FLOOR;
+	item.version = argument_number(step, "floor");
+	if (argument_true(step, "if_present"))
+		item.how |= HASHBELT_IF_PRESENT;
+	err = item.how ? hashbelt_add_item(step->handle->belt, key.at, key.len, &sum, &item) :
+	      hashbelt_add(step->handle->belt, key.at, key.len, sum.by, sum.value, item.ttl_ms,
+			   &sum.value);
 	if (!err)
-		json_object_object_add(step->found, "sum", json_object_new_int64(sum));
+		json_object_object_add(step->found, "sum", json_object_new_int64(sum.value));
 	return err;
 }
 

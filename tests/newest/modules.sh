@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# modules.sh - print the path of a directory with clients of memcached from npm, and all that they load, of these
+# versions. cache.sh keeps the directory.
+
+# shellcheck source=tests/kept.sh
+. "$(dirname "$0")/../kept.sh"
+
+modules='memcache@1.10.0 hashery@3.0.5 hookified@3.0.4
+	@keyv/memcache@2.0.2 keyv@5.6.0 @keyv/serialize@1.1.1 memjs@1.3.2 buffer@6.0.3 base64-js@1.5.1 ieee754@1.2.1'
+
+# The programs run with the Node.js of unstable, which is newer than what npm may find here.
+bootstrap() {
+	command -v npm >/dev/null || "$tests/need.sh" npm
+	# shellcheck disable=SC2086 # a list, split on purpose
+	npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$work" $modules
+	rm -f "$work/node_modules/.package-lock.json"
+}
+
+keep newest modules "a directory with clients from npm" bootstrap
+echo "$kept"
